@@ -1,0 +1,172 @@
+/* Options of all verbs, parsed by GOption; what is known but not built yet is refused by name. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base-error.h"
+#include "base-names.h"
+#include "cli.h"
+
+/* As they stand on the command line. */
+typedef struct {
+  char *timeline, *fold, *net, *tie, *fidelity, *repeat, *jitter, *from, *to;
+  gboolean explain;
+} Raw;
+
+static gboolean choose(const char *option, const char *value, const char *const *names, int *ret, GError **error) {
+  if (value == NULL)
+    return TRUE;
+  int index = base_names_find(names, value);
+  if (index >= 0) {
+    *ret = index;
+    return TRUE;
+  }
+  g_autofree char *advice = base_names_advice(names, value);
+  g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: no such choice \"%s\"%s", option, value, advice);
+  return FALSE;
+}
+
+/* An option of which one choice is all there is so far. */
+static gboolean only(const char *option, const char *value, const char *built, GError **error) {
+  if (value == NULL || strcmp(value, built) == 0)
+    return TRUE;
+  g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s=%s is not modelled yet (only %s is)", option, value, built);
+  return FALSE;
+}
+
+static gboolean choose_tie(const char *text, StudyOptions *study, GError **error) {
+  static const char *const names[] = {"forward", "reverse", "shuffle", NULL};
+  if (text == NULL)
+    return TRUE;
+  g_auto(GStrv) parts = g_strsplit(text, ":", 2);
+  int tie = 0;
+  if (!choose("--tie", parts[0], names, &tie, error))
+    return FALSE;
+  study->tie = (StudyTie)tie;
+  if (parts[1] == NULL)
+    return TRUE;
+  if (tie == STUDY_TIE_SHUFFLE && g_ascii_string_to_unsigned(parts[1], 10, 0, G_MAXINT64, &study->tie_seed, NULL))
+    return TRUE;
+  g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "--tie: expected forward, reverse or shuffle:SEED, found \"%s\"",
+              text);
+  return FALSE;
+}
+
+static gboolean read_time(const char *option, const char *text, SimTime *ret, GError **error) {
+  double seconds;
+  if (text == NULL)
+    return TRUE;
+  if (!base_quantity_parse(text, BASE_UNIT_TIME, &seconds, error)) {
+    g_prefix_error(error, "%s: ", option);
+    return FALSE;
+  }
+  *ret = sim_time_from_seconds(seconds);
+  return TRUE;
+}
+
+static gboolean interpret(const Raw *raw, CliOptions *options, GError **error) {
+  static const char *const no_yes[] = {"no", "yes", NULL};
+  static const char *const off_on[] = {"off", "on", NULL};
+  static const char *const nets[] = {"lazy", "full", NULL};
+  int timeline = TRUE, fold = TRUE, full = FALSE;
+  if (raw->explain) {
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "--explain does not exist yet");
+    return FALSE;
+  }
+  if (!choose("--timeline", raw->timeline, no_yes, &timeline, error) ||
+      !choose("--fold", raw->fold, off_on, &fold, error) || !choose("--net", raw->net, nets, &full, error) ||
+      !choose_tie(raw->tie, &options->study, error) || !only("--fidelity", raw->fidelity, "flow", error) ||
+      !only("--repeat", raw->repeat, "off", error) || !only("--jitter", raw->jitter, "off", error) ||
+      !read_time("--from", raw->from, &options->from, error) || !read_time("--to", raw->to, &options->to, error))
+    return FALSE;
+  options->study.timeline = timeline;
+  options->study.fold = fold;
+  options->study.net_full = full;
+  return TRUE;
+}
+
+static void raw_clear(Raw *raw) {
+  char *texts[] = {raw->timeline, raw->fold,   raw->net,  raw->tie, raw->fidelity,
+                   raw->repeat,   raw->jitter, raw->from, raw->to};
+  for (gsize i = 0; i < G_N_ELEMENTS(texts); i++)
+    g_free(texts[i]);
+}
+
+gboolean cli_options_parse(int argc, char **argv, const char *usage, const char *summary, CliOptions *ret,
+                           GError **error) {
+  CliOptions options = {.from = -1, .to = -1, .study = STUDY_OPTIONS_DEFAULT};
+  Raw raw = {0};
+  const GOptionEntry entries[] = {
+      {"set", 's', 0, G_OPTION_ARG_STRING_ARRAY, &options.sets, "override a setting of the workload or its topology",
+       "GROUP.KEY=VALUE"},
+      {"topology", 't', 0, G_OPTION_ARG_STRING, &options.topology, "another cluster: a file or a shipped name", "T"},
+      {"db", 0, 0, G_OPTION_ARG_FILENAME, &options.db, "database (default: $FORETRAIN_DB, else foretrain.db)", "FILE"},
+      {"output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output, "file to write (plot)", "FILE"},
+      {"json", 0, 0, G_OPTION_ARG_NONE, &options.json, "print JSON: keys are the database's columns", NULL},
+      {"quiet", 'q', 0, G_OPTION_ARG_NONE, &options.quiet, "print errors only", NULL},
+      {"require-fit", 0, 0, G_OPTION_ARG_NONE, &options.require_fit, "exit with 1 when memory runs out", NULL},
+      {"timeline", 0, 0, G_OPTION_ARG_STRING, &raw.timeline, "keep the timeline in the database (yes)", "yes|no"},
+      {"from", 0, 0, G_OPTION_ARG_STRING, &raw.from, "draw from this time of the step on (plot)", "TIME"},
+      {"to", 0, 0, G_OPTION_ARG_STRING, &raw.to, "draw to this time of the step (plot)", "TIME"},
+      {"fold", 0, 0, G_OPTION_ARG_STRING, &raw.fold, "play equal ranks once (on)", "on|off"},
+      {"net", 0, 0, G_OPTION_ARG_STRING, &raw.net, "solver of link shares (lazy)", "lazy|full"},
+      {"tie", 0, 0, G_OPTION_ARG_STRING, &raw.tie, "order of simultaneous events, which must not matter (forward)",
+       "forward|reverse|shuffle:SEED"},
+      {"fidelity", 0, 0, G_OPTION_ARG_STRING, &raw.fidelity, "of collectives (flow)", "flow"},
+      {"repeat", 0, 0, G_OPTION_ARG_STRING, &raw.repeat, "play every micro-batch (off)", "off"},
+      {"jitter", 0, 0, G_OPTION_ARG_STRING, &raw.jitter, "GPUs alike (off)", "off"},
+      {"explain", 0, 0, G_OPTION_ARG_NONE, &raw.explain, "not built yet", NULL},
+      {G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &options.rest, NULL, NULL},
+      {NULL, 0, 0, 0, NULL, NULL, NULL}};
+  g_autofree char *title = g_strdup_printf("%s — %s", usage, summary);
+  g_autoptr(GOptionContext) context = g_option_context_new(title);
+  g_option_context_add_main_entries(context, entries, NULL);
+  g_autofree char *program = g_strconcat("foretrain ", argv[0], NULL);
+  g_set_prgname(program);
+  gboolean good = g_option_context_parse(context, &argc, &argv, error) && interpret(&raw, &options, error);
+  raw_clear(&raw);
+  if (!good) {
+    cli_options_clear(&options);
+    return FALSE;
+  }
+  *ret = options;
+  return TRUE;
+}
+
+void cli_options_clear(CliOptions *options) {
+  g_strfreev(options->rest);
+  g_strfreev(options->sets);
+  g_free(options->topology);
+  g_free(options->db);
+  g_free(options->output);
+  memset(options, 0, sizeof *options);
+}
+
+gboolean cli_want(const CliOptions *options, guint n, const char *what, GError **error) {
+  guint found = options->rest != NULL ? g_strv_length(options->rest) : 0;
+  if (found == n)
+    return TRUE;
+  g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "expected %s, found %u word%s", what, found, found == 1 ? "" : "s");
+  return FALSE;
+}
+
+Study *cli_open_study(const CliOptions *options, const char *workload, GError **error) {
+  g_autoptr(Study) study = study_open(workload, error);
+  if (study == NULL)
+    return NULL;
+  if (options->topology != NULL) {
+    g_autofree char *assignment = g_strconcat("cluster.topology=", options->topology, NULL);
+    if (!study_set(study, assignment, error))
+      return NULL;
+  }
+  for (guint i = 0; options->sets != NULL && options->sets[i] != NULL; i++)
+    if (!study_set(study, options->sets[i], error))
+      return NULL;
+  return g_steal_pointer(&study);
+}
+
+const char *cli_database(const CliOptions *options) {
+  const char *variable = g_getenv("FORETRAIN_DB");
+  if (options->db != NULL)
+    return options->db;
+  return variable != NULL && *variable != '\0' ? variable : "foretrain.db";
+}

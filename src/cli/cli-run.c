@@ -1,0 +1,58 @@
+/* foretrain run, foretrain stages: play, keep, print. */
+#include <stdio.h>
+
+#include "cli.h"
+#include "report-text.h"
+#include "store-db.h"
+
+static gboolean keep(const CliOptions *options, RunReport *const *reports, guint n, GError **error) {
+  g_autoptr(StoreDb) db = store_db_open(cli_database(options), error);
+  if (db == NULL)
+    return FALSE;
+  for (guint i = 0; i < n; i++) {
+    gint64 run_id;
+    if (!store_db_write(db, reports[i], options->study.timeline, &run_id, error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+static CliExit finish(const CliOptions *options, RunReport *const *reports, guint n, GString *text, GError **error) {
+  if (!keep(options, reports, n, error))
+    return CLI_FAULT;
+  if (!options->quiet)
+    fputs(text->str, stdout);
+  for (guint i = 0; options->require_fit && i < n; i++)
+    if (reports[i]->verdict == RUN_OOM)
+      return CLI_FAILED;
+  return CLI_DONE;
+}
+
+CliExit cli_run(const CliOptions *options, GError **error) {
+  if (!cli_want(options, 1, "a workload", error))
+    return CLI_INPUT;
+  g_autoptr(Study) study = cli_open_study(options, options->rest[0], error);
+  if (study == NULL)
+    return CLI_INPUT;
+  g_autoptr(RunReport) report = study_run(study, &options->study, error);
+  if (report == NULL)
+    return CLI_INPUT;
+  g_autoptr(GString) text = g_string_new(NULL);
+  (options->json ? report_json : report_summary)(report, text);
+  return finish(options, &report, 1, text, error);
+}
+
+CliExit cli_stages(const CliOptions *options, GError **error) {
+  RunReport *reports[STUDY_STAGES];
+  if (!cli_want(options, 1, "a workload", error))
+    return CLI_INPUT;
+  g_autoptr(Study) study = cli_open_study(options, options->rest[0], error);
+  if (study == NULL || !study_run_stages(study, &options->study, reports, error))
+    return CLI_INPUT;
+  g_autoptr(GString) text = g_string_new(NULL);
+  (options->json ? report_stages_json : report_stages)(reports, STUDY_STAGES, text);
+  CliExit status = finish(options, reports, STUDY_STAGES, text, error);
+  for (int stage = 0; stage < STUDY_STAGES; stage++)
+    run_report_free(reports[stage]);
+  return status;
+}

@@ -1,0 +1,62 @@
+/* A communicator on a cluster: its rings over nodes and rails, and what each call costs on them.
+ *
+ *   CollGroup *group = coll_group_new(cluster, tuning, ranks, n, error);
+ *   CollPlan plan;
+ *   coll_plan(group, &call, &plan);      // algorithm, protocol, channels, latency, volume, cap
+ *
+ * A call in flow fidelity is one latency, then one flow of `volume` bytes per ring along the group's route:
+ *
+ *   node 0: g0─►g1─►…─►g7 ═NIC═► node 1: g8─►…─►g15 ═NIC═► back       one ring per NIC: ring c leaves the node by rail
+ * c
+ *
+ * so the way into NVSwitch of a GPU carries (rings − those that leave the node at it) × a ring's rate, and a NIC the
+ * rings that cross at it: integer coefficients. Source of latencies and rates: topologies/catalog/nccl-2.30.ini. */
+#pragma once
+
+#include "base-quantity.h"
+#include "coll-call.h"
+#include "coll-tuning.h"
+#include "hw-cluster.h"
+
+/* Links that the rings load when each goes at rate 1, with integer coefficients. */
+typedef struct {
+  guint32 *links;
+  guint32 *coefficients;
+  guint32 n;
+} CollRoute;
+
+typedef struct {
+  guint32 size;     /* ranks */
+  guint32 nodes;    /* that hold any of them */
+  guint32 rings;    /* that the search found: the route's unit is one of them */
+  guint32 channels; /* what they are doubled into: SMs that a call takes */
+  double ring_rate; /* bytes/s of one ring, uncontended, protocol Simple */
+  CollHop intra;    /* kind of a hop inside the node */
+  CollCpu cpu;
+  CollRoute route;
+  guint64 buffer_bytes; /* device memory that NCCL holds per rank for this communicator */
+  SimTime nic_latency, launch_floor;
+  CollTuning tuning;
+} CollGroup;
+
+typedef struct {
+  CollAlgorithm algorithm;
+  CollProtocol protocol;
+  guint32 channels;
+  SimTime latency;                /* before the flow */
+  double volume;                  /* bytes that each ring moves past each of its points */
+  double cap;                     /* bytes/s of one ring */
+  guint64 sent_intra, sent_inter; /* bytes per rank, on average over ranks: inside the node, between nodes */
+} CollPlan;
+
+/* `ranks` ascending, as many in each node that holds any: else SIM_ERROR_INPUT. The tuning is copied. Cost: O(ranks).
+ */
+CollGroup *coll_group_new(const HwCluster *cluster, const CollTuning *tuning, const guint32 *ranks, guint32 n,
+                          GError **error);
+void coll_group_free(CollGroup *group);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(CollGroup, coll_group_free)
+
+/* Protocol by the least time that NCCL's tuner promises (v2.30 tuning.cc, ring rows). O(1). */
+void coll_plan(const CollGroup *group, const CollCall *call, CollPlan *ret);
+/* nccl-tests' bus bandwidth of a call that took `time`. */
+double coll_bus_bandwidth(const CollGroup *group, const CollCall *call, SimTime time);

@@ -1,0 +1,140 @@
+/* Reads the tuning file through a schema table and picks the rows of one architecture. */
+#include "coll-tuning.h"
+
+#include <string.h>
+
+#include "base-names.h"
+#include "conf-path.h"
+#include "conf-settings.h"
+
+const char *const coll_algorithm_names[] = {"ring", NULL};
+const char *const coll_protocol_names[] = {"LL", "LL128", "Simple", NULL};
+
+/* Rows by architecture, in this order; Ada has Ampere's rows, as NCCL treats compute capability 8.x alike. */
+static const char *const rows[] = {"volta", "ampere", "hopper", "blackwell", NULL};
+#define ROWS 4
+enum { VOLTA, AMPERE };
+
+typedef struct {
+  double base[COLL_PROTOCOLS], hop[COLL_HOPS][COLL_PROTOCOLS];
+  double overhead_intel, overhead_amd, penalty, penalty_volta;
+  double ll_share, ll128_share, ll_one_node[ROWS], ll_two[COLL_CPUS], ll_more[COLL_CPUS], ll128_channel[ROWS];
+  guint64 nvswitch, pcie, doubled, most;
+  double receive, send;
+} File;
+
+#define TIME(group_, key_, field_)                                                                                     \
+  { .group = group_, .key = key_, .kind = CONF_TIME, .offset = G_STRUCT_OFFSET(File, field_), .required = TRUE }
+#define TIMES(group_, field_)                                                                                          \
+  TIME(group_, "ll", field_[COLL_LL]), TIME(group_, "ll128", field_[COLL_LL128]),                                      \
+      TIME(group_, "simple", field_[COLL_SIMPLE]), SOURCE(group_)
+#define RATE(key_, field_)                                                                                             \
+  {                                                                                                                    \
+    .group = "bandwidth", .key = key_, .kind = CONF_BYTE_RATE, .offset = G_STRUCT_OFFSET(File, field_),                \
+    .required = TRUE                                                                                                   \
+  }
+#define NUMBER(group_, key_, field_)                                                                                   \
+  { .group = group_, .key = key_, .kind = CONF_NUMBER, .offset = G_STRUCT_OFFSET(File, field_), .required = TRUE }
+#define COUNT(key_, field_)                                                                                            \
+  {                                                                                                                    \
+    .group = "channels", .key = key_, .kind = CONF_COUNT, .offset = G_STRUCT_OFFSET(File, field_), .min = 1,           \
+    .max = 64, .required = TRUE                                                                                        \
+  }
+#define BYTES(key_, field_)                                                                                            \
+  { .group = "buffers", .key = key_, .kind = CONF_BYTES, .offset = G_STRUCT_OFFSET(File, field_), .required = TRUE }
+/* Documentation that every section must carry: read, checked to be there, not kept. */
+#define SOURCE(group_)                                                                                                 \
+  {.group = group_, .key = "source", .kind = CONF_STRING, .offset = SOURCE_FIELD, .required = TRUE}, {                 \
+    .group = group_, .key = "trust", .kind = CONF_NAME, .offset = TRUST_FIELD, .names = trusts, .required = TRUE       \
+  }
+#define SOURCE_FIELD G_STRUCT_OFFSET(Document, source)
+#define TRUST_FIELD  G_STRUCT_OFFSET(Document, trust)
+
+typedef struct {
+  File file; /* first: offsets of File are offsets of Document */
+  char *source;
+  int trust;
+} Document;
+
+static const char *const trusts[] = {"measured", "published", "derived", "recalled", NULL};
+
+static const ConfKey keys[] = {
+    TIMES("ring.base", base),
+    TIMES("ring.nvlink", hop[COLL_HOP_NVLINK]),
+    TIMES("ring.pci", hop[COLL_HOP_PCI]),
+    TIMES("ring.net", hop[COLL_HOP_NET]),
+    TIME("ring", "overhead_intel", overhead_intel),
+    TIME("ring", "overhead_amd", overhead_amd),
+    NUMBER("ring", "all_reduce_penalty", penalty),
+    NUMBER("ring", "all_reduce_penalty_volta", penalty_volta),
+    SOURCE("ring"),
+    NUMBER("bandwidth", "ll_share", ll_share),
+    NUMBER("bandwidth", "ll128_share", ll128_share),
+    RATE("ll_one_node_volta", ll_one_node[0]),
+    RATE("ll_one_node_ampere", ll_one_node[1]),
+    RATE("ll_one_node_hopper", ll_one_node[2]),
+    RATE("ll_one_node_blackwell", ll_one_node[3]),
+    RATE("ll_two_nodes_intel", ll_two[COLL_CPU_INTEL]),
+    RATE("ll_two_nodes_amd", ll_two[COLL_CPU_AMD]),
+    RATE("ll_more_nodes_intel", ll_more[COLL_CPU_INTEL]),
+    RATE("ll_more_nodes_amd", ll_more[COLL_CPU_AMD]),
+    RATE("ll128_channel_volta", ll128_channel[0]),
+    RATE("ll128_channel_ampere", ll128_channel[1]),
+    RATE("ll128_channel_hopper", ll128_channel[2]),
+    RATE("ll128_channel_blackwell", ll128_channel[3]),
+    SOURCE("bandwidth"),
+    COUNT("nvswitch", nvswitch),
+    COUNT("pcie", pcie),
+    COUNT("doubled", doubled),
+    COUNT("most", most),
+    SOURCE("channels"),
+    BYTES("receive", receive),
+    BYTES("send", send),
+    SOURCE("buffers"),
+};
+static const ConfSchema schema = {keys, G_N_ELEMENTS(keys)};
+
+static void pick_rows(const File *file, int row, CollTuning *ret) {
+  for (int p = 0; p < COLL_PROTOCOLS; p++) {
+    ret->ring_base[p] = sim_time_from_seconds(file->base[p]);
+    for (int hop = 0; hop < COLL_HOPS; hop++)
+      ret->ring_hop[hop][p] = sim_time_from_seconds(file->hop[hop][p]);
+  }
+  ret->overhead[COLL_CPU_INTEL] = sim_time_from_seconds(file->overhead_intel);
+  ret->overhead[COLL_CPU_AMD] = sim_time_from_seconds(file->overhead_amd);
+  ret->all_reduce_penalty = row == VOLTA ? file->penalty_volta : file->penalty;
+  ret->ll_share = file->ll_share;
+  ret->ll128_share = file->ll128_share;
+  for (int cpu = 0; cpu < COLL_CPUS; cpu++) {
+    ret->ll_cap[COLL_ONE_NODE][cpu] = file->ll_one_node[row];
+    ret->ll_cap[COLL_TWO_NODES][cpu] = file->ll_two[cpu];
+    ret->ll_cap[COLL_MORE_NODES][cpu] = file->ll_more[cpu];
+  }
+  ret->ll128_channel_cap = file->ll128_channel[row];
+  ret->nvswitch_rings = file->nvswitch;
+  ret->pcie_rings = file->pcie;
+  ret->doubled = file->doubled;
+  ret->most_channels = file->most;
+  ret->receive_bytes = (guint64)file->receive;
+  ret->send_bytes = (guint64)file->send;
+}
+
+gboolean coll_tuning_load(const char *version, const char *architecture, CollTuning *ret, GError **error) {
+  int row = strcmp(architecture, "ada") == 0 ? AMPERE : base_names_find(rows, architecture);
+  if (row < 0) {
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "NCCL's constants for GPUs of architecture \"%s\" are not known",
+                architecture);
+    return FALSE;
+  }
+  g_autofree char *path = conf_path_find(version, ".ini", "topologies/catalog", NULL, NULL, error);
+  if (path == NULL)
+    return FALSE;
+  g_autoptr(ConfSettings) settings = conf_settings_new(&schema, 1);
+  Document document = {0};
+  gboolean good = conf_settings_load(settings, path, CONF_ORIGIN_FILE, error) &&
+                  conf_settings_fill(settings, &schema, &document, error);
+  if (good)
+    pick_rows(&document.file, row, ret);
+  conf_struct_clear(&schema, &document);
+  return good;
+}

@@ -1,0 +1,102 @@
+/* Reading whole text files, and saying what is wrong with those that cannot be read. */
+#include "conf-file.h"
+
+#include <string.h>
+
+#include "base-names.h"
+
+void conf_file_position(const char *data, gsize offset, guint *ret_line, guint *ret_column) {
+  guint line = 1;
+  const char *start = data;
+  for (const char *p = data; p < data + offset; p++)
+    if (*p == '\n') {
+      line++;
+      start = p + 1;
+    }
+  *ret_line = line;
+  *ret_column = (guint)g_utf8_pointer_to_offset(start, data + offset) + 1;
+}
+
+static int compare_names(gconstpointer a, gconstpointer b) {
+  return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+char **conf_file_names(const char *folder) {
+  g_autoptr(GPtrArray) names = g_ptr_array_new();
+  g_autoptr(GDir) dir = g_dir_open(folder, 0, NULL);
+  for (const char *name = dir != NULL ? g_dir_read_name(dir) : NULL; name != NULL; name = g_dir_read_name(dir))
+    if (*name != '.' && g_utf8_validate(name, -1, NULL))
+      g_ptr_array_add(names, g_strdup(name));
+  g_ptr_array_sort(names, compare_names);
+  g_ptr_array_add(names, NULL);
+  return (char **)g_ptr_array_free(g_steal_pointer(&names), FALSE);
+}
+
+char *conf_file_advice(const char *path) {
+  g_autofree char *missing = g_strdup(path);
+  g_autofree char *folder = g_path_get_dirname(missing);
+  while (!g_file_test(folder, G_FILE_TEST_IS_DIR) && strcmp(folder, missing) != 0) {
+    g_free(missing);
+    missing = g_steal_pointer(&folder);
+    folder = g_path_get_dirname(missing);
+  }
+  GString *text = g_string_new(NULL);
+  if (strcmp(missing, path) != 0)
+    g_string_append_printf(text, "; there is no folder \"%s\"", missing);
+  g_auto(GStrv) names = conf_file_names(folder);
+  g_autofree char *name = g_path_get_basename(missing);
+  const char *near = base_names_nearest((const char *const *)names, name);
+  if (near != NULL) {
+    gboolean here = strcmp(folder, ".") == 0 && !g_str_has_prefix(missing, "./");
+    g_autofree char *whole = here ? g_strdup(near) : g_build_filename(folder, near, NULL);
+    g_string_append_printf(text, "; did you mean \"%s\"?", whole);
+  }
+  return g_string_free(text, FALSE);
+}
+
+/* UTF-16, as Windows Notepad calls "Unicode", is worth its own words. */
+static gboolean check_encoding(const char *name, const char *data, gsize length, GError **error) {
+  BasePlace place = {.file = name};
+  if (length >= 2 && (memcmp(data, "\xff\xfe", 2) == 0 || memcmp(data, "\xfe\xff", 2) == 0)) {
+    base_error_set_at(error, &place, "is UTF-16 text; save it as UTF-8");
+    return FALSE;
+  }
+  const char *end;
+  if (g_utf8_validate_len(data, length, &end))
+    return TRUE;
+  g_autofree char *valid = g_strndup(data, (gsize)(end - data));
+  conf_file_position(valid, strlen(valid), &place.line, &place.column);
+  base_error_set_at(error, &place, "is not UTF-8 text here (found the byte 0x%02x)", (guchar)*end);
+  return FALSE;
+}
+
+char *conf_file_take(const char *name, const char *data, gsize length, gsize *ret_length, GError **error) {
+  if (length >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0) {
+    data += 3;
+    length -= 3;
+  }
+  if (!check_encoding(name, data, length, error))
+    return NULL;
+  *ret_length = length;
+  return g_strndup(data, length);
+}
+
+char *conf_file_read(const char *path, gsize *ret_length, GError **error) {
+  BasePlace place = {.file = path};
+  if (g_file_test(path, G_FILE_TEST_IS_DIR)) {
+    base_error_set_at(error, &place, "is a folder; expected a file");
+    return NULL;
+  }
+  g_autofree char *data = NULL;
+  gsize length = 0;
+  g_autoptr(GError) cause = NULL;
+  if (!g_file_get_contents(path, &data, &length, &cause)) {
+    g_autofree char *advice = conf_file_advice(path);
+    if (g_error_matches(cause, G_FILE_ERROR, G_FILE_ERROR_NOENT))
+      base_error_set_at(error, &(BasePlace){0}, "no file \"%s\"%s", path, advice);
+    else
+      base_error_set_at(error, &(BasePlace){0}, "%s", cause->message);
+    return NULL;
+  }
+  return conf_file_take(path, data, length, ret_length, error);
+}

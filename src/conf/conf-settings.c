@@ -1,0 +1,334 @@
+/* Layers of values: each key has one slot, and the highest origin that gave it holds it. */
+#include "conf-settings.h"
+
+#include <string.h>
+
+#include "conf-search.h"
+#include "conf-table.h"
+#include "conf-value.h"
+
+const char *const conf_origin_names[] = {"default", "recipe", "file", "command line", NULL};
+
+typedef struct {
+  ConfValue value;
+  char *path; /* CONF_PATH: where the file was found; NULL for a default, which is looked for when it is filled */
+  ConfOrigin origin;
+  char *file; /* where it stands, as in BasePlace */
+  guint line, column;
+} Slot;
+
+typedef struct {
+  char *file;
+  guint line, column;
+} GroupPlace;
+
+struct ConfSettings {
+  ConfTable *table;
+  Slot *slots;        /* by position in the table */
+  char *file;         /* the first that was loaded */
+  GHashTable *groups; /* name → GroupPlace in the last file that has the group */
+};
+
+static void slot_clear(Slot *slot) {
+  conf_value_clear(&slot->value);
+  g_clear_pointer(&slot->path, g_free);
+  g_clear_pointer(&slot->file, g_free);
+}
+
+static void group_place_free(gpointer data) {
+  GroupPlace *place = data;
+  g_free(place->file);
+  g_free(place);
+}
+
+static void remember_group(ConfSettings *settings, const char *group, const BasePlace *place) {
+  GroupPlace *kept = g_new(GroupPlace, 1);
+  *kept = (GroupPlace){g_strdup(place->file), place->line, place->column};
+  g_hash_table_insert(settings->groups, g_strdup(group), kept);
+}
+
+static ConfSettings *settings_new(ConfTable *table) {
+  ConfSettings *settings = g_new0(ConfSettings, 1);
+  settings->table = table;
+  settings->slots = g_new0(Slot, table->n_keys);
+  settings->groups = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, group_place_free);
+  return settings;
+}
+
+ConfSettings *conf_settings_new(const ConfSchema *schemas, gsize n_schemas) {
+  ConfSettings *settings = settings_new(conf_table_new(schemas, n_schemas));
+  for (gsize i = 0; i < settings->table->n_keys; i++) {
+    const ConfKey *key = settings->table->keys[i];
+    g_autoptr(GError) error = NULL;
+    if (key->initial != NULL)
+      conf_value_parse(key, key->initial, &settings->slots[i].value, &error);
+    sim_require(error == NULL, 0, NULL, "the default of %s: %s", settings->table->names[i], error->message);
+  }
+  return settings;
+}
+
+ConfSettings *conf_settings_copy(const ConfSettings *settings) {
+  ConfSettings *copy = settings_new(conf_table_ref(settings->table));
+  copy->file = g_strdup(settings->file);
+  for (gsize i = 0; i < settings->table->n_keys; i++) {
+    copy->slots[i] = settings->slots[i];
+    copy->slots[i].value.text = g_strdup(settings->slots[i].value.text);
+    copy->slots[i].path = g_strdup(settings->slots[i].path);
+    copy->slots[i].file = g_strdup(settings->slots[i].file);
+  }
+  GHashTableIter iter;
+  gpointer group, place;
+  g_hash_table_iter_init(&iter, settings->groups);
+  while (g_hash_table_iter_next(&iter, &group, &place)) {
+    const GroupPlace *kept = place;
+    remember_group(copy, group, &(BasePlace){.file = kept->file, .line = kept->line, .column = kept->column});
+  }
+  return copy;
+}
+
+void conf_settings_free(ConfSettings *settings) {
+  if (settings == NULL)
+    return;
+  for (gsize i = 0; i < settings->table->n_keys; i++)
+    slot_clear(&settings->slots[i]);
+  g_free(settings->slots);
+  g_hash_table_unref(settings->groups);
+  conf_table_unref(settings->table);
+  g_free(settings->file);
+  g_free(settings);
+}
+
+/* Names that come from our own rooms are there. */
+static gsize index_of(const ConfSettings *settings, const char *name) {
+  gsize index = 0;
+  gboolean found = conf_table_find(settings->table, name, &index);
+  sim_require(found, 0, NULL, "no schema has the key %s", name);
+  return index;
+}
+
+/* Beside the file that names it (the current folder for the command line), then in the data folders. */
+static char *find_path(const char *name, ConfOrigin origin, const BasePlace *place, GError **error) {
+  static const char *const folders[] = {"", "workloads", "workloads/models", NULL};
+  gboolean beside_file = place->file != NULL && (origin == CONF_ORIGIN_FILE || origin == CONF_ORIGIN_RECIPE);
+  g_autofree char *beside = beside_file ? g_path_get_dirname(place->file) : NULL;
+  return conf_path_search(name, NULL, folders, beside, TRUE, place, error);
+}
+
+static gboolean put_at(ConfSettings *settings, gsize index, const char *text, ConfOrigin origin, const BasePlace *place,
+                       GError **error) {
+  const ConfKey *key = settings->table->keys[index];
+  g_auto(ConfValue) value = {0};
+  if (!conf_value_parse(key, text, &value, error)) {
+    base_error_prefix_at(error, place);
+    return FALSE;
+  }
+  g_autofree char *path = NULL;
+  if (key->kind == CONF_PATH && origin != CONF_ORIGIN_DEFAULT) {
+    path = find_path(value.text, origin, place, error);
+    if (path == NULL)
+      return FALSE;
+  }
+  Slot *slot = &settings->slots[index];
+  if (slot->origin > origin)
+    return TRUE;
+  slot_clear(slot);
+  *slot = (Slot){.value = value,
+                 .path = g_steal_pointer(&path),
+                 .origin = origin,
+                 .file = g_strdup(place->file),
+                 .line = place->line,
+                 .column = place->column};
+  value.text = NULL;
+  return TRUE;
+}
+
+/* `name` is the person's. */
+static gboolean put_named(ConfSettings *settings, const char *name, const char *value, ConfOrigin origin,
+                          const BasePlace *place, GError **error) {
+  const char *dot = strchr(name, '.');
+  if (dot == NULL) {
+    const char *near = conf_table_nearest(settings->table, name);
+    g_autofree char *advice = near != NULL ? g_strdup_printf("; did you mean \"%s\"?", near) : g_strdup("");
+    base_error_set_at(error, &(BasePlace){.file = place->file, .line = place->line, .column = place->column},
+                      "expected \"group.key=value\", found the key \"%s\" without a group%s", name, advice);
+    return FALSE;
+  }
+  g_autofree char *group = g_strndup(name, (gsize)(dot - name));
+  gsize index;
+  return conf_table_find_advised(settings->table, group, dot + 1, place, &index, error) &&
+         put_at(settings, index, value, origin, place, error);
+}
+
+gboolean conf_settings_put(ConfSettings *settings, const char *name, const char *value, ConfOrigin origin,
+                           const BasePlace *place, GError **error) {
+  BasePlace at = place != NULL ? *place : (BasePlace){0};
+  at.key = name;
+  return put_named(settings, name, value, origin, &at, error);
+}
+
+gboolean conf_settings_set(ConfSettings *settings, const char *assignment, GError **error) {
+  g_autofree char *file = g_strconcat("--set ", assignment, NULL);
+  BasePlace place = {.file = file};
+  const char *equals = strchr(assignment, '=');
+  if (equals == NULL) {
+    base_error_set_at(error, &place, "expected \"group.key=value\", found no \"=\"");
+    return FALSE;
+  }
+  g_autofree char *name = g_strstrip(g_strndup(assignment, (gsize)(equals - assignment)));
+  place.key = name;
+  return put_named(settings, name, equals + 1, CONF_ORIGIN_COMMAND_LINE, &place, error);
+}
+
+static gboolean load_group(ConfSettings *settings, const ConfText *text, const char *group, ConfOrigin origin,
+                           GError **error) {
+  BasePlace place;
+  conf_text_place(text, group, NULL, &place);
+  if (!conf_table_check_group(settings->table, group, &place, error))
+    return FALSE;
+  remember_group(settings, group, &place);
+  for (const char *const *key = conf_text_keys(text, group); *key != NULL; key++) {
+    gsize index;
+    conf_text_place(text, group, *key, &place);
+    if (!conf_table_find_advised(settings->table, group, *key, &place, &index, error) ||
+        !put_at(settings, index, conf_text_get(text, group, *key), origin, &place, error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+gboolean conf_settings_load_text(ConfSettings *settings, const ConfText *text, ConfOrigin origin, GError **error) {
+  g_autoptr(ConfSettings) next = conf_settings_copy(settings);
+  for (const char *const *group = conf_text_groups(text); *group != NULL; group++)
+    if (!load_group(next, text, *group, origin, error))
+      return FALSE;
+  if (next->file == NULL)
+    next->file = g_strdup(conf_text_file(text));
+  ConfSettings before = *settings;
+  *settings = *next;
+  *next = before;
+  return TRUE;
+}
+
+gboolean conf_settings_load(ConfSettings *settings, const char *path, ConfOrigin origin, GError **error) {
+  g_autoptr(ConfText) text = conf_text_load(path, error);
+  return text != NULL && conf_settings_load_text(settings, text, origin, error);
+}
+
+gboolean conf_settings_given(const ConfSettings *settings, const char *name) {
+  return settings->slots[index_of(settings, name)].origin > CONF_ORIGIN_DEFAULT;
+}
+
+const char *conf_settings_get(const ConfSettings *settings, const char *name) {
+  return settings->slots[index_of(settings, name)].value.text;
+}
+
+void conf_settings_place(const ConfSettings *settings, const char *name, BasePlace *ret) {
+  gsize index = index_of(settings, name);
+  const Slot *slot = &settings->slots[index];
+  const GroupPlace *group = g_hash_table_lookup(settings->groups, settings->table->keys[index]->group);
+  if (slot->origin > CONF_ORIGIN_DEFAULT)
+    *ret = (BasePlace){.file = slot->file, .line = slot->line, .column = slot->column};
+  else if (group != NULL)
+    *ret = (BasePlace){.file = group->file, .line = group->line, .column = group->column};
+  else
+    *ret = (BasePlace){.file = settings->file};
+  ret->key = settings->table->names[index];
+}
+
+gboolean conf_settings_fail(const ConfSettings *settings, const char *name, GError **error, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  g_autofree char *message = g_strdup_vprintf(format, arguments);
+  va_end(arguments);
+  const Slot *slot = &settings->slots[index_of(settings, name)];
+  gboolean is_default = slot->origin == CONF_ORIGIN_DEFAULT && slot->value.text != NULL;
+  g_autofree char *remark = is_default ? g_strdup_printf(" (%s is the default)", slot->value.text) : g_strdup("");
+  BasePlace place;
+  conf_settings_place(settings, name, &place);
+  base_error_set_at(error, &place, "%s%s", message, remark);
+  return FALSE;
+}
+
+void conf_settings_visit(const ConfSettings *settings, ConfVisit visit, gpointer user) {
+  for (gsize i = 0; i < settings->table->n_keys; i++)
+    if (settings->slots[i].value.text != NULL)
+      visit(settings->table->names[i], settings->slots[i].value.text, settings->slots[i].origin, user);
+}
+
+/* The slot of a key of `schema`, which may be another table than the one that checked the value. */
+static gsize index_of_key(const ConfSettings *settings, const ConfKey *key) {
+  g_autofree char *name = g_strconcat(key->group, ".", key->key, NULL);
+  gsize index = index_of(settings, name);
+  const ConfKey *owner = settings->table->keys[index];
+  sim_require(owner->kind == key->kind && owner->names == key->names, 0, NULL, "%s has two kinds", name);
+  return index;
+}
+
+static char *path_of(const ConfSettings *settings, gsize index, GError **error) {
+  const Slot *slot = &settings->slots[index];
+  if (slot->path != NULL)
+    return g_strdup(slot->path);
+  BasePlace place;
+  conf_settings_place(settings, settings->table->names[index], &place);
+  return find_path(slot->value.text, CONF_ORIGIN_DEFAULT, &place, error);
+}
+
+/* What could still fail: required keys that are absent, default files that are not there. */
+static gboolean check_filled(const ConfSettings *settings, const ConfKey *key, GError **error) {
+  gsize index = index_of_key(settings, key);
+  if (settings->slots[index].value.text == NULL) {
+    if (!key->required)
+      return TRUE;
+    g_autofree char *expected = conf_value_expected(key);
+    const char *help = key->help != NULL ? key->help : key->key;
+    return conf_settings_fail(settings, settings->table->names[index], error,
+                              "is missing: write \"%s = ...\" under [%s] (%s; expected %s)", key->key, key->group, help,
+                              expected);
+  }
+  if (key->kind != CONF_PATH)
+    return TRUE;
+  g_autofree char *path = path_of(settings, index, error);
+  return path != NULL;
+}
+
+static void fill_field(const ConfSettings *settings, const ConfKey *key, gpointer field) {
+  gsize index = index_of_key(settings, key);
+  const ConfValue *value = &settings->slots[index].value;
+  if (value->text == NULL)
+    return;
+  switch (key->kind) {
+  case CONF_STRING:
+  case CONF_PATH:
+    g_free(*(char **)field);
+    *(char **)field = key->kind == CONF_PATH ? path_of(settings, index, NULL) : g_strdup(value->text);
+    break;
+  case CONF_NAME:
+    *(int *)field = value->index;
+    break;
+  case CONF_FLAG:
+    *(gboolean *)field = value->index;
+    break;
+  case CONF_COUNT:
+    *(guint64 *)field = value->count;
+    break;
+  case CONF_LATER:
+    break;
+  default:
+    *(double *)field = value->number;
+  }
+}
+
+gboolean conf_settings_fill(const ConfSettings *settings, const ConfSchema *schema, gpointer ret, GError **error) {
+  for (gsize k = 0; k < schema->n_keys; k++)
+    if (!check_filled(settings, &schema->keys[k], error))
+      return FALSE;
+  for (gsize k = 0; k < schema->n_keys; k++)
+    fill_field(settings, &schema->keys[k], (char *)ret + schema->keys[k].offset);
+  return TRUE;
+}
+
+void conf_struct_clear(const ConfSchema *schema, gpointer object) {
+  for (gsize k = 0; k < schema->n_keys; k++)
+    if (schema->keys[k].kind == CONF_STRING || schema->keys[k].kind == CONF_PATH)
+      g_clear_pointer((char **)((char *)object + schema->keys[k].offset), g_free);
+}

@@ -1,0 +1,323 @@
+/* INI text, first pass: one walk over the lines finds every group and key and cleans the text for GKeyFile.
+ *
+ *     # a comment                     (an empty line)
+ *     [ training ]   ; groups    →    [training]
+ *     micro_batch = "4"  # keys       micro_batch=4
+ */
+#include "conf-text.h"
+
+#include <string.h>
+
+#include "conf-file.h"
+
+typedef struct {
+  char *name; /* "group.key" */
+  char *value;
+  guint line, column;
+} Entry;
+
+typedef struct {
+  char *name;
+  guint line, column;
+  GPtrArray *keys; /* names in order, NULL-terminated once parsed */
+} Group;
+
+struct ConfText {
+  char *file;
+  GPtrArray *names;    /* of groups, borrowed from `groups`; NULL-terminated once parsed */
+  GHashTable *groups;  /* name → Group */
+  GHashTable *entries; /* "group\nkey" → Entry */
+};
+
+static void group_free(gpointer data) {
+  Group *group = data;
+  g_ptr_array_unref(group->keys);
+  g_free(group->name);
+  g_free(group);
+}
+
+static void entry_free(gpointer data) {
+  Entry *entry = data;
+  g_free(entry->value);
+  g_free(entry->name);
+  g_free(entry);
+}
+
+void conf_text_free(ConfText *text) {
+  if (text == NULL)
+    return;
+  g_hash_table_unref(text->entries);
+  g_hash_table_unref(text->groups);
+  g_ptr_array_unref(text->names);
+  g_free(text->file);
+  g_free(text);
+}
+
+static Entry *find_entry(const ConfText *text, const char *group, const char *key) {
+  g_autofree char *name = g_strconcat(group, "\n", key, NULL);
+  return g_hash_table_lookup(text->entries, name);
+}
+
+/* One line being read. `start` and `end` bound it without outer white space. */
+typedef struct {
+  const char *file;
+  const char *begin, *start, *end;
+  guint number;
+} Line;
+
+static BasePlace place_in(const Line *line, const char *at) {
+  return (BasePlace){
+      .file = line->file, .line = line->number, .column = (guint)g_utf8_pointer_to_offset(line->begin, at) + 1};
+}
+
+static gboolean is_comment(char letter) {
+  return letter == '#' || letter == ';';
+}
+
+/* Where the comment begins, which white space precedes, or `end`; then back over the white space. */
+static const char *comment_start(const char *from, const char *end) {
+  const char *stop = from;
+  while (stop < end && !(is_comment(*stop) && stop > from && g_ascii_isspace(stop[-1])))
+    stop++;
+  while (stop > from && g_ascii_isspace(stop[-1]))
+    stop--;
+  return stop;
+}
+
+static gboolean read_group(ConfText *text, const Line *line, Group **ret, GError **error) {
+  BasePlace place = place_in(line, line->start);
+  const char *close = memchr(line->start, ']', (gsize)(line->end - line->start));
+  if (close == NULL) {
+    base_error_set_at(error, &place, "expected \"]\" at the end of the group \"%.*s\"", (int)(line->end - line->start),
+                      line->start);
+    return FALSE;
+  }
+  const char *rest = close + 1 + strspn(close + 1, " \t\r");
+  if (rest < line->end && !is_comment(*rest)) {
+    place = place_in(line, rest);
+    base_error_set_at(error, &place, "expected the end of the line after \"%.*s\", found \"%.*s\"",
+                      (int)(close + 1 - line->start), line->start, (int)(line->end - rest), rest);
+    return FALSE;
+  }
+  g_autofree char *name = g_strstrip(g_strndup(line->start + 1, (gsize)(close - line->start - 1)));
+  gboolean plain = *name != '\0' && strchr(name, '[') == NULL;
+  for (const char *p = name; *p != '\0'; p++)
+    plain &= !g_ascii_iscntrl(*p);
+  if (!plain) {
+    base_error_set_at(error, &place, "expected the name of a group in [ ], found \"%s\"", name);
+    return FALSE;
+  }
+  const Group *first = g_hash_table_lookup(text->groups, name);
+  if (first != NULL) {
+    base_error_set_at(error, &place, "the group [%s] began already at line %u; keep its keys together there", name,
+                      first->line);
+    return FALSE;
+  }
+  Group *group = g_new0(Group, 1);
+  group->name = g_steal_pointer(&name);
+  group->line = place.line;
+  group->column = place.column;
+  group->keys = g_ptr_array_new_with_free_func(g_free);
+  g_hash_table_insert(text->groups, group->name, group);
+  g_ptr_array_add(text->names, group->name);
+  *ret = group;
+  return TRUE;
+}
+
+/* A value ends at its comment; in quotes it may hold anything. */
+static gboolean read_value(const Line *line, const char *from, const char *key, char **ret, GError **error) {
+  BasePlace place = place_in(line, from);
+  place.key = key;
+  if (from == line->end || (*from != '"' && *from != '\'')) {
+    const char *stop = from > line->begin && g_ascii_isspace(from[-1]) && from < line->end && is_comment(*from)
+                           ? from
+                           : comment_start(from, line->end);
+    *ret = g_strndup(from, (gsize)(stop - from));
+    return TRUE;
+  }
+  const char *close = memchr(from + 1, *from, (gsize)(line->end - from - 1));
+  if (close == NULL) {
+    base_error_set_at(error, &place, "the quote that opens here is not closed on its line");
+    return FALSE;
+  }
+  const char *rest = close + 1 + strspn(close + 1, " \t\r");
+  if (rest < line->end && !(is_comment(*rest) && rest > close + 1)) {
+    place = place_in(line, rest);
+    place.key = key;
+    base_error_set_at(error, &place, "expected the end of the line after %.*s, found \"%.*s\"", (int)(close + 1 - from),
+                      from, (int)(line->end - rest), rest);
+    return FALSE;
+  }
+  *ret = g_strndup(from + 1, (gsize)(close - from - 1));
+  g_strstrip(*ret);
+  return TRUE;
+}
+
+/* Which habit the person follows that is not ours. */
+static gboolean fail_line(const Line *line, GError **error) {
+  BasePlace place = place_in(line, line->start);
+  const char *stop = comment_start(line->start, line->end);
+  g_autofree char *found = g_strndup(line->start, (gsize)(stop - line->start));
+  const char *advice = "";
+  if (*found == '{')
+    advice = "; is this a JSON file?";
+  else if (*found == '<')
+    advice = "; is this an XML file?";
+  else if (strchr(found, ':') != NULL)
+    advice = "; write \"=\" in place of \":\"";
+  base_error_set_at(error, &place, "expected \"[group]\" or \"key = value\", found \"%s\"%s", found, advice);
+  return FALSE;
+}
+
+static gboolean read_key(ConfText *text, const Line *line, Group *group, GString *cleaned, GError **error) {
+  const char *stop = comment_start(line->start, line->end);
+  const char *equals = memchr(line->start, '=', (gsize)(stop - line->start));
+  if (equals == NULL)
+    return fail_line(line, error);
+  BasePlace place = place_in(line, line->start);
+  g_autofree char *key = g_strchomp(g_strndup(line->start, (gsize)(equals - line->start)));
+  if (*key == '\0' || strpbrk(key, "[]<>!:\"'{}") != NULL) {
+    base_error_set_at(error, &place, "expected \"key = value\", found \"%.*s\"", (int)(stop - line->start),
+                      line->start);
+    return FALSE;
+  }
+  if (group == NULL) {
+    base_error_set_at(error, &place, "the key \"%s\" stands before any [group]", key);
+    return FALSE;
+  }
+  g_autofree char *name = g_strconcat(group->name, ".", key, NULL);
+  place.key = name;
+  const Entry *first = find_entry(text, group->name, key);
+  if (first != NULL) {
+    base_error_set_at(error, &place, "given twice, first at line %u (%s)", first->line, first->value);
+    return FALSE;
+  }
+  const char *from = equals + 1;
+  while (from < line->end && g_ascii_isspace(*from))
+    from++;
+  g_autofree char *value = NULL;
+  if (!read_value(line, from, name, &value, error))
+    return FALSE;
+  g_string_append_printf(cleaned, "%s=%s", key, value);
+  Entry *entry = g_new0(Entry, 1);
+  entry->name = g_steal_pointer(&name);
+  entry->value = g_steal_pointer(&value);
+  entry->line = place.line;
+  entry->column = place.column;
+  g_hash_table_insert(text->entries, g_strconcat(group->name, "\n", key, NULL), entry);
+  g_ptr_array_add(group->keys, g_steal_pointer(&key));
+  return TRUE;
+}
+
+/* One line of `cleaned` for each line of `data`. */
+static gboolean read_lines(ConfText *text, const char *data, gsize length, GString *cleaned, GError **error) {
+  Group *group = NULL;
+  Line line = {.file = text->file, .begin = data};
+  for (const char *end = data + length; line.begin < end;) {
+    const char *feed = memchr(line.begin, '\n', (gsize)(end - line.begin));
+    line.number++;
+    line.start = line.begin;
+    line.end = feed != NULL ? feed : end;
+    while (line.start < line.end && g_ascii_isspace(*line.start))
+      line.start++;
+    while (line.end > line.start && g_ascii_isspace(line.end[-1]))
+      line.end--;
+    if (line.start < line.end && *line.start == '[') {
+      if (!read_group(text, &line, &group, error))
+        return FALSE;
+      g_string_append_printf(cleaned, "[%s]", group->name);
+    } else if (line.start < line.end && !is_comment(*line.start)) {
+      if (!read_key(text, &line, group, cleaned, error))
+        return FALSE;
+    }
+    g_string_append_c(cleaned, '\n');
+    line.begin = feed != NULL ? feed + 1 : end;
+  }
+  return TRUE;
+}
+
+/* GKeyFile has the last word on what is a file of groups and keys. */
+static gboolean take_values(ConfText *text, const GString *cleaned, GError **error) {
+  BasePlace place = {.file = text->file};
+  g_autoptr(GKeyFile) file = g_key_file_new();
+  g_autoptr(GError) cause = NULL;
+  if (!g_key_file_load_from_data(file, cleaned->str, cleaned->len, G_KEY_FILE_NONE, &cause) &&
+      !g_error_matches(cause, G_KEY_FILE_ERROR, G_KEY_FILE_ERROR_NOT_FOUND)) {
+    base_error_set_at(error, &place, "%s", cause->message);
+    return FALSE;
+  }
+  for (guint g = 0; g < text->names->len; g++) {
+    const char *name = g_ptr_array_index(text->names, g);
+    Group *group = g_hash_table_lookup(text->groups, name);
+    for (guint k = 0; k < group->keys->len; k++) {
+      const char *key = g_ptr_array_index(group->keys, k);
+      Entry *entry = find_entry(text, name, key);
+      char *value = g_key_file_get_value(file, name, key, &cause);
+      if (value == NULL) {
+        place.line = entry->line;
+        place.column = entry->column;
+        base_error_set_at(error, &place, "%s", cause->message);
+        return FALSE;
+      }
+      g_free(entry->value);
+      entry->value = value;
+    }
+    g_ptr_array_add(group->keys, NULL);
+  }
+  g_ptr_array_add(text->names, NULL);
+  return TRUE;
+}
+
+ConfText *conf_text_parse(const char *name, const char *data, gsize length, GError **error) {
+  gsize taken_length = 0;
+  g_autofree char *taken = conf_file_take(name, data, length, &taken_length, error);
+  if (taken == NULL)
+    return NULL;
+  g_autoptr(ConfText) text = g_new0(ConfText, 1);
+  text->file = g_strdup(name);
+  text->names = g_ptr_array_new();
+  text->groups = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, group_free);
+  text->entries = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, entry_free);
+  g_autoptr(GString) cleaned = g_string_sized_new(taken_length);
+  if (!read_lines(text, taken, taken_length, cleaned, error) || !take_values(text, cleaned, error))
+    return NULL;
+  return g_steal_pointer(&text);
+}
+
+ConfText *conf_text_load(const char *path, GError **error) {
+  gsize length = 0;
+  g_autofree char *data = conf_file_read(path, &length, error);
+  return data != NULL ? conf_text_parse(path, data, length, error) : NULL;
+}
+
+const char *conf_text_file(const ConfText *text) {
+  return text->file;
+}
+
+const char *const *conf_text_groups(const ConfText *text) {
+  return (const char *const *)text->names->pdata;
+}
+
+const char *const *conf_text_keys(const ConfText *text, const char *group) {
+  const Group *found = g_hash_table_lookup(text->groups, group);
+  return found != NULL ? (const char *const *)found->keys->pdata : NULL;
+}
+
+const char *conf_text_get(const ConfText *text, const char *group, const char *key) {
+  const Entry *entry = find_entry(text, group, key);
+  return entry != NULL ? entry->value : NULL;
+}
+
+void conf_text_place(const ConfText *text, const char *group, const char *key, BasePlace *ret) {
+  const Group *found = g_hash_table_lookup(text->groups, group);
+  const Entry *entry = key != NULL ? find_entry(text, group, key) : NULL;
+  *ret = (BasePlace){.file = text->file};
+  if (entry != NULL) {
+    ret->line = entry->line;
+    ret->column = entry->column;
+    ret->key = entry->name;
+  } else if (found != NULL) {
+    ret->line = found->line;
+    ret->column = found->column;
+  }
+}

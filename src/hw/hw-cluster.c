@@ -1,0 +1,123 @@
+/* From a topology and [cluster] to a cluster: overrides, catalogue entries, consistency, then the links. */
+#include "hw-cluster.h"
+
+#include "conf-settings.h"
+#include "hw-links.h"
+#include "hw-schema.h"
+#include "hw-topology.h"
+
+/* Links stand in memory one by one before folding. */
+#define MOST_GPUS (1u << 20)
+
+static const HwLink *find_link(const ConfSettings *settings, const HwCatalog *catalog, const char *key,
+                               const char *name, GError **error) {
+  BasePlace place;
+  conf_settings_place(settings, key, &place);
+  return hw_catalog_link(catalog, name, &place, error);
+}
+
+static gboolean find_parts(HwCluster *cluster, const ConfSettings *settings, const HwCatalog *catalog,
+                           const HwTopology *topology, const HwClusterKeys *keys, GError **error) {
+  BasePlace place;
+  conf_settings_place(settings, keys->gpu != NULL ? "cluster.gpu" : "node.gpu", &place);
+  cluster->gpu = hw_catalog_gpu(catalog, keys->gpu != NULL ? keys->gpu : topology->gpu, &place, error);
+  if (cluster->gpu == NULL)
+    return FALSE;
+  cluster->intra = find_link(settings, catalog, "node.intra", topology->intra, error);
+  if (cluster->intra == NULL)
+    return FALSE;
+  int scope = cluster->intra->scope;
+  if (scope != HW_LINK_NVSWITCH && scope != HW_LINK_NVLINK && scope != HW_LINK_PCIE)
+    return conf_settings_fail(settings, "node.intra", error,
+                              "\"%s\" is of scope %s; expected one of nvswitch, nvlink, pcie", cluster->intra->name,
+                              hw_link_scope_names[scope]);
+  if (topology->nic != NULL) {
+    cluster->nic = find_link(settings, catalog, "node.nic", topology->nic, error);
+    if (cluster->nic == NULL)
+      return FALSE;
+    if (cluster->nic->scope != HW_LINK_NETWORK)
+      return conf_settings_fail(settings, "node.nic", error, "\"%s\" is of scope %s; expected network",
+                                cluster->nic->name, hw_link_scope_names[cluster->nic->scope]);
+  }
+  conf_settings_place(settings, "environment.platform", &place);
+  cluster->platform = hw_catalog_platform(catalog, topology->platform, &place, error);
+  return cluster->platform != NULL;
+}
+
+static gboolean check_network(const HwCluster *cluster, const ConfSettings *settings, GError **error) {
+  const char *nics_key = conf_settings_given(settings, "cluster.nics_per_node") ? "cluster.nics_per_node"
+                         : conf_settings_given(settings, "node.nics")           ? "node.nics"
+                                                                                : "cluster.nodes";
+  if (cluster->nodes > 1 && cluster->nics_per_node == 0)
+    return conf_settings_fail(settings, nics_key, error, "%u nodes need a network, and a node of \"%s\" has no NICs",
+                              cluster->nodes, cluster->topology);
+  if (cluster->nics_per_node > 0 && cluster->nic == NULL)
+    return conf_settings_fail(settings, nics_key, error, "%u NICs per node, but \"%s\" does not say which (node.nic)",
+                              cluster->nics_per_node, cluster->topology);
+  if (conf_settings_given(settings, "cluster.nic_bandwidth") && cluster->nics_per_node == 0)
+    return conf_settings_fail(settings, "cluster.nic_bandwidth", error, "a node of \"%s\" has no NICs",
+                              cluster->topology);
+  if ((guint64)cluster->nodes * cluster->gpus_per_node > MOST_GPUS)
+    return conf_settings_fail(settings, "cluster.nodes", error, "%u nodes of %u GPUs are more than %u GPUs",
+                              cluster->nodes, cluster->gpus_per_node, MOST_GPUS);
+  if (conf_settings_given(settings, "price.gpu_hour") && conf_settings_given(settings, "price.node_hour"))
+    return conf_settings_fail(settings, "price.node_hour", error, "expected one of gpu_hour and node_hour, found both");
+  return TRUE;
+}
+
+static void take_numbers(HwCluster *cluster, const ConfSettings *settings, const HwTopology *topology,
+                         const HwClusterKeys *keys) {
+  gboolean other_nics = conf_settings_given(settings, "cluster.nics_per_node");
+  cluster->nodes = (guint32)keys->nodes;
+  cluster->gpus_per_node = (guint32)(keys->gpus_per_node > 0 ? keys->gpus_per_node : topology->gpus);
+  cluster->nics_per_node = (guint32)(other_nics ? keys->nics_per_node : topology->nics);
+  cluster->nodes_per_leaf = (guint32)topology->nodes_per_leaf;
+  cluster->fabric = topology->fabric;
+  cluster->oversubscription = topology->oversubscription;
+  cluster->cpu_amd = hw_cpu_is_amd(topology->cpu);
+  cluster->sockets = topology->sockets;
+  cluster->dram_bandwidth = topology->dram_bandwidth;
+  cluster->gpu_hour = topology->node_hour > 0 ? topology->node_hour / cluster->gpus_per_node : topology->gpu_hour;
+}
+
+static void take_bandwidths(HwCluster *cluster, const HwClusterKeys *keys) {
+  cluster->intra_bandwidth = cluster->intra->achievable;
+  if (cluster->nic == NULL)
+    return;
+  cluster->nic_bandwidth = cluster->nic->achievable;
+  if (keys->nic_bandwidth > 0)
+    cluster->nic_bandwidth = keys->nic_bandwidth * (cluster->nic->achievable / cluster->nic->raw);
+}
+
+static gboolean build(HwCluster *cluster, ConfSettings *settings, const HwCatalog *catalog, HwTopology *topology,
+                      HwClusterKeys *keys, GError **error) {
+  if (!conf_settings_fill(settings, &hw_cluster_schema, keys, error))
+    return FALSE;
+  cluster->topology = hw_topology_load(settings, keys->topology, error);
+  if (cluster->topology == NULL || !conf_settings_fill(settings, &hw_topology_schema, topology, error))
+    return FALSE;
+  take_numbers(cluster, settings, topology, keys);
+  if (!find_parts(cluster, settings, catalog, topology, keys, error) || !check_network(cluster, settings, error))
+    return FALSE;
+  take_bandwidths(cluster, keys);
+  hw_links_build(cluster);
+  return TRUE;
+}
+
+HwCluster *hw_cluster_build(ConfSettings *settings, const HwCatalog *catalog, GError **error) {
+  HwTopology topology = {0};
+  HwClusterKeys keys = {0};
+  g_autoptr(HwCluster) cluster = g_new0(HwCluster, 1);
+  gboolean built = build(cluster, settings, catalog, &topology, &keys, error);
+  conf_struct_clear(&hw_topology_schema, &topology);
+  conf_struct_clear(&hw_cluster_schema, &keys);
+  return built ? g_steal_pointer(&cluster) : NULL;
+}
+
+void hw_cluster_free(HwCluster *cluster) {
+  if (cluster == NULL)
+    return;
+  g_free(cluster->topology);
+  g_free(cluster->links);
+  g_free(cluster);
+}

@@ -1,0 +1,86 @@
+/* A cluster: nodes of GPUs on an intra-node fabric, NICs, leaf and spine switches, as links with capacities.
+ *
+ *   g_autoptr(HwCluster) cluster = hw_cluster_build(settings, catalog, error);
+ *   guint32 out = hw_cluster_gpu_out(cluster, rank);       // link index of the GPU's way into NVSwitch or PCIe
+ *
+ * Ranks are numbered node by node. `settings` holds the topology's groups ([node], [fabric], [environment], [host],
+ * [price]) and the workload's [cluster] group (topology, nodes and the overrides).
+ *
+ *        spine
+ *       /     \            leaf.up / leaf.down: one pair per leaf, capacity = members × NIC / oversubscription
+ *    leaf     leaf         (rail-optimised: one leaf per rail and group of nodes_per_leaf nodes; fat-tree: one per
+ * group; |  |     |  |          single-switch: none, every NIC reaches every other at full rate) nic nic  nic nic
+ * nic.out / nic.in |  |     |  | gpu gpu  gpu gpu       gpu.out / gpu.in: into NVSwitch, NVLink or PCIe
+ */
+#pragma once
+
+#include "hw-catalog.h"
+
+struct ConfSettings; /* conf-settings.h */
+struct ConfSchema;
+
+typedef enum { HW_FABRIC_SINGLE_SWITCH, HW_FABRIC_FAT_TREE, HW_FABRIC_RAIL_OPTIMISED } HwFabric;
+
+typedef enum {
+  HW_CLASS_GPU_OUT,
+  HW_CLASS_GPU_IN,
+  HW_CLASS_NIC_OUT,
+  HW_CLASS_NIC_IN,
+  HW_CLASS_LEAF_UP,
+  HW_CLASS_LEAF_DOWN,
+  HW_LINK_CLASSES
+} HwLinkClass;
+extern const char *const hw_link_class_names[]; /* "gpu.out", "gpu.in", "nic.out", … */
+
+typedef struct {
+  HwLinkClass link_class;
+  double capacity; /* bytes/s */
+  guint32 count;   /* equal links this one stands for: 1 until folded */
+} HwClusterLink;
+
+/* Fields are read-only after building. GPU, link and platform are borrowed from the catalogue, which must outlive it.
+ */
+typedef struct {
+  char *topology; /* name of the file, without folder and extension */
+  guint32 nodes, gpus_per_node, nics_per_node, nodes_per_leaf;
+  int fabric;
+  double oversubscription; /* >= 1 */
+  const HwGpu *gpu;
+  const HwLink *intra, *nic; /* nic: NULL where the topology names none */
+  const HwPlatform *platform;
+  double intra_bandwidth; /* achievable, per GPU and direction */
+  double nic_bandwidth;   /* achievable, per NIC and direction: the catalogue's, or [cluster] nic_bandwidth × its
+                             achievable share */
+  gboolean cpu_amd;       /* NCCL's network overhead differs */
+  guint64 sockets;
+  double dram_bandwidth; /* 0: not stated */
+  double gpu_hour;       /* USD; 0: not stated. [price] node_hour is divided by the node's GPUs */
+  HwClusterLink *links;
+  guint32 n_links;
+} HwCluster;
+
+/* The schemas of the topology file's groups and of [cluster]. */
+extern const struct ConfSchema hw_topology_schema, hw_cluster_schema;
+
+/* Loads the topology that cluster.topology names into the settings, over the defaults and under --set, and builds the
+ * cluster. A topology's key in another file is refused, so settings serve one topology. Errors: SIM_ERROR_INPUT at the
+ * place of the key at fault. Cost: O(links). */
+HwCluster *hw_cluster_build(struct ConfSettings *settings, const HwCatalog *catalog, GError **error);
+void hw_cluster_free(HwCluster *cluster);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(HwCluster, hw_cluster_free)
+
+static inline guint32 hw_cluster_gpus(const HwCluster *cluster) {
+  return cluster->nodes * cluster->gpus_per_node;
+}
+static inline guint32 hw_cluster_node_of(const HwCluster *cluster, guint32 rank) {
+  return rank / cluster->gpus_per_node;
+}
+/* Link indices. `nic` counts within its node. */
+guint32 hw_cluster_gpu_out(const HwCluster *cluster, guint32 rank);
+guint32 hw_cluster_gpu_in(const HwCluster *cluster, guint32 rank);
+guint32 hw_cluster_nic_out(const HwCluster *cluster, guint32 node, guint32 nic);
+guint32 hw_cluster_nic_in(const HwCluster *cluster, guint32 node, guint32 nic);
+/* Leaf links that a transfer from `nic` of node `from` to the same NIC of node `to` crosses: FALSE where it stays under
+ * one leaf or the fabric has none; else *ret_up and *ret_down. */
+gboolean hw_cluster_leaf_links(const HwCluster *cluster, guint32 from, guint32 to, guint32 nic, guint32 *ret_up,
+                               guint32 *ret_down);

@@ -1,0 +1,69 @@
+/* The keys of a topology file and of [cluster], with ranges, defaults and help. */
+#include "hw-schema.h"
+
+#include "conf-schema.h"
+#include "hw-cluster.h"
+
+const char *const hw_cpu_names[] = {"intel-skylake", "intel-cascade-lake", "intel-icelake", "intel-spr", "intel-emr",
+                                    "amd-rome",      "amd-milan",          "amd-genoa",     "amd-turin", NULL};
+
+gboolean hw_cpu_is_amd(int cpu) {
+  return g_str_has_prefix(hw_cpu_names[cpu], "amd-");
+}
+
+static const char *const fabric_names[] = {"single-switch", "fat-tree", "rail-optimised", NULL};
+
+#define TOPOLOGY(in_group, in_key, in_kind, field)                                                                     \
+  .group = in_group, .key = in_key, .kind = in_kind, .offset = G_STRUCT_OFFSET(HwTopology, field)
+#define CLUSTER(in_key, in_kind, field)                                                                                \
+  .group = "cluster", .key = in_key, .kind = in_kind, .offset = G_STRUCT_OFFSET(HwClusterKeys, field)
+#define LATER(in_key) .group = "cluster", .key = in_key, .kind = CONF_LATER
+
+static const ConfKey topology_keys[] = {
+    {TOPOLOGY("node", "gpu", CONF_STRING, gpu), .required = TRUE, .help = "a section of topologies/catalog/gpus.ini"},
+    {TOPOLOGY("node", "gpus", CONF_COUNT, gpus), .min = 1, .max = 576, .required = TRUE, .help = "GPUs in a node"},
+    {TOPOLOGY("node", "intra", CONF_STRING, intra), .required = TRUE,
+     .help = "how the GPUs of a node are joined: a section of topologies/catalog/links.ini"},
+    {TOPOLOGY("node", "nic", CONF_STRING, nic),
+     .help = "the NIC: a section of topologies/catalog/links.ini of scope network; needed from two nodes on"},
+    {TOPOLOGY("node", "nics", CONF_COUNT, nics), .min = 0, .max = 256, .initial = "0",
+     .help = "NICs in a node for the GPUs' traffic"},
+    {TOPOLOGY("node", "cpu", CONF_NAME, cpu), .names = hw_cpu_names, .initial = "intel-spr",
+     .help = "the host processor; NCCL's network overhead is larger on AMD"},
+    {TOPOLOGY("node", "sockets", CONF_COUNT, sockets), .min = 1, .max = 16, .initial = "2",
+     .help = "host processors in a node"},
+    {TOPOLOGY("fabric", "kind", CONF_NAME, fabric), .names = fabric_names, .initial = "single-switch",
+     .help = "single-switch: no contention beyond the NICs; fat-tree: a leaf per group of nodes; "
+             "rail-optimised: a leaf per NIC number and group of nodes"},
+    {TOPOLOGY("fabric", "nodes_per_leaf", CONF_COUNT, nodes_per_leaf), .min = 1, .max = 65536, .initial = "32",
+     .help = "nodes in a group that shares its leaves"},
+    {TOPOLOGY("fabric", "oversubscription", CONF_NUMBER, oversubscription), .min = 1, .max = 1000, .initial = "1",
+     .help = "bandwidth into a leaf over bandwidth from it to the spine"},
+    {TOPOLOGY("environment", "platform", CONF_STRING, platform), .required = TRUE,
+     .help = "how collectives are launched and sent: a section of topologies/catalog/platforms.ini"},
+    {TOPOLOGY("host", "dram_bandwidth", CONF_BYTE_RATE, dram_bandwidth), .min = 1, .max = 1e15,
+     .help = "host memory bandwidth of a node"},
+    {TOPOLOGY("price", "gpu_hour", CONF_MONEY, gpu_hour), .min = 0, .max = 1e6, .help = "price of a GPU for an hour"},
+    {TOPOLOGY("price", "node_hour", CONF_MONEY, node_hour), .min = 0, .max = 1e6,
+     .help = "price of a node for an hour, instead of gpu_hour"},
+};
+
+static const ConfKey cluster_keys[] = {
+    {CLUSTER("topology", CONF_STRING, topology), .required = TRUE,
+     .help = "the machine: a file, or the name of one in topologies/"},
+    {CLUSTER("nodes", CONF_COUNT, nodes), .min = 1, .max = 65536, .initial = "1", .help = "nodes of the job"},
+    {CLUSTER("gpus_per_node", CONF_COUNT, gpus_per_node), .min = 1, .max = 576,
+     .help = "GPUs used in each node, instead of the topology's node.gpus"},
+    {CLUSTER("gpu", CONF_STRING, gpu), .help = "instead of the topology's node.gpu"},
+    {CLUSTER("nics_per_node", CONF_COUNT, nics_per_node), .min = 0, .max = 256,
+     .help = "instead of the topology's node.nics"},
+    {CLUSTER("nic_bandwidth", CONF_BYTE_RATE, nic_bandwidth), .min = 1, .max = 1e15,
+     .help = "line rate of each NIC and direction, instead of the raw rate of the topology's node.nic; "
+             "the achievable share stays"},
+    {LATER("slow_gpus"), .help = "a slower GPU (rank: speed)"},
+    {LATER("slow_links"), .help = "a degraded link (name: share of its capacity)"},
+    {LATER("gpu_spread"), .help = "a spread of speed between the GPUs of a node"},
+};
+
+const ConfSchema hw_topology_schema = {topology_keys, G_N_ELEMENTS(topology_keys)};
+const ConfSchema hw_cluster_schema = {cluster_keys, G_N_ELEMENTS(cluster_keys)};

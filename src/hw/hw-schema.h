@@ -1,0 +1,21 @@
+/* What the topology file and [cluster] say, as the schema tables fill it; for this floor alone. */
+#pragma once
+
+#include <glib.h>
+
+typedef struct {
+  char *gpu, *intra, *nic, *platform; /* names in the catalogue; nic may be NULL */
+  guint64 gpus, nics, sockets, nodes_per_leaf;
+  int cpu;    /* index into hw_cpu_names */
+  int fabric; /* HwFabric */
+  double oversubscription, dram_bandwidth, gpu_hour, node_hour;
+} HwTopology;
+
+typedef struct {
+  char *topology, *gpu; /* gpu NULL: the topology's */
+  guint64 nodes, gpus_per_node, nics_per_node;
+  double nic_bandwidth;
+} HwClusterKeys;
+
+extern const char *const hw_cpu_names[];
+gboolean hw_cpu_is_amd(int cpu);

@@ -1,0 +1,89 @@
+/* The topology file: found, checked to be one, laid between the defaults and --set. */
+#include "hw-topology.h"
+
+#include <string.h>
+
+#include "base-names.h"
+#include "conf-path.h"
+#include "conf-settings.h"
+#include "hw-cluster.h"
+
+static gboolean refuse_group(const ConfText *text, const char *group, GError **error) {
+  g_autoptr(GPtrArray) known = g_ptr_array_new();
+  for (gsize i = 0; i < hw_topology_schema.n_keys; i++) {
+    const char *name = hw_topology_schema.keys[i].group;
+    if (known->len == 0 || strcmp(g_ptr_array_index(known, known->len - 1), name) != 0)
+      g_ptr_array_add(known, (gpointer)name);
+  }
+  g_ptr_array_add(known, NULL);
+  const char *const *names = (const char *const *)known->pdata;
+  if (g_strv_contains(names, group))
+    return TRUE;
+  BasePlace place;
+  conf_text_place(text, group, NULL, &place);
+  place.key = NULL;
+  if (strcmp(group, "pci") == 0) {
+    base_error_set_at(error, &place, "[pci]: trees of PCIe switches are not modelled yet");
+  } else {
+    g_autofree char *advice = base_names_advice(names, group);
+    base_error_set_at(error, &place, "a topology has no group [%s]%s", group, advice);
+  }
+  return FALSE;
+}
+
+typedef struct {
+  const ConfSettings *settings;
+  const char *path;
+  GError **error;
+  gboolean clean;
+} Stray;
+
+static void refuse_stray(const char *name, const char *value, ConfOrigin origin, gpointer user) {
+  (void)value;
+  Stray *stray = user;
+  if (!stray->clean || (origin != CONF_ORIGIN_FILE && origin != CONF_ORIGIN_RECIPE))
+    return;
+  gboolean ours = FALSE;
+  for (gsize i = 0; i < hw_topology_schema.n_keys && !ours; i++) {
+    g_autofree char *known = g_strdup_printf("%s.%s", hw_topology_schema.keys[i].group, hw_topology_schema.keys[i].key);
+    ours = strcmp(known, name) == 0;
+  }
+  BasePlace place;
+  conf_settings_place(stray->settings, name, &place);
+  if (ours && g_strcmp0(place.file, stray->path) != 0)
+    stray->clean =
+        conf_settings_fail(stray->settings, name, stray->error,
+                           "the topology %s says this; use [cluster] or --set to differ from it", stray->path);
+}
+
+static gboolean load_topology(ConfSettings *settings, const char *path, GError **error) {
+  g_autoptr(ConfText) text = conf_text_load(path, error);
+  if (text == NULL)
+    return FALSE;
+  for (const char *const *group = conf_text_groups(text); *group != NULL; group++)
+    if (!refuse_group(text, *group, error))
+      return FALSE;
+  Stray stray = {settings, path, error, TRUE};
+  conf_settings_visit(settings, refuse_stray, &stray);
+  return stray.clean && conf_settings_load_text(settings, text, CONF_ORIGIN_FILE, error);
+}
+
+static char *topology_path(const ConfSettings *settings, const char *name, GError **error) {
+  BasePlace place;
+  conf_settings_place(settings, "cluster.topology", &place);
+  gboolean named_in_file = place.file != NULL && g_file_test(place.file, G_FILE_TEST_IS_REGULAR);
+  g_autofree char *beside = named_in_file ? g_path_get_dirname(place.file) : NULL;
+  return conf_path_find(name, ".ini", "topologies", beside, &place, error);
+}
+
+static char *bare_name(const char *path) {
+  char *name = g_path_get_basename(path);
+  if (g_str_has_suffix(name, ".ini"))
+    name[strlen(name) - strlen(".ini")] = '\0';
+  return name;
+}
+
+char *hw_topology_load(ConfSettings *settings, const char *name, GError **error) {
+  g_autofree char *path = topology_path(settings, name, error);
+  return path != NULL && load_topology(settings, path, error) ? bare_name(path) : NULL;
+}

@@ -1,0 +1,11 @@
+/* Loads a topology file into settings; for this floor alone. */
+#pragma once
+
+#include <glib.h>
+
+struct ConfSettings;
+
+/* Lays the file that cluster.topology names (`name`) over the defaults; what --set gave stays above it. Gives the
+ * file's bare name. Errors: no such file, a group that no topology has ([pci] by name), a topology's key in a workload,
+ * and what conf_settings_load_text finds. Caller frees. */
+char *hw_topology_load(struct ConfSettings *settings, const char *name, GError **error);

@@ -1,0 +1,36 @@
+/* Sums and a peak. */
+#include "mem-ledger.h"
+
+#include <string.h>
+
+#include "base-error.h"
+
+const char *const mem_tenant_names[] = {"parameters", "gradients",     "optimizer", "activations",
+                                        "temporary",  "communication", "overhead",  NULL};
+
+void mem_ledger_init(MemLedger *ledger, guint64 capacity) {
+  memset(ledger, 0, sizeof *ledger);
+  ledger->capacity = capacity;
+}
+
+gboolean mem_ledger_take(MemLedger *ledger, MemTenant tenant, guint64 bytes, SimTime now) {
+  ledger->held[tenant] += bytes;
+  ledger->total += bytes;
+  if (ledger->total > ledger->peak) {
+    ledger->peak = ledger->total;
+    ledger->peak_at = now;
+    memcpy(ledger->held_at_peak, ledger->held, sizeof ledger->held);
+  }
+  if (ledger->total <= ledger->capacity || ledger->full)
+    return TRUE;
+  ledger->full = TRUE;
+  return FALSE;
+}
+
+void mem_ledger_give(MemLedger *ledger, MemTenant tenant, guint64 bytes, SimTime now) {
+  sim_require(bytes <= ledger->held[tenant], now, NULL,
+              "%s gives %" G_GUINT64_FORMAT " bytes, holds %" G_GUINT64_FORMAT, mem_tenant_names[tenant], bytes,
+              ledger->held[tenant]);
+  ledger->held[tenant] -= bytes;
+  ledger->total -= bytes;
+}

@@ -1,0 +1,101 @@
+/* Flash and eager attention as operations, one function each way. */
+#include "model-attention.h"
+
+/* Multiplications of every query with every key of its sequence, over all heads: two matmuls of it make the forward. */
+static double pair_flops(const ModelBuild *build) {
+  return 2 * build->t * build->s * build->q;
+}
+
+/* FlashAttention's causal kernel skips the half of the pairs that the mask hides; its backward is five matmuls for the
+ * forward's two, since it computes the scores again (Dao 2022, arXiv 2205.14135, and its benchmark's 2.5). */
+static void flash_forward(ModelBuild *build, ModelAttentionTensors *at) {
+  double kv = 2 * build->kv, row = MODEL_BYTES_FP32 * build->t * build->a;
+  at->lse = model_build_inner(build, "lse", row);
+  double bytes = build->e * build->t * (2 * build->q + kv) + row;
+  ModelOp *op = model_build_attention(build, MODEL_FORWARD, "attention", 2 * pair_flops(build) / 2,
+                                      2 * pair_flops(build), bytes, at->q | at->k | at->v, at->context | at->lse);
+  op->saves = at->q | at->k | at->v | at->context | at->lse;
+}
+
+static void flash_backward(ModelBuild *build, const ModelAttentionTensors *at, guint64 d_context, guint64 d_q,
+                           guint64 d_k, guint64 d_v) {
+  double kv = 2 * build->kv, row = MODEL_BYTES_FP32 * build->t * build->a;
+  guint64 scratch = model_build_scratch(build, "d_q_fp32", MODEL_BYTES_FP32 * build->t * build->q);
+  scratch |= model_build_scratch(build, "row_sums", row);
+  if (build->kv < build->q)
+    scratch |= model_build_scratch(build, "d_kv_all", 2 * build->e * build->t * build->q);
+  double bytes = build->e * build->t * (4 * build->q + 2 * kv) + row;
+  model_build_attention(build, MODEL_BACKWARD, "attention.backward", 5 * pair_flops(build) / 2, 4 * pair_flops(build),
+                        bytes, d_context | at->q | at->k | at->v | at->context | at->lse | scratch,
+                        d_q | d_k | d_v | scratch);
+}
+
+/* A matmul per sequence and head. */
+static ModelOp *per_head(ModelBuild *build, ModelDirection direction, const char *name, double n, double k,
+                         guint64 reads, guint64 writes) {
+  return model_build_matmul(build, direction, name, build->b * build->a, build->s, n, k, reads, writes);
+}
+
+/* Passes per score: scale and causal mask (each in and out), softmax (in and out); back through softmax (its output and
+ * two gradients) and scale (in and out). */
+static void eager_forward(ModelBuild *build, ModelAttentionTensors *at) {
+  double pairs = build->t * build->s * build->a, e = build->e;
+  at->k_all = at->k;
+  at->v_all = at->v;
+  if (build->kv < build->q) {
+    at->k_all = model_build_inner(build, "k_all", e * build->t * build->q);
+    at->v_all = model_build_inner(build, "v_all", e * build->t * build->q);
+    model_build_memory(build, MODEL_FORWARD, "repeat_kv", 2 * e * build->t * (build->kv + build->q), at->k | at->v,
+                       at->k_all | at->v_all);
+  }
+  guint64 scores = model_build_inner(build, "scores", e * pairs);
+  per_head(build, MODEL_FORWARD, "scores", build->s, build->d, at->q | at->k_all, scores)->saves = at->q | at->k_all;
+  at->probabilities = at->dropped = model_build_inner(build, "probabilities", e * pairs);
+  model_build_memory(build, MODEL_FORWARD, "softmax", 6 * e * pairs, scores, at->probabilities)->saves =
+      at->probabilities;
+  if (build->recipe->dropout > 0) {
+    at->dropped = model_build_inner(build, "probabilities_dropped", e * pairs);
+    at->mask = model_build_inner(build, "probabilities_mask", pairs);
+    model_dropout_forward(build, "attention_dropout", pairs, at->probabilities, at->dropped, at->mask);
+  }
+  per_head(build, MODEL_FORWARD, "context", build->d, build->s, at->dropped | at->v_all, at->context)->saves =
+      at->dropped | at->v_all;
+}
+
+static void eager_backward(ModelBuild *build, const ModelAttentionTensors *at, guint64 d_context, guint64 d_q,
+                           guint64 d_k, guint64 d_v) {
+  double pairs = build->t * build->s * build->a, e = build->e;
+  gboolean shared = build->kv < build->q;
+  guint64 d_k_all = shared ? model_build_inner(build, "d_k_all", e * build->t * build->q) : d_k;
+  guint64 d_v_all = shared ? model_build_inner(build, "d_v_all", e * build->t * build->q) : d_v;
+  guint64 d_dropped = model_build_inner(build, "d_probabilities", e * pairs), d_probabilities = d_dropped;
+  per_head(build, MODEL_BACKWARD, "context.d_probabilities", build->s, build->d, d_context | at->v_all, d_dropped);
+  per_head(build, MODEL_BACKWARD, "context.d_v", build->d, build->s, d_context | at->dropped, d_v_all);
+  if (build->recipe->dropout > 0) {
+    d_probabilities = model_build_inner(build, "d_probabilities_undropped", e * pairs);
+    model_dropout_backward(build, "attention_dropout.backward", pairs, at->mask, d_dropped, d_probabilities);
+  }
+  guint64 d_scores = model_build_inner(build, "d_scores", e * pairs);
+  model_build_memory(build, MODEL_BACKWARD, "softmax.backward", 5 * e * pairs, d_probabilities | at->probabilities,
+                     d_scores);
+  per_head(build, MODEL_BACKWARD, "scores.d_q", build->d, build->s, d_scores | at->k_all, d_q);
+  per_head(build, MODEL_BACKWARD, "scores.d_k", build->d, build->s, d_scores | at->q, d_k_all);
+  if (shared)
+    model_build_memory(build, MODEL_BACKWARD, "repeat_kv.backward", 2 * e * build->t * (build->q + build->kv),
+                       d_k_all | d_v_all, d_k | d_v);
+}
+
+void model_attention_forward(ModelBuild *build, ModelAttentionTensors *tensors) {
+  if (build->recipe->attention == MODEL_ATTENTION_FLASH)
+    flash_forward(build, tensors);
+  else
+    eager_forward(build, tensors);
+}
+
+void model_attention_backward(ModelBuild *build, const ModelAttentionTensors *tensors, guint64 d_context, guint64 d_q,
+                              guint64 d_k, guint64 d_v) {
+  if (build->recipe->attention == MODEL_ATTENTION_FLASH)
+    flash_backward(build, tensors, d_context, d_q, d_k, d_v);
+  else
+    eager_backward(build, tensors, d_context, d_q, d_k, d_v);
+}

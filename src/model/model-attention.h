@@ -1,0 +1,22 @@
+/* The attention core: from queries, keys and values to the context, and back. For this room alone.
+ *
+ *   flash   q, k, v ─► one kernel ─► context, and one fp32 number per row (log-sum-exp)
+ *   eager   q, kᵀ ─► scores ─► softmax [─► dropout] ─► · v ─► context       tensors of heads × sequence²
+ *
+ * In eager, keys and values that several heads share are first copied out to every head. */
+#pragma once
+
+#include "model-build.h"
+
+typedef struct {
+  guint64 q, k, v;                                    /* read; the same mask where they are one tensor */
+  guint64 context;                                    /* written */
+  guint64 lse;                                        /* flash */
+  guint64 k_all, v_all, probabilities, dropped, mask; /* eager; dropped is probabilities where there is no dropout */
+} ModelAttentionTensors;
+
+/* In: q, k, v, context. The rest is made, and kept for backward. */
+void model_attention_forward(ModelBuild *build, ModelAttentionTensors *tensors);
+/* d_q, d_k, d_v are written, each by one op. */
+void model_attention_backward(ModelBuild *build, const ModelAttentionTensors *tensors, guint64 d_context, guint64 d_q,
+                              guint64 d_k, guint64 d_v);

@@ -1,0 +1,120 @@
+/* The two ends of the model: from token ids to the residual stream, and from the stream to the loss. */
+#include "model-build.h"
+
+#define TOKEN_ID 8.0 /* bytes of an int64 */
+
+static const ModelNormNames norm_names = MODEL_NORM_NAMES("final_norm");
+static const ModelLinearNames head_names = MODEL_LINEAR_NAMES("lm_head");
+
+/* A gather reads and writes a row per token. gpt adds the rows of the sequence's positions, alike for every sequence.
+ */
+static void embedding_forward(ModelBuild *build, int table, int positions, guint64 ids, guint64 *ret_mask) {
+  double stream = build->e * build->t * build->h, sequence = build->e * build->s * build->h;
+  gboolean gpt = build->shape->family == MODEL_GPT, dropout = gpt && build->recipe->dropout > 0;
+  guint64 output = model_build_tensor(build, "output", MODEL_TENSOR_OUTPUT, stream);
+  guint64 tokens = gpt ? model_build_inner(build, "token_rows", stream) : output;
+  ModelOp *gather =
+      model_build_memory(build, MODEL_FORWARD, "embed_tokens", 2 * stream + TOKEN_ID * build->t, ids, tokens);
+  gather->saves = ids;
+  gather->uses = (guint64)1 << table;
+  if (!gpt)
+    return;
+  guint64 rows = model_build_inner(build, "position_rows", sequence);
+  model_build_memory(build, MODEL_FORWARD, "embed_positions", 2 * sequence, 0, rows)->uses = (guint64)1 << positions;
+  guint64 sum = dropout ? model_build_inner(build, "embedded", stream) : output;
+  model_build_memory(build, MODEL_FORWARD, "embed_sum", 2 * stream + sequence, tokens | rows, sum);
+  if (dropout) {
+    *ret_mask = model_build_inner(build, "embedded_mask", build->t * build->h);
+    model_dropout_forward(build, "embed_dropout", build->t * build->h, sum, output, *ret_mask);
+  }
+}
+
+/* The gradient of a table is dense: zeros over all rows, then each token's gradient added to its row (three passes). */
+static double scatter_bytes(const ModelBuild *build, double rows, double tokens) {
+  return build->e * build->h * (rows + 3 * tokens);
+}
+
+/* Where the head shares the table, the head's gradient was first, and autograd adds the dense one to it. */
+static void embedding_backward(ModelBuild *build, int table, int positions, guint64 ids, guint64 mask) {
+  double stream = build->e * build->t * build->h, sequence = build->e * build->s * build->h;
+  guint64 d_sum = model_build_tensor(build, "d_output", MODEL_TENSOR_GRAD_OUTPUT, stream);
+  if (mask != 0) {
+    guint64 d_output = d_sum;
+    d_sum = model_build_inner(build, "d_embedded", stream);
+    model_dropout_backward(build, "embed_dropout.backward", build->t * build->h, mask, d_output, d_sum);
+  }
+  if (positions >= 0) {
+    guint64 d_rows = model_build_inner(build, "d_position_rows", sequence);
+    model_build_memory(build, MODEL_BACKWARD, "embed_sum.backward", stream + sequence, d_sum, d_rows);
+    double rows = (double)build->shape->max_positions;
+    model_build_memory(build, MODEL_BACKWARD, "embed_positions.backward", scatter_bytes(build, rows, build->s), d_rows,
+                       0)
+        ->gradient_of = positions;
+  }
+  double bytes = scatter_bytes(build, build->v, build->t) + TOKEN_ID * build->t;
+  if (!build->shape->tied_embeddings) {
+    model_build_memory(build, MODEL_BACKWARD, "embed_tokens.backward", bytes, d_sum | ids, 0)->gradient_of = table;
+    return;
+  }
+  double matrix = build->e * build->v * build->h;
+  guint64 d_table = model_build_inner(build, "d_table", matrix);
+  model_build_memory(build, MODEL_BACKWARD, "embed_tokens.backward", bytes, d_sum | ids, d_table);
+  model_build_memory(build, MODEL_BACKWARD, "embed_tokens.sum", 3 * matrix, d_table, 0)->gradient_of = table;
+}
+
+void model_embedding_build(ModelBuild *build) {
+  int table = model_build_parameter(build, "embed_tokens.weight", build->v * build->h), positions = -1;
+  if (build->shape->family == MODEL_GPT)
+    positions = model_build_parameter(build, "embed_positions.weight", (double)build->shape->max_positions * build->h);
+  guint64 ids = model_build_tensor(build, "token_ids", MODEL_TENSOR_INPUT, TOKEN_ID * build->t), mask = 0;
+  embedding_forward(build, table, positions, ids, &mask);
+  embedding_backward(build, table, positions, ids, mask);
+}
+
+/* Cross-entropy as PyTorch computes it: the logits in fp32, their log-softmax (kept), and the loss of each token's
+ * label, whose row is next to nothing. The caller holds the logits until the loss is there. Backward: a matrix of zeros
+ * with one entry per token, the softmax's gradient from it and the kept log-softmax, and the cast back. */
+static void loss_forward(ModelBuild *build, guint64 logits, guint64 log_softmax) {
+  double elements = build->t * build->v;
+  guint64 in_fp32 = logits;
+  if (build->half) {
+    in_fp32 = model_build_scratch(build, "logits_fp32", MODEL_BYTES_FP32 * elements);
+    model_build_memory(build, MODEL_FORWARD, "logits_fp32", (build->e + MODEL_BYTES_FP32) * elements, logits, in_fp32);
+  }
+  ModelOp *loss = model_build_memory(build, MODEL_FORWARD, "cross_entropy", 2 * MODEL_BYTES_FP32 * elements,
+                                     logits | in_fp32, log_softmax);
+  loss->saves = log_softmax;
+}
+
+static void loss_backward(ModelBuild *build, guint64 log_softmax, guint64 d_logits) {
+  double elements = build->t * build->v;
+  guint64 d_log_softmax = model_build_scratch(build, "d_log_softmax", MODEL_BYTES_FP32 * elements);
+  guint64 d_fp32 = build->half ? model_build_scratch(build, "d_logits_fp32", MODEL_BYTES_FP32 * elements) : d_logits;
+  model_build_memory(build, MODEL_BACKWARD, "cross_entropy.backward", (1 + 3) * MODEL_BYTES_FP32 * elements,
+                     log_softmax | d_log_softmax, d_fp32 | d_log_softmax);
+  if (build->half)
+    model_build_memory(build, MODEL_BACKWARD, "logits_fp32.backward", (MODEL_BYTES_FP32 + build->e) * elements, d_fp32,
+                       d_logits);
+}
+
+void model_head_build(ModelBuild *build) {
+  double stream = build->e * build->t * build->h, logits_bytes = build->e * build->t * build->v;
+  ModelNorm norm = model_norm(build, &norm_names);
+  ModelLinear head = model_linear(build, &head_names, build->h, build->v, FALSE);
+  build->parameters[head.weight].shared = build->shape->tied_embeddings;
+
+  guint64 input = model_build_tensor(build, "input", MODEL_TENSOR_INPUT, stream);
+  guint64 normed = model_build_inner(build, "normed", stream),
+          logits = model_build_inner(build, "logits", logits_bytes);
+  guint64 log_softmax = model_build_inner(build, "log_softmax", MODEL_BYTES_FP32 * build->t * build->v);
+  model_norm_forward(build, &norm, input, normed);
+  model_linear_forward(build, &head, normed, logits);
+  loss_forward(build, logits, log_softmax);
+
+  guint64 d_logits = model_build_inner(build, "d_logits", logits_bytes),
+          d_normed = model_build_inner(build, "d_normed", stream);
+  guint64 d_input = model_build_tensor(build, "d_input", MODEL_TENSOR_GRAD_INPUT, stream);
+  loss_backward(build, log_softmax, d_logits);
+  model_linear_backward(build, &head, normed, d_logits, d_normed);
+  model_norm_backward(build, &norm, input, d_normed, d_input);
+}

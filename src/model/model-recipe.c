@@ -1,0 +1,100 @@
+/* [training], the part of it that shapes operations and tensors. */
+#include "model-recipe.h"
+
+#include "kernel-op.h"
+
+const char *const model_precision_names[] = {"bf16", "fp16", "fp32", "tf32", NULL};
+const char *const model_attention_names[] = {"flash", "eager", NULL};
+
+static const char *const precision_later[] = {"fp8", NULL};
+static const char *const loss_names[] = {"eager", NULL};
+static const char *const loss_later[] = {"fused", "vocab-parallel", NULL};
+
+#define FIELD(name) .offset = G_STRUCT_OFFSET(ModelRecipe, name)
+
+static const ConfKey keys[] = {
+    {.group = "training",
+     .key = "sequence_length",
+     .kind = CONF_COUNT,
+     FIELD(sequence_length),
+     .min = 1,
+     .max = 1 << 24,
+     .required = TRUE,
+     .help = "tokens of a sequence"},
+    {.group = "training",
+     .key = "precision",
+     .kind = CONF_NAME,
+     FIELD(precision),
+     .initial = "bf16",
+     .names = model_precision_names,
+     .later = precision_later,
+     .help =
+         "of parameters, gradients and activations: bf16 and fp16 beside fp32 master weights; tf32 is fp32 in memory "
+         "with tf32 matmuls"},
+    {.group = "training",
+     .key = "attention",
+     .kind = CONF_NAME,
+     FIELD(attention),
+     .initial = "flash",
+     .names = model_attention_names,
+     .help = "flash: one kernel that skips what the causal mask hides and keeps one number per row; eager: scores and "
+             "probabilities of every pair of tokens in memory"},
+    {.group = "training",
+     .key = "dropout",
+     .kind = CONF_NUMBER,
+     FIELD(dropout),
+     .initial = "0",
+     .max = 0.99,
+     .help =
+         "probability; above 0 it adds masks and passes after the embedding, both branches and the attention weights "
+         "(gpt), or the attention weights alone (llama)"},
+    {.group = "training",
+     .key = "loss",
+     .kind = CONF_NAME,
+     FIELD(loss),
+     .initial = "eager",
+     .names = loss_names,
+     .later = loss_later,
+     .help = "eager: cross-entropy over an fp32 copy of all logits"},
+    {.group = "training",
+     .key = "compile",
+     .kind = CONF_LATER,
+     .initial = "no",
+     .help = "torch.compile: fused memory-bound operations"},
+};
+const ConfSchema model_recipe_schema = {keys, G_N_ELEMENTS(keys)};
+
+gboolean model_recipe_load(const ConfSettings *settings, ModelRecipe *ret, GError **error) {
+  ModelRecipe recipe = {0};
+  if (!conf_settings_fill(settings, &model_recipe_schema, &recipe, error))
+    return FALSE;
+  *ret = recipe;
+  return TRUE;
+}
+
+gboolean model_recipe_check(const ModelShape *shape, const ModelRecipe *recipe, const ConfSettings *settings,
+                            GError **error) {
+  if (shape->family == MODEL_GPT && recipe->sequence_length > shape->max_positions)
+    return conf_settings_fail(settings, "training.sequence_length", error,
+                              "%" G_GUINT64_FORMAT " is more than the %" G_GUINT64_FORMAT
+                              " learned positions of %s (model.max_positions)",
+                              recipe->sequence_length, shape->max_positions, shape->name);
+  if (shape->sliding_window > 0 && recipe->sequence_length > shape->sliding_window)
+    return conf_settings_fail(settings, "training.sequence_length", error,
+                              "%" G_GUINT64_FORMAT " is more than the sliding_window %" G_GUINT64_FORMAT
+                              " of %s; sliding-window attention is not modelled",
+                              recipe->sequence_length, shape->sliding_window, shape->name);
+  return TRUE;
+}
+
+/* ModelPrecision to KernelDtype. */
+static const KernelDtype dtypes[] = {
+    [MODEL_BF16] = KERNEL_BF16, [MODEL_FP16] = KERNEL_FP16, [MODEL_FP32] = KERNEL_FP32, [MODEL_TF32] = KERNEL_TF32};
+
+guint32 model_precision_bytes(int precision) {
+  return kernel_dtype_bytes(dtypes[precision]);
+}
+
+int model_precision_dtype(int precision) {
+  return dtypes[precision];
+}

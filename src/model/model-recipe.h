@@ -1,0 +1,44 @@
+/* How the model is trained, as far as its operations and tensors depend on it.
+ *
+ *   ModelRecipe recipe;
+ *   if (!model_recipe_load(settings, &recipe, error) || !model_recipe_check(&shape, &recipe, settings, error))
+ *     return FALSE;
+ *   guint64 logits = tokens * shape.vocab_size * model_precision_bytes(recipe.precision);
+ */
+#pragma once
+
+#include "conf-settings.h"
+#include "model-shape.h"
+
+typedef enum { MODEL_BF16, MODEL_FP16, MODEL_FP32, MODEL_TF32 } ModelPrecision;
+typedef enum { MODEL_ATTENTION_FLASH, MODEL_ATTENTION_EAGER } ModelAttention;
+typedef enum { MODEL_LOSS_EAGER } ModelLoss;
+
+typedef struct {
+  guint64 sequence_length;
+  int precision;  /* ModelPrecision: bf16 and fp16 with fp32 master weights, fp32 and tf32 without */
+  int attention;  /* ModelAttention */
+  double dropout; /* probability; > 0 adds masks and passes (gpt: embedding, residuals, attention; llama: attention
+                     alone) */
+  int loss;       /* ModelLoss */
+} ModelRecipe;
+
+/* [training]: sequence_length, precision, attention, dropout, loss, compile. */
+extern const ConfSchema model_recipe_schema;
+
+/* Reads [training] into *ret. Error: SIM_ERROR_INPUT, sequence_length is missing (the values themselves were checked
+ * when they entered the settings). */
+gboolean model_recipe_load(const ConfSettings *settings, ModelRecipe *ret, GError **error);
+
+/* Whether this model can be trained so. Errors, at the key: a sequence longer than the learned positions, or longer
+ * than the attention's sliding window, which is not modelled. */
+gboolean model_recipe_check(const ModelShape *shape, const ModelRecipe *recipe, const ConfSettings *settings,
+                            GError **error);
+
+/* Bytes of a parameter, gradient or activation element: 2 for bf16 and fp16, 4 for fp32 and tf32. */
+guint32 model_precision_bytes(int precision);
+/* The KernelDtype that its matmuls run in. */
+int model_precision_dtype(int precision);
+
+extern const char *const model_precision_names[]; /* "bf16", "fp16", "fp32", "tf32" */
+extern const char *const model_attention_names[]; /* "flash", "eager" */

@@ -1,0 +1,85 @@
+/* Units: which builder makes them, and the sums over them. */
+#include "model-unit.h"
+
+#include "base-error.h"
+#include "model-build.h"
+
+const char *const model_unit_names[] = {"embedding", "layer", "head", NULL};
+
+ModelUnit *model_unit_new(const ModelShape *shape, const ModelRecipe *recipe, guint64 micro_batch, ModelUnitKind kind) {
+  static void (*const builders[MODEL_UNIT_KINDS])(ModelBuild *) = {
+      [MODEL_UNIT_EMBEDDING] = model_embedding_build,
+      [MODEL_UNIT_LAYER] = model_layer_build,
+      [MODEL_UNIT_HEAD] = model_head_build,
+  };
+  sim_require(kind < MODEL_UNIT_KINDS && micro_batch > 0 && micro_batch <= MODEL_MICRO_BATCH_MOST, 0, NULL,
+              "unit %d, micro-batch %" G_GUINT64_FORMAT, (int)kind, micro_batch);
+  ModelBuild build;
+  model_build_begin(&build, shape, recipe, micro_batch, kind);
+  builders[kind](&build);
+  return model_build_end(&build);
+}
+
+void model_unit_free(ModelUnit *unit) {
+  if (unit == NULL)
+    return;
+  g_free(unit->parameters);
+  g_free(unit->tensors);
+  g_free(unit->forward);
+  g_free(unit->backward);
+  g_free(unit->kernels);
+  g_free(unit);
+}
+
+guint64 model_unit_elements(const ModelUnit *unit) {
+  guint64 elements = 0;
+  for (guint i = 0; i < unit->n_parameters; i++)
+    elements += unit->parameters[i].shared ? 0 : unit->parameters[i].elements;
+  return elements;
+}
+
+guint64 model_unit_bytes(const ModelUnit *unit, guint64 tensors) {
+  guint64 bytes = 0;
+  for (guint i = 0; i < unit->n_tensors; i++)
+    bytes += tensors >> i & 1 ? unit->tensors[i].bytes : 0;
+  return bytes;
+}
+
+static guint64 saved_before(const ModelUnit *unit, guint op) {
+  guint64 saved = 0;
+  for (guint i = 0; i < op; i++)
+    saved |= unit->forward[i].saves;
+  return saved;
+}
+
+guint64 model_unit_saved_bytes(const ModelUnit *unit) {
+  return model_unit_bytes(unit, saved_before(unit, unit->n_forward));
+}
+
+guint64 model_unit_op_saved_bytes(const ModelUnit *unit, guint op) {
+  return model_unit_bytes(unit, unit->forward[op].saves & ~saved_before(unit, op));
+}
+
+ModelCost model_op_cost(const ModelOp *op) {
+  return (ModelCost){
+      .flops = op->kernel->flops, .nominal_flops = op->nominal_flops, .bytes = (double)op->kernel->bytes};
+}
+
+static ModelCost sum(const ModelOp *ops, guint n) {
+  ModelCost total = {0};
+  for (guint i = 0; i < n; i++) {
+    ModelCost cost = model_op_cost(&ops[i]);
+    total.flops += cost.flops;
+    total.nominal_flops += cost.nominal_flops;
+    total.bytes += cost.bytes;
+  }
+  return total;
+}
+
+ModelCost model_unit_forward_cost(const ModelUnit *unit) {
+  return sum(unit->forward, unit->n_forward);
+}
+
+ModelCost model_unit_backward_cost(const ModelUnit *unit) {
+  return sum(unit->backward, unit->n_backward);
+}

@@ -1,0 +1,107 @@
+/* A unit of the model (embedding, one layer, head) as parameters, tensors and operations, forward and backward.
+ *
+ *   ModelUnit *layer = model_unit_new(&shape, &recipe, micro_batch, MODEL_UNIT_LAYER);
+ *   for (guint i = 0; i < layer->n_forward; i++) … layer->forward[i].kernel, .writes, .saves …
+ *   model_unit_free(layer);
+ *
+ *      input ─►[forward ops]─► output                 one boundary each way between units
+ *      grad_input ◄─[backward ops]◄─ grad_output
+ *
+ * Tensors are numbered within the unit; sets of them are bit masks (at most 64). Who frees what follows from the masks:
+ *   - forward, gradients wanted: a tensor dies after its last forward reader, unless some op `saves` it; saved
+ *     tensors die after their last backward reader;
+ *   - forward without gradients (under recompute): a tensor dies after its last forward reader;
+ *   - backward: a gradient tensor dies after its last backward reader.
+ * Every tensor that is not the unit's INPUT or GRAD_OUTPUT is written by exactly one op. An op that works in place only
+ * reads what it changes; working memory that one op alone needs is both written and read by it. What backward reads of
+ * forward's tensors is what forward saved.
+ *
+ * INPUT belongs to the unit before (kept for backward if some op saves it), OUTPUT passes to the unit after;
+ * GRAD_OUTPUT comes from the unit after, GRAD_INPUT passes to the unit before. The embedding has no INPUT tensor but
+ * its token ids, and no GRAD_INPUT; the head has no OUTPUT and no GRAD_OUTPUT: its loss starts the backward. Weights
+ * and their gradients are parameters, not tensors. A tensor's bytes stop at MODEL_TENSOR_MOST, more than any device
+ * holds. */
+#pragma once
+
+#include "model-recipe.h"
+#include "model-shape.h"
+
+struct KernelOp;
+
+typedef enum { MODEL_UNIT_EMBEDDING, MODEL_UNIT_LAYER, MODEL_UNIT_HEAD, MODEL_UNIT_KINDS } ModelUnitKind;
+extern const char *const model_unit_names[]; /* "embedding", "layer", "head" */
+
+typedef struct {
+  const char *name; /* "q_proj.weight"; static */
+  guint64 elements;
+  gboolean shared; /* the head's use of the tied embedding: counted (and sharded, reduced) with the embedding */
+} ModelParameter;
+
+typedef enum {
+  MODEL_TENSOR_INNER,
+  MODEL_TENSOR_INPUT,
+  MODEL_TENSOR_OUTPUT,
+  MODEL_TENSOR_GRAD_OUTPUT,
+  MODEL_TENSOR_GRAD_INPUT
+} ModelTensorRole;
+
+#define MODEL_TENSORS_MOST 64
+#define MODEL_TENSOR_MOST  ((guint64)1 << 48)
+
+typedef struct {
+  const char *name; /* "gate", "d_gate"; static */
+  ModelTensorRole role;
+  gboolean scratch; /* working memory of the ops that read it (fp32 copies, partial sums): tenant temporary even in
+                       forward */
+  guint64 bytes;
+} ModelTensor;
+
+typedef struct {
+  const char *name;              /* "gate_proj", "gate_proj.dgrad"; static */
+  const struct KernelOp *kernel; /* owned by the unit */
+  double nominal_flops;  /* what model FLOPs utilisation counts: attention in full, not causal, and its backward as two
+                          * forwards, whatever a flash kernel computes again */
+  guint64 reads, writes; /* tensor masks */
+  guint64 saves;         /* forward only: tensors that autograd keeps because of this op */
+  guint64 uses;          /* mask of the unit's parameters that the op reads */
+  int gradient_of;       /* backward only: index of the parameter whose gradient this op completes, else -1 */
+  int also_gradient_of;  /* a second one (weight and bias of one norm, bias of a wgrad), else -1 */
+} ModelOp;
+
+typedef struct {
+  ModelUnitKind kind;
+  ModelParameter *parameters; /* in order of definition */
+  guint n_parameters;
+  ModelTensor *tensors;
+  guint n_tensors;
+  ModelOp *forward, *backward; /* in order of execution */
+  guint n_forward, n_backward;
+  struct KernelOp *kernels; /* forward's, then backward's */
+} ModelUnit;
+
+/* One unit at a micro-batch (sequences per GPU, 1 to MODEL_MICRO_BATCH_MOST) of a shape and a recipe that were loaded
+ * and checked. Cost: a few allocations. */
+#define MODEL_MICRO_BATCH_MOST ((guint64)1 << 32)
+ModelUnit *model_unit_new(const ModelShape *shape, const ModelRecipe *recipe, guint64 micro_batch, ModelUnitKind kind);
+void model_unit_free(ModelUnit *unit);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(ModelUnit, model_unit_free)
+
+/* Elements of the unit's own parameters, shared ones left out. */
+guint64 model_unit_elements(const ModelUnit *unit);
+/* Bytes of a set of the unit's tensors. */
+guint64 model_unit_bytes(const ModelUnit *unit, guint64 tensors);
+/* Bytes that autograd keeps from one forward of the unit: the masks' sum, INPUT included where it is saved. */
+guint64 model_unit_saved_bytes(const ModelUnit *unit);
+/* Of these, what the forward op of this index is the first to keep: over all ops they add up to the unit's. */
+guint64 model_unit_op_saved_bytes(const ModelUnit *unit, guint op);
+
+/* What the device is asked to do. */
+typedef struct {
+  double flops;         /* executed, MAC = 2 */
+  double nominal_flops; /* as in ModelOp */
+  double bytes;         /* to and from device memory */
+} ModelCost;
+
+ModelCost model_op_cost(const ModelOp *op);
+ModelCost model_unit_forward_cost(const ModelUnit *unit);
+ModelCost model_unit_backward_cost(const ModelUnit *unit);

@@ -1,0 +1,302 @@
+/* framework = paper: the textbook's schedule of ZeRO.
+ *
+ * Units (embedding, layers, head) are visited forward then backward, micro-batch after micro-batch. Per visit v:
+ *
+ *   host      waits for the compute before, here and between operations: memory is taken and given as compute goes on
+ *   comm      stage 3: gather the parameters of v+1 (one unit ahead); v−1's gathered copy is freed
+ *   compute   the operations of v, the first of which needs the gather of v
+ *   comm      backward: a bucket that has reached 25 MB is reduced
+ *
+ * then the optimizer on what this rank owns, and in stages 1 and 2 one gather of all parameters, which nothing hides.
+ * Every unit is gathered once for forward and once for backward (the textbook's 3ψ), though the embedding's backward
+ * and the head right after its forward would not need it. A tied head's matrix is the embedding's: its second gather
+ * comes before the head, which reads it. */
+#include "plan.h"
+
+#include "base-error.h"
+#include "mem-tenant.h"
+#include "plan-stage.h"
+#include "plan-walk.h"
+
+#define BUCKET_BYTES 25000000 /* "25 MB buckets": the textbook's size, which is DDP's default too */
+
+typedef struct {
+  const PlanRecipe *recipe;
+  const PlanStage *stage;
+  ProgramBuilder *builder;
+  PlanWalk *walk;
+  guint32 element_bytes, compute, comm, group;
+  PlanStates states;
+  guint64 shard;
+  guint32 parameters, gradients, optimizer; /* state tensors */
+  guint32 *gathered;                        /* tensor of each unit's gathered copy; stage 3 */
+  gboolean tied;
+  guint32 adam; /* op */
+  /* While a section is built. */
+  guint32 micro;
+  GArray *bucket; /* guint32: gradient tensors of the open bucket */
+  guint64 bucket_bytes, bucket_elements;
+  GArray *reductions; /* guint32: rows */
+} Paper;
+
+static gboolean is_alone(const Paper *paper) {
+  return paper->recipe->ranks == 1;
+}
+
+static guint32 collective(Paper *paper, const char *name, CollOperation operation, guint64 elements, ProgramHint hint) {
+  CollCall call = {operation, elements * paper->element_bytes};
+  guint32 row = program_builder_collective(paper->builder, paper->comm, name, paper->group, call, hint);
+  plan_walk_settle(paper->walk);
+  return row;
+}
+
+/* Reduces the open bucket as soon as `ready` has produced its last gradient. */
+static void flush_bucket(Paper *paper, guint32 ready) {
+  if (paper->bucket_elements == 0)
+    return;
+  program_builder_context(paper->builder, PROGRAM_REDUCE, -1, (gint32)paper->micro);
+  guint32 row =
+      collective(paper, paper->stage->reduce == COLL_ALL_REDUCE ? "reduce gradients" : "reduce-scatter gradients",
+                 paper->stage->reduce, paper->bucket_elements, PROGRAM_HINT_BUCKET);
+  program_builder_need(paper->builder, ready);
+  g_array_append_val(paper->reductions, row);
+  for (guint i = 0; i < paper->bucket->len; i++)
+    plan_walk_give(paper->walk, g_array_index(paper->bucket, guint32, i), paper->comm);
+  g_array_set_size(paper->bucket, 0);
+  paper->bucket_bytes = paper->bucket_elements = 0;
+}
+
+static guint32 whole_gradient(Paper *paper, PlanUnit *unit, guint parameter) {
+  if (unit->gradients[parameter] == PROGRAM_NONE) {
+    const ModelParameter *shape = &unit->unit->parameters[parameter];
+    g_autofree char *name = unit->layer >= 0 ? g_strdup_printf("layer%d.%s.grad", unit->layer, shape->name)
+                                             : g_strdup_printf("%s.grad", shape->name);
+    unit->gradients[parameter] =
+        program_builder_tensor(paper->builder, name, MEM_COMMUNICATION, shape->elements * paper->element_bytes, 0);
+  }
+  return unit->gradients[parameter];
+}
+
+/* Index of the tied matrix in the embedding's parameters. */
+static guint tied_parameter(const PlanUnit *embedding, const ModelParameter *shared) {
+  guint p = 0;
+  while (p < embedding->unit->n_parameters && embedding->unit->parameters[p].elements != shared->elements)
+    p++;
+  sim_require(p < embedding->unit->n_parameters, 0, NULL, "the head shares \"%s\" with no parameter of the embedding",
+              shared->name);
+  return p;
+}
+
+static void gradient_ready(PlanWalk *walk, guint32 index, guint parameter, guint32 row, gpointer user) {
+  Paper *paper = user;
+  PlanUnit *unit = &walk->units[index];
+  const ModelParameter *shape = &unit->unit->parameters[parameter];
+  gboolean shared = shape->shared;
+  if (shared) {
+    unit = &walk->units[0];
+    parameter = tied_parameter(unit, shape);
+  }
+  if (paper->stage->shards_gradients && !is_alone(paper)) {
+    guint32 tensor = whole_gradient(paper, unit, parameter);
+    plan_walk_take(walk, tensor);
+    if (!shared)
+      g_array_append_val(paper->bucket, tensor);
+  }
+  gboolean last = paper->micro + 1 == paper->recipe->gradient_accumulation;
+  if (shared || is_alone(paper) || !(last || paper->stage->reduce_every_micro_batch))
+    return;
+  paper->bucket_bytes += shape->elements * paper->element_bytes;
+  paper->bucket_elements += shape->elements;
+  if (paper->bucket_bytes >= BUCKET_BYTES)
+    flush_bucket(paper, row);
+}
+
+/* The v-th visit of a micro-batch: units up, then down. */
+static guint32 visit_unit(const Paper *paper, guint32 visit) {
+  guint32 n = paper->walk->n_units;
+  return visit < n ? visit : 2 * n - 1 - visit;
+}
+
+/* The tied matrix's second gather is the head's: the head's forward gathers it beside its own. */
+static guint64 gathered_elements(const Paper *paper, guint32 visit) {
+  const PlanWalk *walk = paper->walk;
+  guint32 n = walk->n_units, unit = visit_unit(paper, visit);
+  guint64 own = model_unit_elements(walk->units[unit].unit);
+  if (!paper->tied)
+    return own;
+  const ModelUnit *head = walk->units[n - 1].unit;
+  guint64 matrix = 0;
+  for (guint p = 0; p < head->n_parameters; p++)
+    matrix += head->parameters[p].shared ? head->parameters[p].elements : 0;
+  if (visit == n - 1)
+    return own + matrix;
+  return visit == 2 * n - 1 ? own - matrix : own;
+}
+
+static gboolean gathers(const Paper *paper, guint32 visit) {
+  return paper->stage->gather_for_use && !is_alone(paper) && gathered_elements(paper, visit) > 0;
+}
+
+/* Issues the gather for a visit; its row, or PROGRAM_NONE. */
+static guint32 gather(Paper *paper, guint32 visit) {
+  if (!gathers(paper, visit))
+    return PROGRAM_NONE;
+  guint32 unit = visit_unit(paper, visit);
+  guint64 elements = gathered_elements(paper, visit);
+  program_builder_context(paper->builder, PROGRAM_GATHER, paper->walk->units[unit].layer, (gint32)paper->micro);
+  guint32 row = collective(paper, "gather parameters", COLL_ALL_GATHER, elements, PROGRAM_HINT_NONE);
+  plan_walk_take(paper->walk, paper->gathered[visit]);
+  return row;
+}
+
+/* After a visit its gathered copy is freed; a tied head's forward copy serves its backward too. */
+static void release(Paper *paper, guint32 v) {
+  guint32 n = paper->walk->n_units;
+  gboolean waits = paper->tied && v == n - 1;
+  if (gathers(paper, v) && !waits)
+    plan_walk_give(paper->walk, paper->gathered[v], PROGRAM_NONE);
+  if (paper->tied && v == n && gathers(paper, n - 1))
+    plan_walk_give(paper->walk, paper->gathered[n - 1], PROGRAM_NONE);
+}
+
+static void visit(Paper *paper, guint32 v, guint32 *gathered) {
+  PlanWalk *walk = paper->walk;
+  guint32 n = walk->n_units, unit = visit_unit(paper, v), micro = paper->micro;
+  gint32 layer = walk->units[unit].layer;
+  gboolean forward = v < n;
+  gboolean recompute = paper->recipe->checkpointing == PLAN_CHECKPOINT_FULL && layer >= 0;
+  program_builder_context(paper->builder, forward ? PROGRAM_FORWARD : PROGRAM_BACKWARD, layer, (gint32)micro);
+  plan_walk_wait(walk);
+  walk->need = *gathered;
+  gboolean last_visit = v + 1 == 2 * n;
+  if (!last_visit)
+    *gathered = gather(paper, v + 1);
+  else if (micro + 1 < paper->recipe->gradient_accumulation)
+    *gathered = gather(paper, 0);
+  if (forward)
+    plan_walk_forward(walk, unit, recompute ? PLAN_DISCARD : PLAN_KEEP, (gint32)micro);
+  else
+    plan_walk_backward(walk, unit, recompute, (gint32)micro);
+  release(paper, v);
+}
+
+static void optimizer_step(Paper *paper, gboolean first) {
+  PlanWalk *walk = paper->walk;
+  program_builder_context(paper->builder, PROGRAM_OPTIMIZER, -1, -1);
+  program_builder_host(paper->builder, "wait for gradients");
+  plan_walk_settle(walk);
+  program_builder_need(paper->builder, walk->last);
+  for (guint i = 0; i < paper->reductions->len; i++)
+    program_builder_need(paper->builder, g_array_index(paper->reductions, guint32, i));
+  guint32 adam = program_builder_compute(paper->builder, paper->compute, "adam", paper->adam);
+  if (first)
+    program_builder_take(paper->builder, paper->optimizer);
+  guint32 end = adam;
+  if (paper->stage->gather_after_step && !is_alone(paper)) {
+    program_builder_context(paper->builder, PROGRAM_GATHER, -1, -1);
+    g_autofree guint64 *elements = plan_walk_elements(walk);
+    guint64 all = 0;
+    for (guint32 u = 0; u < walk->n_units; u++)
+      all += elements[u];
+    end = collective(paper, "gather parameters", COLL_ALL_GATHER, all, PROGRAM_HINT_BOUNDARY);
+    program_builder_need(paper->builder, adam);
+  }
+  program_builder_context(paper->builder, PROGRAM_OPTIMIZER, -1, -1);
+  program_builder_host(paper->builder, "end of step");
+  program_builder_need(paper->builder, adam);
+  if (end != adam)
+    program_builder_need(paper->builder, end);
+}
+
+static void step(Paper *paper, ProgramSectionKind section) {
+  PlanWalk *walk = paper->walk;
+  plan_walk_section(walk, section);
+  g_array_set_size(paper->reductions, 0);
+  paper->micro = 0;
+  program_builder_context(paper->builder, PROGRAM_SETUP, -1, -1);
+  if (section == PROGRAM_FIRST) {
+    program_builder_host(paper->builder, "load the model");
+    program_builder_take(paper->builder, paper->parameters);
+    program_builder_take(paper->builder, paper->gradients);
+  }
+  guint32 gathered = gather(paper, 0);
+  for (; paper->micro < paper->recipe->gradient_accumulation; paper->micro++) {
+    for (guint32 v = 0; v < 2 * walk->n_units; v++)
+      visit(paper, v, &gathered);
+    flush_bucket(paper, walk->last);
+  }
+  optimizer_step(paper, section == PROGRAM_FIRST);
+}
+
+static void add_states(Paper *paper) {
+  g_autofree guint64 *elements = plan_walk_elements(paper->walk);
+  guint n = paper->walk->n_units;
+  guint32 ranks = paper->recipe->ranks;
+  const PlanStage *stage = paper->stage;
+  plan_states(stage, elements, n, paper->element_bytes, ranks, &paper->states);
+  paper->shard = plan_shard(stage, elements, n, ranks);
+  const PlanStates *states = &paper->states;
+  paper->parameters =
+      program_builder_tensor(paper->builder, "parameters", MEM_PARAMETERS, states->parameters,
+                             stage->shards_parameters ? states->parameters : states->parameters / ranks);
+  paper->gradients = program_builder_tensor(paper->builder, "gradients", MEM_GRADIENTS, states->gradients,
+                                            stage->shards_gradients ? states->gradients : states->gradients / ranks);
+  paper->optimizer = program_builder_tensor(paper->builder, "optimizer states", MEM_OPTIMIZER, states->optimizer,
+                                            stage->shards_optimizer ? states->optimizer : states->optimizer / ranks);
+}
+
+static void add_gathered(Paper *paper) {
+  guint32 n = 2 * paper->walk->n_units;
+  paper->gathered = g_new(guint32, n);
+  for (guint32 v = 0; v < n; v++) {
+    PlanUnit *unit = &paper->walk->units[visit_unit(paper, v)];
+    g_autofree char *name = unit->layer >= 0 ? g_strdup_printf("layer%d.gathered", unit->layer)
+                                             : g_strdup_printf("%s.gathered", model_unit_names[unit->unit->kind]);
+    paper->gathered[v] = program_builder_tensor(paper->builder, name, MEM_COMMUNICATION,
+                                                gathered_elements(paper, v) * paper->element_bytes, 0);
+  }
+}
+
+/* Fused Adam reads gradient, master (or parameter), momentum and variance, writes the last three, and in mixed
+ * precision the 16-bit parameter too. */
+static guint64 adam_bytes(const Paper *paper) {
+  guint32 fp32 = 4;
+  gboolean mixed = paper->element_bytes < fp32;
+  return paper->shard * (paper->element_bytes + 6 * fp32 + (mixed ? paper->element_bytes : 0));
+}
+
+Program *plan_program(const ModelShape *shape, const ModelRecipe *model_recipe, const PlanRecipe *recipe) {
+  Paper paper = {.recipe = recipe, .stage = &plan_stages[recipe->zero_stage], .tied = shape->tied_embeddings};
+  paper.builder = program_builder_new();
+  paper.element_bytes = model_precision_bytes(model_recipe->precision);
+  paper.compute = program_builder_stream(paper.builder, "compute");
+  paper.comm = program_builder_stream(paper.builder, "comm");
+  program_builder_role(paper.builder, "rank", recipe->ranks);
+  g_autofree guint32 *everyone = g_new(guint32, recipe->ranks);
+  for (guint32 i = 0; i < recipe->ranks; i++)
+    everyone[i] = i;
+  paper.group = program_builder_communicator(paper.builder, "data-parallel", everyone, recipe->ranks);
+  paper.walk = plan_walk_new(paper.builder, shape, model_recipe, recipe->micro_batch, paper.compute);
+  paper.walk->in_step = TRUE;
+  paper.walk->gradient = gradient_ready;
+  paper.walk->user = &paper;
+  paper.bucket = g_array_new(FALSE, FALSE, sizeof(guint32));
+  paper.reductions = g_array_new(FALSE, FALSE, sizeof(guint32));
+  add_states(&paper);
+  add_gathered(&paper);
+  paper.adam = program_builder_memory_op(paper.builder, adam_bytes(&paper));
+  step(&paper, PROGRAM_FIRST);
+  step(&paper, PROGRAM_STEADY);
+  double model, recompute;
+  plan_walk_flops(paper.walk, &model, &recompute);
+  double batches = (double)recipe->global_batch / (double)recipe->micro_batch;
+  if (recipe->checkpointing != PLAN_CHECKPOINT_FULL)
+    recompute = 0;
+  program_builder_facts(paper.builder, recipe->global_batch * model_recipe->sequence_length, batches * model,
+                        batches * (model + recompute), model_precision_dtype(model_recipe->precision));
+  plan_walk_free(paper.walk);
+  g_free(paper.gathered);
+  g_array_unref(paper.bucket);
+  g_array_unref(paper.reductions);
+  return program_builder_end(paper.builder);
+}

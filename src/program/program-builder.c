@@ -1,0 +1,265 @@
+/* Building a Program row by row, in the order of the host. */
+#include <string.h>
+
+#include "base-error.h"
+#include "kernel-op.h"
+#include "mem-tenant.h"
+#include "program.h"
+
+const char *const program_kind_names[] = {"compute", "collective", "host", NULL};
+const char *const program_phase_names[] = {"setup",  "forward",   "backward", "recompute",
+                                           "reduce", "optimizer", "gather",   NULL};
+const char *const program_hint_names[] = {"", "bucket", "boundary", NULL};
+
+typedef struct {
+  GArray *rows, *needs, *gives, *takes;
+} Section;
+
+typedef struct {
+  const char *name;
+  Section sections[PROGRAM_SECTIONS];
+} Role;
+
+struct ProgramBuilder {
+  GStringChunk *names;
+  GArray *roles;         /* Role */
+  GArray *ranks;         /* ProgramRank */
+  GArray *communicators; /* ProgramCommunicator */
+  GArray *tensors;       /* ProgramTensor */
+  GArray *ops;           /* KernelOp */
+  GPtrArray *streams;    /* const char * */
+  ProgramSectionKind section;
+  ProgramRow context; /* phase, layer and micro of the rows that follow */
+  guint64 tokens;
+  double model_flops, hardware_flops;
+  int dtype;
+};
+
+ProgramBuilder *program_builder_new(void) {
+  ProgramBuilder *builder = g_new0(ProgramBuilder, 1);
+  builder->names = g_string_chunk_new(4096);
+  builder->roles = g_array_new(FALSE, FALSE, sizeof(Role));
+  builder->ranks = g_array_new(FALSE, FALSE, sizeof(ProgramRank));
+  builder->communicators = g_array_new(FALSE, FALSE, sizeof(ProgramCommunicator));
+  builder->tensors = g_array_new(FALSE, FALSE, sizeof(ProgramTensor));
+  builder->ops = g_array_new(FALSE, FALSE, sizeof(KernelOp));
+  builder->streams = g_ptr_array_new();
+  program_builder_context(builder, PROGRAM_SETUP, -1, -1);
+  program_builder_stream(builder, "host");
+  return builder;
+}
+
+static void communicators_clear(GArray *communicators) {
+  for (guint i = 0; i < communicators->len; i++)
+    g_free(g_array_index(communicators, ProgramCommunicator, i).ranks);
+}
+
+void program_builder_free(ProgramBuilder *builder) {
+  if (builder == NULL)
+    return;
+  for (guint i = 0; i < builder->roles->len; i++) {
+    Role *role = &g_array_index(builder->roles, Role, i);
+    for (int s = 0; s < PROGRAM_SECTIONS; s++) {
+      g_array_unref(role->sections[s].rows);
+      g_array_unref(role->sections[s].needs);
+      g_array_unref(role->sections[s].gives);
+      g_array_unref(role->sections[s].takes);
+    }
+  }
+  communicators_clear(builder->communicators);
+  g_array_unref(builder->roles);
+  g_array_unref(builder->ranks);
+  g_array_unref(builder->communicators);
+  g_array_unref(builder->tensors);
+  g_array_unref(builder->ops);
+  g_ptr_array_unref(builder->streams);
+  if (builder->names != NULL)
+    g_string_chunk_free(builder->names);
+  g_free(builder);
+}
+
+static const char *keep_name(ProgramBuilder *builder, const char *name) {
+  return g_string_chunk_insert_const(builder->names, name);
+}
+
+guint32 program_builder_stream(ProgramBuilder *builder, const char *name) {
+  g_ptr_array_add(builder->streams, (gpointer)keep_name(builder, name));
+  return builder->streams->len - 1;
+}
+
+guint32 program_builder_communicator(ProgramBuilder *builder, const char *name, const guint32 *ranks, guint32 n) {
+  ProgramCommunicator communicator = {keep_name(builder, name), g_memdup2(ranks, n * sizeof *ranks), n};
+  g_array_append_val(builder->communicators, communicator);
+  return builder->communicators->len - 1;
+}
+
+guint32 program_builder_tensor(ProgramBuilder *builder, const char *name, guint8 tenant, guint64 bytes,
+                               guint64 unique_bytes) {
+  ProgramTensor tensor = {keep_name(builder, name), tenant, bytes, unique_bytes};
+  g_array_append_val(builder->tensors, tensor);
+  return builder->tensors->len - 1;
+}
+
+guint32 program_builder_op(ProgramBuilder *builder, const struct KernelOp *op) {
+  g_array_append_vals(builder->ops, op, 1);
+  return builder->ops->len - 1;
+}
+
+guint32 program_builder_memory_op(ProgramBuilder *builder, guint64 bytes) {
+  KernelOp op = {.kind = KERNEL_MEMORY, .dtype = KERNEL_FP32, .batch = 1, .bytes = bytes};
+  return program_builder_op(builder, &op);
+}
+
+void program_builder_role(ProgramBuilder *builder, const char *name, guint32 n_ranks) {
+  Role role = {.name = keep_name(builder, name)};
+  for (int s = 0; s < PROGRAM_SECTIONS; s++)
+    role.sections[s] =
+        (Section){g_array_new(FALSE, FALSE, sizeof(ProgramRow)), g_array_new(FALSE, FALSE, sizeof(guint32)),
+                  g_array_new(FALSE, FALSE, sizeof(ProgramGive)), g_array_new(FALSE, FALSE, sizeof(guint32))};
+  g_array_append_val(builder->roles, role);
+  for (guint32 i = 0; i < n_ranks; i++) {
+    ProgramRank rank = {.role = builder->roles->len - 1, .count = 1, .device = builder->ranks->len};
+    g_array_append_val(builder->ranks, rank);
+  }
+}
+
+void program_builder_section(ProgramBuilder *builder, ProgramSectionKind section) {
+  builder->section = section;
+}
+
+void program_builder_context(ProgramBuilder *builder, ProgramPhase phase, gint32 layer, gint32 micro) {
+  builder->context = (ProgramRow){.phase = phase, .layer = layer, .micro = micro};
+}
+
+static Section *current_section(ProgramBuilder *builder) {
+  sim_require(builder->roles->len > 0, 0, NULL, "a row before any role");
+  return &g_array_index(builder->roles, Role, builder->roles->len - 1).sections[builder->section];
+}
+
+static ProgramRow *last_row(Section *section) {
+  return &g_array_index(section->rows, ProgramRow, section->rows->len - 1);
+}
+
+static guint32 add_row(ProgramBuilder *builder, ProgramKind kind, guint32 stream, const char *name, ProgramRow row) {
+  Section *section = current_section(builder);
+  row.kind = kind;
+  row.stream = stream;
+  row.name = keep_name(builder, name);
+  row.phase = builder->context.phase;
+  row.layer = builder->context.layer;
+  row.micro = builder->context.micro;
+  row.needs = section->needs->len;
+  row.gives = section->gives->len;
+  row.takes = section->takes->len;
+  g_array_append_val(section->rows, row);
+  return section->rows->len - 1;
+}
+
+guint32 program_builder_compute(ProgramBuilder *builder, guint32 stream, const char *name, guint32 op) {
+  return add_row(builder, PROGRAM_COMPUTE, stream, name, (ProgramRow){.op = op, .group = PROGRAM_NONE});
+}
+
+guint32 program_builder_collective(ProgramBuilder *builder, guint32 stream, const char *name, guint32 group,
+                                   CollCall call, ProgramHint hint) {
+  return add_row(builder, PROGRAM_COLLECTIVE, stream, name,
+                 (ProgramRow){.op = PROGRAM_NONE, .group = group, .call = call, .hint = hint});
+}
+
+guint32 program_builder_host(ProgramBuilder *builder, const char *name) {
+  return add_row(builder, PROGRAM_HOST, 0, name, (ProgramRow){.op = PROGRAM_NONE, .group = PROGRAM_NONE});
+}
+
+void program_builder_need(ProgramBuilder *builder, guint32 row) {
+  if (row == PROGRAM_NONE)
+    return;
+  Section *section = current_section(builder);
+  sim_require(row + 1 < section->rows->len, 0, NULL, "row \"%s\" needs itself or a later row", last_row(section)->name);
+  g_array_append_val(section->needs, row);
+  last_row(section)->n_needs++;
+}
+
+void program_builder_take(ProgramBuilder *builder, guint32 tensor) {
+  Section *section = current_section(builder);
+  g_array_append_val(section->takes, tensor);
+  last_row(section)->n_takes++;
+}
+
+void program_builder_give(ProgramBuilder *builder, guint32 tensor, guint32 stream) {
+  Section *section = current_section(builder);
+  ProgramGive give = {tensor, stream};
+  g_array_append_val(section->gives, give);
+  last_row(section)->n_gives++;
+}
+
+void program_builder_facts(ProgramBuilder *builder, guint64 tokens, double model_flops, double hardware_flops,
+                           int dtype) {
+  builder->tokens = tokens;
+  builder->model_flops = model_flops;
+  builder->hardware_flops = hardware_flops;
+  builder->dtype = dtype;
+}
+
+static gpointer steal(GArray *array, guint32 *ret_n) {
+  if (ret_n != NULL)
+    *ret_n = array->len;
+  return g_array_free(array, FALSE);
+}
+
+static ProgramSection end_section(Section *section) {
+  ProgramSection end = {0};
+  end.rows = steal(section->rows, &end.n_rows);
+  end.needs = steal(section->needs, NULL);
+  end.gives = steal(section->gives, NULL);
+  end.takes = steal(section->takes, NULL);
+  return end;
+}
+
+Program *program_builder_end(ProgramBuilder *builder) {
+  sim_require(builder->ranks->len > 0, 0, NULL, "a Program without ranks");
+  Program *program = g_new0(Program, 1);
+  program->n_roles = builder->roles->len;
+  program->roles = g_new0(ProgramRole, program->n_roles);
+  for (guint i = 0; i < program->n_roles; i++) {
+    Role *role = &g_array_index(builder->roles, Role, i);
+    program->roles[i].name = role->name;
+    for (int s = 0; s < PROGRAM_SECTIONS; s++)
+      program->roles[i].sections[s] = end_section(&role->sections[s]);
+  }
+  g_array_free(builder->roles, TRUE);
+  program->ranks = steal(builder->ranks, &program->n_ranks);
+  program->communicators = steal(builder->communicators, &program->n_communicators);
+  program->tensors = steal(builder->tensors, &program->n_tensors);
+  program->ops = steal(builder->ops, &program->n_ops);
+  program->n_streams = builder->streams->len;
+  program->streams = (const char *const *)g_ptr_array_free(builder->streams, FALSE);
+  program->tokens = builder->tokens;
+  program->model_flops = builder->model_flops;
+  program->hardware_flops = builder->hardware_flops;
+  program->dtype = builder->dtype;
+  program->names = builder->names;
+  g_free(builder);
+  return program;
+}
+
+void program_free(Program *program) {
+  if (program == NULL)
+    return;
+  for (guint i = 0; i < program->n_roles; i++)
+    for (int s = 0; s < PROGRAM_SECTIONS; s++) {
+      ProgramSection *section = &program->roles[i].sections[s];
+      g_free(section->rows);
+      g_free(section->needs);
+      g_free(section->gives);
+      g_free(section->takes);
+    }
+  for (guint i = 0; i < program->n_communicators; i++)
+    g_free(program->communicators[i].ranks);
+  g_free(program->roles);
+  g_free(program->ranks);
+  g_free(program->communicators);
+  g_free(program->tensors);
+  g_free(program->ops);
+  g_free((gpointer)program->streams);
+  g_string_chunk_free(program->names);
+  g_free(program);
+}

@@ -1,0 +1,163 @@
+/* The Program: what every rank's host issues, as rows. It holds all that a run needs but the hardware.
+ *
+ * A Program is a list of *roles* (one per distinct behaviour), a map from rank to role, and *communicators* as rank
+ * lists. Rows of a role stand in the order in which its host issues them:
+ *   - a row costs host_ps of the host thread, then queues on its stream; a stream runs its rows in order; collectives
+ * of one communicator run in the order of issue;
+ *   - `needs` are waits on the ends of earlier rows of the same section; a row on the stream `host` blocks the host on
+ * them;
+ *   - `takes` and `gives` act when the host reaches the row (a row on `host`: when its wait is over), gives before
+ * takes; a give may name one stream that must first pass everything issued on it so far (PyTorch's record_stream);
+ *   - the section `first` is played once, `steady` repeats. A tensor may be taken in one section and given in another.
+ *
+ *   ProgramBuilder *builder = program_builder_new();
+ *   guint32 compute = program_builder_stream(builder, "compute");
+ *   guint32 x = program_builder_tensor(builder, "layer0.x", MEM_ACTIVATIONS, 1 << 20);
+ *   guint32 row = program_builder_compute(builder, compute, "gate_proj", op);
+ *   program_builder_need(builder, earlier); program_builder_take(builder, x);       // of the row just added
+ *   Program *program = program_builder_end(builder);
+ */
+#pragma once
+
+#include "base-quantity.h"
+#include "coll-call.h"
+
+struct KernelOp;
+
+typedef enum { PROGRAM_COMPUTE, PROGRAM_COLLECTIVE, PROGRAM_HOST } ProgramKind;
+extern const char *const program_kind_names[]; /* "compute", "collective", "host" */
+
+typedef enum {
+  PROGRAM_SETUP,
+  PROGRAM_FORWARD,
+  PROGRAM_BACKWARD,
+  PROGRAM_RECOMPUTE,
+  PROGRAM_REDUCE,
+  PROGRAM_OPTIMIZER,
+  PROGRAM_GATHER,
+  PROGRAM_PHASES
+} ProgramPhase;
+extern const char *const program_phase_names[];
+
+/* What the cause of an exposed interval needs to know of a collective. */
+typedef enum { PROGRAM_HINT_NONE, PROGRAM_HINT_BUCKET, PROGRAM_HINT_BOUNDARY } ProgramHint;
+extern const char *const program_hint_names[]; /* "", "bucket", "boundary" */
+
+typedef enum { PROGRAM_FIRST, PROGRAM_STEADY, PROGRAM_SECTIONS } ProgramSectionKind;
+
+#define PROGRAM_NONE G_MAXUINT32
+
+typedef struct {
+  const char *name;
+  ProgramKind kind;
+  ProgramPhase phase;
+  ProgramHint hint;
+  gint32 layer; /* -1: none */
+  gint32 micro; /* micro-batch, -1: none */
+  guint32 stream;
+  guint32 op;    /* COMPUTE: index into Program.ops */
+  guint32 group; /* COLLECTIVE: index into Program.communicators */
+  CollCall call; /* COLLECTIVE */
+  SimTime host;
+  guint32 needs, n_needs; /* range in ProgramSection.needs: row indices */
+  guint32 gives, n_gives; /* range in ProgramSection.gives */
+  guint32 takes, n_takes; /* range in ProgramSection.takes: tensor indices */
+} ProgramRow;
+
+typedef struct {
+  guint32 tensor;
+  guint32 stream; /* must pass first; PROGRAM_NONE: at once */
+} ProgramGive;
+
+typedef struct {
+  ProgramRow *rows;
+  guint32 n_rows;
+  guint32 *needs;
+  ProgramGive *gives;
+  guint32 *takes;
+} ProgramSection;
+
+typedef struct {
+  const char *name;
+  guint8 tenant; /* MemTenant */
+  guint64 bytes;
+  guint64 unique_bytes; /* of these, how much exists once over the cluster; the rest is copies */
+} ProgramTensor;
+
+typedef struct {
+  const char *name;
+  ProgramSection sections[PROGRAM_SECTIONS];
+} ProgramRole;
+
+typedef struct {
+  const char *name;
+  guint32 *ranks; /* ascending; indices into Program.ranks */
+  guint32 n_ranks;
+} ProgramCommunicator;
+
+typedef struct {
+  guint32 role;
+  guint32 count;  /* equal ranks this one stands for: 1 until folded */
+  guint32 device; /* rank on the cluster: whose GPU and links it uses */
+} ProgramRank;
+
+typedef struct {
+  ProgramRole *roles;
+  guint32 n_roles;
+  ProgramRank *ranks;
+  guint32 n_ranks;
+  ProgramCommunicator *communicators;
+  guint32 n_communicators;
+  ProgramTensor *tensors; /* of all roles */
+  guint32 n_tensors;
+  struct KernelOp *ops; /* distinct operations */
+  guint32 n_ops;
+  const char *const *streams; /* names; index 0 is "host" */
+  guint32 n_streams;
+  /* Facts of the model that results are made of, per step over all ranks. */
+  guint64 tokens;
+  double model_flops;    /* forward and backward, attention in full, no recompute */
+  double hardware_flops; /* the same with recompute */
+  int dtype;             /* KernelDtype of the matmuls: what utilisation divides by */
+  GStringChunk *names;
+} Program;
+
+void program_free(Program *program);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Program, program_free)
+
+typedef struct ProgramBuilder ProgramBuilder;
+
+ProgramBuilder *program_builder_new(void);
+void program_builder_free(ProgramBuilder *builder);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(ProgramBuilder, program_builder_free)
+
+/* Names are copied. Streams: "host" exists, index 0. */
+guint32 program_builder_stream(ProgramBuilder *builder, const char *name);
+guint32 program_builder_communicator(ProgramBuilder *builder, const char *name, const guint32 *ranks, guint32 n);
+guint32 program_builder_tensor(ProgramBuilder *builder, const char *name, guint8 tenant, guint64 bytes,
+                               guint64 unique_bytes);
+/* Copies the operation. */
+guint32 program_builder_op(ProgramBuilder *builder, const struct KernelOp *op);
+/* One that only moves bytes (an optimizer's pass, a copy). */
+guint32 program_builder_memory_op(ProgramBuilder *builder, guint64 bytes);
+/* Ranks that follow are of this role until the next; rows go to its current section. */
+void program_builder_role(ProgramBuilder *builder, const char *name, guint32 n_ranks);
+void program_builder_section(ProgramBuilder *builder, ProgramSectionKind section);
+/* Phase, layer and micro-batch of the rows that follow. */
+void program_builder_context(ProgramBuilder *builder, ProgramPhase phase, gint32 layer, gint32 micro);
+
+/* Each returns the row's index in its section. */
+guint32 program_builder_compute(ProgramBuilder *builder, guint32 stream, const char *name, guint32 op);
+guint32 program_builder_collective(ProgramBuilder *builder, guint32 stream, const char *name, guint32 group,
+                                   CollCall call, ProgramHint hint);
+guint32 program_builder_host(ProgramBuilder *builder, const char *name);
+/* Of the row just added. A need on PROGRAM_NONE is nothing. */
+void program_builder_need(ProgramBuilder *builder, guint32 row);
+void program_builder_take(ProgramBuilder *builder, guint32 tensor);
+void program_builder_give(ProgramBuilder *builder, guint32 tensor, guint32 stream);
+void program_builder_facts(ProgramBuilder *builder, guint64 tokens, double model_flops, double hardware_flops,
+                           int dtype);
+
+/* Ends building; the builder is freed. A row that needs itself or a later one, or a role without ranks, is a broken
+ * contract. */
+Program *program_builder_end(ProgramBuilder *builder);

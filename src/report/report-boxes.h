@@ -1,0 +1,39 @@
+/* The timeline as boxes: what a rank class ran, row by row, and why compute stood still.
+ *
+ *   rows   2  compute         ▇▇▇▇▇▇   ▇▇▇▇▇      kind: phase
+ *          1  communication    ▒▒▒▒▒▒▒▒▒          kind: operation
+ *          0  exposed               ░░░           kind: cause
+ *
+ *   g_autoptr(ReportBoxes) boxes = report_boxes_load(db, run_id, &scene, error);
+ *   report_boxes_merge(boxes, 4000, pixel);
+ *
+ * Boxes are cut to the scene's window; sorted by row, then by start; those of one row do not overlap where the stream's
+ * tasks do not. */
+#pragma once
+
+#include "report-scene.h"
+
+typedef struct {
+  SimTime start, end;
+  guint row;        /* 0: lowest */
+  gint32 layer;     /* -1: none or several */
+  const char *kind; /* phase, operation or cause; owned by the boxes */
+  const char *name; /* of the task; NULL: several */
+} ReportBox;
+
+typedef struct {
+  GArray *boxes;    /* ReportBox */
+  GPtrArray *rows;  /* names, from below */
+  guint n_gap_rows; /* the lowest rows: idle and exposed */
+  gboolean merged;
+  GStringChunk *texts;
+} ReportBoxes;
+
+/* Errors: as store_db_query. */
+ReportBoxes *report_boxes_load(StoreDb *db, gint64 run_id, const ReportScene *scene, GError **error);
+void report_boxes_free(ReportBoxes *boxes);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(ReportBoxes, report_boxes_free)
+
+/* Where there are more than `most`: neighbours in a row of one kind and layer, at most `gap` apart, become one; if
+ * there are still more, whatever their layer. */
+void report_boxes_merge(ReportBoxes *boxes, guint most, SimTime gap);

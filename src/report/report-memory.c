@@ -1,0 +1,126 @@
+/* Memory over time: who holds it, and how near it comes to the capacity. */
+#include "report-levels.h"
+#include "report-picture.h"
+#include "report-plot.h"
+#include "report-scene.h"
+#include "report-words.h"
+
+#define HEIGHT 480  /* pixels */
+#define BINS   1000 /* of the width: about one for each pixel of the plot */
+
+/* From below: what stays, then what comes and goes. Neighbours differ in lightness, so that a grey print tells them
+ * apart.
+ */
+static const struct {
+  const char *tenant, *colour;
+} stack[RUN_TENANTS] = {
+    {"overhead", "#333333"},      {"parameters", "#9cc7e0"},  {"optimizer", "#2a6db5"}, {"gradients", "#d3efb5"},
+    {"communication", "#33792c"}, {"activations", "#f2a65a"}, {"temporary", "#9c2a1c"},
+};
+
+static double gib(guint64 bytes) {
+  return (double)bytes / (double)(1 << 30);
+}
+
+static double ms(SimTime time) {
+  return (double)time / (double)SIM_MILLISECOND;
+}
+
+/* A line of data: time, then the edges of the stack. */
+static void print_level(const ReportLevel *level, SimTime at, GString *data) {
+  guint64 edge = 0;
+  g_string_append_printf(data, "%.9g 0", ms(at));
+  for (guint i = 0; i < RUN_TENANTS; i++) {
+    for (guint t = 0; t < RUN_TENANTS; t++)
+      edge += g_str_equal(run_tenant_names[t], stack[i].tenant) ? level->held[t] : 0;
+    g_string_append_printf(data, " %.9g", gib(edge));
+  }
+  g_string_append_c(data, '\n');
+}
+
+/* Each level as the two ends of its step. */
+static void print_levels(const GArray *levels, const ReportScene *scene, GString *data) {
+  g_string_append(data, "# levels: time_ms, then edges of the stack from below in GiB:");
+  for (guint i = 0; i < RUN_TENANTS; i++)
+    g_string_append_printf(data, " %s", stack[i].tenant);
+  g_string_append_c(data, '\n');
+  for (guint i = 0; i < levels->len; i++) {
+    const ReportLevel *level = &g_array_index(levels, ReportLevel, i);
+    print_level(level, level->at, data);
+    print_level(level, i + 1 < levels->len ? level[1].at : scene->to, data);
+  }
+  g_string_append(data, "\n\n");
+}
+
+static const ReportLevel *highest(const GArray *levels) {
+  const ReportLevel *top = &g_array_index(levels, ReportLevel, 0);
+  for (guint i = 1; i < levels->len; i++) {
+    const ReportLevel *level = &g_array_index(levels, ReportLevel, i);
+    if (report_level_total(level) > report_level_total(top))
+      top = level;
+  }
+  return top;
+}
+
+static void print_axes(const ReportScene *scene, const ReportLevel *top, GString *script) {
+  g_autofree char *title = report_picture_quote(scene->title);
+  g_autofree char *when =
+      g_strdup_printf("%s; highest here: %.2f GiB at %.2f ms", scene->ranks,
+                      (double)report_centi_gib(report_level_total(top)) / 100, (double)report_centi_ms(top->at) / 100);
+  g_autofree char *second = report_picture_quote(when);
+  g_string_append_printf(script,
+                         "set title %s.\"\\n\".%s\n"
+                         "set xlabel 'time since the start of the step, ms'\n"
+                         "set ylabel 'memory per GPU, GiB'\n"
+                         "set xrange [%.9g:%.9g]\n"
+                         "set yrange [0:%.9g]\n"
+                         "set key outside right top vertical Left reverse samplen 2 spacing 1.1\n"
+                         "set tics nomirror out\n"
+                         "set border 3\n",
+                         title, second, ms(scene->from), ms(scene->to),
+                         gib(MAX(scene->capacity, scene->device_used)) * 1.05);
+}
+
+/* A dashed line on white, seen on every colour. */
+static void print_line(GString *script, guint64 bytes, const char *dash, const char *what) {
+  g_string_append_printf(script,
+                         "  %.9g with lines lc rgb 'white' lw 4 notitle, \\\n"
+                         "  %.9g with lines lc rgb 'black' lw 2 dt %s title '%s, %.2f', \\\n",
+                         gib(bytes), gib(bytes), dash, what, (double)report_centi_gib(bytes) / 100);
+}
+
+static void print_plot(const ReportScene *scene, const ReportLevel *top, ReportPicture *picture) {
+  GString *script = picture->script;
+  g_string_append(script, "plot \\\n");
+  for (guint i = RUN_TENANTS; i-- > 0;)
+    g_string_append_printf(
+        script, "  %s index 0 using 1:%u:%u with filledcurves fs solid 1 noborder lc rgb '%s' title '%s', \\\n",
+        picture->data_name, i + 2, i + 3, stack[i].colour, stack[i].tenant);
+  print_line(script, scene->capacity, "(12,6)", "capacity");
+  if (report_centi_gib(scene->device_used) > report_centi_gib(report_level_total(top)))
+    print_line(script, scene->device_used, "(2,4)", "peak of all steps");
+  g_string_append_printf(picture->data, "# highest: time_ms GiB\n%.9g %.9g\n", ms(top->at),
+                         gib(report_level_total(top)));
+  g_string_append_printf(script,
+                         "  %s index 1 with points pt 7 ps %.1f lc rgb 'white' notitle, \\\n"
+                         "  %s index 1 with points pt 7 ps %.1f lc rgb 'black' title 'highest here, %.2f'\n",
+                         picture->data_name, 0.9 * picture->scale, picture->data_name, 0.6 * picture->scale,
+                         (double)report_centi_gib(report_level_total(top)) / 100);
+}
+
+gboolean report_plot_memory(StoreDb *db, gint64 run_id, SimTime from, SimTime to, const char *path, GError **error) {
+  g_autoptr(ReportPicture) picture = report_picture_new(path, error);
+  g_auto(ReportScene) scene = {0};
+  if (picture == NULL || !report_scene_load(db, run_id, REPORT_TIGHTEST, from, to, &scene, error))
+    return FALSE;
+  g_autoptr(GArray) levels = report_levels_load(db, run_id, &scene, error);
+  if (levels == NULL)
+    return FALSE;
+  report_levels_thin(levels, &scene, BINS);
+  const ReportLevel *top = highest(levels);
+  print_levels(levels, &scene, picture->data);
+  print_axes(&scene, top, picture->script);
+  print_plot(&scene, top, picture);
+  picture->height = HEIGHT;
+  return report_picture_draw(picture, error);
+}

@@ -1,0 +1,108 @@
+/* Files beside each other, and gnuplot run on them. */
+#include "report-picture.h"
+
+#include <glib/gstdio.h>
+#include <string.h>
+
+#include "base-error.h"
+
+#define PICTURE_WIDTH 1280
+#define FONT_POINTS   12
+
+/* gnuplot's terminals by ending. */
+static const struct {
+  const char *ending, *terminal;
+  guint scale;
+} endings[] = {{".svg", "svg noenhanced", 1}, {".png", "pngcairo noenhanced", 2}};
+
+ReportPicture *report_picture_new(const char *path, GError **error) {
+  guint kind = 0;
+  while (kind < G_N_ELEMENTS(endings) && !g_str_has_suffix(path, endings[kind].ending))
+    kind++;
+  g_autofree char *name = g_path_get_basename(path);
+  if (kind == G_N_ELEMENTS(endings) || strlen(name) == strlen(endings[kind].ending)) {
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: a picture ends in .svg or .png", path);
+    return NULL;
+  }
+  ReportPicture *picture = g_new0(ReportPicture, 1);
+  picture->scale = endings[kind].scale;
+  picture->path = g_strdup(path);
+  picture->folder = g_path_get_dirname(path);
+  picture->stem = g_strndup(name, strlen(name) - strlen(endings[kind].ending));
+  g_autofree char *data = g_strconcat(picture->stem, ".dat", NULL);
+  picture->data_name = report_picture_quote(data);
+  picture->data = g_string_new(NULL);
+  picture->script = g_string_new(NULL);
+  picture->terminal = endings[kind].terminal;
+  return picture;
+}
+
+void report_picture_free(ReportPicture *picture) {
+  if (picture == NULL)
+    return;
+  g_string_free(picture->script, TRUE);
+  g_string_free(picture->data, TRUE);
+  g_free(picture->data_name);
+  g_free(picture->path);
+  g_free(picture->folder);
+  g_free(picture->stem);
+  g_free(picture);
+}
+
+char *report_picture_quote(const char *text) {
+  GString *quoted = g_string_new("'");
+  for (; *text != '\0'; text++)
+    g_string_append(quoted, *text == '\'' ? "''" : (char[]){*text, '\0'});
+  g_string_append_c(quoted, '\'');
+  return g_string_free(quoted, FALSE);
+}
+
+static gboolean write_beside(const ReportPicture *picture, const char *ending, const char *text, GError **error) {
+  g_autofree char *name = g_strconcat(picture->stem, ending, NULL);
+  g_autofree char *path = g_build_filename(picture->folder, name, NULL);
+  g_autoptr(GError) cause = NULL;
+  if (g_file_set_contents(path, text, -1, &cause))
+    return TRUE;
+  g_set_error(error, SIM_ERROR, SIM_ERROR_SYSTEM, "%s", cause->message);
+  return FALSE;
+}
+
+static char *whole_script(const ReportPicture *picture) {
+  g_autofree char *name = g_path_get_basename(picture->path);
+  g_autofree char *output = report_picture_quote(name);
+  return g_strdup_printf("# Written by foretrain. To draw it again: gnuplot on this file, in its folder.\n"
+                         "set encoding utf8\n"
+                         "set terminal %s size %u,%u font 'Sans,%u' linewidth %u background rgb 'white'\n"
+                         "set output %s\n%s",
+                         picture->terminal, PICTURE_WIDTH * picture->scale, picture->height * picture->scale,
+                         FONT_POINTS * picture->scale, picture->scale, output, picture->script->str);
+}
+
+static const char *last_line(char *text) {
+  g_strchomp(text);
+  char *feed = strrchr(text, '\n');
+  return g_strstrip(feed != NULL ? feed + 1 : text);
+}
+
+gboolean report_picture_draw(const ReportPicture *picture, GError **error) {
+  g_autofree char *whole = whole_script(picture);
+  if (!write_beside(picture, ".dat", picture->data->str, error) || !write_beside(picture, ".gnuplot", whole, error))
+    return FALSE;
+  g_autofree char *script = g_strconcat(picture->stem, ".gnuplot", NULL);
+  char *arguments[] = {"gnuplot", script, NULL};
+  g_autofree char *complaints = NULL;
+  g_autoptr(GError) cause = NULL;
+  int status;
+  if (!g_spawn_sync(picture->folder, arguments, NULL, G_SPAWN_SEARCH_PATH | G_SPAWN_STDOUT_TO_DEV_NULL, NULL, NULL,
+                    NULL, &complaints, &status, &cause)) {
+    g_set_error(error, SIM_ERROR, SIM_ERROR_SYSTEM,
+                "%s: gnuplot does not run (%s); it draws %s/%s once it is installed", picture->path, cause->message,
+                picture->folder, script);
+    return FALSE;
+  }
+  if (g_spawn_check_wait_status(status, NULL))
+    return TRUE;
+  g_unlink(picture->path);
+  g_set_error(error, SIM_ERROR, SIM_ERROR_SYSTEM, "%s: gnuplot failed: %s", picture->path, last_line(complaints));
+  return FALSE;
+}

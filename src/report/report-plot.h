@@ -1,0 +1,18 @@
+/* Pictures by gnuplot: a script and its data beside the picture, so that it can be drawn again or changed.
+ *
+ *   report_plot_timeline(db, run_id, from, to, "step.svg", error);    // writes step.gnuplot, step.dat and step.svg
+ *   // later, in that folder: gnuplot step.gnuplot
+ *
+ * The ending chooses svg or png. from < to are picoseconds since the start of the step; both -1: the whole step.
+ * Errors: SIM_ERROR_INPUT for another ending, a window outside the step or a run without a timeline, SIM_ERROR_SYSTEM
+ * where a file cannot be written or gnuplot is missing or fails (its last line is quoted). */
+#pragma once
+
+#include "store-db.h"
+
+/* Streams of the slowest rank class as rows over time: compute by phase, collectives by operation, and below them every
+ * interval without compute by its cause. Beyond some 4000 boxes, neighbours of one phase and layer are drawn as one. */
+gboolean report_plot_timeline(StoreDb *db, gint64 run_id, SimTime from, SimTime to, const char *path, GError **error);
+
+/* Tenants of the tightest rank class stacked over time, against its capacity. */
+gboolean report_plot_memory(StoreDb *db, gint64 run_id, SimTime from, SimTime to, const char *path, GError **error);

@@ -1,0 +1,264 @@
+/* Stages side by side, and in a sentence each what a rung buys and what it costs. */
+#include "base-table.h"
+#include "report-text.h"
+#include "report-words.h"
+
+static const RunClass *slowest(const RunReport *report) {
+  return &report->classes[report->slowest];
+}
+
+static const RunClass *tightest(const RunReport *report) {
+  return &report->classes[report->tightest];
+}
+
+/* The three parts of the step in hundredths of a millisecond. */
+static void step_parts(const RunReport *report, gint64 ret[3]) {
+  const RunClass *slow = slowest(report);
+  const gint64 parts[] = {slow->compute, slow->exposed, slow->idle};
+  report_split(parts, 3, report_centi_ms(slow->step), ret);
+}
+
+static void tenant_parts(const RunReport *report, gint64 ret[RUN_TENANTS]) {
+  gint64 parts[RUN_TENANTS];
+  for (guint t = 0; t < RUN_TENANTS; t++)
+    parts[t] = (gint64)tightest(report)->peak_held[t];
+  report_split(parts, RUN_TENANTS, report_centi_gib(tightest(report)->device_used), ret);
+}
+
+typedef enum { STEP, COMPUTE, EXPOSED, IDLE, HIDDEN, INTRA, INTER, TOKENS, MFU, PRICE, TIME_ROWS } TimeRow;
+static const char *const time_titles[] = {
+    [STEP] = "step, ms",
+    [COMPUTE] = "  compute, ms",
+    [EXPOSED] = "  exposed communication, ms",
+    [IDLE] = "  idle, ms",
+    [HIDDEN] = "communication hidden, %",
+    [INTRA] = "sent per GPU in the node, GB",
+    [INTER] = "sent per GPU between nodes, GB",
+    [TOKENS] = "tokens/s per GPU",
+    [MFU] = "MFU, %",
+    [PRICE] = "USD per million tokens",
+};
+
+static void time_cell(BaseTable *table, const RunReport *report, TimeRow row) {
+  const RunClass *slow = slowest(report);
+  gint64 parts[3];
+  step_parts(report, parts);
+  switch (row) {
+  case STEP:
+    base_table_cell(table, report->verdict == RUN_OOM ? "(%.2f)" : "%.2f", (double)report_centi_ms(slow->step) / 100);
+    break;
+  case COMPUTE:
+  case EXPOSED:
+  case IDLE:
+    base_table_cell(table, "%.2f", (double)parts[row - COMPUTE] / 100);
+    break;
+  case HIDDEN:
+    if (slow->communication > 0)
+      base_table_cell(table, "%.1f", 100 * (double)(slow->communication - slow->exposed) / (double)slow->communication);
+    else
+      base_table_cell(table, "-");
+    break;
+  case INTRA:
+    base_table_cell(table, "%.2f", (double)slow->network_bytes_intra / 1e9);
+    break;
+  case INTER:
+    base_table_cell(table, "%.2f", (double)slow->network_bytes_inter / 1e9);
+    break;
+  case TOKENS:
+    base_table_cell(table, "%.0f", report->tokens_per_second_per_gpu);
+    break;
+  case MFU:
+    base_table_cell(table, "%.1f", 100 * report->model_flops_utilisation);
+    break;
+  default:
+    base_table_cell(table, "%.3f", report->price_per_million_tokens);
+  }
+}
+
+static void print_memory_rows(BaseTable *table, RunReport *const *reports, guint n) {
+  for (guint t = 0; t < RUN_TENANTS; t++) {
+    base_table_cell(table, "  %s, GiB", run_tenant_names[t]);
+    for (guint i = 0; i < n; i++) {
+      gint64 parts[RUN_TENANTS];
+      tenant_parts(reports[i], parts);
+      base_table_cell(table, "%.2f", (double)parts[t] / 100);
+    }
+  }
+}
+
+static void print_table(RunReport *const *reports, guint n, GString *text) {
+  g_autoptr(BaseTable) table = base_table_new();
+  gboolean priced = FALSE;
+  base_table_head(table, "", BASE_LEFT);
+  for (guint i = 0; i < n; i++) {
+    g_autofree char *title = g_strdup_printf("ZeRO-%u", reports[i]->identity.zero_stage);
+    base_table_head(table, title, BASE_RIGHT);
+    priced |= reports[i]->price_per_million_tokens > 0;
+  }
+  base_table_cell(table, "verdict");
+  for (guint i = 0; i < n; i++)
+    base_table_cell(table, reports[i]->verdict == RUN_OOM ? "OOM" : "fits");
+  base_table_rule(table);
+  for (TimeRow row = 0; row < TIME_ROWS; row++) {
+    if ((row == PRICE && !priced) || (row == INTER && reports[0]->identity.nodes == 1))
+      continue;
+    base_table_cell(table, "%s", time_titles[row]);
+    for (guint i = 0; i < n; i++)
+      time_cell(table, reports[i], row);
+  }
+  base_table_rule(table);
+  base_table_cell(table, "memory at its peak, GiB");
+  for (guint i = 0; i < n; i++)
+    base_table_cell(table, "%.2f", (double)report_centi_gib(tightest(reports[i])->device_used) / 100);
+  print_memory_rows(table, reports, n);
+  base_table_cell(table, "capacity, GiB");
+  for (guint i = 0; i < n; i++)
+    base_table_cell(table, "%.2f", (double)report_centi_gib(tightest(reports[i])->capacity) / 100);
+  base_table_cell(table, "to spare (-: missing), GiB");
+  for (guint i = 0; i < n; i++)
+    base_table_cell(table, "%.2f",
+                    (double)(report_centi_gib(tightest(reports[i])->capacity) -
+                             report_centi_gib(tightest(reports[i])->device_used)) /
+                        100);
+  base_table_print(table, 0, text);
+}
+
+/* "gradients -11.77, communication +0.31 GiB": tenants that changed by a hundredth, largest change first. */
+static char *tenant_changes(const RunReport *before, const RunReport *now) {
+  gint64 was[RUN_TENANTS], is[RUN_TENANTS];
+  tenant_parts(before, was);
+  tenant_parts(now, is);
+  GString *words = g_string_new(NULL);
+  for (;;) {
+    guint largest = 0;
+    for (guint t = 1; t < RUN_TENANTS; t++)
+      if (ABS(is[t] - was[t]) > ABS(is[largest] - was[largest]))
+        largest = t;
+    gint64 change = is[largest] - was[largest];
+    if (ABS(change) < 2)
+      break;
+    g_string_append_printf(words, "%s%s %+.2f", words->len > 0 ? ", " : "", run_tenant_names[largest],
+                           (double)change / 100);
+    is[largest] = was[largest];
+  }
+  if (words->len > 0)
+    g_string_append(words, " GiB");
+  return g_string_free(words, FALSE);
+}
+
+static void say_memory(GString *words, const RunReport *before, const RunReport *now) {
+  gint64 freed = report_centi_gib(tightest(before)->device_used) - report_centi_gib(tightest(now)->device_used);
+  g_autofree char *changes = tenant_changes(before, now);
+  if (ABS(freed) < 2)
+    g_string_append_printf(words, "needs as much memory as ZeRO-%u", before->identity.zero_stage);
+  else
+    g_string_append_printf(words, "%s %.2f GiB per GPU %s ZeRO-%u", freed > 0 ? "frees" : "takes",
+                           (double)ABS(freed) / 100, freed > 0 ? "over" : "more than", before->identity.zero_stage);
+  if (*changes != '\0')
+    g_string_append_printf(words, " (%s)", changes);
+}
+
+static void say_time(GString *words, const RunReport *before, const RunReport *now) {
+  SimTime step = slowest(now)->step - slowest(before)->step;
+  gint64 exposed = report_centi_ms(slowest(now)->exposed) - report_centi_ms(slowest(before)->exposed);
+  gint64 longer = report_centi_ms(slowest(now)->step) - report_centi_ms(slowest(before)->step);
+  if (longer == 0) {
+    g_string_append(words, " at the same step time");
+    return;
+  }
+  g_string_append_printf(words, "%s %.2f ms a step (%+.1f %%)", longer > 0 ? " and costs" : " and saves",
+                         (double)ABS(longer) / 100, 100 * (double)step / (double)slowest(before)->step);
+  if (exposed != 0)
+    g_string_append_printf(words, ", with %.2f ms %s exposed communication", (double)ABS(exposed) / 100,
+                           exposed > 0 ? "more" : "less");
+}
+
+static void say_verdict(GString *words, RunReport *const *reports, guint index) {
+  const RunReport *now = reports[index];
+  gboolean fitted = FALSE;
+  for (guint i = 0; i < index; i++)
+    fitted |= reports[i]->verdict == RUN_FITS;
+  if (now->verdict == RUN_OOM) {
+    g_autofree char *missing = report_memory(tightest(now)->short_by);
+    g_string_append_printf(words, " It %s: %s are missing.",
+                           index > 0 && !fitted ? "still does not fit" : "does not fit", missing);
+  } else if (index > 0 && !fitted) {
+    g_string_append(words, " It is the first that fits.");
+  }
+}
+
+static void print_sentence(RunReport *const *reports, guint index, GString *text) {
+  const RunReport *now = reports[index];
+  g_autoptr(GString) words = g_string_new(NULL);
+  if (index == 0) {
+    g_autofree char *need = base_format_gib(tightest(now)->device_used);
+    g_string_append_printf(words, "needs %s per GPU and %.2f ms a step%s, %.2f ms of it exposed communication", need,
+                           (double)report_centi_ms(slowest(now)->step) / 100,
+                           now->verdict == RUN_OOM ? " if it fitted" : "",
+                           (double)report_centi_ms(slowest(now)->exposed) / 100);
+  } else {
+    say_memory(words, reports[index - 1], now);
+    say_time(words, reports[index - 1], now);
+  }
+  g_string_append_c(words, '.');
+  say_verdict(words, reports, index);
+  g_autofree char *first = g_strdup_printf("ZeRO-%u ", now->identity.zero_stage);
+  report_wrap(text, first, words->str);
+}
+
+static gboolean is_faster(const RunReport *report, const RunReport *other) {
+  gint64 step = report_centi_ms(slowest(report)->step), than = report_centi_ms(slowest(other)->step);
+  return step < than || (step == than && tightest(report)->device_used < tightest(other)->device_used);
+}
+
+/* The fastest that fits, of equals the one that needs least memory; else the one that lacks least. */
+static void print_choice(RunReport *const *reports, guint n, GString *text) {
+  const RunReport *best = reports[0];
+  for (guint i = 1; i < n; i++) {
+    const RunReport *other = reports[i];
+    gboolean better = best->verdict == RUN_OOM
+                          ? other->verdict == RUN_FITS || tightest(other)->short_by < tightest(best)->short_by
+                          : other->verdict == RUN_FITS && is_faster(other, best);
+    best = better ? other : best;
+  }
+  if (best->verdict == RUN_OOM) {
+    g_autofree char *missing = report_memory(tightest(best)->short_by);
+    g_string_append_printf(text, "None fits; ZeRO-%u comes nearest and lacks %s per GPU.\n", best->identity.zero_stage,
+                           missing);
+    return;
+  }
+  g_autoptr(GString) words = g_string_new(NULL);
+  g_string_append_printf(words, "ZeRO-%u, %.2f ms a step", best->identity.zero_stage,
+                         (double)report_centi_ms(slowest(best)->step) / 100);
+  for (guint i = 0; i < n; i++) {
+    const RunReport *other = reports[i];
+    if (other == best || other->verdict == RUN_OOM)
+      continue;
+    if (report_centi_ms(slowest(other)->step) == report_centi_ms(slowest(best)->step))
+      g_string_append_printf(words, "; ZeRO-%u is as fast, for more memory", other->identity.zero_stage);
+    else
+      g_string_append_printf(words, "; %.2f times faster than ZeRO-%u",
+                             (double)slowest(other)->step / (double)slowest(best)->step, other->identity.zero_stage);
+  }
+  g_string_append_c(words, '.');
+  report_wrap(text, "Fastest that fits: ", words->str);
+}
+
+void report_stages(RunReport *const *reports, guint n, GString *text) {
+  const RunIdentity *identity = &reports[0]->identity;
+  g_autofree char *title =
+      g_strdup_printf("%s, framework %s, on %u × %s in %u node%s", identity->model, identity->framework, identity->gpus,
+                      identity->gpu, identity->nodes, identity->nodes == 1 ? "" : "s");
+  report_wrap(text, "", title);
+  g_string_append_c(text, '\n');
+  print_table(reports, n, text);
+  for (guint i = 0; i < n; i++)
+    if (reports[i]->verdict == RUN_OOM) {
+      g_string_append(text, "(…): step time if it fitted\n");
+      break;
+    }
+  g_string_append_c(text, '\n');
+  for (guint i = 0; i < n; i++)
+    print_sentence(reports, i, text);
+  print_choice(reports, n, text);
+}

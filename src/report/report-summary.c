@@ -1,0 +1,205 @@
+/* One run on one page: what was asked, whether it fits, where the time goes, who holds the memory. */
+#include "base-table.h"
+#include "report-text.h"
+#include "report-words.h"
+
+static const RunClass *slowest(const RunReport *report) {
+  return &report->classes[report->slowest];
+}
+
+static const RunClass *tightest(const RunReport *report) {
+  return &report->classes[report->tightest];
+}
+
+static double percent(double part, double whole) {
+  return whole > 0 ? 100 * part / whole : 0;
+}
+
+static void print_title(const RunIdentity *identity, GString *text) {
+  g_autofree char *parameters = report_large((double)identity->parameters);
+  g_autofree char *asked =
+      g_strdup_printf("%s (%s parameters), framework %s, ZeRO-%u, on %u × %s in %u node%s", identity->model, parameters,
+                      identity->framework, identity->zero_stage, identity->gpus, identity->gpu, identity->nodes,
+                      identity->nodes == 1 ? "" : "s");
+  report_wrap(text, "", asked);
+  g_autofree char *recipe =
+      g_strdup_printf("sequence %" G_GUINT64_FORMAT ", micro-batch %" G_GUINT64_FORMAT " × %" G_GUINT64_FORMAT
+                      " accumulated, global batch %" G_GUINT64_FORMAT ", %s, activation checkpointing %s",
+                      identity->sequence_length, identity->micro_batch, identity->gradient_accumulation,
+                      identity->global_batch, identity->precision, identity->activation_checkpointing);
+  report_wrap(text, "", recipe);
+}
+
+static void print_request(const RunReport *report, const RunOom *oom, GString *text) {
+  guint32 ranks = 0;
+  for (guint32 i = 0; i < report->n_classes; i++)
+    ranks += report->classes[i].has_oom ? report->classes[i].ranks : 0;
+  g_autofree char *requested = report_memory(oom->requested);
+  g_autofree char *available = report_memory(oom->free);
+  g_autofree char *row = report_row(oom->name, oom->layer, oom->phase);
+  g_autofree char *step = report_step(oom->step);
+  g_autofree char *at = base_format_time(oom->at);
+  g_autofree char *where = ranks == report->identity.gpus
+                               ? g_strdup("on every rank")
+                               : g_strdup_printf("on %u of %u ranks", ranks, report->identity.gpus);
+  g_autofree char *words =
+      g_strdup_printf("The first request that fails: %s for %s (%s) with %s free, by %s %s, %s after its start, %s.",
+                      requested, oom->tensor, oom->tenant, available, row, step, at, where);
+  report_wrap(text, "  ", words);
+}
+
+static void print_verdict(const RunReport *report, GString *text) {
+  const RunClass *tight = tightest(report);
+  g_autofree char *need = base_format_gib(tight->device_used);
+  g_autofree char *capacity = base_format_gib(tight->capacity);
+  if (report->verdict == RUN_FITS) {
+    guint64 spare = tight->capacity - tight->device_used;
+    g_autofree char *room = report_memory(spare);
+    g_string_append_printf(text, "\nFITS: needs %s of %s per GPU, %s (%.1f %%) to spare\n", need, capacity, room,
+                           percent((double)spare, (double)tight->capacity));
+    return;
+  }
+  g_autofree char *missing = report_memory(tight->short_by);
+  g_string_append_printf(text, "\nOUT OF MEMORY: needs %s of %s per GPU, %s are missing\n", need, capacity, missing);
+  print_request(report, &tight->oom, text);
+}
+
+static void time_row(BaseTable *table, const char *name, gint64 centi_ms, gint64 per_mille, const char *meaning) {
+  base_table_cell(table, "%s", name);
+  base_table_cell(table, "%.2f ms", (double)centi_ms / 100);
+  base_table_cell(table, "%.1f %%", (double)per_mille / 10);
+  base_table_cell(table, "%s", meaning);
+}
+
+/* What each cause means to who wants the time back. */
+static const char *const cause_meanings[RUN_CAUSES] = {
+    [RUN_CAUSE_TAIL] = "nothing is left to compute",
+    [RUN_CAUSE_HOST] = "the host had not issued the collective yet",
+    [RUN_CAUSE_SERIALISED] = "it queued behind another collective",
+    [RUN_CAUSE_STRAGGLER] = "it waited for a slower rank",
+    [RUN_CAUSE_BOUNDARY] = "it starts only when all gradients are there",
+    [RUN_CAUSE_BUCKET_FILL] = "its bucket filled late",
+    [RUN_CAUSE_LATENCY] = "its latency, whatever the bandwidth",
+    [RUN_CAUSE_BANDWIDTH] = "its bytes were on the way",
+    [RUN_CAUSE_BUBBLE] = "the pipeline has no micro-batch here",
+    [RUN_CAUSE_HOST_IDLE] = "the host had launched nothing yet",
+};
+
+/* Causes first … last - 1, which share what their sum shows. */
+static void cause_rows(BaseTable *table, const RunClass *slow, guint first, guint last, gint64 time, gint64 share) {
+  gint64 times[RUN_CAUSES], shares[RUN_CAUSES];
+  report_split(slow->by_cause + first, last - first, time, times);
+  report_split(slow->by_cause + first, last - first, share, shares);
+  for (guint cause = first; cause < last; cause++)
+    if (slow->by_cause[cause] > 0) {
+      g_autofree char *name = g_strdup_printf("    %s", run_cause_names[cause]);
+      time_row(table, name, times[cause - first], shares[cause - first], cause_meanings[cause]);
+    }
+}
+
+static void print_step(const RunReport *report, GString *text) {
+  const RunClass *slow = slowest(report);
+  const gint64 parts[] = {slow->compute, slow->exposed, slow->idle};
+  gint64 times[3], shares[3];
+  report_split(parts, 3, report_centi_ms(slow->step), times);
+  report_split(parts, 3, 1000, shares);
+  g_autoptr(BaseTable) table = base_table_new();
+  base_table_head(table, "", BASE_LEFT);
+  base_table_head(table, "", BASE_RIGHT);
+  base_table_head(table, "", BASE_RIGHT);
+  base_table_head(table, "", BASE_LEFT);
+  time_row(table, "Step time", report_centi_ms(slow->step), 1000, report->verdict == RUN_OOM ? "(if it fitted)" : "");
+  time_row(table, "  compute", times[0], shares[0], "");
+  time_row(table, "  exposed", times[1], shares[1], "communication while no compute runs:");
+  cause_rows(table, slow, 0, RUN_CAUSE_BUBBLE, times[1], shares[1]);
+  time_row(table, "  idle", times[2], shares[2], "neither:");
+  cause_rows(table, slow, RUN_CAUSE_BUBBLE, RUN_CAUSES, times[2], shares[2]);
+  g_string_append_c(text, '\n');
+  base_table_print(table, 0, text);
+  SimTime hidden = slow->communication - slow->exposed;
+  g_string_append_printf(text, "Communication takes %.2f ms, of which %.2f ms (%.1f %%) hide behind compute.\n",
+                         (double)report_centi_ms(slow->communication) / 100, (double)report_centi_ms(hidden) / 100,
+                         percent((double)hidden, (double)slow->communication));
+  if (report->n_classes > 1)
+    g_string_append_printf(text, "Times are those of the slowest of %u classes of ranks: %u from rank %u on.\n",
+                           report->n_classes, slow->ranks, slow->first_rank);
+}
+
+static void print_price(const RunReport *report, GString *text) {
+  if (report->price_per_step > 0)
+    g_string_append_printf(text, "Price          %.4f USD per step, %.3f USD per million tokens\n",
+                           report->price_per_step, report->price_per_million_tokens);
+  if (report->days_to_train <= 0)
+    return;
+  g_autofree char *tokens = report_large(report->identity.total_tokens);
+  g_string_append_printf(text, "Training       %s tokens take %.1f days", tokens, report->days_to_train);
+  if (report->price_to_train > 0) {
+    g_autofree char *price = base_format_count((guint64)(report->price_to_train + 0.5));
+    g_string_append_printf(text, " and %s USD", price);
+  }
+  g_string_append_c(text, '\n');
+}
+
+static void print_rates(const RunReport *report, GString *text) {
+  const RunClass *slow = slowest(report);
+  g_autofree char *intra = base_format_gb(slow->network_bytes_intra);
+  g_autofree char *inter = base_format_gb(slow->network_bytes_inter);
+  g_autofree char *all = base_format_count((guint64)(report->tokens_per_second + 0.5));
+  g_autofree char *each = base_format_count((guint64)(report->tokens_per_second_per_gpu + 0.5));
+  g_string_append_printf(text, "\nSent per GPU   %s inside the node, %s between nodes\n", intra, inter);
+  g_string_append_printf(text, "Throughput     %s tokens/s, %s per GPU; MFU %.1f %%, HFU %.1f %%\n", all, each,
+                         100 * report->model_flops_utilisation, 100 * report->hardware_flops_utilisation);
+  print_price(report, text);
+}
+
+static void memory_row(BaseTable *table, const char *name, gint64 centi_gib, const char *share) {
+  base_table_cell(table, "%s", name);
+  base_table_cell(table, "%.2f GiB", (double)centi_gib / 100);
+  base_table_cell(table, "%s", share);
+}
+
+static void print_memory(const RunReport *report, GString *text) {
+  const RunClass *tight = tightest(report);
+  gint64 parts[RUN_TENANTS], levels[RUN_TENANTS], shares[RUN_TENANTS];
+  for (guint t = 0; t < RUN_TENANTS; t++)
+    parts[t] = (gint64)tight->peak_held[t];
+  report_split(parts, RUN_TENANTS, report_centi_gib(tight->device_used), levels);
+  report_split(parts, RUN_TENANTS, 1000, shares);
+  g_autofree char *row = report_row(tight->peak_name, tight->peak_layer, tight->peak_phase);
+  g_autofree char *step = report_step(tight->peak_step);
+  g_autofree char *at = base_format_time(tight->peak_at);
+  g_autofree char *where = g_strdup_printf("Memory per GPU at its peak, %s after the start, by %s %s", at, row, step);
+  g_string_append_c(text, '\n');
+  report_wrap(text, "", where);
+  g_autoptr(BaseTable) table = base_table_new();
+  base_table_head(table, "", BASE_LEFT);
+  base_table_head(table, "", BASE_RIGHT);
+  base_table_head(table, "", BASE_RIGHT);
+  for (guint t = 0; t < RUN_TENANTS; t++) {
+    g_autofree char *share = g_strdup_printf("%.1f %%", (double)shares[t] / 10);
+    memory_row(table, run_tenant_names[t], levels[t], share);
+  }
+  base_table_rule(table);
+  memory_row(table, "in all", report_centi_gib(tight->device_used), "100.0 %");
+  memory_row(table, "capacity", report_centi_gib(tight->capacity), "");
+  base_table_print(table, 2, text);
+  g_autofree char *steady = report_memory(tight->steady_allocated);
+  g_string_append_printf(text, "Between steps %s stay allocated beside the overhead.\n", steady);
+  if (report->n_classes > 1)
+    g_string_append_printf(text, "Memory is that of the tightest of %u classes of ranks: %u from rank %u on.\n",
+                           report->n_classes, tight->ranks, tight->first_rank);
+}
+
+void report_summary(const RunReport *report, GString *text) {
+  print_title(&report->identity, text);
+  print_verdict(report, text);
+  print_step(report, text);
+  print_rates(report, text);
+  print_memory(report, text);
+  char **notes = report->identity.notes;
+  if (notes == NULL || notes[0] == NULL)
+    return;
+  g_string_append(text, "\nAssumed\n");
+  for (guint i = 0; notes[i] != NULL; i++)
+    report_wrap(text, "  - ", notes[i]);
+}

@@ -1,0 +1,34 @@
+/* What people read: a run's summary, stages side by side, JSON.
+ *
+ *   g_autoptr(GString) text = g_string_new(NULL);
+ *   report_summary(report, text);
+ *   fputs(text->str, stdout);
+ *
+ * Plain text without colour, at most 100 columns; everything appends to a GString. A summary says what was asked, the
+ * verdict, step time, compute, communication and how much of it is exposed (by cause), bytes sent per GPU inside the
+ * node and between nodes, tokens/s, MFU, peak memory by tenant against capacity, the assumptions; on OOM the first
+ * request that failed, how much is missing and the step time "(if it fitted)". Parts are rounded so that they add up to
+ * what is printed as their sum. */
+#pragma once
+
+#include "run-report.h"
+
+void report_summary(const RunReport *report, GString *text);
+
+/* The table of stages and one sentence per stage: what the rung bought and what it cost against the one before; last,
+ * which of the stages to take. `n` > 0 reports, in the order in which they are to stand. */
+void report_stages(RunReport *const *reports, guint n, GString *text);
+
+/* One object per report, ended by a line feed; `stages` gives an array. Keys of the object are the columns of the
+ * database's table run (times _ps, sizes _bytes; null: not known), then
+ *   "json_version"    1; rises when a key changes its meaning or goes
+ *   "causes_ps"       {"tail": …, "host": …, …}: every cause; bubble and host-idle are idle time, all others exposed
+ *   "memory_at_peak"  {"parameters": {"bytes": …, "unique_bytes": …}, …}: every tenant, of the tightest rank class
+ *   "peak"            {"at_ps", "step", "task_name", "layer", "phase"} of that moment; layer null: of no layer
+ *   "oom"             the first request that could not be met, keys as the columns of table oom; null where all fits
+ *   "rank_classes"    [{"rank_class", "ranks", "first_rank", and the columns of table rank_class}]
+ *   "links"           [{"link_class", "links", "bytes", "busy_ps", "utilisation"}]
+ *   "settings"        {"group.key": {"value", "origin"}, …}
+ *   "notes"           [text, …] */
+void report_json(const RunReport *report, GString *text);
+void report_stages_json(RunReport *const *reports, guint n, GString *text);

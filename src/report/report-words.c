@@ -1,0 +1,92 @@
+/* Rounding that adds up, and line breaks. */
+#include "report-words.h"
+
+#include <string.h>
+
+__extension__ typedef unsigned __int128 Wide;
+
+void report_split(const gint64 *parts, guint n, gint64 units, gint64 *ret) {
+  gint64 sum = 0, left = units;
+  g_autofree Wide *remainders = g_new0(Wide, n);
+  for (guint i = 0; i < n; i++)
+    sum += parts[i];
+  for (guint i = 0; i < n; i++) {
+    Wide product = (Wide)parts[i] * (Wide)units;
+    ret[i] = sum > 0 ? (gint64)(product / (Wide)sum) : 0;
+    remainders[i] = sum > 0 ? product % (Wide)sum : 0;
+    left -= ret[i];
+  }
+  while (sum > 0 && left-- > 0) {
+    guint largest = 0;
+    for (guint i = 1; i < n; i++)
+      if (remainders[i] > remainders[largest])
+        largest = i;
+    remainders[largest] = 0;
+    ret[largest]++;
+  }
+}
+
+#define MIB ((guint64)1 << 20)
+#define GIB ((guint64)1 << 30)
+
+char *report_memory(guint64 bytes) {
+  return bytes >= GIB ? base_format_gib(bytes) : g_strdup_printf("%.1f MiB", (double)bytes / (double)MIB);
+}
+
+char *report_large(double count) {
+  static const struct {
+    double size;
+    const char *letter;
+  } scales[] = {{1e12, "T"}, {1e9, "B"}, {1e6, "M"}, {1e3, "k"}};
+  for (guint i = 0; i < G_N_ELEMENTS(scales); i++)
+    if (count >= scales[i].size)
+      return g_strdup_printf("%.3g %s", count / scales[i].size, scales[i].letter);
+  return g_strdup_printf("%.0f", count);
+}
+
+char *report_row(const char *name, gint32 layer, const char *phase) {
+  if (layer < 0)
+    return g_strdup_printf("%s (%s)", name, phase);
+  return g_strdup_printf("%s (layer %d, %s)", name, layer, phase);
+}
+
+char *report_step(guint32 step) {
+  return step == 0 ? g_strdup("in the first step") : g_strdup_printf("in steady step %u", step);
+}
+
+gint64 report_centi_ms(SimTime time) {
+  SimTime unit = SIM_MILLISECOND / 100;
+  return (time + unit / 2) / unit;
+}
+
+gint64 report_centi_gib(guint64 bytes) {
+  return (gint64)(((Wide)bytes * 100 + GIB / 2) / GIB);
+}
+
+static gboolean ends_in_digit(const char *word) {
+  gsize length = strlen(word);
+  return length > 0 && g_ascii_isdigit(word[length - 1]);
+}
+
+void report_wrap(GString *text, const char *first, const char *words) {
+  glong indent = g_utf8_strlen(first, -1), column = indent;
+  g_auto(GStrv) each = g_strsplit(words, " ", -1);
+  g_string_append(text, first);
+  for (guint i = 0; each[i] != NULL; i++) {
+    glong width = g_utf8_strlen(each[i], -1);
+    glong together = width;
+    for (guint j = i; ends_in_digit(each[j]) && each[j + 1] != NULL; j++)
+      together += 1 + g_utf8_strlen(each[j + 1], -1);
+    gboolean bound = i > 0 && ends_in_digit(each[i - 1]);
+    if (i > 0 && !bound && column + 1 + together > REPORT_WIDTH) {
+      g_string_append_printf(text, "\n%*s", (int)indent, "");
+      column = indent;
+    } else if (i > 0) {
+      g_string_append_c(text, ' ');
+      column++;
+    }
+    g_string_append(text, each[i]);
+    column += width;
+  }
+  g_string_append_c(text, '\n');
+}

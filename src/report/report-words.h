@@ -1,0 +1,31 @@
+/* Wording shared by the texts of this room: numbers for people, parts that add up, lines that wrap.
+ *
+ *   gint64 parts[] = {1, 1, 1}, shares[3];
+ *   report_split(parts, 3, 1000, shares);     // 334, 333, 333: tenths of a per cent */
+#pragma once
+
+#include "run-report.h"
+
+/* Columns of a page. */
+#define REPORT_WIDTH 100
+
+/* Rounds each part × units / sum of the parts so that they add up to `units` (largest remainders first, ties to the
+ * first part). All zero where the parts are. Parts are not negative. */
+void report_split(const gint64 *parts, guint n, gint64 units, gint64 *ret);
+
+/* "1.23 GiB", below one GiB "86.0 MiB". Caller frees. */
+char *report_memory(guint64 bytes);
+/* "6.74 B", "125 M", "2 T". Caller frees. */
+char *report_large(double count);
+/* "adamw (layer 3, optimizer)": a row of the program, layer -1 left out. Caller frees. */
+char *report_row(const char *name, gint32 layer, const char *phase);
+/* "in the first step", "in steady step 2". Caller frees. */
+char *report_step(guint32 step);
+
+/* Hundredths of a millisecond and of a GiB, to nearest: what tables show two decimals of. */
+gint64 report_centi_ms(SimTime time);
+gint64 report_centi_gib(guint64 bytes);
+
+/* Appends words broken into lines: the first begins with `first`, the others with as many spaces. A number keeps what
+ * follows it (its unit) on its line. */
+void report_wrap(GString *text, const char *first, const char *words);

@@ -1,0 +1,34 @@
+/* Plays a Program on the clock: streams, host order, communicators, memory.
+ *
+ *   RunSystem system = {program, gpu, links, n_links, groups};
+ *   g_autoptr(RunReport) report = run_play(&system, &options, run_key);     // identity left empty
+ *
+ * The `first` section is played once, then `steady` until ledger and step period repeat, at most four times. One event
+ * per operation. Knows counts of ranks and links, not why they are counts. */
+#pragma once
+
+#include "coll-group.h"
+#include "event-queue.h"
+#include "hw-cluster.h"
+#include "net-system.h"
+#include "program.h"
+#include "run-report.h"
+
+/* What is played. All borrowed, for the time of the call. */
+typedef struct {
+  const Program *program;
+  const HwGpu *gpu;
+  const HwClusterLink *links;
+  guint32 n_links;
+  CollGroup *const *groups; /* one per communicator of the Program; routes over `links` */
+} RunSystem;
+
+typedef struct {
+  gboolean timeline; /* keep tasks, collectives, exposures and samples in the report */
+  NetSolver solver;
+  EventTie tie;
+  guint64 tie_seed;
+} RunOptions;
+
+/* Never fails: an out-of-memory is a result, and a Program that cannot end is a broken contract. */
+RunReport *run_play(const RunSystem *system, const RunOptions *options, const char *run_key);

@@ -1,0 +1,158 @@
+/* The Report: everything one run found, in plain data that needs no other room to read.
+ *
+ * `study` fills the identity (what was asked), `run` the results (what came of it), `store` writes both. Times are of
+ * the last steady step (0 is its start), picoseconds; sizes are bytes. Per rank class: compute + exposed + idle = step,
+ * exactly.
+ *
+ *   for (guint32 i = 0; i < report->n_classes; i++) … report->classes[i].step …
+ *   run_report_free(report);
+ */
+#pragma once
+
+#include "base-quantity.h"
+
+/* Results change when foretrain's models change: part of every run key. */
+#define RUN_MODEL_VERSION "1"
+
+typedef enum { RUN_FITS, RUN_OOM } RunVerdict;
+extern const char *const run_verdict_names[]; /* "fits", "oom" */
+
+/* Why a rank computes nothing: the contract's order of precedence. BUBBLE and HOST_IDLE are idle, all others exposed.
+ */
+typedef enum {
+  RUN_CAUSE_TAIL,
+  RUN_CAUSE_HOST,
+  RUN_CAUSE_SERIALISED,
+  RUN_CAUSE_STRAGGLER,
+  RUN_CAUSE_BOUNDARY,
+  RUN_CAUSE_BUCKET_FILL,
+  RUN_CAUSE_LATENCY,
+  RUN_CAUSE_BANDWIDTH,
+  RUN_CAUSE_BUBBLE,
+  RUN_CAUSE_HOST_IDLE,
+  RUN_CAUSES
+} RunCause;
+extern const char *const run_cause_names[]; /* "tail", "host", "serialised", … */
+
+typedef struct {
+  guint32 row;                              /* task_id: row of the steady section */
+  const char *stream, *kind, *name, *phase; /* owned by the report's string chunk */
+  gint32 layer, micro;                      /* -1: none */
+  SimTime start, end;
+} RunTask;
+
+typedef struct {
+  guint32 row;
+  const char *operation, *algorithm, *protocol;
+  guint32 channels, group_size;
+  guint64 bytes;
+  SimTime queued, start, end; /* queued: issued by the host, its needs met; start: resident */
+  double bus_bandwidth;       /* bytes/s */
+} RunCollective;
+
+typedef struct {
+  SimTime start, end;
+  guint32 row; /* the collective that the next compute waits for; G_MAXUINT32: none */
+  RunCause cause;
+} RunExposure;
+
+#define RUN_TENANTS 7
+extern const char *const run_tenant_names[]; /* as mem_tenant_names */
+
+typedef struct {
+  SimTime at;
+  guint64 held[RUN_TENANTS];
+} RunMemorySample;
+
+typedef struct {
+  SimTime at;   /* since the start of its step */
+  guint32 step; /* 0: the first */
+  guint32 row;
+  const char *name, *phase; /* of the row */
+  gint32 layer;             /* -1: none */
+  const char *tenant, *tensor;
+  guint64 requested, free;
+} RunOom;
+
+typedef struct {
+  guint32 ranks;      /* how many */
+  guint32 first_rank; /* the least of them */
+  SimTime step, compute, communication, exposed, idle, host, bubble;
+  SimTime by_cause[RUN_CAUSES];
+  guint64 network_bytes_intra, network_bytes_inter; /* sent per GPU and step */
+  RunVerdict verdict;
+  guint64 capacity, short_by;
+  guint64 steady_allocated; /* between steps */
+  guint64 peak_allocated;   /* by the framework: all tenants but overhead */
+  guint64 device_used;      /* peak of all tenants: what the device must hold */
+  guint64 peak_held[RUN_TENANTS], peak_unique[RUN_TENANTS];
+  SimTime peak_at;       /* since the start of peak_step */
+  guint32 peak_step;     /* 0: the first step, 1: the first steady one … */
+  const char *peak_name; /* row at the peak */
+  gint32 peak_layer;
+  const char *peak_phase;
+  gboolean has_oom;
+  RunOom oom;
+  /* The last steady step; empty in summary-only runs. */
+  RunTask *tasks; /* by start */
+  guint32 n_tasks;
+  RunCollective *collectives; /* by start */
+  guint32 n_collectives;
+  RunExposure *exposures; /* by start, disjoint */
+  guint32 n_exposures;
+  RunMemorySample *samples; /* levels after each instant at which they changed; the first at 0 */
+  guint32 n_samples;
+} RunClass;
+
+typedef struct {
+  const char *link_class;
+  guint32 links;
+  double bytes;       /* over all links of the class, in the step */
+  SimTime busy;       /* of the busiest */
+  double utilisation; /* bytes / (links × capacity × step) */
+} RunLink;
+
+typedef struct {
+  char *name, *value, *origin;
+} RunSetting;
+
+typedef struct {
+  char *run_key; /* SHA-256, hexadecimal */
+  char *workload, *topology, *model, *gpu, *framework;
+  guint32 zero_stage, gpus, nodes;
+  guint64 parameters;
+  guint64 sequence_length, micro_batch, gradient_accumulation, global_batch;
+  char *precision, *activation_checkpointing;
+  RunSetting *settings; /* canonical order */
+  guint32 n_settings;
+  char **notes;        /* assumptions the output must state, NULL-terminated */
+  double gpu_hour;     /* USD; 0: no price */
+  double total_tokens; /* 0: not stated */
+} RunIdentity;
+
+typedef struct {
+  RunIdentity identity;
+  guint32 slowest;  /* class whose times stand for the step */
+  guint32 tightest; /* class nearest to, or furthest over, its capacity */
+  RunVerdict verdict;
+  guint64 tokens; /* per step, all ranks */
+  double tokens_per_second, tokens_per_second_per_gpu;
+  double model_flops_utilisation, hardware_flops_utilisation; /* 0 … 1, of the data sheet's dense peak */
+  double price_per_step, price_per_million_tokens, days_to_train, price_to_train; /* 0: not known */
+  guint32 steps_played;                                                           /* steady steps until they repeated */
+  gboolean repeats; /* FALSE: still changing after the most that are played */
+  RunClass *classes;
+  guint32 n_classes;
+  RunLink *links;
+  guint32 n_links;
+  guint64 events;      /* played */
+  double wall_seconds; /* of the simulation: provenance, not a result */
+  GStringChunk *names;
+} RunReport;
+
+/* Frees the arrays, the strings of `identity` (g_malloc'ed, notes a strv) and `names`, which owns every const string.
+ */
+void run_report_free(RunReport *report);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RunReport, run_report_free)
+/* Exposed share of the step, 0 … 1. */
+double run_report_exposed_share(const RunReport *report);

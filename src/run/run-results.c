@@ -1,0 +1,210 @@
+/* From the state of a finished run to its Report. */
+#include <math.h>
+#include <string.h>
+
+#include "base-error.h"
+#include "kernel-time.h"
+#include "run-state.h"
+
+static const char *keep(RunReport *report, const char *text) {
+  return g_string_chunk_insert_const(report->names, text);
+}
+
+static SimTime step_start(const RunRank *rank) {
+  return rank->before != NULL ? rank->before->end : 0;
+}
+
+static void fill_memory(RunReport *report, const RunRank *rank, RunClass *ret) {
+  const MemLedger *ledger = &rank->ledger;
+  const ProgramSection *section = &rank->role->sections[rank->peak_section];
+  ret->capacity = ledger->capacity;
+  ret->device_used = ledger->peak;
+  ret->peak_allocated = ledger->peak - ledger->held_at_peak[MEM_OVERHEAD];
+  for (int tenant = 0; tenant < MEM_TENANTS; tenant++) {
+    ret->peak_held[tenant] = ledger->held_at_peak[tenant];
+    ret->peak_unique[tenant] = rank->unique_at_peak[tenant];
+    if (tenant != MEM_OVERHEAD)
+      ret->steady_allocated += rank->level[0][tenant];
+  }
+  ret->peak_at = rank->peak_since_step;
+  ret->peak_step = rank->peak_step;
+  ret->peak_name = keep(report, section->rows[rank->peak_row].name);
+  ret->peak_layer = section->rows[rank->peak_row].layer;
+  ret->peak_phase = program_phase_names[section->rows[rank->peak_row].phase];
+  ret->has_oom = rank->has_oom;
+  ret->verdict = rank->has_oom ? RUN_OOM : RUN_FITS;
+  ret->short_by = ledger->peak > ledger->capacity ? ledger->peak - ledger->capacity : 0;
+  if (rank->has_oom) {
+    ret->oom = rank->oom;
+    ret->oom.name = keep(report, rank->oom.name);
+    ret->oom.tensor = keep(report, rank->oom.tensor);
+  }
+}
+
+static void fill_samples(const RunRank *rank, RunClass *ret) {
+  SimTime start = step_start(rank), end = rank->last->end;
+  const RunMemorySample *samples = (const RunMemorySample *)(gpointer)rank->samples->data;
+  guint first = 0, last = 0;
+  for (guint i = 0; i < rank->samples->len; i++) {
+    first = samples[i].at <= start ? i : first;
+    last = samples[i].at <= end ? i : last;
+  }
+  ret->n_samples = rank->samples->len > 0 ? last - first + 1 : 0;
+  ret->samples = g_memdup2(samples + first, ret->n_samples * sizeof *samples);
+  for (guint i = 0; i < ret->n_samples; i++)
+    ret->samples[i].at = MAX(ret->samples[i].at, start) - start;
+}
+
+static void fill_timeline(RunReport *report, const RunRank *rank, RunClass *ret) {
+  const RunStep *step = rank->last;
+  const RunSystem *system = rank->play->system;
+  guint32 rows = run_section(step)->n_rows;
+  SimTime start = step_start(rank);
+  ret->tasks = g_new0(RunTask, rows);
+  ret->collectives = g_new0(RunCollective, rows);
+  for (guint32 i = 0; i < rows; i++) {
+    const RunInstance *instance = &step->instances[i];
+    const ProgramRow *row = instance->row;
+    if (row->kind == PROGRAM_HOST)
+      continue;
+    ret->tasks[ret->n_tasks++] = (RunTask){.row = i,
+                                           .stream = keep(report, system->program->streams[row->stream]),
+                                           .kind = program_kind_names[row->kind],
+                                           .name = keep(report, row->name),
+                                           .phase = program_phase_names[row->phase],
+                                           .layer = row->layer,
+                                           .micro = row->micro,
+                                           .start = instance->start - start,
+                                           .end = instance->end - start};
+    if (row->kind != PROGRAM_COLLECTIVE)
+      continue;
+    const CollGroup *group = system->groups[row->group];
+    const RunTransfer *transfer = instance->transfer;
+    ret->collectives[ret->n_collectives++] =
+        (RunCollective){.row = i,
+                        .operation = coll_operation_names[row->call.operation],
+                        .algorithm = coll_algorithm_names[transfer->plan.algorithm],
+                        .protocol = coll_protocol_names[transfer->plan.protocol],
+                        .channels = transfer->plan.channels,
+                        .group_size = group->size,
+                        .bytes = row->call.bytes,
+                        .queued = instance->ready - start,
+                        .start = instance->start - start,
+                        .end = instance->end - start,
+                        .bus_bandwidth = coll_bus_bandwidth(group, &row->call, instance->end - transfer->begun)};
+  }
+}
+
+static void fill_network(const RunRank *rank, RunClass *ret) {
+  const RunStep *step = rank->last;
+  for (guint32 i = 0; i < run_section(step)->n_rows; i++)
+    if (step->instances[i].transfer != NULL) {
+      ret->network_bytes_intra += step->instances[i].transfer->plan.sent_intra;
+      ret->network_bytes_inter += step->instances[i].transfer->plan.sent_inter;
+    }
+}
+
+static void fill_class(RunReport *report, const RunRank *rank, RunClass *ret) {
+  ret->ranks = rank->rank->count;
+  ret->first_rank = rank->rank->device;
+  run_exposure(rank, step_start(rank), rank->play->options->timeline, ret);
+  fill_memory(report, rank, ret);
+  fill_network(rank, ret);
+  if (!rank->play->options->timeline)
+    return;
+  fill_timeline(report, rank, ret);
+  fill_samples(rank, ret);
+}
+
+/* Headroom, negative where memory is short. */
+static gint64 headroom(const RunClass *rank_class) {
+  return (gint64)rank_class->capacity - (gint64)rank_class->device_used;
+}
+
+/* Links of one capacity: counted before they are multiplied, so that folding changes no bit of the sum. */
+typedef struct {
+  double capacity;
+  guint32 links;
+} Capacity;
+
+static void add_capacity(GArray *capacities, const HwClusterLink *link) {
+  guint i = 0;
+  while (i < capacities->len && g_array_index(capacities, Capacity, i).capacity < link->capacity)
+    i++;
+  if (i < capacities->len && g_array_index(capacities, Capacity, i).capacity == link->capacity) {
+    g_array_index(capacities, Capacity, i).links += link->count;
+    return;
+  }
+  Capacity fresh = {link->capacity, link->count};
+  g_array_insert_val(capacities, i, fresh);
+}
+
+static double sum_capacities(const GArray *capacities) {
+  double sum = 0;
+  for (guint i = 0; i < capacities->len; i++)
+    sum += g_array_index(capacities, Capacity, i).capacity * g_array_index(capacities, Capacity, i).links;
+  return sum;
+}
+
+/* One class of links; FALSE where the cluster has none. */
+static gboolean fill_link(const RunPlay *play, HwLinkClass link_class, SimTime step, RunLink *ret) {
+  const RunSystem *system = play->system;
+  guint32 n = system->n_links;
+  g_autoptr(GArray) capacities = g_array_new(FALSE, FALSE, sizeof(Capacity));
+  *ret = (RunLink){.link_class = hw_link_class_names[link_class]};
+  for (guint32 i = 0; i < n; i++) {
+    const HwClusterLink *each = &system->links[i];
+    if (each->link_class != link_class)
+      continue;
+    ret->links += each->count;
+    ret->bytes += round(play->link_bytes[i] - play->link_bytes[i + n]) * each->count;
+    ret->busy = MAX(ret->busy, play->link_busy[i] - play->link_busy[i + n]);
+    add_capacity(capacities, each);
+  }
+  if (ret->links > 0 && step > 0)
+    ret->utilisation = ret->bytes / (sum_capacities(capacities) * sim_time_to_seconds(step));
+  return ret->links > 0;
+}
+
+static void fill_links(RunReport *report, const RunPlay *play) {
+  SimTime step = report->classes[report->slowest].step;
+  report->links = g_new0(RunLink, HW_LINK_CLASSES);
+  for (int link_class = 0; link_class < HW_LINK_CLASSES; link_class++)
+    if (fill_link(play, (HwLinkClass)link_class, step, &report->links[report->n_links]))
+      report->n_links++;
+}
+
+static void fill_rates(RunReport *report, const RunPlay *play) {
+  const Program *program = play->system->program;
+  guint64 gpus = 0;
+  for (guint32 i = 0; i < program->n_ranks; i++)
+    gpus += program->ranks[i].count;
+  double seconds = sim_time_to_seconds(report->classes[report->slowest].step);
+  double peak = kernel_peak(play->system->gpu, (KernelDtype)program->dtype) * (double)gpus;
+  report->tokens = program->tokens;
+  report->tokens_per_second = (double)program->tokens / seconds;
+  report->tokens_per_second_per_gpu = report->tokens_per_second / (double)gpus;
+  report->model_flops_utilisation = program->model_flops / seconds / peak;
+  report->hardware_flops_utilisation = program->hardware_flops / seconds / peak;
+}
+
+RunReport *run_results(RunPlay *play) {
+  RunReport *report = g_new0(RunReport, 1);
+  report->names = g_string_chunk_new(1024);
+  report->n_classes = play->n_ranks;
+  report->classes = g_new0(RunClass, play->n_ranks);
+  for (guint32 i = 0; i < play->n_ranks; i++) {
+    fill_class(report, &play->ranks[i], &report->classes[i]);
+    if (report->classes[i].step > report->classes[report->slowest].step)
+      report->slowest = i;
+    if (headroom(&report->classes[i]) < headroom(&report->classes[report->tightest]))
+      report->tightest = i;
+  }
+  report->verdict = report->classes[report->tightest].verdict;
+  report->steps_played = play->steps_ended - 1;
+  report->repeats = play->repeats;
+  report->events = event_queue_played(play->queue);
+  fill_rates(report, play);
+  fill_links(report, play);
+  return report;
+}

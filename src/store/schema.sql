@@ -1,0 +1,290 @@
+-- foretrain's database: one row of `run` per simulated step, everything else hangs from it by run_id.
+--
+-- Units stand in the names: _ps is INTEGER picoseconds of simulated time, _bytes INTEGER bytes; shares are 0 to 1; money
+-- is USD. Times are of the last steady step and count from its start, unless a column says otherwise. NULL is "none" or
+-- "not known", never zero.
+--
+-- Running the same settings again adds another run with the same run_key: history is kept, and whoever looks a run up by
+-- its key gets the newest. Deleting a run deletes all that hangs from it (with foreign keys on). A run is written in one
+-- transaction: it is there in full or not at all.
+--
+-- Runs that were asked for without a timeline have no rows in task, collective, exposure and memory.
+--
+-- Columns come with the models that compute them; none stands here empty in advance. Column names in `run` are also the
+-- keys of the JSON output, and without _ps or _bytes the names of metrics.
+
+PRAGMA application_id = 1182028398; -- 0x4674526e, "FtRn": tells this file from other SQLite files
+PRAGMA user_version = 1;            -- of this schema; a file of another version is refused
+
+CREATE TABLE run (
+  run_id                     INTEGER PRIMARY KEY, -- ascending in order of writing
+  run_key                    TEXT NOT NULL,    -- SHA-256 (hexadecimal) of canonical settings, catalogue values and model_version
+  model_version              TEXT NOT NULL,    -- results version of foretrain's own models
+  -- What was asked
+  workload                   TEXT NOT NULL,    -- workload file
+  topology                   TEXT NOT NULL,    -- topology file
+  model                      TEXT NOT NULL,    -- name of the model
+  parameters                 INTEGER NOT NULL, -- of the model, as a count
+  framework                  TEXT NOT NULL,    -- ddp, deepspeed, fsdp1, fsdp2, megatron, nanotron, paper
+  zero_stage                 INTEGER NOT NULL, -- 0 to 3
+  gpu                        TEXT NOT NULL,    -- name in the catalogue of GPUs
+  gpus                       INTEGER NOT NULL, -- in all
+  nodes                      INTEGER NOT NULL,
+  sequence_length            INTEGER NOT NULL, -- tokens
+  micro_batch                INTEGER NOT NULL, -- sequences per GPU and micro-batch
+  gradient_accumulation      INTEGER NOT NULL, -- micro-batches per step
+  global_batch               INTEGER NOT NULL, -- sequences per step, all GPUs
+  precision                  TEXT NOT NULL,    -- bf16, fp16, fp32, tf32, fp8
+  activation_checkpointing   TEXT NOT NULL,    -- none, full, …
+  tokens                     INTEGER NOT NULL, -- per step, all GPUs
+  -- What came of it. Times are of the slowest rank class, memory and verdict of the tightest (see rank_class)
+  verdict                    TEXT NOT NULL CHECK (verdict IN ('fits', 'oom')),
+  step_ps                    INTEGER NOT NULL, -- period of the step; under 'oom': as if memory had no end
+  compute_ps                 INTEGER NOT NULL, -- some compute kernel runs
+  communication_ps           INTEGER NOT NULL, -- some communication kernel is resident, hidden or not
+  exposed_ps                 INTEGER NOT NULL, -- of these, while no compute runs
+  exposed_share              REAL NOT NULL,    -- exposed_ps / step_ps
+  idle_ps                    INTEGER NOT NULL, -- neither: host_ps + bubble_ps
+  host_ps                    INTEGER NOT NULL, -- idle because the host had launched nothing yet
+  bubble_ps                  INTEGER NOT NULL, -- idle in a pipeline's bubble
+  network_bytes_intra        INTEGER NOT NULL, -- bytes sent per GPU and step over links inside the node
+  network_bytes_inter        INTEGER NOT NULL, -- bytes sent per GPU and step over links between nodes
+  tokens_per_second          REAL NOT NULL,    -- all GPUs
+  tokens_per_second_per_gpu  REAL NOT NULL,
+  model_flops_utilisation    REAL NOT NULL,    -- 0 to 1 of the data sheet's dense peak; recomputation not counted
+  hardware_flops_utilisation REAL NOT NULL,    -- the same, recomputation counted
+  steady_allocated_bytes     INTEGER NOT NULL, -- held between steps
+  peak_allocated_bytes       INTEGER NOT NULL, -- most that the framework holds at any moment of all steps played: all tenants but overhead
+  device_used_bytes          INTEGER NOT NULL, -- most that the device must hold: all tenants
+  capacity_bytes             INTEGER NOT NULL, -- usable size of the device's memory; overhead counts against it
+  short_by_bytes             INTEGER NOT NULL, -- what is missing under 'oom', else 0
+  price_per_step             REAL,             -- USD
+  price_per_million_tokens   REAL,             -- USD
+  days_to_train              REAL,             -- days for the workload's total_tokens
+  price_to_train             REAL,             -- USD for the workload's total_tokens
+  slowest_class              INTEGER NOT NULL, -- rank_class whose times stand above
+  tightest_class             INTEGER NOT NULL, -- rank_class whose memory stands above: nearest to, or furthest over, its capacity
+  steps_played               INTEGER NOT NULL, -- steady steps played until they repeated
+  repeats                    INTEGER NOT NULL CHECK (repeats IN (0, 1)), -- 0: the last step played still differed from the one before
+  CONSTRAINT run_step_adds_up CHECK (compute_ps + exposed_ps + idle_ps = step_ps),
+  CONSTRAINT run_idle_adds_up CHECK (host_ps + bubble_ps = idle_ps)
+) STRICT;
+CREATE INDEX run_by_key ON run (run_key);
+
+-- Every input in canonical form.
+CREATE TABLE setting (
+  run_id INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
+  name   TEXT NOT NULL, -- group.key
+  value  TEXT NOT NULL, -- with its unit in the base ("50000000000 B/s")
+  origin TEXT NOT NULL, -- default, recipe, file, command line
+  PRIMARY KEY (run_id, name)
+) STRICT, WITHOUT ROWID;
+
+-- Assumptions that a reader of the results must know.
+CREATE TABLE note (
+  run_id INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
+  number INTEGER NOT NULL, -- 0, 1, … as printed
+  text   TEXT NOT NULL,
+  PRIMARY KEY (run_id, number)
+) STRICT, WITHOUT ROWID;
+
+-- Ranks that behave alike, and their own results: columns mean what they mean in `run`.
+CREATE TABLE rank_class (
+  run_id                 INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
+  rank_class             INTEGER NOT NULL, -- 0, 1, …
+  ranks                  INTEGER NOT NULL, -- how many
+  first_rank             INTEGER NOT NULL, -- the least of them
+  verdict                TEXT NOT NULL CHECK (verdict IN ('fits', 'oom')),
+  step_ps                INTEGER NOT NULL,
+  compute_ps             INTEGER NOT NULL,
+  communication_ps       INTEGER NOT NULL,
+  exposed_ps             INTEGER NOT NULL,
+  exposed_share          REAL NOT NULL,
+  idle_ps                INTEGER NOT NULL,
+  host_ps                INTEGER NOT NULL,
+  bubble_ps              INTEGER NOT NULL,
+  network_bytes_intra    INTEGER NOT NULL,
+  network_bytes_inter    INTEGER NOT NULL,
+  steady_allocated_bytes INTEGER NOT NULL,
+  peak_allocated_bytes   INTEGER NOT NULL,
+  device_used_bytes      INTEGER NOT NULL,
+  capacity_bytes         INTEGER NOT NULL,
+  short_by_bytes         INTEGER NOT NULL,
+  PRIMARY KEY (run_id, rank_class),
+  CONSTRAINT class_step_adds_up CHECK (compute_ps + exposed_ps + idle_ps = step_ps),
+  CONSTRAINT class_idle_adds_up CHECK (host_ps + bubble_ps = idle_ps)
+) STRICT, WITHOUT ROWID;
+
+-- The timeline: what ran on a rank of the class, and when.
+CREATE TABLE task (
+  run_id     INTEGER NOT NULL,
+  rank_class INTEGER NOT NULL,
+  task_id    INTEGER NOT NULL, -- row of the program's steady section
+  stream     TEXT NOT NULL,
+  kind       TEXT NOT NULL,    -- compute, collective
+  name       TEXT NOT NULL,
+  layer      INTEGER,          -- NULL: of no layer
+  phase      TEXT NOT NULL,    -- setup, forward, backward, recompute, reduce, optimizer, gather
+  micro      INTEGER,          -- micro-batch; NULL: of none
+  start_ps   INTEGER NOT NULL,
+  end_ps     INTEGER NOT NULL,
+  PRIMARY KEY (run_id, rank_class, task_id),
+  FOREIGN KEY (run_id, rank_class) REFERENCES rank_class ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+
+-- What NCCL would choose for each collective, and how it went.
+CREATE TABLE collective (
+  run_id        INTEGER NOT NULL,
+  rank_class    INTEGER NOT NULL,
+  task_id       INTEGER NOT NULL, -- its row in task
+  operation     TEXT NOT NULL,    -- all-gather, reduce-scatter, …
+  algorithm     TEXT NOT NULL,    -- ring, tree, …
+  protocol      TEXT NOT NULL,    -- LL, LL128, Simple
+  channels      INTEGER NOT NULL,
+  bytes         INTEGER NOT NULL, -- as nccl-tests counts the size of the operation
+  group_size    INTEGER NOT NULL, -- ranks
+  queued_ps     INTEGER NOT NULL, -- issued by the host, its needs met
+  start_ps      INTEGER NOT NULL, -- resident
+  end_ps        INTEGER NOT NULL,
+  bus_bandwidth REAL NOT NULL,    -- bytes/s, as nccl-tests defines it
+  PRIMARY KEY (run_id, rank_class, task_id),
+  FOREIGN KEY (run_id, rank_class) REFERENCES rank_class ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+
+-- Every interval in which a rank computes nothing. The causes bubble and host-idle are idle time and add up to bubble_ps
+-- and host_ps; all others are exposed communication and add up to exposed_ps.
+CREATE TABLE exposure (
+  run_id     INTEGER NOT NULL,
+  rank_class INTEGER NOT NULL,
+  start_ps   INTEGER NOT NULL,
+  end_ps     INTEGER NOT NULL,
+  task_id    INTEGER,       -- the collective that the next compute waits for; NULL: none
+  cause      TEXT NOT NULL, -- tail, host, serialised, straggler, boundary, bucket-fill, latency, bandwidth, bubble, host-idle
+  PRIMARY KEY (run_id, rank_class, start_ps),
+  FOREIGN KEY (run_id, rank_class) REFERENCES rank_class ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+
+-- Memory over time: a level holds until the tenant's next row. The first rows stand at 0.
+CREATE TABLE memory (
+  run_id     INTEGER NOT NULL,
+  rank_class INTEGER NOT NULL,
+  at_ps      INTEGER NOT NULL,
+  tenant     TEXT NOT NULL,    -- parameters, gradients, optimizer, activations, temporary, communication, overhead
+  bytes      INTEGER NOT NULL,
+  PRIMARY KEY (run_id, rank_class, at_ps, tenant),
+  FOREIGN KEY (run_id, rank_class) REFERENCES rank_class ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+
+-- Who holds what when the most is held, over all steps played.
+CREATE TABLE memory_peak (
+  run_id       INTEGER NOT NULL,
+  rank_class   INTEGER NOT NULL,
+  tenant       TEXT NOT NULL,
+  bytes        INTEGER NOT NULL,
+  unique_bytes INTEGER NOT NULL, -- how much of it exists once over the cluster; the rest is copies
+  at_ps        INTEGER NOT NULL, -- since the start of its step
+  step         INTEGER NOT NULL, -- 0: the first step, 1: the first steady one, …
+  task_name    TEXT,             -- what the host was issuing
+  layer        INTEGER,          -- NULL: of no layer
+  phase        TEXT,
+  PRIMARY KEY (run_id, rank_class, tenant),
+  FOREIGN KEY (run_id, rank_class) REFERENCES rank_class ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+
+-- What the links carried.
+CREATE TABLE link (
+  run_id      INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
+  link_class  TEXT NOT NULL,
+  links       INTEGER NOT NULL, -- how many
+  bytes       INTEGER NOT NULL, -- over all links of the class, in the step
+  busy_ps     INTEGER NOT NULL, -- of the busiest
+  utilisation REAL NOT NULL,    -- bytes / (links × capacity × step)
+  PRIMARY KEY (run_id, link_class)
+) STRICT, WITHOUT ROWID;
+
+-- The first request that could not be met; no row where everything fits.
+CREATE TABLE oom (
+  run_id          INTEGER NOT NULL,
+  rank_class      INTEGER NOT NULL,
+  at_ps           INTEGER NOT NULL, -- since the start of its step
+  step            INTEGER NOT NULL, -- 0: the first step, 1: the first steady one, …
+  task_id         INTEGER NOT NULL, -- row of the program: of its first section in step 0, else of the steady one
+  task_name       TEXT NOT NULL,
+  layer           INTEGER,          -- NULL: of no layer
+  phase           TEXT NOT NULL,
+  tenant          TEXT NOT NULL,
+  tensor          TEXT NOT NULL,    -- what was asked for
+  requested_bytes INTEGER NOT NULL,
+  free_bytes      INTEGER NOT NULL, -- of the usable size
+  PRIMARY KEY (run_id, rank_class),
+  FOREIGN KEY (run_id, rank_class) REFERENCES rank_class ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+
+-- Wall-clock facts, and how the answer was found: the only table in which two equal runs may differ.
+CREATE TABLE provenance (
+  run_id            INTEGER PRIMARY KEY REFERENCES run ON DELETE CASCADE,
+  written_at        TEXT NOT NULL,    -- UTC, ISO 8601
+  foretrain_version TEXT NOT NULL,
+  wall_seconds      REAL NOT NULL,    -- that the simulation took
+  events            INTEGER NOT NULL  -- that it played
+) STRICT;
+
+-- Which stage should it be? One row per configuration (its newest run).
+CREATE VIEW v_stage_table AS
+SELECT run_id, workload, topology, framework, gpus, micro_batch, zero_stage, verdict,
+       round(step_ps / 1e9, 3) AS step_ms,
+       round(compute_ps / 1e9, 3) AS compute_ms,
+       round(exposed_ps / 1e9, 3) AS exposed_ms,
+       round(idle_ps / 1e9, 3) AS idle_ms,
+       round(network_bytes_intra / 1e9, 3) AS sent_in_node_gb,
+       round(network_bytes_inter / 1e9, 3) AS sent_between_nodes_gb,
+       round(tokens_per_second_per_gpu, 1) AS tokens_per_second_per_gpu,
+       round(100 * model_flops_utilisation, 2) AS mfu_percent,
+       round(peak_allocated_bytes / 1073741824.0, 3) AS peak_allocated_gib,
+       round(device_used_bytes / 1073741824.0, 3) AS device_used_gib,
+       round(capacity_bytes / 1073741824.0, 3) AS capacity_gib,
+       round(short_by_bytes / 1073741824.0, 3) AS short_by_gib
+FROM run
+WHERE run_id IN (SELECT max(run_id) FROM run GROUP BY run_key)
+ORDER BY workload, topology, framework, gpus, micro_batch, zero_stage, run_id;
+
+-- How much communication hides behind compute, and how much does not?
+CREATE VIEW v_overlap AS
+SELECT run_id, rank_class, ranks,
+       round(step_ps / 1e9, 3) AS step_ms,
+       round(communication_ps / 1e9, 3) AS communication_ms,
+       round((communication_ps - exposed_ps) / 1e9, 3) AS hidden_ms,
+       round(exposed_ps / 1e9, 3) AS exposed_ms,
+       round(100.0 * (communication_ps - exposed_ps) / nullif(communication_ps, 0), 2) AS hidden_percent
+FROM rank_class
+ORDER BY run_id, rank_class;
+
+-- Where did the time go that no compute filled? Needs a timeline.
+CREATE VIEW v_exposed_by_cause AS
+SELECT run_id, rank_class, cause,
+       CASE WHEN cause IN ('bubble', 'host-idle') THEN 'idle' ELSE 'exposed' END AS kind,
+       count(*) AS intervals,
+       round(sum(end_ps - start_ps) / 1e9, 3) AS total_ms,
+       round(100.0 * sum(end_ps - start_ps) / step_ps, 2) AS step_percent
+FROM exposure JOIN rank_class USING (run_id, rank_class)
+GROUP BY run_id, rank_class, cause
+ORDER BY run_id, rank_class, sum(end_ps - start_ps) DESC, cause;
+
+-- Who holds the memory when the most is held?
+CREATE VIEW v_memory_at_peak AS
+SELECT run_id, rank_class, tenant,
+       round(bytes / 1073741824.0, 3) AS gib,
+       round(100.0 * bytes / nullif(device_used_bytes, 0), 2) AS used_percent,
+       round(unique_bytes / 1073741824.0, 3) AS unique_gib,
+       step, round(at_ps / 1e9, 3) AS at_ms, task_name, layer, phase
+FROM memory_peak JOIN rank_class USING (run_id, rank_class)
+ORDER BY run_id, rank_class, bytes DESC, tenant;
+
+-- Which links are busy?
+CREATE VIEW v_links AS
+SELECT run_id, link_class, links,
+       round(bytes / 1e9, 3) AS carried_gb,
+       round(busy_ps / 1e9, 3) AS busiest_busy_ms,
+       round(100 * utilisation, 2) AS utilisation_percent
+FROM link
+ORDER BY run_id, utilisation DESC, link_class;

@@ -1,0 +1,32 @@
+/* The database: Reports in SQLite, one transaction a run.
+ *
+ *   g_autoptr(StoreDb) db = store_db_open("foretrain.db", error);
+ *   gint64 run_id;
+ *   if (!store_db_write(db, report, TRUE, &run_id, error)) return FALSE;
+ *
+ * application_id and user_version are set, tables STRICT, foreign keys on, WAL. Schema: schema.sql, column by column.
+ * Errors: SIM_ERROR_INPUT for a file that is not ours or of another version, SIM_ERROR_SYSTEM for what SQLite says. */
+#pragma once
+
+#include "run-report.h"
+
+typedef struct StoreDb StoreDb;
+
+/* Creates the file and schema where there is none. */
+StoreDb *store_db_open(const char *path, GError **error);
+void store_db_close(StoreDb *db);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(StoreDb, store_db_close)
+
+/* All of the report or nothing. `timeline`: also task, collective, exposure and memory rows. */
+gboolean store_db_write(StoreDb *db, const RunReport *report, gboolean timeline, gint64 *ret_run_id, GError **error);
+
+/* RUN as people name it: "last", a run id, or the beginning of a run key (the newest that matches). */
+gboolean store_db_find(StoreDb *db, const char *name, gint64 *ret_run_id, GError **error);
+
+/* Calls `row` for each row of a read-only query, values as text (NULL for NULL). Values bound: run_id where the query
+ * has ?1. */
+typedef void (*StoreRow)(int n_columns, const char *const *names, const char *const *values, gpointer user);
+gboolean store_db_query(StoreDb *db, const char *sql, gint64 run_id, StoreRow row, gpointer user, GError **error);
+
+/* The schema with its documentation, as `foretrain schema` prints it. */
+const char *store_schema(void);

@@ -1,0 +1,41 @@
+/* Canonical text into a checksum. */
+#include "study-key.h"
+
+static void add_line(GChecksum *sum, const char *name, const char *value) {
+  g_autofree char *line = g_strdup_printf("%s = %s\n", name, value);
+  g_checksum_update(sum, (const guchar *)line, -1);
+}
+
+static void add_setting(const char *name, const char *value, ConfOrigin origin, gpointer user) {
+  (void)origin; /* where a value came from does not change what it is */
+  add_line(user, name, value);
+}
+
+static void add_figure(const char *name, const char *value, gpointer user) {
+  add_line(user, name, value);
+}
+
+char *study_key(const ConfSettings *settings, const HwCatalog *catalog, const char *tuning, GError **error) {
+  g_autofree char *text = NULL;
+  gsize length;
+  if (!g_file_get_contents(tuning, &text, &length, error))
+    return NULL;
+  g_autoptr(GChecksum) sum = g_checksum_new(G_CHECKSUM_SHA256);
+  add_line(sum, "model_version", RUN_MODEL_VERSION);
+  conf_settings_visit(settings, add_setting, sum);
+  hw_catalog_visit_used(catalog, add_figure, sum);
+  g_checksum_update(sum, (const guchar *)text, (gssize)length);
+  return g_strdup(g_checksum_get_string(sum));
+}
+
+static void keep_setting(const char *name, const char *value, ConfOrigin origin, gpointer user) {
+  RunSetting setting = {g_strdup(name), g_strdup(value), g_strdup(conf_origin_names[origin])};
+  g_array_append_val((GArray *)user, setting);
+}
+
+void study_key_settings(const ConfSettings *settings, RunIdentity *ret) {
+  GArray *kept = g_array_new(FALSE, FALSE, sizeof(RunSetting));
+  conf_settings_visit(settings, keep_setting, kept);
+  ret->n_settings = kept->len;
+  ret->settings = (RunSetting *)g_array_free(kept, FALSE);
+}

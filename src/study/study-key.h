@@ -1,0 +1,12 @@
+/* The run key: SHA-256 of the canonical settings, the catalogue values used and the version of our models. */
+#pragma once
+
+#include "conf-settings.h"
+#include "hw-catalog.h"
+#include "run-report.h"
+
+/* `tuning`: path of the NCCL constants used, whose text is part of the key. Caller frees. */
+char *study_key(const ConfSettings *settings, const HwCatalog *catalog, const char *tuning, GError **error);
+
+/* The settings as the report keeps them. */
+void study_key_settings(const ConfSettings *settings, RunIdentity *ret);

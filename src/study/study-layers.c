@@ -1,0 +1,70 @@
+/* Operations of the three kinds of unit, timed alone. */
+#include "study-layers.h"
+
+#include "kernel-time.h"
+#include "model-unit.h"
+#include "study-walk.h"
+
+static guint64 bytes_of(const ModelUnit *unit, guint64 mask) {
+  guint64 bytes = 0;
+  for (guint t = 0; t < unit->n_tensors; t++)
+    if (mask >> t & 1)
+      bytes += unit->tensors[t].bytes;
+  return bytes;
+}
+
+static void add_ops(StudyLayers *layers, GArray *ops, const ModelUnit *unit, gboolean forward, const HwGpu *gpu) {
+  const ModelOp *from = forward ? unit->forward : unit->backward;
+  guint64 saved = 0;
+  for (guint i = 0; i < (forward ? unit->n_forward : unit->n_backward); i++) {
+    const ModelOp *op = &from[i];
+    StudyLayerOp row = {.unit = model_unit_names[unit->kind],
+                        .direction = forward ? "forward" : "backward",
+                        .name = g_string_chunk_insert_const(layers->names, op->name),
+                        .kind = kernel_kind_names[op->kernel->kind],
+                        .flops = op->kernel->flops,
+                        .bytes = op->kernel->bytes,
+                        .activation_bytes = forward ? bytes_of(unit, op->saves & ~saved) : 0,
+                        .time = kernel_time(gpu, op->kernel)};
+    saved |= forward ? op->saves : 0;
+    g_array_append_val(ops, row);
+  }
+}
+
+static StudyLayers *layers_of(const StudyWalk *walk) {
+  StudyLayers *layers = g_new0(StudyLayers, 1);
+  layers->names = g_string_chunk_new(1024);
+  layers->model = g_strdup(walk->shape.name);
+  layers->gpu = g_strdup(walk->cluster->gpu->name);
+  layers->parameters = model_shape_parameters(&walk->shape);
+  layers->layers = walk->shape.layers;
+  layers->micro_batch = walk->recipe.micro_batch;
+  layers->sequence_length = walk->model_recipe.sequence_length;
+  GArray *ops = g_array_new(FALSE, FALSE, sizeof(StudyLayerOp));
+  for (ModelUnitKind kind = 0; kind < MODEL_UNIT_KINDS; kind++) {
+    g_autoptr(ModelUnit) unit = model_unit_new(&walk->shape, &walk->model_recipe, walk->recipe.micro_batch, kind);
+    layers->unit_parameters[kind] = model_unit_elements(unit);
+    add_ops(layers, ops, unit, TRUE, walk->cluster->gpu);
+    add_ops(layers, ops, unit, FALSE, walk->cluster->gpu);
+  }
+  layers->n_ops = ops->len;
+  layers->ops = (StudyLayerOp *)(gpointer)g_array_free(ops, FALSE);
+  return layers;
+}
+
+StudyLayers *study_layers(Study *study, GError **error) {
+  StudyWalk walk = {.settings = conf_settings_copy(study->settings)};
+  StudyLayers *layers = study_walk_read(&walk, error) ? layers_of(&walk) : NULL;
+  study_walk_clear(&walk);
+  return layers;
+}
+
+void study_layers_free(StudyLayers *layers) {
+  if (layers == NULL)
+    return;
+  g_free(layers->model);
+  g_free(layers->gpu);
+  g_free(layers->ops);
+  g_string_chunk_free(layers->names);
+  g_free(layers);
+}

@@ -1,0 +1,32 @@
+/* The operations of a workload, unit by unit and direction by direction, with their time on its GPU.
+ *
+ *   g_autoptr(StudyLayers) layers = study_layers(study, error);
+ *   for (guint i = 0; i < layers->n_ops; i++) … layers->ops[i].flops …
+ *
+ * The embedding and the head stand once; the layer once for all `layers->layers` of them, which are alike. */
+#pragma once
+
+#include "study.h"
+
+typedef struct {
+  const char *unit;      /* "embedding", "layer", "head" */
+  const char *direction; /* "forward", "backward" */
+  const char *name, *kind;
+  double flops;
+  guint64 bytes;            /* moved */
+  guint64 activation_bytes; /* that autograd first keeps because of this op */
+  SimTime time;
+} StudyLayerOp;
+
+typedef struct {
+  char *model, *gpu;
+  guint64 parameters, layers, micro_batch, sequence_length;
+  guint64 unit_parameters[3]; /* embedding, one layer, head; a tied head's matrix is the embedding's */
+  StudyLayerOp *ops;
+  guint n_ops;
+  GStringChunk *names;
+} StudyLayers;
+
+StudyLayers *study_layers(Study *study, GError **error);
+void study_layers_free(StudyLayers *layers);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(StudyLayers, study_layers_free)

@@ -1,0 +1,33 @@
+/* One walk of the chain, from settings to a Program: private to this floor. */
+#pragma once
+
+#include "coll-group.h"
+#include "conf-settings.h"
+#include "hw-cluster.h"
+#include "model-recipe.h"
+#include "model-shape.h"
+#include "plan-recipe.h"
+#include "program.h"
+#include "study.h"
+
+struct Study {
+  char *workload;
+  ConfSettings *settings;
+};
+
+typedef struct {
+  ConfSettings *settings; /* owned: a copy, under which the topology is laid */
+  HwCatalog *catalog;
+  HwCluster *cluster;
+  ModelShape shape;
+  ModelRecipe model_recipe;
+  PlanRecipe recipe;
+  char *tuning_path, *key;
+  Program *program;
+  CollGroup **groups;
+} StudyWalk;
+
+/* Reads and checks everything that settings name: cluster, shape, recipes. The walk starts zeroed but for its settings.
+ */
+gboolean study_walk_read(StudyWalk *walk, GError **error);
+void study_walk_clear(StudyWalk *walk);

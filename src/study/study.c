@@ -1,0 +1,208 @@
+/* The chain: files to settings, model, cluster, Program, fold, run, Report. */
+#include "study.h"
+
+#include <string.h>
+
+#include "conf-path.h"
+#include "fold.h"
+#include "kernel-time.h"
+#include "plan.h"
+#include "run-play.h"
+#include "study-key.h"
+#include "study-walk.h"
+
+#define NCCL_VERSION "nccl-2.30"
+
+static void gather_schemas(ConfSchema ret[5]) {
+  ret[0] = model_shape_schema;
+  ret[1] = model_recipe_schema;
+  ret[2] = plan_schema;
+  ret[3] = hw_cluster_schema;
+  ret[4] = hw_topology_schema;
+}
+
+Study *study_open(const char *workload, GError **error) {
+  g_autofree char *path = conf_path_find(workload, ".ini", "workloads", NULL, NULL, error);
+  if (path == NULL)
+    return NULL;
+  ConfSchema schemas[5];
+  gather_schemas(schemas);
+  g_autoptr(Study) study = g_new0(Study, 1);
+  study->settings = conf_settings_new(schemas, G_N_ELEMENTS(schemas));
+  g_autofree char *name = g_path_get_basename(path);
+  if (g_str_has_suffix(name, ".ini"))
+    name[strlen(name) - strlen(".ini")] = '\0';
+  study->workload = g_strdup(name);
+  if (!conf_settings_load(study->settings, path, CONF_ORIGIN_FILE, error))
+    return NULL;
+  return g_steal_pointer(&study);
+}
+
+void study_free(Study *study) {
+  if (study == NULL)
+    return;
+  conf_settings_free(study->settings);
+  g_free(study->workload);
+  g_free(study);
+}
+
+gboolean study_set(Study *study, const char *assignment, GError **error) {
+  return conf_settings_set(study->settings, assignment, error);
+}
+
+void study_print_reference(GString *text) {
+  ConfSchema schemas[5];
+  gather_schemas(schemas);
+  conf_schema_print(schemas, G_N_ELEMENTS(schemas), text);
+}
+
+void study_walk_clear(StudyWalk *walk) {
+  if (walk->groups != NULL)
+    for (guint32 c = 0; c < walk->program->n_communicators; c++)
+      coll_group_free(walk->groups[c]);
+  g_free(walk->groups);
+  program_free(walk->program);
+  model_shape_clear(&walk->shape);
+  hw_cluster_free(walk->cluster);
+  hw_catalog_free(walk->catalog);
+  conf_settings_free(walk->settings);
+  g_free(walk->tuning_path);
+  g_free(walk->key);
+}
+
+gboolean study_walk_read(StudyWalk *walk, GError **error) {
+  walk->catalog = hw_catalog_load(error);
+  if (walk->catalog == NULL)
+    return FALSE;
+  walk->cluster = hw_cluster_build(walk->settings, walk->catalog, error);
+  if (walk->cluster == NULL || !model_shape_load(walk->settings, &walk->shape, error) ||
+      !model_recipe_load(walk->settings, &walk->model_recipe, error) ||
+      !model_recipe_check(&walk->shape, &walk->model_recipe, walk->settings, error) ||
+      !plan_recipe_load(walk->settings, hw_cluster_gpus(walk->cluster), &walk->recipe, error))
+    return FALSE;
+  KernelDtype dtype = (KernelDtype)model_precision_dtype(walk->model_recipe.precision);
+  return kernel_supports(walk->cluster->gpu, dtype) ||
+         conf_settings_fail(walk->settings, "training.precision", error, "%s matmuls are not in the hardware of %s",
+                            kernel_dtype_names[dtype], walk->cluster->gpu->name);
+}
+
+static gboolean build_program(StudyWalk *walk, GError **error) {
+  CollTuning tuning;
+  walk->tuning_path = conf_path_find(NCCL_VERSION, ".ini", "topologies/catalog", NULL, NULL, error);
+  if (walk->tuning_path == NULL ||
+      !coll_tuning_load(walk->tuning_path, walk->cluster->gpu->architecture, &tuning, error))
+    return FALSE;
+  walk->key = study_key(walk->settings, walk->catalog, walk->tuning_path, error);
+  if (walk->key == NULL)
+    return FALSE;
+  walk->program = plan_program(&walk->shape, &walk->model_recipe, &walk->recipe);
+  walk->groups = g_new0(CollGroup *, walk->program->n_communicators);
+  for (guint32 c = 0; c < walk->program->n_communicators; c++) {
+    const ProgramCommunicator *communicator = &walk->program->communicators[c];
+    walk->groups[c] = coll_group_new(walk->cluster, &tuning, communicator->ranks, communicator->n_ranks, error);
+    if (walk->groups[c] == NULL)
+      return FALSE;
+  }
+  return TRUE;
+}
+
+static char **assumptions(const StudyWalk *walk, const RunReport *report) {
+  g_autoptr(GPtrArray) notes = g_ptr_array_new();
+  g_ptr_array_add(notes,
+                  g_strdup("compute is a roofline over sustained rates; it does not slow down beside communication"));
+  g_ptr_array_add(notes,
+                  g_strdup("memory is what is allocated: an allocator's rounding and fragmentation come on top"));
+  g_ptr_array_add(notes, g_strdup("collectives are NCCL rings; tree, NVLS and PAT are not played"));
+  if (walk->recipe.zero_stage > 0 && walk->recipe.ranks > 1)
+    g_ptr_array_add(notes, g_strdup("shards differ by padding at most: every rank plays the largest"));
+  if (walk->cluster->gpu->trust == HW_TRUST_RECALLED || walk->cluster->gpu->trust == HW_TRUST_DERIVED)
+    g_ptr_array_add(notes, g_strdup_printf("figures of %s are %s, not measured", walk->cluster->gpu->name,
+                                           hw_trust_names[walk->cluster->gpu->trust]));
+  if (!report->repeats)
+    g_ptr_array_add(notes, g_strdup("steps were still changing after the most that are played: the last one is shown"));
+  g_ptr_array_add(notes, NULL);
+  return (char **)g_ptr_array_steal(notes, NULL);
+}
+
+#define SECONDS_PER_HOUR 3600.0
+#define HOURS_PER_DAY    24.0
+
+static void fill_price(RunReport *report) {
+  const RunIdentity *identity = &report->identity;
+  double step = sim_time_to_seconds(report->classes[report->slowest].step);
+  report->price_per_step = identity->gpu_hour * identity->gpus * step / SECONDS_PER_HOUR;
+  report->price_per_million_tokens = report->price_per_step / (double)report->tokens * 1e6;
+  double steps = identity->total_tokens / (double)report->tokens;
+  report->days_to_train = steps * step / SECONDS_PER_HOUR / HOURS_PER_DAY;
+  report->price_to_train = steps * report->price_per_step;
+}
+
+static void fill_identity(const Study *study, const StudyWalk *walk, RunReport *report) {
+  RunIdentity *identity = &report->identity;
+  identity->run_key = g_strdup(walk->key);
+  identity->workload = g_strdup(study->workload);
+  identity->topology = g_strdup(walk->cluster->topology);
+  identity->model = g_strdup(walk->shape.name);
+  identity->gpu = g_strdup(walk->cluster->gpu->name);
+  identity->framework = g_strdup(plan_framework_names[walk->recipe.framework]);
+  identity->zero_stage = (guint32)walk->recipe.zero_stage;
+  identity->gpus = hw_cluster_gpus(walk->cluster);
+  identity->nodes = walk->cluster->nodes;
+  identity->parameters = model_shape_parameters(&walk->shape);
+  identity->sequence_length = walk->model_recipe.sequence_length;
+  identity->micro_batch = walk->recipe.micro_batch;
+  identity->gradient_accumulation = walk->recipe.gradient_accumulation;
+  identity->global_batch = walk->recipe.global_batch;
+  identity->precision = g_strdup(model_precision_names[walk->model_recipe.precision]);
+  identity->activation_checkpointing = g_strdup(plan_checkpointing_names[walk->recipe.checkpointing]);
+  identity->gpu_hour = walk->cluster->gpu_hour;
+  identity->total_tokens = walk->recipe.total_tokens;
+  identity->notes = assumptions(walk, report);
+  study_key_settings(walk->settings, identity);
+  fill_price(report);
+}
+
+static RunReport *play(const Study *study, const StudyWalk *walk, const StudyOptions *options) {
+  static const EventTie ties[] = {EVENT_TIE_FORWARD, EVENT_TIE_REVERSE, EVENT_TIE_SHUFFLE};
+  g_autoptr(FoldSystem) folded = fold_new(walk->program, walk->cluster, walk->groups, options->fold);
+  RunSystem system = {&folded->program, walk->cluster->gpu, folded->links, folded->n_links, folded->groups};
+  RunOptions run = {.timeline = options->timeline,
+                    .solver = options->net_full ? NET_SOLVER_FULL : NET_SOLVER_LAZY,
+                    .tie = ties[options->tie],
+                    .tie_seed = options->tie_seed};
+  RunReport *report = run_play(&system, &run, walk->key);
+  fill_identity(study, walk, report);
+  return report;
+}
+
+static RunReport *run_with(const Study *study, const ConfSettings *settings, const StudyOptions *options,
+                           GError **error) {
+  StudyWalk walk = {.settings = conf_settings_copy(settings)};
+  RunReport *report = NULL;
+  if (study_walk_read(&walk, error) && build_program(&walk, error))
+    report = play(study, &walk, options);
+  study_walk_clear(&walk);
+  return report;
+}
+
+RunReport *study_run(Study *study, const StudyOptions *options, GError **error) {
+  return run_with(study, study->settings, options, error);
+}
+
+gboolean study_run_stages(Study *study, const StudyOptions *options, RunReport *ret_reports[STUDY_STAGES],
+                          GError **error) {
+  RunReport *reports[STUDY_STAGES] = {NULL};
+  for (int stage = 0; stage < STUDY_STAGES; stage++) {
+    g_autoptr(ConfSettings) settings = conf_settings_copy(study->settings);
+    g_autofree char *assignment = g_strdup_printf("parallel.zero_stage=%d", stage);
+    if (conf_settings_set(settings, assignment, error))
+      reports[stage] = run_with(study, settings, options, error);
+    if (reports[stage] == NULL) {
+      for (int i = 0; i < stage; i++)
+        run_report_free(reports[i]);
+      return FALSE;
+    }
+  }
+  memcpy(ret_reports, reports, sizeof reports);
+  return TRUE;
+}

@@ -1,0 +1,43 @@
+/* A study: settings to Reports. The only room that walks the whole chain from files to results.
+ *
+ *   g_autoptr(Study) study = study_open("workloads/llama2-7b.ini", error);
+ *   study_set(study, "parallel.zero_stage=2", error);
+ *   g_autoptr(RunReport) report = study_run(study, &options, error);
+ *
+ * Errors are SIM_ERROR_INPUT: the person's files or settings; out-of-memory is a result. Cost of a run: see
+ * tests/bench. */
+#pragma once
+
+#include "run-report.h"
+
+typedef struct Study Study;
+
+typedef enum { STUDY_TIE_FORWARD, STUDY_TIE_REVERSE, STUDY_TIE_SHUFFLE } StudyTie;
+
+typedef struct {
+  gboolean timeline; /* keep tasks, exposures and samples */
+  gboolean fold;     /* equal ranks are played once */
+  gboolean net_full; /* the plain solver */
+  StudyTie tie;      /* order of simultaneous events: must not matter */
+  guint64 tie_seed;
+} StudyOptions;
+#define STUDY_OPTIONS_DEFAULT ((StudyOptions){.timeline = TRUE, .fold = TRUE})
+
+/* Reads a workload: a path, or a bare name of the data folders. */
+Study *study_open(const char *workload, GError **error);
+void study_free(Study *study);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Study, study_free)
+
+/* "group.key=value", of the workload's or the topology's groups. */
+gboolean study_set(Study *study, const char *assignment, GError **error);
+
+/* Plays the step. Nothing is kept in the study. */
+RunReport *study_run(Study *study, const StudyOptions *options, GError **error);
+
+/* The same step under ZeRO 0, 1, 2 and 3. On error nothing is returned. */
+#define STUDY_STAGES 4
+gboolean study_run_stages(Study *study, const StudyOptions *options, RunReport *ret_reports[STUDY_STAGES],
+                          GError **error);
+
+/* Every key that a workload or a topology may hold, documented. Appends. */
+void study_print_reference(GString *text);

@@ -1,0 +1,32 @@
+/* What every speed program shares: the machine's name, a clock, and random numbers that cost next to nothing. */
+#pragma once
+
+#include <glib.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Says what is measured, and on which processor. */
+static inline void bench_head(const char *what) {
+  g_autofree char *text = NULL;
+  const char *name = "an unknown processor";
+  if (g_file_get_contents("/proc/cpuinfo", &text, NULL, NULL)) {
+    char *found = strstr(text, "model name");
+    if (found != NULL && (found = strchr(found, ':')) != NULL) {
+      *strchrnul(found, '\n') = '\0';
+      name = found + 2;
+    }
+  }
+  printf("%s, on %s\n", what, name);
+}
+
+static inline double bench_seconds(void) {
+  return (double)g_get_monotonic_time() / 1e6;
+}
+
+/* xorshift64* (Vigna 2016); the state must not be 0. */
+static inline guint64 bench_random(guint64 *state) {
+  *state ^= *state >> 12;
+  *state ^= *state << 25;
+  *state ^= *state >> 27;
+  return *state * G_GUINT64_CONSTANT(0x2545f4914f6cdd1d);
+}

@@ -1,0 +1,116 @@
+#!/usr/bin/env bash
+# The program as a person meets it: mistakes get one error with a place and advice, exit status 2 and no database; good
+# input gets an answer, a database and pictures.
+# usage: tests/test-cli.sh FORETRAIN
+set -uo pipefail
+foretrain=$(readlink -f "$1")
+source=$(readlink -f "$(dirname "$0")/..")
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 3
+passed=0 failed=0
+
+verdict() { # NAME GOOD DETAIL
+  if [ "$2" = yes ]; then passed=$((passed + 1)); else failed=$((failed + 1)); printf 'FAILED %s\n%s\n' "$1" "$3"; fi
+}
+
+# refuses NAME FRAGMENT ARGUMENT…: exit status 2, one line of error that holds the fragment, no database.
+refuses() {
+  local name=$1 fragment=$2 good=yes status
+  shift 2
+  rm -f foretrain.db
+  "$foretrain" "$@" >out 2>err
+  status=$?
+  [ $status -eq 2 ] || good=no
+  grep -qF -- "$fragment" err || good=no
+  [ "$(wc -l <err)" -eq 1 ] || good=no
+  [ ! -e foretrain.db ] || good=no
+  [ ! -s out ] || good=no
+  verdict "$name" $good "  status $status, wanted \"$fragment\", error: $(cat err)"
+}
+
+# says NAME FRAGMENT ARGUMENT…: exit status 0 and the fragment on stdout.
+says() {
+  local name=$1 fragment=$2 good=yes status
+  shift 2
+  "$foretrain" "$@" >out 2>err
+  status=$?
+  [ $status -eq 0 ] || good=no
+  grep -qF -- "$fragment" out || good=no
+  verdict "$name" $good "  status $status, wanted \"$fragment\", error: $(cat err)"
+}
+
+workload() { # writes a.ini from the shipped workload, changed by a sed script
+  sed -e "$1" "$source/workloads/llama2-7b.ini" >a.ini
+  ln -sfn "$source/workloads/models" models
+}
+
+workload 's/^micro_batch/micro_bach/'
+refuses "unknown key" 'training.micro_bach' run a.ini
+grep -q '^foretrain: a.ini:[0-9]*:[0-9]*: ' err && grep -q 'micro_batch' err
+verdict "unknown key: place and advice" "$([ $? -eq 0 ] && echo yes)" "  $(cat err)"
+workload 's/^\[training\]/[trainig]/'
+refuses "unknown group" 'training' run a.ini
+workload 's/^micro_batch.*/micro_batch = one/'
+refuses "wrong type" 'training.micro_batch' run a.ini
+workload 's/^micro_batch.*/micro_batch = 0/'
+refuses "bad range" 'training.micro_batch' run a.ini
+workload 's/^micro_batch.*/micro_batch = 1\nmicro_batch = 2/'
+refuses "duplicate key" 'micro_batch' run a.ini
+workload 's/^gradient_accumulation.*/gradient_accumulation = 1\nglobal_batch = 17/'
+refuses "batch identity" 'training.global_batch' run a.ini
+workload 's/^config.*/config = models\/llama-2-7.json/'
+refuses "missing file" 'llama-2-7b.json' run a.ini
+workload 's/^topology.*/topology = dgx-h10/'
+refuses "unknown topology" 'dgx-h100' run a.ini
+workload 's/^zero_stage.*/zero_stage = 4/'
+refuses "no such stage" 'parallel.zero_stage' run a.ini
+workload 's/^precision.*/precision = fp8/'
+refuses "not modelled yet" 'fp8' run a.ini
+workload 's/^framework.*/framework = deepspeed/'
+refuses "framework not modelled yet" 'deepspeed' run a.ini
+workload ''
+refuses "tensor parallelism by name" 'tensor' run a.ini --set parallel.tensor=2
+refuses "missing unit" 'lacks a unit' run a.ini --set cluster.nic_bandwidth=200
+refuses "unknown --set" 'did you mean "sequence_length"?' run a.ini --set training.sequence_lenght=1
+refuses "a framework's own section" 'deepspeed' run a.ini --set deepspeed.reduce_bucket_size=1e8
+refuses "no bf16 on V100" 'training.precision' run a.ini -t dgx2-v100
+refuses "unknown verb" 'stages' stage a.ini
+refuses "verb to come" 'does not exist yet' sweep a.ini
+refuses "no workload" 'a workload' run
+refuses "missing workload" 'llama2-7b' run llama2-7
+refuses "fidelity to come" 'step' run a.ini --fidelity=step
+printf '{"model_type": "mixtral", "hidden_size": 8}' >moe.json
+refuses "model to come" 'mixtral' run a.ini --set model.config=moe.json
+
+printf '\xef\xbb\xbf' >b.ini
+sed -e 's/$/\r/' "$source/workloads/llama2-7b.ini" >>b.ini
+sed -e 's/^config.*/config = c.json/' -i b.ini
+sed -e 's/{/{ \/\/ a comment/' -e 's/}/,}/' "$source/workloads/models/llama-2-7b.json" | sed -e 's/,,/,/' >c.json
+says "BOM, CRLF, comments and trailing commas are taken" 'ZeRO' run b.ini --db b.db
+says "stages" 'ZeRO' stages a.ini --db a.db
+says "JSON" '"step_ps"' run a.ini --db a.db --json
+says "layers" 'q_proj' layers a.ini
+says "layers as JSON" '"parameters" : 6738415616' layers a.ini --json
+says "list" 'h100-sxm5-80gb' list gpus
+says "runs" 'paper' list runs --db a.db
+says "settings" 'micro_batch' list settings
+says "schema" 'CREATE TABLE' schema
+"$foretrain" run a.ini --db a.db --set training.micro_batch=64 --set training.activation_checkpointing=none --require-fit >out
+verdict "--require-fit" "$([ $? -eq 1 ] && echo yes)" "  $(head -5 out)"
+grep -q 'if it fitted' out
+verdict "OOM says if it fitted" "$([ $? -eq 0 ] && echo yes)" "  $(cat out)"
+"$foretrain" plot timeline last --db a.db -o t.svg && "$foretrain" plot memory last --db a.db -o m.png && [ -s t.svg ] && [ -s m.png ]
+verdict "plots" "$([ $? -eq 0 ] && echo yes)" ""
+for view in v_stage_table v_overlap v_memory_at_peak v_exposed_by_cause; do
+  [ "$(sqlite3 a.db "select count(*) > 0 from $view")" = 1 ]
+  verdict "$view" "$([ $? -eq 0 ] && echo yes)" ""
+done
+[ "$(sqlite3 a.db "select count(*) from run where step_ps <> compute_ps + exposed_ps + idle_ps")" = 0 ]
+verdict "steps add up" "$([ $? -eq 0 ] && echo yes)" ""
+[ "$(sqlite3 a.db "select count(*) from rank_class c where exposed_ps <> (select coalesce(sum(end_ps - start_ps), 0) from exposure e
+  where e.run_id = c.run_id and e.rank_class = c.rank_class and cause not in ('bubble', 'host-idle'))")" = 0 ]
+verdict "causes add up" "$([ $? -eq 0 ] && echo yes)" ""
+
+echo "$passed passed, $failed failed"
+[ $failed -eq 0 ]

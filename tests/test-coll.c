@@ -1,0 +1,126 @@
+/* Rings over known machines, and what NCCL's tuner says of calls on them. */
+#include "cluster.h"
+#include "coll-group.h"
+#include "harness.h"
+
+static CollGroup *group_of(const HwCluster *cluster, guint32 n) {
+  CollTuning tuning;
+  g_autofree guint32 *ranks = g_new(guint32, n);
+  for (guint32 i = 0; i < n; i++)
+    ranks[i] = i;
+  CU_ASSERT_TRUE_FATAL(coll_tuning_load("nccl-2.30", cluster->gpu->architecture, &tuning, NULL));
+  CollGroup *group = coll_group_new(cluster, &tuning, ranks, n, NULL);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(group);
+  return group;
+}
+
+static guint32 coefficient(const CollGroup *group, guint32 link) {
+  for (guint32 i = 0; i < group->route.n; i++)
+    if (group->route.links[i] == link)
+      return group->route.coefficients[i];
+  return 0;
+}
+
+static void one_node(void) {
+  TestCluster built = cluster_new("dgx-h100", 1, NULL);
+  g_autoptr(CollGroup) group = group_of(built.cluster, 8);
+  /* 8 x H100 NVSwitch: 12 rings found, doubled to 24 channels; every GPU's way in and out carries all 12. */
+  CU_ASSERT_EQUAL(group->rings, 12);
+  CU_ASSERT_EQUAL(group->channels, 24);
+  CU_ASSERT_EQUAL(group->route.n, 16);
+  CU_ASSERT_EQUAL(coefficient(group, hw_cluster_gpu_out(built.cluster, 3)), 12);
+  CU_ASSERT_DOUBLE_EQUAL(group->ring_rate * 12, built.cluster->intra_bandwidth, 1);
+  /* 1 GiB all-gather: Simple, 8.4 + 7 x 3.4 = 32.2 us; each rank sends 7/8 of the payload, none between nodes. */
+  CollPlan plan;
+  coll_plan(group, &(CollCall){COLL_ALL_GATHER, 1 << 30}, &plan);
+  CU_ASSERT_EQUAL(plan.protocol, COLL_SIMPLE);
+  CU_ASSERT_EQUAL(plan.latency, 32200 * SIM_NANOSECOND);
+  CU_ASSERT_EQUAL(plan.sent_intra, (1 << 30) / 8 * 7);
+  CU_ASSERT_EQUAL(plan.sent_inter, 0);
+  /* 8 bytes all-reduce: LL, 6.6 + 14 x 0.6 = 15 us, and no less than the platform's launch floor. */
+  coll_plan(group, &(CollCall){COLL_ALL_REDUCE, 8}, &plan);
+  CU_ASSERT_EQUAL(plan.protocol, COLL_LL);
+  CU_ASSERT_EQUAL(plan.latency, MAX(15 * SIM_MICROSECOND, built.cluster->platform->launch_floor));
+  cluster_clear(&built);
+}
+
+static void two_nodes(void) {
+  TestCluster built = cluster_new("dgx-h100", 2, NULL);
+  g_autoptr(CollGroup) group = group_of(built.cluster, 16);
+  /* One ring per NIC: 8, 16 channels. A GPU sends 7 rings to its neighbour and one to its NIC. */
+  CU_ASSERT_EQUAL(group->rings, 8);
+  CU_ASSERT_EQUAL(group->channels, 16);
+  CU_ASSERT_EQUAL(coefficient(group, hw_cluster_gpu_out(built.cluster, 9)), 7);
+  CU_ASSERT_EQUAL(coefficient(group, hw_cluster_gpu_in(built.cluster, 9)), 7);
+  CU_ASSERT_EQUAL(coefficient(group, hw_cluster_nic_out(built.cluster, 1, 5)), 1);
+  CU_ASSERT_EQUAL(group->ring_rate, MIN(built.cluster->nic_bandwidth, built.cluster->intra_bandwidth / 7));
+  /* Simple all-gather: 15 steps, one of them over the network: 8.4 + 14 x max(3.4, 3 x 1.0) + 14 = 70 us. */
+  CollPlan plan;
+  coll_plan(group, &(CollCall){COLL_ALL_GATHER, 1 << 30}, &plan);
+  CU_ASSERT_EQUAL(plan.latency, 70 * SIM_MICROSECOND);
+  /* 2 of 16 hops cross: an eighth of what a rank sends, on average. */
+  CU_ASSERT_EQUAL(plan.sent_inter * 8, plan.sent_inter + plan.sent_intra);
+  /* All-reduce over nodes: twice the steps, x 1.4: (8.4 + 28 x 3.4 + 2 x 14) x 1.4 = 184.24 us. */
+  coll_plan(group, &(CollCall){COLL_ALL_REDUCE, 1 << 30}, &plan);
+  CU_ASSERT_EQUAL(plan.latency, 184240 * SIM_NANOSECOND);
+  cluster_clear(&built);
+}
+
+static void many_nodes_are_latency(void) {
+  TestCluster built = cluster_new("dgx-h100", 64, NULL);
+  g_autoptr(CollGroup) group = group_of(built.cluster, 512);
+  /* 511 steps, 63 over the network: 8.4 + 448 x 3.4 + 63 x 14 = 2413.6 us, before any byte. */
+  CollPlan plan;
+  coll_plan(group, &(CollCall){COLL_ALL_GATHER, (guint64)4 << 30}, &plan);
+  CU_ASSERT_EQUAL(plan.protocol, COLL_SIMPLE);
+  CU_ASSERT_EQUAL(plan.latency, 2413600 * SIM_NANOSECOND);
+  cluster_clear(&built);
+}
+
+static void fewer_nics_than_gpus(void) {
+  TestCluster built = cluster_new("aws-p4d", 2, NULL);
+  g_autoptr(CollGroup) group = group_of(built.cluster, 16);
+  /* 4 NICs for 8 GPUs: 4 rings, 8 channels; every second GPU sends one of its rings to a NIC. */
+  CU_ASSERT_EQUAL(group->rings, 4);
+  CU_ASSERT_EQUAL(group->channels, 8);
+  guint32 through = 0;
+  for (guint32 rank = 0; rank < 8; rank++)
+    through += coefficient(group, hw_cluster_gpu_out(built.cluster, rank));
+  CU_ASSERT_EQUAL(through, 8 * 4 - 4);
+  cluster_clear(&built);
+}
+
+static void uncontended_bus_bandwidth(void) {
+  TestCluster built = cluster_new("dgx-h100", 2, NULL);
+  g_autoptr(CollGroup) group = group_of(built.cluster, 16);
+  for (CollOperation operation = 0; operation < COLL_OPERATIONS; operation++) {
+    CollCall call = {operation, (guint64)8 << 30};
+    CollPlan plan;
+    coll_plan(group, &call, &plan);
+    /* Without its latency a long call runs at all rings' rate in nccl-tests' bus bandwidth, whatever the operation. */
+    double bandwidth = coll_bus_bandwidth(group, &call, sim_time_of_amount(plan.volume, plan.cap));
+    CU_ASSERT_DOUBLE_EQUAL(bandwidth / (group->ring_rate * 8), 1, 1e-9);
+  }
+  cluster_clear(&built);
+}
+
+static void uneven_groups_are_refused(void) {
+  TestCluster built = cluster_new("dgx-h100", 2, NULL);
+  CollTuning tuning;
+  CU_ASSERT_TRUE_FATAL(coll_tuning_load("nccl-2.30", "hopper", &tuning, NULL));
+  const guint32 ranks[] = {0, 1, 8};
+  GError *error = NULL;
+  HARNESS_FAILS(coll_group_new(built.cluster, &tuning, ranks, 3, &error), error, "as many in each of its nodes");
+  HARNESS_FAILS(coll_tuning_load("nccl-2.30", "cdna3", &tuning, &error), error, "cdna3");
+  cluster_clear(&built);
+}
+
+int main(void) {
+  return harness_run("coll", (HarnessCase[]){{"one node", one_node},
+                                             {"two nodes", two_nodes},
+                                             {"many nodes are latency", many_nodes_are_latency},
+                                             {"fewer NICs than GPUs", fewer_nics_than_gpus},
+                                             {"uncontended bus bandwidth", uncontended_bus_bandwidth},
+                                             {"uneven groups are refused", uneven_groups_are_refused},
+                                             {NULL, NULL}});
+}

@@ -1,0 +1,296 @@
+/* Shapes: exact parameter counts from config.json and from keys, what its absences mean, what is refused. */
+#include <glib/gstdio.h>
+#include <string.h>
+
+#include "harness.h"
+#include "model-recipe.h"
+#include "model-shape.h"
+
+static ConfSettings *new_settings(void) {
+  const ConfSchema schemas[] = {model_shape_schema, model_recipe_schema};
+  return conf_settings_new(schemas, G_N_ELEMENTS(schemas));
+}
+
+static void set(ConfSettings *settings, const char *assignment) {
+  GError *error = NULL;
+  if (!conf_settings_set(settings, assignment, &error)) {
+    printf("\n    %s\n", error->message);
+    CU_FAIL("a setting that should be taken");
+    g_clear_error(&error);
+  }
+}
+
+static void set_all(ConfSettings *settings, const char *const *assignments) {
+  for (; assignments != NULL && *assignments != NULL; assignments++)
+    set(settings, *assignments);
+}
+
+/* Loads config.json of this text, with the settings beside it. */
+static gboolean load_text(const char *json, const char *const *assignments, ModelShape *ret, GError **error) {
+  g_autofree char *folder = g_dir_make_tmp("foretrain-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename(folder, "some-model.json", NULL);
+  CU_ASSERT_TRUE(g_file_set_contents(path, json, -1, NULL));
+  g_autoptr(ConfSettings) settings = new_settings();
+  g_autofree char *config = g_strconcat("model.config=", path, NULL);
+  set(settings, config);
+  set_all(settings, assignments);
+  gboolean loaded = model_shape_load(settings, ret, error);
+  g_unlink(path);
+  g_rmdir(folder);
+  return loaded;
+}
+
+static ModelShape loaded(const char *json, const char *const *assignments) {
+  ModelShape shape = {0};
+  GError *error = NULL;
+  if (!load_text(json, assignments, &shape, &error)) {
+    printf("\n    %s\n", error->message);
+    CU_FAIL("a config.json that should be taken");
+    g_clear_error(&error);
+  }
+  return shape;
+}
+
+/* The counts of the published checkpoints, by their safetensors files. */
+static const struct {
+  const char *json;
+  guint64 parameters;
+} published[] = {
+    /* Llama 3 70B, and Llama 3.1 405B with its rope scaling, which counts nothing. */
+    {"{'model_type': 'llama', 'hidden_size': 8192, 'intermediate_size': 28672, 'num_attention_heads': 64,"
+     " 'num_hidden_layers': 80, 'num_key_value_heads': 8, 'vocab_size': 128256, 'tie_word_embeddings': false}",
+     70553706496},
+    {"{'model_type': 'llama', 'hidden_size': 16384, 'intermediate_size': 53248, 'num_attention_heads': 128,"
+     " 'num_hidden_layers': 126, 'num_key_value_heads': 8, 'vocab_size': 128256, 'attention_bias': false,"
+     " 'mlp_bias': false, 'rope_scaling': {'factor': 8.0, 'rope_type': 'llama3'}, 'torch_dtype': 'bfloat16'}",
+     405853388800},
+    /* Llama 3.2 1B and 3B: tied by the key, head_dim stated. */
+    {"{'model_type': 'llama', 'hidden_size': 2048, 'intermediate_size': 8192, 'num_attention_heads': 32, 'head_dim': "
+     "64,"
+     " 'num_hidden_layers': 16, 'num_key_value_heads': 8, 'vocab_size': 128256, 'tie_word_embeddings': true}",
+     1235814400},
+    {"{'model_type': 'llama', 'hidden_size': 3072, 'intermediate_size': 8192, 'num_attention_heads': 24, 'head_dim': "
+     "128,"
+     " 'num_hidden_layers': 28, 'num_key_value_heads': 8, 'vocab_size': 128256, 'tie_word_embeddings': true}",
+     3212749824},
+    /* Qwen2.5 0.5B, 1.5B (tied) and 7B (not): biases on q, k and v that no key mentions; a window that is switched off.
+     */
+    {"{'model_type': 'qwen2', 'hidden_size': 896, 'intermediate_size': 4864, 'num_attention_heads': 14,"
+     " 'num_hidden_layers': 24, 'num_key_value_heads': 2, 'vocab_size': 151936, 'tie_word_embeddings': true}",
+     494032768},
+    {"{'model_type': 'qwen2', 'hidden_size': 1536, 'intermediate_size': 8960, 'num_attention_heads': 12,"
+     " 'num_hidden_layers': 28, 'num_key_value_heads': 2, 'vocab_size': 151936, 'tie_word_embeddings': true,"
+     " 'sliding_window': 131072, 'use_sliding_window': false, 'max_window_layers': 28}",
+     1543714304},
+    {"{'model_type': 'qwen2', 'hidden_size': 3584, 'intermediate_size': 18944, 'num_attention_heads': 28,"
+     " 'num_hidden_layers': 28, 'num_key_value_heads': 4, 'vocab_size': 152064, 'tie_word_embeddings': false}",
+     7615616512},
+    /* GPT-2 small and medium: tied with no key saying so, n_inner absent or null. */
+    {"{'model_type': 'gpt2', 'n_embd': 768, 'n_head': 12, 'n_layer': 12, 'n_positions': 1024, 'n_ctx': 1024,"
+     " 'vocab_size': 50257, 'activation_function': 'gelu_new', 'resid_pdrop': 0.1}",
+     124439808},
+    {"{'model_type': 'gpt2', 'n_embd': 1024, 'n_head': 16, 'n_layer': 24, 'n_positions': 1024, 'n_inner': null,"
+     " 'vocab_size': 50257}",
+     354823168},
+};
+
+static void counts_published_models(void) {
+  for (gsize i = 0; i < G_N_ELEMENTS(published); i++) {
+    g_autofree char *json = g_strdelimit(g_strdup(published[i].json), "'", '"');
+    ModelShape shape = loaded(json, NULL);
+    CU_ASSERT_EQUAL(model_shape_parameters(&shape), published[i].parameters);
+    CU_ASSERT_STRING_EQUAL(shape.name, "some-model");
+    model_shape_clear(&shape);
+  }
+}
+
+static void counts_workload_models(void) {
+  static const struct {
+    const char *name;
+    guint64 parameters;
+  } models[] = {{"llama-2-7b", 6738415616},
+                {"llama-2-70b", 68976648192},
+                {"llama-3-8b", 8030261248},
+                {"mistral-7b", 7241732096},
+                {"gpt2-xl", 1557611200}};
+  for (gsize i = 0; i < G_N_ELEMENTS(models); i++) {
+    g_autofree char *relative = g_strdup_printf("workloads/models/%s.json", models[i].name);
+    g_autofree char *path = harness_path(relative), *config = g_strconcat("model.config=", path, NULL);
+    g_autoptr(ConfSettings) settings = new_settings();
+    set(settings, config);
+    ModelShape shape = {0};
+    CU_ASSERT_TRUE(model_shape_load(settings, &shape, NULL));
+    CU_ASSERT_EQUAL(model_shape_parameters(&shape), models[i].parameters);
+    CU_ASSERT_STRING_EQUAL(shape.name, models[i].name);
+    model_shape_clear(&shape);
+  }
+}
+
+#define LLAMA_REST                                                                                                     \
+  "\"hidden_size\": 64, \"intermediate_size\": 160, \"num_attention_heads\": 4, \"num_hidden_layers\": 2, "            \
+  "\"vocab_size\": 100"
+#define LLAMA "{\"model_type\": \"llama\", " LLAMA_REST
+#define GPT2                                                                                                           \
+  "{\"model_type\": \"gpt2\", \"n_embd\": 64, \"n_head\": 4, \"n_layer\": 2, \"vocab_size\": 100, \"n_positions\": 32"
+
+static void reads_absences(void) {
+  ModelShape shape = loaded(LLAMA ", \"head_dim\": null}", NULL);
+  CU_ASSERT_EQUAL(shape.kv_heads, 4); /* multi-head */
+  CU_ASSERT_EQUAL(shape.head_dim, 16);
+  CU_ASSERT_EQUAL(shape.sliding_window, 0);
+  CU_ASSERT_FALSE(shape.tied_embeddings);
+  CU_ASSERT_FALSE(shape.qkv_bias);
+  model_shape_clear(&shape);
+
+  shape = loaded(LLAMA ", \"num_key_value_heads\": null, \"head_dim\": 32, \"sliding_window\": 7}", NULL);
+  CU_ASSERT_EQUAL(shape.kv_heads, 4);
+  CU_ASSERT_EQUAL(shape.head_dim, 32);
+  CU_ASSERT_EQUAL(shape.sliding_window, 0); /* LlamaConfig has no such key */
+  model_shape_clear(&shape);
+
+  /* MistralConfig: 8 key and value heads and a window of 4096 where nothing is said; null switches the window off. */
+  shape = loaded("{\"model_type\": \"mistral\", " LLAMA_REST "}", (const char *const[]){"model.heads=16", NULL});
+  CU_ASSERT_EQUAL(shape.kv_heads, 8);
+  CU_ASSERT_EQUAL(shape.sliding_window, 4096);
+  model_shape_clear(&shape);
+  shape = loaded("{\"model_type\": \"mistral\", " LLAMA_REST ", \"num_key_value_heads\": 2, \"sliding_window\": null}",
+                 NULL);
+  CU_ASSERT_EQUAL(shape.sliding_window, 0);
+  model_shape_clear(&shape);
+  shape = loaded("{\"model_type\": \"qwen2\", " LLAMA_REST ", \"num_key_value_heads\": 2, \"use_sliding_window\": true,"
+                 " \"sliding_window\": 512}",
+                 NULL);
+  CU_ASSERT_EQUAL(shape.sliding_window, 512);
+  CU_ASSERT_TRUE(shape.qkv_bias);
+  model_shape_clear(&shape);
+
+  shape = loaded(GPT2 "}", NULL);
+  CU_ASSERT_EQUAL(shape.intermediate_size, 256);
+  CU_ASSERT_EQUAL(shape.max_positions, 32);
+  CU_ASSERT_TRUE(shape.tied_embeddings);
+  model_shape_clear(&shape);
+  shape =
+      loaded("{\"model_type\": \"gpt2\", \"hidden_size\": 64, \"num_attention_heads\": 4, \"num_hidden_layers\": 2,"
+             " \"vocab_size\": 100, \"max_position_embeddings\": 32, \"n_inner\": 80, \"tie_word_embeddings\": false}",
+             NULL);
+  CU_ASSERT_EQUAL(shape.intermediate_size, 80);
+  CU_ASSERT_FALSE(shape.tied_embeddings);
+  model_shape_clear(&shape);
+}
+
+/* A key beside config wins, and what follows from it is worked out anew. */
+static void keys_override_config(void) {
+  ModelShape shape = loaded(
+      LLAMA "}", (const char *const[]){"model.layers=3", "model.hidden_size=128", "model.tied_embeddings=yes", NULL});
+  CU_ASSERT_EQUAL(shape.layers, 3);
+  CU_ASSERT_EQUAL(shape.head_dim, 32);
+  CU_ASSERT_TRUE(shape.tied_embeddings);
+  /* 100 h + 3 (4 h² + 3 h 160 + 2 h) + h at h = 128. */
+  CU_ASSERT_EQUAL(model_shape_parameters(&shape), 12800 + 3 * (65536 + 61440 + 256) + 128);
+  model_shape_clear(&shape);
+  shape = loaded(GPT2 "}", (const char *const[]){"model.hidden_size=128", NULL});
+  CU_ASSERT_EQUAL(shape.intermediate_size, 512);
+  model_shape_clear(&shape);
+}
+
+static gboolean load_keys(const char *const *assignments, ModelShape *ret, GError **error) {
+  g_autoptr(ConfSettings) settings = new_settings();
+  set_all(settings, assignments);
+  return model_shape_load(settings, ret, error);
+}
+
+/* A GPT by keys: V h + P h + L (h (q + 2 kv) + q h + 2 h f + biases q + 2 kv + h + f + h + two norms 4 h) + 2 h. */
+static void reads_keys(void) {
+  ModelShape shape = {0};
+  CU_ASSERT_TRUE(load_keys((const char *const[]){"model.family=gpt", "model.layers=125", "model.hidden_size=8192",
+                                                 "model.heads=64", "model.vocab_size=50257",
+                                                 "training.sequence_length=1024", NULL},
+                           &shape, NULL));
+  guint64 h = 8192;
+  CU_ASSERT_EQUAL(shape.max_positions, 1024);
+  CU_ASSERT_TRUE(shape.tied_embeddings);
+  CU_ASSERT_EQUAL(model_shape_parameters(&shape), (50257 + 1024) * h + 125 * (12 * h * h + 13 * h) + 2 * h);
+  CU_ASSERT_STRING_EQUAL(shape.name, "gpt-125x8192");
+  CU_ASSERT_PTR_NULL(shape.config);
+
+  /* Loading into a shape that holds something frees it. */
+  CU_ASSERT_TRUE(
+      load_keys((const char *const[]){"model.family=llama", "model.layers=2", "model.hidden_size=64", "model.heads=4",
+                                      "model.vocab_size=100", "model.intermediate_size=160", NULL},
+                &shape, NULL));
+  CU_ASSERT_FALSE(shape.tied_embeddings);
+  CU_ASSERT_EQUAL(shape.max_positions, 0);
+  CU_ASSERT_STRING_EQUAL(shape.name, "llama-2x64");
+  model_shape_clear(&shape);
+}
+
+static void refuses_configs(void) {
+  static const struct {
+    const char *json, *fragment;
+  } cases[] = {
+      {"{\"model_type\": \"mixtral\", " LLAMA_REST "}", "mixtral"},
+      {"{\"model_type\": \"gpt_neox\", " LLAMA_REST "}", "llama, mistral, qwen2, gpt2"},
+      {"{" LLAMA_REST "}", "model_type"},
+      {LLAMA ", \"attention_bias\": true}", "attention_bias"},
+      {LLAMA ", \"mlp_bias\": true}", "mlp_bias"},
+      {LLAMA ", \"quantization_config\": {\"quant_method\": \"fp8\"}}", "quantization_config"},
+      {LLAMA ", \"num_local_experts\": 8}", "num_local_experts"},
+      {LLAMA ", \"hidden_act\": \"relu\"}", "hidden_act"},
+      {LLAMA ", \"num_key_value_heads\": 3}", "num_key_value_heads"},
+      {LLAMA ", \"num_key_value_heads\": 0}", "num_key_value_heads"},
+      {GPT2 ", \"activation_function\": \"relu\"}", "activation_function"},
+      {GPT2 ", \"add_cross_attention\": true}", "add_cross_attention"},
+      {"{\"model_type\": \"gpt2\", \"n_embd\": 65, \"n_head\": 4, \"n_layer\": 2, \"vocab_size\": 9, \"n_positions\": "
+       "3}",
+       "n_head"},
+      {"{\"model_type\": \"gpt2\", \"n_embd\": 64, \"n_head\": 4, \"vocab_size\": 9, \"n_positions\": 3}", "n_layer"},
+      {"{\"model_type\": \"gpt2\", \"n_embd\": 64, \"n_head\": 4, \"n_layer\": null, \"vocab_size\": 9, "
+       "\"n_positions\": 3}",
+       "n_layer"},
+      {LLAMA ", \"head_dim\": 5000}", "at most 4096"},
+      {"{\"model_type\": \"llama\", \"hidden_size\": \"wide\"}", "hidden_size"},
+  };
+  for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+    ModelShape shape = {0};
+    GError *error = NULL;
+    HARNESS_FAILS(load_text(cases[i].json, NULL, &shape, &error), error, cases[i].fragment);
+    CU_ASSERT_PTR_NULL(shape.name);
+  }
+}
+
+static void refuses_keys(void) {
+  ModelShape shape = {0};
+  GError *error = NULL;
+  HARNESS_FAILS(load_keys(NULL, &shape, &error), error, "model.family");
+  HARNESS_FAILS(load_keys((const char *const[]){"model.family=llama", "model.layers=2", "model.hidden_size=64",
+                                                "model.heads=4", "model.vocab_size=100", NULL},
+                          &shape, &error),
+                error, "model.intermediate_size");
+  HARNESS_FAILS(load_keys((const char *const[]){"model.family=gpt", "model.layers=2", "model.hidden_size=64",
+                                                "model.heads=4", "model.vocab_size=100", NULL},
+                          &shape, &error),
+                error, "model.max_positions");
+  HARNESS_FAILS(load_keys((const char *const[]){"model.family=gpt", "model.layers=2", "model.hidden_size=64",
+                                                "model.heads=5", "model.vocab_size=100", "model.max_positions=9", NULL},
+                          &shape, &error),
+                error, "does not divide hidden_size 64");
+  HARNESS_FAILS(
+      load_keys((const char *const[]){"model.family=gpt", "model.layers=2", "model.hidden_size=64", "model.heads=4",
+                                      "model.kv_heads=3", "model.vocab_size=100", "model.max_positions=9", NULL},
+                &shape, &error),
+      error, "does not divide heads 4");
+  /* An override that breaks a file's shape is at fault itself. */
+  HARNESS_FAILS(load_text(LLAMA "}", (const char *const[]){"model.heads=3", NULL}, &shape, &error), error,
+                "model.heads=3");
+}
+
+int main(void) {
+  return harness_run("model-shape", (HarnessCase[]){{"counts published models", counts_published_models},
+                                                    {"counts the workloads' models", counts_workload_models},
+                                                    {"reads absences", reads_absences},
+                                                    {"keys override config", keys_override_config},
+                                                    {"reads keys", reads_keys},
+                                                    {"refuses configs", refuses_configs},
+                                                    {"refuses keys", refuses_keys},
+                                                    {NULL, NULL}});
+}

@@ -1,0 +1,203 @@
+/* Playing small Programs whose times can be worked out by hand. */
+#include <string.h>
+
+#include "cluster.h"
+#include "coll-group.h"
+#include "fold.h"
+#include "harness.h"
+#include "kernel-op.h"
+#include "kernel-time.h"
+#include "mem-tenant.h"
+#include "program.h"
+#include "run-play.h"
+
+/* Eight ranks in one DGX H100, one communicator. */
+typedef struct {
+  TestCluster built;
+  ProgramBuilder *builder;
+  guint32 compute, comm, group;
+} Bench;
+
+static Bench bench_new(void) {
+  Bench bench = {.built = cluster_new("dgx-h100", 1, NULL), .builder = program_builder_new()};
+  const guint32 ranks[] = {0, 1, 2, 3, 4, 5, 6, 7};
+  bench.compute = program_builder_stream(bench.builder, "compute");
+  bench.comm = program_builder_stream(bench.builder, "comm");
+  bench.group = program_builder_communicator(bench.builder, "all", ranks, 8);
+  program_builder_role(bench.builder, "rank", 8);
+  program_builder_facts(bench.builder, 1000, 1e12, 1e12, KERNEL_BF16);
+  return bench;
+}
+
+static RunReport *play(Bench *bench, gboolean fold, EventTie tie) {
+  g_autoptr(Program) program = program_builder_end(bench->builder);
+  CollTuning tuning;
+  CU_ASSERT_TRUE_FATAL(coll_tuning_load("nccl-2.30", "hopper", &tuning, NULL));
+  CollGroup *groups[] = {coll_group_new(bench->built.cluster, &tuning, program->communicators[0].ranks, 8, NULL)};
+  g_autoptr(FoldSystem) folded = fold_new(program, bench->built.cluster, groups, fold);
+  RunSystem system = {&folded->program, bench->built.cluster->gpu, folded->links, folded->n_links, folded->groups};
+  RunOptions options = {.timeline = TRUE, .tie = tie, .tie_seed = harness_seed()};
+  RunReport *report = run_play(&system, &options, "test");
+  coll_group_free(groups[0]);
+  return report;
+}
+
+static SimTime op_time(const Bench *bench, guint64 bytes) {
+  KernelOp op = {.kind = KERNEL_MEMORY, .dtype = KERNEL_FP32, .batch = 1, .bytes = bytes};
+  return kernel_time(bench->built.cluster->gpu, &op);
+}
+
+static SimTime gather_time(const Bench *bench, guint64 bytes) {
+  /* One uncontended ring all-gather: latency, then bytes x 7/8 at the node's achievable bandwidth. */
+  CollTuning tuning;
+  const guint32 ranks[] = {0, 1, 2, 3, 4, 5, 6, 7};
+  CU_ASSERT_TRUE_FATAL(coll_tuning_load("nccl-2.30", "hopper", &tuning, NULL));
+  g_autoptr(CollGroup) group = coll_group_new(bench->built.cluster, &tuning, ranks, 8, NULL);
+  CollPlan plan;
+  coll_plan(group, &(CollCall){COLL_ALL_GATHER, bytes}, &plan);
+  return plan.latency + sim_time_of_amount(plan.volume, plan.cap);
+}
+
+#define GB (guint64)1000000000
+
+/*  compute  A────────►      B──►        A = 10 GB of traffic, B = 1 GB, B needs the gather.
+ *  comm     gather──────────►           1 GB payload twice: the second waits for the first on the communicator. */
+static void section(Bench *bench, ProgramSectionKind kind, guint32 a, guint32 b) {
+  program_builder_section(bench->builder, kind);
+  program_builder_context(bench->builder, PROGRAM_FORWARD, 0, 0);
+  program_builder_compute(bench->builder, bench->compute, "A", a);
+  CollCall call = {COLL_ALL_GATHER, 4 * GB};
+  program_builder_collective(bench->builder, bench->comm, "gather 1", bench->group, call, PROGRAM_HINT_NONE);
+  guint32 second =
+      program_builder_collective(bench->builder, bench->comm, "gather 2", bench->group, call, PROGRAM_HINT_NONE);
+  guint32 last = program_builder_compute(bench->builder, bench->compute, "B", b);
+  program_builder_need(bench->builder, second);
+  program_builder_host(bench->builder, "end");
+  program_builder_need(bench->builder, last);
+}
+
+static RunReport *overlap(gboolean fold, EventTie tie, SimTime *ret_a, SimTime *ret_b, SimTime *ret_gather) {
+  Bench bench = bench_new();
+  guint32 a = program_builder_memory_op(bench.builder, 10 * GB);
+  guint32 b = program_builder_memory_op(bench.builder, 1 * GB);
+  section(&bench, PROGRAM_FIRST, a, b);
+  section(&bench, PROGRAM_STEADY, a, b);
+  *ret_a = op_time(&bench, 10 * GB);
+  *ret_b = op_time(&bench, 1 * GB);
+  *ret_gather = gather_time(&bench, 4 * GB);
+  RunReport *report = play(&bench, fold, tie);
+  cluster_clear(&bench.built);
+  return report;
+}
+
+static void overlap_and_serialisation(void) {
+  SimTime a, b, gather;
+  g_autoptr(RunReport) report = overlap(TRUE, EVENT_TIE_FORWARD, &a, &b, &gather);
+  const RunClass *all = &report->classes[0];
+  CU_ASSERT_EQUAL(report->n_classes, 1);
+  CU_ASSERT_EQUAL(all->ranks, 8);
+  CU_ASSERT_TRUE_FATAL(2 * gather > a);
+  /* The two gathers run one after the other beside A; B follows the second. */
+  CU_ASSERT_EQUAL(all->step, 2 * gather + b);
+  CU_ASSERT_EQUAL(all->compute, a + b);
+  CU_ASSERT_EQUAL(all->communication, 2 * gather);
+  CU_ASSERT_EQUAL(all->exposed, 2 * gather - a);
+  CU_ASSERT_EQUAL(all->idle, 0);
+  /* B waits for the second: while the first still ran it stood behind another of its communicator. */
+  SimTime serialised = gather > a ? gather - a : 0;
+  CU_ASSERT_EQUAL(all->by_cause[RUN_CAUSE_SERIALISED], serialised);
+  SimTime sum = 0;
+  for (int cause = 0; cause < RUN_CAUSES; cause++)
+    sum += all->by_cause[cause];
+  CU_ASSERT_EQUAL(sum, all->exposed + all->idle);
+  CU_ASSERT_EQUAL(report->steps_played, 2);
+  CU_ASSERT_TRUE(report->repeats);
+  CU_ASSERT_EQUAL(all->network_bytes_intra, 2 * (4 * GB / 8 * 7));
+}
+
+static void folding_and_ties_change_nothing(void) {
+  SimTime a, b, gather;
+  g_autoptr(RunReport) folded = overlap(TRUE, EVENT_TIE_FORWARD, &a, &b, &gather);
+  for (EventTie tie = EVENT_TIE_FORWARD; tie <= EVENT_TIE_SHUFFLE; tie++) {
+    g_autoptr(RunReport) report = overlap(FALSE, tie, &a, &b, &gather);
+    CU_ASSERT_EQUAL(report->n_classes, 8);
+    for (guint32 i = 0; i < report->n_classes; i++) {
+      CU_ASSERT_EQUAL(report->classes[i].step, folded->classes[0].step);
+      CU_ASSERT_EQUAL(report->classes[i].exposed, folded->classes[0].exposed);
+      CU_ASSERT_EQUAL(report->classes[i].device_used, folded->classes[0].device_used);
+    }
+    CU_ASSERT_EQUAL(report->n_links, folded->n_links);
+    for (guint32 i = 0; i < report->n_links; i++)
+      CU_ASSERT_EQUAL(report->links[i].bytes, folded->links[i].bytes);
+  }
+}
+
+/* A tensor given to a stream lives until that stream has passed what was issued before the give. */
+static void record_stream_delays_a_give(void) {
+  Bench bench = bench_new();
+  guint32 short_op = program_builder_memory_op(bench.builder, 1 * GB);
+  guint32 long_op = program_builder_memory_op(bench.builder, 20 * GB);
+  guint32 x = program_builder_tensor(bench.builder, "x", MEM_COMMUNICATION, 7 * GB, 0);
+  guint32 y = program_builder_tensor(bench.builder, "y", MEM_ACTIVATIONS, 5 * GB, 5 * GB);
+  for (int kind = PROGRAM_FIRST; kind < PROGRAM_SECTIONS; kind++) {
+    program_builder_section(bench.builder, (ProgramSectionKind)kind);
+    guint32 on_comm = program_builder_compute(bench.builder, bench.comm, "long, on comm", long_op);
+    program_builder_take(bench.builder, x);
+    guint32 first = program_builder_compute(bench.builder, bench.compute, "short", short_op);
+    program_builder_give(bench.builder, x, bench.comm);
+    program_builder_host(bench.builder, "wait");
+    program_builder_need(bench.builder, first);
+    guint32 second = program_builder_compute(bench.builder, bench.compute, "takes y", short_op);
+    program_builder_take(bench.builder, y);
+    program_builder_host(bench.builder, "end");
+    program_builder_need(bench.builder, second);
+    program_builder_need(bench.builder, on_comm);
+    program_builder_give(bench.builder, y, PROGRAM_NONE);
+  }
+  g_autoptr(RunReport) report = play(&bench, TRUE, EVENT_TIE_FORWARD);
+  /* y is taken while x still waits for comm: both at once, though x was given before. */
+  CU_ASSERT_EQUAL(report->classes[0].peak_allocated, 12 * GB);
+  CU_ASSERT_EQUAL(report->classes[0].peak_unique[MEM_ACTIVATIONS], 5 * GB);
+  CU_ASSERT_EQUAL(report->classes[0].peak_unique[MEM_COMMUNICATION], 0);
+  CU_ASSERT_EQUAL(report->classes[0].steady_allocated, 0);
+  CU_ASSERT_STRING_EQUAL(report->classes[0].peak_name, "takes y");
+  cluster_clear(&bench.built);
+}
+
+static void oom_is_a_result(void) {
+  Bench bench = bench_new();
+  guint32 op = program_builder_memory_op(bench.builder, 1 * GB);
+  guint32 big = program_builder_tensor(bench.builder, "big", MEM_ACTIVATIONS, 100 * GB, 100 * GB);
+  for (int kind = PROGRAM_FIRST; kind < PROGRAM_SECTIONS; kind++) {
+    program_builder_section(bench.builder, (ProgramSectionKind)kind);
+    program_builder_context(bench.builder, PROGRAM_FORWARD, 3, 0);
+    guint32 row = program_builder_compute(bench.builder, bench.compute, "too much", op);
+    program_builder_take(bench.builder, big);
+    program_builder_host(bench.builder, "end");
+    program_builder_need(bench.builder, row);
+    program_builder_give(bench.builder, big, PROGRAM_NONE);
+  }
+  guint64 capacity = bench.built.cluster->gpu->memory_usable;
+  SimTime op_takes = op_time(&bench, 1 * GB);
+  g_autoptr(RunReport) report = play(&bench, TRUE, EVENT_TIE_FORWARD);
+  const RunClass *all = &report->classes[0];
+  guint64 overhead = all->device_used - 100 * GB;
+  CU_ASSERT_EQUAL(report->verdict, RUN_OOM);
+  CU_ASSERT_EQUAL(all->short_by, overhead + 100 * GB - capacity);
+  CU_ASSERT_EQUAL(all->oom.requested, 100 * GB);
+  CU_ASSERT_EQUAL(all->oom.free, capacity - overhead);
+  CU_ASSERT_EQUAL(all->oom.layer, 3);
+  CU_ASSERT_STRING_EQUAL(all->oom.name, "too much");
+  CU_ASSERT_STRING_EQUAL(all->oom.tensor, "big");
+  /* Play went on: the step has its time. */
+  CU_ASSERT_EQUAL(all->step, op_takes);
+  cluster_clear(&bench.built);
+}
+
+int main(void) {
+  return harness_run("run", (HarnessCase[]){{"overlap and serialisation", overlap_and_serialisation},
+                                            {"folding and ties change nothing", folding_and_ties_change_nothing},
+                                            {"record_stream delays a give", record_stream_delays_a_give},
+                                            {"an OOM is a result", oom_is_a_result},
+                                            {NULL, NULL}});
+}

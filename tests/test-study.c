@@ -1,0 +1,167 @@
+/* The whole chain on the shipped workloads: what must hold of every report, and that no twin changes one. */
+#include <string.h>
+
+#include "harness.h"
+#include "study.h"
+
+/* Shipped workloads, each on few enough GPUs that every rank can be played. */
+static const char *const workloads[][2] = {
+    {"llama2-7b", "cluster.nodes=2"},  {"llama3-8b", "cluster.nodes=1"},  {"gpt2-xl", "cluster.nodes=1"},
+    {"mistral-7b", "cluster.nodes=1"}, {"llama2-70b", "cluster.nodes=2"}, {"zero-100b", "cluster.nodes=1"},
+};
+
+/* The workload with one setting changed (NULL: none), under a stage. */
+static Study *open_at(const char *workload, const char *assignment, guint stage) {
+  GError *error = NULL;
+  Study *study = study_open(workload, &error);
+  g_autofree char *zero = g_strdup_printf("parallel.zero_stage=%u", stage);
+  const char *const sets[] = {assignment, zero};
+  for (gsize i = 0; study != NULL && i < G_N_ELEMENTS(sets); i++)
+    if (sets[i] != NULL && !study_set(study, sets[i], &error))
+      g_clear_pointer(&study, study_free);
+  if (study == NULL)
+    g_error("%s: %s", workload, error->message);
+  return study;
+}
+
+static RunReport *run_study(Study *study, StudyOptions options) {
+  GError *error = NULL;
+  RunReport *report = study_run(study, &options, &error);
+  if (report == NULL)
+    g_error("%s", error->message);
+  return report;
+}
+
+static void check_class(const RunClass *rank_class) {
+  SimTime exposed = 0, idle = 0;
+  guint64 held = 0;
+  for (int cause = 0; cause < RUN_CAUSES; cause++)
+    *(cause == RUN_CAUSE_BUBBLE || cause == RUN_CAUSE_HOST_IDLE ? &idle : &exposed) += rank_class->by_cause[cause];
+  for (int tenant = 0; tenant < RUN_TENANTS; tenant++) {
+    held += rank_class->peak_held[tenant];
+    CU_ASSERT_TRUE(rank_class->peak_unique[tenant] <= rank_class->peak_held[tenant]);
+  }
+  CU_ASSERT_EQUAL(exposed, rank_class->exposed);
+  CU_ASSERT_EQUAL(idle, rank_class->idle);
+  CU_ASSERT_EQUAL(rank_class->step, rank_class->compute + rank_class->exposed + rank_class->idle);
+  CU_ASSERT_TRUE(rank_class->exposed <= rank_class->communication);
+  CU_ASSERT_EQUAL(held, rank_class->device_used);
+  CU_ASSERT_EQUAL(rank_class->verdict == RUN_OOM, rank_class->device_used > rank_class->capacity);
+  CU_ASSERT_EQUAL(rank_class->has_oom, rank_class->short_by > 0);
+  CU_ASSERT_TRUE(rank_class->steady_allocated <= rank_class->peak_allocated);
+}
+
+static void reports_add_up(void) {
+  for (gsize w = 0; w < G_N_ELEMENTS(workloads); w++)
+    for (guint stage = 0; stage <= 3; stage++) {
+      g_autoptr(Study) study = open_at(workloads[w][0], NULL, stage);
+      g_autoptr(RunReport) report = run_study(study, STUDY_OPTIONS_DEFAULT);
+      CU_ASSERT_EQUAL(report->n_classes, 1);
+      CU_ASSERT_EQUAL(report->classes[0].ranks, report->identity.gpus);
+      check_class(&report->classes[0]);
+      CU_ASSERT_TRUE(report->repeats);
+      CU_ASSERT_TRUE(report->model_flops_utilisation > 0 && report->model_flops_utilisation < 1);
+      CU_ASSERT_TRUE(report->hardware_flops_utilisation >= report->model_flops_utilisation);
+      CU_ASSERT_EQUAL(strlen(report->identity.run_key), 64);
+    }
+}
+
+static void expect_equal(const RunReport *a, const RunClass *one, const RunReport *b, const RunClass *other) {
+  CU_ASSERT_STRING_EQUAL(a->identity.run_key, b->identity.run_key);
+  CU_ASSERT_EQUAL(one->step, other->step);
+  CU_ASSERT_EQUAL(one->compute, other->compute);
+  CU_ASSERT_EQUAL(memcmp(one->by_cause, other->by_cause, sizeof one->by_cause), 0);
+  CU_ASSERT_EQUAL(memcmp(one->peak_held, other->peak_held, sizeof one->peak_held), 0);
+  CU_ASSERT_EQUAL(one->network_bytes_intra, other->network_bytes_intra);
+  CU_ASSERT_EQUAL(one->network_bytes_inter, other->network_bytes_inter);
+  CU_ASSERT_EQUAL(one->n_tasks, other->n_tasks);
+  for (guint32 i = 0; i < MIN(one->n_tasks, other->n_tasks); i++)
+    if (one->tasks[i].row != other->tasks[i].row || one->tasks[i].start != other->tasks[i].start ||
+        one->tasks[i].end != other->tasks[i].end) {
+      CU_FAIL("a task differs");
+      break;
+    }
+}
+
+static void twins_agree(void) {
+  for (gsize w = 0; w < G_N_ELEMENTS(workloads); w++) {
+    g_autoptr(Study) study = open_at(workloads[w][0], workloads[w][1], (guint)w % 4);
+    g_autoptr(RunReport) folded = run_study(study, STUDY_OPTIONS_DEFAULT);
+    const StudyOptions twins[] = {
+        {.timeline = TRUE, .fold = TRUE, .net_full = TRUE},
+        {.timeline = TRUE, .fold = TRUE, .tie = STUDY_TIE_REVERSE},
+        {.timeline = TRUE, .fold = FALSE, .tie = STUDY_TIE_SHUFFLE, .tie_seed = harness_seed()},
+    };
+    for (gsize t = 0; t < G_N_ELEMENTS(twins); t++) {
+      g_autoptr(RunReport) report = run_study(study, twins[t]);
+      CU_ASSERT_EQUAL(report->n_classes, twins[t].fold ? 1 : report->identity.gpus);
+      for (guint32 i = 0; i < report->n_classes; i++)
+        expect_equal(folded, &folded->classes[0], report, &report->classes[i]);
+      for (guint32 i = 0; i < folded->n_links; i++)
+        CU_ASSERT_EQUAL(folded->links[i].bytes, report->links[i].bytes);
+    }
+  }
+}
+
+/* The comparison above can fail: another micro-batch is another report. */
+static void twins_could_differ(void) {
+  g_autoptr(Study) study = open_at("gpt2-xl", NULL, 3);
+  g_autoptr(RunReport) one = run_study(study, STUDY_OPTIONS_DEFAULT);
+  CU_ASSERT_TRUE(study_set(study, "training.sequence_length=512", NULL));
+  g_autoptr(RunReport) other = run_study(study, STUDY_OPTIONS_DEFAULT);
+  CU_ASSERT_STRING_NOT_EQUAL(one->identity.run_key, other->identity.run_key);
+  CU_ASSERT_NOT_EQUAL(one->classes[0].step, other->classes[0].step);
+}
+
+static void fp32_needs_sixteen_bytes_a_parameter(void) {
+  /* 4 + 4 + 8 bytes × 6 738 415 616 = 107.8 GB of states: out of memory on 80 GB under DDP, an eighth of it under stage
+   * 3 over 8, padding less than one element per unit. */
+  for (guint stage = 0; stage <= 3; stage += 3) {
+    g_autoptr(Study) study = open_at("llama2-7b", "training.precision=fp32", stage);
+    CU_ASSERT_TRUE(study_set(study, "cluster.nodes=1", NULL));
+    g_autoptr(RunReport) report = run_study(study, STUDY_OPTIONS_DEFAULT);
+    guint64 states = report->classes[0].steady_allocated, all = 16 * G_GUINT64_CONSTANT(6738415616);
+    CU_ASSERT_EQUAL(report->verdict, stage == 0 ? RUN_OOM : RUN_FITS);
+    CU_ASSERT_TRUE(stage == 0 ? states == all : states >= all / 8 && states < all / 8 + 34 * 16);
+  }
+}
+
+static void volumes_reach_the_links(void) {
+  /* ZeRO-3 over 16 in two nodes: each rank sends 3ψ × 15/16 elements of 2 bytes; 2 of the ring's 16 hops leave a node.
+   * Each call rounds its chunk up to whole bytes: less than 16 bytes a call. */
+  g_autoptr(Study) study = open_at("llama2-7b", NULL, 3);
+  g_autoptr(RunReport) report = run_study(study, STUDY_OPTIONS_DEFAULT);
+  const RunClass *all = &report->classes[0];
+  double expected = 3 * 6738415616.0 * 2 * 15 / 16,
+         sent = (double)(all->network_bytes_intra + all->network_bytes_inter);
+  CU_ASSERT_TRUE(sent >= expected && sent < expected + 16.0 * 1000);
+  CU_ASSERT_DOUBLE_EQUAL((double)all->network_bytes_inter / sent, 1.0 / 8, 1e-6);
+  /* What the NICs carried is what the ranks sent between nodes. */
+  for (guint32 i = 0; i < report->n_links; i++)
+    if (strcmp(report->links[i].link_class, "nic.out") == 0)
+      CU_ASSERT_DOUBLE_EQUAL(report->links[i].bytes / (double)(all->network_bytes_inter * 16), 1, 1e-6);
+}
+
+static void stages_share_nothing(void) {
+  GError *error = NULL;
+  RunReport *reports[STUDY_STAGES];
+  StudyOptions options = STUDY_OPTIONS_DEFAULT;
+  g_autoptr(Study) study = study_open("llama2-7b", &error);
+  CU_ASSERT_TRUE_FATAL(study_run_stages(study, &options, reports, &error));
+  for (guint stage = 0; stage < STUDY_STAGES; stage++) {
+    g_autoptr(Study) alone = open_at("llama2-7b", NULL, stage);
+    g_autoptr(RunReport) report = run_study(alone, STUDY_OPTIONS_DEFAULT);
+    expect_equal(reports[stage], &reports[stage]->classes[0], report, &report->classes[0]);
+    run_report_free(reports[stage]);
+  }
+}
+
+int main(void) {
+  return harness_run("study", (HarnessCase[]){{"reports add up", reports_add_up},
+                                              {"twins agree", twins_agree},
+                                              {"twins could differ", twins_could_differ},
+                                              {"fp32 needs 16 bytes a parameter", fp32_needs_sixteen_bytes_a_parameter},
+                                              {"volumes reach the links", volumes_reach_the_links},
+                                              {"stages share nothing", stages_share_nothing},
+                                              {NULL, NULL}});
+}
