@@ -142,6 +142,20 @@ static void volumes_reach_the_links(void) {
       CU_ASSERT_DOUBLE_EQUAL(report->links[i].bytes / (double)(all->network_bytes_inter * 16), 1, 1e-6);
 }
 
+static void causes_of_the_textbook(void) {
+  /* Stages 1 and 2 gather all parameters after the step: boundary, and most of what they expose; stage 3 has no such
+   * gather. The last bucket of backward is reduced when nothing is left to compute: bucket-fill, under every stage. */
+  for (guint stage = 0; stage <= 3; stage++) {
+    g_autoptr(Study) study = open_at("llama2-7b", NULL, stage);
+    g_autoptr(RunReport) report = run_study(study, STUDY_OPTIONS_DEFAULT);
+    const RunClass *all = &report->classes[0];
+    CU_ASSERT_EQUAL(all->by_cause[RUN_CAUSE_BOUNDARY] * 2 > all->exposed, stage == 1 || stage == 2);
+    CU_ASSERT_EQUAL(all->by_cause[RUN_CAUSE_BOUNDARY] > 0, stage == 1 || stage == 2);
+    CU_ASSERT_TRUE(all->by_cause[RUN_CAUSE_BUCKET_FILL] > 0);
+    CU_ASSERT_EQUAL(all->by_cause[RUN_CAUSE_TAIL], 0);
+  }
+}
+
 static void stages_share_nothing(void) {
   GError *error = NULL;
   RunReport *reports[STUDY_STAGES];
@@ -162,6 +176,7 @@ int main(void) {
                                               {"twins could differ", twins_could_differ},
                                               {"fp32 needs 16 bytes a parameter", fp32_needs_sixteen_bytes_a_parameter},
                                               {"volumes reach the links", volumes_reach_the_links},
+                                              {"causes of the textbook", causes_of_the_textbook},
                                               {"stages share nothing", stages_share_nothing},
                                               {NULL, NULL}});
 }

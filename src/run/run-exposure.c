@@ -53,21 +53,25 @@ static void last_collective_need(const RunStep *step, const RunInstance *instanc
   }
 }
 
-/* The collective that `compute` waited for in a gap that began at `after`: of its own needs, or of the host rows
- * between it and the compute row before; NULL: none. */
+/* The collective that a compute row waited for in a gap that began at `after`: of its own needs, or of the host rows
+ * between it and the compute row before; NULL: none. The end of the rows stands for the next step's first compute. */
 static const RunInstance *awaited(const RunStep *step, const RunInstance *compute, SimTime after) {
   const RunInstance *found = NULL;
-  last_collective_need(step, compute, after, &found);
-  for (const RunInstance *row = compute; row-- > step->instances && row->row->kind != PROGRAM_COMPUTE;)
+  const RunInstance *row = step->instances + run_section(step)->n_rows;
+  if (compute != NULL) {
+    row = compute;
+    last_collective_need(step, compute, after, &found);
+  }
+  while (row-- > step->instances && row->row->kind != PROGRAM_COMPUTE)
     if (row->row->kind == PROGRAM_HOST)
       last_collective_need(step, row, after, &found);
   return found;
 }
 
 static RunCause cause_of(const RunInstance *next, const RunInstance *w, SimTime gap, SimTime at) {
-  if (next == NULL)
-    return RUN_CAUSE_TAIL;
-  if (w == NULL || at < w->issued)
+  if (w == NULL)
+    return next == NULL ? RUN_CAUSE_TAIL : RUN_CAUSE_HOST;
+  if (at < w->issued)
     return RUN_CAUSE_HOST;
   if (at < w->start)
     return RUN_CAUSE_SERIALISED;
@@ -117,7 +121,7 @@ static void charge(Analysis *analysis, Span piece, guint32 row, RunCause cause) 
 }
 
 static void explain_gap(Analysis *analysis, Span gap, const RunInstance *next) {
-  const RunInstance *w = next != NULL ? awaited(analysis->step, next, gap.start) : NULL;
+  const RunInstance *w = awaited(analysis->step, next, gap.start);
   g_array_set_size(analysis->cuts, 0);
   g_array_append_val(analysis->cuts, gap.start);
   for (guint i = 0; i < analysis->collectives->len; i++) {
