@@ -1,0 +1,26 @@
+# Written by foretrain. To draw it again: gnuplot on this file, in its folder.
+set encoding utf8
+set terminal pngcairo noenhanced size 2560,828 font 'Sans,24' linewidth 2 background rgb 'white'
+set output 'llama2-7b-timeline-zero3.png'
+set title 'llama-2-7b, ZeRO-3 (paper), 16 × h100-sxm5-80gb in 2 nodes: 376.87 ms a step'."\n".'16 ranks, all alike'
+set xlabel 'time since the start of the step, ms'
+set xrange [0:376.865592]
+set yrange [-0.6:2.6]
+set key outside right top vertical Left reverse samplen 2 spacing 1.1
+set tics nomirror out
+set border 3
+set ytics ('exposed' 0, 'comm' 1, 'compute' 2)
+plot \
+  keyentry with dots lc rgb 'white' title 'compute', \
+  'llama2-7b-timeline-zero3.dat' index 0 using (($1+$2)/2):3:1:2:($3-0.42):($3+0.42) with boxxyerror fs solid 1 noborder lc rgb '#a6cee3' title '  forward', \
+  'llama2-7b-timeline-zero3.dat' index 1 using (($1+$2)/2):3:1:2:($3-0.42):($3+0.42) with boxxyerror fs solid 1 noborder lc rgb '#6fa8dc' title '  recompute', \
+  'llama2-7b-timeline-zero3.dat' index 2 using (($1+$2)/2):3:1:2:($3-0.42):($3+0.42) with boxxyerror fs solid 1 noborder lc rgb '#1f66ad' title '  backward', \
+  'llama2-7b-timeline-zero3.dat' index 3 using (($1+$2)/2):3:1:2:($3-0.42):($3+0.42) with boxxyerror fs solid 1 noborder lc rgb '#08203f' title '  optimizer', \
+  keyentry with dots lc rgb 'white' title 'communication', \
+  'llama2-7b-timeline-zero3.dat' index 4 using (($1+$2)/2):3:1:2:($3-0.42):($3+0.42) with boxxyerror fs solid 1 noborder lc rgb '#fdd0a2' title '  all-gather', \
+  'llama2-7b-timeline-zero3.dat' index 5 using (($1+$2)/2):3:1:2:($3-0.42):($3+0.42) with boxxyerror fs solid 1 noborder lc rgb '#e6813c' title '  reduce-scatter', \
+  keyentry with dots lc rgb 'white' title 'exposed by', \
+  'llama2-7b-timeline-zero3.dat' index 6 using (($1+$2)/2):3:1:2:($3-0.42):($3+0.42) with boxxyerror fs solid 1 noborder lc rgb '#650000' title '  bandwidth', \
+  'llama2-7b-timeline-zero3.dat' index 7 using (($1+$2)/2):3:1:2:($3-0.42):($3+0.42) with boxxyerror fs solid 1 noborder lc rgb '#f29072' title '  latency', \
+  'llama2-7b-timeline-zero3.dat' index 8 using (($1+$2)/2):3:1:2:($3-0.42):($3+0.42) with boxxyerror fs pattern 4 border lc rgb '#c2412d' lc rgb '#c2412d' title '  bucket-fill', \
+  'llama2-7b-timeline-zero3.dat' index 9 using 1:2:3:4 with labels font ',16' textcolor rgb variable notitle
