@@ -1,7 +1,8 @@
-/* The event queue: what happens next. A 4-ary indexed heap of keys, with the events embedded in their owners.
+/* The event queue: what happens next. A 4-ary indexed heap of keys, with the events embedded in their owners; of very
+ * many pending events only the next thousands are in the heap.
  *
- * One 128-bit key orders everything: time in its high half; the named phase of that instant, then the owner's identity in
- * its low half. So the order never depends on who scheduled first. Within a phase order must not matter to results;
+ * One 128-bit key orders everything: time in its high half; the named phase of that instant, then the owner's identity
+ * in its low half. So the order never depends on who scheduled first. Within a phase order must not matter to results;
  * EventTie permutes it to prove that.
  *
  *   EventQueue *queue = event_queue_new(EVENT_TIE_FORWARD, 0);
@@ -10,13 +11,14 @@
  *   event_cancel(queue, &task->event);                          // nothing where it is not
  *   while (event_queue_step(queue)) {}
  *
- * Times are picoseconds of simulated time. Scheduling before event_now, or at SIM_TIME_NEVER, is a broken contract. An event
- * scheduled for the present instant in a phase that is over starts another round of that instant, its phases in order again.
- * An event is not pending while its callback runs: the callback may schedule it again, free its owner, or cancel others.
+ * Times are picoseconds of simulated time. Scheduling before event_now, or at SIM_TIME_NEVER, is a broken contract. An
+ * event scheduled for the present instant in a phase that is over starts another round of that instant, its phases in
+ * order again. An event is not pending while its callback runs: the callback may schedule it again, free its owner, or
+ * cancel others.
  *
- * Cost: schedule, move, cancel and step O(log n), the next time O(1); no allocation per event (the heap's array doubles).
- * Ownership: an event belongs to its owner and stays where it is while pending; the queue frees none. Not thread-safe: one
- * queue a run. */
+ * Cost: schedule, move, cancel and step O(log n) amortised, the next time O(1); no allocation per event (arrays
+ * double). Ownership: an event belongs to its owner and stays where it is while pending; the queue frees none. Not
+ * thread-safe: one queue a run. */
 #pragma once
 
 #include <glib.h>
@@ -44,7 +46,8 @@ struct Event {
   EventCallback callback;
   gpointer owner;
   guint64 low;      /* phase and identity, before EventTie */
-  guint32 position; /* in the heap; 0 when not pending */
+  guint32 position; /* in the heap or on its shelf; 0 when not pending */
+  guint32 shelf;    /* 0: in the heap */
 };
 
 typedef struct EventQueue EventQueue;

@@ -1,17 +1,26 @@
-/* Flows, links and the settle: progress is anchored, rates come from the solver. */
-#include "net-state.h"
+/* The network system: links, routes, and the one settle of an instant. */
+#include "net-system.h"
 
 #include "base-error.h"
+#include "net-internal.h"
 
-static void settle(Event *event, gpointer owner);
+static void settle(Event *event, gpointer owner) {
+  (void)event;
+  NetSystem *net = owner;
+  for (guint32 i = 0; i < net->n_seeds; i++)
+    net->links[net->seeds[i].link].touched = FALSE;
+  if (net->solver == NET_SOLVER_FULL)
+    net_fill_full(net);
+  else
+    net_fill_lazy(net);
+  net->n_seeds = 0;
+}
 
 NetSystem *net_system_new(EventQueue *queue, NetSolver solver) {
   NetSystem *net = g_new0(NetSystem, 1);
   net->queue = queue;
   net->solver = solver;
-  net->links = g_array_new(FALSE, TRUE, sizeof(NetLink));
-  net->flows = g_ptr_array_new();
-  net->routes = g_ptr_array_new();
+  net->routes = g_ptr_array_new_with_free_func(g_free);
   event_init(&net->settle, settle, net, EVENT_PHASE_SETTLE, 0);
   return net;
 }
@@ -19,138 +28,90 @@ NetSystem *net_system_new(EventQueue *queue, NetSolver solver) {
 void net_system_free(NetSystem *net) {
   if (net == NULL)
     return;
-  for (guint i = 0; i < net->routes->len; i++) {
-    NetRoute *route = g_ptr_array_index(net->routes, i);
-    g_free(route->links);
-    g_free(route->coefficients);
-    g_free(route);
-  }
-  g_ptr_array_unref(net->routes);
-  g_ptr_array_unref(net->flows);
-  g_array_unref(net->links);
+  event_cancel(net->queue, &net->settle);
+  for (guint32 i = 0; i < net->n_links; i++)
+    net_ladder_clear(&net->links[i]);
+  g_free(net->links);
+  g_free(net->seeds);
+  for (guint32 i = 0; i < net->n_entries; i++)
+    if (net->entries[i].flow != NULL && net->entries[i].n > G_N_ELEMENTS(net->entries[i].few))
+      g_free(net->entries[i].many);
+  g_free(net->entries);
+  net_room_clear(&net->room);
+  g_ptr_array_free(net->routes, TRUE);
   g_free(net);
 }
 
-static NetLink *link_at(NetSystem *net, guint32 link) {
-  return &g_array_index(net->links, NetLink, link);
+static void require_capacity(const NetSystem *net, double capacity) {
+  sim_require(capacity > 0 && capacity <= G_MAXDOUBLE, event_now(net->queue), NULL, "a link of capacity %g", capacity);
 }
 
 guint32 net_link_add(NetSystem *net, double capacity) {
-  sim_require(capacity > 0, event_now(net->queue), NULL, "a link without capacity");
-  NetLink link = {.capacity = capacity};
-  g_array_append_val(net->links, link);
-  return net->links->len - 1;
+  require_capacity(net, capacity);
+  sim_require(net->routes->len == 0, event_now(net->queue), NULL, "a link is added after a route");
+  if (net->n_links == net->links_size) {
+    net->links_size = net->links_size == 0 ? 64 : 2 * net->links_size;
+    net->links = g_renew(NetLink, net->links, net->links_size);
+  }
+  net->links[net->n_links] = (NetLink){.capacity = capacity, .floor = INFINITY};
+  return net->n_links++;
 }
 
-static void mark(NetSystem *net) {
+guint32 net_link_count(const NetSystem *net) {
+  return net->n_links;
+}
+
+void net_system_touch(NetSystem *net, guint32 id, double floor) {
+  NetLink *link = &net->links[id];
+  link->floor = MIN(link->floor, floor);
+  if (link->touched)
+    return;
+  link->touched = TRUE;
+  net->seeds[net->n_seeds++].link = id;
   if (!event_is_pending(&net->settle))
     event_schedule(net->queue, &net->settle, event_now(net->queue));
 }
 
-void net_link_set_capacity(NetSystem *net, guint32 link, double capacity) {
-  sim_require(capacity > 0, event_now(net->queue), NULL, "link %u without capacity", link);
-  link_at(net, link)->capacity = capacity;
-  mark(net);
+void net_link_set_capacity(NetSystem *net, guint32 id, double capacity) {
+  require_capacity(net, capacity);
+  sim_require(id < net->n_links, event_now(net->queue), NULL, "link %u of %u", id, net->n_links);
+  NetLink *link = &net->links[id];
+  link->capacity = capacity;
+  if (link->n == 0)
+    return;
+  double highest = link->last;
+  net_ladder_thaw(link, highest);
+  link->crowded = TRUE;
+  net_system_touch(net, id, highest > 0 ? highest : INFINITY);
 }
 
-guint32 net_link_count(const NetSystem *net) {
-  return net->links->len;
+double net_link_bytes(const NetSystem *net, guint32 id) {
+  const NetLink *link = &net->links[id];
+  guint64 bytes = link->bytes;
+  for (guint32 i = 0; i < link->n; i++)
+    bytes += net_flow_bytes_on(net->entries[link->rungs[i].id].flow, link->rungs[i].hop);
+  return (double)bytes;
 }
 
-/* What a link carried since its load last changed. */
-static void bring_up_to_date(NetSystem *net, NetLink *link) {
-  SimTime now = event_now(net->queue);
-  if (link->load > 0) {
-    link->bytes += link->load * sim_time_to_seconds(now - link->anchor);
-    link->busy += now - link->anchor;
-  }
-  link->anchor = now;
-}
-
-double net_link_bytes(NetSystem *net, guint32 link) {
-  bring_up_to_date(net, link_at(net, link));
-  return link_at(net, link)->bytes;
-}
-
-SimTime net_link_busy(NetSystem *net, guint32 link) {
-  bring_up_to_date(net, link_at(net, link));
-  return link_at(net, link)->busy;
+SimTime net_link_busy(const NetSystem *net, guint32 id) {
+  const NetLink *link = &net->links[id];
+  return link->busy + (link->n > 0 ? event_now(net->queue) - link->busy_since : 0);
 }
 
 NetRoute *net_route_new(NetSystem *net, const guint32 *links, const guint32 *coefficients, guint32 n) {
-  NetRoute *route = g_new(NetRoute, 1);
-  *route = (NetRoute){g_memdup2(links, n * sizeof *links), g_memdup2(coefficients, n * sizeof *coefficients), n};
+  SimTime now = event_now(net->queue);
+  NetRoute *route = g_malloc(sizeof(NetRoute) + n * sizeof(NetHop));
+  route->n = n;
+  if (net->seeds == NULL)
+    net->seeds = g_new(NetSeed, net->n_links);
+  for (guint32 i = 0; i < n; i++) {
+    sim_require(links[i] < net->n_links && coefficients[i] > 0, now, NULL,
+                "a route with coefficient %u on link %u of %u", coefficients[i], links[i], net->n_links);
+    NetLink *link = &net->links[links[i]];
+    sim_require(link->route != route, now, NULL, "link %u stands twice in a route", links[i]);
+    link->route = route;
+    route->hops[i] = (NetHop){links[i], coefficients[i]};
+  }
   g_ptr_array_add(net->routes, route);
   return route;
-}
-
-static void flow_ended(Event *event, gpointer owner);
-
-void net_flow_init(NetFlow *flow, NetFlowDone done, gpointer owner, guint64 identity) {
-  *flow = (NetFlow){.done = done, .owner = owner};
-  event_init(&flow->event, flow_ended, flow, EVENT_PHASE_COMPLETIONS, identity);
-}
-
-void net_flow_start(NetSystem *net, NetFlow *flow, const NetRoute *route, double volume, guint32 weight, guint32 count,
-                    double cap) {
-  sim_require(flow->index == 0 && weight > 0 && count > 0 && cap > 0 && volume >= 0, event_now(net->queue), NULL,
-              "a flow that is active, or without weight, count or cap");
-  flow->net = net;
-  flow->route = route;
-  flow->volume = volume;
-  flow->weight = weight;
-  flow->count = count;
-  flow->cap = cap;
-  flow->rate = flow->served = 0;
-  flow->anchor = event_now(net->queue);
-  g_ptr_array_add(net->flows, flow);
-  flow->index = net->flows->len;
-  mark(net);
-}
-
-static void leave(NetSystem *net, NetFlow *flow) {
-  NetFlow *last = g_ptr_array_index(net->flows, net->flows->len - 1);
-  g_ptr_array_index(net->flows, flow->index - 1) = last;
-  last->index = flow->index;
-  g_ptr_array_set_size(net->flows, (gint)net->flows->len - 1);
-  flow->index = 0;
-  mark(net);
-}
-
-void net_flow_cancel(NetSystem *net, NetFlow *flow) {
-  if (flow->index == 0)
-    return;
-  event_cancel(net->queue, &flow->event);
-  leave(net, flow);
-}
-
-static void flow_ended(Event *event, gpointer owner) {
-  (void)event;
-  NetFlow *flow = owner;
-  leave(flow->net, flow);
-  flow->done(flow, flow->owner);
-}
-
-/* A new rate moves the anchor: what was served until now, and the end that follows. */
-static void set_rate(NetSystem *net, NetFlow *flow, double rate) {
-  if (rate == flow->rate && event_is_pending(&flow->event))
-    return;
-  SimTime now = event_now(net->queue);
-  flow->served += flow->rate * sim_time_to_seconds(now - flow->anchor);
-  flow->anchor = now;
-  flow->rate = rate;
-  double left = MAX(flow->volume - flow->served, 0);
-  event_schedule(net->queue, &flow->event, now + sim_time_of_amount(left, rate));
-}
-
-static void settle(Event *event, gpointer owner) {
-  (void)event;
-  NetSystem *net = owner;
-  for (guint i = 0; i < net->links->len; i++)
-    bring_up_to_date(net, link_at(net, i));
-  net_solve_full(net);
-  for (guint i = 0; i < net->flows->len; i++) {
-    NetFlow *flow = g_ptr_array_index(net->flows, i);
-    set_rate(net, flow, flow->solved);
-  }
 }

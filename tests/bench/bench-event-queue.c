@@ -1,5 +1,5 @@
-/* Hold model: N events are pending; each one played schedules itself again after a random time. The event queue beside a
- * bare 4-ary heap of 24-byte entries, which knows nothing of owners, moving or cancelling.
+/* Hold model: N events are pending; each one played schedules itself again after a random time. The event queue beside
+ * a bare 4-ary heap of 24-byte entries, which knows nothing of owners, moving or cancelling.
  *
  * Target: at least 0.9 of the bare heap. */
 #include "bench.h"
