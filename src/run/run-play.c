@@ -1,6 +1,8 @@
 /* Setting up a run, and its loop. */
 #include "run-play.h"
 
+#include <math.h>
+
 #include "base-error.h"
 #include "kernel-op.h"
 #include "kernel-time.h"
@@ -59,11 +61,30 @@ static void add_ranks(RunPlay *play) {
   }
 }
 
-static void measure_ops(RunPlay *play) {
+static SimTime *measure_ops(const RunPlay *play, double speed) {
   const Program *program = play->system->program;
-  play->durations = g_new(SimTime, program->n_ops);
-  for (guint32 i = 0; i < program->n_ops; i++)
-    play->durations[i] = kernel_time(play->system->gpu, &program->ops[i]);
+  SimTime *durations = g_new(SimTime, program->n_ops);
+  for (guint32 i = 0; i < program->n_ops; i++) {
+    durations[i] = kernel_time(play->system->gpu, &program->ops[i]);
+    if (speed != 1)
+      durations[i] = (SimTime)round((double)durations[i] / speed);
+  }
+  return durations;
+}
+
+/* One table per distinct speed. */
+static void find_durations(RunPlay *play) {
+  play->durations = g_hash_table_new_full(g_double_hash, g_double_equal, g_free, g_free);
+  for (guint32 i = 0; i < play->n_ranks; i++) {
+    RunRank *rank = &play->ranks[i];
+    double speed = play->system->speeds != NULL ? play->system->speeds[rank->rank->device] : 1;
+    SimTime *durations = g_hash_table_lookup(play->durations, &speed);
+    if (durations == NULL) {
+      durations = measure_ops(play, speed);
+      g_hash_table_insert(play->durations, g_memdup2(&speed, sizeof speed), durations);
+    }
+    rank->durations = durations;
+  }
 }
 
 static void clear(RunPlay *play) {
@@ -83,7 +104,7 @@ static void clear(RunPlay *play) {
     }
   g_free(play->waiters);
   g_free(play->ranks);
-  g_free(play->durations);
+  g_hash_table_unref(play->durations);
   g_free(play->communicators);
   g_free(play->link_bytes);
   g_free(play->link_busy);
@@ -97,9 +118,9 @@ RunReport *run_play(const RunSystem *system, const RunOptions *options, const ch
   RunPlay play = {.system = system, .options = options, .run_key = run_key};
   play.queue = event_queue_new(options->tie, options->tie_seed);
   play.transfers = g_ptr_array_new_with_free_func(run_transfer_free);
-  measure_ops(&play);
   add_network(&play);
   add_ranks(&play);
+  find_durations(&play);
   while (!play.over && event_queue_step(play.queue))
     ;
   sim_require(play.over, run_now(&play), run_key,

@@ -56,6 +56,7 @@ struct RunRank {
   guint32 index; /* in Program.ranks */
   const ProgramRank *rank;
   const ProgramRole *role;
+  const SimTime *durations; /* on its GPU, by Program op */
   Event host;
   RunStep *step; /* that the host is in */
   guint32 row;   /* that it stands before */
@@ -112,7 +113,7 @@ struct RunPlay {
   RunCommunicator *communicators;
   GPtrArray *transfers;                    /* all, for the results */
   RunWaiters (*waiters)[PROGRAM_SECTIONS]; /* by role */
-  SimTime *durations;                      /* by Program op */
+  GHashTable *durations;                   /* speed → SimTime by Program op */
   guint64 most_rows;                       /* of any section: identities are step, rank, row */
   guint32 steps_ended;                     /* on all ranks */
   gboolean repeats, over;

@@ -21,7 +21,7 @@ static void start(RunInstance *instance) {
     return;
   }
   event_init(&instance->event, compute_ended, instance, EVENT_PHASE_COMPLETIONS, identity(instance));
-  event_schedule(play->queue, &instance->event, instance->start + play->durations[instance->row->op]);
+  event_schedule(play->queue, &instance->event, instance->start + instance->step->rank->durations[instance->row->op]);
 }
 
 void run_task_advance(RunRank *rank, guint32 stream) {
