@@ -112,7 +112,8 @@ static void colour_start(System *system) {
 
 /* Colours of which some rank has two communicators. FALSE: there is none. */
 static gboolean find_tangled(const System *system, gboolean *tangled) {
-  g_autofree guint32 *rank_of = g_new0(guint32, system->graph.n_nodes); /* by colour: the rank that saw it last, from 1 */
+  g_autofree guint32 *rank_of =
+      g_new0(guint32, system->graph.n_nodes); /* by colour: the rank that saw it last, from 1 */
   g_autofree guint32 *node_of = g_new0(guint32, system->graph.n_nodes); /* and the communicator of it that it is in */
   gboolean any = FALSE;
   for (guint32 rank = 0; rank < system->program->n_ranks; rank++)

@@ -2,10 +2,10 @@
  *
  *   rank ──slot── communicator ──coefficient── link
  *
- * A rank's colour begins as its role's shape and its GPU's speed, a communicator's as all that its CollGroup says beside
- * the route, a link's as class, capacity and what a fault leaves of it; then all are refined until equitable. On top of
- * that no rank may be in two communicators of one colour: the one that is played could not be both at once, so such
- * communicators get a colour each, and refinement goes on.
+ * A rank's colour begins as its role's shape and its GPU's speed, a communicator's as all that its CollGroup says
+ * beside the route, a link's as class, capacity and what a fault leaves of it; then all are refined until equitable. On
+ * top of that no rank may be in two communicators of one colour: the one that is played could not be both at once, so
+ * such communicators get a colour each, and refinement goes on.
  *
  * Assumed: a CollGroup's only pointers are its route's, and the route is all of the network that it loads. Private to
  * this floor. */

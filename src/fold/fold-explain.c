@@ -1,5 +1,5 @@
-/* Whom a class stands for, and what sets it apart: the fault itself where it is the rank's or its communicator's own, else
- * that something it meets is set apart. */
+/* Whom a class stands for, and what sets it apart: the fault itself where it is the rank's or its communicator's own,
+ * else that something it meets is set apart. */
 #include "fold.h"
 
 #include "fold-colour.h"
@@ -62,8 +62,8 @@ static char *fault_of(const FoldSystem *system, guint32 communicator) {
     guint32 device = system->whole->ranks[members->ranks[i]].device;
     double speed = hw_cluster_speed(system->cluster, device);
     if (speed != 1)
-      return g_strdup_printf("its communicator \"%s\" waits for rank %u, whose GPU runs at %g of its speed", members->name, device,
-                             speed);
+      return g_strdup_printf("its communicator \"%s\" waits for rank %u, whose GPU runs at %g of its speed",
+                             members->name, device, speed);
   }
   for (guint32 i = 0; i < route->n; i++) {
     double share = system->cluster->links[route->links[i]].share;

@@ -1,7 +1,8 @@
 /* Rounds over a list of work: the nodes whose neighbourhood changed in the round before.
  *
- * Nodes of one colour that are not in the list still have the signature that they shared, and no node in the list has it:
- * one of its neighbours bears a colour made in the last round, none of theirs does. So the list splits off by itself. */
+ * Nodes of one colour that are not in the list still have the signature that they shared, and no node in the list has
+ * it: one of its neighbours bears a colour made in the last round, none of theirs does. So the list splits off by
+ * itself. */
 #include "fold-refine.h"
 
 #include <stdlib.h>
@@ -113,8 +114,8 @@ static void recolour(Refinement *refinement) {
   refinement->n_next = 0;
   for (guint32 i = 0; i < refinement->n_work; i++) {
     guint32 node = refinement->work[i], group = refinement->group_of[i];
-    guint32 colour = group == ALONE ? refinement->colours[node]
-                                    : g_array_index(refinement->groups, Group, group).colour;
+    guint32 colour =
+        group == ALONE ? refinement->colours[node] : g_array_index(refinement->groups, Group, group).colour;
     if (colour == refinement->colours[node])
       continue;
     refinement->colours[node] = colour;

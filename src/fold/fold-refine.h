@@ -27,6 +27,6 @@ typedef struct {
   FoldEdge *edges;
 } FoldGraph;
 
-/* `colours` of the nodes, below n_nodes, are refined in place, for at most so many rounds. Returns the rounds that split
- * something. */
+/* `colours` of the nodes, below n_nodes, are refined in place, for at most so many rounds. Returns the rounds that
+ * split something. */
 guint32 fold_refine(const FoldGraph *graph, guint32 *colours, guint32 most_rounds);

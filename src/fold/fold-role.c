@@ -5,10 +5,10 @@
 
 typedef struct {
   const Program *program;
-  GArray *words; /* guint64: of the role at hand */
-  GArray *slots; /* guint32: of all roles */
-  guint first;   /* slot of the role at hand */
-  guint32 *known; /* tensor → its number in the role at hand, from 1 */
+  GArray *words;   /* guint64: of the role at hand */
+  GArray *slots;   /* guint32: of all roles */
+  guint first;     /* slot of the role at hand */
+  guint32 *known;  /* tensor → its number in the role at hand, from 1 */
   GArray *tensors; /* guint32: those that have one */
 } Writer;
 
@@ -24,7 +24,8 @@ static guint32 slot_of(Writer *writer, guint32 communicator) {
   return writer->slots->len - 1 - writer->first;
 }
 
-/* By number; the first time also what it is. Names of a Program are kept once each, so that equal ones are one pointer. */
+/* By number; the first time also what it is. Names of a Program are kept once each, so that equal ones are one pointer.
+ */
 static void write_tensor(Writer *writer, guint32 index) {
   const ProgramTensor *tensor = &writer->program->tensors[index];
   if (writer->known[index] > 0) {

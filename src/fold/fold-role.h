@@ -1,10 +1,12 @@
-/* What of a role can be told from outside: its rows, with communicators and tensors by the order in which it names them.
+/* What of a role can be told from outside: its rows, with communicators and tensors by the order in which it names
+ * them.
  *
  *   role "shard 0"  gather(communicator 0), reduce(communicator 8)      one shape: gather(slot 0), reduce(slot 1)
  *   role "shard 1"  gather(communicator 1), reduce(communicator 8)
  *
- * So ranks in different communicators of equal form can be equal, though the rows of a role name communicators outright.
- * Operations are compared by their index in the Program, since this floor cannot see into them. Private to this floor. */
+ * So ranks in different communicators of equal form can be equal, though the rows of a role name communicators
+ * outright. Operations are compared by their index in the Program, since this floor cannot see into them. Private to
+ * this floor. */
 #pragma once
 
 #include "program.h"

@@ -54,8 +54,7 @@ static gboolean slow_gpu(const Faults *faults, const char *name, double share, G
   return TRUE;
 }
 
-static gboolean degrade(const Faults *faults, const char *name, guint32 out, guint32 in, double share,
-                        GError **error) {
+static gboolean degrade(const Faults *faults, const char *name, guint32 out, guint32 in, double share, GError **error) {
   HwClusterLink *ways[] = {&faults->cluster->links[out], &faults->cluster->links[in]};
   if (ways[0]->share != 1)
     return twice(faults, name, error);

@@ -8,7 +8,7 @@
 #include "hw-cluster.h"
 #include "hw-schema.h"
 
-/* After the links were built. Errors at the key's place: a form that is neither, a GPU or link that the cluster lacks, one
- * named twice, a share that is not above 0 and at most 1. */
+/* After the links were built. Errors at the key's place: a form that is neither, a GPU or link that the cluster lacks,
+ * one named twice, a share that is not above 0 and at most 1. */
 gboolean hw_faults_apply(HwCluster *cluster, const struct ConfSettings *settings, const HwClusterKeys *keys,
                          GError **error);

@@ -69,30 +69,39 @@ void report_boxes_free(ReportBoxes *boxes) {
   g_free(boxes);
 }
 
-static gboolean joins(const ReportBox *last, const ReportBox *box, SimTime gap, gboolean any_layer) {
-  return last->row == box->row && last->kind == box->kind && (any_layer || last->layer == box->layer) &&
-         box->start - last->end <= gap;
+/* What may become one. */
+typedef struct {
+  SimTime gap;    /* at most so far apart */
+  SimTime narrow; /* both narrower than this, or merged already */
+  gboolean any_layer;
+} Merging;
+
+static gboolean joins(const Merging *how, const ReportBox *last, const ReportBox *box) {
+  return last->row == box->row && last->kind == box->kind && (how->any_layer || last->layer == box->layer) &&
+         box->start - last->end <= how->gap && box->end - box->start < how->narrow &&
+         (last->end - last->start < how->narrow || last->name == NULL);
 }
 
-static void merge_neighbours(GArray *boxes, SimTime gap, gboolean any_layer) {
+static void merge_neighbours(GArray *boxes, const Merging *how) {
   guint kept = 0;
   for (guint i = 1; i < boxes->len; i++) {
     ReportBox *last = &g_array_index(boxes, ReportBox, kept);
     const ReportBox *box = &g_array_index(boxes, ReportBox, i);
-    if (!joins(last, box, gap, any_layer)) {
+    if (!joins(how, last, box)) {
       g_array_index(boxes, ReportBox, ++kept) = *box;
       continue;
     }
     last->end = MAX(last->end, box->end);
     last->layer = last->layer == box->layer ? last->layer : -1;
-    last->name = last->name == box->name ? last->name : NULL;
+    last->name = NULL;
   }
   g_array_set_size(boxes, boxes->len > 0 ? kept + 1 : 0);
 }
 
-void report_boxes_merge(ReportBoxes *boxes, guint most, SimTime gap) {
+void report_boxes_merge(ReportBoxes *boxes, guint most, SimTime gap, SimTime narrow) {
+  merge_neighbours(boxes->boxes, &(Merging){.narrow = narrow});
   for (int any_layer = FALSE; any_layer <= TRUE && boxes->boxes->len > most; any_layer++) {
-    merge_neighbours(boxes->boxes, gap, any_layer);
+    merge_neighbours(boxes->boxes, &(Merging){.gap = gap, .narrow = SIM_TIME_NEVER, .any_layer = any_layer});
     boxes->merged = TRUE;
   }
 }

@@ -5,7 +5,7 @@
  *          0  exposed               ░░░           kind: cause
  *
  *   g_autoptr(ReportBoxes) boxes = report_boxes_load(db, run_id, &scene, error);
- *   report_boxes_merge(boxes, 4000, pixel);
+ *   report_boxes_merge(boxes, 4000, pixel, 10 * pixel);
  *
  * Boxes are cut to the scene's window; sorted by row, then by start; those of one row do not overlap where the stream's
  * tasks do not. */
@@ -34,6 +34,8 @@ ReportBoxes *report_boxes_load(StoreDb *db, gint64 run_id, const ReportScene *sc
 void report_boxes_free(ReportBoxes *boxes);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ReportBoxes, report_boxes_free)
 
-/* Where there are more than `most`: neighbours in a row of one kind and layer, at most `gap` apart, become one; if
- * there are still more, whatever their layer. */
-void report_boxes_merge(ReportBoxes *boxes, guint most, SimTime gap);
+/* Neighbours in a row of one kind and layer become one: those that touch and are narrower than `narrow`; where more
+ * than `most` boxes are left (`merged` says so), all that are at most `gap` apart; if there are still more, whatever
+ * their layer.
+ */
+void report_boxes_merge(ReportBoxes *boxes, guint most, SimTime gap, SimTime narrow);

@@ -1,5 +1,6 @@
 /* The run that a picture shows. */
 #include "report-scene.h"
+
 #include "base-error.h"
 #include "report-words.h"
 
@@ -21,14 +22,13 @@ static void take_facts(G_GNUC_UNUSED int n, G_GNUC_UNUSED const char *const *nam
   g_autofree char *step = g_strdup_printf("%.2f ms", (double)report_centi_ms(loading->step) / 100);
   scene->title = g_strdup_printf("%s, ZeRO-%s (%s), %s × %s in %s node%s: %s a step%s", v[0], v[1], v[2], v[3], v[4],
                                  v[5], g_str_equal(v[5], "1") ? "" : "s", step, oom ? " (if it fitted)" : "");
-  scene->ranks = g_str_equal(v[10], "1") ? g_strdup_printf("%s ranks, all alike", v[8])
-                                         : g_strdup_printf("%s ranks from rank %s on, the %s of %s classes", v[8], v[9],
-                                                           loading->which, v[10]);
-  scene->rank_class = g_ascii_strtoll(v[11], NULL, 10);
-  scene->steps_played = (guint32)g_ascii_strtoull(v[12], NULL, 10);
-  scene->capacity = g_ascii_strtoull(v[13], NULL, 10);
-  scene->device_used = g_ascii_strtoull(v[14], NULL, 10);
-  loading->timeline = g_str_equal(v[15], "1");
+  const char *plural = g_str_equal(v[8], "1") ? "" : "s";
+  scene->ranks = g_str_equal(v[10], "1") ? g_strdup_printf("%s rank%s, all alike", v[8], plural)
+                                         : g_strdup_printf("%s rank%s from rank %s on, the %s of %s classes", v[8],
+                                                           plural, v[9], loading->which, v[10]);
+  scene->capacity = g_ascii_strtoull(v[11], NULL, 10);
+  scene->device_used = g_ascii_strtoull(v[12], NULL, 10);
+  loading->timeline = g_str_equal(v[13], "1");
 }
 
 gboolean report_scene_load(StoreDb *db, gint64 run_id, ReportWhich which, SimTime from, SimTime to, ReportScene *ret,
@@ -36,10 +36,9 @@ gboolean report_scene_load(StoreDb *db, gint64 run_id, ReportWhich which, SimTim
   static const char *const words[] = {[REPORT_SLOWEST] = "slowest", [REPORT_TIGHTEST] = "tightest"};
   g_autofree char *facts = g_strdup_printf(
       "SELECT model, zero_stage, framework, gpus, gpu, nodes, run.verdict, run.step_ps, ranks, first_rank,"
-      " (SELECT count(*) FROM rank_class WHERE run_id = ?1), rank_class, steps_played, rank_class.capacity_bytes,"
-      " rank_class.device_used_bytes,"
-      " EXISTS (SELECT 1 FROM task WHERE run_id = ?1) FROM run JOIN rank_class USING (run_id) WHERE run_id = ?1 AND "
-      "rank_class = %s_class",
+      " (SELECT count(*) FROM rank_class WHERE run_id = ?1), rank_class.capacity_bytes, rank_class.device_used_bytes,"
+      " EXISTS (SELECT 1 FROM task WHERE run_id = ?1) AND EXISTS (SELECT 1 FROM memory WHERE run_id = ?1)"
+      " FROM run JOIN rank_class USING (run_id) WHERE run_id = ?1 AND rank_class = %s_class",
       words[which]);
   g_auto(ReportScene) scene = {0};
   Loading loading = {.scene = &scene, .which = words[which]};

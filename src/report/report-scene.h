@@ -8,10 +8,8 @@
 #include "store-db.h"
 
 typedef struct {
-  char *title; /* model, stage, GPUs, "1008.88 ms a step", "(if it fitted)" where it does not */
-  char *ranks; /* "2 ranks from rank 14 on, the slowest of 2 classes" */
-  gint64 rank_class;
-  guint32 steps_played;
+  char *title;                   /* model, stage, GPUs, "1008.88 ms a step", "(if it fitted)" where it does not */
+  char *ranks;                   /* "2 ranks from rank 14 on, the slowest of 2 classes" */
   guint64 capacity, device_used; /* of that class */
   SimTime from, to;
 } ReportScene;

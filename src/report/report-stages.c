@@ -18,11 +18,9 @@ static void step_parts(const RunReport *report, gint64 ret[3]) {
   report_split(parts, 3, report_centi_ms(slow->step), ret);
 }
 
-static void tenant_parts(const RunReport *report, gint64 ret[RUN_TENANTS]) {
-  gint64 parts[RUN_TENANTS];
-  for (guint t = 0; t < RUN_TENANTS; t++)
-    parts[t] = (gint64)tightest(report)->peak_held[t];
-  report_split(parts, RUN_TENANTS, report_centi_gib(tightest(report)->device_used), ret);
+/* Hundredths of a GiB, each rounded by itself: equal sizes look equal in all stages. */
+static gint64 tenant_size(const RunReport *report, guint tenant) {
+  return report_centi_gib(tightest(report)->peak_held[tenant]);
 }
 
 typedef enum { STEP, COMPUTE, EXPOSED, IDLE, HIDDEN, INTRA, INTER, TOKENS, MFU, PRICE, TIME_ROWS } TimeRow;
@@ -78,11 +76,8 @@ static void time_cell(BaseTable *table, const RunReport *report, TimeRow row) {
 static void print_memory_rows(BaseTable *table, RunReport *const *reports, guint n) {
   for (guint t = 0; t < RUN_TENANTS; t++) {
     base_table_cell(table, "  %s, GiB", run_tenant_names[t]);
-    for (guint i = 0; i < n; i++) {
-      gint64 parts[RUN_TENANTS];
-      tenant_parts(reports[i], parts);
-      base_table_cell(table, "%.2f", (double)parts[t] / 100);
-    }
+    for (guint i = 0; i < n; i++)
+      base_table_cell(table, "%.2f", (double)tenant_size(reports[i], t) / 100);
   }
 }
 
@@ -123,54 +118,52 @@ static void print_table(RunReport *const *reports, guint n, GString *text) {
   base_table_print(table, 0, text);
 }
 
-/* "gradients -11.77, communication +0.31 GiB": tenants that changed by a hundredth, largest change first. */
-static char *tenant_changes(const RunReport *before, const RunReport *now) {
-  gint64 was[RUN_TENANTS], is[RUN_TENANTS];
-  tenant_parts(before, was);
-  tenant_parts(now, is);
-  GString *words = g_string_new(NULL);
+/* " (gradients -11.77, communication +0.31 GiB)": what changed by a hundredth, largest change first. Empties `changes`.
+ */
+static void say_changes(GString *words, const char *const *names, gint64 *changes, guint n, const char *unit) {
+  const char *before = " (";
   for (;;) {
     guint largest = 0;
-    for (guint t = 1; t < RUN_TENANTS; t++)
-      if (ABS(is[t] - was[t]) > ABS(is[largest] - was[largest]))
-        largest = t;
-    gint64 change = is[largest] - was[largest];
-    if (ABS(change) < 2)
+    for (guint i = 1; i < n; i++)
+      largest = ABS(changes[i]) > ABS(changes[largest]) ? i : largest;
+    if (changes[largest] == 0)
       break;
-    g_string_append_printf(words, "%s%s %+.2f", words->len > 0 ? ", " : "", run_tenant_names[largest],
-                           (double)change / 100);
-    is[largest] = was[largest];
+    g_string_append_printf(words, "%s%s %+.2f", before, names[largest], (double)changes[largest] / 100);
+    changes[largest] = 0;
+    before = ", ";
   }
-  if (words->len > 0)
-    g_string_append(words, " GiB");
-  return g_string_free(words, FALSE);
+  if (*before == ',')
+    g_string_append_printf(words, " %s)", unit);
 }
 
 static void say_memory(GString *words, const RunReport *before, const RunReport *now) {
   gint64 freed = report_centi_gib(tightest(before)->device_used) - report_centi_gib(tightest(now)->device_used);
-  g_autofree char *changes = tenant_changes(before, now);
-  if (ABS(freed) < 2)
+  gint64 changes[RUN_TENANTS];
+  for (guint t = 0; t < RUN_TENANTS; t++)
+    changes[t] = tenant_size(now, t) - tenant_size(before, t);
+  if (freed == 0)
     g_string_append_printf(words, "needs as much memory as ZeRO-%u", before->identity.zero_stage);
   else
-    g_string_append_printf(words, "%s %.2f GiB per GPU %s ZeRO-%u", freed > 0 ? "frees" : "takes",
-                           (double)ABS(freed) / 100, freed > 0 ? "over" : "more than", before->identity.zero_stage);
-  if (*changes != '\0')
-    g_string_append_printf(words, " (%s)", changes);
+    g_string_append_printf(words, "%s %.2f GiB %s ZeRO-%u", freed > 0 ? "frees" : "takes", (double)ABS(freed) / 100,
+                           freed > 0 ? "per GPU over" : "more per GPU than", before->identity.zero_stage);
+  say_changes(words, run_tenant_names, changes, RUN_TENANTS, "GiB");
 }
 
 static void say_time(GString *words, const RunReport *before, const RunReport *now) {
+  static const char *const names[] = {"compute", "exposed communication", "idle"};
   SimTime step = slowest(now)->step - slowest(before)->step;
-  gint64 exposed = report_centi_ms(slowest(now)->exposed) - report_centi_ms(slowest(before)->exposed);
   gint64 longer = report_centi_ms(slowest(now)->step) - report_centi_ms(slowest(before)->step);
-  if (longer == 0) {
+  gint64 changes[3], was[3];
+  step_parts(before, was);
+  step_parts(now, changes);
+  for (guint i = 0; i < 3; i++)
+    changes[i] -= was[i];
+  if (longer == 0)
     g_string_append(words, " at the same step time");
-    return;
-  }
-  g_string_append_printf(words, "%s %.2f ms a step (%+.1f %%)", longer > 0 ? " and costs" : " and saves",
-                         (double)ABS(longer) / 100, 100 * (double)step / (double)slowest(before)->step);
-  if (exposed != 0)
-    g_string_append_printf(words, ", with %.2f ms %s exposed communication", (double)ABS(exposed) / 100,
-                           exposed > 0 ? "more" : "less");
+  else
+    g_string_append_printf(words, " and %s %.2f ms a step, %+.1f %%", longer > 0 ? "costs" : "saves",
+                           (double)ABS(longer) / 100, 100 * (double)step / (double)slowest(before)->step);
+  say_changes(words, names, changes, 3, "ms");
 }
 
 static void say_verdict(GString *words, RunReport *const *reports, guint index) {

@@ -77,7 +77,7 @@ static const char *const cause_meanings[RUN_CAUSES] = {
     [RUN_CAUSE_HOST] = "the host had not issued the collective yet",
     [RUN_CAUSE_SERIALISED] = "it queued behind another collective",
     [RUN_CAUSE_STRAGGLER] = "it waited for a slower rank",
-    [RUN_CAUSE_BOUNDARY] = "it starts only when all gradients are there",
+    [RUN_CAUSE_BOUNDARY] = "it starts only at the end of the step",
     [RUN_CAUSE_BUCKET_FILL] = "its bucket filled late",
     [RUN_CAUSE_LATENCY] = "its latency, whatever the bandwidth",
     [RUN_CAUSE_BANDWIDTH] = "its bytes were on the way",
@@ -110,9 +110,9 @@ static void print_step(const RunReport *report, GString *text) {
   base_table_head(table, "", BASE_LEFT);
   time_row(table, "Step time", report_centi_ms(slow->step), 1000, report->verdict == RUN_OOM ? "(if it fitted)" : "");
   time_row(table, "  compute", times[0], shares[0], "");
-  time_row(table, "  exposed", times[1], shares[1], "communication while no compute runs:");
+  time_row(table, "  exposed", times[1], shares[1], "communication while no compute runs");
   cause_rows(table, slow, 0, RUN_CAUSE_BUBBLE, times[1], shares[1]);
-  time_row(table, "  idle", times[2], shares[2], "neither:");
+  time_row(table, "  idle", times[2], shares[2], "neither");
   cause_rows(table, slow, RUN_CAUSE_BUBBLE, RUN_CAUSES, times[2], shares[2]);
   g_string_append_c(text, '\n');
   base_table_print(table, 0, text);

@@ -1,6 +1,4 @@
 /* The timeline: what every stream of the slowest ranks did when, and why compute stood still. */
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "report-boxes.h"
@@ -9,6 +7,7 @@
 #include "report-scene.h"
 
 #define MOST_BOXES    4000 /* that a viewer of svg still scrolls smoothly */
+#define NARROW        100  /* of the width: boxes too narrow for a label and for a seam between them */
 #define ROW_HEIGHT    55   /* pixels, as the others */
 #define ROOM_AROUND   150
 #define LEGEND_HEIGHT 22
@@ -63,10 +62,10 @@ static double ms(SimTime time) {
   return (double)time / (double)SIM_MILLISECOND;
 }
 
-/* "gate_proj 12", or what of it fits into the box; "": nothing does. Caller frees. */
+/* "gate_proj L12", or what of it fits into the box; "": nothing does. Caller frees. */
 static char *label_of(const ReportBox *box, const ReportScene *scene) {
   double room = (double)(box->end - box->start) * LABEL_LETTERS / (double)(scene->to - scene->from);
-  g_autofree char *layer = box->layer >= 0 ? g_strdup_printf("%d", box->layer) : g_strdup("");
+  g_autofree char *layer = box->layer >= 0 ? g_strdup_printf("L%d", box->layer) : g_strdup("");
   g_autofree char *both = box->name != NULL && *layer != '\0' ? g_strdup_printf("%s %s", box->name, layer)
                                                               : g_strdup(box->name != NULL ? box->name : layer);
   const char *label = (double)strlen(both) + 1 < room ? both : (double)strlen(layer) + 1 < room ? layer : "";
@@ -165,7 +164,7 @@ gboolean report_plot_timeline(StoreDb *db, gint64 run_id, SimTime from, SimTime 
   g_autoptr(ReportBoxes) boxes = report_boxes_load(db, run_id, &scene, error);
   if (boxes == NULL)
     return FALSE;
-  report_boxes_merge(boxes, MOST_BOXES, (scene.to - scene.from) / MOST_BOXES);
+  report_boxes_merge(boxes, MOST_BOXES, (scene.to - scene.from) / MOST_BOXES, (scene.to - scene.from) / NARROW);
   print_axes(boxes, &scene, picture->script);
   guint legend = print_plot(boxes, &scene, picture);
   picture->height = ROOM_AROUND + MAX(ROW_HEIGHT * boxes->rows->len, LEGEND_HEIGHT * legend);

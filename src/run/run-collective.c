@@ -5,15 +5,38 @@
 #include "base-error.h"
 #include "run-state.h"
 
-#define TRANSFER_IDENTITIES (G_GUINT64_CONSTANT(1) << 59) /* above those of rows */
+#define TRANSFER_IDENTITIES (G_GUINT64_CONSTANT(1) << 59) /* above those of streams */
 
-gboolean run_collective_may_start(const RunInstance *instance) {
-  const RunOrder *order = &instance->step->rank->orders[instance->row->group];
-  return instance->sequence == order->ended;
+/* The how-manieth collective of its communicator a row is, from the first step on. */
+static guint32 sequence_of(const RunStep *step, guint32 row) {
+  const RunTable *tables = step->rank->play->tables[step->rank->rank->role];
+  guint32 group = run_row(step, row)->group;
+  guint32 before = step->number == 0
+                       ? 0
+                       : tables[PROGRAM_FIRST].calls[group] + (step->number - 1) * tables[PROGRAM_STEADY].calls[group];
+  return before + step->table->sequence[row];
+}
+
+gboolean run_collective_may_start(const RunStep *step, guint32 row) {
+  return sequence_of(step, row) == step->rank->ended_calls[run_row(step, row)->group];
+}
+
+const RunMove *run_collective_move(const RunStep *step, guint32 row) {
+  const RunCommunicator *communicator = &step->rank->play->communicators[run_row(step, row)->group];
+  return &g_array_index(communicator->moves, RunMove, sequence_of(step, row));
+}
+
+static RunMove *move_of(const RunTransfer *transfer) {
+  return &g_array_index(transfer->play->communicators[transfer->communicator].moves, RunMove, transfer->sequence);
 }
 
 static guint32 members_of(const RunPlay *play, guint32 communicator) {
   return play->system->program->communicators[communicator].n_ranks;
+}
+
+static void transfer_free(RunTransfer *transfer) {
+  g_free(transfer->members);
+  g_free(transfer);
 }
 
 static void transfer_unlink(RunTransfer *transfer) {
@@ -27,62 +50,72 @@ static void transfer_ended(NetFlow *flow, gpointer owner) {
   (void)flow;
   RunTransfer *transfer = owner;
   transfer_unlink(transfer);
+  move_of(transfer)->end = run_now(transfer->play);
   for (guint32 i = 0; i < transfer->arrived; i++)
-    run_task_end(transfer->members[i]);
+    run_stream_ended(transfer->members[i]);
+  transfer_free(transfer);
 }
 
 static void transfer_moves(Event *event, gpointer owner) {
   (void)event;
   RunTransfer *transfer = owner;
   RunPlay *play = transfer->play;
-  transfer->moving = run_now(play);
-  net_flow_start(play->net, &transfer->flow, play->communicators[transfer->communicator].route, transfer->plan.volume,
-                 transfer->plan.channels, 1, transfer->plan.cap);
+  RunMove *move = move_of(transfer);
+  move->moving = run_now(play);
+  net_flow_start(play->net, &transfer->flow, play->communicators[transfer->communicator].route, move->plan.volume,
+                 move->plan.channels, 1, move->plan.cap);
 }
 
 static void transfer_begin(RunTransfer *transfer) {
   RunPlay *play = transfer->play;
-  transfer->begun = run_now(play);
-  coll_plan(play->system->groups[transfer->communicator], &transfer->call, &transfer->plan);
+  RunMove *move = move_of(transfer);
+  move->begun = run_now(play);
+  coll_plan(play->system->groups[transfer->communicator], &transfer->call, &move->plan);
   guint64 identity = TRANSFER_IDENTITIES + ((guint64)transfer->communicator << 32) + transfer->sequence;
   event_init(&transfer->latency, transfer_moves, transfer, EVENT_PHASE_STARTS, identity);
   net_flow_init(&transfer->flow, transfer_ended, transfer, identity);
-  event_schedule(play->queue, &transfer->latency, transfer->begun + transfer->plan.latency);
+  event_schedule(play->queue, &transfer->latency, move->begun + move->plan.latency);
 }
 
-static RunTransfer *transfer_for(RunInstance *instance) {
-  RunPlay *play = instance->step->rank->play;
-  RunCommunicator *communicator = &play->communicators[instance->row->group];
+static RunTransfer *transfer_for(RunPlay *play, guint32 group, guint32 sequence, CollCall call) {
+  RunCommunicator *communicator = &play->communicators[group];
   for (RunTransfer *open = communicator->open; open != NULL; open = open->next)
-    if (open->sequence == instance->sequence)
+    if (open->sequence == sequence)
       return open;
   RunTransfer *transfer = g_new0(RunTransfer, 1);
   transfer->play = play;
-  transfer->communicator = instance->row->group;
-  transfer->sequence = instance->sequence;
-  transfer->call = instance->row->call;
-  transfer->begun = transfer->moving = RUN_UNSET;
-  transfer->members = g_new(RunInstance *, members_of(play, instance->row->group));
+  transfer->communicator = group;
+  transfer->sequence = sequence;
+  transfer->call = call;
+  transfer->members = g_new(RunStream *, members_of(play, group));
   transfer->next = communicator->open;
   communicator->open = transfer;
-  g_ptr_array_add(play->transfers, transfer);
+  if (communicator->moves->len <= sequence)
+    g_array_set_size(communicator->moves, sequence + 1);
   return transfer;
 }
 
-void run_collective_join(RunInstance *instance) {
-  RunTransfer *transfer = transfer_for(instance);
-  RunPlay *play = transfer->play;
-  sim_require(transfer->call.operation == instance->row->call.operation &&
-                  transfer->call.bytes == instance->row->call.bytes,
-              run_now(play), play->run_key, "ranks disagree about \"%s\" on communicator %s", instance->row->name,
-              play->system->program->communicators[transfer->communicator].name);
-  instance->transfer = transfer;
-  transfer->members[transfer->arrived++] = instance;
-  if (transfer->arrived == members_of(play, transfer->communicator))
+void run_collective_join(RunStream *stream) {
+  const ProgramRow *row = run_row(stream->step, stream->head);
+  RunPlay *play = stream->rank->play;
+  RunTransfer *transfer = transfer_for(play, row->group, sequence_of(stream->step, stream->head), row->call);
+  sim_require(transfer->call.operation == row->call.operation && transfer->call.bytes == row->call.bytes, run_now(play),
+              play->run_key, "ranks disagree about \"%s\" on communicator %s", row->name,
+              play->system->program->communicators[row->group].name);
+  transfer->members[transfer->arrived++] = stream;
+  if (transfer->arrived == members_of(play, row->group))
     transfer_begin(transfer);
 }
 
-void run_transfer_free(gpointer transfer) {
-  g_free(((RunTransfer *)transfer)->members);
-  g_free(transfer);
+void run_communicators_clear(RunPlay *play) {
+  for (guint32 c = 0; c < play->system->program->n_communicators; c++) {
+    RunCommunicator *communicator = &play->communicators[c];
+    while (communicator->open != NULL) {
+      RunTransfer *open = communicator->open;
+      communicator->open = open->next;
+      transfer_free(open);
+    }
+    g_array_unref(communicator->moves);
+  }
+  g_free(play->communicators);
 }

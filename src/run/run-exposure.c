@@ -12,11 +12,17 @@ typedef struct {
   SimTime start, end;
 } Span;
 
+/* A row that ran. */
+typedef struct {
+  guint32 row;
+  SimTime start, end;
+} Ran;
+
 typedef struct {
   const RunStep *step;
   SimTime start, end;
-  GArray *computes;    /* const RunInstance *, by start */
-  GArray *collectives; /* const RunInstance *, by start */
+  GArray *computes;    /* Ran, by start */
+  GArray *collectives; /* Ran, by start */
   GArray *cuts;        /* SimTime, of one gap */
   gboolean keep;
   GArray *exposures; /* RunExposure */
@@ -24,64 +30,71 @@ typedef struct {
 } Analysis;
 
 static gint by_start(gconstpointer a, gconstpointer b) {
-  const RunInstance *left = *(const RunInstance *const *)a, *right = *(const RunInstance *const *)b;
+  const Ran *left = a, *right = b;
   if (left->start != right->start)
     return left->start < right->start ? -1 : 1;
-  return left < right ? -1 : left > right;
+  return left->row < right->row ? -1 : left->row > right->row;
 }
 
 static void collect(Analysis *analysis) {
   const RunStep *step = analysis->step;
-  for (guint32 i = 0; i < run_section(step)->n_rows; i++) {
-    const RunInstance *instance = &step->instances[i];
-    if (instance->row->kind == PROGRAM_COMPUTE)
-      g_array_append_val(analysis->computes, instance);
-    else if (instance->row->kind == PROGRAM_COLLECTIVE)
-      g_array_append_val(analysis->collectives, instance);
+  for (guint32 i = 0; i < step->table->section->n_rows; i++) {
+    ProgramKind kind = run_row(step, i)->kind;
+    if (kind == PROGRAM_HOST)
+      continue;
+    Ran ran = {i, step->starts[i], run_row_end(step, i)};
+    g_array_append_val(kind == PROGRAM_COMPUTE ? analysis->computes : analysis->collectives, ran);
   }
   g_array_sort(analysis->computes, by_start);
   g_array_sort(analysis->collectives, by_start);
 }
 
-static void last_collective_need(const RunStep *step, const RunInstance *instance, SimTime after,
-                                 const RunInstance **ret) {
-  const ProgramSection *section = run_section(step);
-  for (guint32 i = 0; i < instance->row->n_needs; i++) {
-    const RunInstance *need = &step->instances[section->needs[instance->row->needs + i]];
-    if (need->row->kind == PROGRAM_COLLECTIVE && need->end > after && (*ret == NULL || need->end > (*ret)->end))
+/* The collective among a row's needs that ended last, after `after` and after *ret (a row, or PROGRAM_NONE). */
+static void last_collective_need(const RunStep *step, guint32 row, SimTime after, guint32 *ret) {
+  const ProgramSection *section = step->table->section;
+  for (guint32 i = 0; i < section->rows[row].n_needs; i++) {
+    guint32 need = section->needs[section->rows[row].needs + i];
+    if (section->rows[need].kind != PROGRAM_COLLECTIVE)
+      continue;
+    SimTime end = run_row_end(step, need);
+    if (end > after && (*ret == PROGRAM_NONE || end > run_row_end(step, *ret)))
       *ret = need;
   }
 }
 
 /* The collective that a compute row waited for in a gap that began at `after`: of its own needs, or of the host rows
- * between it and the compute row before; NULL: none. The end of the rows stands for the next step's first compute. */
-static const RunInstance *awaited(const RunStep *step, const RunInstance *compute, SimTime after) {
-  const RunInstance *found = NULL;
-  const RunInstance *row = step->instances + run_section(step)->n_rows;
+ * between it and the compute row before; PROGRAM_NONE: none. The end of the rows stands for the next step's first. */
+static guint32 awaited(const RunStep *step, const Ran *compute, SimTime after) {
+  guint32 found = PROGRAM_NONE;
+  guint32 row = step->table->section->n_rows;
   if (compute != NULL) {
-    row = compute;
-    last_collective_need(step, compute, after, &found);
+    row = compute->row;
+    last_collective_need(step, row, after, &found);
   }
-  while (row-- > step->instances && row->row->kind != PROGRAM_COMPUTE)
-    if (row->row->kind == PROGRAM_HOST)
+  while (row-- > 0 && run_row(step, row)->kind != PROGRAM_COMPUTE)
+    if (run_row(step, row)->kind == PROGRAM_HOST)
       last_collective_need(step, row, after, &found);
   return found;
 }
 
-static RunCause cause_of(const RunInstance *next, const RunInstance *w, SimTime gap, SimTime at) {
-  if (w == NULL)
+static RunCause cause_of(const Analysis *analysis, const Ran *next, guint32 w, SimTime gap, SimTime at) {
+  const RunStep *step = analysis->step;
+  if (w == PROGRAM_NONE)
     return next == NULL ? RUN_CAUSE_TAIL : RUN_CAUSE_HOST;
-  if (at < w->issued)
+  const RunCall *call = &step->calls[step->table->call[w]];
+  const RunMove *move = run_collective_move(step, w);
+  ProgramHint hint = run_row(step, w)->hint;
+  if (at < call->issued)
     return RUN_CAUSE_HOST;
-  if (at < w->start)
+  if (at < step->starts[w])
     return RUN_CAUSE_SERIALISED;
-  if (at < w->transfer->begun)
+  if (at < move->begun)
     return RUN_CAUSE_STRAGGLER;
-  if (w->row->hint == PROGRAM_HINT_BOUNDARY)
+  if (hint == PROGRAM_HINT_BOUNDARY)
     return RUN_CAUSE_BOUNDARY;
-  if (w->row->hint == PROGRAM_HINT_BUCKET && w->ready >= gap)
+  if (hint == PROGRAM_HINT_BUCKET && call->ready >= gap)
     return RUN_CAUSE_BUCKET_FILL;
-  return at < w->transfer->moving ? RUN_CAUSE_LATENCY : RUN_CAUSE_BANDWIDTH;
+  return at < move->moving ? RUN_CAUSE_LATENCY : RUN_CAUSE_BANDWIDTH;
 }
 
 static void cut(Analysis *analysis, Span gap, SimTime at) {
@@ -96,7 +109,7 @@ static gint by_time(gconstpointer a, gconstpointer b) {
 
 static gboolean resident(const Analysis *analysis, SimTime start, SimTime end) {
   for (guint i = 0; i < analysis->collectives->len; i++) {
-    const RunInstance *collective = g_array_index(analysis->collectives, const RunInstance *, i);
+    const Ran *collective = &g_array_index(analysis->collectives, Ran, i);
     if (collective->start >= end)
       break;
     if (collective->start <= start && collective->end >= end)
@@ -120,19 +133,20 @@ static void charge(Analysis *analysis, Span piece, guint32 row, RunCause cause) 
   g_array_append_val(analysis->exposures, exposure);
 }
 
-static void explain_gap(Analysis *analysis, Span gap, const RunInstance *next) {
-  const RunInstance *w = awaited(analysis->step, next, gap.start);
+static void explain_gap(Analysis *analysis, Span gap, const Ran *next) {
+  const RunStep *step = analysis->step;
+  guint32 w = awaited(step, next, gap.start);
   g_array_set_size(analysis->cuts, 0);
   g_array_append_val(analysis->cuts, gap.start);
   for (guint i = 0; i < analysis->collectives->len; i++) {
-    const RunInstance *collective = g_array_index(analysis->collectives, const RunInstance *, i);
+    const Ran *collective = &g_array_index(analysis->collectives, Ran, i);
     cut(analysis, gap, collective->start);
     cut(analysis, gap, collective->end);
   }
-  if (w != NULL) {
-    cut(analysis, gap, w->issued);
-    cut(analysis, gap, w->transfer->begun);
-    cut(analysis, gap, w->transfer->moving);
+  if (w != PROGRAM_NONE) {
+    cut(analysis, gap, step->calls[step->table->call[w]].issued);
+    cut(analysis, gap, run_collective_move(step, w)->begun);
+    cut(analysis, gap, run_collective_move(step, w)->moving);
   }
   g_array_sort(analysis->cuts, by_time);
   g_array_append_val(analysis->cuts, gap.end);
@@ -141,16 +155,16 @@ static void explain_gap(Analysis *analysis, Span gap, const RunInstance *next) {
     if (piece.start == piece.end)
       continue;
     gboolean communicates = resident(analysis, piece.start, piece.end);
-    RunCause cause = communicates ? cause_of(next, w, gap.start, piece.start) : RUN_CAUSE_HOST_IDLE;
-    charge(analysis, piece, communicates && w != NULL ? run_row_index(w) : G_MAXUINT32, cause);
+    RunCause cause = communicates ? cause_of(analysis, next, w, gap.start, piece.start) : RUN_CAUSE_HOST_IDLE;
+    charge(analysis, piece, communicates ? w : PROGRAM_NONE, cause);
   }
 }
 
-static SimTime union_length(const GArray *instances, Span window) {
+static SimTime union_length(const GArray *rows, Span window) {
   SimTime length = 0, covered = window.start;
-  for (guint i = 0; i < instances->len; i++) {
-    const RunInstance *instance = g_array_index(instances, const RunInstance *, i);
-    SimTime start = MAX(instance->start, covered), end = MIN(instance->end, window.end);
+  for (guint i = 0; i < rows->len; i++) {
+    const Ran *ran = &g_array_index(rows, Ran, i);
+    SimTime start = MAX(ran->start, covered), end = MIN(ran->end, window.end);
     if (end > start) {
       length += end - start;
       covered = end;
@@ -162,7 +176,7 @@ static SimTime union_length(const GArray *instances, Span window) {
 static void explain_all(Analysis *analysis) {
   SimTime covered = analysis->start;
   for (guint i = 0; i < analysis->computes->len; i++) {
-    const RunInstance *compute = g_array_index(analysis->computes, const RunInstance *, i);
+    const Ran *compute = &g_array_index(analysis->computes, Ran, i);
     if (compute->start > covered)
       explain_gap(analysis, (Span){covered, MIN(compute->start, analysis->end)}, compute);
     covered = MAX(covered, compute->end);
@@ -171,11 +185,11 @@ static void explain_all(Analysis *analysis) {
     explain_gap(analysis, (Span){covered, analysis->end}, NULL);
 }
 
-void run_exposure(const RunRank *rank, SimTime start, gboolean keep, RunClass *ret) {
-  Analysis analysis = {.step = rank->last, .start = start, .end = rank->last->end, .keep = keep, .ret = ret};
+void run_exposure(const RunRank *rank, gboolean keep, RunClass *ret) {
+  Analysis analysis = {.step = rank->last, .start = rank->before, .end = rank->last->end, .keep = keep, .ret = ret};
   Span window = {analysis.start, analysis.end};
-  analysis.computes = g_array_new(FALSE, FALSE, sizeof(gpointer));
-  analysis.collectives = g_array_new(FALSE, FALSE, sizeof(gpointer));
+  analysis.computes = g_array_new(FALSE, FALSE, sizeof(Ran));
+  analysis.collectives = g_array_new(FALSE, FALSE, sizeof(Ran));
   analysis.cuts = g_array_new(FALSE, FALSE, sizeof(SimTime));
   analysis.exposures = g_array_new(FALSE, FALSE, sizeof(RunExposure));
   collect(&analysis);

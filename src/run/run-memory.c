@@ -25,20 +25,21 @@ static SimTime since_step(const RunRank *rank) {
   return run_now(rank->play) - (rank->last != NULL ? rank->last->end : 0);
 }
 
-static void take_bytes(RunRank *rank, MemTenant tenant, guint64 bytes, guint64 unique, const RunInstance *by,
+static void take_bytes(RunRank *rank, MemTenant tenant, guint64 bytes, guint64 unique, const RunStep *step, guint32 at,
                        const char *tensor) {
   MemLedger *ledger = &rank->ledger;
+  const ProgramRow *row = step != NULL ? run_row(step, at) : NULL;
   guint64 free = ledger->total < ledger->capacity ? ledger->capacity - ledger->total : 0;
   guint64 peak = ledger->peak;
   rank->unique[tenant] += unique;
   if (!mem_ledger_take(ledger, tenant, bytes, run_now(rank->play))) {
     rank->has_oom = TRUE;
     rank->oom = (RunOom){.at = since_step(rank),
-                         .step = by != NULL ? by->step->number : 0,
-                         .row = by != NULL ? run_row_index(by) : 0,
-                         .name = by != NULL ? by->row->name : "start",
-                         .layer = by != NULL ? by->row->layer : -1,
-                         .phase = program_phase_names[by != NULL ? by->row->phase : PROGRAM_SETUP],
+                         .step = step != NULL ? step->number : 0,
+                         .row = at,
+                         .name = row != NULL ? row->name : "start",
+                         .layer = row != NULL ? row->layer : -1,
+                         .phase = program_phase_names[row != NULL ? row->phase : PROGRAM_SETUP],
                          .tenant = mem_tenant_names[tenant],
                          .tensor = tensor,
                          .requested = bytes,
@@ -47,9 +48,8 @@ static void take_bytes(RunRank *rank, MemTenant tenant, guint64 bytes, guint64 u
   if (ledger->peak > peak) {
     memcpy(rank->unique_at_peak, rank->unique, sizeof rank->unique);
     rank->peak_since_step = since_step(rank);
-    rank->peak_step = by != NULL ? by->step->number : 0;
-    rank->peak_section = by != NULL ? by->step->section : PROGRAM_FIRST;
-    rank->peak_row = by != NULL ? run_row_index(by) : 0;
+    rank->peak_step = step != NULL ? step->number : 0;
+    rank->peak_row = at;
   }
   sample(rank);
 }
@@ -57,21 +57,21 @@ static void take_bytes(RunRank *rank, MemTenant tenant, guint64 bytes, guint64 u
 void run_memory_begin(RunRank *rank) {
   const RunSystem *system = rank->play->system;
   mem_ledger_init(&rank->ledger, system->gpu->memory_usable);
-  take_bytes(rank, MEM_OVERHEAD, system->gpu->context_bytes, system->gpu->context_bytes, NULL, "CUDA context");
+  take_bytes(rank, MEM_OVERHEAD, system->gpu->context_bytes, system->gpu->context_bytes, NULL, 0, "CUDA context");
   guint64 workspaces = WORKSPACE_HANDLES * system->gpu->workspace_bytes;
-  take_bytes(rank, MEM_OVERHEAD, workspaces, workspaces, NULL, "cuBLAS workspaces");
+  take_bytes(rank, MEM_OVERHEAD, workspaces, workspaces, NULL, 0, "cuBLAS workspaces");
   for (guint32 c = 0; c < system->program->n_communicators; c++) {
     const ProgramCommunicator *communicator = &system->program->communicators[c];
     for (guint32 i = 0; i < communicator->n_ranks; i++)
       if (communicator->ranks[i] == rank->index)
-        take_bytes(rank, MEM_OVERHEAD, system->groups[c]->buffer_bytes, system->groups[c]->buffer_bytes, NULL,
+        take_bytes(rank, MEM_OVERHEAD, system->groups[c]->buffer_bytes, system->groups[c]->buffer_bytes, NULL, 0,
                    "NCCL buffers");
   }
 }
 
-void run_memory_take(RunRank *rank, guint32 tensor, const RunInstance *by) {
+void run_memory_take(RunRank *rank, guint32 tensor, const RunStep *step, guint32 row) {
   const ProgramTensor *taken = &rank->play->system->program->tensors[tensor];
-  take_bytes(rank, taken->tenant, taken->bytes, taken->unique_bytes, by, taken->name);
+  take_bytes(rank, taken->tenant, taken->bytes, taken->unique_bytes, step, row, taken->name);
 }
 
 void run_memory_give(RunRank *rank, guint32 tensor) {

@@ -8,21 +8,6 @@
 #include "kernel-time.h"
 #include "run-state.h"
 
-static RunWaiters waiters_of(const ProgramSection *section) {
-  RunWaiters waiters = {.offsets = g_new0(guint32, section->n_rows + 1)};
-  for (guint32 i = 0; i < section->n_rows; i++)
-    for (guint32 k = 0; k < section->rows[i].n_needs; k++)
-      waiters.offsets[section->needs[section->rows[i].needs + k] + 1]++;
-  for (guint32 i = 0; i < section->n_rows; i++)
-    waiters.offsets[i + 1] += waiters.offsets[i];
-  waiters.rows = g_new(guint32, waiters.offsets[section->n_rows]);
-  g_autofree guint32 *at = g_memdup2(waiters.offsets, section->n_rows * sizeof(guint32));
-  for (guint32 i = 0; i < section->n_rows; i++)
-    for (guint32 k = 0; k < section->rows[i].n_needs; k++)
-      waiters.rows[at[section->needs[section->rows[i].needs + k]]++] = i;
-  return waiters;
-}
-
 static void add_network(RunPlay *play) {
   const RunSystem *system = play->system;
   play->net = net_system_new(play->queue, play->options->solver);
@@ -34,19 +19,22 @@ static void add_network(RunPlay *play) {
   for (guint32 c = 0; c < system->program->n_communicators; c++) {
     const CollRoute *route = &system->groups[c]->route;
     play->communicators[c].route = net_route_new(play->net, route->links, route->coefficients, route->n);
+    play->communicators[c].moves = g_array_new(FALSE, TRUE, sizeof(RunMove));
   }
+}
+
+static void add_tables(RunPlay *play) {
+  const Program *program = play->system->program;
+  play->tables = g_malloc0(program->n_roles * sizeof *play->tables);
+  for (guint32 r = 0; r < program->n_roles; r++)
+    for (int s = 0; s < PROGRAM_SECTIONS; s++)
+      run_table_init(&play->tables[r][s], &program->roles[r].sections[s], program);
 }
 
 static void add_ranks(RunPlay *play) {
   const Program *program = play->system->program;
   play->n_ranks = program->n_ranks;
   play->ranks = g_new0(RunRank, program->n_ranks);
-  play->waiters = g_malloc0(program->n_roles * sizeof *play->waiters);
-  for (guint32 r = 0; r < program->n_roles; r++)
-    for (int s = 0; s < PROGRAM_SECTIONS; s++) {
-      play->waiters[r][s] = waiters_of(&program->roles[r].sections[s]);
-      play->most_rows = MAX(play->most_rows, program->roles[r].sections[s].n_rows);
-    }
   for (guint32 i = 0; i < program->n_ranks; i++) {
     RunRank *rank = &play->ranks[i];
     rank->play = play;
@@ -54,7 +42,9 @@ static void add_ranks(RunPlay *play) {
     rank->rank = &program->ranks[i];
     rank->role = &program->roles[rank->rank->role];
     rank->streams = g_new0(RunStream, program->n_streams);
-    rank->orders = g_new0(RunOrder, program->n_communicators);
+    for (guint32 s = 0; s < program->n_streams; s++)
+      run_stream_init(&rank->streams[s], rank, s);
+    rank->ended_calls = g_new0(guint32, program->n_communicators);
     rank->samples = g_array_new(FALSE, FALSE, sizeof(RunMemorySample));
     run_memory_begin(rank);
     run_host_init(rank);
@@ -91,25 +81,25 @@ static void clear(RunPlay *play) {
   const Program *program = play->system->program;
   for (guint32 i = 0; i < play->n_ranks; i++) {
     RunRank *rank = &play->ranks[i];
-    for (int number = 0; number < RUN_MOST_STEPS; number++)
-      run_step_forget(rank, rank->steps[number]);
+    run_steps_clear(rank);
+    for (guint32 s = 0; s < program->n_streams; s++)
+      run_stream_clear(&rank->streams[s]);
     g_free(rank->streams);
-    g_free(rank->orders);
+    g_free(rank->ended_calls);
     g_array_unref(rank->samples);
   }
   for (guint32 r = 0; r < program->n_roles; r++)
-    for (int s = 0; s < PROGRAM_SECTIONS; s++) {
-      g_free(play->waiters[r][s].offsets);
-      g_free(play->waiters[r][s].rows);
-    }
-  g_free(play->waiters);
+    for (int s = 0; s < PROGRAM_SECTIONS; s++)
+      run_table_clear(&play->tables[r][s]);
+  run_communicators_clear(play);
+  g_ptr_array_unref(play->hosts);
+  g_ptr_array_unref(play->hosts_playing);
+  g_free(play->tables);
   g_free(play->ranks);
   g_hash_table_unref(play->durations);
-  g_free(play->communicators);
   g_free(play->link_bytes);
   g_free(play->link_busy);
   net_system_free(play->net);
-  g_ptr_array_unref(play->transfers);
   event_queue_free(play->queue);
 }
 
@@ -117,8 +107,9 @@ RunReport *run_play(const RunSystem *system, const RunOptions *options, const ch
   gint64 started = g_get_monotonic_time();
   RunPlay play = {.system = system, .options = options, .run_key = run_key};
   play.queue = event_queue_new(options->tie, options->tie_seed);
-  play.transfers = g_ptr_array_new_with_free_func(run_transfer_free);
   add_network(&play);
+  add_tables(&play);
+  run_hosts_init(&play);
   add_ranks(&play);
   find_durations(&play);
   while (!play.over && event_queue_step(play.queue))

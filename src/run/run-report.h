@@ -75,8 +75,8 @@ typedef struct {
 } RunOom;
 
 typedef struct {
-  guint32 ranks;      /* how many */
-  guint32 first_rank; /* the least of them */
+  guint32 ranks;       /* how many */
+  guint32 first_rank;  /* the least of them */
   const char *members; /* all of them, "0-16,18-63"; NULL: not told */
   const char *apart;   /* why they are not of another class; NULL: nothing sets them apart, or not told */
   SimTime step, compute, communication, exposed, idle, host, bubble;

@@ -10,13 +10,10 @@ static const char *keep(RunReport *report, const char *text) {
   return g_string_chunk_insert_const(report->names, text);
 }
 
-static SimTime step_start(const RunRank *rank) {
-  return rank->before != NULL ? rank->before->end : 0;
-}
-
 static void fill_memory(RunReport *report, const RunRank *rank, RunClass *ret) {
   const MemLedger *ledger = &rank->ledger;
-  const ProgramSection *section = &rank->role->sections[rank->peak_section];
+  ProgramSectionKind kind = rank->peak_step == 0 ? PROGRAM_FIRST : PROGRAM_STEADY;
+  const ProgramRow *peak = &rank->role->sections[kind].rows[rank->peak_row];
   ret->capacity = ledger->capacity;
   ret->device_used = ledger->peak;
   ret->peak_allocated = ledger->peak - ledger->held_at_peak[MEM_OVERHEAD];
@@ -28,9 +25,9 @@ static void fill_memory(RunReport *report, const RunRank *rank, RunClass *ret) {
   }
   ret->peak_at = rank->peak_since_step;
   ret->peak_step = rank->peak_step;
-  ret->peak_name = keep(report, section->rows[rank->peak_row].name);
-  ret->peak_layer = section->rows[rank->peak_row].layer;
-  ret->peak_phase = program_phase_names[section->rows[rank->peak_row].phase];
+  ret->peak_name = keep(report, peak->name);
+  ret->peak_layer = peak->layer;
+  ret->peak_phase = program_phase_names[peak->phase];
   ret->has_oom = rank->has_oom;
   ret->verdict = rank->has_oom ? RUN_OOM : RUN_FITS;
   ret->short_by = ledger->peak > ledger->capacity ? ledger->peak - ledger->capacity : 0;
@@ -42,7 +39,7 @@ static void fill_memory(RunReport *report, const RunRank *rank, RunClass *ret) {
 }
 
 static void fill_samples(const RunRank *rank, RunClass *ret) {
-  SimTime start = step_start(rank), end = rank->last->end;
+  SimTime start = rank->before, end = rank->last->end;
   const RunMemorySample *samples = (const RunMemorySample *)(gpointer)rank->samples->data;
   guint first = 0, last = 0;
   for (guint i = 0; i < rank->samples->len; i++) {
@@ -55,59 +52,65 @@ static void fill_samples(const RunRank *rank, RunClass *ret) {
     ret->samples[i].at = MAX(ret->samples[i].at, start) - start;
 }
 
+static RunTask task_of(RunReport *report, const RunStep *step, guint32 index) {
+  const ProgramRow *row = run_row(step, index);
+  const RunRank *rank = step->rank;
+  return (RunTask){.row = index,
+                   .stream = keep(report, rank->play->system->program->streams[row->stream]),
+                   .kind = program_kind_names[row->kind],
+                   .name = keep(report, row->name),
+                   .phase = program_phase_names[row->phase],
+                   .layer = row->layer,
+                   .micro = row->micro,
+                   .start = step->starts[index] - rank->before,
+                   .end = run_row_end(step, index) - rank->before};
+}
+
+static RunCollective collective_of(const RunStep *step, guint32 index) {
+  const ProgramRow *row = run_row(step, index);
+  const RunRank *rank = step->rank;
+  const CollGroup *group = rank->play->system->groups[row->group];
+  const RunMove *move = run_collective_move(step, index);
+  return (RunCollective){.row = index,
+                         .operation = coll_operation_names[row->call.operation],
+                         .algorithm = coll_algorithm_names[move->plan.algorithm],
+                         .protocol = coll_protocol_names[move->plan.protocol],
+                         .channels = move->plan.channels,
+                         .group_size = group->size,
+                         .bytes = row->call.bytes,
+                         .queued = step->calls[step->table->call[index]].ready - rank->before,
+                         .start = step->starts[index] - rank->before,
+                         .end = move->end - rank->before,
+                         .bus_bandwidth = coll_bus_bandwidth(group, &row->call, move->end - move->begun)};
+}
+
 static void fill_timeline(RunReport *report, const RunRank *rank, RunClass *ret) {
   const RunStep *step = rank->last;
-  const RunSystem *system = rank->play->system;
-  guint32 rows = run_section(step)->n_rows;
-  SimTime start = step_start(rank);
+  guint32 rows = step->table->section->n_rows;
   ret->tasks = g_new0(RunTask, rows);
   ret->collectives = g_new0(RunCollective, rows);
   for (guint32 i = 0; i < rows; i++) {
-    const RunInstance *instance = &step->instances[i];
-    const ProgramRow *row = instance->row;
-    if (row->kind == PROGRAM_HOST)
-      continue;
-    ret->tasks[ret->n_tasks++] = (RunTask){.row = i,
-                                           .stream = keep(report, system->program->streams[row->stream]),
-                                           .kind = program_kind_names[row->kind],
-                                           .name = keep(report, row->name),
-                                           .phase = program_phase_names[row->phase],
-                                           .layer = row->layer,
-                                           .micro = row->micro,
-                                           .start = instance->start - start,
-                                           .end = instance->end - start};
-    if (row->kind != PROGRAM_COLLECTIVE)
-      continue;
-    const CollGroup *group = system->groups[row->group];
-    const RunTransfer *transfer = instance->transfer;
-    ret->collectives[ret->n_collectives++] =
-        (RunCollective){.row = i,
-                        .operation = coll_operation_names[row->call.operation],
-                        .algorithm = coll_algorithm_names[transfer->plan.algorithm],
-                        .protocol = coll_protocol_names[transfer->plan.protocol],
-                        .channels = transfer->plan.channels,
-                        .group_size = group->size,
-                        .bytes = row->call.bytes,
-                        .queued = instance->ready - start,
-                        .start = instance->start - start,
-                        .end = instance->end - start,
-                        .bus_bandwidth = coll_bus_bandwidth(group, &row->call, instance->end - transfer->begun)};
+    if (run_row(step, i)->kind != PROGRAM_HOST)
+      ret->tasks[ret->n_tasks++] = task_of(report, step, i);
+    if (run_row(step, i)->kind == PROGRAM_COLLECTIVE)
+      ret->collectives[ret->n_collectives++] = collective_of(step, i);
   }
 }
 
 static void fill_network(const RunRank *rank, RunClass *ret) {
   const RunStep *step = rank->last;
-  for (guint32 i = 0; i < run_section(step)->n_rows; i++)
-    if (step->instances[i].transfer != NULL) {
-      ret->network_bytes_intra += step->instances[i].transfer->plan.sent_intra;
-      ret->network_bytes_inter += step->instances[i].transfer->plan.sent_inter;
+  for (guint32 i = 0; i < step->table->section->n_rows; i++)
+    if (run_row(step, i)->kind == PROGRAM_COLLECTIVE) {
+      const RunMove *move = run_collective_move(step, i);
+      ret->network_bytes_intra += move->plan.sent_intra;
+      ret->network_bytes_inter += move->plan.sent_inter;
     }
 }
 
 static void fill_class(RunReport *report, const RunRank *rank, RunClass *ret) {
   ret->ranks = rank->rank->count;
   ret->first_rank = rank->rank->device;
-  run_exposure(rank, step_start(rank), rank->play->options->timeline, ret);
+  run_exposure(rank, rank->play->options->timeline, ret);
   fill_memory(report, rank, ret);
   fill_network(rank, ret);
   if (!rank->play->options->timeline)

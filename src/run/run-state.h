@@ -1,10 +1,13 @@
 /* The state of a run in play: private to this floor.
  *
- *   RunPlay ─┬─ RunRank (one per class of ranks) ─┬─ RunStream: a queue of RunInstance, in the order of issue
- *            │                                    ├─ RunStep: the instances of one step's rows
+ *   RunPlay ─┬─ RunTable (one per role and section): what is the same for every rank and step
+ *            ├─ RunRank (one per class of ranks) ─┬─ RunStream: the row it runs, or waits to run
+ *            │                                    ├─ RunStep: starts and unmet needs of one step's rows
  *            │                                    └─ MemLedger
- *            └─ RunCommunicator: the RunTransfer that its members gather for
- */
+ *            └─ RunCommunicator ─┬─ RunTransfer: a collective that its members gather for
+ *                                └─ RunMove: what became of each, by sequence
+ *
+ * Unfolded runs have many ranks, so what each keeps per row is little: a start, and how many needs have not ended. */
 #pragma once
 
 #include "mem-ledger.h"
@@ -13,43 +16,56 @@
 typedef struct RunPlay RunPlay;
 typedef struct RunRank RunRank;
 typedef struct RunStep RunStep;
-typedef struct RunInstance RunInstance;
 typedef struct RunTransfer RunTransfer;
 
 #define RUN_UNSET      ((SimTime)-1)
 #define RUN_MOST_STEPS 5 /* the first and four steady ones */
 
-/* One row of one step on one rank. */
-struct RunInstance {
-  Event event; /* end of a compute row */
-  const ProgramRow *row;
-  RunStep *step;
-  RunInstance *next; /* on its stream */
-  RunTransfer *transfer;
-  GArray *frees;    /* guint32 tensors given when this ends; NULL: none */
-  guint32 unmet;    /* needs that have not ended */
-  guint32 sequence; /* of a collective on its communicator */
-  gboolean done;
-  SimTime issued, ready, start, end; /* RUN_UNSET until then; ready: issued and needs met */
-};
+/* A section of a role, prepared. */
+typedef struct {
+  const ProgramSection *section;
+  guint32 *needs;                    /* by row: how many */
+  guint32 *waiter_offsets, *waiters; /* by row: the rows that need it */
+  guint32 *next;                     /* by row: the next on its stream; PROGRAM_NONE: none */
+  guint32 *first;                    /* by stream: its first row; PROGRAM_NONE: none */
+  guint32 *call;                     /* by row: its number among the collectives of the section */
+  guint32 *sequence;                 /* by row: its number among those of its communicator */
+  guint32 *calls;                    /* by communicator: collectives of the section */
+  guint32 n_calls;
+} RunTable;
 
+/* A collective's row on one rank. */
+typedef struct {
+  SimTime issued, ready; /* ready: issued, and needs met */
+} RunCall;
+
+/* One step of one rank. */
 struct RunStep {
   RunRank *rank;
+  const RunTable *table;
   guint32 number; /* 0: the first */
-  ProgramSectionKind section;
-  guint32 remaining; /* rows that have not ended */
+  guint32 remaining;
   SimTime end;
-  RunInstance *instances;
+  SimTime *starts; /* by row; host rows have none */
+  guint32 *unmet;  /* by row: needs that have not ended */
+  RunCall *calls;
 };
 
 typedef struct {
-  RunInstance *head, *tail;
-} RunStream;
+  guint64 ordinal; /* of the row, on its stream, that must have ended */
+  guint32 tensor;
+} RunFree;
 
-/* Order of issue and of play of one communicator on one rank. */
 typedef struct {
-  guint32 issued, ended;
-} RunOrder;
+  Event event; /* end of the compute row that runs */
+  RunRank *rank;
+  RunStep *step;   /* of head */
+  guint32 head;    /* the row that runs or is next to run; of meaning while pending > 0 */
+  guint32 pending; /* issued and not ended */
+  gboolean running;
+  guint64 issued, ended;
+  GQueue frees; /* RunFree *, by ordinal */
+} RunStream;
 
 struct RunRank {
   RunPlay *play;
@@ -57,27 +73,34 @@ struct RunRank {
   const ProgramRank *rank;
   const ProgramRole *role;
   const SimTime *durations; /* on its GPU, by Program op */
-  Event host;
-  RunStep *step; /* that the host is in */
-  guint32 row;   /* that it stands before */
-  gboolean paid; /* its host time has passed */
+  Event host;               /* the end of a row's host time */
+  gboolean queued;          /* among RunPlay.hosts */
+  RunStep *step;            /* that the host is in */
+  guint32 row;              /* that it stands before */
+  gboolean paid;            /* its host time has passed */
   RunStream *streams;
-  RunOrder *orders;               /* by communicator */
+  guint32 *ended_calls;           /* by communicator */
   RunStep *steps[RUN_MOST_STEPS]; /* by number; NULL: not begun, or no longer of interest */
+  RunStep *spare;                 /* of the steady section, to be used again */
   RunStep *last;                  /* last step that has ended */
-  RunStep *before;                /* the one before it */
+  SimTime before;                 /* end of the one before it */
   guint32 steps_ended;
   SimTime period[2]; /* of the last two steps */
   guint64 level[2][MEM_TENANTS];
   MemLedger ledger;
   guint64 unique[MEM_TENANTS], unique_at_peak[MEM_TENANTS];
   guint32 peak_step, peak_row; /* row being issued when the peak was reached */
-  ProgramSectionKind peak_section;
   SimTime peak_since_step;
   gboolean has_oom;
   RunOom oom;
   GArray *samples; /* RunMemorySample, absolute times */
 };
+
+/* What became of a collective. */
+typedef struct {
+  CollPlan plan;
+  SimTime begun, moving, end; /* all arrived; first byte; over */
+} RunMove;
 
 /* A collective that members gather for, then move together. */
 struct RunTransfer {
@@ -86,21 +109,15 @@ struct RunTransfer {
   RunPlay *play;
   guint32 communicator, sequence, arrived;
   CollCall call;
-  CollPlan plan;
-  SimTime begun, moving; /* all arrived; first byte */
-  RunInstance **members;
+  RunStream **members;
   RunTransfer *next; /* in the communicator's list */
 };
 
 typedef struct {
   const NetRoute *route;
   RunTransfer *open; /* gathering or moving */
+  GArray *moves;     /* RunMove, by sequence */
 } RunCommunicator;
-
-/* Who waits for a row: reverse of needs, as offsets into one array. */
-typedef struct {
-  guint32 *offsets, *rows;
-} RunWaiters;
 
 struct RunPlay {
   const RunSystem *system;
@@ -110,47 +127,60 @@ struct RunPlay {
   NetSystem *net;
   RunRank *ranks;
   guint32 n_ranks;
+  RunTable (*tables)[PROGRAM_SECTIONS]; /* by role */
   RunCommunicator *communicators;
-  GPtrArray *transfers;                    /* all, for the results */
-  RunWaiters (*waiters)[PROGRAM_SECTIONS]; /* by role */
-  GHashTable *durations;                   /* speed → SimTime by Program op */
-  guint64 most_rows;                       /* of any section: identities are step, rank, row */
-  guint32 steps_ended;                     /* on all ranks */
+  GHashTable *durations; /* speed → SimTime by Program op */
+  Event hosts_event;
+  GPtrArray *hosts, *hosts_playing; /* RunRank *, that go on at this instant */
+  guint32 steps_ended;              /* on all ranks */
+  guint32 ranks_ended;              /* that have ended one more */
   gboolean repeats, over;
   double *link_bytes; /* at the end of the last step and the one before */
   SimTime *link_busy;
 };
 
+/* run-table.c */
+void run_table_init(RunTable *table, const ProgramSection *section, const Program *program);
+void run_table_clear(RunTable *table);
 /* run-host.c */
+void run_hosts_init(RunPlay *play);
 void run_host_init(RunRank *rank);
 void run_host_resume(RunRank *rank);
 /* run-task.c */
-void run_task_issue(RunRank *rank, RunInstance *instance);
-void run_task_advance(RunRank *rank, guint32 stream);
-void run_task_end(RunInstance *instance);
+void run_stream_init(RunStream *stream, RunRank *rank, guint32 index);
+void run_stream_clear(RunStream *stream);
+void run_task_issue(RunRank *rank, guint32 row);
+void run_stream_advance(RunStream *stream);
+/* The row at the head of the stream has ended. */
+void run_stream_ended(RunStream *stream);
+/* Wakes who waits for a row and counts it off its step. */
+void run_row_ended(RunStep *step, guint32 row);
 /* run-collective.c */
-gboolean run_collective_may_start(const RunInstance *instance);
-void run_collective_join(RunInstance *instance);
-void run_transfer_free(gpointer transfer);
+gboolean run_collective_may_start(const RunStep *step, guint32 row);
+void run_collective_join(RunStream *stream);
+const RunMove *run_collective_move(const RunStep *step, guint32 row);
+void run_communicators_clear(RunPlay *play);
 /* run-memory.c */
 void run_memory_begin(RunRank *rank);
-void run_memory_take(RunRank *rank, guint32 tensor, const RunInstance *by);
+void run_memory_take(RunRank *rank, guint32 tensor, const RunStep *step, guint32 row);
 void run_memory_give(RunRank *rank, guint32 tensor);
 /* run-step.c */
-RunStep *run_step_new(RunRank *rank, guint32 number);
-void run_step_forget(RunRank *rank, RunStep *step);
+RunStep *run_step_begin(RunRank *rank, guint32 number);
 void run_step_ended(RunStep *step);
-/* run-exposure.c: fills times, causes and, if kept, exposures of a class from a step in the window [start, end). */
-void run_exposure(const RunRank *rank, SimTime start, gboolean keep, RunClass *ret);
+void run_steps_clear(RunRank *rank);
+/* run-exposure.c: fills times, causes and, if kept, exposures of a class from its last step. */
+void run_exposure(const RunRank *rank, gboolean keep, RunClass *ret);
 /* run-results.c */
 RunReport *run_results(RunPlay *play);
 
 static inline SimTime run_now(const RunPlay *play) {
   return event_now(play->queue);
 }
-static inline const ProgramSection *run_section(const RunStep *step) {
-  return &step->rank->role->sections[step->section];
+static inline const ProgramRow *run_row(const RunStep *step, guint32 row) {
+  return &step->table->section->rows[row];
 }
-static inline guint32 run_row_index(const RunInstance *instance) {
-  return (guint32)(instance - instance->step->instances);
+static inline SimTime run_row_end(const RunStep *step, guint32 row) {
+  const ProgramRow *what = run_row(step, row);
+  return what->kind == PROGRAM_COLLECTIVE ? run_collective_move(step, row)->end
+                                          : step->starts[row] + step->rank->durations[what->op];
 }

@@ -1,36 +1,52 @@
-/* Steps: the instances of their rows, and when the run has seen enough of them. */
+/* Steps: what ranks keep of their rows, and when the run has seen enough of them. */
 #include <string.h>
 
 #include "run-state.h"
 
-RunStep *run_step_new(RunRank *rank, guint32 number) {
+static RunStep *step_new(RunRank *rank, const RunTable *table) {
   RunStep *step = g_new0(RunStep, 1);
   step->rank = rank;
+  step->table = table;
+  step->starts = g_new(SimTime, table->section->n_rows);
+  step->unmet = g_new(guint32, table->section->n_rows);
+  step->calls = g_new(RunCall, table->n_calls);
+  return step;
+}
+
+static void step_free(RunStep *step) {
+  if (step == NULL)
+    return;
+  g_free(step->starts);
+  g_free(step->unmet);
+  g_free(step->calls);
+  g_free(step);
+}
+
+RunStep *run_step_begin(RunRank *rank, guint32 number) {
+  const RunTable *table = &rank->play->tables[rank->rank->role][number == 0 ? PROGRAM_FIRST : PROGRAM_STEADY];
+  RunStep *step = number > 0 && rank->spare != NULL ? g_steal_pointer(&rank->spare) : step_new(rank, table);
   step->number = number;
-  step->section = number == 0 ? PROGRAM_FIRST : PROGRAM_STEADY;
-  const ProgramSection *section = run_section(step);
-  step->remaining = section->n_rows;
-  step->instances = g_new0(RunInstance, section->n_rows);
-  for (guint32 i = 0; i < section->n_rows; i++) {
-    RunInstance *instance = &step->instances[i];
-    instance->row = &section->rows[i];
-    instance->step = step;
-    instance->unmet = section->rows[i].n_needs;
-    instance->issued = instance->ready = instance->start = instance->end = RUN_UNSET;
-  }
+  step->remaining = table->section->n_rows;
+  memcpy(step->unmet, table->needs, table->section->n_rows * sizeof *step->unmet);
   rank->steps[number] = step;
   return step;
 }
 
-void run_step_forget(RunRank *rank, RunStep *step) {
+/* A step that later ones have replaced: of the steady section one is kept for use. */
+static void forget(RunRank *rank, RunStep *step) {
   if (step == NULL)
     return;
-  for (guint32 i = 0; i < run_section(step)->n_rows; i++)
-    if (step->instances[i].frees != NULL)
-      g_array_unref(step->instances[i].frees);
   rank->steps[step->number] = NULL;
-  g_free(step->instances);
-  g_free(step);
+  if (step->number > 0 && rank->spare == NULL)
+    rank->spare = step;
+  else
+    step_free(step);
+}
+
+void run_steps_clear(RunRank *rank) {
+  for (int number = 0; number < RUN_MOST_STEPS; number++)
+    step_free(rank->steps[number]);
+  step_free(rank->spare);
 }
 
 static gboolean rank_repeats(const RunRank *rank) {
@@ -58,16 +74,19 @@ void run_step_ended(RunStep *step) {
   RunRank *rank = step->rank;
   RunPlay *play = rank->play;
   step->end = run_now(play);
+  rank->before = rank->last != NULL ? rank->last->end : 0;
   rank->period[1] = rank->period[0];
-  rank->period[0] = step->end - (rank->last != NULL ? rank->last->end : 0);
+  rank->period[0] = step->end - rank->before;
   memcpy(rank->level[1], rank->level[0], sizeof rank->level[0]);
   memcpy(rank->level[0], rank->ledger.held, sizeof rank->level[0]);
-  run_step_forget(rank, rank->before);
-  rank->before = rank->last;
+  forget(rank, rank->last);
   rank->last = step;
   rank->steps_ended++;
-  for (guint32 i = 0; i < play->n_ranks; i++)
-    if (play->ranks[i].steps_ended <= play->steps_ended)
-      return;
+  play->ranks_ended += rank->steps_ended == play->steps_ended + 1;
+  if (play->ranks_ended < play->n_ranks)
+    return;
   all_ended(play);
+  play->ranks_ended = 0;
+  for (guint32 i = 0; i < play->n_ranks; i++)
+    play->ranks_ended += play->ranks[i].steps_ended > play->steps_ended;
 }

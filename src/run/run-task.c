@@ -4,94 +4,116 @@
 
 static void compute_ended(Event *event, gpointer owner) {
   (void)event;
-  run_task_end(owner);
+  run_stream_ended(owner);
 }
 
-static guint64 identity(const RunInstance *instance) {
-  const RunStep *step = instance->step;
-  const RunPlay *play = step->rank->play;
-  return ((guint64)step->number * play->n_ranks + step->rank->index) * play->most_rows + run_row_index(instance);
+void run_stream_init(RunStream *stream, RunRank *rank, guint32 index) {
+  stream->rank = rank;
+  g_queue_init(&stream->frees);
+  guint64 identity = (guint64)rank->index * rank->play->system->program->n_streams + index;
+  event_init(&stream->event, compute_ended, stream, EVENT_PHASE_COMPLETIONS, identity);
 }
 
-static void start(RunInstance *instance) {
-  RunPlay *play = instance->step->rank->play;
-  instance->start = run_now(play);
-  if (instance->row->kind == PROGRAM_COLLECTIVE) {
-    run_collective_join(instance);
+void run_stream_clear(RunStream *stream) {
+  g_queue_clear_full(&stream->frees, g_free);
+}
+
+void run_stream_advance(RunStream *stream) {
+  if (stream->pending == 0 || stream->running || stream->step->unmet[stream->head] > 0)
     return;
-  }
-  event_init(&instance->event, compute_ended, instance, EVENT_PHASE_COMPLETIONS, identity(instance));
-  event_schedule(play->queue, &instance->event, instance->start + instance->step->rank->durations[instance->row->op]);
-}
-
-void run_task_advance(RunRank *rank, guint32 stream) {
-  RunInstance *head = rank->streams[stream].head;
-  if (head == NULL || head->start != RUN_UNSET || head->unmet > 0)
+  RunStep *step = stream->step;
+  const ProgramRow *row = run_row(step, stream->head);
+  if (row->kind == PROGRAM_COLLECTIVE && !run_collective_may_start(step, stream->head))
     return;
-  if (head->row->kind == PROGRAM_COLLECTIVE && !run_collective_may_start(head))
-    return;
-  start(head);
-}
-
-void run_task_issue(RunRank *rank, RunInstance *instance) {
-  RunStream *stream = &rank->streams[instance->row->stream];
-  instance->issued = run_now(rank->play);
-  if (instance->unmet == 0)
-    instance->ready = instance->issued;
-  if (instance->row->kind == PROGRAM_COLLECTIVE)
-    instance->sequence = rank->orders[instance->row->group].issued++;
-  if (stream->tail != NULL)
-    stream->tail->next = instance;
+  RunPlay *play = stream->rank->play;
+  SimTime now = run_now(play);
+  stream->running = TRUE;
+  step->starts[stream->head] = now;
+  if (row->kind == PROGRAM_COLLECTIVE)
+    run_collective_join(stream);
   else
-    stream->head = instance;
-  stream->tail = instance;
-  run_task_advance(rank, instance->row->stream);
+    event_schedule(play->queue, &stream->event, now + stream->rank->durations[row->op]);
 }
 
-static void leave_stream(RunRank *rank, RunInstance *instance) {
-  RunStream *stream = &rank->streams[instance->row->stream];
-  sim_require(stream->head == instance, run_now(rank->play), rank->play->run_key, "\"%s\" ends before its turn",
-              instance->row->name);
-  stream->head = instance->next;
-  if (stream->head == NULL)
-    stream->tail = NULL;
-}
-
-static void wake_waiters(RunInstance *instance) {
-  RunStep *step = instance->step;
-  RunRank *rank = step->rank;
-  const RunWaiters *waiters = &rank->play->waiters[rank->rank->role][step->section];
-  guint32 row = run_row_index(instance);
-  for (guint32 i = waiters->offsets[row]; i < waiters->offsets[row + 1]; i++) {
-    RunInstance *waiter = &step->instances[waiters->rows[i]];
-    if (--waiter->unmet > 0 || waiter->issued == RUN_UNSET)
-      continue;
-    waiter->ready = run_now(rank->play);
-    if (waiter->row->kind == PROGRAM_HOST)
-      run_host_resume(rank);
-    else
-      run_task_advance(rank, waiter->row->stream);
+void run_task_issue(RunRank *rank, guint32 row) {
+  RunStep *step = rank->step;
+  const ProgramRow *what = run_row(step, row);
+  RunStream *stream = &rank->streams[what->stream];
+  if (what->kind == PROGRAM_COLLECTIVE) {
+    RunCall *call = &step->calls[step->table->call[row]];
+    call->issued = run_now(rank->play);
+    call->ready = step->unmet[row] == 0 ? call->issued : RUN_UNSET;
+  }
+  stream->issued++;
+  if (stream->pending++ == 0) {
+    stream->step = step;
+    stream->head = row;
+    run_stream_advance(stream);
   }
 }
 
-void run_task_end(RunInstance *instance) {
-  RunStep *step = instance->step;
-  RunRank *rank = step->rank;
-  instance->end = run_now(rank->play);
-  instance->done = TRUE;
-  if (instance->frees != NULL)
-    for (guint i = 0; i < instance->frees->len; i++)
-      run_memory_give(rank, g_array_index(instance->frees, guint32, i));
-  if (instance->row->kind != PROGRAM_HOST) {
-    leave_stream(rank, instance);
-    run_task_advance(rank, instance->row->stream);
+/* To the next row on the stream, in this step or a later one. */
+static void move_head(RunStream *stream) {
+  RunStep *step = stream->step;
+  guint32 index = run_row(step, stream->head)->stream;
+  stream->head = step->table->next[stream->head];
+  while (stream->head == PROGRAM_NONE) {
+    step = stream->rank->steps[step->number + 1];
+    stream->head = step->table->first[index];
   }
-  if (instance->row->kind == PROGRAM_COLLECTIVE) {
-    rank->orders[instance->row->group].ended++;
+  stream->step = step;
+}
+
+static void free_passed(RunStream *stream) {
+  for (RunFree *first; (first = g_queue_peek_head(&stream->frees)) != NULL && first->ordinal <= stream->ended;) {
+    run_memory_give(stream->rank, first->tensor);
+    g_free(g_queue_pop_head(&stream->frees));
+  }
+}
+
+void run_stream_ended(RunStream *stream) {
+  RunRank *rank = stream->rank;
+  RunStep *step = stream->step;
+  guint32 row = stream->head;
+  const ProgramRow *what = run_row(step, row);
+  stream->running = FALSE;
+  stream->ended++;
+  if (!g_queue_is_empty(&stream->frees))
+    free_passed(stream);
+  if (--stream->pending > 0)
+    move_head(stream);
+  if (what->kind == PROGRAM_COLLECTIVE) {
+    rank->ended_calls[what->group]++;
     for (guint32 s = 1; s < rank->play->system->program->n_streams; s++)
-      run_task_advance(rank, s);
+      run_stream_advance(&rank->streams[s]);
+  } else {
+    run_stream_advance(stream);
   }
-  wake_waiters(instance);
+  run_row_ended(step, row);
+}
+
+static void wake(RunStep *step, guint32 row) {
+  RunRank *rank = step->rank;
+  const ProgramRow *what = run_row(step, row);
+  gboolean stands = rank->step == step && rank->row == row;
+  if (what->kind == PROGRAM_HOST) {
+    if (stands)
+      run_host_resume(rank);
+    return;
+  }
+  gboolean issued = rank->step != step || row < rank->row;
+  if (!issued)
+    return;
+  if (what->kind == PROGRAM_COLLECTIVE)
+    step->calls[step->table->call[row]].ready = run_now(rank->play);
+  run_stream_advance(&rank->streams[what->stream]);
+}
+
+void run_row_ended(RunStep *step, guint32 row) {
+  const RunTable *table = step->table;
+  for (guint32 i = table->waiter_offsets[row]; i < table->waiter_offsets[row + 1]; i++)
+    if (--step->unmet[table->waiters[i]] == 0)
+      wake(step, table->waiters[i]);
   if (--step->remaining == 0)
     run_step_ended(step);
 }

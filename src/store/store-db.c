@@ -46,14 +46,18 @@ sqlite3_stmt *store_db_prepare(StoreDb *db, const char *sql, const char *doing, 
   return statement;
 }
 
-static gboolean read_integer(StoreDb *db, const char *sql, gint64 *ret, GError **error) {
-  sqlite3_stmt *statement = store_db_prepare(db, sql, "opening it", error);
+/* Objects, application id and version, all of one moment. */
+static gboolean read_marks(StoreDb *db, gint64 ret[3], GError **error) {
+  sqlite3_stmt *statement = store_db_prepare(db,
+                                             "SELECT (SELECT count(*) FROM sqlite_master), application_id, user_version"
+                                             " FROM pragma_application_id, pragma_user_version",
+                                             "opening it", error);
   if (statement == NULL)
     return FALSE;
   gboolean read = sqlite3_step(statement) == SQLITE_ROW;
-  if (read)
-    *ret = sqlite3_column_int64(statement, 0);
-  else
+  for (int i = 0; read && i < 3; i++)
+    ret[i] = sqlite3_column_int64(statement, i);
+  if (!read)
     store_db_fail(db, "opening it", error);
   sqlite3_finalize(statement);
   return read;
@@ -61,12 +65,11 @@ static gboolean read_integer(StoreDb *db, const char *sql, gint64 *ret, GError *
 
 /* TRUE and *ret_blank for a database without content; TRUE for one of ours. */
 static gboolean recognise(StoreDb *db, gboolean *ret_blank, GError **error) {
-  gint64 objects, application, version;
-  if (!read_integer(db, "SELECT count(*) FROM sqlite_master", &objects, error) ||
-      !read_integer(db, "PRAGMA application_id", &application, error) ||
-      !read_integer(db, "PRAGMA user_version", &version, error))
+  gint64 marks[3];
+  if (!read_marks(db, marks, error))
     return FALSE;
-  gboolean blank = objects == 0 && application == 0 && version == 0;
+  gint64 application = marks[1], version = marks[2];
+  gboolean blank = marks[0] == 0 && application == 0 && version == 0;
   if (!blank && application != STORE_APPLICATION_ID) {
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: is a SQLite database, but not foretrain's; name another file",
                 db->path);
@@ -83,9 +86,19 @@ static gboolean recognise(StoreDb *db, gboolean *ret_blank, GError **error) {
   return TRUE;
 }
 
+/* SQLite's own patience does not cover this statement: two that find no file would fail each other. */
+static gboolean use_wal(StoreDb *db, GError **error) {
+  gint64 deadline = g_get_monotonic_time() + PATIENCE_MS * (gint64)1000;
+  int status;
+  while ((status = sqlite3_exec(db->sqlite, "PRAGMA journal_mode = WAL", NULL, NULL, NULL)) == SQLITE_BUSY &&
+         g_get_monotonic_time() < deadline)
+    g_usleep(1000);
+  return status == SQLITE_OK || store_db_fail(db, "creating it", error);
+}
+
 /* Another process may have created the schema since `recognise`: asked again inside the transaction. */
 static gboolean create(StoreDb *db, GError **error) {
-  if (!store_db_exec(db, "PRAGMA journal_mode = WAL; BEGIN IMMEDIATE", "creating it", error))
+  if (!use_wal(db, error) || !store_db_exec(db, "BEGIN IMMEDIATE", "creating it", error))
     return FALSE;
   gboolean blank;
   if (recognise(db, &blank, error) && (!blank || store_db_exec(db, store_schema_text, "creating it", error)) &&

@@ -1,7 +1,8 @@
-/* Folding a large cluster: building it, its rings, and the colours, for one communicator of all and for hybrid sharding.
+/* Folding a large cluster: building it, its rings, and the colours, for one communicator of all and for hybrid
+ * sharding.
  *
- * Hybrid: a communicator per node and one per GPU number over all nodes, the Program of one row on each: what refinement
- * has to look through is the same as for a whole model. */
+ * Hybrid: a communicator per node and one per GPU number over all nodes, the Program of one row on each: what
+ * refinement has to look through is the same as for a whole model. */
 #include "bench.h"
 #include "conf-settings.h"
 #include "fold.h"
@@ -84,8 +85,8 @@ static void measure(const HwCatalog *catalog, guint32 nodes, gboolean many, cons
     g_error("%s", error->message);
   start = bench_seconds();
   for (guint32 c = 0; c < program->n_communicators; c++)
-    groups[c] = coll_group_new(cluster, &tuning, program->communicators[c].ranks, program->communicators[c].n_ranks,
-                               NULL);
+    groups[c] =
+        coll_group_new(cluster, &tuning, program->communicators[c].ranks, program->communicators[c].n_ranks, NULL);
   ret->groups = MIN(ret->groups, bench_seconds() - start);
   start = bench_seconds();
   g_autoptr(FoldSystem) system = fold_new(program, cluster, groups, TRUE);
@@ -107,7 +108,8 @@ int main(void) {
       {"one communicator, 1 024 GPUs", 128, FALSE, NULL},
       {"one communicator, 16 384 GPUs", 2048, FALSE, NULL},
       {"the same, one GPU slower", 2048, FALSE, "cluster.slow_gpus=17: 0.8"},
-      {"the same, a fat tree 4:1", 2048, FALSE, "fabric.kind=fat-tree"},
+      {"the same, a fat tree", 2048, FALSE, "fabric.kind=fat-tree"},
+      {"the same, a leaf per node", 2048, FALSE, "fabric.nodes_per_leaf=1"},
       {"hybrid, 16 384 GPUs", 2048, TRUE, NULL},
       {"hybrid, one GPU slower", 2048, TRUE, "cluster.slow_gpus=17: 0.8"},
   };

@@ -1,0 +1,313 @@
+/* What people read: the facts stand in the text, and parts add up to their sums as printed. */
+#include <json-glib/json-glib.h>
+#include <string.h>
+
+#include "harness.h"
+#include "report-sample.h"
+#include "report-text.h"
+#include "report-words.h"
+#include "store-metric.h"
+
+#define HAS(text, fragment)                                                                                            \
+  do {                                                                                                                 \
+    if (strstr((text)->str, (fragment)) == NULL)                                                                       \
+      printf("\n    lacks \"%s\" in\n%s\n", (fragment), (text)->str);                                                  \
+    CU_ASSERT_PTR_NOT_NULL(strstr((text)->str, (fragment)));                                                           \
+  } while (0)
+/* The same, wherever lines break. */
+#define SAYS(text, sentence)                                                                                           \
+  do {                                                                                                                 \
+    g_autoptr(GString) unwrapped = unwrap(text);                                                                       \
+    HAS(unwrapped, sentence);                                                                                          \
+  } while (0)
+#define LACKS(text, fragment) CU_ASSERT_PTR_NULL(strstr((text)->str, (fragment)))
+
+static GString *unwrap(const GString *text) {
+  GString *flat = g_string_new(NULL);
+  for (const char *at = text->str; *at != '\0'; at++)
+    if (!g_ascii_isspace(*at))
+      g_string_append_c(flat, *at);
+    else if (!g_ascii_isspace(at[1]))
+      g_string_append_c(flat, ' ');
+  return flat;
+}
+
+static GString *summary(const RunReport *report) {
+  GString *text = g_string_new(NULL);
+  report_summary(report, text);
+  return text;
+}
+
+static GString *stages(RunReport *const *reports, guint n) {
+  GString *text = g_string_new(NULL);
+  report_stages(reports, n, text);
+  return text;
+}
+
+/* The first number after `label`, which begins a line. */
+static double number_after(const GString *text, const char *label) {
+  g_autofree char *line = g_strconcat("\n", label, " ", NULL);
+  const char *at = strstr(text->str, line);
+  if (at == NULL)
+    printf("\n    no line \"%s\" in\n%s\n", label, text->str);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(at);
+  at += strlen(line);
+  return g_ascii_strtod(at + strspn(at, " "), NULL);
+}
+
+static void fits_in_a_page(const GString *text) {
+  g_auto(GStrv) lines = g_strsplit(text->str, "\n", -1);
+  for (guint i = 0; lines[i] != NULL; i++) {
+    CU_ASSERT_TRUE(g_utf8_strlen(lines[i], -1) <= REPORT_WIDTH);
+    CU_ASSERT_FALSE(g_str_has_suffix(lines[i], " "));
+  }
+}
+
+/* Thirds of 1000: 333.33 each, the one left over goes to the first. 1 : 2 : 4 of 10: 1.43, 2.86, 5.71 → floors 1, 2, 5
+ * and the two left over to the largest remainders, .86 and .71. */
+static void parts_add_up(void) {
+  gint64 shares[3];
+  report_split((gint64[]){7, 7, 7}, 3, 1000, shares);
+  CU_ASSERT_TRUE(shares[0] == 334 && shares[1] == 333 && shares[2] == 333);
+  report_split((gint64[]){1, 2, 4}, 3, 10, shares);
+  CU_ASSERT_TRUE(shares[0] == 1 && shares[1] == 3 && shares[2] == 6);
+  report_split((gint64[]){0, 0, 0}, 3, 10, shares);
+  CU_ASSERT_TRUE(shares[0] == 0 && shares[1] == 0 && shares[2] == 0);
+  g_autoptr(GRand) random = harness_random();
+  for (int i = 0; i < 1000; i++) {
+    gint64 parts[5], rounded[5], sum = 0, of_rounded = 0;
+    for (int p = 0; p < 5; p++)
+      sum += parts[p] = (gint64)(g_rand_double(random) * 1e15);
+    gint64 units = g_rand_int_range(random, 0, 1000000);
+    report_split(parts, 5, units, rounded);
+    for (int p = 0; p < 5; p++) {
+      of_rounded += rounded[p];
+      double exact = (double)parts[p] * (double)units / (double)sum;
+      CU_ASSERT_TRUE((double)rounded[p] > exact - 1.001 && (double)rounded[p] < exact + 1.001);
+    }
+    CU_ASSERT_EQUAL(of_rounded, units);
+  }
+}
+
+static void lines_wrap(void) {
+  g_autoptr(GString) text = g_string_new(NULL);
+  g_autofree char *filler = g_strnfill(91, 'x');
+  g_autofree char *words = g_strconcat(filler, " costs 12 % of it", NULL);
+  report_wrap(text, "a ", words);
+  /* 2 + 91 + 1 + 5 = 99 columns; "12 %" stays together on the next line. */
+  g_autofree char *expected = g_strconcat("a ", filler, " costs\n  12 % of it\n", NULL);
+  CU_ASSERT_STRING_EQUAL(text->str, expected);
+}
+
+static void a_summary_says_what_fits(void) {
+  g_autoptr(RunReport) report = report_sample(3, SAMPLE_CAPACITY);
+  g_autoptr(GString) text = summary(report);
+  fits_in_a_page(text);
+  HAS(text, "Llama-2-7B (6.74 B parameters), framework paper, ZeRO-3, on 16 × h100-sxm5-80gb in 2 nodes\n");
+  HAS(text, "\nFITS: needs 10.75 GiB of 79.00 GiB per GPU, 68.25 GiB (86.4 %) to spare\n");
+  LACKS(text, "if it fitted");
+  LACKS(text, "OUT OF MEMORY");
+  /* 3 × 13.48 GB of weights and gradients pass, 14/16 of it inside the node: 35.38 and 2.53 GB */
+  HAS(text, "Sent per GPU   35.38 GB inside the node, 2.53 GB between nodes\n");
+  HAS(text, "MFU 16.6 %, HFU 22.1 %");
+  HAS(text, "2 T tokens take 356.3 days and 403 670 USD\n");
+  HAS(text, "Memory per GPU at its peak, 168.24 ms after the start, by lm_head_loss (forward) in steady step 1\n");
+  HAS(text, "slowest of 2 classes of ranks: 2 from rank 14 on");
+  HAS(text, "tightest of 2 classes of ranks: 14 from rank 0 on");
+  HAS(text, "  - Dropout is off.\n");
+  double step = number_after(text, "Step time"), compute = number_after(text, "  compute");
+  double exposed = number_after(text, "  exposed"), idle = number_after(text, "  idle");
+  CU_ASSERT_DOUBLE_EQUAL(step, 1008.88, 1e-9);
+  CU_ASSERT_DOUBLE_EQUAL(compute + exposed + idle, step, 1e-6);
+  CU_ASSERT_DOUBLE_EQUAL(number_after(text, "    latency") + number_after(text, "    bandwidth"), exposed, 1e-6);
+  double memory = 0;
+  for (guint t = 0; t < RUN_TENANTS; t++) {
+    g_autofree char *label = g_strdup_printf("  %s", run_tenant_names[t]);
+    memory += number_after(text, label);
+  }
+  CU_ASSERT_DOUBLE_EQUAL(memory, number_after(text, "  in all"), 1e-6);
+}
+
+static void a_summary_says_what_does_not_fit(void) {
+  g_autoptr(RunReport) report = report_sample(0, SAMPLE_CAPACITY);
+  report->classes[0].oom.layer = 12;
+  g_autoptr(GString) text = summary(report);
+  fits_in_a_page(text);
+  HAS(text, "\nOUT OF MEMORY: needs 104.10 GiB of 79.00 GiB per GPU, 25.10 GiB are missing\n");
+  HAS(text, "25.10 GiB for exp_avg_sq (optimizer) with 3.0 MiB free, by adamw");
+  HAS(text, "(layer 12, optimizer) in the first step");
+  HAS(text, "on every rank");
+  HAS(text, "(if it fitted)\n");
+  LACKS(text, "FITS");
+  report->classes[1].has_oom = FALSE;
+  g_autoptr(GString) partly = summary(report);
+  HAS(partly, "on 14 of 16 ranks");
+}
+
+static void a_summary_leaves_out_what_is_not_known(void) {
+  g_autoptr(RunReport) report = report_sample(3, SAMPLE_CAPACITY);
+  report->price_per_step = report->price_per_million_tokens = report->days_to_train = report->price_to_train = 0;
+  report->identity.nodes = 1;
+  report->n_classes = 1;
+  report->slowest = 0;
+  g_strfreev(g_steal_pointer(&report->identity.notes));
+  g_autoptr(GString) text = summary(report);
+  HAS(text, "in 1 node\n");
+  LACKS(text, "Price");
+  LACKS(text, "tokens take");
+  LACKS(text, "classes of ranks");
+  LACKS(text, "Assumed");
+  report->n_classes = 2;
+}
+
+static void compare_stages(guint64 capacity, void (*assertions)(RunReport **reports)) {
+  RunReport *reports[4];
+  for (guint32 stage = 0; stage < 4; stage++)
+    reports[stage] = report_sample(stage, capacity);
+  assertions(reports);
+  for (guint32 stage = 0; stage < 4; stage++)
+    run_report_free(reports[stage]);
+}
+
+static void first_does_not_fit(RunReport **reports) {
+  g_autoptr(GString) text = stages(reports, 4);
+  fits_in_a_page(text);
+  HAS(text, "ZeRO-0  ZeRO-1  ZeRO-2   ZeRO-3\n");
+  HAS(text, "verdict                              OOM    fits    fits     fits\n");
+  HAS(text, "(730.71)");
+  HAS(text, "(…): step time if it fitted\n");
+  SAYS(text, " ZeRO-0 needs 104.10 GiB per GPU and 730.71 ms a step if it fitted, 12.68 ms of it exposed communication."
+             " It does not fit: 25.10 GiB are missing. ");
+  /* Optimizer: 12 bytes for each of 6.738e9 parameters (75.31 GiB) become a sixteenth (4.71 GiB), and its step
+   * takes 5.25 ms instead of 8 × 5.25 ms. */
+  SAYS(text, " ZeRO-1 frees 70.61 GiB per GPU over ZeRO-0 (optimizer -70.60 GiB) and costs 121.35 ms a step, +16.6 %"
+             " (exposed communication +156.86, compute -36.75, idle +1.24 ms). It is the first that fits. ");
+  SAYS(text, " ZeRO-2 frees 11.76 GiB per GPU over ZeRO-1 (gradients -11.77 GiB) at the same step time. ");
+  SAYS(text,
+       " ZeRO-3 frees 10.98 GiB per GPU over ZeRO-2 (parameters -11.77, communication +0.78 GiB) and costs 156.82 ms");
+  /* 1 and 2 are equally fast: the one that needs less memory is named. */
+  SAYS(text, " Fastest that fits: ZeRO-2, 852.06 ms a step; ZeRO-1 is as fast, for more memory; 1.18 times faster than"
+             " ZeRO-3.");
+  double sum = number_after(text, "  compute, ms") + number_after(text, "  exposed communication, ms") +
+               number_after(text, "  idle, ms");
+  CU_ASSERT_DOUBLE_EQUAL(sum, 730.71, 1e-6);
+}
+
+static void none_fits(RunReport **reports) {
+  g_autoptr(GString) text = stages(reports, 4);
+  SAYS(text, " It still does not fit: 23.49 GiB are missing. ");
+  SAYS(text, " None fits; ZeRO-3 comes nearest and lacks 763.5 MiB per GPU.");
+  LACKS(text, "Fastest");
+  LACKS(text, "first that fits");
+}
+
+static void all_fit(RunReport **reports) {
+  RunReport *backwards[] = {reports[3], reports[1]};
+  g_autoptr(GString) text = stages(reports, 4);
+  g_autoptr(GString) turned = stages(backwards, 2);
+  LACKS(text, "if it fitted");
+  LACKS(text, "not fit");
+  LACKS(text, "first that fits");
+  SAYS(text, " Fastest that fits: ZeRO-0, 730.71 ms a step; 1.17 times faster than ZeRO-1; ");
+  /* 13.48 GB of parameters and as many gradients, less a sixteenth: 11.77 GiB each. */
+  SAYS(turned, " ZeRO-1 takes 22.74 GiB more per GPU than ZeRO-3 (parameters +11.77, gradients +11.77, communication"
+               " -0.78 GiB) and saves 156.82 ms a step, -15.5 % (exposed communication -158.10, idle +1.28 ms). ");
+}
+
+static void equal_stages_are_said_to_be_equal(RunReport **reports) {
+  RunReport *twice[] = {reports[1], reports[1]};
+  g_autoptr(GString) text = stages(twice, 2);
+  SAYS(text, " ZeRO-1 needs as much memory as ZeRO-1 at the same step time. ");
+}
+
+static void stages_that_do_not_fit(void) {
+  compare_stages(SAMPLE_CAPACITY, first_does_not_fit);
+}
+
+static void stages_of_which_none_fits(void) {
+  compare_stages((guint64)10 << 30, none_fits);
+}
+
+static void stages_that_all_fit(void) {
+  compare_stages((guint64)200 << 30, all_fit);
+}
+
+static void stages_that_are_equal(void) {
+  compare_stages(SAMPLE_CAPACITY, equal_stages_are_said_to_be_equal);
+}
+
+static void json_holds_every_column(void) {
+  g_autoptr(RunReport) report = report_sample(0, SAMPLE_CAPACITY);
+  report->price_per_step = 0;
+  g_autoptr(GString) text = g_string_new(NULL);
+  report_json(report, text);
+  g_autoptr(JsonParser) parser = json_parser_new();
+  CU_ASSERT_TRUE_FATAL(json_parser_load_from_data(parser, text->str, -1, NULL));
+  JsonObject *object = json_node_get_object(json_parser_get_root(parser));
+  CU_ASSERT_EQUAL(json_object_get_int_member(object, "json_version"), 1);
+  for (gsize i = 0; i < store_n_metrics; i++) {
+    const StoreMetric *metric = &store_metrics[i];
+    CU_ASSERT_TRUE_FATAL(json_object_has_member(object, metric->column));
+    if (metric->text != NULL)
+      CU_ASSERT_STRING_EQUAL(json_object_get_string_member(object, metric->column), metric->text(report))
+    else if (metric->integer != NULL)
+      CU_ASSERT_EQUAL(json_object_get_int_member(object, metric->column), metric->integer(report))
+    else if (metric->number(report) != 0)
+      CU_ASSERT_EQUAL(json_object_get_double_member(object, metric->column), metric->number(report))
+  }
+  CU_ASSERT_TRUE(json_object_get_null_member(object, "price_per_step"));
+  JsonObject *causes = json_object_get_object_member(object, "causes_ps");
+  gint64 exposed = 0;
+  for (guint cause = 0; cause < RUN_CAUSE_BUBBLE; cause++)
+    exposed += json_object_get_int_member(causes, run_cause_names[cause]);
+  CU_ASSERT_EQUAL(exposed, json_object_get_int_member(object, "exposed_ps"));
+  JsonObject *memory = json_object_get_object_member(object, "memory_at_peak");
+  gint64 used = 0;
+  for (guint t = 0; t < RUN_TENANTS; t++)
+    used += json_object_get_int_member(json_object_get_object_member(memory, run_tenant_names[t]), "bytes");
+  CU_ASSERT_EQUAL(used, json_object_get_int_member(object, "device_used_bytes"));
+  JsonObject *oom = json_object_get_object_member(object, "oom");
+  CU_ASSERT_STRING_EQUAL(json_object_get_string_member(oom, "tensor"), "exp_avg_sq");
+  CU_ASSERT_TRUE(json_object_get_null_member(oom, "layer"));
+  JsonArray *classes = json_object_get_array_member(object, "rank_classes");
+  CU_ASSERT_EQUAL_FATAL(json_array_get_length(classes), 2);
+  CU_ASSERT_EQUAL(json_object_get_int_member(json_array_get_object_element(classes, 0), "step_ps"),
+                  report->classes[0].step);
+  JsonObject *setting =
+      json_object_get_object_member(json_object_get_object_member(object, "settings"), "cluster.nodes");
+  CU_ASSERT_STRING_EQUAL(json_object_get_string_member(setting, "origin"), "file");
+  CU_ASSERT_EQUAL(json_array_get_length(json_object_get_array_member(object, "notes")), 2);
+}
+
+static void json_of_stages_is_an_array(void) {
+  RunReport *reports[] = {report_sample(0, SAMPLE_CAPACITY), report_sample(3, SAMPLE_CAPACITY)};
+  g_autoptr(GString) text = g_string_new(NULL);
+  report_stages_json(reports, 2, text);
+  CU_ASSERT_TRUE(g_str_has_suffix(text->str, "]\n"));
+  g_autoptr(JsonParser) parser = json_parser_new();
+  CU_ASSERT_TRUE_FATAL(json_parser_load_from_data(parser, text->str, -1, NULL));
+  JsonArray *array = json_node_get_array(json_parser_get_root(parser));
+  CU_ASSERT_EQUAL_FATAL(json_array_get_length(array), 2);
+  JsonObject *last = json_array_get_object_element(array, 1);
+  CU_ASSERT_EQUAL(json_object_get_int_member(last, "zero_stage"), 3);
+  CU_ASSERT_TRUE(json_object_get_null_member(last, "oom"));
+  run_report_free(reports[0]);
+  run_report_free(reports[1]);
+}
+
+int main(void) {
+  return harness_run("report-text", (HarnessCase[]){
+                                        {"parts add up", parts_add_up},
+                                        {"lines wrap", lines_wrap},
+                                        {"a summary says what fits", a_summary_says_what_fits},
+                                        {"a summary says what does not fit", a_summary_says_what_does_not_fit},
+                                        {"what is not known is left out", a_summary_leaves_out_what_is_not_known},
+                                        {"stages, the first does not fit", stages_that_do_not_fit},
+                                        {"stages, none fits", stages_of_which_none_fits},
+                                        {"stages, all fit", stages_that_all_fit},
+                                        {"stages, equal ones", stages_that_are_equal},
+                                        {"JSON holds every column", json_holds_every_column},
+                                        {"JSON of stages is an array", json_of_stages_is_an_array},
+                                        {NULL, NULL},
+                                    });
+}

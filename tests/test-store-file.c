@@ -1,0 +1,202 @@
+/* The database's file: only ours is touched, and what goes wrong leaves it as it was. */
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base-error.h"
+#include "store-help.h"
+
+static void other_files_are_refused(void) {
+  GError *error = NULL;
+  g_autofree char *foreign = store_help_path("foreign.db"), *future = store_help_path("future.db"),
+                  *text = store_help_path("text.db");
+  store_help_execute(foreign, "CREATE TABLE recipe (name TEXT); INSERT INTO recipe VALUES ('soup')");
+  HARNESS_FAILS(store_db_open(foreign, &error), error, "but not foretrain's");
+  store_help_execute(foreign, "SELECT name FROM recipe"); /* still there */
+  store_db_close(store_db_open(future, NULL));
+  store_help_execute(future, "PRAGMA user_version = 99");
+  HARNESS_FAILS(store_db_open(future, &error), error, "schema version 99, this foretrain reads and writes version 1");
+  g_file_set_contents(text, "step,time\n", -1, NULL);
+  HARNESS_FAILS(store_db_open(text, &error), error, "text.db: is no SQLite database");
+  g_autofree char *content = NULL;
+  CU_ASSERT_TRUE(g_file_get_contents(text, &content, NULL, NULL));
+  CU_ASSERT_STRING_EQUAL(content, "step,time\n");
+  HARNESS_FAILS(store_db_open("/nowhere/a.db", &error), error, "/nowhere/a.db: cannot be opened");
+  store_db_open("/nowhere/a.db", &error);
+  CU_ASSERT_TRUE(g_error_matches(error, SIM_ERROR, SIM_ERROR_SYSTEM));
+  g_clear_error(&error);
+  store_db_open(foreign, &error);
+  CU_ASSERT_TRUE(g_error_matches(error, SIM_ERROR, SIM_ERROR_INPUT));
+  g_clear_error(&error);
+}
+
+/* As an ordinary user: root may write anything. */
+static void a_read_only_file_is_read_but_not_written(void) {
+  GError *error = NULL;
+  g_autofree char *path = store_help_path("a.db");
+  g_autoptr(StoreDb) made = store_db_open(path, NULL);
+  store_help_write(made, 1);
+  store_db_close(g_steal_pointer(&made));
+  g_chmod(path, 0444);
+  gboolean dropped = geteuid() == 0 && seteuid(65534) == 0;
+  g_autoptr(StoreDb) db = store_db_open(path, &error);
+  CU_ASSERT_PTR_NOT_NULL(db);
+  if (db != NULL) {
+    g_autoptr(RunReport) report = report_sample(2, SAMPLE_CAPACITY);
+    gint64 run_id = -7;
+    CU_ASSERT_EQUAL(store_help_number(db, "SELECT count(*) FROM run", 0), 1);
+    HARNESS_FAILS(store_db_write(db, report, TRUE, &run_id, &error), error, "a.db: is read-only");
+    CU_ASSERT_EQUAL(run_id, -7);
+  }
+  store_db_close(g_steal_pointer(&db));
+  if (dropped && seteuid(0) != 0)
+    CU_FAIL("back to root");
+}
+
+/* A file system whose writes fail from the n-th on, and on which waiting takes no time. The real one has a table of
+ * methods for databases and another for their logs: each gets a copy with our write. */
+static sqlite3_vfs faulty;
+static struct {
+  const sqlite3_io_methods *real;
+  sqlite3_io_methods ours;
+} methods[4];
+static int writes_left = -1; /* -1: all succeed */
+static int (*real_write)(sqlite3_file *file, const void *data, int n, sqlite3_int64 at);
+
+static int faulty_write(sqlite3_file *file, const void *data, int n, sqlite3_int64 at) {
+  if (writes_left == 0)
+    return SQLITE_FULL;
+  writes_left -= writes_left > 0;
+  return real_write(file, data, n, at);
+}
+
+static int faulty_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags, int *ret_flags) {
+  sqlite3_vfs *real = vfs->pAppData;
+  int status = real->xOpen(real, name, file, flags, ret_flags);
+  for (gsize i = 0; status == SQLITE_OK && i < G_N_ELEMENTS(methods); i++) {
+    if (methods[i].real == NULL) {
+      methods[i].real = file->pMethods;
+      methods[i].ours = *file->pMethods;
+      real_write = file->pMethods->xWrite;
+      methods[i].ours.xWrite = faulty_write;
+    }
+    if (methods[i].real == file->pMethods) {
+      file->pMethods = &methods[i].ours;
+      break;
+    }
+  }
+  return status;
+}
+
+static int faulty_sleep(G_GNUC_UNUSED sqlite3_vfs *vfs, int microseconds) {
+  return microseconds;
+}
+
+static void with_faulty_files(void (*run)(void)) {
+  sqlite3_vfs *real = sqlite3_vfs_find(NULL);
+  faulty = *real;
+  faulty.zName = "faulty";
+  faulty.pAppData = real;
+  faulty.xOpen = faulty_open;
+  faulty.xSleep = faulty_sleep;
+  sqlite3_vfs_register(&faulty, TRUE);
+  run();
+  sqlite3_vfs_unregister(&faulty);
+  sqlite3_vfs_register(real, TRUE);
+}
+
+static void fail_every_write(void) {
+  g_autofree char *path = store_help_path("a.db");
+  g_autoptr(StoreDb) db = store_db_open(path, NULL);
+  g_autoptr(RunReport) report = report_sample(3, SAMPLE_CAPACITY);
+  store_help_write(db, 0);
+  g_autofree char *before = store_help_dump(db);
+  gboolean written = FALSE;
+  int n = 0;
+  for (; n < 10000 && !written; n++) {
+    g_autoptr(GError) error = NULL;
+    gint64 run_id = -7;
+    writes_left = n;
+    written = store_db_write(db, report, TRUE, &run_id, &error);
+    writes_left = -1;
+    g_autofree char *after = store_help_dump(db);
+    if (written) {
+      CU_ASSERT_EQUAL(run_id, 2);
+      CU_ASSERT_STRING_NOT_EQUAL(after, before);
+      continue;
+    }
+    CU_ASSERT_STRING_EQUAL(after, before);
+    CU_ASSERT_EQUAL(run_id, -7);
+    CU_ASSERT_TRUE(g_error_matches(error, SIM_ERROR, SIM_ERROR_SYSTEM) && strstr(error->message, path) != NULL);
+  }
+  CU_ASSERT_TRUE(written && n > 10);
+  g_autoptr(StoreDb) reader = store_db_open(path, NULL);
+  g_autofree char *sound = store_help_value(reader, "SELECT * FROM pragma_integrity_check", 0);
+  CU_ASSERT_STRING_EQUAL(sound, "ok");
+  CU_ASSERT_EQUAL(store_help_number(reader, "SELECT count(*) FROM run", 0), 2);
+}
+
+static void a_failed_write_leaves_nothing(void) {
+  with_faulty_files(fail_every_write);
+}
+
+/* Waits as a program does that has other work, but not in real time. */
+static void write_while_locked(void) {
+  GError *error = NULL;
+  sqlite3 *other;
+  g_autofree char *path = store_help_path("a.db");
+  g_autoptr(StoreDb) db = store_db_open(path, NULL);
+  g_autoptr(RunReport) report = report_sample(3, SAMPLE_CAPACITY);
+  gint64 run_id;
+  sqlite3_open(path, &other);
+  CU_ASSERT_EQUAL(sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+  HARNESS_FAILS(store_db_write(db, report, TRUE, &run_id, &error), error, "a.db: another process holds it locked");
+  CU_ASSERT_EQUAL(store_help_number(db, "SELECT count(*) FROM run", 0), 0); /* reading goes on */
+  sqlite3_exec(other, "ROLLBACK", NULL, NULL, NULL);
+  CU_ASSERT_TRUE(store_db_write(db, report, TRUE, &run_id, NULL));
+  sqlite3_close(other);
+}
+
+static void a_locked_file_is_named(void) {
+  with_faulty_files(write_while_locked);
+}
+
+#define WRITERS 4
+#define RUNS    5
+
+static gpointer writer(gpointer path) {
+  g_autoptr(StoreDb) db = store_db_open(path, NULL);
+  gboolean good = db != NULL;
+  for (guint32 i = 0; good && i < RUNS; i++) {
+    g_autoptr(RunReport) report = report_sample(i % 4, SAMPLE_CAPACITY);
+    gint64 run_id;
+    good = store_db_write(db, report, TRUE, &run_id, NULL);
+  }
+  return GINT_TO_POINTER(good);
+}
+
+/* All of them find no file and create it. */
+static void writers_wait_for_each_other(void) {
+  g_autofree char *path = store_help_path("a.db");
+  GThread *threads[WRITERS];
+  for (int i = 0; i < WRITERS; i++)
+    threads[i] = g_thread_new("writer", writer, path);
+  for (int i = 0; i < WRITERS; i++)
+    CU_ASSERT_TRUE(GPOINTER_TO_INT(g_thread_join(threads[i])));
+  g_autoptr(StoreDb) db = store_db_open(path, NULL);
+  CU_ASSERT_EQUAL(store_help_number(db, "SELECT count(*) FROM run", 0), WRITERS * RUNS);
+}
+
+int main(void) {
+  store_help_begin();
+  int status = harness_run("store-file", (HarnessCase[]){
+                                             {"other files are refused", other_files_are_refused},
+                                             {"a read-only file", a_read_only_file_is_read_but_not_written},
+                                             {"a failed write leaves nothing", a_failed_write_leaves_nothing},
+                                             {"a locked file is named", a_locked_file_is_named},
+                                             {"writers wait for each other", writers_wait_for_each_other},
+                                             {NULL, NULL},
+                                         });
+  store_help_end();
+  return status;
+}
