@@ -22,6 +22,7 @@ typedef struct {
   guint32 kind;   /* what is called and computed before: the same for all members */
   guint32 shared; /* a shared link that it loads; PROGRAM_NONE: none */
   guint32 coefficient;
+  guint32 nodes; /* what its CollGroup says: more have more latency */
 } Group;
 
 typedef struct {
@@ -29,6 +30,7 @@ typedef struct {
   HwCluster cluster;
   Group groups[MOST_GROUPS];
   guint32 n_ranks, n_groups, n_shared;
+  gboolean own_first; /* each rank begins with the group of its own number, the others go to a second stream */
   double speeds[MOST_RANKS], shared[MOST_RANKS]; /* capacities of shared links */
   guint32 kinds[MOST_RANKS];                     /* of ranks: how long their first operation takes */
 } System;
@@ -48,7 +50,7 @@ static Group *add_group(System *system, guint32 kind, const guint32 *ranks, guin
   Group *group = &system->groups[system->n_groups++];
   CU_ASSERT_TRUE_FATAL(system->n_groups <= MOST_GROUPS && n <= MOST_RANKS);
   memcpy(group->ranks, ranks, n * sizeof *ranks);
-  *group = (Group){.n = n, .kind = kind, .shared = PROGRAM_NONE, .coefficient = 1};
+  *group = (Group){.n = n, .kind = kind, .shared = PROGRAM_NONE, .coefficient = 1, .nodes = 1};
   memcpy(group->ranks, ranks, n * sizeof *ranks);
   return group;
 }
@@ -80,7 +82,8 @@ static CollGroup *build_group(const System *system, const Group *from, const Col
   CollGroup *group = g_new0(CollGroup, 1);
   guint32 n = from->n + (from->shared != PROGRAM_NONE);
   group->size = from->n;
-  group->nodes = group->rings = 1;
+  group->nodes = from->nodes;
+  group->rings = 1;
   group->channels = 2;
   group->tuning = *tuning;
   group->buffer_bytes = from->n << 20;
@@ -108,7 +111,7 @@ static const guint64 payloads[KINDS] = {256 * MB, 64 * MB, 512 * MB, 8 * MB};
 
 typedef struct {
   ProgramBuilder *builder;
-  guint32 compute, comm, ops[KINDS];
+  guint32 compute, comm, second, ops[KINDS];
 } Writer;
 
 static void write_section(const System *system, const Writer *writer, guint32 rank, guint32 tensor) {
@@ -116,13 +119,15 @@ static void write_section(const System *system, const Writer *writer, guint32 ra
   guint32 call = PROGRAM_NONE;
   guint32 last = program_builder_compute(builder, writer->compute, "begin", writer->ops[system->kinds[rank]]);
   program_builder_take(builder, tensor);
-  for (guint32 g = 0; g < system->n_groups; g++) {
+  for (guint32 i = 0; i < system->n_groups; i++) {
+    guint32 g = system->own_first ? (rank + i) % system->n_groups : i;
     const Group *group = &system->groups[g];
     if (!is_member(group, rank))
       continue;
     last = program_builder_compute(builder, writer->compute, "work", writer->ops[group->kind]);
     program_builder_need(builder, group->kind != 1 ? call : PROGRAM_NONE); /* of kind 1, calls are not waited for */
-    call = program_builder_collective(builder, writer->comm, "call", g,
+    guint32 stream = system->own_first && i > 0 ? writer->second : writer->comm;
+    call = program_builder_collective(builder, stream, "call", g,
                                       (CollCall){operations[group->kind], payloads[group->kind]},
                                       group->kind == 2 ? PROGRAM_HINT_BUCKET : PROGRAM_HINT_NONE);
     program_builder_need(builder, last);
@@ -137,6 +142,7 @@ static Program *build_program(const System *system) {
   Writer writer = {.builder = program_builder_new()};
   writer.compute = program_builder_stream(writer.builder, "compute");
   writer.comm = program_builder_stream(writer.builder, "comm");
+  writer.second = program_builder_stream(writer.builder, "second comm");
   for (guint32 kind = 0; kind < KINDS; kind++)
     writer.ops[kind] = program_builder_memory_op(writer.builder, (kind * kind * 3 + 1) * 400 * MB);
   for (guint32 g = 0; g < system->n_groups; g++)
@@ -248,6 +254,18 @@ static void a_slow_link_splits_its_communicators(void) {
   cluster_clear(&system.built);
 }
 
+static void a_slower_communicator_stays_apart(void) {
+  System system;
+  build_grid(&system, 4, 6);
+  system.groups[2].nodes = 3;
+  Outcome outcome = compare(&system, G_MAXUINT32, TRUE);
+  CU_ASSERT_TRUE(outcome.equal);
+  /* As with the slow link: row 2, the other rows, the columns. */
+  CU_ASSERT_EQUAL(outcome.ranks, 2);
+  CU_ASSERT_EQUAL(outcome.groups, 3);
+  cluster_clear(&system.built);
+}
+
 /*   0 ── 1 ── 2 ── 3 ── 4 ── 5       pairs 01, 23, 45 call first, then 12, 34; the ends begin late
  *
  * Ranks 1 and 2 have as many pairs each, of the same kinds: only that the first of rank 1 is with an end tells them
@@ -275,8 +293,7 @@ static void stopping_early_is_noticed(void) {
   cluster_clear(&system.built);
 }
 
-/* A ring of pairs, even ones first: every rank has an even and an odd pair, and all are alike. With all pairs of one
- * kind and called in the order of ranks, a rank would be twice in what is played: each pair stays by itself. */
+/* A ring of pairs, even ones first: every rank has an even and an odd pair, and all are alike. */
 static void a_ring_of_pairs(void) {
   System system;
   system_init(&system, 12, 0);
@@ -288,11 +305,20 @@ static void a_ring_of_pairs(void) {
   CU_ASSERT_EQUAL(outcome.ranks, 1);
   CU_ASSERT_EQUAL(outcome.groups, 2);
   cluster_clear(&system.built);
-  system_init(&system, 12, 0);
-  for (guint32 i = 0; i < 12; i++)
-    add_group(&system, 0, (guint32[]){MIN(i, (i + 1) % 12), MAX(i, (i + 1) % 12)}, 2);
-  outcome = compare(&system, G_MAXUINT32, TRUE);
+}
+
+/* Every rank begins with the pair to its right and goes on with that to its left, on another stream: all ranks and all
+ * pairs are alike, and each pair waits for the second call of one member. One pair that stood for all would get both
+ * calls of the one rank, and begin with the first: so pairs stay apart. */
+static void no_rank_meets_itself(void) {
+  System system;
+  system_init(&system, 8, 0);
+  system.own_first = TRUE;
+  for (guint32 i = 0; i < 8; i++)
+    add_group(&system, 1, (guint32[]){MIN(i, (i + 1) % 8), MAX(i, (i + 1) % 8)}, 2);
+  Outcome outcome = compare(&system, G_MAXUINT32, TRUE);
   CU_ASSERT_TRUE(outcome.equal);
+  CU_ASSERT_EQUAL(outcome.groups, 8);
   cluster_clear(&system.built);
 }
 
@@ -393,8 +419,10 @@ int main(void) {
                      (HarnessCase[]){{"a grid is one rank", a_grid_is_one_rank},
                                      {"a straggler splits what it touches", a_straggler_splits_what_it_touches},
                                      {"a slow link splits its communicators", a_slow_link_splits_its_communicators},
+                                     {"a slower communicator stays apart", a_slower_communicator_stays_apart},
                                      {"stopping early is noticed", stopping_early_is_noticed},
                                      {"a ring of pairs", a_ring_of_pairs},
+                                     {"no rank meets itself", no_rank_meets_itself},
                                      {"random regular systems", random_regular_systems},
                                      {"random irregular systems", random_irregular_systems},
                                      {NULL, NULL}});
