@@ -171,6 +171,7 @@ typedef struct {
   gboolean equal; /* to every rank played */
   guint32 ranks, groups, links;
   guint32 classes[MOST_RANKS];
+  char members[MOST_RANKS][64], apart[MOST_RANKS][128]; /* of classes; "" where nothing sets one apart */
 } Outcome;
 
 static Outcome compare(System *system, guint32 rounds, gboolean loud) {
@@ -189,6 +190,11 @@ static Outcome compare(System *system, guint32 rounds, gboolean loud) {
       .ranks = folded->program.n_ranks, .groups = folded->program.n_communicators, .links = folded->n_links};
   for (guint32 i = 0; i < system->n_ranks; i++)
     outcome.classes[i] = fold_class_of(folded, i);
+  for (guint32 i = 0; i < outcome.ranks; i++) {
+    g_autofree char *members = fold_members(folded, i), *apart = fold_apart(folded, i);
+    g_strlcpy(outcome.members[i], members, sizeof outcome.members[i]);
+    g_strlcpy(outcome.apart[i], apart != NULL ? apart : "", sizeof outcome.apart[i]);
+  }
   CU_ASSERT_EQUAL(plain->n_classes, system->n_ranks);
   outcome.equal = twins_equal(report, outcome.classes, plain, loud);
   for (guint32 g = 0; g < system->n_groups; g++)
@@ -239,6 +245,14 @@ static void a_straggler_splits_what_it_touches(void) {
   CU_ASSERT_EQUAL(outcome.classes[6], outcome.classes[11]);
   CU_ASSERT_EQUAL(outcome.classes[2], outcome.classes[20]);
   CU_ASSERT_EQUAL(outcome.classes[0], outcome.classes[23]);
+  /* In the order of their first ranks: 0, 2, 6, 8. */
+  static const char *const members[] = {"0-1,3-5,12-13,15-19,21-23", "2,14,20", "6-7,9-11", "8"};
+  static const char waits[] = "its communicator \"some\" waits for rank 8, whose GPU runs at 0.7 of its speed";
+  static const char *const apart[] = {"", waits, waits, "its GPU runs at 0.7 of its speed"};
+  for (guint32 i = 0; i < 4; i++) {
+    CU_ASSERT_STRING_EQUAL(outcome.members[i], members[i]);
+    CU_ASSERT_STRING_EQUAL(outcome.apart[i], apart[i]);
+  }
   cluster_clear(&system.built);
 }
 
@@ -285,6 +299,7 @@ static void stopping_early_is_noticed(void) {
           early = compare(&system, 1, FALSE);
   CU_ASSERT_TRUE(full.equal);
   CU_ASSERT_EQUAL(full.ranks, 3);
+  CU_ASSERT_STRING_EQUAL(full.apart[full.classes[1]], "the role is \"rank\"");
   CU_ASSERT_EQUAL(full.classes[1], full.classes[4]);
   CU_ASSERT_NOT_EQUAL(full.classes[1], full.classes[2]);
   CU_ASSERT_EQUAL(two.ranks, 3);

@@ -145,10 +145,12 @@ static gboolean untangle(System *system) {
 }
 
 static FoldColours renumber(const guint32 *colours, guint32 n, guint32 *number) {
-  FoldColours renumbered = {.of = g_new(guint32, n)};
+  FoldColours renumbered = {g_new(guint32, n), g_new(guint32, n), 0};
   for (guint32 i = 0; i < n; i++) {
-    if (number[colours[i]] == 0)
+    if (number[colours[i]] == 0) {
+      renumbered.firsts[renumbered.n] = i;
       number[colours[i]] = ++renumbered.n;
+    }
     renumbered.of[i] = number[colours[i]] - 1;
   }
   return renumbered;
@@ -162,9 +164,9 @@ static void number_all(const System *system, FoldColouring *ret) {
 }
 
 static FoldColours each_its_own(guint32 n) {
-  FoldColours colours = {g_new(guint32, n), n};
+  FoldColours colours = {g_new(guint32, n), g_new(guint32, n), n};
   for (guint32 i = 0; i < n; i++)
-    colours.of[i] = i;
+    colours.of[i] = colours.firsts[i] = i;
   return colours;
 }
 
@@ -190,9 +192,14 @@ void fold_colouring_init(FoldColouring *colouring, const Program *program, const
   g_free(system.colours);
 }
 
+static void colours_clear(FoldColours *colours) {
+  g_free(colours->of);
+  g_free(colours->firsts);
+}
+
 void fold_colouring_clear(FoldColouring *colouring) {
-  g_free(colouring->ranks.of);
-  g_free(colouring->communicators.of);
-  g_free(colouring->links.of);
+  colours_clear(&colouring->ranks);
+  colours_clear(&colouring->communicators);
+  colours_clear(&colouring->links);
   g_free(colouring->shapes);
 }

@@ -17,8 +17,9 @@
 
 /* Numbered in order of first appearance. */
 typedef struct {
-  guint32 *of; /* colour of each */
-  guint32 n;   /* colours */
+  guint32 *of;     /* colour of each */
+  guint32 *firsts; /* of each colour, the first that has it */
+  guint32 n;       /* colours */
 } FoldColours;
 
 typedef struct FoldColouring {

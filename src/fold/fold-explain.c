@@ -12,39 +12,24 @@ static void add_range(GString *text, guint32 first, guint32 last) {
 
 char *fold_members(const FoldSystem *system, guint32 rank_class) {
   GString *text = g_string_new(NULL);
-  gboolean open = FALSE;
-  guint32 first = 0, last = 0;
-  for (guint32 i = 0; i < system->whole->n_ranks; i++) {
-    if (system->colouring->ranks.of[i] != rank_class)
-      continue;
+  const ProgramRank *played = &system->program.ranks[rank_class];
+  guint32 first = played->device, last = first;
+  for (guint32 i = 0; played->count > 1 && i < system->whole->n_ranks; i++) {
     guint32 device = system->whole->ranks[i].device;
-    if (open && device == last + 1) {
-      last = device;
+    if (system->colouring->ranks.of[i] != rank_class || device == first)
       continue;
-    }
-    if (open)
+    if (device > last + 1) {
       add_range(text, first, last);
-    open = TRUE;
-    first = last = device;
+      first = device;
+    }
+    last = device;
   }
   add_range(text, first, last);
   return g_string_free(text, FALSE);
 }
 
-/* What most ranks do: the first of the largest class. */
-static guint32 usual_class(const FoldSystem *system) {
-  guint32 usual = 0;
-  for (guint32 i = 1; i < system->program.n_ranks; i++)
-    if (system->program.ranks[i].count > system->program.ranks[usual].count)
-      usual = i;
-  return usual;
-}
-
 static guint32 first_role(const FoldSystem *system, guint32 rank_class) {
-  guint32 rank = 0;
-  while (system->colouring->ranks.of[rank] != rank_class)
-    rank++;
-  return system->whole->ranks[rank].role;
+  return system->whole->ranks[system->colouring->ranks.firsts[rank_class]].role;
 }
 
 static double speed_of(const FoldSystem *system, guint32 rank_class) {
@@ -53,9 +38,7 @@ static double speed_of(const FoldSystem *system, guint32 rank_class) {
 
 /* A slower GPU or a degraded link of a communicator's first of its colour. */
 static char *fault_of(const FoldSystem *system, guint32 communicator) {
-  guint32 whole = 0;
-  while (system->colouring->communicators.of[whole] != communicator)
-    whole++;
+  guint32 whole = system->colouring->communicators.firsts[communicator];
   const ProgramCommunicator *members = &system->whole->communicators[whole];
   const CollRoute *route = &system->whole_groups[whole]->route;
   for (guint32 i = 0; i < members->n_ranks; i++) {
@@ -83,11 +66,11 @@ static gboolean is_in(const ProgramCommunicator *communicator, guint32 rank_clas
 }
 
 /* Of the communicators that it is in and the usual class is not. */
-static char *communicator_apart(const FoldSystem *system, guint32 rank_class, guint32 usual) {
+static char *communicator_apart(const FoldSystem *system, guint32 rank_class) {
   const ProgramCommunicator *other = NULL;
   for (guint32 c = 0; c < system->program.n_communicators; c++) {
     const ProgramCommunicator *each = &system->program.communicators[c];
-    if (!is_in(each, rank_class) || is_in(each, usual))
+    if (!is_in(each, rank_class) || is_in(each, system->usual))
       continue;
     char *fault = fault_of(system, c);
     if (fault != NULL)
@@ -100,26 +83,25 @@ static char *communicator_apart(const FoldSystem *system, guint32 rank_class, gu
 }
 
 /* A role of another shape than the usual class's; NULL: it is of the same. */
-static char *role_apart(const FoldSystem *system, guint32 rank_class, guint32 usual) {
+static char *role_apart(const FoldSystem *system, guint32 rank_class) {
   const guint32 *shapes = system->colouring->shapes;
   guint32 own = first_role(system, rank_class);
-  if (shapes[own] == shapes[first_role(system, usual)])
+  if (shapes[own] == shapes[first_role(system, system->usual)])
     return NULL;
-  return g_strdup_printf("role \"%s\"", system->whole->roles[own].name);
+  return g_strdup_printf("the role is \"%s\"", system->whole->roles[own].name);
 }
 
 char *fold_apart(const FoldSystem *system, guint32 rank_class) {
-  guint32 usual = usual_class(system);
   double speed = speed_of(system, rank_class);
   if (!system->folded)
     return NULL;
   if (speed != 1)
     return g_strdup_printf("%s at %g of its speed",
                            system->program.ranks[rank_class].count > 1 ? "each GPU runs" : "its GPU runs", speed);
-  if (rank_class == usual)
+  if (rank_class == system->usual)
     return NULL;
-  char *role = role_apart(system, rank_class, usual);
-  return role != NULL ? role : communicator_apart(system, rank_class, usual);
+  char *role = role_apart(system, rank_class);
+  return role != NULL ? role : communicator_apart(system, rank_class);
 }
 
 /* The colour that most links of a class have, by the first of them that is played. */
@@ -134,10 +116,7 @@ static guint32 usual_link(const FoldSystem *system, HwLinkClass link_class) {
 
 static char *link_apart(const FoldSystem *system, guint32 colour, guint32 usual) {
   const HwClusterLink *link = &system->links[colour];
-  guint32 whole = 0;
-  while (system->colouring->links.of[whole] != colour)
-    whole++;
-  g_autofree char *name = hw_cluster_link_name(system->cluster, whole);
+  g_autofree char *name = hw_cluster_link_name(system->cluster, system->colouring->links.firsts[colour]);
   g_autofree char *who = link->count > 1 ? g_strdup_printf("%u like %s", link->count, name) : g_strdup(name);
   if (link->share != 1)
     return g_strdup_printf("%s at %g of its capacity", who, link->share);

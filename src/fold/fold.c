@@ -11,14 +11,6 @@ static int by_value(const void *a, const void *b) {
   return (left > right) - (left < right);
 }
 
-/* First item of each colour. Caller frees. */
-static guint32 *firsts_of(const FoldColours *colours, guint32 n) {
-  guint32 *firsts = g_new(guint32, colours->n);
-  for (guint32 i = n; i-- > 0;)
-    firsts[colours->of[i]] = i;
-  return firsts;
-}
-
 static void fold_ranks(FoldSystem *system, const FoldColours *colours) {
   const Program *whole = system->whole;
   system->program.n_ranks = colours->n;
@@ -30,6 +22,9 @@ static void fold_ranks(FoldSystem *system, const FoldColours *colours) {
       *rank = whole->ranks[i];
     rank->count = count;
   }
+  for (guint32 i = 0; i < colours->n; i++)
+    if (system->program.ranks[i].count > system->program.ranks[system->usual].count)
+      system->usual = i;
 }
 
 static void name_by_colour(ProgramSection *section, const FoldColours *communicators) {
@@ -58,13 +53,13 @@ static void fold_roles(FoldSystem *system, const FoldColours *communicators) {
   }
 }
 
-static void fold_communicators(FoldSystem *system, const FoldColouring *colouring, const guint32 *firsts) {
+static void fold_communicators(FoldSystem *system, const FoldColouring *colouring) {
   guint32 n = colouring->communicators.n;
   g_autofree guint32 *seen_by = g_new0(guint32, colouring->ranks.n); /* from 1 */
   system->program.n_communicators = n;
   system->program.communicators = g_new0(ProgramCommunicator, n);
   for (guint32 c = 0; c < n; c++) {
-    const ProgramCommunicator *from = &system->whole->communicators[firsts[c]];
+    const ProgramCommunicator *from = &system->whole->communicators[colouring->communicators.firsts[c]];
     ProgramCommunicator *to = &system->program.communicators[c];
     to->name = from->name;
     to->ranks = g_new(guint32, from->n_ranks);
@@ -103,13 +98,13 @@ static int by_place(const void *a, const void *b) {
 }
 
 /* What all communicators load the first link of each colour with. */
-static GArray *find_loads(const FoldSystem *system, const FoldColouring *colouring, const guint32 *first_links) {
+static GArray *find_loads(const FoldSystem *system, const FoldColouring *colouring) {
   GArray *loads = g_array_new(FALSE, FALSE, sizeof(Load));
   for (guint32 g = 0; g < system->whole->n_communicators; g++) {
     const CollRoute *route = &system->whole_groups[g]->route;
     for (guint32 i = 0; i < route->n; i++) {
       guint32 colour = colouring->links.of[route->links[i]];
-      if (first_links[colour] != route->links[i])
+      if (colouring->links.firsts[colour] != route->links[i])
         continue;
       Load load = {colouring->communicators.of[g], colour, route->coefficients[i]};
       g_array_append_val(loads, load);
@@ -119,13 +114,13 @@ static GArray *find_loads(const FoldSystem *system, const FoldColouring *colouri
   return loads;
 }
 
-static void fold_groups(FoldSystem *system, const FoldColouring *colouring, const guint32 *firsts,
-                        const guint32 *first_links) {
-  g_autoptr(GArray) loads = find_loads(system, colouring, first_links);
+static void fold_groups(FoldSystem *system, const FoldColouring *colouring) {
+  g_autoptr(GArray) loads = find_loads(system, colouring);
   guint at = 0;
   system->groups = g_new0(CollGroup *, colouring->communicators.n);
   for (guint32 c = 0; c < colouring->communicators.n; c++) {
-    CollGroup *group = system->groups[c] = g_memdup2(system->whole_groups[firsts[c]], sizeof(CollGroup));
+    const CollGroup *first = system->whole_groups[colouring->communicators.firsts[c]];
+    CollGroup *group = system->groups[c] = g_memdup2(first, sizeof *first);
     guint end = at;
     while (end < loads->len && g_array_index(loads, Load, end).communicator == c)
       end++;
@@ -153,13 +148,11 @@ FoldSystem *fold_new_stopped(const Program *program, const HwCluster *cluster, C
                          .colouring = colouring,
                          .folded = rounds > 0};
   fold_colouring_init(colouring, program, cluster, groups, rounds);
-  g_autofree guint32 *firsts = firsts_of(&colouring->communicators, program->n_communicators);
-  g_autofree guint32 *first_links = firsts_of(&colouring->links, cluster->n_links);
   fold_ranks(system, &colouring->ranks);
   fold_roles(system, &colouring->communicators);
-  fold_communicators(system, colouring, firsts);
+  fold_communicators(system, colouring);
   fold_links(system, &colouring->links);
-  fold_groups(system, colouring, firsts, first_links);
+  fold_groups(system, colouring);
   return system;
 }
 

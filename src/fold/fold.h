@@ -35,6 +35,7 @@ typedef struct {
   CollGroup *const *whole_groups;
   FoldColouring *colouring;
   gboolean folded;
+  guint32 usual; /* the largest class of ranks, the first of those: others are apart from it */
 } FoldSystem;
 
 /* Groups are copied. Cost: O((ranks + routes) log) a round, of which there are few: see fold-refine.h. */
