@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base-names.h"
 #include "base-table.h"
 #include "cli.h"
 #include "study-layers.h"
@@ -114,12 +115,10 @@ static void json_block(JsonBuilder *json, const StudyLayers *layers, guint first
   json_builder_end_object(json);
 }
 
+/* Index into StudyLayers.unit_parameters. */
 static guint unit_index(const StudyLayerOp *op) {
   static const char *const units[] = {"embedding", "layer", "head", NULL};
-  guint index = 0;
-  while (strcmp(units[index], op->unit) != 0)
-    index++;
-  return index;
+  return (guint)MAX(base_names_find(units, op->unit), 0);
 }
 
 static void print_json(const StudyLayers *layers, GString *text) {

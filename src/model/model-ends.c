@@ -17,7 +17,7 @@ static void embedding_forward(ModelBuild *build, int table, int positions, guint
       model_build_memory(build, MODEL_FORWARD, "embed_tokens", 2 * stream + TOKEN_ID * build->t, ids, tokens);
   gather->saves = ids;
   gather->uses = (guint64)1 << table;
-  if (!gpt)
+  if (positions < 0)
     return;
   guint64 rows = model_build_inner(build, "position_rows", sequence);
   model_build_memory(build, MODEL_FORWARD, "embed_positions", 2 * sequence, 0, rows)->uses = (guint64)1 << positions;

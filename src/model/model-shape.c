@@ -150,7 +150,7 @@ static gboolean derive(const ConfSettings *settings, const ConfJson *json, Model
     shape->tied_embeddings = shape->family == MODEL_GPT;
   if (!check_counts(settings, json, shape, error))
     return FALSE;
-  if (shape->heads % shape->kv_heads != 0)
+  if (shape->kv_heads == 0 || shape->heads % shape->kv_heads != 0)
     return fail(settings, json, "kv_heads", error, "%" G_GUINT64_FORMAT " does not divide heads %" G_GUINT64_FORMAT,
                 shape->kv_heads, shape->heads);
   return TRUE;
