@@ -89,6 +89,14 @@ sed -e 's/^config.*/config = c.json/' -i b.ini
 sed -e 's/{/{ \/\/ a comment/' -e 's/}/,}/' "$source/workloads/models/llama-2-7b.json" | sed -e 's/,,/,/' >c.json
 says "BOM, CRLF, comments and trailing commas are taken" 'ZeRO' run b.ini --db b.db
 says "stages" 'ZeRO' stages a.ini --db a.db
+says "who was played together" 'ranks 0-4, 6-15: alike' run a.ini --db a.db --explain --set 'cluster.slow_gpus=5: 0.8'
+says "and why not" 'rank 5: its GPU runs at 0.8 of its speed' stages a.ini --db a.db --explain --set 'cluster.slow_gpus=5: 0.8'
+says "links too" 'nic.out: 15 alike; nic.1.1 at 0.5 of its capacity' run a.ini --db a.db --explain --set 'cluster.slow_links=nic.1.1: 0.5'
+says "without folding" 'Folding is off' run a.ini --db a.db --explain --fold=off
+says "JSON says so too" '"members" : "0-4,6-15"' run a.ini --db a.db --json --explain --set 'cluster.slow_gpus=5: 0.8'
+refuses "nothing to explain" 'has nothing to explain' layers a.ini --explain
+refuses "no such rank" 'no rank 16' run a.ini --set 'cluster.slow_gpus=16: 0.8'
+refuses "spread to come" 'cluster.gpu_spread' run a.ini --set cluster.gpu_spread=0.05
 says "JSON" '"step_ps"' run a.ini --db a.db --json
 says "layers" 'q_proj' layers a.ini
 says "layers as JSON" '"parameters" : 6738415616' layers a.ini --json

@@ -267,13 +267,88 @@ static void errors_point_at_the_setting(void) {
   fails(NODE NETWORK END, "cluster.gpus_per_node=0", "cluster.gpus_per_node");
   fails(NODE NETWORK END, "cluster.gpu=a100", "cluster.gpu: the catalogue has no gpu \"a100\"");
   fails(NODE NETWORK END, "cluster.nodes=65536,cluster.gpus_per_node=32", "are more than 1048576 GPUs");
-  fails(NODE NETWORK END, "cluster.slow_gpus=17: 0.8", "cluster.slow_gpus");
   fails(NODE NETWORK END, "cluster.gpu_spread=0.05", "cluster.gpu_spread");
   g_auto(Built) built = {0};
   GError *error = NULL;
   HARNESS_FAILS(build(&built, "cluster.topology=dgx-h10", &error), error, "did you mean \"dgx-h100\"?");
   g_auto(Built) without = {0};
   HARNESS_FAILS(build(&without, "cluster.nodes=2", &error), error, "cluster.topology");
+}
+
+/* `key` = `value` on two DGX H100, where a value may hold commas. */
+static gboolean build_faulty(Built *built, const char *key, const char *value, GError **error) {
+  const ConfSchema schemas[] = {hw_cluster_schema, hw_topology_schema};
+  g_autofree char *text = g_strdup_printf("[cluster]\ntopology = dgx-h100\nnodes = 2\n%s = %s\n", key, value);
+  g_autoptr(ConfText) workload = conf_text_parse("work.ini", text, strlen(text), NULL);
+  built->catalog = hw_catalog_load(NULL);
+  built->settings = conf_settings_new(schemas, G_N_ELEMENTS(schemas));
+  CU_ASSERT_TRUE_FATAL(conf_settings_load_text(built->settings, workload, CONF_ORIGIN_FILE, NULL));
+  built->cluster = hw_cluster_build(built->settings, built->catalog, error);
+  return built->cluster != NULL;
+}
+
+static void slow_gpus(void) {
+  g_auto(Built) built = {0}, whole = {0}, none = {0};
+  GError *error = NULL;
+  if (!build_faulty(&built, "slow_gpus", "15: 0.8,  3 : 90 %", &error))
+    g_error("%s", error->message);
+  for (guint32 rank = 0; rank < 16; rank++)
+    CU_ASSERT_EQUAL(hw_cluster_speed(built.cluster, rank), rank == 15 ? 0.8 : rank == 3 ? 0.9 : 1);
+  must_build(&whole, "cluster.topology=dgx-h100");
+  CU_ASSERT_PTR_NULL(whole.cluster->speeds);
+  CU_ASSERT_EQUAL(hw_cluster_speed(whole.cluster, 7), 1);
+  CU_ASSERT_TRUE(build_faulty(&none, "slow_gpus", "none", &error));
+}
+
+static void slow_links(void) {
+  g_auto(Built) built = {0};
+  GError *error = NULL;
+  if (!build_faulty(&built, "slow_links", "nic.1.3: 0.5, gpu.0.7: 0.25", &error))
+    g_error("%s", error->message);
+  /* 48 GB/s and 363 GB/s, both ways; rank 7 is GPU 7 of node 0; all others are whole. */
+  const HwCluster *cluster = built.cluster;
+  const guint32 slow[] = {hw_cluster_nic_out(cluster, 1, 3), hw_cluster_nic_in(cluster, 1, 3),
+                          hw_cluster_gpu_out(cluster, 7), hw_cluster_gpu_in(cluster, 7)};
+  const double left[] = {24e9, 24e9, 90.75e9, 90.75e9};
+  const char *const names[] = {"nic.1.3", "nic.1.3", "gpu.0.7", "gpu.0.7"};
+  for (gsize i = 0; i < G_N_ELEMENTS(slow); i++) {
+    g_autofree char *name = hw_cluster_link_name(cluster, slow[i]);
+    CU_ASSERT_EQUAL(cluster->links[slow[i]].capacity, left[i]);
+    CU_ASSERT_EQUAL(cluster->links[slow[i]].share, i < 2 ? 0.5 : 0.25);
+    CU_ASSERT_STRING_EQUAL(name, names[i]);
+  }
+  guint whole = 0;
+  for (guint32 i = 0; i < cluster->n_links; i++)
+    whole += cluster->links[i].share == 1;
+  CU_ASSERT_EQUAL(whole, cluster->n_links - 4);
+}
+
+static void faults_must_name_what_is_there(void) {
+  static const struct {
+    const char *key, *value, *fragment;
+  } wrong[] = {
+      {"slow_gpus", "16: 0.8", "work.ini:4:1: cluster.slow_gpus: no rank 16: the last of 16 is 15"},
+      {"slow_gpus", "x: 0.8", "expected \"RANK: SPEED\" such as \"17: 0.8\", found \"x\""},
+      {"slow_gpus", "-1: 0.8", "found \"-1\""},
+      {"slow_gpus", "3", "expected \"RANK: SPEED\" such as \"17: 0.8\", found \"3\""},
+      {"slow_gpus", "3: 0.8,", "found \"\""},
+      {"slow_gpus", "3: 0", "3: 0 is out of range: expected a share above 0 and at most 1"},
+      {"slow_gpus", "3: 1.2", "3: 1.2 is out of range"},
+      {"slow_gpus", "3: fast", "cluster.slow_gpus: 3: "},
+      {"slow_gpus", "3: 0.8, 4: 0.8, 3: 0.9", "3 stands twice"},
+      {"slow_links", "nic.2.0: 0.5", "work.ini:4:1: cluster.slow_links: no link nic.2.0: the last of 2 nodes is 1"},
+      {"slow_links", "nic.0.8: 0.5", "no link nic.0.8: a node has 8 NICs, numbered from 0"},
+      {"slow_links", "gpu.0.9: 0.5", "no link gpu.0.9: a node has 8 GPUs, numbered from 0"},
+      {"slow_links", "leaf.0: 0.5", "expected \"nic.NODE.INDEX: SHARE\" or \"gpu.NODE.INDEX: SHARE\""},
+      {"slow_links", "nic.0: 0.5", "found \"nic.0\""},
+      {"slow_links", "nic.0.1: 1.5", "nic.0.1: 1.5 is out of range"},
+      {"slow_links", "nic.0.1: 0.5, nic.0.1: 0.5", "nic.0.1 stands twice"},
+  };
+  for (gsize i = 0; i < G_N_ELEMENTS(wrong); i++) {
+    g_auto(Built) built = {0};
+    GError *error = NULL;
+    HARNESS_FAILS(build_faulty(&built, wrong[i].key, wrong[i].value, &error), error, wrong[i].fragment);
+  }
 }
 
 static void a_workload_names_its_neighbour(void) {
@@ -326,6 +401,9 @@ int main(void) {
                                      {"own topology", own_topology},
                                      {"errors point at the topology", errors_point_at_the_topology},
                                      {"errors point at the setting", errors_point_at_the_setting},
+                                     {"slow GPUs", slow_gpus},
+                                     {"slow links", slow_links},
+                                     {"faults must name what is there", faults_must_name_what_is_there},
                                      {"a workload names its neighbour", a_workload_names_its_neighbour},
                                      {"a workload leaves the machine alone", a_workload_leaves_the_machine_alone},
                                      {NULL, NULL}});

@@ -59,8 +59,8 @@ static void randomise(Random *system, GRand *random) {
   script->capacities = system->capacities;
   script->flows = system->flows;
   script->changes = system->changes;
-  for (guint32 i = 0; i < script->n_links; i++)
-    system->capacities[i] = random_rate(random, round);
+  for (guint32 i = 0; i < script->n_links; i++) /* one in three with much room, like the trunks of a network */
+    system->capacities[i] = random_rate(random, round) * (g_rand_int_range(random, 0, 3) == 0 ? 16 : 1);
   for (guint32 i = 0; i < script->n_flows; i++)
     random_flow(random, &system->flows[i], script->n_links, round);
   for (guint32 i = 0; i < script->n_changes; i++)

@@ -8,29 +8,31 @@
 
 typedef struct {
   const char *name, *usage, *summary;
-  CliVerbRun run; /* NULL: known, not built yet */
+  CliVerbRun run;    /* NULL: known, not built yet */
+  gboolean explains; /* has something to say under --explain */
 } Verb;
 
 static const Verb verbs[] = {
-    {"run", "WORKLOAD", "one training step: summary and verdict, into the database", cli_run},
-    {"stages", "WORKLOAD", "the same step under ZeRO 0, 1, 2 and 3, side by side", cli_stages},
-    {"layers", "WORKLOAD", "operations per layer and direction", cli_layers},
-    {"plot", "timeline|memory RUN -o FILE.svg|png", "draw a run", cli_plot},
-    {"list", "gpus|links|platforms|topologies|workloads|runs|settings", "what there is to choose from", cli_list},
-    {"schema", "", "the database, documented", cli_schema},
-    {"fit", NULL, NULL, NULL},
-    {"collective", NULL, NULL, NULL},
-    {"sweep", NULL, NULL, NULL},
-    {"merge", NULL, NULL, NULL},
-    {"best", NULL, NULL, NULL},
-    {"compare", NULL, NULL, NULL},
-    {"explain", NULL, NULL, NULL},
-    {"check", NULL, NULL, NULL},
-    {"report", NULL, NULL, NULL},
-    {"trace", NULL, NULL, NULL},
-    {"replay", NULL, NULL, NULL},
-    {"import", NULL, NULL, NULL},
-    {"validate", NULL, NULL, NULL},
+    {"run", "WORKLOAD", "one training step: summary and verdict, into the database", cli_run, TRUE},
+    {"stages", "WORKLOAD", "the same step under ZeRO 0, 1, 2 and 3, side by side", cli_stages, TRUE},
+    {"layers", "WORKLOAD", "operations per layer and direction", cli_layers, FALSE},
+    {"plot", "timeline|memory RUN -o FILE.svg|png", "draw a run", cli_plot, FALSE},
+    {"list", "gpus|links|platforms|topologies|workloads|runs|settings", "what there is to choose from", cli_list,
+     FALSE},
+    {"schema", "", "the database, documented", cli_schema, FALSE},
+    {"fit", NULL, NULL, NULL, FALSE},
+    {"collective", NULL, NULL, NULL, FALSE},
+    {"sweep", NULL, NULL, NULL, FALSE},
+    {"merge", NULL, NULL, NULL, FALSE},
+    {"best", NULL, NULL, NULL, FALSE},
+    {"compare", NULL, NULL, NULL, FALSE},
+    {"explain", NULL, NULL, NULL, FALSE},
+    {"check", NULL, NULL, NULL, FALSE},
+    {"report", NULL, NULL, NULL, FALSE},
+    {"trace", NULL, NULL, NULL, FALSE},
+    {"replay", NULL, NULL, NULL, FALSE},
+    {"import", NULL, NULL, NULL, FALSE},
+    {"validate", NULL, NULL, NULL, FALSE},
 };
 
 static void print_usage(FILE *out) {
@@ -65,7 +67,11 @@ static CliExit run_verb(const Verb *verb, int argc, char **argv, GError **error)
   CliOptions options;
   if (!cli_options_parse(argc, argv, verb->usage, verb->summary, &options, error))
     return CLI_INPUT;
-  CliExit status = verb->run(&options, error);
+  CliExit status = CLI_INPUT;
+  if (options.explain && !verb->explains)
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "\"foretrain %s\" has nothing to explain", verb->name);
+  else
+    status = verb->run(&options, error);
   cli_options_clear(&options);
   return status;
 }

@@ -9,7 +9,6 @@
 /* As they stand on the command line. */
 typedef struct {
   char *timeline, *fold, *net, *tie, *fidelity, *repeat, *jitter, *from, *to;
-  gboolean explain;
 } Raw;
 
 static gboolean choose(const char *option, const char *value, const char *const *names, int *ret, GError **error) {
@@ -68,10 +67,6 @@ static gboolean interpret(const Raw *raw, CliOptions *options, GError **error) {
   static const char *const off_on[] = {"off", "on", NULL};
   static const char *const nets[] = {"lazy", "full", NULL};
   int timeline = TRUE, fold = TRUE, full = FALSE;
-  if (raw->explain) {
-    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "--explain does not exist yet");
-    return FALSE;
-  }
   if (!choose("--timeline", raw->timeline, no_yes, &timeline, error) ||
       !choose("--fold", raw->fold, off_on, &fold, error) || !choose("--net", raw->net, nets, &full, error) ||
       !choose_tie(raw->tie, &options->study, error) || !only("--fidelity", raw->fidelity, "flow", error) ||
@@ -114,7 +109,8 @@ gboolean cli_options_parse(int argc, char **argv, const char *usage, const char 
       {"fidelity", 0, 0, G_OPTION_ARG_STRING, &raw.fidelity, "of collectives (flow)", "flow"},
       {"repeat", 0, 0, G_OPTION_ARG_STRING, &raw.repeat, "play every micro-batch (off)", "off"},
       {"jitter", 0, 0, G_OPTION_ARG_STRING, &raw.jitter, "GPUs alike (off)", "off"},
-      {"explain", 0, 0, G_OPTION_ARG_NONE, &raw.explain, "not built yet", NULL},
+      {"explain", 0, 0, G_OPTION_ARG_NONE, &options.explain,
+       "say which ranks were played together and why others were not (run, stages)", NULL},
       {G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &options.rest, NULL, NULL},
       {NULL, 0, 0, 0, NULL, NULL, NULL}};
   g_autofree char *title = g_strdup_printf("%s — %s", usage, summary);

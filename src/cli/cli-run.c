@@ -39,6 +39,8 @@ CliExit cli_run(const CliOptions *options, GError **error) {
     return CLI_INPUT;
   g_autoptr(GString) text = g_string_new(NULL);
   (options->json ? report_json : report_summary)(report, text);
+  if (options->explain && !options->json) /* JSON always says so */
+    report_explain(&report, 1, text);
   return finish(options, &report, 1, text, error);
 }
 
@@ -51,6 +53,8 @@ CliExit cli_stages(const CliOptions *options, GError **error) {
     return CLI_INPUT;
   g_autoptr(GString) text = g_string_new(NULL);
   (options->json ? report_stages_json : report_stages)(reports, STUDY_STAGES, text);
+  if (options->explain && !options->json)
+    report_explain(reports, STUDY_STAGES, text);
   CliExit status = finish(options, reports, STUDY_STAGES, text, error);
   for (int stage = 0; stage < STUDY_STAGES; stage++)
     run_report_free(reports[stage]);

@@ -13,7 +13,7 @@ typedef struct {
   char **rest; /* what is not an option; NULL-terminated */
   char **sets; /* --set, in order; NULL: none */
   char *topology, *db, *output;
-  gboolean json, quiet, require_fit;
+  gboolean json, quiet, require_fit, explain;
   SimTime from, to; /* --from, --to; -1: not given */
   StudyOptions study;
 } CliOptions;

@@ -53,13 +53,14 @@ static void add_link(GArray *links, GArray *coefficients, guint32 link, guint32 
 }
 
 /* Leaf links may be crossed by several rings and node boundaries: one entry each. */
-static void add_or_raise(GArray *links, GArray *coefficients, guint from, guint32 link) {
-  for (guint i = from; i < links->len; i++)
-    if (g_array_index(links, guint32, i) == link) {
-      g_array_index(coefficients, guint32, i)++;
-      return;
-    }
+static void add_or_raise(GArray *links, GArray *coefficients, GHashTable *places, guint32 link) {
+  gpointer place = g_hash_table_lookup(places, GUINT_TO_POINTER(link));
+  if (place != NULL) {
+    g_array_index(coefficients, guint32, GPOINTER_TO_UINT(place) - 1)++;
+    return;
+  }
   add_link(links, coefficients, link, 1);
+  g_hash_table_insert(places, GUINT_TO_POINTER(link), GUINT_TO_POINTER(links->len));
 }
 
 static void route_node(const Layout *layout, guint32 node_index, guint32 rings, GArray *links, GArray *coefficients) {
@@ -88,7 +89,7 @@ static void route_network(const Layout *layout, GArray *links, GArray *coefficie
       add_link(links, coefficients, hw_cluster_nic_in(cluster, node, nic), 1);
     }
   }
-  guint leaves = links->len;
+  g_autoptr(GHashTable) places = g_hash_table_new(NULL, NULL); /* leaf link → its entry, from 1 */
   for (guint32 i = 0; i < layout->nodes; i++) {
     guint32 from = hw_cluster_node_of(cluster, layout->ranks[i * layout->per_node]);
     guint32 to = hw_cluster_node_of(cluster, layout->ranks[(i + 1) % layout->nodes * layout->per_node]);
@@ -96,8 +97,8 @@ static void route_network(const Layout *layout, GArray *links, GArray *coefficie
       guint32 up, down;
       if (!hw_cluster_leaf_links(cluster, from, to, g_array_index(layout->nics, guint32, r), &up, &down))
         continue;
-      add_or_raise(links, coefficients, leaves, up);
-      add_or_raise(links, coefficients, leaves, down);
+      add_or_raise(links, coefficients, places, up);
+      add_or_raise(links, coefficients, places, down);
     }
   }
 }

@@ -1,152 +1,190 @@
-/* Colours of ranks and links by signature; one representative of each is kept, the first.
- *
- * A signature is a row of integers; equal rows get equal colours, numbered in order of first appearance, so that
- * nothing depends on the order of a hash table. */
+/* From colours to the smaller system: the first of each colour stands for all. */
 #include "fold.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-typedef struct {
-  GHashTable *known; /* GBytes → colour + 1 */
-  guint32 colours;
-} Palette;
+#include "fold-colour.h"
 
-static guint32 colour_of(Palette *palette, const guint64 *signature, guint32 n) {
-  GBytes *key = g_bytes_new(signature, n * sizeof *signature);
-  guint32 colour = GPOINTER_TO_UINT(g_hash_table_lookup(palette->known, key));
-  if (colour == 0) {
-    colour = ++palette->colours;
-    g_hash_table_insert(palette->known, g_bytes_ref(key), GUINT_TO_POINTER(colour));
-  }
-  g_bytes_unref(key);
-  return colour - 1;
+static int by_value(const void *a, const void *b) {
+  guint32 left = *(const guint32 *)a, right = *(const guint32 *)b;
+  return (left > right) - (left < right);
 }
 
-static void palette_init(Palette *palette) {
-  palette->known = g_hash_table_new_full(g_bytes_hash, g_bytes_equal, (GDestroyNotify)g_bytes_unref, NULL);
-  palette->colours = 0;
-}
-
-/* Colour of each item from its row of signatures; without folding every item is its own. */
-static guint32 *colour_all(const guint64 *signatures, guint32 items, guint32 width, gboolean fold,
-                           guint32 *ret_colours) {
-  guint32 *colours = g_new(guint32, items);
-  Palette palette;
-  palette_init(&palette);
-  for (guint32 i = 0; i < items; i++)
-    colours[i] = fold ? colour_of(&palette, signatures + (gsize)i * width, width) : i;
-  *ret_colours = fold ? palette.colours : items;
-  g_hash_table_unref(palette.known);
-  return colours;
-}
-
-static guint64 bits_of(double value) {
-  guint64 bits;
-  memcpy(&bits, &value, sizeof bits);
-  return bits;
-}
-
-static guint32 *colour_ranks(const Program *program, gboolean fold, guint32 *ret_colours) {
-  guint32 width = 1 + program->n_communicators;
-  g_autofree guint64 *signatures = g_new0(guint64, (gsize)program->n_ranks * width);
-  for (guint32 i = 0; i < program->n_ranks; i++)
-    signatures[(gsize)i * width] = program->ranks[i].role;
-  for (guint32 c = 0; c < program->n_communicators; c++)
-    for (guint32 i = 0; i < program->communicators[c].n_ranks; i++)
-      signatures[(gsize)program->communicators[c].ranks[i] * width + 1 + c] = 1;
-  return colour_all(signatures, program->n_ranks, width, fold, ret_colours);
-}
-
-static guint32 *colour_links(const HwCluster *cluster, CollGroup *const *groups, guint32 n_groups, gboolean fold,
-                             guint32 *ret_colours) {
-  guint32 width = 2 + n_groups;
-  g_autofree guint64 *signatures = g_new0(guint64, (gsize)cluster->n_links * width);
-  for (guint32 i = 0; i < cluster->n_links; i++) {
-    signatures[(gsize)i * width] = cluster->links[i].link_class;
-    signatures[(gsize)i * width + 1] = bits_of(cluster->links[i].capacity);
-  }
-  for (guint32 g = 0; g < n_groups; g++)
-    for (guint32 i = 0; i < groups[g]->route.n; i++)
-      signatures[(gsize)groups[g]->route.links[i] * width + 2 + g] = groups[g]->route.coefficients[i];
-  return colour_all(signatures, cluster->n_links, width, fold, ret_colours);
-}
-
-static void fold_ranks(FoldSystem *system, const Program *program, const guint32 *colours, guint32 n) {
-  system->program.n_ranks = n;
-  system->program.ranks = g_new0(ProgramRank, n);
-  for (guint32 i = 0; i < program->n_ranks; i++) {
-    ProgramRank *rank = &system->program.ranks[colours[i]];
-    guint32 count = rank->count + program->ranks[i].count;
+static void fold_ranks(FoldSystem *system, const FoldColours *colours) {
+  const Program *whole = system->whole;
+  system->program.n_ranks = colours->n;
+  system->program.ranks = g_new0(ProgramRank, colours->n);
+  for (guint32 i = 0; i < whole->n_ranks; i++) {
+    ProgramRank *rank = &system->program.ranks[colours->of[i]];
+    guint32 count = rank->count + whole->ranks[i].count;
     if (rank->count == 0)
-      *rank = program->ranks[i];
+      *rank = whole->ranks[i];
     rank->count = count;
   }
-  system->program.communicators = g_new0(ProgramCommunicator, program->n_communicators);
-  for (guint32 c = 0; c < program->n_communicators; c++) {
-    const ProgramCommunicator *from = &program->communicators[c];
+  for (guint32 i = 0; i < colours->n; i++)
+    if (system->program.ranks[i].count > system->program.ranks[system->usual].count)
+      system->usual = i;
+}
+
+static void name_by_colour(ProgramSection *section, const FoldColours *communicators) {
+  section->rows = g_memdup2(section->rows, section->n_rows * sizeof *section->rows);
+  for (guint32 i = 0; i < section->n_rows; i++)
+    if (section->rows[i].group != PROGRAM_NONE)
+      section->rows[i].group = communicators->of[section->rows[i].group];
+}
+
+/* Roles that are still played, their rows naming the communicators that are. */
+static void fold_roles(FoldSystem *system, const FoldColours *communicators) {
+  const Program *whole = system->whole;
+  g_autofree guint32 *number = g_new0(guint32, whole->n_roles);
+  system->program.roles = g_new(ProgramRole, whole->n_roles);
+  system->program.n_roles = 0;
+  for (guint32 i = 0; i < system->program.n_ranks; i++) {
+    guint32 role = system->program.ranks[i].role;
+    if (number[role] == 0) {
+      ProgramRole *played = &system->program.roles[system->program.n_roles++];
+      number[role] = system->program.n_roles;
+      *played = whole->roles[role];
+      for (int s = 0; s < PROGRAM_SECTIONS && communicators->n < whole->n_communicators; s++)
+        name_by_colour(&played->sections[s], communicators);
+    }
+    system->program.ranks[i].role = number[role] - 1;
+  }
+}
+
+static void fold_communicators(FoldSystem *system, const FoldColouring *colouring) {
+  guint32 n = colouring->communicators.n;
+  g_autofree guint32 *seen_by = g_new0(guint32, colouring->ranks.n); /* from 1 */
+  system->program.n_communicators = n;
+  system->program.communicators = g_new0(ProgramCommunicator, n);
+  for (guint32 c = 0; c < n; c++) {
+    const ProgramCommunicator *from = &system->whole->communicators[colouring->communicators.firsts[c]];
     ProgramCommunicator *to = &system->program.communicators[c];
-    g_autofree gboolean *seen = g_new0(gboolean, n);
     to->name = from->name;
     to->ranks = g_new(guint32, from->n_ranks);
     for (guint32 i = 0; i < from->n_ranks; i++) {
-      guint32 colour = colours[from->ranks[i]];
-      if (!seen[colour])
+      guint32 colour = colouring->ranks.of[from->ranks[i]];
+      if (seen_by[colour] != c + 1)
         to->ranks[to->n_ranks++] = colour;
-      seen[colour] = TRUE;
+      seen_by[colour] = c + 1;
     }
+    qsort(to->ranks, to->n_ranks, sizeof *to->ranks, by_value);
   }
 }
 
-static void fold_links(FoldSystem *system, const HwCluster *cluster, const guint32 *colours, guint32 n) {
-  system->n_links = n;
-  system->links = g_new0(HwClusterLink, n);
-  for (guint32 i = 0; i < cluster->n_links; i++) {
-    HwClusterLink *link = &system->links[colours[i]];
-    guint32 count = link->count + cluster->links[i].count;
-    *link = cluster->links[i];
+static void fold_links(FoldSystem *system, const FoldColours *colours) {
+  system->n_links = colours->n;
+  system->links = g_new0(HwClusterLink, colours->n);
+  for (guint32 i = 0; i < system->cluster->n_links; i++) {
+    HwClusterLink *link = &system->links[colours->of[i]];
+    guint32 count = link->count + system->cluster->links[i].count;
+    if (link->count == 0)
+      *link = system->cluster->links[i];
     link->count = count;
   }
 }
 
-static CollGroup *fold_group(const CollGroup *group, const guint32 *colours, guint32 n) {
-  CollGroup *folded = g_memdup2(group, sizeof *group);
-  g_autofree gboolean *seen = g_new0(gboolean, n);
-  folded->route = (CollRoute){g_new(guint32, group->route.n), g_new(guint32, group->route.n), 0};
-  for (guint32 i = 0; i < group->route.n; i++) {
-    guint32 colour = colours[group->route.links[i]];
-    if (seen[colour])
-      continue;
-    seen[colour] = TRUE;
-    folded->route.links[folded->route.n] = colour;
-    folded->route.coefficients[folded->route.n++] = group->route.coefficients[i];
+/* One colour of communicators on one colour of links. */
+typedef struct {
+  guint32 communicator, link, coefficient;
+} Load;
+
+static int by_place(const void *a, const void *b) {
+  const Load *left = a, *right = b;
+  if (left->communicator != right->communicator)
+    return left->communicator < right->communicator ? -1 : 1;
+  return (left->link > right->link) - (left->link < right->link);
+}
+
+/* What all communicators load the first link of each colour with. */
+static GArray *find_loads(const FoldSystem *system, const FoldColouring *colouring) {
+  GArray *loads = g_array_new(FALSE, FALSE, sizeof(Load));
+  for (guint32 g = 0; g < system->whole->n_communicators; g++) {
+    const CollRoute *route = &system->whole_groups[g]->route;
+    for (guint32 i = 0; i < route->n; i++) {
+      guint32 colour = colouring->links.of[route->links[i]];
+      if (colouring->links.firsts[colour] != route->links[i])
+        continue;
+      Load load = {colouring->communicators.of[g], colour, route->coefficients[i]};
+      g_array_append_val(loads, load);
+    }
   }
-  return folded;
+  g_array_sort(loads, by_place);
+  return loads;
+}
+
+static void fold_groups(FoldSystem *system, const FoldColouring *colouring) {
+  g_autoptr(GArray) loads = find_loads(system, colouring);
+  guint at = 0;
+  system->groups = g_new0(CollGroup *, colouring->communicators.n);
+  for (guint32 c = 0; c < colouring->communicators.n; c++) {
+    const CollGroup *first = system->whole_groups[colouring->communicators.firsts[c]];
+    CollGroup *group = system->groups[c] = g_memdup2(first, sizeof *first);
+    guint end = at;
+    while (end < loads->len && g_array_index(loads, Load, end).communicator == c)
+      end++;
+    CollRoute *route = &group->route;
+    *route = (CollRoute){g_new(guint32, end - at), g_new(guint32, end - at), 0};
+    for (; at < end; at++) {
+      const Load *load = &g_array_index(loads, Load, at);
+      if (route->n == 0 || route->links[route->n - 1] != load->link) {
+        route->links[route->n] = load->link;
+        route->coefficients[route->n++] = 0;
+      }
+      route->coefficients[route->n - 1] += load->coefficient;
+    }
+  }
+}
+
+FoldSystem *fold_new_stopped(const Program *program, const HwCluster *cluster, CollGroup *const *groups,
+                             guint32 rounds) {
+  FoldSystem *system = g_new0(FoldSystem, 1);
+  FoldColouring *colouring = g_new(FoldColouring, 1);
+  *system = (FoldSystem){.program = *program,
+                         .whole = program,
+                         .cluster = cluster,
+                         .whole_groups = groups,
+                         .colouring = colouring,
+                         .folded = rounds > 0};
+  fold_colouring_init(colouring, program, cluster, groups, rounds);
+  fold_ranks(system, &colouring->ranks);
+  fold_roles(system, &colouring->communicators);
+  fold_communicators(system, colouring);
+  fold_links(system, &colouring->links);
+  fold_groups(system, colouring);
+  return system;
 }
 
 FoldSystem *fold_new(const Program *program, const HwCluster *cluster, CollGroup *const *groups, gboolean fold) {
-  FoldSystem *system = g_new0(FoldSystem, 1);
-  guint32 n_ranks, n_links;
-  g_autofree guint32 *ranks = colour_ranks(program, fold, &n_ranks);
-  g_autofree guint32 *links = colour_links(cluster, groups, program->n_communicators, fold, &n_links);
-  system->program = *program;
-  fold_ranks(system, program, ranks, n_ranks);
-  fold_links(system, cluster, links, n_links);
-  system->groups = g_new0(CollGroup *, program->n_communicators);
-  for (guint32 g = 0; g < program->n_communicators; g++)
-    system->groups[g] = fold_group(groups[g], links, n_links);
-  return system;
+  return fold_new_stopped(program, cluster, groups, fold ? G_MAXUINT32 : 0);
+}
+
+static void free_roles(FoldSystem *system) {
+  gboolean own_rows = system->program.n_communicators < system->whole->n_communicators;
+  for (guint32 i = 0; i < system->program.n_roles; i++)
+    for (int s = 0; s < PROGRAM_SECTIONS && own_rows; s++)
+      g_free(system->program.roles[i].sections[s].rows);
+  g_free(system->program.roles);
 }
 
 void fold_free(FoldSystem *system) {
   if (system == NULL)
     return;
+  free_roles(system);
   for (guint32 g = 0; g < system->program.n_communicators; g++) {
     coll_group_free(system->groups[g]);
     g_free(system->program.communicators[g].ranks);
   }
+  fold_colouring_clear(system->colouring);
+  g_free(system->colouring);
   g_free(system->groups);
   g_free(system->program.communicators);
   g_free(system->program.ranks);
   g_free(system->links);
   g_free(system);
+}
+
+guint32 fold_class_of(const FoldSystem *system, guint32 rank) {
+  return system->colouring->ranks.of[rank];
 }

@@ -2,6 +2,7 @@
 #include "hw-cluster.h"
 
 #include "conf-settings.h"
+#include "hw-faults.h"
 #include "hw-links.h"
 #include "hw-schema.h"
 #include "hw-topology.h"
@@ -101,7 +102,7 @@ static gboolean build(HwCluster *cluster, ConfSettings *settings, const HwCatalo
     return FALSE;
   take_bandwidths(cluster, keys);
   hw_links_build(cluster);
-  return TRUE;
+  return hw_faults_apply(cluster, settings, keys, error);
 }
 
 HwCluster *hw_cluster_build(ConfSettings *settings, const HwCatalog *catalog, GError **error) {
@@ -119,5 +120,6 @@ void hw_cluster_free(HwCluster *cluster) {
     return;
   g_free(cluster->topology);
   g_free(cluster->links);
+  g_free(cluster->speeds);
   g_free(cluster);
 }

@@ -36,6 +36,7 @@ typedef struct {
   HwLinkClass link_class;
   double capacity; /* bytes/s */
   guint32 count;   /* equal links this one stands for: 1 until folded */
+  double share;    /* of its capacity that a fault leaves, already in `capacity`; 1: it has none */
 } HwClusterLink;
 
 /* Fields are read-only after building. GPU, link and platform are borrowed from the catalogue, which must outlive it.
@@ -57,6 +58,7 @@ typedef struct {
   double gpu_hour;       /* USD; 0: not stated. [price] node_hour is divided by the node's GPUs */
   HwClusterLink *links;
   guint32 n_links;
+  double *speeds; /* of each rank's GPU, 1 where nothing slows it; NULL: all run at 1 */
 } HwCluster;
 
 /* The schemas of the topology file's groups and of [cluster]. */
@@ -75,6 +77,11 @@ static inline guint32 hw_cluster_gpus(const HwCluster *cluster) {
 static inline guint32 hw_cluster_node_of(const HwCluster *cluster, guint32 rank) {
   return rank / cluster->gpus_per_node;
 }
+static inline double hw_cluster_speed(const HwCluster *cluster, guint32 rank) {
+  return cluster->speeds != NULL ? cluster->speeds[rank] : 1;
+}
+/* "nic.3.1", "gpu.0.7", "leaf.5": what [cluster] calls a link, both ways. Caller frees. */
+char *hw_cluster_link_name(const HwCluster *cluster, guint32 link);
 /* Link indices. `nic` counts within its node. */
 guint32 hw_cluster_gpu_out(const HwCluster *cluster, guint32 rank);
 guint32 hw_cluster_gpu_in(const HwCluster *cluster, guint32 rank);

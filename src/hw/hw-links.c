@@ -49,7 +49,7 @@ void hw_links_build(HwCluster *cluster) {
       double capacity = link_class <= HW_CLASS_GPU_IN   ? cluster->intra_bandwidth
                         : link_class <= HW_CLASS_NIC_IN ? cluster->nic_bandwidth
                                                         : leaf_capacity(cluster, i - start);
-      cluster->links[i] = (HwClusterLink){.link_class = link_class, .capacity = capacity, .count = 1};
+      cluster->links[i] = (HwClusterLink){.link_class = link_class, .capacity = capacity, .count = 1, .share = 1};
     }
   }
 }
@@ -92,4 +92,14 @@ gboolean hw_cluster_leaf_links(const HwCluster *cluster, guint32 from, guint32 t
   *ret_up = class_start(cluster, HW_CLASS_LEAF_UP) + leaf_of(cluster, from, nic);
   *ret_down = class_start(cluster, HW_CLASS_LEAF_DOWN) + leaf_of(cluster, to, nic);
   return TRUE;
+}
+
+char *hw_cluster_link_name(const HwCluster *cluster, guint32 link) {
+  HwLinkClass link_class = cluster->links[link].link_class;
+  guint32 index = link - class_start(cluster, link_class);
+  if (link_class >= HW_CLASS_LEAF_UP)
+    return g_strdup_printf("leaf.%u", index);
+  gboolean nic = link_class >= HW_CLASS_NIC_OUT;
+  guint32 per_node = nic ? cluster->nics_per_node : cluster->gpus_per_node;
+  return g_strdup_printf("%s.%u.%u", nic ? "nic" : "gpu", index / per_node, index % per_node);
 }

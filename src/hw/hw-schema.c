@@ -60,8 +60,11 @@ static const ConfKey cluster_keys[] = {
     {CLUSTER("nic_bandwidth", CONF_BYTE_RATE, nic_bandwidth), .min = 1, .max = 1e15,
      .help = "line rate of each NIC and direction, instead of the raw rate of the topology's node.nic; "
              "the achievable share stays"},
-    {LATER("slow_gpus"), .help = "a slower GPU (rank: speed)"},
-    {LATER("slow_links"), .help = "a degraded link (name: share of its capacity)"},
+    {CLUSTER("slow_gpus", CONF_STRING, slow_gpus), .initial = "none",
+     .help = "GPUs that run slower, by rank: 17: 0.8, 23: 0.9 (their kernels take 1 / 0.8 and 1 / 0.9 of the time)"},
+    {CLUSTER("slow_links", CONF_STRING, slow_links), .initial = "none",
+     .help = "degraded links, class.node.index: nic.3.1: 0.5 for a NIC, gpu.3.1: 0.5 for a GPU's way into NVLink or "
+             "PCIe; the share of their capacity that is left, both ways"},
     {LATER("gpu_spread"), .help = "a spread of speed between the GPUs of a node"},
 };
 

@@ -15,6 +15,7 @@ typedef struct {
   char *topology, *gpu; /* gpu NULL: the topology's */
   guint64 nodes, gpus_per_node, nics_per_node;
   double nic_bandwidth;
+  char *slow_gpus, *slow_links;
 } HwClusterKeys;
 
 extern const char *const hw_cpu_names[];

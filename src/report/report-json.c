@@ -59,6 +59,13 @@ static void add_metrics(JsonBuilder *builder, const RunReport *report, gboolean 
   }
 }
 
+static void add_known_text(JsonBuilder *builder, const char *name, const char *value) {
+  if (value != NULL)
+    add_text(builder, name, value);
+  else
+    add_null(builder, name);
+}
+
 static void add_causes(JsonBuilder *builder, const RunClass *slowest) {
   begin_object(builder, "causes_ps");
   for (guint cause = 0; cause < RUN_CAUSES; cause++)
@@ -114,6 +121,8 @@ static void add_classes(JsonBuilder *builder, const RunReport *report) {
     add_integer(builder, "rank_class", i);
     add_integer(builder, "ranks", report->classes[i].ranks);
     add_integer(builder, "first_rank", report->classes[i].first_rank);
+    add_known_text(builder, "members", report->classes[i].members);
+    add_known_text(builder, "apart", report->classes[i].apart);
     add_metrics(builder, &view, TRUE);
     json_builder_end_object(builder);
   }
@@ -130,6 +139,7 @@ static void add_links(JsonBuilder *builder, const RunReport *report) {
     add_integer(builder, "bytes", (gint64)(link->bytes + 0.5));
     add_integer(builder, "busy_ps", link->busy);
     add_number(builder, "utilisation", link->utilisation);
+    add_known_text(builder, "apart", link->apart);
     json_builder_end_object(builder);
   }
   json_builder_end_array(builder);

@@ -19,6 +19,10 @@ void report_summary(const RunReport *report, GString *text);
  * which of the stages to take. `n` > 0 reports, in the order in which they are to stand. */
 void report_stages(RunReport *const *reports, guint n, GString *text);
 
+/* Which ranks and links were played as one, and what kept the others apart; reports that say the same say it once.
+ * After a summary or a table of stages. */
+void report_explain(RunReport *const *reports, guint n, GString *text);
+
 /* One object per report, ended by a line feed; `stages` gives an array. Keys of the object are the columns of the
  * database's table run (times _ps, sizes _bytes; null: not known), then
  *   "json_version"    1; rises when a key changes its meaning or goes
@@ -26,9 +30,9 @@ void report_stages(RunReport *const *reports, guint n, GString *text);
  *   "memory_at_peak"  {"parameters": {"bytes": …, "unique_bytes": …}, …}: every tenant, of the tightest rank class
  *   "peak"            {"at_ps", "step", "task_name", "layer", "phase"} of that moment; layer null: of no layer
  *   "oom"             the first request that could not be met, keys as the columns of table oom; null where all fits
- *   "rank_classes"    [{"rank_class", "ranks", "first_rank", and the columns of table rank_class}]
- *   "links"           [{"link_class", "links", "bytes", "busy_ps", "utilisation"}]
- *   "settings"        {"group.key": {"value", "origin"}, …}
- *   "notes"           [text, …] */
+ *   "rank_classes"    [{"rank_class", "ranks", "first_rank", "members" ("0-16,18-63"), "apart" (what keeps
+ *                     them from other classes, or null), and the columns of table rank_class}]
+ *   "links"           [{"link_class", "links", "bytes", "busy_ps", "utilisation", "apart" (which of them differ, or
+ * null)}] "settings"        {"group.key": {"value", "origin"}, …} "notes"           [text, …] */
 void report_json(const RunReport *report, GString *text);
 void report_stages_json(RunReport *const *reports, guint n, GString *text);

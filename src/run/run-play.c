@@ -1,6 +1,8 @@
 /* Setting up a run, and its loop. */
 #include "run-play.h"
 
+#include <math.h>
+
 #include "base-error.h"
 #include "kernel-op.h"
 #include "kernel-time.h"
@@ -39,7 +41,6 @@ static void add_ranks(RunPlay *play) {
     rank->index = i;
     rank->rank = &program->ranks[i];
     rank->role = &program->roles[rank->rank->role];
-    rank->durations = play->durations;
     rank->streams = g_new0(RunStream, program->n_streams);
     for (guint32 s = 0; s < program->n_streams; s++)
       run_stream_init(&rank->streams[s], rank, s);
@@ -50,11 +51,30 @@ static void add_ranks(RunPlay *play) {
   }
 }
 
-static void measure_ops(RunPlay *play) {
+static SimTime *measure_ops(const RunPlay *play, double speed) {
   const Program *program = play->system->program;
-  play->durations = g_new(SimTime, program->n_ops);
-  for (guint32 i = 0; i < program->n_ops; i++)
-    play->durations[i] = kernel_time(play->system->gpu, &program->ops[i]);
+  SimTime *durations = g_new(SimTime, program->n_ops);
+  for (guint32 i = 0; i < program->n_ops; i++) {
+    durations[i] = kernel_time(play->system->gpu, &program->ops[i]);
+    if (speed != 1)
+      durations[i] = (SimTime)round((double)durations[i] / speed);
+  }
+  return durations;
+}
+
+/* One table per distinct speed. */
+static void find_durations(RunPlay *play) {
+  play->durations = g_hash_table_new_full(g_double_hash, g_double_equal, g_free, g_free);
+  for (guint32 i = 0; i < play->n_ranks; i++) {
+    RunRank *rank = &play->ranks[i];
+    double speed = play->system->speeds != NULL ? play->system->speeds[rank->rank->device] : 1;
+    SimTime *durations = g_hash_table_lookup(play->durations, &speed);
+    if (durations == NULL) {
+      durations = measure_ops(play, speed);
+      g_hash_table_insert(play->durations, g_memdup2(&speed, sizeof speed), durations);
+    }
+    rank->durations = durations;
+  }
 }
 
 static void clear(RunPlay *play) {
@@ -76,7 +96,7 @@ static void clear(RunPlay *play) {
   g_ptr_array_unref(play->hosts_playing);
   g_free(play->tables);
   g_free(play->ranks);
-  g_free(play->durations);
+  g_hash_table_unref(play->durations);
   g_free(play->link_bytes);
   g_free(play->link_busy);
   net_system_free(play->net);
@@ -87,11 +107,11 @@ RunReport *run_play(const RunSystem *system, const RunOptions *options, const ch
   gint64 started = g_get_monotonic_time();
   RunPlay play = {.system = system, .options = options, .run_key = run_key};
   play.queue = event_queue_new(options->tie, options->tie_seed);
-  measure_ops(&play);
   add_network(&play);
   add_tables(&play);
   run_hosts_init(&play);
   add_ranks(&play);
+  find_durations(&play);
   while (!play.over && event_queue_step(play.queue))
     ;
   sim_require(play.over, run_now(&play), run_key,

@@ -1,6 +1,6 @@
 /* Plays a Program on the clock: streams, host order, communicators, memory.
  *
- *   RunSystem system = {program, gpu, links, n_links, groups};
+ *   RunSystem system = {program, gpu, links, n_links, groups, speeds};
  *   g_autoptr(RunReport) report = run_play(&system, &options, run_key);     // identity left empty
  *
  * The `first` section is played once, then `steady` until ledger and step period repeat, at most four times. One event
@@ -21,6 +21,7 @@ typedef struct {
   const HwClusterLink *links;
   guint32 n_links;
   CollGroup *const *groups; /* one per communicator of the Program; routes over `links` */
+  const double *speeds;     /* of GPUs, by ProgramRank.device: kernel times are divided by them; NULL: all are 1 */
 } RunSystem;
 
 typedef struct {

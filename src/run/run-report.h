@@ -75,8 +75,10 @@ typedef struct {
 } RunOom;
 
 typedef struct {
-  guint32 ranks;      /* how many */
-  guint32 first_rank; /* the least of them */
+  guint32 ranks;       /* how many */
+  guint32 first_rank;  /* the least of them */
+  const char *members; /* all of them, "0-16,18-63"; NULL: not told */
+  const char *apart;   /* why they are not of another class; NULL: nothing sets them apart, or not told */
   SimTime step, compute, communication, exposed, idle, host, bubble;
   SimTime by_cause[RUN_CAUSES];
   guint64 network_bytes_intra, network_bytes_inter; /* sent per GPU and step */
@@ -110,6 +112,7 @@ typedef struct {
   double bytes;       /* over all links of the class, in the step */
   SimTime busy;       /* of the busiest */
   double utilisation; /* bytes / (links × capacity × step) */
+  const char *apart;  /* which of them differ from the others; NULL: all are alike, or not told */
 } RunLink;
 
 typedef struct {

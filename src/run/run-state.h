@@ -72,7 +72,7 @@ struct RunRank {
   guint32 index; /* in Program.ranks */
   const ProgramRank *rank;
   const ProgramRole *role;
-  const SimTime *durations; /* by Program op */
+  const SimTime *durations; /* on its GPU, by Program op */
   Event host;               /* the end of a row's host time */
   gboolean queued;          /* among RunPlay.hosts */
   RunStep *step;            /* that the host is in */
@@ -129,7 +129,7 @@ struct RunPlay {
   guint32 n_ranks;
   RunTable (*tables)[PROGRAM_SECTIONS]; /* by role */
   RunCommunicator *communicators;
-  SimTime *durations; /* by Program op */
+  GHashTable *durations; /* speed → SimTime by Program op */
   Event hosts_event;
   GPtrArray *hosts, *hosts_playing; /* RunRank *, that go on at this instant */
   guint32 steps_ended;              /* on all ranks */

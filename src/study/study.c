@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base-names.h"
 #include "conf-path.h"
 #include "fold.h"
 #include "kernel-time.h"
@@ -162,15 +163,32 @@ static void fill_identity(const Study *study, const StudyWalk *walk, RunReport *
   fill_price(report);
 }
 
+/* Whom each class of the report stands for, as fold says. */
+static void fill_folding(const FoldSystem *folded, RunReport *report) {
+  for (guint32 i = 0; i < report->n_classes; i++) {
+    g_autofree char *members = fold_members(folded, i);
+    g_autofree char *apart = fold_apart(folded, i);
+    report->classes[i].members = g_string_chunk_insert(report->names, members);
+    report->classes[i].apart = apart != NULL ? g_string_chunk_insert_const(report->names, apart) : NULL;
+  }
+  for (guint32 i = 0; i < report->n_links; i++) {
+    int link_class = base_names_find(hw_link_class_names, report->links[i].link_class);
+    g_autofree char *apart = fold_links_apart(folded, (HwLinkClass)link_class);
+    report->links[i].apart = apart != NULL ? g_string_chunk_insert(report->names, apart) : NULL;
+  }
+}
+
 static RunReport *play(const Study *study, const StudyWalk *walk, const StudyOptions *options) {
   static const EventTie ties[] = {EVENT_TIE_FORWARD, EVENT_TIE_REVERSE, EVENT_TIE_SHUFFLE};
   g_autoptr(FoldSystem) folded = fold_new(walk->program, walk->cluster, walk->groups, options->fold);
-  RunSystem system = {&folded->program, walk->cluster->gpu, folded->links, folded->n_links, folded->groups};
+  RunSystem system = {&folded->program, walk->cluster->gpu, folded->links,
+                      folded->n_links,  folded->groups,     walk->cluster->speeds};
   RunOptions run = {.timeline = options->timeline,
                     .solver = options->net_full ? NET_SOLVER_FULL : NET_SOLVER_LAZY,
                     .tie = ties[options->tie],
                     .tie_seed = options->tie_seed};
   RunReport *report = run_play(&system, &run, walk->key);
+  fill_folding(folded, report);
   fill_identity(study, walk, report);
   return report;
 }
