@@ -14,7 +14,7 @@ typedef struct {
 } Example;
 
 static const char *const precisions[] = {"bf16", "fp16", "fp32", NULL};
-static const char *const precisions_later[] = {"fp8", NULL};
+static const char *const precisions_later[] = {"fp8", "mixed:", NULL};
 
 #define FIELD(field) .offset = G_STRUCT_OFFSET(Example, field)
 static const ConfKey model_keys[] = {
@@ -125,6 +125,14 @@ static const struct {
     {"[model]\nlayers = 1e6\n", "w.ini:2:1: model.layers: 1e6 is out of range: expected from 1 to 10000"},
     {"[training]\nprecision = fp8\n",
      "w.ini:2:1: training.precision: precision \"fp8\" is not modelled yet; expected one of bf16, fp16, fp32"},
+    {"[training]\nprecision = Mixed:bf16\n", /* "mixed:" stands for all that begin so */
+     "w.ini:2:1: training.precision: precision \"Mixed:bf16\" is not modelled yet; expected one of bf16, fp16, fp32"},
+    {"[training]\nprecision = fpp8\n", /* one letter from fp8, two from fp16 */
+     "w.ini:2:1: training.precision: expected one of bf16, fp16, fp32, found \"fpp8\"; did you mean \"fp8\" (not "
+     "modelled yet)?"},
+    {"[training]\nmicro_batch = 0x1000\n",
+     "w.ini:2:1: training.micro_batch: expected a whole number of at least 1, found \"0x1000\": write it in decimal, "
+     "4096"},
     {"[training]\nprecision = fp322\n",
      "w.ini:2:1: training.precision: expected one of bf16, fp16, fp32, found \"fp322\"; did you mean \"fp32\"?"},
     {"[training]\ncompile = maybe\n", "w.ini:2:1: training.compile: expected yes or no, found \"maybe\""},
@@ -173,6 +181,7 @@ static const struct {
                             "\"training\"?"},
     {"training.micro_batch=0",
      "--set training.micro_batch=0: training.micro_batch: 0 is out of range: expected at least 1"},
+    {"model.name=\xff", "--set model.name=\xef\xbf\xbd: is not UTF-8 text"},
     {"=2", "--set =2: expected \"group.key=value\", found the key \"\" without a group"},
 };
 
@@ -316,8 +325,8 @@ static void prints_the_reference(void) {
       "[model]\n  key     takes                           default  meaning\n"
       "  config  the name of a file                       a config.json\n"
       "  layers  a whole number from 1 to 10000           transformer layers\n",
-      "  precision        one of bf16, fp16, fp32; not modelled yet: fp8  bf16      of matmuls\n",
-      "  sequence_length  a whole number from 1 to 10000000               required  tokens in a sequence\n",
+      "  precision        one of bf16, fp16, fp32; not modelled yet: fp8, mixed:  bf16      of matmuls\n",
+      "  sequence_length  a whole number from 1 to 10000000                       required  tokens in a sequence\n",
       "  tensor    not modelled yet: only 1 is taken  1        tensor parallelism\n",
       "a rate such as 450 GB/s or 400 Gb/s, from 1 GB/s to 900 GB/s",
   };

@@ -34,6 +34,7 @@ static void takes_what_people_write(void) {
   value_is("[g]\nk =\n", "");
   value_is("[g]\nk = ; nothing\n", "");
   value_is("[g]\nk = 2,5 \xc2\xb5s\n", "2,5 \xc2\xb5s");
+  value_is("# old Mac\r[g]\r\rk = 4096 ; a key\rother = 1\r", "4096");
   value_is("[g]\nother = 1\n", NULL);
 }
 
@@ -77,6 +78,7 @@ static const struct {
     {"[g]\nk = \"4096\n", "a.ini:2:5: g.k: the quote that opens here is not closed on its line"},
     {"[g]\nk = \"a\" b\n", "a.ini:2:9: g.k: expected the end of the line after \"a\", found \"b\""},
     {"[g]\n\xc2\xb5\xc2\xb5 = 1 \xff\n", "a.ini:2:8: is not UTF-8 text here (found the byte 0xff)"},
+    {"[g]\rk = 1\rk = 2\r", "a.ini:3:1: g.k: given twice, first at line 2 (1)"},
     {"\xff\xfe[", "a.ini: is UTF-16 text; save it as UTF-8"},
 };
 

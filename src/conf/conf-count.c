@@ -32,6 +32,15 @@ static gboolean fail_rest(const Reading *reading, const char *rest, gboolean end
     g_autofree char *advice = g_strdup_printf(": write %s", digits->str);
     return fail(reading, error, advice);
   }
+  gboolean hexadecimal =
+      (*rest == 'x' || *rest == 'X') && g_ascii_isxdigit(rest[1]) && rest == strchr(reading->text, '0') + 1;
+  if (hexadecimal && rest[1 + strspn(rest + 1, "0123456789abcdefABCDEF")] == '\0') {
+    guint64 value;
+    gboolean small = g_ascii_string_to_unsigned(rest + 1, 16, 0, CONF_COUNT_MAX, &value, NULL);
+    g_autofree char *decimal =
+        small ? g_strdup_printf(": write it in decimal, %" G_GUINT64_FORMAT, value) : g_strdup(": write it in decimal");
+    return fail(reading, error, decimal);
+  }
   rest += strspn(rest, " \t");
   if (endings && g_ascii_strcasecmp(rest, "k") == 0)
     return fail(reading, error, ": write \"k\" for thousands");

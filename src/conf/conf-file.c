@@ -78,7 +78,8 @@ char *conf_file_take(const char *name, const char *data, gsize length, gsize *re
   if (!check_encoding(name, data, length, error))
     return NULL;
   *ret_length = length;
-  return g_strndup(data, length);
+  char *taken = g_strndup(data, length);
+  return strchr(taken, '\n') == NULL ? g_strdelimit(taken, "\r", '\n') : taken;
 }
 
 char *conf_file_read(const char *path, gsize *ret_length, GError **error) {

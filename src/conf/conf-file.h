@@ -1,4 +1,5 @@
-/* Text files as they come: read whole, BOM dropped, known to be UTF-8 without NULs; or an error that shows the way.
+/* Text files as they come: read whole, BOM dropped, line ends of CR alone made line feeds, known to be UTF-8 without
+ * NULs; or an error that shows the way.
  *
  *   g_autofree char *data = conf_file_read("workloads/a.ini", &length, error);
  *   // no file "workloads/a.ini"; did you mean "workloads/b.ini"?

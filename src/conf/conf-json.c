@@ -142,7 +142,7 @@ gboolean conf_json_fail(const ConfJson *json, const char *path, GError **error, 
   return FALSE;
 }
 
-static gboolean fail_absent(const ConfJson *json, const char *path, const char *expected, GError **error) {
+gboolean conf_json_fail_missing(const ConfJson *json, const char *path, const char *expected, GError **error) {
   gsize length;
   deepest_mark(json, path, &length);
   g_autofree char *there = g_strndup(path, length);
@@ -175,7 +175,7 @@ static char *scalar_text(const ConfJson *json, const char *path, const char *exp
   JsonNode *node = find_node(json->root, path);
   const ConfJsonMark *mark = g_hash_table_lookup(json->marks, path);
   if (node == NULL || mark == NULL)
-    fail_absent(json, path, expected, error);
+    conf_json_fail_missing(json, path, expected, error);
   else if (!JSON_NODE_HOLDS_VALUE(node))
     fail_found(json, path, expected, error);
   else if (json->raw[mark->start] == '"')

@@ -1,4 +1,4 @@
-/* JSON as people write it: comments (//, slash-star, #), trailing commas, a BOM and CRLF are cleaned, then json-glib
+/* JSON as people write it: comments (//, slash-star, #), trailing commas, a BOM and line ends of CR are cleaned, then json-glib
  * reads it. Cleaning replaces by spaces, so lines and columns stay true. Duplicate keys of one object are errors.
  *
  *   g_autoptr(ConfJson) json = conf_json_load("models/llama-2-7b.json", error);
@@ -37,5 +37,8 @@ void conf_json_place(const ConfJson *json, const char *path, BasePlace *ret);
 /* SIM_ERROR_INPUT at the key; always FALSE. */
 gboolean conf_json_fail(const ConfJson *json, const char *path, GError **error, const char *format, ...)
     G_GNUC_PRINTF(4, 5);
+/* The same for a key that must be there and is not: says what it would hold ("a whole number") and the nearest key that
+ * is there. */
+gboolean conf_json_fail_missing(const ConfJson *json, const char *path, const char *expected, GError **error);
 /* Keys of the root object in order, NULL-terminated; borrowed. */
 const char *const *conf_json_keys(const ConfJson *json);

@@ -38,7 +38,8 @@ typedef struct {
   const char *initial;      /* the default in text; NULL: none. Without it an absent key leaves the field as it was */
   gboolean required;        /* absent is an error */
   const char *const *names; /* CONF_NAME: NULL-terminated */
-  const char *const *later; /* CONF_NAME: NULL, or names that are known but refused as not modelled yet */
+  const char *const *later; /* CONF_NAME: NULL, or names that are known but refused as not modelled yet; "layers:": all
+                               that begin so */
   const char *help;         /* one line for the reference */
 } ConfKey;
 

@@ -167,8 +167,13 @@ gboolean conf_settings_put(ConfSettings *settings, const char *name, const char 
 }
 
 gboolean conf_settings_set(ConfSettings *settings, const char *assignment, GError **error) {
-  g_autofree char *file = g_strconcat("--set ", assignment, NULL);
+  g_autofree char *readable = g_utf8_make_valid(assignment, -1);
+  g_autofree char *file = g_strconcat("--set ", readable, NULL);
   BasePlace place = {.file = file};
+  if (!g_utf8_validate(assignment, -1, NULL)) {
+    base_error_set_at(error, &place, "is not UTF-8 text");
+    return FALSE;
+  }
   const char *equals = strchr(assignment, '=');
   if (equals == NULL) {
     base_error_set_at(error, &place, "expected \"group.key=value\", found no \"=\"");

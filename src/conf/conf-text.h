@@ -1,6 +1,6 @@
 /* The first pass over an INI text: strips comments, remembers where everything stands, refuses duplicates.
  *
- * Taken: `#` and `;` comments (whole line, or after white space), CRLF, a UTF-8 BOM, blank lines, space around `=`, a
+ * Taken: `#` and `;` comments (whole line, or after white space), CRLF, CR alone, a UTF-8 BOM, blank lines, space around `=`, a
  * value in quotes ("4096" or '4096', where # and ; are letters).
  * The cleaned text goes to GKeyFile; places stay here so that a later error can name file, line and column.
  *

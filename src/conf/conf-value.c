@@ -102,6 +102,31 @@ static gboolean parse_quantity(const ConfKey *key, const char *text, ConfValue *
   return TRUE;
 }
 
+/* An entry of `later` that ends in ":" stands for all that begins so. */
+static gboolean is_later(const ConfKey *key, const char *text) {
+  for (const char *const *name = key->later; name != NULL && *name != NULL; name++) {
+    gsize length = strlen(*name);
+    gboolean prefix = length > 0 && (*name)[length - 1] == ':';
+    if (prefix ? g_ascii_strncasecmp(*name, text, length) == 0 : g_ascii_strcasecmp(*name, text) == 0)
+      return TRUE;
+  }
+  return FALSE;
+}
+
+/* `; did you mean "ddp" (not modelled yet)?`, or "" where nothing is near. Caller frees. */
+static char *name_advice(const ConfKey *key, const char *text) {
+  g_autoptr(GPtrArray) all = g_ptr_array_new();
+  const char *const *const tables[] = {key->names, key->later};
+  for (gsize i = 0; i < G_N_ELEMENTS(tables); i++)
+    for (const char *const *name = tables[i]; name != NULL && *name != NULL; name++)
+      g_ptr_array_add(all, (gpointer)*name);
+  g_ptr_array_add(all, NULL);
+  const char *near = base_names_nearest((const char *const *)all->pdata, text);
+  if (near == NULL)
+    return g_strdup("");
+  return g_strdup_printf("; did you mean \"%s\"%s?", near, is_later(key, near) ? " (not modelled yet)" : "");
+}
+
 static gboolean parse_name(const ConfKey *key, const char *text, ConfValue *value, GError **error) {
   value->index = base_names_find(key->names, text);
   if (value->index >= 0) {
@@ -109,13 +134,12 @@ static gboolean parse_name(const ConfKey *key, const char *text, ConfValue *valu
     return TRUE;
   }
   g_autofree char *all = base_names_join(key->names);
-  if (key->later != NULL && base_names_find(key->later, text) >= 0) {
+  if (is_later(key, text)) {
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s \"%s\" is not modelled yet; expected one of %s", key->key, text,
                 all);
     return FALSE;
   }
-  const char *near = base_names_nearest(key->names, text);
-  g_autofree char *advice = near != NULL ? g_strdup_printf("; did you mean \"%s\"?", near) : g_strdup("");
+  g_autofree char *advice = name_advice(key, text);
   g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "expected one of %s, found \"%s\"%s", all, text, advice);
   return FALSE;
 }

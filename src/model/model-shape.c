@@ -116,8 +116,8 @@ static gboolean check_counts(const ConfSettings *settings, const ConfJson *json,
       continue;
     guint64 value = G_STRUCT_MEMBER(guint64, shape, keys[i].offset);
     if (value == 0 && !(shape->family == MODEL_LLAMA && strcmp(keys[i].key, "max_positions") == 0))
-      return fail(settings, json, keys[i].key, error, "is required%s and missing",
-                  json != NULL ? "" : " without model.config");
+      return json != NULL ? conf_json_fail_missing(json, model_config_key(json, keys[i].key), "a whole number", error)
+                          : fail(settings, NULL, keys[i].key, error, "is required without model.config and missing");
     if ((double)value > keys[i].max)
       return fail(settings, json, keys[i].key, error, "expected at most %.0f, found %" G_GUINT64_FORMAT, keys[i].max,
                   value);
