@@ -21,10 +21,11 @@ static void other_files_are_refused(void) {
   g_autofree char *content = NULL;
   CU_ASSERT_TRUE(g_file_get_contents(text, &content, NULL, NULL));
   CU_ASSERT_STRING_EQUAL(content, "step,time\n");
-  HARNESS_FAILS(store_db_open("/nowhere/a.db", &error), error, "/nowhere/a.db: cannot be opened");
+  HARNESS_FAILS(store_db_open("/nowhere/a.db", &error), error, "/nowhere/a.db: there is no folder \"/nowhere\"");
   store_db_open("/nowhere/a.db", &error);
-  CU_ASSERT_TRUE(g_error_matches(error, SIM_ERROR, SIM_ERROR_SYSTEM));
+  CU_ASSERT_TRUE(g_error_matches(error, SIM_ERROR, SIM_ERROR_INPUT));
   g_clear_error(&error);
+  HARNESS_FAILS(store_db_open(store_help_folder, &error), error, "is a folder");
   store_db_open(foreign, &error);
   CU_ASSERT_TRUE(g_error_matches(error, SIM_ERROR, SIM_ERROR_INPUT));
   g_clear_error(&error);
@@ -51,6 +52,45 @@ static void a_read_only_file_is_read_but_not_written(void) {
   store_db_close(g_steal_pointer(&db));
   if (dropped && seteuid(0) != 0)
     CU_FAIL("back to root");
+}
+
+static guint files_in_folder(void) {
+  guint files = 0;
+  g_autoptr(GDir) dir = g_dir_open(store_help_folder, 0, NULL);
+  while (g_dir_read_name(dir) != NULL)
+    files++;
+  return files;
+}
+
+static void who_reads_creates_nothing(void) {
+  GError *error = NULL;
+  g_autofree char *missing = store_help_path("missing.db"), *empty = store_help_path("empty.db"),
+                  *kept = store_help_path("odd%20 #?.db"); /* letters that mean something in a URI */
+  guint files = files_in_folder();
+  HARNESS_FAILS(store_db_open_existing(missing, &error), error, "no database \"");
+  store_db_open_existing(missing, &error);
+  CU_ASSERT_TRUE(g_error_matches(error, SIM_ERROR, SIM_ERROR_INPUT));
+  g_clear_error(&error);
+  CU_ASSERT_EQUAL(files_in_folder(), files);
+  g_file_set_contents(empty, "", 0, NULL);
+  HARNESS_FAILS(store_db_open_existing(empty, &error), error, "empty.db: is empty");
+  g_autoptr(StoreDb) made = store_db_open(kept, NULL);
+  store_help_write(made, 1);
+  store_db_close(g_steal_pointer(&made));
+  for (int writable = 1; writable >= 0; writable--) {
+    g_chmod(kept, writable ? 0644 : 0444);
+    g_chmod(store_help_folder, writable ? 0777 : 0555);
+    gboolean dropped = !writable && geteuid() == 0 && seteuid(65534) == 0;
+    files = files_in_folder();
+    g_autoptr(StoreDb) db = store_db_open_existing(kept, &error);
+    CU_ASSERT_PTR_NOT_NULL(db);
+    CU_ASSERT_TRUE(db == NULL || store_help_number(db, "SELECT count(*) FROM run", 0) == 1);
+    store_db_close(g_steal_pointer(&db));
+    CU_ASSERT_EQUAL(files_in_folder(), files);
+    if (dropped && seteuid(0) != 0)
+      CU_FAIL("back to root");
+  }
+  g_chmod(store_help_folder, 0777);
 }
 
 /* A file system whose writes fail from the n-th on, and on which waiting takes no time. The real one has a table of
@@ -192,6 +232,7 @@ int main(void) {
   int status = harness_run("store-file", (HarnessCase[]){
                                              {"other files are refused", other_files_are_refused},
                                              {"a read-only file", a_read_only_file_is_read_but_not_written},
+                                             {"who reads creates nothing", who_reads_creates_nothing},
                                              {"a failed write leaves nothing", a_failed_write_leaves_nothing},
                                              {"a locked file is named", a_locked_file_is_named},
                                              {"writers wait for each other", writers_wait_for_each_other},

@@ -1,4 +1,7 @@
 /* Opening and closing a database, and telling ours from any other file. */
+#include <fcntl.h>
+#include <unistd.h>
+
 #include "base-error.h"
 #include "store-db-private.h"
 
@@ -8,6 +11,19 @@ extern const char store_schema_text[]; /* made of schema.sql */
 
 const char *store_schema(void) {
   return store_schema_text;
+}
+
+/* A path that cannot lead to a file of its person's. */
+static gboolean fail_path(const char *path, GError **error) {
+  g_autofree char *folder = g_path_get_dirname(path);
+  if (g_file_test(path, G_FILE_TEST_IS_DIR))
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: is a folder; expected the file of a database", path);
+  else if (!g_file_test(folder, G_FILE_TEST_IS_DIR))
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: there is no folder \"%s\" for the database", path, folder);
+  else
+    g_set_error(error, SIM_ERROR, SIM_ERROR_SYSTEM,
+                "%s: cannot be opened; the file and its folder must be there and writable", path);
+  return FALSE;
 }
 
 gboolean store_db_fail(const StoreDb *db, const char *doing, GError **error) {
@@ -24,9 +40,7 @@ gboolean store_db_fail(const StoreDb *db, const char *doing, GError **error) {
                 db->path, PATIENCE_MS / 1000, doing);
     break;
   case SQLITE_CANTOPEN:
-    g_set_error(error, SIM_ERROR, SIM_ERROR_SYSTEM,
-                "%s: cannot be opened; the file and its folder must be there and writable", db->path);
-    break;
+    return fail_path(db->path, error);
   default:
     g_set_error(error, SIM_ERROR, SIM_ERROR_SYSTEM, "%s: %s failed: %s", db->path, doing, message);
   }
@@ -108,18 +122,49 @@ static gboolean create(StoreDb *db, GError **error) {
   return FALSE;
 }
 
+/* A file that nobody writes and that we may not write needs none of WAL's files beside it. */
+static gboolean is_frozen(const char *path) {
+  g_autofree char *log = g_strconcat(path, "-wal", NULL);
+  return faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) != 0 && !g_file_test(log, G_FILE_TEST_EXISTS);
+}
+
+static gboolean connect_to(StoreDb *db, int flags, GError **error) {
+  g_autofree char *uri = NULL;
+  if ((flags & SQLITE_OPEN_CREATE) == 0 && is_frozen(db->path)) {
+    g_autofree char *escaped = g_uri_escape_string(db->path, "/", TRUE);
+    uri = g_strdup_printf("file:%s?immutable=1", escaped);
+    flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI;
+  }
+  if (sqlite3_open_v2(uri != NULL ? uri : db->path, &db->sqlite, flags, NULL) != SQLITE_OK)
+    return store_db_fail(db, "opening it", error);
+  sqlite3_busy_timeout(db->sqlite, PATIENCE_MS);
+  return store_db_exec(db, "PRAGMA foreign_keys = ON; PRAGMA synchronous = NORMAL", "opening it", error);
+}
+
 StoreDb *store_db_open(const char *path, GError **error) {
   g_autoptr(StoreDb) db = g_new0(StoreDb, 1);
   db->path = g_strdup(path);
-  if (sqlite3_open_v2(path, &db->sqlite, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL) != SQLITE_OK) {
-    store_db_fail(db, "opening it", error);
+  gboolean blank;
+  if (!connect_to(db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, error) || !recognise(db, &blank, error) ||
+      (blank && !create(db, error)))
+    return NULL;
+  return g_steal_pointer(&db);
+}
+
+StoreDb *store_db_open_existing(const char *path, GError **error) {
+  g_autoptr(StoreDb) db = g_new0(StoreDb, 1);
+  db->path = g_strdup(path);
+  if (!g_file_test(path, G_FILE_TEST_EXISTS)) {
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "no database \"%s\": runs are kept there once there are some", path);
     return NULL;
   }
-  sqlite3_busy_timeout(db->sqlite, PATIENCE_MS);
   gboolean blank;
-  if (!store_db_exec(db, "PRAGMA foreign_keys = ON; PRAGMA synchronous = NORMAL", "opening it", error) ||
-      !recognise(db, &blank, error) || (blank && !create(db, error)))
+  if (!connect_to(db, SQLITE_OPEN_READWRITE, error) || !recognise(db, &blank, error))
     return NULL;
+  if (blank) {
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: is empty, no database of foretrain's yet", path);
+    return NULL;
+  }
   return g_steal_pointer(&db);
 }
 

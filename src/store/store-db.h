@@ -7,7 +7,7 @@
  * application_id and user_version are set, tables STRICT, foreign keys on, WAL. Schema: schema.sql, column by column.
  * Writing the same run_key again adds a run: history is kept, and names find the newest. Several processes and threads
  * may write one file, each through a StoreDb of its own; a write waits up to 5 s for another's. A read-only file can be
- * read. Errors name the file: SIM_ERROR_INPUT for a file that is not ours or of another version, SIM_ERROR_SYSTEM for
+ * read. Errors name the file: SIM_ERROR_INPUT for a folder, a folder that is not there, a file that is not ours or of another version, SIM_ERROR_SYSTEM for
  * what SQLite says (locked, read-only, disk full). */
 #pragma once
 
@@ -17,6 +17,9 @@ typedef struct StoreDb StoreDb;
 
 /* Creates the file and schema where there is none. */
 StoreDb *store_db_open(const char *path, GError **error);
+/* For who only reads: SIM_ERROR_INPUT where there is no file or an empty one, and nothing is created. A file that may
+ * not be written is read without touching its folder. */
+StoreDb *store_db_open_existing(const char *path, GError **error);
 void store_db_close(StoreDb *db);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(StoreDb, store_db_close)
 
