@@ -3,31 +3,18 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base-names.h"
+#include "base-error.h"
 #include "base-table.h"
+#include "cli-profile.h"
 #include "cli.h"
-#include "study-layers.h"
+#include "report-text.h"
 
-/* Sum of a run of operations of one unit and direction. */
-typedef struct {
-  double flops;
-  guint64 bytes, activations;
-  SimTime time;
-} Sum;
-
-static void add(Sum *sum, const StudyLayerOp *op) {
-  sum->flops += op->flops;
-  sum->bytes += op->bytes;
-  sum->activations += op->activation_bytes;
-  sum->time += op->time;
-}
-
-static void cells(BaseTable *table, const char *kind, const Sum *sum) {
+static void cells(BaseTable *table, const char *kind, const CliProfileSum *sum) {
   g_autofree char *time = base_format_time(sum->time);
   base_table_cell(table, "%s", kind);
-  base_table_cell(table, "%.3f", sum->flops / 1e9);
-  base_table_cell(table, "%.1f", (double)sum->bytes / 1e6);
-  base_table_cell(table, "%.1f", (double)sum->activations / 1e6);
+  base_table_cell(table, "%.3f", base_in_gflop(sum->flops));
+  base_table_cell(table, "%.4f", base_in_gb((double)sum->bytes));
+  base_table_cell(table, "%.4f", base_in_gb((double)sum->activations));
   base_table_cell(table, "%s", time);
 }
 
@@ -43,15 +30,15 @@ static void print_text(const StudyLayers *layers, GString *text) {
                          layers->model, parameters, layers->layers, layers->micro_batch, layers->sequence_length,
                          layers->gpu);
   g_autoptr(BaseTable) table = base_table_new();
-  const char *heads[] = {"unit", "direction", "operation", "kind", "GFLOP", "MB moved", "MB kept", "time"};
+  const char *heads[] = {"unit", "direction", "operation", "kind", "GFLOP", "GB moved", "GB kept", "time"};
   for (gsize i = 0; i < G_N_ELEMENTS(heads); i++)
     base_table_head(table, heads[i], i < 4 ? BASE_LEFT : BASE_RIGHT);
-  Sum block = {0};
+  CliProfileSum block = {0};
   for (guint i = 0; i < layers->n_ops; i++) {
     const StudyLayerOp *op = &layers->ops[i];
-    Sum one = {0};
-    add(&one, op);
-    add(&block, op);
+    CliProfileSum one = {0};
+    cli_profile_add(&one, op);
+    cli_profile_add(&block, op);
     base_table_cell(table, "%s", op->unit);
     base_table_cell(table, "%s", op->direction);
     base_table_cell(table, "%s", op->name);
@@ -62,7 +49,7 @@ static void print_text(const StudyLayers *layers, GString *text) {
     base_table_cell(table, "%s", op->direction);
     base_table_cell(table, "all");
     cells(table, "", &block);
-    block = (Sum){0};
+    block = (CliProfileSum){0};
     if (i + 1 < layers->n_ops)
       base_table_rule(table);
   }
@@ -89,9 +76,9 @@ static void json_op(JsonBuilder *json, const StudyLayerOp *op) {
 /* One object per layer and direction, in the order of execution forward, then backward. */
 static void json_block(JsonBuilder *json, const StudyLayers *layers, guint first, guint end, const char *layer,
                        guint64 parameters) {
-  Sum sum = {0};
+  CliProfileSum sum = {0};
   for (guint i = first; i < end; i++)
-    add(&sum, &layers->ops[i]);
+    cli_profile_add(&sum, &layers->ops[i]);
   json_builder_begin_object(json);
   json_builder_set_member_name(json, "layer");
   json_builder_add_string_value(json, layer);
@@ -115,15 +102,11 @@ static void json_block(JsonBuilder *json, const StudyLayers *layers, guint first
   json_builder_end_object(json);
 }
 
-/* Index into StudyLayers.unit_parameters. */
-static guint unit_index(const StudyLayerOp *op) {
-  static const char *const units[] = {"embedding", "layer", "head", NULL};
-  return (guint)MAX(base_names_find(units, op->unit), 0);
-}
-
 static void print_json(const StudyLayers *layers, GString *text) {
   g_autoptr(JsonBuilder) json = json_builder_new();
   json_builder_begin_object(json);
+  json_builder_set_member_name(json, "json_version");
+  json_builder_add_int_value(json, REPORT_JSON_VERSION);
   json_builder_set_member_name(json, "model");
   json_builder_add_string_value(json, layers->model);
   json_builder_set_member_name(json, "parameters");
@@ -134,7 +117,7 @@ static void print_json(const StudyLayers *layers, GString *text) {
     const StudyLayerOp *op = &layers->ops[first];
     for (end = first + 1; end < layers->n_ops && same_block(op, &layers->ops[end]);)
       end++;
-    guint unit = unit_index(op);
+    guint unit = cli_profile_unit(op->unit);
     guint64 copies = unit == 1 ? layers->layers : 1;
     for (guint64 layer = 0; layer < copies; layer++) {
       g_autofree char *name = unit == 1 ? g_strdup_printf("%" G_GUINT64_FORMAT, layer) : g_strdup(op->unit);
@@ -151,10 +134,16 @@ static void print_json(const StudyLayers *layers, GString *text) {
 CliExit cli_layers(const CliOptions *options, GError **error) {
   if (!cli_want(options, 1, "a workload", error))
     return CLI_INPUT;
+  if (options->json && options->output != NULL) {
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "layers: --json prints, -o writes a layer profile: choose one");
+    return CLI_INPUT;
+  }
   g_autoptr(Study) study = cli_open_study(options, options->rest[0], error);
   g_autoptr(StudyLayers) layers = study != NULL ? study_layers(study, error) : NULL;
   if (layers == NULL)
     return CLI_INPUT;
+  if (options->output != NULL)
+    return cli_profile_write(layers, options->output, error) ? CLI_DONE : CLI_FAULT;
   g_autoptr(GString) text = g_string_new(NULL);
   (options->json ? print_json : print_text)(layers, text);
   fputs(text->str, stdout);

@@ -4,152 +4,174 @@
 
 #include "base-error.h"
 #include "base-names.h"
-#include "base-table.h"
+#include "base-names.h"
+#include "cli-listing.h"
 #include "cli.h"
 #include "conf-path.h"
 #include "hw-catalog.h"
 #include "store-db.h"
 
-static CliExit print_table(BaseTable *table) {
-  g_autoptr(GString) text = g_string_new(NULL);
-  base_table_print(table, 0, text);
-  fputs(text->str, stdout);
-  return CLI_DONE;
-}
-
-static void rate_cell(BaseTable *table, double rate, double unit) {
-  if (rate > 0)
-    base_table_cell(table, "%.0f", rate / unit);
-  else
-    base_table_cell(table, "-");
-}
-
-static CliExit list_gpus(const CliOptions *options, GError **error) {
-  (void)options;
+static CliExit list_gpus(G_GNUC_UNUSED const CliOptions *options, CliListing *listing, GError **error) {
+  static const CliColumn columns[] = {{"gpu", "gpu", BASE_LEFT},
+                                      {"memory_bytes", "memory GiB", BASE_RIGHT},
+                                      {"memory_bandwidth", "GB/s", BASE_RIGHT},
+                                      {"peak_flops", "16-bit TFLOP/s", BASE_RIGHT},
+                                      {"sustained_flops", "sustained", BASE_RIGHT},
+                                      {"trust", "trust", BASE_LEFT},
+                                      {NULL, NULL, BASE_LEFT}};
   g_autoptr(HwCatalog) catalog = hw_catalog_load(error);
   if (catalog == NULL)
     return CLI_INPUT;
-  g_autoptr(BaseTable) table = base_table_new();
-  const char *heads[] = {"gpu", "memory GiB", "TB/s", "16-bit TFLOP/s", "sustained", "trust"};
-  for (gsize i = 0; i < G_N_ELEMENTS(heads); i++)
-    base_table_head(table, heads[i], i == 0 || i == 5 ? BASE_LEFT : BASE_RIGHT);
-  const double tera = 1e12, gib = 1024.0 * 1024 * 1024;
+  cli_listing_columns(listing, columns);
   for (const char *const *name = hw_catalog_gpu_names(catalog); *name != NULL; name++) {
     const HwGpu *gpu = hw_catalog_gpu(catalog, *name, NULL, NULL);
-    base_table_cell(table, "%s", *name);
-    base_table_cell(table, "%.1f", (double)gpu->memory_usable / gib);
-    base_table_cell(table, "%.2f", gpu->memory_bandwidth / tera);
-    rate_cell(table, gpu->peak_fp16, tera);
-    rate_cell(table, gpu->matmul_fp16, tera);
-    base_table_cell(table, "%s", hw_trust_names[gpu->trust]);
+    cli_listing_text(listing, *name);
+    cli_listing_number(listing, (double)gpu->memory_usable, "%.1f", base_in_gib((guint64)gpu->memory_usable));
+    cli_listing_number(listing, gpu->memory_bandwidth, "%.0f", base_in_gb(gpu->memory_bandwidth));
+    cli_listing_number(listing, gpu->peak_fp16, "%.0f", base_in_tflops(gpu->peak_fp16));
+    cli_listing_number(listing, gpu->matmul_fp16, "%.0f", base_in_tflops(gpu->matmul_fp16));
+    cli_listing_text(listing, hw_trust_names[gpu->trust]);
   }
-  return print_table(table);
+  return CLI_DONE;
 }
 
-static CliExit list_links(const CliOptions *options, GError **error) {
-  (void)options;
+static CliExit list_links(G_GNUC_UNUSED const CliOptions *options, CliListing *listing, GError **error) {
+  static const CliColumn columns[] = {{"link", "link", BASE_LEFT},     {"scope", "scope", BASE_LEFT},
+                                      {"raw", "raw GB/s", BASE_RIGHT}, {"achievable", "achievable GB/s", BASE_RIGHT},
+                                      {"trust", "trust", BASE_LEFT},   {NULL, NULL, BASE_LEFT}};
   g_autoptr(HwCatalog) catalog = hw_catalog_load(error);
   if (catalog == NULL)
     return CLI_INPUT;
-  g_autoptr(BaseTable) table = base_table_new();
-  const char *heads[] = {"link", "scope", "raw", "achievable", "trust"};
-  for (gsize i = 0; i < G_N_ELEMENTS(heads); i++)
-    base_table_head(table, heads[i], i == 2 || i == 3 ? BASE_RIGHT : BASE_LEFT);
+  cli_listing_columns(listing, columns);
   for (const char *const *name = hw_catalog_link_names(catalog); *name != NULL; name++) {
     const HwLink *link = hw_catalog_link(catalog, *name, NULL, NULL);
-    g_autofree char *raw = base_format_byte_rate(link->raw);
-    g_autofree char *achievable = base_format_byte_rate(link->achievable);
-    base_table_cell(table, "%s", *name);
-    base_table_cell(table, "%s", hw_link_scope_names[link->scope]);
-    base_table_cell(table, "%s", raw);
-    base_table_cell(table, "%s", achievable);
-    base_table_cell(table, "%s", hw_trust_names[link->trust]);
+    cli_listing_text(listing, *name);
+    cli_listing_text(listing, hw_link_scope_names[link->scope]);
+    cli_listing_number(listing, link->raw, "%.1f", base_in_gb(link->raw));
+    cli_listing_number(listing, link->achievable, "%.1f", base_in_gb(link->achievable));
+    cli_listing_text(listing, hw_trust_names[link->trust]);
   }
-  return print_table(table);
+  return CLI_DONE;
 }
 
-static CliExit list_platforms(const CliOptions *options, GError **error) {
-  (void)options;
+static void time_cell(CliListing *listing, SimTime time) {
+  g_autofree char *shown = base_format_time(time);
+  cli_listing_integer(listing, time, shown);
+}
+
+static CliExit list_platforms(G_GNUC_UNUSED const CliOptions *options, CliListing *listing, GError **error) {
+  static const CliColumn columns[] = {{"platform", "platform", BASE_LEFT},
+                                      {"launch_floor_ps", "launch floor", BASE_RIGHT},
+                                      {"nic_latency_ps", "NIC latency", BASE_RIGHT},
+                                      {"trust", "trust", BASE_LEFT},
+                                      {NULL, NULL, BASE_LEFT}};
   g_autoptr(HwCatalog) catalog = hw_catalog_load(error);
   if (catalog == NULL)
     return CLI_INPUT;
-  g_autoptr(BaseTable) table = base_table_new();
-  base_table_head(table, "platform", BASE_LEFT);
-  base_table_head(table, "launch floor", BASE_RIGHT);
-  base_table_head(table, "NIC latency", BASE_RIGHT);
-  base_table_head(table, "trust", BASE_LEFT);
+  cli_listing_columns(listing, columns);
   for (const char *const *name = hw_catalog_platform_names(catalog); *name != NULL; name++) {
     const HwPlatform *platform = hw_catalog_platform(catalog, *name, NULL, NULL);
-    g_autofree char *launch = base_format_time(platform->launch_floor);
-    g_autofree char *nic = base_format_time(platform->nic_latency);
-    base_table_cell(table, "%s", *name);
-    base_table_cell(table, "%s", launch);
-    base_table_cell(table, "%s", nic);
-    base_table_cell(table, "%s", hw_trust_names[platform->trust]);
+    cli_listing_text(listing, *name);
+    time_cell(listing, platform->launch_floor);
+    time_cell(listing, platform->nic_latency);
+    cli_listing_text(listing, hw_trust_names[platform->trust]);
   }
-  return print_table(table);
-}
-
-static CliExit list_files(const char *folder) {
-  g_auto(GStrv) names = conf_path_list(folder, ".ini");
-  for (char **name = names; *name != NULL; name++)
-    puts(*name);
   return CLI_DONE;
 }
 
-static CliExit list_topologies(const CliOptions *options, GError **error) {
-  (void)options, (void)error;
-  return list_files("topologies");
+/* Without a head: the names alone, one a line. */
+static CliExit list_files(CliListing *listing, const char *folder, const CliColumn *columns) {
+  g_auto(GStrv) names = conf_path_list(folder, ".ini");
+  cli_listing_columns(listing, columns);
+  for (char **name = names; *name != NULL; name++)
+    cli_listing_text(listing, *name);
+  return CLI_DONE;
 }
 
-static CliExit list_workloads(const CliOptions *options, GError **error) {
-  (void)options, (void)error;
-  return list_files("workloads");
+static CliExit list_topologies(G_GNUC_UNUSED const CliOptions *options, CliListing *listing,
+                               G_GNUC_UNUSED GError **error) {
+  static const CliColumn columns[] = {{"topology", "", BASE_LEFT}, {NULL, NULL, BASE_LEFT}};
+  return list_files(listing, "topologies", columns);
 }
 
-static void run_row(int n, const char *const *names, const char *const *values, gpointer table) {
-  (void)names;
-  for (int i = 0; i < n; i++)
-    base_table_cell(table, "%s", values[i] != NULL ? values[i] : "");
+static CliExit list_workloads(G_GNUC_UNUSED const CliOptions *options, CliListing *listing,
+                              G_GNUC_UNUSED GError **error) {
+  static const CliColumn columns[] = {{"workload", "", BASE_LEFT}, {NULL, NULL, BASE_LEFT}};
+  return list_files(listing, "workloads", columns);
 }
 
-static CliExit list_runs(const CliOptions *options, GError **error) {
-  g_autoptr(StoreDb) db = store_db_open(cli_database(options), error);
+#define KEY_SHOWN 10 /* letters of a run key */
+
+/* Columns as in list_runs. */
+static void run_row(int n, const char *const *names, const char *const *values, gpointer user) {
+  CliListing *listing = user;
+  for (int i = 0; i < n; i++) {
+    const char *value = values[i] != NULL ? values[i] : "";
+    gint64 number = g_ascii_strtoll(value, NULL, 10);
+    g_autofree char *step = g_strdup_printf("%.2f", base_in_ms(number));
+    g_autofree char *key = g_strndup(value, KEY_SHOWN);
+    if (strcmp(names[i], "step_ps") == 0)
+      cli_listing_integer(listing, number, step);
+    else if (strcmp(names[i], "run_key") == 0)
+      cli_listing_shown(listing, value, key);
+    else if (cli_listing_is_right(listing))
+      cli_listing_integer(listing, number, value);
+    else
+      cli_listing_text(listing, value);
+  }
+}
+
+static CliExit list_runs(const CliOptions *options, CliListing *listing, GError **error) {
+  static const CliColumn columns[] = {{"run_id", "run", BASE_RIGHT},         {"run_key", "key", BASE_LEFT},
+                                      {"workload", "workload", BASE_LEFT},   {"topology", "topology", BASE_LEFT},
+                                      {"framework", "framework", BASE_LEFT}, {"zero_stage", "stage", BASE_RIGHT},
+                                      {"gpus", "GPUs", BASE_RIGHT},          {"verdict", "verdict", BASE_LEFT},
+                                      {"step_ps", "step ms", BASE_RIGHT},    {NULL, NULL, BASE_LEFT}};
+  const char *database = cli_database(options, error);
+  g_autoptr(StoreDb) db = database != NULL ? store_db_open_existing(database, error) : NULL;
   if (db == NULL)
     return CLI_FAULT;
-  g_autoptr(BaseTable) table = base_table_new();
-  const char *heads[] = {"run", "key", "workload", "topology", "framework", "stage", "GPUs", "verdict", "step ms"};
-  for (gsize i = 0; i < G_N_ELEMENTS(heads); i++)
-    base_table_head(table, heads[i], i == 0 || i == 5 || i == 6 || i == 8 ? BASE_RIGHT : BASE_LEFT);
-  gboolean good =
-      store_db_query(db,
-                     "SELECT run_id, substr(run_key, 1, 10), workload, topology, framework, zero_stage, gpus, "
-                     "verdict, printf('%.2f', step_ps / 1e9) FROM run ORDER BY run_id",
-                     0, run_row, table, error);
-  return good ? print_table(table) : CLI_FAULT;
+  cli_listing_columns(listing, columns);
+  gboolean good = store_db_query(db,
+                                 "SELECT run_id, run_key, workload, topology, framework, zero_stage, gpus, verdict,"
+                                 " step_ps FROM run ORDER BY run_id",
+                                 0, run_row, listing, error);
+  return good ? CLI_DONE : CLI_FAULT;
 }
 
-static CliExit list_settings(const CliOptions *options, GError **error) {
-  (void)options, (void)error;
-  g_autoptr(GString) text = g_string_new(NULL);
-  study_print_reference(text);
-  fputs(text->str, stdout);
+static CliExit list_settings(const CliOptions *options, CliListing *listing, GError **error) {
+  if (options->json) {
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "list settings is a text for people: it has no --json");
+    return CLI_INPUT;
+  }
+  study_print_reference(cli_listing_page(listing));
   return CLI_DONE;
 }
+
+typedef CliExit (*List)(const CliOptions *options, CliListing *listing, GError **error);
 
 CliExit cli_list(const CliOptions *options, GError **error) {
   static const char *const names[] = {"gpus",      "links", "platforms", "topologies",
                                       "workloads", "runs",  "settings",  NULL};
-  static const CliVerbRun lists[] = {list_gpus,      list_links, list_platforms, list_topologies,
-                                     list_workloads, list_runs,  list_settings};
+  static const List lists[] = {list_gpus,      list_links, list_platforms, list_topologies,
+                               list_workloads, list_runs,  list_settings};
   if (!cli_want(options, 1, "one of gpus, links, platforms, topologies, workloads, runs, settings", error))
     return CLI_INPUT;
   int index = base_names_find(names, options->rest[0]);
-  if (index >= 0)
-    return lists[index](options, error);
-  g_autofree char *advice = base_names_advice(names, options->rest[0]);
-  g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "nothing to list under \"%s\"%s", options->rest[0], advice);
-  return CLI_INPUT;
+  if (index < 0) {
+    g_autofree char *advice = base_names_advice(names, options->rest[0]);
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "nothing to list under \"%s\"%s", options->rest[0], advice);
+    return CLI_INPUT;
+  }
+  if (options->db != NULL && lists[index] != list_runs) {
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "list %s reads no database: leave out --db", names[index]);
+    return CLI_INPUT;
+  }
+  g_autoptr(CliListing) listing = cli_listing_new(options->json);
+  CliExit status = lists[index](options, listing, error);
+  if (status == CLI_DONE)
+    cli_listing_print(listing);
+  return status;
 }
 
 CliExit cli_schema(const CliOptions *options, GError **error) {

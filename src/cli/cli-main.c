@@ -1,4 +1,5 @@
 /* foretrain: the table of verbs. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -6,46 +7,46 @@
 #include "base-names.h"
 #include "cli.h"
 
-typedef struct {
-  const char *name, *usage, *summary;
-  CliVerbRun run;    /* NULL: known, not built yet */
-  gboolean explains; /* has something to say under --explain */
-} Verb;
+#define PLAYED                                                                                                         \
+  (CLI_TAKES_SETTINGS | CLI_TAKES_DB | CLI_TAKES_JSON | CLI_TAKES_QUIET | CLI_TAKES_PLAY | CLI_TAKES_VERDICT)
 
-static const Verb verbs[] = {
-    {"run", "WORKLOAD", "one training step: summary and verdict, into the database", cli_run, TRUE},
-    {"stages", "WORKLOAD", "the same step under ZeRO 0, 1, 2 and 3, side by side", cli_stages, TRUE},
-    {"layers", "WORKLOAD", "operations per layer and direction", cli_layers, FALSE},
-    {"plot", "timeline|memory RUN -o FILE.svg|png", "draw a run", cli_plot, FALSE},
+static const CliVerb verbs[] = {
+    {"run", "WORKLOAD", "one training step: summary and verdict, into the database", cli_run, PLAYED},
+    {"stages", "WORKLOAD", "the same step under ZeRO 0, 1, 2 and 3, side by side", cli_stages, PLAYED},
+    {"layers", "WORKLOAD", "operations per layer and direction; -o writes them as a layer profile", cli_layers,
+     CLI_TAKES_SETTINGS | CLI_TAKES_JSON | CLI_TAKES_OUTPUT},
+    {"plot", "timeline|memory RUN -o FILE.svg|png", "draw a run", cli_plot,
+     CLI_TAKES_SETTINGS | CLI_TAKES_DB | CLI_TAKES_QUIET | CLI_TAKES_PLAY | CLI_TAKES_OUTPUT | CLI_TAKES_WINDOW},
     {"list", "gpus|links|platforms|topologies|workloads|runs|settings", "what there is to choose from", cli_list,
-     FALSE},
-    {"schema", "", "the database, documented", cli_schema, FALSE},
-    {"fit", NULL, NULL, NULL, FALSE},
-    {"collective", NULL, NULL, NULL, FALSE},
-    {"sweep", NULL, NULL, NULL, FALSE},
-    {"merge", NULL, NULL, NULL, FALSE},
-    {"best", NULL, NULL, NULL, FALSE},
-    {"compare", NULL, NULL, NULL, FALSE},
-    {"explain", NULL, NULL, NULL, FALSE},
-    {"check", NULL, NULL, NULL, FALSE},
-    {"report", NULL, NULL, NULL, FALSE},
-    {"trace", NULL, NULL, NULL, FALSE},
-    {"replay", NULL, NULL, NULL, FALSE},
-    {"import", NULL, NULL, NULL, FALSE},
-    {"validate", NULL, NULL, NULL, FALSE},
+     CLI_TAKES_DB | CLI_TAKES_JSON},
+    {"schema", "", "the database, documented", cli_schema, 0},
+    {"fit", NULL, NULL, NULL, 0},
+    {"collective", NULL, NULL, NULL, 0},
+    {"sweep", NULL, NULL, NULL, 0},
+    {"merge", NULL, NULL, NULL, 0},
+    {"best", NULL, NULL, NULL, 0},
+    {"compare", NULL, NULL, NULL, 0},
+    {"explain", NULL, NULL, NULL, 0},
+    {"check", NULL, NULL, NULL, 0},
+    {"report", NULL, NULL, NULL, 0},
+    {"trace", NULL, NULL, NULL, 0},
+    {"replay", NULL, NULL, NULL, 0},
+    {"import", NULL, NULL, NULL, 0},
+    {"validate", NULL, NULL, NULL, 0},
 };
 
 static void print_usage(FILE *out) {
-  fputs("usage: foretrain VERB … [OPTION…]\n\n", out);
+  fputs("usage: foretrain VERB ... [OPTION...]\n\n", out);
   for (gsize i = 0; i < G_N_ELEMENTS(verbs); i++)
     if (verbs[i].run != NULL)
-      fprintf(out, "  foretrain %s %s\n      %s\n", verbs[i].name, verbs[i].usage, verbs[i].summary);
+      fprintf(out, "  foretrain %s%s%s\n      %s\n", verbs[i].name, *verbs[i].usage != '\0' ? " " : "", verbs[i].usage,
+              verbs[i].summary);
   fputs("\nforetrain VERB --help lists the options. RUN is a run id, the beginning of a run key, \"last\", or a "
         "workload.\n",
         out);
 }
 
-static const Verb *find_verb(const char *name, GError **error) {
+static const CliVerb *find_verb(const char *name, GError **error) {
   const char *names[G_N_ELEMENTS(verbs) + 1] = {NULL};
   gsize built = 0;
   for (gsize i = 0; i < G_N_ELEMENTS(verbs); i++) {
@@ -63,34 +64,47 @@ static const Verb *find_verb(const char *name, GError **error) {
   return NULL;
 }
 
-static CliExit run_verb(const Verb *verb, int argc, char **argv, GError **error) {
+static CliExit run_verb(int argc, char **argv, GError **error) {
+  const CliVerb *verb = find_verb(argv[0], error);
   CliOptions options;
-  if (!cli_options_parse(argc, argv, verb->usage, verb->summary, &options, error))
+  gboolean done = FALSE;
+  if (verb == NULL || !cli_options_parse(verb, argc, argv, &options, &done, error))
     return CLI_INPUT;
-  CliExit status = CLI_INPUT;
-  if (options.explain && !verb->explains)
-    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "\"foretrain %s\" has nothing to explain", verb->name);
-  else
-    status = verb->run(&options, error);
+  CliExit status = done ? CLI_DONE : verb->run(&options, error);
   cli_options_clear(&options);
   return status;
 }
 
+CliExit cli_exit_of(const GError *error) {
+  gboolean theirs = g_error_matches(error, SIM_ERROR, SIM_ERROR_INPUT) || error->domain == G_OPTION_ERROR ||
+                    error->domain == G_CONVERT_ERROR; /* an option's value that is no text */
+  return theirs ? CLI_INPUT : CLI_FAULT;
+}
+
+/* What was printed must have arrived: a full disk shows only here. */
+static CliExit flush(CliExit status) {
+  errno = 0;
+  if (fflush(stdout) == 0 && !ferror(stdout))
+    return status;
+  fprintf(stderr, "foretrain: standard output cannot be written%s%s\n", errno != 0 ? ": " : "",
+          errno != 0 ? g_strerror(errno) : "");
+  return CLI_FAULT;
+}
+
 int main(int argc, char **argv) {
-  if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) {
+  static const char *const help[] = {"--help", "-h", "help", NULL};
+  if (argc < 2 || g_strv_contains(help, argv[1])) {
     print_usage(argc < 2 ? stderr : stdout);
-    return argc < 2 ? CLI_INPUT : CLI_DONE;
+    return argc < 2 ? CLI_INPUT : flush(CLI_DONE);
   }
   if (strcmp(argv[1], "--version") == 0) {
-    printf("foretrain %s (results version %s)\n", FORETRAIN_VERSION, RUN_MODEL_VERSION);
-    return CLI_DONE;
+    cli_print_version();
+    return flush(CLI_DONE);
   }
   g_autoptr(GError) error = NULL;
-  const Verb *verb = find_verb(argv[1], &error);
-  CliExit status = verb != NULL ? run_verb(verb, argc - 1, argv + 1, &error) : CLI_INPUT;
+  CliExit status = run_verb(argc - 1, argv + 1, &error);
   if (error == NULL)
-    return status;
+    return flush(status);
   fprintf(stderr, "foretrain: %s\n", error->message);
-  gboolean theirs = g_error_matches(error, SIM_ERROR, SIM_ERROR_INPUT) || error->domain == G_OPTION_ERROR;
-  return theirs ? CLI_INPUT : CLI_FAULT;
+  return cli_exit_of(error);
 }

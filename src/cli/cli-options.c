@@ -1,5 +1,5 @@
-/* Options of all verbs, parsed by GOption; what is known but not built yet is refused by name. */
-#include <stdlib.h>
+/* Options, parsed by GOption from the tables that a verb takes; what is known but not built yet is refused by name. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base-error.h"
@@ -76,6 +76,12 @@ static gboolean interpret(const Raw *raw, CliOptions *options, GError **error) {
   options->study.timeline = timeline;
   options->study.fold = fold;
   options->study.net_full = full;
+  options->plays = raw->fold != NULL || raw->net != NULL || raw->tie != NULL || raw->fidelity != NULL ||
+                   raw->repeat != NULL || raw->jitter != NULL || options->sets != NULL || options->topology != NULL;
+  if (options->output != NULL && *options->output == '\0') {
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "-o: expected the name of a file, found nothing");
+    return FALSE;
+  }
   return TRUE;
 }
 
@@ -86,22 +92,37 @@ static void raw_clear(Raw *raw) {
     g_free(texts[i]);
 }
 
-gboolean cli_options_parse(int argc, char **argv, const char *usage, const char *summary, CliOptions *ret,
+void cli_print_version(void) {
+  printf("foretrain %s (results version %s)\n", FORETRAIN_VERSION, RUN_MODEL_VERSION);
+}
+
+/* In plain letters, whatever the locale: GOption's own words hold an ellipsis. */
+static void print_help(GOptionContext *context) {
+  g_autofree char *text = g_option_context_get_help(context, TRUE, NULL);
+  g_autoptr(GString) plain = g_string_new(text);
+  g_string_replace(plain, "\xe2\x80\xa6", "...", 0);
+  fputs(plain->str, stdout);
+}
+
+gboolean cli_options_parse(const CliVerb *verb, int argc, char **argv, CliOptions *ret, gboolean *ret_done,
                            GError **error) {
   CliOptions options = {.from = -1, .to = -1, .study = STUDY_OPTIONS_DEFAULT};
   Raw raw = {0};
-  const GOptionEntry entries[] = {
-      {"set", 's', 0, G_OPTION_ARG_STRING_ARRAY, &options.sets, "override a setting of the workload or its topology",
+  gboolean help = FALSE, version = FALSE;
+  const GOptionEntry settings[] = {
+      {"set", 's', 0, G_OPTION_ARG_FILENAME_ARRAY, &options.sets, "override a setting of the workload or its topology",
        "GROUP.KEY=VALUE"},
-      {"topology", 't', 0, G_OPTION_ARG_STRING, &options.topology, "another cluster: a file or a shipped name", "T"},
+      {"topology", 't', 0, G_OPTION_ARG_FILENAME, &options.topology, "another cluster: a file or a shipped name", "T"},
+      {NULL, 0, 0, 0, NULL, NULL, NULL}};
+  const GOptionEntry db[] = {
       {"db", 0, 0, G_OPTION_ARG_FILENAME, &options.db, "database (default: $FORETRAIN_DB, else foretrain.db)", "FILE"},
-      {"output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output, "file to write (plot)", "FILE"},
+      {NULL, 0, 0, 0, NULL, NULL, NULL}};
+  const GOptionEntry json[] = {
       {"json", 0, 0, G_OPTION_ARG_NONE, &options.json, "print JSON: keys are the database's columns", NULL},
-      {"quiet", 'q', 0, G_OPTION_ARG_NONE, &options.quiet, "print errors only", NULL},
-      {"require-fit", 0, 0, G_OPTION_ARG_NONE, &options.require_fit, "exit with 1 when memory runs out", NULL},
-      {"timeline", 0, 0, G_OPTION_ARG_STRING, &raw.timeline, "keep the timeline in the database (yes)", "yes|no"},
-      {"from", 0, 0, G_OPTION_ARG_STRING, &raw.from, "draw from this time of the step on (plot)", "TIME"},
-      {"to", 0, 0, G_OPTION_ARG_STRING, &raw.to, "draw to this time of the step (plot)", "TIME"},
+      {NULL, 0, 0, 0, NULL, NULL, NULL}};
+  const GOptionEntry quiet[] = {{"quiet", 'q', 0, G_OPTION_ARG_NONE, &options.quiet, "print errors only", NULL},
+                                {NULL, 0, 0, 0, NULL, NULL, NULL}};
+  const GOptionEntry play[] = {
       {"fold", 0, 0, G_OPTION_ARG_STRING, &raw.fold, "play equal ranks once (on)", "on|off"},
       {"net", 0, 0, G_OPTION_ARG_STRING, &raw.net, "solver of link shares (lazy)", "lazy|full"},
       {"tie", 0, 0, G_OPTION_ARG_STRING, &raw.tie, "order of simultaneous events, which must not matter (forward)",
@@ -109,22 +130,54 @@ gboolean cli_options_parse(int argc, char **argv, const char *usage, const char 
       {"fidelity", 0, 0, G_OPTION_ARG_STRING, &raw.fidelity, "of collectives (flow)", "flow"},
       {"repeat", 0, 0, G_OPTION_ARG_STRING, &raw.repeat, "play every micro-batch (off)", "off"},
       {"jitter", 0, 0, G_OPTION_ARG_STRING, &raw.jitter, "GPUs alike (off)", "off"},
-      {"explain", 0, 0, G_OPTION_ARG_NONE, &options.explain,
-       "say which ranks were played together and why others were not (run, stages)", NULL},
-      {G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &options.rest, NULL, NULL},
       {NULL, 0, 0, 0, NULL, NULL, NULL}};
-  g_autofree char *title = g_strdup_printf("%s — %s", usage, summary);
-  g_autoptr(GOptionContext) context = g_option_context_new(title);
-  g_option_context_add_main_entries(context, entries, NULL);
+  const GOptionEntry verdict[] = {
+      {"timeline", 0, 0, G_OPTION_ARG_STRING, &raw.timeline, "keep the timeline in the database (yes)", "yes|no"},
+      {"explain", 0, 0, G_OPTION_ARG_NONE, &options.explain,
+       "say which ranks were played together and why others were not", NULL},
+      {"require-fit", 0, 0, G_OPTION_ARG_NONE, &options.require_fit, "exit with 1 when memory runs out", NULL},
+      {NULL, 0, 0, 0, NULL, NULL, NULL}};
+  const GOptionEntry output[] = {{"output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output, "file to write", "FILE"},
+                                 {NULL, 0, 0, 0, NULL, NULL, NULL}};
+  const GOptionEntry window[] = {
+      {"from", 0, 0, G_OPTION_ARG_STRING, &raw.from, "draw from this time of the step on", "TIME"},
+      {"to", 0, 0, G_OPTION_ARG_STRING, &raw.to, "draw to this time of the step", "TIME"},
+      {NULL, 0, 0, 0, NULL, NULL, NULL}};
+  const GOptionEntry all[] = {{"version", 0, 0, G_OPTION_ARG_NONE, &version, "print the version", NULL},
+                              {"help", 'h', 0, G_OPTION_ARG_NONE, &help, "print this", NULL},
+                              {G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &options.rest, NULL, verb->usage},
+                              {NULL, 0, 0, 0, NULL, NULL, NULL}};
+  const struct {
+    guint takes;
+    const GOptionEntry *entries;
+  } tables[] = {
+      {CLI_TAKES_SETTINGS, settings}, {CLI_TAKES_OUTPUT, output}, {CLI_TAKES_WINDOW, window},   {CLI_TAKES_DB, db},
+      {CLI_TAKES_JSON, json},         {CLI_TAKES_QUIET, quiet},   {CLI_TAKES_VERDICT, verdict}, {CLI_TAKES_PLAY, play}};
+  g_autoptr(GOptionContext) context = g_option_context_new(NULL);
+  g_autofree char *summary = g_strconcat("foretrain ", verb->name, ": ", verb->summary, NULL);
+  g_option_context_set_summary(context, summary);
+  g_option_context_set_help_enabled(context, FALSE);
+  for (gsize i = 0; i < G_N_ELEMENTS(tables); i++)
+    if (verb->takes & tables[i].takes)
+      g_option_context_add_main_entries(context, tables[i].entries, NULL);
+  g_option_context_add_main_entries(context, all, NULL);
   g_autofree char *program = g_strconcat("foretrain ", argv[0], NULL);
   g_set_prgname(program);
-  gboolean good = g_option_context_parse(context, &argc, &argv, error) && interpret(&raw, &options, error);
+  gboolean good = g_option_context_parse(context, &argc, &argv, error);
+  gboolean answered = good && (help || version);
+  if (answered && help)
+    print_help(context);
+  else if (answered)
+    cli_print_version();
+  else
+    good = good && interpret(&raw, &options, error);
   raw_clear(&raw);
   if (!good) {
     cli_options_clear(&options);
     return FALSE;
   }
   *ret = options;
+  *ret_done = answered;
   return TRUE;
 }
 
@@ -160,9 +213,14 @@ Study *cli_open_study(const CliOptions *options, const char *workload, GError **
   return g_steal_pointer(&study);
 }
 
-const char *cli_database(const CliOptions *options) {
+const char *cli_database(const CliOptions *options, GError **error) {
   const char *variable = g_getenv("FORETRAIN_DB");
-  if (options->db != NULL)
-    return options->db;
-  return variable != NULL && *variable != '\0' ? variable : "foretrain.db";
+  const char *name = options->db != NULL                     ? options->db
+                     : variable != NULL && *variable != '\0' ? variable
+                                                             : "foretrain.db";
+  if (name[strspn(name, " \t\r\n")] != '\0')
+    return name;
+  g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: expected the file of a database, found a blank name",
+              options->db != NULL ? "--db" : "FORETRAIN_DB");
+  return NULL;
 }

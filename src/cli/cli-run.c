@@ -6,7 +6,7 @@
 #include "store-db.h"
 
 static gboolean keep(const CliOptions *options, RunReport *const *reports, guint n, GError **error) {
-  g_autoptr(StoreDb) db = store_db_open(cli_database(options), error);
+  g_autoptr(StoreDb) db = store_db_open(cli_database(options, NULL), error);
   if (db == NULL)
     return FALSE;
   for (guint i = 0; i < n; i++) {
@@ -29,7 +29,7 @@ static CliExit finish(const CliOptions *options, RunReport *const *reports, guin
 }
 
 CliExit cli_run(const CliOptions *options, GError **error) {
-  if (!cli_want(options, 1, "a workload", error))
+  if (!cli_want(options, 1, "a workload", error) || cli_database(options, error) == NULL)
     return CLI_INPUT;
   g_autoptr(Study) study = cli_open_study(options, options->rest[0], error);
   if (study == NULL)
@@ -46,7 +46,7 @@ CliExit cli_run(const CliOptions *options, GError **error) {
 
 CliExit cli_stages(const CliOptions *options, GError **error) {
   RunReport *reports[STUDY_STAGES];
-  if (!cli_want(options, 1, "a workload", error))
+  if (!cli_want(options, 1, "a workload", error) || cli_database(options, error) == NULL)
     return CLI_INPUT;
   g_autoptr(Study) study = cli_open_study(options, options->rest[0], error);
   if (study == NULL || !study_run_stages(study, &options->study, reports, error))

@@ -1,4 +1,4 @@
-/* The command line: a table of verbs, one file each, and the options they share.
+/* The command line: a table of verbs, one file each, and the options of each.
  *
  * Exit status: 0 done (an out-of-memory verdict is done), 1 a check failed or --require-fit met an out-of-memory, 2 the
  * input is at fault, 3 the fault is ours or the machine's. Results go to stdout, messages to stderr. */
@@ -8,27 +8,50 @@
 
 typedef enum { CLI_DONE, CLI_FAILED, CLI_INPUT, CLI_FAULT } CliExit;
 
-/* Options of every verb that runs or reads runs. Cleared by cli_options_clear. */
+/* Which options a verb takes, as bits; what it does not take, GOption refuses as unknown. All take --version, --help. */
+typedef enum {
+  CLI_TAKES_SETTINGS = 1 << 0, /* --set, --topology */
+  CLI_TAKES_DB = 1 << 1,
+  CLI_TAKES_JSON = 1 << 2,
+  CLI_TAKES_QUIET = 1 << 3,
+  CLI_TAKES_PLAY = 1 << 4,    /* how a step is played: --fold, --net, --tie, --fidelity, --repeat, --jitter */
+  CLI_TAKES_VERDICT = 1 << 5, /* what becomes of it: --timeline, --explain, --require-fit */
+  CLI_TAKES_OUTPUT = 1 << 6,  /* -o */
+  CLI_TAKES_WINDOW = 1 << 7,  /* --from, --to */
+} CliTakes;
+
+/* What stands on the command line. Cleared by cli_options_clear. */
 typedef struct {
   char **rest; /* what is not an option; NULL-terminated */
   char **sets; /* --set, in order; NULL: none */
   char *topology, *db, *output;
   gboolean json, quiet, require_fit, explain;
+  gboolean plays;   /* an option was given that only a run can obey */
   SimTime from, to; /* --from, --to; -1: not given */
   StudyOptions study;
 } CliOptions;
 
-/* Parses argv (argv[0] is the verb). `usage`: what stands after the verb. On --help prints and exits. */
-gboolean cli_options_parse(int argc, char **argv, const char *usage, const char *summary, CliOptions *ret,
+typedef CliExit (*CliVerbRun)(const CliOptions *options, GError **error);
+
+typedef struct {
+  const char *name, *usage, *summary; /* `usage`: what stands after the verb */
+  CliVerbRun run;                     /* NULL: known, not built yet */
+  guint takes;                        /* CliTakes */
+} CliVerb;
+
+/* Parses argv (argv[0] is the verb). *ret_done: --help or --version was given and has been answered. */
+gboolean cli_options_parse(const CliVerb *verb, int argc, char **argv, CliOptions *ret, gboolean *ret_done,
                            GError **error);
 void cli_options_clear(CliOptions *options);
 
+void cli_print_version(void);
+
 /* The workload with --topology and --set laid over it. */
 Study *cli_open_study(const CliOptions *options, const char *workload, GError **error);
-/* Where results go: --db, FORETRAIN_DB, foretrain.db. */
-const char *cli_database(const CliOptions *options);
-
-typedef CliExit (*CliVerbRun)(const CliOptions *options, GError **error);
+/* Where results go: --db, FORETRAIN_DB, foretrain.db. NULL and SIM_ERROR_INPUT where a given name is blank. */
+const char *cli_database(const CliOptions *options, GError **error);
+/* 2 or 3, as the error is theirs or ours. */
+CliExit cli_exit_of(const GError *error);
 
 CliExit cli_run(const CliOptions *options, GError **error);
 CliExit cli_stages(const CliOptions *options, GError **error);

@@ -4,8 +4,6 @@
 #include "report-text.h"
 #include "store-metric.h"
 
-#define REPORT_JSON_VERSION 1
-
 static void add_integer(JsonBuilder *builder, const char *key, gint64 value) {
   json_builder_set_member_name(builder, key);
   json_builder_add_int_value(builder, value);

@@ -1,10 +1,13 @@
 /* Files beside each other, and gnuplot run on them. */
 #include "report-picture.h"
 
+#include <errno.h>
 #include <glib/gstdio.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base-error.h"
+#include "report-plot.h"
 
 #define PICTURE_WIDTH 1280
 #define FONT_POINTS   12
@@ -24,10 +27,19 @@ ReportPicture *report_picture_new(const char *path, GError **error) {
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: a picture ends in .svg or .png", path);
     return NULL;
   }
+  g_autofree char *folder = g_path_get_dirname(path);
+  if (!g_file_test(folder, G_FILE_TEST_IS_DIR)) {
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: there is no folder \"%s\" for the picture", path, folder);
+    return NULL;
+  }
+  if (g_file_test(path, G_FILE_TEST_IS_DIR)) {
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: is a folder; expected the file of a picture", path);
+    return NULL;
+  }
   ReportPicture *picture = g_new0(ReportPicture, 1);
   picture->scale = endings[kind].scale;
   picture->path = g_strdup(path);
-  picture->folder = g_path_get_dirname(path);
+  picture->folder = g_steal_pointer(&folder);
   picture->stem = g_strndup(name, strlen(name) - strlen(endings[kind].ending));
   g_autofree char *data = g_strconcat(picture->stem, ".dat", NULL);
   picture->data_name = report_picture_quote(data);
@@ -35,6 +47,11 @@ ReportPicture *report_picture_new(const char *path, GError **error) {
   picture->script = g_string_new(NULL);
   picture->terminal = endings[kind].terminal;
   return picture;
+}
+
+gboolean report_plot_check(const char *path, GError **error) {
+  g_autoptr(ReportPicture) picture = report_picture_new(path, error);
+  return picture != NULL;
 }
 
 void report_picture_free(ReportPicture *picture) {
@@ -60,11 +77,12 @@ char *report_picture_quote(const char *text) {
 static gboolean write_beside(const ReportPicture *picture, const char *ending, const char *text, GError **error) {
   g_autofree char *name = g_strconcat(picture->stem, ending, NULL);
   g_autofree char *path = g_build_filename(picture->folder, name, NULL);
-  g_autoptr(GError) cause = NULL;
-  if (g_file_set_contents(path, text, -1, &cause))
-    return TRUE;
-  g_set_error(error, SIM_ERROR, SIM_ERROR_SYSTEM, "%s", cause->message);
-  return FALSE;
+  FILE *file = g_fopen(path, "w");
+  gboolean written = file != NULL && fputs(text, file) >= 0;
+  written = file != NULL && fclose(file) == 0 && written;
+  if (!written)
+    g_set_error(error, SIM_ERROR, SIM_ERROR_SYSTEM, "%s: cannot be written: %s", path, g_strerror(errno));
+  return written;
 }
 
 static char *whole_script(const ReportPicture *picture) {

@@ -20,7 +20,7 @@ typedef struct {
   const char *terminal;
 } ReportPicture;
 
-/* Errors: SIM_ERROR_INPUT for an ending other than svg and png. */
+/* Errors: SIM_ERROR_INPUT for an ending other than svg and png, a folder, or a folder that is missing. */
 ReportPicture *report_picture_new(const char *path, GError **error);
 void report_picture_free(ReportPicture *picture);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ReportPicture, report_picture_free)

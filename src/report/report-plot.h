@@ -10,6 +10,10 @@
 
 #include "store-db.h"
 
+/* Whether a picture could be written there, before anything is run for it. Errors: SIM_ERROR_INPUT for another ending,
+ * for a folder, or where the folder is missing. */
+gboolean report_plot_check(const char *path, GError **error);
+
 /* Streams of the slowest rank class as rows over time: compute by phase, collectives by operation, and below them every
  * interval without compute by its cause. Beyond some 4000 boxes, neighbours of one phase and layer are drawn as one. */
 gboolean report_plot_timeline(StoreDb *db, gint64 run_id, SimTime from, SimTime to, const char *path, GError **error);

@@ -13,6 +13,9 @@
 
 #include "run-report.h"
 
+/* "json_version" of every object printed; rises when a key changes its meaning or goes. */
+#define REPORT_JSON_VERSION 1
+
 void report_summary(const RunReport *report, GString *text);
 
 /* The table of stages and one sentence per stage: what the rung bought and what it cost against the one before; last,
