@@ -106,6 +106,14 @@ static void formats(void) {
   CU_ASSERT_STRING_EQUAL(count, "6 738 415 616");
   g_autofree char *gib = base_format_gib((guint64)3 << 30);
   CU_ASSERT_STRING_EQUAL(gib, "3.00 GiB");
+  g_autofree char *mib = base_format_memory((guint64)86 << 20), *large = base_format_large(6738415616);
+  CU_ASSERT_STRING_EQUAL(mib, "86.0 MiB");
+  CU_ASSERT_STRING_EQUAL(large, "6.74 B");
+  CU_ASSERT_EQUAL(base_in_gib((guint64)3 << 29), 1.5);
+  CU_ASSERT_EQUAL(base_in_gb(2.5e9), 2.5);
+  CU_ASSERT_EQUAL(base_in_ms(1234 * SIM_MICROSECOND), 1.234);
+  CU_ASSERT_EQUAL(base_in_gflop(2e9), 2);
+  CU_ASSERT_EQUAL(base_in_tflops(989.5e12), 989.5);
   g_autofree char *time = base_format_time(1234 * SIM_MICROSECOND);
   CU_ASSERT_STRING_EQUAL(time, "1.23 ms");
 }

@@ -94,7 +94,25 @@ says "and why not" 'rank 5: its GPU runs at 0.8 of its speed' stages a.ini --db 
 says "links too" 'nic.out: 15 alike; nic.1.1 at 0.5 of its capacity' run a.ini --db a.db --explain --set 'cluster.slow_links=nic.1.1: 0.5'
 says "without folding" 'Folding is off' run a.ini --db a.db --explain --fold=off
 says "JSON says so too" '"members" : "0-4,6-15"' run a.ini --db a.db --json --explain --set 'cluster.slow_gpus=5: 0.8'
-refuses "nothing to explain" 'has nothing to explain' layers a.ini --explain
+refuses "layers explains nothing" 'Unknown option --explain' layers a.ini --explain
+refuses "layers plays nothing" 'Unknown option --fold' layers a.ini --fold=off
+refuses "layers writes no run" 'Unknown option --db' layers a.ini --db a.db
+refuses "run draws nothing" 'Unknown option -o' run a.ini -o x.svg
+refuses "run has no window" 'Unknown option --from' run a.ini --from '1 ms'
+refuses "plot prints nothing" 'Unknown option --json' plot memory a.ini --json -o x.svg
+refuses "plot has no verdict" 'Unknown option --require-fit' plot memory a.ini --require-fit -o x.svg
+refuses "list has no settings" 'Unknown option --set' list gpus --set a.b=1
+refuses "list gpus reads no database" 'reads no database' list gpus --db b.db
+refuses "list settings as JSON" 'no --json' list settings --json
+refuses "schema as JSON" 'Unknown option --json' schema --json
+refuses "layers: one output" 'choose one' layers a.ini --json -o x.csv
+for verb in run stages layers plot list schema; do
+  says "$verb --help" "foretrain $verb" $verb --help
+  [ -z "$(LC_ALL=C tr -d '\000-\177' <out)" ]
+  verdict "$verb --help in plain letters" "$([ $? -eq 0 ] && echo yes)" "  $(cat out)"
+done
+says "run --version" 'results version' run --version
+says "-h" 'foretrain run WORKLOAD' -h
 refuses "no such rank" 'no rank 16' run a.ini --set 'cluster.slow_gpus=16: 0.8'
 refuses "spread to come" 'cluster.gpu_spread' run a.ini --set cluster.gpu_spread=0.05
 says "JSON" '"step_ps"' run a.ini --db a.db --json
@@ -119,6 +137,65 @@ verdict "steps add up" "$([ $? -eq 0 ] && echo yes)" ""
 [ "$(sqlite3 a.db "select count(*) from rank_class c where exposed_ps <> (select coalesce(sum(end_ps - start_ps), 0) from exposure e
   where e.run_id = c.run_id and e.rank_class = c.rank_class and cause not in ('bubble', 'host-idle'))")" = 0 ]
 verdict "causes add up" "$([ $? -eq 0 ] && echo yes)" ""
+
+
+# The layer profile: 2 rows for the embedding, each of 32 layers and the head, and its sums are those of --json.
+"$foretrain" layers a.ini -o p.csv && "$foretrain" layers a.ini --json >p.json
+[ "$(head -1 p.csv)" = layer,phase,time_us,flops,bytes,activation_bytes,parameters ] && [ "$(wc -l <p.csv)" = 69 ] &&
+  [ "$(sed -n '2p;3p;4p;68p' p.csv | cut -d, -f1,2 | tr '\n' ' ')" = 'embedding,forward embedding,backward 0,forward head,forward ' ]
+verdict "layer profile: rows" "$([ $? -eq 0 ] && echo yes)" "  $(head -4 p.csv)"
+[ "$(awk -F, 'NR > 1 && $2 == "forward" {sum += $7} END {printf "%.0f", sum}' p.csv)" = 6738415616 ]
+verdict "layer profile: parameters" "$([ $? -eq 0 ] && echo yes)" ""
+[ "$(awk -F, 'NR > 1 {sum += $4} END {printf "%.0f", sum}' p.csv)" = \
+  "$(sqlite3 :memory: "select printf('%.0f', sum(value ->> 'flops')) from json_each(readfile('p.json'), '$.layers')")" ]
+verdict "layer profile: flops" "$([ $? -eq 0 ] && echo yes)" ""
+grep -q '"json_version" : 1' p.json
+verdict "layers --json has a version" "$([ $? -eq 0 ] && echo yes)" ""
+for list in gpus links platforms topologies workloads runs; do
+  db=
+  [ $list = runs ] && db='--db a.db'
+  says "list $list --json" '"' list $list --json $db
+  [ "$(sqlite3 :memory: "select count(*) > 0 and min(type) = 'object' from json_each(readfile('out'))")" = 1 ]
+  verdict "list $list --json: objects" "$([ $? -eq 0 ] && echo yes)" "  $(head -5 out)"
+done
+
+# Databases: whose fault a path is, and that reading creates nothing.
+mkdir folder.svg
+refuses "blank database" 'blank' run a.ini --db ''
+FORETRAIN_DB='  ' refuses "blank FORETRAIN_DB" 'FORETRAIN_DB' run a.ini
+refuses "database in a missing folder" 'no folder "nowhere"' run a.ini --db nowhere/a.db
+refuses "database that is a folder" 'is a folder' run a.ini --db folder.svg
+refuses "no database to list" 'no database "foretrain.db"' list runs
+refuses "no database to draw from" 'no database "none.db"' plot memory last --db none.db -o x.svg
+refuses "picture in a missing folder" 'no folder "nowhere"' plot memory a.ini -o nowhere/x.svg
+refuses "picture that is a folder" 'is a folder' plot memory a.ini -o folder.svg
+refuses "profile in a missing folder" 'No such file' layers a.ini -o nowhere/x.csv
+refuses "profile that is a folder" 'Is a directory' layers a.ini -o folder.svg
+refuses "a workload's own error" 'training.foo' plot memory llama2-7b --set training.foo=1 -o x.svg
+refuses "neither run nor workload" 'did you mean "llama2-7b"?' plot memory llama2-7 -o x.svg
+refuses "settings of a run that is kept" 'was run already' plot memory last --db a.db --fold=off -o x.svg
+refuses "--set that is not text" 'not UTF-8' run a.ini --set $'training.micro_batch=\xff'
+refuses "an option that is not text" 'Invalid byte' run a.ini --fold $'\xff'
+"$foretrain" plot memory a.ini --db fresh.db -o x.svg -q 2>err && [ -s fresh.db ] && [ -s x.svg ] && [ ! -s err ]
+verdict "plot of a workload runs and keeps it" "$([ $? -eq 0 ] && echo yes)" "  $(cat err)"
+chmod 444 fresh.db
+says "a read-only database is listed" 'paper' list runs --db fresh.db
+for words in 'run a.ini --db b.db' 'list gpus' 'schema' 'run --help' '--help' '--version'; do
+  "$foretrain" $words >/dev/full 2>err
+  [ $? -eq 3 ] && grep -q 'standard output' err
+  verdict "full disk: $words" "$([ $? -eq 0 ] && echo yes)" "  $(cat err)"
+done
+"$foretrain" layers a.ini -o /dev/full 2>err
+[ $? -eq 3 ] && grep -q '/dev/full: cannot be written: No space' err
+verdict "full disk: profile" "$([ $? -eq 0 ] && echo yes)" "  $(cat err)"
+
+# Model files.
+sed -e 's/"hidden_size"/"hiden_size"/' "$source/workloads/models/llama-2-7b.json" >slip.json
+refuses "key of a model with a slip" 'did you mean "hiden_size"?' run a.ini --set model.config=slip.json
+refuses "framework with a slip, not modelled yet" '"deepspeed" (not modelled yet)?' run a.ini --set parallel.framework=deepsped
+refuses "hexadecimal" 'in decimal, 4096' run a.ini --set training.sequence_length=0x1000
+tr '\n' '\r' <a.ini >cr.ini
+says "CR line ends" 'ZeRO' run cr.ini --db b.db
 
 echo "$passed passed, $failed failed"
 [ $failed -eq 0 ]

@@ -79,9 +79,10 @@ static void memory_is_drawn(void) {
   draw(report_plot_memory, -1, -1, "memory.svg");
   is_svg("memory.svg");
   g_autofree char *script = content("memory.gnuplot"), *data = content("memory.dat"), *svg = content("memory.svg");
-  /* 5 % above the capacity of 79 GiB. */
-  has(script, "set yrange [0:82.95]");
-  has(svg, "capacity, 79.00");
+  /* The peak of 10.746 GiB is below half of 79 GiB: the axis ends 1.3 times above it, at 13.97, the capacity beyond. */
+  has(script, "set yrange [0:13.97");
+  has(svg, "capacity 79.00 GiB, above");
+  CU_ASSERT_PTR_NULL(strstr(svg, "capacity, 79.00"));
   has(svg, "highest here: 10.75 GiB at 168.24 ms");
   has(svg, "14 ranks from rank 0 on, the tightest of 2 classes");
   has(data, "# highest: time_ms GiB\n168.24 10.74");
@@ -90,6 +91,18 @@ static void memory_is_drawn(void) {
   draw(report_plot_memory, 500 * SIM_MILLISECOND, -1, "later.svg");
   g_autofree char *later = content("later.svg");
   has(later, "peak of all steps, 10.75");
+}
+
+static void a_capacity_that_is_near_is_drawn(void) {
+  g_autoptr(RunReport) report = report_sample(3, (guint64)12 << 30);
+  gint64 before = run_id;
+  CU_ASSERT_TRUE_FATAL(store_db_write(db, report, TRUE, &run_id, NULL));
+  draw(report_plot_memory, -1, -1, "near.svg");
+  run_id = before;
+  g_autofree char *script = content("near.gnuplot"), *svg = content("near.svg");
+  has(script, "set yrange [0:12.6]"); /* 5 % above 12 GiB */
+  has(svg, "capacity, 12.00");
+  CU_ASSERT_PTR_NULL(strstr(svg, "above"));
 }
 
 static void png_is_drawn(void) {
@@ -126,7 +139,17 @@ static void what_cannot_be_drawn_is_said(void) {
   HARNESS_FAILS(report_plot_timeline(db, 999, -1, -1, path, &error), error, "no run 999");
   HARNESS_FAILS(report_plot_memory(db, run_id, 5, 5, path, &error), error, "no window from");
   HARNESS_FAILS(report_plot_memory(db, run_id, 5 * SIM_SECOND, -1, path, &error), error, "in a step of 1008.8");
-  HARNESS_FAILS(report_plot_timeline(db, run_id, -1, -1, "/nowhere/no.svg", &error), error, "/nowhere/no.dat");
+  HARNESS_FAILS(report_plot_timeline(db, run_id, -1, -1, "/nowhere/no.svg", &error), error,
+                "/nowhere/no.svg: there is no folder \"/nowhere\"");
+  g_autofree char *taken = in_folder("taken.svg"), *data = in_folder("data.svg"), *blocked = in_folder("data.dat");
+  g_mkdir(taken, 0700);
+  HARNESS_FAILS(report_plot_timeline(db, run_id, -1, -1, taken, &error), error, "taken.svg: is a folder");
+  HARNESS_FAILS(report_plot_check(taken, &error), error, "taken.svg: is a folder");
+  g_mkdir(blocked, 0700);
+  HARNESS_FAILS(report_plot_timeline(db, run_id, -1, -1, data, &error), error,
+                "data.dat: cannot be written: Is a directory");
+  g_rmdir(taken);
+  g_rmdir(blocked);
   CU_ASSERT_FALSE(g_file_test(path, G_FILE_TEST_EXISTS));
 }
 
@@ -270,6 +293,7 @@ int main(void) {
                                      {"timelines are drawn", timelines_are_drawn},
                                      {"windows are cut", windows_are_cut},
                                      {"memory is drawn", memory_is_drawn},
+                                     {"a capacity that is near is drawn", a_capacity_that_is_near_is_drawn},
                                      {"png is drawn", png_is_drawn},
                                      {"names with quotes are drawn", names_with_quotes_are_drawn},
                                      {"what cannot be drawn is said", what_cannot_be_drawn_is_said},

@@ -180,9 +180,9 @@ static void first_does_not_fit(RunReport **reports) {
              " It does not fit: 25.10 GiB are missing. ");
   /* Optimizer: 12 bytes for each of 6.738e9 parameters (75.31 GiB) become a sixteenth (4.71 GiB), and its step
    * takes 5.25 ms instead of 8 × 5.25 ms. */
-  SAYS(text, " ZeRO-1 frees 70.61 GiB per GPU over ZeRO-0 (optimizer -70.60 GiB) and costs 121.35 ms a step, +16.6 %"
+  SAYS(text, " ZeRO-1 frees 70.60 GiB per GPU over ZeRO-0 (optimizer -70.60 GiB) and costs 121.35 ms a step, +16.6 %"
              " (exposed communication +156.86, compute -36.75, idle +1.24 ms). It is the first that fits. ");
-  SAYS(text, " ZeRO-2 frees 11.76 GiB per GPU over ZeRO-1 (gradients -11.77 GiB) at the same step time. ");
+  SAYS(text, " ZeRO-2 frees 11.77 GiB per GPU over ZeRO-1 (gradients -11.77 GiB) at the same step time. ");
   SAYS(text,
        " ZeRO-3 frees 10.98 GiB per GPU over ZeRO-2 (parameters -11.77, communication +0.78 GiB) and costs 156.82 ms");
   /* 1 and 2 are equally fast: the one that needs less memory is named. */
@@ -210,7 +210,7 @@ static void all_fit(RunReport **reports) {
   LACKS(text, "first that fits");
   SAYS(text, " Fastest that fits: ZeRO-0, 730.71 ms a step; 1.17 times faster than ZeRO-1; ");
   /* 13.48 GB of parameters and as many gradients, less a sixteenth: 11.77 GiB each. */
-  SAYS(turned, " ZeRO-1 takes 22.74 GiB more per GPU than ZeRO-3 (parameters +11.77, gradients +11.77, communication"
+  SAYS(turned, " ZeRO-1 takes 22.75 GiB more per GPU than ZeRO-3 (parameters +11.77, gradients +11.77, communication"
                " -0.78 GiB) and saves 156.82 ms a step, -15.5 % (exposed communication -158.10, idle +1.28 ms). ");
 }
 
@@ -218,6 +218,31 @@ static void equal_stages_are_said_to_be_equal(RunReport **reports) {
   RunReport *twice[] = {reports[1], reports[1]};
   g_autoptr(GString) text = stages(twice, 2);
   SAYS(text, " ZeRO-1 needs as much memory as ZeRO-1 at the same step time. ");
+}
+
+/* Equal compute, 100.004 ms, beside 50.004 and 60.000 ms exposed: steps of 150.008 and 160.004 ms, which as hundredths
+ * share out to 100.01 + 50.00 and 100.00 + 60.00. Exposed grew by 9.996 ms, compute not at all. A tenant that grew by
+ * two bytes over a rounding edge, 0.005 GiB = 5368709.12 bytes, did not grow by a hundredth. */
+static void what_rounding_makes_is_not_said(RunReport **reports) {
+  RunReport *two[] = {reports[1], reports[2]};
+  for (int i = 0; i < 2; i++) {
+    RunClass *slow = &two[i]->classes[two[i]->slowest], *tight = &two[i]->classes[two[i]->tightest];
+    slow->compute = 100004 * SIM_MICROSECOND;
+    slow->exposed = (i == 0 ? 50004 : 60000) * SIM_MICROSECOND;
+    slow->idle = 0;
+    slow->step = slow->compute + slow->exposed;
+    memset(tight->peak_held, 0, sizeof tight->peak_held);
+    tight->peak_held[0] = 5368708 + 2 * (guint64)i;
+    tight->device_used = tight->peak_held[0];
+  }
+  g_autoptr(GString) text = stages(two, 2);
+  HAS(text, "compute, ms                 100.01  100.00\n");
+  SAYS(text,
+       " ZeRO-2 needs as much memory as ZeRO-1 and costs 10.00 ms a step, +6.7 % (exposed communication +10.00 ms).");
+}
+
+static void stages_whose_parts_round(void) {
+  compare_stages(SAMPLE_CAPACITY, what_rounding_makes_is_not_said);
 }
 
 static void stages_that_do_not_fit(void) {
@@ -306,6 +331,7 @@ int main(void) {
                                         {"stages, none fits", stages_of_which_none_fits},
                                         {"stages, all fit", stages_that_all_fit},
                                         {"stages, equal ones", stages_that_are_equal},
+                                        {"stages, parts that round", stages_whose_parts_round},
                                         {"JSON holds every column", json_holds_every_column},
                                         {"JSON of stages is an array", json_of_stages_is_an_array},
                                         {NULL, NULL},

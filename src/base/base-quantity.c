@@ -232,6 +232,21 @@ char *base_format_gb(guint64 bytes) {
   return g_strdup_printf("%.2f GB", (double)bytes / 1e9);
 }
 
+char *base_format_memory(guint64 bytes) {
+  return base_in_gib(bytes) >= 1 ? base_format_gib(bytes) : g_strdup_printf("%.1f MiB", (double)bytes / (KI * KI));
+}
+
+char *base_format_large(double count) {
+  static const struct {
+    double size;
+    const char *letter;
+  } scales[] = {{1e12, "T"}, {1e9, "B"}, {1e6, "M"}, {1e3, "k"}};
+  for (gsize i = 0; i < G_N_ELEMENTS(scales); i++)
+    if (count >= scales[i].size)
+      return g_strdup_printf("%.3g %s", count / scales[i].size, scales[i].letter);
+  return g_strdup_printf("%.0f", count);
+}
+
 char *base_format_byte_rate(double bytes_per_second) {
   return g_strdup_printf("%.1f GB/s", bytes_per_second / 1e9);
 }

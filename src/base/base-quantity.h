@@ -62,6 +62,10 @@ SimTime sim_time_of_amount(double amount, double rate);
  * GB/s". */
 char *base_format_time(SimTime time);
 char *base_format_gib(guint64 bytes);
+/* "1.23 GiB", below one GiB "86.0 MiB". */
+char *base_format_memory(guint64 bytes);
+/* "6.74 B", "125 M", "2 T", "12". */
+char *base_format_large(double count);
 char *base_format_gb(guint64 bytes);
 char *base_format_byte_rate(double bytes_per_second);
 /* 6738415616 → "6 738 415 616". */

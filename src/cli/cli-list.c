@@ -4,7 +4,6 @@
 
 #include "base-error.h"
 #include "base-names.h"
-#include "base-names.h"
 #include "cli-listing.h"
 #include "cli.h"
 #include "conf-path.h"

@@ -6,6 +6,8 @@
 #include "report-words.h"
 
 #define HEIGHT 480  /* pixels */
+#define ROOM   1.05 /* of the axis above what it must show */
+#define WIDE   1.3  /* the same where the capacity is beyond it: for its label */
 #define BINS   1000 /* of the width: about one for each pixel of the plot */
 
 /* From below: what stays, then what comes and goes. Neighbours differ in lightness, so that a grey print tells them
@@ -18,22 +20,14 @@ static const struct {
     {"communication", "#33792c"}, {"activations", "#f2a65a"}, {"temporary", "#9c2a1c"},
 };
 
-static double gib(guint64 bytes) {
-  return (double)bytes / (double)(1 << 30);
-}
-
-static double ms(SimTime time) {
-  return (double)time / (double)SIM_MILLISECOND;
-}
-
 /* A line of data: time, then the edges of the stack. */
 static void print_level(const ReportLevel *level, SimTime at, GString *data) {
   guint64 edge = 0;
-  g_string_append_printf(data, "%.9g 0", ms(at));
+  g_string_append_printf(data, "%.9g 0", base_in_ms(at));
   for (guint i = 0; i < RUN_TENANTS; i++) {
     for (guint t = 0; t < RUN_TENANTS; t++)
       edge += g_str_equal(run_tenant_names[t], stack[i].tenant) ? level->held[t] : 0;
-    g_string_append_printf(data, " %.9g", gib(edge));
+    g_string_append_printf(data, " %.9g", base_in_gib(edge));
   }
   g_string_append_c(data, '\n');
 }
@@ -62,6 +56,16 @@ static const ReportLevel *highest(const GArray *levels) {
   return top;
 }
 
+/* Where less than half is used, an axis up to the capacity would leave the tenants too flat to tell apart. */
+static gboolean capacity_is_beyond(const ReportScene *scene) {
+  return scene->device_used > 0 && scene->device_used < scene->capacity / 2;
+}
+
+static double axis_end(const ReportScene *scene) {
+  return capacity_is_beyond(scene) ? base_in_gib(scene->device_used) * WIDE
+                                   : base_in_gib(MAX(scene->capacity, scene->device_used)) * ROOM;
+}
+
 static void print_axes(const ReportScene *scene, const ReportLevel *top, GString *script) {
   g_autofree char *title = report_picture_quote(scene->title);
   g_autofree char *when =
@@ -77,8 +81,7 @@ static void print_axes(const ReportScene *scene, const ReportLevel *top, GString
                          "set key outside right top vertical Left reverse samplen 2 spacing 1.1\n"
                          "set tics nomirror out\n"
                          "set border 3\n",
-                         title, second, ms(scene->from), ms(scene->to),
-                         gib(MAX(scene->capacity, scene->device_used)) * 1.05);
+                         title, second, base_in_ms(scene->from), base_in_ms(scene->to), axis_end(scene));
 }
 
 /* A dashed line on white, seen on every colour. */
@@ -86,7 +89,15 @@ static void print_line(GString *script, guint64 bytes, const char *dash, const c
   g_string_append_printf(script,
                          "  %.9g with lines lc rgb 'white' lw 4 notitle, \\\n"
                          "  %.9g with lines lc rgb 'black' lw 2 dt %s title '%s, %.2f', \\\n",
-                         gib(bytes), gib(bytes), dash, what, (double)report_centi_gib(bytes) / 100);
+                         base_in_gib(bytes), base_in_gib(bytes), dash, what, (double)report_centi_gib(bytes) / 100);
+}
+
+/* An arrow out of the top of the plot, and what lies there. */
+static void print_capacity_beyond(const ReportScene *scene, GString *script) {
+  g_string_append_printf(script,
+                         "set arrow from graph 0.02, graph 0.90 to graph 0.02, graph 0.995 head filled lw 2\n"
+                         "set label 'capacity %.2f GiB, above' at graph 0.035, graph 0.95 left\n",
+                         (double)report_centi_gib(scene->capacity) / 100);
 }
 
 static void print_plot(const ReportScene *scene, const ReportLevel *top, ReportPicture *picture) {
@@ -96,11 +107,12 @@ static void print_plot(const ReportScene *scene, const ReportLevel *top, ReportP
     g_string_append_printf(
         script, "  %s index 0 using 1:%u:%u with filledcurves fs solid 1 noborder lc rgb '%s' title '%s', \\\n",
         picture->data_name, i + 2, i + 3, stack[i].colour, stack[i].tenant);
-  print_line(script, scene->capacity, "(12,6)", "capacity");
+  if (!capacity_is_beyond(scene))
+    print_line(script, scene->capacity, "(12,6)", "capacity");
   if (report_centi_gib(scene->device_used) > report_centi_gib(report_level_total(top)))
     print_line(script, scene->device_used, "(2,4)", "peak of all steps");
-  g_string_append_printf(picture->data, "# highest: time_ms GiB\n%.9g %.9g\n", ms(top->at),
-                         gib(report_level_total(top)));
+  g_string_append_printf(picture->data, "# highest: time_ms GiB\n%.9g %.9g\n", base_in_ms(top->at),
+                         base_in_gib(report_level_total(top)));
   g_string_append_printf(script,
                          "  %s index 1 with points pt 7 ps %.1f lc rgb 'white' notitle, \\\n"
                          "  %s index 1 with points pt 7 ps %.1f lc rgb 'black' title 'highest here, %.2f'\n",
@@ -120,6 +132,8 @@ gboolean report_plot_memory(StoreDb *db, gint64 run_id, SimTime from, SimTime to
   const ReportLevel *top = highest(levels);
   print_levels(levels, &scene, picture->data);
   print_axes(&scene, top, picture->script);
+  if (capacity_is_beyond(&scene))
+    print_capacity_beyond(&scene, picture->script);
   print_plot(&scene, top, picture);
   picture->height = HEIGHT;
   return report_picture_draw(picture, error);

@@ -57,10 +57,10 @@ static void time_cell(BaseTable *table, const RunReport *report, TimeRow row) {
       base_table_cell(table, "-");
     break;
   case INTRA:
-    base_table_cell(table, "%.2f", (double)slow->network_bytes_intra / 1e9);
+    base_table_cell(table, "%.2f", base_in_gb((double)slow->network_bytes_intra));
     break;
   case INTER:
-    base_table_cell(table, "%.2f", (double)slow->network_bytes_inter / 1e9);
+    base_table_cell(table, "%.2f", base_in_gb((double)slow->network_bytes_inter));
     break;
   case TOKENS:
     base_table_cell(table, "%.0f", report->tokens_per_second_per_gpu);
@@ -118,6 +118,15 @@ static void print_table(RunReport *const *reports, guint n, GString *text) {
   base_table_print(table, 0, text);
 }
 
+/* Hundredths of what changed, from the exact values: what is equal looks equal, however its neighbours round. */
+static gint64 centi_ms_change(SimTime before, SimTime now) {
+  return now < before ? -report_centi_ms(before - now) : report_centi_ms(now - before);
+}
+
+static gint64 centi_gib_change(guint64 before, guint64 now) {
+  return now < before ? -report_centi_gib(before - now) : report_centi_gib(now - before);
+}
+
 /* " (gradients -11.77, communication +0.31 GiB)": what changed by a hundredth, largest change first. Empties `changes`.
  */
 static void say_changes(GString *words, const char *const *names, gint64 *changes, guint n, const char *unit) {
@@ -137,10 +146,11 @@ static void say_changes(GString *words, const char *const *names, gint64 *change
 }
 
 static void say_memory(GString *words, const RunReport *before, const RunReport *now) {
-  gint64 freed = report_centi_gib(tightest(before)->device_used) - report_centi_gib(tightest(now)->device_used);
+  const RunClass *was = tightest(before), *is = tightest(now);
+  gint64 freed = centi_gib_change(is->device_used, was->device_used);
   gint64 changes[RUN_TENANTS];
   for (guint t = 0; t < RUN_TENANTS; t++)
-    changes[t] = tenant_size(now, t) - tenant_size(before, t);
+    changes[t] = centi_gib_change(was->peak_held[t], is->peak_held[t]);
   if (freed == 0)
     g_string_append_printf(words, "needs as much memory as ZeRO-%u", before->identity.zero_stage);
   else
@@ -151,18 +161,16 @@ static void say_memory(GString *words, const RunReport *before, const RunReport 
 
 static void say_time(GString *words, const RunReport *before, const RunReport *now) {
   static const char *const names[] = {"compute", "exposed communication", "idle"};
-  SimTime step = slowest(now)->step - slowest(before)->step;
-  gint64 longer = report_centi_ms(slowest(now)->step) - report_centi_ms(slowest(before)->step);
-  gint64 changes[3], was[3];
-  step_parts(before, was);
-  step_parts(now, changes);
-  for (guint i = 0; i < 3; i++)
-    changes[i] -= was[i];
+  const RunClass *was = slowest(before), *is = slowest(now);
+  SimTime step = is->step - was->step;
+  gint64 longer = centi_ms_change(was->step, is->step);
+  gint64 changes[] = {centi_ms_change(was->compute, is->compute), centi_ms_change(was->exposed, is->exposed),
+                      centi_ms_change(was->idle, is->idle)};
   if (longer == 0)
     g_string_append(words, " at the same step time");
   else
     g_string_append_printf(words, " and %s %.2f ms a step, %+.1f %%", longer > 0 ? "costs" : "saves",
-                           (double)ABS(longer) / 100, 100 * (double)step / (double)slowest(before)->step);
+                           (double)ABS(longer) / 100, 100 * (double)step / (double)was->step);
   say_changes(words, names, changes, 3, "ms");
 }
 
@@ -172,7 +180,7 @@ static void say_verdict(GString *words, RunReport *const *reports, guint index) 
   for (guint i = 0; i < index; i++)
     fitted |= reports[i]->verdict == RUN_FITS;
   if (now->verdict == RUN_OOM) {
-    g_autofree char *missing = report_memory(tightest(now)->short_by);
+    g_autofree char *missing = base_format_memory(tightest(now)->short_by);
     g_string_append_printf(words, " It %s: %s are missing.",
                            index > 0 && !fitted ? "still does not fit" : "does not fit", missing);
   } else if (index > 0 && !fitted) {
@@ -215,7 +223,7 @@ static void print_choice(RunReport *const *reports, guint n, GString *text) {
     best = better ? other : best;
   }
   if (best->verdict == RUN_OOM) {
-    g_autofree char *missing = report_memory(tightest(best)->short_by);
+    g_autofree char *missing = base_format_memory(tightest(best)->short_by);
     g_string_append_printf(text, "None fits; ZeRO-%u comes nearest and lacks %s per GPU.\n", best->identity.zero_stage,
                            missing);
     return;

@@ -16,7 +16,7 @@ static double percent(double part, double whole) {
 }
 
 static void print_title(const RunIdentity *identity, GString *text) {
-  g_autofree char *parameters = report_large((double)identity->parameters);
+  g_autofree char *parameters = base_format_large((double)identity->parameters);
   g_autofree char *asked =
       g_strdup_printf("%s (%s parameters), framework %s, ZeRO-%u, on %u × %s in %u node%s", identity->model, parameters,
                       identity->framework, identity->zero_stage, identity->gpus, identity->gpu, identity->nodes,
@@ -34,8 +34,8 @@ static void print_request(const RunReport *report, const RunOom *oom, GString *t
   guint32 ranks = 0;
   for (guint32 i = 0; i < report->n_classes; i++)
     ranks += report->classes[i].has_oom ? report->classes[i].ranks : 0;
-  g_autofree char *requested = report_memory(oom->requested);
-  g_autofree char *available = report_memory(oom->free);
+  g_autofree char *requested = base_format_memory(oom->requested);
+  g_autofree char *available = base_format_memory(oom->free);
   g_autofree char *row = report_row(oom->name, oom->layer, oom->phase);
   g_autofree char *step = report_step(oom->step);
   g_autofree char *at = base_format_time(oom->at);
@@ -54,12 +54,12 @@ static void print_verdict(const RunReport *report, GString *text) {
   g_autofree char *capacity = base_format_gib(tight->capacity);
   if (report->verdict == RUN_FITS) {
     guint64 spare = tight->capacity - tight->device_used;
-    g_autofree char *room = report_memory(spare);
+    g_autofree char *room = base_format_memory(spare);
     g_string_append_printf(text, "\nFITS: needs %s of %s per GPU, %s (%.1f %%) to spare\n", need, capacity, room,
                            percent((double)spare, (double)tight->capacity));
     return;
   }
-  g_autofree char *missing = report_memory(tight->short_by);
+  g_autofree char *missing = base_format_memory(tight->short_by);
   g_string_append_printf(text, "\nOUT OF MEMORY: needs %s of %s per GPU, %s are missing\n", need, capacity, missing);
   print_request(report, &tight->oom, text);
 }
@@ -131,7 +131,7 @@ static void print_price(const RunReport *report, GString *text) {
                            report->price_per_step, report->price_per_million_tokens);
   if (report->days_to_train <= 0)
     return;
-  g_autofree char *tokens = report_large(report->identity.total_tokens);
+  g_autofree char *tokens = base_format_large(report->identity.total_tokens);
   g_string_append_printf(text, "Training       %s tokens take %.1f days", tokens, report->days_to_train);
   if (report->price_to_train > 0) {
     g_autofree char *price = base_format_count((guint64)(report->price_to_train + 0.5));
@@ -183,7 +183,7 @@ static void print_memory(const RunReport *report, GString *text) {
   memory_row(table, "in all", report_centi_gib(tight->device_used), "100.0 %");
   memory_row(table, "capacity", report_centi_gib(tight->capacity), "");
   base_table_print(table, 2, text);
-  g_autofree char *steady = report_memory(tight->steady_allocated);
+  g_autofree char *steady = base_format_memory(tight->steady_allocated);
   g_string_append_printf(text, "Between steps %s stay allocated beside the overhead.\n", steady);
   if (report->n_classes > 1)
     g_string_append_printf(text, "Memory is that of the tightest of %u classes of ranks: %u from rank %u on.\n",

@@ -58,10 +58,6 @@ static const Look *look_of(const char *kind) {
   return &looks[i];
 }
 
-static double ms(SimTime time) {
-  return (double)time / (double)SIM_MILLISECOND;
-}
-
 /* "gate_proj L12", or what of it fits into the box; "": nothing does. Caller frees. */
 static char *label_of(const ReportBox *box, const ReportScene *scene) {
   double room = (double)(box->end - box->start) * LABEL_LETTERS / (double)(scene->to - scene->from);
@@ -80,8 +76,8 @@ static void print_labels(const ReportBoxes *boxes, const ReportScene *scene, GSt
       continue;
     g_autofree char *label = label_of(box, scene);
     if (*label != '\0')
-      g_string_append_printf(data, "%.9g %u \"%s\" %s\n", ms(box->start + (box->end - box->start) / 2), box->row, label,
-                             look_of(box->kind)->dark ? "0xffffff" : "0x000000");
+      g_string_append_printf(data, "%.9g %u \"%s\" %s\n", base_in_ms(box->start + (box->end - box->start) / 2),
+                             box->row, label, look_of(box->kind)->dark ? "0xffffff" : "0x000000");
   }
   g_string_append(data, "NaN 0 \"\" 0\n\n\n");
 }
@@ -95,7 +91,7 @@ static gboolean print_boxes(const ReportBoxes *boxes, const Look *look, GString 
       continue;
     if (data->len == before)
       g_string_append_printf(data, "# %s: start_ms end_ms row\n", look->kind);
-    g_string_append_printf(data, "%.9g %.9g %u\n", ms(box->start), ms(box->end), box->row);
+    g_string_append_printf(data, "%.9g %.9g %u\n", base_in_ms(box->start), base_in_ms(box->end), box->row);
   }
   if (data->len == before)
     return FALSE;
@@ -148,7 +144,7 @@ static void print_axes(const ReportBoxes *boxes, const ReportScene *scene, GStri
                          "set tics nomirror out\n"
                          "set border 3\n"
                          "set ytics (",
-                         first, second, ms(scene->from), ms(scene->to), (double)boxes->rows->len - 0.4);
+                         first, second, base_in_ms(scene->from), base_in_ms(scene->to), (double)boxes->rows->len - 0.4);
   for (guint i = 0; i < boxes->rows->len; i++) {
     g_autofree char *row = report_picture_quote(g_ptr_array_index(boxes->rows, i));
     g_string_append_printf(script, "%s%s %u", i > 0 ? ", " : "", row, i);

@@ -26,24 +26,6 @@ void report_split(const gint64 *parts, guint n, gint64 units, gint64 *ret) {
   }
 }
 
-#define MIB ((guint64)1 << 20)
-#define GIB ((guint64)1 << 30)
-
-char *report_memory(guint64 bytes) {
-  return bytes >= GIB ? base_format_gib(bytes) : g_strdup_printf("%.1f MiB", (double)bytes / (double)MIB);
-}
-
-char *report_large(double count) {
-  static const struct {
-    double size;
-    const char *letter;
-  } scales[] = {{1e12, "T"}, {1e9, "B"}, {1e6, "M"}, {1e3, "k"}};
-  for (guint i = 0; i < G_N_ELEMENTS(scales); i++)
-    if (count >= scales[i].size)
-      return g_strdup_printf("%.3g %s", count / scales[i].size, scales[i].letter);
-  return g_strdup_printf("%.0f", count);
-}
-
 char *report_row(const char *name, gint32 layer, const char *phase) {
   if (layer < 0)
     return g_strdup_printf("%s (%s)", name, phase);
@@ -60,7 +42,7 @@ gint64 report_centi_ms(SimTime time) {
 }
 
 gint64 report_centi_gib(guint64 bytes) {
-  return (gint64)(((Wide)bytes * 100 + GIB / 2) / GIB);
+  return (gint64)(100 * base_in_gib(bytes) + 0.5); /* exact below 2^48 bytes: 100 / 2^30 is 25 / 2^28 */
 }
 
 static gboolean ends_in_digit(const char *word) {

@@ -13,10 +13,6 @@
  * first part). All zero where the parts are. Parts are not negative. */
 void report_split(const gint64 *parts, guint n, gint64 units, gint64 *ret);
 
-/* "1.23 GiB", below one GiB "86.0 MiB". Caller frees. */
-char *report_memory(guint64 bytes);
-/* "6.74 B", "125 M", "2 T". Caller frees. */
-char *report_large(double count);
 /* "adamw (layer 3, optimizer)": a row of the program, layer -1 left out. Caller frees. */
 char *report_row(const char *name, gint32 layer, const char *phase);
 /* "in the first step", "in steady step 2". Caller frees. */
