@@ -236,7 +236,7 @@ static void what_rounding_makes_is_not_said(RunReport **reports) {
     tight->device_used = tight->peak_held[0];
   }
   g_autoptr(GString) text = stages(two, 2);
-  HAS(text, "compute, ms                 100.01  100.00\n");
+  HAS(text, "compute, ms                   100.01  100.00\n");
   SAYS(text,
        " ZeRO-2 needs as much memory as ZeRO-1 and costs 10.00 ms a step, +6.7 % (exposed communication +10.00 ms).");
 }
