@@ -163,7 +163,7 @@ static RunReport *play(const System *system, const FoldSystem *folded) {
   RunSystem run = {&folded->program, system->cluster.gpu, folded->links,
                    folded->n_links,  folded->groups,      system->speeds};
   RunOptions options = {.timeline = TRUE, .solver = NET_SOLVER_LAZY, .tie = EVENT_TIE_FORWARD};
-  return run_play(&run, &options, "test");
+  return run_play(&run, &options, "test", NULL);
 }
 
 /* What came of folding a system. */

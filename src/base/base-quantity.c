@@ -247,3 +247,23 @@ char *base_format_count(guint64 count) {
   }
   return g_string_free(text, FALSE);
 }
+
+double base_in_gib(guint64 bytes) {
+  return (double)bytes / (KI * KI * KI);
+}
+
+double base_in_gb(double bytes) {
+  return bytes / 1e9;
+}
+
+double base_in_ms(SimTime time) {
+  return (double)time / (double)SIM_MILLISECOND;
+}
+
+double base_in_gflop(double flops) {
+  return flops / 1e9;
+}
+
+double base_in_tflops(double rate) {
+  return rate / 1e12;
+}

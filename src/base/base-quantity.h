@@ -50,6 +50,11 @@ char *base_quantity_readable(double value, BaseUnit unit);
 SimTime sim_time_from_seconds(double seconds);
 double sim_time_to_seconds(SimTime time);
 
+/* Sum of two times >= 0, SIM_TIME_NEVER where it passes the range. */
+static inline SimTime sim_time_add(SimTime a, SimTime b) {
+  return a > SIM_TIME_NEVER - b ? SIM_TIME_NEVER : a + b;
+}
+
 /* Time that `amount` (bytes, FLOP) takes at `rate` (per second, > 0), to nearest. Cost: one division. */
 SimTime sim_time_of_amount(double amount, double rate);
 
@@ -61,3 +66,10 @@ char *base_format_gb(guint64 bytes);
 char *base_format_byte_rate(double bytes_per_second);
 /* 6738415616 → "6 738 415 616". */
 char *base_format_count(guint64 count);
+
+/* In the units that people read, for columns of numbers. */
+double base_in_gib(guint64 bytes);
+double base_in_gb(double bytes);
+double base_in_ms(SimTime time);
+double base_in_gflop(double flops);
+double base_in_tflops(double rate);

@@ -74,7 +74,7 @@ static void transfer_begin(RunTransfer *transfer) {
   guint64 identity = TRANSFER_IDENTITIES + ((guint64)transfer->communicator << 32) + transfer->sequence;
   event_init(&transfer->latency, transfer_moves, transfer, EVENT_PHASE_STARTS, identity);
   net_flow_init(&transfer->flow, transfer_ended, transfer, identity);
-  event_schedule(play->queue, &transfer->latency, move->begun + move->plan.latency);
+  run_schedule(play, &transfer->latency, move->begun, move->plan.latency);
 }
 
 static RunTransfer *transfer_for(RunPlay *play, guint32 group, guint32 sequence, CollCall call) {

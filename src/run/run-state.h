@@ -135,6 +135,7 @@ struct RunPlay {
   guint32 steps_ended;              /* on all ranks */
   guint32 ranks_ended;              /* that have ended one more */
   gboolean repeats, over;
+  gboolean endless; /* something would happen beyond SimTime */
   double *link_bytes; /* at the end of the last step and the one before */
   SimTime *link_busy;
 };
@@ -175,6 +176,13 @@ RunReport *run_results(RunPlay *play);
 
 static inline SimTime run_now(const RunPlay *play) {
   return event_now(play->queue);
+}
+static inline void run_schedule(RunPlay *play, Event *event, SimTime from, SimTime after) {
+  SimTime at = sim_time_add(from, after);
+  if (at == SIM_TIME_NEVER)
+    play->endless = TRUE;
+  else
+    event_schedule(play->queue, event, at);
 }
 static inline const ProgramRow *run_row(const RunStep *step, guint32 row) {
   return &step->table->section->rows[row];

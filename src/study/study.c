@@ -77,6 +77,7 @@ gboolean study_walk_read(StudyWalk *walk, GError **error) {
     return FALSE;
   walk->cluster = hw_cluster_build(walk->settings, walk->catalog, error);
   if (walk->cluster == NULL || !model_shape_load(walk->settings, &walk->shape, error) ||
+      !model_shape_record(&walk->shape, walk->settings, error) ||
       !model_recipe_load(walk->settings, &walk->model_recipe, error) ||
       !model_recipe_check(&walk->shape, &walk->model_recipe, walk->settings, error) ||
       !plan_recipe_load(walk->settings, hw_cluster_gpus(walk->cluster), &walk->recipe, error))
@@ -93,7 +94,7 @@ static gboolean build_program(StudyWalk *walk, GError **error) {
   if (walk->tuning_path == NULL ||
       !coll_tuning_load(walk->tuning_path, walk->cluster->gpu->architecture, &tuning, error))
     return FALSE;
-  walk->key = study_key(walk->settings, walk->catalog, walk->tuning_path, error);
+  walk->key = study_key(walk->settings, walk->catalog, walk->tuning_path, model_shape_parameters(&walk->shape), error);
   if (walk->key == NULL)
     return FALSE;
   walk->program = plan_program(&walk->shape, &walk->model_recipe, &walk->recipe);
@@ -178,7 +179,7 @@ static void fill_folding(const FoldSystem *folded, RunReport *report) {
   }
 }
 
-static RunReport *play(const Study *study, const StudyWalk *walk, const StudyOptions *options) {
+static RunReport *play(const Study *study, const StudyWalk *walk, const StudyOptions *options, GError **error) {
   static const EventTie ties[] = {EVENT_TIE_FORWARD, EVENT_TIE_REVERSE, EVENT_TIE_SHUFFLE};
   g_autoptr(FoldSystem) folded = fold_new(walk->program, walk->cluster, walk->groups, options->fold);
   RunSystem system = {&folded->program, walk->cluster->gpu, folded->links,
@@ -187,7 +188,9 @@ static RunReport *play(const Study *study, const StudyWalk *walk, const StudyOpt
                     .solver = options->net_full ? NET_SOLVER_FULL : NET_SOLVER_LAZY,
                     .tie = ties[options->tie],
                     .tie_seed = options->tie_seed};
-  RunReport *report = run_play(&system, &run, walk->key);
+  RunReport *report = run_play(&system, &run, walk->key, error);
+  if (report == NULL)
+    return NULL;
   fill_folding(folded, report);
   fill_identity(study, walk, report);
   return report;
@@ -198,7 +201,7 @@ static RunReport *run_with(const Study *study, const ConfSettings *settings, con
   StudyWalk walk = {.settings = conf_settings_copy(settings)};
   RunReport *report = NULL;
   if (study_walk_read(&walk, error) && build_program(&walk, error))
-    report = play(study, &walk, options);
+    report = play(study, &walk, options, error);
   study_walk_clear(&walk);
   return report;
 }
