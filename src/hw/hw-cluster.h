@@ -9,8 +9,10 @@
  *        spine
  *       /     \            leaf.up / leaf.down: one pair per leaf, capacity = members × NIC / oversubscription
  *    leaf     leaf         (rail-optimised: one leaf per rail and group of nodes_per_leaf nodes; fat-tree: one per
- * group; |  |     |  |          single-switch: none, every NIC reaches every other at full rate) nic nic  nic nic
- * nic.out / nic.in |  |     |  | gpu gpu  gpu gpu       gpu.out / gpu.in: into NVSwitch, NVLink or PCIe
+ *    |  |     |  |         group; single-switch: none, every NIC reaches every other at full rate)
+ *   nic nic  nic nic       nic.out / nic.in
+ *    |  |     |  |
+ *   gpu gpu  gpu gpu       gpu.out / gpu.in: into NVSwitch, NVLink or PCIe
  */
 #pragma once
 
