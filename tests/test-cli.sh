@@ -64,6 +64,9 @@ refuses "missing file" 'llama-2-7b.json' run a.ini
 workload 's/^topology.*/topology = dgx-h10/'
 refuses "unknown topology" 'dgx-h100' run a.ini
 workload 's/^zero_stage.*/zero_stage = 4/'
+printf '' >empty.ini
+refuses "a topology without keys" 'empty.ini: node.gpu: is missing' run llama2-7b -t empty.ini
+workload 's/^zero_stage.*/zero_stage = 4/'
 refuses "no such stage" 'parallel.zero_stage' run a.ini
 workload 's/^precision.*/precision = fp8/'
 refuses "not modelled yet" 'fp8' run a.ini
