@@ -79,7 +79,7 @@ refuses "unknown verb" 'stages' stage a.ini
 refuses "verb to come" 'does not exist yet' sweep a.ini
 refuses "no workload" 'a workload' run
 refuses "missing workload" 'llama2-7b' run llama2-7
-refuses "fidelity to come" 'step' run a.ini --fidelity=step
+refuses "unknown fidelity" 'no such choice' run a.ini --fidelity=chunk
 printf '{"model_type": "mixtral", "hidden_size": 8}' >moe.json
 refuses "model to come" 'mixtral' run a.ini --set model.config=moe.json
 
@@ -90,6 +90,7 @@ sed -e 's/{/{ \/\/ a comment/' -e 's/}/,}/' "$source/workloads/models/llama-2-7b
 says "BOM, CRLF, comments and trailing commas are taken" 'ZeRO' run b.ini --db b.db
 says "stages" 'ZeRO' stages a.ini --db a.db
 says "JSON" '"step_ps"' run a.ini --db a.db --json
+says "step fidelity" 'ZeRO' run a.ini --db a.db --fidelity=step --set model.layers=1
 says "layers" 'q_proj' layers a.ini
 says "layers as JSON" '"parameters" : 6738415616' layers a.ini --json
 says "list" 'h100-sxm5-80gb' list gpus

@@ -14,6 +14,10 @@ static CollGroup *group_of(const HwCluster *cluster, guint32 n) {
   return group;
 }
 
+/* Parts of a call are whole multiples of 16 bytes: latencies are as derived, and some nanoseconds for what rounding
+ * adds. */
+#define NEARLY(time, expected) CU_ASSERT_TRUE(ABS((time) - (expected)) < 20 * SIM_NANOSECOND)
+
 static guint32 coefficient(const CollGroup *group, guint32 link) {
   for (guint32 i = 0; i < group->route.n; i++)
     if (group->route.links[i] == link)
@@ -30,12 +34,16 @@ static void one_node(void) {
   CU_ASSERT_EQUAL(group->route.n, 16);
   CU_ASSERT_EQUAL(coefficient(group, hw_cluster_gpu_out(built.cluster, 3)), 12);
   CU_ASSERT_DOUBLE_EQUAL(group->ring_rate * 12, built.cluster->intra_bandwidth, 1);
-  /* 1 GiB all-gather: Simple, 8.4 + 7 x 3.4 = 32.2 us; each rank sends 7/8 of the payload, none between nodes. */
+  /* 256 MiB all-gather: Simple; a channel's part of a shard, 1.3 MiB, is one chunk: 8.4 + 7 x 3.4 = 32.2 us. Each rank
+   * sends 7/8 of the payload, none between nodes. */
   CollPlan plan;
-  coll_plan(group, &(CollCall){COLL_ALL_GATHER, 1 << 30}, &plan);
+  coll_plan(group, &(CollCall){COLL_ALL_GATHER, 1 << 28}, &plan);
   CU_ASSERT_EQUAL(plan.protocol, COLL_SIMPLE);
-  CU_ASSERT_EQUAL(plan.latency, 32200 * SIM_NANOSECOND);
-  CU_ASSERT_EQUAL(plan.sent_intra, (1 << 30) / 8 * 7);
+  NEARLY(plan.latency, 32200 * SIM_NANOSECOND);
+  CU_ASSERT_EQUAL(plan.sent_intra, (1 << 28) / 8 * 7);
+  /* 1 GiB: 5.3 MiB in chunks of 2 MiB are three loops: 8.4 + 21 x 3.4 = 79.8 us. */
+  coll_plan(group, &(CollCall){COLL_ALL_GATHER, 1 << 30}, &plan);
+  NEARLY(plan.latency, 79800 * SIM_NANOSECOND);
   CU_ASSERT_EQUAL(plan.sent_inter, 0);
   /* 8 bytes all-reduce: LL, 6.6 + 14 x 0.6 = 15 us, and no less than the platform's launch floor. */
   coll_plan(group, &(CollCall){COLL_ALL_REDUCE, 8}, &plan);
@@ -54,26 +62,28 @@ static void two_nodes(void) {
   CU_ASSERT_EQUAL(coefficient(group, hw_cluster_gpu_in(built.cluster, 9)), 7);
   CU_ASSERT_EQUAL(coefficient(group, hw_cluster_nic_out(built.cluster, 1, 5)), 1);
   CU_ASSERT_EQUAL(group->ring_rate, MIN(built.cluster->nic_bandwidth, built.cluster->intra_bandwidth / 7));
-  /* Simple all-gather: 15 steps, one of them over the network: 8.4 + 14 x max(3.4, 3 x 1.0) + 14 = 70 us. */
+  /* Simple all-gather of one loop: 15 steps, two of them over the network for the shards that start behind it (NCCL's
+   * tuner counts one): 8.4 + 13 x max(3.4, 3 x 1.0) + 2 x 14 = 80.6 us. */
   CollPlan plan;
-  coll_plan(group, &(CollCall){COLL_ALL_GATHER, 1 << 30}, &plan);
-  CU_ASSERT_EQUAL(plan.latency, 70 * SIM_MICROSECOND);
+  coll_plan(group, &(CollCall){COLL_ALL_GATHER, 1 << 28}, &plan);
+  NEARLY(plan.latency, 80600 * SIM_NANOSECOND);
   /* 2 of 16 hops cross: an eighth of what a rank sends, on average. */
   CU_ASSERT_EQUAL(plan.sent_inter * 8, plan.sent_inter + plan.sent_intra);
-  /* All-reduce over nodes: twice the steps, x 1.4: (8.4 + 28 x 3.4 + 2 x 14) x 1.4 = 184.24 us. */
-  coll_plan(group, &(CollCall){COLL_ALL_REDUCE, 1 << 30}, &plan);
-  CU_ASSERT_EQUAL(plan.latency, 184240 * SIM_NANOSECOND);
+  /* All-reduce of 256 MiB, 16 MiB a channel in one loop of 16 chunks: twice the steps, four over the network: 8.4 + 26
+   * x 3.4 + 4 x 14 = 152.8 us. The tuner's factor of 1.4 is part of its choice, not of the time. */
+  coll_plan(group, &(CollCall){COLL_ALL_REDUCE, 1 << 28}, &plan);
+  NEARLY(plan.latency, 152800 * SIM_NANOSECOND);
   cluster_clear(&built);
 }
 
 static void many_nodes_are_latency(void) {
   TestCluster built = cluster_new("dgx-h100", 64, NULL);
   g_autoptr(CollGroup) group = group_of(built.cluster, 512);
-  /* 511 steps, 63 over the network: 8.4 + 448 x 3.4 + 63 x 14 = 2413.6 us, before any byte. */
+  /* 511 steps, 64 over the network: 8.4 + 447 x 3.4 + 64 x 14 = 2424.2 us, before any byte. */
   CollPlan plan;
   coll_plan(group, &(CollCall){COLL_ALL_GATHER, (guint64)4 << 30}, &plan);
   CU_ASSERT_EQUAL(plan.protocol, COLL_SIMPLE);
-  CU_ASSERT_EQUAL(plan.latency, 2413600 * SIM_NANOSECOND);
+  NEARLY(plan.latency, 2424200 * SIM_NANOSECOND);
   cluster_clear(&built);
 }
 

@@ -6,44 +6,9 @@
  */
 #include "coll-group.h"
 
-#include <string.h>
-
-#include "base-error.h"
+#include "coll-layout.h"
 
 const char *const coll_operation_names[] = {"all-reduce", "all-gather", "reduce-scatter", NULL};
-
-/* Members of one node, as local GPU numbers, and the NICs their rings leave by. */
-typedef struct {
-  const HwCluster *cluster;
-  const guint32 *ranks;
-  guint32 per_node, nodes;
-  GArray *nics;  /* guint32: local NIC of ring r */
-  GArray *exits; /* guint32: member (index within the node) at which ring r leaves */
-} Layout;
-
-/* NICs nearest to a GPU: an even share each, or several GPUs to one. */
-static void gpu_nics(const HwCluster *cluster, guint32 gpu, guint32 *ret_first, guint32 *ret_end) {
-  guint32 gpus = cluster->gpus_per_node, nics = cluster->nics_per_node;
-  *ret_first = gpu * nics / gpus;
-  *ret_end = MAX(*ret_first + 1, (gpu + 1) * nics / gpus);
-}
-
-static void find_rings(Layout *layout) {
-  const HwCluster *cluster = layout->cluster;
-  for (guint32 member = 0; member < layout->per_node; member++) {
-    guint32 first, end;
-    gpu_nics(cluster, layout->ranks[member] % cluster->gpus_per_node, &first, &end);
-    for (guint32 nic = first; nic < end; nic++) {
-      gboolean used = FALSE;
-      for (guint r = 0; r < layout->nics->len; r++)
-        used |= g_array_index(layout->nics, guint32, r) == nic;
-      if (!used) {
-        g_array_append_val(layout->nics, nic);
-        g_array_append_val(layout->exits, member);
-      }
-    }
-  }
-}
 
 static void add_link(GArray *links, GArray *coefficients, guint32 link, guint32 coefficient) {
   if (coefficient == 0)
@@ -62,12 +27,13 @@ static void add_or_raise(GArray *links, GArray *coefficients, guint from, guint3
   add_link(links, coefficients, link, 1);
 }
 
-static void route_node(const Layout *layout, guint32 node_index, guint32 rings, GArray *links, GArray *coefficients) {
+static void route_node(const CollLayout *layout, guint32 node_index, guint32 rings, GArray *links,
+                       GArray *coefficients) {
   for (guint32 member = 0; member < layout->per_node; member++) {
     guint32 rank = layout->ranks[node_index * layout->per_node + member];
     guint32 out = rings, in = rings;
     for (guint r = 0; layout->nodes > 1 && r < rings; r++) {
-      guint32 exit = g_array_index(layout->exits, guint32, r);
+      guint32 exit = layout->exits[r];
       out -= exit == member;
       in -= (exit + 1) % layout->per_node == member;
     }
@@ -78,12 +44,12 @@ static void route_node(const Layout *layout, guint32 node_index, guint32 rings, 
   }
 }
 
-static void route_network(const Layout *layout, GArray *links, GArray *coefficients) {
+static void route_network(const CollLayout *layout, GArray *links, GArray *coefficients) {
   const HwCluster *cluster = layout->cluster;
   for (guint32 i = 0; i < layout->nodes; i++) {
     guint32 node = hw_cluster_node_of(cluster, layout->ranks[i * layout->per_node]);
-    for (guint r = 0; r < layout->nics->len; r++) {
-      guint32 nic = g_array_index(layout->nics, guint32, r);
+    for (guint r = 0; r < layout->n_nics; r++) {
+      guint32 nic = layout->nics[r];
       add_link(links, coefficients, hw_cluster_nic_out(cluster, node, nic), 1);
       add_link(links, coefficients, hw_cluster_nic_in(cluster, node, nic), 1);
     }
@@ -92,35 +58,14 @@ static void route_network(const Layout *layout, GArray *links, GArray *coefficie
   for (guint32 i = 0; i < layout->nodes; i++) {
     guint32 from = hw_cluster_node_of(cluster, layout->ranks[i * layout->per_node]);
     guint32 to = hw_cluster_node_of(cluster, layout->ranks[(i + 1) % layout->nodes * layout->per_node]);
-    for (guint r = 0; r < layout->nics->len; r++) {
+    for (guint r = 0; r < layout->n_nics; r++) {
       guint32 up, down;
-      if (!hw_cluster_leaf_links(cluster, from, to, g_array_index(layout->nics, guint32, r), &up, &down))
+      if (!hw_cluster_leaf_links(cluster, from, to, layout->nics[r], &up, &down))
         continue;
       add_or_raise(links, coefficients, leaves, up);
       add_or_raise(links, coefficients, leaves, down);
     }
   }
-}
-
-static gboolean read_layout(Layout *layout, guint32 n, GError **error) {
-  const HwCluster *cluster = layout->cluster;
-  for (guint32 i = 0; i < n; i++)
-    if (hw_cluster_node_of(cluster, layout->ranks[i]) == hw_cluster_node_of(cluster, layout->ranks[0]))
-      layout->per_node = i + 1;
-  layout->nodes = n / layout->per_node;
-  for (guint32 i = 0; i < n; i++) {
-    guint32 first = i - i % layout->per_node;
-    gboolean same = hw_cluster_node_of(cluster, layout->ranks[i]) == hw_cluster_node_of(cluster, layout->ranks[first]);
-    gboolean fresh = i == 0 || i != first ||
-                     hw_cluster_node_of(cluster, layout->ranks[i]) != hw_cluster_node_of(cluster, layout->ranks[i - 1]);
-    if (!same || !fresh || n % layout->per_node != 0) {
-      g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
-                  "a communicator of %u ranks does not have as many in each of its nodes (%u GPUs per node)", n,
-                  cluster->gpus_per_node);
-      return FALSE;
-    }
-  }
-  return TRUE;
 }
 
 static void measure_route(CollGroup *group, const HwCluster *cluster) {
@@ -133,39 +78,46 @@ static void measure_route(CollGroup *group, const HwCluster *cluster) {
 
 CollGroup *coll_group_new(const HwCluster *cluster, const CollTuning *tuning, const guint32 *ranks, guint32 n,
                           GError **error) {
-  Layout layout = {.cluster = cluster, .ranks = ranks, .per_node = 1};
-  if (!read_layout(&layout, n, error))
+  g_autoptr(CollLayout) layout = coll_layout_new(cluster, ranks, n, error);
+  if (layout == NULL)
     return NULL;
-  layout.nics = g_array_new(FALSE, FALSE, sizeof(guint32));
-  layout.exits = g_array_new(FALSE, FALSE, sizeof(guint32));
-  GArray *links = g_array_new(FALSE, FALSE, sizeof(guint32));
-  GArray *coefficients = g_array_new(FALSE, FALSE, sizeof(guint32));
+  g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(guint32));
+  g_autoptr(GArray) coefficients = g_array_new(FALSE, FALSE, sizeof(guint32));
   CollGroup *group = g_new0(CollGroup, 1);
   group->size = n;
-  group->nodes = layout.nodes;
+  group->nodes = layout->nodes;
   group->tuning = *tuning;
   group->intra = cluster->intra->scope == HW_LINK_PCIE ? COLL_HOP_PCI : COLL_HOP_NVLINK;
   group->cpu = cluster->cpu_amd ? COLL_CPU_AMD : COLL_CPU_INTEL;
   group->nic_latency = cluster->platform->nic_latency;
   group->launch_floor = cluster->platform->launch_floor;
   group->rings = group->intra == COLL_HOP_PCI ? tuning->pcie_rings : tuning->nvswitch_rings;
-  if (layout.nodes > 1) {
-    find_rings(&layout);
-    group->rings = layout.nics->len;
-  }
+  if (layout->nodes > 1)
+    group->rings = layout->n_nics;
   group->channels = MIN(group->rings * tuning->doubled, tuning->most_channels);
-  for (guint32 i = 0; n > 1 && i < layout.nodes; i++)
-    route_node(&layout, i, group->rings, links, coefficients);
-  if (layout.nodes > 1)
-    route_network(&layout, links, coefficients);
+  for (guint32 i = 0; n > 1 && i < layout->nodes; i++)
+    route_node(layout, i, group->rings, links, coefficients);
+  if (layout->nodes > 1)
+    route_network(layout, links, coefficients);
   group->route.n = links->len;
-  group->route.links = (guint32 *)g_array_free(links, FALSE);
-  group->route.coefficients = (guint32 *)g_array_free(coefficients, FALSE);
+  group->route.links = g_memdup2(links->data, links->len * sizeof(guint32));
+  group->route.coefficients = g_memdup2(coefficients->data, links->len * sizeof(guint32));
   group->buffer_bytes = n > 1 ? group->channels * (tuning->receive_bytes + tuning->send_bytes) : 0;
   measure_route(group, cluster);
-  g_array_unref(layout.nics);
-  g_array_unref(layout.exits);
+  group->layout = g_steal_pointer(&layout);
   return group;
+}
+
+static CollRoute route_copy(const CollRoute *route) {
+  gsize size = route->n * sizeof(guint32);
+  return (CollRoute){g_memdup2(route->links, size), g_memdup2(route->coefficients, size), route->n};
+}
+
+CollGroup *coll_group_copy(const CollGroup *group) {
+  CollGroup *copy = g_memdup2(group, sizeof *group);
+  copy->route = route_copy(&group->route);
+  copy->layout = g_rc_box_acquire(group->layout);
+  return copy;
 }
 
 void coll_group_free(CollGroup *group) {
@@ -173,5 +125,6 @@ void coll_group_free(CollGroup *group) {
     return;
   g_free(group->route.links);
   g_free(group->route.coefficients);
+  coll_layout_unref(group->layout);
   g_free(group);
 }

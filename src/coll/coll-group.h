@@ -18,6 +18,8 @@
 #include "coll-tuning.h"
 #include "hw-cluster.h"
 
+struct CollLayout; /* private to this floor */
+
 /* Links that the rings load when each goes at rate 1, with integer coefficients. */
 typedef struct {
   guint32 *links;
@@ -37,26 +39,31 @@ typedef struct {
   guint64 buffer_bytes; /* device memory that NCCL holds per rank for this communicator */
   SimTime nic_latency, launch_floor;
   CollTuning tuning;
+  struct CollLayout *layout; /* who sits where; shared by copies */
 } CollGroup;
 
 typedef struct {
   CollAlgorithm algorithm;
   CollProtocol protocol;
   guint32 channels;
-  SimTime latency;                /* before the flow */
+  SimTime latency;                /* before the flow: time of the uncontended chunk pipeline less that of the bytes */
+  SimTime base;                   /* of it, what passes before the first chunk moves */
   double volume;                  /* bytes that each ring moves past each of its points */
   double cap;                     /* bytes/s of one ring */
   guint64 sent_intra, sent_inter; /* bytes per rank, on average over ranks: inside the node, between nodes */
 } CollPlan;
 
-/* `ranks` ascending, as many in each node that holds any: else SIM_ERROR_INPUT. The tuning is copied. Cost: O(ranks).
- */
+/* `ranks` ascending, as many in each node that holds any: else SIM_ERROR_INPUT. Ranks and tuning are copied, the
+ * cluster must outlive the group. Cost: O(ranks × rings). */
 CollGroup *coll_group_new(const HwCluster *cluster, const CollTuning *tuning, const guint32 *ranks, guint32 n,
                           GError **error);
+/* The same group, for other routes: its schedules still name the cluster's own links. */
+CollGroup *coll_group_copy(const CollGroup *group);
 void coll_group_free(CollGroup *group);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CollGroup, coll_group_free)
 
-/* Protocol by the least time that NCCL's tuner promises (v2.30 tuning.cc, ring rows). O(1). */
+/* Protocol by the least time that NCCL's tuner promises (v2.30 tuning.cc); times are those of the chunk pipeline
+ * (coll-pipeline.h). O(1). */
 void coll_plan(const CollGroup *group, const CollCall *call, CollPlan *ret);
 /* nccl-tests' bus bandwidth of a call that took `time`. */
 double coll_bus_bandwidth(const CollGroup *group, const CollCall *call, SimTime time);

@@ -1,7 +1,10 @@
-/* What one call costs on a group's rings: NCCL's tuner picks the protocol, the flow takes its latency and rate.
+/* What one call costs on a group's rings: NCCL's tuner picks the protocol by the time that it promises; the flow takes
+ * the protocol's rate, and for its latency what the chunk pipeline takes beyond the bytes.
  *
  * Formulas: NCCL v2.30 src/graph/tuning.cc, ring rows (ncclTopoTuneModel, ncclTopoGetAlgoTime). */
 #include "coll-group.h"
+#include "coll-pipeline.h"
+#include "coll-steps.h"
 
 /* Ring steps of an operation, and how many of them cross to another node. */
 static void ring_steps(const CollGroup *group, CollOperation operation, guint32 *ret_steps, guint32 *ret_network) {
@@ -43,6 +46,15 @@ static double ring_cap(const CollGroup *group, CollProtocol protocol) {
   }
 }
 
+/* The chunk pipeline's time, less that of the bytes, and no less than the platform's floor; base takes what it adds. */
+static void time_plan(const CollGroup *group, const CollCall *call, CollPlan *plan) {
+  CollSteps steps;
+  coll_steps_ring(group, call, plan->protocol, plan->cap, &steps);
+  SimTime latency = coll_pipeline_ring(group, &steps) - sim_time_of_amount(plan->volume, plan->cap);
+  plan->latency = MAX(latency, group->launch_floor);
+  plan->base = steps.base + plan->latency - latency;
+}
+
 void coll_plan(const CollGroup *group, const CollCall *call, CollPlan *ret) {
   *ret = (CollPlan){.algorithm = COLL_RING, .protocol = COLL_SIMPLE, .channels = group->channels, .cap = G_MAXDOUBLE};
   if (group->size == 1)
@@ -58,16 +70,15 @@ void coll_plan(const CollGroup *group, const CollCall *call, CollPlan *ret) {
   for (CollProtocol protocol = COLL_LL; protocol < COLL_PROTOCOLS; protocol++) {
     if (protocol == COLL_LL128 && group->intra == COLL_HOP_PCI)
       continue; /* needs stores of 128 bytes that arrive whole: NVLink */
-    SimTime latency = ring_latency(group, call, protocol);
     double cap = ring_cap(group, protocol);
-    SimTime time = latency + sim_time_of_amount(ret->volume, cap);
+    SimTime time = ring_latency(group, call, protocol) + sim_time_of_amount(ret->volume, cap);
     if (time < best) {
       best = time;
       ret->protocol = protocol;
-      ret->latency = latency;
       ret->cap = cap;
     }
   }
+  time_plan(group, call, ret);
 }
 
 double coll_bus_bandwidth(const CollGroup *group, const CollCall *call, SimTime time) {

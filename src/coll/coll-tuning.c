@@ -21,6 +21,8 @@ typedef struct {
   double ll_share, ll128_share, ll_one_node[ROWS], ll_two[COLL_CPUS], ll_more[COLL_CPUS], ll128_channel[ROWS];
   guint64 nvswitch, pcie, doubled, most;
   double receive, send;
+  double slot[COLL_PROTOCOLS], align;
+  guint64 slots, ring_chunk[COLL_PROTOCOLS];
 } File;
 
 #define TIME(group_, key_, field_)                                                                                     \
@@ -35,13 +37,13 @@ typedef struct {
   }
 #define NUMBER(group_, key_, field_)                                                                                   \
   { .group = group_, .key = key_, .kind = CONF_NUMBER, .offset = G_STRUCT_OFFSET(File, field_), .required = TRUE }
-#define COUNT(key_, field_)                                                                                            \
+#define COUNT(group_, key_, field_)                                                                                    \
   {                                                                                                                    \
-    .group = "channels", .key = key_, .kind = CONF_COUNT, .offset = G_STRUCT_OFFSET(File, field_), .min = 1,           \
-    .max = 64, .required = TRUE                                                                                        \
+    .group = group_, .key = key_, .kind = CONF_COUNT, .offset = G_STRUCT_OFFSET(File, field_), .min = 1, .max = 64,    \
+    .required = TRUE                                                                                                   \
   }
-#define BYTES(key_, field_)                                                                                            \
-  { .group = "buffers", .key = key_, .kind = CONF_BYTES, .offset = G_STRUCT_OFFSET(File, field_), .required = TRUE }
+#define BYTES(group_, key_, field_)                                                                                    \
+  { .group = group_, .key = key_, .kind = CONF_BYTES, .offset = G_STRUCT_OFFSET(File, field_), .required = TRUE }
 /* Documentation that every section must carry: read, checked to be there, not kept. */
 #define SOURCE(group_)                                                                                                 \
   {.group = group_, .key = "source", .kind = CONF_STRING, .offset = SOURCE_FIELD, .required = TRUE}, {                 \
@@ -83,13 +85,22 @@ static const ConfKey keys[] = {
     RATE("ll128_channel_hopper", ll128_channel[2]),
     RATE("ll128_channel_blackwell", ll128_channel[3]),
     SOURCE("bandwidth"),
-    COUNT("nvswitch", nvswitch),
-    COUNT("pcie", pcie),
-    COUNT("doubled", doubled),
-    COUNT("most", most),
+    COUNT("channels", "nvswitch", nvswitch),
+    COUNT("channels", "pcie", pcie),
+    COUNT("channels", "doubled", doubled),
+    COUNT("channels", "most", most),
     SOURCE("channels"),
-    BYTES("receive", receive),
-    BYTES("send", send),
+    COUNT("steps", "slots", slots),
+    BYTES("steps", "slot_ll", slot[COLL_LL]),
+    BYTES("steps", "slot_ll128", slot[COLL_LL128]),
+    BYTES("steps", "slot_simple", slot[COLL_SIMPLE]),
+    COUNT("steps", "ring_chunk_ll", ring_chunk[COLL_LL]),
+    COUNT("steps", "ring_chunk_ll128", ring_chunk[COLL_LL128]),
+    COUNT("steps", "ring_chunk_simple", ring_chunk[COLL_SIMPLE]),
+    BYTES("steps", "align", align),
+    SOURCE("steps"),
+    BYTES("buffers", "receive", receive),
+    BYTES("buffers", "send", send),
     SOURCE("buffers"),
 };
 static const ConfSchema schema = {keys, G_N_ELEMENTS(keys)};
@@ -97,6 +108,8 @@ static const ConfSchema schema = {keys, G_N_ELEMENTS(keys)};
 static void pick_rows(const File *file, int row, CollTuning *ret) {
   for (int p = 0; p < COLL_PROTOCOLS; p++) {
     ret->ring_base[p] = sim_time_from_seconds(file->base[p]);
+    ret->slot_bytes[p] = (guint64)file->slot[p];
+    ret->ring_chunk[p] = file->ring_chunk[p];
     for (int hop = 0; hop < COLL_HOPS; hop++)
       ret->ring_hop[hop][p] = sim_time_from_seconds(file->hop[hop][p]);
   }
@@ -117,6 +130,8 @@ static void pick_rows(const File *file, int row, CollTuning *ret) {
   ret->most_channels = file->most;
   ret->receive_bytes = (guint64)file->receive;
   ret->send_bytes = (guint64)file->send;
+  ret->slots = file->slots;
+  ret->align = (guint64)file->align;
 }
 
 gboolean coll_tuning_load(const char *version, const char *architecture, CollTuning *ret, GError **error) {
@@ -133,6 +148,10 @@ gboolean coll_tuning_load(const char *version, const char *architecture, CollTun
   Document document = {0};
   gboolean good = conf_settings_load(settings, path, CONF_ORIGIN_FILE, error) &&
                   conf_settings_fill(settings, &schema, &document, error);
+  for (int p = 0; good && p < COLL_PROTOCOLS; p++)
+    if (document.file.slots < 2 * document.file.ring_chunk[p])
+      good = conf_settings_fail(settings, "steps.slots", error, "a connection must hold two chunks of a ring in %s",
+                                coll_protocol_names[p]);
   if (good)
     pick_rows(&document.file, row, ret);
   conf_struct_clear(&schema, &document);

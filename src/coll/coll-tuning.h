@@ -9,7 +9,7 @@
 
 #include "base-quantity.h"
 
-typedef enum { COLL_RING } CollAlgorithm;
+typedef enum { COLL_RING, COLL_ALGORITHMS } CollAlgorithm;
 extern const char *const coll_algorithm_names[]; /* "ring" */
 
 typedef enum { COLL_LL, COLL_LL128, COLL_SIMPLE, COLL_PROTOCOLS } CollProtocol;
@@ -31,6 +31,10 @@ typedef struct {
   guint64 nvswitch_rings, pcie_rings;   /* in one node */
   guint64 doubled, most_channels;       /* channels per ring; limit */
   guint64 receive_bytes, send_bytes;    /* device memory per channel and connection */
+  guint64 slots;                        /* of a connection's buffer */
+  guint64 slot_bytes[COLL_PROTOCOLS];   /* of data in a slot */
+  guint64 ring_chunk[COLL_PROTOCOLS];   /* slots of a chunk */
+  guint64 align;                        /* bytes that parts and chunks are multiples of */
 } CollTuning;
 
 gboolean coll_tuning_load(const char *version, const char *architecture, CollTuning *ret, GError **error);

@@ -109,9 +109,9 @@ static void fold_links(FoldSystem *system, const HwCluster *cluster, const guint
 }
 
 static CollGroup *fold_group(const CollGroup *group, const guint32 *colours, guint32 n) {
-  CollGroup *folded = g_memdup2(group, sizeof *group);
+  CollGroup *folded = coll_group_copy(group);
   g_autofree gboolean *seen = g_new0(gboolean, n);
-  folded->route = (CollRoute){g_new(guint32, group->route.n), g_new(guint32, group->route.n), 0};
+  folded->route.n = 0;
   for (guint32 i = 0; i < group->route.n; i++) {
     guint32 colour = colours[group->route.links[i]];
     if (seen[colour])

@@ -23,12 +23,17 @@ static void transfer_unlink(RunTransfer *transfer) {
   *link = transfer->next;
 }
 
-static void transfer_ended(NetFlow *flow, gpointer owner) {
-  (void)flow;
+static void chunks_ended(gpointer owner) {
   RunTransfer *transfer = owner;
+  g_clear_pointer(&transfer->chunks, run_chunks_free);
   transfer_unlink(transfer);
   for (guint32 i = 0; i < transfer->arrived; i++)
     run_task_end(transfer->members[i]);
+}
+
+static void transfer_ended(NetFlow *flow, gpointer owner) {
+  (void)flow;
+  chunks_ended(owner);
 }
 
 static void transfer_moves(Event *event, gpointer owner) {
@@ -44,6 +49,12 @@ static void transfer_begin(RunTransfer *transfer) {
   RunPlay *play = transfer->play;
   transfer->begun = run_now(play);
   coll_plan(play->system->groups[transfer->communicator], &transfer->call, &transfer->plan);
+  if (play->options->chunks && members_of(play, transfer->communicator) > 1) {
+    transfer->moving = transfer->begun + transfer->plan.latency;
+    transfer->chunks =
+        run_chunks_new(play, transfer->communicator, &transfer->call, &transfer->plan, chunks_ended, transfer);
+    return;
+  }
   guint64 identity = TRANSFER_IDENTITIES + ((guint64)transfer->communicator << 32) + transfer->sequence;
   event_init(&transfer->latency, transfer_moves, transfer, EVENT_PHASE_STARTS, identity);
   net_flow_init(&transfer->flow, transfer_ended, transfer, identity);
@@ -83,6 +94,7 @@ void run_collective_join(RunInstance *instance) {
 }
 
 void run_transfer_free(gpointer transfer) {
+  run_chunks_free(((RunTransfer *)transfer)->chunks);
   g_free(((RunTransfer *)transfer)->members);
   g_free(transfer);
 }

@@ -84,6 +84,8 @@ static void clear(RunPlay *play) {
   g_free(play->waiters);
   g_free(play->ranks);
   g_free(play->durations);
+  for (guint32 c = 0; c < program->n_communicators; c++)
+    run_chunks_forget(&play->communicators[c]);
   g_free(play->communicators);
   g_free(play->link_bytes);
   g_free(play->link_busy);

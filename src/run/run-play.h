@@ -28,6 +28,7 @@ typedef struct {
   NetSolver solver;
   EventTie tie;
   guint64 tie_seed;
+  gboolean chunks; /* step fidelity: collectives chunk by chunk; the system must not be folded */
 } RunOptions;
 
 /* Never fails: an out-of-memory is a result, and a Program that cannot end is a broken contract. */

@@ -15,6 +15,7 @@ typedef struct RunRank RunRank;
 typedef struct RunStep RunStep;
 typedef struct RunInstance RunInstance;
 typedef struct RunTransfer RunTransfer;
+typedef struct RunChunks RunChunks;
 
 #define RUN_UNSET      ((SimTime)-1)
 #define RUN_MOST_STEPS 5 /* the first and four steady ones */
@@ -86,13 +87,15 @@ struct RunTransfer {
   guint32 communicator, sequence, arrived;
   CollCall call;
   CollPlan plan;
-  SimTime begun, moving; /* all arrived; first byte */
+  RunChunks *chunks;     /* step fidelity, while it plays */
+  SimTime begun, moving; /* all arrived; latency over */
   RunInstance **members;
   RunTransfer *next; /* in the communicator's list */
 };
 
 typedef struct {
   const NetRoute *route;
+  NetRoute **hops[COLL_ALGORITHMS]; /* step fidelity: by lane and connection, once used */
   RunTransfer *open; /* gathering or moving */
 } RunCommunicator;
 
@@ -131,6 +134,11 @@ void run_task_end(RunInstance *instance);
 gboolean run_collective_may_start(const RunInstance *instance);
 void run_collective_join(RunInstance *instance);
 void run_transfer_free(gpointer transfer);
+/* run-chunks.c: plays a planned call chunk by chunk from now on; `ended` may free them. */
+RunChunks *run_chunks_new(RunPlay *play, guint32 communicator, const CollCall *call, const CollPlan *plan,
+                          void (*ended)(gpointer owner), gpointer owner);
+void run_chunks_free(RunChunks *chunks);
+void run_chunks_forget(RunCommunicator *communicator);
 /* run-memory.c */
 void run_memory_begin(RunRank *rank);
 void run_memory_take(RunRank *rank, guint32 tensor, const RunInstance *by);

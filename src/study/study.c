@@ -164,12 +164,14 @@ static void fill_identity(const Study *study, const StudyWalk *walk, RunReport *
 
 static RunReport *play(const Study *study, const StudyWalk *walk, const StudyOptions *options) {
   static const EventTie ties[] = {EVENT_TIE_FORWARD, EVENT_TIE_REVERSE, EVENT_TIE_SHUFFLE};
-  g_autoptr(FoldSystem) folded = fold_new(walk->program, walk->cluster, walk->groups, options->fold);
+  g_autoptr(FoldSystem) folded =
+      fold_new(walk->program, walk->cluster, walk->groups, options->fold && !options->chunks);
   RunSystem system = {&folded->program, walk->cluster->gpu, folded->links, folded->n_links, folded->groups};
   RunOptions run = {.timeline = options->timeline,
                     .solver = options->net_full ? NET_SOLVER_FULL : NET_SOLVER_LAZY,
                     .tie = ties[options->tie],
-                    .tie_seed = options->tie_seed};
+                    .tie_seed = options->tie_seed,
+                    .chunks = options->chunks};
   RunReport *report = run_play(&system, &run, walk->key);
   fill_identity(study, walk, report);
   return report;
