@@ -71,9 +71,9 @@ static double tolerance(guint64 bytes) {
 }
 
 /* Greatest errors so far, printed at the end: below 1 MiB, below 64 MiB, from there on. */
-static void check_call(Bench *bench, const CollCall *call, double worst[3]) {
+static void check_call(Bench *bench, CollAlgorithm algorithm, const CollCall *call, double worst[3]) {
   CollPlan plan;
-  coll_plan(bench->group, call, &plan);
+  coll_plan_forced(bench->group, call, algorithm, &plan);
   SimTime flow = plan.latency + sim_time_of_amount(plan.volume, plan.cap), step = play_chunks(bench, call, &plan);
   double error = (double)(step - flow) / (double)flow;
   double *band = &worst[call->bytes >= 64 << 20 ? 2 : call->bytes >= 1 << 20 ? 1 : 0];
@@ -90,8 +90,11 @@ static void check_group(const char *topology, guint32 nodes, guint32 per_node, d
   static const guint64 sizes[] = {8, 32 << 10, 1 << 20, 16 << 20, 64 << 20, 256 << 20, 1 << 30};
   Bench *bench = bench_new(topology, nodes, per_node, NULL);
   for (CollOperation operation = 0; operation < COLL_OPERATIONS; operation++)
-    for (gsize s = 0; s < G_N_ELEMENTS(sizes); s++)
-      check_call(bench, &(CollCall){operation, sizes[s]}, worst);
+    for (gsize s = 0; s < G_N_ELEMENTS(sizes); s++) {
+      check_call(bench, COLL_RING, &(CollCall){operation, sizes[s]}, worst);
+      if (operation == COLL_ALL_REDUCE)
+        check_call(bench, COLL_TREE, &(CollCall){operation, sizes[s]}, worst);
+    }
   bench_free(bench);
 }
 
@@ -118,9 +121,19 @@ static void several_nodes(void) {
   print_worst(worst);
 }
 
-/* The closed form, the walk over one node's places and the walk over all transfers are one number. */
+static void check_pipeline(const CollGroup *group, const CollCall *call, CollPlan *plan) {
+  CollSteps steps;
+  coll_steps(group, call, plan, &steps);
+  plan->base = steps.base;
+  g_autoptr(CollSchedule) schedule = coll_schedule_new(group, call, plan);
+  SimTime time = plan->algorithm == COLL_RING ? coll_pipeline_ring(group, &steps) : coll_pipeline_tree(group, &steps);
+  CU_ASSERT_EQUAL(time, coll_pipeline_walk(schedule));
+}
+
+/* The closed form, the walk over one node's places and the walk over all transfers are one number; over a slow network
+ * slots bind. */
 static void pipelines_agree(void) {
-  static const guint32 groups[][2] = {{1, 2}, {1, 5}, {2, 1}, {2, 8}, {4, 3}, {7, 2}};
+  static const guint32 groups[][2] = {{1, 2}, {1, 5}, {2, 1}, {2, 8}, {4, 3}, {7, 2}, {13, 1}};
   static const guint64 sizes[] = {0, 8, 100001, 16 << 20, 1 << 30};
   for (gsize g = 0; g < G_N_ELEMENTS(groups); g++)
     for (guint slow_network = 0; slow_network < 2; slow_network++) {
@@ -131,11 +144,10 @@ static void pipelines_agree(void) {
           for (gsize s = 0; s < G_N_ELEMENTS(sizes); s++) {
             CollCall call = {operation, sizes[s]};
             CollPlan plan = {.algorithm = COLL_RING, .protocol = protocol, .cap = bench->group->ring_rate};
-            CollSteps steps;
-            coll_steps_ring(bench->group, &call, protocol, plan.cap, &steps);
-            plan.base = steps.base;
-            g_autoptr(CollSchedule) schedule = coll_schedule_new(bench->group, &call, &plan);
-            CU_ASSERT_EQUAL(coll_pipeline_ring(bench->group, &steps), coll_pipeline_walk(schedule));
+            check_pipeline(bench->group, &call, &plan);
+            plan.algorithm = COLL_TREE;
+            if (operation == COLL_ALL_REDUCE)
+              check_pipeline(bench->group, &call, &plan);
           }
       bench_free(bench);
     }

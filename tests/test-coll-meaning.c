@@ -165,18 +165,18 @@ static void check_lanes(const CollSchedule *schedule) {
   }
 }
 
-static void check_group(guint32 nodes, guint32 per_node, GRand *random) {
+static void check_group(CollAlgorithm algorithm, guint32 nodes, guint32 per_node, GRand *random) {
   static const guint64 sizes[] = {8, 1000003, 1 << 30};
   Bench bench = bench_new(nodes, per_node);
-  for (CollOperation operation = 0; operation < COLL_OPERATIONS; operation++)
+  for (CollOperation operation = 0; operation < (algorithm == COLL_RING ? COLL_OPERATIONS : 1); operation++)
     for (gsize s = 0; s < G_N_ELEMENTS(sizes); s++) {
       CollCall call = {operation, sizes[s]};
       CollPlan plan;
-      coll_plan(bench.group, &call, &plan);
+      coll_plan_forced(bench.group, &call, algorithm, &plan);
       g_autoptr(CollSchedule) schedule = coll_schedule_new(bench.group, &call, &plan);
       if (!execute(schedule, operation, random)) {
-        printf("\n    %s of %" G_GUINT64_FORMAT " bytes, %u × %u\n", coll_operation_names[operation], call.bytes, nodes,
-               per_node);
+        printf("\n    %s %s of %" G_GUINT64_FORMAT " bytes, %u × %u\n", coll_algorithm_names[algorithm],
+               coll_operation_names[operation], call.bytes, nodes, per_node);
         CU_FAIL("a rank ends with something else");
       }
       check_tiling(schedule, &call);
@@ -190,7 +190,8 @@ static void every_rank_ends_with_what_it_should(void) {
                                       {2, 3}, {2, 8}, {5, 2}, {7, 1}, {3, 8}, {8, 4},  {8, 8}};
   g_autoptr(GRand) random = harness_random();
   for (gsize g = 0; g < G_N_ELEMENTS(groups); g++)
-    check_group(groups[g][0], groups[g][1], random);
+    for (CollAlgorithm algorithm = 0; algorithm < COLL_ALGORITHMS; algorithm++)
+      check_group(algorithm, groups[g][0], groups[g][1], random);
 }
 
 typedef void (*Fault)(CollTransfer *transfer);
@@ -208,14 +209,18 @@ static void other_block(CollTransfer *transfer) {
 static void faults_are_noticed(void) {
   static const Fault faults[] = {no_needs, other_kind, other_block};
   Bench bench = bench_new(2, 4);
-  for (CollOperation operation = 0; operation < COLL_OPERATIONS; operation++)
+  for (guint each = 0; each <= COLL_OPERATIONS; each++)
     for (gsize f = 0; f < G_N_ELEMENTS(faults); f++) {
+      CollAlgorithm algorithm = each < COLL_OPERATIONS ? COLL_RING : COLL_TREE;
+      CollOperation operation = each < COLL_OPERATIONS ? (CollOperation)each : COLL_ALL_REDUCE;
       CollCall call = {operation, 1 << 20};
       CollPlan plan;
-      coll_plan(bench.group, &call, &plan);
+      coll_plan_forced(bench.group, &call, algorithm, &plan);
       g_autoptr(CollSchedule) schedule = coll_schedule_new(bench.group, &call, &plan);
-      /* One in the middle, where a block is under way. An all-gather's transfer that adds to nothing is no fault. */
+      /* One in the middle that passes on what came. An all-gather's transfer that adds to nothing is no fault. */
       CollTransfer *transfer = &schedule->transfers[schedule->n_transfers / 2];
+      while (transfer->n_arrivals == 0)
+        transfer++;
       faults[f](transfer);
       guint noticed = 0;
       g_autoptr(GRand) random = harness_random();

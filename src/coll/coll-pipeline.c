@@ -1,4 +1,4 @@
-/* A ring's transfers in max-plus arithmetic. With e(p, k) the end and a(p, k) = e(p, k) + hop(p) the arrival of the
+/* Transfers in max-plus arithmetic. A ring: with e(p, k) the end and a(p, k) = e(p, k) + hop(p) the arrival of the
  * k-th transfer of connection p, and T(k) its time on the wire (coll-ring.c writes the same needs):
  *
  *   e(p, k) = T(k) + max( a(p−1, k−1),  e(p, k−1),  slot: e(p+1, k−depth+1) or, of a loop's last step, a(p, k−depth) )
@@ -92,6 +92,35 @@ SimTime coll_pipeline_ring(const CollGroup *group, const CollSteps *steps) {
   SimTime full = wire_time(steps, 0), last = wire_time(steps, steps->loops - 1);
   SimTime wire = (SimTime)steps->steps * ((SimTime)(steps->loops - 1) * full + last);
   return steps->base + wire + longest_hops(group, steps, steps->loops * steps->steps);
+}
+
+/* A tree is as slow as its longest way: up from the far end of a chain in the deepest node to the root, and down again,
+ * a line of hops. The root's own hop down takes what its last hop up brought, so a chunk's need is always the hop
+ * before:
+ *
+ *   e(h, l) = T(l) + max( a(h−1, l),  e(h, l−1),  slot: e(h+1, l−depth) or, of the last hop, a(h, l−depth) ) */
+SimTime coll_pipeline_tree(const CollGroup *group, const CollSteps *steps) {
+  guint32 chain = group->layout->per_node - 1, hops = 2 * (chain + group->tree_depth), turns = 2 * steps->depth + 1;
+  g_autofree SimTime *ends = g_new0(SimTime, turns * (hops + 1));
+  SimTime last = steps->base;
+  for (guint64 loop = 0; loop < steps->loops; loop++) {
+    SimTime *now = ends + loop % turns * (hops + 1), *before = ends + (loop + turns - 1) % turns * (hops + 1);
+    SimTime arrival = steps->base, wire = wire_time(steps, loop);
+    for (guint32 hop = 0; hop < hops; hop++) {
+      gboolean network = hop >= chain && hop < hops - chain;
+      SimTime latency = network ? steps->network : steps->intra, start = arrival;
+      guint64 depth = network ? 2 * steps->depth : steps->depth;
+      const SimTime *freed = ends + (loop + turns - depth) % turns * (hops + 1);
+      if (loop > 0)
+        start = MAX(start, before[hop]);
+      if (loop >= depth)
+        start = MAX(start, hop + 1 < hops ? freed[hop + 1] : freed[hop] + latency);
+      now[hop] = start + wire;
+      arrival = now[hop] + latency;
+    }
+    last = MAX(last, arrival);
+  }
+  return last;
 }
 
 SimTime coll_pipeline_walk(const CollSchedule *schedule) {

@@ -27,14 +27,9 @@ static void connect_places(const CollGroup *group, CollSchedule *schedule) {
     }
 }
 
-/* Chunks that a connection holds: over the network sender and receiver have a buffer each. */
-static guint32 depth_of(const CollSteps *steps, const CollConnection *connection) {
-  return connection->network ? 2 * steps->depth : steps->depth;
-}
-
 static void add_needs(const CollSteps *steps, CollSchedule *schedule, CollTransfer *transfer, guint64 k) {
   guint32 n = schedule->places, p = transfer->connection, before = (p + n - 1) % n;
-  guint32 depth = depth_of(steps, &schedule->connections[p]);
+  guint32 depth = coll_build_depth(steps, &schedule->connections[p]);
   transfer->needs = schedule->needs->len;
   if (k == 0)
     return;

@@ -8,7 +8,7 @@ G_STATIC_ASSERT(COLL_SCHEDULE_MOST_LINKS == COLL_MOST_LINKS);
 
 CollSchedule *coll_schedule_new(const CollGroup *group, const CollCall *call, const CollPlan *plan) {
   CollSteps steps;
-  coll_steps_ring(group, call, plan->protocol, plan->cap, &steps);
+  coll_steps(group, call, plan, &steps);
   CollSchedule *schedule = g_new0(CollSchedule, 1);
   schedule->needs = g_array_new(FALSE, FALSE, sizeof(guint32));
   schedule->lanes = steps.lanes;
@@ -21,7 +21,10 @@ CollSchedule *coll_schedule_new(const CollGroup *group, const CollCall *call, co
   schedule->rings = g_new(guint32, steps.lanes);
   for (guint32 lane = 0; lane < steps.lanes; lane++)
     schedule->rings[lane] = lane % group->rings;
-  coll_build_ring(group, call, &steps, schedule);
+  if (plan->algorithm == COLL_RING)
+    coll_build_ring(group, call, &steps, schedule);
+  else
+    coll_build_tree(group, &steps, schedule);
   return schedule;
 }
 

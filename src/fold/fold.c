@@ -59,15 +59,17 @@ static guint32 *colour_ranks(const Program *program, gboolean fold, guint32 *ret
 
 static guint32 *colour_links(const HwCluster *cluster, CollGroup *const *groups, guint32 n_groups, gboolean fold,
                              guint32 *ret_colours) {
-  guint32 width = 2 + n_groups;
+  guint32 width = 2 + n_groups * COLL_ALGORITHMS;
   g_autofree guint64 *signatures = g_new0(guint64, (gsize)cluster->n_links * width);
   for (guint32 i = 0; i < cluster->n_links; i++) {
     signatures[(gsize)i * width] = cluster->links[i].link_class;
     signatures[(gsize)i * width + 1] = bits_of(cluster->links[i].capacity);
   }
-  for (guint32 g = 0; g < n_groups; g++)
-    for (guint32 i = 0; i < groups[g]->route.n; i++)
-      signatures[(gsize)groups[g]->route.links[i] * width + 2 + g] = groups[g]->route.coefficients[i];
+  for (guint32 g = 0; g < n_groups * COLL_ALGORITHMS; g++) {
+    const CollRoute *route = coll_group_route(groups[g / COLL_ALGORITHMS], (CollAlgorithm)(g % COLL_ALGORITHMS));
+    for (guint32 i = 0; i < route->n; i++)
+      signatures[(gsize)route->links[i] * width + 2 + g] = route->coefficients[i];
+  }
   return colour_all(signatures, cluster->n_links, width, fold, ret_colours);
 }
 
@@ -108,18 +110,25 @@ static void fold_links(FoldSystem *system, const HwCluster *cluster, const guint
   }
 }
 
-static CollGroup *fold_group(const CollGroup *group, const guint32 *colours, guint32 n) {
-  CollGroup *folded = coll_group_copy(group);
+/* In place: the first link of each colour stays. */
+static void fold_route(CollRoute *route, const guint32 *colours, guint32 n) {
   g_autofree gboolean *seen = g_new0(gboolean, n);
-  folded->route.n = 0;
-  for (guint32 i = 0; i < group->route.n; i++) {
-    guint32 colour = colours[group->route.links[i]];
+  guint32 kept = 0;
+  for (guint32 i = 0; i < route->n; i++) {
+    guint32 colour = colours[route->links[i]];
     if (seen[colour])
       continue;
     seen[colour] = TRUE;
-    folded->route.links[folded->route.n] = colour;
-    folded->route.coefficients[folded->route.n++] = group->route.coefficients[i];
+    route->links[kept] = colour;
+    route->coefficients[kept++] = route->coefficients[i];
   }
+  route->n = kept;
+}
+
+static CollGroup *fold_group(const CollGroup *group, const guint32 *colours, guint32 n) {
+  CollGroup *folded = coll_group_copy(group);
+  fold_route(&folded->route, colours, n);
+  fold_route(&folded->tree_route, colours, n);
   return folded;
 }
 

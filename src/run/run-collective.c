@@ -41,8 +41,9 @@ static void transfer_moves(Event *event, gpointer owner) {
   RunTransfer *transfer = owner;
   RunPlay *play = transfer->play;
   transfer->moving = run_now(play);
-  net_flow_start(play->net, &transfer->flow, play->communicators[transfer->communicator].route, transfer->plan.volume,
-                 transfer->plan.channels, 1, transfer->plan.cap);
+  const NetRoute *route = play->communicators[transfer->communicator].routes[transfer->plan.algorithm];
+  net_flow_start(play->net, &transfer->flow, route, transfer->plan.volume, transfer->plan.channels, 1,
+                 transfer->plan.cap);
 }
 
 static void transfer_begin(RunTransfer *transfer) {

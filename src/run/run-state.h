@@ -94,7 +94,7 @@ struct RunTransfer {
 };
 
 typedef struct {
-  const NetRoute *route;
+  const NetRoute *routes[COLL_ALGORITHMS];
   NetRoute **hops[COLL_ALGORITHMS]; /* step fidelity: by lane and connection, once used */
   RunTransfer *open; /* gathering or moving */
 } RunCommunicator;

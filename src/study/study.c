@@ -112,7 +112,7 @@ static char **assumptions(const StudyWalk *walk, const RunReport *report) {
                   g_strdup("compute is a roofline over sustained rates; it does not slow down beside communication"));
   g_ptr_array_add(notes,
                   g_strdup("memory is what is allocated: an allocator's rounding and fragmentation come on top"));
-  g_ptr_array_add(notes, g_strdup("collectives are NCCL rings; tree, NVLS and PAT are not played"));
+  g_ptr_array_add(notes, g_strdup("collectives are NCCL rings and trees; NVLS and PAT are not played"));
   if (walk->recipe.zero_stage > 0 && walk->recipe.ranks > 1)
     g_ptr_array_add(notes, g_strdup("shards differ by padding at most: every rank plays the largest"));
   if (walk->cluster->gpu->trust == HW_TRUST_RECALLED || walk->cluster->gpu->trust == HW_TRUST_DERIVED)
