@@ -182,31 +182,53 @@ static void chunks_feel_the_links(void) {
   bench_free(bench);
 }
 
-static SimTime step_time(gboolean chunks, RunReport **ret_report) {
+static RunReport *run_study(const char *workload, guint32 nodes, guint stage, StudyOptions options) {
   GError *error = NULL;
-  g_autoptr(Study) study = study_open("llama2-7b", &error);
-  CU_ASSERT_TRUE_FATAL(study != NULL && study_set(study, "model.layers=2", &error) &&
-                       study_set(study, "cluster.nodes=2", &error));
-  StudyOptions options = STUDY_OPTIONS_DEFAULT;
-  options.chunks = chunks;
-  *ret_report = study_run(study, &options, &error);
-  CU_ASSERT_PTR_NOT_NULL_FATAL(*ret_report);
-  return (*ret_report)->classes[(*ret_report)->slowest].step;
+  g_autoptr(Study) study = study_open(workload, &error);
+  g_autofree char *count = g_strdup_printf("cluster.nodes=%u", nodes);
+  g_autofree char *zero = g_strdup_printf("parallel.zero_stage=%u", stage);
+  CU_ASSERT_TRUE_FATAL(study != NULL && study_set(study, "cluster.topology=dgx-h100", &error) &&
+                       study_set(study, "model.layers=2", &error) && study_set(study, count, &error) &&
+                       study_set(study, zero, &error));
+  RunReport *report = study_run(study, &options, &error);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(report);
+  return report;
 }
 
-static void a_training_step(void) {
-  RunReport *flow_report, *step_report;
-  SimTime flow = step_time(FALSE, &flow_report), step = step_time(TRUE, &step_report);
-  printf(" (flow %.3f ms, step %.3f ms) ", (double)flow / 1e9, (double)step / 1e9);
-  CU_ASSERT_DOUBLE_EQUAL((double)step / (double)flow, 1, 0.02);
-  CU_ASSERT_EQUAL(flow_report->n_classes, 1);
-  CU_ASSERT_EQUAL(step_report->n_classes, 16);
-  CU_ASSERT_TRUE(step_report->events > 10 * flow_report->events);
-  /* The same bytes pass the NICs, but for what alignment adds. */
-  for (guint32 i = 0; i < flow_report->n_links; i++)
-    CU_ASSERT_DOUBLE_EQUAL(step_report->links[i].bytes / flow_report->links[i].bytes, 1, 0.001);
-  run_report_free(flow_report);
-  run_report_free(step_report);
+/* A step in both fidelities: within 2 %; and each the same unfolded, or with simultaneous events in another order. */
+static void check_step(const char *workload, guint32 nodes, guint stage, const char *algorithm) {
+  const StudyOptions base = {.timeline = TRUE, .fold = TRUE}, unfolded = {.timeline = TRUE};
+  const StudyOptions chunked = {.timeline = TRUE, .fold = TRUE, .chunks = TRUE};
+  const StudyOptions shuffled = {
+      .timeline = TRUE, .chunks = TRUE, .tie = STUDY_TIE_SHUFFLE, .tie_seed = harness_seed()};
+  g_autoptr(RunReport) flow = run_study(workload, nodes, stage, base);
+  g_autoptr(RunReport) all = run_study(workload, nodes, stage, unfolded);
+  g_autoptr(RunReport) step = run_study(workload, nodes, stage, chunked);
+  g_autoptr(RunReport) again = run_study(workload, nodes, stage, shuffled);
+  double times[] = {(double)flow->classes[0].step, (double)step->classes[0].step};
+  printf(" (%s, stage %u: flow %.3f ms, step %.3f ms) ", workload, stage, times[0] / 1e9, times[1] / 1e9);
+  CU_ASSERT_DOUBLE_EQUAL(times[1] / times[0], 1, 0.02);
+  gboolean found = FALSE;
+  for (guint32 i = 0; i < step->classes[0].n_collectives; i++)
+    found |= strcmp(step->classes[0].collectives[i].algorithm, algorithm) == 0;
+  CU_ASSERT_TRUE(found);
+  CU_ASSERT_EQUAL(flow->n_classes, 1);
+  CU_ASSERT_EQUAL(step->n_classes, 8 * nodes);
+  CU_ASSERT_TRUE(step->events > 10 * flow->events);
+  for (guint32 i = 0; i < step->n_classes; i++) {
+    CU_ASSERT_EQUAL(all->classes[i].step, flow->classes[0].step);
+    CU_ASSERT_EQUAL(again->classes[i].step, step->classes[0].step);
+  }
+  for (guint32 i = 0; i < flow->n_links; i++) {
+    CU_ASSERT_EQUAL(all->links[i].bytes, flow->links[i].bytes);
+    /* The same bytes pass, but for what alignment adds. */
+    CU_ASSERT_DOUBLE_EQUAL(step->links[i].bytes / flow->links[i].bytes, 1, 0.001);
+  }
+}
+
+static void training_steps(void) {
+  check_step("llama2-7b", 2, 3, "ring");
+  check_step("gpt2-xl", 4, 0, "tree");
 }
 
 int main(int argc, char **argv) {
@@ -217,6 +239,6 @@ int main(int argc, char **argv) {
                                                       {"several nodes", several_nodes},
                                                       {"pipelines agree", pipelines_agree},
                                                       {"chunks feel the links", chunks_feel_the_links},
-                                                      {"a training step", a_training_step},
+                                                      {"training steps", training_steps},
                                                       {NULL, NULL}});
 }

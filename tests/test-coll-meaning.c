@@ -122,11 +122,15 @@ static gboolean execute(const CollSchedule *schedule, CollOperation operation, G
   World world = {.schedule = schedule, .n = schedule->places};
   for (guint32 i = 0; i < schedule->n_transfers; i++)
     world.blocks = MAX(world.blocks, schedule->transfers[i].block + 1);
-  g_autofree guint8 *held = world.held = g_new0(guint8, (gsize)world.n * world.blocks * world.n);
-  g_autofree guint8 *carried = world.carried = g_new0(guint8, (gsize)schedule->n_transfers * world.n);
-  g_autofree State *states = world.states = g_new0(State, schedule->n_transfers);
+  world.held = g_new0(guint8, (gsize)world.n * world.blocks * world.n);
+  world.carried = g_new0(guint8, (gsize)schedule->n_transfers * world.n);
+  world.states = g_new0(State, schedule->n_transfers);
   contribute(&world, operation);
-  return play(&world, random) && is_meant(&world, operation);
+  gboolean meant = play(&world, random) && is_meant(&world, operation);
+  g_free(world.held);
+  g_free(world.carried);
+  g_free(world.states);
+  return meant;
 }
 
 /* Blocks of one owner (all-reduce: of all) follow one another without a gap, up to what a channel must move. */

@@ -98,29 +98,53 @@ SimTime coll_pipeline_ring(const CollGroup *group, const CollSteps *steps) {
  * a line of hops. The root's own hop down takes what its last hop up brought, so a chunk's need is always the hop
  * before:
  *
- *   e(h, l) = T(l) + max( a(h−1, l),  e(h, l−1),  slot: e(h+1, l−depth) or, of the last hop, a(h, l−depth) ) */
-SimTime coll_pipeline_tree(const CollGroup *group, const CollSteps *steps) {
-  guint32 chain = group->layout->per_node - 1, hops = 2 * (chain + group->tree_depth), turns = 2 * steps->depth + 1;
-  g_autofree SimTime *ends = g_new0(SimTime, turns * (hops + 1));
+ *   e(h, l) = T(l) + max( a(h−1, l),  e(h, l−1),  slot: e(h+1, l−depth) or, of the last hop, a(h, l−depth) )
+ *
+ * Where no slot binds, chunk follows chunk at every hop: e(h, l) = e(h, 0) + l·T, and a slot asks e(h, l) − depth·T +
+ * 2·T + hop of it: it does not bind while 2·T + hop ≤ depth·T. */
+typedef struct {
+  guint32 chain, hops; /* from the far end of the chain to the NIC; up and down */
+} Line;
+
+static gboolean line_crosses(const Line *line, guint32 hop) {
+  return hop >= line->chain && hop < line->hops - line->chain;
+}
+
+static SimTime walk_line(const CollSteps *steps, const Line *line) {
+  guint32 width = line->hops + 1, turns = 2 * steps->depth + 1;
+  g_autofree SimTime *ends = g_new0(SimTime, turns * width);
   SimTime last = steps->base;
   for (guint64 loop = 0; loop < steps->loops; loop++) {
-    SimTime *now = ends + loop % turns * (hops + 1), *before = ends + (loop + turns - 1) % turns * (hops + 1);
+    SimTime *now = ends + loop % turns * width, *before = ends + (loop + turns - 1) % turns * width;
     SimTime arrival = steps->base, wire = wire_time(steps, loop);
-    for (guint32 hop = 0; hop < hops; hop++) {
-      gboolean network = hop >= chain && hop < hops - chain;
+    for (guint32 hop = 0; hop < line->hops; hop++) {
+      gboolean network = line_crosses(line, hop), final = hop + 1 == line->hops;
       SimTime latency = network ? steps->network : steps->intra, start = arrival;
       guint64 depth = network ? 2 * steps->depth : steps->depth;
-      const SimTime *freed = ends + (loop + turns - depth) % turns * (hops + 1);
+      const SimTime *freed = ends + (loop + turns - depth) % turns * width;
       if (loop > 0)
         start = MAX(start, before[hop]);
       if (loop >= depth)
-        start = MAX(start, hop + 1 < hops ? freed[hop + 1] : freed[hop] + latency);
+        start = MAX(start, final ? freed[hop] + latency : freed[hop + 1]);
       now[hop] = start + wire;
       arrival = now[hop] + latency;
     }
     last = MAX(last, arrival);
   }
   return last;
+}
+
+SimTime coll_pipeline_tree(const CollGroup *group, const CollSteps *steps) {
+  Line line = {.chain = group->layout->per_node - 1};
+  line.hops = 2 * (line.chain + group->tree_depth);
+  if (steps->loops == 0)
+    return steps->base;
+  SimTime full = wire_time(steps, 0), last = wire_time(steps, steps->loops - 1), depth = steps->depth;
+  if (2 * full + steps->intra > depth * full || 2 * full + steps->network > 2 * depth * full)
+    return walk_line(steps, &line);
+  SimTime latency = 2 * (line.chain * steps->intra + group->tree_depth * steps->network);
+  SimTime behind = steps->loops > 1 ? (SimTime)(steps->loops - 2) * full + last : 0;
+  return steps->base + latency + line.hops * full + behind;
 }
 
 SimTime coll_pipeline_walk(const CollSchedule *schedule) {

@@ -1,3 +1,4 @@
+/* Parents, labels and depth of the double binary tree, by bits of the label. */
 #include "coll-tree.h"
 
 guint32 coll_tree_parent(guint32 nodes, guint32 label) {
