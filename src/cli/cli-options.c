@@ -66,16 +66,19 @@ static gboolean interpret(const Raw *raw, CliOptions *options, GError **error) {
   static const char *const no_yes[] = {"no", "yes", NULL};
   static const char *const off_on[] = {"off", "on", NULL};
   static const char *const nets[] = {"lazy", "full", NULL};
-  int timeline = TRUE, fold = TRUE, full = FALSE;
+  static const char *const fidelities[] = {"flow", "step", NULL};
+  int timeline = TRUE, fold = TRUE, full = FALSE, chunks = FALSE;
   if (!choose("--timeline", raw->timeline, no_yes, &timeline, error) ||
       !choose("--fold", raw->fold, off_on, &fold, error) || !choose("--net", raw->net, nets, &full, error) ||
-      !choose_tie(raw->tie, &options->study, error) || !only("--fidelity", raw->fidelity, "flow", error) ||
+      !choose_tie(raw->tie, &options->study, error) ||
+      !choose("--fidelity", raw->fidelity, fidelities, &chunks, error) ||
       !only("--repeat", raw->repeat, "off", error) || !only("--jitter", raw->jitter, "off", error) ||
       !read_time("--from", raw->from, &options->from, error) || !read_time("--to", raw->to, &options->to, error))
     return FALSE;
   options->study.timeline = timeline;
   options->study.fold = fold;
   options->study.net_full = full;
+  options->study.chunks = chunks;
   return TRUE;
 }
 
@@ -106,7 +109,8 @@ gboolean cli_options_parse(int argc, char **argv, const char *usage, const char 
       {"net", 0, 0, G_OPTION_ARG_STRING, &raw.net, "solver of link shares (lazy)", "lazy|full"},
       {"tie", 0, 0, G_OPTION_ARG_STRING, &raw.tie, "order of simultaneous events, which must not matter (forward)",
        "forward|reverse|shuffle:SEED"},
-      {"fidelity", 0, 0, G_OPTION_ARG_STRING, &raw.fidelity, "of collectives (flow)", "flow"},
+      {"fidelity", 0, 0, G_OPTION_ARG_STRING, &raw.fidelity, "of collectives: one flow, or every chunk (flow)",
+       "flow|step"},
       {"repeat", 0, 0, G_OPTION_ARG_STRING, &raw.repeat, "play every micro-batch (off)", "off"},
       {"jitter", 0, 0, G_OPTION_ARG_STRING, &raw.jitter, "GPUs alike (off)", "off"},
       {"explain", 0, 0, G_OPTION_ARG_NONE, &options.explain,

@@ -46,6 +46,7 @@ typedef struct {
 typedef struct {
   char *topology; /* name of the file, without folder and extension */
   guint32 nodes, gpus_per_node, nics_per_node, nodes_per_leaf;
+  guint32 machine_gpus; /* GPUs that a node has, of which gpus_per_node are used: whose NICs are whose */
   int fabric;
   double oversubscription; /* >= 1 */
   const HwGpu *gpu;

@@ -17,8 +17,10 @@ static void add_network(RunPlay *play) {
   play->link_busy = g_new0(SimTime, 2 * system->n_links);
   play->communicators = g_new0(RunCommunicator, system->program->n_communicators);
   for (guint32 c = 0; c < system->program->n_communicators; c++) {
-    const CollRoute *route = &system->groups[c]->route;
-    play->communicators[c].route = net_route_new(play->net, route->links, route->coefficients, route->n);
+    for (CollAlgorithm algorithm = 0; algorithm < COLL_ALGORITHMS; algorithm++) {
+      const CollRoute *route = coll_group_route(system->groups[c], algorithm);
+      play->communicators[c].routes[algorithm] = net_route_new(play->net, route->links, route->coefficients, route->n);
+    }
     play->communicators[c].moves = g_array_new(FALSE, TRUE, sizeof(RunMove));
   }
 }

@@ -29,6 +29,7 @@ typedef struct {
   NetSolver solver;
   EventTie tie;
   guint64 tie_seed;
+  gboolean chunks; /* step fidelity: collectives chunk by chunk; the system must not be folded */
 } RunOptions;
 
 /* An out-of-memory is a result, and a Program that cannot end is a broken contract. Error: SIM_ERROR_INPUT where the steps take

@@ -16,7 +16,7 @@ static void add_figure(const char *name, const char *value, gpointer user) {
 }
 
 char *study_key(const ConfSettings *settings, const HwCatalog *catalog, const char *tuning, guint64 parameters,
-                GError **error) {
+                const char *fidelity, GError **error) {
   g_autofree char *text = NULL;
   gsize length;
   if (!g_file_get_contents(tuning, &text, &length, error))
@@ -25,6 +25,7 @@ char *study_key(const ConfSettings *settings, const HwCatalog *catalog, const ch
   g_autofree char *count = g_strdup_printf("%" G_GUINT64_FORMAT, parameters);
   add_line(sum, "model_version", RUN_MODEL_VERSION);
   add_line(sum, "parameters", count);
+  add_line(sum, "fidelity", fidelity);
   conf_settings_visit(settings, add_setting, sum);
   hw_catalog_visit_used(catalog, add_figure, sum);
   g_checksum_update(sum, (const guchar *)text, (gssize)length);

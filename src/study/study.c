@@ -94,7 +94,8 @@ static gboolean build_program(StudyWalk *walk, GError **error) {
   if (walk->tuning_path == NULL ||
       !coll_tuning_load(walk->tuning_path, walk->cluster->gpu->architecture, &tuning, error))
     return FALSE;
-  walk->key = study_key(walk->settings, walk->catalog, walk->tuning_path, model_shape_parameters(&walk->shape), error);
+  walk->key = study_key(walk->settings, walk->catalog, walk->tuning_path, model_shape_parameters(&walk->shape),
+                        walk->fidelity, error);
   if (walk->key == NULL)
     return FALSE;
   walk->program = plan_program(&walk->shape, &walk->model_recipe, &walk->recipe);
@@ -114,7 +115,7 @@ static char **assumptions(const StudyWalk *walk, const RunReport *report) {
                   g_strdup("compute is a roofline over sustained rates; it does not slow down beside communication"));
   g_ptr_array_add(notes,
                   g_strdup("memory is what is allocated: an allocator's rounding and fragmentation come on top"));
-  g_ptr_array_add(notes, g_strdup("collectives are NCCL rings; tree, NVLS and PAT are not played"));
+  g_ptr_array_add(notes, g_strdup("collectives are NCCL rings and trees; NVLS and PAT are not played"));
   if (walk->recipe.zero_stage > 0 && walk->recipe.ranks > 1)
     g_ptr_array_add(notes, g_strdup("shards differ by padding at most: every rank plays the largest"));
   if (walk->cluster->gpu->trust == HW_TRUST_RECALLED || walk->cluster->gpu->trust == HW_TRUST_DERIVED)
@@ -181,13 +182,15 @@ static void fill_folding(const FoldSystem *folded, RunReport *report) {
 
 static RunReport *play(const Study *study, const StudyWalk *walk, const StudyOptions *options, GError **error) {
   static const EventTie ties[] = {EVENT_TIE_FORWARD, EVENT_TIE_REVERSE, EVENT_TIE_SHUFFLE};
-  g_autoptr(FoldSystem) folded = fold_new(walk->program, walk->cluster, walk->groups, options->fold);
+  g_autoptr(FoldSystem) folded =
+      fold_new(walk->program, walk->cluster, walk->groups, options->fold && !options->chunks);
   RunSystem system = {&folded->program, walk->cluster->gpu, folded->links,
                       folded->n_links,  folded->groups,     walk->cluster->speeds};
   RunOptions run = {.timeline = options->timeline,
                     .solver = options->net_full ? NET_SOLVER_FULL : NET_SOLVER_LAZY,
                     .tie = ties[options->tie],
-                    .tie_seed = options->tie_seed};
+                    .tie_seed = options->tie_seed,
+                    .chunks = options->chunks};
   RunReport *report = run_play(&system, &run, walk->key, error);
   if (report == NULL)
     return NULL;
@@ -198,7 +201,7 @@ static RunReport *play(const Study *study, const StudyWalk *walk, const StudyOpt
 
 static RunReport *run_with(const Study *study, const ConfSettings *settings, const StudyOptions *options,
                            GError **error) {
-  StudyWalk walk = {.settings = conf_settings_copy(settings)};
+  StudyWalk walk = {.settings = conf_settings_copy(settings), .fidelity = options->chunks ? "step" : "flow"};
   RunReport *report = NULL;
   if (study_walk_read(&walk, error) && build_program(&walk, error))
     report = play(study, &walk, options, error);
