@@ -164,10 +164,11 @@ static void the_key_knows_the_model(void) {
   g_autofree char *set = g_strconcat("model.config=", path, NULL);
   char *keys[2];
   for (int layers = 0; layers < 2; layers++) {
-    g_autofree char *text = g_strdup_printf("{\"model_type\": \"llama\", \"hidden_size\": 512, \"num_attention_heads\": 8, "
-                                            "\"intermediate_size\": 1024, \"vocab_size\": 1000, "
-                                            "\"num_hidden_layers\": %d}",
-                                            layers + 2);
+    g_autofree char *text =
+        g_strdup_printf("{\"model_type\": \"llama\", \"hidden_size\": 512, \"num_attention_heads\": 8, "
+                        "\"intermediate_size\": 1024, \"vocab_size\": 1000, "
+                        "\"num_hidden_layers\": %d}",
+                        layers + 2);
     CU_ASSERT_TRUE_FATAL(g_file_set_contents(path, text, -1, NULL));
     g_autoptr(Study) study = open_at("llama2-7b", set, 1);
     g_autoptr(RunReport) report = run_study(study, STUDY_OPTIONS_DEFAULT);

@@ -227,14 +227,10 @@ gboolean model_shape_record(const ModelShape *shape, ConfSettings *settings, GEr
     const char *name;
     guint64 value;
   } counts[] = {
-      {"model.layers", shape->layers},
-      {"model.hidden_size", shape->hidden_size},
-      {"model.heads", shape->heads},
-      {"model.kv_heads", shape->kv_heads},
-      {"model.head_dim", shape->head_dim},
-      {"model.intermediate_size", shape->intermediate_size},
-      {"model.vocab_size", shape->vocab_size},
-      {"model.max_positions", shape->max_positions},
+      {"model.layers", shape->layers},         {"model.hidden_size", shape->hidden_size},
+      {"model.heads", shape->heads},           {"model.kv_heads", shape->kv_heads},
+      {"model.head_dim", shape->head_dim},     {"model.intermediate_size", shape->intermediate_size},
+      {"model.vocab_size", shape->vocab_size}, {"model.max_positions", shape->max_positions},
   };
   for (gsize i = 0; i < G_N_ELEMENTS(counts); i++) {
     g_autofree char *value = g_strdup_printf("%" G_GUINT64_FORMAT, counts[i].value);
