@@ -64,6 +64,9 @@ refuses "missing file" 'llama-2-7b.json' run a.ini
 workload 's/^topology.*/topology = dgx-h10/'
 refuses "unknown topology" 'dgx-h100' run a.ini
 workload 's/^zero_stage.*/zero_stage = 4/'
+printf '' >empty.ini
+refuses "a topology without keys" 'empty.ini: node.gpu: is missing' run llama2-7b -t empty.ini
+workload 's/^zero_stage.*/zero_stage = 4/'
 refuses "no such stage" 'parallel.zero_stage' run a.ini
 workload 's/^precision.*/precision = fp8/'
 refuses "not modelled yet" 'fp8' run a.ini
@@ -79,7 +82,7 @@ refuses "unknown verb" 'stages' stage a.ini
 refuses "verb to come" 'does not exist yet' sweep a.ini
 refuses "no workload" 'a workload' run
 refuses "missing workload" 'llama2-7b' run llama2-7
-refuses "fidelity to come" 'step' run a.ini --fidelity=step
+refuses "unknown fidelity" 'no such choice' run a.ini --fidelity=chunk
 printf '{"model_type": "mixtral", "hidden_size": 8}' >moe.json
 refuses "model to come" 'mixtral' run a.ini --set model.config=moe.json
 
@@ -116,6 +119,7 @@ says "-h" 'foretrain run WORKLOAD' -h
 refuses "no such rank" 'no rank 16' run a.ini --set 'cluster.slow_gpus=16: 0.8'
 refuses "spread to come" 'cluster.gpu_spread' run a.ini --set cluster.gpu_spread=0.05
 says "JSON" '"step_ps"' run a.ini --db a.db --json
+says "step fidelity" 'ZeRO' run a.ini --db a.db --fidelity=step --set model.layers=1
 says "layers" 'q_proj' layers a.ini
 says "layers as JSON" '"parameters" : 6738415616' layers a.ini --json
 says "list" 'h100-sxm5-80gb' list gpus

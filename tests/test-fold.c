@@ -83,6 +83,7 @@ static CollGroup *build_group(const System *system, const Group *from, const Col
   guint32 n = from->n + (from->shared != PROGRAM_NONE);
   group->size = from->n;
   group->nodes = from->nodes;
+  group->per_node = MAX(1, from->n / from->nodes);
   group->rings = 1;
   group->channels = 2;
   group->tuning = *tuning;
@@ -100,6 +101,9 @@ static CollGroup *build_group(const System *system, const Group *from, const Col
   for (guint32 i = 0; i < n; i++)
     group->ring_rate =
         MIN(group->ring_rate, system->cluster.links[group->route.links[i]].capacity / group->route.coefficients[i]);
+  group->node_rate = group->tree_rate = group->ring_rate;
+  group->tree_route = (CollRoute){g_memdup2(group->route.links, n * sizeof(guint32)),
+                                  g_memdup2(group->route.coefficients, n * sizeof(guint32)), n};
   return group;
 }
 
@@ -163,7 +167,7 @@ static RunReport *play(const System *system, const FoldSystem *folded) {
   RunSystem run = {&folded->program, system->cluster.gpu, folded->links,
                    folded->n_links,  folded->groups,      system->speeds};
   RunOptions options = {.timeline = TRUE, .solver = NET_SOLVER_LAZY, .tie = EVENT_TIE_FORWARD};
-  return run_play(&run, &options, "test");
+  return run_play(&run, &options, "test", NULL);
 }
 
 /* What came of folding a system. */

@@ -37,7 +37,7 @@ static RunReport *play(Bench *bench, gboolean fold, EventTie tie) {
   g_autoptr(FoldSystem) folded = fold_new(program, bench->built.cluster, groups, fold);
   RunSystem system = {&folded->program, bench->built.cluster->gpu, folded->links, folded->n_links, folded->groups};
   RunOptions options = {.timeline = TRUE, .tie = tie, .tie_seed = harness_seed()};
-  RunReport *report = run_play(&system, &options, "test");
+  RunReport *report = run_play(&system, &options, "test", NULL);
   coll_group_free(groups[0]);
   return report;
 }

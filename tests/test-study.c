@@ -1,4 +1,5 @@
 /* The whole chain on the shipped workloads: what must hold of every report, and that no twin changes one. */
+#include <glib/gstdio.h>
 #include <string.h>
 
 #include "harness.h"
@@ -61,7 +62,7 @@ static void reports_add_up(void) {
       check_class(&report->classes[0]);
       CU_ASSERT_TRUE(report->repeats);
       CU_ASSERT_TRUE(report->model_flops_utilisation > 0 && report->model_flops_utilisation < 1);
-      CU_ASSERT_TRUE(report->hardware_flops_utilisation >= report->model_flops_utilisation);
+      CU_ASSERT_TRUE(report->hardware_flops_utilisation > 0 && report->hardware_flops_utilisation < 1);
       CU_ASSERT_EQUAL(strlen(report->identity.run_key), 64);
     }
 }
@@ -103,7 +104,7 @@ static void twins_agree(void) {
   }
 }
 
-/* The comparison above can fail: another micro-batch is another report. */
+/* The comparison above can fail: another sequence length is another report. */
 static void twins_could_differ(void) {
   g_autoptr(Study) study = open_at("gpt2-xl", NULL, 3);
   g_autoptr(RunReport) one = run_study(study, STUDY_OPTIONS_DEFAULT);
@@ -156,6 +157,49 @@ static void causes_of_the_textbook(void) {
   }
 }
 
+/* The key is of what was run: the shape in a config.json, not its name. And a run says which model it was. */
+static void the_key_knows_the_model(void) {
+  g_autofree char *folder = g_dir_make_tmp("foretrain-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename(folder, "config.json", NULL);
+  g_autofree char *set = g_strconcat("model.config=", path, NULL);
+  char *keys[2];
+  for (int layers = 0; layers < 2; layers++) {
+    g_autofree char *text =
+        g_strdup_printf("{\"model_type\": \"llama\", \"hidden_size\": 512, \"num_attention_heads\": 8, "
+                        "\"intermediate_size\": 1024, \"vocab_size\": 1000, "
+                        "\"num_hidden_layers\": %d}",
+                        layers + 2);
+    CU_ASSERT_TRUE_FATAL(g_file_set_contents(path, text, -1, NULL));
+    g_autoptr(Study) study = open_at("llama2-7b", set, 1);
+    g_autoptr(RunReport) report = run_study(study, STUDY_OPTIONS_DEFAULT);
+    keys[layers] = g_strdup(report->identity.run_key);
+    const char *recorded = NULL;
+    for (guint32 i = 0; i < report->identity.n_settings; i++)
+      if (strcmp(report->identity.settings[i].name, "model.layers") == 0)
+        recorded = report->identity.settings[i].value;
+    CU_ASSERT_STRING_EQUAL(recorded, layers == 0 ? "2" : "3");
+  }
+  CU_ASSERT_STRING_NOT_EQUAL(keys[0], keys[1]);
+  for (int i = 0; i < 2; i++)
+    g_free(keys[i]);
+  g_unlink(path);
+  g_rmdir(folder);
+}
+
+/* Time has an end: a step that no SimTime holds is an error, not an overflow. */
+static void too_long_is_an_error(void) {
+  const char *const sets[][2] = {{"cluster.nic_bandwidth=1 kB/s", NULL},
+                                 {"cluster.nic_bandwidth=1 B/s", NULL},
+                                 {"training.sequence_length=16777216", "training.micro_batch=1000"}};
+  for (gsize i = 0; i < G_N_ELEMENTS(sets); i++) {
+    GError *error = NULL;
+    StudyOptions options = STUDY_OPTIONS_DEFAULT;
+    g_autoptr(Study) study = open_at("llama2-7b", sets[i][0], 3);
+    CU_ASSERT_TRUE(sets[i][1] == NULL || study_set(study, sets[i][1], NULL));
+    HARNESS_FAILS(study_run(study, &options, &error), error, "106 days");
+  }
+}
+
 static void stages_share_nothing(void) {
   GError *error = NULL;
   RunReport *reports[STUDY_STAGES];
@@ -177,6 +221,8 @@ int main(void) {
                                               {"fp32 needs 16 bytes a parameter", fp32_needs_sixteen_bytes_a_parameter},
                                               {"volumes reach the links", volumes_reach_the_links},
                                               {"causes of the textbook", causes_of_the_textbook},
+                                              {"the key knows the model", the_key_knows_the_model},
+                                              {"too long is an error", too_long_is_an_error},
                                               {"stages share nothing", stages_share_nothing},
                                               {NULL, NULL}});
 }

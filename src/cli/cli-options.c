@@ -9,6 +9,7 @@
 /* As they stand on the command line. */
 typedef struct {
   char *timeline, *fold, *net, *tie, *fidelity, *repeat, *jitter, *from, *to;
+  gboolean help, version;
 } Raw;
 
 static gboolean choose(const char *option, const char *value, const char *const *names, int *ret, GError **error) {
@@ -66,16 +67,19 @@ static gboolean interpret(const Raw *raw, CliOptions *options, GError **error) {
   static const char *const no_yes[] = {"no", "yes", NULL};
   static const char *const off_on[] = {"off", "on", NULL};
   static const char *const nets[] = {"lazy", "full", NULL};
-  int timeline = TRUE, fold = TRUE, full = FALSE;
+  static const char *const fidelities[] = {"flow", "step", NULL};
+  int timeline = TRUE, fold = TRUE, full = FALSE, chunks = FALSE;
   if (!choose("--timeline", raw->timeline, no_yes, &timeline, error) ||
       !choose("--fold", raw->fold, off_on, &fold, error) || !choose("--net", raw->net, nets, &full, error) ||
-      !choose_tie(raw->tie, &options->study, error) || !only("--fidelity", raw->fidelity, "flow", error) ||
+      !choose_tie(raw->tie, &options->study, error) ||
+      !choose("--fidelity", raw->fidelity, fidelities, &chunks, error) ||
       !only("--repeat", raw->repeat, "off", error) || !only("--jitter", raw->jitter, "off", error) ||
       !read_time("--from", raw->from, &options->from, error) || !read_time("--to", raw->to, &options->to, error))
     return FALSE;
   options->study.timeline = timeline;
   options->study.fold = fold;
   options->study.net_full = full;
+  options->study.chunks = chunks;
   options->plays = raw->fold != NULL || raw->net != NULL || raw->tie != NULL || raw->fidelity != NULL ||
                    raw->repeat != NULL || raw->jitter != NULL || options->sets != NULL || options->topology != NULL;
   if (options->output != NULL && *options->output == '\0') {
@@ -104,68 +108,74 @@ static void print_help(GOptionContext *context) {
   fputs(plain->str, stdout);
 }
 
-gboolean cli_options_parse(const CliVerb *verb, int argc, char **argv, CliOptions *ret, gboolean *ret_done,
-                           GError **error) {
-  CliOptions options = {.from = -1, .to = -1, .study = STUDY_OPTIONS_DEFAULT};
-  Raw raw = {0};
-  gboolean help = FALSE, version = FALSE;
+/* The options that the verb takes, each into its field. */
+static void add_entries(GOptionContext *context, const CliVerb *verb, CliOptions *options, Raw *raw) {
   const GOptionEntry settings[] = {
-      {"set", 's', 0, G_OPTION_ARG_FILENAME_ARRAY, &options.sets, "override a setting of the workload or its topology",
+      {"set", 's', 0, G_OPTION_ARG_FILENAME_ARRAY, &options->sets, "override a setting of the workload or its topology",
        "GROUP.KEY=VALUE"},
-      {"topology", 't', 0, G_OPTION_ARG_FILENAME, &options.topology, "another cluster: a file or a shipped name", "T"},
+      {"topology", 't', 0, G_OPTION_ARG_FILENAME, &options->topology, "another cluster: a file or a shipped name", "T"},
       {NULL, 0, 0, 0, NULL, NULL, NULL}};
   const GOptionEntry db[] = {
-      {"db", 0, 0, G_OPTION_ARG_FILENAME, &options.db, "database (default: $FORETRAIN_DB, else foretrain.db)", "FILE"},
+      {"db", 0, 0, G_OPTION_ARG_FILENAME, &options->db, "database (default: $FORETRAIN_DB, else foretrain.db)", "FILE"},
       {NULL, 0, 0, 0, NULL, NULL, NULL}};
   const GOptionEntry json[] = {
-      {"json", 0, 0, G_OPTION_ARG_NONE, &options.json, "print JSON: keys are the database's columns", NULL},
+      {"json", 0, 0, G_OPTION_ARG_NONE, &options->json, "print JSON: keys are the database's columns", NULL},
       {NULL, 0, 0, 0, NULL, NULL, NULL}};
-  const GOptionEntry quiet[] = {{"quiet", 'q', 0, G_OPTION_ARG_NONE, &options.quiet, "print errors only", NULL},
+  const GOptionEntry quiet[] = {{"quiet", 'q', 0, G_OPTION_ARG_NONE, &options->quiet, "print errors only", NULL},
                                 {NULL, 0, 0, 0, NULL, NULL, NULL}};
   const GOptionEntry play[] = {
-      {"fold", 0, 0, G_OPTION_ARG_STRING, &raw.fold, "play equal ranks once (on)", "on|off"},
-      {"net", 0, 0, G_OPTION_ARG_STRING, &raw.net, "solver of link shares (lazy)", "lazy|full"},
-      {"tie", 0, 0, G_OPTION_ARG_STRING, &raw.tie, "order of simultaneous events, which must not matter (forward)",
+      {"fold", 0, 0, G_OPTION_ARG_STRING, &raw->fold, "play equal ranks once (on)", "on|off"},
+      {"net", 0, 0, G_OPTION_ARG_STRING, &raw->net, "solver of link shares (lazy)", "lazy|full"},
+      {"tie", 0, 0, G_OPTION_ARG_STRING, &raw->tie, "order of simultaneous events, which must not matter (forward)",
        "forward|reverse|shuffle:SEED"},
-      {"fidelity", 0, 0, G_OPTION_ARG_STRING, &raw.fidelity, "of collectives (flow)", "flow"},
-      {"repeat", 0, 0, G_OPTION_ARG_STRING, &raw.repeat, "play every micro-batch (off)", "off"},
-      {"jitter", 0, 0, G_OPTION_ARG_STRING, &raw.jitter, "GPUs alike (off)", "off"},
+      {"fidelity", 0, 0, G_OPTION_ARG_STRING, &raw->fidelity, "of collectives: one flow, or every chunk (flow)",
+       "flow|step"},
+      {"repeat", 0, 0, G_OPTION_ARG_STRING, &raw->repeat, "play every micro-batch (off)", "off"},
+      {"jitter", 0, 0, G_OPTION_ARG_STRING, &raw->jitter, "GPUs alike (off)", "off"},
       {NULL, 0, 0, 0, NULL, NULL, NULL}};
   const GOptionEntry verdict[] = {
-      {"timeline", 0, 0, G_OPTION_ARG_STRING, &raw.timeline, "keep the timeline in the database (yes)", "yes|no"},
-      {"explain", 0, 0, G_OPTION_ARG_NONE, &options.explain,
+      {"timeline", 0, 0, G_OPTION_ARG_STRING, &raw->timeline, "keep the timeline in the database (yes)", "yes|no"},
+      {"explain", 0, 0, G_OPTION_ARG_NONE, &options->explain,
        "say which ranks were played together and why others were not", NULL},
-      {"require-fit", 0, 0, G_OPTION_ARG_NONE, &options.require_fit, "exit with 1 when memory runs out", NULL},
+      {"require-fit", 0, 0, G_OPTION_ARG_NONE, &options->require_fit, "exit with 1 when memory runs out", NULL},
       {NULL, 0, 0, 0, NULL, NULL, NULL}};
-  const GOptionEntry output[] = {{"output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output, "file to write", "FILE"},
+  const GOptionEntry output[] = {{"output", 'o', 0, G_OPTION_ARG_FILENAME, &options->output, "file to write", "FILE"},
                                  {NULL, 0, 0, 0, NULL, NULL, NULL}};
   const GOptionEntry window[] = {
-      {"from", 0, 0, G_OPTION_ARG_STRING, &raw.from, "draw from this time of the step on", "TIME"},
-      {"to", 0, 0, G_OPTION_ARG_STRING, &raw.to, "draw to this time of the step", "TIME"},
+      {"from", 0, 0, G_OPTION_ARG_STRING, &raw->from, "draw from this time of the step on", "TIME"},
+      {"to", 0, 0, G_OPTION_ARG_STRING, &raw->to, "draw to this time of the step", "TIME"},
       {NULL, 0, 0, 0, NULL, NULL, NULL}};
-  const GOptionEntry all[] = {{"version", 0, 0, G_OPTION_ARG_NONE, &version, "print the version", NULL},
-                              {"help", 'h', 0, G_OPTION_ARG_NONE, &help, "print this", NULL},
-                              {G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &options.rest, NULL, verb->usage},
-                              {NULL, 0, 0, 0, NULL, NULL, NULL}};
+  const GOptionEntry all[] = {
+      {"version", 0, 0, G_OPTION_ARG_NONE, &raw->version, "print the version", NULL},
+      {"help", 'h', 0, G_OPTION_ARG_NONE, &raw->help, "print this", NULL},
+      {G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &options->rest, NULL, verb->usage},
+      {NULL, 0, 0, 0, NULL, NULL, NULL}};
   const struct {
     guint takes;
     const GOptionEntry *entries;
   } tables[] = {
       {CLI_TAKES_SETTINGS, settings}, {CLI_TAKES_OUTPUT, output}, {CLI_TAKES_WINDOW, window},   {CLI_TAKES_DB, db},
       {CLI_TAKES_JSON, json},         {CLI_TAKES_QUIET, quiet},   {CLI_TAKES_VERDICT, verdict}, {CLI_TAKES_PLAY, play}};
-  g_autoptr(GOptionContext) context = g_option_context_new(NULL);
-  g_autofree char *summary = g_strconcat("foretrain ", verb->name, ": ", verb->summary, NULL);
-  g_option_context_set_summary(context, summary);
-  g_option_context_set_help_enabled(context, FALSE);
   for (gsize i = 0; i < G_N_ELEMENTS(tables); i++)
     if (verb->takes & tables[i].takes)
       g_option_context_add_main_entries(context, tables[i].entries, NULL);
   g_option_context_add_main_entries(context, all, NULL);
+}
+
+gboolean cli_options_parse(const CliVerb *verb, int argc, char **argv, CliOptions *ret, gboolean *ret_done,
+                           GError **error) {
+  CliOptions options = {.from = -1, .to = -1, .study = STUDY_OPTIONS_DEFAULT};
+  Raw raw = {0};
+  g_autoptr(GOptionContext) context = g_option_context_new(NULL);
+  g_autofree char *summary = g_strconcat("foretrain ", verb->name, ": ", verb->summary, NULL);
+  g_option_context_set_summary(context, summary);
+  g_option_context_set_help_enabled(context, FALSE);
+  add_entries(context, verb, &options, &raw);
   g_autofree char *program = g_strconcat("foretrain ", argv[0], NULL);
   g_set_prgname(program);
   gboolean good = g_option_context_parse(context, &argc, &argv, error);
-  gboolean answered = good && (help || version);
-  if (answered && help)
+  gboolean answered = good && (raw.help || raw.version);
+  if (answered && raw.help)
     print_help(context);
   else if (answered)
     cli_print_version();

@@ -27,12 +27,15 @@ static void count_edges(System *system) {
   guint32 *degrees = system->graph.offsets + 1;
   for (guint32 c = 0; c < system->program->n_communicators; c++) {
     const ProgramCommunicator *communicator = &system->program->communicators[c];
-    const CollRoute *route = &system->groups[c]->route;
-    degrees[system->communicators + c] = communicator->n_ranks + route->n;
+    degrees[system->communicators + c] = communicator->n_ranks;
     for (guint32 i = 0; i < communicator->n_ranks; i++)
       degrees[communicator->ranks[i]]++;
-    for (guint32 i = 0; i < route->n; i++)
-      degrees[system->links + route->links[i]]++;
+    for (CollAlgorithm algorithm = 0; algorithm < COLL_ALGORITHMS; algorithm++) {
+      const CollRoute *route = coll_group_route(system->groups[c], algorithm);
+      degrees[system->communicators + c] += route->n;
+      for (guint32 i = 0; i < route->n; i++)
+        degrees[system->links + route->links[i]]++;
+    }
   }
   for (guint32 node = 0; node < system->graph.n_nodes; node++)
     degrees[node] += system->graph.offsets[node];
@@ -54,14 +57,16 @@ static void build_graph(System *system) {
   g_autofree guint32 *at = g_memdup2(system->graph.offsets, system->graph.n_nodes * sizeof(guint32));
   for (guint32 c = 0; c < program->n_communicators; c++) {
     const ProgramCommunicator *communicator = &program->communicators[c];
-    const CollRoute *route = &system->groups[c]->route;
     guint32 node = system->communicators + c;
     for (guint32 i = 0; i < communicator->n_ranks; i++) {
       guint32 rank = communicator->ranks[i];
       join(system, at, rank, node, fold_roles_slot(&system->roles, program->ranks[rank].role, c));
     }
-    for (guint32 i = 0; i < route->n; i++)
-      join(system, at, node, system->links + route->links[i], route->coefficients[i]);
+    for (CollAlgorithm algorithm = 0; algorithm < COLL_ALGORITHMS; algorithm++) {
+      const CollRoute *route = coll_group_route(system->groups[c], algorithm);
+      for (guint32 i = 0; i < route->n; i++) /* the label tells the algorithm too */
+        join(system, at, node, system->links + route->links[i], route->coefficients[i] * COLL_ALGORITHMS + algorithm);
+    }
   }
 }
 
@@ -86,7 +91,9 @@ static void colour_communicators(System *system, FoldPalette *palette) {
     guint64 words[GROUP_WORDS] = {COMMUNICATOR};
     CollGroup group;
     memcpy(&group, system->groups[c], sizeof group);
+    group.layout = NULL;
     group.route.links = group.route.coefficients = NULL;
+    group.tree_route.links = group.tree_route.coefficients = NULL;
     memcpy(words + 1, &group, sizeof group);
     system->colours[system->communicators + c] = fold_palette_colour(palette, words, GROUP_WORDS);
   }

@@ -85,33 +85,57 @@ static void fold_links(FoldSystem *system, const FoldColours *colours) {
   }
 }
 
-/* One colour of communicators on one colour of links. */
+/* One colour of communicators on one colour of links, by one algorithm. */
 typedef struct {
-  guint32 communicator, link, coefficient;
+  guint32 communicator, algorithm, link, coefficient;
 } Load;
 
 static int by_place(const void *a, const void *b) {
   const Load *left = a, *right = b;
   if (left->communicator != right->communicator)
     return left->communicator < right->communicator ? -1 : 1;
+  if (left->algorithm != right->algorithm)
+    return left->algorithm < right->algorithm ? -1 : 1;
   return (left->link > right->link) - (left->link < right->link);
+}
+
+static void add_loads(const FoldSystem *system, const FoldColouring *colouring, guint32 communicator,
+                      CollAlgorithm algorithm, GArray *loads) {
+  const CollRoute *route = coll_group_route(system->whole_groups[communicator], algorithm);
+  for (guint32 i = 0; i < route->n; i++) {
+    guint32 colour = colouring->links.of[route->links[i]];
+    if (colouring->links.firsts[colour] != route->links[i])
+      continue;
+    Load load = {colouring->communicators.of[communicator], algorithm, colour, route->coefficients[i]};
+    g_array_append_val(loads, load);
+  }
 }
 
 /* What all communicators load the first link of each colour with. */
 static GArray *find_loads(const FoldSystem *system, const FoldColouring *colouring) {
   GArray *loads = g_array_new(FALSE, FALSE, sizeof(Load));
-  for (guint32 g = 0; g < system->whole->n_communicators; g++) {
-    const CollRoute *route = &system->whole_groups[g]->route;
-    for (guint32 i = 0; i < route->n; i++) {
-      guint32 colour = colouring->links.of[route->links[i]];
-      if (colouring->links.firsts[colour] != route->links[i])
-        continue;
-      Load load = {colouring->communicators.of[g], colour, route->coefficients[i]};
-      g_array_append_val(loads, load);
-    }
-  }
+  for (guint32 g = 0; g < system->whole->n_communicators; g++)
+    for (CollAlgorithm algorithm = 0; algorithm < COLL_ALGORITHMS; algorithm++)
+      add_loads(system, colouring, g, algorithm, loads);
   g_array_sort(loads, by_place);
   return loads;
+}
+
+/* The loads from *at on that are of one communicator and algorithm, those of one link summed. */
+static void fold_route(const GArray *loads, guint *at, guint32 communicator, CollAlgorithm algorithm, CollRoute *ret) {
+  guint end = *at;
+  while (end < loads->len && g_array_index(loads, Load, end).communicator == communicator &&
+         g_array_index(loads, Load, end).algorithm == algorithm)
+    end++;
+  *ret = (CollRoute){g_new(guint32, end - *at), g_new(guint32, end - *at), 0};
+  for (; *at < end; ++*at) {
+    const Load *load = &g_array_index(loads, Load, *at);
+    if (ret->n == 0 || ret->links[ret->n - 1] != load->link) {
+      ret->links[ret->n] = load->link;
+      ret->coefficients[ret->n++] = 0;
+    }
+    ret->coefficients[ret->n - 1] += load->coefficient;
+  }
 }
 
 static void fold_groups(FoldSystem *system, const FoldColouring *colouring) {
@@ -119,21 +143,10 @@ static void fold_groups(FoldSystem *system, const FoldColouring *colouring) {
   guint at = 0;
   system->groups = g_new0(CollGroup *, colouring->communicators.n);
   for (guint32 c = 0; c < colouring->communicators.n; c++) {
-    const CollGroup *first = system->whole_groups[colouring->communicators.firsts[c]];
-    CollGroup *group = system->groups[c] = g_memdup2(first, sizeof *first);
-    guint end = at;
-    while (end < loads->len && g_array_index(loads, Load, end).communicator == c)
-      end++;
-    CollRoute *route = &group->route;
-    *route = (CollRoute){g_new(guint32, end - at), g_new(guint32, end - at), 0};
-    for (; at < end; at++) {
-      const Load *load = &g_array_index(loads, Load, at);
-      if (route->n == 0 || route->links[route->n - 1] != load->link) {
-        route->links[route->n] = load->link;
-        route->coefficients[route->n++] = 0;
-      }
-      route->coefficients[route->n - 1] += load->coefficient;
-    }
+    CollRoute routes[COLL_ALGORITHMS];
+    for (CollAlgorithm algorithm = 0; algorithm < COLL_ALGORITHMS; algorithm++)
+      fold_route(loads, &at, c, algorithm, &routes[algorithm]);
+    system->groups[c] = coll_group_rerouted(system->whole_groups[colouring->communicators.firsts[c]], routes);
   }
 }
 

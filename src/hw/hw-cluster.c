@@ -71,6 +71,7 @@ static void take_numbers(HwCluster *cluster, const ConfSettings *settings, const
   gboolean other_nics = conf_settings_given(settings, "cluster.nics_per_node");
   cluster->nodes = (guint32)keys->nodes;
   cluster->gpus_per_node = (guint32)(keys->gpus_per_node > 0 ? keys->gpus_per_node : topology->gpus);
+  cluster->machine_gpus = MAX((guint32)topology->gpus, cluster->gpus_per_node);
   cluster->nics_per_node = (guint32)(other_nics ? keys->nics_per_node : topology->nics);
   cluster->nodes_per_leaf = (guint32)topology->nodes_per_leaf;
   cluster->fabric = topology->fabric;

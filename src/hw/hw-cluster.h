@@ -9,8 +9,10 @@
  *        spine
  *       /     \            leaf.up / leaf.down: one pair per leaf, capacity = members × NIC / oversubscription
  *    leaf     leaf         (rail-optimised: one leaf per rail and group of nodes_per_leaf nodes; fat-tree: one per
- * group; |  |     |  |          single-switch: none, every NIC reaches every other at full rate) nic nic  nic nic
- * nic.out / nic.in |  |     |  | gpu gpu  gpu gpu       gpu.out / gpu.in: into NVSwitch, NVLink or PCIe
+ *    |  |     |  |         group; single-switch: none, every NIC reaches every other at full rate)
+ *   nic nic  nic nic       nic.out / nic.in
+ *    |  |     |  |
+ *   gpu gpu  gpu gpu       gpu.out / gpu.in: into NVSwitch, NVLink or PCIe
  */
 #pragma once
 
@@ -44,6 +46,7 @@ typedef struct {
 typedef struct {
   char *topology; /* name of the file, without folder and extension */
   guint32 nodes, gpus_per_node, nics_per_node, nodes_per_leaf;
+  guint32 machine_gpus; /* GPUs that a node has, of which gpus_per_node are used: whose NICs are whose */
   int fabric;
   double oversubscription; /* >= 1 */
   const HwGpu *gpu;

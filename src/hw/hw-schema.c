@@ -31,7 +31,7 @@ static const ConfKey topology_keys[] = {
     {TOPOLOGY("node", "cpu", CONF_NAME, cpu), .names = hw_cpu_names, .initial = "intel-spr",
      .help = "the host processor; NCCL's network overhead is larger on AMD"},
     {TOPOLOGY("node", "sockets", CONF_COUNT, sockets), .min = 1, .max = 16, .initial = "2",
-     .help = "host processors in a node"},
+     .help = "host processors in a node: kept with the run, nothing depends on it until offload is modelled"},
     {TOPOLOGY("fabric", "kind", CONF_NAME, fabric), .names = fabric_names, .initial = "single-switch",
      .help = "single-switch: no contention beyond the NICs; fat-tree: a leaf per group of nodes; "
              "rail-optimised: a leaf per NIC number and group of nodes"},
@@ -42,7 +42,7 @@ static const ConfKey topology_keys[] = {
     {TOPOLOGY("environment", "platform", CONF_STRING, platform), .required = TRUE,
      .help = "how collectives are launched and sent: a section of topologies/catalog/platforms.ini"},
     {TOPOLOGY("host", "dram_bandwidth", CONF_BYTE_RATE, dram_bandwidth), .min = 1, .max = 1e15,
-     .help = "host memory bandwidth of a node"},
+     .help = "host memory bandwidth of a node: kept with the run, nothing depends on it until offload is modelled"},
     {TOPOLOGY("price", "gpu_hour", CONF_MONEY, gpu_hour), .min = 0, .max = 1e6, .help = "price of a GPU for an hour"},
     {TOPOLOGY("price", "node_hour", CONF_MONEY, node_hour), .min = 0, .max = 1e6,
      .help = "price of a node for an hour, instead of gpu_hour"},

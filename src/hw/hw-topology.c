@@ -56,6 +56,20 @@ static void refuse_stray(const char *name, const char *value, ConfOrigin origin,
                            "the topology %s says this; use [cluster] or --set to differ from it", stray->path);
 }
 
+/* Before anything else misses them: it is this file that lacks them. */
+static gboolean check_required(const ConfSettings *settings, const char *path, GError **error) {
+  for (gsize i = 0; i < hw_topology_schema.n_keys; i++) {
+    const ConfKey *key = &hw_topology_schema.keys[i];
+    g_autofree char *name = g_strdup_printf("%s.%s", key->group, key->key);
+    if (!key->required || conf_settings_get(settings, name) != NULL)
+      continue;
+    BasePlace place = {.file = path, .key = name};
+    base_error_set_at(error, &place, "is missing: write \"%s = ...\" under [%s] (%s)", key->key, key->group, key->help);
+    return FALSE;
+  }
+  return TRUE;
+}
+
 static gboolean load_topology(ConfSettings *settings, const char *path, GError **error) {
   g_autoptr(ConfText) text = conf_text_load(path, error);
   if (text == NULL)
@@ -65,7 +79,8 @@ static gboolean load_topology(ConfSettings *settings, const char *path, GError *
       return FALSE;
   Stray stray = {settings, path, error, TRUE};
   conf_settings_visit(settings, refuse_stray, &stray);
-  return stray.clean && conf_settings_load_text(settings, text, CONF_ORIGIN_FILE, error);
+  return stray.clean && conf_settings_load_text(settings, text, CONF_ORIGIN_FILE, error) &&
+         check_required(settings, path, error);
 }
 
 static char *topology_path(const ConfSettings *settings, const char *name, GError **error) {

@@ -28,9 +28,9 @@ double kernel_peak(const HwGpu *gpu, KernelDtype dtype) {
 SimTime kernel_time(const HwGpu *gpu, const KernelOp *op) {
   SimTime traffic = sim_time_of_amount((double)op->bytes, gpu->memory_bandwidth_sustained);
   if (op->kind == KERNEL_MEMORY)
-    return gpu->kernel_floor + traffic;
+    return sim_time_add(gpu->kernel_floor, traffic);
   sim_require(kernel_supports(gpu, op->dtype), 0, NULL, "%s has no %s arithmetic", gpu->name,
               kernel_dtype_names[op->dtype]);
   SimTime arithmetic = sim_time_of_amount(op->flops, matmul_rate(gpu, op->dtype));
-  return gpu->kernel_floor + MAX(arithmetic, traffic);
+  return sim_time_add(gpu->kernel_floor, MAX(arithmetic, traffic));
 }

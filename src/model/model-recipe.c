@@ -45,9 +45,8 @@ static const ConfKey keys[] = {
      FIELD(dropout),
      .initial = "0",
      .max = 0.99,
-     .help =
-         "probability; above 0 it adds masks and passes after the embedding, both branches and the attention weights "
-         "(gpt), or the attention weights alone (llama)"},
+     .help = "probability; above 0 it adds masks and passes after the embedding and both branches (gpt), and on the "
+             "attention weights where attention is eager (flash drops inside its kernel and keeps no mask)"},
     {.group = "training",
      .key = "loss",
      .kind = CONF_NAME,

@@ -214,3 +214,29 @@ guint64 model_shape_parameters(const ModelShape *shape) {
   guint64 biases = q + 2 * kv + h + f + h;
   return table + shape->max_positions * h + shape->layers * (attention + 2 * h * f + biases + 4 * h) + 2 * h + head;
 }
+
+static gboolean record(ConfSettings *settings, const ModelShape *shape, const char *name, const char *value,
+                       GError **error) {
+  BasePlace place = {.file = shape->config, .key = name};
+  return conf_settings_given(settings, name) ||
+         conf_settings_put(settings, name, value, CONF_ORIGIN_FILE, &place, error);
+}
+
+gboolean model_shape_record(const ModelShape *shape, ConfSettings *settings, GError **error) {
+  const struct {
+    const char *name;
+    guint64 value;
+  } counts[] = {
+      {"model.layers", shape->layers},         {"model.hidden_size", shape->hidden_size},
+      {"model.heads", shape->heads},           {"model.kv_heads", shape->kv_heads},
+      {"model.head_dim", shape->head_dim},     {"model.intermediate_size", shape->intermediate_size},
+      {"model.vocab_size", shape->vocab_size}, {"model.max_positions", shape->max_positions},
+  };
+  for (gsize i = 0; i < G_N_ELEMENTS(counts); i++) {
+    g_autofree char *value = g_strdup_printf("%" G_GUINT64_FORMAT, counts[i].value);
+    if (counts[i].value > 0 && !record(settings, shape, counts[i].name, value, error))
+      return FALSE;
+  }
+  return record(settings, shape, "model.family", model_family_names[shape->family], error) &&
+         record(settings, shape, "model.tied_embeddings", shape->tied_embeddings ? "yes" : "no", error);
+}

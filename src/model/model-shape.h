@@ -36,5 +36,9 @@ extern const ConfSchema model_shape_schema;
 gboolean model_shape_load(const ConfSettings *settings, ModelShape *ret, GError **error);
 void model_shape_clear(ModelShape *shape);
 
+/* Puts what was resolved into the settings under its keys, where they were not given: so that a run says which model it
+ * was, whatever becomes of its config.json. */
+gboolean model_shape_record(const ModelShape *shape, ConfSettings *settings, GError **error);
+
 /* Trainable parameters, tied ones once. */
 guint64 model_shape_parameters(const ModelShape *shape);

@@ -77,9 +77,9 @@ static void join(NetFlow *flow) {
       link->busy_since = flow->anchor;
     stands[h] = (NetStand){.link = hop->link, .weight = (guint64)hop->coefficient * flow->count * flow->weight};
     net_ladder_add(net->entries, link, flow->entry, h);
-    link->crowded = TRUE;
-    net_system_touch(net, hop->link, entry->cap_level);
   }
+  g_array_append_val(net->arrivals, flow->entry);
+  net_system_mark(net);
 }
 
 static void leave(NetFlow *flow) {
@@ -90,11 +90,17 @@ static void leave(NetFlow *flow) {
     guint32 id = flow->route->hops[h].link;
     NetLink *link = &net->links[id];
     link->bytes += net_flow_bytes_on(flow, h);
+    if (!link->tight && entry->level < INFINITY)
+      link->load -= entry->level * (double)net_entry_stands(entry)[h].weight;
     net_ladder_remove(net->entries, link, flow->entry, h);
-    if (link->n == 0)
+    if (link->n == 0) {
       link->busy += now - link->busy_since;
-    net_system_touch(net, id, entry->level);
+      link->load = 0; /* whatever rounding has left */
+    }
+    if (link->tight)
+      net_system_touch(net, id);
   }
+  net_system_mark(net);
   give_entry(net, flow->entry);
 }
 

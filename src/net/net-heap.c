@@ -1,6 +1,8 @@
 /* The indexed heap of doubles. */
 #include "net-heap.h"
 
+#include <string.h>
+
 static inline void place(NetHeap *heap, guint32 at, NetHeapEntry entry) {
   heap->entries[at] = entry;
   heap->places[entry.id] = at;
@@ -40,26 +42,28 @@ void net_heap_clear(NetHeap *heap) {
 }
 
 void net_heap_reserve(NetHeap *heap, guint32 n) {
-  heap->n = 0;
   if (n <= heap->size)
     return;
-  heap->size = MAX(n, 2 * heap->size);
-  heap->entries = g_renew(NetHeapEntry, heap->entries, heap->size);
-  heap->places = g_renew(guint32, heap->places, heap->size);
+  guint32 size = MAX(n, 2 * heap->size);
+  heap->entries = g_renew(NetHeapEntry, heap->entries, size);
+  heap->places = g_renew(guint32, heap->places, size);
+  memset(heap->places + heap->size, 0xff, (size - heap->size) * sizeof(guint32)); /* G_MAXUINT32 each */
+  heap->size = size;
 }
 
-void net_heap_append(NetHeap *heap, guint32 id, double key) {
-  place(heap, heap->n++, (NetHeapEntry){key, id});
+void net_heap_put(NetHeap *heap, guint32 id, double key) {
+  guint32 at = heap->places[id];
+  if (at == G_MAXUINT32)
+    sift_up(heap, heap->n++, (NetHeapEntry){key, id});
+  else
+    resettle(heap, at, (NetHeapEntry){key, id});
 }
 
-void net_heap_order(NetHeap *heap) {
-  if (heap->n > 1)
-    for (guint32 at = (heap->n - 2) / 4 + 1; at-- > 0;)
-      sift_down(heap, at, heap->entries[at]);
-}
-
-static void remove_at(NetHeap *heap, guint32 at) {
-  heap->places[heap->entries[at].id] = G_MAXUINT32;
+void net_heap_remove(NetHeap *heap, guint32 id) {
+  guint32 at = heap->places[id];
+  if (at == G_MAXUINT32)
+    return;
+  heap->places[id] = G_MAXUINT32;
   NetHeapEntry last = heap->entries[--heap->n];
   if (at < heap->n)
     resettle(heap, at, last);
@@ -67,14 +71,6 @@ static void remove_at(NetHeap *heap, guint32 at) {
 
 guint32 net_heap_pop(NetHeap *heap) {
   guint32 id = heap->entries[0].id;
-  remove_at(heap, 0);
+  net_heap_remove(heap, id);
   return id;
-}
-
-void net_heap_set(NetHeap *heap, guint32 id, double key) {
-  resettle(heap, heap->places[id], (NetHeapEntry){key, id});
-}
-
-void net_heap_remove(NetHeap *heap, guint32 id) {
-  remove_at(heap, heap->places[id]);
 }

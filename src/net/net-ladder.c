@@ -19,6 +19,10 @@ void net_ladder_thaw(NetLink *link, double level) {
   guint32 n = link->n_steps;
   if (n == 0 || link->steps[n - 1].level < level)
     return;
+  if (link->fills >= level && link->fills < INFINITY) {
+    link->filled = link->fills;
+    link->fills = INFINITY;
+  }
   while (n > 0 && link->steps[n - 1].level >= level)
     link->free += link->steps[--n].weight;
   link->n_steps = n;

@@ -56,21 +56,26 @@ typedef struct {
   guint32 end; /* one past its last rung */
 } NetStep;
 
+/* A tight link has a ladder. A loose one has so much room that it limits nothing: it has no steps, and a load that is
+ * what its flows put on it but for rounding. */
 typedef struct {
-  /* What freezing touches: one line of the cache. */
-  double capacity;
-  double load;   /* of the steps */
+  /* What a sweep looks at most: one line of the cache. */
+  double load;   /* of the steps; of a loose link, of all its flows that have a level */
   double last;   /* level of the last step; 0 where none */
+  double fills;  /* the level at which it filled, which is then the last; infinite where it did not */
   guint64 free;  /* weight not frozen */
   guint64 group; /* weight frozen since the last step */
   NetRung *rungs;
   guint32 n, frozen;
-  guint32 size;
-  guint32 n_steps, steps_size;
+  gboolean tight;
+  gboolean overfull; /* a loose link that is about to be tight */
+
+  double capacity;
+  double filled; /* the level at which it filled, since a thaw took that back; else infinite */
   NetStep *steps;
+  guint32 n_steps, steps_size, size;
   /* Since the last settle. */
-  double floor; /* what happened concerns no level below it; infinite where nothing did */
-  gboolean touched;
+  gboolean touched; /* among the seeds */
   gboolean crowded; /* a start or a new capacity: it may fill at a lower level than it did */
   /* What it has carried. */
   guint64 bytes;
@@ -82,6 +87,11 @@ typedef struct {
 static inline double net_share(double capacity, double load, guint64 free, double last) {
   double share = (capacity - load) / (double)free;
   return share > last ? share : nextafter(last, INFINITY);
+}
+
+/* The first rung of the last step. */
+static inline guint32 net_ladder_last_step(const NetLink *link) {
+  return link->n_steps > 1 ? link->steps[link->n_steps - 2].end : 0;
 }
 
 static inline double net_ladder_share(const NetLink *link) {

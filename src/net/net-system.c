@@ -7,12 +7,12 @@
 static void settle(Event *event, gpointer owner) {
   (void)event;
   NetSystem *net = owner;
-  for (guint32 i = 0; i < net->n_seeds; i++)
-    net->links[net->seeds[i].link].touched = FALSE;
   if (net->solver == NET_SOLVER_FULL)
     net_fill_full(net);
   else
     net_fill_lazy(net);
+  for (guint32 i = 0; i < net->n_seeds; i++)
+    net->links[net->seeds[i]].touched = net->links[net->seeds[i]].crowded = FALSE;
   net->n_seeds = 0;
 }
 
@@ -21,6 +21,7 @@ NetSystem *net_system_new(EventQueue *queue, NetSolver solver) {
   net->queue = queue;
   net->solver = solver;
   net->routes = g_ptr_array_new_with_free_func(g_free);
+  net->arrivals = g_array_new(FALSE, FALSE, sizeof(guint32));
   event_init(&net->settle, settle, net, EVENT_PHASE_SETTLE, 0);
   return net;
 }
@@ -39,6 +40,7 @@ void net_system_free(NetSystem *net) {
   g_free(net->entries);
   net_room_clear(&net->room);
   g_ptr_array_free(net->routes, TRUE);
+  g_array_free(net->arrivals, TRUE);
   g_free(net);
 }
 
@@ -53,7 +55,7 @@ guint32 net_link_add(NetSystem *net, double capacity) {
     net->links_size = net->links_size == 0 ? 64 : 2 * net->links_size;
     net->links = g_renew(NetLink, net->links, net->links_size);
   }
-  net->links[net->n_links] = (NetLink){.capacity = capacity, .floor = INFINITY};
+  net->links[net->n_links] = (NetLink){.capacity = capacity, .fills = INFINITY, .filled = INFINITY};
   return net->n_links++;
 }
 
@@ -61,13 +63,15 @@ guint32 net_link_count(const NetSystem *net) {
   return net->n_links;
 }
 
-void net_system_touch(NetSystem *net, guint32 id, double floor) {
+void net_system_touch(NetSystem *net, guint32 id) {
   NetLink *link = &net->links[id];
-  link->floor = MIN(link->floor, floor);
   if (link->touched)
     return;
   link->touched = TRUE;
-  net->seeds[net->n_seeds++].link = id;
+  net->seeds[net->n_seeds++] = id;
+}
+
+void net_system_mark(NetSystem *net) {
   if (!event_is_pending(&net->settle))
     event_schedule(net->queue, &net->settle, event_now(net->queue));
 }
@@ -79,10 +83,11 @@ void net_link_set_capacity(NetSystem *net, guint32 id, double capacity) {
   link->capacity = capacity;
   if (link->n == 0)
     return;
-  double highest = link->last;
-  net_ladder_thaw(link, highest);
+  if (link->tight)
+    net_ladder_thaw(link, link->last);
   link->crowded = TRUE;
-  net_system_touch(net, id, highest > 0 ? highest : INFINITY);
+  net_system_touch(net, id);
+  net_system_mark(net);
 }
 
 double net_link_bytes(const NetSystem *net, guint32 id) {
@@ -103,7 +108,7 @@ NetRoute *net_route_new(NetSystem *net, const guint32 *links, const guint32 *coe
   NetRoute *route = g_malloc(sizeof(NetRoute) + n * sizeof(NetHop));
   route->n = n;
   if (net->seeds == NULL)
-    net->seeds = g_new(NetSeed, net->n_links);
+    net->seeds = g_new(guint32, net->n_links);
   for (guint32 i = 0; i < n; i++) {
     sim_require(links[i] < net->n_links && coefficients[i] > 0, now, NULL,
                 "a route with coefficient %u on link %u of %u", coefficients[i], links[i], net->n_links);

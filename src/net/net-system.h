@@ -30,9 +30,10 @@
  * rounding puts at or below the highest level frozen on the link is the next number above that level. All that fill at
  * one level freeze together. A flow's rate is its cap where cap / weight <= its level, else weight × level.
  *
- * Volumes in bytes, capacities, caps and rates in bytes/s. Cost of a settle: lazy, what is touched, times the logarithm
- * of its links; full, all flows and links times the number of distinct levels. The system owns links and routes, flows
- * belong to their owners. Broken contracts stop the program. Not thread-safe: one system a queue. */
+ * Volumes in bytes, capacities, caps and rates in bytes/s. Cost of a settle: lazy, the flows on links that differ,
+ * times the logarithm of these links; full, all flows and links times the number of distinct levels. The system owns
+ * links and routes, flows belong to their owners. Broken contracts stop the program. Not thread-safe: one system a
+ * queue. */
 #pragma once
 
 #include <glib.h>
@@ -45,8 +46,9 @@ typedef struct NetRoute NetRoute;
 typedef struct NetFlow NetFlow;
 typedef void (*NetFlowDone)(NetFlow *flow, gpointer owner);
 
-/* LAZY re-solves the touched component, from the lowest level that may change. FULL fills everything at each settle:
- * the textbook's way and the oracle. Their rates and times are equal to the bit. */
+/* LAZY fills anew only what a change reaches: the touched links from the lowest level that may differ, and from there
+ * on those that a changed flow leads to. FULL fills everything at each settle: the textbook's way and the oracle. Their
+ * rates and times are equal to the bit. */
 typedef enum { NET_SOLVER_LAZY, NET_SOLVER_FULL } NetSolver;
 
 NetSystem *net_system_new(EventQueue *queue, NetSolver solver);

@@ -18,7 +18,7 @@
 #include "plan-stage.h"
 #include "plan-walk.h"
 
-#define BUCKET_BYTES 25000000 /* "25 MB buckets": the textbook's size, which is DDP's default too */
+#define BUCKET_BYTES 25000000 /* 25 MB, decimal; PyTorch's DDP takes 25 MiB */
 
 typedef struct {
   const PlanRecipe *recipe;
@@ -287,13 +287,11 @@ Program *plan_program(const ModelShape *shape, const ModelRecipe *model_recipe, 
   paper.adam = program_builder_memory_op(paper.builder, adam_bytes(&paper));
   step(&paper, PROGRAM_FIRST);
   step(&paper, PROGRAM_STEADY);
-  double model, recompute;
-  plan_walk_flops(paper.walk, &model, &recompute);
+  double model, hardware;
+  plan_walk_flops(paper.walk, recipe->checkpointing == PLAN_CHECKPOINT_FULL, &model, &hardware);
   double batches = (double)recipe->global_batch / (double)recipe->micro_batch;
-  if (recipe->checkpointing != PLAN_CHECKPOINT_FULL)
-    recompute = 0;
   program_builder_facts(paper.builder, recipe->global_batch * model_recipe->sequence_length, batches * model,
-                        batches * (model + recompute), model_precision_dtype(model_recipe->precision));
+                        batches * hardware, model_precision_dtype(model_recipe->precision));
   plan_walk_free(paper.walk);
   g_free(paper.gathered);
   g_array_unref(paper.bucket);

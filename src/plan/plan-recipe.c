@@ -4,7 +4,8 @@
 const char *const plan_framework_names[] = {"paper", NULL};
 static const char *const later_frameworks[] = {"ddp", "deepspeed", "fsdp1", "fsdp2", "megatron", "nanotron", NULL};
 const char *const plan_checkpointing_names[] = {"none", "full", NULL};
-static const char *const later_checkpointing[] = {"attention", "every-2nd-matmul", "selective", NULL};
+static const char *const later_checkpointing[] = {"attention", "every-2nd-matmul", "selective",
+                                                  "layers:",   "fraction:",        NULL};
 static const char *const optimizer_names[] = {"adamw", NULL};
 static const char *const later_optimizers[] = {"adam", "adam8bit", "sgd", "lamb", "adafactor", "lion", "muon", NULL};
 

@@ -276,21 +276,17 @@ void plan_walk_backward(PlanWalk *walk, guint32 index, gboolean recomputed, gint
   }
 }
 
-void plan_walk_flops(const PlanWalk *walk, double *ret_model, double *ret_recompute) {
-  double model = 0, recompute = 0;
+void plan_walk_flops(const PlanWalk *walk, gboolean recomputes, double *ret_model, double *ret_hardware) {
+  double model = 0, hardware = 0;
   for (guint32 u = 0; u < walk->n_units; u++) {
     const ModelUnit *unit = walk->units[u].unit;
-    double forward = 0, backward = 0;
-    for (guint i = 0; i < unit->n_forward; i++)
-      forward += unit->forward[i].nominal_flops;
-    for (guint i = 0; i < unit->n_backward; i++)
-      backward += unit->backward[i].nominal_flops;
-    model += forward + backward;
-    if (unit->kind == MODEL_UNIT_LAYER)
-      recompute += forward;
+    ModelCost forward = model_unit_forward_cost(unit), backward = model_unit_backward_cost(unit);
+    gboolean twice = recomputes && unit->kind == MODEL_UNIT_LAYER;
+    model += forward.nominal_flops + backward.nominal_flops;
+    hardware += forward.flops * (twice ? 2 : 1) + backward.flops;
   }
   *ret_model = model;
-  *ret_recompute = recompute;
+  *ret_hardware = hardware;
 }
 
 guint64 *plan_walk_elements(const PlanWalk *walk) {

@@ -72,7 +72,8 @@ void plan_walk_settle(PlanWalk *walk);
 /* Takes a tensor on the row just added, unless it is held. */
 void plan_walk_take(PlanWalk *walk, guint32 tensor);
 
-/* Executed and nominal FLOPs of one micro-batch: forward, backward, and of one more forward of each layer. */
-void plan_walk_flops(const PlanWalk *walk, double *ret_model, double *ret_recompute);
+/* FLOPs of one micro-batch, forward and backward. Model: attention in full, nothing twice. Hardware: what is executed (the
+ * causal half of flash attention, its longer backward, each layer's forward again where it is recomputed). */
+void plan_walk_flops(const PlanWalk *walk, gboolean recomputes, double *ret_model, double *ret_hardware);
 /* Elements of each unit's own parameters, in unit order; caller frees. */
 guint64 *plan_walk_elements(const PlanWalk *walk);

@@ -117,7 +117,7 @@ typedef struct {
   /* Facts of the model that results are made of, per step over all ranks. */
   guint64 tokens;
   double model_flops;    /* forward and backward, attention in full, no recompute */
-  double hardware_flops; /* the same with recompute */
+  double hardware_flops; /* executed: causal halves, recompute */
   int dtype;             /* KernelDtype of the matmuls: what utilisation divides by */
   GStringChunk *names;
 } Program;

@@ -1,6 +1,8 @@
 /* Collectives: members gather, then all move together and end together; one communicator plays one at a time.
  *
  *   join ─► (all members there) begun ─► latency ─► moving: one flow over the group's route ─► ended, for every member
+ *
+ * In step fidelity the middle is run-chunks.c's: every chunk of every step its own flow.
  */
 #include "base-error.h"
 #include "run-state.h"
@@ -35,6 +37,7 @@ static guint32 members_of(const RunPlay *play, guint32 communicator) {
 }
 
 static void transfer_free(RunTransfer *transfer) {
+  run_chunks_free(transfer->chunks);
   g_free(transfer->members);
   g_free(transfer);
 }
@@ -46,8 +49,7 @@ static void transfer_unlink(RunTransfer *transfer) {
   *link = transfer->next;
 }
 
-static void transfer_ended(NetFlow *flow, gpointer owner) {
-  (void)flow;
+static void transfer_ended(gpointer owner) {
   RunTransfer *transfer = owner;
   transfer_unlink(transfer);
   move_of(transfer)->end = run_now(transfer->play);
@@ -56,14 +58,19 @@ static void transfer_ended(NetFlow *flow, gpointer owner) {
   transfer_free(transfer);
 }
 
+static void flow_ended(NetFlow *flow, gpointer owner) {
+  (void)flow;
+  transfer_ended(owner);
+}
+
 static void transfer_moves(Event *event, gpointer owner) {
   (void)event;
   RunTransfer *transfer = owner;
   RunPlay *play = transfer->play;
   RunMove *move = move_of(transfer);
   move->moving = run_now(play);
-  net_flow_start(play->net, &transfer->flow, play->communicators[transfer->communicator].route, move->plan.volume,
-                 move->plan.channels, 1, move->plan.cap);
+  const NetRoute *route = play->communicators[transfer->communicator].routes[move->plan.algorithm];
+  net_flow_start(play->net, &transfer->flow, route, move->plan.volume, move->plan.channels, 1, move->plan.cap);
 }
 
 static void transfer_begin(RunTransfer *transfer) {
@@ -71,10 +78,16 @@ static void transfer_begin(RunTransfer *transfer) {
   RunMove *move = move_of(transfer);
   move->begun = run_now(play);
   coll_plan(play->system->groups[transfer->communicator], &transfer->call, &move->plan);
+  if (play->options->chunks && members_of(play, transfer->communicator) > 1) {
+    move->moving = sim_time_add(move->begun, move->plan.latency);
+    transfer->chunks =
+        run_chunks_new(play, transfer->communicator, &transfer->call, &move->plan, transfer_ended, transfer);
+    return;
+  }
   guint64 identity = TRANSFER_IDENTITIES + ((guint64)transfer->communicator << 32) + transfer->sequence;
   event_init(&transfer->latency, transfer_moves, transfer, EVENT_PHASE_STARTS, identity);
-  net_flow_init(&transfer->flow, transfer_ended, transfer, identity);
-  event_schedule(play->queue, &transfer->latency, move->begun + move->plan.latency);
+  net_flow_init(&transfer->flow, flow_ended, transfer, identity);
+  run_schedule(play, &transfer->latency, move->begun, move->plan.latency);
 }
 
 static RunTransfer *transfer_for(RunPlay *play, guint32 group, guint32 sequence, CollCall call) {
@@ -116,6 +129,7 @@ void run_communicators_clear(RunPlay *play) {
       transfer_free(open);
     }
     g_array_unref(communicator->moves);
+    run_chunks_forget(communicator);
   }
   g_free(play->communicators);
 }

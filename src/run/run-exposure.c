@@ -1,9 +1,12 @@
 /* Why a rank computes nothing: every instant of the last step without compute gets one cause.
  *
- *   compute   ████████        ██████          Between two computes stands a gap. W is the collective that the next
- * compute comm         ▒▒▒▒▒▒▒▒▒▒▒                  waits for: directly, or because its host row did. The gap is cut
- * wherever W or gap               ^^^^^^^^                the residency of any collective changes; each piece gets the
- * first cause that holds, in the order of RunCause. Pieces without communication are idle. */
+ *   compute   ████████          ██████
+ *   comm         ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒
+ *   gap               ^^^^^^^^^^
+ *
+ * Between two computes stands a gap. W is the collective that the next compute waits for: directly, or because its host
+ * row did. The gap is cut wherever W or the residency of any collective changes; each piece gets the first cause that
+ * holds, in the order of RunCause. Pieces without communication are idle. */
 #include <string.h>
 
 #include "run-state.h"

@@ -29,7 +29,7 @@ static gboolean issue_row(RunRank *rank) {
   const ProgramRow *row = run_row(step, rank->row);
   if (row->host > 0 && !rank->paid) {
     rank->paid = TRUE;
-    event_schedule(rank->play->queue, &rank->host, run_now(rank->play) + row->host);
+    run_schedule(rank->play, &rank->host, run_now(rank->play), row->host);
     return FALSE;
   }
   if (row->kind == PROGRAM_HOST && step->unmet[rank->row] > 0)

@@ -17,8 +17,10 @@ static void add_network(RunPlay *play) {
   play->link_busy = g_new0(SimTime, 2 * system->n_links);
   play->communicators = g_new0(RunCommunicator, system->program->n_communicators);
   for (guint32 c = 0; c < system->program->n_communicators; c++) {
-    const CollRoute *route = &system->groups[c]->route;
-    play->communicators[c].route = net_route_new(play->net, route->links, route->coefficients, route->n);
+    for (CollAlgorithm algorithm = 0; algorithm < COLL_ALGORITHMS; algorithm++) {
+      const CollRoute *route = coll_group_route(system->groups[c], algorithm);
+      play->communicators[c].routes[algorithm] = net_route_new(play->net, route->links, route->coefficients, route->n);
+    }
     play->communicators[c].moves = g_array_new(FALSE, TRUE, sizeof(RunMove));
   }
 }
@@ -103,7 +105,27 @@ static void clear(RunPlay *play) {
   event_queue_free(play->queue);
 }
 
-RunReport *run_play(const RunSystem *system, const RunOptions *options, const char *run_key) {
+/* A flow whose end lies beyond SimTime has no event either. */
+static gboolean moves_for_ever(const RunPlay *play) {
+  for (guint32 c = 0; c < play->system->program->n_communicators; c++)
+    if (play->communicators[c].open != NULL && play->communicators[c].open->arrived > 0)
+      return TRUE;
+  return FALSE;
+}
+
+static gboolean play_steps(RunPlay *play, GError **error) {
+  while (!play->over && !play->endless && event_queue_step(play->queue))
+    ;
+  if (play->over)
+    return TRUE;
+  sim_require(play->endless || moves_for_ever(play), run_now(play), play->run_key,
+              "nothing is left to happen and step %u has not ended: a wait that cannot end", play->steps_ended);
+  g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
+              "training steps take longer than can be played: over 106 days for the first few");
+  return FALSE;
+}
+
+RunReport *run_play(const RunSystem *system, const RunOptions *options, const char *run_key, GError **error) {
   gint64 started = g_get_monotonic_time();
   RunPlay play = {.system = system, .options = options, .run_key = run_key};
   play.queue = event_queue_new(options->tie, options->tie_seed);
@@ -112,12 +134,9 @@ RunReport *run_play(const RunSystem *system, const RunOptions *options, const ch
   run_hosts_init(&play);
   add_ranks(&play);
   find_durations(&play);
-  while (!play.over && event_queue_step(play.queue))
-    ;
-  sim_require(play.over, run_now(&play), run_key,
-              "nothing is left to happen and step %u has not ended: a wait that cannot end", play.steps_ended);
-  RunReport *report = run_results(&play);
-  report->wall_seconds = (double)(g_get_monotonic_time() - started) / G_USEC_PER_SEC;
+  RunReport *report = play_steps(&play, error) ? run_results(&play) : NULL;
+  if (report != NULL)
+    report->wall_seconds = (double)(g_get_monotonic_time() - started) / G_USEC_PER_SEC;
   clear(&play);
   return report;
 }

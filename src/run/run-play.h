@@ -1,7 +1,7 @@
 /* Plays a Program on the clock: streams, host order, communicators, memory.
  *
  *   RunSystem system = {program, gpu, links, n_links, groups, speeds};
- *   g_autoptr(RunReport) report = run_play(&system, &options, run_key);     // identity left empty
+ *   g_autoptr(RunReport) report = run_play(&system, &options, run_key, error);     // identity left empty
  *
  * The `first` section is played once, then `steady` until ledger and step period repeat, at most four times. One event
  * per operation. Knows counts of ranks and links, not why they are counts. */
@@ -29,7 +29,9 @@ typedef struct {
   NetSolver solver;
   EventTie tie;
   guint64 tie_seed;
+  gboolean chunks; /* step fidelity: collectives chunk by chunk; the system must not be folded */
 } RunOptions;
 
-/* Never fails: an out-of-memory is a result, and a Program that cannot end is a broken contract. */
-RunReport *run_play(const RunSystem *system, const RunOptions *options, const char *run_key);
+/* An out-of-memory is a result, and a Program that cannot end is a broken contract. Error: SIM_ERROR_INPUT where the steps take
+ * longer than SimTime reaches (106 days). */
+RunReport *run_play(const RunSystem *system, const RunOptions *options, const char *run_key, GError **error);

@@ -140,7 +140,8 @@ typedef struct {
   RunVerdict verdict;
   guint64 tokens; /* per step, all ranks */
   double tokens_per_second, tokens_per_second_per_gpu;
-  double model_flops_utilisation, hardware_flops_utilisation; /* 0 … 1, of the data sheet's dense peak */
+  double model_flops_utilisation,
+      hardware_flops_utilisation; /* of the data sheet's dense peak; model: attention in full; hardware: executed */
   double price_per_step, price_per_million_tokens, days_to_train, price_to_train; /* 0: not known */
   guint32 steps_played;                                                           /* steady steps until they repeated */
   gboolean repeats; /* FALSE: still changing after the most that are played */

@@ -17,6 +17,7 @@ typedef struct RunPlay RunPlay;
 typedef struct RunRank RunRank;
 typedef struct RunStep RunStep;
 typedef struct RunTransfer RunTransfer;
+typedef struct RunChunks RunChunks;
 
 #define RUN_UNSET      ((SimTime)-1)
 #define RUN_MOST_STEPS 5 /* the first and four steady ones */
@@ -109,14 +110,16 @@ struct RunTransfer {
   RunPlay *play;
   guint32 communicator, sequence, arrived;
   CollCall call;
+  RunChunks *chunks; /* step fidelity, while it plays */
   RunStream **members;
   RunTransfer *next; /* in the communicator's list */
 };
 
 typedef struct {
-  const NetRoute *route;
-  RunTransfer *open; /* gathering or moving */
-  GArray *moves;     /* RunMove, by sequence */
+  const NetRoute *routes[COLL_ALGORITHMS];
+  NetRoute **hops[COLL_ALGORITHMS]; /* step fidelity: by lane and connection, once used */
+  RunTransfer *open;                /* gathering or moving */
+  GArray *moves;                    /* RunMove, by sequence */
 } RunCommunicator;
 
 struct RunPlay {
@@ -135,6 +138,7 @@ struct RunPlay {
   guint32 steps_ended;              /* on all ranks */
   guint32 ranks_ended;              /* that have ended one more */
   gboolean repeats, over;
+  gboolean endless;   /* something would happen beyond SimTime */
   double *link_bytes; /* at the end of the last step and the one before */
   SimTime *link_busy;
 };
@@ -160,6 +164,11 @@ gboolean run_collective_may_start(const RunStep *step, guint32 row);
 void run_collective_join(RunStream *stream);
 const RunMove *run_collective_move(const RunStep *step, guint32 row);
 void run_communicators_clear(RunPlay *play);
+/* run-chunks.c: plays a planned call chunk by chunk from now on; `ended` may free them. */
+RunChunks *run_chunks_new(RunPlay *play, guint32 communicator, const CollCall *call, const CollPlan *plan,
+                          void (*ended)(gpointer owner), gpointer owner);
+void run_chunks_free(RunChunks *chunks);
+void run_chunks_forget(RunCommunicator *communicator);
 /* run-memory.c */
 void run_memory_begin(RunRank *rank);
 void run_memory_take(RunRank *rank, guint32 tensor, const RunStep *step, guint32 row);
@@ -175,6 +184,13 @@ RunReport *run_results(RunPlay *play);
 
 static inline SimTime run_now(const RunPlay *play) {
   return event_now(play->queue);
+}
+static inline void run_schedule(RunPlay *play, Event *event, SimTime from, SimTime after) {
+  SimTime at = sim_time_add(from, after);
+  if (at == SIM_TIME_NEVER)
+    play->endless = TRUE;
+  else
+    event_schedule(play->queue, event, at);
 }
 static inline const ProgramRow *run_row(const RunStep *step, guint32 row) {
   return &step->table->section->rows[row];

@@ -51,8 +51,8 @@ CREATE TABLE run (
   network_bytes_inter        INTEGER NOT NULL, -- bytes sent per GPU and step over links between nodes
   tokens_per_second          REAL NOT NULL,    -- all GPUs
   tokens_per_second_per_gpu  REAL NOT NULL,
-  model_flops_utilisation    REAL NOT NULL,    -- 0 to 1 of the data sheet's dense peak; recomputation not counted
-  hardware_flops_utilisation REAL NOT NULL,    -- the same, recomputation counted
+  model_flops_utilisation    REAL NOT NULL,    -- of the data sheet's dense peak; attention in full (above 1 is possible), recomputation not counted
+  hardware_flops_utilisation REAL NOT NULL,    -- of the same peak, what is executed: causal attention skips half, recomputation counted
   steady_allocated_bytes     INTEGER NOT NULL, -- held between steps
   peak_allocated_bytes       INTEGER NOT NULL, -- most that the framework holds at any moment of all steps played: all tenants but overhead
   device_used_bytes          INTEGER NOT NULL, -- most that the device must hold: all tenants

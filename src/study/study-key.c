@@ -15,13 +15,17 @@ static void add_figure(const char *name, const char *value, gpointer user) {
   add_line(user, name, value);
 }
 
-char *study_key(const ConfSettings *settings, const HwCatalog *catalog, const char *tuning, GError **error) {
+char *study_key(const ConfSettings *settings, const HwCatalog *catalog, const char *tuning, guint64 parameters,
+                const char *fidelity, GError **error) {
   g_autofree char *text = NULL;
   gsize length;
   if (!g_file_get_contents(tuning, &text, &length, error))
     return NULL;
   g_autoptr(GChecksum) sum = g_checksum_new(G_CHECKSUM_SHA256);
+  g_autofree char *count = g_strdup_printf("%" G_GUINT64_FORMAT, parameters);
   add_line(sum, "model_version", RUN_MODEL_VERSION);
+  add_line(sum, "parameters", count);
+  add_line(sum, "fidelity", fidelity);
   conf_settings_visit(settings, add_setting, sum);
   hw_catalog_visit_used(catalog, add_figure, sum);
   g_checksum_update(sum, (const guchar *)text, (gssize)length);

@@ -5,8 +5,10 @@
 #include "hw-catalog.h"
 #include "run-report.h"
 
-/* `tuning`: path of the NCCL constants used, whose text is part of the key. Caller frees. */
-char *study_key(const ConfSettings *settings, const HwCatalog *catalog, const char *tuning, GError **error);
+/* `tuning`: path of the NCCL constants used, whose text is part of the key. `parameters`: of the model, since some shapes
+ * differ in no key (biases that come with a model_type). `fidelity`: of collectives. Caller frees. */
+char *study_key(const ConfSettings *settings, const HwCatalog *catalog, const char *tuning, guint64 parameters,
+                const char *fidelity, GError **error);
 
 /* The settings as the report keeps them. */
 void study_key_settings(const ConfSettings *settings, RunIdentity *ret);

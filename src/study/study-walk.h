@@ -22,6 +22,7 @@ typedef struct {
   ModelShape shape;
   ModelRecipe model_recipe;
   PlanRecipe recipe;
+  const char *fidelity; /* of collectives */
   char *tuning_path, *key;
   Program *program;
   CollGroup **groups;

@@ -77,6 +77,7 @@ gboolean study_walk_read(StudyWalk *walk, GError **error) {
     return FALSE;
   walk->cluster = hw_cluster_build(walk->settings, walk->catalog, error);
   if (walk->cluster == NULL || !model_shape_load(walk->settings, &walk->shape, error) ||
+      !model_shape_record(&walk->shape, walk->settings, error) ||
       !model_recipe_load(walk->settings, &walk->model_recipe, error) ||
       !model_recipe_check(&walk->shape, &walk->model_recipe, walk->settings, error) ||
       !plan_recipe_load(walk->settings, hw_cluster_gpus(walk->cluster), &walk->recipe, error))
@@ -93,7 +94,8 @@ static gboolean build_program(StudyWalk *walk, GError **error) {
   if (walk->tuning_path == NULL ||
       !coll_tuning_load(walk->tuning_path, walk->cluster->gpu->architecture, &tuning, error))
     return FALSE;
-  walk->key = study_key(walk->settings, walk->catalog, walk->tuning_path, error);
+  walk->key = study_key(walk->settings, walk->catalog, walk->tuning_path, model_shape_parameters(&walk->shape),
+                        walk->fidelity, error);
   if (walk->key == NULL)
     return FALSE;
   walk->program = plan_program(&walk->shape, &walk->model_recipe, &walk->recipe);
@@ -113,7 +115,7 @@ static char **assumptions(const StudyWalk *walk, const RunReport *report) {
                   g_strdup("compute is a roofline over sustained rates; it does not slow down beside communication"));
   g_ptr_array_add(notes,
                   g_strdup("memory is what is allocated: an allocator's rounding and fragmentation come on top"));
-  g_ptr_array_add(notes, g_strdup("collectives are NCCL rings; tree, NVLS and PAT are not played"));
+  g_ptr_array_add(notes, g_strdup("collectives are NCCL rings and trees; NVLS and PAT are not played"));
   if (walk->recipe.zero_stage > 0 && walk->recipe.ranks > 1)
     g_ptr_array_add(notes, g_strdup("shards differ by padding at most: every rank plays the largest"));
   if (walk->cluster->gpu->trust == HW_TRUST_RECALLED || walk->cluster->gpu->trust == HW_TRUST_DERIVED)
@@ -178,16 +180,20 @@ static void fill_folding(const FoldSystem *folded, RunReport *report) {
   }
 }
 
-static RunReport *play(const Study *study, const StudyWalk *walk, const StudyOptions *options) {
+static RunReport *play(const Study *study, const StudyWalk *walk, const StudyOptions *options, GError **error) {
   static const EventTie ties[] = {EVENT_TIE_FORWARD, EVENT_TIE_REVERSE, EVENT_TIE_SHUFFLE};
-  g_autoptr(FoldSystem) folded = fold_new(walk->program, walk->cluster, walk->groups, options->fold);
+  g_autoptr(FoldSystem) folded =
+      fold_new(walk->program, walk->cluster, walk->groups, options->fold && !options->chunks);
   RunSystem system = {&folded->program, walk->cluster->gpu, folded->links,
                       folded->n_links,  folded->groups,     walk->cluster->speeds};
   RunOptions run = {.timeline = options->timeline,
                     .solver = options->net_full ? NET_SOLVER_FULL : NET_SOLVER_LAZY,
                     .tie = ties[options->tie],
-                    .tie_seed = options->tie_seed};
-  RunReport *report = run_play(&system, &run, walk->key);
+                    .tie_seed = options->tie_seed,
+                    .chunks = options->chunks};
+  RunReport *report = run_play(&system, &run, walk->key, error);
+  if (report == NULL)
+    return NULL;
   fill_folding(folded, report);
   fill_identity(study, walk, report);
   return report;
@@ -195,10 +201,10 @@ static RunReport *play(const Study *study, const StudyWalk *walk, const StudyOpt
 
 static RunReport *run_with(const Study *study, const ConfSettings *settings, const StudyOptions *options,
                            GError **error) {
-  StudyWalk walk = {.settings = conf_settings_copy(settings)};
+  StudyWalk walk = {.settings = conf_settings_copy(settings), .fidelity = options->chunks ? "step" : "flow"};
   RunReport *report = NULL;
   if (study_walk_read(&walk, error) && build_program(&walk, error))
-    report = play(study, &walk, options);
+    report = play(study, &walk, options, error);
   study_walk_clear(&walk);
   return report;
 }

@@ -18,6 +18,7 @@ typedef struct {
   gboolean timeline; /* keep tasks, exposures and samples */
   gboolean fold;     /* equal ranks are played once */
   gboolean net_full; /* the plain solver */
+  gboolean chunks;   /* step fidelity: collectives chunk by chunk, every rank played */
   StudyTie tie;      /* order of simultaneous events: must not matter */
   guint64 tie_seed;
 } StudyOptions;
