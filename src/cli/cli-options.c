@@ -119,7 +119,7 @@ static void add_entries(GOptionContext *context, const CliVerb *verb, CliOptions
       {"db", 0, 0, G_OPTION_ARG_FILENAME, &options->db, "database (default: $FORETRAIN_DB, else foretrain.db)", "FILE"},
       {NULL, 0, 0, 0, NULL, NULL, NULL}};
   const GOptionEntry json[] = {
-      {"json", 0, 0, G_OPTION_ARG_NONE, &options->json, "print JSON: keys are the database's columns", NULL},
+      {"json", 0, 0, G_OPTION_ARG_NONE, &options->json, "print JSON: names are the database's columns where it has them", NULL},
       {NULL, 0, 0, 0, NULL, NULL, NULL}};
   const GOptionEntry quiet[] = {{"quiet", 'q', 0, G_OPTION_ARG_NONE, &options->quiet, "print errors only", NULL},
                                 {NULL, 0, 0, 0, NULL, NULL, NULL}};
