@@ -79,8 +79,10 @@ static void find_durations(RunPlay *play) {
   }
 }
 
+/* The network first: it looks at flows that are still under way. */
 static void clear(RunPlay *play) {
   const Program *program = play->system->program;
+  net_system_free(play->net);
   for (guint32 i = 0; i < play->n_ranks; i++) {
     RunRank *rank = &play->ranks[i];
     run_steps_clear(rank);
@@ -101,7 +103,6 @@ static void clear(RunPlay *play) {
   g_hash_table_unref(play->durations);
   g_free(play->link_bytes);
   g_free(play->link_busy);
-  net_system_free(play->net);
   event_queue_free(play->queue);
 }
 
