@@ -118,9 +118,9 @@ static void add_entries(GOptionContext *context, const CliVerb *verb, CliOptions
   const GOptionEntry db[] = {
       {"db", 0, 0, G_OPTION_ARG_FILENAME, &options->db, "database (default: $FORETRAIN_DB, else foretrain.db)", "FILE"},
       {NULL, 0, 0, 0, NULL, NULL, NULL}};
-  const GOptionEntry json[] = {
-      {"json", 0, 0, G_OPTION_ARG_NONE, &options->json, "print JSON: names are the database's columns where it has them", NULL},
-      {NULL, 0, 0, 0, NULL, NULL, NULL}};
+  const GOptionEntry json[] = {{"json", 0, 0, G_OPTION_ARG_NONE, &options->json,
+                                "print JSON: names are the database's columns where it has them", NULL},
+                               {NULL, 0, 0, 0, NULL, NULL, NULL}};
   const GOptionEntry quiet[] = {{"quiet", 'q', 0, G_OPTION_ARG_NONE, &options->quiet, "print errors only", NULL},
                                 {NULL, 0, 0, 0, NULL, NULL, NULL}};
   const GOptionEntry play[] = {

@@ -19,8 +19,8 @@ static gboolean is_used(const CollLayout *layout, guint32 nic) {
 
 static void find_rings(CollLayout *layout) {
   const HwCluster *cluster = layout->cluster;
-  layout->nics = g_new(guint32, cluster->nics_per_node);
-  layout->exits = g_new(guint32, cluster->nics_per_node);
+  layout->nics = g_new0(guint32, cluster->nics_per_node);
+  layout->exits = g_new0(guint32, cluster->nics_per_node);
   for (guint32 member = 0; member < layout->per_node; member++) {
     guint32 first, end;
     gpu_nics(cluster, layout->ranks[member] % cluster->gpus_per_node, &first, &end);

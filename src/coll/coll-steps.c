@@ -51,7 +51,8 @@ static guint32 log2_down(guint64 value) {
 
 /* Halves chunks above `floor` while a channel has fewer than `enough`. */
 static guint64 halve(guint64 per_channel, double enough, guint64 floor, guint64 chunk) {
-  while ((double)(per_channel / chunk) < enough && chunk > floor)
+  guint64 chunks = per_channel / chunk; /* whole ones, as NCCL counts */
+  for (; (double)chunks < enough && chunk > floor; chunks = per_channel / chunk)
     chunk /= 2;
   return chunk;
 }

@@ -2,7 +2,7 @@
  * transfer is alone on its links.
  *
  *              core                 hosts of 50 GB/s up and down; leaves of 32 hosts; a leaf's link to the core carries
- *           ┌───┴────┐              half of what its hosts could send (2 : 1)
+ *           ┌───┴────┐              half of what its hosts could send (2 : 1), or all of it (1 : 1)
  *         leaf      leaf …
  *         ││││      ││││
  *         hosts     hosts
@@ -11,9 +11,8 @@
 #include "bench.h"
 #include "net-system.h"
 
-#define HOSTS_PER_LEAF   32
-#define HOST_RATE        50e9
-#define OVERSUBSCRIPTION 2
+#define HOSTS_PER_LEAF 32
+#define HOST_RATE      50e9
 
 typedef struct {
   EventQueue *queue;
@@ -21,14 +20,14 @@ typedef struct {
   guint32 hosts; /* links: up h = h, down h = hosts + h, up and down of leaf l = 2 (hosts + l) and the next */
 } Tree;
 
-static void tree_init(Tree *tree, guint32 hosts) {
+static void tree_init(Tree *tree, guint32 hosts, guint32 oversubscription) {
   tree->queue = event_queue_new(EVENT_TIE_FORWARD, 0);
   tree->net = net_system_new(tree->queue, NET_SOLVER_LAZY);
   tree->hosts = hosts;
   for (guint32 i = 0; i < 2 * hosts; i++)
     net_link_add(tree->net, HOST_RATE);
   for (guint32 i = 0; i < 2 * ((hosts + HOSTS_PER_LEAF - 1) / HOSTS_PER_LEAF); i++)
-    net_link_add(tree->net, HOST_RATE * HOSTS_PER_LEAF / OVERSUBSCRIPTION);
+    net_link_add(tree->net, HOST_RATE * HOSTS_PER_LEAF / oversubscription);
 }
 
 static void tree_clear(Tree *tree) {
@@ -45,9 +44,11 @@ static NetRoute *tree_route(Tree *tree, guint32 from, guint32 to) {
                        ones, 4);
 }
 
-static void say(const Tree *tree, const char *what, double begin) {
-  printf("  %-40s %8.4f s, %8" G_GUINT64_FORMAT " events, ends at %.6f s of simulated time\n", what,
-         bench_seconds() - begin, event_queue_played(tree->queue), sim_time_to_seconds(event_now(tree->queue)));
+static void say(const Tree *tree, const char *what, guint64 flows, double begin) {
+  printf("  %-40s %8.4f s, %8" G_GUINT64_FORMAT " flows, %8" G_GUINT64_FORMAT
+         " events, ends at %.6f s of simulated time\n",
+         what, bench_seconds() - begin, flows, event_queue_played(tree->queue),
+         sim_time_to_seconds(event_now(tree->queue)));
 }
 
 static void nothing(NetFlow *flow, gpointer owner) {
@@ -55,11 +56,11 @@ static void nothing(NetFlow *flow, gpointer owner) {
   (void)owner;
 }
 
-static void random_flows(guint32 hosts, guint32 n) {
+static void random_flows(guint32 hosts, guint32 n, guint32 oversubscription) {
   double begin = bench_seconds();
   guint64 random = 1;
   Tree tree;
-  tree_init(&tree, hosts);
+  tree_init(&tree, hosts, oversubscription);
   g_autofree NetFlow *flows = g_new(NetFlow, n);
   for (guint32 i = 0; i < n; i++) {
     guint32 from = (bench_random(&random) >> 32) % hosts, step = 1 + (bench_random(&random) >> 32) % (hosts - 1);
@@ -69,14 +70,15 @@ static void random_flows(guint32 hosts, guint32 n) {
   }
   while (event_queue_step(tree.queue)) {
   }
-  say(&tree, "8192 random flows, 1024 hosts", begin);
+  g_autofree char *what = g_strdup_printf("random flows, 1024 hosts, leaves %u : 1", oversubscription);
+  say(&tree, what, n, begin);
   tree_clear(&tree);
 }
 
 static void all_to_all(guint32 hosts) {
   double begin = bench_seconds();
   Tree tree;
-  tree_init(&tree, hosts);
+  tree_init(&tree, hosts, 2);
   g_autofree NetFlow *flows = g_new(NetFlow, hosts * (hosts - 1));
   NetFlow *flow = flows;
   for (guint32 from = 0; from < hosts; from++)
@@ -87,7 +89,7 @@ static void all_to_all(guint32 hosts) {
       }
   while (event_queue_step(tree.queue)) {
   }
-  say(&tree, "all-to-all, 256 hosts, 65280 flows", begin);
+  say(&tree, "all-to-all, 256 hosts", hosts * (hosts - 1), begin);
   tree_clear(&tree);
 }
 
@@ -122,7 +124,7 @@ static void chunk_sent(NetFlow *flow, gpointer owner) {
 static void ring(guint32 hosts) {
   double begin = bench_seconds();
   Tree tree;
-  tree_init(&tree, hosts);
+  tree_init(&tree, hosts, 2);
   g_autofree RingHost *ring = g_new(RingHost, hosts);
   for (guint32 h = 0; h < hosts; h++) {
     ring[h] = (RingHost){.tree = &tree, .route = tree_route(&tree, h, (h + 1) % hosts), .index = h};
@@ -132,13 +134,14 @@ static void ring(guint32 hosts) {
   while (event_queue_step(tree.queue)) {
   }
   g_autofree char *what = g_strdup_printf("ring all-reduce of 1 GiB, %u hosts", hosts);
-  say(&tree, what, begin);
+  say(&tree, what, (guint64)hosts * 2 * (hosts - 1), begin);
   tree_clear(&tree);
 }
 
 int main(void) {
   bench_head("network, lazy solver");
-  random_flows(1024, 8192);
+  random_flows(1024, 8192, 2);
+  random_flows(1024, 8192, 1);
   all_to_all(256);
   ring(64);
   ring(256);
