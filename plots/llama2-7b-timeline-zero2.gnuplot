@@ -2,9 +2,9 @@
 set encoding utf8
 set terminal pngcairo noenhanced size 2560,784 font 'Sans,24' linewidth 2 background rgb 'white'
 set output 'llama2-7b-timeline-zero2.png'
-set title 'llama-2-7b, ZeRO-2 (paper), 16 × h100-sxm5-80gb in 2 nodes: 408.10 ms a step'."\n".'16 ranks, all alike'
+set title 'llama-2-7b, ZeRO-2 (paper), 16 × h100-sxm5-80gb in 2 nodes: 409.89 ms a step'."\n".'16 ranks, all alike'
 set xlabel 'time since the start of the step, ms'
-set xrange [0:408.095419]
+set xrange [0:409.889819]
 set yrange [-0.6:2.6]
 set key outside right top vertical Left reverse samplen 2 spacing 1.1
 set tics nomirror out
@@ -20,6 +20,6 @@ plot \
   'llama2-7b-timeline-zero2.dat' index 4 using (($1+$2)/2):3:1:2:($3-0.42):($3+0.42) with boxxyerror fs solid 1 noborder lc rgb '#fdd0a2' title '  all-gather', \
   'llama2-7b-timeline-zero2.dat' index 5 using (($1+$2)/2):3:1:2:($3-0.42):($3+0.42) with boxxyerror fs solid 1 noborder lc rgb '#e6813c' title '  reduce-scatter', \
   keyentry with dots lc rgb 'white' title 'exposed by', \
-  'llama2-7b-timeline-zero2.dat' index 6 using (($1+$2)/2):3:1:2:($3-0.42):($3+0.42) with boxxyerror fs pattern 4 border lc rgb '#c2412d' lc rgb '#c2412d' title '  bucket-fill', \
-  'llama2-7b-timeline-zero2.dat' index 7 using (($1+$2)/2):3:1:2:($3-0.42):($3+0.42) with boxxyerror fs solid 1 noborder lc rgb '#ead98a' title '  tail', \
+  'llama2-7b-timeline-zero2.dat' index 6 using (($1+$2)/2):3:1:2:($3-0.42):($3+0.42) with boxxyerror fs solid 1 noborder lc rgb '#c2412d' title '  boundary', \
+  'llama2-7b-timeline-zero2.dat' index 7 using (($1+$2)/2):3:1:2:($3-0.42):($3+0.42) with boxxyerror fs pattern 4 border lc rgb '#c2412d' lc rgb '#c2412d' title '  bucket-fill', \
   'llama2-7b-timeline-zero2.dat' index 8 using 1:2:3:4 with labels font ',16' textcolor rgb variable notitle

@@ -64,7 +64,7 @@ static SimTime ring_promise(const CollGroup *group, const CollCall *call, const 
   if (call->operation == COLL_ALL_REDUCE && plan->protocol == COLL_SIMPLE && group->nodes > 1 &&
       call->bytes / ((guint64)group->rings * group->size) >= PLATEAU_BYTES)
     latency = sim_time_from_seconds(sim_time_to_seconds(latency) * group->tuning.all_reduce_penalty);
-  return MAX(latency, group->launch_floor) + sim_time_of_amount(plan->volume, plan->cap);
+  return sim_time_add(MAX(latency, group->launch_floor), sim_time_of_amount(plan->volume, plan->cap));
 }
 
 static SimTime tree_promise(const CollGroup *group, const CollCall *call, const CollPlan *plan, const CollSteps *hops) {
@@ -76,7 +76,7 @@ static SimTime tree_promise(const CollGroup *group, const CollCall *call, const 
   double correction = size < COLL_CORRECTIONS ? group->tuning.tree.correction[plan->protocol][size] : 1;
   SimTime latency = hops->base + 2 * ((group->per_node - 1) * hops->intra + depth * hops->network);
   double rate = group->rings * tree_pair_rate(group, plan->protocol) * correction;
-  return MAX(latency, group->launch_floor) + sim_time_of_amount((double)call->bytes, rate);
+  return sim_time_add(MAX(latency, group->launch_floor), sim_time_of_amount((double)call->bytes, rate));
 }
 
 static void plan_ring(const CollGroup *group, const CollCall *call, CollPlan *plan) {
@@ -97,10 +97,17 @@ static void plan_tree(const CollGroup *group, const CollCall *call, CollPlan *pl
   plan->sent_intra = 2 * call->bytes * (group->per_node - 1) / group->per_node;
 }
 
+/* Above this the bytes alone are all that matters, and sums of chunk times might leave SimTime: hours. */
+#define LONG_CALL (SIM_TIME_NEVER / 1024)
+
 /* The chunk pipeline's time, less that of the bytes, and no less than the platform's floor; base takes what it adds. */
 static void time_plan(const CollGroup *group, const CollCall *call, CollPlan *plan) {
   CollSteps steps;
   coll_steps(group, call, plan, &steps);
+  if (sim_time_of_amount(plan->volume, plan->cap) > LONG_CALL) {
+    plan->latency = plan->base = MAX(steps.base, group->launch_floor);
+    return;
+  }
   SimTime pipeline =
       plan->algorithm == COLL_RING ? coll_pipeline_ring(group, &steps) : coll_pipeline_tree(group, &steps);
   SimTime latency = pipeline - sim_time_of_amount(plan->volume, plan->cap);
@@ -119,7 +126,7 @@ static SimTime choose_protocol(const CollGroup *group, const CollCall *call, Col
     (algorithm == COLL_RING ? plan_ring : plan_tree)(group, call, &plan);
     coll_steps(group, call, &plan, &hops);
     SimTime time = (algorithm == COLL_RING ? ring_promise : tree_promise)(group, call, &plan, &hops);
-    if (time < best) {
+    if (time < best || protocol == COLL_LL) {
       best = time;
       *ret = plan;
     }

@@ -147,6 +147,8 @@ gboolean conf_json_fail_missing(const ConfJson *json, const char *path, const ch
   deepest_mark(json, path, &length);
   g_autofree char *there = g_strndup(path, length);
   g_autoptr(GPtrArray) keys = keys_of(find_node(json->root, there));
+  if (path[length] == '\0')
+    return conf_json_fail(json, path, error, "is null: expected %s", expected);
   const char *rest = path + length + (length > 0);
   const char *near = base_names_nearest((const char *const *)keys->pdata, rest);
   g_autofree char *advice = near != NULL ? g_strdup_printf("; did you mean \"%s\"?", near) : g_strdup("");

@@ -108,6 +108,15 @@ static gboolean G_GNUC_PRINTF(5, 6)
   return conf_json_fail(json, model_config_key(json, key), error, "%s", message);
 }
 
+/* A count that is 0: not there, null, or really 0. */
+static gboolean fail_empty(const ConfSettings *settings, const ConfJson *json, const char *key, GError **error) {
+  if (json == NULL)
+    return fail(settings, NULL, key, error, "is required without model.config and missing");
+  const char *path = model_config_key(json, key);
+  return conf_json_has(json, path) ? fail(settings, json, key, error, "expected a whole number from 1 on, found 0")
+                                   : conf_json_fail_missing(json, path, "a whole number", error);
+}
+
 /* Counts that came from config.json have not passed the table's bounds yet; those that are 0 are missing. */
 static gboolean check_counts(const ConfSettings *settings, const ConfJson *json, const ModelShape *shape,
                              GError **error) {
@@ -116,8 +125,7 @@ static gboolean check_counts(const ConfSettings *settings, const ConfJson *json,
       continue;
     guint64 value = G_STRUCT_MEMBER(guint64, shape, keys[i].offset);
     if (value == 0 && !(shape->family == MODEL_LLAMA && strcmp(keys[i].key, "max_positions") == 0))
-      return json != NULL ? conf_json_fail_missing(json, model_config_key(json, keys[i].key), "a whole number", error)
-                          : fail(settings, NULL, keys[i].key, error, "is required without model.config and missing");
+      return fail_empty(settings, json, keys[i].key, error);
     if ((double)value > keys[i].max)
       return fail(settings, json, keys[i].key, error, "expected at most %.0f, found %" G_GUINT64_FORMAT, keys[i].max,
                   value);
