@@ -109,20 +109,41 @@ static gboolean build_program(StudyWalk *walk, GError **error) {
   return TRUE;
 }
 
+static void note(GPtrArray *notes, const char *format, ...) G_GNUC_PRINTF(2, 3);
+static void note(GPtrArray *notes, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  g_ptr_array_add(notes, g_strdup_vprintf(format, arguments));
+  va_end(arguments);
+}
+
+static void note_trust(GPtrArray *notes, const char *name, int trust) {
+  if (trust == HW_TRUST_RECALLED || trust == HW_TRUST_DERIVED)
+    note(notes, "figures of %s are %s, not measured", name, hw_trust_names[trust]);
+}
+
 static char **assumptions(const StudyWalk *walk, const RunReport *report) {
   g_autoptr(GPtrArray) notes = g_ptr_array_new();
-  g_ptr_array_add(notes,
-                  g_strdup("compute is a roofline over sustained rates; it does not slow down beside communication"));
-  g_ptr_array_add(notes,
-                  g_strdup("memory is what is allocated: an allocator's rounding and fragmentation come on top"));
-  g_ptr_array_add(notes, g_strdup("collectives are NCCL rings and trees; NVLS and PAT are not played"));
+  const HwCluster *cluster = walk->cluster;
+  note(notes, "compute is a roofline over sustained rates, attention at that of matmuls; it does not slow down beside "
+              "communication");
+  note(notes, "norms and activations take the time of separate kernels and keep the memory of fused ones");
+  note(notes, "memory is what is allocated: an allocator's rounding and fragmentation come on top");
+  note(notes, "collectives are NCCL rings and trees, in %s fidelity; NVLS and PAT are not played", walk->fidelity);
+  if (!conf_settings_given(walk->settings, "training.micro_batch") &&
+      !conf_settings_given(walk->settings, "training.global_batch"))
+    note(notes, "no batch is stated: one sequence per GPU");
   if (walk->recipe.zero_stage > 0 && walk->recipe.ranks > 1)
-    g_ptr_array_add(notes, g_strdup("shards differ by padding at most: every rank plays the largest"));
-  if (walk->cluster->gpu->trust == HW_TRUST_RECALLED || walk->cluster->gpu->trust == HW_TRUST_DERIVED)
-    g_ptr_array_add(notes, g_strdup_printf("figures of %s are %s, not measured", walk->cluster->gpu->name,
-                                           hw_trust_names[walk->cluster->gpu->trust]));
+    note(notes, "shards differ by padding at most: every rank plays the largest");
+  note_trust(notes, cluster->gpu->name, cluster->gpu->trust);
+  if (cluster->gpus_per_node > 1)
+    note_trust(notes, cluster->intra->name, cluster->intra->trust);
+  if (cluster->nodes > 1) {
+    note_trust(notes, cluster->nic->name, cluster->nic->trust);
+    note_trust(notes, cluster->platform->name, cluster->platform->trust);
+  }
   if (!report->repeats)
-    g_ptr_array_add(notes, g_strdup("steps were still changing after the most that are played: the last one is shown"));
+    note(notes, "steps were still changing after the most that are played: the last one is shown");
   g_ptr_array_add(notes, NULL);
   return (char **)g_ptr_array_steal(notes, NULL);
 }
