@@ -5,17 +5,8 @@
 #include "model-unit.h"
 #include "study-walk.h"
 
-static guint64 bytes_of(const ModelUnit *unit, guint64 mask) {
-  guint64 bytes = 0;
-  for (guint t = 0; t < unit->n_tensors; t++)
-    if (mask >> t & 1)
-      bytes += unit->tensors[t].bytes;
-  return bytes;
-}
-
 static void add_ops(StudyLayers *layers, GArray *ops, const ModelUnit *unit, gboolean forward, const HwGpu *gpu) {
   const ModelOp *from = forward ? unit->forward : unit->backward;
-  guint64 saved = 0;
   for (guint i = 0; i < (forward ? unit->n_forward : unit->n_backward); i++) {
     const ModelOp *op = &from[i];
     StudyLayerOp row = {.unit = model_unit_names[unit->kind],
@@ -24,9 +15,8 @@ static void add_ops(StudyLayers *layers, GArray *ops, const ModelUnit *unit, gbo
                         .kind = kernel_kind_names[op->kernel->kind],
                         .flops = op->kernel->flops,
                         .bytes = op->kernel->bytes,
-                        .activation_bytes = forward ? bytes_of(unit, op->saves & ~saved) : 0,
+                        .activation_bytes = forward ? model_unit_op_saved_bytes(unit, i) : 0,
                         .time = kernel_time(gpu, op->kernel)};
-    saved |= forward ? op->saves : 0;
     g_array_append_val(ops, row);
   }
 }
