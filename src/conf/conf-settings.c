@@ -356,7 +356,6 @@ gboolean conf_settings_fill(const ConfSettings *settings, const ConfSchema *sche
 
 void conf_struct_clear(const ConfSchema *schema, gpointer object) {
   for (gsize k = 0; k < schema->n_keys; k++)
-    if (schema->keys[k].kind == CONF_STRING || schema->keys[k].kind == CONF_LINES ||
-        schema->keys[k].kind == CONF_PATH)
+    if (schema->keys[k].kind == CONF_STRING || schema->keys[k].kind == CONF_LINES || schema->keys[k].kind == CONF_PATH)
       g_clear_pointer((char **)((char *)object + schema->keys[k].offset), g_free);
 }

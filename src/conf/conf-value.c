@@ -48,9 +48,9 @@ static char *range_text(const ConfKey *key) {
 
 char *conf_value_expected(const ConfKey *key) {
   static const char *const nouns[] = {
-      [CONF_STRING] = "text",          [CONF_PATH] = "the name of a file", [CONF_FLAG] = "yes or no",
-      [CONF_COUNT] = "a whole number", [CONF_NUMBER] = "a number",         [CONF_BYTES] = "a size",
-      [CONF_BYTE_RATE] = "a rate",     [CONF_FLOP_RATE] = "a rate",        [CONF_TIME] = "a time",
+      [CONF_STRING] = "text",          [CONF_PATH] = "the name of a file",  [CONF_FLAG] = "yes or no",
+      [CONF_COUNT] = "a whole number", [CONF_NUMBER] = "a number",          [CONF_BYTES] = "a size",
+      [CONF_BYTE_RATE] = "a rate",     [CONF_FLOP_RATE] = "a rate",         [CONF_TIME] = "a time",
       [CONF_MONEY] = "a price",        [CONF_LINES] = "lines of the group",
   };
   g_autofree char *range = range_text(key);
