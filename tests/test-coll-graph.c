@@ -18,6 +18,7 @@ static void show(const char *text, const char *more, guint32 n, guint32 nodes, c
   printf("== %s %u GPUs %u nodes %s: %ld us\n%s", more, n, nodes, version, (long)(t1 - t0), s->str);
 }
 static void all(void) {
+  show(NULL, "cluster.topology=dgx-h100", 4, 2, "2.30"); show(NULL, "cluster.topology=dgx-h100", 2, 2, "2.30");  show(NULL, "cluster.topology=aws-p5", 1, 2, "2.30");
 
   show(NULL, "cluster.topology=dgx-a100", 8, 1, "2.30");
   show(NULL, "cluster.topology=dgx-h100", 8, 1, "2.30");

@@ -1,5 +1,6 @@
-/* What no draft of the current speeds can pass, so that a walk may end as soon as nothing better can come. Only for
- * rings: each channel leaves and enters every GPU once, and begins at a NIC's rate.
+/* What no draft of the current speeds can pass, so that a walk may end, or need not begin, as soon as nothing better can
+ * come. Rings: each channel leaves and enters every GPU once, and begins at a NIC's rate. Trees: there are as many as
+ * rings, or the walk is in vain.
  *
  *   channels ≤ least over GPUs of Σ over its ways out of ⌊rate of the way / speed⌋
  *   hops ≥ channels × (the nearest way on from each GPU, and the nearest pair of entry and exit)
@@ -32,19 +33,84 @@ static guint64 channels_out(const CollSearch *search, guint32 gpu) {
   return channels;
 }
 
-/* Channels that can begin at NICs: ports that share a rate count once. */
+static gboolean begins_with_nvlink(const CollSearch *search, guint32 from, guint32 to) {
+  const CollSystem *system = search->system;
+  guint32 first = g_array_index(system->hops, guint32, coll_system_path(system, from, to)->first);
+  return coll_system_link(system, first)->type == COLL_PATH_NVL;
+}
+
+/* Whether all ways on from GPUs begin with an NVLink. */
+static gboolean all_over_nvlink(const CollSearch *search) {
+  for (guint32 from = 0; from < search->system->n_gpus; from++)
+    for (guint32 to = 0; to < search->system->n_gpus; to++)
+      if (is_allowed(search, from, to) && !begins_with_nvlink(search, from, to))
+        return FALSE;
+  return TRUE;
+}
+
+/* Whether a channel that comes in by a NIC's GPU and goes out by the same NIC from another needs an NVLink for that. */
+static gboolean all_leave_over_nvlink(const CollSearch *search) {
+  const CollSystem *system = search->system;
+  for (guint32 net = system->starts[COLL_PART_NET]; net < system->starts[COLL_PART_NET + 1]; net++)
+    for (guint32 first = 0; first < system->n_gpus; first++)
+      for (guint32 last = 0; last < system->n_gpus && is_allowed(search, net, first); last++)
+        if (last != first && is_allowed(search, last, net) && !begins_with_nvlink(search, last, net))
+          return FALSE;
+  return TRUE;
+}
+
+/* Channels by the NVLinks of all GPUs together, where nothing else joins them. */
+static guint64 channels_over_nvlink(const CollSearch *search, gboolean leaves_by_entry) {
+  const CollSystem *system = search->system;
+  gint64 speed = MIN(search->draft.intra, search->draft.inter);
+  guint64 slots = 0, each = system->n_gpus - (system->n_nets > 0);
+  if (!all_over_nvlink(search))
+    return G_MAXUINT32;
+  for (guint32 gpu = 0; gpu < system->n_gpus; gpu++)
+    for (guint i = 0; i < system->parts[gpu].links->len; i++) {
+      const CollLink *link = coll_system_link(system, g_array_index(system->parts[gpu].links, guint32, i));
+      slots += link->type == COLL_PATH_NVL ? (guint64)(link->rate / speed) : 0;
+    }
+  if (leaves_by_entry && all_leave_over_nvlink(search))
+    each++;
+  return slots / each;
+}
+
+static gboolean shares_earlier_port(const HwMachine *machine, guint32 net) {
+  for (guint32 other = 0; other < net; other++)
+    if (machine->nic[net].card == machine->nic[other].card && machine->nic[net].port == machine->nic[other].port)
+      return TRUE;
+  return FALSE;
+}
+
+static gboolean ports_are_shared(const HwMachine *machine) {
+  for (guint32 net = 0; net < machine->nics; net++)
+    if (shares_earlier_port(machine, net))
+      return TRUE;
+  return FALSE;
+}
+
+/* The best rate from a NIC to a GPU that its channels may begin at. */
+static gint64 entry_rate(const CollSearch *search, guint32 net) {
+  const CollSystem *system = search->system;
+  guint32 from = coll_system_net(system, net);
+  gint64 rate = 0;
+  for (guint32 gpu = 0; gpu < system->n_gpus; gpu++)
+    if (is_allowed(search, from, gpu))
+      rate = MAX(rate, coll_system_path(system, from, gpu)->rate);
+  return rate;
+}
+
+/* Channels that can begin at NICs. Where ports share a rate, NICs are not told apart by what is near them. */
 static guint64 channels_in(const CollSearch *search) {
   const CollSystem *system = search->system;
   gint64 unit = search->rules->nic_unit, whole = search->draft.inter / unit * unit;
+  gboolean shared = ports_are_shared(system->machine);
   guint64 channels = 0;
   for (guint32 net = 0; net < system->n_nets; net++) {
-    gboolean first = TRUE;
-    for (guint32 other = 0; other < net; other++)
-      first &= system->machine->nic[net].card != system->machine->nic[other].card ||
-               system->machine->nic[net].port != system->machine->nic[other].port;
-    if (whole == 0)
-      return G_MAXUINT32;
-    channels += first ? (guint64)(system->net_free[net] / whole) : 0;
+    guint64 by_nic = whole > 0 ? (guint64)(system->net_free[net] / whole) : G_MAXUINT32;
+    guint64 by_entry = shared ? G_MAXUINT32 : (guint64)(entry_rate(search, net) / search->draft.inter);
+    channels += shares_earlier_port(system->machine, net) ? 0 : MIN(by_nic, by_entry);
   }
   return channels;
 }
@@ -70,44 +136,60 @@ static guint64 least_ends_of(const CollSearch *search, guint32 net) {
   return least;
 }
 
-static gboolean ports_are_shared(const HwMachine *machine) {
-  for (guint32 a = 0; a < machine->nics; a++)
-    for (guint32 b = 0; b < a; b++)
-      if (machine->nic[a].card == machine->nic[b].card && machine->nic[a].port == machine->nic[b].port)
-        return TRUE;
-  return FALSE;
+/* A channel leaves by the very NIC that it came in by. */
+static gboolean leaves_by_entry(const CollSearch *search) {
+  return search->system->n_nets > 0 && search->draft.cross_nic == 0 && !ports_are_shared(search->system->machine);
 }
 
 /* 0: not known. */
 static guint64 least_ends(const CollSearch *search) {
   guint64 least = G_MAXUINT32;
-  if (search->draft.cross_nic != 0 || ports_are_shared(search->system->machine))
+  if (!leaves_by_entry(search))
     return 0;
   for (guint32 net = 0; net < search->system->n_nets; net++)
     least = MIN(least, least_ends_of(search, net));
   return least;
 }
 
-void coll_search_bound(CollSearch *search) {
+static void bound_ring(CollSearch *search) {
   const CollSystem *system = search->system;
-  search->bound = G_MAXINT64;
-  search->least_hops = 0;
-  if (search->draft.pattern != COLL_PATTERN_RING || system->n_gpus == 1)
-    return;
   guint64 channels = search->draft.max_channels, furthest = 0;
   for (guint32 gpu = 0; gpu < system->n_gpus; gpu++) {
-    guint64 way = least_way(search, gpu);
+    guint64 way = system->n_gpus > 1 ? least_way(search, gpu) : 0;
     channels = MIN(channels, channels_out(search, gpu));
     search->least_hops += way;
     furthest = MAX(furthest, way);
   }
+  if (system->n_gpus > 1)
+    channels = MIN(channels, channels_over_nvlink(search, leaves_by_entry(search)));
   if (system->n_nets > 0) {
     channels = MIN(channels, channels_in(search));
     search->least_hops += least_ends(search) - furthest;
   }
+  search->bound = channels < search->draft.min_channels ? 0 : (gint64)channels * search->draft.intra;
+}
+
+/* A tree has as many channels as the rings or is none: a chain through all GPUs each, begun at a NIC. */
+static void bound_tree(CollSearch *search) {
+  const CollSystem *system = search->system;
+  guint64 channels = search->draft.max_channels, ways = 0;
+  for (guint32 gpu = 0; gpu < system->n_gpus; gpu++)
+    ways += channels_out(search, gpu);
+  if (system->n_gpus > 1)
+    channels = MIN(channels, ways / (system->n_gpus - 1));
+  if (system->n_nets > 0)
+    channels = MIN(channels, channels_in(search));
   if (channels < search->draft.min_channels)
-    channels = 0;
-  search->bound = (gint64)channels * search->draft.intra;
+    search->bound = 0;
+}
+
+void coll_search_bound(CollSearch *search) {
+  search->bound = G_MAXINT64;
+  search->least_hops = 0;
+  if (search->draft.pattern == COLL_PATTERN_RING && search->system->n_gpus + search->system->n_nets > 1)
+    bound_ring(search);
+  else if (search->draft.pattern != COLL_PATTERN_NVLS && search->draft.pattern != COLL_PATTERN_RING)
+    bound_tree(search);
 }
 
 gboolean coll_search_is_settled(const CollSearch *search) {

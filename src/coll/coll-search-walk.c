@@ -163,86 +163,6 @@ static void leave(CollSearch *search, guint32 gpu, guint32 step, Turn turn, gint
   }
 }
 
-typedef struct {
-  guint32 gpu;
-  gint64 out_rate, pci_rate, rate; /* in whole units, as NCCL compares them */
-  guint32 out_hops, hops;
-} Score;
-
-static gint compare_scores(const Score *a, const Score *b) {
-  if (a->out_rate != b->out_rate)
-    return a->out_rate > b->out_rate ? -1 : 1;
-  if (a->pci_rate != b->pci_rate)
-    return a->pci_rate > b->pci_rate ? -1 : 1;
-  if (a->out_hops != b->out_hops)
-    return a->out_hops < b->out_hops ? -1 : 1;
-  if (a->rate != b->rate)
-    return a->rate > b->rate ? -1 : 1;
-  return a->hops < b->hops ? -1 : a->hops > b->hops ? 1 : 0;
-}
-
-static guint32 score_gpus(const CollSearch *search, guint32 gpu, gboolean by_net, Score *ret) {
-  const CollSystem *system = search->system;
-  const guint64 flag = G_GUINT64_CONSTANT(1) << search->draft.channels;
-  gint64 unit = search->rules->nic_unit;
-  guint32 n = 0;
-  for (guint32 i = 1; i < system->n_gpus; i++) {
-    guint32 other = (gpu + i) % system->n_gpus;
-    const CollPath *path = coll_system_path(system, gpu, other);
-    if (path->count == 0 || (search->used[other] & flag) != 0)
-      continue;
-    Score score = {.gpu = other, .rate = path->rate / unit, .hops = path->count};
-    if (by_net) {
-      guint32 net = coll_system_net(system, search->draft.nets[(gsize)2 * search->draft.channels]);
-      const CollPath *out = coll_system_path(system, net, other);
-      score.out_rate = out->rate / unit;
-      score.out_hops = out->count;
-      score.pci_rate = system->pci_rate[other] / unit;
-    }
-    guint32 place = n++;
-    for (; place > 0 && compare_scores(&score, &ret[place - 1]) < 0; place--)
-      ret[place] = ret[place - 1];
-    ret[place] = score;
-  }
-  return n;
-}
-
-/* Behind an NVSwitch only neighbours by index are tried: next and previous, a tree's the other way about. */
-static guint32 only_neighbours(const CollSearch *search, guint32 gpu, guint32 *next, guint32 n) {
-  guint32 n_gpus = search->system->n_gpus, after = (gpu + 1) % n_gpus, before = (gpu + n_gpus - 1) % n_gpus;
-  CollPattern pattern = search->draft.pattern;
-  guint32 wanted[2] = {after, before}, n_wanted = 1, kept = 0;
-  if (pattern == COLL_PATTERN_RING) {
-    n_wanted = after == before ? 1 : 2;
-  } else if (pattern != COLL_TREE_PLAIN) {
-    wanted[0] = before;
-    wanted[1] = after;
-    n_wanted = after == before ? 1 : 2;
-  }
-  for (guint32 w = 0; w < n_wanted; w++)
-    for (guint32 i = 0; i < n; i++)
-      if (next[i] == wanted[w]) {
-        for (; i > 0; i--)
-          next[i] = next[i - 1];
-        next[0] = wanted[w];
-        kept++;
-        break;
-      }
-  return kept;
-}
-
-/* `look`: 0: within the node alone, 1: the next GPU goes to a NIC, -1: a later one does. */
-static guint32 next_gpus(const CollSearch *search, guint32 gpu, gint look, guint32 *ret) {
-  g_autofree Score *scores = g_new(Score, search->system->n_gpus);
-  guint32 n = score_gpus(search, gpu, look != 0, scores);
-  gboolean alike = TRUE;
-  for (guint32 i = 1; i < n; i++)
-    alike &= scores[i].rate == scores[0].rate && scores[i].hops == scores[0].hops;
-  for (guint32 i = 0; i < n; i++)
-    ret[i] = scores[look == -1 && alike ? n - 1 - i : i].gpu;
-  return coll_system_has_nvswitch(search->system) ? only_neighbours(search, gpu, ret, n) : n;
-}
-
 static guint32 gpu_before(const CollSearch *search, guint32 step) {
   return search->draft.order[(gsize)(search->draft.channels - 1) * search->system->n_gpus + step];
 }
@@ -253,11 +173,11 @@ static void go_on(CollSearch *search, guint32 gpu, guint32 step, Turn turn, gint
     try_gpu(search, gpu, next, step + 1, turn, steps);
     return;
   }
-  g_autofree guint32 *next = g_new(guint32, search->system->n_gpus);
   gint look = turn.to_net == -1 ? 0 : turn.to_net == (gint32)step + 1 ? 1 : -1;
-  guint32 n = next_gpus(search, gpu, look, next);
-  for (guint32 i = 0; i < n; i++)
-    try_gpu(search, gpu, next[i], step + 1, turn, steps);
+  guint start = search->stack->len, n = coll_search_next(search, gpu, look);
+  for (guint i = 0; i < n; i++)
+    try_gpu(search, gpu, g_array_index(search->stack, guint32, start + i), step + 1, turn, steps);
+  g_array_set_size(search->stack, start);
 }
 
 static void close_ring(CollSearch *search, guint32 gpu, Turn turn, gint64 *steps) {

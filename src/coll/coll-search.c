@@ -39,6 +39,7 @@ typedef struct {
   gboolean try_alike;
   guint32 cross_nic; /* allowed */
   CollPathType least_intra, most_intra, least_inter, most_inter;
+  gboolean intra_types[COLL_PATH_TYPES], inter_types[COLL_PATH_TYPES]; /* that some path has */
 } Progress;
 
 static void set_speed(Progress *progress, guint speed) {
@@ -63,7 +64,8 @@ static gboolean is_enough(const Progress *progress) {
   return best->channels * best->inter >= progress->search.system->total_rate;
 }
 
-/* The next draft to walk; FALSE: there is none. In the order of the picture above; what is done with is set back. */
+/* The next draft to walk; FALSE: there is none. In the order of the picture above; what is done with is set back. A type
+ * that no path has would repeat the walk before, and is passed over. */
 static gboolean relax(Progress *progress, gint64 steps) {
   CollDraft *draft = &progress->search.draft;
   const CollDraft *best = progress->search.best;
@@ -83,16 +85,17 @@ static gboolean relax(Progress *progress, gint64 steps) {
   }
   draft->pattern = best->pattern;
   CollPathType most_intra = system->n_nets > 0 ? draft->type_inter : progress->most_intra;
-  if (draft->type_intra < most_intra && (none || draft->type_intra < best->type_intra)) {
+  while (draft->type_intra < most_intra && (none || draft->type_intra < best->type_intra)) {
     draft->type_intra++;
-    if (draft->type_intra < COLL_PATH_DIS)
+    if (draft->type_intra < COLL_PATH_DIS && progress->intra_types[draft->type_intra])
       return TRUE;
   }
   draft->type_intra = progress->least_intra;
-  if (system->n_nets > 0 && draft->type_inter < progress->most_inter &&
-      (none || draft->type_inter < best->type_inter || draft->type_inter < COLL_PATH_PXN)) {
+  while (system->n_nets > 0 && draft->type_inter < progress->most_inter &&
+         (none || draft->type_inter < best->type_inter || draft->type_inter < COLL_PATH_PXN)) {
     draft->type_inter++;
-    if (draft->type_inter < COLL_PATH_DIS)
+    if (draft->type_inter < COLL_PATH_DIS &&
+        (progress->inter_types[draft->type_inter] || progress->intra_types[draft->type_inter]))
       return TRUE;
   }
   draft->type_inter = progress->least_inter;
@@ -188,8 +191,20 @@ static void fall_back(Progress *progress) {
   }
 }
 
+static void note_types(Progress *progress) {
+  const CollSystem *system = progress->search.system;
+  for (guint32 gpu = 0; gpu < system->n_gpus; gpu++) {
+    for (guint32 peer = 0; peer < system->n_gpus; peer++)
+      progress->intra_types[coll_system_path(system, gpu, peer)->type] = TRUE;
+    for (guint32 net = system->starts[COLL_PART_NET]; net < system->starts[COLL_PART_NET + 1]; net++)
+      progress->inter_types[coll_system_path(system, gpu, net)->type] =
+          progress->inter_types[coll_system_path(system, net, gpu)->type] = TRUE;
+  }
+}
+
 static void find_types(Progress *progress) {
   const CollSystem *system = progress->search.system;
+  note_types(progress);
   progress->least_intra = COLL_PATH_LOC;
   progress->least_inter = COLL_PATH_PIX;
   progress->most_intra = progress->most_inter = COLL_PATH_SYS;
@@ -272,6 +287,7 @@ static void clear(CollSearch *search) {
   g_free(search->nets);
   g_free(search->nets_up_to);
   g_free(search->used);
+  g_array_unref(search->stack);
   coll_draft_clear(&search->draft);
 }
 
@@ -285,6 +301,7 @@ void coll_search(CollSystem *system, const CollSearchRules *rules, const CollSea
   }
   Progress progress = {.search = {.system = system, .rules = rules, .best = ret}};
   progress.search.used = g_new0(guint64, system->n_gpus);
+  progress.search.stack = g_array_new(FALSE, FALSE, sizeof(guint32));
   if (system->n_nets > 0)
     coll_search_order_nets(&progress.search);
   prepare(&progress, task);

@@ -38,6 +38,7 @@ typedef struct {
   const CollSearchRules *rules;
   CollDraft draft, *best;
   guint64 *used;        /* [gpus], a bit per channel */
+  GArray *stack;        /* guint32: GPUs still to try, of every step on the way */
   guint32 **nets;       /* [gpus + 1]: NICs in the order they are tried, from a GPU; the last: to begin with */
   guint32 **nets_up_to; /* [gpus + 1][types]: how many of them within a type */
   gint64 bound;         /* the most rate that a draft of these speeds can have over all channels */
@@ -47,6 +48,9 @@ typedef struct {
 
 /* coll-search-walk.c: all drafts of the current speeds and types. *steps: left; -1: the most channels were found. */
 void coll_search_walk(CollSearch *search, gint64 *steps);
+/* coll-search-next.c: the GPUs to try after `gpu`, best first, pushed onto the stack; returns how many. `look`: 0: the
+ * channel stays in the node, 1: the next GPU goes to a NIC, -1: a later one does. */
+guint coll_search_next(CollSearch *search, guint32 gpu, gint look);
 /* coll-search-bound.c: what cannot come, before and while walking. */
 void coll_search_bound(CollSearch *search);
 gboolean coll_search_is_settled(const CollSearch *search);
