@@ -1,6 +1,4 @@
 /* Channel counts. */
-#include <math.h>
-
 #include "coll-channels.h"
 
 enum { HOPPER = 90, BLACKWELL = 100 };
@@ -48,15 +46,8 @@ static guint32 nvls_channels(const CollGraphs *graphs, const CollSearchRules *ru
                  request);
 }
 
-/* Channels to a peer over the network: by the rate of the NICs that a GPU prefers, or few while all are many. */
-static guint32 net_channels(const CollGraphs *graphs, const CollSystem *system, const CollSearchRules *rules,
-                            const CollGraphRequest *request, guint32 gpu) {
-  if (rules->p2p_net_rate == 0) {
-    guint32 channels = rules->p2p_net;
-    while ((guint64)channels * request->ranks > (guint64)graphs->p2p_channels * rules->p2p_operations && channels > 1)
-      channels /= 2;
-    return MAX(channels, 1);
-  }
+/* Over the network by the rate of the NICs that a GPU prefers, no more of them than its host link carries. */
+static guint32 net_channels(const CollSystem *system, const CollSearchRules *rules, guint32 gpu) {
   gint64 host = 0, rate = 0;
   guint32 nets = 0;
   for (guint32 socket = system->starts[COLL_PART_SOCKET]; socket < system->starts[COLL_PART_NET]; socket++)
@@ -64,42 +55,53 @@ static guint32 net_channels(const CollGraphs *graphs, const CollSystem *system, 
   while (nets < system->n_near_nets[gpu] && (nets == 0 || rate < host))
     rate += coll_system_path(system, gpu, coll_system_net(system, system->near_nets[gpu][nets++]))->rate;
   gint64 whole = rate / rules->nic_unit * rules->nic_unit;
-  return MAX(nets, (guint32)((whole + rules->p2p_net_rate - 1) / rules->p2p_net_rate));
+  return rules->p2p_net_rate > 0 ? MAX(nets, (guint32)((whole + rules->p2p_net_rate - 1) / rules->p2p_net_rate))
+                                 : rules->p2p_net;
 }
 
-/* The least over all peers of all GPUs. */
-static guint32 channels_per_peer(const CollGraphs *graphs, const CollSystem *system, const CollSearchRules *rules,
-                                 const CollGraphRequest *request, gint64 nvlink) {
-  guint32 least = rules->most_channels;
+void coll_channels_peers(CollGraphs *graphs, const CollSystem *system, const CollSearchRules *rules) {
+  gint64 nvlink = coll_system_nvlink_rate(rules, graphs->capability);
+  graphs->node_peer = graphs->net_peer = rules->most_channels;
   for (guint32 gpu = 0; gpu < system->n_gpus; gpu++) {
     for (guint32 peer = 0; peer < system->n_gpus; peer++) {
       const CollPath *path = coll_system_path(system, peer, gpu);
       guint32 links = path->type == COLL_PATH_NVL ? (guint32)MAX(path->rate / nvlink, 1) : 0;
       if (peer != gpu)
-        least = MIN(least, links > 0 ? rules->p2p_per_nvlink * links : rules->p2p_node);
+        graphs->node_peer = MIN(graphs->node_peer, links > 0 ? rules->p2p_per_nvlink * links : rules->p2p_node);
     }
-    if (request->nodes > 1)
-      least = MIN(least, net_channels(graphs, system, rules, request, gpu));
+    if (system->n_nets > 0)
+      graphs->net_peer = MIN(graphs->net_peer, net_channels(system, rules, gpu));
   }
-  return power_above(least);
 }
 
-static void count_p2p(CollGraphs *graphs, const CollSystem *system, const CollSearchRules *rules,
-                      const CollGraphRequest *request) {
-  graphs->p2p_channels = power_above(graphs->coll_channels);
-  gint64 nvlink = coll_system_nvlink_rate(rules, graphs->capability);
-  guint32 each = channels_per_peer(graphs, system, rules, request, nvlink);
+/* Before the rule by rate: few while all ranks together have many operations. */
+static guint32 net_peer(const CollGraphs *graphs, const CollSearchRules *rules, const CollGraphRequest *request,
+                        guint32 p2p) {
+  guint32 channels = graphs->net_peer;
+  while (rules->p2p_net_rate == 0 && channels > 1 &&
+         (guint64)channels * request->ranks > (guint64)p2p * rules->p2p_operations)
+    channels /= 2;
+  return channels;
+}
+
+static void count_p2p(const CollGraphs *graphs, const CollSearchRules *rules, const CollGraphRequest *request,
+                      CollCounts *counts) {
+  counts->p2p = power_above(counts->coll);
+  guint32 each = graphs->node_peer;
+  if (request->nodes > 1)
+    each = MIN(each, net_peer(graphs, rules, request, counts->p2p));
+  each = power_above(each);
   if (request->nodes > 1 && rules->p2p_net_rate > 0) {
     guint32 batches = (request->ranks + rules->p2p_operations - 1) / rules->p2p_operations;
-    while ((guint64)each * batches > graphs->p2p_channels && each > 1)
+    while ((guint64)each * batches > counts->p2p && each > 1)
       each /= 2;
   }
-  graphs->p2p_channels_per_peer = MIN(each, graphs->p2p_channels);
+  counts->p2p_per_peer = MIN(each, counts->p2p);
 }
 
-void coll_channels_count(CollGraphs *graphs, const CollSystem *system, const CollSearchRules *rules,
-                         const CollGraphRequest *request) {
-  graphs->coll_channels = coll_channels(graphs, rules, request);
-  graphs->nvls_channels = nvls_channels(graphs, rules, request);
-  count_p2p(graphs, system, rules, request);
+void coll_graphs_count(const CollGraphs *graphs, const CollSearchRules *rules, const CollGraphRequest *request,
+                       CollCounts *ret) {
+  CollCounts counts = {.coll = coll_channels(graphs, rules, request), .nvls = nvls_channels(graphs, rules, request)};
+  count_p2p(graphs, rules, request, &counts);
+  *ret = counts;
 }

@@ -6,5 +6,5 @@
 
 #include "coll-search.h"
 
-void coll_channels_count(CollGraphs *graphs, const CollSystem *system, const CollSearchRules *rules,
-                         const CollGraphRequest *request);
+/* Channels to peers, from the paths: graphs->node_peer and net_peer. */
+void coll_channels_peers(CollGraphs *graphs, const CollSystem *system, const CollSearchRules *rules);

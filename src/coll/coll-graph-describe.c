@@ -29,6 +29,5 @@ void coll_graphs_describe(const CollGraphs *graphs, const guint32 *gpus, GString
   for (guint kind = 0; kind < COLL_GRAPHS; kind++)
     coll_graph_describe(&graphs->graph[kind], gpus, text);
   g_string_append_printf(text, "%u coll channels, %u nvls channels, %u p2p channels, %u p2p channels per peer\n",
-                         graphs->coll_channels, graphs->nvls_channels, graphs->p2p_channels,
-                         graphs->p2p_channels_per_peer);
+                         graphs->counts.coll, graphs->counts.nvls, graphs->counts.p2p, graphs->counts.p2p_per_peer);
 }

@@ -1,6 +1,8 @@
 /* The graphs of one communicator on one machine: the system, a search per pattern, the counts. */
 #include "coll-graph.h"
 
+#include <string.h>
+
 #include "base-error.h"
 #include "coll-channels.h"
 #include "coll-search.h"
@@ -68,13 +70,26 @@ CollGraphs *coll_graphs_new(const HwMachine *machine, const CollSearchRules *rul
   const CollView view = {request->gpus, request->n_gpus, request->nodes > 1, request->p2p};
   g_autoptr(CollSystem) system = coll_system_new(machine, rules, &view);
   CollGraphs *graphs = g_new0(CollGraphs, 1);
-  graphs->nodes = request->nodes;
   graphs->capability = machine->compute_capability;
   for (guint32 nic = 0; nic < machine->nics && request->nodes > 1; nic++)
     graphs->nic_rate = nic == 0 ? machine->nic[nic].rate : MIN(graphs->nic_rate, machine->nic[nic].rate);
   find_graphs(graphs, system, rules, request);
-  coll_channels_count(graphs, system, rules, request);
+  coll_channels_peers(graphs, system, rules);
+  coll_graphs_count(graphs, rules, request, &graphs->counts);
   return graphs;
+}
+
+gboolean coll_graph_requests_share(const CollGraphRequest *a, const CollGraphRequest *b) {
+  return a->n_gpus == b->n_gpus && memcmp(a->gpus, b->gpus, a->n_gpus * sizeof *a->gpus) == 0 &&
+         (a->nodes > 1) == (b->nodes > 1) && a->cross_nic == b->cross_nic && !a->nvls == !b->nvls && !a->p2p == !b->p2p;
+}
+
+guint coll_graph_request_hash(const CollGraphRequest *request) {
+  enum { SPREAD = 31 };
+  guint hash = (request->nodes > 1) + 2 * (request->nvls != 0) + 4 * (request->p2p != 0) + 8 * request->cross_nic;
+  for (guint32 i = 0; i < request->n_gpus; i++)
+    hash = hash * SPREAD + request->gpus[i];
+  return hash;
 }
 
 void coll_graphs_free(CollGraphs *graphs) {

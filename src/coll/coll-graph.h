@@ -5,14 +5,15 @@
  *   g_autoptr(CollGraphs) graphs = coll_graphs_new(cluster->machine, &rules, &request, error);
  *   graphs->graph[COLL_GRAPH_RING].channels       // 8, each
  *   graphs->graph[COLL_GRAPH_RING].inter          // 48 GB/s
- *   graphs->coll_channels                         // 16: each ring serves two trees
+ *   graphs->counts.coll                           // 16: each ring serves two trees
  *
  *   ring     NIC ► GPU a ► GPU b ► … ► GPU x ► NIC      over nodes: the last GPU of a node to the first of the next
  *   tree     NIC ► GPU a ► GPU b ► … ► GPU x            the chain of a node; NIC traffic on a alone (COLL_TREE_PLAIN),
  *             ◄────┘ (or b)                             or a and b (COLL_TREE_BALANCED: parent, one child | other child)
  *   nvls     NIC ► head                                 GPUs that the switch's multicast pulls from
  *
- * One search serves every node with the same GPUs: keep what coll_graph_key() tells apart. Cost: below 1 ms for eight
+ * One search serves every node with the same GPUs, and every communicator of such nodes (coll_graph_requests_share).
+ * Over unlike nodes: coll-graph-nodes.h. Cost: below 1 ms for eight
  * GPUs behind an NVSwitch; some ms on PCI trees, where steps are bounded as NCCL bounds them. Rates are bytes/s of one
  * channel; NICs are indices on the machine; GPUs are indices into the request's list. Deterministic.
  *
@@ -55,21 +56,34 @@ typedef struct {
   gboolean p2p;                       /* FALSE: NCCL_P2P_DISABLE, or a driver that refuses it */
 } CollGraphRequest;
 
+/* Channels of a communicator, that is CTAs. */
+typedef struct {
+  guint32 coll;              /* of rings and trees */
+  guint32 nvls;              /* of multicast; 0: none */
+  guint32 p2p, p2p_per_peer; /* of send and receive */
+} CollCounts;
+
 typedef struct CollGraphs {
   CollGraph graph[COLL_GRAPHS];
-  guint32 nodes;
-  guint32 coll_channels; /* CTAs of a collective */
-  guint32 nvls_channels; /* of one in the switch; 0: none */
-  guint32 p2p_channels, p2p_channels_per_peer;
-  double nic_rate;    /* of the slowest NIC; one node: 0 */
-  guint64 capability; /* compute capability */
+  CollCounts counts;
+  double nic_rate;             /* of the slowest NIC; one node: 0 */
+  guint64 capability;          /* compute capability */
+  guint32 node_peer, net_peer; /* channels to the least of a GPU's peers in the node, over the network by NIC rate */
 } CollGraphs;
 
-/* Errors: SIM_ERROR_INPUT where several nodes have no NICs, or no GPUs are named. */
+/* Errors: SIM_ERROR_INPUT where several nodes have no NICs. GPUs out of order or of range are a broken contract. */
 CollGraphs *coll_graphs_new(const HwMachine *machine, const CollSearchRules *rules, const CollGraphRequest *request,
                             GError **error);
 void coll_graphs_free(CollGraphs *graphs);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CollGraphs, coll_graphs_free)
+
+/* Graphs depend on the GPUs, on whether there is more than one node, and on cross_nic, nvls and p2p: requests alike in
+ * these share them, and only count anew. O(GPUs). */
+gboolean coll_graph_requests_share(const CollGraphRequest *a, const CollGraphRequest *b);
+guint coll_graph_request_hash(const CollGraphRequest *request);
+/* O(1). */
+void coll_graphs_count(const CollGraphs *graphs, const CollSearchRules *rules, const CollGraphRequest *request,
+                       CollCounts *ret);
 
 /* As NCCL logs it (INFO, subsystem GRAPH), `gpus` being the request's list; the second also the line of channels. Both
  * append. */
