@@ -13,6 +13,8 @@
 static const CliVerb verbs[] = {
     {"run", "WORKLOAD", "one training step: summary and verdict, into the database", cli_run, PLAYED},
     {"stages", "WORKLOAD", "the same step under ZeRO 0, 1, 2 and 3, side by side", cli_stages, PLAYED},
+    {"collective", "OPERATION --topology T [--nodes N]", "a collective by size, in the columns of nccl-tests",
+     cli_collective, CLI_TAKES_SETTINGS | CLI_TAKES_JSON | CLI_TAKES_CALL},
     {"layers", "WORKLOAD", "operations per layer and direction; -o writes them as a layer profile", cli_layers,
      CLI_TAKES_SETTINGS | CLI_TAKES_JSON | CLI_TAKES_OUTPUT},
     {"plot", "timeline|memory RUN -o FILE.svg|png", "draw a run", cli_plot,
@@ -21,7 +23,6 @@ static const CliVerb verbs[] = {
      CLI_TAKES_DB | CLI_TAKES_JSON},
     {"schema", "", "the database, documented", cli_schema, 0},
     {"fit", NULL, NULL, NULL, 0},
-    {"collective", NULL, NULL, NULL, 0},
     {"sweep", NULL, NULL, NULL, 0},
     {"merge", NULL, NULL, NULL, 0},
     {"best", NULL, NULL, NULL, 0},

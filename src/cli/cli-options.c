@@ -82,6 +82,11 @@ static gboolean interpret(const Raw *raw, CliOptions *options, GError **error) {
   options->study.chunks = chunks;
   options->plays = raw->fold != NULL || raw->net != NULL || raw->tie != NULL || raw->fidelity != NULL ||
                    raw->repeat != NULL || raw->jitter != NULL || options->sets != NULL || options->topology != NULL;
+  if (options->worst < 0 || options->jobs < 0) {
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: expected a number from 0 on, found %d",
+                options->worst < 0 ? "--worst" : "--jobs", MIN(options->worst, options->jobs));
+    return FALSE;
+  }
   if (options->output != NULL && *options->output == '\0') {
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "-o: expected the name of a file, found nothing");
     return FALSE;
@@ -145,6 +150,20 @@ static void add_entries(GOptionContext *context, const CliVerb *verb, CliOptions
       {"from", 0, 0, G_OPTION_ARG_STRING, &raw->from, "draw from this time of the step on", "TIME"},
       {"to", 0, 0, G_OPTION_ARG_STRING, &raw->to, "draw to this time of the step", "TIME"},
       {NULL, 0, 0, 0, NULL, NULL, NULL}};
+  const GOptionEntry call[] = {
+      {"nodes", 'n', 0, G_OPTION_ARG_STRING, &options->nodes, "nodes of the communicator (1)", "N"},
+      {"gpus-per-node", 'g', 0, G_OPTION_ARG_STRING, &options->gpus_per_node, "GPUs of each node (all)", "N"},
+      {"dtype", 'd', 0, G_OPTION_ARG_STRING, &options->dtype, "of the elements, by nccl-tests' names (float)", "TYPE"},
+      {"bytes", 'b', 0, G_OPTION_ARG_STRING, &options->bytes,
+       "sizes, doubled from the first to the last; K, M and G are 1024s, as in nccl-tests (8..8G)", "FROM..TO"},
+      {"explain", 0, 0, G_OPTION_ARG_NONE, &options->explain, "say what every algorithm would take", NULL},
+      {NULL, 0, 0, 0, NULL, NULL, NULL}};
+  const GOptionEntry rows[] = {{"rows", 0, 0, G_OPTION_ARG_NONE, &options->rows, "list every row", NULL},
+                               {"worst", 0, 0, G_OPTION_ARG_INT, &options->worst,
+                                "show the rows that are furthest off, with their breakdown", "N"},
+                               {NULL, 0, 0, 0, NULL, NULL, NULL}};
+  const GOptionEntry jobs[] = {{"jobs", 'j', 0, G_OPTION_ARG_INT, &options->jobs, "threads (one for each core)", "N"},
+                               {NULL, 0, 0, 0, NULL, NULL, NULL}};
   const GOptionEntry all[] = {
       {"version", 0, 0, G_OPTION_ARG_NONE, &raw->version, "print the version", NULL},
       {"help", 'h', 0, G_OPTION_ARG_NONE, &raw->help, "print this", NULL},
@@ -155,7 +174,8 @@ static void add_entries(GOptionContext *context, const CliVerb *verb, CliOptions
     const GOptionEntry *entries;
   } tables[] = {
       {CLI_TAKES_SETTINGS, settings}, {CLI_TAKES_OUTPUT, output}, {CLI_TAKES_WINDOW, window},   {CLI_TAKES_DB, db},
-      {CLI_TAKES_JSON, json},         {CLI_TAKES_QUIET, quiet},   {CLI_TAKES_VERDICT, verdict}, {CLI_TAKES_PLAY, play}};
+      {CLI_TAKES_JSON, json},         {CLI_TAKES_QUIET, quiet},   {CLI_TAKES_VERDICT, verdict}, {CLI_TAKES_PLAY, play},
+      {CLI_TAKES_CALL, call},         {CLI_TAKES_ROWS, rows},     {CLI_TAKES_JOBS, jobs}};
   for (gsize i = 0; i < G_N_ELEMENTS(tables); i++)
     if (verb->takes & tables[i].takes)
       g_option_context_add_main_entries(context, tables[i].entries, NULL);
@@ -197,6 +217,10 @@ void cli_options_clear(CliOptions *options) {
   g_free(options->topology);
   g_free(options->db);
   g_free(options->output);
+  g_free(options->nodes);
+  g_free(options->gpus_per_node);
+  g_free(options->dtype);
+  g_free(options->bytes);
   memset(options, 0, sizeof *options);
 }
 

@@ -8,7 +8,9 @@
 #include "model-shape.h"
 #include "plan-recipe.h"
 #include "program.h"
-#include "study.h"
+#include "study-point.h"
+
+#define STUDY_NCCL_VERSION "nccl-2.30" /* whose constants choose and time collectives */
 
 struct Study {
   char *workload;
@@ -32,3 +34,8 @@ typedef struct {
  */
 gboolean study_walk_read(StudyWalk *walk, GError **error);
 void study_walk_clear(StudyWalk *walk);
+
+/* Puts a point's settings over what is there; each refusal becomes one of its reasons. */
+void study_point_lay(StudyPoint *point, ConfSettings *settings);
+/* Takes the error as a reason. */
+void study_point_refuse(StudyPoint *point, GError *error);

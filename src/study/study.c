@@ -12,8 +12,6 @@
 #include "study-key.h"
 #include "study-walk.h"
 
-#define NCCL_VERSION "nccl-2.30"
-
 static void gather_schemas(ConfSchema ret[5]) {
   ret[0] = model_shape_schema;
   ret[1] = model_recipe_schema;
@@ -22,18 +20,23 @@ static void gather_schemas(ConfSchema ret[5]) {
   ret[4] = hw_topology_schema;
 }
 
+Study *study_new(const char *workload) {
+  ConfSchema schemas[5];
+  gather_schemas(schemas);
+  Study *study = g_new0(Study, 1);
+  study->settings = conf_settings_new(schemas, G_N_ELEMENTS(schemas));
+  study->workload = g_strdup(workload);
+  return study;
+}
+
 Study *study_open(const char *workload, GError **error) {
   g_autofree char *path = conf_path_find(workload, ".ini", "workloads", NULL, NULL, error);
   if (path == NULL)
     return NULL;
-  ConfSchema schemas[5];
-  gather_schemas(schemas);
-  g_autoptr(Study) study = g_new0(Study, 1);
-  study->settings = conf_settings_new(schemas, G_N_ELEMENTS(schemas));
   g_autofree char *name = g_path_get_basename(path);
   if (g_str_has_suffix(name, ".ini"))
     name[strlen(name) - strlen(".ini")] = '\0';
-  study->workload = g_strdup(name);
+  g_autoptr(Study) study = study_new(name);
   if (!conf_settings_load(study->settings, path, CONF_ORIGIN_FILE, error))
     return NULL;
   return g_steal_pointer(&study);
@@ -90,7 +93,7 @@ gboolean study_walk_read(StudyWalk *walk, GError **error) {
 
 static gboolean build_program(StudyWalk *walk, GError **error) {
   CollTuning tuning;
-  walk->tuning_path = conf_path_find(NCCL_VERSION, ".ini", "topologies/catalog", NULL, NULL, error);
+  walk->tuning_path = conf_path_find(STUDY_NCCL_VERSION, ".ini", "topologies/catalog", NULL, NULL, error);
   if (walk->tuning_path == NULL ||
       !coll_tuning_load(walk->tuning_path, walk->cluster->gpu->architecture, &tuning, error))
     return FALSE;
