@@ -19,6 +19,9 @@ static const CliVerb verbs[] = {
      CLI_TAKES_SETTINGS | CLI_TAKES_JSON | CLI_TAKES_OUTPUT},
     {"plot", "timeline|memory RUN -o FILE.svg|png", "draw a run", cli_plot,
      CLI_TAKES_SETTINGS | CLI_TAKES_DB | CLI_TAKES_QUIET | CLI_TAKES_PLAY | CLI_TAKES_OUTPUT | CLI_TAKES_WINDOW},
+    {"validate", "TABLE...", "predicted against measured, by source: error, bias, fit and out-of-memory", cli_validate,
+     CLI_TAKES_SETTINGS | CLI_TAKES_DB | CLI_TAKES_JSON | CLI_TAKES_QUIET | CLI_TAKES_PLAY | CLI_TAKES_ROWS |
+         CLI_TAKES_JOBS},
     {"list", "gpus|links|platforms|topologies|workloads|runs|settings", "what there is to choose from", cli_list,
      CLI_TAKES_DB | CLI_TAKES_JSON},
     {"schema", "", "the database, documented", cli_schema, 0},
@@ -33,7 +36,6 @@ static const CliVerb verbs[] = {
     {"trace", NULL, NULL, NULL, 0},
     {"replay", NULL, NULL, NULL, 0},
     {"import", NULL, NULL, NULL, 0},
-    {"validate", NULL, NULL, NULL, 0},
 };
 
 static void print_usage(FILE *out) {

@@ -64,11 +64,12 @@ gboolean store_measure_parse(StoreMeasureKind kind, const char *text, double *re
   if (!base_quantity_parse(quantity, kind == STORE_MEASURE_BANDWIDTH ? BASE_UNIT_BYTE_RATE : units[kept_as(kind)],
                            &value, error))
     return FALSE;
-  if (value <= 0) {
+  gboolean rounded_away = kind == STORE_MEASURE_BANDWIDTH && value == 0;
+  if (value <= 0 && !rounded_away) {
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "expected more than 0, found \"%s\"", text);
     return FALSE;
   }
-  *ret = value;
+  *ret = rounded_away ? STORE_UNKNOWN : value;
   return TRUE;
 }
 

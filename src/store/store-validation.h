@@ -35,7 +35,7 @@ typedef struct {
 extern const StoreMeasure store_measures[STORE_MEASURES];
 extern const char *const store_measure_names[STORE_MEASURES + 1]; /* NULL-terminated */
 
-/* Empty or "unknown" is STORE_UNKNOWN. Errors (SIM_ERROR_INPUT, without place): not a positive number, a bandwidth
+/* Empty or "unknown" is STORE_UNKNOWN, and so is a bandwidth of 0, which nccl-tests prints of small calls. Errors (SIM_ERROR_INPUT, without place): not a positive number, a bandwidth
  * without unit, a verdict other than yes and no. */
 gboolean store_measure_parse(StoreMeasureKind kind, const char *text, double *ret, GError **error);
 /* STORE_UNKNOWN where runs have no such metric. */

@@ -19,7 +19,7 @@ typedef struct {
   guint64 elements;  /* nccl-tests' "count" */
   const char *redop; /* "sum", "none" */
   int root;          /* -1: none */
-  const char *algorithm, *protocol;
+  const char *dtype, *algorithm, *protocol;
   guint32 channels;
   SimTime time;
   double algorithm_bandwidth, bus_bandwidth; /* bytes/s */
