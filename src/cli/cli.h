@@ -65,6 +65,8 @@ CliExit cli_collective(const CliOptions *options, GError **error);
 CliExit cli_validate(const CliOptions *options, GError **error);
 CliExit cli_layers(const CliOptions *options, GError **error);
 CliExit cli_plot(const CliOptions *options, GError **error);
+/* The kind "parity" of plot. */
+CliExit cli_plot_parity(const CliOptions *options, GError **error);
 CliExit cli_list(const CliOptions *options, GError **error);
 CliExit cli_schema(const CliOptions *options, GError **error);
 

@@ -86,6 +86,10 @@ double store_measure_predicted(StoreMeasureKind kind, const RunReport *report) {
   return kept_as(kind) == AS_TIME ? sim_time_to_seconds(value) : (double)value;
 }
 
+double store_measure_read(StoreMeasureKind kind, const char *value) {
+  return kept_as(kind) == AS_TIME ? sim_time_to_seconds(g_ascii_strtoll(value, NULL, 10)) : g_ascii_strtod(value, NULL);
+}
+
 double store_measure_shown(StoreMeasureKind kind, double value) {
   if (kept_as(kind) == AS_BYTES)
     return base_in_gib((guint64)value);

@@ -40,6 +40,8 @@ extern const char *const store_measure_names[STORE_MEASURES + 1]; /* NULL-termin
 gboolean store_measure_parse(StoreMeasureKind kind, const char *text, double *ret, GError **error);
 /* STORE_UNKNOWN where runs have no such metric. */
 double store_measure_predicted(StoreMeasureKind kind, const RunReport *report);
+/* A value as table validation has it, to SI. */
+double store_measure_read(StoreMeasureKind kind, const char *value);
 /* In the unit people read: s, GiB, us, GB/s. */
 double store_measure_shown(StoreMeasureKind kind, double value);
 
