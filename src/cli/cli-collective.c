@@ -51,7 +51,7 @@ static StudyCollective *open_collective(const CliOptions *options, GError **erro
   g_autoptr(StudyCollective) collective = study_collective_new();
   if (!put(collective, "OPERATION", "collective.operation", options->rest[0], error) ||
       !put(collective, "--topology", "cluster.topology", options->topology, error) ||
-      !put(collective, "--nodes", "cluster.nodes", options->nodes, error) ||
+      !put(collective, "--nodes", "cluster.nodes", options->group_nodes, error) ||
       !put(collective, "--gpus-per-node", "cluster.gpus_per_node", options->gpus_per_node, error) ||
       !put(collective, "--dtype", "collective.dtype", options->dtype, error))
     return NULL;

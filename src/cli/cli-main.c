@@ -25,6 +25,8 @@ static const CliVerb verbs[] = {
          CLI_TAKES_JOBS},
     {"list", "gpus|links|platforms|topologies|workloads|runs|settings", "what there is to choose from", cli_list,
      CLI_TAKES_DB | CLI_TAKES_JSON},
+    {"import", "nccl-tests FILE [-o FILE]", "other tools' files into ours", cli_import,
+     CLI_TAKES_IMPORT | CLI_TAKES_OUTPUT},
     {"schema", "", "the database, documented", cli_schema, 0},
     {"fit", NULL, NULL, NULL, 0},
     {"sweep", NULL, NULL, NULL, 0},
@@ -36,7 +38,6 @@ static const CliVerb verbs[] = {
     {"report", NULL, NULL, NULL, 0},
     {"trace", NULL, NULL, NULL, 0},
     {"replay", NULL, NULL, NULL, 0},
-    {"import", NULL, NULL, NULL, 0},
 };
 
 static void print_usage(FILE *out) {

@@ -21,6 +21,7 @@ typedef enum {
   CLI_TAKES_CALL = 1 << 8,    /* a collective: --nodes, --gpus-per-node, --dtype, --bytes, --explain */
   CLI_TAKES_ROWS = 1 << 9,    /* which rows of a validation are shown: --rows, --worst */
   CLI_TAKES_JOBS = 1 << 10,   /* --jobs */
+  CLI_TAKES_IMPORT = 1 << 11, /* --topology, --nodes, --operation, --gpu, --nic, --intra, --platform */
 } CliTakes;
 
 /* What stands on the command line. Cleared by cli_options_clear. */
@@ -29,11 +30,13 @@ typedef struct {
   char **sets; /* --set, in order; NULL: none */
   char *topology, *db, *output;
   gboolean json, quiet, require_fit, explain;
-  gboolean plays;                              /* an option was given that only a run can obey */
-  SimTime from, to;                            /* --from, --to; -1: not given */
-  char *nodes, *gpus_per_node, *dtype, *bytes; /* as given; NULL: not */
+  gboolean plays;                                    /* an option was given that only a run can obey */
+  SimTime from, to;                                  /* --from, --to; -1: not given */
+  char *group_nodes, *gpus_per_node, *dtype, *bytes; /* as given; NULL: not */
   gboolean rows;
-  int worst, jobs; /* 0: none; one for each core */
+  int worst, jobs;                                /* 0: none; one for each core */
+  char *operation, *gpu, *nic, *intra, *platform; /* of import */
+  int nodes;                                      /* --nodes; 0: not given */
   StudyOptions study;
 } CliOptions;
 
@@ -69,6 +72,7 @@ CliExit cli_plot(const CliOptions *options, GError **error);
 CliExit cli_plot_parity(const CliOptions *options, GError **error);
 CliExit cli_list(const CliOptions *options, GError **error);
 CliExit cli_schema(const CliOptions *options, GError **error);
+CliExit cli_import(const CliOptions *options, GError **error);
 
 /* The number of words after the verb must be n: else an error that says what the verb wants. */
 gboolean cli_want(const CliOptions *options, guint n, const char *what, GError **error);
