@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base-error.h"
+#include "cli-measured.h"
 #include "cli.h"
 #include "report-text.h"
 #include "study-collective.h"
@@ -47,13 +48,15 @@ static gboolean put(StudyCollective *collective, const char *option, const char 
   return value == NULL || study_collective_put(collective, name, value, &place, error);
 }
 
-static StudyCollective *open_collective(const CliOptions *options, GError **error) {
+/* `dtype`: where none is asked for; NULL: the default. */
+static StudyCollective *open_collective(const CliOptions *options, const char *dtype, GError **error) {
   g_autoptr(StudyCollective) collective = study_collective_new();
   if (!put(collective, "OPERATION", "collective.operation", options->rest[0], error) ||
       !put(collective, "--topology", "cluster.topology", options->topology, error) ||
       !put(collective, "--nodes", "cluster.nodes", options->group_nodes, error) ||
       !put(collective, "--gpus-per-node", "cluster.gpus_per_node", options->gpus_per_node, error) ||
-      !put(collective, "--dtype", "collective.dtype", options->dtype, error))
+      !put(collective, options->dtype != NULL ? "--dtype" : options->compare, "collective.dtype",
+           options->dtype != NULL ? options->dtype : dtype, error))
     return NULL;
   for (guint i = 0; options->sets != NULL && options->sets[i] != NULL; i++)
     if (!study_collective_set(collective, options->sets[i], error))
@@ -74,30 +77,32 @@ static void print_call(const StudyCollective *collective, const StudyCollectiveC
   g_autofree char *algorithm_bandwidth = seven(base_in_gb(call->algorithm_bandwidth));
   g_autofree char *bus_bandwidth = seven(base_in_gb(call->bus_bandwidth));
   g_autofree char *measures = g_strdup_printf("  %s %s %s %6s", time, algorithm_bandwidth, bus_bandwidth, "N/A");
-  g_string_append_printf(text, "%12" G_GUINT64_FORMAT " %13" G_GUINT64_FORMAT " %9s %7s %7d%s%s   %-5s %-6s %3u\n",
+  g_string_append_printf(text, "%12" G_GUINT64_FORMAT " %13" G_GUINT64_FORMAT " %9s %7s %7d%s%s  # %-5s %-6s %3u\n",
                          call->bytes, call->elements, study_collective_dtype(collective), call->redop, call->root,
                          measures, measures, call->algorithm, call->protocol, call->channels);
 }
 
 static void print_head(const StudyCollective *collective, GString *text) {
+  static const char halves[] = "  %7s %7s %7s %6s  %7s %7s %7s %6s";
   g_string_append_printf(text,
                          "# foretrain %s: %s on %s, %u nodes of %u %s, %u ranks, constants of %s\n"
                          "# Predicted, not measured: in place as out of place; #wrong is nothing that was checked.\n"
-                         "#\n",
+                         "#\n# %57s%-33s %s\n",
                          FORETRAIN_VERSION, study_collective_operation(collective),
                          study_collective_topology(collective), study_collective_nodes(collective),
                          study_collective_ranks(collective) / study_collective_nodes(collective),
-                         study_collective_gpu(collective), study_collective_ranks(collective), study_collective_nccl());
-  g_string_append_printf(text, "# %10s %13s %9s %7s %7s  %7s %7s %7s %6s  %7s %7s %7s %6s\n", "", "", "", "", "", "",
-                         "out-of-", "place", "", "", "in-", "place", "");
-  g_string_append_printf(text, "# %10s %13s %9s %7s %7s  %7s %7s %7s %6s  %7s %7s %7s %6s   %-5s %-6s %3s\n", "size",
-                         "count", "type", "redop", "root", "time", "algbw", "busbw", "#wrong", "time", "algbw", "busbw",
-                         "#wrong", "algo", "proto", "nch");
-  g_string_append_printf(text, "# %10s %13s %9s %7s %7s  %7s %7s %7s %6s  %7s %7s %7s %6s\n", "(B)", "(elements)", "",
-                         "", "", "(us)", "(GB/s)", "(GB/s)", "", "(us)", "(GB/s)", "(GB/s)", "");
+                         study_collective_gpu(collective), study_collective_ranks(collective), study_collective_nccl(),
+                         "", "out-of-place", "in-place");
+  g_string_append_printf(text, "# %10s %13s %9s %7s %7s", "size", "count", "type", "redop", "root");
+  g_string_append_printf(text, halves, "time", "algbw", "busbw", "#wrong", "time", "algbw", "busbw", "#wrong");
+  g_string_append_printf(text, "  # %-5s %-6s %3s\n", "algo", "proto", "nch");
+  g_string_append_printf(text, "# %10s %13s %9s %7s %7s", "(B)", "(elements)", "", "", "");
+  g_string_append_printf(text, halves, "(us)", "(GB/s)", "(GB/s)", "", "(us)", "(GB/s)", "(GB/s)", "");
+  g_string_append_c(text, '\n');
 }
 
-static void json_call(JsonBuilder *json, const StudyCollectiveCall *call) {
+/* `row`: as measured, or NULL. */
+static void json_call(JsonBuilder *json, const StudyCollectiveCall *call, const ImportRow *row) {
   json_builder_begin_object(json);
   json_builder_set_member_name(json, "bytes");
   json_builder_add_int_value(json, (gint64)call->bytes);
@@ -119,6 +124,8 @@ static void json_call(JsonBuilder *json, const StudyCollectiveCall *call) {
   json_builder_add_string_value(json, call->protocol);
   json_builder_set_member_name(json, "channels");
   json_builder_add_int_value(json, call->channels);
+  if (row != NULL)
+    cli_measured_json(call, row, json);
   json_builder_end_object(json);
 }
 
@@ -152,11 +159,45 @@ static void json_end(JsonBuilder *json, GString *text) {
   g_string_append_printf(text, "%s\n", printed);
 }
 
+static CliExit print_compared(const CliOptions *options, guint64 from, guint64 to, GError **error) {
+  g_autoptr(ImportLog) log = import_log_load(options->compare, error);
+  const ImportRun *run = log != NULL ? cli_measured_run(log, options->rest[0], error) : NULL;
+  if (run == NULL)
+    return CLI_INPUT;
+  g_autoptr(StudyCollective) collective = open_collective(options, cli_measured_dtype(run), error);
+  if (collective == NULL || !cli_measured_check(log, run, collective, error))
+    return CLI_INPUT;
+  g_autoptr(GString) text = g_string_new(NULL);
+  g_autoptr(JsonBuilder) json = json_builder_new();
+  g_autoptr(CliMeasured) table = cli_measured_new(log, run, collective);
+  json_begin(json, collective);
+  for (guint i = 0; i < run->rows->len; i++) {
+    const ImportRow *row = &g_array_index(run->rows, ImportRow, i);
+    StudyCollectiveCall call;
+    if (row->bytes < from || row->bytes > to || !study_collective_call(collective, row->bytes, &call))
+      continue;
+    cli_measured_add(table, &call, row);
+    json_call(json, &call, row);
+  }
+  if (options->json)
+    json_end(json, text);
+  else
+    cli_measured_print(table, text);
+  fputs(text->str, stdout);
+  return CLI_DONE;
+}
+
 CliExit cli_collective(const CliOptions *options, GError **error) {
   guint64 from, to;
   if (!cli_want(options, 1, "an operation", error) || !read_sizes(options->bytes, &from, &to, error))
     return CLI_INPUT;
-  g_autoptr(StudyCollective) collective = open_collective(options, error);
+  if (options->compare != NULL && options->explain) {
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "--compare and --explain are two tables: ask for one");
+    return CLI_INPUT;
+  }
+  if (options->compare != NULL)
+    return print_compared(options, options->bytes != NULL ? from : 0, options->bytes != NULL ? to : MOST_BYTES, error);
+  g_autoptr(StudyCollective) collective = open_collective(options, NULL, error);
   if (collective == NULL)
     return CLI_INPUT;
   g_autoptr(GString) text = g_string_new(NULL), reasons = g_string_new(NULL);
@@ -168,7 +209,7 @@ CliExit cli_collective(const CliOptions *options, GError **error) {
     if (!study_collective_call(collective, bytes, &call))
       continue;
     print_call(collective, &call, text);
-    json_call(json, &call);
+    json_call(json, &call, NULL);
     if (options->explain)
       study_collective_explain(collective, bytes, reasons);
   }

@@ -13,8 +13,9 @@
 static const CliVerb verbs[] = {
     {"run", "WORKLOAD", "one training step: summary and verdict, into the database", cli_run, PLAYED},
     {"stages", "WORKLOAD", "the same step under ZeRO 0, 1, 2 and 3, side by side", cli_stages, PLAYED},
-    {"collective", "OPERATION --topology T [--nodes N]", "a collective by size, in the columns of nccl-tests",
-     cli_collective, CLI_TAKES_SETTINGS | CLI_TAKES_JSON | CLI_TAKES_CALL},
+    {"collective", "OPERATION --topology T [--nodes N] [--compare LOG]",
+     "a collective by size, in the columns of nccl-tests", cli_collective,
+     CLI_TAKES_SETTINGS | CLI_TAKES_JSON | CLI_TAKES_CALL},
     {"layers", "WORKLOAD", "operations per layer and direction; -o writes them as a layer profile", cli_layers,
      CLI_TAKES_SETTINGS | CLI_TAKES_JSON | CLI_TAKES_OUTPUT},
     {"plot", "timeline|memory RUN -o FILE.svg|png, or parity -o FILE.svg|png", "draw a run, or what validate found",

@@ -157,6 +157,8 @@ static void add_entries(GOptionContext *context, const CliVerb *verb, CliOptions
       {"bytes", 'b', 0, G_OPTION_ARG_STRING, &options->bytes,
        "sizes, doubled from the first to the last; K, M and G are 1024s, as in nccl-tests (8..8G)", "FROM..TO"},
       {"explain", 0, 0, G_OPTION_ARG_NONE, &options->explain, "say what every algorithm would take", NULL},
+      {"compare", 'c', 0, G_OPTION_ARG_FILENAME, &options->compare,
+       "beside a log of nccl-tests: its sizes and type, unless asked otherwise", "LOG"},
       {NULL, 0, 0, 0, NULL, NULL, NULL}};
   const GOptionEntry rows[] = {{"rows", 0, 0, G_OPTION_ARG_NONE, &options->rows, "list every row", NULL},
                                {"worst", 0, 0, G_OPTION_ARG_INT, &options->worst,
@@ -236,6 +238,7 @@ void cli_options_clear(CliOptions *options) {
   g_free(options->gpus_per_node);
   g_free(options->dtype);
   g_free(options->bytes);
+  g_free(options->compare);
   g_free(options->operation);
   g_free(options->gpu);
   g_free(options->nic);

@@ -18,7 +18,7 @@ typedef enum {
   CLI_TAKES_VERDICT = 1 << 5, /* what becomes of it: --timeline, --explain, --require-fit */
   CLI_TAKES_OUTPUT = 1 << 6,  /* -o */
   CLI_TAKES_WINDOW = 1 << 7,  /* --from, --to */
-  CLI_TAKES_CALL = 1 << 8,    /* a collective: --nodes, --gpus-per-node, --dtype, --bytes, --explain */
+  CLI_TAKES_CALL = 1 << 8,    /* a collective: --nodes, --gpus-per-node, --dtype, --bytes, --explain, --compare */
   CLI_TAKES_ROWS = 1 << 9,    /* which rows of a validation are shown: --rows, --worst */
   CLI_TAKES_JOBS = 1 << 10,   /* --jobs */
   CLI_TAKES_IMPORT = 1 << 11, /* --topology, --nodes, --operation, --gpu, --nic, --intra, --platform */
@@ -30,9 +30,9 @@ typedef struct {
   char **sets; /* --set, in order; NULL: none */
   char *topology, *db, *output;
   gboolean json, quiet, require_fit, explain;
-  gboolean plays;                                    /* an option was given that only a run can obey */
-  SimTime from, to;                                  /* --from, --to; -1: not given */
-  char *group_nodes, *gpus_per_node, *dtype, *bytes; /* as given; NULL: not */
+  gboolean plays;                                              /* an option was given that only a run can obey */
+  SimTime from, to;                                            /* --from, --to; -1: not given */
+  char *group_nodes, *gpus_per_node, *dtype, *bytes, *compare; /* as given; NULL: not */
   gboolean rows;
   int worst, jobs;                                /* 0: none; one for each core */
   char *operation, *gpu, *nic, *intra, *platform; /* of import */

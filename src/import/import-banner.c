@@ -42,9 +42,13 @@ char *import_banner_version(const char *text) {
 char **import_words(const char *text) {
   g_auto(GStrv) pieces = g_strsplit_set(text, " \t", -1);
   GPtrArray *words = g_ptr_array_new();
-  for (char **piece = pieces; *piece != NULL; piece++)
+  for (char **piece = pieces; *piece != NULL; piece++) {
+    gboolean remark = strcmp(*piece, "#") == 0 && words->len > 0 && *(char *)words->pdata[0] != '#';
+    if (remark)
+      break;
     if (**piece != '\0')
       g_ptr_array_add(words, g_strdup(*piece));
+  }
   g_ptr_array_add(words, NULL);
   return (char **)g_ptr_array_free(words, FALSE);
 }

@@ -11,7 +11,7 @@
 ImportOperation import_banner_operation(const char *text);
 /* NCCL's own version ("2.22.3") in "NCCL version 2.22.3+cuda12.6" or "nccl-library=22203"; NULL: none. Caller frees. */
 char *import_banner_version(const char *text);
-/* Words between blanks; g_strfreev. */
+/* Words between blanks, up to a remark behind a row ("… # ring LL128 16"); g_strfreev. */
 char **import_words(const char *text);
 
 typedef struct {
