@@ -48,15 +48,23 @@ static gboolean put(StudyCollective *collective, const char *option, const char 
   return value == NULL || study_collective_put(collective, name, value, &place, error);
 }
 
-/* `dtype`: where none is asked for; NULL: the default. */
-static StudyCollective *open_collective(const CliOptions *options, const char *dtype, GError **error) {
+/* As the option says, else as the log does, else the default. */
+static gboolean put_either(StudyCollective *collective, const CliOptions *options, const char *option, const char *name,
+                           const char *value, const char *measured, GError **error) {
+  gboolean asked = value != NULL || *measured == '\0';
+  return put(collective, asked ? option : options->compare, name, asked ? value : measured, error);
+}
+
+/* `measured`: of the log that is compared with; empty where there is none. */
+static StudyCollective *open_collective(const CliOptions *options, const CliMeasuredSettings *measured,
+                                        GError **error) {
   g_autoptr(StudyCollective) collective = study_collective_new();
   if (!put(collective, "OPERATION", "collective.operation", options->rest[0], error) ||
       !put(collective, "--topology", "cluster.topology", options->topology, error) ||
-      !put(collective, "--nodes", "cluster.nodes", options->group_nodes, error) ||
-      !put(collective, "--gpus-per-node", "cluster.gpus_per_node", options->gpus_per_node, error) ||
-      !put(collective, options->dtype != NULL ? "--dtype" : options->compare, "collective.dtype",
-           options->dtype != NULL ? options->dtype : dtype, error))
+      !put_either(collective, options, "--nodes", "cluster.nodes", options->group_nodes, measured->nodes, error) ||
+      !put_either(collective, options, "--gpus-per-node", "cluster.gpus_per_node", options->gpus_per_node,
+                  measured->gpus_per_node, error) ||
+      !put_either(collective, options, "--dtype", "collective.dtype", options->dtype, measured->dtype, error))
     return NULL;
   for (guint i = 0; options->sets != NULL && options->sets[i] != NULL; i++)
     if (!study_collective_set(collective, options->sets[i], error))
@@ -164,7 +172,9 @@ static CliExit print_compared(const CliOptions *options, guint64 from, guint64 t
   const ImportRun *run = log != NULL ? cli_measured_run(log, options->rest[0], error) : NULL;
   if (run == NULL)
     return CLI_INPUT;
-  g_autoptr(StudyCollective) collective = open_collective(options, cli_measured_dtype(run), error);
+  CliMeasuredSettings measured = {0};
+  cli_measured_settings(run, &measured);
+  g_autoptr(StudyCollective) collective = open_collective(options, &measured, error);
   if (collective == NULL || !cli_measured_check(log, run, collective, error))
     return CLI_INPUT;
   g_autoptr(GString) text = g_string_new(NULL);
@@ -197,7 +207,7 @@ CliExit cli_collective(const CliOptions *options, GError **error) {
   }
   if (options->compare != NULL)
     return print_compared(options, options->bytes != NULL ? from : 0, options->bytes != NULL ? to : MOST_BYTES, error);
-  g_autoptr(StudyCollective) collective = open_collective(options, NULL, error);
+  g_autoptr(StudyCollective) collective = open_collective(options, &(CliMeasuredSettings){0}, error);
   if (collective == NULL)
     return CLI_INPUT;
   g_autoptr(GString) text = g_string_new(NULL), reasons = g_string_new(NULL);

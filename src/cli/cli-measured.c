@@ -19,6 +19,11 @@ const ImportRun *cli_measured_run(const ImportLog *log, const char *operation, G
     const char *name = import_operation_names[run->operation];
     if (run->rows->len == 0)
       continue;
+    if (run->rccl) {
+      g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: is of RCCL, which is not modelled; expected NCCL's tests",
+                  log->file);
+      return NULL;
+    }
     if (run->operation == IMPORT_UNKNOWN || strcmp(name, operation) == 0)
       return run;
     other = name;
@@ -30,8 +35,12 @@ const ImportRun *cli_measured_run(const ImportLog *log, const char *operation, G
   return NULL;
 }
 
-const char *cli_measured_dtype(const ImportRun *run) {
-  return g_array_index(run->rows, ImportRow, 0).type;
+void cli_measured_settings(const ImportRun *run, CliMeasuredSettings *ret) {
+  g_strlcpy(ret->dtype, g_array_index(run->rows, ImportRow, 0).type, sizeof ret->dtype);
+  if (run->nodes > 0)
+    g_snprintf(ret->nodes, sizeof ret->nodes, "%u", run->nodes);
+  if (run->nodes > 0 && run->ranks % run->nodes == 0 && run->ranks > 0)
+    g_snprintf(ret->gpus_per_node, sizeof ret->gpus_per_node, "%u", run->ranks / run->nodes);
 }
 
 gboolean cli_measured_check(const ImportLog *log, const ImportRun *run, const StudyCollective *collective,
@@ -39,10 +48,9 @@ gboolean cli_measured_check(const ImportLog *log, const ImportRun *run, const St
   guint32 ranks = study_collective_ranks(collective), nodes = study_collective_nodes(collective);
   BasePlace place = {.file = log->file, .line = run->line};
   if (run->ranks != 0 && run->ranks != ranks)
-    base_error_set_at(error, &place, "was measured on %u ranks, not %u: set --nodes and --gpus-per-node", run->ranks,
-                      ranks);
+    base_error_set_at(error, &place, "measured on %u GPUs, not %u: set --nodes and --gpus-per-node", run->ranks, ranks);
   else if (run->nodes != 0 && run->nodes != nodes)
-    base_error_set_at(error, &place, "was measured on %u nodes, not %u: set --nodes", run->nodes, nodes);
+    base_error_set_at(error, &place, "measured on %u nodes, not %u: set --nodes", run->nodes, nodes);
   else
     return TRUE;
   return FALSE;
@@ -124,7 +132,7 @@ void cli_measured_print(const CliMeasured *table, GString *text) {
   g_array_sort(table->distances, compare_numbers);
   if (n > 0)
     g_string_append_printf(
-        text, "\nHalf of the %u times measured are within %.1f %% of the prediction, the furthest is %.1f %% off.\n", n,
+        text, "\nHalf of %u predictions are within %.1f %% of what was measured; the furthest is %.1f %% off.\n", n,
         100 * g_array_index(table->distances, double, (n - 1) / 2),
         100 * g_array_index(table->distances, double, n - 1));
 }

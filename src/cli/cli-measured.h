@@ -16,8 +16,11 @@
 /* The first run with rows that is of the operation, or does not say of which. Borrowed from the log. Errors:
  * SIM_ERROR_INPUT where there is none. */
 const ImportRun *cli_measured_run(const ImportLog *log, const char *operation, GError **error);
-/* nccl-tests' name of the type of its rows. */
-const char *cli_measured_dtype(const ImportRun *run);
+/* What a run says of itself, as settings; "" where it does not. */
+typedef struct {
+  char dtype[16], nodes[16], gpus_per_node[16];
+} CliMeasuredSettings;
+void cli_measured_settings(const ImportRun *run, CliMeasuredSettings *ret);
 /* As many ranks and nodes as the log says, where it does. */
 gboolean cli_measured_check(const ImportLog *log, const ImportRun *run, const StudyCollective *collective,
                             GError **error);
