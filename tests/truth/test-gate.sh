@@ -7,10 +7,10 @@ here=$(readlink -f "$(dirname "$0")")
 "$here/gate" "$1"
 planted=$(mktemp)
 trap 'rm -f "$planted"' EXIT
-awk -F, -v OFS=, '
+awk -F'\t' -v OFS='\t' '
   $1 == "aws-p5" && $2 == "judge" && $3 == ">= 64 MiB" && $4 == "time_us" { $6 = "0.0000" }
   $1 == "dgx-a100" && $2 == "judge" && $3 == "< 1 MiB" && $4 == "rows that ran" { $5 += 1 }
-  { print }' "$here/errors.csv" >"$planted"
+  { print }' "$here/errors.tsv" >"$planted"
 if found=$("$here/gate" "$1" --against "$planted"); then
   echo "a planted fault was not seen: $found"
   exit 1
