@@ -86,6 +86,13 @@ static void defaults_are_told(void) {
   CU_ASSERT_PTR_NULL(find_default(result, "parallel.zero_stage")); /* stated in every row */
 }
 
+static void settings_concern_frameworks(void) {
+  CU_ASSERT_TRUE(study_point_concerns("fsdp.wrap", "fsdp2"));
+  CU_ASSERT_FALSE(study_point_concerns("fsdp.wrap", "megatron"));
+  CU_ASSERT_TRUE(study_point_concerns("ddp.bucket_cap", "ddp"));
+  CU_ASSERT_TRUE(study_point_concerns("training.loss", "megatron"));
+}
+
 static void threads_do_not_matter(void) {
   TruthShow show = {.rows = TRUE, .worst = 3};
   g_autoptr(GString) expected = g_string_new(NULL);
@@ -139,6 +146,7 @@ int main(void) {
   return harness_run("validation", (HarnessCase[]){{"rows are runs", rows_are_runs},
                                                    {"all reasons of a row", reasons_are_all_told},
                                                    {"what is left unsaid", defaults_are_told},
+                                                   {"settings of other frameworks", settings_concern_frameworks},
                                                    {"one thread or many", threads_do_not_matter},
                                                    {"into the database", all_is_kept},
                                                    {"stop", stops},

@@ -72,3 +72,11 @@ void study_point_run(StudyPoint *point, const Study *study, const StudyOptions *
     study_point_refuse(point, error);
   conf_settings_free(mine.settings);
 }
+
+gboolean study_point_concerns(const char *name, const char *framework) {
+  static const char *const groups[] = {"ddp.", "deepspeed.", "fsdp.", "megatron.", "nanotron."};
+  for (gsize i = 0; i < G_N_ELEMENTS(groups); i++)
+    if (g_str_has_prefix(name, groups[i]))
+      return strncmp(framework, groups[i], strlen(groups[i]) - 1) == 0;
+  return TRUE;
+}

@@ -32,3 +32,5 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(StudyPoint, study_point_free)
 void study_point_add(StudyPoint *point, const char *name, const char *value, guint line, guint column);
 /* Points that share a study may run at once. Settings of the study from the command line stay above the point's. */
 void study_point_run(StudyPoint *point, const Study *study, const StudyOptions *options);
+/* Whether a run under `framework` could depend on a setting: another framework's own group says nothing to it. */
+gboolean study_point_concerns(const char *name, const char *framework);

@@ -72,8 +72,9 @@ typedef struct {
 } Distance;
 
 static gboolean distance_of(const TruthRow *row, double *ret) {
-  static const StoreMeasureKind kinds[] = {STORE_MEASURE_STEP_TIME, STORE_MEASURE_TOKENS, STORE_MEASURE_TIME,
-                                           STORE_MEASURE_BANDWIDTH};
+  static const StoreMeasureKind kinds[] = {STORE_MEASURE_STEP_TIME, STORE_MEASURE_TOKENS,   STORE_MEASURE_TIME,
+                                           STORE_MEASURE_BANDWIDTH, STORE_MEASURE_RESERVED, STORE_MEASURE_ALLOCATED,
+                                           STORE_MEASURE_STEADY};
   double error;
   for (gsize k = 0; k < G_N_ELEMENTS(kinds); k++)
     if (truth_row_error(row, kinds[k], &error)) {

@@ -4,6 +4,6 @@
 #include "truth-run.h"
 
 void truth_rows_all(const TruthResult *result, GString *text);
-/* The `n` furthest off among those that ran, by the first of step time, tokens per second, time of a collective and bus
- * bandwidth that a row has; among equals the earlier row. */
+/* The `n` furthest off among those that ran, by the first of step time, tokens per second, time of a collective, bus
+ * bandwidth and memory (peak reserved, peak allocated, between steps) that a row has; among equals the earlier row. */
 void truth_rows_worst(const TruthResult *result, guint n, GString *text);

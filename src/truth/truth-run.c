@@ -103,7 +103,8 @@ static void count_defaults(Validation *validation, const Item *item) {
   }
   for (guint32 i = 0; report != NULL && i < report->identity.n_settings; i++) {
     const RunSetting *setting = &report->identity.settings[i];
-    if (strcmp(setting->origin, "default") == 0 && conf_csv_find(item->table->csv, setting->name) < 0)
+    if (strcmp(setting->origin, "default") == 0 && conf_csv_find(item->table->csv, setting->name) < 0 &&
+        study_point_concerns(setting->name, report->identity.framework))
       count_default(validation, setting->name, setting->value);
   }
 }

@@ -10,7 +10,7 @@
 
 typedef struct {
   gboolean rows;
-  guint worst; /* by step time; of collectives by time or bandwidth */
+  guint worst; /* so many: see truth_rows_worst */
 } TruthShow;
 
 void truth_text(const TruthResult *result, const TruthShow *show, GString *text);
