@@ -2,7 +2,7 @@
  * item is nor what is done to it.
  *
  *   StudyRunner runner = {.threads = 0, .next = next, .work = work, .deliver = deliver, .user = &mine};
- *   if (!study_runner_run(&runner, error)) return FALSE;
+ *   if (!study_runner_run(&runner, NULL, error)) return FALSE;
  *
  *   caller:   next ─► ┌──────── window ────────┐ ─► deliver 0, deliver 1, …
  *   threads:          │ work  work  work  work │
