@@ -40,6 +40,22 @@ static void tiers(void) {
   CU_ASSERT_EQUAL(truth_score_tier("A"), 0);
 }
 
+/* Of 80 bytes: 48 are 0.6, 120 are 1.5; what is temporary does not count. */
+static void hard_cases(void) {
+  TruthRow row = {.breakdown.capacity = 80};
+  guint held[][2] = {{47, FALSE}, {48, TRUE}, {120, TRUE}, {121, FALSE}};
+  for (gsize i = 0; i < G_N_ELEMENTS(held); i++) {
+    for (int tenant = 0; tenant < RUN_TENANTS; tenant++) {
+      const char *name = run_tenant_names[tenant];
+      row.breakdown.held[tenant] = strcmp(name, "optimizer") == 0     ? 40
+                                   : strcmp(name, "activations") == 0 ? held[i][0] - 40
+                                   : strcmp(name, "temporary") == 0   ? 1000
+                                                                      : 0;
+    }
+    CU_ASSERT_EQUAL(truth_score_is_hard(&row), (gboolean)held[i][1]);
+  }
+}
+
 static void add(TruthResult *result, const TruthTable *table, const char *source, const char *set, double predicted) {
   TruthRow row = {.table = table, .source = source, .set = set, .ran = predicted > 0};
   for (int kind = 0; kind < STORE_MEASURES; kind++)
@@ -88,6 +104,7 @@ static void groups_and_headlines(void) {
 int main(void) {
   return harness_run("scores", (HarnessCase[]){{"sums of errors", sums},
                                                {"tiers of trust", tiers},
+                                               {"hard cases", hard_cases},
                                                {"groups and headlines", groups_and_headlines},
                                                {NULL, NULL}});
 }

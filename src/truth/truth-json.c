@@ -66,6 +66,8 @@ static void add_groups(JsonBuilder *json, const TruthResult *result) {
     add_count(json, "fits_oom", group->verdicts[1][0]);
     add_count(json, "oom_fits", group->verdicts[0][1]);
     add_count(json, "oom_oom", group->verdicts[0][0]);
+    add_count(json, "hard", group->hard);
+    add_count(json, "hard_right", group->hard_right);
     json_builder_end_object(json);
     json_builder_end_object(json);
   }

@@ -12,6 +12,18 @@ static TruthBand band_of(guint64 bytes) {
   return bytes < SMALL_BELOW ? TRUTH_SMALL : bytes < LARGE_FROM ? TRUTH_MEDIUM : TRUTH_LARGE;
 }
 
+#define HARD_FROM 0.6 /* of the capacity: by definition of the hard cases */
+#define HARD_TO   1.5
+
+gboolean truth_score_is_hard(const TruthRow *row) {
+  static const char *const summed[] = {"parameters", "gradients", "optimizer", "activations", NULL};
+  double sum = 0, capacity = (double)row->breakdown.capacity;
+  for (int tenant = 0; tenant < RUN_TENANTS; tenant++)
+    if (g_strv_contains(summed, run_tenant_names[tenant]))
+      sum += (double)row->breakdown.held[tenant];
+  return sum >= HARD_FROM * capacity && sum <= HARD_TO * capacity;
+}
+
 /* The group that a row belongs to, without counts. A collective that did not run has no size of its own: as written. */
 static TruthGroup key_of(const TruthRow *row) {
   if (!row->table->collectives)
@@ -45,8 +57,12 @@ GArray *truth_score_groups(const TruthResult *result) {
     group->rows++;
     group->ran += row->ran != FALSE;
     double measured = row->measured[STORE_MEASURE_FITS], predicted = row->predicted[STORE_MEASURE_FITS];
-    if (measured != STORE_UNKNOWN && predicted != STORE_UNKNOWN)
-      group->verdicts[measured > 0][predicted > 0]++;
+    if (measured == STORE_UNKNOWN || predicted == STORE_UNKNOWN)
+      continue;
+    gboolean hard = truth_score_is_hard(row);
+    group->verdicts[measured > 0][predicted > 0]++;
+    group->hard += hard != FALSE;
+    group->hard_right += hard && (measured > 0) == (predicted > 0);
   }
   g_array_sort(groups, compare_groups);
   return groups;

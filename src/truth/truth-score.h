@@ -19,7 +19,8 @@ typedef struct {
   const char *source, *set; /* borrowed from the result; a collective's source is its topology */
   TruthBand band;
   guint rows, ran;
-  guint verdicts[2][2]; /* [measured fits][predicted fits] of rows with both */
+  guint verdicts[2][2];   /* [measured fits][predicted fits] of rows with both */
+  guint hard, hard_right; /* of them: see truth_score_is_hard */
 } TruthGroup;
 
 typedef struct {
@@ -33,6 +34,10 @@ GArray *truth_score_groups(const TruthResult *result);
 /* Signed errors (double) of the group's rows, in their order. */
 GArray *truth_score_errors(const TruthResult *result, const TruthGroup *group, StoreMeasureKind kind);
 TruthError truth_score_sum(const GArray *errors);
+
+/* Whether a verdict is hard to get right: what parameters, gradients, optimizer and activations hold at the peak is
+ * from 0.6 to 1.5 of the capacity, so that a plain sum of states and activations would not tell. */
+gboolean truth_score_is_hard(const TruthRow *row);
 
 /* The tier of trust that ends the set's name, 'A', 'B' or 'C'; 0: none. */
 char truth_score_tier(const char *set);

@@ -61,7 +61,7 @@ static void print_headlines(const TruthResult *result, GString *text) {
 }
 
 static void print_verdicts(const GArray *groups, GString *text) {
-  static const char *const heads[] = {"fits / fits", "fits / oom", "oom / fits", "oom / oom", "right"};
+  static const char *const heads[] = {"fits / fits", "fits / oom", "oom / fits", "oom / oom", "right", "hard", "right"};
   g_autoptr(BaseTable) table = base_table_new();
   base_table_head(table, "source", BASE_LEFT);
   base_table_head(table, "set", BASE_LEFT);
@@ -80,11 +80,16 @@ static void print_verdicts(const GArray *groups, GString *text) {
       for (int predicted = 1; predicted >= 0; predicted--)
         base_table_cell(table, "%u", group->verdicts[measured][predicted]);
     base_table_cell(table, "%.1f %%", PERCENT * right / all);
+    base_table_cell(table, "%u", group->hard);
+    if (group->hard > 0)
+      base_table_cell(table, "%.1f %%", PERCENT * group->hard_right / group->hard);
+    base_table_end_row(table);
     shown++;
   }
   if (shown == 0)
     return;
-  g_string_append(text, "\nDoes it fit? Measured / predicted\n");
+  g_string_append(
+      text, "\nDoes it fit? Measured / predicted; hard where states and activations are 0.6 to 1.5 of the capacity\n");
   base_table_print(table, 2, text);
 }
 

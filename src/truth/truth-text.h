@@ -19,7 +19,7 @@ void truth_text(const TruthResult *result, const TruthShow *show, GString *text)
  *   "json_version", "rows_total", "rows_ran"
  *   "groups"     [{"source", "set", "band" (of collectives, else null), "rows", "ran", "errors": {"step_time_s":
  *                {"n", "mean", "median", "p90", "worst", "bias"}, …}, "verdicts": {"fits_fits", "fits_oom", "oom_fits",
- *                "oom_oom"} (measured, predicted)}]
+ *                "oom_oom" (measured, predicted), "hard", "hard_right"}}]
  *   "headlines"  [{"family", "sources", "median_of_medians", "worst_bias", "n", "p90"}] of step time, tiers A and B
  *   "reasons"    [{"reason", "rows"}], "defaults" [{"name", "value" (null: as topology, framework or NCCL have it), "rows"}]
  *   "rows"       where asked for: [{"table", "id", "source", "set", "status", "measured.step_time_s", …,
