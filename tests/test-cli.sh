@@ -201,5 +201,58 @@ refuses "hexadecimal" 'in decimal, 4096' run a.ini --set training.sequence_lengt
 tr '\n' '\r' <a.ini >cr.ini
 says "CR line ends" 'ZeRO' run cr.ini --db b.db
 
+# Collectives by themselves.
+says "nccl-tests' columns" 'size         count      type   redop    root     time   algbw   busbw #wrong' collective all-reduce -t dgx-h100 -n 2
+says "a size of a collective" '1048576        262144     float     sum      -1' collective all-reduce -t dgx-h100 -n 2 -b 1M
+says "other types" '1048576         32768    double    none      -1' collective all-gather -t dgx-h100 -g 4 -d double -b 1M
+says "collectives explained" 'ring' collective all-reduce -t dgx-h100 -n 2 -b 8..64 --explain
+says "collectives as JSON" '"bus_bandwidth"' collective all-reduce -t dgx-h100 -b 1M --json
+[ "$("$foretrain" collective all-reduce -t dgx-h100 | grep -vc '^#')" -eq 31 ] # 8 B to 8 GiB, doubled: 2^3 to 2^33
+verdict "sizes are doubled" "$([ $? -eq 0 ] && echo yes)" ""
+refuses "no such operation" 'did you mean "all-gather"?' collective al-gather -t dgx-h100
+refuses "a collective nowhere" 'cluster.topology: is missing' collective all-gather
+refuses "sizes that are none" '--bytes: expected a size or FROM..TO' collective all-gather -t dgx-h100 -b 8..many
+refuses "sizes that run down" '--bytes: expected' collective all-gather -t dgx-h100 -b 8G..8
+refuses "a type that is none" 'collective.dtype' collective all-gather -t dgx-h100 -d float17
+refuses "a tree that gathers" 'NCCL has no tree for all-gather' collective all-gather -t dgx-h100 --set collective.algorithm=tree
+"$foretrain" collective all-reduce -t dgx-h100 -n 2 >sweep.log
+says "a log beside its prediction" 'the furthest is 0.0 % off' collective all-reduce -t dgx-h100 -n 2 --compare sweep.log
+says "a log as JSON" '"measured_time_ps"' collective all-reduce -t dgx-h100 -n 2 --compare sweep.log --json
+refuses "a log of other GPUs" 'sweep.log:7: measured on 16 GPUs, not 8' collective all-reduce -t dgx-h100 --compare sweep.log
+refuses "a log that is none" 'holds no rows of nccl-tests' collective all-reduce -t dgx-h100 --compare a.ini
+refuses "a missing log" 'sweep.lg: cannot be read' collective all-reduce -t dgx-h100 --compare sweep.lg
+
+# Predicted against measured.
+truth=$source/tests/data/truth
+says "errors by source" 'alpha   made-A' validate "$truth/steps.csv" --db v.db
+says "rows that cannot be expressed" '3 could not be expressed' validate "$truth/steps.csv" --db v.db
+says "why not" 'parallel.tensor: tensor parallelism is not modelled yet' validate "$truth/steps.csv" --db v.db
+says "collectives by size" '>= 64 MiB' validate "$truth/collectives.csv" --db v.db
+says "every row" 's-4 (hand-made) did not run' validate "$truth/collectives.csv" --db v.db --rows
+says "the worst rows" 'at the peak: parameters' validate "$truth/steps.csv" --db v.db --worst 1
+says "validation as JSON" '"predicted.step_time_s"' validate "$truth/steps.csv" --db v.db --json --rows
+"$foretrain" validate "$truth/steps.csv" --db v.db -q >out && [ ! -s out ]
+verdict "validate, quietly" "$([ $? -eq 0 ] && echo yes)" "  $(cat out)"
+"$foretrain" validate "$truth"/*.csv --db v.db --jobs 1 --json --rows >one && "$foretrain" validate "$truth"/*.csv --db v.db --jobs 3 --json --rows >three && cmp -s one three
+verdict "one thread or three" "$([ $? -eq 0 ] && echo yes)" ""
+"$foretrain" plot parity --db v.db -o p.svg -q && [ -s p.svg ]
+verdict "parity" "$([ $? -eq 0 ] && echo yes)" ""
+refuses "parity of a run" 'parity alone' plot parity last --db v.db -o p.svg
+refuses "parity with settings" 'no setting' plot parity --db v.db -t dgx-h100 -o p.svg
+"$foretrain" run a.ini --db empty.db -q
+refuses "parity of nothing" 'foretrain validate makes them' plot parity --db empty.db -o p.svg
+refuses "no table" 'one or more tables' validate
+refuses "a missing table" 'no file "steps.csv"' validate steps.csv
+refuses "a table twice" 'is named twice' validate "$truth/steps.csv" "$truth/steps.csv"
+refuses "fewer than no threads" '--jobs: expected a number from 0 on' validate "$truth/steps.csv" --jobs -2
+sed -e 's/,1.0,4096,10,yes/,fast,4096,10,yes/' "$truth/steps.csv" >wrong.csv
+refuses "a time that is none" 'wrong.csv:2:' validate wrong.csv
+awk 'NR == 1 { print } NR == 2 { for (i = 1; i <= 4000; i++) { row = $0; sub(/^a-1/, "a-" i, row); print row } }' \
+  "$truth/steps.csv" >many.csv
+"$foretrain" validate many.csv --db stop.db >out &
+sleep 0.5; kill -INT $!; wait $!; status=$?
+[ $status -eq 130 ] && grep -q 'stopped before the end' out && [ -s stop.db ]
+verdict "Ctrl-C ends cleanly" "$([ $? -eq 0 ] && echo yes)" "  status $status, $(head -1 out)"
+
 echo "$passed passed, $failed failed"
 [ $failed -eq 0 ]

@@ -275,6 +275,10 @@ double base_in_ms(SimTime time) {
   return (double)time / (double)SIM_MILLISECOND;
 }
 
+double base_in_us(SimTime time) {
+  return (double)time / (double)SIM_MICROSECOND;
+}
+
 double base_in_gflop(double flops) {
   return flops / 1e9;
 }

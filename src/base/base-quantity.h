@@ -75,5 +75,6 @@ char *base_format_count(guint64 count);
 double base_in_gib(guint64 bytes);
 double base_in_gb(double bytes);
 double base_in_ms(SimTime time);
+double base_in_us(SimTime time);
 double base_in_gflop(double flops);
 double base_in_tflops(double rate);

@@ -13,15 +13,23 @@
 static const CliVerb verbs[] = {
     {"run", "WORKLOAD", "one training step: summary and verdict, into the database", cli_run, PLAYED},
     {"stages", "WORKLOAD", "the same step under ZeRO 0, 1, 2 and 3, side by side", cli_stages, PLAYED},
+    {"collective", "OPERATION --topology T [--nodes N] [--compare LOG]",
+     "a collective by size, in the columns of nccl-tests", cli_collective,
+     CLI_TAKES_SETTINGS | CLI_TAKES_JSON | CLI_TAKES_CALL},
     {"layers", "WORKLOAD", "operations per layer and direction; -o writes them as a layer profile", cli_layers,
      CLI_TAKES_SETTINGS | CLI_TAKES_JSON | CLI_TAKES_OUTPUT},
-    {"plot", "timeline|memory RUN -o FILE.svg|png", "draw a run", cli_plot,
+    {"plot", "timeline|memory RUN -o FILE.svg|png, or parity -o FILE.svg|png", "draw a run, or what validate found",
+     cli_plot,
      CLI_TAKES_SETTINGS | CLI_TAKES_DB | CLI_TAKES_QUIET | CLI_TAKES_PLAY | CLI_TAKES_OUTPUT | CLI_TAKES_WINDOW},
+    {"validate", "TABLE...", "predicted against measured, by source: error, bias, fit and out-of-memory", cli_validate,
+     CLI_TAKES_SETTINGS | CLI_TAKES_DB | CLI_TAKES_JSON | CLI_TAKES_QUIET | CLI_TAKES_PLAY | CLI_TAKES_ROWS |
+         CLI_TAKES_JOBS},
     {"list", "gpus|links|platforms|topologies|workloads|runs|settings", "what there is to choose from", cli_list,
      CLI_TAKES_DB | CLI_TAKES_JSON},
+    {"import", "nccl-tests FILE [-o FILE]", "other tools' files into ours", cli_import,
+     CLI_TAKES_IMPORT | CLI_TAKES_OUTPUT},
     {"schema", "", "the database, documented", cli_schema, 0},
     {"fit", NULL, NULL, NULL, 0},
-    {"collective", NULL, NULL, NULL, 0},
     {"sweep", NULL, NULL, NULL, 0},
     {"merge", NULL, NULL, NULL, 0},
     {"best", NULL, NULL, NULL, 0},
@@ -31,8 +39,6 @@ static const CliVerb verbs[] = {
     {"report", NULL, NULL, NULL, 0},
     {"trace", NULL, NULL, NULL, 0},
     {"replay", NULL, NULL, NULL, 0},
-    {"import", NULL, NULL, NULL, 0},
-    {"validate", NULL, NULL, NULL, 0},
 };
 
 static void print_usage(FILE *out) {

@@ -82,6 +82,11 @@ static gboolean interpret(const Raw *raw, CliOptions *options, GError **error) {
   options->study.chunks = chunks;
   options->plays = raw->fold != NULL || raw->net != NULL || raw->tie != NULL || raw->fidelity != NULL ||
                    raw->repeat != NULL || raw->jitter != NULL || options->sets != NULL || options->topology != NULL;
+  if (options->worst < 0 || options->jobs < 0) {
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: expected a number from 0 on, found %d",
+                options->worst < 0 ? "--worst" : "--jobs", MIN(options->worst, options->jobs));
+    return FALSE;
+  }
   if (options->output != NULL && *options->output == '\0') {
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "-o: expected the name of a file, found nothing");
     return FALSE;
@@ -145,6 +150,35 @@ static void add_entries(GOptionContext *context, const CliVerb *verb, CliOptions
       {"from", 0, 0, G_OPTION_ARG_STRING, &raw->from, "draw from this time of the step on", "TIME"},
       {"to", 0, 0, G_OPTION_ARG_STRING, &raw->to, "draw to this time of the step", "TIME"},
       {NULL, 0, 0, 0, NULL, NULL, NULL}};
+  const GOptionEntry call[] = {
+      {"nodes", 'n', 0, G_OPTION_ARG_STRING, &options->group_nodes, "nodes of the communicator (1)", "N"},
+      {"gpus-per-node", 'g', 0, G_OPTION_ARG_STRING, &options->gpus_per_node, "GPUs of each node (all)", "N"},
+      {"dtype", 'd', 0, G_OPTION_ARG_STRING, &options->dtype, "of the elements, by nccl-tests' names (float)", "TYPE"},
+      {"bytes", 'b', 0, G_OPTION_ARG_STRING, &options->bytes,
+       "sizes, doubled from the first to the last; K, M and G are 1024s, as in nccl-tests (8..8G)", "FROM..TO"},
+      {"explain", 0, 0, G_OPTION_ARG_NONE, &options->explain, "say what every algorithm would take", NULL},
+      {"compare", 'c', 0, G_OPTION_ARG_FILENAME, &options->compare,
+       "beside a log of nccl-tests: its sizes and type, unless asked otherwise", "LOG"},
+      {NULL, 0, 0, 0, NULL, NULL, NULL}};
+  const GOptionEntry rows[] = {{"rows", 0, 0, G_OPTION_ARG_NONE, &options->rows, "list every row", NULL},
+                               {"worst", 0, 0, G_OPTION_ARG_INT, &options->worst,
+                                "show the rows that are furthest off, with their breakdown", "N"},
+                               {NULL, 0, 0, 0, NULL, NULL, NULL}};
+  const GOptionEntry jobs[] = {{"jobs", 'j', 0, G_OPTION_ARG_INT, &options->jobs, "threads (one for each core)", "N"},
+                               {NULL, 0, 0, 0, NULL, NULL, NULL}};
+  const GOptionEntry import[] = {
+      {"topology", 't', 0, G_OPTION_ARG_FILENAME, &options->topology, "nccl-tests: the machine it was measured on",
+       "T"},
+      {"nodes", 0, 0, G_OPTION_ARG_INT, &options->nodes, "nccl-tests: on how many nodes (as the log's host names say)",
+       "N"},
+      {"operation", 0, 0, G_OPTION_ARG_STRING, &options->operation,
+       "nccl-tests: what it measures, where the log does not say", "OPERATION"},
+      {"gpu", 0, 0, G_OPTION_ARG_STRING, &options->gpu, "machines: which GPUs (foretrain list gpus)", "GPU"},
+      {"nic", 0, 0, G_OPTION_ARG_STRING, &options->nic, "machines: which NICs (foretrain list links)", "LINK"},
+      {"intra", 0, 0, G_OPTION_ARG_STRING, &options->intra, "machines: what joins the GPUs (foretrain list links)",
+       "LINK"},
+      {"platform", 0, 0, G_OPTION_ARG_STRING, &options->platform, "machines: foretrain list platforms", "PLATFORM"},
+      {NULL, 0, 0, 0, NULL, NULL, NULL}};
   const GOptionEntry all[] = {
       {"version", 0, 0, G_OPTION_ARG_NONE, &raw->version, "print the version", NULL},
       {"help", 'h', 0, G_OPTION_ARG_NONE, &raw->help, "print this", NULL},
@@ -153,9 +187,12 @@ static void add_entries(GOptionContext *context, const CliVerb *verb, CliOptions
   const struct {
     guint takes;
     const GOptionEntry *entries;
-  } tables[] = {
-      {CLI_TAKES_SETTINGS, settings}, {CLI_TAKES_OUTPUT, output}, {CLI_TAKES_WINDOW, window},   {CLI_TAKES_DB, db},
-      {CLI_TAKES_JSON, json},         {CLI_TAKES_QUIET, quiet},   {CLI_TAKES_VERDICT, verdict}, {CLI_TAKES_PLAY, play}};
+  } tables[] = {{CLI_TAKES_SETTINGS, settings}, {CLI_TAKES_OUTPUT, output},
+                {CLI_TAKES_WINDOW, window},     {CLI_TAKES_DB, db},
+                {CLI_TAKES_JSON, json},         {CLI_TAKES_QUIET, quiet},
+                {CLI_TAKES_VERDICT, verdict},   {CLI_TAKES_PLAY, play},
+                {CLI_TAKES_CALL, call},         {CLI_TAKES_ROWS, rows},
+                {CLI_TAKES_JOBS, jobs},         {CLI_TAKES_IMPORT, import}};
   for (gsize i = 0; i < G_N_ELEMENTS(tables); i++)
     if (verb->takes & tables[i].takes)
       g_option_context_add_main_entries(context, tables[i].entries, NULL);
@@ -197,6 +234,16 @@ void cli_options_clear(CliOptions *options) {
   g_free(options->topology);
   g_free(options->db);
   g_free(options->output);
+  g_free(options->group_nodes);
+  g_free(options->gpus_per_node);
+  g_free(options->dtype);
+  g_free(options->bytes);
+  g_free(options->compare);
+  g_free(options->operation);
+  g_free(options->gpu);
+  g_free(options->nic);
+  g_free(options->intra);
+  g_free(options->platform);
   memset(options, 0, sizeof *options);
 }
 

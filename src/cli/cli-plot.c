@@ -12,13 +12,13 @@ typedef gboolean (*Plot)(StoreDb *db, gint64 run_id, SimTime from, SimTime to, c
 
 static Plot find_plot(const char *kind, GError **error) {
   static const char *const built[] = {"timeline", "memory", NULL};
-  static const char *const later[] = {"exposed", "tornado", "scaling", "oom-map", "capacity", "pareto", "parity", NULL};
+  static const char *const later[] = {"exposed", "tornado", "scaling", "oom-map", "capacity", "pareto", NULL};
   static const Plot plots[] = {report_plot_timeline, report_plot_memory};
   int index = base_names_find(built, kind);
   if (index >= 0)
     return plots[index];
   if (base_names_find(later, kind) >= 0) {
-    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "plot %s does not exist yet (timeline and memory do)", kind);
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "plot %s does not exist yet (timeline, memory and parity do)", kind);
     return NULL;
   }
   g_autofree char *advice = base_names_advice(built, kind);
@@ -65,6 +65,8 @@ static StoreDb *find_run(const CliOptions *options, const char *database, const 
 }
 
 CliExit cli_plot(const CliOptions *options, GError **error) {
+  if (options->rest != NULL && strcmp(options->rest[0], "parity") == 0)
+    return cli_plot_parity(options, error);
   if (!cli_want(options, 2, "a kind (timeline, memory) and a run", error))
     return CLI_INPUT;
   Plot plot = find_plot(options->rest[0], error);

@@ -1,12 +1,12 @@
 /* The command line: a table of verbs, one file each, and the options of each.
  *
  * Exit status: 0 done (an out-of-memory verdict is done), 1 a check failed or --require-fit met an out-of-memory, 2 the
- * input is at fault, 3 the fault is ours or the machine's. Results go to stdout, messages to stderr. */
+ * input is at fault, 3 the fault is ours or the machine's, 130 stopped by Ctrl-C after finishing what was begun. Results go to stdout, messages to stderr. */
 #pragma once
 
 #include "study.h"
 
-typedef enum { CLI_DONE, CLI_FAILED, CLI_INPUT, CLI_FAULT } CliExit;
+typedef enum { CLI_DONE, CLI_FAILED, CLI_INPUT, CLI_FAULT, CLI_STOPPED = 130 } CliExit;
 
 /* Which options a verb takes, as bits; what it does not take, GOption refuses as unknown. All take --version, --help. */
 typedef enum {
@@ -18,6 +18,10 @@ typedef enum {
   CLI_TAKES_VERDICT = 1 << 5, /* what becomes of it: --timeline, --explain, --require-fit */
   CLI_TAKES_OUTPUT = 1 << 6,  /* -o */
   CLI_TAKES_WINDOW = 1 << 7,  /* --from, --to */
+  CLI_TAKES_CALL = 1 << 8,    /* a collective: --nodes, --gpus-per-node, --dtype, --bytes, --explain, --compare */
+  CLI_TAKES_ROWS = 1 << 9,    /* which rows of a validation are shown: --rows, --worst */
+  CLI_TAKES_JOBS = 1 << 10,   /* --jobs */
+  CLI_TAKES_IMPORT = 1 << 11, /* --topology, --nodes, --operation, --gpu, --nic, --intra, --platform */
 } CliTakes;
 
 /* What stands on the command line. Cleared by cli_options_clear. */
@@ -26,8 +30,13 @@ typedef struct {
   char **sets; /* --set, in order; NULL: none */
   char *topology, *db, *output;
   gboolean json, quiet, require_fit, explain;
-  gboolean plays;   /* an option was given that only a run can obey */
-  SimTime from, to; /* --from, --to; -1: not given */
+  gboolean plays;                                              /* an option was given that only a run can obey */
+  SimTime from, to;                                            /* --from, --to; -1: not given */
+  char *group_nodes, *gpus_per_node, *dtype, *bytes, *compare; /* as given; NULL: not */
+  gboolean rows;
+  int worst, jobs;                                /* 0: none; one for each core */
+  char *operation, *gpu, *nic, *intra, *platform; /* of import */
+  int nodes;                                      /* --nodes; 0: not given */
   StudyOptions study;
 } CliOptions;
 
@@ -55,10 +64,15 @@ CliExit cli_exit_of(const GError *error);
 
 CliExit cli_run(const CliOptions *options, GError **error);
 CliExit cli_stages(const CliOptions *options, GError **error);
+CliExit cli_collective(const CliOptions *options, GError **error);
+CliExit cli_validate(const CliOptions *options, GError **error);
 CliExit cli_layers(const CliOptions *options, GError **error);
 CliExit cli_plot(const CliOptions *options, GError **error);
+/* The kind "parity" of plot. */
+CliExit cli_plot_parity(const CliOptions *options, GError **error);
 CliExit cli_list(const CliOptions *options, GError **error);
 CliExit cli_schema(const CliOptions *options, GError **error);
+CliExit cli_import(const CliOptions *options, GError **error);
 
 /* The number of words after the verb must be n: else an error that says what the verb wants. */
 gboolean cli_want(const CliOptions *options, guint n, const char *what, GError **error);

@@ -128,6 +128,12 @@ CollGroup *coll_group_new(CollLibrary *library, const guint32 *ranks, guint32 n,
   return g_steal_pointer(&group);
 }
 
+gboolean coll_group_has(const CollGroup *group, CollOperation operation) {
+  CollChoice choice;
+  CollCall call = {.operation = operation, .bytes = 1};
+  return coll_choice_among(group, &call, G_MAXUINT32, &choice);
+}
+
 CollGroup *coll_group_rerouted(const CollGroup *group, const CollRoute routes[COLL_ALGORITHMS]) {
   CollGroup *rerouted = g_memdup2(group, sizeof *group);
   memcpy(rerouted->routes, routes, sizeof rerouted->routes);

@@ -95,6 +95,11 @@ void coll_group_connect(CollGroup *group, CollAlgorithm algorithm);
 void coll_plan(const CollGroup *group, const CollCall *call, CollPlan *ret);
 /* The same with the algorithm given, if the group and the operation have it: else FALSE. */
 gboolean coll_plan_forced(const CollGroup *group, const CollCall *call, CollAlgorithm algorithm, CollPlan *ret);
+/* With both given, whatever the tuner allows: what has no kernel is a broken contract. */
+void coll_plan_as(const CollGroup *group, const CollCall *call, CollAlgorithm algorithm, CollProtocol protocol,
+                  CollPlan *ret);
+/* Whether anything enabled can run the operation. */
+gboolean coll_group_has(const CollGroup *group, CollOperation operation);
 static inline const CollRoute *coll_group_route(const CollGroup *group, CollAlgorithm algorithm) {
   return &group->routes[algorithm];
 }

@@ -167,8 +167,8 @@ static gboolean is_alone(const CollGroup *group, CollPlan *ret) {
   return group->size == 1;
 }
 
-static void take(const CollGroup *group, const CollCall *call, CollAlgorithm algorithm, CollProtocol protocol,
-                 CollPlan *ret) {
+void coll_plan_as(const CollGroup *group, const CollCall *call, CollAlgorithm algorithm, CollProtocol protocol,
+                  CollPlan *ret) {
   sim_require(group->connected >> algorithm & 1, 0, NULL, "a call over %s that was never prepared",
               coll_algorithm_names[algorithm]);
   guint32 channels = call_channels(group, call, algorithm, protocol);
@@ -184,7 +184,7 @@ void coll_plan(const CollGroup *group, const CollCall *call, CollPlan *ret) {
   if (is_alone(group, ret))
     return;
   CollChoice choice = coll_choice(group, call);
-  take(group, call, choice.algorithm, choice.protocol, ret);
+  coll_plan_as(group, call, choice.algorithm, choice.protocol, ret);
 }
 
 gboolean coll_plan_forced(const CollGroup *group, const CollCall *call, CollAlgorithm algorithm, CollPlan *ret) {
@@ -193,7 +193,7 @@ gboolean coll_plan_forced(const CollGroup *group, const CollCall *call, CollAlgo
     return TRUE;
   if (!coll_choice_among(group, call, 1u << algorithm, &choice))
     return FALSE;
-  take(group, call, choice.algorithm, choice.protocol, ret);
+  coll_plan_as(group, call, choice.algorithm, choice.protocol, ret);
   return TRUE;
 }
 

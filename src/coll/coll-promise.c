@@ -209,7 +209,7 @@ static SimTime latency_of(const CollGroup *group, CollOperation operation, CollA
 
 CollPromise coll_promise(const CollGroup *group, CollOperation operation, CollAlgorithm algorithm,
                          CollProtocol protocol) {
-  if (!has_kernel(operation, algorithm))
+  if (!has_kernel(operation, algorithm) || (algorithm == COLL_PAT && group->per_node > 1))
     return (CollPromise){0};
   CollAlgorithm base = algorithm >= COLL_P2P ? COLL_RING : algorithm;
   return (CollPromise){group->tuning.base[base][protocol] + latency_of(group, operation, algorithm, protocol),

@@ -4,6 +4,7 @@
 #include "conf-settings.h"
 #include "hw-faults.h"
 #include "hw-links.h"
+#include "hw-overlay.h"
 #include "hw-schema.h"
 #include "hw-topology.h"
 #include "hw-wiring.h"
@@ -16,6 +17,15 @@ static const HwLink *find_link(const ConfSettings *settings, const HwCatalog *ca
   BasePlace place;
   conf_settings_place(settings, key, &place);
   return hw_catalog_link(catalog, name, &place, error);
+}
+
+static void take_measured_times(HwCluster *cluster, const HwTopology *topology) {
+  cluster->measured = *cluster->platform;
+  if (topology->launch_floor >= 0)
+    cluster->measured.launch_floor = sim_time_from_seconds(topology->launch_floor);
+  if (topology->hop_latency >= 0)
+    cluster->measured.hop_latency = sim_time_from_seconds(topology->hop_latency);
+  cluster->platform = &cluster->measured;
 }
 
 static gboolean find_parts(HwCluster *cluster, const ConfSettings *settings, const HwCatalog *catalog,
@@ -43,6 +53,8 @@ static gboolean find_parts(HwCluster *cluster, const ConfSettings *settings, con
   }
   conf_settings_place(settings, "environment.platform", &place);
   cluster->platform = hw_catalog_platform(catalog, topology->platform, &place, error);
+  if (cluster->platform != NULL)
+    take_measured_times(cluster, topology);
   return cluster->platform != NULL;
 }
 
@@ -83,13 +95,34 @@ static void take_numbers(HwCluster *cluster, const ConfSettings *settings, const
   cluster->gpu_hour = topology->node_hour > 0 ? topology->node_hour / cluster->gpus_per_node : topology->gpu_hour;
 }
 
-static void take_bandwidths(HwCluster *cluster, const HwClusterKeys *keys) {
-  cluster->intra_bandwidth = cluster->intra->achievable;
+/* A measured rate, else the catalogue's; FALSE where it is above what the part can do. */
+static gboolean take_bandwidth(const ConfSettings *settings, const char *key, const HwLink *link, double measured,
+                               double *ret, GError **error) {
+  *ret = measured >= 0 ? measured : link->achievable;
+  if (*ret <= link->raw)
+    return TRUE;
+  g_autofree char *raw = base_quantity_readable(link->raw, BASE_UNIT_BYTE_RATE);
+  return conf_settings_fail(settings, key, error, "is above the raw rate of %s, %s", link->name, raw);
+}
+
+static gboolean take_bandwidths(HwCluster *cluster, const ConfSettings *settings, const HwTopology *topology,
+                                const HwClusterKeys *keys, GError **error) {
+  if (!take_bandwidth(settings, "node.intra_achievable", cluster->intra, topology->intra_achievable,
+                      &cluster->intra_bandwidth, error))
+    return FALSE;
   if (cluster->nic == NULL)
-    return;
-  cluster->nic_bandwidth = cluster->nic->achievable;
+    return TRUE;
+  if (!take_bandwidth(settings, "node.nic_achievable", cluster->nic, topology->nic_achievable, &cluster->nic_bandwidth,
+                      error))
+    return FALSE;
   if (keys->nic_bandwidth > 0)
-    cluster->nic_bandwidth = keys->nic_bandwidth * (cluster->nic->achievable / cluster->nic->raw);
+    cluster->nic_bandwidth = keys->nic_bandwidth * (cluster->nic_bandwidth / cluster->nic->raw);
+  return TRUE;
+}
+
+static gboolean load_overlay(ConfSettings *settings, GError **error) {
+  g_autofree char *path = NULL;
+  return hw_overlay_path(settings, &path, error) && (path == NULL || hw_overlay_load(settings, path, error));
 }
 
 static gboolean build_machine(HwCluster *cluster, const ConfSettings *settings, const ConfText *text,
@@ -131,20 +164,21 @@ static gboolean build(HwCluster *cluster, ConfSettings *settings, const HwCatalo
     return FALSE;
   g_autoptr(ConfText) text = NULL;
   cluster->topology = hw_topology_load(settings, keys->topology, &text, error);
-  if (cluster->topology == NULL || !conf_settings_fill(settings, &hw_topology_schema, topology, error))
+  if (cluster->topology == NULL || !load_overlay(settings, error) ||
+      !conf_settings_fill(settings, &hw_topology_schema, topology, error))
     return FALSE;
   take_numbers(cluster, settings, topology, keys);
   if (!find_parts(cluster, settings, catalog, topology, keys, error) || !check_network(cluster, settings, error))
     return FALSE;
-  take_bandwidths(cluster, keys);
-  if (!build_machine(cluster, settings, text, topology, keys, error))
+  if (!take_bandwidths(cluster, settings, topology, keys, error) ||
+      !build_machine(cluster, settings, text, topology, keys, error))
     return FALSE;
   hw_links_build(cluster);
   return hw_faults_apply(cluster, settings, keys, error);
 }
 
 HwCluster *hw_cluster_build(ConfSettings *settings, const HwCatalog *catalog, GError **error) {
-  HwTopology topology = {0};
+  HwTopology topology = {.launch_floor = -1, .hop_latency = -1, .intra_achievable = -1, .nic_achievable = -1};
   HwClusterKeys keys = {0};
   g_autoptr(HwCluster) cluster = g_new0(HwCluster, 1);
   gboolean built = build(cluster, settings, catalog, &topology, &keys, error);

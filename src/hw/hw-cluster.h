@@ -42,7 +42,7 @@ typedef struct {
   double share;    /* of its capacity that a fault leaves, already in `capacity`; 1: it has none */
 } HwClusterLink;
 
-/* Fields are read-only after building. GPU, link and platform are borrowed from the catalogue, which must outlive it.
+/* Fields are read-only after building. GPU, links and platform are borrowed from the catalogue, which must outlive it.
  */
 typedef struct {
   char *topology; /* name of the file, without folder and extension */
@@ -53,9 +53,10 @@ typedef struct {
   const HwGpu *gpu;
   const HwLink *intra, *nic; /* nic: NULL where the topology names none */
   const HwPlatform *platform;
-  double intra_bandwidth; /* achievable, per GPU and direction */
-  double nic_bandwidth;   /* achievable, per NIC and direction: the catalogue's, or [cluster] nic_bandwidth × its
-                             achievable share */
+  HwPlatform measured;    /* what `platform` points to where the topology, or its overlay, states launch or latency */
+  double intra_bandwidth; /* achievable, per GPU and direction: the catalogue's, or node.intra_achievable */
+  double nic_bandwidth;   /* achievable, per NIC and direction: the catalogue's, or node.nic_achievable; under [cluster]
+                             nic_bandwidth that × the achievable share */
   gboolean cpu_amd;       /* NCCL's network overhead differs */
   guint64 sockets;
   double dram_bandwidth; /* 0: not stated */

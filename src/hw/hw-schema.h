@@ -12,13 +12,15 @@ typedef struct {
   int cpu;    /* index into hw_cpu_names */
   int fabric; /* HwFabric */
   double oversubscription, dram_bandwidth, gpu_hour, node_hour;
+  double launch_floor, hop_latency, intra_achievable, nic_achievable; /* -1: the catalogue's */
+  char *overlay;                                                      /* its path; NULL: none */
 } HwTopology;
 
 typedef struct {
   char *topology, *gpu; /* gpu NULL: the topology's */
   guint64 nodes, gpus_per_node, nics_per_node;
   double nic_bandwidth;
-  char *slow_gpus, *slow_links;
+  char *slow_gpus, *slow_links, *overlay;
 } HwClusterKeys;
 
 extern const char *const hw_cpu_names[];

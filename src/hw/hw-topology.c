@@ -7,6 +7,7 @@
 #include "conf-path.h"
 #include "conf-settings.h"
 #include "hw-cluster.h"
+#include "hw-overlay.h"
 
 static gboolean refuse_group(const ConfText *text, const char *group, GError **error) {
   g_autoptr(GPtrArray) known = g_ptr_array_new();
@@ -29,7 +30,7 @@ static gboolean refuse_group(const ConfText *text, const char *group, GError **e
 
 typedef struct {
   const ConfSettings *settings;
-  const char *path;
+  const char *path, *overlay; /* overlay: of an earlier load of the same settings; NULL: none */
   GError **error;
   gboolean clean;
 } Stray;
@@ -46,7 +47,8 @@ static void refuse_stray(const char *name, const char *value, ConfOrigin origin,
   }
   BasePlace place;
   conf_settings_place(stray->settings, name, &place);
-  if (ours && g_strcmp0(place.file, stray->path) != 0)
+  if (ours && g_strcmp0(place.file, stray->path) != 0 &&
+      (stray->overlay == NULL || g_strcmp0(place.file, stray->overlay) != 0))
     stray->clean =
         conf_settings_fail(stray->settings, name, stray->error,
                            "the topology %s says this; use [cluster] or --set to differ from it", stray->path);
@@ -73,7 +75,10 @@ static gboolean load_topology(ConfSettings *settings, const char *path, ConfText
   for (const char *const *group = conf_text_groups(text); *group != NULL; group++)
     if (!refuse_group(text, *group, error))
       return FALSE;
-  Stray stray = {settings, path, error, TRUE};
+  g_autofree char *overlay = NULL;
+  if (!hw_overlay_path(settings, &overlay, error))
+    return FALSE;
+  Stray stray = {settings, path, overlay, error, TRUE};
   conf_settings_visit(settings, refuse_stray, &stray);
   if (!stray.clean || !conf_settings_load_text(settings, text, CONF_ORIGIN_FILE, error) ||
       !check_required(settings, path, error))

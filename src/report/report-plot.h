@@ -20,3 +20,7 @@ gboolean report_plot_timeline(StoreDb *db, gint64 run_id, SimTime from, SimTime 
 
 /* Tenants of the tightest rank class stacked over time, against its capacity. */
 gboolean report_plot_memory(StoreDb *db, gint64 run_id, SimTime from, SimTime to, const char *path, GError **error);
+
+/* The rows of the newest validation: predicted over measured, by source, a panel for each figure. Errors also:
+ * SIM_ERROR_INPUT where no row has both. */
+gboolean report_plot_parity(StoreDb *db, const char *path, GError **error);

@@ -14,7 +14,7 @@
 -- keys of the JSON output, and without _ps or _bytes the names of metrics.
 
 PRAGMA application_id = 1182028398; -- 0x4674526e, "FtRn": tells this file from other SQLite files
-PRAGMA user_version = 1;            -- of this schema; a file of another version is refused
+PRAGMA user_version = 2;            -- of this schema; a file of another version is refused
 
 CREATE TABLE run (
   run_id                     INTEGER PRIMARY KEY, -- ascending in order of writing
@@ -229,6 +229,35 @@ CREATE TABLE provenance (
   events            INTEGER NOT NULL  -- that it played
 ) STRICT;
 
+-- Predicted against measured: a row for each row of the tables that foretrain validate read. NULL: not measured, or not
+-- predicted (the row did not run, or runs have no such figure).
+CREATE TABLE validation (
+  validation_id INTEGER NOT NULL, -- one call of foretrain validate; ascending
+  table_name    TEXT NOT NULL,    -- file of the row
+  id            TEXT NOT NULL,    -- of the row, unique within its table
+  source        TEXT NOT NULL,    -- who measured
+  set_name      TEXT NOT NULL,    -- which set the row belongs to; a last letter A, B or C is its tier of trust
+  status        TEXT NOT NULL,    -- ran, or why it cannot be expressed
+  run_key       TEXT,             -- of the step that was played; NULL: none was, or a collective
+  measured_step_ps                    INTEGER,
+  predicted_step_ps                   INTEGER, -- where memory runs out: as if it had no end
+  measured_tokens_per_second_per_gpu  REAL,
+  predicted_tokens_per_second_per_gpu REAL,
+  measured_peak_reserved_bytes        INTEGER,
+  predicted_peak_reserved_bytes       INTEGER,
+  measured_peak_allocated_bytes       INTEGER,
+  predicted_peak_allocated_bytes      INTEGER,
+  measured_steady_allocated_bytes     INTEGER,
+  predicted_steady_allocated_bytes    INTEGER,
+  measured_fits                       INTEGER CHECK (measured_fits IN (0, 1)), -- 0: out of memory
+  predicted_fits                      INTEGER CHECK (predicted_fits IN (0, 1)),
+  measured_time_ps                    INTEGER, -- of a collective, as the next three
+  predicted_time_ps                   INTEGER,
+  measured_bus_bandwidth              REAL,    -- bytes/s
+  predicted_bus_bandwidth             REAL,
+  PRIMARY KEY (validation_id, table_name, id)
+) STRICT, WITHOUT ROWID;
+
 -- Which stage should it be? One row per configuration (its newest run).
 CREATE VIEW v_stage_table AS
 SELECT run_id, workload, topology, framework, gpus, micro_batch, zero_stage, verdict,
@@ -288,3 +317,18 @@ SELECT run_id, link_class, links,
        round(100 * utilisation, 2) AS utilisation_percent
 FROM link
 ORDER BY run_id, utilisation DESC, link_class;
+
+-- How far off is the newest validation, by source? Errors are predicted / measured - 1.
+CREATE VIEW v_validation AS
+SELECT source, set_name,
+       count(*) AS rows_in_all,
+       sum(status = 'ran') AS ran,
+       round(100 * avg(abs(1.0 * predicted_step_ps / measured_step_ps - 1)), 2) AS step_error_percent,
+       round(100 * avg(1.0 * predicted_step_ps / measured_step_ps - 1), 2) AS step_bias_percent,
+       round(100 * avg(abs(1.0 * predicted_peak_reserved_bytes / measured_peak_reserved_bytes - 1)), 2)
+         AS reserved_error_percent,
+       round(100 * avg(abs(1.0 * predicted_time_ps / measured_time_ps - 1)), 2) AS collective_error_percent
+FROM validation
+WHERE validation_id = (SELECT max(validation_id) FROM validation)
+GROUP BY source, set_name
+ORDER BY source, set_name;

@@ -7,7 +7,7 @@
 
 /* "FtRn"; schema.sql sets both. */
 #define STORE_APPLICATION_ID 0x4674526e
-#define STORE_SCHEMA_VERSION 1
+#define STORE_SCHEMA_VERSION 2
 
 #define STORE_WRITING "writing a run"
 
@@ -24,6 +24,7 @@ typedef enum {
   STORE_LINK,
   STORE_OOM,
   STORE_PROVENANCE,
+  STORE_VALIDATION,
   STORE_TABLES
 } StoreTable;
 

@@ -20,6 +20,13 @@ static const struct {
     [STORE_OOM] = {"oom", "run_id,rank_class,at_ps,step,task_id,task_name,layer,phase,tenant,tensor,requested_bytes,"
                           "free_bytes"},
     [STORE_PROVENANCE] = {"provenance", "run_id,written_at,foretrain_version,wall_seconds,events"},
+    [STORE_VALIDATION] = {"validation",
+                          "validation_id,table_name,id,source,set_name,status,run_key,measured_step_ps,"
+                          "predicted_step_ps,measured_tokens_per_second_per_gpu,predicted_tokens_per_second_per_gpu,"
+                          "measured_peak_reserved_bytes,predicted_peak_reserved_bytes,measured_peak_allocated_bytes,"
+                          "predicted_peak_allocated_bytes,measured_steady_allocated_bytes,"
+                          "predicted_steady_allocated_bytes,measured_fits,predicted_fits,measured_time_ps,"
+                          "predicted_time_ps,measured_bus_bandwidth,predicted_bus_bandwidth"},
 };
 
 static char *insert_sql(StoreTable table) {

@@ -9,7 +9,7 @@
 #include "model-shape.h"
 #include "plan-recipe.h"
 #include "program.h"
-#include "study.h"
+#include "study-point.h"
 
 struct Study {
   char *workload;
@@ -35,3 +35,8 @@ typedef struct {
  */
 gboolean study_walk_read(StudyWalk *walk, GError **error);
 void study_walk_clear(StudyWalk *walk);
+
+/* Puts a point's settings over what is there; each refusal becomes one of its reasons. */
+void study_point_lay(StudyPoint *point, ConfSettings *settings);
+/* Takes the error as a reason. */
+void study_point_refuse(StudyPoint *point, GError *error);

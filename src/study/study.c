@@ -21,18 +21,23 @@ static void gather_schemas(ConfSchema ret[6]) {
   ret[5] = coll_knobs_schema;
 }
 
+Study *study_new(const char *workload) {
+  ConfSchema schemas[6];
+  gather_schemas(schemas);
+  Study *study = g_new0(Study, 1);
+  study->settings = conf_settings_new(schemas, G_N_ELEMENTS(schemas));
+  study->workload = g_strdup(workload);
+  return study;
+}
+
 Study *study_open(const char *workload, GError **error) {
   g_autofree char *path = conf_path_find(workload, ".ini", "workloads", NULL, NULL, error);
   if (path == NULL)
     return NULL;
-  ConfSchema schemas[6];
-  gather_schemas(schemas);
-  g_autoptr(Study) study = g_new0(Study, 1);
-  study->settings = conf_settings_new(schemas, G_N_ELEMENTS(schemas));
   g_autofree char *name = g_path_get_basename(path);
   if (g_str_has_suffix(name, ".ini"))
     name[strlen(name) - strlen(".ini")] = '\0';
-  study->workload = g_strdup(name);
+  g_autoptr(Study) study = study_new(name);
   if (!conf_settings_load(study->settings, path, CONF_ORIGIN_FILE, error))
     return NULL;
   return g_steal_pointer(&study);

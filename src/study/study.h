@@ -26,6 +26,8 @@ typedef struct {
 
 /* Reads a workload: a path, or a bare name of the data folders. */
 Study *study_open(const char *workload, GError **error);
+/* A study of no file: defaults only, for points to lay settings over. */
+Study *study_new(const char *workload);
 void study_free(Study *study);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Study, study_free)
 

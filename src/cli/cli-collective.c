@@ -1,0 +1,234 @@
+/* foretrain collective: a table in nccl-tests' layout, predicted. */
+#include <json-glib/json-glib.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base-error.h"
+#include "cli-measured.h"
+#include "cli.h"
+#include "report-text.h"
+#include "study-collective.h"
+
+#define MOST_BYTES ((guint64)1 << 50) /* of one call */
+
+static gboolean fail_bytes(const char *text, GError **error) {
+  g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
+              "--bytes: expected a size or FROM..TO, as in 64M or 8..8G, from 1 to 1024T, found \"%s\"", text);
+  return FALSE;
+}
+
+/* Digits and an ending that counts in 1024s, as nccl-tests reads -b and -e. */
+static gboolean read_size(const char *text, guint64 *ret) {
+  static const char endings[] = "KMGT";
+  char *end;
+  guint64 number = g_ascii_isdigit(*text) ? g_ascii_strtoull(text, &end, 10) : 0;
+  if (number == 0 || number > MOST_BYTES)
+    return FALSE;
+  const char *ending = *end != '\0' ? strchr(endings, g_ascii_toupper(*end)) : NULL;
+  if (*end != '\0' && (ending == NULL || end[1] != '\0'))
+    return FALSE;
+  guint shift = ending != NULL ? 10 * (guint)(ending - endings + 1) : 0;
+  if (number > MOST_BYTES >> shift)
+    return FALSE;
+  *ret = number << shift;
+  return TRUE;
+}
+
+static gboolean read_sizes(const char *text, guint64 *ret_from, guint64 *ret_to, GError **error) {
+  g_auto(GStrv) parts = g_strsplit(text != NULL ? text : "8..8G", "..", 2);
+  const char *to = parts[0] != NULL && parts[1] != NULL ? parts[1] : parts[0];
+  if (parts[0] == NULL || !read_size(parts[0], ret_from) || !read_size(to, ret_to) || *ret_from > *ret_to)
+    return fail_bytes(text, error);
+  return TRUE;
+}
+
+static gboolean put(StudyCollective *collective, const char *option, const char *name, const char *value,
+                    GError **error) {
+  BasePlace place = {.file = option};
+  return value == NULL || study_collective_put(collective, name, value, &place, error);
+}
+
+/* As the option says, else as the log does, else the default. */
+static gboolean put_either(StudyCollective *collective, const CliOptions *options, const char *option, const char *name,
+                           const char *value, const char *measured, GError **error) {
+  gboolean asked = value != NULL || *measured == '\0';
+  return put(collective, asked ? option : options->compare, name, asked ? value : measured, error);
+}
+
+/* `measured`: of the log that is compared with; empty where there is none. */
+static StudyCollective *open_collective(const CliOptions *options, const CliMeasuredSettings *measured,
+                                        GError **error) {
+  g_autoptr(StudyCollective) collective = study_collective_new();
+  if (!put(collective, "OPERATION", "collective.operation", options->rest[0], error) ||
+      !put(collective, "--topology", "cluster.topology", options->topology, error) ||
+      !put_either(collective, options, "--nodes", "cluster.nodes", options->group_nodes, measured->nodes, error) ||
+      !put_either(collective, options, "--gpus-per-node", "cluster.gpus_per_node", options->gpus_per_node,
+                  measured->gpus_per_node, error) ||
+      !put_either(collective, options, "--dtype", "collective.dtype", options->dtype, measured->dtype, error))
+    return NULL;
+  for (guint i = 0; options->sets != NULL && options->sets[i] != NULL; i++)
+    if (!study_collective_set(collective, options->sets[i], error))
+      return NULL;
+  if (!study_collective_build(collective, error))
+    return NULL;
+  return g_steal_pointer(&collective);
+}
+
+/* nccl-tests keeps seven characters, with fewer decimals as numbers grow. */
+static char *seven(double value) {
+  return g_strdup_printf(value < 10000 ? "%7.2f" : value < 100000 ? "%7.1f" : "%7.0f", value);
+}
+
+/* Twice the same: what is predicted does not depend on whether the buffers are one. Nothing is checked: N/A. */
+static void print_call(const StudyCollective *collective, const StudyCollectiveCall *call, GString *text) {
+  g_autofree char *time = seven(base_in_us(call->time));
+  g_autofree char *algorithm_bandwidth = seven(base_in_gb(call->algorithm_bandwidth));
+  g_autofree char *bus_bandwidth = seven(base_in_gb(call->bus_bandwidth));
+  g_autofree char *measures = g_strdup_printf("  %s %s %s %6s", time, algorithm_bandwidth, bus_bandwidth, "N/A");
+  g_string_append_printf(text, "%12" G_GUINT64_FORMAT " %13" G_GUINT64_FORMAT " %9s %7s %7d%s%s  # %-5s %-6s %3u\n",
+                         call->bytes, call->elements, study_collective_dtype(collective), call->redop, call->root,
+                         measures, measures, call->algorithm, call->protocol, call->channels);
+}
+
+static void print_head(const StudyCollective *collective, GString *text) {
+  static const char halves[] = "  %7s %7s %7s %6s  %7s %7s %7s %6s";
+  g_autofree char *nccl = study_collective_nccl(collective);
+  g_string_append_printf(
+      text,
+      "# foretrain %s: %s on %s, %u nodes of %u %s, %u ranks, constants of %s\n"
+      "# Predicted, not measured: in place as out of place; #wrong is nothing that was checked.\n"
+      "#\n# %57s%-33s %s\n",
+      FORETRAIN_VERSION, study_collective_operation(collective), study_collective_topology(collective),
+      study_collective_nodes(collective), study_collective_ranks(collective) / study_collective_nodes(collective),
+      study_collective_gpu(collective), study_collective_ranks(collective), nccl, "", "out-of-place", "in-place");
+  g_string_append_printf(text, "# %10s %13s %9s %7s %7s", "size", "count", "type", "redop", "root");
+  g_string_append_printf(text, halves, "time", "algbw", "busbw", "#wrong", "time", "algbw", "busbw", "#wrong");
+  g_string_append_printf(text, "  # %-5s %-6s %3s\n", "algo", "proto", "nch");
+  g_string_append_printf(text, "# %10s %13s %9s %7s %7s", "(B)", "(elements)", "", "", "");
+  g_string_append_printf(text, halves, "(us)", "(GB/s)", "(GB/s)", "", "(us)", "(GB/s)", "(GB/s)", "");
+  g_string_append_c(text, '\n');
+}
+
+/* `row`: as measured, or NULL. */
+static void json_call(JsonBuilder *json, const StudyCollectiveCall *call, const ImportRow *row) {
+  json_builder_begin_object(json);
+  json_builder_set_member_name(json, "bytes");
+  json_builder_add_int_value(json, (gint64)call->bytes);
+  json_builder_set_member_name(json, "count");
+  json_builder_add_int_value(json, (gint64)call->elements);
+  json_builder_set_member_name(json, "redop");
+  json_builder_add_string_value(json, call->redop);
+  json_builder_set_member_name(json, "root");
+  json_builder_add_int_value(json, call->root);
+  json_builder_set_member_name(json, "time_ps");
+  json_builder_add_int_value(json, call->time);
+  json_builder_set_member_name(json, "algorithm_bandwidth");
+  json_builder_add_double_value(json, call->algorithm_bandwidth);
+  json_builder_set_member_name(json, "bus_bandwidth");
+  json_builder_add_double_value(json, call->bus_bandwidth);
+  json_builder_set_member_name(json, "algorithm");
+  json_builder_add_string_value(json, call->algorithm);
+  json_builder_set_member_name(json, "protocol");
+  json_builder_add_string_value(json, call->protocol);
+  json_builder_set_member_name(json, "channels");
+  json_builder_add_int_value(json, call->channels);
+  if (row != NULL)
+    cli_measured_json(call, row, json);
+  json_builder_end_object(json);
+}
+
+static void json_begin(JsonBuilder *json, const StudyCollective *collective) {
+  const struct {
+    const char *key, *value;
+  } texts[] = {{"operation", study_collective_operation(collective)},
+               {"dtype", study_collective_dtype(collective)},
+               {"topology", study_collective_topology(collective)},
+               {"gpu", study_collective_gpu(collective)}};
+  json_builder_begin_object(json);
+  json_builder_set_member_name(json, "json_version");
+  json_builder_add_int_value(json, REPORT_JSON_VERSION);
+  for (gsize i = 0; i < G_N_ELEMENTS(texts); i++) {
+    json_builder_set_member_name(json, texts[i].key);
+    json_builder_add_string_value(json, texts[i].value);
+  }
+  json_builder_set_member_name(json, "nodes");
+  json_builder_add_int_value(json, study_collective_nodes(collective));
+  json_builder_set_member_name(json, "group_size");
+  json_builder_add_int_value(json, study_collective_ranks(collective));
+  json_builder_set_member_name(json, "calls");
+  json_builder_begin_array(json);
+}
+
+static void json_end(JsonBuilder *json, GString *text) {
+  json_builder_end_array(json);
+  json_builder_end_object(json);
+  g_autoptr(JsonNode) root = json_builder_get_root(json);
+  g_autofree char *printed = json_to_string(root, TRUE);
+  g_string_append_printf(text, "%s\n", printed);
+}
+
+static CliExit print_compared(const CliOptions *options, guint64 from, guint64 to, GError **error) {
+  g_autoptr(ImportLog) log = import_log_load(options->compare, error);
+  const ImportRun *run = log != NULL ? cli_measured_run(log, options->rest[0], error) : NULL;
+  if (run == NULL)
+    return CLI_INPUT;
+  CliMeasuredSettings measured = {0};
+  cli_measured_settings(run, &measured);
+  g_autoptr(StudyCollective) collective = open_collective(options, &measured, error);
+  if (collective == NULL || !cli_measured_check(log, run, collective, error))
+    return CLI_INPUT;
+  g_autoptr(GString) text = g_string_new(NULL);
+  g_autoptr(JsonBuilder) json = json_builder_new();
+  g_autoptr(CliMeasured) table = cli_measured_new(log, run, collective);
+  json_begin(json, collective);
+  for (guint i = 0; i < run->rows->len; i++) {
+    const ImportRow *row = &g_array_index(run->rows, ImportRow, i);
+    StudyCollectiveCall call;
+    if (row->bytes < from || row->bytes > to || !study_collective_call(collective, row->bytes, &call))
+      continue;
+    cli_measured_add(table, &call, row);
+    json_call(json, &call, row);
+  }
+  if (options->json)
+    json_end(json, text);
+  else
+    cli_measured_print(table, text);
+  fputs(text->str, stdout);
+  return CLI_DONE;
+}
+
+CliExit cli_collective(const CliOptions *options, GError **error) {
+  guint64 from, to;
+  if (!cli_want(options, 1, "an operation", error) || !read_sizes(options->bytes, &from, &to, error))
+    return CLI_INPUT;
+  if (options->compare != NULL && options->explain) {
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "--compare and --explain are two tables: ask for one");
+    return CLI_INPUT;
+  }
+  if (options->compare != NULL)
+    return print_compared(options, options->bytes != NULL ? from : 0, options->bytes != NULL ? to : MOST_BYTES, error);
+  g_autoptr(StudyCollective) collective = open_collective(options, &(CliMeasuredSettings){0}, error);
+  if (collective == NULL)
+    return CLI_INPUT;
+  g_autoptr(GString) text = g_string_new(NULL), reasons = g_string_new(NULL);
+  g_autoptr(JsonBuilder) json = json_builder_new();
+  json_begin(json, collective);
+  print_head(collective, text);
+  if (options->explain)
+    study_collective_explain_choice(collective, reasons);
+  for (guint64 bytes = from; bytes <= to; bytes *= 2) {
+    StudyCollectiveCall call;
+    if (!study_collective_call(collective, bytes, &call))
+      continue;
+    print_call(collective, &call, text);
+    json_call(json, &call, NULL);
+    if (options->explain)
+      study_collective_explain(collective, bytes, reasons);
+  }
+  if (options->json)
+    json_end(json, g_string_truncate(text, 0));
+  fputs(text->str, stdout);
+  if (!options->json)
+    fputs(reasons->str, stdout);
+  return CLI_DONE;
+}

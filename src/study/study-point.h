@@ -1,0 +1,36 @@
+/* A point: settings that are laid over a study, and what came of them. Sweeps, bisections, budgets and validations are
+ * lists of points; what an axis means is theirs to know.
+ *
+ *   StudyPoint *point = study_point_new("grid.csv");
+ *   study_point_add(point, "parallel.zero_stage", "3", 12, 40);
+ *   study_point_run(point, study, &options);            // on any thread; the study is only read
+ *   if (point->report != NULL) … else … point->reasons …
+ *
+ * A point that cannot run is a result: all its settings that are refused are among its reasons, or what the run found
+ * wrong with them together. */
+#pragma once
+
+#include "study.h"
+
+typedef struct {
+  char *name, *value; /* "group.key" */
+  guint line, column; /* in the point's file; 0: unknown */
+} StudyPointSetting;
+
+typedef struct {
+  char *file;         /* where its settings stand: in errors, and what relative paths start from. NULL: nowhere */
+  GArray *settings;   /* StudyPointSetting */
+  RunReport *report;  /* NULL until run, and where it cannot run */
+  GPtrArray *reasons; /* char *: why not, without the place; never empty where there is no report after a run */
+  gpointer tag;       /* the owner's; not freed */
+} StudyPoint;
+
+StudyPoint *study_point_new(const char *file);
+void study_point_free(StudyPoint *point);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(StudyPoint, study_point_free)
+
+void study_point_add(StudyPoint *point, const char *name, const char *value, guint line, guint column);
+/* Points that share a study may run at once. Settings of the study from the command line stay above the point's. */
+void study_point_run(StudyPoint *point, const Study *study, const StudyOptions *options);
+/* Whether a run under `framework` could depend on a setting: another framework's own group says nothing to it. */
+gboolean study_point_concerns(const char *name, const char *framework);
