@@ -6,7 +6,9 @@
 #include "base-error.h"
 #include "base-names.h"
 #include "cli.h"
+#include "import-nccl-topology.h"
 #include "import-overlay.h"
+#include "import-smi-topo.h"
 
 /* Gives the text of the new file; NULL on error. */
 typedef GString *(*Import)(const CliOptions *options, const char *path, GError **error);
@@ -39,6 +41,21 @@ static GString *import_nccl_tests(const CliOptions *options, const char *path, G
   return text;
 }
 
+static GString *machine_text(const CliOptions *options, ImportMachine *machine, GError **error) {
+  const ImportParts parts = {options->gpu, options->nic, options->intra, options->platform};
+  GString *text = machine != NULL ? import_machine_text(machine, &parts, error) : NULL;
+  import_machine_free(machine);
+  return text;
+}
+
+static GString *import_nccl_topology(const CliOptions *options, const char *path, GError **error) {
+  return machine_text(options, import_nccl_topology_load(path, error), error);
+}
+
+static GString *import_smi_topo(const CliOptions *options, const char *path, GError **error) {
+  return machine_text(options, import_smi_topo_load(path, error), error);
+}
+
 /* Which of its own options a kind takes. */
 typedef enum { TAKES_TOPOLOGY = 1 << 0, TAKES_PARTS = 1 << 1 } Takes;
 
@@ -48,6 +65,8 @@ static const struct {
   guint takes;
 } kinds[] = {
     {"nccl-tests", import_nccl_tests, TAKES_TOPOLOGY},
+    {"nccl-topology", import_nccl_topology, TAKES_PARTS},
+    {"nvidia-smi-topo", import_smi_topo, TAKES_PARTS},
 };
 
 static gboolean refuse_option(const char *kind, const char *option, gboolean given, GError **error) {
