@@ -36,7 +36,7 @@ static const ConfKey topology_keys[] = {
      .help = "what a long transfer gets per NIC and direction, as measured here; instead of that of node.nic"},
     {TOPOLOGY("node", "cpu", CONF_NAME, cpu), .names = hw_cpu_names, .initial = "intel-spr",
      .help = "the host processor; NCCL's network overhead is larger on AMD"},
-    {TOPOLOGY("node", "sockets", CONF_COUNT, sockets), .min = 1, .max = 16, .initial = "2",
+    {TOPOLOGY("node", "sockets", CONF_COUNT, sockets), .min = 1, .max = 288, .initial = "2",
      .help = "host processors in a node, each with PCI roots of its own"},
     {TOPOLOGY("node", "pcie", CONF_STRING, pcie),
      .help =
