@@ -1,10 +1,10 @@
 /* foretrain import: other tools' files into ours. One row of the table per kind. */
-#include "cli-write.h"
-
 #include <stdio.h>
+#include <string.h>
 
 #include "base-error.h"
 #include "base-names.h"
+#include "cli-write.h"
 #include "cli.h"
 #include "import-nccl-topology.h"
 #include "import-overlay.h"
@@ -95,6 +95,14 @@ static gboolean refuse_options(const CliOptions *options, const char *kind, guin
   return FALSE;
 }
 
+/* What stands in the new file's comments: where it is from, what was left out, what was assumed. */
+static void print_remarks(const char *text) {
+  g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+  for (char **line = lines; *line != NULL; line++)
+    if (g_str_has_prefix(*line, "# ") || strcmp(*line, "#") == 0)
+      puts(**line != '\0' && (*line)[1] == ' ' ? *line + 2 : "");
+}
+
 CliExit cli_import(const CliOptions *options, GError **error) {
   if (!cli_want(options, 2, "a kind and a file", error))
     return CLI_INPUT;
@@ -117,10 +125,10 @@ CliExit cli_import(const CliOptions *options, GError **error) {
   if (text == NULL)
     return CLI_INPUT;
   gboolean written = TRUE;
-  if (options->output != NULL)
-    written = cli_write(options->output, text->str, error);
-  else
+  if (options->output == NULL)
     fputs(text->str, stdout);
+  else if ((written = cli_write(options->output, text->str, error)))
+    print_remarks(text->str);
   g_string_free(text, TRUE);
   return written ? CLI_DONE : CLI_FAULT;
 }
