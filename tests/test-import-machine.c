@@ -117,6 +117,7 @@ static void refused_xml(void) {
       {"class=\"0x030200\" ", "", ":4: pci 0003:00:00.0 does not say what it is"},
       {"class=\"0x030200\"", "class=\"0x038000\" vendor=\"0x1002\"", ":4: GPU 0003:00:00.0 (vendor 1002): AMD GPUs"},
       {"class=\"0x030200\"", "class=\"0x010000\"", "it holds no GPU"},
+      {"link_width=\"16\"", "link_width=\"15\"", ":3: link_width \"15\""},
   };
   g_autofree char *path = data("nccl-topology", "skeleton.xml");
   g_autofree char *good = NULL;
@@ -200,6 +201,35 @@ static void refused_matrix(void) {
   g_remove(changed_path);
 }
 
+/* Letters changed anywhere: an error or a machine, never a crash. */
+static void any_bytes(void) {
+  static const char *const files[][2] = {{"nccl-topology", "full.xml"}, {"nvidia-smi-topo", "nvswitch.txt"}};
+  g_autofree char *changed_path = g_build_filename(g_get_tmp_dir(), "foretrain-test-any-bytes", NULL);
+  GRand *random = harness_random();
+  guint read = 0, refused = 0;
+  for (int round = 0; round < 400; round++) {
+    const char *const *file = files[round % 2];
+    g_autofree char *path = data(file[0], file[1]);
+    g_autofree char *text = NULL;
+    gsize length;
+    CU_ASSERT_TRUE_FATAL(g_file_get_contents(path, &text, &length, NULL));
+    for (int i = 0; i < round % 8; i++)
+      text[g_rand_int_range(random, 0, (gint32)length)] = (char)g_rand_int_range(random, 1, 256);
+    CU_ASSERT_TRUE_FATAL(g_file_set_contents(changed_path, text, (gssize)length, NULL));
+    g_autoptr(GError) error = NULL;
+    g_autoptr(ImportMachine) machine =
+        round % 2 == 0 ? import_nccl_topology_load(changed_path, &error) : import_smi_topo_load(changed_path, &error);
+    g_autoptr(GString) topology =
+        machine != NULL ? import_machine_text(machine, &(ImportParts){.gpu = "h100-sxm5-80gb"}, &error) : NULL;
+    CU_ASSERT_TRUE((topology == NULL) == (error != NULL));
+    read += topology != NULL;
+    refused += topology == NULL;
+  }
+  CU_ASSERT_TRUE(read > 0 && refused > 0);
+  g_remove(changed_path);
+  g_rand_free(random);
+}
+
 int main(void) {
   return harness_run("machines", (HarnessCase[]){{"a full dump", full_dump},
                                                  {"a cloud's skeleton", skeleton},
@@ -208,5 +238,6 @@ int main(void) {
                                                  {"a matrix with NVSwitch", matrix_nvswitch},
                                                  {"a matrix of pairs", matrix_pairs},
                                                  {"refused matrices", refused_matrix},
+                                                 {"any bytes", any_bytes},
                                                  {NULL, NULL}});
 }

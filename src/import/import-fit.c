@@ -1,7 +1,7 @@
 /* Runs to samples, then figure by figure: the value at which half of its rows are foretold slower than measured. */
 #include "import-fit.h"
 
-#include <stdlib.h>
+#include <string.h>
 
 #include "base-names.h"
 #include "import-model.h"
@@ -151,6 +151,15 @@ static char *reason(const ImportRun *run, const ImportFitOptions *options, const
   return NULL;
 }
 
+/* "NVIDIA H100 80GB HBM3" is an h100-sxm5-80gb as far as its first word says. */
+static gboolean is_other_gpu(const ImportRun *run, const char *gpu) {
+  g_auto(GStrv) words = g_strsplit(gpu, "-", 2);
+  g_autofree char *printed = g_ascii_strdown(run->gpu != NULL ? run->gpu : words[0], -1);
+  g_auto(GStrv) without_blanks = g_strsplit(printed, " ", -1);
+  g_autofree char *joined = g_strjoinv("", without_blanks);
+  return strstr(joined, words[0]) == NULL;
+}
+
 static void add_samples(Fit *fit, const ImportFitOptions *options, guint index, ImportFitRun *fitted) {
   const ImportRun *run = fitted->run;
   ImportOperation operation = run->operation != IMPORT_UNKNOWN ? run->operation : options->operation;
@@ -175,6 +184,7 @@ static gboolean take_runs(Fit *fit, const ImportLog *log, const ImportFitOptions
                           GError **error) {
   for (guint i = 0; i < log->runs->len; i++) {
     ImportFitRun fitted = {.run = g_ptr_array_index(log->runs, i)};
+    fitted.other_gpu = is_other_gpu(fitted.run, import_model_gpu(fit->model));
     fitted.unused = reason(fitted.run, options, fit->model, &fitted.nodes);
     if (fitted.unused == NULL)
       add_samples(fit, options, i, &fitted);
@@ -220,6 +230,7 @@ gboolean import_fit_run(const ImportLog *log, const ImportFitOptions *options, I
   if (model == NULL)
     return FALSE;
   ImportFit found = {.topology = g_strdup(import_model_name(model)),
+                     .gpu = g_strdup(import_model_gpu(model)),
                      .runs = g_array_new(FALSE, FALSE, sizeof(ImportFitRun))};
   g_array_set_clear_func(found.runs, run_clear);
   Fit fit = {.model = model, .samples = g_array_new(FALSE, FALSE, sizeof(ImportSample))};
@@ -235,6 +246,7 @@ gboolean import_fit_run(const ImportLog *log, const ImportFitOptions *options, I
 
 void import_fit_clear(ImportFit *fit) {
   g_free(fit->topology);
+  g_free(fit->gpu);
   if (fit->runs != NULL)
     g_array_unref(fit->runs);
 }

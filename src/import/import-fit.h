@@ -38,13 +38,14 @@ typedef struct {
 typedef struct {
   const ImportRun *run;
   char *unused;         /* why nothing of it was used; NULL: it was */
+  gboolean other_gpu;   /* the log's GPUs have another name than the topology's */
   guint nodes;          /* as it was taken */
   guint rows;           /* compared */
   double before, after; /* median of |foretold / measured - 1| over its rows */
 } ImportFitRun;
 
 typedef struct {
-  char *topology; /* bare name */
+  char *topology, *gpu; /* bare name; its GPUs */
   ImportFigure figures[IMPORT_FIGURES];
   GArray *runs; /* ImportFitRun, one per run of the log */
 } ImportFit;

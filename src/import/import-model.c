@@ -16,7 +16,7 @@ struct ImportModel {
   HwCatalog *catalog;
   ConfSettings *settings; /* that name the topology */
   CollTuning tuning;
-  char *name;
+  char *name, *gpu;
   guint gpus;
   double own[IMPORT_FIGURES], most[IMPORT_FIGURES];
 };
@@ -49,6 +49,7 @@ ImportModel *import_model_new(const char *topology, GError **error) {
   if (cluster == NULL || !coll_tuning_load("nccl-2.30", cluster->gpu->architecture, &model->tuning, error))
     return NULL;
   model->name = g_strdup(cluster->topology);
+  model->gpu = g_strdup(cluster->gpu->name);
   model->gpus = cluster->gpus_per_node;
   model->own[IMPORT_INTRA_ACHIEVABLE] = cluster->intra_bandwidth;
   model->most[IMPORT_INTRA_ACHIEVABLE] = cluster->intra->raw;
@@ -68,11 +69,16 @@ void import_model_free(ImportModel *model) {
   hw_catalog_free(model->catalog);
   conf_settings_free(model->settings);
   g_free(model->name);
+  g_free(model->gpu);
   g_free(model);
 }
 
 const char *import_model_name(const ImportModel *model) {
   return model->name;
+}
+
+const char *import_model_gpu(const ImportModel *model) {
+  return model->gpu;
 }
 
 guint import_model_gpus(const ImportModel *model) {

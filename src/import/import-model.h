@@ -21,7 +21,8 @@ void import_model_free(ImportModel *model);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ImportModel, import_model_free)
 
 const char *import_model_name(const ImportModel *model);
-guint import_model_gpus(const ImportModel *model); /* of a node */
+const char *import_model_gpu(const ImportModel *model); /* its name in the catalogue */
+guint import_model_gpus(const ImportModel *model);      /* of a node */
 /* The topology's own figure, and the most it may be (a link's raw rate); 0: it has none (no NIC). */
 double import_model_own(const ImportModel *model, ImportFigureKind kind);
 double import_model_most(const ImportModel *model, ImportFigureKind kind);

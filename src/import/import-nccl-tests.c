@@ -154,8 +154,9 @@ static void take_banner(Reader *reader, const char *text) {
   if (strstr(text, "Collective test starting") != NULL) {
     ImportRun *run = banner_run(reader);
     run->operation = reader->named = operation;
-  } else if (strstr(text, "nThread ") != NULL && strstr(text, "minBytes") != NULL) {
+  } else if (import_banner_driven(text) > 0) {
     ImportRun *run = banner_run(reader);
+    run->driven = import_banner_driven(text);
     run->processes += reader->banners;
     reader->banners = TRUE;
   } else if (import_banner_rank(text, &rank)) {

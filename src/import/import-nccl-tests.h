@@ -36,6 +36,7 @@ typedef struct {
   ImportOperation operation;
   guint ranks, nodes; /* 0: unknown */
   gboolean derived;   /* ranks, or the operation too, come from the table's arithmetic */
+  guint driven;       /* GPUs that one process drives, by its threads and GPUs; 0: not printed */
   guint processes;    /* that printed as rank 0: more than one where nccl-tests was built without MPI */
   gboolean rccl;
   char *gpu;          /* "NVIDIA H100 80GB HBM3" of the first rank; NULL: not printed */

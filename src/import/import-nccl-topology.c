@@ -57,6 +57,24 @@ static guint64 busid_order(const char *busid) {
   return order;
 }
 
+/* Lanes that PCI Express has, as bits; 0, not said, is taken as 16. */
+#define PCI_WIDTHS   (1ull << 0 | 1ull << 1 | 1ull << 2 | 1ull << 4 | 1ull << 8 | 1ull << 12 | 1ull << 16 | 1ull << 32)
+#define MOST_NVLINKS 64
+
+static gboolean check_numbers(const Reader *reader, const ImportXml *element, GError **error) {
+  guint64 width = number_of(element, "link_width"), links = number_of(element, "count");
+  if (width > 32 || !(PCI_WIDTHS >> width & 1))
+    return fail(reader, element, error, "link_width \"%s\": PCI Express has 1, 2, 4, 8, 12, 16 or 32 lanes",
+                text_of(element, "link_width"));
+  if (strcmp(element->name, "nvlink") == 0 && (links < 1 || links > MOST_NVLINKS))
+    return fail(reader, element, error, "count \"%s\": expected 1 to %d NVLinks", text_of(element, "count"),
+                MOST_NVLINKS);
+  for (guint i = 0; i < element->children->len; i++)
+    if (!check_numbers(reader, g_ptr_array_index(element->children, i), error))
+      return FALSE;
+  return TRUE;
+}
+
 static char *pci_link(Reader *reader, const ImportXml *element) {
   static const struct {
     const char *speed;
@@ -293,6 +311,8 @@ static gboolean read_system(Reader *reader, const ImportXml *root, GError **erro
                 "topology (NCCL_TOPO_DUMP_FILE)");
   if (strcmp(root->name, "system") != 0)
     return fail(reader, root, error, "expected <system>, found <%s>", root->name);
+  if (!check_numbers(reader, root, error))
+    return FALSE;
   for (guint i = 0; i < root->children->len; i++) {
     const ImportXml *cpu = g_ptr_array_index(root->children, i);
     if (strcmp(cpu->name, "cpu") != 0)

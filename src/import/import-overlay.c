@@ -26,6 +26,8 @@ static void print_runs(const ImportFit *fit, GString *text) {
     g_string_append_printf(text, "#   line %u: %s", run->line, import_operation_names[run->operation]);
     if (run->ranks > 0)
       g_string_append_printf(text, ", %u ranks", run->ranks);
+    if (run->derived)
+      g_string_append(text, " (by the table's own arithmetic)");
     if (fitted->nodes > 0)
       g_string_append_printf(text, " on %u node%s", fitted->nodes, fitted->nodes == 1 ? "" : "s");
     if (run->gpu != NULL)
@@ -38,6 +40,24 @@ static void print_runs(const ImportFit *fit, GString *text) {
       g_string_append_printf(text,
                              ": %u rows, median error of foretold times %.1f %% before, %.1f %% with these figures\n",
                              fitted->rows, 100 * fitted->before, 100 * fitted->after);
+  }
+}
+
+/* What makes a log a poor witness for this topology. */
+static void print_doubts(const ImportFit *fit, GString *text) {
+  for (guint i = 0; i < fit->runs->len; i++) {
+    const ImportFitRun *fitted = &g_array_index(fit->runs, ImportFitRun, i);
+    const ImportRun *run = fitted->run;
+    if (fitted->unused != NULL)
+      continue;
+    if (run->driven > 1)
+      g_string_append_printf(text,
+                             "# Beware: line %u: one process drove %u GPUs and launched for one after the other; "
+                             "training has a process per GPU, whose launch floor is lower.\n",
+                             run->line, run->driven);
+    if (fitted->other_gpu)
+      g_string_append_printf(text, "# Beware: line %u: the log's GPUs are %s, the topology's are %s.\n", run->line,
+                             run->gpu, fit->gpu);
   }
 }
 
@@ -83,6 +103,7 @@ GString *import_overlay_text(const ImportLog *log, const ImportFit *fit) {
                          "[cluster].\n#\n# Runs:\n",
                          file, fit->topology);
   print_runs(fit, text);
+  print_doubts(fit, text);
   print_skipped(log, text);
   print_unfitted(fit, text);
   for (const char *const *group = groups; *group != NULL; group++) {

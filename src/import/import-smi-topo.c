@@ -1,7 +1,6 @@
 /* A matrix of relations to a tree: who is under one switch, under one tree of switches, in one socket. */
 #include "import-smi-topo.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base-names.h"
@@ -10,6 +9,8 @@
 
 typedef enum { REL_SELF, REL_NVLINK, REL_PIX, REL_PXB, REL_PHB, REL_NODE, REL_SYS } Relation;
 static const char *const relations[] = {"X", "NV#", "PIX", "PXB", "PHB", "NODE", "SYS", NULL};
+
+#define MOST_NVLINKS 64
 
 typedef struct {
   guint links; /* of NV# */
@@ -73,8 +74,9 @@ static gboolean read_head(Matrix *matrix, char **words) {
 }
 
 static gboolean read_cell(const Matrix *matrix, const char *word, guint line, Cell *ret, GError **error) {
-  if (g_str_has_prefix(word, "NV") && g_ascii_isdigit(word[2])) {
-    *ret = (Cell){(guint)strtoul(word + 2, NULL, 10), REL_NVLINK};
+  guint64 links;
+  if (g_str_has_prefix(word, "NV") && g_ascii_string_to_unsigned(word + 2, 10, 1, MOST_NVLINKS, &links, NULL)) {
+    *ret = (Cell){(guint)links, REL_NVLINK};
     return TRUE;
   }
   int found = base_names_find(relations, strcmp(word, "SOC") == 0 ? "SYS" : word);
@@ -139,7 +141,8 @@ static gboolean check_rows(const Matrix *matrix, GError **error) {
 }
 
 static gboolean read_matrix(Matrix *matrix, const char *text, GError **error) {
-  g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+  g_autofree char *readable = g_utf8_make_valid(text, -1);
+  g_auto(GStrv) lines = g_strsplit(readable, "\n", -1);
   for (guint i = 0; lines[i] != NULL; i++) {
     g_autofree char *plain = import_line_plain(lines[i]);
     g_auto(GStrv) words = import_words(plain);
