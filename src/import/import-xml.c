@@ -25,6 +25,24 @@ const char *import_xml_get(const ImportXml *element, const char *name) {
   return NULL;
 }
 
+const char *import_xml_text(const ImportXml *element, const char *name) {
+  const char *value = import_xml_get(element, name);
+  return value != NULL ? value : "";
+}
+
+guint64 import_xml_number(const ImportXml *element, const char *name) {
+  return g_ascii_strtoull(import_xml_text(element, name), NULL, 0);
+}
+
+const ImportXml *import_xml_child(const ImportXml *element, const char *name) {
+  for (guint i = 0; i < element->children->len; i++) {
+    const ImportXml *child = g_ptr_array_index(element->children, i);
+    if (strcmp(child->name, name) == 0)
+      return child;
+  }
+  return NULL;
+}
+
 typedef struct {
   ImportXml *root, *open;
 } Tree;

@@ -22,3 +22,9 @@ void import_xml_free(ImportXml *element);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ImportXml, import_xml_free)
 
 const char *import_xml_get(const ImportXml *element, const char *name);
+/* The same, "" where it is absent. */
+const char *import_xml_text(const ImportXml *element, const char *name);
+/* As a whole number, in hexadecimal after "0x"; 0 where it is absent or none. */
+guint64 import_xml_number(const ImportXml *element, const char *name);
+/* The first child of a name; NULL: none. */
+const ImportXml *import_xml_child(const ImportXml *element, const char *name);
