@@ -210,6 +210,8 @@ verdict "an overlay has its figures" "$([ $? -eq 0 ] && echo yes)" "  $(cat mine
 says "an overlay is laid over" 'ZeRO' run a.ini --db b.db --set cluster.overlay=mine.overlay.ini
 [ "$(sqlite3 b.db "select count(*) from setting where name = 'node.nic_achievable' and run_id = (select max(run_id) from run)")" = 1 ]
 verdict "a run keeps the overlay's figures" "$([ $? -eq 0 ] && echo yes)" ""
+says "several logs at once" 'from gather.log, tagged.log on dgx-h100' import nccl-tests gather.log "$data/nccl-tests/tagged.log" -t dgx-h100
+refuses "several machines at once" 'a kind and one file' import nccl-topology "$data/nccl-topology/full.xml" "$data/nccl-topology/bridged.xml"
 refuses "no kind" 'a kind and a file' import
 refuses "unknown kind" 'did you mean "nccl-tests"?' import nccl-test gather.log
 refuses "log without its machine" 'add --topology' import nccl-tests gather.log

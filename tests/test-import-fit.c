@@ -79,6 +79,27 @@ static void two_nodes(void) {
   import_fit_clear(&fit);
 }
 
+/* A log of one node and one of two, together: each figure from the rows that decide it. */
+static void several_logs(void) {
+  g_autofree char *one = planted(1, 1, "environment.launch_floor=40 us", "node.intra_achievable=300 GB/s");
+  g_autofree char *two = planted(2, 1, "environment.nic_latency=60 us", "node.nic_achievable=33 GB/s");
+  g_autofree char *one_path = g_build_filename(g_get_tmp_dir(), "foretrain-test-one.log", NULL);
+  g_autofree char *two_path = g_build_filename(g_get_tmp_dir(), "foretrain-test-two.log", NULL);
+  const char *const paths[] = {one_path, two_path, NULL};
+  CU_ASSERT_TRUE_FATAL(g_file_set_contents(paths[0], one, -1, NULL) && g_file_set_contents(paths[1], two, -1, NULL));
+  g_autoptr(ImportLog) log = import_log_load_all(paths, NULL);
+  CU_ASSERT_EQUAL_FATAL(log->runs->len, 2);
+  ImportFit fit;
+  CU_ASSERT_TRUE_FATAL(import_fit_run(log, &(ImportFitOptions){.topology = "dgx-h100"}, &fit, NULL));
+  CU_ASSERT_TRUE(near(fit.figures[IMPORT_LAUNCH_FLOOR].value, 40e-6));
+  CU_ASSERT_TRUE(near(fit.figures[IMPORT_INTRA_ACHIEVABLE].value, 300e9));
+  CU_ASSERT_TRUE(near(fit.figures[IMPORT_NIC_LATENCY].value, 60e-6));
+  CU_ASSERT_TRUE(near(fit.figures[IMPORT_NIC_ACHIEVABLE].value, 33e9));
+  import_fit_clear(&fit);
+  g_remove(one_path);
+  g_remove(two_path);
+}
+
 /* The overlay's own text, laid over the topology by a workload's [cluster] overlay, gives a cluster of these figures. */
 static void overlay_is_read(void) {
   g_autofree char *text = planted(2, 1, "environment.nic_latency=9 us", "node.nic_achievable=33 GB/s");
@@ -120,6 +141,7 @@ static void refused(void) {
 int main(void) {
   return harness_run("fit", (HarnessCase[]){{"one node", one_node},
                                             {"two nodes", two_nodes},
+                                            {"several logs", several_logs},
                                             {"an overlay is read", overlay_is_read},
                                             {"refused", refused},
                                             {NULL, NULL}});

@@ -11,15 +11,15 @@
 #include "import-smi-topo.h"
 
 /* Gives the text of the new file; NULL on error. */
-typedef GString *(*Import)(const CliOptions *options, const char *path, GError **error);
+typedef GString *(*Import)(const CliOptions *options, const char *const *paths, GError **error);
 
-static GString *import_nccl_tests(const CliOptions *options, const char *path, GError **error) {
+static GString *import_nccl_tests(const CliOptions *options, const char *const *paths, GError **error) {
   if (options->topology == NULL) {
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
                 "import nccl-tests: add --topology, the machine that the log was measured on");
     return NULL;
   }
-  g_autoptr(ImportLog) log = import_log_load(path, error);
+  g_autoptr(ImportLog) log = import_log_load_all(paths, error);
   if (log == NULL)
     return NULL;
   ImportFitOptions how = {.topology = options->topology, .nodes = (guint)MAX(options->nodes, 0)};
@@ -48,12 +48,12 @@ static GString *machine_text(const CliOptions *options, ImportMachine *machine, 
   return text;
 }
 
-static GString *import_nccl_topology(const CliOptions *options, const char *path, GError **error) {
-  return machine_text(options, import_nccl_topology_load(path, error), error);
+static GString *import_nccl_topology(const CliOptions *options, const char *const *paths, GError **error) {
+  return machine_text(options, import_nccl_topology_load(paths[0], error), error);
 }
 
-static GString *import_smi_topo(const CliOptions *options, const char *path, GError **error) {
-  return machine_text(options, import_smi_topo_load(path, error), error);
+static GString *import_smi_topo(const CliOptions *options, const char *const *paths, GError **error) {
+  return machine_text(options, import_smi_topo_load(paths[0], error), error);
 }
 
 /* Which of its own options a kind takes. */
@@ -63,10 +63,11 @@ static const struct {
   const char *name;
   Import import;
   guint takes;
+  gboolean many; /* files at once */
 } kinds[] = {
-    {"nccl-tests", import_nccl_tests, TAKES_TOPOLOGY},
-    {"nccl-topology", import_nccl_topology, TAKES_PARTS},
-    {"nvidia-smi-topo", import_smi_topo, TAKES_PARTS},
+    {"nccl-tests", import_nccl_tests, TAKES_TOPOLOGY, TRUE},
+    {"nccl-topology", import_nccl_topology, TAKES_PARTS, FALSE},
+    {"nvidia-smi-topo", import_smi_topo, TAKES_PARTS, FALSE},
 };
 
 static gboolean refuse_option(const char *kind, const char *option, gboolean given, GError **error) {
@@ -104,7 +105,8 @@ static void print_remarks(const char *text) {
 }
 
 CliExit cli_import(const CliOptions *options, GError **error) {
-  if (!cli_want(options, 2, "a kind and a file", error))
+  guint words = options->rest != NULL ? g_strv_length(options->rest) : 0;
+  if (words < 2 && !cli_want(options, 2, "a kind and a file", error))
     return CLI_INPUT;
   const char *names[G_N_ELEMENTS(kinds) + 1] = {NULL};
   for (gsize i = 0; i < G_N_ELEMENTS(kinds); i++)
@@ -115,13 +117,15 @@ CliExit cli_import(const CliOptions *options, GError **error) {
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "import: no such kind \"%s\"%s", options->rest[0], advice);
     return CLI_INPUT;
   }
+  if (!kinds[kind].many && !cli_want(options, 2, "a kind and one file", error))
+    return CLI_INPUT;
   if (options->nodes < 0) {
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "--nodes: expected at least 1, found %d", options->nodes);
     return CLI_INPUT;
   }
   if (refuse_options(options, kinds[kind].name, kinds[kind].takes, error))
     return CLI_INPUT;
-  GString *text = kinds[kind].import(options, options->rest[1], error);
+  GString *text = kinds[kind].import(options, (const char *const *)options->rest + 1, error);
   if (text == NULL)
     return CLI_INPUT;
   gboolean written = TRUE;

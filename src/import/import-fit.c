@@ -193,7 +193,8 @@ static gboolean take_runs(Fit *fit, const ImportLog *log, const ImportFitOptions
   if (fit->samples->len > 0)
     return TRUE;
   const ImportFitRun *first = runs->len > 0 ? &g_array_index(runs, ImportFitRun, 0) : NULL;
-  BasePlace place = {.file = log->file, .line = first != NULL ? first->run->line : 0};
+  BasePlace place = {.file = first != NULL ? first->run->file : g_ptr_array_index(log->files, 0),
+                     .line = first != NULL ? first->run->line : 0};
   if (first != NULL && first->run->rows->len == 0 && first->run->failure != NULL)
     place.line = first->run->failure_line;
   base_error_set_at(error, &place, "nothing to fit: %s",

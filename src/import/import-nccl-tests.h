@@ -32,7 +32,8 @@ typedef enum {
 extern const char *const import_operation_names[]; /* "unknown", "all-reduce", … */
 
 typedef struct {
-  guint line; /* where it begins; 0: not known */
+  const char *file; /* of the log's files */
+  guint line;       /* where it begins */
   ImportOperation operation;
   guint ranks, nodes; /* 0: unknown */
   gboolean derived;   /* ranks, or the operation too, come from the table's arithmetic */
@@ -48,18 +49,21 @@ typedef struct {
 } ImportRun;
 
 typedef struct {
+  const char *file;
   guint line;
   char *why;
 } ImportSkip;
 
 typedef struct {
-  char *file;
+  GPtrArray *files;   /* char *: names, in order of reading */
   GPtrArray *runs;    /* ImportRun */
-  GPtrArray *skipped; /* ImportSkip, in order of lines */
+  GPtrArray *skipped; /* ImportSkip, in order of files and lines */
 } ImportLog;
 
 /* Errors (SIM_ERROR_INPUT): no such file. A log without rows is none: its runs say why. Cost: the text. */
 ImportLog *import_log_load(const char *path, GError **error);
+/* Several files as one log, NULL-terminated: one node's, several nodes', other operations'. */
+ImportLog *import_log_load_all(const char *const *paths, GError **error);
 /* From memory; any bytes are taken. */
 ImportLog *import_log_parse(const char *name, const char *text, gsize length);
 void import_log_free(ImportLog *log);

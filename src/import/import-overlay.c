@@ -19,11 +19,18 @@ static char *shown(ImportFigureKind kind, double value) {
                              : g_strdup_printf("%.2f us", value * SIM_SECOND / SIM_MICROSECOND);
 }
 
+/* "all_reduce.log:12". Caller frees. */
+static char *place_of(const char *file, guint line) {
+  g_autofree char *name = g_path_get_basename(file);
+  return g_strdup_printf("%s:%u", name, line);
+}
+
 static void print_runs(const ImportFit *fit, GString *text) {
   for (guint i = 0; i < fit->runs->len; i++) {
     const ImportFitRun *fitted = &g_array_index(fit->runs, ImportFitRun, i);
     const ImportRun *run = fitted->run;
-    g_string_append_printf(text, "#   line %u: %s", run->line, import_operation_names[run->operation]);
+    g_autofree char *place = place_of(run->file, run->line);
+    g_string_append_printf(text, "#   %s: %s", place, import_operation_names[run->operation]);
     if (run->ranks > 0)
       g_string_append_printf(text, ", %u ranks", run->ranks);
     if (run->derived)
@@ -48,16 +55,17 @@ static void print_doubts(const ImportFit *fit, GString *text) {
   for (guint i = 0; i < fit->runs->len; i++) {
     const ImportFitRun *fitted = &g_array_index(fit->runs, ImportFitRun, i);
     const ImportRun *run = fitted->run;
+    g_autofree char *place = place_of(run->file, run->line);
     if (fitted->unused != NULL)
       continue;
     if (run->driven > 1)
       g_string_append_printf(text,
-                             "# Beware: line %u: one process drove %u GPUs and launched for one after the other; "
+                             "# Beware: %s: one process drove %u GPUs and launched for one after the other; "
                              "training has a process per GPU, whose launch floor is lower.\n",
-                             run->line, run->driven);
+                             place, run->driven);
     if (fitted->other_gpu)
-      g_string_append_printf(text, "# Beware: line %u: the log's GPUs are %s, the topology's are %s.\n", run->line,
-                             run->gpu, fit->gpu);
+      g_string_append_printf(text, "# Beware: %s: the log's GPUs are %s, the topology's are %s.\n", place, run->gpu,
+                             fit->gpu);
   }
 }
 
@@ -66,7 +74,8 @@ static void print_skipped(const ImportLog *log, GString *text) {
     g_string_append(text, "# Lines not used:\n");
   for (guint i = 0; i < log->skipped->len; i++) {
     const ImportSkip *skip = g_ptr_array_index(log->skipped, i);
-    g_string_append_printf(text, "#   line %u: %s\n", skip->line, skip->why);
+    g_autofree char *place = place_of(skip->file, skip->line);
+    g_string_append_printf(text, "#   %s: %s\n", place, skip->why);
   }
 }
 
@@ -96,12 +105,16 @@ static void print_figure(const ImportFit *fit, ImportFigureKind kind, GString *t
 GString *import_overlay_text(const ImportLog *log, const ImportFit *fit) {
   static const char *const groups[] = {"environment", "node", NULL};
   GString *text = g_string_new(NULL);
-  g_autofree char *file = g_path_get_basename(log->file);
+  g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+  for (guint i = 0; i < log->files->len; i++)
+    g_ptr_array_add(names, g_path_get_basename(g_ptr_array_index(log->files, i)));
+  g_ptr_array_add(names, NULL);
+  g_autofree char *files = g_strjoinv(", ", (char **)names->pdata);
   g_string_append_printf(text,
                          "# Figures of one cluster, measured: written by foretrain import nccl-tests from %s on %s.\n"
                          "# A topology takes it in with \"overlay = FILE\" under [environment], a workload under "
                          "[cluster].\n#\n# Runs:\n",
-                         file, fit->topology);
+                         files, fit->topology);
   print_runs(fit, text);
   print_doubts(fit, text);
   print_skipped(log, text);
