@@ -103,6 +103,25 @@ static void bridged(void) {
   cluster_clear(&built);
 }
 
+/* AWS's plugin gives the four NICs of a p5's GPU to NCCL as one net of 400 Gb/s: that, and its platform, are told by the
+ * device and the rate. */
+static void grouped_nics(void) {
+  g_autofree char *path = data("nccl-topology", "full.xml");
+  g_autofree char *text = NULL;
+  CU_ASSERT_TRUE_FATAL(g_file_get_contents(path, &text, NULL, NULL));
+  g_autoptr(GString) changed = g_string_new(text);
+  CU_ASSERT_TRUE(g_string_replace(changed, "0x15b3\" device=\"0x1021", "0x1d0f\" device=\"0xefa1", 0) == 1);
+  CU_ASSERT_TRUE(g_string_replace(changed, "dev=\"0\" speed=\"200000", "dev=\"0\" speed=\"400000", 0) == 1);
+  g_autofree char *changed_path = g_build_filename(g_get_tmp_dir(), "foretrain-test-grouped.xml", NULL);
+  CU_ASSERT_TRUE_FATAL(g_file_set_contents(changed_path, changed->str, -1, NULL));
+  g_autoptr(ImportMachine) machine = import_nccl_topology_load(changed_path, NULL);
+  g_autoptr(GString) topology = import_machine_text(machine, &(ImportParts){0}, NULL);
+  CU_ASSERT_TRUE(says(topology, "nic = efa-v2-4x100g\n"));
+  CU_ASSERT_TRUE(says(topology, "platform = efa\n"));
+  CU_ASSERT_TRUE(says(topology, "#   mlx5_1 is a efa-v2-100g: all NICs are taken as efa-v2-4x100g"));
+  g_remove(changed_path);
+}
+
 /* Every refusal names file and line. Each row changes one thing in the skeleton. */
 static void refused_xml(void) {
   static const struct {
@@ -234,6 +253,7 @@ int main(void) {
   return harness_run("machines", (HarnessCase[]){{"a full dump", full_dump},
                                                  {"a cloud's skeleton", skeleton},
                                                  {"bridged cards", bridged},
+                                                 {"grouped NICs", grouped_nics},
                                                  {"refused XML", refused_xml},
                                                  {"a matrix with NVSwitch", matrix_nvswitch},
                                                  {"a matrix of pairs", matrix_pairs},

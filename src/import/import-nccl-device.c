@@ -108,10 +108,22 @@ static const char *speaks(const ImportXml *pci, const char *name) {
 }
 
 /* NCCL takes 10 Gb/s where a speed is missing. */
-#define SPEED_UNSAID 10000
+#define SPEED_UNSAID  10000
+#define MBPS_PER_GBPS 1000
+
+/* By what the device is, and by the rate that its plugin gives it; NULL: not known. */
+static const char *known_nic(const ImportNcclReader *reader, const ImportXml *pci, guint64 speed) {
+  if (pci == NULL)
+    return NULL;
+  g_autofree char *identity =
+      g_strdup_printf("%04x.%04x", (guint)import_xml_number(pci, "vendor"), (guint)import_xml_number(pci, "device"));
+  g_autofree char *rate = g_strdup_printf("%" G_GUINT64_FORMAT, speed / MBPS_PER_GBPS);
+  const char *known = import_ids_pair(reader->ids, "nics", identity, rate);
+  return known != NULL ? known : import_ids_get(reader->ids, "nics", identity);
+}
 
 static gboolean read_net(ImportNcclReader *reader, const ImportXml *net, const ImportXml *pci, guint parent,
-                         const char *known, GError **error) {
+                         GError **error) {
   const char *name = import_xml_text(net, "name");
   if (import_xml_get(net, "dev") == NULL) {
     import_machine_say(reader->machine, "net \"%s\" has no number (dev), so NCCL does not take it either", name);
@@ -123,8 +135,8 @@ static gboolean read_net(ImportNcclReader *reader, const ImportXml *net, const I
   g_autofree char *latency =
       g_strdup_printf("%s us", import_xml_get(net, "latency") != NULL ? import_xml_text(net, "latency") : "0");
   double seconds;
-  if (!base_quantity_parse(rate, BASE_UNIT_BYTE_RATE, &part->rate, error) ||
-      !base_quantity_parse(latency, BASE_UNIT_TIME, &seconds, NULL))
+  if (!base_quantity_parse(rate, BASE_UNIT_BYTE_RATE, &part->rate, NULL) ||
+      !base_quantity_parse(latency, BASE_UNIT_TIME, &seconds, NULL) || seconds < 0)
     return import_nccl_fail(reader, net, error, "net \"%s\": latency \"%s\" is no number of microseconds", name,
                             import_xml_text(net, "latency"));
   const char *guid = import_xml_get(net, "guid");
@@ -135,19 +147,16 @@ static gboolean read_net(ImportNcclReader *reader, const ImportXml *net, const I
   part->card = card_of(reader, guid != NULL && g_ascii_strtoull(guid, NULL, 0) != 0 ? guid : NULL);
   part->port = (guint)import_xml_number(net, "port");
   part->gdr = import_xml_get(net, "gdr") == NULL || import_xml_number(net, "gdr") != 0;
+  const char *known = known_nic(reader, pci, speed);
   part->nic = g_strdup(known != NULL ? known : import_ids_nic(reader->ids, speaks(pci, name), part->rate));
   return TRUE;
 }
 
 gboolean import_nccl_nic(ImportNcclReader *reader, const ImportXml *nic, const ImportXml *pci, guint parent,
                          GError **error) {
-  g_autofree char *identity = pci != NULL ? g_strdup_printf("%04x.%04x", (guint)import_xml_number(pci, "vendor"),
-                                                            (guint)import_xml_number(pci, "device"))
-                                          : NULL;
-  const char *known = identity != NULL ? import_ids_get(reader->ids, "nics", identity) : NULL;
   for (guint i = 0; nic != NULL && i < nic->children->len; i++) {
     const ImportXml *net = g_ptr_array_index(nic->children, i);
-    if (strcmp(net->name, "net") == 0 && !read_net(reader, net, pci, parent, known, error))
+    if (strcmp(net->name, "net") == 0 && !read_net(reader, net, pci, parent, error))
       return FALSE;
   }
   if (nic != NULL)
@@ -156,6 +165,6 @@ gboolean import_nccl_nic(ImportNcclReader *reader, const ImportXml *nic, const I
   part->name = g_strdup(import_xml_text(pci, "busid"));
   part->link = import_nccl_link(reader, pci);
   part->order = busid_order(part->name);
-  part->nic = g_strdup(known);
+  part->nic = g_strdup(known_nic(reader, pci, 0));
   return TRUE;
 }
