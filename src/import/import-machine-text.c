@@ -126,9 +126,9 @@ static gboolean name_intra(Naming *naming, GError **error) {
 static gboolean name_network(Naming *naming, GError **error) {
   ImportMachine *machine = naming->machine;
   naming->nic = naming->given->nic;
-  for (guint i = 0; i < machine->parts->len && naming->given->nic == NULL; i++) {
-    const ImportPart *part = import_machine_part(machine, i);
-    if (part->kind != HW_PART_NIC || part->gone || part->nic == NULL)
+  for (guint i = 0; i < import_machine_count(machine, HW_PART_NIC) && naming->given->nic == NULL; i++) {
+    const ImportPart *part = import_machine_part(machine, import_machine_find(machine, HW_PART_NIC, i));
+    if (part->nic == NULL)
       continue;
     if (naming->nic == NULL)
       naming->nic = part->nic;
