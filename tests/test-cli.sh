@@ -205,7 +205,7 @@ says "without -o it prints" 'gpu = a100-pcie-80gb' import nccl-topology "$data/n
   echo '1024 16 float none -1 60.0 0.02 0.02 0 60.0 0.02 0.02 0'
   echo '1073741824 16777216 float none -1 4000.0 268.44 251.66 0 4000.0 268.44 251.66 0'; } >gather.log
 says "import a log" '16 ranks on 2 nodes' import nccl-tests gather.log -t dgx-h100 -o mine.overlay.ini
-grep -q '^nic_latency = ' mine.overlay.ini && grep -q '^nic_achievable = ' mine.overlay.ini
+grep -q '^hop_latency = ' mine.overlay.ini && grep -q '^nic_achievable = ' mine.overlay.ini
 verdict "an overlay has its figures" "$([ $? -eq 0 ] && echo yes)" "  $(cat mine.overlay.ini)"
 says "an overlay is laid over" 'ZeRO' run a.ini --db b.db --set cluster.overlay=mine.overlay.ini
 [ "$(sqlite3 b.db "select count(*) from setting where name = 'node.nic_achievable' and run_id = (select max(run_id) from run)")" = 1 ]

@@ -12,21 +12,19 @@ static char *overlay(const char *key, const char *text) {
   return g_strdup_printf("%s=%s", key, path);
 }
 
-/* DGX H100 has 16 us, 0 us, 363 GB/s and 48 GB/s; each figure of the overlay replaces one, and the machine's NICs take
- * the latency. */
+/* Each figure of the overlay replaces the catalogue's. */
 static void replaces(void) {
-  const char *text = "[environment]\nlaunch_floor = 21 us\nnic_latency = 3 us\n[node]\nintra_achievable = 350 GB/s\n"
+  const char *text = "[environment]\nlaunch_floor = 21 us\nhop_latency = 3 us\n[node]\nintra_achievable = 350 GB/s\n"
                      "nic_achievable = 45 GB/s\n";
   static const char *const keys[] = {"cluster.overlay", "environment.overlay"};
   for (gsize i = 0; i < G_N_ELEMENTS(keys); i++) {
     g_autofree char *assignment = overlay(keys[i], text);
     TestCluster built = cluster_new("dgx-h100", 2, assignment, NULL);
     CU_ASSERT_EQUAL(built.cluster->platform->launch_floor, 21 * SIM_MICROSECOND);
-    CU_ASSERT_EQUAL(built.cluster->platform->nic_latency, 3 * SIM_MICROSECOND);
+    CU_ASSERT_EQUAL(built.cluster->platform->hop_latency, 3 * SIM_MICROSECOND);
     CU_ASSERT_STRING_EQUAL(built.cluster->platform->name, "infiniband");
     CU_ASSERT_EQUAL(built.cluster->intra_bandwidth, 350e9);
     CU_ASSERT_EQUAL(built.cluster->nic_bandwidth, 45e9);
-    CU_ASSERT_EQUAL(built.cluster->machine->nic[0].latency, 3 * SIM_MICROSECOND);
     cluster_clear(&built);
   }
 }

@@ -23,8 +23,8 @@ static void all_build(void) {
   CU_ASSERT_TRUE(n >= 19);
 }
 
-/* What the vendors' pages state: network per node between GPUs, in Gb/s, and the platform's latency, in us (75 of the
- * EFA plugin for p4d and p5, 35 for p5en and p6). NVL72: 72 GPUs in one node of NVLink, 72 × 400 Gb/s. */
+/* What the vendors' pages state: network per node between GPUs, in Gb/s, and the latency that the platform's plugin
+ * states, in us (75 of EFA for p4d and p5, 35 for p5en and p6; platforms.ini). NVL72: 72 GPUs in one node of NVLink, 72 × 400 Gb/s. */
 static void clouds(void) {
   static const struct {
     const char *name;
@@ -34,7 +34,7 @@ static void clouds(void) {
     double gpu_hour;
   } table[] = {
       {"azure-ndv4", 8, 1600, 0, "a100-sxm4-40gb", 0},   {"azure-ndv5", 8, 3200, 0, "h100-sxm5-80gb", 0},
-      {"gcp-a3-mega", 8, 1600, 63, "h100-sxm5-80gb", 0}, {"gcp-a4", 8, 3200, 0, "b200-sxm-180gb", 0},
+      {"gcp-a3-mega", 8, 1600, 40, "h100-sxm5-80gb", 0}, {"gcp-a4", 8, 3200, 0, "b200-sxm-180gb", 0},
       {"oci-h100", 8, 3200, 0, "h100-sxm5-80gb", 0},     {"aws-p4d", 8, 400, 75, "a100-sxm4-40gb", 0},
       {"aws-p5", 8, 3200, 75, "h100-sxm5-80gb", 6.88},   {"aws-p5en", 8, 3200, 35, "h200-sxm5-141gb", 63.296 / 8},
       {"aws-p6-b200", 8, 3200, 35, "b200-sxm-180gb", 0}, {"gb200-nvl72", 72, 72 * 400, 0, "gb200-per-gpu-186gb", 0},

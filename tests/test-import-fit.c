@@ -15,7 +15,11 @@ static const guint64 sizes[] = {8,        64,        512,       2048,      4096,
 static char *planted(guint nodes, double outlier, const char *first, const char *second) {
   TestCluster built = cluster_new("dgx-h100", nodes, first, second, NULL);
   CollTuning tuning;
-  CU_ASSERT_TRUE_FATAL(coll_tuning_load("nccl-2.30", "hopper", &tuning, NULL));
+  CollKnobs knobs;
+  gboolean exact;
+  g_autofree char *table = coll_tuning_find(NULL, &exact, NULL);
+  CU_ASSERT_TRUE_FATAL(coll_tuning_load(table, "hopper", &tuning, NULL));
+  coll_knobs_init(&knobs);
   guint n = nodes * 8;
   g_autofree guint32 *ranks = g_new(guint32, n);
   GString *text =
@@ -25,10 +29,11 @@ static char *planted(guint nodes, double outlier, const char *first, const char 
     g_string_append_printf(text, "#  Rank %u Group  0 Pid  %u on node%u device %u [0000:%02x:00] H100\n", i, i, i / 8,
                            i % 8, i % 8);
   }
-  g_autoptr(CollGroup) group = coll_group_new(built.cluster, &tuning, ranks, n, NULL);
+  g_autoptr(CollGroup) group = coll_group_new(built.cluster, &tuning, &knobs, ranks, n, NULL);
   for (gsize i = 0; i < G_N_ELEMENTS(sizes); i++) {
     CollCall call = {.operation = COLL_ALL_GATHER, .bytes = sizes[i]};
     CollPlan plan;
+    coll_group_prepare(group, &call);
     coll_plan(group, &call, &plan);
     double us = sim_time_to_seconds(plan.latency + sim_time_of_amount(plan.volume, plan.cap)) * 1e6;
     us *= i % 5 == 4 ? outlier : 1;
@@ -69,11 +74,11 @@ static void one_node(void) {
 
 /* Two nodes: NICs of 33 GB/s with 9 us. */
 static void two_nodes(void) {
-  g_autofree char *text = planted(2, 1, "environment.nic_latency=9 us", "node.nic_achievable=33 GB/s");
+  g_autofree char *text = planted(2, 1, "environment.hop_latency=9 us", "node.nic_achievable=33 GB/s");
   g_autoptr(ImportLog) log = import_log_parse("a.log", text, strlen(text));
   ImportFit fit;
   CU_ASSERT_TRUE_FATAL(import_fit_run(log, &(ImportFitOptions){.topology = "dgx-h100"}, &fit, NULL));
-  CU_ASSERT_TRUE(near(fit.figures[IMPORT_NIC_LATENCY].value, 9e-6));
+  CU_ASSERT_TRUE(near(fit.figures[IMPORT_HOP_LATENCY].value, 9e-6));
   CU_ASSERT_TRUE(near(fit.figures[IMPORT_NIC_ACHIEVABLE].value, 33e9));
   CU_ASSERT_FALSE(fit.figures[IMPORT_LAUNCH_FLOOR].fitted);
   import_fit_clear(&fit);
@@ -82,7 +87,7 @@ static void two_nodes(void) {
 /* A log of one node and one of two, together: each figure from the rows that decide it. */
 static void several_logs(void) {
   g_autofree char *one = planted(1, 1, "environment.launch_floor=40 us", "node.intra_achievable=300 GB/s");
-  g_autofree char *two = planted(2, 1, "environment.nic_latency=60 us", "node.nic_achievable=33 GB/s");
+  g_autofree char *two = planted(2, 1, "environment.hop_latency=60 us", "node.nic_achievable=33 GB/s");
   g_autofree char *one_path = g_build_filename(g_get_tmp_dir(), "foretrain-test-one.log", NULL);
   g_autofree char *two_path = g_build_filename(g_get_tmp_dir(), "foretrain-test-two.log", NULL);
   const char *const paths[] = {one_path, two_path, NULL};
@@ -93,7 +98,7 @@ static void several_logs(void) {
   CU_ASSERT_TRUE_FATAL(import_fit_run(log, &(ImportFitOptions){.topology = "dgx-h100"}, &fit, NULL));
   CU_ASSERT_TRUE(near(fit.figures[IMPORT_LAUNCH_FLOOR].value, 40e-6));
   CU_ASSERT_TRUE(near(fit.figures[IMPORT_INTRA_ACHIEVABLE].value, 300e9));
-  CU_ASSERT_TRUE(near(fit.figures[IMPORT_NIC_LATENCY].value, 60e-6));
+  CU_ASSERT_TRUE(near(fit.figures[IMPORT_HOP_LATENCY].value, 60e-6));
   CU_ASSERT_TRUE(near(fit.figures[IMPORT_NIC_ACHIEVABLE].value, 33e9));
   import_fit_clear(&fit);
   g_remove(one_path);
@@ -102,7 +107,7 @@ static void several_logs(void) {
 
 /* The overlay's own text, laid over the topology by a workload's [cluster] overlay, gives a cluster of these figures. */
 static void overlay_is_read(void) {
-  g_autofree char *text = planted(2, 1, "environment.nic_latency=9 us", "node.nic_achievable=33 GB/s");
+  g_autofree char *text = planted(2, 1, "environment.hop_latency=9 us", "node.nic_achievable=33 GB/s");
   g_autoptr(ImportLog) log = import_log_parse("a.log", text, strlen(text));
   ImportFit fit;
   CU_ASSERT_TRUE_FATAL(import_fit_run(log, &(ImportFitOptions){.topology = "dgx-h100"}, &fit, NULL));
@@ -113,7 +118,7 @@ static void overlay_is_read(void) {
   g_autofree char *assignment = g_strconcat("cluster.overlay=", path, NULL);
   TestCluster built = cluster_new("dgx-h100", 2, assignment, NULL);
   CU_ASSERT_TRUE(near(built.cluster->nic_bandwidth, 33e9));
-  CU_ASSERT_TRUE(near(sim_time_to_seconds(built.cluster->platform->nic_latency), 9e-6));
+  CU_ASSERT_TRUE(near(sim_time_to_seconds(built.cluster->platform->hop_latency), 9e-6));
   cluster_clear(&built);
   g_remove(path);
 }
@@ -126,7 +131,7 @@ static void refused(void) {
       {"nothing here\n", "dgx-h100", "holds no run"},
       {"64 16 float sum -1 9.0 1.00 1.00 0 9.0 1.00 1.00 0\n", "dgx-h100", "which operation"},
       {"all_reduce_perf -b 8\n64 16 float sum -1 9.0 1.00 1.00 0 9.0 1.00 1.00 0\n", "dgx-h100", "how many nodes"},
-      {"alltoall_perf -b 8\n64 1 float none -1 9.0 1.00 1.00 0 9.0 1.00 1.00 0\n", "dgx-h100", "not modelled"},
+      {"hypercube_perf -b 8\n64 1 float none -1 9.0 1.00 1.00 0 9.0 1.00 1.00 0\n", "dgx-h100", "not modelled"},
       {"nothing\n", "dgx-h10", "dgx-h100"},
   };
   for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {

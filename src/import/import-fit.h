@@ -5,11 +5,14 @@
  *   fit.figures[IMPORT_LAUNCH_FLOOR].value       // 17.3e-6
  *   import_fit_clear(&fit);
  *
- * Four figures, each from the rows that it decides: calls of at most 4 KiB ask for the launch floor (inside a node) and
- * the NICs' latency (over several), calls of at least 128 MiB for the bandwidths. A figure's value is the median of
- * what its rows ask for, found by bisection on "half of the rows are foretold slower than measured", which is least
- * absolute deviation in what each row asks for; two rounds, as the figures lean on each other. Times are in-place where
- * the log has them. The same log and topology give the same figures. Cost: some hundred clusters built. */
+ * Four figures, each from the rows that it decides: calls of at most 4 KiB ask for the launch floor (inside a node,
+ * where a process drives one GPU) and a network hop's latency (over several), calls of at least 128 MiB for the
+ * bandwidths. A latency is the median of what its rows ask for, found by bisection on "half of them are foretold slower
+ * than measured"; a bandwidth, which moves NCCL's choices too, has the least sum of absolute relative errors on a grid
+ * that is made finer around the best. Two rounds, as the figures lean on each other. NCCL's constants are those of the
+ * version that the log names; times are in-place where it has them. The same log and topology give the same figures.
+ * Cost: some hundred clusters built.
+ */
 #pragma once
 
 #include "import-nccl-tests.h"
@@ -18,7 +21,7 @@ typedef enum {
   IMPORT_INTRA_ACHIEVABLE,
   IMPORT_LAUNCH_FLOOR,
   IMPORT_NIC_ACHIEVABLE,
-  IMPORT_NIC_LATENCY,
+  IMPORT_HOP_LATENCY,
   IMPORT_FIGURES
 } ImportFigureKind;
 extern const char *const import_figure_keys[]; /* "node.intra_achievable", …: settings of a topology */

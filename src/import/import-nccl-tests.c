@@ -8,7 +8,7 @@
 #include "import-line.h"
 
 const char *const import_operation_names[] = {"unknown",   "all-reduce", "all-gather", "reduce-scatter",
-                                              "broadcast", "reduce",     "all-to-all", "send-receive",
+                                              "broadcast", "reduce",     "all-to-all", "send-recv",
                                               "gather",    "scatter",    "hypercube",  NULL};
 
 static void run_free(gpointer data) {

@@ -10,7 +10,7 @@ static const struct {
     [IMPORT_INTRA_ACHIEVABLE] = {"calls of 128 MiB and more in one node", TRUE},
     [IMPORT_LAUNCH_FLOOR] = {"calls of at most 4 KiB in one node", FALSE},
     [IMPORT_NIC_ACHIEVABLE] = {"calls of 128 MiB and more over nodes", TRUE},
-    [IMPORT_NIC_LATENCY] = {"calls of at most 4 KiB over nodes", FALSE},
+    [IMPORT_HOP_LATENCY] = {"calls of at most 4 KiB over nodes", FALSE},
 };
 
 /* In the units and to the digits that such figures are known to. */
@@ -60,8 +60,8 @@ static void print_doubts(const ImportFit *fit, GString *text) {
       continue;
     if (run->driven > 1)
       g_string_append_printf(text,
-                             "# Beware: %s: one process drove %u GPUs and launched for one after the other; "
-                             "training has a process per GPU, whose launch floor is lower.\n",
+                             "# Beware: %s: one process drove %u GPUs and launched for one after the other, which "
+                             "training does not: its small calls say nothing of the launch floor.\n",
                              place, run->driven);
     if (fitted->other_gpu)
       g_string_append_printf(text, "# Beware: %s: the log's GPUs are %s, the topology's are %s.\n", place, run->gpu,
