@@ -105,6 +105,33 @@ static void several_logs(void) {
   g_remove(two_path);
 }
 
+/* Five large calls that take half as long again ask for slower NICs; a hundred of 16 MiB that are foretold as they are
+ * speak against it, and the figure stays. */
+static void refuted(void) {
+  g_autofree char *text = planted(2, 1, "environment.hop_latency=0 us", "node.nic_achievable=48 GB/s");
+  g_autoptr(ImportLog) log = import_log_parse("a.log", text, strlen(text));
+  const ImportRun *run = g_ptr_array_index(log->runs, 0);
+  ImportRow middle = {0};
+  for (guint i = 0; i < run->rows->len; i++) {
+    ImportRow *row = &g_array_index(run->rows, ImportRow, i);
+    if (row->bytes == 16 << 20)
+      middle = *row;
+    if (row->bytes >= 128 << 20)
+      row->in_place.time += row->in_place.time / 2;
+  }
+  for (int i = 0; i < 100; i++)
+    g_array_append_val(run->rows, middle);
+  ImportFit fit;
+  CU_ASSERT_TRUE_FATAL(import_fit_run(log, &(ImportFitOptions){.topology = "dgx-h100"}, &fit, NULL));
+  CU_ASSERT_TRUE(fit.figures[IMPORT_NIC_ACHIEVABLE].refuted);
+  CU_ASSERT_FALSE(fit.figures[IMPORT_NIC_ACHIEVABLE].fitted);
+  CU_ASSERT_TRUE(fit.figures[IMPORT_NIC_ACHIEVABLE].value < 40e9);
+  g_autoptr(GString) overlay = import_overlay_text(log, &fit);
+  CU_ASSERT_PTR_NOT_NULL(strstr(overlay->str, "but with it the log as a whole is foretold worse"));
+  CU_ASSERT_PTR_NULL(strstr(overlay->str, "\nnic_achievable"));
+  import_fit_clear(&fit);
+}
+
 /* The overlay's own text, laid over the topology by a workload's [cluster] overlay, gives a cluster of these figures. */
 static void overlay_is_read(void) {
   g_autofree char *text = planted(2, 1, "environment.hop_latency=9 us", "node.nic_achievable=33 GB/s");
@@ -147,6 +174,7 @@ int main(void) {
   return harness_run("fit", (HarnessCase[]){{"one node", one_node},
                                             {"two nodes", two_nodes},
                                             {"several logs", several_logs},
+                                            {"refuted", refuted},
                                             {"an overlay is read", overlay_is_read},
                                             {"refused", refused},
                                             {NULL, NULL}});

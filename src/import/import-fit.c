@@ -125,10 +125,26 @@ static gboolean fit_bandwidth(Fit *fit, ImportFigureKind kind, ImportFigure *fig
   return TRUE;
 }
 
+/* Over all rows, whichever figure they decide. */
+static gboolean sum_errors(Fit *fit, ImportFigureKind kind, double value, double *ret, GError **error) {
+  fit->figures[kind] = value;
+  if (!predict(fit, error))
+    return FALSE;
+  *ret = 0;
+  for (guint i = 0; i < fit->samples->len; i++)
+    *ret += off_by(fit->times[i], sample_at(fit, i)->measured);
+  return TRUE;
+}
+
 static gboolean fit_figure(Fit *fit, ImportFigureKind kind, ImportFigure *figure, GError **error) {
-  gboolean good = (is_latency(kind) ? fit_latency : fit_bandwidth)(fit, kind, figure, error);
-  fit->figures[kind] = good && figure->fitted ? figure->value : -1;
-  return good;
+  double before, after;
+  if (!(is_latency(kind) ? fit_latency : fit_bandwidth)(fit, kind, figure, error) ||
+      !sum_errors(fit, kind, -1, &before, error) || !sum_errors(fit, kind, figure->value, &after, error))
+    return FALSE;
+  figure->refuted = figure->fitted && after > before;
+  figure->fitted = figure->fitted && !figure->refuted;
+  fit->figures[kind] = figure->fitted ? figure->value : -1;
+  return TRUE;
 }
 
 static gboolean fit_figures(Fit *fit, ImportFigure *figures, GError **error) {
@@ -143,7 +159,7 @@ static gboolean fit_figures(Fit *fit, ImportFigure *figures, GError **error) {
       if (figures[kind].rows > 0 && !fit_figure(fit, kind, &figures[kind], error))
         return FALSE;
   for (int kind = 0; kind < IMPORT_FIGURES; kind++)
-    any = any || figures[kind].fitted;
+    any = any || figures[kind].fitted || figures[kind].refuted;
   if (!any)
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
                 "no row decides a figure: launch and latency need calls of at most 4 KiB, bandwidths of at least 128 "

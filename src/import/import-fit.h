@@ -9,7 +9,8 @@
  * where a process drives one GPU) and a network hop's latency (over several), calls of at least 128 MiB for the
  * bandwidths. A latency is the median of what its rows ask for, found by bisection on "half of them are foretold slower
  * than measured"; a bandwidth, which moves NCCL's choices too, has the least sum of absolute relative errors on a grid
- * that is made finer around the best. Two rounds, as the figures lean on each other. NCCL's constants are those of the
+ * that is made finer around the best. A figure with which the log as a whole would be foretold worse is left as it was.
+ * Two rounds, as the figures lean on each other. NCCL's constants are those of the
  * version that the log names; times are in-place where it has them. The same log and topology give the same figures.
  * Cost: some hundred clusters built.
  */
@@ -33,8 +34,10 @@ typedef struct {
 } ImportFitOptions;
 
 typedef struct {
-  gboolean fitted, at_limit; /* at_limit: the rows ask for more than the figure can give */
-  double value, before;      /* SI: seconds or bytes/s; before: the topology's own */
+  gboolean fitted;
+  gboolean at_limit;    /* the rows ask for more than the figure can give */
+  gboolean refuted;     /* they ask for `value`, but with it the log as a whole is foretold worse: not fitted */
+  double value, before; /* SI: seconds or bytes/s; before: the topology's own */
   guint rows;
 } ImportFigure;
 

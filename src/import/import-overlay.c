@@ -84,8 +84,13 @@ static void print_unfitted(const ImportFit *fit, GString *text) {
     const ImportFigure *figure = &fit->figures[kind];
     if (figure->fitted)
       continue;
+    g_autofree char *asked = shown(kind, figure->value);
+    g_autofree char *refuted =
+        g_strdup_printf("%s ask for %s, but with it the log as a whole is foretold worse", kinds[kind].rows, asked);
     g_string_append_printf(text, "# %s stays the topology's: %s.\n", import_figure_keys[kind],
-                           figure->rows == 0 ? "no row decides it" : "these rows do not depend on it");
+                           figure->rows == 0 ? "no row decides it"
+                           : figure->refuted ? refuted
+                                             : "these rows do not depend on it");
   }
 }
 
