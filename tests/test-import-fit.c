@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cluster.h"
-#include "coll-group.h"
+#include "group.h"
 #include "harness.h"
 #include "import-overlay.h"
 
@@ -14,12 +14,6 @@ static const guint64 sizes[] = {8,        64,        512,       2048,      4096,
 /* A log of all-gathers, whose ring is the one algorithm, by the model itself. `outlier` multiplies every fifth time. */
 static char *planted(guint nodes, double outlier, const char *first, const char *second) {
   TestCluster built = cluster_new("dgx-h100", nodes, first, second, NULL);
-  CollTuning tuning;
-  CollKnobs knobs;
-  gboolean exact;
-  g_autofree char *table = coll_tuning_find(NULL, &exact, NULL);
-  CU_ASSERT_TRUE_FATAL(coll_tuning_load(table, "hopper", &tuning, NULL));
-  coll_knobs_init(&knobs);
   guint n = nodes * 8;
   g_autofree guint32 *ranks = g_new(guint32, n);
   GString *text =
@@ -29,11 +23,10 @@ static char *planted(guint nodes, double outlier, const char *first, const char 
     g_string_append_printf(text, "#  Rank %u Group  0 Pid  %u on node%u device %u [0000:%02x:00] H100\n", i, i, i / 8,
                            i % 8, i % 8);
   }
-  g_autoptr(CollGroup) group = coll_group_new(built.cluster, &tuning, &knobs, ranks, n, NULL);
+  g_autoptr(CollGroup) group = group_new(built.cluster, ranks, n, NULL);
   for (gsize i = 0; i < G_N_ELEMENTS(sizes); i++) {
     CollCall call = {.operation = COLL_ALL_GATHER, .bytes = sizes[i]};
     CollPlan plan;
-    coll_group_prepare(group, &call);
     coll_plan(group, &call, &plan);
     double us = sim_time_to_seconds(plan.latency + sim_time_of_amount(plan.volume, plan.cap)) * 1e6;
     us *= i % 5 == 4 ? outlier : 1;

@@ -203,7 +203,7 @@ static char *reason(const ImportRun *run, const ImportFitOptions *options, const
   if (base_names_find(coll_operation_names, import_operation_names[operation]) < 0)
     return g_strdup_printf("%s is not modelled yet", import_operation_names[operation]);
   g_autoptr(GError) why = NULL;
-  if (!import_model_knows(model, run->nccl_version, &why))
+  if (!import_model_knows(run->nccl_version, &why))
     return g_strdup(why->message);
   if (run->ranks == 1)
     return g_strdup("one rank alone communicates with nobody");

@@ -2,6 +2,7 @@
 #include "import-model.h"
 
 #include "coll-group.h"
+#include "coll-library.h"
 #include "conf-settings.h"
 #include "hw-cluster.h"
 
@@ -12,17 +13,11 @@ static const BaseUnit units[] = {BASE_UNIT_BYTE_RATE, BASE_UNIT_TIME, BASE_UNIT_
 /* A latency beyond a second is no network's. */
 #define MOST_LATENCY 1.0
 
-/* The constants of a version, kept: many trials need the same. */
-typedef struct {
-  char *version; /* NULL: the newest */
-  CollTuning tuning;
-} Table;
-
 struct ImportModel {
   HwCatalog *catalog;
   ConfSettings *settings; /* that name the topology */
   GPtrArray *tables;      /* Table */
-  char *name, *gpu, *architecture;
+  char *name, *gpu;
   guint gpus;
   double own[IMPORT_FIGURES], most[IMPORT_FIGURES];
 };
@@ -43,36 +38,10 @@ static HwCluster *build(const ImportModel *model, const double *figures, guint n
   return hw_cluster_build(settings, model->catalog, error);
 }
 
-static void table_free(gpointer data) {
-  Table *table = data;
-  g_free(table->version);
-  g_free(table);
-}
-
-/* The constants of a version, or of the nearest older that there are. NULL on error. */
-static const CollTuning *tuning_of(const ImportModel *model, const char *version, GError **error) {
-  for (guint i = 0; i < model->tables->len; i++) {
-    const Table *table = g_ptr_array_index(model->tables, i);
-    if (g_strcmp0(table->version, version) == 0)
-      return &table->tuning;
-  }
-  gboolean exact;
-  g_autofree char *path = coll_tuning_find(version, &exact, error);
-  CollTuning tuning;
-  if (path == NULL || !coll_tuning_load(path, model->architecture, &tuning, error))
-    return NULL;
-  Table *table = g_new0(Table, 1);
-  table->version = g_strdup(version);
-  table->tuning = tuning;
-  g_ptr_array_add(model->tables, table);
-  return &table->tuning;
-}
-
 ImportModel *import_model_new(const char *topology, GError **error) {
   const ConfSchema schemas[] = {hw_cluster_schema, hw_topology_schema};
   g_autoptr(ImportModel) model = g_new0(ImportModel, 1);
   g_autofree char *assignment = g_strconcat("cluster.topology=", topology, NULL);
-  model->tables = g_ptr_array_new_with_free_func(table_free);
   model->settings = conf_settings_new(schemas, G_N_ELEMENTS(schemas));
   model->catalog = hw_catalog_load(error);
   if (model->catalog == NULL || !conf_settings_set(model->settings, assignment, error))
@@ -80,7 +49,6 @@ ImportModel *import_model_new(const char *topology, GError **error) {
   g_autoptr(HwCluster) cluster = build(model, NULL, 1, error);
   if (cluster == NULL)
     return NULL;
-  model->architecture = g_strdup(cluster->gpu->architecture);
   model->name = g_strdup(cluster->topology);
   model->gpu = g_strdup(cluster->gpu->name);
   model->gpus = cluster->gpus_per_node;
@@ -99,9 +67,6 @@ ImportModel *import_model_new(const char *topology, GError **error) {
 void import_model_free(ImportModel *model) {
   if (model == NULL)
     return;
-  if (model->tables != NULL)
-    g_ptr_array_unref(model->tables);
-  g_free(model->architecture);
   hw_catalog_free(model->catalog);
   conf_settings_free(model->settings);
   g_free(model->name);
@@ -109,8 +74,10 @@ void import_model_free(ImportModel *model) {
   g_free(model);
 }
 
-gboolean import_model_knows(const ImportModel *model, const char *nccl_version, GError **error) {
-  return tuning_of(model, nccl_version, error) != NULL;
+gboolean import_model_knows(const char *nccl_version, GError **error) {
+  gboolean exact;
+  g_autofree char *table = coll_tuning_find(nccl_version, &exact, error);
+  return table != NULL;
 }
 
 const char *import_model_name(const ImportModel *model) {
@@ -133,21 +100,20 @@ double import_model_most(const ImportModel *model, ImportFigureKind kind) {
   return model->most[kind];
 }
 
-static CollGroup *group_of(const ImportModel *model, const HwCluster *cluster, const ImportSample *sample,
-                           GError **error) {
+static CollGroup *group_of(const HwCluster *cluster, const ImportSample *sample, GError **error) {
   guint n = sample->nodes * sample->per_node;
-  const CollTuning *tuning = tuning_of(model, sample->nccl_version, error);
   CollKnobs knobs;
-  if (tuning == NULL)
-    return NULL;
   coll_knobs_init(&knobs);
+  knobs.version = g_strdup(sample->nccl_version);
   knobs.gpus_per_process = sample->driven;
+  g_autoptr(CollLibrary) library = coll_library_new(cluster, &knobs, error);
+  coll_knobs_clear(&knobs);
+  if (library == NULL)
+    return NULL;
   g_autofree guint32 *ranks = g_new(guint32, n);
   for (guint i = 0; i < n; i++)
     ranks[i] = i / sample->per_node * cluster->gpus_per_node + i % sample->per_node;
-  CollGroup *group = coll_group_new(cluster, tuning, &knobs, ranks, n, error);
-  coll_knobs_clear(&knobs);
-  return group;
+  return coll_group_new(library, ranks, n, error);
 }
 
 gboolean import_model_predict(const ImportModel *model, const double figures[IMPORT_FIGURES],
@@ -156,7 +122,7 @@ gboolean import_model_predict(const ImportModel *model, const double figures[IMP
     for (end = first + 1; end < n && samples[end].run == samples[first].run;)
       end++;
     g_autoptr(HwCluster) cluster = build(model, figures, samples[first].nodes, error);
-    g_autoptr(CollGroup) group = cluster != NULL ? group_of(model, cluster, &samples[first], error) : NULL;
+    g_autoptr(CollGroup) group = cluster != NULL ? group_of(cluster, &samples[first], error) : NULL;
     if (group == NULL)
       return FALSE;
     for (guint i = first; i < end; i++) {
