@@ -26,7 +26,7 @@ static const CliVerb verbs[] = {
          CLI_TAKES_JOBS},
     {"list", "gpus|links|platforms|topologies|workloads|runs|settings", "what there is to choose from", cli_list,
      CLI_TAKES_DB | CLI_TAKES_JSON},
-    {"import", "nccl-tests FILE [-o FILE]", "other tools' files into ours", cli_import,
+    {"import", "nccl-tests|nccl-topology|nvidia-smi-topo FILE... [-o FILE]", "other tools' files into ours", cli_import,
      CLI_TAKES_IMPORT | CLI_TAKES_OUTPUT},
     {"schema", "", "the database, documented", cli_schema, 0},
     {"fit", NULL, NULL, NULL, 0},

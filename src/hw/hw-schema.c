@@ -36,7 +36,7 @@ static const ConfKey topology_keys[] = {
      .help = "what a long transfer gets per NIC and direction, as measured here; instead of that of node.nic"},
     {TOPOLOGY("node", "cpu", CONF_NAME, cpu), .names = hw_cpu_names, .initial = "intel-spr",
      .help = "the host processor; NCCL's network overhead is larger on AMD"},
-    {TOPOLOGY("node", "sockets", CONF_COUNT, sockets), .min = 1, .max = 16, .initial = "2",
+    {TOPOLOGY("node", "sockets", CONF_COUNT, sockets), .min = 1, .max = 288, .initial = "2",
      .help = "host processors in a node, each with PCI roots of its own"},
     {TOPOLOGY("node", "pcie", CONF_STRING, pcie),
      .help =
@@ -69,7 +69,7 @@ static const ConfKey topology_keys[] = {
     {TOPOLOGY("environment", "launch_floor", CONF_TIME, launch_floor), .min = 0, .max = 1,
      .help = "the least that a collective takes, as measured here; instead of the platform's"},
     {TOPOLOGY("environment", "hop_latency", CONF_TIME, hop_latency), .min = 0, .max = 1,
-     .help = "what a network hop takes beyond NCCL's own, as measured here; instead of the platform's"},
+     .help = "what a network hop takes beyond NCCL's own latency of one, as measured here; instead of the platform's"},
     {TOPOLOGY("environment", "overlay", CONF_PATH, overlay),
      .help = "a file of figures measured here (foretrain import nccl-tests writes it), laid over this topology"},
     {TOPOLOGY("host", "dram_bandwidth", CONF_BYTE_RATE, dram_bandwidth), .min = 1, .max = 1e15,
