@@ -64,6 +64,10 @@ static gboolean is_enough(const Progress *progress) {
   return best->channels * best->inter >= progress->search.system->total_rate;
 }
 
+static gboolean occurs(const Progress *progress, const gboolean *types, CollPathType type) {
+  return types[type] || progress->search.plain;
+}
+
 /* The next draft to walk; FALSE: there is none. In the order of the picture above; what is done with is set back. A type
  * that no path has would repeat the walk before, and is passed over. */
 static gboolean relax(Progress *progress, gint64 steps) {
@@ -87,15 +91,15 @@ static gboolean relax(Progress *progress, gint64 steps) {
   CollPathType most_intra = system->n_nets > 0 ? draft->type_inter : progress->most_intra;
   while (draft->type_intra < most_intra && (none || draft->type_intra < best->type_intra)) {
     draft->type_intra++;
-    if (draft->type_intra < COLL_PATH_DIS && progress->intra_types[draft->type_intra])
+    if (draft->type_intra < COLL_PATH_DIS && occurs(progress, progress->intra_types, draft->type_intra))
       return TRUE;
   }
   draft->type_intra = progress->least_intra;
   while (system->n_nets > 0 && draft->type_inter < progress->most_inter &&
          (none || draft->type_inter < best->type_inter || draft->type_inter < COLL_PATH_PXN)) {
     draft->type_inter++;
-    if (draft->type_inter < COLL_PATH_DIS &&
-        (progress->inter_types[draft->type_inter] || progress->intra_types[draft->type_inter]))
+    if (draft->type_inter < COLL_PATH_DIS && (occurs(progress, progress->inter_types, draft->type_inter) ||
+                                              occurs(progress, progress->intra_types, draft->type_inter)))
       return TRUE;
   }
   draft->type_inter = progress->least_inter;
@@ -299,7 +303,7 @@ void coll_search(CollSystem *system, const CollSearchRules *rules, const CollSea
     coll_draft_init(ret, system, 1);
     return;
   }
-  Progress progress = {.search = {.system = system, .rules = rules, .best = ret}};
+  Progress progress = {.search = {.system = system, .rules = rules, .best = ret, .plain = task->plain}};
   progress.search.used = g_new0(guint64, system->n_gpus);
   progress.search.stack = g_array_new(FALSE, FALSE, sizeof(guint32));
   if (system->n_nets > 0)
