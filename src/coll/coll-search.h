@@ -16,6 +16,7 @@ typedef struct {
   CollPathType type_intra, type_inter;
   gboolean same; /* all channels alike */
   guint64 hops;
+  gboolean ran_out; /* of all steps: slower drafts were not tried */
   SimTime latency;
   guint32 *order; /* [max_channels × gpus] */
   guint32 *nets;  /* [max_channels × 2] */
