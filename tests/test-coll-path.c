@@ -213,6 +213,35 @@ static void gh200(void) {
   expect(system, net(system, 1), gpu(0), COLL_PATH_SYS, GB(6), 4);
 }
 
+static void rules_fail(const char *text, const char *fragment) {
+  g_autofree char *folder = g_dir_make_tmp("foretrain-XXXXXX", NULL);
+  g_autofree char *catalog = g_build_filename(folder, "topologies", "catalog", NULL);
+  g_autofree char *file = g_build_filename(catalog, "nccl-search.ini", NULL);
+  g_autofree char *before = g_strdup(g_getenv("FORETRAIN_DATA"));
+  g_mkdir_with_parents(catalog, 0700);
+  g_file_set_contents(file, text, -1, NULL);
+  g_setenv("FORETRAIN_DATA", folder, TRUE);
+  CollSearchRules rules;
+  GError *error = NULL;
+  HARNESS_FAILS(coll_search_rules_load("2.30", &rules, &error), error, fragment);
+  g_setenv("FORETRAIN_DATA", before, TRUE);
+  g_remove(file);
+  g_rmdir(catalog);
+  g_autofree char *topologies = g_path_get_dirname(catalog);
+  g_rmdir(topologies);
+  g_rmdir(folder);
+}
+
+#define ABOUT "source = here\ntrust = recalled\n"
+
+static void broken_rules(void) {
+  rules_fail("[links 2.18]\nnvlink = 3 GB/s\n" ABOUT, "nccl-search.ini:2:1: nvlink: no such figure in [links 2.18]");
+  rules_fail("[links 2.18]\nnvlink_volta = 20 GB/s\n", "links 2.18: lacks \"source\" or \"trust\"");
+  rules_fail("[links 2.18]\nnvlink_volta = 20\n" ABOUT, "nccl-search.ini:2:1: nvlink_volta: ");
+  rules_fail("[links 2.31]\nnvlink_volta = 20 GB/s\n" ABOUT, "[links] has no such figure for NCCL 2.30");
+  rules_fail("[links]\nnvlink_volta = 20 GB/s\n" ABOUT, "no such figure in [links]");
+}
+
 /* Every path is a chain of links from its start to its target, at the least of their rates, on every shipped machine. */
 static void paths_hold_together(void) {
   const char *const machines[] = {"dgx-h100", "aws-p4d", "aws-p5", "box-l40s", "dgx2-v100", "h100-eth10", "dgx-b200"};
@@ -255,6 +284,7 @@ int main(void) {
                                                   {"NICs without GPU memory", no_gdr},
                                                   {"a cube mesh", cube_mesh},
                                                   {"GH200", gh200},
+                                                  {"broken rules", broken_rules},
                                                   {"paths hold together", paths_hold_together},
                                                   {NULL, NULL}});
 }
