@@ -2,6 +2,7 @@
 #pragma once
 
 #include "coll-group.h"
+#include "coll-library.h"
 #include "conf-settings.h"
 #include "hw-cluster.h"
 #include "model-recipe.h"
@@ -23,7 +24,9 @@ typedef struct {
   ModelRecipe model_recipe;
   PlanRecipe recipe;
   const char *fidelity; /* of collectives */
-  char *tuning_path, *key;
+  CollKnobs knobs;
+  CollLibrary *library;
+  char *key;
   Program *program;
   CollGroup **groups;
 } StudyWalk;
