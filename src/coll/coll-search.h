@@ -11,7 +11,7 @@
 
 typedef struct {
   CollPattern pattern;
-  guint32 cross_nic, channels, min_channels, max_channels;
+  guint32 channels, min_channels, max_channels, cross_nic;
   gint64 intra, inter;
   CollPathType type_intra, type_inter;
   gboolean same; /* all channels alike */
