@@ -303,6 +303,30 @@ static void gather(const char *name, const char *value, ConfOrigin origin, gpoin
   g_string_append_printf(user, "%s=%s (%s)\n", name, value, conf_origin_names[origin]);
 }
 
+/* A group of free keys is one value: its lines in order, each by any name; a later file's stand instead. */
+static void groups_of_lines(void) {
+  typedef struct {
+    char *lines;
+  } Wiring;
+  static const ConfKey keys[] = {
+      {"wiring", "lines", CONF_LINES, G_STRUCT_OFFSET(Wiring, lines), .help = "who to whom"}};
+  static const ConfSchema schema = {keys, 1};
+  g_autoptr(ConfSettings) settings = conf_settings_new(&schema, 1);
+  GError *error = NULL;
+  CU_ASSERT_TRUE(load(settings, "[wiring]\nb.1 = x: y  ; why\na = z\n", CONF_ORIGIN_RECIPE, &error));
+  CU_ASSERT_STRING_EQUAL(conf_settings_get(settings, "wiring.lines"), "b.1 = x: y, a = z");
+  CU_ASSERT_TRUE(load(settings, "[wiring]\nlines = c = d, e = f\n", CONF_ORIGIN_FILE, &error));
+  Wiring wiring = {0};
+  CU_ASSERT_TRUE(conf_settings_fill(settings, &schema, &wiring, &error));
+  CU_ASSERT_STRING_EQUAL(wiring.lines, "c = d, e = f");
+  conf_struct_clear(&schema, &wiring);
+  CU_ASSERT_PTR_NULL(wiring.lines);
+  BasePlace place;
+  conf_settings_place(settings, "wiring.lines", &place);
+  CU_ASSERT_EQUAL(place.line, 1);
+  HARNESS_FAILS(load(settings, "[wiring]\n", CONF_ORIGIN_FILE, &error), error, "w.ini:1:1: wiring.lines: has no value");
+}
+
 static void copies_and_visits(void) {
   g_autoptr(ConfSettings) settings = defaults();
   CU_ASSERT_TRUE(
@@ -387,6 +411,7 @@ int main(void) {
                                                       {"fills fields", fills_fields},
                                                       {"paths lie beside their file", paths_lie_beside_their_file},
                                                       {"failures name their place", failures_name_their_place},
+                                                      {"groups of lines", groups_of_lines},
                                                       {"copies and visits", copies_and_visits},
                                                       {"prints the reference", prints_the_reference},
                                                       {"survives mutations", survives_mutations},

@@ -213,6 +213,29 @@ static void nonsense_is_refused(void) {
   HARNESS_FAILS(machine_build(&more, lines, "cluster.nics_per_node=3", &error), error, "nic.2 is missing");
 }
 
+/* A changed letter makes another machine or an error, never a crash; a machine that is built has all its parts placed. */
+static void survives_mutations(void) {
+  static const char letters[] = "0123456789.@:*= \ngpunicswtcheox,-";
+  GRand *random = harness_random();
+  const char *groups = strstr(lines, "[pci]");
+  guint built_ones = 0;
+  for (guint round = 0; round < 300; round++) {
+    g_autofree char *text = g_strdup(lines);
+    for (gint changes = g_rand_int_range(random, 1, 4); changes > 0; changes--)
+      text[(groups - lines) + g_rand_int_range(random, 0, (gint)strlen(groups))] =
+          letters[g_rand_int_range(random, 0, (gint)strlen(letters))];
+    g_auto(Machine) built = {0};
+    g_autoptr(GError) error = NULL;
+    gboolean done = machine_build(&built, text, "", &error);
+    CU_ASSERT_EQUAL(done, error == NULL);
+    built_ones += done;
+    for (guint32 part = 0; done && part < built.cluster->machine->n_parts; part++)
+      CU_ASSERT_TRUE(hw_machine_socket_of(built.cluster->machine, part) < built.cluster->machine->sockets);
+  }
+  CU_ASSERT_TRUE(built_ones > 5 && built_ones < 200);
+  g_rand_free(random);
+}
+
 int main(void) {
   return harness_run("hw-machine", (HarnessCase[]){{"DGX H100", dgx_h100},
                                                    {"AWS p4d", aws_p4d},
@@ -223,5 +246,6 @@ int main(void) {
                                                    {"even meshes", even_meshes},
                                                    {"printed machines read back", printed_machines_read_back},
                                                    {"nonsense is refused", nonsense_is_refused},
+                                                   {"survives mutations", survives_mutations},
                                                    {NULL, NULL}});
 }

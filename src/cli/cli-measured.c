@@ -12,6 +12,11 @@ struct CliMeasured {
   GArray *distances; /* double: |ratio - 1| of each half that was measured */
 };
 
+/* One file is compared. */
+static const char *name_of(const ImportLog *log) {
+  return g_ptr_array_index(log->files, 0);
+}
+
 const ImportRun *cli_measured_run(const ImportLog *log, const char *operation, GError **error) {
   const char *other = NULL;
   for (guint i = 0; i < log->runs->len; i++) {
@@ -21,7 +26,7 @@ const ImportRun *cli_measured_run(const ImportLog *log, const char *operation, G
       continue;
     if (run->rccl) {
       g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: is of RCCL, which is not modelled; expected NCCL's tests",
-                  log->file);
+                  name_of(log));
       return NULL;
     }
     if (run->operation == IMPORT_UNKNOWN || strcmp(name, operation) == 0)
@@ -29,9 +34,9 @@ const ImportRun *cli_measured_run(const ImportLog *log, const char *operation, G
     other = name;
   }
   if (other != NULL)
-    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: holds %s, not %s", log->file, other, operation);
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: holds %s, not %s", name_of(log), other, operation);
   else
-    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: holds no rows of nccl-tests", log->file);
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: holds no rows of nccl-tests", name_of(log));
   return NULL;
 }
 
@@ -46,7 +51,7 @@ void cli_measured_settings(const ImportRun *run, CliMeasuredSettings *ret) {
 gboolean cli_measured_check(const ImportLog *log, const ImportRun *run, const StudyCollective *collective,
                             GError **error) {
   guint32 ranks = study_collective_ranks(collective), nodes = study_collective_nodes(collective);
-  BasePlace place = {.file = log->file, .line = run->line};
+  BasePlace place = {.file = name_of(log), .line = run->line};
   if (run->ranks != 0 && run->ranks != ranks)
     base_error_set_at(error, &place, "measured on %u GPUs, not %u: set --nodes and --gpus-per-node", run->ranks, ranks);
   else if (run->nodes != 0 && run->nodes != nodes)
@@ -65,7 +70,7 @@ CliMeasured *cli_measured_new(const ImportLog *log, const ImportRun *run, const 
   table->distances = g_array_new(FALSE, FALSE, sizeof(double));
   for (gsize i = 0; i < G_N_ELEMENTS(heads); i++)
     base_table_head(table->table, heads[i], i == 1 || i > 8 ? BASE_LEFT : BASE_RIGHT);
-  g_string_append_printf(table->head, "%s beside %s on %s, %u nodes, %u ranks (%s)\n\n", log->file,
+  g_string_append_printf(table->head, "%s beside %s on %s, %u nodes, %u ranks (%s)\n\n", name_of(log),
                          study_collective_operation(collective), study_collective_topology(collective),
                          study_collective_nodes(collective), study_collective_ranks(collective),
                          run->nccl_version != NULL ? run->nccl_version : "NCCL's version is not stated");

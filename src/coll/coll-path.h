@@ -79,7 +79,7 @@ typedef struct {
 typedef struct {
   const HwMachine *machine; /* borrowed */
   guint32 *gpus;            /* machine's index of each local GPU */
-  guint32 n_gpus, n_nets, n_sockets;
+  guint32 n_gpus, n_nets;
   guint32 starts[COLL_PART_KINDS + 1];
   CollPart *parts;
   GArray *links;        /* CollLink */

@@ -186,6 +186,8 @@ static void bound_tree(CollSearch *search) {
 void coll_search_bound(CollSearch *search) {
   search->bound = G_MAXINT64;
   search->least_hops = 0;
+  if (search->plain)
+    return;
   if (search->draft.pattern == COLL_PATTERN_RING && search->system->n_gpus + search->system->n_nets > 1)
     bound_ring(search);
   else if (search->draft.pattern != COLL_PATTERN_NVLS && search->draft.pattern != COLL_PATTERN_RING)

@@ -131,6 +131,11 @@ static void finish_channel(CollSearch *search, gint64 *steps) {
   draft->channels--;
 }
 
+/* The second of a pair of channels comes in where the first went out, and the other way about. */
+static gboolean swaps_nics(const CollDraft *draft) {
+  return draft->pattern == COLL_PATTERN_RING && draft->cross_nic == 2;
+}
+
 /* Rails: which NIC a channel that came in by `first` may leave by. */
 static gboolean may_leave_by(const CollSearch *search, guint32 net, guint32 step) {
   const CollDraft *draft = &search->draft;
@@ -138,7 +143,7 @@ static gboolean may_leave_by(const CollSearch *search, guint32 net, guint32 step
   const HwMachineNic *nic = &search->system->machine->nic[net], *first = &search->system->machine->nic[nets[0]];
   if (draft->pattern == COLL_TREE_PLAIN && net != nets[0])
     return FALSE;
-  if (draft->pattern == COLL_PATTERN_RING && draft->cross_nic == 2) {
+  if (swaps_nics(draft)) {
     if (draft->channels % 2 == 1 && net != nets[-2])
       return FALSE;
   } else if (draft->cross_nic == 0 && (nic->card != first->card || nic->port != first->port)) {
@@ -276,6 +281,13 @@ static void try_entries(CollSearch *search, guint32 net, Turn turn, gint64 *step
       try_gpu(search, from, gpus[i], 0, turn, steps);
 }
 
+static gboolean may_enter_by(const CollSearch *search, guint32 net) {
+  const CollDraft *draft = &search->draft;
+  if (!swaps_nics(draft) || draft->channels % 2 == 0)
+    return TRUE;
+  return net == draft->nets[(gsize)2 * (draft->channels - 1) + 1];
+}
+
 static void walk_nets(CollSearch *search, Turn turn, gint64 *steps) {
   CollSystem *system = search->system;
   CollDraft *draft = &search->draft;
@@ -286,9 +298,7 @@ static void walk_nets(CollSearch *search, Turn turn, gint64 *steps) {
   gboolean pci_order = draft->channels == 0 && !coll_system_has_nvswitch(system);
   for (guint32 i = 0; i < n && !found && (*steps > 0 || pci_order) && !search->settled; i++) {
     guint32 net = order[(draft->channels + i) % n], *nets = draft->nets + (gsize)2 * draft->channels;
-    if (system->net_free[net] < rate)
-      continue;
-    if (draft->pattern == COLL_PATTERN_RING && draft->cross_nic == 2 && draft->channels % 2 == 1 && net != nets[-1])
+    if (system->net_free[net] < rate || !may_enter_by(search, net))
       continue;
     nets[0] = net;
     draft->latency = system->machine->nic[net].latency;

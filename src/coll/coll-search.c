@@ -47,15 +47,18 @@ static void set_speed(Progress *progress, guint speed) {
   progress->search.draft.intra = progress->search.draft.inter = progress->ladder->speeds[speed];
 }
 
-/* Returns the steps left: 0: they ran out, -1: no more channels can be. */
+/* Returns the steps left: 0: they ran out, -1: no more channels can be. A walk that is cut short or not begun takes less of
+ * all steps than NCCL's, which at times gives up slower drafts that are tried here; never the other way about. */
 static gint64 walk(Progress *progress) {
   CollSearch *search = &progress->search;
-  gint64 steps = search->draft.same ? search->rules->steps_alike : search->rules->steps;
-  progress->left_in_all -= steps;
+  gboolean alike = search->draft.same;
+  gint64 most = alike ? search->rules->steps_alike : search->rules->steps, steps = most;
   coll_search_bound(search);
   search->settled = coll_search_is_settled(search);
-  if (!search->settled)
+  if (!search->settled) {
     coll_search_walk(search, &steps);
+    progress->left_in_all -= alike ? most : most - MAX(steps, 0);
+  }
   return steps;
 }
 
@@ -64,9 +67,13 @@ static gboolean is_enough(const Progress *progress) {
   return best->channels * best->inter >= progress->search.system->total_rate;
 }
 
+static gboolean occurs(const Progress *progress, const gboolean *types, CollPathType type) {
+  return types[type] || progress->search.plain;
+}
+
 /* The next draft to walk; FALSE: there is none. In the order of the picture above; what is done with is set back. A type
  * that no path has would repeat the walk before, and is passed over. */
-static gboolean relax(Progress *progress, gint64 steps) {
+static gboolean relax(Progress *progress) {
   CollDraft *draft = &progress->search.draft;
   const CollDraft *best = progress->search.best;
   const CollSystem *system = progress->search.system;
@@ -76,9 +83,10 @@ static gboolean relax(Progress *progress, gint64 steps) {
     return TRUE;
   }
   draft->same = progress->try_alike;
-  progress->left_in_all += steps;
-  if (progress->left_in_all < 0 && !none)
+  if (progress->left_in_all < 0 && !none) {
+    progress->search.best->ran_out = TRUE;
     return FALSE;
+  }
   if (system->compute_capability >= HOPPER && draft->pattern == COLL_TREE_BALANCED) {
     draft->pattern = COLL_TREE_PLAIN;
     return TRUE;
@@ -87,15 +95,15 @@ static gboolean relax(Progress *progress, gint64 steps) {
   CollPathType most_intra = system->n_nets > 0 ? draft->type_inter : progress->most_intra;
   while (draft->type_intra < most_intra && (none || draft->type_intra < best->type_intra)) {
     draft->type_intra++;
-    if (draft->type_intra < COLL_PATH_DIS && progress->intra_types[draft->type_intra])
+    if (draft->type_intra < COLL_PATH_DIS && occurs(progress, progress->intra_types, draft->type_intra))
       return TRUE;
   }
   draft->type_intra = progress->least_intra;
   while (system->n_nets > 0 && draft->type_inter < progress->most_inter &&
          (none || draft->type_inter < best->type_inter || draft->type_inter < COLL_PATH_PXN)) {
     draft->type_inter++;
-    if (draft->type_inter < COLL_PATH_DIS &&
-        (progress->inter_types[draft->type_inter] || progress->intra_types[draft->type_inter]))
+    if (draft->type_inter < COLL_PATH_DIS && (occurs(progress, progress->inter_types, draft->type_inter) ||
+                                              occurs(progress, progress->intra_types, draft->type_inter)))
       return TRUE;
   }
   draft->type_inter = progress->least_inter;
@@ -159,7 +167,7 @@ static void first_pass(Progress *progress) {
   gint64 steps;
   do
     steps = walk(progress);
-  while (steps != -1 && !is_enough(progress) && relax(progress, steps));
+  while (steps != -1 && !is_enough(progress) && relax(progress));
 }
 
 static void second_pass(Progress *progress) {
@@ -299,7 +307,7 @@ void coll_search(CollSystem *system, const CollSearchRules *rules, const CollSea
     coll_draft_init(ret, system, 1);
     return;
   }
-  Progress progress = {.search = {.system = system, .rules = rules, .best = ret}};
+  Progress progress = {.search = {.system = system, .rules = rules, .best = ret, .plain = task->plain}};
   progress.search.used = g_new0(guint64, system->n_gpus);
   progress.search.stack = g_array_new(FALSE, FALSE, sizeof(guint32));
   if (system->n_nets > 0)

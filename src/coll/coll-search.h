@@ -11,11 +11,12 @@
 
 typedef struct {
   CollPattern pattern;
-  guint32 cross_nic, channels, min_channels, max_channels;
+  guint32 channels, min_channels, max_channels, cross_nic;
   gint64 intra, inter;
   CollPathType type_intra, type_inter;
   gboolean same; /* all channels alike */
   guint64 hops;
+  gboolean ran_out; /* of all steps: slower drafts were not tried */
   SimTime latency;
   guint32 *order; /* [max_channels × gpus] */
   guint32 *nets;  /* [max_channels × 2] */
@@ -30,6 +31,7 @@ typedef struct {
   CollPattern pattern;
   guint32 min_channels, max_channels;
   guint32 cross_nic; /* what is allowed */
+  gboolean plain;    /* walk on where nothing better can come, as NCCL does: the same result, later */
 } CollSearchTask;
 
 /* One search in progress. */
@@ -44,6 +46,7 @@ typedef struct {
   gint64 bound;         /* the most rate that a draft of these speeds can have over all channels */
   guint64 least_hops;   /* of one channel */
   gboolean settled;     /* nothing better can come */
+  gboolean plain;       /* never mind that */
 } CollSearch;
 
 /* coll-search-walk.c: all drafts of the current speeds and types. *steps: left; -1: the most channels were found. */

@@ -175,7 +175,6 @@ CollSystem *coll_system_new(const HwMachine *machine, const CollSearchRules *rul
   system->gpus = g_memdup2(view->gpus, view->n_gpus * sizeof *view->gpus);
   system->n_gpus = view->n_gpus;
   system->n_nets = view->over_nodes ? machine->nics : 0;
-  system->n_sockets = machine->sockets;
   system->cpu_amd = machine->cpu_vendor == HW_CPU_AMD;
   system->cpu_intel = machine->cpu_vendor == HW_CPU_INTEL;
   system->compute_capability = machine->compute_capability;

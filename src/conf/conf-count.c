@@ -32,8 +32,9 @@ static gboolean fail_rest(const Reading *reading, const char *rest, gboolean end
     g_autofree char *advice = g_strdup_printf(": write %s", digits->str);
     return fail(reading, error, advice);
   }
+  const char *zero = strchr(reading->text, '0');
   gboolean hexadecimal =
-      (*rest == 'x' || *rest == 'X') && g_ascii_isxdigit(rest[1]) && rest == strchr(reading->text, '0') + 1;
+      (*rest == 'x' || *rest == 'X') && g_ascii_isxdigit(rest[1]) && zero != NULL && rest == zero + 1;
   if (hexadecimal && rest[1 + strspn(rest + 1, "0123456789abcdefABCDEF")] == '\0') {
     guint64 value;
     gboolean small = g_ascii_string_to_unsigned(rest + 1, 16, 0, CONF_COUNT_MAX, &value, NULL);

@@ -109,7 +109,7 @@ static gboolean read_groups(HwMachine *machine, const HwNode *node, const ConfTe
   if (!hw_wiring_defaults(node, &places[HW_PLACE_PCIE], &defaults, error))
     return FALSE;
   if (node->tree == NULL)
-    hw_wiring_default_tree(machine, node, &defaults);
+    hw_wiring_default_tree(machine, &defaults);
   else if (!hw_lines_split(node->tree, "pci", text, &places[HW_PLACE_PCI], &tree, error) ||
            !hw_wiring_tree(machine, &tree, &defaults, &places[HW_PLACE_PCI], error))
     return FALSE;

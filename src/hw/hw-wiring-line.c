@@ -9,8 +9,6 @@ const char *const hw_part_names[] = {"socket", "switch", "gpu", "nic", NULL};
 void hw_lines_clear(HwLines *lines) {
   g_clear_pointer(&lines->lines, g_free);
   g_clear_pointer(&lines->text, g_free);
-  g_clear_pointer(&lines->name, g_free);
-  g_clear_pointer(&lines->file, g_free);
 }
 
 /* The value came from `text` if their files are one. */
@@ -23,30 +21,37 @@ static BasePlace line_place(const char *group, const char *key, const ConfText *
   return exact;
 }
 
+/* Cuts the line at `start` in its key and value; FALSE where it has no "=". */
+static gboolean cut(char *start, HwLine *ret) {
+  char *equals = strchr(start, '=');
+  if (equals == NULL)
+    return FALSE;
+  *equals = '\0';
+  ret->key = g_strstrip(start);
+  ret->value = g_strstrip(equals + 1);
+  return TRUE;
+}
+
 gboolean hw_lines_split(const char *lines, const char *group, const ConfText *text, const BasePlace *place,
                         HwLines *ret, GError **error) {
-  g_auto(HwLines) split = {.text = g_strdup(lines)};
+  g_autofree char *copy = g_strdup(lines);
   g_autoptr(GArray) found = g_array_new(FALSE, FALSE, sizeof(HwLine));
-  for (char *rest = split.text; rest != NULL;) {
-    char *line = rest, *comma = strchr(rest, ',');
+  for (char *rest = copy; rest != NULL;) {
+    char *start = rest, *comma = strchr(rest, ',');
+    HwLine line;
     rest = comma != NULL ? comma + 1 : NULL;
     if (comma != NULL)
       *comma = '\0';
-    char *equals = strchr(line, '=');
-    if (equals == NULL) {
-      base_error_set_at(error, place, "expected lines such as \"gpu.0 = ...\", found \"%s\"", g_strstrip(line));
+    if (!cut(start, &line)) {
+      base_error_set_at(error, place, "expected lines such as \"gpu.0 = ...\", found \"%s\"", g_strstrip(start));
       return FALSE;
     }
-    *equals = '\0';
-    g_strstrip(line);
-    g_strstrip(equals + 1);
-    HwLine one = {line, equals + 1, line_place(group, line, text, place)};
-    g_array_append_val(found, one);
+    line.place = line_place(group, line.key, text, place);
+    g_array_append_val(found, line);
   }
-  split.n = found->len;
-  split.lines = (HwLine *)g_array_free(g_steal_pointer(&found), FALSE);
-  *ret = split;
-  split = (HwLines){0};
+  ret->n = found->len;
+  ret->lines = (HwLine *)g_array_free(g_steal_pointer(&found), FALSE);
+  ret->text = g_steal_pointer(&copy);
   return TRUE;
 }
 

@@ -153,23 +153,31 @@ gboolean hw_wiring_tree(HwMachine *machine, const HwLines *lines, const HwWiring
   return check_whole(machine, place, error);
 }
 
+/* Part `index` of `n` that are dealt out evenly. */
+static guint32 evenly(guint32 index, guint32 n, guint32 over) {
+  return n > 0 ? index * over / n : 0;
+}
+
+static guint32 default_parent(const HwMachine *machine, const HwPart *part, guint32 per_switch) {
+  guint32 switches = machine->switches, sockets = machine->sockets;
+  if (part->kind == HW_PART_SWITCH)
+    return evenly(part->index, switches, sockets);
+  if (part->kind == HW_PART_GPU && switches > 0 && per_switch > 0)
+    return hw_machine_switch_part(machine, part->index / per_switch);
+  if (part->kind == HW_PART_GPU)
+    return evenly(part->index, machine->gpus, sockets);
+  if (switches > 0 && machine->nics % switches == 0)
+    return hw_machine_switch_part(machine, evenly(part->index, machine->nics, switches));
+  return evenly(part->index, machine->nics, sockets);
+}
+
 /* NICs: evenly over the switches if they go up, else evenly on the sockets' root ports. */
-void hw_wiring_default_tree(HwMachine *machine, const HwNode *node, const HwWiringDefaults *defaults) {
+void hw_wiring_default_tree(HwMachine *machine, const HwWiringDefaults *defaults) {
   guint32 per_switch = defaults->gpus_per_switch;
   gboolean even = per_switch > 0 && machine->gpus % per_switch == 0;
   lay_parts(machine, even ? machine->gpus / per_switch : 0);
-  guint32 switches = machine->switches;
   for (guint32 i = machine->sockets; i < machine->n_parts; i++) {
-    HwPart *part = &machine->parts[i];
-    part->link = defaults->link;
-    if (part->kind == HW_PART_SWITCH)
-      part->parent = part->index * node->sockets / switches;
-    else if (part->kind == HW_PART_GPU)
-      part->parent = switches > 0 ? hw_machine_switch_part(machine, part->index / per_switch)
-                                  : part->index * node->sockets / machine->gpus;
-    else if (switches > 0 && machine->nics % switches == 0)
-      part->parent = hw_machine_switch_part(machine, part->index / (machine->nics / switches));
-    else
-      part->parent = part->index * node->sockets / machine->nics;
+    machine->parts[i].link = defaults->link;
+    machine->parts[i].parent = default_parent(machine, &machine->parts[i], per_switch);
   }
 }

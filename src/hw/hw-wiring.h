@@ -28,8 +28,6 @@ typedef struct {
   HwLine *lines;
   guint n;
   char *text;
-  char *name; /* "pci.lines" */
-  char *file;
 } HwLines;
 
 /* `text` (NULL: none) is the file that the lines came from, for the line at fault; `place` stands for others. */
@@ -52,7 +50,7 @@ typedef struct {
 } HwWiringDefaults;
 gboolean hw_wiring_defaults(const HwNode *node, const BasePlace *place, HwWiringDefaults *ret, GError **error);
 /* Parts of the default tree. */
-void hw_wiring_default_tree(HwMachine *machine, const HwNode *node, const HwWiringDefaults *defaults);
+void hw_wiring_default_tree(HwMachine *machine, const HwWiringDefaults *defaults);
 gboolean hw_wiring_tree(HwMachine *machine, const HwLines *lines, const HwWiringDefaults *defaults,
                         const BasePlace *place, GError **error);
 gboolean hw_wiring_nvlinks(HwMachine *machine, const HwLines *lines, GError **error);
