@@ -1,7 +1,8 @@
 /* The Program: what every rank's host issues, as rows. It holds all that a run needs but the hardware.
  *
  * A Program is a list of *roles* (one per distinct behaviour), a map from rank to role, and *communicators* as rank
- * lists. Rows of a role stand in the order in which its host issues them:
+ * lists. A row names a *slot*; which communicator that is, each rank says: so one role serves ranks of many shard
+ * groups. Rows of a role stand in the order in which its host issues them:
  *   - a row costs host_ps of the host thread, then queues on its stream; a stream runs its rows in order; collectives
  * of one communicator run in the order of issue;
  *   - `needs` are waits on the ends of earlier rows of the same section; a row on the stream `host` blocks the host on
@@ -56,7 +57,7 @@ typedef struct {
   gint32 micro; /* micro-batch, -1: none */
   guint32 stream;
   guint32 op;    /* COMPUTE: index into Program.ops */
-  guint32 group; /* COLLECTIVE: index into Program.communicators */
+  guint32 group; /* COLLECTIVE: slot, see program_group */
   CollCall call; /* COLLECTIVE */
   SimTime host;
   guint32 needs, n_needs; /* range in ProgramSection.needs: row indices */
@@ -108,6 +109,10 @@ typedef struct {
   guint32 n_ranks;
   ProgramCommunicator *communicators;
   guint32 n_communicators;
+  const char *const *slots; /* names */
+  guint32 n_slots;
+  guint32 *memberships;   /* rank × n_slots + slot → communicator, no two slots of a rank in one; NULL: a slot is the
+                           communicator of its index, for all ranks */
   ProgramTensor *tensors; /* of all roles */
   guint32 n_tensors;
   struct KernelOp *ops; /* distinct operations */
@@ -123,6 +128,10 @@ typedef struct {
 } Program;
 
 void program_free(Program *program);
+/* The communicator that a rank's rows mean by a slot. */
+static inline guint32 program_group(const Program *program, guint32 rank, guint32 slot) {
+  return program->memberships != NULL ? program->memberships[rank * program->n_slots + slot] : slot;
+}
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Program, program_free)
 
 typedef struct ProgramBuilder ProgramBuilder;
@@ -131,9 +140,12 @@ ProgramBuilder *program_builder_new(void);
 void program_builder_free(ProgramBuilder *builder);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ProgramBuilder, program_builder_free)
 
-/* Names are copied. Streams: "host" exists, index 0. */
+/* Names are copied. Streams: "host" exists, index 0. Communicators: the slot for its rows is returned. */
 guint32 program_builder_stream(ProgramBuilder *builder, const char *name);
 guint32 program_builder_communicator(ProgramBuilder *builder, const char *name, const guint32 *ranks, guint32 n);
+/* Communicators side by side, numbered from 0: rank i of `n_ranks` is in number `of_rank`[i]. One slot for all. */
+guint32 program_builder_communicators(ProgramBuilder *builder, const char *name, const guint32 *of_rank,
+                                      guint32 n_ranks);
 guint32 program_builder_tensor(ProgramBuilder *builder, const char *name, guint8 tenant, guint64 bytes,
                                guint64 unique_bytes);
 /* Copies the operation. */

@@ -30,8 +30,8 @@ typedef struct {
   guint32 *next;                     /* by row: the next on its stream; PROGRAM_NONE: none */
   guint32 *first;                    /* by stream: its first row; PROGRAM_NONE: none */
   guint32 *call;                     /* by row: its number among the collectives of the section */
-  guint32 *sequence;                 /* by row: its number among those of its communicator */
-  guint32 *calls;                    /* by communicator: collectives of the section */
+  guint32 *sequence;                 /* by row: its number among those of its slot */
+  guint32 *calls;                    /* by slot: collectives of the section */
   guint32 n_calls;
 } RunTable;
 
@@ -80,7 +80,7 @@ struct RunRank {
   guint32 row;              /* that it stands before */
   gboolean paid;            /* its host time has passed */
   RunStream *streams;
-  guint32 *ended_calls;           /* by communicator */
+  guint32 *ended_calls;           /* by slot */
   RunStep *steps[RUN_MOST_STEPS]; /* by number; NULL: not begun, or no longer of interest */
   RunStep *spare;                 /* of the steady section, to be used again */
   RunStep *last;                  /* last step that has ended */
