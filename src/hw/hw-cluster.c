@@ -42,7 +42,11 @@ static gboolean find_parts(HwCluster *cluster, const ConfSettings *settings, con
   }
   conf_settings_place(settings, "environment.platform", &place);
   cluster->platform = hw_catalog_platform(catalog, topology->platform, &place, error);
-  return cluster->platform != NULL;
+  if (cluster->platform == NULL)
+    return FALSE;
+  conf_settings_place(settings, "node.cpu", &place);
+  cluster->host = hw_catalog_host(catalog, hw_cpu_names[topology->cpu], &place, error);
+  return cluster->host != NULL;
 }
 
 static gboolean check_network(const HwCluster *cluster, const ConfSettings *settings, GError **error) {

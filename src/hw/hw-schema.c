@@ -29,7 +29,7 @@ static const ConfKey topology_keys[] = {
     {TOPOLOGY("node", "nics", CONF_COUNT, nics), .min = 0, .max = 256, .initial = "0",
      .help = "NICs in a node for the GPUs' traffic"},
     {TOPOLOGY("node", "cpu", CONF_NAME, cpu), .names = hw_cpu_names, .initial = "intel-spr",
-     .help = "the host processor; NCCL's network overhead is larger on AMD"},
+     .help = "the host processor: what launching an operation costs; NCCL's network overhead is larger on AMD"},
     {TOPOLOGY("node", "sockets", CONF_COUNT, sockets), .min = 1, .max = 16, .initial = "2",
      .help = "host processors in a node: kept with the run, nothing depends on it until offload is modelled"},
     {TOPOLOGY("fabric", "kind", CONF_NAME, fabric), .names = fabric_names, .initial = "single-switch",

@@ -9,6 +9,8 @@
 
 #include "conf-settings.h"
 
+struct HwHost;
+
 typedef enum { PLAN_PAPER, PLAN_FRAMEWORKS } PlanFramework;
 extern const char *const plan_framework_names[];
 typedef enum { PLAN_CHECKPOINT_NONE, PLAN_CHECKPOINT_FULL } PlanCheckpointing;
@@ -20,6 +22,7 @@ typedef struct {
   double total_tokens;                                      /* 0: not stated */
   int framework, checkpointing;
   guint64 zero_stage;
+  const struct HwHost *host; /* the cluster's; NULL, as it is loaded: the host never limits */
 } PlanRecipe;
 
 /* [training] and [parallel] keys of this floor, and the groups of frameworks and features that are not modelled yet. */

@@ -5,6 +5,7 @@
 
 #include "base-error.h"
 #include "mem-tenant.h"
+#include "model-host.h"
 
 /* Tensors that die after each operation, by the kind of walk. */
 typedef struct PlanLives {
@@ -234,6 +235,7 @@ static void emit(PlanWalk *walk, guint32 index, const ModelOp *op, guint32 progr
   if (walk->in_step)
     plan_walk_wait(walk);
   guint32 row = program_builder_compute(walk->builder, walk->stream, op->name, program_op);
+  program_builder_cost(walk->builder, model_op_host(op, walk->host));
   plan_walk_settle(walk);
   program_builder_need(walk->builder, walk->need);
   walk->need = PROGRAM_NONE;

@@ -34,9 +34,10 @@ struct PlanWalk {
   guint32 n_units;
   PlanGradient gradient; /* set by the policy; NULL: nothing */
   gpointer user;
-  guint32 last;     /* the last compute row of this section; PROGRAM_NONE: none */
-  guint32 waited;   /* the last compute row that the host has waited for */
-  guint32 need;     /* a row that the next compute row must wait for; PROGRAM_NONE: none */
+  const struct HwHost *host; /* what each row costs; NULL: nothing */
+  guint32 last;              /* the last compute row of this section; PROGRAM_NONE: none */
+  guint32 waited;            /* the last compute row that the host has waited for */
+  guint32 need;              /* a row that the next compute row must wait for; PROGRAM_NONE: none */
   gboolean in_step; /* the host waits for each operation before it issues the next: it takes and gives memory as compute
                        goes on, and never limits where it costs nothing */
   /* Own. */

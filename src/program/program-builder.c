@@ -215,6 +215,11 @@ guint32 program_builder_host(ProgramBuilder *builder, const char *name) {
   return add_row(builder, PROGRAM_HOST, 0, name, (ProgramRow){.op = PROGRAM_NONE, .group = PROGRAM_NONE});
 }
 
+void program_builder_cost(ProgramBuilder *builder, SimTime host) {
+  ProgramRow *row = last_row(current_section(builder));
+  row->host = sim_time_add(row->host, host);
+}
+
 void program_builder_need(ProgramBuilder *builder, guint32 row) {
   if (row == PROGRAM_NONE)
     return;
