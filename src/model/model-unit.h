@@ -35,6 +35,7 @@ typedef struct {
   const char *name; /* "q_proj.weight"; static */
   guint64 elements;
   gboolean shared; /* the head's use of the tied embedding: counted (and sharded, reduced) with the embedding */
+  gboolean frozen; /* not trained: no gradient, no optimizer states */
 } ModelParameter;
 
 typedef enum {
