@@ -53,13 +53,13 @@ static void mark(guint64 *deaths, gint op, guint64 tensor) {
     deaths[op] |= tensor;
 }
 
-/* A whole layer runs again before its backward begins, a part of it before its first result is read. */
-static guint second_run(const ModelUnit *unit, const ModelRecomputed *how, guint64 lost) {
-  if (lost == 0 || how->region != how->again ||
+/* A whole layer runs again before its backward begins, a part of it before backward reads what it reads or makes. */
+static guint second_run(const ModelUnit *unit, const ModelRecomputed *how, guint64 touched) {
+  if (touched == 0 || how->region != how->again ||
       how->again == (unit->n_forward < 64 ? bit(unit->n_forward) - 1 : G_MAXUINT64))
     return 0;
   guint at = 0;
-  while (at < unit->n_backward && (unit->backward[at].reads & lost) == 0)
+  while (at < unit->n_backward && (unit->backward[at].reads & touched) == 0)
     at++;
   return at;
 }
@@ -75,7 +75,7 @@ PlanLives *plan_lives_new(const ModelUnit *unit, ModelRecompute how) {
   guint64 saved = plan_lives_saved(unit), saved_outside = saved_by(unit, ~parts.region);
   guint64 anew = written_by(unit, parts.again), wanted = saved | read_by(unit, parts.again);
   guint64 kept = saved_outside | (wanted & ~anew), second = (saved & ~kept) | read_by(unit, parts.again);
-  lives->again_at = second_run(unit, &parts, saved & ~kept);
+  lives->again_at = second_run(unit, &parts, saved & second);
   for (guint t = 0; t < unit->n_tensors; t++) {
     guint64 tensor = bit(t);
     ModelTensorRole role = unit->tensors[t].role;
