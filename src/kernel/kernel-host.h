@@ -21,6 +21,7 @@ typedef enum {
   KERNEL_HOST_GRADIENT_HOOK,
   KERNEL_HOST_OPTIMIZER_STEP,
   KERNEL_HOST_OPTIMIZER_TENSOR,
-  KERNEL_HOST_MICRO_BATCH
+  KERNEL_HOST_MICRO_BATCH,
+  KERNEL_HOST_PASS
 } KernelHostCost;
 SimTime kernel_host_cost(const struct HwHost *host, KernelHostCost what);

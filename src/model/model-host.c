@@ -16,6 +16,7 @@ SimTime model_host_cost(const struct HwHost *host, ModelHostCost what) {
       [MODEL_HOST_OPTIMIZER_STEP] = KERNEL_HOST_OPTIMIZER_STEP,
       [MODEL_HOST_OPTIMIZER_TENSOR] = KERNEL_HOST_OPTIMIZER_TENSOR,
       [MODEL_HOST_MICRO_BATCH] = KERNEL_HOST_MICRO_BATCH,
+      [MODEL_HOST_PASS] = KERNEL_HOST_PASS,
   };
   return kernel_host_cost(host, costs[what]);
 }

@@ -14,22 +14,25 @@
 
 #define NCCL_VERSION "nccl-2.30"
 
-static void gather_schemas(ConfSchema ret[5]) {
+#define SCHEMAS_MOST (4 + PLAN_SCHEMAS_MOST)
+
+static gsize gather_schemas(ConfSchema ret[SCHEMAS_MOST]) {
   ret[0] = model_shape_schema;
   ret[1] = model_recipe_schema;
-  ret[2] = plan_schema;
-  ret[3] = hw_cluster_schema;
-  ret[4] = hw_topology_schema;
+  gsize n = 2 + plan_schemas(ret + 2, PLAN_SCHEMAS_MOST);
+  ret[n++] = hw_cluster_schema;
+  ret[n++] = hw_topology_schema;
+  return n;
 }
 
 Study *study_open(const char *workload, GError **error) {
   g_autofree char *path = conf_path_find(workload, ".ini", "workloads", NULL, NULL, error);
   if (path == NULL)
     return NULL;
-  ConfSchema schemas[5];
-  gather_schemas(schemas);
+  ConfSchema schemas[SCHEMAS_MOST];
+  gsize n_schemas = gather_schemas(schemas);
   g_autoptr(Study) study = g_new0(Study, 1);
-  study->settings = conf_settings_new(schemas, G_N_ELEMENTS(schemas));
+  study->settings = conf_settings_new(schemas, n_schemas);
   g_autofree char *name = g_path_get_basename(path);
   if (g_str_has_suffix(name, ".ini"))
     name[strlen(name) - strlen(".ini")] = '\0';
@@ -52,9 +55,9 @@ gboolean study_set(Study *study, const char *assignment, GError **error) {
 }
 
 void study_print_reference(GString *text) {
-  ConfSchema schemas[5];
-  gather_schemas(schemas);
-  conf_schema_print(schemas, G_N_ELEMENTS(schemas), text);
+  ConfSchema schemas[SCHEMAS_MOST];
+  gsize n_schemas = gather_schemas(schemas);
+  conf_schema_print(schemas, n_schemas, text);
 }
 
 void study_walk_clear(StudyWalk *walk) {
@@ -80,7 +83,8 @@ gboolean study_walk_read(StudyWalk *walk, GError **error) {
       !model_shape_record(&walk->shape, walk->settings, error) ||
       !model_recipe_load(walk->settings, &walk->model_recipe, error) ||
       !model_recipe_check(&walk->shape, &walk->model_recipe, walk->settings, error) ||
-      !plan_recipe_load(walk->settings, hw_cluster_gpus(walk->cluster), &walk->recipe, error))
+      !plan_recipe_load(walk->settings, hw_cluster_gpus(walk->cluster), walk->cluster->gpus_per_node, &walk->recipe,
+                        error))
     return FALSE;
   walk->recipe.host = walk->recipe.framework != PLAN_PAPER ? walk->cluster->host : NULL;
   KernelDtype dtype = (KernelDtype)model_precision_dtype(walk->model_recipe.precision);
@@ -134,6 +138,7 @@ static char **assumptions(const StudyWalk *walk, const RunReport *report) {
   if (!conf_settings_given(walk->settings, "training.micro_batch") &&
       !conf_settings_given(walk->settings, "training.global_batch"))
     note(notes, "no batch is stated: one sequence per GPU");
+  plan_notes(&walk->recipe, notes);
   if (walk->recipe.zero_stage > 0 && walk->recipe.ranks > 1)
     note(notes, "shards differ by padding at most: every rank plays the largest");
   note_trust(notes, cluster->gpu->name, cluster->gpu->trust);
@@ -179,7 +184,7 @@ static void fill_identity(const Study *study, const StudyWalk *walk, RunReport *
   identity->gradient_accumulation = walk->recipe.gradient_accumulation;
   identity->global_batch = walk->recipe.global_batch;
   identity->precision = g_strdup(model_precision_names[walk->model_recipe.precision]);
-  identity->activation_checkpointing = g_strdup(plan_checkpointing_names[walk->recipe.checkpointing]);
+  identity->activation_checkpointing = plan_checkpointing_text(&walk->recipe.checkpointing);
   identity->gpu_hour = walk->cluster->gpu_hour;
   identity->total_tokens = walk->recipe.total_tokens;
   identity->notes = assumptions(walk, report);

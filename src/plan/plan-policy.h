@@ -1,0 +1,32 @@
+/* Frameworks: a row of the table for each, with its section of settings and what writes its Program.
+ *
+ *   const PlanPolicy *policy = &plan_policies[recipe->framework];
+ *   Program *program = policy->build(&(PlanCase){shape, model_recipe, recipe});
+ *
+ * To add one: a value of PlanFramework, a file plan-NAME.c with a builder, a struct of its options in PlanRecipe, a row.
+ * Private to this floor. */
+#pragma once
+
+#include "plan.h"
+
+typedef struct {
+  const ModelShape *shape;
+  const ModelRecipe *model;
+  const PlanRecipe *recipe;
+} PlanCase;
+
+typedef struct {
+  const char *name;
+  const ConfSchema *schema;     /* its section; NULL: it has none */
+  gsize options;                /* offset in PlanRecipe of the struct that the schema fills */
+  PlanCheckpointKind selective; /* what it calls "selective" checkpointing */
+  /* Fills in defaults that depend on version or stage, refuses what it cannot do, by the key's name; NULL: nothing. */
+  gboolean (*resolve)(const ConfSettings *settings, PlanRecipe *recipe, GError **error);
+  Program *(*build)(const PlanCase *what);
+  /* Adds lines about what it assumes and resolved, for people; NULL: nothing. */
+  void (*note)(const PlanRecipe *recipe, GPtrArray *notes);
+} PlanPolicy;
+
+extern const PlanPolicy plan_policies[PLAN_FRAMEWORKS];
+
+Program *plan_paper(const PlanCase *what);
