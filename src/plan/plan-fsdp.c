@@ -5,7 +5,6 @@
 #include "mem-tenant.h"
 #include "model-host.h"
 #include "model-optimizer.h"
-#include "plan.h"
 
 typedef struct {
   guint64 bytes;
@@ -21,24 +20,17 @@ static guint32 op_of(PlanFsdp *fsdp, guint64 bytes) {
   return move.op;
 }
 
-guint32 plan_fsdp_move(PlanFsdp *fsdp, guint32 stream, const char *name, guint64 bytes) {
-  guint32 row = program_builder_compute(fsdp->builder, stream, name, op_of(fsdp, bytes));
-  plan_walk_settle(fsdp->walk);
-  if (stream != fsdp->compute)
-    return row;
-  program_builder_need(fsdp->builder, fsdp->walk->need);
-  fsdp->walk->need = PROGRAM_NONE;
-  fsdp->walk->last = row;
+guint32 plan_fsdp_move(PlanFsdp *fsdp, guint32 stream, guint32 need, const char *name, guint64 bytes) {
+  guint32 row = plan_walk_pass(fsdp->walk, stream, name, op_of(fsdp, bytes));
+  program_builder_need(fsdp->builder, need);
   return row;
 }
 
-guint32 plan_fsdp_collective(PlanFsdp *fsdp, guint32 stream, const char *name, guint32 slot, CollOperation operation,
-                             guint64 bytes) {
+guint32 plan_fsdp_collective(PlanFsdp *fsdp, guint32 stream, guint32 need, const char *name, guint32 slot,
+                             CollOperation operation, guint64 bytes) {
   ProgramHint hint = operation == COLL_ALL_GATHER ? PROGRAM_HINT_NONE : PROGRAM_HINT_BUCKET;
-  guint32 row =
-      program_builder_collective(fsdp->builder, stream, name, slot, (CollCall){operation, bytes}, hint);
-  plan_walk_settle(fsdp->walk);
-  program_builder_cost(fsdp->builder, model_host_cost(fsdp->recipe->host, MODEL_HOST_COLLECTIVE));
+  guint32 row = plan_walk_collective(fsdp->walk, stream, name, slot, (CollCall){operation, bytes}, hint);
+  program_builder_need(fsdp->builder, need);
   return row;
 }
 
@@ -46,13 +38,12 @@ void plan_fsdp_hooks(PlanFsdp *fsdp) {
   SimTime cost = model_host_cost(fsdp->recipe->host, MODEL_HOST_FSDP_UNIT);
   if (cost == 0)
     return;
-  program_builder_host(fsdp->builder, "hooks");
-  plan_walk_settle(fsdp->walk);
+  plan_walk_host(fsdp->walk, "hooks");
   program_builder_cost(fsdp->builder, cost);
 }
 
 void plan_fsdp_context(PlanFsdp *fsdp, ProgramPhase phase, guint32 unit) {
-  program_builder_context(fsdp->builder, phase, fsdp->wrap->units[unit].layer, (gint32)fsdp->micro);
+  program_builder_context(fsdp->builder, phase, fsdp->wrap->units[unit].layer, (gint32)fsdp->walk->micro);
 }
 
 /* Index of the tied matrix in the embedding's parameters. */
@@ -60,7 +51,8 @@ static guint tied_parameter(const PlanUnit *embedding, guint64 elements) {
   guint p = 0;
   while (p < embedding->unit->n_parameters && embedding->unit->parameters[p].elements != elements)
     p++;
-  sim_require(p < embedding->unit->n_parameters, 0, NULL, "the head shares its matrix with no parameter of the embedding");
+  sim_require(p < embedding->unit->n_parameters, 0, NULL,
+              "the head shares its matrix with no parameter of the embedding");
   return p;
 }
 
@@ -70,7 +62,7 @@ static guint32 whole_gradient(PlanFsdp *fsdp, PlanUnit *part, guint p) {
     g_autofree char *name = part->layer >= 0 ? g_strdup_printf("layer%d.%s.grad", part->layer, parameter->name)
                                              : g_strdup_printf("%s.grad", parameter->name);
     part->gradients[p] = program_builder_tensor(fsdp->builder, name, MEM_COMMUNICATION,
-                                                parameter->elements * fsdp->parameter_bytes, 0);
+                                                parameter->elements * fsdp->keys->parameter_bytes, 0);
   }
   return part->gradients[p];
 }
@@ -81,7 +73,7 @@ static void gradient_ready(PlanWalk *walk, guint32 index, guint parameter, guint
   PlanFsdp *fsdp = user;
   PlanUnit *part = &walk->units[index];
   const ModelParameter *shape = &part->unit->parameters[parameter];
-  guint64 added = 3 * shape->elements * fsdp->parameter_bytes;
+  guint64 added = 3 * shape->elements * fsdp->keys->parameter_bytes;
   (void)row;
   if (shape->shared) {
     part = &walk->units[0];
@@ -96,11 +88,11 @@ static void gradient_ready(PlanWalk *walk, guint32 index, guint parameter, guint
   }
   if (fsdp->tied_once && index == 0 && tied_parameter(part, fsdp->tied_elements) == parameter) {
     fsdp->tied_once = FALSE;
-    plan_fsdp_move(fsdp, fsdp->compute, "add tied gradient", added);
+    plan_fsdp_move(fsdp, fsdp->compute, PROGRAM_NONE, "add tied gradient", added);
   }
   if (!fsdp->adds_in_place)
     return;
-  plan_fsdp_move(fsdp, fsdp->compute, "accumulate gradient", added);
+  plan_fsdp_move(fsdp, fsdp->compute, PROGRAM_NONE, "accumulate gradient", added);
   plan_walk_give(walk, tensor, PROGRAM_NONE);
 }
 
@@ -109,69 +101,57 @@ void plan_fsdp_give_gradients(PlanFsdp *fsdp, guint32 unit) {
   for (guint32 u = members->first; u <= members->last; u++) {
     PlanUnit *part = &fsdp->walk->units[u];
     for (guint p = 0; p < part->unit->n_parameters && fsdp->wrap->of[u] == unit; p++)
-      if (!part->unit->parameters[p].shared)
+      if (!part->unit->parameters[p].shared && !part->unit->parameters[p].frozen)
         plan_walk_give(fsdp->walk, part->gradients[p], PROGRAM_NONE);
   }
 }
 
 guint32 plan_fsdp_reduced(const PlanFsdp *fsdp, guint32 unit) {
   const PlanFsdpUnit *state = &fsdp->units[unit];
-  gboolean stays = fsdp->reduce_bytes == fsdp->shard_bytes && !state->has_shard;
+  gboolean stays = fsdp->keys->reduce_bytes == fsdp->keys->shard_bytes && !state->has_shard;
   return stays ? state->gradient_shard : state->reduced;
 }
 
-/* The next thing that happens to the gradient on `stream`. */
-static guint32 then(PlanFsdp *fsdp, guint32 stream, guint32 before, const char *name, guint64 bytes) {
-  guint32 row = plan_fsdp_move(fsdp, stream, name, bytes);
-  program_builder_need(fsdp->builder, before);
-  return row;
+/* Where the reduction leaves the shard where it lay: it is now the optimizer's. */
+static void become_shard(PlanFsdp *fsdp, PlanFsdpUnit *state, guint32 held) {
+  plan_walk_give(fsdp->walk, held, PROGRAM_NONE);
+  plan_walk_host(fsdp->walk, "keep gradients");
+  plan_walk_take(fsdp->walk, state->gradient_shard);
 }
 
 void plan_fsdp_finish_gradient(PlanFsdp *fsdp, guint32 unit, guint32 row, guint32 held) {
   PlanFsdpUnit *state = &fsdp->units[unit];
-  guint64 elements = state->shard;
-  gboolean casts = fsdp->reduce_bytes != fsdp->shard_bytes, adds = state->has_shard;
+  const PlanFsdpKeys *keys = fsdp->keys;
+  guint64 elements = state->reduced_shard;
+  gboolean casts = keys->reduce_bytes != keys->shard_bytes, stays = !casts && !state->has_shard;
   guint32 stream = fsdp->replicas > 1 ? fsdp->all_reduces : fsdp->reduces;
-  gboolean becomes = !casts && !adds && held != state->gradient_shard;
-  if (becomes) {
-    plan_walk_give(fsdp->walk, held, PROGRAM_NONE);
-    program_builder_host(fsdp->builder, "keep gradients");
-    plan_walk_settle(fsdp->walk);
-    plan_walk_take(fsdp->walk, state->gradient_shard);
-  }
-  if (fsdp->replicas > 1) {
-    guint32 before = row;
-    row = plan_fsdp_collective(fsdp, stream, "all-reduce gradients", fsdp->replica_slot, COLL_ALL_REDUCE,
-                               elements * fsdp->reduce_bytes);
-    program_builder_need(fsdp->builder, before);
-  }
+  if (stays && held != state->gradient_shard)
+    become_shard(fsdp, state, held);
+  if (fsdp->replicas > 1)
+    row = plan_fsdp_collective(fsdp, stream, row, "all-reduce gradients", fsdp->replica_slot, COLL_ALL_REDUCE,
+                               elements * keys->reduce_bytes);
   if (fsdp->postdivides)
-    row = then(fsdp, stream, row, "divide gradient shard", 2 * elements * fsdp->reduce_bytes);
+    row = plan_fsdp_move(fsdp, stream, row, "divide gradient shard", 2 * elements * keys->reduce_bytes);
   if (casts) {
-    row = then(fsdp, stream, row, "cast gradient shard", elements * (fsdp->reduce_bytes + fsdp->shard_bytes));
+    row = plan_fsdp_move(fsdp, stream, row, "cast gradient shard", elements * (keys->reduce_bytes + keys->shard_bytes));
     plan_walk_take(fsdp->walk, state->gradient_shard);
   }
-  if (adds)
-    row = then(fsdp, stream, row, "accumulate gradient shard", 3 * elements * fsdp->shard_bytes);
-  if (held != state->gradient_shard && !becomes && !fsdp->holds_reduced)
+  if (state->has_shard)
+    row = plan_fsdp_move(fsdp, stream, row, "accumulate gradient shard", 3 * elements * keys->shard_bytes);
+  if (!stays && !state->holds_reduced)
     plan_walk_give(fsdp->walk, held, held == state->reduced && stream == fsdp->reduces ? PROGRAM_NONE : stream);
   state->has_shard = TRUE;
   fsdp->last_reduce = row;
 }
 
-static gboolean is_checkpointed(const PlanFsdp *fsdp, guint32 index) {
-  return fsdp->recipe->checkpointing == PLAN_CHECKPOINT_FULL && fsdp->walk->units[index].layer >= 0;
-}
-
 static void forward(PlanFsdp *fsdp) {
   const PlanWrap *wrap = fsdp->wrap;
   fsdp->in_forward = TRUE;
-  fsdp->schedule->begin_forward(fsdp);
   for (guint32 u = 0; u < fsdp->walk->n_units; u++) {
     for (guint32 w = wrap->n; w-- > 0;)
       if (wrap->units[w].first == u)
         fsdp->schedule->pre_forward(fsdp, w);
-    plan_walk_forward(fsdp->walk, u, is_checkpointed(fsdp, u) ? PLAN_DISCARD : PLAN_KEEP, (gint32)fsdp->micro);
+    plan_walk_forward(fsdp->walk, u);
     for (guint32 w = 0; w < wrap->n; w++)
       if (wrap->units[w].last == u)
         fsdp->schedule->post_forward(fsdp, w);
@@ -181,11 +161,12 @@ static void forward(PlanFsdp *fsdp) {
 
 static void backward(PlanFsdp *fsdp) {
   const PlanWrap *wrap = fsdp->wrap;
+  fsdp->last_reduce = PROGRAM_NONE;
   for (guint32 u = fsdp->walk->n_units; u-- > 0;) {
     for (guint32 w = wrap->n; w-- > 0;)
       if (wrap->units[w].last == u)
         fsdp->schedule->pre_backward(fsdp, w);
-    plan_walk_backward(fsdp->walk, u, is_checkpointed(fsdp, u), (gint32)fsdp->micro);
+    plan_walk_backward(fsdp->walk, u);
     for (guint32 w = 0; w < wrap->n; w++)
       if (wrap->units[w].first == u)
         fsdp->schedule->post_backward(fsdp, w);
@@ -197,10 +178,10 @@ static void optimizer_step(PlanFsdp *fsdp) {
   PlanWalk *walk = fsdp->walk;
   const struct HwHost *host = fsdp->recipe->host;
   ModelOptimizer what = {.style = MODEL_OPTIMIZER_FUSED,
-                         .element_bytes = fsdp->shard_bytes,
-                         .gradient_bytes = fsdp->shard_bytes};
+                         .element_bytes = fsdp->keys->shard_bytes,
+                         .gradient_bytes = fsdp->keys->shard_bytes};
   for (guint32 w = 0; w < fsdp->wrap->n; w++) {
-    what.elements += fsdp->units[w].shard;
+    what.elements += fsdp->units[w].owned;
     what.tensors += fsdp->keys->use_orig_params ? fsdp->wrap->units[w].parameters : 1;
   }
   g_autoptr(ModelUnit) step = model_optimizer_new(&what);
@@ -208,43 +189,38 @@ static void optimizer_step(PlanFsdp *fsdp) {
                   (SimTime)what.tensors * model_host_cost(host, MODEL_HOST_OPTIMIZER_TENSOR);
   program_builder_context(fsdp->builder, PROGRAM_OPTIMIZER, -1, -1);
   for (guint i = 0; i < step->n_forward; i++) {
-    guint32 row = program_builder_compute(fsdp->builder, fsdp->compute, step->forward[i].name,
-                                          program_builder_op(fsdp->builder, step->forward[i].kernel));
-    plan_walk_settle(walk);
+    plan_walk_pass(walk, fsdp->compute, step->forward[i].name,
+                   program_builder_op(fsdp->builder, step->forward[i].kernel));
     program_builder_cost(fsdp->builder, model_op_host(&step->forward[i], host) + (i == 0 ? fixed : 0));
-    program_builder_need(fsdp->builder, walk->need);
-    walk->need = PROGRAM_NONE;
-    walk->last = row;
-    if (i == 0 && fsdp->section == PROGRAM_FIRST)
-      program_builder_take(fsdp->builder, fsdp->optimizer);
+    plan_walk_take(walk, fsdp->optimizer); /* where it does not stand yet: in the first step */
   }
   for (guint32 w = 0; w < fsdp->wrap->n; w++) {
-    plan_walk_give(walk, fsdp->units[w].gradient_shard, PROGRAM_NONE);
+    if (fsdp->units[w].has_shard)
+      plan_walk_give(walk, fsdp->units[w].gradient_shard, PROGRAM_NONE);
     fsdp->units[w].has_shard = FALSE;
   }
-  program_builder_host(fsdp->builder, "read the loss");
-  plan_walk_settle(walk);
+  plan_walk_host(walk, "end of step");
   program_builder_need(fsdp->builder, walk->last);
 }
 
 static void step(PlanFsdp *fsdp, ProgramSectionKind section) {
+  PlanWalk *walk = fsdp->walk;
   guint32 batches = (guint32)fsdp->recipe->gradient_accumulation;
   fsdp->section = section;
-  plan_walk_section(fsdp->walk, section);
+  plan_walk_section(walk, section);
   program_builder_context(fsdp->builder, PROGRAM_SETUP, -1, -1);
   if (section == PROGRAM_FIRST) {
-    program_builder_host(fsdp->builder, "load the model");
-    program_builder_take(fsdp->builder, fsdp->parameters);
+    plan_walk_host(walk, "load the model");
+    plan_walk_take(walk, fsdp->parameters);
   }
   for (guint32 w = 0; w < fsdp->wrap->n; w++)
     fsdp->units[w].gather = PROGRAM_NONE;
-  fsdp->last_reduce = fsdp->event = PROGRAM_NONE;
+  fsdp->event = fsdp->scattered = PROGRAM_NONE;
   fsdp->schedule->begin_section(fsdp);
-  for (fsdp->micro = 0; fsdp->micro < batches; fsdp->micro++) {
-    fsdp->syncs = fsdp->keys->syncs_always || fsdp->micro + 1 == batches;
-    program_builder_context(fsdp->builder, PROGRAM_SETUP, -1, (gint32)fsdp->micro);
-    program_builder_host(fsdp->builder, "micro-batch");
-    plan_walk_settle(fsdp->walk);
+  for (walk->micro = 0; walk->micro < batches; walk->micro++) {
+    fsdp->syncs = fsdp->keys->syncs_always || walk->micro + 1 == batches;
+    program_builder_context(fsdp->builder, PROGRAM_SETUP, -1, (gint32)walk->micro);
+    plan_walk_host(walk, "micro-batch");
     program_builder_cost(fsdp->builder, model_host_cost(fsdp->recipe->host, MODEL_HOST_MICRO_BATCH));
     forward(fsdp);
     backward(fsdp);
@@ -270,44 +246,60 @@ static guint64 unique_of(const PlanFsdp *fsdp, guint64 bytes) {
   return bytes / fsdp->replicas;
 }
 
-static void add_unit(PlanFsdp *fsdp, guint32 w) {
+static void measure_unit(PlanFsdp *fsdp, guint32 w) {
   PlanFsdpUnit *unit = &fsdp->units[w];
-  guint32 fewer = MAX(1, fsdp->keys->reshard_ranks);
+  const PlanFsdpKeys *keys = fsdp->keys;
   unit->shard = fsdp->schedule->shard(fsdp, w);
   unit->padded = unit->shard * fsdp->shards;
-  gboolean stays = fsdp->keys->reshard == PLAN_RESHARD_DEFAULT && fsdp->keys->wrap == PLAN_WRAP_ENDS &&
+  unit->reduced_shard = fsdp->schedule->reduced_shard(fsdp, w);
+  unit->reduced_padded = unit->reduced_shard * fsdp->shards;
+  guint64 trained = plan_wrap_flat_shard(fsdp->wrap, fsdp->walk, PLAN_WRAP_TRAINED, w, fsdp->shards, 1);
+  unit->owned = unit->reduced_shard == unit->shard && trained < unit->shard && keys->use_orig_params
+                    ? trained
+                    : unit->reduced_shard;
+  gboolean stays = keys->reshard == PLAN_RESHARD_DEFAULT && keys->wrap == PLAN_WRAP_ENDS &&
                    fsdp->wrap->units[w].last + 1 == fsdp->walk->n_units;
-  unit->reshards = fsdp->keys->reshard != PLAN_RESHARD_NO && fsdp->recipe->zero_stage == 3 &&
-                   !fsdp->wrap->units[w].root && !stays;
-  guint64 gathered = unit->padded * fsdp->parameter_bytes;
-  guint64 shard = unit->shard * fsdp->shard_bytes;
+  unit->reshards = fsdp->recipe->zero_stage == 3 && !fsdp->wrap->units[w].root && !stays;
+}
+
+static void add_unit(PlanFsdp *fsdp, guint32 w) {
+  PlanFsdpUnit *unit = &fsdp->units[w];
+  const PlanFsdpKeys *keys = fsdp->keys;
   gboolean first = fsdp->schedule == &plan_fsdp1_schedule;
+  measure_unit(fsdp, w);
+  guint64 gathered = unit->padded * keys->parameter_bytes, shard = unit->reduced_shard * keys->shard_bytes;
+  guint64 whole = unit->reduced_padded * keys->reduce_bytes;
   unit->unsharded = unit_tensor(fsdp, w, "unsharded", MEM_COMMUNICATION, gathered, 0);
-  unit->gathering = unit_tensor(fsdp, w, first ? "cast shard" : "all-gather output", MEM_COMMUNICATION,
-                                first ? unit->shard * fsdp->parameter_bytes : gathered, 0);
-  unit->joined = unit_tensor(fsdp, w, "joined gradient", MEM_COMMUNICATION, gathered, 0);
-  unit->kept = unit_tensor(fsdp, w, "smaller shard", MEM_COMMUNICATION, gathered / fewer, 0);
-  unit->gradient = unit_tensor(fsdp, w, first ? "flat gradient" : "accumulated gradient",
-                               first && fsdp->keys->syncs_always ? MEM_COMMUNICATION : MEM_GRADIENTS,
-                               unit->padded * (first ? fsdp->parameter_bytes : fsdp->reduce_bytes), 0);
-  unit->reducing = unit_tensor(fsdp, w, "reduce-scatter input", MEM_COMMUNICATION, unit->padded * fsdp->reduce_bytes, 0);
+  unit->gathering = first
+                        ? unit_tensor(fsdp, w, "cast shard", MEM_COMMUNICATION, unit->shard * keys->parameter_bytes, 0)
+                        : unit_tensor(fsdp, w, "all-gather output", MEM_COMMUNICATION, gathered, 0);
+  unit->regathering = unit_tensor(fsdp, w, "all-gather output", MEM_COMMUNICATION, gathered, 0);
+  if (keys->reshard == PLAN_RESHARD_SMALLER)
+    unit->kept = unit_tensor(fsdp, w, "smaller shard", MEM_COMMUNICATION, gathered / keys->reshard_ranks, 0);
+  MemTenant tenant = keys->syncs_always ? MEM_COMMUNICATION : MEM_GRADIENTS;
+  guint64 flat = unit->reduced_padded * keys->parameter_bytes;
+  unit->gradient = first ? unit_tensor(fsdp, w, "flat gradient", tenant, flat, 0)
+                         : unit_tensor(fsdp, w, "accumulated gradient", MEM_GRADIENTS, whole, 0);
+  unit->joined = unit_tensor(fsdp, w, "joined gradient", MEM_COMMUNICATION, flat, 0);
+  unit->reducing = unit_tensor(fsdp, w, "reduce-scatter input", MEM_COMMUNICATION, whole, 0);
   unit->reduced =
-      unit_tensor(fsdp, w, "reduce-scatter output", MEM_COMMUNICATION, unit->shard * fsdp->reduce_bytes, 0);
+      unit_tensor(fsdp, w, "reduce-scatter output", MEM_COMMUNICATION, unit->reduced_shard * keys->reduce_bytes, 0);
   unit->gradient_shard = unit_tensor(fsdp, w, "gradient shard", MEM_GRADIENTS, shard, unique_of(fsdp, shard));
 }
 
 static void add_states(PlanFsdp *fsdp) {
-  guint64 shard = 0;
+  guint64 shard = 0, owned = 0;
   fsdp->units = g_new0(PlanFsdpUnit, fsdp->wrap->n);
   for (guint32 w = 0; w < fsdp->wrap->n; w++) {
     add_unit(fsdp, w);
     shard += fsdp->units[w].shard;
+    owned += fsdp->units[w].owned;
   }
-  guint64 bytes = shard * fsdp->shard_bytes;
-  fsdp->parameters =
-      program_builder_tensor(fsdp->builder, "parameter shards", MEM_PARAMETERS, bytes, unique_of(fsdp, bytes));
-  fsdp->optimizer = program_builder_tensor(fsdp->builder, "momentum and variance", MEM_OPTIMIZER, 2 * bytes,
-                                           unique_of(fsdp, 2 * bytes));
+  guint64 parameters = shard * fsdp->keys->shard_bytes, momenta = 2 * owned * fsdp->keys->shard_bytes;
+  fsdp->parameters = program_builder_tensor(fsdp->builder, "parameter shards", MEM_PARAMETERS, parameters,
+                                            unique_of(fsdp, parameters));
+  fsdp->optimizer =
+      program_builder_tensor(fsdp->builder, "momentum and variance", MEM_OPTIMIZER, momenta, unique_of(fsdp, momenta));
 }
 
 /* Ranks side by side share a copy; those of one place in their copy hold the same shard. */
@@ -331,38 +323,41 @@ static void add_communicators(PlanFsdp *fsdp) {
   }
 }
 
-Program *plan_fsdp(const ModelShape *shape, const ModelRecipe *model_recipe, const PlanRecipe *recipe) {
-  PlanFsdp fsdp = {.recipe = recipe, .keys = &recipe->fsdp};
-  fsdp.schedule = recipe->framework == PLAN_FSDP1 ? &plan_fsdp1_schedule : &plan_fsdp2_schedule;
+static Program *build(const PlanCase *what, const PlanFsdpSchedule *schedule) {
+  const PlanRecipe *recipe = what->recipe;
+  PlanFsdp fsdp = {.recipe = recipe, .keys = &recipe->fsdp, .schedule = schedule};
   fsdp.builder = program_builder_new();
   fsdp.shards = recipe->zero_stage == 0 ? 1 : recipe->shard_ranks;
   fsdp.replicas = recipe->ranks / fsdp.shards;
-  fsdp.parameter_bytes = model_precision_bytes(model_recipe->precision);
-  fsdp.reduce_bytes = model_precision_bytes(recipe->fsdp.reduce_dtype);
-  fsdp.shard_bytes = model_precision_bytes(recipe->fsdp.shard_dtype);
+  fsdp.fp16 = recipe->fsdp.reduce_dtype == PLAN_DTYPE_FP16 ||
+              (recipe->fsdp.reduce_dtype == PLAN_DTYPE_DEFAULT && what->model->precision == MODEL_FP16);
   fsdp.ops = g_array_new(FALSE, FALSE, sizeof(Move));
   fsdp.frees = g_array_new(FALSE, FALSE, sizeof(guint32));
   fsdp.compute = program_builder_stream(fsdp.builder, "compute");
-  fsdp.schedule->start(&fsdp);
+  schedule->start(&fsdp);
   program_builder_role(fsdp.builder, "rank", recipe->ranks);
   add_communicators(&fsdp);
-  fsdp.walk = plan_walk_new(fsdp.builder, shape, model_recipe, recipe->micro_batch, fsdp.compute);
+  fsdp.walk = plan_walk_new(fsdp.builder, what->shape, what->model, recipe, fsdp.compute);
   fsdp.walk->host = recipe->host;
-  fsdp.walk->gradient = gradient_ready;
+  fsdp.walk->hooks.gradient = gradient_ready;
   fsdp.walk->user = &fsdp;
   fsdp.wrap = plan_wrap_new(fsdp.walk, (PlanWrapKind)recipe->fsdp.wrap, recipe->fsdp.wrap_elements);
   add_states(&fsdp);
   step(&fsdp, PROGRAM_FIRST);
   step(&fsdp, PROGRAM_STEADY);
-  double model, hardware;
-  plan_walk_flops(fsdp.walk, recipe->checkpointing == PLAN_CHECKPOINT_FULL, &model, &hardware);
-  double batches = (double)recipe->global_batch / (double)recipe->micro_batch;
-  program_builder_facts(fsdp.builder, recipe->global_batch * model_recipe->sequence_length, batches * model,
-                        batches * hardware, model_precision_dtype(model_recipe->precision));
+  plan_walk_facts(fsdp.walk, what->model);
   plan_walk_free(fsdp.walk);
   plan_wrap_free(fsdp.wrap);
   g_free(fsdp.units);
   g_array_unref(fsdp.ops);
   g_array_unref(fsdp.frees);
   return program_builder_end(fsdp.builder);
+}
+
+Program *plan_fsdp1(const PlanCase *what) {
+  return build(what, &plan_fsdp1_schedule);
+}
+
+Program *plan_fsdp2(const PlanCase *what) {
+  return build(what, &plan_fsdp2_schedule);
 }

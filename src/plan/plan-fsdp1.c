@@ -32,31 +32,31 @@ static void start(PlanFsdp *fsdp) {
   fsdp->postdivides = fsdp->recipe->ranks / predivides_by(fsdp->recipe->ranks) > 1;
 }
 
-/* With use_orig_params each parameter begins on 16 bytes. */
+#define ALIGNED_BYTES 16 /* where parameters begin under use_orig_params */
+
 static guint64 shard(const PlanFsdp *fsdp, guint32 unit) {
-  guint64 aligned = fsdp->keys->use_orig_params ? 16 / fsdp->parameter_bytes : 1;
-  return plan_wrap_flat_shard(fsdp->wrap, fsdp->walk, unit, fsdp->shards, aligned);
+  guint64 aligned = fsdp->keys->use_orig_params ? ALIGNED_BYTES / fsdp->keys->parameter_bytes : 1;
+  return plan_wrap_flat_shard(fsdp->wrap, fsdp->walk, PLAN_WRAP_ALL, unit, fsdp->shards, aligned);
+}
+
+/* A flat gradient is whole, whatever part of it is trained. */
+static guint64 reduced_shard(const PlanFsdp *fsdp, guint32 unit) {
+  return fsdp->wrap->units[unit].parameters > 0 ? shard(fsdp, unit) : 0;
 }
 
 static gboolean casts(const PlanFsdp *fsdp) {
-  return fsdp->parameter_bytes != fsdp->shard_bytes;
+  return fsdp->keys->parameter_bytes != fsdp->keys->shard_bytes;
 }
 
 static void begin_section(PlanFsdp *fsdp) {
   g_array_set_size(fsdp->frees, 0);
 }
 
-/* The streams of gathers wait for compute, which has waited for the last reduction. */
-static void begin_forward(PlanFsdp *fsdp) {
-  fsdp->event = fsdp->walk->need != PROGRAM_NONE ? fsdp->walk->need : fsdp->walk->last;
-}
-
 /* The host waits for the oldest of the units that were freed, if as many as may be are under way. */
 static void limit(PlanFsdp *fsdp) {
   if (!fsdp->keys->limits_gathers || fsdp->frees->len < FREES_UNDER_WAY)
     return;
-  program_builder_host(fsdp->builder, "limit all-gathers");
-  plan_walk_settle(fsdp->walk);
+  plan_walk_host(fsdp->walk, "limit all-gathers");
   program_builder_need(fsdp->builder, g_array_index(fsdp->frees, guint32, 0));
   g_array_remove_index(fsdp->frees, 0);
 }
@@ -69,8 +69,8 @@ static void unshard(PlanFsdp *fsdp, guint32 unit) {
   guint32 cast = PROGRAM_NONE;
   plan_fsdp_context(fsdp, PROGRAM_GATHER, unit);
   if (casts(fsdp)) {
-    cast = plan_fsdp_move(fsdp, fsdp->copies, "cast shard", state->shard * (fsdp->shard_bytes + fsdp->parameter_bytes));
-    program_builder_need(fsdp->builder, fsdp->event);
+    cast = plan_fsdp_move(fsdp, fsdp->copies, fsdp->event, "cast shard",
+                          state->shard * (fsdp->keys->shard_bytes + fsdp->keys->parameter_bytes));
     plan_walk_take(fsdp->walk, shared ? state->gathering : state->unsharded);
   }
   state->gather = cast;
@@ -78,9 +78,9 @@ static void unshard(PlanFsdp *fsdp, guint32 unit) {
   if (!shared)
     return;
   limit(fsdp);
-  state->gather = plan_fsdp_collective(fsdp, fsdp->gathers, "all-gather parameters", fsdp->shard_slot, COLL_ALL_GATHER,
-                                       state->padded * fsdp->parameter_bytes);
-  program_builder_need(fsdp->builder, cast != PROGRAM_NONE ? cast : fsdp->event);
+  state->gather =
+      plan_fsdp_collective(fsdp, fsdp->gathers, cast != PROGRAM_NONE ? cast : fsdp->event, "all-gather parameters",
+                           fsdp->shard_slot, COLL_ALL_GATHER, state->padded * fsdp->keys->parameter_bytes);
   plan_walk_take(fsdp->walk, state->unsharded);
   if (cast != PROGRAM_NONE)
     plan_walk_give(fsdp->walk, state->gathering, fsdp->gathers);
@@ -98,8 +98,7 @@ static void reshard(PlanFsdp *fsdp, guint32 unit) {
 
 /* Compute waits for the whole unshard stream, whatever else was issued there. */
 static void wait_for(PlanFsdp *fsdp, guint32 unit) {
-  if (fsdp->units[unit].gather != PROGRAM_NONE)
-    fsdp->walk->need = fsdp->units[unit].gather;
+  plan_walk_need(fsdp->walk, fsdp->units[unit].gather);
   fsdp->units[unit].gather = PROGRAM_NONE;
 }
 
@@ -137,13 +136,13 @@ static void pre_backward(PlanFsdp *fsdp, guint32 unit) {
  * moment. A flat gradient that is there already takes it in. */
 static void join_gradients(PlanFsdp *fsdp, guint32 unit) {
   PlanFsdpUnit *state = &fsdp->units[unit];
-  guint64 bytes = state->padded * fsdp->parameter_bytes;
+  guint64 bytes = state->padded * fsdp->keys->parameter_bytes;
   plan_fsdp_context(fsdp, PROGRAM_BACKWARD, unit);
-  plan_fsdp_move(fsdp, fsdp->compute, "join gradients", 2 * bytes);
+  plan_fsdp_move(fsdp, fsdp->compute, PROGRAM_NONE, "join gradients", 2 * bytes);
   if (state->has_gradient) {
     plan_walk_take(fsdp->walk, state->joined);
     plan_fsdp_give_gradients(fsdp, unit);
-    plan_fsdp_move(fsdp, fsdp->compute, "accumulate gradient", 3 * bytes);
+    plan_fsdp_move(fsdp, fsdp->compute, PROGRAM_NONE, "accumulate gradient", 3 * bytes);
     plan_walk_give(fsdp->walk, state->joined, PROGRAM_NONE);
   } else {
     plan_walk_take(fsdp->walk, state->gradient);
@@ -155,55 +154,52 @@ static void join_gradients(PlanFsdp *fsdp, guint32 unit) {
 static void reduce(PlanFsdp *fsdp, guint32 unit) {
   PlanFsdpUnit *state = &fsdp->units[unit];
   guint32 row = fsdp->walk->last, input = state->gradient;
-  guint64 whole = state->padded * fsdp->reduce_bytes;
+  guint64 elements = state->reduced_padded, whole = elements * fsdp->keys->reduce_bytes;
   plan_fsdp_context(fsdp, PROGRAM_REDUCE, unit);
-  if (fsdp->reduce_bytes != fsdp->parameter_bytes) {
-    guint32 before = row;
-    row = plan_fsdp_move(fsdp, fsdp->reduces, "cast gradients", whole + state->padded * fsdp->parameter_bytes);
-    program_builder_need(fsdp->builder, before);
+  if (fsdp->keys->reduce_bytes != fsdp->keys->parameter_bytes) {
+    row = plan_fsdp_move(fsdp, fsdp->reduces, row, "cast gradients", whole + elements * fsdp->keys->parameter_bytes);
     input = state->reducing;
     plan_walk_take(fsdp->walk, input);
     plan_walk_give(fsdp->walk, state->gradient, fsdp->reduces);
   }
-  if (predivides_by(fsdp->recipe->ranks) > 1) {
-    guint32 before = row;
-    row = plan_fsdp_move(fsdp, fsdp->reduces, "divide gradients", 2 * whole);
-    program_builder_need(fsdp->builder, before);
-  }
+  if (predivides_by(fsdp->recipe->ranks) > 1)
+    row = plan_fsdp_move(fsdp, fsdp->reduces, row, "divide gradients", 2 * whole);
   state->has_gradient = FALSE;
   if (fsdp->shards == 1) { /* reduced where it lies */
     plan_fsdp_finish_gradient(fsdp, unit, row, input);
     return;
   }
-  guint32 before = row, output = plan_fsdp_reduced(fsdp, unit);
-  row = plan_fsdp_collective(fsdp, fsdp->reduces, "reduce-scatter gradients", fsdp->shard_slot, COLL_REDUCE_SCATTER,
-                             whole);
-  program_builder_need(fsdp->builder, before);
+  guint32 output = plan_fsdp_reduced(fsdp, unit);
+  row = plan_fsdp_collective(fsdp, fsdp->reduces, row, "reduce-scatter gradients", fsdp->shard_slot,
+                             COLL_REDUCE_SCATTER, whole);
   plan_walk_take(fsdp->walk, output);
   plan_walk_give(fsdp->walk, input, input == state->reducing ? PROGRAM_NONE : fsdp->reduces);
   plan_fsdp_finish_gradient(fsdp, unit, row, output);
 }
 
 static void post_backward(PlanFsdp *fsdp, guint32 unit) {
-  join_gradients(fsdp, unit);
+  gboolean trained = fsdp->units[unit].reduced_shard > 0;
+  if (trained)
+    join_gradients(fsdp, unit);
   if (fsdp->syncs || fsdp->recipe->zero_stage != 2)
     reshard(fsdp, unit);
   if (fsdp->keys->backward_prefetch == PLAN_PREFETCH_POST)
     prefetch_before(fsdp, unit);
-  if (fsdp->syncs)
+  if (fsdp->syncs && trained)
     reduce(fsdp, unit);
 }
 
+/* Compute waits for the reductions, and the streams of gathers for it. */
 static void end_backward(PlanFsdp *fsdp) {
-  if (fsdp->syncs)
-    fsdp->walk->need = fsdp->last_reduce;
+  fsdp->event = fsdp->last_reduce != PROGRAM_NONE ? fsdp->last_reduce : fsdp->walk->last;
+  plan_walk_need(fsdp->walk, fsdp->last_reduce);
 }
 
 const PlanFsdpSchedule plan_fsdp1_schedule = {
     .shard = shard,
+    .reduced_shard = reduced_shard,
     .start = start,
     .begin_section = begin_section,
-    .begin_forward = begin_forward,
     .pre_forward = pre_forward,
     .post_forward = post_forward,
     .pre_backward = pre_backward,

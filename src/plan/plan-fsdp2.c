@@ -14,36 +14,40 @@
  * is cast (until 2026). */
 #include "plan-fsdp.h"
 
-#include "model-recipe.h"
-
 static void start(PlanFsdp *fsdp) {
   fsdp->copies = program_builder_stream(fsdp->builder, "all-gather copy-in");
   fsdp->gathers = program_builder_stream(fsdp->builder, "all-gather");
   fsdp->reduces = program_builder_stream(fsdp->builder, "reduce-scatter");
   fsdp->all_reduces = fsdp->replicas > 1 ? program_builder_stream(fsdp->builder, "all-reduce") : fsdp->reduces;
-  fsdp->holds_reduced = fsdp->replicas > 1 && fsdp->reduce_bytes != fsdp->shard_bytes;
+  fsdp->holds_reduced = fsdp->replicas > 1 && fsdp->keys->reduce_bytes != fsdp->keys->shard_bytes;
   /* NCCL divides as it reduces, but for fp16, whose sums could overflow. */
-  fsdp->postdivides = fsdp->keys->reduce_dtype == MODEL_FP16;
+  fsdp->postdivides = fsdp->fp16;
 }
 
 static guint64 shard(const PlanFsdp *fsdp, guint32 unit) {
-  return plan_wrap_rows_shard(fsdp->wrap, fsdp->walk, unit, fsdp->shards);
+  return plan_wrap_rows_shard(fsdp->wrap, fsdp->walk, PLAN_WRAP_ALL, unit, fsdp->shards);
+}
+
+static guint64 reduced_shard(const PlanFsdp *fsdp, guint32 unit) {
+  return plan_wrap_rows_shard(fsdp->wrap, fsdp->walk, PLAN_WRAP_TRAINED, unit, fsdp->shards);
 }
 
 static void begin_section(PlanFsdp *fsdp) {
-  fsdp->gathered = fsdp->copied = fsdp->reducing = fsdp->scattered = PROGRAM_NONE;
-}
-
-static void begin_forward(PlanFsdp *fsdp) {
-  fsdp->event = fsdp->walk->need != PROGRAM_NONE ? fsdp->walk->need : fsdp->walk->last;
+  fsdp->gathered = fsdp->copied = fsdp->reducing = PROGRAM_NONE;
 }
 
 /* My shard into its place in the buffer, cast on the way through a temporary where dtypes differ. */
 static guint64 copy_in_bytes(const PlanFsdp *fsdp, const PlanFsdpUnit *state) {
   if (state->is_kept)
-    return 2 * state->padded / fsdp->keys->reshard_ranks * fsdp->parameter_bytes;
-  gboolean casts = fsdp->parameter_bytes != fsdp->shard_bytes;
-  return state->shard * (2 * fsdp->parameter_bytes + (casts ? fsdp->shard_bytes + fsdp->parameter_bytes : 0));
+    return 2 * state->padded / fsdp->keys->reshard_ranks * fsdp->keys->parameter_bytes;
+  gboolean casts = fsdp->keys->parameter_bytes != fsdp->keys->shard_bytes;
+  return state->shard *
+         (2 * fsdp->keys->parameter_bytes + (casts ? fsdp->keys->shard_bytes + fsdp->keys->parameter_bytes : 0));
+}
+
+/* Forward's last may still be held when backward begins. */
+static guint32 buffer_of(const PlanFsdp *fsdp, guint32 unit) {
+  return fsdp->in_forward ? fsdp->units[unit].gathering : fsdp->units[unit].regathering;
 }
 
 static void unshard(PlanFsdp *fsdp, guint32 unit) {
@@ -52,23 +56,20 @@ static void unshard(PlanFsdp *fsdp, guint32 unit) {
     return;
   state->is_unsharded = TRUE;
   plan_fsdp_context(fsdp, PROGRAM_GATHER, unit);
-  state->gather = plan_fsdp_move(fsdp, fsdp->copies, "copy in", copy_in_bytes(fsdp, state));
-  program_builder_need(fsdp->builder, fsdp->event);
-  plan_walk_take(fsdp->walk, state->gathering);
+  state->gather = plan_fsdp_move(fsdp, fsdp->copies, fsdp->event, "copy in", copy_in_bytes(fsdp, state));
+  plan_walk_take(fsdp->walk, buffer_of(fsdp, unit));
   guint32 group = state->is_kept ? fsdp->keys->reshard_ranks : fsdp->shards;
   if (group == 1)
     return;
-  guint32 copied = state->gather;
-  state->gather = plan_fsdp_collective(fsdp, fsdp->gathers, "all-gather parameters",
+  state->gather = plan_fsdp_collective(fsdp, fsdp->gathers, state->gather, "all-gather parameters",
                                        state->is_kept ? fsdp->kept_slot : fsdp->shard_slot, COLL_ALL_GATHER,
-                                       state->padded * fsdp->parameter_bytes);
-  program_builder_need(fsdp->builder, copied);
+                                       state->padded * fsdp->keys->parameter_bytes);
 }
 
 static void drop_gathered(PlanFsdp *fsdp) {
   if (fsdp->gathered == PROGRAM_NONE)
     return;
-  plan_walk_give(fsdp->walk, fsdp->units[fsdp->gathered].gathering, PROGRAM_NONE);
+  plan_walk_give(fsdp->walk, fsdp->gathered, PROGRAM_NONE);
   fsdp->event = fsdp->copied;
   fsdp->gathered = PROGRAM_NONE;
 }
@@ -81,10 +82,10 @@ static void wait_for(PlanFsdp *fsdp, guint32 unit) {
     return;
   drop_gathered(fsdp);
   plan_fsdp_context(fsdp, fsdp->in_forward ? PROGRAM_FORWARD : PROGRAM_BACKWARD, unit);
-  fsdp->walk->need = state->gather;
+  fsdp->gathered = buffer_of(fsdp, unit);
+  fsdp->copied =
+      plan_fsdp_move(fsdp, fsdp->compute, state->gather, "copy out", 2 * state->padded * fsdp->keys->parameter_bytes);
   state->gather = PROGRAM_NONE;
-  fsdp->gathered = unit;
-  fsdp->copied = plan_fsdp_move(fsdp, fsdp->compute, "copy out", 2 * state->padded * fsdp->parameter_bytes);
   plan_walk_take(fsdp->walk, state->unsharded);
   if (state->is_kept)
     plan_walk_give(fsdp->walk, state->kept, PROGRAM_NONE);
@@ -120,8 +121,8 @@ static void post_forward(PlanFsdp *fsdp, guint32 unit) {
     return;
   if (fsdp->keys->reshard == PLAN_RESHARD_SMALLER) {
     plan_fsdp_context(fsdp, PROGRAM_FORWARD, unit);
-    plan_fsdp_move(fsdp, fsdp->compute, "keep a smaller shard",
-                   2 * state->padded / fsdp->keys->reshard_ranks * fsdp->parameter_bytes);
+    plan_fsdp_move(fsdp, fsdp->compute, PROGRAM_NONE, "keep a smaller shard",
+                   2 * state->padded / fsdp->keys->reshard_ranks * fsdp->keys->parameter_bytes);
     plan_walk_take(fsdp->walk, state->kept);
     state->is_kept = TRUE;
   }
@@ -136,26 +137,27 @@ static void pre_backward(PlanFsdp *fsdp, guint32 unit) {
   if (unit > 0)
     unshard(fsdp, unit - 1);
   plan_fsdp_context(fsdp, PROGRAM_BACKWARD, unit);
-  fsdp->adds_in_place = fsdp->reduce_bytes == fsdp->parameter_bytes && fsdp->units[unit].has_gradient;
+  fsdp->adds_in_place = fsdp->keys->reduce_bytes == fsdp->keys->parameter_bytes && fsdp->units[unit].has_gradient;
 }
 
 /* Where gradients are not reduced after each micro-batch they stay whole: as they are where they are reduced in that
- * dtype, else cast up and added. */
+ * dtype (added as they come), else cast up and added. */
 static void accumulate(PlanFsdp *fsdp, guint32 unit) {
   PlanFsdpUnit *state = &fsdp->units[unit];
-  gboolean casts = fsdp->reduce_bytes != fsdp->parameter_bytes;
-  if ((fsdp->syncs && !state->has_gradient) || (state->has_gradient && !casts))
+  gboolean first = !state->has_gradient;
+  if (fsdp->syncs && first)
     return;
-  if (casts)
-    plan_fsdp_move(fsdp, fsdp->compute, state->has_gradient ? "accumulate gradients" : "cast gradients",
-                   state->padded * (fsdp->parameter_bytes + (state->has_gradient ? 2 : 1) * fsdp->reduce_bytes));
-  else
-    program_builder_host(fsdp->builder, "keep gradients");
-  if (!casts)
-    plan_fsdp_give_gradients(fsdp, unit), plan_walk_settle(fsdp->walk);
-  plan_walk_take(fsdp->walk, state->gradient);
-  if (casts)
+  if (fsdp->keys->reduce_bytes != fsdp->keys->parameter_bytes) {
+    guint64 per_element = fsdp->keys->parameter_bytes + (first ? 1 : 2) * fsdp->keys->reduce_bytes;
+    plan_fsdp_move(fsdp, fsdp->compute, PROGRAM_NONE, first ? "cast gradients" : "accumulate gradients",
+                   state->reduced_padded * per_element);
+    plan_walk_take(fsdp->walk, state->gradient);
     plan_fsdp_give_gradients(fsdp, unit);
+  } else if (first) {
+    plan_fsdp_give_gradients(fsdp, unit);
+    plan_walk_host(fsdp->walk, "keep gradients");
+    plan_walk_take(fsdp->walk, state->gradient);
+  }
   state->has_gradient = TRUE;
 }
 
@@ -167,12 +169,11 @@ static void drop_reducing(PlanFsdp *fsdp) {
 
 static void reduce(PlanFsdp *fsdp, guint32 unit) {
   PlanFsdpUnit *state = &fsdp->units[unit];
-  guint64 whole = state->padded * fsdp->reduce_bytes;
-  guint64 read = state->has_gradient ? whole : state->padded * fsdp->parameter_bytes;
+  guint64 whole = state->reduced_padded * fsdp->keys->reduce_bytes;
+  guint64 read = state->has_gradient ? whole : state->reduced_padded * fsdp->keys->parameter_bytes;
   plan_fsdp_context(fsdp, PROGRAM_REDUCE, unit);
-  fsdp->walk->need = fsdp->scattered;
   drop_reducing(fsdp);
-  guint32 row = plan_fsdp_move(fsdp, fsdp->compute, "copy gradients in", read + whole);
+  guint32 row = plan_fsdp_move(fsdp, fsdp->compute, fsdp->scattered, "copy gradients in", read + whole);
   plan_walk_take(fsdp->walk, state->reducing);
   fsdp->reducing = unit;
   if (state->has_gradient)
@@ -180,18 +181,12 @@ static void reduce(PlanFsdp *fsdp, guint32 unit) {
   else
     plan_fsdp_give_gradients(fsdp, unit);
   state->has_gradient = FALSE;
-  if (fsdp->postdivides) {
-    guint32 before = row;
-    row = plan_fsdp_move(fsdp, fsdp->reduces, "divide gradients", 2 * whole);
-    program_builder_need(fsdp->builder, before);
-  }
-  guint32 output = plan_fsdp_reduced(fsdp, unit), before = row;
-  if (fsdp->shards > 1)
-    row = plan_fsdp_collective(fsdp, fsdp->reduces, "reduce-scatter gradients", fsdp->shard_slot, COLL_REDUCE_SCATTER,
-                               whole);
-  else
-    row = plan_fsdp_move(fsdp, fsdp->reduces, "copy gradients", 2 * whole);
-  program_builder_need(fsdp->builder, before);
+  if (fsdp->postdivides)
+    row = plan_fsdp_move(fsdp, fsdp->reduces, row, "divide gradients", 2 * whole);
+  guint32 output = plan_fsdp_reduced(fsdp, unit);
+  row = fsdp->shards == 1 ? plan_fsdp_move(fsdp, fsdp->reduces, row, "copy gradients", 2 * whole)
+                          : plan_fsdp_collective(fsdp, fsdp->reduces, row, "reduce-scatter gradients", fsdp->shard_slot,
+                                                 COLL_REDUCE_SCATTER, whole);
   plan_walk_take(fsdp->walk, output);
   fsdp->scattered = row;
   state->holds_reduced = fsdp->holds_reduced && output == state->reduced;
@@ -199,16 +194,19 @@ static void reduce(PlanFsdp *fsdp, guint32 unit) {
 }
 
 static void post_backward(PlanFsdp *fsdp, guint32 unit) {
-  accumulate(fsdp, unit);
+  gboolean trained = fsdp->units[unit].reduced_shard > 0;
+  plan_fsdp_context(fsdp, PROGRAM_BACKWARD, unit);
+  if (trained)
+    accumulate(fsdp, unit);
   reshard(fsdp, unit);
-  if (fsdp->syncs)
+  if (fsdp->syncs && trained)
     reduce(fsdp, unit);
 }
 
 static void end_backward(PlanFsdp *fsdp) {
-  if (!fsdp->syncs)
-    return;
-  fsdp->walk->need = fsdp->last_reduce;
+  drop_gathered(fsdp);
+  fsdp->event = fsdp->last_reduce != PROGRAM_NONE ? fsdp->last_reduce : fsdp->walk->last;
+  plan_walk_need(fsdp->walk, fsdp->last_reduce);
   drop_reducing(fsdp);
   for (guint32 w = 0; w < fsdp->wrap->n; w++) {
     if (fsdp->units[w].holds_reduced)
@@ -220,9 +218,9 @@ static void end_backward(PlanFsdp *fsdp) {
 
 const PlanFsdpSchedule plan_fsdp2_schedule = {
     .shard = shard,
+    .reduced_shard = reduced_shard,
     .start = start,
     .begin_section = begin_section,
-    .begin_forward = begin_forward,
     .pre_forward = pre_forward,
     .post_forward = post_forward,
     .pre_backward = pre_backward,

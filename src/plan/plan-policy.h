@@ -30,3 +30,5 @@ typedef struct {
 extern const PlanPolicy plan_policies[PLAN_FRAMEWORKS];
 
 Program *plan_paper(const PlanCase *what);
+Program *plan_fsdp1(const PlanCase *what);
+Program *plan_fsdp2(const PlanCase *what);

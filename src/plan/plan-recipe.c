@@ -3,8 +3,8 @@
 #include "plan-policy.h"
 #include "plan-version.h"
 
-const char *const plan_framework_names[] = {"paper", NULL};
-static const char *const later_frameworks[] = {"ddp", "deepspeed", "fsdp1", "fsdp2", "megatron", "nanotron", NULL};
+const char *const plan_framework_names[] = {"paper", "fsdp1", "fsdp2", NULL};
+static const char *const later_frameworks[] = {"ddp", "deepspeed", "megatron", "nanotron", NULL};
 static const char *const optimizer_names[] = {"adamw", NULL};
 static const char *const later_optimizers[] = {"adam", "adam8bit", "sgd", "lamb", "adafactor", "lion", "muon", NULL};
 static const char *const dtype_names[] = {"default", "bf16", "fp16", "fp32", NULL};
@@ -119,7 +119,6 @@ static const ConfKey keys[] = {
     LATER("parallel", "rank_order", NULL, "another order of ranks"),
     LATER("deepspeed", "*", NULL, "the DeepSpeed policy"),
     LATER("ddp", "*", NULL, "the DDP policy"),
-    LATER("fsdp", "*", NULL, "the FSDP policy"),
     LATER("megatron", "*", NULL, "the Megatron policy"),
     LATER("nccl", "*", NULL, "setting NCCL's environment"),
     LATER("memory", "*", NULL, "configuring the allocator"),

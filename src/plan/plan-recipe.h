@@ -9,10 +9,11 @@
 
 #include "conf-settings.h"
 #include "plan-checkpoint.h"
+#include "plan-fsdp-keys.h"
 
 struct HwHost;
 
-typedef enum { PLAN_PAPER, PLAN_FRAMEWORKS } PlanFramework;
+typedef enum { PLAN_PAPER, PLAN_FSDP1, PLAN_FSDP2, PLAN_FRAMEWORKS } PlanFramework;
 extern const char *const plan_framework_names[];
 
 typedef enum { PLAN_DTYPE_DEFAULT, PLAN_DTYPE_BF16, PLAN_DTYPE_FP16, PLAN_DTYPE_FP32 } PlanDtype;
@@ -30,6 +31,7 @@ typedef struct PlanRecipe {
   guint64 zero_stage;
   guint32 version;           /* of the framework, see plan-version.h; 0: its newest */
   guint32 shard_ranks;       /* ranks that a sharded state is spread over: all, or fewer (hybrid sharding) */
+  PlanFsdpKeys fsdp;         /* [fsdp] */
   const struct HwHost *host; /* the cluster's; NULL, as it is loaded: the host never limits */
 } PlanRecipe;
 

@@ -40,7 +40,7 @@ static void choose(const PlanWalk *walk, PlanWrapKind kind, guint64 least, guint
 static guint32 count_parameters(const PlanWalk *walk, guint32 index) {
   guint32 n = 0;
   for (guint p = 0; p < walk->units[index].unit->n_parameters; p++)
-    n += !walk->units[index].unit->parameters[p].shared;
+    n += !walk->units[index].unit->parameters[p].shared && !walk->units[index].unit->parameters[p].frozen;
   return n;
 }
 
@@ -97,12 +97,13 @@ static guint64 rounded_up(guint64 value, guint64 to) {
 
 typedef guint64 (*Measure)(guint64 so_far, const ModelParameter *parameter, guint64 by);
 
-static guint64 measure(const PlanWrap *wrap, const PlanWalk *walk, guint32 unit, Measure add, guint64 by) {
+static guint64 measure(const PlanWrap *wrap, const PlanWalk *walk, PlanWrapWhich which, guint32 unit, Measure add,
+                       guint64 by) {
   guint64 sum = 0;
   for (guint32 u = wrap->units[unit].first; u <= wrap->units[unit].last; u++) {
     const ModelUnit *part = walk->units[u].unit;
     for (guint p = 0; p < part->n_parameters && wrap->of[u] == unit; p++)
-      if (!part->parameters[p].shared)
+      if (!part->parameters[p].shared && !(which == PLAN_WRAP_TRAINED && part->parameters[p].frozen))
         sum = add(sum, &part->parameters[p], by);
   }
   return sum;
@@ -116,10 +117,12 @@ static guint64 add_rows(guint64 so_far, const ModelParameter *parameter, guint64
   return so_far + rounded_up(parameter->rows, ranks) / ranks * (parameter->elements / parameter->rows);
 }
 
-guint64 plan_wrap_flat_shard(const PlanWrap *wrap, const PlanWalk *walk, guint32 unit, guint32 ranks, guint64 aligned) {
-  return rounded_up(measure(wrap, walk, unit, add_flat, aligned), ranks) / ranks;
+guint64 plan_wrap_flat_shard(const PlanWrap *wrap, const PlanWalk *walk, PlanWrapWhich which, guint32 unit,
+                             guint32 ranks, guint64 aligned) {
+  return rounded_up(measure(wrap, walk, which, unit, add_flat, aligned), ranks) / ranks;
 }
 
-guint64 plan_wrap_rows_shard(const PlanWrap *wrap, const PlanWalk *walk, guint32 unit, guint32 ranks) {
-  return measure(wrap, walk, unit, add_rows, ranks);
+guint64 plan_wrap_rows_shard(const PlanWrap *wrap, const PlanWalk *walk, PlanWrapWhich which, guint32 unit,
+                             guint32 ranks) {
+  return measure(wrap, walk, which, unit, add_rows, ranks);
 }

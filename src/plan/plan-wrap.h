@@ -21,7 +21,7 @@ typedef struct {
   gboolean root;       /* the module that holds all others */
   guint32 first, last; /* parts of the walk: a root's may lie around those of other units */
   guint64 elements;    /* parameters, tied ones once */
-  guint32 parameters;  /* tensors */
+  guint32 parameters;  /* tensors that are trained */
 } PlanWrapUnit;
 
 typedef struct {
@@ -37,8 +37,12 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(PlanWrap, plan_wrap_free)
 /* Whether `size:least` would make a unit of a part of a block (its attention or MLP alone). */
 gboolean plan_wrap_splits_blocks(const ModelShape *shape, guint64 least);
 
-/* Elements of one rank's shard of a unit; all ranks' are as long. A flat parameter (FSDP1) is padded to a multiple of
+typedef enum { PLAN_WRAP_ALL, PLAN_WRAP_TRAINED } PlanWrapWhich;
+
+/* Elements of one rank's shard of a unit, or of what of it is trained; all ranks' are as long. A flat parameter (FSDP1) is padded to a multiple of
  * the ranks, its parameters beginning on `aligned` elements (1: anywhere); FSDP2 cuts each parameter by rows, and pads
  * each to whole rows for every rank. Source: _flat_param.py; _fsdp_param.py. */
-guint64 plan_wrap_flat_shard(const PlanWrap *wrap, const PlanWalk *walk, guint32 unit, guint32 ranks, guint64 aligned);
-guint64 plan_wrap_rows_shard(const PlanWrap *wrap, const PlanWalk *walk, guint32 unit, guint32 ranks);
+guint64 plan_wrap_flat_shard(const PlanWrap *wrap, const PlanWalk *walk, PlanWrapWhich which, guint32 unit,
+                             guint32 ranks, guint64 aligned);
+guint64 plan_wrap_rows_shard(const PlanWrap *wrap, const PlanWalk *walk, PlanWrapWhich which, guint32 unit,
+                             guint32 ranks);
