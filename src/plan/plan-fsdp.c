@@ -4,7 +4,6 @@
 #include "base-error.h"
 #include "mem-tenant.h"
 #include "model-host.h"
-#include "model-optimizer.h"
 
 typedef struct {
   guint64 bytes;
@@ -28,8 +27,7 @@ guint32 plan_fsdp_move(PlanFsdp *fsdp, guint32 stream, guint32 need, const char 
 
 guint32 plan_fsdp_collective(PlanFsdp *fsdp, guint32 stream, guint32 need, const char *name, guint32 slot,
                              CollOperation operation, guint64 bytes) {
-  ProgramHint hint = operation == COLL_ALL_GATHER ? PROGRAM_HINT_NONE : PROGRAM_HINT_BUCKET;
-  guint32 row = plan_walk_collective(fsdp->walk, stream, name, slot, (CollCall){operation, bytes}, hint);
+  guint32 row = plan_walk_collective(fsdp->walk, stream, name, slot, (CollCall){operation, bytes}, PROGRAM_HINT_NONE);
   program_builder_need(fsdp->builder, need);
   return row;
 }
@@ -174,25 +172,23 @@ static void backward(PlanFsdp *fsdp) {
   fsdp->schedule->end_backward(fsdp);
 }
 
+/* The norm of each rank's shards, then of them all. */
+static void gradient_norm(PlanFsdp *fsdp) {
+  guint32 row = plan_update_norm(fsdp->walk, fsdp->update);
+  if (row != PROGRAM_NONE && fsdp->shards > 1)
+    plan_fsdp_collective(fsdp, fsdp->compute, row, "all-reduce norm", fsdp->shard_slot, COLL_ALL_REDUCE, sizeof(float));
+}
+
 static void optimizer_step(PlanFsdp *fsdp) {
   PlanWalk *walk = fsdp->walk;
-  const struct HwHost *host = fsdp->recipe->host;
-  ModelOptimizer what = {.style = MODEL_OPTIMIZER_FUSED,
-                         .element_bytes = fsdp->keys->shard_bytes,
-                         .gradient_bytes = fsdp->keys->shard_bytes};
-  for (guint32 w = 0; w < fsdp->wrap->n; w++) {
-    what.elements += fsdp->units[w].owned;
-    what.tensors += fsdp->keys->use_orig_params ? fsdp->wrap->units[w].parameters : 1;
-  }
-  g_autoptr(ModelUnit) step = model_optimizer_new(&what);
-  SimTime fixed = model_host_cost(host, MODEL_HOST_OPTIMIZER_STEP) +
-                  (SimTime)what.tensors * model_host_cost(host, MODEL_HOST_OPTIMIZER_TENSOR);
   program_builder_context(fsdp->builder, PROGRAM_OPTIMIZER, -1, -1);
-  for (guint i = 0; i < step->n_forward; i++) {
-    plan_walk_pass(walk, fsdp->compute, step->forward[i].name,
-                   program_builder_op(fsdp->builder, step->forward[i].kernel));
-    program_builder_cost(fsdp->builder, model_op_host(&step->forward[i], host) + (i == 0 ? fixed : 0));
-    plan_walk_take(walk, fsdp->optimizer); /* where it does not stand yet: in the first step */
+  gradient_norm(fsdp);
+  plan_update_run(walk, fsdp->update, NULL);
+  if (fsdp->section == PROGRAM_FIRST)
+    plan_walk_take(walk, fsdp->optimizer);
+  if (fsdp->temporaries != PROGRAM_NONE) {
+    plan_walk_take(walk, fsdp->temporaries);
+    plan_walk_give(walk, fsdp->temporaries, PROGRAM_NONE);
   }
   for (guint32 w = 0; w < fsdp->wrap->n; w++) {
     if (fsdp->units[w].has_shard)
@@ -288,18 +284,31 @@ static void add_unit(PlanFsdp *fsdp, guint32 w) {
 }
 
 static void add_states(PlanFsdp *fsdp) {
-  guint64 shard = 0, owned = 0;
+  const PlanFsdpKeys *keys = fsdp->keys;
+  ModelOptimizer what = {.style = plan_optimizer_style(fsdp->recipe, MODEL_OPTIMIZER_FOREACH),
+                         .element_bytes = keys->shard_bytes,
+                         .gradient_bytes = keys->shard_bytes,
+                         .norm = fsdp->recipe->gradient_clipping > 0,
+                         .clip = fsdp->recipe->gradient_clipping > 0};
+  guint64 shard = 0;
   fsdp->units = g_new0(PlanFsdpUnit, fsdp->wrap->n);
   for (guint32 w = 0; w < fsdp->wrap->n; w++) {
     add_unit(fsdp, w);
     shard += fsdp->units[w].shard;
-    owned += fsdp->units[w].owned;
+    what.elements += fsdp->units[w].owned;
+    what.tensors += keys->use_orig_params ? fsdp->wrap->units[w].parameters : 1;
   }
-  guint64 parameters = shard * fsdp->keys->shard_bytes, momenta = 2 * owned * fsdp->keys->shard_bytes;
+  guint64 parameters = shard * keys->shard_bytes;
+  guint64 states = plan_optimizer_bytes(fsdp->recipe->optimizer, what.elements, keys->shard_bytes, FALSE);
   fsdp->parameters = program_builder_tensor(fsdp->builder, "parameter shards", MEM_PARAMETERS, parameters,
                                             unique_of(fsdp, parameters));
   fsdp->optimizer =
-      program_builder_tensor(fsdp->builder, "momentum and variance", MEM_OPTIMIZER, momenta, unique_of(fsdp, momenta));
+      program_builder_tensor(fsdp->builder, "optimizer states", MEM_OPTIMIZER, states, unique_of(fsdp, states));
+  fsdp->temporaries = what.style == MODEL_OPTIMIZER_FOREACH
+                          ? program_builder_tensor(fsdp->builder, "foreach temporaries", MEM_TEMPORARY,
+                                                   what.elements * keys->shard_bytes, 0)
+                          : PROGRAM_NONE;
+  fsdp->update = plan_update_new(fsdp->walk, &what);
 }
 
 /* Ranks side by side share a copy; those of one place in their copy hold the same shard. */
@@ -347,6 +356,7 @@ static Program *build(const PlanCase *what, const PlanFsdpSchedule *schedule) {
   step(&fsdp, PROGRAM_STEADY);
   plan_walk_facts(fsdp.walk, what->model);
   plan_walk_free(fsdp.walk);
+  plan_update_free(fsdp.update);
   plan_wrap_free(fsdp.wrap);
   g_free(fsdp.units);
   g_array_unref(fsdp.ops);

@@ -8,6 +8,7 @@
  * (zero_grad sets them to none), and the host reads the loss, so each step begins when the one before has ended. */
 #pragma once
 
+#include "plan-optimizer.h"
 #include "plan-policy.h"
 #include "plan-walk.h"
 #include "plan-wrap.h"
@@ -61,9 +62,10 @@ struct PlanFsdp {
   guint32 compute, copies, gathers, reduces, all_reduces; /* streams */
   gboolean fp16;                                          /* gradients are reduced in it */
   gboolean postdivides;                                   /* a mean is divided again after the reduction */
-  gboolean holds_reduced;        /* FSDP2's hybrid sharding: outputs of the reduce-scatter live until backward ends */
-  guint32 parameters, optimizer; /* tensors */
-  GArray *ops;                   /* of copies and casts, once each */
+  gboolean holds_reduced; /* FSDP2's hybrid sharding: outputs of the reduce-scatter live until backward ends */
+  PlanUpdate *update;
+  guint32 parameters, optimizer, temporaries; /* tensors */
+  GArray *ops;                                /* of copies and casts, once each */
   /* While a section is built. */
   ProgramSectionKind section;
   gboolean syncs; /* this micro-batch's gradients are reduced */

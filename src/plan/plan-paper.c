@@ -13,6 +13,7 @@
  * comes before the head, which reads it. */
 #include "base-error.h"
 #include "mem-tenant.h"
+#include "plan-optimizer.h"
 #include "plan-policy.h"
 #include "plan-stage.h"
 #include "plan-walk.h"
@@ -30,7 +31,7 @@ typedef struct {
   guint32 parameters, gradients, optimizer; /* state tensors */
   guint32 *gathered;                        /* tensor of each unit's gathered copy; stage 3 */
   gboolean tied;
-  guint32 adam; /* op */
+  PlanUpdate *update;
   /* While a section is built. */
   GArray *bucket; /* guint32: gradient tensors of the open bucket */
   guint64 bucket_bytes, bucket_elements;
@@ -183,7 +184,7 @@ static void optimizer_step(Paper *paper, gboolean first) {
   program_builder_need(paper->builder, walk->last);
   for (guint i = 0; i < paper->reductions->len; i++)
     program_builder_need(paper->builder, g_array_index(paper->reductions, guint32, i));
-  guint32 adam = program_builder_compute(paper->builder, paper->compute, "adam", paper->adam);
+  guint32 adam = plan_update_run(walk, paper->update, NULL);
   if (first)
     program_builder_take(paper->builder, paper->optimizer);
   guint32 end = adam;
@@ -236,8 +237,9 @@ static void add_states(Paper *paper) {
                              stage->shards_parameters ? states->parameters : states->parameters / ranks);
   paper->gradients = program_builder_tensor(paper->builder, "gradients", MEM_GRADIENTS, states->gradients,
                                             stage->shards_gradients ? states->gradients : states->gradients / ranks);
-  paper->optimizer = program_builder_tensor(paper->builder, "optimizer states", MEM_OPTIMIZER, states->optimizer,
-                                            stage->shards_optimizer ? states->optimizer : states->optimizer / ranks);
+  guint64 optimizer = plan_optimizer_bytes(paper->recipe->optimizer, paper->shard, 4, paper->element_bytes < 4);
+  paper->optimizer = program_builder_tensor(paper->builder, "optimizer states", MEM_OPTIMIZER, optimizer,
+                                            stage->shards_optimizer ? optimizer : optimizer / ranks);
 }
 
 static void add_gathered(Paper *paper) {
@@ -252,12 +254,15 @@ static void add_gathered(Paper *paper) {
   }
 }
 
-/* Fused Adam reads gradient, master (or parameter), momentum and variance, writes the last three, and in mixed
- * precision the 16-bit parameter too. */
-static guint64 adam_bytes(const Paper *paper) {
-  guint32 fp32 = 4;
-  gboolean mixed = paper->element_bytes < fp32;
-  return paper->shard * (paper->element_bytes + 6 * fp32 + (mixed ? paper->element_bytes : 0));
+gboolean plan_paper_resolve(const ConfSettings *settings, PlanRecipe *recipe, GError **error) {
+  const char *dtypes = "keeps and reduces gradients in the training's precision; choose a real framework for others";
+  return plan_policy_refuse(settings, "training.gradient_accumulation_dtype", recipe, dtypes, error) &&
+         plan_policy_refuse(settings, "training.gradient_communication_dtype", recipe, dtypes, error) &&
+         plan_policy_refuse(settings, "training.optimizer_style", recipe, "has one pass over the states", error) &&
+         plan_policy_refuse(settings, "training.gradient_clipping", recipe, "does not clip gradients", error) &&
+         plan_policy_refuse(settings, "parallel.framework_version", recipe, "has no versions", error) &&
+         (recipe->shard_ranks == recipe->ranks ||
+          plan_policy_refuse(settings, "parallel.shard_group", recipe, "shards over all GPUs", error));
 }
 
 Program *plan_paper(const PlanCase *what) {
@@ -268,10 +273,7 @@ Program *plan_paper(const PlanCase *what) {
   paper.compute = program_builder_stream(paper.builder, "compute");
   paper.comm = program_builder_stream(paper.builder, "comm");
   program_builder_role(paper.builder, "rank", recipe->ranks);
-  g_autofree guint32 *everyone = g_new(guint32, recipe->ranks);
-  for (guint32 i = 0; i < recipe->ranks; i++)
-    everyone[i] = i;
-  paper.group = program_builder_communicator(paper.builder, "data-parallel", everyone, recipe->ranks);
+  paper.group = plan_everyone(paper.builder, recipe->ranks);
   paper.walk = plan_walk_new(paper.builder, what->shape, what->model, recipe, paper.compute);
   paper.walk->in_step = TRUE;
   paper.walk->hooks.gradient = gradient_ready;
@@ -280,11 +282,15 @@ Program *plan_paper(const PlanCase *what) {
   paper.reductions = g_array_new(FALSE, FALSE, sizeof(guint32));
   add_states(&paper);
   add_gathered(&paper);
-  paper.adam = program_builder_memory_op(paper.builder, adam_bytes(&paper));
+  paper.update = plan_update_new(paper.walk, &(ModelOptimizer){.style = MODEL_OPTIMIZER_FUSED,
+                                                               .elements = paper.shard,
+                                                               .element_bytes = paper.element_bytes,
+                                                               .gradient_bytes = paper.element_bytes});
   step(&paper, PROGRAM_FIRST);
   step(&paper, PROGRAM_STEADY);
   plan_walk_facts(paper.walk, what->model);
   plan_walk_free(paper.walk);
+  plan_update_free(paper.update);
   g_free(paper.gathered);
   g_array_unref(paper.bucket);
   g_array_unref(paper.reductions);

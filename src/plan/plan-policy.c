@@ -2,7 +2,17 @@
 #include "plan-policy.h"
 
 const PlanPolicy plan_policies[PLAN_FRAMEWORKS] = {
-    [PLAN_PAPER] = {.name = "paper", .selective = PLAN_CHECKPOINT_ATTENTION, .build = plan_paper},
+    [PLAN_PAPER] = {.name = "paper",
+                    .selective = PLAN_CHECKPOINT_ATTENTION,
+                    .resolve = plan_paper_resolve,
+                    .build = plan_paper},
+    [PLAN_DDP] = {.name = "ddp",
+                  .schema = &plan_ddp_schema,
+                  .options = G_STRUCT_OFFSET(PlanRecipe, ddp),
+                  .selective = PLAN_CHECKPOINT_ATTENTION,
+                  .resolve = plan_ddp_resolve,
+                  .build = plan_ddp,
+                  .note = plan_ddp_note},
     [PLAN_FSDP1] = {.name = "fsdp1",
                     .schema = &plan_fsdp_schema,
                     .options = G_STRUCT_OFFSET(PlanRecipe, fsdp),
@@ -16,6 +26,19 @@ const PlanPolicy plan_policies[PLAN_FRAMEWORKS] = {
                     .resolve = plan_fsdp2_resolve,
                     .build = plan_fsdp2},
 };
+
+gboolean plan_policy_refuse(const ConfSettings *settings, const char *name, const PlanRecipe *recipe, const char *why,
+                            GError **error) {
+  return !conf_settings_given(settings, name) ||
+         conf_settings_fail(settings, name, error, "framework %s %s", plan_policies[recipe->framework].name, why);
+}
+
+guint32 plan_everyone(ProgramBuilder *builder, guint32 ranks) {
+  g_autofree guint32 *everyone = g_new(guint32, ranks);
+  for (guint32 i = 0; i < ranks; i++)
+    everyone[i] = i;
+  return program_builder_communicator(builder, "data-parallel", everyone, ranks);
+}
 
 Program *plan_program(const ModelShape *shape, const ModelRecipe *model_recipe, const PlanRecipe *recipe) {
   return plan_policies[recipe->framework].build(&(PlanCase){shape, model_recipe, recipe});

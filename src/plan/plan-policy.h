@@ -29,6 +29,17 @@ typedef struct {
 
 extern const PlanPolicy plan_policies[PLAN_FRAMEWORKS];
 
+/* Refuses a key that was given but that this framework cannot do; `why` follows the framework's name. TRUE: not given. */
+gboolean plan_policy_refuse(const ConfSettings *settings, const char *name, const PlanRecipe *recipe, const char *why,
+                            GError **error);
+
+/* The slot of the communicator of all ranks. */
+guint32 plan_everyone(ProgramBuilder *builder, guint32 ranks);
+
+gboolean plan_paper_resolve(const ConfSettings *settings, PlanRecipe *recipe, GError **error);
 Program *plan_paper(const PlanCase *what);
+gboolean plan_ddp_resolve(const ConfSettings *settings, PlanRecipe *recipe, GError **error);
+Program *plan_ddp(const PlanCase *what);
+void plan_ddp_note(const PlanRecipe *recipe, GPtrArray *notes);
 Program *plan_fsdp1(const PlanCase *what);
 Program *plan_fsdp2(const PlanCase *what);

@@ -1,12 +1,12 @@
 /* The schema of [training] and [parallel], and reading it. */
 #include "plan-batch.h"
+#include "plan-optimizer.h"
 #include "plan-policy.h"
 #include "plan-version.h"
 
-const char *const plan_framework_names[] = {"paper", "fsdp1", "fsdp2", NULL};
-static const char *const later_frameworks[] = {"ddp", "deepspeed", "megatron", "nanotron", NULL};
-static const char *const optimizer_names[] = {"adamw", NULL};
-static const char *const later_optimizers[] = {"adam", "adam8bit", "sgd", "lamb", "adafactor", "lion", "muon", NULL};
+const char *const plan_framework_names[] = {"paper", "ddp", "fsdp1", "fsdp2", NULL};
+static const char *const later_frameworks[] = {"deepspeed", "megatron", "nanotron", NULL};
+static const char *const later_optimizers[] = {"lamb", "adafactor", "muon", NULL};
 static const char *const dtype_names[] = {"default", "bf16", "fp16", "fp32", NULL};
 
 typedef struct {
@@ -52,9 +52,25 @@ static const ConfKey keys[] = {
      .kind = CONF_NAME,
      .offset = FIELD(optimizer),
      .initial = "adamw",
-     .names = optimizer_names,
+     .names = plan_optimizer_names,
      .later = later_optimizers,
-     .help = "adamw: fp32 momenta, and fp32 master weights where precision is 16 bits"},
+     .help = "adamw and adam: two fp32 momenta, and fp32 master weights where precision is 16 bits; sgd (with "
+             "momentum) and lion: one; adam8bit: two of a byte each"},
+    {.group = "training",
+     .key = "optimizer_style",
+     .kind = CONF_NAME,
+     .offset = FIELD(optimizer_style),
+     .initial = "default",
+     .names = plan_optimizer_style_names,
+     .help = "foreach: a pass over all tensors per elementary operation; fused: one pass; default: the framework's"},
+    {.group = "training",
+     .key = "gradient_clipping",
+     .kind = CONF_NUMBER,
+     .offset = FIELD(gradient_clipping),
+     .initial = "0",
+     .min = 0,
+     .max = 1e6,
+     .help = "largest norm of the gradients; 0: they are not clipped"},
     {.group = "training",
      .key = "activation_checkpointing",
      .kind = CONF_STRING,
@@ -118,7 +134,6 @@ static const ConfKey keys[] = {
     LATER("parallel", "expert_tensor", "1", "expert tensor parallelism"),
     LATER("parallel", "rank_order", NULL, "another order of ranks"),
     LATER("deepspeed", "*", NULL, "the DeepSpeed policy"),
-    LATER("ddp", "*", NULL, "the DDP policy"),
     LATER("megatron", "*", NULL, "the Megatron policy"),
     LATER("nccl", "*", NULL, "setting NCCL's environment"),
     LATER("memory", "*", NULL, "configuring the allocator"),

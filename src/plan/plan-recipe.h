@@ -9,11 +9,12 @@
 
 #include "conf-settings.h"
 #include "plan-checkpoint.h"
+#include "plan-ddp.h"
 #include "plan-fsdp-keys.h"
 
 struct HwHost;
 
-typedef enum { PLAN_PAPER, PLAN_FSDP1, PLAN_FSDP2, PLAN_FRAMEWORKS } PlanFramework;
+typedef enum { PLAN_PAPER, PLAN_DDP, PLAN_FSDP1, PLAN_FSDP2, PLAN_FRAMEWORKS } PlanFramework;
 extern const char *const plan_framework_names[];
 
 typedef enum { PLAN_DTYPE_DEFAULT, PLAN_DTYPE_BF16, PLAN_DTYPE_FP16, PLAN_DTYPE_FP32 } PlanDtype;
@@ -26,13 +27,15 @@ typedef struct PlanRecipe {
   double total_tokens;                                      /* 0: not stated */
   int framework;
   PlanCheckpointing checkpointing;
-  int optimizer;                               /* PlanOptimizer */
+  int optimizer, optimizer_style;              /* PlanOptimizer, PlanOptimizerStyle */
+  double gradient_clipping;                    /* largest norm; 0: none */
   int accumulation_dtype, communication_dtype; /* PlanDtype, of gradients */
   guint64 zero_stage;
   guint32 version;           /* of the framework, see plan-version.h; 0: its newest */
   guint32 shard_ranks;       /* ranks that a sharded state is spread over: all, or fewer (hybrid sharding) */
   PlanFsdpKeys fsdp;         /* [fsdp] */
   const struct HwHost *host; /* the cluster's; NULL, as it is loaded: the host never limits */
+  PlanDdp ddp;
 } PlanRecipe;
 
 /* [training] and [parallel] keys of this floor, and the groups of features that are not modelled yet; then one per

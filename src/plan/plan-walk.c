@@ -213,8 +213,12 @@ guint32 plan_walk_collective(PlanWalk *walk, guint32 stream, const char *name, g
 }
 
 guint32 plan_walk_pass(PlanWalk *walk, guint32 stream, const char *name, guint32 op) {
+  return plan_walk_pass_costing(walk, stream, name, op, model_host_cost(walk->host, MODEL_HOST_PASS));
+}
+
+guint32 plan_walk_pass_costing(PlanWalk *walk, guint32 stream, const char *name, guint32 op, SimTime host) {
   guint32 row = program_builder_compute(walk->builder, stream, name, op);
-  program_builder_cost(walk->builder, model_host_cost(walk->host, MODEL_HOST_PASS));
+  program_builder_cost(walk->builder, host);
   plan_walk_settle(walk);
   if (stream == walk->stream) {
     settle_needs(walk);

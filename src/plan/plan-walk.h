@@ -84,6 +84,7 @@ void plan_walk_need(PlanWalk *walk, guint32 row);
 guint32 plan_walk_collective(PlanWalk *walk, guint32 stream, const char *name, guint32 slot, CollCall call,
                              ProgramHint hint);
 guint32 plan_walk_pass(PlanWalk *walk, guint32 stream, const char *name, guint32 op);
+guint32 plan_walk_pass_costing(PlanWalk *walk, guint32 stream, const char *name, guint32 op, SimTime host);
 guint32 plan_walk_host(PlanWalk *walk, const char *name);
 
 /* A host row that waits for all compute so far; nothing where the host has waited already and no gives are pending. */
