@@ -25,6 +25,16 @@ const PlanPolicy plan_policies[PLAN_FRAMEWORKS] = {
                     .selective = PLAN_CHECKPOINT_EVERY_2ND_MATMUL,
                     .resolve = plan_fsdp2_resolve,
                     .build = plan_fsdp2},
+    [PLAN_MEGATRON] = {.name = "megatron",
+                       .schema = &plan_megatron_schema,
+                       .options = G_STRUCT_OFFSET(PlanRecipe, megatron),
+                       .selective = PLAN_CHECKPOINT_ATTENTION,
+                       .resolve = plan_megatron_resolve,
+                       .build = plan_megatron},
+    [PLAN_NANOTRON] = {.name = "nanotron",
+                       .selective = PLAN_CHECKPOINT_ATTENTION,
+                       .resolve = plan_nanotron_resolve,
+                       .build = plan_nanotron},
 };
 
 gboolean plan_policy_refuse(const ConfSettings *settings, const char *name, const PlanRecipe *recipe, const char *why,

@@ -43,3 +43,6 @@ Program *plan_ddp(const PlanCase *what);
 void plan_ddp_note(const PlanRecipe *recipe, GPtrArray *notes);
 Program *plan_fsdp1(const PlanCase *what);
 Program *plan_fsdp2(const PlanCase *what);
+Program *plan_megatron(const PlanCase *what);
+gboolean plan_nanotron_resolve(const ConfSettings *settings, PlanRecipe *recipe, GError **error);
+Program *plan_nanotron(const PlanCase *what);

@@ -4,8 +4,8 @@
 #include "plan-policy.h"
 #include "plan-version.h"
 
-const char *const plan_framework_names[] = {"paper", "ddp", "fsdp1", "fsdp2", NULL};
-static const char *const later_frameworks[] = {"deepspeed", "megatron", "nanotron", NULL};
+const char *const plan_framework_names[] = {"paper", "ddp", "fsdp1", "fsdp2", "megatron", "nanotron", NULL};
+static const char *const later_frameworks[] = {"deepspeed", NULL};
 static const char *const later_optimizers[] = {"lamb", "adafactor", "muon", NULL};
 static const char *const dtype_names[] = {"default", "bf16", "fp16", "fp32", NULL};
 
@@ -134,7 +134,6 @@ static const ConfKey keys[] = {
     LATER("parallel", "expert_tensor", "1", "expert tensor parallelism"),
     LATER("parallel", "rank_order", NULL, "another order of ranks"),
     LATER("deepspeed", "*", NULL, "the DeepSpeed policy"),
-    LATER("megatron", "*", NULL, "the Megatron policy"),
     LATER("nccl", "*", NULL, "setting NCCL's environment"),
     LATER("memory", "*", NULL, "configuring the allocator"),
 };

@@ -11,10 +11,11 @@
 #include "plan-checkpoint.h"
 #include "plan-ddp.h"
 #include "plan-fsdp-keys.h"
+#include "plan-megatron.h"
 
 struct HwHost;
 
-typedef enum { PLAN_PAPER, PLAN_DDP, PLAN_FSDP1, PLAN_FSDP2, PLAN_FRAMEWORKS } PlanFramework;
+typedef enum { PLAN_PAPER, PLAN_DDP, PLAN_FSDP1, PLAN_FSDP2, PLAN_MEGATRON, PLAN_NANOTRON, PLAN_FRAMEWORKS } PlanFramework;
 extern const char *const plan_framework_names[];
 
 typedef enum { PLAN_DTYPE_DEFAULT, PLAN_DTYPE_BF16, PLAN_DTYPE_FP16, PLAN_DTYPE_FP32 } PlanDtype;
@@ -36,6 +37,7 @@ typedef struct PlanRecipe {
   PlanFsdpKeys fsdp;         /* [fsdp] */
   const struct HwHost *host; /* the cluster's; NULL, as it is loaded: the host never limits */
   PlanDdp ddp;
+  PlanMegatron megatron;
 } PlanRecipe;
 
 /* [training] and [parallel] keys of this floor, and the groups of features that are not modelled yet; then one per
