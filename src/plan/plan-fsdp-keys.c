@@ -5,7 +5,7 @@
 
 #include "base-names.h"
 #include "model-recipe.h"
-#include "plan-recipe.h"
+#include "plan-policy.h"
 #include "plan-wrap.h"
 
 static const char *const prefetch_names[] = {"pre", "post", "none", NULL};
@@ -116,6 +116,35 @@ static gboolean read_wrap(const ConfSettings *settings, PlanFsdpKeys *keys_, GEr
                             keys_->wrap_text);
 }
 
+static guint64 shape_of(const ConfSettings *settings, const char *name) {
+  const char *text = conf_settings_get(settings, name);
+  return text != NULL ? g_ascii_strtoull(text, NULL, 10) : 0;
+}
+
+/* What the model's shape rules out; the settings hold it by now, wherever it came from. */
+static gboolean check_wrap(const ConfSettings *settings, const PlanFsdpKeys *keys_, GError **error) {
+  const char *tied = conf_settings_get(settings, "model.tied_embeddings");
+  gboolean parts = keys_->wrap == PLAN_WRAP_ENDS || keys_->wrap == PLAN_WRAP_SIZE;
+  if (parts && tied != NULL && strcmp(tied, "yes") == 0)
+    return conf_settings_fail(
+        settings, "fsdp.wrap", error,
+        "tied embedding and head must be in one unit, and %s makes two of them; use block or none",
+        keys_->wrap == PLAN_WRAP_ENDS ? "ends" : "size:N");
+  const char *family = conf_settings_get(settings, "model.family");
+  ModelShape shape = {.family = MAX(0, base_names_find(model_family_names, family != NULL ? family : "llama")),
+                      .hidden_size = shape_of(settings, "model.hidden_size"),
+                      .heads = shape_of(settings, "model.heads"),
+                      .kv_heads = shape_of(settings, "model.kv_heads"),
+                      .head_dim = shape_of(settings, "model.head_dim"),
+                      .intermediate_size = shape_of(settings, "model.intermediate_size")};
+  return keys_->wrap != PLAN_WRAP_SIZE || !plan_wrap_splits_blocks(&shape, keys_->wrap_elements) ||
+         conf_settings_fail(settings, "fsdp.wrap", error,
+                            "%" G_GUINT64_FORMAT
+                            " parameters make units of the parts of a block, which is not modelled; "
+                            "a block's attention or MLP alone has as many",
+                            keys_->wrap_elements);
+}
+
 static gboolean read_reshard(const ConfSettings *settings, const PlanRecipe *recipe, gboolean second,
                              PlanFsdpKeys *keys_, GError **error) {
   static const char *const names[] = {"default", "yes", "no", "true", "false", "on", "off", NULL};
@@ -215,12 +244,25 @@ static gboolean resolve(const ConfSettings *settings, PlanRecipe *recipe, gboole
   PlanFsdpKeys *keys_ = &recipe->fsdp;
   gboolean good = refuse_stage(settings, recipe, second, error) &&
                   refuse_other_generation(settings, keys_, second, error) && read_wrap(settings, keys_, error) &&
-                  read_reshard(settings, recipe, second, keys_, error) && read_dtypes(settings, recipe, keys_, error);
+                  check_wrap(settings, keys_, error) && read_reshard(settings, recipe, second, keys_, error) &&
+                  read_dtypes(settings, recipe, keys_, error);
   if (second)
     keys_->use_orig_params = TRUE;
   g_clear_pointer(&keys_->wrap_text, g_free);
   g_clear_pointer(&keys_->reshard_text, g_free);
   return good;
+}
+
+void plan_fsdp_note(const PlanRecipe *recipe, GPtrArray *notes) {
+  const PlanFsdpKeys *keys_ = &recipe->fsdp;
+  g_ptr_array_add(notes,
+                  g_strdup_printf("fsdp: %u bytes an element gathered, %u reduced, %u kept in shards; the loss is "
+                                  "read after each step, gradients are set to none after it",
+                                  keys_->parameter_bytes, keys_->reduce_bytes, keys_->shard_bytes));
+  if (recipe->gradient_accumulation > 1)
+    g_ptr_array_add(notes,
+                    g_strdup(keys_->syncs_always ? "fsdp: gradients are reduced in every micro-batch"
+                                                 : "fsdp: gradients stay whole until the last micro-batch (no_sync)"));
 }
 
 gboolean plan_fsdp1_resolve(const ConfSettings *settings, PlanRecipe *recipe, GError **error) {

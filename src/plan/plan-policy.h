@@ -41,6 +41,7 @@ Program *plan_paper(const PlanCase *what);
 gboolean plan_ddp_resolve(const ConfSettings *settings, PlanRecipe *recipe, GError **error);
 Program *plan_ddp(const PlanCase *what);
 void plan_ddp_note(const PlanRecipe *recipe, GPtrArray *notes);
+void plan_fsdp_note(const PlanRecipe *recipe, GPtrArray *notes);
 Program *plan_fsdp1(const PlanCase *what);
 Program *plan_fsdp2(const PlanCase *what);
 Program *plan_megatron(const PlanCase *what);

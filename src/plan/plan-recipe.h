@@ -15,7 +15,15 @@
 
 struct HwHost;
 
-typedef enum { PLAN_PAPER, PLAN_DDP, PLAN_FSDP1, PLAN_FSDP2, PLAN_MEGATRON, PLAN_NANOTRON, PLAN_FRAMEWORKS } PlanFramework;
+typedef enum {
+  PLAN_PAPER,
+  PLAN_DDP,
+  PLAN_FSDP1,
+  PLAN_FSDP2,
+  PLAN_MEGATRON,
+  PLAN_NANOTRON,
+  PLAN_FRAMEWORKS
+} PlanFramework;
 extern const char *const plan_framework_names[];
 
 typedef enum { PLAN_DTYPE_DEFAULT, PLAN_DTYPE_BF16, PLAN_DTYPE_FP16, PLAN_DTYPE_FP32 } PlanDtype;
