@@ -4,8 +4,8 @@
 #include "plan-policy.h"
 #include "plan-version.h"
 
-const char *const plan_framework_names[] = {"paper", "ddp", NULL};
-static const char *const later_frameworks[] = {"deepspeed", "fsdp1", "fsdp2", "megatron", "nanotron", NULL};
+const char *const plan_framework_names[] = {"paper", "ddp", "deepspeed", NULL};
+static const char *const later_frameworks[] = {"fsdp1", "fsdp2", "megatron", "nanotron", NULL};
 static const char *const later_optimizers[] = {"lamb", "adafactor", "muon", NULL};
 static const char *const dtype_names[] = {"default", "bf16", "fp16", "fp32", NULL};
 
@@ -133,7 +133,6 @@ static const ConfKey keys[] = {
     LATER("parallel", "expert", "1", "expert parallelism"),
     LATER("parallel", "expert_tensor", "1", "expert tensor parallelism"),
     LATER("parallel", "rank_order", NULL, "another order of ranks"),
-    LATER("deepspeed", "*", NULL, "the DeepSpeed policy"),
     LATER("fsdp", "*", NULL, "the FSDP policy"),
     LATER("megatron", "*", NULL, "the Megatron policy"),
     LATER("nccl", "*", NULL, "setting NCCL's environment"),

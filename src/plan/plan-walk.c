@@ -171,6 +171,12 @@ void plan_walk_settle(PlanWalk *walk) {
     program_builder_give(walk->builder, give->tensor, give->stream);
   }
   g_array_set_size(walk->pending, 0);
+  program_builder_cost(walk->builder, walk->cost);
+  walk->cost = 0;
+}
+
+void plan_walk_cost(PlanWalk *walk, SimTime cost) {
+  walk->cost = sim_time_add(walk->cost, cost);
 }
 
 void plan_walk_wait(PlanWalk *walk) {
