@@ -55,7 +55,7 @@ static const ConfKey keys[] = {
          "ZeRO++ qgZ: gradients are reduced as int4, inside nodes and then between them"),
     LATER("zero_quantized_nontrainable_weights", "no", "quantized frozen weights"),
     ELEMENTS("mics_shard_size", mics_shard_size, "0", "MiCS: GPUs that share one copy of the states; 0: all"),
-    FLAG("mics_hierarchical_params_gather", mics_hierarchical, "no", "MiCS: gather between nodes, then inside them"),
+    LATER("mics_hierarchical_params_gather", "no", "MiCS' gather in two steps"),
     FLAG("immediate_grad_update", immediate_grad_update, "no",
          "stage 1 with fp32 accumulation: 16-bit gradients are added and freed as they come"),
     FLAG("offload_optimizer.pin_memory", offload_pin_memory, "yes",
@@ -137,9 +137,6 @@ static gboolean resolve_groups(const ConfSettings *settings, PlanRecipe *recipe,
                               recipe->ranks);
   if (hpz > 1 && options->mics_shard_size > 0)
     return conf_settings_fail(settings, "deepspeed.zero_hpz_partition_size", error, "and MiCS exclude each other");
-  if (options->mics_hierarchical && options->mics_shard_size <= recipe->ranks_per_node)
-    return conf_settings_fail(settings, "deepspeed.mics_hierarchical_params_gather", error,
-                              "needs a mics_shard_size of more than a node's %u GPUs", recipe->ranks_per_node);
   return TRUE;
 }
 

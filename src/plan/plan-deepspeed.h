@@ -13,7 +13,6 @@ typedef struct {
   guint64 hpz_partition_size;
   gboolean quantized_weights, quantized_gradients;
   guint64 mics_shard_size; /* 0: none */
-  gboolean mics_hierarchical;
   gboolean offload_pin_memory, offload_param_pin_memory;
 } PlanDeepspeed;
 

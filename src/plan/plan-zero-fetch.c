@@ -51,6 +51,7 @@ struct PlanFetch {
   guint64 persisting;   /* elements */
   GPtrArray *gathers;   /* Gather *, owned */
   GArray *events;       /* guint32: rows that waits ended with */
+  guint32 passed;       /* of these, the last that the host waited for */
   guint32 slot, second; /* communicators: of owners, of hpZ's second copies */
   gboolean second_valid;
 };
@@ -134,6 +135,7 @@ static void gather_all(PlanFetch *fetch, const guint *parameters, guint n) {
 /* All of a gather is there once one of its parameters is waited for. */
 static void finish(PlanFetch *fetch, Gather *gather) {
   PlanZero *zero = fetch->zero;
+  g_array_set_size(fetch->lane.waits, 0); /* earlier gathers, which end before this one */
   plan_lane_need(&fetch->lane, gather->row);
   if (gather->flat != PROGRAM_NONE) {
     guint32 in = gather->quantised ? 1 : zero->walk->element_bytes;
@@ -152,8 +154,11 @@ static void throttle(PlanFetch *fetch) {
   if (fetch->events->len <= UNFINISHED)
     return;
   guint32 oldest = g_array_index(fetch->events, guint32, fetch->events->len - UNFINISHED - 1);
+  if (oldest == fetch->passed)
+    return;
   plan_walk_host(fetch->zero->walk, "wait for an earlier gather");
   program_builder_need(fetch->zero->builder, oldest);
+  fetch->passed = oldest;
 }
 
 static void wait_for(PlanFetch *fetch, guint parameter) {
@@ -296,6 +301,7 @@ void plan_fetch_after(PlanFetch *fetch, guint32 unit, const ModelOp *op, PlanPas
 void plan_fetch_section(PlanFetch *fetch) {
   plan_lane_section(&fetch->lane);
   g_array_set_size(fetch->events, 0);
+  fetch->passed = PROGRAM_NONE;
   fetch->second_valid = FALSE;
 }
 
