@@ -135,7 +135,6 @@ static const ConfKey keys[] = {
     LATER("parallel", "rank_order", NULL, "another order of ranks"),
     LATER("fsdp", "*", NULL, "the FSDP policy"),
     LATER("megatron", "*", NULL, "the Megatron policy"),
-    LATER("nccl", "*", NULL, "setting NCCL's environment"),
     LATER("memory", "*", NULL, "configuring the allocator"),
 };
 static const ConfSchema plan_schema = {keys, G_N_ELEMENTS(keys)};
