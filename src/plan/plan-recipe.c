@@ -4,8 +4,8 @@
 #include "plan-policy.h"
 #include "plan-version.h"
 
-const char *const plan_framework_names[] = {"paper", "ddp", "deepspeed", NULL};
-static const char *const later_frameworks[] = {"fsdp1", "fsdp2", "megatron", "nanotron", NULL};
+const char *const plan_framework_names[] = {"paper", "ddp",      "deepspeed", "fsdp1",
+                                            "fsdp2", "megatron", "nanotron",  NULL};
 static const char *const later_optimizers[] = {"lamb", "adafactor", "muon", NULL};
 static const char *const dtype_names[] = {"default", "bf16", "fp16", "fp32", NULL};
 
@@ -100,7 +100,6 @@ static const ConfKey keys[] = {
      .offset = FIELD(framework),
      .initial = "paper",
      .names = plan_framework_names,
-     .later = later_frameworks,
      .help = "paper: the textbook schedule; 25 MB gradient buckets, one layer of prefetch, the host never limits"},
     {.group = "parallel",
      .key = "zero_stage",
@@ -133,8 +132,6 @@ static const ConfKey keys[] = {
     LATER("parallel", "expert", "1", "expert parallelism"),
     LATER("parallel", "expert_tensor", "1", "expert tensor parallelism"),
     LATER("parallel", "rank_order", NULL, "another order of ranks"),
-    LATER("fsdp", "*", NULL, "the FSDP policy"),
-    LATER("megatron", "*", NULL, "the Megatron policy"),
     LATER("memory", "*", NULL, "configuring the allocator"),
 };
 static const ConfSchema plan_schema = {keys, G_N_ELEMENTS(keys)};
@@ -200,13 +197,42 @@ static gboolean read_policy(const ConfSettings *settings, PlanRecipe *recipe, GE
          (policy->resolve == NULL || policy->resolve(settings, recipe, error));
 }
 
+/* A key of another framework's section: said on the command line, it was meant to do something. In files sections of
+ * several frameworks may stand side by side. */
+typedef struct {
+  int framework; /* in force */
+  char *stray;
+} Stray;
+
+static void find_stray(const char *name, const char *value, ConfOrigin origin, gpointer user) {
+  (void)value;
+  Stray *stray = user;
+  const ConfSchema *own = plan_policies[stray->framework].schema;
+  for (int i = 0; i < PLAN_FRAMEWORKS && origin == CONF_ORIGIN_COMMAND_LINE; i++) {
+    const ConfSchema *schema = plan_policies[i].schema;
+    if (schema == NULL || schema == own || stray->stray != NULL)
+      continue;
+    g_autofree char *prefix = g_strconcat(schema->keys[0].group, ".", NULL);
+    if (g_str_has_prefix(name, prefix))
+      stray->stray = g_strdup(name);
+  }
+}
+
+static gboolean check_sections(const ConfSettings *settings, const PlanRecipe *recipe, GError **error) {
+  Stray stray = {.framework = recipe->framework};
+  conf_settings_visit(settings, find_stray, &stray);
+  g_autofree char *name = stray.stray;
+  return name == NULL || conf_settings_fail(settings, name, error, "framework %s does not read it",
+                                            plan_policies[recipe->framework].name);
+}
+
 gboolean plan_recipe_load(const ConfSettings *settings, guint32 ranks, guint32 ranks_per_node, PlanRecipe *ret,
                           GError **error) {
   Keys read = {.recipe = {.ranks = ranks, .ranks_per_node = ranks_per_node}};
   gboolean good = conf_settings_fill(settings, &plan_schema, &read, error) &&
                   plan_batch_complete(settings, &read.recipe, error) && read_checkpointing(settings, &read, error) &&
                   read_version(settings, &read, error) && read_shard_group(settings, &read, error) &&
-                  read_policy(settings, &read.recipe, error);
+                  check_sections(settings, &read.recipe, error) && read_policy(settings, &read.recipe, error);
   if (good)
     *ret = read.recipe;
   conf_struct_clear(&plan_schema, &read);

@@ -11,10 +11,21 @@
 #include "plan-checkpoint.h"
 #include "plan-ddp.h"
 #include "plan-deepspeed.h"
+#include "plan-fsdp-keys.h"
+#include "plan-megatron.h"
 
 struct HwHost;
 
-typedef enum { PLAN_PAPER, PLAN_DDP, PLAN_DEEPSPEED, PLAN_FRAMEWORKS } PlanFramework;
+typedef enum {
+  PLAN_PAPER,
+  PLAN_DDP,
+  PLAN_DEEPSPEED,
+  PLAN_FSDP1,
+  PLAN_FSDP2,
+  PLAN_MEGATRON,
+  PLAN_NANOTRON,
+  PLAN_FRAMEWORKS
+} PlanFramework;
 extern const char *const plan_framework_names[];
 
 typedef enum { PLAN_DTYPE_DEFAULT, PLAN_DTYPE_BF16, PLAN_DTYPE_FP16, PLAN_DTYPE_FP32 } PlanDtype;
@@ -35,10 +46,12 @@ typedef struct PlanRecipe {
   guint64 zero_stage;
   guint32 version;           /* of the framework, see plan-version.h; 0: its newest */
   guint32 shard_ranks;       /* ranks that a sharded state is spread over: all, or fewer (hybrid sharding) */
+  PlanFsdpKeys fsdp;         /* [fsdp] */
   const struct HwHost *host; /* the cluster's; NULL, as it is loaded: the host never limits */
   int offload_optimizer, offload_parameters; /* PlanOffload */
   PlanDdp ddp;
   PlanDeepspeed deepspeed;
+  PlanMegatron megatron;
 } PlanRecipe;
 
 /* [training] and [parallel] keys of this floor, and the groups of features that are not modelled yet; then one per

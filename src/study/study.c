@@ -267,20 +267,41 @@ RunReport *study_run(Study *study, const StudyOptions *options, GError **error) 
   return run_with(study, study->settings, options, error);
 }
 
-gboolean study_run_stages(Study *study, const StudyOptions *options, RunReport *ret_reports[STUDY_STAGES],
-                          GError **error) {
-  RunReport *reports[STUDY_STAGES] = {NULL};
+static RunReport *run_stage(const Study *study, int stage, const StudyOptions *options, GError **error) {
+  g_autoptr(ConfSettings) settings = conf_settings_copy(study->settings);
+  g_autofree char *assignment = g_strdup_printf("parallel.zero_stage=%d", stage);
+  return conf_settings_set(settings, assignment, error) ? run_with(study, settings, options, error) : NULL;
+}
+
+gboolean study_run_stages(Study *study, const StudyOptions *options, StudyStages *ret, GError **error) {
+  StudyStages stages = {.n = 0};
+  g_autoptr(GError) first = NULL;
   for (int stage = 0; stage < STUDY_STAGES; stage++) {
-    g_autoptr(ConfSettings) settings = conf_settings_copy(study->settings);
-    g_autofree char *assignment = g_strdup_printf("parallel.zero_stage=%d", stage);
-    if (conf_settings_set(settings, assignment, error))
-      reports[stage] = run_with(study, settings, options, error);
-    if (reports[stage] == NULL) {
-      for (int i = 0; i < stage; i++)
-        run_report_free(reports[i]);
-      return FALSE;
+    GError *refusal = NULL;
+    RunReport *report = run_stage(study, stage, options, &refusal);
+    if (report != NULL) {
+      stages.reports[stages.n++] = report;
+      continue;
     }
+    stages.refused[stage] = g_strdup(refusal->message);
+    if (first == NULL)
+      first = refusal;
+    else
+      g_error_free(refusal);
   }
-  memcpy(ret_reports, reports, sizeof reports);
+  if (stages.n == 0) {
+    g_propagate_error(error, g_steal_pointer(&first));
+    study_stages_clear(&stages);
+    return FALSE;
+  }
+  *ret = stages;
   return TRUE;
+}
+
+void study_stages_clear(StudyStages *stages) {
+  for (guint i = 0; i < stages->n; i++)
+    run_report_free(stages->reports[i]);
+  for (int stage = 0; stage < STUDY_STAGES; stage++)
+    g_free(stages->refused[stage]);
+  *stages = (StudyStages){.n = 0};
 }
