@@ -54,6 +54,7 @@ static const HwField link_fields[] = {
     {"scope", HW_FIELD_NAME, G_STRUCT_OFFSET(HwLink, scope), TRUE, hw_link_scope_names},
     LINK("raw", HW_FIELD_BYTE_RATE, raw),
     LINK("achievable", HW_FIELD_BYTE_RATE, achievable),
+    {"pageable", HW_FIELD_BYTE_RATE, G_STRUCT_OFFSET(HwLink, pageable), FALSE, NULL},
     ORIGIN(HwLink),
 };
 

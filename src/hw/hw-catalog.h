@@ -44,6 +44,7 @@ typedef struct {
   int scope;         /* HwLinkScope */
   double raw;        /* per direction and device */
   double achievable; /* what a long NCCL transfer gets of it, per direction and device */
+  double pageable;   /* host links: what copies from host memory that is not page-locked get; 0: not stated */
   char *source, *note;
   int trust;
 } HwLink;

@@ -145,6 +145,11 @@ static gboolean resolve_offload(const ConfSettings *settings, PlanRecipe *recipe
     return conf_settings_fail(settings, "parallel.offload_parameters", error,
                               "DeepSpeed offloads parameters in stage 3 "
                               "alone");
+  if (recipe->offload_optimizer && recipe->optimizer == PLAN_ADAM8BIT)
+    return conf_settings_fail(settings, "training.optimizer", error, "the host has no 8-bit Adam");
+  if (recipe->offload_parameters && !recipe->offload_optimizer)
+    return conf_settings_fail(settings, "parallel.offload_parameters", error,
+                              "without offload_optimizer is not modelled");
   if (recipe->offload_optimizer && recipe->zero_stage == 0)
     return conf_settings_fail(settings, "parallel.offload_optimizer", error,
                               "DeepSpeed offloads the optimizer in stages 1 to 3");
@@ -182,6 +187,10 @@ void plan_deepspeed_note(const PlanRecipe *recipe, GPtrArray *notes) {
                                   version));
   if (recipe->zero_stage == 1 || recipe->zero_stage == 2)
     note_reduction(recipe, notes);
+  if (recipe->offload_optimizer)
+    g_ptr_array_add(notes,
+                    g_strdup("deepspeed: host memory is not checked; Adam there is bound by its bandwidth, which "
+                             "the node's GPUs share"));
   if (recipe->zero_stage == 0)
     g_ptr_array_add(notes, g_strdup("deepspeed: stage 0 reduces after the last backward, in buffers of 5e8 elements"));
 }

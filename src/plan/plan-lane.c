@@ -52,14 +52,21 @@ void plan_lane_block(const PlanLane *lane) {
     program_builder_need(lane->walk->builder, g_array_index(waits, guint32, i));
 }
 
-guint32 plan_lane_pass(PlanLane *lane, const char *name, guint32 op) {
-  guint32 row = plan_walk_pass(lane->walk, lane->stream, name, op);
+static guint32 added(PlanLane *lane, guint32 row) {
   if (is_compute(lane))
     return row;
   for (guint i = 0; i < lane->waits->len; i++)
     program_builder_need(lane->walk->builder, g_array_index(lane->waits, guint32, i));
   g_array_set_size(lane->waits, 0);
   return lane->last = row;
+}
+
+guint32 plan_lane_pass(PlanLane *lane, const char *name, guint32 op) {
+  return added(lane, plan_walk_pass(lane->walk, lane->stream, name, op));
+}
+
+guint32 plan_lane_copy(PlanLane *lane, const char *name, guint64 bytes, ProgramPath path) {
+  return added(lane, plan_walk_copy(lane->walk, lane->stream, name, bytes, path));
 }
 
 guint32 plan_lane_collective(PlanLane *lane, guint32 comm, const char *name, guint32 slot, CollCall call,

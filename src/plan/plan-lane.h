@@ -25,6 +25,7 @@ void plan_lane_need(PlanLane *lane, guint32 row);
 /* What `lane` does next waits for all that `other` holds now. */
 void plan_lane_follow(PlanLane *lane, const PlanLane *other);
 guint32 plan_lane_pass(PlanLane *lane, const char *name, guint32 op);
+guint32 plan_lane_copy(PlanLane *lane, const char *name, guint64 bytes, ProgramPath path);
 guint32 plan_lane_collective(PlanLane *lane, guint32 comm, const char *name, guint32 slot, CollCall call,
                              ProgramHint hint);
 /* The host row just added waits for all that the lane holds. */

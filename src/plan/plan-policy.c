@@ -48,6 +48,14 @@ const PlanPolicy plan_policies[PLAN_FRAMEWORKS] = {
                        .build = plan_nanotron},
 };
 
+gboolean plan_policy_refuse_offload(const ConfSettings *settings, const PlanRecipe *recipe, GError **error) {
+  const char *why = "offloads nothing here; deepspeed does";
+  return (recipe->offload_optimizer == PLAN_OFFLOAD_NO ||
+          plan_policy_refuse(settings, "parallel.offload_optimizer", recipe, why, error)) &&
+         (recipe->offload_parameters == PLAN_OFFLOAD_NO ||
+          plan_policy_refuse(settings, "parallel.offload_parameters", recipe, why, error));
+}
+
 gboolean plan_policy_refuse(const ConfSettings *settings, const char *name, const PlanRecipe *recipe, const char *why,
                             GError **error) {
   return !conf_settings_given(settings, name) ||

@@ -7,6 +7,8 @@
 const char *const plan_framework_names[] = {"paper", "ddp",      "deepspeed", "fsdp1",
                                             "fsdp2", "megatron", "nanotron",  NULL};
 static const char *const later_optimizers[] = {"lamb", "adafactor", "muon", NULL};
+static const char *const offload_names[] = {"no", "cpu", NULL};
+static const char *const later_offload[] = {"nvme", NULL};
 static const char *const dtype_names[] = {"default", "bf16", "fp16", "fp32", NULL};
 
 typedef struct {
@@ -120,8 +122,22 @@ static const ConfKey keys[] = {
      .offset = G_STRUCT_OFFSET(Keys, shard_group),
      .initial = "all",
      .help = "hybrid sharding: all GPUs, node, or how many GPUs share one copy of the states"},
-    LATER("parallel", "offload_optimizer", "no", "optimizer offload"),
-    LATER("parallel", "offload_parameters", "no", "parameter offload"),
+    {.group = "parallel",
+     .key = "offload_optimizer",
+     .kind = CONF_NAME,
+     .offset = FIELD(offload_optimizer),
+     .initial = "no",
+     .names = offload_names,
+     .later = later_offload,
+     .help = "cpu: optimizer states live in host memory and the host's cores update them"},
+    {.group = "parallel",
+     .key = "offload_parameters",
+     .kind = CONF_NAME,
+     .offset = FIELD(offload_parameters),
+     .initial = "no",
+     .names = offload_names,
+     .later = later_offload,
+     .help = "cpu: sharded parameters live in host memory and are copied before each gather"},
     LATER("parallel", "recipe", NULL, "reading another tool's recipe file"),
     LATER("parallel", "tensor", "1", "tensor parallelism"),
     LATER("parallel", "pipeline", "1", "pipeline parallelism"),
@@ -192,7 +208,8 @@ static gboolean read_shard_group(const ConfSettings *settings, Keys *read, GErro
 
 static gboolean read_policy(const ConfSettings *settings, PlanRecipe *recipe, GError **error) {
   const PlanPolicy *policy = &plan_policies[recipe->framework];
-  return (policy->schema == NULL ||
+  return (recipe->framework == PLAN_DEEPSPEED || plan_policy_refuse_offload(settings, recipe, error)) &&
+         (policy->schema == NULL ||
           conf_settings_fill(settings, policy->schema, (char *)recipe + policy->options, error)) &&
          (policy->resolve == NULL || policy->resolve(settings, recipe, error));
 }

@@ -233,6 +233,23 @@ guint32 plan_walk_pass_costing(PlanWalk *walk, guint32 stream, const char *name,
   return row;
 }
 
+guint32 plan_walk_copy(PlanWalk *walk, guint32 stream, const char *name, guint64 bytes, ProgramPath path) {
+  guint32 row = program_builder_copy(walk->builder, stream, name, bytes, path);
+  program_builder_cost(walk->builder, model_host_cost(walk->host, MODEL_HOST_PASS));
+  plan_walk_settle(walk);
+  if (stream == walk->stream) {
+    settle_needs(walk);
+    walk->last = row;
+  }
+  return row;
+}
+
+guint32 plan_walk_cpu(PlanWalk *walk, guint32 stream, const char *name, guint64 bytes) {
+  guint32 row = program_builder_cpu(walk->builder, stream, name, bytes);
+  plan_walk_settle(walk);
+  return row;
+}
+
 guint32 plan_walk_host(PlanWalk *walk, const char *name) {
   guint32 row = program_builder_host(walk->builder, name);
   plan_walk_settle(walk);

@@ -86,6 +86,8 @@ guint32 plan_walk_collective(PlanWalk *walk, guint32 stream, const char *name, g
                              ProgramHint hint);
 guint32 plan_walk_pass(PlanWalk *walk, guint32 stream, const char *name, guint32 op);
 guint32 plan_walk_pass_costing(PlanWalk *walk, guint32 stream, const char *name, guint32 op, SimTime host);
+guint32 plan_walk_copy(PlanWalk *walk, guint32 stream, const char *name, guint64 bytes, ProgramPath path);
+guint32 plan_walk_cpu(PlanWalk *walk, guint32 stream, const char *name, guint64 bytes);
 guint32 plan_walk_host(PlanWalk *walk, const char *name);
 
 /* Time of the host that the next row is charged. */

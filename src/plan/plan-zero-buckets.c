@@ -116,6 +116,10 @@ static void take_once(PlanZero *zero, gboolean *held, guint32 tensor) {
 /* Owned slices leave the bucket for the rank's own buffer. */
 static void keep_own(PlanZero *zero, guint64 elements) {
   guint64 own = (elements + zero->owners - 1) / zero->owners;
+  if (plan_offload_on(zero)) {
+    plan_offload_own(zero, own);
+    return;
+  }
   plan_lane_pass(&zero->reduce, "keep own slices", plan_zero_op(zero, own, 2 * zero->bytes));
   if (zero->walk->micro == 0 || zero->recipe->zero_stage == 1)
     take_once(zero, &zero->partition_held, zero->partition);
@@ -252,7 +256,7 @@ static void add_to_full(PlanZero *zero) {
 
 /* Stage 2: this micro-batch's slices join those of the ones before. */
 static void accumulate(PlanZero *zero) {
-  if (zero->recipe->zero_stage != 2 || zero->walk->micro == 0)
+  if (zero->recipe->zero_stage != 2 || zero->walk->micro == 0 || plan_offload_on(zero))
     return;
   plan_lane_pass(&zero->compute, "accumulate own slices",
                  plan_zero_op(zero, zero->shard, zero->bytes + 2 * zero->kept));

@@ -102,6 +102,8 @@ static void gather_now(PlanFetch *fetch, const guint *parameters, guint n) {
   gather->quantised = zero->options->quantized_weights;
   for (guint i = 0; i < n; i++)
     gather->elements += padded(fetch, parameters[i]);
+  if (!fetch->second_valid)
+    plan_offload_fetch(zero, &fetch->lane, gather->elements / zero->owners);
   guint64 bytes = gather->elements * zero->walk->element_bytes;
   gboolean reduces = zero->options->use_all_reduce_for_fetch_params && !gather->quantised;
   if (gather->quantised)
@@ -323,6 +325,7 @@ void plan_fetch_step_ended(PlanFetch *fetch) {
   if (fetch->persisting == 0)
     return;
   program_builder_context(zero->builder, PROGRAM_GATHER, -1, -1);
+  plan_offload_fetch(zero, &zero->compute, fetch->persisting / zero->owners);
   CollCall call = {COLL_ALL_GATHER, fetch->persisting * zero->walk->element_bytes};
   plan_lane_collective(&zero->compute, zero->comm, "gather persistent parameters", fetch->slot, call,
                        PROGRAM_HINT_BOUNDARY);

@@ -92,8 +92,12 @@ static void flush(PlanShards *shards) {
     else
       reduce_plain(shards, elements);
   }
-  guint32 added = zero->wire + zero->kept + (zero->walk->micro > 0 ? zero->kept : 0);
-  pass(shards, zero->walk->micro > 0 ? "add to own shards" : "copy to own shards", shard_of(shards, elements), added);
+  if (plan_offload_on(zero)) {
+    plan_offload_own(zero, shard_of(shards, elements));
+  } else {
+    guint32 added = zero->wire + zero->kept + (zero->walk->micro > 0 ? zero->kept : 0);
+    pass(shards, zero->walk->micro > 0 ? "add to own shards" : "copy to own shards", shard_of(shards, elements), added);
+  }
   guint32 ended = zero->reduce.stream == zero->compute.stream ? zero->walk->last : zero->reduce.last;
   g_array_append_val(shards->events, ended);
   if (joined != PROGRAM_NONE)

@@ -21,7 +21,8 @@ static void give_up(PlanZero *zero, guint32 tensor) {
 }
 
 static void norm(PlanZero *zero) {
-  plan_update_norm(zero->walk, zero->norm);
+  if (!plan_offload_on(zero))
+    plan_update_norm(zero->walk, zero->norm);
   if (!plan_zero_alone(zero))
     plan_lane_collective(&zero->compute, zero->comm, "reduce norm", zero->world, (CollCall){COLL_ALL_REDUCE, SCALAR},
                          PROGRAM_HINT_NONE);
@@ -34,6 +35,10 @@ static gboolean flattens(const PlanZero *zero) {
 }
 
 static void update(PlanZero *zero) {
+  if (plan_offload_on(zero)) {
+    plan_offload_update(zero);
+    return;
+  }
   if (flattens(zero)) {
     plan_lane_pass(&zero->compute, "flatten own gradients", plan_zero_op(zero, zero->shard, 2 * zero->kept));
     take_in(zero, zero->flat);

@@ -61,9 +61,10 @@ static void load(PlanZero *zero) {
   for (guint i = 0; i < G_N_ELEMENTS(held); i++)
     if (held[i] != PROGRAM_NONE)
       program_builder_take(zero->builder, held[i]);
+  if (zero->fetch != NULL || plan_offload_on(zero))
+    program_builder_take(zero->builder, zero->partition);
   if (zero->fetch == NULL)
     return;
-  program_builder_take(zero->builder, zero->partition);
   if (zero->options->contiguous_gradients)
     program_builder_take(zero->builder, zero->buffers[0]);
 }
@@ -115,6 +116,8 @@ static void add_states(PlanZero *zero) {
   zero->shard = shard_elements(zero);
   guint64 padding = zero->shard * zero->owners - zero->parameters->elements;
   guint64 weights = shards_weights ? zero->shard : all_elements(zero) + padding;
+  if (zero->recipe->offload_parameters)
+    weights = 0;
   gboolean master = sharded || element_bytes < FP32;
   guint64 momenta = plan_optimizer_bytes(zero->recipe->optimizer, zero->shard, FP32, FALSE);
   zero->weights = state(zero, "parameters", MEM_PARAMETERS, weights * element_bytes, shards_weights);
@@ -125,6 +128,8 @@ static void add_states(PlanZero *zero) {
   zero->partition = state(zero, "own gradients", MEM_GRADIENTS, zero->shard * zero->kept, TRUE);
   zero->partition_new = state(zero, "new own gradients", MEM_GRADIENTS, zero->shard * zero->bytes, FALSE);
   zero->small = zero->second = PROGRAM_NONE;
+  if (plan_offload_on(zero))
+    plan_offload_init(zero);
 }
 
 static void clear(PlanZero *zero) {

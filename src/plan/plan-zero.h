@@ -18,6 +18,7 @@
 #define PLAN_ZERO_MULTI_RANK   PLAN_VERSION(0, 12, 4) /* all-reduce of whole buckets */
 #define PLAN_ZERO_ONE_GATHER   PLAN_VERSION(0, 12, 5) /* after the step */
 #define PLAN_ZERO_COMPUTE_WAIT PLAN_VERSION(0, 14, 4) /* compute waits for the bucket before */
+#define PLAN_ZERO_HALF_BACK    PLAN_VERSION(0, 17, 0) /* offload copies 16-bit parameters back */
 #define PLAN_ZERO_PINNED       PLAN_VERSION(0, 19, 5) /* host memory is page-locked by default */
 
 /* Elements of a buffer of DeepSpeed's buffered all-reduce: MEMORY_OPT_ALLREDUCE_SIZE of engine.py. */
@@ -48,6 +49,7 @@ typedef struct {
   guint32 partition, partition_new; /* own slices of gradients: accumulated, of one micro-batch */
   guint32 full;                     /* fp32 gradients of BF16_Optimizer */
   guint32 flat, cast;               /* the step's copies of the own slices: as accumulated, in fp32 */
+  guint32 cpu, back;                /* offload: stream of the host's cores; parameters on their way back */
   guint32 buffers[2];               /* buckets */
   guint32 small, second;            /* stage 3: parameters that stay gathered, hpZ's second copy */
   /* Buckets, while a backward pass is built. */
@@ -76,6 +78,12 @@ guint32 plan_zero_op(PlanZero *zero, guint64 elements, guint32 bytes_each);
 void plan_buckets_init(PlanZero *zero);
 void plan_buckets_gradient(PlanZero *zero, guint parameter, gboolean first_part);
 void plan_buckets_backward_ended(PlanZero *zero);
+/* Offload to host memory (plan-zero-offload.c). `plan_offload_init` after the states: they are not on the GPU. */
+gboolean plan_offload_on(const PlanZero *zero);
+void plan_offload_init(PlanZero *zero);
+void plan_offload_own(PlanZero *zero, guint64 elements);
+void plan_offload_update(PlanZero *zero);
+void plan_offload_fetch(PlanZero *zero, PlanLane *lane, guint64 elements);
 /* Stage 3: parameters (plan-zero-fetch.c) and gradients (plan-zero-shards.c). `second`: slot of hpZ, PROGRAM_NONE: none.
  */
 PlanFetch *plan_fetch_new(PlanZero *zero, guint32 stream, guint32 slot, guint32 second);

@@ -74,6 +74,17 @@ void study_walk_clear(StudyWalk *walk) {
   g_free(walk->key);
 }
 
+static gboolean check_offload(const StudyWalk *walk, GError **error) {
+  const HwCluster *cluster = walk->cluster;
+  if (!walk->recipe.offload_optimizer && !walk->recipe.offload_parameters)
+    return TRUE;
+  if (cluster->host_link == NULL || cluster->host_link->pageable == 0)
+    return conf_settings_fail(walk->settings, "host.link", error,
+                              "offload needs to know each GPU's way to host memory, as in pcie5-x16-host");
+  return cluster->dram_bandwidth > 0 || conf_settings_fail(walk->settings, "host.dram_bandwidth", error,
+                                                           "offload needs to know the host memory's bandwidth");
+}
+
 gboolean study_walk_read(StudyWalk *walk, GError **error) {
   walk->catalog = hw_catalog_load(error);
   if (walk->catalog == NULL)
@@ -88,6 +99,8 @@ gboolean study_walk_read(StudyWalk *walk, GError **error) {
                         error))
     return FALSE;
   walk->recipe.host = walk->recipe.framework != PLAN_PAPER ? walk->cluster->host : NULL;
+  if (!check_offload(walk, error))
+    return FALSE;
   KernelDtype dtype = (KernelDtype)model_precision_dtype(walk->model_recipe.precision);
   return kernel_supports(walk->cluster->gpu, dtype) ||
          conf_settings_fail(walk->settings, "training.precision", error, "%s matmuls are not in the hardware of %s",
@@ -234,12 +247,22 @@ static void fill_folding(const FoldSystem *folded, RunReport *report) {
   }
 }
 
+/* A node's GPUs share its host memory, each has its own link to it. */
+static void fill_host_rates(const HwCluster *cluster, RunSystem *system) {
+  if (cluster->host_link == NULL)
+    return;
+  system->copy_rates[PROGRAM_PINNED] = cluster->host_link->achievable;
+  system->copy_rates[PROGRAM_PAGEABLE] = cluster->host_link->pageable;
+  system->cpu_rate = cluster->dram_bandwidth / cluster->gpus_per_node;
+}
+
 static RunReport *play(const Study *study, const StudyWalk *walk, const StudyOptions *options, GError **error) {
   static const EventTie ties[] = {EVENT_TIE_FORWARD, EVENT_TIE_REVERSE, EVENT_TIE_SHUFFLE};
   g_autoptr(FoldSystem) folded =
       fold_new(walk->program, walk->cluster, walk->groups, options->fold && !options->chunks);
   RunSystem system = {&folded->program, walk->cluster->gpu, folded->links,
                       folded->n_links,  folded->groups,     walk->cluster->speeds};
+  fill_host_rates(walk->cluster, &system);
   RunOptions run = {.timeline = options->timeline,
                     .solver = options->net_full ? NET_SOLVER_FULL : NET_SOLVER_LAZY,
                     .tie = ties[options->tie],
