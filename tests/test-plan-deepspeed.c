@@ -321,10 +321,51 @@ static void versions_differ(void) {
   CU_ASSERT_FALSE(compute_waits_for_buckets("0.14.3"));
 }
 
+/* Bytes of the steady step's rows of a kind. */
+static guint64 bytes_of(const Program *program, ProgramKind kind) {
+  const ProgramSection *section = &program->roles[0].sections[PROGRAM_STEADY];
+  guint64 bytes = 0;
+  for (guint32 i = 0; i < section->n_rows; i++)
+    bytes += section->rows[i].kind == kind ? section->rows[i].call.bytes : 0;
+  return bytes;
+}
+
+/* Own elements: 205 376 over 8, a multiple of 2: 25 672, and no padding. Stage 2, two micro-batches: 16-bit gradients to
+ * the host once, back once, fp32 ones to the host, 16-bit parameters back: 2 + 2 + 4 + 2 bytes each; a bucket of 41 088
+ * elements rounds up nowhere, one of 41 024 neither. Adam: 4 of gradient, 8 of parameter in and out, 16 of momenta, 2 of
+ * 16-bit parameter. Stage 3 with parameters too: nothing comes back, and each gather takes own shards up. */
+static void offload_copies(void) {
+  g_autoptr(Program) two = plan_case(
+      &three_layers, 8, 8,
+      (const char *[]){"parallel.framework=deepspeed", "parallel.zero_stage=2", "parallel.offload_optimizer=cpu",
+                       "training.gradient_accumulation=2", "deepspeed.reduce_bucket_size=41088", NULL});
+  CU_ASSERT_EQUAL(bytes_of(two, PROGRAM_COPY), 25672 * (2 + 2 + 4 + 2));
+  CU_ASSERT_EQUAL(bytes_of(two, PROGRAM_CPU), 25672 * 30);
+  g_autoptr(Program) old =
+      plan_case(&three_layers, 8, 8,
+                (const char *[]){"parallel.framework=deepspeed", "parallel.zero_stage=2",
+                                 "parallel.offload_optimizer=cpu", "parallel.framework_version=0.16.0", NULL});
+  CU_ASSERT_EQUAL(bytes_of(old, PROGRAM_COPY), 25672 * (4 + 4));
+  g_autoptr(Program) three =
+      plan_case(&three_layers, 8, 8,
+                (const char *[]){STAGE_3, "parallel.offload_optimizer=cpu", "parallel.offload_parameters=cpu", NULL});
+  const ProgramSection *section = &three->roles[0].sections[PROGRAM_STEADY];
+  guint64 gathered = 0;
+  for (guint32 i = 0; i < section->n_rows; i++)
+    gathered += section->rows[i].kind == PROGRAM_COLLECTIVE && section->rows[i].call.operation == COLL_ALL_GATHER
+                    ? section->rows[i].call.bytes
+                    : 0;
+  CU_ASSERT_EQUAL(bytes_of(three, PROGRAM_COPY), gathered / 8 + 25672 * 4);
+  CU_ASSERT_EQUAL(bytes_of(three, PROGRAM_CPU), 25672 * 30);
+}
+
 static void refuses_by_name(void) {
   static const struct {
     const char *stage, *set, *named;
-  } rows[] = {{"parallel.zero_stage=2", "deepspeed.zero_hpz_partition_size=8", "zero_hpz_partition_size"},
+  } rows[] = {{"parallel.zero_stage=0", "parallel.offload_optimizer=cpu", "offload_optimizer"},
+              {"parallel.zero_stage=3", "parallel.offload_optimizer=nvme", "nvme"},
+              {"parallel.zero_stage=3", "parallel.offload_parameters=cpu", "offload_parameters"},
+              {"parallel.zero_stage=2", "deepspeed.zero_hpz_partition_size=8", "zero_hpz_partition_size"},
               {"parallel.zero_stage=3", "deepspeed.zero_hpz_partition_size=3", "zero_hpz_partition_size"},
               {"parallel.zero_stage=1", "deepspeed.zero_quantized_weights=yes", "zero_quantized_weights"},
               {"parallel.zero_stage=1", "deepspeed.mics_shard_size=8", "mics_shard_size"},
@@ -350,6 +391,7 @@ int main(void) {
                       {"stage 3 gathers one unit ahead", stage_3_gathers_one_unit_ahead},
                       {"first micro-batch gathers nothing ahead", first_micro_batch_gathers_nothing_ahead},
                       {"versions differ", versions_differ},
+                      {"offload copies", offload_copies},
                       {"refuses by name", refuses_by_name},
                       {NULL, NULL}});
 }

@@ -226,6 +226,11 @@ static void books_balance(void) {
       {"parallel.framework=deepspeed", "parallel.zero_stage=3", "deepspeed.reduce_bucket_size=3000", NULL},
       {"parallel.framework=deepspeed", "parallel.zero_stage=3", "deepspeed.zero_quantized_weights=yes", NULL},
       {"parallel.framework=deepspeed", "parallel.zero_stage=3", "deepspeed.zero_quantized_gradients=yes", NULL},
+      {"parallel.framework=deepspeed", "parallel.zero_stage=1", "parallel.offload_optimizer=cpu", NULL},
+      {"parallel.framework=deepspeed", "parallel.zero_stage=2", "parallel.offload_optimizer=cpu",
+       "parallel.framework_version=0.10", NULL},
+      {"parallel.framework=deepspeed", "parallel.zero_stage=3", "parallel.offload_optimizer=cpu",
+       "parallel.offload_parameters=cpu", NULL},
       {BARE, NULL},
   };
   g_autoptr(GRand) random = harness_random();
