@@ -47,7 +47,7 @@ static void write_row(Writer *writer, const ProgramSection *section, const Progr
   word(writer, (guint64)(guint32)row->layer << 32 | (guint32)row->micro);
   word(writer, (guint64)row->op << 32 | (row->group == PROGRAM_NONE ? PROGRAM_NONE : number_of(writer, row->group)));
   word(writer, row->kind == PROGRAM_COLLECTIVE ? row->call.operation : 0);
-  word(writer, row->kind == PROGRAM_COLLECTIVE ? row->call.bytes : 0);
+  word(writer, row->kind == PROGRAM_COMPUTE || row->kind == PROGRAM_HOST ? 0 : row->call.bytes);
   word(writer, (guint64)row->host);
   word(writer, (guint64)row->n_needs << 32 | row->n_gives);
   word(writer, row->n_takes);

@@ -54,13 +54,14 @@ static const HwField link_fields[] = {
     {"scope", HW_FIELD_NAME, G_STRUCT_OFFSET(HwLink, scope), TRUE, hw_link_scope_names},
     LINK("raw", HW_FIELD_BYTE_RATE, raw),
     LINK("achievable", HW_FIELD_BYTE_RATE, achievable),
+    {"pageable", HW_FIELD_BYTE_RATE, G_STRUCT_OFFSET(HwLink, pageable), FALSE, NULL},
     ORIGIN(HwLink),
 };
 
 static const HwField platform_fields[] = {
-    PLATFORM("nic_latency", HW_FIELD_TIME, nic_latency),
-    PLATFORM("launch_floor", HW_FIELD_TIME, launch_floor),
-    ORIGIN(HwPlatform),
+    PLATFORM("nic_latency", HW_FIELD_TIME, nic_latency),   PLATFORM("hop_latency", HW_FIELD_TIME, hop_latency),
+    PLATFORM("launch_floor", HW_FIELD_TIME, launch_floor), PLATFORM("launch_per_gpu", HW_FIELD_TIME, launch_per_gpu),
+    PLATFORM("graph_floor", HW_FIELD_TIME, graph_floor),   ORIGIN(HwPlatform),
 };
 
 static const HwField host_fields[] = {

@@ -51,6 +51,7 @@ typedef struct {
   double oversubscription; /* >= 1 */
   const HwGpu *gpu;
   const HwLink *intra, *nic; /* nic: NULL where the topology names none */
+  const HwLink *host_link;   /* NULL where the topology names none */
   const HwPlatform *platform;
   const HwHost *host;     /* what its CPU pays per operation */
   double intra_bandwidth; /* achievable, per GPU and direction */

@@ -4,7 +4,7 @@
 #include <glib.h>
 
 typedef struct {
-  char *gpu, *intra, *nic, *platform; /* names in the catalogue; nic may be NULL */
+  char *gpu, *intra, *nic, *platform, *host_link; /* names in the catalogue; nic, host_link may be NULL */
   guint64 gpus, nics, sockets, nodes_per_leaf;
   int cpu;    /* index into hw_cpu_names */
   int fabric; /* HwFabric */

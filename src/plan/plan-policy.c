@@ -1,6 +1,8 @@
 /* The table of frameworks, and what goes by it. */
 #include "plan-policy.h"
 
+#include "plan-zero.h"
+
 const PlanPolicy plan_policies[PLAN_FRAMEWORKS] = {
     [PLAN_PAPER] = {.name = "paper",
                     .selective = PLAN_CHECKPOINT_ATTENTION,
@@ -13,6 +15,13 @@ const PlanPolicy plan_policies[PLAN_FRAMEWORKS] = {
                   .resolve = plan_ddp_resolve,
                   .build = plan_ddp,
                   .note = plan_ddp_note},
+    [PLAN_DEEPSPEED] = {.name = "deepspeed",
+                        .schema = &plan_deepspeed_schema,
+                        .options = G_STRUCT_OFFSET(PlanRecipe, deepspeed),
+                        .selective = PLAN_CHECKPOINT_ATTENTION,
+                        .resolve = plan_deepspeed_resolve,
+                        .build = plan_deepspeed,
+                        .note = plan_deepspeed_note},
     [PLAN_FSDP1] = {.name = "fsdp1",
                     .schema = &plan_fsdp_schema,
                     .options = G_STRUCT_OFFSET(PlanRecipe, fsdp),
@@ -38,6 +47,14 @@ const PlanPolicy plan_policies[PLAN_FRAMEWORKS] = {
                        .resolve = plan_nanotron_resolve,
                        .build = plan_nanotron},
 };
+
+gboolean plan_policy_refuse_offload(const ConfSettings *settings, const PlanRecipe *recipe, GError **error) {
+  const char *why = "offloads nothing here; deepspeed does";
+  return (recipe->offload_optimizer == PLAN_OFFLOAD_NO ||
+          plan_policy_refuse(settings, "parallel.offload_optimizer", recipe, why, error)) &&
+         (recipe->offload_parameters == PLAN_OFFLOAD_NO ||
+          plan_policy_refuse(settings, "parallel.offload_parameters", recipe, why, error));
+}
 
 gboolean plan_policy_refuse(const ConfSettings *settings, const char *name, const PlanRecipe *recipe, const char *why,
                             GError **error) {

@@ -36,6 +36,9 @@ gboolean plan_policy_refuse(const ConfSettings *settings, const char *name, cons
 /* The slot of the communicator of all ranks. */
 guint32 plan_everyone(ProgramBuilder *builder, guint32 ranks);
 
+/* Both kinds of offload, for frameworks without. */
+gboolean plan_policy_refuse_offload(const ConfSettings *settings, const PlanRecipe *recipe, GError **error);
+
 gboolean plan_paper_resolve(const ConfSettings *settings, PlanRecipe *recipe, GError **error);
 Program *plan_paper(const PlanCase *what);
 gboolean plan_ddp_resolve(const ConfSettings *settings, PlanRecipe *recipe, GError **error);

@@ -4,9 +4,11 @@
 #include "plan-policy.h"
 #include "plan-version.h"
 
-const char *const plan_framework_names[] = {"paper", "ddp", "fsdp1", "fsdp2", "megatron", "nanotron", NULL};
-static const char *const later_frameworks[] = {"deepspeed", NULL};
+const char *const plan_framework_names[] = {"paper", "ddp",      "deepspeed", "fsdp1",
+                                            "fsdp2", "megatron", "nanotron",  NULL};
 static const char *const later_optimizers[] = {"lamb", "adafactor", "muon", NULL};
+static const char *const offload_names[] = {"no", "cpu", NULL};
+static const char *const later_offload[] = {"nvme", NULL};
 static const char *const dtype_names[] = {"default", "bf16", "fp16", "fp32", NULL};
 
 typedef struct {
@@ -100,7 +102,6 @@ static const ConfKey keys[] = {
      .offset = FIELD(framework),
      .initial = "paper",
      .names = plan_framework_names,
-     .later = later_frameworks,
      .help = "paper: the textbook schedule; 25 MB gradient buckets, one layer of prefetch, the host never limits"},
     {.group = "parallel",
      .key = "zero_stage",
@@ -121,8 +122,22 @@ static const ConfKey keys[] = {
      .offset = G_STRUCT_OFFSET(Keys, shard_group),
      .initial = "all",
      .help = "hybrid sharding: all GPUs, node, or how many GPUs share one copy of the states"},
-    LATER("parallel", "offload_optimizer", "no", "optimizer offload"),
-    LATER("parallel", "offload_parameters", "no", "parameter offload"),
+    {.group = "parallel",
+     .key = "offload_optimizer",
+     .kind = CONF_NAME,
+     .offset = FIELD(offload_optimizer),
+     .initial = "no",
+     .names = offload_names,
+     .later = later_offload,
+     .help = "cpu: optimizer states live in host memory and the host's cores update them"},
+    {.group = "parallel",
+     .key = "offload_parameters",
+     .kind = CONF_NAME,
+     .offset = FIELD(offload_parameters),
+     .initial = "no",
+     .names = offload_names,
+     .later = later_offload,
+     .help = "cpu: sharded parameters live in host memory and are copied before each gather"},
     LATER("parallel", "recipe", NULL, "reading another tool's recipe file"),
     LATER("parallel", "tensor", "1", "tensor parallelism"),
     LATER("parallel", "pipeline", "1", "pipeline parallelism"),
@@ -133,8 +148,6 @@ static const ConfKey keys[] = {
     LATER("parallel", "expert", "1", "expert parallelism"),
     LATER("parallel", "expert_tensor", "1", "expert tensor parallelism"),
     LATER("parallel", "rank_order", NULL, "another order of ranks"),
-    LATER("deepspeed", "*", NULL, "the DeepSpeed policy"),
-    LATER("nccl", "*", NULL, "setting NCCL's environment"),
     LATER("memory", "*", NULL, "configuring the allocator"),
 };
 static const ConfSchema plan_schema = {keys, G_N_ELEMENTS(keys)};
@@ -195,9 +208,39 @@ static gboolean read_shard_group(const ConfSettings *settings, Keys *read, GErro
 
 static gboolean read_policy(const ConfSettings *settings, PlanRecipe *recipe, GError **error) {
   const PlanPolicy *policy = &plan_policies[recipe->framework];
-  return (policy->schema == NULL ||
+  return (recipe->framework == PLAN_DEEPSPEED || plan_policy_refuse_offload(settings, recipe, error)) &&
+         (policy->schema == NULL ||
           conf_settings_fill(settings, policy->schema, (char *)recipe + policy->options, error)) &&
          (policy->resolve == NULL || policy->resolve(settings, recipe, error));
+}
+
+/* A key of another framework's section: said on the command line, it was meant to do something. In files sections of
+ * several frameworks may stand side by side. */
+typedef struct {
+  int framework; /* in force */
+  char *stray;
+} Stray;
+
+static void find_stray(const char *name, const char *value, ConfOrigin origin, gpointer user) {
+  (void)value;
+  Stray *stray = user;
+  const ConfSchema *own = plan_policies[stray->framework].schema;
+  for (int i = 0; i < PLAN_FRAMEWORKS && origin == CONF_ORIGIN_COMMAND_LINE; i++) {
+    const ConfSchema *schema = plan_policies[i].schema;
+    if (schema == NULL || schema == own || stray->stray != NULL)
+      continue;
+    g_autofree char *prefix = g_strconcat(schema->keys[0].group, ".", NULL);
+    if (g_str_has_prefix(name, prefix))
+      stray->stray = g_strdup(name);
+  }
+}
+
+static gboolean check_sections(const ConfSettings *settings, const PlanRecipe *recipe, GError **error) {
+  Stray stray = {.framework = recipe->framework};
+  conf_settings_visit(settings, find_stray, &stray);
+  g_autofree char *name = stray.stray;
+  return name == NULL || conf_settings_fail(settings, name, error, "framework %s does not read it",
+                                            plan_policies[recipe->framework].name);
 }
 
 gboolean plan_recipe_load(const ConfSettings *settings, guint32 ranks, guint32 ranks_per_node, PlanRecipe *ret,
@@ -206,7 +249,7 @@ gboolean plan_recipe_load(const ConfSettings *settings, guint32 ranks, guint32 r
   gboolean good = conf_settings_fill(settings, &plan_schema, &read, error) &&
                   plan_batch_complete(settings, &read.recipe, error) && read_checkpointing(settings, &read, error) &&
                   read_version(settings, &read, error) && read_shard_group(settings, &read, error) &&
-                  read_policy(settings, &read.recipe, error);
+                  check_sections(settings, &read.recipe, error) && read_policy(settings, &read.recipe, error);
   if (good)
     *ret = read.recipe;
   conf_struct_clear(&plan_schema, &read);

@@ -10,6 +10,7 @@
 #include "conf-settings.h"
 #include "plan-checkpoint.h"
 #include "plan-ddp.h"
+#include "plan-deepspeed.h"
 #include "plan-fsdp-keys.h"
 #include "plan-megatron.h"
 
@@ -18,6 +19,7 @@ struct HwHost;
 typedef enum {
   PLAN_PAPER,
   PLAN_DDP,
+  PLAN_DEEPSPEED,
   PLAN_FSDP1,
   PLAN_FSDP2,
   PLAN_MEGATRON,
@@ -29,6 +31,8 @@ extern const char *const plan_framework_names[];
 typedef enum { PLAN_DTYPE_DEFAULT, PLAN_DTYPE_BF16, PLAN_DTYPE_FP16, PLAN_DTYPE_FP32 } PlanDtype;
 /* Bytes of an element; of DEFAULT: `or`. */
 guint32 plan_dtype_bytes(int dtype, guint32 or);
+
+typedef enum { PLAN_OFFLOAD_NO, PLAN_OFFLOAD_CPU } PlanOffload;
 
 typedef struct PlanRecipe {
   guint32 ranks, ranks_per_node;                            /* data-parallel: all GPUs */
@@ -44,7 +48,9 @@ typedef struct PlanRecipe {
   guint32 shard_ranks;       /* ranks that a sharded state is spread over: all, or fewer (hybrid sharding) */
   PlanFsdpKeys fsdp;         /* [fsdp] */
   const struct HwHost *host; /* the cluster's; NULL, as it is loaded: the host never limits */
+  int offload_optimizer, offload_parameters; /* PlanOffload */
   PlanDdp ddp;
+  PlanDeepspeed deepspeed;
   PlanMegatron megatron;
 } PlanRecipe;
 

@@ -171,6 +171,12 @@ void plan_walk_settle(PlanWalk *walk) {
     program_builder_give(walk->builder, give->tensor, give->stream);
   }
   g_array_set_size(walk->pending, 0);
+  program_builder_cost(walk->builder, walk->cost);
+  walk->cost = 0;
+}
+
+void plan_walk_cost(PlanWalk *walk, SimTime cost) {
+  walk->cost = sim_time_add(walk->cost, cost);
 }
 
 void plan_walk_wait(PlanWalk *walk) {
@@ -224,6 +230,23 @@ guint32 plan_walk_pass_costing(PlanWalk *walk, guint32 stream, const char *name,
     settle_needs(walk);
     walk->last = row;
   }
+  return row;
+}
+
+guint32 plan_walk_copy(PlanWalk *walk, guint32 stream, const char *name, guint64 bytes, ProgramPath path) {
+  guint32 row = program_builder_copy(walk->builder, stream, name, bytes, path);
+  program_builder_cost(walk->builder, model_host_cost(walk->host, MODEL_HOST_PASS));
+  plan_walk_settle(walk);
+  if (stream == walk->stream) {
+    settle_needs(walk);
+    walk->last = row;
+  }
+  return row;
+}
+
+guint32 plan_walk_cpu(PlanWalk *walk, guint32 stream, const char *name, guint64 bytes) {
+  guint32 row = program_builder_cpu(walk->builder, stream, name, bytes);
+  plan_walk_settle(walk);
   return row;
 }
 

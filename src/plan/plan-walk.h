@@ -63,6 +63,7 @@ struct PlanWalk {
   ModelUnit *kinds[MODEL_UNIT_KINDS];
   struct PlanLives *lives[MODEL_UNIT_KINDS][MODEL_RECOMPUTES];
   guint32 *forward_ops[MODEL_UNIT_KINDS], *backward_ops[MODEL_UNIT_KINDS];
+  SimTime cost;     /* of the host, on the next row */
   GArray *needs;    /* guint32: rows for the next compute row */
   GArray *pending;  /* ProgramGive: for the next row */
   GByteArray *live; /* by Program tensor */
@@ -85,7 +86,12 @@ guint32 plan_walk_collective(PlanWalk *walk, guint32 stream, const char *name, g
                              ProgramHint hint);
 guint32 plan_walk_pass(PlanWalk *walk, guint32 stream, const char *name, guint32 op);
 guint32 plan_walk_pass_costing(PlanWalk *walk, guint32 stream, const char *name, guint32 op, SimTime host);
+guint32 plan_walk_copy(PlanWalk *walk, guint32 stream, const char *name, guint64 bytes, ProgramPath path);
+guint32 plan_walk_cpu(PlanWalk *walk, guint32 stream, const char *name, guint64 bytes);
 guint32 plan_walk_host(PlanWalk *walk, const char *name);
+
+/* Time of the host that the next row is charged. */
+void plan_walk_cost(PlanWalk *walk, SimTime cost);
 
 /* A host row that waits for all compute so far; nothing where the host has waited already and no gives are pending. */
 void plan_walk_wait(PlanWalk *walk);

@@ -6,7 +6,7 @@
 #include "mem-tenant.h"
 #include "program.h"
 
-const char *const program_kind_names[] = {"compute", "collective", "host", NULL};
+const char *const program_kind_names[] = {"compute", "collective", "host", "copy", "cpu", NULL};
 const char *const program_phase_names[] = {"setup",  "forward",   "backward", "recompute",
                                            "reduce", "optimizer", "gather",   NULL};
 const char *const program_hint_names[] = {"", "bucket", "boundary", NULL};
@@ -213,6 +213,17 @@ guint32 program_builder_collective(ProgramBuilder *builder, guint32 stream, cons
 
 guint32 program_builder_host(ProgramBuilder *builder, const char *name) {
   return add_row(builder, PROGRAM_HOST, 0, name, (ProgramRow){.op = PROGRAM_NONE, .group = PROGRAM_NONE});
+}
+
+guint32 program_builder_copy(ProgramBuilder *builder, guint32 stream, const char *name, guint64 bytes,
+                             ProgramPath path) {
+  return add_row(builder, PROGRAM_COPY, stream, name,
+                 (ProgramRow){.op = path, .group = PROGRAM_NONE, .call.bytes = bytes});
+}
+
+guint32 program_builder_cpu(ProgramBuilder *builder, guint32 stream, const char *name, guint64 bytes) {
+  return add_row(builder, PROGRAM_CPU, stream, name,
+                 (ProgramRow){.op = PROGRAM_NONE, .group = PROGRAM_NONE, .call.bytes = bytes});
 }
 
 void program_builder_cost(ProgramBuilder *builder, SimTime host) {

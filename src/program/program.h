@@ -25,8 +25,15 @@
 
 struct KernelOp;
 
-typedef enum { PROGRAM_COMPUTE, PROGRAM_COLLECTIVE, PROGRAM_HOST } ProgramKind;
-extern const char *const program_kind_names[]; /* "compute", "collective", "host" */
+/* COPY: between a GPU and host memory. CPU: the host's cores at work on host memory, beside the thread that issues. */
+typedef enum { PROGRAM_COMPUTE, PROGRAM_COLLECTIVE, PROGRAM_HOST, PROGRAM_COPY, PROGRAM_CPU } ProgramKind;
+extern const char *const program_kind_names[]; /* "compute", "collective", "host", "copy", "cpu" */
+
+typedef enum {
+  PROGRAM_PINNED,
+  PROGRAM_PAGEABLE,
+  PROGRAM_PATHS
+} ProgramPath; /* host memory that a COPY reads or writes */
 
 typedef enum {
   PROGRAM_SETUP,
@@ -56,9 +63,9 @@ typedef struct {
   gint32 layer; /* -1: none */
   gint32 micro; /* micro-batch, -1: none */
   guint32 stream;
-  guint32 op;    /* COMPUTE: index into Program.ops */
+  guint32 op;    /* COMPUTE: index into Program.ops; COPY: ProgramPath */
   guint32 group; /* COLLECTIVE: slot, see program_group */
-  CollCall call; /* COLLECTIVE */
+  CollCall call; /* COLLECTIVE; COPY and CPU: bytes alone, of CPU all that are read and written */
   SimTime host;
   guint32 needs, n_needs; /* range in ProgramSection.needs: row indices */
   guint32 gives, n_gives; /* range in ProgramSection.gives */
@@ -163,6 +170,9 @@ guint32 program_builder_compute(ProgramBuilder *builder, guint32 stream, const c
 guint32 program_builder_collective(ProgramBuilder *builder, guint32 stream, const char *name, guint32 group,
                                    CollCall call, ProgramHint hint);
 guint32 program_builder_host(ProgramBuilder *builder, const char *name);
+guint32 program_builder_copy(ProgramBuilder *builder, guint32 stream, const char *name, guint64 bytes,
+                             ProgramPath path);
+guint32 program_builder_cpu(ProgramBuilder *builder, guint32 stream, const char *name, guint64 bytes);
 /* Of the row just added. Costs add up. A need on PROGRAM_NONE is nothing. */
 void program_builder_cost(ProgramBuilder *builder, SimTime host);
 void program_builder_need(ProgramBuilder *builder, guint32 row);

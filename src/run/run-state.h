@@ -195,8 +195,16 @@ static inline void run_schedule(RunPlay *play, Event *event, SimTime from, SimTi
 static inline const ProgramRow *run_row(const RunStep *step, guint32 row) {
   return &step->table->section->rows[row];
 }
+/* Of a row that is no collective and no host row. */
+static inline SimTime run_row_duration(const RunStep *step, const ProgramRow *row) {
+  const RunSystem *system = step->rank->play->system;
+  if (row->kind == PROGRAM_COMPUTE)
+    return step->rank->durations[row->op];
+  return sim_time_of_amount((double)row->call.bytes,
+                            row->kind == PROGRAM_COPY ? system->copy_rates[row->op] : system->cpu_rate);
+}
 static inline SimTime run_row_end(const RunStep *step, guint32 row) {
   const ProgramRow *what = run_row(step, row);
   return what->kind == PROGRAM_COLLECTIVE ? run_collective_move(step, row)->end
-                                          : step->starts[row] + step->rank->durations[what->op];
+                                          : step->starts[row] + run_row_duration(step, what);
 }

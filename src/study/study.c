@@ -12,9 +12,7 @@
 #include "study-key.h"
 #include "study-walk.h"
 
-#define NCCL_VERSION "nccl-2.30"
-
-#define SCHEMAS_MOST (4 + PLAN_SCHEMAS_MOST)
+#define SCHEMAS_MOST (5 + PLAN_SCHEMAS_MOST)
 
 static gsize gather_schemas(ConfSchema ret[SCHEMAS_MOST]) {
   ret[0] = model_shape_schema;
@@ -22,6 +20,7 @@ static gsize gather_schemas(ConfSchema ret[SCHEMAS_MOST]) {
   gsize n = 2 + plan_schemas(ret + 2, PLAN_SCHEMAS_MOST);
   ret[n++] = hw_cluster_schema;
   ret[n++] = hw_topology_schema;
+  ret[n++] = coll_knobs_schema;
   return n;
 }
 
@@ -70,8 +69,20 @@ void study_walk_clear(StudyWalk *walk) {
   hw_cluster_free(walk->cluster);
   hw_catalog_free(walk->catalog);
   conf_settings_free(walk->settings);
+  coll_knobs_clear(&walk->knobs);
   g_free(walk->tuning_path);
   g_free(walk->key);
+}
+
+static gboolean check_offload(const StudyWalk *walk, GError **error) {
+  const HwCluster *cluster = walk->cluster;
+  if (!walk->recipe.offload_optimizer && !walk->recipe.offload_parameters)
+    return TRUE;
+  if (cluster->host_link == NULL || cluster->host_link->pageable == 0)
+    return conf_settings_fail(walk->settings, "host.link", error,
+                              "offload needs to know each GPU's way to host memory, as in pcie5-x16-host");
+  return cluster->dram_bandwidth > 0 || conf_settings_fail(walk->settings, "host.dram_bandwidth", error,
+                                                           "offload needs to know the host memory's bandwidth");
 }
 
 gboolean study_walk_read(StudyWalk *walk, GError **error) {
@@ -81,21 +92,43 @@ gboolean study_walk_read(StudyWalk *walk, GError **error) {
   walk->cluster = hw_cluster_build(walk->settings, walk->catalog, error);
   if (walk->cluster == NULL || !model_shape_load(walk->settings, &walk->shape, error) ||
       !model_shape_record(&walk->shape, walk->settings, error) ||
+      !coll_knobs_load(walk->settings, &walk->knobs, error) ||
       !model_recipe_load(walk->settings, &walk->model_recipe, error) ||
       !model_recipe_check(&walk->shape, &walk->model_recipe, walk->settings, error) ||
       !plan_recipe_load(walk->settings, hw_cluster_gpus(walk->cluster), walk->cluster->gpus_per_node, &walk->recipe,
                         error))
     return FALSE;
   walk->recipe.host = walk->recipe.framework != PLAN_PAPER ? walk->cluster->host : NULL;
+  if (!check_offload(walk, error))
+    return FALSE;
   KernelDtype dtype = (KernelDtype)model_precision_dtype(walk->model_recipe.precision);
   return kernel_supports(walk->cluster->gpu, dtype) ||
          conf_settings_fail(walk->settings, "training.precision", error, "%s matmuls are not in the hardware of %s",
                             kernel_dtype_names[dtype], walk->cluster->gpu->name);
 }
 
+static char *find_tuning(StudyWalk *walk, GError **error) {
+  g_autoptr(GError) inner = NULL;
+  char *path = coll_tuning_find(walk->knobs.version, &walk->tuning_exact, &inner);
+  if (path == NULL)
+    conf_settings_fail(walk->settings, "nccl.version", error, "%s", inner->message);
+  return path;
+}
+
+/* Connects what the Program calls on each communicator. */
+static void prepare_groups(const StudyWalk *walk) {
+  for (guint32 r = 0; r < walk->program->n_roles; r++)
+    for (int s = 0; s < PROGRAM_SECTIONS; s++) {
+      const ProgramSection *section = &walk->program->roles[r].sections[s];
+      for (guint32 i = 0; i < section->n_rows; i++)
+        if (section->rows[i].kind == PROGRAM_COLLECTIVE)
+          coll_group_prepare(walk->groups[section->rows[i].group], &section->rows[i].call);
+    }
+}
+
 static gboolean build_program(StudyWalk *walk, GError **error) {
   CollTuning tuning;
-  walk->tuning_path = conf_path_find(NCCL_VERSION, ".ini", "topologies/catalog", NULL, NULL, error);
+  walk->tuning_path = find_tuning(walk, error);
   if (walk->tuning_path == NULL ||
       !coll_tuning_load(walk->tuning_path, walk->cluster->gpu->architecture, &tuning, error))
     return FALSE;
@@ -107,10 +140,12 @@ static gboolean build_program(StudyWalk *walk, GError **error) {
   walk->groups = g_new0(CollGroup *, walk->program->n_communicators);
   for (guint32 c = 0; c < walk->program->n_communicators; c++) {
     const ProgramCommunicator *communicator = &walk->program->communicators[c];
-    walk->groups[c] = coll_group_new(walk->cluster, &tuning, communicator->ranks, communicator->n_ranks, error);
+    walk->groups[c] =
+        coll_group_new(walk->cluster, &tuning, &walk->knobs, communicator->ranks, communicator->n_ranks, error);
     if (walk->groups[c] == NULL)
       return FALSE;
   }
+  prepare_groups(walk);
   return TRUE;
 }
 
@@ -134,7 +169,12 @@ static char **assumptions(const StudyWalk *walk, const RunReport *report) {
               "communication");
   note(notes, "norms and activations take the time of separate kernels and keep the memory of fused ones");
   note(notes, "memory is what is allocated: an allocator's rounding and fragmentation come on top");
-  note(notes, "collectives are NCCL rings and trees, in %s fidelity; NVLS and PAT are not played", walk->fidelity);
+  note(notes, "collectives are NCCL's, in %s fidelity", walk->fidelity);
+  if (!walk->tuning_exact) {
+    g_autofree char *table = g_path_get_basename(walk->tuning_path);
+    note(notes, "the tuning table of NCCL %s is not shipped: %s chooses, the nearest older", walk->knobs.version,
+         table);
+  }
   if (!conf_settings_given(walk->settings, "training.micro_batch") &&
       !conf_settings_given(walk->settings, "training.global_batch"))
     note(notes, "no batch is stated: one sequence per GPU");
@@ -207,12 +247,22 @@ static void fill_folding(const FoldSystem *folded, RunReport *report) {
   }
 }
 
+/* A node's GPUs share its host memory, each has its own link to it. */
+static void fill_host_rates(const HwCluster *cluster, RunSystem *system) {
+  if (cluster->host_link == NULL)
+    return;
+  system->copy_rates[PROGRAM_PINNED] = cluster->host_link->achievable;
+  system->copy_rates[PROGRAM_PAGEABLE] = cluster->host_link->pageable;
+  system->cpu_rate = cluster->dram_bandwidth / cluster->gpus_per_node;
+}
+
 static RunReport *play(const Study *study, const StudyWalk *walk, const StudyOptions *options, GError **error) {
   static const EventTie ties[] = {EVENT_TIE_FORWARD, EVENT_TIE_REVERSE, EVENT_TIE_SHUFFLE};
   g_autoptr(FoldSystem) folded =
       fold_new(walk->program, walk->cluster, walk->groups, options->fold && !options->chunks);
   RunSystem system = {&folded->program, walk->cluster->gpu, folded->links,
                       folded->n_links,  folded->groups,     walk->cluster->speeds};
+  fill_host_rates(walk->cluster, &system);
   RunOptions run = {.timeline = options->timeline,
                     .solver = options->net_full ? NET_SOLVER_FULL : NET_SOLVER_LAZY,
                     .tie = ties[options->tie],
