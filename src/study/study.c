@@ -115,14 +115,45 @@ static char *find_tuning(StudyWalk *walk, GError **error) {
   return path;
 }
 
+typedef struct {
+  guint32 slot;
+  CollCall call;
+} Called;
+
+/* Each slot's calls, once. */
+static GArray *distinct_calls(const Program *program) {
+  GArray *calls = g_array_new(FALSE, FALSE, sizeof(Called));
+  for (guint32 r = 0; r < program->n_roles; r++)
+    for (int s = 0; s < PROGRAM_SECTIONS; s++) {
+      const ProgramSection *section = &program->roles[r].sections[s];
+      for (guint32 i = 0; i < section->n_rows; i++) {
+        const ProgramRow *row = &section->rows[i];
+        gboolean known = row->kind != PROGRAM_COLLECTIVE;
+        for (guint k = calls->len; k-- > 0 && !known;) {
+          const Called *called = &g_array_index(calls, Called, k);
+          known = called->slot == row->group && called->call.operation == row->call.operation &&
+                  called->call.bytes == row->call.bytes;
+        }
+        Called called = {row->group, row->call};
+        if (!known)
+          g_array_append_val(calls, called);
+      }
+    }
+  return calls;
+}
+
 /* Connects what the Program calls on each communicator. */
 static void prepare_groups(const StudyWalk *walk) {
-  for (guint32 r = 0; r < walk->program->n_roles; r++)
-    for (int s = 0; s < PROGRAM_SECTIONS; s++) {
-      const ProgramSection *section = &walk->program->roles[r].sections[s];
-      for (guint32 i = 0; i < section->n_rows; i++)
-        if (section->rows[i].kind == PROGRAM_COLLECTIVE)
-          coll_group_prepare(walk->groups[section->rows[i].group], &section->rows[i].call);
+  const Program *program = walk->program;
+  g_autoptr(GArray) calls = distinct_calls(program);
+  g_autofree guint32 *slots = g_new(guint32, program->n_communicators); /* by communicator */
+  for (guint32 c = 0; c < program->n_communicators; c++)
+    slots[c] = program_slot(program, program->communicators[c].ranks[0], c);
+  for (guint32 c = 0; c < program->n_communicators; c++)
+    for (guint k = 0; k < calls->len; k++) {
+      const Called *called = &g_array_index(calls, Called, k);
+      if (called->slot == slots[c])
+        coll_group_prepare(walk->groups[c], &called->call);
     }
 }
 
