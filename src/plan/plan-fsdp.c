@@ -254,7 +254,7 @@ static void measure_unit(PlanFsdp *fsdp, guint32 w) {
                     ? trained
                     : unit->reduced_shard;
   gboolean stays = keys->reshard == PLAN_RESHARD_DEFAULT && keys->wrap == PLAN_WRAP_ENDS &&
-                   fsdp->wrap->units[w].last + 1 == fsdp->walk->n_units;
+                   fsdp->schedule == &plan_fsdp2_schedule && fsdp->wrap->units[w].last + 1 == fsdp->walk->n_units;
   unit->reshards = fsdp->recipe->zero_stage == 3 && !fsdp->wrap->units[w].root && !stays;
 }
 

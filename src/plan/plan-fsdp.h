@@ -29,6 +29,7 @@ typedef struct {
   guint32 reduced;        /* its output, until it is cast or added */
   guint32 gradient_shard; /* what the optimizer reads */
   /* While a section is built. */
+  gboolean is_awaited; /* FSDP1: its backward is to come */
   gboolean is_unsharded, is_kept, has_gradient, has_shard, holds_reduced;
   guint32 gather; /* row that compute has still to wait for; PROGRAM_NONE: none */
 } PlanFsdpUnit;

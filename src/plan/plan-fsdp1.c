@@ -115,16 +115,19 @@ static void pre_forward(PlanFsdp *fsdp, guint32 unit) {
 }
 
 static void post_forward(PlanFsdp *fsdp, guint32 unit) {
+  fsdp->units[unit].is_awaited = TRUE;
   if (fsdp->units[unit].reshards || fsdp->shards == 1)
     reshard(fsdp, unit);
 }
 
+/* The unit whose forward ended before, if its backward is still to come: the root's ends last. */
 static void prefetch_before(PlanFsdp *fsdp, guint32 unit) {
-  if (unit > 0)
+  if (unit > 0 && fsdp->units[unit - 1].is_awaited)
     unshard(fsdp, unit - 1);
 }
 
 static void pre_backward(PlanFsdp *fsdp, guint32 unit) {
+  fsdp->units[unit].is_awaited = FALSE;
   plan_fsdp_hooks(fsdp);
   unshard(fsdp, unit);
   wait_for(fsdp, unit);

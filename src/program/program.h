@@ -141,6 +141,16 @@ static inline guint32 program_group(const Program *program, guint32 rank, guint3
 }
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Program, program_free)
 
+/* The slot by which a rank means a communicator; PROGRAM_NONE: by none. */
+static inline guint32 program_slot(const Program *program, guint32 rank, guint32 communicator) {
+  if (program->memberships == NULL)
+    return communicator;
+  for (guint32 slot = 0; slot < program->n_slots; slot++)
+    if (program_group(program, rank, slot) == communicator)
+      return slot;
+  return PROGRAM_NONE;
+}
+
 typedef struct ProgramBuilder ProgramBuilder;
 
 ProgramBuilder *program_builder_new(void);
