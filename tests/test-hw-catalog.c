@@ -126,11 +126,13 @@ static void visits_what_was_asked(void) {
   CU_ASSERT_STRING_EQUAL(text->str, "link.ib-hdr200.scope=network\n"
                                     "link.ib-hdr200.raw=25000000000 B/s\n"
                                     "link.ib-hdr200.achievable=24000000000 B/s\n"
+                                    "link.ib-hdr200.pageable=0 B/s\n"
                                     "platform.roce.nic_latency=0 s\n"
                                     "platform.roce.hop_latency=0 s\n"
                                     "platform.roce.launch_floor=5.3e-06 s\n"
                                     "platform.roce.launch_per_gpu=5.75e-06 s\n"
-                                    "platform.roce.graph_floor=1.55e-05 s\n");
+                                    "platform.roce.graph_floor=1.55e-05 s\n"
+                                    "platform.roce.gdr=yes\n");
   g_string_truncate(text, 0);
   hw_catalog_gpu(catalog, "v100-sxm2-16gb", NULL, NULL);
   hw_catalog_visit_used(catalog, note_figure, text);

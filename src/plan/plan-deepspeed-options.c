@@ -173,8 +173,10 @@ static void note_reduction(const PlanRecipe *recipe, GPtrArray *notes) {
   const PlanDeepspeed *options = &recipe->deepspeed;
   gboolean whole = !options->reduce_scatter || options->use_multi_rank_bucket_allreduce;
   if (whole)
-    g_ptr_array_add(notes, g_strdup("deepspeed: gradients are all-reduced whole, twice a reduce-scatter's bytes; "
-                                    "deepspeed.use_multi_rank_bucket_allreduce=no sends each slice to its owner"));
+    g_ptr_array_add(notes,
+                    g_strdup_printf("deepspeed: gradients are all-reduced whole, twice a reduce-scatter's bytes; "
+                                    "%sdeepspeed.use_multi_rank_bucket_allreduce=no sends each slice to its owner",
+                                    options->reduce_scatter ? "" : "deepspeed.reduce_scatter=yes and "));
   if (!options->overlap_comm)
     g_ptr_array_add(notes, g_strdup("deepspeed: overlap_comm is off, so no reduction hides behind backward"));
 }

@@ -64,13 +64,13 @@ void study_walk_clear(StudyWalk *walk) {
     for (guint32 c = 0; c < walk->program->n_communicators; c++)
       coll_group_free(walk->groups[c]);
   g_free(walk->groups);
+  coll_library_free(walk->library);
+  coll_knobs_clear(&walk->knobs);
   program_free(walk->program);
   model_shape_clear(&walk->shape);
   hw_cluster_free(walk->cluster);
   hw_catalog_free(walk->catalog);
   conf_settings_free(walk->settings);
-  coll_knobs_clear(&walk->knobs);
-  g_free(walk->tuning_path);
   g_free(walk->key);
 }
 
@@ -107,63 +107,45 @@ gboolean study_walk_read(StudyWalk *walk, GError **error) {
                             kernel_dtype_names[dtype], walk->cluster->gpu->name);
 }
 
-static char *find_tuning(StudyWalk *walk, GError **error) {
-  g_autoptr(GError) inner = NULL;
-  char *path = coll_tuning_find(walk->knobs.version, &walk->tuning_exact, &inner);
-  if (path == NULL)
-    conf_settings_fail(walk->settings, "nccl.version", error, "%s", inner->message);
-  return path;
-}
-
-typedef struct {
-  guint32 slot;
-  CollCall call;
-} Called;
-
-/* Each slot's calls, once. */
-static GArray *distinct_calls(const Program *program) {
-  GArray *calls = g_array_new(FALSE, FALSE, sizeof(Called));
+/* What the Program calls on a slot, each call once. */
+static GArray *calls_on(const Program *program, guint32 slot) {
+  GArray *calls = g_array_new(FALSE, FALSE, sizeof(CollCall));
   for (guint32 r = 0; r < program->n_roles; r++)
     for (int s = 0; s < PROGRAM_SECTIONS; s++) {
       const ProgramSection *section = &program->roles[r].sections[s];
       for (guint32 i = 0; i < section->n_rows; i++) {
         const ProgramRow *row = &section->rows[i];
-        gboolean known = row->kind != PROGRAM_COLLECTIVE;
-        for (guint k = calls->len; k-- > 0 && !known;) {
-          const Called *called = &g_array_index(calls, Called, k);
-          known = called->slot == row->group && called->call.operation == row->call.operation &&
-                  called->call.bytes == row->call.bytes;
-        }
-        Called called = {row->group, row->call};
+        gboolean known = row->kind != PROGRAM_COLLECTIVE || row->group != slot;
+        for (guint k = 0; !known && k < calls->len; k++)
+          known = g_array_index(calls, CollCall, k).operation == row->call.operation &&
+                  g_array_index(calls, CollCall, k).bytes == row->call.bytes;
         if (!known)
-          g_array_append_val(calls, called);
+          g_array_append_val(calls, row->call);
       }
     }
   return calls;
 }
 
-/* Connects what the Program calls on each communicator. */
+/* Connects, on each communicator, what the Program calls on the slots that mean it. */
 static void prepare_groups(const StudyWalk *walk) {
   const Program *program = walk->program;
-  g_autoptr(GArray) calls = distinct_calls(program);
-  g_autofree guint32 *slots = g_new(guint32, program->n_communicators); /* by communicator */
-  for (guint32 c = 0; c < program->n_communicators; c++)
-    slots[c] = program_slot(program, program->communicators[c].ranks[0], c);
-  for (guint32 c = 0; c < program->n_communicators; c++)
-    for (guint k = 0; k < calls->len; k++) {
-      const Called *called = &g_array_index(calls, Called, k);
-      if (called->slot == slots[c])
-        coll_group_prepare(walk->groups[c], &called->call);
+  for (guint32 slot = 0; slot < program->n_slots; slot++) {
+    g_autoptr(GArray) calls = calls_on(program, slot);
+    g_autofree gboolean *done = g_new0(gboolean, program->n_communicators);
+    for (guint32 rank = 0; rank < program->n_ranks; rank++) {
+      guint32 group = program_group(program, rank, slot);
+      for (guint k = 0; !done[group] && k < calls->len; k++)
+        coll_group_prepare(walk->groups[group], &g_array_index(calls, CollCall, k));
+      done[group] = TRUE;
     }
+  }
 }
 
 static gboolean build_program(StudyWalk *walk, GError **error) {
-  CollTuning tuning;
-  walk->tuning_path = find_tuning(walk, error);
-  if (walk->tuning_path == NULL ||
-      !coll_tuning_load(walk->tuning_path, walk->cluster->gpu->architecture, &tuning, error))
+  walk->library = coll_library_new(walk->cluster, &walk->knobs, error);
+  if (walk->library == NULL)
     return FALSE;
-  walk->key = study_key(walk->settings, walk->catalog, walk->tuning_path, model_shape_parameters(&walk->shape),
+  walk->key = study_key(walk->settings, walk->catalog, walk->library->table, model_shape_parameters(&walk->shape),
                         walk->fidelity, error);
   if (walk->key == NULL)
     return FALSE;
@@ -171,8 +153,7 @@ static gboolean build_program(StudyWalk *walk, GError **error) {
   walk->groups = g_new0(CollGroup *, walk->program->n_communicators);
   for (guint32 c = 0; c < walk->program->n_communicators; c++) {
     const ProgramCommunicator *communicator = &walk->program->communicators[c];
-    walk->groups[c] =
-        coll_group_new(walk->cluster, &tuning, &walk->knobs, communicator->ranks, communicator->n_ranks, error);
+    walk->groups[c] = coll_group_new(walk->library, communicator->ranks, communicator->n_ranks, error);
     if (walk->groups[c] == NULL)
       return FALSE;
   }
@@ -201,8 +182,8 @@ static char **assumptions(const StudyWalk *walk, const RunReport *report) {
   note(notes, "norms and activations take the time of separate kernels and keep the memory of fused ones");
   note(notes, "memory is what is allocated: an allocator's rounding and fragmentation come on top");
   note(notes, "collectives are NCCL's, in %s fidelity", walk->fidelity);
-  if (!walk->tuning_exact) {
-    g_autofree char *table = g_path_get_basename(walk->tuning_path);
+  if (!walk->library->exact) {
+    g_autofree char *table = g_path_get_basename(walk->library->table);
     note(notes, "the tuning table of NCCL %s is not shipped: %s chooses, the nearest older", walk->knobs.version,
          table);
   }
