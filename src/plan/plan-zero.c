@@ -184,7 +184,7 @@ static PlanShardGroups shard_groups(PlanZero *zero) {
     groups.owners = add_groups(zero, "shard-group", zero->owners, FALSE);
     groups.copies = add_groups(zero, "shard-copies", zero->owners, TRUE);
   }
-  if (zero->options->quantized_gradients) {
+  if (zero->options->quantized_gradients && recipe->ranks > recipe->ranks_per_node) {
     groups.inside_ranks = recipe->ranks_per_node;
     groups.inside = add_groups(zero, "node", recipe->ranks_per_node, FALSE);
     groups.across = add_groups(zero, "across-nodes", recipe->ranks_per_node, TRUE);
