@@ -13,6 +13,7 @@ typedef enum {
   KERNEL_ATTENTION, /* flash: one kernel over queries and keys */
   KERNEL_MEMORY,    /* elementwise and copies: streams in, streams out */
   KERNEL_NORM,
+  KERNEL_ROTARY, /* elementwise over halves of heads: slices and copies out of order */
   KERNEL_SOFTMAX,
   KERNEL_LOSS,      /* cross-entropy over a vocabulary */
   KERNEL_GATHER,    /* embedding: rows by index, and their gradients back */

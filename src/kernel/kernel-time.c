@@ -1,7 +1,10 @@
-/* The roofline: the larger of arithmetic and traffic, over the device's floor. */
+/* Which form an operation takes, and what of the device it has. */
 #include "kernel-time.h"
 
+#include <string.h>
+
 #include "base-error.h"
+#include "kernel-device.h"
 
 static double matmul_rate(const HwGpu *gpu, KernelDtype dtype) {
   const double rates[KERNEL_DTYPES] = {[KERNEL_FP32] = gpu->matmul_fp32,
@@ -10,6 +13,16 @@ static double matmul_rate(const HwGpu *gpu, KernelDtype dtype) {
                                        [KERNEL_BF16] = gpu->matmul_bf16,
                                        [KERNEL_FP8] = gpu->matmul_fp8};
   return rates[dtype];
+}
+
+/* tf32 runs on tensor cores as 16-bit formats do, at its own rate. */
+static const HwMatmul *matmul_form(const HwGpu *gpu, KernelDtype dtype) {
+  static const HwMatmulDtype forms[KERNEL_DTYPES] = {[KERNEL_FP32] = HW_MATMUL_FP32,
+                                                     [KERNEL_TF32] = HW_MATMUL_16BIT,
+                                                     [KERNEL_FP16] = HW_MATMUL_16BIT,
+                                                     [KERNEL_BF16] = HW_MATMUL_16BIT,
+                                                     [KERNEL_FP8] = HW_MATMUL_FP8};
+  return gpu->matmul[forms[dtype]];
 }
 
 gboolean kernel_supports(const HwGpu *gpu, KernelDtype dtype) {
@@ -25,23 +38,100 @@ double kernel_peak(const HwGpu *gpu, KernelDtype dtype) {
   return peaks[dtype];
 }
 
+static double stream_share(const HwMemory *memory, const KernelOp *op) {
+  gboolean forward = op->pass == KERNEL_FORWARD;
+  switch (op->kind) {
+  case KERNEL_NORM:
+    return forward ? memory->norm_forward : memory->norm_backward;
+  case KERNEL_ROTARY:
+    return memory->rotary;
+  case KERNEL_SOFTMAX:
+    return forward ? memory->softmax_forward : memory->softmax_backward;
+  case KERNEL_LOSS:
+    return forward ? memory->loss_forward : memory->loss_backward;
+  case KERNEL_GATHER:
+    return memory->gather;
+  case KERNEL_OPTIMIZER:
+    return memory->optimizer;
+  case KERNEL_REDUCTION:
+    return memory->reduction;
+  default:
+    return memory->stream;
+  }
+}
+
+/* FlashAttention-3's kernels and cuDNN's are Hopper's and later's: frameworks call FlashAttention-2 up to Hopper, and what
+ * there is on data-centre Blackwell. */
+const HwAttention *kernel_attention_form(const HwGpu *gpu) {
+  HwFlash usual = gpu->compute_capability >= KERNEL_FLASH_3_SINCE ? HW_FLASH_3 : HW_FLASH_2;
+  return gpu->attention[usual] != NULL ? gpu->attention[usual]
+                                       : gpu->attention[usual == HW_FLASH_2 ? HW_FLASH_3 : HW_FLASH_2];
+}
+
+static double seconds(const HwGpu *gpu, const KernelOp *op, const KernelDevice *device) {
+  if (op->kind == KERNEL_MATMUL)
+    return kernel_matmul_seconds(matmul_form(gpu, op->dtype), device, op);
+  if (op->kind == KERNEL_ATTENTION)
+    return kernel_attention_seconds(kernel_attention_form(gpu), device, op);
+  double floors = sim_time_to_seconds(gpu->kernel_floor) * kernel_launches(op);
+  return floors + (double)op->bytes / (device->bandwidth * stream_share(gpu->memory, op));
+}
+
+static SimTime time_on(const HwGpu *gpu, const KernelOp *op, KernelShare share, gboolean burst) {
+  gboolean arithmetic = op->kind == KERNEL_MATMUL || op->kind == KERNEL_ATTENTION;
+  sim_require(!arithmetic || kernel_supports(gpu, op->dtype), 0, NULL, "%s has no %s arithmetic", gpu->name,
+              kernel_dtype_names[op->dtype]);
+  KernelDevice device = {
+      .sms = (double)gpu->sms,
+      .free_sms = MAX(1, (double)gpu->sms - share.busy_sms),
+      .bandwidth = gpu->memory_bandwidth_sustained * MAX(share.bandwidth, KERNEL_LEAST_BANDWIDTH),
+      .rate = arithmetic ? matmul_rate(gpu, op->dtype) : 0,
+      .peak = kernel_peak(gpu, op->dtype),
+      .burst = burst,
+  };
+  return sim_time_from_seconds(seconds(gpu, op, &device));
+}
+
 SimTime kernel_time(const HwGpu *gpu, const KernelOp *op) {
-  return kernel_time_shared(gpu, op, (KernelShare){0, 1});
+  return time_on(gpu, op, (KernelShare){0, 1}, FALSE);
+}
+
+SimTime kernel_time_burst(const HwGpu *gpu, const KernelOp *op) {
+  return time_on(gpu, op, (KernelShare){0, 1}, TRUE);
+}
+
+SimTime kernel_time_shared(const HwGpu *gpu, const KernelOp *op, KernelShare share) {
+  return time_on(gpu, op, share, FALSE);
 }
 
 KernelShare kernel_share_beside(const HwGpu *gpu, guint32 channels, double memory_rate) {
   double left = 1 - memory_rate / gpu->memory_bandwidth_sustained;
-  return (KernelShare){MIN((double)channels, (double)gpu->sms - 1), MAX(left, KERNEL_LEAST_BANDWIDTH)};
+  return (KernelShare){MIN((double)channels, (double)gpu->sms - 1), CLAMP(left, KERNEL_LEAST_BANDWIDTH, 1)};
 }
 
-SimTime kernel_time_shared(const HwGpu *gpu, const KernelOp *op, KernelShare share) {
-  double sms = MAX(1, (double)gpu->sms - share.busy_sms) / (double)MAX(gpu->sms, 1);
-  double bandwidth = gpu->memory_bandwidth_sustained * MAX(share.bandwidth, KERNEL_LEAST_BANDWIDTH);
-  SimTime traffic = sim_time_of_amount((double)op->bytes, bandwidth);
-  if (op->kind != KERNEL_MATMUL && op->kind != KERNEL_ATTENTION)
-    return sim_time_add(gpu->kernel_floor, traffic);
-  sim_require(kernel_supports(gpu, op->dtype), 0, NULL, "%s has no %s arithmetic", gpu->name,
-              kernel_dtype_names[op->dtype]);
-  SimTime arithmetic = sim_time_of_amount(op->flops, matmul_rate(gpu, op->dtype) * sms);
-  return sim_time_add(gpu->kernel_floor, MAX(arithmetic, traffic));
+/* "sm90.16bit" */
+static gboolean is_shared(const char *form) {
+  return g_str_has_prefix(form, "sm");
+}
+
+gboolean kernel_is_measured(const HwGpu *gpu, const KernelOp *op) {
+  const char *form = op->kind == KERNEL_MATMUL      ? matmul_form(gpu, op->dtype)->name
+                     : op->kind == KERNEL_ATTENTION ? kernel_attention_form(gpu)->name
+                                                    : gpu->memory->name;
+  return !is_shared(form);
+}
+
+char *kernel_basis(const HwGpu *gpu) {
+  gboolean matmuls = !is_shared(gpu->matmul[HW_MATMUL_16BIT]->name), memory = !is_shared(gpu->memory->name);
+  gboolean attention = !is_shared(kernel_attention_form(gpu)->name);
+  if (matmuls && memory && attention)
+    return g_strdup_printf("kernels of %s: measured", gpu->name);
+  g_autofree char *measured = g_strdup_printf("%s%s%s", matmuls ? " matmuls" : "", attention ? " attention" : "",
+                                              memory ? " memory-bound" : "");
+  if (*measured == '\0')
+    return g_strdup_printf("kernels of %s: not measured, taken from GPUs of compute capability %" G_GUINT64_FORMAT,
+                           gpu->name, gpu->compute_capability);
+  return g_strdup_printf(
+      "kernels of %s: measured are%s; the rest is taken from GPUs of compute capability %" G_GUINT64_FORMAT, gpu->name,
+      measured, gpu->compute_capability);
 }

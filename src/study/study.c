@@ -126,8 +126,8 @@ static void note_trust(GPtrArray *notes, const char *name, int trust) {
 static char **assumptions(const StudyWalk *walk, const RunReport *report) {
   g_autoptr(GPtrArray) notes = g_ptr_array_new();
   const HwCluster *cluster = walk->cluster;
-  note(notes, "compute is a roofline over sustained rates, attention at that of matmuls; it does not slow down beside "
-              "communication");
+  g_autofree char *basis = kernel_basis(cluster->gpu);
+  note(notes, "%s; compute does not slow down beside communication", basis);
   note(notes, "norms and activations take the time of separate kernels and keep the memory of fused ones");
   note(notes, "memory is what is allocated: an allocator's rounding and fragmentation come on top");
   note(notes, "collectives are NCCL rings and trees, in %s fidelity; NVLS and PAT are not played", walk->fidelity);
