@@ -15,6 +15,7 @@
 
 #include "base-error.h"
 #include "mem-tenant.h"
+#include "model-optimizer.h"
 #include "plan-stage.h"
 #include "plan-walk.h"
 
@@ -257,12 +258,14 @@ static void add_gathered(Paper *paper) {
   }
 }
 
-/* Fused Adam reads gradient, master (or parameter), momentum and variance, writes the last three, and in mixed
- * precision the 16-bit parameter too. */
-static guint64 adam_bytes(const Paper *paper) {
-  guint32 fp32 = 4;
-  gboolean mixed = paper->element_bytes < fp32;
-  return paper->shard * (paper->element_bytes + 6 * fp32 + (mixed ? paper->element_bytes : 0));
+/* One fused pass over what this rank owns. */
+static guint32 add_adam(const Paper *paper) {
+  const ModelOptimizer what = {.style = MODEL_OPTIMIZER_FUSED,
+                               .elements = paper->shard,
+                               .element_bytes = paper->element_bytes,
+                               .gradient_bytes = paper->element_bytes};
+  g_autoptr(ModelUnit) adam = model_optimizer_new(&what);
+  return program_builder_op(paper->builder, adam->forward[0].kernel);
 }
 
 Program *plan_program(const ModelShape *shape, const ModelRecipe *model_recipe, const PlanRecipe *recipe) {
@@ -285,7 +288,7 @@ Program *plan_program(const ModelShape *shape, const ModelRecipe *model_recipe, 
   paper.reductions = g_array_new(FALSE, FALSE, sizeof(guint32));
   add_states(&paper);
   add_gathered(&paper);
-  paper.adam = program_builder_memory_op(paper.builder, adam_bytes(&paper));
+  paper.adam = add_adam(&paper);
   step(&paper, PROGRAM_FIRST);
   step(&paper, PROGRAM_STEADY);
   double model, hardware;

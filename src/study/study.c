@@ -128,7 +128,8 @@ static char **assumptions(const StudyWalk *walk, const RunReport *report) {
   const HwCluster *cluster = walk->cluster;
   g_autofree char *basis = kernel_basis(cluster->gpu);
   note(notes, "%s; compute does not slow down beside communication", basis);
-  note(notes, "norms and activations take the time of separate kernels and keep the memory of fused ones");
+  if (walk->model_recipe.kernels == MODEL_KERNELS_EAGER)
+    note(notes, "norms take the time of separate kernels and keep the memory of fused ones");
   note(notes, "memory is what is allocated: an allocator's rounding and fragmentation come on top");
   note(notes, "collectives are NCCL rings and trees, in %s fidelity; NVLS and PAT are not played", walk->fidelity);
   if (!conf_settings_given(walk->settings, "training.micro_batch") &&
