@@ -251,20 +251,19 @@ static void print_memories(void) {
         g_strdup_printf("%s%s%s", gpus[g][0], gpus[g][1] != NULL ? " " : "", gpus[g][1] != NULL ? gpus[g][1] : "");
     g_auto(GStrv) sections = g_strsplit(names, " ", -1);
     g_autoptr(GList) keys = g_list_sort(g_hash_table_get_keys(seen[g]), (GCompareFunc)strcmp);
-    GString *from = g_string_new(NULL);
+    g_autoptr(GPtrArray) listed = g_ptr_array_new();
     for (GList *key = keys; key != NULL; key = key->next)
-      g_string_append_printf(from, "%s%s", from->len > 0 ? ", " : "", (const char *)key->data);
+      g_ptr_array_add(listed, key->data);
+    g_autofree char *from = cite(listed);
     for (guint s = 0; sections[s] != NULL; s++) {
       printf("\n[%s.memory]\n", sections[s]);
       for (guint k = 0; k < G_N_ELEMENTS(memory_keys); k++)
         printf("%s = %.3f\n", memory_keys[k].key, shares[g][k]);
       if (s == 0)
-        printf("source = %s\ntrust = measured\nnote = measured: %s\n", from->str, texts[g]->str);
+        printf("source = %s\ntrust = measured\nnote = measured: %s\n", from, texts[g]->str);
       else
-        printf("source = %s\ntrust = derived\nnote = shares of %s, for GPUs without measurements\n", from->str,
-               gpus[g][0]);
+        printf("source = %s\ntrust = derived\nnote = shares of %s, for GPUs without measurements\n", from, gpus[g][0]);
     }
-    g_string_free(from, TRUE);
     g_string_free(texts[g], TRUE);
     g_hash_table_unref(seen[g]);
   }

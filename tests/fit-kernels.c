@@ -21,7 +21,7 @@
 /* Measured devices that the catalogue does not list: compute capability, SMs, data sheet's dense 16-bit, fp8 and fp32
  * TFLOP/s, GB/s; sustained rates by the share of the catalogue's nearest. NVIDIA RTX A6000 and RTX PRO 6000 Blackwell
  * Server Edition data sheets (2020, 2025). */
-static const HwGpu others[] = {
+static HwGpu others[] = {
     {.name = "rtx-a6000",
      .compute_capability = 86,
      .sms = 84,
@@ -68,8 +68,10 @@ static HwCatalog *catalog;
 
 static const HwGpu *find_gpu(const char *name) {
   for (guint i = 0; i < G_N_ELEMENTS(others); i++)
-    if (strcmp(others[i].name, name) == 0)
+    if (strcmp(others[i].name, name) == 0) {
+      others[i].contention = hw_catalog_gpu(catalog, "l40s", NULL, NULL)->contention;
       return &others[i];
+    }
   return hw_catalog_gpu(catalog, name, NULL, NULL);
 }
 
@@ -148,6 +150,38 @@ static char *note(Fit *fit) {
                          median, high, n, median_held, high_held, n_held);
 }
 
+static const char *const repositories[][2] = {
+    {"aiconfigurator", "ai-dynamo/aiconfigurator systems/data (SGLang, TensorRT-LLM, vLLM layers)"},
+    {"SimuMax", "SimuMax configs/system (Transformer Engine)"},
+    {"Azure-AI-benchmarking-guide", "Azure/AI-benchmarking-guide (cuBLASLt)"},
+    {"NeuSight", "NeuSight measurements"},
+    {"Phantora-perfdb", "tohtana/Phantora performance database"},
+    {"LLMServingSim-v0", "casys LLMServingSim v0 profiles"},
+    {"LLMServingSim-v1", "casys LLMServingSim v1 profiles"},
+    {"frontier", "NetX-lab/Frontier profiles"},
+    {"vidur", "microsoft/vidur profiles"},
+    {"DeepBench", "baidu-research/DeepBench"},
+    {"liger", "linkedin/Liger-Kernel benchmark data"},
+    {"flash-attention", "Dao-AILab/flash-attention benchmarks"},
+    {"cudnn-frontend", "NVIDIA/cudnn-frontend benchmark results"},
+    {"tritonbench", "meta-pytorch/tritonbench results"},
+};
+
+static const char *repository(const char *source) {
+  for (guint i = 0; i < G_N_ELEMENTS(repositories); i++)
+    if (strcmp(repositories[i][0], source) == 0)
+      return repositories[i][1];
+  g_error("tests/truth/README.md and fit-kernels.c do not know the source %s", source);
+}
+
+/* Names of the table, each once. */
+static char *cite(const GPtrArray *names) {
+  GString *text = g_string_new("tests/truth/kernels.csv: ");
+  for (guint i = 0; i < names->len; i++)
+    g_string_append_printf(text, "%s%s", i > 0 ? ", " : "", repository(names->pdata[i]));
+  return g_string_free(text, FALSE);
+}
+
 static char *sources(const GArray *rows) {
   g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
   for (guint i = 0; i < rows->len; i++) {
@@ -156,8 +190,7 @@ static char *sources(const GArray *rows) {
       if (!g_ptr_array_find_with_equal_func(names, parts[p], g_str_equal, NULL))
         g_ptr_array_add(names, g_strdup(parts[p]));
   }
-  g_ptr_array_add(names, NULL);
-  return g_strjoinv(", ", (char **)names->pdata);
+  return cite(names);
 }
 
 typedef gboolean (*Wanted)(const KernelSample *row, gpointer user);

@@ -19,6 +19,7 @@ G_STATIC_ASSERT(G_STRUCT_OFFSET(HwHost, name) == 0);
 G_STATIC_ASSERT(G_STRUCT_OFFSET(HwMatmul, name) == 0);
 G_STATIC_ASSERT(G_STRUCT_OFFSET(HwAttention, name) == 0);
 G_STATIC_ASSERT(G_STRUCT_OFFSET(HwMemory, name) == 0);
+G_STATIC_ASSERT(G_STRUCT_OFFSET(HwContention, name) == 0);
 
 typedef struct {
   char **names;   /* in file order, NULL-terminated */
@@ -129,6 +130,11 @@ static gboolean lacks_form(const HwGpu *gpu, const char *missing, GError **error
 }
 
 static gboolean link_forms(HwCatalog *catalog, GError **error) {
+  if (catalog->shelves[HW_CONTENTIONS].n == 0) {
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "topologies/catalog/%s has no section",
+                hw_kinds[HW_CONTENTIONS].file);
+    return FALSE;
+  }
   const char *const matmuls[HW_MATMUL_DTYPES] = {"fp32", "16bit", "fp8"};
   const char *const attentions[HW_FLASHES] = {"flash2", "flash3"};
   const Shelf *shelf = &catalog->shelves[HW_GPUS];
@@ -139,6 +145,7 @@ static gboolean link_forms(HwCatalog *catalog, GError **error) {
     for (int f = 0; f < HW_FLASHES; f++)
       gpu->attention[f] = find_form(catalog, HW_ATTENTIONS, gpu, attentions[f]);
     gpu->memory = find_form(catalog, HW_MEMORIES, gpu, "memory");
+    gpu->contention = shelf_entry(&catalog->shelves[HW_CONTENTIONS], HW_CONTENTIONS, 0);
     if (gpu->matmul[HW_MATMUL_FP32] == NULL || gpu->matmul[HW_MATMUL_16BIT] == NULL ||
         (gpu->peak_fp8 > 0 && gpu->matmul[HW_MATMUL_FP8] == NULL))
       return lacks_form(gpu, hw_kinds[HW_MATMULS].file, error);
@@ -225,8 +232,10 @@ const HwGpu *hw_catalog_gpu(const HwCatalog *catalog, const char *name, const Ba
     use(catalog, HW_MATMULS, gpu->matmul[d]);
   for (int f = 0; gpu != NULL && f < HW_FLASHES; f++)
     use(catalog, HW_ATTENTIONS, gpu->attention[f]);
-  if (gpu != NULL)
+  if (gpu != NULL) {
     use(catalog, HW_MEMORIES, gpu->memory);
+    use(catalog, HW_CONTENTIONS, gpu->contention);
+  }
   return gpu;
 }
 

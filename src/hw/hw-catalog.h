@@ -1,4 +1,4 @@
-/* The catalogue: what GPUs, links and platforms are, from topologies/catalog/{gpus,links,platforms,hosts,kernels-*}.ini of the first
+/* The catalogue: what GPUs, links and platforms are, from topologies/catalog/{gpus,links,platforms,hosts,kernels-*,contention}.ini of the first
  * data folder that has the file. Every section carries `source` (where its figures come from) and `trust` (measured,
  * published, derived, recalled); a section without them is refused, and so is a sustained rate above the vendor's
  * figure.
@@ -58,6 +58,15 @@ typedef struct {
   int trust;
 } HwMemory;
 
+/* What collectives take from a device: bytes through its memory per byte on the bus, by operation. */
+typedef struct {
+  char *name;
+  double all_gather, reduce_scatter, all_reduce;
+  double saturating; /* share of the SMs that streaming kernels need for all of the bandwidth */
+  char *source, *note;
+  int trust;
+} HwContention;
+
 typedef enum { HW_MATMUL_FP32, HW_MATMUL_16BIT, HW_MATMUL_FP8, HW_MATMUL_DTYPES } HwMatmulDtype;
 typedef enum { HW_FLASH_2, HW_FLASH_3, HW_FLASHES } HwFlash; /* FlashAttention-2; -3 or cuDNN's for newer GPUs */
 
@@ -82,6 +91,7 @@ typedef struct {
   const HwMatmul *matmul[HW_MATMUL_DTYPES]; /* NULL: the part lacks the dtype */
   const HwAttention *attention[HW_FLASHES]; /* one of them may be NULL */
   const HwMemory *memory;
+  const HwContention *contention;
 } HwGpu;
 
 typedef enum { HW_LINK_NVSWITCH, HW_LINK_NVLINK, HW_LINK_PCIE, HW_LINK_NETWORK, HW_LINK_HOST } HwLinkScope;

@@ -110,6 +110,16 @@ static const HwField attention_fields[] = {
     ORIGIN(HwAttention),
 };
 
+#define CONTENTION(key, field)                                                                                         \
+  { key, HW_FIELD_NUMBER, G_STRUCT_OFFSET(HwContention, field), TRUE }
+static const HwField contention_fields[] = {
+    CONTENTION("all_gather", all_gather),
+    CONTENTION("reduce_scatter", reduce_scatter),
+    CONTENTION("all_reduce", all_reduce),
+    CONTENTION("saturating", saturating),
+    ORIGIN(HwContention),
+};
+
 static const HwField memory_fields[] = {
     MEMORY("stream", stream),
     MEMORY("norm_forward", norm_forward),
@@ -134,5 +144,6 @@ const HwKindInfo hw_kinds[HW_KINDS] = {
     [HW_HOSTS] = SHELF("hosts.ini", "host", host_fields, HwHost),
     [HW_MATMULS] = SHELF("kernels-matmul.ini", "matmul", matmul_fields, HwMatmul),
     [HW_ATTENTIONS] = SHELF("kernels-attention.ini", "attention", attention_fields, HwAttention),
+    [HW_CONTENTIONS] = SHELF("contention.ini", "contention", contention_fields, HwContention),
     [HW_MEMORIES] = SHELF("kernels-memory.ini", "memory", memory_fields, HwMemory),
 };

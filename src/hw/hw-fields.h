@@ -4,7 +4,17 @@
 
 #include "hw-section.h"
 
-typedef enum { HW_GPUS, HW_LINKS, HW_PLATFORMS, HW_HOSTS, HW_MATMULS, HW_ATTENTIONS, HW_MEMORIES, HW_KINDS } HwKind;
+typedef enum {
+  HW_GPUS,
+  HW_LINKS,
+  HW_PLATFORMS,
+  HW_HOSTS,
+  HW_MATMULS,
+  HW_ATTENTIONS,
+  HW_MEMORIES,
+  HW_CONTENTIONS,
+  HW_KINDS
+} HwKind;
 
 typedef struct {
   const char *file, *singular;

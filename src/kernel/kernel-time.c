@@ -77,6 +77,12 @@ static double seconds(const HwGpu *gpu, const KernelOp *op, const KernelDevice *
   return floors + (double)op->bytes / (device->bandwidth * stream_share(gpu->memory, op));
 }
 
+/* What is left of the bandwidth, and of it what the free SMs can ask for. */
+static double bandwidth_left(const HwGpu *gpu, KernelShare share) {
+  double sms = (double)gpu->sms, asked = MAX(1, sms - share.busy_sms) / (sms * gpu->contention->saturating);
+  return MIN(MAX(share.bandwidth, KERNEL_LEAST_BANDWIDTH), MIN(asked, 1));
+}
+
 static SimTime time_on(const HwGpu *gpu, const KernelOp *op, KernelShare share, gboolean burst) {
   gboolean arithmetic = op->kind == KERNEL_MATMUL || op->kind == KERNEL_ATTENTION;
   sim_require(!arithmetic || kernel_supports(gpu, op->dtype), 0, NULL, "%s has no %s arithmetic", gpu->name,
@@ -84,7 +90,7 @@ static SimTime time_on(const HwGpu *gpu, const KernelOp *op, KernelShare share, 
   KernelDevice device = {
       .sms = (double)gpu->sms,
       .free_sms = MAX(1, (double)gpu->sms - share.busy_sms),
-      .bandwidth = gpu->memory_bandwidth_sustained * MAX(share.bandwidth, KERNEL_LEAST_BANDWIDTH),
+      .bandwidth = gpu->memory_bandwidth_sustained * bandwidth_left(gpu, share),
       .rate = arithmetic ? matmul_rate(gpu, op->dtype) : 0,
       .peak = kernel_peak(gpu, op->dtype),
       .burst = burst,
@@ -107,6 +113,13 @@ SimTime kernel_time_shared(const HwGpu *gpu, const KernelOp *op, KernelShare sha
 KernelShare kernel_share_beside(const HwGpu *gpu, guint32 channels, double memory_rate) {
   double left = 1 - memory_rate / gpu->memory_bandwidth_sustained;
   return (KernelShare){MIN((double)channels, (double)gpu->sms - 1), CLAMP(left, KERNEL_LEAST_BANDWIDTH, 1)};
+}
+
+double kernel_memory_traffic(const HwGpu *gpu, KernelBeside collective) {
+  const double traffic[] = {[KERNEL_ALL_GATHER] = gpu->contention->all_gather,
+                            [KERNEL_REDUCE_SCATTER] = gpu->contention->reduce_scatter,
+                            [KERNEL_ALL_REDUCE] = gpu->contention->all_reduce};
+  return traffic[collective];
 }
 
 /* "sm90.16bit" */

@@ -32,6 +32,10 @@ typedef struct {
 SimTime kernel_time_shared(const HwGpu *gpu, const KernelOp *op, KernelShare share);
 /* Beside collectives that hold `channels` CTAs and move `memory_rate` bytes/s to and from device memory. */
 KernelShare kernel_share_beside(const HwGpu *gpu, guint32 channels, double memory_rate);
+/* Bytes through device memory per byte that a rank sends: memory_rate = bus bandwidth × this, summed over what is under
+ * way. */
+typedef enum { KERNEL_ALL_GATHER, KERNEL_REDUCE_SCATTER, KERNEL_ALL_REDUCE } KernelBeside;
+double kernel_memory_traffic(const HwGpu *gpu, KernelBeside collective);
 
 gboolean kernel_supports(const HwGpu *gpu, KernelDtype dtype);
 /* Data-sheet dense FLOP/s, what MFU divides by. */
