@@ -31,12 +31,14 @@ typedef struct KernelOp {
   guint64 batch;     /* equal problems side by side, >= 1 */
   guint64 m, n,
       k; /* MATMUL: C[m,n] = A[m,k] B[k,n]. ATTENTION: m queries, n keys, k head dimension; batch = sequences × heads */
-  double flops;      /* executed, MAC = 2; causal flash attention counts half */
-  guint64 bytes;     /* least traffic to device memory, read and written */
-  KernelPass pass;   /* which way; DGRAD is any backward that is no matmul */
-  gboolean causal;   /* ATTENTION: half of the pairs are masked */
-  gboolean compiled; /* issued from a compiled graph: less for the host to do */
-  guint32 launches;  /* kernels that it takes; 0 counts as 1 */
+  double flops;         /* executed, MAC = 2; causal flash attention counts half */
+  guint64 bytes;        /* least traffic to device memory, read and written */
+  KernelPass pass;      /* which way; DGRAD is any backward that is no matmul */
+  gboolean causal;      /* ATTENTION: half of the pairs are masked */
+  gboolean compiled;    /* issued from a compiled graph: less for the host to do */
+  guint32 launches;     /* kernels that it takes; 0 counts as 1 */
+  gboolean is_measured; /* it takes measured_ps alone, whatever the form says */
+  gint64 measured_ps;
 } KernelOp;
 
 static inline guint32 kernel_launches(const KernelOp *op) {

@@ -1,6 +1,7 @@
 /* Which form an operation takes, and what of the device it has. */
 #include "kernel-time.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base-error.h"
@@ -98,8 +99,14 @@ static SimTime time_on(const HwGpu *gpu, const KernelOp *op, KernelShare share, 
   return sim_time_from_seconds(seconds(gpu, op, &device));
 }
 
+/* A measured operation slows down beside others as its form does. */
+static SimTime measured_beside(const HwGpu *gpu, const KernelOp *op, KernelShare share) {
+  SimTime alone = time_on(gpu, op, (KernelShare){0, 1}, FALSE), beside = time_on(gpu, op, share, FALSE);
+  return (SimTime)round((double)op->measured_ps * (double)beside / (double)alone);
+}
+
 SimTime kernel_time(const HwGpu *gpu, const KernelOp *op) {
-  return time_on(gpu, op, (KernelShare){0, 1}, FALSE);
+  return op->is_measured ? op->measured_ps : time_on(gpu, op, (KernelShare){0, 1}, FALSE);
 }
 
 SimTime kernel_time_burst(const HwGpu *gpu, const KernelOp *op) {
@@ -107,7 +114,7 @@ SimTime kernel_time_burst(const HwGpu *gpu, const KernelOp *op) {
 }
 
 SimTime kernel_time_shared(const HwGpu *gpu, const KernelOp *op, KernelShare share) {
-  return time_on(gpu, op, share, FALSE);
+  return op->is_measured ? measured_beside(gpu, op, share) : time_on(gpu, op, share, FALSE);
 }
 
 KernelShare kernel_share_beside(const HwGpu *gpu, guint32 channels, double memory_rate) {

@@ -16,10 +16,11 @@ static void add_figure(const char *name, const char *value, gpointer user) {
 }
 
 char *study_key(const ConfSettings *settings, const HwCatalog *catalog, const char *tuning, guint64 parameters,
-                const char *fidelity, GError **error) {
-  g_autofree char *text = NULL;
-  gsize length;
-  if (!g_file_get_contents(tuning, &text, &length, error))
+                const char *fidelity, const char *profile, GError **error) {
+  g_autofree char *text = NULL, *times = NULL;
+  gsize length, times_length = 0;
+  if (!g_file_get_contents(tuning, &text, &length, error) ||
+      (profile != NULL && !g_file_get_contents(profile, &times, &times_length, error)))
     return NULL;
   g_autoptr(GChecksum) sum = g_checksum_new(G_CHECKSUM_SHA256);
   g_autofree char *count = g_strdup_printf("%" G_GUINT64_FORMAT, parameters);
@@ -29,6 +30,8 @@ char *study_key(const ConfSettings *settings, const HwCatalog *catalog, const ch
   conf_settings_visit(settings, add_setting, sum);
   hw_catalog_visit_used(catalog, add_figure, sum);
   g_checksum_update(sum, (const guchar *)text, (gssize)length);
+  if (times != NULL)
+    g_checksum_update(sum, (const guchar *)times, (gssize)times_length);
   return g_strdup(g_checksum_get_string(sum));
 }
 

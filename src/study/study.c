@@ -10,6 +10,7 @@
 #include "plan.h"
 #include "run-play.h"
 #include "study-key.h"
+#include "study-profile.h"
 #include "study-walk.h"
 
 #define NCCL_VERSION "nccl-2.30"
@@ -96,10 +97,17 @@ static gboolean build_program(StudyWalk *walk, GError **error) {
       !coll_tuning_load(walk->tuning_path, walk->cluster->gpu->architecture, &tuning, error))
     return FALSE;
   walk->key = study_key(walk->settings, walk->catalog, walk->tuning_path, model_shape_parameters(&walk->shape),
-                        walk->fidelity, error);
+                        walk->fidelity, walk->shape.profile, error);
   if (walk->key == NULL)
     return FALSE;
+  g_autoptr(StudyProfile) profile = NULL;
+  if (walk->shape.profile != NULL &&
+      (profile = study_profile_load(walk->shape.profile, &walk->shape, &walk->model_recipe, walk->recipe.micro_batch,
+                                    error)) == NULL)
+    return FALSE;
   walk->program = plan_program(&walk->shape, &walk->model_recipe, &walk->recipe);
+  if (profile != NULL)
+    study_profile_apply(profile, walk->cluster->gpu, walk->program);
   walk->groups = g_new0(CollGroup *, walk->program->n_communicators);
   for (guint32 c = 0; c < walk->program->n_communicators; c++) {
     const ProgramCommunicator *communicator = &walk->program->communicators[c];
@@ -126,7 +134,9 @@ static void note_trust(GPtrArray *notes, const char *name, int trust) {
 static char **assumptions(const StudyWalk *walk, const RunReport *report) {
   g_autoptr(GPtrArray) notes = g_ptr_array_new();
   const HwCluster *cluster = walk->cluster;
-  g_autofree char *basis = kernel_basis(cluster->gpu);
+  g_autofree char *basis = walk->shape.profile != NULL
+                               ? g_strdup_printf("layers take the times of %s", walk->shape.profile)
+                               : kernel_basis(cluster->gpu);
   note(notes, "%s; compute does not slow down beside communication", basis);
   if (walk->model_recipe.kernels == MODEL_KERNELS_EAGER)
     note(notes, "norms take the time of separate kernels and keep the memory of fused ones");
