@@ -1,6 +1,8 @@
 /* Canonical text into a checksum. */
 #include "study-key.h"
 
+#include "coll-tuning.h"
+
 static void add_line(GChecksum *sum, const char *name, const char *value) {
   g_autofree char *line = g_strdup_printf("%s = %s\n", name, value);
   g_checksum_update(sum, (const guchar *)line, -1);
@@ -15,12 +17,19 @@ static void add_figure(const char *name, const char *value, gpointer user) {
   add_line(user, name, value);
 }
 
+static gboolean add_file(const char *path, GChecksum *sum, GError **error) {
+  g_autofree char *text = NULL;
+  gsize length;
+  if (!g_file_get_contents(path, &text, &length, error))
+    return FALSE;
+  g_checksum_update(sum, (const guchar *)text, (gssize)length);
+  return TRUE;
+}
+
 char *study_key(const ConfSettings *settings, const HwCatalog *catalog, const char *tuning, guint64 parameters,
                 const char *fidelity, const char *profile, GError **error) {
-  g_autofree char *text = NULL, *times = NULL;
-  gsize length, times_length = 0;
-  if (!g_file_get_contents(tuning, &text, &length, error) ||
-      (profile != NULL && !g_file_get_contents(profile, &times, &times_length, error)))
+  g_auto(GStrv) files = coll_tuning_files(tuning, error);
+  if (files == NULL)
     return NULL;
   g_autoptr(GChecksum) sum = g_checksum_new(G_CHECKSUM_SHA256);
   g_autofree char *count = g_strdup_printf("%" G_GUINT64_FORMAT, parameters);
@@ -29,9 +38,11 @@ char *study_key(const ConfSettings *settings, const HwCatalog *catalog, const ch
   add_line(sum, "fidelity", fidelity);
   conf_settings_visit(settings, add_setting, sum);
   hw_catalog_visit_used(catalog, add_figure, sum);
-  g_checksum_update(sum, (const guchar *)text, (gssize)length);
-  if (times != NULL)
-    g_checksum_update(sum, (const guchar *)times, (gssize)times_length);
+  for (char **file = files; *file != NULL; file++)
+    if (!add_file(*file, sum, error))
+      return NULL;
+  if (profile != NULL && !add_file(profile, sum, error))
+    return NULL;
   return g_strdup(g_checksum_get_string(sum));
 }
 

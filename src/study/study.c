@@ -13,21 +13,20 @@
 #include "study-profile.h"
 #include "study-walk.h"
 
-#define NCCL_VERSION "nccl-2.30"
-
-static void gather_schemas(ConfSchema ret[5]) {
+static void gather_schemas(ConfSchema ret[6]) {
   ret[0] = model_shape_schema;
   ret[1] = model_recipe_schema;
   ret[2] = plan_schema;
   ret[3] = hw_cluster_schema;
   ret[4] = hw_topology_schema;
+  ret[5] = coll_knobs_schema;
 }
 
 Study *study_open(const char *workload, GError **error) {
   g_autofree char *path = conf_path_find(workload, ".ini", "workloads", NULL, NULL, error);
   if (path == NULL)
     return NULL;
-  ConfSchema schemas[5];
+  ConfSchema schemas[6];
   gather_schemas(schemas);
   g_autoptr(Study) study = g_new0(Study, 1);
   study->settings = conf_settings_new(schemas, G_N_ELEMENTS(schemas));
@@ -53,7 +52,7 @@ gboolean study_set(Study *study, const char *assignment, GError **error) {
 }
 
 void study_print_reference(GString *text) {
-  ConfSchema schemas[5];
+  ConfSchema schemas[6];
   gather_schemas(schemas);
   conf_schema_print(schemas, G_N_ELEMENTS(schemas), text);
 }
@@ -68,6 +67,7 @@ void study_walk_clear(StudyWalk *walk) {
   hw_cluster_free(walk->cluster);
   hw_catalog_free(walk->catalog);
   conf_settings_free(walk->settings);
+  coll_knobs_clear(&walk->knobs);
   g_free(walk->tuning_path);
   g_free(walk->key);
 }
@@ -79,6 +79,7 @@ gboolean study_walk_read(StudyWalk *walk, GError **error) {
   walk->cluster = hw_cluster_build(walk->settings, walk->catalog, error);
   if (walk->cluster == NULL || !model_shape_load(walk->settings, &walk->shape, error) ||
       !model_shape_record(&walk->shape, walk->settings, error) ||
+      !coll_knobs_load(walk->settings, &walk->knobs, error) ||
       !model_recipe_load(walk->settings, &walk->model_recipe, error) ||
       !model_recipe_check(&walk->shape, &walk->model_recipe, walk->settings, error) ||
       !plan_recipe_load(walk->settings, hw_cluster_gpus(walk->cluster), &walk->recipe, error))
@@ -90,9 +91,28 @@ gboolean study_walk_read(StudyWalk *walk, GError **error) {
                             kernel_dtype_names[dtype], walk->cluster->gpu->name);
 }
 
+static char *find_tuning(StudyWalk *walk, GError **error) {
+  g_autoptr(GError) inner = NULL;
+  char *path = coll_tuning_find(walk->knobs.version, &walk->tuning_exact, &inner);
+  if (path == NULL)
+    conf_settings_fail(walk->settings, "nccl.version", error, "%s", inner->message);
+  return path;
+}
+
+/* Connects what the Program calls on each communicator. */
+static void prepare_groups(const StudyWalk *walk) {
+  for (guint32 r = 0; r < walk->program->n_roles; r++)
+    for (int s = 0; s < PROGRAM_SECTIONS; s++) {
+      const ProgramSection *section = &walk->program->roles[r].sections[s];
+      for (guint32 i = 0; i < section->n_rows; i++)
+        if (section->rows[i].kind == PROGRAM_COLLECTIVE)
+          coll_group_prepare(walk->groups[section->rows[i].group], &section->rows[i].call);
+    }
+}
+
 static gboolean build_program(StudyWalk *walk, GError **error) {
   CollTuning tuning;
-  walk->tuning_path = conf_path_find(NCCL_VERSION, ".ini", "topologies/catalog", NULL, NULL, error);
+  walk->tuning_path = find_tuning(walk, error);
   if (walk->tuning_path == NULL ||
       !coll_tuning_load(walk->tuning_path, walk->cluster->gpu->architecture, &tuning, error))
     return FALSE;
@@ -111,10 +131,12 @@ static gboolean build_program(StudyWalk *walk, GError **error) {
   walk->groups = g_new0(CollGroup *, walk->program->n_communicators);
   for (guint32 c = 0; c < walk->program->n_communicators; c++) {
     const ProgramCommunicator *communicator = &walk->program->communicators[c];
-    walk->groups[c] = coll_group_new(walk->cluster, &tuning, communicator->ranks, communicator->n_ranks, error);
+    walk->groups[c] =
+        coll_group_new(walk->cluster, &tuning, &walk->knobs, communicator->ranks, communicator->n_ranks, error);
     if (walk->groups[c] == NULL)
       return FALSE;
   }
+  prepare_groups(walk);
   return TRUE;
 }
 
@@ -141,7 +163,12 @@ static char **assumptions(const StudyWalk *walk, const RunReport *report) {
   if (walk->model_recipe.kernels == MODEL_KERNELS_EAGER)
     note(notes, "norms take the time of separate kernels and keep the memory of fused ones");
   note(notes, "memory is what is allocated: an allocator's rounding and fragmentation come on top");
-  note(notes, "collectives are NCCL rings and trees, in %s fidelity; NVLS and PAT are not played", walk->fidelity);
+  note(notes, "collectives are NCCL's, in %s fidelity", walk->fidelity);
+  if (!walk->tuning_exact) {
+    g_autofree char *table = g_path_get_basename(walk->tuning_path);
+    note(notes, "the tuning table of NCCL %s is not shipped: %s chooses, the nearest older", walk->knobs.version,
+         table);
+  }
   if (!conf_settings_given(walk->settings, "training.micro_batch") &&
       !conf_settings_given(walk->settings, "training.global_batch"))
     note(notes, "no batch is stated: one sequence per GPU");
