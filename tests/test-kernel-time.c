@@ -244,12 +244,13 @@ static void shipped_devices(void) {
   }
   KernelOp op = matmul_of(4096, 4096, 4096);
   g_autofree char *own = kernel_basis(hw_catalog_gpu(catalog, "h100-sxm5-80gb", NULL, NULL));
-  CU_ASSERT_STRING_EQUAL(own, "kernels of h100-sxm5-80gb: measured");
+  CU_ASSERT_STRING_EQUAL(own, "kernels measured on h100-sxm5-80gb: matmuls, attention, memory-bound; others as on GPUs "
+                              "of compute capability 90");
   CU_ASSERT_TRUE(kernel_is_measured(hw_catalog_gpu(catalog, "h100-sxm5-80gb", NULL, NULL), &op));
   const HwGpu *gh200 = hw_catalog_gpu(catalog, "gh200-96gb", NULL, NULL);
   CU_ASSERT_FALSE(kernel_is_measured(gh200, &op));
   g_autofree char *borrowed = kernel_basis(gh200);
-  CU_ASSERT_STRING_EQUAL(borrowed, "kernels of gh200-96gb: not measured, taken from GPUs of compute capability 90");
+  CU_ASSERT_STRING_EQUAL(borrowed, "kernels measured on gh200-96gb: none; others as on GPUs of compute capability 90");
 }
 
 static void host_time(void) {

@@ -141,17 +141,21 @@ gboolean kernel_is_measured(const HwGpu *gpu, const KernelOp *op) {
   return !is_shared(form);
 }
 
+char *kernel_measured(const HwGpu *gpu) {
+  const struct {
+    const char *kind, *form;
+  } kinds[] = {{"matmuls", gpu->matmul[HW_MATMUL_16BIT]->name},
+               {"attention", kernel_attention_form(gpu)->name},
+               {"memory-bound", gpu->memory->name}};
+  GString *text = g_string_new(NULL);
+  for (gsize i = 0; i < G_N_ELEMENTS(kinds); i++)
+    if (!is_shared(kinds[i].form))
+      g_string_append_printf(text, "%s%s", text->len > 0 ? ", " : "", kinds[i].kind);
+  return g_string_free(text->len > 0 ? text : g_string_append(text, "none"), FALSE);
+}
+
 char *kernel_basis(const HwGpu *gpu) {
-  gboolean matmuls = !is_shared(gpu->matmul[HW_MATMUL_16BIT]->name), memory = !is_shared(gpu->memory->name);
-  gboolean attention = !is_shared(kernel_attention_form(gpu)->name);
-  if (matmuls && memory && attention)
-    return g_strdup_printf("kernels of %s: measured", gpu->name);
-  g_autofree char *measured = g_strdup_printf("%s%s%s", matmuls ? " matmuls" : "", attention ? " attention" : "",
-                                              memory ? " memory-bound" : "");
-  if (*measured == '\0')
-    return g_strdup_printf("kernels of %s: not measured, taken from GPUs of compute capability %" G_GUINT64_FORMAT,
-                           gpu->name, gpu->compute_capability);
-  return g_strdup_printf(
-      "kernels of %s: measured are%s; the rest is taken from GPUs of compute capability %" G_GUINT64_FORMAT, gpu->name,
-      measured, gpu->compute_capability);
+  g_autofree char *measured = kernel_measured(gpu);
+  return g_strdup_printf("kernels measured on %s: %s; others as on GPUs of compute capability %" G_GUINT64_FORMAT,
+                         gpu->name, measured, gpu->compute_capability);
 }

@@ -47,5 +47,6 @@ const HwAttention *kernel_attention_form(const HwGpu *gpu);
 
 /* Whether the operation's time rests on measurements of this very GPU. */
 gboolean kernel_is_measured(const HwGpu *gpu, const KernelOp *op);
-/* For people: "kernels of h100-sxm5-80gb: measured", or what is not. Caller frees. */
+/* For people: which kinds are measured on it ("matmuls, attention", "none"), and the same as a sentence. Caller frees. */
+char *kernel_measured(const HwGpu *gpu);
 char *kernel_basis(const HwGpu *gpu);
