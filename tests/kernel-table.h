@@ -89,8 +89,8 @@ static inline double kernel_sample_predict(const HwGpu *gpu, const KernelSample 
     device.attention[HW_FLASH_2] = device.attention[HW_FLASH_3] = gpu->attention[kernel_sample_flash(sample)];
   SimTime (*time)(const HwGpu *, const KernelOp *) = sample->sustained ? kernel_time : kernel_time_burst;
   SimTime total = 0;
-  if (sample->both && op.kind == KERNEL_ATTENTION) { /* bytes of both: a third is forward's */
-    op.bytes = sample->op.bytes / 3;
+  if (sample->both && op.kind == KERNEL_ATTENTION) { /* of the bytes of both a quarter is forward's */
+    op.bytes = sample->op.bytes / 4;
     total = time(&device, &op);
     op.pass = KERNEL_DGRAD;
     op.bytes = sample->op.bytes - op.bytes;

@@ -111,6 +111,24 @@ static void blocks_of_attention(void) {
   CU_ASSERT_EQUAL(kernel_time_burst(&device, &op), 150994944 + 1000000);
 }
 
+/* H100 takes FlashAttention-2 unless told, B200 cuDNN's; an A100 has but the one. */
+static void flash_kernels(void) {
+  g_autoptr(HwCatalog) catalog = hw_catalog_load(NULL);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(catalog);
+  const struct {
+    const char *gpu;
+    KernelFlash flash;
+    const char *form;
+  } cases[] = {{"h100-sxm5-80gb", KERNEL_FLASH_USUAL, "h100-sxm5-80gb.flash2"},
+               {"h100-sxm5-80gb", KERNEL_FLASH_3, "h100-sxm5-80gb.flash3"},
+               {"b200-sxm-180gb", KERNEL_FLASH_USUAL, "b200-sxm-180gb.flash3"},
+               {"a100-sxm4-80gb", KERNEL_FLASH_3, "a100-sxm4-80gb.flash2"},
+               {"rtx5090", KERNEL_FLASH_USUAL, "sm120.flash2"}};
+  for (gsize i = 0; i < G_N_ELEMENTS(cases); i++)
+    CU_ASSERT_STRING_EQUAL(
+        kernel_attention_form(hw_catalog_gpu(catalog, cases[i].gpu, NULL, NULL), cases[i].flash)->name, cases[i].form);
+}
+
 static void memory_operations_go_by_bytes(void) {
   /* 1 MB at 1 TB/s is 1 us; each launch 2 us. Arithmetic is not charged, and fp8 need not have tensor cores. */
   KernelOp op = {.kind = KERNEL_MEMORY, .dtype = KERNEL_FP8, .batch = 1, .flops = 1e15, .bytes = 1000000};
@@ -273,6 +291,7 @@ int main(void) {
   return harness_run("kernel-time", (HarnessCase[]){{"tiles and waves", tiles_and_waves},
                                                     {"traffic of matmuls", traffic_of_matmuls},
                                                     {"blocks of attention", blocks_of_attention},
+                                                    {"flash kernels", flash_kernels},
                                                     {"memory operations go by bytes", memory_operations_go_by_bytes},
                                                     {"contention", contention},
                                                     {"contention as measured", contention_as_measured},

@@ -23,6 +23,10 @@ typedef enum {
 } KernelKind;
 extern const char *const kernel_kind_names[];
 
+/* Whose flash attention: what frameworks call on the GPU; FlashAttention-2; FlashAttention-3 or cuDNN's, where the GPU has
+ * them. */
+typedef enum { KERNEL_FLASH_USUAL, KERNEL_FLASH_2, KERNEL_FLASH_3 } KernelFlash;
+
 typedef enum { KERNEL_FORWARD, KERNEL_DGRAD, KERNEL_WGRAD, KERNEL_PASSES } KernelPass;
 
 typedef struct KernelOp {
@@ -34,6 +38,7 @@ typedef struct KernelOp {
   double flops;         /* executed, MAC = 2; causal flash attention counts half */
   guint64 bytes;        /* least traffic to device memory, read and written */
   KernelPass pass;      /* which way; DGRAD is any backward that is no matmul */
+  KernelFlash flash;    /* ATTENTION */
   gboolean causal;      /* ATTENTION: half of the pairs are masked */
   gboolean compiled;    /* issued from a compiled graph: less for the host to do */
   guint32 launches;     /* kernels that it takes; 0 counts as 1 */

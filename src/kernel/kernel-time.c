@@ -61,19 +61,18 @@ static double stream_share(const HwMemory *memory, const KernelOp *op) {
   }
 }
 
-/* FlashAttention-3's kernels and cuDNN's are Hopper's and later's: frameworks call FlashAttention-2 up to Hopper, and what
- * there is on data-centre Blackwell. */
-const HwAttention *kernel_attention_form(const HwGpu *gpu) {
-  HwFlash usual = gpu->compute_capability >= KERNEL_FLASH_3_SINCE ? HW_FLASH_3 : HW_FLASH_2;
-  return gpu->attention[usual] != NULL ? gpu->attention[usual]
-                                       : gpu->attention[usual == HW_FLASH_2 ? HW_FLASH_3 : HW_FLASH_2];
+const HwAttention *kernel_attention_form(const HwGpu *gpu, KernelFlash flash) {
+  gboolean newer =
+      flash == KERNEL_FLASH_3 || (flash == KERNEL_FLASH_USUAL && gpu->compute_capability >= KERNEL_FLASH_3_SINCE);
+  const HwAttention *wanted = gpu->attention[newer ? HW_FLASH_3 : HW_FLASH_2];
+  return wanted != NULL ? wanted : gpu->attention[newer ? HW_FLASH_2 : HW_FLASH_3];
 }
 
 static double seconds(const HwGpu *gpu, const KernelOp *op, const KernelDevice *device) {
   if (op->kind == KERNEL_MATMUL)
     return kernel_matmul_seconds(matmul_form(gpu, op->dtype), device, op);
   if (op->kind == KERNEL_ATTENTION)
-    return kernel_attention_seconds(kernel_attention_form(gpu), device, op);
+    return kernel_attention_seconds(kernel_attention_form(gpu, op->flash), device, op);
   double floors = sim_time_to_seconds(gpu->kernel_floor) * kernel_launches(op);
   return floors + (double)op->bytes / (device->bandwidth * stream_share(gpu->memory, op));
 }
@@ -136,7 +135,7 @@ static gboolean is_shared(const char *form) {
 
 gboolean kernel_is_measured(const HwGpu *gpu, const KernelOp *op) {
   const char *form = op->kind == KERNEL_MATMUL      ? matmul_form(gpu, op->dtype)->name
-                     : op->kind == KERNEL_ATTENTION ? kernel_attention_form(gpu)->name
+                     : op->kind == KERNEL_ATTENTION ? kernel_attention_form(gpu, op->flash)->name
                                                     : gpu->memory->name;
   return !is_shared(form);
 }
@@ -145,7 +144,7 @@ char *kernel_measured(const HwGpu *gpu) {
   const struct {
     const char *kind, *form;
   } kinds[] = {{"matmuls", gpu->matmul[HW_MATMUL_16BIT]->name},
-               {"attention", kernel_attention_form(gpu)->name},
+               {"attention", kernel_attention_form(gpu, KERNEL_FLASH_USUAL)->name},
                {"memory-bound", gpu->memory->name}};
   GString *text = g_string_new(NULL);
   for (gsize i = 0; i < G_N_ELEMENTS(kinds); i++)

@@ -41,9 +41,10 @@ gboolean kernel_supports(const HwGpu *gpu, KernelDtype dtype);
 /* Data-sheet dense FLOP/s, what MFU divides by. */
 double kernel_peak(const HwGpu *gpu, KernelDtype dtype);
 
-/* Which flash kernels the frameworks call on it. */
+/* The form of one of the flash kernels on it; where it has not that one, of the other. Usual are FlashAttention-2 up to
+ * Hopper and cuDNN's from data-centre Blackwell on. */
 #define KERNEL_FLASH_3_SINCE 100 /* compute capability */
-const HwAttention *kernel_attention_form(const HwGpu *gpu);
+const HwAttention *kernel_attention_form(const HwGpu *gpu, KernelFlash flash);
 
 /* Whether the operation's time rests on measurements of this very GPU. */
 gboolean kernel_is_measured(const HwGpu *gpu, const KernelOp *op);

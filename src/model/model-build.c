@@ -139,6 +139,8 @@ ModelOp *model_build_memory(ModelBuild *build, ModelDirection direction, const c
 
 ModelOp *model_build_attention(ModelBuild *build, ModelDirection direction, const char *name, double flops,
                                double nominal_flops, double bytes, guint64 reads, guint64 writes) {
+  static const KernelFlash flashes[] = {
+      [MODEL_FLASH_USUAL] = KERNEL_FLASH_USUAL, [MODEL_FLASH_2] = KERNEL_FLASH_2, [MODEL_FLASH_3] = KERNEL_FLASH_3};
   KernelOp kernel = {.kind = KERNEL_ATTENTION,
                      .dtype = build->dtype,
                      .batch = (guint64)(build->b * build->a),
@@ -148,6 +150,7 @@ ModelOp *model_build_attention(ModelBuild *build, ModelDirection direction, cons
                      .flops = flops,
                      .bytes = traffic(bytes),
                      .pass = pass_of(direction),
+                     .flash = flashes[build->recipe->flash],
                      .causal = TRUE};
   return add_op(build, direction, name, kernel, nominal_flops, reads, writes);
 }

@@ -7,6 +7,7 @@ const char *const model_precision_names[] = {"bf16", "fp16", "fp32", "tf32", NUL
 const char *const model_attention_names[] = {"flash", "eager", NULL};
 
 static const char *const precision_later[] = {"fp8", NULL};
+static const char *const flash_names[] = {"auto", "2", "3", NULL};
 static const char *const loss_names[] = {"eager", "fused", NULL};
 static const char *const loss_later[] = {"vocab-parallel", NULL};
 
@@ -44,6 +45,15 @@ static const ConfKey keys[] = {
      .names = model_attention_names,
      .help = "flash: one kernel that skips what the causal mask hides and keeps one number per row; eager: scores and "
              "probabilities of every pair of tokens in memory"},
+    {.group = "training",
+     .key = "flash_version",
+     .kind = CONF_NAME,
+     FIELD(flash),
+     .initial = "auto",
+     .names = flash_names,
+     .help =
+         "2: FlashAttention-2; 3: FlashAttention-3 or cuDNN's, on GPUs that have them; auto: 2 up to Hopper, 3 from "
+         "data-centre Blackwell on, as PyTorch calls them"},
     {.group = "training",
      .key = "dropout",
      .kind = CONF_NUMBER,
