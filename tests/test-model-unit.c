@@ -69,19 +69,23 @@ static guint64 role_mask(const ModelUnit *unit, ModelTensorRole role) {
   return mask;
 }
 
-/* A = s b (4h + 4h + 2q + 4kv + 2q + 8f) + 4 s b a: inputs and outputs of two norms, q, k, v, context, and gate, up,
- * silu and product, two bytes each; a log-sum-exp of four bytes per head and token. The MLP's part is Korthikanti 2022
+/* A = s b (4h + 4h + 2q + 4kv + 2q + 6f) + 4 s b a: inputs and outputs of two norms, q, k, v, context, and gate, up and
+ * product, two bytes each; a log-sum-exp of four bytes per head and token. Eager kernels keep silu too, 2f, and of each norm
+ * the input in fp32 and the scaled input in its place, 4h + 2h instead of 2h. The MLP's part is Korthikanti 2022
  * (arXiv 2205.05198) section 4 carried over to the gated MLP, flash's part is what its kernel returns for backward. */
 static void llama_flash_saves_by_formula(void) {
   g_autoptr(GRand) random = harness_random();
   for (int i = 0; i < 300; i++) {
     ModelShape shape = random_shape(random, MODEL_LLAMA);
-    ModelRecipe recipe = {.sequence_length = (guint64)g_rand_int_range(random, 1, 4097)};
+    ModelRecipe recipe = {.sequence_length = (guint64)g_rand_int_range(random, 1, 4097),
+                          .kernels = g_rand_boolean(random) ? MODEL_KERNELS_FUSED : MODEL_KERNELS_EAGER};
     guint64 b = (guint64)g_rand_int_range(random, 1, 9), t = recipe.sequence_length * b;
     guint64 h = shape.hidden_size, f = shape.intermediate_size, a = shape.heads;
     guint64 q = a * shape.head_dim, kv = shape.kv_heads * shape.head_dim;
     g_autoptr(ModelUnit) unit = model_unit_new(&shape, &recipe, b, MODEL_UNIT_LAYER);
-    CU_ASSERT_EQUAL(model_unit_saved_bytes(unit), t * (4 * h + 4 * h + 2 * q + 4 * kv + 2 * q + 8 * f) + 4 * t * a);
+    guint64 fused = t * (4 * h + 4 * h + 2 * q + 4 * kv + 2 * q + 6 * f) + 4 * t * a;
+    guint64 eager = recipe.kernels == MODEL_KERNELS_EAGER ? t * (2 * f + 2 * 4 * h) : 0;
+    CU_ASSERT_EQUAL(model_unit_saved_bytes(unit), fused + eager);
   }
 }
 
@@ -288,8 +292,8 @@ static guint64 peak_of_backward(const ModelUnit *unit) {
 }
 
 /* In 16 bits the loss peaks in its own backward: the kept log-softmax, the gradient with one entry per row and the
- * softmax's gradient, 4 + 4 + 4 bytes per logit, beside the kept input and output of the norm, 2 + 2 bytes per element.
- * In fp32 the same three. */
+ * softmax's gradient, 4 + 4 + 4 bytes per logit, beside what the norm keeps, the input in fp32 and scaled, and its output,
+ * 4 + 2 + 2 bytes per element. In fp32 the same, 4 bytes each. */
 static void loss_peaks_at_twelve_bytes_per_logit(void) {
   ModelShape shape = {.family = MODEL_LLAMA,
                       .layers = 1,
@@ -303,8 +307,8 @@ static void loss_peaks_at_twelve_bytes_per_logit(void) {
     ModelRecipe recipe = {.sequence_length = 512, .precision = precision};
     g_autoptr(ModelUnit) head = model_unit_new(&shape, &recipe, 2, MODEL_UNIT_HEAD);
     guint64 t = 1024;
-    CU_ASSERT_EQUAL(peak_of_backward(head), t * (12 * 32000 + 2 * 64 * model_precision_bytes(precision)));
-    CU_ASSERT_EQUAL(model_unit_saved_bytes(head), t * (4 * 32000 + 2 * 64 * model_precision_bytes(precision)));
+    CU_ASSERT_EQUAL(peak_of_backward(head), t * (12 * 32000 + 64 * (4 + 2 * model_precision_bytes(precision))));
+    CU_ASSERT_EQUAL(model_unit_saved_bytes(head), t * (4 * 32000 + 64 * (4 + 2 * model_precision_bytes(precision))));
   }
 }
 

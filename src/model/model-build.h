@@ -91,21 +91,26 @@ ModelLinear model_linear(ModelBuild *build, const ModelLinearNames *names, doubl
 void model_linear_forward(ModelBuild *build, const ModelLinear *linear, guint64 x, guint64 y);
 void model_linear_backward(ModelBuild *build, const ModelLinear *linear, guint64 x, guint64 d_y, guint64 d_x);
 
-/* RMSNorm (llama) or LayerNorm (gpt) over the hidden width. It keeps its input alone; its statistics, 4 or 8 bytes per
- * token, are not counted. */
+/* RMSNorm (llama) or LayerNorm (gpt) over the hidden width. LayerNorm, and RMSNorm as one kernel, keeps its input alone; its
+ * statistics, 4 or 8 bytes per token, are not counted. Eager RMSNorm keeps the input in fp32 and what it multiplies by the
+ * weight, in the model's precision. */
 typedef struct {
-  const char *forward, *backward, *weight, *bias, *copy, *d_copy;
+  const char *forward, *backward, *weight, *bias, *wide, *scaled, *square, *d_wide;
 } ModelNormNames;
 #define MODEL_NORM_NAMES(name)                                                                                         \
-  { name, name ".backward", name ".weight", name ".bias", name "_fp32", "d_" name "_fp32" }
+  {                                                                                                                    \
+    name, name ".backward", name ".weight", name ".bias", name "_fp32", name "_scaled", name "_square",                \
+        "d_" name "_fp32"                                                                                              \
+  }
 
 typedef struct {
   const ModelNormNames *names;
-  int weight, bias; /* -1: none */
+  int weight, bias;     /* -1: none */
+  guint64 wide, scaled; /* what eager RMSNorm keeps: set by its forward */
 } ModelNorm;
 
 ModelNorm model_norm(ModelBuild *build, const ModelNormNames *names);
-void model_norm_forward(ModelBuild *build, const ModelNorm *norm, guint64 x, guint64 y);
+void model_norm_forward(ModelBuild *build, ModelNorm *norm, guint64 x, guint64 y);
 void model_norm_backward(ModelBuild *build, const ModelNorm *norm, guint64 x, guint64 d_y, guint64 d_x);
 
 /* y = dropout(x), keeping a mask of one byte per element. For recipes that have dropout. */

@@ -66,26 +66,51 @@ static ModelPasses norm_backward_passes(const ModelBuild *build) {
   return (ModelPasses){KERNEL_NORM, build->half ? 19 : 17, outside + casts + inside};
 }
 
-static guint64 norm_copy(ModelBuild *build, const char *name) {
-  if (build->shape->family != MODEL_LLAMA || !build->half || build->fused)
-    return 0;
-  return model_build_scratch(build, name, MODEL_BYTES_FP32 * build->t * build->h);
-}
-
-void model_norm_forward(ModelBuild *build, const ModelNorm *norm, guint64 x, guint64 y) {
-  guint64 copy = norm_copy(build, norm->names->copy);
+/* Eager RMSNorm in 16 bits: x in fp32, kept for the square and the product; the square, then the product, in fp32; the product
+ * cast back, kept for the weight's gradient. In fp32 nothing is cast: x is kept as it is, and the product. */
+static void eager_rms_forward(ModelBuild *build, ModelNorm *norm, guint64 x, guint64 y) {
+  double elements = build->t * build->h;
+  norm->wide = build->half ? model_build_inner(build, norm->names->wide, MODEL_BYTES_FP32 * elements) : x;
+  norm->scaled = model_build_inner(build, norm->names->scaled, build->e * elements);
+  guint64 square = model_build_scratch(build, norm->names->square, MODEL_BYTES_FP32 * elements);
   ModelPasses passes = norm_forward_passes(build);
   ModelOp *op = model_build_kernels(build, MODEL_FORWARD, norm->names->forward, passes.kind, passes.launches,
-                                    build->t * build->h * passes.bytes, x | copy, y | copy);
+                                    elements * passes.bytes, x | square,
+                                    y | norm->scaled | square | (build->half ? norm->wide : 0));
+  op->saves = norm->wide | norm->scaled;
+  op->uses = parameter_mask(norm->weight, norm->bias);
+}
+
+/* At its most the square's gradient is made: beside x's gradient through the product and the mean's there are twice x and the
+ * result, four fp32 tensors. */
+#define RMS_BACKWARD_TENSORS 4.0
+
+static gboolean is_eager_rms(const ModelBuild *build) {
+  return build->shape->family == MODEL_LLAMA && !build->fused;
+}
+
+void model_norm_forward(ModelBuild *build, ModelNorm *norm, guint64 x, guint64 y) {
+  if (is_eager_rms(build)) {
+    eager_rms_forward(build, norm, x, y);
+    return;
+  }
+  ModelPasses passes = norm_forward_passes(build);
+  ModelOp *op = model_build_kernels(build, MODEL_FORWARD, norm->names->forward, passes.kind, passes.launches,
+                                    build->t * build->h * passes.bytes, x, y);
   op->saves = x;
   op->uses = parameter_mask(norm->weight, norm->bias);
 }
 
 void model_norm_backward(ModelBuild *build, const ModelNorm *norm, guint64 x, guint64 d_y, guint64 d_x) {
-  guint64 copy = norm_copy(build, norm->names->d_copy);
+  double elements = build->t * build->h;
+  guint64 kept = x, scratch = 0;
+  if (is_eager_rms(build)) {
+    kept = norm->wide | norm->scaled;
+    scratch = model_build_scratch(build, norm->names->d_wide, RMS_BACKWARD_TENSORS * MODEL_BYTES_FP32 * elements);
+  }
   ModelPasses passes = norm_backward_passes(build);
   ModelOp *op = model_build_kernels(build, MODEL_BACKWARD, norm->names->backward, passes.kind, passes.launches,
-                                    build->t * build->h * passes.bytes, x | d_y | copy, d_x | copy);
+                                    elements * passes.bytes, kept | d_y | scratch, d_x | scratch);
   op->uses = parameter_mask(norm->weight, -1);
   op->gradient_of = norm->weight;
   op->also_gradient_of = norm->bias;

@@ -160,8 +160,6 @@ static char **assumptions(const StudyWalk *walk, const RunReport *report) {
                                ? g_strdup_printf("layers take the times of %s", walk->shape.profile)
                                : kernel_basis(cluster->gpu);
   note(notes, "%s; compute does not slow down beside communication", basis);
-  if (walk->model_recipe.kernels == MODEL_KERNELS_EAGER)
-    note(notes, "norms take the time of separate kernels and keep the memory of fused ones");
   note(notes, "memory is what is allocated: an allocator's rounding and fragmentation come on top");
   note(notes, "collectives are NCCL's, in %s fidelity", walk->fidelity);
   if (!walk->tuning_exact) {
