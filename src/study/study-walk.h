@@ -2,6 +2,7 @@
 #pragma once
 
 #include "coll-group.h"
+#include "coll-library.h"
 #include "conf-settings.h"
 #include "hw-cluster.h"
 #include "model-recipe.h"
@@ -24,8 +25,8 @@ typedef struct {
   PlanRecipe recipe;
   const char *fidelity; /* of collectives */
   CollKnobs knobs;
-  gboolean tuning_exact; /* the table of the version that [nccl] names */
-  char *tuning_path, *key;
+  CollLibrary *library;
+  char *key;
   Program *program;
   CollGroup **groups;
 } StudyWalk;

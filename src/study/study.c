@@ -62,13 +62,13 @@ void study_walk_clear(StudyWalk *walk) {
     for (guint32 c = 0; c < walk->program->n_communicators; c++)
       coll_group_free(walk->groups[c]);
   g_free(walk->groups);
+  coll_library_free(walk->library);
+  coll_knobs_clear(&walk->knobs);
   program_free(walk->program);
   model_shape_clear(&walk->shape);
   hw_cluster_free(walk->cluster);
   hw_catalog_free(walk->catalog);
   conf_settings_free(walk->settings);
-  coll_knobs_clear(&walk->knobs);
-  g_free(walk->tuning_path);
   g_free(walk->key);
 }
 
@@ -91,14 +91,6 @@ gboolean study_walk_read(StudyWalk *walk, GError **error) {
                             kernel_dtype_names[dtype], walk->cluster->gpu->name);
 }
 
-static char *find_tuning(StudyWalk *walk, GError **error) {
-  g_autoptr(GError) inner = NULL;
-  char *path = coll_tuning_find(walk->knobs.version, &walk->tuning_exact, &inner);
-  if (path == NULL)
-    conf_settings_fail(walk->settings, "nccl.version", error, "%s", inner->message);
-  return path;
-}
-
 /* Connects what the Program calls on each communicator. */
 static void prepare_groups(const StudyWalk *walk) {
   for (guint32 r = 0; r < walk->program->n_roles; r++)
@@ -111,12 +103,10 @@ static void prepare_groups(const StudyWalk *walk) {
 }
 
 static gboolean build_program(StudyWalk *walk, GError **error) {
-  CollTuning tuning;
-  walk->tuning_path = find_tuning(walk, error);
-  if (walk->tuning_path == NULL ||
-      !coll_tuning_load(walk->tuning_path, walk->cluster->gpu->architecture, &tuning, error))
+  walk->library = coll_library_new(walk->cluster, &walk->knobs, error);
+  if (walk->library == NULL)
     return FALSE;
-  walk->key = study_key(walk->settings, walk->catalog, walk->tuning_path, model_shape_parameters(&walk->shape),
+  walk->key = study_key(walk->settings, walk->catalog, walk->library->table, model_shape_parameters(&walk->shape),
                         walk->fidelity, walk->shape.profile, error);
   if (walk->key == NULL)
     return FALSE;
@@ -131,8 +121,7 @@ static gboolean build_program(StudyWalk *walk, GError **error) {
   walk->groups = g_new0(CollGroup *, walk->program->n_communicators);
   for (guint32 c = 0; c < walk->program->n_communicators; c++) {
     const ProgramCommunicator *communicator = &walk->program->communicators[c];
-    walk->groups[c] =
-        coll_group_new(walk->cluster, &tuning, &walk->knobs, communicator->ranks, communicator->n_ranks, error);
+    walk->groups[c] = coll_group_new(walk->library, communicator->ranks, communicator->n_ranks, error);
     if (walk->groups[c] == NULL)
       return FALSE;
   }
@@ -162,8 +151,8 @@ static char **assumptions(const StudyWalk *walk, const RunReport *report) {
   note(notes, "%s; compute does not slow down beside communication", basis);
   note(notes, "memory is what is allocated: an allocator's rounding and fragmentation come on top");
   note(notes, "collectives are NCCL's, in %s fidelity", walk->fidelity);
-  if (!walk->tuning_exact) {
-    g_autofree char *table = g_path_get_basename(walk->tuning_path);
+  if (!walk->library->exact) {
+    g_autofree char *table = g_path_get_basename(walk->library->table);
     note(notes, "the tuning table of NCCL %s is not shipped: %s chooses, the nearest older", walk->knobs.version,
          table);
   }
