@@ -254,7 +254,6 @@ Program *plan_nanotron(const PlanCase *what) {
   program_builder_role(nanotron.builder, "rank", recipe->ranks);
   nanotron.group = plan_everyone(nanotron.builder, recipe->ranks);
   nanotron.walk = plan_walk_new(nanotron.builder, what->shape, what->model, recipe, compute);
-  nanotron.walk->host = recipe->host;
   nanotron.walk->hooks.gradient = gradient_ready;
   nanotron.walk->user = &nanotron;
   nanotron.parameters = plan_parameters_new(nanotron.walk);

@@ -162,7 +162,6 @@ static void add_streams(PlanZero *zero, const PlanCase *what) {
   program_builder_role(zero->builder, "rank", zero->recipe->ranks);
   zero->world = plan_everyone(zero->builder, zero->recipe->ranks);
   zero->walk = plan_walk_new(zero->builder, what->shape, what->model, zero->recipe, compute);
-  zero->walk->host = zero->recipe->host;
   zero->walk->hooks.gradient = gradient_ready;
   zero->walk->user = zero;
   plan_lane_init(&zero->compute, zero->walk, compute);
