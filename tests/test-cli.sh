@@ -153,6 +153,9 @@ verdict "layer profile: parameters" "$([ $? -eq 0 ] && echo yes)" ""
 [ "$(awk -F, 'NR > 1 {sum += $4} END {printf "%.0f", sum}' p.csv)" = \
   "$(sqlite3 :memory: "select printf('%.0f', sum(value ->> 'flops')) from json_each(readfile('p.json'), '$.layers')")" ]
 verdict "layer profile: flops" "$([ $? -eq 0 ] && echo yes)" ""
+"$foretrain" run a.ini --db a.db --json >plain.json && "$foretrain" run a.ini --db a.db --json --set model.profile=p.csv >replayed.json
+[ "$(grep '"step_ps"' plain.json)" = "$(grep '"step_ps"' replayed.json)" ] && grep -q '"step_ps"' plain.json
+verdict "layer profile: replayed, it is the run" "$([ $? -eq 0 ] && echo yes)" "  $(grep step_ps plain.json replayed.json)"
 grep -q '"json_version" : 1' p.json
 verdict "layers --json has a version" "$([ $? -eq 0 ] && echo yes)" ""
 for list in gpus links platforms topologies workloads runs; do

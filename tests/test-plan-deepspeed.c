@@ -363,6 +363,8 @@ static void refuses_by_name(void) {
   static const struct {
     const char *stage, *set, *named;
   } rows[] = {{"parallel.zero_stage=0", "parallel.offload_optimizer=cpu", "offload_optimizer"},
+              {"parallel.zero_stage=0", "training.gradient_accumulation_dtype=fp32", "gradient_accumulation_dtype"},
+              {"parallel.zero_stage=1", "deepspeed.immediate_grad_update=yes", "immediate_grad_update"},
               {"parallel.zero_stage=3", "parallel.offload_optimizer=nvme", "nvme"},
               {"parallel.zero_stage=3", "parallel.offload_parameters=cpu", "offload_parameters"},
               {"parallel.zero_stage=2", "deepspeed.zero_hpz_partition_size=8", "zero_hpz_partition_size"},

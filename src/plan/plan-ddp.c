@@ -403,7 +403,6 @@ Program *plan_ddp(const PlanCase *what) {
   program_builder_role(ddp.builder, "rank", recipe->ranks);
   ddp.group = plan_everyone(ddp.builder, recipe->ranks);
   ddp.walk = plan_walk_new(ddp.builder, what->shape, what->model, recipe, compute);
-  ddp.walk->host = recipe->host;
   ddp.walk->hooks.gradient = gradient_ready;
   ddp.walk->user = &ddp;
   ddp.parameters = plan_parameters_new(ddp.walk);

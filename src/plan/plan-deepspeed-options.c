@@ -3,6 +3,8 @@
  * (0.19.5). */
 #include "plan-deepspeed.h"
 
+#include <string.h>
+
 #include "plan-policy.h"
 #include "plan-zero.h"
 
@@ -72,8 +74,9 @@ static const ConfKey keys[] = {
 };
 const ConfSchema plan_deepspeed_schema = {keys, G_N_ELEMENTS(keys)};
 
-#define NEWEST PLAN_VERSION(0, 19, 6)
-#define OLDEST PLAN_VERSION(0, 8, 0)
+#define ALLGATHER_BUCKET ((guint64)500000000) /* its default */
+#define NEWEST           PLAN_VERSION(0, 19, 6)
+#define OLDEST           PLAN_VERSION(0, 8, 0)
 
 static gboolean given(const ConfSettings *settings, const char *key) {
   g_autofree char *name = g_strconcat("deepspeed.", key, NULL);
@@ -156,6 +159,23 @@ static gboolean resolve_offload(const ConfSettings *settings, PlanRecipe *recipe
   return TRUE;
 }
 
+static gboolean resolve_gradients(const ConfSettings *settings, PlanRecipe *recipe, GError **error) {
+  const PlanDeepspeed *options = &recipe->deepspeed;
+  const char *precision = conf_settings_get(settings, "training.precision");
+  gboolean half = precision != NULL && strcmp(precision, "fp16") == 0;
+  gboolean wide = recipe->accumulation_dtype == PLAN_DTYPE_FP32;
+  if (wide && (recipe->zero_stage == 0 || (recipe->zero_stage == 1 && half)))
+    return conf_settings_fail(settings, "training.gradient_accumulation_dtype", error,
+                              "fp32 beside 16-bit gradients is modelled in stage 1 with bf16 and in stages 2 and 3");
+  if (options->immediate_grad_update && !(wide && recipe->zero_stage == 1 && !recipe->offload_optimizer))
+    return conf_settings_fail(settings, "deepspeed.immediate_grad_update", error,
+                              "acts in stage 1 with gradient_accumulation_dtype = fp32 and no offload alone");
+  if (!options->allgather_partitions && recipe->version < PLAN_ZERO_ONE_GATHER)
+    return conf_settings_fail(settings, "deepspeed.allgather_partitions", error,
+                              "no: broadcasts in place of the gather are not modelled");
+  return TRUE;
+}
+
 gboolean plan_deepspeed_resolve(const ConfSettings *settings, PlanRecipe *recipe, GError **error) {
   PlanDeepspeed *options = &recipe->deepspeed;
   if (!given(settings, "overlap_comm"))
@@ -165,8 +185,9 @@ gboolean plan_deepspeed_resolve(const ConfSettings *settings, PlanRecipe *recipe
   if (recipe->optimizer_style == PLAN_STYLE_FOREACH)
     return conf_settings_fail(settings, "training.optimizer_style", error,
                               "DeepSpeed's own optimizers are fused; torch's under it are not modelled");
-  return resolve_version(settings, recipe, error) && check_stage_keys(settings, recipe, error) &&
-         resolve_groups(settings, recipe, error) && resolve_offload(settings, recipe, error);
+  return resolve_version(settings, recipe, error) && resolve_gradients(settings, recipe, error) &&
+         check_stage_keys(settings, recipe, error) && resolve_groups(settings, recipe, error) &&
+         resolve_offload(settings, recipe, error);
 }
 
 static void note_reduction(const PlanRecipe *recipe, GPtrArray *notes) {
@@ -189,6 +210,10 @@ void plan_deepspeed_note(const PlanRecipe *recipe, GPtrArray *notes) {
                                   version));
   if (recipe->zero_stage == 1 || recipe->zero_stage == 2)
     note_reduction(recipe, notes);
+  if (recipe->version >= PLAN_ZERO_ONE_GATHER &&
+      (!recipe->deepspeed.allgather_partitions || recipe->deepspeed.allgather_bucket_size != ALLGATHER_BUCKET))
+    g_ptr_array_add(notes, g_strdup("deepspeed: nothing reads allgather_partitions and allgather_bucket_size since "
+                                    "0.12.5: the gather after the step is one piece"));
   if (recipe->offload_optimizer)
     g_ptr_array_add(notes,
                     g_strdup("deepspeed: host memory is not checked; Adam there is bound by its bandwidth, which "

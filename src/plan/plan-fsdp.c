@@ -362,7 +362,6 @@ static Program *build(const PlanCase *what, const PlanFsdpSchedule *schedule) {
   program_builder_role(fsdp.builder, "rank", recipe->ranks);
   add_communicators(&fsdp);
   fsdp.walk = plan_walk_new(fsdp.builder, what->shape, what->model, recipe, fsdp.compute);
-  fsdp.walk->host = recipe->host;
   fsdp.walk->hooks.gradient = gradient_ready;
   fsdp.walk->user = &fsdp;
   fsdp.wrap = plan_wrap_new(fsdp.walk, (PlanWrapKind)recipe->fsdp.wrap, recipe->fsdp.wrap_elements);

@@ -86,3 +86,17 @@ gboolean plan_megatron_resolve(const ConfSettings *settings, PlanRecipe *recipe,
          plan_policy_refuse(settings, "parallel.framework_version", recipe,
                             "is modelled as of core 0.12 on; no version", error);
 }
+
+void plan_megatron_note(const PlanRecipe *recipe, GPtrArray *notes) {
+  const PlanMegatron *options = &recipe->megatron;
+  g_ptr_array_add(
+      notes, g_strdup_printf("megatron: gradients of %u bytes in one buffer, reduced %s; norms clipped at %g, read "
+                             "by the host each step",
+                             options->gradient_bytes,
+                             options->overlap_grad_reduce ? "as backward fills buckets" : "after backward",
+                             recipe->gradient_clipping));
+  if (recipe->zero_stage == 1)
+    g_ptr_array_add(notes, g_strdup(options->overlap_param_gather
+                                        ? "megatron: parameters are gathered in the next forward, bucket by bucket"
+                                        : "megatron: parameters are gathered after the step, which nothing hides"));
+}

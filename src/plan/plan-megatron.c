@@ -390,7 +390,6 @@ Program *plan_megatron(const PlanCase *what) {
   program_builder_role(megatron.builder, "rank", recipe->ranks);
   add_communicators(&megatron);
   megatron.walk = plan_walk_new(megatron.builder, what->shape, what->model, recipe, compute);
-  megatron.walk->host = recipe->host;
   megatron.walk->hooks = (PlanHooks){.before = before_op, .gradient = gradient_ready};
   megatron.walk->user = &megatron;
   megatron.parameters = plan_parameters_new(megatron.walk);

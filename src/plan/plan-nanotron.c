@@ -254,7 +254,6 @@ Program *plan_nanotron(const PlanCase *what) {
   program_builder_role(nanotron.builder, "rank", recipe->ranks);
   nanotron.group = plan_everyone(nanotron.builder, recipe->ranks);
   nanotron.walk = plan_walk_new(nanotron.builder, what->shape, what->model, recipe, compute);
-  nanotron.walk->host = recipe->host;
   nanotron.walk->hooks.gradient = gradient_ready;
   nanotron.walk->user = &nanotron;
   nanotron.parameters = plan_parameters_new(nanotron.walk);
@@ -285,4 +284,11 @@ gboolean plan_nanotron_resolve(const ConfSettings *settings, PlanRecipe *recipe,
   return plan_policy_refuse(settings, "parallel.framework_version", recipe, "is modelled without versions", error) &&
          (recipe->shard_ranks == recipe->ranks ||
           plan_policy_refuse(settings, "parallel.shard_group", recipe, "shards over all ranks", error));
+}
+
+void plan_nanotron_note(const PlanRecipe *recipe, GPtrArray *notes) {
+  g_ptr_array_add(notes,
+                  g_strdup_printf("nanotron: gradients are accumulated and reduced in fp32, norms clipped at %g%s",
+                                  recipe->gradient_clipping,
+                                  recipe->zero_stage == 1 ? "; parameters are gathered after the step" : ""));
 }

@@ -41,11 +41,13 @@ const PlanPolicy plan_policies[PLAN_FRAMEWORKS] = {
                        .options = G_STRUCT_OFFSET(PlanRecipe, megatron),
                        .selective = PLAN_CHECKPOINT_ATTENTION,
                        .resolve = plan_megatron_resolve,
-                       .build = plan_megatron},
+                       .build = plan_megatron,
+                       .note = plan_megatron_note},
     [PLAN_NANOTRON] = {.name = "nanotron",
                        .selective = PLAN_CHECKPOINT_ATTENTION,
                        .resolve = plan_nanotron_resolve,
-                       .build = plan_nanotron},
+                       .build = plan_nanotron,
+                       .note = plan_nanotron_note},
 };
 
 gboolean plan_policy_refuse_offload(const ConfSettings *settings, const PlanRecipe *recipe, GError **error) {

@@ -47,6 +47,8 @@ void plan_ddp_note(const PlanRecipe *recipe, GPtrArray *notes);
 void plan_fsdp_note(const PlanRecipe *recipe, GPtrArray *notes);
 Program *plan_fsdp1(const PlanCase *what);
 Program *plan_fsdp2(const PlanCase *what);
+void plan_megatron_note(const PlanRecipe *recipe, GPtrArray *notes);
 Program *plan_megatron(const PlanCase *what);
 gboolean plan_nanotron_resolve(const ConfSettings *settings, PlanRecipe *recipe, GError **error);
+void plan_nanotron_note(const PlanRecipe *recipe, GPtrArray *notes);
 Program *plan_nanotron(const PlanCase *what);

@@ -89,6 +89,7 @@ PlanWalk *plan_walk_new(ProgramBuilder *builder, const ModelShape *shape, const 
   walk->builder = builder;
   walk->stream = stream;
   walk->recipe = recipe;
+  walk->host = recipe->host;
   walk->element_bytes = model_precision_bytes(model_recipe->precision);
   walk->last = walk->waited = PROGRAM_NONE;
   walk->needs = g_array_new(FALSE, FALSE, sizeof(guint32));

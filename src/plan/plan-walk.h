@@ -1,7 +1,7 @@
 /* Walking units of a model into rows: which tensor is born and dies with which operation, and what runs again.
  *
  *   PlanWalk *walk = plan_walk_new(builder, shape, model_recipe, recipe, compute_stream);
- *   walk->hooks = (PlanHooks){.gradient = gradient_ready}; walk->user = &policy; walk->host = recipe->host;
+ *   walk->hooks = (PlanHooks){.gradient = gradient_ready}; walk->user = &policy;
  *   plan_walk_section(walk, PROGRAM_STEADY);
  *   for (walk->micro = 0; walk->micro < k; walk->micro++)
  *     … plan_walk_forward(walk, unit) up, plan_walk_backward(walk, unit) down …
@@ -53,7 +53,7 @@ struct PlanWalk {
   guint32 n_units;
   PlanHooks hooks;
   gpointer user;
-  const struct HwHost *host; /* what each row costs; NULL: nothing */
+  const struct HwHost *host; /* of the recipe: what each row costs; NULL: nothing */
   guint32 micro;             /* micro-batch of the rows that follow */
   guint32 last;              /* the last row of the compute stream in this section; PROGRAM_NONE: none */
   guint32 waited;            /* the last compute row that the host has waited for */

@@ -162,7 +162,6 @@ static void add_streams(PlanZero *zero, const PlanCase *what) {
   program_builder_role(zero->builder, "rank", zero->recipe->ranks);
   zero->world = plan_everyone(zero->builder, zero->recipe->ranks);
   zero->walk = plan_walk_new(zero->builder, what->shape, what->model, zero->recipe, compute);
-  zero->walk->host = zero->recipe->host;
   zero->walk->hooks.gradient = gradient_ready;
   zero->walk->user = zero;
   plan_lane_init(&zero->compute, zero->walk, compute);
@@ -184,7 +183,7 @@ static PlanShardGroups shard_groups(PlanZero *zero) {
     groups.owners = add_groups(zero, "shard-group", zero->owners, FALSE);
     groups.copies = add_groups(zero, "shard-copies", zero->owners, TRUE);
   }
-  if (zero->options->quantized_gradients) {
+  if (zero->options->quantized_gradients && recipe->ranks > recipe->ranks_per_node) {
     groups.inside_ranks = recipe->ranks_per_node;
     groups.inside = add_groups(zero, "node", recipe->ranks_per_node, FALSE);
     groups.across = add_groups(zero, "across-nodes", recipe->ranks_per_node, TRUE);

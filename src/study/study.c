@@ -10,6 +10,7 @@
 #include "plan.h"
 #include "run-play.h"
 #include "study-key.h"
+#include "study-profile.h"
 #include "study-walk.h"
 
 #define SCHEMAS_MOST (5 + PLAN_SCHEMAS_MOST)
@@ -146,10 +147,17 @@ static gboolean build_program(StudyWalk *walk, GError **error) {
   if (walk->library == NULL)
     return FALSE;
   walk->key = study_key(walk->settings, walk->catalog, walk->library->table, model_shape_parameters(&walk->shape),
-                        walk->fidelity, error);
+                        walk->fidelity, walk->shape.profile, error);
   if (walk->key == NULL)
     return FALSE;
+  g_autoptr(StudyProfile) profile = NULL;
+  if (walk->shape.profile != NULL &&
+      (profile = study_profile_load(walk->shape.profile, &walk->shape, &walk->model_recipe, walk->recipe.micro_batch,
+                                    error)) == NULL)
+    return FALSE;
   walk->program = plan_program(&walk->shape, &walk->model_recipe, &walk->recipe);
+  if (profile != NULL)
+    study_profile_apply(profile, walk->cluster->gpu, walk->program);
   walk->groups = g_new0(CollGroup *, walk->program->n_communicators);
   for (guint32 c = 0; c < walk->program->n_communicators; c++) {
     const ProgramCommunicator *communicator = &walk->program->communicators[c];
@@ -177,9 +185,10 @@ static void note_trust(GPtrArray *notes, const char *name, int trust) {
 static char **assumptions(const StudyWalk *walk, const RunReport *report) {
   g_autoptr(GPtrArray) notes = g_ptr_array_new();
   const HwCluster *cluster = walk->cluster;
-  note(notes, "compute is a roofline over sustained rates, attention at that of matmuls; it does not slow down beside "
-              "communication");
-  note(notes, "norms and activations take the time of separate kernels and keep the memory of fused ones");
+  g_autofree char *basis = walk->shape.profile != NULL
+                               ? g_strdup_printf("layers take the times of %s", walk->shape.profile)
+                               : kernel_basis(cluster->gpu);
+  note(notes, "%s; compute does not slow down beside communication", basis);
   note(notes, "memory is what is allocated: an allocator's rounding and fragmentation come on top");
   note(notes, "collectives are NCCL's, in %s fidelity", walk->fidelity);
   if (!walk->library->exact) {
