@@ -42,8 +42,23 @@ static void shard_groups_fold_too(void) {
     twins_check(&hybrid[i]);
 }
 
+/* Every chunk of every call on both kinds of communicators, held to the flows as the contract says: within 5 % (calls of a
+ * layer are above 1 MiB). */
+static void chunks_play_on_shard_groups(void) {
+  const TwinsCase twin = {
+      "llama2-7b",
+      3,
+      {"parallel.framework=fsdp1", "parallel.shard_group=node", "model.layers=2", "cluster.nodes=2", NULL},
+      1};
+  g_autoptr(RunReport) flow = twins_run(&twin, STUDY_OPTIONS_DEFAULT);
+  g_autoptr(RunReport) step = twins_run(&twin, (StudyOptions){.fold = TRUE, .chunks = TRUE});
+  double ratio = (double)step->classes[0].step / (double)flow->classes[0].step;
+  CU_ASSERT_DOUBLE_EQUAL(ratio, 1, 0.05);
+}
+
 int main(void) {
   return harness_run("fold-frameworks", (HarnessCase[]){{"folding changes nothing", folding_changes_nothing},
                                                         {"shard groups fold too", shard_groups_fold_too},
+                                                        {"chunks play on shard groups", chunks_play_on_shard_groups},
                                                         {NULL, NULL}});
 }
