@@ -138,6 +138,8 @@ static Drawn draw_fsdp(GRand *random, PlanFramework framework) {
     keys->reshard = PLAN_RESHARD_SMALLER;
     keys->reshard_ranks = drawn.recipe.shard_ranks / 2;
   }
+  keys->offloads =
+      g_rand_int_range(random, 0, 3) == 0 && (second || !keys->syncs_always || drawn.recipe.gradient_accumulation == 1);
   return drawn;
 }
 
@@ -179,6 +181,30 @@ static void volumes(void) {
   }
 }
 
+static guint64 copied(const Program *program) {
+  const ProgramSection *section = &program->roles[0].sections[PROGRAM_STEADY];
+  guint64 bytes = 0;
+  for (guint32 i = 0; i < section->n_rows; i++)
+    bytes += section->rows[i].kind == PROGRAM_COPY ? section->rows[i].call.bytes : 0;
+  return bytes;
+}
+
+/* Offload copies a shard in for each gather (those of a smaller shard, which stays on the GPU, left out) and one out for
+ * each reduction, in the shards' dtype. */
+static void offload_copies_shards(void) {
+  g_autoptr(GRand) random = harness_random();
+  for (int i = 0; i < 60; i++) {
+    Drawn drawn = draw_fsdp(random, g_rand_boolean(random) ? PLAN_FSDP2 : PLAN_FSDP1);
+    PlanFsdpKeys *keys = &drawn.recipe.fsdp;
+    keys->reshard = PLAN_RESHARD_DEFAULT;
+    keys->offloads = TRUE;
+    g_autoptr(Program) program = draw_plan(&drawn);
+    guint64 gathers = draw_payload(program, PROGRAM_STEADY, COLL_ALL_GATHER) / keys->parameter_bytes;
+    guint64 reductions = draw_payload(program, PROGRAM_STEADY, COLL_REDUCE_SCATTER) / keys->reduce_bytes;
+    CU_ASSERT_EQUAL(copied(program), (gathers + reductions) / drawn.recipe.shard_ranks * keys->shard_bytes);
+  }
+}
+
 /* NO_SHARD: gradients are all-reduced, ψ a micro-batch; nothing is gathered. */
 static void no_shard_all_reduces(void) {
   g_autoptr(GRand) random = harness_random();
@@ -186,6 +212,7 @@ static void no_shard_all_reduces(void) {
     Drawn drawn = draw_fsdp(random, PLAN_FSDP1);
     const PlanFsdpKeys *keys = &drawn.recipe.fsdp;
     drawn.recipe.zero_stage = 0;
+    drawn.recipe.fsdp.offloads = FALSE;
     guint64 psi = model_shape_parameters(&drawn.shape);
     guint64 reductions = keys->syncs_always ? drawn.recipe.gradient_accumulation : 1;
     g_autoptr(Program) program = draw_plan(&drawn);
@@ -201,6 +228,8 @@ static void books_balance(void) {
   for (int i = 0; i < 200; i++) {
     Drawn drawn = draw_fsdp(random, g_rand_boolean(random) ? PLAN_FSDP2 : PLAN_FSDP1);
     guint64 shard = model_shape_parameters(&drawn.shape) / drawn.recipe.shard_ranks * drawn.recipe.fsdp.shard_bytes;
+    if (drawn.recipe.fsdp.offloads)
+      shard = 0; /* all of it lies with the host */
     g_autoptr(Program) program = draw_plan(&drawn);
     for (MemTenant tenant = 0; tenant < MEM_TENANTS; tenant++) {
       guint64 expected = tenant == MEM_PARAMETERS ? shard : tenant == MEM_OPTIMIZER ? 2 * shard : 0;
@@ -300,6 +329,7 @@ int main(void) {
                      (HarnessCase[]){{"fsdp1 runs as PyTorch does", fsdp1_runs_as_pytorch_does},
                                      {"fsdp2 runs as PyTorch does", fsdp2_runs_as_pytorch_does},
                                      {"volumes", volumes},
+                                     {"offload copies shards", offload_copies_shards},
                                      {"no shard all-reduces", no_shard_all_reduces},
                                      {"books balance", books_balance},
                                      {"shards are padded", shards_are_padded},

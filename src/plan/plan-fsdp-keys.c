@@ -5,6 +5,7 @@
 
 #include "base-names.h"
 #include "model-recipe.h"
+#include "plan-optimizer.h"
 #include "plan-policy.h"
 #include "plan-wrap.h"
 
@@ -84,7 +85,13 @@ static const ConfKey keys[] = {
      .names = dtype_names,
      .help = "in which the model was made: of parameter and gradient shards and the optimizer's states"},
     {.group = "fsdp", .key = "buffer_dtype", .kind = CONF_LATER, .help = "buffers (rotary tables and the like)"},
-    {.group = "fsdp", .key = "cpu_offload", .kind = CONF_LATER, .initial = "no", .help = "FSDP's CPU offload"},
+    {.group = "fsdp",
+     .key = "cpu_offload",
+     .kind = CONF_FLAG,
+     .offset = FIELD(offloads),
+     .initial = "no",
+     .help = "parameter shards, gradients and optimizer states lie in pinned host memory, and PyTorch's optimizer runs "
+             "there"},
 };
 const ConfSchema plan_fsdp_schema = {keys, G_N_ELEMENTS(keys)};
 
@@ -240,12 +247,25 @@ static gboolean refuse_other_generation(const ConfSettings *settings, const Plan
   return TRUE;
 }
 
+static gboolean check_offload(const ConfSettings *settings, const PlanRecipe *recipe, gboolean second, GError **error) {
+  if (!recipe->fsdp.offloads)
+    return TRUE;
+  if (recipe->zero_stage == 0)
+    return conf_settings_fail(settings, "fsdp.cpu_offload", error, "offload of what is not sharded is not modelled");
+  if (!second && recipe->gradient_accumulation > 1 && recipe->fsdp.syncs_always)
+    return conf_settings_fail(settings, "fsdp.cpu_offload", error,
+                              "fsdp1 cannot accumulate gradients that it offloads; set fsdp.sync_every_micro_batch=no");
+  return recipe->optimizer == PLAN_ADAMW ||
+         conf_settings_fail(settings, "fsdp.cpu_offload", error,
+                            "of optimizers on the host only adamw is modelled for FSDP");
+}
+
 static gboolean resolve(const ConfSettings *settings, PlanRecipe *recipe, gboolean second, GError **error) {
   PlanFsdpKeys *keys_ = &recipe->fsdp;
   gboolean good = refuse_stage(settings, recipe, second, error) &&
                   refuse_other_generation(settings, keys_, second, error) && read_wrap(settings, keys_, error) &&
                   check_wrap(settings, keys_, error) && read_reshard(settings, recipe, second, keys_, error) &&
-                  read_dtypes(settings, recipe, keys_, error);
+                  read_dtypes(settings, recipe, keys_, error) && check_offload(settings, recipe, second, error);
   if (second)
     keys_->use_orig_params = TRUE;
   g_clear_pointer(&keys_->wrap_text, g_free);

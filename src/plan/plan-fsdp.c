@@ -140,6 +140,8 @@ void plan_fsdp_finish_gradient(PlanFsdp *fsdp, guint32 unit, guint32 row, guint3
     plan_walk_give(fsdp->walk, held, held == state->reduced && stream == fsdp->reduces ? PROGRAM_NONE : stream);
   state->has_shard = TRUE;
   fsdp->last_reduce = row;
+  if (fsdp->keys->offloads)
+    plan_fsdp_offload_gradient(fsdp, unit, stream);
 }
 
 static void forward(PlanFsdp *fsdp) {
@@ -179,17 +181,25 @@ static void gradient_norm(PlanFsdp *fsdp) {
     plan_fsdp_collective(fsdp, fsdp->compute, row, "all-reduce norm", fsdp->shard_slot, COLL_ALL_REDUCE, sizeof(float));
 }
 
-static void optimizer_step(PlanFsdp *fsdp) {
+static void update(PlanFsdp *fsdp) {
   PlanWalk *walk = fsdp->walk;
-  program_builder_context(fsdp->builder, PROGRAM_OPTIMIZER, -1, -1);
   gradient_norm(fsdp);
   plan_update_run(walk, fsdp->update, NULL);
   if (fsdp->section == PROGRAM_FIRST)
     plan_walk_take(walk, fsdp->optimizer);
-  if (fsdp->temporaries != PROGRAM_NONE) {
-    plan_walk_take(walk, fsdp->temporaries);
-    plan_walk_give(walk, fsdp->temporaries, PROGRAM_NONE);
-  }
+  if (fsdp->temporaries == PROGRAM_NONE)
+    return;
+  plan_walk_take(walk, fsdp->temporaries);
+  plan_walk_give(walk, fsdp->temporaries, PROGRAM_NONE);
+}
+
+static void optimizer_step(PlanFsdp *fsdp) {
+  PlanWalk *walk = fsdp->walk;
+  program_builder_context(fsdp->builder, PROGRAM_OPTIMIZER, -1, -1);
+  if (fsdp->keys->offloads)
+    plan_fsdp_offloaded_step(fsdp);
+  else
+    update(fsdp);
   for (guint32 w = 0; w < fsdp->wrap->n; w++) {
     if (fsdp->units[w].has_shard)
       plan_walk_give(walk, fsdp->units[w].gradient_shard, PROGRAM_NONE);
@@ -207,7 +217,8 @@ static void step(PlanFsdp *fsdp, ProgramSectionKind section) {
   program_builder_context(fsdp->builder, PROGRAM_SETUP, -1, -1);
   if (section == PROGRAM_FIRST) {
     plan_walk_host(walk, "load the model");
-    plan_walk_take(walk, fsdp->parameters);
+    if (!fsdp->keys->offloads)
+      plan_walk_take(walk, fsdp->parameters);
   }
   for (guint32 w = 0; w < fsdp->wrap->n; w++)
     fsdp->units[w].gather = PROGRAM_NONE;
@@ -265,6 +276,7 @@ static void add_unit(PlanFsdp *fsdp, guint32 w) {
   measure_unit(fsdp, w);
   guint64 gathered = unit->padded * keys->parameter_bytes, shard = unit->reduced_shard * keys->shard_bytes;
   guint64 whole = unit->reduced_padded * keys->reduce_bytes;
+  unit->fetched = unit_tensor(fsdp, w, "fetched shard", MEM_COMMUNICATION, unit->shard * keys->shard_bytes, 0);
   unit->unsharded = unit_tensor(fsdp, w, "unsharded", MEM_COMMUNICATION, gathered, 0);
   unit->gathering = first
                         ? unit_tensor(fsdp, w, "cast shard", MEM_COMMUNICATION, unit->shard * keys->parameter_bytes, 0)
@@ -298,6 +310,7 @@ static void add_states(PlanFsdp *fsdp) {
     what.elements += fsdp->units[w].owned;
     what.tensors += keys->use_orig_params ? fsdp->wrap->units[w].parameters : 1;
   }
+  fsdp->owned = what.elements;
   guint64 parameters = shard * keys->shard_bytes;
   guint64 states = plan_optimizer_bytes(fsdp->recipe->optimizer, what.elements, keys->shard_bytes, FALSE);
   fsdp->parameters = program_builder_tensor(fsdp->builder, "parameter shards", MEM_PARAMETERS, parameters,
@@ -344,6 +357,8 @@ static Program *build(const PlanCase *what, const PlanFsdpSchedule *schedule) {
   fsdp.frees = g_array_new(FALSE, FALSE, sizeof(guint32));
   fsdp.compute = program_builder_stream(fsdp.builder, "compute");
   schedule->start(&fsdp);
+  if (fsdp.keys->offloads)
+    fsdp.cpu = program_builder_stream(fsdp.builder, "cpu");
   program_builder_role(fsdp.builder, "rank", recipe->ranks);
   add_communicators(&fsdp);
   fsdp.walk = plan_walk_new(fsdp.builder, what->shape, what->model, recipe, fsdp.compute);

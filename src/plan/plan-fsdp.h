@@ -20,6 +20,7 @@ typedef struct {
   gboolean reshards;                     /* after forward */
   /* Tensors. */
   guint32 unsharded;      /* what the operations read */
+  guint32 fetched;        /* offload: my shard, come from the host */
   guint32 gathering;      /* FSDP2: the all-gather's output; FSDP1: my shard, cast */
   guint32 regathering;    /* FSDP2: the output in backward */
   guint32 kept;           /* FSDP2: the smaller shard that reshard_after_forward = N leaves */
@@ -29,7 +30,8 @@ typedef struct {
   guint32 reduced;        /* its output, until it is cast or added */
   guint32 gradient_shard; /* what the optimizer reads */
   /* While a section is built. */
-  gboolean is_awaited; /* FSDP1: its backward is to come */
+  gboolean is_awaited;    /* FSDP1: its backward is to come */
+  gboolean has_offloaded; /* offload: the host has a gradient shard of this step */
   gboolean is_unsharded, is_kept, has_gradient, has_shard, holds_reduced;
   guint32 gather; /* row that compute has still to wait for; PROGRAM_NONE: none */
 } PlanFsdpUnit;
@@ -64,6 +66,8 @@ struct PlanFsdp {
   gboolean fp16;                                          /* gradients are reduced in it */
   gboolean postdivides;                                   /* a mean is divided again after the reduction */
   gboolean holds_reduced; /* FSDP2's hybrid sharding: outputs of the reduce-scatter live until backward ends */
+  guint32 cpu;            /* offload: stream of the host's cores */
+  guint64 owned;          /* elements that this rank's optimizer updates */
   PlanUpdate *update;
   guint32 parameters, optimizer, temporaries; /* tensors */
   GArray *ops;                                /* of copies and casts, once each */
@@ -97,3 +101,9 @@ guint32 plan_fsdp_reduced(const PlanFsdp *fsdp, guint32 unit);
 /* From `held`, reduced within the shard group by `row`, to the shard that the optimizer reads: all-reduced over copies,
  * divided, cast, added to what earlier micro-batches left. */
 void plan_fsdp_finish_gradient(PlanFsdp *fsdp, guint32 unit, guint32 row, guint32 held);
+
+/* Offload. My shard from the host, on `stream` once `need` has ended; a gradient shard to the host, after last_reduce; the
+ * optimizer's step. */
+guint32 plan_fsdp_fetch(PlanFsdp *fsdp, guint32 unit, guint32 stream, guint32 need);
+void plan_fsdp_offload_gradient(PlanFsdp *fsdp, guint32 unit, guint32 stream);
+void plan_fsdp_offloaded_step(PlanFsdp *fsdp);

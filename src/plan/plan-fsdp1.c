@@ -66,24 +66,30 @@ static void unshard(PlanFsdp *fsdp, guint32 unit) {
   gboolean shared = fsdp->shards > 1;
   if (state->is_unsharded || !(shared || casts(fsdp)))
     return;
-  guint32 cast = PROGRAM_NONE;
+  guint32 cast = PROGRAM_NONE, ready = fsdp->event;
   plan_fsdp_context(fsdp, PROGRAM_GATHER, unit);
+  if (fsdp->keys->offloads)
+    ready = plan_fsdp_fetch(fsdp, unit, fsdp->copies, ready);
   if (casts(fsdp)) {
-    cast = plan_fsdp_move(fsdp, fsdp->copies, fsdp->event, "cast shard",
+    cast = plan_fsdp_move(fsdp, fsdp->copies, ready, "cast shard",
                           state->shard * (fsdp->keys->shard_bytes + fsdp->keys->parameter_bytes));
     plan_walk_take(fsdp->walk, shared ? state->gathering : state->unsharded);
   }
+  if (cast != PROGRAM_NONE && fsdp->keys->offloads)
+    plan_walk_give(fsdp->walk, state->fetched, PROGRAM_NONE);
   state->gather = cast;
   state->is_unsharded = TRUE;
   if (!shared)
     return;
   limit(fsdp);
   state->gather =
-      plan_fsdp_collective(fsdp, fsdp->gathers, cast != PROGRAM_NONE ? cast : fsdp->event, "all-gather parameters",
+      plan_fsdp_collective(fsdp, fsdp->gathers, cast != PROGRAM_NONE ? cast : ready, "all-gather parameters",
                            fsdp->shard_slot, COLL_ALL_GATHER, state->padded * fsdp->keys->parameter_bytes);
   plan_walk_take(fsdp->walk, state->unsharded);
   if (cast != PROGRAM_NONE)
     plan_walk_give(fsdp->walk, state->gathering, fsdp->gathers);
+  else if (fsdp->keys->offloads)
+    plan_walk_give(fsdp->walk, state->fetched, fsdp->gathers);
 }
 
 static void reshard(PlanFsdp *fsdp, guint32 unit) {

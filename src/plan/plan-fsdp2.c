@@ -56,8 +56,12 @@ static void unshard(PlanFsdp *fsdp, guint32 unit) {
     return;
   state->is_unsharded = TRUE;
   plan_fsdp_context(fsdp, PROGRAM_GATHER, unit);
-  state->gather = plan_fsdp_move(fsdp, fsdp->copies, fsdp->event, "copy in", copy_in_bytes(fsdp, state));
+  gboolean fetches = fsdp->keys->offloads && !state->is_kept;
+  guint32 ready = fetches ? plan_fsdp_fetch(fsdp, unit, fsdp->copies, fsdp->event) : fsdp->event;
+  state->gather = plan_fsdp_move(fsdp, fsdp->copies, ready, "copy in", copy_in_bytes(fsdp, state));
   plan_walk_take(fsdp->walk, buffer_of(fsdp, unit));
+  if (fetches)
+    plan_walk_give(fsdp->walk, state->fetched, PROGRAM_NONE);
   guint32 group = state->is_kept ? fsdp->keys->reshard_ranks : fsdp->shards;
   if (group == 1)
     return;
