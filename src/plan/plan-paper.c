@@ -281,7 +281,6 @@ Program *plan_program(const ModelShape *shape, const ModelRecipe *model_recipe, 
   paper.group = program_builder_communicator(paper.builder, "data-parallel", everyone, recipe->ranks);
   paper.walk = plan_walk_new(paper.builder, shape, model_recipe, recipe->micro_batch, paper.compute);
   paper.walk->in_step = TRUE;
-  paper.walk->host = recipe->host;
   paper.walk->gradient = gradient_ready;
   paper.walk->user = &paper;
   paper.bucket = g_array_new(FALSE, FALSE, sizeof(guint32));
