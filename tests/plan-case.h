@@ -32,8 +32,8 @@ static inline void plan_case_shape(const PlanShape *from, ModelShape *ret) {
 /* Assignments end with NULL; one that is refused fails the test and gives NULL. */
 static inline gboolean plan_case_recipe(guint32 ranks, guint32 per_node, const char *const *assignments,
                                         PlanRecipe *ret, GError **error) {
-  ConfSchema schemas[1 + PLAN_SCHEMAS_MOST] = {model_recipe_schema};
-  gsize n = 1 + plan_schemas(schemas + 1, PLAN_SCHEMAS_MOST);
+  ConfSchema schemas[2 + PLAN_SCHEMAS_MOST] = {model_shape_schema, model_recipe_schema};
+  gsize n = 2 + plan_schemas(schemas + 2, PLAN_SCHEMAS_MOST);
   g_autoptr(ConfSettings) settings = conf_settings_new(schemas, n);
   for (; *assignments != NULL; assignments++)
     if (!conf_settings_set(settings, *assignments, error))

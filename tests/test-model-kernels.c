@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "harness.h"
+#include "hw-catalog.h"
 #include "kernel-op.h"
 #include "model-host.h"
 #include "model-optimizer.h"
@@ -154,10 +155,37 @@ static void optimizer_steps(void) {
   CU_ASSERT_EQUAL(moved, 1000 * (8 + 8 + 12 + 20 + 24 + 16)); /* clip, decay, momentum, variance, denominator, update */
 }
 
+/* The host pays for each kernel of an operation, eight of an eager RMS norm; one that never limits pays for nothing. */
+static void hosts_pay_by_kernel(void) {
+  ModelShape shape = {.family = MODEL_LLAMA,
+                      .layers = 1,
+                      .hidden_size = 64,
+                      .heads = 4,
+                      .kv_heads = 4,
+                      .head_dim = 16,
+                      .intermediate_size = 160,
+                      .vocab_size = 1000};
+  ModelRecipe recipe = {.sequence_length = 128};
+  const HwHost host = {.forward_kernel = 7, .backward_kernel = 8, .matmul = 15, .compiled_kernel = 5, .collective = 40};
+  g_autoptr(ModelUnit) unit = model_unit_new(&shape, &recipe, 1, MODEL_UNIT_LAYER);
+  CU_ASSERT_STRING_EQUAL(unit->forward[0].name, "input_norm");
+  CU_ASSERT_EQUAL(model_op_host(&unit->forward[0], &host), 8 * 7);
+  CU_ASSERT_STRING_EQUAL(unit->forward[1].name, "q_proj");
+  CU_ASSERT_EQUAL(model_op_host(&unit->forward[1], &host), 15);
+  CU_ASSERT_EQUAL(model_op_host(&unit->forward[0], NULL), 0);
+  CU_ASSERT_EQUAL(model_host_cost(&host, MODEL_HOST_COLLECTIVE), 40);
+  CU_ASSERT_EQUAL(model_host_cost(NULL, MODEL_HOST_COLLECTIVE), 0);
+  recipe.compiled = TRUE;
+  recipe.kernels = MODEL_KERNELS_FUSED;
+  g_autoptr(ModelUnit) compiled = model_unit_new(&shape, &recipe, 1, MODEL_UNIT_LAYER);
+  CU_ASSERT_EQUAL(model_op_host(&compiled->forward[0], &host), 5);
+}
+
 int main(void) {
   return harness_run("model-kernels", (HarnessCase[]){{"memory-bound bytes", memory_bound_bytes},
                                                       {"fused kernels", fused_kernels},
                                                       {"passes", passes},
                                                       {"optimizer steps", optimizer_steps},
+                                                      {"hosts pay by kernel", hosts_pay_by_kernel},
                                                       {NULL, NULL}});
 }

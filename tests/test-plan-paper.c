@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "harness.h"
-#include "hw-catalog.h"
 #include "kernel-op.h"
 #include "mem-tenant.h"
 #include "plan-stage.h"
@@ -182,35 +181,6 @@ static void stage_3_prefetches_one_unit_ahead(void) {
   CU_ASSERT_EQUAL(gathers, G_N_ELEMENTS(expected));
 }
 
-/* A host that costs something is charged for each operation, eight kernels of an RMS norm eight times; one that never limits
- * for nothing. */
-static void hosts_pay_by_operation(void) {
-  g_autoptr(GRand) random = harness_random();
-  Case drawn = draw(random);
-  drawn.shape.family = MODEL_LLAMA;
-  drawn.model.precision = MODEL_BF16;
-  g_autoptr(Program) before = plan(&drawn, 0);
-  for (guint32 i = 0; i < steady(before)->n_rows; i++)
-    CU_ASSERT_EQUAL(steady(before)->rows[i].host, 0);
-  const HwHost host = {.forward_kernel = 7, .backward_kernel = 8, .matmul = 15};
-  drawn.recipe.host = &host;
-  g_autoptr(Program) after = plan(&drawn, 0);
-  CU_ASSERT_EQUAL(steady(after)->n_rows, steady(before)->n_rows);
-  guint norms = 0;
-  for (guint32 i = 0; i < steady(after)->n_rows; i++) {
-    const ProgramRow *row = &steady(after)->rows[i];
-    if (row->kind == PROGRAM_COMPUTE && row->phase != PROGRAM_OPTIMIZER)
-      CU_ASSERT_TRUE(row->host >= 7);
-    if (strcmp(row->name, "input_norm") == 0) {
-      CU_ASSERT_EQUAL(row->host, 8 * 7);
-      norms++;
-    }
-    if (strcmp(row->name, "q_proj.wgrad") == 0)
-      CU_ASSERT_EQUAL(row->host, 15);
-  }
-  CU_ASSERT_TRUE(norms >= drawn.shape.layers);
-}
-
 int main(void) {
   return harness_run("plan-paper",
                      (HarnessCase[]){{"volumes", volumes},
@@ -219,6 +189,5 @@ int main(void) {
                                      {"books balance", books_balance},
                                      {"optimizer falls as 1/N", optimizer_work_falls_as_one_over_n},
                                      {"stage 3 prefetches one unit ahead", stage_3_prefetches_one_unit_ahead},
-                                     {"hosts pay by operation", hosts_pay_by_operation},
                                      {NULL, NULL}});
 }

@@ -194,6 +194,28 @@ static void copies_reduce_their_shards(void) {
   }
 }
 
+/* Only what is trained is reduced, and gathered after the step; stage 3 gathers all, frozen or not, for each use. Of layers
+ * 0 and up to the head's units, only layer 0 is trained: forward gathers everything, backward all but the embedding. */
+static void frozen_parameters_are_not_reduced(void) {
+  g_autoptr(GRand) random = harness_random();
+  for (int i = 0; i < 20; i++) {
+    Case c = draw(random);
+    guint64 one = c.layers / c.shape.layers, embedding = c.shape.vocab_size * c.shape.hidden_size;
+    g_autoptr(Program) ddp = plan(&c, (const char *[]){"parallel.framework=ddp", "training.trainable=0", NULL});
+    CU_ASSERT_EQUAL(sent(ddp, 4), 2 * one);
+    g_autoptr(Program) two = plan(
+        &c, (const char *[]){"parallel.framework=deepspeed", "parallel.zero_stage=2", "training.trainable=0", NULL});
+    expect(&c, sent(two, 2), (2 * c.k + 1) * one, 1);
+    c.recompute = c.shape.tied = FALSE;
+    c.psi = c.layers + c.shape.hidden_size + 2 * embedding;
+    g_autoptr(Program) three = plan(&c, (const char *[]){BARE, "training.trainable=0", NULL});
+    guint64 gathered = elements(three, PROGRAM_STEADY, COLL_ALL_GATHER, NULL, 2),
+            wanted = c.k * (2 * c.psi - embedding);
+    CU_ASSERT_TRUE(gathered >= wanted && gathered <= wanted + padding(&c, 2 * c.k));
+    CU_ASSERT_EQUAL(elements(three, PROGRAM_STEADY, COLL_REDUCE_SCATTER, NULL, 2), c.k * one);
+  }
+}
+
 /* Levels in host order, as if every stream passed at once. */
 static void levels(const Program *program, ProgramSectionKind kind, gint64 *level) {
   const ProgramSection *section = &program->roles[0].sections[kind];
@@ -232,6 +254,10 @@ static void books_balance(void) {
       {"parallel.framework=deepspeed", "parallel.zero_stage=3", "parallel.offload_optimizer=cpu",
        "parallel.offload_parameters=cpu", NULL},
       {BARE, NULL},
+      {"parallel.framework=ddp", "training.trainable=0", NULL},
+      {"parallel.framework=ddp", "training.trainable=0, embedding, head", NULL},
+      {"parallel.framework=deepspeed", "parallel.zero_stage=1", "training.trainable=0", NULL},
+      {"parallel.framework=deepspeed", "parallel.zero_stage=3", "training.trainable=embedding, head", NULL},
   };
   g_autoptr(GRand) random = harness_random();
   for (gsize w = 0; w < G_N_ELEMENTS(ways); w++)
@@ -260,6 +286,7 @@ int main(void) {
                       {"small models stay gathered", small_models_stay_gathered},
                       {"second copy serves after the first forward", second_copy_serves_after_the_first_forward},
                       {"copies reduce their shards", copies_reduce_their_shards},
+                      {"frozen parameters are not reduced", frozen_parameters_are_not_reduced},
                       {"books balance", books_balance},
                       {NULL, NULL}});
 }

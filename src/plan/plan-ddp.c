@@ -229,10 +229,14 @@ static void cast_weights(Ddp *ddp, guint32 unit, gboolean recompute) {
   plan_walk_take(ddp->walk, ddp->casts[unit]);
 }
 
+static gboolean has_backward(const Ddp *ddp, guint32 unit) {
+  return ddp->walk->units[unit].training != MODEL_FROZEN_BELOW;
+}
+
 static gboolean drops_casts(const Ddp *ddp, guint32 unit) {
-  return ddp->walk->units[unit].layer >= 0 &&
-         plan_checkpointing_of(&ddp->recipe->checkpointing, (guint32)ddp->walk->units[unit].layer) ==
-             MODEL_RECOMPUTE_ALL;
+  gint32 layer = ddp->walk->units[unit].layer;
+  return !has_backward(ddp, unit) ||
+         (layer >= 0 && plan_checkpointing_of(&ddp->recipe->checkpointing, (guint32)layer) == MODEL_RECOMPUTE_ALL);
 }
 
 /* Autocast's cache of weights ends with the forward pass; autograd keeps those that backward reads. */
@@ -253,7 +257,7 @@ static void micro_batch(Ddp *ddp) {
     plan_walk_forward(walk, u);
   }
   end_autocast(ddp);
-  for (guint32 u = walk->n_units; u-- > 0;) {
+  for (guint32 u = walk->n_units; u-- > 0 && has_backward(ddp, u);) {
     if (drops_casts(ddp, u))
       cast_weights(ddp, u, TRUE);
     plan_walk_backward(walk, u);

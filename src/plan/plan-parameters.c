@@ -14,7 +14,7 @@ static guint shared_with(const PlanWalk *walk, guint *const *of_unit, const Mode
   return of_unit[0][p];
 }
 
-PlanParameters *plan_parameters_new(const PlanWalk *walk) {
+static PlanParameters *list_parameters(const PlanWalk *walk, gboolean frozen_too) {
   PlanParameters *parameters = g_new0(PlanParameters, 1);
   GArray *list = g_array_new(FALSE, FALSE, sizeof(PlanParameter));
   parameters->n_units = walk->n_units;
@@ -27,7 +27,7 @@ PlanParameters *plan_parameters_new(const PlanWalk *walk) {
       parameters->of_unit[u][p] = PLAN_NO_PARAMETER;
       if (shape->shared)
         parameters->of_unit[u][p] = shared_with(walk, parameters->of_unit, shape);
-      if (shape->shared || shape->frozen)
+      if (shape->shared || (shape->frozen && !frozen_too))
         continue;
       PlanParameter parameter = {shape->name, u, p, shape->elements, parameters->elements};
       parameters->of_unit[u][p] = list->len;
@@ -38,6 +38,14 @@ PlanParameters *plan_parameters_new(const PlanWalk *walk) {
   parameters->n = list->len;
   parameters->list = (PlanParameter *)(gpointer)g_array_free(list, FALSE);
   return parameters;
+}
+
+PlanParameters *plan_parameters_new(const PlanWalk *walk) {
+  return list_parameters(walk, FALSE);
+}
+
+PlanParameters *plan_parameters_all(const PlanWalk *walk) {
+  return list_parameters(walk, TRUE);
 }
 
 void plan_parameters_free(PlanParameters *parameters) {

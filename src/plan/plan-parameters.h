@@ -28,6 +28,8 @@ typedef struct {
 } PlanParameters;
 
 PlanParameters *plan_parameters_new(const PlanWalk *walk);
+/* Frozen ones too. */
+PlanParameters *plan_parameters_all(const PlanWalk *walk);
 void plan_parameters_free(PlanParameters *parameters);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PlanParameters, plan_parameters_free)
 

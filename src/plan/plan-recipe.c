@@ -1,4 +1,6 @@
 /* The schema of [training] and [parallel], and reading it. */
+#include <string.h>
+
 #include "plan-batch.h"
 #include "plan-optimizer.h"
 #include "plan-policy.h"
@@ -13,7 +15,7 @@ static const char *const dtype_names[] = {"default", "bf16", "fp16", "fp32", NUL
 
 typedef struct {
   PlanRecipe recipe; /* first: offsets of PlanRecipe are offsets of Keys */
-  char *checkpointing, *version, *shard_group;
+  char *checkpointing, *trainable, *version, *shard_group;
 } Keys;
 
 #define FIELD(field) G_STRUCT_OFFSET(PlanRecipe, field)
@@ -95,7 +97,12 @@ static const ConfKey keys[] = {
      .initial = "default",
      .names = dtype_names,
      .help = "of gradients as they are reduced; default: the framework's"},
-    LATER("training", "trainable", "all", "training a part of the parameters (LoRA, frozen layers)"),
+    {.group = "training",
+     .key = "trainable",
+     .kind = CONF_STRING,
+     .offset = G_STRUCT_OFFSET(Keys, trainable),
+     .initial = "all",
+     .help = "all, or what is trained while the rest is frozen, as in \"28-31, head\": layers from 0, embedding, head"},
     {.group = "parallel",
      .key = "framework",
      .kind = CONF_NAME,
@@ -182,6 +189,25 @@ static gboolean read_checkpointing(const ConfSettings *settings, Keys *read, GEr
          conf_settings_fail(settings, "training.activation_checkpointing", error, "%s", fault);
 }
 
+static gboolean read_trainable(const ConfSettings *settings, Keys *read, GError **error) {
+  PlanTrainable *trainable = &read->recipe.trainable;
+  g_autofree char *fault = NULL;
+  if (!plan_trainable_parse(read->trainable, trainable, &fault))
+    return conf_settings_fail(settings, "training.trainable", error, "%s", fault);
+  if (!trainable->part)
+    return TRUE;
+  const char *layers = conf_settings_get(settings, "model.layers"),
+             *tied = conf_settings_get(settings, "model.tied_embeddings");
+  if (layers != NULL && plan_trainable_highest(trainable) >= g_ascii_strtoll(layers, NULL, 10))
+    return conf_settings_fail(settings, "training.trainable", error, "the model has %s layers, from 0 on", layers);
+  if (tied != NULL && strcmp(tied, "yes") == 0 && trainable->embedding != trainable->head)
+    return conf_settings_fail(settings, "training.trainable", error,
+                              "embedding and head are one matrix here: both are trained or neither");
+  return read->recipe.framework == PLAN_DDP || read->recipe.framework == PLAN_DEEPSPEED ||
+         plan_policy_refuse(settings, "training.trainable", &read->recipe,
+                            "trains all here; ddp and deepspeed take a part", error);
+}
+
 static gboolean read_version(const ConfSettings *settings, Keys *read, GError **error) {
   return read->version == NULL || plan_version_parse(read->version, &read->recipe.version) ||
          conf_settings_fail(settings, "parallel.framework_version", error,
@@ -248,8 +274,9 @@ gboolean plan_recipe_load(const ConfSettings *settings, guint32 ranks, guint32 r
   Keys read = {.recipe = {.ranks = ranks, .ranks_per_node = ranks_per_node}};
   gboolean good = conf_settings_fill(settings, &plan_schema, &read, error) &&
                   plan_batch_complete(settings, &read.recipe, error) && read_checkpointing(settings, &read, error) &&
-                  read_version(settings, &read, error) && read_shard_group(settings, &read, error) &&
-                  check_sections(settings, &read.recipe, error) && read_policy(settings, &read.recipe, error);
+                  read_trainable(settings, &read, error) && read_version(settings, &read, error) &&
+                  read_shard_group(settings, &read, error) && check_sections(settings, &read.recipe, error) &&
+                  read_policy(settings, &read.recipe, error);
   if (good)
     *ret = read.recipe;
   conf_struct_clear(&plan_schema, &read);

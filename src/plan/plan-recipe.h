@@ -13,6 +13,7 @@
 #include "plan-deepspeed.h"
 #include "plan-fsdp-keys.h"
 #include "plan-megatron.h"
+#include "plan-trainable.h"
 
 struct HwHost;
 
@@ -40,6 +41,7 @@ typedef struct PlanRecipe {
   double total_tokens;                                      /* 0: not stated */
   int framework;
   PlanCheckpointing checkpointing;
+  PlanTrainable trainable;
   int optimizer, optimizer_style;              /* PlanOptimizer, PlanOptimizerStyle */
   double gradient_clipping;                    /* largest norm; 0: none */
   int accumulation_dtype, communication_dtype; /* PlanDtype, of gradients */

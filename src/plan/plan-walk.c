@@ -73,14 +73,27 @@ static guint32 *add_ops(PlanWalk *walk, const ModelOp *ops, guint n) {
 }
 
 static ModelRecompute way_of(const PlanWalk *walk, const PlanUnit *unit) {
-  return unit->layer >= 0 ? plan_checkpointing_of(&walk->recipe->checkpointing, (guint32)unit->layer)
-                          : MODEL_RECOMPUTE_NONE;
+  return unit->layer >= 0 && unit->training != MODEL_FROZEN_BELOW
+             ? plan_checkpointing_of(&walk->recipe->checkpointing, (guint32)unit->layer)
+             : MODEL_RECOMPUTE_NONE;
 }
 
-static const PlanLives *lives_of(PlanWalk *walk, ModelUnitKind kind, ModelRecompute how) {
-  if (walk->lives[kind][how] == NULL)
-    walk->lives[kind][how] = plan_lives_new(walk->kinds[kind], how);
-  return walk->lives[kind][how];
+/* A kind of unit as it is trained, built when it is first met. */
+static void add_kind(PlanWalk *walk, const ModelShape *shape, const ModelRecipe *recipe, PlanUnit *of,
+                     ModelUnitKind kind) {
+  ModelUnit **unit = &walk->kinds[of->training][kind];
+  if (*unit == NULL) {
+    *unit = model_unit_new(shape, recipe, walk->recipe->micro_batch, kind);
+    model_unit_train(*unit, of->training);
+    walk->forward_ops[of->training][kind] = add_ops(walk, (*unit)->forward, (*unit)->n_forward);
+    walk->backward_ops[of->training][kind] = add_ops(walk, (*unit)->backward, (*unit)->n_backward);
+  }
+  ModelRecompute how = way_of(walk, of);
+  PlanLives **lives = &walk->lives[of->training][kind][how];
+  if (*lives == NULL)
+    *lives = plan_lives_new(*unit, how);
+  of->unit = *unit;
+  of->lives = *lives;
 }
 
 PlanWalk *plan_walk_new(ProgramBuilder *builder, const ModelShape *shape, const ModelRecipe *model_recipe,
@@ -95,19 +108,13 @@ PlanWalk *plan_walk_new(ProgramBuilder *builder, const ModelShape *shape, const 
   walk->needs = g_array_new(FALSE, FALSE, sizeof(guint32));
   walk->pending = g_array_new(FALSE, FALSE, sizeof(ProgramGive));
   walk->live = g_byte_array_new();
-  for (ModelUnitKind kind = 0; kind < MODEL_UNIT_KINDS; kind++) {
-    ModelUnit *unit = model_unit_new(shape, model_recipe, recipe->micro_batch, kind);
-    walk->kinds[kind] = unit;
-    walk->forward_ops[kind] = add_ops(walk, unit->forward, unit->n_forward);
-    walk->backward_ops[kind] = add_ops(walk, unit->backward, unit->n_backward);
-  }
   walk->n_units = (guint32)shape->layers + 2;
   walk->units = g_new0(PlanUnit, walk->n_units);
   for (guint32 u = 0; u < walk->n_units; u++) {
     ModelUnitKind kind = u == 0 ? MODEL_UNIT_EMBEDDING : u + 1 < walk->n_units ? MODEL_UNIT_LAYER : MODEL_UNIT_HEAD;
-    walk->units[u].unit = walk->kinds[kind];
     walk->units[u].layer = kind == MODEL_UNIT_LAYER ? (gint32)u - 1 : -1;
-    walk->units[u].lives = lives_of(walk, kind, way_of(walk, &walk->units[u]));
+    walk->units[u].training = plan_trainable_of(&recipe->trainable, u, walk->n_units);
+    add_kind(walk, shape, model_recipe, &walk->units[u], kind);
     add_tensors(walk, u);
   }
   link_neighbours(walk);
@@ -122,13 +129,14 @@ void plan_walk_free(PlanWalk *walk) {
     g_free(walk->units[u].gradients);
   }
   g_free(walk->units);
-  for (int kind = 0; kind < MODEL_UNIT_KINDS; kind++) {
-    model_unit_free(walk->kinds[kind]);
-    for (int how = 0; how < MODEL_RECOMPUTES; how++)
-      plan_lives_free(walk->lives[kind][how]);
-    g_free(walk->forward_ops[kind]);
-    g_free(walk->backward_ops[kind]);
-  }
+  for (int training = 0; training < MODEL_TRAININGS; training++)
+    for (int kind = 0; kind < MODEL_UNIT_KINDS; kind++) {
+      model_unit_free(walk->kinds[training][kind]);
+      for (int how = 0; how < MODEL_RECOMPUTES; how++)
+        plan_lives_free(walk->lives[training][kind][how]);
+      g_free(walk->forward_ops[training][kind]);
+      g_free(walk->backward_ops[training][kind]);
+    }
   g_array_unref(walk->needs);
   g_array_unref(walk->pending);
   g_byte_array_unref(walk->live);
@@ -290,16 +298,16 @@ static void emit(PlanWalk *walk, guint32 index, const ModelOp *op, guint32 progr
 void plan_walk_forward(PlanWalk *walk, guint32 index) {
   const PlanUnit *unit = &walk->units[index];
   for (guint i = 0; i < unit->unit->n_forward; i++)
-    emit(walk, index, &unit->unit->forward[i], walk->forward_ops[unit->unit->kind][i], unit->lives->forward[i],
-         PLAN_FORWARD);
+    emit(walk, index, &unit->unit->forward[i], walk->forward_ops[unit->training][unit->unit->kind][i],
+         unit->lives->forward[i], PLAN_FORWARD);
 }
 
 static void recompute(PlanWalk *walk, guint32 index) {
   const PlanUnit *unit = &walk->units[index];
   for (guint i = 0; i < unit->unit->n_forward; i++)
     if (unit->lives->again & bit(i))
-      emit(walk, index, &unit->unit->forward[i], walk->forward_ops[unit->unit->kind][i], unit->lives->redone[i],
-           PLAN_RECOMPUTE);
+      emit(walk, index, &unit->unit->forward[i], walk->forward_ops[unit->training][unit->unit->kind][i],
+           unit->lives->redone[i], PLAN_RECOMPUTE);
 }
 
 void plan_walk_backward(PlanWalk *walk, guint32 index) {
@@ -307,8 +315,8 @@ void plan_walk_backward(PlanWalk *walk, guint32 index) {
   for (guint i = 0; i < unit->unit->n_backward; i++) {
     if (i == unit->lives->again_at && unit->lives->again != 0)
       recompute(walk, index);
-    emit(walk, index, &unit->unit->backward[i], walk->backward_ops[unit->unit->kind][i], unit->lives->backward[i],
-         PLAN_BACKWARD);
+    emit(walk, index, &unit->unit->backward[i], walk->backward_ops[unit->training][unit->unit->kind][i],
+         unit->lives->backward[i], PLAN_BACKWARD);
   }
 }
 

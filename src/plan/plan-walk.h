@@ -16,6 +16,7 @@
 #include "model-recipe.h"
 #include "model-recompute.h"
 #include "model-shape.h"
+#include "model-train.h"
 #include "model-unit.h"
 #include "program.h"
 
@@ -26,8 +27,9 @@ typedef struct PlanRecipe PlanRecipe;
 typedef struct {
   const ModelUnit *unit;
   const struct PlanLives *lives; /* own */
-  gint32 layer;                  /* -1: embedding, head */
-  guint32 *tensors;              /* Program tensor of each unit tensor */
+  ModelTraining training;
+  gint32 layer;       /* -1: embedding, head */
+  guint32 *tensors;   /* Program tensor of each unit tensor */
   guint32 *gradients; /* Program tensor of each parameter's whole gradient; PROGRAM_NONE until the policy makes it */
 } PlanUnit;
 
@@ -60,9 +62,9 @@ struct PlanWalk {
   gboolean in_step; /* the host waits for each operation before it issues the next: it takes and gives memory as compute
                        goes on, and never limits where it costs nothing */
   /* Own. */
-  ModelUnit *kinds[MODEL_UNIT_KINDS];
-  struct PlanLives *lives[MODEL_UNIT_KINDS][MODEL_RECOMPUTES];
-  guint32 *forward_ops[MODEL_UNIT_KINDS], *backward_ops[MODEL_UNIT_KINDS];
+  ModelUnit *kinds[MODEL_TRAININGS][MODEL_UNIT_KINDS]; /* those in use */
+  struct PlanLives *lives[MODEL_TRAININGS][MODEL_UNIT_KINDS][MODEL_RECOMPUTES];
+  guint32 *forward_ops[MODEL_TRAININGS][MODEL_UNIT_KINDS], *backward_ops[MODEL_TRAININGS][MODEL_UNIT_KINDS];
   SimTime cost;     /* of the host, on the next row */
   GArray *needs;    /* guint32: rows for the next compute row */
   GArray *pending;  /* ProgramGive: for the next row */

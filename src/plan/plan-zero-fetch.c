@@ -62,11 +62,11 @@ typedef struct {
 
 static guint64 padded(const PlanFetch *fetch, guint parameter) {
   guint64 owners = fetch->zero->owners;
-  return (fetch->zero->parameters->list[parameter].elements + owners - 1) / owners * owners;
+  return (fetch->zero->every->list[parameter].elements + owners - 1) / owners * owners;
 }
 
 static guint64 elements_of(const PlanFetch *fetch, guint parameter) {
-  return fetch->zero->parameters->list[parameter].elements;
+  return fetch->zero->every->list[parameter].elements;
 }
 
 /* ---- Gathering ---- */
@@ -310,7 +310,7 @@ void plan_fetch_section(PlanFetch *fetch) {
 void plan_fetch_micro_batch(PlanFetch *fetch) {
   fetch->complete = fetch->zero->section == PROGRAM_STEADY || fetch->zero->walk->micro > 0;
   fetch->step = fetch->next_use = 0;
-  for (guint p = 0; p < fetch->zero->parameters->n; p++)
+  for (guint p = 0; p < fetch->zero->every->n; p++)
     fetch->held[p].wanted_for = -1;
 }
 
@@ -337,7 +337,7 @@ void plan_fetch_step_ended(PlanFetch *fetch) {
 static void choose_persistent(PlanFetch *fetch) {
   const PlanDeepspeed *options = fetch->zero->options;
   guint64 whole = 0;
-  for (guint p = 0; p < fetch->zero->parameters->n; p++) {
+  for (guint p = 0; p < fetch->zero->every->n; p++) {
     guint64 elements = elements_of(fetch, p);
     if (elements > options->param_persistence_threshold || whole + elements > options->model_persistence_threshold)
       continue;
@@ -364,14 +364,14 @@ PlanFetch *plan_fetch_new(PlanZero *zero, guint32 stream, guint32 slot, guint32 
   fetch->zero = zero;
   fetch->slot = slot;
   fetch->second = second;
-  fetch->modules = plan_modules_new(zero->walk, zero->parameters, zero->options->module_granularity_threshold);
+  fetch->modules = plan_modules_new(zero->walk, zero->every, zero->options->module_granularity_threshold);
   fetch->trace = plan_modules_trace(fetch->modules, zero->walk);
   fetch->gathers = g_ptr_array_new_with_free_func(gather_free);
   fetch->events = g_array_new(FALSE, FALSE, sizeof(guint32));
-  fetch->held = g_new0(Held, zero->parameters->n);
+  fetch->held = g_new0(Held, zero->every->n);
   g_autofree guint32 *tensors =
-      plan_parameters_tensors(zero->parameters, zero->walk, "gathered", MEM_COMMUNICATION, zero->walk->element_bytes);
-  for (guint p = 0; p < zero->parameters->n; p++)
+      plan_parameters_tensors(zero->every, zero->walk, "gathered", MEM_COMMUNICATION, zero->walk->element_bytes);
+  for (guint p = 0; p < zero->every->n; p++)
     fetch->held[p].tensor = tensors[p];
   plan_lane_init(&fetch->lane, zero->walk, stream);
   choose_persistent(fetch);

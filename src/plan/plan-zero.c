@@ -100,12 +100,12 @@ static guint32 state(PlanZero *zero, const char *name, MemTenant tenant, guint64
 
 /* Stages 1 and 2 pad the flat buffer to twice the ranks' number of elements, NCCL's alignment of 16-bit slices; stage 3
  * pads each parameter to the ranks' number. */
-static guint64 shard_elements(const PlanZero *zero) {
+static guint64 shard_elements(const PlanZero *zero, const PlanParameters *parameters) {
   guint64 shard = 0, owners = zero->owners;
   if (zero->recipe->zero_stage < 3)
-    return owners == 1 ? zero->parameters->elements : (zero->parameters->elements + 2 * owners - 1) / (2 * owners) * 2;
-  for (guint p = 0; p < zero->parameters->n; p++)
-    shard += (zero->parameters->list[p].elements + owners - 1) / owners;
+    return owners == 1 ? parameters->elements : (parameters->elements + 2 * owners - 1) / (2 * owners) * 2;
+  for (guint p = 0; p < parameters->n; p++)
+    shard += (parameters->list[p].elements + owners - 1) / owners;
   return shard;
 }
 
@@ -113,9 +113,9 @@ static void add_states(PlanZero *zero) {
   gboolean sharded = zero->recipe->zero_stage > 0, shards_weights = zero->recipe->zero_stage == 3;
   guint32 element_bytes = zero->walk->element_bytes;
   zero->owners = shards_weights ? zero->recipe->shard_ranks : sharded ? zero->recipe->ranks : 1;
-  zero->shard = shard_elements(zero);
+  zero->shard = shard_elements(zero, zero->parameters);
   guint64 padding = zero->shard * zero->owners - zero->parameters->elements;
-  guint64 weights = shards_weights ? zero->shard : all_elements(zero) + padding;
+  guint64 weights = shards_weights ? shard_elements(zero, zero->every) : all_elements(zero) + padding;
   if (zero->recipe->offload_parameters)
     weights = 0;
   gboolean master = sharded || element_bytes < FP32;
@@ -147,6 +147,7 @@ static void clear(PlanZero *zero) {
   plan_fetch_free(zero->fetch);
   plan_shards_free(zero->shards);
   plan_parameters_free(zero->parameters);
+  plan_parameters_free(zero->every);
   plan_walk_free(zero->walk);
 }
 
@@ -198,7 +199,7 @@ static void add_stage_3(PlanZero *zero) {
   guint64 part = zero->options->hpz_partition_size;
   if (part > 1) {
     second = add_groups(zero, "second-copy", (guint32)part, FALSE);
-    guint64 bytes = (zero->parameters->elements + part - 1) / part * element_bytes;
+    guint64 bytes = (zero->every->elements + part - 1) / part * element_bytes;
     zero->second = program_builder_tensor(zero->builder, "second copy", MEM_PARAMETERS, bytes, 0);
   }
   zero->fetch = plan_fetch_new(zero, gather, groups.owners, second);
@@ -219,6 +220,7 @@ Program *plan_deepspeed(const PlanCase *what) {
                 !recipe->offload_optimizer;
   add_streams(&zero, what);
   zero.parameters = plan_parameters_new(zero.walk);
+  zero.every = plan_parameters_all(zero.walk);
   add_states(&zero);
   plan_buckets_init(&zero);
   plan_step_init(&zero);

@@ -32,19 +32,19 @@ typedef struct {
   const PlanDeepspeed *options;
   ProgramBuilder *builder;
   PlanWalk *walk;
-  guint32 comm;              /* NCCL's stream */
-  PlanLane compute, reduce;  /* reduce is compute where nothing overlaps */
-  guint32 world;             /* slot of all ranks */
-  guint32 owners;            /* ranks that states are spread over */
-  guint32 bytes, wire, kept; /* of a gradient element: as made, as sent, as accumulated */
-  gboolean hybrid;           /* BF16_Optimizer: fp32 gradients beside 16-bit ones */
-  PlanParameters *parameters;
-  guint64 shard;                    /* elements of one rank's states */
-  PlanUpdate *update, *last_update; /* of a full group of own elements, of the last one */
-  PlanUpdate *norm;                 /* its norm pass reads all own gradients */
-  guint groups;                     /* that the optimizer updates one after the other */
-  guint32 weights, master, momenta; /* tensors */
-  guint32 *gradients, *fresh;       /* by parameter: .grad, and what is added to it */
+  guint32 comm;                       /* NCCL's stream */
+  PlanLane compute, reduce;           /* reduce is compute where nothing overlaps */
+  guint32 world;                      /* slot of all ranks */
+  guint32 owners;                     /* ranks that states are spread over */
+  guint32 bytes, wire, kept;          /* of a gradient element: as made, as sent, as accumulated */
+  gboolean hybrid;                    /* BF16_Optimizer: fp32 gradients beside 16-bit ones */
+  PlanParameters *parameters, *every; /* those that are trained, all */
+  guint64 shard;                      /* elements of one rank's states */
+  PlanUpdate *update, *last_update;   /* of a full group of own elements, of the last one */
+  PlanUpdate *norm;                   /* its norm pass reads all own gradients */
+  guint groups;                       /* that the optimizer updates one after the other */
+  guint32 weights, master, momenta;   /* tensors */
+  guint32 *gradients, *fresh;         /* by parameter: .grad, and what is added to it */
   guint32 *add_ops, *copy_ops;
   guint32 partition, partition_new; /* own slices of gradients: accumulated, of one micro-batch */
   guint32 full;                     /* fp32 gradients of BF16_Optimizer */
