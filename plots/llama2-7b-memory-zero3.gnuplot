@@ -2,11 +2,11 @@
 set encoding utf8
 set terminal pngcairo noenhanced size 2560,960 font 'Sans,24' linewidth 2 background rgb 'white'
 set output 'llama2-7b-memory-zero3.png'
-set title 'llama-2-7b, ZeRO-3 (paper), 16 × h100-sxm5-80gb in 2 nodes: 377.01 ms a step'."\n".'16 ranks, all alike; highest here: 10.22 GiB at 96.93 ms'
+set title 'llama-2-7b, ZeRO-3 (paper), 16 × h100-sxm5-80gb in 2 nodes: 562.82 ms a step'."\n".'16 ranks, all alike; highest here: 10.29 GiB at 136.85 ms'
 set xlabel 'time since the start of the step, ms'
 set ylabel 'memory per GPU, GiB'
-set xrange [0:377.007735]
-set yrange [0:13.2913683]
+set xrange [0:562.819556]
+set yrange [0:13.3726183]
 set key outside right top vertical Left reverse samplen 2 spacing 1.1
 set tics nomirror out
 set border 3
@@ -21,4 +21,4 @@ plot \
   'llama2-7b-memory-zero3.dat' index 0 using 1:3:4 with filledcurves fs solid 1 noborder lc rgb '#9cc7e0' title 'parameters', \
   'llama2-7b-memory-zero3.dat' index 0 using 1:2:3 with filledcurves fs solid 1 noborder lc rgb '#333333' title 'overhead', \
   'llama2-7b-memory-zero3.dat' index 1 with points pt 7 ps 1.8 lc rgb 'white' notitle, \
-  'llama2-7b-memory-zero3.dat' index 1 with points pt 7 ps 1.2 lc rgb 'black' title 'highest here, 10.22'
+  'llama2-7b-memory-zero3.dat' index 1 with points pt 7 ps 1.2 lc rgb 'black' title 'highest here, 10.29'

@@ -22,6 +22,8 @@ static void loads(void) {
   CU_ASSERT_EQUAL(recipe.attention, MODEL_ATTENTION_FLASH);
   CU_ASSERT_EQUAL(recipe.dropout, 0);
   CU_ASSERT_EQUAL(recipe.loss, MODEL_LOSS_EAGER);
+  CU_ASSERT_EQUAL(recipe.kernels, MODEL_KERNELS_EAGER);
+  CU_ASSERT_FALSE(recipe.compiled);
 
   g_autoptr(ConfSettings) full = settings_with(
       (const char *const[]){"training.sequence_length=8k", "training.precision=FP16", "training.attention=eager",
@@ -33,12 +35,25 @@ static void loads(void) {
   CU_ASSERT_EQUAL(recipe.dropout, 0.1);
 }
 
+/* Compiling fuses; kernels can be fused without it. */
+static void fusion(void) {
+  const char *const assignments[][2] = {{"training.compile=yes", NULL}, {"training.fused_kernels=yes", NULL}};
+  for (int i = 0; i < 2; i++) {
+    g_autoptr(ConfSettings) settings = settings_with(
+        (const char *const[]){"training.sequence_length=4096", "training.loss=fused", assignments[i][0], NULL});
+    ModelRecipe recipe;
+    CU_ASSERT_TRUE(model_recipe_load(settings, &recipe, NULL));
+    CU_ASSERT_EQUAL(recipe.kernels, MODEL_KERNELS_FUSED);
+    CU_ASSERT_EQUAL(recipe.compiled, i == 0);
+    CU_ASSERT_EQUAL(recipe.loss, MODEL_LOSS_FUSED);
+  }
+}
+
 static void refuses(void) {
   static const char *const refused[][2] = {
       {"training.precision=fp8", "fp8"},
-      {"training.loss=fused", "fused"},
       {"training.loss=vocab-parallel", "vocab-parallel"},
-      {"training.compile=yes", "training.compile"},
+      {"training.compile=perhaps", "training.compile"},
       {"training.attention=flsh", "flash"},
       {"training.dropout=1.5", "training.dropout"},
       {"training.sequence_length=0", "training.sequence_length"},
@@ -86,6 +101,7 @@ static void knows_precisions(void) {
 
 int main(void) {
   return harness_run("model-recipe", (HarnessCase[]){{"loads", loads},
+                                                     {"fusion", fusion},
                                                      {"refuses", refuses},
                                                      {"checks against the shape", checks_against_the_shape},
                                                      {"knows precisions", knows_precisions},

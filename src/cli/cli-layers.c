@@ -26,9 +26,9 @@ static void print_text(const StudyLayers *layers, GString *text) {
   g_autofree char *parameters = base_format_count(layers->parameters);
   g_string_append_printf(text,
                          "%s: %s parameters, %" G_GUINT64_FORMAT " layers; micro-batch %" G_GUINT64_FORMAT
-                         " x %" G_GUINT64_FORMAT " tokens on %s\n\n",
+                         " x %" G_GUINT64_FORMAT " tokens on %s\n%s\n\n",
                          layers->model, parameters, layers->layers, layers->micro_batch, layers->sequence_length,
-                         layers->gpu);
+                         layers->gpu, layers->basis);
   g_autoptr(BaseTable) table = base_table_new();
   const char *heads[] = {"unit", "direction", "operation", "kind", "GFLOP", "GB moved", "GB kept", "time"};
   for (gsize i = 0; i < G_N_ELEMENTS(heads); i++)
@@ -111,6 +111,8 @@ static void print_json(const StudyLayers *layers, GString *text) {
   json_builder_add_string_value(json, layers->model);
   json_builder_set_member_name(json, "parameters");
   json_builder_add_int_value(json, (gint64)layers->parameters);
+  json_builder_set_member_name(json, "basis");
+  json_builder_add_string_value(json, layers->basis);
   json_builder_set_member_name(json, "layers");
   json_builder_begin_array(json);
   for (guint first = 0, end; first < layers->n_ops; first = end) {

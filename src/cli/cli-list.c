@@ -8,6 +8,7 @@
 #include "cli.h"
 #include "conf-path.h"
 #include "hw-catalog.h"
+#include "kernel-time.h"
 #include "store-db.h"
 
 static CliExit list_gpus(G_GNUC_UNUSED const CliOptions *options, CliListing *listing, GError **error) {
@@ -17,6 +18,7 @@ static CliExit list_gpus(G_GNUC_UNUSED const CliOptions *options, CliListing *li
                                       {"peak_flops", "16-bit TFLOP/s", BASE_RIGHT},
                                       {"sustained_flops", "sustained", BASE_RIGHT},
                                       {"trust", "trust", BASE_LEFT},
+                                      {"kernels_measured", "kernels measured", BASE_LEFT},
                                       {NULL, NULL, BASE_LEFT}};
   g_autoptr(HwCatalog) catalog = hw_catalog_load(error);
   if (catalog == NULL)
@@ -30,6 +32,8 @@ static CliExit list_gpus(G_GNUC_UNUSED const CliOptions *options, CliListing *li
     cli_listing_number(listing, gpu->peak_fp16, "%.0f", base_in_tflops(gpu->peak_fp16));
     cli_listing_number(listing, gpu->matmul_fp16, "%.0f", base_in_tflops(gpu->matmul_fp16));
     cli_listing_text(listing, hw_trust_names[gpu->trust]);
+    g_autofree char *measured = kernel_measured(gpu);
+    cli_listing_text(listing, measured);
   }
   return CLI_DONE;
 }

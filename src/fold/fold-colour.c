@@ -60,7 +60,8 @@ static void build_graph(System *system) {
     guint32 node = system->communicators + c;
     for (guint32 i = 0; i < communicator->n_ranks; i++) {
       guint32 rank = communicator->ranks[i];
-      join(system, at, rank, node, fold_roles_slot(&system->roles, program->ranks[rank].role, c));
+      join(system, at, rank, node,
+           fold_roles_slot(&system->roles, program->ranks[rank].role, program_slot(program, rank, c)));
     }
     for (CollAlgorithm algorithm = 0; algorithm < COLL_ALGORITHMS; algorithm++) {
       const CollRoute *route = coll_group_route(system->groups[c], algorithm);

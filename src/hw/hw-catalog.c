@@ -1,4 +1,4 @@
-/* The three catalogue files, their sections as structs in file order, and which of them were asked for. */
+/* The catalogue files, their sections as structs in file order, and which of them were asked for. */
 #include "hw-catalog.h"
 
 #include <string.h>
@@ -6,83 +6,20 @@
 #include "base-names.h"
 #include "conf-path.h"
 #include "conf-text.h"
-#include "hw-section.h"
+#include "hw-fields.h"
 
 const char *const hw_trust_names[] = {"measured", "published", "derived", "recalled", NULL};
 const char *const hw_link_scope_names[] = {"nvswitch", "nvlink", "pcie", "network", "host", NULL};
-
-#define GPU(key, kind, field, required)                                                                                \
-  { key, kind, G_STRUCT_OFFSET(HwGpu, field), required }
-#define LINK(key, kind, field)                                                                                         \
-  { key, kind, G_STRUCT_OFFSET(HwLink, field), TRUE }
-#define PLATFORM(key, kind, field)                                                                                     \
-  { key, kind, G_STRUCT_OFFSET(HwPlatform, field), TRUE }
-#define ORIGIN(Type)                                                                                                   \
-  {"source", HW_FIELD_TEXT, G_STRUCT_OFFSET(Type, source), TRUE, .about = TRUE},                                       \
-      {"trust", HW_FIELD_NAME, G_STRUCT_OFFSET(Type, trust), TRUE, hw_trust_names, .about = TRUE}, {                   \
-    "note", HW_FIELD_TEXT, G_STRUCT_OFFSET(Type, note), FALSE, .about = TRUE                                           \
-  }
-
-static const HwField gpu_fields[] = {
-    GPU("architecture", HW_FIELD_TEXT, architecture, TRUE),
-    GPU("compute_capability", HW_FIELD_COUNT, compute_capability, TRUE),
-    GPU("peak_bf16", HW_FIELD_FLOP_RATE, peak_bf16, FALSE),
-    GPU("matmul_bf16", HW_FIELD_FLOP_RATE, matmul_bf16, FALSE),
-    GPU("peak_fp16", HW_FIELD_FLOP_RATE, peak_fp16, FALSE),
-    GPU("matmul_fp16", HW_FIELD_FLOP_RATE, matmul_fp16, FALSE),
-    GPU("peak_fp8", HW_FIELD_FLOP_RATE, peak_fp8, FALSE),
-    GPU("matmul_fp8", HW_FIELD_FLOP_RATE, matmul_fp8, FALSE),
-    GPU("peak_tf32", HW_FIELD_FLOP_RATE, peak_tf32, FALSE),
-    GPU("matmul_tf32", HW_FIELD_FLOP_RATE, matmul_tf32, FALSE),
-    GPU("peak_fp32", HW_FIELD_FLOP_RATE, peak_fp32, TRUE),
-    GPU("matmul_fp32", HW_FIELD_FLOP_RATE, matmul_fp32, TRUE),
-    GPU("memory_bandwidth", HW_FIELD_BYTE_RATE, memory_bandwidth, TRUE),
-    GPU("memory_bandwidth_sustained", HW_FIELD_BYTE_RATE, memory_bandwidth_sustained, TRUE),
-    GPU("kernel_floor", HW_FIELD_TIME, kernel_floor, TRUE),
-    GPU("memory_nominal", HW_FIELD_BYTES, memory_nominal, TRUE),
-    GPU("memory_usable", HW_FIELD_BYTES, memory_usable, TRUE),
-    GPU("context", HW_FIELD_BYTES, context_bytes, TRUE),
-    GPU("workspace", HW_FIELD_BYTES, workspace_bytes, TRUE),
-    GPU("sms", HW_FIELD_COUNT, sms, TRUE),
-    GPU("l2", HW_FIELD_BYTES, l2_bytes, TRUE),
-    ORIGIN(HwGpu),
-};
-
-static const HwField link_fields[] = {
-    {"scope", HW_FIELD_NAME, G_STRUCT_OFFSET(HwLink, scope), TRUE, hw_link_scope_names},
-    LINK("raw", HW_FIELD_BYTE_RATE, raw),
-    LINK("achievable", HW_FIELD_BYTE_RATE, achievable),
-    ORIGIN(HwLink),
-};
-
-static const char *const no_yes_names[] = {"no", "yes", NULL};
-
-static const HwField platform_fields[] = {
-    PLATFORM("nic_latency", HW_FIELD_TIME, nic_latency),
-    PLATFORM("hop_latency", HW_FIELD_TIME, hop_latency),
-    PLATFORM("launch_floor", HW_FIELD_TIME, launch_floor),
-    PLATFORM("launch_per_gpu", HW_FIELD_TIME, launch_per_gpu),
-    PLATFORM("graph_floor", HW_FIELD_TIME, graph_floor),
-    {"gdr", HW_FIELD_NAME, G_STRUCT_OFFSET(HwPlatform, gdr), TRUE, no_yes_names},
-    ORIGIN(HwPlatform),
-};
-
-typedef enum { GPUS, LINKS, PLATFORMS, KINDS } Kind;
-
-static const struct {
-  const char *file, *singular;
-  const HwField *fields;
-  gsize n_fields, size;
-} kinds[KINDS] = {
-    [GPUS] = {"gpus.ini", "gpu", gpu_fields, G_N_ELEMENTS(gpu_fields), sizeof(HwGpu)},
-    [LINKS] = {"links.ini", "link", link_fields, G_N_ELEMENTS(link_fields), sizeof(HwLink)},
-    [PLATFORMS] = {"platforms.ini", "platform", platform_fields, G_N_ELEMENTS(platform_fields), sizeof(HwPlatform)},
-};
 
 /* Every entry struct begins with its name. */
 G_STATIC_ASSERT(G_STRUCT_OFFSET(HwGpu, name) == 0);
 G_STATIC_ASSERT(G_STRUCT_OFFSET(HwLink, name) == 0);
 G_STATIC_ASSERT(G_STRUCT_OFFSET(HwPlatform, name) == 0);
+G_STATIC_ASSERT(G_STRUCT_OFFSET(HwHost, name) == 0);
+G_STATIC_ASSERT(G_STRUCT_OFFSET(HwMatmul, name) == 0);
+G_STATIC_ASSERT(G_STRUCT_OFFSET(HwAttention, name) == 0);
+G_STATIC_ASSERT(G_STRUCT_OFFSET(HwMemory, name) == 0);
+G_STATIC_ASSERT(G_STRUCT_OFFSET(HwContention, name) == 0);
 
 typedef struct {
   char **names;   /* in file order, NULL-terminated */
@@ -92,11 +29,11 @@ typedef struct {
 } Shelf;
 
 struct HwCatalog {
-  Shelf shelves[KINDS];
+  Shelf shelves[HW_KINDS];
 };
 
-static gpointer shelf_entry(const Shelf *shelf, Kind kind, guint index) {
-  return shelf->entries + index * kinds[kind].size;
+static gpointer shelf_entry(const Shelf *shelf, HwKind kind, guint index) {
+  return shelf->entries + index * hw_kinds[kind].size;
 }
 
 /* A sustained rate above the part's peak, or one without the other, is a slip of the pen. */
@@ -118,11 +55,12 @@ static const char *gpu_slip(const HwGpu *gpu) {
   return NULL;
 }
 
-static gboolean check_entry(const ConfText *text, Kind kind, const char *section, gconstpointer entry, GError **error) {
+static gboolean check_entry(const ConfText *text, HwKind kind, const char *section, gconstpointer entry,
+                            GError **error) {
   const char *slip = NULL;
-  if (kind == GPUS)
+  if (kind == HW_GPUS)
     slip = gpu_slip(entry);
-  else if (kind == LINKS && ((const HwLink *)entry)->achievable > ((const HwLink *)entry)->raw)
+  else if (kind == HW_LINKS && ((const HwLink *)entry)->achievable > ((const HwLink *)entry)->raw)
     slip = "achievable";
   if (slip == NULL)
     return TRUE;
@@ -150,8 +88,8 @@ static char *find_file(const char *file, GError **error) {
   return NULL;
 }
 
-static gboolean load_shelf(Shelf *shelf, Kind kind, GError **error) {
-  g_autofree char *path = find_file(kinds[kind].file, error);
+static gboolean load_shelf(Shelf *shelf, HwKind kind, GError **error) {
+  g_autofree char *path = find_file(hw_kinds[kind].file, error);
   if (path == NULL)
     return FALSE;
   g_autoptr(ConfText) text = conf_text_load(path, error);
@@ -159,35 +97,83 @@ static gboolean load_shelf(Shelf *shelf, Kind kind, GError **error) {
     return FALSE;
   shelf->names = g_strdupv((char **)conf_text_groups(text));
   shelf->n = g_strv_length(shelf->names);
-  shelf->entries = g_malloc0_n(shelf->n, kinds[kind].size);
+  shelf->entries = g_malloc0_n(shelf->n, hw_kinds[kind].size);
   shelf->used = g_new0(gboolean, shelf->n);
   for (guint i = 0; i < shelf->n; i++) {
     gpointer entry = shelf_entry(shelf, kind, i);
     *(char **)entry = g_strdup(shelf->names[i]);
-    if (!hw_section_read(text, shelf->names[i], kinds[kind].fields, kinds[kind].n_fields, entry, error) ||
+    if (!hw_section_read(text, shelf->names[i], hw_kinds[kind].fields, hw_kinds[kind].n_fields, entry, error) ||
         !check_entry(text, kind, shelf->names[i], entry, error))
       return FALSE;
   }
   return TRUE;
 }
 
+/* The entry that was fitted to the GPU's own measurements, "NAME.VARIANT", or that of its compute capability. */
+static gconstpointer find_form(HwCatalog *catalog, HwKind kind, const HwGpu *gpu, const char *variant) {
+  const Shelf *shelf = &catalog->shelves[kind];
+  g_autofree char *own = g_strdup_printf("%s.%s", gpu->name, variant);
+  g_autofree char *shared = g_strdup_printf("sm%" G_GUINT64_FORMAT ".%s", gpu->compute_capability, variant);
+  int found = base_names_find((const char *const *)shelf->names, own);
+  if (found < 0)
+    found = base_names_find((const char *const *)shelf->names, shared);
+  return found >= 0 ? shelf_entry(shelf, kind, (guint)found) : NULL;
+}
+
+static gboolean lacks_form(const HwGpu *gpu, const char *missing, GError **error) {
+  BasePlace nowhere = {.key = gpu->name};
+  base_error_set_at(error, &nowhere,
+                    "no section for %s in topologies/catalog/%s: neither for the GPU nor for its compute capability "
+                    "%" G_GUINT64_FORMAT,
+                    missing, missing, gpu->compute_capability);
+  return FALSE;
+}
+
+static gboolean link_forms(HwCatalog *catalog, GError **error) {
+  if (catalog->shelves[HW_CONTENTIONS].n == 0) {
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "topologies/catalog/%s has no section",
+                hw_kinds[HW_CONTENTIONS].file);
+    return FALSE;
+  }
+  const char *const matmuls[HW_MATMUL_DTYPES] = {"fp32", "16bit", "fp8"};
+  const char *const attentions[HW_FLASHES] = {"flash2", "flash3"};
+  const Shelf *shelf = &catalog->shelves[HW_GPUS];
+  for (guint i = 0; i < shelf->n; i++) {
+    HwGpu *gpu = shelf_entry(shelf, HW_GPUS, i);
+    for (int d = 0; d < HW_MATMUL_DTYPES; d++)
+      gpu->matmul[d] = find_form(catalog, HW_MATMULS, gpu, matmuls[d]);
+    for (int f = 0; f < HW_FLASHES; f++)
+      gpu->attention[f] = find_form(catalog, HW_ATTENTIONS, gpu, attentions[f]);
+    gpu->memory = find_form(catalog, HW_MEMORIES, gpu, "memory");
+    gpu->contention = shelf_entry(&catalog->shelves[HW_CONTENTIONS], HW_CONTENTIONS, 0);
+    if (gpu->matmul[HW_MATMUL_FP32] == NULL || gpu->matmul[HW_MATMUL_16BIT] == NULL ||
+        (gpu->peak_fp8 > 0 && gpu->matmul[HW_MATMUL_FP8] == NULL))
+      return lacks_form(gpu, hw_kinds[HW_MATMULS].file, error);
+    if (gpu->attention[HW_FLASH_2] == NULL && gpu->attention[HW_FLASH_3] == NULL)
+      return lacks_form(gpu, hw_kinds[HW_ATTENTIONS].file, error);
+    if (gpu->memory == NULL)
+      return lacks_form(gpu, hw_kinds[HW_MEMORIES].file, error);
+  }
+  return TRUE;
+}
+
 HwCatalog *hw_catalog_load(GError **error) {
   g_autoptr(HwCatalog) catalog = g_new0(HwCatalog, 1);
-  for (Kind kind = GPUS; kind < KINDS; kind++)
+  for (HwKind kind = HW_GPUS; kind < HW_KINDS; kind++)
     if (!load_shelf(&catalog->shelves[kind], kind, error))
       return NULL;
-  return g_steal_pointer(&catalog);
+  return link_forms(catalog, error) ? g_steal_pointer(&catalog) : NULL;
 }
 
 void hw_catalog_free(HwCatalog *catalog) {
   if (catalog == NULL)
     return;
-  for (Kind kind = GPUS; kind < KINDS; kind++) {
+  for (HwKind kind = HW_GPUS; kind < HW_KINDS; kind++) {
     Shelf *shelf = &catalog->shelves[kind];
     for (guint i = 0; i < shelf->n; i++) {
       gpointer entry = shelf_entry(shelf, kind, i);
       g_free(*(char **)entry);
-      hw_section_clear(kinds[kind].fields, kinds[kind].n_fields, entry);
+      hw_section_clear(hw_kinds[kind].fields, hw_kinds[kind].n_fields, entry);
     }
     g_strfreev(shelf->names);
     g_free(shelf->entries);
@@ -209,7 +195,7 @@ static char *advice_for(const Shelf *shelf, const char *name) {
   return g_strdup_printf("; there are %s", names);
 }
 
-static gconstpointer look_up(const HwCatalog *catalog, Kind kind, const char *name, const BasePlace *place,
+static gconstpointer look_up(const HwCatalog *catalog, HwKind kind, const char *name, const BasePlace *place,
                              GError **error) {
   const Shelf *shelf = &catalog->shelves[kind];
   int found = base_names_find((const char *const *)shelf->names, name);
@@ -219,8 +205,8 @@ static gconstpointer look_up(const HwCatalog *catalog, Kind kind, const char *na
   }
   g_autofree char *advice = advice_for(shelf, name);
   BasePlace nowhere = {0};
-  base_error_set_at(error, place != NULL ? place : &nowhere, "the catalogue has no %s \"%s\"%s", kinds[kind].singular,
-                    name, advice);
+  base_error_set_at(error, place != NULL ? place : &nowhere, "the catalogue has no %s \"%s\"%s",
+                    hw_kinds[kind].singular, name, advice);
   return NULL;
 }
 
@@ -229,49 +215,68 @@ static gboolean is_amd(const char *name) {
   return g_ascii_strncasecmp(name, "mi", 2) == 0 && g_ascii_isdigit(name[2]);
 }
 
+static void use(const HwCatalog *catalog, HwKind kind, gconstpointer entry) {
+  const Shelf *shelf = &catalog->shelves[kind];
+  if (entry != NULL)
+    shelf->used[(gsize)((const char *)entry - shelf->entries) / hw_kinds[kind].size] = TRUE;
+}
+
 const HwGpu *hw_catalog_gpu(const HwCatalog *catalog, const char *name, const BasePlace *place, GError **error) {
-  if (is_amd(name) && base_names_find((const char *const *)catalog->shelves[GPUS].names, name) < 0) {
+  if (is_amd(name) && base_names_find((const char *const *)catalog->shelves[HW_GPUS].names, name) < 0) {
     BasePlace nowhere = {0};
     base_error_set_at(error, place != NULL ? place : &nowhere, "\"%s\": AMD GPUs are not modelled yet", name);
     return NULL;
   }
-  return look_up(catalog, GPUS, name, place, error);
+  const HwGpu *gpu = look_up(catalog, HW_GPUS, name, place, error);
+  for (int d = 0; gpu != NULL && d < HW_MATMUL_DTYPES; d++)
+    use(catalog, HW_MATMULS, gpu->matmul[d]);
+  for (int f = 0; gpu != NULL && f < HW_FLASHES; f++)
+    use(catalog, HW_ATTENTIONS, gpu->attention[f]);
+  if (gpu != NULL) {
+    use(catalog, HW_MEMORIES, gpu->memory);
+    use(catalog, HW_CONTENTIONS, gpu->contention);
+  }
+  return gpu;
 }
 
 const HwLink *hw_catalog_link(const HwCatalog *catalog, const char *name, const BasePlace *place, GError **error) {
-  return look_up(catalog, LINKS, name, place, error);
+  return look_up(catalog, HW_LINKS, name, place, error);
 }
 
 const HwPlatform *hw_catalog_platform(const HwCatalog *catalog, const char *name, const BasePlace *place,
                                       GError **error) {
-  return look_up(catalog, PLATFORMS, name, place, error);
+  return look_up(catalog, HW_PLATFORMS, name, place, error);
+}
+
+const HwHost *hw_catalog_host(const HwCatalog *catalog, const char *name, const BasePlace *place, GError **error) {
+  return look_up(catalog, HW_HOSTS, name, place, error);
 }
 
 const char *const *hw_catalog_gpu_names(const HwCatalog *catalog) {
-  return (const char *const *)catalog->shelves[GPUS].names;
+  return (const char *const *)catalog->shelves[HW_GPUS].names;
 }
 
 const char *const *hw_catalog_link_names(const HwCatalog *catalog) {
-  return (const char *const *)catalog->shelves[LINKS].names;
+  return (const char *const *)catalog->shelves[HW_LINKS].names;
 }
 
 const char *const *hw_catalog_platform_names(const HwCatalog *catalog) {
-  return (const char *const *)catalog->shelves[PLATFORMS].names;
+  return (const char *const *)catalog->shelves[HW_PLATFORMS].names;
 }
 
-static void visit_entry(const Shelf *shelf, Kind kind, guint index, HwCatalogVisit visit, gpointer user) {
-  for (gsize f = 0; f < kinds[kind].n_fields; f++) {
-    const HwField *field = &kinds[kind].fields[f];
+static void visit_entry(const Shelf *shelf, HwKind kind, guint index, HwCatalogVisit visit, gpointer user) {
+  for (gsize f = 0; f < hw_kinds[kind].n_fields; f++) {
+    const HwField *field = &hw_kinds[kind].fields[f];
     if (field->about)
       continue;
-    g_autofree char *name = g_strdup_printf("%s.%s.%s", kinds[kind].singular, shelf->names[index], field->key);
+    g_autofree char *name = g_strdup_printf("%s.%s.%s", hw_kinds[kind].singular, shelf->names[index], field->key);
     g_autofree char *value = hw_section_canonical(field, shelf_entry(shelf, kind, index));
     visit(name, value, user);
   }
 }
 
 void hw_catalog_visit_used(const HwCatalog *catalog, HwCatalogVisit visit, gpointer user) {
-  for (Kind kind = GPUS; kind < KINDS; kind++)
+  for (HwKind kind = HW_GPUS; kind < HW_KINDS; kind++)
     for (guint i = 0; i < catalog->shelves[kind].n; i++)
       if (catalog->shelves[kind].used[i])
         visit_entry(&catalog->shelves[kind], kind, i, visit, user);

@@ -1,4 +1,4 @@
-/* The catalogue: what GPUs, links and platforms are, from topologies/catalog/{gpus,links,platforms}.ini of the first
+/* The catalogue: what GPUs, links and platforms are, from topologies/catalog/{gpus,links,platforms,hosts,kernels-*,contention}.ini of the first
  * data folder that has the file. Every section carries `source` (where its figures come from) and `trust` (measured,
  * published, derived, recalled); a section without them is refused, and so is a sustained rate above the vendor's
  * figure.
@@ -17,6 +17,59 @@
 typedef enum { HW_TRUST_MEASURED, HW_TRUST_PUBLISHED, HW_TRUST_DERIVED, HW_TRUST_RECALLED } HwTrust;
 extern const char *const hw_trust_names[];
 
+/* How a GPU's kernels run: forms fitted to measurements, their figures relative to the GPU's rates, so that a GPU without
+ * measurements takes those of its compute capability. kernel/kernel-matmul.h and its neighbours say what each does. */
+typedef struct {
+  char *name;             /* "h100-sxm5-80gb.16bit"; "sm90.16bit": shared by a compute capability */
+  guint64 tile_m, tile_n; /* the largest tile */
+  double rate;            /* share of the GPU's matmul rate that full waves of it reach */
+  double half, quarter;   /* rate of tiles of half and quarter size, of the largest's */
+  double fill;            /* a tile's start and end, as length of k */
+  double quantum;         /* share of a last wave's idle SMs that is lost */
+  double split;           /* traffic of splitting k, of writing and reading fp32 parts once */
+  double bandwidth;       /* share of the sustained bandwidth that operands stream at */
+  double serial;          /* share of the shorter of arithmetic and traffic that the longer does not hide */
+  SimTime floor;
+  double dgrad, wgrad; /* rate of the backward matmuls, of forward's */
+  double sustained;    /* rate that the power limit leaves for long, of a short burst's */
+  char *source, *note;
+  int trust;
+} HwMatmul;
+
+typedef struct {
+  char *name;                             /* "h100-sxm5-80gb.flash2" */
+  guint64 block;                          /* queries of a block */
+  double forward, backward;               /* share of the GPU's matmul rate, head dimension 128 */
+  double narrow_forward, narrow_backward; /* rate at head dimension 64, of that at 128 */
+  double fill_forward, fill_backward;     /* a block's start and end, as keys */
+  double bandwidth;                       /* share of the sustained bandwidth */
+  SimTime floor_forward, floor_backward;
+  double sustained; /* as in HwMatmul */
+  char *source, *note;
+  int trust;
+} HwAttention;
+
+/* Shares of the sustained bandwidth, by kind of kernel. */
+typedef struct {
+  char *name; /* "h100-sxm5-80gb.memory" */
+  double stream, norm_forward, norm_backward, rotary, softmax_forward, softmax_backward, loss_forward, loss_backward,
+      gather, optimizer, reduction;
+  char *source, *note;
+  int trust;
+} HwMemory;
+
+/* What collectives take from a device: bytes through its memory per byte on the bus, by operation. */
+typedef struct {
+  char *name;
+  double all_gather, reduce_scatter, all_reduce;
+  double saturating; /* share of the SMs that streaming kernels need for all of the bandwidth */
+  char *source, *note;
+  int trust;
+} HwContention;
+
+typedef enum { HW_MATMUL_FP32, HW_MATMUL_16BIT, HW_MATMUL_FP8, HW_MATMUL_DTYPES } HwMatmulDtype;
+typedef enum { HW_FLASH_2, HW_FLASH_3, HW_FLASHES } HwFlash; /* FlashAttention-2; -3 or cuDNN's for newer GPUs */
+
 typedef struct {
   char *name;
   char *architecture;                                                    /* volta, ampere, ada, hopper, blackwell */
@@ -34,6 +87,11 @@ typedef struct {
   guint64 l2_bytes;
   char *source, *note;
   int trust;
+  /* Borrowed from the catalogue. */
+  const HwMatmul *matmul[HW_MATMUL_DTYPES]; /* NULL: the part lacks the dtype */
+  const HwAttention *attention[HW_FLASHES]; /* one of them may be NULL */
+  const HwMemory *memory;
+  const HwContention *contention;
 } HwGpu;
 
 typedef enum { HW_LINK_NVSWITCH, HW_LINK_NVLINK, HW_LINK_PCIE, HW_LINK_NETWORK, HW_LINK_HOST } HwLinkScope;
@@ -44,6 +102,7 @@ typedef struct {
   int scope;         /* HwLinkScope */
   double raw;        /* per direction and device */
   double achievable; /* what a long NCCL transfer gets of it, per direction and device */
+  double pageable;   /* host links: what copies from host memory that is not page-locked get; 0: not stated */
   char *source, *note;
   int trust;
 } HwLink;
@@ -61,6 +120,21 @@ typedef struct {
   int trust;
 } HwPlatform;
 
+/* What the thread that issues work pays, by CPU. */
+typedef struct HwHost {
+  char *name;                              /* a CPU: intel-spr, amd-rome … */
+  SimTime forward_kernel, backward_kernel; /* dispatch and launch of one kernel of an eager operation */
+  SimTime matmul;                          /* the same of a linear layer's matmul */
+  SimTime compiled_kernel;                 /* one kernel of a compiled graph */
+  SimTime collective;                      /* issue of one */
+  SimTime fsdp_unit, deepspeed_module;     /* hooks, once per direction */
+  SimTime gradient_hook;                   /* per parameter */
+  SimTime optimizer_step, optimizer_tensor;
+  SimTime micro_batch; /* the training loop around one */
+  char *source, *note;
+  int trust;
+} HwHost;
+
 typedef struct HwCatalog HwCatalog;
 
 /* Errors: SIM_ERROR_INPUT at the file, line and key at fault. Cost: the size of the files, some ms. */
@@ -74,12 +148,13 @@ const HwGpu *hw_catalog_gpu(const HwCatalog *catalog, const char *name, const Ba
 const HwLink *hw_catalog_link(const HwCatalog *catalog, const char *name, const BasePlace *place, GError **error);
 const HwPlatform *hw_catalog_platform(const HwCatalog *catalog, const char *name, const BasePlace *place,
                                       GError **error);
+const HwHost *hw_catalog_host(const HwCatalog *catalog, const char *name, const BasePlace *place, GError **error);
 /* Names in file order, NULL-terminated, borrowed. */
 const char *const *hw_catalog_gpu_names(const HwCatalog *catalog);
 const char *const *hw_catalog_link_names(const HwCatalog *catalog);
 const char *const *hw_catalog_platform_names(const HwCatalog *catalog);
 /* Visits every figure of the sections that were asked for so far ("gpu.h100-sxm5-80gb.memory_bandwidth", canonical
- * value): the catalogue values a run key hashes. Sections in file order, GPUs before links before platforms; a figure
+ * value): the catalogue values a run key hashes. Sections in file order, GPUs before links, platforms, hosts and kernels; a figure
  * that the part lacks is visited as 0; source, trust and note are not. */
 typedef void (*HwCatalogVisit)(const char *name, const char *value, gpointer user);
 void hw_catalog_visit_used(const HwCatalog *catalog, HwCatalogVisit visit, gpointer user);

@@ -24,7 +24,10 @@ static void flash_backward(ModelBuild *build, const ModelAttentionTensors *at, g
   scratch |= model_build_scratch(build, "row_sums", row);
   if (build->kv < build->q)
     scratch |= model_build_scratch(build, "d_kv_all", 2 * build->e * build->t * build->q);
-  double bytes = build->e * build->t * (4 * build->q + 2 * kv) + row;
+  /* d_q as it is summed up in fp32 (out, in); where heads share keys, their gradients per head (out, in) before the sum. */
+  double bytes = build->e * build->t * (4 * build->q + 2 * kv) + row + 2 * MODEL_BYTES_FP32 * build->t * build->q;
+  if (build->kv < build->q)
+    bytes += 2 * 2 * build->e * build->t * build->q;
   model_build_attention(build, MODEL_BACKWARD, "attention.backward", 5 * pair_flops(build) / 2, 4 * pair_flops(build),
                         bytes, d_context | at->q | at->k | at->v | at->context | at->lse | scratch,
                         d_q | d_k | d_v | scratch);
@@ -51,8 +54,9 @@ static void eager_forward(ModelBuild *build, ModelAttentionTensors *at) {
   guint64 scores = model_build_inner(build, "scores", e * pairs);
   per_head(build, MODEL_FORWARD, "scores", build->s, build->d, at->q | at->k_all, scores)->saves = at->q | at->k_all;
   at->probabilities = at->dropped = model_build_inner(build, "probabilities", e * pairs);
-  model_build_memory(build, MODEL_FORWARD, "softmax", 6 * e * pairs, scores, at->probabilities)->saves =
-      at->probabilities;
+  model_build_kernels(build, MODEL_FORWARD, "scale_mask", KERNEL_MEMORY, 2, 4 * e * pairs, scores, 0);
+  model_build_kernels(build, MODEL_FORWARD, "softmax", KERNEL_SOFTMAX, 1, 2 * e * pairs, scores, at->probabilities)
+      ->saves = at->probabilities;
   if (build->recipe->dropout > 0) {
     at->dropped = model_build_inner(build, "probabilities_dropped", e * pairs);
     at->mask = model_build_inner(build, "probabilities_mask", pairs);
@@ -76,8 +80,9 @@ static void eager_backward(ModelBuild *build, const ModelAttentionTensors *at, g
     model_dropout_backward(build, "attention_dropout.backward", pairs, at->mask, d_dropped, d_probabilities);
   }
   guint64 d_scores = model_build_inner(build, "d_scores", e * pairs);
-  model_build_memory(build, MODEL_BACKWARD, "softmax.backward", 5 * e * pairs, d_probabilities | at->probabilities,
-                     d_scores);
+  model_build_kernels(build, MODEL_BACKWARD, "softmax.backward", KERNEL_SOFTMAX, 1, 3 * e * pairs,
+                      d_probabilities | at->probabilities, d_scores);
+  model_build_memory(build, MODEL_BACKWARD, "scale_mask.backward", 2 * e * pairs, d_scores, 0);
   per_head(build, MODEL_BACKWARD, "scores.d_q", build->d, build->s, d_scores | at->k_all, d_q);
   per_head(build, MODEL_BACKWARD, "scores.d_k", build->d, build->s, d_scores | at->q, d_k_all);
   if (shared)

@@ -12,6 +12,7 @@ void model_build_begin(ModelBuild *build, const ModelShape *shape, const ModelRe
   build->kind = kind;
   build->dtype = model_precision_dtype(recipe->precision);
   build->e = model_precision_bytes(recipe->precision);
+  build->fused = recipe->kernels == MODEL_KERNELS_FUSED;
   build->half = build->e < kernel_dtype_bytes(KERNEL_FP32);
   build->b = (double)micro_batch;
   build->s = (double)recipe->sequence_length;
@@ -50,9 +51,10 @@ ModelUnit *model_build_end(const ModelBuild *build) {
   return unit;
 }
 
-int model_build_parameter(ModelBuild *build, const char *name, double elements) {
+int model_build_parameter(ModelBuild *build, const char *name, double rows, double columns) {
   sim_require(build->n_parameters < MODEL_PARAMETERS_MOST, 0, NULL, "%s is one parameter too many", name);
-  build->parameters[build->n_parameters] = (ModelParameter){.name = name, .elements = (guint64)elements};
+  build->parameters[build->n_parameters] =
+      (ModelParameter){.name = name, .elements = (guint64)(rows * columns), .rows = (guint64)rows};
   return (int)build->n_parameters++;
 }
 
@@ -78,6 +80,7 @@ guint64 model_build_scratch(ModelBuild *build, const char *name, double bytes) {
 static ModelOp *add_op(ModelBuild *build, ModelDirection direction, const char *name, KernelOp kernel,
                        double nominal_flops, guint64 reads, guint64 writes) {
   guint i = build->n_ops[direction]++;
+  kernel.compiled = build->recipe->compiled;
   sim_require(i < MODEL_OPS_MOST, 0, NULL, "%s is one operation too many", name);
   build->kernels[direction][i] = kernel;
   build->ops[direction][i] = (ModelOp){.name = name,
@@ -94,6 +97,10 @@ static guint64 traffic(double bytes) {
   return (guint64)MIN(bytes, (double)MODEL_TRAFFIC_MOST);
 }
 
+static KernelPass pass_of(ModelDirection direction) {
+  return direction == MODEL_FORWARD ? KERNEL_FORWARD : KERNEL_DGRAD;
+}
+
 ModelOp *model_build_matmul(ModelBuild *build, ModelDirection direction, const char *name, double batch, double m,
                             double n, double k, guint64 reads, guint64 writes) {
   double flops = 2 * batch * m * n * k;
@@ -104,19 +111,37 @@ ModelOp *model_build_matmul(ModelBuild *build, ModelDirection direction, const c
                      .n = (guint64)n,
                      .k = (guint64)k,
                      .flops = flops,
-                     .bytes = traffic(build->e * batch * (m * k + k * n + m * n))};
+                     .bytes = traffic(build->e * batch * (m * k + k * n + m * n)),
+                     .pass = pass_of(direction)};
   return add_op(build, direction, name, kernel, flops, reads, writes);
+}
+
+ModelOp *model_build_wgrad(ModelBuild *build, const char *name, double m, double n, double k, guint64 reads) {
+  ModelOp *op = model_build_matmul(build, MODEL_BACKWARD, name, 1, m, n, k, reads, 0);
+  build->kernels[MODEL_BACKWARD][build->n_ops[MODEL_BACKWARD] - 1].pass = KERNEL_WGRAD;
+  return op;
+}
+
+ModelOp *model_build_kernels(ModelBuild *build, ModelDirection direction, const char *name, KernelKind kind,
+                             guint32 launches, double bytes, guint64 reads, guint64 writes) {
+  KernelOp kernel = {.kind = kind,
+                     .dtype = build->half ? build->dtype : KERNEL_FP32,
+                     .batch = 1,
+                     .bytes = traffic(bytes),
+                     .pass = pass_of(direction),
+                     .launches = launches};
+  return add_op(build, direction, name, kernel, 0, reads, writes);
 }
 
 ModelOp *model_build_memory(ModelBuild *build, ModelDirection direction, const char *name, double bytes, guint64 reads,
                             guint64 writes) {
-  KernelOp kernel = {
-      .kind = KERNEL_MEMORY, .dtype = build->half ? build->dtype : KERNEL_FP32, .batch = 1, .bytes = traffic(bytes)};
-  return add_op(build, direction, name, kernel, 0, reads, writes);
+  return model_build_kernels(build, direction, name, KERNEL_MEMORY, 1, bytes, reads, writes);
 }
 
 ModelOp *model_build_attention(ModelBuild *build, ModelDirection direction, const char *name, double flops,
                                double nominal_flops, double bytes, guint64 reads, guint64 writes) {
+  static const KernelFlash flashes[] = {
+      [MODEL_FLASH_USUAL] = KERNEL_FLASH_USUAL, [MODEL_FLASH_2] = KERNEL_FLASH_2, [MODEL_FLASH_3] = KERNEL_FLASH_3};
   KernelOp kernel = {.kind = KERNEL_ATTENTION,
                      .dtype = build->dtype,
                      .batch = (guint64)(build->b * build->a),
@@ -124,6 +149,9 @@ ModelOp *model_build_attention(ModelBuild *build, ModelDirection direction, cons
                      .n = (guint64)build->s,
                      .k = (guint64)build->d,
                      .flops = flops,
-                     .bytes = traffic(bytes)};
+                     .bytes = traffic(bytes),
+                     .pass = pass_of(direction),
+                     .flash = flashes[build->recipe->flash],
+                     .causal = TRUE};
   return add_op(build, direction, name, kernel, nominal_flops, reads, writes);
 }

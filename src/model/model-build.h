@@ -18,12 +18,20 @@
 #define MODEL_TRAFFIC_MOST    ((guint64)1 << 53) /* bytes of one op; larger is no shape that anybody trains */
 #define MODEL_PARAMETERS_MOST 32
 
+/* What one operation is in kernels: of which kind, how many, and how many bytes per element they move. */
+typedef struct {
+  KernelKind kind;
+  guint32 launches;
+  double bytes;
+} ModelPasses;
+
 typedef enum { MODEL_FORWARD, MODEL_BACKWARD, MODEL_DIRECTIONS } ModelDirection;
 
 typedef struct {
   const ModelShape *shape;
   const ModelRecipe *recipe;
   KernelDtype dtype;           /* of matmuls */
+  gboolean fused;              /* memory-bound operations are one kernel each */
   gboolean half;               /* stored in two bytes, so that fp32 arithmetic needs copies */
   double e;                    /* bytes of an element */
   double b, s, t;              /* sequences, tokens of each, all tokens */
@@ -43,8 +51,8 @@ void model_build_begin(ModelBuild *build, const ModelShape *shape, const ModelRe
                        ModelUnitKind kind);
 ModelUnit *model_build_end(const ModelBuild *build);
 
-/* Returns the index. */
-int model_build_parameter(ModelBuild *build, const char *name, double elements);
+/* rows × columns, as PyTorch stores it. Returns the index. */
+int model_build_parameter(ModelBuild *build, const char *name, double rows, double columns);
 /* Returns the mask. */
 guint64 model_build_tensor(ModelBuild *build, const char *name, ModelTensorRole role, double bytes);
 guint64 model_build_inner(ModelBuild *build, const char *name, double bytes);
@@ -54,18 +62,24 @@ guint64 model_build_scratch(ModelBuild *build, const char *name, double bytes);
 /* Each adds an op of the direction and returns it, valid until the build ends, for what its arguments do not say. */
 ModelOp *model_build_matmul(ModelBuild *build, ModelDirection direction, const char *name, double batch, double m,
                             double n, double k, guint64 reads, guint64 writes);
+/* A backward matmul that makes the gradient of a weight. */
+ModelOp *model_build_wgrad(ModelBuild *build, const char *name, double m, double n, double k, guint64 reads);
+/* Elementwise: one kernel, or as many as `launches` says. */
 ModelOp *model_build_memory(ModelBuild *build, ModelDirection direction, const char *name, double bytes, guint64 reads,
                             guint64 writes);
+/* Any other kind that goes by bytes. */
+ModelOp *model_build_kernels(ModelBuild *build, ModelDirection direction, const char *name, KernelKind kind,
+                             guint32 launches, double bytes, guint64 reads, guint64 writes);
 /* One kernel over all queries and keys of every head. */
 ModelOp *model_build_attention(ModelBuild *build, ModelDirection direction, const char *name, double flops,
                                double nominal_flops, double bytes, guint64 reads, guint64 writes);
 
-/* y = x W (+ bias): a matmul forward; dgrad and wgrad (which brings the bias's gradient) backward. */
+/* y = x W (+ bias): a matmul forward; dgrad, wgrad and the sum that is the bias's gradient backward. */
 typedef struct {
-  const char *forward, *dgrad, *wgrad, *weight, *bias;
+  const char *forward, *dgrad, *wgrad, *bgrad, *weight, *bias;
 } ModelLinearNames;
 #define MODEL_LINEAR_NAMES(name)                                                                                       \
-  { name, name ".dgrad", name ".wgrad", name ".weight", name ".bias" }
+  { name, name ".dgrad", name ".wgrad", name ".bgrad", name ".weight", name ".bias" }
 
 typedef struct {
   const ModelLinearNames *names;
@@ -77,21 +91,26 @@ ModelLinear model_linear(ModelBuild *build, const ModelLinearNames *names, doubl
 void model_linear_forward(ModelBuild *build, const ModelLinear *linear, guint64 x, guint64 y);
 void model_linear_backward(ModelBuild *build, const ModelLinear *linear, guint64 x, guint64 d_y, guint64 d_x);
 
-/* RMSNorm (llama) or LayerNorm (gpt) over the hidden width. It keeps its input alone; its statistics, 4 or 8 bytes per
- * token, are not counted. */
+/* RMSNorm (llama) or LayerNorm (gpt) over the hidden width. LayerNorm, and RMSNorm as one kernel, keeps its input alone; its
+ * statistics, 4 or 8 bytes per token, are not counted. Eager RMSNorm keeps the input in fp32 and what it multiplies by the
+ * weight, in the model's precision. */
 typedef struct {
-  const char *forward, *backward, *weight, *bias, *copy, *d_copy;
+  const char *forward, *backward, *weight, *bias, *wide, *scaled, *square, *d_wide;
 } ModelNormNames;
 #define MODEL_NORM_NAMES(name)                                                                                         \
-  { name, name ".backward", name ".weight", name ".bias", name "_fp32", "d_" name "_fp32" }
+  {                                                                                                                    \
+    name, name ".backward", name ".weight", name ".bias", name "_fp32", name "_scaled", name "_square",                \
+        "d_" name "_fp32"                                                                                              \
+  }
 
 typedef struct {
   const ModelNormNames *names;
-  int weight, bias; /* -1: none */
+  int weight, bias;     /* -1: none */
+  guint64 wide, scaled; /* what eager RMSNorm keeps: set by its forward */
 } ModelNorm;
 
 ModelNorm model_norm(ModelBuild *build, const ModelNormNames *names);
-void model_norm_forward(ModelBuild *build, const ModelNorm *norm, guint64 x, guint64 y);
+void model_norm_forward(ModelBuild *build, ModelNorm *norm, guint64 x, guint64 y);
 void model_norm_backward(ModelBuild *build, const ModelNorm *norm, guint64 x, guint64 d_y, guint64 d_x);
 
 /* y = dropout(x), keeping a mask of one byte per element. For recipes that have dropout. */

@@ -13,14 +13,15 @@ static void embedding_forward(ModelBuild *build, int table, int positions, guint
   gboolean gpt = build->shape->family == MODEL_GPT, dropout = gpt && build->recipe->dropout > 0;
   guint64 output = model_build_tensor(build, "output", MODEL_TENSOR_OUTPUT, stream);
   guint64 tokens = gpt ? model_build_inner(build, "token_rows", stream) : output;
-  ModelOp *gather =
-      model_build_memory(build, MODEL_FORWARD, "embed_tokens", 2 * stream + TOKEN_ID * build->t, ids, tokens);
+  ModelOp *gather = model_build_kernels(build, MODEL_FORWARD, "embed_tokens", KERNEL_GATHER, 1,
+                                        2 * stream + TOKEN_ID * build->t, ids, tokens);
   gather->saves = ids;
   gather->uses = (guint64)1 << table;
   if (positions < 0)
     return;
   guint64 rows = model_build_inner(build, "position_rows", sequence);
-  model_build_memory(build, MODEL_FORWARD, "embed_positions", 2 * sequence, 0, rows)->uses = (guint64)1 << positions;
+  model_build_kernels(build, MODEL_FORWARD, "embed_positions", KERNEL_GATHER, 1, 2 * sequence, 0, rows)->uses =
+      (guint64)1 << positions;
   guint64 sum = dropout ? model_build_inner(build, "embedded", stream) : output;
   model_build_memory(build, MODEL_FORWARD, "embed_sum", 2 * stream + sequence, tokens | rows, sum);
   if (dropout) {
@@ -29,7 +30,9 @@ static void embedding_forward(ModelBuild *build, int table, int positions, guint
   }
 }
 
-/* The gradient of a table is dense: zeros over all rows, then each token's gradient added to its row (three passes). */
+/* The gradient of a table is dense: zeros over all rows, then each token's gradient added to its row (three passes), with
+ * tokens sorted by row first. */
+#define SCATTER_LAUNCHES 6
 static double scatter_bytes(const ModelBuild *build, double rows, double tokens) {
   return build->e * build->h * (rows + 3 * tokens);
 }
@@ -47,25 +50,28 @@ static void embedding_backward(ModelBuild *build, int table, int positions, guin
     guint64 d_rows = model_build_inner(build, "d_position_rows", sequence);
     model_build_memory(build, MODEL_BACKWARD, "embed_sum.backward", stream + sequence, d_sum, d_rows);
     double rows = (double)build->shape->max_positions;
-    model_build_memory(build, MODEL_BACKWARD, "embed_positions.backward", scatter_bytes(build, rows, build->s), d_rows,
-                       0)
+    model_build_kernels(build, MODEL_BACKWARD, "embed_positions.backward", KERNEL_GATHER, SCATTER_LAUNCHES,
+                        scatter_bytes(build, rows, build->s), d_rows, 0)
         ->gradient_of = positions;
   }
   double bytes = scatter_bytes(build, build->v, build->t) + TOKEN_ID * build->t;
   if (!build->shape->tied_embeddings) {
-    model_build_memory(build, MODEL_BACKWARD, "embed_tokens.backward", bytes, d_sum | ids, 0)->gradient_of = table;
+    model_build_kernels(build, MODEL_BACKWARD, "embed_tokens.backward", KERNEL_GATHER, SCATTER_LAUNCHES, bytes,
+                        d_sum | ids, 0)
+        ->gradient_of = table;
     return;
   }
   double matrix = build->e * build->v * build->h;
   guint64 d_table = model_build_inner(build, "d_table", matrix);
-  model_build_memory(build, MODEL_BACKWARD, "embed_tokens.backward", bytes, d_sum | ids, d_table);
+  model_build_kernels(build, MODEL_BACKWARD, "embed_tokens.backward", KERNEL_GATHER, SCATTER_LAUNCHES, bytes,
+                      d_sum | ids, d_table);
   model_build_memory(build, MODEL_BACKWARD, "embed_tokens.sum", 3 * matrix, d_table, 0)->gradient_of = table;
 }
 
 void model_embedding_build(ModelBuild *build) {
-  int table = model_build_parameter(build, "embed_tokens.weight", build->v * build->h), positions = -1;
+  int table = model_build_parameter(build, "embed_tokens.weight", build->v, build->h), positions = -1;
   if (build->shape->family == MODEL_GPT)
-    positions = model_build_parameter(build, "embed_positions.weight", (double)build->shape->max_positions * build->h);
+    positions = model_build_parameter(build, "embed_positions.weight", (double)build->shape->max_positions, build->h);
   guint64 ids = model_build_tensor(build, "token_ids", MODEL_TENSOR_INPUT, TOKEN_ID * build->t), mask = 0;
   embedding_forward(build, table, positions, ids, &mask);
   embedding_backward(build, table, positions, ids, mask);
@@ -81,8 +87,8 @@ static void loss_forward(ModelBuild *build, guint64 logits, guint64 log_softmax)
     in_fp32 = model_build_scratch(build, "logits_fp32", MODEL_BYTES_FP32 * elements);
     model_build_memory(build, MODEL_FORWARD, "logits_fp32", (build->e + MODEL_BYTES_FP32) * elements, logits, in_fp32);
   }
-  ModelOp *loss = model_build_memory(build, MODEL_FORWARD, "cross_entropy", 2 * MODEL_BYTES_FP32 * elements,
-                                     logits | in_fp32, log_softmax);
+  ModelOp *loss = model_build_kernels(build, MODEL_FORWARD, "cross_entropy", KERNEL_LOSS, 2,
+                                      2 * MODEL_BYTES_FP32 * elements, logits | in_fp32, log_softmax);
   loss->saves = log_softmax;
 }
 
@@ -90,11 +96,20 @@ static void loss_backward(ModelBuild *build, guint64 log_softmax, guint64 d_logi
   double elements = build->t * build->v;
   guint64 d_log_softmax = model_build_scratch(build, "d_log_softmax", MODEL_BYTES_FP32 * elements);
   guint64 d_fp32 = build->half ? model_build_scratch(build, "d_logits_fp32", MODEL_BYTES_FP32 * elements) : d_logits;
-  model_build_memory(build, MODEL_BACKWARD, "cross_entropy.backward", (1 + 3) * MODEL_BYTES_FP32 * elements,
-                     log_softmax | d_log_softmax, d_fp32 | d_log_softmax);
+  model_build_kernels(build, MODEL_BACKWARD, "cross_entropy.backward", KERNEL_LOSS, 3,
+                      (1 + 3) * MODEL_BYTES_FP32 * elements, log_softmax | d_log_softmax, d_fp32 | d_log_softmax);
   if (build->half)
     model_build_memory(build, MODEL_BACKWARD, "logits_fp32.backward", (MODEL_BYTES_FP32 + build->e) * elements, d_fp32,
                        d_logits);
+}
+
+/* One kernel that reads the logits twice (maximum and sum as it goes; then each) and leaves their gradient in their place
+ * (Liger-Kernel's, as Apex's and FlashAttention's with inplace_backward). Backward scales that by the loss's gradient, which
+ * is 1: nothing to do but hand it on. */
+static void fused_loss(ModelBuild *build, guint64 logits) {
+  model_build_kernels(build, MODEL_FORWARD, "cross_entropy", KERNEL_MEMORY, 1, 3 * build->e * build->t * build->v,
+                      logits, 0)
+      ->saves = logits;
 }
 
 void model_head_build(ModelBuild *build) {
@@ -106,15 +121,20 @@ void model_head_build(ModelBuild *build) {
   guint64 input = model_build_tensor(build, "input", MODEL_TENSOR_INPUT, stream);
   guint64 normed = model_build_inner(build, "normed", stream),
           logits = model_build_inner(build, "logits", logits_bytes);
-  guint64 log_softmax = model_build_inner(build, "log_softmax", MODEL_BYTES_FP32 * build->t * build->v);
+  gboolean eager = build->recipe->loss == MODEL_LOSS_EAGER;
+  guint64 log_softmax = eager ? model_build_inner(build, "log_softmax", MODEL_BYTES_FP32 * build->t * build->v) : 0;
   model_norm_forward(build, &norm, input, normed);
   model_linear_forward(build, &head, normed, logits);
-  loss_forward(build, logits, log_softmax);
+  if (eager)
+    loss_forward(build, logits, log_softmax);
+  else
+    fused_loss(build, logits);
 
-  guint64 d_logits = model_build_inner(build, "d_logits", logits_bytes),
+  guint64 d_logits = eager ? model_build_inner(build, "d_logits", logits_bytes) : logits,
           d_normed = model_build_inner(build, "d_normed", stream);
   guint64 d_input = model_build_tensor(build, "d_input", MODEL_TENSOR_GRAD_INPUT, stream);
-  loss_backward(build, log_softmax, d_logits);
+  if (eager)
+    loss_backward(build, log_softmax, d_logits);
   model_linear_backward(build, &head, normed, d_logits, d_normed);
   model_norm_backward(build, &norm, input, d_normed, d_input);
 }

@@ -51,9 +51,21 @@ static void define_parameters(ModelBuild *build, Layer *layer) {
   layer->down = model_linear(build, &down_names, build->f, build->h, TRUE);
 }
 
-/* Rotary positions: half of each head turned (in, out), q · cos (in, out), plus turned · sin (two in, one out). */
-static double rope_bytes(const ModelBuild *build) {
-  return 7 * build->e * build->t * (build->q + build->kv);
+/* Rotary positions as transformers computes them, for q and for k: x · cos (in, out), half of each head negated (in and out,
+ * of half), the halves joined (in, out), · sin (in, out), the sum (two in, one out): ten elements moved. Backward: · sin,
+ * the two slices' gradients (zeros, then a copy of half) and the negation, · cos, and two sums. Fused: in, out. */
+static ModelPasses rope_passes(const ModelBuild *build, ModelDirection direction) {
+  if (build->fused)
+    return (ModelPasses){KERNEL_MEMORY, 1, 2 * build->e};
+  if (direction == MODEL_FORWARD)
+    return (ModelPasses){KERNEL_ROTARY, 10, (2 + 1 + 2 + 2 + 3) * build->e};
+  return (ModelPasses){KERNEL_ROTARY, 18, (2 + 4 + 1 + 2 + 3 + 3) * build->e};
+}
+
+static void rope(ModelBuild *build, ModelDirection direction, const char *name, guint64 reads, guint64 writes) {
+  ModelPasses passes = rope_passes(build, direction);
+  model_build_kernels(build, direction, name, passes.kind, passes.launches,
+                      passes.bytes * build->t * (build->q + build->kv), reads, writes);
 }
 
 static void projections_forward(ModelBuild *build, Layer *layer) {
@@ -69,11 +81,10 @@ static void projections_forward(ModelBuild *build, Layer *layer) {
   model_linear_forward(build, &layer->q, layer->normed, q_plain);
   model_linear_forward(build, &layer->k, layer->normed, k_plain);
   model_linear_forward(build, &layer->v, layer->normed, at->v);
-  guint64 turned = model_build_scratch(build, "turned", q + kv);
+  guint64 turned = build->fused ? 0 : model_build_scratch(build, "turned", q + kv);
   at->q = model_build_inner(build, "q", q);
   at->k = model_build_inner(build, "k", kv);
-  model_build_memory(build, MODEL_FORWARD, "rope", rope_bytes(build), q_plain | k_plain | turned,
-                     at->q | at->k | turned);
+  rope(build, MODEL_FORWARD, "rope", q_plain | k_plain | turned, at->q | at->k | turned);
 }
 
 static void projections_backward(ModelBuild *build, const Layer *layer, guint64 d_context, guint64 d_normed) {
@@ -87,11 +98,10 @@ static void projections_backward(ModelBuild *build, const Layer *layer, guint64 
     model_linear_backward(build, &layer->qkv, layer->normed, d_qkv, d_normed);
     return;
   }
-  guint64 turned = model_build_scratch(build, "d_turned", q + kv);
+  guint64 turned = build->fused ? 0 : model_build_scratch(build, "d_turned", q + kv);
   guint64 d_q_plain = model_build_inner(build, "d_q_unrotated", q),
           d_k_plain = model_build_inner(build, "d_k_unrotated", kv);
-  model_build_memory(build, MODEL_BACKWARD, "rope.backward", rope_bytes(build), d_q | d_k | turned,
-                     d_q_plain | d_k_plain | turned);
+  rope(build, MODEL_BACKWARD, "rope.backward", d_q | d_k | turned, d_q_plain | d_k_plain | turned);
   guint64 of_k = model_build_inner(build, "d_normed_of_k", stream_bytes(build));
   guint64 of_q = model_build_inner(build, "d_normed_of_q", stream_bytes(build));
   model_linear_backward(build, &layer->v, layer->normed, d_v, d_normed);
@@ -102,7 +112,8 @@ static void projections_backward(ModelBuild *build, const Layer *layer, guint64 
 }
 
 /* silu (in, out) and the product (two in, one out); back: the product's two gradients (two in, one out each), silu's
- * (two in, one out). gelu: in, out; back: two in, one out. */
+ * (two in, one out). Fused they are one kernel each way, which keeps no silu: two in, one out; back: three in, two out. gelu:
+ * in, out; back: two in, one out. */
 static void mlp_forward(ModelBuild *build, Layer *layer, guint64 branch) {
   double f = build->e * build->t * build->f;
   if (build->shape->family == MODEL_GPT) {
@@ -113,12 +124,12 @@ static void mlp_forward(ModelBuild *build, Layer *layer, guint64 branch) {
   } else {
     layer->gate_out = model_build_inner(build, "gate", f);
     layer->up_out = model_build_inner(build, "up", f);
-    layer->silu = model_build_inner(build, "silu", f);
+    layer->silu = build->fused ? 0 : model_build_inner(build, "silu", f);
     layer->product = model_build_inner(build, "product", f);
     model_linear_forward(build, &layer->gate, layer->middle_normed, layer->gate_out);
     model_linear_forward(build, &layer->up, layer->middle_normed, layer->up_out);
-    model_build_memory(build, MODEL_FORWARD, "silu_mul", 5 * f, layer->gate_out | layer->up_out,
-                       layer->silu | layer->product)
+    model_build_kernels(build, MODEL_FORWARD, "silu_mul", KERNEL_MEMORY, build->fused ? 1 : 2,
+                        (build->fused ? 3 : 5) * f, layer->gate_out | layer->up_out, layer->silu | layer->product)
         ->saves = layer->gate_out | layer->up_out | layer->silu;
   }
   model_linear_forward(build, &layer->down, layer->product, branch);
@@ -133,12 +144,18 @@ static void mlp_backward(ModelBuild *build, const Layer *layer, guint64 d_branch
     model_linear_backward(build, &layer->up, layer->middle_normed, d_up, d_normed);
     return;
   }
-  guint64 d_silu = model_build_inner(build, "d_silu", f), d_gate = model_build_inner(build, "d_gate", f);
+  guint64 d_silu = build->fused ? 0 : model_build_inner(build, "d_silu", f);
+  guint64 d_gate = model_build_inner(build, "d_gate", f);
   guint64 of_gate = model_build_inner(build, "d_normed_of_gate", stream_bytes(build));
-  model_build_memory(build, MODEL_BACKWARD, "mul.backward", 6 * f, d_product | layer->up_out | layer->silu,
-                     d_up | d_silu);
+  if (build->fused)
+    model_build_memory(build, MODEL_BACKWARD, "silu_mul.backward", 5 * f, d_product | layer->gate_out | layer->up_out,
+                       d_gate | d_up);
+  else
+    model_build_kernels(build, MODEL_BACKWARD, "mul.backward", KERNEL_MEMORY, 2, 6 * f,
+                        d_product | layer->up_out | layer->silu, d_up | d_silu);
   model_linear_backward(build, &layer->up, layer->middle_normed, d_up, d_normed);
-  model_build_memory(build, MODEL_BACKWARD, "silu.backward", 3 * f, d_silu | layer->gate_out, d_gate);
+  if (!build->fused)
+    model_build_memory(build, MODEL_BACKWARD, "silu.backward", 3 * f, d_silu | layer->gate_out, d_gate);
   model_linear_backward(build, &layer->gate, layer->middle_normed, d_gate, of_gate);
   model_build_memory(build, MODEL_BACKWARD, "gate_proj.sum", 3 * stream_bytes(build), d_normed | of_gate, 0);
 }

@@ -6,9 +6,9 @@
 
 ModelLinear model_linear(ModelBuild *build, const ModelLinearNames *names, double in, double out, gboolean bias) {
   ModelLinear linear = {.names = names, .in = in, .out = out, .bias = -1};
-  linear.weight = model_build_parameter(build, names->weight, in * out);
+  linear.weight = model_build_parameter(build, names->weight, out, in);
   if (bias)
-    linear.bias = model_build_parameter(build, names->bias, out);
+    linear.bias = model_build_parameter(build, names->bias, out, 1);
   return linear;
 }
 
@@ -27,56 +27,90 @@ void model_linear_backward(ModelBuild *build, const ModelLinear *linear, guint64
   ModelOp *dgrad =
       model_build_matmul(build, MODEL_BACKWARD, linear->names->dgrad, 1, build->t, linear->in, linear->out, d_y, d_x);
   dgrad->uses = parameter_mask(linear->weight, -1);
-  ModelOp *wgrad =
-      model_build_matmul(build, MODEL_BACKWARD, linear->names->wgrad, 1, linear->out, linear->in, build->t, d_y | x, 0);
-  wgrad->gradient_of = linear->weight;
-  wgrad->also_gradient_of = linear->bias;
+  model_build_wgrad(build, linear->names->wgrad, linear->out, linear->in, build->t, d_y | x)->gradient_of =
+      linear->weight;
+  if (linear->bias >= 0)
+    model_build_kernels(build, MODEL_BACKWARD, linear->names->bgrad, KERNEL_REDUCTION, 1,
+                        build->e * build->t * linear->out, d_y, 0)
+        ->gradient_of = linear->bias;
 }
 
 ModelNorm model_norm(ModelBuild *build, const ModelNormNames *names) {
   ModelNorm norm = {.names = names, .bias = -1};
-  norm.weight = model_build_parameter(build, names->weight, build->h);
+  norm.weight = model_build_parameter(build, names->weight, build->h, 1);
   if (build->shape->family == MODEL_GPT)
-    norm.bias = model_build_parameter(build, names->bias, build->h);
+    norm.bias = model_build_parameter(build, names->bias, build->h, 1);
   return norm;
 }
 
-/* LayerNorm is one kernel: x in, y out. RMSNorm is x to fp32, the mean of squares, x scaled and cast back, times the
- * weight. */
-static double norm_forward_bytes(const ModelBuild *build) {
-  double e = build->e, wide = MODEL_BYTES_FP32, per_element = 2 * e;
-  if (build->shape->family == MODEL_LLAMA)
-    per_element = (build->half ? (e + wide) + wide + (wide + e) : e + 2 * e) + 2 * e;
-  return build->t * build->h * per_element;
+/* LayerNorm, and a fused RMSNorm, is one kernel: x in, y out. Eager RMSNorm (transformers' LlamaRMSNorm): x to fp32, its
+ * square, the mean, plus epsilon, root, x scaled, cast back, times the weight: eight kernels, two of them on a number per row.
+ * In fp32 the casts are no kernels. */
+static ModelPasses norm_forward_passes(const ModelBuild *build) {
+  double e = build->e, w = MODEL_BYTES_FP32;
+  if (build->shape->family != MODEL_LLAMA || build->fused)
+    return (ModelPasses){build->fused ? KERNEL_MEMORY : KERNEL_NORM, 1, 2 * e};
+  double casts = build->half ? (e + w) + (w + e) : 0;
+  return (ModelPasses){KERNEL_NORM, build->half ? 8 : 6, casts + 2 * w + w + 2 * w + 2 * e};
 }
 
-/* LayerNorm: d_x of d_y and x, and the weight's and bias's sums of d_y and x. RMSNorm: x to fp32, then from d_y and x
- * the sum per row, d_x, and the weight's sum. */
-static double norm_backward_bytes(const ModelBuild *build) {
-  double e = build->e, x = build->half ? MODEL_BYTES_FP32 : e, per_element = 3 * e + 2 * e;
-  if (build->shape->family == MODEL_LLAMA)
-    per_element = (build->half ? e + x : 0) + (e + x) + (e + x + e) + (e + x);
-  return build->t * build->h * per_element;
+/* LayerNorm: d_x of d_y and x, and the weight's and bias's sums of d_y and x, in two kernels. Eager RMSNorm, by autograd:
+ * times the weight (2), times the normed x and summed over rows (3 + 1), cast to fp32, the product's two gradients (2 and 3,
+ * summed: 1), those of the root and the mean (three on a number per row, expanded: 1), the square's (three kernels: 2, 2 and
+ * 3), the sum of both (3) and the cast back; the counts are elements moved, fp32 between the casts. */
+static ModelPasses norm_backward_passes(const ModelBuild *build) {
+  double e = build->e, w = MODEL_BYTES_FP32;
+  if (build->shape->family != MODEL_LLAMA || build->fused)
+    return (ModelPasses){KERNEL_NORM, 3, 3 * e + 2 * e};
+  double casts = build->half ? (e + w) + (w + e) : 0, outside = 2 * e + 3 * e + e, inside = (2 + 3 + 1 + 1 + 7 + 3) * w;
+  return (ModelPasses){KERNEL_NORM, build->half ? 19 : 17, outside + casts + inside};
 }
 
-static guint64 norm_copy(ModelBuild *build, const char *name) {
-  if (build->shape->family != MODEL_LLAMA || !build->half)
-    return 0;
-  return model_build_scratch(build, name, MODEL_BYTES_FP32 * build->t * build->h);
+/* Eager RMSNorm in 16 bits: x in fp32, kept for the square and the product; the square, then the product, in fp32; the product
+ * cast back, kept for the weight's gradient. In fp32 nothing is cast: x is kept as it is, and the product. */
+static void eager_rms_forward(ModelBuild *build, ModelNorm *norm, guint64 x, guint64 y) {
+  double elements = build->t * build->h;
+  norm->wide = build->half ? model_build_inner(build, norm->names->wide, MODEL_BYTES_FP32 * elements) : x;
+  norm->scaled = model_build_inner(build, norm->names->scaled, build->e * elements);
+  guint64 square = model_build_scratch(build, norm->names->square, MODEL_BYTES_FP32 * elements);
+  ModelPasses passes = norm_forward_passes(build);
+  ModelOp *op = model_build_kernels(build, MODEL_FORWARD, norm->names->forward, passes.kind, passes.launches,
+                                    elements * passes.bytes, x | square,
+                                    y | norm->scaled | square | (build->half ? norm->wide : 0));
+  op->saves = norm->wide | norm->scaled;
+  op->uses = parameter_mask(norm->weight, norm->bias);
 }
 
-void model_norm_forward(ModelBuild *build, const ModelNorm *norm, guint64 x, guint64 y) {
-  guint64 copy = norm_copy(build, norm->names->copy);
-  ModelOp *op =
-      model_build_memory(build, MODEL_FORWARD, norm->names->forward, norm_forward_bytes(build), x | copy, y | copy);
+/* At its most the square's gradient is made: beside x's gradient through the product and the mean's there are twice x and the
+ * result, four fp32 tensors. */
+#define RMS_BACKWARD_TENSORS 4.0
+
+static gboolean is_eager_rms(const ModelBuild *build) {
+  return build->shape->family == MODEL_LLAMA && !build->fused;
+}
+
+void model_norm_forward(ModelBuild *build, ModelNorm *norm, guint64 x, guint64 y) {
+  if (is_eager_rms(build)) {
+    eager_rms_forward(build, norm, x, y);
+    return;
+  }
+  ModelPasses passes = norm_forward_passes(build);
+  ModelOp *op = model_build_kernels(build, MODEL_FORWARD, norm->names->forward, passes.kind, passes.launches,
+                                    build->t * build->h * passes.bytes, x, y);
   op->saves = x;
   op->uses = parameter_mask(norm->weight, norm->bias);
 }
 
 void model_norm_backward(ModelBuild *build, const ModelNorm *norm, guint64 x, guint64 d_y, guint64 d_x) {
-  guint64 copy = norm_copy(build, norm->names->d_copy);
-  ModelOp *op = model_build_memory(build, MODEL_BACKWARD, norm->names->backward, norm_backward_bytes(build),
-                                   x | d_y | copy, d_x | copy);
+  double elements = build->t * build->h;
+  guint64 kept = x, scratch = 0;
+  if (is_eager_rms(build)) {
+    kept = norm->wide | norm->scaled;
+    scratch = model_build_scratch(build, norm->names->d_wide, RMS_BACKWARD_TENSORS * MODEL_BYTES_FP32 * elements);
+  }
+  ModelPasses passes = norm_backward_passes(build);
+  ModelOp *op = model_build_kernels(build, MODEL_BACKWARD, norm->names->backward, passes.kind, passes.launches,
+                                    elements * passes.bytes, kept | d_y | scratch, d_x | scratch);
   op->uses = parameter_mask(norm->weight, -1);
   op->gradient_of = norm->weight;
   op->also_gradient_of = norm->bias;

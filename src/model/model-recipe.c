@@ -7,10 +7,16 @@ const char *const model_precision_names[] = {"bf16", "fp16", "fp32", "tf32", NUL
 const char *const model_attention_names[] = {"flash", "eager", NULL};
 
 static const char *const precision_later[] = {"fp8", NULL};
-static const char *const loss_names[] = {"eager", NULL};
-static const char *const loss_later[] = {"fused", "vocab-parallel", NULL};
+static const char *const flash_names[] = {"auto", "2", "3", NULL};
+static const char *const loss_names[] = {"eager", "fused", NULL};
+static const char *const loss_later[] = {"vocab-parallel", NULL};
 
-#define FIELD(name) .offset = G_STRUCT_OFFSET(ModelRecipe, name)
+typedef struct {
+  ModelRecipe recipe;
+  gboolean fused_kernels;
+} Keys;
+
+#define FIELD(name) .offset = G_STRUCT_OFFSET(Keys, recipe.name)
 
 static const ConfKey keys[] = {
     {.group = "training",
@@ -40,6 +46,15 @@ static const ConfKey keys[] = {
      .help = "flash: one kernel that skips what the causal mask hides and keeps one number per row; eager: scores and "
              "probabilities of every pair of tokens in memory"},
     {.group = "training",
+     .key = "flash_version",
+     .kind = CONF_NAME,
+     FIELD(flash),
+     .initial = "auto",
+     .names = flash_names,
+     .help =
+         "2: FlashAttention-2; 3: FlashAttention-3 or cuDNN's, on GPUs that have them; auto: 2 up to Hopper, 3 from "
+         "data-centre Blackwell on, as PyTorch calls them"},
+    {.group = "training",
      .key = "dropout",
      .kind = CONF_NUMBER,
      FIELD(dropout),
@@ -54,20 +69,31 @@ static const ConfKey keys[] = {
      .initial = "eager",
      .names = loss_names,
      .later = loss_later,
-     .help = "eager: cross-entropy over an fp32 copy of all logits"},
+     .help =
+         "eager: cross-entropy over an fp32 copy of all logits; fused: one kernel that leaves the gradient where the "
+         "logits were"},
     {.group = "training",
      .key = "compile",
-     .kind = CONF_LATER,
+     .kind = CONF_FLAG,
+     FIELD(compiled),
      .initial = "no",
-     .help = "torch.compile: fused memory-bound operations"},
+     .help = "torch.compile: memory-bound operations fused, and less work for the host per kernel"},
+    {.group = "training",
+     .key = "fused_kernels",
+     .kind = CONF_FLAG,
+     .offset = G_STRUCT_OFFSET(Keys, fused_kernels),
+     .initial = "no",
+     .help = "norms, rotary embedding and activations by one kernel each (Apex, Transformer Engine, Liger), without "
+             "compiling"},
 };
 const ConfSchema model_recipe_schema = {keys, G_N_ELEMENTS(keys)};
 
 gboolean model_recipe_load(const ConfSettings *settings, ModelRecipe *ret, GError **error) {
-  ModelRecipe recipe = {0};
-  if (!conf_settings_fill(settings, &model_recipe_schema, &recipe, error))
+  Keys read = {0};
+  if (!conf_settings_fill(settings, &model_recipe_schema, &read, error))
     return FALSE;
-  *ret = recipe;
+  read.recipe.kernels = read.recipe.compiled || read.fused_kernels ? MODEL_KERNELS_FUSED : MODEL_KERNELS_EAGER;
+  *ret = read.recipe;
   return TRUE;
 }
 

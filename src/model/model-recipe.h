@@ -12,18 +12,26 @@
 
 typedef enum { MODEL_BF16, MODEL_FP16, MODEL_FP32, MODEL_TF32 } ModelPrecision;
 typedef enum { MODEL_ATTENTION_FLASH, MODEL_ATTENTION_EAGER } ModelAttention;
-typedef enum { MODEL_LOSS_EAGER } ModelLoss;
+/* Which flash kernels: those that frameworks usually call on the GPU, FlashAttention-2, FlashAttention-3 or cuDNN's. */
+typedef enum { MODEL_FLASH_USUAL, MODEL_FLASH_2, MODEL_FLASH_3 } ModelFlash;
+typedef enum { MODEL_LOSS_EAGER, MODEL_LOSS_FUSED } ModelLoss;
+/* How memory-bound operations run: as separate kernels of the framework, or each as one kernel. */
+typedef enum { MODEL_KERNELS_EAGER, MODEL_KERNELS_FUSED } ModelKernels;
 
 typedef struct {
   guint64 sequence_length;
-  int precision;  /* ModelPrecision: bf16 and fp16 with fp32 master weights, fp32 and tf32 without */
-  int attention;  /* ModelAttention */
-  double dropout; /* probability; > 0 adds masks and passes (gpt: embedding, residuals, attention; llama: attention
+  int precision;     /* ModelPrecision: bf16 and fp16 with fp32 master weights, fp32 and tf32 without */
+  int attention;     /* ModelAttention */
+  int flash;         /* ModelFlash; where attention is flash */
+  double dropout;    /* probability; > 0 adds masks and passes (gpt: embedding, residuals, attention; llama: attention
                      alone) */
-  int loss;       /* ModelLoss */
+  int loss;          /* ModelLoss */
+  int kernels;       /* ModelKernels: fused where `compile` or `fused_kernels` says so */
+  gboolean compiled; /* torch.compile: cheaper for the host too */
 } ModelRecipe;
 
-/* [training]: sequence_length, precision, attention, dropout, loss, compile. */
+/* [training]: sequence_length, precision, attention, flash_version, dropout, loss, compile,
+ * fused_kernels. */
 extern const ConfSchema model_recipe_schema;
 
 /* Reads [training] into *ret. Error: SIM_ERROR_INPUT, sequence_length is missing (the values themselves were checked

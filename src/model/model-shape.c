@@ -89,9 +89,11 @@ static const ConfKey keys[] = {
      .help = "rows of gpt's position table. Left out: training.sequence_length"},
     {.group = "model",
      .key = "profile",
-     .kind = CONF_LATER,
-     .initial = "none",
-     .help = "measured times per layer, spread over a layer's operations"},
+     .kind = CONF_PATH,
+     FIELD(profile),
+     .help = "measured times per layer and direction (*.layers.csv, as `foretrain layers -o` writes), spread over a "
+             "layer's "
+             "operations"},
 };
 const ConfSchema model_shape_schema = {keys, G_N_ELEMENTS(keys)};
 
@@ -206,6 +208,7 @@ failed:
 
 void model_shape_clear(ModelShape *shape) {
   g_free(shape->config);
+  g_free(shape->profile);
   g_free(shape->name);
   *shape = (ModelShape){0};
 }

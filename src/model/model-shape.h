@@ -22,6 +22,7 @@ typedef struct {
   gboolean qkv_bias;        /* llama family: qwen2 */
   guint64 sliding_window;   /* tokens that attention looks back; 0: all */
   char *config;             /* the file it was read from, or NULL */
+  char *profile;            /* of measured times per layer, or NULL */
   char *name;               /* for people: the file's name without folder and ending, else "llama-32x4096" */
 } ModelShape;
 

@@ -47,7 +47,7 @@ static void add_ranks(RunPlay *play) {
     rank->streams = g_new0(RunStream, program->n_streams);
     for (guint32 s = 0; s < program->n_streams; s++)
       run_stream_init(&rank->streams[s], rank, s);
-    rank->ended_calls = g_new0(guint32, program->n_communicators);
+    rank->ended_calls = g_new0(guint32, program->n_slots);
     rank->samples = g_array_new(FALSE, FALSE, sizeof(RunMemorySample));
     run_memory_begin(rank);
     run_host_init(rank);
@@ -127,25 +127,31 @@ static gboolean play_steps(RunPlay *play, GError **error) {
   return FALSE;
 }
 
+static gboolean has_chunks(const CollGroup *group, const ProgramRow *row, GError **error) {
+  CollPlan plan;
+  if (group->size == 1)
+    return TRUE;
+  coll_plan(group, &row->call, &plan);
+  if (coll_schedule_has(&row->call, &plan))
+    return TRUE;
+  g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
+              "--fidelity=step: \"%s\" is %s in %s, of which only flow fidelity is modelled; "
+              "--set nccl.algo=ring,tree plays it in rings and trees",
+              row->name, coll_operation_names[row->call.operation], coll_algorithm_names[plan.algorithm]);
+  return FALSE;
+}
+
 /* Step fidelity writes out rings and trees; what NCCL would run otherwise is refused by name. */
 static gboolean check_chunks(const RunSystem *system, GError **error) {
   const Program *program = system->program;
-  for (guint32 r = 0; r < program->n_roles; r++)
+  for (guint32 rank = 0; rank < program->n_ranks; rank++)
     for (int s = 0; s < PROGRAM_SECTIONS; s++) {
-      const ProgramSection *section = &program->roles[r].sections[s];
+      const ProgramSection *section = &program->roles[program->ranks[rank].role].sections[s];
       for (guint32 i = 0; i < section->n_rows; i++) {
         const ProgramRow *row = &section->rows[i];
-        CollPlan plan;
-        if (row->kind != PROGRAM_COLLECTIVE || system->groups[row->group]->size == 1)
-          continue;
-        coll_plan(system->groups[row->group], &row->call, &plan);
-        if (coll_schedule_has(&row->call, &plan))
-          continue;
-        g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
-                    "--fidelity=step: \"%s\" is %s in %s, of which only flow fidelity is modelled; "
-                    "--set nccl.algo=ring,tree plays it in rings and trees",
-                    row->name, coll_operation_names[row->call.operation], coll_algorithm_names[plan.algorithm]);
-        return FALSE;
+        if (row->kind == PROGRAM_COLLECTIVE &&
+            !has_chunks(system->groups[program_group(program, rank, row->group)], row, error))
+          return FALSE;
       }
     }
   return TRUE;

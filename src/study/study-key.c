@@ -17,8 +17,17 @@ static void add_figure(const char *name, const char *value, gpointer user) {
   add_line(user, name, value);
 }
 
+static gboolean add_file(const char *path, GChecksum *sum, GError **error) {
+  g_autofree char *text = NULL;
+  gsize length;
+  if (!g_file_get_contents(path, &text, &length, error))
+    return FALSE;
+  g_checksum_update(sum, (const guchar *)text, (gssize)length);
+  return TRUE;
+}
+
 char *study_key(const ConfSettings *settings, const HwCatalog *catalog, const char *tuning, guint64 parameters,
-                const char *fidelity, GError **error) {
+                const char *fidelity, const char *profile, GError **error) {
   g_auto(GStrv) files = coll_tuning_files(tuning, error);
   if (files == NULL)
     return NULL;
@@ -29,13 +38,11 @@ char *study_key(const ConfSettings *settings, const HwCatalog *catalog, const ch
   add_line(sum, "fidelity", fidelity);
   conf_settings_visit(settings, add_setting, sum);
   hw_catalog_visit_used(catalog, add_figure, sum);
-  for (char **file = files; *file != NULL; file++) {
-    g_autofree char *text = NULL;
-    gsize length;
-    if (!g_file_get_contents(*file, &text, &length, error))
+  for (char **file = files; *file != NULL; file++)
+    if (!add_file(*file, sum, error))
       return NULL;
-    g_checksum_update(sum, (const guchar *)text, (gssize)length);
-  }
+  if (profile != NULL && !add_file(profile, sum, error))
+    return NULL;
   return g_strdup(g_checksum_get_string(sum));
 }
 

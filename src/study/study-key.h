@@ -6,9 +6,10 @@
 #include "run-report.h"
 
 /* `tuning`: path of the NCCL constants used, whose text is part of the key. `parameters`: of the model, since some shapes
- * differ in no key (biases that come with a model_type). `fidelity`: of collectives. Caller frees. */
+ * differ in no key (biases that come with a model_type). `fidelity`: of collectives. `profile`: path of the layer profile,
+ * or NULL. Caller frees. */
 char *study_key(const ConfSettings *settings, const HwCatalog *catalog, const char *tuning, guint64 parameters,
-                const char *fidelity, GError **error);
+                const char *fidelity, const char *profile, GError **error);
 
 /* The settings as the report keeps them. */
 void study_key_settings(const ConfSettings *settings, RunIdentity *ret);

@@ -26,6 +26,7 @@ static StudyLayers *layers_of(const StudyWalk *walk) {
   layers->names = g_string_chunk_new(1024);
   layers->model = g_strdup(walk->shape.name);
   layers->gpu = g_strdup(walk->cluster->gpu->name);
+  layers->basis = kernel_basis(walk->cluster->gpu);
   layers->parameters = model_shape_parameters(&walk->shape);
   layers->layers = walk->shape.layers;
   layers->micro_batch = walk->recipe.micro_batch;
@@ -54,6 +55,7 @@ void study_layers_free(StudyLayers *layers) {
     return;
   g_free(layers->model);
   g_free(layers->gpu);
+  g_free(layers->basis);
   g_free(layers->ops);
   g_string_chunk_free(layers->names);
   g_free(layers);

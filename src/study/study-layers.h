@@ -20,6 +20,7 @@ typedef struct {
 
 typedef struct {
   char *model, *gpu;
+  char *basis; /* whose measurements the times rest on, for people */
   guint64 parameters, layers, micro_batch, sequence_length;
   guint64 unit_parameters[3]; /* embedding, one layer, head; a tied head's matrix is the embedding's */
   StudyLayerOp *ops;

@@ -1,0 +1,270 @@
+/* The attention and memory-bound sections of fit-kernels. For fit-kernels.c alone. */
+#pragma once
+
+typedef struct {
+  const char *gpu;
+  HwFlash flash;
+  const char *shared; /* compute capabilities that take these figures too */
+  const char *like;   /* few rows: these figures, and rates of its own */
+  HwAttention fitted;
+} AttentionCase;
+
+static AttentionCase attentions[] = {
+    {"a100-sxm4-80gb", HW_FLASH_2, "sm70 sm80", NULL, {0}},
+    {"a100-pcie-80gb", HW_FLASH_2, NULL, "a100-sxm4-80gb", {0}},
+    {"l40s", HW_FLASH_2, "sm89", NULL, {0}},
+    {"rtx-a6000", HW_FLASH_2, "sm86", "l40s", {0}},
+    {"rtx3090", HW_FLASH_2, NULL, "l40s", {0}},
+    {"rtx4090", HW_FLASH_2, NULL, "l40s", {0}},
+    {"h100-sxm5-80gb", HW_FLASH_2, "sm90", NULL, {0}},
+    {"h20-96gb", HW_FLASH_2, NULL, "h100-sxm5-80gb", {0}},
+    {"rtx-pro-6000", HW_FLASH_2, "sm120", NULL, {0}},
+    {"h100-sxm5-80gb", HW_FLASH_3, "sm90", NULL, {0}},
+    {"h20-96gb", HW_FLASH_3, NULL, "h100-sxm5-80gb", {0}},
+    {"h200-sxm5-141gb", HW_FLASH_3, NULL, NULL, {0}},
+    {"b200-sxm-180gb", HW_FLASH_3, "sm100", NULL, {0}},
+    {"gb200-per-gpu-186gb", HW_FLASH_3, NULL, NULL, {0}},
+    {"gb300-per-gpu-288gb", HW_FLASH_3, "sm103", NULL, {0}},
+};
+#define BACKWARD_ROWS_LEAST 3 /* with fewer, backward is to forward as on A100 */
+static const char *const flash_names[] = {"flash2", "flash3"};
+
+static gboolean is_attention(const KernelSample *row, gpointer user) {
+  return row->op.kind == KERNEL_ATTENTION && kernel_sample_flash(row) == *(HwFlash *)user && row->op.k <= 128;
+}
+
+static void turn_attention_knobs(Fit *fit, gboolean rates_alone) {
+  HwAttention *form = &fit->attention;
+  const Knob all[] = {
+      {&form->forward, 0.1, 1.2, FALSE},        {&form->backward, 0.1, 1.2, FALSE},
+      {&form->fill_forward, 8, 2048, FALSE},    {&fit->floor_forward, 2, 30, FALSE},
+      {&form->narrow_forward, 0.3, 1.1, FALSE}, {&form->narrow_backward, 0.3, 1.1, FALSE},
+      {&form->fill_backward, 8, 2048, FALSE},   {&fit->floor_backward, 4, 40, FALSE},
+  };
+  fit->n_knobs = rates_alone ? 2 : G_N_ELEMENTS(all);
+  memcpy(fit->knobs, all, sizeof all);
+}
+
+static AttentionCase *find_attention(const char *gpu, HwFlash flash) {
+  for (guint i = 0; gpu != NULL && i < G_N_ELEMENTS(attentions); i++)
+    if (strcmp(attentions[i].gpu, gpu) == 0 && attentions[i].flash == flash)
+      return &attentions[i];
+  return NULL;
+}
+
+/* Kernels that fill the tensor cores meet the power limit as matmuls do; FlashAttention-2 on Hopper does not fill them. */
+static double attention_sustained(const AttentionCase *item, const HwGpu *gpu, const HwMatmul *own) {
+  if (item->flash == HW_FLASH_2 && gpu->compute_capability >= 90)
+    return 1;
+  return own != NULL ? own->sustained : 1;
+}
+
+static void fit_attention(AttentionCase *item, Fit *fit) {
+  static const guint64 blocks[] = {64, 128, 256};
+  const HwAttention start = {.block = 128,
+                             .forward = 0.7,
+                             .backward = 0.6,
+                             .narrow_forward = 0.85,
+                             .narrow_backward = 0.85,
+                             .fill_forward = 100,
+                             .fill_backward = 200,
+                             .bandwidth = 0.9};
+  const HwGpu *gpu = find_gpu(item->gpu);
+  fit->gpu = *gpu;
+  for (int f = 0; f < HW_FLASHES; f++)
+    fit->gpu.attention[f] = &fit->attention;
+  fit->rows = choose(item->gpu, is_attention, &item->flash);
+  const AttentionCase *like = find_attention(item->like, item->flash);
+  double sustained = attention_sustained(item, gpu, gpu->matmul[HW_MATMUL_16BIT]);
+  double best = INFINITY, floors[2] = {0};
+  HwAttention found = start;
+  for (guint b = 0; b < (like != NULL ? 1 : G_N_ELEMENTS(blocks)); b++) {
+    fit->attention = like != NULL ? like->fitted : start;
+    fit->attention.sustained = sustained;
+    fit->floor_forward = like != NULL ? sim_time_to_seconds(like->fitted.floor_forward) * 1e6 : 5;
+    fit->floor_backward = like != NULL ? sim_time_to_seconds(like->fitted.floor_backward) * 1e6 : 15;
+    if (like == NULL)
+      fit->attention.block = blocks[b];
+    turn_attention_knobs(fit, like != NULL);
+    double now = search(fit);
+    if (now < best) {
+      best = now;
+      found = fit->attention;
+      floors[0] = fit->floor_forward;
+      floors[1] = fit->floor_backward;
+    }
+  }
+  fit->attention = found;
+  fit->floor_forward = floors[0];
+  fit->floor_backward = floors[1];
+  apply(fit);
+  guint n_backward = 0;
+  for (guint i = 0; i < fit->rows->len; i++) {
+    const KernelSample *row = &g_array_index(fit->rows, KernelSample, i);
+    n_backward += row->both || row->op.pass != KERNEL_FORWARD;
+  }
+  const AttentionCase *backward = &attentions[0];
+  if (n_backward < BACKWARD_ROWS_LEAST) {
+    fit->attention.backward = backward->fitted.backward * fit->attention.forward / backward->fitted.forward;
+    fit->attention.narrow_backward = backward->fitted.narrow_backward;
+    fit->attention.fill_backward = backward->fitted.fill_backward;
+    fit->floor_backward = sim_time_to_seconds(backward->fitted.floor_backward) * 1e6;
+    apply(fit);
+  }
+  item->fitted = fit->attention;
+}
+
+static void print_attention(const char *name, const HwAttention *form, const char *source, const char *text,
+                            const char *trust) {
+  printf("\n[%s]\nblock = %d\nforward = %.4f\nbackward = %.4f\n", name, (int)form->block, form->forward,
+         form->backward);
+  printf("narrow_forward = %.3f\nnarrow_backward = %.3f\nfill_forward = %.1f\nfill_backward = %.1f\n",
+         form->narrow_forward, form->narrow_backward, form->fill_forward, form->fill_backward);
+  printf("bandwidth = %.2f\nfloor_forward = %.2f us\nfloor_backward = %.2f us\nsustained = %.3f\n", form->bandwidth,
+         sim_time_to_seconds(form->floor_forward) * 1e6, sim_time_to_seconds(form->floor_backward) * 1e6,
+         form->sustained);
+  printf("source = %s\ntrust = %s\nnote = %s\n", source, trust, text);
+}
+
+static void print_attentions(void) {
+  fputs("# Flash attention by blocks of queries: src/kernel/kernel-attention.c is the form. Written by "
+        "tests/fit-kernels.c from\n"
+        "# tests/truth/kernels.csv; change those, not this file.\n"
+        "#\n"
+        "# block                     queries of a block\n"
+        "# forward, backward         share of the GPU's sustained matmul rate (gpus.ini), head dimension 128, short "
+        "burst\n"
+        "# narrow_forward, _backward rate at head dimension 64, of that at 128\n"
+        "# fill_forward, _backward   a block's start and end, as keys\n"
+        "# bandwidth                 share of the sustained bandwidth\n"
+        "# sustained                 as that of matmuls, except FlashAttention-2 on Hopper, which does not fill the "
+        "tensor cores\n"
+        "#\n"
+        "# flash2: FlashAttention-2; flash3: FlashAttention-3 and cuDNN's kernels. [smNN.…]: GPUs without "
+        "measurements. V100 has\n"
+        "# neither and takes the share that flash2 reaches on A100.\n",
+        stdout);
+  for (guint i = 0; i < G_N_ELEMENTS(attentions); i++) {
+    AttentionCase *item = &attentions[i];
+    Fit fit = {0};
+    fit_attention(item, &fit);
+    g_autofree char *text = note(&fit), *from = sources(fit.rows);
+    g_autofree char *name = g_strdup_printf("%s.%s", item->gpu, flash_names[item->flash]);
+    g_autofree char *remarks =
+        g_strdup_printf("%s%s%s", text, item->like != NULL ? "; rates alone are its own, the rest is of " : "",
+                        item->like != NULL ? item->like : "");
+    print_attention(name, &item->fitted, from, remarks, "measured");
+    g_auto(GStrv) shared = g_strsplit(item->shared != NULL ? item->shared : "", " ", -1);
+    for (guint s = 0; shared[s] != NULL && *shared[s] != '\0'; s++) {
+      g_autofree char *other = g_strdup_printf("%s.%s", shared[s], flash_names[item->flash]);
+      g_autofree char *why = g_strdup_printf("figures of %s, for GPUs without measurements", item->gpu);
+      print_attention(other, &item->fitted, from, why, "derived");
+    }
+    g_array_unref(fit.rows);
+  }
+}
+
+/* Memory-bound kernels: a share of the sustained bandwidth is measured directly, (bytes / (time - floors)) / bandwidth, and
+ * its median taken over the rows of a kind and direction. */
+typedef struct {
+  const char *key;
+  KernelKind kind;
+  gboolean any_pass;
+  KernelPass pass;
+  double recalled; /* where nothing was measured on any GPU */
+} MemoryKey;
+
+static const MemoryKey memory_keys[] = {
+    {"stream", KERNEL_MEMORY, TRUE, KERNEL_FORWARD, 0.95},
+    {"norm_forward", KERNEL_NORM, FALSE, KERNEL_FORWARD, 0.7},
+    {"norm_backward", KERNEL_NORM, FALSE, KERNEL_DGRAD, 0.7},
+    {"rotary", KERNEL_ROTARY, TRUE, KERNEL_FORWARD, 0.5},
+    {"softmax_forward", KERNEL_SOFTMAX, FALSE, KERNEL_FORWARD, 0.6},
+    {"softmax_backward", KERNEL_SOFTMAX, FALSE, KERNEL_DGRAD, 0.6},
+    {"loss_forward", KERNEL_LOSS, FALSE, KERNEL_FORWARD, 0.5},
+    {"loss_backward", KERNEL_LOSS, FALSE, KERNEL_DGRAD, 0.5},
+    {"gather", KERNEL_GATHER, TRUE, KERNEL_FORWARD, 0.5},
+    {"optimizer", KERNEL_OPTIMIZER, TRUE, KERNEL_FORWARD, 0.85},
+    {"reduction", KERNEL_REDUCTION, TRUE, KERNEL_FORWARD, 0.7},
+};
+
+static double measured_share(const char *name, const MemoryKey *key, GString *text, GHashTable *seen) {
+  const HwGpu *gpu = find_gpu(name);
+  g_autofree double *shares = g_new(double, table->len);
+  guint n = 0;
+  for (guint i = 0; i < table->len; i++) {
+    KernelSample *row = &g_array_index(table, KernelSample, i);
+    if (strcmp(row->gpu, name) != 0 || row->op.kind != key->kind || row->both ||
+        (!key->any_pass && row->op.pass != key->pass))
+      continue;
+    double floors = kernel_launches(&row->op) * sim_time_to_seconds(gpu->kernel_floor);
+    if (row->seconds > 2 * floors) {
+      shares[n++] = (double)row->op.bytes / (row->seconds - floors) / gpu->memory_bandwidth_sustained;
+      g_hash_table_add(seen, row->source);
+    }
+  }
+  if (n == 0)
+    return 0;
+  double share = kernel_quantile(shares, n, 0.5);
+  g_string_append_printf(text, "%s%s of %u rows", text->len > 0 ? ", " : "", key->key, n);
+  return share;
+}
+
+static void print_memories(void) {
+  fputs("# Memory-bound kernels: time = launches x kernel_floor + bytes moved / (share x sustained bandwidth), both of "
+        "gpus.ini.\n"
+        "# Written by tests/fit-kernels.c from tests/truth/kernels.csv; change those, not this file.\n"
+        "#\n"
+        "# stream     elementwise kernels and copies over whole tensors\n"
+        "# norm       layer and RMS norms as PyTorch runs them, fp32 inside; rotary: eager rotary embedding, slices "
+        "and copies\n"
+        "# loss       log-softmax and its gradient over a vocabulary; gather: rows of an embedding\n"
+        "# optimizer  many tensors in, many out; reduction: their norm. Not in the table: 0.85 and 0.7 recalled\n"
+        "#\n"
+        "# A share that was not measured on a GPU is the median of the GPUs on which it was.\n",
+        stdout);
+  static const char *const gpus[][2] = {{"v100-sxm2-32gb", "sm70"},  {"a100-sxm4-80gb", "sm80"},
+                                        {"a100-pcie-80gb", NULL},    {"l4", NULL},
+                                        {"l40s", "sm86 sm89 sm120"}, {"h100-sxm5-80gb", "sm90"},
+                                        {"h100-nvl-94gb", NULL},     {"b200-sxm-180gb", "sm100 sm103"}};
+  double shares[G_N_ELEMENTS(gpus)][G_N_ELEMENTS(memory_keys)];
+  GString *texts[G_N_ELEMENTS(gpus)];
+  GHashTable *seen[G_N_ELEMENTS(gpus)];
+  for (guint g = 0; g < G_N_ELEMENTS(gpus); g++) {
+    texts[g] = g_string_new(NULL);
+    seen[g] = g_hash_table_new(g_str_hash, g_str_equal);
+    for (guint k = 0; k < G_N_ELEMENTS(memory_keys); k++)
+      shares[g][k] = measured_share(gpus[g][0], &memory_keys[k], texts[g], seen[g]);
+  }
+  for (guint k = 0; k < G_N_ELEMENTS(memory_keys); k++) {
+    double known[G_N_ELEMENTS(gpus)];
+    guint n = 0;
+    for (guint g = 0; g < G_N_ELEMENTS(gpus); g++)
+      if (shares[g][k] > 0)
+        known[n++] = shares[g][k];
+    double usual = n > 0 ? kernel_quantile(known, n, 0.5) : memory_keys[k].recalled;
+    for (guint g = 0; g < G_N_ELEMENTS(gpus); g++)
+      shares[g][k] = shares[g][k] > 0 ? shares[g][k] : usual;
+  }
+  for (guint g = 0; g < G_N_ELEMENTS(gpus); g++) {
+    g_autofree char *names =
+        g_strdup_printf("%s%s%s", gpus[g][0], gpus[g][1] != NULL ? " " : "", gpus[g][1] != NULL ? gpus[g][1] : "");
+    g_auto(GStrv) sections = g_strsplit(names, " ", -1);
+    g_autoptr(GList) keys = g_list_sort(g_hash_table_get_keys(seen[g]), (GCompareFunc)strcmp);
+    g_autoptr(GPtrArray) listed = g_ptr_array_new();
+    for (GList *key = keys; key != NULL; key = key->next)
+      g_ptr_array_add(listed, key->data);
+    g_autofree char *from = cite(listed);
+    for (guint s = 0; sections[s] != NULL; s++) {
+      printf("\n[%s.memory]\n", sections[s]);
+      for (guint k = 0; k < G_N_ELEMENTS(memory_keys); k++)
+        printf("%s = %.3f\n", memory_keys[k].key, shares[g][k]);
+      if (s == 0)
+        printf("source = %s\ntrust = measured\nnote = measured: %s\n", from, texts[g]->str);
+      else
+        printf("source = %s\ntrust = derived\nnote = shares of %s, for GPUs without measurements\n", from, gpus[g][0]);
+    }
+    g_string_free(texts[g], TRUE);
+    g_hash_table_unref(seen[g]);
+  }
+}

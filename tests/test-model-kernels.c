@@ -1,0 +1,191 @@
+/* What operations are in kernels: bytes, launches, which way; fused and eager; the optimizer's step. */
+#include <string.h>
+
+#include "harness.h"
+#include "hw-catalog.h"
+#include "kernel-op.h"
+#include "model-host.h"
+#include "model-optimizer.h"
+
+static guint64 bytes_of_op(const ModelOp *ops, guint n, const char *name) {
+  for (guint i = 0; i < n; i++)
+    if (strcmp(ops[i].name, name) == 0)
+      return ops[i].kernel->bytes;
+  CU_FAIL("no such operation");
+  return 0;
+}
+
+static guint32 launches_of_op(const ModelOp *ops, guint n, const char *name) {
+  for (guint i = 0; i < n; i++)
+    if (strcmp(ops[i].name, name) == 0)
+      return kernel_launches(ops[i].kernel);
+  return 0;
+}
+
+/* Bytes per element in 16 bits, of the unfused kernels: RMSNorm 6 (to fp32) + 8 (squares) + 4 (mean) + 8 (scaled) + 6 (cast
+ * back) + 4 (weight) = 36, back 4 (weight) + 8 (the weight's gradient) + 6 (to fp32) + 24 (the product's) + 4 (mean) + 28
+ * (square) + 12 (sum) + 6 (back) = 92; residual 2 + 2 + 2; silu 4 and product 6; rope 4 (cos) + 2 (half negated) + 4
+ * (joined) + 4 (sin) + 6 (sum) = 20; gelu 4; LayerNorm 4; the loss 2 + 4 to copy and 4 + 4 for the log-softmax, back 4 (zeros) + 12 and 4 + 2; attention
+ * scores scale 4, mask 4 and softmax 4, back 6 and 4; dropout 2 + 2 and a mask of 1. */
+static void memory_bound_bytes(void) {
+  ModelShape shape = {.family = MODEL_LLAMA,
+                      .layers = 1,
+                      .hidden_size = 64,
+                      .heads = 4,
+                      .kv_heads = 2,
+                      .head_dim = 16,
+                      .intermediate_size = 160,
+                      .vocab_size = 1000,
+                      .max_positions = 128};
+  ModelRecipe recipe = {.sequence_length = 128};
+  guint64 t = 128;
+  g_autoptr(ModelUnit) llama = model_unit_new(&shape, &recipe, 1, MODEL_UNIT_LAYER);
+  CU_ASSERT_EQUAL(bytes_of_op(llama->forward, llama->n_forward, "input_norm"), t * 64 * 36);
+  CU_ASSERT_EQUAL(launches_of_op(llama->forward, llama->n_forward, "input_norm"), 8);
+  CU_ASSERT_EQUAL(bytes_of_op(llama->backward, llama->n_backward, "input_norm.backward"), t * 64 * 92);
+  CU_ASSERT_EQUAL(bytes_of_op(llama->forward, llama->n_forward, "rope"), t * (64 + 32) * 20);
+  CU_ASSERT_EQUAL(bytes_of_op(llama->forward, llama->n_forward, "mlp_residual"), t * 64 * 6);
+  CU_ASSERT_EQUAL(bytes_of_op(llama->forward, llama->n_forward, "silu_mul"), t * 160 * 10);
+  g_autoptr(ModelUnit) head = model_unit_new(&shape, &recipe, 1, MODEL_UNIT_HEAD);
+  CU_ASSERT_EQUAL(bytes_of_op(head->forward, head->n_forward, "logits_fp32"), t * 1000 * 6);
+  CU_ASSERT_EQUAL(bytes_of_op(head->forward, head->n_forward, "cross_entropy"), t * 1000 * 8);
+  CU_ASSERT_EQUAL(bytes_of_op(head->backward, head->n_backward, "cross_entropy.backward"), t * 1000 * 16);
+  CU_ASSERT_EQUAL(bytes_of_op(head->backward, head->n_backward, "logits_fp32.backward"), t * 1000 * 6);
+  shape.family = MODEL_GPT;
+  g_autoptr(ModelUnit) gpt = model_unit_new(&shape, &recipe, 1, MODEL_UNIT_LAYER);
+  CU_ASSERT_EQUAL(bytes_of_op(gpt->forward, gpt->n_forward, "input_norm"), t * 64 * 4);
+  CU_ASSERT_EQUAL(bytes_of_op(gpt->forward, gpt->n_forward, "gelu"), t * 160 * 4);
+  CU_ASSERT_EQUAL(bytes_of_op(gpt->backward, gpt->n_backward, "gelu.backward"), t * 160 * 6);
+
+  recipe.attention = MODEL_ATTENTION_EAGER;
+  recipe.dropout = 0.1;
+  g_autoptr(ModelUnit) eager = model_unit_new(&shape, &recipe, 1, MODEL_UNIT_LAYER);
+  guint64 pairs = 4 * t * t;
+  CU_ASSERT_EQUAL(bytes_of_op(eager->forward, eager->n_forward, "scale_mask"), pairs * 8);
+  CU_ASSERT_EQUAL(bytes_of_op(eager->forward, eager->n_forward, "softmax"), pairs * 4);
+  CU_ASSERT_EQUAL(bytes_of_op(eager->forward, eager->n_forward, "attention_dropout"), pairs * 5);
+  CU_ASSERT_EQUAL(bytes_of_op(eager->backward, eager->n_backward, "softmax.backward"), pairs * 6);
+  CU_ASSERT_EQUAL(bytes_of_op(eager->backward, eager->n_backward, "scale_mask.backward"), pairs * 4);
+  CU_ASSERT_EQUAL(bytes_of_op(eager->forward, eager->n_forward, "o_proj.dropout"), t * 64 * 5);
+}
+
+/* One kernel each: norm 2 + 2 bytes, rope 2 + 2, silu and product 3 × 2, back 5 × 2, the loss 3 × 2 in place of the logits.
+ * What is kept loses silu, 2 bytes per element of the MLP's width, and of each norm 6 bytes per element in place of the
+ * input's 2; the loss keeps the logits alone. */
+static void fused_kernels(void) {
+  ModelShape shape = {.family = MODEL_LLAMA,
+                      .layers = 1,
+                      .hidden_size = 64,
+                      .heads = 4,
+                      .kv_heads = 2,
+                      .head_dim = 16,
+                      .intermediate_size = 160,
+                      .vocab_size = 1000};
+  guint64 t = 128;
+  ModelRecipe eager = {.sequence_length = t}, fused = eager;
+  fused.kernels = MODEL_KERNELS_FUSED;
+  fused.compiled = TRUE;
+  fused.loss = MODEL_LOSS_FUSED;
+  g_autoptr(ModelUnit) separate = model_unit_new(&shape, &eager, 1, MODEL_UNIT_LAYER);
+  g_autoptr(ModelUnit) one = model_unit_new(&shape, &fused, 1, MODEL_UNIT_LAYER);
+  CU_ASSERT_EQUAL(bytes_of_op(one->forward, one->n_forward, "input_norm"), t * 64 * 4);
+  CU_ASSERT_EQUAL(bytes_of_op(one->forward, one->n_forward, "rope"), t * (64 + 32) * 4);
+  CU_ASSERT_EQUAL(bytes_of_op(one->forward, one->n_forward, "silu_mul"), t * 160 * 6);
+  CU_ASSERT_EQUAL(bytes_of_op(one->backward, one->n_backward, "silu_mul.backward"), t * 160 * 10);
+  CU_ASSERT_EQUAL(model_unit_saved_bytes(separate) - model_unit_saved_bytes(one), t * (160 * 2 + 2 * 64 * 4));
+  for (guint i = 0; i < one->n_forward + one->n_backward; i++)
+    CU_ASSERT_TRUE(one->kernels[i].compiled);
+  g_autoptr(ModelUnit) head = model_unit_new(&shape, &fused, 1, MODEL_UNIT_HEAD);
+  CU_ASSERT_EQUAL(bytes_of_op(head->forward, head->n_forward, "cross_entropy"), t * 1000 * 6);
+  CU_ASSERT_EQUAL(model_unit_saved_bytes(head), t * (1000 * 2 + 64 * 2 * 2));
+}
+
+/* Matmuls know which way they go: as many dgrads as forwards, and as many wgrads. A bias's gradient is a pass of its own. */
+static void passes(void) {
+  ModelShape shape = {.family = MODEL_GPT,
+                      .layers = 1,
+                      .hidden_size = 64,
+                      .heads = 4,
+                      .kv_heads = 4,
+                      .head_dim = 16,
+                      .intermediate_size = 256,
+                      .vocab_size = 1000,
+                      .max_positions = 128};
+  ModelRecipe recipe = {.sequence_length = 128};
+  g_autoptr(ModelUnit) unit = model_unit_new(&shape, &recipe, 1, MODEL_UNIT_LAYER);
+  guint count[KERNEL_PASSES] = {0}, biases = 0;
+  for (guint i = 0; i < unit->n_forward + unit->n_backward; i++) {
+    if (unit->kernels[i].kind == KERNEL_MATMUL)
+      count[unit->kernels[i].pass]++;
+    biases += unit->kernels[i].kind == KERNEL_REDUCTION;
+  }
+  CU_ASSERT_EQUAL(count[KERNEL_FORWARD], 4);
+  CU_ASSERT_EQUAL(count[KERNEL_DGRAD], 4);
+  CU_ASSERT_EQUAL(count[KERNEL_WGRAD], 4);
+  CU_ASSERT_EQUAL(biases, 4);
+  CU_ASSERT_EQUAL(bytes_of_op(unit->backward, unit->n_backward, "up_proj.bgrad"), 128 * 256 * 2);
+}
+
+/* Bytes per element: fused Adam reads gradient 2, master, momentum, variance 12 and writes the three and the 16-bit copy, 14;
+ * its norm pass reads 2. DeepSpeed: cast 6, unscale 8, Adam 28, cast back 6. In chunks of 110 tensors where they are many. */
+static void optimizer_steps(void) {
+  ModelOptimizer what = {
+      .style = MODEL_OPTIMIZER_FUSED, .elements = 1000, .element_bytes = 2, .gradient_bytes = 2, .norm = TRUE};
+  g_autoptr(ModelUnit) fused = model_optimizer_new(&what);
+  CU_ASSERT_EQUAL_FATAL(fused->n_forward, 2);
+  CU_ASSERT_EQUAL(fused->forward[0].kernel->bytes, 2000);
+  CU_ASSERT_EQUAL((int)fused->forward[0].kernel->kind, (int)KERNEL_REDUCTION);
+  CU_ASSERT_EQUAL(fused->forward[1].kernel->bytes, 28000);
+  what.style = MODEL_OPTIMIZER_DEEPSPEED;
+  what.norm = FALSE;
+  what.tensors = 111;
+  g_autoptr(ModelUnit) deepspeed = model_optimizer_new(&what);
+  CU_ASSERT_EQUAL_FATAL(deepspeed->n_forward, 4);
+  const guint64 bytes[] = {6000, 8000, 28000, 6000};
+  for (guint i = 0; i < 4; i++) {
+    CU_ASSERT_EQUAL(deepspeed->forward[i].kernel->bytes, bytes[i]);
+    CU_ASSERT_EQUAL(kernel_launches(deepspeed->forward[i].kernel), 2);
+  }
+  what = (ModelOptimizer){
+      .style = MODEL_OPTIMIZER_FOREACH, .elements = 1000, .element_bytes = 4, .gradient_bytes = 4, .clip = TRUE};
+  g_autoptr(ModelUnit) foreach = model_optimizer_new(&what);
+  double moved = 0;
+  for (guint i = 0; i < foreach->n_forward; i++)
+    moved += (double)foreach->forward[i].kernel->bytes;
+  CU_ASSERT_EQUAL(moved, 1000 * (8 + 8 + 12 + 20 + 24 + 16)); /* clip, decay, momentum, variance, denominator, update */
+}
+
+/* The host pays for each kernel of an operation, eight of an eager RMS norm; one that never limits pays for nothing. */
+static void hosts_pay_by_kernel(void) {
+  ModelShape shape = {.family = MODEL_LLAMA,
+                      .layers = 1,
+                      .hidden_size = 64,
+                      .heads = 4,
+                      .kv_heads = 4,
+                      .head_dim = 16,
+                      .intermediate_size = 160,
+                      .vocab_size = 1000};
+  ModelRecipe recipe = {.sequence_length = 128};
+  const HwHost host = {.forward_kernel = 7, .backward_kernel = 8, .matmul = 15, .compiled_kernel = 5, .collective = 40};
+  g_autoptr(ModelUnit) unit = model_unit_new(&shape, &recipe, 1, MODEL_UNIT_LAYER);
+  CU_ASSERT_STRING_EQUAL(unit->forward[0].name, "input_norm");
+  CU_ASSERT_EQUAL(model_op_host(&unit->forward[0], &host), 8 * 7);
+  CU_ASSERT_STRING_EQUAL(unit->forward[1].name, "q_proj");
+  CU_ASSERT_EQUAL(model_op_host(&unit->forward[1], &host), 15);
+  CU_ASSERT_EQUAL(model_op_host(&unit->forward[0], NULL), 0);
+  CU_ASSERT_EQUAL(model_host_cost(&host, MODEL_HOST_COLLECTIVE), 40);
+  CU_ASSERT_EQUAL(model_host_cost(NULL, MODEL_HOST_COLLECTIVE), 0);
+  recipe.compiled = TRUE;
+  recipe.kernels = MODEL_KERNELS_FUSED;
+  g_autoptr(ModelUnit) compiled = model_unit_new(&shape, &recipe, 1, MODEL_UNIT_LAYER);
+  CU_ASSERT_EQUAL(model_op_host(&compiled->forward[0], &host), 5);
+}
+
+int main(void) {
+  return harness_run("model-kernels", (HarnessCase[]){{"memory-bound bytes", memory_bound_bytes},
+                                                      {"fused kernels", fused_kernels},
+                                                      {"passes", passes},
+                                                      {"optimizer steps", optimizer_steps},
+                                                      {"hosts pay by kernel", hosts_pay_by_kernel},
+                                                      {NULL, NULL}});
+}

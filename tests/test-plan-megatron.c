@@ -1,0 +1,266 @@
+/* Megatron's distributed optimizer and nanotron: their schedules as golden pictures, what they send and hold. */
+#include "plan-draw.h"
+#include "plan-picture.h"
+
+/* Embedding of 1000 · 128, one layer, head; two micro-batches on 8 ranks, norms clipped. */
+static Drawn small(PlanFramework framework) {
+  Drawn drawn = {.recipe = {.framework = (int)framework, .zero_stage = 1, .gradient_clipping = 1}};
+  drawn.shape = (ModelShape){.family = MODEL_LLAMA,
+                             .layers = 1,
+                             .kv_heads = 2,
+                             .heads = 2,
+                             .head_dim = 64,
+                             .hidden_size = 128,
+                             .intermediate_size = 256,
+                             .vocab_size = 1000};
+  drawn.model.sequence_length = 64;
+  drawn.recipe.ranks = drawn.recipe.shard_ranks = 8;
+  drawn.recipe.micro_batch = 1;
+  drawn.recipe.gradient_accumulation = 2;
+  drawn.recipe.global_batch = 16;
+  drawn.recipe.megatron = (PlanMegatron){
+      .bucket_size = 100000, .gradient_accumulation_fusion = TRUE, .parameter_bytes = 2, .gradient_bytes = 4};
+  return drawn;
+}
+
+static void expect_picture(const Drawn *drawn, ProgramSectionKind section, const char *expected) {
+  g_autoptr(Program) program = draw_plan(drawn);
+  g_autofree char *picture = picture_of(program, section);
+  CU_ASSERT_STRING_EQUAL(picture, expected);
+  if (strcmp(picture, expected) != 0)
+    printf("%s", picture);
+}
+
+/* The defaults: no communication until the last backward is over, then one reduce-scatter, the norm that the host reads,
+ * the step, one all-gather; all on the way of compute. */
+static void megatron_hides_nothing_by_default(void) {
+  Drawn drawn = small(PLAN_MEGATRON);
+  drawn.recipe.megatron.bucket_size = 0;
+  expect_picture(&drawn, PROGRAM_STEADY,
+                 "1 compute: zero gradients\n"
+                 "2 compute: forward(embedding)\n"
+                 "3 compute: forward(layer0)\n"
+                 "4 compute: forward(head)\n"
+                 "5 compute: backward(head)\n"
+                 "6 compute: backward(layer0)\n"
+                 "7 compute: backward(embedding)\n"
+                 "8 compute: forward(embedding)\n"
+                 "9 compute: forward(layer0)\n"
+                 "10 compute: forward(head)\n"
+                 "11 compute: backward(head)\n"
+                 "12 compute: backward(layer0)\n"
+                 "13 compute: backward(embedding)\n"
+                 "14 compute: scale gradients\n"
+                 "15 comm: reduce-scatter gradients <- 14\n"
+                 "16 compute: gradient_norm <- 15\n"
+                 "17 compute: all-reduce norm <- 16\n"
+                 "18 host: read norm <- 17\n"
+                 "19 compute: clip\n"
+                 "20 compute: adam\n"
+                 "21 comm: all-gather parameters <- 20\n"
+                 "22 host: end of step <- 20,21\n");
+}
+
+/* The buffer holds parameters from the last to the first; at 100 000 elements a bucket closes: {lm_head}, {final_norm,
+ * norms, down, up, gate, o}, {v, k, q, embedding}. The first step counts gradients: all three are reduced after backward,
+ * all gathered after the step. Then each is reduced in the last micro-batch as backward fills it, and gathered in the
+ * next forward: the embedding waits for its bucket (4 ← 2), which dispatches the one after it in forward (3), and so on. */
+static void megatron_overlaps_when_told(void) {
+  Drawn drawn = small(PLAN_MEGATRON);
+  drawn.recipe.megatron.overlap_grad_reduce = drawn.recipe.megatron.overlap_param_gather = TRUE;
+  expect_picture(&drawn, PROGRAM_FIRST,
+                 "1 compute: zero gradients\n"
+                 "2 compute: forward(embedding)\n"
+                 "3 compute: forward(layer0)\n"
+                 "4 compute: forward(head)\n"
+                 "5 compute: backward(head)\n"
+                 "6 compute: backward(layer0)\n"
+                 "7 compute: backward(embedding)\n"
+                 "8 compute: forward(embedding)\n"
+                 "9 compute: forward(layer0)\n"
+                 "10 compute: forward(head)\n"
+                 "11 compute: backward(head)\n"
+                 "12 compute: backward(layer0)\n"
+                 "13 compute: backward(embedding)\n"
+                 "14 compute: scale gradients\n"
+                 "15 comm: reduce-scatter gradients <- 14\n"
+                 "16 compute: scale gradients\n"
+                 "17 comm: reduce-scatter gradients <- 16\n"
+                 "18 compute: scale gradients\n"
+                 "19 comm: reduce-scatter gradients <- 18\n"
+                 "20 compute: gradient_norm <- 15,17,19\n"
+                 "21 compute: all-reduce norm <- 20\n"
+                 "22 host: read norm <- 21\n"
+                 "23 compute: clip\n"
+                 "24 compute: adam(optimizer states)\n"
+                 "25 comm: all-gather parameters(optimizer states) <- 24\n"
+                 "26 comm: all-gather parameters(optimizer states) <- 24\n"
+                 "27 comm: all-gather parameters(optimizer states) <- 24\n"
+                 "28 host: end of step <- 24,27,26,25\n");
+  expect_picture(&drawn, PROGRAM_STEADY,
+                 "1 compute: zero gradients\n"
+                 "2 comm: all-gather parameters\n"
+                 "3 comm: all-gather parameters\n"
+                 "4 compute: forward(embedding) <- 2\n"
+                 "5 comm: all-gather parameters\n"
+                 "6 compute: forward(layer0) <- 3,2\n"
+                 "7 compute: forward(head) <- 3,5\n"
+                 "8 compute: backward(head)\n"
+                 "9 compute: backward(layer0)\n"
+                 "10 compute: backward(embedding)\n"
+                 "11 compute: forward(embedding)\n"
+                 "12 compute: forward(layer0)\n"
+                 "13 compute: forward(head)\n"
+                 "14 compute: backward(head)\n"
+                 "15 compute: scale gradients\n"
+                 "16 comm: reduce-scatter gradients <- 15\n"
+                 "17 compute: backward(head)\n"
+                 "18 compute: backward(layer0)\n"
+                 "19 compute: scale gradients\n"
+                 "20 comm: reduce-scatter gradients <- 19\n"
+                 "21 compute: backward(layer0)\n"
+                 "22 compute: backward(embedding)\n"
+                 "23 compute: scale gradients\n"
+                 "24 comm: reduce-scatter gradients <- 23\n"
+                 "25 compute: gradient_norm <- 16,20,24\n"
+                 "26 compute: all-reduce norm <- 25\n"
+                 "27 host: read norm <- 26\n"
+                 "28 compute: clip\n"
+                 "29 compute: adam\n"
+                 "30 host: end of step <- 29\n");
+}
+
+/* One bucket: all gradients are less than 25 MiB, and the first closes at 1 MiB. Gradients of the first micro-batch are
+ * added to fp32 ones after it (within line 6); after the step parameters are gathered through flat buffers. */
+static void nanotron_accumulates_in_fp32(void) {
+  Drawn drawn = small(PLAN_NANOTRON);
+  expect_picture(&drawn, PROGRAM_STEADY,
+                 "1 compute: forward(embedding)\n"
+                 "2 compute: forward(layer0)\n"
+                 "3 compute: forward(head)\n"
+                 "4 compute: backward(head)\n"
+                 "5 compute: backward(layer0)\n"
+                 "6 compute: backward(embedding)\n"
+                 "7 compute: forward(embedding)\n"
+                 "8 compute: forward(layer0)\n"
+                 "9 compute: forward(head)\n"
+                 "10 compute: backward(head)\n"
+                 "11 compute: backward(layer0)\n"
+                 "12 compute: backward(embedding)\n"
+                 "13 compute: add to fp32 gradients(embedding)\n"
+                 "14 comm: reduce-scatter gradients(embedding) <- 13\n"
+                 "15 compute: gradient_norm(embedding) <- 14\n"
+                 "16 compute: all-reduce norm(embedding) <- 15\n"
+                 "17 compute: clip\n"
+                 "18 compute: adam\n"
+                 "19 compute: flatten slices(flat slices)\n"
+                 "20 comm: all-gather parameters(flat parameters) <- 19\n"
+                 "21 compute: copy to parameters(flat parameters) <- 20\n"
+                 "22 compute: zero gradients\n"
+                 "23 host: end of step <- 22\n");
+}
+
+static guint64 rounded_up(guint64 value, guint64 to) {
+  return (value + to - 1) / to * to;
+}
+
+/* Whatever the micro-batches: stage 1 reduce-scatters ψ in the buffer's dtype (4 bytes) and gathers ψ in the parameters'
+ * (2), stage 0 all-reduces ψ. Padding: a parameter to 64 elements, a bucket to lcm(N, 128), so less than that each. */
+static void megatron_volumes_and_states(void) {
+  g_autoptr(GRand) random = harness_random();
+  for (int i = 0; i < 100; i++) {
+    Drawn drawn = draw(random, PLAN_MEGATRON);
+    PlanMegatron *options = &drawn.recipe.megatron;
+    guint64 psi = model_shape_parameters(&drawn.shape), ranks = drawn.recipe.ranks;
+    drawn.recipe.zero_stage = (guint64)g_rand_int_range(random, 0, 2);
+    options->overlap_grad_reduce = g_rand_boolean(random);
+    options->overlap_param_gather =
+        options->overlap_grad_reduce && drawn.recipe.zero_stage == 1 && g_rand_boolean(random);
+    options->bucket_size = g_rand_boolean(random) ? 0 : (guint64)g_rand_int_range(random, 1000, 100000);
+    options->gradient_accumulation_fusion = g_rand_boolean(random);
+    options->parameter_bytes = model_precision_bytes(drawn.model.precision);
+    options->gradient_bytes = 4;
+    g_autoptr(Program) program = draw_plan(&drawn);
+    guint64 gathered = draw_payload(program, PROGRAM_STEADY, COLL_ALL_GATHER) / options->parameter_bytes;
+    guint64 scattered = draw_payload(program, PROGRAM_STEADY, COLL_REDUCE_SCATTER) / 4;
+    guint64 reduced = draw_payload(program, PROGRAM_STEADY, COLL_ALL_REDUCE) / 4;
+    if (drawn.recipe.zero_stage == 0) {
+      CU_ASSERT_EQUAL(reduced, psi);
+      CU_ASSERT_EQUAL(gathered + scattered, 0);
+    } else {
+      guint64 parameters = 12 * drawn.shape.layers + 5; /* the most of a layer, and of the ends */
+      CU_ASSERT_EQUAL(gathered, scattered);
+      CU_ASSERT_EQUAL(reduced, 0);
+      CU_ASSERT_EQUAL(gathered % ranks, 0);
+      CU_ASSERT_TRUE(gathered >= psi && gathered < psi + parameters * (64 + 128 * ranks));
+    }
+    /* 2ψ (4ψ in fp32), 4ψ, and per owned element 12 bytes, 8 without a master. */
+    guint64 held = drawn.recipe.zero_stage == 0 ? psi : gathered, owned = held / (drawn.recipe.zero_stage ? ranks : 1);
+    CU_ASSERT_EQUAL(draw_settled(program, MEM_PARAMETERS), held * options->parameter_bytes);
+    CU_ASSERT_EQUAL(draw_settled(program, MEM_GRADIENTS), held * 4);
+    CU_ASSERT_EQUAL(draw_settled(program, MEM_OPTIMIZER), owned * (options->parameter_bytes == 2 ? 12 : 8));
+    CU_ASSERT_EQUAL(draw_settled(program, MEM_TEMPORARY) + draw_settled(program, MEM_COMMUNICATION), 0);
+  }
+}
+
+/* Without overlap all is one bucket. By N = 24 ranks it ends on lcm(24, 128) = 384, with wide padding on lcm(24, 65536) =
+ * 196608. */
+static void buckets_end_where_ranks_divide_them(void) {
+  Drawn drawn = small(PLAN_MEGATRON);
+  drawn.recipe.ranks = drawn.recipe.shard_ranks = 24;
+  drawn.recipe.global_batch = 48;
+  /* All parameters are multiples of 64: 128000 + 128 + 128000 + 164096 = 420224 elements. */
+  guint64 psi = model_shape_parameters(&drawn.shape);
+  CU_ASSERT_EQUAL(psi, 420224);
+  g_autoptr(Program) narrow = draw_plan(&drawn);
+  CU_ASSERT_EQUAL(draw_payload(narrow, PROGRAM_STEADY, COLL_ALL_GATHER), 2 * rounded_up(psi, 384));
+  drawn.recipe.megatron.pad_buckets = TRUE;
+  g_autoptr(Program) wide = draw_plan(&drawn);
+  CU_ASSERT_EQUAL(draw_payload(wide, PROGRAM_STEADY, COLL_ALL_GATHER), 2 * rounded_up(psi, 196608));
+}
+
+/* Instances of 4 of 8 ranks: reduce-scatter of ψ among 4, then all-reduce of a quarter between the instances; each rank
+ * keeps a quarter of the states. ψ divides by lcm(4, 128). */
+static void instances_shard_within(void) {
+  Drawn drawn = small(PLAN_MEGATRON);
+  drawn.recipe.shard_ranks = 4;
+  guint64 psi = 420224;
+  g_autoptr(Program) program = draw_plan(&drawn);
+  CU_ASSERT_EQUAL(draw_payload(program, PROGRAM_STEADY, COLL_REDUCE_SCATTER), 4 * psi);
+  CU_ASSERT_EQUAL(draw_payload(program, PROGRAM_STEADY, COLL_ALL_REDUCE), 4 * psi / 4);
+  CU_ASSERT_EQUAL(draw_payload(program, PROGRAM_STEADY, COLL_ALL_GATHER), 2 * psi);
+  CU_ASSERT_EQUAL(draw_settled(program, MEM_OPTIMIZER), 12 * psi / 4);
+}
+
+/* Stage 0: 2 + 2 + 4 + 12 = 20 bytes a parameter, as 30 logged jobs hold within 1 %. Stage 1 at its peak, in the gather
+ * after the step: 2 + 2 + 4 and the flat parameters 2, 12 / N and the flat slice 2 / N: 10 + 14 / N. */
+static void nanotron_volumes_and_states(void) {
+  Drawn drawn = small(PLAN_NANOTRON);
+  guint64 psi = 420224;
+  gint64 peak = 0, level = 0;
+  g_autoptr(Program) sharded = draw_plan(&drawn);
+  CU_ASSERT_EQUAL(draw_payload(sharded, PROGRAM_STEADY, COLL_REDUCE_SCATTER), 4 * psi);
+  CU_ASSERT_EQUAL(draw_payload(sharded, PROGRAM_STEADY, COLL_ALL_GATHER), 2 * psi);
+  peak += (gint64)draw_walk(sharded, PROGRAM_STEADY, MEM_COMMUNICATION, &level);
+  peak += (gint64)(draw_settled(sharded, MEM_PARAMETERS) + draw_settled(sharded, MEM_GRADIENTS) +
+                   draw_settled(sharded, MEM_OPTIMIZER));
+  CU_ASSERT_EQUAL(peak, (gint64)(10 * psi + 14 * psi / 8));
+  drawn.recipe.zero_stage = 0;
+  g_autoptr(Program) whole = draw_plan(&drawn);
+  CU_ASSERT_EQUAL(draw_payload(whole, PROGRAM_STEADY, COLL_ALL_REDUCE), 4 * psi);
+  CU_ASSERT_EQUAL(draw_settled(whole, MEM_PARAMETERS) + draw_settled(whole, MEM_GRADIENTS) +
+                      draw_settled(whole, MEM_OPTIMIZER),
+                  20 * psi);
+}
+
+int main(void) {
+  return harness_run("plan-megatron",
+                     (HarnessCase[]){{"megatron hides nothing by default", megatron_hides_nothing_by_default},
+                                     {"megatron overlaps when told", megatron_overlaps_when_told},
+                                     {"nanotron accumulates in fp32", nanotron_accumulates_in_fp32},
+                                     {"Megatron's volumes and states", megatron_volumes_and_states},
+                                     {"buckets end where ranks divide them", buckets_end_where_ranks_divide_them},
+                                     {"instances shard within", instances_shard_within},
+                                     {"nanotron's volumes and states", nanotron_volumes_and_states},
+                                     {NULL, NULL}});
+}

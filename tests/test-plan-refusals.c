@@ -1,0 +1,74 @@
+/* What FSDP, Megatron and nanotron cannot do, or what two keys contradict each other about, is an error at the key. */
+#include "harness.h"
+#include "study.h"
+
+typedef struct {
+  const char *framework;
+  const char *sets[4];  /* the last is at fault; NULL-terminated */
+  const char *fragment; /* of the message; NULL: it is taken */
+} Refusal;
+
+static const Refusal refusals[] = {
+    {"fsdp1", {"parallel.zero_stage=1", NULL}, "FSDP has no stage 1"},
+    {"fsdp2", {"parallel.zero_stage=0", NULL}, "fully_shard has no stage 0"},
+    {"fsdp1", {"parallel.zero_stage=0", "parallel.shard_group=node", NULL}, "stage 0 shards nothing"},
+    {"fsdp1", {"parallel.shard_group=3", NULL}, "parallel.shard_group"},
+    {"fsdp1", {"fsdp.wrap=blocks", NULL}, "is not block, ends, none or size:N"},
+    {"fsdp1", {"fsdp.wrap=size:1e8", NULL}, "parts of a block"},
+    {"fsdp1", {"fsdp.wrap=size:1.5e8", NULL}, NULL},
+    {"fsdp1", {"fsdp.wrap=size:0.5", NULL}, "is not block, ends, none or size:N"},
+    {"fsdp1", {"fsdp.wrap=ends", "model.tied_embeddings=yes", NULL}, "must be in one unit"},
+    {"fsdp1", {"fsdp.reshard_after_forward=8", NULL}, "framework = fsdp2"},
+    {"fsdp2", {"fsdp.reshard_after_forward=8", NULL}, NULL},
+    {"fsdp2", {"fsdp.reshard_after_forward=3", NULL}, "divides the 16 GPUs"},
+    {"fsdp2", {"fsdp.reshard_after_forward=1", NULL}, "a shard over 1 GPU is no shard"},
+    {"fsdp2", {"parallel.zero_stage=2", "fsdp.reshard_after_forward=yes", NULL}, "contradicts zero_stage 2"},
+    {"fsdp2", {"fsdp.reshard_after_forward=no", NULL}, "contradicts zero_stage 3"},
+    {"fsdp2", {"fsdp.limit_all_gathers=no", NULL}, "fully_shard has no rate limiter"},
+    {"fsdp2", {"fsdp.use_orig_params=yes", NULL}, "fully_shard always has its own parameters"},
+    {"fsdp2", {"fsdp.backward_prefetch=post", NULL}, "fully_shard always prefetches"},
+    {"fsdp2", {"fsdp.forward_prefetch=3", NULL}, NULL},
+    {"fsdp1", {"fsdp.forward_prefetch=3", NULL}, "fsdp1 prefetches one unit"},
+    {"fsdp2", {"fsdp.param_dtype=fp32", NULL}, "autocast over fp32"},
+    {"fsdp2", {"fsdp.orig_dtype=bf16", "training.precision=fp32", NULL}, "is narrower than"},
+    {"fsdp2", {"fsdp.buffer_dtype=fp32", NULL}, "fsdp.buffer_dtype"},
+    {"fsdp2", {"training.gradient_communication_dtype=fp32", "fsdp.reduce_dtype=bf16", NULL}, "contradicts"},
+    {"fsdp2", {"training.gradient_accumulation_dtype=bf16", NULL}, "set fsdp.orig_dtype"},
+    {"fsdp1", {"training.gradient_accumulation=2", "fsdp.cpu_offload=yes", NULL}, "sync_every_micro_batch=no"},
+    {"fsdp1", {"parallel.zero_stage=0", "fsdp.cpu_offload=yes", NULL}, "not sharded"},
+    {"megatron", {"parallel.zero_stage=2", NULL}, "Megatron-FSDP (2 and 3)"},
+    {"megatron", {"parallel.zero_stage=1", "megatron.overlap_param_gather=yes", NULL}, "it needs the distributed"},
+    {"megatron", {"parallel.zero_stage=1", "megatron.bucket_size=1e6", NULL}, "without overlap_grad_reduce"},
+    {"megatron", {"parallel.zero_stage=0", "parallel.shard_group=node", NULL}, "parallel.shard_group"},
+    {"megatron", {"parallel.zero_stage=0", "megatron.pad_buckets_for_high_nccl_busbw=yes", NULL}, "it needs the"},
+    {"megatron",
+     {"parallel.zero_stage=1", "training.gradient_communication_dtype=bf16", NULL},
+     "set gradient_accumulation_dtype"},
+    {"megatron", {"parallel.zero_stage=1", "megatron.tp_comm_overlap=yes", NULL}, "tensor parallelism"},
+    {"nanotron", {"parallel.zero_stage=3", NULL}, "nanotron shards the optimizer"},
+    {"nanotron", {"parallel.zero_stage=1", "training.gradient_accumulation_dtype=bf16", NULL}, "in fp32"},
+};
+
+static void are_named(void) {
+  for (gsize i = 0; i < G_N_ELEMENTS(refusals); i++) {
+    const Refusal *refusal = &refusals[i];
+    g_autoptr(GError) error = NULL;
+    g_autoptr(Study) study = study_open("llama2-7b", NULL);
+    g_autofree char *framework = g_strdup_printf("parallel.framework=%s", refusal->framework);
+    StudyOptions options = {.timeline = FALSE, .fold = TRUE};
+    gboolean good = study_set(study, framework, &error) && study_set(study, "model.layers=2", &error);
+    for (const char *const *set = refusal->sets; good && *set != NULL; set++)
+      good = study_set(study, *set, &error);
+    g_autoptr(RunReport) report = good ? study_run(study, &options, &error) : NULL;
+    CU_ASSERT_EQUAL(report == NULL, refusal->fragment != NULL);
+    CU_ASSERT_EQUAL(error == NULL, refusal->fragment == NULL);
+    gboolean named = error == NULL || refusal->fragment == NULL || strstr(error->message, refusal->fragment) != NULL;
+    CU_ASSERT_TRUE(named);
+    if (!named || (report == NULL) != (refusal->fragment != NULL))
+      printf("    %s, %s: %s\n", refusal->framework, refusal->sets[0], error != NULL ? error->message : "is taken");
+  }
+}
+
+int main(void) {
+  return harness_run("plan-refusals", (HarnessCase[]){{"are named", are_named}, {NULL, NULL}});
+}
