@@ -152,7 +152,7 @@ static gboolean build_program(StudyWalk *walk, GError **error) {
   if (walk->library == NULL)
     return FALSE;
   walk->key = study_key(walk->settings, walk->catalog, walk->library->table, model_shape_parameters(&walk->shape),
-                        walk->fidelity, walk->shape.profile, error);
+                        walk->fidelity, walk->contention, walk->shape.profile, error);
   if (walk->key == NULL)
     return FALSE;
   g_autoptr(StudyProfile) profile = NULL;
@@ -193,7 +193,9 @@ static char **assumptions(const StudyWalk *walk, const RunReport *report) {
   g_autofree char *basis = walk->shape.profile != NULL
                                ? g_strdup_printf("layers take the times of %s", walk->shape.profile)
                                : kernel_basis(cluster->gpu);
-  note(notes, "%s; compute does not slow down beside communication", basis);
+  note(notes, "%s; %s", basis,
+       walk->contention ? "they slow down beside collectives, by the SMs and memory bandwidth that these take"
+                        : "compute does not slow down beside communication");
   note(notes, "memory is what is allocated: an allocator's rounding and fragmentation come on top");
   note(notes, "collectives are NCCL's, in %s fidelity", walk->fidelity);
   if (!walk->library->exact) {
@@ -293,6 +295,7 @@ static RunReport *play(const Study *study, const StudyWalk *walk, const StudyOpt
                     .solver = options->net_full ? NET_SOLVER_FULL : NET_SOLVER_LAZY,
                     .tie = ties[options->tie],
                     .tie_seed = options->tie_seed,
+                    .contention = walk->contention,
                     .chunks = options->chunks};
   RunReport *report = run_play(&system, &run, walk->key, error);
   if (report == NULL)
@@ -304,7 +307,9 @@ static RunReport *play(const Study *study, const StudyWalk *walk, const StudyOpt
 
 static RunReport *run_with(const Study *study, const ConfSettings *settings, const StudyOptions *options,
                            GError **error) {
-  StudyWalk walk = {.settings = conf_settings_copy(settings), .fidelity = options->chunks ? "step" : "flow"};
+  StudyWalk walk = {.settings = conf_settings_copy(settings),
+                    .fidelity = options->chunks ? "step" : "flow",
+                    .contention = !options->no_contention};
   RunReport *report = NULL;
   if (study_walk_read(&walk, error) && build_program(&walk, error))
     report = play(study, &walk, options, error);
