@@ -117,7 +117,7 @@ done
 says "run --version" 'results version' run --version
 says "-h" 'foretrain run WORKLOAD' -h
 refuses "no such rank" 'no rank 16' run a.ini --set 'cluster.slow_gpus=16: 0.8'
-refuses "spread to come" 'cluster.gpu_spread' run a.ini --set cluster.gpu_spread=0.05
+refuses "a spread above the whole" 'cluster.gpu_spread' run a.ini --set cluster.gpu_spread=105%
 says "JSON" '"step_ps"' run a.ini --db a.db --json
 says "step fidelity" 'ZeRO' run a.ini --db a.db --fidelity=step --set model.layers=1
 says "layers" 'q_proj' layers a.ini

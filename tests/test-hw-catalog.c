@@ -87,6 +87,7 @@ static void shipped_kernels_are_sane(void) {
     check_origin(gpu->memory->name, gpu->memory->source, gpu->memory->trust);
     CU_ASSERT_TRUE(gpu->memory->stream > 0.9 && gpu->memory->stream < 1.1);
     check_origin(gpu->contention->name, gpu->contention->source, gpu->contention->trust);
+    check_origin(gpu->variation->name, gpu->variation->source, gpu->variation->trust);
   }
 }
 

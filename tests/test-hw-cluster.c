@@ -278,7 +278,7 @@ static void errors_point_at_the_setting(void) {
   fails(NODE NETWORK END, "cluster.gpus_per_node=0", "cluster.gpus_per_node");
   fails(NODE NETWORK END, "cluster.gpu=a100", "cluster.gpu: the catalogue has no gpu \"a100\"");
   fails(NODE NETWORK END, "cluster.nodes=65536,cluster.gpus_per_node=32", "are more than 1048576 GPUs");
-  fails(NODE NETWORK END, "cluster.gpu_spread=0.05", "cluster.gpu_spread");
+  fails(NODE NETWORK END, "cluster.gpu_spread=1.05", "cluster.gpu_spread");
   g_auto(Built) built = {0};
   GError *error = NULL;
   HARNESS_FAILS(build(&built, "cluster.topology=dgx-h10", &error), error, "did you mean \"dgx-h100\"?");

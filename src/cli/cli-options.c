@@ -67,7 +67,7 @@ static gboolean interpret(const Raw *raw, CliOptions *options, GError **error) {
   static const char *const no_yes[] = {"no", "yes", NULL};
   static const char *const off_on[] = {"off", "on", NULL};
   static const char *const nets[] = {"lazy", "full", NULL};
-  int contention = TRUE;
+  int contention = TRUE, jitter = TRUE;
   static const char *const fidelities[] = {"flow", "step", NULL};
   int timeline = TRUE, fold = TRUE, full = FALSE, chunks = FALSE;
   if (!choose("--timeline", raw->timeline, no_yes, &timeline, error) ||
@@ -75,7 +75,7 @@ static gboolean interpret(const Raw *raw, CliOptions *options, GError **error) {
       !choose_tie(raw->tie, &options->study, error) ||
       !choose("--fidelity", raw->fidelity, fidelities, &chunks, error) ||
       !choose("--contention", raw->contention, off_on, &contention, error) ||
-      !only("--repeat", raw->repeat, "off", error) || !only("--jitter", raw->jitter, "off", error) ||
+      !only("--repeat", raw->repeat, "off", error) || !choose("--jitter", raw->jitter, off_on, &jitter, error) ||
       !read_time("--from", raw->from, &options->from, error) || !read_time("--to", raw->to, &options->to, error))
     return FALSE;
   options->study.timeline = timeline;
@@ -83,6 +83,7 @@ static gboolean interpret(const Raw *raw, CliOptions *options, GError **error) {
   options->study.net_full = full;
   options->study.chunks = chunks;
   options->study.no_contention = !contention;
+  options->study.no_jitter = !jitter;
   options->plays = raw->fold != NULL || raw->net != NULL || raw->tie != NULL || raw->fidelity != NULL ||
                    raw->contention != NULL || raw->repeat != NULL || raw->jitter != NULL || options->sets != NULL ||
                    options->topology != NULL;
@@ -142,7 +143,8 @@ static void add_entries(GOptionContext *context, const CliVerb *verb, CliOptions
       {"contention", 0, 0, G_OPTION_ARG_STRING, &raw->contention,
        "kernels slow down beside collectives, and these beside kernels (on)", "on|off"},
       {"repeat", 0, 0, G_OPTION_ARG_STRING, &raw->repeat, "play every micro-batch (off)", "off"},
-      {"jitter", 0, 0, G_OPTION_ARG_STRING, &raw->jitter, "GPUs alike (off)", "off"},
+      {"jitter", 0, 0, G_OPTION_ARG_STRING, &raw->jitter,
+       "all wait for the expected slowest GPU, as cluster.gpu_spread says; off: GPUs alike (on)", "on|off"},
       {NULL, 0, 0, 0, NULL, NULL, NULL}};
   const GOptionEntry verdict[] = {
       {"timeline", 0, 0, G_OPTION_ARG_STRING, &raw->timeline, "keep the timeline in the database (yes)", "yes|no"},

@@ -20,6 +20,7 @@ G_STATIC_ASSERT(G_STRUCT_OFFSET(HwMatmul, name) == 0);
 G_STATIC_ASSERT(G_STRUCT_OFFSET(HwAttention, name) == 0);
 G_STATIC_ASSERT(G_STRUCT_OFFSET(HwMemory, name) == 0);
 G_STATIC_ASSERT(G_STRUCT_OFFSET(HwContention, name) == 0);
+G_STATIC_ASSERT(G_STRUCT_OFFSET(HwVariation, name) == 0);
 
 typedef struct {
   char **names;   /* in file order, NULL-terminated */
@@ -129,12 +130,15 @@ static gboolean lacks_form(const HwGpu *gpu, const char *missing, GError **error
   return FALSE;
 }
 
+static gboolean has_section(const HwCatalog *catalog, HwKind kind, GError **error) {
+  if (catalog->shelves[kind].n == 0)
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "topologies/catalog/%s has no section", hw_kinds[kind].file);
+  return catalog->shelves[kind].n > 0;
+}
+
 static gboolean link_forms(HwCatalog *catalog, GError **error) {
-  if (catalog->shelves[HW_CONTENTIONS].n == 0) {
-    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "topologies/catalog/%s has no section",
-                hw_kinds[HW_CONTENTIONS].file);
+  if (!has_section(catalog, HW_CONTENTIONS, error) || !has_section(catalog, HW_VARIATIONS, error))
     return FALSE;
-  }
   const char *const matmuls[HW_MATMUL_DTYPES] = {"fp32", "16bit", "fp8"};
   const char *const attentions[HW_FLASHES] = {"flash2", "flash3"};
   const Shelf *shelf = &catalog->shelves[HW_GPUS];
@@ -146,6 +150,7 @@ static gboolean link_forms(HwCatalog *catalog, GError **error) {
       gpu->attention[f] = find_form(catalog, HW_ATTENTIONS, gpu, attentions[f]);
     gpu->memory = find_form(catalog, HW_MEMORIES, gpu, "memory");
     gpu->contention = shelf_entry(&catalog->shelves[HW_CONTENTIONS], HW_CONTENTIONS, 0);
+    gpu->variation = shelf_entry(&catalog->shelves[HW_VARIATIONS], HW_VARIATIONS, 0);
     if (gpu->matmul[HW_MATMUL_FP32] == NULL || gpu->matmul[HW_MATMUL_16BIT] == NULL ||
         (gpu->peak_fp8 > 0 && gpu->matmul[HW_MATMUL_FP8] == NULL))
       return lacks_form(gpu, hw_kinds[HW_MATMULS].file, error);
@@ -235,6 +240,7 @@ const HwGpu *hw_catalog_gpu(const HwCatalog *catalog, const char *name, const Ba
   if (gpu != NULL) {
     use(catalog, HW_MEMORIES, gpu->memory);
     use(catalog, HW_CONTENTIONS, gpu->contention);
+    use(catalog, HW_VARIATIONS, gpu->variation);
   }
   return gpu;
 }

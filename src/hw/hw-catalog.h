@@ -1,4 +1,4 @@
-/* The catalogue: what GPUs, links and platforms are, from topologies/catalog/{gpus,links,platforms,hosts,kernels-*,contention}.ini of the first
+/* The catalogue: what GPUs, links and platforms are, from topologies/catalog/{gpus,links,platforms,hosts,kernels-*,contention,variation}.ini of the first
  * data folder that has the file. Every section carries `source` (where its figures come from) and `trust` (measured,
  * published, derived, recalled); a section without them is refused, and so is a sustained rate above the vendor's
  * figure.
@@ -68,6 +68,14 @@ typedef struct {
   int trust;
 } HwContention;
 
+/* How much GPUs of one kind differ. */
+typedef struct {
+  char *name;
+  double spread; /* of kernel times, slowest less fastest of a node of eight */
+  char *source, *note;
+  int trust;
+} HwVariation;
+
 typedef enum { HW_MATMUL_FP32, HW_MATMUL_16BIT, HW_MATMUL_FP8, HW_MATMUL_DTYPES } HwMatmulDtype;
 typedef enum { HW_FLASH_2, HW_FLASH_3, HW_FLASHES } HwFlash; /* FlashAttention-2; -3 or cuDNN's for newer GPUs */
 
@@ -93,6 +101,7 @@ typedef struct {
   const HwAttention *attention[HW_FLASHES]; /* one of them may be NULL */
   const HwMemory *memory;
   const HwContention *contention;
+  const HwVariation *variation;
 } HwGpu;
 
 typedef enum { HW_LINK_NVSWITCH, HW_LINK_NVLINK, HW_LINK_PCIE, HW_LINK_NETWORK, HW_LINK_HOST } HwLinkScope;

@@ -6,6 +6,7 @@
 #include "hw-links.h"
 #include "hw-overlay.h"
 #include "hw-schema.h"
+#include "hw-spread.h"
 #include "hw-topology.h"
 #include "hw-wiring.h"
 
@@ -185,6 +186,9 @@ static gboolean build(HwCluster *cluster, ConfSettings *settings, const HwCatalo
       !build_machine(cluster, settings, text, topology, keys, error))
     return FALSE;
   hw_links_build(cluster);
+  gboolean stated = conf_settings_given(settings, "cluster.gpu_spread");
+  cluster->slowest =
+      hw_spread_slowest(stated ? keys->gpu_spread : cluster->gpu->variation->spread, hw_cluster_gpus(cluster));
   return hw_faults_apply(cluster, settings, keys, error);
 }
 

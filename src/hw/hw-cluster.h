@@ -66,6 +66,7 @@ typedef struct {
   HwMachine *machine;    /* one node, whole: machine_gpus GPUs, nics_per_node NICs */
   HwClusterLink *links;
   guint32 n_links;
+  double slowest; /* how much longer kernels take on the expected slowest of its GPUs than on a typical one */
   double *speeds; /* of each rank's GPU, 1 where nothing slows it; NULL: all run at 1 */
 } HwCluster;
 

@@ -125,6 +125,11 @@ static const HwField contention_fields[] = {
     CONTENTION("beside_compute", beside_compute), ORIGIN(HwContention),
 };
 
+static const HwField variation_fields[] = {
+    {"spread", HW_FIELD_NUMBER, G_STRUCT_OFFSET(HwVariation, spread), TRUE},
+    ORIGIN(HwVariation),
+};
+
 static const HwField memory_fields[] = {
     MEMORY("stream", stream),
     MEMORY("norm_forward", norm_forward),
@@ -150,5 +155,6 @@ const HwKindInfo hw_kinds[HW_KINDS] = {
     [HW_MATMULS] = SHELF("kernels-matmul.ini", "matmul", matmul_fields, HwMatmul),
     [HW_ATTENTIONS] = SHELF("kernels-attention.ini", "attention", attention_fields, HwAttention),
     [HW_CONTENTIONS] = SHELF("contention.ini", "contention", contention_fields, HwContention),
+    [HW_VARIATIONS] = SHELF("variation.ini", "variation", variation_fields, HwVariation),
     [HW_MEMORIES] = SHELF("kernels-memory.ini", "memory", memory_fields, HwMemory),
 };

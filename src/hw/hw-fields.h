@@ -13,6 +13,7 @@ typedef enum {
   HW_ATTENTIONS,
   HW_MEMORIES,
   HW_CONTENTIONS,
+  HW_VARIATIONS,
   HW_KINDS
 } HwKind;
 

@@ -19,7 +19,6 @@ static const char *const fabric_names[] = {"single-switch", "fat-tree", "rail-op
   .group = in_group, .key = in_key, .kind = in_kind, .offset = G_STRUCT_OFFSET(HwTopology, field)
 #define CLUSTER(in_key, in_kind, field)                                                                                \
   .group = "cluster", .key = in_key, .kind = in_kind, .offset = G_STRUCT_OFFSET(HwClusterKeys, field)
-#define LATER(in_key) .group = "cluster", .key = in_key, .kind = CONF_LATER
 
 static const ConfKey topology_keys[] = {
     {TOPOLOGY("node", "gpu", CONF_STRING, gpu), .required = TRUE, .help = "a section of topologies/catalog/gpus.ini"},
@@ -73,7 +72,8 @@ static const ConfKey topology_keys[] = {
     {TOPOLOGY("environment", "overlay", CONF_PATH, overlay),
      .help = "a file of figures measured here (foretrain import nccl-tests writes it), laid over this topology"},
     {TOPOLOGY("host", "link", CONF_STRING, host_link),
-     .help = "each GPU's way to host memory, which offload needs: a section of topologies/catalog/links.ini of scope host"},
+     .help =
+         "each GPU's way to host memory, which offload needs: a section of topologies/catalog/links.ini of scope host"},
     {TOPOLOGY("host", "dram_bandwidth", CONF_BYTE_RATE, dram_bandwidth), .min = 1, .max = 1e15,
      .help = "host memory bandwidth of a node, which its GPUs' optimizers share where they are offloaded"},
     {TOPOLOGY("price", "gpu_hour", CONF_MONEY, gpu_hour), .min = 0, .max = 1e6, .help = "price of a GPU for an hour"},
@@ -99,7 +99,10 @@ static const ConfKey cluster_keys[] = {
     {CLUSTER("slow_links", CONF_STRING, slow_links), .initial = "none",
      .help = "degraded links, class.node.index: nic.3.1: 0.5 for a NIC, gpu.3.1: 0.5 for a GPU's way into NVLink or "
              "PCIe; the share of their capacity that is left, both ways"},
-    {LATER("gpu_spread"), .help = "a spread of speed between the GPUs of a node"},
+    {CLUSTER("gpu_spread", CONF_NUMBER, gpu_spread), .min = 0, .max = 1,
+     .help = "how far the slowest GPU of a node of eight is behind the fastest, as a share of a kernel's time: all "
+             "wait for "
+             "the expected slowest of the job; 0: all alike; else topologies/catalog/variation.ini"},
 };
 
 const ConfSchema hw_topology_schema = {topology_keys, G_N_ELEMENTS(topology_keys)};

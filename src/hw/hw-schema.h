@@ -5,8 +5,8 @@
 
 typedef struct {
   char *gpu, *intra, *nic, *platform, *host_link; /* names in the catalogue; nic, host_link may be NULL */
-  char *pcie;                         /* "gen5x16"; NULL: by architecture */
-  char *pci, *nvlink, *nic_lines;     /* the lines of [pci], [nvlink], [nics]; NULL: none */
+  char *pcie;                                     /* "gen5x16"; NULL: by architecture */
+  char *pci, *nvlink, *nic_lines;                 /* the lines of [pci], [nvlink], [nics]; NULL: none */
   guint64 gpus_per_switch;
   guint64 gpus, nics, sockets, nodes_per_leaf;
   int cpu;    /* index into hw_cpu_names */
@@ -19,7 +19,7 @@ typedef struct {
 typedef struct {
   char *topology, *gpu; /* gpu NULL: the topology's */
   guint64 nodes, gpus_per_node, nics_per_node;
-  double nic_bandwidth;
+  double nic_bandwidth, gpu_spread;
   char *slow_gpus, *slow_links, *overlay;
 } HwClusterKeys;
 

@@ -62,8 +62,9 @@ static SimTime duration_in(const RunPlay *play, RunDurations *durations, guint32
   const RunHeld *held = &durations->held;
   KernelShare share = kernel_share_beside(gpu, (guint32)held->channels, (double)held->memory_rate);
   *ret = kernel_time_shared(gpu, &play->system->program->ops[op], share);
-  if (durations->speed != 1)
-    *ret = (SimTime)round((double)*ret / durations->speed);
+  double slower = (1 + play->system->slowest) / durations->speed;
+  if (slower != 1)
+    *ret = (SimTime)round((double)*ret * slower);
   return *ret;
 }
 

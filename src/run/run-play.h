@@ -23,6 +23,7 @@ typedef struct {
   CollGroup *const *groups; /* one per communicator of the Program; routes over `links` */
   const double *speeds;     /* of GPUs, by ProgramRank.device: kernel times are divided by them; NULL: all are 1 */
   double copy_rates[PROGRAM_PATHS]; /* bytes/s between a GPU and host memory, by ProgramPath */
+  double slowest;                   /* how much longer kernels take than on a typical GPU, on all; 0: as long */
   double cpu_rate;                  /* bytes/s of host memory that one GPU's share of the cores gets */
 } RunSystem;                        /* rates may be 0 where the Program has no such rows */
 

@@ -196,6 +196,9 @@ static char **assumptions(const StudyWalk *walk, const RunReport *report) {
   note(notes, "%s; %s", basis,
        walk->contention ? "they slow down beside collectives, by the SMs and memory bandwidth that these take"
                         : "compute does not slow down beside communication");
+  if (cluster->slowest > 0)
+    note(notes, "kernels take %.1f %% longer than on a typical GPU: the expected slowest of %u, for whom all wait",
+         100 * cluster->slowest, hw_cluster_gpus(cluster));
   note(notes, "memory is what is allocated: an allocator's rounding and fragmentation come on top");
   note(notes, "collectives are NCCL's, in %s fidelity", walk->fidelity);
   if (!walk->library->exact) {
@@ -290,6 +293,7 @@ static RunReport *play(const Study *study, const StudyWalk *walk, const StudyOpt
       fold_new(walk->program, walk->cluster, walk->groups, options->fold && !options->chunks);
   RunSystem system = {&folded->program, walk->cluster->gpu, folded->links,
                       folded->n_links,  folded->groups,     walk->cluster->speeds};
+  system.slowest = walk->cluster->slowest;
   fill_host_rates(walk->cluster, &system);
   RunOptions run = {.timeline = options->timeline,
                     .solver = options->net_full ? NET_SOLVER_FULL : NET_SOLVER_LAZY,
@@ -311,7 +315,9 @@ static RunReport *run_with(const Study *study, const ConfSettings *settings, con
                     .fidelity = options->chunks ? "step" : "flow",
                     .contention = !options->no_contention};
   RunReport *report = NULL;
-  if (study_walk_read(&walk, error) && build_program(&walk, error))
+  gboolean read = (!options->no_jitter || conf_settings_set(walk.settings, "cluster.gpu_spread=0", error)) &&
+                  study_walk_read(&walk, error);
+  if (read && build_program(&walk, error))
     report = play(study, &walk, options, error);
   study_walk_clear(&walk);
   return report;
