@@ -131,7 +131,7 @@ static void megatron_overlaps_when_told(void) {
 }
 
 /* One bucket: all gradients are less than 25 MiB, and the first closes at 1 MiB. Gradients of the first micro-batch are
- * added to fp32 ones after it (within line 6); after the step parameters are gathered through flat buffers. */
+ * added to fp32 ones after it (within line 6); after the step parameters are gathered through flat buffers, and copied back in a row for each of the eight ranks. */
 static void nanotron_accumulates_in_fp32(void) {
   Drawn drawn = small(PLAN_NANOTRON);
   expect_picture(&drawn, PROGRAM_STEADY,
@@ -154,10 +154,18 @@ static void nanotron_accumulates_in_fp32(void) {
                  "17 compute: clip\n"
                  "18 compute: adam\n"
                  "19 compute: flatten slices(flat slices)\n"
-                 "20 comm: all-gather parameters(flat parameters) <- 19\n"
-                 "21 compute: copy to parameters(flat parameters) <- 20\n"
-                 "22 compute: zero gradients\n"
-                 "23 host: end of step <- 22\n");
+                 "20 compute: flatten parameters\n"
+                 "21 comm: all-gather parameters(flat parameters) <- 20\n"
+                 "22 compute: copy to parameters(flat parameters) <- 21\n"
+                 "23 compute: copy to parameters\n"
+                 "24 compute: copy to parameters\n"
+                 "25 compute: copy to parameters\n"
+                 "26 compute: copy to parameters\n"
+                 "27 compute: copy to parameters\n"
+                 "28 compute: copy to parameters\n"
+                 "29 compute: copy to parameters\n"
+                 "30 compute: zero gradients\n"
+                 "31 host: end of step <- 30\n");
 }
 
 static guint64 rounded_up(guint64 value, guint64 to) {

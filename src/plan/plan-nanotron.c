@@ -4,7 +4,9 @@
  *   the last                     C: B … a bucket of 25 MiB is full: C: added to fp32   n: all-reduce of the fp32 gradients
  *                                (stage 1: reduce-scatter); in the first step one bucket holds all
  *   step                         C ← all of n; norm, Adam on my shard, cast to 16 bits
- *   stage 1                      my slices into one buffer, all-gather, copied back to the parameters: nothing hides it
+ *   stage 1                      my slices into one buffer, all-gather, copied back to the parameters: nothing hides it.
+ *                                Every rank's slice of every parameter is a copy of its own, issued from Python one by one:
+ *                                parameters × ranks launches, for which the GPU waits where ranks are many
  *
  * The gather's flat buffers (all parameters once more, and my slice of them) are alive at the end of each step. Source:
  * nanotron's optim/gradient_accumulator.py, optim/zero.py and distributed.py. */
@@ -19,6 +21,7 @@
 #define BUCKET_BYTES   (25 << 20) /* DDP's, of 16-bit gradients */
 #define FIRST_BYTES    (1 << 20)
 #define USUAL_CLIPPING 1.0
+#define COPY_ROWS      16 /* that the copies back are told in, so that the first run while the last are issued */
 
 typedef struct {
   guint64 elements;
@@ -36,7 +39,8 @@ typedef struct {
   guint64 shard;                            /* elements of my slices */
   guint32 weights, gradients, sums, states; /* tensors */
   guint32 gathered, slices;                 /* tensors of the gather */
-  guint32 zero, flatten, unflatten;         /* ops */
+  guint32 zero, flatten, spread, unflatten; /* ops */
+  guint32 copies, copy_rows;                /* launches of one row of the copies back; rows */
   guint32 *add_ops;                         /* by parameter */
   guint *order;                             /* parameters as their gradients become ready */
   guint n_order;
@@ -146,13 +150,17 @@ static void gather_parameters(Nanotron *nanotron) {
   program_builder_context(nanotron->builder, PROGRAM_GATHER, -1, -1);
   guint32 before = plan_walk_pass(walk, walk->stream, "flatten slices", nanotron->flatten);
   plan_walk_take(walk, nanotron->slices);
+  before = plan_walk_pass_costing(walk, walk->stream, "flatten parameters", nanotron->spread,
+                                  (SimTime)nanotron->recipe->ranks * model_host_cost(walk->host, MODEL_HOST_PASS));
   CollCall call = {COLL_ALL_GATHER, nanotron->shard * nanotron->recipe->ranks * nanotron->bytes};
   guint32 row =
       plan_walk_collective(walk, nanotron->comm, "all-gather parameters", nanotron->group, call, PROGRAM_HINT_BOUNDARY);
   program_builder_need(nanotron->builder, before);
   plan_walk_take(walk, nanotron->gathered);
   plan_walk_need(walk, row);
-  plan_walk_pass(walk, walk->stream, "copy to parameters", nanotron->unflatten);
+  for (guint32 i = 0; i < nanotron->copy_rows; i++)
+    plan_walk_pass_costing(walk, walk->stream, "copy to parameters", nanotron->unflatten,
+                           (SimTime)nanotron->copies * model_host_cost(walk->host, MODEL_HOST_PASS));
   plan_walk_give(walk, nanotron->slices, PROGRAM_NONE);
   plan_walk_give(walk, nanotron->gathered, PROGRAM_NONE);
 }
@@ -198,6 +206,26 @@ static guint32 state_tensor(Nanotron *nanotron, const char *name, MemTenant tena
   return program_builder_tensor(nanotron->builder, name, tenant, bytes, bytes / nanotron->recipe->ranks);
 }
 
+/* nanotron keeps queries, keys and values in one matrix, and the gate with the way up. */
+static guint32 count_tensors(const PlanParameters *parameters) {
+  guint32 n = 0;
+  for (guint p = 0; p < parameters->n; p++) {
+    const char *name = parameters->list[p].name;
+    n += !g_str_has_prefix(name, "k_proj") && !g_str_has_prefix(name, "v_proj") && !g_str_has_prefix(name, "gate_proj");
+  }
+  return n;
+}
+
+static void add_gather(Nanotron *nanotron, guint64 flat) {
+  guint64 ranks = nanotron->recipe->ranks, copies = ranks * count_tensors(nanotron->parameters);
+  nanotron->copy_rows = (guint32)MIN(ranks, COPY_ROWS);
+  nanotron->copies = (guint32)((copies + nanotron->copy_rows - 1) / nanotron->copy_rows);
+  nanotron->flatten = program_builder_memory_op(nanotron->builder, 2 * flat);
+  nanotron->spread = program_builder_memory_ops(nanotron->builder, 2 * flat * ranks, (guint32)ranks);
+  nanotron->unflatten =
+      program_builder_memory_ops(nanotron->builder, 2 * flat * ranks / nanotron->copy_rows, nanotron->copies);
+}
+
 static void add_states(Nanotron *nanotron) {
   guint64 trained = nanotron->parameters->elements, all = 0, ranks = nanotron->recipe->ranks;
   gboolean sharded = nanotron->recipe->zero_stage == 1, clips = nanotron->recipe->gradient_clipping > 0;
@@ -216,8 +244,7 @@ static void add_states(Nanotron *nanotron) {
   nanotron->slices = program_builder_tensor(nanotron->builder, "flat slices", MEM_COMMUNICATION, flat, 0);
   nanotron->gathered = program_builder_tensor(nanotron->builder, "flat parameters", MEM_COMMUNICATION, flat * ranks, 0);
   nanotron->zero = program_builder_memory_op(nanotron->builder, trained * FP32);
-  nanotron->flatten = program_builder_memory_op(nanotron->builder, 2 * flat);
-  nanotron->unflatten = program_builder_memory_op(nanotron->builder, 2 * flat * ranks);
+  add_gather(nanotron, flat);
   nanotron->update = plan_update_new(
       nanotron->walk, &(ModelOptimizer){.style = plan_optimizer_style(nanotron->recipe, MODEL_OPTIMIZER_FUSED),
                                         .elements = nanotron->shard,

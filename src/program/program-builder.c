@@ -151,9 +151,13 @@ guint32 program_builder_op(ProgramBuilder *builder, const struct KernelOp *op) {
   return builder->ops->len - 1;
 }
 
-guint32 program_builder_memory_op(ProgramBuilder *builder, guint64 bytes) {
-  KernelOp op = {.kind = KERNEL_MEMORY, .dtype = KERNEL_FP32, .batch = 1, .bytes = bytes};
+guint32 program_builder_memory_ops(ProgramBuilder *builder, guint64 bytes, guint32 launches) {
+  KernelOp op = {.kind = KERNEL_MEMORY, .dtype = KERNEL_FP32, .batch = 1, .bytes = bytes, .launches = launches};
   return program_builder_op(builder, &op);
+}
+
+guint32 program_builder_memory_op(ProgramBuilder *builder, guint64 bytes) {
+  return program_builder_memory_ops(builder, bytes, 0);
 }
 
 void program_builder_role(ProgramBuilder *builder, const char *name, guint32 n_ranks) {

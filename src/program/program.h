@@ -169,6 +169,8 @@ guint32 program_builder_tensor(ProgramBuilder *builder, const char *name, guint8
 guint32 program_builder_op(ProgramBuilder *builder, const struct KernelOp *op);
 /* One that only moves bytes (an optimizer's pass, a copy). */
 guint32 program_builder_memory_op(ProgramBuilder *builder, guint64 bytes);
+/* The same by so many kernels, each of at least the device's floor. */
+guint32 program_builder_memory_ops(ProgramBuilder *builder, guint64 bytes, guint32 launches);
 /* Ranks that follow are of this role until the next; rows go to its current section. */
 void program_builder_role(ProgramBuilder *builder, const char *name, guint32 n_ranks);
 void program_builder_section(ProgramBuilder *builder, ProgramSectionKind section);
