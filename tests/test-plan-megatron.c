@@ -1,4 +1,5 @@
 /* Megatron's distributed optimizer and nanotron: their schedules as golden pictures, what they send and hold. */
+#include "kernel-op.h"
 #include "plan-draw.h"
 #include "plan-picture.h"
 
@@ -168,6 +169,19 @@ static void nanotron_accumulates_in_fp32(void) {
                  "31 host: end of step <- 30\n");
 }
 
+/* Nine tensors as nanotron holds them (embedding, two norms, qkv, o, gate with up, down, last norm, head), of each eight
+ * ranks' slices copied back one by one. */
+static void nanotron_copies_every_slice(void) {
+  Drawn drawn = small(PLAN_NANOTRON);
+  g_autoptr(Program) program = draw_plan(&drawn);
+  const ProgramSection *section = &program->roles[0].sections[PROGRAM_STEADY];
+  guint32 launches = 0;
+  for (guint32 i = 0; i < section->n_rows; i++)
+    if (strcmp(section->rows[i].name, "copy to parameters") == 0)
+      launches += kernel_launches(&program->ops[section->rows[i].op]);
+  CU_ASSERT_EQUAL(launches, 8 * 9);
+}
+
 static guint64 rounded_up(guint64 value, guint64 to) {
   return (value + to - 1) / to * to;
 }
@@ -266,6 +280,7 @@ int main(void) {
                      (HarnessCase[]){{"megatron hides nothing by default", megatron_hides_nothing_by_default},
                                      {"megatron overlaps when told", megatron_overlaps_when_told},
                                      {"nanotron accumulates in fp32", nanotron_accumulates_in_fp32},
+                                     {"nanotron copies every slice", nanotron_copies_every_slice},
                                      {"Megatron's volumes and states", megatron_volumes_and_states},
                                      {"buckets end where ranks divide them", buckets_end_where_ranks_divide_them},
                                      {"instances shard within", instances_shard_within},
