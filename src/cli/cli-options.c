@@ -81,7 +81,8 @@ static gboolean interpret(const Raw *raw, CliOptions *options, GError **error) {
   options->study.net_full = full;
   options->study.chunks = chunks;
   options->plays = raw->fold != NULL || raw->net != NULL || raw->tie != NULL || raw->fidelity != NULL ||
-                   raw->repeat != NULL || raw->jitter != NULL || options->sets != NULL || options->topology != NULL;
+                   raw->repeat != NULL || raw->jitter != NULL || options->sets != NULL || options->topology != NULL ||
+                   options->quotes != NULL;
   if (options->output != NULL && *options->output == '\0') {
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "-o: expected the name of a file, found nothing");
     return FALSE;
@@ -145,6 +146,20 @@ static void add_entries(GOptionContext *context, const CliVerb *verb, CliOptions
       {"from", 0, 0, G_OPTION_ARG_STRING, &raw->from, "draw from this time of the step on", "TIME"},
       {"to", 0, 0, G_OPTION_ARG_STRING, &raw->to, "draw to this time of the step", "TIME"},
       {NULL, 0, 0, 0, NULL, NULL, NULL}};
+  const GOptionEntry format[] = {{"format", 0, 0, G_OPTION_ARG_STRING, &options->format,
+                                  "csv: the Program; chrome: the timeline for Perfetto (csv)", "csv|chrome"},
+                                 {NULL, 0, 0, 0, NULL, NULL, NULL}};
+  const GOptionEntry replay[] = {
+      {"scale", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options->scales, "stretch compute times by a factor", "compute=F"},
+      {"retime", 0, 0, G_OPTION_ARG_NONE, &options->retime, "compute times from the shapes of rows, on any GPU", NULL},
+      {"keep-times", 0, 0, G_OPTION_ARG_NONE, &options->keep_times, "the trace's compute times, whatever the GPU",
+       NULL},
+      {NULL, 0, 0, 0, NULL, NULL, NULL}};
+  const GOptionEntry quotes[] = {{"topology", 't', 0, G_OPTION_ARG_FILENAME_ARRAY, &options->quotes,
+                                  "a cluster to play the workload on; once for each", "T"},
+                                 {"set", 's', 0, G_OPTION_ARG_FILENAME_ARRAY, &options->sets,
+                                  "override a setting of workloads or their topologies", "GROUP.KEY=VALUE"},
+                                 {NULL, 0, 0, 0, NULL, NULL, NULL}};
   const GOptionEntry all[] = {
       {"version", 0, 0, G_OPTION_ARG_NONE, &raw->version, "print the version", NULL},
       {"help", 'h', 0, G_OPTION_ARG_NONE, &raw->help, "print this", NULL},
@@ -155,7 +170,8 @@ static void add_entries(GOptionContext *context, const CliVerb *verb, CliOptions
     const GOptionEntry *entries;
   } tables[] = {
       {CLI_TAKES_SETTINGS, settings}, {CLI_TAKES_OUTPUT, output}, {CLI_TAKES_WINDOW, window},   {CLI_TAKES_DB, db},
-      {CLI_TAKES_JSON, json},         {CLI_TAKES_QUIET, quiet},   {CLI_TAKES_VERDICT, verdict}, {CLI_TAKES_PLAY, play}};
+      {CLI_TAKES_JSON, json},         {CLI_TAKES_QUIET, quiet},   {CLI_TAKES_VERDICT, verdict}, {CLI_TAKES_PLAY, play},
+      {CLI_TAKES_FORMAT, format},     {CLI_TAKES_REPLAY, replay}, {CLI_TAKES_QUOTES, quotes}};
   for (gsize i = 0; i < G_N_ELEMENTS(tables); i++)
     if (verb->takes & tables[i].takes)
       g_option_context_add_main_entries(context, tables[i].entries, NULL);
@@ -197,6 +213,9 @@ void cli_options_clear(CliOptions *options) {
   g_free(options->topology);
   g_free(options->db);
   g_free(options->output);
+  g_free(options->format);
+  g_strfreev(options->scales);
+  g_strfreev(options->quotes);
   memset(options, 0, sizeof *options);
 }
 

@@ -17,7 +17,7 @@ static gboolean keep(const CliOptions *options, RunReport *const *reports, guint
   return TRUE;
 }
 
-static CliExit finish(const CliOptions *options, RunReport *const *reports, guint n, GString *text, GError **error) {
+CliExit cli_finish(const CliOptions *options, RunReport *const *reports, guint n, GString *text, GError **error) {
   if (!keep(options, reports, n, error))
     return CLI_FAULT;
   if (!options->quiet)
@@ -41,7 +41,7 @@ CliExit cli_run(const CliOptions *options, GError **error) {
   (options->json ? report_json : report_summary)(report, text);
   if (options->explain && !options->json) /* JSON always says so */
     report_explain(&report, 1, text);
-  return finish(options, &report, 1, text, error);
+  return cli_finish(options, &report, 1, text, error);
 }
 
 CliExit cli_stages(const CliOptions *options, GError **error) {
@@ -55,7 +55,7 @@ CliExit cli_stages(const CliOptions *options, GError **error) {
   (options->json ? report_stages_json : report_stages)(reports, STUDY_STAGES, text);
   if (options->explain && !options->json)
     report_explain(reports, STUDY_STAGES, text);
-  CliExit status = finish(options, reports, STUDY_STAGES, text, error);
+  CliExit status = cli_finish(options, reports, STUDY_STAGES, text, error);
   for (int stage = 0; stage < STUDY_STAGES; stage++)
     run_report_free(reports[stage]);
   return status;

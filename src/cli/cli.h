@@ -18,6 +18,9 @@ typedef enum {
   CLI_TAKES_VERDICT = 1 << 5, /* what becomes of it: --timeline, --explain, --require-fit */
   CLI_TAKES_OUTPUT = 1 << 6,  /* -o */
   CLI_TAKES_WINDOW = 1 << 7,  /* --from, --to */
+  CLI_TAKES_FORMAT = 1 << 8,  /* --format */
+  CLI_TAKES_REPLAY = 1 << 9,  /* what of a trace is changed: --scale, --retime, --keep-times */
+  CLI_TAKES_QUOTES = 1 << 10, /* --topology as often as there are quotes to compare, --set */
 } CliTakes;
 
 /* What stands on the command line. Cleared by cli_options_clear. */
@@ -28,6 +31,10 @@ typedef struct {
   gboolean json, quiet, require_fit, explain;
   gboolean plays;   /* an option was given that only a run can obey */
   SimTime from, to; /* --from, --to; -1: not given */
+  char *format;     /* --format; NULL: not given */
+  char **scales;    /* --scale, in order; NULL: none */
+  char **quotes;    /* --topology of compare, in order; NULL: none */
+  gboolean retime, keep_times;
   StudyOptions study;
 } CliOptions;
 
@@ -59,6 +66,14 @@ CliExit cli_layers(const CliOptions *options, GError **error);
 CliExit cli_plot(const CliOptions *options, GError **error);
 CliExit cli_list(const CliOptions *options, GError **error);
 CliExit cli_schema(const CliOptions *options, GError **error);
+CliExit cli_trace(const CliOptions *options, GError **error);
+CliExit cli_replay(const CliOptions *options, GError **error);
+
+/* Reports into the database, then text to stdout (with --quiet: neither more nor less than the first). CLI_FAILED where
+ * --require-fit met an out-of-memory. */
+CliExit cli_finish(const CliOptions *options, RunReport *const *reports, guint n, GString *text, GError **error);
+/* Text into -o, or to stdout where there is none; errors name the file. */
+CliExit cli_write(const CliOptions *options, const GString *text, GError **error);
 
 /* The number of words after the verb must be n: else an error that says what the verb wants. */
 gboolean cli_want(const CliOptions *options, guint n, const char *what, GError **error);
