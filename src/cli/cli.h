@@ -68,6 +68,7 @@ CliExit cli_list(const CliOptions *options, GError **error);
 CliExit cli_schema(const CliOptions *options, GError **error);
 CliExit cli_trace(const CliOptions *options, GError **error);
 CliExit cli_replay(const CliOptions *options, GError **error);
+CliExit cli_compare(const CliOptions *options, GError **error);
 
 /* Reports into the database, then text to stdout (with --quiet: neither more nor less than the first). CLI_FAILED where
  * --require-fit met an out-of-memory. */
