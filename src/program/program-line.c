@@ -261,7 +261,8 @@ gboolean program_line_read(ProgramLine *line, char *const *fields, BasePlace *pl
   line->op.dtype = (KernelDtype)MAX(line->dtype, 0);
   line->op.bytes = line->bytes;
   if (!line->shaped)
-    line->op = (KernelOp){.kind = KERNEL_MEMORY, .dtype = line->op.dtype, .batch = 1, .flops = line->op.flops};
+    line->op =
+        (KernelOp){.kind = KERNEL_MEMORY, .dtype = line->op.dtype, .bytes = line->bytes, .flops = line->op.flops};
   line->op_key = g_string_chunk_insert_const(keys, key->str);
   return TRUE;
 }

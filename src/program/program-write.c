@@ -96,7 +96,7 @@ static void list_all(const Writer *writer, const ProgramSection *section, const 
 static void fill_op(const Writer *writer, guint32 op, ProgramLine *line) {
   line->op = writer->program->ops[op];
   line->duration = writer->durations != NULL ? writer->durations[op] : writer->program->durations[op];
-  line->shaped = line->op.kind != KERNEL_MEMORY || line->op.bytes > 0 || line->duration < 0;
+  line->shaped = line->op.batch > 0;
   line->dtype = (int)line->op.dtype;
   line->bytes = line->op.bytes;
 }

@@ -111,7 +111,7 @@ typedef struct {
   guint32 n_communicators;
   ProgramTensor *tensors; /* of all roles */
   guint32 n_tensors;
-  struct KernelOp *ops; /* distinct operations */
+  struct KernelOp *ops; /* distinct operations; of batch 0: nothing is known but its duration */
   SimTime *durations;   /* by op: its time on a GPU at its full speed; -1: what the kernel model says of the GPU */
   guint32 n_ops;
   const char *const *streams; /* names; index 0 is "host" */

@@ -167,18 +167,14 @@ static const char *row_of(const Program *program, guint32 op) {
   return "?";
 }
 
-static gboolean has_shape(const KernelOp *op) {
-  return op->kind != KERNEL_MEMORY || op->bytes > 0;
-}
-
 /* One operation's time; -1: the kernel model's, which contention then slows. */
 static gboolean time_op(const StudyTrace *trace, const StudyWalk *walk, const StudyReplay *replay, guint32 i,
                         GError **error) {
   const HwGpu *gpu = walk->cluster->gpu;
   const KernelOp *op = &trace->program->ops[i];
   SimTime kept = trace->durations[i];
-  gboolean modelled = op->kind == KERNEL_MEMORY || kernel_supports(gpu, op->dtype);
-  if (replay->times == STUDY_TIMES_OF_SHAPES && !has_shape(op) && kept > gpu->kernel_floor) {
+  gboolean modelled = op->batch > 0 && (op->kind == KERNEL_MEMORY || kernel_supports(gpu, op->dtype));
+  if (replay->times == STUDY_TIMES_OF_SHAPES && op->batch == 0) {
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
                 "%s: \"%s\" has a duration and no shape, so its time on another GPU is not known", trace->path,
                 row_of(trace->program, i));
