@@ -188,6 +188,8 @@ static void metric_row(const Page *page, gsize m) {
     double was = first != NULL ? g_ascii_strtod(first, NULL) : 0, is = value != NULL ? g_ascii_strtod(value, NULL) : 0;
     if (g_strcmp0(first, value) == 0)
       base_table_cell(page->table, "=");
+    else if (row->unit == STORE_SHARE && first != NULL && value != NULL)
+      base_table_cell(page->table, "%+.2f", 100 * (is - was));
     else if (first == NULL || value == NULL || was == 0)
       base_table_cell(page->table, "%s", "");
     else
