@@ -191,6 +191,11 @@ guint32 program_builder_host(ProgramBuilder *builder, const char *name) {
   return add_row(builder, PROGRAM_HOST, 0, name, (ProgramRow){.op = PROGRAM_NONE, .group = PROGRAM_NONE});
 }
 
+void program_builder_cost(ProgramBuilder *builder, SimTime host) {
+  ProgramRow *row = last_row(current_section(builder));
+  row->host = sim_time_add(row->host, host);
+}
+
 void program_builder_need(ProgramBuilder *builder, guint32 row) {
   if (row == PROGRAM_NONE)
     return;
@@ -211,10 +216,6 @@ void program_builder_give(ProgramBuilder *builder, guint32 tensor, guint32 strea
   ProgramGive give = {tensor, stream};
   g_array_append_val(section->gives, give);
   last_row(section)->n_gives++;
-}
-
-void program_builder_cost(ProgramBuilder *builder, SimTime host) {
-  last_row(current_section(builder))->host = host;
 }
 
 void program_builder_facts(ProgramBuilder *builder, guint64 tokens, double model_flops, double hardware_flops,

@@ -46,7 +46,7 @@ static const Column columns[] = {
     {"micro", INDEX, FIELD(micro), ON_ALL, 0, FALSE, NULL, "micro-batch; empty: of none"},
     {"duration_ps", TIME, FIELD(duration), ON_COMPUTE, 0, TRUE, NULL, "picoseconds on the head's gpu when nothing else runs; empty: what the kernel model says of shape, flops and bytes"},
     {"host_ps", TIME, FIELD(host), ON_ALL, 0, FALSE, NULL, "picoseconds of the host thread that issuing the row takes"},
-    {"shape", SHAPE, FIELD(op), ON_COMPUTE, 0, TRUE, NULL, "matmul:BATCHxMxNxK, attention:BATCHxQUERIESxKEYSxDIMENSION or memory; empty: not known, duration_ps is all there is"},
+    {"shape", SHAPE, FIELD(op), ON_COMPUTE, 0, TRUE, NULL, "matmul:BATCHxMxNxK, attention:BATCHxQUERIESxKEYSxDIMENSION, or what is timed by its bytes: memory; empty: not known, duration_ps is all there is"},
     {"dtype", NAME, FIELD(dtype), ON_COMPUTE, 0, TRUE, kernel_dtype_names, "of the arithmetic"},
     {"flops", NUMBER, FIELD(op.flops), ON_COMPUTE, 0, TRUE, NULL, "executed, a multiply-add is two"},
     {"bytes", COUNT, FIELD(bytes), ON_COMPUTE | ON_COLLECTIVE, ON_COLLECTIVE, TRUE, NULL, "compute: moved to and from device memory; collective: payload as nccl-tests counts it (all-gather, reduce-scatter: the whole buffer)"},
@@ -84,12 +84,17 @@ void program_line_init(ProgramLine *line) {
                         .gives = ""};
 }
 
+/* Matmuls and attention are timed by their extents, all else by bytes. */
+static gboolean needs_extents(int kind) {
+  return kind == KERNEL_MATMUL || kind == KERNEL_ATTENTION;
+}
+
 static void print_shape(const ProgramLine *line, GString *text) {
   const KernelOp *op = &line->op;
   if (!line->shaped)
     return;
   g_string_append(text, kernel_kind_names[op->kind]);
-  if (op->kind == KERNEL_MEMORY && op->batch == 1 && op->m == 0 && op->n == 0 && op->k == 0)
+  if (!needs_extents((int)op->kind) && op->batch == 1 && op->m == 0 && op->n == 0 && op->k == 0)
     return;
   g_string_append_printf(text, ":%" G_GUINT64_FORMAT "x%" G_GUINT64_FORMAT "x%" G_GUINT64_FORMAT "x%" G_GUINT64_FORMAT,
                          op->batch, op->m, op->n, op->k);
@@ -149,7 +154,7 @@ static gboolean read_shape(ProgramLine *line, const char *text) {
   const char *colon = strchr(text, ':');
   g_autofree char *kind = g_strndup(text, colon != NULL ? (gsize)(colon - text) : strlen(text));
   int index = base_names_find(kernel_kind_names, kind);
-  if (index < 0 || (colon == NULL && index != KERNEL_MEMORY))
+  if (index < 0 || (colon == NULL && needs_extents(index)))
     return FALSE;
   line->shaped = TRUE;
   line->op.kind = (KernelKind)index;
@@ -212,8 +217,11 @@ static gboolean read_field(const Column *column, ProgramLine *line, const char *
   case NUMBER:
     return read_number(text, field) || expected(place, error, "a number from 0 to 1e30", text);
   default:
-    return read_shape(line, text) ||
-           expected(place, error, "matmul:BATCHxMxNxK, attention:BATCHxQUERIESxKEYSxDIMENSION or memory", text);
+    if (read_shape(line, text))
+      return TRUE;
+    g_autofree char *kinds = base_names_join(kernel_kind_names);
+    g_autofree char *what = g_strdup_printf("matmul:BATCHxMxNxK, or another of %s, with or without extents", kinds);
+    return expected(place, error, what, text);
   }
 }
 

@@ -158,12 +158,11 @@ guint32 program_builder_compute(ProgramBuilder *builder, guint32 stream, const c
 guint32 program_builder_collective(ProgramBuilder *builder, guint32 stream, const char *name, guint32 group,
                                    CollCall call, ProgramHint hint);
 guint32 program_builder_host(ProgramBuilder *builder, const char *name);
-/* Of the row just added. A need on PROGRAM_NONE is nothing. */
+/* Of the row just added. Costs add up. A need on PROGRAM_NONE is nothing. */
+void program_builder_cost(ProgramBuilder *builder, SimTime host);
 void program_builder_need(ProgramBuilder *builder, guint32 row);
 void program_builder_take(ProgramBuilder *builder, guint32 tensor);
 void program_builder_give(ProgramBuilder *builder, guint32 tensor, guint32 stream);
-/* What the host pays for it. */
-void program_builder_cost(ProgramBuilder *builder, SimTime host);
 void program_builder_facts(ProgramBuilder *builder, guint64 tokens, double model_flops, double hardware_flops,
                            int dtype);
 

@@ -167,13 +167,17 @@ static const char *row_of(const Program *program, guint32 op) {
   return "?";
 }
 
+static gboolean is_arithmetic(const KernelOp *op) {
+  return op->kind == KERNEL_MATMUL || op->kind == KERNEL_ATTENTION;
+}
+
 /* One operation's time; -1: the kernel model's, which contention then slows. */
 static gboolean time_op(const StudyTrace *trace, const StudyWalk *walk, const StudyReplay *replay, guint32 i,
                         GError **error) {
   const HwGpu *gpu = walk->cluster->gpu;
   const KernelOp *op = &trace->program->ops[i];
   SimTime kept = trace->durations[i];
-  gboolean modelled = op->batch > 0 && (op->kind == KERNEL_MEMORY || kernel_supports(gpu, op->dtype));
+  gboolean modelled = op->batch > 0 && (!is_arithmetic(op) || kernel_supports(gpu, op->dtype));
   if (replay->times == STUDY_TIMES_OF_SHAPES && op->batch == 0) {
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
                 "%s: \"%s\" has a duration and no shape, so its time on another GPU is not known", trace->path,
