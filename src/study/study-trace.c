@@ -241,7 +241,7 @@ static void fill_identity(const StudyTrace *trace, const StudyWalk *walk, const 
   identity->run_key = g_strdup(walk->key);
   identity->workload = g_strdup(origin->workload != NULL ? origin->workload : trace->name);
   identity->topology = g_strdup(walk->cluster->topology);
-  identity->model = known(origin->model);
+  identity->model = g_strdup(origin->model != NULL ? origin->model : identity->workload);
   identity->gpu = g_strdup(walk->cluster->gpu->name);
   identity->framework = known(origin->framework);
   identity->zero_stage = (guint32)origin->zero_stage;
@@ -273,8 +273,12 @@ static RunReport *play(const StudyTrace *trace, StudyWalk *walk, const StudyRepl
       !study_walk_tuning(walk, &tuning, error))
     return NULL;
   walk->key = replay_key(trace, walk, replay, error);
-  if (walk->key == NULL || !study_walk_groups(walk, &tuning, error))
+  if (walk->key == NULL)
     return NULL;
+  if (!study_walk_groups(walk, &tuning, error)) {
+    g_prefix_error(error, "%s: ", trace->path);
+    return NULL;
+  }
   g_autoptr(RunReport) report = study_walk_play(walk, options, error);
   if (report == NULL)
     return NULL;
