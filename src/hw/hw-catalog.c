@@ -56,9 +56,9 @@ static const HwField link_fields[] = {
 };
 
 static const HwField platform_fields[] = {
-    PLATFORM("nic_latency", HW_FIELD_TIME, nic_latency),
-    PLATFORM("launch_floor", HW_FIELD_TIME, launch_floor),
-    ORIGIN(HwPlatform),
+    PLATFORM("nic_latency", HW_FIELD_TIME, nic_latency),   PLATFORM("hop_latency", HW_FIELD_TIME, hop_latency),
+    PLATFORM("launch_floor", HW_FIELD_TIME, launch_floor), PLATFORM("launch_per_gpu", HW_FIELD_TIME, launch_per_gpu),
+    PLATFORM("graph_floor", HW_FIELD_TIME, graph_floor),   ORIGIN(HwPlatform),
 };
 
 typedef enum { GPUS, LINKS, PLATFORMS, KINDS } Kind;

@@ -7,7 +7,7 @@
 #include "base-names.h"
 #include "kernel-op.h"
 
-typedef enum { TEXT, COUNT, NUMBER, NAME, NOTES } FactKind;
+typedef enum { TEXT, COUNT, NUMBER, NAME, LIST } FactKind;
 
 typedef struct {
   const char *key;
@@ -43,7 +43,8 @@ static const Fact facts[] = {
     {"model_flops", NUMBER, FIELD(model_flops), FALSE, ANY, NULL, "per step, all ranks: attention in full, nothing twice"},
     {"hardware_flops", NUMBER, FIELD(hardware_flops), FALSE, ANY, NULL, "per step, all ranks: as executed"},
     {"dtype", NAME, FIELD(dtype), TRUE, ANY, kernel_dtype_names, "of the matmuls: whose peak MFU divides by"},
-    {"note", NOTES, FIELD(origin.notes), FALSE, ANY, NULL, "an assumption that reports repeat; may stand several times"},
+    {"note", LIST, FIELD(origin.notes), FALSE, ANY, NULL, "an assumption that reports repeat; may stand several times"},
+    {"set", LIST, FIELD(origin.settings), FALSE, ANY, NULL, "a setting to play it with, under --set, as in set = nccl.algo = ring; may stand several times"},
 };
 /* clang-format on */
 
@@ -65,9 +66,9 @@ static void print_value(const Fact *fact, const ProgramHead *head, GString *text
   case NAME:
     value = g_strdup(fact->names[*(const int *)field]);
     break;
-  case NOTES:
-    for (char *const *note = *(char **const *)field; note != NULL && *note != NULL; note++)
-      g_string_append_printf(text, "# %s = %s\n", fact->key, *note);
+  case LIST:
+    for (char *const *item = *(char **const *)field; item != NULL && *item != NULL; item++)
+      g_string_append_printf(text, "# %s = %s\n", fact->key, *item);
   }
   if (value != NULL)
     g_string_append_printf(text, "# %s = %s\n", fact->key, value);
@@ -85,11 +86,11 @@ static const Fact *find_fact(const char *key) {
   return NULL;
 }
 
-static void add_note(char ***notes, const char *value) {
-  guint n = *notes != NULL ? g_strv_length(*notes) : 0;
-  *notes = g_renew(char *, *notes, n + 2);
-  (*notes)[n] = g_strdup(value);
-  (*notes)[n + 1] = NULL;
+static void add_item(char ***list, const char *value) {
+  guint n = *list != NULL ? g_strv_length(*list) : 0;
+  *list = g_renew(char *, *list, n + 2);
+  (*list)[n] = g_strdup(value);
+  (*list)[n + 1] = NULL;
 }
 
 static gboolean read_name(const char *const *names, const char *value, int *ret, const BasePlace *place,
@@ -127,7 +128,7 @@ static gboolean read_value(const Fact *fact, void *field, const char *value, con
   case NAME:
     return read_name(fact->names, value, field, place, error);
   default:
-    add_note(field, value);
+    add_item(field, value);
     return TRUE;
   }
 }
@@ -137,6 +138,11 @@ gboolean program_head_read(ProgramHead *head, const char *key, const char *value
   const Fact *fact = find_fact(key);
   *ret_known = fact != NULL;
   return fact == NULL || read_value(fact, (char *)head + fact->offset, value, place, error);
+}
+
+gboolean program_head_repeats(const char *key) {
+  const Fact *fact = find_fact(key);
+  return fact != NULL && fact->kind == LIST;
 }
 
 const char *program_head_missing(GHashTable *seen) {
@@ -165,5 +171,6 @@ void program_origin_clear(ProgramOrigin *origin) {
   for (gsize i = 0; i < G_N_ELEMENTS(texts); i++)
     g_free(*texts[i]);
   g_strfreev(origin->notes);
+  g_strfreev(origin->settings);
   *origin = (ProgramOrigin){0};
 }

@@ -22,9 +22,11 @@ typedef struct {
 
 /* The facts alone; lists are their owner's. */
 void program_head_print(const ProgramHead *head, GString *text);
-/* *ret_known: FALSE, and nothing read, where the key is no fact. Each but `note` may stand once. */
+/* *ret_known: FALSE, and nothing read, where the key is no fact. Once each, but those that program_head_repeats. */
 gboolean program_head_read(ProgramHead *head, const char *key, const char *value, const BasePlace *place,
                            gboolean *ret_known, GError **error);
+/* Whether a key may stand several times. */
+gboolean program_head_repeats(const char *key);
 /* Facts that no head may lack: `seen` are keys that stood. */
 const char *program_head_missing(GHashTable *seen);
 /* `; did you mean "tokens"?` Caller frees. */

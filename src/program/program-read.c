@@ -104,7 +104,7 @@ static gboolean read_head_line(ProgramFile *file, char *line, guint number, GHas
   char *key = g_strstrip(line + 1), *value = g_strstrip(equals + 1);
   BasePlace place = {.file = file->file, .line = number, .key = key};
   guint before = GPOINTER_TO_UINT(g_hash_table_lookup(seen, key));
-  if (before > 0 && strcmp(key, "note") != 0) {
+  if (before > 0 && !program_head_repeats(key)) {
     base_error_set_at(error, &place, "stands already on line %u", before);
     return FALSE;
   }

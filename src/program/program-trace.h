@@ -27,6 +27,7 @@ typedef struct {
   guint64 parameters, zero_stage, sequence_length, micro_batch, gradient_accumulation, global_batch;
   double total_tokens; /* 0: not stated */
   char **notes;        /* assumptions that its maker states; NULL: none */
+  char **settings;     /* "nccl.algo = ring": of the libraries it ran with, for who plays it; NULL: none */
 } ProgramOrigin;
 
 void program_origin_clear(ProgramOrigin *origin);

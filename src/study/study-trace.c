@@ -26,11 +26,25 @@ static SimTime *measure(const StudyWalk *walk) {
   return durations;
 }
 
+static void keep_nccl(const char *name, const char *value, ConfOrigin origin, gpointer user) {
+  if (origin != CONF_ORIGIN_DEFAULT && g_str_has_prefix(name, "nccl."))
+    g_ptr_array_add(user, g_strdup_printf("%s = %s", name, value));
+}
+
+/* What was said about NCCL: a Program's collectives are its, whatever the cluster. */
+static char **nccl_settings(const ConfSettings *settings) {
+  GPtrArray *kept = g_ptr_array_new();
+  conf_settings_visit(settings, keep_nccl, kept);
+  g_ptr_array_add(kept, NULL);
+  return (char **)g_ptr_array_free(kept, FALSE);
+}
+
 gboolean study_trace(Study *study, GString *text, GError **error) {
   StudyWalk walk = {.settings = conf_settings_copy(study->settings), .fidelity = "flow"};
   gboolean good = study_walk_read(&walk, error) && study_walk_plan(&walk, error);
   if (good) {
     g_auto(GStrv) notes = study_walk_notes(&walk);
+    g_auto(GStrv) nccl = nccl_settings(walk.settings);
     g_autofree SimTime *durations = measure(&walk);
     ProgramOrigin origin = {.workload = study->workload,
                             .model = walk.shape.name,
@@ -46,7 +60,8 @@ gboolean study_trace(Study *study, GString *text, GError **error) {
                             .gradient_accumulation = walk.recipe.gradient_accumulation,
                             .global_batch = walk.recipe.global_batch,
                             .total_tokens = walk.recipe.total_tokens,
-                            .notes = notes};
+                            .notes = notes,
+                            .settings = nccl};
     program_trace_write(walk.program, &origin, durations, text);
   }
   study_walk_clear(&walk);
@@ -71,8 +86,24 @@ static gboolean load(const char *path, char **ret_text, gsize *ret_length, GErro
   return FALSE;
 }
 
+/* The head's settings, under those of the command line. */
+static gboolean lay_settings(StudyTrace *trace, GError **error) {
+  for (char **each = trace->origin.settings; each != NULL && *each != NULL; each++) {
+    g_auto(GStrv) parts = g_strsplit(*each, "=", 2);
+    BasePlace place = {.file = trace->path, .key = "set"};
+    if (parts[0] == NULL || parts[1] == NULL) {
+      base_error_set_at(error, &place, "expected a setting as in nccl.algo = ring, found \"%s\"", *each);
+      return FALSE;
+    }
+    if (!conf_settings_put(trace->settings, g_strstrip(parts[0]), g_strstrip(parts[1]), CONF_ORIGIN_FILE, &place,
+                           error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
 StudyTrace *study_trace_open(const char *path, GError **error) {
-  const ConfSchema schemas[] = {hw_cluster_schema, hw_topology_schema};
+  const ConfSchema schemas[] = {hw_cluster_schema, hw_topology_schema, coll_knobs_schema};
   g_autofree char *text = NULL;
   gsize length;
   if (!load(path, &text, &length, error))
@@ -86,7 +117,7 @@ StudyTrace *study_trace_open(const char *path, GError **error) {
   trace->sum = g_compute_checksum_for_data(G_CHECKSUM_SHA256, (const guchar *)text, length);
   trace->settings = conf_settings_new(schemas, G_N_ELEMENTS(schemas));
   trace->durations = g_memdup2(trace->program->durations, trace->program->n_ops * sizeof(SimTime));
-  return g_steal_pointer(&trace);
+  return lay_settings(trace, error) ? g_steal_pointer(&trace) : NULL;
 }
 
 void study_trace_free(StudyTrace *trace) {
@@ -269,8 +300,8 @@ static void fill_identity(const StudyTrace *trace, const StudyWalk *walk, const 
 static RunReport *play(const StudyTrace *trace, StudyWalk *walk, const StudyReplay *replay, const StudyOptions *options,
                        GError **error) {
   CollTuning tuning;
-  if (!build_cluster(trace, walk, error) || !time_ops(trace, walk, replay, error) ||
-      !study_walk_tuning(walk, &tuning, error))
+  if (!build_cluster(trace, walk, error) || !coll_knobs_load(walk->settings, &walk->knobs, error) ||
+      !time_ops(trace, walk, replay, error) || !study_walk_tuning(walk, &tuning, error))
     return NULL;
   walk->key = replay_key(trace, walk, replay, error);
   if (walk->key == NULL)

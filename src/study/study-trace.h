@@ -33,7 +33,7 @@ gboolean study_trace(Study *study, GString *text, GError **error);
 StudyTrace *study_trace_open(const char *path, GError **error);
 void study_trace_free(StudyTrace *trace);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(StudyTrace, study_trace_free)
-/* "group.key=value", of [cluster] or the topology's groups. */
+/* "group.key=value", of [cluster], [nccl] or the topology's groups. */
 gboolean study_trace_set(StudyTrace *trace, const char *assignment, GError **error);
 /* The trace keeps nothing of a run. */
 RunReport *study_trace_run(const StudyTrace *trace, const StudyReplay *replay, const StudyOptions *options,

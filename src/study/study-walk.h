@@ -23,6 +23,8 @@ typedef struct {
   ModelRecipe model_recipe;
   PlanRecipe recipe;
   const char *fidelity; /* of collectives */
+  CollKnobs knobs;
+  gboolean tuning_exact; /* the table of the version that [nccl] names */
   char *tuning_path, *key;
   Program *program;
   CollGroup **groups;

@@ -12,18 +12,17 @@
 #include "study-key.h"
 #include "study-walk.h"
 
-#define NCCL_VERSION "nccl-2.30"
-
-static void gather_schemas(ConfSchema ret[5]) {
+static void gather_schemas(ConfSchema ret[6]) {
   ret[0] = model_shape_schema;
   ret[1] = model_recipe_schema;
   ret[2] = plan_schema;
   ret[3] = hw_cluster_schema;
   ret[4] = hw_topology_schema;
+  ret[5] = coll_knobs_schema;
 }
 
 Study *study_new(const char *workload) {
-  ConfSchema schemas[5];
+  ConfSchema schemas[6];
   gather_schemas(schemas);
   Study *study = g_new0(Study, 1);
   study->workload = g_strdup(workload);
@@ -57,7 +56,7 @@ gboolean study_set(Study *study, const char *assignment, GError **error) {
 }
 
 void study_print_reference(GString *text) {
-  ConfSchema schemas[5];
+  ConfSchema schemas[6];
   gather_schemas(schemas);
   conf_schema_print(schemas, G_N_ELEMENTS(schemas), text);
 }
@@ -76,6 +75,7 @@ void study_walk_clear(StudyWalk *walk) {
   hw_cluster_free(walk->cluster);
   hw_catalog_free(walk->catalog);
   conf_settings_free(walk->settings);
+  coll_knobs_clear(&walk->knobs);
   g_free(walk->tuning_path);
   g_free(walk->key);
 }
@@ -87,6 +87,7 @@ gboolean study_walk_read(StudyWalk *walk, GError **error) {
   walk->cluster = hw_cluster_build(walk->settings, walk->catalog, error);
   if (walk->cluster == NULL || !model_shape_load(walk->settings, &walk->shape, error) ||
       !model_shape_record(&walk->shape, walk->settings, error) ||
+      !coll_knobs_load(walk->settings, &walk->knobs, error) ||
       !model_recipe_load(walk->settings, &walk->model_recipe, error) ||
       !model_recipe_check(&walk->shape, &walk->model_recipe, walk->settings, error) ||
       !plan_recipe_load(walk->settings, hw_cluster_gpus(walk->cluster), &walk->recipe, error))
@@ -98,20 +99,36 @@ gboolean study_walk_read(StudyWalk *walk, GError **error) {
 }
 
 gboolean study_walk_tuning(StudyWalk *walk, CollTuning *ret, GError **error) {
-  walk->tuning_path = conf_path_find(NCCL_VERSION, ".ini", "topologies/catalog", NULL, NULL, error);
-  return walk->tuning_path != NULL && coll_tuning_load(walk->tuning_path, walk->cluster->gpu->architecture, ret, error);
+  g_autoptr(GError) inner = NULL;
+  walk->tuning_path = coll_tuning_find(walk->knobs.version, &walk->tuning_exact, &inner);
+  if (walk->tuning_path == NULL)
+    return conf_settings_fail(walk->settings, "nccl.version", error, "%s", inner->message);
+  return coll_tuning_load(walk->tuning_path, walk->cluster->gpu->architecture, ret, error);
+}
+
+/* Connects what the Program calls on each communicator. */
+static void prepare_groups(const StudyWalk *walk) {
+  for (guint32 r = 0; r < walk->program->n_roles; r++)
+    for (int s = 0; s < PROGRAM_SECTIONS; s++) {
+      const ProgramSection *section = &walk->program->roles[r].sections[s];
+      for (guint32 i = 0; i < section->n_rows; i++)
+        if (section->rows[i].kind == PROGRAM_COLLECTIVE)
+          coll_group_prepare(walk->groups[section->rows[i].group], &section->rows[i].call);
+    }
 }
 
 gboolean study_walk_groups(StudyWalk *walk, const CollTuning *tuning, GError **error) {
   walk->groups = g_new0(CollGroup *, walk->program->n_communicators);
   for (guint32 c = 0; c < walk->program->n_communicators; c++) {
     const ProgramCommunicator *communicator = &walk->program->communicators[c];
-    walk->groups[c] = coll_group_new(walk->cluster, tuning, communicator->ranks, communicator->n_ranks, error);
+    walk->groups[c] =
+        coll_group_new(walk->cluster, tuning, &walk->knobs, communicator->ranks, communicator->n_ranks, error);
     if (walk->groups[c] == NULL) {
       g_prefix_error(error, "communicator %s: ", communicator->name);
       return FALSE;
     }
   }
+  prepare_groups(walk);
   return TRUE;
 }
 
@@ -156,7 +173,12 @@ static void note_play(GPtrArray *notes, const StudyWalk *walk, const RunReport *
   note(notes, "compute is a roofline over sustained rates, attention at that of matmuls; it does not slow down beside "
               "communication");
   note(notes, "memory is what is allocated: an allocator's rounding and fragmentation come on top");
-  note(notes, "collectives are NCCL rings and trees, in %s fidelity; NVLS and PAT are not played", walk->fidelity);
+  note(notes, "collectives are NCCL's, in %s fidelity", walk->fidelity);
+  if (!walk->tuning_exact) {
+    g_autofree char *table = g_path_get_basename(walk->tuning_path);
+    note(notes, "the tuning table of NCCL %s is not shipped: %s chooses, the nearest older", walk->knobs.version,
+         table);
+  }
   note_trust(notes, cluster->gpu->name, cluster->gpu->trust);
   if (cluster->gpus_per_node > 1)
     note_trust(notes, cluster->intra->name, cluster->intra->trust);

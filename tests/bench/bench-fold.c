@@ -75,6 +75,8 @@ static Program *hybrid(const HwCluster *cluster) {
 
 static void measure(const HwCatalog *catalog, guint32 nodes, gboolean many, const char *more, Result *ret) {
   CollTuning tuning;
+  CollKnobs knobs;
+  coll_knobs_init(&knobs);
   GError *error = NULL;
   double start = bench_seconds();
   g_autoptr(HwCluster) cluster = build_cluster(catalog, nodes, more);
@@ -85,8 +87,10 @@ static void measure(const HwCatalog *catalog, guint32 nodes, gboolean many, cons
     g_error("%s", error->message);
   start = bench_seconds();
   for (guint32 c = 0; c < program->n_communicators; c++)
-    groups[c] =
-        coll_group_new(cluster, &tuning, program->communicators[c].ranks, program->communicators[c].n_ranks, NULL);
+    groups[c] = coll_group_new(cluster, &tuning, &knobs, program->communicators[c].ranks,
+                               program->communicators[c].n_ranks, NULL);
+  for (guint32 c = 0; c < program->n_communicators; c++)
+    coll_group_connect(groups[c], COLL_RING);
   ret->groups = MIN(ret->groups, bench_seconds() - start);
   start = bench_seconds();
   g_autoptr(FoldSystem) system = fold_new(program, cluster, groups, TRUE);
