@@ -11,7 +11,7 @@
  * Whose are compute times? The durations of a trace are its GPU's. On the same GPU they are kept, and a row whose
  * duration is what the kernel model gives stays the model's, as in the run it was written from. On another GPU that must
  * be said: to be kept, or to be had from the kernel model, by the rows' shapes. Rows without a duration are always the
- * model's. Then `compute_scale` stretches them all. */
+ * model's. Then `compute_scale` stretches them all. What the host pays is always the trace's. */
 #pragma once
 
 #include "study.h"
