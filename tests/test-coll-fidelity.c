@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "cluster.h"
-#include "coll-group.h"
 #include "coll-pipeline.h"
+#include "group.h"
 #include "harness.h"
 #include "run-state.h"
 #include "study.h"
@@ -27,16 +27,7 @@ static Bench *bench_new(const char *topology, guint32 nodes, guint32 per_node, c
   bench->built = cluster_new(topology, nodes, gpus, extra, NULL);
   const HwCluster *cluster = bench->built.cluster;
   guint32 n = nodes * per_node;
-  g_autofree guint32 *ranks = g_new(guint32, n);
-  for (guint32 i = 0; i < n; i++)
-    ranks[i] = i;
-  CollTuning tuning;
-  CollKnobs knobs;
-  coll_knobs_init(&knobs);
-  CU_ASSERT_TRUE_FATAL(coll_tuning_load("nccl-2.30", cluster->gpu->architecture, &tuning, NULL));
-  bench->group = coll_group_new(cluster, &tuning, &knobs, ranks, n, NULL);
-  coll_group_connect(bench->group, COLL_RING);
-  coll_group_connect(bench->group, COLL_TREE);
+  bench->group = group_of_first(cluster, n);
   bench->system = (RunSystem){.links = cluster->links, .n_links = cluster->n_links, .groups = &bench->group};
   bench->play = (RunPlay){.system = &bench->system, .options = &bench->options, .communicators = &bench->communicator};
   bench->play.queue = event_queue_new(EVENT_TIE_SHUFFLE, harness_seed());
@@ -188,14 +179,16 @@ static void chunks_feel_the_links(void) {
   bench_free(bench);
 }
 
-static RunReport *run_study(const char *workload, guint32 nodes, guint stage, StudyOptions options) {
+static RunReport *run_study(const char *workload, guint32 nodes, guint stage, const char *algorithm,
+                            StudyOptions options) {
   GError *error = NULL;
   g_autoptr(Study) study = study_open(workload, &error);
   g_autofree char *count = g_strdup_printf("cluster.nodes=%u", nodes);
+  g_autofree char *algo = g_strdup_printf("nccl.algo=%s", algorithm);
   g_autofree char *zero = g_strdup_printf("parallel.zero_stage=%u", stage);
   CU_ASSERT_TRUE_FATAL(study != NULL && study_set(study, "cluster.topology=dgx-h100", &error) &&
                        study_set(study, "model.layers=2", &error) && study_set(study, count, &error) &&
-                       study_set(study, zero, &error) && study_set(study, "nccl.algo=ring,tree", &error));
+                       study_set(study, zero, &error) && study_set(study, algo, &error));
   RunReport *report = study_run(study, &options, &error);
   CU_ASSERT_PTR_NOT_NULL_FATAL(report);
   return report;
@@ -207,10 +200,10 @@ static void check_step(const char *workload, guint32 nodes, guint stage, const c
   const StudyOptions chunked = {.timeline = TRUE, .fold = TRUE, .chunks = TRUE};
   const StudyOptions shuffled = {
       .timeline = TRUE, .chunks = TRUE, .tie = STUDY_TIE_SHUFFLE, .tie_seed = harness_seed()};
-  g_autoptr(RunReport) flow = run_study(workload, nodes, stage, base);
-  g_autoptr(RunReport) all = run_study(workload, nodes, stage, unfolded);
-  g_autoptr(RunReport) step = run_study(workload, nodes, stage, chunked);
-  g_autoptr(RunReport) again = run_study(workload, nodes, stage, shuffled);
+  g_autoptr(RunReport) flow = run_study(workload, nodes, stage, algorithm, base);
+  g_autoptr(RunReport) all = run_study(workload, nodes, stage, algorithm, unfolded);
+  g_autoptr(RunReport) step = run_study(workload, nodes, stage, algorithm, chunked);
+  g_autoptr(RunReport) again = run_study(workload, nodes, stage, algorithm, shuffled);
   double times[] = {(double)flow->classes[0].step, (double)step->classes[0].step};
   printf(" (%s, stage %u: flow %.3f ms, step %.3f ms) ", workload, stage, times[0] / 1e9, times[1] / 1e9);
   CU_ASSERT_DOUBLE_EQUAL(times[1] / times[0], 1, 0.02);

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "cluster.h"
-#include "coll-group.h"
 #include "coll-schedule.h"
+#include "group.h"
 #include "harness.h"
 
 /* A group on nodes × per_node of a DGX H100 cluster of wide nodes. */
@@ -20,14 +20,8 @@ static Bench bench_new(guint32 nodes, guint32 per_node) {
   g_autofree guint32 *ranks = g_new(guint32, bench.n);
   for (guint32 i = 0; i < bench.n; i++)
     ranks[i] = i / per_node * bench.built.cluster->gpus_per_node + i % per_node;
-  CollTuning tuning;
-  CollKnobs knobs;
-  coll_knobs_init(&knobs);
-  CU_ASSERT_TRUE_FATAL(coll_tuning_load("nccl-2.30", "hopper", &tuning, NULL));
-  bench.group = coll_group_new(bench.built.cluster, &tuning, &knobs, ranks, bench.n, NULL);
+  bench.group = group_new(bench.built.cluster, ranks, bench.n, NULL);
   CU_ASSERT_PTR_NOT_NULL_FATAL(bench.group);
-  coll_group_connect(bench.group, COLL_RING);
-  coll_group_connect(bench.group, COLL_TREE);
   return bench;
 }
 

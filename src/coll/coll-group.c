@@ -8,10 +8,11 @@
 
 #include <string.h>
 
+#include "coll-found.h"
 #include "coll-layout.h"
+#include "coll-library.h"
 #include "coll-promise.h"
 #include "coll-route.h"
-#include "coll-search.h"
 #include "coll-tree.h"
 
 const char *const coll_operation_names[] = {"all-reduce", "all-gather", "reduce-scatter", "broadcast",
@@ -94,35 +95,37 @@ void coll_group_prepare(CollGroup *group, const CollCall *call) {
   coll_group_connect(group, coll_choice(group, call).algorithm);
 }
 
-CollGroup *coll_group_new(const HwCluster *cluster, const CollTuning *tuning, const CollKnobs *knobs,
-                          const guint32 *ranks, guint32 n, GError **error) {
+/* The floor under every call: what a launch takes, or a graph's kernel after the last. */
+static SimTime floor_of(const HwPlatform *platform, const CollKnobs *knobs) {
+  if (knobs->cuda_graph)
+    return platform->graph_floor;
+  SimTime launches = (SimTime)knobs->gpus_per_process * platform->launch_per_gpu;
+  return knobs->gpus_per_process > 1 ? MAX(platform->launch_floor, launches) : platform->launch_floor;
+}
+
+CollGroup *coll_group_new(CollLibrary *library, const guint32 *ranks, guint32 n, GError **error) {
+  const HwCluster *cluster = library->cluster;
   CollLayout *layout = coll_layout_new(cluster, ranks, n, error);
   if (layout == NULL)
     return NULL;
-  CollGroup *group = g_new0(CollGroup, 1);
+  g_autoptr(CollGroup) group = g_new0(CollGroup, 1);
   group->layout = layout;
   group->size = n;
   group->nodes = layout->nodes;
   group->per_node = layout->per_node;
-  group->tuning = *tuning;
-  group->knobs = *knobs;
-  group->knobs.algo = group->knobs.proto = group->knobs.version = NULL;
-  if (knobs->buffer_bytes > 0)
-    group->tuning.slot_bytes[COLL_SIMPLE] = (guint64)knobs->buffer_bytes / tuning->slots;
+  group->tuning = library->tuning;
+  group->knobs = library->knobs;
   group->cpu = cluster->cpu_amd ? COLL_CPU_AMD : COLL_CPU_INTEL;
   group->nic_latency = cluster->platform->nic_latency;
   group->hop_latency = cluster->platform->hop_latency;
   group->flushes = cluster->gpu->compute_capability < 90;
-  const HwPlatform *platform = cluster->platform;
-  SimTime launches = (SimTime)knobs->gpus_per_process * platform->launch_per_gpu;
-  group->launch_floor = knobs->cuda_graph             ? platform->graph_floor
-                        : knobs->gpus_per_process > 1 ? MAX(platform->launch_floor, launches)
-                                                      : platform->launch_floor;
+  group->launch_floor = floor_of(cluster->platform, &library->knobs);
   group->tree_depth = coll_tree_depth(layout->nodes);
-  coll_search(group);
+  if (!coll_found(group, library, error))
+    return NULL;
   if (n > 1)
     find_units(group);
-  return group;
+  return g_steal_pointer(&group);
 }
 
 CollGroup *coll_group_rerouted(const CollGroup *group, const CollRoute routes[COLL_ALGORITHMS]) {

@@ -1,6 +1,6 @@
 /* A communicator on a cluster: its rings over nodes and rails, and what each call costs on them.
  *
- *   CollGroup *group = coll_group_new(cluster, &tuning, &knobs, ranks, n, error);
+ *   CollGroup *group = coll_group_new(library, ranks, n, error);
  *   coll_group_prepare(group, &call);
  *   CollPlan plan;
  *   coll_plan(group, &call, &plan);      // algorithm, protocol, channels, latency, volume, cap
@@ -20,7 +20,8 @@
 #include "coll-tuning.h"
 #include "hw-cluster.h"
 
-struct CollLayout; /* private to this floor */
+struct CollLayout;  /* private to this floor */
+struct CollLibrary; /* coll-library.h */
 
 /* Links that the rings load when each goes at rate 1, with integer coefficients. */
 typedef struct {
@@ -45,19 +46,19 @@ typedef struct {
   guint32 nodes;    /* that hold any of them */
   guint32 per_node; /* ranks in each of those */
   CollFound found[COLL_FOUND_KINDS];
-  guint32 rings;                     /* of the ring and tree routes */
-  guint32 channels, nvls_channels;   /* SMs that a call takes at most */
-  guint32 connected;                 /* mask of the algorithms that have their routes and buffers */
-  guint64 buffer_bytes;              /* device memory that these hold per rank */
-  CollRoute routes[COLL_ALGORITHMS]; /* of all units; empty until connected */
-  guint32 units[COLL_ALGORITHMS];    /* that share a call's bytes: rings, trees (two to a ring), heads … */
-  double rates[COLL_ALGORITHMS];     /* bytes/s of one unit that the links allow, uncontended, protocol Simple */
-  double node_rate;                  /* bytes/s of one ring, were there nothing but the node's own links */
-  double switch_rate;                /* bytes/s of one NVLS tree or head inside the node alone */
-  double nic_rate;                   /* bytes/s of all the node's NICs in use */
-  double p2p_cap;                    /* with P2P disabled: bytes/s of one ring through host memory; else G_MAXDOUBLE */
-  guint32 tree_depth;                /* hops over the network from the root */
-  CollHop intra;                     /* kind of a hop inside the node */
+  guint32 rings;                                 /* of the ring and tree routes */
+  guint32 channels, nvls_channels, p2p_channels; /* SMs that a call takes at most */
+  guint32 connected;                             /* mask of the algorithms that have their routes and buffers */
+  guint64 buffer_bytes;                          /* device memory that these hold per rank */
+  CollRoute routes[COLL_ALGORITHMS];             /* of all units; empty until connected */
+  guint32 units[COLL_ALGORITHMS]; /* that share a call's bytes: rings, trees (two to a ring), heads … */
+  double rates[COLL_ALGORITHMS];  /* bytes/s of one unit that the links allow, uncontended, protocol Simple */
+  double node_rate;               /* bytes/s of one ring, were there nothing but the node's own links */
+  double switch_rate;             /* bytes/s of one NVLS tree or head inside the node alone */
+  double nic_rate;                /* bytes/s of all the node's NICs in use */
+  double p2p_cap;                 /* with P2P disabled: bytes/s of one ring through host memory; else G_MAXDOUBLE */
+  guint32 tree_depth;             /* hops over the network from the root */
+  CollHop intra;                  /* kind of a hop inside the node */
   CollCpu cpu;
   SimTime nic_latency, hop_latency, launch_floor;
   gboolean flushes; /* a Simple step over the network waits until what arrived is seen: up to Ampere */
@@ -77,10 +78,9 @@ typedef struct {
   guint64 sent_intra, sent_inter; /* bytes per rank, on average over ranks: inside the node, between nodes */
 } CollPlan;
 
-/* `ranks` ascending, as many in each node that holds any: else SIM_ERROR_INPUT. Ranks and tuning are copied, the
- * cluster must outlive the group. Cost: O(ranks × rings). */
-CollGroup *coll_group_new(const HwCluster *cluster, const CollTuning *tuning, const CollKnobs *knobs,
-                          const guint32 *ranks, guint32 n, GError **error);
+/* `ranks` ascending, as many in each node that holds any: else SIM_ERROR_INPUT. Ranks and tables are copied, the
+ * library's cluster must outlive the group. Cost: O(ranks × rings). */
+CollGroup *coll_group_new(struct CollLibrary *library, const guint32 *ranks, guint32 n, GError **error);
 /* The same group over other routes, which it takes: its schedules still name the cluster's own links. */
 CollGroup *coll_group_rerouted(const CollGroup *group, const CollRoute routes[COLL_ALGORITHMS]);
 void coll_group_free(CollGroup *group);

@@ -158,10 +158,19 @@ void coll_knobs_init(CollKnobs *ret) {
     ret->algorithms[o] = ret->protocols[o] = G_MAXUINT32;
 }
 
+/* A table of the version, or of an older one. */
+static gboolean check_version(const ConfSettings *settings, const char *version, GError **error) {
+  g_autoptr(GError) inner = NULL;
+  gboolean exact;
+  g_autofree char *table = coll_tuning_find(version, &exact, &inner);
+  return table != NULL || conf_settings_fail(settings, "nccl.version", error, "%s", inner->message);
+}
+
 gboolean coll_knobs_load(const ConfSettings *settings, CollKnobs *ret, GError **error) {
   CollKnobs knobs;
   coll_knobs_init(&knobs);
   gboolean good = conf_settings_fill(settings, &coll_knobs_schema, &knobs, error) &&
+                  check_version(settings, knobs.version, error) &&
                   (knobs.min_channels <= knobs.max_channels ||
                    conf_settings_fail(settings, "nccl.min_nchannels", error, "is more than max_nchannels")) &&
                   (knobs.algo == NULL || read_lists(settings, "nccl.algo", knobs.algo, algorithm_names,

@@ -15,7 +15,9 @@ static CollSpan span_of(const CollGroup *group) {
 
 /* Channels of an algorithm before the call's size is looked at. */
 static guint32 channels_of(const CollGroup *group, CollAlgorithm algorithm) {
-  return algorithm == COLL_NVLS || algorithm == COLL_NVLS_TREE ? group->nvls_channels : group->channels;
+  return algorithm == COLL_NVLS || algorithm == COLL_NVLS_TREE ? group->nvls_channels
+         : algorithm >= COLL_P2P                               ? group->p2p_channels
+                                                               : group->channels;
 }
 
 /* Bytes that NCCL's scheduler counts a call as moving. */

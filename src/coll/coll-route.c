@@ -60,10 +60,10 @@ static void add_hop(const Loads *loads, guint32 from, guint32 to, guint32 nic, g
   add(loads, down, load);
 }
 
-/* One transfer from node to node on every NIC. */
+/* One transfer from node to node for every ring. */
 static void add_network(const Loads *loads, guint32 from, guint32 to) {
-  for (guint32 r = 0; r < loads->layout->n_nics; r++)
-    add_hop(loads, from, to, loads->layout->nics[r], 1);
+  for (guint32 r = 0; r < loads->layout->n_rings; r++)
+    add_hop(loads, from, to, loads->layout->rails[r], 1);
 }
 
 /* What every node's member sends and receives inside its node. */
@@ -79,7 +79,7 @@ CollRoute coll_route_ring(const CollLayout *layout, guint32 rings) {
   Loads loads = loads_new(layout);
   for (guint32 member = 0; layout->per_node > 1 && member < layout->per_node; member++) {
     guint32 out = rings, in = rings;
-    for (guint32 r = 0; r < layout->n_nics; r++) {
+    for (guint32 r = 0; r < layout->n_rings; r++) {
       out -= layout->exits[r] == member;
       in -= (layout->exits[r] + 1) % layout->per_node == member;
     }
@@ -139,9 +139,9 @@ CollRoute coll_route_collnet(const CollLayout *layout, guint32 rings, gboolean c
   for (guint32 member = 0; !chain && layout->per_node > 1 && member < layout->per_node; member++)
     add_member(&loads, member, 2 * (rings - rings / layout->per_node), 2 * (rings - rings / layout->per_node));
   for (guint32 node = 0; node < layout->nodes; node++)
-    for (guint32 r = 0; r < layout->n_nics; r++) {
-      add(&loads, hw_cluster_nic_out(layout->cluster, cluster_node(layout, node), layout->nics[r]), 1);
-      add(&loads, hw_cluster_nic_in(layout->cluster, cluster_node(layout, node), layout->nics[r]), 1);
+    for (guint32 r = 0; r < layout->n_rings; r++) {
+      add(&loads, hw_cluster_nic_out(layout->cluster, cluster_node(layout, node), layout->rails[r]), 1);
+      add(&loads, hw_cluster_nic_in(layout->cluster, cluster_node(layout, node), layout->rails[r]), 1);
     }
   return loads_end(&loads);
 }

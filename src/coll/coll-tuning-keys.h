@@ -19,7 +19,7 @@ typedef struct {
   double overhead_intel, overhead_amd, penalty, penalty_volta;
   double ll_share, ll_reducing, ll128_share, ll128_one_gpu, ll_one_node[COLL_ROWS], ll_two[COLL_CPUS],
       ll_more[COLL_CPUS], ll128_channel[COLL_ROWS];
-  guint64 ll_channels, nvswitch, pcie, doubled, most;
+  guint64 ll_channels;
   double receive, send;
   double slot[COLL_PROTOCOLS], align;
   guint64 slots, ring_chunk[COLL_PROTOCOLS], slices;
@@ -27,7 +27,6 @@ typedef struct {
   CollNvlsTuning nvls; /* efficiencies, ceilings and chunks apart: */
   double nvls_efficiency[COLL_ROWS], nvls_achieved[COLL_ROWS], nvls_tree[COLL_SPANS][COLL_ROWS], nvls_chunk,
       nvls_tree_chunk;
-  guint64 nvls_hopper, nvls_blackwell_one_node, nvls_blackwell;
   double collnet_peer, collnet_share_hopper, collnet_gather, pat_share, pat_round, pat_rank;
   gboolean pat_available;
   CollThreadTuning threads; /* traffic apart: */

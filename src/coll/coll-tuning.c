@@ -25,8 +25,6 @@ static void pick_switch_rows(const CollTuningFile *file, int row, CollTuning *re
     ret->nvls.tree_channel[span] = file->nvls_tree[span][row];
   ret->nvls.chunk = (guint64)file->nvls_chunk;
   ret->nvls.tree_chunk_more_nodes = (guint64)file->nvls_tree_chunk;
-  ret->nvls.channels[0] = row == COLL_BLACKWELL ? file->nvls_blackwell_one_node : file->nvls_hopper;
-  ret->nvls.channels[1] = row == COLL_BLACKWELL ? file->nvls_blackwell : file->nvls_hopper;
   ret->collnet_peer = sim_time_from_seconds(file->collnet_peer);
   ret->collnet_direct_share = row >= COLL_HOPPER ? file->collnet_share_hopper : 1;
   ret->collnet_gather_share = file->collnet_gather;
@@ -85,10 +83,6 @@ static void pick_rows(const CollTuningFile *file, int row, CollTuning *ret) {
   ret->p2p_chunk_nvlink = (guint64)file->p2p_nvlink;
   ret->p2p_chunk = (guint64)file->p2p;
   ret->p2p_ll = (guint64)file->p2p_ll;
-  ret->nvswitch_rings = file->nvswitch;
-  ret->pcie_rings = file->pcie;
-  ret->doubled = file->doubled;
-  ret->most_channels = file->most;
   ret->receive_bytes = (guint64)file->receive;
   ret->send_bytes = (guint64)file->send;
   ret->slots = file->slots;

@@ -58,8 +58,7 @@ typedef struct {
   double tree_channel[COLL_SPANS]; /* ceiling per channel, bytes/s; one node: 0 */
   guint64 chunk, tree_chunk_more_nodes;
   guint64 below[3],
-      tree_below[4];   /* chunks of all channels and heads under which it is cut to 64, 32, 16 KiB; to 256 down to 32 */
-  guint64 channels[2]; /* in one node; over more */
+      tree_below[4]; /* chunks of all channels and heads under which it is cut to 64, 32, 16 KiB; to 256 down to 32 */
 } CollNvlsTuning;
 
 /* How many channels and threads a call gets. */
@@ -90,8 +89,6 @@ typedef struct {
   double collnet_direct_share, collnet_gather_share;
   gboolean pat_available;
   double pat_share, pat_round_share;
-  guint64 nvswitch_rings, pcie_rings;          /* in one node */
-  guint64 doubled, most_channels;              /* channels per ring; limit */
   guint64 receive_bytes, send_bytes;           /* device memory per channel and connection */
   guint64 slots;                               /* of a connection's buffer */
   guint64 slot_bytes[COLL_PROTOCOLS];          /* of data in a slot */

@@ -56,6 +56,7 @@ typedef struct {
   SimTime launch_floor;   /* the least that a collective takes, from its launch to its end */
   SimTime launch_per_gpu; /* what one thread needs to launch it on each further GPU that it drives */
   SimTime graph_floor;    /* the least from one collective to the next in a CUDA graph */
+  int gdr;                /* 1: its NICs read and write GPU memory themselves (GPUDirect RDMA) */
   char *source, *note;
   int trust;
 } HwPlatform;

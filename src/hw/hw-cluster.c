@@ -6,6 +6,7 @@
 #include "hw-links.h"
 #include "hw-schema.h"
 #include "hw-topology.h"
+#include "hw-wiring.h"
 
 /* Links stand in memory one by one before folding. */
 #define MOST_GPUS (1u << 20)
@@ -91,17 +92,53 @@ static void take_bandwidths(HwCluster *cluster, const HwClusterKeys *keys) {
     cluster->nic_bandwidth = keys->nic_bandwidth * (cluster->nic->achievable / cluster->nic->raw);
 }
 
+static gboolean build_machine(HwCluster *cluster, const ConfSettings *settings, const ConfText *text,
+                              const HwTopology *topology, const HwClusterKeys *keys, GError **error) {
+  static const char *const names[] = {
+      [HW_PLACE_PCI] = "pci.lines",
+      [HW_PLACE_NVLINK] = "nvlink.lines",
+      [HW_PLACE_NICS] = "nics.lines",
+      [HW_PLACE_PCIE] = "node.pcie",
+  };
+  BasePlace places[HW_PLACES];
+  for (guint i = 0; i < HW_PLACES; i++)
+    conf_settings_place(settings, names[i], &places[i]);
+  const HwNode node = {
+      .gpus = cluster->machine_gpus,
+      .nics = cluster->nics_per_node,
+      .sockets = (guint32)cluster->sockets,
+      .gpu = cluster->gpu,
+      .intra = cluster->intra,
+      .cpu = topology->cpu,
+      .nic_rate = keys->nic_bandwidth > 0 ? keys->nic_bandwidth
+                  : cluster->nic != NULL  ? cluster->nic->raw
+                                          : 0,
+      .nic_latency = cluster->platform->nic_latency,
+      .nic_gdr = cluster->platform->gdr,
+      .pcie = topology->pcie,
+      .gpus_per_switch = conf_settings_given(settings, "node.gpus_per_switch") ? (gint64)topology->gpus_per_switch : -1,
+      .tree = topology->pci,
+      .nvlinks = topology->nvlink,
+      .nic_lines = topology->nic_lines,
+  };
+  cluster->machine = hw_machine_new(&node, text, places, error);
+  return cluster->machine != NULL;
+}
+
 static gboolean build(HwCluster *cluster, ConfSettings *settings, const HwCatalog *catalog, HwTopology *topology,
                       HwClusterKeys *keys, GError **error) {
   if (!conf_settings_fill(settings, &hw_cluster_schema, keys, error))
     return FALSE;
-  cluster->topology = hw_topology_load(settings, keys->topology, error);
+  g_autoptr(ConfText) text = NULL;
+  cluster->topology = hw_topology_load(settings, keys->topology, &text, error);
   if (cluster->topology == NULL || !conf_settings_fill(settings, &hw_topology_schema, topology, error))
     return FALSE;
   take_numbers(cluster, settings, topology, keys);
   if (!find_parts(cluster, settings, catalog, topology, keys, error) || !check_network(cluster, settings, error))
     return FALSE;
   take_bandwidths(cluster, keys);
+  if (!build_machine(cluster, settings, text, topology, keys, error))
+    return FALSE;
   hw_links_build(cluster);
   return hw_faults_apply(cluster, settings, keys, error);
 }
@@ -120,6 +157,7 @@ void hw_cluster_free(HwCluster *cluster) {
   if (cluster == NULL)
     return;
   g_free(cluster->topology);
+  hw_machine_free(cluster->machine);
   g_free(cluster->links);
   g_free(cluster->speeds);
   g_free(cluster);

@@ -3,7 +3,7 @@
  *   g_autoptr(HwCluster) cluster = hw_cluster_build(settings, catalog, error);
  *   guint32 out = hw_cluster_gpu_out(cluster, rank);       // link index of the GPU's way into NVSwitch or PCIe
  *
- * Ranks are numbered node by node. `settings` holds the topology's groups ([node], [fabric], [environment], [host],
+ * Ranks are numbered node by node. `settings` holds the topology's groups ([node], [pci], [nvlink], [nics], [fabric], [environment], [host],
  * [price]) and the workload's [cluster] group (topology, nodes and the overrides).
  *
  *        spine
@@ -17,6 +17,7 @@
 #pragma once
 
 #include "hw-catalog.h"
+#include "hw-machine.h"
 
 struct ConfSettings; /* conf-settings.h */
 struct ConfSchema;
@@ -59,6 +60,7 @@ typedef struct {
   guint64 sockets;
   double dram_bandwidth; /* 0: not stated */
   double gpu_hour;       /* USD; 0: not stated. [price] node_hour is divided by the node's GPUs */
+  HwMachine *machine;    /* one node, whole: machine_gpus GPUs, nics_per_node NICs */
   HwClusterLink *links;
   guint32 n_links;
   double *speeds; /* of each rank's GPU, 1 where nothing slows it; NULL: all run at 1 */

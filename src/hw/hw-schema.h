@@ -5,6 +5,9 @@
 
 typedef struct {
   char *gpu, *intra, *nic, *platform; /* names in the catalogue; nic may be NULL */
+  char *pcie;                         /* "gen5x16"; NULL: by architecture */
+  char *pci, *nvlink, *nic_lines;     /* the lines of [pci], [nvlink], [nics]; NULL: none */
+  guint64 gpus_per_switch;
   guint64 gpus, nics, sockets, nodes_per_leaf;
   int cpu;    /* index into hw_cpu_names */
   int fabric; /* HwFabric */

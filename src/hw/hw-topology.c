@@ -22,12 +22,8 @@ static gboolean refuse_group(const ConfText *text, const char *group, GError **e
   BasePlace place;
   conf_text_place(text, group, NULL, &place);
   place.key = NULL;
-  if (strcmp(group, "pci") == 0) {
-    base_error_set_at(error, &place, "[pci]: trees of PCIe switches are not modelled yet");
-  } else {
-    g_autofree char *advice = base_names_advice(names, group);
-    base_error_set_at(error, &place, "a topology has no group [%s]%s", group, advice);
-  }
+  g_autofree char *advice = base_names_advice(names, group);
+  base_error_set_at(error, &place, "a topology has no group [%s]%s", group, advice);
   return FALSE;
 }
 
@@ -70,7 +66,7 @@ static gboolean check_required(const ConfSettings *settings, const char *path, G
   return TRUE;
 }
 
-static gboolean load_topology(ConfSettings *settings, const char *path, GError **error) {
+static gboolean load_topology(ConfSettings *settings, const char *path, ConfText **ret_text, GError **error) {
   g_autoptr(ConfText) text = conf_text_load(path, error);
   if (text == NULL)
     return FALSE;
@@ -79,8 +75,11 @@ static gboolean load_topology(ConfSettings *settings, const char *path, GError *
       return FALSE;
   Stray stray = {settings, path, error, TRUE};
   conf_settings_visit(settings, refuse_stray, &stray);
-  return stray.clean && conf_settings_load_text(settings, text, CONF_ORIGIN_FILE, error) &&
-         check_required(settings, path, error);
+  if (!stray.clean || !conf_settings_load_text(settings, text, CONF_ORIGIN_FILE, error) ||
+      !check_required(settings, path, error))
+    return FALSE;
+  *ret_text = g_steal_pointer(&text);
+  return TRUE;
 }
 
 static char *topology_path(const ConfSettings *settings, const char *name, GError **error) {
@@ -98,7 +97,7 @@ static char *bare_name(const char *path) {
   return name;
 }
 
-char *hw_topology_load(ConfSettings *settings, const char *name, GError **error) {
+char *hw_topology_load(ConfSettings *settings, const char *name, ConfText **ret_text, GError **error) {
   g_autofree char *path = topology_path(settings, name, error);
-  return path != NULL && load_topology(settings, path, error) ? bare_name(path) : NULL;
+  return path != NULL && load_topology(settings, path, ret_text, error) ? bare_name(path) : NULL;
 }

@@ -246,7 +246,7 @@ static gboolean time_ops(const StudyTrace *trace, const StudyWalk *walk, const S
 
 static char *replay_key(const StudyTrace *trace, const StudyWalk *walk, const StudyReplay *replay, GError **error) {
   g_autofree char *base =
-      study_key(walk->settings, walk->catalog, walk->tuning_path, trace->origin.parameters, walk->fidelity, error);
+      study_key(walk->settings, walk->catalog, walk->library->table, trace->origin.parameters, walk->fidelity, error);
   if (base == NULL)
     return NULL;
   g_autofree char *scale = base_quantity_canonical(replay->compute_scale, BASE_UNIT_NONE);
@@ -299,14 +299,14 @@ static void fill_identity(const StudyTrace *trace, const StudyWalk *walk, const 
 
 static RunReport *play(const StudyTrace *trace, StudyWalk *walk, const StudyReplay *replay, const StudyOptions *options,
                        GError **error) {
-  CollTuning tuning;
-  if (!build_cluster(trace, walk, error) || !coll_knobs_load(walk->settings, &walk->knobs, error) ||
-      !time_ops(trace, walk, replay, error) || !study_walk_tuning(walk, &tuning, error))
+  if (!build_cluster(trace, walk, error) || !time_ops(trace, walk, replay, error) ||
+      !coll_knobs_load(walk->settings, &walk->knobs, error))
     return NULL;
-  walk->key = replay_key(trace, walk, replay, error);
+  walk->library = coll_library_new(walk->cluster, &walk->knobs, error);
+  walk->key = walk->library != NULL ? replay_key(trace, walk, replay, error) : NULL;
   if (walk->key == NULL)
     return NULL;
-  if (!study_walk_groups(walk, &tuning, error)) {
+  if (!study_walk_groups(walk, error)) {
     g_prefix_error(error, "%s: ", trace->path);
     return NULL;
   }

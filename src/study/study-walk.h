@@ -2,6 +2,7 @@
 #pragma once
 
 #include "coll-group.h"
+#include "coll-library.h"
 #include "conf-settings.h"
 #include "hw-cluster.h"
 #include "model-recipe.h"
@@ -24,8 +25,8 @@ typedef struct {
   PlanRecipe recipe;
   const char *fidelity; /* of collectives */
   CollKnobs knobs;
-  gboolean tuning_exact; /* the table of the version that [nccl] names */
-  char *tuning_path, *key;
+  CollLibrary *library;
+  char *key;
   Program *program;
   CollGroup **groups;
 } StudyWalk;
@@ -35,10 +36,8 @@ typedef struct {
 gboolean study_walk_read(StudyWalk *walk, GError **error);
 /* The Program that the recipes make, and the run key. */
 gboolean study_walk_plan(StudyWalk *walk, GError **error);
-/* NCCL's constants for the cluster's GPUs. */
-gboolean study_walk_tuning(StudyWalk *walk, CollTuning *ret, GError **error);
-/* The Program's communicators on the cluster. */
-gboolean study_walk_groups(StudyWalk *walk, const CollTuning *tuning, GError **error);
+/* The Program's communicators on the cluster, by the walk's library. */
+gboolean study_walk_groups(StudyWalk *walk, GError **error);
 /* Plays the Program: results, whom each class stands for and what the play assumes (notes); the rest of the identity is
  * left empty. */
 RunReport *study_walk_play(const StudyWalk *walk, const StudyOptions *options, GError **error);

@@ -70,13 +70,13 @@ void study_walk_clear_groups(StudyWalk *walk) {
 
 void study_walk_clear(StudyWalk *walk) {
   study_walk_clear_groups(walk);
+  coll_library_free(walk->library);
+  coll_knobs_clear(&walk->knobs);
   program_free(walk->program);
   model_shape_clear(&walk->shape);
   hw_cluster_free(walk->cluster);
   hw_catalog_free(walk->catalog);
   conf_settings_free(walk->settings);
-  coll_knobs_clear(&walk->knobs);
-  g_free(walk->tuning_path);
   g_free(walk->key);
 }
 
@@ -98,14 +98,6 @@ gboolean study_walk_read(StudyWalk *walk, GError **error) {
                             kernel_dtype_names[dtype], walk->cluster->gpu->name);
 }
 
-gboolean study_walk_tuning(StudyWalk *walk, CollTuning *ret, GError **error) {
-  g_autoptr(GError) inner = NULL;
-  walk->tuning_path = coll_tuning_find(walk->knobs.version, &walk->tuning_exact, &inner);
-  if (walk->tuning_path == NULL)
-    return conf_settings_fail(walk->settings, "nccl.version", error, "%s", inner->message);
-  return coll_tuning_load(walk->tuning_path, walk->cluster->gpu->architecture, ret, error);
-}
-
 /* Connects what the Program calls on each communicator. */
 static void prepare_groups(const StudyWalk *walk) {
   for (guint32 r = 0; r < walk->program->n_roles; r++)
@@ -117,12 +109,11 @@ static void prepare_groups(const StudyWalk *walk) {
     }
 }
 
-gboolean study_walk_groups(StudyWalk *walk, const CollTuning *tuning, GError **error) {
+gboolean study_walk_groups(StudyWalk *walk, GError **error) {
   walk->groups = g_new0(CollGroup *, walk->program->n_communicators);
   for (guint32 c = 0; c < walk->program->n_communicators; c++) {
     const ProgramCommunicator *communicator = &walk->program->communicators[c];
-    walk->groups[c] =
-        coll_group_new(walk->cluster, tuning, &walk->knobs, communicator->ranks, communicator->n_ranks, error);
+    walk->groups[c] = coll_group_new(walk->library, communicator->ranks, communicator->n_ranks, error);
     if (walk->groups[c] == NULL) {
       g_prefix_error(error, "communicator %s: ", communicator->name);
       return FALSE;
@@ -133,15 +124,15 @@ gboolean study_walk_groups(StudyWalk *walk, const CollTuning *tuning, GError **e
 }
 
 gboolean study_walk_plan(StudyWalk *walk, GError **error) {
-  CollTuning tuning;
-  if (!study_walk_tuning(walk, &tuning, error))
+  walk->library = coll_library_new(walk->cluster, &walk->knobs, error);
+  if (walk->library == NULL)
     return FALSE;
-  walk->key = study_key(walk->settings, walk->catalog, walk->tuning_path, model_shape_parameters(&walk->shape),
+  walk->key = study_key(walk->settings, walk->catalog, walk->library->table, model_shape_parameters(&walk->shape),
                         walk->fidelity, error);
   if (walk->key == NULL)
     return FALSE;
   walk->program = plan_program(&walk->shape, &walk->model_recipe, &walk->recipe);
-  return study_walk_groups(walk, &tuning, error);
+  return study_walk_groups(walk, error);
 }
 
 static void note(GPtrArray *notes, const char *format, ...) G_GNUC_PRINTF(2, 3);
@@ -174,8 +165,8 @@ static void note_play(GPtrArray *notes, const StudyWalk *walk, const RunReport *
               "communication");
   note(notes, "memory is what is allocated: an allocator's rounding and fragmentation come on top");
   note(notes, "collectives are NCCL's, in %s fidelity", walk->fidelity);
-  if (!walk->tuning_exact) {
-    g_autofree char *table = g_path_get_basename(walk->tuning_path);
+  if (!walk->library->exact) {
+    g_autofree char *table = g_path_get_basename(walk->library->table);
     note(notes, "the tuning table of NCCL %s is not shipped: %s chooses, the nearest older", walk->knobs.version,
          table);
   }
