@@ -70,13 +70,13 @@ workload 's/^zero_stage.*/zero_stage = 4/'
 refuses "no such stage" 'parallel.zero_stage' run a.ini
 workload 's/^precision.*/precision = fp8/'
 refuses "not modelled yet" 'fp8' run a.ini
-workload 's/^framework.*/framework = deepspeed/'
-refuses "framework not modelled yet" 'deepspeed' run a.ini
+workload 's/^framework.*/framework = ddp/; s/^zero_stage.*/zero_stage = 1/'
+refuses "a stage that the framework has not" 'ddp shards nothing' run a.ini
 workload ''
 refuses "tensor parallelism by name" 'tensor' run a.ini --set parallel.tensor=2
 refuses "missing unit" 'lacks a unit' run a.ini --set cluster.nic_bandwidth=200
 refuses "unknown --set" 'did you mean "sequence_length"?' run a.ini --set training.sequence_lenght=1
-refuses "a framework's own section" 'deepspeed' run a.ini --set deepspeed.reduce_bucket_size=1e8
+refuses "another framework's section" 'framework paper does not read it' run a.ini --set deepspeed.reduce_bucket_size=1e8
 refuses "no bf16 on V100" 'training.precision' run a.ini -t dgx2-v100
 refuses "unknown verb" 'stages' stage a.ini
 refuses "verb to come" 'does not exist yet' sweep a.ini
@@ -196,7 +196,7 @@ verdict "full disk: profile" "$([ $? -eq 0 ] && echo yes)" "  $(cat err)"
 # Model files.
 sed -e 's/"hidden_size"/"hiden_size"/' "$source/workloads/models/llama-2-7b.json" >slip.json
 refuses "key of a model with a slip" 'did you mean "hiden_size"?' run a.ini --set model.config=slip.json
-refuses "framework with a slip, not modelled yet" '"deepspeed" (not modelled yet)?' run a.ini --set parallel.framework=deepsped
+refuses "framework with a slip" 'did you mean "deepspeed"?' run a.ini --set parallel.framework=deepsped
 refuses "hexadecimal" 'in decimal, 4096' run a.ini --set training.sequence_length=0x1000
 tr '\n' '\r' <a.ini >cr.ini
 says "CR line ends" 'ZeRO' run cr.ini --db b.db

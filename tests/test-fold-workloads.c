@@ -35,6 +35,27 @@ static const TwinsCase cases[] = {
     {"llama2-7b", 0, {"cluster.nodes=1", "training.precision=fp32", "model.layers=8", NULL}, 1}, /* out of memory? */
 };
 
+/* Real frameworks, with groups of nodes and of GPUs alike in each. */
+#define SMALL "cluster.nodes=2", "model.layers=2"
+static const TwinsCase frameworks[] = {
+    {"llama2-7b", 0, {SMALL, "parallel.framework=ddp", NULL}, 1},
+    {"gpt2-xl", 0, {SMALL, "parallel.framework=ddp", "cluster.slow_gpus=5: 0.8", NULL}, 2},
+    {"llama2-7b", 0, {SMALL, "parallel.framework=deepspeed", NULL}, 1},
+    {"llama3-8b", 1, {SMALL, "parallel.framework=deepspeed", "deepspeed.overlap_comm=yes", NULL}, 1},
+    {"mistral-7b", 2, {SMALL, "parallel.framework=deepspeed", "cluster.slow_gpus=3: 0.7", NULL}, 2},
+    {"llama2-7b", 3, {SMALL, "parallel.framework=deepspeed", NULL}, 1},
+    {"llama2-7b", 3, {SMALL, "parallel.framework=deepspeed", "deepspeed.zero_hpz_partition_size=8", NULL}, 1},
+    {"llama2-7b", 3, {SMALL, "parallel.framework=deepspeed", "parallel.shard_group=node", NULL}, 1},
+    {"llama2-7b", 3, {SMALL, "parallel.framework=deepspeed", "deepspeed.zero_quantized_gradients=yes", NULL}, 1},
+    {"llama2-7b", 2, {SMALL, "parallel.framework=deepspeed", "parallel.offload_optimizer=cpu", NULL}, 1},
+    {"zero-100b", 3, {SMALL, "parallel.framework=deepspeed", "cluster.slow_links=nic.0.2: 0.4", NULL}, 1},
+};
+
+static void folding_changes_no_framework(void) {
+  for (gsize i = 0; i < G_N_ELEMENTS(frameworks); i++)
+    twins_check(&frameworks[i]);
+}
+
 static void folding_changes_nothing(void) {
   for (gsize i = 0; i < G_N_ELEMENTS(cases); i++)
     twins_check(&cases[i]);
@@ -118,7 +139,8 @@ static void a_slow_link_splits_its_class(void) {
 }
 
 int main(void) {
-  return harness_run("fold-workloads", (HarnessCase[]){{"folding changes nothing", folding_changes_nothing},
+  return harness_run("fold-workloads", (HarnessCase[]){{"folding changes no framework", folding_changes_no_framework},
+                                                       {"folding changes nothing", folding_changes_nothing},
                                                        {"every workload and stage", every_workload_and_stage},
                                                        {"the comparison can fail", the_comparison_can_fail},
                                                        {"the fast wait for the slow", the_fast_wait_for_the_slow},

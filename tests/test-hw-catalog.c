@@ -126,6 +126,7 @@ static void visits_what_was_asked(void) {
   CU_ASSERT_STRING_EQUAL(text->str, "link.ib-hdr200.scope=network\n"
                                     "link.ib-hdr200.raw=25000000000 B/s\n"
                                     "link.ib-hdr200.achievable=24000000000 B/s\n"
+                                    "link.ib-hdr200.pageable=0 B/s\n"
                                     "platform.roce.nic_latency=0 s\n"
                                     "platform.roce.hop_latency=0 s\n"
                                     "platform.roce.launch_floor=5.3e-06 s\n"

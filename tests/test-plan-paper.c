@@ -33,7 +33,7 @@ static Case draw(GRand *random) {
   drawn.recipe.micro_batch = (guint64)g_rand_int_range(random, 1, 4);
   drawn.recipe.gradient_accumulation = (guint64)g_rand_int_range(random, 1, 5);
   drawn.recipe.global_batch = drawn.recipe.micro_batch * drawn.recipe.gradient_accumulation * drawn.recipe.ranks;
-  drawn.recipe.checkpointing = g_rand_boolean(random) ? PLAN_CHECKPOINT_FULL : PLAN_CHECKPOINT_NONE;
+  drawn.recipe.checkpointing.kind = g_rand_boolean(random) ? PLAN_CHECKPOINT_FULL : PLAN_CHECKPOINT_NONE;
   return drawn;
 }
 

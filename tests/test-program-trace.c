@@ -231,7 +231,7 @@ static void broken_files_are_refused(void) {
       {"# role.b = 1", "# role.b = 2", "rank 1 of 0-2 is of no role"},
       {"# role.b = 1", "# role.b = 4294967297", "expected ranks below"},
       {"# role.b = 1", "# role.b = 1,1", "expected ranks in ascending order"},
-      {"communicator.y = 0-1", "communicator.y = 0-7", "there is no rank 7"},
+      {"communicator.y = 0-1", "communicator.y = 0-7", "there is no rank 2"},
       {"communicator.y = 0-1", "communicator.x = 0-1", "a:9: communicator.x: stands already on line 8"},
       {"communicator.y = 0-1", "communicator.y = 0", "rank 1 is no member of communicator y"},
       {"role,step,task", "role,task,step", "a:10: expected the columns"},
@@ -360,6 +360,77 @@ static void names_come_back(void) {
   program_origin_clear(&origin);
 }
 
+/* Four ranks of two roles, stages of a pipeline: each stage's ranks reduce among themselves, b twice as often, and each
+ * meets its like of the other stage in communicators side by side. */
+static const char stages[] =
+    "# foretrain_trace = 1\n# tokens = 1000\n# dtype = bf16\n# streams = host compute comm p2p\n# role.a = 0-1\n"
+    "# role.b = 2-3\n# communicator.stage = 0-1 | 2-3\n# communicator.like = 0,2 | 1,3\n" COLUMNS
+    "a,first,load,host,host,load,,setup,,,,,,,,,,,,,\nb,first,load,host,host,load,,setup,,,,,,,,,,,,,\n"
+    "a,steady,f,compute,compute,f,0,forward,0,,,matmul:1x64x64x64:wgrad:launches=2,bf16,524288,24576,,,,,,\n"
+    "a,steady,r,comm,collective,reduce,0,reduce,0,,,,,,1000,all-reduce,stage,f,,,\n"
+    "a,steady,m,p2p,collective,meet,0,gather,0,,,,,,2000,all-gather,like,r,,,\n"
+    "b,steady,f,compute,compute,f,0,forward,0,,,attention:2x64x64x64:causal,bf16,1,24576,,,,,,\n"
+    "b,steady,g,compute,compute,g,0,forward,0,,,norm:dgrad:compiled,bf16,0,24576,,,,,,\n"
+    "b,steady,q,comm,collective,reduce,0,reduce,0,,,,,,3000,all-reduce,stage,f,,,\n"
+    "b,steady,r,comm,collective,reduce,0,reduce,0,,,,,,1000,all-reduce,stage,f,,,\n"
+    "b,steady,m,p2p,collective,meet,0,gather,0,,,,,,2000,all-gather,like,r,,,\n";
+
+static void communicators_side_by_side(void) {
+  GError *error = NULL;
+  ProgramOrigin origin = {0};
+  const char *sets[] = {"cluster.topology=dgx-h100", "cluster.gpus_per_node=4", NULL};
+  g_autoptr(Program) program = program_trace_read("a", stages, strlen(stages), &origin, &error);
+  if (program == NULL)
+    printf("\n    %s\n", error->message);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(program);
+  CU_ASSERT_EQUAL(program->n_communicators, 4);
+  CU_ASSERT_EQUAL(program_group(program, 3, 0), 1);
+  CU_ASSERT_EQUAL(program_group(program, 2, 1), 2);
+  g_autoptr(GString) once = g_string_new(NULL), again = g_string_new(NULL);
+  program_trace_write(program, &origin, NULL, once);
+  CU_ASSERT_PTR_NOT_NULL(strstr(once->str, "# communicator.stage = 0-1 | 2-3\n# communicator.like = 0,2 | 1,3\n"));
+  CU_ASSERT_PTR_NOT_NULL(strstr(once->str, ",matmul:1x64x64x64:wgrad:launches=2,bf16,524288,24576,"));
+  CU_ASSERT_PTR_NOT_NULL(strstr(once->str, ",attention:2x64x64x64:causal,"));
+  CU_ASSERT_PTR_NOT_NULL(strstr(once->str, ",norm:dgrad:compiled,"));
+  g_autoptr(Program) read = program_trace_read("a", once->str, once->len, &origin, &error);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(read);
+  program_trace_write(read, &origin, NULL, again);
+  CU_ASSERT_STRING_EQUAL(once->str, again->str);
+  g_autoptr(RunReport) report = replay(stages, sets, STUDY_REPLAY_DEFAULT, &error);
+  CU_ASSERT_PTR_NOT_NULL(report);
+  static const struct {
+    const char *from, *to, *fragment;
+  } edits[] = {
+      {"0-1 | 2-3", "0-1 | 1-3", "rank 1 is in two of those side by side"},
+      {"0-1 | 2-3", "0-1 | 3", "rank 2 is in none of those side by side"},
+      {"0-1 | 2-3", "0-1 |", "expected ranks"},
+      {"0-1 | 2-3", "0-1 | 2-4", "there is no rank 4"},
+      {"role.b = 2-3", "role.b = 2 | 3", "expected one list of ranks"},
+      {"0,2 | 1,3", "0,2", "rank 1 is no member of communicator like"},
+      {"2000", "2001", "call 1 on communicator like.0 is all-gather of 2000 bytes, but line 14"},
+      {":causal", ":casual", "expected matmul"},
+  };
+  for (gsize i = 0; i < G_N_ELEMENTS(edits); i++) {
+    g_autofree char *text = edited(stages, edits[i].from, edits[i].to);
+    HARNESS_FAILS(program_trace_read("a", text, strlen(text), &origin, &error), error, edits[i].fragment);
+  }
+  /* a meets before it reduces, b after, on one stream each: a's r waits for no one of b, so all still ends; but once both
+   * reduce in one communicator, a waits in like and b in stage. */
+  g_autofree char *together = edited(stages, "0-1 | 2-3", "0-3");
+  g_autofree char *same =
+      edited(together, "b,steady,q,comm,collective,reduce,0,reduce,0,,,,,,3000,all-reduce,stage,f,,,\n", "");
+  g_autofree char *crossed = edited(same, "all-gather,like,r", "all-gather,like,");
+  g_autofree char *waits =
+      edited(crossed, "a,steady,r,comm,collective,reduce,0,reduce,0,,,,,,1000,all-reduce,stage,f,,,\n", "");
+  g_autofree char *late = edited(waits, "2000,all-gather,like,,,,\n",
+                                 "2000,all-gather,like,,,,\na,steady,r,comm,collective,reduce,0,reduce,0,,,,,,1000,"
+                                 "all-reduce,stage,f m,,,\n");
+  HARNESS_FAILS(program_trace_read("a", late, strlen(late), &origin, &error), error, "a wait that can never end");
+  g_autoptr(Program) fine = program_trace_read("a", same, strlen(same), &origin, &error);
+  CU_ASSERT_PTR_NOT_NULL(fine);
+  program_origin_clear(&origin);
+}
+
 /* Any ascending list comes back. */
 static void rank_lists_come_back(void) {
   g_autoptr(GRand) random = harness_random();
@@ -449,6 +520,7 @@ int main(void) {
                                                    {"broken files are refused", broken_files_are_refused},
                                                    {"a wait without end is found", a_wait_without_end_is_found},
                                                    {"names come back", names_come_back},
+                                                   {"communicators side by side", communicators_side_by_side},
                                                    {"rank lists come back", rank_lists_come_back},
                                                    {"mangled files end", mangled_files_end},
                                                    {NULL, NULL}});

@@ -30,11 +30,17 @@ static Bench bench_new(void) {
   return bench;
 }
 
+#define COPY_RATE 50e9 /* bytes/s of page-locked host memory; pageable a fifth */
+#define CPU_RATE  20e9
+
 static RunReport *play(Bench *bench, gboolean fold, EventTie tie) {
   g_autoptr(Program) program = program_builder_end(bench->builder);
   CollGroup *groups[] = {group_new(bench->built.cluster, program->communicators[0].ranks, 8, NULL)};
   g_autoptr(FoldSystem) folded = fold_new(program, bench->built.cluster, groups, fold);
-  RunSystem system = {&folded->program, bench->built.cluster->gpu, folded->links, folded->n_links, folded->groups};
+  RunSystem system = {&folded->program,    bench->built.cluster->gpu,
+                      folded->links,       folded->n_links,
+                      folded->groups,      .copy_rates = {COPY_RATE, COPY_RATE / 5},
+                      .cpu_rate = CPU_RATE};
   RunOptions options = {.timeline = TRUE, .tie = tie, .tie_seed = harness_seed()};
   RunReport *report = run_play(&system, &options, "test", NULL);
   coll_group_free(groups[0]);
@@ -84,6 +90,34 @@ static RunReport *overlap(gboolean fold, EventTie tie, SimTime *ret_a, SimTime *
   RunReport *report = play(&bench, fold, tie);
   cluster_clear(&bench.built);
   return report;
+}
+
+/*  compute  pinned copy ► ─── waits for the cores ─── pageable copy ►
+ *  cpu                 work ──────────►
+ *  1 GB each: 1/50 s, then 1/20 s of the cores, then 1/10 s. None of it is compute or communication: all is idle time. */
+static void copies_and_cores(void) {
+  Bench bench = bench_new();
+  guint32 cpu = program_builder_stream(bench.builder, "cpu");
+  for (ProgramSectionKind kind = 0; kind < PROGRAM_SECTIONS; kind++) {
+    program_builder_section(bench.builder, kind);
+    guint32 down = program_builder_copy(bench.builder, bench.compute, "to host", 1 * GB, PROGRAM_PINNED);
+    guint32 work = program_builder_cpu(bench.builder, cpu, "work", 1 * GB);
+    program_builder_need(bench.builder, down);
+    program_builder_host(bench.builder, "wait");
+    program_builder_need(bench.builder, work);
+    guint32 up = program_builder_copy(bench.builder, bench.compute, "from host", 1 * GB, PROGRAM_PAGEABLE);
+    program_builder_host(bench.builder, "end");
+    program_builder_need(bench.builder, up);
+  }
+  g_autoptr(RunReport) report = play(&bench, TRUE, EVENT_TIE_FORWARD);
+  const RunClass *all = &report->classes[0];
+  CU_ASSERT_EQUAL(all->step, SIM_SECOND / 50 + SIM_SECOND / 20 + SIM_SECOND / 10);
+  CU_ASSERT_EQUAL(all->compute, 0);
+  CU_ASSERT_EQUAL(all->communication, 0);
+  CU_ASSERT_EQUAL(all->host, all->step);
+  CU_ASSERT_EQUAL_FATAL(all->n_tasks, 3);
+  CU_ASSERT_STRING_EQUAL(all->tasks[0].kind, "copy");
+  cluster_clear(&bench.built);
 }
 
 static void overlap_and_serialisation(void) {
@@ -191,7 +225,8 @@ static void oom_is_a_result(void) {
 }
 
 int main(void) {
-  return harness_run("run", (HarnessCase[]){{"overlap and serialisation", overlap_and_serialisation},
+  return harness_run("run", (HarnessCase[]){{"copies and cores", copies_and_cores},
+                                            {"overlap and serialisation", overlap_and_serialisation},
                                             {"folding and ties change nothing", folding_and_ties_change_nothing},
                                             {"record_stream delays a give", record_stream_delays_a_give},
                                             {"an OOM is a result", oom_is_a_result},

@@ -202,16 +202,39 @@ static void too_long_is_an_error(void) {
 
 static void stages_share_nothing(void) {
   GError *error = NULL;
-  RunReport *reports[STUDY_STAGES];
+  StudyStages stages;
   StudyOptions options = STUDY_OPTIONS_DEFAULT;
   g_autoptr(Study) study = study_open("llama2-7b", &error);
-  CU_ASSERT_TRUE_FATAL(study_run_stages(study, &options, reports, &error));
+  CU_ASSERT_TRUE_FATAL(study_run_stages(study, &options, &stages, &error));
+  CU_ASSERT_EQUAL_FATAL(stages.n, STUDY_STAGES);
   for (guint stage = 0; stage < STUDY_STAGES; stage++) {
     g_autoptr(Study) alone = open_at("llama2-7b", NULL, stage);
     g_autoptr(RunReport) report = run_study(alone, STUDY_OPTIONS_DEFAULT);
-    expect_equal(reports[stage], &reports[stage]->classes[0], report, &report->classes[0]);
-    run_report_free(reports[stage]);
+    expect_equal(stages.reports[stage], &stages.reports[stage]->classes[0], report, &report->classes[0]);
+    CU_ASSERT_PTR_NULL(stages.refused[stage]);
   }
+  study_stages_clear(&stages);
+}
+
+/* FSDP1 has the stages 0, 2 and 3, Megatron 0 and 1; a workload that no stage can play is an error. */
+static void frameworks_have_their_stages(void) {
+  GError *error = NULL;
+  StudyStages stages;
+  StudyOptions options = STUDY_OPTIONS_DEFAULT;
+  g_autoptr(Study) study = study_open("llama2-7b", &error);
+  CU_ASSERT_TRUE_FATAL(study_set(study, "parallel.framework=fsdp1", &error));
+  CU_ASSERT_TRUE_FATAL(study_run_stages(study, &options, &stages, &error));
+  CU_ASSERT_EQUAL_FATAL(stages.n, 3);
+  CU_ASSERT_EQUAL(stages.reports[1]->identity.zero_stage, 2);
+  CU_ASSERT_TRUE(stages.refused[1] != NULL && strstr(stages.refused[1], "FSDP has no stage 1") != NULL);
+  study_stages_clear(&stages);
+  CU_ASSERT_TRUE_FATAL(study_set(study, "parallel.framework=megatron", &error));
+  CU_ASSERT_TRUE_FATAL(study_run_stages(study, &options, &stages, &error));
+  CU_ASSERT_EQUAL_FATAL(stages.n, 2);
+  CU_ASSERT_EQUAL(stages.reports[1]->identity.zero_stage, 1);
+  study_stages_clear(&stages);
+  CU_ASSERT_TRUE_FATAL(study_set(study, "megatron.bucket_size=5", &error));
+  HARNESS_FAILS(study_run_stages(study, &options, &stages, &error), error, "megatron.bucket_size");
 }
 
 int main(void) {
@@ -224,5 +247,6 @@ int main(void) {
                                               {"the key knows the model", the_key_knows_the_model},
                                               {"too long is an error", too_long_is_an_error},
                                               {"stages share nothing", stages_share_nothing},
+                                              {"frameworks have their stages", frameworks_have_their_stages},
                                               {NULL, NULL}});
 }

@@ -44,19 +44,26 @@ CliExit cli_run(const CliOptions *options, GError **error) {
   return cli_finish(options, &report, 1, text, error);
 }
 
+/* Stages that the framework lacks, or that the workload's own keys rule out. */
+static void tell_refused(const StudyStages *stages) {
+  for (int stage = 0; stage < STUDY_STAGES; stage++)
+    if (stages->refused[stage] != NULL)
+      fprintf(stderr, "ZeRO-%d is left out: %s\n", stage, stages->refused[stage]);
+}
+
 CliExit cli_stages(const CliOptions *options, GError **error) {
-  RunReport *reports[STUDY_STAGES];
+  StudyStages stages;
   if (!cli_want(options, 1, "a workload", error) || cli_database(options, error) == NULL)
     return CLI_INPUT;
   g_autoptr(Study) study = cli_open_study(options, options->rest[0], error);
-  if (study == NULL || !study_run_stages(study, &options->study, reports, error))
+  if (study == NULL || !study_run_stages(study, &options->study, &stages, error))
     return CLI_INPUT;
   g_autoptr(GString) text = g_string_new(NULL);
-  (options->json ? report_stages_json : report_stages)(reports, STUDY_STAGES, text);
+  (options->json ? report_stages_json : report_stages)(stages.reports, stages.n, text);
   if (options->explain && !options->json)
-    report_explain(reports, STUDY_STAGES, text);
-  CliExit status = cli_finish(options, reports, STUDY_STAGES, text, error);
-  for (int stage = 0; stage < STUDY_STAGES; stage++)
-    run_report_free(reports[stage]);
+    report_explain(stages.reports, stages.n, text);
+  tell_refused(&stages);
+  CliExit status = cli_finish(options, stages.reports, stages.n, text, error);
+  study_stages_clear(&stages);
   return status;
 }

@@ -46,6 +46,16 @@ static void join(System *system, guint32 *at, guint32 a, guint32 b, guint32 labe
   system->graph.edges[at[b]++] = (FoldEdge){a, label};
 }
 
+/* PROGRAM_NONE: by no slot is the rank in the communicator. */
+static guint32 slot_of(const Program *program, guint32 rank, guint32 communicator) {
+  if (program->memberships == NULL)
+    return communicator;
+  for (guint32 slot = 0; slot < program->n_slots; slot++)
+    if (program_group(program, rank, slot) == communicator)
+      return slot;
+  return PROGRAM_NONE;
+}
+
 static void build_graph(System *system) {
   const Program *program = system->program;
   system->communicators = program->n_ranks;
@@ -60,7 +70,8 @@ static void build_graph(System *system) {
     guint32 node = system->communicators + c;
     for (guint32 i = 0; i < communicator->n_ranks; i++) {
       guint32 rank = communicator->ranks[i];
-      join(system, at, rank, node, fold_roles_slot(&system->roles, program->ranks[rank].role, c));
+      join(system, at, rank, node,
+           fold_roles_slot(&system->roles, program->ranks[rank].role, slot_of(program, rank, c)));
     }
     for (CollAlgorithm algorithm = 0; algorithm < COLL_ALGORITHMS; algorithm++) {
       const CollRoute *route = coll_group_route(system->groups[c], algorithm);

@@ -16,11 +16,11 @@ static void word(Writer *writer, guint64 value) {
   g_array_append_val(writer->words, value);
 }
 
-static guint32 slot_of(Writer *writer, guint32 communicator) {
+static guint32 number_of(Writer *writer, guint32 slot) {
   for (guint i = writer->first; i < writer->slots->len; i++)
-    if (g_array_index(writer->slots, guint32, i) == communicator)
+    if (g_array_index(writer->slots, guint32, i) == slot)
       return i - writer->first;
-  g_array_append_val(writer->slots, communicator);
+  g_array_append_val(writer->slots, slot);
   return writer->slots->len - 1 - writer->first;
 }
 
@@ -45,9 +45,9 @@ static void write_row(Writer *writer, const ProgramSection *section, const Progr
   word(writer, GPOINTER_TO_SIZE(row->name));
   word(writer, (guint64)row->kind << 48 | (guint64)row->phase << 40 | (guint64)row->hint << 32 | row->stream);
   word(writer, (guint64)(guint32)row->layer << 32 | (guint32)row->micro);
-  word(writer, (guint64)row->op << 32 | (row->group == PROGRAM_NONE ? PROGRAM_NONE : slot_of(writer, row->group)));
+  word(writer, (guint64)row->op << 32 | (row->group == PROGRAM_NONE ? PROGRAM_NONE : number_of(writer, row->group)));
   word(writer, row->kind == PROGRAM_COLLECTIVE ? row->call.operation : 0);
-  word(writer, row->kind == PROGRAM_COLLECTIVE ? row->call.bytes : 0);
+  word(writer, row->kind == PROGRAM_COMPUTE || row->kind == PROGRAM_HOST ? 0 : row->call.bytes);
   word(writer, (guint64)row->host);
   word(writer, (guint64)row->n_needs << 32 | row->n_gives);
   word(writer, row->n_takes);
@@ -103,9 +103,9 @@ void fold_roles_clear(FoldRoles *roles) {
   g_free(roles->slots);
 }
 
-guint32 fold_roles_slot(const FoldRoles *roles, guint32 role, guint32 communicator) {
+guint32 fold_roles_slot(const FoldRoles *roles, guint32 role, guint32 slot) {
   for (guint32 i = roles->offsets[role]; i < roles->offsets[role + 1]; i++)
-    if (roles->slots[i] == communicator)
+    if (roles->slots[i] == slot)
       return i - roles->offsets[role] + 1;
   return 0;
 }

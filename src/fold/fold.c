@@ -34,6 +34,22 @@ static void name_by_colour(ProgramSection *section, const FoldColours *communica
       section->rows[i].group = communicators->of[section->rows[i].group];
 }
 
+/* Where ranks say which communicator a slot is, rows can stay. */
+static void fold_memberships(FoldSystem *system, const FoldColours *ranks, const FoldColours *communicators) {
+  const Program *whole = system->whole;
+  if (whole->memberships == NULL)
+    return;
+  system->program.memberships = g_new(guint32, (gsize)ranks->n * whole->n_slots);
+  for (guint32 i = 0; i < ranks->n; i++)
+    for (guint32 slot = 0; slot < whole->n_slots; slot++)
+      system->program.memberships[i * whole->n_slots + slot] =
+          communicators->of[program_group(whole, ranks->firsts[i], slot)];
+}
+
+static gboolean renames_rows(const FoldSystem *system) {
+  return system->whole->memberships == NULL && system->program.n_communicators < system->whole->n_communicators;
+}
+
 /* Roles that are still played, their rows naming the communicators that are. */
 static void fold_roles(FoldSystem *system, const FoldColours *communicators) {
   const Program *whole = system->whole;
@@ -46,7 +62,7 @@ static void fold_roles(FoldSystem *system, const FoldColours *communicators) {
       ProgramRole *played = &system->program.roles[system->program.n_roles++];
       number[role] = system->program.n_roles;
       *played = whole->roles[role];
-      for (int s = 0; s < PROGRAM_SECTIONS && communicators->n < whole->n_communicators; s++)
+      for (int s = 0; s < PROGRAM_SECTIONS && renames_rows(system); s++)
         name_by_colour(&played->sections[s], communicators);
     }
     system->program.ranks[i].role = number[role] - 1;
@@ -162,8 +178,9 @@ FoldSystem *fold_new_stopped(const Program *program, const HwCluster *cluster, C
                          .folded = rounds > 0};
   fold_colouring_init(colouring, program, cluster, groups, rounds);
   fold_ranks(system, &colouring->ranks);
-  fold_roles(system, &colouring->communicators);
+  fold_memberships(system, &colouring->ranks, &colouring->communicators);
   fold_communicators(system, colouring);
+  fold_roles(system, &colouring->communicators);
   fold_links(system, &colouring->links);
   fold_groups(system, colouring);
   return system;
@@ -174,7 +191,7 @@ FoldSystem *fold_new(const Program *program, const HwCluster *cluster, CollGroup
 }
 
 static void free_roles(FoldSystem *system) {
-  gboolean own_rows = system->program.n_communicators < system->whole->n_communicators;
+  gboolean own_rows = renames_rows(system);
   for (guint32 i = 0; i < system->program.n_roles; i++)
     for (int s = 0; s < PROGRAM_SECTIONS && own_rows; s++)
       g_free(system->program.roles[i].sections[s].rows);
@@ -193,6 +210,8 @@ void fold_free(FoldSystem *system) {
   g_free(system->colouring);
   g_free(system->groups);
   g_free(system->program.communicators);
+  if (system->whole->memberships != NULL)
+    g_free(system->program.memberships);
   g_free(system->program.ranks);
   g_free(system->links);
   g_free(system);

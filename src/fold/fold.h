@@ -14,8 +14,8 @@
  * coefficients with which all communicators of its colour load one such link: so a link that eight equal communicators
  * share is as full as before.
  *
- * Assumed of the Program: rows name communicators outright, so ranks in different communicators have different roles;
- * roles that differ in nothing but which communicators (and equal tensors) they name are one (fold-role.h). */
+ * Assumed of the Program: where rows name communicators outright, ranks in different ones have different roles; roles
+ * that differ in nothing but which communicators (and equal tensors) they name are one (fold-role.h). */
 #pragma once
 
 #include "coll-group.h"

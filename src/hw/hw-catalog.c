@@ -1,4 +1,4 @@
-/* The three catalogue files, their sections as structs in file order, and which of them were asked for. */
+/* The catalogue files, their sections as structs in file order, and which of them were asked for. */
 #include "hw-catalog.h"
 
 #include <string.h>
@@ -17,6 +17,8 @@ const char *const hw_link_scope_names[] = {"nvswitch", "nvlink", "pcie", "networ
   { key, kind, G_STRUCT_OFFSET(HwLink, field), TRUE }
 #define PLATFORM(key, kind, field)                                                                                     \
   { key, kind, G_STRUCT_OFFSET(HwPlatform, field), TRUE }
+#define HOST(key, field)                                                                                               \
+  { key, HW_FIELD_TIME, G_STRUCT_OFFSET(HwHost, field), TRUE }
 #define ORIGIN(Type)                                                                                                   \
   {"source", HW_FIELD_TEXT, G_STRUCT_OFFSET(Type, source), TRUE, .about = TRUE},                                       \
       {"trust", HW_FIELD_NAME, G_STRUCT_OFFSET(Type, trust), TRUE, hw_trust_names, .about = TRUE}, {                   \
@@ -52,6 +54,7 @@ static const HwField link_fields[] = {
     {"scope", HW_FIELD_NAME, G_STRUCT_OFFSET(HwLink, scope), TRUE, hw_link_scope_names},
     LINK("raw", HW_FIELD_BYTE_RATE, raw),
     LINK("achievable", HW_FIELD_BYTE_RATE, achievable),
+    {"pageable", HW_FIELD_BYTE_RATE, G_STRUCT_OFFSET(HwLink, pageable), FALSE, NULL},
     ORIGIN(HwLink),
 };
 
@@ -67,7 +70,22 @@ static const HwField platform_fields[] = {
     ORIGIN(HwPlatform),
 };
 
-typedef enum { GPUS, LINKS, PLATFORMS, KINDS } Kind;
+static const HwField host_fields[] = {
+    HOST("forward_kernel", forward_kernel),
+    HOST("backward_kernel", backward_kernel),
+    HOST("matmul", matmul),
+    HOST("compiled_kernel", compiled_kernel),
+    HOST("collective", collective),
+    HOST("fsdp_unit", fsdp_unit),
+    HOST("deepspeed_module", deepspeed_module),
+    HOST("gradient_hook", gradient_hook),
+    HOST("optimizer_step", optimizer_step),
+    HOST("optimizer_tensor", optimizer_tensor),
+    HOST("micro_batch", micro_batch),
+    ORIGIN(HwHost),
+};
+
+typedef enum { GPUS, LINKS, PLATFORMS, HOSTS, KINDS } Kind;
 
 static const struct {
   const char *file, *singular;
@@ -77,12 +95,14 @@ static const struct {
     [GPUS] = {"gpus.ini", "gpu", gpu_fields, G_N_ELEMENTS(gpu_fields), sizeof(HwGpu)},
     [LINKS] = {"links.ini", "link", link_fields, G_N_ELEMENTS(link_fields), sizeof(HwLink)},
     [PLATFORMS] = {"platforms.ini", "platform", platform_fields, G_N_ELEMENTS(platform_fields), sizeof(HwPlatform)},
+    [HOSTS] = {"hosts.ini", "host", host_fields, G_N_ELEMENTS(host_fields), sizeof(HwHost)},
 };
 
 /* Every entry struct begins with its name. */
 G_STATIC_ASSERT(G_STRUCT_OFFSET(HwGpu, name) == 0);
 G_STATIC_ASSERT(G_STRUCT_OFFSET(HwLink, name) == 0);
 G_STATIC_ASSERT(G_STRUCT_OFFSET(HwPlatform, name) == 0);
+G_STATIC_ASSERT(G_STRUCT_OFFSET(HwHost, name) == 0);
 
 typedef struct {
   char **names;   /* in file order, NULL-terminated */
@@ -245,6 +265,10 @@ const HwLink *hw_catalog_link(const HwCatalog *catalog, const char *name, const 
 const HwPlatform *hw_catalog_platform(const HwCatalog *catalog, const char *name, const BasePlace *place,
                                       GError **error) {
   return look_up(catalog, PLATFORMS, name, place, error);
+}
+
+const HwHost *hw_catalog_host(const HwCatalog *catalog, const char *name, const BasePlace *place, GError **error) {
+  return look_up(catalog, HOSTS, name, place, error);
 }
 
 const char *const *hw_catalog_gpu_names(const HwCatalog *catalog) {

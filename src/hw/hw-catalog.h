@@ -1,4 +1,4 @@
-/* The catalogue: what GPUs, links and platforms are, from topologies/catalog/{gpus,links,platforms}.ini of the first
+/* The catalogue: what GPUs, links and platforms are, from topologies/catalog/{gpus,links,platforms,hosts}.ini of the first
  * data folder that has the file. Every section carries `source` (where its figures come from) and `trust` (measured,
  * published, derived, recalled); a section without them is refused, and so is a sustained rate above the vendor's
  * figure.
@@ -44,6 +44,7 @@ typedef struct {
   int scope;         /* HwLinkScope */
   double raw;        /* per direction and device */
   double achievable; /* what a long NCCL transfer gets of it, per direction and device */
+  double pageable;   /* host links: what copies from host memory that is not page-locked get; 0: not stated */
   char *source, *note;
   int trust;
 } HwLink;
@@ -61,6 +62,21 @@ typedef struct {
   int trust;
 } HwPlatform;
 
+/* What the thread that issues work pays, by CPU. */
+typedef struct HwHost {
+  char *name;                              /* a CPU: intel-spr, amd-rome … */
+  SimTime forward_kernel, backward_kernel; /* dispatch and launch of one kernel of an eager operation */
+  SimTime matmul;                          /* the same of a linear layer's matmul */
+  SimTime compiled_kernel;                 /* one kernel of a compiled graph */
+  SimTime collective;                      /* issue of one */
+  SimTime fsdp_unit, deepspeed_module;     /* hooks, once per direction */
+  SimTime gradient_hook;                   /* per parameter */
+  SimTime optimizer_step, optimizer_tensor;
+  SimTime micro_batch; /* the training loop around one */
+  char *source, *note;
+  int trust;
+} HwHost;
+
 typedef struct HwCatalog HwCatalog;
 
 /* Errors: SIM_ERROR_INPUT at the file, line and key at fault. Cost: the size of the files, some ms. */
@@ -74,12 +90,13 @@ const HwGpu *hw_catalog_gpu(const HwCatalog *catalog, const char *name, const Ba
 const HwLink *hw_catalog_link(const HwCatalog *catalog, const char *name, const BasePlace *place, GError **error);
 const HwPlatform *hw_catalog_platform(const HwCatalog *catalog, const char *name, const BasePlace *place,
                                       GError **error);
+const HwHost *hw_catalog_host(const HwCatalog *catalog, const char *name, const BasePlace *place, GError **error);
 /* Names in file order, NULL-terminated, borrowed. */
 const char *const *hw_catalog_gpu_names(const HwCatalog *catalog);
 const char *const *hw_catalog_link_names(const HwCatalog *catalog);
 const char *const *hw_catalog_platform_names(const HwCatalog *catalog);
 /* Visits every figure of the sections that were asked for so far ("gpu.h100-sxm5-80gb.memory_bandwidth", canonical
- * value): the catalogue values a run key hashes. Sections in file order, GPUs before links before platforms; a figure
+ * value): the catalogue values a run key hashes. Sections in file order, GPUs before links, platforms and hosts; a figure
  * that the part lacks is visited as 0; source, trust and note are not. */
 typedef void (*HwCatalogVisit)(const char *name, const char *value, gpointer user);
 void hw_catalog_visit_used(const HwCatalog *catalog, HwCatalogVisit visit, gpointer user);

@@ -41,9 +41,21 @@ static gboolean find_parts(HwCluster *cluster, const ConfSettings *settings, con
       return conf_settings_fail(settings, "node.nic", error, "\"%s\" is of scope %s; expected network",
                                 cluster->nic->name, hw_link_scope_names[cluster->nic->scope]);
   }
+  if (topology->host_link != NULL) {
+    cluster->host_link = find_link(settings, catalog, "host.link", topology->host_link, error);
+    if (cluster->host_link == NULL)
+      return FALSE;
+    if (cluster->host_link->scope != HW_LINK_HOST)
+      return conf_settings_fail(settings, "host.link", error, "\"%s\" is of scope %s; expected host",
+                                cluster->host_link->name, hw_link_scope_names[cluster->host_link->scope]);
+  }
   conf_settings_place(settings, "environment.platform", &place);
   cluster->platform = hw_catalog_platform(catalog, topology->platform, &place, error);
-  return cluster->platform != NULL;
+  if (cluster->platform == NULL)
+    return FALSE;
+  conf_settings_place(settings, "node.cpu", &place);
+  cluster->host = hw_catalog_host(catalog, hw_cpu_names[topology->cpu], &place, error);
+  return cluster->host != NULL;
 }
 
 static gboolean check_network(const HwCluster *cluster, const ConfSettings *settings, GError **error) {

@@ -42,7 +42,7 @@ typedef struct {
   double share;    /* of its capacity that a fault leaves, already in `capacity`; 1: it has none */
 } HwClusterLink;
 
-/* Fields are read-only after building. GPU, link and platform are borrowed from the catalogue, which must outlive it.
+/* Fields are read-only after building. GPU, link, platform and host are borrowed from the catalogue, which must outlive it.
  */
 typedef struct {
   char *topology; /* name of the file, without folder and extension */
@@ -52,7 +52,9 @@ typedef struct {
   double oversubscription; /* >= 1 */
   const HwGpu *gpu;
   const HwLink *intra, *nic; /* nic: NULL where the topology names none */
+  const HwLink *host_link;   /* NULL where the topology names none */
   const HwPlatform *platform;
+  const HwHost *host;     /* what its CPU pays per operation */
   double intra_bandwidth; /* achievable, per GPU and direction */
   double nic_bandwidth;   /* achievable, per NIC and direction: the catalogue's, or [cluster] nic_bandwidth × its
                              achievable share */

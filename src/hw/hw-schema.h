@@ -4,7 +4,7 @@
 #include <glib.h>
 
 typedef struct {
-  char *gpu, *intra, *nic, *platform; /* names in the catalogue; nic may be NULL */
+  char *gpu, *intra, *nic, *platform, *host_link; /* names in the catalogue; nic, host_link may be NULL */
   char *pcie;                         /* "gen5x16"; NULL: by architecture */
   char *pci, *nvlink, *nic_lines;     /* the lines of [pci], [nvlink], [nics]; NULL: none */
   guint64 gpus_per_switch;

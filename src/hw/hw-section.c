@@ -34,14 +34,14 @@ static gboolean refuse_unknown(const ConfText *text, const char *section, const 
 static const BaseUnit field_units[] = {
     [HW_FIELD_COUNT] = BASE_UNIT_NONE,          [HW_FIELD_BYTES] = BASE_UNIT_BYTES,
     [HW_FIELD_BYTE_RATE] = BASE_UNIT_BYTE_RATE, [HW_FIELD_FLOP_RATE] = BASE_UNIT_FLOP_RATE,
-    [HW_FIELD_TIME] = BASE_UNIT_TIME,
+    [HW_FIELD_TIME] = BASE_UNIT_TIME,           [HW_FIELD_NUMBER] = BASE_UNIT_NONE,
 };
 
 static gboolean read_number(const HwField *field, const char *text, gpointer target, GError **error) {
   double value;
   if (!base_quantity_parse(text, field_units[field->kind], &value, error))
     return FALSE;
-  if (value < 0 || (value == 0 && field->kind != HW_FIELD_TIME)) {
+  if (value < 0 || (value == 0 && field->kind != HW_FIELD_TIME && field->kind != HW_FIELD_NUMBER)) {
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
                 "\"%s\" is not more than zero; leave the key out where the part has none", text);
     return FALSE;

@@ -21,6 +21,7 @@ typedef enum {
   HW_FIELD_BYTE_RATE, /* double, bytes/s */
   HW_FIELD_FLOP_RATE, /* double, FLOP/s */
   HW_FIELD_TIME,      /* SimTime; zero is taken */
+  HW_FIELD_NUMBER,    /* double without a unit; zero is taken */
 } HwFieldKind;
 
 typedef struct {

@@ -2,7 +2,8 @@
 #include "kernel-op.h"
 
 const char *const kernel_dtype_names[] = {"fp32", "tf32", "fp16", "bf16", "fp8", NULL};
-const char *const kernel_kind_names[] = {"matmul", "attention", "memory", NULL};
+const char *const kernel_kind_names[] = {"matmul", "attention", "memory",    "norm",      "softmax",
+                                         "loss",   "gather",    "optimizer", "reduction", NULL};
 
 guint32 kernel_dtype_bytes(KernelDtype dtype) {
   static const guint32 bytes[KERNEL_DTYPES] = {

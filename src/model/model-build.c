@@ -50,9 +50,10 @@ ModelUnit *model_build_end(const ModelBuild *build) {
   return unit;
 }
 
-int model_build_parameter(ModelBuild *build, const char *name, double elements) {
+int model_build_parameter(ModelBuild *build, const char *name, double rows, double columns) {
   sim_require(build->n_parameters < MODEL_PARAMETERS_MOST, 0, NULL, "%s is one parameter too many", name);
-  build->parameters[build->n_parameters] = (ModelParameter){.name = name, .elements = (guint64)elements};
+  build->parameters[build->n_parameters] =
+      (ModelParameter){.name = name, .elements = (guint64)(rows * columns), .rows = (guint64)rows};
   return (int)build->n_parameters++;
 }
 

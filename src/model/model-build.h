@@ -43,8 +43,8 @@ void model_build_begin(ModelBuild *build, const ModelShape *shape, const ModelRe
                        ModelUnitKind kind);
 ModelUnit *model_build_end(const ModelBuild *build);
 
-/* Returns the index. */
-int model_build_parameter(ModelBuild *build, const char *name, double elements);
+/* rows × columns, as PyTorch stores it. Returns the index. */
+int model_build_parameter(ModelBuild *build, const char *name, double rows, double columns);
 /* Returns the mask. */
 guint64 model_build_tensor(ModelBuild *build, const char *name, ModelTensorRole role, double bytes);
 guint64 model_build_inner(ModelBuild *build, const char *name, double bytes);

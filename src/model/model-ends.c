@@ -63,9 +63,9 @@ static void embedding_backward(ModelBuild *build, int table, int positions, guin
 }
 
 void model_embedding_build(ModelBuild *build) {
-  int table = model_build_parameter(build, "embed_tokens.weight", build->v * build->h), positions = -1;
+  int table = model_build_parameter(build, "embed_tokens.weight", build->v, build->h), positions = -1;
   if (build->shape->family == MODEL_GPT)
-    positions = model_build_parameter(build, "embed_positions.weight", (double)build->shape->max_positions * build->h);
+    positions = model_build_parameter(build, "embed_positions.weight", (double)build->shape->max_positions, build->h);
   guint64 ids = model_build_tensor(build, "token_ids", MODEL_TENSOR_INPUT, TOKEN_ID * build->t), mask = 0;
   embedding_forward(build, table, positions, ids, &mask);
   embedding_backward(build, table, positions, ids, mask);

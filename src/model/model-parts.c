@@ -6,9 +6,9 @@
 
 ModelLinear model_linear(ModelBuild *build, const ModelLinearNames *names, double in, double out, gboolean bias) {
   ModelLinear linear = {.names = names, .in = in, .out = out, .bias = -1};
-  linear.weight = model_build_parameter(build, names->weight, in * out);
+  linear.weight = model_build_parameter(build, names->weight, out, in);
   if (bias)
-    linear.bias = model_build_parameter(build, names->bias, out);
+    linear.bias = model_build_parameter(build, names->bias, out, 1);
   return linear;
 }
 
@@ -35,9 +35,9 @@ void model_linear_backward(ModelBuild *build, const ModelLinear *linear, guint64
 
 ModelNorm model_norm(ModelBuild *build, const ModelNormNames *names) {
   ModelNorm norm = {.names = names, .bias = -1};
-  norm.weight = model_build_parameter(build, names->weight, build->h);
+  norm.weight = model_build_parameter(build, names->weight, build->h, 1);
   if (build->shape->family == MODEL_GPT)
-    norm.bias = model_build_parameter(build, names->bias, build->h);
+    norm.bias = model_build_parameter(build, names->bias, build->h, 1);
   return norm;
 }
 

@@ -34,7 +34,9 @@ extern const char *const model_unit_names[]; /* "embedding", "layer", "head" */
 typedef struct {
   const char *name; /* "q_proj.weight"; static */
   guint64 elements;
+  guint64 rows;    /* its first dimension, as PyTorch stores it: a linear layer's outputs, a table's entries */
   gboolean shared; /* the head's use of the tied embedding: counted (and sharded, reduced) with the embedding */
+  gboolean frozen; /* not trained: no gradient, no optimizer states */
 } ModelParameter;
 
 typedef enum {

@@ -11,10 +11,10 @@
  * Every unit is gathered once for forward and once for backward (the textbook's 3ψ), though the embedding's backward
  * and the head right after its forward would not need it. A tied head's matrix is the embedding's: its second gather
  * comes before the head, which reads it. */
-#include "plan.h"
-
 #include "base-error.h"
 #include "mem-tenant.h"
+#include "plan-optimizer.h"
+#include "plan-policy.h"
 #include "plan-stage.h"
 #include "plan-walk.h"
 
@@ -31,9 +31,8 @@ typedef struct {
   guint32 parameters, gradients, optimizer; /* state tensors */
   guint32 *gathered;                        /* tensor of each unit's gathered copy; stage 3 */
   gboolean tied;
-  guint32 adam; /* op */
+  PlanUpdate *update;
   /* While a section is built. */
-  guint32 micro;
   GArray *bucket; /* guint32: gradient tensors of the open bucket */
   guint64 bucket_bytes, bucket_elements;
   GArray *reductions; /* guint32: rows */
@@ -45,16 +44,14 @@ static gboolean is_alone(const Paper *paper) {
 
 static guint32 collective(Paper *paper, const char *name, CollOperation operation, guint64 elements, ProgramHint hint) {
   CollCall call = {operation, elements * paper->element_bytes};
-  guint32 row = program_builder_collective(paper->builder, paper->comm, name, paper->group, call, hint);
-  plan_walk_settle(paper->walk);
-  return row;
+  return plan_walk_collective(paper->walk, paper->comm, name, paper->group, call, hint);
 }
 
 /* Reduces the open bucket as soon as `ready` has produced its last gradient. */
 static void flush_bucket(Paper *paper, guint32 ready) {
   if (paper->bucket_elements == 0)
     return;
-  program_builder_context(paper->builder, PROGRAM_REDUCE, -1, (gint32)paper->micro);
+  program_builder_context(paper->builder, PROGRAM_REDUCE, -1, (gint32)paper->walk->micro);
   guint32 row =
       collective(paper, paper->stage->reduce == COLL_ALL_REDUCE ? "reduce gradients" : "reduce-scatter gradients",
                  paper->stage->reduce, paper->bucket_elements, PROGRAM_HINT_BUCKET);
@@ -102,7 +99,7 @@ static void gradient_ready(PlanWalk *walk, guint32 index, guint parameter, guint
     if (!shared)
       g_array_append_val(paper->bucket, tensor);
   }
-  gboolean last = paper->micro + 1 == paper->recipe->gradient_accumulation;
+  gboolean last = paper->walk->micro + 1 == paper->recipe->gradient_accumulation;
   if (shared || is_alone(paper) || !(last || paper->stage->reduce_every_micro_batch))
     return;
   paper->bucket_bytes += shape->elements * paper->element_bytes;
@@ -143,7 +140,7 @@ static guint32 gather(Paper *paper, guint32 visit) {
     return PROGRAM_NONE;
   guint32 unit = visit_unit(paper, visit);
   guint64 elements = gathered_elements(paper, visit);
-  program_builder_context(paper->builder, PROGRAM_GATHER, paper->walk->units[unit].layer, (gint32)paper->micro);
+  program_builder_context(paper->builder, PROGRAM_GATHER, paper->walk->units[unit].layer, (gint32)paper->walk->micro);
   guint32 row = collective(paper, "gather parameters", COLL_ALL_GATHER, elements, PROGRAM_HINT_NONE);
   plan_walk_take(paper->walk, paper->gathered[visit]);
   return row;
@@ -161,22 +158,21 @@ static void release(Paper *paper, guint32 v) {
 
 static void visit(Paper *paper, guint32 v, guint32 *gathered) {
   PlanWalk *walk = paper->walk;
-  guint32 n = walk->n_units, unit = visit_unit(paper, v), micro = paper->micro;
+  guint32 n = walk->n_units, unit = visit_unit(paper, v);
   gint32 layer = walk->units[unit].layer;
   gboolean forward = v < n;
-  gboolean recompute = paper->recipe->checkpointing == PLAN_CHECKPOINT_FULL && layer >= 0;
-  program_builder_context(paper->builder, forward ? PROGRAM_FORWARD : PROGRAM_BACKWARD, layer, (gint32)micro);
+  program_builder_context(paper->builder, forward ? PROGRAM_FORWARD : PROGRAM_BACKWARD, layer, (gint32)walk->micro);
   plan_walk_wait(walk);
-  walk->need = *gathered;
+  plan_walk_need(walk, *gathered);
   gboolean last_visit = v + 1 == 2 * n;
   if (!last_visit)
     *gathered = gather(paper, v + 1);
-  else if (micro + 1 < paper->recipe->gradient_accumulation)
+  else if (walk->micro + 1 < paper->recipe->gradient_accumulation)
     *gathered = gather(paper, 0);
   if (forward)
-    plan_walk_forward(walk, unit, recompute ? PLAN_DISCARD : PLAN_KEEP, (gint32)micro);
+    plan_walk_forward(walk, unit);
   else
-    plan_walk_backward(walk, unit, recompute, (gint32)micro);
+    plan_walk_backward(walk, unit);
   release(paper, v);
 }
 
@@ -188,7 +184,7 @@ static void optimizer_step(Paper *paper, gboolean first) {
   program_builder_need(paper->builder, walk->last);
   for (guint i = 0; i < paper->reductions->len; i++)
     program_builder_need(paper->builder, g_array_index(paper->reductions, guint32, i));
-  guint32 adam = program_builder_compute(paper->builder, paper->compute, "adam", paper->adam);
+  guint32 adam = plan_update_run(walk, paper->update, NULL);
   if (first)
     program_builder_take(paper->builder, paper->optimizer);
   guint32 end = adam;
@@ -212,7 +208,7 @@ static void step(Paper *paper, ProgramSectionKind section) {
   PlanWalk *walk = paper->walk;
   plan_walk_section(walk, section);
   g_array_set_size(paper->reductions, 0);
-  paper->micro = 0;
+  paper->walk->micro = 0;
   program_builder_context(paper->builder, PROGRAM_SETUP, -1, -1);
   if (section == PROGRAM_FIRST) {
     program_builder_host(paper->builder, "load the model");
@@ -220,7 +216,7 @@ static void step(Paper *paper, ProgramSectionKind section) {
     program_builder_take(paper->builder, paper->gradients);
   }
   guint32 gathered = gather(paper, 0);
-  for (; paper->micro < paper->recipe->gradient_accumulation; paper->micro++) {
+  for (; paper->walk->micro < paper->recipe->gradient_accumulation; paper->walk->micro++) {
     for (guint32 v = 0; v < 2 * walk->n_units; v++)
       visit(paper, v, &gathered);
     flush_bucket(paper, walk->last);
@@ -241,8 +237,9 @@ static void add_states(Paper *paper) {
                              stage->shards_parameters ? states->parameters : states->parameters / ranks);
   paper->gradients = program_builder_tensor(paper->builder, "gradients", MEM_GRADIENTS, states->gradients,
                                             stage->shards_gradients ? states->gradients : states->gradients / ranks);
-  paper->optimizer = program_builder_tensor(paper->builder, "optimizer states", MEM_OPTIMIZER, states->optimizer,
-                                            stage->shards_optimizer ? states->optimizer : states->optimizer / ranks);
+  guint64 optimizer = plan_optimizer_bytes(paper->recipe->optimizer, paper->shard, 4, paper->element_bytes < 4);
+  paper->optimizer = program_builder_tensor(paper->builder, "optimizer states", MEM_OPTIMIZER, optimizer,
+                                            stage->shards_optimizer ? optimizer : optimizer / ranks);
 }
 
 static void add_gathered(Paper *paper) {
@@ -257,42 +254,43 @@ static void add_gathered(Paper *paper) {
   }
 }
 
-/* Fused Adam reads gradient, master (or parameter), momentum and variance, writes the last three, and in mixed
- * precision the 16-bit parameter too. */
-static guint64 adam_bytes(const Paper *paper) {
-  guint32 fp32 = 4;
-  gboolean mixed = paper->element_bytes < fp32;
-  return paper->shard * (paper->element_bytes + 6 * fp32 + (mixed ? paper->element_bytes : 0));
+gboolean plan_paper_resolve(const ConfSettings *settings, PlanRecipe *recipe, GError **error) {
+  const char *dtypes = "keeps and reduces gradients in the training's precision; choose a real framework for others";
+  return plan_policy_refuse(settings, "training.gradient_accumulation_dtype", recipe, dtypes, error) &&
+         plan_policy_refuse(settings, "training.gradient_communication_dtype", recipe, dtypes, error) &&
+         plan_policy_refuse(settings, "training.optimizer_style", recipe, "has one pass over the states", error) &&
+         plan_policy_refuse(settings, "training.gradient_clipping", recipe, "does not clip gradients", error) &&
+         plan_policy_refuse(settings, "parallel.framework_version", recipe, "has no versions", error) &&
+         (recipe->shard_ranks == recipe->ranks ||
+          plan_policy_refuse(settings, "parallel.shard_group", recipe, "shards over all GPUs", error));
 }
 
-Program *plan_program(const ModelShape *shape, const ModelRecipe *model_recipe, const PlanRecipe *recipe) {
-  Paper paper = {.recipe = recipe, .stage = &plan_stages[recipe->zero_stage], .tied = shape->tied_embeddings};
+Program *plan_paper(const PlanCase *what) {
+  const PlanRecipe *recipe = what->recipe;
+  Paper paper = {.recipe = recipe, .stage = &plan_stages[recipe->zero_stage], .tied = what->shape->tied_embeddings};
   paper.builder = program_builder_new();
-  paper.element_bytes = model_precision_bytes(model_recipe->precision);
+  paper.element_bytes = model_precision_bytes(what->model->precision);
   paper.compute = program_builder_stream(paper.builder, "compute");
   paper.comm = program_builder_stream(paper.builder, "comm");
   program_builder_role(paper.builder, "rank", recipe->ranks);
-  g_autofree guint32 *everyone = g_new(guint32, recipe->ranks);
-  for (guint32 i = 0; i < recipe->ranks; i++)
-    everyone[i] = i;
-  paper.group = program_builder_communicator(paper.builder, "data-parallel", everyone, recipe->ranks);
-  paper.walk = plan_walk_new(paper.builder, shape, model_recipe, recipe->micro_batch, paper.compute);
+  paper.group = plan_everyone(paper.builder, recipe->ranks);
+  paper.walk = plan_walk_new(paper.builder, what->shape, what->model, recipe, paper.compute);
   paper.walk->in_step = TRUE;
-  paper.walk->gradient = gradient_ready;
+  paper.walk->hooks.gradient = gradient_ready;
   paper.walk->user = &paper;
   paper.bucket = g_array_new(FALSE, FALSE, sizeof(guint32));
   paper.reductions = g_array_new(FALSE, FALSE, sizeof(guint32));
   add_states(&paper);
   add_gathered(&paper);
-  paper.adam = program_builder_memory_op(paper.builder, adam_bytes(&paper));
+  paper.update = plan_update_new(paper.walk, &(ModelOptimizer){.style = MODEL_OPTIMIZER_FUSED,
+                                                               .elements = paper.shard,
+                                                               .element_bytes = paper.element_bytes,
+                                                               .gradient_bytes = paper.element_bytes});
   step(&paper, PROGRAM_FIRST);
   step(&paper, PROGRAM_STEADY);
-  double model, hardware;
-  plan_walk_flops(paper.walk, recipe->checkpointing == PLAN_CHECKPOINT_FULL, &model, &hardware);
-  double batches = (double)recipe->global_batch / (double)recipe->micro_batch;
-  program_builder_facts(paper.builder, recipe->global_batch * model_recipe->sequence_length, batches * model,
-                        batches * hardware, model_precision_dtype(model_recipe->precision));
+  plan_walk_facts(paper.walk, what->model);
   plan_walk_free(paper.walk);
+  plan_update_free(paper.update);
   g_free(paper.gathered);
   g_array_unref(paper.bucket);
   g_array_unref(paper.reductions);

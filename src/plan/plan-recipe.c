@@ -1,17 +1,19 @@
-/* The schema of [training] and [parallel], and the batch identity. */
-#include "plan-recipe.h"
+/* The schema of [training] and [parallel], and reading it. */
+#include "plan-batch.h"
+#include "plan-optimizer.h"
+#include "plan-policy.h"
+#include "plan-version.h"
 
-const char *const plan_framework_names[] = {"paper", NULL};
-static const char *const later_frameworks[] = {"ddp", "deepspeed", "fsdp1", "fsdp2", "megatron", "nanotron", NULL};
-const char *const plan_checkpointing_names[] = {"none", "full", NULL};
-static const char *const later_checkpointing[] = {"attention", "every-2nd-matmul", "selective",
-                                                  "layers:",   "fraction:",        NULL};
-static const char *const optimizer_names[] = {"adamw", NULL};
-static const char *const later_optimizers[] = {"adam", "adam8bit", "sgd", "lamb", "adafactor", "lion", "muon", NULL};
+const char *const plan_framework_names[] = {"paper", "ddp",      "deepspeed", "fsdp1",
+                                            "fsdp2", "megatron", "nanotron",  NULL};
+static const char *const later_optimizers[] = {"lamb", "adafactor", "muon", NULL};
+static const char *const offload_names[] = {"no", "cpu", NULL};
+static const char *const later_offload[] = {"nvme", NULL};
+static const char *const dtype_names[] = {"default", "bf16", "fp16", "fp32", NULL};
 
 typedef struct {
   PlanRecipe recipe; /* first: offsets of PlanRecipe are offsets of Keys */
-  int optimizer;
+  char *checkpointing, *version, *shard_group;
 } Keys;
 
 #define FIELD(field) G_STRUCT_OFFSET(PlanRecipe, field)
@@ -50,21 +52,49 @@ static const ConfKey keys[] = {
     {.group = "training",
      .key = "optimizer",
      .kind = CONF_NAME,
-     .offset = G_STRUCT_OFFSET(Keys, optimizer),
+     .offset = FIELD(optimizer),
      .initial = "adamw",
-     .names = optimizer_names,
+     .names = plan_optimizer_names,
      .later = later_optimizers,
-     .help = "adamw: fp32 momenta, and fp32 master weights where precision is 16 bits"},
+     .help = "adamw and adam: two fp32 momenta, and fp32 master weights where precision is 16 bits; sgd (with "
+             "momentum) and lion: one; adam8bit: two of a byte each"},
+    {.group = "training",
+     .key = "optimizer_style",
+     .kind = CONF_NAME,
+     .offset = FIELD(optimizer_style),
+     .initial = "default",
+     .names = plan_optimizer_style_names,
+     .help = "foreach: a pass over all tensors per elementary operation; fused: one pass; default: the framework's"},
+    {.group = "training",
+     .key = "gradient_clipping",
+     .kind = CONF_NUMBER,
+     .offset = FIELD(gradient_clipping),
+     .initial = "0",
+     .min = 0,
+     .max = 1e6,
+     .help = "largest norm of the gradients; 0: they are not clipped"},
     {.group = "training",
      .key = "activation_checkpointing",
-     .kind = CONF_NAME,
-     .offset = FIELD(checkpointing),
+     .kind = CONF_STRING,
+     .offset = G_STRUCT_OFFSET(Keys, checkpointing),
      .initial = "none",
-     .names = plan_checkpointing_names,
-     .later = later_checkpointing,
-     .help = "full: only the input of each layer is kept, the layer is recomputed in backward"},
-    LATER("training", "gradient_accumulation_dtype", NULL, "another dtype of accumulated gradients"),
-    LATER("training", "gradient_communication_dtype", NULL, "another dtype of communicated gradients"),
+     .help = "none; full: only the input of each layer is kept, the layer is recomputed in backward; attention; "
+             "every-2nd-matmul; layers:K, every K-th layer in full; fraction:F, that share of the layers in full; "
+             "selective: what the framework means by it"},
+    {.group = "training",
+     .key = "gradient_accumulation_dtype",
+     .kind = CONF_NAME,
+     .offset = FIELD(accumulation_dtype),
+     .initial = "default",
+     .names = dtype_names,
+     .help = "of accumulated gradients; default: the framework's"},
+    {.group = "training",
+     .key = "gradient_communication_dtype",
+     .kind = CONF_NAME,
+     .offset = FIELD(communication_dtype),
+     .initial = "default",
+     .names = dtype_names,
+     .help = "of gradients as they are reduced; default: the framework's"},
     LATER("training", "trainable", "all", "training a part of the parameters (LoRA, frozen layers)"),
     {.group = "parallel",
      .key = "framework",
@@ -72,7 +102,6 @@ static const ConfKey keys[] = {
      .offset = FIELD(framework),
      .initial = "paper",
      .names = plan_framework_names,
-     .later = later_frameworks,
      .help = "paper: the textbook schedule; 25 MB gradient buckets, one layer of prefetch, the host never limits"},
     {.group = "parallel",
      .key = "zero_stage",
@@ -82,10 +111,33 @@ static const ConfKey keys[] = {
      .initial = "0",
      .min = 0,
      .help = "0: all copied; 1: optimizer sharded; 2: also gradients; 3: also parameters"},
-    LATER("parallel", "framework_version", NULL, "a choice of framework version"),
-    LATER("parallel", "shard_group", "all", "hybrid sharding"),
-    LATER("parallel", "offload_optimizer", "no", "optimizer offload"),
-    LATER("parallel", "offload_parameters", "no", "parameter offload"),
+    {.group = "parallel",
+     .key = "framework_version",
+     .kind = CONF_STRING,
+     .offset = G_STRUCT_OFFSET(Keys, version),
+     .help = "decides its defaults and some of its behaviour; the newest that is known where it is not given"},
+    {.group = "parallel",
+     .key = "shard_group",
+     .kind = CONF_STRING,
+     .offset = G_STRUCT_OFFSET(Keys, shard_group),
+     .initial = "all",
+     .help = "hybrid sharding: all GPUs, node, or how many GPUs share one copy of the states"},
+    {.group = "parallel",
+     .key = "offload_optimizer",
+     .kind = CONF_NAME,
+     .offset = FIELD(offload_optimizer),
+     .initial = "no",
+     .names = offload_names,
+     .later = later_offload,
+     .help = "cpu: optimizer states live in host memory and the host's cores update them"},
+    {.group = "parallel",
+     .key = "offload_parameters",
+     .kind = CONF_NAME,
+     .offset = FIELD(offload_parameters),
+     .initial = "no",
+     .names = offload_names,
+     .later = later_offload,
+     .help = "cpu: sharded parameters live in host memory and are copied before each gather"},
     LATER("parallel", "recipe", NULL, "reading another tool's recipe file"),
     LATER("parallel", "tensor", "1", "tensor parallelism"),
     LATER("parallel", "pipeline", "1", "pipeline parallelism"),
@@ -96,51 +148,110 @@ static const ConfKey keys[] = {
     LATER("parallel", "expert", "1", "expert parallelism"),
     LATER("parallel", "expert_tensor", "1", "expert tensor parallelism"),
     LATER("parallel", "rank_order", NULL, "another order of ranks"),
-    LATER("deepspeed", "*", NULL, "the DeepSpeed policy"),
-    LATER("ddp", "*", NULL, "the DDP policy"),
-    LATER("fsdp", "*", NULL, "the FSDP policy"),
-    LATER("megatron", "*", NULL, "the Megatron policy"),
     LATER("memory", "*", NULL, "configuring the allocator"),
 };
-const ConfSchema plan_schema = {keys, G_N_ELEMENTS(keys)};
+static const ConfSchema plan_schema = {keys, G_N_ELEMENTS(keys)};
 
-static gboolean complete_batch(const ConfSettings *settings, PlanRecipe *recipe, GError **error) {
-  gboolean micro = conf_settings_given(settings, "training.micro_batch");
-  gboolean accumulation = conf_settings_given(settings, "training.gradient_accumulation");
-  gboolean global = conf_settings_given(settings, "training.global_batch");
-  if (!micro && (!global || !accumulation))
-    recipe->micro_batch = 1, micro = TRUE;
-  if (!accumulation && !global)
-    recipe->gradient_accumulation = 1, accumulation = TRUE;
-  if (!global) {
-    recipe->global_batch = recipe->micro_batch * recipe->gradient_accumulation * recipe->ranks;
-    return TRUE;
-  }
-  if (micro && accumulation) {
-    guint64 product = recipe->micro_batch * recipe->gradient_accumulation * recipe->ranks;
-    return product == recipe->global_batch ||
-           conf_settings_fail(settings, "training.global_batch", error,
-                              "%" G_GUINT64_FORMAT " is not micro_batch %" G_GUINT64_FORMAT
-                              " x gradient_accumulation %" G_GUINT64_FORMAT " x %u GPUs = %" G_GUINT64_FORMAT
-                              "; leave one of the three out and it follows",
-                              recipe->global_batch, recipe->micro_batch, recipe->gradient_accumulation, recipe->ranks,
-                              product);
-  }
-  guint64 *missing = micro ? &recipe->gradient_accumulation : &recipe->micro_batch;
-  guint64 known = micro ? recipe->micro_batch : recipe->gradient_accumulation;
-  *missing = recipe->global_batch / (known * recipe->ranks);
-  return *missing * known * recipe->ranks == recipe->global_batch ||
-         conf_settings_fail(settings, "training.global_batch", error,
-                            "%" G_GUINT64_FORMAT " is not a multiple of %s %" G_GUINT64_FORMAT
-                            " x %u GPUs = %" G_GUINT64_FORMAT,
-                            recipe->global_batch, micro ? "micro_batch" : "gradient_accumulation", known, recipe->ranks,
-                            known * recipe->ranks);
+guint32 plan_dtype_bytes(int dtype, guint32 or) {
+  return dtype == PLAN_DTYPE_DEFAULT ? or : dtype == PLAN_DTYPE_FP32 ? 4 : 2;
 }
 
-gboolean plan_recipe_load(const ConfSettings *settings, guint32 ranks, PlanRecipe *ret, GError **error) {
-  Keys read = {.recipe.ranks = ranks};
-  if (!conf_settings_fill(settings, &plan_schema, &read, error) || !complete_batch(settings, &read.recipe, error))
-    return FALSE;
-  *ret = read.recipe;
+gsize plan_schemas(ConfSchema *ret, gsize room) {
+  gsize n = 0;
+  if (room > 0)
+    ret[n] = plan_schema;
+  n++;
+  for (int i = 0; i < PLAN_FRAMEWORKS; i++) {
+    const ConfSchema *schema = plan_policies[i].schema;
+    gboolean listed = schema == NULL;
+    for (int k = 0; k < i; k++)
+      listed |= plan_policies[k].schema == schema;
+    if (listed)
+      continue;
+    if (n < room)
+      ret[n] = *schema;
+    n++;
+  }
+  return n;
+}
+
+static gboolean read_checkpointing(const ConfSettings *settings, Keys *read, GError **error) {
+  g_autofree char *fault = NULL;
+  return plan_checkpointing_parse(read->checkpointing, plan_policies[read->recipe.framework].selective,
+                                  &read->recipe.checkpointing, &fault) ||
+         conf_settings_fail(settings, "training.activation_checkpointing", error, "%s", fault);
+}
+
+static gboolean read_version(const ConfSettings *settings, Keys *read, GError **error) {
+  return read->version == NULL || plan_version_parse(read->version, &read->recipe.version) ||
+         conf_settings_fail(settings, "parallel.framework_version", error,
+                            "\"%s\" is not a version; expected numbers as in 0.16.4", read->version);
+}
+
+static gboolean read_shard_group(const ConfSettings *settings, Keys *read, GError **error) {
+  PlanRecipe *recipe = &read->recipe;
+  guint64 size = 0;
+  if (g_ascii_strcasecmp(read->shard_group, "all") == 0)
+    size = recipe->ranks;
+  else if (g_ascii_strcasecmp(read->shard_group, "node") == 0)
+    size = MIN(recipe->ranks, recipe->ranks_per_node);
+  else if (!g_ascii_string_to_unsigned(read->shard_group, 10, 1, recipe->ranks, &size, NULL))
+    return conf_settings_fail(settings, "parallel.shard_group", error,
+                              "\"%s\" is not all, node, or a number of GPUs from 1 to %u", read->shard_group,
+                              recipe->ranks);
+  if (recipe->ranks % size != 0)
+    return conf_settings_fail(settings, "parallel.shard_group", error,
+                              "%" G_GUINT64_FORMAT " does not divide the %u GPUs", size, recipe->ranks);
+  recipe->shard_ranks = (guint32)size;
   return TRUE;
+}
+
+static gboolean read_policy(const ConfSettings *settings, PlanRecipe *recipe, GError **error) {
+  const PlanPolicy *policy = &plan_policies[recipe->framework];
+  return (recipe->framework == PLAN_DEEPSPEED || plan_policy_refuse_offload(settings, recipe, error)) &&
+         (policy->schema == NULL ||
+          conf_settings_fill(settings, policy->schema, (char *)recipe + policy->options, error)) &&
+         (policy->resolve == NULL || policy->resolve(settings, recipe, error));
+}
+
+/* A key of another framework's section: said on the command line, it was meant to do something. In files sections of
+ * several frameworks may stand side by side. */
+typedef struct {
+  int framework; /* in force */
+  char *stray;
+} Stray;
+
+static void find_stray(const char *name, const char *value, ConfOrigin origin, gpointer user) {
+  (void)value;
+  Stray *stray = user;
+  const ConfSchema *own = plan_policies[stray->framework].schema;
+  for (int i = 0; i < PLAN_FRAMEWORKS && origin == CONF_ORIGIN_COMMAND_LINE; i++) {
+    const ConfSchema *schema = plan_policies[i].schema;
+    if (schema == NULL || schema == own || stray->stray != NULL)
+      continue;
+    g_autofree char *prefix = g_strconcat(schema->keys[0].group, ".", NULL);
+    if (g_str_has_prefix(name, prefix))
+      stray->stray = g_strdup(name);
+  }
+}
+
+static gboolean check_sections(const ConfSettings *settings, const PlanRecipe *recipe, GError **error) {
+  Stray stray = {.framework = recipe->framework};
+  conf_settings_visit(settings, find_stray, &stray);
+  g_autofree char *name = stray.stray;
+  return name == NULL || conf_settings_fail(settings, name, error, "framework %s does not read it",
+                                            plan_policies[recipe->framework].name);
+}
+
+gboolean plan_recipe_load(const ConfSettings *settings, guint32 ranks, guint32 ranks_per_node, PlanRecipe *ret,
+                          GError **error) {
+  Keys read = {.recipe = {.ranks = ranks, .ranks_per_node = ranks_per_node}};
+  gboolean good = conf_settings_fill(settings, &plan_schema, &read, error) &&
+                  plan_batch_complete(settings, &read.recipe, error) && read_checkpointing(settings, &read, error) &&
+                  read_version(settings, &read, error) && read_shard_group(settings, &read, error) &&
+                  check_sections(settings, &read.recipe, error) && read_policy(settings, &read.recipe, error);
+  if (good)
+    *ret = read.recipe;
+  conf_struct_clear(&plan_schema, &read);
+  return good;
 }

@@ -1,29 +1,64 @@
-/* How training is laid over ranks: batch, accumulation, recompute, framework, ZeRO stage.
+/* How training is laid over ranks: batch, accumulation, recompute, framework, ZeRO stage, and the framework's own options.
  *
  *   PlanRecipe recipe;
- *   if (!plan_recipe_load(settings, hw_cluster_gpus(cluster), &recipe, error)) return FALSE;
+ *   if (!plan_recipe_load(settings, hw_cluster_gpus(cluster), cluster->gpus_per_node, &recipe, error)) return FALSE;
  *
  * Batch identity: global_batch = micro_batch × gradient_accumulation × data-parallel ranks. Any two of the three may be
- * given and the third follows; one alone takes 1 for what is missing; three must agree. */
+ * given and the third follows; one alone takes 1 for what is missing; three must agree. A recipe owns nothing. */
 #pragma once
 
 #include "conf-settings.h"
+#include "plan-checkpoint.h"
+#include "plan-ddp.h"
+#include "plan-deepspeed.h"
+#include "plan-fsdp-keys.h"
+#include "plan-megatron.h"
 
-typedef enum { PLAN_PAPER, PLAN_FRAMEWORKS } PlanFramework;
+struct HwHost;
+
+typedef enum {
+  PLAN_PAPER,
+  PLAN_DDP,
+  PLAN_DEEPSPEED,
+  PLAN_FSDP1,
+  PLAN_FSDP2,
+  PLAN_MEGATRON,
+  PLAN_NANOTRON,
+  PLAN_FRAMEWORKS
+} PlanFramework;
 extern const char *const plan_framework_names[];
-typedef enum { PLAN_CHECKPOINT_NONE, PLAN_CHECKPOINT_FULL } PlanCheckpointing;
-extern const char *const plan_checkpointing_names[];
 
-typedef struct {
-  guint32 ranks;                                            /* data-parallel: all GPUs */
+typedef enum { PLAN_DTYPE_DEFAULT, PLAN_DTYPE_BF16, PLAN_DTYPE_FP16, PLAN_DTYPE_FP32 } PlanDtype;
+/* Bytes of an element; of DEFAULT: `or`. */
+guint32 plan_dtype_bytes(int dtype, guint32 or);
+
+typedef enum { PLAN_OFFLOAD_NO, PLAN_OFFLOAD_CPU } PlanOffload;
+
+typedef struct PlanRecipe {
+  guint32 ranks, ranks_per_node;                            /* data-parallel: all GPUs */
   guint64 micro_batch, gradient_accumulation, global_batch; /* sequences */
   double total_tokens;                                      /* 0: not stated */
-  int framework, checkpointing;
+  int framework;
+  PlanCheckpointing checkpointing;
+  int optimizer, optimizer_style;              /* PlanOptimizer, PlanOptimizerStyle */
+  double gradient_clipping;                    /* largest norm; 0: none */
+  int accumulation_dtype, communication_dtype; /* PlanDtype, of gradients */
   guint64 zero_stage;
+  guint32 version;           /* of the framework, see plan-version.h; 0: its newest */
+  guint32 shard_ranks;       /* ranks that a sharded state is spread over: all, or fewer (hybrid sharding) */
+  PlanFsdpKeys fsdp;         /* [fsdp] */
+  const struct HwHost *host; /* the cluster's; NULL, as it is loaded: the host never limits */
+  int offload_optimizer, offload_parameters; /* PlanOffload */
+  PlanDdp ddp;
+  PlanDeepspeed deepspeed;
+  PlanMegatron megatron;
 } PlanRecipe;
 
-/* [training] and [parallel] keys of this floor, and the groups of frameworks and features that are not modelled yet. */
-extern const ConfSchema plan_schema;
+/* [training] and [parallel] keys of this floor, and the groups of features that are not modelled yet; then one per
+ * framework section. Writes at most `room`, returns how many there are. */
+gsize plan_schemas(ConfSchema *ret, gsize room);
+#define PLAN_SCHEMAS_MOST 8
 
-/* Errors: SIM_ERROR_INPUT at the key that breaks the batch identity. */
-gboolean plan_recipe_load(const ConfSettings *settings, guint32 ranks, PlanRecipe *ret, GError **error);
+/* Errors: SIM_ERROR_INPUT at the key: the batch identity is broken, or the framework refuses a combination. */
+gboolean plan_recipe_load(const ConfSettings *settings, guint32 ranks, guint32 ranks_per_node, PlanRecipe *ret,
+                          GError **error);

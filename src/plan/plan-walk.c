@@ -1,80 +1,16 @@
-/* Lifetimes from masks, and the rows that carry them. */
+/* Units as rows, in the order of the host, and the tensors that rows take and give. */
 #include "plan-walk.h"
 
 #include <string.h>
 
 #include "base-error.h"
 #include "mem-tenant.h"
+#include "model-host.h"
+#include "plan-lives.h"
+#include "plan-recipe.h"
 
-/* Tensors that die after each operation, by the kind of walk. */
-typedef struct PlanLives {
-  guint64 *keep, *discard, *recompute; /* per forward op */
-  guint64 *backward;                   /* per backward op */
-} PlanLives;
-
-static guint64 bit(guint tensor) {
-  return G_GUINT64_CONSTANT(1) << tensor;
-}
-
-/* Index of the last op whose masks hold the tensor (readers first, else its writer); -1: none. */
-static gint last_use(const ModelOp *ops, guint n, guint64 tensor, gboolean or_writer) {
-  gint last = -1;
-  for (guint i = 0; i < n; i++)
-    if (ops[i].reads & tensor)
-      last = (gint)i;
-  for (guint i = 0; last < 0 && or_writer && i < n; i++)
-    if (ops[i].writes & tensor)
-      last = (gint)i;
-  return last;
-}
-
-static guint64 saved_mask(const ModelUnit *unit) {
-  guint64 saved = 0;
-  for (guint i = 0; i < unit->n_forward; i++)
-    saved |= unit->forward[i].saves;
-  return saved;
-}
-
-static void mark(guint64 *deaths, gint op, guint64 tensor) {
-  if (op >= 0)
-    deaths[op] |= tensor;
-}
-
-static PlanLives *lives_new(const ModelUnit *unit) {
-  PlanLives *lives = g_new0(PlanLives, 1);
-  lives->keep = g_new0(guint64, unit->n_forward);
-  lives->discard = g_new0(guint64, unit->n_forward);
-  lives->recompute = g_new0(guint64, unit->n_forward);
-  lives->backward = g_new0(guint64, unit->n_backward);
-  guint64 saved = saved_mask(unit);
-  for (guint t = 0; t < unit->n_tensors; t++) {
-    guint64 tensor = bit(t);
-    ModelTensorRole role = unit->tensors[t].role;
-    gint forward = last_use(unit->forward, unit->n_forward, tensor, role != MODEL_TENSOR_INPUT);
-    gint backward = last_use(unit->backward, unit->n_backward, tensor, TRUE);
-    gboolean kept = (saved & tensor) != 0;
-    if (role != MODEL_TENSOR_GRAD_INPUT)
-      mark(lives->backward, backward, tensor);
-    sim_require(!kept || backward >= 0, 0, NULL, "tensor %s of %s is saved but never read in backward",
-                unit->tensors[t].name, model_unit_names[unit->kind]);
-    if (role != MODEL_TENSOR_OUTPUT && !kept)
-      mark(lives->keep, forward, tensor);
-    if (role != MODEL_TENSOR_OUTPUT && role != MODEL_TENSOR_INPUT)
-      mark(lives->discard, forward, tensor);
-    if (!kept && !(role == MODEL_TENSOR_INPUT && backward >= 0))
-      mark(lives->recompute, forward, tensor);
-  }
-  return lives;
-}
-
-static void lives_free(PlanLives *lives) {
-  if (lives == NULL)
-    return;
-  g_free(lives->keep);
-  g_free(lives->discard);
-  g_free(lives->recompute);
-  g_free(lives->backward);
-  g_free(lives);
+static guint64 bit(guint index) {
+  return G_GUINT64_CONSTANT(1) << index;
 }
 
 static MemTenant tenant_of(const ModelTensor *tensor, gboolean saved) {
@@ -92,7 +28,7 @@ static void name_unit(const PlanUnit *unit, char *name, gsize size) {
 static void add_tensors(PlanWalk *walk, guint32 index) {
   PlanUnit *unit = &walk->units[index];
   const ModelUnit *shape = unit->unit;
-  guint64 saved = saved_mask(shape);
+  guint64 saved = plan_lives_saved(shape);
   char prefix[32];
   name_unit(unit, prefix, sizeof prefix);
   unit->tensors = g_new(guint32, shape->n_tensors);
@@ -136,18 +72,31 @@ static guint32 *add_ops(PlanWalk *walk, const ModelOp *ops, guint n) {
   return indices;
 }
 
-PlanWalk *plan_walk_new(ProgramBuilder *builder, const ModelShape *shape, const ModelRecipe *recipe,
-                        guint64 micro_batch, guint32 stream) {
+static ModelRecompute way_of(const PlanWalk *walk, const PlanUnit *unit) {
+  return unit->layer >= 0 ? plan_checkpointing_of(&walk->recipe->checkpointing, (guint32)unit->layer)
+                          : MODEL_RECOMPUTE_NONE;
+}
+
+static const PlanLives *lives_of(PlanWalk *walk, ModelUnitKind kind, ModelRecompute how) {
+  if (walk->lives[kind][how] == NULL)
+    walk->lives[kind][how] = plan_lives_new(walk->kinds[kind], how);
+  return walk->lives[kind][how];
+}
+
+PlanWalk *plan_walk_new(ProgramBuilder *builder, const ModelShape *shape, const ModelRecipe *model_recipe,
+                        const PlanRecipe *recipe, guint32 stream) {
   PlanWalk *walk = g_new0(PlanWalk, 1);
   walk->builder = builder;
   walk->stream = stream;
-  walk->last = walk->waited = walk->need = PROGRAM_NONE;
+  walk->recipe = recipe;
+  walk->element_bytes = model_precision_bytes(model_recipe->precision);
+  walk->last = walk->waited = PROGRAM_NONE;
+  walk->needs = g_array_new(FALSE, FALSE, sizeof(guint32));
   walk->pending = g_array_new(FALSE, FALSE, sizeof(ProgramGive));
   walk->live = g_byte_array_new();
   for (ModelUnitKind kind = 0; kind < MODEL_UNIT_KINDS; kind++) {
-    ModelUnit *unit = model_unit_new(shape, recipe, micro_batch, kind);
+    ModelUnit *unit = model_unit_new(shape, model_recipe, recipe->micro_batch, kind);
     walk->kinds[kind] = unit;
-    walk->lives[kind] = lives_new(unit);
     walk->forward_ops[kind] = add_ops(walk, unit->forward, unit->n_forward);
     walk->backward_ops[kind] = add_ops(walk, unit->backward, unit->n_backward);
   }
@@ -157,6 +106,7 @@ PlanWalk *plan_walk_new(ProgramBuilder *builder, const ModelShape *shape, const 
     ModelUnitKind kind = u == 0 ? MODEL_UNIT_EMBEDDING : u + 1 < walk->n_units ? MODEL_UNIT_LAYER : MODEL_UNIT_HEAD;
     walk->units[u].unit = walk->kinds[kind];
     walk->units[u].layer = kind == MODEL_UNIT_LAYER ? (gint32)u - 1 : -1;
+    walk->units[u].lives = lives_of(walk, kind, way_of(walk, &walk->units[u]));
     add_tensors(walk, u);
   }
   link_neighbours(walk);
@@ -173,10 +123,12 @@ void plan_walk_free(PlanWalk *walk) {
   g_free(walk->units);
   for (int kind = 0; kind < MODEL_UNIT_KINDS; kind++) {
     model_unit_free(walk->kinds[kind]);
-    lives_free(walk->lives[kind]);
+    for (int how = 0; how < MODEL_RECOMPUTES; how++)
+      plan_lives_free(walk->lives[kind][how]);
     g_free(walk->forward_ops[kind]);
     g_free(walk->backward_ops[kind]);
   }
+  g_array_unref(walk->needs);
   g_array_unref(walk->pending);
   g_byte_array_unref(walk->live);
   g_free(walk);
@@ -184,7 +136,8 @@ void plan_walk_free(PlanWalk *walk) {
 
 void plan_walk_section(PlanWalk *walk, ProgramSectionKind section) {
   program_builder_section(walk->builder, section);
-  walk->last = walk->waited = walk->need = PROGRAM_NONE;
+  walk->last = walk->waited = PROGRAM_NONE;
+  g_array_set_size(walk->needs, 0);
 }
 
 static guint8 *liveness(PlanWalk *walk, guint32 tensor) {
@@ -218,6 +171,12 @@ void plan_walk_settle(PlanWalk *walk) {
     program_builder_give(walk->builder, give->tensor, give->stream);
   }
   g_array_set_size(walk->pending, 0);
+  program_builder_cost(walk->builder, walk->cost);
+  walk->cost = 0;
+}
+
+void plan_walk_cost(PlanWalk *walk, SimTime cost) {
+  walk->cost = sim_time_add(walk->cost, cost);
 }
 
 void plan_walk_wait(PlanWalk *walk) {
@@ -229,14 +188,86 @@ void plan_walk_wait(PlanWalk *walk) {
   walk->waited = walk->last;
 }
 
-static void emit(PlanWalk *walk, guint32 index, const ModelOp *op, guint32 program_op, guint64 deaths) {
+void plan_walk_need(PlanWalk *walk, guint32 row) {
+  if (row != PROGRAM_NONE)
+    g_array_append_val(walk->needs, row);
+}
+
+/* Needs on rows that no longer stand, in the order in which they came; each once. */
+static void settle_needs(PlanWalk *walk) {
+  for (guint i = 0; i < walk->needs->len; i++) {
+    guint32 row = g_array_index(walk->needs, guint32, i);
+    gboolean seen = FALSE;
+    for (guint k = 0; k < i; k++)
+      seen |= g_array_index(walk->needs, guint32, k) == row;
+    if (!seen)
+      program_builder_need(walk->builder, row);
+  }
+  g_array_set_size(walk->needs, 0);
+}
+
+guint32 plan_walk_collective(PlanWalk *walk, guint32 stream, const char *name, guint32 slot, CollCall call,
+                             ProgramHint hint) {
+  guint32 row = program_builder_collective(walk->builder, stream, name, slot, call, hint);
+  program_builder_cost(walk->builder, model_host_cost(walk->host, MODEL_HOST_COLLECTIVE));
+  plan_walk_settle(walk);
+  if (stream == walk->stream) {
+    settle_needs(walk);
+    walk->last = row;
+  }
+  return row;
+}
+
+guint32 plan_walk_pass(PlanWalk *walk, guint32 stream, const char *name, guint32 op) {
+  return plan_walk_pass_costing(walk, stream, name, op, model_host_cost(walk->host, MODEL_HOST_PASS));
+}
+
+guint32 plan_walk_pass_costing(PlanWalk *walk, guint32 stream, const char *name, guint32 op, SimTime host) {
+  guint32 row = program_builder_compute(walk->builder, stream, name, op);
+  program_builder_cost(walk->builder, host);
+  plan_walk_settle(walk);
+  if (stream == walk->stream) {
+    settle_needs(walk);
+    walk->last = row;
+  }
+  return row;
+}
+
+guint32 plan_walk_copy(PlanWalk *walk, guint32 stream, const char *name, guint64 bytes, ProgramPath path) {
+  guint32 row = program_builder_copy(walk->builder, stream, name, bytes, path);
+  program_builder_cost(walk->builder, model_host_cost(walk->host, MODEL_HOST_PASS));
+  plan_walk_settle(walk);
+  if (stream == walk->stream) {
+    settle_needs(walk);
+    walk->last = row;
+  }
+  return row;
+}
+
+guint32 plan_walk_cpu(PlanWalk *walk, guint32 stream, const char *name, guint64 bytes) {
+  guint32 row = program_builder_cpu(walk->builder, stream, name, bytes);
+  plan_walk_settle(walk);
+  return row;
+}
+
+guint32 plan_walk_host(PlanWalk *walk, const char *name) {
+  guint32 row = program_builder_host(walk->builder, name);
+  plan_walk_settle(walk);
+  return row;
+}
+
+static void emit(PlanWalk *walk, guint32 index, const ModelOp *op, guint32 program_op, guint64 deaths, PlanPass pass) {
   PlanUnit *unit = &walk->units[index];
+  if (walk->hooks.before != NULL)
+    walk->hooks.before(walk, index, op, pass, walk->user);
+  static const ProgramPhase phases[] = {PROGRAM_FORWARD, PROGRAM_RECOMPUTE, PROGRAM_BACKWARD};
+  program_builder_context(walk->builder, phases[pass], unit->layer, (gint32)walk->micro);
   if (walk->in_step)
     plan_walk_wait(walk);
   guint32 row = program_builder_compute(walk->builder, walk->stream, op->name, program_op);
+  program_builder_cost(walk->builder, model_op_host(op, walk->host));
   plan_walk_settle(walk);
-  program_builder_need(walk->builder, walk->need);
-  walk->need = PROGRAM_NONE;
+  settle_needs(walk);
   walk->last = row;
   for (guint t = 0; t < unit->unit->n_tensors; t++) {
     /* Token ids are nobody's output: they come with their first reader. */
@@ -247,43 +278,48 @@ static void emit(PlanWalk *walk, guint32 index, const ModelOp *op, guint32 progr
   for (guint t = 0; t < unit->unit->n_tensors; t++)
     if (deaths & bit(t))
       plan_walk_give(walk, unit->tensors[t], PROGRAM_NONE);
+  if (walk->hooks.gradient != NULL && op->gradient_of >= 0 && pass == PLAN_BACKWARD)
+    walk->hooks.gradient(walk, index, (guint)op->gradient_of, row, walk->user);
+  if (walk->hooks.gradient != NULL && op->also_gradient_of >= 0 && pass == PLAN_BACKWARD)
+    walk->hooks.gradient(walk, index, (guint)op->also_gradient_of, row, walk->user);
+  if (walk->hooks.after != NULL)
+    walk->hooks.after(walk, index, op, pass, walk->user);
 }
 
-void plan_walk_forward(PlanWalk *walk, guint32 index, PlanForward mode, gint32 micro) {
-  const ModelUnit *unit = walk->units[index].unit;
-  const PlanLives *lives = walk->lives[unit->kind];
-  const guint64 *deaths = mode == PLAN_KEEP ? lives->keep : mode == PLAN_DISCARD ? lives->discard : lives->recompute;
-  program_builder_context(walk->builder, mode == PLAN_RECOMPUTE ? PROGRAM_RECOMPUTE : PROGRAM_FORWARD,
-                          walk->units[index].layer, micro);
-  for (guint i = 0; i < unit->n_forward; i++)
-    emit(walk, index, &unit->forward[i], walk->forward_ops[unit->kind][i], deaths[i]);
+void plan_walk_forward(PlanWalk *walk, guint32 index) {
+  const PlanUnit *unit = &walk->units[index];
+  for (guint i = 0; i < unit->unit->n_forward; i++)
+    emit(walk, index, &unit->unit->forward[i], walk->forward_ops[unit->unit->kind][i], unit->lives->forward[i],
+         PLAN_FORWARD);
 }
 
-void plan_walk_backward(PlanWalk *walk, guint32 index, gboolean recomputed, gint32 micro) {
-  const ModelUnit *unit = walk->units[index].unit;
-  const PlanLives *lives = walk->lives[unit->kind];
-  if (recomputed)
-    plan_walk_forward(walk, index, PLAN_RECOMPUTE, micro);
-  for (guint i = 0; i < unit->n_backward; i++) {
-    const ModelOp *op = &unit->backward[i];
-    program_builder_context(walk->builder, PROGRAM_BACKWARD, walk->units[index].layer, micro);
-    emit(walk, index, op, walk->backward_ops[unit->kind][i], lives->backward[i]);
-    guint32 row = walk->last;
-    if (walk->gradient != NULL && op->gradient_of >= 0)
-      walk->gradient(walk, index, (guint)op->gradient_of, row, walk->user);
-    if (walk->gradient != NULL && op->also_gradient_of >= 0)
-      walk->gradient(walk, index, (guint)op->also_gradient_of, row, walk->user);
+static void recompute(PlanWalk *walk, guint32 index) {
+  const PlanUnit *unit = &walk->units[index];
+  for (guint i = 0; i < unit->unit->n_forward; i++)
+    if (unit->lives->again & bit(i))
+      emit(walk, index, &unit->unit->forward[i], walk->forward_ops[unit->unit->kind][i], unit->lives->redone[i],
+           PLAN_RECOMPUTE);
+}
+
+void plan_walk_backward(PlanWalk *walk, guint32 index) {
+  const PlanUnit *unit = &walk->units[index];
+  for (guint i = 0; i < unit->unit->n_backward; i++) {
+    if (i == unit->lives->again_at && unit->lives->again != 0)
+      recompute(walk, index);
+    emit(walk, index, &unit->unit->backward[i], walk->backward_ops[unit->unit->kind][i], unit->lives->backward[i],
+         PLAN_BACKWARD);
   }
 }
 
-void plan_walk_flops(const PlanWalk *walk, gboolean recomputes, double *ret_model, double *ret_hardware) {
+void plan_walk_flops(const PlanWalk *walk, double *ret_model, double *ret_hardware) {
   double model = 0, hardware = 0;
   for (guint32 u = 0; u < walk->n_units; u++) {
     const ModelUnit *unit = walk->units[u].unit;
     ModelCost forward = model_unit_forward_cost(unit), backward = model_unit_backward_cost(unit);
-    gboolean twice = recomputes && unit->kind == MODEL_UNIT_LAYER;
     model += forward.nominal_flops + backward.nominal_flops;
-    hardware += forward.flops * (twice ? 2 : 1) + backward.flops;
+    hardware += forward.flops + backward.flops;
+    for (guint i = 0; i < unit->n_forward; i++)
+      hardware += walk->units[u].lives->again & bit(i) ? model_op_cost(&unit->forward[i]).flops : 0;
   }
   *ret_model = model;
   *ret_hardware = hardware;
@@ -294,4 +330,13 @@ guint64 *plan_walk_elements(const PlanWalk *walk) {
   for (guint32 u = 0; u < walk->n_units; u++)
     elements[u] = model_unit_elements(walk->units[u].unit);
   return elements;
+}
+
+void plan_walk_facts(const PlanWalk *walk, const ModelRecipe *model_recipe) {
+  const PlanRecipe *recipe = walk->recipe;
+  double model, hardware;
+  plan_walk_flops(walk, &model, &hardware);
+  double batches = (double)recipe->global_batch / (double)recipe->micro_batch;
+  program_builder_facts(walk->builder, recipe->global_batch * model_recipe->sequence_length, batches * model,
+                        batches * hardware, model_precision_dtype(model_recipe->precision));
 }

@@ -1,79 +1,111 @@
-/* Walking units of a model into rows: which tensor is born and dies with which operation.
+/* Walking units of a model into rows: which tensor is born and dies with which operation, and what runs again.
  *
- *   PlanWalk *walk = plan_walk_new(builder, shape, model_recipe, micro_batch, ranks, compute_stream);
- *   plan_walk_forward(walk, unit, PLAN_KEEP);          // or PLAN_DISCARD under recompute
- *   plan_walk_recompute(walk, unit); plan_walk_backward(walk, unit);
+ *   PlanWalk *walk = plan_walk_new(builder, shape, model_recipe, recipe, compute_stream);
+ *   walk->hooks = (PlanHooks){.gradient = gradient_ready}; walk->user = &policy; walk->host = recipe->host;
+ *   plan_walk_section(walk, PROGRAM_STEADY);
+ *   for (walk->micro = 0; walk->micro < k; walk->micro++)
+ *     … plan_walk_forward(walk, unit) up, plan_walk_backward(walk, unit) down …
  *
- * Every policy walks with this; what happens around the operations (collectives, buckets, waits) is the policy's. Gives
- * are attached to the next row, whichever that is: the host frees a tensor after it has issued the tensor's last
- * reader. */
+ * Every policy walks with this; what happens around the operations (collectives, buckets, waits) is the policy's, before
+ * or after units, or in hooks at operations. Recompute is the walk's: backward runs again what the recipe's activation
+ * checkpointing wants. Gives are attached to the next row, whichever that is: the host frees a tensor after it has
+ * issued the tensor's last reader. Rows of a policy go through plan_walk_collective, _pass and _host, which settle gives
+ * and charge the host; a row added with the builder itself must be followed by plan_walk_settle. */
 #pragma once
 
 #include "model-recipe.h"
+#include "model-recompute.h"
 #include "model-shape.h"
 #include "model-unit.h"
 #include "program.h"
 
+struct HwHost;
+typedef struct PlanRecipe PlanRecipe;
+
 /* One unit where it stands in the model. */
 typedef struct {
   const ModelUnit *unit;
-  gint32 layer;       /* -1: embedding, head */
-  guint32 *tensors;   /* Program tensor of each unit tensor */
+  const struct PlanLives *lives; /* own */
+  gint32 layer;                  /* -1: embedding, head */
+  guint32 *tensors;              /* Program tensor of each unit tensor */
   guint32 *gradients; /* Program tensor of each parameter's whole gradient; PROGRAM_NONE until the policy makes it */
 } PlanUnit;
 
 typedef struct PlanWalk PlanWalk;
 
-/* Called after the row that completes a parameter's gradient was added: the row may still be given takes. */
-typedef void (*PlanGradient)(PlanWalk *walk, guint32 unit, guint parameter, guint32 row, gpointer user);
+typedef enum { PLAN_FORWARD, PLAN_RECOMPUTE, PLAN_BACKWARD } PlanPass;
+
+/* What a policy does at operations; any may be NULL. `before`: the op's row has not been added, what it shall wait for
+ * can be said with plan_walk_need; `gradient`: after the row that completes a parameter's gradient (a shared one: the
+ * tied matrix's first part) was added, which may still be given takes if the hook adds no row before; `after`: last. */
+typedef struct {
+  void (*before)(PlanWalk *walk, guint32 unit, const ModelOp *op, PlanPass pass, gpointer user);
+  void (*gradient)(PlanWalk *walk, guint32 unit, guint parameter, guint32 row, gpointer user);
+  void (*after)(PlanWalk *walk, guint32 unit, const ModelOp *op, PlanPass pass, gpointer user);
+} PlanHooks;
 
 struct PlanWalk {
   ProgramBuilder *builder;
-  guint32 stream;  /* of compute */
-  PlanUnit *units; /* embedding, layers, head */
+  const PlanRecipe *recipe;
+  guint32 stream;        /* of compute */
+  guint32 element_bytes; /* of parameters and activations */
+  PlanUnit *units;       /* embedding, layers, head */
   guint32 n_units;
-  PlanGradient gradient; /* set by the policy; NULL: nothing */
+  PlanHooks hooks;
   gpointer user;
-  guint32 last;     /* the last compute row of this section; PROGRAM_NONE: none */
-  guint32 waited;   /* the last compute row that the host has waited for */
-  guint32 need;     /* a row that the next compute row must wait for; PROGRAM_NONE: none */
+  const struct HwHost *host; /* what each row costs; NULL: nothing */
+  guint32 micro;             /* micro-batch of the rows that follow */
+  guint32 last;              /* the last row of the compute stream in this section; PROGRAM_NONE: none */
+  guint32 waited;            /* the last compute row that the host has waited for */
   gboolean in_step; /* the host waits for each operation before it issues the next: it takes and gives memory as compute
                        goes on, and never limits where it costs nothing */
   /* Own. */
   ModelUnit *kinds[MODEL_UNIT_KINDS];
-  struct PlanLives *lives[MODEL_UNIT_KINDS];
+  struct PlanLives *lives[MODEL_UNIT_KINDS][MODEL_RECOMPUTES];
   guint32 *forward_ops[MODEL_UNIT_KINDS], *backward_ops[MODEL_UNIT_KINDS];
+  SimTime cost;     /* of the host, on the next row */
+  GArray *needs;    /* guint32: rows for the next compute row */
   GArray *pending;  /* ProgramGive: for the next row */
   GByteArray *live; /* by Program tensor */
 };
 
-typedef enum {
-  PLAN_KEEP,      /* autograd keeps what backward needs */
-  PLAN_DISCARD,   /* only the unit's input is kept: backward recomputes */
-  PLAN_RECOMPUTE, /* the second forward */
-} PlanForward;
-
-PlanWalk *plan_walk_new(ProgramBuilder *builder, const ModelShape *shape, const ModelRecipe *recipe,
-                        guint64 micro_batch, guint32 stream);
+PlanWalk *plan_walk_new(ProgramBuilder *builder, const ModelShape *shape, const ModelRecipe *model_recipe,
+                        const PlanRecipe *recipe, guint32 stream);
 void plan_walk_free(PlanWalk *walk);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PlanWalk, plan_walk_free)
 
 /* A section starts with nothing computed. */
 void plan_walk_section(PlanWalk *walk, ProgramSectionKind section);
-void plan_walk_forward(PlanWalk *walk, guint32 unit, PlanForward mode, gint32 micro);
-void plan_walk_backward(PlanWalk *walk, guint32 unit, gboolean recomputed, gint32 micro);
+void plan_walk_forward(PlanWalk *walk, guint32 unit);
+void plan_walk_backward(PlanWalk *walk, guint32 unit);
+/* The next row on the compute stream waits for this one too; PROGRAM_NONE: nothing. */
+void plan_walk_need(PlanWalk *walk, guint32 row);
+
+/* Rows of the policy; each returns its index. On the compute stream they become `last` and take the pending needs. */
+guint32 plan_walk_collective(PlanWalk *walk, guint32 stream, const char *name, guint32 slot, CollCall call,
+                             ProgramHint hint);
+guint32 plan_walk_pass(PlanWalk *walk, guint32 stream, const char *name, guint32 op);
+guint32 plan_walk_pass_costing(PlanWalk *walk, guint32 stream, const char *name, guint32 op, SimTime host);
+guint32 plan_walk_copy(PlanWalk *walk, guint32 stream, const char *name, guint64 bytes, ProgramPath path);
+guint32 plan_walk_cpu(PlanWalk *walk, guint32 stream, const char *name, guint64 bytes);
+guint32 plan_walk_host(PlanWalk *walk, const char *name);
+
+/* Time of the host that the next row is charged. */
+void plan_walk_cost(PlanWalk *walk, SimTime cost);
 
 /* A host row that waits for all compute so far; nothing where the host has waited already and no gives are pending. */
 void plan_walk_wait(PlanWalk *walk);
 /* To be given at the next row, once `stream` (or PROGRAM_NONE) has passed. */
 void plan_walk_give(PlanWalk *walk, guint32 tensor, guint32 stream);
-/* Puts the pending gives on the row just added: every policy calls it after each row of its own. */
+/* Puts the pending gives on the row just added. */
 void plan_walk_settle(PlanWalk *walk);
 /* Takes a tensor on the row just added, unless it is held. */
 void plan_walk_take(PlanWalk *walk, guint32 tensor);
 
 /* FLOPs of one micro-batch, forward and backward. Model: attention in full, nothing twice. Hardware: what is executed (the
- * causal half of flash attention, its longer backward, each layer's forward again where it is recomputed). */
-void plan_walk_flops(const PlanWalk *walk, gboolean recomputes, double *ret_model, double *ret_hardware);
+ * causal half of flash attention, its longer backward, each operation that runs again). */
+void plan_walk_flops(const PlanWalk *walk, double *ret_model, double *ret_hardware);
+/* Puts tokens and FLOPs of a step into the Program. */
+void plan_walk_facts(const PlanWalk *walk, const ModelRecipe *model_recipe);
 /* Elements of each unit's own parameters, in unit order; caller frees. */
 guint64 *plan_walk_elements(const PlanWalk *walk);

@@ -12,3 +12,5 @@
 
 /* One role for all ranks. Cost: O(rows) = layers × operations × micro-batches, twice (first and steady). */
 Program *plan_program(const ModelShape *shape, const ModelRecipe *model_recipe, const PlanRecipe *recipe);
+/* Adds lines about what the framework's policy assumes and resolved; the array frees them. */
+void plan_notes(const PlanRecipe *recipe, GPtrArray *notes);

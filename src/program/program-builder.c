@@ -6,7 +6,7 @@
 #include "mem-tenant.h"
 #include "program.h"
 
-const char *const program_kind_names[] = {"compute", "collective", "host", NULL};
+const char *const program_kind_names[] = {"compute", "collective", "host", "copy", "cpu", NULL};
 const char *const program_phase_names[] = {"setup",  "forward",   "backward", "recompute",
                                            "reduce", "optimizer", "gather",   NULL};
 const char *const program_hint_names[] = {"", "bucket", "boundary", NULL};
@@ -21,11 +21,20 @@ typedef struct {
   Section sections[PROGRAM_SECTIONS];
 } Role;
 
+/* Rows' name for a communicator, or for one of several side by side. */
+typedef struct {
+  const char *name;
+  guint32 first;    /* communicator */
+  guint32 *of_rank; /* which from `first` on; NULL: that one for all */
+  guint32 n_ranks;
+} Slot;
+
 struct ProgramBuilder {
   GStringChunk *names;
   GArray *roles;         /* Role */
   GArray *ranks;         /* ProgramRank */
   GArray *communicators; /* ProgramCommunicator */
+  GArray *slots;         /* Slot */
   GArray *tensors;       /* ProgramTensor */
   GArray *ops;           /* KernelOp */
   GArray *durations;     /* SimTime, by op */
@@ -43,6 +52,7 @@ ProgramBuilder *program_builder_new(void) {
   builder->roles = g_array_new(FALSE, FALSE, sizeof(Role));
   builder->ranks = g_array_new(FALSE, FALSE, sizeof(ProgramRank));
   builder->communicators = g_array_new(FALSE, FALSE, sizeof(ProgramCommunicator));
+  builder->slots = g_array_new(FALSE, FALSE, sizeof(Slot));
   builder->tensors = g_array_new(FALSE, FALSE, sizeof(ProgramTensor));
   builder->ops = g_array_new(FALSE, FALSE, sizeof(KernelOp));
   builder->durations = g_array_new(FALSE, FALSE, sizeof(SimTime));
@@ -55,6 +65,12 @@ ProgramBuilder *program_builder_new(void) {
 static void communicators_clear(GArray *communicators) {
   for (guint i = 0; i < communicators->len; i++)
     g_free(g_array_index(communicators, ProgramCommunicator, i).ranks);
+}
+
+static void slots_free(GArray *slots) {
+  for (guint i = 0; i < slots->len; i++)
+    g_free(g_array_index(slots, Slot, i).of_rank);
+  g_array_unref(slots);
 }
 
 void program_builder_free(ProgramBuilder *builder) {
@@ -73,6 +89,7 @@ void program_builder_free(ProgramBuilder *builder) {
   g_array_unref(builder->roles);
   g_array_unref(builder->ranks);
   g_array_unref(builder->communicators);
+  slots_free(builder->slots);
   g_array_unref(builder->tensors);
   g_array_unref(builder->ops);
   g_array_unref(builder->durations);
@@ -91,10 +108,39 @@ guint32 program_builder_stream(ProgramBuilder *builder, const char *name) {
   return builder->streams->len - 1;
 }
 
-guint32 program_builder_communicator(ProgramBuilder *builder, const char *name, const guint32 *ranks, guint32 n) {
-  ProgramCommunicator communicator = {keep_name(builder, name), g_memdup2(ranks, n * sizeof *ranks), n};
+static void add_communicator(ProgramBuilder *builder, const char *name, guint32 *ranks, guint32 n) {
+  ProgramCommunicator communicator = {keep_name(builder, name), ranks, n};
   g_array_append_val(builder->communicators, communicator);
-  return builder->communicators->len - 1;
+}
+
+guint32 program_builder_communicator(ProgramBuilder *builder, const char *name, const guint32 *ranks, guint32 n) {
+  Slot slot = {.name = keep_name(builder, name), .first = builder->communicators->len};
+  add_communicator(builder, name, g_memdup2(ranks, n * sizeof *ranks), n);
+  g_array_append_val(builder->slots, slot);
+  return builder->slots->len - 1;
+}
+
+guint32 program_builder_communicators(ProgramBuilder *builder, const char *name, const guint32 *of_rank,
+                                      guint32 n_ranks) {
+  guint32 n = 0;
+  for (guint32 rank = 0; rank < n_ranks; rank++)
+    n = MAX(n, of_rank[rank] + 1);
+  g_autofree guint32 *sizes = g_new0(guint32, n);
+  for (guint32 rank = 0; rank < n_ranks; rank++)
+    sizes[of_rank[rank]]++;
+  Slot slot = {keep_name(builder, name), builder->communicators->len, g_memdup2(of_rank, n_ranks * sizeof *of_rank),
+               n_ranks};
+  for (guint32 c = 0; c < n; c++) {
+    g_autofree char *numbered = g_strdup_printf("%s.%u", name, c);
+    add_communicator(builder, numbered, g_new(guint32, sizes[c]), 0);
+  }
+  for (guint32 rank = 0; rank < n_ranks; rank++) {
+    ProgramCommunicator *communicator =
+        &g_array_index(builder->communicators, ProgramCommunicator, slot.first + of_rank[rank]);
+    communicator->ranks[communicator->n_ranks++] = rank;
+  }
+  g_array_append_val(builder->slots, slot);
+  return builder->slots->len - 1;
 }
 
 guint32 program_builder_tensor(ProgramBuilder *builder, const char *name, guint8 tenant, guint64 bytes,
@@ -191,6 +237,17 @@ guint32 program_builder_host(ProgramBuilder *builder, const char *name) {
   return add_row(builder, PROGRAM_HOST, 0, name, (ProgramRow){.op = PROGRAM_NONE, .group = PROGRAM_NONE});
 }
 
+guint32 program_builder_copy(ProgramBuilder *builder, guint32 stream, const char *name, guint64 bytes,
+                             ProgramPath path) {
+  return add_row(builder, PROGRAM_COPY, stream, name,
+                 (ProgramRow){.op = path, .group = PROGRAM_NONE, .call.bytes = bytes});
+}
+
+guint32 program_builder_cpu(ProgramBuilder *builder, guint32 stream, const char *name, guint64 bytes) {
+  return add_row(builder, PROGRAM_CPU, stream, name,
+                 (ProgramRow){.op = PROGRAM_NONE, .group = PROGRAM_NONE, .call.bytes = bytes});
+}
+
 void program_builder_cost(ProgramBuilder *builder, SimTime host) {
   ProgramRow *row = last_row(current_section(builder));
   row->host = sim_time_add(row->host, host);
@@ -253,6 +310,29 @@ static void sort_ranks(ProgramBuilder *builder) {
                 i);
 }
 
+static void end_slots(ProgramBuilder *builder, Program *program) {
+  gboolean outright = TRUE;
+  program->n_slots = builder->slots->len;
+  const char **names = g_new(const char *, program->n_slots);
+  for (guint32 s = 0; s < program->n_slots; s++) {
+    const Slot *slot = &g_array_index(builder->slots, Slot, s);
+    sim_require(slot->of_rank == NULL || slot->n_ranks == program->n_ranks, 0, NULL,
+                "communicators \"%s\" are of %u ranks, the Program of %u", slot->name, slot->n_ranks, program->n_ranks);
+    names[s] = slot->name;
+    outright &= slot->of_rank == NULL;
+  }
+  program->slots = names;
+  if (outright)
+    return;
+  program->memberships = g_new(guint32, (gsize)program->n_ranks * program->n_slots);
+  for (guint32 rank = 0; rank < program->n_ranks; rank++)
+    for (guint32 s = 0; s < program->n_slots; s++) {
+      const Slot *slot = &g_array_index(builder->slots, Slot, s);
+      program->memberships[rank * program->n_slots + s] =
+          slot->first + (slot->of_rank != NULL ? slot->of_rank[rank] : 0);
+    }
+}
+
 Program *program_builder_end(ProgramBuilder *builder) {
   sim_require(builder->ranks->len > 0, 0, NULL, "a Program without ranks");
   sort_ranks(builder);
@@ -268,6 +348,8 @@ Program *program_builder_end(ProgramBuilder *builder) {
   g_array_free(builder->roles, TRUE);
   program->ranks = steal(builder->ranks, &program->n_ranks);
   program->communicators = steal(builder->communicators, &program->n_communicators);
+  end_slots(builder, program);
+  slots_free(builder->slots);
   program->tensors = steal(builder->tensors, &program->n_tensors);
   program->ops = steal(builder->ops, &program->n_ops);
   program->durations = steal(builder->durations, NULL);
@@ -298,6 +380,8 @@ void program_free(Program *program) {
   g_free(program->roles);
   g_free(program->ranks);
   g_free(program->communicators);
+  g_free((gpointer)program->slots);
+  g_free(program->memberships);
   g_free(program->tensors);
   g_free(program->ops);
   g_free(program->durations);

@@ -9,6 +9,8 @@ typedef struct {
 } ProgramCheck;
 
 ProgramPlace program_place(const ProgramCheck *check, guint32 role, int section, guint32 row);
+/* The slot by which the members of a communicator mean it. */
+guint32 program_slot_of(const Program *program, guint32 communicator);
 /* "task 12 (gather) of role rank, ranks 0-15, step steady". Caller frees. */
 char *program_row_text(const ProgramCheck *check, guint32 role, int section, guint32 row);
 /* Sets SIM_ERROR_INPUT at the row; always FALSE. */

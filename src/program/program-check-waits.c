@@ -1,4 +1,4 @@
-/* One section played without time, all roles side by side: what stands at the end waits for ever.
+/* One section played without time, ranks that are alike once: what stands at the end waits for ever.
  *
  *   role 0   host ─► … stream: gather A, gather B
  *   role 1   host ─► … stream: gather B, gather A          neither begins: each waits for the other
@@ -8,22 +8,29 @@
 #include "base-error.h"
 #include "program-check-private.h"
 
-/* A role under way. */
+#define MOST_NAMED 4 /* of those that wait, in an error */
+
+/* Ranks of one role and in the same communicators, under way. */
 typedef struct {
+  guint32 role;
   const ProgramSection *section;
   guint32 issued;    /* rows that the host has passed */
   guint32 *heads;    /* by stream: the first row on it that has not ended; n_rows: none is left */
   guint8 *ended;     /* by row */
-  guint32 *sequence; /* by row: of a collective, among those of its communicator */
-  guint32 *calls;    /* by communicator: that have ended */
+  guint32 *sequence; /* by row: of a collective, among those of its slot */
+  guint32 *calls;    /* by slot: that have ended */
 } Play;
 
 typedef struct {
   const ProgramCheck *check;
   int section;
-  Play *plays;        /* by role */
-  guint8 **member_of; /* by communicator: roles whose ranks are members, a byte each */
+  GArray *plays;    /* Play */
+  GArray **members; /* by communicator: guint32, plays */
 } Waits;
+
+static Play *play_at(const Waits *waits, guint32 index) {
+  return &g_array_index(waits->plays, Play, index);
+}
 
 static guint32 next_on_stream(const Play *play, guint32 row, guint32 stream) {
   while (row < play->section->n_rows && play->section->rows[row].stream != stream)
@@ -31,18 +38,22 @@ static guint32 next_on_stream(const Play *play, guint32 row, guint32 stream) {
   return row;
 }
 
-static void play_init(Play *play, const Program *program, const ProgramSection *section) {
-  g_autofree guint32 *calls = g_new0(guint32, program->n_communicators);
-  *play = (Play){.section = section,
-                 .heads = g_new(guint32, program->n_streams),
-                 .ended = g_new0(guint8, section->n_rows),
-                 .sequence = g_new0(guint32, section->n_rows),
-                 .calls = g_new0(guint32, program->n_communicators)};
+static void add_play(Waits *waits, guint32 rank) {
+  const Program *program = waits->check->program;
+  const ProgramSection *section = &program->roles[program->ranks[rank].role].sections[waits->section];
+  g_autofree guint32 *calls = g_new0(guint32, program->n_slots);
+  Play play = {.role = program->ranks[rank].role,
+               .section = section,
+               .heads = g_new(guint32, program->n_streams),
+               .ended = g_new0(guint8, section->n_rows),
+               .sequence = g_new0(guint32, section->n_rows),
+               .calls = g_new0(guint32, program->n_slots)};
   for (guint32 s = 0; s < program->n_streams; s++)
-    play->heads[s] = next_on_stream(play, 0, s);
+    play.heads[s] = next_on_stream(&play, 0, s);
   for (guint32 i = 0; i < section->n_rows; i++)
     if (section->rows[i].kind == PROGRAM_COLLECTIVE)
-      play->sequence[i] = calls[section->rows[i].group]++;
+      play.sequence[i] = calls[section->rows[i].group]++;
+  g_array_append_val(waits->plays, play);
 }
 
 static void play_clear(Play *play) {
@@ -96,7 +107,7 @@ static gboolean go_on(Play *play, guint32 n_streams) {
     }
     for (guint32 s = 1; s < n_streams; s++)
       while (play->heads[s] < play->section->n_rows && may_start(play, play->heads[s]) &&
-             play->section->rows[play->heads[s]].kind == PROGRAM_COMPUTE) {
+             play->section->rows[play->heads[s]].kind != PROGRAM_COLLECTIVE) {
         end_row(play, play->heads[s]);
         more = TRUE;
       }
@@ -115,24 +126,26 @@ static guint32 arrived(const Play *play, guint32 group, guint32 n_streams) {
   return PROGRAM_NONE;
 }
 
-static gboolean all_arrived(const Waits *waits, guint32 group) {
+/* Whether the members of a communicator, of which there are some, all wait in it; then they go on. */
+static gboolean play_collective(const Waits *waits, guint32 communicator) {
   const Program *program = waits->check->program;
-  for (guint32 r = 0; r < program->n_roles; r++)
-    if (waits->member_of[group][r] && arrived(&waits->plays[r], group, program->n_streams) == PROGRAM_NONE)
+  const GArray *members = waits->members[communicator];
+  guint32 slot = program_slot_of(program, communicator);
+  for (guint i = 0; i < members->len; i++)
+    if (arrived(play_at(waits, g_array_index(members, guint32, i)), slot, program->n_streams) == PROGRAM_NONE)
       return FALSE;
+  for (guint i = 0; i < members->len; i++) {
+    Play *play = play_at(waits, g_array_index(members, guint32, i));
+    end_row(play, arrived(play, slot, program->n_streams));
+  }
   return TRUE;
 }
 
-static gboolean play_collectives(Waits *waits) {
-  const Program *program = waits->check->program;
+static gboolean play_collectives(const Waits *waits) {
   gboolean moved = FALSE;
-  for (guint32 c = 0; c < program->n_communicators; c++)
-    while (all_arrived(waits, c)) {
-      for (guint32 r = 0; r < program->n_roles; r++)
-        if (waits->member_of[c][r])
-          end_row(&waits->plays[r], arrived(&waits->plays[r], c, program->n_streams));
+  for (guint32 c = 0; c < waits->check->program->n_communicators; c++)
+    while (play_collective(waits, c))
       moved = TRUE;
-    }
   return moved;
 }
 
@@ -145,65 +158,83 @@ static guint32 stands_at(const Play *play) {
 }
 
 static gboolean fail(const Waits *waits, GError **error) {
-  const Program *program = waits->check->program;
   g_autoptr(GString) others = g_string_new(NULL);
-  guint32 first = PROGRAM_NONE, named = 0;
-  for (guint32 r = 0; r < program->n_roles; r++) {
-    guint32 row = stands_at(&waits->plays[r]);
+  const Play *first = NULL;
+  guint named = 0;
+  for (guint i = 0; i < waits->plays->len; i++) {
+    const Play *play = play_at(waits, i);
+    guint32 row = stands_at(play);
     if (row == PROGRAM_NONE)
       continue;
-    if (first == PROGRAM_NONE) {
-      first = r;
+    if (first == NULL) {
+      first = play;
       continue;
     }
-    if (named++ == 4)
+    if (named++ == MOST_NAMED)
       g_string_append(others, "; …");
-    if (named > 4)
+    if (named > MOST_NAMED)
       continue;
-    g_autofree char *text = program_row_text(waits->check, r, waits->section, row);
-    g_string_append_printf(others, "; line %u, %s", program_place(waits->check, r, waits->section, row).line, text);
+    g_autofree char *text = program_row_text(waits->check, play->role, waits->section, row);
+    g_string_append_printf(others, "; line %u, %s", program_place(waits->check, play->role, waits->section, row).line,
+                           text);
   }
-  guint32 row = stands_at(&waits->plays[first]);
-  return program_check_fail(waits->check, first, waits->section, row, error, "a wait that can never end%s%s",
-                            others->len > 0 ? ", with these waiting too" : "", others->str);
+  return program_check_fail(waits->check, first->role, waits->section, stands_at(first), error,
+                            "a wait that can never end%s%s", others->len > 0 ? ", with these waiting too" : "",
+                            others->str);
 }
 
-static void find_members(Waits *waits) {
+/* One play for all ranks that are alike. */
+static void find_plays(Waits *waits) {
   const Program *program = waits->check->program;
+  g_autoptr(GHashTable) known = g_hash_table_new_full(g_bytes_hash, g_bytes_equal, (GDestroyNotify)g_bytes_unref, NULL);
+  g_autofree guint32 *alike = g_new0(guint32, program->n_slots + 1);
+  g_autofree guint32 *play_of = g_new(guint32, program->n_ranks);
+  for (guint32 rank = 0; rank < program->n_ranks; rank++) {
+    alike[0] = program->ranks[rank].role;
+    for (guint32 slot = 0; slot < program->n_slots; slot++)
+      alike[slot + 1] = program_group(program, rank, slot);
+    GBytes *key = g_bytes_new(alike, (program->n_slots + 1) * sizeof *alike);
+    gpointer found = g_hash_table_lookup(known, key);
+    play_of[rank] = found != NULL ? GPOINTER_TO_UINT(found) - 1 : waits->plays->len;
+    if (found == NULL)
+      add_play(waits, rank);
+    g_hash_table_insert(known, key, GUINT_TO_POINTER(play_of[rank] + 1));
+  }
   for (guint32 c = 0; c < program->n_communicators; c++) {
     const ProgramCommunicator *communicator = &program->communicators[c];
-    waits->member_of[c] = g_new0(guint8, program->n_roles);
+    waits->members[c] = g_array_new(FALSE, FALSE, sizeof(guint32));
+    g_autoptr(GHashTable) in = g_hash_table_new(NULL, NULL);
     for (guint32 i = 0; i < communicator->n_ranks; i++)
-      waits->member_of[c][program->ranks[communicator->ranks[i]].role] = TRUE;
+      if (g_hash_table_add(in, GUINT_TO_POINTER(play_of[communicator->ranks[i]] + 1)))
+        g_array_append_val(waits->members[c], play_of[communicator->ranks[i]]);
   }
 }
 
-static gboolean play_all(Waits *waits) {
-  const Program *program = waits->check->program;
+static gboolean play_all(const Waits *waits) {
   for (gboolean moved = TRUE; moved;) {
     moved = FALSE;
-    for (guint32 r = 0; r < program->n_roles; r++)
-      moved |= go_on(&waits->plays[r], program->n_streams);
+    for (guint i = 0; i < waits->plays->len; i++)
+      moved |= go_on(play_at(waits, i), waits->check->program->n_streams);
     moved |= play_collectives(waits);
   }
-  for (guint32 r = 0; r < program->n_roles; r++)
-    if (stands_at(&waits->plays[r]) != PROGRAM_NONE)
+  for (guint i = 0; i < waits->plays->len; i++)
+    if (stands_at(play_at(waits, i)) != PROGRAM_NONE)
       return FALSE;
   return TRUE;
 }
 
 gboolean program_check_waits(const ProgramCheck *check, int section, GError **error) {
   const Program *program = check->program;
-  Waits waits = {check, section, g_new0(Play, program->n_roles), g_new0(guint8 *, program->n_communicators)};
-  for (guint32 r = 0; r < program->n_roles; r++)
-    play_init(&waits.plays[r], program, &program->roles[r].sections[section]);
-  find_members(&waits);
+  if (program->n_roles == 1)
+    return TRUE;
+  Waits waits = {check, section, g_array_new(FALSE, FALSE, sizeof(Play)), g_new0(GArray *, program->n_communicators)};
+  find_plays(&waits);
   gboolean good = play_all(&waits) || fail(&waits, error);
-  for (guint32 r = 0; r < program->n_roles; r++)
-    play_clear(&waits.plays[r]);
+  for (guint i = 0; i < waits.plays->len; i++)
+    play_clear(play_at(&waits, i));
   for (guint32 c = 0; c < program->n_communicators; c++)
-    g_free(waits.member_of[c]);
-  g_free(waits.plays);
-  g_free(waits.member_of);
+    g_array_unref(waits.members[c]);
+  g_array_unref(waits.plays);
+  g_free(waits.members);
   return good;
 }

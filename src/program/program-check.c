@@ -59,16 +59,31 @@ static gboolean check_rows(const ProgramCheck *check, GError **error) {
   return TRUE;
 }
 
-/* The rank of a role that is not among a communicator's; PROGRAM_NONE: all are. */
-static guint32 outsider(const Program *program, guint32 role, const ProgramCommunicator *communicator) {
-  guint32 at = 0;
-  for (guint32 i = 0; i < program->n_ranks; i++) {
-    while (at < communicator->n_ranks && communicator->ranks[at] < i)
-      at++;
-    if (program->ranks[i].role == role && (at == communicator->n_ranks || communicator->ranks[at] != i))
-      return i;
+static gboolean is_member(const ProgramCommunicator *communicator, guint32 rank) {
+  guint32 low = 0, high = communicator->n_ranks;
+  while (low < high) {
+    guint32 middle = low + (high - low) / 2;
+    if (communicator->ranks[middle] < rank)
+      low = middle + 1;
+    else
+      high = middle;
   }
+  return low < communicator->n_ranks && communicator->ranks[low] == rank;
+}
+
+/* The rank of a role that is not in the communicator it means by a slot; PROGRAM_NONE: all are. */
+static guint32 outsider(const Program *program, guint32 role, guint32 slot) {
+  for (guint32 i = 0; i < program->n_ranks; i++)
+    if (program->ranks[i].role == role && !is_member(&program->communicators[program_group(program, i, slot)], i))
+      return i;
   return PROGRAM_NONE;
+}
+
+guint32 program_slot_of(const Program *program, guint32 communicator) {
+  guint32 rank = program->communicators[communicator].ranks[0], slot = 0;
+  while (slot < program->n_slots && program_group(program, rank, slot) != communicator)
+    slot++;
+  return slot;
 }
 
 static guint32 next_call(const ProgramSection *section, guint32 row, guint32 group) {
@@ -77,29 +92,25 @@ static guint32 next_call(const ProgramSection *section, guint32 row, guint32 gro
   return row;
 }
 
-static gboolean check_members(const ProgramCheck *check, guint32 group, guint32 role, GError **error) {
+static gboolean check_members(const ProgramCheck *check, guint32 slot, guint32 role, GError **error) {
   const Program *program = check->program;
-  const ProgramCommunicator *communicator = &program->communicators[group];
-  guint32 outside = PROGRAM_NONE;
   for (int s = 0; s < PROGRAM_SECTIONS; s++) {
     const ProgramSection *section = &program->roles[role].sections[s];
-    guint32 row = next_call(section, 0, group);
-    if (row == section->n_rows)
-      continue;
-    outside = outsider(program, role, communicator);
+    guint32 row = next_call(section, 0, slot);
+    guint32 outside = row < section->n_rows ? outsider(program, role, slot) : PROGRAM_NONE;
     if (outside != PROGRAM_NONE)
       return program_check_fail(check, role, s, row, error, "rank %u is no member of communicator %s", outside,
-                                communicator->name);
+                                program->slots[slot]);
   }
   return TRUE;
 }
 
 /* The n-th calls of two roles on a communicator are one call. */
-static gboolean check_pair(const ProgramCheck *check, guint32 group, int s, guint32 one, guint32 other,
-                           GError **error) {
+static gboolean check_pair(const ProgramCheck *check, guint32 communicator, guint32 group, int s, guint32 one,
+                           guint32 other, GError **error) {
   const Program *program = check->program;
   const ProgramSection *first = &program->roles[one].sections[s], *second = &program->roles[other].sections[s];
-  const char *name = program->communicators[group].name;
+  const char *name = program->communicators[communicator].name;
   guint32 i = next_call(first, 0, group), j = next_call(second, 0, group);
   for (guint n = 1;; n++, i = next_call(first, i + 1, group), j = next_call(second, j + 1, group)) {
     if (i == first->n_rows && j == second->n_rows)
@@ -125,19 +136,17 @@ static gboolean check_pair(const ProgramCheck *check, guint32 group, int s, guin
   }
 }
 
-static gboolean check_communicator(const ProgramCheck *check, guint32 group, GError **error) {
+static gboolean check_communicator(const ProgramCheck *check, guint32 index, GError **error) {
   const Program *program = check->program;
-  const ProgramCommunicator *communicator = &program->communicators[group];
+  const ProgramCommunicator *communicator = &program->communicators[index];
   g_autofree gboolean *seen = g_new0(gboolean, program->n_roles);
+  guint32 slot = program_slot_of(program, index);
   guint32 first = program->ranks[communicator->ranks[0]].role;
-  for (guint32 role = 0; role < program->n_roles; role++)
-    if (!check_members(check, group, role, error))
-      return FALSE;
   seen[first] = TRUE;
   for (guint32 i = 0; i < communicator->n_ranks; i++) {
     guint32 role = program->ranks[communicator->ranks[i]].role;
     for (int s = 0; s < PROGRAM_SECTIONS && !seen[role]; s++)
-      if (!check_pair(check, group, s, first, role, error))
+      if (!check_pair(check, index, slot, s, first, role, error))
         return FALSE;
     seen[role] = TRUE;
   }
@@ -148,6 +157,10 @@ gboolean program_check(const Program *program, const ProgramPlaces *places, GErr
   const ProgramCheck check = {program, places};
   if (!check_rows(&check, error))
     return FALSE;
+  for (guint32 slot = 0; slot < program->n_slots; slot++)
+    for (guint32 role = 0; role < program->n_roles; role++)
+      if (!check_members(&check, slot, role, error))
+        return FALSE;
   for (guint32 c = 0; c < program->n_communicators; c++)
     if (!check_communicator(&check, c, error))
       return FALSE;

@@ -7,8 +7,8 @@
  *   - all members of a communicator issue the same calls in the same order: operation and bytes, in each section;
  *   - tensors are taken when they are not held and given when they are; what `steady` begins with it ends with;
  *   - every wait ends. No decision of a Program depends on time, so one play without time shows whether it can: a wait that
- *     never ends is a circle within one step. Ranks of a role are members of the same communicators and stand or go on
- *     together: roles are played, not ranks.
+ *     never ends is a circle within one step, and of two roles at least, for within one every wait looks up the rows.
+ *     Ranks of a role that are in the same communicators stand or go on together, and are played once.
  *
  * Cost: O(rows) a role, and O(ranks) a communicator. */
 #pragma once

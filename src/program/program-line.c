@@ -8,8 +8,14 @@
 #include "program-text.h"
 
 /* Rows that a column is for. */
-enum { ON_COMPUTE = 1 << PROGRAM_COMPUTE, ON_COLLECTIVE = 1 << PROGRAM_COLLECTIVE, ON_HOST = 1 << PROGRAM_HOST };
-#define ON_ALL (ON_COMPUTE | ON_COLLECTIVE | ON_HOST)
+enum {
+  ON_COMPUTE = 1 << PROGRAM_COMPUTE,
+  ON_COLLECTIVE = 1 << PROGRAM_COLLECTIVE,
+  ON_HOST = 1 << PROGRAM_HOST,
+  ON_COPY = 1 << PROGRAM_COPY,
+  ON_CPU = 1 << PROGRAM_CPU
+};
+#define ON_ALL (ON_COMPUTE | ON_COLLECTIVE | ON_HOST | ON_COPY | ON_CPU)
 
 typedef enum {
   TEXT,   /* const char *, as it stands */
@@ -46,10 +52,10 @@ static const Column columns[] = {
     {"micro", INDEX, FIELD(micro), ON_ALL, 0, FALSE, NULL, "micro-batch; empty: of none"},
     {"duration_ps", TIME, FIELD(duration), ON_COMPUTE, 0, TRUE, NULL, "picoseconds on the head's gpu when nothing else runs; empty: what the kernel model says of shape, flops and bytes"},
     {"host_ps", TIME, FIELD(host), ON_ALL, 0, FALSE, NULL, "picoseconds of the host thread that issuing the row takes"},
-    {"shape", SHAPE, FIELD(op), ON_COMPUTE, 0, TRUE, NULL, "matmul:BATCHxMxNxK, attention:BATCHxQUERIESxKEYSxDIMENSION, or what is timed by its bytes: memory; empty: not known, duration_ps is all there is"},
+    {"shape", SHAPE, FIELD(op), ON_COMPUTE | ON_COPY, ON_COPY, TRUE, NULL, "of a copy the host memory, pinned or pageable; of compute matmul:BATCHxMxNxK, attention:BATCHxQUERIESxKEYSxDIMENSION, or what is timed by its bytes (memory, norm, ...); behind it :dgrad or :wgrad, :causal, :compiled, :launches=N; empty: not known, duration_ps is all there is"},
     {"dtype", NAME, FIELD(dtype), ON_COMPUTE, 0, TRUE, kernel_dtype_names, "of the arithmetic"},
     {"flops", NUMBER, FIELD(op.flops), ON_COMPUTE, 0, TRUE, NULL, "executed, a multiply-add is two"},
-    {"bytes", COUNT, FIELD(bytes), ON_COMPUTE | ON_COLLECTIVE, ON_COLLECTIVE, TRUE, NULL, "compute: moved to and from device memory; collective: payload as nccl-tests counts it (all-gather, reduce-scatter: the whole buffer)"},
+    {"bytes", COUNT, FIELD(bytes), ON_COMPUTE | ON_COLLECTIVE | ON_COPY | ON_CPU, ON_COLLECTIVE | ON_COPY | ON_CPU, TRUE, NULL, "copy: moved; cpu: read and written; compute: moved to and from device memory; collective: payload as nccl-tests counts it (all-gather, reduce-scatter: the whole buffer)"},
     {"collective", NAME, FIELD(operation), ON_COLLECTIVE, ON_COLLECTIVE, FALSE, coll_operation_names, "operation"},
     {"group", TEXT, FIELD(group), ON_COLLECTIVE, ON_COLLECTIVE, FALSE, NULL, "one of the head's communicators"},
     {"needs", TEXT, FIELD(needs), ON_ALL, 0, FALSE, NULL, "tasks of the same role and step, above, whose ends the row waits for"},
@@ -76,6 +82,7 @@ void program_line_init(ProgramLine *line) {
                         .layer = -1,
                         .micro = -1,
                         .duration = -1,
+                        .path = -1,
                         .dtype = -1,
                         .operation = -1,
                         .group = "",
@@ -89,15 +96,33 @@ static gboolean needs_extents(int kind) {
   return kind == KERNEL_MATMUL || kind == KERNEL_ATTENTION;
 }
 
+static const char *const path_names[] = {"pinned", "pageable", NULL};
+static const char *const pass_names[] = {"forward", "dgrad", "wgrad", NULL};
+
+static gboolean has_extents(const KernelOp *op) {
+  return needs_extents((int)op->kind) || op->batch != 1 || op->m > 0 || op->n > 0 || op->k > 0;
+}
+
+/* "matmul:1x4096x4096x11008:wgrad": kind, extents, then what else tells operations apart. */
 static void print_shape(const ProgramLine *line, GString *text) {
   const KernelOp *op = &line->op;
+  if (line->kind == PROGRAM_COPY)
+    g_string_append(text, path_names[line->path]);
   if (!line->shaped)
     return;
   g_string_append(text, kernel_kind_names[op->kind]);
-  if (!needs_extents((int)op->kind) && op->batch == 1 && op->m == 0 && op->n == 0 && op->k == 0)
-    return;
-  g_string_append_printf(text, ":%" G_GUINT64_FORMAT "x%" G_GUINT64_FORMAT "x%" G_GUINT64_FORMAT "x%" G_GUINT64_FORMAT,
-                         op->batch, op->m, op->n, op->k);
+  if (has_extents(op))
+    g_string_append_printf(text,
+                           ":%" G_GUINT64_FORMAT "x%" G_GUINT64_FORMAT "x%" G_GUINT64_FORMAT "x%" G_GUINT64_FORMAT,
+                           op->batch, op->m, op->n, op->k);
+  if (op->pass != KERNEL_FORWARD)
+    g_string_append_printf(text, ":%s", pass_names[op->pass]);
+  if (op->causal)
+    g_string_append(text, ":causal");
+  if (op->compiled)
+    g_string_append(text, ":compiled");
+  if (op->launches > 0)
+    g_string_append_printf(text, ":launches=%u", op->launches);
 }
 
 static void print_field(const Column *column, const ProgramLine *line, GString *text) {
@@ -150,25 +175,53 @@ static gboolean read_count(const char *text, guint64 most, guint64 *ret) {
   return g_ascii_isdigit(*text) && g_ascii_string_to_unsigned(text, 10, 0, most, ret, NULL);
 }
 
-static gboolean read_shape(ProgramLine *line, const char *text) {
-  const char *colon = strchr(text, ':');
-  g_autofree char *kind = g_strndup(text, colon != NULL ? (gsize)(colon - text) : strlen(text));
-  int index = base_names_find(kernel_kind_names, kind);
-  if (index < 0 || (colon == NULL && needs_extents(index)))
-    return FALSE;
-  line->shaped = TRUE;
-  line->op.kind = (KernelKind)index;
-  line->op.batch = 1;
-  if (colon == NULL)
-    return TRUE;
-  guint64 *const extents[] = {&line->op.batch, &line->op.m, &line->op.n, &line->op.k};
-  g_auto(GStrv) parts = g_strsplit(colon + 1, "x", -1);
+static gboolean read_extents(KernelOp *op, const char *text) {
+  guint64 *const extents[] = {&op->batch, &op->m, &op->n, &op->k};
+  g_auto(GStrv) parts = g_strsplit(text, "x", -1);
   if (g_strv_length(parts) != G_N_ELEMENTS(extents))
     return FALSE;
   for (gsize i = 0; i < G_N_ELEMENTS(extents); i++)
     if (!read_count(parts[i], G_GUINT64_CONSTANT(1) << 48, extents[i]))
       return FALSE;
-  return line->op.batch > 0;
+  return op->batch > 0;
+}
+
+/* One word of a shape behind its kind. */
+static gboolean read_part(KernelOp *op, const char *part, gboolean *extents) {
+  int pass = base_names_find(pass_names, part);
+  guint64 launches;
+  if (g_ascii_isdigit(*part) && !*extents) {
+    *extents = TRUE;
+    return read_extents(op, part);
+  }
+  if (pass >= 0)
+    op->pass = (KernelPass)pass;
+  else if (strcmp(part, "causal") == 0)
+    op->causal = TRUE;
+  else if (strcmp(part, "compiled") == 0)
+    op->compiled = TRUE;
+  else if (g_str_has_prefix(part, "launches=") && read_count(part + strlen("launches="), G_MAXINT32, &launches))
+    op->launches = (guint32)launches;
+  else
+    return FALSE;
+  return TRUE;
+}
+
+static gboolean read_shape(ProgramLine *line, const char *text) {
+  if (line->kind == PROGRAM_COPY)
+    return (line->path = base_names_find(path_names, text)) >= 0;
+  g_auto(GStrv) parts = g_strsplit(text, ":", -1);
+  int kind = base_names_find(kernel_kind_names, parts[0]);
+  gboolean extents = FALSE;
+  if (kind < 0)
+    return FALSE;
+  line->shaped = TRUE;
+  line->op.kind = (KernelKind)kind;
+  line->op.batch = 1;
+  for (char **part = parts + 1; *part != NULL; part++)
+    if (!read_part(&line->op, *part, &extents))
+      return FALSE;
+  return extents || !needs_extents(kind);
 }
 
 #define MOST_FLOPS 1e30
@@ -220,7 +273,8 @@ static gboolean read_field(const Column *column, ProgramLine *line, const char *
     if (read_shape(line, text))
       return TRUE;
     g_autofree char *kinds = base_names_join(kernel_kind_names);
-    g_autofree char *what = g_strdup_printf("matmul:BATCHxMxNxK, or another of %s, with or without extents", kinds);
+    g_autofree char *what = g_strdup_printf(
+        "matmul:BATCHxMxNxK, or another of %s, and behind it dgrad, wgrad, causal, compiled, launches=N", kinds);
     return expected(place, error, what, text);
   }
 }

@@ -19,6 +19,7 @@ typedef struct {
   gint32 layer, micro;   /* -1: none */
   SimTime duration;      /* -1: what the kernel model says */
   SimTime host;
+  int path;        /* ProgramPath of a copy; -1: none */
   gboolean shaped; /* op has kind, batch, m, n, k */
   KernelOp op;
   int dtype;                         /* KernelDtype; -1: none */

@@ -37,16 +37,48 @@ static gboolean check_ranks(const ProgramFile *file, guint32 *ret_ranks, GError 
   return TRUE;
 }
 
-static gboolean check_communicators(const ProgramFile *file, guint32 ranks, GError **error) {
-  for (guint c = 0; c < file->communicators->len; c++) {
-    const ProgramList *list = program_list_at(file->communicators, c);
-    guint32 last = g_array_index(list->ranks, guint32, list->ranks->len - 1);
-    BasePlace place = {.file = file->file, .line = list->line};
-    if (last < ranks)
+/* By rank, which of the communicators side by side it is in; NULL and an error where ranks are in none or two. */
+static guint32 *find_sides(const ProgramFile *file, const ProgramList *list, guint32 ranks, GError **error) {
+  BasePlace place = {.file = file->file, .line = list->line};
+  g_autofree guint32 *side_of = g_new(guint32, ranks);
+  for (guint32 rank = 0; rank < ranks; rank++)
+    side_of[rank] = PROGRAM_NONE;
+  for (guint32 i = 0, side = 0; i < list->ranks->len; i++) {
+    guint32 rank = g_array_index(list->ranks, guint32, i);
+    side += i == g_array_index(list->ends, guint32, side);
+    if (side_of[rank] != PROGRAM_NONE) {
+      base_error_set_at(error, &place, "communicator %s: rank %u is in two of those side by side", list->name, rank);
+      return NULL;
+    }
+    side_of[rank] = side;
+  }
+  for (guint32 rank = 0; rank < ranks; rank++)
+    if (side_of[rank] == PROGRAM_NONE) {
+      base_error_set_at(error, &place, "communicator %s: rank %u is in none of those side by side", list->name, rank);
+      return NULL;
+    }
+  return g_steal_pointer(&side_of);
+}
+
+static gboolean add_communicators(ProgramReader *reader, guint32 ranks, GError **error) {
+  for (guint c = 0; c < reader->file->communicators->len; c++) {
+    const ProgramList *list = program_list_at(reader->file->communicators, c);
+    BasePlace place = {.file = reader->file->file, .line = list->line};
+    for (guint i = 0; i < list->ranks->len; i++)
+      if (g_array_index(list->ranks, guint32, i) >= ranks) {
+        base_error_set_at(error, &place, "communicator %s: there is no rank %u: roles hold 0-%u", list->name,
+                          g_array_index(list->ranks, guint32, i), ranks - 1);
+        return FALSE;
+      }
+    if (list->ends->len == 1) {
+      program_builder_communicator(reader->builder, list->name, (const guint32 *)(gpointer)list->ranks->data,
+                                   list->ranks->len);
       continue;
-    base_error_set_at(error, &place, "communicator %s: there is no rank %u: roles hold 0-%u", list->name, last,
-                      ranks - 1);
-    return FALSE;
+    }
+    g_autofree guint32 *side_of = find_sides(reader->file, list, ranks, error);
+    if (side_of == NULL)
+      return FALSE;
+    program_builder_communicators(reader->builder, list->name, side_of, ranks);
   }
   return TRUE;
 }
@@ -95,6 +127,10 @@ static gboolean add_row(ProgramReader *reader, const ProgramLine *line, GError *
     program_builder_host(reader->builder, line->name);
   } else if (line->kind == PROGRAM_COMPUTE) {
     program_builder_compute(reader->builder, stream, line->name, find_op(reader, line));
+  } else if (line->kind == PROGRAM_COPY) {
+    program_builder_copy(reader->builder, stream, line->name, line->bytes, (ProgramPath)line->path);
+  } else if (line->kind == PROGRAM_CPU) {
+    program_builder_cpu(reader->builder, stream, line->name, line->bytes);
   } else {
     guint32 group = program_reader_index(reader->communicators, line->group);
     CollCall call = {(CollOperation)line->operation, line->bytes};
@@ -139,11 +175,6 @@ static gboolean add_section(ProgramReader *reader, int section, GError **error) 
 }
 
 static gboolean add_roles(ProgramReader *reader, GError **error) {
-  for (guint c = 0; c < reader->file->communicators->len; c++) {
-    const ProgramList *list = program_list_at(reader->file->communicators, c);
-    program_builder_communicator(reader->builder, list->name, (const guint32 *)(gpointer)list->ranks->data,
-                                 list->ranks->len);
-  }
   for (reader->role = 0; reader->role < reader->file->roles->len; reader->role++) {
     const ProgramList *list = program_list_at(reader->file->roles, reader->role);
     program_builder_role_of(reader->builder, list->name, (const guint32 *)(gpointer)list->ranks->data,
@@ -208,13 +239,13 @@ static gboolean check(const ProgramReader *reader, const Program *program, GErro
 
 Program *program_file_build(const ProgramFile *file, GError **error) {
   guint32 ranks;
-  if (!check_ranks(file, &ranks, error) || !check_communicators(file, ranks, error))
+  if (!check_ranks(file, &ranks, error))
     return NULL;
   ProgramReader reader;
   reader_init(&reader, file);
   g_autoptr(Program) program = NULL;
   const ProgramHead *head = &file->head;
-  if (sort_lines(&reader, error) && add_roles(&reader, error)) {
+  if (add_communicators(&reader, ranks, error) && sort_lines(&reader, error) && add_roles(&reader, error)) {
     program_builder_facts(reader.builder, head->tokens, head->model_flops, head->hardware_flops, head->dtype);
     program = program_builder_end(g_steal_pointer(&reader.builder));
   }

@@ -12,6 +12,7 @@ static void list_clear(gpointer data) {
   g_free(list->word);
   g_free(list->name);
   g_array_unref(list->ranks);
+  g_array_unref(list->ends);
 }
 
 static void file_init(ProgramFile *file, const char *name, const char *data, gsize length) {
@@ -61,20 +62,38 @@ static gboolean read_streams(ProgramFile *file, const char *value, const BasePla
   return FALSE;
 }
 
-static gboolean read_list(GArray *lists, const char *word, const char *value, const BasePlace *place, GError **error) {
+/* Ranks of `value` into the list, of several lists between "|" one after another. */
+static gboolean read_ranks(ProgramList *list, const char *value, const BasePlace *place, GError **error) {
+  g_auto(GStrv) sides = g_strsplit(value, "|", -1);
+  for (char **side = sides; side[0] != NULL || side == sides; side++) {
+    g_autoptr(GArray) ranks = program_ranks_parse(*side != NULL ? g_strstrip(*side) : "", error);
+    if (ranks == NULL) {
+      base_error_prefix_at(error, place);
+      return FALSE;
+    }
+    g_array_append_vals(list->ranks, ranks->data, ranks->len);
+    g_array_append_val(list->ends, list->ranks->len);
+  }
+  return TRUE;
+}
+
+static gboolean read_list(GArray *lists, const char *word, const char *value, gboolean many, const BasePlace *place,
+                          GError **error) {
   ProgramList list = {.word = g_strdup(word), .name = program_file_name(word), .line = place->line};
+  list.ranks = g_array_new(FALSE, FALSE, sizeof(guint32));
+  list.ends = g_array_new(FALSE, FALSE, sizeof(guint32));
+  gboolean good = list.name != NULL && read_ranks(&list, value, place, error);
   if (list.name == NULL)
     base_error_set_at(error, place, "expected a name after the point, with %%20 for a space and the like");
-  list.ranks = list.name != NULL ? program_ranks_parse(value, error) : NULL;
-  if (list.ranks != NULL) {
-    g_array_append_val(lists, list);
-    return TRUE;
+  if (good && !many && list.ends->len > 1) {
+    base_error_set_at(error, place, "expected one list of ranks, found \"%s\"", value);
+    good = FALSE;
   }
-  if (list.name != NULL)
-    base_error_prefix_at(error, place);
-  g_free(list.word);
-  g_free(list.name);
-  return FALSE;
+  if (good)
+    g_array_append_val(lists, list);
+  else
+    list_clear(&list);
+  return good;
 }
 
 static gboolean read_fact(ProgramFile *file, const char *key, const char *value, const BasePlace *place,
@@ -83,9 +102,9 @@ static gboolean read_fact(ProgramFile *file, const char *key, const char *value,
   if (strcmp(key, "streams") == 0)
     return read_streams(file, value, place, error);
   if (g_str_has_prefix(key, "role."))
-    return read_list(file->roles, key + strlen("role."), value, place, error);
+    return read_list(file->roles, key + strlen("role."), value, FALSE, place, error);
   if (g_str_has_prefix(key, "communicator."))
-    return read_list(file->communicators, key + strlen("communicator."), value, place, error);
+    return read_list(file->communicators, key + strlen("communicator."), value, TRUE, place, error);
   if (!program_head_read(&file->head, key, value, place, &known, error))
     return FALSE;
   if (known)

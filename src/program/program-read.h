@@ -8,7 +8,8 @@
 /* A role or communicator of the head. */
 typedef struct {
   char *word, *name; /* as rows call it; as people do */
-  GArray *ranks;     /* guint32 */
+  GArray *ranks;     /* guint32; of communicators side by side one after another */
+  GArray *ends;      /* guint32: where each of those ends */
   guint line;
 } ProgramList;
 
@@ -18,7 +19,7 @@ typedef struct {
   ProgramHead head;
   GPtrArray *streams;    /* char * */
   GArray *roles;         /* ProgramList */
-  GArray *communicators; /* ProgramList */
+  GArray *communicators; /* ProgramList: slots */
   GArray *lines;         /* ProgramLine */
   GStringChunk *keys;    /* of operations */
 } ProgramFile;

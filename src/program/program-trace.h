@@ -6,6 +6,7 @@
  *   # streams = host compute comm
  *   # role.rank = 0-15                          which ranks behave so
  *   # communicator.data-parallel = 0-15
+ *   # communicator.shard = 0-7 | 8-15            two side by side: each rank means its own
  *   role,step,task,stream,kind,name,…           the columns, then a row a line, as the host issues them
  *   rank,first,0,host,host,load the model,…
  *

@@ -10,7 +10,7 @@
 typedef struct {
   const Program *program;
   const SimTime *durations;
-  char **tensors, **communicators; /* words by which lists call them */
+  char **tensors, **slots; /* words by which lists call them */
   GString *text, *needs, *takes, *gives;
 } Writer;
 
@@ -53,12 +53,21 @@ static void print_role(const Writer *writer, guint32 role, const char *word) {
   g_string_append_printf(writer->text, "# role.%s = %s\n", word, list);
 }
 
-static void print_communicators(const Writer *writer) {
-  for (guint32 c = 0; c < writer->program->n_communicators; c++) {
-    const ProgramCommunicator *communicator = &writer->program->communicators[c];
-    g_autofree char *list = program_ranks_format(communicator->ranks, communicator->n_ranks);
-    g_string_append_printf(writer->text, "# communicator.%s = %s\n", writer->communicators[c], list);
+/* A slot: the communicators that ranks mean by it, side by side. */
+static void print_slot(const Writer *writer, guint32 slot) {
+  const Program *program = writer->program;
+  guint32 first = PROGRAM_NONE, last = 0;
+  for (guint32 rank = 0; rank < program->n_ranks; rank++) {
+    first = MIN(first, program_group(program, rank, slot));
+    last = MAX(last, program_group(program, rank, slot));
   }
+  g_string_append_printf(writer->text, "# communicator.%s =", writer->slots[slot]);
+  for (guint32 c = first; c <= last; c++) {
+    const ProgramCommunicator *communicator = &program->communicators[c];
+    g_autofree char *list = program_ranks_format(communicator->ranks, communicator->n_ranks);
+    g_string_append_printf(writer->text, "%s %s", c > first ? " |" : "", list);
+  }
+  g_string_append_c(writer->text, '\n');
 }
 
 static void list_word(GString *list, const char *word) {
@@ -128,8 +137,12 @@ static void print_row(const Writer *writer, const char *role, int step, const Pr
   if (row->kind == PROGRAM_COLLECTIVE) {
     line.bytes = row->call.bytes;
     line.operation = (int)row->call.operation;
-    line.group = writer->communicators[row->group];
+    line.group = writer->slots[row->group];
   }
+  if (row->kind == PROGRAM_COPY)
+    line.path = (int)row->op;
+  if (row->kind == PROGRAM_COPY || row->kind == PROGRAM_CPU)
+    line.bytes = row->call.bytes;
   program_line_print(&line, writer->text);
 }
 
@@ -137,7 +150,7 @@ void program_trace_write(const Program *program, const ProgramOrigin *origin, co
   g_auto(GStrv) roles = unique_words(program->roles, program->n_roles, sizeof *program->roles);
   Writer writer = {.program = program, .durations = durations, .text = text};
   writer.tensors = unique_words(program->tensors, program->n_tensors, sizeof *program->tensors);
-  writer.communicators = unique_words(program->communicators, program->n_communicators, sizeof *program->communicators);
+  writer.slots = unique_words(program->slots, program->n_slots, sizeof *program->slots);
   writer.needs = g_string_new(NULL);
   writer.takes = g_string_new(NULL);
   writer.gives = g_string_new(NULL);
@@ -148,14 +161,15 @@ void program_trace_write(const Program *program, const ProgramOrigin *origin, co
   print_streams(&writer);
   for (guint32 r = 0; r < program->n_roles; r++)
     print_role(&writer, r, roles[r]);
-  print_communicators(&writer);
+  for (guint32 slot = 0; slot < program->n_slots; slot++)
+    print_slot(&writer, slot);
   g_string_append_printf(text, "%s\n", heads);
   for (guint32 r = 0; r < program->n_roles; r++)
     for (int s = 0; s < PROGRAM_SECTIONS; s++)
       for (guint32 i = 0; i < program->roles[r].sections[s].n_rows; i++)
         print_row(&writer, roles[r], s, &program->roles[r].sections[s], i);
   g_strfreev(writer.tensors);
-  g_strfreev(writer.communicators);
+  g_strfreev(writer.slots);
   g_string_free(writer.needs, TRUE);
   g_string_free(writer.takes, TRUE);
   g_string_free(writer.gives, TRUE);
@@ -169,6 +183,7 @@ void program_trace_reference(GString *text) {
   g_string_append(text,
                   "streams                    host and the others, in order (needed)\n"
                   "role.NAME                  ranks that behave so, as in 0-7,16-56:8 (one needed; every rank in one)\n"
-                  "communicator.NAME          ranks of a communicator\n\nrole,step,task,…\n");
+                  "communicator.NAME          ranks of a communicator; of several side by side, as in 0-7 | 8-15, each "
+                  "rank means its own\n\nrole,step,task,…\n");
   program_line_reference(text);
 }

@@ -1,7 +1,8 @@
 /* The Program: what every rank's host issues, as rows. It holds all that a run needs but the hardware.
  *
  * A Program is a list of *roles* (one per distinct behaviour), a map from rank to role, and *communicators* as rank
- * lists. Rows of a role stand in the order in which its host issues them:
+ * lists. A row names a *slot*; which communicator that is, each rank says: so one role serves ranks of many shard
+ * groups. Rows of a role stand in the order in which its host issues them:
  *   - a row costs host_ps of the host thread, then queues on its stream; a stream runs its rows in order; collectives
  * of one communicator run in the order of issue;
  *   - `needs` are waits on the ends of earlier rows of the same section; a row on the stream `host` blocks the host on
@@ -24,8 +25,15 @@
 
 struct KernelOp;
 
-typedef enum { PROGRAM_COMPUTE, PROGRAM_COLLECTIVE, PROGRAM_HOST } ProgramKind;
-extern const char *const program_kind_names[]; /* "compute", "collective", "host" */
+/* COPY: between a GPU and host memory. CPU: the host's cores at work on host memory, beside the thread that issues. */
+typedef enum { PROGRAM_COMPUTE, PROGRAM_COLLECTIVE, PROGRAM_HOST, PROGRAM_COPY, PROGRAM_CPU } ProgramKind;
+extern const char *const program_kind_names[]; /* "compute", "collective", "host", "copy", "cpu" */
+
+typedef enum {
+  PROGRAM_PINNED,
+  PROGRAM_PAGEABLE,
+  PROGRAM_PATHS
+} ProgramPath; /* host memory that a COPY reads or writes */
 
 typedef enum {
   PROGRAM_SETUP,
@@ -56,9 +64,9 @@ typedef struct {
   gint32 layer; /* -1: none */
   gint32 micro; /* micro-batch, -1: none */
   guint32 stream;
-  guint32 op;    /* COMPUTE: index into Program.ops */
-  guint32 group; /* COLLECTIVE: index into Program.communicators */
-  CollCall call; /* COLLECTIVE */
+  guint32 op;    /* COMPUTE: index into Program.ops; COPY: ProgramPath */
+  guint32 group; /* COLLECTIVE: slot, see program_group */
+  CollCall call; /* COLLECTIVE; COPY and CPU: bytes alone, of CPU all that are read and written */
   SimTime host;
   guint32 needs, n_needs; /* range in ProgramSection.needs: row indices */
   guint32 gives, n_gives; /* range in ProgramSection.gives */
@@ -109,6 +117,10 @@ typedef struct {
   guint32 n_ranks;
   ProgramCommunicator *communicators;
   guint32 n_communicators;
+  const char *const *slots; /* names */
+  guint32 n_slots;
+  guint32 *memberships;   /* rank × n_slots + slot → communicator, no two slots of a rank in one; NULL: a slot is the
+                           communicator of its index, for all ranks */
   ProgramTensor *tensors; /* of all roles */
   guint32 n_tensors;
   struct KernelOp *ops; /* distinct operations; of batch 0: nothing is known but its duration */
@@ -125,6 +137,10 @@ typedef struct {
 } Program;
 
 void program_free(Program *program);
+/* The communicator that a rank's rows mean by a slot. */
+static inline guint32 program_group(const Program *program, guint32 rank, guint32 slot) {
+  return program->memberships != NULL ? program->memberships[rank * program->n_slots + slot] : slot;
+}
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Program, program_free)
 
 typedef struct ProgramBuilder ProgramBuilder;
@@ -133,9 +149,12 @@ ProgramBuilder *program_builder_new(void);
 void program_builder_free(ProgramBuilder *builder);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ProgramBuilder, program_builder_free)
 
-/* Names are copied. Streams: "host" exists, index 0. */
+/* Names are copied. Streams: "host" exists, index 0. Communicators: the slot for its rows is returned. */
 guint32 program_builder_stream(ProgramBuilder *builder, const char *name);
 guint32 program_builder_communicator(ProgramBuilder *builder, const char *name, const guint32 *ranks, guint32 n);
+/* Communicators side by side, numbered from 0: rank i of `n_ranks` is in number `of_rank`[i]. One slot for all. */
+guint32 program_builder_communicators(ProgramBuilder *builder, const char *name, const guint32 *of_rank,
+                                      guint32 n_ranks);
 guint32 program_builder_tensor(ProgramBuilder *builder, const char *name, guint8 tenant, guint64 bytes,
                                guint64 unique_bytes);
 /* Copies the operation. */
@@ -158,6 +177,9 @@ guint32 program_builder_compute(ProgramBuilder *builder, guint32 stream, const c
 guint32 program_builder_collective(ProgramBuilder *builder, guint32 stream, const char *name, guint32 group,
                                    CollCall call, ProgramHint hint);
 guint32 program_builder_host(ProgramBuilder *builder, const char *name);
+guint32 program_builder_copy(ProgramBuilder *builder, guint32 stream, const char *name, guint64 bytes,
+                             ProgramPath path);
+guint32 program_builder_cpu(ProgramBuilder *builder, guint32 stream, const char *name, guint64 bytes);
 /* Of the row just added. Costs add up. A need on PROGRAM_NONE is nothing. */
 void program_builder_cost(ProgramBuilder *builder, SimTime host);
 void program_builder_need(ProgramBuilder *builder, guint32 row);

@@ -9,6 +9,10 @@
 
 #define TRANSFER_IDENTITIES (G_GUINT64_CONSTANT(1) << 59) /* above those of streams */
 
+static guint32 communicator_of(const RunStep *step, guint32 row) {
+  return program_group(step->rank->play->system->program, step->rank->index, run_row(step, row)->group);
+}
+
 /* The how-manieth collective of its communicator a row is, from the first step on. */
 static guint32 sequence_of(const RunStep *step, guint32 row) {
   const RunTable *tables = step->rank->play->tables[step->rank->rank->role];
@@ -24,7 +28,7 @@ gboolean run_collective_may_start(const RunStep *step, guint32 row) {
 }
 
 const RunMove *run_collective_move(const RunStep *step, guint32 row) {
-  const RunCommunicator *communicator = &step->rank->play->communicators[run_row(step, row)->group];
+  const RunCommunicator *communicator = &step->rank->play->communicators[communicator_of(step, row)];
   return &g_array_index(communicator->moves, RunMove, sequence_of(step, row));
 }
 
@@ -111,12 +115,13 @@ static RunTransfer *transfer_for(RunPlay *play, guint32 group, guint32 sequence,
 void run_collective_join(RunStream *stream) {
   const ProgramRow *row = run_row(stream->step, stream->head);
   RunPlay *play = stream->rank->play;
-  RunTransfer *transfer = transfer_for(play, row->group, sequence_of(stream->step, stream->head), row->call);
+  guint32 communicator = communicator_of(stream->step, stream->head);
+  RunTransfer *transfer = transfer_for(play, communicator, sequence_of(stream->step, stream->head), row->call);
   sim_require(transfer->call.operation == row->call.operation && transfer->call.bytes == row->call.bytes, run_now(play),
               play->run_key, "ranks disagree about \"%s\" on communicator %s", row->name,
-              play->system->program->communicators[row->group].name);
+              play->system->program->communicators[communicator].name);
   transfer->members[transfer->arrived++] = stream;
-  if (transfer->arrived == members_of(play, row->group))
+  if (transfer->arrived == members_of(play, communicator))
     transfer_begin(transfer);
 }
 

@@ -43,7 +43,7 @@ static void collect(Analysis *analysis) {
   const RunStep *step = analysis->step;
   for (guint32 i = 0; i < step->table->section->n_rows; i++) {
     ProgramKind kind = run_row(step, i)->kind;
-    if (kind == PROGRAM_HOST)
+    if (kind != PROGRAM_COMPUTE && kind != PROGRAM_COLLECTIVE)
       continue;
     Ran ran = {i, step->starts[i], run_row_end(step, i)};
     g_array_append_val(kind == PROGRAM_COMPUTE ? analysis->computes : analysis->collectives, ran);

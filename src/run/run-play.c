@@ -47,7 +47,7 @@ static void add_ranks(RunPlay *play) {
     rank->streams = g_new0(RunStream, program->n_streams);
     for (guint32 s = 0; s < program->n_streams; s++)
       run_stream_init(&rank->streams[s], rank, s);
-    rank->ended_calls = g_new0(guint32, program->n_communicators);
+    rank->ended_calls = g_new0(guint32, program->n_slots);
     rank->samples = g_array_new(FALSE, FALSE, sizeof(RunMemorySample));
     run_memory_begin(rank);
     run_host_init(rank);

@@ -69,7 +69,8 @@ static RunTask task_of(RunReport *report, const RunStep *step, guint32 index) {
 static RunCollective collective_of(const RunStep *step, guint32 index) {
   const ProgramRow *row = run_row(step, index);
   const RunRank *rank = step->rank;
-  const CollGroup *group = rank->play->system->groups[row->group];
+  const CollGroup *group =
+      rank->play->system->groups[program_group(rank->play->system->program, rank->index, row->group)];
   const RunMove *move = run_collective_move(step, index);
   return (RunCollective){.row = index,
                          .operation = coll_operation_names[row->call.operation],

@@ -30,8 +30,8 @@ typedef struct {
   guint32 *next;                     /* by row: the next on its stream; PROGRAM_NONE: none */
   guint32 *first;                    /* by stream: its first row; PROGRAM_NONE: none */
   guint32 *call;                     /* by row: its number among the collectives of the section */
-  guint32 *sequence;                 /* by row: its number among those of its communicator */
-  guint32 *calls;                    /* by communicator: collectives of the section */
+  guint32 *sequence;                 /* by row: its number among those of its slot */
+  guint32 *calls;                    /* by slot: collectives of the section */
   guint32 n_calls;
 } RunTable;
 
@@ -80,7 +80,7 @@ struct RunRank {
   guint32 row;              /* that it stands before */
   gboolean paid;            /* its host time has passed */
   RunStream *streams;
-  guint32 *ended_calls;           /* by communicator */
+  guint32 *ended_calls;           /* by slot */
   RunStep *steps[RUN_MOST_STEPS]; /* by number; NULL: not begun, or no longer of interest */
   RunStep *spare;                 /* of the steady section, to be used again */
   RunStep *last;                  /* last step that has ended */
@@ -195,8 +195,16 @@ static inline void run_schedule(RunPlay *play, Event *event, SimTime from, SimTi
 static inline const ProgramRow *run_row(const RunStep *step, guint32 row) {
   return &step->table->section->rows[row];
 }
+/* Of a row that is no collective and no host row. */
+static inline SimTime run_row_duration(const RunStep *step, const ProgramRow *row) {
+  const RunSystem *system = step->rank->play->system;
+  if (row->kind == PROGRAM_COMPUTE)
+    return step->rank->durations[row->op];
+  return sim_time_of_amount((double)row->call.bytes,
+                            row->kind == PROGRAM_COPY ? system->copy_rates[row->op] : system->cpu_rate);
+}
 static inline SimTime run_row_end(const RunStep *step, guint32 row) {
   const ProgramRow *what = run_row(step, row);
   return what->kind == PROGRAM_COLLECTIVE ? run_collective_move(step, row)->end
-                                          : step->starts[row] + step->rank->durations[what->op];
+                                          : step->starts[row] + run_row_duration(step, what);
 }

@@ -23,7 +23,7 @@ static void find_order(RunTable *table, const ProgramSection *section, const Pro
   table->first = g_new(guint32, program->n_streams);
   table->call = g_new0(guint32, section->n_rows);
   table->sequence = g_new0(guint32, section->n_rows);
-  table->calls = g_new0(guint32, program->n_communicators);
+  table->calls = g_new0(guint32, program->n_slots);
   for (guint32 s = 0; s < program->n_streams; s++)
     table->first[s] = PROGRAM_NONE;
   for (guint32 i = section->n_rows; i-- > 0;) {

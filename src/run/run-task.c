@@ -32,7 +32,7 @@ void run_stream_advance(RunStream *stream) {
   if (row->kind == PROGRAM_COLLECTIVE)
     run_collective_join(stream);
   else
-    run_schedule(play, &stream->event, now, stream->rank->durations[row->op]);
+    run_schedule(play, &stream->event, now, run_row_duration(step, row));
 }
 
 void run_task_issue(RunRank *rank, guint32 row) {

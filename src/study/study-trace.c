@@ -46,11 +46,12 @@ gboolean study_trace(Study *study, GString *text, GError **error) {
     g_auto(GStrv) notes = study_walk_notes(&walk);
     g_auto(GStrv) nccl = nccl_settings(walk.settings);
     g_autofree SimTime *durations = measure(&walk);
+    g_autofree char *checkpointing = plan_checkpointing_text(&walk.recipe.checkpointing);
     ProgramOrigin origin = {.workload = study->workload,
                             .model = walk.shape.name,
                             .framework = (char *)plan_framework_names[walk.recipe.framework],
                             .precision = (char *)model_precision_names[walk.model_recipe.precision],
-                            .activation_checkpointing = (char *)plan_checkpointing_names[walk.recipe.checkpointing],
+                            .activation_checkpointing = checkpointing,
                             .topology = walk.cluster->topology,
                             .gpu = (char *)walk.cluster->gpu->name,
                             .parameters = model_shape_parameters(&walk.shape),
@@ -244,6 +245,24 @@ static gboolean time_ops(const StudyTrace *trace, const StudyWalk *walk, const S
   return TRUE;
 }
 
+/* Copies and work of the CPU need a host whose figures are known. */
+static gboolean check_host(const StudyTrace *trace, const HwCluster *cluster, GError **error) {
+  for (guint32 r = 0; r < trace->program->n_roles; r++)
+    for (int s = 0; s < PROGRAM_SECTIONS; s++) {
+      const ProgramSection *section = &trace->program->roles[r].sections[s];
+      for (guint32 i = 0; i < section->n_rows; i++) {
+        gboolean copy = section->rows[i].kind == PROGRAM_COPY, cpu = section->rows[i].kind == PROGRAM_CPU;
+        if (!(copy && cluster->host_link == NULL) && !(cpu && cluster->dram_bandwidth <= 0))
+          continue;
+        g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: \"%s\" is %s, and %s does not say how fast that is there",
+                    trace->path, section->rows[i].name, copy ? "a copy over the host's link" : "work of the CPU",
+                    cluster->topology);
+        return FALSE;
+      }
+    }
+  return TRUE;
+}
+
 static char *replay_key(const StudyTrace *trace, const StudyWalk *walk, const StudyReplay *replay, GError **error) {
   g_autofree char *base =
       study_key(walk->settings, walk->catalog, walk->library->table, trace->origin.parameters, walk->fidelity, error);
@@ -299,8 +318,8 @@ static void fill_identity(const StudyTrace *trace, const StudyWalk *walk, const 
 
 static RunReport *play(const StudyTrace *trace, StudyWalk *walk, const StudyReplay *replay, const StudyOptions *options,
                        GError **error) {
-  if (!build_cluster(trace, walk, error) || !time_ops(trace, walk, replay, error) ||
-      !coll_knobs_load(walk->settings, &walk->knobs, error))
+  if (!build_cluster(trace, walk, error) || !check_host(trace, walk->cluster, error) ||
+      !time_ops(trace, walk, replay, error) || !coll_knobs_load(walk->settings, &walk->knobs, error))
     return NULL;
   walk->library = coll_library_new(walk->cluster, &walk->knobs, error);
   walk->key = walk->library != NULL ? replay_key(trace, walk, replay, error) : NULL;

@@ -12,21 +12,24 @@
 #include "study-key.h"
 #include "study-walk.h"
 
-static void gather_schemas(ConfSchema ret[6]) {
+#define SCHEMAS_MOST (5 + PLAN_SCHEMAS_MOST)
+
+static gsize gather_schemas(ConfSchema ret[SCHEMAS_MOST]) {
   ret[0] = model_shape_schema;
   ret[1] = model_recipe_schema;
-  ret[2] = plan_schema;
-  ret[3] = hw_cluster_schema;
-  ret[4] = hw_topology_schema;
-  ret[5] = coll_knobs_schema;
+  gsize n = 2 + plan_schemas(ret + 2, PLAN_SCHEMAS_MOST);
+  ret[n++] = hw_cluster_schema;
+  ret[n++] = hw_topology_schema;
+  ret[n++] = coll_knobs_schema;
+  return n;
 }
 
 Study *study_new(const char *workload) {
-  ConfSchema schemas[6];
-  gather_schemas(schemas);
+  ConfSchema schemas[SCHEMAS_MOST];
+  gsize n_schemas = gather_schemas(schemas);
   Study *study = g_new0(Study, 1);
   study->workload = g_strdup(workload);
-  study->settings = conf_settings_new(schemas, G_N_ELEMENTS(schemas));
+  study->settings = conf_settings_new(schemas, n_schemas);
   return study;
 }
 
@@ -56,9 +59,9 @@ gboolean study_set(Study *study, const char *assignment, GError **error) {
 }
 
 void study_print_reference(GString *text) {
-  ConfSchema schemas[6];
-  gather_schemas(schemas);
-  conf_schema_print(schemas, G_N_ELEMENTS(schemas), text);
+  ConfSchema schemas[SCHEMAS_MOST];
+  gsize n_schemas = gather_schemas(schemas);
+  conf_schema_print(schemas, n_schemas, text);
 }
 
 void study_walk_clear_groups(StudyWalk *walk) {
@@ -80,6 +83,17 @@ void study_walk_clear(StudyWalk *walk) {
   g_free(walk->key);
 }
 
+static gboolean check_offload(const StudyWalk *walk, GError **error) {
+  const HwCluster *cluster = walk->cluster;
+  if (!walk->recipe.offload_optimizer && !walk->recipe.offload_parameters)
+    return TRUE;
+  if (cluster->host_link == NULL || cluster->host_link->pageable == 0)
+    return conf_settings_fail(walk->settings, "host.link", error,
+                              "offload needs to know each GPU's way to host memory, as in pcie5-x16-host");
+  return cluster->dram_bandwidth > 0 || conf_settings_fail(walk->settings, "host.dram_bandwidth", error,
+                                                           "offload needs to know the host memory's bandwidth");
+}
+
 gboolean study_walk_read(StudyWalk *walk, GError **error) {
   walk->catalog = hw_catalog_load(error);
   if (walk->catalog == NULL)
@@ -90,7 +104,11 @@ gboolean study_walk_read(StudyWalk *walk, GError **error) {
       !coll_knobs_load(walk->settings, &walk->knobs, error) ||
       !model_recipe_load(walk->settings, &walk->model_recipe, error) ||
       !model_recipe_check(&walk->shape, &walk->model_recipe, walk->settings, error) ||
-      !plan_recipe_load(walk->settings, hw_cluster_gpus(walk->cluster), &walk->recipe, error))
+      !plan_recipe_load(walk->settings, hw_cluster_gpus(walk->cluster), walk->cluster->gpus_per_node, &walk->recipe,
+                        error))
+    return FALSE;
+  walk->recipe.host = walk->recipe.framework != PLAN_PAPER ? walk->cluster->host : NULL;
+  if (!check_offload(walk, error))
     return FALSE;
   KernelDtype dtype = (KernelDtype)model_precision_dtype(walk->model_recipe.precision);
   return kernel_supports(walk->cluster->gpu, dtype) ||
@@ -98,15 +116,38 @@ gboolean study_walk_read(StudyWalk *walk, GError **error) {
                             kernel_dtype_names[dtype], walk->cluster->gpu->name);
 }
 
-/* Connects what the Program calls on each communicator. */
-static void prepare_groups(const StudyWalk *walk) {
-  for (guint32 r = 0; r < walk->program->n_roles; r++)
+/* What the Program calls on a slot, each call once. */
+static GArray *calls_on(const Program *program, guint32 slot) {
+  GArray *calls = g_array_new(FALSE, FALSE, sizeof(CollCall));
+  for (guint32 r = 0; r < program->n_roles; r++)
     for (int s = 0; s < PROGRAM_SECTIONS; s++) {
-      const ProgramSection *section = &walk->program->roles[r].sections[s];
-      for (guint32 i = 0; i < section->n_rows; i++)
-        if (section->rows[i].kind == PROGRAM_COLLECTIVE)
-          coll_group_prepare(walk->groups[section->rows[i].group], &section->rows[i].call);
+      const ProgramSection *section = &program->roles[r].sections[s];
+      for (guint32 i = 0; i < section->n_rows; i++) {
+        const ProgramRow *row = &section->rows[i];
+        gboolean known = row->kind != PROGRAM_COLLECTIVE || row->group != slot;
+        for (guint k = 0; !known && k < calls->len; k++)
+          known = g_array_index(calls, CollCall, k).operation == row->call.operation &&
+                  g_array_index(calls, CollCall, k).bytes == row->call.bytes;
+        if (!known)
+          g_array_append_val(calls, row->call);
+      }
     }
+  return calls;
+}
+
+/* Connects, on each communicator, what the Program calls on the slots that mean it. */
+static void prepare_groups(const StudyWalk *walk) {
+  const Program *program = walk->program;
+  for (guint32 slot = 0; slot < program->n_slots; slot++) {
+    g_autoptr(GArray) calls = calls_on(program, slot);
+    g_autofree gboolean *done = g_new0(gboolean, program->n_communicators);
+    for (guint32 rank = 0; rank < program->n_ranks; rank++) {
+      guint32 group = program_group(program, rank, slot);
+      for (guint k = 0; !done[group] && k < calls->len; k++)
+        coll_group_prepare(walk->groups[group], &g_array_index(calls, CollCall, k));
+      done[group] = TRUE;
+    }
+  }
 }
 
 gboolean study_walk_groups(StudyWalk *walk, GError **error) {
@@ -154,6 +195,7 @@ static void note_program(GPtrArray *notes, const StudyWalk *walk) {
   if (!conf_settings_given(walk->settings, "training.micro_batch") &&
       !conf_settings_given(walk->settings, "training.global_batch"))
     note(notes, "no batch is stated: one sequence per GPU");
+  plan_notes(&walk->recipe, notes);
   if (walk->recipe.zero_stage > 0 && walk->recipe.ranks > 1)
     note(notes, "shards differ by padding at most: every rank plays the largest");
 }
@@ -229,7 +271,7 @@ static void fill_identity(const Study *study, const StudyWalk *walk, RunReport *
   identity->gradient_accumulation = walk->recipe.gradient_accumulation;
   identity->global_batch = walk->recipe.global_batch;
   identity->precision = g_strdup(model_precision_names[walk->model_recipe.precision]);
-  identity->activation_checkpointing = g_strdup(plan_checkpointing_names[walk->recipe.checkpointing]);
+  identity->activation_checkpointing = plan_checkpointing_text(&walk->recipe.checkpointing);
   identity->gpu_hour = walk->cluster->gpu_hour;
   identity->total_tokens = walk->recipe.total_tokens;
   identity->notes = study_walk_join(study_walk_notes(walk), identity->notes);
@@ -252,12 +294,22 @@ static void fill_folding(const FoldSystem *folded, RunReport *report) {
   }
 }
 
+/* A node's GPUs share its host memory, each has its own link to it. */
+static void fill_host_rates(const HwCluster *cluster, RunSystem *system) {
+  if (cluster->host_link == NULL)
+    return;
+  system->copy_rates[PROGRAM_PINNED] = cluster->host_link->achievable;
+  system->copy_rates[PROGRAM_PAGEABLE] = cluster->host_link->pageable;
+  system->cpu_rate = cluster->dram_bandwidth / cluster->gpus_per_node;
+}
+
 RunReport *study_walk_play(const StudyWalk *walk, const StudyOptions *options, GError **error) {
   static const EventTie ties[] = {EVENT_TIE_FORWARD, EVENT_TIE_REVERSE, EVENT_TIE_SHUFFLE};
   g_autoptr(FoldSystem) folded =
       fold_new(walk->program, walk->cluster, walk->groups, options->fold && !options->chunks);
   RunSystem system = {&folded->program, walk->cluster->gpu, folded->links,
                       folded->n_links,  folded->groups,     walk->cluster->speeds};
+  fill_host_rates(walk->cluster, &system);
   RunOptions run = {.timeline = options->timeline,
                     .solver = options->net_full ? NET_SOLVER_FULL : NET_SOLVER_LAZY,
                     .tie = ties[options->tie],
@@ -297,20 +349,41 @@ RunReport *study_run(Study *study, const StudyOptions *options, GError **error) 
   return run_with(study, study->settings, options, error);
 }
 
-gboolean study_run_stages(Study *study, const StudyOptions *options, RunReport *ret_reports[STUDY_STAGES],
-                          GError **error) {
-  RunReport *reports[STUDY_STAGES] = {NULL};
+static RunReport *run_stage(const Study *study, int stage, const StudyOptions *options, GError **error) {
+  g_autoptr(ConfSettings) settings = conf_settings_copy(study->settings);
+  g_autofree char *assignment = g_strdup_printf("parallel.zero_stage=%d", stage);
+  return conf_settings_set(settings, assignment, error) ? run_with(study, settings, options, error) : NULL;
+}
+
+gboolean study_run_stages(Study *study, const StudyOptions *options, StudyStages *ret, GError **error) {
+  StudyStages stages = {.n = 0};
+  g_autoptr(GError) first = NULL;
   for (int stage = 0; stage < STUDY_STAGES; stage++) {
-    g_autoptr(ConfSettings) settings = conf_settings_copy(study->settings);
-    g_autofree char *assignment = g_strdup_printf("parallel.zero_stage=%d", stage);
-    if (conf_settings_set(settings, assignment, error))
-      reports[stage] = run_with(study, settings, options, error);
-    if (reports[stage] == NULL) {
-      for (int i = 0; i < stage; i++)
-        run_report_free(reports[i]);
-      return FALSE;
+    GError *refusal = NULL;
+    RunReport *report = run_stage(study, stage, options, &refusal);
+    if (report != NULL) {
+      stages.reports[stages.n++] = report;
+      continue;
     }
+    stages.refused[stage] = g_strdup(refusal->message);
+    if (first == NULL)
+      first = refusal;
+    else
+      g_error_free(refusal);
   }
-  memcpy(ret_reports, reports, sizeof reports);
+  if (stages.n == 0) {
+    g_propagate_error(error, g_steal_pointer(&first));
+    study_stages_clear(&stages);
+    return FALSE;
+  }
+  *ret = stages;
   return TRUE;
+}
+
+void study_stages_clear(StudyStages *stages) {
+  for (guint i = 0; i < stages->n; i++)
+    run_report_free(stages->reports[i]);
+  for (int stage = 0; stage < STUDY_STAGES; stage++)
+    g_free(stages->refused[stage]);
+  *stages = (StudyStages){.n = 0};
 }

@@ -40,10 +40,16 @@ char *study_find_key(const Study *study, GError **error);
 /* Plays the step. Nothing is kept in the study. */
 RunReport *study_run(Study *study, const StudyOptions *options, GError **error);
 
-/* The same step under ZeRO 0, 1, 2 and 3. On error nothing is returned. */
+/* The same step under those of ZeRO 0, 1, 2 and 3 that the framework has. */
 #define STUDY_STAGES 4
-gboolean study_run_stages(Study *study, const StudyOptions *options, RunReport *ret_reports[STUDY_STAGES],
-                          GError **error);
+typedef struct {
+  RunReport *reports[STUDY_STAGES]; /* of n stages, ascending */
+  guint n;
+  char *refused[STUDY_STAGES]; /* by stage: why it was not played; NULL: it was */
+} StudyStages;
+/* Error: no stage can be played (what the first says); then nothing is returned. */
+gboolean study_run_stages(Study *study, const StudyOptions *options, StudyStages *ret, GError **error);
+void study_stages_clear(StudyStages *stages);
 
 /* Every key that a workload or a topology may hold, documented. Appends. */
 void study_print_reference(GString *text);

@@ -1,0 +1,32 @@
+/* Host time by operation, from the catalogue's figures of the CPU. */
+#include "kernel-host.h"
+
+#include "hw-catalog.h"
+
+static SimTime per_launch(const HwHost *host, const KernelOp *op) {
+  if (op->compiled)
+    return host->compiled_kernel;
+  if (op->kind == KERNEL_MATMUL)
+    return host->matmul;
+  return op->pass == KERNEL_FORWARD ? host->forward_kernel : host->backward_kernel;
+}
+
+SimTime kernel_host_time(const HwHost *host, const KernelOp *op) {
+  return host != NULL ? per_launch(host, op) * kernel_launches(op) : 0;
+}
+
+SimTime kernel_host_cost(const HwHost *host, KernelHostCost what) {
+  if (host == NULL)
+    return 0;
+  const SimTime costs[] = {
+      [KERNEL_HOST_COLLECTIVE] = host->collective,
+      [KERNEL_HOST_FSDP_UNIT] = host->fsdp_unit,
+      [KERNEL_HOST_DEEPSPEED_MODULE] = host->deepspeed_module,
+      [KERNEL_HOST_GRADIENT_HOOK] = host->gradient_hook,
+      [KERNEL_HOST_OPTIMIZER_STEP] = host->optimizer_step,
+      [KERNEL_HOST_OPTIMIZER_TENSOR] = host->optimizer_tensor,
+      [KERNEL_HOST_MICRO_BATCH] = host->micro_batch,
+      [KERNEL_HOST_PASS] = host->forward_kernel,
+  };
+  return costs[what];
+}

@@ -1,0 +1,63 @@
+/* Ways of activation checkpointing as masks over a layer's operations. */
+#include "model-recompute.h"
+
+#include <string.h>
+
+#include "kernel-op.h"
+
+static guint64 first_ops(guint n) {
+  return n < 64 ? ((guint64)1 << n) - 1 : G_MAXUINT64;
+}
+
+static gboolean is_named(const ModelOp *op, const char *const *names) {
+  for (; *names != NULL; names++)
+    if (strcmp(op->name, *names) == 0)
+      return TRUE;
+  return FALSE;
+}
+
+/* From the first to the last operation between the projections and the context. */
+static guint64 attention_core(const ModelUnit *unit) {
+  static const char *const ends[] = {"attention", "repeat_kv", "scores", "context", NULL};
+  guint first = unit->n_forward, end = 0;
+  for (guint i = 0; i < unit->n_forward; i++)
+    if (is_named(&unit->forward[i], ends)) {
+      first = MIN(first, i);
+      end = i + 1;
+    }
+  return end > first ? first_ops(end) & ~first_ops(first) : 0;
+}
+
+static gboolean is_linear(const ModelOp *op) {
+  return op->kernel->kind == KERNEL_MATMUL && op->kernel->batch == 1 && op->uses != 0;
+}
+
+/* Outputs of the first, third, fifth … linear layer, and of flash attention. */
+static guint64 kept_by_op(const ModelUnit *unit) {
+  guint64 kept = 0;
+  guint linears = 0;
+  for (guint i = 0; i < unit->n_forward; i++) {
+    gboolean odd = is_linear(&unit->forward[i]) && ++linears % 2 == 1;
+    if (odd || unit->forward[i].kernel->kind == KERNEL_ATTENTION)
+      kept |= (guint64)1 << i;
+  }
+  return kept;
+}
+
+void model_recompute(const ModelUnit *unit, ModelRecompute how, ModelRecomputed *ret) {
+  guint64 all = first_ops(unit->n_forward);
+  switch (how) {
+  case MODEL_RECOMPUTE_ALL:
+    *ret = (ModelRecomputed){all, all};
+    break;
+  case MODEL_RECOMPUTE_ATTENTION:
+    *ret = (ModelRecomputed){attention_core(unit), attention_core(unit)};
+    break;
+  case MODEL_RECOMPUTE_EVERY_2ND_MATMUL:
+    *ret = (ModelRecomputed){all, all & ~kept_by_op(unit)};
+    break;
+  default:
+    *ret = (ModelRecomputed){0, 0};
+    break;
+  }
+}

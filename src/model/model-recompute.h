@@ -1,0 +1,28 @@
+/* Which operations a layer runs again in backward, under each way of activation checkpointing.
+ *
+ *   ModelRecomputed redone;
+ *   model_recompute(layer, MODEL_RECOMPUTE_ATTENTION, &redone);
+ *   if (redone.again >> op & 1) … forward[op] runs a second time …
+ *
+ * Of the operations of `region` autograd keeps nothing; those of `again` run a second time before backward needs them,
+ * from the outputs of the others, which are kept. Sources: full, PyTorch's checkpoint over a layer; attention,
+ * Megatron-LM's selective recompute (core_attention.py, arXiv 2205.05198); every 2nd matmul, torchtitan's selective
+ * option "op" (activation_checkpoint.py): outputs of flash attention and of the odd linear layers are kept. */
+#pragma once
+
+#include "model-unit.h"
+
+typedef enum {
+  MODEL_RECOMPUTE_NONE,
+  MODEL_RECOMPUTE_ALL,
+  MODEL_RECOMPUTE_ATTENTION,
+  MODEL_RECOMPUTE_EVERY_2ND_MATMUL,
+  MODEL_RECOMPUTES
+} ModelRecompute;
+
+/* Masks of forward operations, `again` within `region`. */
+typedef struct {
+  guint64 region, again;
+} ModelRecomputed;
+
+void model_recompute(const ModelUnit *unit, ModelRecompute how, ModelRecomputed *ret);

@@ -1,0 +1,420 @@
+/* framework = ddp: PyTorch's DistributedDataParallel under a plain training loop.
+ *
+ *   micro-batches but the last   C: forward, backward; gradients add up in .grad                      (no_sync)
+ *   the last                     C: B(i), copy into its bucket ── bucket full ─► n: all-reduce, in order of buckets
+ *                                C: B(i−1) …
+ *   end of backward              C waits for all all-reduces, copies buckets back to .grad (unless they are views),
+ *                                clips, steps; .grad is freed
+ *
+ * In the first step all gradients are one bucket: nothing hides. After it buckets follow the order in which gradients
+ * became ready, a small one first. Source: torch/csrc/distributed/c10d/reducer.cpp; Li et al., VLDB 2020 (arXiv
+ * 2006.15704). */
+#include "base-error.h"
+#include "mem-tenant.h"
+#include "model-host.h"
+#include "plan-optimizer.h"
+#include "plan-parameters.h"
+#include "plan-policy.h"
+
+#define FP32      4
+#define FLAG_BYTE 4 /* of the map of used parameters, an int32 each */
+
+typedef struct {
+  guint32 bucket;                        /* tensor */
+  guint32 average, back, compress, grow; /* ops */
+  guint64 elements;
+  guint n, left; /* parameters, and how many of them have no gradient yet */
+  guint32 compressed;
+} Bucket;
+
+typedef struct {
+  const PlanRecipe *recipe;
+  const PlanDdp *options;
+  ProgramBuilder *builder;
+  PlanWalk *walk;
+  guint32 comm, group;
+  gboolean mixed;             /* fp32 parameters beside 16-bit arithmetic */
+  guint32 bytes, wire;        /* of a parameter and gradient element; as it is reduced */
+  PlanParameters *parameters; /* in order of definition */
+  PlanUpdate *update;
+  guint32 weights, buckets, states, temporaries; /* tensors */
+  guint32 *casts;                                /* by unit: tensors of 16-bit weights; NULL: none */
+  guint32 *cast_ops;
+  guint32 *gradients, *parts; /* by parameter: .grad, and a gradient as backward makes it */
+  guint32 *convert_ops, *add_ops, *copy_ops;
+  guint *ready; /* parameters in the order of their gradients */
+  guint n_ready;
+  GArray *layout[2]; /* Bucket: of the first section, of the steady one */
+  guint *bucket_of[2];
+  /* While a section is built. */
+  ProgramSectionKind section;
+  guint next;         /* bucket to be reduced */
+  GArray *reductions; /* guint32 */
+} Ddp;
+
+static gboolean is_alone(const Ddp *ddp) {
+  return ddp->recipe->ranks == 1;
+}
+
+static gboolean is_last(const Ddp *ddp) {
+  return ddp->walk->micro + 1 == ddp->recipe->gradient_accumulation;
+}
+
+static gboolean reduces(const Ddp *ddp) {
+  return !is_alone(ddp) && (is_last(ddp) || !ddp->options->no_sync);
+}
+
+static guint32 memory_op(Ddp *ddp, guint64 elements, guint32 bytes_each) {
+  return program_builder_memory_op(ddp->builder, elements * bytes_each);
+}
+
+/* ---- Buckets ---- */
+
+static void add_bucket(Ddp *ddp, int layout, guint64 elements, guint n) {
+  guint32 twice = 2 * ddp->bytes;
+  Bucket bucket = {.elements = elements, .n = n, .compressed = PROGRAM_NONE};
+  bucket.back = memory_op(ddp, elements, twice);
+  if (ddp->wire != ddp->bytes) {
+    bucket.compress = memory_op(ddp, elements, ddp->bytes + ddp->wire);
+    bucket.grow = bucket.compress;
+    bucket.compressed =
+        program_builder_tensor(ddp->builder, "compressed bucket", MEM_COMMUNICATION, elements * ddp->wire, 0);
+  }
+  g_array_append_val(ddp->layout[layout], bucket);
+}
+
+/* Buckets over parameters in an order, closing each once it has reached its cap; caps NULL: one bucket. */
+static void lay_out(Ddp *ddp, int layout, const guint *order, const double *caps) {
+  ddp->layout[layout] = g_array_new(FALSE, FALSE, sizeof(Bucket));
+  ddp->bucket_of[layout] = g_new(guint, ddp->parameters->n);
+  guint64 elements = 0;
+  guint n = 0;
+  for (guint i = 0; i < ddp->parameters->n; i++) {
+    guint bucket = ddp->layout[layout]->len;
+    ddp->bucket_of[layout][order[i]] = bucket;
+    elements += ddp->parameters->list[order[i]].elements;
+    n++;
+    gboolean full = caps != NULL && (double)(elements * ddp->bytes) >= caps[bucket > 0];
+    if (full || i + 1 == ddp->parameters->n) {
+      add_bucket(ddp, layout, elements, n);
+      elements = n = 0;
+    }
+  }
+}
+
+/* With find_unused_parameters buckets are cut in order of definition and run through backwards. */
+static void lay_out_reversed(Ddp *ddp, int layout, const double *caps) {
+  g_autofree guint *order = g_new(guint, ddp->parameters->n);
+  for (guint i = 0; i < ddp->parameters->n; i++)
+    order[i] = i;
+  lay_out(ddp, layout, order, caps);
+  guint n = ddp->layout[layout]->len;
+  for (guint i = 0; i < n / 2; i++) {
+    Bucket *left = &g_array_index(ddp->layout[layout], Bucket, i);
+    Bucket *right = &g_array_index(ddp->layout[layout], Bucket, n - 1 - i);
+    Bucket held = *left;
+    *left = *right;
+    *right = held;
+  }
+  for (guint i = 0; i < ddp->parameters->n; i++)
+    ddp->bucket_of[layout][i] = n - 1 - ddp->bucket_of[layout][i];
+}
+
+static void lay_out_all(Ddp *ddp) {
+  double caps[] = {ddp->options->first_bucket_cap, ddp->options->bucket_cap};
+  if (ddp->options->find_unused_parameters) {
+    lay_out_reversed(ddp, PROGRAM_FIRST, caps);
+    lay_out_reversed(ddp, PROGRAM_STEADY, caps);
+    return;
+  }
+  lay_out(ddp, PROGRAM_FIRST, ddp->ready, NULL);
+  lay_out(ddp, PROGRAM_STEADY, ddp->ready, caps);
+}
+
+static void reduce_bucket(Ddp *ddp, const Bucket *bucket) {
+  PlanWalk *walk = ddp->walk;
+  program_builder_context(ddp->builder, PROGRAM_REDUCE, -1, (gint32)walk->micro);
+  if (bucket->compressed != PROGRAM_NONE) {
+    plan_walk_pass(walk, walk->stream, "compress bucket", bucket->compress);
+    plan_walk_take(walk, bucket->compressed);
+  }
+  guint32 ready = walk->last;
+  CollCall call = {COLL_ALL_REDUCE, bucket->elements * ddp->wire};
+  guint32 row = plan_walk_collective(walk, ddp->comm, "reduce gradients", ddp->group, call, PROGRAM_HINT_BUCKET);
+  program_builder_need(ddp->builder, ready);
+  if (bucket->compressed != PROGRAM_NONE) {
+    row = plan_walk_pass(walk, ddp->comm, "decompress bucket", bucket->grow);
+    plan_walk_give(walk, bucket->compressed, ddp->comm);
+  }
+  g_array_append_val(ddp->reductions, row);
+}
+
+/* Buckets are reduced in order, each when all its gradients and all before it are there. */
+static void mark_ready(Ddp *ddp, guint parameter) {
+  GArray *layout = ddp->layout[ddp->section];
+  g_array_index(layout, Bucket, ddp->bucket_of[ddp->section][parameter]).left--;
+  while (ddp->next < layout->len && g_array_index(layout, Bucket, ddp->next).left == 0)
+    reduce_bucket(ddp, &g_array_index(layout, Bucket, ddp->next++));
+}
+
+/* ---- Gradients ---- */
+
+/* Backward's gradient becomes .grad, or is added to it. */
+static void keep_gradient(Ddp *ddp, guint p, gboolean first_part) {
+  PlanWalk *walk = ddp->walk;
+  program_builder_context(ddp->builder, PROGRAM_BACKWARD, walk->units[ddp->parameters->list[p].unit].layer,
+                          (gint32)walk->micro);
+  if (ddp->mixed) {
+    plan_walk_take(walk, ddp->parts[p]);
+    plan_walk_pass(walk, walk->stream, "gradient to fp32", ddp->convert_ops[p]);
+    plan_walk_give(walk, ddp->parts[p], PROGRAM_NONE);
+  }
+  if (walk->micro > 0 && !first_part)
+    plan_walk_pass(walk, walk->stream, "accumulate gradient", ddp->add_ops[p]);
+  plan_walk_take(walk, ddp->gradients[p]);
+}
+
+static void gradient_ready(PlanWalk *walk, guint32 unit, guint index, guint32 row, gpointer user) {
+  (void)row;
+  Ddp *ddp = user;
+  guint p = plan_parameters_find(ddp->parameters, unit, index);
+  if (p == PLAN_NO_PARAMETER)
+    return;
+  gboolean first_part = walk->units[unit].unit->parameters[index].shared;
+  keep_gradient(ddp, p, first_part);
+  if (first_part || !reduces(ddp))
+    return;
+  plan_walk_pass(walk, walk->stream, "copy into bucket", ddp->copy_ops[p]);
+  program_builder_cost(ddp->builder, model_host_cost(walk->host, MODEL_HOST_GRADIENT_HOOK));
+  if (ddp->options->gradient_as_bucket_view)
+    plan_walk_give(walk, ddp->gradients[p], PROGRAM_NONE);
+  mark_ready(ddp, p);
+}
+
+/* ---- The step ---- */
+
+static void begin_reductions(Ddp *ddp) {
+  GArray *layout = ddp->layout[ddp->section];
+  for (guint i = 0; i < layout->len; i++)
+    g_array_index(layout, Bucket, i).left = g_array_index(layout, Bucket, i).n;
+  ddp->next = 0;
+  g_array_set_size(ddp->reductions, 0);
+}
+
+static void finish_reductions(Ddp *ddp) {
+  PlanWalk *walk = ddp->walk;
+  GArray *layout = ddp->layout[ddp->section];
+  sim_require(ddp->next == layout->len, 0, NULL, "%u of %u buckets were reduced", ddp->next, layout->len);
+  program_builder_context(ddp->builder, PROGRAM_REDUCE, -1, (gint32)walk->micro);
+  if (ddp->options->find_unused_parameters) {
+    CollCall call = {COLL_ALL_REDUCE, (guint64)ddp->parameters->n * FLAG_BYTE};
+    guint32 row = plan_walk_collective(walk, ddp->comm, "reduce used parameters", ddp->group, call, PROGRAM_HINT_NONE);
+    program_builder_need(ddp->builder, walk->last);
+    g_array_append_val(ddp->reductions, row);
+  }
+  for (guint i = 0; i < ddp->reductions->len; i++)
+    plan_walk_need(walk, g_array_index(ddp->reductions, guint32, i));
+  if (ddp->options->gradient_as_bucket_view)
+    return;
+  for (guint i = 0; i < layout->len; i++)
+    plan_walk_pass(walk, walk->stream, "copy out of bucket", g_array_index(layout, Bucket, i).back);
+}
+
+static void cast_weights(Ddp *ddp, guint32 unit, gboolean recompute) {
+  if (ddp->casts == NULL)
+    return;
+  program_builder_context(ddp->builder, recompute ? PROGRAM_RECOMPUTE : PROGRAM_FORWARD, ddp->walk->units[unit].layer,
+                          (gint32)ddp->walk->micro);
+  plan_walk_pass(ddp->walk, ddp->walk->stream, "cast weights", ddp->cast_ops[unit]);
+  plan_walk_take(ddp->walk, ddp->casts[unit]);
+}
+
+static gboolean drops_casts(const Ddp *ddp, guint32 unit) {
+  return ddp->walk->units[unit].layer >= 0 &&
+         plan_checkpointing_of(&ddp->recipe->checkpointing, (guint32)ddp->walk->units[unit].layer) ==
+             MODEL_RECOMPUTE_ALL;
+}
+
+/* Autocast's cache of weights ends with the forward pass; autograd keeps those that backward reads. */
+static void end_autocast(Ddp *ddp) {
+  for (guint32 u = 0; ddp->casts != NULL && u < ddp->walk->n_units; u++)
+    if (drops_casts(ddp, u))
+      plan_walk_give(ddp->walk, ddp->casts[u], PROGRAM_NONE);
+}
+
+static void micro_batch(Ddp *ddp) {
+  PlanWalk *walk = ddp->walk;
+  program_builder_context(ddp->builder, PROGRAM_FORWARD, -1, (gint32)walk->micro);
+  plan_walk_host(walk, "micro-batch");
+  program_builder_cost(ddp->builder, model_host_cost(walk->host, MODEL_HOST_MICRO_BATCH));
+  begin_reductions(ddp);
+  for (guint32 u = 0; u < walk->n_units; u++) {
+    cast_weights(ddp, u, FALSE);
+    plan_walk_forward(walk, u);
+  }
+  end_autocast(ddp);
+  for (guint32 u = walk->n_units; u-- > 0;) {
+    if (drops_casts(ddp, u))
+      cast_weights(ddp, u, TRUE);
+    plan_walk_backward(walk, u);
+    if (ddp->casts != NULL)
+      plan_walk_give(walk, ddp->casts[u], PROGRAM_NONE);
+  }
+  if (reduces(ddp))
+    finish_reductions(ddp);
+}
+
+static void optimizer_step(Ddp *ddp) {
+  PlanWalk *walk = ddp->walk;
+  program_builder_context(ddp->builder, PROGRAM_OPTIMIZER, -1, -1);
+  guint32 first = plan_update_norm(walk, ddp->update);
+  plan_update_run(walk, ddp->update, &first);
+  if (ddp->section == PROGRAM_FIRST)
+    program_builder_take(ddp->builder, ddp->states);
+  if (ddp->temporaries != PROGRAM_NONE) {
+    plan_walk_take(walk, ddp->temporaries);
+    plan_walk_give(walk, ddp->temporaries, PROGRAM_NONE);
+  }
+  gboolean held = is_alone(ddp) || !ddp->options->gradient_as_bucket_view;
+  for (guint p = 0; held && p < ddp->parameters->n; p++)
+    plan_walk_give(walk, ddp->gradients[p], PROGRAM_NONE);
+  plan_walk_host(walk, "end of step");
+  program_builder_need(ddp->builder, walk->last);
+}
+
+static void step(Ddp *ddp, ProgramSectionKind section) {
+  PlanWalk *walk = ddp->walk;
+  ddp->section = section;
+  plan_walk_section(walk, section);
+  program_builder_context(ddp->builder, PROGRAM_SETUP, -1, -1);
+  if (section == PROGRAM_FIRST) {
+    program_builder_host(ddp->builder, "load the model");
+    program_builder_take(ddp->builder, ddp->weights);
+    if (!is_alone(ddp))
+      program_builder_take(ddp->builder, ddp->buckets);
+  }
+  for (walk->micro = 0; walk->micro < ddp->recipe->gradient_accumulation; walk->micro++)
+    micro_batch(ddp);
+  optimizer_step(ddp);
+}
+
+/* ---- Setting up ---- */
+
+/* The order in which backward completes gradients. */
+static void find_ready(Ddp *ddp) {
+  ddp->ready = g_new(guint, ddp->parameters->n);
+  for (guint32 u = ddp->walk->n_units; u-- > 0;) {
+    const ModelUnit *unit = ddp->walk->units[u].unit;
+    for (guint i = 0; i < unit->n_backward; i++) {
+      const int of[] = {unit->backward[i].gradient_of, unit->backward[i].also_gradient_of};
+      for (guint k = 0; k < G_N_ELEMENTS(of); k++)
+        if (of[k] >= 0 && !unit->parameters[of[k]].shared && !unit->parameters[of[k]].frozen)
+          ddp->ready[ddp->n_ready++] = plan_parameters_find(ddp->parameters, u, (guint)of[k]);
+    }
+  }
+  sim_require(ddp->n_ready == ddp->parameters->n, 0, NULL, "%u of %u parameters get a gradient", ddp->n_ready,
+              ddp->parameters->n);
+}
+
+static void add_gradients(Ddp *ddp, guint32 compute_bytes) {
+  guint n = ddp->parameters->n;
+  ddp->gradients = plan_parameters_tensors(ddp->parameters, ddp->walk, "grad", MEM_GRADIENTS, ddp->bytes);
+  ddp->parts = plan_parameters_tensors(ddp->parameters, ddp->walk, "new_grad", MEM_TEMPORARY, compute_bytes);
+  ddp->convert_ops = g_new(guint32, n);
+  ddp->add_ops = g_new(guint32, n);
+  ddp->copy_ops = g_new(guint32, n);
+  for (guint p = 0; p < n; p++) {
+    guint64 elements = ddp->parameters->list[p].elements;
+    ddp->convert_ops[p] = memory_op(ddp, elements, compute_bytes + ddp->bytes);
+    ddp->add_ops[p] = memory_op(ddp, elements, 3 * ddp->bytes);
+    ddp->copy_ops[p] = memory_op(ddp, elements, 2 * ddp->bytes);
+  }
+}
+
+static void add_casts(Ddp *ddp, guint32 compute_bytes) {
+  ddp->casts = g_new(guint32, ddp->walk->n_units);
+  ddp->cast_ops = g_new(guint32, ddp->walk->n_units);
+  for (guint32 u = 0; u < ddp->walk->n_units; u++) {
+    guint64 elements = model_unit_elements(ddp->walk->units[u].unit);
+    ddp->casts[u] = program_builder_tensor(ddp->builder, "16-bit weights", MEM_TEMPORARY, elements * compute_bytes, 0);
+    ddp->cast_ops[u] = memory_op(ddp, elements, ddp->bytes + compute_bytes);
+  }
+}
+
+static guint64 all_elements(const Ddp *ddp) {
+  guint64 elements = 0;
+  for (guint32 u = 0; u < ddp->walk->n_units; u++)
+    elements += model_unit_elements(ddp->walk->units[u].unit);
+  return elements;
+}
+
+static void add_states(Ddp *ddp, guint32 compute_bytes) {
+  guint32 ranks = ddp->recipe->ranks;
+  guint64 all = all_elements(ddp) * ddp->bytes, trained = ddp->parameters->elements;
+  guint64 states = plan_optimizer_bytes(ddp->recipe->optimizer, trained, ddp->bytes, FALSE);
+  MemTenant of_buckets = ddp->options->gradient_as_bucket_view ? MEM_GRADIENTS : MEM_COMMUNICATION;
+  ModelOptimizerStyle style = plan_optimizer_style(ddp->recipe, MODEL_OPTIMIZER_FOREACH);
+  ddp->weights = program_builder_tensor(ddp->builder, "parameters", MEM_PARAMETERS, all, all / ranks);
+  ddp->buckets =
+      program_builder_tensor(ddp->builder, "buckets", of_buckets, trained * ddp->bytes, trained * ddp->bytes / ranks);
+  ddp->states = program_builder_tensor(ddp->builder, "optimizer states", MEM_OPTIMIZER, states, states / ranks);
+  ddp->temporaries = style == MODEL_OPTIMIZER_FOREACH ? program_builder_tensor(ddp->builder, "foreach temporaries",
+                                                                               MEM_TEMPORARY, trained * ddp->bytes, 0)
+                                                      : PROGRAM_NONE;
+  ddp->update = plan_update_new(ddp->walk, &(ModelOptimizer){.style = style,
+                                                             .elements = trained,
+                                                             .tensors = ddp->parameters->n,
+                                                             .element_bytes = ddp->bytes,
+                                                             .gradient_bytes = ddp->bytes,
+                                                             .norm = ddp->recipe->gradient_clipping > 0,
+                                                             .clip = ddp->recipe->gradient_clipping > 0});
+  if (ddp->mixed)
+    add_casts(ddp, compute_bytes);
+}
+
+static void clear(Ddp *ddp) {
+  for (int s = 0; s < PROGRAM_SECTIONS; s++) {
+    g_array_unref(ddp->layout[s]);
+    g_free(ddp->bucket_of[s]);
+  }
+  g_array_unref(ddp->reductions);
+  g_free(ddp->casts);
+  g_free(ddp->cast_ops);
+  g_free(ddp->gradients);
+  g_free(ddp->parts);
+  g_free(ddp->convert_ops);
+  g_free(ddp->add_ops);
+  g_free(ddp->copy_ops);
+  g_free(ddp->ready);
+  plan_update_free(ddp->update);
+  plan_parameters_free(ddp->parameters);
+  plan_walk_free(ddp->walk);
+}
+
+Program *plan_ddp(const PlanCase *what) {
+  const PlanRecipe *recipe = what->recipe;
+  guint32 compute_bytes = model_precision_bytes(what->model->precision);
+  Ddp ddp = {.recipe = recipe, .options = &recipe->ddp, .builder = program_builder_new()};
+  ddp.mixed = compute_bytes < FP32 && ddp.options->autocast;
+  ddp.bytes = ddp.mixed ? FP32 : compute_bytes;
+  ddp.wire = plan_dtype_bytes(recipe->communication_dtype, ddp.bytes);
+  guint32 compute = program_builder_stream(ddp.builder, "compute");
+  ddp.comm = program_builder_stream(ddp.builder, "comm");
+  program_builder_role(ddp.builder, "rank", recipe->ranks);
+  ddp.group = plan_everyone(ddp.builder, recipe->ranks);
+  ddp.walk = plan_walk_new(ddp.builder, what->shape, what->model, recipe, compute);
+  ddp.walk->host = recipe->host;
+  ddp.walk->hooks.gradient = gradient_ready;
+  ddp.walk->user = &ddp;
+  ddp.parameters = plan_parameters_new(ddp.walk);
+  ddp.reductions = g_array_new(FALSE, FALSE, sizeof(guint32));
+  add_gradients(&ddp, compute_bytes);
+  add_states(&ddp, compute_bytes);
+  find_ready(&ddp);
+  lay_out_all(&ddp);
+  step(&ddp, PROGRAM_FIRST);
+  step(&ddp, PROGRAM_STEADY);
+  plan_walk_facts(ddp.walk, what->model);
+  clear(&ddp);
+  return program_builder_end(ddp.builder);
+}

@@ -1,0 +1,196 @@
+/* [deepspeed] and what follows from it, by version. Sources: DeepSpeed's runtime/zero/config.py and offload_config.py at
+ * 0.19.6; versions at which something changed: its pull requests 4695 (0.12.4), 4705 (0.12.5), 5606 (0.14.4), 8207
+ * (0.19.5). */
+#include "plan-deepspeed.h"
+
+#include "plan-policy.h"
+#include "plan-zero.h"
+
+#define FIELD(field) G_STRUCT_OFFSET(PlanDeepspeed, field)
+#define FLAG(key_, field_, initial_, help_)                                                                            \
+  { .group = "deepspeed", .key = key_, .kind = CONF_FLAG, .offset = FIELD(field_), .initial = initial_, .help = help_ }
+#define ELEMENTS(key_, field_, initial_, help_)                                                                        \
+  { .group = "deepspeed", .key = key_, .kind = CONF_COUNT, .offset = FIELD(field_), .initial = initial_, .help = help_ }
+#define LATER(key_, initial_, help_)                                                                                   \
+  { .group = "deepspeed", .key = key_, .kind = CONF_LATER, .initial = initial_, .help = help_ }
+
+static const ConfKey keys[] = {
+    FLAG("contiguous_gradients", contiguous_gradients, "yes",
+         "gradients are copied into one buffer as they come, and reduced from there"),
+    FLAG("reduce_scatter", reduce_scatter, "yes",
+         "stages 1, 2: reduce to the owner of each slice; with use_multi_rank_bucket_allreduce still an all-reduce of "
+         "the bucket. Stage 3: reduce-scatter; no: all-reduce"),
+    FLAG("use_multi_rank_bucket_allreduce", use_multi_rank_bucket_allreduce, "yes",
+         "stages 1, 2: all-reduce each bucket and keep the own slices; no: one reduce per slice. Since 0.12.4, before "
+         "it: no"),
+    ELEMENTS("reduce_bucket_size", reduce_bucket_size, "5e8", "elements of a bucket of gradients"),
+    FLAG("overlap_comm", overlap_comm, "no",
+         "reduce beside backward, from two buffers; the default of stage 3 is yes, of stages 1 and 2 no"),
+    FLAG("allgather_partitions", allgather_partitions, "yes", "before 0.12.5; since then nothing reads it"),
+    ELEMENTS("allgather_bucket_size", allgather_bucket_size, "5e8",
+             "elements of a piece of the all-gather after the step, before 0.12.5; since then it is one piece"),
+    FLAG("round_robin_gradients", round_robin_gradients, "no",
+         "owners of gradients in turn: evens out copies to host memory, and neither sizes nor times here"),
+    ELEMENTS("sub_group_size", sub_group_size, "1e9", "stage 3: elements that the optimizer updates at a time"),
+    ELEMENTS("stage3_prefetch_bucket_size", prefetch_bucket_size, "5e7",
+             "elements that each module may gather ahead; 0: none"),
+    ELEMENTS("stage3_param_persistence_threshold", param_persistence_threshold, "1e5",
+             "parameters of at most so many elements stay gathered"),
+    ELEMENTS("stage3_model_persistence_threshold", model_persistence_threshold, "9223372036854775807",
+             "elements that may stay gathered in all"),
+    ELEMENTS("stage3_max_live_parameters", max_live_parameters, "1e9",
+             "nothing is gathered ahead while so many elements are gathered"),
+    ELEMENTS("stage3_max_reuse_distance", max_reuse_distance, "1e9",
+             "a parameter that is used again within so many elements is kept"),
+    ELEMENTS("stage3_module_granularity_threshold", module_granularity_threshold, "0",
+             "layers whose parameters per module are at most so many are fetched as one; 0: each module by itself"),
+    FLAG("stage3_use_all_reduce_for_fetch_params", use_all_reduce_for_fetch_params, "no",
+         "gather parameters by all-reduce of zero-padded buffers"),
+    FLAG("stage3_allgather_sequential", allgather_sequential, "no",
+         "gather parameters one by one, without flat copies"),
+    ELEMENTS("zero_hpz_partition_size", hpz_partition_size, "1",
+             "ZeRO++ hpZ: GPUs that share a second copy of the parameters, from the first forward on; 1: none"),
+    FLAG("zero_quantized_weights", quantized_weights, "no", "ZeRO++ qwZ: parameters are gathered as int8"),
+    FLAG("zero_quantized_gradients", quantized_gradients, "no",
+         "ZeRO++ qgZ: gradients are reduced as int4, inside nodes and then between them"),
+    LATER("zero_quantized_nontrainable_weights", "no", "quantized frozen weights"),
+    ELEMENTS("mics_shard_size", mics_shard_size, "0", "MiCS: GPUs that share one copy of the states; 0: all"),
+    LATER("mics_hierarchical_params_gather", "no", "MiCS' gather in two steps"),
+    FLAG("immediate_grad_update", immediate_grad_update, "no",
+         "stage 1 with fp32 accumulation: 16-bit gradients are added and freed as they come"),
+    FLAG("offload_optimizer.pin_memory", offload_pin_memory, "yes",
+         "page-locked host memory, which PCIe copies several times faster; default no before 0.19.5"),
+    FLAG("offload_param.pin_memory", offload_param_pin_memory, "yes", "the same for parameters"),
+    LATER("offload_optimizer.ratio", "1", "Twin-Flow, which keeps a part of the optimizer on the GPU"),
+    LATER("offload_optimizer.super_offload", "no", "SuperOffload"),
+    LATER("offload_optimizer.pipeline_read", "no", "offload to NVMe"),
+    LATER("offload_optimizer.pipeline_write", "no", "offload to NVMe"),
+    LATER("zenflow", "no", "ZenFlow's split updates"),
+    LATER("legacy_stage1", "no", "DeepSpeed's first stage 1"),
+    LATER("elastic_checkpoint", "no", "elastic checkpoints"),
+    LATER("zeropp_loco_param", "none", "LoCo's error feedback"),
+};
+const ConfSchema plan_deepspeed_schema = {keys, G_N_ELEMENTS(keys)};
+
+#define NEWEST PLAN_VERSION(0, 19, 6)
+#define OLDEST PLAN_VERSION(0, 8, 0)
+
+static gboolean given(const ConfSettings *settings, const char *key) {
+  g_autofree char *name = g_strconcat("deepspeed.", key, NULL);
+  return conf_settings_given(settings, name);
+}
+
+static gboolean resolve_version(const ConfSettings *settings, PlanRecipe *recipe, GError **error) {
+  if (recipe->version == 0)
+    recipe->version = NEWEST;
+  if (recipe->version < OLDEST)
+    return conf_settings_fail(settings, "parallel.framework_version", error, "DeepSpeed is modelled from 0.8.0 on");
+  PlanDeepspeed *options = &recipe->deepspeed;
+  if (recipe->version < PLAN_ZERO_MULTI_RANK) {
+    if (given(settings, "use_multi_rank_bucket_allreduce"))
+      return conf_settings_fail(settings, "deepspeed.use_multi_rank_bucket_allreduce", error,
+                                "came with DeepSpeed 0.12.4; framework_version is older");
+    options->use_multi_rank_bucket_allreduce = FALSE;
+  }
+  if (recipe->version < PLAN_ZERO_PINNED && !given(settings, "offload_optimizer.pin_memory"))
+    options->offload_pin_memory = FALSE;
+  if (recipe->version < PLAN_ZERO_PINNED && !given(settings, "offload_param.pin_memory"))
+    options->offload_param_pin_memory = FALSE;
+  return TRUE;
+}
+
+/* A key that another stage reads is refused, so that none is without effect unseen. */
+static gboolean check_stage_keys(const ConfSettings *settings, const PlanRecipe *recipe, GError **error) {
+  const PlanDeepspeed *options = &recipe->deepspeed;
+  guint64 stage = recipe->zero_stage;
+  if (stage != 3 && options->hpz_partition_size > 1)
+    return conf_settings_fail(settings, "deepspeed.zero_hpz_partition_size", error, "is of stage 3 alone");
+  if (stage != 3 && options->quantized_weights)
+    return conf_settings_fail(settings, "deepspeed.zero_quantized_weights", error, "is of stage 3 alone");
+  if (stage != 3 && options->quantized_gradients)
+    return conf_settings_fail(settings, "deepspeed.zero_quantized_gradients", error, "is of stage 3 alone");
+  if (stage != 3 && options->mics_shard_size > 0)
+    return conf_settings_fail(settings, "deepspeed.mics_shard_size", error, "is of stage 3 alone");
+  return TRUE;
+}
+
+static gboolean resolve_groups(const ConfSettings *settings, PlanRecipe *recipe, GError **error) {
+  PlanDeepspeed *options = &recipe->deepspeed;
+  if (recipe->shard_ranks < recipe->ranks) {
+    if (recipe->zero_stage != 3)
+      return conf_settings_fail(settings, "parallel.shard_group", error,
+                                "under DeepSpeed hybrid sharding is MiCS, which is of stage 3");
+    if (options->mics_shard_size > 0 && options->mics_shard_size != recipe->shard_ranks)
+      return conf_settings_fail(settings, "deepspeed.mics_shard_size", error, "differs from parallel.shard_group, %u",
+                                recipe->shard_ranks);
+    options->mics_shard_size = recipe->shard_ranks;
+  }
+  if (options->mics_shard_size > recipe->ranks ||
+      (options->mics_shard_size > 0 && recipe->ranks % options->mics_shard_size != 0))
+    return conf_settings_fail(settings, "deepspeed.mics_shard_size", error, "does not divide the %u GPUs",
+                              recipe->ranks);
+  if (options->mics_shard_size > 0)
+    recipe->shard_ranks = (guint32)options->mics_shard_size;
+  guint64 hpz = options->hpz_partition_size;
+  if (hpz == 0 || hpz > recipe->ranks || recipe->ranks % hpz != 0)
+    return conf_settings_fail(settings, "deepspeed.zero_hpz_partition_size", error, "does not divide the %u GPUs",
+                              recipe->ranks);
+  if (hpz > 1 && options->mics_shard_size > 0)
+    return conf_settings_fail(settings, "deepspeed.zero_hpz_partition_size", error, "and MiCS exclude each other");
+  return TRUE;
+}
+
+static gboolean resolve_offload(const ConfSettings *settings, PlanRecipe *recipe, GError **error) {
+  if (recipe->offload_parameters && recipe->zero_stage != 3)
+    return conf_settings_fail(settings, "parallel.offload_parameters", error,
+                              "DeepSpeed offloads parameters in stage 3 "
+                              "alone");
+  if (recipe->offload_optimizer && recipe->optimizer == PLAN_ADAM8BIT)
+    return conf_settings_fail(settings, "training.optimizer", error, "the host has no 8-bit Adam");
+  if (recipe->offload_parameters && !recipe->offload_optimizer)
+    return conf_settings_fail(settings, "parallel.offload_parameters", error,
+                              "without offload_optimizer is not modelled");
+  if (recipe->offload_optimizer && recipe->zero_stage == 0)
+    return conf_settings_fail(settings, "parallel.offload_optimizer", error,
+                              "DeepSpeed offloads the optimizer in stages 1 to 3");
+  return TRUE;
+}
+
+gboolean plan_deepspeed_resolve(const ConfSettings *settings, PlanRecipe *recipe, GError **error) {
+  PlanDeepspeed *options = &recipe->deepspeed;
+  if (!given(settings, "overlap_comm"))
+    options->overlap_comm = recipe->zero_stage == 3;
+  if (options->reduce_bucket_size == 0)
+    return conf_settings_fail(settings, "deepspeed.reduce_bucket_size", error, "must be at least 1");
+  if (recipe->optimizer_style == PLAN_STYLE_FOREACH)
+    return conf_settings_fail(settings, "training.optimizer_style", error,
+                              "DeepSpeed's own optimizers are fused; torch's under it are not modelled");
+  return resolve_version(settings, recipe, error) && check_stage_keys(settings, recipe, error) &&
+         resolve_groups(settings, recipe, error) && resolve_offload(settings, recipe, error);
+}
+
+static void note_reduction(const PlanRecipe *recipe, GPtrArray *notes) {
+  const PlanDeepspeed *options = &recipe->deepspeed;
+  gboolean whole = !options->reduce_scatter || options->use_multi_rank_bucket_allreduce;
+  if (whole)
+    g_ptr_array_add(notes, g_strdup("deepspeed: gradients are all-reduced whole, twice a reduce-scatter's bytes; "
+                                    "deepspeed.use_multi_rank_bucket_allreduce=no sends each slice to its owner"));
+  if (!options->overlap_comm)
+    g_ptr_array_add(notes, g_strdup("deepspeed: overlap_comm is off, so no reduction hides behind backward"));
+}
+
+void plan_deepspeed_note(const PlanRecipe *recipe, GPtrArray *notes) {
+  g_autofree char *version = plan_version_text(recipe->version);
+  g_ptr_array_add(notes,
+                  g_strdup_printf("deepspeed: behaves as version %s; the host waits for the gradient norm and at "
+                                  "the end of the step",
+                                  version));
+  if (recipe->zero_stage == 1 || recipe->zero_stage == 2)
+    note_reduction(recipe, notes);
+  if (recipe->offload_optimizer)
+    g_ptr_array_add(notes,
+                    g_strdup("deepspeed: host memory is not checked; Adam there is bound by its bandwidth, which "
+                             "the node's GPUs share"));
+  if (recipe->zero_stage == 0)
+    g_ptr_array_add(notes, g_strdup("deepspeed: stage 0 reduces after the last backward, in buffers of 5e8 elements"));
+}

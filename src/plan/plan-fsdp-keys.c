@@ -1,0 +1,274 @@
+/* The schema of [fsdp], and what its values mean together. */
+#include "plan-fsdp-keys.h"
+
+#include <string.h>
+
+#include "base-names.h"
+#include "model-recipe.h"
+#include "plan-policy.h"
+#include "plan-wrap.h"
+
+static const char *const prefetch_names[] = {"pre", "post", "none", NULL};
+static const char *const dtype_names[] = {"default", "bf16", "fp16", "fp32", NULL};
+
+#define FIELD(field) G_STRUCT_OFFSET(PlanFsdpKeys, field)
+
+static const ConfKey keys[] = {
+    {.group = "fsdp",
+     .key = "wrap",
+     .kind = CONF_STRING,
+     .offset = FIELD(wrap_text),
+     .initial = "block",
+     .help = "units that are gathered as one: block (each transformer block; embedding and head are the root's), ends "
+             "(also embedding and head each), none (all is one), size:N (a module of at least N parameters)"},
+    {.group = "fsdp",
+     .key = "reshard_after_forward",
+     .kind = CONF_STRING,
+     .offset = FIELD(reshard_text),
+     .initial = "default",
+     .help = "default (yes at zero_stage 3; the unit of the head stays gathered), yes, no, or over how many GPUs a "
+             "smaller shard is kept for backward (fsdp2)"},
+    {.group = "fsdp",
+     .key = "forward_prefetch",
+     .kind = CONF_COUNT,
+     .offset = FIELD(forward_prefetch),
+     .initial = "0",
+     .max = 1000,
+     .help = "units gathered ahead in forward by explicit order; fsdp1 knows 0 and 1"},
+    {.group = "fsdp",
+     .key = "backward_prefetch",
+     .kind = CONF_NAME,
+     .offset = FIELD(backward_prefetch),
+     .initial = "pre",
+     .names = prefetch_names,
+     .help =
+         "the next all-gather of backward is issued before the unit computes, after it, or when it is needed (fsdp1)"},
+    {.group = "fsdp",
+     .key = "limit_all_gathers",
+     .kind = CONF_FLAG,
+     .offset = FIELD(limits_gathers),
+     .initial = "yes",
+     .help = "the host waits until at most two freed units' memory is under way (fsdp1)"},
+    {.group = "fsdp",
+     .key = "sync_every_micro_batch",
+     .kind = CONF_FLAG,
+     .offset = FIELD(syncs_always),
+     .initial = "yes",
+     .help = "gradients are reduced every micro-batch; no: under no_sync they stay whole until the last"},
+    {.group = "fsdp",
+     .key = "use_orig_params",
+     .kind = CONF_FLAG,
+     .offset = FIELD(use_orig_params),
+     .initial = "yes",
+     .help =
+         "parameters of a flat one begin on 16 bytes and are the optimizer's each (fsdp1; fsdp2 always has its own)"},
+    {.group = "fsdp",
+     .key = "param_dtype",
+     .kind = CONF_NAME,
+     .offset = FIELD(param_dtype),
+     .initial = "default",
+     .names = dtype_names,
+     .help = "of gathered parameters: that of training.precision"},
+    {.group = "fsdp",
+     .key = "reduce_dtype",
+     .kind = CONF_NAME,
+     .offset = FIELD(reduce_dtype),
+     .initial = "default",
+     .names = dtype_names,
+     .help = "of gradients as they are reduced; default: param_dtype (as training.gradient_communication_dtype)"},
+    {.group = "fsdp",
+     .key = "orig_dtype",
+     .kind = CONF_NAME,
+     .offset = FIELD(orig_dtype),
+     .initial = "fp32",
+     .names = dtype_names,
+     .help = "in which the model was made: of parameter and gradient shards and the optimizer's states"},
+    {.group = "fsdp", .key = "buffer_dtype", .kind = CONF_LATER, .help = "buffers (rotary tables and the like)"},
+    {.group = "fsdp", .key = "cpu_offload", .kind = CONF_LATER, .initial = "no", .help = "FSDP's CPU offload"},
+};
+const ConfSchema plan_fsdp_schema = {keys, G_N_ELEMENTS(keys)};
+
+static gboolean read_count(const char *text, guint64 most, guint64 *ret) {
+  return g_ascii_string_to_unsigned(text, 10, 1, most, ret, NULL);
+}
+
+/* "size:1e8", "size:20000": whole. */
+static gboolean read_size(const char *text, guint64 *ret) {
+  char *end;
+  double value = g_ascii_strtod(text, &end);
+  if (end == text || *end != '\0' || value < 1 || value > 1e15 || value != (double)(guint64)value)
+    return FALSE;
+  *ret = (guint64)value;
+  return TRUE;
+}
+
+static gboolean read_wrap(const ConfSettings *settings, PlanFsdpKeys *keys_, GError **error) {
+  static const char *const names[] = {"block", "ends", "none", NULL};
+  int known = base_names_find(names, keys_->wrap_text);
+  if (known >= 0) {
+    keys_->wrap = known;
+    return TRUE;
+  }
+  keys_->wrap = PLAN_WRAP_SIZE;
+  return (g_str_has_prefix(keys_->wrap_text, "size:") &&
+          read_size(keys_->wrap_text + strlen("size:"), &keys_->wrap_elements)) ||
+         conf_settings_fail(settings, "fsdp.wrap", error, "\"%s\" is not block, ends, none or size:N, as in size:1e8",
+                            keys_->wrap_text);
+}
+
+static guint64 shape_of(const ConfSettings *settings, const char *name) {
+  const char *text = conf_settings_get(settings, name);
+  return text != NULL ? g_ascii_strtoull(text, NULL, 10) : 0;
+}
+
+/* What the model's shape rules out; the settings hold it by now, wherever it came from. */
+static gboolean check_wrap(const ConfSettings *settings, const PlanFsdpKeys *keys_, GError **error) {
+  const char *tied = conf_settings_get(settings, "model.tied_embeddings");
+  gboolean parts = keys_->wrap == PLAN_WRAP_ENDS || keys_->wrap == PLAN_WRAP_SIZE;
+  if (parts && tied != NULL && strcmp(tied, "yes") == 0)
+    return conf_settings_fail(
+        settings, "fsdp.wrap", error,
+        "tied embedding and head must be in one unit, and %s makes two of them; use block or none",
+        keys_->wrap == PLAN_WRAP_ENDS ? "ends" : "size:N");
+  const char *family = conf_settings_get(settings, "model.family");
+  ModelShape shape = {.family = MAX(0, base_names_find(model_family_names, family != NULL ? family : "llama")),
+                      .hidden_size = shape_of(settings, "model.hidden_size"),
+                      .heads = shape_of(settings, "model.heads"),
+                      .kv_heads = shape_of(settings, "model.kv_heads"),
+                      .head_dim = shape_of(settings, "model.head_dim"),
+                      .intermediate_size = shape_of(settings, "model.intermediate_size")};
+  return keys_->wrap != PLAN_WRAP_SIZE || !plan_wrap_splits_blocks(&shape, keys_->wrap_elements) ||
+         conf_settings_fail(settings, "fsdp.wrap", error,
+                            "%" G_GUINT64_FORMAT
+                            " parameters make units of the parts of a block, which is not modelled; "
+                            "a block's attention or MLP alone has as many",
+                            keys_->wrap_elements);
+}
+
+static gboolean read_reshard(const ConfSettings *settings, const PlanRecipe *recipe, gboolean second,
+                             PlanFsdpKeys *keys_, GError **error) {
+  static const char *const names[] = {"default", "yes", "no", "true", "false", "on", "off", NULL};
+  static const PlanReshard values[] = {PLAN_RESHARD_DEFAULT, PLAN_RESHARD_YES, PLAN_RESHARD_NO, PLAN_RESHARD_YES,
+                                       PLAN_RESHARD_NO,      PLAN_RESHARD_YES, PLAN_RESHARD_NO};
+  const char *text = keys_->reshard_text;
+  int known = base_names_find(names, text);
+  guint64 ranks = 0;
+  if (known >= 0)
+    keys_->reshard = values[known];
+  else if (second && read_count(text, recipe->shard_ranks, &ranks) && recipe->shard_ranks % ranks == 0)
+    keys_->reshard = PLAN_RESHARD_SMALLER, keys_->reshard_ranks = (guint32)ranks;
+  else
+    return conf_settings_fail(settings, "fsdp.reshard_after_forward", error,
+                              second
+                                  ? "\"%s\" is not default, yes, no, or a number that divides the %u GPUs of a shard "
+                                    "group"
+                                  : "\"%s\" is not default, yes or no (over fewer GPUs, of which a shard group has "
+                                    "%u: framework = fsdp2)",
+                              text, recipe->shard_ranks);
+  if (keys_->reshard_ranks == recipe->shard_ranks)
+    keys_->reshard = PLAN_RESHARD_YES;
+  if (keys_->reshard_ranks == 1)
+    return conf_settings_fail(settings, "fsdp.reshard_after_forward", error,
+                              "a shard over 1 GPU is no shard; say no to keep the gathered copy");
+  gboolean stays = keys_->reshard == PLAN_RESHARD_NO;
+  return keys_->reshard == PLAN_RESHARD_DEFAULT || stays == (recipe->zero_stage != 3) ||
+         conf_settings_fail(settings, "fsdp.reshard_after_forward", error,
+                            "\"%s\" contradicts zero_stage %" G_GUINT64_FORMAT ": 3 reshards after forward, 2 does not",
+                            text, recipe->zero_stage);
+}
+
+/* model_precision_names and plan-recipe.c name dtypes alike, but for tf32, which is stored as fp32. */
+static guint32 precision_bytes(const ConfSettings *settings) {
+  return model_precision_bytes(
+      MAX(0, base_names_find(model_precision_names, conf_settings_get(settings, "training.precision"))));
+}
+
+static gboolean read_dtypes(const ConfSettings *settings, const PlanRecipe *recipe, PlanFsdpKeys *keys_,
+                            GError **error) {
+  guint32 computed = precision_bytes(settings);
+  int reduce = keys_->reduce_dtype != PLAN_DTYPE_DEFAULT ? keys_->reduce_dtype : recipe->communication_dtype;
+  keys_->parameter_bytes = computed;
+  keys_->shard_bytes = plan_dtype_bytes(keys_->orig_dtype, computed);
+  keys_->reduce_bytes = plan_dtype_bytes(reduce, computed);
+  keys_->reduce_dtype = reduce;
+  if (plan_dtype_bytes(keys_->param_dtype, computed) != computed)
+    return conf_settings_fail(settings, "fsdp.param_dtype", error,
+                              "parameters are gathered in the dtype of training.precision = %s; autocast over %s "
+                              "parameters is not modelled",
+                              conf_settings_get(settings, "training.precision"), dtype_names[keys_->param_dtype]);
+  if (recipe->communication_dtype != PLAN_DTYPE_DEFAULT && reduce != recipe->communication_dtype)
+    return conf_settings_fail(settings, "fsdp.reduce_dtype", error,
+                              "%s contradicts training.gradient_communication_dtype = %s", dtype_names[reduce],
+                              dtype_names[recipe->communication_dtype]);
+  if (keys_->shard_bytes < computed)
+    return conf_settings_fail(settings, "fsdp.orig_dtype", error, "%s is narrower than training.precision = %s",
+                              dtype_names[keys_->orig_dtype], conf_settings_get(settings, "training.precision"));
+  return plan_dtype_bytes(recipe->accumulation_dtype, keys_->shard_bytes) == keys_->shard_bytes ||
+         conf_settings_fail(settings, "training.gradient_accumulation_dtype", error,
+                            "FSDP keeps gradient shards in the dtype of its parameter shards; set fsdp.orig_dtype");
+}
+
+static gboolean refuse_stage(const ConfSettings *settings, const PlanRecipe *recipe, gboolean second, GError **error) {
+  if (recipe->zero_stage == 1)
+    return conf_settings_fail(settings, "parallel.zero_stage", error,
+                              "FSDP has no stage 1: it shards gradients with the optimizer (2, SHARD_GRAD_OP) or "
+                              "parameters too (3, FULL_SHARD)");
+  if (second && recipe->zero_stage == 0)
+    return conf_settings_fail(settings, "parallel.zero_stage", error,
+                              "fully_shard has no stage 0; use framework = ddp, or fsdp1 (NO_SHARD)");
+  return recipe->zero_stage != 0 || recipe->shard_ranks == recipe->ranks ||
+         conf_settings_fail(settings, "parallel.shard_group", error, "stage 0 shards nothing");
+}
+
+static gboolean refuse_other_generation(const ConfSettings *settings, const PlanFsdpKeys *keys_, gboolean second,
+                                        GError **error) {
+  static const struct {
+    const char *key, *why;
+  } first_only[] = {
+      {"fsdp.limit_all_gathers", "fully_shard has no rate limiter: it frees memory in host order"},
+      {"fsdp.use_orig_params", "fully_shard always has its own parameters"},
+  };
+  for (guint i = 0; second && i < G_N_ELEMENTS(first_only); i++)
+    if (conf_settings_given(settings, first_only[i].key))
+      return conf_settings_fail(settings, first_only[i].key, error, "%s; it is a key of framework = fsdp1",
+                                first_only[i].why);
+  if (second && keys_->backward_prefetch != PLAN_PREFETCH_PRE)
+    return conf_settings_fail(settings, "fsdp.backward_prefetch", error,
+                              "fully_shard always prefetches before a unit computes (pre)");
+  if (!second && keys_->forward_prefetch > 1)
+    return conf_settings_fail(settings, "fsdp.forward_prefetch", error, "fsdp1 prefetches one unit (1) or none (0)");
+  return TRUE;
+}
+
+static gboolean resolve(const ConfSettings *settings, PlanRecipe *recipe, gboolean second, GError **error) {
+  PlanFsdpKeys *keys_ = &recipe->fsdp;
+  gboolean good = refuse_stage(settings, recipe, second, error) &&
+                  refuse_other_generation(settings, keys_, second, error) && read_wrap(settings, keys_, error) &&
+                  check_wrap(settings, keys_, error) && read_reshard(settings, recipe, second, keys_, error) &&
+                  read_dtypes(settings, recipe, keys_, error);
+  if (second)
+    keys_->use_orig_params = TRUE;
+  g_clear_pointer(&keys_->wrap_text, g_free);
+  g_clear_pointer(&keys_->reshard_text, g_free);
+  return good;
+}
+
+void plan_fsdp_note(const PlanRecipe *recipe, GPtrArray *notes) {
+  const PlanFsdpKeys *keys_ = &recipe->fsdp;
+  g_ptr_array_add(notes,
+                  g_strdup_printf("fsdp: %u bytes an element gathered, %u reduced, %u kept in shards; the loss is "
+                                  "read after each step, gradients are set to none after it",
+                                  keys_->parameter_bytes, keys_->reduce_bytes, keys_->shard_bytes));
+  if (recipe->gradient_accumulation > 1)
+    g_ptr_array_add(notes,
+                    g_strdup(keys_->syncs_always ? "fsdp: gradients are reduced in every micro-batch"
+                                                 : "fsdp: gradients stay whole until the last micro-batch (no_sync)"));
+}
+
+gboolean plan_fsdp1_resolve(const ConfSettings *settings, PlanRecipe *recipe, GError **error) {
+  return resolve(settings, recipe, FALSE, error);
+}
+
+gboolean plan_fsdp2_resolve(const ConfSettings *settings, PlanRecipe *recipe, GError **error) {
+  return resolve(settings, recipe, TRUE, error);
+}

@@ -1,0 +1,39 @@
+/* [fsdp]: PyTorch's fully sharded data parallelism, by the names of its own arguments.
+ *
+ *   recipe->fsdp.wrap, recipe->fsdp.reshard …      // filled by plan_recipe_load, completed by plan_fsdp_resolve
+ */
+#pragma once
+
+#include "conf-settings.h"
+
+typedef enum { PLAN_PREFETCH_PRE, PLAN_PREFETCH_POST, PLAN_PREFETCH_NONE } PlanBackwardPrefetch;
+
+/* Whether a unit's gathered copy outlives forward. */
+typedef enum {
+  PLAN_RESHARD_DEFAULT, /* as zero_stage says; but the head that wrap = ends makes a unit of stays, as in torchtitan */
+  PLAN_RESHARD_YES,
+  PLAN_RESHARD_NO,
+  PLAN_RESHARD_SMALLER /* FSDP2: into a shard over fewer ranks */
+} PlanReshard;
+
+typedef struct {
+  char *wrap_text, *reshard_text; /* as written; NULL once resolved */
+  int wrap;                       /* PlanWrapKind */
+  guint64 wrap_elements;          /* of size:N */
+  int reshard;                    /* PlanReshard */
+  guint32 reshard_ranks;          /* of PLAN_RESHARD_SMALLER */
+  guint64 forward_prefetch;       /* units gathered ahead of the one that computes, by the host's explicit order */
+  int backward_prefetch;          /* PlanBackwardPrefetch */
+  gboolean limits_gathers;        /* FSDP1: the host waits while two freed units are under way */
+  gboolean syncs_always;          /* gradients are reduced every micro-batch */
+  gboolean use_orig_params;       /* FSDP1: parameters begin on 16 bytes, the optimizer sees each */
+  int param_dtype, reduce_dtype, orig_dtype;          /* PlanDtype, as written */
+  guint32 parameter_bytes, reduce_bytes, shard_bytes; /* per element: gathered, reduced, kept in shards */
+} PlanFsdpKeys;
+
+struct PlanRecipe;
+extern const ConfSchema plan_fsdp_schema;
+/* PlanPolicy.resolve of both generations. Errors, at the key: one that this generation does not have, values that
+ * contradict each other. */
+gboolean plan_fsdp1_resolve(const ConfSettings *settings, struct PlanRecipe *recipe, GError **error);
+gboolean plan_fsdp2_resolve(const ConfSettings *settings, struct PlanRecipe *recipe, GError **error);

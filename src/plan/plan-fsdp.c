@@ -1,0 +1,373 @@
+/* What both generations of FSDP do around their hooks. */
+#include "plan-fsdp.h"
+
+#include "base-error.h"
+#include "mem-tenant.h"
+#include "model-host.h"
+
+typedef struct {
+  guint64 bytes;
+  guint32 op;
+} Move;
+
+static guint32 op_of(PlanFsdp *fsdp, guint64 bytes) {
+  for (guint i = 0; i < fsdp->ops->len; i++)
+    if (g_array_index(fsdp->ops, Move, i).bytes == bytes)
+      return g_array_index(fsdp->ops, Move, i).op;
+  Move move = {bytes, program_builder_memory_op(fsdp->builder, bytes)};
+  g_array_append_val(fsdp->ops, move);
+  return move.op;
+}
+
+guint32 plan_fsdp_move(PlanFsdp *fsdp, guint32 stream, guint32 need, const char *name, guint64 bytes) {
+  guint32 row = plan_walk_pass(fsdp->walk, stream, name, op_of(fsdp, bytes));
+  program_builder_need(fsdp->builder, need);
+  return row;
+}
+
+guint32 plan_fsdp_collective(PlanFsdp *fsdp, guint32 stream, guint32 need, const char *name, guint32 slot,
+                             CollOperation operation, guint64 bytes) {
+  guint32 row = plan_walk_collective(fsdp->walk, stream, name, slot, (CollCall){operation, bytes}, PROGRAM_HINT_NONE);
+  program_builder_need(fsdp->builder, need);
+  return row;
+}
+
+void plan_fsdp_hooks(PlanFsdp *fsdp) {
+  SimTime cost = model_host_cost(fsdp->recipe->host, MODEL_HOST_FSDP_UNIT);
+  if (cost == 0)
+    return;
+  plan_walk_host(fsdp->walk, "hooks");
+  program_builder_cost(fsdp->builder, cost);
+}
+
+void plan_fsdp_context(PlanFsdp *fsdp, ProgramPhase phase, guint32 unit) {
+  program_builder_context(fsdp->builder, phase, fsdp->wrap->units[unit].layer, (gint32)fsdp->walk->micro);
+}
+
+/* Index of the tied matrix in the embedding's parameters. */
+static guint tied_parameter(const PlanUnit *embedding, guint64 elements) {
+  guint p = 0;
+  while (p < embedding->unit->n_parameters && embedding->unit->parameters[p].elements != elements)
+    p++;
+  sim_require(p < embedding->unit->n_parameters, 0, NULL,
+              "the head shares its matrix with no parameter of the embedding");
+  return p;
+}
+
+static guint32 whole_gradient(PlanFsdp *fsdp, PlanUnit *part, guint p) {
+  if (part->gradients[p] == PROGRAM_NONE) {
+    const ModelParameter *parameter = &part->unit->parameters[p];
+    g_autofree char *name = part->layer >= 0 ? g_strdup_printf("layer%d.%s.grad", part->layer, parameter->name)
+                                             : g_strdup_printf("%s.grad", parameter->name);
+    part->gradients[p] = program_builder_tensor(fsdp->builder, name, MEM_COMMUNICATION,
+                                                parameter->elements * fsdp->keys->parameter_bytes, 0);
+  }
+  return part->gradients[p];
+}
+
+/* Autograd hands over a parameter's gradient; where there is one already (the head's of a tied matrix, or that of an
+ * earlier micro-batch that was not reduced) they are added: two in, one out. */
+static void gradient_ready(PlanWalk *walk, guint32 index, guint parameter, guint32 row, gpointer user) {
+  PlanFsdp *fsdp = user;
+  PlanUnit *part = &walk->units[index];
+  const ModelParameter *shape = &part->unit->parameters[parameter];
+  guint64 added = 3 * shape->elements * fsdp->keys->parameter_bytes;
+  (void)row;
+  if (shape->shared) {
+    part = &walk->units[0];
+    parameter = tied_parameter(part, shape->elements);
+  }
+  guint32 tensor = whole_gradient(fsdp, part, parameter);
+  plan_walk_take(walk, tensor);
+  if (shape->shared) {
+    fsdp->tied_once = TRUE;
+    fsdp->tied_elements = shape->elements;
+    return;
+  }
+  if (fsdp->tied_once && index == 0 && tied_parameter(part, fsdp->tied_elements) == parameter) {
+    fsdp->tied_once = FALSE;
+    plan_fsdp_move(fsdp, fsdp->compute, PROGRAM_NONE, "add tied gradient", added);
+  }
+  if (!fsdp->adds_in_place)
+    return;
+  plan_fsdp_move(fsdp, fsdp->compute, PROGRAM_NONE, "accumulate gradient", added);
+  plan_walk_give(walk, tensor, PROGRAM_NONE);
+}
+
+void plan_fsdp_give_gradients(PlanFsdp *fsdp, guint32 unit) {
+  const PlanWrapUnit *members = &fsdp->wrap->units[unit];
+  for (guint32 u = members->first; u <= members->last; u++) {
+    PlanUnit *part = &fsdp->walk->units[u];
+    for (guint p = 0; p < part->unit->n_parameters && fsdp->wrap->of[u] == unit; p++)
+      if (!part->unit->parameters[p].shared && !part->unit->parameters[p].frozen)
+        plan_walk_give(fsdp->walk, part->gradients[p], PROGRAM_NONE);
+  }
+}
+
+guint32 plan_fsdp_reduced(const PlanFsdp *fsdp, guint32 unit) {
+  const PlanFsdpUnit *state = &fsdp->units[unit];
+  gboolean stays = fsdp->keys->reduce_bytes == fsdp->keys->shard_bytes && !state->has_shard;
+  return stays ? state->gradient_shard : state->reduced;
+}
+
+/* Where the reduction leaves the shard where it lay: it is now the optimizer's. */
+static void become_shard(PlanFsdp *fsdp, PlanFsdpUnit *state, guint32 held) {
+  plan_walk_give(fsdp->walk, held, PROGRAM_NONE);
+  plan_walk_host(fsdp->walk, "keep gradients");
+  plan_walk_take(fsdp->walk, state->gradient_shard);
+}
+
+void plan_fsdp_finish_gradient(PlanFsdp *fsdp, guint32 unit, guint32 row, guint32 held) {
+  PlanFsdpUnit *state = &fsdp->units[unit];
+  const PlanFsdpKeys *keys = fsdp->keys;
+  guint64 elements = state->reduced_shard;
+  gboolean casts = keys->reduce_bytes != keys->shard_bytes, stays = !casts && !state->has_shard;
+  guint32 stream = fsdp->replicas > 1 ? fsdp->all_reduces : fsdp->reduces;
+  if (stays && held != state->gradient_shard)
+    become_shard(fsdp, state, held);
+  if (fsdp->replicas > 1)
+    row = plan_fsdp_collective(fsdp, stream, row, "all-reduce gradients", fsdp->replica_slot, COLL_ALL_REDUCE,
+                               elements * keys->reduce_bytes);
+  if (fsdp->postdivides)
+    row = plan_fsdp_move(fsdp, stream, row, "divide gradient shard", 2 * elements * keys->reduce_bytes);
+  if (casts) {
+    row = plan_fsdp_move(fsdp, stream, row, "cast gradient shard", elements * (keys->reduce_bytes + keys->shard_bytes));
+    plan_walk_take(fsdp->walk, state->gradient_shard);
+  }
+  if (state->has_shard)
+    row = plan_fsdp_move(fsdp, stream, row, "accumulate gradient shard", 3 * elements * keys->shard_bytes);
+  if (!stays && !state->holds_reduced)
+    plan_walk_give(fsdp->walk, held, held == state->reduced && stream == fsdp->reduces ? PROGRAM_NONE : stream);
+  state->has_shard = TRUE;
+  fsdp->last_reduce = row;
+}
+
+static void forward(PlanFsdp *fsdp) {
+  const PlanWrap *wrap = fsdp->wrap;
+  fsdp->in_forward = TRUE;
+  for (guint32 u = 0; u < fsdp->walk->n_units; u++) {
+    for (guint32 w = wrap->n; w-- > 0;)
+      if (wrap->units[w].first == u)
+        fsdp->schedule->pre_forward(fsdp, w);
+    plan_walk_forward(fsdp->walk, u);
+    for (guint32 w = 0; w < wrap->n; w++)
+      if (wrap->units[w].last == u)
+        fsdp->schedule->post_forward(fsdp, w);
+  }
+  fsdp->in_forward = FALSE;
+}
+
+static void backward(PlanFsdp *fsdp) {
+  const PlanWrap *wrap = fsdp->wrap;
+  fsdp->last_reduce = PROGRAM_NONE;
+  for (guint32 u = fsdp->walk->n_units; u-- > 0;) {
+    for (guint32 w = wrap->n; w-- > 0;)
+      if (wrap->units[w].last == u)
+        fsdp->schedule->pre_backward(fsdp, w);
+    plan_walk_backward(fsdp->walk, u);
+    for (guint32 w = 0; w < wrap->n; w++)
+      if (wrap->units[w].first == u)
+        fsdp->schedule->post_backward(fsdp, w);
+  }
+  fsdp->schedule->end_backward(fsdp);
+}
+
+/* The norm of each rank's shards, then of them all. */
+static void gradient_norm(PlanFsdp *fsdp) {
+  guint32 row = plan_update_norm(fsdp->walk, fsdp->update);
+  if (row != PROGRAM_NONE && fsdp->shards > 1)
+    plan_fsdp_collective(fsdp, fsdp->compute, row, "all-reduce norm", fsdp->shard_slot, COLL_ALL_REDUCE, sizeof(float));
+}
+
+static void optimizer_step(PlanFsdp *fsdp) {
+  PlanWalk *walk = fsdp->walk;
+  program_builder_context(fsdp->builder, PROGRAM_OPTIMIZER, -1, -1);
+  gradient_norm(fsdp);
+  plan_update_run(walk, fsdp->update, NULL);
+  if (fsdp->section == PROGRAM_FIRST)
+    plan_walk_take(walk, fsdp->optimizer);
+  if (fsdp->temporaries != PROGRAM_NONE) {
+    plan_walk_take(walk, fsdp->temporaries);
+    plan_walk_give(walk, fsdp->temporaries, PROGRAM_NONE);
+  }
+  for (guint32 w = 0; w < fsdp->wrap->n; w++) {
+    if (fsdp->units[w].has_shard)
+      plan_walk_give(walk, fsdp->units[w].gradient_shard, PROGRAM_NONE);
+    fsdp->units[w].has_shard = FALSE;
+  }
+  plan_walk_host(walk, "end of step");
+  program_builder_need(fsdp->builder, walk->last);
+}
+
+static void step(PlanFsdp *fsdp, ProgramSectionKind section) {
+  PlanWalk *walk = fsdp->walk;
+  guint32 batches = (guint32)fsdp->recipe->gradient_accumulation;
+  fsdp->section = section;
+  plan_walk_section(walk, section);
+  program_builder_context(fsdp->builder, PROGRAM_SETUP, -1, -1);
+  if (section == PROGRAM_FIRST) {
+    plan_walk_host(walk, "load the model");
+    plan_walk_take(walk, fsdp->parameters);
+  }
+  for (guint32 w = 0; w < fsdp->wrap->n; w++)
+    fsdp->units[w].gather = PROGRAM_NONE;
+  fsdp->event = fsdp->scattered = PROGRAM_NONE;
+  fsdp->schedule->begin_section(fsdp);
+  for (walk->micro = 0; walk->micro < batches; walk->micro++) {
+    fsdp->syncs = fsdp->keys->syncs_always || walk->micro + 1 == batches;
+    program_builder_context(fsdp->builder, PROGRAM_SETUP, -1, (gint32)walk->micro);
+    plan_walk_host(walk, "micro-batch");
+    program_builder_cost(fsdp->builder, model_host_cost(fsdp->recipe->host, MODEL_HOST_MICRO_BATCH));
+    forward(fsdp);
+    backward(fsdp);
+  }
+  optimizer_step(fsdp);
+}
+
+static guint32 unit_tensor(PlanFsdp *fsdp, guint32 unit, const char *what, MemTenant tenant, guint64 bytes,
+                           guint64 unique) {
+  const PlanWrapUnit *wrapped = &fsdp->wrap->units[unit];
+  g_autofree char *name = NULL;
+  if (wrapped->layer >= 0)
+    name = g_strdup_printf("layer%d.%s", wrapped->layer, what);
+  else if (wrapped->root)
+    name = g_strdup_printf("root.%s", what);
+  else
+    name = g_strdup_printf("%s.%s", model_unit_names[fsdp->walk->units[wrapped->first].unit->kind], what);
+  return program_builder_tensor(fsdp->builder, name, tenant, bytes, unique);
+}
+
+/* Of what is kept in shards, this much exists once: a copy's share of the cluster's. */
+static guint64 unique_of(const PlanFsdp *fsdp, guint64 bytes) {
+  return bytes / fsdp->replicas;
+}
+
+static void measure_unit(PlanFsdp *fsdp, guint32 w) {
+  PlanFsdpUnit *unit = &fsdp->units[w];
+  const PlanFsdpKeys *keys = fsdp->keys;
+  unit->shard = fsdp->schedule->shard(fsdp, w);
+  unit->padded = unit->shard * fsdp->shards;
+  unit->reduced_shard = fsdp->schedule->reduced_shard(fsdp, w);
+  unit->reduced_padded = unit->reduced_shard * fsdp->shards;
+  guint64 trained = plan_wrap_flat_shard(fsdp->wrap, fsdp->walk, PLAN_WRAP_TRAINED, w, fsdp->shards, 1);
+  unit->owned = unit->reduced_shard == unit->shard && trained < unit->shard && keys->use_orig_params
+                    ? trained
+                    : unit->reduced_shard;
+  gboolean stays = keys->reshard == PLAN_RESHARD_DEFAULT && keys->wrap == PLAN_WRAP_ENDS &&
+                   fsdp->wrap->units[w].last + 1 == fsdp->walk->n_units;
+  unit->reshards = fsdp->recipe->zero_stage == 3 && !fsdp->wrap->units[w].root && !stays;
+}
+
+static void add_unit(PlanFsdp *fsdp, guint32 w) {
+  PlanFsdpUnit *unit = &fsdp->units[w];
+  const PlanFsdpKeys *keys = fsdp->keys;
+  gboolean first = fsdp->schedule == &plan_fsdp1_schedule;
+  measure_unit(fsdp, w);
+  guint64 gathered = unit->padded * keys->parameter_bytes, shard = unit->reduced_shard * keys->shard_bytes;
+  guint64 whole = unit->reduced_padded * keys->reduce_bytes;
+  unit->unsharded = unit_tensor(fsdp, w, "unsharded", MEM_COMMUNICATION, gathered, 0);
+  unit->gathering = first
+                        ? unit_tensor(fsdp, w, "cast shard", MEM_COMMUNICATION, unit->shard * keys->parameter_bytes, 0)
+                        : unit_tensor(fsdp, w, "all-gather output", MEM_COMMUNICATION, gathered, 0);
+  unit->regathering = unit_tensor(fsdp, w, "all-gather output", MEM_COMMUNICATION, gathered, 0);
+  if (keys->reshard == PLAN_RESHARD_SMALLER)
+    unit->kept = unit_tensor(fsdp, w, "smaller shard", MEM_COMMUNICATION, gathered / keys->reshard_ranks, 0);
+  MemTenant tenant = keys->syncs_always ? MEM_COMMUNICATION : MEM_GRADIENTS;
+  guint64 flat = unit->reduced_padded * keys->parameter_bytes;
+  unit->gradient = first ? unit_tensor(fsdp, w, "flat gradient", tenant, flat, 0)
+                         : unit_tensor(fsdp, w, "accumulated gradient", MEM_GRADIENTS, whole, 0);
+  unit->joined = unit_tensor(fsdp, w, "joined gradient", MEM_COMMUNICATION, flat, 0);
+  unit->reducing = unit_tensor(fsdp, w, "reduce-scatter input", MEM_COMMUNICATION, whole, 0);
+  unit->reduced =
+      unit_tensor(fsdp, w, "reduce-scatter output", MEM_COMMUNICATION, unit->reduced_shard * keys->reduce_bytes, 0);
+  unit->gradient_shard = unit_tensor(fsdp, w, "gradient shard", MEM_GRADIENTS, shard, unique_of(fsdp, shard));
+}
+
+static void add_states(PlanFsdp *fsdp) {
+  const PlanFsdpKeys *keys = fsdp->keys;
+  ModelOptimizer what = {.style = plan_optimizer_style(fsdp->recipe, MODEL_OPTIMIZER_FOREACH),
+                         .element_bytes = keys->shard_bytes,
+                         .gradient_bytes = keys->shard_bytes,
+                         .norm = fsdp->recipe->gradient_clipping > 0,
+                         .clip = fsdp->recipe->gradient_clipping > 0};
+  guint64 shard = 0;
+  fsdp->units = g_new0(PlanFsdpUnit, fsdp->wrap->n);
+  for (guint32 w = 0; w < fsdp->wrap->n; w++) {
+    add_unit(fsdp, w);
+    shard += fsdp->units[w].shard;
+    what.elements += fsdp->units[w].owned;
+    what.tensors += keys->use_orig_params ? fsdp->wrap->units[w].parameters : 1;
+  }
+  guint64 parameters = shard * keys->shard_bytes;
+  guint64 states = plan_optimizer_bytes(fsdp->recipe->optimizer, what.elements, keys->shard_bytes, FALSE);
+  fsdp->parameters = program_builder_tensor(fsdp->builder, "parameter shards", MEM_PARAMETERS, parameters,
+                                            unique_of(fsdp, parameters));
+  fsdp->optimizer =
+      program_builder_tensor(fsdp->builder, "optimizer states", MEM_OPTIMIZER, states, unique_of(fsdp, states));
+  fsdp->temporaries = what.style == MODEL_OPTIMIZER_FOREACH
+                          ? program_builder_tensor(fsdp->builder, "foreach temporaries", MEM_TEMPORARY,
+                                                   what.elements * keys->shard_bytes, 0)
+                          : PROGRAM_NONE;
+  fsdp->update = plan_update_new(fsdp->walk, &what);
+}
+
+/* Ranks side by side share a copy; those of one place in their copy hold the same shard. */
+static void add_communicators(PlanFsdp *fsdp) {
+  guint32 ranks = fsdp->recipe->ranks;
+  g_autofree guint32 *of_rank = g_new(guint32, ranks);
+  if (fsdp->shards > 1) {
+    for (guint32 i = 0; i < ranks; i++)
+      of_rank[i] = i / fsdp->shards;
+    fsdp->shard_slot = program_builder_communicators(fsdp->builder, "shard", of_rank, ranks);
+  }
+  if (fsdp->replicas > 1) {
+    for (guint32 i = 0; i < ranks; i++)
+      of_rank[i] = i % fsdp->shards;
+    fsdp->replica_slot = program_builder_communicators(fsdp->builder, "replicate", of_rank, ranks);
+  }
+  if (fsdp->keys->reshard == PLAN_RESHARD_SMALLER && fsdp->keys->reshard_ranks > 1) {
+    for (guint32 i = 0; i < ranks; i++)
+      of_rank[i] = i / fsdp->keys->reshard_ranks;
+    fsdp->kept_slot = program_builder_communicators(fsdp->builder, "post-forward", of_rank, ranks);
+  }
+}
+
+static Program *build(const PlanCase *what, const PlanFsdpSchedule *schedule) {
+  const PlanRecipe *recipe = what->recipe;
+  PlanFsdp fsdp = {.recipe = recipe, .keys = &recipe->fsdp, .schedule = schedule};
+  fsdp.builder = program_builder_new();
+  fsdp.shards = recipe->zero_stage == 0 ? 1 : recipe->shard_ranks;
+  fsdp.replicas = recipe->ranks / fsdp.shards;
+  fsdp.fp16 = recipe->fsdp.reduce_dtype == PLAN_DTYPE_FP16 ||
+              (recipe->fsdp.reduce_dtype == PLAN_DTYPE_DEFAULT && what->model->precision == MODEL_FP16);
+  fsdp.ops = g_array_new(FALSE, FALSE, sizeof(Move));
+  fsdp.frees = g_array_new(FALSE, FALSE, sizeof(guint32));
+  fsdp.compute = program_builder_stream(fsdp.builder, "compute");
+  schedule->start(&fsdp);
+  program_builder_role(fsdp.builder, "rank", recipe->ranks);
+  add_communicators(&fsdp);
+  fsdp.walk = plan_walk_new(fsdp.builder, what->shape, what->model, recipe, fsdp.compute);
+  fsdp.walk->host = recipe->host;
+  fsdp.walk->hooks.gradient = gradient_ready;
+  fsdp.walk->user = &fsdp;
+  fsdp.wrap = plan_wrap_new(fsdp.walk, (PlanWrapKind)recipe->fsdp.wrap, recipe->fsdp.wrap_elements);
+  add_states(&fsdp);
+  step(&fsdp, PROGRAM_FIRST);
+  step(&fsdp, PROGRAM_STEADY);
+  plan_walk_facts(fsdp.walk, what->model);
+  plan_walk_free(fsdp.walk);
+  plan_update_free(fsdp.update);
+  plan_wrap_free(fsdp.wrap);
+  g_free(fsdp.units);
+  g_array_unref(fsdp.ops);
+  g_array_unref(fsdp.frees);
+  return program_builder_end(fsdp.builder);
+}
+
+Program *plan_fsdp1(const PlanCase *what) {
+  return build(what, &plan_fsdp1_schedule);
+}
+
+Program *plan_fsdp2(const PlanCase *what) {
+  return build(what, &plan_fsdp2_schedule);
+}

@@ -1,0 +1,229 @@
+/* framework = fsdp2: fully_shard, every parameter cut by rows.
+ *
+ *   copy-in      cast and copy my shard(i)     (waits for the copy-out of i−2 in forward, of i+1 in backward)
+ *   all-gather   all-gather(i)
+ *   compute      copy-out(i)  forward(i)  free                     the gathered buffer goes after the copy-out of i+1
+ *
+ *   backward     copy-out(i) · gather(i−1) · backward(i) · free · wait reduce-scatter(i+1) · copy gradients in(i)
+ *   reduce-scatter   reduce-scatter(i), cast, add to my shard       (backward(i−1) computes)
+ *
+ * Lifetimes are events that the host knows of, so memory goes back in host order (no record_stream). At most one
+ * reduction's input is held. Exposed by construction: the first all-gather and copy-in, which wait for the optimizer, and
+ * the last reduce-scatter. Source: torch/distributed/fsdp/_fully_shard/_fsdp_param_group.py, _fsdp_collectives.py and
+ * _fsdp_state.py of PyTorch 2.6 to 2.9: hybrid sharding holds each unit's reduced output to the end of backward where it
+ * is cast (until 2026). */
+#include "plan-fsdp.h"
+
+static void start(PlanFsdp *fsdp) {
+  fsdp->copies = program_builder_stream(fsdp->builder, "all-gather copy-in");
+  fsdp->gathers = program_builder_stream(fsdp->builder, "all-gather");
+  fsdp->reduces = program_builder_stream(fsdp->builder, "reduce-scatter");
+  fsdp->all_reduces = fsdp->replicas > 1 ? program_builder_stream(fsdp->builder, "all-reduce") : fsdp->reduces;
+  fsdp->holds_reduced = fsdp->replicas > 1 && fsdp->keys->reduce_bytes != fsdp->keys->shard_bytes;
+  /* NCCL divides as it reduces, but for fp16, whose sums could overflow. */
+  fsdp->postdivides = fsdp->fp16;
+}
+
+static guint64 shard(const PlanFsdp *fsdp, guint32 unit) {
+  return plan_wrap_rows_shard(fsdp->wrap, fsdp->walk, PLAN_WRAP_ALL, unit, fsdp->shards);
+}
+
+static guint64 reduced_shard(const PlanFsdp *fsdp, guint32 unit) {
+  return plan_wrap_rows_shard(fsdp->wrap, fsdp->walk, PLAN_WRAP_TRAINED, unit, fsdp->shards);
+}
+
+static void begin_section(PlanFsdp *fsdp) {
+  fsdp->gathered = fsdp->copied = fsdp->reducing = PROGRAM_NONE;
+}
+
+/* My shard into its place in the buffer, cast on the way through a temporary where dtypes differ. */
+static guint64 copy_in_bytes(const PlanFsdp *fsdp, const PlanFsdpUnit *state) {
+  if (state->is_kept)
+    return 2 * state->padded / fsdp->keys->reshard_ranks * fsdp->keys->parameter_bytes;
+  gboolean casts = fsdp->keys->parameter_bytes != fsdp->keys->shard_bytes;
+  return state->shard *
+         (2 * fsdp->keys->parameter_bytes + (casts ? fsdp->keys->shard_bytes + fsdp->keys->parameter_bytes : 0));
+}
+
+/* Forward's last may still be held when backward begins. */
+static guint32 buffer_of(const PlanFsdp *fsdp, guint32 unit) {
+  return fsdp->in_forward ? fsdp->units[unit].gathering : fsdp->units[unit].regathering;
+}
+
+static void unshard(PlanFsdp *fsdp, guint32 unit) {
+  PlanFsdpUnit *state = &fsdp->units[unit];
+  if (state->is_unsharded)
+    return;
+  state->is_unsharded = TRUE;
+  plan_fsdp_context(fsdp, PROGRAM_GATHER, unit);
+  state->gather = plan_fsdp_move(fsdp, fsdp->copies, fsdp->event, "copy in", copy_in_bytes(fsdp, state));
+  plan_walk_take(fsdp->walk, buffer_of(fsdp, unit));
+  guint32 group = state->is_kept ? fsdp->keys->reshard_ranks : fsdp->shards;
+  if (group == 1)
+    return;
+  state->gather = plan_fsdp_collective(fsdp, fsdp->gathers, state->gather, "all-gather parameters",
+                                       state->is_kept ? fsdp->kept_slot : fsdp->shard_slot, COLL_ALL_GATHER,
+                                       state->padded * fsdp->keys->parameter_bytes);
+}
+
+static void drop_gathered(PlanFsdp *fsdp) {
+  if (fsdp->gathered == PROGRAM_NONE)
+    return;
+  plan_walk_give(fsdp->walk, fsdp->gathered, PROGRAM_NONE);
+  fsdp->event = fsdp->copied;
+  fsdp->gathered = PROGRAM_NONE;
+}
+
+/* In forward the buffer is held until the next unit has been waited for, so that its gather need not wait for this
+ * copy-out; in backward it goes at once. */
+static void wait_for(PlanFsdp *fsdp, guint32 unit) {
+  PlanFsdpUnit *state = &fsdp->units[unit];
+  if (state->gather == PROGRAM_NONE)
+    return;
+  drop_gathered(fsdp);
+  plan_fsdp_context(fsdp, fsdp->in_forward ? PROGRAM_FORWARD : PROGRAM_BACKWARD, unit);
+  fsdp->gathered = buffer_of(fsdp, unit);
+  fsdp->copied =
+      plan_fsdp_move(fsdp, fsdp->compute, state->gather, "copy out", 2 * state->padded * fsdp->keys->parameter_bytes);
+  state->gather = PROGRAM_NONE;
+  plan_walk_take(fsdp->walk, state->unsharded);
+  if (state->is_kept)
+    plan_walk_give(fsdp->walk, state->kept, PROGRAM_NONE);
+  state->is_kept = FALSE;
+  if (!fsdp->in_forward)
+    drop_gathered(fsdp);
+}
+
+/* Units ahead in the order of forward: what set_modules_to_forward_prefetch names. */
+static void prefetch_after(PlanFsdp *fsdp, guint32 unit) {
+  guint32 next = fsdp->wrap->units[unit].root ? 0 : unit + 1;
+  for (guint64 i = 0; i < fsdp->keys->forward_prefetch && next + i < fsdp->wrap->n; i++)
+    if (!fsdp->wrap->units[next + i].root)
+      unshard(fsdp, next + (guint32)i);
+}
+
+static void pre_forward(PlanFsdp *fsdp, guint32 unit) {
+  plan_fsdp_hooks(fsdp);
+  unshard(fsdp, unit);
+  wait_for(fsdp, unit);
+  prefetch_after(fsdp, unit);
+}
+
+static void reshard(PlanFsdp *fsdp, guint32 unit) {
+  PlanFsdpUnit *state = &fsdp->units[unit];
+  plan_walk_give(fsdp->walk, state->unsharded, PROGRAM_NONE);
+  state->is_unsharded = FALSE;
+}
+
+static void post_forward(PlanFsdp *fsdp, guint32 unit) {
+  PlanFsdpUnit *state = &fsdp->units[unit];
+  if (!state->reshards)
+    return;
+  if (fsdp->keys->reshard == PLAN_RESHARD_SMALLER) {
+    plan_fsdp_context(fsdp, PROGRAM_FORWARD, unit);
+    plan_fsdp_move(fsdp, fsdp->compute, PROGRAM_NONE, "keep a smaller shard",
+                   2 * state->padded / fsdp->keys->reshard_ranks * fsdp->keys->parameter_bytes);
+    plan_walk_take(fsdp->walk, state->kept);
+    state->is_kept = TRUE;
+  }
+  reshard(fsdp, unit);
+}
+
+/* The unit before in the order in which forward ended. */
+static void pre_backward(PlanFsdp *fsdp, guint32 unit) {
+  plan_fsdp_hooks(fsdp);
+  unshard(fsdp, unit);
+  wait_for(fsdp, unit);
+  if (unit > 0)
+    unshard(fsdp, unit - 1);
+  plan_fsdp_context(fsdp, PROGRAM_BACKWARD, unit);
+  fsdp->adds_in_place = fsdp->keys->reduce_bytes == fsdp->keys->parameter_bytes && fsdp->units[unit].has_gradient;
+}
+
+/* Where gradients are not reduced after each micro-batch they stay whole: as they are where they are reduced in that
+ * dtype (added as they come), else cast up and added. */
+static void accumulate(PlanFsdp *fsdp, guint32 unit) {
+  PlanFsdpUnit *state = &fsdp->units[unit];
+  gboolean first = !state->has_gradient;
+  if (fsdp->syncs && first)
+    return;
+  if (fsdp->keys->reduce_bytes != fsdp->keys->parameter_bytes) {
+    guint64 per_element = fsdp->keys->parameter_bytes + (first ? 1 : 2) * fsdp->keys->reduce_bytes;
+    plan_fsdp_move(fsdp, fsdp->compute, PROGRAM_NONE, first ? "cast gradients" : "accumulate gradients",
+                   state->reduced_padded * per_element);
+    plan_walk_take(fsdp->walk, state->gradient);
+    plan_fsdp_give_gradients(fsdp, unit);
+  } else if (first) {
+    plan_fsdp_give_gradients(fsdp, unit);
+    plan_walk_host(fsdp->walk, "keep gradients");
+    plan_walk_take(fsdp->walk, state->gradient);
+  }
+  state->has_gradient = TRUE;
+}
+
+static void drop_reducing(PlanFsdp *fsdp) {
+  if (fsdp->reducing != PROGRAM_NONE)
+    plan_walk_give(fsdp->walk, fsdp->units[fsdp->reducing].reducing, PROGRAM_NONE);
+  fsdp->reducing = PROGRAM_NONE;
+}
+
+static void reduce(PlanFsdp *fsdp, guint32 unit) {
+  PlanFsdpUnit *state = &fsdp->units[unit];
+  guint64 whole = state->reduced_padded * fsdp->keys->reduce_bytes;
+  guint64 read = state->has_gradient ? whole : state->reduced_padded * fsdp->keys->parameter_bytes;
+  plan_fsdp_context(fsdp, PROGRAM_REDUCE, unit);
+  drop_reducing(fsdp);
+  guint32 row = plan_fsdp_move(fsdp, fsdp->compute, fsdp->scattered, "copy gradients in", read + whole);
+  plan_walk_take(fsdp->walk, state->reducing);
+  fsdp->reducing = unit;
+  if (state->has_gradient)
+    plan_walk_give(fsdp->walk, state->gradient, PROGRAM_NONE);
+  else
+    plan_fsdp_give_gradients(fsdp, unit);
+  state->has_gradient = FALSE;
+  if (fsdp->postdivides)
+    row = plan_fsdp_move(fsdp, fsdp->reduces, row, "divide gradients", 2 * whole);
+  guint32 output = plan_fsdp_reduced(fsdp, unit);
+  row = fsdp->shards == 1 ? plan_fsdp_move(fsdp, fsdp->reduces, row, "copy gradients", 2 * whole)
+                          : plan_fsdp_collective(fsdp, fsdp->reduces, row, "reduce-scatter gradients", fsdp->shard_slot,
+                                                 COLL_REDUCE_SCATTER, whole);
+  plan_walk_take(fsdp->walk, output);
+  fsdp->scattered = row;
+  state->holds_reduced = fsdp->holds_reduced && output == state->reduced;
+  plan_fsdp_finish_gradient(fsdp, unit, row, output);
+}
+
+static void post_backward(PlanFsdp *fsdp, guint32 unit) {
+  gboolean trained = fsdp->units[unit].reduced_shard > 0;
+  plan_fsdp_context(fsdp, PROGRAM_BACKWARD, unit);
+  if (trained)
+    accumulate(fsdp, unit);
+  reshard(fsdp, unit);
+  if (fsdp->syncs && trained)
+    reduce(fsdp, unit);
+}
+
+static void end_backward(PlanFsdp *fsdp) {
+  drop_gathered(fsdp);
+  fsdp->event = fsdp->last_reduce != PROGRAM_NONE ? fsdp->last_reduce : fsdp->walk->last;
+  plan_walk_need(fsdp->walk, fsdp->last_reduce);
+  drop_reducing(fsdp);
+  for (guint32 w = 0; w < fsdp->wrap->n; w++) {
+    if (fsdp->units[w].holds_reduced)
+      plan_walk_give(fsdp->walk, fsdp->units[w].reduced, PROGRAM_NONE);
+    fsdp->units[w].holds_reduced = FALSE;
+  }
+  fsdp->scattered = PROGRAM_NONE;
+}
+
+const PlanFsdpSchedule plan_fsdp2_schedule = {
+    .shard = shard,
+    .reduced_shard = reduced_shard,
+    .start = start,
+    .begin_section = begin_section,
+    .pre_forward = pre_forward,
+    .post_forward = post_forward,
+    .pre_backward = pre_backward,
+    .post_backward = post_backward,
+    .end_backward = end_backward,
+};

@@ -1,0 +1,105 @@
+/* Lifetimes from masks.
+ *
+ *   forward     a tensor dies after its last reader, unless backward reads it, or an op that runs again does
+ *   second run  what it writes anew and backward does not read dies after its last reader of that run
+ *   backward    a tensor dies after its last reader of backward */
+#include "plan-lives.h"
+
+#include "base-error.h"
+
+static guint64 bit(guint index) {
+  return G_GUINT64_CONSTANT(1) << index;
+}
+
+/* Index of the last op of `which` that reads the tensor, else that writes it; -1: none. */
+static gint last_use(const ModelOp *ops, guint n, guint64 which, guint64 tensor, gboolean or_writer) {
+  gint last = -1;
+  for (guint i = 0; i < n; i++)
+    if ((which & bit(i)) && (ops[i].reads & tensor))
+      last = (gint)i;
+  for (guint i = 0; last < 0 && or_writer && i < n; i++)
+    if ((which & bit(i)) && (ops[i].writes & tensor))
+      last = (gint)i;
+  return last;
+}
+
+static guint64 written_by(const ModelUnit *unit, guint64 which) {
+  guint64 written = 0;
+  for (guint i = 0; i < unit->n_forward; i++)
+    written |= which & bit(i) ? unit->forward[i].writes : 0;
+  return written;
+}
+
+static guint64 read_by(const ModelUnit *unit, guint64 which) {
+  guint64 read = 0;
+  for (guint i = 0; i < unit->n_forward; i++)
+    read |= which & bit(i) ? unit->forward[i].reads : 0;
+  return read;
+}
+
+static guint64 saved_by(const ModelUnit *unit, guint64 which) {
+  guint64 saved = 0;
+  for (guint i = 0; i < unit->n_forward; i++)
+    saved |= which & bit(i) ? unit->forward[i].saves : 0;
+  return saved;
+}
+
+guint64 plan_lives_saved(const ModelUnit *unit) {
+  return saved_by(unit, G_MAXUINT64);
+}
+
+static void mark(guint64 *deaths, gint op, guint64 tensor) {
+  if (op >= 0)
+    deaths[op] |= tensor;
+}
+
+/* A whole layer runs again before its backward begins, a part of it before backward reads what it reads or makes. */
+static guint second_run(const ModelUnit *unit, const ModelRecomputed *how, guint64 touched) {
+  if (touched == 0 || how->region != how->again ||
+      how->again == (unit->n_forward < 64 ? bit(unit->n_forward) - 1 : G_MAXUINT64))
+    return 0;
+  guint at = 0;
+  while (at < unit->n_backward && (unit->backward[at].reads & touched) == 0)
+    at++;
+  return at;
+}
+
+PlanLives *plan_lives_new(const ModelUnit *unit, ModelRecompute how) {
+  ModelRecomputed parts;
+  model_recompute(unit, how, &parts);
+  PlanLives *lives = g_new0(PlanLives, 1);
+  lives->forward = g_new0(guint64, unit->n_forward);
+  lives->redone = g_new0(guint64, unit->n_forward);
+  lives->backward = g_new0(guint64, unit->n_backward);
+  lives->again = parts.again;
+  guint64 saved = plan_lives_saved(unit), saved_outside = saved_by(unit, ~parts.region);
+  guint64 anew = written_by(unit, parts.again), wanted = saved | read_by(unit, parts.again);
+  guint64 kept = saved_outside | (wanted & ~anew), second = (saved & ~kept) | read_by(unit, parts.again);
+  lives->again_at = second_run(unit, &parts, saved & second);
+  for (guint t = 0; t < unit->n_tensors; t++) {
+    guint64 tensor = bit(t);
+    ModelTensorRole role = unit->tensors[t].role;
+    gint forward = last_use(unit->forward, unit->n_forward, G_MAXUINT64, tensor, role != MODEL_TENSOR_INPUT);
+    gint again = last_use(unit->forward, unit->n_forward, parts.again, tensor, role != MODEL_TENSOR_INPUT);
+    gint backward = last_use(unit->backward, unit->n_backward, G_MAXUINT64, tensor, TRUE);
+    if (role != MODEL_TENSOR_GRAD_INPUT)
+      mark(lives->backward, backward, tensor);
+    sim_require(!(saved & tensor) || backward >= (gint)(second & tensor ? lives->again_at : 0), 0, NULL,
+                "tensor %s of %s is saved but not read in backward after it is there again", unit->tensors[t].name,
+                model_unit_names[unit->kind]);
+    if (role != MODEL_TENSOR_OUTPUT && !(kept & tensor))
+      mark(lives->forward, forward, tensor);
+    if (!(saved & tensor))
+      mark(lives->redone, again, tensor);
+  }
+  return lives;
+}
+
+void plan_lives_free(PlanLives *lives) {
+  if (lives == NULL)
+    return;
+  g_free(lives->forward);
+  g_free(lives->redone);
+  g_free(lives->backward);
+  g_free(lives);
+}

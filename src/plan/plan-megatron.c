@@ -1,0 +1,406 @@
+/* framework = megatron: Megatron-LM's DistributedDataParallel and distributed optimizer.
+ *
+ *   micro-batches but the last   C: forward, backward; matmuls of weight gradients add into one buffer (fp32)
+ *   the last                     C: B … a bucket has all its gradients: C: scale   n: reduce-scatter (stage 0: all-reduce)
+ *                                in the first step, and without overlap_grad_reduce, after backward
+ *   step                         C ← all of n; norm, all-reduced and read by the host; Adam on my shard
+ *                                n: all-gather of the parameter buffer, which nothing hides; or, overlapped, in the next
+ *                                forward: an operation waits for its bucket, and the bucket after it is dispatched
+ *
+ *   buffer  | last layer's parameters … | … | first layer's, embedding |     buckets in order of backward
+ *
+ * Each parameter begins on 64 elements; a bucket ends on a multiple that all ranks' equal shards divide. Source:
+ * megatron/core/distributed/param_and_grad_buffer.py and distributed_data_parallel.py, core/optimizer/distrib_optimizer.py. */
+#include "base-error.h"
+#include "mem-tenant.h"
+#include "model-host.h"
+#include "plan-optimizer.h"
+#include "plan-parameters.h"
+#include "plan-policy.h"
+
+#define FP32            4
+#define PARAMETER_START 64    /* elements: 128 bytes of 16 bits */
+#define BUCKET_END      128   /* elements: 256 bytes of 16 bits */
+#define BUCKET_END_WIDE 65536 /* pad_buckets_for_high_nccl_busbw */
+#define BUCKET_LEAST    40000000
+#define BUCKET_PER_RANK 1000000
+
+typedef struct {
+  guint64 elements; /* padded */
+  guint32 scale;    /* op */
+  guint n, left;    /* parameters, and how many have no gradient yet */
+  guint32 gather;   /* row; PROGRAM_NONE: not dispatched */
+} Bucket;
+
+typedef struct {
+  const PlanRecipe *recipe;
+  const PlanMegatron *options;
+  ProgramBuilder *builder;
+  PlanWalk *walk;
+  PlanParameters *parameters;
+  PlanUpdate *update;
+  guint32 comm, comm_across, shard_slot, replica_slot;
+  guint32 shards, replicas;
+  guint32 zero, cast;                              /* ops */
+  guint32 weights, buffer, states, fp32_gradients; /* tensors */
+  guint32 *new_gradients, *add_ops;                /* by parameter: where its gradient is not added by a matmul */
+  GArray *buckets;                                 /* Bucket, in order of backward */
+  guint *bucket_of;                                /* by parameter */
+  guint64 elements;                                /* of the buffer */
+  /* While a section is built. */
+  ProgramSectionKind section;
+  GArray *reductions; /* guint32 */
+} Megatron;
+
+static gboolean is_alone(const Megatron *megatron) {
+  return megatron->recipe->ranks == 1;
+}
+
+static gboolean shards(const Megatron *megatron) {
+  return megatron->recipe->zero_stage == 1 && megatron->shards > 1;
+}
+
+static gboolean gathers_in_forward(const Megatron *megatron) {
+  return megatron->options->overlap_param_gather && shards(megatron) && megatron->section == PROGRAM_STEADY &&
+         megatron->walk->micro == 0;
+}
+
+static Bucket *bucket_at(const Megatron *megatron, guint i) {
+  return &g_array_index(megatron->buckets, Bucket, i);
+}
+
+/* ---- The buffers ---- */
+
+static guint64 rounded_up(guint64 value, guint64 to) {
+  return (value + to - 1) / to * to;
+}
+
+static guint64 greatest_divisor(guint64 a, guint64 b) {
+  while (b > 0) {
+    guint64 rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return a;
+}
+
+static guint64 bucket_end(const Megatron *megatron) {
+  guint64 end = megatron->options->pad_buckets ? BUCKET_END_WIDE : BUCKET_END;
+  return megatron->shards / greatest_divisor(megatron->shards, end) * end;
+}
+
+static guint64 closes_at(const Megatron *megatron) {
+  if (!megatron->options->overlap_grad_reduce)
+    return G_MAXUINT64;
+  return megatron->options->bucket_size > 0
+             ? megatron->options->bucket_size
+             : MAX((guint64)BUCKET_LEAST, (guint64)BUCKET_PER_RANK * megatron->recipe->ranks);
+}
+
+static void close_bucket(Megatron *megatron, guint64 elements, guint n) {
+  if (n == 0)
+    return;
+  gboolean padded = megatron->recipe->zero_stage == 1;
+  Bucket bucket = {.elements = padded ? rounded_up(elements, bucket_end(megatron)) : elements, .n = n};
+  bucket.scale = program_builder_memory_op(megatron->builder, 2 * bucket.elements * megatron->options->gradient_bytes);
+  megatron->elements += bucket.elements;
+  g_array_append_val(megatron->buckets, bucket);
+}
+
+/* A tied matrix is a bucket of its own under the distributed optimizer. */
+static gboolean stands_alone(const Megatron *megatron, guint parameter, gboolean tied) {
+  return tied && megatron->recipe->zero_stage == 1 && parameter == 0;
+}
+
+static void lay_out(Megatron *megatron, gboolean tied) {
+  guint64 elements = 0, most = closes_at(megatron);
+  guint n = 0;
+  megatron->buckets = g_array_new(FALSE, FALSE, sizeof(Bucket));
+  megatron->bucket_of = g_new(guint, megatron->parameters->n);
+  for (guint p = megatron->parameters->n; p-- > 0;) {
+    gboolean alone = stands_alone(megatron, p, tied);
+    if (alone || elements >= most) {
+      close_bucket(megatron, elements, n);
+      elements = n = 0;
+    }
+    megatron->bucket_of[p] = megatron->buckets->len;
+    elements = (megatron->recipe->zero_stage == 1 ? rounded_up(elements, PARAMETER_START) : elements) +
+               megatron->parameters->list[p].elements;
+    n++;
+  }
+  close_bucket(megatron, elements, n);
+}
+
+/* ---- Gradients ---- */
+
+/* Within the instance, then over instances. Compute scales first, so that sums are means. */
+static void reduce_bucket(Megatron *megatron, const Bucket *bucket) {
+  PlanWalk *walk = megatron->walk;
+  guint64 bytes = bucket->elements * megatron->options->gradient_bytes;
+  ProgramHint hint = megatron->options->overlap_grad_reduce ? PROGRAM_HINT_BUCKET : PROGRAM_HINT_BOUNDARY;
+  program_builder_context(megatron->builder, PROGRAM_REDUCE, -1, (gint32)walk->micro);
+  guint32 ready = plan_walk_pass(walk, walk->stream, "scale gradients", bucket->scale), row = ready;
+  if (shards(megatron)) {
+    row = plan_walk_collective(walk, megatron->comm, "reduce-scatter gradients", megatron->shard_slot,
+                               (CollCall){COLL_REDUCE_SCATTER, bytes}, hint);
+    program_builder_need(megatron->builder, ready);
+    bytes /= megatron->shards;
+  }
+  if (megatron->replicas > 1) {
+    guint32 before = row;
+    row = plan_walk_collective(walk, megatron->comm_across, "all-reduce gradients", megatron->replica_slot,
+                               (CollCall){COLL_ALL_REDUCE, bytes}, hint);
+    program_builder_need(megatron->builder, before);
+  }
+  g_array_append_val(megatron->reductions, row);
+}
+
+static gboolean reduces_now(const Megatron *megatron) {
+  return !is_alone(megatron) && megatron->walk->micro + 1 == megatron->recipe->gradient_accumulation;
+}
+
+/* The first step counts gradients, and reduces when backward is over. */
+static gboolean reduces_early(const Megatron *megatron) {
+  return reduces_now(megatron) && megatron->options->overlap_grad_reduce && megatron->section == PROGRAM_STEADY;
+}
+
+static gboolean is_fused(const Megatron *megatron, guint32 unit, const ModelParameter *parameter) {
+  return megatron->options->gradient_accumulation_fusion && unit > 0 && parameter->elements > parameter->rows;
+}
+
+static void gradient_ready(PlanWalk *walk, guint32 unit, guint index, guint32 row, gpointer user) {
+  Megatron *megatron = user;
+  const ModelParameter *parameter = &walk->units[unit].unit->parameters[index];
+  guint p = plan_parameters_find(megatron->parameters, unit, index);
+  (void)row;
+  if (p == PLAN_NO_PARAMETER)
+    return;
+  if (!is_fused(megatron, unit, parameter)) {
+    plan_walk_take(walk, megatron->new_gradients[p]);
+    plan_walk_pass(walk, walk->stream, "add to gradient buffer", megatron->add_ops[p]);
+    program_builder_cost(megatron->builder, model_host_cost(walk->host, MODEL_HOST_GRADIENT_HOOK));
+    plan_walk_give(walk, megatron->new_gradients[p], PROGRAM_NONE);
+  }
+  Bucket *bucket = bucket_at(megatron, megatron->bucket_of[p]);
+  if (!parameter->shared && --bucket->left == 0 && reduces_early(megatron))
+    reduce_bucket(megatron, bucket);
+}
+
+static void finish_reductions(Megatron *megatron) {
+  if (!reduces_now(megatron))
+    return;
+  for (guint b = 0; b < megatron->buckets->len && !reduces_early(megatron); b++)
+    reduce_bucket(megatron, bucket_at(megatron, b));
+  for (guint i = 0; i < megatron->reductions->len; i++)
+    plan_walk_need(megatron->walk, g_array_index(megatron->reductions, guint32, i));
+}
+
+/* ---- Parameters ---- */
+
+static guint32 gather_bucket(Megatron *megatron, guint b, guint32 need, ProgramHint hint) {
+  guint64 bytes = bucket_at(megatron, b)->elements * megatron->options->parameter_bytes;
+  program_builder_context(megatron->builder, PROGRAM_GATHER, -1, -1);
+  guint32 row = plan_walk_collective(megatron->walk, megatron->comm, "all-gather parameters", megatron->shard_slot,
+                                     (CollCall){COLL_ALL_GATHER, bytes}, hint);
+  program_builder_need(megatron->builder, need);
+  return bucket_at(megatron, b)->gather = row;
+}
+
+/* A module's hook waits for its bucket and dispatches the one after it in forward, which lies before it in the buffer. */
+static void before_op(PlanWalk *walk, guint32 unit, const ModelOp *op, PlanPass pass, gpointer user) {
+  Megatron *megatron = user;
+  if (pass != PLAN_FORWARD || !gathers_in_forward(megatron))
+    return;
+  for (guint i = 0; i < walk->units[unit].unit->n_parameters; i++) {
+    guint p = plan_parameters_find(megatron->parameters, unit, i);
+    if ((op->uses >> i & 1) == 0 || p == PLAN_NO_PARAMETER)
+      continue;
+    guint b = megatron->bucket_of[p];
+    guint32 row = bucket_at(megatron, b)->gather;
+    if (row == PROGRAM_NONE)
+      row = gather_bucket(megatron, b, PROGRAM_NONE, PROGRAM_HINT_NONE);
+    plan_walk_need(walk, row);
+    if (b > 0 && bucket_at(megatron, b - 1)->gather == PROGRAM_NONE)
+      gather_bucket(megatron, b - 1, PROGRAM_NONE, PROGRAM_HINT_NONE);
+  }
+}
+
+static void gather_all(Megatron *megatron) {
+  if (!shards(megatron) || (megatron->options->overlap_param_gather && megatron->section == PROGRAM_STEADY))
+    return;
+  guint32 stepped = megatron->walk->last;
+  for (guint b = megatron->buckets->len; b-- > 0;)
+    plan_walk_need(megatron->walk, gather_bucket(megatron, b, stepped, PROGRAM_HINT_BOUNDARY));
+}
+
+/* ---- The step ---- */
+
+static void begin_micro_batch(Megatron *megatron) {
+  PlanWalk *walk = megatron->walk;
+  for (guint b = 0; b < megatron->buckets->len; b++) {
+    bucket_at(megatron, b)->left = bucket_at(megatron, b)->n;
+    bucket_at(megatron, b)->gather = PROGRAM_NONE;
+  }
+  g_array_set_size(megatron->reductions, 0);
+  program_builder_context(megatron->builder, PROGRAM_FORWARD, -1, (gint32)walk->micro);
+  plan_walk_host(walk, "micro-batch");
+  program_builder_cost(megatron->builder, model_host_cost(walk->host, MODEL_HOST_MICRO_BATCH));
+}
+
+/* The host reads the norm to know what to scale by. */
+static void read_norm(Megatron *megatron) {
+  guint32 row = plan_update_norm(megatron->walk, megatron->update);
+  if (row == PROGRAM_NONE)
+    return;
+  if (shards(megatron)) {
+    guint32 before = row;
+    row = plan_walk_collective(megatron->walk, megatron->walk->stream, "all-reduce norm", megatron->shard_slot,
+                               (CollCall){COLL_ALL_REDUCE, sizeof(float)}, PROGRAM_HINT_BOUNDARY);
+    program_builder_need(megatron->builder, before);
+  }
+  plan_walk_host(megatron->walk, "read norm");
+  program_builder_need(megatron->builder, row);
+}
+
+static void optimizer_step(Megatron *megatron) {
+  PlanWalk *walk = megatron->walk;
+  gboolean casts = megatron->options->gradient_bytes < FP32;
+  program_builder_context(megatron->builder, PROGRAM_OPTIMIZER, -1, -1);
+  if (casts) {
+    plan_walk_pass(walk, walk->stream, "gradients to fp32", megatron->cast);
+    plan_walk_take(walk, megatron->fp32_gradients);
+  }
+  read_norm(megatron);
+  plan_update_run(walk, megatron->update, NULL);
+  if (megatron->section == PROGRAM_FIRST)
+    plan_walk_take(walk, megatron->states);
+  if (casts)
+    plan_walk_give(walk, megatron->fp32_gradients, PROGRAM_NONE);
+  gather_all(megatron);
+  program_builder_context(megatron->builder, PROGRAM_OPTIMIZER, -1, -1);
+  plan_walk_host(walk, "end of step");
+  program_builder_need(megatron->builder, walk->last);
+  for (guint b = 0; b < megatron->buckets->len; b++)
+    program_builder_need(megatron->builder, bucket_at(megatron, b)->gather);
+}
+
+static void step(Megatron *megatron, ProgramSectionKind section) {
+  PlanWalk *walk = megatron->walk;
+  megatron->section = section;
+  plan_walk_section(walk, section);
+  program_builder_context(megatron->builder, PROGRAM_SETUP, -1, -1);
+  if (section == PROGRAM_FIRST) {
+    plan_walk_host(walk, "load the model");
+    plan_walk_take(walk, megatron->weights);
+    plan_walk_take(walk, megatron->buffer);
+  }
+  plan_walk_pass(walk, walk->stream, "zero gradients", megatron->zero);
+  for (walk->micro = 0; walk->micro < megatron->recipe->gradient_accumulation; walk->micro++) {
+    begin_micro_batch(megatron);
+    for (guint32 u = 0; u < walk->n_units; u++)
+      plan_walk_forward(walk, u);
+    for (guint32 u = walk->n_units; u-- > 0;)
+      plan_walk_backward(walk, u);
+    finish_reductions(megatron);
+  }
+  optimizer_step(megatron);
+}
+
+/* ---- Setting up ---- */
+
+static void add_communicators(Megatron *megatron) {
+  guint32 ranks = megatron->recipe->ranks;
+  g_autofree guint32 *of_rank = g_new(guint32, ranks);
+  megatron->shards = megatron->recipe->zero_stage == 1 ? megatron->recipe->shard_ranks : 1;
+  megatron->replicas = ranks / megatron->shards;
+  for (guint32 i = 0; i < ranks; i++)
+    of_rank[i] = i / megatron->shards;
+  if (megatron->shards > 1)
+    megatron->shard_slot = program_builder_communicators(megatron->builder, "optimizer instance", of_rank, ranks);
+  for (guint32 i = 0; i < ranks; i++)
+    of_rank[i] = i % megatron->shards;
+  if (megatron->replicas > 1)
+    megatron->replica_slot = program_builder_communicators(megatron->builder, "data-parallel", of_rank, ranks);
+  megatron->comm_across = megatron->comm;
+  if (megatron->shards > 1 && megatron->replicas > 1)
+    megatron->comm_across = program_builder_stream(megatron->builder, "comm across instances");
+}
+
+static void add_gradients(Megatron *megatron) {
+  const PlanMegatron *options = megatron->options;
+  guint n = megatron->parameters->n;
+  megatron->new_gradients =
+      plan_parameters_tensors(megatron->parameters, megatron->walk, "grad", MEM_TEMPORARY, options->parameter_bytes);
+  megatron->add_ops = g_new(guint32, n);
+  for (guint p = 0; p < n; p++)
+    megatron->add_ops[p] =
+        program_builder_memory_op(megatron->builder, megatron->parameters->list[p].elements *
+                                                         (options->parameter_bytes + 2 * options->gradient_bytes));
+}
+
+static guint64 frozen_elements(const Megatron *megatron) {
+  guint64 all = 0;
+  for (guint32 u = 0; u < megatron->walk->n_units; u++)
+    all += model_unit_elements(megatron->walk->units[u].unit);
+  return all - megatron->parameters->elements;
+}
+
+static void add_states(Megatron *megatron) {
+  const PlanMegatron *options = megatron->options;
+  ProgramBuilder *builder = megatron->builder;
+  guint64 shard = megatron->elements / megatron->shards, copies = megatron->replicas;
+  guint64 weights = (megatron->elements + frozen_elements(megatron)) * options->parameter_bytes;
+  guint64 buffer = megatron->elements * options->gradient_bytes;
+  gboolean master = options->parameter_bytes < FP32;
+  guint64 states = plan_optimizer_bytes(megatron->recipe->optimizer, shard, FP32, master);
+  guint32 ranks = megatron->recipe->ranks;
+  megatron->weights = program_builder_tensor(builder, "parameter buffer", MEM_PARAMETERS, weights, weights / ranks);
+  megatron->buffer = program_builder_tensor(builder, "gradient buffer", MEM_GRADIENTS, buffer, buffer / ranks);
+  megatron->states = program_builder_tensor(builder, "optimizer states", MEM_OPTIMIZER, states, states / copies);
+  megatron->fp32_gradients = program_builder_tensor(builder, "fp32 gradients", MEM_TEMPORARY, shard * FP32, 0);
+  megatron->zero = program_builder_memory_op(builder, buffer);
+  megatron->cast = program_builder_memory_op(builder, shard * (options->gradient_bytes + FP32));
+  gboolean clips = megatron->recipe->gradient_clipping > 0;
+  megatron->update = plan_update_new(
+      megatron->walk, &(ModelOptimizer){.style = plan_optimizer_style(megatron->recipe, MODEL_OPTIMIZER_FUSED),
+                                        .elements = shard,
+                                        .tensors = megatron->parameters->n,
+                                        .element_bytes = options->parameter_bytes,
+                                        .gradient_bytes = FP32,
+                                        .norm = clips,
+                                        .clip = clips});
+}
+
+static void clear(Megatron *megatron) {
+  g_array_unref(megatron->buckets);
+  g_array_unref(megatron->reductions);
+  g_free(megatron->bucket_of);
+  g_free(megatron->new_gradients);
+  g_free(megatron->add_ops);
+  plan_update_free(megatron->update);
+  plan_parameters_free(megatron->parameters);
+  plan_walk_free(megatron->walk);
+}
+
+Program *plan_megatron(const PlanCase *what) {
+  const PlanRecipe *recipe = what->recipe;
+  Megatron megatron = {.recipe = recipe, .options = &recipe->megatron, .builder = program_builder_new()};
+  guint32 compute = program_builder_stream(megatron.builder, "compute");
+  megatron.comm = program_builder_stream(megatron.builder, "comm");
+  program_builder_role(megatron.builder, "rank", recipe->ranks);
+  add_communicators(&megatron);
+  megatron.walk = plan_walk_new(megatron.builder, what->shape, what->model, recipe, compute);
+  megatron.walk->host = recipe->host;
+  megatron.walk->hooks = (PlanHooks){.before = before_op, .gradient = gradient_ready};
+  megatron.walk->user = &megatron;
+  megatron.parameters = plan_parameters_new(megatron.walk);
+  megatron.reductions = g_array_new(FALSE, FALSE, sizeof(guint32));
+  lay_out(&megatron, what->shape->tied_embeddings);
+  add_gradients(&megatron);
+  add_states(&megatron);
+  step(&megatron, PROGRAM_FIRST);
+  step(&megatron, PROGRAM_STEADY);
+  plan_walk_facts(megatron.walk, what->model);
+  clear(&megatron);
+  return program_builder_end(megatron.builder);
+}

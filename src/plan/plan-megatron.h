@@ -1,0 +1,16 @@
+/* [megatron]: Megatron-LM's data parallelism and distributed optimizer, by the names of its arguments. */
+#pragma once
+
+#include "conf-settings.h"
+
+typedef struct {
+  gboolean overlap_grad_reduce, overlap_param_gather;
+  guint64 bucket_size; /* elements; 0: Megatron's default for so many ranks */
+  gboolean gradient_accumulation_fusion;
+  gboolean pad_buckets;                    /* for high bus bandwidth: bucket ends on multiples of 2^16 */
+  guint32 parameter_bytes, gradient_bytes; /* per element of the two buffers; filled by plan_megatron_resolve */
+} PlanMegatron;
+
+struct PlanRecipe;
+extern const ConfSchema plan_megatron_schema;
+gboolean plan_megatron_resolve(const ConfSettings *settings, struct PlanRecipe *recipe, GError **error);

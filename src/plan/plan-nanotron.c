@@ -1,0 +1,288 @@
+/* framework = nanotron: PyTorch's DDP whose hook accumulates in fp32, and an optimizer that may be sharded.
+ *
+ *   micro-batches but the last   C: forward, backward, then each 16-bit gradient is added to its fp32 one
+ *   the last                     C: B … a bucket of 25 MiB is full: C: added to fp32   n: all-reduce of the fp32 gradients
+ *                                (stage 1: reduce-scatter); in the first step one bucket holds all
+ *   step                         C ← all of n; norm, Adam on my shard, cast to 16 bits
+ *   stage 1                      my slices into one buffer, all-gather, copied back to the parameters: nothing hides it
+ *
+ * The gather's flat buffers (all parameters once more, and my slice of them) are alive at the end of each step. Source:
+ * nanotron's optim/gradient_accumulator.py, optim/zero.py and distributed.py. */
+#include "base-error.h"
+#include "mem-tenant.h"
+#include "model-host.h"
+#include "plan-optimizer.h"
+#include "plan-parameters.h"
+#include "plan-policy.h"
+
+#define FP32           4
+#define BUCKET_BYTES   (25 << 20) /* DDP's, of 16-bit gradients */
+#define FIRST_BYTES    (1 << 20)
+#define USUAL_CLIPPING 1.0
+
+typedef struct {
+  guint64 elements;
+  guint32 add; /* op */
+  guint n, left;
+} Bucket;
+
+typedef struct {
+  const PlanRecipe *recipe;
+  ProgramBuilder *builder;
+  PlanWalk *walk;
+  PlanParameters *parameters;
+  PlanUpdate *update;
+  guint32 comm, group, bytes;               /* per element of parameters and gradients */
+  guint64 shard;                            /* elements of my slices */
+  guint32 weights, gradients, sums, states; /* tensors */
+  guint32 gathered, slices;                 /* tensors of the gather */
+  guint32 zero, flatten, unflatten;         /* ops */
+  guint32 *add_ops;                         /* by parameter */
+  guint *order;                             /* parameters as their gradients become ready */
+  guint n_order;
+  GArray *layout[PROGRAM_SECTIONS]; /* Bucket */
+  guint *bucket_of[PROGRAM_SECTIONS];
+  /* While a section is built. */
+  ProgramSectionKind section;
+  GArray *reductions; /* guint32 */
+} Nanotron;
+
+static gboolean is_last(const Nanotron *nanotron) {
+  return nanotron->walk->micro + 1 == nanotron->recipe->gradient_accumulation;
+}
+
+static gboolean is_alone(const Nanotron *nanotron) {
+  return nanotron->recipe->ranks == 1;
+}
+
+/* ---- Buckets ---- */
+
+/* Over parameters in the order in which they become ready, each closed once it has reached its cap; the first is small. */
+static void lay_out(Nanotron *nanotron, ProgramSectionKind section) {
+  GArray *layout = nanotron->layout[section] = g_array_new(FALSE, FALSE, sizeof(Bucket));
+  nanotron->bucket_of[section] = g_new(guint, nanotron->parameters->n);
+  Bucket bucket = {0};
+  for (guint i = 0; i < nanotron->n_order; i++) {
+    guint p = nanotron->order[i];
+    nanotron->bucket_of[section][p] = layout->len;
+    bucket.elements += nanotron->parameters->list[p].elements;
+    bucket.n++;
+    guint64 cap = section == PROGRAM_FIRST ? G_MAXUINT64 : layout->len == 0 ? FIRST_BYTES : BUCKET_BYTES;
+    if (bucket.elements * nanotron->bytes < cap && i + 1 < nanotron->n_order)
+      continue;
+    bucket.add = program_builder_memory_op(nanotron->builder, bucket.elements * (nanotron->bytes + 2 * FP32));
+    g_array_append_val(layout, bucket);
+    bucket = (Bucket){0};
+  }
+}
+
+static void find_order(Nanotron *nanotron) {
+  nanotron->order = g_new(guint, nanotron->parameters->n);
+  for (guint32 u = nanotron->walk->n_units; u-- > 0;) {
+    const ModelUnit *unit = nanotron->walk->units[u].unit;
+    for (guint i = 0; i < unit->n_backward; i++) {
+      const int of[] = {unit->backward[i].gradient_of, unit->backward[i].also_gradient_of};
+      for (guint k = 0; k < G_N_ELEMENTS(of); k++)
+        if (of[k] >= 0 && !unit->parameters[of[k]].shared && !unit->parameters[of[k]].frozen)
+          nanotron->order[nanotron->n_order++] = plan_parameters_find(nanotron->parameters, u, (guint)of[k]);
+    }
+  }
+}
+
+static void reduce_bucket(Nanotron *nanotron, const Bucket *bucket) {
+  PlanWalk *walk = nanotron->walk;
+  gboolean sharded = nanotron->recipe->zero_stage == 1;
+  program_builder_context(nanotron->builder, PROGRAM_REDUCE, -1, (gint32)walk->micro);
+  guint32 ready = plan_walk_pass(walk, walk->stream, "add to fp32 gradients", bucket->add);
+  if (is_alone(nanotron))
+    return;
+  CollCall call = {sharded ? COLL_REDUCE_SCATTER : COLL_ALL_REDUCE, bucket->elements * FP32};
+  guint32 row =
+      plan_walk_collective(walk, nanotron->comm, sharded ? "reduce-scatter gradients" : "all-reduce gradients",
+                           nanotron->group, call, PROGRAM_HINT_BUCKET);
+  program_builder_need(nanotron->builder, ready);
+  g_array_append_val(nanotron->reductions, row);
+}
+
+static void gradient_ready(PlanWalk *walk, guint32 unit, guint index, guint32 row, gpointer user) {
+  Nanotron *nanotron = user;
+  guint p = plan_parameters_find(nanotron->parameters, unit, index);
+  (void)row;
+  if (p == PLAN_NO_PARAMETER || walk->units[unit].unit->parameters[index].shared || !is_last(nanotron))
+    return;
+  program_builder_cost(nanotron->builder, model_host_cost(walk->host, MODEL_HOST_GRADIENT_HOOK));
+  Bucket *bucket =
+      &g_array_index(nanotron->layout[nanotron->section], Bucket, nanotron->bucket_of[nanotron->section][p]);
+  if (--bucket->left == 0)
+    reduce_bucket(nanotron, bucket);
+}
+
+/* ---- The step ---- */
+
+static void micro_batch(Nanotron *nanotron) {
+  PlanWalk *walk = nanotron->walk;
+  GArray *layout = nanotron->layout[nanotron->section];
+  for (guint b = 0; b < layout->len; b++)
+    g_array_index(layout, Bucket, b).left = g_array_index(layout, Bucket, b).n;
+  g_array_set_size(nanotron->reductions, 0);
+  program_builder_context(nanotron->builder, PROGRAM_FORWARD, -1, (gint32)walk->micro);
+  plan_walk_host(walk, "micro-batch");
+  program_builder_cost(nanotron->builder, model_host_cost(walk->host, MODEL_HOST_MICRO_BATCH));
+  for (guint32 u = 0; u < walk->n_units; u++)
+    plan_walk_forward(walk, u);
+  for (guint32 u = walk->n_units; u-- > 0;)
+    plan_walk_backward(walk, u);
+  program_builder_context(nanotron->builder, PROGRAM_BACKWARD, -1, (gint32)walk->micro);
+  for (guint p = 0; p < nanotron->parameters->n && !is_last(nanotron); p++)
+    plan_walk_pass(walk, walk->stream, "add to fp32 gradient", nanotron->add_ops[p]);
+  for (guint i = 0; i < nanotron->reductions->len; i++)
+    plan_walk_need(walk, g_array_index(nanotron->reductions, guint32, i));
+}
+
+static void gather_parameters(Nanotron *nanotron) {
+  PlanWalk *walk = nanotron->walk;
+  if (nanotron->recipe->zero_stage == 0 || is_alone(nanotron))
+    return;
+  program_builder_context(nanotron->builder, PROGRAM_GATHER, -1, -1);
+  guint32 before = plan_walk_pass(walk, walk->stream, "flatten slices", nanotron->flatten);
+  plan_walk_take(walk, nanotron->slices);
+  CollCall call = {COLL_ALL_GATHER, nanotron->shard * nanotron->recipe->ranks * nanotron->bytes};
+  guint32 row =
+      plan_walk_collective(walk, nanotron->comm, "all-gather parameters", nanotron->group, call, PROGRAM_HINT_BOUNDARY);
+  program_builder_need(nanotron->builder, before);
+  plan_walk_take(walk, nanotron->gathered);
+  plan_walk_need(walk, row);
+  plan_walk_pass(walk, walk->stream, "copy to parameters", nanotron->unflatten);
+  plan_walk_give(walk, nanotron->slices, PROGRAM_NONE);
+  plan_walk_give(walk, nanotron->gathered, PROGRAM_NONE);
+}
+
+static void optimizer_step(Nanotron *nanotron) {
+  PlanWalk *walk = nanotron->walk;
+  program_builder_context(nanotron->builder, PROGRAM_OPTIMIZER, -1, -1);
+  guint32 norm = plan_update_norm(walk, nanotron->update);
+  if (norm != PROGRAM_NONE && nanotron->recipe->zero_stage == 1 && !is_alone(nanotron)) {
+    plan_walk_collective(walk, walk->stream, "all-reduce norm", nanotron->group,
+                         (CollCall){COLL_ALL_REDUCE, sizeof(float)}, PROGRAM_HINT_BOUNDARY);
+    program_builder_need(nanotron->builder, norm);
+  }
+  plan_update_run(walk, nanotron->update, NULL);
+  if (nanotron->section == PROGRAM_FIRST)
+    plan_walk_take(walk, nanotron->states);
+  gather_parameters(nanotron);
+  program_builder_context(nanotron->builder, PROGRAM_OPTIMIZER, -1, -1);
+  plan_walk_pass(walk, walk->stream, "zero gradients", nanotron->zero);
+  plan_walk_host(walk, "end of step");
+  program_builder_need(nanotron->builder, walk->last);
+}
+
+static void step(Nanotron *nanotron, ProgramSectionKind section) {
+  PlanWalk *walk = nanotron->walk;
+  nanotron->section = section;
+  plan_walk_section(walk, section);
+  program_builder_context(nanotron->builder, PROGRAM_SETUP, -1, -1);
+  if (section == PROGRAM_FIRST) {
+    plan_walk_host(walk, "load the model");
+    plan_walk_take(walk, nanotron->weights);
+    plan_walk_take(walk, nanotron->gradients);
+    plan_walk_take(walk, nanotron->sums);
+  }
+  for (walk->micro = 0; walk->micro < nanotron->recipe->gradient_accumulation; walk->micro++)
+    micro_batch(nanotron);
+  optimizer_step(nanotron);
+}
+
+/* ---- Setting up ---- */
+
+static guint32 state_tensor(Nanotron *nanotron, const char *name, MemTenant tenant, guint64 bytes) {
+  return program_builder_tensor(nanotron->builder, name, tenant, bytes, bytes / nanotron->recipe->ranks);
+}
+
+static void add_states(Nanotron *nanotron) {
+  guint64 trained = nanotron->parameters->elements, all = 0, ranks = nanotron->recipe->ranks;
+  gboolean sharded = nanotron->recipe->zero_stage == 1, clips = nanotron->recipe->gradient_clipping > 0;
+  for (guint32 u = 0; u < nanotron->walk->n_units; u++)
+    all += model_unit_elements(nanotron->walk->units[u].unit);
+  nanotron->shard = trained;
+  for (guint p = 0; p < nanotron->parameters->n && sharded; p++)
+    nanotron->shard = (p == 0 ? 0 : nanotron->shard) + (nanotron->parameters->list[p].elements + ranks - 1) / ranks;
+  guint64 states = plan_optimizer_bytes(nanotron->recipe->optimizer, nanotron->shard, FP32, nanotron->bytes < FP32);
+  guint64 flat = nanotron->shard * nanotron->bytes;
+  nanotron->weights = state_tensor(nanotron, "parameters", MEM_PARAMETERS, all * nanotron->bytes);
+  nanotron->gradients = state_tensor(nanotron, "gradients", MEM_GRADIENTS, trained * nanotron->bytes);
+  nanotron->sums = state_tensor(nanotron, "fp32 gradients", MEM_GRADIENTS, trained * FP32);
+  nanotron->states = program_builder_tensor(nanotron->builder, "optimizer states", MEM_OPTIMIZER, states,
+                                            sharded ? states : states / ranks);
+  nanotron->slices = program_builder_tensor(nanotron->builder, "flat slices", MEM_COMMUNICATION, flat, 0);
+  nanotron->gathered = program_builder_tensor(nanotron->builder, "flat parameters", MEM_COMMUNICATION, flat * ranks, 0);
+  nanotron->zero = program_builder_memory_op(nanotron->builder, trained * FP32);
+  nanotron->flatten = program_builder_memory_op(nanotron->builder, 2 * flat);
+  nanotron->unflatten = program_builder_memory_op(nanotron->builder, 2 * flat * ranks);
+  nanotron->update = plan_update_new(
+      nanotron->walk, &(ModelOptimizer){.style = plan_optimizer_style(nanotron->recipe, MODEL_OPTIMIZER_FUSED),
+                                        .elements = nanotron->shard,
+                                        .tensors = nanotron->parameters->n,
+                                        .element_bytes = nanotron->bytes,
+                                        .gradient_bytes = FP32,
+                                        .norm = clips,
+                                        .clip = clips});
+  nanotron->add_ops = g_new(guint32, nanotron->parameters->n);
+  for (guint p = 0; p < nanotron->parameters->n; p++)
+    nanotron->add_ops[p] = program_builder_memory_op(nanotron->builder, nanotron->parameters->list[p].elements *
+                                                                            (nanotron->bytes + 2 * FP32));
+}
+
+static void clear(Nanotron *nanotron) {
+  for (int s = 0; s < PROGRAM_SECTIONS; s++) {
+    g_array_unref(nanotron->layout[s]);
+    g_free(nanotron->bucket_of[s]);
+  }
+  g_array_unref(nanotron->reductions);
+  g_free(nanotron->add_ops);
+  g_free(nanotron->order);
+  plan_update_free(nanotron->update);
+  plan_parameters_free(nanotron->parameters);
+  plan_walk_free(nanotron->walk);
+}
+
+Program *plan_nanotron(const PlanCase *what) {
+  const PlanRecipe *recipe = what->recipe;
+  Nanotron nanotron = {.recipe = recipe, .builder = program_builder_new()};
+  nanotron.bytes = model_precision_bytes(what->model->precision);
+  guint32 compute = program_builder_stream(nanotron.builder, "compute");
+  nanotron.comm = program_builder_stream(nanotron.builder, "comm");
+  program_builder_role(nanotron.builder, "rank", recipe->ranks);
+  nanotron.group = plan_everyone(nanotron.builder, recipe->ranks);
+  nanotron.walk = plan_walk_new(nanotron.builder, what->shape, what->model, recipe, compute);
+  nanotron.walk->host = recipe->host;
+  nanotron.walk->hooks.gradient = gradient_ready;
+  nanotron.walk->user = &nanotron;
+  nanotron.parameters = plan_parameters_new(nanotron.walk);
+  nanotron.reductions = g_array_new(FALSE, FALSE, sizeof(guint32));
+  add_states(&nanotron);
+  find_order(&nanotron);
+  lay_out(&nanotron, PROGRAM_FIRST);
+  lay_out(&nanotron, PROGRAM_STEADY);
+  step(&nanotron, PROGRAM_FIRST);
+  step(&nanotron, PROGRAM_STEADY);
+  plan_walk_facts(nanotron.walk, what->model);
+  clear(&nanotron);
+  return program_builder_end(nanotron.builder);
+}
+
+gboolean plan_nanotron_resolve(const ConfSettings *settings, PlanRecipe *recipe, GError **error) {
+  if (recipe->zero_stage > 1)
+    return conf_settings_fail(settings, "parallel.zero_stage", error,
+                              "nanotron shards the optimizer (1) or nothing (0)");
+  if (!conf_settings_given(settings, "training.gradient_clipping"))
+    recipe->gradient_clipping = USUAL_CLIPPING;
+  if (plan_dtype_bytes(recipe->accumulation_dtype, FP32) != FP32)
+    return conf_settings_fail(settings, "training.gradient_accumulation_dtype", error,
+                              "nanotron's gradients are modelled as it accumulates them by default: in fp32");
+  if (plan_dtype_bytes(recipe->communication_dtype, FP32) != FP32)
+    return conf_settings_fail(settings, "training.gradient_communication_dtype", error,
+                              "nanotron reduces its fp32 gradients");
+  return plan_policy_refuse(settings, "parallel.framework_version", recipe, "is modelled without versions", error) &&
+         (recipe->shard_ranks == recipe->ranks ||
+          plan_policy_refuse(settings, "parallel.shard_group", recipe, "shards over all ranks", error));
+}

@@ -1,0 +1,119 @@
+/* States and steps of optimizers. */
+#include "plan-optimizer.h"
+
+#include "model-host.h"
+#include "plan-recipe.h"
+
+#define FP32  4
+#define BLOCK 256 /* elements that share an fp32 maximum: bitsandbytes' block-wise quantisation */
+
+const char *const plan_optimizer_names[] = {"adamw", "adam", "sgd", "lion", "adam8bit", NULL};
+const char *const plan_optimizer_style_names[] = {"default", "foreach", "fused", NULL};
+
+typedef struct {
+  guint32 momenta;
+  gboolean quantised;
+} Kept;
+
+static const Kept kept[] = {
+    [PLAN_ADAMW] = {2, FALSE}, [PLAN_ADAM] = {2, FALSE},    [PLAN_SGD] = {1, FALSE},
+    [PLAN_LION] = {1, FALSE},  [PLAN_ADAM8BIT] = {2, TRUE},
+};
+
+static guint64 momentum_bytes(const Kept *what, guint64 elements, guint32 element_bytes) {
+  return what->quantised ? elements + (elements + BLOCK - 1) / BLOCK * FP32 : elements * element_bytes;
+}
+
+guint64 plan_optimizer_bytes(int optimizer, guint64 elements, guint32 element_bytes, gboolean master) {
+  const Kept *what = &kept[optimizer];
+  return what->momenta * momentum_bytes(what, elements, element_bytes) + (master ? elements * FP32 : 0);
+}
+
+ModelOptimizerStyle plan_optimizer_style(const PlanRecipe *recipe, ModelOptimizerStyle usual) {
+  static const ModelOptimizerStyle styles[] = {
+      [PLAN_STYLE_FOREACH] = MODEL_OPTIMIZER_FOREACH, [PLAN_STYLE_FUSED] = MODEL_OPTIMIZER_FUSED};
+  return recipe->optimizer_style == PLAN_STYLE_DEFAULT ? usual : styles[recipe->optimizer_style];
+}
+
+typedef struct {
+  const char *name; /* static */
+  guint32 op;
+  SimTime host;
+} Pass;
+
+struct PlanUpdate {
+  GArray *passes; /* Pass */
+  Pass norm;      /* op PROGRAM_NONE: none */
+  SimTime step;   /* what the step costs the host beside its launches */
+};
+
+/* Adam's passes, of which all but the norm may be replaced. */
+static void add_adam(PlanWalk *walk, PlanUpdate *update, const ModelOptimizer *what) {
+  g_autoptr(ModelUnit) unit = model_optimizer_new(what);
+  for (guint i = 0; i < unit->n_forward; i++) {
+    Pass pass = {unit->forward[i].name, program_builder_op(walk->builder, unit->forward[i].kernel),
+                 model_op_host(&unit->forward[i], walk->host)};
+    if (what->norm && i == 0)
+      update->norm = pass;
+    else
+      g_array_append_val(update->passes, pass);
+  }
+}
+
+/* One fused kernel: gradient, parameter or master and momenta in, the last two and a 16-bit copy out. */
+static void add_fused(PlanWalk *walk, PlanUpdate *update, const ModelOptimizer *what, int optimizer) {
+  const Kept *keeps = &kept[optimizer];
+  gboolean master = what->element_bytes < FP32;
+  guint64 bytes = what->elements * (what->gradient_bytes + 2 * FP32 + (master ? what->element_bytes : 0)) +
+                  2 * keeps->momenta * momentum_bytes(keeps, what->elements, FP32);
+  Pass pass = {plan_optimizer_names[optimizer], program_builder_memory_op(walk->builder, bytes),
+               model_host_cost(walk->host, MODEL_HOST_PASS)};
+  g_array_append_val(update->passes, pass);
+}
+
+PlanUpdate *plan_update_new(PlanWalk *walk, const ModelOptimizer *what) {
+  PlanUpdate *update = g_new0(PlanUpdate, 1);
+  int optimizer = walk->recipe->optimizer;
+  update->passes = g_array_new(FALSE, FALSE, sizeof(Pass));
+  update->norm.op = PROGRAM_NONE;
+  update->step = model_host_cost(walk->host, MODEL_HOST_OPTIMIZER_STEP) +
+                 (SimTime)what->tensors * model_host_cost(walk->host, MODEL_HOST_OPTIMIZER_TENSOR);
+  add_adam(walk, update, what);
+  if (optimizer == PLAN_ADAMW || optimizer == PLAN_ADAM)
+    return update;
+  g_array_set_size(update->passes, 0);
+  add_fused(walk, update, what, optimizer);
+  return update;
+}
+
+void plan_update_free(PlanUpdate *update) {
+  if (update == NULL)
+    return;
+  g_array_unref(update->passes);
+  g_free(update);
+}
+
+guint plan_update_passes(const PlanUpdate *update) {
+  return update->passes->len;
+}
+
+static guint32 run_pass(PlanWalk *walk, const Pass *pass) {
+  return plan_walk_pass_costing(walk, walk->stream, pass->name, pass->op, pass->host);
+}
+
+guint32 plan_update_norm(PlanWalk *walk, const PlanUpdate *update) {
+  return update->norm.op == PROGRAM_NONE ? PROGRAM_NONE : run_pass(walk, &update->norm);
+}
+
+guint32 plan_update_run(PlanWalk *walk, const PlanUpdate *update, guint32 *ret_first) {
+  guint32 row = PROGRAM_NONE;
+  for (guint i = 0; i < update->passes->len; i++) {
+    row = run_pass(walk, &g_array_index(update->passes, Pass, i));
+    if (i > 0)
+      continue;
+    program_builder_cost(walk->builder, update->step);
+    if (ret_first != NULL)
+      *ret_first = row;
+  }
+  return row;
+}

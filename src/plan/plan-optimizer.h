@@ -1,0 +1,36 @@
+/* The optimizer: what it keeps per parameter, and its step as rows on the compute stream.
+ *
+ *   PlanUpdate *update = plan_update_new(walk, &(ModelOptimizer){.style = …, .elements = shard, …});
+ *   plan_update_norm(walk, update); …; plan_update_run(walk, update);
+ *
+ * adam and adamw keep two fp32 momenta, sgd and lion one, adam8bit two of one byte with an fp32 maximum per block of 256.
+ * Private to this floor. */
+#pragma once
+
+#include "model-optimizer.h"
+#include "plan-walk.h"
+
+typedef enum { PLAN_ADAMW, PLAN_ADAM, PLAN_SGD, PLAN_LION, PLAN_ADAM8BIT } PlanOptimizer;
+extern const char *const plan_optimizer_names[];
+
+typedef enum { PLAN_STYLE_DEFAULT, PLAN_STYLE_FOREACH, PLAN_STYLE_FUSED } PlanOptimizerStyle;
+extern const char *const plan_optimizer_style_names[];
+
+/* Bytes of the states of so many elements whose momenta are of `element_bytes` (4, or 2 in pure 16-bit training);
+ * `master`: with an fp32 copy of the parameters. */
+guint64 plan_optimizer_bytes(int optimizer, guint64 elements, guint32 element_bytes, gboolean master);
+/* Of the recipe's choice, else the framework's. */
+ModelOptimizerStyle plan_optimizer_style(const PlanRecipe *recipe, ModelOptimizerStyle usual);
+
+typedef struct PlanUpdate PlanUpdate;
+
+/* Registers the operations of one step of the recipe's optimizer. */
+PlanUpdate *plan_update_new(PlanWalk *walk, const ModelOptimizer *what);
+void plan_update_free(PlanUpdate *update);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(PlanUpdate, plan_update_free)
+/* The pass that reads gradients for their norm: its row; PROGRAM_NONE where there is none. */
+guint32 plan_update_norm(PlanWalk *walk, const PlanUpdate *update);
+/* All other passes: the first row's index in *ret_first, returns the last. */
+guint32 plan_update_run(PlanWalk *walk, const PlanUpdate *update, guint32 *ret_first);
+/* Operations that it takes, the norm left out. */
+guint plan_update_passes(const PlanUpdate *update);

@@ -1,0 +1,64 @@
+/* The row of parameters. */
+#include "plan-parameters.h"
+
+#include "base-error.h"
+
+/* The embedding's matrix that a tied head shares. */
+static guint shared_with(const PlanWalk *walk, guint *const *of_unit, const ModelParameter *shared) {
+  const ModelUnit *embedding = walk->units[0].unit;
+  guint p = 0;
+  while (p < embedding->n_parameters && embedding->parameters[p].elements != shared->elements)
+    p++;
+  sim_require(p < embedding->n_parameters, 0, NULL, "the head shares \"%s\" with no parameter of the embedding",
+              shared->name);
+  return of_unit[0][p];
+}
+
+PlanParameters *plan_parameters_new(const PlanWalk *walk) {
+  PlanParameters *parameters = g_new0(PlanParameters, 1);
+  GArray *list = g_array_new(FALSE, FALSE, sizeof(PlanParameter));
+  parameters->n_units = walk->n_units;
+  parameters->of_unit = g_new(guint *, walk->n_units);
+  for (guint32 u = 0; u < walk->n_units; u++) {
+    const ModelUnit *unit = walk->units[u].unit;
+    parameters->of_unit[u] = g_new(guint, unit->n_parameters);
+    for (guint p = 0; p < unit->n_parameters; p++) {
+      const ModelParameter *shape = &unit->parameters[p];
+      parameters->of_unit[u][p] = PLAN_NO_PARAMETER;
+      if (shape->shared)
+        parameters->of_unit[u][p] = shared_with(walk, parameters->of_unit, shape);
+      if (shape->shared || shape->frozen)
+        continue;
+      PlanParameter parameter = {shape->name, u, p, shape->elements, parameters->elements};
+      parameters->of_unit[u][p] = list->len;
+      parameters->elements += shape->elements;
+      g_array_append_val(list, parameter);
+    }
+  }
+  parameters->n = list->len;
+  parameters->list = (PlanParameter *)(gpointer)g_array_free(list, FALSE);
+  return parameters;
+}
+
+void plan_parameters_free(PlanParameters *parameters) {
+  if (parameters == NULL)
+    return;
+  for (guint32 u = 0; u < parameters->n_units; u++)
+    g_free(parameters->of_unit[u]);
+  g_free(parameters->of_unit);
+  g_free(parameters->list);
+  g_free(parameters);
+}
+
+guint32 *plan_parameters_tensors(const PlanParameters *parameters, const PlanWalk *walk, const char *suffix,
+                                 guint8 tenant, guint32 element_bytes) {
+  guint32 *tensors = g_new(guint32, parameters->n);
+  for (guint i = 0; i < parameters->n; i++) {
+    const PlanParameter *parameter = &parameters->list[i];
+    gint32 layer = walk->units[parameter->unit].layer;
+    g_autofree char *name = layer >= 0 ? g_strdup_printf("layer%d.%s.%s", layer, parameter->name, suffix)
+                                       : g_strdup_printf("%s.%s", parameter->name, suffix);
+    tensors[i] = program_builder_tensor(walk->builder, name, tenant, parameter->elements * element_bytes, 0);
+  }
+  return tensors;
+}

@@ -1,0 +1,80 @@
+/* The table of frameworks, and what goes by it. */
+#include "plan-policy.h"
+
+#include "plan-zero.h"
+
+const PlanPolicy plan_policies[PLAN_FRAMEWORKS] = {
+    [PLAN_PAPER] = {.name = "paper",
+                    .selective = PLAN_CHECKPOINT_ATTENTION,
+                    .resolve = plan_paper_resolve,
+                    .build = plan_paper},
+    [PLAN_DDP] = {.name = "ddp",
+                  .schema = &plan_ddp_schema,
+                  .options = G_STRUCT_OFFSET(PlanRecipe, ddp),
+                  .selective = PLAN_CHECKPOINT_ATTENTION,
+                  .resolve = plan_ddp_resolve,
+                  .build = plan_ddp,
+                  .note = plan_ddp_note},
+    [PLAN_DEEPSPEED] = {.name = "deepspeed",
+                        .schema = &plan_deepspeed_schema,
+                        .options = G_STRUCT_OFFSET(PlanRecipe, deepspeed),
+                        .selective = PLAN_CHECKPOINT_ATTENTION,
+                        .resolve = plan_deepspeed_resolve,
+                        .build = plan_deepspeed,
+                        .note = plan_deepspeed_note},
+    [PLAN_FSDP1] = {.name = "fsdp1",
+                    .schema = &plan_fsdp_schema,
+                    .options = G_STRUCT_OFFSET(PlanRecipe, fsdp),
+                    .selective = PLAN_CHECKPOINT_EVERY_2ND_MATMUL,
+                    .resolve = plan_fsdp1_resolve,
+                    .build = plan_fsdp1,
+                    .note = plan_fsdp_note},
+    [PLAN_FSDP2] = {.name = "fsdp2",
+                    .schema = &plan_fsdp_schema,
+                    .options = G_STRUCT_OFFSET(PlanRecipe, fsdp),
+                    .selective = PLAN_CHECKPOINT_EVERY_2ND_MATMUL,
+                    .resolve = plan_fsdp2_resolve,
+                    .build = plan_fsdp2,
+                    .note = plan_fsdp_note},
+    [PLAN_MEGATRON] = {.name = "megatron",
+                       .schema = &plan_megatron_schema,
+                       .options = G_STRUCT_OFFSET(PlanRecipe, megatron),
+                       .selective = PLAN_CHECKPOINT_ATTENTION,
+                       .resolve = plan_megatron_resolve,
+                       .build = plan_megatron},
+    [PLAN_NANOTRON] = {.name = "nanotron",
+                       .selective = PLAN_CHECKPOINT_ATTENTION,
+                       .resolve = plan_nanotron_resolve,
+                       .build = plan_nanotron},
+};
+
+gboolean plan_policy_refuse_offload(const ConfSettings *settings, const PlanRecipe *recipe, GError **error) {
+  const char *why = "offloads nothing here; deepspeed does";
+  return (recipe->offload_optimizer == PLAN_OFFLOAD_NO ||
+          plan_policy_refuse(settings, "parallel.offload_optimizer", recipe, why, error)) &&
+         (recipe->offload_parameters == PLAN_OFFLOAD_NO ||
+          plan_policy_refuse(settings, "parallel.offload_parameters", recipe, why, error));
+}
+
+gboolean plan_policy_refuse(const ConfSettings *settings, const char *name, const PlanRecipe *recipe, const char *why,
+                            GError **error) {
+  return !conf_settings_given(settings, name) ||
+         conf_settings_fail(settings, name, error, "framework %s %s", plan_policies[recipe->framework].name, why);
+}
+
+guint32 plan_everyone(ProgramBuilder *builder, guint32 ranks) {
+  g_autofree guint32 *everyone = g_new(guint32, ranks);
+  for (guint32 i = 0; i < ranks; i++)
+    everyone[i] = i;
+  return program_builder_communicator(builder, "data-parallel", everyone, ranks);
+}
+
+Program *plan_program(const ModelShape *shape, const ModelRecipe *model_recipe, const PlanRecipe *recipe) {
+  return plan_policies[recipe->framework].build(&(PlanCase){shape, model_recipe, recipe});
+}
+
+void plan_notes(const PlanRecipe *recipe, GPtrArray *notes) {
+  const PlanPolicy *policy = &plan_policies[recipe->framework];
+  if (policy->note != NULL)
+    policy->note(recipe, notes);
+}

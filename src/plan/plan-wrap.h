@@ -1,0 +1,48 @@
+/* FSDP's units: which parts of the model are gathered, freed and reduced as one.
+ *
+ *   PlanWrap *wrap = plan_wrap_new(walk, PLAN_WRAP_BLOCK, 0);
+ *   for (guint32 w = 0; w < wrap->n; w++) … wrap->units[w].first, .last, .elements …
+ *
+ *   block      root{embedding, head}   block 0   block 1 …      the usual: what no unit holds is the root's
+ *   ends       embedding   block 0   block 1 …   head           torchtitan: the root holds nothing
+ *   none       root{everything}
+ *   size:N     as size_based_auto_wrap_policy goes: a module of at least N parameters that no unit inside it holds
+ *
+ * A unit is gathered before the first of its members (parts of the walk) in forward and before the last in backward. The
+ * root comes last. Sources: torch/distributed/fsdp/wrap.py; torchtitan's models/llama3/infra/parallelize.py. */
+#pragma once
+
+#include "plan-walk.h"
+
+typedef enum { PLAN_WRAP_BLOCK, PLAN_WRAP_ENDS, PLAN_WRAP_NONE, PLAN_WRAP_SIZE } PlanWrapKind;
+
+typedef struct {
+  gint32 layer;        /* of a block; -1: another unit */
+  gboolean root;       /* the module that holds all others */
+  guint32 first, last; /* parts of the walk: a root's may lie around those of other units */
+  guint64 elements;    /* parameters, tied ones once */
+  guint32 parameters;  /* tensors that are trained */
+} PlanWrapUnit;
+
+typedef struct {
+  PlanWrapUnit *units; /* in order of forward's end: the root is last */
+  guint32 n;
+  guint32 *of; /* by part of the walk: its unit */
+} PlanWrap;
+
+PlanWrap *plan_wrap_new(const PlanWalk *walk, PlanWrapKind kind, guint64 least);
+void plan_wrap_free(PlanWrap *wrap);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(PlanWrap, plan_wrap_free)
+
+/* Whether `size:least` would make a unit of a part of a block (its attention or MLP alone). */
+gboolean plan_wrap_splits_blocks(const ModelShape *shape, guint64 least);
+
+typedef enum { PLAN_WRAP_ALL, PLAN_WRAP_TRAINED } PlanWrapWhich;
+
+/* Elements of one rank's shard of a unit, or of what of it is trained; all ranks' are as long. A flat parameter (FSDP1) is padded to a multiple of
+ * the ranks, its parameters beginning on `aligned` elements (1: anywhere); FSDP2 cuts each parameter by rows, and pads
+ * each to whole rows for every rank. Source: _flat_param.py; _fsdp_param.py. */
+guint64 plan_wrap_flat_shard(const PlanWrap *wrap, const PlanWalk *walk, PlanWrapWhich which, guint32 unit,
+                             guint32 ranks, guint64 aligned);
+guint64 plan_wrap_rows_shard(const PlanWrap *wrap, const PlanWalk *walk, PlanWrapWhich which, guint32 unit,
+                             guint32 ranks);

@@ -1,0 +1,397 @@
+/* DeepSpeed stage 3: which parameters are gathered when, and when they die.
+ *
+ *   enter a module   A: gather what it lacks ─ wait: C waits A (and what was gathered with it)
+ *                    ─ gather ahead, in the order of the trace, at least prefetch_bucket_size elements, while less than
+ *                      max_live_parameters are gathered
+ *   leave it         free its parameters, unless they persist, were gathered ahead for later, or are used again within
+ *                    max_reuse_distance elements
+ *
+ * The first micro-batch of all records the trace: nothing is gathered ahead. Several parameters are gathered as one flat
+ * buffer and copied out of it. The host lets at most two waits be unfinished. No decision depends on time: elements are
+ * counted in host order. Source: runtime/zero/partitioned_param_coordinator.py, partition_parameters.py. */
+#include "mem-tenant.h"
+#include "model-host.h"
+#include "plan-modules.h"
+#include "plan-zero.h"
+
+#define UNFINISHED 2    /* waits, before the host waits for the oldest */
+#define SCALE      4    /* bytes of the fp32 scale of a quantised group */
+#define GROUP      8000 /* elements of a quantised group: CUDAQuantizer.target_group_size */
+
+typedef enum { AWAY, IN_FLIGHT, HERE } Status;
+
+/* One gather under way. */
+typedef struct {
+  guint *parameters;
+  guint n;
+  guint64 elements;
+  guint32 row, flat; /* flat: tensor, PROGRAM_NONE where it goes straight to its place */
+  gboolean quantised;
+} Gather;
+
+typedef struct {
+  Status status;
+  gboolean persists;
+  guint32 tensor;
+  Gather *gather;    /* IN_FLIGHT */
+  gint64 wanted_for; /* step of the trace that it was last gathered or passed over for */
+} Held;
+
+struct PlanFetch {
+  PlanZero *zero;
+  PlanModules *modules;
+  PlanLane lane; /* DeepSpeed's all-gather stream */
+  GArray *trace; /* guint: modules of a micro-batch */
+  gboolean complete;
+  GArray *queue;        /* guint64 pairs as (parameter, step) of the trace: see Use */
+  guint next_use;       /* in queue */
+  guint step;           /* of the trace: modules entered */
+  guint64 live;         /* elements gathered or under way */
+  Held *held;           /* by parameter */
+  guint64 persisting;   /* elements */
+  GPtrArray *gathers;   /* Gather *, owned */
+  GArray *events;       /* guint32: rows that waits ended with */
+  guint32 passed;       /* of these, the last that the host waited for */
+  guint32 slot, second; /* communicators: of owners, of hpZ's second copies */
+  gboolean second_valid;
+};
+
+typedef struct {
+  guint parameter, step;
+} Use;
+
+static guint64 padded(const PlanFetch *fetch, guint parameter) {
+  guint64 owners = fetch->zero->owners;
+  return (fetch->zero->parameters->list[parameter].elements + owners - 1) / owners * owners;
+}
+
+static guint64 elements_of(const PlanFetch *fetch, guint parameter) {
+  return fetch->zero->parameters->list[parameter].elements;
+}
+
+/* ---- Gathering ---- */
+
+static void gather_free(gpointer gather) {
+  g_free(((Gather *)gather)->parameters);
+  g_free(gather);
+}
+
+static void issue(PlanFetch *fetch, const char *name, CollOperation operation, guint64 bytes, guint32 *ret_row) {
+  PlanZero *zero = fetch->zero;
+  guint32 slot = fetch->second_valid ? fetch->second : fetch->slot;
+  *ret_row = plan_walk_collective(zero->walk, zero->comm, name, slot, (CollCall){operation, bytes}, PROGRAM_HINT_NONE);
+  plan_lane_block(&fetch->lane);
+}
+
+/* Shards to int8 and their scales, both gathered; DeepSpeed's ZeRO++ qwZ. */
+static void issue_quantised(PlanFetch *fetch, Gather *gather) {
+  PlanZero *zero = fetch->zero;
+  guint64 shard = gather->elements / zero->owners, groups = (gather->elements + GROUP - 1) / GROUP;
+  plan_lane_pass(&fetch->lane, "quantise shards", plan_zero_op(zero, shard, zero->walk->element_bytes + 1));
+  guint32 first;
+  issue(fetch, "gather parameters, int8", COLL_ALL_GATHER, gather->elements, &first);
+  issue(fetch, "gather scales", COLL_ALL_GATHER, groups * SCALE, &gather->row);
+}
+
+static void gather_now(PlanFetch *fetch, const guint *parameters, guint n) {
+  PlanZero *zero = fetch->zero;
+  Gather *gather = g_new0(Gather, 1);
+  gather->parameters = g_memdup2(parameters, n * sizeof *parameters);
+  gather->n = n;
+  gather->flat = PROGRAM_NONE;
+  gather->quantised = zero->options->quantized_weights;
+  for (guint i = 0; i < n; i++)
+    gather->elements += padded(fetch, parameters[i]);
+  if (!fetch->second_valid)
+    plan_offload_fetch(zero, &fetch->lane, gather->elements / zero->owners);
+  guint64 bytes = gather->elements * zero->walk->element_bytes;
+  gboolean reduces = zero->options->use_all_reduce_for_fetch_params && !gather->quantised;
+  if (gather->quantised)
+    issue_quantised(fetch, gather);
+  else
+    issue(fetch, "gather parameters", reduces ? COLL_ALL_REDUCE : COLL_ALL_GATHER, bytes, &gather->row);
+  if (n > 1 || gather->quantised) {
+    guint64 size = gather->quantised ? gather->elements : bytes;
+    gather->flat = program_builder_tensor(zero->builder, "flat gathered parameters", MEM_COMMUNICATION, size, 0);
+    plan_walk_take(zero->walk, gather->flat);
+  } else {
+    plan_walk_take(zero->walk, fetch->held[parameters[0]].tensor);
+  }
+  for (guint i = 0; i < n; i++) {
+    fetch->held[parameters[i]].status = IN_FLIGHT;
+    fetch->held[parameters[i]].gather = gather;
+    fetch->live += elements_of(fetch, parameters[i]);
+  }
+  g_ptr_array_add(fetch->gathers, gather);
+}
+
+static void gather_all(PlanFetch *fetch, const guint *parameters, guint n) {
+  if (!fetch->zero->options->allgather_sequential) {
+    gather_now(fetch, parameters, n);
+    return;
+  }
+  for (guint i = 0; i < n; i++)
+    gather_now(fetch, &parameters[i], 1);
+}
+
+/* All of a gather is there once one of its parameters is waited for. */
+static void finish(PlanFetch *fetch, Gather *gather) {
+  PlanZero *zero = fetch->zero;
+  g_array_set_size(fetch->lane.waits, 0); /* earlier gathers, which end before this one */
+  plan_lane_need(&fetch->lane, gather->row);
+  if (gather->flat != PROGRAM_NONE) {
+    guint32 in = gather->quantised ? 1 : zero->walk->element_bytes;
+    plan_lane_pass(&fetch->lane, gather->quantised ? "dequantise parameters" : "copy out of flat parameters",
+                   plan_zero_op(zero, gather->elements, in + zero->walk->element_bytes));
+    for (guint i = 0; i < gather->n; i++)
+      plan_walk_take(zero->walk, fetch->held[gather->parameters[i]].tensor);
+    plan_walk_give(zero->walk, gather->flat, PROGRAM_NONE);
+  }
+  for (guint i = 0; i < gather->n; i++)
+    fetch->held[gather->parameters[i]].status = HERE;
+}
+
+/* The host waits for the oldest of more than two unfinished waits. */
+static void throttle(PlanFetch *fetch) {
+  if (fetch->events->len <= UNFINISHED)
+    return;
+  guint32 oldest = g_array_index(fetch->events, guint32, fetch->events->len - UNFINISHED - 1);
+  if (oldest == fetch->passed)
+    return;
+  plan_walk_host(fetch->zero->walk, "wait for an earlier gather");
+  program_builder_need(fetch->zero->builder, oldest);
+  fetch->passed = oldest;
+}
+
+static void wait_for(PlanFetch *fetch, guint parameter) {
+  Held *held = &fetch->held[parameter];
+  if (held->gather == NULL)
+    return;
+  throttle(fetch);
+  Gather *gather = g_steal_pointer(&held->gather);
+  if (held->status == IN_FLIGHT)
+    finish(fetch, gather);
+  const GArray *waits = fetch->lane.waits;
+  guint32 event = waits->len > 0 ? g_array_index(waits, guint32, waits->len - 1) : fetch->lane.last;
+  g_array_append_val(fetch->events, event);
+}
+
+static void prefetch(PlanFetch *fetch) {
+  const PlanDeepspeed *options = fetch->zero->options;
+  guint64 room = options->max_live_parameters > fetch->live ? options->max_live_parameters - fetch->live : 0;
+  guint64 most = MIN(room, options->prefetch_bucket_size), elements = 0;
+  if (options->allgather_sequential)
+    most = MIN(most, 1);
+  g_autoptr(GArray) ahead = g_array_new(FALSE, FALSE, sizeof(guint));
+  while (fetch->next_use < fetch->queue->len && elements < most) {
+    const Use *use = &g_array_index(fetch->queue, Use, fetch->next_use++);
+    Held *held = &fetch->held[use->parameter];
+    held->wanted_for = MAX(held->wanted_for, (gint64)use->step);
+    gboolean listed = FALSE;
+    for (guint i = 0; i < ahead->len; i++)
+      listed |= g_array_index(ahead, guint, i) == use->parameter;
+    if (held->status != AWAY || listed)
+      continue;
+    g_array_append_val(ahead, use->parameter);
+    elements += elements_of(fetch, use->parameter);
+  }
+  if (ahead->len > 0)
+    gather_all(fetch, (const guint *)(gpointer)ahead->data, ahead->len);
+}
+
+/* ---- Entering and leaving modules ---- */
+
+/* Uses of the module's parameters that the queue has not reached yet are passed over. */
+static void pass_over(PlanFetch *fetch, const PlanModule *module) {
+  guint unseen = 0;
+  for (guint i = 0; i < module->n; i++)
+    unseen += fetch->held[module->parameters[i]].wanted_for < (gint64)fetch->step;
+  while (unseen > 0 && fetch->next_use < fetch->queue->len) {
+    const Use *use = &g_array_index(fetch->queue, Use, fetch->next_use++);
+    fetch->held[use->parameter].wanted_for = (gint64)use->step;
+    unseen--;
+  }
+}
+
+static void enter(PlanFetch *fetch, const PlanModule *module, PlanPass pass) {
+  PlanZero *zero = fetch->zero;
+  plan_walk_cost(zero->walk, model_host_cost(zero->walk->host, MODEL_HOST_DEEPSPEED_MODULE));
+  for (guint i = 0; fetch->complete && i < module->before[pass == PLAN_BACKWARD]; i++)
+    prefetch(fetch);
+  g_autoptr(GArray) missing = g_array_new(FALSE, FALSE, sizeof(guint));
+  for (guint i = 0; i < module->n; i++)
+    if (fetch->held[module->parameters[i]].status == AWAY)
+      g_array_append_val(missing, module->parameters[i]);
+  if (missing->len > 0)
+    gather_all(fetch, (const guint *)(gpointer)missing->data, missing->len);
+  for (guint i = 0; i < module->n; i++)
+    wait_for(fetch, module->parameters[i]);
+  plan_lane_follow(&zero->compute, &fetch->lane);
+  if (fetch->complete) {
+    pass_over(fetch, module);
+    prefetch(fetch);
+  }
+  fetch->step++;
+}
+
+static gboolean is_used_soon(const PlanFetch *fetch, guint parameter) {
+  guint64 passed = 0, most = fetch->zero->options->max_reuse_distance;
+  for (guint step = fetch->step; step < fetch->trace->len && passed < most; step++) {
+    const PlanModule *module = &fetch->modules->list[g_array_index(fetch->trace, guint, step)];
+    for (guint i = 0; i < module->n; i++) {
+      if (module->parameters[i] == parameter)
+        return TRUE;
+      passed += elements_of(fetch, module->parameters[i]);
+    }
+  }
+  return FALSE;
+}
+
+static gboolean keeps(const PlanFetch *fetch, guint parameter) {
+  const Held *held = &fetch->held[parameter];
+  if (held->persists)
+    return TRUE;
+  return fetch->complete && (held->wanted_for > (gint64)fetch->step || is_used_soon(fetch, parameter));
+}
+
+/* hpZ: when a parameter leaves for the first time in a step, the rank keeps its part of the second copy. */
+static void keep_second(PlanFetch *fetch, guint parameter) {
+  PlanZero *zero = fetch->zero;
+  guint64 part =
+      (elements_of(fetch, parameter) + zero->options->hpz_partition_size - 1) / zero->options->hpz_partition_size;
+  plan_lane_pass(&zero->compute, "keep second copy", plan_zero_op(zero, part, 2 * zero->walk->element_bytes));
+  plan_walk_host(zero->walk, "wait for the second copy");
+  plan_lane_block(&zero->compute);
+}
+
+static void leave(PlanFetch *fetch, const PlanModule *module) {
+  for (guint i = 0; i < module->n; i++) {
+    guint parameter = module->parameters[i];
+    if (fetch->held[parameter].status != HERE || keeps(fetch, parameter))
+      continue;
+    if (fetch->second != PROGRAM_NONE && !fetch->second_valid)
+      keep_second(fetch, parameter);
+    plan_walk_give(fetch->zero->walk, fetch->held[parameter].tensor, fetch->zero->compute.stream);
+    fetch->held[parameter].status = AWAY;
+    fetch->live -= elements_of(fetch, parameter);
+  }
+}
+
+void plan_fetch_before(PlanFetch *fetch, guint32 unit, const ModelOp *op, PlanPass pass) {
+  guint module = plan_modules_of(fetch->modules, unit, op);
+  if (module == PLAN_NO_MODULE)
+    return;
+  const ModelUnit *of = fetch->zero->walk->units[unit].unit;
+  const ModelOp *first = pass == PLAN_BACKWARD ? of->backward : of->forward;
+  for (const ModelOp *earlier = op; earlier-- > first;)
+    if (plan_modules_of(fetch->modules, unit, earlier) == module &&
+        plan_modules_runs(fetch->zero->walk, unit, earlier, pass))
+      return;
+  program_builder_context(fetch->zero->builder, PROGRAM_GATHER, fetch->zero->walk->units[unit].layer,
+                          (gint32)fetch->zero->walk->micro);
+  enter(fetch, &fetch->modules->list[module], pass);
+}
+
+void plan_fetch_after(PlanFetch *fetch, guint32 unit, const ModelOp *op, PlanPass pass) {
+  guint module = plan_modules_of(fetch->modules, unit, op);
+  if (module != PLAN_NO_MODULE && plan_modules_leaves(fetch->modules, fetch->zero->walk, unit, op, pass))
+    leave(fetch, &fetch->modules->list[module]);
+}
+
+/* ---- Micro-batches and steps ---- */
+
+void plan_fetch_section(PlanFetch *fetch) {
+  plan_lane_section(&fetch->lane);
+  g_array_set_size(fetch->events, 0);
+  fetch->passed = PROGRAM_NONE;
+  fetch->second_valid = FALSE;
+}
+
+void plan_fetch_micro_batch(PlanFetch *fetch) {
+  fetch->complete = fetch->zero->section == PROGRAM_STEADY || fetch->zero->walk->micro > 0;
+  fetch->step = fetch->next_use = 0;
+  for (guint p = 0; p < fetch->zero->parameters->n; p++)
+    fetch->held[p].wanted_for = -1;
+}
+
+/* From the end of a step's first forward pass on, the second copy serves. */
+void plan_fetch_forward_ended(PlanFetch *fetch) {
+  fetch->second_valid = fetch->second != PROGRAM_NONE;
+}
+
+/* Parameters that stay gathered are cut up by the step and gathered anew, as one. */
+void plan_fetch_step_ended(PlanFetch *fetch) {
+  PlanZero *zero = fetch->zero;
+  if (fetch->persisting == 0)
+    return;
+  program_builder_context(zero->builder, PROGRAM_GATHER, -1, -1);
+  plan_offload_fetch(zero, &zero->compute, fetch->persisting / zero->owners);
+  CollCall call = {COLL_ALL_GATHER, fetch->persisting * zero->walk->element_bytes};
+  plan_lane_collective(&zero->compute, zero->comm, "gather persistent parameters", fetch->slot, call,
+                       PROGRAM_HINT_BOUNDARY);
+}
+
+/* ---- Setting up ---- */
+
+/* The smallest parameters stay gathered, in order of definition, as long as all of them together may. */
+static void choose_persistent(PlanFetch *fetch) {
+  const PlanDeepspeed *options = fetch->zero->options;
+  guint64 whole = 0;
+  for (guint p = 0; p < fetch->zero->parameters->n; p++) {
+    guint64 elements = elements_of(fetch, p);
+    if (elements > options->param_persistence_threshold || whole + elements > options->model_persistence_threshold)
+      continue;
+    whole += elements;
+    fetch->persisting += padded(fetch, p);
+    fetch->held[p].persists = TRUE;
+    fetch->held[p].status = HERE;
+  }
+}
+
+static void make_queue(PlanFetch *fetch) {
+  fetch->queue = g_array_new(FALSE, FALSE, sizeof(Use));
+  for (guint step = 0; step < fetch->trace->len; step++) {
+    const PlanModule *module = &fetch->modules->list[g_array_index(fetch->trace, guint, step)];
+    for (guint i = 0; i < module->n; i++) {
+      Use use = {module->parameters[i], step};
+      g_array_append_val(fetch->queue, use);
+    }
+  }
+}
+
+PlanFetch *plan_fetch_new(PlanZero *zero, guint32 stream, guint32 slot, guint32 second) {
+  PlanFetch *fetch = g_new0(PlanFetch, 1);
+  fetch->zero = zero;
+  fetch->slot = slot;
+  fetch->second = second;
+  fetch->modules = plan_modules_new(zero->walk, zero->parameters, zero->options->module_granularity_threshold);
+  fetch->trace = plan_modules_trace(fetch->modules, zero->walk);
+  fetch->gathers = g_ptr_array_new_with_free_func(gather_free);
+  fetch->events = g_array_new(FALSE, FALSE, sizeof(guint32));
+  fetch->held = g_new0(Held, zero->parameters->n);
+  g_autofree guint32 *tensors =
+      plan_parameters_tensors(zero->parameters, zero->walk, "gathered", MEM_COMMUNICATION, zero->walk->element_bytes);
+  for (guint p = 0; p < zero->parameters->n; p++)
+    fetch->held[p].tensor = tensors[p];
+  plan_lane_init(&fetch->lane, zero->walk, stream);
+  choose_persistent(fetch);
+  make_queue(fetch);
+  return fetch;
+}
+
+guint64 plan_fetch_persisting(const PlanFetch *fetch) {
+  return fetch->persisting;
+}
+
+void plan_fetch_free(PlanFetch *fetch) {
+  if (fetch == NULL)
+    return;
+  plan_lane_clear(&fetch->lane);
+  plan_modules_free(fetch->modules);
+  g_array_unref(fetch->trace);
+  g_array_unref(fetch->queue);
+  g_array_unref(fetch->events);
+  g_ptr_array_unref(fetch->gathers);
+  g_free(fetch->held);
+  g_free(fetch);
+}

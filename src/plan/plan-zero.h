@@ -1,0 +1,114 @@
+/* DeepSpeed's engine: what stages 0 to 3 share. Private to this floor.
+ *
+ *   plan-zero.c           setting up, micro-batches, the end of a step
+ *   plan-zero-buckets.c   stages 0 to 2: gradients into buckets and through the network
+ *   plan-zero-step.c      norm, optimizer, the gather after it
+ *   plan-zero-fetch.c     stage 3: which parameters are gathered when
+ *   plan-zero-shards.c    stage 3: gradients to their shards */
+#pragma once
+
+#include "plan-deepspeed.h"
+#include "plan-lane.h"
+#include "plan-optimizer.h"
+#include "plan-parameters.h"
+#include "plan-policy.h"
+#include "plan-version.h"
+
+/* Versions at which something changed; see plan-deepspeed-options.c. */
+#define PLAN_ZERO_MULTI_RANK   PLAN_VERSION(0, 12, 4) /* all-reduce of whole buckets */
+#define PLAN_ZERO_ONE_GATHER   PLAN_VERSION(0, 12, 5) /* after the step */
+#define PLAN_ZERO_COMPUTE_WAIT PLAN_VERSION(0, 14, 4) /* compute waits for the bucket before */
+#define PLAN_ZERO_HALF_BACK    PLAN_VERSION(0, 17, 0) /* offload copies 16-bit parameters back */
+#define PLAN_ZERO_PINNED       PLAN_VERSION(0, 19, 5) /* host memory is page-locked by default */
+
+/* Elements of a buffer of DeepSpeed's buffered all-reduce: MEMORY_OPT_ALLREDUCE_SIZE of engine.py. */
+#define PLAN_ZERO_BUFFER ((guint64)500000000)
+
+typedef struct PlanFetch PlanFetch;
+typedef struct PlanShards PlanShards;
+
+typedef struct {
+  const PlanRecipe *recipe;
+  const PlanDeepspeed *options;
+  ProgramBuilder *builder;
+  PlanWalk *walk;
+  guint32 comm;              /* NCCL's stream */
+  PlanLane compute, reduce;  /* reduce is compute where nothing overlaps */
+  guint32 world;             /* slot of all ranks */
+  guint32 owners;            /* ranks that states are spread over */
+  guint32 bytes, wire, kept; /* of a gradient element: as made, as sent, as accumulated */
+  gboolean hybrid;           /* BF16_Optimizer: fp32 gradients beside 16-bit ones */
+  PlanParameters *parameters;
+  guint64 shard;                    /* elements of one rank's states */
+  PlanUpdate *update, *last_update; /* of a full group of own elements, of the last one */
+  PlanUpdate *norm;                 /* its norm pass reads all own gradients */
+  guint groups;                     /* that the optimizer updates one after the other */
+  guint32 weights, master, momenta; /* tensors */
+  guint32 *gradients, *fresh;       /* by parameter: .grad, and what is added to it */
+  guint32 *add_ops, *copy_ops;
+  guint32 partition, partition_new; /* own slices of gradients: accumulated, of one micro-batch */
+  guint32 full;                     /* fp32 gradients of BF16_Optimizer */
+  guint32 flat, cast;               /* the step's copies of the own slices: as accumulated, in fp32 */
+  guint32 cpu, back;                /* offload: stream of the host's cores; parameters on their way back */
+  guint32 buffers[2];               /* buckets */
+  guint32 small, second;            /* stage 3: parameters that stay gathered, hpZ's second copy */
+  /* Buckets, while a backward pass is built. */
+  GArray *bucket; /* guint: parameters in it */
+  guint64 bucket_elements;
+  gboolean buffers_held, partition_held, new_held;
+  guint index; /* of the buffer that is filled */
+  ProgramSectionKind section;
+  PlanFetch *fetch; /* stage 3 */
+  PlanShards *shards;
+} PlanZero;
+
+gboolean plan_deepspeed_resolve(const ConfSettings *settings, PlanRecipe *recipe, GError **error);
+void plan_deepspeed_note(const PlanRecipe *recipe, GPtrArray *notes);
+Program *plan_deepspeed(const PlanCase *what);
+
+static inline gboolean plan_zero_alone(const PlanZero *zero) {
+  return zero->recipe->ranks == 1;
+}
+static inline gboolean plan_zero_last_micro(const PlanZero *zero) {
+  return zero->walk->micro + 1 == zero->recipe->gradient_accumulation;
+}
+guint32 plan_zero_op(PlanZero *zero, guint64 elements, guint32 bytes_each);
+
+/* Stages 0 to 2. */
+void plan_buckets_init(PlanZero *zero);
+void plan_buckets_gradient(PlanZero *zero, guint parameter, gboolean first_part);
+void plan_buckets_backward_ended(PlanZero *zero);
+/* Offload to host memory (plan-zero-offload.c). `plan_offload_init` after the states: they are not on the GPU. */
+gboolean plan_offload_on(const PlanZero *zero);
+void plan_offload_init(PlanZero *zero);
+void plan_offload_own(PlanZero *zero, guint64 elements);
+void plan_offload_update(PlanZero *zero);
+void plan_offload_fetch(PlanZero *zero, PlanLane *lane, guint64 elements);
+/* Stage 3: parameters (plan-zero-fetch.c) and gradients (plan-zero-shards.c). `second`: slot of hpZ, PROGRAM_NONE: none.
+ */
+PlanFetch *plan_fetch_new(PlanZero *zero, guint32 stream, guint32 slot, guint32 second);
+void plan_fetch_free(PlanFetch *fetch);
+void plan_fetch_section(PlanFetch *fetch);
+void plan_fetch_micro_batch(PlanFetch *fetch);
+void plan_fetch_forward_ended(PlanFetch *fetch);
+void plan_fetch_step_ended(PlanFetch *fetch);
+void plan_fetch_before(PlanFetch *fetch, guint32 unit, const ModelOp *op, PlanPass pass);
+void plan_fetch_after(PlanFetch *fetch, guint32 unit, const ModelOp *op, PlanPass pass);
+/* Elements that stay gathered, padding included. */
+guint64 plan_fetch_persisting(const PlanFetch *fetch);
+
+typedef struct {
+  guint32 owners;         /* slot of ranks that share one copy of the states */
+  guint32 copies;         /* of ranks that hold the same shard; PROGRAM_NONE: one copy */
+  guint32 inside, across; /* of a node, and of GPUs alike in each node; PROGRAM_NONE: gradients are not quantised */
+  guint32 inside_ranks;
+} PlanShardGroups;
+PlanShards *plan_shards_new(PlanZero *zero, const PlanShardGroups *groups);
+void plan_shards_free(PlanShards *shards);
+void plan_shards_section(PlanShards *shards);
+void plan_shards_gradient(PlanShards *shards, guint parameter, gboolean first_part);
+void plan_shards_backward_ended(PlanShards *shards);
+
+/* The step: `plan_step_init` registers, `plan_step` writes it. */
+void plan_step_init(PlanZero *zero);
+void plan_step(PlanZero *zero);

@@ -1,0 +1,124 @@
+/* Programs for tests of frameworks: a model by its shape, a recipe by settings as people write them, and a Program's
+ * rows condensed to a few lines.
+ *
+ *   PlanShape shape = {.layers = 3, .vocab_size = 641};
+ *   g_autoptr(Program) program = plan_case(&shape, 8, 8, (const char *[]){"parallel.framework=ddp", NULL});
+ *   g_autofree char *text = plan_case_dag(program, PROGRAM_STEADY);
+ */
+#pragma once
+
+#include <string.h>
+
+#include "harness.h"
+#include "plan.h"
+
+typedef struct {
+  guint64 layers, hidden_size, intermediate_size, vocab_size;
+  gboolean tied;
+} PlanShape;
+
+static inline void plan_case_shape(const PlanShape *from, ModelShape *ret) {
+  *ret = (ModelShape){.family = MODEL_LLAMA,
+                      .layers = from->layers,
+                      .hidden_size = from->hidden_size,
+                      .heads = 1,
+                      .kv_heads = 1,
+                      .head_dim = from->hidden_size,
+                      .intermediate_size = from->intermediate_size,
+                      .vocab_size = from->vocab_size,
+                      .tied_embeddings = from->tied};
+}
+
+/* Assignments end with NULL; one that is refused fails the test and gives NULL. */
+static inline gboolean plan_case_recipe(guint32 ranks, guint32 per_node, const char *const *assignments,
+                                        PlanRecipe *ret, GError **error) {
+  ConfSchema schemas[PLAN_SCHEMAS_MOST];
+  gsize n = plan_schemas(schemas, PLAN_SCHEMAS_MOST);
+  g_autoptr(ConfSettings) settings = conf_settings_new(schemas, n);
+  for (; *assignments != NULL; assignments++)
+    if (!conf_settings_set(settings, *assignments, error))
+      return FALSE;
+  return plan_recipe_load(settings, ranks, per_node, ret, error);
+}
+
+static inline Program *plan_case(const PlanShape *shape, guint32 ranks, guint32 per_node,
+                                 const char *const *assignments) {
+  ModelShape model;
+  plan_case_shape(shape, &model);
+  ModelRecipe model_recipe = {.sequence_length = 64, .precision = MODEL_BF16, .attention = MODEL_ATTENTION_FLASH};
+  PlanRecipe recipe;
+  g_autoptr(GError) error = NULL;
+  if (!plan_case_recipe(ranks, per_node, assignments, &recipe, &error)) {
+    CU_FAIL("a recipe was refused");
+    fprintf(stderr, "%s\n", error->message);
+    return NULL;
+  }
+  return plan_program(&model, &model_recipe, &recipe);
+}
+
+/* ---- Condensed rows ---- */
+
+typedef struct {
+  GString *text;
+  const Program *program;
+  const ProgramSection *section;
+  guint *node; /* of each row */
+  guint n;
+} PlanDag;
+
+static inline gboolean plan_dag_is_model(const ProgramRow *row) {
+  return row->kind == PROGRAM_COMPUTE &&
+         (row->phase == PROGRAM_FORWARD || row->phase == PROGRAM_BACKWARD || row->phase == PROGRAM_RECOMPUTE);
+}
+
+/* Model rows of one pass over one layer are one node, as long as none waits; copies of single
+ * gradients into buckets are left out, unless compute (stream 1) waits for something before it makes one. */
+static inline gboolean plan_dag_joins(const ProgramRow *a, const ProgramRow *b) {
+  if (strcmp(b->name, "copy into bucket") == 0 && (b->n_needs == 0 || b->stream != 1))
+    return TRUE;
+  return a != NULL && plan_dag_is_model(a) && plan_dag_is_model(b) && a->phase == b->phase && a->layer == b->layer &&
+         a->micro == b->micro && b->n_needs == 0;
+}
+
+static inline void plan_dag_name(const PlanDag *dag, const ProgramRow *row) {
+  static const char letters[PROGRAM_PHASES] = {
+      [PROGRAM_FORWARD] = 'F', [PROGRAM_BACKWARD] = 'B', [PROGRAM_RECOMPUTE] = 'R'};
+  g_string_append_printf(dag->text, "%s ", dag->program->streams[row->stream]);
+  if (plan_dag_is_model(row))
+    g_string_append_printf(dag->text, "%c%d", letters[row->phase], row->layer);
+  else
+    g_string_append(dag->text, row->name);
+  if (row->kind == PROGRAM_COLLECTIVE)
+    g_string_append_printf(dag->text, " %" G_GUINT64_FORMAT, row->call.bytes);
+}
+
+/* Each node on a line, "ID STREAM NAME < nodes it waits for": waits that the order of a stream implies are left out. */
+static inline char *plan_case_dag(const Program *program, ProgramSectionKind kind) {
+  PlanDag dag = {.text = g_string_new(NULL), .program = program, .section = &program->roles[0].sections[kind]};
+  const ProgramRow *last = NULL;
+  dag.node = g_new0(guint, dag.section->n_rows);
+  for (guint32 i = 0; i < dag.section->n_rows; i++) {
+    const ProgramRow *row = &dag.section->rows[i];
+    if (plan_dag_joins(last, row)) {
+      dag.node[i] = dag.n - 1;
+      continue;
+    }
+    last = row;
+    dag.node[i] = dag.n++;
+    g_string_append_printf(dag.text, "%s%u ", i > 0 ? "\n" : "", dag.node[i]);
+    plan_dag_name(&dag, row);
+    for (guint32 k = 0; k < row->n_needs; k++)
+      g_string_append_printf(dag.text, "%s%u", k == 0 ? " < " : ",", dag.node[dag.section->needs[row->needs + k]]);
+  }
+  g_free(dag.node);
+  g_string_append_c(dag.text, '\n');
+  return g_string_free(dag.text, FALSE);
+}
+
+static inline void plan_case_expect(const Program *program, ProgramSectionKind kind, const char *expected) {
+  g_autofree char *found = plan_case_dag(program, kind);
+  gboolean same = strcmp(found, expected) == 0;
+  CU_ASSERT_TRUE(same);
+  if (!same)
+    fprintf(stderr, "expected:\n%s\nfound:\n%s\n", expected, found);
+}

@@ -1,0 +1,194 @@
+/* PyTorch's DDP: the order of its rows, what it sends, what it refuses. */
+#include "plan-case.h"
+
+/* Elements: a layer 4·64² + 3·64·128 + 2·64 = 41 088, the embedding 641·64 = 41 024, the head that and a norm of 64. Twice
+ * as many bytes in bf16. */
+static const PlanShape three_layers = {.layers = 3, .hidden_size = 64, .intermediate_size = 128, .vocab_size = 641};
+
+/* Buckets of 82 176 bytes close exactly at the ends of head and layers: one each, and one of the embedding. Each is
+ * reduced as soon as its last gradient is copied (the rest of the layer's backward goes on beside it), all before the
+ * copies back and the step. */
+static const char steady[] = "0 host micro-batch\n"
+                             "1 compute F-1\n"
+                             "2 compute F0\n"
+                             "3 compute F1\n"
+                             "4 compute F2\n"
+                             "5 compute F-1\n"
+                             "6 compute B-1\n"
+                             "7 comm reduce gradients 82176 < 6\n"
+                             "8 compute B2\n"
+                             "9 comm reduce gradients 82176 < 8\n"
+                             "10 compute B2\n"
+                             "11 compute B1\n"
+                             "12 comm reduce gradients 82176 < 11\n"
+                             "13 compute B1\n"
+                             "14 compute B0\n"
+                             "15 comm reduce gradients 82176 < 14\n"
+                             "16 compute B0\n"
+                             "17 compute B-1\n"
+                             "18 comm reduce gradients 82048 < 17\n"
+                             "19 compute copy out of bucket < 7,9,12,15,18\n"
+                             "20 compute copy out of bucket\n"
+                             "21 compute copy out of bucket\n"
+                             "22 compute copy out of bucket\n"
+                             "23 compute copy out of bucket\n"
+                             "24 compute adam.decay\n"
+                             "25 compute adam.momentum\n"
+                             "26 compute adam.variance\n"
+                             "27 compute adam.denominator\n"
+                             "28 compute adam.update\n"
+                             "29 host end of step < 28\n";
+
+static void buckets_follow_backward(void) {
+  g_autoptr(Program) program =
+      plan_case(&three_layers, 8, 8,
+                (const char *[]){"parallel.framework=ddp", "ddp.bucket_cap=82176 B", "ddp.autocast=no", NULL});
+  plan_case_expect(program, PROGRAM_STEADY, steady);
+}
+
+/* In the first step buckets are not yet rebuilt: one of all, after the last gradient. */
+static void first_step_hides_nothing(void) {
+  g_autoptr(Program) program =
+      plan_case(&three_layers, 8, 8,
+                (const char *[]){"parallel.framework=ddp", "ddp.bucket_cap=82176 B", "ddp.autocast=no", NULL});
+  static const char first[] = "0 host load the model\n"
+                              "1 host micro-batch\n"
+                              "2 compute F-1\n"
+                              "3 compute F0\n"
+                              "4 compute F1\n"
+                              "5 compute F2\n"
+                              "6 compute F-1\n"
+                              "7 compute B-1\n"
+                              "8 compute B2\n"
+                              "9 compute B1\n"
+                              "10 compute B0\n"
+                              "11 compute B-1\n"
+                              "12 comm reduce gradients 410752 < 11\n"
+                              "13 compute copy out of bucket < 12\n"
+                              "14 compute adam.decay\n"
+                              "15 compute adam.momentum\n"
+                              "16 compute adam.variance\n"
+                              "17 compute adam.denominator\n"
+                              "18 compute adam.update\n"
+                              "19 host end of step < 18\n";
+  plan_case_expect(program, PROGRAM_FIRST, first);
+}
+
+/* Two micro-batches: the first reduces nothing (no_sync). Gradients that are views of buckets are not copied back. */
+static void accumulates_without_reducing(void) {
+  g_autoptr(Program) program =
+      plan_case(&three_layers, 8, 8,
+                (const char *[]){"parallel.framework=ddp", "ddp.bucket_cap=82176 B", "ddp.autocast=no",
+                                 "ddp.gradient_as_bucket_view=yes", "training.gradient_accumulation=2", NULL});
+  static const char expected[] = "0 host micro-batch\n"
+                                 "1 compute F-1\n"
+                                 "2 compute F0\n"
+                                 "3 compute F1\n"
+                                 "4 compute F2\n"
+                                 "5 compute F-1\n"
+                                 "6 compute B-1\n"
+                                 "7 compute B2\n"
+                                 "8 compute B1\n"
+                                 "9 compute B0\n"
+                                 "10 compute B-1\n"
+                                 "11 host micro-batch\n"
+                                 "12 compute F-1\n"
+                                 "13 compute F0\n"
+                                 "14 compute F1\n"
+                                 "15 compute F2\n"
+                                 "16 compute F-1\n"
+                                 "17 compute B-1\n"
+                                 "18 comm reduce gradients 82176 < 17\n"
+                                 "19 compute B2\n"
+                                 "20 comm reduce gradients 82176 < 19\n"
+                                 "21 compute B2\n"
+                                 "22 compute B1\n"
+                                 "23 comm reduce gradients 82176 < 22\n"
+                                 "24 compute B1\n"
+                                 "25 compute B0\n"
+                                 "26 comm reduce gradients 82176 < 25\n"
+                                 "27 compute B0\n"
+                                 "28 compute B-1\n"
+                                 "29 comm reduce gradients 82048 < 28\n"
+                                 "30 compute adam.decay < 18,20,23,26,29\n"
+                                 "31 compute adam.momentum\n"
+                                 "32 compute adam.variance\n"
+                                 "33 compute adam.denominator\n"
+                                 "34 compute adam.update\n"
+                                 "35 host end of step < 34\n";
+  plan_case_expect(program, PROGRAM_STEADY, expected);
+}
+
+/* Bytes of each all-reduce of the steady step, in order of issue. */
+static GArray *reduced(const char *const *assignments) {
+  GArray *bytes = g_array_new(FALSE, FALSE, sizeof(guint64));
+  g_autoptr(Program) program = plan_case(&three_layers, 8, 8, assignments);
+  const ProgramSection *section = &program->roles[0].sections[PROGRAM_STEADY];
+  for (guint32 i = 0; i < section->n_rows; i++)
+    if (section->rows[i].kind == PROGRAM_COLLECTIVE)
+      g_array_append_val(bytes, section->rows[i].call.bytes);
+  return bytes;
+}
+
+/* Under autocast gradients are fp32: 4 bytes. The first bucket closes at 100 000 bytes: lm_head, 4·41 024 = 164 096. The
+ * others at 250 000: norm 256 and layer 2 up to 250 000 or more, and so on; all in all 4 · (2·41 024 + 64 + 3·41 088). */
+static void caps_close_buckets(void) {
+  g_autoptr(GArray) bytes = reduced(
+      (const char *[]){"parallel.framework=ddp", "ddp.bucket_cap=250000 B", "ddp.first_bucket_cap=100000 B", NULL});
+  CU_ASSERT_EQUAL(g_array_index(bytes, guint64, 0), 164096);
+  guint64 all = 0;
+  for (guint i = 0; i < bytes->len; i++) {
+    all += g_array_index(bytes, guint64, i);
+    CU_ASSERT_TRUE(i == 0 || i + 1 == bytes->len || g_array_index(bytes, guint64, i) >= 250000);
+  }
+  CU_ASSERT_EQUAL(all, 4 * (2 * 41024 + 64 + 3 * 41088));
+}
+
+/* find_unused_parameters: buckets are cut from the first parameter on, so the small one is reduced last; then a map, 4
+ * bytes for each of 3·9 + 3 parameters. */
+static void unused_parameters_keep_definition_order(void) {
+  g_autoptr(GArray) bytes =
+      reduced((const char *[]){"parallel.framework=ddp", "ddp.autocast=no", "ddp.bucket_cap=100000 B",
+                               "ddp.first_bucket_cap=1 B", "ddp.find_unused_parameters=yes", NULL});
+  CU_ASSERT_TRUE(bytes->len > 2);
+  CU_ASSERT_EQUAL(g_array_index(bytes, guint64, bytes->len - 1), 4 * (3 * 9 + 3));
+  CU_ASSERT_EQUAL(g_array_index(bytes, guint64, bytes->len - 2), 82048);
+}
+
+/* A compression hook sends 2 bytes of fp32's 4. */
+static void compression_halves_bytes(void) {
+  g_autoptr(GArray) plain = reduced((const char *[]){"parallel.framework=ddp", NULL});
+  g_autoptr(GArray) half =
+      reduced((const char *[]){"parallel.framework=ddp", "training.gradient_communication_dtype=bf16", NULL});
+  CU_ASSERT_EQUAL(plain->len, half->len);
+  for (guint i = 0; i < plain->len; i++)
+    CU_ASSERT_EQUAL(g_array_index(plain, guint64, i), 2 * g_array_index(half, guint64, i));
+}
+
+static void refuses_by_name(void) {
+  static const struct {
+    const char *set, *named;
+  } rows[] = {{"parallel.zero_stage=1", "zero_stage"},
+              {"training.gradient_accumulation_dtype=bf16", "gradient_accumulation_dtype"},
+              {"parallel.shard_group=4", "shard_group"},
+              {"parallel.framework_version=2.4", "framework_version"}};
+  for (gsize i = 0; i < G_N_ELEMENTS(rows); i++) {
+    PlanRecipe recipe;
+    g_autoptr(GError) error = NULL;
+    CU_ASSERT_FALSE(
+        plan_case_recipe(8, 8, (const char *[]){"parallel.framework=ddp", rows[i].set, NULL}, &recipe, &error));
+    CU_ASSERT_TRUE(error != NULL && strstr(error->message, rows[i].named) != NULL);
+  }
+}
+
+int main(void) {
+  return harness_run(
+      "plan-ddp", (HarnessCase[]){{"buckets follow backward", buckets_follow_backward},
+                                  {"first step hides nothing", first_step_hides_nothing},
+                                  {"accumulates without reducing", accumulates_without_reducing},
+                                  {"caps close buckets", caps_close_buckets},
+                                  {"unused parameters keep definition order", unused_parameters_keep_definition_order},
+                                  {"compression halves bytes", compression_halves_bytes},
+                                  {"refuses by name", refuses_by_name},
+                                  {NULL, NULL}});
+}

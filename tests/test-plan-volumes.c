@@ -1,0 +1,265 @@
+/* What each framework sends per rank and step, over random models, GPUs and micro-batches: elements with the ring factor
+ * left out. An all-reduce sends its payload twice; sums of one number are not counted. */
+#include "plan-case.h"
+
+#define SCALAR 8 /* bytes */
+
+typedef struct {
+  PlanShape shape;
+  guint32 ranks, per_node;
+  guint64 k;           /* micro-batches */
+  guint64 psi, layers; /* elements: of all parameters, of all layers */
+  gboolean recompute;
+} Case;
+
+static Case draw(GRand *random) {
+  Case drawn = {.shape = {.layers = (guint64)g_rand_int_range(random, 1, 5),
+                          .hidden_size = 64 * (guint64)g_rand_int_range(random, 1, 5),
+                          .vocab_size = (guint64)g_rand_int_range(random, 100, 9000),
+                          .tied = g_rand_boolean(random)}};
+  PlanShape *shape = &drawn.shape;
+  shape->intermediate_size = shape->hidden_size * (guint64)g_rand_int_range(random, 1, 5);
+  drawn.per_node = (guint32)1 << g_rand_int_range(random, 1, 4);
+  drawn.ranks = drawn.per_node * (guint32)g_rand_int_range(random, 2, 5);
+  drawn.k = (guint64)g_rand_int_range(random, 1, 4);
+  drawn.recompute = g_rand_boolean(random);
+  guint64 h = shape->hidden_size;
+  drawn.layers = shape->layers * (4 * h * h + 3 * h * shape->intermediate_size + 2 * h);
+  drawn.psi = drawn.layers + h + (shape->tied ? 1 : 2) * shape->vocab_size * h;
+  return drawn;
+}
+
+static Program *plan(const Case *drawn, const char *const *sets) {
+  g_autoptr(GPtrArray) all = g_ptr_array_new_with_free_func(g_free);
+  g_ptr_array_add(all, g_strdup_printf("training.gradient_accumulation=%" G_GUINT64_FORMAT, drawn->k));
+  g_ptr_array_add(all, g_strdup_printf("training.activation_checkpointing=%s", drawn->recompute ? "full" : "none"));
+  for (; *sets != NULL; sets++)
+    g_ptr_array_add(all, g_strdup(*sets));
+  g_ptr_array_add(all, NULL);
+  return plan_case(&drawn->shape, drawn->ranks, drawn->per_node, (const char *const *)all->pdata);
+}
+
+/* Of one operation on a slot (by name; NULL: any). */
+static guint64 elements(const Program *program, ProgramSectionKind kind, CollOperation operation, const char *slot,
+                        guint32 element_bytes) {
+  const ProgramSection *section = &program->roles[0].sections[kind];
+  guint64 bytes = 0;
+  for (guint32 i = 0; i < section->n_rows; i++) {
+    const ProgramRow *row = &section->rows[i];
+    if (row->kind == PROGRAM_COLLECTIVE && row->call.operation == operation && row->call.bytes > SCALAR &&
+        (slot == NULL || strcmp(program->slots[row->group], slot) == 0))
+      bytes += row->call.bytes;
+  }
+  return bytes / element_bytes;
+}
+
+static guint64 sent(const Program *program, guint32 element_bytes) {
+  static const guint64 weights[COLL_OPERATIONS] = {
+      [COLL_ALL_REDUCE] = 2, [COLL_ALL_GATHER] = 1, [COLL_REDUCE_SCATTER] = 1, [COLL_REDUCE] = 1};
+  guint64 sum = 0;
+  for (CollOperation operation = 0; operation < COLL_OPERATIONS; operation++)
+    sum += weights[operation] * elements(program, PROGRAM_STEADY, operation, NULL, element_bytes);
+  return sum;
+}
+
+/* Between what is expected and that with padding: at most two elements per rank for a flat buffer, one per rank and
+ * parameter for stage 3. */
+static void expect(const Case *drawn, guint64 found, guint64 expected, guint64 gathers) {
+  guint64 slack = gathers * 2 * drawn->ranks;
+  CU_ASSERT_TRUE(found >= expected && found <= expected + slack);
+}
+
+static void paper_sends_what_the_paper_says(void) {
+  g_autoptr(GRand) random = harness_random();
+  for (int i = 0; i < 30; i++) {
+    Case c = draw(random);
+    const guint64 expected[] = {2 * c.psi, 2 * c.psi, (c.k + 1) * c.psi, 3 * c.k * c.psi};
+    for (int stage = 0; stage <= 3; stage++) {
+      g_autofree char *set = g_strdup_printf("parallel.zero_stage=%d", stage);
+      g_autoptr(Program) program = plan(&c, (const char *[]){"parallel.framework=paper", set, NULL});
+      CU_ASSERT_EQUAL(sent(program, 2), expected[stage]);
+    }
+  }
+}
+
+/* One all-reduce of fp32 gradients, in the last micro-batch; without no_sync in each. */
+static void ddp_reduces_once(void) {
+  g_autoptr(GRand) random = harness_random();
+  for (int i = 0; i < 30; i++) {
+    Case c = draw(random);
+    g_autoptr(Program) once = plan(&c, (const char *[]){"parallel.framework=ddp", NULL});
+    CU_ASSERT_EQUAL(sent(once, 4), 2 * c.psi);
+    g_autoptr(Program) each = plan(&c, (const char *[]){"parallel.framework=ddp", "ddp.no_sync=no", NULL});
+    CU_ASSERT_EQUAL(sent(each, 4), 2 * c.k * c.psi);
+  }
+}
+
+/* Stage 0: an all-reduce. Stage 1: that and a gather, 3ψ; with one reduce per slice 2ψ; with fp32 accumulation (reduced in
+ * bf16) 3ψ again. Stage 2: the same each micro-batch: (2k+1)ψ, (k+1)ψ. */
+static void deepspeed_1_and_2_all_reduce(void) {
+  g_autoptr(GRand) random = harness_random();
+  for (int i = 0; i < 20; i++) {
+    Case c = draw(random);
+    const struct {
+      const char *stage, *set;
+      guint64 expected;
+    } rows[] = {
+        {"0", "deepspeed.overlap_comm=no", 2 * c.psi},
+        {"1", "deepspeed.overlap_comm=no", 3 * c.psi},
+        {"1", "deepspeed.overlap_comm=yes", 3 * c.psi},
+        {"1", "deepspeed.reduce_scatter=no", 3 * c.psi},
+        {"1", "deepspeed.contiguous_gradients=no", 3 * c.psi},
+        {"1", "deepspeed.use_multi_rank_bucket_allreduce=no", 2 * c.psi},
+        {"1", "parallel.framework_version=0.12.3", 2 * c.psi},
+        {"1", "training.gradient_accumulation_dtype=fp32", 3 * c.psi},
+        {"2", "deepspeed.overlap_comm=no", (2 * c.k + 1) * c.psi},
+        {"2", "deepspeed.overlap_comm=yes", (2 * c.k + 1) * c.psi},
+        {"2", "deepspeed.reduce_bucket_size=5000", (2 * c.k + 1) * c.psi},
+        {"2", "deepspeed.use_multi_rank_bucket_allreduce=no", (c.k + 1) * c.psi},
+    };
+    for (gsize r = 0; r < G_N_ELEMENTS(rows); r++) {
+      g_autofree char *stage = g_strconcat("parallel.zero_stage=", rows[r].stage, NULL);
+      g_autoptr(Program) program = plan(&c, (const char *[]){"parallel.framework=deepspeed", stage, rows[r].set, NULL});
+      expect(&c, sent(program, 2), rows[r].expected, 1);
+    }
+  }
+}
+
+#define BARE                                                                                                           \
+  "parallel.framework=deepspeed", "parallel.zero_stage=3", "deepspeed.stage3_param_persistence_threshold=0",           \
+      "deepspeed.stage3_prefetch_bucket_size=0", "deepspeed.stage3_max_reuse_distance=0"
+
+/* Padding of so many whole gathers: under one element per rank and parameter. */
+static guint64 padding(const Case *c, guint64 gathers) {
+  return gathers * (c->shape.layers * 9 + 3) * c->ranks;
+}
+
+/* Nothing kept and nothing ahead: a gather forward and one backward, and one more of the layers where they are
+ * recomputed. A tied matrix is gathered at both ends of both passes. Gradients once. */
+static void stage_3_gathers_for_each_use(void) {
+  g_autoptr(GRand) random = harness_random();
+  for (int i = 0; i < 20; i++) {
+    Case c = draw(random);
+    g_autoptr(Program) program = plan(&c, (const char *[]){BARE, NULL});
+    guint64 matrix = c.shape.tied ? c.shape.vocab_size * c.shape.hidden_size : 0;
+    guint64 gathered = c.k * (2 * (c.psi + matrix) + (c.recompute ? c.layers : 0));
+    guint64 found = elements(program, PROGRAM_STEADY, COLL_ALL_GATHER, NULL, 2);
+    CU_ASSERT_TRUE(found >= gathered && found <= gathered + padding(&c, 4 * c.k));
+    CU_ASSERT_EQUAL(elements(program, PROGRAM_STEADY, COLL_REDUCE_SCATTER, NULL, 2), c.k * c.psi);
+  }
+}
+
+/* By default a model of less than 1e9 elements is gathered once per micro-batch and kept from forward to backward, and
+ * small parameters are gathered once per step. */
+static void small_models_stay_gathered(void) {
+  g_autoptr(GRand) random = harness_random();
+  for (int i = 0; i < 20; i++) {
+    Case c = draw(random);
+    g_autoptr(Program) program =
+        plan(&c, (const char *[]){"parallel.framework=deepspeed", "parallel.zero_stage=3", NULL});
+    guint64 found = elements(program, PROGRAM_STEADY, COLL_ALL_GATHER, NULL, 2);
+    CU_ASSERT_TRUE(found <= MAX(c.k, 1) * c.psi + padding(&c, c.k + 1));
+    CU_ASSERT_EQUAL(elements(program, PROGRAM_STEADY, COLL_REDUCE_SCATTER, NULL, 2), c.k * c.psi);
+  }
+}
+
+/* hpZ: only the first forward of a step gathers over all GPUs, ψ; the other 2k−1 passes inside the group. */
+static void second_copy_serves_after_the_first_forward(void) {
+  g_autoptr(GRand) random = harness_random();
+  for (int i = 0; i < 20; i++) {
+    Case c = draw(random);
+    c.recompute = FALSE;
+    c.shape.tied = FALSE;
+    c.psi = c.layers + c.shape.hidden_size + 2 * c.shape.vocab_size * c.shape.hidden_size;
+    g_autofree char *part = g_strdup_printf("deepspeed.zero_hpz_partition_size=%u", c.per_node);
+    g_autoptr(Program) program = plan(&c, (const char *[]){BARE, part, NULL});
+    guint64 wide = elements(program, PROGRAM_STEADY, COLL_ALL_GATHER, "data-parallel", 2);
+    guint64 narrow = elements(program, PROGRAM_STEADY, COLL_ALL_GATHER, "second-copy", 2);
+    CU_ASSERT_TRUE(wide >= c.psi && wide <= c.psi + padding(&c, 1));
+    CU_ASSERT_TRUE(narrow >= (2 * c.k - 1) * c.psi && narrow <= (2 * c.k - 1) * c.psi + padding(&c, 2 * c.k));
+  }
+}
+
+/* MiCS: gathers and reduce-scatters inside the group of p, and once per step an all-reduce of the shard, ψ/p. */
+static void copies_reduce_their_shards(void) {
+  g_autoptr(GRand) random = harness_random();
+  for (int i = 0; i < 20; i++) {
+    Case c = draw(random);
+    g_autoptr(Program) program = plan(&c, (const char *[]){BARE, "parallel.shard_group=node", NULL});
+    CU_ASSERT_EQUAL(elements(program, PROGRAM_STEADY, COLL_REDUCE_SCATTER, "shard-group", 2), c.k * c.psi);
+    CU_ASSERT_EQUAL(elements(program, PROGRAM_STEADY, COLL_ALL_GATHER, "data-parallel", 2), 0);
+    guint64 reduced = elements(program, PROGRAM_STEADY, COLL_ALL_REDUCE, "shard-copies", 2);
+    guint64 shard = c.psi / c.per_node;
+    CU_ASSERT_TRUE(reduced >= shard && reduced <= shard + c.shape.layers * 9 + 3);
+  }
+}
+
+/* Levels in host order, as if every stream passed at once. */
+static void levels(const Program *program, ProgramSectionKind kind, gint64 *level) {
+  const ProgramSection *section = &program->roles[0].sections[kind];
+  for (guint32 i = 0; i < section->n_rows; i++) {
+    const ProgramRow *row = &section->rows[i];
+    for (guint32 g = 0; g < row->n_gives; g++)
+      level[program->tensors[section->gives[row->gives + g].tensor].tenant] -=
+          (gint64)program->tensors[section->gives[row->gives + g].tensor].bytes;
+    for (guint32 t = 0; t < row->n_takes; t++)
+      level[program->tensors[section->takes[row->takes + t]].tenant] +=
+          (gint64)program->tensors[section->takes[row->takes + t]].bytes;
+  }
+}
+
+/* A step leaves every tenant as it found it. */
+static void books_balance(void) {
+  static const char *const ways[][6] = {
+      {"parallel.framework=ddp", NULL},
+      {"parallel.framework=ddp", "ddp.gradient_as_bucket_view=yes", NULL},
+      {"parallel.framework=deepspeed", "parallel.zero_stage=0", NULL},
+      {"parallel.framework=deepspeed", "parallel.zero_stage=1", NULL},
+      {"parallel.framework=deepspeed", "parallel.zero_stage=1", "deepspeed.overlap_comm=yes", NULL},
+      {"parallel.framework=deepspeed", "parallel.zero_stage=1", "training.gradient_accumulation_dtype=fp32", NULL},
+      {"parallel.framework=deepspeed", "parallel.zero_stage=1", "training.gradient_accumulation_dtype=fp32",
+       "deepspeed.immediate_grad_update=yes", NULL},
+      {"parallel.framework=deepspeed", "parallel.zero_stage=2", NULL},
+      {"parallel.framework=deepspeed", "parallel.zero_stage=2", "deepspeed.contiguous_gradients=no", NULL},
+      {"parallel.framework=deepspeed", "parallel.zero_stage=2", "deepspeed.reduce_bucket_size=3000", NULL},
+      {"parallel.framework=deepspeed", "parallel.zero_stage=3", NULL},
+      {"parallel.framework=deepspeed", "parallel.zero_stage=3", "deepspeed.reduce_bucket_size=3000", NULL},
+      {"parallel.framework=deepspeed", "parallel.zero_stage=3", "deepspeed.zero_quantized_weights=yes", NULL},
+      {"parallel.framework=deepspeed", "parallel.zero_stage=3", "deepspeed.zero_quantized_gradients=yes", NULL},
+      {"parallel.framework=deepspeed", "parallel.zero_stage=1", "parallel.offload_optimizer=cpu", NULL},
+      {"parallel.framework=deepspeed", "parallel.zero_stage=2", "parallel.offload_optimizer=cpu",
+       "parallel.framework_version=0.10", NULL},
+      {"parallel.framework=deepspeed", "parallel.zero_stage=3", "parallel.offload_optimizer=cpu",
+       "parallel.offload_parameters=cpu", NULL},
+      {BARE, NULL},
+  };
+  g_autoptr(GRand) random = harness_random();
+  for (gsize w = 0; w < G_N_ELEMENTS(ways); w++)
+    for (int i = 0; i < 4; i++) {
+      Case c = draw(random);
+      gint64 level[16] = {0}, before[16];
+      g_autoptr(Program) program = plan(&c, ways[w]);
+      levels(program, PROGRAM_FIRST, level);
+      memcpy(before, level, sizeof level);
+      levels(program, PROGRAM_STEADY, level);
+      levels(program, PROGRAM_STEADY, level);
+      gboolean same = memcmp(before, level, sizeof level) == 0;
+      CU_ASSERT_TRUE(same);
+      if (!same)
+        fprintf(stderr, "%s %s %s\n", ways[w][0], ways[w][1], ways[w][1] != NULL ? ways[w][2] : "");
+    }
+}
+
+int main(void) {
+  return harness_run(
+      "plan-volumes",
+      (HarnessCase[]){{"paper sends what the paper says", paper_sends_what_the_paper_says},
+                      {"ddp reduces once", ddp_reduces_once},
+                      {"deepspeed 1 and 2 all-reduce", deepspeed_1_and_2_all_reduce},
+                      {"stage 3 gathers for each use", stage_3_gathers_for_each_use},
+                      {"small models stay gathered", small_models_stay_gathered},
+                      {"second copy serves after the first forward", second_copy_serves_after_the_first_forward},
+                      {"copies reduce their shards", copies_reduce_their_shards},
+                      {"books balance", books_balance},
+                      {NULL, NULL}});
+}
