@@ -24,21 +24,24 @@ static const CliVerb verbs[] = {
     {"validate", "TABLE...", "predicted against measured, by source: error, bias, fit and out-of-memory", cli_validate,
      CLI_TAKES_SETTINGS | CLI_TAKES_DB | CLI_TAKES_JSON | CLI_TAKES_QUIET | CLI_TAKES_PLAY | CLI_TAKES_ROWS |
          CLI_TAKES_JOBS},
+    {"compare", "A B... | --topology T1 --topology T2 WORKLOAD", "why steps differ; or the quotes for one workload",
+     cli_compare, CLI_TAKES_QUOTES | CLI_TAKES_DB | CLI_TAKES_JSON | CLI_TAKES_PLAY},
+    {"trace", "WORKLOAD|RUN", "a step as text to read, edit and replay; or its timeline for Perfetto", cli_trace,
+     CLI_TAKES_SETTINGS | CLI_TAKES_DB | CLI_TAKES_QUIET | CLI_TAKES_PLAY | CLI_TAKES_FORMAT | CLI_TAKES_OUTPUT},
+    {"replay", "FILE --topology T", "play a trace file: summary and verdict, into the database", cli_replay,
+     PLAYED | CLI_TAKES_REPLAY},
     {"list", "gpus|links|platforms|topologies|workloads|runs|settings", "what there is to choose from", cli_list,
      CLI_TAKES_DB | CLI_TAKES_JSON},
     {"import", "nccl-tests|nccl-topology|nvidia-smi-topo FILE... [-o FILE]", "other tools' files into ours", cli_import,
      CLI_TAKES_IMPORT | CLI_TAKES_OUTPUT},
-    {"schema", "", "the database, documented", cli_schema, 0},
+    {"schema", "[database|trace]", "the database, or trace files, documented", cli_schema, 0},
     {"fit", NULL, NULL, NULL, 0},
     {"sweep", NULL, NULL, NULL, 0},
     {"merge", NULL, NULL, NULL, 0},
     {"best", NULL, NULL, NULL, 0},
-    {"compare", NULL, NULL, NULL, 0},
     {"explain", NULL, NULL, NULL, 0},
     {"check", NULL, NULL, NULL, 0},
     {"report", NULL, NULL, NULL, 0},
-    {"trace", NULL, NULL, NULL, 0},
-    {"replay", NULL, NULL, NULL, 0},
 };
 
 static void print_usage(FILE *out) {

@@ -81,7 +81,7 @@ static gboolean interpret(const Raw *raw, CliOptions *options, GError **error) {
   options->study.net_full = full;
   options->study.chunks = chunks;
   options->plays = raw->fold != NULL || raw->net != NULL || raw->tie != NULL || raw->fidelity != NULL ||
-                   raw->repeat != NULL || raw->jitter != NULL || options->sets != NULL || options->topology != NULL;
+                   raw->repeat != NULL || raw->jitter != NULL || options->sets != NULL || options->topology != NULL || options->quotes != NULL;
   if (options->worst < 0 || options->jobs < 0) {
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: expected a number from 0 on, found %d",
                 options->worst < 0 ? "--worst" : "--jobs", MIN(options->worst, options->jobs));
@@ -179,6 +179,20 @@ static void add_entries(GOptionContext *context, const CliVerb *verb, CliOptions
        "LINK"},
       {"platform", 0, 0, G_OPTION_ARG_STRING, &options->platform, "machines: foretrain list platforms", "PLATFORM"},
       {NULL, 0, 0, 0, NULL, NULL, NULL}};
+  const GOptionEntry format[] = {{"format", 0, 0, G_OPTION_ARG_STRING, &options->format,
+                                  "csv: the Program; chrome: the timeline for Perfetto (csv)", "csv|chrome"},
+                                 {NULL, 0, 0, 0, NULL, NULL, NULL}};
+  const GOptionEntry replay[] = {
+      {"scale", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options->scales, "stretch compute times by a factor", "compute=F"},
+      {"retime", 0, 0, G_OPTION_ARG_NONE, &options->retime, "compute times from the shapes of rows, on any GPU", NULL},
+      {"keep-times", 0, 0, G_OPTION_ARG_NONE, &options->keep_times, "the trace's compute times, whatever the GPU",
+       NULL},
+      {NULL, 0, 0, 0, NULL, NULL, NULL}};
+  const GOptionEntry quotes[] = {{"topology", 't', 0, G_OPTION_ARG_FILENAME_ARRAY, &options->quotes,
+                                  "a cluster to play the workload on; once for each", "T"},
+                                 {"set", 's', 0, G_OPTION_ARG_FILENAME_ARRAY, &options->sets,
+                                  "override a setting of workloads or their topologies", "GROUP.KEY=VALUE"},
+                                 {NULL, 0, 0, 0, NULL, NULL, NULL}};
   const GOptionEntry all[] = {
       {"version", 0, 0, G_OPTION_ARG_NONE, &raw->version, "print the version", NULL},
       {"help", 'h', 0, G_OPTION_ARG_NONE, &raw->help, "print this", NULL},
@@ -192,7 +206,9 @@ static void add_entries(GOptionContext *context, const CliVerb *verb, CliOptions
                 {CLI_TAKES_JSON, json},         {CLI_TAKES_QUIET, quiet},
                 {CLI_TAKES_VERDICT, verdict},   {CLI_TAKES_PLAY, play},
                 {CLI_TAKES_CALL, call},         {CLI_TAKES_ROWS, rows},
-                {CLI_TAKES_JOBS, jobs},         {CLI_TAKES_IMPORT, import}};
+                {CLI_TAKES_JOBS, jobs},         {CLI_TAKES_IMPORT, import},
+                {CLI_TAKES_FORMAT, format},     {CLI_TAKES_REPLAY, replay},
+                {CLI_TAKES_QUOTES, quotes}};
   for (gsize i = 0; i < G_N_ELEMENTS(tables); i++)
     if (verb->takes & tables[i].takes)
       g_option_context_add_main_entries(context, tables[i].entries, NULL);
@@ -244,6 +260,9 @@ void cli_options_clear(CliOptions *options) {
   g_free(options->nic);
   g_free(options->intra);
   g_free(options->platform);
+  g_free(options->format);
+  g_strfreev(options->scales);
+  g_strfreev(options->quotes);
   memset(options, 0, sizeof *options);
 }
 

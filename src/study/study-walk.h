@@ -34,7 +34,22 @@ typedef struct {
 /* Reads and checks everything that settings name: cluster, shape, recipes. The walk starts zeroed but for its settings.
  */
 gboolean study_walk_read(StudyWalk *walk, GError **error);
+/* The Program that the recipes make, and the run key. */
+gboolean study_walk_plan(StudyWalk *walk, GError **error);
+/* The Program's communicators on the cluster, by the walk's library. */
+gboolean study_walk_groups(StudyWalk *walk, GError **error);
+/* Plays the Program: results, whom each class stands for and what the play assumes (notes); the rest of the identity is
+ * left empty. */
+RunReport *study_walk_play(const StudyWalk *walk, const StudyOptions *options, GError **error);
+/* What the Program of a workload assumes, in front of what its play does: for traces. */
+char **study_walk_notes(const StudyWalk *walk);
+/* Two lists of notes (the first may be NULL) as one, which owns what they held. */
+char **study_walk_join(char **first, char **then);
+/* What follows from step time, price and tokens of the identity. */
+void study_walk_price(RunReport *report);
 void study_walk_clear(StudyWalk *walk);
+/* Its communicators alone: before a Program that is another's is taken out of the walk. */
+void study_walk_clear_groups(StudyWalk *walk);
 
 /* Puts a point's settings over what is there; each refusal becomes one of its reasons. */
 void study_point_lay(StudyPoint *point, ConfSettings *settings);
