@@ -127,7 +127,8 @@ static void visits_what_was_asked(void) {
                                     "link.ib-hdr200.raw=25000000000 B/s\n"
                                     "link.ib-hdr200.achievable=24000000000 B/s\n"
                                     "platform.roce.nic_latency=0 s\n"
-                                    "platform.roce.launch_floor=1.7e-05 s\n");
+                                    "platform.roce.launch_floor=1.7e-05 s\n"
+                                    "platform.roce.gdr=yes\n");
   g_string_truncate(text, 0);
   hw_catalog_gpu(catalog, "v100-sxm2-16gb", NULL, NULL);
   hw_catalog_visit_used(catalog, note_figure, text);

@@ -245,8 +245,7 @@ static void errors_point_at_the_topology(void) {
   fails(NODE "nic = pcie4-x16\nnics = 1\n" END, "cluster.nodes=1", "node.nic: \"pcie4-x16\" is of scope pcie");
   fails(NODE NETWORK "[environment]\nplatform = infinband\n", "cluster.nodes=1", "did you mean \"infiniband\"?");
   fails("[node]\ngpus = 8\nintra = pcie4-x16\n" END, "cluster.nodes=1", "node.gpu");
-  fails(NODE END "[pci]\nswitch.0 = socket.0: gpu.0\n", "cluster.nodes=1",
-        "mine.ini:7:1: [pci]: trees of PCIe switches are not modelled yet");
+  fails(NODE END "[pci]\nswitch.0 = socket.0: gpu.0\n", "cluster.nodes=1", "mine.ini:7:1: pci.lines: gpu.1 is missing");
   fails(NODE END "[fabrik]\nkind = fat-tree\n", "cluster.nodes=1", "did you mean \"fabric\"?");
   fails(NODE END "[training]\nmicro_batch = 1\n", "cluster.nodes=1",
         "mine.ini:7:1: a topology has no group [training]");

@@ -145,6 +145,19 @@ static void add_entries(GOptionContext *context, const CliVerb *verb, CliOptions
       {"from", 0, 0, G_OPTION_ARG_STRING, &raw->from, "draw from this time of the step on", "TIME"},
       {"to", 0, 0, G_OPTION_ARG_STRING, &raw->to, "draw to this time of the step", "TIME"},
       {NULL, 0, 0, 0, NULL, NULL, NULL}};
+  const GOptionEntry import[] = {
+      {"topology", 't', 0, G_OPTION_ARG_FILENAME, &options->topology, "nccl-tests: the machine it was measured on",
+       "T"},
+      {"nodes", 0, 0, G_OPTION_ARG_INT, &options->nodes, "nccl-tests: on how many nodes (as the log's host names say)",
+       "N"},
+      {"operation", 0, 0, G_OPTION_ARG_STRING, &options->operation,
+       "nccl-tests: what it measures, where the log does not say", "OPERATION"},
+      {"gpu", 0, 0, G_OPTION_ARG_STRING, &options->gpu, "machines: which GPUs (foretrain list gpus)", "GPU"},
+      {"nic", 0, 0, G_OPTION_ARG_STRING, &options->nic, "machines: which NICs (foretrain list links)", "LINK"},
+      {"intra", 0, 0, G_OPTION_ARG_STRING, &options->intra, "machines: what joins the GPUs (foretrain list links)",
+       "LINK"},
+      {"platform", 0, 0, G_OPTION_ARG_STRING, &options->platform, "machines: foretrain list platforms", "PLATFORM"},
+      {NULL, 0, 0, 0, NULL, NULL, NULL}};
   const GOptionEntry all[] = {
       {"version", 0, 0, G_OPTION_ARG_NONE, &raw->version, "print the version", NULL},
       {"help", 'h', 0, G_OPTION_ARG_NONE, &raw->help, "print this", NULL},
@@ -155,7 +168,8 @@ static void add_entries(GOptionContext *context, const CliVerb *verb, CliOptions
     const GOptionEntry *entries;
   } tables[] = {
       {CLI_TAKES_SETTINGS, settings}, {CLI_TAKES_OUTPUT, output}, {CLI_TAKES_WINDOW, window},   {CLI_TAKES_DB, db},
-      {CLI_TAKES_JSON, json},         {CLI_TAKES_QUIET, quiet},   {CLI_TAKES_VERDICT, verdict}, {CLI_TAKES_PLAY, play}};
+      {CLI_TAKES_JSON, json},         {CLI_TAKES_QUIET, quiet},   {CLI_TAKES_VERDICT, verdict}, {CLI_TAKES_PLAY, play},
+      {CLI_TAKES_IMPORT, import}};
   for (gsize i = 0; i < G_N_ELEMENTS(tables); i++)
     if (verb->takes & tables[i].takes)
       g_option_context_add_main_entries(context, tables[i].entries, NULL);
@@ -197,6 +211,11 @@ void cli_options_clear(CliOptions *options) {
   g_free(options->topology);
   g_free(options->db);
   g_free(options->output);
+  g_free(options->operation);
+  g_free(options->gpu);
+  g_free(options->nic);
+  g_free(options->intra);
+  g_free(options->platform);
   memset(options, 0, sizeof *options);
 }
 

@@ -1,13 +1,10 @@
 /* Sums per unit and direction as rows of CSV. */
 #include "cli-profile.h"
 
-#include <errno.h>
-#include <glib/gstdio.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "base-error.h"
 #include "base-names.h"
+#include "cli-write.h"
 
 void cli_profile_add(CliProfileSum *sum, const StudyLayerOp *op) {
   sum->flops += op->flops;
@@ -51,13 +48,5 @@ static GString *profile(const StudyLayers *layers) {
 
 gboolean cli_profile_write(const StudyLayers *layers, const char *path, GError **error) {
   g_autoptr(GString) text = profile(layers);
-  FILE *file = g_fopen(path, "w");
-  gboolean written = file != NULL && fputs(text->str, file) >= 0;
-  written = file != NULL && fclose(file) == 0 && written;
-  if (written)
-    return TRUE;
-  gboolean theirs = errno == ENOENT || errno == ENOTDIR || errno == EISDIR;
-  g_set_error(error, SIM_ERROR, theirs ? SIM_ERROR_INPUT : SIM_ERROR_SYSTEM, "%s: cannot be written: %s", path,
-              g_strerror(errno));
-  return FALSE;
+  return cli_write(path, text->str, error);
 }

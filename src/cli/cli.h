@@ -18,6 +18,7 @@ typedef enum {
   CLI_TAKES_VERDICT = 1 << 5, /* what becomes of it: --timeline, --explain, --require-fit */
   CLI_TAKES_OUTPUT = 1 << 6,  /* -o */
   CLI_TAKES_WINDOW = 1 << 7,  /* --from, --to */
+  CLI_TAKES_IMPORT = 1 << 8,  /* --topology, --nodes, --operation, --gpu, --nic, --intra, --platform */
 } CliTakes;
 
 /* What stands on the command line. Cleared by cli_options_clear. */
@@ -26,8 +27,10 @@ typedef struct {
   char **sets; /* --set, in order; NULL: none */
   char *topology, *db, *output;
   gboolean json, quiet, require_fit, explain;
-  gboolean plays;   /* an option was given that only a run can obey */
-  SimTime from, to; /* --from, --to; -1: not given */
+  gboolean plays;                                 /* an option was given that only a run can obey */
+  SimTime from, to;                               /* --from, --to; -1: not given */
+  char *operation, *gpu, *nic, *intra, *platform; /* of import */
+  int nodes;                                      /* --nodes; 0: not given */
   StudyOptions study;
 } CliOptions;
 
@@ -59,6 +62,7 @@ CliExit cli_layers(const CliOptions *options, GError **error);
 CliExit cli_plot(const CliOptions *options, GError **error);
 CliExit cli_list(const CliOptions *options, GError **error);
 CliExit cli_schema(const CliOptions *options, GError **error);
+CliExit cli_import(const CliOptions *options, GError **error);
 
 /* The number of words after the verb must be n: else an error that says what the verb wants. */
 gboolean cli_want(const CliOptions *options, guint n, const char *what, GError **error);

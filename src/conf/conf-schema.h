@@ -27,6 +27,7 @@ typedef enum {
   CONF_FLOP_RATE,
   CONF_TIME,
   CONF_MONEY,
+  CONF_LINES, /* char *: every line of the group, whatever its key, as "key = value, key = value" */
   CONF_LATER, /* nothing: known, not modelled yet. Takes `initial`, "no", "none" or "1", refuses others by name */
 } ConfKind;
 

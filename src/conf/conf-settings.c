@@ -184,6 +184,24 @@ gboolean conf_settings_set(ConfSettings *settings, const char *assignment, GErro
   return put_named(settings, name, equals + 1, CONF_ORIGIN_COMMAND_LINE, &place, error);
 }
 
+/* A group whose keys are free is one value. Its own key ("lines") may give the whole. */
+static gboolean load_lines(ConfSettings *settings, const ConfText *text, gsize index, ConfOrigin origin,
+                           GError **error) {
+  const ConfKey *key = settings->table->keys[index];
+  g_autoptr(GString) lines = g_string_new(NULL);
+  BasePlace place;
+  for (const char *const *line = conf_text_keys(text, key->group); *line != NULL; line++) {
+    if (lines->len > 0)
+      g_string_append(lines, ", ");
+    if (strcmp(*line, key->key) != 0)
+      g_string_append_printf(lines, "%s = ", *line);
+    g_string_append(lines, conf_text_get(text, key->group, *line));
+  }
+  conf_text_place(text, key->group, NULL, &place);
+  place.key = settings->table->names[index];
+  return put_at(settings, index, lines->str, origin, &place, error);
+}
+
 static gboolean load_group(ConfSettings *settings, const ConfText *text, const char *group, ConfOrigin origin,
                            GError **error) {
   BasePlace place;
@@ -191,6 +209,9 @@ static gboolean load_group(ConfSettings *settings, const ConfText *text, const c
   if (!conf_table_check_group(settings->table, group, &place, error))
     return FALSE;
   remember_group(settings, group, &place);
+  gsize lines;
+  if (conf_table_find_lines(settings->table, group, &lines))
+    return load_lines(settings, text, lines, origin, error);
   for (const char *const *key = conf_text_keys(text, group); *key != NULL; key++) {
     gsize index;
     conf_text_place(text, group, *key, &place);
@@ -303,6 +324,7 @@ static void fill_field(const ConfSettings *settings, const ConfKey *key, gpointe
     return;
   switch (key->kind) {
   case CONF_STRING:
+  case CONF_LINES:
   case CONF_PATH:
     g_free(*(char **)field);
     *(char **)field = key->kind == CONF_PATH ? path_of(settings, index, NULL) : g_strdup(value->text);
@@ -334,6 +356,6 @@ gboolean conf_settings_fill(const ConfSettings *settings, const ConfSchema *sche
 
 void conf_struct_clear(const ConfSchema *schema, gpointer object) {
   for (gsize k = 0; k < schema->n_keys; k++)
-    if (schema->keys[k].kind == CONF_STRING || schema->keys[k].kind == CONF_PATH)
+    if (schema->keys[k].kind == CONF_STRING || schema->keys[k].kind == CONF_LINES || schema->keys[k].kind == CONF_PATH)
       g_clear_pointer((char **)((char *)object + schema->keys[k].offset), g_free);
 }

@@ -56,6 +56,15 @@ gboolean conf_table_find(const ConfTable *table, const char *name, gsize *ret_in
   return found > 0;
 }
 
+gboolean conf_table_find_lines(const ConfTable *table, const char *group, gsize *ret_index) {
+  for (gsize i = 0; i < table->n_keys; i++)
+    if (table->keys[i]->kind == CONF_LINES && strcmp(table->keys[i]->group, group) == 0) {
+      *ret_index = i;
+      return TRUE;
+    }
+  return FALSE;
+}
+
 gboolean conf_table_check_group(const ConfTable *table, const char *group, const BasePlace *place, GError **error) {
   if (g_strv_contains((const char *const *)table->groups, group))
     return TRUE;

@@ -25,6 +25,8 @@ ConfTable *conf_table_ref(ConfTable *table);
 void conf_table_unref(ConfTable *table);
 
 gboolean conf_table_find(const ConfTable *table, const char *name, gsize *ret_index);
+/* The group's key of kind CONF_LINES. */
+gboolean conf_table_find_lines(const ConfTable *table, const char *group, gsize *ret_index);
 
 /* Errors: SIM_ERROR_INPUT at `place` with the nearest group. */
 gboolean conf_table_check_group(const ConfTable *table, const char *group, const BasePlace *place, GError **error);

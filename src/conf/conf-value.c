@@ -48,14 +48,15 @@ static char *range_text(const ConfKey *key) {
 
 char *conf_value_expected(const ConfKey *key) {
   static const char *const nouns[] = {
-      [CONF_STRING] = "text",          [CONF_PATH] = "the name of a file", [CONF_FLAG] = "yes or no",
-      [CONF_COUNT] = "a whole number", [CONF_NUMBER] = "a number",         [CONF_BYTES] = "a size",
-      [CONF_BYTE_RATE] = "a rate",     [CONF_FLOP_RATE] = "a rate",        [CONF_TIME] = "a time",
-      [CONF_MONEY] = "a price",
+      [CONF_STRING] = "text",          [CONF_PATH] = "the name of a file",  [CONF_FLAG] = "yes or no",
+      [CONF_COUNT] = "a whole number", [CONF_NUMBER] = "a number",          [CONF_BYTES] = "a size",
+      [CONF_BYTE_RATE] = "a rate",     [CONF_FLOP_RATE] = "a rate",         [CONF_TIME] = "a time",
+      [CONF_MONEY] = "a price",        [CONF_LINES] = "lines of the group",
   };
   g_autofree char *range = range_text(key);
   switch (key->kind) {
   case CONF_STRING:
+  case CONF_LINES:
   case CONF_PATH:
   case CONF_FLAG:
     return g_strdup(nouns[key->kind]);
@@ -183,6 +184,7 @@ static gboolean parse_kind(const ConfKey *key, const char *text, ConfValue *valu
   case CONF_LATER:
     return parse_later(key, text, value, error);
   case CONF_STRING:
+  case CONF_LINES:
   case CONF_PATH:
     value->text = g_strdup(text);
     return TRUE;

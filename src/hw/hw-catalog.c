@@ -55,9 +55,12 @@ static const HwField link_fields[] = {
     ORIGIN(HwLink),
 };
 
+static const char *const no_yes_names[] = {"no", "yes", NULL};
+
 static const HwField platform_fields[] = {
     PLATFORM("nic_latency", HW_FIELD_TIME, nic_latency),
     PLATFORM("launch_floor", HW_FIELD_TIME, launch_floor),
+    {"gdr", HW_FIELD_NAME, G_STRUCT_OFFSET(HwPlatform, gdr), TRUE, no_yes_names},
     ORIGIN(HwPlatform),
 };
 

@@ -53,6 +53,7 @@ typedef struct {
   char *name;           /* infiniband, roce, efa, tcpx, tcpxo, sockets */
   SimTime nic_latency;  /* NCCL's per-NIC latency attribute, added per network hop */
   SimTime launch_floor; /* host cost and launch of one collective */
+  int gdr;              /* 1: its NICs read and write GPU memory themselves (GPUDirect RDMA) */
   char *source, *note;
   int trust;
 } HwPlatform;

@@ -4,8 +4,10 @@
 #include "conf-settings.h"
 #include "hw-faults.h"
 #include "hw-links.h"
+#include "hw-overlay.h"
 #include "hw-schema.h"
 #include "hw-topology.h"
+#include "hw-wiring.h"
 
 /* Links stand in memory one by one before folding. */
 #define MOST_GPUS (1u << 20)
@@ -15,6 +17,15 @@ static const HwLink *find_link(const ConfSettings *settings, const HwCatalog *ca
   BasePlace place;
   conf_settings_place(settings, key, &place);
   return hw_catalog_link(catalog, name, &place, error);
+}
+
+static void take_measured_times(HwCluster *cluster, const HwTopology *topology) {
+  cluster->measured = *cluster->platform;
+  if (topology->launch_floor >= 0)
+    cluster->measured.launch_floor = sim_time_from_seconds(topology->launch_floor);
+  if (topology->nic_latency >= 0)
+    cluster->measured.nic_latency = sim_time_from_seconds(topology->nic_latency);
+  cluster->platform = &cluster->measured;
 }
 
 static gboolean find_parts(HwCluster *cluster, const ConfSettings *settings, const HwCatalog *catalog,
@@ -42,6 +53,8 @@ static gboolean find_parts(HwCluster *cluster, const ConfSettings *settings, con
   }
   conf_settings_place(settings, "environment.platform", &place);
   cluster->platform = hw_catalog_platform(catalog, topology->platform, &place, error);
+  if (cluster->platform != NULL)
+    take_measured_times(cluster, topology);
   return cluster->platform != NULL;
 }
 
@@ -82,32 +95,90 @@ static void take_numbers(HwCluster *cluster, const ConfSettings *settings, const
   cluster->gpu_hour = topology->node_hour > 0 ? topology->node_hour / cluster->gpus_per_node : topology->gpu_hour;
 }
 
-static void take_bandwidths(HwCluster *cluster, const HwClusterKeys *keys) {
-  cluster->intra_bandwidth = cluster->intra->achievable;
+/* A measured rate, else the catalogue's; FALSE where it is above what the part can do. */
+static gboolean take_bandwidth(const ConfSettings *settings, const char *key, const HwLink *link, double measured,
+                               double *ret, GError **error) {
+  *ret = measured >= 0 ? measured : link->achievable;
+  if (*ret <= link->raw)
+    return TRUE;
+  g_autofree char *raw = base_quantity_readable(link->raw, BASE_UNIT_BYTE_RATE);
+  return conf_settings_fail(settings, key, error, "is above the raw rate of %s, %s", link->name, raw);
+}
+
+static gboolean take_bandwidths(HwCluster *cluster, const ConfSettings *settings, const HwTopology *topology,
+                                const HwClusterKeys *keys, GError **error) {
+  if (!take_bandwidth(settings, "node.intra_achievable", cluster->intra, topology->intra_achievable,
+                      &cluster->intra_bandwidth, error))
+    return FALSE;
   if (cluster->nic == NULL)
-    return;
-  cluster->nic_bandwidth = cluster->nic->achievable;
+    return TRUE;
+  if (!take_bandwidth(settings, "node.nic_achievable", cluster->nic, topology->nic_achievable, &cluster->nic_bandwidth,
+                      error))
+    return FALSE;
   if (keys->nic_bandwidth > 0)
-    cluster->nic_bandwidth = keys->nic_bandwidth * (cluster->nic->achievable / cluster->nic->raw);
+    cluster->nic_bandwidth = keys->nic_bandwidth * (cluster->nic_bandwidth / cluster->nic->raw);
+  return TRUE;
+}
+
+static gboolean load_overlay(ConfSettings *settings, GError **error) {
+  g_autofree char *path = NULL;
+  return hw_overlay_path(settings, &path, error) && (path == NULL || hw_overlay_load(settings, path, error));
+}
+
+static gboolean build_machine(HwCluster *cluster, const ConfSettings *settings, const ConfText *text,
+                              const HwTopology *topology, const HwClusterKeys *keys, GError **error) {
+  static const char *const names[] = {
+      [HW_PLACE_PCI] = "pci.lines",
+      [HW_PLACE_NVLINK] = "nvlink.lines",
+      [HW_PLACE_NICS] = "nics.lines",
+      [HW_PLACE_PCIE] = "node.pcie",
+  };
+  BasePlace places[HW_PLACES];
+  for (guint i = 0; i < HW_PLACES; i++)
+    conf_settings_place(settings, names[i], &places[i]);
+  const HwNode node = {
+      .gpus = cluster->machine_gpus,
+      .nics = cluster->nics_per_node,
+      .sockets = (guint32)cluster->sockets,
+      .gpu = cluster->gpu,
+      .intra = cluster->intra,
+      .cpu = topology->cpu,
+      .nic_rate = keys->nic_bandwidth > 0 ? keys->nic_bandwidth
+                  : cluster->nic != NULL  ? cluster->nic->raw
+                                          : 0,
+      .nic_latency = cluster->platform->nic_latency,
+      .nic_gdr = cluster->platform->gdr,
+      .pcie = topology->pcie,
+      .gpus_per_switch = conf_settings_given(settings, "node.gpus_per_switch") ? (gint64)topology->gpus_per_switch : -1,
+      .tree = topology->pci,
+      .nvlinks = topology->nvlink,
+      .nic_lines = topology->nic_lines,
+  };
+  cluster->machine = hw_machine_new(&node, text, places, error);
+  return cluster->machine != NULL;
 }
 
 static gboolean build(HwCluster *cluster, ConfSettings *settings, const HwCatalog *catalog, HwTopology *topology,
                       HwClusterKeys *keys, GError **error) {
   if (!conf_settings_fill(settings, &hw_cluster_schema, keys, error))
     return FALSE;
-  cluster->topology = hw_topology_load(settings, keys->topology, error);
-  if (cluster->topology == NULL || !conf_settings_fill(settings, &hw_topology_schema, topology, error))
+  g_autoptr(ConfText) text = NULL;
+  cluster->topology = hw_topology_load(settings, keys->topology, &text, error);
+  if (cluster->topology == NULL || !load_overlay(settings, error) ||
+      !conf_settings_fill(settings, &hw_topology_schema, topology, error))
     return FALSE;
   take_numbers(cluster, settings, topology, keys);
   if (!find_parts(cluster, settings, catalog, topology, keys, error) || !check_network(cluster, settings, error))
     return FALSE;
-  take_bandwidths(cluster, keys);
+  if (!take_bandwidths(cluster, settings, topology, keys, error) ||
+      !build_machine(cluster, settings, text, topology, keys, error))
+    return FALSE;
   hw_links_build(cluster);
   return hw_faults_apply(cluster, settings, keys, error);
 }
 
 HwCluster *hw_cluster_build(ConfSettings *settings, const HwCatalog *catalog, GError **error) {
-  HwTopology topology = {0};
+  HwTopology topology = {.launch_floor = -1, .nic_latency = -1, .intra_achievable = -1, .nic_achievable = -1};
   HwClusterKeys keys = {0};
   g_autoptr(HwCluster) cluster = g_new0(HwCluster, 1);
   gboolean built = build(cluster, settings, catalog, &topology, &keys, error);
@@ -120,6 +191,7 @@ void hw_cluster_free(HwCluster *cluster) {
   if (cluster == NULL)
     return;
   g_free(cluster->topology);
+  hw_machine_free(cluster->machine);
   g_free(cluster->links);
   g_free(cluster->speeds);
   g_free(cluster);

@@ -3,7 +3,7 @@
  *   g_autoptr(HwCluster) cluster = hw_cluster_build(settings, catalog, error);
  *   guint32 out = hw_cluster_gpu_out(cluster, rank);       // link index of the GPU's way into NVSwitch or PCIe
  *
- * Ranks are numbered node by node. `settings` holds the topology's groups ([node], [fabric], [environment], [host],
+ * Ranks are numbered node by node. `settings` holds the topology's groups ([node], [pci], [nvlink], [nics], [fabric], [environment], [host],
  * [price]) and the workload's [cluster] group (topology, nodes and the overrides).
  *
  *        spine
@@ -17,6 +17,7 @@
 #pragma once
 
 #include "hw-catalog.h"
+#include "hw-machine.h"
 
 struct ConfSettings; /* conf-settings.h */
 struct ConfSchema;
@@ -41,7 +42,7 @@ typedef struct {
   double share;    /* of its capacity that a fault leaves, already in `capacity`; 1: it has none */
 } HwClusterLink;
 
-/* Fields are read-only after building. GPU, link and platform are borrowed from the catalogue, which must outlive it.
+/* Fields are read-only after building. GPU, links and platform are borrowed from the catalogue, which must outlive it.
  */
 typedef struct {
   char *topology; /* name of the file, without folder and extension */
@@ -52,13 +53,15 @@ typedef struct {
   const HwGpu *gpu;
   const HwLink *intra, *nic; /* nic: NULL where the topology names none */
   const HwPlatform *platform;
-  double intra_bandwidth; /* achievable, per GPU and direction */
-  double nic_bandwidth;   /* achievable, per NIC and direction: the catalogue's, or [cluster] nic_bandwidth × its
-                             achievable share */
+  HwPlatform measured;    /* what `platform` points to where the topology, or its overlay, states launch or latency */
+  double intra_bandwidth; /* achievable, per GPU and direction: the catalogue's, or node.intra_achievable */
+  double nic_bandwidth;   /* achievable, per NIC and direction: the catalogue's, or node.nic_achievable; under [cluster]
+                             nic_bandwidth that × the achievable share */
   gboolean cpu_amd;       /* NCCL's network overhead differs */
   guint64 sockets;
   double dram_bandwidth; /* 0: not stated */
   double gpu_hour;       /* USD; 0: not stated. [price] node_hour is divided by the node's GPUs */
+  HwMachine *machine;    /* one node, whole: machine_gpus GPUs, nics_per_node NICs */
   HwClusterLink *links;
   guint32 n_links;
   double *speeds; /* of each rank's GPU, 1 where nothing slows it; NULL: all run at 1 */

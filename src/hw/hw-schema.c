@@ -4,8 +4,10 @@
 #include "conf-schema.h"
 #include "hw-cluster.h"
 
-const char *const hw_cpu_names[] = {"intel-skylake", "intel-cascade-lake", "intel-icelake", "intel-spr", "intel-emr",
-                                    "amd-rome",      "amd-milan",          "amd-genoa",     "amd-turin", NULL};
+const char *const hw_cpu_names[] = {
+    "intel-skylake", "intel-cascade-lake", "intel-icelake", "intel-spr", "intel-emr",
+    "amd-rome",      "amd-milan",          "amd-genoa",     "amd-turin", "intel-broadwell",
+    "amd-naples",    "arm-grace",          "arm",           "power9",    NULL};
 
 gboolean hw_cpu_is_amd(int cpu) {
   return g_str_has_prefix(hw_cpu_names[cpu], "amd-");
@@ -28,10 +30,33 @@ static const ConfKey topology_keys[] = {
      .help = "the NIC: a section of topologies/catalog/links.ini of scope network; needed from two nodes on"},
     {TOPOLOGY("node", "nics", CONF_COUNT, nics), .min = 0, .max = 256, .initial = "0",
      .help = "NICs in a node for the GPUs' traffic"},
+    {TOPOLOGY("node", "intra_achievable", CONF_BYTE_RATE, intra_achievable), .min = 1, .max = 1e15,
+     .help = "what a long transfer gets per GPU and direction, as measured here; instead of that of node.intra"},
+    {TOPOLOGY("node", "nic_achievable", CONF_BYTE_RATE, nic_achievable), .min = 1, .max = 1e15,
+     .help = "what a long transfer gets per NIC and direction, as measured here; instead of that of node.nic"},
     {TOPOLOGY("node", "cpu", CONF_NAME, cpu), .names = hw_cpu_names, .initial = "intel-spr",
      .help = "the host processor; NCCL's network overhead is larger on AMD"},
     {TOPOLOGY("node", "sockets", CONF_COUNT, sockets), .min = 1, .max = 16, .initial = "2",
-     .help = "host processors in a node: kept with the run, nothing depends on it until offload is modelled"},
+     .help = "host processors in a node, each with PCI roots of its own"},
+    {TOPOLOGY("node", "pcie", CONF_STRING, pcie),
+     .help =
+         "link of each GPU, NIC and switch to what is above it, where [pci] does not say: gen5x16; else by the GPU's "
+         "architecture (topologies/catalog/machine.ini)"},
+    {TOPOLOGY("node", "gpus_per_switch", CONF_COUNT, gpus_per_switch), .min = 0, .max = 576,
+     .help = "GPUs that share a PCI switch, where there is no [pci]; 0: all on root ports; else by the architecture"},
+    {TOPOLOGY("pci", "lines", CONF_LINES, pci),
+     .help =
+         "the PCI tree, a line for each switch and for each socket with devices on its root ports, every GPU and NIC "
+         "once: switch.0 = socket.0: gpu.0 gpu.1 nic.0; switch.1 = switch.0@gen4x16: gpu.2@x8; socket.1 = gpu.3. A "
+         "link "
+         "(gen4x16, x8, 24GB/s) follows @: of the switch upward, of the device"},
+    {TOPOLOGY("nvlink", "lines", CONF_LINES, nvlink),
+     .help = "NVLinks: gpu.0 = gpu.1*2 gpu.2 (links of a pair, on either side), gpu.0 = switch*12 (into the NVSwitch), "
+             "gpu.0 = c2c@360GB/s (to its socket); without it as node.intra says, a mesh evenly"},
+    {TOPOLOGY("nics", "lines", CONF_LINES, nic_lines), .help =
+                                                           "NICs that differ from node.nic: nic.0 = rate:200Gb/s "
+                                                           "latency:5us card:0 port:1 gdr:no; those with one card and "
+                                                           "port share its rate"},
     {TOPOLOGY("fabric", "kind", CONF_NAME, fabric), .names = fabric_names, .initial = "single-switch",
      .help = "single-switch: no contention beyond the NICs; fat-tree: a leaf per group of nodes; "
              "rail-optimised: a leaf per NIC number and group of nodes"},
@@ -41,6 +66,12 @@ static const ConfKey topology_keys[] = {
      .help = "bandwidth into a leaf over bandwidth from it to the spine"},
     {TOPOLOGY("environment", "platform", CONF_STRING, platform), .required = TRUE,
      .help = "how collectives are launched and sent: a section of topologies/catalog/platforms.ini"},
+    {TOPOLOGY("environment", "launch_floor", CONF_TIME, launch_floor), .min = 0, .max = 1,
+     .help = "the least that a collective takes, as measured here; instead of the platform's"},
+    {TOPOLOGY("environment", "nic_latency", CONF_TIME, nic_latency), .min = 0, .max = 1,
+     .help = "latency that a NIC adds to a network hop, as measured here; instead of the platform's"},
+    {TOPOLOGY("environment", "overlay", CONF_PATH, overlay),
+     .help = "a file of figures measured here (foretrain import nccl-tests writes it), laid over this topology"},
     {TOPOLOGY("host", "dram_bandwidth", CONF_BYTE_RATE, dram_bandwidth), .min = 1, .max = 1e15,
      .help = "host memory bandwidth of a node: kept with the run, nothing depends on it until offload is modelled"},
     {TOPOLOGY("price", "gpu_hour", CONF_MONEY, gpu_hour), .min = 0, .max = 1e6, .help = "price of a GPU for an hour"},
@@ -60,6 +91,7 @@ static const ConfKey cluster_keys[] = {
     {CLUSTER("nic_bandwidth", CONF_BYTE_RATE, nic_bandwidth), .min = 1, .max = 1e15,
      .help = "line rate of each NIC and direction, instead of the raw rate of the topology's node.nic; "
              "the achievable share stays"},
+    {CLUSTER("overlay", CONF_PATH, overlay), .help = "instead of the topology's environment.overlay"},
     {CLUSTER("slow_gpus", CONF_STRING, slow_gpus), .initial = "none",
      .help = "GPUs that run slower, by rank: 17: 0.8, 23: 0.9 (their kernels take 1 / 0.8 and 1 / 0.9 of the time)"},
     {CLUSTER("slow_links", CONF_STRING, slow_links), .initial = "none",

@@ -5,17 +5,22 @@
 
 typedef struct {
   char *gpu, *intra, *nic, *platform; /* names in the catalogue; nic may be NULL */
+  char *pcie;                         /* "gen5x16"; NULL: by architecture */
+  char *pci, *nvlink, *nic_lines;     /* the lines of [pci], [nvlink], [nics]; NULL: none */
+  guint64 gpus_per_switch;
   guint64 gpus, nics, sockets, nodes_per_leaf;
   int cpu;    /* index into hw_cpu_names */
   int fabric; /* HwFabric */
   double oversubscription, dram_bandwidth, gpu_hour, node_hour;
+  double launch_floor, nic_latency, intra_achievable, nic_achievable; /* -1: the catalogue's */
+  char *overlay;                                                      /* its path; NULL: none */
 } HwTopology;
 
 typedef struct {
   char *topology, *gpu; /* gpu NULL: the topology's */
   guint64 nodes, gpus_per_node, nics_per_node;
   double nic_bandwidth;
-  char *slow_gpus, *slow_links;
+  char *slow_gpus, *slow_links, *overlay;
 } HwClusterKeys;
 
 extern const char *const hw_cpu_names[];

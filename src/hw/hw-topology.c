@@ -7,6 +7,7 @@
 #include "conf-path.h"
 #include "conf-settings.h"
 #include "hw-cluster.h"
+#include "hw-overlay.h"
 
 static gboolean refuse_group(const ConfText *text, const char *group, GError **error) {
   g_autoptr(GPtrArray) known = g_ptr_array_new();
@@ -22,18 +23,14 @@ static gboolean refuse_group(const ConfText *text, const char *group, GError **e
   BasePlace place;
   conf_text_place(text, group, NULL, &place);
   place.key = NULL;
-  if (strcmp(group, "pci") == 0) {
-    base_error_set_at(error, &place, "[pci]: trees of PCIe switches are not modelled yet");
-  } else {
-    g_autofree char *advice = base_names_advice(names, group);
-    base_error_set_at(error, &place, "a topology has no group [%s]%s", group, advice);
-  }
+  g_autofree char *advice = base_names_advice(names, group);
+  base_error_set_at(error, &place, "a topology has no group [%s]%s", group, advice);
   return FALSE;
 }
 
 typedef struct {
   const ConfSettings *settings;
-  const char *path;
+  const char *path, *overlay; /* overlay: of an earlier load of the same settings; NULL: none */
   GError **error;
   gboolean clean;
 } Stray;
@@ -50,7 +47,8 @@ static void refuse_stray(const char *name, const char *value, ConfOrigin origin,
   }
   BasePlace place;
   conf_settings_place(stray->settings, name, &place);
-  if (ours && g_strcmp0(place.file, stray->path) != 0)
+  if (ours && g_strcmp0(place.file, stray->path) != 0 &&
+      (stray->overlay == NULL || g_strcmp0(place.file, stray->overlay) != 0))
     stray->clean =
         conf_settings_fail(stray->settings, name, stray->error,
                            "the topology %s says this; use [cluster] or --set to differ from it", stray->path);
@@ -70,17 +68,23 @@ static gboolean check_required(const ConfSettings *settings, const char *path, G
   return TRUE;
 }
 
-static gboolean load_topology(ConfSettings *settings, const char *path, GError **error) {
+static gboolean load_topology(ConfSettings *settings, const char *path, ConfText **ret_text, GError **error) {
   g_autoptr(ConfText) text = conf_text_load(path, error);
   if (text == NULL)
     return FALSE;
   for (const char *const *group = conf_text_groups(text); *group != NULL; group++)
     if (!refuse_group(text, *group, error))
       return FALSE;
-  Stray stray = {settings, path, error, TRUE};
+  g_autofree char *overlay = NULL;
+  if (!hw_overlay_path(settings, &overlay, error))
+    return FALSE;
+  Stray stray = {settings, path, overlay, error, TRUE};
   conf_settings_visit(settings, refuse_stray, &stray);
-  return stray.clean && conf_settings_load_text(settings, text, CONF_ORIGIN_FILE, error) &&
-         check_required(settings, path, error);
+  if (!stray.clean || !conf_settings_load_text(settings, text, CONF_ORIGIN_FILE, error) ||
+      !check_required(settings, path, error))
+    return FALSE;
+  *ret_text = g_steal_pointer(&text);
+  return TRUE;
 }
 
 static char *topology_path(const ConfSettings *settings, const char *name, GError **error) {
@@ -98,7 +102,7 @@ static char *bare_name(const char *path) {
   return name;
 }
 
-char *hw_topology_load(ConfSettings *settings, const char *name, GError **error) {
+char *hw_topology_load(ConfSettings *settings, const char *name, ConfText **ret_text, GError **error) {
   g_autofree char *path = topology_path(settings, name, error);
-  return path != NULL && load_topology(settings, path, error) ? bare_name(path) : NULL;
+  return path != NULL && load_topology(settings, path, ret_text, error) ? bare_name(path) : NULL;
 }

@@ -1,0 +1,20 @@
+/* Writes a text, and knows whose fault it is when it cannot. */
+#include "cli-write.h"
+
+#include <errno.h>
+#include <glib/gstdio.h>
+#include <stdio.h>
+
+#include "base-error.h"
+
+gboolean cli_write(const char *path, const char *text, GError **error) {
+  FILE *file = g_fopen(path, "w");
+  gboolean written = file != NULL && fputs(text, file) >= 0;
+  written = file != NULL && fclose(file) == 0 && written;
+  if (written)
+    return TRUE;
+  gboolean theirs = errno == ENOENT || errno == ENOTDIR || errno == EISDIR;
+  g_set_error(error, SIM_ERROR, theirs ? SIM_ERROR_INPUT : SIM_ERROR_SYSTEM, "%s: cannot be written: %s", path,
+              g_strerror(errno));
+  return FALSE;
+}

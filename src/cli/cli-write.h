@@ -1,0 +1,8 @@
+/* A text to a file that the person named; whose fault a failure is.
+ *
+ *   if (!cli_write(options->output, text->str, error)) return CLI_FAULT;   // cli_exit_of tells 2 from 3 */
+#pragma once
+
+#include <glib.h>
+
+gboolean cli_write(const char *path, const char *text, GError **error);

@@ -1,0 +1,55 @@
+/* Finds the figures of a topology that make coll's own model foretell a log's times.
+ *
+ *   ImportFit fit;
+ *   if (!import_fit_run(log, &(ImportFitOptions){.topology = "dgx-h100"}, &fit, error)) return FALSE;
+ *   fit.figures[IMPORT_LAUNCH_FLOOR].value       // 17.3e-6
+ *   import_fit_clear(&fit);
+ *
+ * Four figures, each from the rows that it decides: calls of at most 4 KiB ask for the launch floor (inside a node) and
+ * the NICs' latency (over several), calls of at least 128 MiB for the bandwidths. A figure's value is the median of
+ * what its rows ask for, found by bisection on "half of the rows are foretold slower than measured", which is least
+ * absolute deviation in what each row asks for; two rounds, as the figures lean on each other. Times are in-place where
+ * the log has them. The same log and topology give the same figures. Cost: some hundred clusters built. */
+#pragma once
+
+#include "import-nccl-tests.h"
+
+typedef enum {
+  IMPORT_INTRA_ACHIEVABLE,
+  IMPORT_LAUNCH_FLOOR,
+  IMPORT_NIC_ACHIEVABLE,
+  IMPORT_NIC_LATENCY,
+  IMPORT_FIGURES
+} ImportFigureKind;
+extern const char *const import_figure_keys[]; /* "node.intra_achievable", …: settings of a topology */
+
+typedef struct {
+  const char *topology;      /* as --topology takes it */
+  guint nodes;               /* 0: as the log's host names say */
+  ImportOperation operation; /* of runs that do not say; IMPORT_UNKNOWN: none */
+} ImportFitOptions;
+
+typedef struct {
+  gboolean fitted, at_limit; /* at_limit: the rows ask for more than the figure can give */
+  double value, before;      /* SI: seconds or bytes/s; before: the topology's own */
+  guint rows;
+} ImportFigure;
+
+typedef struct {
+  const ImportRun *run;
+  char *unused;         /* why nothing of it was used; NULL: it was */
+  guint nodes;          /* as it was taken */
+  guint rows;           /* compared */
+  double before, after; /* median of |foretold / measured - 1| over its rows */
+} ImportFitRun;
+
+typedef struct {
+  char *topology; /* bare name */
+  ImportFigure figures[IMPORT_FIGURES];
+  GArray *runs; /* ImportFitRun, one per run of the log */
+} ImportFit;
+
+/* Errors (SIM_ERROR_INPUT): no run can be used (the first one's reason), none decides a figure, and what building the
+ * cluster finds. */
+gboolean import_fit_run(const ImportLog *log, const ImportFitOptions *options, ImportFit *ret, GError **error);
+void import_fit_clear(ImportFit *fit);
