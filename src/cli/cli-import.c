@@ -7,6 +7,7 @@
 #include "base-names.h"
 #include "cli.h"
 #include "import-overlay.h"
+#include "study-recipe.h"
 
 /* Gives the text of the new file; NULL on error. */
 typedef GString *(*Import)(const CliOptions *options, const char *path, GError **error);
@@ -39,8 +40,13 @@ static GString *import_nccl_tests(const CliOptions *options, const char *path, G
   return text;
 }
 
+static GString *import_recipe(const CliOptions *options, const char *path, GError **error) {
+  g_autoptr(GString) text = g_string_new(NULL);
+  return study_import_recipe(path, options->model, text, error) ? g_steal_pointer(&text) : NULL;
+}
+
 /* Which of its own options a kind takes. */
-typedef enum { TAKES_TOPOLOGY = 1 << 0, TAKES_PARTS = 1 << 1 } Takes;
+typedef enum { TAKES_TOPOLOGY = 1 << 0, TAKES_PARTS = 1 << 1, TAKES_MODEL = 1 << 2 } Takes;
 
 static const struct {
   const char *name;
@@ -48,6 +54,7 @@ static const struct {
   guint takes;
 } kinds[] = {
     {"nccl-tests", import_nccl_tests, TAKES_TOPOLOGY},
+    {"recipe", import_recipe, TAKES_MODEL},
 };
 
 static gboolean refuse_option(const char *kind, const char *option, gboolean given, GError **error) {
@@ -65,6 +72,7 @@ static gboolean refuse_options(const CliOptions *options, const char *kind, guin
       {TAKES_TOPOLOGY, "--topology", options->topology != NULL},
       {TAKES_TOPOLOGY, "--nodes", options->nodes != 0},
       {TAKES_TOPOLOGY, "--operation", options->operation != NULL},
+      {TAKES_MODEL, "--model", options->model != NULL},
       {TAKES_PARTS, "--gpu", options->gpu != NULL},
       {TAKES_PARTS, "--nic", options->nic != NULL},
       {TAKES_PARTS, "--intra", options->intra != NULL},

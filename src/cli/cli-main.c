@@ -19,7 +19,7 @@ static const CliVerb verbs[] = {
      CLI_TAKES_SETTINGS | CLI_TAKES_DB | CLI_TAKES_QUIET | CLI_TAKES_PLAY | CLI_TAKES_OUTPUT | CLI_TAKES_WINDOW},
     {"list", "gpus|links|platforms|topologies|workloads|runs|settings", "what there is to choose from", cli_list,
      CLI_TAKES_DB | CLI_TAKES_JSON},
-    {"import", "nccl-tests FILE [-o FILE]", "other tools' files into ours", cli_import,
+    {"import", "nccl-tests|recipe FILE [-o FILE]", "other tools' files into ours", cli_import,
      CLI_TAKES_IMPORT | CLI_TAKES_OUTPUT},
     {"schema", "", "the database, documented", cli_schema, 0},
     {"fit", NULL, NULL, NULL, 0},

@@ -152,6 +152,8 @@ static void add_entries(GOptionContext *context, const CliVerb *verb, CliOptions
        "N"},
       {"operation", 0, 0, G_OPTION_ARG_STRING, &options->operation,
        "nccl-tests: what it measures, where the log does not say", "OPERATION"},
+      {"model", 0, 0, G_OPTION_ARG_FILENAME, &options->model,
+       "recipe: the model's config.json, which some values that are \"auto\" need", "FILE"},
       {"gpu", 0, 0, G_OPTION_ARG_STRING, &options->gpu, "machines: which GPUs (foretrain list gpus)", "GPU"},
       {"nic", 0, 0, G_OPTION_ARG_STRING, &options->nic, "machines: which NICs (foretrain list links)", "LINK"},
       {"intra", 0, 0, G_OPTION_ARG_STRING, &options->intra, "machines: what joins the GPUs (foretrain list links)",
@@ -211,6 +213,7 @@ void cli_options_clear(CliOptions *options) {
   g_free(options->topology);
   g_free(options->db);
   g_free(options->output);
+  g_free(options->model);
   g_free(options->operation);
   g_free(options->gpu);
   g_free(options->nic);

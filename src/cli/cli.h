@@ -18,7 +18,7 @@ typedef enum {
   CLI_TAKES_VERDICT = 1 << 5, /* what becomes of it: --timeline, --explain, --require-fit */
   CLI_TAKES_OUTPUT = 1 << 6,  /* -o */
   CLI_TAKES_WINDOW = 1 << 7,  /* --from, --to */
-  CLI_TAKES_IMPORT = 1 << 8,  /* --topology, --nodes, --operation, --gpu, --nic, --intra, --platform */
+  CLI_TAKES_IMPORT = 1 << 8,  /* --topology, --nodes, --model, --operation, --gpu, --nic, --intra, --platform */
 } CliTakes;
 
 /* What stands on the command line. Cleared by cli_options_clear. */
@@ -29,7 +29,7 @@ typedef struct {
   gboolean json, quiet, require_fit, explain;
   gboolean plays;                                 /* an option was given that only a run can obey */
   SimTime from, to;                               /* --from, --to; -1: not given */
-  char *operation, *gpu, *nic, *intra, *platform; /* of import */
+  char *model, *operation, *gpu, *nic, *intra, *platform; /* of import */
   int nodes;                                      /* --nodes; 0: not given */
   StudyOptions study;
 } CliOptions;

@@ -86,7 +86,6 @@ static const ConfKey keys[] = {
     LATER("parallel", "shard_group", "all", "hybrid sharding"),
     LATER("parallel", "offload_optimizer", "no", "optimizer offload"),
     LATER("parallel", "offload_parameters", "no", "parameter offload"),
-    LATER("parallel", "recipe", NULL, "reading another tool's recipe file"),
     LATER("parallel", "tensor", "1", "tensor parallelism"),
     LATER("parallel", "pipeline", "1", "pipeline parallelism"),
     LATER("parallel", "interleave", "1", "pipeline interleaving"),

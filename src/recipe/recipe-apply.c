@@ -1,7 +1,7 @@
 /* A Recipe under the settings that a workload and the command line give. */
 #include <string.h>
 
-#include "recipe.h"
+#include "recipe-map.h"
 
 /* What Hugging Face makes of "auto", as its Python computes it (doubles, cut to whole). Source:
  * transformers/integrations/deepspeed.py, trainer_config_finalize. */
@@ -43,7 +43,7 @@ static gboolean put(const RecipeTaken *taken, const char *value, ConfSettings *s
   return FALSE;
 }
 
-static gboolean resolve(const RecipeTaken *taken, const RecipeFacts *facts, guint64 *ret, GError **error) {
+gboolean recipe_resolve(const RecipeTaken *taken, const RecipeFacts *facts, guint64 *ret, GError **error) {
   double hidden = (double)facts->hidden_size;
   switch (taken->rule) {
   case RECIPE_RULE_HIDDEN_SQUARED:
@@ -62,7 +62,7 @@ static gboolean resolve(const RecipeTaken *taken, const RecipeFacts *facts, guin
                 facts->ranks);
   default:
     *ret = taken->operand;
-    return facts->ranks == taken->operand ||
+    return facts->ranks == 0 || facts->ranks == taken->operand ||
            fail(taken, error,
                 "shards over %" G_GUINT64_FORMAT " GPUs without copies, and the cluster has %" G_GUINT64_FORMAT
                 "; say cluster.nodes and gpus_per_node to match, or -1 for all",
@@ -116,7 +116,7 @@ static gboolean put_waiting(const Recipe *recipe, ConfSettings *settings, Recipe
     if (!found && !find(settings, &facts, user, error))
       return FALSE;
     found = TRUE;
-    if (!resolve(taken, &facts, &number, error))
+    if (!recipe_resolve(taken, &facts, &number, error))
       return FALSE;
     g_autofree char *text = g_strdup_printf("%" G_GUINT64_FORMAT, number);
     if (!put(taken, text, settings, error))
@@ -126,8 +126,5 @@ static gboolean put_waiting(const Recipe *recipe, ConfSettings *settings, Recipe
 }
 
 gboolean recipe_apply(const Recipe *recipe, ConfSettings *settings, RecipeFind find, gpointer user, GError **error) {
-  g_autoptr(ConfSettings) next = conf_settings_copy(settings);
-  if (!put_fixed(recipe, next, error) || !put_waiting(recipe, next, find, user, error))
-    return FALSE;
   return put_fixed(recipe, settings, error) && put_waiting(recipe, settings, find, user, error);
 }

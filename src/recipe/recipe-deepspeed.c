@@ -271,6 +271,8 @@ static gboolean give_precision(RecipeReading *reading, GError **error) {
     const ConfTreeNode *node = conf_tree_given(reading->tree, switches[i].path);
     gboolean on = FALSE;
     if (node != NULL && recipe_is_auto(node)) {
+      if (automatic != NULL)
+        recipe_leave(reading, node, "auto: the workload's precision");
       automatic = automatic != NULL ? automatic : node;
       continue;
     }
@@ -278,6 +280,8 @@ static gboolean give_precision(RecipeReading *reading, GError **error) {
                          (on && !recipe_give(reading, node, "training.precision", switches[i].precision, NULL, error))))
       return FALSE;
     given = given || on;
+    if (node != NULL && !on)
+      recipe_leave(reading, node, "is off");
   }
   if (automatic != NULL && !given)
     recipe_give_rule(reading, automatic, "training.precision", RECIPE_RULE_WORKLOAD, 0, "auto: the workload's");

@@ -47,12 +47,21 @@ static gboolean is_section(const RecipeTable *table, const char *path) {
   return FALSE;
 }
 
+static const char *last_part(const char *path) {
+  const char *dot = strrchr(path, '.');
+  return dot != NULL ? dot + 1 : path;
+}
+
+/* The same key of another group, else the name that is nearest as a whole. */
 static const char *nearest_row(const RecipeTable *table, const char *path) {
   g_autoptr(GPtrArray) names = g_ptr_array_new();
   const RecipeRow *row;
-  for (gsize i = 0; (row = row_at(table, i)) != NULL; i++)
+  for (gsize i = 0; (row = row_at(table, i)) != NULL; i++) {
+    if (strcmp(last_part(row->path), last_part(path)) == 0 && strcmp(last_part(path), "enabled") != 0)
+      return row->path;
     if (!g_str_has_suffix(row->path, ".*"))
       g_ptr_array_add(names, (gpointer)row->path);
+  }
   g_ptr_array_add(names, NULL);
   return base_names_nearest((const char *const *)names->pdata, path);
 }

@@ -66,6 +66,9 @@ void recipe_give_rule(RecipeReading *reading, const ConfTreeNode *node, const ch
                       guint64 operand, const char *remark);
 void recipe_leave(RecipeReading *reading, const ConfTreeNode *node, const char *reason);
 
+/* The number that a waiting value is, of facts that are known; ranks 0: any. Errors: GPUs that do not go with it. */
+gboolean recipe_resolve(const RecipeTaken *taken, const RecipeFacts *facts, guint64 *ret, GError **error);
+
 /* The node, or what its "${path}" names. Errors: a template that is not filled in. */
 const ConfTreeNode *recipe_follow(const ConfTree *tree, const ConfTreeNode *node, GError **error);
 /* The text at a path without its case, "" where it is absent. Caller frees. */

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base-table.h"
-#include "recipe.h"
+#include "recipe-map.h"
 
 void recipe_print(const Recipe *recipe, GString *text) {
   g_autoptr(BaseTable) table = base_table_new();
@@ -37,21 +37,30 @@ void recipe_print(const Recipe *recipe, GString *text) {
   base_table_print(left, 2, text);
 }
 
-/* The text of a value, from the settings where it waited for them; NULL where it is the workload's. */
-static const char *value_of(const RecipeTaken *taken, const ConfSettings *settings) {
-  if (taken->value != NULL || taken->rule == RECIPE_RULE_WORKLOAD || taken->rule == RECIPE_RULE_MICRO_BATCH)
-    return taken->value;
-  return settings != NULL ? conf_settings_get(settings, taken->setting) : NULL;
+static gboolean waits_for_model(const RecipeTaken *taken) {
+  return taken->rule == RECIPE_RULE_HIDDEN_SQUARED || taken->rule == RECIPE_RULE_PREFETCH ||
+         taken->rule == RECIPE_RULE_PERSISTENCE;
 }
 
-/* Whether a value still waits for what nobody has said. */
-static gboolean check_known(const Recipe *recipe, const ConfSettings *settings, GError **error) {
-  for (guint i = 0; i < recipe->taken->len && settings == NULL; i++) {
+/* The text of a value; NULL where the workload says it. Caller frees. */
+static char *value_of(const RecipeTaken *taken, const RecipeFacts *facts) {
+  guint64 number;
+  if (taken->value != NULL)
+    return g_strdup(taken->value);
+  if (taken->rule != RECIPE_RULE_ALL_RANKS && !waits_for_model(taken))
+    return NULL;
+  const RecipeFacts none = {0};
+  return recipe_resolve(taken, facts != NULL ? facts : &none, &number, NULL)
+             ? g_strdup_printf("%" G_GUINT64_FORMAT, number)
+             : NULL;
+}
+
+/* Whether a value waits for what a file alone cannot say. */
+static gboolean check_known(const Recipe *recipe, const RecipeFacts *facts, GError **error) {
+  for (guint i = 0; i < recipe->taken->len; i++) {
     const RecipeTaken *taken = g_ptr_array_index(recipe->taken, i);
-    gboolean model = taken->rule == RECIPE_RULE_HIDDEN_SQUARED || taken->rule == RECIPE_RULE_PREFETCH ||
-                     taken->rule == RECIPE_RULE_PERSISTENCE;
     BasePlace place = {taken->file, taken->line, taken->column, taken->key};
-    if (model)
+    if (waits_for_model(taken) && facts == NULL)
       base_error_set_at(error, &place,
                         "is \"auto\", which depends on the model: add --model FILE, its config.json (or name the "
                         "recipe in a workload: [parallel] recipe = FILE)");
@@ -70,9 +79,9 @@ static gboolean check_known(const Recipe *recipe, const ConfSettings *settings, 
 static const struct {
   const char *group, *unless, *line;
 } blanks[] = {
-    {"model", "model.hidden_size", "config = config.json           ; TO FILL IN: the model's Hugging Face config.json"},
-    {"training", "training.sequence_length", "sequence_length = 4096         ; TO FILL IN: tokens of a sequence"},
-    {"cluster", "cluster.topology", "topology = dgx-h100            ; TO FILL IN: foretrain list topologies"},
+    {"model", "model.hidden_size", "config = config.json           ; to fill in: the model's Hugging Face config.json"},
+    {"training", "training.sequence_length", "sequence_length = 4096         ; to fill in: tokens of a sequence"},
+    {"cluster", "cluster.topology", "topology = dgx-h100            ; to fill in: foretrain list topologies"},
 };
 
 static gboolean is_given(const Recipe *recipe, const char *setting) {
@@ -82,9 +91,13 @@ static gboolean is_given(const Recipe *recipe, const char *setting) {
   return FALSE;
 }
 
-static void write_group(const Recipe *recipe, const ConfSettings *settings, const char *group, GString *text) {
+static void write_group(const Recipe *recipe, const RecipeFacts *facts, const char *model, const char *group,
+                        GString *text) {
+  gboolean has_model = model != NULL && strcmp(group, "model") == 0;
   g_string_append_printf(text, "\n[%s]\n", group);
-  for (gsize i = 0; i < G_N_ELEMENTS(blanks); i++)
+  if (has_model)
+    g_string_append_printf(text, "config = %s\n", model);
+  for (gsize i = 0; i < G_N_ELEMENTS(blanks) && !has_model; i++)
     if (strcmp(blanks[i].group, group) == 0 && !is_given(recipe, blanks[i].unless))
       g_string_append_printf(text, "%s\n", blanks[i].line);
   gsize dot = strlen(group);
@@ -92,7 +105,7 @@ static void write_group(const Recipe *recipe, const ConfSettings *settings, cons
     const RecipeTaken *taken = g_ptr_array_index(recipe->taken, i);
     if (strncmp(taken->setting, group, dot) != 0 || taken->setting[dot] != '.')
       continue;
-    const char *value = value_of(taken, settings);
+    g_autofree char *value = value_of(taken, facts);
     g_autofree char *said = g_strdup_printf("%s = %s", taken->setting + dot + 1, value != NULL ? value : "");
     g_string_append_printf(text, "%s%-30s ; %s%s%s\n", value != NULL ? "" : "; ", said,
                            *taken->key != '\0' ? taken->key : "not said", taken->remark != NULL ? ": " : "",
@@ -100,10 +113,11 @@ static void write_group(const Recipe *recipe, const ConfSettings *settings, cons
   }
 }
 
-gboolean recipe_write(const Recipe *recipe, const ConfSettings *settings, GString *text, GError **error) {
+gboolean recipe_write(const Recipe *recipe, const RecipeFacts *facts, const char *model, GString *text,
+                      GError **error) {
   static const char *const groups[] = {"model", "training", "parallel", "deepspeed",
                                        "ddp",   "fsdp",     "memory",   "cluster"};
-  if (!check_known(recipe, settings, error))
+  if (!check_known(recipe, facts, error))
     return FALSE;
   g_string_append_printf(text, "; From %s, a recipe of %s. Behind each value stands the key it came from.\n",
                          recipe->file, recipe->tool);
@@ -115,7 +129,7 @@ gboolean recipe_write(const Recipe *recipe, const ConfSettings *settings, GStrin
     for (guint i = 0; i < recipe->taken->len; i++)
       any = any || g_str_has_prefix(((const RecipeTaken *)g_ptr_array_index(recipe->taken, i))->setting, prefix);
     if (any)
-      write_group(recipe, settings, groups[g], text);
+      write_group(recipe, facts, model, groups[g], text);
   }
   g_string_append(text, "\n; Left out, as it changes no step:\n");
   for (guint i = 0; i < recipe->left->len; i++) {

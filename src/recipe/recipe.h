@@ -53,6 +53,12 @@ Recipe *recipe_load(const char *path, GError **error);
 void recipe_free(Recipe *recipe);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Recipe, recipe_free)
 
+/* [parallel] recipe: the file's path, or NULL. Filled and cleared as conf-settings.h says. */
+typedef struct {
+  char *file;
+} RecipeKeys;
+extern const ConfSchema recipe_schema;
+
 /* What "auto" needs beyond the recipe, found when it is needed. */
 typedef struct {
   guint64 hidden_size, ranks;
@@ -61,11 +67,13 @@ typedef gboolean (*RecipeFind)(const ConfSettings *settings, RecipeFacts *ret, g
 
 /* Lays the recipe under what file and command line say. Of micro_batch, gradient_accumulation and global_batch only
  * those are laid that the workload leaves open: where it says two, the third follows from them. Errors: a value that
- * our setting does not take, with the recipe's place and key; "auto" that nothing gives. */
+ * our setting does not take, with the recipe's place and key; "auto" that nothing gives. Settings are then half done:
+ * give a copy. */
 gboolean recipe_apply(const Recipe *recipe, ConfSettings *settings, RecipeFind find, gpointer user, GError **error);
 
 /* Tables for people: taken, left. Appends. */
 void recipe_print(const Recipe *recipe, GString *text);
-/* The values as sections of a workload file, each with the key it came from. `settings`, to which the recipe was
- * applied, may be NULL: then values that wait for the model or the cluster are refused. Appends nothing on error. */
-gboolean recipe_write(const Recipe *recipe, const ConfSettings *settings, GString *text, GError **error);
+/* The values as sections of a workload file, each with the key it came from, and lines to fill in for what the recipe
+ * does not hold. `facts` (ranks 0: not known) and `model`, the config.json they came from, may be NULL: then values that
+ * wait for the model are refused. Appends nothing on error. */
+gboolean recipe_write(const Recipe *recipe, const RecipeFacts *facts, const char *model, GString *text, GError **error);

@@ -8,6 +8,7 @@
 #include "model-shape.h"
 #include "plan-recipe.h"
 #include "program.h"
+#include "recipe.h"
 #include "study.h"
 
 struct Study {
@@ -18,6 +19,7 @@ struct Study {
 typedef struct {
   ConfSettings *settings; /* owned: a copy, under which the topology is laid */
   HwCatalog *catalog;
+  Recipe *tool_recipe; /* [parallel] recipe, read and laid under the settings; NULL: none */
   HwCluster *cluster;
   ModelShape shape;
   ModelRecipe model_recipe;
@@ -27,6 +29,13 @@ typedef struct {
   Program *program;
   CollGroup **groups;
 } StudyWalk;
+
+#define STUDY_SCHEMAS 6
+/* The schemas of all floors, side by side. */
+void study_schemas(ConfSchema ret[STUDY_SCHEMAS]);
+
+/* Reads the recipe that settings name, if any, and lays it under them; *ret NULL where there is none. */
+gboolean study_recipe_apply(ConfSettings *settings, const HwCatalog *catalog, Recipe **ret, GError **error);
 
 /* Reads and checks everything that settings name: cluster, shape, recipes. The walk starts zeroed but for its settings.
  */

@@ -14,20 +14,37 @@
 
 #define NCCL_VERSION "nccl-2.30"
 
-static void gather_schemas(ConfSchema ret[5]) {
+void study_schemas(ConfSchema ret[STUDY_SCHEMAS]) {
   ret[0] = model_shape_schema;
   ret[1] = model_recipe_schema;
   ret[2] = plan_schema;
   ret[3] = hw_cluster_schema;
   ret[4] = hw_topology_schema;
+  ret[5] = recipe_schema;
+}
+
+/* A recipe where a workload should stand. */
+static gboolean is_recipe(const char *path) {
+  static const char *const endings[] = {".json", ".yaml", ".yml", ".toml"};
+  for (gsize i = 0; i < G_N_ELEMENTS(endings); i++)
+    if (g_str_has_suffix(path, endings[i]))
+      return TRUE;
+  return FALSE;
 }
 
 Study *study_open(const char *workload, GError **error) {
   g_autofree char *path = conf_path_find(workload, ".ini", "workloads", NULL, NULL, error);
   if (path == NULL)
     return NULL;
-  ConfSchema schemas[5];
-  gather_schemas(schemas);
+  if (is_recipe(path)) {
+    base_error_set_at(error, &(BasePlace){.file = path},
+                      "is no workload; where it is another tool's recipe, name it in one ([parallel] recipe = %s), or "
+                      "make one of it: foretrain import recipe %s -o workload.ini",
+                      path, path);
+    return NULL;
+  }
+  ConfSchema schemas[STUDY_SCHEMAS];
+  study_schemas(schemas);
   g_autoptr(Study) study = g_new0(Study, 1);
   study->settings = conf_settings_new(schemas, G_N_ELEMENTS(schemas));
   g_autofree char *name = g_path_get_basename(path);
@@ -52,8 +69,8 @@ gboolean study_set(Study *study, const char *assignment, GError **error) {
 }
 
 void study_print_reference(GString *text) {
-  ConfSchema schemas[5];
-  gather_schemas(schemas);
+  ConfSchema schemas[STUDY_SCHEMAS];
+  study_schemas(schemas);
   conf_schema_print(schemas, G_N_ELEMENTS(schemas), text);
 }
 
@@ -64,6 +81,7 @@ void study_walk_clear(StudyWalk *walk) {
   g_free(walk->groups);
   program_free(walk->program);
   model_shape_clear(&walk->shape);
+  recipe_free(walk->tool_recipe);
   hw_cluster_free(walk->cluster);
   hw_catalog_free(walk->catalog);
   conf_settings_free(walk->settings);
@@ -73,7 +91,7 @@ void study_walk_clear(StudyWalk *walk) {
 
 gboolean study_walk_read(StudyWalk *walk, GError **error) {
   walk->catalog = hw_catalog_load(error);
-  if (walk->catalog == NULL)
+  if (walk->catalog == NULL || !study_recipe_apply(walk->settings, walk->catalog, &walk->tool_recipe, error))
     return FALSE;
   walk->cluster = hw_cluster_build(walk->settings, walk->catalog, error);
   if (walk->cluster == NULL || !model_shape_load(walk->settings, &walk->shape, error) ||
@@ -133,6 +151,11 @@ static char **assumptions(const StudyWalk *walk, const RunReport *report) {
   if (!conf_settings_given(walk->settings, "training.micro_batch") &&
       !conf_settings_given(walk->settings, "training.global_batch"))
     note(notes, "no batch is stated: one sequence per GPU");
+  if (walk->tool_recipe != NULL)
+    note(notes,
+         "%s is a recipe of %s: %u of its settings hold below the workload's, %u keys change no step; \"foretrain "
+         "import recipe\" lists both",
+         walk->tool_recipe->file, walk->tool_recipe->tool, walk->tool_recipe->taken->len, walk->tool_recipe->left->len);
   if (walk->recipe.zero_stage > 0 && walk->recipe.ranks > 1)
     note(notes, "shards differ by padding at most: every rank plays the largest");
   note_trust(notes, cluster->gpu->name, cluster->gpu->trust);
