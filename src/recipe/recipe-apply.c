@@ -128,3 +128,14 @@ static gboolean put_waiting(const Recipe *recipe, ConfSettings *settings, Recipe
 gboolean recipe_apply(const Recipe *recipe, ConfSettings *settings, RecipeFind find, gpointer user, GError **error) {
   return put_fixed(recipe, settings, error) && put_waiting(recipe, settings, find, user, error);
 }
+
+gboolean recipe_check(const Recipe *recipe, ConfSettings *settings, GError **error) {
+  RecipeErrors errors = {0};
+  for (guint i = 0; i < recipe->taken->len; i++) {
+    const RecipeTaken *taken = g_ptr_array_index(recipe->taken, i);
+    GError *cause = NULL;
+    if (taken->value != NULL && !put(taken, taken->value, settings, &cause))
+      recipe_errors_add(&errors, cause);
+  }
+  return recipe_errors_end(&errors, error);
+}

@@ -206,22 +206,26 @@ static gboolean read_node(RecipeReading *reading, const ConfTreeNode *node, gboo
   return TRUE;
 }
 
-/* All errors of a file, a line each. */
-typedef struct {
-  GString *text;
-  guint count;
-} Errors;
-
-static void note_error(Errors *errors, GError *cause) {
+void recipe_errors_add(RecipeErrors *errors, GError *cause) {
+  errors->text = errors->text != NULL ? errors->text : g_string_new(NULL);
   if (errors->count++ < ERRORS_MAX)
     g_string_append_printf(errors->text, "%s%s", errors->text->len > 0 ? "\n" : "", cause->message);
   g_error_free(cause);
 }
 
+gboolean recipe_errors_end(RecipeErrors *errors, GError **error) {
+  if (errors->count == 0)
+    return TRUE;
+  if (errors->count > ERRORS_MAX)
+    g_string_append_printf(errors->text, "\n… and %u more", errors->count - ERRORS_MAX);
+  g_set_error_literal(error, SIM_ERROR, SIM_ERROR_INPUT, errors->text->str);
+  g_string_free(errors->text, TRUE);
+  return FALSE;
+}
+
 gboolean recipe_read(Recipe *recipe, const ConfTree *tree, const RecipeTable *table, GError **error) {
   RecipeReading reading = {tree, table, recipe};
-  g_autoptr(GString) text = g_string_new(NULL);
-  Errors errors = {text, 0};
+  RecipeErrors errors = {0};
   const char *whole = NULL; /* the block that was read as one */
   for (guint i = 0; i < conf_tree_length(tree); i++) {
     const ConfTreeNode *node = conf_tree_at(tree, i);
@@ -230,16 +234,11 @@ gboolean recipe_read(Recipe *recipe, const ConfTree *tree, const RecipeTable *ta
     gboolean read_whole;
     GError *cause = NULL;
     if (!read_node(&reading, node, &read_whole, &cause))
-      note_error(&errors, cause);
+      recipe_errors_add(&errors, cause);
     whole = read_whole ? node->path : NULL;
   }
   GError *cause = NULL;
   if (errors.count == 0 && table->finish != NULL && !table->finish(&reading, &cause))
-    note_error(&errors, cause);
-  if (errors.count == 0)
-    return TRUE;
-  if (errors.count > ERRORS_MAX)
-    g_string_append_printf(text, "\n… and %u more", errors.count - ERRORS_MAX);
-  g_set_error_literal(error, SIM_ERROR, SIM_ERROR_INPUT, text->str);
-  return FALSE;
+    recipe_errors_add(&errors, cause);
+  return recipe_errors_end(&errors, error);
 }

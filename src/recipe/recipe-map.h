@@ -56,6 +56,15 @@ extern const RecipeTable recipe_deepspeed, recipe_accelerate, recipe_trainer, re
     recipe_axolotl, recipe_neox, recipe_torchtune;
 extern const RecipeRows recipe_fsdp_rows; /* below "fsdp_config.", of accelerate, Trainer and axolotl */
 
+/* All errors of a file, a line each. */
+typedef struct {
+  GString *text;
+  guint count;
+} RecipeErrors;
+void recipe_errors_add(RecipeErrors *errors, GError *cause); /* takes `cause` */
+/* TRUE where there were none; else SIM_ERROR_INPUT. Frees. */
+gboolean recipe_errors_end(RecipeErrors *errors, GError **error);
+
 /* Reads every key of a tree by its table into `recipe`. Errors: as recipe_load. */
 gboolean recipe_read(Recipe *recipe, const ConfTree *tree, const RecipeTable *table, GError **error);
 

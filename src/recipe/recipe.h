@@ -71,6 +71,10 @@ typedef gboolean (*RecipeFind)(const ConfSettings *settings, RecipeFacts *ret, g
  * give a copy. */
 gboolean recipe_apply(const Recipe *recipe, ConfSettings *settings, RecipeFind find, gpointer user, GError **error);
 
+/* Whether our settings take every value, for a recipe that is not applied. The settings are then spoilt. Errors: all, a
+ * line each. */
+gboolean recipe_check(const Recipe *recipe, ConfSettings *settings, GError **error);
+
 /* Tables for people: taken, left. Appends. */
 void recipe_print(const Recipe *recipe, GString *text);
 /* The values as sections of a workload file, each with the key it came from, and lines to fill in for what the recipe

@@ -37,9 +37,7 @@ gboolean study_recipe_apply(ConfSettings *settings, const HwCatalog *catalog, Re
 
 /* hidden_size of a config.json. */
 static gboolean read_model(const char *model, RecipeFacts *ret, GError **error) {
-  ConfSchema schemas[STUDY_SCHEMAS];
-  study_schemas(schemas);
-  g_autoptr(ConfSettings) settings = conf_settings_new(schemas, G_N_ELEMENTS(schemas));
+  g_autoptr(ConfSettings) settings = study_settings_new();
   ModelShape shape = {0};
   const BasePlace place = {.file = "--model"};
   if (!conf_settings_put(settings, "model.config", model, CONF_ORIGIN_COMMAND_LINE, &place, error) ||
@@ -53,7 +51,8 @@ static gboolean read_model(const char *model, RecipeFacts *ret, GError **error) 
 gboolean study_import_recipe(const char *path, const char *model, GString *text, GError **error) {
   RecipeFacts facts;
   g_autoptr(Recipe) recipe = recipe_load(path, error);
-  if (recipe == NULL || (model != NULL && !read_model(model, &facts, error)))
+  g_autoptr(ConfSettings) settings = study_settings_new();
+  if (recipe == NULL || !recipe_check(recipe, settings, error) || (model != NULL && !read_model(model, &facts, error)))
     return FALSE;
   return recipe_write(recipe, model != NULL ? &facts : NULL, model, text, error);
 }

@@ -30,9 +30,8 @@ typedef struct {
   CollGroup **groups;
 } StudyWalk;
 
-#define STUDY_SCHEMAS 6
-/* The schemas of all floors, side by side. */
-void study_schemas(ConfSchema ret[STUDY_SCHEMAS]);
+/* The defaults of all floors. */
+ConfSettings *study_settings_new(void);
 
 /* Reads the recipe that settings name, if any, and lays it under them; *ret NULL where there is none. */
 gboolean study_recipe_apply(ConfSettings *settings, const HwCatalog *catalog, Recipe **ret, GError **error);

@@ -14,13 +14,21 @@
 
 #define NCCL_VERSION "nccl-2.30"
 
-void study_schemas(ConfSchema ret[STUDY_SCHEMAS]) {
+#define SCHEMAS 6
+
+static void gather_schemas(ConfSchema ret[SCHEMAS]) {
   ret[0] = model_shape_schema;
   ret[1] = model_recipe_schema;
   ret[2] = plan_schema;
   ret[3] = hw_cluster_schema;
   ret[4] = hw_topology_schema;
   ret[5] = recipe_schema;
+}
+
+ConfSettings *study_settings_new(void) {
+  ConfSchema schemas[SCHEMAS];
+  gather_schemas(schemas);
+  return conf_settings_new(schemas, G_N_ELEMENTS(schemas));
 }
 
 /* A recipe where a workload should stand. */
@@ -43,10 +51,8 @@ Study *study_open(const char *workload, GError **error) {
                       path, path);
     return NULL;
   }
-  ConfSchema schemas[STUDY_SCHEMAS];
-  study_schemas(schemas);
   g_autoptr(Study) study = g_new0(Study, 1);
-  study->settings = conf_settings_new(schemas, G_N_ELEMENTS(schemas));
+  study->settings = study_settings_new();
   g_autofree char *name = g_path_get_basename(path);
   if (g_str_has_suffix(name, ".ini"))
     name[strlen(name) - strlen(".ini")] = '\0';
@@ -69,8 +75,8 @@ gboolean study_set(Study *study, const char *assignment, GError **error) {
 }
 
 void study_print_reference(GString *text) {
-  ConfSchema schemas[STUDY_SCHEMAS];
-  study_schemas(schemas);
+  ConfSchema schemas[SCHEMAS];
+  gather_schemas(schemas);
   conf_schema_print(schemas, G_N_ELEMENTS(schemas), text);
 }
 
