@@ -131,7 +131,7 @@ static gboolean finish(RecipeReading *reading, GError **error) {
       !recipe_give(reading, half, "training.precision", "fp16", "the old name of mixed_precision", error))
     return FALSE;
   if (strcmp(kind, "fsdp") == 0)
-    return recipe_fsdp_finish(reading, error);
+    return recipe_fsdp_finish(reading, "none", "pre", error);
   if (strcmp(kind, "deepspeed") != 0)
     return TRUE;
   return recipe_give(reading, NULL, "parallel.framework", "deepspeed", NULL, error) &&

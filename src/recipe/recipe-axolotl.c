@@ -124,7 +124,7 @@ static gboolean finish(RecipeReading *reading, GError **error) {
       conf_tree_given(reading->tree, "fsdp") != NULL || conf_tree_given(reading->tree, "fsdp_config") != NULL;
   if (!recipe_give(reading, NULL, "training.gradient_clipping", "1", "the Trainer's default", error))
     return FALSE;
-  return sharded ? recipe_fsdp_finish(reading, error)
+  return sharded ? recipe_fsdp_finish(reading, "none", "none", error)
                  : recipe_give(reading, NULL, "parallel.framework", "ddp", "no fsdp, no deepspeed", error);
 }
 

@@ -53,6 +53,12 @@ static gboolean take_zero_flag(RecipeReading *reading, const RecipeRow *row, con
   return TRUE;
 }
 
+/* -1 and 0 stand for no MiCS. */
+static gboolean take_mics(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
+  gboolean off = node->text != NULL && (strcmp(node->text, "-1") == 0 || strcmp(node->text, "0") == 0);
+  return off || recipe_take_count(reading, row, node, error);
+}
+
 /* cpu_offload and cpu_offload_param: flags of 2020. */
 static gboolean take_cpu_offload(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node,
                                  GError **error) {
@@ -102,6 +108,7 @@ static gboolean take_dtype(RecipeReading *reading, const RecipeRow *row, const C
 #define LOGGING  "logging"
 #define LOADING  "loading and saving, between steps"
 #define SCALING  "loss scaling changes values, not their sizes"
+#define NVME     "transfers to NVMe, which matter only with offload to it"
 #define LEARNING "what is learnt, not how long a step takes"
 
 static const RecipeRow rows[] = {
@@ -131,7 +138,7 @@ static const RecipeRow rows[] = {
     SAFE("fp16.consecutive_hysteresis", SCALING),
     SAFE("fp16.min_loss_scale", SCALING),
     REFUSE("fp16.fp16_master_weights_and_grads", "false", "master weights in fp16; set it to false"),
-    REFUSE("bf16.immediate_grad_update", "false", "gradients that are freed as they are added; set it to false"),
+    TAKE("bf16.immediate_grad_update", "deepspeed.immediate_grad_update", recipe_take_flag, NULL),
     SAFE("bf16.check_grad_overflow", "the norm's pass finds overflows too"),
     REFUSE("bf16.bf16_master_weights_and_grads", "false", "master weights in bf16; set it to false"),
     REFUSE("bf16.bf16_optimizer_states", "false", "optimizer states in bf16; set it to false"),
@@ -145,8 +152,8 @@ static const RecipeRow rows[] = {
     FLAG("reduce_scatter"),
     SIZE("reduce_bucket_size"),
     FLAG("use_multi_rank_bucket_allreduce"),
-    SAFE(ZERO "allgather_partitions", "unused since DeepSpeed 0.12.4: one all-gather per parameter group"),
-    SAFE(ZERO "allgather_bucket_size", "unused since DeepSpeed 0.12.4: one all-gather per parameter group"),
+    FLAG("allgather_partitions"),
+    SIZE("allgather_bucket_size"),
     FLAG("overlap_comm"),
     SAFE(ZERO "load_from_fp32_weights", LOADING),
     SAFE(ZERO "elastic_checkpoint", LOADING),
@@ -157,8 +164,19 @@ static const RecipeRow rows[] = {
     TAKE(ZERO "offload_param.device", "parallel.offload_parameters", take_device, NULL),
     REFUSE(ZERO "offload_optimizer.ratio", "1|1.0", "Twin-Flow, which keeps a part of the optimizer on the GPU"),
     REFUSE(ZERO "offload_optimizer.super_offload", "false", "SuperOffload; set it to false"),
-    SAFE(ZERO "offload_optimizer.*", "details of an offload, which matter only with it"),
-    SAFE(ZERO "offload_param.*", "details of an offload, which matter only with it"),
+    FLAG("offload_optimizer.pin_memory"),
+    REFUSE(ZERO "offload_optimizer.cpuadam_cores_perc", "0.8|0.9", "another share of the cores for Adam"),
+    REFUSE(ZERO "offload_optimizer.pipeline", "false", "offload to NVMe"),
+    REFUSE(ZERO "offload_optimizer.pipeline_read", "false", "offload to NVMe"),
+    REFUSE(ZERO "offload_optimizer.pipeline_write", "false", "offload to NVMe"),
+    SAFE(ZERO "offload_optimizer.nvme_path", NVME),
+    SAFE(ZERO "offload_optimizer.buffer_count", NVME),
+    SAFE(ZERO "offload_optimizer.fast_init", "of the start, before the first step"),
+    FLAG("offload_param.pin_memory"),
+    SAFE(ZERO "offload_param.nvme_path", NVME),
+    SAFE(ZERO "offload_param.buffer_count", NVME),
+    SAFE(ZERO "offload_param.buffer_size", NVME),
+    SAFE(ZERO "offload_param.max_in_cpu", NVME),
     REFUSE(ZERO "zenflow.*", NULL, "ZenFlow's split updates; leave the block out to predict the step without it"),
     SIZE("sub_group_size"),
     SIZE("stage3_prefetch_bucket_size"),
@@ -180,8 +198,8 @@ static const RecipeRow rows[] = {
     FLAG("zero_quantized_nontrainable_weights"),
     FLAG("zero_quantized_gradients"),
     REFUSE(ZERO "zeropp_loco_param.*", NULL, "LoCo's error feedback; leave it out"),
-    REFUSE(ZERO "mics_shard_size", "-1", "MiCS; leave it out, or write shard_group in [parallel]"),
-    REFUSE(ZERO "mics_hierarchical_params_gather", "false", "MiCS"),
+    TAKE(ZERO "mics_shard_size", "deepspeed.mics_shard_size", take_mics, "GPUs that share one copy"),
+    FLAG("mics_hierarchical_params_gather"),
     REFUSE(ZERO "memory_efficient_linear", "true", "another linear layer; leave it out"),
     SAFE(ZERO "pipeline_loading_checkpoint", LOADING),
     SAFE(ZERO "override_module_apply", "of the start, before the first step"),
@@ -215,7 +233,7 @@ static const RecipeRow rows[] = {
 
     SAFE("zero_allow_untested_optimizer", "a check"),
     SAFE("zero_force_ds_cpu_optimizer", "a check"),
-    SAFE("aio.*", "transfers to NVMe, which matter only with offload to it"),
+    SAFE("aio.*", NVME),
     SAFE("steps_per_print", LOGGING),
     SAFE("wall_clock_breakdown", "prints timings; a real step is a little slower where it is on"),
     SAFE("memory_breakdown", LOGGING),
@@ -299,6 +317,7 @@ static gboolean finish(RecipeReading *reading, GError **error) {
 static const char *const marks[] = {"zero_optimization",
                                     "train_batch_size",
                                     "train_micro_batch_size_per_gpu",
+                                    "gradient_accumulation_steps",
                                     "zero_allow_untested_optimizer",
                                     "fp16",
                                     "bf16",

@@ -64,6 +64,19 @@ static gboolean take_least(RecipeReading *reading, const RecipeRow *row, const C
   return recipe_give(reading, node, row->setting, wrap, "parameters of a unit at least", error);
 }
 
+/* What FSDP2 has no choice of. */
+static gboolean leave_second(RecipeReading *reading, const ConfTreeNode *node) {
+  gboolean second = recipe_fsdp_second(reading);
+  if (second)
+    recipe_leave(reading, node, "of FSDP1; version 2 has no such choice");
+  return second;
+}
+
+gboolean recipe_take_first_flag(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node,
+                                GError **error) {
+  return leave_second(reading, node) || recipe_take_flag(reading, row, node, error);
+}
+
 /* BACKWARD_PRE, BACKWARD_POST, NO_PREFETCH. */
 gboolean recipe_take_backward_prefetch(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node,
                                        GError **error) {
@@ -71,9 +84,11 @@ gboolean recipe_take_backward_prefetch(RecipeReading *reading, const RecipeRow *
     const char *theirs, *ours;
   } names[] = {{"backward_pre", "pre"}, {"backward_post", "post"}, {"no_prefetch", "none"}, {"none", "none"}};
   g_autofree char *text = node->text != NULL ? g_ascii_strdown(node->text, -1) : g_strdup("");
+  if (leave_second(reading, node))
+    return TRUE;
   for (gsize i = 0; i < G_N_ELEMENTS(names); i++)
     if (strcmp(names[i].theirs, text) == 0)
-      return recipe_fsdp_second(reading) || recipe_give(reading, node, row->setting, names[i].ours, NULL, error);
+      return recipe_give(reading, node, row->setting, names[i].ours, NULL, error);
   g_autofree char *shown = conf_tree_shown(node);
   return conf_tree_fail(reading->tree, node, error, "expected BACKWARD_PRE, BACKWARD_POST or NO_PREFETCH, found %s",
                         shown);
@@ -83,6 +98,8 @@ gboolean recipe_take_backward_prefetch(RecipeReading *reading, const RecipeRow *
 gboolean recipe_take_forward_prefetch(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node,
                                       GError **error) {
   gboolean on;
+  if (leave_second(reading, node))
+    return TRUE;
   return conf_tree_flag(reading->tree, node, &on, error) &&
          recipe_give(reading, node, row->setting, on ? "1" : "0", "units gathered ahead", error);
 }
@@ -115,8 +132,8 @@ static const RecipeRow rows[] = {
     SAFE("transformer_layer_cls_to_wrap", "names the model's own layer class"),
     TAKE("backward_prefetch", "fsdp.backward_prefetch", recipe_take_backward_prefetch),
     TAKE("forward_prefetch", "fsdp.forward_prefetch", recipe_take_forward_prefetch),
-    TAKE("limit_all_gathers", "fsdp.limit_all_gathers", recipe_take_flag),
-    TAKE("use_orig_params", "fsdp.use_orig_params", recipe_take_flag),
+    TAKE("limit_all_gathers", "fsdp.limit_all_gathers", recipe_take_first_flag),
+    TAKE("use_orig_params", "fsdp.use_orig_params", recipe_take_first_flag),
     TAKE("offload_params", NULL, recipe_take_fsdp_offload),
     SAFE("cpu_offload_pin_memory", "of offload, which matters only with it"),
     TAKE("activation_checkpointing", "training.activation_checkpointing", recipe_take_checkpointing),
@@ -131,8 +148,10 @@ static const RecipeRow rows[] = {
 };
 const RecipeRows recipe_fsdp_rows = {rows, G_N_ELEMENTS(rows)};
 
-gboolean recipe_fsdp_finish(RecipeReading *reading, GError **error) {
+gboolean recipe_fsdp_finish(RecipeReading *reading, const char *wrap, const char *prefetch, GError **error) {
   gboolean second = recipe_fsdp_second(reading);
   return recipe_give(reading, NULL, "parallel.framework", second ? "fsdp2" : "fsdp1", NULL, error) &&
-         recipe_give(reading, NULL, "parallel.zero_stage", "3", "FULL_SHARD is FSDP's default", error);
+         recipe_give(reading, NULL, "parallel.zero_stage", "3", "FULL_SHARD is the default", error) &&
+         recipe_give(reading, NULL, "fsdp.wrap", wrap, "the tool's default", error) &&
+         (second || recipe_give(reading, NULL, "fsdp.backward_prefetch", prefetch, "the tool's default", error));
 }

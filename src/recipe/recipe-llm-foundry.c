@@ -10,15 +10,18 @@
 #define FSDP "fsdp_config."
 #define MPT  "model."
 
+#define REDUCED "DEFAULT, of which today's Composer makes a reduction in fp32; older ones differ"
+
 /* PURE reduces in the parameters' dtype. */
 static gboolean take_mixed_precision(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node,
                                      GError **error) {
   g_autofree char *mode = node->text != NULL ? g_ascii_strdown(node->text, -1) : g_strdup("");
   g_autofree char *precision = recipe_text(reading, "precision");
   if (strcmp(mode, "full") == 0)
-    return recipe_give(reading, node, "training.precision", "fp32", "FULL", error);
+    return conf_tree_fail(reading->tree, node, error,
+                          "is not modelled: fp32 parameters under autocast; PURE and DEFAULT are");
   if (strcmp(mode, "default") == 0)
-    return recipe_give(reading, node, row->setting, "fp32", "DEFAULT since Composer 0.15 reduces in fp32", error);
+    return recipe_give(reading, node, row->setting, "fp32", REDUCED, error);
   if (strcmp(mode, "pure") != 0)
     return conf_tree_fail(reading->tree, node, error, "expected PURE, DEFAULT or FULL, found \"%s\"", mode);
   return recipe_give(reading, node, row->setting, strstr(precision, "fp16") != NULL ? "fp16" : "bf16",
@@ -151,8 +154,11 @@ static const RecipeRow rows[] = {
 };
 
 static gboolean finish(RecipeReading *reading, GError **error) {
+  if (conf_tree_given(reading->tree, "fsdp_config") != NULL &&
+      !recipe_give(reading, NULL, "training.gradient_communication_dtype", "fp32", REDUCED, error))
+    return FALSE;
   return conf_tree_given(reading->tree, "fsdp_config") != NULL
-             ? recipe_fsdp_finish(reading, error)
+             ? recipe_fsdp_finish(reading, "block", "post", error)
              : recipe_give(reading, NULL, "parallel.framework", "ddp", "no fsdp_config", error);
 }
 

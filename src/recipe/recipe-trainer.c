@@ -113,7 +113,7 @@ static gboolean finish(RecipeReading *reading, GError **error) {
     return FALSE;
   if (conf_tree_given(reading->tree, "fsdp") == NULL && conf_tree_given(reading->tree, "fsdp_config") == NULL)
     return recipe_give(reading, NULL, "parallel.framework", "ddp", "no fsdp, no deepspeed", error);
-  return recipe_fsdp_finish(reading, error);
+  return recipe_fsdp_finish(reading, "none", "none", error);
 }
 
 static const char *const marks[] = {"fsdp", "fsdp_config", "per_device_train_batch_size", NULL};
