@@ -156,7 +156,7 @@ static void what_we_do_not_take(void) {
   GError *error = NULL;
   g_autoptr(ConfSettings) settings = settings_of("");
   HARNESS_FAILS(apply(text, "ds.json", settings, &error), error,
-                "ds.json:2:3: parallel.zero_stage: 4 is out of range: expected at most 3 (from the recipe's "
+                "ds.json:2:3: parallel.zero_stage: 4 is out of range: expected from 0 to 3 (from the recipe's "
                 "zero_optimization.stage)");
   g_autoptr(ConfSettings) again = settings_of("");
   g_autoptr(Recipe) recipe = recipe_of_text("ds.json", text, NULL);
