@@ -16,6 +16,8 @@ static const ConfKey keys[] = {
     {.group = "training", .key = "precision", .kind = CONF_STRING, .names = precisions, .initial = "bf16"},
     {.group = "training", .key = "gradient_clipping", .kind = CONF_NUMBER, .initial = "0"},
     {.group = "parallel", .key = "zero_stage", .kind = CONF_COUNT, .offset = G_STRUCT_OFFSET(Keys, stage), .max = 3},
+    {.group = "model", .key = "config", .kind = CONF_STRING},
+    COUNT("model", "layers", group),
     {.group = "parallel", .key = "framework", .kind = CONF_STRING, .initial = "paper"},
     {.group = "parallel", .key = "shard_group", .kind = CONF_STRING, .initial = "all"},
     COUNT("deepspeed", "reduce_bucket_size", bucket),
@@ -123,6 +125,20 @@ static void batch_follows(void) {
   IS(one, "training.gradient_accumulation", "8");
 }
 
+/* A config.json of the workload is the whole model; without one the recipe's shape holds. */
+static void whose_model(void) {
+  static const char *const workloads[] = {"[model]\nconfig = m.json\n", ""};
+  for (int i = 0; i < 2; i++) {
+    RecipeTaken taken = {.file = "f.yaml", .key = "model.n_layers", .setting = "model.layers", .value = "12"};
+    g_autoptr(GPtrArray) all = g_ptr_array_new();
+    g_ptr_array_add(all, &taken);
+    const Recipe recipe = {.taken = all};
+    g_autoptr(ConfSettings) settings = settings_of(workloads[i]);
+    CU_ASSERT_TRUE(recipe_apply(&recipe, settings, find, NULL, NULL));
+    CU_ASSERT_EQUAL(conf_settings_given(settings, "model.layers"), i == 1);
+  }
+}
+
 /* 64 GPUs in 4 copies: 16 share one. Without copies all 64 must share. */
 static void shard_groups(void) {
   static const char base[] = "[parallelism]\ndata_parallel_shard_degree = %d\ndata_parallel_replicate_degree = %d\n";
@@ -155,6 +171,7 @@ static void what_we_do_not_take(void) {
   static const char text[] = "{\"zero_optimization\": {\n  \"stage\": 4,\n  \"overlap_comm\": true}}";
   GError *error = NULL;
   g_autoptr(ConfSettings) settings = settings_of("");
+  HARNESS_FAILS(apply(text, "ds.json", settings, &error), error, "(from the recipe's zero_optimization.overlap_comm)");
   HARNESS_FAILS(apply(text, "ds.json", settings, &error), error,
                 "ds.json:2:3: parallel.zero_stage: 4 is out of range: expected from 0 to 3 (from the recipe's "
                 "zero_optimization.stage)");
@@ -205,6 +222,7 @@ int main(void) {
                                                      {"micro_batch must be said", micro_batch_must_be_said},
                                                      {"batch follows", batch_follows},
                                                      {"shard groups", shard_groups},
+                                                     {"whose model", whose_model},
                                                      {"what we do not take", what_we_do_not_take},
                                                      {"writes a workload", writes_a_workload},
                                                      {"prints both tables", prints_both_tables},

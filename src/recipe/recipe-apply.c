@@ -91,15 +91,23 @@ static gboolean check_micro_batch(const RecipeTaken *taken, const ConfSettings *
               "micro_batch into [training] of the workload, or --set training.micro_batch=N");
 }
 
+/* The workload's config.json is a whole model: a recipe's shape would change parts of it. */
+static gboolean model_is_said(const RecipeTaken *taken, const ConfSettings *settings) {
+  return g_str_has_prefix(taken->setting, "model.") && conf_settings_given(settings, "model.config");
+}
+
 static gboolean put_fixed(const Recipe *recipe, ConfSettings *settings, GError **error) {
   gboolean batch_follows = batch_given(settings) >= 2;
+  RecipeErrors errors = {0};
   for (guint i = 0; i < recipe->taken->len; i++) {
     const RecipeTaken *taken = g_ptr_array_index(recipe->taken, i);
     gboolean follows = batch_follows && g_strv_contains(batch, taken->setting);
-    if (taken->value != NULL && !follows && !put(taken, taken->value, settings, error))
-      return FALSE;
+    GError *cause = NULL;
+    if (taken->value != NULL && !follows && !model_is_said(taken, settings) &&
+        !put(taken, taken->value, settings, &cause))
+      recipe_errors_add(&errors, cause);
   }
-  return TRUE;
+  return recipe_errors_end(&errors, error);
 }
 
 static gboolean put_waiting(const Recipe *recipe, ConfSettings *settings, RecipeFind find, gpointer user,

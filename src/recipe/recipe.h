@@ -66,7 +66,8 @@ typedef struct {
 typedef gboolean (*RecipeFind)(const ConfSettings *settings, RecipeFacts *ret, gpointer user, GError **error);
 
 /* Lays the recipe under what file and command line say. Of micro_batch, gradient_accumulation and global_batch only
- * those are laid that the workload leaves open: where it says two, the third follows from them. Errors: a value that
+ * those are laid that the workload leaves open: where it says two, the third follows from them; and no shape of a model
+ * where the workload names a config.json. Errors: a value that
  * our setting does not take, with the recipe's place and key; "auto" that nothing gives. Settings are then half done:
  * give a copy. */
 gboolean recipe_apply(const Recipe *recipe, ConfSettings *settings, RecipeFind find, gpointer user, GError **error);
