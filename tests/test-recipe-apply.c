@@ -175,6 +175,9 @@ static void what_we_do_not_take(void) {
   HARNESS_FAILS(apply(text, "ds.json", settings, &error), error,
                 "ds.json:2:3: parallel.zero_stage: 4 is out of range: expected from 0 to 3 (from the recipe's "
                 "zero_optimization.stage)");
+  /* What the workload overrules need not be anything that we take. */
+  g_autoptr(ConfSettings) overruled = settings_of("[parallel]\nzero_stage = 3\n[deepspeed]\noverlap_comm = no\n");
+  CU_ASSERT_TRUE(apply(text, "ds.json", overruled, NULL));
   g_autoptr(ConfSettings) again = settings_of("");
   g_autoptr(Recipe) recipe = recipe_of_text("ds.json", text, NULL);
   CU_ASSERT_PTR_NOT_NULL_FATAL(recipe);

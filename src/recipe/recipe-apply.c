@@ -91,9 +91,12 @@ static gboolean check_micro_batch(const RecipeTaken *taken, const ConfSettings *
               "micro_batch into [training] of the workload, or --set training.micro_batch=N");
 }
 
-/* The workload's config.json is a whole model: a recipe's shape would change parts of it. */
-static gboolean model_is_said(const RecipeTaken *taken, const ConfSettings *settings) {
-  return g_str_has_prefix(taken->setting, "model.") && conf_settings_given(settings, "model.config");
+/* Whether the workload has the say: its own value, or its config.json, which is a whole model. What is overruled so need
+ * not be anything that is modelled. */
+static gboolean is_overruled(const RecipeTaken *taken, const ConfSettings *settings) {
+  gboolean shape = g_str_has_prefix(taken->setting, "model.");
+  return (conf_settings_knows(settings, taken->setting) && conf_settings_given(settings, taken->setting)) ||
+         (shape && conf_settings_given(settings, "model.config"));
 }
 
 static gboolean put_fixed(const Recipe *recipe, ConfSettings *settings, GError **error) {
@@ -103,7 +106,7 @@ static gboolean put_fixed(const Recipe *recipe, ConfSettings *settings, GError *
     const RecipeTaken *taken = g_ptr_array_index(recipe->taken, i);
     gboolean follows = batch_follows && g_strv_contains(batch, taken->setting);
     GError *cause = NULL;
-    if (taken->value != NULL && !follows && !model_is_said(taken, settings) &&
+    if (taken->value != NULL && !follows && !is_overruled(taken, settings) &&
         !put(taken, taken->value, settings, &cause))
       recipe_errors_add(&errors, cause);
   }
@@ -119,7 +122,7 @@ static gboolean put_waiting(const Recipe *recipe, ConfSettings *settings, Recipe
     guint64 number;
     if (taken->rule == RECIPE_RULE_MICRO_BATCH && !check_micro_batch(taken, settings, error))
       return FALSE;
-    if (taken->value != NULL || waits_for_workload(taken) || conf_settings_given(settings, taken->setting))
+    if (taken->value != NULL || waits_for_workload(taken) || is_overruled(taken, settings))
       continue;
     if (!found && !find(settings, &facts, user, error))
       return FALSE;
