@@ -2,6 +2,7 @@
 #include "cli-write.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base-error.h"
 #include "base-names.h"
@@ -40,9 +41,13 @@ static GString *import_nccl_tests(const CliOptions *options, const char *path, G
   return text;
 }
 
+/* The model's path stands in the new file, which may lie in another folder. */
 static GString *import_recipe(const CliOptions *options, const char *path, GError **error) {
   g_autoptr(GString) text = g_string_new(NULL);
-  return study_import_recipe(path, options->model, text, error) ? g_steal_pointer(&text) : NULL;
+  gboolean elsewhere = options->output != NULL && strchr(options->output, '/') != NULL;
+  gboolean here = options->model != NULL && g_file_test(options->model, G_FILE_TEST_EXISTS);
+  g_autofree char *model = elsewhere && here ? g_canonicalize_filename(options->model, NULL) : g_strdup(options->model);
+  return study_import_recipe(path, model, text, error) ? g_steal_pointer(&text) : NULL;
 }
 
 /* Which of its own options a kind takes. */

@@ -242,8 +242,15 @@ static gboolean give_sharding(RecipeReading *reading, GError **error) {
          recipe_give(reading, NULL, "training.gradient_communication_dtype", "fp32", "torchtitan's default", error);
 }
 
+/* Since its keys moved to [parallelism], at the end of 2024, its AdamW is fused where it does not say otherwise. */
+static gboolean give_style(RecipeReading *reading, GError **error) {
+  gboolean since = conf_tree_given(reading->tree, "parallelism") != NULL;
+  return recipe_give(reading, NULL, "training.optimizer_style", since ? "fused" : "foreach", "torchtitan's default",
+                     error);
+}
+
 static gboolean finish(RecipeReading *reading, GError **error) {
-  return give_sharding(reading, error) &&
+  return give_style(reading, error) && give_sharding(reading, error) &&
          recipe_give(reading, NULL, "training.precision", "bf16", "torchtitan's default", error) &&
          recipe_give(reading, NULL, "training.gradient_clipping", "1", "torchtitan's default", error);
 }
