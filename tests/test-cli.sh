@@ -209,6 +209,7 @@ says "recipe under a workload" 'is a recipe of DeepSpeed' run recipe.ini --db r.
 [ "$(sqlite3 r.db "select group_concat(value || ' ' || origin, ', ') from (select value, origin from setting where name in
   ('parallel.framework', 'training.micro_batch', 'training.precision') order by name)")" = 'paper file, 2 recipe, bf16 recipe' ]
 verdict "recipe: origins of settings" "$([ $? -eq 0 ] && echo yes)" "  $(sqlite3 r.db 'select * from setting')"
+says "recipe: explained" 'sequences per GPU' run recipe.ini --db r.db --explain
 says "recipe: --set wins" 'micro-batch 3' run recipe.ini --db r.db --set training.micro_batch=3
 echo '{"zero_optimization": {"stage": 3, "overlap_com": true}}' >slip.json
 sed -i 's/^recipe.*/recipe = slip.json/' recipe.ini

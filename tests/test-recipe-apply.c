@@ -212,10 +212,13 @@ static void prints_both_tables(void) {
   g_autoptr(Recipe) recipe = recipe_of_data("ds-auto.json");
   CU_ASSERT_PTR_NOT_NULL_FATAL(recipe);
   g_autoptr(GString) text = g_string_new(NULL);
-  recipe_print(recipe, text);
+  g_autoptr(ConfSettings) settings = settings_of("[parallel]\nzero_stage = 1\n");
+  recipe_print(recipe, settings, text);
+  CU_ASSERT_PTR_NOT_NULL(strstr(text->str, "parallel.zero_stage = 3"));
+  CU_ASSERT_PTR_NOT_NULL(strstr(text->str, "the workload says 1"));
   CU_ASSERT_PTR_NOT_NULL(strstr(text->str, "zero_optimization.reduce_bucket_size"));
   CU_ASSERT_PTR_NOT_NULL(strstr(text->str, "auto: hidden_size², elements"));
-  CU_ASSERT_PTR_NOT_NULL(strstr(text->str, "left out, as it changes no step"));
+  CU_ASSERT_PTR_NOT_NULL(strstr(text->str, "Left out, as it changes no step"));
 }
 
 int main(void) {

@@ -136,7 +136,7 @@ static void add_entries(GOptionContext *context, const CliVerb *verb, CliOptions
   const GOptionEntry verdict[] = {
       {"timeline", 0, 0, G_OPTION_ARG_STRING, &raw->timeline, "keep the timeline in the database (yes)", "yes|no"},
       {"explain", 0, 0, G_OPTION_ARG_NONE, &options->explain,
-       "say which ranks were played together and why others were not", NULL},
+       "say which ranks were played together and why others were not, and what became of each key of a recipe", NULL},
       {"require-fit", 0, 0, G_OPTION_ARG_NONE, &options->require_fit, "exit with 1 when memory runs out", NULL},
       {NULL, 0, 0, 0, NULL, NULL, NULL}};
   const GOptionEntry output[] = {{"output", 'o', 0, G_OPTION_ARG_FILENAME, &options->output, "file to write", "FILE"},

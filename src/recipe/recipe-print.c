@@ -4,7 +4,16 @@
 #include "base-table.h"
 #include "recipe-map.h"
 
-void recipe_print(const Recipe *recipe, GString *text) {
+/* What the workload says instead, else the unit or reading. Caller frees. */
+static char *remark_of(const RecipeTaken *taken, const ConfSettings *settings) {
+  gboolean said = settings != NULL && conf_settings_knows(settings, taken->setting) &&
+                  conf_settings_given(settings, taken->setting);
+  if (said)
+    return g_strdup_printf("the workload says %s", conf_settings_get(settings, taken->setting));
+  return g_strdup(taken->remark != NULL ? taken->remark : "");
+}
+
+void recipe_print(const Recipe *recipe, const ConfSettings *settings, GString *text) {
   g_autoptr(BaseTable) table = base_table_new();
   base_table_head(table, "line", BASE_RIGHT);
   base_table_head(table, "key", BASE_LEFT);
@@ -17,9 +26,10 @@ void recipe_print(const Recipe *recipe, GString *text) {
     base_table_cell(table, "%s", *taken->key != '\0' ? taken->key : "(not said)");
     base_table_cell(table, "%s%s%s", taken->setting, taken->value != NULL ? " = " : "",
                     taken->value != NULL ? taken->value : "");
-    base_table_cell(table, "%s", taken->remark != NULL ? taken->remark : "");
+    g_autofree char *remark = remark_of(taken, settings);
+    base_table_cell(table, "%s", remark);
   }
-  g_string_append_printf(text, "%s, a recipe of %s: taken\n", recipe->file, recipe->tool);
+  g_string_append_printf(text, "\n%s, a recipe of %s: what it says\n", recipe->file, recipe->tool);
   base_table_print(table, 2, text);
   if (recipe->left->len == 0)
     return;
@@ -33,7 +43,7 @@ void recipe_print(const Recipe *recipe, GString *text) {
     base_table_cell(left, "%s", row->key);
     base_table_cell(left, "%s", row->reason);
   }
-  g_string_append(text, "left out, as it changes no step\n");
+  g_string_append(text, "\nLeft out, as it changes no step\n");
   base_table_print(left, 2, text);
 }
 

@@ -3,7 +3,7 @@
  *
  *   g_autoptr(Recipe) recipe = recipe_load("ds_config.json", error);   // every key is taken, known to be safe, or an error
  *   if (!recipe_apply(recipe, settings, facts, user, error)) return FALSE;   // as CONF_ORIGIN_RECIPE, below the workload
- *   recipe_print(recipe, text);                                        // what was taken, what was left, and why
+ *   recipe_print(recipe, NULL, text);                                  // what was taken, what was left, and why
  *
  * Each tool has one table (recipe-deepspeed.c, …): a row per key says which setting of ours it is, or why leaving it is
  * safe, or why it cannot be predicted. A key that would change the answer and is not modelled is an error at its line,
@@ -76,8 +76,9 @@ gboolean recipe_apply(const Recipe *recipe, ConfSettings *settings, RecipeFind f
  * line each. */
 gboolean recipe_check(const Recipe *recipe, ConfSettings *settings, GError **error);
 
-/* Tables for people: taken, left. Appends. */
-void recipe_print(const Recipe *recipe, GString *text);
+/* Tables for people: taken, left. `settings`, to which the recipe is not applied, say what overrules it; NULL: nothing
+ * does. Appends. */
+void recipe_print(const Recipe *recipe, const ConfSettings *settings, GString *text);
 /* The values as sections of a workload file, each with the key it came from, and lines to fill in for what the recipe
  * does not hold. `facts` (ranks 0: not known) and `model`, the config.json they came from, may be NULL: then values that
  * wait for the model are refused. Appends nothing on error. */

@@ -35,6 +35,18 @@ gboolean study_recipe_apply(ConfSettings *settings, const HwCatalog *catalog, Re
   return TRUE;
 }
 
+gboolean study_print_recipe(const Study *study, GString *text, GError **error) {
+  RecipeKeys keys = {0};
+  if (!conf_settings_fill(study->settings, &recipe_schema, &keys, error))
+    return FALSE;
+  g_autoptr(Recipe) recipe = keys.file != NULL ? recipe_load(keys.file, error) : NULL;
+  if (recipe != NULL)
+    recipe_print(recipe, study->settings, text);
+  gboolean good = keys.file == NULL || recipe != NULL;
+  conf_struct_clear(&recipe_schema, &keys);
+  return good;
+}
+
 /* hidden_size of a config.json. */
 static gboolean read_model(const char *model, RecipeFacts *ret, GError **error) {
   g_autoptr(ConfSettings) settings = study_settings_new();

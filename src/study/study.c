@@ -159,8 +159,8 @@ static char **assumptions(const StudyWalk *walk, const RunReport *report) {
     note(notes, "no batch is stated: one sequence per GPU");
   if (walk->tool_recipe != NULL)
     note(notes,
-         "%s is a recipe of %s: %u of its settings hold below the workload's, %u keys change no step; \"foretrain "
-         "import recipe\" lists both",
+         "%s is a recipe of %s: %u of its settings hold below the workload's, %u keys change no step; --explain lists "
+         "both",
          walk->tool_recipe->file, walk->tool_recipe->tool, walk->tool_recipe->taken->len, walk->tool_recipe->left->len);
   if (walk->recipe.zero_stage > 0 && walk->recipe.ranks > 1)
     note(notes, "shards differ by padding at most: every rank plays the largest");
