@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "cluster.h"
-#include "coll-group.h"
 #include "coll-pipeline.h"
+#include "group.h"
 #include "harness.h"
 #include "run-state.h"
 #include "study.h"
@@ -27,12 +27,7 @@ static Bench *bench_new(const char *topology, guint32 nodes, guint32 per_node, c
   bench->built = cluster_new(topology, nodes, gpus, extra, NULL);
   const HwCluster *cluster = bench->built.cluster;
   guint32 n = nodes * per_node;
-  g_autofree guint32 *ranks = g_new(guint32, n);
-  for (guint32 i = 0; i < n; i++)
-    ranks[i] = i;
-  CollTuning tuning;
-  CU_ASSERT_TRUE_FATAL(coll_tuning_load("nccl-2.30", cluster->gpu->architecture, &tuning, NULL));
-  bench->group = coll_group_new(cluster, &tuning, ranks, n, NULL);
+  bench->group = group_of_first(cluster, n);
   bench->system = (RunSystem){.links = cluster->links, .n_links = cluster->n_links, .groups = &bench->group};
   bench->play = (RunPlay){.system = &bench->system, .options = &bench->options, .communicators = &bench->communicator};
   bench->play.queue = event_queue_new(EVENT_TIE_SHUFFLE, harness_seed());
@@ -90,7 +85,7 @@ static void check_call(Bench *bench, CollAlgorithm algorithm, const CollCall *ca
 static void check_group(const char *topology, guint32 nodes, guint32 per_node, guint64 most, double worst[3]) {
   static const guint64 sizes[] = {8, 32 << 10, 1 << 20, 16 << 20, 64 << 20, 256 << 20, 1 << 30};
   Bench *bench = bench_new(topology, nodes, per_node, NULL);
-  for (CollOperation operation = 0; operation < COLL_OPERATIONS; operation++)
+  for (CollOperation operation = 0; operation <= COLL_REDUCE_SCATTER; operation++)
     for (gsize s = 0; s < G_N_ELEMENTS(sizes) && sizes[s] <= most; s++) {
       check_call(bench, COLL_RING, &(CollCall){operation, sizes[s]}, worst);
       if (operation == COLL_ALL_REDUCE)
@@ -137,8 +132,7 @@ static void check_pipeline(const CollGroup *group, const CollCall *call, CollPla
   coll_steps(group, call, plan, &steps);
   plan->base = steps.base;
   g_autoptr(CollSchedule) schedule = coll_schedule_new(group, call, plan);
-  SimTime time = plan->algorithm == COLL_RING ? coll_pipeline_ring(group, &steps) : coll_pipeline_tree(group, &steps);
-  CU_ASSERT_EQUAL(time, coll_pipeline_walk(schedule));
+  CU_ASSERT_EQUAL(coll_pipeline(group, plan->algorithm, &steps), coll_pipeline_walk(schedule));
 }
 
 /* The closed form, the walk over one node's places and the walk over all transfers are one number; over a slow network
@@ -150,11 +144,14 @@ static void pipelines_agree(void) {
     for (guint slow_network = 0; slow_network < 2; slow_network++) {
       Bench *bench =
           bench_new("dgx-h100", groups[g][0], groups[g][1], slow_network ? "environment.platform=tcpx" : NULL);
-      for (CollOperation operation = 0; operation < COLL_OPERATIONS; operation++)
+      for (CollOperation operation = 0; operation <= COLL_REDUCE_SCATTER; operation++)
         for (CollProtocol protocol = 0; protocol < COLL_PROTOCOLS; protocol++)
           for (gsize s = 0; s < G_N_ELEMENTS(sizes); s++) {
             CollCall call = {operation, sizes[s]};
-            CollPlan plan = {.algorithm = COLL_RING, .protocol = protocol, .cap = bench->group->ring_rate};
+            CollPlan plan = {.algorithm = COLL_RING,
+                             .protocol = protocol,
+                             .channels = bench->group->channels,
+                             .cap = bench->group->rates[COLL_RING]};
             check_pipeline(bench->group, &call, &plan);
             plan.algorithm = COLL_TREE;
             if (operation == COLL_ALL_REDUCE)
@@ -176,20 +173,22 @@ static void chunks_feel_the_links(void) {
     net_link_set_capacity(bench->play.net, link, bench->built.cluster->links[link].capacity / 2);
   }
   SimTime slowed = play_chunks(bench, &call, &plan);
-  /* All 16 hops of a ring go at the pace of its slowest. */
-  SimTime bytes = sim_time_of_amount(plan.volume, plan.cap);
-  CU_ASSERT_DOUBLE_EQUAL((double)(slowed - alone) / (double)bytes, 1, 0.1);
+  /* All 16 hops of a ring go at the pace of its slowest, half a NIC, behind which the others' hops hide. */
+  SimTime busy = sim_time_of_amount(plan.volume, bench->built.cluster->nic_bandwidth / 2);
+  CU_ASSERT_TRUE(slowed >= busy && slowed < busy / 20 * 21 && alone < busy / 5 * 3);
   bench_free(bench);
 }
 
-static RunReport *run_study(const char *workload, guint32 nodes, guint stage, StudyOptions options) {
+static RunReport *run_study(const char *workload, guint32 nodes, guint stage, const char *algorithm,
+                            StudyOptions options) {
   GError *error = NULL;
   g_autoptr(Study) study = study_open(workload, &error);
   g_autofree char *count = g_strdup_printf("cluster.nodes=%u", nodes);
+  g_autofree char *algo = g_strdup_printf("nccl.algo=%s", algorithm);
   g_autofree char *zero = g_strdup_printf("parallel.zero_stage=%u", stage);
   CU_ASSERT_TRUE_FATAL(study != NULL && study_set(study, "cluster.topology=dgx-h100", &error) &&
                        study_set(study, "model.layers=2", &error) && study_set(study, count, &error) &&
-                       study_set(study, zero, &error));
+                       study_set(study, zero, &error) && study_set(study, algo, &error));
   RunReport *report = study_run(study, &options, &error);
   CU_ASSERT_PTR_NOT_NULL_FATAL(report);
   return report;
@@ -201,10 +200,10 @@ static void check_step(const char *workload, guint32 nodes, guint stage, const c
   const StudyOptions chunked = {.timeline = TRUE, .fold = TRUE, .chunks = TRUE};
   const StudyOptions shuffled = {
       .timeline = TRUE, .chunks = TRUE, .tie = STUDY_TIE_SHUFFLE, .tie_seed = harness_seed()};
-  g_autoptr(RunReport) flow = run_study(workload, nodes, stage, base);
-  g_autoptr(RunReport) all = run_study(workload, nodes, stage, unfolded);
-  g_autoptr(RunReport) step = run_study(workload, nodes, stage, chunked);
-  g_autoptr(RunReport) again = run_study(workload, nodes, stage, shuffled);
+  g_autoptr(RunReport) flow = run_study(workload, nodes, stage, algorithm, base);
+  g_autoptr(RunReport) all = run_study(workload, nodes, stage, algorithm, unfolded);
+  g_autoptr(RunReport) step = run_study(workload, nodes, stage, algorithm, chunked);
+  g_autoptr(RunReport) again = run_study(workload, nodes, stage, algorithm, shuffled);
   double times[] = {(double)flow->classes[0].step, (double)step->classes[0].step};
   printf(" (%s, stage %u: flow %.3f ms, step %.3f ms) ", workload, stage, times[0] / 1e9, times[1] / 1e9);
   CU_ASSERT_DOUBLE_EQUAL(times[1] / times[0], 1, 0.02);

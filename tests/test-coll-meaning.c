@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "cluster.h"
-#include "coll-group.h"
 #include "coll-schedule.h"
+#include "group.h"
 #include "harness.h"
 
 /* A group on nodes × per_node of a DGX H100 cluster of wide nodes. */
@@ -20,9 +20,7 @@ static Bench bench_new(guint32 nodes, guint32 per_node) {
   g_autofree guint32 *ranks = g_new(guint32, bench.n);
   for (guint32 i = 0; i < bench.n; i++)
     ranks[i] = i / per_node * bench.built.cluster->gpus_per_node + i % per_node;
-  CollTuning tuning;
-  CU_ASSERT_TRUE_FATAL(coll_tuning_load("nccl-2.30", "hopper", &tuning, NULL));
-  bench.group = coll_group_new(bench.built.cluster, &tuning, ranks, bench.n, NULL);
+  bench.group = group_new(bench.built.cluster, ranks, bench.n, NULL);
   CU_ASSERT_PTR_NOT_NULL_FATAL(bench.group);
   return bench;
 }
@@ -172,7 +170,8 @@ static void check_lanes(const CollSchedule *schedule) {
 static void check_group(CollAlgorithm algorithm, guint32 nodes, guint32 per_node, GRand *random) {
   static const guint64 sizes[] = {8, 1000003, 1 << 30};
   Bench bench = bench_new(nodes, per_node);
-  for (CollOperation operation = 0; operation < (algorithm == COLL_RING ? COLL_OPERATIONS : 1); operation++)
+  for (CollOperation operation = 0; operation <= (algorithm == COLL_RING ? COLL_REDUCE_SCATTER : COLL_ALL_REDUCE);
+       operation++)
     for (gsize s = 0; s < G_N_ELEMENTS(sizes); s++) {
       CollCall call = {operation, sizes[s]};
       CollPlan plan;
@@ -194,7 +193,7 @@ static void every_rank_ends_with_what_it_should(void) {
                                       {2, 3}, {2, 8}, {5, 2}, {7, 1}, {3, 8}, {8, 4},  {8, 8}};
   g_autoptr(GRand) random = harness_random();
   for (gsize g = 0; g < G_N_ELEMENTS(groups); g++)
-    for (CollAlgorithm algorithm = 0; algorithm < COLL_ALGORITHMS; algorithm++)
+    for (CollAlgorithm algorithm = 0; algorithm <= COLL_TREE; algorithm++)
       check_group(algorithm, groups[g][0], groups[g][1], random);
 }
 
@@ -213,10 +212,10 @@ static void other_block(CollTransfer *transfer) {
 static void faults_are_noticed(void) {
   static const Fault faults[] = {no_needs, other_kind, other_block};
   Bench bench = bench_new(2, 4);
-  for (guint each = 0; each <= COLL_OPERATIONS; each++)
+  for (guint each = 0; each <= COLL_REDUCE_SCATTER + 1; each++)
     for (gsize f = 0; f < G_N_ELEMENTS(faults); f++) {
-      CollAlgorithm algorithm = each < COLL_OPERATIONS ? COLL_RING : COLL_TREE;
-      CollOperation operation = each < COLL_OPERATIONS ? (CollOperation)each : COLL_ALL_REDUCE;
+      CollAlgorithm algorithm = each <= COLL_REDUCE_SCATTER ? COLL_RING : COLL_TREE;
+      CollOperation operation = each <= COLL_REDUCE_SCATTER ? (CollOperation)each : COLL_ALL_REDUCE;
       CollCall call = {operation, 1 << 20};
       CollPlan plan;
       coll_plan_forced(bench.group, &call, algorithm, &plan);

@@ -78,32 +78,43 @@ static void build_cluster(System *system) {
                                         .share = 1};
 }
 
+static void add_route(CollGroup *group, const System *system, const Group *from, CollAlgorithm algorithm) {
+  guint32 n = from->n + (from->shared != PROGRAM_NONE);
+  CollRoute route = {g_new(guint32, n), g_new(guint32, n), n};
+  for (guint32 i = 0; i < from->n; i++) {
+    route.links[i] = from->ranks[i];
+    route.coefficients[i] = from->coefficient;
+  }
+  if (from->shared != PROGRAM_NONE) {
+    route.links[n - 1] = system->n_ranks + from->shared;
+    route.coefficients[n - 1] = 2;
+  }
+  double rate = G_MAXDOUBLE;
+  for (guint32 i = 0; i < n; i++)
+    rate = MIN(rate, system->cluster.links[route.links[i]].capacity / route.coefficients[i]);
+  group->routes[algorithm] = route;
+  group->units[algorithm] = algorithm == COLL_RING ? 1 : 2;
+  group->rates[algorithm] = rate;
+  group->connected |= 1u << algorithm;
+}
+
 static CollGroup *build_group(const System *system, const Group *from, const CollTuning *tuning) {
   CollGroup *group = g_new0(CollGroup, 1);
-  guint32 n = from->n + (from->shared != PROGRAM_NONE);
   group->size = from->n;
   group->nodes = from->nodes;
   group->per_node = MAX(1, from->n / from->nodes);
   group->rings = 1;
   group->channels = 2;
   group->tuning = *tuning;
+  coll_knobs_init(&group->knobs);
   group->buffer_bytes = from->n << 20;
-  group->route = (CollRoute){g_new(guint32, n), g_new(guint32, n), n};
-  for (guint32 i = 0; i < from->n; i++) {
-    group->route.links[i] = from->ranks[i];
-    group->route.coefficients[i] = from->coefficient;
-  }
-  if (from->shared != PROGRAM_NONE) {
-    group->route.links[n - 1] = system->n_ranks + from->shared;
-    group->route.coefficients[n - 1] = 2;
-  }
-  group->ring_rate = G_MAXDOUBLE;
-  for (guint32 i = 0; i < n; i++)
-    group->ring_rate =
-        MIN(group->ring_rate, system->cluster.links[group->route.links[i]].capacity / group->route.coefficients[i]);
-  group->node_rate = group->tree_rate = group->ring_rate;
-  group->tree_route = (CollRoute){g_memdup2(group->route.links, n * sizeof(guint32)),
-                                  g_memdup2(group->route.coefficients, n * sizeof(guint32)), n};
+  for (CollAlgorithm algorithm = COLL_RING; algorithm <= COLL_TREE; algorithm++)
+    add_route(group, system, from, algorithm);
+  group->node_rate = group->rates[COLL_RING];
+  CollFound found = {
+      .channels = 1, .intra = group->node_rate, .inter = group->node_rate, .nvlink = TRUE, .ll128 = TRUE};
+  group->found[COLL_FOUND_RING] = group->found[COLL_FOUND_TREE] = found;
+  group->p2p_cap = G_MAXDOUBLE;
   return group;
 }
 

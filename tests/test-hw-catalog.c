@@ -64,11 +64,11 @@ static void shipped_links_are_sane(void) {
     CU_ASSERT_TRUE(link->achievable <= link->raw);
     CU_ASSERT_TRUE(link->achievable > 0.3 * link->raw);
   }
-  CU_ASSERT_EQUAL(g_strv_length((char **)hw_catalog_platform_names(catalog)), 7);
+  CU_ASSERT_EQUAL(g_strv_length((char **)hw_catalog_platform_names(catalog)), 9);
   for (const char *const *name = hw_catalog_platform_names(catalog); *name != NULL; name++) {
     const HwPlatform *platform = hw_catalog_platform(catalog, *name, NULL, NULL);
     check_origin(platform->name, platform->source, platform->trust);
-    CU_ASSERT_TRUE(platform->launch_floor >= 13 * SIM_MICROSECOND && platform->launch_floor <= 50 * SIM_MICROSECOND);
+    CU_ASSERT_TRUE(platform->launch_floor >= 5 * SIM_MICROSECOND && platform->launch_floor <= platform->graph_floor);
   }
 }
 
@@ -106,7 +106,7 @@ static void names_are_advised(void) {
   HARNESS_FAILS(hw_catalog_gpu(catalog, "A800", NULL, &error), error, "did you mean \"a800-sxm4-80gb\"?");
   HARNESS_FAILS(hw_catalog_gpu(catalog, "GH200", NULL, &error), error, "; there are gh200-96gb, gh200-144gb");
   HARNESS_FAILS(hw_catalog_platform(catalog, "carrier-pigeon", NULL, &error), error,
-                "expected one of infiniband, roce, efa");
+                "expected one of infiniband, azure, roce, efa");
 }
 
 static void note_figure(const char *name, const char *value, gpointer user) {
@@ -122,12 +122,15 @@ static void visits_what_was_asked(void) {
   hw_catalog_link(catalog, "ib-hdr200", NULL, NULL);
   hw_catalog_link(catalog, "no-such-link", NULL, NULL);
   hw_catalog_visit_used(catalog, note_figure, text);
-  /* Links before platforms, whatever the order of asking. 200 Gb/s = 25e9 B/s; 17 us = 1.7e-05 s. */
+  /* Links before platforms, whatever the order of asking. 200 Gb/s = 25e9 B/s; 5.3 us = 5.3e-06 s. */
   CU_ASSERT_STRING_EQUAL(text->str, "link.ib-hdr200.scope=network\n"
                                     "link.ib-hdr200.raw=25000000000 B/s\n"
                                     "link.ib-hdr200.achievable=24000000000 B/s\n"
                                     "platform.roce.nic_latency=0 s\n"
-                                    "platform.roce.launch_floor=1.7e-05 s\n"
+                                    "platform.roce.hop_latency=0 s\n"
+                                    "platform.roce.launch_floor=5.3e-06 s\n"
+                                    "platform.roce.launch_per_gpu=5.75e-06 s\n"
+                                    "platform.roce.graph_floor=1.55e-05 s\n"
                                     "platform.roce.gdr=yes\n");
   g_string_truncate(text, 0);
   hw_catalog_gpu(catalog, "v100-sxm2-16gb", NULL, NULL);

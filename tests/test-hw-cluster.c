@@ -107,7 +107,7 @@ static void links_by_index(void) {
     guint32 out = hw_cluster_gpu_out(cluster, rank), in = hw_cluster_gpu_in(cluster, rank);
     CU_ASSERT_EQUAL(cluster->links[out].link_class, HW_CLASS_GPU_OUT);
     CU_ASSERT_EQUAL(cluster->links[in].link_class, HW_CLASS_GPU_IN);
-    CU_ASSERT_EQUAL(cluster->links[in].capacity, 363e9);
+    CU_ASSERT_EQUAL(cluster->links[in].capacity, 382e9);
     seen[out] = seen[in] = TRUE;
     guint32 nic_out = hw_cluster_nic_out(cluster, hw_cluster_node_of(cluster, rank), rank % 8);
     guint32 nic_in = hw_cluster_nic_in(cluster, hw_cluster_node_of(cluster, rank), rank % 8);
@@ -304,11 +304,11 @@ static void slow_links(void) {
   GError *error = NULL;
   if (!build_faulty(&built, "slow_links", "nic.1.3: 0.5, gpu.0.7: 0.25", &error))
     g_error("%s", error->message);
-  /* 48 GB/s and 363 GB/s, both ways; rank 7 is GPU 7 of node 0; all others are whole. */
+  /* 48 GB/s and 382 GB/s, both ways; rank 7 is GPU 7 of node 0; all others are whole. */
   const HwCluster *cluster = built.cluster;
   const guint32 slow[] = {hw_cluster_nic_out(cluster, 1, 3), hw_cluster_nic_in(cluster, 1, 3),
                           hw_cluster_gpu_out(cluster, 7), hw_cluster_gpu_in(cluster, 7)};
-  const double left[] = {24e9, 24e9, 90.75e9, 90.75e9};
+  const double left[] = {24e9, 24e9, 95.5e9, 95.5e9};
   const char *const names[] = {"nic.1.3", "nic.1.3", "gpu.0.7", "gpu.0.7"};
   for (gsize i = 0; i < G_N_ELEMENTS(slow); i++) {
     g_autofree char *name = hw_cluster_link_name(cluster, slow[i]);

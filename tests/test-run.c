@@ -4,6 +4,7 @@
 #include "cluster.h"
 #include "coll-group.h"
 #include "fold.h"
+#include "group.h"
 #include "harness.h"
 #include "kernel-op.h"
 #include "kernel-time.h"
@@ -31,9 +32,7 @@ static Bench bench_new(void) {
 
 static RunReport *play(Bench *bench, gboolean fold, EventTie tie) {
   g_autoptr(Program) program = program_builder_end(bench->builder);
-  CollTuning tuning;
-  CU_ASSERT_TRUE_FATAL(coll_tuning_load("nccl-2.30", "hopper", &tuning, NULL));
-  CollGroup *groups[] = {coll_group_new(bench->built.cluster, &tuning, program->communicators[0].ranks, 8, NULL)};
+  CollGroup *groups[] = {group_new(bench->built.cluster, program->communicators[0].ranks, 8, NULL)};
   g_autoptr(FoldSystem) folded = fold_new(program, bench->built.cluster, groups, fold);
   RunSystem system = {&folded->program, bench->built.cluster->gpu, folded->links, folded->n_links, folded->groups};
   RunOptions options = {.timeline = TRUE, .tie = tie, .tie_seed = harness_seed()};
@@ -49,10 +48,7 @@ static SimTime op_time(const Bench *bench, guint64 bytes) {
 
 static SimTime gather_time(const Bench *bench, guint64 bytes) {
   /* One uncontended ring all-gather: latency, then bytes x 7/8 at the node's achievable bandwidth. */
-  CollTuning tuning;
-  const guint32 ranks[] = {0, 1, 2, 3, 4, 5, 6, 7};
-  CU_ASSERT_TRUE_FATAL(coll_tuning_load("nccl-2.30", "hopper", &tuning, NULL));
-  g_autoptr(CollGroup) group = coll_group_new(bench->built.cluster, &tuning, ranks, 8, NULL);
+  g_autoptr(CollGroup) group = group_of_first(bench->built.cluster, 8);
   CollPlan plan;
   coll_plan(group, &(CollCall){COLL_ALL_GATHER, bytes}, &plan);
   return plan.latency + sim_time_of_amount(plan.volume, plan.cap);

@@ -3,12 +3,22 @@
 
 #include <glib.h>
 
-typedef enum { COLL_ALL_REDUCE, COLL_ALL_GATHER, COLL_REDUCE_SCATTER, COLL_OPERATIONS } CollOperation;
-extern const char *const coll_operation_names[]; /* "all-reduce", "all-gather", "reduce-scatter" */
+typedef enum {
+  COLL_ALL_REDUCE,
+  COLL_ALL_GATHER,
+  COLL_REDUCE_SCATTER,
+  COLL_BROADCAST, /* from the first member */
+  COLL_REDUCE,    /* to the first member */
+  COLL_SEND_RECV, /* every member sends to the next and receives from the one before */
+  COLL_ALL_TO_ALL,
+  COLL_OPERATIONS
+} CollOperation;
+extern const char *const coll_operation_names[]; /* "all-reduce", "all-gather", "reduce-scatter", "broadcast", … */
 
 typedef struct {
   CollOperation operation;
-  /* Payload in nccl-tests' sense: all-reduce the buffer; all-gather and reduce-scatter the whole gathered buffer (n × a
-   * shard). */
+  /* Payload in nccl-tests' sense: all-reduce, broadcast and reduce the buffer; all-gather and reduce-scatter the whole
+   * gathered buffer (n × a shard); send-recv what one member sends; all-to-all all that one member sends, itself
+   * included. */
   guint64 bytes;
 } CollCall;

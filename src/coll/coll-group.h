@@ -1,6 +1,7 @@
 /* A communicator on a cluster: its rings over nodes and rails, and what each call costs on them.
  *
- *   CollGroup *group = coll_group_new(cluster, tuning, ranks, n, error);
+ *   CollGroup *group = coll_group_new(library, ranks, n, error);
+ *   coll_group_prepare(group, &call);
  *   CollPlan plan;
  *   coll_plan(group, &call, &plan);      // algorithm, protocol, channels, latency, volume, cap
  *
@@ -15,10 +16,12 @@
 
 #include "base-quantity.h"
 #include "coll-call.h"
+#include "coll-knobs.h"
 #include "coll-tuning.h"
 #include "hw-cluster.h"
 
-struct CollLayout; /* private to this floor */
+struct CollLayout;  /* private to this floor */
+struct CollLibrary; /* coll-library.h */
 
 /* Links that the rings load when each goes at rate 1, with integer coefficients. */
 typedef struct {
@@ -27,23 +30,40 @@ typedef struct {
   guint32 n;
 } CollRoute;
 
+/* What the search found for one shape of channels: its speeds are of NCCL's ladder and serve its choice alone. */
 typedef struct {
-  guint32 size;       /* ranks */
-  guint32 nodes;      /* that hold any of them */
-  guint32 per_node;   /* ranks in each of those */
-  guint32 rings;      /* that the search found: the route's unit is one of them */
-  guint32 channels;   /* what they are doubled into: SMs that a call takes */
-  double ring_rate;   /* bytes/s of one ring, uncontended, protocol Simple */
-  double tree_rate;   /* of one of a ring's two trees, where the links limit it */
-  double node_rate;   /* of one ring, were there nothing but the node's own links */
-  guint32 tree_depth; /* hops over the network from the root */
-  CollHop intra;      /* kind of a hop inside the node */
+  guint32 channels;    /* 0: the shape cannot be had here */
+  double intra, inter; /* bytes/s of a channel inside a node and between nodes */
+  gboolean nvlink;     /* inside a node no path leaves NVLink */
+  gboolean ll128;      /* stores of 128 bytes arrive whole on every path */
+  gboolean plain_tree; /* a tree whose node links all sit at one GPU */
+  gboolean same;       /* all channels take the same way through the node */
+} CollFound;
+typedef enum { COLL_FOUND_RING, COLL_FOUND_TREE, COLL_FOUND_NVLS, COLL_FOUND_COLLNET, COLL_FOUND_KINDS } CollFoundKind;
+
+typedef struct {
+  guint32 size;     /* ranks */
+  guint32 nodes;    /* that hold any of them */
+  guint32 per_node; /* ranks in each of those */
+  CollFound found[COLL_FOUND_KINDS];
+  guint32 rings;                                 /* of the ring and tree routes */
+  guint32 channels, nvls_channels, p2p_channels; /* SMs that a call takes at most */
+  guint32 connected;                             /* mask of the algorithms that have their routes and buffers */
+  guint64 buffer_bytes;                          /* device memory that these hold per rank */
+  CollRoute routes[COLL_ALGORITHMS];             /* of all units; empty until connected */
+  guint32 units[COLL_ALGORITHMS]; /* that share a call's bytes: rings, trees (two to a ring), heads … */
+  double rates[COLL_ALGORITHMS];  /* bytes/s of one unit that the links allow, uncontended, protocol Simple */
+  double node_rate;               /* bytes/s of one ring, were there nothing but the node's own links */
+  double switch_rate;             /* bytes/s of one NVLS tree or head inside the node alone */
+  double nic_rate;                /* bytes/s of all the node's NICs in use */
+  double p2p_cap;                 /* with P2P disabled: bytes/s of one ring through host memory; else G_MAXDOUBLE */
+  guint32 tree_depth;             /* hops over the network from the root */
+  CollHop intra;                  /* kind of a hop inside the node */
   CollCpu cpu;
-  CollRoute route;      /* of the rings */
-  CollRoute tree_route; /* of the trees, two to a ring */
-  guint64 buffer_bytes; /* device memory that NCCL holds per rank for this communicator */
-  SimTime nic_latency, launch_floor;
+  SimTime nic_latency, hop_latency, launch_floor;
+  gboolean flushes; /* a Simple step over the network waits until what arrived is seen: up to Ampere */
   CollTuning tuning;
+  CollKnobs knobs;           /* without its texts */
   struct CollLayout *layout; /* who sits where; shared by copies */
 } CollGroup;
 
@@ -53,27 +73,30 @@ typedef struct {
   guint32 channels;
   SimTime latency;                /* before the flow: time of the uncontended chunk pipeline less that of the bytes */
   SimTime base;                   /* of it, what passes before the first chunk moves */
-  double volume;                  /* bytes that each ring, or tree, moves past each of its points */
-  double cap;                     /* bytes/s of one ring, or tree */
+  double volume;                  /* bytes that each unit moves past each of its points */
+  double cap;                     /* bytes/s of one unit */
   guint64 sent_intra, sent_inter; /* bytes per rank, on average over ranks: inside the node, between nodes */
 } CollPlan;
 
-/* `ranks` ascending, as many in each node that holds any: else SIM_ERROR_INPUT. Ranks and tuning are copied, the
- * cluster must outlive the group. Cost: O(ranks × rings). */
-CollGroup *coll_group_new(const HwCluster *cluster, const CollTuning *tuning, const guint32 *ranks, guint32 n,
-                          GError **error);
+/* `ranks` ascending, as many in each node that holds any: else SIM_ERROR_INPUT. Ranks and tables are copied, the
+ * library's cluster must outlive the group. Cost: O(ranks × rings). */
+CollGroup *coll_group_new(struct CollLibrary *library, const guint32 *ranks, guint32 n, GError **error);
 /* The same group over other routes, which it takes: its schedules still name the cluster's own links. */
 CollGroup *coll_group_rerouted(const CollGroup *group, const CollRoute routes[COLL_ALGORITHMS]);
 void coll_group_free(CollGroup *group);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CollGroup, coll_group_free)
 
-/* Algorithm and protocol by the least time that NCCL's tuner promises (v2.30 tuning.cc); times are those of the chunk
- * pipeline (coll-pipeline.h). O(1). */
+/* Connects what a call will run, as NCCL does at its first: the route and the buffers. A plan needs it. */
+void coll_group_prepare(CollGroup *group, const CollCall *call);
+void coll_group_connect(CollGroup *group, CollAlgorithm algorithm);
+
+/* Algorithm, protocol and channels as NCCL's tuner chooses them (coll-promise.h); times are those of the chunk pipeline
+ * (coll-pipeline.h). O(algorithms). */
 void coll_plan(const CollGroup *group, const CollCall *call, CollPlan *ret);
-/* The same with the algorithm given; a tree only reduces to all. */
-void coll_plan_forced(const CollGroup *group, const CollCall *call, CollAlgorithm algorithm, CollPlan *ret);
+/* The same with the algorithm given, if the group and the operation have it: else FALSE. */
+gboolean coll_plan_forced(const CollGroup *group, const CollCall *call, CollAlgorithm algorithm, CollPlan *ret);
 static inline const CollRoute *coll_group_route(const CollGroup *group, CollAlgorithm algorithm) {
-  return algorithm == COLL_RING ? &group->route : &group->tree_route;
+  return &group->routes[algorithm];
 }
 /* nccl-tests' bus bandwidth of a call that took `time`. */
 double coll_bus_bandwidth(const CollGroup *group, const CollCall *call, SimTime time);

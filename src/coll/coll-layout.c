@@ -1,4 +1,4 @@
-/* Reads a rank list node by node, and gives every NIC that a member is near to a ring. */
+/* Reads a rank list node by node, and finds every NIC that a member is near to. */
 #include "coll-layout.h"
 
 #include "base-error.h"
@@ -17,18 +17,16 @@ static gboolean is_used(const CollLayout *layout, guint32 nic) {
   return FALSE;
 }
 
-static void find_rings(CollLayout *layout) {
+static void find_nics(CollLayout *layout) {
   const HwCluster *cluster = layout->cluster;
   layout->nics = g_new0(guint32, cluster->nics_per_node);
-  layout->exits = g_new0(guint32, cluster->nics_per_node);
   for (guint32 member = 0; member < layout->per_node; member++) {
     guint32 first, end;
     gpu_nics(cluster, layout->ranks[member] % cluster->gpus_per_node, &first, &end);
     for (guint32 nic = first; nic < end; nic++) {
       if (is_used(layout, nic))
         continue;
-      layout->nics[layout->n_nics] = nic;
-      layout->exits[layout->n_nics++] = member;
+      layout->nics[layout->n_nics++] = nic;
     }
   }
 }
@@ -59,6 +57,7 @@ static void clear(gpointer data) {
   g_free(layout->ranks);
   g_free(layout->nics);
   g_free(layout->exits);
+  g_free(layout->rails);
 }
 
 void coll_layout_unref(CollLayout *layout) {
@@ -74,7 +73,7 @@ CollLayout *coll_layout_new(const HwCluster *cluster, const guint32 *ranks, guin
   if (!read_nodes(layout, n, error))
     return NULL;
   if (layout->nodes > 1)
-    find_rings(layout);
+    find_nics(layout);
   return g_steal_pointer(&layout);
 }
 
@@ -87,7 +86,7 @@ guint32 coll_layout_links(const CollLayout *layout, guint32 ring, guint32 from, 
     ret_links[1] = hw_cluster_gpu_in(cluster, layout->ranks[to]);
     return 2;
   }
-  ret_links[0] = hw_cluster_nic_out(cluster, out, layout->nics[ring]);
-  ret_links[1] = hw_cluster_nic_in(cluster, in, layout->nics[ring]);
-  return hw_cluster_leaf_links(cluster, out, in, layout->nics[ring], &ret_links[2], &ret_links[3]) ? 4 : 2;
+  ret_links[0] = hw_cluster_nic_out(cluster, out, layout->rails[ring]);
+  ret_links[1] = hw_cluster_nic_in(cluster, in, layout->rails[ring]);
+  return hw_cluster_leaf_links(cluster, out, in, layout->rails[ring], &ret_links[2], &ret_links[3]) ? 4 : 2;
 }

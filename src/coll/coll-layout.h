@@ -1,7 +1,7 @@
 /* Where a communicator's members sit, and by which NIC each of its rings leaves a node: private to this floor.
  *
- *   node v: member e ─► NIC of ring r      e = exits[r]: the member nearest to the NIC; a ring's way through the node
- * ends at it, a tree's chain of the node begins at it
+ *   node v: member e ─► NIC rails[r] of ring r      e = exits[r]: a ring's way through the node ends at it, a tree's
+ *                                                   chain of the node begins at it
  *
  * Shared by a group and its copies (g_rc_box). */
 #pragma once
@@ -12,8 +12,10 @@ typedef struct CollLayout {
   const HwCluster *cluster; /* borrowed: must outlive the group */
   guint32 *ranks;           /* on the cluster, by member */
   guint32 per_node, nodes;
-  guint32 *nics, *exits; /* by ring; one node: NULL */
-  guint32 n_nics;        /* rings over the network; one node: 0 */
+  guint32 *nics; /* nearest to any member; one node: NULL */
+  guint32 n_nics;
+  guint32 *exits, *rails; /* by ring: the member that it leaves a node from, and the NIC; one node: NULL */
+  guint32 n_rings;
 } CollLayout;
 
 /* NULL and SIM_ERROR_INPUT where nodes do not hold equally many. */

@@ -9,23 +9,24 @@
  * times T and hops inside: it cannot bind while network ≤ (2·depth − 2)·T + 2·depth·intra. */
 #include "coll-pipeline.h"
 
-static SimTime wire_time(const CollSteps *steps, guint64 loop) {
-  return sim_time_of_amount((double)coll_steps_bytes(steps, loop), steps->rate);
-}
-
-/* The longest `count` hops in a row. */
-static SimTime longest_hops(const CollGroup *group, const CollSteps *steps, guint64 count) {
+/* The longest way of a token over all its hops, from whichever place it sets out. */
+static SimTime longest_hops(const CollGroup *group, const CollSteps *steps) {
+  guint64 first = steps->steps, later = (steps->loops - 1) * steps->steps;
+  SimTime intra = coll_steps_hop(steps, FALSE, 1), network = coll_steps_hop(steps, TRUE, 1), longest = 0;
   if (group->nodes == 1)
-    return (SimTime)count * steps->intra;
-  guint32 per_node = group->per_node;
-  SimTime whole = (SimTime)(count / per_node), rest = (SimTime)(count % per_node);
-  SimTime round = (per_node - 1) * steps->intra + steps->network;
-  SimTime with = rest > 0 ? steps->network + (rest - 1) * steps->intra : 0;
-  return whole * round + MAX(with, rest * steps->intra);
+    return (SimTime)first * steps->intra + (SimTime)later * intra;
+  guint64 places = group->per_node;
+  for (guint64 place = 0; place < places; place++) {
+    guint64 crossed = (place + first) / places, rest = (place + first + later) / places - crossed;
+    SimTime way = (SimTime)crossed * steps->network + (SimTime)(first - crossed) * steps->intra +
+                  (SimTime)rest * network + (SimTime)(later - rest) * intra;
+    longest = MAX(longest, way);
+  }
+  return longest;
 }
 
 static gboolean slots_may_bind(const CollGroup *group, const CollSteps *steps) {
-  SimTime least = MIN(wire_time(steps, 0), wire_time(steps, steps->loops - 1));
+  SimTime least = MIN(coll_steps_wire(steps, 0), coll_steps_wire(steps, steps->loops - 1));
   SimTime turns = 2 * steps->depth;
   return steps->depth < 2 || steps->intra > steps->network ||
          (group->nodes > 1 && steps->network > (turns - 2) * least + turns * steps->intra);
@@ -49,7 +50,7 @@ static SimTime *end_at(const Window *window, guint32 place, guint64 k) {
 
 static SimTime arrival_at(const Window *window, guint32 place, guint64 k) {
   place %= window->places;
-  return *end_at(window, place, k) + (crosses(window, place) ? window->steps->network : window->steps->intra);
+  return *end_at(window, place, k) + coll_steps_hop(window->steps, crosses(window, place), k / window->steps->steps);
 }
 
 static SimTime start_of(const Window *window, guint32 place, guint64 k) {
@@ -75,21 +76,19 @@ static SimTime walk_ring(const CollGroup *group, const CollSteps *steps) {
   guint64 turns = steps->loops * steps->steps;
   for (guint64 k = 0; k < turns; k++)
     for (guint32 place = 0; place < window.places; place++)
-      *end_at(&window, place, k) = start_of(&window, place, k) + wire_time(steps, k / steps->steps);
+      *end_at(&window, place, k) = start_of(&window, place, k) + coll_steps_wire(steps, k / steps->steps);
   SimTime last = 0;
   for (guint32 place = 0; place < window.places; place++)
     last = MAX(last, arrival_at(&window, place, turns - 1));
   return last;
 }
 
-SimTime coll_pipeline_ring(const CollGroup *group, const CollSteps *steps) {
-  if (steps->loops == 0)
-    return steps->base;
+static SimTime ring_time(const CollGroup *group, const CollSteps *steps) {
   if (slots_may_bind(group, steps))
     return walk_ring(group, steps);
-  SimTime full = wire_time(steps, 0), last = wire_time(steps, steps->loops - 1);
+  SimTime full = coll_steps_wire(steps, 0), last = coll_steps_wire(steps, steps->loops - 1);
   SimTime wire = (SimTime)steps->steps * ((SimTime)(steps->loops - 1) * full + last);
-  return steps->base + wire + longest_hops(group, steps, steps->loops * steps->steps);
+  return steps->base + wire + longest_hops(group, steps);
 }
 
 /* A tree is as slow as its longest way: up from the far end of a chain in the deepest node to the root, and down again,
@@ -114,7 +113,7 @@ static SimTime walk_line(const CollSteps *steps, const Line *line) {
   SimTime last = steps->base;
   for (guint64 loop = 0; loop < steps->loops; loop++) {
     SimTime *now = ends + loop % turns * width, *before = ends + (loop + turns - 1) % turns * width;
-    SimTime arrival = steps->base, wire = wire_time(steps, loop);
+    SimTime arrival = steps->base, wire = coll_steps_wire(steps, loop);
     for (guint32 hop = 0; hop < line->hops; hop++) {
       gboolean network = line_crosses(line, hop), final = hop + 1 == line->hops;
       SimTime latency = network ? steps->network : steps->intra, start = arrival;
@@ -132,17 +131,29 @@ static SimTime walk_line(const CollSteps *steps, const Line *line) {
   return last;
 }
 
-SimTime coll_pipeline_tree(const CollGroup *group, const CollSteps *steps) {
+static SimTime tree_time(const CollGroup *group, const CollSteps *steps) {
   Line line = {.chain = group->per_node - 1};
   line.hops = 2 * (line.chain + group->tree_depth);
-  if (steps->loops == 0)
-    return steps->base;
-  SimTime full = wire_time(steps, 0), last = wire_time(steps, steps->loops - 1), depth = steps->depth;
+  SimTime full = coll_steps_wire(steps, 0), last = coll_steps_wire(steps, steps->loops - 1), depth = steps->depth;
   if (2 * full + steps->intra > depth * full || 2 * full + steps->network > 2 * depth * full)
     return walk_line(steps, &line);
   SimTime latency = 2 * (line.chain * steps->intra + group->tree_depth * steps->network);
   SimTime behind = steps->loops > 1 ? (SimTime)(steps->loops - 2) * full + last : 0;
   return steps->base + latency + line.hops * full + behind;
+}
+
+/* Chunk after chunk through all stages, one behind the other. */
+static SimTime line_time(const CollSteps *steps) {
+  SimTime full = coll_steps_wire(steps, 0), last = coll_steps_wire(steps, steps->loops - 1);
+  return steps->base + steps->fill + (SimTime)(steps->loops - 1) * full + last;
+}
+
+SimTime coll_pipeline(const CollGroup *group, CollAlgorithm algorithm, const CollSteps *steps) {
+  if (steps->loops == 0)
+    return steps->base;
+  if (steps->line)
+    return line_time(steps);
+  return (algorithm == COLL_RING ? ring_time : tree_time)(group, steps);
 }
 
 SimTime coll_pipeline_walk(const CollSchedule *schedule) {
@@ -153,11 +164,11 @@ SimTime coll_pipeline_walk(const CollSchedule *schedule) {
     const guint32 *needs = &g_array_index(schedule->needs, guint32, transfer->needs);
     SimTime start = schedule->base;
     for (guint32 k = 0; k < transfer->n_arrivals; k++)
-      start = MAX(start, ends[needs[k]] + coll_schedule_hop(schedule, &schedule->transfers[needs[k]]));
+      start = MAX(start, ends[needs[k]] + schedule->transfers[needs[k]].hop);
     for (guint32 k = transfer->n_arrivals; k < transfer->n_arrivals + transfer->n_ends; k++)
       start = MAX(start, ends[needs[k]]);
     ends[i] = start + sim_time_of_amount((double)transfer->bytes, schedule->rate);
-    last = MAX(last, ends[i] + coll_schedule_hop(schedule, transfer));
+    last = MAX(last, ends[i] + transfer->hop);
   }
   return last;
 }

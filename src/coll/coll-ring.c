@@ -22,7 +22,7 @@ static void connect_places(const CollGroup *group, CollSchedule *schedule) {
     for (guint32 p = 0; p < n; p++) {
       guint32 node = p / layout->per_node, local = p % layout->per_node;
       if (layout->nodes > 1)
-        local = (layout->exits[lane] + 1 + local) % layout->per_node;
+        local = (layout->exits[schedule->rings[lane]] + 1 + local) % layout->per_node;
       schedule->members[lane * n + p] = node * layout->per_node + local;
     }
 }
@@ -51,6 +51,7 @@ static void write_transfer(const CollCall *call, const CollSteps *steps, CollSch
   transfer->connection = p;
   transfer->block = (guint32)loop * n + owner;
   transfer->bytes = coll_steps_bytes(steps, loop);
+  transfer->hop = coll_steps_hop(steps, schedule->connections[p].network, loop);
   transfer->offset = all_reduce ? loop * n * steps->chunk + owner * transfer->bytes : loop * steps->chunk;
   transfer->reduces = !gather && step < n - 1;
   add_needs(steps, schedule, transfer, k);

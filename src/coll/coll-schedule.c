@@ -6,16 +6,21 @@
 
 G_STATIC_ASSERT(COLL_SCHEDULE_MOST_LINKS == COLL_MOST_LINKS);
 
+gboolean coll_schedule_has(const CollCall *call, const CollPlan *plan) {
+  return plan->algorithm == COLL_TREE || (plan->algorithm == COLL_RING && call->operation <= COLL_REDUCE_SCATTER);
+}
+
 CollSchedule *coll_schedule_new(const CollGroup *group, const CollCall *call, const CollPlan *plan) {
   CollSteps steps;
+  if (!coll_schedule_has(call, plan))
+    return NULL;
   coll_steps(group, call, plan, &steps);
   CollSchedule *schedule = g_new0(CollSchedule, 1);
   schedule->needs = g_array_new(FALSE, FALSE, sizeof(guint32));
   schedule->lanes = steps.lanes;
   schedule->alike = steps.alike;
+  schedule->kinds = steps.kinds;
   schedule->base = plan->base;
-  schedule->intra = steps.intra;
-  schedule->network = steps.network;
   schedule->rate = steps.rate;
   schedule->layout = g_rc_box_acquire(group->layout);
   schedule->rings = g_new(guint32, steps.lanes);

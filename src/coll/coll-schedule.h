@@ -31,6 +31,7 @@ typedef struct {
   guint32 block;      /* of the channel's data: transfers of one block carry the same bytes */
   guint64 offset;     /* of the block: in the channel's part of the buffer, or of its owner's shard */
   guint64 bytes;      /* multiple of the alignment: the last block may reach past the end */
+  SimTime hop;        /* from its end to its arrival */
   gboolean reduces;   /* the receiver adds it to its own; else it overwrites */
   guint32 needs;      /* first of its needs: */
   guint32 n_arrivals; /* these transfers have arrived, */
@@ -43,15 +44,18 @@ typedef struct {
   GArray *needs; /* guint32: indices of transfers */
   CollConnection *connections;
   guint32 n_connections, places;
-  guint32 lanes, alike;         /* channels = lanes × alike */
-  guint32 *members;             /* lane × places + place → member of the group */
-  guint32 *rings;               /* lane → ring, whose NIC it uses */
-  SimTime base, intra, network; /* before the first transfer; hop inside a node and between nodes */
-  double rate;                  /* bytes/s of one channel */
-  struct CollLayout *layout;    /* shared with the group */
+  guint32 lanes, alike;      /* channels = lanes × alike */
+  guint32 kinds;             /* lane i has the links of lane i % kinds, in every call of the group and algorithm */
+  guint32 *members;          /* lane × places + place → member of the group */
+  guint32 *rings;            /* lane → ring, whose NIC it uses */
+  SimTime base, tail;        /* before the first transfer; after the last arrival, to copy it out */
+  double rate;               /* bytes/s of one channel */
+  struct CollLayout *layout; /* shared with the group */
 } CollSchedule;
 
-/* Of a group of at least two. Cost: O(transfers). */
+/* Whether a plan can be written out: rings and trees that reduce or gather can. */
+gboolean coll_schedule_has(const CollCall *call, const CollPlan *plan);
+/* Of a group of at least two, a ring or a tree (else NULL). Cost: O(transfers). */
 CollSchedule *coll_schedule_new(const CollGroup *group, const CollCall *call, const CollPlan *plan);
 void coll_schedule_free(CollSchedule *schedule);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CollSchedule, coll_schedule_free)
@@ -60,7 +64,3 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(CollSchedule, coll_schedule_free)
 #define COLL_SCHEDULE_MOST_LINKS 4
 guint32 coll_schedule_links(const CollSchedule *schedule, guint32 lane, guint32 connection,
                             guint32 ret_links[COLL_SCHEDULE_MOST_LINKS]);
-
-static inline SimTime coll_schedule_hop(const CollSchedule *schedule, const CollTransfer *transfer) {
-  return schedule->connections[transfer->connection].network ? schedule->network : schedule->intra;
-}

@@ -86,6 +86,7 @@ static CollTransfer *write_transfer(const Tree *tree, guint32 index, guint32 con
                              .block = (guint32)loop,
                              .offset = loop * tree->steps->chunk,
                              .bytes = coll_steps_bytes(tree->steps, loop),
+                             .hop = coll_steps_hop(tree->steps, tree->schedule->connections[connection].network, 0),
                              .reduces = up,
                              .needs = tree->schedule->needs->len};
   return transfer;
@@ -141,7 +142,7 @@ static void connect_places(const Tree *tree, const CollGroup *group) {
   for (guint32 lane = 0; lane < schedule->lanes; lane++)
     for (guint32 place = 0; place < n; place++) {
       guint32 exit = layout->nodes > 1 ? layout->exits[schedule->rings[lane]] : 0;
-      guint32 node = coll_tree_node(layout->nodes, lane / group->rings, place / per_node);
+      guint32 node = coll_tree_node(layout->nodes, lane / group->rings % 2, place / per_node);
       schedule->members[lane * n + place] = node * per_node + (exit + place % per_node) % per_node;
     }
 }

@@ -92,8 +92,8 @@ static void colour_communicators(System *system, FoldPalette *palette) {
     CollGroup group;
     memcpy(&group, system->groups[c], sizeof group);
     group.layout = NULL;
-    group.route.links = group.route.coefficients = NULL;
-    group.tree_route.links = group.tree_route.coefficients = NULL;
+    for (int algorithm = 0; algorithm < COLL_ALGORITHMS; algorithm++)
+      group.routes[algorithm].links = group.routes[algorithm].coefficients = NULL;
     memcpy(words + 1, &group, sizeof group);
     system->colours[system->communicators + c] = fold_palette_colour(palette, words, GROUP_WORDS);
   }

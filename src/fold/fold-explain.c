@@ -36,11 +36,21 @@ static double speed_of(const FoldSystem *system, guint32 rank_class) {
   return hw_cluster_speed(system->cluster, system->program.ranks[rank_class].device);
 }
 
+static char *link_fault_of(const FoldSystem *system, const ProgramCommunicator *members, const CollRoute *route) {
+  for (guint32 i = 0; i < route->n; i++) {
+    double share = system->cluster->links[route->links[i]].share;
+    g_autofree char *name = hw_cluster_link_name(system->cluster, route->links[i]);
+    if (share != 1)
+      return g_strdup_printf("its communicator \"%s\" runs over %s, which has %g of its capacity", members->name, name,
+                             share);
+  }
+  return NULL;
+}
+
 /* A slower GPU or a degraded link of a communicator's first of its colour. */
 static char *fault_of(const FoldSystem *system, guint32 communicator) {
   guint32 whole = system->colouring->communicators.firsts[communicator];
   const ProgramCommunicator *members = &system->whole->communicators[whole];
-  const CollRoute *route = &system->whole_groups[whole]->route;
   for (guint32 i = 0; i < members->n_ranks; i++) {
     guint32 device = system->whole->ranks[members->ranks[i]].device;
     double speed = hw_cluster_speed(system->cluster, device);
@@ -48,12 +58,10 @@ static char *fault_of(const FoldSystem *system, guint32 communicator) {
       return g_strdup_printf("its communicator \"%s\" waits for rank %u, whose GPU runs at %g of its speed",
                              members->name, device, speed);
   }
-  for (guint32 i = 0; i < route->n; i++) {
-    double share = system->cluster->links[route->links[i]].share;
-    g_autofree char *name = hw_cluster_link_name(system->cluster, route->links[i]);
-    if (share != 1)
-      return g_strdup_printf("its communicator \"%s\" runs over %s, which has %g of its capacity", members->name, name,
-                             share);
+  for (CollAlgorithm algorithm = 0; algorithm < COLL_ALGORITHMS; algorithm++) {
+    char *fault = link_fault_of(system, members, coll_group_route(system->whole_groups[whole], algorithm));
+    if (fault != NULL)
+      return fault;
   }
   return NULL;
 }

@@ -59,7 +59,10 @@ static const char *const no_yes_names[] = {"no", "yes", NULL};
 
 static const HwField platform_fields[] = {
     PLATFORM("nic_latency", HW_FIELD_TIME, nic_latency),
+    PLATFORM("hop_latency", HW_FIELD_TIME, hop_latency),
     PLATFORM("launch_floor", HW_FIELD_TIME, launch_floor),
+    PLATFORM("launch_per_gpu", HW_FIELD_TIME, launch_per_gpu),
+    PLATFORM("graph_floor", HW_FIELD_TIME, graph_floor),
     {"gdr", HW_FIELD_NAME, G_STRUCT_OFFSET(HwPlatform, gdr), TRUE, no_yes_names},
     ORIGIN(HwPlatform),
 };

@@ -50,10 +50,13 @@ typedef struct {
 
 /* How a platform launches and sends: the floors under every collective. */
 typedef struct {
-  char *name;           /* infiniband, roce, efa, tcpx, tcpxo, sockets */
-  SimTime nic_latency;  /* NCCL's per-NIC latency attribute, added per network hop */
-  SimTime launch_floor; /* host cost and launch of one collective */
-  int gdr;              /* 1: its NICs read and write GPU memory themselves (GPUDirect RDMA) */
+  char *name;             /* infiniband, roce, efa, tcpx, tcpxo, sockets */
+  SimTime nic_latency;    /* NCCL's per-NIC latency attribute, by which it chooses */
+  SimTime hop_latency;    /* what a network hop really takes beyond NCCL's own latency of one */
+  SimTime launch_floor;   /* the least that a collective takes, from its launch to its end */
+  SimTime launch_per_gpu; /* what one thread needs to launch it on each further GPU that it drives */
+  SimTime graph_floor;    /* the least from one collective to the next in a CUDA graph */
+  int gdr;                /* 1: its NICs read and write GPU memory themselves (GPUDirect RDMA) */
   char *source, *note;
   int trust;
 } HwPlatform;

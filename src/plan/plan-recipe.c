@@ -99,7 +99,6 @@ static const ConfKey keys[] = {
     LATER("ddp", "*", NULL, "the DDP policy"),
     LATER("fsdp", "*", NULL, "the FSDP policy"),
     LATER("megatron", "*", NULL, "the Megatron policy"),
-    LATER("nccl", "*", NULL, "setting NCCL's environment"),
     LATER("memory", "*", NULL, "configuring the allocator"),
 };
 const ConfSchema plan_schema = {keys, G_N_ELEMENTS(keys)};

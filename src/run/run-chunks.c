@@ -31,7 +31,7 @@ struct RunChunks {
   CollSchedule *schedule;
   Event base;
   Piece *pieces;   /* lane × transfers + transfer */
-  NetRoute **hops; /* lane × connections + connection; the communicator's */
+  NetRoute **hops; /* kind of lane × connections + connection; the communicator's */
   Needed ends, arrivals;
   guint64 remaining;
   void (*ended)(gpointer owner);
@@ -68,7 +68,7 @@ static void start(Piece *piece) {
   RunChunks *chunks = piece->chunks;
   const CollSchedule *schedule = chunks->schedule;
   const CollTransfer *transfer = &schedule->transfers[piece->transfer];
-  const NetRoute *route = chunks->hops[piece->lane * schedule->n_connections + transfer->connection];
+  const NetRoute *route = chunks->hops[piece->lane % schedule->kinds * schedule->n_connections + transfer->connection];
   net_flow_start(chunks->play->net, &piece->flow, route, (double)transfer->bytes, 1, schedule->alike, schedule->rate);
 }
 
@@ -94,7 +94,7 @@ static void piece_ended(NetFlow *flow, gpointer owner) {
   (void)flow;
   Piece *piece = owner;
   RunChunks *chunks = piece->chunks;
-  SimTime hop = coll_schedule_hop(chunks->schedule, &chunks->schedule->transfers[piece->transfer]);
+  SimTime hop = chunks->schedule->transfers[piece->transfer].hop;
   run_schedule(chunks->play, &piece->arrival, run_now(chunks->play), hop);
   meet(piece, &chunks->ends);
 }
@@ -130,15 +130,16 @@ static void add_pieces(RunChunks *chunks, guint32 communicator) {
   event_init(&chunks->base, begin, chunks, EVENT_PHASE_STARTS, first);
 }
 
-static NetRoute **hops_of(NetSystem *net, const CollSchedule *schedule) {
+/* Those that the schedule needs and no earlier call did. */
+static void add_hops(NetSystem *net, const CollSchedule *schedule, NetRoute **hops) {
   static const guint32 once[COLL_SCHEDULE_MOST_LINKS] = {1, 1, 1, 1};
-  NetRoute **hops = g_new(NetRoute *, schedule->lanes * schedule->n_connections);
-  for (guint32 lane = 0; lane < schedule->lanes; lane++)
+  for (guint32 lane = 0; lane < MIN(schedule->lanes, schedule->kinds); lane++)
     for (guint32 c = 0; c < schedule->n_connections; c++) {
-      guint32 links[COLL_SCHEDULE_MOST_LINKS], n = coll_schedule_links(schedule, lane, c, links);
-      hops[lane * schedule->n_connections + c] = net_route_new(net, links, once, n);
+      NetRoute **hop = &hops[lane * schedule->n_connections + c];
+      guint32 links[COLL_SCHEDULE_MOST_LINKS];
+      if (*hop == NULL)
+        *hop = net_route_new(net, links, once, coll_schedule_links(schedule, lane, c, links));
     }
-  return hops;
 }
 
 RunChunks *run_chunks_new(RunPlay *play, guint32 communicator, const CollCall *call, const CollPlan *plan,
@@ -152,7 +153,8 @@ RunChunks *run_chunks_new(RunPlay *play, guint32 communicator, const CollCall *c
   chunks->arrivals = reverse(chunks->schedule, TRUE);
   NetRoute ***hops = &play->communicators[communicator].hops[plan->algorithm];
   if (*hops == NULL)
-    *hops = hops_of(play->net, chunks->schedule);
+    *hops = g_new0(NetRoute *, chunks->schedule->kinds * chunks->schedule->n_connections);
+  add_hops(play->net, chunks->schedule, *hops);
   chunks->hops = *hops;
   add_pieces(chunks, communicator);
   run_schedule(play, &chunks->base, run_now(play), chunks->schedule->base);

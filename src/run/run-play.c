@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base-error.h"
+#include "coll-schedule.h"
 #include "kernel-op.h"
 #include "kernel-time.h"
 #include "run-state.h"
@@ -126,7 +127,33 @@ static gboolean play_steps(RunPlay *play, GError **error) {
   return FALSE;
 }
 
+/* Step fidelity writes out rings and trees; what NCCL would run otherwise is refused by name. */
+static gboolean check_chunks(const RunSystem *system, GError **error) {
+  const Program *program = system->program;
+  for (guint32 r = 0; r < program->n_roles; r++)
+    for (int s = 0; s < PROGRAM_SECTIONS; s++) {
+      const ProgramSection *section = &program->roles[r].sections[s];
+      for (guint32 i = 0; i < section->n_rows; i++) {
+        const ProgramRow *row = &section->rows[i];
+        CollPlan plan;
+        if (row->kind != PROGRAM_COLLECTIVE || system->groups[row->group]->size == 1)
+          continue;
+        coll_plan(system->groups[row->group], &row->call, &plan);
+        if (coll_schedule_has(&row->call, &plan))
+          continue;
+        g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
+                    "--fidelity=step: \"%s\" is %s in %s, of which only flow fidelity is modelled; "
+                    "--set nccl.algo=ring,tree plays it in rings and trees",
+                    row->name, coll_operation_names[row->call.operation], coll_algorithm_names[plan.algorithm]);
+        return FALSE;
+      }
+    }
+  return TRUE;
+}
+
 RunReport *run_play(const RunSystem *system, const RunOptions *options, const char *run_key, GError **error) {
+  if (options->chunks && !check_chunks(system, error))
+    return NULL;
   gint64 started = g_get_monotonic_time();
   RunPlay play = {.system = system, .options = options, .run_key = run_key};
   play.queue = event_queue_new(options->tie, options->tie_seed);

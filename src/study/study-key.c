@@ -1,6 +1,8 @@
 /* Canonical text into a checksum. */
 #include "study-key.h"
 
+#include "coll-tuning.h"
+
 static void add_line(GChecksum *sum, const char *name, const char *value) {
   g_autofree char *line = g_strdup_printf("%s = %s\n", name, value);
   g_checksum_update(sum, (const guchar *)line, -1);
@@ -17,9 +19,8 @@ static void add_figure(const char *name, const char *value, gpointer user) {
 
 char *study_key(const ConfSettings *settings, const HwCatalog *catalog, const char *tuning, guint64 parameters,
                 const char *fidelity, GError **error) {
-  g_autofree char *text = NULL;
-  gsize length;
-  if (!g_file_get_contents(tuning, &text, &length, error))
+  g_auto(GStrv) files = coll_tuning_files(tuning, error);
+  if (files == NULL)
     return NULL;
   g_autoptr(GChecksum) sum = g_checksum_new(G_CHECKSUM_SHA256);
   g_autofree char *count = g_strdup_printf("%" G_GUINT64_FORMAT, parameters);
@@ -28,7 +29,13 @@ char *study_key(const ConfSettings *settings, const HwCatalog *catalog, const ch
   add_line(sum, "fidelity", fidelity);
   conf_settings_visit(settings, add_setting, sum);
   hw_catalog_visit_used(catalog, add_figure, sum);
-  g_checksum_update(sum, (const guchar *)text, (gssize)length);
+  for (char **file = files; *file != NULL; file++) {
+    g_autofree char *text = NULL;
+    gsize length;
+    if (!g_file_get_contents(*file, &text, &length, error))
+      return NULL;
+    g_checksum_update(sum, (const guchar *)text, (gssize)length);
+  }
   return g_strdup(g_checksum_get_string(sum));
 }
 

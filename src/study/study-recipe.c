@@ -19,6 +19,20 @@ static gboolean find_facts(const ConfSettings *settings, RecipeFacts *ret, gpoin
   return found;
 }
 
+gboolean study_refuse_recipe(const char *path, GError **error) {
+  static const char *const endings[] = {".json", ".yaml", ".yml", ".toml"};
+  for (gsize i = 0; i < G_N_ELEMENTS(endings); i++) {
+    if (!g_str_has_suffix(path, endings[i]))
+      continue;
+    base_error_set_at(error, &(BasePlace){.file = path},
+                      "is no workload; where it is another tool's recipe, name it in one ([parallel] recipe = %s), or "
+                      "make one of it: foretrain import recipe %s -o workload.ini",
+                      path, path);
+    return FALSE;
+  }
+  return TRUE;
+}
+
 gboolean study_recipe_apply(ConfSettings *settings, const HwCatalog *catalog, Recipe **ret, GError **error) {
   RecipeKeys keys = {0};
   if (!conf_settings_fill(settings, &recipe_schema, &keys, error))

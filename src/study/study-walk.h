@@ -2,6 +2,7 @@
 #pragma once
 
 #include "coll-group.h"
+#include "coll-library.h"
 #include "conf-settings.h"
 #include "hw-cluster.h"
 #include "model-recipe.h"
@@ -25,7 +26,9 @@ typedef struct {
   ModelRecipe model_recipe;
   PlanRecipe recipe;
   const char *fidelity; /* of collectives */
-  char *tuning_path, *key;
+  CollKnobs knobs;
+  CollLibrary *library;
+  char *key;
   Program *program;
   CollGroup **groups;
 } StudyWalk;
@@ -33,6 +36,8 @@ typedef struct {
 /* The defaults of all floors. */
 ConfSettings *study_settings_new(void);
 
+/* FALSE with advice where the file is a recipe, by its ending, and no workload. */
+gboolean study_refuse_recipe(const char *path, GError **error);
 /* Reads the recipe that settings name, if any, and lays it under them; *ret NULL where there is none. */
 gboolean study_recipe_apply(ConfSettings *settings, const HwCatalog *catalog, Recipe **ret, GError **error);
 

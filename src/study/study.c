@@ -12,9 +12,7 @@
 #include "study-key.h"
 #include "study-walk.h"
 
-#define NCCL_VERSION "nccl-2.30"
-
-#define SCHEMAS 6
+#define SCHEMAS 7
 
 static void gather_schemas(ConfSchema ret[SCHEMAS]) {
   ret[0] = model_shape_schema;
@@ -22,7 +20,8 @@ static void gather_schemas(ConfSchema ret[SCHEMAS]) {
   ret[2] = plan_schema;
   ret[3] = hw_cluster_schema;
   ret[4] = hw_topology_schema;
-  ret[5] = recipe_schema;
+  ret[5] = coll_knobs_schema;
+  ret[6] = recipe_schema;
 }
 
 ConfSettings *study_settings_new(void) {
@@ -31,26 +30,12 @@ ConfSettings *study_settings_new(void) {
   return conf_settings_new(schemas, G_N_ELEMENTS(schemas));
 }
 
-/* A recipe where a workload should stand. */
-static gboolean is_recipe(const char *path) {
-  static const char *const endings[] = {".json", ".yaml", ".yml", ".toml"};
-  for (gsize i = 0; i < G_N_ELEMENTS(endings); i++)
-    if (g_str_has_suffix(path, endings[i]))
-      return TRUE;
-  return FALSE;
-}
-
 Study *study_open(const char *workload, GError **error) {
   g_autofree char *path = conf_path_find(workload, ".ini", "workloads", NULL, NULL, error);
   if (path == NULL)
     return NULL;
-  if (is_recipe(path)) {
-    base_error_set_at(error, &(BasePlace){.file = path},
-                      "is no workload; where it is another tool's recipe, name it in one ([parallel] recipe = %s), or "
-                      "make one of it: foretrain import recipe %s -o workload.ini",
-                      path, path);
+  if (!study_refuse_recipe(path, error))
     return NULL;
-  }
   g_autoptr(Study) study = g_new0(Study, 1);
   study->settings = study_settings_new();
   g_autofree char *name = g_path_get_basename(path);
@@ -85,13 +70,14 @@ void study_walk_clear(StudyWalk *walk) {
     for (guint32 c = 0; c < walk->program->n_communicators; c++)
       coll_group_free(walk->groups[c]);
   g_free(walk->groups);
+  coll_library_free(walk->library);
+  coll_knobs_clear(&walk->knobs);
   program_free(walk->program);
   model_shape_clear(&walk->shape);
   recipe_free(walk->tool_recipe);
   hw_cluster_free(walk->cluster);
   hw_catalog_free(walk->catalog);
   conf_settings_free(walk->settings);
-  g_free(walk->tuning_path);
   g_free(walk->key);
 }
 
@@ -102,6 +88,7 @@ gboolean study_walk_read(StudyWalk *walk, GError **error) {
   walk->cluster = hw_cluster_build(walk->settings, walk->catalog, error);
   if (walk->cluster == NULL || !model_shape_load(walk->settings, &walk->shape, error) ||
       !model_shape_record(&walk->shape, walk->settings, error) ||
+      !coll_knobs_load(walk->settings, &walk->knobs, error) ||
       !model_recipe_load(walk->settings, &walk->model_recipe, error) ||
       !model_recipe_check(&walk->shape, &walk->model_recipe, walk->settings, error) ||
       !plan_recipe_load(walk->settings, hw_cluster_gpus(walk->cluster), &walk->recipe, error))
@@ -112,13 +99,22 @@ gboolean study_walk_read(StudyWalk *walk, GError **error) {
                             kernel_dtype_names[dtype], walk->cluster->gpu->name);
 }
 
+/* Connects what the Program calls on each communicator. */
+static void prepare_groups(const StudyWalk *walk) {
+  for (guint32 r = 0; r < walk->program->n_roles; r++)
+    for (int s = 0; s < PROGRAM_SECTIONS; s++) {
+      const ProgramSection *section = &walk->program->roles[r].sections[s];
+      for (guint32 i = 0; i < section->n_rows; i++)
+        if (section->rows[i].kind == PROGRAM_COLLECTIVE)
+          coll_group_prepare(walk->groups[section->rows[i].group], &section->rows[i].call);
+    }
+}
+
 static gboolean build_program(StudyWalk *walk, GError **error) {
-  CollTuning tuning;
-  walk->tuning_path = conf_path_find(NCCL_VERSION, ".ini", "topologies/catalog", NULL, NULL, error);
-  if (walk->tuning_path == NULL ||
-      !coll_tuning_load(walk->tuning_path, walk->cluster->gpu->architecture, &tuning, error))
+  walk->library = coll_library_new(walk->cluster, &walk->knobs, error);
+  if (walk->library == NULL)
     return FALSE;
-  walk->key = study_key(walk->settings, walk->catalog, walk->tuning_path, model_shape_parameters(&walk->shape),
+  walk->key = study_key(walk->settings, walk->catalog, walk->library->table, model_shape_parameters(&walk->shape),
                         walk->fidelity, error);
   if (walk->key == NULL)
     return FALSE;
@@ -126,10 +122,11 @@ static gboolean build_program(StudyWalk *walk, GError **error) {
   walk->groups = g_new0(CollGroup *, walk->program->n_communicators);
   for (guint32 c = 0; c < walk->program->n_communicators; c++) {
     const ProgramCommunicator *communicator = &walk->program->communicators[c];
-    walk->groups[c] = coll_group_new(walk->cluster, &tuning, communicator->ranks, communicator->n_ranks, error);
+    walk->groups[c] = coll_group_new(walk->library, communicator->ranks, communicator->n_ranks, error);
     if (walk->groups[c] == NULL)
       return FALSE;
   }
+  prepare_groups(walk);
   return TRUE;
 }
 
@@ -153,7 +150,12 @@ static char **assumptions(const StudyWalk *walk, const RunReport *report) {
               "communication");
   note(notes, "norms and activations take the time of separate kernels and keep the memory of fused ones");
   note(notes, "memory is what is allocated: an allocator's rounding and fragmentation come on top");
-  note(notes, "collectives are NCCL rings and trees, in %s fidelity; NVLS and PAT are not played", walk->fidelity);
+  note(notes, "collectives are NCCL's, in %s fidelity", walk->fidelity);
+  if (!walk->library->exact) {
+    g_autofree char *table = g_path_get_basename(walk->library->table);
+    note(notes, "the tuning table of NCCL %s is not shipped: %s chooses, the nearest older", walk->knobs.version,
+         table);
+  }
   if (!conf_settings_given(walk->settings, "training.micro_batch") &&
       !conf_settings_given(walk->settings, "training.global_batch"))
     note(notes, "no batch is stated: one sequence per GPU");

@@ -4,6 +4,7 @@
  * Hybrid: a communicator per node and one per GPU number over all nodes, the Program of one row on each: what
  * refinement has to look through is the same as for a whole model. */
 #include "bench.h"
+#include "coll-library.h"
 #include "conf-settings.h"
 #include "fold.h"
 #include "kernel-op.h"
@@ -74,19 +75,22 @@ static Program *hybrid(const HwCluster *cluster) {
 }
 
 static void measure(const HwCatalog *catalog, guint32 nodes, gboolean many, const char *more, Result *ret) {
-  CollTuning tuning;
+  CollKnobs knobs;
+  coll_knobs_init(&knobs);
   GError *error = NULL;
   double start = bench_seconds();
   g_autoptr(HwCluster) cluster = build_cluster(catalog, nodes, more);
   ret->cluster = MIN(ret->cluster, bench_seconds() - start);
   g_autoptr(Program) program = (many ? hybrid : one_communicator)(cluster);
   g_autofree CollGroup **groups = g_new0(CollGroup *, program->n_communicators);
-  if (!coll_tuning_load("nccl-2.30", cluster->gpu->architecture, &tuning, &error))
+  g_autoptr(CollLibrary) library = coll_library_new(cluster, &knobs, &error);
+  if (library == NULL)
     g_error("%s", error->message);
   start = bench_seconds();
   for (guint32 c = 0; c < program->n_communicators; c++)
-    groups[c] =
-        coll_group_new(cluster, &tuning, program->communicators[c].ranks, program->communicators[c].n_ranks, NULL);
+    groups[c] = coll_group_new(library, program->communicators[c].ranks, program->communicators[c].n_ranks, NULL);
+  for (guint32 c = 0; c < program->n_communicators; c++)
+    coll_group_connect(groups[c], COLL_RING);
   ret->groups = MIN(ret->groups, bench_seconds() - start);
   start = bench_seconds();
   g_autoptr(FoldSystem) system = fold_new(program, cluster, groups, TRUE);

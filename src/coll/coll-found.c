@@ -1,0 +1,78 @@
+/* Graphs into speeds for the tuner, and into rings and NICs for the routes. */
+#include "coll-found.h"
+
+#include "coll-layout.h"
+
+/* NCCL gives LL128 only where stores of 128 bytes arrive whole: by NVLink, and to NICs that no CPU stands before. */
+static gboolean has_ll128(const CollGraph *graph, guint64 capability, gboolean over_nodes) {
+  CollPathType furthest = capability >= 90 ? COLL_PATH_PXN : COLL_PATH_PXB;
+  return capability >= 70 && graph->type_intra <= COLL_PATH_NVB && (!over_nodes || graph->type_inter <= furthest);
+}
+
+static CollFound found_of(const CollGraphs *graphs, CollGraphKind kind, gboolean over_nodes) {
+  const CollGraph *graph = &graphs->graph[kind];
+  return (CollFound){.channels = graph->channels,
+                     .intra = graph->intra,
+                     .inter = graph->inter,
+                     .nvlink = graph->type_intra <= COLL_PATH_NVL,
+                     .ll128 = has_ll128(graph, graphs->capability, over_nodes),
+                     .plain_tree = graph->pattern == COLL_TREE_PLAIN,
+                     .same = graph->same_channels};
+}
+
+/* Each ring's last GPU, and the NIC that it leaves by: where rails matter, odd nodes swap, so that it comes in by it too.
+ */
+static void place_rings(CollLayout *layout, const CollGraph *ring) {
+  layout->n_rings = ring->channels;
+  layout->exits = g_new(guint32, ring->channels);
+  layout->rails = g_new(guint32, ring->channels);
+  for (guint32 c = 0; c < ring->channels; c++) {
+    layout->exits[c] = ring->order[c * ring->gpus + ring->gpus - 1];
+    layout->rails[c] = ring->nics[2 * c + 1];
+  }
+}
+
+/* With P2P disabled a ring's GPUs speak through host memory, at what the search found there. */
+static double host_cap(const CollGroup *group) {
+  return group->knobs.p2p_disable ? group->found[COLL_FOUND_RING].intra : G_MAXDOUBLE;
+}
+
+gboolean coll_found(CollGroup *group, CollLibrary *library, GError **error) {
+  CollLayout *layout = group->layout;
+  const HwCluster *cluster = layout->cluster;
+  gboolean over_nodes = layout->nodes > 1;
+  g_autofree guint32 *gpus = g_new(guint32, layout->per_node);
+  for (guint32 i = 0; i < layout->per_node; i++)
+    gpus[i] = layout->ranks[i] % cluster->gpus_per_node;
+  CollGraphRequest request = {.gpus = gpus,
+                              .n_gpus = layout->per_node,
+                              .nodes = layout->nodes,
+                              .ranks = group->size,
+                              .min_channels = (guint32)group->knobs.min_channels,
+                              .max_channels = (guint32)group->knobs.max_channels,
+                              .cross_nic = (guint32)group->knobs.cross_nic,
+                              .nvls = group->knobs.nvls_enable,
+                              .p2p = !group->knobs.p2p_disable};
+  const CollGraphs *graphs = coll_library_graphs(library, &request, error);
+  if (graphs == NULL)
+    return FALSE;
+  CollCounts counts;
+  coll_graphs_count(graphs, &library->rules, &request, &counts);
+  group->found[COLL_FOUND_RING] = found_of(graphs, COLL_GRAPH_RING, over_nodes);
+  group->found[COLL_FOUND_TREE] = found_of(graphs, COLL_GRAPH_TREE, over_nodes);
+  group->found[COLL_FOUND_NVLS] = found_of(graphs, COLL_GRAPH_NVLS, over_nodes);
+  if (group->knobs.collnet_enable && over_nodes)
+    group->found[COLL_FOUND_COLLNET] = group->found[COLL_FOUND_TREE];
+  group->intra =
+      group->found[COLL_FOUND_RING].nvlink || cluster->intra->scope != HW_LINK_PCIE ? COLL_HOP_NVLINK : COLL_HOP_PCI;
+  group->rings = group->found[COLL_FOUND_RING].channels;
+  group->channels = counts.coll;
+  group->nvls_channels = counts.nvls;
+  group->p2p_channels = counts.p2p;
+  if (over_nodes)
+    place_rings(layout, &graphs->graph[COLL_GRAPH_RING]);
+  group->node_rate = cluster->intra_bandwidth / group->rings;
+  group->nic_rate = over_nodes ? cluster->nic_bandwidth * layout->n_nics : 0;
+  group->p2p_cap = host_cap(group);
+  return TRUE;
+}

@@ -1,0 +1,70 @@
+/* Loads the tables of a version, and keeps what was searched. */
+#include "coll-library.h"
+
+#include <string.h>
+
+/* A request and what was found for it. */
+typedef struct {
+  CollGraphRequest request;
+  CollGraphs *graphs;
+} Searched;
+
+static guint hash(gconstpointer key) {
+  return coll_graph_request_hash(&((const Searched *)key)->request);
+}
+static gboolean equal(gconstpointer a, gconstpointer b) {
+  return coll_graph_requests_share(&((const Searched *)a)->request, &((const Searched *)b)->request);
+}
+static void searched_free(gpointer data) {
+  Searched *searched = data;
+  g_free((gpointer)searched->request.gpus);
+  coll_graphs_free(searched->graphs);
+  g_free(searched);
+}
+
+/* "2.21" of ".../nccl-2.21.ini". */
+static char *version_of(const char *table) {
+  g_autofree char *name = g_path_get_basename(table);
+  const char *dash = strrchr(name, '-');
+  return g_strndup(dash + 1, strlen(dash + 1) - strlen(".ini"));
+}
+
+CollLibrary *coll_library_new(const HwCluster *cluster, const CollKnobs *knobs, GError **error) {
+  g_autoptr(CollLibrary) library = g_new0(CollLibrary, 1);
+  library->cluster = cluster;
+  library->knobs = *knobs;
+  library->knobs.version = library->knobs.algo = library->knobs.proto = NULL;
+  library->graphs = g_hash_table_new_full(hash, equal, searched_free, NULL);
+  library->table = coll_tuning_find(knobs->version, &library->exact, error);
+  if (library->table == NULL)
+    return NULL;
+  g_autofree char *version = version_of(library->table);
+  if (!coll_tuning_load(library->table, cluster->gpu->architecture, &library->tuning, error) ||
+      !coll_search_rules_load(version, &library->rules, error))
+    return NULL;
+  if (knobs->buffer_bytes > 0)
+    library->tuning.slot_bytes[COLL_SIMPLE] = (guint64)knobs->buffer_bytes / library->tuning.slots;
+  return g_steal_pointer(&library);
+}
+
+void coll_library_free(CollLibrary *library) {
+  if (library == NULL)
+    return;
+  g_hash_table_unref(library->graphs);
+  g_free(library->table);
+  g_free(library);
+}
+
+const CollGraphs *coll_library_graphs(CollLibrary *library, const CollGraphRequest *request, GError **error) {
+  Searched key = {.request = *request}, *searched = g_hash_table_lookup(library->graphs, &key);
+  if (searched != NULL)
+    return searched->graphs;
+  CollGraphs *graphs = coll_graphs_new(library->cluster->machine, &library->rules, request, error);
+  if (graphs == NULL)
+    return NULL;
+  searched = g_memdup2(&key, sizeof key);
+  searched->request.gpus = g_memdup2(request->gpus, request->n_gpus * sizeof *request->gpus);
+  searched->graphs = graphs;
+  g_hash_table_add(library->graphs, searched);
+  return graphs;
+}

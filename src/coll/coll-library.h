@@ -1,0 +1,31 @@
+/* NCCL as it is set up on a machine: the tables of a version, the knobs, and the graphs that were searched so far.
+ *
+ *   g_autoptr(CollLibrary) library = coll_library_new(cluster, &knobs, error);
+ *   g_autoptr(CollGroup) group = coll_group_new(library, ranks, n, error);      // the library must outlive its groups
+ *
+ * Nodes with the same GPUs in a communicator share a search, so thousands of communicators cost few. Errors:
+ * SIM_ERROR_INPUT: a version without tables, an architecture without rows. Not for several threads at once. */
+#pragma once
+
+#include "coll-graph.h"
+#include "coll-knobs.h"
+#include "coll-search-rules.h"
+#include "coll-tuning.h"
+#include "hw-cluster.h"
+
+typedef struct CollLibrary {
+  const HwCluster *cluster; /* borrowed */
+  CollTuning tuning;
+  CollSearchRules rules;
+  CollKnobs knobs;    /* without its texts */
+  char *table;        /* path of the tuning table */
+  gboolean exact;     /* it is that of the version that [nccl] names, or none is named */
+  GHashTable *graphs; /* private: of CollGraphs by what requests share */
+} CollLibrary;
+
+CollLibrary *coll_library_new(const HwCluster *cluster, const CollKnobs *knobs, GError **error);
+void coll_library_free(CollLibrary *library);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(CollLibrary, coll_library_free)
+
+/* Borrowed. The request's version and knobs are the library's. */
+const CollGraphs *coll_library_graphs(CollLibrary *library, const CollGraphRequest *request, GError **error);
