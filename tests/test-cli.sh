@@ -109,7 +109,7 @@ refuses "list gpus reads no database" 'reads no database' list gpus --db b.db
 refuses "list settings as JSON" 'no --json' list settings --json
 refuses "schema as JSON" 'Unknown option --json' schema --json
 refuses "layers: one output" 'choose one' layers a.ini --json -o x.csv
-for verb in run stages layers plot list schema; do
+for verb in run stages layers plot list import schema; do
   says "$verb --help" "foretrain $verb" $verb --help
   [ -z "$(LC_ALL=C tr -d '\000-\177' <out)" ]
   verdict "$verb --help in plain letters" "$([ $? -eq 0 ] && echo yes)" "  $(cat out)"
@@ -192,6 +192,42 @@ done
 "$foretrain" layers a.ini -o /dev/full 2>err
 [ $? -eq 3 ] && grep -q '/dev/full: cannot be written: No space' err
 verdict "full disk: profile" "$([ $? -eq 0 ] && echo yes)" "  $(cat err)"
+
+# Imports: other tools' files to an overlay and to topologies that run; what a file cannot tell is asked for by option.
+data=$source/tests/data
+says "import a matrix" 'GPUs are h100-sxm5-80gb, as --gpu says' import nvidia-smi-topo "$data/nvidia-smi-topo/nvswitch.txt" --gpu h100-sxm5-80gb -o smi.ini
+says "the imported matrix runs" 'on 4 × h100-sxm5-80gb in 1 node' run a.ini -t smi.ini --set cluster.nodes=1 --db b.db
+says "import NCCL's machine" 'written by foretrain import' import nccl-topology "$data/nccl-topology/full.xml" -o nccl.ini
+says "the imported machine runs over nodes" 'on 4 × h100-sxm5-80gb in 2 nodes' run a.ini -t nccl.ini --set cluster.nodes=2 --db b.db
+says "without -o it prints" 'gpu = a100-pcie-80gb' import nccl-topology "$data/nccl-topology/bridged.xml"
+{ echo 'all_gather_perf -b 8'
+  for i in 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do echo "# Rank $i Group 0 Pid 1 on node$((i / 8)) device $((i % 8)) [0000:0$((i % 8)):00] H100"; done
+  echo '1024 16 float none -1 60.0 0.02 0.02 0 60.0 0.02 0.02 0'
+  echo '1073741824 16777216 float none -1 4000.0 268.44 251.66 0 4000.0 268.44 251.66 0'; } >gather.log
+says "import a log" '16 ranks on 2 nodes' import nccl-tests gather.log -t dgx-h100 -o mine.overlay.ini
+grep -q '^hop_latency = ' mine.overlay.ini && grep -q '^nic_achievable = ' mine.overlay.ini
+verdict "an overlay has its figures" "$([ $? -eq 0 ] && echo yes)" "  $(cat mine.overlay.ini)"
+says "an overlay is laid over" 'ZeRO' run a.ini --db b.db --set cluster.overlay=mine.overlay.ini
+[ "$(sqlite3 b.db "select count(*) from setting where name = 'node.nic_achievable' and run_id = (select max(run_id) from run)")" = 1 ]
+verdict "a run keeps the overlay's figures" "$([ $? -eq 0 ] && echo yes)" ""
+says "several logs at once" 'from gather.log, tagged.log on dgx-h100' import nccl-tests gather.log "$data/nccl-tests/tagged.log" -t dgx-h100
+refuses "several machines at once" 'a kind and one file' import nccl-topology "$data/nccl-topology/full.xml" "$data/nccl-topology/bridged.xml"
+refuses "no kind" 'a kind and a file' import
+refuses "unknown kind" 'did you mean "nccl-tests"?' import nccl-test gather.log
+refuses "log without its machine" 'add --topology' import nccl-tests gather.log
+refuses "missing log" 'none.log: cannot be read' import nccl-tests none.log -t dgx-h100
+refuses "failed log" 'failed.log:6: nothing to fit: it failed before its first row' import nccl-tests "$data/nccl-tests/failed.log" -t dgx-a100
+refuses "RCCL" 'AMD GPUs are not modelled yet' import nccl-tests "$data/nccl-tests/rccl.log" -t dgx-a100
+refuses "processes alone" '2 processes each printed as rank 0' import nccl-tests "$data/nccl-tests/alone.log" -t dgx-a100
+refuses "unknown operation" '"all-reduce"?' import nccl-tests "$data/nccl-tests/tagged.log" -t dgx-a100 --operation all-reduc
+refuses "an option of another kind" 'does not take --gpu' import nccl-tests gather.log -t dgx-h100 --gpu l4
+refuses "a topology for a machine" 'does not take --topology' import nccl-topology "$data/nccl-topology/full.xml" -t dgx-h100
+refuses "a matrix without --gpu" 'add --gpu NAME' import nvidia-smi-topo "$data/nvidia-smi-topo/pairs.txt"
+refuses "XML as a matrix" 'holds no matrix' import nvidia-smi-topo "$data/nccl-topology/full.xml" --gpu l4
+refuses "a matrix as XML" 'nvswitch.txt:1' import nccl-topology "$data/nvidia-smi-topo/nvswitch.txt"
+refuses "import into a missing folder" 'No such file' import nccl-topology "$data/nccl-topology/full.xml" -o nowhere/x.ini
+[ ! -e nowhere ]
+verdict "nothing is written" "$([ $? -eq 0 ] && echo yes)" ""
 
 # Model files.
 sed -e 's/"hidden_size"/"hiden_size"/' "$source/workloads/models/llama-2-7b.json" >slip.json

@@ -75,6 +75,16 @@ static const struct {
     /* two nodes: (8 + 1) × 2 × 2 */
     {"h100-eth10", "h100-sxm5-80gb", 8, 1, 2, 36, 1.17e9, FALSE},
     {"h100-eth100", "h100-sxm5-80gb", 8, 1, 2, 36, 7.6e9, FALSE},
+    /* two nodes and no leaves: (8 + 8) × 2 × 2, or (8 + 16) × 2 × 2 */
+    {"azure-ndv4", "a100-sxm4-40gb", 8, 8, 2, 64, 8 * 24e9, TRUE},
+    {"azure-ndv5", "h100-sxm5-80gb", 8, 8, 2, 64, 8 * 48e9, FALSE},
+    {"gcp-a3-mega", "h100-sxm5-80gb", 8, 8, 2, 64, 8 * 23.6e9, FALSE},
+    {"gcp-a4", "b200-sxm-180gb", 8, 8, 2, 64, 8 * 46e9, FALSE},
+    {"oci-h100", "h100-sxm5-80gb", 8, 16, 2, 96, 16 * 22.8e9, FALSE},
+    {"aws-p5en", "h200-sxm5-141gb", 8, 16, 2, 96, 16 * 22.8e9, FALSE},
+    {"aws-p6-b200", "b200-sxm-180gb", 8, 8, 2, 64, 8 * 37e9, FALSE},
+    /* (72 + 72) × 2 × 2 */
+    {"gb200-nvl72", "gb200-per-gpu-186gb", 72, 72, 2, 576, 72 * 48e9, FALSE},
 };
 
 static void shipped_topologies(void) {

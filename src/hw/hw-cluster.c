@@ -23,8 +23,8 @@ static void take_measured_times(HwCluster *cluster, const HwTopology *topology) 
   cluster->measured = *cluster->platform;
   if (topology->launch_floor >= 0)
     cluster->measured.launch_floor = sim_time_from_seconds(topology->launch_floor);
-  if (topology->nic_latency >= 0)
-    cluster->measured.nic_latency = sim_time_from_seconds(topology->nic_latency);
+  if (topology->hop_latency >= 0)
+    cluster->measured.hop_latency = sim_time_from_seconds(topology->hop_latency);
   cluster->platform = &cluster->measured;
 }
 
@@ -178,7 +178,7 @@ static gboolean build(HwCluster *cluster, ConfSettings *settings, const HwCatalo
 }
 
 HwCluster *hw_cluster_build(ConfSettings *settings, const HwCatalog *catalog, GError **error) {
-  HwTopology topology = {.launch_floor = -1, .nic_latency = -1, .intra_achievable = -1, .nic_achievable = -1};
+  HwTopology topology = {.launch_floor = -1, .hop_latency = -1, .intra_achievable = -1, .nic_achievable = -1};
   HwClusterKeys keys = {0};
   g_autoptr(HwCluster) cluster = g_new0(HwCluster, 1);
   gboolean built = build(cluster, settings, catalog, &topology, &keys, error);

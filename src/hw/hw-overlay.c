@@ -4,7 +4,7 @@
 #include "base-names.h"
 #include "conf-settings.h"
 
-const char *const hw_overlay_keys[] = {"environment.launch_floor", "environment.nic_latency", "node.intra_achievable",
+const char *const hw_overlay_keys[] = {"environment.launch_floor", "environment.hop_latency", "node.intra_achievable",
                                        "node.nic_achievable", NULL};
 
 typedef struct {

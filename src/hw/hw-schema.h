@@ -12,7 +12,7 @@ typedef struct {
   int cpu;    /* index into hw_cpu_names */
   int fabric; /* HwFabric */
   double oversubscription, dram_bandwidth, gpu_hour, node_hour;
-  double launch_floor, nic_latency, intra_achievable, nic_achievable; /* -1: the catalogue's */
+  double launch_floor, hop_latency, intra_achievable, nic_achievable; /* -1: the catalogue's */
   char *overlay;                                                      /* its path; NULL: none */
 } HwTopology;
 

@@ -28,6 +28,12 @@ ImportOperation import_banner_operation(const char *text) {
   return IMPORT_UNKNOWN;
 }
 
+guint import_banner_driven(const char *text) {
+  guint threads, gpus;
+  const char *at = strstr(text, "nThread ");
+  return at != NULL && sscanf(at, "nThread %u nGpus %u", &threads, &gpus) == 2 ? threads * gpus : 0;
+}
+
 char *import_banner_version(const char *text) {
   guint major, minor, patch, code;
   const char *at = strstr(text, "NCCL version ");

@@ -9,6 +9,8 @@
 
 /* By the name of a program ("…/all_reduce_perf_mpi -b 8"); IMPORT_UNKNOWN where there is none. */
 ImportOperation import_banner_operation(const char *text);
+/* GPUs of a process: threads × GPUs of a thread, in "nThread 1 nGpus 8 minBytes …"; 0: no such line. */
+guint import_banner_driven(const char *text);
 /* NCCL's own version ("2.22.3") in "NCCL version 2.22.3+cuda12.6" or "nccl-library=22203"; NULL: none. Caller frees. */
 char *import_banner_version(const char *text);
 /* Words between blanks; g_strfreev. */

@@ -1,7 +1,7 @@
-/* Runs to samples, then figure by figure: the value at which half of its rows are foretold slower than measured. */
+/* Runs to samples, then figure by figure the value that foretells its rows best. */
 #include "import-fit.h"
 
-#include <stdlib.h>
+#include <string.h>
 
 #include "base-names.h"
 #include "import-model.h"
@@ -12,6 +12,10 @@
 /* The range is halved so often: a second to a nanosecond. */
 #define HALVINGS 30
 #define ROUNDS   2
+/* Steps of the grid over a bandwidth's range, and how often and how much finer it is looked at again. */
+#define GRID        64
+#define FINER       8
+#define REFINEMENTS 3
 
 typedef struct {
   const ImportModel *model;
@@ -24,13 +28,19 @@ static const ImportSample *sample_at(const Fit *fit, guint i) {
   return &g_array_index(fit->samples, ImportSample, i);
 }
 
-/* A latency grows a time, a bandwidth shrinks it. */
+static double off_by(SimTime foretold, SimTime measured) {
+  double ratio = sim_time_to_seconds(foretold) / sim_time_to_seconds(measured);
+  return ratio > 1 ? ratio - 1 : 1 - ratio;
+}
+
 static gboolean is_latency(ImportFigureKind kind) {
-  return kind == IMPORT_LAUNCH_FLOOR || kind == IMPORT_NIC_LATENCY;
+  return kind == IMPORT_LAUNCH_FLOOR || kind == IMPORT_HOP_LATENCY;
 }
 
 static gboolean decides(ImportFigureKind kind, const ImportSample *sample) {
-  gboolean network = kind == IMPORT_NIC_ACHIEVABLE || kind == IMPORT_NIC_LATENCY;
+  gboolean network = kind == IMPORT_NIC_ACHIEVABLE || kind == IMPORT_HOP_LATENCY;
+  if (kind == IMPORT_LAUNCH_FLOOR && sample->driven > 1)
+    return FALSE; /* launches in turn hide it */
   return (sample->nodes > 1) == network &&
          (is_latency(kind) ? sample->call.bytes <= SMALL_BYTES : sample->call.bytes >= LARGE_BYTES);
 }
@@ -40,46 +50,100 @@ static gboolean predict(Fit *fit, GError **error) {
                               fit->times, error);
 }
 
-/* How many of a figure's rows are foretold slower than measured; *ret_sum is the sum of what is foretold. */
-static gboolean count_slow(Fit *fit, ImportFigureKind kind, double value, guint *ret_slow, double *ret_sum,
-                           GError **error) {
+/* What a trial value of a figure makes of the rows that it decides. */
+typedef struct {
+  guint slow;    /* rows foretold slower than measured */
+  double sum;    /* of what is foretold */
+  double errors; /* sum of |foretold / measured - 1| */
+} Trial;
+
+static gboolean try_value(Fit *fit, ImportFigureKind kind, double value, Trial *ret, GError **error) {
   fit->figures[kind] = value;
   if (!predict(fit, error))
     return FALSE;
-  *ret_slow = 0;
-  *ret_sum = 0;
+  *ret = (Trial){0};
   for (guint i = 0; i < fit->samples->len; i++)
     if (decides(kind, sample_at(fit, i))) {
-      *ret_slow += fit->times[i] > sample_at(fit, i)->measured;
-      *ret_sum += sim_time_to_seconds(fit->times[i]);
+      double foretold = sim_time_to_seconds(fit->times[i]);
+      ret->slow += fit->times[i] > sample_at(fit, i)->measured;
+      ret->sum += foretold;
+      ret->errors += off_by(fit->times[i], sample_at(fit, i)->measured);
     }
   return TRUE;
 }
 
-/* `low` foretells fast, `high` slow, whichever is the larger number. */
-static gboolean fit_figure(Fit *fit, ImportFigureKind kind, ImportFigure *figure, GError **error) {
-  double most = import_model_most(fit->model, kind);
-  double low = is_latency(kind) ? 0 : most, high = is_latency(kind) ? most : most / (1 << HALVINGS);
-  guint slow_low, slow_high;
-  double sum_low, sum_high;
-  if (!count_slow(fit, kind, low, &slow_low, &sum_low, error) ||
-      !count_slow(fit, kind, high, &slow_high, &sum_high, error))
+/* More latency, more time: the value at which half of the rows are foretold slower than measured. */
+static gboolean fit_latency(Fit *fit, ImportFigureKind kind, ImportFigure *figure, GError **error) {
+  double low = 0, high = import_model_most(fit->model, kind);
+  Trial least, most;
+  if (!try_value(fit, kind, low, &least, error) || !try_value(fit, kind, high, &most, error))
     return FALSE;
-  figure->fitted = sum_low != sum_high;
-  figure->at_limit = figure->fitted && 2 * slow_low > figure->rows;
+  figure->fitted = least.sum != most.sum;
+  figure->at_limit = figure->fitted && 2 * least.slow > figure->rows;
   for (int i = 0; i < HALVINGS && figure->fitted && !figure->at_limit; i++) {
     double middle = (low + high) / 2;
-    guint slow;
-    double sum;
-    if (!count_slow(fit, kind, middle, &slow, &sum, error))
+    Trial trial;
+    if (!try_value(fit, kind, middle, &trial, error))
       return FALSE;
-    if (2 * slow > figure->rows)
+    if (2 * trial.slow > figure->rows)
       high = middle;
     else
       low = middle;
   }
   figure->value = low;
-  fit->figures[kind] = figure->fitted ? low : -1;
+  return TRUE;
+}
+
+/* A bandwidth moves NCCL's choices, so time is no even function of it: the least error on a grid down from the raw rate,
+ * then on finer grids around what was found. The topology's own value is a candidate too. */
+static gboolean fit_bandwidth(Fit *fit, ImportFigureKind kind, ImportFigure *figure, GError **error) {
+  double most = import_model_most(fit->model, kind), best = figure->before, step = most / GRID;
+  Trial trial, least;
+  if (!try_value(fit, kind, best, &least, error))
+    return FALSE;
+  double first_sum = least.sum;
+  figure->fitted = FALSE;
+  for (int level = 0; level <= REFINEMENTS; level++) {
+    double from = level == 0 ? most : MIN(best + FINER * step, most);
+    int n = level == 0 ? GRID : 2 * FINER + 1;
+    for (int i = 0; i < n; i++) {
+      double value = from - i * step;
+      if (value <= 0)
+        break;
+      if (!try_value(fit, kind, value, &trial, error))
+        return FALSE;
+      figure->fitted = figure->fitted || trial.sum != first_sum;
+      if (trial.errors < least.errors) {
+        least = trial;
+        best = value;
+      }
+    }
+    step /= FINER;
+  }
+  figure->value = best;
+  figure->at_limit = best >= most;
+  return TRUE;
+}
+
+/* Over all rows, whichever figure they decide. */
+static gboolean sum_errors(Fit *fit, ImportFigureKind kind, double value, double *ret, GError **error) {
+  fit->figures[kind] = value;
+  if (!predict(fit, error))
+    return FALSE;
+  *ret = 0;
+  for (guint i = 0; i < fit->samples->len; i++)
+    *ret += off_by(fit->times[i], sample_at(fit, i)->measured);
+  return TRUE;
+}
+
+static gboolean fit_figure(Fit *fit, ImportFigureKind kind, ImportFigure *figure, GError **error) {
+  double before, after;
+  if (!(is_latency(kind) ? fit_latency : fit_bandwidth)(fit, kind, figure, error) ||
+      !sum_errors(fit, kind, -1, &before, error) || !sum_errors(fit, kind, figure->value, &after, error))
+    return FALSE;
+  figure->refuted = figure->fitted && after > before;
+  figure->fitted = figure->fitted && !figure->refuted;
+  fit->figures[kind] = figure->fitted ? figure->value : -1;
   return TRUE;
 }
 
@@ -95,7 +159,7 @@ static gboolean fit_figures(Fit *fit, ImportFigure *figures, GError **error) {
       if (figures[kind].rows > 0 && !fit_figure(fit, kind, &figures[kind], error))
         return FALSE;
   for (int kind = 0; kind < IMPORT_FIGURES; kind++)
-    any = any || figures[kind].fitted;
+    any = any || figures[kind].fitted || figures[kind].refuted;
   if (!any)
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
                 "no row decides a figure: launch and latency need calls of at most 4 KiB, bandwidths of at least 128 "
@@ -113,8 +177,7 @@ static double median_error(const Fit *fit, guint run) {
   for (guint i = 0; i < fit->samples->len; i++) {
     if (sample_at(fit, i)->run != run)
       continue;
-    double ratio = sim_time_to_seconds(fit->times[i]) / sim_time_to_seconds(sample_at(fit, i)->measured);
-    double off = ratio > 1 ? ratio - 1 : 1 - ratio;
+    double off = off_by(fit->times[i], sample_at(fit, i)->measured);
     g_array_append_val(errors, off);
   }
   g_array_sort(errors, compare);
@@ -139,6 +202,9 @@ static char *reason(const ImportRun *run, const ImportFitOptions *options, const
     return g_strdup("the log does not say which operation it measures: say so with --operation");
   if (base_names_find(coll_operation_names, import_operation_names[operation]) < 0)
     return g_strdup_printf("%s is not modelled yet", import_operation_names[operation]);
+  g_autoptr(GError) why = NULL;
+  if (!import_model_knows(run->nccl_version, &why))
+    return g_strdup(why->message);
   if (run->ranks == 1)
     return g_strdup("one rank alone communicates with nobody");
   if (nodes == 0)
@@ -149,6 +215,15 @@ static char *reason(const ImportRun *run, const ImportFitOptions *options, const
                            import_model_name(model), gpus);
   *ret_nodes = nodes;
   return NULL;
+}
+
+/* "NVIDIA H100 80GB HBM3" is an h100-sxm5-80gb as far as its first word says. */
+static gboolean is_other_gpu(const ImportRun *run, const char *gpu) {
+  g_auto(GStrv) words = g_strsplit(gpu, "-", 2);
+  g_autofree char *printed = g_ascii_strdown(run->gpu != NULL ? run->gpu : words[0], -1);
+  g_auto(GStrv) without_blanks = g_strsplit(printed, " ", -1);
+  g_autofree char *joined = g_strjoinv("", without_blanks);
+  return strstr(joined, words[0]) == NULL;
 }
 
 static void add_samples(Fit *fit, const ImportFitOptions *options, guint index, ImportFitRun *fitted) {
@@ -164,6 +239,8 @@ static void add_samples(Fit *fit, const ImportFitOptions *options, guint index, 
     ImportSample sample = {.run = index,
                            .nodes = fitted->nodes,
                            .per_node = ranks / fitted->nodes,
+                           .driven = MAX(run->driven, 1),
+                           .nccl_version = run->nccl_version,
                            .call = {.operation = (CollOperation)modelled, .bytes = row->bytes},
                            .measured = timing->time};
     g_array_append_val(fit->samples, sample);
@@ -175,6 +252,7 @@ static gboolean take_runs(Fit *fit, const ImportLog *log, const ImportFitOptions
                           GError **error) {
   for (guint i = 0; i < log->runs->len; i++) {
     ImportFitRun fitted = {.run = g_ptr_array_index(log->runs, i)};
+    fitted.other_gpu = is_other_gpu(fitted.run, import_model_gpu(fit->model));
     fitted.unused = reason(fitted.run, options, fit->model, &fitted.nodes);
     if (fitted.unused == NULL)
       add_samples(fit, options, i, &fitted);
@@ -183,7 +261,8 @@ static gboolean take_runs(Fit *fit, const ImportLog *log, const ImportFitOptions
   if (fit->samples->len > 0)
     return TRUE;
   const ImportFitRun *first = runs->len > 0 ? &g_array_index(runs, ImportFitRun, 0) : NULL;
-  BasePlace place = {.file = log->file, .line = first != NULL ? first->run->line : 0};
+  BasePlace place = {.file = first != NULL ? first->run->file : g_ptr_array_index(log->files, 0),
+                     .line = first != NULL ? first->run->line : 0};
   if (first != NULL && first->run->rows->len == 0 && first->run->failure != NULL)
     place.line = first->run->failure_line;
   base_error_set_at(error, &place, "nothing to fit: %s",
@@ -220,6 +299,7 @@ gboolean import_fit_run(const ImportLog *log, const ImportFitOptions *options, I
   if (model == NULL)
     return FALSE;
   ImportFit found = {.topology = g_strdup(import_model_name(model)),
+                     .gpu = g_strdup(import_model_gpu(model)),
                      .runs = g_array_new(FALSE, FALSE, sizeof(ImportFitRun))};
   g_array_set_clear_func(found.runs, run_clear);
   Fit fit = {.model = model, .samples = g_array_new(FALSE, FALSE, sizeof(ImportSample))};
@@ -235,6 +315,7 @@ gboolean import_fit_run(const ImportLog *log, const ImportFitOptions *options, I
 
 void import_fit_clear(ImportFit *fit) {
   g_free(fit->topology);
+  g_free(fit->gpu);
   if (fit->runs != NULL)
     g_array_unref(fit->runs);
 }

@@ -5,11 +5,15 @@
  *   fit.figures[IMPORT_LAUNCH_FLOOR].value       // 17.3e-6
  *   import_fit_clear(&fit);
  *
- * Four figures, each from the rows that it decides: calls of at most 4 KiB ask for the launch floor (inside a node) and
- * the NICs' latency (over several), calls of at least 128 MiB for the bandwidths. A figure's value is the median of
- * what its rows ask for, found by bisection on "half of the rows are foretold slower than measured", which is least
- * absolute deviation in what each row asks for; two rounds, as the figures lean on each other. Times are in-place where
- * the log has them. The same log and topology give the same figures. Cost: some hundred clusters built. */
+ * Four figures, each from the rows that it decides: calls of at most 4 KiB ask for the launch floor (inside a node,
+ * where a process drives one GPU) and a network hop's latency (over several), calls of at least 128 MiB for the
+ * bandwidths. A latency is the median of what its rows ask for, found by bisection on "half of them are foretold slower
+ * than measured"; a bandwidth, which moves NCCL's choices too, has the least sum of absolute relative errors on a grid
+ * that is made finer around the best. A figure with which the log as a whole would be foretold worse is left as it was.
+ * Two rounds, as the figures lean on each other. NCCL's constants are those of the
+ * version that the log names; times are in-place where it has them. The same log and topology give the same figures.
+ * Cost: some hundred clusters built.
+ */
 #pragma once
 
 #include "import-nccl-tests.h"
@@ -18,7 +22,7 @@ typedef enum {
   IMPORT_INTRA_ACHIEVABLE,
   IMPORT_LAUNCH_FLOOR,
   IMPORT_NIC_ACHIEVABLE,
-  IMPORT_NIC_LATENCY,
+  IMPORT_HOP_LATENCY,
   IMPORT_FIGURES
 } ImportFigureKind;
 extern const char *const import_figure_keys[]; /* "node.intra_achievable", …: settings of a topology */
@@ -30,21 +34,24 @@ typedef struct {
 } ImportFitOptions;
 
 typedef struct {
-  gboolean fitted, at_limit; /* at_limit: the rows ask for more than the figure can give */
-  double value, before;      /* SI: seconds or bytes/s; before: the topology's own */
+  gboolean fitted;
+  gboolean at_limit;    /* the rows ask for more than the figure can give */
+  gboolean refuted;     /* they ask for `value`, but with it the log as a whole is foretold worse: not fitted */
+  double value, before; /* SI: seconds or bytes/s; before: the topology's own */
   guint rows;
 } ImportFigure;
 
 typedef struct {
   const ImportRun *run;
   char *unused;         /* why nothing of it was used; NULL: it was */
+  gboolean other_gpu;   /* the log's GPUs have another name than the topology's */
   guint nodes;          /* as it was taken */
   guint rows;           /* compared */
   double before, after; /* median of |foretold / measured - 1| over its rows */
 } ImportFitRun;
 
 typedef struct {
-  char *topology; /* bare name */
+  char *topology, *gpu; /* bare name; its GPUs */
   ImportFigure figures[IMPORT_FIGURES];
   GArray *runs; /* ImportFitRun, one per run of the log */
 } ImportFit;

@@ -2,11 +2,12 @@
 #include "import-model.h"
 
 #include "coll-group.h"
+#include "coll-library.h"
 #include "conf-settings.h"
 #include "hw-cluster.h"
 
 const char *const import_figure_keys[] = {"node.intra_achievable", "environment.launch_floor", "node.nic_achievable",
-                                          "environment.nic_latency", NULL};
+                                          "environment.hop_latency", NULL};
 static const BaseUnit units[] = {BASE_UNIT_BYTE_RATE, BASE_UNIT_TIME, BASE_UNIT_BYTE_RATE, BASE_UNIT_TIME};
 
 /* A latency beyond a second is no network's. */
@@ -15,8 +16,8 @@ static const BaseUnit units[] = {BASE_UNIT_BYTE_RATE, BASE_UNIT_TIME, BASE_UNIT_
 struct ImportModel {
   HwCatalog *catalog;
   ConfSettings *settings; /* that name the topology */
-  CollTuning tuning;
-  char *name;
+  GPtrArray *tables;      /* Table */
+  char *name, *gpu;
   guint gpus;
   double own[IMPORT_FIGURES], most[IMPORT_FIGURES];
 };
@@ -46,15 +47,16 @@ ImportModel *import_model_new(const char *topology, GError **error) {
   if (model->catalog == NULL || !conf_settings_set(model->settings, assignment, error))
     return NULL;
   g_autoptr(HwCluster) cluster = build(model, NULL, 1, error);
-  if (cluster == NULL || !coll_tuning_load("nccl-2.30", cluster->gpu->architecture, &model->tuning, error))
+  if (cluster == NULL)
     return NULL;
   model->name = g_strdup(cluster->topology);
+  model->gpu = g_strdup(cluster->gpu->name);
   model->gpus = cluster->gpus_per_node;
   model->own[IMPORT_INTRA_ACHIEVABLE] = cluster->intra_bandwidth;
   model->most[IMPORT_INTRA_ACHIEVABLE] = cluster->intra->raw;
   model->own[IMPORT_LAUNCH_FLOOR] = sim_time_to_seconds(cluster->platform->launch_floor);
-  model->own[IMPORT_NIC_LATENCY] = sim_time_to_seconds(cluster->platform->nic_latency);
-  model->most[IMPORT_LAUNCH_FLOOR] = model->most[IMPORT_NIC_LATENCY] = MOST_LATENCY;
+  model->own[IMPORT_HOP_LATENCY] = sim_time_to_seconds(cluster->platform->hop_latency);
+  model->most[IMPORT_LAUNCH_FLOOR] = model->most[IMPORT_HOP_LATENCY] = MOST_LATENCY;
   if (cluster->nic != NULL) {
     model->own[IMPORT_NIC_ACHIEVABLE] = cluster->nic_bandwidth;
     model->most[IMPORT_NIC_ACHIEVABLE] = cluster->nic->raw;
@@ -68,11 +70,22 @@ void import_model_free(ImportModel *model) {
   hw_catalog_free(model->catalog);
   conf_settings_free(model->settings);
   g_free(model->name);
+  g_free(model->gpu);
   g_free(model);
+}
+
+gboolean import_model_knows(const char *nccl_version, GError **error) {
+  gboolean exact;
+  g_autofree char *table = coll_tuning_find(nccl_version, &exact, error);
+  return table != NULL;
 }
 
 const char *import_model_name(const ImportModel *model) {
   return model->name;
+}
+
+const char *import_model_gpu(const ImportModel *model) {
+  return model->gpu;
 }
 
 guint import_model_gpus(const ImportModel *model) {
@@ -87,13 +100,20 @@ double import_model_most(const ImportModel *model, ImportFigureKind kind) {
   return model->most[kind];
 }
 
-static CollGroup *group_of(const ImportModel *model, const HwCluster *cluster, const ImportSample *sample,
-                           GError **error) {
+static CollGroup *group_of(const HwCluster *cluster, const ImportSample *sample, GError **error) {
   guint n = sample->nodes * sample->per_node;
+  CollKnobs knobs;
+  coll_knobs_init(&knobs);
+  knobs.version = g_strdup(sample->nccl_version);
+  knobs.gpus_per_process = sample->driven;
+  g_autoptr(CollLibrary) library = coll_library_new(cluster, &knobs, error);
+  coll_knobs_clear(&knobs);
+  if (library == NULL)
+    return NULL;
   g_autofree guint32 *ranks = g_new(guint32, n);
   for (guint i = 0; i < n; i++)
     ranks[i] = i / sample->per_node * cluster->gpus_per_node + i % sample->per_node;
-  return coll_group_new(cluster, &model->tuning, ranks, n, error);
+  return coll_group_new(library, ranks, n, error);
 }
 
 gboolean import_model_predict(const ImportModel *model, const double figures[IMPORT_FIGURES],
@@ -102,11 +122,12 @@ gboolean import_model_predict(const ImportModel *model, const double figures[IMP
     for (end = first + 1; end < n && samples[end].run == samples[first].run;)
       end++;
     g_autoptr(HwCluster) cluster = build(model, figures, samples[first].nodes, error);
-    g_autoptr(CollGroup) group = cluster != NULL ? group_of(model, cluster, &samples[first], error) : NULL;
+    g_autoptr(CollGroup) group = cluster != NULL ? group_of(cluster, &samples[first], error) : NULL;
     if (group == NULL)
       return FALSE;
     for (guint i = first; i < end; i++) {
       CollPlan plan;
+      coll_group_prepare(group, &samples[i].call);
       coll_plan(group, &samples[i].call, &plan);
       ret_times[i] = sim_time_add(plan.latency, sim_time_of_amount(plan.volume, plan.cap));
     }

@@ -9,6 +9,8 @@
 
 typedef struct {
   guint run, nodes, per_node;
+  guint driven;             /* GPUs of a process */
+  const char *nccl_version; /* NULL: not known */
   CollCall call;
   SimTime measured;
 } ImportSample;
@@ -21,7 +23,10 @@ void import_model_free(ImportModel *model);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ImportModel, import_model_free)
 
 const char *import_model_name(const ImportModel *model);
-guint import_model_gpus(const ImportModel *model); /* of a node */
+const char *import_model_gpu(const ImportModel *model); /* its name in the catalogue */
+guint import_model_gpus(const ImportModel *model);      /* of a node */
+/* Whether there are constants for an NCCL version: else the error says why. */
+gboolean import_model_knows(const char *nccl_version, GError **error);
 /* The topology's own figure, and the most it may be (a link's raw rate); 0: it has none (no NIC). */
 double import_model_own(const ImportModel *model, ImportFigureKind kind);
 double import_model_most(const ImportModel *model, ImportFigureKind kind);

@@ -8,7 +8,7 @@
 #include "import-line.h"
 
 const char *const import_operation_names[] = {"unknown",   "all-reduce", "all-gather", "reduce-scatter",
-                                              "broadcast", "reduce",     "all-to-all", "send-receive",
+                                              "broadcast", "reduce",     "all-to-all", "send-recv",
                                               "gather",    "scatter",    "hypercube",  NULL};
 
 static void run_free(gpointer data) {
@@ -29,7 +29,7 @@ static void skip_free(gpointer data) {
 void import_log_free(ImportLog *log) {
   if (log == NULL)
     return;
-  g_free(log->file);
+  g_ptr_array_unref(log->files);
   g_ptr_array_unref(log->runs);
   g_ptr_array_unref(log->skipped);
   g_free(log);
@@ -48,6 +48,7 @@ typedef struct {
 
 static void skip_at(Reader *reader, guint line, const char *why) {
   ImportSkip *skip = g_new0(ImportSkip, 1);
+  skip->file = g_ptr_array_index(reader->log->files, reader->log->files->len - 1);
   skip->line = line;
   skip->why = g_strdup(why);
   g_ptr_array_add(reader->log->skipped, skip);
@@ -72,6 +73,7 @@ static void open_run(Reader *reader) {
   close_run(reader);
   ImportRun *run = g_new0(ImportRun, 1);
   run->rows = g_array_new(FALSE, FALSE, sizeof(ImportRow));
+  run->file = g_ptr_array_index(reader->log->files, reader->log->files->len - 1);
   run->line = reader->line;
   run->operation = reader->named;
   run->processes = 1;
@@ -154,8 +156,9 @@ static void take_banner(Reader *reader, const char *text) {
   if (strstr(text, "Collective test starting") != NULL) {
     ImportRun *run = banner_run(reader);
     run->operation = reader->named = operation;
-  } else if (strstr(text, "nThread ") != NULL && strstr(text, "minBytes") != NULL) {
+  } else if (import_banner_driven(text) > 0) {
     ImportRun *run = banner_run(reader);
+    run->driven = import_banner_driven(text);
     run->processes += reader->banners;
     reader->banners = TRUE;
   } else if (import_banner_rank(text, &rank)) {
@@ -195,14 +198,19 @@ static void take_line(Reader *reader, const char *line) {
     take_banner(reader, text);
 }
 
-ImportLog *import_log_parse(const char *name, const char *text, gsize length) {
+static ImportLog *log_new(void) {
   ImportLog *log = g_new0(ImportLog, 1);
-  log->file = g_strdup(name);
+  log->files = g_ptr_array_new_with_free_func(g_free);
   log->runs = g_ptr_array_new_with_free_func(run_free);
   log->skipped = g_ptr_array_new_with_free_func(skip_free);
+  return log;
+}
+
+static void read_text(ImportLog *log, const char *name, const char *text, gsize length) {
   g_autofree char *readable = g_utf8_make_valid(text, (gssize)length);
   g_auto(GStrv) lines = g_strsplit(readable, "\n", -1);
   g_autoptr(ImportHosts) hosts = import_hosts_new();
+  g_ptr_array_add(log->files, g_strdup(name));
   for (char **line = lines; *line != NULL; line++)
     import_hosts_learn(hosts, *line);
   Reader reader = {.log = log, .hosts = hosts, .torn = g_string_new(NULL)};
@@ -212,16 +220,35 @@ ImportLog *import_log_parse(const char *name, const char *text, gsize length) {
   }
   close_run(&reader);
   g_string_free(reader.torn, TRUE);
+}
+
+ImportLog *import_log_parse(const char *name, const char *text, gsize length) {
+  ImportLog *log = log_new();
+  read_text(log, name, text, length);
   return log;
 }
 
-ImportLog *import_log_load(const char *path, GError **error) {
+static gboolean read_file(ImportLog *log, const char *path, GError **error) {
   g_autofree char *text = NULL;
   gsize length;
   g_autoptr(GError) why = NULL;
-  if (g_file_get_contents(path, &text, &length, &why))
-    return import_log_parse(path, text, length);
+  if (g_file_get_contents(path, &text, &length, &why)) {
+    read_text(log, path, text, length);
+    return TRUE;
+  }
   BasePlace place = {.file = path};
   base_error_set_at(error, &place, "cannot be read: %s", why->message);
-  return NULL;
+  return FALSE;
+}
+
+ImportLog *import_log_load_all(const char *const *paths, GError **error) {
+  g_autoptr(ImportLog) log = log_new();
+  for (const char *const *path = paths; *path != NULL; path++)
+    if (!read_file(log, *path, error))
+      return NULL;
+  return g_steal_pointer(&log);
+}
+
+ImportLog *import_log_load(const char *path, GError **error) {
+  return import_log_load_all((const char *const[]){path, NULL}, error);
 }

@@ -32,10 +32,12 @@ typedef enum {
 extern const char *const import_operation_names[]; /* "unknown", "all-reduce", … */
 
 typedef struct {
-  guint line; /* where it begins; 0: not known */
+  const char *file; /* of the log's files */
+  guint line;       /* where it begins */
   ImportOperation operation;
   guint ranks, nodes; /* 0: unknown */
   gboolean derived;   /* ranks, or the operation too, come from the table's arithmetic */
+  guint driven;       /* GPUs that one process drives, by its threads and GPUs; 0: not printed */
   guint processes;    /* that printed as rank 0: more than one where nccl-tests was built without MPI */
   gboolean rccl;
   char *gpu;          /* "NVIDIA H100 80GB HBM3" of the first rank; NULL: not printed */
@@ -47,18 +49,21 @@ typedef struct {
 } ImportRun;
 
 typedef struct {
+  const char *file;
   guint line;
   char *why;
 } ImportSkip;
 
 typedef struct {
-  char *file;
+  GPtrArray *files;   /* char *: names, in order of reading */
   GPtrArray *runs;    /* ImportRun */
-  GPtrArray *skipped; /* ImportSkip, in order of lines */
+  GPtrArray *skipped; /* ImportSkip, in order of files and lines */
 } ImportLog;
 
 /* Errors (SIM_ERROR_INPUT): no such file. A log without rows is none: its runs say why. Cost: the text. */
 ImportLog *import_log_load(const char *path, GError **error);
+/* Several files as one log, NULL-terminated: one node's, several nodes', other operations'. */
+ImportLog *import_log_load_all(const char *const *paths, GError **error);
 /* From memory; any bytes are taken. */
 ImportLog *import_log_parse(const char *name, const char *text, gsize length);
 void import_log_free(ImportLog *log);

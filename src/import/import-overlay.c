@@ -10,7 +10,7 @@ static const struct {
     [IMPORT_INTRA_ACHIEVABLE] = {"calls of 128 MiB and more in one node", TRUE},
     [IMPORT_LAUNCH_FLOOR] = {"calls of at most 4 KiB in one node", FALSE},
     [IMPORT_NIC_ACHIEVABLE] = {"calls of 128 MiB and more over nodes", TRUE},
-    [IMPORT_NIC_LATENCY] = {"calls of at most 4 KiB over nodes", FALSE},
+    [IMPORT_HOP_LATENCY] = {"calls of at most 4 KiB over nodes", FALSE},
 };
 
 /* In the units and to the digits that such figures are known to. */
@@ -19,13 +19,22 @@ static char *shown(ImportFigureKind kind, double value) {
                              : g_strdup_printf("%.2f us", value * SIM_SECOND / SIM_MICROSECOND);
 }
 
+/* "all_reduce.log:12". Caller frees. */
+static char *place_of(const char *file, guint line) {
+  g_autofree char *name = g_path_get_basename(file);
+  return g_strdup_printf("%s:%u", name, line);
+}
+
 static void print_runs(const ImportFit *fit, GString *text) {
   for (guint i = 0; i < fit->runs->len; i++) {
     const ImportFitRun *fitted = &g_array_index(fit->runs, ImportFitRun, i);
     const ImportRun *run = fitted->run;
-    g_string_append_printf(text, "#   line %u: %s", run->line, import_operation_names[run->operation]);
+    g_autofree char *place = place_of(run->file, run->line);
+    g_string_append_printf(text, "#   %s: %s", place, import_operation_names[run->operation]);
     if (run->ranks > 0)
       g_string_append_printf(text, ", %u ranks", run->ranks);
+    if (run->derived)
+      g_string_append(text, " (by the table's own arithmetic)");
     if (fitted->nodes > 0)
       g_string_append_printf(text, " on %u node%s", fitted->nodes, fitted->nodes == 1 ? "" : "s");
     if (run->gpu != NULL)
@@ -41,12 +50,32 @@ static void print_runs(const ImportFit *fit, GString *text) {
   }
 }
 
+/* What makes a log a poor witness for this topology. */
+static void print_doubts(const ImportFit *fit, GString *text) {
+  for (guint i = 0; i < fit->runs->len; i++) {
+    const ImportFitRun *fitted = &g_array_index(fit->runs, ImportFitRun, i);
+    const ImportRun *run = fitted->run;
+    g_autofree char *place = place_of(run->file, run->line);
+    if (fitted->unused != NULL)
+      continue;
+    if (run->driven > 1)
+      g_string_append_printf(text,
+                             "# Beware: %s: one process drove %u GPUs and launched for one after the other, which "
+                             "training does not: its small calls say nothing of the launch floor.\n",
+                             place, run->driven);
+    if (fitted->other_gpu)
+      g_string_append_printf(text, "# Beware: %s: the log's GPUs are %s, the topology's are %s.\n", place, run->gpu,
+                             fit->gpu);
+  }
+}
+
 static void print_skipped(const ImportLog *log, GString *text) {
   if (log->skipped->len > 0)
     g_string_append(text, "# Lines not used:\n");
   for (guint i = 0; i < log->skipped->len; i++) {
     const ImportSkip *skip = g_ptr_array_index(log->skipped, i);
-    g_string_append_printf(text, "#   line %u: %s\n", skip->line, skip->why);
+    g_autofree char *place = place_of(skip->file, skip->line);
+    g_string_append_printf(text, "#   %s: %s\n", place, skip->why);
   }
 }
 
@@ -55,8 +84,13 @@ static void print_unfitted(const ImportFit *fit, GString *text) {
     const ImportFigure *figure = &fit->figures[kind];
     if (figure->fitted)
       continue;
+    g_autofree char *asked = shown(kind, figure->value);
+    g_autofree char *refuted =
+        g_strdup_printf("%s ask for %s, but with it the log as a whole is foretold worse", kinds[kind].rows, asked);
     g_string_append_printf(text, "# %s stays the topology's: %s.\n", import_figure_keys[kind],
-                           figure->rows == 0 ? "no row decides it" : "these rows do not depend on it");
+                           figure->rows == 0 ? "no row decides it"
+                           : figure->refuted ? refuted
+                                             : "these rows do not depend on it");
   }
 }
 
@@ -76,13 +110,18 @@ static void print_figure(const ImportFit *fit, ImportFigureKind kind, GString *t
 GString *import_overlay_text(const ImportLog *log, const ImportFit *fit) {
   static const char *const groups[] = {"environment", "node", NULL};
   GString *text = g_string_new(NULL);
-  g_autofree char *file = g_path_get_basename(log->file);
+  g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+  for (guint i = 0; i < log->files->len; i++)
+    g_ptr_array_add(names, g_path_get_basename(g_ptr_array_index(log->files, i)));
+  g_ptr_array_add(names, NULL);
+  g_autofree char *files = g_strjoinv(", ", (char **)names->pdata);
   g_string_append_printf(text,
                          "# Figures of one cluster, measured: written by foretrain import nccl-tests from %s on %s.\n"
                          "# A topology takes it in with \"overlay = FILE\" under [environment], a workload under "
                          "[cluster].\n#\n# Runs:\n",
-                         file, fit->topology);
+                         files, fit->topology);
   print_runs(fit, text);
+  print_doubts(fit, text);
   print_skipped(log, text);
   print_unfitted(fit, text);
   for (const char *const *group = groups; *group != NULL; group++) {

@@ -117,7 +117,7 @@ static void write_group(const Recipe *recipe, const RecipeFacts *facts, const ch
       continue;
     g_autofree char *value = value_of(taken, facts);
     g_autofree char *said = g_strdup_printf("%s = %s", taken->setting + dot + 1, value != NULL ? value : "");
-    g_string_append_printf(text, "%s%-30s ; %s%s%s\n", value != NULL ? "" : "; ", said,
+    g_string_append_printf(text, "%s%-30s ; %s%s%s\n", value != NULL ? "" : "# ", said,
                            *taken->key != '\0' ? taken->key : "not said", taken->remark != NULL ? ": " : "",
                            taken->remark != NULL ? taken->remark : "");
   }
@@ -129,7 +129,7 @@ gboolean recipe_write(const Recipe *recipe, const RecipeFacts *facts, const char
                                        "ddp",   "fsdp",     "memory",   "cluster"};
   if (!check_known(recipe, facts, error))
     return FALSE;
-  g_string_append_printf(text, "; From %s, a recipe of %s. Behind each value stands the key it came from.\n",
+  g_string_append_printf(text, "# From %s, a recipe of %s. Behind each value stands the key it came from.\n",
                          recipe->file, recipe->tool);
   for (gsize g = 0; g < G_N_ELEMENTS(groups); g++) {
     gboolean any = FALSE;
@@ -141,10 +141,10 @@ gboolean recipe_write(const Recipe *recipe, const RecipeFacts *facts, const char
     if (any)
       write_group(recipe, facts, model, groups[g], text);
   }
-  g_string_append(text, "\n; Left out, as it changes no step:\n");
+  g_string_append(text, "\n# Left out, as it changes no step:\n");
   for (guint i = 0; i < recipe->left->len; i++) {
     const RecipeLeft *left = g_ptr_array_index(recipe->left, i);
-    g_string_append_printf(text, ";   line %u: %s: %s\n", left->line, left->key, left->reason);
+    g_string_append_printf(text, "#   line %u: %s: %s\n", left->line, left->key, left->reason);
   }
   return TRUE;
 }

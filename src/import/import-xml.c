@@ -1,0 +1,110 @@
+/* GMarkup's callbacks to a tree. */
+#include "import-xml.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void import_xml_free(ImportXml *element) {
+  if (element == NULL)
+    return;
+  g_free(element->name);
+  g_strfreev(element->names);
+  g_strfreev(element->values);
+  g_ptr_array_unref(element->children);
+  g_free(element);
+}
+
+static void child_free(gpointer data) {
+  import_xml_free(data);
+}
+
+const char *import_xml_get(const ImportXml *element, const char *name) {
+  for (gsize i = 0; element->names[i] != NULL; i++)
+    if (strcmp(element->names[i], name) == 0)
+      return element->values[i];
+  return NULL;
+}
+
+const char *import_xml_text(const ImportXml *element, const char *name) {
+  const char *value = import_xml_get(element, name);
+  return value != NULL ? value : "";
+}
+
+guint64 import_xml_number(const ImportXml *element, const char *name) {
+  return g_ascii_strtoull(import_xml_text(element, name), NULL, 0);
+}
+
+const ImportXml *import_xml_child(const ImportXml *element, const char *name) {
+  for (guint i = 0; i < element->children->len; i++) {
+    const ImportXml *child = g_ptr_array_index(element->children, i);
+    if (strcmp(child->name, name) == 0)
+      return child;
+  }
+  return NULL;
+}
+
+typedef struct {
+  ImportXml *root, *open;
+} Tree;
+
+static void start(GMarkupParseContext *context, const char *name, const char **names, const char **values,
+                  gpointer user, G_GNUC_UNUSED GError **error) {
+  Tree *tree = user;
+  ImportXml *element = g_new0(ImportXml, 1);
+  int line, column;
+  g_markup_parse_context_get_position(context, &line, &column);
+  element->name = g_strdup(name);
+  element->names = g_strdupv((char **)names);
+  element->values = g_strdupv((char **)values);
+  element->children = g_ptr_array_new_with_free_func(child_free);
+  element->line =
+      (guint)(column > 1 ? line : line - 1); /* where its tag ends: a tag that ends a line is read with it */
+  element->parent = tree->open;
+  if (tree->open != NULL)
+    g_ptr_array_add(tree->open->children, element);
+  else
+    tree->root = element;
+  tree->open = element;
+}
+
+static void end(G_GNUC_UNUSED GMarkupParseContext *context, G_GNUC_UNUSED const char *name, gpointer user,
+                G_GNUC_UNUSED GError **error) {
+  Tree *tree = user;
+  tree->open = tree->open->parent;
+}
+
+/* GMarkup says "Error on line 3 char 5: what"; the place goes in front as everywhere here. */
+static void set_error(const char *path, GMarkupParseContext *context, const GError *why, GError **error) {
+  int line, column;
+  guint said_line, said_column;
+  int skip = 0;
+  g_markup_parse_context_get_position(context, &line, &column);
+  if (sscanf(why->message, "Error on line %u char %u: %n", &said_line, &said_column, &skip) == 2 && skip > 0) {
+    line = (int)said_line;
+    column = (int)said_column;
+  } else if (sscanf(why->message, "Error on line %u: %n", &said_line, &skip) == 1 && skip > 0) {
+    line = (int)said_line;
+  }
+  BasePlace place = {.file = path, .line = (guint)line, .column = (guint)column};
+  base_error_set_at(error, &place, "is no well-formed XML: %s", why->message + skip);
+}
+
+ImportXml *import_xml_load(const char *path, GError **error) {
+  static const GMarkupParser parser = {.start_element = start, .end_element = end};
+  g_autofree char *text = NULL;
+  gsize length;
+  g_autoptr(GError) why = NULL;
+  BasePlace place = {.file = path};
+  if (!g_file_get_contents(path, &text, &length, &why)) {
+    base_error_set_at(error, &place, "cannot be read: %s", why->message);
+    return NULL;
+  }
+  Tree tree = {0};
+  g_autoptr(GMarkupParseContext) context = g_markup_parse_context_new(&parser, 0, &tree, NULL);
+  if (g_markup_parse_context_parse(context, text, (gssize)length, &why) &&
+      g_markup_parse_context_end_parse(context, &why))
+    return tree.root;
+  set_error(path, context, why, error);
+  import_xml_free(tree.root);
+  return NULL;
+}

@@ -1,0 +1,30 @@
+/* An XML file as a tree of elements that know their lines. Private to this floor.
+ *
+ *   g_autoptr(ImportXml) root = import_xml_load("topo.xml", error);      // machine.xml:7:12: … where it is malformed
+ *   const char *speed = import_xml_get(element, "link_speed");           // NULL where it is absent
+ *
+ * Comments and the text between elements are dropped. */
+#pragma once
+
+#include "base-error.h"
+
+typedef struct ImportXml {
+  char *name;
+  char **names, **values; /* attributes, NULL-terminated */
+  struct ImportXml *parent;
+  GPtrArray *children; /* ImportXml, in order */
+  guint line;          /* where its opening tag ends */
+} ImportXml;
+
+/* Errors (SIM_ERROR_INPUT): no such file, what is no XML (line and column). */
+ImportXml *import_xml_load(const char *path, GError **error);
+void import_xml_free(ImportXml *element);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(ImportXml, import_xml_free)
+
+const char *import_xml_get(const ImportXml *element, const char *name);
+/* The same, "" where it is absent. */
+const char *import_xml_text(const ImportXml *element, const char *name);
+/* As a whole number, in hexadecimal after "0x"; 0 where it is absent or none. */
+guint64 import_xml_number(const ImportXml *element, const char *name);
+/* The first child of a name; NULL: none. */
+const ImportXml *import_xml_child(const ImportXml *element, const char *name);
