@@ -27,10 +27,10 @@ typedef struct {
   char **sets; /* --set, in order; NULL: none */
   char *topology, *db, *output;
   gboolean json, quiet, require_fit, explain;
-  gboolean plays;                                 /* an option was given that only a run can obey */
-  SimTime from, to;                               /* --from, --to; -1: not given */
+  gboolean plays;                                         /* an option was given that only a run can obey */
+  SimTime from, to;                                       /* --from, --to; -1: not given */
   char *model, *operation, *gpu, *nic, *intra, *platform; /* of import */
-  int nodes;                                      /* --nodes; 0: not given */
+  int nodes;                                              /* --nodes; 0: not given */
   StudyOptions study;
 } CliOptions;
 
