@@ -350,6 +350,24 @@ refuses "quotes for two workloads" 'one workload' compare -t dgx-h100 -t dgx-a10
 refuses "settings of runs that are kept" 'was run already' compare 1 2 --db same.db --set model.layers=2
 refuses "no such run to compare" 'no run is' compare 1 4711 --db same.db
 FORETRAIN_DB=same.db says "compare in FORETRAIN_DB" 'B is ' compare 1 3
+# Recipes of other tools: below the workload, above the defaults; and what is no workload.
+cp "$source"/tests/data/recipe/ds-plain.json .
+sed -e '/^micro_batch/d; /^precision/d' -e 's/^framework.*/framework = paper\nrecipe = ds-plain.json/' \
+  "$source/workloads/llama2-7b.ini" >recipe.ini
+says "recipe under a workload" 'is a recipe of DeepSpeed' run recipe.ini --db r.db
+[ "$(sqlite3 r.db "select group_concat(value || ' ' || origin, ', ') from (select value, origin from setting where name in
+  ('parallel.framework', 'training.micro_batch', 'training.precision') order by name)")" = 'paper file, 2 recipe, bf16 recipe' ]
+verdict "recipe: origins of settings" "$([ $? -eq 0 ] && echo yes)" "  $(sqlite3 r.db 'select * from setting')"
+says "recipe: explained" 'sequences per GPU' run recipe.ini --db r.db --explain
+says "recipe: --set wins" 'micro-batch 3' run recipe.ini --db r.db --set training.micro_batch=3
+echo '{"zero_optimization": {"stage": 3, "overlap_com": true}}' >slip.json
+sed -i 's/^recipe.*/recipe = slip.json/' recipe.ini
+refuses "recipe: a key with a slip" 'did you mean "zero_optimization.overlap_comm"?' run recipe.ini
+refuses "recipe: imported with a slip" 'slip.json:1:36: zero_optimization.overlap_com: ' import recipe slip.json -o x.ini
+[ ! -e x.ini ]
+verdict "recipe: nothing written" "$([ $? -eq 0 ] && echo yes)" ""
+refuses "recipe: no such file" 'no file "gone.json"' run recipe.ini --set parallel.recipe=gone.json
+refuses "recipe for a workload" 'foretrain import recipe ds-plain.json -o workload.ini' run ds-plain.json
 
 echo "$passed passed, $failed failed"
 [ $failed -eq 0 ]

@@ -81,7 +81,8 @@ static gboolean interpret(const Raw *raw, CliOptions *options, GError **error) {
   options->study.net_full = full;
   options->study.chunks = chunks;
   options->plays = raw->fold != NULL || raw->net != NULL || raw->tie != NULL || raw->fidelity != NULL ||
-                   raw->repeat != NULL || raw->jitter != NULL || options->sets != NULL || options->topology != NULL || options->quotes != NULL;
+                   raw->repeat != NULL || raw->jitter != NULL || options->sets != NULL || options->topology != NULL ||
+                   options->quotes != NULL;
   if (options->worst < 0 || options->jobs < 0) {
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: expected a number from 0 on, found %d",
                 options->worst < 0 ? "--worst" : "--jobs", MIN(options->worst, options->jobs));
@@ -141,7 +142,7 @@ static void add_entries(GOptionContext *context, const CliVerb *verb, CliOptions
   const GOptionEntry verdict[] = {
       {"timeline", 0, 0, G_OPTION_ARG_STRING, &raw->timeline, "keep the timeline in the database (yes)", "yes|no"},
       {"explain", 0, 0, G_OPTION_ARG_NONE, &options->explain,
-       "say which ranks were played together and why others were not", NULL},
+       "say which ranks were played together and why others were not, and what became of each key of a recipe", NULL},
       {"require-fit", 0, 0, G_OPTION_ARG_NONE, &options->require_fit, "exit with 1 when memory runs out", NULL},
       {NULL, 0, 0, 0, NULL, NULL, NULL}};
   const GOptionEntry output[] = {{"output", 'o', 0, G_OPTION_ARG_FILENAME, &options->output, "file to write", "FILE"},
@@ -173,6 +174,8 @@ static void add_entries(GOptionContext *context, const CliVerb *verb, CliOptions
        "N"},
       {"operation", 0, 0, G_OPTION_ARG_STRING, &options->operation,
        "nccl-tests: what it measures, where the log does not say", "OPERATION"},
+      {"model", 0, 0, G_OPTION_ARG_FILENAME, &options->model,
+       "recipe: the model's config.json, which some values that are \"auto\" need", "FILE"},
       {"gpu", 0, 0, G_OPTION_ARG_STRING, &options->gpu, "machines: which GPUs (foretrain list gpus)", "GPU"},
       {"nic", 0, 0, G_OPTION_ARG_STRING, &options->nic, "machines: which NICs (foretrain list links)", "LINK"},
       {"intra", 0, 0, G_OPTION_ARG_STRING, &options->intra, "machines: what joins the GPUs (foretrain list links)",
@@ -255,6 +258,7 @@ void cli_options_clear(CliOptions *options) {
   g_free(options->dtype);
   g_free(options->bytes);
   g_free(options->compare);
+  g_free(options->model);
   g_free(options->operation);
   g_free(options->gpu);
   g_free(options->nic);

@@ -21,7 +21,7 @@ typedef enum {
   CLI_TAKES_CALL = 1 << 8,    /* a collective: --nodes, --gpus-per-node, --dtype, --bytes, --explain, --compare */
   CLI_TAKES_ROWS = 1 << 9,    /* which rows of a validation are shown: --rows, --worst */
   CLI_TAKES_JOBS = 1 << 10,   /* --jobs */
-  CLI_TAKES_IMPORT = 1 << 11, /* --topology, --nodes, --operation, --gpu, --nic, --intra, --platform */
+  CLI_TAKES_IMPORT = 1 << 11, /* --topology, --nodes, --model, --operation, --gpu, --nic, --intra, --platform */
   CLI_TAKES_FORMAT = 1 << 12,  /* --format */
   CLI_TAKES_REPLAY = 1 << 13,  /* what of a trace is changed: --scale, --retime, --keep-times */
   CLI_TAKES_QUOTES = 1 << 14, /* --topology as often as there are quotes to compare, --set */
@@ -38,7 +38,7 @@ typedef struct {
   char *group_nodes, *gpus_per_node, *dtype, *bytes, *compare; /* as given; NULL: not */
   gboolean rows;
   int worst, jobs;                                /* 0: none; one for each core */
-  char *operation, *gpu, *nic, *intra, *platform; /* of import */
+  char *model, *operation, *gpu, *nic, *intra, *platform; /* of import */
   int nodes;                                      /* --nodes; 0: not given */
   char *format;     /* --format; NULL: not given */
   char **scales;    /* --scale, in order; NULL: none */

@@ -9,6 +9,7 @@
 #include "model-shape.h"
 #include "plan-recipe.h"
 #include "program.h"
+#include "recipe.h"
 #include "study-point.h"
 
 struct Study {
@@ -19,6 +20,7 @@ struct Study {
 typedef struct {
   ConfSettings *settings; /* owned: a copy, under which the topology is laid */
   HwCatalog *catalog;
+  Recipe *tool_recipe; /* [parallel] recipe, read and laid under the settings; NULL: none */
   HwCluster *cluster;
   ModelShape shape;
   ModelRecipe model_recipe;
@@ -30,6 +32,14 @@ typedef struct {
   Program *program;
   CollGroup **groups;
 } StudyWalk;
+
+/* The defaults of all floors. */
+ConfSettings *study_settings_new(void);
+
+/* FALSE with advice where the file is a recipe, by its ending, and no workload. */
+gboolean study_refuse_recipe(const char *path, GError **error);
+/* Reads the recipe that settings name, if any, and lays it under them; *ret NULL where there is none. */
+gboolean study_recipe_apply(ConfSettings *settings, const HwCatalog *catalog, Recipe **ret, GError **error);
 
 /* Reads and checks everything that settings name: cluster, shape, recipes. The walk starts zeroed but for its settings.
  */

@@ -13,7 +13,7 @@
 #include "study-profile.h"
 #include "study-walk.h"
 
-#define SCHEMAS_MOST (5 + PLAN_SCHEMAS_MOST)
+#define SCHEMAS_MOST (6 + PLAN_SCHEMAS_MOST)
 
 static gsize gather_schemas(ConfSchema ret[SCHEMAS_MOST]) {
   ret[0] = model_shape_schema;
@@ -22,14 +22,19 @@ static gsize gather_schemas(ConfSchema ret[SCHEMAS_MOST]) {
   ret[n++] = hw_cluster_schema;
   ret[n++] = hw_topology_schema;
   ret[n++] = coll_knobs_schema;
+  ret[n++] = recipe_schema;
   return n;
 }
 
-Study *study_new(const char *workload) {
+ConfSettings *study_settings_new(void) {
   ConfSchema schemas[SCHEMAS_MOST];
   gsize n_schemas = gather_schemas(schemas);
+  return conf_settings_new(schemas, n_schemas);
+}
+
+Study *study_new(const char *workload) {
   Study *study = g_new0(Study, 1);
-  study->settings = conf_settings_new(schemas, n_schemas);
+  study->settings = study_settings_new();
   study->workload = g_strdup(workload);
   return study;
 }
@@ -37,6 +42,8 @@ Study *study_new(const char *workload) {
 Study *study_open(const char *workload, GError **error) {
   g_autofree char *path = conf_path_find(workload, ".ini", "workloads", NULL, NULL, error);
   if (path == NULL)
+    return NULL;
+  if (!study_refuse_recipe(path, error))
     return NULL;
   g_autofree char *name = g_path_get_basename(path);
   if (g_str_has_suffix(name, ".ini"))
@@ -78,6 +85,7 @@ void study_walk_clear(StudyWalk *walk) {
   coll_knobs_clear(&walk->knobs);
   program_free(walk->program);
   model_shape_clear(&walk->shape);
+  recipe_free(walk->tool_recipe);
   hw_cluster_free(walk->cluster);
   hw_catalog_free(walk->catalog);
   conf_settings_free(walk->settings);
@@ -97,7 +105,7 @@ static gboolean check_offload(const StudyWalk *walk, GError **error) {
 
 gboolean study_walk_read(StudyWalk *walk, GError **error) {
   walk->catalog = hw_catalog_load(error);
-  if (walk->catalog == NULL)
+  if (walk->catalog == NULL || !study_recipe_apply(walk->settings, walk->catalog, &walk->tool_recipe, error))
     return FALSE;
   walk->cluster = hw_cluster_build(walk->settings, walk->catalog, error);
   if (walk->cluster == NULL || !model_shape_load(walk->settings, &walk->shape, error) ||
@@ -203,6 +211,11 @@ static void note_program(GPtrArray *notes, const StudyWalk *walk) {
   if (!conf_settings_given(walk->settings, "training.micro_batch") &&
       !conf_settings_given(walk->settings, "training.global_batch"))
     note(notes, "no batch is stated: one sequence per GPU");
+  if (walk->tool_recipe != NULL)
+    note(notes,
+         "%s is a recipe of %s: %u of its settings hold below the workload's, %u keys change no step; --explain lists "
+         "both",
+         walk->tool_recipe->file, walk->tool_recipe->tool, walk->tool_recipe->taken->len, walk->tool_recipe->left->len);
   plan_notes(&walk->recipe, notes);
   if (walk->recipe.zero_stage > 0 && walk->recipe.ranks > 1)
     note(notes, "shards differ by padding at most: every rank plays the largest");
