@@ -1,6 +1,7 @@
 /* Graphs into speeds for the tuner, and into rings and NICs for the routes. */
 #include "coll-found.h"
 
+#include "base-error.h"
 #include "coll-layout.h"
 
 /* NCCL gives LL128 only where stores of 128 bytes arrive whole: by NVLink, and to NICs that no CPU stands before. */
@@ -37,6 +38,21 @@ static double host_cap(const CollGroup *group) {
   return group->knobs.p2p_disable ? group->found[COLL_FOUND_RING].intra : G_MAXDOUBLE;
 }
 
+/* Symmetric kernels: one NVSwitch domain of Hopper or later, a version that has them. */
+static gboolean check_registration(const CollGroup *group, GError **error) {
+  const HwCluster *cluster = group->layout->cluster;
+  if (!group->knobs.registration || group->size == 1)
+    return TRUE;
+  if (group->nodes == 1 && cluster->intra->scope == HW_LINK_NVSWITCH && cluster->gpu->compute_capability >= 90 &&
+      group->tuning.symmetric_available)
+    return TRUE;
+  g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
+              "nccl.registration: registered buffers are modelled inside one NVSwitch domain of Hopper or later, from "
+              "NCCL 2.27 on; this communicator has %u nodes of %s",
+              group->nodes, cluster->gpu->name);
+  return FALSE;
+}
+
 gboolean coll_found(CollGroup *group, CollLibrary *library, GError **error) {
   CollLayout *layout = group->layout;
   const HwCluster *cluster = layout->cluster;
@@ -54,7 +70,7 @@ gboolean coll_found(CollGroup *group, CollLibrary *library, GError **error) {
                               .nvls = group->knobs.nvls_enable,
                               .p2p = !group->knobs.p2p_disable};
   const CollGraphs *graphs = coll_library_graphs(library, &request, error);
-  if (graphs == NULL)
+  if (graphs == NULL || !check_registration(group, error))
     return FALSE;
   CollCounts counts;
   coll_graphs_count(graphs, &library->rules, &request, &counts);
