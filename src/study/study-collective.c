@@ -215,6 +215,7 @@ char *study_collective_nccl(const StudyCollective *collective) {
 }
 
 void study_collective_explain_choice(const StudyCollective *collective, GString *text) {
+  coll_library_describe(collective->library, collective->group, text);
   coll_matrix_print(collective->group, text);
 }
 
