@@ -14,7 +14,8 @@ typedef enum {
   CLI_TAKES_DB = 1 << 1,
   CLI_TAKES_JSON = 1 << 2,
   CLI_TAKES_QUIET = 1 << 3,
-  CLI_TAKES_PLAY = 1 << 4,    /* how a step is played: --fold, --net, --tie, --fidelity, --repeat, --jitter */
+  CLI_TAKES_PLAY =
+      1 << 4, /* how a step is played: --fold, --net, --tie, --fidelity, --contention, --repeat, --jitter */
   CLI_TAKES_VERDICT = 1 << 5, /* what becomes of it: --timeline, --explain, --require-fit */
   CLI_TAKES_OUTPUT = 1 << 6,  /* -o */
   CLI_TAKES_WINDOW = 1 << 7,  /* --from, --to */

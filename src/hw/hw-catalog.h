@@ -62,7 +62,8 @@ typedef struct {
 typedef struct {
   char *name;
   double all_gather, reduce_scatter, all_reduce;
-  double saturating; /* share of the SMs that streaming kernels need for all of the bandwidth */
+  double beside_compute; /* how much longer a collective inside a node moves where kernels run beside it */
+  double saturating;     /* share of the SMs that streaming kernels need for all of the bandwidth */
   char *source, *note;
   int trust;
 } HwContention;

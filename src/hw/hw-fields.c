@@ -122,11 +122,9 @@ static const HwField attention_fields[] = {
 #define CONTENTION(key, field)                                                                                         \
   { key, HW_FIELD_NUMBER, G_STRUCT_OFFSET(HwContention, field), TRUE }
 static const HwField contention_fields[] = {
-    CONTENTION("all_gather", all_gather),
-    CONTENTION("reduce_scatter", reduce_scatter),
-    CONTENTION("all_reduce", all_reduce),
-    CONTENTION("saturating", saturating),
-    ORIGIN(HwContention),
+    CONTENTION("all_gather", all_gather),         CONTENTION("reduce_scatter", reduce_scatter),
+    CONTENTION("all_reduce", all_reduce),         CONTENTION("saturating", saturating),
+    CONTENTION("beside_compute", beside_compute), ORIGIN(HwContention),
 };
 
 static const HwField memory_fields[] = {
