@@ -149,7 +149,6 @@ static const ConfKey keys[] = {
      .names = offload_names,
      .later = later_offload,
      .help = "cpu: sharded parameters live in host memory and are copied before each gather"},
-    LATER("parallel", "recipe", NULL, "reading another tool's recipe file"),
     LATER("parallel", "tensor", "1", "tensor parallelism"),
     LATER("parallel", "pipeline", "1", "pipeline parallelism"),
     LATER("parallel", "interleave", "1", "pipeline interleaving"),
