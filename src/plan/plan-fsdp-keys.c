@@ -7,7 +7,11 @@
 #include "model-recipe.h"
 #include "plan-optimizer.h"
 #include "plan-policy.h"
+#include "plan-version.h"
 #include "plan-wrap.h"
+
+#define OLDEST         PLAN_VERSION(2, 0, 0) /* of PyTorch */
+#define LIMITS_GATHERS PLAN_VERSION(2, 1, 0) /* by default: PyTorch pull request 104900 */
 
 static const char *const prefetch_names[] = {"pre", "post", "none", NULL};
 static const char *const dtype_names[] = {"default", "bf16", "fp16", "fp32", NULL};
@@ -49,7 +53,9 @@ static const ConfKey keys[] = {
      .kind = CONF_FLAG,
      .offset = FIELD(limits_gathers),
      .initial = "yes",
-     .help = "the host waits until at most two freed units' memory is under way (fsdp1)"},
+     .help =
+         "the host waits until at most two freed units' memory is under way (fsdp1; no by default before PyTorch 2.1, "
+         "framework_version = 2.0)"},
     {.group = "fsdp",
      .key = "sync_every_micro_batch",
      .kind = CONF_FLAG,
@@ -247,6 +253,30 @@ static gboolean refuse_other_generation(const ConfSettings *settings, const Plan
   return TRUE;
 }
 
+/* A flat parameter is trained or frozen as one, unless its parts stay parameters. */
+static gboolean check_trainable(const ConfSettings *settings, const PlanRecipe *recipe, gboolean second,
+                                GError **error) {
+  const PlanTrainable *trainable = &recipe->trainable;
+  int wrap = recipe->fsdp.wrap;
+  gboolean ends_alike = trainable->embedding == trainable->head;
+  gboolean whole = trainable->lora.rank == 0 && (wrap == PLAN_WRAP_ENDS || (wrap == PLAN_WRAP_BLOCK && ends_alike));
+  return second || !trainable->part || recipe->fsdp.use_orig_params || whole ||
+         conf_settings_fail(settings, "training.trainable", error,
+                            "a flat parameter of fsdp1 is trained or frozen as one; set fsdp.use_orig_params=yes");
+}
+
+static gboolean check_version(const ConfSettings *settings, PlanRecipe *recipe, gboolean second, GError **error) {
+  if (second)
+    return plan_policy_refuse(settings, "parallel.framework_version", recipe,
+                              "is modelled as PyTorch 2.6 to 2.9 have it; no version", error);
+  if (recipe->version > 0 && recipe->version < OLDEST)
+    return conf_settings_fail(settings, "parallel.framework_version", error, "fsdp1 is modelled from PyTorch 2.0 on");
+  if (recipe->version > 0 && recipe->version < LIMITS_GATHERS &&
+      !conf_settings_given(settings, "fsdp.limit_all_gathers"))
+    recipe->fsdp.limits_gathers = FALSE;
+  return TRUE;
+}
+
 static gboolean check_offload(const ConfSettings *settings, const PlanRecipe *recipe, gboolean second, GError **error) {
   if (!recipe->fsdp.offloads)
     return TRUE;
@@ -265,7 +295,8 @@ static gboolean resolve(const ConfSettings *settings, PlanRecipe *recipe, gboole
   gboolean good = refuse_stage(settings, recipe, second, error) &&
                   refuse_other_generation(settings, keys_, second, error) && read_wrap(settings, keys_, error) &&
                   check_wrap(settings, keys_, error) && read_reshard(settings, recipe, second, keys_, error) &&
-                  read_dtypes(settings, recipe, keys_, error) && check_offload(settings, recipe, second, error);
+                  read_dtypes(settings, recipe, keys_, error) && check_offload(settings, recipe, second, error) &&
+                  check_trainable(settings, recipe, second, error) && check_version(settings, recipe, second, error);
   if (second)
     keys_->use_orig_params = TRUE;
   g_clear_pointer(&keys_->wrap_text, g_free);

@@ -164,11 +164,11 @@ static void backward(PlanFsdp *fsdp) {
   fsdp->last_reduce = PROGRAM_NONE;
   for (guint32 u = fsdp->walk->n_units; u-- > 0;) {
     for (guint32 w = wrap->n; w-- > 0;)
-      if (wrap->units[w].last == u)
+      if (wrap->units[w].last == u && fsdp->units[w].has_backward)
         fsdp->schedule->pre_backward(fsdp, w);
     plan_walk_backward(fsdp->walk, u);
     for (guint32 w = 0; w < wrap->n; w++)
-      if (wrap->units[w].first == u)
+      if (wrap->units[w].first == u && fsdp->units[w].has_backward)
         fsdp->schedule->post_backward(fsdp, w);
   }
   fsdp->schedule->end_backward(fsdp);
@@ -255,6 +255,8 @@ static guint64 unique_of(const PlanFsdp *fsdp, guint64 bytes) {
 
 static void measure_unit(PlanFsdp *fsdp, guint32 w) {
   PlanFsdpUnit *unit = &fsdp->units[w];
+  for (guint32 u = 0; u < fsdp->walk->n_units; u++)
+    unit->has_backward |= fsdp->wrap->of[u] == w && plan_walk_has_backward(fsdp->walk, u);
   const PlanFsdpKeys *keys = fsdp->keys;
   unit->shard = fsdp->schedule->shard(fsdp, w);
   unit->padded = unit->shard * fsdp->shards;

@@ -121,7 +121,7 @@ static void pre_forward(PlanFsdp *fsdp, guint32 unit) {
 }
 
 static void post_forward(PlanFsdp *fsdp, guint32 unit) {
-  fsdp->units[unit].is_awaited = TRUE;
+  fsdp->units[unit].is_awaited = fsdp->units[unit].has_backward;
   if (fsdp->units[unit].reshards || fsdp->shards == 1)
     reshard(fsdp, unit);
 }
@@ -198,8 +198,11 @@ static void post_backward(PlanFsdp *fsdp, guint32 unit) {
     reduce(fsdp, unit);
 }
 
-/* Compute waits for the reductions, and the streams of gathers for it. */
+/* Compute waits for the reductions, and the streams of gathers for it. Units that had no backward are freed. */
 static void end_backward(PlanFsdp *fsdp) {
+  for (guint32 w = 0; w < fsdp->wrap->n; w++)
+    if (!fsdp->units[w].has_backward)
+      reshard(fsdp, w);
   fsdp->event = fsdp->last_reduce != PROGRAM_NONE ? fsdp->last_reduce : fsdp->walk->last;
   plan_walk_need(fsdp->walk, fsdp->last_reduce);
 }

@@ -340,6 +340,16 @@ guint64 *plan_walk_elements(const PlanWalk *walk) {
   return elements;
 }
 
+guint64 *plan_walk_trained(const PlanWalk *walk) {
+  guint64 *elements = g_new0(guint64, walk->n_units);
+  for (guint32 u = 0; u < walk->n_units; u++)
+    for (guint p = 0; p < walk->units[u].unit->n_parameters; p++) {
+      const ModelParameter *parameter = &walk->units[u].unit->parameters[p];
+      elements[u] += parameter->shared || parameter->frozen ? 0 : parameter->elements;
+    }
+  return elements;
+}
+
 void plan_walk_facts(const PlanWalk *walk, const ModelRecipe *model_recipe) {
   const PlanRecipe *recipe = walk->recipe;
   double model, hardware;
