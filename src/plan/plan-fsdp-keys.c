@@ -90,6 +90,14 @@ static const ConfKey keys[] = {
      .initial = "fp32",
      .names = dtype_names,
      .help = "in which the model was made: of parameter and gradient shards and the optimizer's states"},
+    {.group = "fsdp",
+     .key = "checkpoint_outside",
+     .kind = CONF_FLAG,
+     .offset = FIELD(checkpoints_outside),
+     .initial = "no",
+     .help = "activation checkpointing lies around FSDP's units, checkpoint(FSDP(block)), not inside: a block that "
+             "runs again is "
+             "gathered for that, freed, and gathered once more for its backward (fsdp1)"},
     {.group = "fsdp", .key = "buffer_dtype", .kind = CONF_LATER, .help = "buffers (rotary tables and the like)"},
     {.group = "fsdp",
      .key = "cpu_offload",
@@ -240,6 +248,7 @@ static gboolean refuse_other_generation(const ConfSettings *settings, const Plan
   } first_only[] = {
       {"fsdp.limit_all_gathers", "fully_shard has no rate limiter: it frees memory in host order"},
       {"fsdp.use_orig_params", "fully_shard always has its own parameters"},
+      {"fsdp.checkpoint_outside", "checkpointing around fully_shard is not modelled"},
   };
   for (guint i = 0; second && i < G_N_ELEMENTS(first_only); i++)
     if (conf_settings_given(settings, first_only[i].key))
@@ -251,6 +260,21 @@ static gboolean refuse_other_generation(const ConfSettings *settings, const Plan
   if (!second && keys_->forward_prefetch > 1)
     return conf_settings_fail(settings, "fsdp.forward_prefetch", error, "fsdp1 prefetches one unit (1) or none (0)");
   return TRUE;
+}
+
+/* Only whole blocks are checkpointed from outside, and only blocks that are units. */
+static gboolean check_checkpointing(const ConfSettings *settings, const PlanRecipe *recipe, GError **error) {
+  int kind = recipe->checkpointing.kind;
+  gboolean whole = kind == PLAN_CHECKPOINT_FULL || kind == PLAN_CHECKPOINT_LAYERS || kind == PLAN_CHECKPOINT_FRACTION;
+  if (!recipe->fsdp.checkpoints_outside)
+    return TRUE;
+  if (!whole)
+    return conf_settings_fail(
+        settings, "fsdp.checkpoint_outside", error,
+        "no whole block is checkpointed; activation_checkpointing = full, layers:K or fraction:F");
+  return recipe->fsdp.wrap == PLAN_WRAP_BLOCK || recipe->fsdp.wrap == PLAN_WRAP_ENDS ||
+         conf_settings_fail(settings, "fsdp.checkpoint_outside", error,
+                            "blocks are no units; fsdp.wrap = block or ends");
 }
 
 /* A flat parameter is trained or frozen as one, unless its parts stay parameters. */
@@ -296,7 +320,8 @@ static gboolean resolve(const ConfSettings *settings, PlanRecipe *recipe, gboole
                   refuse_other_generation(settings, keys_, second, error) && read_wrap(settings, keys_, error) &&
                   check_wrap(settings, keys_, error) && read_reshard(settings, recipe, second, keys_, error) &&
                   read_dtypes(settings, recipe, keys_, error) && check_offload(settings, recipe, second, error) &&
-                  check_trainable(settings, recipe, second, error) && check_version(settings, recipe, second, error);
+                  check_checkpointing(settings, recipe, error) && check_trainable(settings, recipe, second, error) &&
+                  check_version(settings, recipe, second, error);
   if (second)
     keys_->use_orig_params = TRUE;
   g_clear_pointer(&keys_->wrap_text, g_free);

@@ -132,6 +132,18 @@ static void prefetch_before(PlanFsdp *fsdp, guint32 unit) {
     unshard(fsdp, unit - 1);
 }
 
+/* As forward, on what the unit above has gathered ahead; nothing is gathered ahead from here. */
+static void pre_recompute(PlanFsdp *fsdp, guint32 unit) {
+  plan_fsdp_hooks(fsdp);
+  unshard(fsdp, unit);
+  wait_for(fsdp, unit);
+}
+
+static void post_recompute(PlanFsdp *fsdp, guint32 unit) {
+  if (fsdp->units[unit].reshards || fsdp->shards == 1)
+    reshard(fsdp, unit);
+}
+
 static void pre_backward(PlanFsdp *fsdp, guint32 unit) {
   fsdp->units[unit].is_awaited = FALSE;
   plan_fsdp_hooks(fsdp);
@@ -214,6 +226,8 @@ const PlanFsdpSchedule plan_fsdp1_schedule = {
     .begin_section = begin_section,
     .pre_forward = pre_forward,
     .post_forward = post_forward,
+    .pre_recompute = pre_recompute,
+    .post_recompute = post_recompute,
     .pre_backward = pre_backward,
     .post_backward = post_backward,
     .end_backward = end_backward,
