@@ -111,11 +111,13 @@ gboolean study_walk_read(StudyWalk *walk, GError **error) {
   if (walk->cluster == NULL || !model_shape_load(walk->settings, &walk->shape, error) ||
       !model_shape_record(&walk->shape, walk->settings, error) ||
       !coll_knobs_load(walk->settings, &walk->knobs, error) ||
+      !plan_put_defaults(walk->settings, error) ||
       !model_recipe_load(walk->settings, &walk->model_recipe, error) ||
       !model_recipe_check(&walk->shape, &walk->model_recipe, walk->settings, error) ||
       !plan_recipe_load(walk->settings, hw_cluster_gpus(walk->cluster), walk->cluster->gpus_per_node, &walk->recipe,
                         error))
     return FALSE;
+  walk->model_recipe.lora = walk->recipe.trainable.lora;
   walk->recipe.host = walk->recipe.framework != PLAN_PAPER ? walk->cluster->host : NULL;
   if (!check_offload(walk, error))
     return FALSE;
