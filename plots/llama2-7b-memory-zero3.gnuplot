@@ -5,7 +5,7 @@ set output 'llama2-7b-memory-zero3.png'
 set title 'llama-2-7b, ZeRO-3 (paper), 16 × h100-sxm5-80gb in 2 nodes: 598.92 ms a step'."\n".'16 ranks, all alike; highest here: 10.29 GiB at 146.08 ms'
 set xlabel 'time since the start of the step, ms'
 set ylabel 'memory per GPU, GiB'
-set xrange [0:598.924637]
+set xrange [0:598.924636]
 set yrange [0:13.3726183]
 set key outside right top vertical Left reverse samplen 2 spacing 1.1
 set tics nomirror out

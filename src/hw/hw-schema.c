@@ -29,6 +29,8 @@ static const ConfKey topology_keys[] = {
      .help = "the NIC: a section of topologies/catalog/links.ini of scope network; needed from two nodes on"},
     {TOPOLOGY("node", "nics", CONF_COUNT, nics), .min = 0, .max = 256, .initial = "0",
      .help = "NICs in a node for the GPUs' traffic"},
+    {TOPOLOGY("node", "nics_grouped", CONF_COUNT, nics_grouped), .min = 1, .max = 16, .initial = "1",
+     .help = "so many NICs the network plugin shows to NCCL as one, of their rates together"},
     {TOPOLOGY("node", "intra_achievable", CONF_BYTE_RATE, intra_achievable), .min = 1, .max = 1e15,
      .help = "what a long transfer gets per GPU and direction, as measured here; instead of that of node.intra"},
     {TOPOLOGY("node", "nic_achievable", CONF_BYTE_RATE, nic_achievable), .min = 1, .max = 1e15,

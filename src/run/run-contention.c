@@ -54,17 +54,33 @@ static RunDurations *durations_for(const RunPlay *play, double speed, RunHeld he
   return durations;
 }
 
+/* Alone: what is given, else what the kernel model says at the pace of the slowest GPU. */
+static SimTime time_alone(const RunPlay *play, guint32 op) {
+  const Program *program = play->system->program;
+  if (program->durations[op] >= 0)
+    return program->durations[op];
+  return (SimTime)round((double)kernel_time(play->system->gpu, &program->ops[op]) * (1 + play->system->slowest));
+}
+
+/* An operation slows down as its shape does; one whose time is given may have none. */
+static SimTime time_of(const RunPlay *play, guint32 op, const RunHeld *held) {
+  const HwGpu *gpu = play->system->gpu;
+  const KernelOp *what = &play->system->program->ops[op];
+  SimTime alone = time_alone(play, op);
+  if (held_equal(*held, (RunHeld){0}) || what->batch == 0)
+    return alone;
+  KernelShare share = kernel_share_beside(gpu, (guint32)held->channels, (double)held->memory_rate);
+  double shared = (double)kernel_time_shared(gpu, what, share);
+  return (SimTime)round((double)alone * (shared / (double)kernel_time(gpu, what)));
+}
+
 static SimTime duration_in(const RunPlay *play, RunDurations *durations, guint32 op) {
   SimTime *ret = &durations->by_op[op];
   if (*ret != RUN_UNSET)
     return *ret;
-  const HwGpu *gpu = play->system->gpu;
-  const RunHeld *held = &durations->held;
-  KernelShare share = kernel_share_beside(gpu, (guint32)held->channels, (double)held->memory_rate);
-  *ret = kernel_time_shared(gpu, &play->system->program->ops[op], share);
-  double slower = (1 + play->system->slowest) / durations->speed;
-  if (slower != 1)
-    *ret = (SimTime)round((double)*ret * slower);
+  *ret = time_of(play, op, &durations->held);
+  if (durations->speed != 1)
+    *ret = (SimTime)round((double)*ret / durations->speed);
   return *ret;
 }
 
