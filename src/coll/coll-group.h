@@ -10,7 +10,7 @@
  *
  *   node 0: g0─►g1─►…─►g7 ═NIC═► node 1: g8─►…─►g15 ═NIC═► back
  *
- * with one ring per NIC, ring c leaving the node by rail c: so the way into NVSwitch of a GPU carries (rings − those that leave the node at it) × a ring's rate, and a NIC the
+ * with the rings that the search found, each leaving the node by its own rail: so the way into NVSwitch of a GPU carries (rings − those that leave the node at it) × a ring's rate, and a NIC the
  * rings that cross at it: integer coefficients. Source of latencies and rates: topologies/catalog/nccl-2.30.ini. */
 #pragma once
 
@@ -100,6 +100,10 @@ void coll_plan_as(const CollGroup *group, const CollCall *call, CollAlgorithm al
                   CollPlan *ret);
 /* Whether anything enabled can run the operation. */
 gboolean coll_group_has(const CollGroup *group, CollOperation operation);
+/* How many nodes, as the tuning tables count them. */
+static inline CollSpan coll_group_span(const CollGroup *group) {
+  return group->nodes == 1 ? COLL_ONE_NODE : group->nodes == 2 ? COLL_TWO_NODES : COLL_MORE_NODES;
+}
 static inline const CollRoute *coll_group_route(const CollGroup *group, CollAlgorithm algorithm) {
   return &group->routes[algorithm];
 }

@@ -9,10 +9,6 @@
 #include "coll-promise.h"
 #include "coll-steps.h"
 
-static CollSpan span_of(const CollGroup *group) {
-  return group->nodes == 1 ? COLL_ONE_NODE : group->nodes == 2 ? COLL_TWO_NODES : COLL_MORE_NODES;
-}
-
 /* Channels of an algorithm before the call's size is looked at. */
 static guint32 channels_of(const CollGroup *group, CollAlgorithm algorithm) {
   return algorithm == COLL_NVLS || algorithm == COLL_NVLS_TREE ? group->nvls_channels
@@ -45,7 +41,7 @@ static guint32 call_channels(const CollGroup *group, const CollCall *call, CollA
 static double ll_rate(const CollGroup *group, double links, guint32 channels) {
   const CollTuning *tuning = &group->tuning;
   double node = tuning->ll_cap[COLL_ONE_NODE][group->cpu] / (double)tuning->ll_channels;
-  return MIN(links, MIN(tuning->ll_cap[span_of(group)][group->cpu], node * channels));
+  return MIN(links, MIN(tuning->ll_cap[coll_group_span(group)][group->cpu], node * channels));
 }
 
 /* Share of the rings, and so of the NICs, that a call with so few channels uses. */
@@ -57,7 +53,7 @@ static double rings_used(const CollGroup *group, guint32 channels) {
  * up and down. */
 static double tree_cap(const CollGroup *group, double rate, CollProtocol protocol, guint32 channels) {
   const CollTreeTuning *tree = &group->tuning.tree;
-  CollSpan span = span_of(group);
+  CollSpan span = coll_group_span(group);
   double both = MIN(4 * rate, tree->channel_cap[span]) * rings_used(group, channels);
   if (protocol == COLL_LL)
     both = ll_rate(group, both * tree->ll_share * group->rings, channels) / group->rings;

@@ -1,9 +1,7 @@
 /* The tuner's model, cell by cell. */
 #include "coll-promise.h"
 
-static CollSpan span_of(const CollGroup *group) {
-  return group->nodes == 1 ? COLL_ONE_NODE : group->nodes == 2 ? COLL_TWO_NODES : COLL_MORE_NODES;
-}
+#include "coll-tree.h"
 
 static gboolean is_gather(CollOperation operation) {
   return operation == COLL_ALL_GATHER || operation == COLL_REDUCE_SCATTER;
@@ -66,7 +64,7 @@ static double ring_bandwidth(const CollGroup *group, CollOperation operation, Co
   gboolean reducing = operation == COLL_ALL_REDUCE || operation == COLL_REDUCE || group->nodes > 1;
   if (protocol == COLL_LL)
     whole = MIN(whole * (reducing ? tuning->ll_share_reducing : tuning->ll_share),
-                tuning->ll_cap[span_of(group)][group->cpu]);
+                tuning->ll_cap[coll_group_span(group)][group->cpu]);
   if (protocol == COLL_LL128)
     whole = MIN(whole * (group->per_node < 2 ? tuning->ll128_share_one_gpu : tuning->ll128_share),
                 found_of(group, COLL_RING)->channels * tuning->ll128_channel_cap);
@@ -76,7 +74,7 @@ static double ring_bandwidth(const CollGroup *group, CollOperation operation, Co
 static double tree_bandwidth(const CollGroup *group, CollProtocol protocol) {
   const CollTreeTuning *tree = &group->tuning.tree;
   const CollFound *found = found_of(group, COLL_TREE);
-  CollSpan span = span_of(group);
+  CollSpan span = coll_group_span(group);
   double whole = MIN(channels_bandwidth(group, COLL_TREE) * tree->share, found->channels * tree->channel_cap[span]);
   if (protocol == COLL_LL)
     whole = MIN(whole * tree->ll_share, group->tuning.ll_cap[span][group->cpu]);
@@ -100,8 +98,8 @@ static double head_bandwidth(const CollGroup *group, CollOperation operation, Co
   }
   if (algorithm != COLL_NVLS_TREE)
     return MIN(intra, inter);
-  double bandwidth = MIN(intra, inter * nvls->tree_inter[span_of(group)]);
-  return nvls->model == COLL_NVLS_EFFICIENCY ? MIN(bandwidth, nvls->tree_channel[span_of(group)]) : bandwidth;
+  double bandwidth = MIN(intra, inter * nvls->tree_inter[coll_group_span(group)]);
+  return nvls->model == COLL_NVLS_EFFICIENCY ? MIN(bandwidth, nvls->tree_channel[coll_group_span(group)]) : bandwidth;
 }
 
 static double heads_bandwidth(const CollGroup *group, CollOperation operation, CollAlgorithm algorithm) {
@@ -167,13 +165,6 @@ static SimTime inter_hop(const CollGroup *group, CollAlgorithm algorithm, CollPr
   return group->tuning.hop[row][COLL_HOP_NET][protocol] + (protocol == COLL_SIMPLE ? 2 : 1) * group->nic_latency;
 }
 
-static guint32 log2_down(guint32 value) {
-  guint32 log = 0;
-  for (; value > 1; value >>= 1)
-    log++;
-  return log;
-}
-
 static SimTime ring_latency(const CollGroup *group, CollOperation operation, CollProtocol protocol) {
   const CollTuning *tuning = &group->tuning;
   SimTime intra = intra_hop(group, COLL_RING, protocol), inter = inter_hop(group, COLL_RING, protocol);
@@ -190,7 +181,7 @@ static SimTime latency_of(const CollGroup *group, CollOperation operation, CollA
                           CollProtocol protocol) {
   const CollTuning *tuning = &group->tuning;
   SimTime intra = intra_hop(group, algorithm, protocol), inter = inter_hop(group, algorithm, protocol);
-  SimTime others = group->per_node - 1, rounds = log2_down(group->nodes);
+  SimTime others = group->per_node - 1, rounds = coll_tree_rounds(group->nodes);
   switch (algorithm) {
   case COLL_RING:
     return ring_latency(group, operation, protocol);

@@ -2,6 +2,7 @@
 #include "coll-steps.h"
 
 #include "coll-promise.h"
+#include "coll-tree.h"
 
 static guint64 divide_up(guint64 amount, guint64 by) {
   return (amount + by - 1) / by;
@@ -71,13 +72,6 @@ static void steps_ring(const CollGroup *group, const CollCall *call, const CollP
     ret->hidden = hidden_by(ret, tuning->slices);
 }
 
-static guint32 log2_down(guint64 value) {
-  guint32 log = 0;
-  for (; value > 1; value >>= 1)
-    log++;
-  return log;
-}
-
 /* Halves chunks above `floor` while a channel has fewer than `enough`. */
 static guint64 halve(guint64 per_channel, double enough, guint64 floor, guint64 chunk) {
   guint64 chunks = per_channel / chunk; /* whole ones, as NCCL counts */
@@ -92,7 +86,7 @@ static guint64 halve(guint64 per_channel, double enough, guint64 floor, guint64 
 static guint64 tree_chunk(const CollGroup *group, guint64 part, CollProtocol protocol) {
   const CollTreeTuning *tree = &group->tuning.tree;
   guint64 chunk = group->tuning.slot_bytes[protocol];
-  guint32 per_node = group->per_node, log = log2_down(group->nodes), depth = per_node - 1 + log;
+  guint32 per_node = group->per_node, log = coll_tree_rounds(group->nodes), depth = per_node - 1 + log;
   double waves = (1 + log + 0.1 * per_node) / per_node;
   if (protocol == COLL_LL128) {
     chunk = halve(part, waves * (double)tree->ll128_cut[0], 128 * KIB, chunk);

@@ -17,3 +17,10 @@ guint32 coll_tree_parent(guint32 nodes, guint32 label);
 guint32 coll_tree_node(guint32 nodes, guint32 tree, guint32 label);
 /* Hops from the root to the furthest label. O(nodes × depth). */
 guint32 coll_tree_depth(guint32 nodes);
+/* The tuner's depth of a tree: log2 of the nodes, rounded down. */
+static inline guint32 coll_tree_rounds(guint32 nodes) {
+  guint32 rounds = 0;
+  for (; nodes > 1; nodes >>= 1)
+    rounds++;
+  return rounds;
+}

@@ -7,6 +7,7 @@
 
 #include "conf-path.h"
 #include "recipe-fsdp.h"
+#include "recipe-rows.h"
 
 #define DS "deepspeed_config."
 
@@ -59,16 +60,8 @@ static gboolean take_file(RecipeReading *reading, const RecipeRow *row, const Co
   return tree != NULL && recipe_read(reading->recipe, tree, &recipe_deepspeed, error);
 }
 
-#define TAKE(path, setting, convert, remark)                                                                           \
-  { path, RECIPE_TAKE, setting, convert, NULL, remark }
-#define SAFE(path, remark)                                                                                             \
-  { path, RECIPE_SAFE, NULL, NULL, NULL, remark }
-#define REFUSE(path, unless, remark)                                                                                   \
-  { path, RECIPE_REFUSE, NULL, NULL, unless, remark }
-
 #define LAUNCHING "of the launcher"
 #define TPU       "of TPUs"
-#define LOADING   "loading and saving, between steps"
 
 static const RecipeRow rows[] = {
     TAKE("distributed_type", "parallel.framework", take_kind, NULL),

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "recipe-fsdp.h"
+#include "recipe-rows.h"
 
 static gboolean take_precision(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
   gboolean on;
@@ -31,19 +32,7 @@ static gboolean take_flash(RecipeReading *reading, const RecipeRow *row, const C
          (!on || recipe_give(reading, node, row->setting, "flash", NULL, error));
 }
 
-#define TAKE(path, setting, convert, remark)                                                                           \
-  { path, RECIPE_TAKE, setting, convert, NULL, remark }
-#define SAFE(path, remark)                                                                                             \
-  { path, RECIPE_SAFE, NULL, NULL, NULL, remark }
-#define REFUSE(path, unless, remark)                                                                                   \
-  { path, RECIPE_REFUSE, NULL, NULL, unless, remark }
-
-#define LOGGING  "logging"
-#define LOADING  "loading and saving, between steps"
-#define LEARNING "what is learnt, not how long a step takes"
-#define DATA     "of the data, which is taken to be there in time"
-#define EVAL     "of evaluation, between steps"
-#define MODEL    "the model is the workload's [model]: name its config.json there"
+#define MODEL "the model is the workload's [model]: name its config.json there"
 
 static const RecipeRow rows[] = {
     TAKE("sequence_len", "training.sequence_length", recipe_take_count, "tokens"),

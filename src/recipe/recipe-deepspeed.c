@@ -4,7 +4,7 @@
  * zero/offload_config.py; of "auto": transformers/integrations/deepspeed.py. Sizes of zero_optimization are elements. */
 #include <string.h>
 
-#include "recipe-map.h"
+#include "recipe-rows.h"
 
 #define ZERO "zero_optimization."
 
@@ -94,22 +94,13 @@ static gboolean take_dtype(RecipeReading *reading, const RecipeRow *row, const C
   return TRUE;
 }
 
-#define TAKE(path, setting, convert, remark)                                                                           \
-  { path, RECIPE_TAKE, setting, convert, NULL, remark }
 #define SIZE(key)                                                                                                      \
   { ZERO key, RECIPE_TAKE, "deepspeed." key, take_size, NULL, "elements" }
 #define FLAG(key)                                                                                                      \
   { ZERO key, RECIPE_TAKE, "deepspeed." key, take_zero_flag, NULL, NULL }
-#define SAFE(path, remark)                                                                                             \
-  { path, RECIPE_SAFE, NULL, NULL, NULL, remark }
-#define REFUSE(path, unless, remark)                                                                                   \
-  { path, RECIPE_REFUSE, NULL, NULL, unless, remark }
 
-#define LOGGING  "logging"
-#define LOADING  "loading and saving, between steps"
-#define SCALING  "loss scaling changes values, not their sizes"
-#define NVME     "transfers to NVMe, which matter only with offload to it"
-#define LEARNING "what is learnt, not how long a step takes"
+#define SCALING "loss scaling changes values, not their sizes"
+#define NVME    "transfers to NVMe, which matter only with offload to it"
 
 static const RecipeRow rows[] = {
     TAKE("train_batch_size", "training.global_batch", recipe_take_batch, "sequences per step over all GPUs"),

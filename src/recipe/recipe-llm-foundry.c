@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "recipe-fsdp.h"
+#include "recipe-rows.h"
 
 #define FSDP "fsdp_config."
 #define MPT  "model."
@@ -62,19 +63,7 @@ static gboolean take_attention(RecipeReading *reading, const RecipeRow *row, con
              : conf_tree_fail(reading->tree, node, error, "\"%s\" is not modelled; flash and torch are", kind);
 }
 
-#define TAKE(path, setting, convert, remark)                                                                           \
-  { path, RECIPE_TAKE, setting, convert, NULL, remark }
-#define SAFE(path, remark)                                                                                             \
-  { path, RECIPE_SAFE, NULL, NULL, NULL, remark }
-#define REFUSE(path, unless, remark)                                                                                   \
-  { path, RECIPE_REFUSE, NULL, NULL, unless, remark }
-
-#define LOGGING  "logging"
-#define LOADING  "loading and saving, between steps"
-#define LEARNING "what is learnt, not how long a step takes"
-#define DATA     "of the data, which is taken to be there in time"
-#define EVAL     "of evaluation, between steps"
-#define START    "of the start, before the first step"
+#define START "of the start, before the first step"
 
 static const RecipeRow rows[] = {
     TAKE("max_seq_len", "training.sequence_length", recipe_take_count, "tokens"),

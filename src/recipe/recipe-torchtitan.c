@@ -4,7 +4,7 @@
  * and head as units of their own, gradients reduced in fp32 and on every micro-batch; DDP where nothing is sharded. */
 #include <string.h>
 
-#include "recipe-map.h"
+#include "recipe-rows.h"
 
 /* -1 stands for "not set". */
 static gboolean is_unset(const ConfTreeNode *node) {
@@ -75,18 +75,9 @@ static gboolean take_offload(RecipeReading *reading, const RecipeRow *row, const
          recipe_give(reading, node, "parallel.offload_optimizer", on ? "cpu" : "no", NULL, error);
 }
 
-#define TAKE(path, setting, convert, remark)                                                                           \
-  { path, RECIPE_TAKE, setting, convert, NULL, remark }
 #define LATER(path)                                                                                                    \
   { path, RECIPE_TAKE, NULL, recipe_take_later, NULL, NULL }
-#define SAFE(path, remark)                                                                                             \
-  { path, RECIPE_SAFE, NULL, NULL, NULL, remark }
-#define REFUSE(path, unless, remark)                                                                                   \
-  { path, RECIPE_REFUSE, NULL, NULL, unless, remark }
 
-#define LOGGING  "logging"
-#define LOADING  "loading and saving, between steps"
-#define LEARNING "what is learnt, not how long a step takes"
 #define MODEL    "the model is the workload's [model]"
 #define TENSOR   "of tensor parallelism, which is not on"
 #define PIPELINE "of pipeline parallelism, which is not on"

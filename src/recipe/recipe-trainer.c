@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "recipe-fsdp.h"
+#include "recipe-rows.h"
 
 /* "full_shard auto_wrap offload", or a list of them. */
 static gboolean take_word(RecipeReading *reading, const ConfTreeNode *node, const char *word, GError **error) {
@@ -54,16 +55,6 @@ static gboolean take_precision(RecipeReading *reading, const RecipeRow *row, con
   return conf_tree_flag(reading->tree, node, &on, error) &&
          (!on || recipe_give(reading, node, "training.precision", row->setting, NULL, error));
 }
-
-#define TAKE(path, setting, convert, remark)                                                                           \
-  { path, RECIPE_TAKE, setting, convert, NULL, remark }
-#define SAFE(path, remark)                                                                                             \
-  { path, RECIPE_SAFE, NULL, NULL, NULL, remark }
-#define REFUSE(path, unless, remark)                                                                                   \
-  { path, RECIPE_REFUSE, NULL, NULL, unless, remark }
-
-#define LOGGING  "logging"
-#define LEARNING "what is learnt, not how long a step takes"
 
 static const RecipeRow rows[] = {
     TAKE("per_device_train_batch_size", "training.micro_batch", recipe_take_batch, "sequences per GPU"),
