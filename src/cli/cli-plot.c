@@ -27,7 +27,7 @@ static Plot find_plot(const char *kind, GError **error) {
 CliExit cli_plot(const CliOptions *options, GError **error) {
   if (options->rest != NULL && strcmp(options->rest[0], "parity") == 0)
     return cli_plot_parity(options, error);
-  if (!cli_want(options, 2, "a kind (timeline, memory) and a run", error))
+  if (!cli_want(options, 2, "a kind (timeline, memory) and a run", error) || options->rest == NULL)
     return CLI_INPUT;
   Plot plot = find_plot(options->rest[0], error);
   if (plot == NULL)

@@ -50,7 +50,8 @@ static SimTime *end_at(const Window *window, guint32 place, guint64 k) {
 
 static SimTime arrival_at(const Window *window, guint32 place, guint64 k) {
   place %= window->places;
-  return *end_at(window, place, k) + coll_steps_hop(window->steps, crosses(window, place), k / window->steps->steps);
+  gboolean later = k >= window->steps->steps;
+  return *end_at(window, place, k) + coll_steps_hop(window->steps, crosses(window, place), later);
 }
 
 static SimTime start_of(const Window *window, guint32 place, guint64 k) {

@@ -53,7 +53,8 @@ static guint64 channels_of(const CollSteps *steps) {
 }
 
 static SimTime hidden_by(const CollSteps *steps, guint64 slices) {
-  return sim_time_of_amount((double)(steps->chunk - steps->chunk / slices), steps->rate);
+  guint64 slice = steps->chunk / slices;
+  return sim_time_of_amount((double)(steps->chunk - slice), steps->rate);
 }
 
 static void steps_ring(const CollGroup *group, const CollCall *call, const CollPlan *plan, CollSteps *ret) {

@@ -238,7 +238,7 @@ static void add_samples(Fit *fit, const ImportFitOptions *options, guint index, 
       continue;
     ImportSample sample = {.run = index,
                            .nodes = fitted->nodes,
-                           .per_node = ranks / fitted->nodes,
+                           .per_node = ranks / MAX(fitted->nodes, 1),
                            .driven = MAX(run->driven, 1),
                            .nccl_version = run->nccl_version,
                            .call = {.operation = (CollOperation)modelled, .bytes = row->bytes},

@@ -68,6 +68,7 @@ static gboolean read_cell(const ImportMatrix *matrix, const char *word, guint li
 
 static gboolean read_row(ImportMatrix *matrix, guint device, char **words, guint line, GError **error) {
   guint n = matrix->devices->len;
+  sim_require(matrix->cells != NULL, 0, NULL, "a row of \"%s\" before its heading", matrix->path);
   if (import_matrix_device(matrix, device)->line != 0)
     return fail(matrix, line, error, "a second row of %s (the first in line %u)", words[0],
                 import_matrix_device(matrix, device)->line);

@@ -104,7 +104,7 @@ static void lay_out(Ddp *ddp, int layout, const guint *order, const double *caps
 
 /* With find_unused_parameters buckets are cut in order of definition and run through backwards. */
 static void lay_out_reversed(Ddp *ddp, int layout, const double *caps) {
-  g_autofree guint *order = g_new(guint, ddp->parameters->n);
+  g_autofree guint *order = g_new0(guint, ddp->parameters->n);
   for (guint i = 0; i < ddp->parameters->n; i++)
     order[i] = i;
   lay_out(ddp, layout, order, caps);
@@ -302,7 +302,7 @@ static void step(Ddp *ddp, ProgramSectionKind section) {
 
 /* The order in which backward completes gradients. */
 static void find_ready(Ddp *ddp) {
-  ddp->ready = g_new(guint, ddp->parameters->n);
+  ddp->ready = g_new0(guint, ddp->parameters->n);
   for (guint32 u = ddp->walk->n_units; u-- > 0;) {
     const ModelUnit *unit = ddp->walk->units[u].unit;
     for (guint i = 0; i < unit->n_backward; i++) {

@@ -119,9 +119,11 @@ static void add_containers(PlanModules *modules, const PlanWalk *walk, guint32 u
       second_norm = order->len;
     g_array_append_val(order, module);
   }
+  if (order->len <= CONTAINERS || modules->n == 0)
+    return;
   guint last = order->len - 1;
   guint forward[] = {0, 1, second_norm + 1, last}, backward[] = {last, last, last - 1, second_norm - 1};
-  for (guint i = 0; i < CONTAINERS && order->len > CONTAINERS; i++) {
+  for (guint i = 0; i < CONTAINERS; i++) {
     modules->list[g_array_index(order, guint, forward[i])].before[FORWARD]++;
     modules->list[g_array_index(order, guint, backward[i])].before[BACKWARD]++;
   }
@@ -130,13 +132,13 @@ static void add_containers(PlanModules *modules, const PlanWalk *walk, guint32 u
 PlanModules *plan_modules_new(const PlanWalk *walk, const PlanParameters *parameters, guint64 granularity) {
   PlanModules *modules = g_new0(PlanModules, 1);
   modules->n_units = walk->n_units;
-  modules->of_unit = g_new(guint *, walk->n_units);
+  modules->of_unit = g_new0(guint *, walk->n_units);
   for (guint32 u = 0; u < walk->n_units; u++) {
     const ModelUnit *unit = walk->units[u].unit;
     guint parts = count_modules(unit) + CONTAINERS;
     gboolean layer = walk->units[u].layer >= 0;
     gboolean as_one = layer && granularity > 0 && model_unit_elements(unit) / parts <= granularity;
-    modules->of_unit[u] = g_new(guint, unit->n_parameters);
+    modules->of_unit[u] = g_new0(guint, unit->n_parameters);
     guint n = number(unit, as_one, modules->n, modules->of_unit[u]);
     modules->list = g_renew(PlanModule, modules->list, modules->n + n);
     memset(modules->list + modules->n, 0, n * sizeof *modules->list);

@@ -81,7 +81,7 @@ static void lay_out(Nanotron *nanotron, ProgramSectionKind section) {
 }
 
 static void find_order(Nanotron *nanotron) {
-  nanotron->order = g_new(guint, nanotron->parameters->n);
+  nanotron->order = g_new0(guint, nanotron->parameters->n);
   for (guint32 u = nanotron->walk->n_units; u-- > 0;) {
     const ModelUnit *unit = nanotron->walk->units[u].unit;
     for (guint i = 0; i < unit->n_backward; i++) {
@@ -148,9 +148,9 @@ static void gather_parameters(Nanotron *nanotron) {
   if (nanotron->recipe->zero_stage == 0 || is_alone(nanotron))
     return;
   program_builder_context(nanotron->builder, PROGRAM_GATHER, -1, -1);
-  guint32 before = plan_walk_pass(walk, walk->stream, "flatten slices", nanotron->flatten);
+  plan_walk_pass(walk, walk->stream, "flatten slices", nanotron->flatten);
   plan_walk_take(walk, nanotron->slices);
-  before = plan_walk_pass_costing(walk, walk->stream, "flatten parameters", nanotron->spread,
+  guint32 before = plan_walk_pass_costing(walk, walk->stream, "flatten parameters", nanotron->spread,
                                   (SimTime)nanotron->recipe->ranks * model_host_cost(walk->host, MODEL_HOST_PASS));
   CollCall call = {COLL_ALL_GATHER, nanotron->shard * nanotron->recipe->ranks * nanotron->bytes};
   guint32 row =

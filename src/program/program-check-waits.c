@@ -178,6 +178,7 @@ static gboolean fail(const Waits *waits, GError **error) {
     g_string_append_printf(others, "; line %u, %s", program_place(waits->check, play->role, waits->section, row).line,
                            text);
   }
+  sim_require(first != NULL, 0, NULL, "a section whose wait cannot end, and in which nobody waits");
   return program_check_fail(waits->check, first->role, waits->section, stands_at(first), error,
                             "a wait that can never end%s%s", others->len > 0 ? ", with these waiting too" : "",
                             others->str);
