@@ -150,8 +150,9 @@ static void gather_parameters(Nanotron *nanotron) {
   program_builder_context(nanotron->builder, PROGRAM_GATHER, -1, -1);
   plan_walk_pass(walk, walk->stream, "flatten slices", nanotron->flatten);
   plan_walk_take(walk, nanotron->slices);
-  guint32 before = plan_walk_pass_costing(walk, walk->stream, "flatten parameters", nanotron->spread,
-                                  (SimTime)nanotron->recipe->ranks * model_host_cost(walk->host, MODEL_HOST_PASS));
+  guint32 before =
+      plan_walk_pass_costing(walk, walk->stream, "flatten parameters", nanotron->spread,
+                             (SimTime)nanotron->recipe->ranks * model_host_cost(walk->host, MODEL_HOST_PASS));
   CollCall call = {COLL_ALL_GATHER, nanotron->shard * nanotron->recipe->ranks * nanotron->bytes};
   guint32 row =
       plan_walk_collective(walk, nanotron->comm, "all-gather parameters", nanotron->group, call, PROGRAM_HINT_BOUNDARY);
