@@ -48,11 +48,8 @@ static inline Program *plan_case(const PlanShape *shape, guint32 ranks, guint32 
   ModelRecipe model_recipe = {.sequence_length = 64, .precision = MODEL_BF16, .attention = MODEL_ATTENTION_FLASH};
   PlanRecipe recipe;
   g_autoptr(GError) error = NULL;
-  if (!plan_case_recipe(ranks, per_node, assignments, &recipe, &error)) {
-    CU_FAIL("a recipe was refused");
-    fprintf(stderr, "%s\n", error->message);
-    return NULL;
-  }
+  if (!plan_case_recipe(ranks, per_node, assignments, &recipe, &error))
+    g_error("a recipe was refused: %s", error->message);
   model_recipe.lora = recipe.trainable.lora;
   return plan_program(&model, &model_recipe, &recipe);
 }

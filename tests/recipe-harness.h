@@ -47,6 +47,11 @@ static inline const char *recipe_reason(const Recipe *recipe, const char *key) {
   return NULL;
 }
 
+static inline gboolean recipe_reason_has(const Recipe *recipe, const char *key, const char *words) {
+  const char *reason = recipe_reason(recipe, key);
+  return reason != NULL && strstr(reason, words) != NULL;
+}
+
 #define RECIPE_SAYS(recipe, setting, expected)                                                                         \
   do {                                                                                                                 \
     const char *says_ = recipe_value((recipe), (setting));                                                             \

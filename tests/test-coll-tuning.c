@@ -165,6 +165,12 @@ static SimTime time_of(CollGroup *group, const CollCall *call, CollPlan *ret) {
   return sim_time_add(ret->latency, sim_time_of_amount(ret->volume, ret->cap));
 }
 
+static CollGroup *must_group(const HwCluster *cluster, CollKnobs *knobs) {
+  CollGroup *group = group_with(cluster, knobs, 8, NULL);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(group);
+  return group;
+}
+
 /* What each knob changes: which algorithm, how many channels, what the buffers take, the floor. */
 static void knobs_act(void) {
   TestCluster built = cluster_new("dgx-h100", 1, NULL);
@@ -172,30 +178,30 @@ static void knobs_act(void) {
   CollKnobs knobs;
   CollPlan plain, other;
   coll_knobs_init(&knobs);
-  g_autoptr(CollGroup) group = group_with(built.cluster, &knobs, 8, NULL);
+  g_autoptr(CollGroup) group = must_group(built.cluster, &knobs);
   SimTime time = time_of(group, &call, &plain);
   CU_ASSERT_EQUAL(plain.algorithm, COLL_NVLS);
   knobs.nvls_enable = FALSE;
-  g_autoptr(CollGroup) rings = group_with(built.cluster, &knobs, 8, NULL);
+  g_autoptr(CollGroup) rings = must_group(built.cluster, &knobs);
   CU_ASSERT_TRUE(time_of(rings, &call, &other) > time);
   CU_ASSERT_EQUAL(other.algorithm, COLL_RING);
   CU_ASSERT_EQUAL(other.channels, 24);
   guint64 buffers = rings->buffer_bytes;
   knobs.max_channels = 8;
-  g_autoptr(CollGroup) few = group_with(built.cluster, &knobs, 8, NULL);
+  g_autoptr(CollGroup) few = must_group(built.cluster, &knobs);
   CU_ASSERT_TRUE(time_of(few, &call, &other) > 0);
   CU_ASSERT_EQUAL(other.channels, 8);
   CU_ASSERT_EQUAL(few->buffer_bytes, buffers / 3);
   knobs.max_channels = 64;
   knobs.p2p_disable = TRUE;
-  g_autoptr(CollGroup) host = group_with(built.cluster, &knobs, 8, NULL);
+  g_autoptr(CollGroup) host = must_group(built.cluster, &knobs);
   CU_ASSERT_TRUE(time_of(host, &call, &other) > 5 * time);
   knobs.p2p_disable = FALSE;
   knobs.cuda_graph = TRUE;
-  g_autoptr(CollGroup) graph = group_with(built.cluster, &knobs, 8, NULL);
+  g_autoptr(CollGroup) graph = must_group(built.cluster, &knobs);
   CU_ASSERT_EQUAL(time_of(graph, &(CollCall){COLL_ALL_GATHER, 8}, &other), built.cluster->platform->graph_floor);
   knobs.registration = TRUE;
-  g_autoptr(CollGroup) windows = group_with(built.cluster, &knobs, 8, NULL);
+  g_autoptr(CollGroup) windows = must_group(built.cluster, &knobs);
   CU_ASSERT_TRUE(time_of(windows, &(CollCall){COLL_ALL_REDUCE, 16 << 20}, &other) <
                  time_of(graph, &(CollCall){COLL_ALL_REDUCE, 16 << 20}, &plain));
   CU_ASSERT_EQUAL(other.algorithm, COLL_SYMMETRIC);

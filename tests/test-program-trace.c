@@ -120,6 +120,7 @@ static void times_are_those_of_the_file(void) {
   /* Half as long: f from 10 to 11.5 us, g from 11.5 to 14. */
   StudyReplay half = {STUDY_TIMES_OF_SAME_GPU, 0.5};
   g_autoptr(RunReport) shorter = replay(plain, two_gpus, half, &error);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(shorter);
   CU_ASSERT_EQUAL(shorter->classes[0].step, 14 * SIM_MICROSECOND);
   StudyReplay shapes = {STUDY_TIMES_OF_SHAPES, 1};
   HARNESS_FAILS(replay(plain, two_gpus, shapes, &error), error, "\"f\" has a duration and no shape");

@@ -151,6 +151,8 @@ static inline const char *twins_step(const RunReport *a, const RunReport *b) {
 
 static inline gboolean twins_equal(const RunReport *folded, const guint32 *classes, const RunReport *plain,
                                    gboolean loud) {
+  CU_ASSERT_PTR_NOT_NULL_FATAL(folded);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(plain);
   const char *differs = twins_step(folded, plain);
   guint32 where = 0;
   for (guint32 i = 0; i < folded->n_links && differs == NULL; i++)
