@@ -135,7 +135,9 @@ static void an_edit_shows(void) {
   CU_ASSERT_PTR_NOT_NULL_FATAL(again);
   g_autofree guint32 *classes = twins_classes(run, run->identity.gpus);
   CU_ASSERT_FALSE(twins_equal(run, classes, again, FALSE));
-  CU_ASSERT_EQUAL(again->classes[0].compute, run->classes[0].compute + 100000000000 - before);
+  /* Beside other collectives than before, other rows take a little more or less. */
+  double more = (double)(again->classes[0].compute - run->classes[0].compute);
+  CU_ASSERT_DOUBLE_EQUAL(more, 100000000000. - (double)before, 1e9);
 }
 
 /* Two ranks, one role: the host pays 10 us for f and 1 us for g, f runs 3 us and g 5 us. */
@@ -204,7 +206,8 @@ static void another_gpu_is_asked_about(void) {
   g_autoptr(RunReport) retimed = replay(text->str, a100, shapes, &error), same = replay(text->str, a100, kept, &error);
   g_autofree guint32 *classes = twins_classes(native, native->identity.gpus);
   CU_ASSERT_TRUE(twins_equal(native, classes, retimed, TRUE));
-  CU_ASSERT_EQUAL(same->classes[0].compute, h100->classes[0].compute);
+  /* But for what each loses beside collectives. */
+  CU_ASSERT_DOUBLE_EQUAL((double)same->classes[0].compute / (double)h100->classes[0].compute, 1, 0.05);
   CU_ASSERT_NOT_EQUAL(native->classes[0].compute, h100->classes[0].compute);
 }
 

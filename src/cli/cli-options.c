@@ -8,7 +8,7 @@
 
 /* As they stand on the command line. */
 typedef struct {
-  char *timeline, *fold, *net, *tie, *fidelity, *repeat, *jitter, *from, *to;
+  char *timeline, *fold, *net, *tie, *fidelity, *contention, *repeat, *jitter, *from, *to;
   gboolean help, version;
 } Raw;
 
@@ -67,12 +67,14 @@ static gboolean interpret(const Raw *raw, CliOptions *options, GError **error) {
   static const char *const no_yes[] = {"no", "yes", NULL};
   static const char *const off_on[] = {"off", "on", NULL};
   static const char *const nets[] = {"lazy", "full", NULL};
+  int contention = TRUE;
   static const char *const fidelities[] = {"flow", "step", NULL};
   int timeline = TRUE, fold = TRUE, full = FALSE, chunks = FALSE;
   if (!choose("--timeline", raw->timeline, no_yes, &timeline, error) ||
       !choose("--fold", raw->fold, off_on, &fold, error) || !choose("--net", raw->net, nets, &full, error) ||
       !choose_tie(raw->tie, &options->study, error) ||
       !choose("--fidelity", raw->fidelity, fidelities, &chunks, error) ||
+      !choose("--contention", raw->contention, off_on, &contention, error) ||
       !only("--repeat", raw->repeat, "off", error) || !only("--jitter", raw->jitter, "off", error) ||
       !read_time("--from", raw->from, &options->from, error) || !read_time("--to", raw->to, &options->to, error))
     return FALSE;
@@ -80,9 +82,10 @@ static gboolean interpret(const Raw *raw, CliOptions *options, GError **error) {
   options->study.fold = fold;
   options->study.net_full = full;
   options->study.chunks = chunks;
+  options->study.no_contention = !contention;
   options->plays = raw->fold != NULL || raw->net != NULL || raw->tie != NULL || raw->fidelity != NULL ||
-                   raw->repeat != NULL || raw->jitter != NULL || options->sets != NULL || options->topology != NULL ||
-                   options->quotes != NULL;
+                   raw->contention != NULL || raw->repeat != NULL || raw->jitter != NULL || options->sets != NULL ||
+                   options->topology != NULL || options->quotes != NULL;
   if (options->worst < 0 || options->jobs < 0) {
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: expected a number from 0 on, found %d",
                 options->worst < 0 ? "--worst" : "--jobs", MIN(options->worst, options->jobs));
@@ -97,7 +100,7 @@ static gboolean interpret(const Raw *raw, CliOptions *options, GError **error) {
 
 static void raw_clear(Raw *raw) {
   char *texts[] = {raw->timeline, raw->fold,   raw->net,  raw->tie, raw->fidelity,
-                   raw->repeat,   raw->jitter, raw->from, raw->to};
+                   raw->repeat,   raw->jitter, raw->from, raw->to,  raw->contention};
   for (gsize i = 0; i < G_N_ELEMENTS(texts); i++)
     g_free(texts[i]);
 }
@@ -136,6 +139,8 @@ static void add_entries(GOptionContext *context, const CliVerb *verb, CliOptions
        "forward|reverse|shuffle:SEED"},
       {"fidelity", 0, 0, G_OPTION_ARG_STRING, &raw->fidelity, "of collectives: one flow, or every chunk (flow)",
        "flow|step"},
+      {"contention", 0, 0, G_OPTION_ARG_STRING, &raw->contention,
+       "kernels slow down beside collectives, and these beside kernels (on)", "on|off"},
       {"repeat", 0, 0, G_OPTION_ARG_STRING, &raw->repeat, "play every micro-batch (off)", "off"},
       {"jitter", 0, 0, G_OPTION_ARG_STRING, &raw->jitter, "GPUs alike (off)", "off"},
       {NULL, 0, 0, 0, NULL, NULL, NULL}};

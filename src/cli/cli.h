@@ -14,7 +14,8 @@ typedef enum {
   CLI_TAKES_DB = 1 << 1,
   CLI_TAKES_JSON = 1 << 2,
   CLI_TAKES_QUIET = 1 << 3,
-  CLI_TAKES_PLAY = 1 << 4,    /* how a step is played: --fold, --net, --tie, --fidelity, --repeat, --jitter */
+  CLI_TAKES_PLAY =
+      1 << 4, /* how a step is played: --fold, --net, --tie, --fidelity, --contention, --repeat, --jitter */
   CLI_TAKES_VERDICT = 1 << 5, /* what becomes of it: --timeline, --explain, --require-fit */
   CLI_TAKES_OUTPUT = 1 << 6,  /* -o */
   CLI_TAKES_WINDOW = 1 << 7,  /* --from, --to */
@@ -22,8 +23,8 @@ typedef enum {
   CLI_TAKES_ROWS = 1 << 9,    /* which rows of a validation are shown: --rows, --worst */
   CLI_TAKES_JOBS = 1 << 10,   /* --jobs */
   CLI_TAKES_IMPORT = 1 << 11, /* --topology, --nodes, --model, --operation, --gpu, --nic, --intra, --platform */
-  CLI_TAKES_FORMAT = 1 << 12,  /* --format */
-  CLI_TAKES_REPLAY = 1 << 13,  /* what of a trace is changed: --scale, --retime, --keep-times */
+  CLI_TAKES_FORMAT = 1 << 12, /* --format */
+  CLI_TAKES_REPLAY = 1 << 13, /* what of a trace is changed: --scale, --retime, --keep-times */
   CLI_TAKES_QUOTES = 1 << 14, /* --topology as often as there are quotes to compare, --set */
 } CliTakes;
 
@@ -37,12 +38,12 @@ typedef struct {
   SimTime from, to;                                            /* --from, --to; -1: not given */
   char *group_nodes, *gpus_per_node, *dtype, *bytes, *compare; /* as given; NULL: not */
   gboolean rows;
-  int worst, jobs;                                /* 0: none; one for each core */
+  int worst, jobs;                                        /* 0: none; one for each core */
   char *model, *operation, *gpu, *nic, *intra, *platform; /* of import */
-  int nodes;                                      /* --nodes; 0: not given */
-  char *format;     /* --format; NULL: not given */
-  char **scales;    /* --scale, in order; NULL: none */
-  char **quotes;    /* --topology of compare, in order; NULL: none */
+  int nodes;                                              /* --nodes; 0: not given */
+  char *format;                                           /* --format; NULL: not given */
+  char **scales;                                          /* --scale, in order; NULL: none */
+  char **quotes;                                          /* --topology of compare, in order; NULL: none */
   gboolean retime, keep_times;
   StudyOptions study;
 } CliOptions;

@@ -27,7 +27,7 @@ static gboolean add_file(const char *path, GChecksum *sum, GError **error) {
 }
 
 char *study_key(const ConfSettings *settings, const HwCatalog *catalog, const char *tuning, guint64 parameters,
-                const char *fidelity, const char *profile, GError **error) {
+                const char *fidelity, gboolean contention, const char *profile, GError **error) {
   g_auto(GStrv) files = coll_tuning_files(tuning, error);
   if (files == NULL)
     return NULL;
@@ -36,6 +36,7 @@ char *study_key(const ConfSettings *settings, const HwCatalog *catalog, const ch
   add_line(sum, "model_version", RUN_MODEL_VERSION);
   add_line(sum, "parameters", count);
   add_line(sum, "fidelity", fidelity);
+  add_line(sum, "contention", contention ? "on" : "off");
   conf_settings_visit(settings, add_setting, sum);
   hw_catalog_visit_used(catalog, add_figure, sum);
   for (char **file = files; *file != NULL; file++)

@@ -9,7 +9,7 @@
  * differ in no key (biases that come with a model_type). `fidelity`: of collectives. `profile`: path of the layer profile,
  * or NULL. Caller frees. */
 char *study_key(const ConfSettings *settings, const HwCatalog *catalog, const char *tuning, guint64 parameters,
-                const char *fidelity, const char *profile, GError **error);
+                const char *fidelity, gboolean contention, const char *profile, GError **error);
 
 /* The settings as the report keeps them. */
 void study_key_settings(const ConfSettings *settings, RunIdentity *ret);

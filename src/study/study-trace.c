@@ -40,7 +40,7 @@ static char **nccl_settings(const ConfSettings *settings) {
 }
 
 gboolean study_trace(Study *study, GString *text, GError **error) {
-  StudyWalk walk = {.settings = conf_settings_copy(study->settings), .fidelity = "flow"};
+  StudyWalk walk = {.settings = conf_settings_copy(study->settings), .fidelity = "flow", .contention = TRUE};
   gboolean good = study_walk_read(&walk, error) && study_walk_plan(&walk, error);
   if (good) {
     g_auto(GStrv) notes = study_walk_notes(&walk);
@@ -265,7 +265,7 @@ static gboolean check_host(const StudyTrace *trace, const HwCluster *cluster, GE
 
 static char *replay_key(const StudyTrace *trace, const StudyWalk *walk, const StudyReplay *replay, GError **error) {
   g_autofree char *base = study_key(walk->settings, walk->catalog, walk->library->table, trace->origin.parameters,
-                                    walk->fidelity, NULL, error);
+                                    walk->fidelity, walk->contention, NULL, error);
   if (base == NULL)
     return NULL;
   g_autofree char *scale = base_quantity_canonical(replay->compute_scale, BASE_UNIT_NONE);
@@ -344,6 +344,7 @@ RunReport *study_trace_run(const StudyTrace *trace, const StudyReplay *replay, c
                            GError **error) {
   StudyWalk walk = {.settings = conf_settings_copy(trace->settings),
                     .fidelity = options->chunks ? "step" : "flow",
+                    .contention = !options->no_contention,
                     .program = trace->program};
   RunReport *report = play(trace, &walk, replay, options, error);
   study_walk_clear_groups(&walk);

@@ -26,6 +26,7 @@ typedef struct {
   ModelRecipe model_recipe;
   PlanRecipe recipe;
   const char *fidelity; /* of collectives */
+  gboolean contention;  /* kernels slow down beside them */
   CollKnobs knobs;
   CollLibrary *library;
   char *key;

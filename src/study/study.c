@@ -179,7 +179,7 @@ gboolean study_walk_plan(StudyWalk *walk, GError **error) {
   if (walk->library == NULL)
     return FALSE;
   walk->key = study_key(walk->settings, walk->catalog, walk->library->table, model_shape_parameters(&walk->shape),
-                        walk->fidelity, walk->shape.profile, error);
+                        walk->fidelity, walk->contention, walk->shape.profile, error);
   if (walk->key == NULL)
     return FALSE;
   g_autoptr(StudyProfile) profile = NULL;
@@ -232,7 +232,9 @@ static void note_play(GPtrArray *notes, const StudyWalk *walk, const RunReport *
   g_autofree char *basis = walk->shape.profile != NULL
                                ? g_strdup_printf("layers take the times of %s", walk->shape.profile)
                                : kernel_basis(cluster->gpu);
-  note(notes, "%s; compute does not slow down beside communication", basis);
+  note(notes, "%s; %s", basis,
+       walk->contention ? "they slow down beside collectives, by the SMs and memory bandwidth that these take"
+                        : "compute does not slow down beside communication");
   note(notes, "memory is what is allocated: an allocator's rounding and fragmentation come on top");
   note(notes, "collectives are NCCL's, in %s fidelity", walk->fidelity);
   if (!walk->library->exact) {
@@ -342,6 +344,7 @@ RunReport *study_walk_play(const StudyWalk *walk, const StudyOptions *options, G
                     .solver = options->net_full ? NET_SOLVER_FULL : NET_SOLVER_LAZY,
                     .tie = ties[options->tie],
                     .tie_seed = options->tie_seed,
+                    .contention = walk->contention,
                     .chunks = options->chunks};
   g_autoptr(GPtrArray) notes = g_ptr_array_new();
   RunReport *report = run_play(&system, &run, walk->key, error);
@@ -356,7 +359,9 @@ RunReport *study_walk_play(const StudyWalk *walk, const StudyOptions *options, G
 
 static RunReport *run_with(const Study *study, const ConfSettings *settings, const StudyOptions *options,
                            GError **error) {
-  StudyWalk walk = {.settings = conf_settings_copy(settings), .fidelity = options->chunks ? "step" : "flow"};
+  StudyWalk walk = {.settings = conf_settings_copy(settings),
+                    .fidelity = options->chunks ? "step" : "flow",
+                    .contention = !options->no_contention};
   RunReport *report = NULL;
   if (study_walk_read(&walk, error) && study_walk_plan(&walk, error))
     report = study_walk_play(&walk, options, error);
@@ -367,7 +372,7 @@ static RunReport *run_with(const Study *study, const ConfSettings *settings, con
 }
 
 char *study_find_key(const Study *study, GError **error) {
-  StudyWalk walk = {.settings = conf_settings_copy(study->settings), .fidelity = "flow"};
+  StudyWalk walk = {.settings = conf_settings_copy(study->settings), .fidelity = "flow", .contention = TRUE};
   char *key = study_walk_read(&walk, error) && study_walk_plan(&walk, error) ? g_strdup(walk.key) : NULL;
   study_walk_clear(&walk);
   return key;
