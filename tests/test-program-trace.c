@@ -64,6 +64,10 @@ static void every_workload_and_stage(void) {
   for (gsize w = 0; w < G_N_ELEMENTS(workloads); w++)
     for (guint stage = 0; stage <= 3; stage++)
       check_case(workloads[w], stage, NULL, NULL);
+  check_case("llama2-7b", 3, "training.trainable=lora:16:all-linear", NULL);
+  check_case("llama2-7b", 1, "training.trainable=30-31, head", NULL);
+  check_case("llama2-7b-megatron", 1, "training.trainable=lora:16", NULL);
+  check_case("llama3-8b-fsdp2", 3, "training.trainable=lora:16", NULL);
   check_case("llama2-7b", 3, "training.gradient_accumulation=3", "cluster.slow_gpus=5: 0.8");
   check_case("llama2-7b", 1, "nccl.algo=tree", NULL); /* not of the cluster: it travels with the trace */
   check_case("llama2-7b", 2, "training.activation_checkpointing=none", "cluster.slow_links=nic.1.3: 0.5");

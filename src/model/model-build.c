@@ -12,7 +12,8 @@ void model_build_begin(ModelBuild *build, const ModelShape *shape, const ModelRe
   build->kind = kind;
   build->dtype = model_precision_dtype(recipe->precision);
   build->e = model_precision_bytes(recipe->precision);
-  build->fused = recipe->kernels == MODEL_KERNELS_FUSED;
+  build->fused = recipe->kernels != MODEL_KERNELS_EAGER;
+  build->fused_activation = recipe->kernels == MODEL_KERNELS_FUSED;
   build->half = build->e < kernel_dtype_bytes(KERNEL_FP32);
   build->b = (double)micro_batch;
   build->s = (double)recipe->sequence_length;

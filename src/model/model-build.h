@@ -30,12 +30,12 @@ typedef enum { MODEL_FORWARD, MODEL_BACKWARD, MODEL_DIRECTIONS } ModelDirection;
 typedef struct {
   const ModelShape *shape;
   const ModelRecipe *recipe;
-  KernelDtype dtype;           /* of matmuls */
-  gboolean fused;              /* memory-bound operations are one kernel each */
-  gboolean half;               /* stored in two bytes, so that fp32 arithmetic needs copies */
-  double e;                    /* bytes of an element */
-  double b, s, t;              /* sequences, tokens of each, all tokens */
-  double h, a, d, q, kv, f, v; /* hidden, heads, head_dim, query and key widths, MLP width, vocabulary */
+  KernelDtype dtype;                /* of matmuls */
+  gboolean fused, fused_activation; /* norms and rotary embedding, the activation: one kernel each */
+  gboolean half;                    /* stored in two bytes, so that fp32 arithmetic needs copies */
+  double e;                         /* bytes of an element */
+  double b, s, t;                   /* sequences, tokens of each, all tokens */
+  double h, a, d, q, kv, f, v;      /* hidden, heads, head_dim, query and key widths, MLP width, vocabulary */
 
   ModelUnitKind kind;
   ModelParameter parameters[MODEL_PARAMETERS_MOST];

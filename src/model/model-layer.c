@@ -124,12 +124,13 @@ static void mlp_forward(ModelBuild *build, Layer *layer, ModelSet branch) {
   } else {
     layer->gate_out = model_build_inner(build, "gate", f);
     layer->up_out = model_build_inner(build, "up", f);
-    layer->silu = build->fused ? 0 : model_build_inner(build, "silu", f);
+    layer->silu = build->fused_activation ? 0 : model_build_inner(build, "silu", f);
     layer->product = model_build_inner(build, "product", f);
     model_linear_forward(build, &layer->gate, layer->middle_normed, layer->gate_out);
     model_linear_forward(build, &layer->up, layer->middle_normed, layer->up_out);
-    model_build_kernels(build, MODEL_FORWARD, "silu_mul", KERNEL_MEMORY, build->fused ? 1 : 2,
-                        (build->fused ? 3 : 5) * f, layer->gate_out | layer->up_out, layer->silu | layer->product)
+    model_build_kernels(build, MODEL_FORWARD, "silu_mul", KERNEL_MEMORY, build->fused_activation ? 1 : 2,
+                        (build->fused_activation ? 3 : 5) * f, layer->gate_out | layer->up_out,
+                        layer->silu | layer->product)
         ->saves = layer->gate_out | layer->up_out | layer->silu;
   }
   model_linear_forward(build, &layer->down, layer->product, branch);
@@ -144,17 +145,17 @@ static void mlp_backward(ModelBuild *build, const Layer *layer, ModelSet d_branc
     model_linear_backward(build, &layer->up, layer->middle_normed, d_up, d_normed);
     return;
   }
-  ModelSet d_silu = build->fused ? 0 : model_build_inner(build, "d_silu", f);
+  ModelSet d_silu = build->fused_activation ? 0 : model_build_inner(build, "d_silu", f);
   ModelSet d_gate = model_build_inner(build, "d_gate", f);
   ModelSet of_gate = model_build_inner(build, "d_normed_of_gate", stream_bytes(build));
-  if (build->fused)
+  if (build->fused_activation)
     model_build_memory(build, MODEL_BACKWARD, "silu_mul.backward", 5 * f, d_product | layer->gate_out | layer->up_out,
                        d_gate | d_up);
   else
     model_build_kernels(build, MODEL_BACKWARD, "mul.backward", KERNEL_MEMORY, 2, 6 * f,
                         d_product | layer->up_out | layer->silu, d_up | d_silu);
   model_linear_backward(build, &layer->up, layer->middle_normed, d_up, d_normed);
-  if (!build->fused)
+  if (!build->fused_activation)
     model_build_memory(build, MODEL_BACKWARD, "silu.backward", 3 * f, d_silu | layer->gate_out, d_gate);
   model_linear_backward(build, &layer->gate, layer->middle_normed, d_gate, of_gate);
   model_build_memory(build, MODEL_BACKWARD, "gate_proj.sum", 3 * stream_bytes(build), d_normed | of_gate, 0);

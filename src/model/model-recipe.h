@@ -17,7 +17,11 @@ typedef enum { MODEL_ATTENTION_FLASH, MODEL_ATTENTION_EAGER } ModelAttention;
 typedef enum { MODEL_FLASH_USUAL, MODEL_FLASH_2, MODEL_FLASH_3 } ModelFlash;
 typedef enum { MODEL_LOSS_EAGER, MODEL_LOSS_FUSED } ModelLoss;
 /* How memory-bound operations run: as separate kernels of the framework, or each as one kernel. */
-typedef enum { MODEL_KERNELS_EAGER, MODEL_KERNELS_FUSED } ModelKernels;
+typedef enum {
+  MODEL_KERNELS_EAGER,
+  MODEL_KERNELS_FUSED,
+  MODEL_KERNELS_NORMS
+} ModelKernels; /* norms: and rotary embedding */
 
 typedef struct {
   guint64 sequence_length;

@@ -42,8 +42,7 @@ typedef struct {
   guint32 *cast_ops;
   guint32 *gradients, *parts; /* by parameter: .grad, and a gradient as backward makes it */
   guint32 *convert_ops, *add_ops, *copy_ops;
-  guint *ready; /* parameters in the order of their gradients */
-  guint n_ready;
+  guint *ready;      /* parameters in the order of their gradients */
   GArray *layout[2]; /* Bucket: of the first section, of the steady one */
   guint *bucket_of[2];
   /* While a section is built. */
@@ -300,22 +299,6 @@ static void step(Ddp *ddp, ProgramSectionKind section) {
 
 /* ---- Setting up ---- */
 
-/* The order in which backward completes gradients. */
-static void find_ready(Ddp *ddp) {
-  ddp->ready = g_new0(guint, ddp->parameters->n);
-  for (guint32 u = ddp->walk->n_units; u-- > 0;) {
-    const ModelUnit *unit = ddp->walk->units[u].unit;
-    for (guint i = 0; i < unit->n_backward; i++) {
-      const int of[] = {unit->backward[i].gradient_of, unit->backward[i].also_gradient_of};
-      for (guint k = 0; k < G_N_ELEMENTS(of); k++)
-        if (of[k] >= 0 && !unit->parameters[of[k]].shared && !unit->parameters[of[k]].frozen)
-          ddp->ready[ddp->n_ready++] = plan_parameters_find(ddp->parameters, u, (guint)of[k]);
-    }
-  }
-  sim_require(ddp->n_ready == ddp->parameters->n, 0, NULL, "%u of %u parameters get a gradient", ddp->n_ready,
-              ddp->parameters->n);
-}
-
 static void add_gradients(Ddp *ddp, guint32 compute_bytes) {
   guint n = ddp->parameters->n;
   ddp->gradients = plan_parameters_tensors(ddp->parameters, ddp->walk, "grad", MEM_GRADIENTS, ddp->bytes);
@@ -341,16 +324,9 @@ static void add_casts(Ddp *ddp, guint32 compute_bytes) {
   }
 }
 
-static guint64 all_elements(const Ddp *ddp) {
-  guint64 elements = 0;
-  for (guint32 u = 0; u < ddp->walk->n_units; u++)
-    elements += model_unit_elements(ddp->walk->units[u].unit);
-  return elements;
-}
-
 static void add_states(Ddp *ddp, guint32 compute_bytes) {
   guint32 ranks = ddp->recipe->ranks;
-  guint64 all = all_elements(ddp) * ddp->bytes, trained = ddp->parameters->elements;
+  guint64 all = plan_walk_all_elements(ddp->walk) * ddp->bytes, trained = ddp->parameters->elements;
   guint64 states = plan_optimizer_bytes(ddp->recipe->optimizer, trained, ddp->bytes, FALSE);
   MemTenant of_buckets = ddp->options->gradient_as_bucket_view ? MEM_GRADIENTS : MEM_COMMUNICATION;
   ModelOptimizerStyle style = plan_optimizer_style(ddp->recipe, MODEL_OPTIMIZER_FOREACH);
@@ -409,7 +385,7 @@ Program *plan_ddp(const PlanCase *what) {
   ddp.reductions = g_array_new(FALSE, FALSE, sizeof(guint32));
   add_gradients(&ddp, compute_bytes);
   add_states(&ddp, compute_bytes);
-  find_ready(&ddp);
+  ddp.ready = plan_parameters_ready(ddp.parameters, ddp.walk);
   lay_out_all(&ddp);
   step(&ddp, PROGRAM_FIRST);
   step(&ddp, PROGRAM_STEADY);

@@ -338,18 +338,12 @@ static void add_gradients(Megatron *megatron) {
                                                          (options->parameter_bytes + 2 * options->gradient_bytes));
 }
 
-static guint64 frozen_elements(const Megatron *megatron) {
-  guint64 all = 0;
-  for (guint32 u = 0; u < megatron->walk->n_units; u++)
-    all += model_unit_elements(megatron->walk->units[u].unit);
-  return all - megatron->parameters->elements;
-}
-
 static void add_states(Megatron *megatron) {
   const PlanMegatron *options = megatron->options;
   ProgramBuilder *builder = megatron->builder;
   guint64 shard = megatron->elements / megatron->shards, copies = megatron->replicas;
-  guint64 weights = (megatron->elements + frozen_elements(megatron)) * options->parameter_bytes;
+  guint64 weights = (megatron->elements + plan_walk_all_elements(megatron->walk) - megatron->parameters->elements) *
+                    options->parameter_bytes;
   guint64 buffer = megatron->elements * options->gradient_bytes;
   gboolean master = options->parameter_bytes < FP32;
   guint64 states = plan_optimizer_bytes(megatron->recipe->optimizer, shard, FP32, master);

@@ -43,8 +43,7 @@ typedef struct {
   guint32 copies, copy_rows;                /* launches of one row of the copies back; rows */
   guint32 *add_ops;                         /* by parameter */
   guint *order;                             /* parameters as their gradients become ready */
-  guint n_order;
-  GArray *layout[PROGRAM_SECTIONS]; /* Bucket */
+  GArray *layout[PROGRAM_SECTIONS];         /* Bucket */
   guint *bucket_of[PROGRAM_SECTIONS];
   /* While a section is built. */
   ProgramSectionKind section;
@@ -66,30 +65,17 @@ static void lay_out(Nanotron *nanotron, ProgramSectionKind section) {
   GArray *layout = nanotron->layout[section] = g_array_new(FALSE, FALSE, sizeof(Bucket));
   nanotron->bucket_of[section] = g_new(guint, nanotron->parameters->n);
   Bucket bucket = {0};
-  for (guint i = 0; i < nanotron->n_order; i++) {
+  for (guint i = 0; i < nanotron->parameters->n; i++) {
     guint p = nanotron->order[i];
     nanotron->bucket_of[section][p] = layout->len;
     bucket.elements += nanotron->parameters->list[p].elements;
     bucket.n++;
     guint64 cap = section == PROGRAM_FIRST ? G_MAXUINT64 : layout->len == 0 ? FIRST_BYTES : BUCKET_BYTES;
-    if (bucket.elements * nanotron->bytes < cap && i + 1 < nanotron->n_order)
+    if (bucket.elements * nanotron->bytes < cap && i + 1 < nanotron->parameters->n)
       continue;
     bucket.add = program_builder_memory_op(nanotron->builder, bucket.elements * (nanotron->bytes + 2 * FP32));
     g_array_append_val(layout, bucket);
     bucket = (Bucket){0};
-  }
-}
-
-static void find_order(Nanotron *nanotron) {
-  nanotron->order = g_new0(guint, nanotron->parameters->n);
-  for (guint32 u = nanotron->walk->n_units; u-- > 0;) {
-    const ModelUnit *unit = nanotron->walk->units[u].unit;
-    for (guint i = 0; i < unit->n_backward; i++) {
-      const int of[] = {unit->backward[i].gradient_of, unit->backward[i].also_gradient_of};
-      for (guint k = 0; k < G_N_ELEMENTS(of); k++)
-        if (of[k] >= 0 && !unit->parameters[of[k]].shared && !unit->parameters[of[k]].frozen)
-          nanotron->order[nanotron->n_order++] = plan_parameters_find(nanotron->parameters, u, (guint)of[k]);
-    }
   }
 }
 
@@ -228,10 +214,9 @@ static void add_gather(Nanotron *nanotron, guint64 flat) {
 }
 
 static void add_states(Nanotron *nanotron) {
-  guint64 trained = nanotron->parameters->elements, all = 0, ranks = nanotron->recipe->ranks;
+  guint64 trained = nanotron->parameters->elements, all = plan_walk_all_elements(nanotron->walk),
+          ranks = nanotron->recipe->ranks;
   gboolean sharded = nanotron->recipe->zero_stage == 1, clips = nanotron->recipe->gradient_clipping > 0;
-  for (guint32 u = 0; u < nanotron->walk->n_units; u++)
-    all += model_unit_elements(nanotron->walk->units[u].unit);
   nanotron->shard = trained;
   for (guint p = 0; p < nanotron->parameters->n && sharded; p++)
     nanotron->shard = (p == 0 ? 0 : nanotron->shard) + (nanotron->parameters->list[p].elements + ranks - 1) / ranks;
@@ -287,7 +272,7 @@ Program *plan_nanotron(const PlanCase *what) {
   nanotron.parameters = plan_parameters_new(nanotron.walk);
   nanotron.reductions = g_array_new(FALSE, FALSE, sizeof(guint32));
   add_states(&nanotron);
-  find_order(&nanotron);
+  nanotron.order = plan_parameters_ready(nanotron.parameters, nanotron.walk);
   lay_out(&nanotron, PROGRAM_FIRST);
   lay_out(&nanotron, PROGRAM_STEADY);
   step(&nanotron, PROGRAM_FIRST);

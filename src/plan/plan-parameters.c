@@ -58,6 +58,21 @@ void plan_parameters_free(PlanParameters *parameters) {
   g_free(parameters);
 }
 
+guint *plan_parameters_ready(const PlanParameters *parameters, const PlanWalk *walk) {
+  guint *ready = g_new(guint, parameters->n), n = 0;
+  for (guint32 u = walk->n_units; u-- > 0;) {
+    const ModelUnit *unit = walk->units[u].unit;
+    for (guint i = 0; i < unit->n_backward; i++) {
+      const int of[] = {unit->backward[i].gradient_of, unit->backward[i].also_gradient_of};
+      for (guint k = 0; k < G_N_ELEMENTS(of); k++)
+        if (of[k] >= 0 && !unit->parameters[of[k]].shared && !unit->parameters[of[k]].frozen)
+          ready[n++] = plan_parameters_find(parameters, u, (guint)of[k]);
+    }
+  }
+  sim_require(n == parameters->n, 0, NULL, "%u of %u parameters get a gradient", n, parameters->n);
+  return ready;
+}
+
 guint32 *plan_parameters_tensors(const PlanParameters *parameters, const PlanWalk *walk, const char *suffix,
                                  guint8 tenant, guint32 element_bytes) {
   guint32 *tensors = g_new(guint32, parameters->n);

@@ -36,6 +36,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(PlanParameters, plan_parameters_free)
 static inline guint plan_parameters_find(const PlanParameters *parameters, guint32 unit, guint index) {
   return parameters->of_unit[unit][index];
 }
+/* Places in the row in the order in which backward completes their gradients; caller frees. */
+guint *plan_parameters_ready(const PlanParameters *parameters, const PlanWalk *walk);
 /* "layer3.q_proj.weight.SUFFIX" for each, as Program tensors of `element_bytes`; caller frees. */
 guint32 *plan_parameters_tensors(const PlanParameters *parameters, const PlanWalk *walk, const char *suffix,
                                  guint8 tenant, guint32 element_bytes);

@@ -4,10 +4,10 @@
 #include "base-names.h"
 #include "plan-zero.h"
 
-/* Megatron-LM and nanotron run norms, rotary embedding and activations as kernels of Apex, Transformer Engine or
- * flash-attention: bias_swiglu_fusion, apply_rope_fusion and the fused norms of megatron/training/arguments.py and
- * megatron/core/models/gpt/gpt_layer_specs.py; nanotron/nn/layer_norm.py (TritonRMSNorm). */
-static const PlanDefault fused[] = {{"training.fused_kernels", "yes"}, {NULL, NULL}};
+/* bias_swiglu_fusion, apply_rope_fusion (megatron/training/arguments.py) and fused norms (gpt_layer_specs.py) are Megatron-LM's
+ * defaults; nanotron has Triton's norm and flash-attention's rotary embedding, and a plain activation (models/llama.py). */
+static const PlanDefault megatron_defaults[] = {{"training.fused_kernels", "yes"}, {NULL, NULL}};
+static const PlanDefault nanotron_defaults[] = {{"training.fused_kernels", "norms"}, {NULL, NULL}};
 
 const PlanPolicy plan_policies[PLAN_FRAMEWORKS] = {
     [PLAN_PAPER] = {.name = "paper",
@@ -43,7 +43,7 @@ const PlanPolicy plan_policies[PLAN_FRAMEWORKS] = {
                     .build = plan_fsdp2,
                     .note = plan_fsdp_note},
     [PLAN_MEGATRON] = {.name = "megatron",
-                       .defaults = fused,
+                       .defaults = megatron_defaults,
                        .schema = &plan_megatron_schema,
                        .options = G_STRUCT_OFFSET(PlanRecipe, megatron),
                        .selective = PLAN_CHECKPOINT_ATTENTION,
@@ -51,7 +51,7 @@ const PlanPolicy plan_policies[PLAN_FRAMEWORKS] = {
                        .build = plan_megatron,
                        .note = plan_megatron_note},
     [PLAN_NANOTRON] = {.name = "nanotron",
-                       .defaults = fused,
+                       .defaults = nanotron_defaults,
                        .selective = PLAN_CHECKPOINT_ATTENTION,
                        .resolve = plan_nanotron_resolve,
                        .build = plan_nanotron,

@@ -340,6 +340,13 @@ guint64 *plan_walk_elements(const PlanWalk *walk) {
   return elements;
 }
 
+guint64 plan_walk_all_elements(const PlanWalk *walk) {
+  guint64 elements = 0;
+  for (guint32 u = 0; u < walk->n_units; u++)
+    elements += model_unit_elements(walk->units[u].unit);
+  return elements;
+}
+
 guint64 *plan_walk_trained(const PlanWalk *walk) {
   guint64 *elements = g_new0(guint64, walk->n_units);
   for (guint32 u = 0; u < walk->n_units; u++)

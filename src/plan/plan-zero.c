@@ -86,14 +86,6 @@ static void step(PlanZero *zero, ProgramSectionKind section) {
   plan_step(zero);
 }
 
-/* Elements of all parameters, trained or not. */
-static guint64 all_elements(const PlanZero *zero) {
-  guint64 elements = 0;
-  for (guint32 u = 0; u < zero->walk->n_units; u++)
-    elements += model_unit_elements(zero->walk->units[u].unit);
-  return elements;
-}
-
 static guint32 state(PlanZero *zero, const char *name, MemTenant tenant, guint64 bytes, gboolean sharded) {
   return program_builder_tensor(zero->builder, name, tenant, bytes, sharded ? bytes : bytes / zero->recipe->ranks);
 }
@@ -115,7 +107,7 @@ static void add_states(PlanZero *zero) {
   zero->owners = shards_weights ? zero->recipe->shard_ranks : sharded ? zero->recipe->ranks : 1;
   zero->shard = shard_elements(zero, zero->parameters);
   guint64 padding = zero->shard * zero->owners - zero->parameters->elements;
-  guint64 weights = shards_weights ? shard_elements(zero, zero->every) : all_elements(zero) + padding;
+  guint64 weights = shards_weights ? shard_elements(zero, zero->every) : plan_walk_all_elements(zero->walk) + padding;
   if (zero->recipe->offload_parameters)
     weights = 0;
   gboolean master = sharded || element_bytes < FP32;

@@ -208,7 +208,11 @@ static void note_trust(GPtrArray *notes, const char *name, int trust) {
 
 /* What the Program of a workload leaves out. */
 static void note_program(GPtrArray *notes, const StudyWalk *walk) {
-  note(notes, "norms and activations take the time of separate kernels and keep the memory of fused ones");
+  static const char *const kernels[] = {
+      [MODEL_KERNELS_EAGER] = "norms, rotary embedding and activations run as separate kernels, as without fusion",
+      [MODEL_KERNELS_FUSED] = "norms, rotary embedding and activations run as one kernel each",
+      [MODEL_KERNELS_NORMS] = "norms and rotary embedding run as one kernel each, activations as separate ones"};
+  note(notes, "%s", kernels[walk->model_recipe.kernels]);
   if (!conf_settings_given(walk->settings, "training.micro_batch") &&
       !conf_settings_given(walk->settings, "training.global_batch"))
     note(notes, "no batch is stated: one sequence per GPU");
