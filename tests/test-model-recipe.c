@@ -47,6 +47,11 @@ static void fusion(void) {
     CU_ASSERT_EQUAL(recipe.compiled, i == 0);
     CU_ASSERT_EQUAL(recipe.loss, MODEL_LOSS_FUSED);
   }
+  g_autoptr(ConfSettings) norms =
+      settings_with((const char *const[]){"training.sequence_length=4096", "training.fused_kernels=norms", NULL});
+  ModelRecipe recipe;
+  CU_ASSERT_TRUE(model_recipe_load(norms, &recipe, NULL));
+  CU_ASSERT_EQUAL(recipe.kernels, MODEL_KERNELS_NORMS);
 }
 
 static void refuses(void) {

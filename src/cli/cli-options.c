@@ -81,7 +81,8 @@ static gboolean interpret(const Raw *raw, CliOptions *options, GError **error) {
   options->study.net_full = full;
   options->study.chunks = chunks;
   options->plays = raw->fold != NULL || raw->net != NULL || raw->tie != NULL || raw->fidelity != NULL ||
-                   raw->repeat != NULL || raw->jitter != NULL || options->sets != NULL || options->topology != NULL;
+                   raw->repeat != NULL || raw->jitter != NULL || options->sets != NULL || options->topology != NULL ||
+                   options->quotes != NULL;
   if (options->worst < 0 || options->jobs < 0) {
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: expected a number from 0 on, found %d",
                 options->worst < 0 ? "--worst" : "--jobs", MIN(options->worst, options->jobs));
@@ -141,7 +142,7 @@ static void add_entries(GOptionContext *context, const CliVerb *verb, CliOptions
   const GOptionEntry verdict[] = {
       {"timeline", 0, 0, G_OPTION_ARG_STRING, &raw->timeline, "keep the timeline in the database (yes)", "yes|no"},
       {"explain", 0, 0, G_OPTION_ARG_NONE, &options->explain,
-       "say which ranks were played together and why others were not", NULL},
+       "say which ranks were played together and why others were not, and what became of each key of a recipe", NULL},
       {"require-fit", 0, 0, G_OPTION_ARG_NONE, &options->require_fit, "exit with 1 when memory runs out", NULL},
       {NULL, 0, 0, 0, NULL, NULL, NULL}};
   const GOptionEntry output[] = {{"output", 'o', 0, G_OPTION_ARG_FILENAME, &options->output, "file to write", "FILE"},
@@ -173,12 +174,28 @@ static void add_entries(GOptionContext *context, const CliVerb *verb, CliOptions
        "N"},
       {"operation", 0, 0, G_OPTION_ARG_STRING, &options->operation,
        "nccl-tests: what it measures, where the log does not say", "OPERATION"},
+      {"model", 0, 0, G_OPTION_ARG_FILENAME, &options->model,
+       "recipe: the model's config.json, which some values that are \"auto\" need", "FILE"},
       {"gpu", 0, 0, G_OPTION_ARG_STRING, &options->gpu, "machines: which GPUs (foretrain list gpus)", "GPU"},
       {"nic", 0, 0, G_OPTION_ARG_STRING, &options->nic, "machines: which NICs (foretrain list links)", "LINK"},
       {"intra", 0, 0, G_OPTION_ARG_STRING, &options->intra, "machines: what joins the GPUs (foretrain list links)",
        "LINK"},
       {"platform", 0, 0, G_OPTION_ARG_STRING, &options->platform, "machines: foretrain list platforms", "PLATFORM"},
       {NULL, 0, 0, 0, NULL, NULL, NULL}};
+  const GOptionEntry format[] = {{"format", 0, 0, G_OPTION_ARG_STRING, &options->format,
+                                  "csv: the Program; chrome: the timeline for Perfetto (csv)", "csv|chrome"},
+                                 {NULL, 0, 0, 0, NULL, NULL, NULL}};
+  const GOptionEntry replay[] = {
+      {"scale", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options->scales, "stretch compute times by a factor", "compute=F"},
+      {"retime", 0, 0, G_OPTION_ARG_NONE, &options->retime, "compute times from the shapes of rows, on any GPU", NULL},
+      {"keep-times", 0, 0, G_OPTION_ARG_NONE, &options->keep_times, "the trace's compute times, whatever the GPU",
+       NULL},
+      {NULL, 0, 0, 0, NULL, NULL, NULL}};
+  const GOptionEntry quotes[] = {{"topology", 't', 0, G_OPTION_ARG_FILENAME_ARRAY, &options->quotes,
+                                  "a cluster to play the workload on; once for each", "T"},
+                                 {"set", 's', 0, G_OPTION_ARG_FILENAME_ARRAY, &options->sets,
+                                  "override a setting of workloads or their topologies", "GROUP.KEY=VALUE"},
+                                 {NULL, 0, 0, 0, NULL, NULL, NULL}};
   const GOptionEntry all[] = {
       {"version", 0, 0, G_OPTION_ARG_NONE, &raw->version, "print the version", NULL},
       {"help", 'h', 0, G_OPTION_ARG_NONE, &raw->help, "print this", NULL},
@@ -192,7 +209,9 @@ static void add_entries(GOptionContext *context, const CliVerb *verb, CliOptions
                 {CLI_TAKES_JSON, json},         {CLI_TAKES_QUIET, quiet},
                 {CLI_TAKES_VERDICT, verdict},   {CLI_TAKES_PLAY, play},
                 {CLI_TAKES_CALL, call},         {CLI_TAKES_ROWS, rows},
-                {CLI_TAKES_JOBS, jobs},         {CLI_TAKES_IMPORT, import}};
+                {CLI_TAKES_JOBS, jobs},         {CLI_TAKES_IMPORT, import},
+                {CLI_TAKES_FORMAT, format},     {CLI_TAKES_REPLAY, replay},
+                {CLI_TAKES_QUOTES, quotes}};
   for (gsize i = 0; i < G_N_ELEMENTS(tables); i++)
     if (verb->takes & tables[i].takes)
       g_option_context_add_main_entries(context, tables[i].entries, NULL);
@@ -239,11 +258,15 @@ void cli_options_clear(CliOptions *options) {
   g_free(options->dtype);
   g_free(options->bytes);
   g_free(options->compare);
+  g_free(options->model);
   g_free(options->operation);
   g_free(options->gpu);
   g_free(options->nic);
   g_free(options->intra);
   g_free(options->platform);
+  g_free(options->format);
+  g_strfreev(options->scales);
+  g_strfreev(options->quotes);
   memset(options, 0, sizeof *options);
 }
 

@@ -21,7 +21,10 @@ typedef enum {
   CLI_TAKES_CALL = 1 << 8,    /* a collective: --nodes, --gpus-per-node, --dtype, --bytes, --explain, --compare */
   CLI_TAKES_ROWS = 1 << 9,    /* which rows of a validation are shown: --rows, --worst */
   CLI_TAKES_JOBS = 1 << 10,   /* --jobs */
-  CLI_TAKES_IMPORT = 1 << 11, /* --topology, --nodes, --operation, --gpu, --nic, --intra, --platform */
+  CLI_TAKES_IMPORT = 1 << 11, /* --topology, --nodes, --model, --operation, --gpu, --nic, --intra, --platform */
+  CLI_TAKES_FORMAT = 1 << 12,  /* --format */
+  CLI_TAKES_REPLAY = 1 << 13,  /* what of a trace is changed: --scale, --retime, --keep-times */
+  CLI_TAKES_QUOTES = 1 << 14, /* --topology as often as there are quotes to compare, --set */
 } CliTakes;
 
 /* What stands on the command line. Cleared by cli_options_clear. */
@@ -35,8 +38,12 @@ typedef struct {
   char *group_nodes, *gpus_per_node, *dtype, *bytes, *compare; /* as given; NULL: not */
   gboolean rows;
   int worst, jobs;                                /* 0: none; one for each core */
-  char *operation, *gpu, *nic, *intra, *platform; /* of import */
+  char *model, *operation, *gpu, *nic, *intra, *platform; /* of import */
   int nodes;                                      /* --nodes; 0: not given */
+  char *format;     /* --format; NULL: not given */
+  char **scales;    /* --scale, in order; NULL: none */
+  char **quotes;    /* --topology of compare, in order; NULL: none */
+  gboolean retime, keep_times;
   StudyOptions study;
 } CliOptions;
 
@@ -73,6 +80,13 @@ CliExit cli_plot_parity(const CliOptions *options, GError **error);
 CliExit cli_list(const CliOptions *options, GError **error);
 CliExit cli_schema(const CliOptions *options, GError **error);
 CliExit cli_import(const CliOptions *options, GError **error);
+CliExit cli_trace(const CliOptions *options, GError **error);
+CliExit cli_replay(const CliOptions *options, GError **error);
+CliExit cli_compare(const CliOptions *options, GError **error);
+
+/* Reports into the database, then text to stdout (with --quiet: neither more nor less than the first). CLI_FAILED where
+ * --require-fit met an out-of-memory. */
+CliExit cli_finish(const CliOptions *options, RunReport *const *reports, guint n, GString *text, GError **error);
 
 /* The number of words after the verb must be n: else an error that says what the verb wants. */
 gboolean cli_want(const CliOptions *options, guint n, const char *what, GError **error);

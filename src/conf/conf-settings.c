@@ -240,6 +240,11 @@ gboolean conf_settings_load(ConfSettings *settings, const char *path, ConfOrigin
   return text != NULL && conf_settings_load_text(settings, text, origin, error);
 }
 
+gboolean conf_settings_knows(const ConfSettings *settings, const char *name) {
+  gsize index;
+  return conf_table_find(settings->table, name, &index);
+}
+
 gboolean conf_settings_given(const ConfSettings *settings, const char *name) {
   return settings->slots[index_of(settings, name)].origin > CONF_ORIGIN_DEFAULT;
 }

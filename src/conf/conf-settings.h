@@ -40,6 +40,8 @@ gboolean conf_settings_set(ConfSettings *settings, const char *assignment, GErro
 gboolean conf_settings_put(ConfSettings *settings, const char *name, const char *value, ConfOrigin origin,
                            const BasePlace *place, GError **error);
 
+/* Whether a schema has the key: for names that are not our own rooms'. */
+gboolean conf_settings_knows(const ConfSettings *settings, const char *name);
 /* Whether any layer above the defaults gave it. `name` is "group.key". */
 gboolean conf_settings_given(const ConfSettings *settings, const char *name);
 /* Canonical text ("41943040000 B/s"), borrowed; NULL where there is no value at all. */

@@ -8,12 +8,13 @@ const char *const model_attention_names[] = {"flash", "eager", NULL};
 
 static const char *const precision_later[] = {"fp8", NULL};
 static const char *const flash_names[] = {"auto", "2", "3", NULL};
+static const char *const fused_names[] = {"no", "yes", "norms", NULL}; /* as ModelKernels */
 static const char *const loss_names[] = {"eager", "fused", NULL};
 static const char *const loss_later[] = {"vocab-parallel", NULL};
 
 typedef struct {
   ModelRecipe recipe;
-  gboolean fused_kernels;
+  int fused_kernels; /* ModelKernels */
 } Keys;
 
 #define FIELD(name) .offset = G_STRUCT_OFFSET(Keys, recipe.name)
@@ -80,11 +81,12 @@ static const ConfKey keys[] = {
      .help = "torch.compile: memory-bound operations fused, and less work for the host per kernel"},
     {.group = "training",
      .key = "fused_kernels",
-     .kind = CONF_FLAG,
+     .kind = CONF_NAME,
      .offset = G_STRUCT_OFFSET(Keys, fused_kernels),
      .initial = "no",
+     .names = fused_names,
      .help = "norms, rotary embedding and activations by one kernel each (Apex, Transformer Engine, Liger), without "
-             "compiling"},
+             "compiling; norms: activations are not. Where it is not given: megatron yes, nanotron norms"},
 };
 const ConfSchema model_recipe_schema = {keys, G_N_ELEMENTS(keys)};
 
@@ -92,7 +94,7 @@ gboolean model_recipe_load(const ConfSettings *settings, ModelRecipe *ret, GErro
   Keys read = {0};
   if (!conf_settings_fill(settings, &model_recipe_schema, &read, error))
     return FALSE;
-  read.recipe.kernels = read.recipe.compiled || read.fused_kernels ? MODEL_KERNELS_FUSED : MODEL_KERNELS_EAGER;
+  read.recipe.kernels = read.recipe.compiled ? MODEL_KERNELS_FUSED : read.fused_kernels;
   *ret = read.recipe;
   return TRUE;
 }

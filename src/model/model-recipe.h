@@ -8,6 +8,7 @@
 #pragma once
 
 #include "conf-settings.h"
+#include "model-lora.h"
 #include "model-shape.h"
 
 typedef enum { MODEL_BF16, MODEL_FP16, MODEL_FP32, MODEL_TF32 } ModelPrecision;
@@ -16,7 +17,11 @@ typedef enum { MODEL_ATTENTION_FLASH, MODEL_ATTENTION_EAGER } ModelAttention;
 typedef enum { MODEL_FLASH_USUAL, MODEL_FLASH_2, MODEL_FLASH_3 } ModelFlash;
 typedef enum { MODEL_LOSS_EAGER, MODEL_LOSS_FUSED } ModelLoss;
 /* How memory-bound operations run: as separate kernels of the framework, or each as one kernel. */
-typedef enum { MODEL_KERNELS_EAGER, MODEL_KERNELS_FUSED } ModelKernels;
+typedef enum {
+  MODEL_KERNELS_EAGER,
+  MODEL_KERNELS_FUSED,
+  MODEL_KERNELS_NORMS
+} ModelKernels; /* norms: and rotary embedding */
 
 typedef struct {
   guint64 sequence_length;
@@ -28,6 +33,7 @@ typedef struct {
   int loss;          /* ModelLoss */
   int kernels;       /* ModelKernels: fused where `compile` or `fused_kernels` says so */
   gboolean compiled; /* torch.compile: cheaper for the host too */
+  ModelLora lora;    /* adapters: then they alone are trained. Set by whoever knows what is trained */
 } ModelRecipe;
 
 /* [training]: sequence_length, precision, attention, flash_version, dropout, loss, compile,

@@ -58,7 +58,8 @@ static SimTime *measure_ops(const RunPlay *play, double speed) {
   const Program *program = play->system->program;
   SimTime *durations = g_new(SimTime, program->n_ops);
   for (guint32 i = 0; i < program->n_ops; i++) {
-    durations[i] = kernel_time(play->system->gpu, &program->ops[i]);
+    durations[i] =
+        program->durations[i] >= 0 ? program->durations[i] : kernel_time(play->system->gpu, &program->ops[i]);
     if (speed != 1)
       durations[i] = (SimTime)round((double)durations[i] / speed);
   }

@@ -13,7 +13,7 @@
 #include "study-profile.h"
 #include "study-walk.h"
 
-#define SCHEMAS_MOST (5 + PLAN_SCHEMAS_MOST)
+#define SCHEMAS_MOST (6 + PLAN_SCHEMAS_MOST)
 
 static gsize gather_schemas(ConfSchema ret[SCHEMAS_MOST]) {
   ret[0] = model_shape_schema;
@@ -22,14 +22,19 @@ static gsize gather_schemas(ConfSchema ret[SCHEMAS_MOST]) {
   ret[n++] = hw_cluster_schema;
   ret[n++] = hw_topology_schema;
   ret[n++] = coll_knobs_schema;
+  ret[n++] = recipe_schema;
   return n;
 }
 
-Study *study_new(const char *workload) {
+ConfSettings *study_settings_new(void) {
   ConfSchema schemas[SCHEMAS_MOST];
   gsize n_schemas = gather_schemas(schemas);
+  return conf_settings_new(schemas, n_schemas);
+}
+
+Study *study_new(const char *workload) {
   Study *study = g_new0(Study, 1);
-  study->settings = conf_settings_new(schemas, n_schemas);
+  study->settings = study_settings_new();
   study->workload = g_strdup(workload);
   return study;
 }
@@ -37,6 +42,8 @@ Study *study_new(const char *workload) {
 Study *study_open(const char *workload, GError **error) {
   g_autofree char *path = conf_path_find(workload, ".ini", "workloads", NULL, NULL, error);
   if (path == NULL)
+    return NULL;
+  if (!study_refuse_recipe(path, error))
     return NULL;
   g_autofree char *name = g_path_get_basename(path);
   if (g_str_has_suffix(name, ".ini"))
@@ -65,15 +72,20 @@ void study_print_reference(GString *text) {
   conf_schema_print(schemas, n_schemas, text);
 }
 
-void study_walk_clear(StudyWalk *walk) {
+void study_walk_clear_groups(StudyWalk *walk) {
   if (walk->groups != NULL)
     for (guint32 c = 0; c < walk->program->n_communicators; c++)
       coll_group_free(walk->groups[c]);
-  g_free(walk->groups);
+  g_clear_pointer(&walk->groups, g_free);
+}
+
+void study_walk_clear(StudyWalk *walk) {
+  study_walk_clear_groups(walk);
   coll_library_free(walk->library);
   coll_knobs_clear(&walk->knobs);
   program_free(walk->program);
   model_shape_clear(&walk->shape);
+  recipe_free(walk->tool_recipe);
   hw_cluster_free(walk->cluster);
   hw_catalog_free(walk->catalog);
   conf_settings_free(walk->settings);
@@ -93,17 +105,18 @@ static gboolean check_offload(const StudyWalk *walk, GError **error) {
 
 gboolean study_walk_read(StudyWalk *walk, GError **error) {
   walk->catalog = hw_catalog_load(error);
-  if (walk->catalog == NULL)
+  if (walk->catalog == NULL || !study_recipe_apply(walk->settings, walk->catalog, &walk->tool_recipe, error))
     return FALSE;
   walk->cluster = hw_cluster_build(walk->settings, walk->catalog, error);
   if (walk->cluster == NULL || !model_shape_load(walk->settings, &walk->shape, error) ||
       !model_shape_record(&walk->shape, walk->settings, error) ||
-      !coll_knobs_load(walk->settings, &walk->knobs, error) ||
+      !coll_knobs_load(walk->settings, &walk->knobs, error) || !plan_put_defaults(walk->settings, error) ||
       !model_recipe_load(walk->settings, &walk->model_recipe, error) ||
       !model_recipe_check(&walk->shape, &walk->model_recipe, walk->settings, error) ||
       !plan_recipe_load(walk->settings, hw_cluster_gpus(walk->cluster), walk->cluster->gpus_per_node, &walk->recipe,
                         error))
     return FALSE;
+  walk->model_recipe.lora = walk->recipe.trainable.lora;
   walk->recipe.host = walk->recipe.framework != PLAN_PAPER ? walk->cluster->host : NULL;
   if (!check_offload(walk, error))
     return FALSE;
@@ -147,7 +160,21 @@ static void prepare_groups(const StudyWalk *walk) {
   }
 }
 
-static gboolean build_program(StudyWalk *walk, GError **error) {
+gboolean study_walk_groups(StudyWalk *walk, GError **error) {
+  walk->groups = g_new0(CollGroup *, walk->program->n_communicators);
+  for (guint32 c = 0; c < walk->program->n_communicators; c++) {
+    const ProgramCommunicator *communicator = &walk->program->communicators[c];
+    walk->groups[c] = coll_group_new(walk->library, communicator->ranks, communicator->n_ranks, error);
+    if (walk->groups[c] == NULL) {
+      g_prefix_error(error, "communicator %s: ", communicator->name);
+      return FALSE;
+    }
+  }
+  prepare_groups(walk);
+  return TRUE;
+}
+
+gboolean study_walk_plan(StudyWalk *walk, GError **error) {
   walk->library = coll_library_new(walk->cluster, &walk->knobs, error);
   if (walk->library == NULL)
     return FALSE;
@@ -163,15 +190,7 @@ static gboolean build_program(StudyWalk *walk, GError **error) {
   walk->program = plan_program(&walk->shape, &walk->model_recipe, &walk->recipe);
   if (profile != NULL)
     study_profile_apply(profile, walk->cluster->gpu, walk->program);
-  walk->groups = g_new0(CollGroup *, walk->program->n_communicators);
-  for (guint32 c = 0; c < walk->program->n_communicators; c++) {
-    const ProgramCommunicator *communicator = &walk->program->communicators[c];
-    walk->groups[c] = coll_group_new(walk->library, communicator->ranks, communicator->n_ranks, error);
-    if (walk->groups[c] == NULL)
-      return FALSE;
-  }
-  prepare_groups(walk);
-  return TRUE;
+  return study_walk_groups(walk, error);
 }
 
 static void note(GPtrArray *notes, const char *format, ...) G_GNUC_PRINTF(2, 3);
@@ -187,8 +206,28 @@ static void note_trust(GPtrArray *notes, const char *name, int trust) {
     note(notes, "figures of %s are %s, not measured", name, hw_trust_names[trust]);
 }
 
-static char **assumptions(const StudyWalk *walk, const RunReport *report) {
-  g_autoptr(GPtrArray) notes = g_ptr_array_new();
+/* What the Program of a workload leaves out. */
+static void note_program(GPtrArray *notes, const StudyWalk *walk) {
+  static const char *const kernels[] = {
+      [MODEL_KERNELS_EAGER] = "norms, rotary embedding and activations run as separate kernels, as without fusion",
+      [MODEL_KERNELS_FUSED] = "norms, rotary embedding and activations run as one kernel each",
+      [MODEL_KERNELS_NORMS] = "norms and rotary embedding run as one kernel each, activations as separate ones"};
+  note(notes, "%s", kernels[walk->model_recipe.kernels]);
+  if (!conf_settings_given(walk->settings, "training.micro_batch") &&
+      !conf_settings_given(walk->settings, "training.global_batch"))
+    note(notes, "no batch is stated: one sequence per GPU");
+  if (walk->tool_recipe != NULL)
+    note(notes,
+         "%s is a recipe of %s: %u of its settings hold below the workload's, %u keys change no step; --explain lists "
+         "both",
+         walk->tool_recipe->file, walk->tool_recipe->tool, walk->tool_recipe->taken->len, walk->tool_recipe->left->len);
+  plan_notes(&walk->recipe, notes);
+  if (walk->recipe.zero_stage > 0 && walk->recipe.ranks > 1)
+    note(notes, "shards differ by padding at most: every rank plays the largest");
+}
+
+/* What playing any Program leaves out. */
+static void note_play(GPtrArray *notes, const StudyWalk *walk, const RunReport *report) {
   const HwCluster *cluster = walk->cluster;
   g_autofree char *basis = walk->shape.profile != NULL
                                ? g_strdup_printf("layers take the times of %s", walk->shape.profile)
@@ -201,12 +240,6 @@ static char **assumptions(const StudyWalk *walk, const RunReport *report) {
     note(notes, "the tuning table of NCCL %s is not shipped: %s chooses, the nearest older", walk->knobs.version,
          table);
   }
-  if (!conf_settings_given(walk->settings, "training.micro_batch") &&
-      !conf_settings_given(walk->settings, "training.global_batch"))
-    note(notes, "no batch is stated: one sequence per GPU");
-  plan_notes(&walk->recipe, notes);
-  if (walk->recipe.zero_stage > 0 && walk->recipe.ranks > 1)
-    note(notes, "shards differ by padding at most: every rank plays the largest");
   note_trust(notes, cluster->gpu->name, cluster->gpu->trust);
   if (cluster->gpus_per_node > 1)
     note_trust(notes, cluster->intra->name, cluster->intra->trust);
@@ -216,17 +249,33 @@ static char **assumptions(const StudyWalk *walk, const RunReport *report) {
   }
   if (!report->repeats)
     note(notes, "steps were still changing after the most that are played: the last one is shown");
+}
+
+char **study_walk_notes(const StudyWalk *walk) {
+  GPtrArray *notes = g_ptr_array_new();
+  note_program(notes, walk);
   g_ptr_array_add(notes, NULL);
-  return (char **)g_ptr_array_steal(notes, NULL);
+  return (char **)g_ptr_array_free(notes, FALSE);
+}
+
+/* Those of the Program, then those of the play; takes both. */
+char **study_walk_join(char **first, char **then) {
+  guint n = first != NULL ? g_strv_length(first) : 0, m = g_strv_length(then);
+  char **all = g_renew(char *, first, n + m + 1);
+  memcpy(all + n, then, (m + 1) * sizeof *then);
+  g_free(then);
+  return all;
 }
 
 #define SECONDS_PER_HOUR 3600.0
 #define HOURS_PER_DAY    24.0
 
-static void fill_price(RunReport *report) {
+void study_walk_price(RunReport *report) {
   const RunIdentity *identity = &report->identity;
   double step = sim_time_to_seconds(report->classes[report->slowest].step);
   report->price_per_step = identity->gpu_hour * identity->gpus * step / SECONDS_PER_HOUR;
+  if (report->tokens == 0)
+    return;
   report->price_per_million_tokens = report->price_per_step / (double)report->tokens * 1e6;
   double steps = identity->total_tokens / (double)report->tokens;
   report->days_to_train = steps * step / SECONDS_PER_HOUR / HOURS_PER_DAY;
@@ -253,9 +302,9 @@ static void fill_identity(const Study *study, const StudyWalk *walk, RunReport *
   identity->activation_checkpointing = plan_checkpointing_text(&walk->recipe.checkpointing);
   identity->gpu_hour = walk->cluster->gpu_hour;
   identity->total_tokens = walk->recipe.total_tokens;
-  identity->notes = assumptions(walk, report);
+  identity->notes = study_walk_join(study_walk_notes(walk), identity->notes);
   study_key_settings(walk->settings, identity);
-  fill_price(report);
+  study_walk_price(report);
 }
 
 /* Whom each class of the report stands for, as fold says. */
@@ -282,7 +331,7 @@ static void fill_host_rates(const HwCluster *cluster, RunSystem *system) {
   system->cpu_rate = cluster->dram_bandwidth / cluster->gpus_per_node;
 }
 
-static RunReport *play(const Study *study, const StudyWalk *walk, const StudyOptions *options, GError **error) {
+RunReport *study_walk_play(const StudyWalk *walk, const StudyOptions *options, GError **error) {
   static const EventTie ties[] = {EVENT_TIE_FORWARD, EVENT_TIE_REVERSE, EVENT_TIE_SHUFFLE};
   g_autoptr(FoldSystem) folded =
       fold_new(walk->program, walk->cluster, walk->groups, options->fold && !options->chunks);
@@ -294,11 +343,14 @@ static RunReport *play(const Study *study, const StudyWalk *walk, const StudyOpt
                     .tie = ties[options->tie],
                     .tie_seed = options->tie_seed,
                     .chunks = options->chunks};
+  g_autoptr(GPtrArray) notes = g_ptr_array_new();
   RunReport *report = run_play(&system, &run, walk->key, error);
   if (report == NULL)
     return NULL;
   fill_folding(folded, report);
-  fill_identity(study, walk, report);
+  note_play(notes, walk, report);
+  g_ptr_array_add(notes, NULL);
+  report->identity.notes = (char **)g_ptr_array_steal(notes, NULL);
   return report;
 }
 
@@ -306,10 +358,19 @@ static RunReport *run_with(const Study *study, const ConfSettings *settings, con
                            GError **error) {
   StudyWalk walk = {.settings = conf_settings_copy(settings), .fidelity = options->chunks ? "step" : "flow"};
   RunReport *report = NULL;
-  if (study_walk_read(&walk, error) && build_program(&walk, error))
-    report = play(study, &walk, options, error);
+  if (study_walk_read(&walk, error) && study_walk_plan(&walk, error))
+    report = study_walk_play(&walk, options, error);
+  if (report != NULL)
+    fill_identity(study, &walk, report);
   study_walk_clear(&walk);
   return report;
+}
+
+char *study_find_key(const Study *study, GError **error) {
+  StudyWalk walk = {.settings = conf_settings_copy(study->settings), .fidelity = "flow"};
+  char *key = study_walk_read(&walk, error) && study_walk_plan(&walk, error) ? g_strdup(walk.key) : NULL;
+  study_walk_clear(&walk);
+  return key;
 }
 
 RunReport *study_run(Study *study, const StudyOptions *options, GError **error) {

@@ -34,6 +34,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Study, study_free)
 /* "group.key=value", of the workload's or the topology's groups. */
 gboolean study_set(Study *study, const char *assignment, GError **error);
 
+/* The run key that study_run would report, in flow fidelity. Caller frees. */
+char *study_find_key(const Study *study, GError **error);
+
 /* Plays the step. Nothing is kept in the study. */
 RunReport *study_run(Study *study, const StudyOptions *options, GError **error);
 
