@@ -1,5 +1,6 @@
-/* Exposure under every framework and stage on the shipped workloads, a few layers of each: all time without compute has a
- * cause, an exposed interval names the collective that the next compute waits for, and causes add up to the picosecond.
+/* Exposure under every framework and stage on the shipped workloads, a few layers of each: all time without compute
+ * has a cause, an exposed interval names the collective that the next compute waits for, and causes add up to the
+ * picosecond.
  *
  *   compute   ████████          ██████
  *   comm         ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒
