@@ -136,6 +136,12 @@ for view in v_stage_table v_overlap v_memory_at_peak v_exposed_by_cause; do
   [ "$(sqlite3 a.db "select count(*) > 0 from $view")" = 1 ]
   verdict "$view" "$([ $? -eq 0 ] && echo yes)" ""
 done
+# DeepSpeed's stage 1 hides nothing: the view and the summary name the gather after the step and the reductions.
+"$foretrain" run llama2-7b --db c.db --set parallel.framework=deepspeed --set parallel.zero_stage=1 --set model.layers=2 >out 2>&1
+grep -q 'boundary .*: gather parameters$' out && grep -q 'bucket-fill .*: reduce gradients$' out
+verdict "causes name collectives" "$([ $? -eq 0 ] && echo yes)" "  $(cat out)"
+[ "$(sqlite3 c.db "select group_concat(distinct collective) from v_exposed_by_cause where cause = 'boundary'")" = 'gather parameters' ]
+verdict "v_exposed_by_cause names them" "$([ $? -eq 0 ] && echo yes)" ""
 [ "$(sqlite3 a.db "select count(*) from run where step_ps <> compute_ps + exposed_ps + idle_ps")" = 0 ]
 verdict "steps add up" "$([ $? -eq 0 ] && echo yes)" ""
 [ "$(sqlite3 a.db "select count(*) from rank_class c where exposed_ps <> (select coalesce(sum(end_ps - start_ps), 0) from exposure e

@@ -157,9 +157,10 @@ static void optimizer_step(Nanotron *nanotron) {
   program_builder_context(nanotron->builder, PROGRAM_OPTIMIZER, -1, -1);
   guint32 norm = plan_update_norm(walk, nanotron->update);
   if (norm != PROGRAM_NONE && nanotron->recipe->zero_stage == 1 && !is_alone(nanotron)) {
-    plan_walk_collective(walk, walk->stream, "all-reduce norm", nanotron->group,
-                         (CollCall){COLL_ALL_REDUCE, sizeof(float)}, PROGRAM_HINT_BOUNDARY);
+    guint32 row = plan_walk_collective(walk, nanotron->comm, "all-reduce norm", nanotron->group,
+                                       (CollCall){COLL_ALL_REDUCE, sizeof(float)}, PROGRAM_HINT_BOUNDARY);
     program_builder_need(nanotron->builder, norm);
+    plan_walk_need(walk, row);
   }
   plan_update_run(walk, nanotron->update, NULL);
   if (nanotron->section == PROGRAM_FIRST)

@@ -1,5 +1,6 @@
 /* One run on one page: what was asked, whether it fits, where the time goes, who holds the memory. */
 #include "base-table.h"
+#include "report-awaited.h"
 #include "report-text.h"
 #include "report-words.h"
 
@@ -85,15 +86,19 @@ static const char *const cause_meanings[RUN_CAUSES] = {
     [RUN_CAUSE_HOST_IDLE] = "the host had launched nothing yet",
 };
 
-/* Causes first … last - 1, which share what their sum shows. */
-static void cause_rows(BaseTable *table, const RunClass *slow, guint first, guint last, gint64 time, gint64 share) {
+/* Causes first … last - 1, which share what their sum shows; each with the collective that it is mostly about. */
+static void cause_rows(BaseTable *table, const ReportAwaited *awaited, const RunClass *slow, guint first, guint last,
+                       gint64 time, gint64 share) {
   gint64 times[RUN_CAUSES], shares[RUN_CAUSES];
   report_split(slow->by_cause + first, last - first, time, times);
   report_split(slow->by_cause + first, last - first, share, shares);
   for (guint cause = first; cause < last; cause++)
     if (slow->by_cause[cause] > 0) {
       g_autofree char *name = g_strdup_printf("    %s", run_cause_names[cause]);
-      time_row(table, name, times[cause - first], shares[cause - first], cause_meanings[cause]);
+      const char *most = report_awaited_most(awaited, cause);
+      g_autofree char *meaning =
+          most != NULL ? g_strdup_printf("%s: %s", cause_meanings[cause], most) : g_strdup(cause_meanings[cause]);
+      time_row(table, name, times[cause - first], shares[cause - first], meaning);
     }
 }
 
@@ -103,6 +108,7 @@ static void print_step(const RunReport *report, GString *text) {
   gint64 times[3], shares[3];
   report_split(parts, 3, report_centi_ms(slow->step), times);
   report_split(parts, 3, 1000, shares);
+  g_autoptr(ReportAwaited) awaited = report_awaited_new(slow);
   g_autoptr(BaseTable) table = base_table_new();
   base_table_head(table, "", BASE_LEFT);
   base_table_head(table, "", BASE_RIGHT);
@@ -111,9 +117,9 @@ static void print_step(const RunReport *report, GString *text) {
   time_row(table, "Step time", report_centi_ms(slow->step), 1000, report->verdict == RUN_OOM ? "(if it fitted)" : "");
   time_row(table, "  compute", times[0], shares[0], "");
   time_row(table, "  exposed", times[1], shares[1], "communication while no compute runs");
-  cause_rows(table, slow, 0, RUN_CAUSE_BUBBLE, times[1], shares[1]);
+  cause_rows(table, awaited, slow, 0, RUN_CAUSE_BUBBLE, times[1], shares[1]);
   time_row(table, "  idle", times[2], shares[2], "neither");
-  cause_rows(table, slow, RUN_CAUSE_BUBBLE, RUN_CAUSES, times[2], shares[2]);
+  cause_rows(table, awaited, slow, RUN_CAUSE_BUBBLE, RUN_CAUSES, times[2], shares[2]);
   g_string_append_c(text, '\n');
   base_table_print(table, 0, text);
   SimTime hidden = slow->communication - slow->exposed;

@@ -14,7 +14,7 @@
 -- keys of the JSON output, and without _ps or _bytes the names of metrics.
 
 PRAGMA application_id = 1182028398; -- 0x4674526e, "FtRn": tells this file from other SQLite files
-PRAGMA user_version = 2;            -- of this schema; a file of another version is refused
+PRAGMA user_version = 3;            -- of this schema; a file of another version is refused
 
 CREATE TABLE run (
   run_id                     INTEGER PRIMARY KEY, -- ascending in order of writing
@@ -288,16 +288,17 @@ SELECT run_id, rank_class, ranks,
 FROM rank_class
 ORDER BY run_id, rank_class;
 
--- Where did the time go that no compute filled? Needs a timeline.
+-- Where did the time go that no compute filled, and which collective did the next compute wait for? Needs a timeline.
 CREATE VIEW v_exposed_by_cause AS
 SELECT run_id, rank_class, cause,
        CASE WHEN cause IN ('bubble', 'host-idle') THEN 'idle' ELSE 'exposed' END AS kind,
+       name AS collective,
        count(*) AS intervals,
-       round(sum(end_ps - start_ps) / 1e9, 3) AS total_ms,
-       round(100.0 * sum(end_ps - start_ps) / step_ps, 2) AS step_percent
-FROM exposure JOIN rank_class USING (run_id, rank_class)
-GROUP BY run_id, rank_class, cause
-ORDER BY run_id, rank_class, sum(end_ps - start_ps) DESC, cause;
+       round(sum(e.end_ps - e.start_ps) / 1e9, 3) AS total_ms,
+       round(100.0 * sum(e.end_ps - e.start_ps) / step_ps, 2) AS step_percent
+FROM exposure e JOIN rank_class USING (run_id, rank_class) LEFT JOIN task USING (run_id, rank_class, task_id)
+GROUP BY run_id, rank_class, cause, name
+ORDER BY run_id, rank_class, sum(e.end_ps - e.start_ps) DESC, cause, name;
 
 -- Who holds the memory when the most is held?
 CREATE VIEW v_memory_at_peak AS
