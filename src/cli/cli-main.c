@@ -24,13 +24,16 @@ static const CliVerb verbs[] = {
     {"validate", "TABLE...", "predicted against measured, by source: error, bias, fit and out-of-memory", cli_validate,
      CLI_TAKES_SETTINGS | CLI_TAKES_DB | CLI_TAKES_JSON | CLI_TAKES_QUIET | CLI_TAKES_PLAY | CLI_TAKES_ROWS |
          CLI_TAKES_JOBS},
+    {"sweep", "WORKLOAD --grid KEY=V1,V2,... [--grid KEY=A..B:STEP]",
+     "every point of a grid over any setting, into the database", cli_sweep,
+     CLI_TAKES_SETTINGS | CLI_TAKES_DB | CLI_TAKES_JSON | CLI_TAKES_QUIET | CLI_TAKES_PLAY | CLI_TAKES_JOBS |
+         CLI_TAKES_GRID},
     {"list", "gpus|links|platforms|topologies|workloads|runs|settings", "what there is to choose from", cli_list,
      CLI_TAKES_DB | CLI_TAKES_JSON},
     {"import", "nccl-tests|nccl-topology|nvidia-smi-topo FILE... [-o FILE]", "other tools' files into ours", cli_import,
      CLI_TAKES_IMPORT | CLI_TAKES_OUTPUT},
     {"schema", "", "the database, documented", cli_schema, 0},
     {"fit", NULL, NULL, NULL, 0},
-    {"sweep", NULL, NULL, NULL, 0},
     {"merge", NULL, NULL, NULL, 0},
     {"best", NULL, NULL, NULL, 0},
     {"compare", NULL, NULL, NULL, 0},

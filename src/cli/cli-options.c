@@ -68,7 +68,7 @@ static gboolean interpret(const Raw *raw, CliOptions *options, GError **error) {
   static const char *const off_on[] = {"off", "on", NULL};
   static const char *const nets[] = {"lazy", "full", NULL};
   static const char *const fidelities[] = {"flow", "step", NULL};
-  int timeline = TRUE, fold = TRUE, full = FALSE, chunks = FALSE;
+  int timeline = options->study.timeline, fold = TRUE, full = FALSE, chunks = FALSE;
   if (!choose("--timeline", raw->timeline, no_yes, &timeline, error) ||
       !choose("--fold", raw->fold, off_on, &fold, error) || !choose("--net", raw->net, nets, &full, error) ||
       !choose_tie(raw->tie, &options->study, error) ||
@@ -179,6 +179,15 @@ static void add_entries(GOptionContext *context, const CliVerb *verb, CliOptions
        "LINK"},
       {"platform", 0, 0, G_OPTION_ARG_STRING, &options->platform, "machines: foretrain list platforms", "PLATFORM"},
       {NULL, 0, 0, 0, NULL, NULL, NULL}};
+  const GOptionEntry grid[] = {
+      {"grid", 'g', 0, G_OPTION_ARG_STRING_ARRAY, &options->grid,
+       "an axis, as KEY=V1,V2,... or KEY=A..B:STEP or KEY=A..B:xFACTOR; the last given runs fastest", "AXIS"},
+      {"where", 'w', 0, G_OPTION_ARG_STRING, &options->where,
+       "only points for which this holds, as in \"zero_stage >= 2 and gpus <= 64\"", "EXPRESSION"},
+      {"shard", 0, 0, G_OPTION_ARG_STRING, &options->shard,
+       "only this share of the points, from 1/N to N/N; foretrain merge puts the files together", "I/N"},
+      {"timeline", 0, 0, G_OPTION_ARG_STRING, &raw->timeline, "also keep every point's timeline (no)", "yes|no"},
+      {NULL, 0, 0, 0, NULL, NULL, NULL}};
   const GOptionEntry all[] = {
       {"version", 0, 0, G_OPTION_ARG_NONE, &raw->version, "print the version", NULL},
       {"help", 'h', 0, G_OPTION_ARG_NONE, &raw->help, "print this", NULL},
@@ -192,7 +201,8 @@ static void add_entries(GOptionContext *context, const CliVerb *verb, CliOptions
                 {CLI_TAKES_JSON, json},         {CLI_TAKES_QUIET, quiet},
                 {CLI_TAKES_VERDICT, verdict},   {CLI_TAKES_PLAY, play},
                 {CLI_TAKES_CALL, call},         {CLI_TAKES_ROWS, rows},
-                {CLI_TAKES_JOBS, jobs},         {CLI_TAKES_IMPORT, import}};
+                {CLI_TAKES_JOBS, jobs},         {CLI_TAKES_IMPORT, import},
+                {CLI_TAKES_GRID, grid}};
   for (gsize i = 0; i < G_N_ELEMENTS(tables); i++)
     if (verb->takes & tables[i].takes)
       g_option_context_add_main_entries(context, tables[i].entries, NULL);
@@ -203,6 +213,7 @@ gboolean cli_options_parse(const CliVerb *verb, int argc, char **argv, CliOption
                            GError **error) {
   CliOptions options = {.from = -1, .to = -1, .study = STUDY_OPTIONS_DEFAULT};
   Raw raw = {0};
+  options.study.timeline = (verb->takes & CLI_TAKES_GRID) == 0;
   g_autoptr(GOptionContext) context = g_option_context_new(NULL);
   g_autofree char *summary = g_strconcat("foretrain ", verb->name, ": ", verb->summary, NULL);
   g_option_context_set_summary(context, summary);
@@ -244,6 +255,15 @@ void cli_options_clear(CliOptions *options) {
   g_free(options->nic);
   g_free(options->intra);
   g_free(options->platform);
+  g_strfreev(options->grid);
+  g_free(options->where);
+  g_free(options->shard);
+  g_free(options->minimise);
+  g_free(options->maximise);
+  g_free(options->subject);
+  g_free(options->junit);
+  g_free(options->markdown);
+  g_free(options->reason);
   memset(options, 0, sizeof *options);
 }
 

@@ -22,6 +22,9 @@ typedef enum {
   CLI_TAKES_ROWS = 1 << 9,    /* which rows of a validation are shown: --rows, --worst */
   CLI_TAKES_JOBS = 1 << 10,   /* --jobs */
   CLI_TAKES_IMPORT = 1 << 11, /* --topology, --nodes, --operation, --gpu, --nic, --intra, --platform */
+  CLI_TAKES_GRID = 1 << 12,   /* --grid, --where, --shard, --timeline (no, unless asked) */
+  CLI_TAKES_BEST = 1 << 13,   /* --minimise, --maximise, --subject, --top */
+  CLI_TAKES_CHECK = 1 << 14,  /* --junit, --markdown, --github, --accept, --reason */
 } CliTakes;
 
 /* What stands on the command line. Cleared by cli_options_clear. */
@@ -37,6 +40,11 @@ typedef struct {
   int worst, jobs;                                /* 0: none; one for each core */
   char *operation, *gpu, *nic, *intra, *platform; /* of import */
   int nodes;                                      /* --nodes; 0: not given */
+  char **grid, *where, *shard;                    /* of sweep */
+  char *minimise, *maximise, *subject;            /* of best */
+  int top;                                        /* so many; 0: not given */
+  char *junit, *markdown, *reason;                /* of check */
+  gboolean github, accept;
   StudyOptions study;
 } CliOptions;
 
@@ -71,6 +79,7 @@ CliExit cli_plot(const CliOptions *options, GError **error);
 /* The kind "parity" of plot. */
 CliExit cli_plot_parity(const CliOptions *options, GError **error);
 CliExit cli_list(const CliOptions *options, GError **error);
+CliExit cli_sweep(const CliOptions *options, GError **error);
 CliExit cli_schema(const CliOptions *options, GError **error);
 CliExit cli_import(const CliOptions *options, GError **error);
 

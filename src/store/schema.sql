@@ -14,7 +14,7 @@
 -- keys of the JSON output, and without _ps or _bytes the names of metrics.
 
 PRAGMA application_id = 1182028398; -- 0x4674526e, "FtRn": tells this file from other SQLite files
-PRAGMA user_version = 2;            -- of this schema; a file of another version is refused
+PRAGMA user_version = 3;            -- of this schema; a file of another version is refused
 
 CREATE TABLE run (
   run_id                     INTEGER PRIMARY KEY, -- ascending in order of writing
@@ -228,6 +228,26 @@ CREATE TABLE provenance (
   wall_seconds      REAL NOT NULL,    -- that the simulation took
   events            INTEGER NOT NULL  -- that it played
 ) STRICT;
+
+-- A grid that was swept. The same sweep again, resumed or another share of it, is the same row.
+CREATE TABLE sweep (
+  sweep_id  INTEGER PRIMARY KEY,
+  sweep_key TEXT NOT NULL UNIQUE, -- SHA-256 of the settings under the grid, the axes and the condition
+  workload  TEXT NOT NULL,
+  axes      TEXT NOT NULL,        -- JSON: {"group.key": [values], …}, the last running fastest
+  condition TEXT,                 -- --where; NULL: none
+  points    INTEGER NOT NULL      -- of the whole grid
+) STRICT;
+
+-- Every point of a sweep that was reached. Its figures are those of its run.
+CREATE TABLE point (
+  sweep_id INTEGER NOT NULL REFERENCES sweep ON DELETE CASCADE,
+  number   INTEGER NOT NULL, -- place in the grid, from 0
+  settings TEXT NOT NULL,    -- JSON: {"group.key": value, …}
+  status   TEXT NOT NULL,    -- ran, or why it cannot run
+  run_key  TEXT,             -- NULL: it did not run
+  PRIMARY KEY (sweep_id, number)
+) STRICT, WITHOUT ROWID;
 
 -- Predicted against measured: a row for each row of the tables that foretrain validate read. NULL: not measured, or not
 -- predicted (the row did not run, or runs have no such figure).

@@ -7,7 +7,7 @@
 
 /* "FtRn"; schema.sql sets both. */
 #define STORE_APPLICATION_ID 0x4674526e
-#define STORE_SCHEMA_VERSION 2
+#define STORE_SCHEMA_VERSION 3
 
 #define STORE_WRITING "writing a run"
 
@@ -25,6 +25,7 @@ typedef enum {
   STORE_OOM,
   STORE_PROVENANCE,
   STORE_VALIDATION,
+  STORE_POINT,
   STORE_TABLES
 } StoreTable;
 
@@ -32,6 +33,7 @@ struct StoreDb {
   sqlite3 *sqlite;
   char *path;
   sqlite3_stmt *inserts[STORE_TABLES]; /* prepared at first use */
+  sqlite3_stmt *by_key;                /* store_db_has */
 };
 
 /* Sets the error that SQLite reports, naming the file and what was being done ("writing a run"). Always FALSE. */

@@ -144,3 +144,7 @@ RunReport store_metric_class_view(const RunReport *report, guint32 rank_class) {
   view.verdict = report->classes[rank_class].verdict;
   return view;
 }
+
+gboolean store_metric_is_asked(const StoreMetric *metric) {
+  return metric < store_metric_find("tokens");
+}

@@ -70,12 +70,8 @@ void study_walk_clear(StudyWalk *walk) {
     for (guint32 c = 0; c < walk->program->n_communicators; c++)
       coll_group_free(walk->groups[c]);
   g_free(walk->groups);
-  coll_library_free(walk->library);
   coll_knobs_clear(&walk->knobs);
   program_free(walk->program);
-  model_shape_clear(&walk->shape);
-  hw_cluster_free(walk->cluster);
-  hw_catalog_free(walk->catalog);
   conf_settings_free(walk->settings);
   g_free(walk->key);
 }
@@ -92,13 +88,13 @@ static gboolean check_offload(const StudyWalk *walk, GError **error) {
 }
 
 gboolean study_walk_read(StudyWalk *walk, GError **error) {
-  walk->catalog = hw_catalog_load(error);
-  if (walk->catalog == NULL)
+  walk->machine = study_cache_machine(walk->cache, walk->settings, error);
+  const ModelShape *shape = walk->machine != NULL ? study_cache_model(walk->cache, walk->settings, error) : NULL;
+  if (shape == NULL)
     return FALSE;
-  walk->cluster = hw_cluster_build(walk->settings, walk->catalog, error);
-  if (walk->cluster == NULL || !model_shape_load(walk->settings, &walk->shape, error) ||
-      !model_shape_record(&walk->shape, walk->settings, error) ||
-      !coll_knobs_load(walk->settings, &walk->knobs, error) ||
+  walk->cluster = walk->machine->cluster;
+  walk->shape = *shape;
+  if (!coll_knobs_load(walk->settings, &walk->knobs, error) ||
       !model_recipe_load(walk->settings, &walk->model_recipe, error) ||
       !model_recipe_check(&walk->shape, &walk->model_recipe, walk->settings, error) ||
       !plan_recipe_load(walk->settings, hw_cluster_gpus(walk->cluster), walk->cluster->gpus_per_node, &walk->recipe,
@@ -147,14 +143,17 @@ static void prepare_groups(const StudyWalk *walk) {
   }
 }
 
+/* All that decides the result is known: which run it is. */
+static gboolean find_key(StudyWalk *walk, GError **error) {
+  if (!study_machine_connect(walk->machine, &walk->knobs, error))
+    return FALSE;
+  walk->library = walk->machine->library;
+  walk->key = study_key(walk->settings, walk->machine->figures, model_shape_parameters(&walk->shape), walk->fidelity,
+                        walk->shape.profile, error);
+  return walk->key != NULL;
+}
+
 static gboolean build_program(StudyWalk *walk, GError **error) {
-  walk->library = coll_library_new(walk->cluster, &walk->knobs, error);
-  if (walk->library == NULL)
-    return FALSE;
-  walk->key = study_key(walk->settings, walk->catalog, walk->library->table, model_shape_parameters(&walk->shape),
-                        walk->fidelity, walk->shape.profile, error);
-  if (walk->key == NULL)
-    return FALSE;
   g_autoptr(StudyProfile) profile = NULL;
   if (walk->shape.profile != NULL &&
       (profile = study_profile_load(walk->shape.profile, &walk->shape, &walk->model_recipe, walk->recipe.micro_batch,
@@ -166,7 +165,7 @@ static gboolean build_program(StudyWalk *walk, GError **error) {
   walk->groups = g_new0(CollGroup *, walk->program->n_communicators);
   for (guint32 c = 0; c < walk->program->n_communicators; c++) {
     const ProgramCommunicator *communicator = &walk->program->communicators[c];
-    walk->groups[c] = coll_group_new(walk->library, communicator->ranks, communicator->n_ranks, error);
+    walk->groups[c] = coll_group_new(walk->machine->library, communicator->ranks, communicator->n_ranks, error);
     if (walk->groups[c] == NULL)
       return FALSE;
   }
@@ -233,8 +232,7 @@ static void fill_price(RunReport *report) {
   report->price_to_train = steps * report->price_per_step;
 }
 
-static void fill_identity(const Study *study, const StudyWalk *walk, RunReport *report) {
-  RunIdentity *identity = &report->identity;
+static void fill_identity(const Study *study, const StudyWalk *walk, RunIdentity *identity) {
   identity->run_key = g_strdup(walk->key);
   identity->workload = g_strdup(study->workload);
   identity->topology = g_strdup(walk->cluster->topology);
@@ -253,9 +251,7 @@ static void fill_identity(const Study *study, const StudyWalk *walk, RunReport *
   identity->activation_checkpointing = plan_checkpointing_text(&walk->recipe.checkpointing);
   identity->gpu_hour = walk->cluster->gpu_hour;
   identity->total_tokens = walk->recipe.total_tokens;
-  identity->notes = assumptions(walk, report);
   study_key_settings(walk->settings, identity);
-  fill_price(report);
 }
 
 /* Whom each class of the report stands for, as fold says. */
@@ -282,7 +278,7 @@ static void fill_host_rates(const HwCluster *cluster, RunSystem *system) {
   system->cpu_rate = cluster->dram_bandwidth / cluster->gpus_per_node;
 }
 
-static RunReport *play(const Study *study, const StudyWalk *walk, const StudyOptions *options, GError **error) {
+static RunReport *play(const StudyWalk *walk, const StudyOptions *options, GError **error) {
   static const EventTie ties[] = {EVENT_TIE_FORWARD, EVENT_TIE_REVERSE, EVENT_TIE_SHUFFLE};
   g_autoptr(FoldSystem) folded =
       fold_new(walk->program, walk->cluster, walk->groups, options->fold && !options->chunks);
@@ -298,36 +294,61 @@ static RunReport *play(const Study *study, const StudyWalk *walk, const StudyOpt
   if (report == NULL)
     return NULL;
   fill_folding(folded, report);
-  fill_identity(study, walk, report);
   return report;
 }
 
-static RunReport *run_with(const Study *study, const ConfSettings *settings, const StudyOptions *options,
-                           GError **error) {
-  StudyWalk walk = {.settings = conf_settings_copy(settings), .fidelity = options->chunks ? "step" : "flow"};
-  RunReport *report = NULL;
-  if (study_walk_read(&walk, error) && build_program(&walk, error))
-    report = play(study, &walk, options, error);
+static RunReport *run_walk(const Study *study, StudyWalk *walk, const StudyOptions *options, StudyJudge judge,
+                           gpointer user, GError **error) {
+  if (!study_walk_read(walk, error) || !find_key(walk, error))
+    return NULL;
+  RunReport known = {0};
+  fill_identity(study, walk, &known.identity);
+  gboolean wanted = judge == NULL || judge(&known, user) == STUDY_PLAY;
+  RunReport *report = wanted && build_program(walk, error) ? play(walk, options, error) : NULL;
+  if (report == NULL) {
+    run_identity_clear(&known.identity);
+    return NULL;
+  }
+  run_identity_clear(&report->identity);
+  report->identity = known.identity;
+  report->identity.notes = assumptions(walk, report);
+  fill_price(report);
+  return report;
+}
+
+RunReport *study_run_judged(const Study *study, const StudyOptions *options, StudyCache *cache, StudyJudge judge,
+                            gpointer user, GError **error) {
+  g_autoptr(StudyCache) own = cache == NULL ? study_cache_new() : NULL;
+  StudyWalk walk = {.settings = conf_settings_copy(study->settings),
+                    .cache = own != NULL ? own : cache,
+                    .fidelity = options->chunks ? "step" : "flow"};
+  RunReport *report = run_walk(study, &walk, options, judge, user, error);
   study_walk_clear(&walk);
   return report;
 }
 
 RunReport *study_run(Study *study, const StudyOptions *options, GError **error) {
-  return run_with(study, study->settings, options, error);
+  return study_run_judged(study, options, NULL, NULL, NULL, error);
 }
 
-static RunReport *run_stage(const Study *study, int stage, const StudyOptions *options, GError **error) {
-  g_autoptr(ConfSettings) settings = conf_settings_copy(study->settings);
+static RunReport *run_stage(const Study *study, int stage, const StudyOptions *options, StudyCache *cache,
+                            GError **error) {
+  Study mine = {study->workload, conf_settings_copy(study->settings)};
   g_autofree char *assignment = g_strdup_printf("parallel.zero_stage=%d", stage);
-  return conf_settings_set(settings, assignment, error) ? run_with(study, settings, options, error) : NULL;
+  RunReport *report = conf_settings_set(mine.settings, assignment, error)
+                          ? study_run_judged(&mine, options, cache, NULL, NULL, error)
+                          : NULL;
+  conf_settings_free(mine.settings);
+  return report;
 }
 
 gboolean study_run_stages(Study *study, const StudyOptions *options, StudyStages *ret, GError **error) {
   StudyStages stages = {.n = 0};
+  g_autoptr(StudyCache) cache = study_cache_new();
   g_autoptr(GError) first = NULL;
   for (int stage = 0; stage < STUDY_STAGES; stage++) {
     GError *refusal = NULL;
-    RunReport *report = run_stage(study, stage, options, &refusal);
+    RunReport *report = run_stage(study, stage, options, cache, &refusal);
     if (report != NULL) {
       stages.reports[stages.n++] = report;
       continue;
