@@ -28,7 +28,7 @@ expect "a condition" 0 '4 played, 12 left out by --where' sweep llama2-7b --grid
 expect "JSON" 0 '"known": 16' sweep llama2-7b --grid nodes=1..4:1 --grid zero_stage=0,1,2,3 --db a.db --json
 expect "a share" 0 '6 points, 6 played' sweep llama2-7b --grid nodes=1..4:1 --grid zero_stage=0,1,2,3 --shard 1/3 --db s1.db
 expect "no share" 2 '--shard: expected I/N' sweep llama2-7b --grid nodes=1 --shard 4/3
-expect "a wrong key" 2 'no setting is called "nodse"; did you mean "cluster.nodes"?' sweep llama2-7b --grid nodse=1,2
+expect "a wrong key" 2 'no setting is called "nods"; did you mean "cluster.nodes"?' sweep llama2-7b --grid nods=1,2
 expect "a metric of runs" 2 'step is known only once a point has run' sweep llama2-7b --grid nodes=1,2 --where 'step < 1 s'
 expect "a wrong value is a row" 0 '1 cannot run' sweep llama2-7b --grid topology=dgx-h100,dgx-h10 --db c.db
 

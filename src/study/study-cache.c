@@ -7,9 +7,18 @@
 
 #define MOST_KEPT 32 /* of each shelf: a grid's machines and models recur in turn */
 
+/* NCCL's tables for one architecture, as read. */
+typedef struct {
+  char *version; /* as [nccl] names it; NULL: not */
+  const char *architecture;
+  CollLibrary *library; /* of no cluster that still need exist: only its tables are taken */
+  GBytes *text;         /* of the files, which run keys hash */
+} Tables;
+
 struct StudyCache {
   HwCatalog *catalog; /* NULL until needed */
   GHashTable *machines, *models;
+  GArray *tables; /* Tables */
 };
 
 static void machine_free(gpointer data) {
@@ -29,8 +38,17 @@ static void model_free(gpointer data) {
   g_free(model);
 }
 
+static void tables_clear(gpointer data) {
+  Tables *tables = data;
+  g_free(tables->version);
+  coll_library_free(tables->library);
+  g_bytes_unref(tables->text);
+}
+
 StudyCache *study_cache_new(void) {
   StudyCache *cache = g_new0(StudyCache, 1);
+  cache->tables = g_array_new(FALSE, FALSE, sizeof(Tables));
+  g_array_set_clear_func(cache->tables, tables_clear);
   cache->machines = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, machine_free);
   cache->models = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, model_free);
   return cache;
@@ -41,6 +59,7 @@ void study_cache_free(StudyCache *cache) {
     return;
   g_hash_table_unref(cache->machines);
   g_hash_table_unref(cache->models);
+  g_array_unref(cache->tables);
   hw_catalog_free(cache->catalog);
   g_free(cache);
 }
@@ -92,27 +111,46 @@ StudyMachine *study_cache_machine(StudyCache *cache, ConfSettings *settings, GEr
   return machine;
 }
 
-static gboolean add_files(GChecksum *sum, const char *table, GError **error) {
+/* NULL on error. */
+static GBytes *read_files(const char *table, GError **error) {
   g_auto(GStrv) files = coll_tuning_files(table, error);
+  g_autoptr(GByteArray) all = g_byte_array_new();
   for (char **file = files; file != NULL && *file != NULL; file++) {
     g_autofree char *text = NULL;
     gsize length;
     if (!g_file_get_contents(*file, &text, &length, error))
-      return FALSE;
-    g_checksum_update(sum, (const guchar *)text, (gssize)length);
+      return NULL;
+    g_byte_array_append(all, (const guint8 *)text, (guint)length);
   }
-  return files != NULL;
+  return files != NULL ? g_byte_array_free_to_bytes(g_steal_pointer(&all)) : NULL;
 }
 
-gboolean study_machine_connect(StudyMachine *machine, const CollKnobs *knobs, GError **error) {
+static const Tables *find_tables(StudyCache *cache, const HwCluster *cluster, const CollKnobs *knobs, GError **error) {
+  for (guint i = 0; i < cache->tables->len; i++) {
+    const Tables *tables = &g_array_index(cache->tables, Tables, i);
+    if (g_strcmp0(tables->version, knobs->version) == 0 &&
+        strcmp(tables->architecture, cluster->gpu->architecture) == 0)
+      return tables;
+  }
+  g_autoptr(CollLibrary) library = coll_library_new(cluster, knobs, error);
+  GBytes *text = library != NULL ? read_files(library->table, error) : NULL;
+  if (text == NULL)
+    return NULL;
+  Tables tables = {g_strdup(knobs->version), cluster->gpu->architecture, g_steal_pointer(&library), text};
+  g_array_append_val(cache->tables, tables);
+  return &g_array_index(cache->tables, Tables, cache->tables->len - 1);
+}
+
+gboolean study_machine_connect(StudyCache *cache, StudyMachine *machine, const CollKnobs *knobs, GError **error) {
   if (machine->library != NULL)
     return TRUE;
-  CollLibrary *library = coll_library_new(machine->cluster, knobs, error);
-  if (library == NULL || !add_files(machine->figures, library->table, error)) {
-    coll_library_free(library);
+  const Tables *tables = find_tables(cache, machine->cluster, knobs, error);
+  if (tables == NULL)
     return FALSE;
-  }
-  machine->library = library;
+  gsize length;
+  const guchar *text = g_bytes_get_data(tables->text, &length);
+  g_checksum_update(machine->figures, text, (gssize)length);
+  machine->library = coll_library_new_like(tables->library, machine->cluster, knobs);
   return TRUE;
 }
 

@@ -33,7 +33,7 @@ typedef struct {
 /* Each lays what it read into the settings. Borrowed from the cache until the next is asked for. */
 StudyMachine *study_cache_machine(StudyCache *cache, ConfSettings *settings, GError **error);
 const ModelShape *study_cache_model(StudyCache *cache, ConfSettings *settings, GError **error);
-gboolean study_machine_connect(StudyMachine *machine, const CollKnobs *knobs, GError **error);
+gboolean study_machine_connect(StudyCache *cache, StudyMachine *machine, const CollKnobs *knobs, GError **error);
 
 typedef struct {
   ConfSettings *settings; /* owned: a copy, under which the topology is laid */

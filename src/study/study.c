@@ -145,7 +145,7 @@ static void prepare_groups(const StudyWalk *walk) {
 
 /* All that decides the result is known: which run it is. */
 static gboolean find_key(StudyWalk *walk, GError **error) {
-  if (!study_machine_connect(walk->machine, &walk->knobs, error))
+  if (!study_machine_connect(walk->cache, walk->machine, &walk->knobs, error))
     return FALSE;
   walk->library = walk->machine->library;
   walk->key = study_key(walk->settings, walk->machine->figures, model_shape_parameters(&walk->shape), walk->fidelity,
