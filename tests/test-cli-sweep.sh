@@ -32,6 +32,30 @@ expect "a wrong key" 2 'no setting is called "nods"; did you mean "cluster.nodes
 expect "a metric of runs" 2 'step is known only once a point has run' sweep llama2-7b --grid nodes=1,2 --where 'step < 1 s'
 expect "a wrong value is a row" 0 '1 cannot run' sweep llama2-7b --grid topology=dgx-h100,dgx-h10 --db c.db
 
+expect "the other shares" 0 '5 points, 5 played' sweep llama2-7b --grid nodes=1..4:1 --grid zero_stage=0,1,2,3 --shard 2/3 --db s2.db
+expect "the last share" 0 '5 points, 5 played' sweep llama2-7b --grid nodes=1..4:1 --grid zero_stage=0,1,2,3 --shard 3/3 --db s3.db
+expect "shares in one file" 0 's3.db: 5 runs, 5 points' merge s1.db s2.db s3.db --db all.db
+expect "merging again" 0 's2.db: 0 runs, 5 points' merge s2.db --db all.db
+expect "merging with oneself" 2 'is where the others go' merge all.db --db all.db
+expect "merging nothing" 2 'no database "none.db"' merge none.db --db all.db
+expect "the whole grid is there" 0 '0 played, 16 in the database already' sweep llama2-7b --grid nodes=1..4:1 --grid zero_stage=0,1,2,3 --db all.db
+rows="select settings, status, step_ps, peak_allocated_bytes, value from point join run using (run_key) join setting using (run_id) where name = 'cluster.topology' order by number"
+[ "$(sqlite3 all.db "$rows")" = "$(sqlite3 a.db "$rows")" ] && [ "$(sqlite3 all.db "$rows" | wc -l)" -eq 16 ]
+[ $? -eq 0 ] && passed=$((passed + 1)) || { failed=$((failed + 1)); echo "FAILED merged shares are the whole sweep"; }
+[ -z "$(sqlite3 all.db 'pragma foreign_key_check')" ] && passed=$((passed + 1)) || { failed=$((failed + 1)); echo "FAILED foreign keys"; }
+
+# The least step of all runs that fit, as SQL finds it.
+fastest=$(sqlite3 a.db "select run_id from run where verdict = 'fits' order by step_ps, run_id limit 1")
+"$foretrain" best --minimise step --db a.db --json --top 1 >out
+grep -q "\"run_id\": $fastest," out && passed=$((passed + 1)) || { failed=$((failed + 1)); echo "FAILED the fastest is run $fastest: $(cat out)"; }
+expect "the best under a condition" 0 '8.' best --minimise step --subject 'gpus <= 8' --db a.db
+expect "what does not fit counts when asked for" 0 'oom' best --minimise step --maximise gpus --subject 'verdict = oom' --db a.db --json
+expect "a front" 0 'tokens_per_second' best --minimise gpus --maximise tokens_per_second --db a.db
+expect "no objective" 2 '--minimise price_to_train' best --db a.db
+expect "no such metric" 2 'no metric of numbers is called "speed"' best --maximise speed --db a.db
+expect "a wrong unit" 2 'a time cannot be compared with a size in bytes' best --minimise step --subject 'step < 3 GiB' --db a.db
+expect "nothing that fulfils it" 2 'no run has the figures' best --minimise step --subject 'step < 1 ns' --db a.db
+
 "$foretrain" sweep llama2-7b --grid nodes=1..400:1 --grid micro_batch=1..20:1 --db stop.db --jobs 1 >out &
 sleep 0.5; kill -INT $!; wait $!; status=$?
 reached=$(sqlite3 stop.db 'select count(*) from point where run_key in (select run_key from run)')

@@ -82,9 +82,12 @@ static gboolean interpret(const Raw *raw, CliOptions *options, GError **error) {
   options->study.chunks = chunks;
   options->plays = raw->fold != NULL || raw->net != NULL || raw->tie != NULL || raw->fidelity != NULL ||
                    raw->repeat != NULL || raw->jitter != NULL || options->sets != NULL || options->topology != NULL;
-  if (options->worst < 0 || options->jobs < 0) {
+  if (options->worst < 0 || options->jobs < 0 || options->top < 0) {
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: expected a number from 0 on, found %d",
-                options->worst < 0 ? "--worst" : "--jobs", MIN(options->worst, options->jobs));
+                options->worst < 0  ? "--worst"
+                : options->jobs < 0 ? "--jobs"
+                                    : "--top",
+                MIN(options->worst, MIN(options->jobs, options->top)));
     return FALSE;
   }
   if (options->output != NULL && *options->output == '\0') {
@@ -188,6 +191,15 @@ static void add_entries(GOptionContext *context, const CliVerb *verb, CliOptions
        "only this share of the points, from 1/N to N/N; foretrain merge puts the files together", "I/N"},
       {"timeline", 0, 0, G_OPTION_ARG_STRING, &raw->timeline, "also keep every point's timeline (no)", "yes|no"},
       {NULL, 0, 0, 0, NULL, NULL, NULL}};
+  const GOptionEntry best[] = {
+      {"minimise", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options->minimise,
+       "a metric; several objectives give their Pareto front", "METRIC"},
+      {"maximise", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options->maximise, "a metric", "METRIC"},
+      {"subject", 0, 0, G_OPTION_ARG_STRING, &options->subject,
+       "only runs for which this holds, as in \"step <= 1.9 s and gpus <= 64\"; they must fit, unless it names verdict",
+       "EXPRESSION"},
+      {"top", 0, 0, G_OPTION_ARG_INT, &options->top, "so many of one objective (10)", "N"},
+      {NULL, 0, 0, 0, NULL, NULL, NULL}};
   const GOptionEntry all[] = {
       {"version", 0, 0, G_OPTION_ARG_NONE, &raw->version, "print the version", NULL},
       {"help", 'h', 0, G_OPTION_ARG_NONE, &raw->help, "print this", NULL},
@@ -202,7 +214,7 @@ static void add_entries(GOptionContext *context, const CliVerb *verb, CliOptions
                 {CLI_TAKES_VERDICT, verdict},   {CLI_TAKES_PLAY, play},
                 {CLI_TAKES_CALL, call},         {CLI_TAKES_ROWS, rows},
                 {CLI_TAKES_JOBS, jobs},         {CLI_TAKES_IMPORT, import},
-                {CLI_TAKES_GRID, grid}};
+                {CLI_TAKES_GRID, grid},         {CLI_TAKES_BEST, best}};
   for (gsize i = 0; i < G_N_ELEMENTS(tables); i++)
     if (verb->takes & tables[i].takes)
       g_option_context_add_main_entries(context, tables[i].entries, NULL);
@@ -258,8 +270,8 @@ void cli_options_clear(CliOptions *options) {
   g_strfreev(options->grid);
   g_free(options->where);
   g_free(options->shard);
-  g_free(options->minimise);
-  g_free(options->maximise);
+  g_strfreev(options->minimise);
+  g_strfreev(options->maximise);
   g_free(options->subject);
   g_free(options->junit);
   g_free(options->markdown);

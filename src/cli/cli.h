@@ -41,7 +41,7 @@ typedef struct {
   char *operation, *gpu, *nic, *intra, *platform; /* of import */
   int nodes;                                      /* --nodes; 0: not given */
   char **grid, *where, *shard;                    /* of sweep */
-  char *minimise, *maximise, *subject;            /* of best */
+  char **minimise, **maximise, *subject;          /* of best */
   int top;                                        /* so many; 0: not given */
   char *junit, *markdown, *reason;                /* of check */
   gboolean github, accept;
@@ -79,6 +79,8 @@ CliExit cli_plot(const CliOptions *options, GError **error);
 /* The kind "parity" of plot. */
 CliExit cli_plot_parity(const CliOptions *options, GError **error);
 CliExit cli_list(const CliOptions *options, GError **error);
+CliExit cli_best(const CliOptions *options, GError **error);
+CliExit cli_merge(const CliOptions *options, GError **error);
 CliExit cli_sweep(const CliOptions *options, GError **error);
 CliExit cli_schema(const CliOptions *options, GError **error);
 CliExit cli_import(const CliOptions *options, GError **error);
