@@ -3,6 +3,7 @@
 # usage: tests/test-cli-sweep.sh FORETRAIN
 set -uo pipefail
 foretrain=$(readlink -f "$1")
+source=$(readlink -f "$(dirname "$0")/..")
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 3
@@ -64,6 +65,40 @@ if [ $status -eq 130 ] && [ "$reached" -gt 0 ] && [ "$(sqlite3 stop.db 'pragma i
 else
   failed=$((failed + 1)); echo "FAILED Ctrl-C: status $status, $reached points"
 fi
+
+budgets() { # writes b.ini, changed by a sed script
+  printf '[a]\nworkload = llama2-7b\ntraining.micro_batch = 1\nstep <= 60 s\npeak_allocated <= 0.95 * capacity ; room\nbaseline = step 2 %%, peak_allocated\n' | sed -e "$1" >b.ini
+}
+budgets ''
+expect "no baseline yet" 2 'b.ini:1: a: has no accepted baseline yet' check b.ini --db k.db
+expect "a baseline without a reason" 2 '--accept: say why' check b.ini --db k.db --accept
+expect "a baseline" 0 'accepted' check b.ini --db k.db --accept --reason 'the first'
+expect "nothing moved" 0 '0 of 4 checks failed' check b.ini --db k.db
+budgets 's/step <=.*/step <= 1 ns/'
+expect "a breach" 1 '1 of 4 checks failed' check b.ini --db k.db
+expect "an annotation" 1 '::error file=b.ini,line=4,title=a::step <= 1 ns' check b.ini --db k.db --github -q --junit j.xml --markdown m.md
+grep -q 'failures="1"' j.xml && grep -q '^| failed | a | step <= 1 ns' m.md && passed=$((passed + 1)) || { failed=$((failed + 1)); echo "FAILED JUnit and Markdown"; }
+budgets 's/micro_batch = 1/micro_batch = 2/'
+expect "the recipe moved it" 1 'training.micro_batch is 2, was 1' check b.ini --db k.db
+budgets ''
+sqlite3 k.db "update baseline set value = 2 * value, model_version = 'old'"
+expect "the tool moved it" 0 'accepted under results version old' check b.ini --db k.db
+sqlite3 k.db "update baseline set metric = 'peak_alocated' where metric = 'peak_allocated'"
+expect "a renamed metric" 2 'a metric "peak_alocated", which this version lacks' check b.ini --db k.db
+sqlite3 k.db "update baseline_setting set name = 'training.micro_bach' where name = 'training.micro_batch'"
+expect "an unknown recipe" 2 'is not one of this version' check b.ini --db k.db
+budgets 's/step <=/stp <=/'
+expect "an unknown metric" 2 'b.ini:4: "stp <= 60 s", column 1: no metric is called "stp"' check b.ini --db k.db
+budgets 's/= llama2-7b/= llama2-7/'
+expect "a missing workload" 2 'b.ini:1: a:' check b.ini --db k.db
+budgets 's/micro_batch = 1/micro_batch = x/'
+expect "a wrong setting" 2 'micro_batch' check b.ini --db k.db
+budgets 's/baseline = step/baseline = gpus/'
+expect "a tolerance on counts" 2 'gpus is compared exactly' check b.ini --db k.db
+budgets ''
+sqlite3 k.db 'pragma user_version = 99'
+expect "another schema" 2 'schema version 99' check b.ini --db k.db
+expect "the shipped workloads" 0 '0 of ' check "$source/tests/budgets.ini" --db own.db
 
 echo "$passed passed, $failed failed"
 [ $failed -eq 0 ]

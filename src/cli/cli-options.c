@@ -200,6 +200,14 @@ static void add_entries(GOptionContext *context, const CliVerb *verb, CliOptions
        "EXPRESSION"},
       {"top", 0, 0, G_OPTION_ARG_INT, &options->top, "so many of one objective (10)", "N"},
       {NULL, 0, 0, 0, NULL, NULL, NULL}};
+  const GOptionEntry check[] = {
+      {"junit", 0, 0, G_OPTION_ARG_FILENAME, &options->junit, "also as JUnit's XML", "FILE"},
+      {"markdown", 0, 0, G_OPTION_ARG_FILENAME, &options->markdown, "also as Markdown (of $GITHUB_STEP_SUMMARY, say)",
+       "FILE"},
+      {"github", 0, 0, G_OPTION_ARG_NONE, &options->github, "also as GitHub's annotations", NULL},
+      {"accept", 0, 0, G_OPTION_ARG_NONE, &options->accept, "take what is there as the new baselines", NULL},
+      {"reason", 0, 0, G_OPTION_ARG_STRING, &options->reason, "why, kept with them", "TEXT"},
+      {NULL, 0, 0, 0, NULL, NULL, NULL}};
   const GOptionEntry all[] = {
       {"version", 0, 0, G_OPTION_ARG_NONE, &raw->version, "print the version", NULL},
       {"help", 'h', 0, G_OPTION_ARG_NONE, &raw->help, "print this", NULL},
@@ -214,7 +222,8 @@ static void add_entries(GOptionContext *context, const CliVerb *verb, CliOptions
                 {CLI_TAKES_VERDICT, verdict},   {CLI_TAKES_PLAY, play},
                 {CLI_TAKES_CALL, call},         {CLI_TAKES_ROWS, rows},
                 {CLI_TAKES_JOBS, jobs},         {CLI_TAKES_IMPORT, import},
-                {CLI_TAKES_GRID, grid},         {CLI_TAKES_BEST, best}};
+                {CLI_TAKES_GRID, grid},         {CLI_TAKES_BEST, best},
+                {CLI_TAKES_CHECK, check}};
   for (gsize i = 0; i < G_N_ELEMENTS(tables); i++)
     if (verb->takes & tables[i].takes)
       g_option_context_add_main_entries(context, tables[i].entries, NULL);

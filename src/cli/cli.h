@@ -79,6 +79,7 @@ CliExit cli_plot(const CliOptions *options, GError **error);
 /* The kind "parity" of plot. */
 CliExit cli_plot_parity(const CliOptions *options, GError **error);
 CliExit cli_list(const CliOptions *options, GError **error);
+CliExit cli_check(const CliOptions *options, GError **error);
 CliExit cli_best(const CliOptions *options, GError **error);
 CliExit cli_merge(const CliOptions *options, GError **error);
 CliExit cli_sweep(const CliOptions *options, GError **error);

@@ -249,6 +249,24 @@ CREATE TABLE point (
   PRIMARY KEY (sweep_id, number)
 ) STRICT, WITHOUT ROWID;
 
+-- Accepted baselines of foretrain check, and below them the recipe that gave each budget's.
+CREATE TABLE baseline (
+  budget        TEXT NOT NULL, -- group of the budgets file
+  metric        TEXT NOT NULL, -- column of run without _ps or _bytes
+  value         TEXT,          -- as that column has it
+  model_version TEXT NOT NULL, -- results version that gave it
+  reason        TEXT NOT NULL, -- why it was accepted
+  PRIMARY KEY (budget, metric)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE baseline_setting (
+  budget TEXT NOT NULL,
+  name   TEXT NOT NULL, -- group.key
+  value  TEXT NOT NULL,
+  origin TEXT NOT NULL, -- recipe, file, command line; defaults are the version's
+  PRIMARY KEY (budget, name)
+) STRICT, WITHOUT ROWID;
+
 -- Predicted against measured: a row for each row of the tables that foretrain validate read. NULL: not measured, or not
 -- predicted (the row did not run, or runs have no such figure).
 CREATE TABLE validation (

@@ -28,6 +28,8 @@ static const struct {
                           "predicted_peak_allocated_bytes,measured_steady_allocated_bytes,"
                           "predicted_steady_allocated_bytes,measured_fits,predicted_fits,measured_time_ps,"
                           "predicted_time_ps,measured_bus_bandwidth,predicted_bus_bandwidth"},
+    [STORE_BASELINE] = {"baseline", "budget,metric,value,model_version,reason"},
+    [STORE_BASELINE_SETTING] = {"baseline_setting", "budget,name,value,origin"},
     [STORE_POINT] = {"point", "sweep_id,number,settings,status,run_key", .replaces = TRUE},
 };
 

@@ -47,6 +47,25 @@ Study *study_open(const char *workload, GError **error) {
   return g_steal_pointer(&study);
 }
 
+/* Files are named as in the workload; all else stands above the topology, whatever that says by now. */
+static gboolean recall(Study *study, const char *path, const RunSetting *setting, GError **error) {
+  gboolean is_topology = strcmp(setting->name, "cluster.topology") == 0;
+  BasePlace place = {.file = path};
+  if (!is_topology &&
+      conf_settings_put(study->settings, setting->name, setting->value, CONF_ORIGIN_COMMAND_LINE, NULL, NULL))
+    return TRUE;
+  return conf_settings_put(study->settings, setting->name, setting->value, CONF_ORIGIN_FILE, &place, error);
+}
+
+Study *study_recall(const char *workload, const RunSetting *settings, guint n, GError **error) {
+  g_autofree char *path = conf_path_find(workload, ".ini", "workloads", NULL, NULL, NULL);
+  g_autoptr(Study) study = study_new(workload);
+  for (guint i = 0; i < n; i++)
+    if (!recall(study, path != NULL ? path : workload, &settings[i], error))
+      return NULL;
+  return g_steal_pointer(&study);
+}
+
 void study_free(Study *study) {
   if (study == NULL)
     return;
