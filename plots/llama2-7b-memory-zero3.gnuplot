@@ -2,10 +2,10 @@
 set encoding utf8
 set terminal pngcairo noenhanced size 2560,960 font 'Sans,24' linewidth 2 background rgb 'white'
 set output 'llama2-7b-memory-zero3.png'
-set title 'llama-2-7b, ZeRO-3 (paper), 16 × h100-sxm5-80gb in 2 nodes: 562.82 ms a step'."\n".'16 ranks, all alike; highest here: 10.29 GiB at 136.85 ms'
+set title 'llama-2-7b, ZeRO-3 (paper), 16 × h100-sxm5-80gb in 2 nodes: 584.32 ms a step'."\n".'16 ranks, all alike; highest here: 10.29 GiB at 142.58 ms'
 set xlabel 'time since the start of the step, ms'
 set ylabel 'memory per GPU, GiB'
-set xrange [0:562.819556]
+set xrange [0:584.315502]
 set yrange [0:13.3726183]
 set key outside right top vertical Left reverse samplen 2 spacing 1.1
 set tics nomirror out

@@ -2,9 +2,9 @@
 set encoding utf8
 set terminal pngcairo noenhanced size 2560,784 font 'Sans,24' linewidth 2 background rgb 'white'
 set output 'llama2-7b-timeline-zero2.png'
-set title 'llama-2-7b, ZeRO-2 (paper), 16 × h100-sxm5-80gb in 2 nodes: 594.90 ms a step'."\n".'16 ranks, all alike'
+set title 'llama-2-7b, ZeRO-2 (paper), 16 × h100-sxm5-80gb in 2 nodes: 604.80 ms a step'."\n".'16 ranks, all alike'
 set xlabel 'time since the start of the step, ms'
-set xrange [0:594.904488]
+set xrange [0:604.804236]
 set yrange [-0.6:2.6]
 set key outside right top vertical Left reverse samplen 2 spacing 1.1
 set tics nomirror out

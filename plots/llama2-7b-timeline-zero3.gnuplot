@@ -2,9 +2,9 @@
 set encoding utf8
 set terminal pngcairo noenhanced size 2560,828 font 'Sans,24' linewidth 2 background rgb 'white'
 set output 'llama2-7b-timeline-zero3.png'
-set title 'llama-2-7b, ZeRO-3 (paper), 16 × h100-sxm5-80gb in 2 nodes: 562.82 ms a step'."\n".'16 ranks, all alike'
+set title 'llama-2-7b, ZeRO-3 (paper), 16 × h100-sxm5-80gb in 2 nodes: 584.32 ms a step'."\n".'16 ranks, all alike'
 set xlabel 'time since the start of the step, ms'
-set xrange [0:562.819556]
+set xrange [0:584.315502]
 set yrange [-0.6:2.6]
 set key outside right top vertical Left reverse samplen 2 spacing 1.1
 set tics nomirror out

@@ -53,6 +53,7 @@ static inline Program *plan_case(const PlanShape *shape, guint32 ranks, guint32 
     fprintf(stderr, "%s\n", error->message);
     return NULL;
   }
+  model_recipe.lora = recipe.trainable.lora;
   return plan_program(&model, &model_recipe, &recipe);
 }
 

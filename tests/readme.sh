@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# README shows what the program really prints: the stage table and the query's answer, to the letter. With --update it also
-# rewrites both and draws the pictures again.
+# README shows what the program really prints: the stage table, the query's answer, a comparison and a trace, to the letter. With
+# --update it also rewrites them and draws the pictures again.
 # usage: tests/readme.sh FORETRAIN [--update]
 set -euo pipefail
 foretrain=$(readlink -f "$1")
@@ -11,6 +11,8 @@ db=$scratch/readme.db
 stages=$("$foretrain" stages workloads/llama2-7b.ini --db "$db")
 query='select zero_stage, verdict, step_ms, exposed_ms, device_used_gib from v_stage_table'
 answer=$(sqlite3 -header -column "$db" "$query" | sed 's/ *$//')
+compared=$("$foretrain" compare 3 4 --db "$db")
+traced=$("$foretrain" trace workloads/llama2-7b.ini | sed -n '13,30p' | cut -c 1-118)
 
 if [ "${2:-}" = --update ]; then
   # Between a line that names the command and the closing fence.
@@ -24,6 +26,8 @@ if [ "${2:-}" = --update ]; then
   }
   replace '`./dev demo` runs' "$stages"
   replace 'The first of these answers' "$answer"
+  replace '`foretrain compare 3 4`' "$compared"
+  replace '`foretrain trace workloads/llama2-7b.ini |' "$traced"
   "$foretrain" plot timeline 3 --db "$db" -q -o plots/llama2-7b-timeline-zero2.png
   "$foretrain" plot timeline 4 --db "$db" -q -o plots/llama2-7b-timeline-zero3.png
   "$foretrain" plot memory 4 --db "$db" -q -o plots/llama2-7b-memory-zero3.png
@@ -31,7 +35,7 @@ fi
 
 readme=$(cat README.md)
 passed=0 failed=0
-for shown in "$stages" "$answer"; do
+for shown in "$stages" "$answer" "$compared" "$traced"; do
   if [[ "$readme" == *"$shown"* ]]; then
     passed=$((passed + 1))
   else

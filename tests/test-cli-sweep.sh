@@ -49,7 +49,7 @@ rows="select settings, status, step_ps, peak_allocated_bytes, value from point j
 fastest=$(sqlite3 a.db "select run_id from run where verdict = 'fits' order by step_ps, run_id limit 1")
 "$foretrain" best --minimise step --db a.db --json --top 1 >out
 grep -q "\"run_id\": $fastest," out && passed=$((passed + 1)) || { failed=$((failed + 1)); echo "FAILED the fastest is run $fastest: $(cat out)"; }
-expect "the best under a condition" 0 '8.' best --minimise step --subject 'gpus <= 8' --db a.db
+expect "the best under a condition" 0 '"gpus": 8,' best --minimise step --subject 'gpus <= 8' --top 1 --db a.db --json
 expect "what does not fit counts when asked for" 0 'oom' best --minimise step --maximise gpus --subject 'verdict = oom' --db a.db --json
 expect "a front" 0 'tokens_per_second' best --minimise gpus --maximise tokens_per_second --db a.db
 expect "no objective" 2 '--minimise price_to_train' best --db a.db

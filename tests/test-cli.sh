@@ -79,7 +79,7 @@ refuses "unknown --set" 'did you mean "sequence_length"?' run a.ini --set traini
 refuses "another framework's section" 'framework paper does not read it' run a.ini --set deepspeed.reduce_bucket_size=1e8
 refuses "no bf16 on V100" 'training.precision' run a.ini -t dgx2-v100
 refuses "unknown verb" 'stages' stage a.ini
-refuses "verb to come" 'does not exist yet' trace a.ini
+refuses "verb to come" 'does not exist yet' explain a.ini
 refuses "no workload" 'a workload' run
 refuses "missing workload" 'llama2-7b' run llama2-7
 refuses "unknown fidelity" 'no such choice' run a.ini --fidelity=chunk
@@ -109,7 +109,7 @@ refuses "list gpus reads no database" 'reads no database' list gpus --db b.db
 refuses "list settings as JSON" 'no --json' list settings --json
 refuses "schema as JSON" 'Unknown option --json' schema --json
 refuses "layers: one output" 'choose one' layers a.ini --json -o x.csv
-for verb in run stages layers plot list import schema; do
+for verb in run stages layers plot compare trace replay list import schema; do
   says "$verb --help" "foretrain $verb" $verb --help
   [ -z "$(LC_ALL=C tr -d '\000-\177' <out)" ]
   verdict "$verb --help in plain letters" "$([ $? -eq 0 ] && echo yes)" "  $(cat out)"
@@ -292,6 +292,82 @@ awk 'NR == 1 { print } NR == 2 { for (i = 1; i <= 4000; i++) { row = $0; sub(/^a
 sleep 0.5; kill -INT $!; wait $!; status=$?
 [ $status -eq 130 ] && grep -q 'stopped before the end' out && [ -s stop.db ]
 verdict "Ctrl-C ends cleanly" "$([ $? -eq 0 ] && echo yes)" "  status $status, $(head -1 out)"
+# Traces: written, replayed to the same results, edited, refused.
+"$foretrain" trace a.ini -o a.trace.csv && "$foretrain" run a.ini --db same.db >ran && "$foretrain" replay a.trace.csv -t dgx-h100 --db same.db >replayed
+cmp -s ran replayed
+verdict "trace, then replay, says what run says" "$([ $? -eq 0 ] && echo yes)" "  $(diff ran replayed | head -5)"
+for table in rank_class task collective exposure memory memory_peak link oom note; do
+  key=$(sqlite3 same.db "select group_concat(name) from pragma_table_info('$table') where name <> 'run_id'")
+  [ "$(sqlite3 same.db "select count(*) from (select $key from $table where run_id = 1 except select $key from $table where run_id = 2)")" = 0 ] &&
+    [ "$(sqlite3 same.db "select (select count(*) from $table where run_id = 1) = (select count(*) from $table where run_id = 2)")" = 1 ]
+  verdict "trace, then replay, is run: $table" "$([ $? -eq 0 ] && echo yes)" ""
+done
+says "a trace to stdout" 'foretrain_trace = 1' trace a.ini
+says "the trace of a run in the database" 'foretrain_trace = 1' trace 1 --db same.db
+cmp -s out a.trace.csv
+verdict "which is the same" "$([ $? -eq 0 ] && echo yes)" "  $(diff out a.trace.csv | head -5)"
+refuses "the trace of a replay" 'trace file a.trace.csv' trace 2 --db same.db
+refuses "settings for a run's trace" 'was run already' trace 1 --db same.db --set model.layers=2
+says "half the compute" 'ZeRO-3' replay a.trace.csv -t dgx-h100 --scale compute=0.5 --db same.db
+refuses "scale of nothing" 'did you mean "compute"?' replay a.trace.csv -t dgx-h100 --scale comput=2
+refuses "scale by nothing" 'expected compute=F' replay a.trace.csv -t dgx-h100 --scale compute=0
+refuses "replay on no cluster" '--topology dgx-h100' replay a.trace.csv
+refuses "replay on another GPU" 'a100-sxm4-80gb: say --retime' replay a.trace.csv -t dgx-a100
+refuses "both" 'exclude each other' replay a.trace.csv -t dgx-a100 --retime --keep-times
+refuses "a workload's setting for a trace" 'training' replay a.trace.csv -t dgx-h100 --set training.micro_batch=2
+refuses "no such trace" 'none.csv' replay none.csv -t dgx-h100
+refuses "a trace that is none" 'expected the columns' replay a.ini -t dgx-h100
+head -c 5000 a.trace.csv >cut.trace.csv
+refuses "a trace cut off" 'cut.trace.csv:' replay cut.trace.csv -t dgx-h100
+sed 's/^rank,steady,12,/rank,steady,13,/' a.trace.csv >twice.trace.csv
+refuses "a task twice" 'task 13 (' replay twice.trace.csv -t dgx-h100
+"$foretrain" replay a.trace.csv -t dgx-a100 --retime --db same.db >replayed && "$foretrain" run a.ini -t dgx-a100 --db same.db >ran && cmp -s ran replayed
+verdict "retimed, it is the other GPU's run" "$([ $? -eq 0 ] && echo yes)" "  $(diff ran replayed | head -5)"
+"$foretrain" trace 1 --db same.db --format chrome -o chrome.json &&
+  [ "$(sqlite3 same.db "select (select count(*) from task where run_id = 1) + (select count(*) from exposure where run_id = 1)")" = \
+    "$(sqlite3 :memory: "select sum(value ->> 'ph' = 'X') from json_each(readfile('chrome.json'), '$.traceEvents')")" ]
+verdict "trace --format chrome: an event for each task and interval" "$([ $? -eq 0 ] && echo yes)" ""
+says "trace --format chrome of a workload" 'process_name' trace a.ini --format chrome --db same.db
+refuses "chakra by name" 'chakra is not written yet' trace a.ini --format chakra
+refuses "format with a slip" 'did you mean "chrome"?' trace a.ini --format crome
+says "trace files documented" 'duration_ps' schema trace
+refuses "no such schema" 'database, trace' schema tables
+"$foretrain" trace a.ini -o /dev/full 2>err
+[ $? -eq 3 ] && grep -q '/dev/full: cannot be written: No space' err
+verdict "full disk: trace" "$([ $? -eq 0 ] && echo yes)" "  $(cat err)"
+
+# Comparisons.
+says "compare runs" 'times faster than A' compare 1 3 --db same.db
+says "compare equal runs" 'B takes as long as A' compare 1 2 --db same.db
+says "compare a run with a workload" 'B is ' compare 1 gpt2-xl --db same.db
+sed 's/^gpu_hour.*/gpu_hour = 5.90 USD/' "$source/topologies/dgx-h100.ini" >dear.ini
+says "compare quotes" 'A token costs 2.00 times as much' compare --topology dgx-h100 --topology dear.ini a.ini --db same.db
+says "compare as JSON" '"differences"' compare 1 2 last --db same.db --json
+[ "$(sqlite3 :memory: "select sum((select sum(p.value ->> 'time_ps') from json_each(d.value, '$.parts') as p) <> (d.value ->> 'step_ps')) from json_each(readfile('out'), '$.differences') as d")" = 0 ]
+verdict "differences add up" "$([ $? -eq 0 ] && echo yes)" ""
+refuses "one run is no comparison" 'two or more runs' compare 1 --db same.db
+refuses "quotes for two workloads" 'one workload' compare -t dgx-h100 -t dgx-a100 a.ini b.ini --db same.db
+refuses "settings of runs that are kept" 'was run already' compare 1 2 --db same.db --set model.layers=2
+refuses "no such run to compare" 'no run is' compare 1 4711 --db same.db
+FORETRAIN_DB=same.db says "compare in FORETRAIN_DB" 'B is ' compare 1 3
+# Recipes of other tools: below the workload, above the defaults; and what is no workload.
+cp "$source"/tests/data/recipe/ds-plain.json .
+sed -e '/^micro_batch/d; /^precision/d' -e 's/^framework.*/framework = paper\nrecipe = ds-plain.json/' \
+  "$source/workloads/llama2-7b.ini" >recipe.ini
+says "recipe under a workload" 'is a recipe of DeepSpeed' run recipe.ini --db r.db
+[ "$(sqlite3 r.db "select group_concat(value || ' ' || origin, ', ') from (select value, origin from setting where name in
+  ('parallel.framework', 'training.micro_batch', 'training.precision') order by name)")" = 'paper file, 2 recipe, bf16 recipe' ]
+verdict "recipe: origins of settings" "$([ $? -eq 0 ] && echo yes)" "  $(sqlite3 r.db 'select * from setting')"
+says "recipe: explained" 'sequences per GPU' run recipe.ini --db r.db --explain
+says "recipe: --set wins" 'micro-batch 3' run recipe.ini --db r.db --set training.micro_batch=3
+echo '{"zero_optimization": {"stage": 3, "overlap_com": true}}' >slip.json
+sed -i 's/^recipe.*/recipe = slip.json/' recipe.ini
+refuses "recipe: a key with a slip" 'did you mean "zero_optimization.overlap_comm"?' run recipe.ini
+refuses "recipe: imported with a slip" 'slip.json:1:36: zero_optimization.overlap_com: ' import recipe slip.json -o x.ini
+[ ! -e x.ini ]
+verdict "recipe: nothing written" "$([ $? -eq 0 ] && echo yes)" ""
+refuses "recipe: no such file" 'no file "gone.json"' run recipe.ini --set parallel.recipe=gone.json
+refuses "recipe for a workload" 'foretrain import recipe ds-plain.json -o workload.ini' run ds-plain.json
 
 echo "$passed passed, $failed failed"
 [ $failed -eq 0 ]

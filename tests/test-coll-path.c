@@ -109,7 +109,7 @@ static void who_prefers_which(void) {
     CU_ASSERT_EQUAL(system->near_nets[i][0], i);
     CU_ASSERT_EQUAL(system->near_gpu[i], i);
   }
-  system = build(&p5, NULL, "cluster.topology=aws-p5;cluster.nodes=2", 8, 2, TRUE, "2.30");
+  system = build(&p5, NULL, "cluster.topology=aws-p5;cluster.nodes=2;node.nics_grouped=1", 8, 2, TRUE, "2.30");
   for (guint32 i = 0; i < 8; i++) {
     CU_ASSERT_EQUAL(system->n_near_nets[i], 4);
     for (guint32 channel = 0; channel < 4; channel++) {

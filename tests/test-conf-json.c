@@ -141,6 +141,7 @@ static const struct {
     {"{\"a\": True}", "m.json:1:7: a: expected a value, found \"True\"; JSON writes true, false and null"},
     {"{\"a\": 'x'}", "m.json:1:7: a: expected a value, found \"'x'\"; write \" in place of '"},
     {"{\"a\": bf16}", "m.json:1:7: a: expected a value, found \"bf16\"; a text needs quotes"},
+    {"{\"a\": CONFIG_SIZE}", "m.json:1:7: a: expected a value, found \"CONFIG_SIZE\"; fill in the template"},
     {"{\"a\": 0x10}", "m.json:1:7: a: expected a value, found \"0x10\"; JSON writes numbers as 0.5, 10 or 1e9"},
     {"{\"a\": 012}", "m.json:1:7: a: expected a value, found \"012\"; JSON writes numbers as 0.5, 10 or 1e9"},
     {"{\"a\": }", "m.json:1:7: a: expected a value, found \"}\""},

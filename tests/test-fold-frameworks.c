@@ -11,6 +11,9 @@ static const TwinsCase cases[] = {
     {"llama3-8b", 3, {"parallel.framework=fsdp2", FOUR_NODES, "fsdp.reshard_after_forward=8", NULL}, 1},
     {"llama2-7b", 1, {"parallel.framework=megatron", FOUR_NODES, "megatron.overlap_grad_reduce=yes", NULL}, 1},
     {"llama2-7b", 1, {"parallel.framework=nanotron", FOUR_NODES, NULL}, 1},
+    {"llama2-7b", 3, {"parallel.framework=deepspeed", FOUR_NODES, "training.trainable=lora:8:all-linear", NULL}, 1},
+    {"llama2-7b", 3, {"parallel.framework=fsdp2", FOUR_NODES, "training.trainable=lora:8", "fsdp.wrap=ends", NULL}, 1},
+    {"llama2-7b", 1, {"parallel.framework=megatron", FOUR_NODES, "training.trainable=1, head", NULL}, 1},
     {"llama2-7b", 3, {"parallel.framework=fsdp1", FOUR_NODES, "cluster.slow_gpus=5: 0.8", NULL}, 2},
 };
 

@@ -166,7 +166,8 @@ static void visits_what_was_asked(void) {
                                     "platform.roce.launch_floor=5.3e-06 s\n"
                                     "platform.roce.launch_per_gpu=5.75e-06 s\n"
                                     "platform.roce.graph_floor=1.55e-05 s\n"
-                                    "platform.roce.gdr=yes\n");
+                                    "platform.roce.gdr=yes\n"
+                                    "platform.roce.nccl_tests=threads\n");
   g_string_truncate(text, 0);
   hw_catalog_gpu(catalog, "v100-sxm2-16gb", NULL, NULL);
   hw_catalog_visit_used(catalog, note_figure, text);

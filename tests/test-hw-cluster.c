@@ -57,8 +57,8 @@ static const struct {
 } machines[] = {
     /* four nodes: (8 + 4) × 4 × 2; 4 × 10.6 GB/s */
     {"aws-p4d", "a100-sxm4-40gb", 8, 4, 4, 96, 42.4e9, FALSE},
-    /* two nodes: (8 + 32) × 2 × 2; 32 × 9.7 GB/s */
-    {"aws-p5", "h100-sxm5-80gb", 8, 32, 2, 160, 310.4e9, TRUE},
+    /* two nodes: (8 + 32 / 4) × 2 × 2; 32 × 9.7 GB/s */
+    {"aws-p5", "h100-sxm5-80gb", 8, 8, 2, 64, 310.4e9, TRUE},
     /* one node without NICs: 8 × 2 */
     {"box-l40s", "l40s", 8, 0, 1, 16, 0, TRUE},
     {"box-rtx4090", "rtx4090", 8, 0, 1, 16, 0, TRUE},
@@ -77,13 +77,13 @@ static const struct {
     /* two nodes: (8 + 1) × 2 × 2 */
     {"h100-eth10", "h100-sxm5-80gb", 8, 1, 2, 36, 1.17e9, FALSE},
     {"h100-eth100", "h100-sxm5-80gb", 8, 1, 2, 36, 7.6e9, FALSE},
-    /* two nodes and no leaves: (8 + 8) × 2 × 2, or (8 + 16) × 2 × 2 */
+    /* two nodes and no leaves: (8 + 8) × 2 × 2, or (8 + 16 / 2) × 2 × 2 */
     {"azure-ndv4", "a100-sxm4-40gb", 8, 8, 2, 64, 8 * 24e9, TRUE},
     {"azure-ndv5", "h100-sxm5-80gb", 8, 8, 2, 64, 8 * 48e9, FALSE},
     {"gcp-a3-mega", "h100-sxm5-80gb", 8, 8, 2, 64, 8 * 23.6e9, FALSE},
     {"gcp-a4", "b200-sxm-180gb", 8, 8, 2, 64, 8 * 46e9, FALSE},
     {"oci-h100", "h100-sxm5-80gb", 8, 16, 2, 96, 16 * 22.8e9, FALSE},
-    {"aws-p5en", "h200-sxm5-141gb", 8, 16, 2, 96, 16 * 22.8e9, FALSE},
+    {"aws-p5en", "h200-sxm5-141gb", 8, 8, 2, 64, 16 * 22.8e9, FALSE},
     {"aws-p6-b200", "b200-sxm-180gb", 8, 8, 2, 64, 8 * 37e9, FALSE},
     /* (72 + 72) × 2 × 2 */
     {"gb200-nvl72", "gb200-per-gpu-186gb", 72, 72, 2, 576, 72 * 48e9, FALSE},
@@ -177,7 +177,7 @@ static void single_switch_has_no_leaves(void) {
   g_auto(Built) built = {0};
   const HwCluster *cluster = must_build(&built, "cluster.topology=aws-p5,cluster.nodes=100,fabric.nodes_per_leaf=1");
   guint32 up = 7, down = 7;
-  CU_ASSERT_FALSE(hw_cluster_leaf_links(cluster, 0, 99, 31, &up, &down));
+  CU_ASSERT_FALSE(hw_cluster_leaf_links(cluster, 0, 99, 7, &up, &down));
   CU_ASSERT_EQUAL(up, 7);
   CU_ASSERT_EQUAL(count_class(cluster, HW_CLASS_LEAF_UP), 0);
 }

@@ -43,7 +43,8 @@ static void clouds(void) {
     TestCluster built = cluster_new(table[i].name, 2, NULL);
     const HwCluster *cluster = built.cluster;
     CU_ASSERT_EQUAL(cluster->gpus_per_node, table[i].gpus);
-    CU_ASSERT_EQUAL(cluster->nics_per_node * cluster->nic->raw * 8 / 1e9, table[i].network_gbps);
+    CU_ASSERT_EQUAL(cluster->nics_per_node * cluster->nics_grouped * cluster->nic->raw * 8 / 1e9,
+                    table[i].network_gbps);
     CU_ASSERT_EQUAL(cluster->platform->nic_latency, (SimTime)(table[i].latency_us * SIM_MICROSECOND));
     CU_ASSERT_STRING_EQUAL(cluster->gpu->name, table[i].gpu);
     CU_ASSERT_EQUAL(cluster->gpu_hour, table[i].gpu_hour);

@@ -18,8 +18,8 @@ static ModelUnit *unit_of(ModelUnitKind kind, int attention, ModelTraining how) 
   return unit;
 }
 
-static guint64 read_backward(const ModelUnit *unit) {
-  guint64 read = 0;
+static ModelSet read_backward(const ModelUnit *unit) {
+  ModelSet read = 0;
   for (guint i = 0; i < unit->n_backward; i++)
     read |= unit->backward[i].reads;
   return read;
@@ -31,7 +31,7 @@ static void keeps_what_is_read(void) {
     for (int attention = MODEL_ATTENTION_FLASH; attention <= MODEL_ATTENTION_EAGER; attention++)
       for (ModelTraining how = 0; how < MODEL_TRAININGS; how++) {
         g_autoptr(ModelUnit) unit = unit_of(kind, attention, how);
-        guint64 saved = 0, forward = 0, read = read_backward(unit);
+        ModelSet saved = 0, forward = 0, read = read_backward(unit);
         for (guint i = 0; i < unit->n_forward; i++) {
           saved |= unit->forward[i].saves;
           forward |= unit->forward[i].writes;
@@ -61,7 +61,7 @@ static void the_first_has_no_gradient_to_hand_down(void) {
   g_autoptr(ModelUnit) trained = unit_of(MODEL_UNIT_LAYER, MODEL_ATTENTION_FLASH, MODEL_TRAINED);
   g_autoptr(ModelUnit) first = unit_of(MODEL_UNIT_LAYER, MODEL_ATTENTION_FLASH, MODEL_TRAINED_FIRST);
   guint gradients[2] = {0, 0};
-  guint64 down = 0;
+  ModelSet down = 0;
   for (guint i = 0; i < trained->n_backward; i++)
     gradients[0] += trained->backward[i].gradient_of >= 0;
   for (guint i = 0; i < first->n_backward; i++) {

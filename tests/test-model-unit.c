@@ -54,18 +54,18 @@ static void for_random_units(Property property) {
   }
 }
 
-static guint64 saved_mask(const ModelUnit *unit) {
-  guint64 saved = 0;
+static ModelSet saved_mask(const ModelUnit *unit) {
+  ModelSet saved = 0;
   for (guint i = 0; i < unit->n_forward; i++)
     saved |= unit->forward[i].saves;
   return saved;
 }
 
-static guint64 role_mask(const ModelUnit *unit, ModelTensorRole role) {
-  guint64 mask = 0;
+static ModelSet role_mask(const ModelUnit *unit, ModelTensorRole role) {
+  ModelSet mask = 0;
   for (guint i = 0; i < unit->n_tensors; i++)
     if (unit->tensors[i].role == role)
-      mask |= (guint64)1 << i;
+      mask |= model_set_of(i);
   return mask;
 }
 
@@ -189,9 +189,9 @@ static void count_gradients(const ModelUnit *unit, const ModelShape *shape, cons
 }
 
 /* Reads come after writes (an op may read what it writes only as its own scratch); each tensor is written once. */
-static guint64 play(const ModelUnit *unit, const ModelOp *ops, guint n, guint64 alive) {
+static ModelSet play(const ModelUnit *unit, const ModelOp *ops, guint n, guint64 alive) {
   for (guint i = 0; i < n; i++) {
-    guint64 own = ops[i].reads & ops[i].writes;
+    ModelSet own = ops[i].reads & ops[i].writes;
     CU_ASSERT_EQUAL(ops[i].reads & ~alive & ~own, 0);
     CU_ASSERT_EQUAL(ops[i].writes & alive, 0);
     for (guint j = 0; j < unit->n_tensors; j++)
@@ -204,12 +204,12 @@ static guint64 play(const ModelUnit *unit, const ModelOp *ops, guint n, guint64 
 
 static void masks_are_consistent(const ModelUnit *unit, const ModelShape *shape, const ModelRecipe *recipe, guint64 b) {
   (void)shape, (void)recipe, (void)b;
-  guint64 all = unit->n_tensors == 64 ? ~(guint64)0 : ((guint64)1 << unit->n_tensors) - 1;
-  guint64 input = role_mask(unit, MODEL_TENSOR_INPUT), saved = saved_mask(unit), by_backward = 0;
-  guint64 after_forward = play(unit, unit->forward, unit->n_forward, input);
+  ModelSet all = model_set_of(unit->n_tensors) - 1;
+  ModelSet input = role_mask(unit, MODEL_TENSOR_INPUT), saved = saved_mask(unit), by_backward = 0;
+  ModelSet after_forward = play(unit, unit->forward, unit->n_forward, input);
   CU_ASSERT_EQUAL(saved & ~after_forward, 0);
-  guint64 start = saved | role_mask(unit, MODEL_TENSOR_GRAD_OUTPUT);
-  guint64 after = play(unit, unit->backward, unit->n_backward, start) | after_forward;
+  ModelSet start = saved | role_mask(unit, MODEL_TENSOR_GRAD_OUTPUT);
+  ModelSet after = play(unit, unit->backward, unit->n_backward, start) | after_forward;
   CU_ASSERT_EQUAL(after, all);
   for (guint i = 0; i < unit->n_backward; i++) {
     by_backward |= unit->backward[i].reads;
@@ -221,7 +221,7 @@ static void masks_are_consistent(const ModelUnit *unit, const ModelShape *shape,
     CU_ASSERT_TRUE(unit->tensors[i].bytes > 0);
     CU_ASSERT_FALSE(unit->tensors[i].scratch && saved >> i & 1);
   }
-  guint64 parts = 0;
+  ModelSet parts = 0;
   for (guint i = 0; i < unit->n_forward; i++)
     parts += model_unit_op_saved_bytes(unit, i);
   CU_ASSERT_EQUAL(parts, model_unit_saved_bytes(unit));
@@ -278,11 +278,12 @@ static void parameters_add_up(void) {
 
 /* Most bytes alive at once by the rules that the header states, INPUT and GRAD_OUTPUT included. */
 static guint64 peak_of_backward(const ModelUnit *unit) {
-  guint64 alive = saved_mask(unit) | role_mask(unit, MODEL_TENSOR_GRAD_OUTPUT), peak = 0;
+  ModelSet alive = saved_mask(unit) | role_mask(unit, MODEL_TENSOR_GRAD_OUTPUT);
+  guint64 peak = 0;
   for (guint i = 0; i < unit->n_backward; i++) {
     alive |= unit->backward[i].writes;
     peak = MAX(peak, model_unit_bytes(unit, alive));
-    guint64 later = 0;
+    ModelSet later = 0;
     for (guint j = i + 1; j < unit->n_backward; j++)
       later |= unit->backward[j].reads;
     alive &= later | role_mask(unit, MODEL_TENSOR_GRAD_INPUT);

@@ -230,6 +230,33 @@ static void levels(const Program *program, ProgramSectionKind kind, gint64 *leve
   }
 }
 
+/* checkpoint(FSDP(block)): blocks are gathered for forward, for running again and for backward; the root once. With their
+ * gradients' reduction 4ψ of blocks each micro-batch; inside, 3ψ. Padding: parameters begin on 8 elements, flat ones end on
+ * the ranks. */
+static void checkpoint_outside_gathers_once_more(void) {
+  g_autoptr(GRand) random = harness_random();
+  for (int i = 0; i < 20; i++) {
+    Case c = draw(random);
+    c.recompute = TRUE;
+    for (guint64 outside = 0; outside < 2; outside++) {
+      g_autofree char *set = g_strdup_printf("fsdp.checkpoint_outside=%s", outside ? "yes" : "no");
+      g_autoptr(Program) program =
+          plan(&c, (const char *[]){"parallel.framework=fsdp1", "parallel.zero_stage=3", set, NULL});
+      guint64 gathered = c.k * (c.psi + (1 + outside) * c.layers);
+      guint64 found = elements(program, PROGRAM_STEADY, COLL_ALL_GATHER, NULL, 2);
+      guint64 slack = c.k * 3 * (c.shape.layers + 1) * (9 * 8 + c.ranks);
+      CU_ASSERT_TRUE(found >= gathered && found <= gathered + slack);
+      guint64 reduced = elements(program, PROGRAM_STEADY, COLL_REDUCE_SCATTER, NULL, 2);
+      CU_ASSERT_TRUE(reduced >= c.k * c.psi && reduced <= c.k * c.psi + slack);
+      gint64 level[16] = {0}, before[16];
+      levels(program, PROGRAM_FIRST, level);
+      memcpy(before, level, sizeof level);
+      levels(program, PROGRAM_STEADY, level);
+      CU_ASSERT_EQUAL(memcmp(before, level, sizeof level), 0);
+    }
+  }
+}
+
 /* A step leaves every tenant as it found it. */
 static void books_balance(void) {
   static const char *const ways[][6] = {
@@ -254,6 +281,8 @@ static void books_balance(void) {
       {"parallel.framework=deepspeed", "parallel.zero_stage=3", "parallel.offload_optimizer=cpu",
        "parallel.offload_parameters=cpu", NULL},
       {BARE, NULL},
+      {"parallel.framework=fsdp1", "parallel.zero_stage=3", NULL},
+      {"parallel.framework=fsdp1", "parallel.zero_stage=2", NULL},
       {"parallel.framework=ddp", "training.trainable=0", NULL},
       {"parallel.framework=ddp", "training.trainable=0, embedding, head", NULL},
       {"parallel.framework=deepspeed", "parallel.zero_stage=1", "training.trainable=0", NULL},
@@ -287,6 +316,7 @@ int main(void) {
                       {"second copy serves after the first forward", second_copy_serves_after_the_first_forward},
                       {"copies reduce their shards", copies_reduce_their_shards},
                       {"frozen parameters are not reduced", frozen_parameters_are_not_reduced},
+                      {"checkpoint outside gathers once more", checkpoint_outside_gathers_once_more},
                       {"books balance", books_balance},
                       {NULL, NULL}});
 }

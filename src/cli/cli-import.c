@@ -1,9 +1,9 @@
 /* foretrain import: other tools' files into ours. One row of the table per kind. */
 #include <stdio.h>
-#include <string.h>
 
 #include "base-error.h"
 #include "base-names.h"
+#include "cli-import.h"
 #include "cli-write.h"
 #include "cli.h"
 #include "import-nccl-topology.h"
@@ -57,7 +57,7 @@ static GString *import_smi_topo(const CliOptions *options, const char *const *pa
 }
 
 /* Which of its own options a kind takes. */
-typedef enum { TAKES_TOPOLOGY = 1 << 0, TAKES_PARTS = 1 << 1 } Takes;
+typedef enum { TAKES_TOPOLOGY = 1 << 0, TAKES_PARTS = 1 << 1, TAKES_MODEL = 1 << 2 } Takes;
 
 static const struct {
   const char *name;
@@ -68,6 +68,7 @@ static const struct {
     {"nccl-tests", import_nccl_tests, TAKES_TOPOLOGY, TRUE},
     {"nccl-topology", import_nccl_topology, TAKES_PARTS, FALSE},
     {"nvidia-smi-topo", import_smi_topo, TAKES_PARTS, FALSE},
+    {"recipe", cli_import_recipe, TAKES_MODEL, FALSE},
 };
 
 static gboolean refuse_option(const char *kind, const char *option, gboolean given, GError **error) {
@@ -85,6 +86,7 @@ static gboolean refuse_options(const CliOptions *options, const char *kind, guin
       {TAKES_TOPOLOGY, "--topology", options->topology != NULL},
       {TAKES_TOPOLOGY, "--nodes", options->nodes != 0},
       {TAKES_TOPOLOGY, "--operation", options->operation != NULL},
+      {TAKES_MODEL, "--model", options->model != NULL},
       {TAKES_PARTS, "--gpu", options->gpu != NULL},
       {TAKES_PARTS, "--nic", options->nic != NULL},
       {TAKES_PARTS, "--intra", options->intra != NULL},

@@ -9,6 +9,7 @@
 #include "conf-path.h"
 #include "hw-catalog.h"
 #include "kernel-time.h"
+#include "program-trace.h"
 #include "store-db.h"
 
 static CliExit list_gpus(G_GNUC_UNUSED const CliOptions *options, CliListing *listing, GError **error) {
@@ -178,8 +179,19 @@ CliExit cli_list(const CliOptions *options, GError **error) {
 }
 
 CliExit cli_schema(const CliOptions *options, GError **error) {
-  if (!cli_want(options, 0, "no more words", error))
+  static const char *const names[] = {"database", "trace", NULL};
+  const char *word = options->rest != NULL && options->rest[0] != NULL ? options->rest[0] : names[0];
+  int index = base_names_find(names, word);
+  if (options->rest != NULL && options->rest[0] != NULL && !cli_want(options, 1, "database or trace", error))
     return CLI_INPUT;
-  fputs(store_schema(), stdout);
+  if (index < 0) {
+    g_autofree char *advice = base_names_advice(names, word);
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "no schema of \"%s\"%s", word, advice);
+    return CLI_INPUT;
+  }
+  g_autoptr(GString) trace = g_string_new(NULL);
+  if (index == 1)
+    program_trace_reference(trace);
+  fputs(index == 1 ? trace->str : store_schema(), stdout);
   return CLI_DONE;
 }

@@ -8,7 +8,7 @@
 
 /* As they stand on the command line. */
 typedef struct {
-  char *timeline, *fold, *net, *tie, *fidelity, *repeat, *jitter, *from, *to;
+  char *timeline, *fold, *net, *tie, *fidelity, *contention, *repeat, *jitter, *from, *to;
   gboolean help, version;
 } Raw;
 
@@ -67,12 +67,14 @@ static gboolean interpret(const Raw *raw, CliOptions *options, GError **error) {
   static const char *const no_yes[] = {"no", "yes", NULL};
   static const char *const off_on[] = {"off", "on", NULL};
   static const char *const nets[] = {"lazy", "full", NULL};
+  int contention = TRUE;
   static const char *const fidelities[] = {"flow", "step", NULL};
   int timeline = options->study.timeline, fold = TRUE, full = FALSE, chunks = FALSE;
   if (!choose("--timeline", raw->timeline, no_yes, &timeline, error) ||
       !choose("--fold", raw->fold, off_on, &fold, error) || !choose("--net", raw->net, nets, &full, error) ||
       !choose_tie(raw->tie, &options->study, error) ||
       !choose("--fidelity", raw->fidelity, fidelities, &chunks, error) ||
+      !choose("--contention", raw->contention, off_on, &contention, error) ||
       !only("--repeat", raw->repeat, "off", error) || !only("--jitter", raw->jitter, "off", error) ||
       !read_time("--from", raw->from, &options->from, error) || !read_time("--to", raw->to, &options->to, error))
     return FALSE;
@@ -80,8 +82,10 @@ static gboolean interpret(const Raw *raw, CliOptions *options, GError **error) {
   options->study.fold = fold;
   options->study.net_full = full;
   options->study.chunks = chunks;
+  options->study.no_contention = !contention;
   options->plays = raw->fold != NULL || raw->net != NULL || raw->tie != NULL || raw->fidelity != NULL ||
-                   raw->repeat != NULL || raw->jitter != NULL || options->sets != NULL || options->topology != NULL;
+                   raw->contention != NULL || raw->repeat != NULL || raw->jitter != NULL || options->sets != NULL ||
+                   options->topology != NULL || options->quotes != NULL;
   if (options->worst < 0 || options->jobs < 0 || options->top < 0) {
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: expected a number from 0 on, found %d",
                 options->worst < 0  ? "--worst"
@@ -99,7 +103,7 @@ static gboolean interpret(const Raw *raw, CliOptions *options, GError **error) {
 
 static void raw_clear(Raw *raw) {
   char *texts[] = {raw->timeline, raw->fold,   raw->net,  raw->tie, raw->fidelity,
-                   raw->repeat,   raw->jitter, raw->from, raw->to};
+                   raw->repeat,   raw->jitter, raw->from, raw->to,  raw->contention};
   for (gsize i = 0; i < G_N_ELEMENTS(texts); i++)
     g_free(texts[i]);
 }
@@ -138,13 +142,15 @@ static void add_entries(GOptionContext *context, const CliVerb *verb, CliOptions
        "forward|reverse|shuffle:SEED"},
       {"fidelity", 0, 0, G_OPTION_ARG_STRING, &raw->fidelity, "of collectives: one flow, or every chunk (flow)",
        "flow|step"},
+      {"contention", 0, 0, G_OPTION_ARG_STRING, &raw->contention,
+       "kernels slow down beside collectives, and these beside kernels (on)", "on|off"},
       {"repeat", 0, 0, G_OPTION_ARG_STRING, &raw->repeat, "play every micro-batch (off)", "off"},
       {"jitter", 0, 0, G_OPTION_ARG_STRING, &raw->jitter, "GPUs alike (off)", "off"},
       {NULL, 0, 0, 0, NULL, NULL, NULL}};
   const GOptionEntry verdict[] = {
       {"timeline", 0, 0, G_OPTION_ARG_STRING, &raw->timeline, "keep the timeline in the database (yes)", "yes|no"},
       {"explain", 0, 0, G_OPTION_ARG_NONE, &options->explain,
-       "say which ranks were played together and why others were not", NULL},
+       "say which ranks were played together and why others were not, and what became of each key of a recipe", NULL},
       {"require-fit", 0, 0, G_OPTION_ARG_NONE, &options->require_fit, "exit with 1 when memory runs out", NULL},
       {NULL, 0, 0, 0, NULL, NULL, NULL}};
   const GOptionEntry output[] = {{"output", 'o', 0, G_OPTION_ARG_FILENAME, &options->output, "file to write", "FILE"},
@@ -176,6 +182,8 @@ static void add_entries(GOptionContext *context, const CliVerb *verb, CliOptions
        "N"},
       {"operation", 0, 0, G_OPTION_ARG_STRING, &options->operation,
        "nccl-tests: what it measures, where the log does not say", "OPERATION"},
+      {"model", 0, 0, G_OPTION_ARG_FILENAME, &options->model,
+       "recipe: the model's config.json, which some values that are \"auto\" need", "FILE"},
       {"gpu", 0, 0, G_OPTION_ARG_STRING, &options->gpu, "machines: which GPUs (foretrain list gpus)", "GPU"},
       {"nic", 0, 0, G_OPTION_ARG_STRING, &options->nic, "machines: which NICs (foretrain list links)", "LINK"},
       {"intra", 0, 0, G_OPTION_ARG_STRING, &options->intra, "machines: what joins the GPUs (foretrain list links)",
@@ -208,6 +216,20 @@ static void add_entries(GOptionContext *context, const CliVerb *verb, CliOptions
       {"accept", 0, 0, G_OPTION_ARG_NONE, &options->accept, "take what is there as the new baselines", NULL},
       {"reason", 0, 0, G_OPTION_ARG_STRING, &options->reason, "why, kept with them", "TEXT"},
       {NULL, 0, 0, 0, NULL, NULL, NULL}};
+  const GOptionEntry format[] = {{"format", 0, 0, G_OPTION_ARG_STRING, &options->format,
+                                  "csv: the Program; chrome: the timeline for Perfetto (csv)", "csv|chrome"},
+                                 {NULL, 0, 0, 0, NULL, NULL, NULL}};
+  const GOptionEntry replay[] = {
+      {"scale", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options->scales, "stretch compute times by a factor", "compute=F"},
+      {"retime", 0, 0, G_OPTION_ARG_NONE, &options->retime, "compute times from the shapes of rows, on any GPU", NULL},
+      {"keep-times", 0, 0, G_OPTION_ARG_NONE, &options->keep_times, "the trace's compute times, whatever the GPU",
+       NULL},
+      {NULL, 0, 0, 0, NULL, NULL, NULL}};
+  const GOptionEntry quotes[] = {{"topology", 't', 0, G_OPTION_ARG_FILENAME_ARRAY, &options->quotes,
+                                  "a cluster to play the workload on; once for each", "T"},
+                                 {"set", 's', 0, G_OPTION_ARG_FILENAME_ARRAY, &options->sets,
+                                  "override a setting of workloads or their topologies", "GROUP.KEY=VALUE"},
+                                 {NULL, 0, 0, 0, NULL, NULL, NULL}};
   const GOptionEntry all[] = {
       {"version", 0, 0, G_OPTION_ARG_NONE, &raw->version, "print the version", NULL},
       {"help", 'h', 0, G_OPTION_ARG_NONE, &raw->help, "print this", NULL},
@@ -223,7 +245,8 @@ static void add_entries(GOptionContext *context, const CliVerb *verb, CliOptions
                 {CLI_TAKES_CALL, call},         {CLI_TAKES_ROWS, rows},
                 {CLI_TAKES_JOBS, jobs},         {CLI_TAKES_IMPORT, import},
                 {CLI_TAKES_GRID, grid},         {CLI_TAKES_BEST, best},
-                {CLI_TAKES_CHECK, check}};
+                {CLI_TAKES_CHECK, check},       {CLI_TAKES_FORMAT, format},
+                {CLI_TAKES_REPLAY, replay},     {CLI_TAKES_QUOTES, quotes}};
   for (gsize i = 0; i < G_N_ELEMENTS(tables); i++)
     if (verb->takes & tables[i].takes)
       g_option_context_add_main_entries(context, tables[i].entries, NULL);
@@ -271,6 +294,7 @@ void cli_options_clear(CliOptions *options) {
   g_free(options->dtype);
   g_free(options->bytes);
   g_free(options->compare);
+  g_free(options->model);
   g_free(options->operation);
   g_free(options->gpu);
   g_free(options->nic);
@@ -285,6 +309,9 @@ void cli_options_clear(CliOptions *options) {
   g_free(options->junit);
   g_free(options->markdown);
   g_free(options->reason);
+  g_free(options->format);
+  g_strfreev(options->scales);
+  g_strfreev(options->quotes);
   memset(options, 0, sizeof *options);
 }
 

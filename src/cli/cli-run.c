@@ -4,6 +4,7 @@
 #include "cli.h"
 #include "report-text.h"
 #include "store-db.h"
+#include "study-recipe.h"
 
 static gboolean keep(const CliOptions *options, RunReport *const *reports, guint n, GError **error) {
   g_autoptr(StoreDb) db = store_db_open(cli_database(options, NULL), error);
@@ -17,7 +18,7 @@ static gboolean keep(const CliOptions *options, RunReport *const *reports, guint
   return TRUE;
 }
 
-static CliExit finish(const CliOptions *options, RunReport *const *reports, guint n, GString *text, GError **error) {
+CliExit cli_finish(const CliOptions *options, RunReport *const *reports, guint n, GString *text, GError **error) {
   if (!keep(options, reports, n, error))
     return CLI_FAULT;
   if (!options->quiet)
@@ -41,7 +42,9 @@ CliExit cli_run(const CliOptions *options, GError **error) {
   (options->json ? report_json : report_summary)(report, text);
   if (options->explain && !options->json) /* JSON always says so */
     report_explain(&report, 1, text);
-  return finish(options, &report, 1, text, error);
+  if (options->explain && !options->json && !study_print_recipe(study, text, error))
+    return CLI_INPUT;
+  return cli_finish(options, &report, 1, text, error);
 }
 
 /* Stages that the framework lacks, or that the workload's own keys rule out. */
@@ -63,7 +66,8 @@ CliExit cli_stages(const CliOptions *options, GError **error) {
   if (options->explain && !options->json)
     report_explain(stages.reports, stages.n, text);
   tell_refused(&stages);
-  CliExit status = finish(options, stages.reports, stages.n, text, error);
+  gboolean good = !options->explain || options->json || study_print_recipe(study, text, error);
+  CliExit status = good ? cli_finish(options, stages.reports, stages.n, text, error) : CLI_INPUT;
   study_stages_clear(&stages);
   return status;
 }

@@ -14,17 +14,21 @@ typedef enum {
   CLI_TAKES_DB = 1 << 1,
   CLI_TAKES_JSON = 1 << 2,
   CLI_TAKES_QUIET = 1 << 3,
-  CLI_TAKES_PLAY = 1 << 4,    /* how a step is played: --fold, --net, --tie, --fidelity, --repeat, --jitter */
+  CLI_TAKES_PLAY =
+      1 << 4, /* how a step is played: --fold, --net, --tie, --fidelity, --contention, --repeat, --jitter */
   CLI_TAKES_VERDICT = 1 << 5, /* what becomes of it: --timeline, --explain, --require-fit */
   CLI_TAKES_OUTPUT = 1 << 6,  /* -o */
   CLI_TAKES_WINDOW = 1 << 7,  /* --from, --to */
   CLI_TAKES_CALL = 1 << 8,    /* a collective: --nodes, --gpus-per-node, --dtype, --bytes, --explain, --compare */
   CLI_TAKES_ROWS = 1 << 9,    /* which rows of a validation are shown: --rows, --worst */
   CLI_TAKES_JOBS = 1 << 10,   /* --jobs */
-  CLI_TAKES_IMPORT = 1 << 11, /* --topology, --nodes, --operation, --gpu, --nic, --intra, --platform */
-  CLI_TAKES_GRID = 1 << 12,   /* --grid, --where, --shard, --timeline (no, unless asked) */
-  CLI_TAKES_BEST = 1 << 13,   /* --minimise, --maximise, --subject, --top */
-  CLI_TAKES_CHECK = 1 << 14,  /* --junit, --markdown, --github, --accept, --reason */
+  CLI_TAKES_IMPORT = 1 << 11, /* --topology, --nodes, --model, --operation, --gpu, --nic, --intra, --platform */
+  CLI_TAKES_FORMAT = 1 << 12, /* --format */
+  CLI_TAKES_REPLAY = 1 << 13, /* what of a trace is changed: --scale, --retime, --keep-times */
+  CLI_TAKES_QUOTES = 1 << 14, /* --topology as often as there are quotes to compare, --set */
+  CLI_TAKES_GRID = 1 << 15,   /* --grid, --where, --shard, --timeline (no, unless asked) */
+  CLI_TAKES_BEST = 1 << 16,   /* --minimise, --maximise, --subject, --top */
+  CLI_TAKES_CHECK = 1 << 17,  /* --junit, --markdown, --github, --accept, --reason */
 } CliTakes;
 
 /* What stands on the command line. Cleared by cli_options_clear. */
@@ -37,13 +41,17 @@ typedef struct {
   SimTime from, to;                                            /* --from, --to; -1: not given */
   char *group_nodes, *gpus_per_node, *dtype, *bytes, *compare; /* as given; NULL: not */
   gboolean rows;
-  int worst, jobs;                                /* 0: none; one for each core */
-  char *operation, *gpu, *nic, *intra, *platform; /* of import */
-  int nodes;                                      /* --nodes; 0: not given */
-  char **grid, *where, *shard;                    /* of sweep */
-  char **minimise, **maximise, *subject;          /* of best */
-  int top;                                        /* so many; 0: not given */
-  char *junit, *markdown, *reason;                /* of check */
+  int worst, jobs;                                        /* 0: none; one for each core */
+  char *model, *operation, *gpu, *nic, *intra, *platform; /* of import */
+  int nodes;                                              /* --nodes; 0: not given */
+  char *format;                                           /* --format; NULL: not given */
+  char **scales;                                          /* --scale, in order; NULL: none */
+  char **quotes;                                          /* --topology of compare, in order; NULL: none */
+  gboolean retime, keep_times;
+  char **grid, *where, *shard;           /* of sweep */
+  char **minimise, **maximise, *subject; /* of best */
+  int top;                               /* so many; 0: not given */
+  char *junit, *markdown, *reason;       /* of check */
   gboolean github, accept;
   StudyOptions study;
 } CliOptions;
@@ -85,6 +93,13 @@ CliExit cli_merge(const CliOptions *options, GError **error);
 CliExit cli_sweep(const CliOptions *options, GError **error);
 CliExit cli_schema(const CliOptions *options, GError **error);
 CliExit cli_import(const CliOptions *options, GError **error);
+CliExit cli_trace(const CliOptions *options, GError **error);
+CliExit cli_replay(const CliOptions *options, GError **error);
+CliExit cli_compare(const CliOptions *options, GError **error);
+
+/* Reports into the database, then text to stdout (with --quiet: neither more nor less than the first). CLI_FAILED where
+ * --require-fit met an out-of-memory. */
+CliExit cli_finish(const CliOptions *options, RunReport *const *reports, guint n, GString *text, GError **error);
 
 /* The number of words after the verb must be n: else an error that says what the verb wants. */
 gboolean cli_want(const CliOptions *options, guint n, const char *what, GError **error);

@@ -1,6 +1,7 @@
 /* Graphs into speeds for the tuner, and into rings and NICs for the routes. */
 #include "coll-found.h"
 
+#include "base-error.h"
 #include "coll-layout.h"
 
 /* NCCL gives LL128 only where stores of 128 bytes arrive whole: by NVLink, and to NICs that no CPU stands before. */
@@ -37,42 +38,76 @@ static double host_cap(const CollGroup *group) {
   return group->knobs.p2p_disable ? group->found[COLL_FOUND_RING].intra : G_MAXDOUBLE;
 }
 
-gboolean coll_found(CollGroup *group, CollLibrary *library, GError **error) {
-  CollLayout *layout = group->layout;
-  const HwCluster *cluster = layout->cluster;
-  gboolean over_nodes = layout->nodes > 1;
-  g_autofree guint32 *gpus = g_new(guint32, layout->per_node);
+/* Symmetric kernels: one NVSwitch domain of Hopper or later, a version that has them. */
+static gboolean check_registration(const CollGroup *group, GError **error) {
+  const HwCluster *cluster = group->layout->cluster;
+  if (!group->knobs.registration || group->size == 1)
+    return TRUE;
+  if (group->nodes == 1 && cluster->intra->scope == HW_LINK_NVSWITCH && cluster->gpu->compute_capability >= 90 &&
+      group->tuning.symmetric_available)
+    return TRUE;
+  g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
+              "nccl.registration: registered buffers are modelled inside one NVSwitch domain of Hopper or later, from "
+              "NCCL 2.27 on; this communicator has %u nodes of %s",
+              group->nodes, cluster->gpu->name);
+  return FALSE;
+}
+
+/* What NCCL is asked for this communicator; `gpus` has room for those of a node. */
+static CollGraphRequest request_of(const CollGroup *group, guint32 *gpus) {
+  const CollLayout *layout = group->layout;
   for (guint32 i = 0; i < layout->per_node; i++)
-    gpus[i] = layout->ranks[i] % cluster->gpus_per_node;
-  CollGraphRequest request = {.gpus = gpus,
-                              .n_gpus = layout->per_node,
-                              .nodes = layout->nodes,
-                              .ranks = group->size,
-                              .min_channels = (guint32)group->knobs.min_channels,
-                              .max_channels = (guint32)group->knobs.max_channels,
-                              .cross_nic = (guint32)group->knobs.cross_nic,
-                              .nvls = group->knobs.nvls_enable,
-                              .p2p = !group->knobs.p2p_disable};
-  const CollGraphs *graphs = coll_library_graphs(library, &request, error);
-  if (graphs == NULL)
-    return FALSE;
-  CollCounts counts;
-  coll_graphs_count(graphs, &library->rules, &request, &counts);
+    gpus[i] = layout->ranks[i] % layout->cluster->gpus_per_node;
+  return (CollGraphRequest){.gpus = gpus,
+                            .n_gpus = layout->per_node,
+                            .nodes = layout->nodes,
+                            .ranks = group->size,
+                            .min_channels = (guint32)group->knobs.min_channels,
+                            .max_channels = (guint32)group->knobs.max_channels,
+                            .cross_nic = (guint32)group->knobs.cross_nic,
+                            .nvls = group->knobs.nvls_enable,
+                            .p2p = !group->knobs.p2p_disable};
+}
+
+static void take_graphs(CollGroup *group, const CollGraphs *graphs, const CollCounts *counts) {
+  gboolean over_nodes = group->nodes > 1;
   group->found[COLL_FOUND_RING] = found_of(graphs, COLL_GRAPH_RING, over_nodes);
   group->found[COLL_FOUND_TREE] = found_of(graphs, COLL_GRAPH_TREE, over_nodes);
   group->found[COLL_FOUND_NVLS] = found_of(graphs, COLL_GRAPH_NVLS, over_nodes);
   if (group->knobs.collnet_enable && over_nodes)
     group->found[COLL_FOUND_COLLNET] = group->found[COLL_FOUND_TREE];
-  group->intra =
-      group->found[COLL_FOUND_RING].nvlink || cluster->intra->scope != HW_LINK_PCIE ? COLL_HOP_NVLINK : COLL_HOP_PCI;
   group->rings = group->found[COLL_FOUND_RING].channels;
-  group->channels = counts.coll;
-  group->nvls_channels = counts.nvls;
-  group->p2p_channels = counts.p2p;
-  if (over_nodes)
-    place_rings(layout, &graphs->graph[COLL_GRAPH_RING]);
+  group->channels = counts->coll;
+  group->nvls_channels = counts->nvls;
+  group->p2p_channels = counts->p2p;
+}
+
+gboolean coll_found(CollGroup *group, CollLibrary *library, GError **error) {
+  CollLayout *layout = group->layout;
+  const HwCluster *cluster = layout->cluster;
+  g_autofree guint32 *gpus = g_new(guint32, layout->per_node);
+  CollGraphRequest request = request_of(group, gpus);
+  const CollGraphs *graphs = coll_library_graphs(library, &request, error);
+  if (graphs == NULL || !check_registration(group, error))
+    return FALSE;
+  CollCounts counts;
+  coll_graphs_count(graphs, &library->rules, &request, &counts);
+  take_graphs(group, graphs, &counts);
+  gboolean nvlink = group->found[COLL_FOUND_RING].nvlink || cluster->intra->scope != HW_LINK_PCIE;
+  group->intra = nvlink ? COLL_HOP_NVLINK : COLL_HOP_PCI;
   group->node_rate = cluster->intra_bandwidth / group->rings;
-  group->nic_rate = over_nodes ? cluster->nic_bandwidth * layout->n_nics : 0;
   group->p2p_cap = host_cap(group);
+  if (layout->nodes == 1)
+    return TRUE;
+  place_rings(layout, &graphs->graph[COLL_GRAPH_RING]);
+  group->nic_rate = cluster->nic_bandwidth * layout->n_nics;
   return TRUE;
+}
+
+void coll_library_describe(CollLibrary *library, const CollGroup *group, GString *text) {
+  g_autofree guint32 *gpus = g_new(guint32, group->per_node);
+  CollGraphRequest request = request_of(group, gpus);
+  const CollGraphs *graphs = coll_library_graphs(library, &request, NULL);
+  if (graphs != NULL)
+    coll_graphs_describe(graphs, gpus, text);
 }

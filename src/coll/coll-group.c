@@ -27,6 +27,7 @@ static void find_units(CollGroup *group) {
   units[COLL_NVLS] = group->nodes == 1 ? heads : 0;
   units[COLL_NVLS_TREE] = group->nodes > 1 ? 2 * heads : 0;
   units[COLL_PAT] = group->per_node == 1 && group->nodes > 1 && group->tuning.pat_available;
+  units[COLL_SYMMETRIC] = group->knobs.registration;
   if (group->found[COLL_FOUND_COLLNET].channels > 0)
     units[COLL_COLLNET_DIRECT] = units[COLL_COLLNET_CHAIN] = group->rings;
 }
@@ -46,6 +47,8 @@ static CollRoute route_of(const CollGroup *group, CollAlgorithm algorithm) {
     return coll_route_collnet(layout, group->rings, algorithm == COLL_COLLNET_CHAIN);
   case COLL_PAT:
     return coll_route_rounds(layout);
+  case COLL_SYMMETRIC:
+    return coll_route_symmetric(layout);
   case COLL_P2P:
     return coll_route_next(layout);
   default:

@@ -41,7 +41,7 @@ typedef struct {
 } CollFound;
 typedef enum { COLL_FOUND_RING, COLL_FOUND_TREE, COLL_FOUND_NVLS, COLL_FOUND_COLLNET, COLL_FOUND_KINDS } CollFoundKind;
 
-typedef struct {
+typedef struct CollGroup {
   guint32 size;     /* ranks */
   guint32 nodes;    /* that hold any of them */
   guint32 per_node; /* ranks in each of those */

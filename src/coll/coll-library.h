@@ -30,5 +30,9 @@ CollLibrary *coll_library_new_like(const CollLibrary *other, const HwCluster *cl
 void coll_library_free(CollLibrary *library);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CollLibrary, coll_library_free)
 
+struct CollGroup; /* coll-group.h */
+/* What was searched for a communicator, as NCCL logs it. Appends. */
+void coll_library_describe(CollLibrary *library, const struct CollGroup *group, GString *text);
+
 /* Borrowed. The request's version and knobs are the library's. */
 const CollGraphs *coll_library_graphs(CollLibrary *library, const CollGraphRequest *request, GError **error);

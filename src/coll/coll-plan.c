@@ -127,6 +127,10 @@ static void measure(const CollGroup *group, const CollCall *call, CollPlan *plan
     plan->sent_inter = call->bytes / per_node;
     plan->sent_intra = 2 * call->bytes * (per_node - 1) / per_node;
     return;
+  case COLL_SYMMETRIC:
+    plan->volume = (double)(shard * (call->operation == COLL_ALL_REDUCE ? 2 * (n - 1) : n - 1));
+    plan->sent_intra = (guint64)plan->volume;
+    return;
   case COLL_P2P:
     plan->volume = bytes;
     plan->sent_inter = nodes > 1 ? call->bytes / per_node : 0;

@@ -30,6 +30,8 @@ static gboolean has_kernel(CollOperation operation, CollAlgorithm algorithm) {
     return operation == COLL_ALL_REDUCE || is_gather(operation);
   case COLL_PAT:
     return is_gather(operation);
+  case COLL_SYMMETRIC:
+    return operation == COLL_ALL_REDUCE || is_gather(operation);
   case COLL_P2P:
     return operation == COLL_SEND_RECV;
   default:
@@ -39,11 +41,11 @@ static gboolean has_kernel(CollOperation operation, CollAlgorithm algorithm) {
 
 static const CollFound *found_of(const CollGroup *group, CollAlgorithm algorithm) {
   static const CollFoundKind shapes[COLL_ALGORITHMS] = {
-      [COLL_RING] = COLL_FOUND_RING,   [COLL_TREE] = COLL_FOUND_TREE,
-      [COLL_NVLS] = COLL_FOUND_NVLS,   [COLL_NVLS_TREE] = COLL_FOUND_NVLS,
-      [COLL_PAT] = COLL_FOUND_RING,    [COLL_COLLNET_DIRECT] = COLL_FOUND_COLLNET,
-      [COLL_P2P] = COLL_FOUND_RING,    [COLL_COLLNET_CHAIN] = COLL_FOUND_COLLNET,
-      [COLL_P2P_ALL] = COLL_FOUND_RING};
+      [COLL_RING] = COLL_FOUND_RING,    [COLL_TREE] = COLL_FOUND_TREE,
+      [COLL_NVLS] = COLL_FOUND_NVLS,    [COLL_NVLS_TREE] = COLL_FOUND_NVLS,
+      [COLL_PAT] = COLL_FOUND_RING,     [COLL_COLLNET_DIRECT] = COLL_FOUND_COLLNET,
+      [COLL_P2P] = COLL_FOUND_RING,     [COLL_COLLNET_CHAIN] = COLL_FOUND_COLLNET,
+      [COLL_P2P_ALL] = COLL_FOUND_RING, [COLL_SYMMETRIC] = COLL_FOUND_RING};
   return &group->found[shapes[algorithm]];
 }
 
@@ -144,6 +146,10 @@ static double bandwidth_of(const CollGroup *group, CollOperation operation, Coll
   case COLL_COLLNET_DIRECT:
   case COLL_COLLNET_CHAIN:
     return protocol == COLL_SIMPLE ? collnet_bandwidth(group, operation, algorithm) : 0;
+  case COLL_SYMMETRIC:
+    return protocol == COLL_SIMPLE ? group->node_rate * group->rings * group->size /
+                                         (operation == COLL_ALL_REDUCE ? 2 * (group->size - 1) : group->size - 1)
+                                   : 0;
   case COLL_PAT:
     return protocol == COLL_SIMPLE ? channels_bandwidth(group, COLL_PAT) * group->tuning.pat_share : 0;
   default:
@@ -201,6 +207,8 @@ static SimTime latency_of(const CollGroup *group, CollOperation operation, CollA
   case COLL_PAT:
     return sim_time_from_seconds(sim_time_to_seconds(inter) * tuning->pat_round_share * (double)rounds) +
            group->size * tuning->pat_rank;
+  case COLL_SYMMETRIC:
+    return tuning->symmetric_base;
   default:
     return group->nodes > 1 ? tuning->hop[COLL_RING][COLL_HOP_NET][protocol] + 2 * group->nic_latency
                             : tuning->hop[COLL_RING][group->intra][protocol];
@@ -211,7 +219,7 @@ CollPromise coll_promise(const CollGroup *group, CollOperation operation, CollAl
                          CollProtocol protocol) {
   if (!has_kernel(operation, algorithm) || (algorithm == COLL_PAT && group->per_node > 1))
     return (CollPromise){0};
-  CollAlgorithm base = algorithm >= COLL_P2P ? COLL_RING : algorithm;
+  CollAlgorithm base = algorithm >= COLL_P2P ? COLL_RING : algorithm; /* of COLL_SYMMETRIC: none */
   return (CollPromise){group->tuning.base[base][protocol] + latency_of(group, operation, algorithm, protocol),
                        bandwidth_of(group, operation, algorithm, protocol)};
 }
@@ -259,6 +267,8 @@ gboolean coll_choice_among(const CollGroup *group, const CollCall *call, guint32
       if (!(algorithms >> algorithm & 1) || !coll_promise_enabled(group, call->operation, algorithm, protocol))
         continue;
       SimTime time = coll_promise_time(group, call, algorithm, protocol);
+      if (algorithm == COLL_SYMMETRIC) /* before the tuner is asked */
+        time = 0;
       if (algorithm >= COLL_P2P && (protocol == COLL_LL) != is_short(group, call))
         continue;
       if (time < best || !found) {

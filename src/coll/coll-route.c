@@ -155,6 +155,13 @@ CollRoute coll_route_rounds(const CollLayout *layout) {
   return loads_end(&loads);
 }
 
+CollRoute coll_route_symmetric(const CollLayout *layout) {
+  Loads loads = loads_new(layout);
+  for (guint32 member = 0; member < layout->per_node; member++)
+    add_member(&loads, member, 1, 1);
+  return loads_end(&loads);
+}
+
 CollRoute coll_route_next(const CollLayout *layout) {
   Loads loads = loads_new(layout);
   for (guint32 member = 0; layout->per_node > 1 && member < layout->per_node; member++)

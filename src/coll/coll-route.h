@@ -14,6 +14,8 @@ CollRoute coll_route_heads(const CollLayout *layout, guint32 heads, guint32 tree
 CollRoute coll_route_collnet(const CollLayout *layout, guint32 rings, gboolean chain);
 /* One GPU a node, rounds of doubling distance. */
 CollRoute coll_route_rounds(const CollLayout *layout);
+/* One node: each member sends and receives at rate 1. */
+CollRoute coll_route_symmetric(const CollLayout *layout);
 /* Each member to the next. */
 CollRoute coll_route_next(const CollLayout *layout);
 /* Each member one byte to each other: coefficients count bytes times NICs of a node. */

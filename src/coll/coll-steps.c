@@ -183,15 +183,15 @@ static void steps_collnet(const CollGroup *group, const CollCall *call, const Co
   ret->fill = (1 + 2 * (SimTime)(chain ? others : MIN(others, 1))) * coll_steps_wire(ret, 0);
 }
 
-/* Sends and receives; PAT's rounds overlap but for the share that the tuner counts. */
+/* Sends and receives; PAT's rounds overlap but for the share that the tuner counts, and symmetric kernels have none. */
 static void steps_direct(const CollGroup *group, const CollCall *call, const CollPlan *plan, CollSteps *ret) {
-  gboolean rounds = plan->algorithm == COLL_PAT;
+  gboolean rounds = plan->algorithm == COLL_PAT || plan->algorithm == COLL_SYMMETRIC;
   ret->lanes = ret->alike = 1;
   ret->rate = plan->cap;
   ret->line = TRUE;
-  take_hops(group, rounds ? COLL_PAT : COLL_RING, plan->protocol, ret);
+  take_hops(group, COLL_RING, plan->protocol, ret);
   if (rounds)
-    ret->base = coll_promise(group, call->operation, COLL_PAT, COLL_SIMPLE).latency;
+    ret->base = coll_promise(group, call->operation, plan->algorithm, COLL_SIMPLE).latency;
   else
     ret->base += group->nodes > 1 ? ret->network : ret->intra;
   guint64 chunk =

@@ -28,7 +28,8 @@ typedef struct {
   double nvls_efficiency[COLL_ROWS], nvls_achieved[COLL_ROWS], nvls_tree[COLL_SPANS][COLL_ROWS], nvls_chunk,
       nvls_tree_chunk;
   double collnet_peer, collnet_share_hopper, collnet_gather, pat_share, pat_round, pat_rank;
-  gboolean pat_available;
+  gboolean pat_available, symmetric_available;
+  double symmetric_hopper, symmetric_blackwell;
   CollThreadTuning threads; /* traffic apart: */
   double least_traffic;
   CollTreeTuning tree; /* caps and corrections apart: */

@@ -9,8 +9,8 @@
 #include "conf-path.h"
 #include "conf-settings.h"
 
-const char *const coll_algorithm_names[] = {"ring",          "tree", "nvls", "nvls-tree", "collnet-direct",
-                                            "collnet-chain", "pat",  "p2p",  "p2p-all",   NULL};
+const char *const coll_algorithm_names[] = {
+    "ring", "tree", "nvls", "nvls-tree", "collnet-direct", "collnet-chain", "pat", "symmetric", "p2p", "p2p-all", NULL};
 const char *const coll_protocol_names[] = {"LL", "LL128", "Simple", NULL};
 
 /* In the order of their rows; Ada has Ampere's rows, as NCCL treats compute capability 8.x alike. */
@@ -28,6 +28,9 @@ static void pick_switch_rows(const CollTuningFile *file, int row, CollTuning *re
   ret->collnet_peer = sim_time_from_seconds(file->collnet_peer);
   ret->collnet_direct_share = row >= COLL_HOPPER ? file->collnet_share_hopper : 1;
   ret->collnet_gather_share = file->collnet_gather;
+  ret->symmetric_available = file->symmetric_available;
+  ret->symmetric_base =
+      sim_time_from_seconds(row == COLL_BLACKWELL ? file->symmetric_blackwell : file->symmetric_hopper);
   ret->pat_available = file->pat_available;
   ret->pat_share = file->pat_share;
   ret->pat_round_share = file->pat_round;

@@ -19,6 +19,7 @@ typedef enum {
   COLL_COLLNET_DIRECT,
   COLL_COLLNET_CHAIN, /* in the network's switches */
   COLL_PAT,           /* rounds of doubling distance */
+  COLL_SYMMETRIC,     /* in one node, on registered buffers: GPUs read and write each other's */
   COLL_P2P,           /* sends and receives: each to the next, */
   COLL_P2P_ALL,       /* each to all */
   COLL_ALGORITHMS
@@ -87,7 +88,8 @@ typedef struct {
   double ll128_channel_cap;                /* bytes/s per channel */
   SimTime collnet_peer, pat_rank;          /* latency of a further GPU of a node; of each rank */
   double collnet_direct_share, collnet_gather_share;
-  gboolean pat_available;
+  gboolean pat_available, symmetric_available;
+  SimTime symmetric_base;
   double pat_share, pat_round_share;
   guint64 receive_bytes, send_bytes;           /* device memory per channel and connection */
   guint64 slots;                               /* of a connection's buffer */

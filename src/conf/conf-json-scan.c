@@ -180,6 +180,9 @@ static const char *value_advice(const char *p) {
     return "; JSON writes true, false and null";
   if (*p == '.' || *p == '+' || g_ascii_isdigit(*p))
     return "; JSON writes numbers as 0.5, 10 or 1e9";
+  gsize capitals = strspn(p, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
+  if (capitals > 1 && strchr(p, '_') != NULL && strchr(p, '_') < p + capitals && !g_ascii_isalpha(p[capitals]))
+    return "; fill in the template, or put a text in quotes";
   if (g_ascii_isalpha(*p) || *p == '/' || *p == '~')
     return "; a text needs quotes";
   return "";

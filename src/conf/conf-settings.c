@@ -263,6 +263,11 @@ ConfOrigin conf_settings_origin(const ConfSettings *settings, const char *name) 
   return settings->slots[index_of(settings, name)].origin;
 }
 
+gboolean conf_settings_knows(const ConfSettings *settings, const char *name) {
+  gsize index;
+  return conf_table_find(settings->table, name, &index);
+}
+
 gboolean conf_settings_given(const ConfSettings *settings, const char *name) {
   return settings->slots[index_of(settings, name)].origin > CONF_ORIGIN_DEFAULT;
 }

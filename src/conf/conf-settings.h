@@ -46,6 +46,8 @@ char *conf_settings_name(const ConfSettings *settings, const char *name, GError 
 /* The origin that the value has. */
 ConfOrigin conf_settings_origin(const ConfSettings *settings, const char *name);
 
+/* Whether a schema has the key: for names that are not our own rooms'. */
+gboolean conf_settings_knows(const ConfSettings *settings, const char *name);
 /* Whether any layer above the defaults gave it. `name` is "group.key". */
 gboolean conf_settings_given(const ConfSettings *settings, const char *name);
 /* Canonical text ("41943040000 B/s"), borrowed; NULL where there is no value at all. */

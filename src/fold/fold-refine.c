@@ -54,7 +54,7 @@ static void sort(guint64 *values, guint32 n) {
 static guint32 sign(Refinement *refinement, guint32 node) {
   const FoldGraph *graph = refinement->graph;
   guint32 n = graph->offsets[node + 1] - graph->offsets[node];
-  const FoldEdge *edges = graph->edges + graph->offsets[node];
+  const FoldEdge *edges = n > 0 ? graph->edges + graph->offsets[node] : NULL;
   refinement->signature[0] = refinement->colours[node];
   for (guint32 i = 0; i < n; i++)
     refinement->signature[i + 1] = (guint64)edges[i].label << 32 | refinement->colours[edges[i].node];

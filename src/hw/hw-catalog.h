@@ -62,7 +62,8 @@ typedef struct {
 typedef struct {
   char *name;
   double all_gather, reduce_scatter, all_reduce;
-  double saturating; /* share of the SMs that streaming kernels need for all of the bandwidth */
+  double beside_compute; /* how much longer a collective inside a node moves where kernels run beside it */
+  double saturating;     /* share of the SMs that streaming kernels need for all of the bandwidth */
   char *source, *note;
   int trust;
 } HwContention;
@@ -107,6 +108,8 @@ typedef struct {
   int trust;
 } HwLink;
 
+typedef enum { HW_TESTS_THREADS, HW_TESTS_PROCESSES } HwTests;
+
 /* How a platform launches and sends: the floors under every collective. */
 typedef struct {
   char *name;             /* infiniband, roce, efa, tcpx, tcpxo, sockets */
@@ -116,6 +119,7 @@ typedef struct {
   SimTime launch_per_gpu; /* what one thread needs to launch it on each further GPU that it drives */
   SimTime graph_floor;    /* the least from one collective to the next in a CUDA graph */
   int gdr;                /* 1: its NICs read and write GPU memory themselves (GPUDirect RDMA) */
+  int nccl_tests;         /* HW_TESTS_THREADS: one process for the GPUs of a node; HW_TESTS_PROCESSES: one for each */
   char *source, *note;
   int trust;
 } HwPlatform;

@@ -79,6 +79,9 @@ static gboolean check_network(const HwCluster *cluster, const ConfSettings *sett
   if (cluster->nics_per_node > 0 && cluster->nic == NULL)
     return conf_settings_fail(settings, nics_key, error, "%u NICs per node, but \"%s\" does not say which (node.nic)",
                               cluster->nics_per_node, cluster->topology);
+  if (cluster->nics_per_node % cluster->nics_grouped != 0)
+    return conf_settings_fail(settings, nics_key, error, "%u NICs are not whole groups of node.nics_grouped = %u",
+                              cluster->nics_per_node, cluster->nics_grouped);
   if (conf_settings_given(settings, "cluster.nic_bandwidth") && cluster->nics_per_node == 0)
     return conf_settings_fail(settings, "cluster.nic_bandwidth", error, "a node of \"%s\" has no NICs",
                               cluster->topology);
@@ -97,6 +100,7 @@ static void take_numbers(HwCluster *cluster, const ConfSettings *settings, const
   cluster->gpus_per_node = (guint32)(keys->gpus_per_node > 0 ? keys->gpus_per_node : topology->gpus);
   cluster->machine_gpus = MAX((guint32)topology->gpus, cluster->gpus_per_node);
   cluster->nics_per_node = (guint32)(other_nics ? keys->nics_per_node : topology->nics);
+  cluster->nics_grouped = (guint32)topology->nics_grouped;
   cluster->nodes_per_leaf = (guint32)topology->nodes_per_leaf;
   cluster->fabric = topology->fabric;
   cluster->oversubscription = topology->oversubscription;
@@ -128,6 +132,8 @@ static gboolean take_bandwidths(HwCluster *cluster, const ConfSettings *settings
     return FALSE;
   if (keys->nic_bandwidth > 0)
     cluster->nic_bandwidth = keys->nic_bandwidth * (cluster->nic_bandwidth / cluster->nic->raw);
+  cluster->nic_bandwidth *= cluster->nics_grouped;
+  cluster->nics_per_node /= cluster->nics_grouped;
   return TRUE;
 }
 
@@ -154,9 +160,9 @@ static gboolean build_machine(HwCluster *cluster, const ConfSettings *settings, 
       .gpu = cluster->gpu,
       .intra = cluster->intra,
       .cpu = topology->cpu,
-      .nic_rate = keys->nic_bandwidth > 0 ? keys->nic_bandwidth
-                  : cluster->nic != NULL  ? cluster->nic->raw
-                                          : 0,
+      .nic_rate = cluster->nics_grouped * (keys->nic_bandwidth > 0 ? keys->nic_bandwidth
+                                           : cluster->nic != NULL  ? cluster->nic->raw
+                                                                   : 0),
       .nic_latency = cluster->platform->nic_latency,
       .nic_gdr = cluster->platform->gdr,
       .pcie = topology->pcie,

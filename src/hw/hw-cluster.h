@@ -47,6 +47,7 @@ typedef struct {
 typedef struct {
   char *topology; /* name of the file, without folder and extension */
   guint32 nodes, gpus_per_node, nics_per_node, nodes_per_leaf;
+  guint32 nics_grouped; /* NICs of the node that NCCL, and nics_per_node, count as one */
   guint32 machine_gpus; /* GPUs that a node has, of which gpus_per_node are used: whose NICs are whose */
   int fabric;
   double oversubscription; /* >= 1 */

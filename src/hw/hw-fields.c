@@ -50,6 +50,7 @@ static const HwField link_fields[] = {
     ORIGIN(HwLink),
 };
 
+static const char *const nccl_tests_names[] = {"threads", "processes", NULL};
 static const char *const no_yes_names[] = {"no", "yes", NULL};
 
 static const HwField platform_fields[] = {
@@ -59,6 +60,7 @@ static const HwField platform_fields[] = {
     PLATFORM("launch_per_gpu", HW_FIELD_TIME, launch_per_gpu),
     PLATFORM("graph_floor", HW_FIELD_TIME, graph_floor),
     {"gdr", HW_FIELD_NAME, G_STRUCT_OFFSET(HwPlatform, gdr), TRUE, no_yes_names},
+    {"nccl_tests", HW_FIELD_NAME, G_STRUCT_OFFSET(HwPlatform, nccl_tests), TRUE, nccl_tests_names},
     ORIGIN(HwPlatform),
 };
 
@@ -120,11 +122,9 @@ static const HwField attention_fields[] = {
 #define CONTENTION(key, field)                                                                                         \
   { key, HW_FIELD_NUMBER, G_STRUCT_OFFSET(HwContention, field), TRUE }
 static const HwField contention_fields[] = {
-    CONTENTION("all_gather", all_gather),
-    CONTENTION("reduce_scatter", reduce_scatter),
-    CONTENTION("all_reduce", all_reduce),
-    CONTENTION("saturating", saturating),
-    ORIGIN(HwContention),
+    CONTENTION("all_gather", all_gather),         CONTENTION("reduce_scatter", reduce_scatter),
+    CONTENTION("all_reduce", all_reduce),         CONTENTION("saturating", saturating),
+    CONTENTION("beside_compute", beside_compute), ORIGIN(HwContention),
 };
 
 static const HwField memory_fields[] = {

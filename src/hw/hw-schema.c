@@ -30,6 +30,8 @@ static const ConfKey topology_keys[] = {
      .help = "the NIC: a section of topologies/catalog/links.ini of scope network; needed from two nodes on"},
     {TOPOLOGY("node", "nics", CONF_COUNT, nics), .min = 0, .max = 256, .initial = "0",
      .help = "NICs in a node for the GPUs' traffic"},
+    {TOPOLOGY("node", "nics_grouped", CONF_COUNT, nics_grouped), .min = 1, .max = 16, .initial = "1",
+     .help = "so many NICs the network plugin shows to NCCL as one, of their rates together"},
     {TOPOLOGY("node", "intra_achievable", CONF_BYTE_RATE, intra_achievable), .min = 1, .max = 1e15,
      .help = "what a long transfer gets per GPU and direction, as measured here; instead of that of node.intra"},
     {TOPOLOGY("node", "nic_achievable", CONF_BYTE_RATE, nic_achievable), .min = 1, .max = 1e15,
@@ -73,7 +75,8 @@ static const ConfKey topology_keys[] = {
     {TOPOLOGY("environment", "overlay", CONF_PATH, overlay),
      .help = "a file of figures measured here (foretrain import nccl-tests writes it), laid over this topology"},
     {TOPOLOGY("host", "link", CONF_STRING, host_link),
-     .help = "each GPU's way to host memory, which offload needs: a section of topologies/catalog/links.ini of scope host"},
+     .help =
+         "each GPU's way to host memory, which offload needs: a section of topologies/catalog/links.ini of scope host"},
     {TOPOLOGY("host", "dram_bandwidth", CONF_BYTE_RATE, dram_bandwidth), .min = 1, .max = 1e15,
      .help = "host memory bandwidth of a node, which its GPUs' optimizers share where they are offloaded"},
     {TOPOLOGY("price", "gpu_hour", CONF_MONEY, gpu_hour), .min = 0, .max = 1e6, .help = "price of a GPU for an hour"},

@@ -5,10 +5,10 @@
 
 typedef struct {
   char *gpu, *intra, *nic, *platform, *host_link; /* names in the catalogue; nic, host_link may be NULL */
-  char *pcie;                         /* "gen5x16"; NULL: by architecture */
-  char *pci, *nvlink, *nic_lines;     /* the lines of [pci], [nvlink], [nics]; NULL: none */
+  char *pcie;                                     /* "gen5x16"; NULL: by architecture */
+  char *pci, *nvlink, *nic_lines;                 /* the lines of [pci], [nvlink], [nics]; NULL: none */
   guint64 gpus_per_switch;
-  guint64 gpus, nics, sockets, nodes_per_leaf;
+  guint64 gpus, nics, nics_grouped, sockets, nodes_per_leaf;
   int cpu;    /* index into hw_cpu_names */
   int fabric; /* HwFabric */
   double oversubscription, dram_bandwidth, gpu_hour, node_hour;

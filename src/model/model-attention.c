@@ -17,10 +17,10 @@ static void flash_forward(ModelBuild *build, ModelAttentionTensors *at) {
   op->saves = at->q | at->k | at->v | at->context | at->lse;
 }
 
-static void flash_backward(ModelBuild *build, const ModelAttentionTensors *at, guint64 d_context, guint64 d_q,
-                           guint64 d_k, guint64 d_v) {
+static void flash_backward(ModelBuild *build, const ModelAttentionTensors *at, ModelSet d_context, ModelSet d_q,
+                           ModelSet d_k, ModelSet d_v) {
   double kv = 2 * build->kv, row = MODEL_BYTES_FP32 * build->t * build->a;
-  guint64 scratch = model_build_scratch(build, "d_q_fp32", MODEL_BYTES_FP32 * build->t * build->q);
+  ModelSet scratch = model_build_scratch(build, "d_q_fp32", MODEL_BYTES_FP32 * build->t * build->q);
   scratch |= model_build_scratch(build, "row_sums", row);
   if (build->kv < build->q)
     scratch |= model_build_scratch(build, "d_kv_all", 2 * build->e * build->t * build->q);
@@ -35,7 +35,7 @@ static void flash_backward(ModelBuild *build, const ModelAttentionTensors *at, g
 
 /* A matmul per sequence and head. */
 static ModelOp *per_head(ModelBuild *build, ModelDirection direction, const char *name, double n, double k,
-                         guint64 reads, guint64 writes) {
+                         ModelSet reads, ModelSet writes) {
   return model_build_matmul(build, direction, name, build->b * build->a, build->s, n, k, reads, writes);
 }
 
@@ -51,7 +51,7 @@ static void eager_forward(ModelBuild *build, ModelAttentionTensors *at) {
     model_build_memory(build, MODEL_FORWARD, "repeat_kv", 2 * e * build->t * (build->kv + build->q), at->k | at->v,
                        at->k_all | at->v_all);
   }
-  guint64 scores = model_build_inner(build, "scores", e * pairs);
+  ModelSet scores = model_build_inner(build, "scores", e * pairs);
   per_head(build, MODEL_FORWARD, "scores", build->s, build->d, at->q | at->k_all, scores)->saves = at->q | at->k_all;
   at->probabilities = at->dropped = model_build_inner(build, "probabilities", e * pairs);
   model_build_kernels(build, MODEL_FORWARD, "scale_mask", KERNEL_MEMORY, 2, 4 * e * pairs, scores, 0);
@@ -66,20 +66,20 @@ static void eager_forward(ModelBuild *build, ModelAttentionTensors *at) {
       at->dropped | at->v_all;
 }
 
-static void eager_backward(ModelBuild *build, const ModelAttentionTensors *at, guint64 d_context, guint64 d_q,
-                           guint64 d_k, guint64 d_v) {
+static void eager_backward(ModelBuild *build, const ModelAttentionTensors *at, ModelSet d_context, ModelSet d_q,
+                           ModelSet d_k, ModelSet d_v) {
   double pairs = build->t * build->s * build->a, e = build->e;
   gboolean shared = build->kv < build->q;
-  guint64 d_k_all = shared ? model_build_inner(build, "d_k_all", e * build->t * build->q) : d_k;
-  guint64 d_v_all = shared ? model_build_inner(build, "d_v_all", e * build->t * build->q) : d_v;
-  guint64 d_dropped = model_build_inner(build, "d_probabilities", e * pairs), d_probabilities = d_dropped;
+  ModelSet d_k_all = shared ? model_build_inner(build, "d_k_all", e * build->t * build->q) : d_k;
+  ModelSet d_v_all = shared ? model_build_inner(build, "d_v_all", e * build->t * build->q) : d_v;
+  ModelSet d_dropped = model_build_inner(build, "d_probabilities", e * pairs), d_probabilities = d_dropped;
   per_head(build, MODEL_BACKWARD, "context.d_probabilities", build->s, build->d, d_context | at->v_all, d_dropped);
   per_head(build, MODEL_BACKWARD, "context.d_v", build->d, build->s, d_context | at->dropped, d_v_all);
   if (build->recipe->dropout > 0) {
     d_probabilities = model_build_inner(build, "d_probabilities_undropped", e * pairs);
     model_dropout_backward(build, "attention_dropout.backward", pairs, at->mask, d_dropped, d_probabilities);
   }
-  guint64 d_scores = model_build_inner(build, "d_scores", e * pairs);
+  ModelSet d_scores = model_build_inner(build, "d_scores", e * pairs);
   model_build_kernels(build, MODEL_BACKWARD, "softmax.backward", KERNEL_SOFTMAX, 1, 3 * e * pairs,
                       d_probabilities | at->probabilities, d_scores);
   model_build_memory(build, MODEL_BACKWARD, "scale_mask.backward", 2 * e * pairs, d_scores, 0);
@@ -97,8 +97,8 @@ void model_attention_forward(ModelBuild *build, ModelAttentionTensors *tensors) 
     eager_forward(build, tensors);
 }
 
-void model_attention_backward(ModelBuild *build, const ModelAttentionTensors *tensors, guint64 d_context, guint64 d_q,
-                              guint64 d_k, guint64 d_v) {
+void model_attention_backward(ModelBuild *build, const ModelAttentionTensors *tensors, ModelSet d_context, ModelSet d_q,
+                              ModelSet d_k, ModelSet d_v) {
   if (build->recipe->attention == MODEL_ATTENTION_FLASH)
     flash_backward(build, tensors, d_context, d_q, d_k, d_v);
   else

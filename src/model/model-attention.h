@@ -9,14 +9,14 @@
 #include "model-build.h"
 
 typedef struct {
-  guint64 q, k, v;                                    /* read; the same mask where they are one tensor */
-  guint64 context;                                    /* written */
-  guint64 lse;                                        /* flash */
-  guint64 k_all, v_all, probabilities, dropped, mask; /* eager; dropped is probabilities where there is no dropout */
+  ModelSet q, k, v;                                    /* read; the same mask where they are one tensor */
+  ModelSet context;                                    /* written */
+  ModelSet lse;                                        /* flash */
+  ModelSet k_all, v_all, probabilities, dropped, mask; /* eager; dropped is probabilities where there is no dropout */
 } ModelAttentionTensors;
 
 /* In: q, k, v, context. The rest is made, and kept for backward. */
 void model_attention_forward(ModelBuild *build, ModelAttentionTensors *tensors);
 /* d_q, d_k, d_v are written, each by one op. */
-void model_attention_backward(ModelBuild *build, const ModelAttentionTensors *tensors, guint64 d_context, guint64 d_q,
-                              guint64 d_k, guint64 d_v);
+void model_attention_backward(ModelBuild *build, const ModelAttentionTensors *tensors, ModelSet d_context, ModelSet d_q,
+                              ModelSet d_k, ModelSet d_v);

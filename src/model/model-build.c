@@ -53,32 +53,34 @@ ModelUnit *model_build_end(const ModelBuild *build) {
 
 int model_build_parameter(ModelBuild *build, const char *name, double rows, double columns) {
   sim_require(build->n_parameters < MODEL_PARAMETERS_MOST, 0, NULL, "%s is one parameter too many", name);
-  build->parameters[build->n_parameters] =
-      (ModelParameter){.name = name, .elements = (guint64)(rows * columns), .rows = (guint64)rows};
+  build->parameters[build->n_parameters] = (ModelParameter){.name = name,
+                                                            .elements = (guint64)(rows * columns),
+                                                            .rows = (guint64)rows,
+                                                            .frozen = build->recipe->lora.rank > 0};
   return (int)build->n_parameters++;
 }
 
-static guint64 add_tensor(ModelBuild *build, const char *name, ModelTensorRole role, gboolean scratch, double bytes) {
+static ModelSet add_tensor(ModelBuild *build, const char *name, ModelTensorRole role, gboolean scratch, double bytes) {
   sim_require(build->n_tensors < MODEL_TENSORS_MOST, 0, NULL, "%s is one tensor too many", name);
   build->tensors[build->n_tensors] = (ModelTensor){
       .name = name, .role = role, .scratch = scratch, .bytes = (guint64)MIN(bytes, (double)MODEL_TENSOR_MOST)};
-  return (guint64)1 << build->n_tensors++;
+  return model_set_of(build->n_tensors++);
 }
 
-guint64 model_build_tensor(ModelBuild *build, const char *name, ModelTensorRole role, double bytes) {
+ModelSet model_build_tensor(ModelBuild *build, const char *name, ModelTensorRole role, double bytes) {
   return add_tensor(build, name, role, FALSE, bytes);
 }
 
-guint64 model_build_inner(ModelBuild *build, const char *name, double bytes) {
+ModelSet model_build_inner(ModelBuild *build, const char *name, double bytes) {
   return add_tensor(build, name, MODEL_TENSOR_INNER, FALSE, bytes);
 }
 
-guint64 model_build_scratch(ModelBuild *build, const char *name, double bytes) {
+ModelSet model_build_scratch(ModelBuild *build, const char *name, double bytes) {
   return add_tensor(build, name, MODEL_TENSOR_INNER, TRUE, bytes);
 }
 
 static ModelOp *add_op(ModelBuild *build, ModelDirection direction, const char *name, KernelOp kernel,
-                       double nominal_flops, guint64 reads, guint64 writes) {
+                       double nominal_flops, ModelSet reads, ModelSet writes) {
   guint i = build->n_ops[direction]++;
   kernel.compiled = build->recipe->compiled;
   sim_require(i < MODEL_OPS_MOST, 0, NULL, "%s is one operation too many", name);
@@ -102,7 +104,7 @@ static KernelPass pass_of(ModelDirection direction) {
 }
 
 ModelOp *model_build_matmul(ModelBuild *build, ModelDirection direction, const char *name, double batch, double m,
-                            double n, double k, guint64 reads, guint64 writes) {
+                            double n, double k, ModelSet reads, ModelSet writes) {
   double flops = 2 * batch * m * n * k;
   KernelOp kernel = {.kind = KERNEL_MATMUL,
                      .dtype = build->dtype,
@@ -116,14 +118,14 @@ ModelOp *model_build_matmul(ModelBuild *build, ModelDirection direction, const c
   return add_op(build, direction, name, kernel, flops, reads, writes);
 }
 
-ModelOp *model_build_wgrad(ModelBuild *build, const char *name, double m, double n, double k, guint64 reads) {
+ModelOp *model_build_wgrad(ModelBuild *build, const char *name, double m, double n, double k, ModelSet reads) {
   ModelOp *op = model_build_matmul(build, MODEL_BACKWARD, name, 1, m, n, k, reads, 0);
   build->kernels[MODEL_BACKWARD][build->n_ops[MODEL_BACKWARD] - 1].pass = KERNEL_WGRAD;
   return op;
 }
 
 ModelOp *model_build_kernels(ModelBuild *build, ModelDirection direction, const char *name, KernelKind kind,
-                             guint32 launches, double bytes, guint64 reads, guint64 writes) {
+                             guint32 launches, double bytes, ModelSet reads, ModelSet writes) {
   KernelOp kernel = {.kind = kind,
                      .dtype = build->half ? build->dtype : KERNEL_FP32,
                      .batch = 1,
@@ -133,13 +135,13 @@ ModelOp *model_build_kernels(ModelBuild *build, ModelDirection direction, const 
   return add_op(build, direction, name, kernel, 0, reads, writes);
 }
 
-ModelOp *model_build_memory(ModelBuild *build, ModelDirection direction, const char *name, double bytes, guint64 reads,
-                            guint64 writes) {
+ModelOp *model_build_memory(ModelBuild *build, ModelDirection direction, const char *name, double bytes, ModelSet reads,
+                            ModelSet writes) {
   return model_build_kernels(build, direction, name, KERNEL_MEMORY, 1, bytes, reads, writes);
 }
 
 ModelOp *model_build_attention(ModelBuild *build, ModelDirection direction, const char *name, double flops,
-                               double nominal_flops, double bytes, guint64 reads, guint64 writes) {
+                               double nominal_flops, double bytes, ModelSet reads, ModelSet writes) {
   static const KernelFlash flashes[] = {
       [MODEL_FLASH_USUAL] = KERNEL_FLASH_USUAL, [MODEL_FLASH_2] = KERNEL_FLASH_2, [MODEL_FLASH_3] = KERNEL_FLASH_3};
   KernelOp kernel = {.kind = KERNEL_ATTENTION,

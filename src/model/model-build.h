@@ -3,7 +3,7 @@
  *
  *   ModelBuild build;
  *   model_build_begin(&build, &shape, &recipe, micro_batch, MODEL_UNIT_LAYER);
- *   guint64 x = model_build_tensor(&build, "x", MODEL_TENSOR_INPUT, build.t * build.h * build.e);   // its mask, one
+ *   ModelSet x = model_build_tensor(&build, "x", MODEL_TENSOR_INPUT, build.t * build.h * build.e);   // its mask, one
  * bit ModelLinear q = model_linear(&build, &q_names, build.h, build.q, FALSE);                        // defines
  * q_proj.weight model_linear_forward(&build, &q, x, y); return model_build_end(&build);
  *
@@ -13,9 +13,9 @@
 #include "kernel-op.h"
 #include "model-unit.h"
 
-#define MODEL_BYTES_FP32      4.0 /* of an element of what half-precision arithmetic is copied to */
-#define MODEL_OPS_MOST        64
-#define MODEL_TRAFFIC_MOST    ((guint64)1 << 53) /* bytes of one op; larger is no shape that anybody trains */
+#define MODEL_BYTES_FP32      4.0                  /* of an element of what half-precision arithmetic is copied to */
+#define MODEL_OPS_MOST        (MODEL_SET_MOST - 1) /* so that a set of all is one less than the next bit */
+#define MODEL_TRAFFIC_MOST    ((guint64)1 << 53)   /* bytes of one op; larger is no shape that anybody trains */
 #define MODEL_PARAMETERS_MOST 32
 
 /* What one operation is in kernels: of which kind, how many, and how many bytes per element they move. */
@@ -54,42 +54,76 @@ ModelUnit *model_build_end(const ModelBuild *build);
 /* rows × columns, as PyTorch stores it. Returns the index. */
 int model_build_parameter(ModelBuild *build, const char *name, double rows, double columns);
 /* Returns the mask. */
-guint64 model_build_tensor(ModelBuild *build, const char *name, ModelTensorRole role, double bytes);
-guint64 model_build_inner(ModelBuild *build, const char *name, double bytes);
+ModelSet model_build_tensor(ModelBuild *build, const char *name, ModelTensorRole role, double bytes);
+ModelSet model_build_inner(ModelBuild *build, const char *name, double bytes);
 /* Working memory of the next op, which must read and write it. */
-guint64 model_build_scratch(ModelBuild *build, const char *name, double bytes);
+ModelSet model_build_scratch(ModelBuild *build, const char *name, double bytes);
 
 /* Each adds an op of the direction and returns it, valid until the build ends, for what its arguments do not say. */
 ModelOp *model_build_matmul(ModelBuild *build, ModelDirection direction, const char *name, double batch, double m,
-                            double n, double k, guint64 reads, guint64 writes);
+                            double n, double k, ModelSet reads, ModelSet writes);
 /* A backward matmul that makes the gradient of a weight. */
-ModelOp *model_build_wgrad(ModelBuild *build, const char *name, double m, double n, double k, guint64 reads);
+ModelOp *model_build_wgrad(ModelBuild *build, const char *name, double m, double n, double k, ModelSet reads);
 /* Elementwise: one kernel, or as many as `launches` says. */
-ModelOp *model_build_memory(ModelBuild *build, ModelDirection direction, const char *name, double bytes, guint64 reads,
-                            guint64 writes);
+ModelOp *model_build_memory(ModelBuild *build, ModelDirection direction, const char *name, double bytes, ModelSet reads,
+                            ModelSet writes);
 /* Any other kind that goes by bytes. */
 ModelOp *model_build_kernels(ModelBuild *build, ModelDirection direction, const char *name, KernelKind kind,
-                             guint32 launches, double bytes, guint64 reads, guint64 writes);
+                             guint32 launches, double bytes, ModelSet reads, ModelSet writes);
 /* One kernel over all queries and keys of every head. */
 ModelOp *model_build_attention(ModelBuild *build, ModelDirection direction, const char *name, double flops,
-                               double nominal_flops, double bytes, guint64 reads, guint64 writes);
+                               double nominal_flops, double bytes, ModelSet reads, ModelSet writes);
 
-/* y = x W (+ bias): a matmul forward; dgrad, wgrad and the sum that is the bias's gradient backward. */
+/* A low-rank adapter beside a linear layer, model-adapter.c. */
+typedef struct {
+  const char *a, *b, *join, *a_weight, *b_weight;                        /* operations, parameters */
+  const char *a_dgrad, *a_wgrad, *b_dgrad, *b_wgrad, *d_join, *sum;      /* backward */
+  const char *plain, *narrow, *wide, *scaled, *d_wide, *d_narrow, *d_in; /* tensors */
+} ModelAdapterNames;
+#define MODEL_ADAPTER_NAMES(name)                                                                                      \
+  {                                                                                                                    \
+    .a = name ".lora_A", .b = name ".lora_B", .join = name ".lora_add", .a_weight = name ".lora_A.weight",             \
+    .b_weight = name ".lora_B.weight", .a_dgrad = name ".lora_A.dgrad", .a_wgrad = name ".lora_A.wgrad",               \
+    .b_dgrad = name ".lora_B.dgrad", .b_wgrad = name ".lora_B.wgrad", .d_join = name ".lora_add.backward",             \
+    .sum = name ".lora_A.sum", .plain = name ".base", .narrow = name ".lora_narrow", .wide = name ".lora_wide",        \
+    .scaled = name ".lora_scaled", .d_wide = "d_" name ".lora_wide", .d_narrow = "d_" name ".lora_narrow",             \
+    .d_in = "d_" name ".lora_in"                                                                                       \
+  }
+
+typedef struct {
+  const ModelAdapterNames *names; /* NULL: no adapter here */
+  int a, b;                       /* parameters */
+  double in, out, rank;
+  ModelSet narrow; /* what lora_A makes: set by forward */
+} ModelAdapter;
+
+/* Defines the adapter's two parameters, and freezes what it stands beside. */
+ModelAdapter model_adapter(ModelBuild *build, const ModelAdapterNames *names, double in, double out);
+/* x, and `plain`, the layer's own output, to y. */
+void model_adapter_forward(ModelBuild *build, ModelAdapter *adapter, ModelSet x, ModelSet plain, ModelSet y);
+/* Adapter's gradients; returns its part of x's gradient, which model_adapter_sum adds to the layer's. */
+ModelSet model_adapter_backward(ModelBuild *build, const ModelAdapter *adapter, ModelSet x, ModelSet d_y);
+void model_adapter_sum(ModelBuild *build, const ModelAdapter *adapter, ModelSet part, ModelSet d_x);
+
+/* y = x W (+ bias): a matmul forward; dgrad, wgrad and the sum that is the bias's gradient backward. Where the recipe has
+ * an adapter for it, also that. */
 typedef struct {
   const char *forward, *dgrad, *wgrad, *bgrad, *weight, *bias;
+  ModelAdapterNames adapter;
 } ModelLinearNames;
 #define MODEL_LINEAR_NAMES(name)                                                                                       \
-  { name, name ".dgrad", name ".wgrad", name ".bgrad", name ".weight", name ".bias" }
+  { name, name ".dgrad", name ".wgrad", name ".bgrad", name ".weight", name ".bias", MODEL_ADAPTER_NAMES(name) }
 
 typedef struct {
   const ModelLinearNames *names;
   double in, out;
   int weight, bias; /* -1: none */
+  ModelAdapter adapter;
 } ModelLinear;
 
 ModelLinear model_linear(ModelBuild *build, const ModelLinearNames *names, double in, double out, gboolean bias);
-void model_linear_forward(ModelBuild *build, const ModelLinear *linear, guint64 x, guint64 y);
-void model_linear_backward(ModelBuild *build, const ModelLinear *linear, guint64 x, guint64 d_y, guint64 d_x);
+void model_linear_forward(ModelBuild *build, ModelLinear *linear, ModelSet x, ModelSet y);
+void model_linear_backward(ModelBuild *build, const ModelLinear *linear, ModelSet x, ModelSet d_y, ModelSet d_x);
 
 /* RMSNorm (llama) or LayerNorm (gpt) over the hidden width. LayerNorm, and RMSNorm as one kernel, keeps its input alone; its
  * statistics, 4 or 8 bytes per token, are not counted. Eager RMSNorm keeps the input in fp32 and what it multiplies by the
@@ -105,18 +139,18 @@ typedef struct {
 
 typedef struct {
   const ModelNormNames *names;
-  int weight, bias;     /* -1: none */
-  guint64 wide, scaled; /* what eager RMSNorm keeps: set by its forward */
+  int weight, bias;      /* -1: none */
+  ModelSet wide, scaled; /* what eager RMSNorm keeps: set by its forward */
 } ModelNorm;
 
 ModelNorm model_norm(ModelBuild *build, const ModelNormNames *names);
-void model_norm_forward(ModelBuild *build, ModelNorm *norm, guint64 x, guint64 y);
-void model_norm_backward(ModelBuild *build, const ModelNorm *norm, guint64 x, guint64 d_y, guint64 d_x);
+void model_norm_forward(ModelBuild *build, ModelNorm *norm, ModelSet x, ModelSet y);
+void model_norm_backward(ModelBuild *build, const ModelNorm *norm, ModelSet x, ModelSet d_y, ModelSet d_x);
 
 /* y = dropout(x), keeping a mask of one byte per element. For recipes that have dropout. */
-void model_dropout_forward(ModelBuild *build, const char *name, double elements, guint64 x, guint64 y, guint64 mask);
-void model_dropout_backward(ModelBuild *build, const char *name, double elements, guint64 mask, guint64 d_y,
-                            guint64 d_x);
+void model_dropout_forward(ModelBuild *build, const char *name, double elements, ModelSet x, ModelSet y, ModelSet mask);
+void model_dropout_backward(ModelBuild *build, const char *name, double elements, ModelSet mask, ModelSet d_y,
+                            ModelSet d_x);
 
 /* The units; each file its own. */
 void model_layer_build(ModelBuild *build);

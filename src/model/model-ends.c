@@ -8,21 +8,21 @@ static const ModelLinearNames head_names = MODEL_LINEAR_NAMES("lm_head");
 
 /* A gather reads and writes a row per token. gpt adds the rows of the sequence's positions, alike for every sequence.
  */
-static void embedding_forward(ModelBuild *build, int table, int positions, guint64 ids, guint64 *ret_mask) {
+static void embedding_forward(ModelBuild *build, int table, int positions, ModelSet ids, ModelSet *ret_mask) {
   double stream = build->e * build->t * build->h, sequence = build->e * build->s * build->h;
   gboolean gpt = build->shape->family == MODEL_GPT, dropout = gpt && build->recipe->dropout > 0;
-  guint64 output = model_build_tensor(build, "output", MODEL_TENSOR_OUTPUT, stream);
-  guint64 tokens = gpt ? model_build_inner(build, "token_rows", stream) : output;
+  ModelSet output = model_build_tensor(build, "output", MODEL_TENSOR_OUTPUT, stream);
+  ModelSet tokens = gpt ? model_build_inner(build, "token_rows", stream) : output;
   ModelOp *gather = model_build_kernels(build, MODEL_FORWARD, "embed_tokens", KERNEL_GATHER, 1,
                                         2 * stream + TOKEN_ID * build->t, ids, tokens);
   gather->saves = ids;
   gather->uses = (guint64)1 << table;
   if (positions < 0)
     return;
-  guint64 rows = model_build_inner(build, "position_rows", sequence);
+  ModelSet rows = model_build_inner(build, "position_rows", sequence);
   model_build_kernels(build, MODEL_FORWARD, "embed_positions", KERNEL_GATHER, 1, 2 * sequence, 0, rows)->uses =
       (guint64)1 << positions;
-  guint64 sum = dropout ? model_build_inner(build, "embedded", stream) : output;
+  ModelSet sum = dropout ? model_build_inner(build, "embedded", stream) : output;
   model_build_memory(build, MODEL_FORWARD, "embed_sum", 2 * stream + sequence, tokens | rows, sum);
   if (dropout) {
     *ret_mask = model_build_inner(build, "embedded_mask", build->t * build->h);
@@ -38,16 +38,16 @@ static double scatter_bytes(const ModelBuild *build, double rows, double tokens)
 }
 
 /* Where the head shares the table, the head's gradient was first, and autograd adds the dense one to it. */
-static void embedding_backward(ModelBuild *build, int table, int positions, guint64 ids, guint64 mask) {
+static void embedding_backward(ModelBuild *build, int table, int positions, ModelSet ids, ModelSet mask) {
   double stream = build->e * build->t * build->h, sequence = build->e * build->s * build->h;
-  guint64 d_sum = model_build_tensor(build, "d_output", MODEL_TENSOR_GRAD_OUTPUT, stream);
+  ModelSet d_sum = model_build_tensor(build, "d_output", MODEL_TENSOR_GRAD_OUTPUT, stream);
   if (mask != 0) {
-    guint64 d_output = d_sum;
+    ModelSet d_output = d_sum;
     d_sum = model_build_inner(build, "d_embedded", stream);
     model_dropout_backward(build, "embed_dropout.backward", build->t * build->h, mask, d_output, d_sum);
   }
   if (positions >= 0) {
-    guint64 d_rows = model_build_inner(build, "d_position_rows", sequence);
+    ModelSet d_rows = model_build_inner(build, "d_position_rows", sequence);
     model_build_memory(build, MODEL_BACKWARD, "embed_sum.backward", stream + sequence, d_sum, d_rows);
     double rows = (double)build->shape->max_positions;
     model_build_kernels(build, MODEL_BACKWARD, "embed_positions.backward", KERNEL_GATHER, SCATTER_LAUNCHES,
@@ -62,7 +62,7 @@ static void embedding_backward(ModelBuild *build, int table, int positions, guin
     return;
   }
   double matrix = build->e * build->v * build->h;
-  guint64 d_table = model_build_inner(build, "d_table", matrix);
+  ModelSet d_table = model_build_inner(build, "d_table", matrix);
   model_build_kernels(build, MODEL_BACKWARD, "embed_tokens.backward", KERNEL_GATHER, SCATTER_LAUNCHES, bytes,
                       d_sum | ids, d_table);
   model_build_memory(build, MODEL_BACKWARD, "embed_tokens.sum", 3 * matrix, d_table, 0)->gradient_of = table;
@@ -72,7 +72,7 @@ void model_embedding_build(ModelBuild *build) {
   int table = model_build_parameter(build, "embed_tokens.weight", build->v, build->h), positions = -1;
   if (build->shape->family == MODEL_GPT)
     positions = model_build_parameter(build, "embed_positions.weight", (double)build->shape->max_positions, build->h);
-  guint64 ids = model_build_tensor(build, "token_ids", MODEL_TENSOR_INPUT, TOKEN_ID * build->t), mask = 0;
+  ModelSet ids = model_build_tensor(build, "token_ids", MODEL_TENSOR_INPUT, TOKEN_ID * build->t), mask = 0;
   embedding_forward(build, table, positions, ids, &mask);
   embedding_backward(build, table, positions, ids, mask);
 }
@@ -80,9 +80,9 @@ void model_embedding_build(ModelBuild *build) {
 /* Cross-entropy as PyTorch computes it: the logits in fp32, their log-softmax (kept), and the loss of each token's
  * label, whose row is next to nothing. The caller holds the logits until the loss is there. Backward: a matrix of zeros
  * with one entry per token, the softmax's gradient from it and the kept log-softmax, and the cast back. */
-static void loss_forward(ModelBuild *build, guint64 logits, guint64 log_softmax) {
+static void loss_forward(ModelBuild *build, ModelSet logits, ModelSet log_softmax) {
   double elements = build->t * build->v;
-  guint64 in_fp32 = logits;
+  ModelSet in_fp32 = logits;
   if (build->half) {
     in_fp32 = model_build_scratch(build, "logits_fp32", MODEL_BYTES_FP32 * elements);
     model_build_memory(build, MODEL_FORWARD, "logits_fp32", (build->e + MODEL_BYTES_FP32) * elements, logits, in_fp32);
@@ -92,10 +92,10 @@ static void loss_forward(ModelBuild *build, guint64 logits, guint64 log_softmax)
   loss->saves = log_softmax;
 }
 
-static void loss_backward(ModelBuild *build, guint64 log_softmax, guint64 d_logits) {
+static void loss_backward(ModelBuild *build, ModelSet log_softmax, ModelSet d_logits) {
   double elements = build->t * build->v;
-  guint64 d_log_softmax = model_build_scratch(build, "d_log_softmax", MODEL_BYTES_FP32 * elements);
-  guint64 d_fp32 = build->half ? model_build_scratch(build, "d_logits_fp32", MODEL_BYTES_FP32 * elements) : d_logits;
+  ModelSet d_log_softmax = model_build_scratch(build, "d_log_softmax", MODEL_BYTES_FP32 * elements);
+  ModelSet d_fp32 = build->half ? model_build_scratch(build, "d_logits_fp32", MODEL_BYTES_FP32 * elements) : d_logits;
   model_build_kernels(build, MODEL_BACKWARD, "cross_entropy.backward", KERNEL_LOSS, 3,
                       (1 + 3) * MODEL_BYTES_FP32 * elements, log_softmax | d_log_softmax, d_fp32 | d_log_softmax);
   if (build->half)
@@ -106,7 +106,7 @@ static void loss_backward(ModelBuild *build, guint64 log_softmax, guint64 d_logi
 /* One kernel that reads the logits twice (maximum and sum as it goes; then each) and leaves their gradient in their place
  * (Liger-Kernel's, as Apex's and FlashAttention's with inplace_backward). Backward scales that by the loss's gradient, which
  * is 1: nothing to do but hand it on. */
-static void fused_loss(ModelBuild *build, guint64 logits) {
+static void fused_loss(ModelBuild *build, ModelSet logits) {
   model_build_kernels(build, MODEL_FORWARD, "cross_entropy", KERNEL_MEMORY, 1, 3 * build->e * build->t * build->v,
                       logits, 0)
       ->saves = logits;
@@ -118,11 +118,11 @@ void model_head_build(ModelBuild *build) {
   ModelLinear head = model_linear(build, &head_names, build->h, build->v, FALSE);
   build->parameters[head.weight].shared = build->shape->tied_embeddings;
 
-  guint64 input = model_build_tensor(build, "input", MODEL_TENSOR_INPUT, stream);
-  guint64 normed = model_build_inner(build, "normed", stream),
-          logits = model_build_inner(build, "logits", logits_bytes);
+  ModelSet input = model_build_tensor(build, "input", MODEL_TENSOR_INPUT, stream);
+  ModelSet normed = model_build_inner(build, "normed", stream),
+           logits = model_build_inner(build, "logits", logits_bytes);
   gboolean eager = build->recipe->loss == MODEL_LOSS_EAGER;
-  guint64 log_softmax = eager ? model_build_inner(build, "log_softmax", MODEL_BYTES_FP32 * build->t * build->v) : 0;
+  ModelSet log_softmax = eager ? model_build_inner(build, "log_softmax", MODEL_BYTES_FP32 * build->t * build->v) : 0;
   model_norm_forward(build, &norm, input, normed);
   model_linear_forward(build, &head, normed, logits);
   if (eager)
@@ -130,9 +130,9 @@ void model_head_build(ModelBuild *build) {
   else
     fused_loss(build, logits);
 
-  guint64 d_logits = eager ? model_build_inner(build, "d_logits", logits_bytes) : logits,
-          d_normed = model_build_inner(build, "d_normed", stream);
-  guint64 d_input = model_build_tensor(build, "d_input", MODEL_TENSOR_GRAD_INPUT, stream);
+  ModelSet d_logits = eager ? model_build_inner(build, "d_logits", logits_bytes) : logits,
+           d_normed = model_build_inner(build, "d_normed", stream);
+  ModelSet d_input = model_build_tensor(build, "d_input", MODEL_TENSOR_GRAD_INPUT, stream);
   if (eager)
     loss_backward(build, log_softmax, d_logits);
   model_linear_backward(build, &head, normed, d_logits, d_normed);

@@ -19,9 +19,9 @@ typedef struct {
   ModelNorm input_norm, post_norm;
   ModelLinear q, k, v, qkv, o, gate, up, down;
   ModelAttentionTensors attention;
-  guint64 input, normed, middle, middle_normed; /* middle: the residual stream after attention */
-  guint64 gate_out, up_out, silu, product;      /* gpt: up_out, and product is gelu's output */
-  guint64 attention_mask, mlp_mask;             /* of the dropouts that end the branches */
+  ModelSet input, normed, middle, middle_normed; /* middle: the residual stream after attention */
+  ModelSet gate_out, up_out, silu, product;      /* gpt: up_out, and product is gelu's output */
+  ModelSet attention_mask, mlp_mask;             /* of the dropouts that end the branches */
 } Layer;
 
 static double stream_bytes(const ModelBuild *build) {
@@ -62,7 +62,7 @@ static ModelPasses rope_passes(const ModelBuild *build, ModelDirection direction
   return (ModelPasses){KERNEL_ROTARY, 18, (2 + 4 + 1 + 2 + 3 + 3) * build->e};
 }
 
-static void rope(ModelBuild *build, ModelDirection direction, const char *name, guint64 reads, guint64 writes) {
+static void rope(ModelBuild *build, ModelDirection direction, const char *name, ModelSet reads, ModelSet writes) {
   ModelPasses passes = rope_passes(build, direction);
   model_build_kernels(build, direction, name, passes.kind, passes.launches,
                       passes.bytes * build->t * (build->q + build->kv), reads, writes);
@@ -76,34 +76,34 @@ static void projections_forward(ModelBuild *build, Layer *layer) {
     model_linear_forward(build, &layer->qkv, layer->normed, at->q);
     return;
   }
-  guint64 q_plain = model_build_inner(build, "q_unrotated", q), k_plain = model_build_inner(build, "k_unrotated", kv);
+  ModelSet q_plain = model_build_inner(build, "q_unrotated", q), k_plain = model_build_inner(build, "k_unrotated", kv);
   at->v = model_build_inner(build, "v", kv);
   model_linear_forward(build, &layer->q, layer->normed, q_plain);
   model_linear_forward(build, &layer->k, layer->normed, k_plain);
   model_linear_forward(build, &layer->v, layer->normed, at->v);
-  guint64 turned = build->fused ? 0 : model_build_scratch(build, "turned", q + kv);
+  ModelSet turned = build->fused ? 0 : model_build_scratch(build, "turned", q + kv);
   at->q = model_build_inner(build, "q", q);
   at->k = model_build_inner(build, "k", kv);
   rope(build, MODEL_FORWARD, "rope", q_plain | k_plain | turned, at->q | at->k | turned);
 }
 
-static void projections_backward(ModelBuild *build, const Layer *layer, guint64 d_context, guint64 d_normed) {
+static void projections_backward(ModelBuild *build, const Layer *layer, ModelSet d_context, ModelSet d_normed) {
   double q = build->e * build->t * build->q, kv = build->e * build->t * build->kv;
-  guint64 d_q = model_build_inner(build, "d_q", q), d_k = model_build_inner(build, "d_k", kv);
-  guint64 d_v = model_build_inner(build, "d_v", kv);
+  ModelSet d_q = model_build_inner(build, "d_q", q), d_k = model_build_inner(build, "d_k", kv);
+  ModelSet d_v = model_build_inner(build, "d_v", kv);
   model_attention_backward(build, &layer->attention, d_context, d_q, d_k, d_v);
   if (build->shape->family == MODEL_GPT) {
-    guint64 d_qkv = model_build_inner(build, "d_qkv", q + 2 * kv);
+    ModelSet d_qkv = model_build_inner(build, "d_qkv", q + 2 * kv);
     model_build_memory(build, MODEL_BACKWARD, "split_qkv.backward", 2 * (q + 2 * kv), d_q | d_k | d_v, d_qkv);
     model_linear_backward(build, &layer->qkv, layer->normed, d_qkv, d_normed);
     return;
   }
-  guint64 turned = build->fused ? 0 : model_build_scratch(build, "d_turned", q + kv);
-  guint64 d_q_plain = model_build_inner(build, "d_q_unrotated", q),
-          d_k_plain = model_build_inner(build, "d_k_unrotated", kv);
+  ModelSet turned = build->fused ? 0 : model_build_scratch(build, "d_turned", q + kv);
+  ModelSet d_q_plain = model_build_inner(build, "d_q_unrotated", q),
+           d_k_plain = model_build_inner(build, "d_k_unrotated", kv);
   rope(build, MODEL_BACKWARD, "rope.backward", d_q | d_k | turned, d_q_plain | d_k_plain | turned);
-  guint64 of_k = model_build_inner(build, "d_normed_of_k", stream_bytes(build));
-  guint64 of_q = model_build_inner(build, "d_normed_of_q", stream_bytes(build));
+  ModelSet of_k = model_build_inner(build, "d_normed_of_k", stream_bytes(build));
+  ModelSet of_q = model_build_inner(build, "d_normed_of_q", stream_bytes(build));
   model_linear_backward(build, &layer->v, layer->normed, d_v, d_normed);
   model_linear_backward(build, &layer->k, layer->normed, d_k_plain, of_k);
   model_build_memory(build, MODEL_BACKWARD, "k_proj.sum", 3 * stream_bytes(build), d_normed | of_k, 0);
@@ -114,7 +114,7 @@ static void projections_backward(ModelBuild *build, const Layer *layer, guint64 
 /* silu (in, out) and the product (two in, one out); back: the product's two gradients (two in, one out each), silu's
  * (two in, one out). Fused they are one kernel each way, which keeps no silu: two in, one out; back: three in, two out. gelu:
  * in, out; back: two in, one out. */
-static void mlp_forward(ModelBuild *build, Layer *layer, guint64 branch) {
+static void mlp_forward(ModelBuild *build, Layer *layer, ModelSet branch) {
   double f = build->e * build->t * build->f;
   if (build->shape->family == MODEL_GPT) {
     layer->up_out = model_build_inner(build, "up", f);
@@ -135,18 +135,18 @@ static void mlp_forward(ModelBuild *build, Layer *layer, guint64 branch) {
   model_linear_forward(build, &layer->down, layer->product, branch);
 }
 
-static void mlp_backward(ModelBuild *build, const Layer *layer, guint64 d_branch, guint64 d_normed) {
+static void mlp_backward(ModelBuild *build, const Layer *layer, ModelSet d_branch, ModelSet d_normed) {
   double f = build->e * build->t * build->f;
-  guint64 d_product = model_build_inner(build, "d_product", f), d_up = model_build_inner(build, "d_up", f);
+  ModelSet d_product = model_build_inner(build, "d_product", f), d_up = model_build_inner(build, "d_up", f);
   model_linear_backward(build, &layer->down, layer->product, d_branch, d_product);
   if (build->shape->family == MODEL_GPT) {
     model_build_memory(build, MODEL_BACKWARD, "gelu.backward", 3 * f, d_product | layer->up_out, d_up);
     model_linear_backward(build, &layer->up, layer->middle_normed, d_up, d_normed);
     return;
   }
-  guint64 d_silu = build->fused ? 0 : model_build_inner(build, "d_silu", f);
-  guint64 d_gate = model_build_inner(build, "d_gate", f);
-  guint64 of_gate = model_build_inner(build, "d_normed_of_gate", stream_bytes(build));
+  ModelSet d_silu = build->fused ? 0 : model_build_inner(build, "d_silu", f);
+  ModelSet d_gate = model_build_inner(build, "d_gate", f);
+  ModelSet of_gate = model_build_inner(build, "d_normed_of_gate", stream_bytes(build));
   if (build->fused)
     model_build_memory(build, MODEL_BACKWARD, "silu_mul.backward", 5 * f, d_product | layer->gate_out | layer->up_out,
                        d_gate | d_up);
@@ -179,10 +179,10 @@ static const BranchNames attention_branch = BRANCH_NAMES("attention", "o_proj");
 static const BranchNames mlp_branch = BRANCH_NAMES("mlp", "down_proj");
 
 /* The branch's output, dropped out where that is so, added to the residual. */
-static void join_forward(ModelBuild *build, const BranchNames *names, guint64 branch, guint64 *ret_mask,
-                         guint64 residual, guint64 sum) {
+static void join_forward(ModelBuild *build, const BranchNames *names, ModelSet branch, ModelSet *ret_mask,
+                         ModelSet residual, ModelSet sum) {
   if (has_branch_dropout(build)) {
-    guint64 dropped = model_build_inner(build, names->dropped, stream_bytes(build));
+    ModelSet dropped = model_build_inner(build, names->dropped, stream_bytes(build));
     *ret_mask = model_build_inner(build, names->mask, build->t * build->h);
     model_dropout_forward(build, names->dropout, build->t * build->h, branch, dropped, *ret_mask);
     branch = dropped;
@@ -191,10 +191,10 @@ static void join_forward(ModelBuild *build, const BranchNames *names, guint64 br
 }
 
 /* The gradient that enters the branch. */
-static guint64 enter_backward(ModelBuild *build, const BranchNames *names, guint64 mask, guint64 d_sum) {
+static ModelSet enter_backward(ModelBuild *build, const BranchNames *names, ModelSet mask, ModelSet d_sum) {
   if (!has_branch_dropout(build))
     return d_sum;
-  guint64 d_branch = model_build_inner(build, names->d_dropped, stream_bytes(build));
+  ModelSet d_branch = model_build_inner(build, names->d_dropped, stream_bytes(build));
   model_dropout_backward(build, names->dropout_backward, build->t * build->h, mask, d_sum, d_branch);
   return d_branch;
 }
@@ -207,36 +207,36 @@ static void forward(ModelBuild *build, Layer *layer) {
   projections_forward(build, layer);
   layer->attention.context = model_build_inner(build, "context", build->e * build->t * build->q);
   model_attention_forward(build, &layer->attention);
-  guint64 attention_out = model_build_inner(build, attention_branch.out, stream);
+  ModelSet attention_out = model_build_inner(build, attention_branch.out, stream);
   model_linear_forward(build, &layer->o, layer->attention.context, attention_out);
   layer->middle = model_build_inner(build, "middle", stream);
   join_forward(build, &attention_branch, attention_out, &layer->attention_mask, layer->input, layer->middle);
   layer->middle_normed = model_build_inner(build, "middle_normed", stream);
   model_norm_forward(build, &layer->post_norm, layer->middle, layer->middle_normed);
-  guint64 mlp_out = model_build_inner(build, mlp_branch.out, stream);
+  ModelSet mlp_out = model_build_inner(build, mlp_branch.out, stream);
   mlp_forward(build, layer, mlp_out);
-  guint64 output = model_build_tensor(build, "output", MODEL_TENSOR_OUTPUT, stream);
+  ModelSet output = model_build_tensor(build, "output", MODEL_TENSOR_OUTPUT, stream);
   join_forward(build, &mlp_branch, mlp_out, &layer->mlp_mask, layer->middle, output);
 }
 
 static void backward(ModelBuild *build, const Layer *layer) {
   double stream = stream_bytes(build);
-  guint64 d_output = model_build_tensor(build, "d_output", MODEL_TENSOR_GRAD_OUTPUT, stream);
-  guint64 d_middle_normed = model_build_inner(build, "d_middle_normed", stream);
+  ModelSet d_output = model_build_tensor(build, "d_output", MODEL_TENSOR_GRAD_OUTPUT, stream);
+  ModelSet d_middle_normed = model_build_inner(build, "d_middle_normed", stream);
   mlp_backward(build, layer, enter_backward(build, &mlp_branch, layer->mlp_mask, d_output), d_middle_normed);
-  guint64 of_norm = model_build_inner(build, "d_middle_of_norm", stream);
+  ModelSet of_norm = model_build_inner(build, "d_middle_of_norm", stream);
   model_norm_backward(build, &layer->post_norm, layer->middle, d_middle_normed, of_norm);
-  guint64 d_middle = model_build_inner(build, "d_middle", stream);
+  ModelSet d_middle = model_build_inner(build, "d_middle", stream);
   model_build_memory(build, MODEL_BACKWARD, mlp_branch.residual_backward, 3 * stream, d_output | of_norm, d_middle);
 
-  guint64 d_context = model_build_inner(build, "d_context", build->e * build->t * build->q);
-  guint64 d_branch = enter_backward(build, &attention_branch, layer->attention_mask, d_middle);
+  ModelSet d_context = model_build_inner(build, "d_context", build->e * build->t * build->q);
+  ModelSet d_branch = enter_backward(build, &attention_branch, layer->attention_mask, d_middle);
   model_linear_backward(build, &layer->o, layer->attention.context, d_branch, d_context);
-  guint64 d_normed = model_build_inner(build, "d_normed", stream);
+  ModelSet d_normed = model_build_inner(build, "d_normed", stream);
   projections_backward(build, layer, d_context, d_normed);
-  guint64 of_input_norm = model_build_inner(build, "d_input_of_norm", stream);
+  ModelSet of_input_norm = model_build_inner(build, "d_input_of_norm", stream);
   model_norm_backward(build, &layer->input_norm, layer->input, d_normed, of_input_norm);
-  guint64 d_input = model_build_tensor(build, "d_input", MODEL_TENSOR_GRAD_INPUT, stream);
+  ModelSet d_input = model_build_tensor(build, "d_input", MODEL_TENSOR_GRAD_INPUT, stream);
   model_build_memory(build, MODEL_BACKWARD, attention_branch.residual_backward, 3 * stream, d_middle | of_input_norm,
                      d_input);
 }

@@ -9,6 +9,8 @@ ModelLinear model_linear(ModelBuild *build, const ModelLinearNames *names, doubl
   linear.weight = model_build_parameter(build, names->weight, out, in);
   if (bias)
     linear.bias = model_build_parameter(build, names->bias, out, 1);
+  if (model_lora_adapts(&build->recipe->lora, names->forward))
+    linear.adapter = model_adapter(build, &names->adapter, in, out);
   return linear;
 }
 
@@ -16,14 +18,24 @@ static guint64 parameter_mask(int weight, int bias) {
   return (guint64)1 << weight | (bias >= 0 ? (guint64)1 << bias : 0);
 }
 
-void model_linear_forward(ModelBuild *build, const ModelLinear *linear, guint64 x, guint64 y) {
-  ModelOp *op =
-      model_build_matmul(build, MODEL_FORWARD, linear->names->forward, 1, build->t, linear->out, linear->in, x, y);
-  op->saves = x;
-  op->uses = parameter_mask(linear->weight, linear->bias);
+static gboolean has_adapter(const ModelLinear *linear) {
+  return linear->adapter.names != NULL;
 }
 
-void model_linear_backward(ModelBuild *build, const ModelLinear *linear, guint64 x, guint64 d_y, guint64 d_x) {
+void model_linear_forward(ModelBuild *build, ModelLinear *linear, ModelSet x, ModelSet y) {
+  const ModelLinearNames *names = linear->names;
+  ModelSet plain =
+      has_adapter(linear) ? model_build_inner(build, names->adapter.plain, build->e * build->t * linear->out) : y;
+  ModelOp *op =
+      model_build_matmul(build, MODEL_FORWARD, names->forward, 1, build->t, linear->out, linear->in, x, plain);
+  op->saves = x;
+  op->uses = parameter_mask(linear->weight, linear->bias);
+  if (has_adapter(linear))
+    model_adapter_forward(build, &linear->adapter, x, plain, y);
+}
+
+void model_linear_backward(ModelBuild *build, const ModelLinear *linear, ModelSet x, ModelSet d_y, ModelSet d_x) {
+  ModelSet part = has_adapter(linear) ? model_adapter_backward(build, &linear->adapter, x, d_y) : 0;
   ModelOp *dgrad =
       model_build_matmul(build, MODEL_BACKWARD, linear->names->dgrad, 1, build->t, linear->in, linear->out, d_y, d_x);
   dgrad->uses = parameter_mask(linear->weight, -1);
@@ -33,6 +45,8 @@ void model_linear_backward(ModelBuild *build, const ModelLinear *linear, guint64
     model_build_kernels(build, MODEL_BACKWARD, linear->names->bgrad, KERNEL_REDUCTION, 1,
                         build->e * build->t * linear->out, d_y, 0)
         ->gradient_of = linear->bias;
+  if (has_adapter(linear))
+    model_adapter_sum(build, &linear->adapter, part, d_x);
 }
 
 ModelNorm model_norm(ModelBuild *build, const ModelNormNames *names) {
@@ -66,13 +80,21 @@ static ModelPasses norm_backward_passes(const ModelBuild *build) {
   return (ModelPasses){KERNEL_NORM, build->half ? 19 : 17, outside + casts + inside};
 }
 
+/* What of it makes the weight's (and bias's) gradient. */
+static ModelPasses norm_gradient_passes(const ModelBuild *build) {
+  double e = build->e;
+  if (build->shape->family != MODEL_LLAMA || build->fused)
+    return (ModelPasses){KERNEL_NORM, 2, 2 * e};
+  return (ModelPasses){KERNEL_NORM, 2, 3 * e + e};
+}
+
 /* Eager RMSNorm in 16 bits: x in fp32, kept for the square and the product; the square, then the product, in fp32; the product
  * cast back, kept for the weight's gradient. In fp32 nothing is cast: x is kept as it is, and the product. */
-static void eager_rms_forward(ModelBuild *build, ModelNorm *norm, guint64 x, guint64 y) {
+static void eager_rms_forward(ModelBuild *build, ModelNorm *norm, ModelSet x, ModelSet y) {
   double elements = build->t * build->h;
   norm->wide = build->half ? model_build_inner(build, norm->names->wide, MODEL_BYTES_FP32 * elements) : x;
   norm->scaled = model_build_inner(build, norm->names->scaled, build->e * elements);
-  guint64 square = model_build_scratch(build, norm->names->square, MODEL_BYTES_FP32 * elements);
+  ModelSet square = model_build_scratch(build, norm->names->square, MODEL_BYTES_FP32 * elements);
   ModelPasses passes = norm_forward_passes(build);
   ModelOp *op = model_build_kernels(build, MODEL_FORWARD, norm->names->forward, passes.kind, passes.launches,
                                     elements * passes.bytes, x | square,
@@ -89,7 +111,7 @@ static gboolean is_eager_rms(const ModelBuild *build) {
   return build->shape->family == MODEL_LLAMA && !build->fused;
 }
 
-void model_norm_forward(ModelBuild *build, ModelNorm *norm, guint64 x, guint64 y) {
+void model_norm_forward(ModelBuild *build, ModelNorm *norm, ModelSet x, ModelSet y) {
   if (is_eager_rms(build)) {
     eager_rms_forward(build, norm, x, y);
     return;
@@ -101,9 +123,9 @@ void model_norm_forward(ModelBuild *build, ModelNorm *norm, guint64 x, guint64 y
   op->uses = parameter_mask(norm->weight, norm->bias);
 }
 
-void model_norm_backward(ModelBuild *build, const ModelNorm *norm, guint64 x, guint64 d_y, guint64 d_x) {
+void model_norm_backward(ModelBuild *build, const ModelNorm *norm, ModelSet x, ModelSet d_y, ModelSet d_x) {
   double elements = build->t * build->h;
-  guint64 kept = x, scratch = 0;
+  ModelSet kept = x, scratch = 0;
   if (is_eager_rms(build)) {
     kept = norm->wide | norm->scaled;
     scratch = model_build_scratch(build, norm->names->d_wide, RMS_BACKWARD_TENSORS * MODEL_BYTES_FP32 * elements);
@@ -114,13 +136,18 @@ void model_norm_backward(ModelBuild *build, const ModelNorm *norm, guint64 x, gu
   op->uses = parameter_mask(norm->weight, -1);
   op->gradient_of = norm->weight;
   op->also_gradient_of = norm->bias;
+  ModelPasses sums = norm_gradient_passes(build);
+  op->for_gradient.reads = is_eager_rms(build) ? norm->scaled : 0;
+  op->for_gradient.bytes = (guint64)(elements * sums.bytes);
+  op->for_gradient.launches = sums.launches;
 }
 
-void model_dropout_forward(ModelBuild *build, const char *name, double elements, guint64 x, guint64 y, guint64 mask) {
+void model_dropout_forward(ModelBuild *build, const char *name, double elements, ModelSet x, ModelSet y,
+                           ModelSet mask) {
   model_build_memory(build, MODEL_FORWARD, name, elements * (2 * build->e + 1), x, y | mask)->saves = mask;
 }
 
-void model_dropout_backward(ModelBuild *build, const char *name, double elements, guint64 mask, guint64 d_y,
-                            guint64 d_x) {
+void model_dropout_backward(ModelBuild *build, const char *name, double elements, ModelSet mask, ModelSet d_y,
+                            ModelSet d_x) {
   model_build_memory(build, MODEL_BACKWARD, name, elements * (2 * build->e + 1), mask | d_y, d_x);
 }

@@ -84,7 +84,7 @@ static const ConfKey keys[] = {
      .offset = G_STRUCT_OFFSET(Keys, fused_kernels),
      .initial = "no",
      .help = "norms, rotary embedding and activations by one kernel each (Apex, Transformer Engine, Liger), without "
-             "compiling"},
+             "compiling; megatron and nanotron: yes where it is not given"},
 };
 const ConfSchema model_recipe_schema = {keys, G_N_ELEMENTS(keys)};
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "conf-settings.h"
+#include "model-lora.h"
 #include "model-shape.h"
 
 typedef enum { MODEL_BF16, MODEL_FP16, MODEL_FP32, MODEL_TF32 } ModelPrecision;
@@ -28,6 +29,7 @@ typedef struct {
   int loss;          /* ModelLoss */
   int kernels;       /* ModelKernels: fused where `compile` or `fused_kernels` says so */
   gboolean compiled; /* torch.compile: cheaper for the host too */
+  ModelLora lora;    /* adapters: then they alone are trained. Set by whoever knows what is trained */
 } ModelRecipe;
 
 /* [training]: sequence_length, precision, attention, flash_version, dropout, loss, compile,

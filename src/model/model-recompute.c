@@ -5,8 +5,8 @@
 
 #include "kernel-op.h"
 
-static guint64 first_ops(guint n) {
-  return n < 64 ? ((guint64)1 << n) - 1 : G_MAXUINT64;
+static ModelSet first_ops(guint n) {
+  return model_set_of(n) - 1;
 }
 
 static gboolean is_named(const ModelOp *op, const char *const *names) {
@@ -17,7 +17,7 @@ static gboolean is_named(const ModelOp *op, const char *const *names) {
 }
 
 /* From the first to the last operation between the projections and the context. */
-static guint64 attention_core(const ModelUnit *unit) {
+static ModelSet attention_core(const ModelUnit *unit) {
   static const char *const ends[] = {"attention", "repeat_kv", "scores", "context", NULL};
   guint first = unit->n_forward, end = 0;
   for (guint i = 0; i < unit->n_forward; i++)
@@ -33,19 +33,19 @@ static gboolean is_linear(const ModelOp *op) {
 }
 
 /* Outputs of the first, third, fifth … linear layer, and of flash attention. */
-static guint64 kept_by_op(const ModelUnit *unit) {
-  guint64 kept = 0;
+static ModelSet kept_by_op(const ModelUnit *unit) {
+  ModelSet kept = 0;
   guint linears = 0;
   for (guint i = 0; i < unit->n_forward; i++) {
     gboolean odd = is_linear(&unit->forward[i]) && ++linears % 2 == 1;
     if (odd || unit->forward[i].kernel->kind == KERNEL_ATTENTION)
-      kept |= (guint64)1 << i;
+      kept |= model_set_of(i);
   }
   return kept;
 }
 
 void model_recompute(const ModelUnit *unit, ModelRecompute how, ModelRecomputed *ret) {
-  guint64 all = first_ops(unit->n_forward);
+  ModelSet all = first_ops(unit->n_forward);
   switch (how) {
   case MODEL_RECOMPUTE_ALL:
     *ret = (ModelRecomputed){all, all};

@@ -2,7 +2,7 @@
  *
  *   ModelRecomputed redone;
  *   model_recompute(layer, MODEL_RECOMPUTE_ATTENTION, &redone);
- *   if (redone.again >> op & 1) … forward[op] runs a second time …
+ *   if (model_set_has(redone.again, op)) … forward[op] runs a second time …
  *
  * Of the operations of `region` autograd keeps nothing; those of `again` run a second time before backward needs them,
  * from the outputs of the others, which are kept. Sources: full, PyTorch's checkpoint over a layer; attention,
@@ -22,7 +22,7 @@ typedef enum {
 
 /* Masks of forward operations, `again` within `region`. */
 typedef struct {
-  guint64 region, again;
+  ModelSet region, again;
 } ModelRecomputed;
 
 void model_recompute(const ModelUnit *unit, ModelRecompute how, ModelRecomputed *ret);

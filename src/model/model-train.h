@@ -18,5 +18,6 @@ typedef enum {
   MODEL_TRAININGS
 } ModelTraining;
 
-/* Changes a unit as it was built; MODEL_TRAINED changes nothing. */
+/* Changes a unit as it was built. MODEL_TRAINED and MODEL_TRAINED_FIRST leave parameters frozen that are (those beside
+ * adapters), and drop what only their gradients needed. */
 void model_unit_train(ModelUnit *unit, ModelTraining how);

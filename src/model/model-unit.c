@@ -38,15 +38,15 @@ guint64 model_unit_elements(const ModelUnit *unit) {
   return elements;
 }
 
-guint64 model_unit_bytes(const ModelUnit *unit, guint64 tensors) {
+guint64 model_unit_bytes(const ModelUnit *unit, ModelSet tensors) {
   guint64 bytes = 0;
   for (guint i = 0; i < unit->n_tensors; i++)
-    bytes += tensors >> i & 1 ? unit->tensors[i].bytes : 0;
+    bytes += model_set_has(tensors, i) ? unit->tensors[i].bytes : 0;
   return bytes;
 }
 
-static guint64 saved_before(const ModelUnit *unit, guint op) {
-  guint64 saved = 0;
+static ModelSet saved_before(const ModelUnit *unit, guint op) {
+  ModelSet saved = 0;
   for (guint i = 0; i < op; i++)
     saved |= unit->forward[i].saves;
   return saved;

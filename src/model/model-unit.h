@@ -7,7 +7,7 @@
  *      input ─►[forward ops]─► output                 one boundary each way between units
  *      grad_input ◄─[backward ops]◄─ grad_output
  *
- * Tensors are numbered within the unit; sets of them are bit masks (at most 64). Who frees what follows from the masks:
+ * Tensors are numbered within the unit; sets of them are bit masks. Who frees what follows from the masks:
  *   - forward, gradients wanted: a tensor dies after its last forward reader, unless some op `saves` it; saved
  *     tensors die after their last backward reader;
  *   - forward without gradients (under recompute): a tensor dies after its last forward reader;
@@ -47,7 +47,18 @@ typedef enum {
   MODEL_TENSOR_GRAD_INPUT
 } ModelTensorRole;
 
-#define MODEL_TENSORS_MOST 64
+/* Sets of a unit's tensors, or of its operations, as bit masks. A layer with adapters on every projection has more than 64. */
+__extension__ typedef unsigned __int128 ModelSet;
+#define MODEL_SET_MOST 128
+
+static inline ModelSet model_set_of(guint index) {
+  return (ModelSet)1 << index;
+}
+static inline gboolean model_set_has(ModelSet set, guint index) {
+  return (set >> index & 1) != 0;
+}
+
+#define MODEL_TENSORS_MOST MODEL_SET_MOST
 #define MODEL_TENSOR_MOST  ((guint64)1 << 48)
 
 typedef struct {
@@ -61,13 +72,18 @@ typedef struct {
 typedef struct {
   const char *name;              /* "gate_proj", "gate_proj.dgrad"; static */
   const struct KernelOp *kernel; /* owned by the unit */
-  double nominal_flops;  /* what model FLOPs utilisation counts: attention in full, not causal, and its backward as two
+  double nominal_flops;   /* what model FLOPs utilisation counts: attention in full, not causal, and its backward as two
                           * forwards, whatever a flash kernel computes again */
-  guint64 reads, writes; /* tensor masks */
-  guint64 saves;         /* forward only: tensors that autograd keeps because of this op */
-  guint64 uses;          /* mask of the unit's parameters that the op reads */
-  int gradient_of;       /* backward only: index of the parameter whose gradient this op completes, else -1 */
-  int also_gradient_of;  /* a second one (weight and bias of one norm, bias of a wgrad), else -1 */
+  ModelSet reads, writes; /* of tensors */
+  ModelSet saves;         /* forward only: tensors that autograd keeps because of this op */
+  guint64 uses;           /* mask of the unit's parameters that the op reads */
+  int gradient_of;        /* backward only: index of the parameter whose gradient this op completes, else -1 */
+  int also_gradient_of;   /* a second one (weight and bias of one norm, bias of a wgrad), else -1 */
+  struct {
+    ModelSet reads;
+    guint64 bytes;
+    guint32 launches;
+  } for_gradient; /* backward only: what of it serves gradients of parameters alone, in an op that also hands one down */
 } ModelOp;
 
 typedef struct {
@@ -91,7 +107,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(ModelUnit, model_unit_free)
 /* Elements of the unit's own parameters, shared ones left out. */
 guint64 model_unit_elements(const ModelUnit *unit);
 /* Bytes of a set of the unit's tensors. */
-guint64 model_unit_bytes(const ModelUnit *unit, guint64 tensors);
+guint64 model_unit_bytes(const ModelUnit *unit, ModelSet tensors);
 /* Bytes that autograd keeps from one forward of the unit: the masks' sum, INPUT included where it is saved. */
 guint64 model_unit_saved_bytes(const ModelUnit *unit);
 /* Of these, what the forward op of this index is the first to keep: over all ops they add up to the unit's. */

@@ -229,13 +229,9 @@ static void cast_weights(Ddp *ddp, guint32 unit, gboolean recompute) {
   plan_walk_take(ddp->walk, ddp->casts[unit]);
 }
 
-static gboolean has_backward(const Ddp *ddp, guint32 unit) {
-  return ddp->walk->units[unit].training != MODEL_FROZEN_BELOW;
-}
-
 static gboolean drops_casts(const Ddp *ddp, guint32 unit) {
   gint32 layer = ddp->walk->units[unit].layer;
-  return !has_backward(ddp, unit) ||
+  return !plan_walk_has_backward(ddp->walk, unit) ||
          (layer >= 0 && plan_checkpointing_of(&ddp->recipe->checkpointing, (guint32)layer) == MODEL_RECOMPUTE_ALL);
 }
 
@@ -257,7 +253,7 @@ static void micro_batch(Ddp *ddp) {
     plan_walk_forward(walk, u);
   }
   end_autocast(ddp);
-  for (guint32 u = walk->n_units; u-- > 0 && has_backward(ddp, u);) {
+  for (guint32 u = walk->n_units; u-- > 0 && plan_walk_has_backward(walk, u);) {
     if (drops_casts(ddp, u))
       cast_weights(ddp, u, TRUE);
     plan_walk_backward(walk, u);

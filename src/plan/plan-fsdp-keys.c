@@ -7,7 +7,11 @@
 #include "model-recipe.h"
 #include "plan-optimizer.h"
 #include "plan-policy.h"
+#include "plan-version.h"
 #include "plan-wrap.h"
+
+#define OLDEST         PLAN_VERSION(2, 0, 0) /* of PyTorch */
+#define LIMITS_GATHERS PLAN_VERSION(2, 1, 0) /* by default: PyTorch pull request 104900 */
 
 static const char *const prefetch_names[] = {"pre", "post", "none", NULL};
 static const char *const dtype_names[] = {"default", "bf16", "fp16", "fp32", NULL};
@@ -49,7 +53,9 @@ static const ConfKey keys[] = {
      .kind = CONF_FLAG,
      .offset = FIELD(limits_gathers),
      .initial = "yes",
-     .help = "the host waits until at most two freed units' memory is under way (fsdp1)"},
+     .help =
+         "the host waits until at most two freed units' memory is under way (fsdp1; no by default before PyTorch 2.1, "
+         "framework_version = 2.0)"},
     {.group = "fsdp",
      .key = "sync_every_micro_batch",
      .kind = CONF_FLAG,
@@ -84,6 +90,14 @@ static const ConfKey keys[] = {
      .initial = "fp32",
      .names = dtype_names,
      .help = "in which the model was made: of parameter and gradient shards and the optimizer's states"},
+    {.group = "fsdp",
+     .key = "checkpoint_outside",
+     .kind = CONF_FLAG,
+     .offset = FIELD(checkpoints_outside),
+     .initial = "no",
+     .help = "activation checkpointing lies around FSDP's units, checkpoint(FSDP(block)), not inside: a block that "
+             "runs again is "
+             "gathered for that, freed, and gathered once more for its backward (fsdp1)"},
     {.group = "fsdp", .key = "buffer_dtype", .kind = CONF_LATER, .help = "buffers (rotary tables and the like)"},
     {.group = "fsdp",
      .key = "cpu_offload",
@@ -234,6 +248,7 @@ static gboolean refuse_other_generation(const ConfSettings *settings, const Plan
   } first_only[] = {
       {"fsdp.limit_all_gathers", "fully_shard has no rate limiter: it frees memory in host order"},
       {"fsdp.use_orig_params", "fully_shard always has its own parameters"},
+      {"fsdp.checkpoint_outside", "checkpointing around fully_shard is not modelled"},
   };
   for (guint i = 0; second && i < G_N_ELEMENTS(first_only); i++)
     if (conf_settings_given(settings, first_only[i].key))
@@ -244,6 +259,45 @@ static gboolean refuse_other_generation(const ConfSettings *settings, const Plan
                               "fully_shard always prefetches before a unit computes (pre)");
   if (!second && keys_->forward_prefetch > 1)
     return conf_settings_fail(settings, "fsdp.forward_prefetch", error, "fsdp1 prefetches one unit (1) or none (0)");
+  return TRUE;
+}
+
+/* Only whole blocks are checkpointed from outside, and only blocks that are units. */
+static gboolean check_checkpointing(const ConfSettings *settings, const PlanRecipe *recipe, GError **error) {
+  int kind = recipe->checkpointing.kind;
+  gboolean whole = kind == PLAN_CHECKPOINT_FULL || kind == PLAN_CHECKPOINT_LAYERS || kind == PLAN_CHECKPOINT_FRACTION;
+  if (!recipe->fsdp.checkpoints_outside)
+    return TRUE;
+  if (!whole)
+    return conf_settings_fail(
+        settings, "fsdp.checkpoint_outside", error,
+        "no whole block is checkpointed; activation_checkpointing = full, layers:K or fraction:F");
+  return recipe->fsdp.wrap == PLAN_WRAP_BLOCK || recipe->fsdp.wrap == PLAN_WRAP_ENDS ||
+         conf_settings_fail(settings, "fsdp.checkpoint_outside", error,
+                            "blocks are no units; fsdp.wrap = block or ends");
+}
+
+/* A flat parameter is trained or frozen as one, unless its parts stay parameters. */
+static gboolean check_trainable(const ConfSettings *settings, const PlanRecipe *recipe, gboolean second,
+                                GError **error) {
+  const PlanTrainable *trainable = &recipe->trainable;
+  int wrap = recipe->fsdp.wrap;
+  gboolean ends_alike = trainable->embedding == trainable->head;
+  gboolean whole = trainable->lora.rank == 0 && (wrap == PLAN_WRAP_ENDS || (wrap == PLAN_WRAP_BLOCK && ends_alike));
+  return second || !trainable->part || recipe->fsdp.use_orig_params || whole ||
+         conf_settings_fail(settings, "training.trainable", error,
+                            "a flat parameter of fsdp1 is trained or frozen as one; set fsdp.use_orig_params=yes");
+}
+
+static gboolean check_version(const ConfSettings *settings, PlanRecipe *recipe, gboolean second, GError **error) {
+  if (second)
+    return plan_policy_refuse(settings, "parallel.framework_version", recipe,
+                              "is modelled as PyTorch 2.6 to 2.9 have it; no version", error);
+  if (recipe->version > 0 && recipe->version < OLDEST)
+    return conf_settings_fail(settings, "parallel.framework_version", error, "fsdp1 is modelled from PyTorch 2.0 on");
+  if (recipe->version > 0 && recipe->version < LIMITS_GATHERS &&
+      !conf_settings_given(settings, "fsdp.limit_all_gathers"))
+    recipe->fsdp.limits_gathers = FALSE;
   return TRUE;
 }
 
@@ -265,7 +319,9 @@ static gboolean resolve(const ConfSettings *settings, PlanRecipe *recipe, gboole
   gboolean good = refuse_stage(settings, recipe, second, error) &&
                   refuse_other_generation(settings, keys_, second, error) && read_wrap(settings, keys_, error) &&
                   check_wrap(settings, keys_, error) && read_reshard(settings, recipe, second, keys_, error) &&
-                  read_dtypes(settings, recipe, keys_, error) && check_offload(settings, recipe, second, error);
+                  read_dtypes(settings, recipe, keys_, error) && check_offload(settings, recipe, second, error) &&
+                  check_checkpointing(settings, recipe, error) && check_trainable(settings, recipe, second, error) &&
+                  check_version(settings, recipe, second, error);
   if (second)
     keys_->use_orig_params = TRUE;
   g_clear_pointer(&keys_->wrap_text, g_free);

@@ -26,8 +26,9 @@ typedef struct {
   int backward_prefetch;          /* PlanBackwardPrefetch */
   gboolean limits_gathers;        /* FSDP1: the host waits while two freed units are under way */
   gboolean syncs_always;          /* gradients are reduced every micro-batch */
-  gboolean offloads;              /* shards, gradients and the optimizer lie with the host */
-  gboolean use_orig_params;       /* FSDP1: parameters begin on 16 bytes, the optimizer sees each */
+  gboolean checkpoints_outside; /* FSDP1: checkpoint(FSDP(block)): a block that runs again is gathered for that alone */
+  gboolean offloads;            /* shards, gradients and the optimizer lie with the host */
+  gboolean use_orig_params;     /* FSDP1: parameters begin on 16 bytes, the optimizer sees each */
   int param_dtype, reduce_dtype, orig_dtype;          /* PlanDtype, as written */
   guint32 parameter_bytes, reduce_bytes, shard_bytes; /* per element: gathered, reduced, kept in shards */
 } PlanFsdpKeys;

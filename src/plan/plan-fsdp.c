@@ -4,6 +4,7 @@
 #include "base-error.h"
 #include "mem-tenant.h"
 #include "model-host.h"
+#include "plan-lives.h"
 
 typedef struct {
   guint64 bytes;
@@ -159,16 +160,39 @@ static void forward(PlanFsdp *fsdp) {
   fsdp->in_forward = FALSE;
 }
 
+/* Whether checkpoint lies around the unit's hooks: its forward runs again as a forward, before its backward's hooks. */
+static gboolean recomputes_outside(const PlanFsdp *fsdp, guint32 unit) {
+  const PlanWrapUnit *wrapped = &fsdp->wrap->units[unit];
+  return fsdp->keys->checkpoints_outside && wrapped->layer >= 0 && fsdp->walk->units[wrapped->first].lives->again != 0;
+}
+
+static void after_op(PlanWalk *walk, guint32 index, const ModelOp *op, PlanPass pass, gpointer user) {
+  PlanFsdp *fsdp = user;
+  const ModelUnit *part = walk->units[index].unit;
+  guint32 unit = fsdp->wrap->of[index];
+  if (pass != PLAN_RECOMPUTE || op + 1 != part->forward + part->n_forward || !recomputes_outside(fsdp, unit))
+    return;
+  fsdp->schedule->post_recompute(fsdp, unit);
+  fsdp->schedule->pre_backward(fsdp, unit);
+}
+
+static void begin_backward(PlanFsdp *fsdp, guint32 unit) {
+  if (recomputes_outside(fsdp, unit))
+    fsdp->schedule->pre_recompute(fsdp, unit);
+  else
+    fsdp->schedule->pre_backward(fsdp, unit);
+}
+
 static void backward(PlanFsdp *fsdp) {
   const PlanWrap *wrap = fsdp->wrap;
   fsdp->last_reduce = PROGRAM_NONE;
   for (guint32 u = fsdp->walk->n_units; u-- > 0;) {
     for (guint32 w = wrap->n; w-- > 0;)
-      if (wrap->units[w].last == u)
-        fsdp->schedule->pre_backward(fsdp, w);
+      if (wrap->units[w].last == u && fsdp->units[w].has_backward)
+        begin_backward(fsdp, w);
     plan_walk_backward(fsdp->walk, u);
     for (guint32 w = 0; w < wrap->n; w++)
-      if (wrap->units[w].first == u)
+      if (wrap->units[w].first == u && fsdp->units[w].has_backward)
         fsdp->schedule->post_backward(fsdp, w);
   }
   fsdp->schedule->end_backward(fsdp);
@@ -255,6 +279,8 @@ static guint64 unique_of(const PlanFsdp *fsdp, guint64 bytes) {
 
 static void measure_unit(PlanFsdp *fsdp, guint32 w) {
   PlanFsdpUnit *unit = &fsdp->units[w];
+  for (guint32 u = 0; u < fsdp->walk->n_units; u++)
+    unit->has_backward |= fsdp->wrap->of[u] == w && plan_walk_has_backward(fsdp->walk, u);
   const PlanFsdpKeys *keys = fsdp->keys;
   unit->shard = fsdp->schedule->shard(fsdp, w);
   unit->padded = unit->shard * fsdp->shards;
@@ -362,7 +388,7 @@ static Program *build(const PlanCase *what, const PlanFsdpSchedule *schedule) {
   program_builder_role(fsdp.builder, "rank", recipe->ranks);
   add_communicators(&fsdp);
   fsdp.walk = plan_walk_new(fsdp.builder, what->shape, what->model, recipe, fsdp.compute);
-  fsdp.walk->hooks.gradient = gradient_ready;
+  fsdp.walk->hooks = (PlanHooks){.gradient = gradient_ready, .after = after_op};
   fsdp.walk->user = &fsdp;
   fsdp.wrap = plan_wrap_new(fsdp.walk, (PlanWrapKind)recipe->fsdp.wrap, recipe->fsdp.wrap_elements);
   add_states(&fsdp);

@@ -4,6 +4,7 @@
  *   forward    pre_forward(root)   pre_forward(0) block 0 post_forward(0)   …   post_forward(root)
  *   backward   pre_backward(root)   …   pre_backward(0) block 0 post_backward(0)   post_backward(root)   end_backward
  *
+ * Units below all that is trained have no backward hooks: what of them is still gathered is freed when backward ends.
  * plan-fsdp1.c and plan-fsdp2.c say what the hooks issue: those are the policies. Between steps gradients are gone
  * (zero_grad sets them to none), and the host reads the loss, so each step begins when the one before has ended. */
 #pragma once
@@ -18,6 +19,7 @@ typedef struct {
   guint64 reduced_shard, reduced_padded; /* of what is reduced; 0: nothing of the unit is trained */
   guint64 owned;                         /* what this rank's optimizer updates */
   gboolean reshards;                     /* after forward */
+  gboolean has_backward;                 /* something of it, or below it, is trained */
   /* Tensors. */
   guint32 unsharded;      /* what the operations read */
   guint32 fetched;        /* offload: my shard, come from the host */
@@ -46,6 +48,8 @@ typedef struct {
   void (*begin_section)(PlanFsdp *fsdp);
   void (*pre_forward)(PlanFsdp *fsdp, guint32 unit);
   void (*post_forward)(PlanFsdp *fsdp, guint32 unit);
+  void (*pre_recompute)(PlanFsdp *fsdp, guint32 unit); /* checkpoints_outside; NULL: it has no such */
+  void (*post_recompute)(PlanFsdp *fsdp, guint32 unit);
   void (*pre_backward)(PlanFsdp *fsdp, guint32 unit);
   void (*post_backward)(PlanFsdp *fsdp, guint32 unit);
   void (*end_backward)(PlanFsdp *fsdp);

@@ -121,7 +121,7 @@ static void pre_forward(PlanFsdp *fsdp, guint32 unit) {
 }
 
 static void post_forward(PlanFsdp *fsdp, guint32 unit) {
-  fsdp->units[unit].is_awaited = TRUE;
+  fsdp->units[unit].is_awaited = fsdp->units[unit].has_backward;
   if (fsdp->units[unit].reshards || fsdp->shards == 1)
     reshard(fsdp, unit);
 }
@@ -130,6 +130,18 @@ static void post_forward(PlanFsdp *fsdp, guint32 unit) {
 static void prefetch_before(PlanFsdp *fsdp, guint32 unit) {
   if (unit > 0 && fsdp->units[unit - 1].is_awaited)
     unshard(fsdp, unit - 1);
+}
+
+/* As forward, on what the unit above has gathered ahead; nothing is gathered ahead from here. */
+static void pre_recompute(PlanFsdp *fsdp, guint32 unit) {
+  plan_fsdp_hooks(fsdp);
+  unshard(fsdp, unit);
+  wait_for(fsdp, unit);
+}
+
+static void post_recompute(PlanFsdp *fsdp, guint32 unit) {
+  if (fsdp->units[unit].reshards || fsdp->shards == 1)
+    reshard(fsdp, unit);
 }
 
 static void pre_backward(PlanFsdp *fsdp, guint32 unit) {
@@ -198,8 +210,11 @@ static void post_backward(PlanFsdp *fsdp, guint32 unit) {
     reduce(fsdp, unit);
 }
 
-/* Compute waits for the reductions, and the streams of gathers for it. */
+/* Compute waits for the reductions, and the streams of gathers for it. Units that had no backward are freed. */
 static void end_backward(PlanFsdp *fsdp) {
+  for (guint32 w = 0; w < fsdp->wrap->n; w++)
+    if (!fsdp->units[w].has_backward)
+      reshard(fsdp, w);
   fsdp->event = fsdp->last_reduce != PROGRAM_NONE ? fsdp->last_reduce : fsdp->walk->last;
   plan_walk_need(fsdp->walk, fsdp->last_reduce);
 }
@@ -211,6 +226,8 @@ const PlanFsdpSchedule plan_fsdp1_schedule = {
     .begin_section = begin_section,
     .pre_forward = pre_forward,
     .post_forward = post_forward,
+    .pre_recompute = pre_recompute,
+    .post_recompute = post_recompute,
     .pre_backward = pre_backward,
     .post_backward = post_backward,
     .end_backward = end_backward,

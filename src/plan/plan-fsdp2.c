@@ -207,8 +207,28 @@ static void post_backward(PlanFsdp *fsdp, guint32 unit) {
     reduce(fsdp, unit);
 }
 
+/* A unit that had no backward: as forward left it, or gathered for nothing by the unit above, which goes by the order of
+ * forward. */
+static void drop_unused(PlanFsdp *fsdp, guint32 unit) {
+  PlanFsdpUnit *state = &fsdp->units[unit];
+  if (state->is_unsharded && state->gather != PROGRAM_NONE) {
+    plan_walk_need(fsdp->walk, state->gather);
+    plan_walk_give(fsdp->walk, buffer_of(fsdp, unit), PROGRAM_NONE);
+    state->gather = PROGRAM_NONE;
+    state->is_unsharded = FALSE;
+  }
+  if (state->is_unsharded)
+    reshard(fsdp, unit);
+  if (state->is_kept)
+    plan_walk_give(fsdp->walk, state->kept, PROGRAM_NONE);
+  state->is_kept = FALSE;
+}
+
 static void end_backward(PlanFsdp *fsdp) {
   drop_gathered(fsdp);
+  for (guint32 w = 0; w < fsdp->wrap->n; w++)
+    if (!fsdp->units[w].has_backward)
+      drop_unused(fsdp, w);
   fsdp->event = fsdp->last_reduce != PROGRAM_NONE ? fsdp->last_reduce : fsdp->walk->last;
   plan_walk_need(fsdp->walk, fsdp->last_reduce);
   drop_reducing(fsdp);

@@ -7,56 +7,53 @@
 
 #include "base-error.h"
 
-static guint64 bit(guint index) {
-  return G_GUINT64_CONSTANT(1) << index;
-}
+#define EVERY (~(ModelSet)0)
 
 /* Index of the last op of `which` that reads the tensor, else that writes it; -1: none. */
-static gint last_use(const ModelOp *ops, guint n, guint64 which, guint64 tensor, gboolean or_writer) {
+static gint last_use(const ModelOp *ops, guint n, ModelSet which, ModelSet tensor, gboolean or_writer) {
   gint last = -1;
   for (guint i = 0; i < n; i++)
-    if ((which & bit(i)) && (ops[i].reads & tensor))
+    if (model_set_has(which, i) && (ops[i].reads & tensor))
       last = (gint)i;
   for (guint i = 0; last < 0 && or_writer && i < n; i++)
-    if ((which & bit(i)) && (ops[i].writes & tensor))
+    if (model_set_has(which, i) && (ops[i].writes & tensor))
       last = (gint)i;
   return last;
 }
 
-static guint64 written_by(const ModelUnit *unit, guint64 which) {
-  guint64 written = 0;
+static ModelSet written_by(const ModelUnit *unit, ModelSet which) {
+  ModelSet written = 0;
   for (guint i = 0; i < unit->n_forward; i++)
-    written |= which & bit(i) ? unit->forward[i].writes : 0;
+    written |= model_set_has(which, i) ? unit->forward[i].writes : 0;
   return written;
 }
 
-static guint64 read_by(const ModelUnit *unit, guint64 which) {
-  guint64 read = 0;
+static ModelSet read_by(const ModelUnit *unit, ModelSet which) {
+  ModelSet read = 0;
   for (guint i = 0; i < unit->n_forward; i++)
-    read |= which & bit(i) ? unit->forward[i].reads : 0;
+    read |= model_set_has(which, i) ? unit->forward[i].reads : 0;
   return read;
 }
 
-static guint64 saved_by(const ModelUnit *unit, guint64 which) {
-  guint64 saved = 0;
+static ModelSet saved_by(const ModelUnit *unit, ModelSet which) {
+  ModelSet saved = 0;
   for (guint i = 0; i < unit->n_forward; i++)
-    saved |= which & bit(i) ? unit->forward[i].saves : 0;
+    saved |= model_set_has(which, i) ? unit->forward[i].saves : 0;
   return saved;
 }
 
-guint64 plan_lives_saved(const ModelUnit *unit) {
-  return saved_by(unit, G_MAXUINT64);
+ModelSet plan_lives_saved(const ModelUnit *unit) {
+  return saved_by(unit, EVERY);
 }
 
-static void mark(guint64 *deaths, gint op, guint64 tensor) {
+static void mark(ModelSet *deaths, gint op, ModelSet tensor) {
   if (op >= 0)
     deaths[op] |= tensor;
 }
 
 /* A whole layer runs again before its backward begins, a part of it before backward reads what it reads or makes. */
-static guint second_run(const ModelUnit *unit, const ModelRecomputed *how, guint64 touched) {
-  if (touched == 0 || how->region != how->again ||
-      how->again == (unit->n_forward < 64 ? bit(unit->n_forward) - 1 : G_MAXUINT64))
+static guint second_run(const ModelUnit *unit, const ModelRecomputed *how, ModelSet touched) {
+  if (touched == 0 || how->region != how->again || how->again == model_set_of(unit->n_forward) - 1)
     return 0;
   guint at = 0;
   while (at < unit->n_backward && (unit->backward[at].reads & touched) == 0)
@@ -68,20 +65,20 @@ PlanLives *plan_lives_new(const ModelUnit *unit, ModelRecompute how) {
   ModelRecomputed parts;
   model_recompute(unit, how, &parts);
   PlanLives *lives = g_new0(PlanLives, 1);
-  lives->forward = g_new0(guint64, unit->n_forward);
-  lives->redone = g_new0(guint64, unit->n_forward);
-  lives->backward = g_new0(guint64, unit->n_backward);
+  lives->forward = g_new0(ModelSet, unit->n_forward);
+  lives->redone = g_new0(ModelSet, unit->n_forward);
+  lives->backward = g_new0(ModelSet, unit->n_backward);
   lives->again = parts.again;
-  guint64 saved = plan_lives_saved(unit), saved_outside = saved_by(unit, ~parts.region);
-  guint64 anew = written_by(unit, parts.again), wanted = saved | read_by(unit, parts.again);
-  guint64 kept = saved_outside | (wanted & ~anew), second = (saved & ~kept) | read_by(unit, parts.again);
+  ModelSet saved = plan_lives_saved(unit), saved_outside = saved_by(unit, ~parts.region);
+  ModelSet anew = written_by(unit, parts.again), wanted = saved | read_by(unit, parts.again);
+  ModelSet kept = saved_outside | (wanted & ~anew), second = (saved & ~kept) | read_by(unit, parts.again);
   lives->again_at = second_run(unit, &parts, saved & second);
   for (guint t = 0; t < unit->n_tensors; t++) {
-    guint64 tensor = bit(t);
+    ModelSet tensor = model_set_of(t);
     ModelTensorRole role = unit->tensors[t].role;
-    gint forward = last_use(unit->forward, unit->n_forward, G_MAXUINT64, tensor, role != MODEL_TENSOR_INPUT);
+    gint forward = last_use(unit->forward, unit->n_forward, EVERY, tensor, role != MODEL_TENSOR_INPUT);
     gint again = last_use(unit->forward, unit->n_forward, parts.again, tensor, role != MODEL_TENSOR_INPUT);
-    gint backward = last_use(unit->backward, unit->n_backward, G_MAXUINT64, tensor, TRUE);
+    gint backward = last_use(unit->backward, unit->n_backward, EVERY, tensor, TRUE);
     if (role != MODEL_TENSOR_GRAD_INPUT)
       mark(lives->backward, backward, tensor);
     sim_require(!(saved & tensor) || backward >= (gint)(second & tensor ? lives->again_at : 0), 0, NULL,

@@ -109,7 +109,7 @@ static void close_bucket(Megatron *megatron, guint64 elements, guint n) {
 
 /* A tied matrix is a bucket of its own under the distributed optimizer. */
 static gboolean stands_alone(const Megatron *megatron, guint parameter, gboolean tied) {
-  return tied && megatron->recipe->zero_stage == 1 && parameter == 0;
+  return tied && megatron->recipe->zero_stage == 1 && parameter == 0 && megatron->parameters->list[0].unit == 0;
 }
 
 static void lay_out(Megatron *megatron, gboolean tied) {

@@ -32,7 +32,7 @@ guint plan_modules_of(const PlanModules *modules, guint32 unit, const ModelOp *o
 
 gboolean plan_modules_runs(const PlanWalk *walk, guint32 unit, const ModelOp *op, PlanPass pass) {
   const PlanUnit *where = &walk->units[unit];
-  return pass != PLAN_RECOMPUTE || (where->lives->again >> (op - where->unit->forward) & 1);
+  return pass != PLAN_RECOMPUTE || model_set_has(where->lives->again, (guint)(op - where->unit->forward));
 }
 
 gboolean plan_modules_leaves(const PlanModules *modules, const PlanWalk *walk, guint32 unit, const ModelOp *op,

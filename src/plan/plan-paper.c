@@ -108,7 +108,16 @@ static void gradient_ready(PlanWalk *walk, guint32 index, guint parameter, guint
     flush_bucket(paper, row);
 }
 
-/* The v-th visit of a micro-batch: units up, then down. */
+/* Units up, then down as far as backward goes. */
+static guint32 visits(const Paper *paper) {
+  const PlanWalk *walk = paper->walk;
+  guint32 below = 0;
+  while (!plan_walk_has_backward(walk, below))
+    below++;
+  return 2 * walk->n_units - below;
+}
+
+/* The v-th visit of a micro-batch. */
 static guint32 visit_unit(const Paper *paper, guint32 visit) {
   guint32 n = paper->walk->n_units;
   return visit < n ? visit : 2 * n - 1 - visit;
@@ -164,7 +173,7 @@ static void visit(Paper *paper, guint32 v, guint32 *gathered) {
   program_builder_context(paper->builder, forward ? PROGRAM_FORWARD : PROGRAM_BACKWARD, layer, (gint32)walk->micro);
   plan_walk_wait(walk);
   plan_walk_need(walk, *gathered);
-  gboolean last_visit = v + 1 == 2 * n;
+  gboolean last_visit = v + 1 == visits(paper);
   if (!last_visit)
     *gathered = gather(paper, v + 1);
   else if (walk->micro + 1 < paper->recipe->gradient_accumulation)
@@ -190,11 +199,11 @@ static void optimizer_step(Paper *paper, gboolean first) {
   guint32 end = adam;
   if (paper->stage->gather_after_step && !is_alone(paper)) {
     program_builder_context(paper->builder, PROGRAM_GATHER, -1, -1);
-    g_autofree guint64 *elements = plan_walk_elements(walk);
-    guint64 all = 0;
+    g_autofree guint64 *elements = plan_walk_trained(walk);
+    guint64 trained = 0;
     for (guint32 u = 0; u < walk->n_units; u++)
-      all += elements[u];
-    end = collective(paper, "gather parameters", COLL_ALL_GATHER, all, PROGRAM_HINT_BOUNDARY);
+      trained += elements[u];
+    end = collective(paper, "gather parameters", COLL_ALL_GATHER, trained, PROGRAM_HINT_BOUNDARY);
     program_builder_need(paper->builder, adam);
   }
   program_builder_context(paper->builder, PROGRAM_OPTIMIZER, -1, -1);
@@ -217,7 +226,7 @@ static void step(Paper *paper, ProgramSectionKind section) {
   }
   guint32 gathered = gather(paper, 0);
   for (; paper->walk->micro < paper->recipe->gradient_accumulation; paper->walk->micro++) {
-    for (guint32 v = 0; v < 2 * walk->n_units; v++)
+    for (guint32 v = 0; v < visits(paper); v++)
       visit(paper, v, &gathered);
     flush_bucket(paper, walk->last);
   }
@@ -225,12 +234,16 @@ static void step(Paper *paper, ProgramSectionKind section) {
 }
 
 static void add_states(Paper *paper) {
-  g_autofree guint64 *elements = plan_walk_elements(paper->walk);
+  g_autofree guint64 *elements = plan_walk_elements(paper->walk), *trained = plan_walk_trained(paper->walk);
+  PlanStates of_trained;
   guint n = paper->walk->n_units;
   guint32 ranks = paper->recipe->ranks;
   const PlanStage *stage = paper->stage;
   plan_states(stage, elements, n, paper->element_bytes, ranks, &paper->states);
-  paper->shard = plan_shard(stage, elements, n, ranks);
+  plan_states(stage, trained, n, paper->element_bytes, ranks, &of_trained);
+  paper->states.gradients = of_trained.gradients;
+  paper->states.optimizer = of_trained.optimizer;
+  paper->shard = plan_shard(stage, trained, n, ranks);
   const PlanStates *states = &paper->states;
   paper->parameters =
       program_builder_tensor(paper->builder, "parameters", MEM_PARAMETERS, states->parameters,
@@ -243,7 +256,7 @@ static void add_states(Paper *paper) {
 }
 
 static void add_gathered(Paper *paper) {
-  guint32 n = 2 * paper->walk->n_units;
+  guint32 n = visits(paper);
   paper->gathered = g_new(guint32, n);
   for (guint32 v = 0; v < n; v++) {
     PlanUnit *unit = &paper->walk->units[visit_unit(paper, v)];

@@ -1,7 +1,13 @@
 /* The table of frameworks, and what goes by it. */
 #include "plan-policy.h"
 
+#include "base-names.h"
 #include "plan-zero.h"
+
+/* Megatron-LM and nanotron run norms, rotary embedding and activations as kernels of Apex, Transformer Engine or
+ * flash-attention: bias_swiglu_fusion, apply_rope_fusion and the fused norms of megatron/training/arguments.py and
+ * megatron/core/models/gpt/gpt_layer_specs.py; nanotron/nn/layer_norm.py (TritonRMSNorm). */
+static const PlanDefault fused[] = {{"training.fused_kernels", "yes"}, {NULL, NULL}};
 
 const PlanPolicy plan_policies[PLAN_FRAMEWORKS] = {
     [PLAN_PAPER] = {.name = "paper",
@@ -37,6 +43,7 @@ const PlanPolicy plan_policies[PLAN_FRAMEWORKS] = {
                     .build = plan_fsdp2,
                     .note = plan_fsdp_note},
     [PLAN_MEGATRON] = {.name = "megatron",
+                       .defaults = fused,
                        .schema = &plan_megatron_schema,
                        .options = G_STRUCT_OFFSET(PlanRecipe, megatron),
                        .selective = PLAN_CHECKPOINT_ATTENTION,
@@ -44,11 +51,23 @@ const PlanPolicy plan_policies[PLAN_FRAMEWORKS] = {
                        .build = plan_megatron,
                        .note = plan_megatron_note},
     [PLAN_NANOTRON] = {.name = "nanotron",
+                       .defaults = fused,
                        .selective = PLAN_CHECKPOINT_ATTENTION,
                        .resolve = plan_nanotron_resolve,
                        .build = plan_nanotron,
                        .note = plan_nanotron_note},
 };
+
+gboolean plan_put_defaults(ConfSettings *settings, GError **error) {
+  const char *framework = conf_settings_get(settings, "parallel.framework");
+  int index = framework != NULL ? base_names_find(plan_framework_names, framework) : -1;
+  const PlanDefault *own = index >= 0 ? plan_policies[index].defaults : NULL;
+  for (; own != NULL && own->name != NULL; own++)
+    if (!conf_settings_given(settings, own->name) &&
+        !conf_settings_put(settings, own->name, own->value, CONF_ORIGIN_DEFAULT, NULL, error))
+      return FALSE;
+  return TRUE;
+}
 
 gboolean plan_policy_refuse_offload(const ConfSettings *settings, const PlanRecipe *recipe, GError **error) {
   const char *why = "offloads nothing here; deepspeed does";

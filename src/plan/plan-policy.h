@@ -15,8 +15,14 @@ typedef struct {
   const PlanRecipe *recipe;
 } PlanCase;
 
+/* A default of a framework's own for a key of others, "training.fused_kernels". */
+typedef struct {
+  const char *name, *value;
+} PlanDefault;
+
 typedef struct {
   const char *name;
+  const PlanDefault *defaults;  /* end with a name of NULL; NULL: none */
   const ConfSchema *schema;     /* its section; NULL: it has none */
   gsize options;                /* offset in PlanRecipe of the struct that the schema fills */
   PlanCheckpointKind selective; /* what it calls "selective" checkpointing */

@@ -1,6 +1,7 @@
 /* The schema of [training] and [parallel], and reading it. */
 #include <string.h>
 
+#include "base-names.h"
 #include "plan-batch.h"
 #include "plan-optimizer.h"
 #include "plan-policy.h"
@@ -102,7 +103,10 @@ static const ConfKey keys[] = {
      .kind = CONF_STRING,
      .offset = G_STRUCT_OFFSET(Keys, trainable),
      .initial = "all",
-     .help = "all, or what is trained while the rest is frozen, as in \"28-31, head\": layers from 0, embedding, head"},
+     .help =
+         "all; what is trained while the rest is frozen, as in \"28-31, head\": layers from 0, embedding, head; or "
+         "lora:RANK, adapters where peft puts them (llama: q_proj and v_proj; gpt: qkv_proj), lora:RANK:all-linear, "
+         "lora:RANK:q_proj+o_proj"},
     {.group = "parallel",
      .key = "framework",
      .kind = CONF_NAME,
@@ -145,7 +149,6 @@ static const ConfKey keys[] = {
      .names = offload_names,
      .later = later_offload,
      .help = "cpu: sharded parameters live in host memory and are copied before each gather"},
-    LATER("parallel", "recipe", NULL, "reading another tool's recipe file"),
     LATER("parallel", "tensor", "1", "tensor parallelism"),
     LATER("parallel", "pipeline", "1", "pipeline parallelism"),
     LATER("parallel", "interleave", "1", "pipeline interleaving"),
@@ -200,12 +203,13 @@ static gboolean read_trainable(const ConfSettings *settings, Keys *read, GError 
              *tied = conf_settings_get(settings, "model.tied_embeddings");
   if (layers != NULL && plan_trainable_highest(trainable) >= g_ascii_strtoll(layers, NULL, 10))
     return conf_settings_fail(settings, "training.trainable", error, "the model has %s layers, from 0 on", layers);
-  if (tied != NULL && strcmp(tied, "yes") == 0 && trainable->embedding != trainable->head)
+  if (tied != NULL && strcmp(tied, "yes") == 0 && trainable->lora.rank == 0 && trainable->embedding != trainable->head)
     return conf_settings_fail(settings, "training.trainable", error,
                               "embedding and head are one matrix here: both are trained or neither");
-  return read->recipe.framework == PLAN_DDP || read->recipe.framework == PLAN_DEEPSPEED ||
-         plan_policy_refuse(settings, "training.trainable", &read->recipe,
-                            "trains all here; ddp and deepspeed take a part", error);
+  const char *family = conf_settings_get(settings, "model.family");
+  return model_lora_fits(&trainable->lora, base_names_find(model_family_names, family != NULL ? family : "llama"),
+                         &fault) ||
+         conf_settings_fail(settings, "training.trainable", error, "%s", fault);
 }
 
 static gboolean read_version(const ConfSettings *settings, Keys *read, GError **error) {

@@ -61,6 +61,10 @@ typedef struct PlanRecipe {
 gsize plan_schemas(ConfSchema *ret, gsize room);
 #define PLAN_SCHEMAS_MOST 8
 
+/* Defaults that the framework in force has for keys of the model's recipe, where nobody gave them. Call it before
+ * model_recipe_load. */
+gboolean plan_put_defaults(ConfSettings *settings, GError **error);
+
 /* Errors: SIM_ERROR_INPUT at the key: the batch identity is broken, or the framework refuses a combination. */
 gboolean plan_recipe_load(const ConfSettings *settings, guint32 ranks, guint32 ranks_per_node, PlanRecipe *ret,
                           GError **error);

@@ -24,9 +24,11 @@ gboolean plan_trainable_parse(const char *text, PlanTrainable *ret, char **ret_f
     *ret = (PlanTrainable){0};
     return TRUE;
   }
-  if (g_str_has_prefix(text, "lora:")) {
-    *ret_fault = g_strdup("LoRA is not modelled yet; all, or units as in \"28-31, head\"");
-    return FALSE;
+  if (g_str_has_prefix(text, "lora")) {
+    if (!model_lora_parse(text, &trainable.lora, ret_fault))
+      return FALSE;
+    *ret = trainable;
+    return TRUE;
   }
   g_auto(GStrv) parts = g_strsplit(text, ",", -1);
   for (char **part = parts; *part != NULL; part++) {
@@ -57,6 +59,8 @@ gint64 plan_trainable_highest(const PlanTrainable *trainable) {
 }
 
 static gboolean is_trained(const PlanTrainable *trainable, guint32 index, guint32 n_units) {
+  if (trainable->lora.rank > 0)
+    return index > 0 && index + 1 < n_units;
   if (index == 0 || index + 1 == n_units)
     return index == 0 ? trainable->embedding : trainable->head;
   gboolean trained = FALSE;

@@ -1,16 +1,19 @@
-/* Which units are trained: [training] trainable.
+/* What is trained: [training] trainable.
  *
  *   "all" · "28-31, head" · "embedding, 0-3": the embedding, the head with its norm, layers from 0 on
+ *   "lora:16" · "lora:8:all-linear" · "lora:8:q_proj+o_proj": adapters in every layer, and nothing else (model-lora.h)
  *
  * Private to this floor but for PlanRecipe, which holds one. */
 #pragma once
 
+#include "model-lora.h"
 #include "model-train.h"
 
 #define PLAN_TRAINABLE_RANGES 16
 
 typedef struct {
-  gboolean part; /* not all of the model */
+  gboolean part;  /* not all of the model */
+  ModelLora lora; /* rank 0: none */
   gboolean embedding, head;
   guint n_ranges;
   struct {

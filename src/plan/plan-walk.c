@@ -9,10 +9,6 @@
 #include "plan-lives.h"
 #include "plan-recipe.h"
 
-static guint64 bit(guint index) {
-  return G_GUINT64_CONSTANT(1) << index;
-}
-
 static MemTenant tenant_of(const ModelTensor *tensor, gboolean saved) {
   gboolean boundary = tensor->role == MODEL_TENSOR_INPUT || tensor->role == MODEL_TENSOR_OUTPUT;
   return !tensor->scratch && (saved || boundary) ? MEM_ACTIVATIONS : MEM_TEMPORARY;
@@ -28,7 +24,7 @@ static void name_unit(const PlanUnit *unit, char *name, gsize size) {
 static void add_tensors(PlanWalk *walk, guint32 index) {
   PlanUnit *unit = &walk->units[index];
   const ModelUnit *shape = unit->unit;
-  guint64 saved = plan_lives_saved(shape);
+  ModelSet saved = plan_lives_saved(shape);
   char prefix[32];
   name_unit(unit, prefix, sizeof prefix);
   unit->tensors = g_new(guint32, shape->n_tensors);
@@ -38,7 +34,7 @@ static void add_tensors(PlanWalk *walk, guint32 index) {
     if (tensor->role == MODEL_TENSOR_GRAD_OUTPUT || (tensor->role == MODEL_TENSOR_INPUT && index > 0))
       continue; /* a neighbour's: linked below */
     g_autofree char *name = g_strdup_printf("%s.%s", prefix, tensor->name);
-    unit->tensors[t] = program_builder_tensor(walk->builder, name, tenant_of(tensor, (saved & bit(t)) != 0),
+    unit->tensors[t] = program_builder_tensor(walk->builder, name, tenant_of(tensor, model_set_has(saved, t)),
                                               tensor->bytes, tensor->bytes);
   }
   unit->gradients = g_new(guint32, shape->n_parameters);
@@ -98,6 +94,9 @@ static void add_kind(PlanWalk *walk, const ModelShape *shape, const ModelRecipe 
 
 PlanWalk *plan_walk_new(ProgramBuilder *builder, const ModelShape *shape, const ModelRecipe *model_recipe,
                         const PlanRecipe *recipe, guint32 stream) {
+  sim_require(model_recipe->lora.rank == recipe->trainable.lora.rank, 0, NULL,
+              "adapters of rank %u in the model, of rank %u in what is trained", model_recipe->lora.rank,
+              recipe->trainable.lora.rank);
   PlanWalk *walk = g_new0(PlanWalk, 1);
   walk->builder = builder;
   walk->stream = stream;
@@ -265,7 +264,7 @@ guint32 plan_walk_host(PlanWalk *walk, const char *name) {
   return row;
 }
 
-static void emit(PlanWalk *walk, guint32 index, const ModelOp *op, guint32 program_op, guint64 deaths, PlanPass pass) {
+static void emit(PlanWalk *walk, guint32 index, const ModelOp *op, guint32 program_op, ModelSet deaths, PlanPass pass) {
   PlanUnit *unit = &walk->units[index];
   if (walk->hooks.before != NULL)
     walk->hooks.before(walk, index, op, pass, walk->user);
@@ -280,12 +279,12 @@ static void emit(PlanWalk *walk, guint32 index, const ModelOp *op, guint32 progr
   walk->last = row;
   for (guint t = 0; t < unit->unit->n_tensors; t++) {
     /* Token ids are nobody's output: they come with their first reader. */
-    gboolean arrives = index == 0 && unit->unit->tensors[t].role == MODEL_TENSOR_INPUT && (op->reads & bit(t)) != 0;
-    if (arrives || (op->writes & bit(t)) != 0)
+    gboolean arrives = index == 0 && unit->unit->tensors[t].role == MODEL_TENSOR_INPUT && model_set_has(op->reads, t);
+    if (arrives || model_set_has(op->writes, t))
       plan_walk_take(walk, unit->tensors[t]);
   }
   for (guint t = 0; t < unit->unit->n_tensors; t++)
-    if (deaths & bit(t))
+    if (model_set_has(deaths, t))
       plan_walk_give(walk, unit->tensors[t], PROGRAM_NONE);
   if (walk->hooks.gradient != NULL && op->gradient_of >= 0 && pass == PLAN_BACKWARD)
     walk->hooks.gradient(walk, index, (guint)op->gradient_of, row, walk->user);
@@ -305,7 +304,7 @@ void plan_walk_forward(PlanWalk *walk, guint32 index) {
 static void recompute(PlanWalk *walk, guint32 index) {
   const PlanUnit *unit = &walk->units[index];
   for (guint i = 0; i < unit->unit->n_forward; i++)
-    if (unit->lives->again & bit(i))
+    if (model_set_has(unit->lives->again, i))
       emit(walk, index, &unit->unit->forward[i], walk->forward_ops[unit->training][unit->unit->kind][i],
            unit->lives->redone[i], PLAN_RECOMPUTE);
 }
@@ -328,7 +327,7 @@ void plan_walk_flops(const PlanWalk *walk, double *ret_model, double *ret_hardwa
     model += forward.nominal_flops + backward.nominal_flops;
     hardware += forward.flops + backward.flops;
     for (guint i = 0; i < unit->n_forward; i++)
-      hardware += walk->units[u].lives->again & bit(i) ? model_op_cost(&unit->forward[i]).flops : 0;
+      hardware += model_set_has(walk->units[u].lives->again, i) ? model_op_cost(&unit->forward[i]).flops : 0;
   }
   *ret_model = model;
   *ret_hardware = hardware;
@@ -338,6 +337,16 @@ guint64 *plan_walk_elements(const PlanWalk *walk) {
   guint64 *elements = g_new(guint64, walk->n_units);
   for (guint32 u = 0; u < walk->n_units; u++)
     elements[u] = model_unit_elements(walk->units[u].unit);
+  return elements;
+}
+
+guint64 *plan_walk_trained(const PlanWalk *walk) {
+  guint64 *elements = g_new0(guint64, walk->n_units);
+  for (guint32 u = 0; u < walk->n_units; u++)
+    for (guint p = 0; p < walk->units[u].unit->n_parameters; p++) {
+      const ModelParameter *parameter = &walk->units[u].unit->parameters[p];
+      elements[u] += parameter->shared || parameter->frozen ? 0 : parameter->elements;
+    }
   return elements;
 }
 

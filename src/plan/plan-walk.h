@@ -111,3 +111,9 @@ void plan_walk_flops(const PlanWalk *walk, double *ret_model, double *ret_hardwa
 void plan_walk_facts(const PlanWalk *walk, const ModelRecipe *model_recipe);
 /* Elements of each unit's own parameters, in unit order; caller frees. */
 guint64 *plan_walk_elements(const PlanWalk *walk);
+/* Of these, those that are trained; caller frees. */
+guint64 *plan_walk_trained(const PlanWalk *walk);
+/* Whether backward has anything to do in the unit. */
+static inline gboolean plan_walk_has_backward(const PlanWalk *walk, guint32 unit) {
+  return walk->units[unit].training != MODEL_FROZEN_BELOW;
+}

@@ -74,7 +74,17 @@ static guint visit_slices(PlanZero *zero, VisitSlice visit) {
   return runs + (length > 0);
 }
 
+/* DeepSpeed's allreduce_and_copy with overlap_comm: the host waits for the whole device before it reduces. */
+static void synchronize(PlanZero *zero) {
+  if (!zero->options->overlap_comm)
+    return;
+  plan_walk_host(zero->walk, "synchronize the device");
+  plan_lane_block(&zero->reduce);
+  plan_lane_block(&zero->compute);
+}
+
 static void reduce_slice(PlanZero *zero, guint64 elements) {
+  synchronize(zero);
   CollCall call = {COLL_REDUCE, elements * zero->wire};
   plan_lane_collective(&zero->reduce, zero->comm, "reduce slice", zero->world, call, PROGRAM_HINT_BUCKET);
 }
@@ -97,6 +107,8 @@ static void reduce_to_all(PlanZero *zero, guint64 elements) {
   gboolean flattens =
       !zero->options->contiguous_gradients || (zero->options->reduce_scatter && visit_slices(zero, NULL) > 1);
   guint32 flat = flattens ? temporary(zero, "flat bucket", elements * zero->bytes) : PROGRAM_NONE;
+  if (!zero->options->contiguous_gradients)
+    synchronize(zero);
   if (flattens)
     pass_taking(zero, "flatten bucket", elements, 2 * zero->bytes, flat);
   all_reduce(zero, elements, zero->bytes);

@@ -33,6 +33,8 @@ void plan_offload_own(PlanZero *zero, guint64 elements) {
     return;
   }
   plan_lane_pass(lane, "norm of own gradients", plan_zero_op(zero, elements, zero->kept + 2 * FP64));
+  plan_walk_take(zero->walk, zero->wide);
+  plan_walk_give(zero->walk, zero->wide, PROGRAM_NONE);
   plan_lane_pass(lane, "own gradients to fp32", plan_zero_op(zero, elements, zero->kept + FP32));
   plan_lane_copy(lane, "own fp32 gradients to host", elements * FP32, path(zero));
 }
@@ -77,7 +79,8 @@ void plan_offload_init(PlanZero *zero) {
   zero->cpu = program_builder_stream(zero->builder, "cpu");
   zero->master = zero->momenta = PROGRAM_NONE;
   zero->partition = program_builder_tensor(zero->builder, "gradient on its way to the host", MEM_COMMUNICATION,
-                                           largest * (zero->kept + FP64), 0);
+                                           largest * zero->kept, 0);
+  zero->wide = program_builder_tensor(zero->builder, "double copy for the norm", MEM_TEMPORARY, largest * FP64, 0);
   zero->back =
       program_builder_tensor(zero->builder, "updated parameters in fp32", MEM_TEMPORARY, zero->shard * FP32, 0);
 }

@@ -49,9 +49,9 @@ typedef struct {
   guint32 partition, partition_new; /* own slices of gradients: accumulated, of one micro-batch */
   guint32 full;                     /* fp32 gradients of BF16_Optimizer */
   guint32 flat, cast;               /* the step's copies of the own slices: as accumulated, in fp32 */
-  guint32 cpu, back;                /* offload: stream of the host's cores; parameters on their way back */
-  guint32 buffers[2];               /* buckets */
-  guint32 small, second;            /* stage 3: parameters that stay gathered, hpZ's second copy */
+  guint32 cpu, back, wide; /* offload: stream of the host's cores; parameters on their way back; the norm's copy */
+  guint32 buffers[2];      /* buckets */
+  guint32 small, second;   /* stage 3: parameters that stay gathered, hpZ's second copy */
   /* Buckets, while a backward pass is built. */
   GArray *bucket; /* guint: parameters in it */
   guint64 bucket_elements;

@@ -10,6 +10,7 @@ const char *const program_kind_names[] = {"compute", "collective", "host", "copy
 const char *const program_phase_names[] = {"setup",  "forward",   "backward", "recompute",
                                            "reduce", "optimizer", "gather",   NULL};
 const char *const program_hint_names[] = {"", "bucket", "boundary", NULL};
+const char *const program_section_names[] = {"first", "steady", NULL};
 
 typedef struct {
   GArray *rows, *needs, *gives, *takes;
@@ -36,6 +37,7 @@ struct ProgramBuilder {
   GArray *slots;         /* Slot */
   GArray *tensors;       /* ProgramTensor */
   GArray *ops;           /* KernelOp */
+  GArray *durations;     /* SimTime, by op */
   GPtrArray *streams;    /* const char * */
   ProgramSectionKind section;
   ProgramRow context; /* phase, layer and micro of the rows that follow */
@@ -53,6 +55,7 @@ ProgramBuilder *program_builder_new(void) {
   builder->slots = g_array_new(FALSE, FALSE, sizeof(Slot));
   builder->tensors = g_array_new(FALSE, FALSE, sizeof(ProgramTensor));
   builder->ops = g_array_new(FALSE, FALSE, sizeof(KernelOp));
+  builder->durations = g_array_new(FALSE, FALSE, sizeof(SimTime));
   builder->streams = g_ptr_array_new();
   program_builder_context(builder, PROGRAM_SETUP, -1, -1);
   program_builder_stream(builder, "host");
@@ -89,6 +92,7 @@ void program_builder_free(ProgramBuilder *builder) {
   slots_free(builder->slots);
   g_array_unref(builder->tensors);
   g_array_unref(builder->ops);
+  g_array_unref(builder->durations);
   g_ptr_array_unref(builder->streams);
   if (builder->names != NULL)
     g_string_chunk_free(builder->names);
@@ -146,9 +150,14 @@ guint32 program_builder_tensor(ProgramBuilder *builder, const char *name, guint8
   return builder->tensors->len - 1;
 }
 
-guint32 program_builder_op(ProgramBuilder *builder, const struct KernelOp *op) {
+guint32 program_builder_timed_op(ProgramBuilder *builder, const struct KernelOp *op, SimTime duration) {
   g_array_append_vals(builder->ops, op, 1);
+  g_array_append_val(builder->durations, duration);
   return builder->ops->len - 1;
+}
+
+guint32 program_builder_op(ProgramBuilder *builder, const struct KernelOp *op) {
+  return program_builder_timed_op(builder, op, -1);
 }
 
 guint32 program_builder_memory_op(ProgramBuilder *builder, guint64 bytes) {
@@ -156,17 +165,30 @@ guint32 program_builder_memory_op(ProgramBuilder *builder, guint64 bytes) {
   return program_builder_op(builder, &op);
 }
 
-void program_builder_role(ProgramBuilder *builder, const char *name, guint32 n_ranks) {
+static void add_role(ProgramBuilder *builder, const char *name) {
   Role role = {.name = keep_name(builder, name)};
   for (int s = 0; s < PROGRAM_SECTIONS; s++)
     role.sections[s] =
         (Section){g_array_new(FALSE, FALSE, sizeof(ProgramRow)), g_array_new(FALSE, FALSE, sizeof(guint32)),
                   g_array_new(FALSE, FALSE, sizeof(ProgramGive)), g_array_new(FALSE, FALSE, sizeof(guint32))};
   g_array_append_val(builder->roles, role);
-  for (guint32 i = 0; i < n_ranks; i++) {
-    ProgramRank rank = {.role = builder->roles->len - 1, .count = 1, .device = builder->ranks->len};
-    g_array_append_val(builder->ranks, rank);
-  }
+}
+
+static void add_rank(ProgramBuilder *builder, guint32 device) {
+  ProgramRank rank = {.role = builder->roles->len - 1, .count = 1, .device = device};
+  g_array_append_val(builder->ranks, rank);
+}
+
+void program_builder_role(ProgramBuilder *builder, const char *name, guint32 n_ranks) {
+  add_role(builder, name);
+  for (guint32 i = 0; i < n_ranks; i++)
+    add_rank(builder, builder->ranks->len);
+}
+
+void program_builder_role_of(ProgramBuilder *builder, const char *name, const guint32 *ranks, guint32 n_ranks) {
+  add_role(builder, name);
+  for (guint32 i = 0; i < n_ranks; i++)
+    add_rank(builder, ranks[i]);
 }
 
 void program_builder_section(ProgramBuilder *builder, ProgramSectionKind section) {
@@ -276,6 +298,18 @@ static ProgramSection end_section(Section *section) {
   return end;
 }
 
+static gint by_device(gconstpointer a, gconstpointer b) {
+  const ProgramRank *left = a, *right = b;
+  return (left->device > right->device) - (left->device < right->device);
+}
+
+static void sort_ranks(ProgramBuilder *builder) {
+  g_array_sort(builder->ranks, by_device);
+  for (guint i = 0; i < builder->ranks->len; i++)
+    sim_require(g_array_index(builder->ranks, ProgramRank, i).device == i, 0, NULL, "rank %u is of no role, or of two",
+                i);
+}
+
 static void end_slots(ProgramBuilder *builder, Program *program) {
   gboolean outright = TRUE;
   program->n_slots = builder->slots->len;
@@ -301,6 +335,7 @@ static void end_slots(ProgramBuilder *builder, Program *program) {
 
 Program *program_builder_end(ProgramBuilder *builder) {
   sim_require(builder->ranks->len > 0, 0, NULL, "a Program without ranks");
+  sort_ranks(builder);
   Program *program = g_new0(Program, 1);
   program->n_roles = builder->roles->len;
   program->roles = g_new0(ProgramRole, program->n_roles);
@@ -317,6 +352,7 @@ Program *program_builder_end(ProgramBuilder *builder) {
   slots_free(builder->slots);
   program->tensors = steal(builder->tensors, &program->n_tensors);
   program->ops = steal(builder->ops, &program->n_ops);
+  program->durations = steal(builder->durations, NULL);
   program->n_streams = builder->streams->len;
   program->streams = (const char *const *)g_ptr_array_free(builder->streams, FALSE);
   program->tokens = builder->tokens;
@@ -348,6 +384,7 @@ void program_free(Program *program) {
   g_free(program->memberships);
   g_free(program->tensors);
   g_free(program->ops);
+  g_free(program->durations);
   g_free((gpointer)program->streams);
   g_string_chunk_free(program->names);
   g_free(program);

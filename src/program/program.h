@@ -52,6 +52,7 @@ typedef enum { PROGRAM_HINT_NONE, PROGRAM_HINT_BUCKET, PROGRAM_HINT_BOUNDARY } P
 extern const char *const program_hint_names[]; /* "", "bucket", "boundary" */
 
 typedef enum { PROGRAM_FIRST, PROGRAM_STEADY, PROGRAM_SECTIONS } ProgramSectionKind;
+extern const char *const program_section_names[]; /* "first", "steady" */
 
 #define PROGRAM_NONE G_MAXUINT32
 
@@ -122,7 +123,8 @@ typedef struct {
                            communicator of its index, for all ranks */
   ProgramTensor *tensors; /* of all roles */
   guint32 n_tensors;
-  struct KernelOp *ops; /* distinct operations */
+  struct KernelOp *ops; /* distinct operations; of batch 0: nothing is known but its duration */
+  SimTime *durations;   /* by op: its time on a GPU at its full speed; -1: what the kernel model says of the GPU */
   guint32 n_ops;
   const char *const *streams; /* names; index 0 is "host" */
   guint32 n_streams;
@@ -167,10 +169,15 @@ guint32 program_builder_tensor(ProgramBuilder *builder, const char *name, guint8
                                guint64 unique_bytes);
 /* Copies the operation. */
 guint32 program_builder_op(ProgramBuilder *builder, const struct KernelOp *op);
+/* One that takes a given time, as a trace says; -1: what the kernel model says. */
+guint32 program_builder_timed_op(ProgramBuilder *builder, const struct KernelOp *op, SimTime duration);
 /* One that only moves bytes (an optimizer's pass, a copy). */
 guint32 program_builder_memory_op(ProgramBuilder *builder, guint64 bytes);
 /* Ranks that follow are of this role until the next; rows go to its current section. */
 void program_builder_role(ProgramBuilder *builder, const char *name, guint32 n_ranks);
+/* The same where ranks of a role do not stand side by side: which they are. All roles together must name every rank
+ * from 0 on, once. */
+void program_builder_role_of(ProgramBuilder *builder, const char *name, const guint32 *ranks, guint32 n_ranks);
 void program_builder_section(ProgramBuilder *builder, ProgramSectionKind section);
 /* Phase, layer and micro-batch of the rows that follow. */
 void program_builder_context(ProgramBuilder *builder, ProgramPhase phase, gint32 layer, gint32 micro);

@@ -2,6 +2,9 @@
  *
  *   join ─► (all members there) begun ─► latency ─► moving: one flow over the group's route ─► ended, for every member
  *
+ * A member's channels hold SMs of its GPU from its own arrival on: a kernel that waits for peers spins. Device memory is
+ * busy once all are there. Whether kernels run beside it is looked at once, when it begins, and fixes its own rate.
+ *
  * In step fidelity the middle is run-chunks.c's: every chunk of every step its own flow.
  */
 #include "base-error.h"
@@ -58,6 +61,8 @@ static void transfer_ended(gpointer owner) {
   transfer_unlink(transfer);
   move_of(transfer)->end = run_now(transfer->play);
   for (guint32 i = 0; i < transfer->arrived; i++)
+    run_contention_give(transfer->members[i]->rank, transfer->takes);
+  for (guint32 i = 0; i < transfer->arrived; i++)
     run_stream_ended(transfer->members[i]);
   transfer_free(transfer);
 }
@@ -67,9 +72,7 @@ static void flow_ended(NetFlow *flow, gpointer owner) {
   transfer_ended(owner);
 }
 
-static void transfer_moves(Event *event, gpointer owner) {
-  (void)event;
-  RunTransfer *transfer = owner;
+static void transfer_moves(RunTransfer *transfer) {
   RunPlay *play = transfer->play;
   RunMove *move = move_of(transfer);
   move->moving = run_now(play);
@@ -77,21 +80,46 @@ static void transfer_moves(Event *event, gpointer owner) {
   net_flow_start(play->net, &transfer->flow, route, move->plan.volume, move->plan.channels, 1, move->plan.cap);
 }
 
+static gboolean beside_compute(const RunTransfer *transfer) {
+  for (guint32 i = 0; i < transfer->arrived; i++)
+    if (run_contention_computes(transfer->members[i]->rank))
+      return TRUE;
+  return FALSE;
+}
+
+/* Now that the instant's ends and issues have passed. */
+static void transfer_sets_out(RunTransfer *transfer) {
+  RunPlay *play = transfer->play;
+  RunMove *move = move_of(transfer);
+  move->set_out = TRUE;
+  if (play->options->contention && move->plan.sent_inter == 0 && beside_compute(transfer))
+    move->plan.cap /= play->system->gpu->contention->beside_compute;
+  move->moving = sim_time_add(move->begun, move->plan.latency);
+  if (play->options->chunks && members_of(play, transfer->communicator) > 1)
+    transfer->chunks =
+        run_chunks_new(play, transfer->communicator, &transfer->call, &move->plan, transfer_ended, transfer);
+  else
+    run_schedule(play, &transfer->start, move->begun, move->plan.latency);
+}
+
+static void transfer_starts(Event *event, gpointer owner) {
+  (void)event;
+  if (move_of(owner)->set_out)
+    transfer_moves(owner);
+  else
+    transfer_sets_out(owner);
+}
+
 static void transfer_begin(RunTransfer *transfer) {
   RunPlay *play = transfer->play;
   RunMove *move = move_of(transfer);
   move->begun = run_now(play);
-  coll_plan(play->system->groups[transfer->communicator], &transfer->call, &move->plan);
-  if (play->options->chunks && members_of(play, transfer->communicator) > 1) {
-    move->moving = sim_time_add(move->begun, move->plan.latency);
-    transfer->chunks =
-        run_chunks_new(play, transfer->communicator, &transfer->call, &move->plan, transfer_ended, transfer);
-    return;
-  }
+  for (guint32 i = 0; i < transfer->arrived; i++)
+    run_contention_take(transfer->members[i]->rank, 0, transfer->takes.memory_rate);
   guint64 identity = TRANSFER_IDENTITIES + ((guint64)transfer->communicator << 32) + transfer->sequence;
-  event_init(&transfer->latency, transfer_moves, transfer, EVENT_PHASE_STARTS, identity);
+  event_init(&transfer->start, transfer_starts, transfer, EVENT_PHASE_STARTS, identity);
   net_flow_init(&transfer->flow, flow_ended, transfer, identity);
-  run_schedule(play, &transfer->latency, move->begun, move->plan.latency);
+  run_schedule(play, &transfer->start, move->begun, 0);
 }
 
 static RunTransfer *transfer_for(RunPlay *play, guint32 group, guint32 sequence, CollCall call) {
@@ -109,6 +137,9 @@ static RunTransfer *transfer_for(RunPlay *play, guint32 group, guint32 sequence,
   communicator->open = transfer;
   if (communicator->moves->len <= sequence)
     g_array_set_size(communicator->moves, sequence + 1);
+  CollPlan *plan = &move_of(transfer)->plan;
+  coll_plan(play->system->groups[group], &call, plan);
+  transfer->takes = run_contention_of(play, group, &call, plan);
   return transfer;
 }
 
@@ -121,6 +152,7 @@ void run_collective_join(RunStream *stream) {
               play->run_key, "ranks disagree about \"%s\" on communicator %s", row->name,
               play->system->program->communicators[communicator].name);
   transfer->members[transfer->arrived++] = stream;
+  run_contention_take(stream->rank, transfer->takes.channels, 0);
   if (transfer->arrived == members_of(play, communicator))
     transfer_begin(transfer);
 }

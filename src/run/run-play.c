@@ -1,12 +1,8 @@
 /* Setting up a run, and its loop. */
 #include "run-play.h"
 
-#include <math.h>
-
 #include "base-error.h"
 #include "coll-schedule.h"
-#include "kernel-op.h"
-#include "kernel-time.h"
 #include "run-state.h"
 
 static void add_network(RunPlay *play) {
@@ -51,32 +47,7 @@ static void add_ranks(RunPlay *play) {
     rank->samples = g_array_new(FALSE, FALSE, sizeof(RunMemorySample));
     run_memory_begin(rank);
     run_host_init(rank);
-  }
-}
-
-static SimTime *measure_ops(const RunPlay *play, double speed) {
-  const Program *program = play->system->program;
-  SimTime *durations = g_new(SimTime, program->n_ops);
-  for (guint32 i = 0; i < program->n_ops; i++) {
-    durations[i] = kernel_time(play->system->gpu, &program->ops[i]);
-    if (speed != 1)
-      durations[i] = (SimTime)round((double)durations[i] / speed);
-  }
-  return durations;
-}
-
-/* One table per distinct speed. */
-static void find_durations(RunPlay *play) {
-  play->durations = g_hash_table_new_full(g_double_hash, g_double_equal, g_free, g_free);
-  for (guint32 i = 0; i < play->n_ranks; i++) {
-    RunRank *rank = &play->ranks[i];
-    double speed = play->system->speeds != NULL ? play->system->speeds[rank->rank->device] : 1;
-    SimTime *durations = g_hash_table_lookup(play->durations, &speed);
-    if (durations == NULL) {
-      durations = measure_ops(play, speed);
-      g_hash_table_insert(play->durations, g_memdup2(&speed, sizeof speed), durations);
-    }
-    rank->durations = durations;
+    run_contention_begin(rank);
   }
 }
 
@@ -101,7 +72,7 @@ static void clear(RunPlay *play) {
   g_ptr_array_unref(play->hosts_playing);
   g_free(play->tables);
   g_free(play->ranks);
-  g_hash_table_unref(play->durations);
+  run_contention_clear(play);
   g_free(play->link_bytes);
   g_free(play->link_busy);
   event_queue_free(play->queue);
@@ -166,8 +137,8 @@ RunReport *run_play(const RunSystem *system, const RunOptions *options, const ch
   add_network(&play);
   add_tables(&play);
   run_hosts_init(&play);
+  run_contention_init(&play);
   add_ranks(&play);
-  find_durations(&play);
   RunReport *report = play_steps(&play, error) ? run_results(&play) : NULL;
   if (report != NULL)
     report->wall_seconds = (double)(g_get_monotonic_time() - started) / G_USEC_PER_SEC;

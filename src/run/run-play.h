@@ -31,7 +31,8 @@ typedef struct {
   NetSolver solver;
   EventTie tie;
   guint64 tie_seed;
-  gboolean chunks; /* step fidelity: collectives chunk by chunk; the system must not be folded */
+  gboolean contention; /* collectives take SMs and memory bandwidth from the kernels beside them */
+  gboolean chunks;     /* step fidelity: collectives chunk by chunk; the system must not be folded */
 } RunOptions;
 
 /* An out-of-memory is a result, and a Program that cannot end is a broken contract. Error: SIM_ERROR_INPUT where the steps take

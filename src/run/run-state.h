@@ -18,6 +18,7 @@ typedef struct RunRank RunRank;
 typedef struct RunStep RunStep;
 typedef struct RunTransfer RunTransfer;
 typedef struct RunChunks RunChunks;
+typedef struct RunDurations RunDurations;
 
 #define RUN_UNSET      ((SimTime)-1)
 #define RUN_MOST_STEPS 5 /* the first and four steady ones */
@@ -47,8 +48,8 @@ struct RunStep {
   guint32 number; /* 0: the first */
   guint32 remaining;
   SimTime end;
-  SimTime *starts; /* by row; host rows have none */
-  guint32 *unmet;  /* by row: needs that have not ended */
+  SimTime *starts, *ends; /* by row; host rows have none, and collectives' ends stand in their RunMove */
+  guint32 *unmet;         /* by row: needs that have not ended */
   RunCall *calls;
 };
 
@@ -64,21 +65,31 @@ typedef struct {
   guint32 head;    /* the row that runs or is next to run; of meaning while pending > 0 */
   guint32 pending; /* issued and not ended */
   gboolean running;
+  SimTime anchor; /* since when the compute row that runs goes at the present rate */
+  double left;    /* share of it that was not done then */
   guint64 issued, ended;
   GQueue frees; /* RunFree *, by ordinal */
 } RunStream;
+
+/* What collectives hold of a GPU: whole numbers, so that their order changes no sum. */
+typedef struct {
+  guint64 channels;
+  guint64 memory_rate; /* bytes/s to and from device memory */
+} RunHeld;
 
 struct RunRank {
   RunPlay *play;
   guint32 index; /* in Program.ranks */
   const ProgramRank *rank;
   const ProgramRole *role;
-  const SimTime *durations; /* on its GPU, by Program op */
-  Event host;               /* the end of a row's host time */
-  gboolean queued;          /* among RunPlay.hosts */
-  RunStep *step;            /* that the host is in */
-  guint32 row;              /* that it stands before */
-  gboolean paid;            /* its host time has passed */
+  RunDurations *durations; /* on its GPU beside what is settled */
+  RunHeld held, settled;   /* now; and what its kernels go by: the same once the instant has settled */
+  Event contention;
+  Event host;      /* the end of a row's host time */
+  gboolean queued; /* among RunPlay.hosts */
+  RunStep *step;   /* that the host is in */
+  guint32 row;     /* that it stands before */
+  gboolean paid;   /* its host time has passed */
   RunStream *streams;
   guint32 *ended_calls;           /* by slot */
   RunStep *steps[RUN_MOST_STEPS]; /* by number; NULL: not begun, or no longer of interest */
@@ -101,15 +112,17 @@ struct RunRank {
 typedef struct {
   CollPlan plan;
   SimTime begun, moving, end; /* all arrived; first byte; over */
+  gboolean set_out;           /* its rate is fixed */
 } RunMove;
 
 /* A collective that members gather for, then move together. */
 struct RunTransfer {
-  Event latency;
+  Event start; /* sets out, then moves */
   NetFlow flow;
   RunPlay *play;
   guint32 communicator, sequence, arrived;
   CollCall call;
+  RunHeld takes;     /* of each member's GPU: its channels from its arrival on, bandwidth once all are there */
   RunChunks *chunks; /* step fidelity, while it plays */
   RunStream **members;
   RunTransfer *next; /* in the communicator's list */
@@ -132,7 +145,7 @@ struct RunPlay {
   guint32 n_ranks;
   RunTable (*tables)[PROGRAM_SECTIONS]; /* by role */
   RunCommunicator *communicators;
-  GHashTable *durations; /* speed → SimTime by Program op */
+  GHashTable *durations; /* RunDurations, each its own key */
   Event hosts_event;
   GPtrArray *hosts, *hosts_playing; /* RunRank *, that go on at this instant */
   guint32 steps_ended;              /* on all ranks */
@@ -159,6 +172,15 @@ void run_stream_advance(RunStream *stream);
 void run_stream_ended(RunStream *stream);
 /* Wakes who waits for a row and counts it off its step. */
 void run_row_ended(RunStep *step, guint32 row);
+/* run-contention.c: kernels beside collectives. */
+void run_contention_init(RunPlay *play);
+void run_contention_begin(RunRank *rank);
+void run_contention_clear(RunPlay *play);
+SimTime run_op_duration(RunRank *rank, guint32 op);
+RunHeld run_contention_of(const RunPlay *play, guint32 communicator, const CollCall *call, const CollPlan *plan);
+void run_contention_take(RunRank *rank, guint64 channels, guint64 memory_rate);
+void run_contention_give(RunRank *rank, RunHeld held);
+gboolean run_contention_computes(const RunRank *rank);
 /* run-collective.c */
 gboolean run_collective_may_start(const RunStep *step, guint32 row);
 void run_collective_join(RunStream *stream);
@@ -195,16 +217,6 @@ static inline void run_schedule(RunPlay *play, Event *event, SimTime from, SimTi
 static inline const ProgramRow *run_row(const RunStep *step, guint32 row) {
   return &step->table->section->rows[row];
 }
-/* Of a row that is no collective and no host row. */
-static inline SimTime run_row_duration(const RunStep *step, const ProgramRow *row) {
-  const RunSystem *system = step->rank->play->system;
-  if (row->kind == PROGRAM_COMPUTE)
-    return step->rank->durations[row->op];
-  return sim_time_of_amount((double)row->call.bytes,
-                            row->kind == PROGRAM_COPY ? system->copy_rates[row->op] : system->cpu_rate);
-}
 static inline SimTime run_row_end(const RunStep *step, guint32 row) {
-  const ProgramRow *what = run_row(step, row);
-  return what->kind == PROGRAM_COLLECTIVE ? run_collective_move(step, row)->end
-                                          : step->starts[row] + run_row_duration(step, what);
+  return run_row(step, row)->kind == PROGRAM_COLLECTIVE ? run_collective_move(step, row)->end : step->ends[row];
 }

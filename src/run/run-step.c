@@ -8,6 +8,7 @@ static RunStep *step_new(RunRank *rank, const RunTable *table) {
   step->rank = rank;
   step->table = table;
   step->starts = g_new(SimTime, table->section->n_rows);
+  step->ends = g_new(SimTime, table->section->n_rows);
   step->unmet = g_new(guint32, table->section->n_rows);
   step->calls = g_new(RunCall, table->n_calls);
   return step;
@@ -17,6 +18,7 @@ static void step_free(RunStep *step) {
   if (step == NULL)
     return;
   g_free(step->starts);
+  g_free(step->ends);
   g_free(step->unmet);
   g_free(step->calls);
   g_free(step);

@@ -18,6 +18,15 @@ void run_stream_clear(RunStream *stream) {
   g_queue_clear_full(&stream->frees, g_free);
 }
 
+/* Of a row that is no collective and no host row. */
+static SimTime duration_of(const RunStep *step, const ProgramRow *row) {
+  const RunSystem *system = step->rank->play->system;
+  if (row->kind == PROGRAM_COMPUTE)
+    return run_op_duration(step->rank, row->op);
+  return sim_time_of_amount((double)row->call.bytes,
+                            row->kind == PROGRAM_COPY ? system->copy_rates[row->op] : system->cpu_rate);
+}
+
 void run_stream_advance(RunStream *stream) {
   if (stream->pending == 0 || stream->running || stream->step->unmet[stream->head] > 0)
     return;
@@ -29,10 +38,13 @@ void run_stream_advance(RunStream *stream) {
   SimTime now = run_now(play);
   stream->running = TRUE;
   step->starts[stream->head] = now;
-  if (row->kind == PROGRAM_COLLECTIVE)
+  if (row->kind == PROGRAM_COLLECTIVE) {
     run_collective_join(stream);
-  else
-    run_schedule(play, &stream->event, now, run_row_duration(step, row));
+    return;
+  }
+  stream->anchor = now;
+  stream->left = 1;
+  run_schedule(play, &stream->event, now, duration_of(step, row));
 }
 
 void run_task_issue(RunRank *rank, guint32 row) {
@@ -76,6 +88,7 @@ void run_stream_ended(RunStream *stream) {
   RunStep *step = stream->step;
   guint32 row = stream->head;
   const ProgramRow *what = run_row(step, row);
+  step->ends[row] = run_now(rank->play);
   stream->running = FALSE;
   stream->ended++;
   if (!g_queue_is_empty(&stream->frees))

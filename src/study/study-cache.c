@@ -78,12 +78,12 @@ static void keep(GHashTable *shelf, char *key, gpointer made) {
   g_hash_table_insert(shelf, key, made);
 }
 
-static gboolean need_catalog(StudyCache *cache, GError **error) {
+const HwCatalog *study_cache_catalog(StudyCache *cache, GError **error) {
   if (cache->catalog == NULL)
     cache->catalog = hw_catalog_load(error);
   if (cache->catalog != NULL)
     hw_catalog_forget_used(cache->catalog);
-  return cache->catalog != NULL;
+  return cache->catalog;
 }
 
 static void add_figure(const char *name, const char *value, gpointer user) {
@@ -99,7 +99,8 @@ StudyMachine *study_cache_machine(StudyCache *cache, ConfSettings *settings, GEr
     conf_settings_take(settings, machine->laid, &hw_topology_schema);
     return machine;
   }
-  HwCluster *cluster = need_catalog(cache, error) ? hw_cluster_build(settings, cache->catalog, error) : NULL;
+  HwCluster *cluster =
+      study_cache_catalog(cache, error) != NULL ? hw_cluster_build(settings, cache->catalog, error) : NULL;
   if (cluster == NULL)
     return NULL;
   machine = g_new0(StudyMachine, 1);

@@ -90,9 +90,10 @@ gboolean study_collective_set(StudyCollective *collective, const char *assignmen
   return conf_settings_set(collective->settings, assignment, error);
 }
 
-/* nccl-tests in one node drives all its GPUs from one thread (-g), over several nodes runs a process for each (MPI). */
+/* nccl-tests in one node drives all its GPUs from one thread (-g) or, as over several nodes, a process for each (MPI). */
 static void take_launches(StudyCollective *collective) {
-  if (collective->cluster->nodes == 1 && !conf_settings_given(collective->settings, "nccl.gpus_per_process"))
+  if (collective->cluster->nodes == 1 && collective->cluster->platform->nccl_tests == HW_TESTS_THREADS &&
+      !conf_settings_given(collective->settings, "nccl.gpus_per_process"))
     collective->knobs.gpus_per_process = collective->cluster->gpus_per_node;
 }
 
@@ -215,6 +216,7 @@ char *study_collective_nccl(const StudyCollective *collective) {
 }
 
 void study_collective_explain_choice(const StudyCollective *collective, GString *text) {
+  coll_library_describe(collective->library, collective->group, text);
   coll_matrix_print(collective->group, text);
 }
 

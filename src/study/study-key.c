@@ -21,12 +21,13 @@ static gboolean add_file(const char *path, GChecksum *sum, GError **error) {
 }
 
 char *study_key(const ConfSettings *settings, const GChecksum *figures, guint64 parameters, const char *fidelity,
-                const char *profile, GError **error) {
+                gboolean contention, const char *profile, GError **error) {
   g_autoptr(GChecksum) sum = g_checksum_copy(figures);
   g_autofree char *count = g_strdup_printf("%" G_GUINT64_FORMAT, parameters);
   add_line(sum, "model_version", RUN_MODEL_VERSION);
   add_line(sum, "parameters", count);
   add_line(sum, "fidelity", fidelity);
+  add_line(sum, "contention", contention ? "on" : "off");
   conf_settings_visit(settings, add_setting, sum);
   if (profile != NULL && !add_file(profile, sum, error))
     return NULL;

@@ -8,7 +8,7 @@
  * differ in no key (biases that come with a model_type). `fidelity`: of collectives. `profile`: path of the layer profile,
  * or NULL. Caller frees. */
 char *study_key(const ConfSettings *settings, const GChecksum *figures, guint64 parameters, const char *fidelity,
-                const char *profile, GError **error);
+                gboolean contention, const char *profile, GError **error);
 
 /* The settings as the report keeps them. */
 void study_key_settings(const ConfSettings *settings, RunIdentity *ret);

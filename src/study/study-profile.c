@@ -254,6 +254,9 @@ void study_profile_apply(const StudyProfile *profile, const HwGpu *gpu, Program 
   for (guint32 i = 0; i < profile->n_units * DIRECTIONS; i++)
     g_free(spread.indices[i]);
   g_free(spread.indices);
+  program->durations = g_renew(SimTime, program->durations, spread.ops->len);
+  for (guint32 i = program->n_ops; i < spread.ops->len; i++)
+    program->durations[i] = g_array_index(spread.ops, KernelOp, i).measured_ps;
   g_free(program->ops);
   program->n_ops = spread.ops->len;
   program->ops = (KernelOp *)(gpointer)g_array_free(spread.ops, FALSE);

@@ -9,6 +9,7 @@
 #include "model-shape.h"
 #include "plan-recipe.h"
 #include "program.h"
+#include "recipe.h"
 #include "study-cache.h"
 #include "study-point.h"
 
@@ -31,19 +32,23 @@ typedef struct {
 } StudyModel;
 
 /* Each lays what it read into the settings. Borrowed from the cache until the next is asked for. */
+const HwCatalog *study_cache_catalog(StudyCache *cache, GError **error);
 StudyMachine *study_cache_machine(StudyCache *cache, ConfSettings *settings, GError **error);
 const ModelShape *study_cache_model(StudyCache *cache, ConfSettings *settings, GError **error);
 gboolean study_machine_connect(StudyCache *cache, StudyMachine *machine, const CollKnobs *knobs, GError **error);
 
 typedef struct {
   ConfSettings *settings; /* owned: a copy, under which the topology is laid */
-  StudyCache *cache;      /* borrowed */
-  StudyMachine *machine;  /* of the cache, as is what the shape points to */
+  StudyCache *cache;      /* borrowed; NULL: the walk makes its own */
+  StudyCache *own_cache;
+  StudyMachine *machine; /* of the cache, as is what the shape points to */
+  Recipe *tool_recipe;   /* [parallel] recipe, read and laid under the settings; NULL: none */
   const HwCluster *cluster;
   ModelShape shape;
   ModelRecipe model_recipe;
   PlanRecipe recipe;
   const char *fidelity; /* of collectives */
+  gboolean contention;  /* kernels slow down beside them */
   CollKnobs knobs;
   const CollLibrary *library;
   char *key;
@@ -51,10 +56,34 @@ typedef struct {
   CollGroup **groups;
 } StudyWalk;
 
-/* Reads and checks everything that settings name: cluster, shape, recipes. The walk starts zeroed but for its settings
- * and cache. */
+/* The defaults of all floors. */
+ConfSettings *study_settings_new(void);
+
+/* FALSE with advice where the file is a recipe, by its ending, and no workload. */
+gboolean study_refuse_recipe(const char *path, GError **error);
+/* Reads the recipe that settings name, if any, and lays it under them; *ret NULL where there is none. */
+gboolean study_recipe_apply(ConfSettings *settings, const HwCatalog *catalog, Recipe **ret, GError **error);
+
+void study_walk_need_cache(StudyWalk *walk);
+/* Reads and checks everything that settings name: cluster, shape, recipes. The walk starts zeroed but for its settings.
+ */
 gboolean study_walk_read(StudyWalk *walk, GError **error);
+/* The Program that the recipes make, and the run key. */
+gboolean study_walk_plan(StudyWalk *walk, GError **error);
+/* The Program's communicators on the cluster, by the walk's library. */
+gboolean study_walk_groups(StudyWalk *walk, GError **error);
+/* Plays the Program: results, whom each class stands for and what the play assumes (notes); the rest of the identity is
+ * left empty. */
+RunReport *study_walk_play(const StudyWalk *walk, const StudyOptions *options, GError **error);
+/* What the Program of a workload assumes, in front of what its play does: for traces. */
+char **study_walk_notes(const StudyWalk *walk);
+/* Two lists of notes (the first may be NULL) as one, which owns what they held. */
+char **study_walk_join(char **first, char **then);
+/* What follows from step time, price and tokens of the identity. */
+void study_walk_price(RunReport *report);
 void study_walk_clear(StudyWalk *walk);
+/* Its communicators alone: before a Program that is another's is taken out of the walk. */
+void study_walk_clear_groups(StudyWalk *walk);
 
 /* Puts a point's settings over what is there; each refusal becomes one of its reasons. */
 void study_point_lay(StudyPoint *point, ConfSettings *settings);

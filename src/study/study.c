@@ -13,7 +13,7 @@
 #include "study-profile.h"
 #include "study-walk.h"
 
-#define SCHEMAS_MOST (5 + PLAN_SCHEMAS_MOST)
+#define SCHEMAS_MOST (6 + PLAN_SCHEMAS_MOST)
 
 static gsize gather_schemas(ConfSchema ret[SCHEMAS_MOST]) {
   ret[0] = model_shape_schema;
@@ -22,14 +22,19 @@ static gsize gather_schemas(ConfSchema ret[SCHEMAS_MOST]) {
   ret[n++] = hw_cluster_schema;
   ret[n++] = hw_topology_schema;
   ret[n++] = coll_knobs_schema;
+  ret[n++] = recipe_schema;
   return n;
 }
 
-Study *study_new(const char *workload) {
+ConfSettings *study_settings_new(void) {
   ConfSchema schemas[SCHEMAS_MOST];
   gsize n_schemas = gather_schemas(schemas);
+  return conf_settings_new(schemas, n_schemas);
+}
+
+Study *study_new(const char *workload) {
   Study *study = g_new0(Study, 1);
-  study->settings = conf_settings_new(schemas, n_schemas);
+  study->settings = study_settings_new();
   study->workload = g_strdup(workload);
   return study;
 }
@@ -37,6 +42,8 @@ Study *study_new(const char *workload) {
 Study *study_open(const char *workload, GError **error) {
   g_autofree char *path = conf_path_find(workload, ".ini", "workloads", NULL, NULL, error);
   if (path == NULL)
+    return NULL;
+  if (!study_refuse_recipe(path, error))
     return NULL;
   g_autofree char *name = g_path_get_basename(path);
   if (g_str_has_suffix(name, ".ini"))
@@ -84,13 +91,19 @@ void study_print_reference(GString *text) {
   conf_schema_print(schemas, n_schemas, text);
 }
 
-void study_walk_clear(StudyWalk *walk) {
+void study_walk_clear_groups(StudyWalk *walk) {
   if (walk->groups != NULL)
     for (guint32 c = 0; c < walk->program->n_communicators; c++)
       coll_group_free(walk->groups[c]);
-  g_free(walk->groups);
+  g_clear_pointer(&walk->groups, g_free);
+}
+
+void study_walk_clear(StudyWalk *walk) {
+  study_walk_clear_groups(walk);
   coll_knobs_clear(&walk->knobs);
   program_free(walk->program);
+  recipe_free(walk->tool_recipe);
+  study_cache_free(walk->own_cache);
   conf_settings_free(walk->settings);
   g_free(walk->key);
 }
@@ -106,19 +119,29 @@ static gboolean check_offload(const StudyWalk *walk, GError **error) {
                                                            "offload needs to know the host memory's bandwidth");
 }
 
+void study_walk_need_cache(StudyWalk *walk) {
+  if (walk->cache == NULL)
+    walk->cache = walk->own_cache = study_cache_new();
+}
+
 gboolean study_walk_read(StudyWalk *walk, GError **error) {
+  study_walk_need_cache(walk);
+  const HwCatalog *catalog = study_cache_catalog(walk->cache, error);
+  if (catalog == NULL || !study_recipe_apply(walk->settings, catalog, &walk->tool_recipe, error))
+    return FALSE;
   walk->machine = study_cache_machine(walk->cache, walk->settings, error);
   const ModelShape *shape = walk->machine != NULL ? study_cache_model(walk->cache, walk->settings, error) : NULL;
   if (shape == NULL)
     return FALSE;
   walk->cluster = walk->machine->cluster;
   walk->shape = *shape;
-  if (!coll_knobs_load(walk->settings, &walk->knobs, error) ||
+  if (!coll_knobs_load(walk->settings, &walk->knobs, error) || !plan_put_defaults(walk->settings, error) ||
       !model_recipe_load(walk->settings, &walk->model_recipe, error) ||
       !model_recipe_check(&walk->shape, &walk->model_recipe, walk->settings, error) ||
       !plan_recipe_load(walk->settings, hw_cluster_gpus(walk->cluster), walk->cluster->gpus_per_node, &walk->recipe,
                         error))
     return FALSE;
+  walk->model_recipe.lora = walk->recipe.trainable.lora;
   walk->recipe.host = walk->recipe.framework != PLAN_PAPER ? walk->cluster->host : NULL;
   if (!check_offload(walk, error))
     return FALSE;
@@ -168,8 +191,22 @@ static gboolean find_key(StudyWalk *walk, GError **error) {
     return FALSE;
   walk->library = walk->machine->library;
   walk->key = study_key(walk->settings, walk->machine->figures, model_shape_parameters(&walk->shape), walk->fidelity,
-                        walk->shape.profile, error);
+                        walk->contention, walk->shape.profile, error);
   return walk->key != NULL;
+}
+
+gboolean study_walk_groups(StudyWalk *walk, GError **error) {
+  walk->groups = g_new0(CollGroup *, walk->program->n_communicators);
+  for (guint32 c = 0; c < walk->program->n_communicators; c++) {
+    const ProgramCommunicator *communicator = &walk->program->communicators[c];
+    walk->groups[c] = coll_group_new(walk->machine->library, communicator->ranks, communicator->n_ranks, error);
+    if (walk->groups[c] == NULL) {
+      g_prefix_error(error, "communicator %s: ", communicator->name);
+      return FALSE;
+    }
+  }
+  prepare_groups(walk);
+  return TRUE;
 }
 
 static gboolean build_program(StudyWalk *walk, GError **error) {
@@ -181,15 +218,11 @@ static gboolean build_program(StudyWalk *walk, GError **error) {
   walk->program = plan_program(&walk->shape, &walk->model_recipe, &walk->recipe);
   if (profile != NULL)
     study_profile_apply(profile, walk->cluster->gpu, walk->program);
-  walk->groups = g_new0(CollGroup *, walk->program->n_communicators);
-  for (guint32 c = 0; c < walk->program->n_communicators; c++) {
-    const ProgramCommunicator *communicator = &walk->program->communicators[c];
-    walk->groups[c] = coll_group_new(walk->machine->library, communicator->ranks, communicator->n_ranks, error);
-    if (walk->groups[c] == NULL)
-      return FALSE;
-  }
-  prepare_groups(walk);
-  return TRUE;
+  return study_walk_groups(walk, error);
+}
+
+gboolean study_walk_plan(StudyWalk *walk, GError **error) {
+  return find_key(walk, error) && build_program(walk, error);
 }
 
 static void note(GPtrArray *notes, const char *format, ...) G_GNUC_PRINTF(2, 3);
@@ -205,13 +238,31 @@ static void note_trust(GPtrArray *notes, const char *name, int trust) {
     note(notes, "figures of %s are %s, not measured", name, hw_trust_names[trust]);
 }
 
-static char **assumptions(const StudyWalk *walk, const RunReport *report) {
-  g_autoptr(GPtrArray) notes = g_ptr_array_new();
+/* What the Program of a workload leaves out. */
+static void note_program(GPtrArray *notes, const StudyWalk *walk) {
+  note(notes, "norms and activations take the time of separate kernels and keep the memory of fused ones");
+  if (!conf_settings_given(walk->settings, "training.micro_batch") &&
+      !conf_settings_given(walk->settings, "training.global_batch"))
+    note(notes, "no batch is stated: one sequence per GPU");
+  if (walk->tool_recipe != NULL)
+    note(notes,
+         "%s is a recipe of %s: %u of its settings hold below the workload's, %u keys change no step; --explain lists "
+         "both",
+         walk->tool_recipe->file, walk->tool_recipe->tool, walk->tool_recipe->taken->len, walk->tool_recipe->left->len);
+  plan_notes(&walk->recipe, notes);
+  if (walk->recipe.zero_stage > 0 && walk->recipe.ranks > 1)
+    note(notes, "shards differ by padding at most: every rank plays the largest");
+}
+
+/* What playing any Program leaves out. */
+static void note_play(GPtrArray *notes, const StudyWalk *walk, const RunReport *report) {
   const HwCluster *cluster = walk->cluster;
   g_autofree char *basis = walk->shape.profile != NULL
                                ? g_strdup_printf("layers take the times of %s", walk->shape.profile)
                                : kernel_basis(cluster->gpu);
-  note(notes, "%s; compute does not slow down beside communication", basis);
+  note(notes, "%s; %s", basis,
+       walk->contention ? "they slow down beside collectives, by the SMs and memory bandwidth that these take"
+                        : "compute does not slow down beside communication");
   note(notes, "memory is what is allocated: an allocator's rounding and fragmentation come on top");
   note(notes, "collectives are NCCL's, in %s fidelity", walk->fidelity);
   if (!walk->library->exact) {
@@ -219,12 +270,6 @@ static char **assumptions(const StudyWalk *walk, const RunReport *report) {
     note(notes, "the tuning table of NCCL %s is not shipped: %s chooses, the nearest older", walk->knobs.version,
          table);
   }
-  if (!conf_settings_given(walk->settings, "training.micro_batch") &&
-      !conf_settings_given(walk->settings, "training.global_batch"))
-    note(notes, "no batch is stated: one sequence per GPU");
-  plan_notes(&walk->recipe, notes);
-  if (walk->recipe.zero_stage > 0 && walk->recipe.ranks > 1)
-    note(notes, "shards differ by padding at most: every rank plays the largest");
   note_trust(notes, cluster->gpu->name, cluster->gpu->trust);
   if (cluster->gpus_per_node > 1)
     note_trust(notes, cluster->intra->name, cluster->intra->trust);
@@ -234,17 +279,33 @@ static char **assumptions(const StudyWalk *walk, const RunReport *report) {
   }
   if (!report->repeats)
     note(notes, "steps were still changing after the most that are played: the last one is shown");
+}
+
+char **study_walk_notes(const StudyWalk *walk) {
+  GPtrArray *notes = g_ptr_array_new();
+  note_program(notes, walk);
   g_ptr_array_add(notes, NULL);
-  return (char **)g_ptr_array_steal(notes, NULL);
+  return (char **)g_ptr_array_free(notes, FALSE);
+}
+
+/* Those of the Program, then those of the play; takes both. */
+char **study_walk_join(char **first, char **then) {
+  guint n = first != NULL ? g_strv_length(first) : 0, m = g_strv_length(then);
+  char **all = g_renew(char *, first, n + m + 1);
+  memcpy(all + n, then, (m + 1) * sizeof *then);
+  g_free(then);
+  return all;
 }
 
 #define SECONDS_PER_HOUR 3600.0
 #define HOURS_PER_DAY    24.0
 
-static void fill_price(RunReport *report) {
+void study_walk_price(RunReport *report) {
   const RunIdentity *identity = &report->identity;
   double step = sim_time_to_seconds(report->classes[report->slowest].step);
   report->price_per_step = identity->gpu_hour * identity->gpus * step / SECONDS_PER_HOUR;
+  if (report->tokens == 0)
+    return;
   report->price_per_million_tokens = report->price_per_step / (double)report->tokens * 1e6;
   double steps = identity->total_tokens / (double)report->tokens;
   report->days_to_train = steps * step / SECONDS_PER_HOUR / HOURS_PER_DAY;
@@ -297,7 +358,7 @@ static void fill_host_rates(const HwCluster *cluster, RunSystem *system) {
   system->cpu_rate = cluster->dram_bandwidth / cluster->gpus_per_node;
 }
 
-static RunReport *play(const StudyWalk *walk, const StudyOptions *options, GError **error) {
+RunReport *study_walk_play(const StudyWalk *walk, const StudyOptions *options, GError **error) {
   static const EventTie ties[] = {EVENT_TIE_FORWARD, EVENT_TIE_REVERSE, EVENT_TIE_SHUFFLE};
   g_autoptr(FoldSystem) folded =
       fold_new(walk->program, walk->cluster, walk->groups, options->fold && !options->chunks);
@@ -308,11 +369,16 @@ static RunReport *play(const StudyWalk *walk, const StudyOptions *options, GErro
                     .solver = options->net_full ? NET_SOLVER_FULL : NET_SOLVER_LAZY,
                     .tie = ties[options->tie],
                     .tie_seed = options->tie_seed,
+                    .contention = walk->contention,
                     .chunks = options->chunks};
+  g_autoptr(GPtrArray) notes = g_ptr_array_new();
   RunReport *report = run_play(&system, &run, walk->key, error);
   if (report == NULL)
     return NULL;
   fill_folding(folded, report);
+  note_play(notes, walk, report);
+  g_ptr_array_add(notes, NULL);
+  report->identity.notes = (char **)g_ptr_array_steal(notes, NULL);
   return report;
 }
 
@@ -323,27 +389,35 @@ static RunReport *run_walk(const Study *study, StudyWalk *walk, const StudyOptio
   RunReport known = {0};
   fill_identity(study, walk, &known.identity);
   gboolean wanted = judge == NULL || judge(&known, user) == STUDY_PLAY;
-  RunReport *report = wanted && build_program(walk, error) ? play(walk, options, error) : NULL;
+  RunReport *report = wanted && build_program(walk, error) ? study_walk_play(walk, options, error) : NULL;
   if (report == NULL) {
     run_identity_clear(&known.identity);
     return NULL;
   }
+  char **played = g_steal_pointer(&report->identity.notes);
   run_identity_clear(&report->identity);
   report->identity = known.identity;
-  report->identity.notes = assumptions(walk, report);
-  fill_price(report);
+  report->identity.notes = study_walk_join(study_walk_notes(walk), played);
+  study_walk_price(report);
   return report;
 }
 
 RunReport *study_run_judged(const Study *study, const StudyOptions *options, StudyCache *cache, StudyJudge judge,
                             gpointer user, GError **error) {
-  g_autoptr(StudyCache) own = cache == NULL ? study_cache_new() : NULL;
   StudyWalk walk = {.settings = conf_settings_copy(study->settings),
-                    .cache = own != NULL ? own : cache,
-                    .fidelity = options->chunks ? "step" : "flow"};
+                    .cache = cache,
+                    .fidelity = options->chunks ? "step" : "flow",
+                    .contention = !options->no_contention};
   RunReport *report = run_walk(study, &walk, options, judge, user, error);
   study_walk_clear(&walk);
   return report;
+}
+
+char *study_find_key(const Study *study, GError **error) {
+  StudyWalk walk = {.settings = conf_settings_copy(study->settings), .fidelity = "flow", .contention = TRUE};
+  char *key = study_walk_read(&walk, error) && find_key(&walk, error) ? g_strdup(walk.key) : NULL;
+  study_walk_clear(&walk);
+  return key;
 }
 
 RunReport *study_run(Study *study, const StudyOptions *options, GError **error) {

@@ -15,11 +15,13 @@ typedef struct Study Study;
 typedef enum { STUDY_TIE_FORWARD, STUDY_TIE_REVERSE, STUDY_TIE_SHUFFLE } StudyTie;
 
 typedef struct {
-  gboolean timeline; /* keep tasks, exposures and samples */
-  gboolean fold;     /* equal ranks are played once */
-  gboolean net_full; /* the plain solver */
-  gboolean chunks;   /* step fidelity: collectives chunk by chunk, every rank played */
-  StudyTie tie;      /* order of simultaneous events: must not matter */
+  gboolean timeline;      /* keep tasks, exposures and samples */
+  gboolean fold;          /* equal ranks are played once */
+  gboolean net_full;      /* the plain solver */
+  gboolean chunks;        /* step fidelity: collectives chunk by chunk, every rank played */
+  gboolean no_contention; /* kernels run as if no collective ran beside them */
+  gboolean no_jitter;     /* GPUs are alike, whatever cluster.gpu_spread says */
+  StudyTie tie;           /* order of simultaneous events: must not matter */
   guint64 tie_seed;
 } StudyOptions;
 #define STUDY_OPTIONS_DEFAULT ((StudyOptions){.timeline = TRUE, .fold = TRUE})
@@ -36,6 +38,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Study, study_free)
 
 /* "group.key=value", of the workload's or the topology's groups. */
 gboolean study_set(Study *study, const char *assignment, GError **error);
+
+/* The run key that study_run would report, in flow fidelity. Caller frees. */
+char *study_find_key(const Study *study, GError **error);
 
 /* Plays the step. Nothing is kept in the study. */
 RunReport *study_run(Study *study, const StudyOptions *options, GError **error);

@@ -1,0 +1,14 @@
+/* foretrain import recipe: another tool's recipe as a workload. */
+#include <string.h>
+
+#include "cli-import.h"
+#include "study-recipe.h"
+
+/* The model's path stands in the new file, which may lie in another folder. */
+GString *cli_import_recipe(const CliOptions *options, const char *const *paths, GError **error) {
+  g_autoptr(GString) text = g_string_new(NULL);
+  gboolean elsewhere = options->output != NULL && strchr(options->output, '/') != NULL;
+  gboolean here = options->model != NULL && g_file_test(options->model, G_FILE_TEST_EXISTS);
+  g_autofree char *model = elsewhere && here ? g_canonicalize_filename(options->model, NULL) : g_strdup(options->model);
+  return study_import_recipe(paths[0], model, text, error) ? g_steal_pointer(&text) : NULL;
+}

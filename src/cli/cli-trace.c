@@ -1,0 +1,116 @@
+/* foretrain trace: a step as a trace file, or its timeline for Perfetto and chrome://tracing. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base-error.h"
+#include "base-names.h"
+#include "cli-find.h"
+#include "cli-write.h"
+#include "report-chrome.h"
+#include "study-trace.h"
+
+static CliExit write_out(const CliOptions *options, const GString *text, GError **error) {
+  if (options->output != NULL)
+    return cli_write(options->output, text->str, error) ? CLI_DONE : CLI_FAULT;
+  fwrite(text->str, 1, text->len, stdout);
+  return CLI_DONE;
+}
+
+/* What the database keeps of a run. */
+typedef struct {
+  Study *study;
+  char *key;
+  GError *error;
+} Kept;
+
+/* Columns: run_key, name, value, origin, workload. */
+static void take_setting(G_GNUC_UNUSED int n, G_GNUC_UNUSED const char *const *names, const char *const *v,
+                         gpointer user) {
+  Kept *kept = user;
+  g_autofree char *assignment = g_strdup_printf("%s=%s", v[1], v[2]);
+  if (kept->study == NULL) {
+    kept->key = g_strdup(v[0]);
+    kept->study = study_new(v[4]);
+  }
+  if (kept->error != NULL || strcmp(v[3], "default") == 0)
+    return;
+  if (strcmp(v[1], "trace.file") == 0)
+    g_set_error(&kept->error, SIM_ERROR, SIM_ERROR_INPUT, "it was played from the trace file %s", v[2]);
+  else if (!g_str_has_prefix(v[1], "trace."))
+    study_set(kept->study, assignment, &kept->error);
+}
+
+/* The study that a run of the database came of: its settings, which must give the same key. */
+static Study *open_kept(StoreDb *db, gint64 run_id, GError **error) {
+  Kept kept = {NULL};
+  if (!store_db_query(
+          db,
+          "SELECT run_key, name, value, origin, workload FROM setting JOIN run USING (run_id) WHERE run_id = ?1"
+          " ORDER BY name LIKE 'trace.%' DESC, name",
+          run_id, take_setting, &kept, error)) {
+    study_free(kept.study);
+    return NULL;
+  }
+  g_autofree char *key = kept.error == NULL ? study_find_key(kept.study, &kept.error) : NULL;
+  if (kept.error == NULL && g_strcmp0(key, kept.key) != 0)
+    g_set_error(&kept.error, SIM_ERROR, SIM_ERROR_INPUT, "what it was made of (catalogue, models) has changed since");
+  if (kept.error != NULL) {
+    g_propagate_prefixed_error(error, kept.error, "run %" G_GINT64_FORMAT " has no trace: ", run_id);
+    g_clear_pointer(&kept.study, study_free);
+  }
+  g_free(kept.key);
+  return kept.study;
+}
+
+/* A run of the database, or else a workload. */
+static Study *open_traced(const CliOptions *options, GError **error) {
+  gint64 run_id;
+  const char *database = cli_database(options, error);
+  if (database == NULL)
+    return NULL;
+  g_autoptr(StoreDb) db = store_db_open_existing(database, NULL);
+  if (db == NULL || !store_db_find(db, options->rest[0], &run_id, NULL))
+    return cli_open_study(options, options->rest[0], error);
+  if (!options->plays)
+    return open_kept(db, run_id, error);
+  g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
+              "\"%s\" was run already, so no setting applies; name a workload instead", options->rest[0]);
+  return NULL;
+}
+
+static CliExit trace_csv(const CliOptions *options, GError **error) {
+  g_autoptr(Study) study = open_traced(options, error);
+  g_autoptr(GString) text = g_string_new(NULL);
+  if (study == NULL || !study_trace(study, text, error))
+    return CLI_INPUT;
+  return write_out(options, text, error);
+}
+
+static CliExit trace_chrome(const CliOptions *options, GError **error) {
+  gint64 run_id;
+  const char *database = cli_database(options, error);
+  if (database == NULL)
+    return CLI_INPUT;
+  g_autoptr(StoreDb) db = cli_find_run(options, database, options->rest[0], &run_id, error);
+  g_autoptr(GString) text = g_string_new(NULL);
+  if (db == NULL || !report_chrome(db, run_id, text, error))
+    return CLI_FAULT;
+  return write_out(options, text, error);
+}
+
+CliExit cli_trace(const CliOptions *options, GError **error) {
+  static const char *const formats[] = {"csv", "chrome", "chakra", NULL};
+  int format = options->format != NULL ? base_names_find(formats, options->format) : 0;
+  if (!cli_want(options, 1, "a workload or a run", error))
+    return CLI_INPUT;
+  if (format < 0) {
+    g_autofree char *advice = base_names_advice(formats, options->format);
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "--format: no such choice \"%s\"%s", options->format, advice);
+    return CLI_INPUT;
+  }
+  if (format == 2) {
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "--format chakra is not written yet (csv and chrome are)");
+    return CLI_INPUT;
+  }
+  return format == 0 ? trace_csv(options, error) : trace_chrome(options, error);
+}

@@ -1,0 +1,60 @@
+/* One tree for JSON, YAML and TOML: each value by its path, with the place it stands at, so that who maps keys need not
+ * know the syntax.
+ *
+ *   g_autoptr(ConfTree) tree = conf_tree_load("ds_config.json", error);
+ *   const ConfTreeNode *stage = conf_tree_find(tree, "zero_optimization.stage");   // NULL where it is absent
+ *   guint64 value;
+ *   if (!conf_tree_count(tree, stage, &value, error)) return FALSE;               // a number, 5e8, or either in quotes
+ *
+ * Paths have dots, elements of lists their number ("betas.0"). Nodes stand in the order of the file, a map or a list
+ * before what it holds. Of TOML what recipes use is read: the rest is an error at its line; so are YAML's tags of other
+ * types, merge keys and second documents. Everything is borrowed from the tree. */
+#pragma once
+
+#include "base-error.h"
+
+typedef enum {
+  CONF_TREE_MAP,
+  CONF_TREE_LIST,
+  CONF_TREE_TEXT, /* in quotes, or a plain word of YAML that is nothing below */
+  CONF_TREE_NUMBER,
+  CONF_TREE_FLAG,
+  CONF_TREE_NULL,
+} ConfTreeKind;
+
+typedef struct {
+  char *path;
+  char *text; /* as it was written, quotes off; NULL for maps, lists and null */
+  ConfTreeKind kind;
+  guint line, column; /* of the key; of the value for elements of lists */
+} ConfTreeNode;
+
+typedef enum { CONF_SYNTAX_JSON, CONF_SYNTAX_YAML, CONF_SYNTAX_TOML } ConfSyntax;
+
+typedef struct ConfTree ConfTree;
+
+/* By the file's ending: .json, .yaml, .yml, .toml; one without any of them is JSON where it begins with "{", else YAML.
+ * Errors (SIM_ERROR_INPUT): no such file, not UTF-8, each mistake of syntax at its line and column, a key given twice,
+ * a root that is no map. Cost: one pass. */
+ConfTree *conf_tree_load(const char *path, GError **error);
+ConfTree *conf_tree_parse(const char *name, ConfSyntax syntax, const char *data, gsize length, GError **error);
+void conf_tree_free(ConfTree *tree);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(ConfTree, conf_tree_free)
+
+const char *conf_tree_file(const ConfTree *tree);
+guint conf_tree_length(const ConfTree *tree);
+const ConfTreeNode *conf_tree_at(const ConfTree *tree, guint index);
+const ConfTreeNode *conf_tree_find(const ConfTree *tree, const char *path);
+/* The same where null counts as absent. */
+const ConfTreeNode *conf_tree_given(const ConfTree *tree, const char *path);
+/* A map or list that holds nothing. */
+gboolean conf_tree_is_empty(const ConfTree *tree, const ConfTreeNode *node);
+
+/* What stands there, for messages: `"cpu"`, `5e8`, `a list`. Caller frees. */
+char *conf_tree_shown(const ConfTreeNode *node);
+/* SIM_ERROR_INPUT at the node; always FALSE. */
+gboolean conf_tree_fail(const ConfTree *tree, const ConfTreeNode *node, GError **error, const char *format, ...)
+    G_GNUC_PRINTF(4, 5);
+/* Errors: SIM_ERROR_INPUT with what was expected and found; *ret is then untouched. Flags may be words, or in quotes. */
+gboolean conf_tree_count(const ConfTree *tree, const ConfTreeNode *node, guint64 *ret, GError **error);
+gboolean conf_tree_flag(const ConfTree *tree, const ConfTreeNode *node, gboolean *ret, GError **error);

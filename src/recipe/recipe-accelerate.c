@@ -1,0 +1,147 @@
+/* The file that `accelerate launch --config_file` reads (accelerate 1.x).
+ *
+ * Source: accelerate/commands/config/config_args.py, which refuses keys that it does not know, and commands/launch.py.
+ * num_machines × GPUs per machine = num_processes. Of DeepSpeed it has its own short names, or the name of a
+ * ds_config.json, which is then read as if it stood here. */
+#include <string.h>
+
+#include "conf-path.h"
+#include "recipe-fsdp.h"
+
+#define DS "deepspeed_config."
+
+static gboolean take_processes(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
+  guint64 processes, machines = 1;
+  const ConfTreeNode *count = conf_tree_given(reading->tree, "num_machines");
+  if (!conf_tree_count(reading->tree, node, &processes, error) ||
+      (count != NULL && !conf_tree_count(reading->tree, count, &machines, error)))
+    return FALSE;
+  if (machines == 0 || processes == 0 || processes % machines != 0)
+    return conf_tree_fail(reading->tree, node, error,
+                          "%" G_GUINT64_FORMAT " processes are not the same number on each of %" G_GUINT64_FORMAT
+                          " machines (num_processes is that of all machines)",
+                          processes, machines);
+  g_autofree char *text = g_strdup_printf("%" G_GUINT64_FORMAT, processes / machines);
+  return recipe_give(reading, node, row->setting, text, "num_processes / num_machines", error);
+}
+
+static gboolean take_kind(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
+  static const char *const plain[] = {"MULTI_GPU", "NO", NULL};
+  g_autofree char *kind = node->text != NULL ? g_ascii_strup(node->text, -1) : g_strdup("");
+  if (strcmp(kind, "FSDP") == 0 || strcmp(kind, "DEEPSPEED") == 0)
+    return TRUE; /* their groups speak */
+  if (!g_strv_contains(plain, kind) && node->kind != CONF_TREE_FLAG)
+    return conf_tree_fail(reading->tree, node, error, "\"%s\" is not modelled; FSDP, DEEPSPEED, MULTI_GPU and NO are",
+                          kind);
+  return recipe_give(reading, node, row->setting, "ddp", "one copy of the model on each GPU", error);
+}
+
+static gboolean take_device(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
+  g_autofree char *device = node->text != NULL ? g_ascii_strdown(node->text, -1) : g_strdup("");
+  g_autofree char *stage = recipe_text(reading, DS "zero_stage");
+  gboolean off = strcmp(device, "none") == 0;
+  if (!off && strcmp(row->setting, "parallel.offload_parameters") == 0 && strcmp(stage, "3") != 0) {
+    recipe_leave(reading, node, "DeepSpeed offloads parameters at stage 3 only");
+    return TRUE;
+  }
+  return recipe_give(reading, node, row->setting, off ? "no" : device, NULL, error);
+}
+
+/* A ds_config.json beside this file, or where its name says. */
+static gboolean take_file(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
+  (void)row;
+  g_autofree char *beside = g_path_get_dirname(conf_tree_file(reading->tree));
+  BasePlace place = {conf_tree_file(reading->tree), node->line, node->column, node->path};
+  g_autofree char *path = conf_path_find(node->text != NULL ? node->text : "", NULL, "", beside, &place, error);
+  if (path == NULL)
+    return FALSE;
+  g_autoptr(ConfTree) tree = conf_tree_load(path, error);
+  return tree != NULL && recipe_read(reading->recipe, tree, &recipe_deepspeed, error);
+}
+
+#define TAKE(path, setting, convert, remark)                                                                           \
+  { path, RECIPE_TAKE, setting, convert, NULL, remark }
+#define SAFE(path, remark)                                                                                             \
+  { path, RECIPE_SAFE, NULL, NULL, NULL, remark }
+#define REFUSE(path, unless, remark)                                                                                   \
+  { path, RECIPE_REFUSE, NULL, NULL, unless, remark }
+
+#define LAUNCHING "of the launcher"
+#define TPU       "of TPUs"
+#define LOADING   "loading and saving, between steps"
+
+static const RecipeRow rows[] = {
+    TAKE("distributed_type", "parallel.framework", take_kind, NULL),
+    TAKE("mixed_precision", "training.precision", recipe_take_precision, NULL),
+    TAKE("fp16", NULL, recipe_take_later, NULL),
+    TAKE("num_machines", "cluster.nodes", recipe_take_count, "machines"),
+    TAKE("num_processes", "cluster.gpus_per_node", take_processes, NULL),
+    TAKE("gradient_accumulation_steps", "training.gradient_accumulation", recipe_take_batch, "micro-batches per step"),
+    REFUSE("compute_environment", "LOCAL_MACHINE|0", "Amazon SageMaker's files; write LOCAL_MACHINE"),
+    REFUSE("use_cpu", "false|no", "training on processors"),
+    REFUSE("dynamo_backend", "no|none|false", "torch.compile; leave it out to predict the step without it"),
+    REFUSE("dynamo_config.*", NULL, "torch.compile; leave the block out to predict the step without it"),
+    REFUSE("fp8_config.*", NULL, "fp8; leave the block out to predict the step without it"),
+    REFUSE("tp_config.*", NULL, "tensor parallelism"),
+    REFUSE("parallelism_config.*", NULL, "parallelism beyond data parallel; leave the block out"),
+    REFUSE("megatron_lm_config.*", NULL, "Megatron-LM below accelerate"),
+    REFUSE("ipex_config.*", NULL, "training on processors"),
+    SAFE("mpirun_config.*", LAUNCHING),
+    SAFE("machine_rank", LAUNCHING),
+    SAFE("main_process_ip", LAUNCHING),
+    SAFE("main_process_port", LAUNCHING),
+    SAFE("main_training_function", LAUNCHING),
+    SAFE("rdzv_backend", LAUNCHING),
+    SAFE("same_network", LAUNCHING),
+    SAFE("gpu_ids", LAUNCHING),
+    SAFE("commands", LAUNCHING),
+    SAFE("command_file", LAUNCHING),
+    SAFE("enable_cpu_affinity", LAUNCHING),
+    SAFE("debug", "checks of the shapes that are communicated"),
+    SAFE("downcast_bf16", TPU),
+    SAFE("tpu_name", TPU),
+    SAFE("tpu_zone", TPU),
+    SAFE("tpu_env", TPU),
+    SAFE("tpu_vm", TPU),
+    SAFE("tpu_use_cluster", TPU),
+    SAFE("tpu_use_sudo", TPU),
+
+    TAKE(DS "deepspeed_config_file", NULL, take_file, NULL),
+    TAKE(DS "zero_stage", "parallel.zero_stage", recipe_take_count, NULL),
+    TAKE(DS "gradient_accumulation_steps", "training.gradient_accumulation", recipe_take_batch,
+         "micro-batches per step"),
+    TAKE(DS "offload_optimizer_device", "parallel.offload_optimizer", take_device, NULL),
+    TAKE(DS "offload_param_device", "parallel.offload_parameters", take_device, NULL),
+    SAFE(DS "offload_optimizer_nvme_path", "of NVMe, which matters only with offload to it"),
+    SAFE(DS "offload_param_nvme_path", "of NVMe, which matters only with offload to it"),
+    TAKE(DS "gradient_clipping", "training.gradient_clipping", recipe_take_clipping, NULL),
+    SAFE(DS "zero3_init_flag", "of the start, before the first step"),
+    SAFE(DS "zero3_save_16bit_model", LOADING),
+    SAFE(DS "deepspeed_multinode_launcher", LAUNCHING),
+    SAFE(DS "deepspeed_hostfile", LAUNCHING),
+    SAFE(DS "deepspeed_inclusion_filter", LAUNCHING),
+    SAFE(DS "deepspeed_exclusion_filter", LAUNCHING),
+    SAFE(DS "deepspeed_moe_layer_cls_names", "of mixtures of experts"),
+};
+
+static gboolean finish(RecipeReading *reading, GError **error) {
+  g_autofree char *kind = recipe_text(reading, "distributed_type");
+  const ConfTreeNode *half = conf_tree_given(reading->tree, "fp16");
+  if (half != NULL && recipe_is_true(reading, "fp16") && conf_tree_given(reading->tree, "mixed_precision") == NULL &&
+      !recipe_give(reading, half, "training.precision", "fp16", "the old name of mixed_precision", error))
+    return FALSE;
+  if (strcmp(kind, "fsdp") == 0)
+    return recipe_fsdp_finish(reading, "none", "pre", error);
+  if (strcmp(kind, "deepspeed") != 0)
+    return TRUE;
+  return recipe_give(reading, NULL, "parallel.framework", "deepspeed", NULL, error) &&
+         recipe_give(reading, NULL, "parallel.zero_stage", "2", "accelerate's default", error);
+}
+
+static const char *const marks[] = {"distributed_type", "compute_environment", NULL};
+const RecipeTable recipe_accelerate = {.tool = "accelerate",
+                                       .marks = marks,
+                                       .rows = {rows, G_N_ELEMENTS(rows)},
+                                       .shared = &recipe_fsdp_rows,
+                                       .normal = recipe_fsdp_normal,
+                                       .finish = finish};

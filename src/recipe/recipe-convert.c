@@ -1,0 +1,160 @@
+/* Values of other tools to values of our settings. */
+#include <string.h>
+
+#include "base-names.h"
+#include "recipe-map.h"
+
+typedef struct {
+  const char *theirs, *ours;
+} Pair;
+
+/* Ours for their name, whatever the case; NULL where it is not in the table. */
+static const char *find_pair(const Pair *pairs, gsize n_pairs, const char *text) {
+  for (gsize i = 0; i < n_pairs; i++)
+    if (g_ascii_strcasecmp(pairs[i].theirs, text) == 0)
+      return pairs[i].ours;
+  return NULL;
+}
+
+static gboolean fail_name(const RecipeReading *reading, const ConfTreeNode *node, const Pair *pairs, gsize n_pairs,
+                          GError **error) {
+  g_autoptr(GPtrArray) names = g_ptr_array_new();
+  for (gsize i = 0; i < n_pairs; i++)
+    g_ptr_array_add(names, (gpointer)pairs[i].theirs);
+  g_ptr_array_add(names, NULL);
+  g_autofree char *shown = conf_tree_shown(node);
+  g_autofree char *advice = base_names_advice((const char *const *)names->pdata, node->text != NULL ? node->text : "");
+  return conf_tree_fail(reading->tree, node, error, "%s is not known here%s", shown, advice);
+}
+
+static gboolean fail_auto(const RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node,
+                          GError **error) {
+  return conf_tree_fail(reading->tree, node, error, "is \"auto\", which nothing fills in; write a value (ours is %s)",
+                        row->setting);
+}
+
+gboolean recipe_take_count(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
+  guint64 count;
+  if (recipe_is_auto(node))
+    return fail_auto(reading, row, node, error);
+  if (!conf_tree_count(reading->tree, node, &count, error))
+    return FALSE;
+  g_autofree char *text = g_strdup_printf("%" G_GUINT64_FORMAT, count);
+  return recipe_give(reading, node, row->setting, text, row->remark, error);
+}
+
+gboolean recipe_take_flag(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
+  gboolean flag;
+  if (recipe_is_auto(node))
+    return fail_auto(reading, row, node, error);
+  return conf_tree_flag(reading->tree, node, &flag, error) &&
+         recipe_give(reading, node, row->setting, flag ? "yes" : "no", row->remark, error);
+}
+
+gboolean recipe_take_text(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
+  g_autofree char *shown = conf_tree_shown(node);
+  if (node->text == NULL)
+    return conf_tree_fail(reading->tree, node, error, "expected a text, found %s", shown);
+  if (recipe_is_auto(node))
+    return fail_auto(reading, row, node, error);
+  g_autofree char *text = g_ascii_strdown(node->text, -1);
+  return recipe_give(reading, node, row->setting, text, row->remark, error);
+}
+
+gboolean recipe_take_batch(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
+  if (!recipe_is_auto(node))
+    return recipe_take_count(reading, row, node, error);
+  gboolean micro = strcmp(row->setting, "training.micro_batch") == 0;
+  recipe_give_rule(reading, node, row->setting, micro ? RECIPE_RULE_MICRO_BATCH : RECIPE_RULE_WORKLOAD, 0,
+                   "auto: the workload's");
+  return TRUE;
+}
+
+/* "auto" is what the Trainer fills in, 1.0 where its user says nothing. */
+gboolean recipe_take_clipping(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
+  if (recipe_is_auto(node))
+    return recipe_give(reading, node, row->setting, "1", "auto: the Trainer's default", error);
+  g_autofree char *shown = conf_tree_shown(node);
+  if (node->text == NULL || node->kind == CONF_TREE_FLAG)
+    return conf_tree_fail(reading->tree, node, error, "expected a number, found %s", shown);
+  return recipe_give(reading, node, row->setting, node->text, NULL, error);
+}
+
+gboolean recipe_take_optimizer(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
+  static const struct {
+    const char *theirs, *ours, *style; /* style: NULL: the framework's */
+  } names[] = {
+      {"adam", "adam", NULL},
+      {"adamw", "adamw", NULL},
+      {"fusedadam", "adam", "fused"},
+      {"cpuadam", "adam", NULL},
+      {"decoupled_adamw", "adamw", "foreach"},
+      {"adamw_torch", "adamw", "foreach"},
+      {"adamw_torch_fused", "adamw", "fused"},
+      {"adamw_apex_fused", "adamw", "fused"},
+      {"adamw_torch_8bit", "adam8bit", NULL},
+      {"adamw_8bit", "adam8bit", NULL},
+      {"adamw_bnb_8bit", "adam8bit", NULL},
+      {"adafactor", "adafactor", NULL},
+      {"lamb", "lamb", NULL},
+      {"lion", "lion", NULL},
+      {"decoupled_lionw", "lion", NULL},
+      {"muon", "muon", NULL},
+      {"sgd", "sgd", NULL},
+  };
+  Pair pairs[G_N_ELEMENTS(names)];
+  for (gsize i = 0; i < G_N_ELEMENTS(names); i++) {
+    pairs[i] = (Pair){names[i].theirs, names[i].ours};
+    if (node->text != NULL && g_ascii_strcasecmp(names[i].theirs, node->text) == 0)
+      return recipe_give(reading, node, row->setting, names[i].ours, row->remark, error) &&
+             (names[i].style == NULL ||
+              recipe_give(reading, node, "training.optimizer_style", names[i].style, node->text, error));
+  }
+  return fail_name(reading, node, pairs, G_N_ELEMENTS(pairs), error);
+}
+
+gboolean recipe_take_checkpointing(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node,
+                                   GError **error) {
+  gboolean flag;
+  return conf_tree_flag(reading->tree, node, &flag, error) &&
+         recipe_give(reading, node, row->setting, flag ? "full" : "none", "every layer is recomputed", error);
+}
+
+gboolean recipe_take_precision(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
+  static const Pair pairs[] = {
+      {"bf16", "bf16"},    {"bfloat16", "bf16"}, {"amp_bf16", "bf16"}, {"bfp16", "bf16"},  {"fp16", "fp16"},
+      {"float16", "fp16"}, {"amp_fp16", "fp16"}, {"half", "fp16"},     {"fp32", "fp32"},   {"float32", "fp32"},
+      {"no", "fp32"},      {"false", "fp32"},    {"fp8", "fp8"},       {"amp_fp8", "fp8"},
+  };
+  const char *ours = node->text != NULL ? find_pair(pairs, G_N_ELEMENTS(pairs), node->text) : NULL;
+  if (ours == NULL)
+    return fail_name(reading, node, pairs, G_N_ELEMENTS(pairs), error);
+  return recipe_give(reading, node, row->setting, ours, row->remark, error);
+}
+
+/* FSDP's strategies, by name or by accelerate's old numbers. */
+gboolean recipe_take_sharding(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
+  static const struct {
+    const char *name, *stage, *group;
+  } strategies[] = {
+      {"FULL_SHARD", "3", "all"},    {"SHARD_GRAD_OP", "2", "all"},       {"NO_SHARD", "0", "all"},
+      {"HYBRID_SHARD", "3", "node"}, {"HYBRID_SHARD_ZERO2", "2", "node"}, {"_HYBRID_SHARD_ZERO2", "2", "node"},
+  };
+  Pair pairs[G_N_ELEMENTS(strategies)];
+  for (gsize i = 0; i < G_N_ELEMENTS(strategies); i++) {
+    pairs[i] = (Pair){strategies[i].name, strategies[i].name};
+    g_autofree char *number = g_strdup_printf("%" G_GSIZE_FORMAT, i + 1);
+    gboolean same = node->text != NULL &&
+                    (g_ascii_strcasecmp(strategies[i].name, node->text) == 0 || strcmp(number, node->text) == 0);
+    if (same)
+      return recipe_give(reading, node, "parallel.zero_stage", strategies[i].stage, strategies[i].name, error) &&
+             recipe_give(reading, node, "parallel.shard_group", strategies[i].group, strategies[i].name, error);
+  }
+  (void)row;
+  return fail_name(reading, node, pairs, G_N_ELEMENTS(pairs), error);
+}
+
+gboolean recipe_take_later(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
+  (void)reading, (void)row, (void)node, (void)error;
+  return TRUE;
+}

@@ -1,0 +1,105 @@
+/* Mapping tables: how one tool's keys are read. Private to this floor.
+ *
+ *   static const RecipeRow rows[] = {
+ *       {"train_batch_size", RECIPE_TAKE, "training.global_batch", recipe_take_count, NULL, "sequences"},
+ *       {"scheduler.*", RECIPE_SAFE, NULL, NULL, NULL, "learning rates do not change the time of a step"},
+ *       {"sparse_attention.*", RECIPE_REFUSE, NULL, NULL, NULL, "sparse attention; remove the block"},
+ *       {"amp.*", RECIPE_REFUSE, NULL, NULL, "false", "NVIDIA Apex; use bf16"},   // {"enabled": false} is harmless
+ *   };
+ *
+ * A path that ends in ".*" stands for the key before it and all below; an exact path comes before it. */
+#pragma once
+
+#include "conf-tree.h"
+#include "recipe.h"
+
+typedef enum { RECIPE_TAKE, RECIPE_SAFE, RECIPE_REFUSE } RecipeAction;
+
+typedef struct RecipeRow RecipeRow;
+typedef struct RecipeReading RecipeReading;
+typedef gboolean (*RecipeConvert)(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node,
+                                  GError **error);
+
+struct RecipeRow {
+  const char *path;
+  RecipeAction action;
+  const char *setting;   /* RECIPE_TAKE: ours */
+  RecipeConvert convert; /* RECIPE_TAKE */
+  const char *unless;    /* RECIPE_REFUSE: values that change nothing, with "|" between them */
+  const char *remark;    /* TAKE: unit or reading; SAFE: why; REFUSE: what is not modelled, and what to do */
+};
+
+typedef struct {
+  const RecipeRow *rows;
+  gsize n_rows;
+} RecipeRows;
+
+typedef struct {
+  const char *tool;
+  const char *const *marks; /* a file that has one of these paths is this tool's; NULL-terminated */
+  const char *refused;      /* known, and not read: why; NULL where it is read */
+  RecipeRows rows;
+  const RecipeRows *shared;          /* searched after its own; NULL: none */
+  char *(*normal)(const char *path); /* the path that rows have for it; NULL: as it stands. Caller frees */
+  /* What the tool makes of a key that it does not know, where that is not an error; NULL: it is. */
+  const char *(*unknown)(const char *path);
+  gboolean (*finish)(RecipeReading *reading, GError **error); /* what follows from several keys, or from none */
+} RecipeTable;
+
+struct RecipeReading {
+  const ConfTree *tree;
+  const RecipeTable *table;
+  Recipe *recipe;
+};
+
+extern const RecipeTable recipe_deepspeed, recipe_accelerate, recipe_trainer, recipe_torchtitan, recipe_llm_foundry,
+    recipe_axolotl, recipe_neox, recipe_torchtune;
+extern const RecipeRows recipe_fsdp_rows; /* below "fsdp_config.", of accelerate, Trainer and axolotl */
+
+/* All errors of a file, a line each. */
+typedef struct {
+  GString *text;
+  guint count;
+} RecipeErrors;
+void recipe_errors_add(RecipeErrors *errors, GError *cause); /* takes `cause` */
+/* TRUE where there were none; else SIM_ERROR_INPUT. Frees. */
+gboolean recipe_errors_end(RecipeErrors *errors, GError **error);
+
+/* Reads every key of a tree by its table into `recipe`. Errors: as recipe_load. */
+gboolean recipe_read(Recipe *recipe, const ConfTree *tree, const RecipeTable *table, GError **error);
+
+/* Notes a setting, from `node` (NULL: the tool's default). Two keys that say different things of one setting: an error. */
+gboolean recipe_give(RecipeReading *reading, const ConfTreeNode *node, const char *setting, const char *value,
+                     const char *remark, GError **error);
+void recipe_give_rule(RecipeReading *reading, const ConfTreeNode *node, const char *setting, RecipeRule rule,
+                      guint64 operand, const char *remark);
+void recipe_leave(RecipeReading *reading, const ConfTreeNode *node, const char *reason);
+
+/* The number that a waiting value is, of facts that are known; ranks 0: any. Errors: GPUs that do not go with it. */
+gboolean recipe_resolve(const RecipeTaken *taken, const RecipeFacts *facts, guint64 *ret, GError **error);
+
+/* The node, or what its "${path}" names. Errors: a template that is not filled in. */
+const ConfTreeNode *recipe_follow(const ConfTree *tree, const ConfTreeNode *node, GError **error);
+/* The text at a path without its case, "" where it is absent. Caller frees. */
+char *recipe_text(const RecipeReading *reading, const char *path);
+gboolean recipe_is_auto(const ConfTreeNode *node);
+/* Whether there is a key, and it is true. */
+gboolean recipe_is_true(const RecipeReading *reading, const char *path);
+
+/* Converters. "auto" is an error but for those that say so. */
+gboolean recipe_take_count(RecipeReading *, const RecipeRow *, const ConfTreeNode *, GError **error);
+gboolean recipe_take_flag(RecipeReading *, const RecipeRow *, const ConfTreeNode *, GError **error);
+gboolean recipe_take_text(RecipeReading *, const RecipeRow *, const ConfTreeNode *, GError **error);
+/* Counts of the batch; "auto" waits for the workload. */
+gboolean recipe_take_batch(RecipeReading *, const RecipeRow *, const ConfTreeNode *, GError **error);
+/* A limit of the gradients' norm. */
+gboolean recipe_take_clipping(RecipeReading *, const RecipeRow *, const ConfTreeNode *, GError **error);
+/* Names of optimizers of torch, DeepSpeed and bitsandbytes to ours. */
+gboolean recipe_take_optimizer(RecipeReading *, const RecipeRow *, const ConfTreeNode *, GError **error);
+/* true: full, false: none. */
+gboolean recipe_take_checkpointing(RecipeReading *, const RecipeRow *, const ConfTreeNode *, GError **error);
+/* The dtype's name to ours: bfloat16, amp_bf16, fp16, float32, no, … */
+gboolean recipe_take_precision(RecipeReading *, const RecipeRow *, const ConfTreeNode *, GError **error);
+gboolean recipe_take_sharding(RecipeReading *, const RecipeRow *, const ConfTreeNode *, GError **error);
+/* Read by `finish`, or beside another key. */
+gboolean recipe_take_later(RecipeReading *, const RecipeRow *, const ConfTreeNode *, GError **error);

@@ -1,0 +1,17 @@
+/* Files that people will try, of tools whose recipes are known and not read: better told by name than key by key. */
+#include "recipe-map.h"
+
+static const char *const neox_marks[] = {"pipe_parallel_size", "pipe-parallel-size", "model_parallel_size",
+                                         "model-parallel-size", NULL};
+const RecipeTable recipe_neox = {
+    .tool = "GPT-NeoX",
+    .marks = neox_marks,
+    .refused =
+        "its keys are Megatron's beside DeepSpeed's; give the DeepSpeed part as a ds_config.json, and the rest in "
+        "a workload"};
+
+static const char *const torchtune_marks[] = {"model._component_", "tokenizer._component_", NULL};
+const RecipeTable recipe_torchtune = {
+    .tool = "torchtune",
+    .marks = torchtune_marks,
+    .refused = "its values are names of Python classes; write a workload with framework = fsdp2"};

@@ -1,0 +1,150 @@
+/* A Recipe for people: tables, and the sections of a workload file. */
+#include <string.h>
+
+#include "base-table.h"
+#include "recipe-map.h"
+
+/* What the workload says instead, else the unit or reading. Caller frees. */
+static char *remark_of(const RecipeTaken *taken, const ConfSettings *settings) {
+  gboolean said = settings != NULL && conf_settings_knows(settings, taken->setting) &&
+                  conf_settings_given(settings, taken->setting);
+  if (said)
+    return g_strdup_printf("the workload says %s", conf_settings_get(settings, taken->setting));
+  return g_strdup(taken->remark != NULL ? taken->remark : "");
+}
+
+void recipe_print(const Recipe *recipe, const ConfSettings *settings, GString *text) {
+  g_autoptr(BaseTable) table = base_table_new();
+  base_table_head(table, "line", BASE_RIGHT);
+  base_table_head(table, "key", BASE_LEFT);
+  base_table_head(table, "is", BASE_LEFT);
+  base_table_head(table, "", BASE_LEFT);
+  for (guint i = 0; i < recipe->taken->len; i++) {
+    const RecipeTaken *taken = g_ptr_array_index(recipe->taken, i);
+    g_autofree char *line = taken->line > 0 ? g_strdup_printf("%u", taken->line) : g_strdup("");
+    base_table_cell(table, "%s", line);
+    base_table_cell(table, "%s", *taken->key != '\0' ? taken->key : "(not said)");
+    base_table_cell(table, "%s%s%s", taken->setting, taken->value != NULL ? " = " : "",
+                    taken->value != NULL ? taken->value : "");
+    g_autofree char *remark = remark_of(taken, settings);
+    base_table_cell(table, "%s", remark);
+  }
+  g_string_append_printf(text, "\n%s, a recipe of %s: what it says\n", recipe->file, recipe->tool);
+  base_table_print(table, 2, text);
+  if (recipe->left->len == 0)
+    return;
+  g_autoptr(BaseTable) left = base_table_new();
+  base_table_head(left, "line", BASE_RIGHT);
+  base_table_head(left, "key", BASE_LEFT);
+  base_table_head(left, "because", BASE_LEFT);
+  for (guint i = 0; i < recipe->left->len; i++) {
+    const RecipeLeft *row = g_ptr_array_index(recipe->left, i);
+    base_table_cell(left, "%u", row->line);
+    base_table_cell(left, "%s", row->key);
+    base_table_cell(left, "%s", row->reason);
+  }
+  g_string_append(text, "\nLeft out, as it changes no step\n");
+  base_table_print(left, 2, text);
+}
+
+static gboolean waits_for_model(const RecipeTaken *taken) {
+  return taken->rule == RECIPE_RULE_HIDDEN_SQUARED || taken->rule == RECIPE_RULE_PREFETCH ||
+         taken->rule == RECIPE_RULE_PERSISTENCE;
+}
+
+/* The text of a value; NULL where the workload says it. Caller frees. */
+static char *value_of(const RecipeTaken *taken, const RecipeFacts *facts) {
+  guint64 number;
+  if (taken->value != NULL)
+    return g_strdup(taken->value);
+  if (taken->rule != RECIPE_RULE_ALL_RANKS && !waits_for_model(taken))
+    return NULL;
+  const RecipeFacts none = {0};
+  return recipe_resolve(taken, facts != NULL ? facts : &none, &number, NULL)
+             ? g_strdup_printf("%" G_GUINT64_FORMAT, number)
+             : NULL;
+}
+
+/* Whether a value waits for what a file alone cannot say. */
+static gboolean check_known(const Recipe *recipe, const RecipeFacts *facts, GError **error) {
+  for (guint i = 0; i < recipe->taken->len; i++) {
+    const RecipeTaken *taken = g_ptr_array_index(recipe->taken, i);
+    BasePlace place = {taken->file, taken->line, taken->column, taken->key};
+    if (waits_for_model(taken) && facts == NULL)
+      base_error_set_at(error, &place,
+                        "is \"auto\", which depends on the model: add --model FILE, its config.json (or name the "
+                        "recipe in a workload: [parallel] recipe = FILE)");
+    else if (taken->rule == RECIPE_RULE_SHARE)
+      base_error_set_at(error, &place,
+                        "leaves the shard group to the number of GPUs: say data_parallel_shard_degree (or name the "
+                        "recipe in a workload: [parallel] recipe = FILE)");
+    else
+      continue;
+    return FALSE;
+  }
+  return TRUE;
+}
+
+/* What a workload needs and a recipe may lack, as lines to fill in. */
+static const struct {
+  const char *group, *unless, *line;
+} blanks[] = {
+    {"model", "model.hidden_size", "config = config.json           ; to fill in: the model's Hugging Face config.json"},
+    {"training", "training.sequence_length", "sequence_length = 4096         ; to fill in: tokens of a sequence"},
+    {"cluster", "cluster.topology", "topology = dgx-h100            ; to fill in: foretrain list topologies"},
+};
+
+static gboolean is_given(const Recipe *recipe, const char *setting) {
+  for (guint i = 0; i < recipe->taken->len; i++)
+    if (strcmp(((const RecipeTaken *)g_ptr_array_index(recipe->taken, i))->setting, setting) == 0)
+      return TRUE;
+  return FALSE;
+}
+
+static void write_group(const Recipe *recipe, const RecipeFacts *facts, const char *model, const char *group,
+                        GString *text) {
+  gboolean has_model = model != NULL && strcmp(group, "model") == 0;
+  g_string_append_printf(text, "\n[%s]\n", group);
+  if (has_model)
+    g_string_append_printf(text, "config = %s\n", model);
+  for (gsize i = 0; i < G_N_ELEMENTS(blanks) && !has_model; i++)
+    if (strcmp(blanks[i].group, group) == 0 && !is_given(recipe, blanks[i].unless))
+      g_string_append_printf(text, "%s\n", blanks[i].line);
+  gsize dot = strlen(group);
+  for (guint i = 0; i < recipe->taken->len; i++) {
+    const RecipeTaken *taken = g_ptr_array_index(recipe->taken, i);
+    if (strncmp(taken->setting, group, dot) != 0 || taken->setting[dot] != '.')
+      continue;
+    g_autofree char *value = value_of(taken, facts);
+    g_autofree char *said = g_strdup_printf("%s = %s", taken->setting + dot + 1, value != NULL ? value : "");
+    g_string_append_printf(text, "%s%-30s ; %s%s%s\n", value != NULL ? "" : "# ", said,
+                           *taken->key != '\0' ? taken->key : "not said", taken->remark != NULL ? ": " : "",
+                           taken->remark != NULL ? taken->remark : "");
+  }
+}
+
+gboolean recipe_write(const Recipe *recipe, const RecipeFacts *facts, const char *model, GString *text,
+                      GError **error) {
+  static const char *const groups[] = {"model", "training", "parallel", "deepspeed",
+                                       "ddp",   "fsdp",     "memory",   "cluster"};
+  if (!check_known(recipe, facts, error))
+    return FALSE;
+  g_string_append_printf(text, "# From %s, a recipe of %s. Behind each value stands the key it came from.\n",
+                         recipe->file, recipe->tool);
+  for (gsize g = 0; g < G_N_ELEMENTS(groups); g++) {
+    gboolean any = FALSE;
+    for (gsize i = 0; i < G_N_ELEMENTS(blanks); i++)
+      any = any || strcmp(blanks[i].group, groups[g]) == 0;
+    g_autofree char *prefix = g_strconcat(groups[g], ".", NULL);
+    for (guint i = 0; i < recipe->taken->len; i++)
+      any = any || g_str_has_prefix(((const RecipeTaken *)g_ptr_array_index(recipe->taken, i))->setting, prefix);
+    if (any)
+      write_group(recipe, facts, model, groups[g], text);
+  }
+  g_string_append(text, "\n# Left out, as it changes no step:\n");
+  for (guint i = 0; i < recipe->left->len; i++) {
+    const RecipeLeft *left = g_ptr_array_index(recipe->left, i);
+    g_string_append_printf(text, "#   line %u: %s: %s\n", left->line, left->key, left->reason);
+  }
+  return TRUE;
+}

@@ -1,0 +1,126 @@
+/* Arguments of Hugging Face's Trainer in a JSON or YAML file, with its FSDP settings.
+ *
+ * Source: transformers/training_args.py: `fsdp` is a list of words, also in one string, and fsdp_config has the rest. */
+#include <string.h>
+
+#include "recipe-fsdp.h"
+
+/* "full_shard auto_wrap offload", or a list of them. */
+static gboolean take_word(RecipeReading *reading, const ConfTreeNode *node, const char *word, GError **error) {
+  static const struct {
+    const char *word, *stage, *group;
+  } strategies[] = {{"full_shard", "3", "all"},
+                    {"shard_grad_op", "2", "all"},
+                    {"no_shard", "0", "all"},
+                    {"hybrid_shard", "3", "node"},
+                    {"hybrid_shard_zero2", "2", "node"}};
+  for (gsize i = 0; i < G_N_ELEMENTS(strategies); i++)
+    if (strcmp(strategies[i].word, word) == 0)
+      return recipe_give(reading, node, "parallel.zero_stage", strategies[i].stage, word, error) &&
+             recipe_give(reading, node, "parallel.shard_group", strategies[i].group, word, error);
+  if (strcmp(word, "auto_wrap") == 0)
+    return recipe_give(reading, node, "fsdp.wrap", "block", word, error);
+  if (strcmp(word, "offload") == 0)
+    return recipe_give(reading, node, "parallel.offload_parameters", "cpu", word, error) &&
+           recipe_give(reading, node, "parallel.offload_optimizer", "cpu", word, error);
+  return conf_tree_fail(reading->tree, node, error,
+                        "\"%s\" is none of full_shard, shard_grad_op, no_shard, hybrid_shard, hybrid_shard_zero2, "
+                        "auto_wrap, offload",
+                        word);
+}
+
+gboolean recipe_take_fsdp_words(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node,
+                                GError **error) {
+  (void)row;
+  g_autoptr(GString) text = g_string_new(node->text);
+  for (guint i = 0; node->kind == CONF_TREE_LIST; i++) {
+    g_autofree char *path = g_strdup_printf("%s.%u", node->path, i);
+    const ConfTreeNode *element = conf_tree_find(reading->tree, path);
+    if (element == NULL)
+      break;
+    g_string_append_printf(text, " %s", element->text != NULL ? element->text : "");
+  }
+  if (node->kind == CONF_TREE_FLAG)
+    return TRUE; /* newer versions: fsdp_config speaks */
+  g_auto(GStrv) words = g_strsplit_set(text->str, " ,", -1);
+  for (char **word = words; *word != NULL; word++)
+    if (**word != '\0' && !take_word(reading, node, *word, error))
+      return FALSE;
+  return TRUE;
+}
+
+static gboolean take_precision(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
+  gboolean on;
+  return conf_tree_flag(reading->tree, node, &on, error) &&
+         (!on || recipe_give(reading, node, "training.precision", row->setting, NULL, error));
+}
+
+#define TAKE(path, setting, convert, remark)                                                                           \
+  { path, RECIPE_TAKE, setting, convert, NULL, remark }
+#define SAFE(path, remark)                                                                                             \
+  { path, RECIPE_SAFE, NULL, NULL, NULL, remark }
+#define REFUSE(path, unless, remark)                                                                                   \
+  { path, RECIPE_REFUSE, NULL, NULL, unless, remark }
+
+#define LOGGING  "logging"
+#define LEARNING "what is learnt, not how long a step takes"
+
+static const RecipeRow rows[] = {
+    TAKE("per_device_train_batch_size", "training.micro_batch", recipe_take_batch, "sequences per GPU"),
+    TAKE("gradient_accumulation_steps", "training.gradient_accumulation", recipe_take_batch, "micro-batches per step"),
+    TAKE("gradient_checkpointing", "training.activation_checkpointing", recipe_take_checkpointing, NULL),
+    SAFE("gradient_checkpointing_kwargs.*", "how PyTorch recomputes: the same operations"),
+    TAKE("bf16", "bf16", take_precision, NULL),
+    TAKE("fp16", "fp16", take_precision, NULL),
+    TAKE("optim", "training.optimizer", recipe_take_optimizer, NULL),
+    TAKE("torch_compile", "training.compile", recipe_take_flag, NULL),
+    REFUSE("deepspeed", "none", "a DeepSpeed file below the Trainer's; name that file itself as the recipe"),
+    TAKE("fsdp", NULL, recipe_take_fsdp_words, NULL),
+    REFUSE("use_liger_kernel", "false", "fused kernels of Liger; leave the key out"),
+    REFUSE("auto_find_batch_size", "false", "a batch that is searched for; write per_device_train_batch_size"),
+    SAFE("fsdp_transformer_layer_cls_to_wrap", "names the model's own layer class"),
+    SAFE("per_device_eval_batch_size", "of evaluation, between steps"),
+    SAFE("learning_rate", LEARNING),
+    SAFE("weight_decay", LEARNING),
+    SAFE("adam_beta1", LEARNING),
+    SAFE("adam_beta2", LEARNING),
+    SAFE("adam_epsilon", LEARNING),
+    TAKE("max_grad_norm", "training.gradient_clipping", recipe_take_clipping, NULL),
+    SAFE("lr_scheduler_type", LEARNING),
+    SAFE("warmup_ratio", LEARNING),
+    SAFE("warmup_steps", LEARNING),
+    SAFE("num_train_epochs", LEARNING),
+    SAFE("max_steps", LEARNING),
+    SAFE("seed", LEARNING),
+    SAFE("output_dir", LOGGING),
+    SAFE("logging_steps", LOGGING),
+    SAFE("logging_dir", LOGGING),
+    SAFE("report_to", LOGGING),
+    SAFE("save_steps", "saving, between steps"),
+    SAFE("save_strategy", "saving, between steps"),
+    SAFE("eval_strategy", "of evaluation, between steps"),
+    SAFE("dataloader_num_workers", "of the data, which is taken to be there in time"),
+};
+
+/* Keys that begin with "_" are comments in files whose format has none. */
+static const char *unknown(const char *path) {
+  return *path == '_' ? "a remark" : NULL;
+}
+
+/* Without FSDP the Trainer wraps the model in DDP. */
+static gboolean finish(RecipeReading *reading, GError **error) {
+  if (!recipe_give(reading, NULL, "training.gradient_clipping", "1", "the Trainer's default", error))
+    return FALSE;
+  if (conf_tree_given(reading->tree, "fsdp") == NULL && conf_tree_given(reading->tree, "fsdp_config") == NULL)
+    return recipe_give(reading, NULL, "parallel.framework", "ddp", "no fsdp, no deepspeed", error);
+  return recipe_fsdp_finish(reading, "none", "none", error);
+}
+
+static const char *const marks[] = {"fsdp", "fsdp_config", "per_device_train_batch_size", NULL};
+const RecipeTable recipe_trainer = {.tool = "Hugging Face's Trainer",
+                                    .marks = marks,
+                                    .rows = {rows, G_N_ELEMENTS(rows)},
+                                    .shared = &recipe_fsdp_rows,
+                                    .normal = recipe_fsdp_normal,
+                                    .unknown = unknown,
+                                    .finish = finish};

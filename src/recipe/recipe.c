@@ -1,0 +1,77 @@
+/* From a file to a Recipe: whose it is, then key by key. */
+#include "recipe.h"
+
+#include <string.h>
+
+#include "recipe-map.h"
+
+/* In the order in which they are tried: the more telling marks first. */
+static const RecipeTable *const tables[] = {
+    &recipe_neox,        &recipe_torchtune, &recipe_accelerate, &recipe_torchtitan,
+    &recipe_llm_foundry, &recipe_axolotl,   &recipe_trainer,    &recipe_deepspeed,
+};
+
+static void taken_free(gpointer data) {
+  RecipeTaken *taken = data;
+  g_free(taken->file);
+  g_free(taken->key);
+  g_free(taken->setting);
+  g_free(taken->value);
+  g_free(taken->remark);
+  g_free(taken);
+}
+
+static void left_free(gpointer data) {
+  RecipeLeft *left = data;
+  g_free(left->file);
+  g_free(left->key);
+  g_free(left->reason);
+  g_free(left);
+}
+
+void recipe_free(Recipe *recipe) {
+  if (recipe == NULL)
+    return;
+  g_ptr_array_unref(recipe->taken);
+  g_ptr_array_unref(recipe->left);
+  g_free(recipe->file);
+  g_free(recipe);
+}
+
+static const RecipeTable *find_table(const ConfTree *tree, GError **error) {
+  for (gsize i = 0; i < G_N_ELEMENTS(tables); i++)
+    for (const char *const *mark = tables[i]->marks; *mark != NULL; mark++)
+      if (conf_tree_find(tree, *mark) != NULL)
+        return tables[i];
+  g_autoptr(GString) tools = g_string_new(NULL);
+  for (gsize i = 0; i < G_N_ELEMENTS(tables); i++)
+    if (tables[i]->refused == NULL)
+      g_string_append_printf(tools, "%s%s", tools->len > 0 ? ", " : "", tables[i]->tool);
+  base_error_set_at(error, &(BasePlace){.file = conf_tree_file(tree)},
+                    "is no recipe of a tool that is read (%s): it has none of their leading keys, such as "
+                    "zero_optimization, distributed_type or parallelism",
+                    tools->str);
+  return NULL;
+}
+
+static Recipe *read_tree(const ConfTree *tree, GError **error) {
+  const RecipeTable *table = find_table(tree, error);
+  if (table == NULL)
+    return NULL;
+  if (table->refused != NULL) {
+    base_error_set_at(error, &(BasePlace){.file = conf_tree_file(tree)}, "is a file of %s: %s", table->tool,
+                      table->refused);
+    return NULL;
+  }
+  g_autoptr(Recipe) recipe = g_new0(Recipe, 1);
+  recipe->file = g_strdup(conf_tree_file(tree));
+  recipe->tool = table->tool;
+  recipe->taken = g_ptr_array_new_with_free_func(taken_free);
+  recipe->left = g_ptr_array_new_with_free_func(left_free);
+  return recipe_read(recipe, tree, table, error) ? g_steal_pointer(&recipe) : NULL;
+}
+
+Recipe *recipe_load(const char *path, GError **error) {
+  g_autoptr(ConfTree) tree = conf_tree_load(path, error);
+  return tree != NULL ? read_tree(tree, error) : NULL;
+}

@@ -1,0 +1,177 @@
+/* Kernels beside collectives: what these hold of a GPU, and the kernels that run there, re-timed when it changes.
+ *
+ *   collective        ├─── holds SMs and bandwidth ───┤
+ *   kernel      ├─────┼───────────────────────────────┼──────┤
+ *               left 1   0.7, at the rate beside it     0.2, alone again
+ *
+ * Collectives take and give at any moment of an instant; once all of it has happened the rank settles: what is left of
+ * a running kernel goes on at the new rate. So the order of simultaneous events reaches no time. */
+#include <math.h>
+
+#include "kernel-op.h"
+#include "kernel-time.h"
+#include "run-state.h"
+
+/* How long the Program's operations take on a GPU of some speed beside what is held. Filled as they are asked for. */
+struct RunDurations {
+  double speed;
+  RunHeld held;
+  SimTime *by_op; /* RUN_UNSET: not asked for yet */
+};
+
+static guint durations_hash(gconstpointer key) {
+  const RunDurations *durations = key;
+  return g_double_hash(&durations->speed) ^ (guint)durations->held.channels ^
+         g_int64_hash(&durations->held.memory_rate);
+}
+
+static gboolean held_equal(RunHeld a, RunHeld b) {
+  return a.channels == b.channels && a.memory_rate == b.memory_rate;
+}
+
+static gboolean durations_equal(gconstpointer a, gconstpointer b) {
+  const RunDurations *left = a, *right = b;
+  return left->speed == right->speed && held_equal(left->held, right->held);
+}
+
+static void durations_free(gpointer data) {
+  RunDurations *durations = data;
+  g_free(durations->by_op);
+  g_free(durations);
+}
+
+static RunDurations *durations_for(const RunPlay *play, double speed, RunHeld held) {
+  const RunDurations wanted = {.speed = speed, .held = held};
+  RunDurations *durations = g_hash_table_lookup(play->durations, &wanted);
+  if (durations != NULL)
+    return durations;
+  guint32 n = play->system->program->n_ops;
+  durations = g_new(RunDurations, 1);
+  *durations = (RunDurations){speed, held, g_new(SimTime, n)};
+  for (guint32 i = 0; i < n; i++)
+    durations->by_op[i] = RUN_UNSET;
+  g_hash_table_add(play->durations, durations);
+  return durations;
+}
+
+/* What the kernel model says; an operation whose time is given slows down as its shape would, if it has one. */
+static SimTime time_of(const Program *program, const HwGpu *gpu, guint32 op, KernelShare share) {
+  SimTime given = program->durations[op];
+  if (given >= 0 && program->ops[op].batch == 0)
+    return given;
+  SimTime shared = kernel_time_shared(gpu, &program->ops[op], share);
+  if (given < 0)
+    return shared;
+  return (SimTime)round((double)given * ((double)shared / (double)kernel_time(gpu, &program->ops[op])));
+}
+
+static SimTime duration_in(const RunPlay *play, RunDurations *durations, guint32 op) {
+  SimTime *ret = &durations->by_op[op];
+  if (*ret != RUN_UNSET)
+    return *ret;
+  const HwGpu *gpu = play->system->gpu;
+  const RunHeld *held = &durations->held;
+  KernelShare share = kernel_share_beside(gpu, (guint32)held->channels, (double)held->memory_rate);
+  *ret = time_of(play->system->program, gpu, op, share);
+  if (durations->speed != 1)
+    *ret = (SimTime)round((double)*ret / durations->speed);
+  return *ret;
+}
+
+SimTime run_op_duration(RunRank *rank, guint32 op) {
+  return duration_in(rank->play, rank->durations, op);
+}
+
+static gboolean is_computing(const RunStream *stream) {
+  return stream->running && run_row(stream->step, stream->head)->kind == PROGRAM_COMPUTE;
+}
+
+static void retime(RunStream *stream, RunDurations *before) {
+  RunRank *rank = stream->rank;
+  guint32 op = run_row(stream->step, stream->head)->op;
+  SimTime was = duration_in(rank->play, before, op), is = run_op_duration(rank, op), now = run_now(rank->play);
+  if (was == is)
+    return;
+  stream->left = MAX(stream->left - (double)(now - stream->anchor) / (double)was, 0);
+  stream->anchor = now;
+  run_schedule(rank->play, &stream->event, now, (SimTime)round(stream->left * (double)is));
+}
+
+static double speed_of(const RunRank *rank) {
+  const double *speeds = rank->play->system->speeds;
+  return speeds != NULL ? speeds[rank->rank->device] : 1;
+}
+
+static void settle(Event *event, gpointer owner) {
+  (void)event;
+  RunRank *rank = owner;
+  if (held_equal(rank->held, rank->settled))
+    return;
+  RunDurations *before = rank->durations;
+  rank->settled = rank->held;
+  rank->durations = durations_for(rank->play, speed_of(rank), rank->settled);
+  for (guint32 s = 0; s < rank->play->system->program->n_streams; s++)
+    if (is_computing(&rank->streams[s]))
+      retime(&rank->streams[s], before);
+}
+
+#define CONTENTION_IDENTITIES G_GUINT64_CONSTANT(1) /* above the network's one */
+
+void run_contention_init(RunPlay *play) {
+  play->durations = g_hash_table_new_full(durations_hash, durations_equal, durations_free, NULL);
+}
+
+void run_contention_begin(RunRank *rank) {
+  event_init(&rank->contention, settle, rank, EVENT_PHASE_SETTLE, CONTENTION_IDENTITIES + rank->index);
+  rank->durations = durations_for(rank->play, speed_of(rank), rank->settled);
+}
+
+void run_contention_clear(RunPlay *play) {
+  g_hash_table_unref(play->durations);
+}
+
+/* Broadcasts pass bytes on as gathers do, and so do sends. */
+static KernelBeside traffic_of(CollOperation operation) {
+  switch (operation) {
+  case COLL_ALL_REDUCE:
+    return KERNEL_ALL_REDUCE;
+  case COLL_REDUCE_SCATTER:
+  case COLL_REDUCE:
+    return KERNEL_REDUCE_SCATTER;
+  default:
+    return KERNEL_ALL_GATHER;
+  }
+}
+
+/* The traffic of a member's bytes, spread over the time that the call takes alone. */
+RunHeld run_contention_of(const RunPlay *play, guint32 communicator, const CollCall *call, const CollPlan *plan) {
+  if (!play->options->contention || play->system->groups[communicator]->size == 1)
+    return (RunHeld){0};
+  double sent = (double)(plan->sent_intra + plan->sent_inter);
+  SimTime time = sim_time_add(plan->latency, sim_time_of_amount(plan->volume, plan->cap));
+  double rate = sent * kernel_memory_traffic(play->system->gpu, traffic_of(call->operation));
+  return (RunHeld){plan->channels, (guint64)round(rate / sim_time_to_seconds(MAX(time, 1)))};
+}
+
+void run_contention_take(RunRank *rank, guint64 channels, guint64 memory_rate) {
+  if (channels == 0 && memory_rate == 0)
+    return;
+  rank->held.channels += channels;
+  rank->held.memory_rate += memory_rate;
+  event_schedule(rank->play->queue, &rank->contention, run_now(rank->play));
+}
+
+void run_contention_give(RunRank *rank, RunHeld held) {
+  if (held.channels == 0 && held.memory_rate == 0)
+    return;
+  rank->held.channels -= held.channels;
+  rank->held.memory_rate -= held.memory_rate;
+  event_schedule(rank->play->queue, &rank->contention, run_now(rank->play));
+}
+
+gboolean run_contention_computes(const RunRank *rank) {
+  for (guint32 s = 0; s < rank->play->system->program->n_streams; s++)
+    if (is_computing(&rank->streams[s]))
+      return TRUE;
+  return FALSE;
+}

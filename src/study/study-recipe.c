@@ -1,0 +1,84 @@
+/* Another tool's recipe under a workload's settings, and what it needs of model and cluster. */
+#include "study-recipe.h"
+
+#include "study-walk.h"
+
+/* hidden_size of the model and GPUs of the cluster, as the settings have them. */
+static gboolean find_facts(const ConfSettings *settings, RecipeFacts *ret, gpointer user, GError **error) {
+  const HwCatalog *catalog = user;
+  g_autoptr(ConfSettings) copy = conf_settings_copy(settings); /* the topology is laid over it */
+  ModelShape shape = {0};
+  if (!model_shape_load(copy, &shape, error))
+    return FALSE;
+  HwCluster *cluster = hw_cluster_build(copy, catalog, error);
+  if (cluster != NULL)
+    *ret = (RecipeFacts){.hidden_size = shape.hidden_size, .ranks = hw_cluster_gpus(cluster)};
+  gboolean found = cluster != NULL;
+  model_shape_clear(&shape);
+  hw_cluster_free(cluster);
+  return found;
+}
+
+gboolean study_refuse_recipe(const char *path, GError **error) {
+  static const char *const endings[] = {".json", ".yaml", ".yml", ".toml"};
+  for (gsize i = 0; i < G_N_ELEMENTS(endings); i++) {
+    if (!g_str_has_suffix(path, endings[i]))
+      continue;
+    base_error_set_at(error, &(BasePlace){.file = path},
+                      "is no workload; where it is another tool's recipe, name it in one ([parallel] recipe = %s), or "
+                      "make one of it: foretrain import recipe %s -o workload.ini",
+                      path, path);
+    return FALSE;
+  }
+  return TRUE;
+}
+
+gboolean study_recipe_apply(ConfSettings *settings, const HwCatalog *catalog, Recipe **ret, GError **error) {
+  RecipeKeys keys = {0};
+  if (!conf_settings_fill(settings, &recipe_schema, &keys, error))
+    return FALSE;
+  Recipe *recipe = keys.file != NULL ? recipe_load(keys.file, error) : NULL;
+  gboolean good =
+      keys.file == NULL || (recipe != NULL && recipe_apply(recipe, settings, find_facts, (gpointer)catalog, error));
+  conf_struct_clear(&recipe_schema, &keys);
+  if (!good) {
+    recipe_free(recipe);
+    return FALSE;
+  }
+  *ret = recipe;
+  return TRUE;
+}
+
+gboolean study_print_recipe(const Study *study, GString *text, GError **error) {
+  RecipeKeys keys = {0};
+  if (!conf_settings_fill(study->settings, &recipe_schema, &keys, error))
+    return FALSE;
+  g_autoptr(Recipe) recipe = keys.file != NULL ? recipe_load(keys.file, error) : NULL;
+  if (recipe != NULL)
+    recipe_print(recipe, study->settings, text);
+  gboolean good = keys.file == NULL || recipe != NULL;
+  conf_struct_clear(&recipe_schema, &keys);
+  return good;
+}
+
+/* hidden_size of a config.json. */
+static gboolean read_model(const char *model, RecipeFacts *ret, GError **error) {
+  g_autoptr(ConfSettings) settings = study_settings_new();
+  ModelShape shape = {0};
+  const BasePlace place = {.file = "--model"};
+  if (!conf_settings_put(settings, "model.config", model, CONF_ORIGIN_COMMAND_LINE, &place, error) ||
+      !model_shape_load(settings, &shape, error))
+    return FALSE;
+  *ret = (RecipeFacts){.hidden_size = shape.hidden_size};
+  model_shape_clear(&shape);
+  return TRUE;
+}
+
+gboolean study_import_recipe(const char *path, const char *model, GString *text, GError **error) {
+  RecipeFacts facts;
+  g_autoptr(Recipe) recipe = recipe_load(path, error);
+  g_autoptr(ConfSettings) settings = study_settings_new();
+  if (recipe == NULL || !recipe_check(recipe, settings, error) || (model != NULL && !read_model(model, &facts, error)))
+    return FALSE;
+  return recipe_write(recipe, model != NULL ? &facts : NULL, model, text, error);
+}

@@ -1,0 +1,16 @@
+/* Another tool's recipe, explained, and as a workload file.
+ *
+ *   g_autoptr(GString) text = g_string_new(NULL);
+ *   if (!study_import_recipe("ds_config.json", "models/llama-2-7b.json", text, error)) return FALSE;
+ */
+#pragma once
+
+#include "study.h"
+
+/* What became of each key of the recipe that the study's settings name; nothing where they name none. Appends. Errors:
+ * SIM_ERROR_INPUT, as those of a run. */
+gboolean study_print_recipe(const Study *study, GString *text, GError **error);
+
+/* `model`: a Hugging Face config.json, for values that depend on it; NULL: none, and such values are errors
+ * (SIM_ERROR_INPUT at their key). Appends. */
+gboolean study_import_recipe(const char *path, const char *model, GString *text, GError **error);

@@ -1,0 +1,258 @@
+/* NCCL's tuner against the table that it prints itself; versions, knobs, and what follows at scale. */
+#include <math.h>
+
+#include "cluster.h"
+#include "coll-knobs.h"
+#include "coll-promise.h"
+#include "conf-settings.h"
+#include "group.h"
+#include "harness.h"
+
+static CollGroup *group_with(const HwCluster *cluster, CollKnobs *knobs, guint32 n, GError **error) {
+  g_autoptr(CollLibrary) library = coll_library_new(cluster, knobs, error);
+  g_autofree guint32 *ranks = g_new(guint32, n);
+  for (guint32 i = 0; i < n; i++)
+    ranks[i] = i;
+  return library != NULL ? coll_group_new(library, ranks, n, error) : NULL;
+}
+
+typedef struct {
+  double latency, bandwidth;
+} Cell;
+
+/* Six H100 behind NVSwitch, NCCL 2.29.2: the TUNING table of a public nccl-tests log (xxrjun/nccl-tests-cluster), in us and
+ * GB/s. By call, algorithm, then LL, LL128, Simple; what is not named is 0 / 0 there. */
+static const struct {
+  CollOperation operation;
+  CollAlgorithm algorithm;
+  Cell cells[COLL_PROTOCOLS];
+} printed[] = {
+    {COLL_BROADCAST, COLL_RING, {{7.2, 141.0}, {15.9, 331.2}, {11.8, 360.0}}},
+    {COLL_REDUCE, COLL_RING, {{7.2, 141.0}, {15.9, 331.2}, {11.8, 360.0}}},
+    {COLL_ALL_GATHER, COLL_RING, {{9.6, 169.2}, {23.5, 397.4}, {25.4, 432.0}}},
+    {COLL_REDUCE_SCATTER, COLL_RING, {{9.6, 169.2}, {23.5, 397.4}, {25.4, 432.0}}},
+    {COLL_ALL_REDUCE, COLL_RING, {{12.6, 84.6}, {33.0, 198.7}, {42.4, 216.0}}},
+    {COLL_ALL_REDUCE, COLL_TREE, {{12.8, 43.6}, {26.5, 128.8}, {48.4, 165.6}}},
+    {COLL_ALL_GATHER, COLL_COLLNET_DIRECT, {{4.0, 0}, {4.0, 0}, {42.4, 0}}},
+    {COLL_REDUCE_SCATTER, COLL_COLLNET_DIRECT, {{4.0, 0}, {4.0, 0}, {42.4, 0}}},
+    {COLL_ALL_REDUCE, COLL_COLLNET_DIRECT, {{4.0, 0}, {4.0, 0}, {42.4, 0}}},
+    {COLL_ALL_REDUCE, COLL_COLLNET_CHAIN, {{0, 0}, {0, 0}, {58.0, 0}}},
+    {COLL_ALL_GATHER, COLL_NVLS, {{0, 0}, {0, 0}, {25.0, 177.1}}},
+    {COLL_REDUCE_SCATTER, COLL_NVLS, {{0, 0}, {0, 0}, {25.0, 177.1}}},
+    {COLL_ALL_REDUCE, COLL_NVLS, {{0, 0}, {0, 0}, {25.0, 216.0}}},
+    {COLL_ALL_REDUCE, COLL_NVLS_TREE, {{0, 0}, {0, 0}, {25.0, 0}}},
+};
+
+static Cell printed_cell(CollOperation operation, CollAlgorithm algorithm, CollProtocol protocol) {
+  for (gsize i = 0; i < G_N_ELEMENTS(printed); i++)
+    if (printed[i].operation == operation && printed[i].algorithm == algorithm)
+      return printed[i].cells[protocol];
+  return (Cell){0, 0};
+}
+
+/* To the digit that is printed: 50 ns, 50 MB/s. */
+static void the_table_that_nccl_prints(void) {
+  TestCluster built = cluster_new("dgx-h100", 1, "cluster.gpus_per_node=6", NULL);
+  CollKnobs knobs;
+  coll_knobs_init(&knobs);
+  knobs.version = "2.29.2";
+  g_autoptr(CollGroup) group = group_with(built.cluster, &knobs, 6, NULL);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(group);
+  CU_ASSERT_EQUAL(group->channels, 24);
+  CU_ASSERT_EQUAL(group->nvls_channels, 16);
+  CU_ASSERT_EQUAL(group->p2p_channels, 32);
+  for (CollOperation operation = 0; operation <= COLL_REDUCE; operation++)
+    for (CollAlgorithm algorithm = 0; algorithm <= COLL_PAT; algorithm++)
+      for (CollProtocol protocol = 0; protocol < COLL_PROTOCOLS; protocol++) {
+        Cell cell = printed_cell(operation, algorithm, protocol);
+        CollPromise promise = coll_promise(group, operation, algorithm, protocol);
+        CU_ASSERT_DOUBLE_EQUAL(base_in_us(promise.latency), cell.latency, 0.0501);
+        CU_ASSERT_DOUBLE_EQUAL(base_in_gb(promise.bandwidth), cell.bandwidth, 0.0501);
+      }
+  /* The same log: all-reduce of 256 MiB and more went by NVLS, on 16 channels. */
+  CollCall call = {COLL_ALL_REDUCE, 256 << 20};
+  CollPlan plan;
+  coll_group_prepare(group, &call);
+  coll_plan(group, &call, &plan);
+  CU_ASSERT_EQUAL(plan.algorithm, COLL_NVLS);
+  CU_ASSERT_EQUAL(plan.channels, 16);
+  /* It also says what NVLS' buffers take: 201 326 592 bytes, 6 heads x 16 channels x 2 x 1 MiB. */
+  CU_ASSERT_EQUAL(group->buffer_bytes, 201326592);
+  cluster_clear(&built);
+}
+
+static char *table_of(const char *version, gboolean *ret_exact, GError **error) {
+  g_autofree char *path = coll_tuning_find(version, ret_exact, error);
+  return path != NULL ? g_path_get_basename(path) : NULL;
+}
+
+static void nearest_older_table(void) {
+  gboolean exact;
+  GError *error = NULL;
+  g_autofree char *older = table_of("2.22.3", &exact, &error);
+  CU_ASSERT_STRING_EQUAL(older, "nccl-2.21.ini");
+  CU_ASSERT_FALSE(exact);
+  g_autofree char *own = table_of("2.21.5", &exact, &error);
+  CU_ASSERT_STRING_EQUAL(own, "nccl-2.21.ini");
+  CU_ASSERT_TRUE(exact);
+  g_autofree char *newest = table_of(NULL, &exact, &error);
+  g_autofree char *later = table_of("2.99", &exact, &error);
+  CU_ASSERT_STRING_EQUAL(newest, later);
+  CU_ASSERT_FALSE(exact);
+  HARNESS_FAILS(table_of("2.12", &exact, &error), error, "older than the oldest");
+  HARNESS_FAILS(table_of("latest", &exact, &error), error, "not a version");
+}
+
+/* Each table differs from the one it is based on where its history says: a tree's hop in Simple, LL's share, PAT. */
+static void versions_differ(void) {
+  static const struct {
+    const char *version;
+    double tree_hop_us, ll_share;
+    gboolean pat;
+  } expected[] = {{"2.18", 4, 0.25, FALSE}, {"2.19", 28, 0.25, FALSE}, {"2.21", 28, 0.5, FALSE},
+                  {"2.23", 4, 0.5, TRUE},   {"2.27", 4, 0.5, TRUE},    {"2.30", 4, 0.5, TRUE}};
+  for (gsize i = 0; i < G_N_ELEMENTS(expected); i++) {
+    gboolean exact;
+    g_autofree char *path = coll_tuning_find(expected[i].version, &exact, NULL);
+    CollTuning tuning;
+    CU_ASSERT_TRUE_FATAL(coll_tuning_load(path, "hopper", &tuning, NULL));
+    CU_ASSERT_DOUBLE_EQUAL(base_in_us(tuning.hop[COLL_TREE][COLL_HOP_NVLINK][COLL_SIMPLE]), expected[i].tree_hop_us,
+                           1e-9);
+    CU_ASSERT_EQUAL(tuning.ll_share_reducing, expected[i].ll_share);
+    CU_ASSERT_EQUAL(tuning.pat_available, expected[i].pat);
+  }
+}
+
+static ConfSettings *settings_of(const char *assignment) {
+  ConfSettings *settings = conf_settings_new(&coll_knobs_schema, 1);
+  CU_ASSERT_TRUE_FATAL(assignment == NULL || conf_settings_set(settings, assignment, NULL));
+  return settings;
+}
+
+static void knobs_as_nccl_reads_them(void) {
+  static const struct {
+    const char *assignment;
+    CollOperation operation;
+    guint32 algorithms;
+  } lists[] = {{"nccl.algo=Ring,Tree", COLL_ALL_REDUCE, 1u << COLL_RING | 1u << COLL_TREE},
+               {"nccl.algo=^NVLS,NVLSTree", COLL_ALL_REDUCE, ~(1u << COLL_NVLS | 1u << COLL_NVLS_TREE)},
+               {"nccl.algo=allreduce:tree;allgather:ring", COLL_ALL_GATHER, 1u << COLL_RING},
+               {"nccl.algo=allreduce:tree;allgather:ring", COLL_REDUCE_SCATTER, G_MAXUINT32}};
+  for (gsize i = 0; i < G_N_ELEMENTS(lists); i++) {
+    g_autoptr(ConfSettings) settings = settings_of(lists[i].assignment);
+    CollKnobs knobs;
+    CU_ASSERT_TRUE_FATAL(coll_knobs_load(settings, &knobs, NULL));
+    CU_ASSERT_EQUAL(knobs.algorithms[lists[i].operation], lists[i].algorithms);
+    coll_knobs_clear(&knobs);
+  }
+  static const char *const wrong[][2] = {{"nccl.algo=rings", "did you mean \"ring\""},
+                                         {"nccl.proto=ll256", "is not one of NCCL's"},
+                                         {"nccl.algo=gather:ring", "is not a call of NCCL"},
+                                         {"nccl.min_nchannels=63", NULL},
+                                         {"nccl.version=2.4", "older than the oldest"}};
+  for (gsize i = 0; i < G_N_ELEMENTS(wrong); i++) {
+    g_autoptr(ConfSettings) settings = settings_of(wrong[i][0]);
+    CollKnobs knobs;
+    GError *error = NULL;
+    if (wrong[i][1] != NULL)
+      HARNESS_FAILS(coll_knobs_load(settings, &knobs, &error), error, wrong[i][1]);
+  }
+}
+
+static SimTime time_of(CollGroup *group, const CollCall *call, CollPlan *ret) {
+  coll_group_prepare(group, call);
+  coll_plan(group, call, ret);
+  return sim_time_add(ret->latency, sim_time_of_amount(ret->volume, ret->cap));
+}
+
+/* What each knob changes: which algorithm, how many channels, what the buffers take, the floor. */
+static void knobs_act(void) {
+  TestCluster built = cluster_new("dgx-h100", 1, NULL);
+  const CollCall call = {COLL_ALL_REDUCE, 1 << 30};
+  CollKnobs knobs;
+  CollPlan plain, other;
+  coll_knobs_init(&knobs);
+  g_autoptr(CollGroup) group = group_with(built.cluster, &knobs, 8, NULL);
+  SimTime time = time_of(group, &call, &plain);
+  CU_ASSERT_EQUAL(plain.algorithm, COLL_NVLS);
+  knobs.nvls_enable = FALSE;
+  g_autoptr(CollGroup) rings = group_with(built.cluster, &knobs, 8, NULL);
+  CU_ASSERT_TRUE(time_of(rings, &call, &other) > time);
+  CU_ASSERT_EQUAL(other.algorithm, COLL_RING);
+  CU_ASSERT_EQUAL(other.channels, 24);
+  guint64 buffers = rings->buffer_bytes;
+  knobs.max_channels = 8;
+  g_autoptr(CollGroup) few = group_with(built.cluster, &knobs, 8, NULL);
+  CU_ASSERT_TRUE(time_of(few, &call, &other) > 0);
+  CU_ASSERT_EQUAL(other.channels, 8);
+  CU_ASSERT_EQUAL(few->buffer_bytes, buffers / 3);
+  knobs.max_channels = 64;
+  knobs.p2p_disable = TRUE;
+  g_autoptr(CollGroup) host = group_with(built.cluster, &knobs, 8, NULL);
+  CU_ASSERT_TRUE(time_of(host, &call, &other) > 5 * time);
+  knobs.p2p_disable = FALSE;
+  knobs.cuda_graph = TRUE;
+  g_autoptr(CollGroup) graph = group_with(built.cluster, &knobs, 8, NULL);
+  CU_ASSERT_EQUAL(time_of(graph, &(CollCall){COLL_ALL_GATHER, 8}, &other), built.cluster->platform->graph_floor);
+  knobs.registration = TRUE;
+  g_autoptr(CollGroup) windows = group_with(built.cluster, &knobs, 8, NULL);
+  CU_ASSERT_TRUE(time_of(windows, &(CollCall){COLL_ALL_REDUCE, 16 << 20}, &other) <
+                 time_of(graph, &(CollCall){COLL_ALL_REDUCE, 16 << 20}, &plain));
+  CU_ASSERT_EQUAL(other.algorithm, COLL_SYMMETRIC);
+  cluster_clear(&built);
+  TestCluster nodes = cluster_new("dgx-h100", 2, NULL);
+  GError *error = NULL;
+  HARNESS_FAILS(group_with(nodes.cluster, &knobs, 16, &error), error, "nccl.registration");
+  cluster_clear(&nodes);
+}
+
+/* 202 million parameters in bf16, one layer of a 7B model, over 64 nodes of eight H100: 511 steps, 64 of them over the
+ * network, 10 + 447 x 2.1 + 64 x 4 = 1205 us in LL128, against 405 MB at 8 x 36.7 GB/s. About half is latency, so that
+ * twice the NICs gain less than a third. */
+static void at_scale_latency_rules(void) {
+  const CollCall layer = {COLL_ALL_GATHER, 404766720};
+  TestCluster built = cluster_new("dgx-h100", 64, NULL);
+  TestCluster twice = cluster_new("dgx-h100", 64, "cluster.nic_bandwidth=800 Gb/s", NULL);
+  g_autoptr(CollGroup) group = group_of_first(built.cluster, 512), fast = group_of_first(twice.cluster, 512);
+  CollPlan plan, faster;
+  SimTime time = time_of(group, &layer, &plan), less = time_of(fast, &layer, &faster);
+  CU_ASSERT_EQUAL(plan.algorithm, COLL_RING);
+  printf(" (%g us, %g of it latency; with twice the NICs %g) ", base_in_us(time), base_in_us(plan.latency),
+         base_in_us(less));
+  CU_ASSERT_TRUE(plan.latency > time / 5 * 2);
+  CU_ASSERT_TRUE(less <= time && less > time / 3 * 2);
+  cluster_clear(&built);
+  cluster_clear(&twice);
+}
+
+/* Small calls get few channels, and every operation has a time that grows with its bytes. */
+static void every_operation(void) {
+  static const guint32 shapes[][2] = {{1, 8}, {2, 8}, {4, 8}, {8, 1}};
+  for (gsize s = 0; s < G_N_ELEMENTS(shapes); s++) {
+    g_autofree char *gpus = g_strdup_printf("cluster.gpus_per_node=%u", shapes[s][1]);
+    TestCluster built = cluster_new("dgx-h100", shapes[s][0], gpus, NULL);
+    g_autoptr(CollGroup) group = group_of_first(built.cluster, shapes[s][0] * shapes[s][1]);
+    for (CollOperation operation = 0; operation < COLL_OPERATIONS; operation++) {
+      CollPlan small, large;
+      SimTime eight = time_of(group, &(CollCall){operation, 8}, &small);
+      SimTime gibibyte = time_of(group, &(CollCall){operation, 1 << 30}, &large);
+      CU_ASSERT_TRUE(eight >= built.cluster->platform->launch_floor && gibibyte > 10 * eight);
+      CU_ASSERT_TRUE(small.channels <= large.channels && large.channels > 0);
+      /* No faster than all NICs, or a GPU's NVLinks three times over (NVLS sends once what rings send twice). */
+      double bound = shapes[s][0] > 1 ? 2.2 * 8 * built.cluster->nic_bandwidth : 1.5 * built.cluster->intra_bandwidth;
+      CU_ASSERT_TRUE(coll_bus_bandwidth(group, &(CollCall){operation, 1 << 30}, gibibyte) < bound);
+    }
+    cluster_clear(&built);
+  }
+}
+
+int main(void) {
+  return harness_run("coll-tuning", (HarnessCase[]){{"the table that NCCL prints", the_table_that_nccl_prints},
+                                                    {"nearest older table", nearest_older_table},
+                                                    {"versions differ", versions_differ},
+                                                    {"knobs as NCCL reads them", knobs_as_nccl_reads_them},
+                                                    {"knobs act", knobs_act},
+                                                    {"at scale latency rules", at_scale_latency_rules},
+                                                    {"every operation", every_operation},
+                                                    {NULL, NULL}});
+}

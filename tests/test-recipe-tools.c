@@ -1,0 +1,161 @@
+/* accelerate, Trainer, torchtitan, llm-foundry, axolotl: what their files mean, and what is refused. */
+#include "recipe-harness.h"
+
+static void accelerate(void) {
+  g_autoptr(Recipe) recipe = recipe_of_data("accelerate-fsdp.yaml");
+  CU_ASSERT_PTR_NOT_NULL_FATAL(recipe);
+  CU_ASSERT_STRING_EQUAL(recipe->tool, "accelerate");
+  RECIPE_SAYS(recipe, "parallel.framework", "fsdp1");
+  RECIPE_SAYS(recipe, "parallel.zero_stage", "3"); /* HYBRID_SHARD */
+  RECIPE_SAYS(recipe, "parallel.shard_group", "node");
+  RECIPE_SAYS(recipe, "fsdp.wrap", "block");
+  RECIPE_SAYS(recipe, "fsdp.backward_prefetch", "post");
+  RECIPE_SAYS(recipe, "fsdp.forward_prefetch", "1");
+  RECIPE_SAYS(recipe, "parallel.offload_parameters", "no");
+  RECIPE_SAYS(recipe, "cluster.nodes", "2");
+  RECIPE_SAYS(recipe, "cluster.gpus_per_node", "8"); /* 16 processes on 2 machines */
+  RECIPE_SAYS(recipe, "training.precision", "bf16");
+  CU_ASSERT_PTR_NOT_NULL(recipe_reason(recipe, "fsdp_config.fsdp_state_dict_type"));
+}
+
+/* The ds_config.json that it names is read as if it stood in it; places are those of the inner file. */
+static void accelerate_names_a_file(void) {
+  g_autoptr(Recipe) recipe = recipe_of_data("accelerate-deepspeed.yaml");
+  CU_ASSERT_PTR_NOT_NULL_FATAL(recipe);
+  RECIPE_SAYS(recipe, "parallel.framework", "deepspeed");
+  RECIPE_SAYS(recipe, "parallel.zero_stage", "3");
+  RECIPE_SAYS(recipe, "training.micro_batch", "2");
+  RECIPE_SAYS(recipe, "cluster.gpus_per_node", "8");
+  const RecipeTaken *taken = g_ptr_array_index(recipe->taken, 0);
+  CU_ASSERT_TRUE(g_str_has_suffix(taken->file, "ds-plain.json"));
+}
+
+static void second_generation(void) {
+  g_autoptr(Recipe) recipe = recipe_of_text("a.yaml",
+                                            "distributed_type: FSDP\nfsdp_config:\n  fsdp_version: 2\n"
+                                            "  fsdp_reshard_after_forward: false\n  fsdp_use_orig_params: true\n",
+                                            NULL);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(recipe);
+  RECIPE_SAYS(recipe, "parallel.framework", "fsdp2");
+  RECIPE_SAYS(recipe, "parallel.zero_stage", "2");
+  RECIPE_SAYS(recipe, "fsdp.use_orig_params", NULL);
+  CU_ASSERT_PTR_NOT_NULL(recipe_reason(recipe, "fsdp_config.fsdp_use_orig_params"));
+}
+
+static void trainer(void) {
+  g_autoptr(Recipe) recipe = recipe_of_text(
+      "t.json",
+      "{\"_note\": \"x\", \"fsdp\": \"shard_grad_op auto_wrap\", \"fsdp_config\": {\"fsdp_version\": 1, "
+      "\"activation_checkpointing\": true}, \"per_device_train_batch_size\": 4, \"optim\": \"adamw_torch_fused\"}",
+      NULL);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(recipe);
+  RECIPE_SAYS(recipe, "parallel.framework", "fsdp1");
+  RECIPE_SAYS(recipe, "parallel.zero_stage", "2");
+  RECIPE_SAYS(recipe, "fsdp.wrap", "block");
+  RECIPE_SAYS(recipe, "fsdp.backward_prefetch", "none"); /* the Trainer's default is NO_PREFETCH */
+  RECIPE_SAYS(recipe, "training.activation_checkpointing", "full");
+  RECIPE_SAYS(recipe, "training.micro_batch", "4");
+  RECIPE_SAYS(recipe, "training.optimizer_style", "fused");
+  CU_ASSERT_STRING_EQUAL(recipe_reason(recipe, "_note"), "a remark");
+}
+
+static void torchtitan(void) {
+  g_autoptr(Recipe) recipe = recipe_of_data("torchtitan.toml");
+  CU_ASSERT_PTR_NOT_NULL_FATAL(recipe);
+  RECIPE_SAYS(recipe, "parallel.framework", "fsdp2");
+  RECIPE_SAYS(recipe, "parallel.shard_group", "?"); /* all GPUs / 4 copies */
+  RECIPE_SAYS(recipe, "training.sequence_length", "8192");
+  RECIPE_SAYS(recipe, "training.micro_batch", "2");
+  RECIPE_SAYS(recipe, "training.activation_checkpointing", "every-2nd-matmul");
+  RECIPE_SAYS(recipe, "training.gradient_communication_dtype", "fp32");
+  RECIPE_SAYS(recipe, "fsdp.wrap", "ends");
+  RECIPE_SAYS(recipe, "training.precision", "bf16");
+  static const struct {
+    const char *toml, *setting, *value;
+  } rows[] = {
+      {"[training]\nseq_len = 1\nbatch_size = 3\ndata_parallel_degree = -1\n", "training.micro_batch", "3"},
+      {"[training]\nseq_len = 1\ndata_parallel_degree = 16\n", "parallel.shard_group", "?"},
+      {"[parallelism]\ndata_parallel_shard_degree = 8\ndata_parallel_replicate_degree = 2\n", "parallel.shard_group",
+       "8"},
+      {"[parallelism]\ndata_parallel_shard_degree = 1\ndata_parallel_replicate_degree = 8\n", "parallel.framework",
+       "ddp"},
+      {"[parallelism]\nfsdp_reshard_after_forward = \"never\"\n", "parallel.zero_stage", "2"},
+      {"[activation_checkpoint]\nmode = \"selective\"\nselective_ac_option = \"2\"\n",
+       "training.activation_checkpointing", "layers:2"},
+      {"[activation_checkpoint]\nmode = \"selective\"\nselective_ac_option = 1\n", "training.activation_checkpointing",
+       "full"},
+  };
+  for (gsize i = 0; i < G_N_ELEMENTS(rows); i++) {
+    g_autoptr(Recipe) each = recipe_of_text("t.toml", rows[i].toml, NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(each);
+    RECIPE_SAYS(each, rows[i].setting, rows[i].value);
+  }
+}
+
+static void llm_foundry(void) {
+  g_autoptr(Recipe) recipe = recipe_of_data("llm-foundry.yaml");
+  CU_ASSERT_PTR_NOT_NULL_FATAL(recipe);
+  RECIPE_SAYS(recipe, "training.sequence_length", "2048"); /* by way of ${variables.max_seq_len} */
+  RECIPE_SAYS(recipe, "model.family", "gpt");
+  RECIPE_SAYS(recipe, "model.intermediate_size", "3072"); /* 4 × 768 */
+  RECIPE_SAYS(recipe, "model.max_positions", "2048");
+  RECIPE_SAYS(recipe, "training.global_batch", "256");
+  RECIPE_SAYS(recipe, "training.gradient_communication_dtype", "bf16"); /* PURE */
+  RECIPE_SAYS(recipe, "fsdp.backward_prefetch", "post");                /* Composer's default */
+  RECIPE_SAYS(recipe, "training.gradient_clipping", "1.0");
+}
+
+static void axolotl(void) {
+  g_autoptr(Recipe) recipe = recipe_of_text("a.yml",
+                                            "base_model: x/y\nsequence_len: 512\nmicro_batch_size: 4\n"
+                                            "gradient_accumulation_steps: 2\nbf16: auto\nfsdp:\n  - full_shard\n"
+                                            "  - auto_wrap\nwandb_project:\nfsdp_config:\n  offload_params: false\n",
+                                            NULL);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(recipe);
+  RECIPE_SAYS(recipe, "parallel.framework", "fsdp1");
+  RECIPE_SAYS(recipe, "parallel.zero_stage", "3");
+  RECIPE_SAYS(recipe, "training.gradient_accumulation", "2");
+  RECIPE_SAYS(recipe, "training.precision", "?");
+}
+
+static void refusals(void) {
+  static const struct {
+    const char *name, *text, *fragment;
+  } rows[] = {
+      {"a.yaml", "distributed_type: FSDP\nnum_machine: 2\n",
+       "a.yaml:2:1: num_machine: is no key of accelerate that is known here; did you mean \"num_machines\"?"},
+      {"a.yaml", "distributed_type: FSDP\nnum_machines: 3\nnum_processes: 16\n",
+       "16 processes are not the same number on each of 3 machines"},
+      {"a.yaml", "distributed_type: MEGATRON_LM\n", "\"MEGATRON_LM\" is not modelled"},
+      {"a.yaml", "distributed_type: FSDP\nfsdp_config:\n  fsdp_sharding_strategy: FULL_SHART\n",
+       "\"FULL_SHART\" is not known here; did you mean \"FULL_SHARD\"?"},
+      {"a.yaml", "distributed_type: DEEPSPEED\ndeepspeed_config:\n  deepspeed_config_file: gone.json\n",
+       "a.yaml:3:3: deepspeed_config.deepspeed_config_file: no file"},
+      {"t.toml", "[parallelism]\nx = 1\n", "parallelism.x: is no key of torchtitan"},
+      {"t.toml", "[training]\nseq_len = \"long\"\n", "training.seq_len: expected a whole number, found \"long\""},
+      {"t.toml", "[parallelism]\n[activation_checkpoint]\nmode = \"selective\"\n", "say selective_ac_option"},
+      {"t.toml", "[parallelism]\n[model]\nconverters = [\"float8\"]\n", "model.converters: is not modelled: fp8"},
+      {"t.toml", "[parallelism]\ndata_parallel_shard_degree = 0\n", "expected -1 or a number from 1 on"},
+      {"f.yaml", "device_train_microbatch_size: 4\nmax_seq_len: ${variables.gone}\n", "names no key of this file"},
+      {"f.yaml", "device_train_microbatch_size: 4\nmax_seq_len: ${max_seq_len}\n", "refers to itself"},
+      {"x.yml", "base_model: y\nadapter: lora\n", "adapter: is not modelled: adapters"},
+      {"x.yaml", "model:\n  _component_: torchtune.models.llama3\n", "is a file of torchtune"},
+      {"t.json", "{\"fsdp\": \"full_shart\"}", "\"full_shart\" is none of full_shard"},
+  };
+  for (gsize i = 0; i < G_N_ELEMENTS(rows); i++) {
+    GError *error = NULL;
+    HARNESS_FAILS(recipe_of_text(rows[i].name, rows[i].text, &error), error, rows[i].fragment);
+  }
+}
+
+int main(void) {
+  return harness_run("recipe-tools", (HarnessCase[]){{"accelerate", accelerate},
+                                                     {"accelerate names a file", accelerate_names_a_file},
+                                                     {"second generation", second_generation},
+                                                     {"Trainer", trainer},
+                                                     {"torchtitan", torchtitan},
+                                                     {"llm-foundry", llm_foundry},
+                                                     {"axolotl", axolotl},
+                                                     {"refusals", refusals},
+                                                     {NULL, NULL}});
+}

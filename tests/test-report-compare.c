@@ -1,0 +1,168 @@
+/* Comparing runs: parts add up to the step and to the difference, in the database and on the page. */
+#include <json-glib/json-glib.h>
+#include <string.h>
+
+#include "report-compare.h"
+#include "store-help.h"
+#include "study.h"
+
+static gint64 keep(StoreDb *db, const char *workload, const char *const *sets, gboolean timeline) {
+  GError *error = NULL;
+  gint64 run_id = -1;
+  StudyOptions options = STUDY_OPTIONS_DEFAULT;
+  g_autoptr(Study) study = study_open(workload, &error);
+  for (; *sets != NULL; sets++)
+    CU_ASSERT_TRUE_FATAL(study_set(study, *sets, &error));
+  g_autoptr(RunReport) report = study_run(study, &options, &error);
+  CU_ASSERT_TRUE_FATAL(report != NULL && store_db_write(db, report, timeline, &run_id, &error));
+  return run_id;
+}
+
+static JsonNode *compare_json(StoreDb *db, const gint64 *ids, guint n) {
+  GError *error = NULL;
+  g_autoptr(GString) text = g_string_new(NULL);
+  CU_ASSERT_TRUE_FATAL(report_compare_json(db, ids, n, text, &error));
+  JsonNode *node = json_from_string(text->str, &error);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(node);
+  return node;
+}
+
+/* Sum of "time_ps" of an object's parts; `kind` NULL: all. */
+static gint64 sum(JsonObject *object, const char *kind) {
+  JsonArray *parts = json_object_get_array_member(object, "parts");
+  gint64 total = 0;
+  for (guint i = 0; i < json_array_get_length(parts); i++) {
+    JsonObject *part = json_array_get_object_element(parts, i);
+    if (kind == NULL || strcmp(json_object_get_string_member(part, "kind"), kind) == 0)
+      total += json_object_get_int_member(part, "time_ps");
+  }
+  return total;
+}
+
+static void check_sums(StoreDb *db, const gint64 *ids, guint n) {
+  g_autoptr(JsonNode) node = compare_json(db, ids, n);
+  JsonObject *root = json_node_get_object(node);
+  JsonArray *runs = json_object_get_array_member(root, "runs");
+  JsonArray *differences = json_object_get_array_member(root, "differences");
+  CU_ASSERT_EQUAL(json_array_get_length(runs), n);
+  CU_ASSERT_EQUAL_FATAL(json_array_get_length(differences), n - 1);
+  JsonObject *first = json_array_get_object_element(runs, 0);
+  for (guint i = 0; i < n; i++) {
+    JsonObject *run = json_array_get_object_element(runs, i);
+    CU_ASSERT_EQUAL(json_object_get_int_member(run, "run_id"), ids[i]);
+    CU_ASSERT_EQUAL(sum(run, NULL), json_object_get_int_member(run, "step_ps"));
+    CU_ASSERT_EQUAL(sum(run, "compute"), json_object_get_int_member(run, "compute_ps"));
+    CU_ASSERT_EQUAL(sum(run, "exposed"), json_object_get_int_member(run, "exposed_ps"));
+    CU_ASSERT_EQUAL(sum(run, "idle"), json_object_get_int_member(run, "idle_ps"));
+    if (i == 0)
+      continue;
+    JsonObject *difference = json_array_get_object_element(differences, i - 1);
+    gint64 step = json_object_get_int_member(run, "step_ps") - json_object_get_int_member(first, "step_ps");
+    CU_ASSERT_EQUAL(sum(difference, NULL), step);
+    CU_ASSERT_EQUAL(json_object_get_int_member(difference, "step_ps"), step);
+  }
+}
+
+static void parts_add_up(void) {
+  static const char *const none[] = {NULL};
+  g_autoptr(StoreDb) db = store_help_fresh();
+  gint64 ids[8];
+  for (guint stage = 0; stage <= 3; stage++) {
+    g_autofree char *zero = g_strdup_printf("parallel.zero_stage=%u", stage);
+    ids[stage] = keep(db, "llama2-7b", (const char *const[]){zero, NULL}, TRUE);
+  }
+  ids[4] = keep(db, "gpt2-xl", none, TRUE);
+  ids[5] = keep(db, "llama2-7b", (const char *const[]){"cluster.slow_gpus=5: 0.8", "model.layers=4", NULL}, TRUE);
+  ids[6] = keep(db, "llama2-7b", (const char *const[]){"cluster.nodes=1", "model.layers=4", NULL}, FALSE);
+  ids[7] = store_help_write(db, 2); /* hand-made: idle time too, two classes */
+  check_sums(db, ids, 8);
+}
+
+/* Every cell of the step's rows: a number in hundredths, G_MININT64 where the row has none such. */
+static gint64 cell(const char *text, const char *title, guint column) {
+  const char *row = strstr(text, title);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(row);
+  g_autofree char *line = g_strndup(row + strlen(title), strcspn(row + strlen(title), "\n"));
+  g_auto(GStrv) words = g_strsplit_set(line, " ", -1);
+  guint found = 0;
+  for (char **word = words; *word != NULL; word++) {
+    if (**word == '\0' || found++ != column)
+      continue;
+    double value = strcmp(*word, "=") == 0 ? 0 : g_ascii_strtod(*word, NULL);
+    return (gint64)(value * 100 + (value < 0 ? -0.5 : 0.5));
+  }
+  return G_MININT64;
+}
+
+static void the_page_adds_up(void) {
+  GError *error = NULL;
+  g_autoptr(StoreDb) db = store_help_fresh();
+  gint64 ids[2] = {keep(db, "llama2-7b", (const char *const[]){"parallel.zero_stage=2", NULL}, TRUE),
+                   keep(db, "llama2-7b", (const char *const[]){"parallel.zero_stage=3", NULL}, TRUE)};
+  g_autoptr(GString) text = g_string_new(NULL);
+  CU_ASSERT_TRUE_FATAL(report_compare(db, ids, 2, text, &error));
+  static const char *const kinds[] = {"\n  compute ", "\n  exposed communication ", "\n  idle "};
+  static const char *const phases[] = {"\n    forward ", "\n    backward ", "\n    recompute ", "\n    optimizer "};
+  static const char *const causes[] = {"\n    boundary ", "\n    bucket-fill ", "\n    latency ", "\n    bandwidth "};
+  static const char *const calls[] = {"\n    gather parameters ", "\n    reduce-scatter gradients "};
+  for (guint column = 0; column < 3; column++) {
+    gint64 step = 0, compute = 0, by_cause = 0, by_call = 0;
+    for (int i = 0; i < 3; i++)
+      step += cell(text->str, kinds[i], column);
+    for (int i = 0; i < 4; i++) {
+      compute += cell(text->str, phases[i], column);
+      by_cause += cell(text->str, causes[i], column);
+    }
+    for (int i = 0; i < 2; i++)
+      by_call += cell(text->str, calls[i], column);
+    CU_ASSERT_EQUAL(step, cell(text->str, "\nstep, ms ", column));
+    CU_ASSERT_EQUAL(compute, cell(text->str, kinds[0], column));
+    CU_ASSERT_EQUAL(by_cause, cell(text->str, kinds[1], column));
+    CU_ASSERT_EQUAL(by_call, cell(text->str, kinds[1], column));
+  }
+  CU_ASSERT_PTR_NOT_NULL(strstr(text->str, "What differs: parallel.zero_stage 2 / 3\n"));
+  /* Stage 3 lacks the gather after the step, which was exposed: that is more than the whole difference. */
+  CU_ASSERT_PTR_NOT_NULL(strstr(text->str, " times faster than A ("));
+  CU_ASSERT_PTR_NOT_NULL(strstr(text->str, "(boundary), -"));
+}
+
+static void what_is_equal_is_said_to_be(void) {
+  GError *error = NULL;
+  g_autoptr(StoreDb) db = store_help_fresh();
+  gint64 id = keep(db, "gpt2-xl", (const char *const[]){"cluster.nodes=1", NULL}, TRUE), ids[] = {id, id};
+  g_autoptr(GString) text = g_string_new(NULL);
+  CU_ASSERT_TRUE_FATAL(report_compare(db, ids, 2, text, &error));
+  CU_ASSERT_PTR_NOT_NULL(strstr(text->str, "What differs: no setting"));
+  CU_ASSERT_PTR_NOT_NULL(strstr(text->str, "B takes as long as A. It needs as much memory."));
+  CU_ASSERT_PTR_NULL(strstr(text->str, "%+"));
+  gint64 nowhere[] = {id, 99};
+  HARNESS_FAILS(report_compare(db, nowhere, 2, text, &error), error, "no run 99");
+}
+
+/* A planted fault: an interval that the database lost is a leaf of its own, so that sums hold and the loss shows. */
+static void what_is_lost_shows(void) {
+  g_autofree char *path = store_help_path("lost.db");
+  g_autoptr(StoreDb) db = store_db_open(path, NULL);
+  gint64 ids[2] = {keep(db, "llama2-7b", (const char *const[]){"model.layers=2", NULL}, TRUE),
+                   keep(db, "llama2-7b", (const char *const[]){"model.layers=2", NULL}, TRUE)};
+  g_autofree char *sql =
+      g_strdup_printf("DELETE FROM task WHERE run_id = %" G_GINT64_FORMAT " AND name = 'adam'", ids[1]);
+  store_help_execute(path, sql);
+  check_sums(db, ids, 2);
+  GError *error = NULL;
+  g_autoptr(GString) text = g_string_new(NULL);
+  CU_ASSERT_TRUE(report_compare(db, ids, 2, text, &error));
+  CU_ASSERT_PTR_NOT_NULL(strstr(text->str, "    not told apart"));
+}
+
+int main(void) {
+  store_help_begin();
+  int status =
+      harness_run("report-compare", (HarnessCase[]){{"parts add up", parts_add_up},
+                                                    {"the page adds up", the_page_adds_up},
+                                                    {"what is equal is said to be", what_is_equal_is_said_to_be},
+                                                    {"what is lost shows", what_is_lost_shows},
+                                                    {NULL, NULL}});
+  store_help_end();
+  return status;
+}
