@@ -79,7 +79,7 @@ refuses "unknown --set" 'did you mean "sequence_length"?' run a.ini --set traini
 refuses "another framework's section" 'framework paper does not read it' run a.ini --set deepspeed.reduce_bucket_size=1e8
 refuses "no bf16 on V100" 'training.precision' run a.ini -t dgx2-v100
 refuses "unknown verb" 'stages' stage a.ini
-refuses "verb to come" 'does not exist yet' sweep a.ini
+refuses "verb to come" 'does not exist yet' explain a.ini
 refuses "no workload" 'a workload' run
 refuses "missing workload" 'llama2-7b' run llama2-7
 refuses "unknown fidelity" 'no such choice' run a.ini --fidelity=chunk

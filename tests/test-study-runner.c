@@ -29,8 +29,8 @@ static gpointer next_item(gpointer user) {
 }
 
 /* Some items take much longer than others, so that threads overtake each other. */
-static void work(gpointer data, gpointer user) {
-  (void)user;
+static void work(gpointer data, gpointer thread, gpointer user) {
+  (void)thread, (void)user;
   Item *item = data;
   guint64 rounds = item->number % 7 == 0 ? 200000 : 100, value = item->number;
   for (guint64 i = 0; i < rounds; i++)
@@ -64,7 +64,14 @@ static gboolean stop(gpointer user) {
 static Feed run_feed(guint threads, guint64 items, guint64 stop_at, guint64 fail_at, gboolean *ret_stopped,
                      GError **error) {
   Feed feed = {.items = items, .stop_at = stop_at, .fail_at = fail_at, .in_order = TRUE};
-  StudyRunner runner = {threads, next_item, work, deliver, drop, &feed, stop, &feed};
+  StudyRunner runner = {.threads = threads,
+                        .next = next_item,
+                        .work = work,
+                        .deliver = deliver,
+                        .drop = drop,
+                        .user = &feed,
+                        .stop = stop,
+                        .stop_user = &feed};
   study_runner_run(&runner, ret_stopped, error);
   return feed;
 }

@@ -24,6 +24,15 @@ static const CliVerb verbs[] = {
     {"validate", "TABLE...", "predicted against measured, by source: error, bias, fit and out-of-memory", cli_validate,
      CLI_TAKES_SETTINGS | CLI_TAKES_DB | CLI_TAKES_JSON | CLI_TAKES_QUIET | CLI_TAKES_PLAY | CLI_TAKES_ROWS |
          CLI_TAKES_JOBS},
+    {"sweep", "WORKLOAD --grid KEY=V1,V2,... [--grid KEY=A..B:STEP]",
+     "every point of a grid over any setting, into the database", cli_sweep,
+     CLI_TAKES_SETTINGS | CLI_TAKES_DB | CLI_TAKES_JSON | CLI_TAKES_QUIET | CLI_TAKES_PLAY | CLI_TAKES_JOBS |
+         CLI_TAKES_GRID},
+    {"merge", "DB...", "several databases into the one that --db names", cli_merge, CLI_TAKES_DB | CLI_TAKES_QUIET},
+    {"best", "--minimise METRIC [--subject EXPRESSION]", "which of the database's runs is cheapest, fastest ...",
+     cli_best, CLI_TAKES_DB | CLI_TAKES_JSON | CLI_TAKES_BEST},
+    {"check", "BUDGETS", "recipes against their budgets and baselines, for CI; exit status 1 on a breach", cli_check,
+     CLI_TAKES_DB | CLI_TAKES_QUIET | CLI_TAKES_PLAY | CLI_TAKES_JOBS | CLI_TAKES_CHECK},
     {"compare", "A B... | --topology T1 --topology T2 WORKLOAD", "why steps differ; or the quotes for one workload",
      cli_compare, CLI_TAKES_QUOTES | CLI_TAKES_DB | CLI_TAKES_JSON | CLI_TAKES_PLAY},
     {"trace", "WORKLOAD|RUN", "a step as text to read, edit and replay; or its timeline for Perfetto", cli_trace,
@@ -36,11 +45,7 @@ static const CliVerb verbs[] = {
      cli_import, CLI_TAKES_IMPORT | CLI_TAKES_OUTPUT},
     {"schema", "[database|trace]", "the database, or trace files, documented", cli_schema, 0},
     {"fit", NULL, NULL, NULL, 0},
-    {"sweep", NULL, NULL, NULL, 0},
-    {"merge", NULL, NULL, NULL, 0},
-    {"best", NULL, NULL, NULL, 0},
     {"explain", NULL, NULL, NULL, 0},
-    {"check", NULL, NULL, NULL, 0},
     {"report", NULL, NULL, NULL, 0},
 };
 

@@ -69,7 +69,7 @@ static gboolean interpret(const Raw *raw, CliOptions *options, GError **error) {
   static const char *const nets[] = {"lazy", "full", NULL};
   int contention = TRUE, jitter = TRUE;
   static const char *const fidelities[] = {"flow", "step", NULL};
-  int timeline = TRUE, fold = TRUE, full = FALSE, chunks = FALSE;
+  int timeline = options->study.timeline, fold = TRUE, full = FALSE, chunks = FALSE;
   if (!choose("--timeline", raw->timeline, no_yes, &timeline, error) ||
       !choose("--fold", raw->fold, off_on, &fold, error) || !choose("--net", raw->net, nets, &full, error) ||
       !choose_tie(raw->tie, &options->study, error) ||
@@ -87,9 +87,12 @@ static gboolean interpret(const Raw *raw, CliOptions *options, GError **error) {
   options->plays = raw->fold != NULL || raw->net != NULL || raw->tie != NULL || raw->fidelity != NULL ||
                    raw->contention != NULL || raw->repeat != NULL || raw->jitter != NULL || options->sets != NULL ||
                    options->topology != NULL || options->quotes != NULL;
-  if (options->worst < 0 || options->jobs < 0) {
+  if (options->worst < 0 || options->jobs < 0 || options->top < 0) {
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: expected a number from 0 on, found %d",
-                options->worst < 0 ? "--worst" : "--jobs", MIN(options->worst, options->jobs));
+                options->worst < 0  ? "--worst"
+                : options->jobs < 0 ? "--jobs"
+                                    : "--top",
+                MIN(options->worst, MIN(options->jobs, options->top)));
     return FALSE;
   }
   if (options->output != NULL && *options->output == '\0') {
@@ -189,6 +192,32 @@ static void add_entries(GOptionContext *context, const CliVerb *verb, CliOptions
        "LINK"},
       {"platform", 0, 0, G_OPTION_ARG_STRING, &options->platform, "machines: foretrain list platforms", "PLATFORM"},
       {NULL, 0, 0, 0, NULL, NULL, NULL}};
+  const GOptionEntry grid[] = {
+      {"grid", 'g', 0, G_OPTION_ARG_STRING_ARRAY, &options->grid,
+       "an axis, as KEY=V1,V2,... or KEY=A..B:STEP or KEY=A..B:xFACTOR; the last given runs fastest", "AXIS"},
+      {"where", 'w', 0, G_OPTION_ARG_STRING, &options->where,
+       "only points for which this holds, as in \"zero_stage >= 2 and gpus <= 64\"", "EXPRESSION"},
+      {"shard", 0, 0, G_OPTION_ARG_STRING, &options->shard,
+       "only this share of the points, from 1/N to N/N; foretrain merge puts the files together", "I/N"},
+      {"timeline", 0, 0, G_OPTION_ARG_STRING, &raw->timeline, "also keep every point's timeline (no)", "yes|no"},
+      {NULL, 0, 0, 0, NULL, NULL, NULL}};
+  const GOptionEntry best[] = {
+      {"minimise", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options->minimise,
+       "a metric; several objectives give their Pareto front", "METRIC"},
+      {"maximise", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options->maximise, "a metric", "METRIC"},
+      {"subject", 0, 0, G_OPTION_ARG_STRING, &options->subject,
+       "only runs for which this holds, as in \"step <= 1.9 s and gpus <= 64\"; they must fit, unless it names verdict",
+       "EXPRESSION"},
+      {"top", 0, 0, G_OPTION_ARG_INT, &options->top, "so many of one objective (10)", "N"},
+      {NULL, 0, 0, 0, NULL, NULL, NULL}};
+  const GOptionEntry check[] = {
+      {"junit", 0, 0, G_OPTION_ARG_FILENAME, &options->junit, "also as JUnit's XML", "FILE"},
+      {"markdown", 0, 0, G_OPTION_ARG_FILENAME, &options->markdown, "also as Markdown (of $GITHUB_STEP_SUMMARY, say)",
+       "FILE"},
+      {"github", 0, 0, G_OPTION_ARG_NONE, &options->github, "also as GitHub's annotations", NULL},
+      {"accept", 0, 0, G_OPTION_ARG_NONE, &options->accept, "take what is there as the new baselines", NULL},
+      {"reason", 0, 0, G_OPTION_ARG_STRING, &options->reason, "why, kept with them", "TEXT"},
+      {NULL, 0, 0, 0, NULL, NULL, NULL}};
   const GOptionEntry format[] = {{"format", 0, 0, G_OPTION_ARG_STRING, &options->format,
                                   "csv: the Program; chrome: the timeline for Perfetto (csv)", "csv|chrome"},
                                  {NULL, 0, 0, 0, NULL, NULL, NULL}};
@@ -217,8 +246,9 @@ static void add_entries(GOptionContext *context, const CliVerb *verb, CliOptions
                 {CLI_TAKES_VERDICT, verdict},   {CLI_TAKES_PLAY, play},
                 {CLI_TAKES_CALL, call},         {CLI_TAKES_ROWS, rows},
                 {CLI_TAKES_JOBS, jobs},         {CLI_TAKES_IMPORT, import},
-                {CLI_TAKES_FORMAT, format},     {CLI_TAKES_REPLAY, replay},
-                {CLI_TAKES_QUOTES, quotes}};
+                {CLI_TAKES_GRID, grid},         {CLI_TAKES_BEST, best},
+                {CLI_TAKES_CHECK, check},       {CLI_TAKES_FORMAT, format},
+                {CLI_TAKES_REPLAY, replay},     {CLI_TAKES_QUOTES, quotes}};
   for (gsize i = 0; i < G_N_ELEMENTS(tables); i++)
     if (verb->takes & tables[i].takes)
       g_option_context_add_main_entries(context, tables[i].entries, NULL);
@@ -229,6 +259,7 @@ gboolean cli_options_parse(const CliVerb *verb, int argc, char **argv, CliOption
                            GError **error) {
   CliOptions options = {.from = -1, .to = -1, .study = STUDY_OPTIONS_DEFAULT};
   Raw raw = {0};
+  options.study.timeline = (verb->takes & CLI_TAKES_GRID) == 0;
   g_autoptr(GOptionContext) context = g_option_context_new(NULL);
   g_autofree char *summary = g_strconcat("foretrain ", verb->name, ": ", verb->summary, NULL);
   g_option_context_set_summary(context, summary);
@@ -271,6 +302,15 @@ void cli_options_clear(CliOptions *options) {
   g_free(options->nic);
   g_free(options->intra);
   g_free(options->platform);
+  g_strfreev(options->grid);
+  g_free(options->where);
+  g_free(options->shard);
+  g_strfreev(options->minimise);
+  g_strfreev(options->maximise);
+  g_free(options->subject);
+  g_free(options->junit);
+  g_free(options->markdown);
+  g_free(options->reason);
   g_free(options->format);
   g_strfreev(options->scales);
   g_strfreev(options->quotes);

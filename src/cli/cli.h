@@ -26,6 +26,9 @@ typedef enum {
   CLI_TAKES_FORMAT = 1 << 12, /* --format */
   CLI_TAKES_REPLAY = 1 << 13, /* what of a trace is changed: --scale, --retime, --keep-times */
   CLI_TAKES_QUOTES = 1 << 14, /* --topology as often as there are quotes to compare, --set */
+  CLI_TAKES_GRID = 1 << 15,   /* --grid, --where, --shard, --timeline (no, unless asked) */
+  CLI_TAKES_BEST = 1 << 16,   /* --minimise, --maximise, --subject, --top */
+  CLI_TAKES_CHECK = 1 << 17,  /* --junit, --markdown, --github, --accept, --reason */
 } CliTakes;
 
 /* What stands on the command line. Cleared by cli_options_clear. */
@@ -45,6 +48,11 @@ typedef struct {
   char **scales;                                          /* --scale, in order; NULL: none */
   char **quotes;                                          /* --topology of compare, in order; NULL: none */
   gboolean retime, keep_times;
+  char **grid, *where, *shard;           /* of sweep */
+  char **minimise, **maximise, *subject; /* of best */
+  int top;                               /* so many; 0: not given */
+  char *junit, *markdown, *reason;       /* of check */
+  gboolean github, accept;
   StudyOptions study;
 } CliOptions;
 
@@ -79,6 +87,10 @@ CliExit cli_plot(const CliOptions *options, GError **error);
 /* The kind "parity" of plot. */
 CliExit cli_plot_parity(const CliOptions *options, GError **error);
 CliExit cli_list(const CliOptions *options, GError **error);
+CliExit cli_check(const CliOptions *options, GError **error);
+CliExit cli_best(const CliOptions *options, GError **error);
+CliExit cli_merge(const CliOptions *options, GError **error);
+CliExit cli_sweep(const CliOptions *options, GError **error);
 CliExit cli_schema(const CliOptions *options, GError **error);
 CliExit cli_import(const CliOptions *options, GError **error);
 CliExit cli_trace(const CliOptions *options, GError **error);

@@ -29,12 +29,23 @@ static char *version_of(const char *table) {
   return g_strndup(dash + 1, strlen(dash + 1) - strlen(".ini"));
 }
 
-CollLibrary *coll_library_new(const HwCluster *cluster, const CollKnobs *knobs, GError **error) {
-  g_autoptr(CollLibrary) library = g_new0(CollLibrary, 1);
+static CollLibrary *library_new(const HwCluster *cluster, const CollKnobs *knobs) {
+  CollLibrary *library = g_new0(CollLibrary, 1);
   library->cluster = cluster;
   library->knobs = *knobs;
   library->knobs.version = library->knobs.algo = library->knobs.proto = NULL;
   library->graphs = g_hash_table_new_full(hash, equal, searched_free, NULL);
+  return library;
+}
+
+static void take_buffers(CollLibrary *library) {
+  library->plain_slot_bytes = library->tuning.slot_bytes[COLL_SIMPLE];
+  if (library->knobs.buffer_bytes > 0)
+    library->tuning.slot_bytes[COLL_SIMPLE] = (guint64)library->knobs.buffer_bytes / library->tuning.slots;
+}
+
+CollLibrary *coll_library_new(const HwCluster *cluster, const CollKnobs *knobs, GError **error) {
+  g_autoptr(CollLibrary) library = library_new(cluster, knobs);
   library->table = coll_tuning_find(knobs->version, &library->exact, error);
   if (library->table == NULL)
     return NULL;
@@ -42,9 +53,19 @@ CollLibrary *coll_library_new(const HwCluster *cluster, const CollKnobs *knobs, 
   if (!coll_tuning_load(library->table, cluster->gpu->architecture, &library->tuning, error) ||
       !coll_search_rules_load(version, &library->rules, error))
     return NULL;
-  if (knobs->buffer_bytes > 0)
-    library->tuning.slot_bytes[COLL_SIMPLE] = (guint64)knobs->buffer_bytes / library->tuning.slots;
+  take_buffers(library);
   return g_steal_pointer(&library);
+}
+
+CollLibrary *coll_library_new_like(const CollLibrary *other, const HwCluster *cluster, const CollKnobs *knobs) {
+  CollLibrary *library = library_new(cluster, knobs);
+  library->table = g_strdup(other->table);
+  library->exact = other->exact;
+  library->tuning = other->tuning;
+  library->tuning.slot_bytes[COLL_SIMPLE] = other->plain_slot_bytes;
+  library->rules = other->rules;
+  take_buffers(library);
+  return library;
 }
 
 void coll_library_free(CollLibrary *library) {

@@ -17,13 +17,16 @@ typedef struct CollLibrary {
   const HwCluster *cluster; /* borrowed */
   CollTuning tuning;
   CollSearchRules rules;
-  CollKnobs knobs;    /* without its texts */
-  char *table;        /* path of the tuning table */
-  gboolean exact;     /* it is that of the version that [nccl] names, or none is named */
-  GHashTable *graphs; /* private: of CollGraphs by what requests share */
+  CollKnobs knobs;          /* without its texts */
+  char *table;              /* path of the tuning table */
+  guint64 plain_slot_bytes; /* of Simple, before any buffer size that the knobs give */
+  gboolean exact;           /* it is that of the version that [nccl] names, or none is named */
+  GHashTable *graphs;       /* private: of CollGraphs by what requests share */
 } CollLibrary;
 
 CollLibrary *coll_library_new(const HwCluster *cluster, const CollKnobs *knobs, GError **error);
+/* The same with the tables of another, which must be of the same version and architecture: nothing is read. */
+CollLibrary *coll_library_new_like(const CollLibrary *other, const HwCluster *cluster, const CollKnobs *knobs);
 void coll_library_free(CollLibrary *library);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CollLibrary, coll_library_free)
 

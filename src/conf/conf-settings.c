@@ -35,6 +35,14 @@ static void slot_clear(Slot *slot) {
   g_clear_pointer(&slot->file, g_free);
 }
 
+static Slot slot_copy(const Slot *slot) {
+  Slot copy = *slot;
+  copy.value.text = g_strdup(slot->value.text);
+  copy.path = g_strdup(slot->path);
+  copy.file = g_strdup(slot->file);
+  return copy;
+}
+
 static void group_place_free(gpointer data) {
   GroupPlace *place = data;
   g_free(place->file);
@@ -70,12 +78,8 @@ ConfSettings *conf_settings_new(const ConfSchema *schemas, gsize n_schemas) {
 ConfSettings *conf_settings_copy(const ConfSettings *settings) {
   ConfSettings *copy = settings_new(conf_table_ref(settings->table));
   copy->file = g_strdup(settings->file);
-  for (gsize i = 0; i < settings->table->n_keys; i++) {
-    copy->slots[i] = settings->slots[i];
-    copy->slots[i].value.text = g_strdup(settings->slots[i].value.text);
-    copy->slots[i].path = g_strdup(settings->slots[i].path);
-    copy->slots[i].file = g_strdup(settings->slots[i].file);
-  }
+  for (gsize i = 0; i < settings->table->n_keys; i++)
+    copy->slots[i] = slot_copy(&settings->slots[i]);
   GHashTableIter iter;
   gpointer group, place;
   g_hash_table_iter_init(&iter, settings->groups);
@@ -240,6 +244,25 @@ gboolean conf_settings_load(ConfSettings *settings, const char *path, ConfOrigin
   return text != NULL && conf_settings_load_text(settings, text, origin, error);
 }
 
+char *conf_settings_name(const ConfSettings *settings, const char *name, GError **error) {
+  g_autofree char *several = NULL;
+  char *whole = conf_table_whole_name(settings->table, name, &several);
+  if (whole != NULL)
+    return whole;
+  const char *near = conf_table_nearest(settings->table, name);
+  if (several != NULL)
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "\"%s\" could be any of %s", name, several);
+  else
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "no setting is called \"%s\"%s%s%s", name,
+                near != NULL ? "; did you mean \"" : "; foretrain list settings shows all", near != NULL ? near : "",
+                near != NULL ? "\"?" : "");
+  return NULL;
+}
+
+ConfOrigin conf_settings_origin(const ConfSettings *settings, const char *name) {
+  return settings->slots[index_of(settings, name)].origin;
+}
+
 gboolean conf_settings_knows(const ConfSettings *settings, const char *name) {
   gsize index;
   return conf_table_find(settings->table, name, &index);
@@ -363,4 +386,28 @@ void conf_struct_clear(const ConfSchema *schema, gpointer object) {
   for (gsize k = 0; k < schema->n_keys; k++)
     if (schema->keys[k].kind == CONF_STRING || schema->keys[k].kind == CONF_LINES || schema->keys[k].kind == CONF_PATH)
       g_clear_pointer((char **)((char *)object + schema->keys[k].offset), g_free);
+}
+
+void conf_settings_append_given(const ConfSettings *settings, const ConfSchema *schema, GString *text) {
+  for (gsize k = 0; k < schema->n_keys; k++) {
+    const Slot *slot = &settings->slots[index_of_key(settings, &schema->keys[k])];
+    if (slot->origin > CONF_ORIGIN_DEFAULT)
+      g_string_append_printf(text, "%s.%s=%s\n%d %s:%u:%u\n", schema->keys[k].group, schema->keys[k].key,
+                             slot->value.text, slot->origin, slot->file, slot->line, slot->column);
+  }
+}
+
+void conf_settings_take(ConfSettings *settings, const ConfSettings *from, const ConfSchema *schema) {
+  for (gsize k = 0; k < schema->n_keys; k++) {
+    const ConfKey *key = &schema->keys[k];
+    gsize index = index_of_key(settings, key);
+    slot_clear(&settings->slots[index]);
+    settings->slots[index] = slot_copy(&from->slots[index]);
+    const GroupPlace *group = g_hash_table_lookup(from->groups, key->group);
+    if (group != NULL)
+      remember_group(settings, key->group,
+                     &(BasePlace){.file = group->file, .line = group->line, .column = group->column});
+  }
+  if (settings->file == NULL)
+    settings->file = g_strdup(from->file);
 }

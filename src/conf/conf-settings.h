@@ -40,6 +40,12 @@ gboolean conf_settings_set(ConfSettings *settings, const char *assignment, GErro
 gboolean conf_settings_put(ConfSettings *settings, const char *name, const char *value, ConfOrigin origin,
                            const BasePlace *place, GError **error);
 
+/* The whole name ("cluster.nodes") of what people call a key: "cluster.nodes", or "nodes" where no other group has it.
+ * Caller frees. Errors: no such key, several of them. */
+char *conf_settings_name(const ConfSettings *settings, const char *name, GError **error);
+/* The origin that the value has. */
+ConfOrigin conf_settings_origin(const ConfSettings *settings, const char *name);
+
 /* Whether a schema has the key: for names that are not our own rooms'. */
 gboolean conf_settings_knows(const ConfSettings *settings, const char *name);
 /* Whether any layer above the defaults gave it. `name` is "group.key". */
@@ -63,3 +69,7 @@ void conf_struct_clear(const ConfSchema *schema, gpointer object);
 /* Every key that has a value, in schema order: the canonical form that run keys hash and the database keeps. */
 typedef void (*ConfVisit)(const char *name, const char *value, ConfOrigin origin, gpointer user);
 void conf_settings_visit(const ConfSettings *settings, ConfVisit visit, gpointer user);
+/* Appends every given value of the schema's keys with its origin and file: equal texts, equal values. */
+void conf_settings_append_given(const ConfSettings *settings, const ConfSchema *schema, GString *text);
+/* Gives the keys of `schema` the values, origins and places that they have in `from`, settings of the same schemas. */
+void conf_settings_take(ConfSettings *settings, const ConfSettings *from, const ConfSchema *schema);

@@ -142,5 +142,22 @@ const char *conf_table_nearest(const ConfTable *table, const char *name) {
     if (g_ascii_strcasecmp(table->keys[i]->key, name) == 0)
       return table->names[i];
   const char *near = base_names_nearest((const char *const *)table->names, name);
-  return near != NULL && !g_str_has_suffix(near, ".*") ? near : NULL;
+  if (near != NULL || strchr(name, '.') != NULL)
+    return near != NULL && !g_str_has_suffix(near, ".*") ? near : NULL;
+  g_autoptr(GPtrArray) keys = keys_of(table, NULL);
+  const char *key = base_names_nearest((const char *const *)keys->pdata, name);
+  return key != NULL ? conf_table_nearest(table, key) : NULL;
+}
+
+char *conf_table_whole_name(const ConfTable *table, const char *name, char **ret_several) {
+  g_autofree char *key = g_strdelimit(g_strdup(name), "-", '_');
+  g_autoptr(GPtrArray) found = g_ptr_array_new();
+  for (gsize i = 0; i < table->n_keys; i++)
+    if (strcmp(table->names[i], key) == 0 || strcmp(table->keys[i]->key, key) == 0)
+      g_ptr_array_add(found, table->names[i]);
+  if (found->len <= 1)
+    return found->len == 1 ? g_strdup(g_ptr_array_index(found, 0)) : NULL;
+  g_ptr_array_add(found, NULL);
+  *ret_several = base_names_join((const char *const *)found->pdata);
+  return NULL;
 }

@@ -24,6 +24,7 @@ typedef struct {
 
 struct ConfText {
   char *file;
+  gboolean budgets;    /* "<", ">", "!" may stand before "=": the operator's half is the end of the key */
   GPtrArray *names;    /* of groups, borrowed from `groups`; NULL-terminated once parsed */
   GHashTable *groups;  /* name → Group */
   GHashTable *entries; /* "group\nkey" → Entry */
@@ -176,7 +177,7 @@ static gboolean read_key(ConfText *text, const Line *line, Group *group, GString
     return fail_line(line, error);
   BasePlace place = place_in(line, line->start);
   g_autofree char *key = g_strchomp(g_strndup(line->start, (gsize)(equals - line->start)));
-  if (*key == '\0' || strpbrk(key, "[]<>!:\"'{}") != NULL) {
+  if (*key == '\0' || strpbrk(key, text->budgets ? "[]:\"'{}" : "[]<>!:\"'{}") != NULL) {
     base_error_set_at(error, &place, "expected \"key = value\", found \"%.*s\"", (int)(stop - line->start),
                       line->start);
     return FALSE;
@@ -268,13 +269,14 @@ static gboolean take_values(ConfText *text, const GString *cleaned, GError **err
   return TRUE;
 }
 
-ConfText *conf_text_parse(const char *name, const char *data, gsize length, GError **error) {
+static ConfText *parse(const char *name, const char *data, gsize length, gboolean budgets, GError **error) {
   gsize taken_length = 0;
   g_autofree char *taken = conf_file_take(name, data, length, &taken_length, error);
   if (taken == NULL)
     return NULL;
   g_autoptr(ConfText) text = g_new0(ConfText, 1);
   text->file = g_strdup(name);
+  text->budgets = budgets;
   text->names = g_ptr_array_new();
   text->groups = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, group_free);
   text->entries = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, entry_free);
@@ -284,10 +286,22 @@ ConfText *conf_text_parse(const char *name, const char *data, gsize length, GErr
   return g_steal_pointer(&text);
 }
 
-ConfText *conf_text_load(const char *path, GError **error) {
+ConfText *conf_text_parse(const char *name, const char *data, gsize length, GError **error) {
+  return parse(name, data, length, FALSE, error);
+}
+
+static ConfText *load(const char *path, gboolean budgets, GError **error) {
   gsize length = 0;
   g_autofree char *data = conf_file_read(path, &length, error);
-  return data != NULL ? conf_text_parse(path, data, length, error) : NULL;
+  return data != NULL ? parse(path, data, length, budgets, error) : NULL;
+}
+
+ConfText *conf_text_load(const char *path, GError **error) {
+  return load(path, FALSE, error);
+}
+
+ConfText *conf_text_load_budgets(const char *path, GError **error) {
+  return load(path, TRUE, error);
 }
 
 const char *conf_text_file(const ConfText *text) {

@@ -19,6 +19,8 @@ typedef struct ConfText ConfText;
 /* Errors (SIM_ERROR_INPUT): no such file (with the nearest name in its folder), not UTF-8, a line that is neither group
  * nor `key = value`, a key before any group, the same group or key twice (both places named). */
 ConfText *conf_text_load(const char *path, GError **error);
+/* A file of budgets, in which "step <= 1.9 s" is a line: its key is "step <", its value "1.9 s". */
+ConfText *conf_text_load_budgets(const char *path, GError **error);
 /* The same from memory; `name` stands for the file in errors. */
 ConfText *conf_text_parse(const char *name, const char *data, gsize length, GError **error);
 void conf_text_free(ConfText *text);

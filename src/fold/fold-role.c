@@ -75,6 +75,14 @@ static void write_role(Writer *writer, const ProgramRole *role) {
   g_array_set_size(writer->tensors, 0);
 }
 
+/* A role alone has the only shape there is; of its rows the slots that they name are all that is asked for. */
+static void name_slots(Writer *writer, const ProgramRole *role) {
+  for (int s = 0; s < PROGRAM_SECTIONS; s++)
+    for (guint32 i = 0; i < role->sections[s].n_rows; i++)
+      if (role->sections[s].rows[i].group != PROGRAM_NONE)
+        number_of(writer, role->sections[s].rows[i].group);
+}
+
 void fold_roles_init(FoldRoles *roles, const Program *program) {
   Writer writer = {.program = program,
                    .words = g_array_new(FALSE, FALSE, sizeof(guint64)),
@@ -86,7 +94,10 @@ void fold_roles_init(FoldRoles *roles, const Program *program) {
   roles->shapes = g_new(guint32, program->n_roles);
   roles->offsets = g_new0(guint32, program->n_roles + 1);
   for (guint32 i = 0; i < program->n_roles; i++) {
-    write_role(&writer, &program->roles[i]);
+    if (program->n_roles == 1)
+      name_slots(&writer, &program->roles[i]);
+    else
+      write_role(&writer, &program->roles[i]);
     roles->shapes[i] = fold_palette_colour(&palette, (const guint64 *)(gpointer)writer.words->data, writer.words->len);
     roles->offsets[i + 1] = writer.slots->len;
   }

@@ -287,3 +287,8 @@ void hw_catalog_visit_used(const HwCatalog *catalog, HwCatalogVisit visit, gpoin
       if (catalog->shelves[kind].used[i])
         visit_entry(&catalog->shelves[kind], kind, i, visit, user);
 }
+
+void hw_catalog_forget_used(HwCatalog *catalog) {
+  for (HwKind kind = HW_GPUS; kind < HW_KINDS; kind++)
+    memset(catalog->shelves[kind].used, 0, catalog->shelves[kind].n * sizeof *catalog->shelves[kind].used);
+}

@@ -171,3 +171,5 @@ const char *const *hw_catalog_platform_names(const HwCatalog *catalog);
  * that the part lacks is visited as 0; source, trust and note are not. */
 typedef void (*HwCatalogVisit)(const char *name, const char *value, gpointer user);
 void hw_catalog_visit_used(const HwCatalog *catalog, HwCatalogVisit visit, gpointer user);
+/* As if nothing had been asked for yet: for who builds several clusters from one catalogue. */
+void hw_catalog_forget_used(HwCatalog *catalog);

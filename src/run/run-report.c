@@ -32,7 +32,7 @@ double run_report_exposed_share(const RunReport *report) {
   return slowest->step > 0 ? (double)slowest->exposed / (double)slowest->step : 0;
 }
 
-static void identity_clear(RunIdentity *identity) {
+void run_identity_clear(RunIdentity *identity) {
   for (guint32 i = 0; i < identity->n_settings; i++) {
     g_free(identity->settings[i].name);
     g_free(identity->settings[i].value);
@@ -53,7 +53,7 @@ static void identity_clear(RunIdentity *identity) {
 void run_report_free(RunReport *report) {
   if (report == NULL)
     return;
-  identity_clear(&report->identity);
+  run_identity_clear(&report->identity);
   for (guint32 i = 0; i < report->n_classes; i++) {
     g_free(report->classes[i].tasks);
     g_free(report->classes[i].collectives);

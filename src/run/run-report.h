@@ -156,6 +156,7 @@ typedef struct {
 
 /* Frees the arrays, the strings of `identity` (g_malloc'ed, notes a strv) and `names`, which owns every const string.
  */
+void run_identity_clear(RunIdentity *identity);
 void run_report_free(RunReport *report);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RunReport, run_report_free)
 /* Exposed share of the step, 0 … 1. */

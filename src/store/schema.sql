@@ -229,6 +229,44 @@ CREATE TABLE provenance (
   events            INTEGER NOT NULL  -- that it played
 ) STRICT;
 
+-- A grid that was swept. The same sweep again, resumed or another share of it, is the same row.
+CREATE TABLE sweep (
+  sweep_id  INTEGER PRIMARY KEY,
+  sweep_key TEXT NOT NULL UNIQUE, -- SHA-256 of the settings under the grid, the axes and the condition
+  workload  TEXT NOT NULL,
+  axes      TEXT NOT NULL,        -- JSON: {"group.key": [values], …}, the last running fastest
+  condition TEXT,                 -- --where; NULL: none
+  points    INTEGER NOT NULL      -- of the whole grid
+) STRICT;
+
+-- Every point of a sweep that was reached. Its figures are those of its run.
+CREATE TABLE point (
+  sweep_id INTEGER NOT NULL REFERENCES sweep ON DELETE CASCADE,
+  number   INTEGER NOT NULL, -- place in the grid, from 0
+  settings TEXT NOT NULL,    -- JSON: {"group.key": value, …}
+  status   TEXT NOT NULL,    -- ran, or why it cannot run
+  run_key  TEXT,             -- NULL: it did not run
+  PRIMARY KEY (sweep_id, number)
+) STRICT, WITHOUT ROWID;
+
+-- Accepted baselines of foretrain check, and below them the recipe that gave each budget's.
+CREATE TABLE baseline (
+  budget        TEXT NOT NULL, -- group of the budgets file
+  metric        TEXT NOT NULL, -- column of run without _ps or _bytes
+  value         TEXT,          -- as that column has it
+  model_version TEXT NOT NULL, -- results version that gave it
+  reason        TEXT NOT NULL, -- why it was accepted
+  PRIMARY KEY (budget, metric)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE baseline_setting (
+  budget TEXT NOT NULL,
+  name   TEXT NOT NULL, -- group.key
+  value  TEXT NOT NULL,
+  origin TEXT NOT NULL, -- recipe, file, command line; defaults are the version's
+  PRIMARY KEY (budget, name)
+) STRICT, WITHOUT ROWID;
+
 -- Predicted against measured: a row for each row of the tables that foretrain validate read. NULL: not measured, or not
 -- predicted (the row did not run, or runs have no such figure).
 CREATE TABLE validation (

@@ -25,6 +25,9 @@ typedef enum {
   STORE_OOM,
   STORE_PROVENANCE,
   STORE_VALIDATION,
+  STORE_POINT,
+  STORE_BASELINE,
+  STORE_BASELINE_SETTING,
   STORE_TABLES
 } StoreTable;
 
@@ -32,6 +35,7 @@ struct StoreDb {
   sqlite3 *sqlite;
   char *path;
   sqlite3_stmt *inserts[STORE_TABLES]; /* prepared at first use */
+  sqlite3_stmt *by_key;                /* store_db_has */
 };
 
 /* Sets the error that SQLite reports, naming the file and what was being done ("writing a run"). Always FALSE. */

@@ -173,6 +173,7 @@ void store_db_close(StoreDb *db) {
     return;
   for (int i = 0; i < STORE_TABLES; i++)
     sqlite3_finalize(db->inserts[i]);
+  sqlite3_finalize(db->by_key);
   sqlite3_close(db->sqlite);
   g_free(db->path);
   g_free(db);

@@ -27,6 +27,14 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(StoreDb, store_db_close)
  * summary and 2 us a row on top. A report whose times do not add up is refused. */
 gboolean store_db_write(StoreDb *db, const RunReport *report, gboolean timeline, gint64 *ret_run_id, GError **error);
 
+/* The same with the summary alone: the run, those of its settings that are not defaults, its rank classes. */
+gboolean store_db_write_summary(StoreDb *db, const RunReport *report, gint64 *ret_run_id, GError **error);
+/* Many at a time: between these, writing is one transaction. `keep` FALSE takes all back; then nothing fails. */
+gboolean store_db_begin(StoreDb *db, GError **error);
+gboolean store_db_end(StoreDb *db, gboolean keep, GError **error);
+/* Whether there is a run with this key. Cost: some us. */
+gboolean store_db_has(StoreDb *db, const char *run_key);
+
 /* RUN as people name it: "last", a run id, or the beginning of a run key (the newest that matches). */
 gboolean store_db_find(StoreDb *db, const char *name, gint64 *ret_run_id, GError **error);
 

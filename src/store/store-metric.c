@@ -144,3 +144,27 @@ RunReport store_metric_class_view(const RunReport *report, guint32 rank_class) {
   view.verdict = report->classes[rank_class].verdict;
   return view;
 }
+
+gboolean store_metric_is_asked(const StoreMetric *metric) {
+  return metric < store_metric_find("tokens");
+}
+
+char *store_metric_shown(const StoreMetric *metric, const char *value) {
+  double number = value != NULL ? g_ascii_strtod(value, NULL) : 0;
+  if (value == NULL)
+    return g_strdup("-");
+  switch (metric->unit) {
+  case STORE_TIME:
+    return base_format_time(g_ascii_strtoll(value, NULL, 10));
+  case STORE_BYTES:
+    return base_format_gib(g_ascii_strtoull(value, NULL, 10));
+  case STORE_SHARE:
+    return g_strdup_printf("%.1f %%", 100 * number);
+  case STORE_MONEY:
+    return g_strdup_printf("%.4g USD", number);
+  case STORE_RATE:
+    return g_strdup_printf("%.1f", number);
+  default:
+    return g_strdup(value);
+  }
+}

@@ -32,6 +32,12 @@ extern const gsize store_n_metrics;
 /* By name or by column; NULL where there is none. */
 const StoreMetric *store_metric_find(const char *name);
 
+/* A value of its column for people: "1.234 s", "73.2 GiB", "12.3 %". NULL and text are themselves. Caller frees. */
+char *store_metric_shown(const StoreMetric *metric, const char *value);
+
+/* Whether it says what was asked, known before anything is played: the first rows of the table, up to `tokens`. */
+gboolean store_metric_is_asked(const StoreMetric *metric);
+
 /* The report as one class sees it: metrics that are per_class, read from the result, are that class's. Borrows from
  * `report`, never to be freed. */
 RunReport store_metric_class_view(const RunReport *report, guint32 rank_class);

@@ -83,3 +83,14 @@ gboolean store_db_query(StoreDb *db, const char *sql, gint64 run_id, StoreRow ro
   sqlite3_finalize(statement);
   return done;
 }
+
+gboolean store_db_has(StoreDb *db, const char *run_key) {
+  if (db->by_key == NULL)
+    db->by_key = store_db_prepare(db, "SELECT 1 FROM run WHERE run_key = ?1", "looking a run up", NULL);
+  if (db->by_key == NULL)
+    return FALSE;
+  sqlite3_bind_text(db->by_key, 1, run_key, -1, SQLITE_STATIC);
+  gboolean found = sqlite3_step(db->by_key) == SQLITE_ROW;
+  sqlite3_reset(db->by_key);
+  return found;
+}

@@ -1,4 +1,6 @@
 /* One report into its tables, in one transaction. */
+#include <string.h>
+
 #include "store-writer.h"
 
 static void begin(StoreWriter *writer, StoreTable table, gint64 run_id) {
@@ -19,14 +21,20 @@ static gint64 write_run(StoreWriter *writer, const RunReport *report) {
   return sqlite3_last_insert_rowid(writer->db->sqlite);
 }
 
-static void write_identity(StoreWriter *writer, gint64 run_id, const RunIdentity *identity) {
+static void write_settings(StoreWriter *writer, gint64 run_id, const RunIdentity *identity, gboolean defaults) {
   for (guint32 i = 0; i < identity->n_settings; i++) {
+    if (!defaults && strcmp(identity->settings[i].origin, "default") == 0)
+      continue;
     begin(writer, STORE_SETTING, run_id);
     store_writer_text(writer, identity->settings[i].name);
     store_writer_text(writer, identity->settings[i].value);
     store_writer_text(writer, identity->settings[i].origin);
     store_writer_end(writer);
   }
+}
+
+static void write_identity(StoreWriter *writer, gint64 run_id, const RunIdentity *identity) {
+  write_settings(writer, run_id, identity, TRUE);
   for (guint i = 0; identity->notes != NULL && identity->notes[i] != NULL; i++) {
     begin(writer, STORE_NOTE, run_id);
     store_writer_integer(writer, i);
@@ -187,15 +195,46 @@ static gint64 write_all(StoreWriter *writer, const RunReport *report, gboolean t
   return run_id;
 }
 
-gboolean store_db_write(StoreDb *db, const RunReport *report, gboolean timeline, gint64 *ret_run_id, GError **error) {
-  if (!store_db_exec(db, "BEGIN IMMEDIATE", STORE_WRITING, error))
+static gint64 write_summary(StoreWriter *writer, const RunReport *report) {
+  gint64 run_id = write_run(writer, report);
+  write_settings(writer, run_id, &report->identity, FALSE);
+  for (guint32 i = 0; i < report->n_classes; i++)
+    write_results(writer, run_id, report, i);
+  write_provenance(writer, run_id, report);
+  return run_id;
+}
+
+gboolean store_db_begin(StoreDb *db, GError **error) {
+  return store_db_exec(db, "BEGIN IMMEDIATE", STORE_WRITING, error);
+}
+
+gboolean store_db_end(StoreDb *db, gboolean keep, GError **error) {
+  if (keep && store_db_exec(db, "COMMIT", STORE_WRITING, error))
+    return TRUE;
+  sqlite3_exec(db->sqlite, "ROLLBACK", NULL, NULL, NULL);
+  return !keep;
+}
+
+/* In the transaction that is open, else in one of its own. */
+static gboolean write_one(StoreDb *db, const RunReport *report, gboolean summary, gboolean timeline, gint64 *ret_run_id,
+                          GError **error) {
+  gboolean own = sqlite3_get_autocommit(db->sqlite);
+  if (own && !store_db_begin(db, error))
     return FALSE;
   StoreWriter writer = {.db = db, .error = error};
-  gint64 run_id = write_all(&writer, report, timeline);
-  if (writer.failed || !store_db_exec(db, "COMMIT", STORE_WRITING, error)) {
-    sqlite3_exec(db->sqlite, "ROLLBACK", NULL, NULL, NULL);
+  gint64 run_id = summary ? write_summary(&writer, report) : write_all(&writer, report, timeline);
+  if (own && !store_db_end(db, !writer.failed, error))
     return FALSE;
-  }
+  if (writer.failed)
+    return FALSE;
   *ret_run_id = run_id;
   return TRUE;
+}
+
+gboolean store_db_write(StoreDb *db, const RunReport *report, gboolean timeline, gint64 *ret_run_id, GError **error) {
+  return write_one(db, report, FALSE, timeline, ret_run_id, error);
+}
+
+gboolean store_db_write_summary(StoreDb *db, const RunReport *report, gint64 *ret_run_id, GError **error) {
+  return write_one(db, report, TRUE, FALSE, ret_run_id, error);
 }

@@ -5,6 +5,7 @@
 static const struct {
   const char *name, *columns;
   enum { NO_METRICS, ALL_METRICS, CLASS_METRICS } metrics;
+  gboolean replaces; /* the row that has its key */
 } tables[STORE_TABLES] = {
     [STORE_RUN] = {"run", "", ALL_METRICS},
     [STORE_SETTING] = {"setting", "run_id,name,value,origin"},
@@ -27,6 +28,9 @@ static const struct {
                           "predicted_peak_allocated_bytes,measured_steady_allocated_bytes,"
                           "predicted_steady_allocated_bytes,measured_fits,predicted_fits,measured_time_ps,"
                           "predicted_time_ps,measured_bus_bandwidth,predicted_bus_bandwidth"},
+    [STORE_BASELINE] = {"baseline", "budget,metric,value,model_version,reason"},
+    [STORE_BASELINE_SETTING] = {"baseline_setting", "budget,name,value,origin"},
+    [STORE_POINT] = {"point", "sweep_id,number,settings,status,run_key", .replaces = TRUE},
 };
 
 static char *insert_sql(StoreTable table) {
@@ -38,7 +42,8 @@ static char *insert_sql(StoreTable table) {
   for (gsize i = 0; i < columns->len; i++)
     if (columns->str[i] == ',')
       g_string_append(values, ",?");
-  return g_strdup_printf("INSERT INTO %s (%s) VALUES (%s)", tables[table].name, columns->str, values->str);
+  return g_strdup_printf("INSERT%s INTO %s (%s) VALUES (%s)", tables[table].replaces ? " OR REPLACE" : "",
+                         tables[table].name, columns->str, values->str);
 }
 
 static void fail(StoreWriter *writer) {

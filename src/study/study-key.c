@@ -1,8 +1,6 @@
 /* Canonical text into a checksum. */
 #include "study-key.h"
 
-#include "coll-tuning.h"
-
 static void add_line(GChecksum *sum, const char *name, const char *value) {
   g_autofree char *line = g_strdup_printf("%s = %s\n", name, value);
   g_checksum_update(sum, (const guchar *)line, -1);
@@ -10,10 +8,6 @@ static void add_line(GChecksum *sum, const char *name, const char *value) {
 
 static void add_setting(const char *name, const char *value, ConfOrigin origin, gpointer user) {
   (void)origin; /* where a value came from does not change what it is */
-  add_line(user, name, value);
-}
-
-static void add_figure(const char *name, const char *value, gpointer user) {
   add_line(user, name, value);
 }
 
@@ -26,22 +20,15 @@ static gboolean add_file(const char *path, GChecksum *sum, GError **error) {
   return TRUE;
 }
 
-char *study_key(const ConfSettings *settings, const HwCatalog *catalog, const char *tuning, guint64 parameters,
-                const char *fidelity, gboolean contention, const char *profile, GError **error) {
-  g_auto(GStrv) files = coll_tuning_files(tuning, error);
-  if (files == NULL)
-    return NULL;
-  g_autoptr(GChecksum) sum = g_checksum_new(G_CHECKSUM_SHA256);
+char *study_key(const ConfSettings *settings, const GChecksum *figures, guint64 parameters, const char *fidelity,
+                gboolean contention, const char *profile, GError **error) {
+  g_autoptr(GChecksum) sum = g_checksum_copy(figures);
   g_autofree char *count = g_strdup_printf("%" G_GUINT64_FORMAT, parameters);
   add_line(sum, "model_version", RUN_MODEL_VERSION);
   add_line(sum, "parameters", count);
   add_line(sum, "fidelity", fidelity);
   add_line(sum, "contention", contention ? "on" : "off");
   conf_settings_visit(settings, add_setting, sum);
-  hw_catalog_visit_used(catalog, add_figure, sum);
-  for (char **file = files; *file != NULL; file++)
-    if (!add_file(*file, sum, error))
-      return NULL;
   if (profile != NULL && !add_file(profile, sum, error))
     return NULL;
   return g_strdup(g_checksum_get_string(sum));

@@ -2,14 +2,13 @@
 #pragma once
 
 #include "conf-settings.h"
-#include "hw-catalog.h"
 #include "run-report.h"
 
-/* `tuning`: path of the NCCL constants used, whose text is part of the key. `parameters`: of the model, since some shapes
+/* `figures`: of the catalogue values and NCCL's tables, copied. `parameters`: of the model, since some shapes
  * differ in no key (biases that come with a model_type). `fidelity`: of collectives. `profile`: path of the layer profile,
  * or NULL. Caller frees. */
-char *study_key(const ConfSettings *settings, const HwCatalog *catalog, const char *tuning, guint64 parameters,
-                const char *fidelity, gboolean contention, const char *profile, GError **error);
+char *study_key(const ConfSettings *settings, const GChecksum *figures, guint64 parameters, const char *fidelity,
+                gboolean contention, const char *profile, GError **error);
 
 /* The settings as the report keeps them. */
 void study_key_settings(const ConfSettings *settings, RunIdentity *ret);

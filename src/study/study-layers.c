@@ -44,7 +44,8 @@ static StudyLayers *layers_of(const StudyWalk *walk) {
 }
 
 StudyLayers *study_layers(Study *study, GError **error) {
-  StudyWalk walk = {.settings = conf_settings_copy(study->settings)};
+  g_autoptr(StudyCache) cache = study_cache_new();
+  StudyWalk walk = {.settings = conf_settings_copy(study->settings), .cache = cache};
   StudyLayers *layers = study_walk_read(&walk, error) ? layers_of(&walk) : NULL;
   study_walk_clear(&walk);
   return layers;

@@ -14,6 +14,7 @@ static void setting_clear(gpointer data) {
 StudyPoint *study_point_new(const char *file) {
   StudyPoint *point = g_new0(StudyPoint, 1);
   point->file = g_strdup(file);
+
   point->settings = g_array_new(FALSE, FALSE, sizeof(StudyPointSetting));
   g_array_set_clear_func(point->settings, setting_clear);
   point->reasons = g_ptr_array_new_with_free_func(g_free);
@@ -26,6 +27,7 @@ void study_point_free(StudyPoint *point) {
   g_array_unref(point->settings);
   g_ptr_array_unref(point->reasons);
   run_report_free(point->report);
+  g_free(point->run_key);
   g_free(point->file);
   g_free(point);
 }
@@ -57,20 +59,37 @@ void study_point_lay(StudyPoint *point, ConfSettings *settings) {
     const StudyPointSetting *setting = &g_array_index(point->settings, StudyPointSetting, i);
     BasePlace place = {.file = point->file, .line = setting->line, .column = setting->column};
     GError *error = NULL;
-    if (!conf_settings_put(settings, setting->name, setting->value, CONF_ORIGIN_FILE, &place, &error))
+    if (!conf_settings_put(settings, setting->name, setting->value,
+                           point->typed ? CONF_ORIGIN_COMMAND_LINE : CONF_ORIGIN_FILE, &place, &error))
       study_point_refuse(point, error);
   }
 }
 
-void study_point_run(StudyPoint *point, const Study *study, const StudyOptions *options) {
+void study_point_play(StudyPoint *point, const Study *study, const StudyOptions *options, StudyCache *cache,
+                      StudyJudge judge, gpointer user) {
   Study mine = {study->workload, conf_settings_copy(study->settings)};
   GError *error = NULL;
   study_point_lay(point, mine.settings);
   if (point->reasons->len == 0)
-    point->report = study_run(&mine, options, &error);
+    point->report = study_run_judged(&mine, options, cache, judge, user, &error);
   if (error != NULL)
     study_point_refuse(point, error);
   conf_settings_free(mine.settings);
+}
+
+static StudyVerdict play_all(G_GNUC_UNUSED const RunReport *identity, G_GNUC_UNUSED gpointer user) {
+  return STUDY_PLAY;
+}
+
+void study_point_run(StudyPoint *point, const Study *study, const StudyOptions *options, StudyCache *cache) {
+  study_point_play(point, study, options, cache, play_all, NULL);
+}
+
+char *study_point_status(const StudyPoint *point) {
+  GString *status = g_string_new(NULL);
+  for (guint i = 0; i < point->reasons->len; i++)
+    g_string_append_printf(status, "%s%s", i > 0 ? "; " : "", (const char *)g_ptr_array_index(point->reasons, i));
+  return g_string_free(status, FALSE);
 }
 
 gboolean study_point_concerns(const char *name, const char *framework) {

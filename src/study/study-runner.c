@@ -18,8 +18,18 @@ typedef struct {
   gboolean closed;                 /* nothing more will be taken */
 } Ring;
 
+static gpointer thread_begin(const StudyRunner *runner) {
+  return runner->thread_new != NULL ? runner->thread_new(runner->user) : NULL;
+}
+
+static void thread_end(const StudyRunner *runner, gpointer mine) {
+  if (runner->thread_free != NULL && mine != NULL)
+    runner->thread_free(mine);
+}
+
 static gpointer worker(gpointer data) {
   Ring *ring = data;
+  gpointer mine = thread_begin(ring->runner);
   g_mutex_lock(&ring->lock);
   for (;;) {
     while (ring->begun == ring->taken && !ring->closed)
@@ -28,12 +38,13 @@ static gpointer worker(gpointer data) {
       break;
     Slot *slot = &ring->slots[ring->begun++ % ring->n_slots];
     g_mutex_unlock(&ring->lock);
-    ring->runner->work(slot->item, ring->runner->user);
+    ring->runner->work(slot->item, mine, ring->runner->user);
     g_mutex_lock(&ring->lock);
     slot->done = TRUE;
     g_cond_signal(&ring->item_done);
   }
   g_mutex_unlock(&ring->lock);
+  thread_end(ring->runner, mine);
   return NULL;
 }
 
@@ -103,15 +114,18 @@ static gboolean run_threads(const StudyRunner *runner, guint n_threads, gboolean
 }
 
 static gboolean run_here(const StudyRunner *runner, gboolean *ret_stopped, GError **error) {
-  for (;;) {
+  gpointer mine = thread_begin(runner);
+  gboolean good = TRUE;
+  while (good) {
     *ret_stopped = runner->stop != NULL && runner->stop(runner->stop_user);
     gpointer item = *ret_stopped ? NULL : runner->next(runner->user);
     if (item == NULL)
-      return TRUE;
-    runner->work(item, runner->user);
-    if (!runner->deliver(item, runner->user, error))
-      return FALSE;
+      break;
+    runner->work(item, mine, runner->user);
+    good = runner->deliver(item, runner->user, error);
   }
+  thread_end(runner, mine);
+  return good;
 }
 
 gboolean study_runner_run(const StudyRunner *runner, gboolean *ret_stopped, GError **error) {

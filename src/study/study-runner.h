@@ -16,7 +16,8 @@
 #include <glib.h>
 
 typedef gpointer (*StudyRunnerNext)(gpointer user); /* the next item; NULL: there are no more */
-typedef void (*StudyRunnerWork)(gpointer item, gpointer user);
+/* `thread`: what thread_new made for the thread that works. */
+typedef void (*StudyRunnerWork)(gpointer item, gpointer thread, gpointer user);
 /* Takes the item. FALSE: `error` is set and nothing more is delivered. */
 typedef gboolean (*StudyRunnerDeliver)(gpointer item, gpointer user, GError **error);
 
@@ -27,6 +28,9 @@ typedef struct {
   StudyRunnerDeliver deliver;
   GDestroyNotify drop; /* of items that are not delivered, after an error */
   gpointer user;
+  /* What each thread keeps for itself, such as files it has read: made on it, freed when it ends. NULL: nothing. */
+  gpointer (*thread_new)(gpointer user);
+  GDestroyNotify thread_free;
   /* Asked before each `next`; TRUE: no more are taken, those begun are finished and delivered. NULL: never. */
   gboolean (*stop)(gpointer stop_user);
   gpointer stop_user;

@@ -154,7 +154,7 @@ static gboolean find_nodes(const StudyTrace *trace, StudyWalk *walk, GError **er
   if (!conf_settings_set(settings, "cluster.slow_gpus=none", error) ||
       !conf_settings_set(settings, "cluster.slow_links=none", error))
     return FALSE;
-  g_autoptr(HwCluster) one = hw_cluster_build(settings, walk->catalog, error);
+  g_autoptr(HwCluster) one = hw_cluster_build(settings, study_cache_catalog(walk->cache, NULL), error);
   if (one == NULL)
     return FALSE;
   if (ranks % one->gpus_per_node == 0)
@@ -173,10 +173,11 @@ static gboolean build_cluster(const StudyTrace *trace, StudyWalk *walk, GError *
                 trace->path, made_for != NULL ? made_for : "T");
     return FALSE;
   }
-  walk->catalog = hw_catalog_load(error);
-  if (walk->catalog == NULL || !find_nodes(trace, walk, error))
+  study_walk_need_cache(walk);
+  if (study_cache_catalog(walk->cache, error) == NULL || !find_nodes(trace, walk, error))
     return FALSE;
-  walk->cluster = hw_cluster_build(walk->settings, walk->catalog, error);
+  walk->machine = study_cache_machine(walk->cache, walk->settings, error);
+  walk->cluster = walk->machine != NULL ? walk->machine->cluster : NULL;
   if (walk->cluster == NULL)
     return FALSE;
   if (hw_cluster_gpus(walk->cluster) == trace->program->n_ranks)
@@ -265,8 +266,8 @@ static gboolean check_host(const StudyTrace *trace, const HwCluster *cluster, GE
 }
 
 static char *replay_key(const StudyTrace *trace, const StudyWalk *walk, const StudyReplay *replay, GError **error) {
-  g_autofree char *base = study_key(walk->settings, walk->catalog, walk->library->table, trace->origin.parameters,
-                                    walk->fidelity, walk->contention, NULL, error);
+  g_autofree char *base = study_key(walk->settings, walk->machine->figures, trace->origin.parameters, walk->fidelity,
+                                    walk->contention, NULL, error);
   if (base == NULL)
     return NULL;
   g_autofree char *scale = base_quantity_canonical(replay->compute_scale, BASE_UNIT_NONE);
@@ -322,7 +323,9 @@ static RunReport *play(const StudyTrace *trace, StudyWalk *walk, const StudyRepl
   if (!build_cluster(trace, walk, error) || !check_host(trace, walk->cluster, error) ||
       !time_ops(trace, walk, replay, error) || !coll_knobs_load(walk->settings, &walk->knobs, error))
     return NULL;
-  walk->library = coll_library_new(walk->cluster, &walk->knobs, error);
+  if (!study_machine_connect(walk->cache, walk->machine, &walk->knobs, error))
+    return NULL;
+  walk->library = walk->machine->library;
   walk->key = walk->library != NULL ? replay_key(trace, walk, replay, error) : NULL;
   if (walk->key == NULL)
     return NULL;

@@ -10,6 +10,7 @@
 #include "plan-recipe.h"
 #include "program.h"
 #include "recipe.h"
+#include "study-cache.h"
 #include "study-point.h"
 
 struct Study {
@@ -17,18 +18,39 @@ struct Study {
   ConfSettings *settings;
 };
 
+/* A cluster with NCCL on it. */
+typedef struct {
+  HwCluster *cluster;
+  CollLibrary *library; /* NULL until connected */
+  GChecksum *figures;   /* of the catalogue values used and, once connected, of NCCL's tables */
+  ConfSettings *laid;   /* settings under which the topology lies */
+} StudyMachine;
+
+typedef struct {
+  ModelShape shape;
+  ConfSettings *laid; /* settings that say what the shape is */
+} StudyModel;
+
+/* Each lays what it read into the settings. Borrowed from the cache until the next is asked for. */
+const HwCatalog *study_cache_catalog(StudyCache *cache, GError **error);
+StudyMachine *study_cache_machine(StudyCache *cache, ConfSettings *settings, GError **error);
+const ModelShape *study_cache_model(StudyCache *cache, ConfSettings *settings, GError **error);
+gboolean study_machine_connect(StudyCache *cache, StudyMachine *machine, const CollKnobs *knobs, GError **error);
+
 typedef struct {
   ConfSettings *settings; /* owned: a copy, under which the topology is laid */
-  HwCatalog *catalog;
-  Recipe *tool_recipe; /* [parallel] recipe, read and laid under the settings; NULL: none */
-  HwCluster *cluster;
+  StudyCache *cache;      /* borrowed; NULL: the walk makes its own */
+  StudyCache *own_cache;
+  StudyMachine *machine; /* of the cache, as is what the shape points to */
+  Recipe *tool_recipe;   /* [parallel] recipe, read and laid under the settings; NULL: none */
+  const HwCluster *cluster;
   ModelShape shape;
   ModelRecipe model_recipe;
   PlanRecipe recipe;
   const char *fidelity; /* of collectives */
   gboolean contention;  /* kernels slow down beside them */
   CollKnobs knobs;
-  CollLibrary *library;
+  const CollLibrary *library;
   char *key;
   Program *program;
   CollGroup **groups;
@@ -42,6 +64,7 @@ gboolean study_refuse_recipe(const char *path, GError **error);
 /* Reads the recipe that settings name, if any, and lays it under them; *ret NULL where there is none. */
 gboolean study_recipe_apply(ConfSettings *settings, const HwCatalog *catalog, Recipe **ret, GError **error);
 
+void study_walk_need_cache(StudyWalk *walk);
 /* Reads and checks everything that settings name: cluster, shape, recipes. The walk starts zeroed but for its settings.
  */
 gboolean study_walk_read(StudyWalk *walk, GError **error);
@@ -66,3 +89,13 @@ void study_walk_clear_groups(StudyWalk *walk);
 void study_point_lay(StudyPoint *point, ConfSettings *settings);
 /* Takes the error as a reason. */
 void study_point_refuse(StudyPoint *point, GError *error);
+
+/* What is to become of a point whose identity is known. */
+typedef enum { STUDY_PLAY, STUDY_LEAVE } StudyVerdict;
+typedef StudyVerdict (*StudyJudge)(const RunReport *identity, gpointer user);
+/* As study_point_run, of what `judge` lets pass: a point that is left has neither report nor reason. */
+void study_point_play(StudyPoint *point, const Study *study, const StudyOptions *options, StudyCache *cache,
+                      StudyJudge judge, gpointer user);
+/* As study_run, the same way. NULL without an error: it was left. */
+RunReport *study_run_judged(const Study *study, const StudyOptions *options, StudyCache *cache, StudyJudge judge,
+                            gpointer user, GError **error);

@@ -54,6 +54,25 @@ Study *study_open(const char *workload, GError **error) {
   return g_steal_pointer(&study);
 }
 
+/* Files are named as in the workload; all else stands above the topology, whatever that says by now. */
+static gboolean recall(Study *study, const char *path, const RunSetting *setting, GError **error) {
+  gboolean is_topology = strcmp(setting->name, "cluster.topology") == 0;
+  BasePlace place = {.file = path};
+  if (!is_topology &&
+      conf_settings_put(study->settings, setting->name, setting->value, CONF_ORIGIN_COMMAND_LINE, NULL, NULL))
+    return TRUE;
+  return conf_settings_put(study->settings, setting->name, setting->value, CONF_ORIGIN_FILE, &place, error);
+}
+
+Study *study_recall(const char *workload, const RunSetting *settings, guint n, GError **error) {
+  g_autofree char *path = conf_path_find(workload, ".ini", "workloads", NULL, NULL, NULL);
+  g_autoptr(Study) study = study_new(workload);
+  for (guint i = 0; i < n; i++)
+    if (!recall(study, path != NULL ? path : workload, &settings[i], error))
+      return NULL;
+  return g_steal_pointer(&study);
+}
+
 void study_free(Study *study) {
   if (study == NULL)
     return;
@@ -81,13 +100,10 @@ void study_walk_clear_groups(StudyWalk *walk) {
 
 void study_walk_clear(StudyWalk *walk) {
   study_walk_clear_groups(walk);
-  coll_library_free(walk->library);
   coll_knobs_clear(&walk->knobs);
   program_free(walk->program);
-  model_shape_clear(&walk->shape);
   recipe_free(walk->tool_recipe);
-  hw_cluster_free(walk->cluster);
-  hw_catalog_free(walk->catalog);
+  study_cache_free(walk->own_cache);
   conf_settings_free(walk->settings);
   g_free(walk->key);
 }
@@ -103,14 +119,23 @@ static gboolean check_offload(const StudyWalk *walk, GError **error) {
                                                            "offload needs to know the host memory's bandwidth");
 }
 
+void study_walk_need_cache(StudyWalk *walk) {
+  if (walk->cache == NULL)
+    walk->cache = walk->own_cache = study_cache_new();
+}
+
 gboolean study_walk_read(StudyWalk *walk, GError **error) {
-  walk->catalog = hw_catalog_load(error);
-  if (walk->catalog == NULL || !study_recipe_apply(walk->settings, walk->catalog, &walk->tool_recipe, error))
+  study_walk_need_cache(walk);
+  const HwCatalog *catalog = study_cache_catalog(walk->cache, error);
+  if (catalog == NULL || !study_recipe_apply(walk->settings, catalog, &walk->tool_recipe, error))
     return FALSE;
-  walk->cluster = hw_cluster_build(walk->settings, walk->catalog, error);
-  if (walk->cluster == NULL || !model_shape_load(walk->settings, &walk->shape, error) ||
-      !model_shape_record(&walk->shape, walk->settings, error) ||
-      !coll_knobs_load(walk->settings, &walk->knobs, error) || !plan_put_defaults(walk->settings, error) ||
+  walk->machine = study_cache_machine(walk->cache, walk->settings, error);
+  const ModelShape *shape = walk->machine != NULL ? study_cache_model(walk->cache, walk->settings, error) : NULL;
+  if (shape == NULL)
+    return FALSE;
+  walk->cluster = walk->machine->cluster;
+  walk->shape = *shape;
+  if (!coll_knobs_load(walk->settings, &walk->knobs, error) || !plan_put_defaults(walk->settings, error) ||
       !model_recipe_load(walk->settings, &walk->model_recipe, error) ||
       !model_recipe_check(&walk->shape, &walk->model_recipe, walk->settings, error) ||
       !plan_recipe_load(walk->settings, hw_cluster_gpus(walk->cluster), walk->cluster->gpus_per_node, &walk->recipe,
@@ -160,11 +185,21 @@ static void prepare_groups(const StudyWalk *walk) {
   }
 }
 
+/* All that decides the result is known: which run it is. */
+static gboolean find_key(StudyWalk *walk, GError **error) {
+  if (!study_machine_connect(walk->cache, walk->machine, &walk->knobs, error))
+    return FALSE;
+  walk->library = walk->machine->library;
+  walk->key = study_key(walk->settings, walk->machine->figures, model_shape_parameters(&walk->shape), walk->fidelity,
+                        walk->contention, walk->shape.profile, error);
+  return walk->key != NULL;
+}
+
 gboolean study_walk_groups(StudyWalk *walk, GError **error) {
   walk->groups = g_new0(CollGroup *, walk->program->n_communicators);
   for (guint32 c = 0; c < walk->program->n_communicators; c++) {
     const ProgramCommunicator *communicator = &walk->program->communicators[c];
-    walk->groups[c] = coll_group_new(walk->library, communicator->ranks, communicator->n_ranks, error);
+    walk->groups[c] = coll_group_new(walk->machine->library, communicator->ranks, communicator->n_ranks, error);
     if (walk->groups[c] == NULL) {
       g_prefix_error(error, "communicator %s: ", communicator->name);
       return FALSE;
@@ -174,14 +209,7 @@ gboolean study_walk_groups(StudyWalk *walk, GError **error) {
   return TRUE;
 }
 
-gboolean study_walk_plan(StudyWalk *walk, GError **error) {
-  walk->library = coll_library_new(walk->cluster, &walk->knobs, error);
-  if (walk->library == NULL)
-    return FALSE;
-  walk->key = study_key(walk->settings, walk->catalog, walk->library->table, model_shape_parameters(&walk->shape),
-                        walk->fidelity, walk->contention, walk->shape.profile, error);
-  if (walk->key == NULL)
-    return FALSE;
+static gboolean build_program(StudyWalk *walk, GError **error) {
   g_autoptr(StudyProfile) profile = NULL;
   if (walk->shape.profile != NULL &&
       (profile = study_profile_load(walk->shape.profile, &walk->shape, &walk->model_recipe, walk->recipe.micro_batch,
@@ -191,6 +219,10 @@ gboolean study_walk_plan(StudyWalk *walk, GError **error) {
   if (profile != NULL)
     study_profile_apply(profile, walk->cluster->gpu, walk->program);
   return study_walk_groups(walk, error);
+}
+
+gboolean study_walk_plan(StudyWalk *walk, GError **error) {
+  return find_key(walk, error) && build_program(walk, error);
 }
 
 static void note(GPtrArray *notes, const char *format, ...) G_GNUC_PRINTF(2, 3);
@@ -287,8 +319,7 @@ void study_walk_price(RunReport *report) {
   report->price_to_train = steps * report->price_per_step;
 }
 
-static void fill_identity(const Study *study, const StudyWalk *walk, RunReport *report) {
-  RunIdentity *identity = &report->identity;
+static void fill_identity(const Study *study, const StudyWalk *walk, RunIdentity *identity) {
   identity->run_key = g_strdup(walk->key);
   identity->workload = g_strdup(study->workload);
   identity->topology = g_strdup(walk->cluster->topology);
@@ -307,9 +338,7 @@ static void fill_identity(const Study *study, const StudyWalk *walk, RunReport *
   identity->activation_checkpointing = plan_checkpointing_text(&walk->recipe.checkpointing);
   identity->gpu_hour = walk->cluster->gpu_hour;
   identity->total_tokens = walk->recipe.total_tokens;
-  identity->notes = study_walk_join(study_walk_notes(walk), identity->notes);
   study_key_settings(walk->settings, identity);
-  study_walk_price(report);
 }
 
 /* Whom each class of the report stands for, as fold says. */
@@ -361,45 +390,67 @@ RunReport *study_walk_play(const StudyWalk *walk, const StudyOptions *options, G
   return report;
 }
 
-static RunReport *run_with(const Study *study, const ConfSettings *settings, const StudyOptions *options,
-                           GError **error) {
-  StudyWalk walk = {.settings = conf_settings_copy(settings),
+static RunReport *run_walk(const Study *study, StudyWalk *walk, const StudyOptions *options, StudyJudge judge,
+                           gpointer user, GError **error) {
+  if (!study_walk_read(walk, error) || !find_key(walk, error))
+    return NULL;
+  RunReport known = {0};
+  fill_identity(study, walk, &known.identity);
+  gboolean wanted = judge == NULL || judge(&known, user) == STUDY_PLAY;
+  RunReport *report = wanted && build_program(walk, error) ? study_walk_play(walk, options, error) : NULL;
+  if (report == NULL) {
+    run_identity_clear(&known.identity);
+    return NULL;
+  }
+  char **played = g_steal_pointer(&report->identity.notes);
+  run_identity_clear(&report->identity);
+  report->identity = known.identity;
+  report->identity.notes = study_walk_join(study_walk_notes(walk), played);
+  study_walk_price(report);
+  return report;
+}
+
+RunReport *study_run_judged(const Study *study, const StudyOptions *options, StudyCache *cache, StudyJudge judge,
+                            gpointer user, GError **error) {
+  StudyWalk walk = {.settings = conf_settings_copy(study->settings),
+                    .cache = cache,
                     .fidelity = options->chunks ? "step" : "flow",
                     .contention = !options->no_contention};
-  RunReport *report = NULL;
-  gboolean read = (!options->no_jitter || conf_settings_set(walk.settings, "cluster.gpu_spread=0", error)) &&
-                  study_walk_read(&walk, error);
-  if (read && study_walk_plan(&walk, error))
-    report = study_walk_play(&walk, options, error);
-  if (report != NULL)
-    fill_identity(study, &walk, report);
+  gboolean set = !options->no_jitter || conf_settings_set(walk.settings, "cluster.gpu_spread=0", error);
+  RunReport *report = set ? run_walk(study, &walk, options, judge, user, error) : NULL;
   study_walk_clear(&walk);
   return report;
 }
 
 char *study_find_key(const Study *study, GError **error) {
   StudyWalk walk = {.settings = conf_settings_copy(study->settings), .fidelity = "flow", .contention = TRUE};
-  char *key = study_walk_read(&walk, error) && study_walk_plan(&walk, error) ? g_strdup(walk.key) : NULL;
+  char *key = study_walk_read(&walk, error) && find_key(&walk, error) ? g_strdup(walk.key) : NULL;
   study_walk_clear(&walk);
   return key;
 }
 
 RunReport *study_run(Study *study, const StudyOptions *options, GError **error) {
-  return run_with(study, study->settings, options, error);
+  return study_run_judged(study, options, NULL, NULL, NULL, error);
 }
 
-static RunReport *run_stage(const Study *study, int stage, const StudyOptions *options, GError **error) {
-  g_autoptr(ConfSettings) settings = conf_settings_copy(study->settings);
+static RunReport *run_stage(const Study *study, int stage, const StudyOptions *options, StudyCache *cache,
+                            GError **error) {
+  Study mine = {study->workload, conf_settings_copy(study->settings)};
   g_autofree char *assignment = g_strdup_printf("parallel.zero_stage=%d", stage);
-  return conf_settings_set(settings, assignment, error) ? run_with(study, settings, options, error) : NULL;
+  RunReport *report = conf_settings_set(mine.settings, assignment, error)
+                          ? study_run_judged(&mine, options, cache, NULL, NULL, error)
+                          : NULL;
+  conf_settings_free(mine.settings);
+  return report;
 }
 
 gboolean study_run_stages(Study *study, const StudyOptions *options, StudyStages *ret, GError **error) {
   StudyStages stages = {.n = 0};
+  g_autoptr(StudyCache) cache = study_cache_new();
   g_autoptr(GError) first = NULL;
   for (int stage = 0; stage < STUDY_STAGES; stage++) {
     GError *refusal = NULL;
-    RunReport *report = run_stage(study, stage, options, &refusal);
+    RunReport *report = run_stage(study, stage, options, cache, &refusal);
     if (report != NULL) {
       stages.reports[stages.n++] = report;
       continue;

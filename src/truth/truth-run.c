@@ -37,13 +37,21 @@ static gpointer next_row(gpointer user) {
   return NULL;
 }
 
-static void work(gpointer data, gpointer user) {
+static void work(gpointer data, gpointer thread, gpointer user) {
   Item *item = data;
   const Validation *validation = user;
   if (item->table->collectives)
     item->called = study_collective_run_point(item->point, &item->call);
   else
-    study_point_run(item->point, validation->options->base, &validation->options->study);
+    study_point_run(item->point, validation->options->base, &validation->options->study, thread);
+}
+
+static gpointer cache_new(G_GNUC_UNUSED gpointer user) {
+  return study_cache_new();
+}
+
+static void cache_free(gpointer cache) {
+  study_cache_free(cache);
 }
 
 static void item_free(gpointer data) {
@@ -201,6 +209,8 @@ TruthResult *truth_run(char *const *paths, const TruthOptions *options, GError *
                         .work = work,
                         .deliver = deliver,
                         .drop = item_free,
+                        .thread_new = cache_new,
+                        .thread_free = cache_free,
                         .user = &validation,
                         .stop = options->stop,
                         .stop_user = options->stop_user};

@@ -1,0 +1,153 @@
+/* Lines of a group: what is run, what it must keep to. */
+#include "check-budgets.h"
+
+#include <string.h>
+
+#include "base-error.h"
+#include "conf-text.h"
+
+static void setting_clear(gpointer data) {
+  StudyPointSetting *setting = data;
+  g_free(setting->name);
+  g_free(setting->value);
+}
+
+static void budget_clear(gpointer data) {
+  store_expression_free(((CheckBudget *)data)->expression);
+}
+
+static void case_clear(gpointer data) {
+  CheckCase *one = data;
+  g_free(one->name);
+  g_free(one->workload);
+  g_array_unref(one->settings);
+  g_array_unref(one->budgets);
+  g_array_unref(one->baselines);
+}
+
+void check_budgets_free(CheckBudgets *budgets) {
+  if (budgets == NULL)
+    return;
+  g_array_unref(budgets->cases);
+  g_free(budgets->file);
+  g_free(budgets);
+}
+
+/* Short names of what a budget is of, beside "group.key". */
+static const struct {
+  const char *key, *setting;
+} short_names[] = {{"config", "model.config"}, {"recipe", "parallel.recipe"}, {"topology", "cluster.topology"}};
+
+static const char *setting_of(const char *key) {
+  for (gsize i = 0; i < G_N_ELEMENTS(short_names); i++)
+    if (strcmp(key, short_names[i].key) == 0)
+      return short_names[i].setting;
+  gboolean plain = key[strspn(key, "abcdefghijklmnopqrstuvwxyz0123456789_.")] == '\0';
+  return plain && strchr(key, '.') != NULL ? key : NULL;
+}
+
+static gboolean is_exact(const StoreMetric *metric) {
+  return metric->unit == STORE_BYTES || metric->unit == STORE_NUMBER || metric->unit == STORE_TEXT;
+}
+
+static gboolean add_baseline(CheckCase *one, const char *text, const BasePlace *place, GError **error) {
+  gsize length = strcspn(text, " \t");
+  g_autofree char *name = g_strndup(text, length);
+  g_autofree char *share = g_strstrip(g_strdup(text + length));
+  CheckBaseline baseline = {store_metric_find(name), 0};
+  if (baseline.metric == NULL) {
+    base_error_set_at(error, place,
+                      "no metric is called \"%s\"; if it was renamed, foretrain schema lists the columns of run", name);
+    return FALSE;
+  }
+  if (*share != '\0' && is_exact(baseline.metric)) {
+    base_error_set_at(error, place, "%s is compared exactly: leave its tolerance out", name);
+    return FALSE;
+  }
+  if (*share != '\0' && !base_quantity_parse(share, BASE_UNIT_NONE, &baseline.tolerance, error)) {
+    base_error_prefix_at(error, place);
+    return FALSE;
+  }
+  g_array_append_val(one->baselines, baseline);
+  return TRUE;
+}
+
+static gboolean add_baselines(CheckCase *one, const char *list, const BasePlace *place, GError **error) {
+  g_auto(GStrv) parts = g_strsplit(list, ",", -1);
+  for (char **part = parts; *part != NULL; part++)
+    if (!add_baseline(one, g_strstrip(*part), place, error))
+      return FALSE;
+  return TRUE;
+}
+
+/* The line was cut at its first "=", which may be half of "<=". */
+static gboolean add_budget(CheckCase *one, const char *key, const char *value, const BasePlace *place, GError **error) {
+  gsize length = strlen(key);
+  gboolean half = length > 0 && strchr("<>!", key[length - 1]) != NULL;
+  g_autofree char *text = g_strconcat(key, half ? "= " : " = ", value, NULL);
+  CheckBudget budget = {store_expression_parse(text, error), place->line};
+  if (budget.expression == NULL) {
+    base_error_prefix_at(error, &(BasePlace){.file = place->file, .line = place->line});
+    return FALSE;
+  }
+  g_array_append_val(one->budgets, budget);
+  return TRUE;
+}
+
+static gboolean read_line(CheckCase *one, const ConfText *text, const char *key, GError **error) {
+  const char *value = conf_text_get(text, one->name, key), *name = setting_of(key);
+  BasePlace place;
+  conf_text_place(text, one->name, key, &place);
+  if (strcmp(key, "workload") == 0) {
+    one->workload = g_strdup(value);
+    return TRUE;
+  }
+  if (strcmp(key, "baseline") == 0)
+    return add_baselines(one, value, &place, error);
+  if (name == NULL)
+    return add_budget(one, key, value, &place, error);
+  StudyPointSetting setting = {g_strdup(name), g_strdup(value), place.line, place.column};
+  g_array_append_val(one->settings, setting);
+  return TRUE;
+}
+
+static gboolean read_case(CheckBudgets *budgets, const ConfText *text, const char *group, GError **error) {
+  BasePlace place;
+  conf_text_place(text, group, NULL, &place);
+  CheckCase one = {.name = g_strdup(group),
+                   .line = place.line,
+                   .settings = g_array_new(FALSE, FALSE, sizeof(StudyPointSetting)),
+                   .budgets = g_array_new(FALSE, FALSE, sizeof(CheckBudget)),
+                   .baselines = g_array_new(FALSE, FALSE, sizeof(CheckBaseline))};
+  g_array_set_clear_func(one.settings, setting_clear);
+  g_array_set_clear_func(one.budgets, budget_clear);
+  g_array_append_val(budgets->cases, one);
+  CheckCase *kept = &g_array_index(budgets->cases, CheckCase, budgets->cases->len - 1);
+  for (const char *const *key = conf_text_keys(text, group); *key != NULL; key++)
+    if (!read_line(kept, text, *key, error))
+      return FALSE;
+  if (kept->budgets->len + kept->baselines->len > 0 && (kept->workload != NULL || kept->settings->len > 0))
+    return TRUE;
+  place.key = group;
+  base_error_set_at(
+      error, &place,
+      "expected a workload (or a config and settings), and a budget such as \"step <= 1.9 s\" or a baseline");
+  return FALSE;
+}
+
+CheckBudgets *check_budgets_load(const char *path, GError **error) {
+  g_autoptr(ConfText) text = conf_text_load_budgets(path, error);
+  if (text == NULL)
+    return NULL;
+  g_autoptr(CheckBudgets) budgets = g_new0(CheckBudgets, 1);
+  budgets->file = g_strdup(path);
+  budgets->cases = g_array_new(FALSE, FALSE, sizeof(CheckCase));
+  g_array_set_clear_func(budgets->cases, case_clear);
+  for (const char *const *group = conf_text_groups(text); *group != NULL; group++)
+    if (!read_case(budgets, text, *group, error))
+      return NULL;
+  if (budgets->cases->len > 0)
+    return g_steal_pointer(&budgets);
+  g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: has no budget: expected groups such as [llama-13b-zero3]", path);
+  return NULL;
+}

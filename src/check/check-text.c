@@ -1,0 +1,114 @@
+/* One table in four dresses. */
+#include "check-text.h"
+
+#include "base-table.h"
+
+static const char *or_dash(const char *text) {
+  return text != NULL && *text != '\0' ? text : "-";
+}
+
+static void summary(const CheckResult *result, GString *text) {
+  g_string_append_printf(text, "%u of %u checks failed\n", result->failed, result->lines->len);
+}
+
+void check_text(const CheckResult *result, GString *text) {
+  static const char *const heads[] = {"budget", "check", "verdict", "now", "accepted", "tool moved", "recipe moved"};
+  g_autoptr(BaseTable) table = base_table_new();
+  for (gsize i = 0; i < G_N_ELEMENTS(heads); i++)
+    base_table_head(table, heads[i], BASE_LEFT);
+  for (guint i = 0; i < result->lines->len; i++) {
+    const CheckLine *line = &g_array_index(result->lines, CheckLine, i);
+    const char *const cells[] = {
+        line->of->name,      line->what,           check_verdict_names[line->verdict], line->now, or_dash(line->was),
+        or_dash(line->tool), or_dash(line->recipe)};
+    for (gsize c = 0; c < G_N_ELEMENTS(cells); c++)
+      base_table_cell(table, "%s", cells[c]);
+  }
+  base_table_print(table, 0, text);
+  for (guint i = 0; i < result->lines->len; i++) {
+    const CheckLine *line = &g_array_index(result->lines, CheckLine, i);
+    if (*line->why != '\0')
+      g_string_append_printf(text, "\n%s, %s: %s\n", line->of->name, line->what, line->why);
+  }
+  g_string_append_c(text, '\n');
+  summary(result, text);
+}
+
+/* A bar would end the cell. */
+static void cell(GString *text, const char *value) {
+  for (g_string_append(text, " "); *value != '\0'; value++)
+    g_string_append_printf(text, *value == '|' ? "\\%c" : "%c", *value);
+  g_string_append(text, " |");
+}
+
+void check_markdown(const CheckResult *result, GString *text) {
+  g_string_append(text, "| | budget | check | now | accepted | tool moved | recipe moved | why |\n"
+                        "|---|---|---|---|---|---|---|---|\n");
+  for (guint i = 0; i < result->lines->len; i++) {
+    const CheckLine *line = &g_array_index(result->lines, CheckLine, i);
+    const char *const cells[] = {check_verdict_names[line->verdict],
+                                 line->of->name,
+                                 line->what,
+                                 line->now,
+                                 or_dash(line->was),
+                                 or_dash(line->tool),
+                                 or_dash(line->recipe),
+                                 line->why};
+    g_string_append_c(text, '|');
+    for (gsize c = 0; c < G_N_ELEMENTS(cells); c++)
+      cell(text, cells[c]);
+    g_string_append_c(text, '\n');
+  }
+  g_string_append_c(text, '\n');
+  summary(result, text);
+}
+
+/* "now 1.95 s; the recipe moved it by +3.2 %; training.micro_batch 1, was 2" */
+static char *told(const CheckLine *line) {
+  GString *text = g_string_new(NULL);
+  g_string_append_printf(text, "%s: now %s", line->what, line->now);
+  if (line->was != NULL)
+    g_string_append_printf(text, ", accepted %s; the recipe moved it by %s, the tool by %s", line->was, line->recipe,
+                           line->tool);
+  if (*line->why != '\0')
+    g_string_append_printf(text, "; %s", line->why);
+  return g_string_free(text, FALSE);
+}
+
+static void append_escaped(GString *text, const char *format, const char *value) {
+  g_autofree char *escaped = g_markup_escape_text(value, -1);
+  g_string_append_printf(text, format, escaped);
+}
+
+void check_junit(const CheckResult *result, GString *text) {
+  g_string_append_printf(text,
+                         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+                         "<testsuite name=\"foretrain check\" tests=\"%u\" failures=\"%u\">\n",
+                         result->lines->len, result->failed);
+  for (guint i = 0; i < result->lines->len; i++) {
+    const CheckLine *line = &g_array_index(result->lines, CheckLine, i);
+    g_autofree char *message = told(line);
+    append_escaped(text, "  <testcase classname=\"%s\"", line->of->name);
+    append_escaped(text, " name=\"%s\"", line->what);
+    if (line->verdict == CHECK_FAILED)
+      append_escaped(text, ">\n    <failure message=\"%s\"/>\n  </testcase>\n", message);
+    else
+      append_escaped(text, ">\n    <system-out>%s</system-out>\n  </testcase>\n", message);
+  }
+  g_string_append(text, "</testsuite>\n");
+}
+
+void check_github(const CheckResult *result, GString *text) {
+  for (guint i = 0; i < result->lines->len; i++) {
+    const CheckLine *line = &g_array_index(result->lines, CheckLine, i);
+    if (line->verdict != CHECK_FAILED && line->verdict != CHECK_MOVED)
+      continue;
+    g_autofree char *message = told(line);
+    g_autoptr(GString) escaped = g_string_new(message);
+    g_string_replace(escaped, "%", "%25", 0); /* as GitHub's workflow commands have it */
+    g_string_replace(escaped, "\n", "%0A", 0);
+    g_string_append_printf(text, "::%s file=%s,line=%u,title=%s::%s\n",
+                           line->verdict == CHECK_FAILED ? "error" : "notice", result->budgets->file, line->line,
+                           line->of->name, escaped->str);
+  }
+}

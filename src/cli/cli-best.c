@@ -1,0 +1,150 @@
+/* foretrain best: which of the runs in the database, by one objective or the front of several. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base-error.h"
+#include "base-names.h"
+#include "base-table.h"
+#include "cli.h"
+#include "store-best.h"
+
+#define TOP 10 /* shown, unless --top says otherwise */
+
+/* What every row says of itself. */
+static const char *const columns[] = {
+    "workload", "topology",      "framework", "zero_stage", "nodes", "micro_batch", "activation_checkpointing",
+    "step",     "peak_allocated"};
+
+static gboolean add_objectives(char *const *names, gboolean more, StoreObjective *objectives, guint *n,
+                               GError **error) {
+  const char *option = more ? "--maximise" : "--minimise";
+  for (; names != NULL && *names != NULL; names++) {
+    const StoreMetric *metric = store_metric_find(*names);
+    if (metric == NULL || metric->unit == STORE_TEXT) {
+      g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
+                  "%s: no metric of numbers is called \"%s\"; foretrain schema lists the columns of run", option,
+                  *names);
+      return FALSE;
+    }
+    if (*n == STORE_OBJECTIVES_MOST) {
+      g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: at most %d objectives", option, STORE_OBJECTIVES_MOST);
+      return FALSE;
+    }
+    objectives[(*n)++] = (StoreObjective){metric, more};
+  }
+  return TRUE;
+}
+
+static gboolean names_verdict(const StoreExpression *subject) {
+  for (const StoreMetric *const *metric = store_expression_metrics(subject); *metric != NULL; metric++)
+    if (strcmp((*metric)->name, "verdict") == 0)
+      return TRUE;
+  return FALSE;
+}
+
+/* What does not fit is no answer, unless the subject speaks of verdicts itself. */
+static StoreExpression *read_subject(const char *text, GError **error) {
+  g_autoptr(StoreExpression) subject = store_expression_parse(text != NULL ? text : "verdict = fits", error);
+  if (subject == NULL)
+    g_prefix_error(error, "--subject ");
+  if (subject == NULL || names_verdict(subject))
+    return g_steal_pointer(&subject);
+  g_autofree char *both = g_strdup_printf("verdict = fits and (%s)", text);
+  return store_expression_parse(both, error);
+}
+
+typedef struct {
+  BaseTable *table;
+  GString *json;
+} Row;
+
+static void add_cells(int n, const char *const *names, const char *const *values, gpointer user) {
+  Row *row = user;
+  for (int i = 0; i < n; i++) {
+    g_autofree char *text = store_metric_shown(store_metric_find(names[i]), values[i]);
+    base_table_cell(row->table, "%s", text);
+  }
+}
+
+static void add_members(int n, const char *const *names, const char *const *values, gpointer user) {
+  Row *row = user;
+  for (int i = 0; i < n; i++) {
+    const StoreMetric *metric = store_metric_find(names[i]);
+    gboolean text = metric != NULL && metric->unit == STORE_TEXT && values[i] != NULL;
+    g_string_append_printf(row->json, "%s\n    \"%s\": %s%s%s", i > 0 ? "," : "", names[i], text ? "\"" : "",
+                           values[i] != NULL ? values[i] : "null", text ? "\"" : "");
+  }
+}
+
+/* The objectives, then what says which run it is, each metric once. */
+static char *columns_sql(const StoreObjective *objectives, guint n, BaseTable *table) {
+  g_autoptr(GString) sql = g_string_new("SELECT ");
+  for (guint i = 0; i < n + G_N_ELEMENTS(columns); i++) {
+    const StoreMetric *metric = i < n ? objectives[i].metric : store_metric_find(columns[i - n]);
+    gboolean twice = FALSE;
+    for (guint k = 0; k < MIN(i, n); k++)
+      twice = twice || objectives[k].metric == metric;
+    if (twice)
+      continue;
+    g_string_append_printf(sql, "%s%s", i > 0 ? "," : "", metric->column);
+    base_table_head(table, metric->name, metric->unit == STORE_TEXT ? BASE_LEFT : BASE_RIGHT);
+  }
+  g_string_append(sql, " FROM run WHERE run_id = ?1");
+  return g_string_free(g_steal_pointer(&sql), FALSE);
+}
+
+static gboolean print(StoreDb *db, const GArray *best, const StoreObjective *objectives, guint n, gboolean as_json,
+                      GError **error) {
+  g_autoptr(BaseTable) table = base_table_new();
+  g_autoptr(GString) text = g_string_new(NULL);
+  Row row = {table, text};
+  base_table_head(table, "run", BASE_RIGHT);
+  g_autofree char *sql = columns_sql(objectives, n, table);
+  if (as_json)
+    g_string_append_c(text, '[');
+  for (guint i = 0; i < best->len; i++) {
+    gint64 run_id = g_array_index(best, StoreBest, i).run_id;
+    if (as_json)
+      g_string_append(text, i > 0 ? ",\n  {" : "\n  {");
+    else
+      base_table_cell(table, "%" G_GINT64_FORMAT, run_id);
+    if (!store_db_query(db, as_json ? "SELECT * FROM run WHERE run_id = ?1" : sql, run_id,
+                        as_json ? add_members : add_cells, &row, error))
+      return FALSE;
+    if (as_json)
+      g_string_append(text, "\n  }");
+  }
+  if (as_json)
+    g_string_append(text, "\n]\n");
+  else
+    base_table_print(table, 0, text);
+  fputs(text->str, stdout);
+  return TRUE;
+}
+
+CliExit cli_best(const CliOptions *options, GError **error) {
+  StoreObjective objectives[STORE_OBJECTIVES_MOST];
+  guint n = 0;
+  if (!cli_want(options, 0, "options alone", error) ||
+      !add_objectives(options->minimise, FALSE, objectives, &n, error) ||
+      !add_objectives(options->maximise, TRUE, objectives, &n, error))
+    return CLI_INPUT;
+  if (n == 0) {
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
+                "best: say by what, as in --minimise price_to_train or --maximise tokens_per_second");
+    return CLI_INPUT;
+  }
+  g_autoptr(StoreExpression) subject = read_subject(options->subject, error);
+  const char *database = subject != NULL ? cli_database(options, error) : NULL;
+  g_autoptr(StoreDb) db = database != NULL ? store_db_open_existing(database, error) : NULL;
+  guint top = options->top > 0 ? (guint)options->top : TOP;
+  g_autoptr(GArray) best = db != NULL ? store_db_best(db, objectives, n, subject, top, error) : NULL;
+  if (best == NULL)
+    return CLI_FAULT;
+  if (best->len == 0) {
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: no run has the figures and fulfils \"%s\"", database,
+                store_expression_text(subject));
+    return CLI_INPUT;
+  }
+  return print(db, best, objectives, n, options->json, error) ? CLI_DONE : CLI_FAULT;
+}

@@ -1,0 +1,37 @@
+/* Expressions over metrics: what sweeps are narrowed by, bests are subject to and budgets are checked against.
+ *
+ *   g_autoptr(StoreExpression) fits = store_expression_parse("step <= 1.9 s and peak_allocated < 0.95 * capacity", error);
+ *   if (store_expression_holds(fits, report)) …
+ *
+ *   or:         and { "or" and }
+ *   and:        not { "and" not }
+ *   not:        [ "not" ] ( comparison | "(" or ")" )
+ *   comparison: sum ( "<" | "<=" | "=" | "!=" | ">=" | ">" ) sum
+ *   sum:        product { ( "+" | "-" ) product }
+ *   product:    value { ( "*" | "/" ) value }
+ *   value:      number [ unit ] | metric | "(" sum ")"
+ *
+ * A metric is its column without _ps or _bytes (store-metric.h); of text metrics = and != compare with a word or a text in
+ * quotes. Values carry their unit ("1.9 s", "74 GiB", "12 %", "3 USD"): comparing or adding different units is an error, so is
+ * a bare number where a unit is needed. Times compare in whole picoseconds, sizes in bytes. A metric that a run does not
+ * have (a price, of a cluster without one) makes its comparison false. */
+#pragma once
+
+#include "store-metric.h"
+
+typedef struct StoreExpression StoreExpression;
+
+/* Errors (SIM_ERROR_INPUT) show where in the text, what was found and what was expected. */
+StoreExpression *store_expression_parse(const char *text, GError **error);
+void store_expression_free(StoreExpression *expression);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(StoreExpression, store_expression_free)
+
+gboolean store_expression_holds(const StoreExpression *expression, const RunReport *report);
+/* As it was written. */
+const char *store_expression_text(const StoreExpression *expression);
+/* Metrics that it names, in order of the text, NULL-terminated; borrowed. */
+const StoreMetric *const *store_expression_metrics(const StoreExpression *expression);
+
+/* Of a run in the database: the value of a metric's column in text, NULL where it is NULL. */
+typedef const char *(*StoreColumn)(const StoreMetric *metric, gpointer user);
+gboolean store_expression_holds_row(const StoreExpression *expression, StoreColumn column, gpointer user);

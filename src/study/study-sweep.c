@@ -1,0 +1,181 @@
+/* Grid to batch to database: one writer, many points to a transaction. */
+#include "study-sweep.h"
+
+#include <string.h>
+
+#include "store-sweep.h"
+#include "study-batch.h"
+#include "study-walk.h"
+
+#define WRITE_EVERY_US 200000 /* so much, at most, is lost when the machine stops */
+
+typedef struct {
+  const StudySweep *sweep;
+  StudySweepResult *result;
+  StoreDb *db;
+  gint64 sweep_id, begun_at; /* of the transaction that is open; 0: none is */
+  guint64 number;            /* the next point's */
+} Sweeping;
+
+static StudyPoint *next(gpointer user) {
+  Sweeping *sweeping = user;
+  const StudySweep *sweep = sweeping->sweep;
+  if (sweeping->number >= study_grid_size(sweep->grid))
+    return NULL;
+  StudyPoint *point = study_grid_point(sweep->grid, sweeping->number);
+  point->base = sweep->base;
+  sweeping->number += MAX(sweep->shards, 1);
+  return point;
+}
+
+static gboolean wanted(const RunReport *identity, gpointer user) {
+  const Sweeping *sweeping = user;
+  return store_expression_holds(sweeping->sweep->where, identity);
+}
+
+static void append_json_text(GString *json, const char *text) {
+  g_string_append_c(json, '"');
+  for (; *text != '\0'; text++)
+    if ((guchar)*text < ' ')
+      g_string_append_printf(json, "\\u%04x", *text);
+    else
+      g_string_append_printf(json, *text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
+  g_string_append_c(json, '"');
+}
+
+static char *settings_json(const StudyPoint *point) {
+  GString *json = g_string_new("{");
+  for (guint i = 0; i < point->settings->len; i++) {
+    const StudyPointSetting *setting = &g_array_index(point->settings, StudyPointSetting, i);
+    if (i > 0)
+      g_string_append_c(json, ',');
+    append_json_text(json, setting->name);
+    g_string_append_c(json, ':');
+    append_json_text(json, setting->value);
+  }
+  g_string_append_c(json, '}');
+  return g_string_free(json, FALSE);
+}
+
+static char *axes_json(const StudyGrid *grid) {
+  GString *json = g_string_new("{");
+  for (guint i = 0; i < grid->axes->len; i++) {
+    const StudyAxis *axis = &g_array_index(grid->axes, StudyAxis, i);
+    if (i > 0)
+      g_string_append_c(json, ',');
+    append_json_text(json, axis->name);
+    g_string_append(json, ":[");
+    for (guint v = 0; v < axis->n; v++) {
+      if (v > 0)
+        g_string_append_c(json, ',');
+      append_json_text(json, axis->values[v]);
+    }
+    g_string_append_c(json, ']');
+  }
+  g_string_append_c(json, '}');
+  return g_string_free(json, FALSE);
+}
+
+static void add_setting(const char *name, const char *value, ConfOrigin origin, gpointer user) {
+  (void)origin;
+  g_autofree char *line = g_strdup_printf("%s = %s\n", name, value);
+  g_checksum_update(user, (const guchar *)line, -1);
+}
+
+static char *sweep_key(const StudySweep *sweep, const char *axes, const char *condition) {
+  g_autoptr(GChecksum) sum = g_checksum_new(G_CHECKSUM_SHA256);
+  conf_settings_visit(sweep->base->settings, add_setting, sum);
+  add_setting("axes", axes, CONF_ORIGIN_DEFAULT, sum);
+  add_setting("where", condition != NULL ? condition : "", CONF_ORIGIN_DEFAULT, sum);
+  add_setting("workload", sweep->base->workload, CONF_ORIGIN_DEFAULT, sum);
+  return g_strdup(g_checksum_get_string(sum));
+}
+
+static gboolean register_sweep(Sweeping *sweeping, GError **error) {
+  const StudySweep *sweep = sweeping->sweep;
+  g_autofree char *axes = axes_json(sweep->grid);
+  const char *condition = sweep->where != NULL ? store_expression_text(sweep->where) : NULL;
+  g_autofree char *key = sweep_key(sweep, axes, condition);
+  StoreSweep row = {key, sweep->base->workload, axes, condition, study_grid_size(sweep->grid)};
+  return store_db_sweep(sweeping->db, &row, &sweeping->sweep_id, error);
+}
+
+static gboolean write_point(const Sweeping *sweeping, const StudyPoint *point, const char *run_key, GError **error) {
+  g_autofree char *settings = settings_json(point);
+  g_autofree char *status = run_key != NULL ? g_strdup("ran") : study_point_status(point);
+  StorePoint row = {point->number, settings, status, run_key};
+  return store_db_write_point(sweeping->db, sweeping->sweep_id, &row, error);
+}
+
+/* Another process, or an equal point before it, may have written the run meanwhile. */
+static gboolean write_run(const Sweeping *sweeping, const RunReport *report, GError **error) {
+  gint64 run_id;
+  if (store_db_has(sweeping->db, report->identity.run_key))
+    return TRUE;
+  return sweeping->sweep->options.timeline ? store_db_write(sweeping->db, report, TRUE, &run_id, error)
+                                           : store_db_write_summary(sweeping->db, report, &run_id, error);
+}
+
+static gboolean begin(Sweeping *sweeping, GError **error) {
+  if (sweeping->begun_at != 0)
+    return TRUE;
+  if (!store_db_begin(sweeping->db, error))
+    return FALSE;
+  sweeping->begun_at = g_get_monotonic_time();
+  return TRUE;
+}
+
+/* What took long is kept at once. */
+static gboolean end(Sweeping *sweeping, gboolean now, GError **error) {
+  if (sweeping->begun_at == 0 || (!now && g_get_monotonic_time() - sweeping->begun_at < WRITE_EVERY_US))
+    return TRUE;
+  sweeping->begun_at = 0;
+  return store_db_end(sweeping->db, TRUE, error);
+}
+
+static gboolean deliver(StudyPoint *point, gpointer user, GError **error) {
+  Sweeping *sweeping = user;
+  StudySweepResult *result = sweeping->result;
+  const char *run_key = point->report != NULL ? point->report->identity.run_key : point->run_key;
+  guint64 *became = point->unwanted         ? &result->unwanted
+                    : point->report != NULL ? &result->played
+                    : run_key != NULL       ? &result->known
+                                            : &result->refused;
+  (*became)++;
+  if (!point->unwanted &&
+      (!begin(sweeping, error) || (point->report != NULL && !write_run(sweeping, point->report, error)) ||
+       !write_point(sweeping, point, run_key, error) || !end(sweeping, FALSE, error)))
+    return FALSE;
+  if (sweeping->sweep->progress != NULL)
+    sweeping->sweep->progress(result, sweeping->sweep->progress_user);
+  return TRUE;
+}
+
+static guint64 points_of_share(const StudySweep *sweep) {
+  guint64 size = study_grid_size(sweep->grid), shards = MAX(sweep->shards, 1);
+  return sweep->shard < size ? (size - sweep->shard - 1) / shards + 1 : 0;
+}
+
+gboolean study_sweep_run(const StudySweep *sweep, StudySweepResult *ret, gboolean *ret_stopped, GError **error) {
+  g_autoptr(StoreDb) db = store_db_open(sweep->database, error);
+  StudySweepResult result = {.points = points_of_share(sweep)};
+  Sweeping sweeping = {.sweep = sweep, .result = &result, .db = db, .number = sweep->shard};
+  if (db == NULL || !register_sweep(&sweeping, error))
+    return FALSE;
+  StudyBatch batch = {.next = next,
+                      .wanted = sweep->where != NULL ? wanted : NULL,
+                      .deliver = deliver,
+                      .user = &sweeping,
+                      .database = sweep->database,
+                      .options = sweep->options,
+                      .threads = sweep->threads,
+                      .stop = sweep->stop,
+                      .stop_user = sweep->stop_user};
+  gboolean good = study_batch_run(&batch, ret_stopped, error);
+  if (!good && sweeping.begun_at != 0)
+    store_db_end(db, FALSE, NULL);
+  if (!good || !end(&sweeping, TRUE, error))
+    return FALSE;
+  *ret = result;
+  return TRUE;
+}

@@ -1,0 +1,104 @@
+#!/usr/bin/env bash
+# Sweeps, bests, budgets and merged databases as a person meets them.
+# usage: tests/test-cli-sweep.sh FORETRAIN
+set -uo pipefail
+foretrain=$(readlink -f "$1")
+source=$(readlink -f "$(dirname "$0")/..")
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 3
+passed=0 failed=0
+
+# expect NAME STATUS FRAGMENT ARGUMENT…: exit status and a fragment of what is said, on either stream.
+expect() {
+  local name=$1 wanted=$2 fragment=$3 status
+  shift 3
+  "$foretrain" "$@" >out 2>err
+  status=$?
+  if [ $status -eq "$wanted" ] && cat out err | grep -qF -- "$fragment"; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+    printf 'FAILED %s\n  status %s, wanted %s and "%s": %s\n' "$name" $status "$wanted" "$fragment" "$(cat out err)"
+  fi
+}
+
+expect "a grid" 0 '16 points, 16 played' sweep llama2-7b --grid nodes=1..4:1 --grid zero_stage=0,1,2,3 --db a.db
+expect "the same again" 0 '0 played, 16 in the database already' sweep llama2-7b --grid nodes=1..4:1 --grid zero_stage=0,1,2,3 --db a.db
+expect "a condition" 0 '4 played, 12 left out by --where' sweep llama2-7b --grid nodes=1..4:1 --grid zero_stage=0,1,2,3 --where 'zero_stage = 3' --db b.db
+expect "JSON" 0 '"known": 16' sweep llama2-7b --grid nodes=1..4:1 --grid zero_stage=0,1,2,3 --db a.db --json
+expect "a share" 0 '6 points, 6 played' sweep llama2-7b --grid nodes=1..4:1 --grid zero_stage=0,1,2,3 --shard 1/3 --db s1.db
+expect "no share" 2 '--shard: expected I/N' sweep llama2-7b --grid nodes=1 --shard 4/3
+expect "a wrong key" 2 'no setting is called "nods"; did you mean "cluster.nodes"?' sweep llama2-7b --grid nods=1,2
+expect "a metric of runs" 2 'step is known only once a point has run' sweep llama2-7b --grid nodes=1,2 --where 'step < 1 s'
+expect "a wrong value is a row" 0 '1 cannot run' sweep llama2-7b --grid topology=dgx-h100,dgx-h10 --db c.db
+
+expect "the other shares" 0 '5 points, 5 played' sweep llama2-7b --grid nodes=1..4:1 --grid zero_stage=0,1,2,3 --shard 2/3 --db s2.db
+expect "the last share" 0 '5 points, 5 played' sweep llama2-7b --grid nodes=1..4:1 --grid zero_stage=0,1,2,3 --shard 3/3 --db s3.db
+expect "shares in one file" 0 's3.db: 5 runs, 5 points' merge s1.db s2.db s3.db --db all.db
+expect "merging again" 0 's2.db: 0 runs, 5 points' merge s2.db --db all.db
+expect "merging with oneself" 2 'is where the others go' merge all.db --db all.db
+expect "merging nothing" 2 'no database "none.db"' merge none.db --db all.db
+expect "the whole grid is there" 0 '0 played, 16 in the database already' sweep llama2-7b --grid nodes=1..4:1 --grid zero_stage=0,1,2,3 --db all.db
+rows="select settings, status, step_ps, peak_allocated_bytes, value from point join run using (run_key) join setting using (run_id) where name = 'cluster.topology' order by number"
+[ "$(sqlite3 all.db "$rows")" = "$(sqlite3 a.db "$rows")" ] && [ "$(sqlite3 all.db "$rows" | wc -l)" -eq 16 ]
+[ $? -eq 0 ] && passed=$((passed + 1)) || { failed=$((failed + 1)); echo "FAILED merged shares are the whole sweep"; }
+[ -z "$(sqlite3 all.db 'pragma foreign_key_check')" ] && passed=$((passed + 1)) || { failed=$((failed + 1)); echo "FAILED foreign keys"; }
+
+# The least step of all runs that fit, as SQL finds it.
+fastest=$(sqlite3 a.db "select run_id from run where verdict = 'fits' order by step_ps, run_id limit 1")
+"$foretrain" best --minimise step --db a.db --json --top 1 >out
+grep -q "\"run_id\": $fastest," out && passed=$((passed + 1)) || { failed=$((failed + 1)); echo "FAILED the fastest is run $fastest: $(cat out)"; }
+expect "the best under a condition" 0 '"gpus": 8,' best --minimise step --subject 'gpus <= 8' --top 1 --db a.db --json
+expect "what does not fit counts when asked for" 0 'oom' best --minimise step --maximise gpus --subject 'verdict = oom' --db a.db --json
+expect "a front" 0 'tokens_per_second' best --minimise gpus --maximise tokens_per_second --db a.db
+expect "no objective" 2 '--minimise price_to_train' best --db a.db
+expect "no such metric" 2 'no metric of numbers is called "speed"' best --maximise speed --db a.db
+expect "a wrong unit" 2 'a time cannot be compared with a size in bytes' best --minimise step --subject 'step < 3 GiB' --db a.db
+expect "nothing that fulfils it" 2 'no run has the figures' best --minimise step --subject 'step < 1 ns' --db a.db
+
+"$foretrain" sweep llama2-7b --grid nodes=1..400:1 --grid micro_batch=1..20:1 --db stop.db --jobs 1 >out &
+sleep 0.5; kill -INT $!; wait $!; status=$?
+reached=$(sqlite3 stop.db 'select count(*) from point where run_key in (select run_key from run)')
+if [ $status -eq 130 ] && [ "$reached" -gt 0 ] && [ "$(sqlite3 stop.db 'pragma integrity_check')" = ok ]; then
+  passed=$((passed + 1))
+else
+  failed=$((failed + 1)); echo "FAILED Ctrl-C: status $status, $reached points"
+fi
+
+budgets() { # writes b.ini, changed by a sed script
+  printf '[a]\nworkload = llama2-7b\ntraining.micro_batch = 1\nstep <= 60 s\npeak_allocated <= 0.95 * capacity ; room\nbaseline = step 2 %%, peak_allocated\n' | sed -e "$1" >b.ini
+}
+budgets ''
+expect "no baseline yet" 2 'b.ini:1: a: has no accepted baseline yet' check b.ini --db k.db
+expect "a baseline without a reason" 2 '--accept: say why' check b.ini --db k.db --accept
+expect "a baseline" 0 'accepted' check b.ini --db k.db --accept --reason 'the first'
+expect "nothing moved" 0 '0 of 4 checks failed' check b.ini --db k.db
+budgets 's/step <=.*/step <= 1 ns/'
+expect "a breach" 1 '1 of 4 checks failed' check b.ini --db k.db
+expect "an annotation" 1 '::error file=b.ini,line=4,title=a::step <= 1 ns' check b.ini --db k.db --github -q --junit j.xml --markdown m.md
+grep -q 'failures="1"' j.xml && grep -q '^| failed | a | step <= 1 ns' m.md && passed=$((passed + 1)) || { failed=$((failed + 1)); echo "FAILED JUnit and Markdown"; }
+budgets 's/micro_batch = 1/micro_batch = 2/'
+expect "the recipe moved it" 1 'training.micro_batch is 2, was 1' check b.ini --db k.db
+budgets ''
+sqlite3 k.db "update baseline set value = 2 * value, model_version = 'old'"
+expect "the tool moved it" 0 'accepted under results version old' check b.ini --db k.db
+sqlite3 k.db "update baseline set metric = 'peak_alocated' where metric = 'peak_allocated'"
+expect "a renamed metric" 2 'a metric "peak_alocated", which this version lacks' check b.ini --db k.db
+sqlite3 k.db "update baseline_setting set name = 'training.micro_bach' where name = 'training.micro_batch'"
+expect "an unknown recipe" 2 'is not one of this version' check b.ini --db k.db
+budgets 's/step <=/stp <=/'
+expect "an unknown metric" 2 'b.ini:4: "stp <= 60 s", column 1: no metric is called "stp"' check b.ini --db k.db
+budgets 's/= llama2-7b/= llama2-7/'
+expect "a missing workload" 2 'b.ini:1: a:' check b.ini --db k.db
+budgets 's/micro_batch = 1/micro_batch = x/'
+expect "a wrong setting" 2 'micro_batch' check b.ini --db k.db
+budgets 's/baseline = step/baseline = gpus/'
+expect "a tolerance on counts" 2 'gpus is compared exactly' check b.ini --db k.db
+budgets ''
+sqlite3 k.db 'pragma user_version = 99'
+expect "another schema" 2 'schema version 99' check b.ini --db k.db
+expect "the shipped workloads" 0 '0 of ' check "$source/tests/budgets.ini" --db own.db
+
+echo "$passed passed, $failed failed"
+[ $failed -eq 0 ]
