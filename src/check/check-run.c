@@ -216,7 +216,7 @@ static gboolean recipe_broke(const CheckBaseline *baseline, const char *before, 
 }
 
 static const StoreBaseline *accepted(const Work *work, const StoreMetric *metric) {
-  for (guint i = 0; i < work->baselines->len; i++)
+  for (guint i = 0; work->baselines != NULL && i < work->baselines->len; i++)
     if (strcmp(g_array_index(work->baselines, StoreBaseline, i).metric, metric->name) == 0)
       return &g_array_index(work->baselines, StoreBaseline, i);
   return NULL;
