@@ -69,7 +69,8 @@ static guint32 add(FoldPalette *palette, const guint64 *words, guint32 n, guint3
     palette->room *= 2;
     palette->words = g_renew(guint64, palette->words, palette->room);
   }
-  memcpy(palette->words + palette->n_words, words, n * sizeof *words);
+  if (n > 0)
+    memcpy(palette->words + palette->n_words, words, n * sizeof *words);
   FoldPaletteRow row = {palette->n_words, n, hash};
   palette->n_words += n;
   g_array_append_val(palette->rows, row);
