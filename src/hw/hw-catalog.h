@@ -42,6 +42,7 @@ typedef struct {
   double forward, backward;               /* share of the GPU's matmul rate, head dimension 128 */
   double narrow_forward, narrow_backward; /* rate at head dimension 64, of that at 128 */
   double fill_forward, fill_backward;     /* a block's start and end, as keys */
+  double first_forward, first_backward;   /* rate of the first FlashAttention, of this one's */
   double bandwidth;                       /* share of the sustained bandwidth */
   SimTime floor_forward, floor_backward;
   double sustained; /* as in HwMatmul */

@@ -112,6 +112,8 @@ static const HwField attention_fields[] = {
     ATTENTION("narrow_backward", HW_FIELD_NUMBER, narrow_backward),
     ATTENTION("fill_forward", HW_FIELD_NUMBER, fill_forward),
     ATTENTION("fill_backward", HW_FIELD_NUMBER, fill_backward),
+    ATTENTION("first_forward", HW_FIELD_NUMBER, first_forward),
+    ATTENTION("first_backward", HW_FIELD_NUMBER, first_backward),
     ATTENTION("bandwidth", HW_FIELD_NUMBER, bandwidth),
     ATTENTION("floor_forward", HW_FIELD_TIME, floor_forward),
     ATTENTION("floor_backward", HW_FIELD_TIME, floor_backward),

@@ -7,7 +7,7 @@ const char *const model_precision_names[] = {"bf16", "fp16", "fp32", "tf32", NUL
 const char *const model_attention_names[] = {"flash", "eager", NULL};
 
 static const char *const precision_later[] = {"fp8", NULL};
-static const char *const flash_names[] = {"auto", "2", "3", NULL};
+static const char *const flash_names[] = {"auto", "1", "2", "3", NULL};
 static const char *const fused_names[] = {"no", "yes", "norms", NULL}; /* as ModelKernels */
 static const char *const loss_names[] = {"eager", "fused", NULL};
 static const char *const loss_later[] = {"vocab-parallel", NULL};
@@ -53,7 +53,7 @@ static const ConfKey keys[] = {
      .initial = "auto",
      .names = flash_names,
      .help =
-         "2: FlashAttention-2; 3: FlashAttention-3 or cuDNN's, on GPUs that have them; auto: 2 up to Hopper, 3 from "
+         "1: the first FlashAttention, in Triton; 2: FlashAttention-2; 3: FlashAttention-3 or cuDNN's, on GPUs that have them; auto: 2 up to Hopper, 3 from "
          "data-centre Blackwell on, as PyTorch calls them"},
     {.group = "training",
      .key = "dropout",

@@ -13,8 +13,9 @@
 
 typedef enum { MODEL_BF16, MODEL_FP16, MODEL_FP32, MODEL_TF32 } ModelPrecision;
 typedef enum { MODEL_ATTENTION_FLASH, MODEL_ATTENTION_EAGER } ModelAttention;
-/* Which flash kernels: those that frameworks usually call on the GPU, FlashAttention-2, FlashAttention-3 or cuDNN's. */
-typedef enum { MODEL_FLASH_USUAL, MODEL_FLASH_2, MODEL_FLASH_3 } ModelFlash;
+/* Which flash kernels: those that frameworks usually call on the GPU, the first FlashAttention's, FlashAttention-2,
+ * FlashAttention-3 or cuDNN's. */
+typedef enum { MODEL_FLASH_USUAL, MODEL_FLASH_1, MODEL_FLASH_2, MODEL_FLASH_3 } ModelFlash;
 typedef enum { MODEL_LOSS_EAGER, MODEL_LOSS_FUSED } ModelLoss;
 /* How memory-bound operations run: as separate kernels of the framework, or each as one kernel. */
 typedef enum {
