@@ -34,17 +34,24 @@ static gboolean is_attention(const KernelSample *row, gpointer user) {
          kernel_sample_flash(row) == *(HwFlash *)user && row->op.k <= 128;
 }
 
-/* The first FlashAttention's rate, of FlashAttention-2's: where it was measured, its form has it as 1 here. */
-static double first_share(const AttentionCase *second, KernelPass pass) {
+static double predict_first(const AttentionCase *second, const KernelSample *row, double share) {
   HwGpu gpu = *find_gpu(second->gpu);
-  gpu.attention[HW_FLASH_2] = gpu.attention[HW_FLASH_3] = &second->fitted;
+  HwAttention form = second->fitted;
+  form.first_forward = form.first_backward = share;
+  gpu.attention[HW_FLASH_2] = gpu.attention[HW_FLASH_3] = &form;
+  return kernel_sample_predict(&gpu, row);
+}
+
+/* The first FlashAttention's rate, of FlashAttention-2's: a row's time is what the rate leaves alone, and arithmetic / share. */
+static double first_share(const AttentionCase *second, KernelPass pass) {
   double sum = 0;
   guint n = 0;
   for (guint i = 0; i < table->len; i++) {
     const KernelSample *row = &g_array_index(table, KernelSample, i);
     if (row->op.flash != KERNEL_FLASH_1 || strcmp(row->gpu, second->gpu) != 0 || row->op.pass != pass)
       continue;
-    sum += kernel_sample_predict(&gpu, row) / row->seconds;
+    double whole = predict_first(second, row, 1), arithmetic = predict_first(second, row, 0.5) - whole;
+    sum += arithmetic / (row->seconds - (whole - arithmetic));
     n++;
   }
   return sum / n;
