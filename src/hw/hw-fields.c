@@ -82,6 +82,7 @@ static const HwField host_fields[] = {
     HOST("gradient_hook", gradient_hook),
     HOST("optimizer_step", optimizer_step),
     HOST("optimizer_tensor", optimizer_tensor),
+    HOST("copy", copy),
     HOST("micro_batch", micro_batch),
     ORIGIN(HwHost),
 };

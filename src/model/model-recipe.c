@@ -9,6 +9,7 @@ const char *const model_attention_names[] = {"flash", "eager", NULL};
 static const char *const precision_later[] = {"fp8", NULL};
 static const char *const flash_names[] = {"auto", "1", "2", "3", NULL};
 static const char *const fused_names[] = {"no", "yes", "norms", NULL}; /* as ModelKernels */
+static const char *const projections_names[] = {"separate", "joined", "copied", NULL};
 static const char *const loss_names[] = {"eager", "fused", NULL};
 static const char *const loss_later[] = {"vocab-parallel", NULL};
 
@@ -52,9 +53,9 @@ static const ConfKey keys[] = {
      FIELD(flash),
      .initial = "auto",
      .names = flash_names,
-     .help =
-         "1: the first FlashAttention, in Triton; 2: FlashAttention-2; 3: FlashAttention-3 or cuDNN's, on GPUs that have them; auto: 2 up to Hopper, 3 from "
-         "data-centre Blackwell on, as PyTorch calls them"},
+     .help = "1: the first FlashAttention, in Triton; 2: FlashAttention-2; 3: FlashAttention-3 or cuDNN's, on GPUs "
+             "that have them; auto: 2 up to Hopper, 3 from "
+             "data-centre Blackwell on, as PyTorch calls them"},
     {.group = "training",
      .key = "dropout",
      .kind = CONF_NUMBER,
@@ -87,6 +88,17 @@ static const ConfKey keys[] = {
      .names = fused_names,
      .help = "norms, rotary embedding and activations by one kernel each (Apex, Transformer Engine, Liger), without "
              "compiling; norms: activations are not. Where it is not given: megatron yes, nanotron norms"},
+    {.group = "training",
+     .key = "projections",
+     .kind = CONF_NAME,
+     FIELD(projections),
+     .initial = "separate",
+     .names = projections_names,
+     .help = "of the llama family, separate: q, k, v, gate and up are matmuls of their own; joined: one for q, k and "
+             "v, one for "
+             "gate and up; copied: joined, and q, k and v copied apart, with sequences first, for attention. Where it "
+             "is not "
+             "given: megatron joined, nanotron copied"},
 };
 const ConfSchema model_recipe_schema = {keys, G_N_ELEMENTS(keys)};
 

@@ -16,6 +16,8 @@ typedef enum { MODEL_ATTENTION_FLASH, MODEL_ATTENTION_EAGER } ModelAttention;
 /* Which flash kernels: those that frameworks usually call on the GPU, the first FlashAttention's, FlashAttention-2,
  * FlashAttention-3 or cuDNN's. */
 typedef enum { MODEL_FLASH_USUAL, MODEL_FLASH_1, MODEL_FLASH_2, MODEL_FLASH_3 } ModelFlash;
+/* Matmuls of their own for q, k, v, gate and up; one for q, k, v, one for gate and up; these, and copies for attention. */
+typedef enum { MODEL_PROJECTIONS_SEPARATE, MODEL_PROJECTIONS_JOINED, MODEL_PROJECTIONS_COPIED } ModelProjectionsKind;
 typedef enum { MODEL_LOSS_EAGER, MODEL_LOSS_FUSED } ModelLoss;
 /* How memory-bound operations run: as separate kernels of the framework, or each as one kernel. */
 typedef enum {
@@ -32,13 +34,14 @@ typedef struct {
   double dropout;    /* probability; > 0 adds masks and passes (gpt: embedding, residuals, attention; llama: attention
                      alone) */
   int loss;          /* ModelLoss */
+  int projections;   /* ModelProjectionsKind; adapters are beside separate ones, gpt has q, k and v joined always */
   int kernels;       /* ModelKernels: fused where `compile` or `fused_kernels` says so */
   gboolean compiled; /* torch.compile: cheaper for the host too */
   ModelLora lora;    /* adapters: then they alone are trained. Set by whoever knows what is trained */
 } ModelRecipe;
 
 /* [training]: sequence_length, precision, attention, flash_version, dropout, loss, compile,
- * fused_kernels. */
+ * fused_kernels, projections. */
 extern const ConfSchema model_recipe_schema;
 
 /* Reads [training] into *ret. Error: SIM_ERROR_INPUT, sequence_length is missing (the values themselves were checked
