@@ -153,13 +153,22 @@ typedef struct {
 static const BranchNames attention_branch = BRANCH_NAMES("attention", "o_proj");
 static const BranchNames mlp_branch = BRANCH_NAMES("mlp", "down_proj");
 
-/* The branch's output, dropped out where that is so, added to the residual. */
+/* The branch's output, dropped out where that is so, added to the residual: fused (Megatron-LM's bias_dropout_add), by one kernel
+ * that reads both, and writes the sum and the mask. */
 static void join_forward(ModelBuild *build, const BranchNames *names, ModelSet branch, ModelSet *ret_mask,
                          ModelSet residual, ModelSet sum) {
+  double elements = build->t * build->h;
+  if (has_branch_dropout(build))
+    *ret_mask = model_build_inner(build, names->mask, elements);
+  if (has_branch_dropout(build) && build->fused_activation) {
+    model_build_memory(build, MODEL_FORWARD, names->residual, 3 * stream_bytes(build) + elements, branch | residual,
+                       sum | *ret_mask)
+        ->saves = *ret_mask;
+    return;
+  }
   if (has_branch_dropout(build)) {
     ModelSet dropped = model_build_inner(build, names->dropped, stream_bytes(build));
-    *ret_mask = model_build_inner(build, names->mask, build->t * build->h);
-    model_dropout_forward(build, names->dropout, build->t * build->h, branch, dropped, *ret_mask);
+    model_dropout_forward(build, names->dropout, elements, branch, dropped, *ret_mask);
     branch = dropped;
   }
   model_build_memory(build, MODEL_FORWARD, names->residual, 3 * stream_bytes(build), branch | residual, sum);

@@ -86,19 +86,21 @@ static const ConfKey keys[] = {
      .offset = G_STRUCT_OFFSET(Keys, fused_kernels),
      .initial = "no",
      .names = fused_names,
-     .help = "norms, rotary embedding and activations by one kernel each (Apex, Transformer Engine, Liger), without "
-             "compiling; norms: activations are not. Where it is not given: megatron yes, nanotron norms"},
+     .help =
+         "norms, rotary embedding, activations, masked softmax and dropout with its residual by one kernel each (Apex, "
+         "Transformer Engine, Megatron-LM, Liger), without compiling; norms: norms and rotary embedding alone. Where "
+         "it "
+         "is not given: megatron yes, nanotron norms"},
     {.group = "training",
      .key = "projections",
      .kind = CONF_NAME,
      FIELD(projections),
      .initial = "separate",
      .names = projections_names,
-     .help = "of the llama family, separate: q, k, v, gate and up are matmuls of their own; joined: one for q, k and "
-             "v, one for "
-             "gate and up; copied: joined, and q, k and v copied apart, with sequences first, for attention. Where it "
-             "is not "
-             "given: megatron joined, nanotron copied"},
+     .help =
+         "of the llama family, separate: q, k, v, gate and up are matmuls of their own; joined: one for q, k and v, "
+         "one for gate and up; copied: joined, and q, k and v copied apart, with sequences first, for attention. "
+         "Where it is not given: megatron joined, nanotron copied"},
 };
 const ConfSchema model_recipe_schema = {keys, G_N_ELEMENTS(keys)};
 
