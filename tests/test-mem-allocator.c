@@ -6,8 +6,8 @@
 
 #define MIB TWIN_MIB
 
-static const MemPolicy plain = {FALSE, MEM_NO_SPLIT_LIMIT};
-static const MemPolicy expandable = {TRUE, MEM_NO_SPLIT_LIMIT};
+static const MemPolicy plain = {FALSE, 0};
+static const MemPolicy expandable = {TRUE, 0};
 
 static guint32 take(MemAllocator *allocator, guint32 stream, guint64 bytes) {
   guint32 block = G_MAXUINT32;
@@ -220,7 +220,8 @@ static void give_both(MemAllocator *allocator, Twin *twin, GRand *random, GArray
 /* How many operations the two agree on. A planted fault: the twin believes in another limit. */
 static guint agree(const MemPolicy *policy, guint64 limit, guint64 twins_limit, guint n) {
   g_autoptr(MemAllocator) allocator = mem_allocator_new(policy, 2, limit);
-  Twin twin = {*policy, twins_limit, g_array_new(FALSE, FALSE, sizeof(TwinPiece)), 0};
+  guint64 most = policy->max_split_size != 0 ? policy->max_split_size : MEM_NO_SPLIT_LIMIT;
+  Twin twin = {{policy->expandable_segments, most}, twins_limit, g_array_new(FALSE, FALSE, sizeof(TwinPiece)), 0};
   GArray *live = g_array_new(FALSE, FALSE, sizeof(Live));
   GRand *random = harness_random();
   guint i = 0;

@@ -16,6 +16,8 @@
 MemAllocator *mem_allocator_new(const MemPolicy *policy, guint32 n_streams, guint64 limit) {
   MemAllocator *allocator = g_new0(MemAllocator, 1);
   allocator->policy = *policy;
+  if (policy->max_split_size == 0)
+    allocator->policy.max_split_size = MEM_NO_SPLIT_LIMIT;
   allocator->limit = limit;
   allocator->blocks = g_array_new(FALSE, FALSE, sizeof(MemBlock));
   allocator->unused = g_array_new(FALSE, FALSE, sizeof(guint32));

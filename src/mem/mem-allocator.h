@@ -1,6 +1,6 @@
 /* PyTorch's caching allocator on one device, in sizes alone: what it hands out, what it keeps, what the device must hold.
  *
- *   MemPolicy policy = {.max_split_size = MEM_NO_SPLIT_LIMIT};
+ *   MemPolicy policy = {0};                                  // PyTorch's defaults
  *   MemAllocator *allocator = mem_allocator_new(&policy, n_streams, 79 * GIB);
  *   if (!mem_allocator_take(allocator, stream, bytes, &block) &&
  *       !mem_allocator_flush_and_take(allocator, stream, bytes, &block))
@@ -26,7 +26,7 @@
 
 typedef struct {
   gboolean expandable_segments; /* one growing segment per stream and pool, in pages */
-  guint64 max_split_size;       /* larger blocks are not split, nor used for smaller requests; bytes */
+  guint64 max_split_size;       /* larger blocks are not split, nor used for smaller requests; bytes; 0: not set */
 } MemPolicy;
 
 typedef struct {

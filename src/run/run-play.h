@@ -3,13 +3,14 @@
  *   RunSystem system = {program, gpu, links, n_links, groups, speeds};
  *   g_autoptr(RunReport) report = run_play(&system, &options, run_key, error);     // identity left empty
  *
- * The `first` section is played once, then `steady` until ledger and step period repeat, at most four times. One event
+ * The `first` section is played once, then `steady` until ledger, allocator and step period repeat, at most four times. One event
  * per operation. Knows counts of ranks and links, not why they are counts. */
 #pragma once
 
 #include "coll-group.h"
 #include "event-queue.h"
 #include "hw-cluster.h"
+#include "mem-allocator.h"
 #include "net-system.h"
 #include "program.h"
 #include "run-report.h"
@@ -31,7 +32,8 @@ typedef struct {
   NetSolver solver;
   EventTie tie;
   guint64 tie_seed;
-  gboolean chunks; /* step fidelity: collectives chunk by chunk; the system must not be folded */
+  MemPolicy memory; /* the caching allocator's */
+  gboolean chunks;  /* step fidelity: collectives chunk by chunk; the system must not be folded */
 } RunOptions;
 
 /* An out-of-memory is a result, and a Program that cannot end is a broken contract. Error: SIM_ERROR_INPUT where the steps take

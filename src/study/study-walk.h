@@ -5,6 +5,7 @@
 #include "coll-library.h"
 #include "conf-settings.h"
 #include "hw-cluster.h"
+#include "mem-allocator.h"
 #include "model-recipe.h"
 #include "model-shape.h"
 #include "plan-recipe.h"
@@ -25,6 +26,7 @@ typedef struct {
   PlanRecipe recipe;
   const char *fidelity; /* of collectives */
   CollKnobs knobs;
+  MemPolicy memory;
   CollLibrary *library;
   char *key;
   Program *program;

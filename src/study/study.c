@@ -10,10 +10,11 @@
 #include "plan.h"
 #include "run-play.h"
 #include "study-key.h"
+#include "study-memory.h"
 #include "study-profile.h"
 #include "study-walk.h"
 
-#define SCHEMAS_MOST (5 + PLAN_SCHEMAS_MOST)
+#define SCHEMAS_MOST (6 + PLAN_SCHEMAS_MOST)
 
 static gsize gather_schemas(ConfSchema ret[SCHEMAS_MOST]) {
   ret[0] = model_shape_schema;
@@ -22,6 +23,7 @@ static gsize gather_schemas(ConfSchema ret[SCHEMAS_MOST]) {
   ret[n++] = hw_cluster_schema;
   ret[n++] = hw_topology_schema;
   ret[n++] = coll_knobs_schema;
+  ret[n++] = study_memory_schema;
   return n;
 }
 
@@ -99,6 +101,7 @@ gboolean study_walk_read(StudyWalk *walk, GError **error) {
   if (walk->cluster == NULL || !model_shape_load(walk->settings, &walk->shape, error) ||
       !model_shape_record(&walk->shape, walk->settings, error) ||
       !coll_knobs_load(walk->settings, &walk->knobs, error) ||
+      !study_memory_load(walk->settings, &walk->memory, error) ||
       !model_recipe_load(walk->settings, &walk->model_recipe, error) ||
       !model_recipe_check(&walk->shape, &walk->model_recipe, walk->settings, error) ||
       !plan_recipe_load(walk->settings, hw_cluster_gpus(walk->cluster), walk->cluster->gpus_per_node, &walk->recipe,
@@ -194,7 +197,10 @@ static char **assumptions(const StudyWalk *walk, const RunReport *report) {
                                ? g_strdup_printf("layers take the times of %s", walk->shape.profile)
                                : kernel_basis(cluster->gpu);
   note(notes, "%s; compute does not slow down beside communication", basis);
-  note(notes, "memory is what is allocated: an allocator's rounding and fragmentation come on top");
+  note(notes,
+       "memory is as PyTorch's caching allocator holds it%s; what stalls when it gives its cache back is not "
+       "timed",
+       walk->memory.expandable_segments ? ", in expandable segments" : "");
   note(notes, "collectives are NCCL's, in %s fidelity", walk->fidelity);
   if (!walk->library->exact) {
     g_autofree char *table = g_path_get_basename(walk->library->table);
@@ -293,6 +299,7 @@ static RunReport *play(const Study *study, const StudyWalk *walk, const StudyOpt
                     .solver = options->net_full ? NET_SOLVER_FULL : NET_SOLVER_LAZY,
                     .tie = ties[options->tie],
                     .tie_seed = options->tie_seed,
+                    .memory = walk->memory,
                     .chunks = options->chunks};
   RunReport *report = run_play(&system, &run, walk->key, error);
   if (report == NULL)
