@@ -166,6 +166,9 @@ static void add_entries(GOptionContext *context, const CliVerb *verb, CliOptions
                                {NULL, 0, 0, 0, NULL, NULL, NULL}};
   const GOptionEntry jobs[] = {{"jobs", 'j', 0, G_OPTION_ARG_INT, &options->jobs, "threads (one for each core)", "N"},
                                {NULL, 0, 0, 0, NULL, NULL, NULL}};
+  const GOptionEntry vary[] = {{"vary", 0, 0, G_OPTION_ARG_STRING, &options->vary,
+                                "what may vary: micro_batch, sequence_length, layers or nodes", "KEY"},
+                               {NULL, 0, 0, 0, NULL, NULL, NULL}};
   const GOptionEntry import[] = {
       {"topology", 't', 0, G_OPTION_ARG_FILENAME, &options->topology, "nccl-tests: the machine it was measured on",
        "T"},
@@ -192,7 +195,8 @@ static void add_entries(GOptionContext *context, const CliVerb *verb, CliOptions
                 {CLI_TAKES_JSON, json},         {CLI_TAKES_QUIET, quiet},
                 {CLI_TAKES_VERDICT, verdict},   {CLI_TAKES_PLAY, play},
                 {CLI_TAKES_CALL, call},         {CLI_TAKES_ROWS, rows},
-                {CLI_TAKES_JOBS, jobs},         {CLI_TAKES_IMPORT, import}};
+                {CLI_TAKES_JOBS, jobs},         {CLI_TAKES_IMPORT, import},
+                {CLI_TAKES_VARY, vary}};
   for (gsize i = 0; i < G_N_ELEMENTS(tables); i++)
     if (verb->takes & tables[i].takes)
       g_option_context_add_main_entries(context, tables[i].entries, NULL);
@@ -234,6 +238,7 @@ void cli_options_clear(CliOptions *options) {
   g_free(options->topology);
   g_free(options->db);
   g_free(options->output);
+  g_free(options->vary);
   g_free(options->group_nodes);
   g_free(options->gpus_per_node);
   g_free(options->dtype);

@@ -21,6 +21,7 @@ typedef enum {
   CLI_TAKES_CALL = 1 << 8,    /* a collective: --nodes, --gpus-per-node, --dtype, --bytes, --explain, --compare */
   CLI_TAKES_ROWS = 1 << 9,    /* which rows of a validation are shown: --rows, --worst */
   CLI_TAKES_JOBS = 1 << 10,   /* --jobs */
+  CLI_TAKES_VARY = 1 << 14,   /* --vary */
   CLI_TAKES_IMPORT = 1 << 11, /* --topology, --nodes, --operation, --gpu, --nic, --intra, --platform */
 } CliTakes;
 
@@ -28,7 +29,7 @@ typedef enum {
 typedef struct {
   char **rest; /* what is not an option; NULL-terminated */
   char **sets; /* --set, in order; NULL: none */
-  char *topology, *db, *output;
+  char *topology, *db, *output, *vary;
   gboolean json, quiet, require_fit, explain;
   gboolean plays;                                              /* an option was given that only a run can obey */
   SimTime from, to;                                            /* --from, --to; -1: not given */
@@ -63,6 +64,7 @@ const char *cli_database(const CliOptions *options, GError **error);
 CliExit cli_exit_of(const GError *error);
 
 CliExit cli_run(const CliOptions *options, GError **error);
+CliExit cli_fit(const CliOptions *options, GError **error);
 CliExit cli_stages(const CliOptions *options, GError **error);
 CliExit cli_collective(const CliOptions *options, GError **error);
 CliExit cli_validate(const CliOptions *options, GError **error);

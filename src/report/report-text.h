@@ -35,6 +35,7 @@ void report_explain(RunReport *const *reports, guint n, GString *text);
  *                     place: where in a step that is, in words
  *   "oom"             the first request that could not be met, keys as the columns of table oom, and
  *                     "held_bytes" by tenant at that moment; null where all fits
+ *   "remedies"        on OOM, of foretrain run alone: as report-remedies.h says
  *   "rank_classes"    [{"rank_class", "ranks", "first_rank", "members" ("0-16,18-63"), "apart" (what keeps
  *                     them from other classes, or null), and the columns of table rank_class}]
  *   "links"           [{"link_class", "links", "bytes", "busy_ps", "utilisation", "apart" (which of them differ, or
