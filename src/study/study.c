@@ -107,6 +107,8 @@ gboolean study_walk_read(StudyWalk *walk, GError **error) {
       !plan_recipe_load(walk->settings, hw_cluster_gpus(walk->cluster), walk->cluster->gpus_per_node, &walk->recipe,
                         error))
     return FALSE;
+  if (walk->model_recipe.loss == MODEL_LOSS_DEFAULT)
+    walk->model_recipe.loss = walk->recipe.framework == PLAN_NANOTRON ? MODEL_LOSS_VOCAB_PARALLEL : MODEL_LOSS_EAGER;
   walk->recipe.host = walk->recipe.framework != PLAN_PAPER ? walk->cluster->host : NULL;
   if (!check_offload(walk, error))
     return FALSE;
