@@ -102,9 +102,11 @@ static void print_numbers(const RunClass *tight, GString *text) {
   g_autofree char *reserved = base_format_memory(tight->peak_reserved);
   g_autofree char *device = base_format_memory(tight->device_used);
   g_autofree char *steady = base_format_memory(tight->steady_allocated);
-  g_autofree char *words = g_strdup_printf(
-      "Peaks: %s allocated, %s active, %s reserved, %s on the device (nvidia-smi). Between steps %s stay allocated.",
-      allocated, active, reserved, device, steady);
+  g_autofree char *step = report_step(tight->device_used_step);
+  g_autofree char *words = g_strdup_printf("Peaks: %s allocated, %s active, %s reserved, %s on the device "
+                                           "(nvidia-smi), there first %s. Between steps %s stay "
+                                           "allocated.",
+                                           allocated, active, reserved, device, step, steady);
   report_wrap(text, "", words);
 }
 
