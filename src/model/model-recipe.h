@@ -18,7 +18,8 @@ typedef enum { MODEL_ATTENTION_FLASH, MODEL_ATTENTION_EAGER } ModelAttention;
 typedef enum { MODEL_FLASH_USUAL, MODEL_FLASH_1, MODEL_FLASH_2, MODEL_FLASH_3 } ModelFlash;
 /* Matmuls of their own for q, k, v, gate and up; one for q, k, v, one for gate and up; these, and copies for attention. */
 typedef enum { MODEL_PROJECTIONS_SEPARATE, MODEL_PROJECTIONS_JOINED, MODEL_PROJECTIONS_COPIED } ModelProjectionsKind;
-typedef enum { MODEL_LOSS_EAGER, MODEL_LOSS_FUSED } ModelLoss;
+/* DEFAULT: the framework's; built as EAGER where nobody has said which that is. */
+typedef enum { MODEL_LOSS_EAGER, MODEL_LOSS_FUSED, MODEL_LOSS_VOCAB_PARALLEL, MODEL_LOSS_DEFAULT } ModelLoss;
 /* How memory-bound operations run: as separate kernels of the framework, or each as one kernel. */
 typedef enum {
   MODEL_KERNELS_EAGER,
