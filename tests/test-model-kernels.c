@@ -153,8 +153,8 @@ static void metrics_of_training(void) {
 
 /* q is 64 wide, k and v 32 each. Joined: one matmul of 64 + 64 outputs, one of gate and up, and rope reads q and k out of it;
  * back their gradients are put beside each other, (64 + 64) × (2 + 2) bytes a token. Copied: first apart, the same bytes, then keys
- * and values (64) joined, and reordered; q and k are turned in place. Two sequences: the context is copied, 64 × 4, and its
- * gradient. silu's and the product's gradients to one tensor, 2 × 160 × 4. Parameters are as many. */
+ * and values (64) joined, and reordered; q and k are turned in place. Two sequences: the context is copied, 64 × 4, twice, and
+ * its gradient. silu's and the product's gradients to one tensor, 2 × 160 × 4. Parameters are as many. */
 static void projections(void) {
   ModelShape shape = {.family = MODEL_LLAMA,
                       .layers = 1,
@@ -182,6 +182,7 @@ static void projections(void) {
   CU_ASSERT_EQUAL(bytes_of_op(copied->forward, copied->n_forward, "kv_joined"), t * 64 * 4);
   CU_ASSERT_EQUAL(bytes_of_op(copied->forward, copied->n_forward, "kv_reordered"), t * 64 * 4);
   CU_ASSERT_EQUAL(bytes_of_op(copied->forward, copied->n_forward, "context_reordered"), t * 64 * 4);
+  CU_ASSERT_EQUAL(bytes_of_op(copied->backward, copied->n_backward, "context_again"), t * 64 * 4);
   CU_ASSERT_EQUAL(bytes_of_op(copied->backward, copied->n_backward, "context_reordered.backward"), t * 64 * 4);
   CU_ASSERT_EQUAL(bytes_of_op(copied->backward, copied->n_backward, "qkv_stacked"), t * 128 * 4);
   CU_ASSERT_EQUAL(bytes_of_op(copied->backward, copied->n_backward, "qkv_apart.backward"), t * 128 * 4);
