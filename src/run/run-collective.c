@@ -122,6 +122,22 @@ static void transfer_begin(RunTransfer *transfer) {
   run_schedule(play, &transfer->start, move->begun, 0);
 }
 
+static gboolean call_equal(const CollCall *a, const CollCall *b) {
+  return a->operation == b->operation && a->bytes == b->bytes;
+}
+
+static const RunPlanned *planned(const RunPlay *play, guint32 group, CollCall call) {
+  GArray *known = play->communicators[group].planned;
+  for (guint i = 0; i < known->len; i++)
+    if (call_equal(&g_array_index(known, RunPlanned, i).call, &call))
+      return &g_array_index(known, RunPlanned, i);
+  RunPlanned fresh = {.call = call};
+  coll_plan(play->system->groups[group], &call, &fresh.plan);
+  fresh.takes = run_contention_of(play, group, &call, &fresh.plan);
+  g_array_append_val(known, fresh);
+  return &g_array_index(known, RunPlanned, known->len - 1);
+}
+
 static RunTransfer *transfer_for(RunPlay *play, guint32 group, guint32 sequence, CollCall call) {
   RunCommunicator *communicator = &play->communicators[group];
   for (RunTransfer *open = communicator->open; open != NULL; open = open->next)
@@ -137,9 +153,9 @@ static RunTransfer *transfer_for(RunPlay *play, guint32 group, guint32 sequence,
   communicator->open = transfer;
   if (communicator->moves->len <= sequence)
     g_array_set_size(communicator->moves, sequence + 1);
-  CollPlan *plan = &move_of(transfer)->plan;
-  coll_plan(play->system->groups[group], &call, plan);
-  transfer->takes = run_contention_of(play, group, &call, plan);
+  const RunPlanned *costs = planned(play, group, call);
+  move_of(transfer)->plan = costs->plan;
+  transfer->takes = costs->takes;
   return transfer;
 }
 
@@ -148,8 +164,7 @@ void run_collective_join(RunStream *stream) {
   RunPlay *play = stream->rank->play;
   guint32 communicator = communicator_of(stream->step, stream->head);
   RunTransfer *transfer = transfer_for(play, communicator, sequence_of(stream->step, stream->head), row->call);
-  sim_require(transfer->call.operation == row->call.operation && transfer->call.bytes == row->call.bytes, run_now(play),
-              play->run_key, "ranks disagree about \"%s\" on communicator %s", row->name,
+  sim_require(call_equal(&transfer->call, &row->call), run_now(play), play->run_key, "ranks disagree about \"%s\" on communicator %s", row->name,
               play->system->program->communicators[communicator].name);
   transfer->members[transfer->arrived++] = stream;
   run_contention_take(stream->rank, transfer->takes.channels, 0);
@@ -166,6 +181,7 @@ void run_communicators_clear(RunPlay *play) {
       transfer_free(open);
     }
     g_array_unref(communicator->moves);
+    g_array_unref(communicator->planned);
     run_chunks_forget(communicator);
   }
   g_free(play->communicators);

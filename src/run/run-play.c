@@ -19,6 +19,7 @@ static void add_network(RunPlay *play) {
       play->communicators[c].routes[algorithm] = net_route_new(play->net, route->links, route->coefficients, route->n);
     }
     play->communicators[c].moves = g_array_new(FALSE, TRUE, sizeof(RunMove));
+    play->communicators[c].planned = g_array_new(FALSE, FALSE, sizeof(RunPlanned));
   }
 }
 

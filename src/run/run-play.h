@@ -3,8 +3,8 @@
  *   RunSystem system = {program, gpu, links, n_links, groups, speeds};
  *   g_autoptr(RunReport) report = run_play(&system, &options, run_key, error);     // identity left empty
  *
- * The `first` section is played once, then `steady` until ledger and step period repeat, at most four times. One event
- * per operation. Knows counts of ranks and links, not why they are counts. */
+ * The `first` section is played once, then `steady` until ledger and step period repeat, at most four times; a step that
+ * must repeat the one before is counted, not played. One event per operation. Knows counts of ranks and links, not why they are counts. */
 #pragma once
 
 #include "coll-group.h"
@@ -33,6 +33,7 @@ typedef struct {
   EventTie tie;
   guint64 tie_seed;
   gboolean contention; /* collectives take SMs and memory bandwidth from the kernels beside them */
+  gboolean every_step; /* also steps that must repeat the one before are played */
   gboolean chunks;     /* step fidelity: collectives chunk by chunk; the system must not be folded */
 } RunOptions;
 

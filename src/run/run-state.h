@@ -98,6 +98,7 @@ struct RunRank {
   SimTime before;                 /* end of the one before it */
   guint32 steps_ended;
   SimTime period[2]; /* of the last two steps */
+  gboolean rested[2]; /* at their ends nothing was under way or issued ahead */
   guint64 level[2][MEM_TENANTS];
   MemLedger ledger;
   guint64 unique[MEM_TENANTS], unique_at_peak[MEM_TENANTS];
@@ -114,6 +115,13 @@ typedef struct {
   SimTime begun, moving, end; /* all arrived; first byte; over */
   gboolean set_out;           /* its rate is fixed */
 } RunMove;
+
+/* What a call of a communicator costs, found at the first of its kind. */
+typedef struct {
+  CollCall call;
+  CollPlan plan;
+  RunHeld takes;
+} RunPlanned;
 
 /* A collective that members gather for, then move together. */
 struct RunTransfer {
@@ -133,6 +141,7 @@ typedef struct {
   NetRoute **hops[COLL_ALGORITHMS]; /* step fidelity: by lane and connection, once used */
   RunTransfer *open;                /* gathering or moving */
   GArray *moves;                    /* RunMove, by sequence */
+  GArray *planned;                  /* RunPlanned: of each distinct call so far */
 } RunCommunicator;
 
 struct RunPlay {

@@ -378,6 +378,7 @@ RunReport *study_walk_play(const StudyWalk *walk, const StudyOptions *options, G
                     .tie = ties[options->tie],
                     .tie_seed = options->tie_seed,
                     .contention = walk->contention,
+                    .every_step = options->every_step,
                     .chunks = options->chunks};
   g_autoptr(GPtrArray) notes = g_ptr_array_new();
   RunReport *report = run_play(&system, &run, walk->key, error);
