@@ -33,7 +33,7 @@ static void add_tensors(PlanWalk *walk, guint32 index) {
     unit->tensors[t] = PROGRAM_NONE;
     if (tensor->role == MODEL_TENSOR_GRAD_OUTPUT || (tensor->role == MODEL_TENSOR_INPUT && index > 0))
       continue; /* a neighbour's: linked below */
-    g_autofree char *name = g_strdup_printf("%s.%s", prefix, tensor->name);
+    g_autofree char *name = g_strconcat(prefix, ".", tensor->name, NULL);
     unit->tensors[t] = program_builder_tensor(walk->builder, name, tenant_of(tensor, model_set_has(saved, t)),
                                               tensor->bytes, tensor->bytes);
   }
@@ -264,6 +264,15 @@ guint32 plan_walk_host(PlanWalk *walk, const char *name) {
   return row;
 }
 
+/* Token ids are nobody's output: they come with their first reader. */
+static ModelSet births(const ModelUnit *unit, guint32 index, const ModelOp *op) {
+  ModelSet set = op->writes;
+  for (guint t = 0; index == 0 && t < unit->n_tensors; t++)
+    if (unit->tensors[t].role == MODEL_TENSOR_INPUT)
+      set |= op->reads & model_set_of(t);
+  return set;
+}
+
 static void emit(PlanWalk *walk, guint32 index, const ModelOp *op, guint32 program_op, ModelSet deaths, PlanPass pass) {
   PlanUnit *unit = &walk->units[index];
   if (walk->hooks.before != NULL)
@@ -277,15 +286,10 @@ static void emit(PlanWalk *walk, guint32 index, const ModelOp *op, guint32 progr
   plan_walk_settle(walk);
   settle_needs(walk);
   walk->last = row;
-  for (guint t = 0; t < unit->unit->n_tensors; t++) {
-    /* Token ids are nobody's output: they come with their first reader. */
-    gboolean arrives = index == 0 && unit->unit->tensors[t].role == MODEL_TENSOR_INPUT && model_set_has(op->reads, t);
-    if (arrives || model_set_has(op->writes, t))
-      plan_walk_take(walk, unit->tensors[t]);
-  }
-  for (guint t = 0; t < unit->unit->n_tensors; t++)
-    if (model_set_has(deaths, t))
-      plan_walk_give(walk, unit->tensors[t], PROGRAM_NONE);
+  for (ModelSet left = births(unit->unit, index, op); left != 0; left = model_set_rest(left))
+    plan_walk_take(walk, unit->tensors[model_set_first(left)]);
+  for (ModelSet left = deaths; left != 0; left = model_set_rest(left))
+    plan_walk_give(walk, unit->tensors[model_set_first(left)], PROGRAM_NONE);
   if (walk->hooks.gradient != NULL && op->gradient_of >= 0 && pass == PLAN_BACKWARD)
     walk->hooks.gradient(walk, index, (guint)op->gradient_of, row, walk->user);
   if (walk->hooks.gradient != NULL && op->also_gradient_of >= 0 && pass == PLAN_BACKWARD)

@@ -12,8 +12,14 @@ const char *const program_phase_names[] = {"setup",  "forward",   "backward", "r
 const char *const program_hint_names[] = {"", "bucket", "boundary", NULL};
 const char *const program_section_names[] = {"first", "steady", NULL};
 
+/* An array that rows are written straight into. */
 typedef struct {
-  GArray *rows, *needs, *gives, *takes;
+  gpointer data;
+  guint32 n, size;
+} Vector;
+
+typedef struct {
+  Vector rows, needs, gives, takes;
 } Section;
 
 typedef struct {
@@ -29,8 +35,15 @@ typedef struct {
   guint32 n_ranks;
 } Slot;
 
+/* Names are mostly literals, met again and again: found by their address, if they still read the same. */
+#define RECENT_NAMES 256u
+typedef struct {
+  const char *given, *kept;
+} Name;
+
 struct ProgramBuilder {
   GStringChunk *names;
+  Name recent[RECENT_NAMES];
   GArray *roles;         /* Role */
   GArray *ranks;         /* ProgramRank */
   GArray *communicators; /* ProgramCommunicator */
@@ -79,10 +92,10 @@ void program_builder_free(ProgramBuilder *builder) {
   for (guint i = 0; i < builder->roles->len; i++) {
     Role *role = &g_array_index(builder->roles, Role, i);
     for (int s = 0; s < PROGRAM_SECTIONS; s++) {
-      g_array_unref(role->sections[s].rows);
-      g_array_unref(role->sections[s].needs);
-      g_array_unref(role->sections[s].gives);
-      g_array_unref(role->sections[s].takes);
+      g_free(role->sections[s].rows.data);
+      g_free(role->sections[s].needs.data);
+      g_free(role->sections[s].gives.data);
+      g_free(role->sections[s].takes.data);
     }
   }
   communicators_clear(builder->communicators);
@@ -100,7 +113,19 @@ void program_builder_free(ProgramBuilder *builder) {
 }
 
 static const char *keep_name(ProgramBuilder *builder, const char *name) {
-  return g_string_chunk_insert_const(builder->names, name);
+  Name *recent = &builder->recent[((gsize)name >> 3) % RECENT_NAMES];
+  if (recent->given != name || strcmp(recent->kept, name) != 0)
+    *recent = (Name){name, g_string_chunk_insert_const(builder->names, name)};
+  return recent->kept;
+}
+
+/* The next element, for the caller to write. */
+static inline gpointer vector_next(Vector *vector, gsize element) {
+  if (vector->n == vector->size) {
+    vector->size = vector->size == 0 ? 64 : 2 * vector->size;
+    vector->data = g_realloc_n(vector->data, vector->size, element);
+  }
+  return (char *)vector->data + vector->n++ * element;
 }
 
 guint32 program_builder_stream(ProgramBuilder *builder, const char *name) {
@@ -145,7 +170,7 @@ guint32 program_builder_communicators(ProgramBuilder *builder, const char *name,
 
 guint32 program_builder_tensor(ProgramBuilder *builder, const char *name, guint8 tenant, guint64 bytes,
                                guint64 unique_bytes) {
-  ProgramTensor tensor = {keep_name(builder, name), tenant, bytes, unique_bytes};
+  ProgramTensor tensor = {g_string_chunk_insert(builder->names, name), tenant, bytes, unique_bytes};
   g_array_append_val(builder->tensors, tensor);
   return builder->tensors->len - 1;
 }
@@ -171,10 +196,6 @@ guint32 program_builder_memory_op(ProgramBuilder *builder, guint64 bytes) {
 
 static void add_role(ProgramBuilder *builder, const char *name) {
   Role role = {.name = keep_name(builder, name)};
-  for (int s = 0; s < PROGRAM_SECTIONS; s++)
-    role.sections[s] =
-        (Section){g_array_new(FALSE, FALSE, sizeof(ProgramRow)), g_array_new(FALSE, FALSE, sizeof(guint32)),
-                  g_array_new(FALSE, FALSE, sizeof(ProgramGive)), g_array_new(FALSE, FALSE, sizeof(guint32))};
   g_array_append_val(builder->roles, role);
 }
 
@@ -208,8 +229,8 @@ static Section *current_section(ProgramBuilder *builder) {
   return &g_array_index(builder->roles, Role, builder->roles->len - 1).sections[builder->section];
 }
 
-static ProgramRow *last_row(Section *section) {
-  return &g_array_index(section->rows, ProgramRow, section->rows->len - 1);
+static ProgramRow *last_row(const Section *section) {
+  return (ProgramRow *)section->rows.data + section->rows.n - 1;
 }
 
 static guint32 add_row(ProgramBuilder *builder, ProgramKind kind, guint32 stream, const char *name, ProgramRow row) {
@@ -220,11 +241,11 @@ static guint32 add_row(ProgramBuilder *builder, ProgramKind kind, guint32 stream
   row.phase = builder->context.phase;
   row.layer = builder->context.layer;
   row.micro = builder->context.micro;
-  row.needs = section->needs->len;
-  row.gives = section->gives->len;
-  row.takes = section->takes->len;
-  g_array_append_val(section->rows, row);
-  return section->rows->len - 1;
+  row.needs = section->needs.n;
+  row.gives = section->gives.n;
+  row.takes = section->takes.n;
+  *(ProgramRow *)vector_next(&section->rows, sizeof row) = row;
+  return section->rows.n - 1;
 }
 
 guint32 program_builder_compute(ProgramBuilder *builder, guint32 stream, const char *name, guint32 op) {
@@ -261,21 +282,20 @@ void program_builder_need(ProgramBuilder *builder, guint32 row) {
   if (row == PROGRAM_NONE)
     return;
   Section *section = current_section(builder);
-  sim_require(row + 1 < section->rows->len, 0, NULL, "row \"%s\" needs itself or a later row", last_row(section)->name);
-  g_array_append_val(section->needs, row);
+  sim_require(row + 1 < section->rows.n, 0, NULL, "row \"%s\" needs itself or a later row", last_row(section)->name);
+  *(guint32 *)vector_next(&section->needs, sizeof row) = row;
   last_row(section)->n_needs++;
 }
 
 void program_builder_take(ProgramBuilder *builder, guint32 tensor) {
   Section *section = current_section(builder);
-  g_array_append_val(section->takes, tensor);
+  *(guint32 *)vector_next(&section->takes, sizeof tensor) = tensor;
   last_row(section)->n_takes++;
 }
 
 void program_builder_give(ProgramBuilder *builder, guint32 tensor, guint32 stream) {
   Section *section = current_section(builder);
-  ProgramGive give = {tensor, stream};
-  g_array_append_val(section->gives, give);
+  *(ProgramGive *)vector_next(&section->gives, sizeof(ProgramGive)) = (ProgramGive){tensor, stream};
   last_row(section)->n_gives++;
 }
 
@@ -293,13 +313,9 @@ static gpointer steal(GArray *array, guint32 *ret_n) {
   return g_array_free(array, FALSE);
 }
 
-static ProgramSection end_section(Section *section) {
-  ProgramSection end = {0};
-  end.rows = steal(section->rows, &end.n_rows);
-  end.needs = steal(section->needs, NULL);
-  end.gives = steal(section->gives, NULL);
-  end.takes = steal(section->takes, NULL);
-  return end;
+static ProgramSection end_section(const Section *section) {
+  return (ProgramSection){section->rows.data, section->rows.n, section->needs.data, section->gives.data,
+                          section->takes.data};
 }
 
 static gint by_device(gconstpointer a, gconstpointer b) {
