@@ -26,14 +26,16 @@ static void add_tensors(PlanWalk *walk, guint32 index) {
   const ModelUnit *shape = unit->unit;
   ModelSet saved = plan_lives_saved(shape);
   char prefix[32];
-  name_unit(unit, prefix, sizeof prefix);
+  name_unit(unit, prefix, sizeof prefix - 1);
+  g_strlcat(prefix, ".", sizeof prefix);
   unit->tensors = g_new(guint32, shape->n_tensors);
   for (guint t = 0; t < shape->n_tensors; t++) {
     const ModelTensor *tensor = &shape->tensors[t];
     unit->tensors[t] = PROGRAM_NONE;
     if (tensor->role == MODEL_TENSOR_GRAD_OUTPUT || (tensor->role == MODEL_TENSOR_INPUT && index > 0))
       continue; /* a neighbour's: linked below */
-    g_autofree char *name = g_strconcat(prefix, ".", tensor->name, NULL);
+    char name[128];
+    g_strlcpy(g_stpcpy(name, prefix), tensor->name, sizeof name - sizeof prefix);
     unit->tensors[t] = program_builder_tensor(walk->builder, name, tenant_of(tensor, model_set_has(saved, t)),
                                               tensor->bytes, tensor->bytes);
   }
@@ -151,8 +153,8 @@ void plan_walk_section(PlanWalk *walk, ProgramSectionKind section) {
 static guint8 *liveness(PlanWalk *walk, guint32 tensor) {
   guint old = walk->live->len;
   if (tensor >= old) {
-    g_byte_array_set_size(walk->live, tensor + 1);
-    memset(walk->live->data + old, 0, tensor + 1 - old);
+    g_byte_array_set_size(walk->live, MAX(2 * old, tensor + 1));
+    memset(walk->live->data + old, 0, walk->live->len - old);
   }
   return &walk->live->data[tensor];
 }
@@ -179,7 +181,8 @@ void plan_walk_settle(PlanWalk *walk) {
     program_builder_give(walk->builder, give->tensor, give->stream);
   }
   g_array_set_size(walk->pending, 0);
-  program_builder_cost(walk->builder, walk->cost);
+  if (walk->cost != 0)
+    program_builder_cost(walk->builder, walk->cost);
   walk->cost = 0;
 }
 

@@ -53,7 +53,8 @@ struct ProgramBuilder {
   GArray *durations;     /* SimTime, by op */
   GPtrArray *streams;    /* const char * */
   ProgramSectionKind section;
-  ProgramRow context; /* phase, layer and micro of the rows that follow */
+  ProgramPhase phase; /* of the rows that follow, as are layer and micro */
+  gint32 layer, micro;
   guint64 tokens;
   double model_flops, hardware_flops;
   int dtype;
@@ -221,7 +222,9 @@ void program_builder_section(ProgramBuilder *builder, ProgramSectionKind section
 }
 
 void program_builder_context(ProgramBuilder *builder, ProgramPhase phase, gint32 layer, gint32 micro) {
-  builder->context = (ProgramRow){.phase = phase, .layer = layer, .micro = micro};
+  builder->phase = phase;
+  builder->layer = layer;
+  builder->micro = micro;
 }
 
 static Section *current_section(ProgramBuilder *builder) {
@@ -233,44 +236,56 @@ static ProgramRow *last_row(const Section *section) {
   return (ProgramRow *)section->rows.data + section->rows.n - 1;
 }
 
-static guint32 add_row(ProgramBuilder *builder, ProgramKind kind, guint32 stream, const char *name, ProgramRow row) {
+/* A row that calls, needs, takes and gives nothing yet. */
+static ProgramRow *add_row(ProgramBuilder *builder, ProgramKind kind, guint32 stream, const char *name, guint32 op) {
   Section *section = current_section(builder);
-  row.kind = kind;
-  row.stream = stream;
-  row.name = keep_name(builder, name);
-  row.phase = builder->context.phase;
-  row.layer = builder->context.layer;
-  row.micro = builder->context.micro;
-  row.needs = section->needs.n;
-  row.gives = section->gives.n;
-  row.takes = section->takes.n;
-  *(ProgramRow *)vector_next(&section->rows, sizeof row) = row;
-  return section->rows.n - 1;
+  ProgramRow *row = vector_next(&section->rows, sizeof *row);
+  *row = (ProgramRow){.name = keep_name(builder, name),
+                      .kind = kind,
+                      .phase = builder->phase,
+                      .layer = builder->layer,
+                      .micro = builder->micro,
+                      .stream = stream,
+                      .op = op,
+                      .group = PROGRAM_NONE,
+                      .needs = section->needs.n,
+                      .gives = section->gives.n,
+                      .takes = section->takes.n};
+  return row;
+}
+
+static guint32 last_index(ProgramBuilder *builder) {
+  return current_section(builder)->rows.n - 1;
 }
 
 guint32 program_builder_compute(ProgramBuilder *builder, guint32 stream, const char *name, guint32 op) {
-  return add_row(builder, PROGRAM_COMPUTE, stream, name, (ProgramRow){.op = op, .group = PROGRAM_NONE});
+  add_row(builder, PROGRAM_COMPUTE, stream, name, op);
+  return last_index(builder);
 }
 
 guint32 program_builder_collective(ProgramBuilder *builder, guint32 stream, const char *name, guint32 group,
                                    CollCall call, ProgramHint hint) {
-  return add_row(builder, PROGRAM_COLLECTIVE, stream, name,
-                 (ProgramRow){.op = PROGRAM_NONE, .group = group, .call = call, .hint = hint});
+  ProgramRow *row = add_row(builder, PROGRAM_COLLECTIVE, stream, name, PROGRAM_NONE);
+  row->group = group;
+  row->call = call;
+  row->hint = hint;
+  return last_index(builder);
 }
 
 guint32 program_builder_host(ProgramBuilder *builder, const char *name) {
-  return add_row(builder, PROGRAM_HOST, 0, name, (ProgramRow){.op = PROGRAM_NONE, .group = PROGRAM_NONE});
+  add_row(builder, PROGRAM_HOST, 0, name, PROGRAM_NONE);
+  return last_index(builder);
 }
 
 guint32 program_builder_copy(ProgramBuilder *builder, guint32 stream, const char *name, guint64 bytes,
                              ProgramPath path) {
-  return add_row(builder, PROGRAM_COPY, stream, name,
-                 (ProgramRow){.op = path, .group = PROGRAM_NONE, .call.bytes = bytes});
+  add_row(builder, PROGRAM_COPY, stream, name, path)->call.bytes = bytes;
+  return last_index(builder);
 }
 
 guint32 program_builder_cpu(ProgramBuilder *builder, guint32 stream, const char *name, guint64 bytes) {
-  return add_row(builder, PROGRAM_CPU, stream, name,
-                 (ProgramRow){.op = PROGRAM_NONE, .group = PROGRAM_NONE, .call.bytes = bytes});
+  add_row(builder, PROGRAM_CPU, stream, name, PROGRAM_NONE)->call.bytes = bytes;
+  return last_index(builder);
 }
 
 void program_builder_cost(ProgramBuilder *builder, SimTime host) {

@@ -66,20 +66,20 @@ static void host_paid(Event *event, gpointer owner) {
 static void play_hosts(Event *event, gpointer owner) {
   (void)event;
   RunPlay *play = owner;
-  GPtrArray *playing = play->hosts;
+  RunRank **playing = play->hosts;
+  guint32 n = play->n_hosts;
   play->hosts = play->hosts_playing;
   play->hosts_playing = playing;
-  for (guint i = 0; i < playing->len; i++) {
-    RunRank *rank = g_ptr_array_index(playing, i);
-    rank->queued = FALSE;
-    play_host(rank);
+  play->n_hosts = 0;
+  for (guint32 i = 0; i < n; i++) {
+    playing[i]->queued = FALSE;
+    play_host(playing[i]);
   }
-  g_ptr_array_set_size(playing, 0);
 }
 
 void run_hosts_init(RunPlay *play) {
-  play->hosts = g_ptr_array_sized_new(play->system->program->n_ranks);
-  play->hosts_playing = g_ptr_array_sized_new(play->system->program->n_ranks);
+  play->hosts = g_new(RunRank *, play->system->program->n_ranks);
+  play->hosts_playing = g_new(RunRank *, play->system->program->n_ranks);
   /* Above the identities of ranks, whose host times end in the same phase. */
   event_init(&play->hosts_event, play_hosts, play, EVENT_PHASE_HOST, play->system->program->n_ranks);
 }
@@ -95,7 +95,7 @@ void run_host_resume(RunRank *rank) {
   if (rank->queued)
     return;
   rank->queued = TRUE;
-  g_ptr_array_add(play->hosts, rank);
+  play->hosts[play->n_hosts++] = rank;
   if (!event_is_pending(&play->hosts_event))
     event_schedule(play->queue, &play->hosts_event, run_now(play));
 }

@@ -69,8 +69,8 @@ static void clear(RunPlay *play) {
     for (int s = 0; s < PROGRAM_SECTIONS; s++)
       run_table_clear(&play->tables[r][s]);
   run_communicators_clear(play);
-  g_ptr_array_unref(play->hosts);
-  g_ptr_array_unref(play->hosts_playing);
+  g_free(play->hosts);
+  g_free(play->hosts_playing);
   g_free(play->tables);
   g_free(play->ranks);
   run_contention_clear(play);

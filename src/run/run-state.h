@@ -156,7 +156,8 @@ struct RunPlay {
   RunCommunicator *communicators;
   GHashTable *durations; /* RunDurations, each its own key */
   Event hosts_event;
-  GPtrArray *hosts, *hosts_playing; /* RunRank *, that go on at this instant */
+  RunRank **hosts, **hosts_playing; /* that go on at this instant; room for all ranks */
+  guint32 n_hosts;
   guint32 steps_ended;              /* on all ranks */
   guint32 ranks_ended;              /* that have ended one more */
   gboolean repeats, over;

@@ -1,6 +1,10 @@
 /* The runner over points; each thread with its own cache and its own sight of the database. */
 #include "study-batch.h"
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 #include "store-db.h"
 #include "study-cache.h"
 #include "study-walk.h"
@@ -68,6 +72,16 @@ static void drop(gpointer item) {
   study_point_free(item);
 }
 
+/* What a point gives back serves the next: by default glibc hands a few hundred kilobytes back to the kernel after each,
+ * which takes a sixth of the time. */
+static void keep_memory(void) {
+#ifdef __GLIBC__
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  mallopt(M_TRIM_THRESHOLD, 256 << 20);
+  mallopt(M_TOP_PAD, 1 << 20);
+#endif
+}
+
 gboolean study_batch_run(const StudyBatch *batch, gboolean *ret_stopped, GError **error) {
   StudyRunner runner = {.threads = batch->threads,
                         .next = next,
@@ -79,5 +93,6 @@ gboolean study_batch_run(const StudyBatch *batch, gboolean *ret_stopped, GError 
                         .user = (gpointer)batch,
                         .stop = batch->stop,
                         .stop_user = batch->stop_user};
+  keep_memory();
   return study_runner_run(&runner, ret_stopped, error);
 }
