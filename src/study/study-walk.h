@@ -37,7 +37,7 @@ StudyMachine *study_cache_machine(StudyCache *cache, ConfSettings *settings, GEr
 const ModelShape *study_cache_model(StudyCache *cache, ConfSettings *settings, GError **error);
 gboolean study_machine_connect(StudyCache *cache, StudyMachine *machine, const CollKnobs *knobs, GError **error);
 
-typedef struct {
+typedef struct StudyWalk {
   ConfSettings *settings; /* owned: a copy, under which the topology is laid */
   StudyCache *cache;      /* borrowed; NULL: the walk makes its own */
   StudyCache *own_cache;
@@ -53,8 +53,12 @@ typedef struct {
   const CollLibrary *library;
   char *key;
   Program *program;
+  gboolean program_kept; /* it is the cache's */
   CollGroup **groups;
 } StudyWalk;
+
+/* The Program of the walk's recipes. *ret_kept: it is the cache's, and stands until eight others have been asked for. */
+Program *study_cache_program(StudyCache *cache, const StudyWalk *walk, gboolean *ret_kept);
 
 /* The defaults of all floors. */
 ConfSettings *study_settings_new(void);

@@ -101,7 +101,8 @@ void study_walk_clear_groups(StudyWalk *walk) {
 void study_walk_clear(StudyWalk *walk) {
   study_walk_clear_groups(walk);
   coll_knobs_clear(&walk->knobs);
-  program_free(walk->program);
+  if (!walk->program_kept)
+    program_free(walk->program);
   recipe_free(walk->tool_recipe);
   study_cache_free(walk->own_cache);
   conf_settings_free(walk->settings);
@@ -215,9 +216,12 @@ static gboolean build_program(StudyWalk *walk, GError **error) {
       (profile = study_profile_load(walk->shape.profile, &walk->shape, &walk->model_recipe, walk->recipe.micro_batch,
                                     error)) == NULL)
     return FALSE;
-  walk->program = plan_program(&walk->shape, &walk->model_recipe, &walk->recipe);
-  if (profile != NULL)
+  if (profile == NULL) {
+    walk->program = study_cache_program(walk->cache, walk, &walk->program_kept);
+  } else {
+    walk->program = plan_program(&walk->shape, &walk->model_recipe, &walk->recipe);
     study_profile_apply(profile, walk->cluster->gpu, walk->program);
+  }
   return study_walk_groups(walk, error);
 }
 
