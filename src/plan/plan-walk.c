@@ -107,7 +107,6 @@ PlanWalk *plan_walk_new(ProgramBuilder *builder, const ModelShape *shape, const 
   walk->element_bytes = model_precision_bytes(model_recipe->precision);
   walk->last = walk->waited = PROGRAM_NONE;
   walk->needs = g_array_new(FALSE, FALSE, sizeof(guint32));
-  walk->pending = g_array_new(FALSE, FALSE, sizeof(ProgramGive));
   walk->live = g_byte_array_new();
   walk->n_units = (guint32)shape->layers + 2;
   walk->units = g_new0(PlanUnit, walk->n_units);
@@ -139,7 +138,7 @@ void plan_walk_free(PlanWalk *walk) {
       g_free(walk->backward_ops[training][kind]);
     }
   g_array_unref(walk->needs);
-  g_array_unref(walk->pending);
+  g_free(walk->pending.data);
   g_byte_array_unref(walk->live);
   g_free(walk);
 }
@@ -171,16 +170,14 @@ void plan_walk_give(PlanWalk *walk, guint32 tensor, guint32 stream) {
   guint8 *live = liveness(walk, tensor);
   sim_require(*live, 0, NULL, "tensor %u is given but not held", tensor);
   *live = FALSE;
-  ProgramGive give = {tensor, stream};
-  g_array_append_val(walk->pending, give);
+  *(ProgramGive *)base_vector_next(&walk->pending, sizeof(ProgramGive)) = (ProgramGive){tensor, stream};
 }
 
 void plan_walk_settle(PlanWalk *walk) {
-  for (guint i = 0; i < walk->pending->len; i++) {
-    ProgramGive *give = &g_array_index(walk->pending, ProgramGive, i);
-    program_builder_give(walk->builder, give->tensor, give->stream);
-  }
-  g_array_set_size(walk->pending, 0);
+  const ProgramGive *pending = walk->pending.data;
+  for (guint32 i = 0; i < walk->pending.n; i++)
+    program_builder_give(walk->builder, pending[i].tensor, pending[i].stream);
+  walk->pending.n = 0;
   if (walk->cost != 0)
     program_builder_cost(walk->builder, walk->cost);
   walk->cost = 0;
@@ -191,7 +188,7 @@ void plan_walk_cost(PlanWalk *walk, SimTime cost) {
 }
 
 void plan_walk_wait(PlanWalk *walk) {
-  if (walk->waited == walk->last && walk->pending->len == 0)
+  if (walk->waited == walk->last && walk->pending.n == 0)
     return;
   program_builder_host(walk->builder, "wait for compute");
   plan_walk_settle(walk);
@@ -206,13 +203,15 @@ void plan_walk_need(PlanWalk *walk, guint32 row) {
 
 /* Needs on rows that no longer stand, in the order in which they came; each once. */
 static void settle_needs(PlanWalk *walk) {
+  if (walk->needs->len == 0)
+    return;
+  const guint32 *rows = (const guint32 *)(gpointer)walk->needs->data;
   for (guint i = 0; i < walk->needs->len; i++) {
-    guint32 row = g_array_index(walk->needs, guint32, i);
     gboolean seen = FALSE;
     for (guint k = 0; k < i; k++)
-      seen |= g_array_index(walk->needs, guint32, k) == row;
+      seen |= rows[k] == rows[i];
     if (!seen)
-      program_builder_need(walk->builder, row);
+      program_builder_need(walk->builder, rows[i]);
   }
   g_array_set_size(walk->needs, 0);
 }

@@ -13,6 +13,7 @@
  * and charge the host; a row added with the builder itself must be followed by plan_walk_settle. */
 #pragma once
 
+#include "base-vector.h"
 #include "model-recipe.h"
 #include "model-recompute.h"
 #include "model-shape.h"
@@ -66,8 +67,8 @@ struct PlanWalk {
   struct PlanLives *lives[MODEL_TRAININGS][MODEL_UNIT_KINDS][MODEL_RECOMPUTES];
   guint32 *forward_ops[MODEL_TRAININGS][MODEL_UNIT_KINDS], *backward_ops[MODEL_TRAININGS][MODEL_UNIT_KINDS];
   SimTime cost;     /* of the host, on the next row */
-  GArray *needs;    /* guint32: rows for the next compute row */
-  GArray *pending;  /* ProgramGive: for the next row */
+  GArray *needs;      /* guint32: rows for the next compute row */
+  BaseVector pending; /* ProgramGive: for the next row */
   GByteArray *live; /* by Program tensor */
 };
 

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base-error.h"
+#include "base-vector.h"
 #include "kernel-op.h"
 #include "mem-tenant.h"
 #include "program.h"
@@ -12,14 +13,8 @@ const char *const program_phase_names[] = {"setup",  "forward",   "backward", "r
 const char *const program_hint_names[] = {"", "bucket", "boundary", NULL};
 const char *const program_section_names[] = {"first", "steady", NULL};
 
-/* An array that rows are written straight into. */
 typedef struct {
-  gpointer data;
-  guint32 n, size;
-} Vector;
-
-typedef struct {
-  Vector rows, needs, gives, takes;
+  BaseVector rows, needs, gives, takes;
 } Section;
 
 typedef struct {
@@ -118,15 +113,6 @@ static const char *keep_name(ProgramBuilder *builder, const char *name) {
   if (recent->given != name || strcmp(recent->kept, name) != 0)
     *recent = (Name){name, g_string_chunk_insert_const(builder->names, name)};
   return recent->kept;
-}
-
-/* The next element, for the caller to write. */
-static inline gpointer vector_next(Vector *vector, gsize element) {
-  if (vector->n == vector->size) {
-    vector->size = vector->size == 0 ? 64 : 2 * vector->size;
-    vector->data = g_realloc_n(vector->data, vector->size, element);
-  }
-  return (char *)vector->data + vector->n++ * element;
 }
 
 guint32 program_builder_stream(ProgramBuilder *builder, const char *name) {
@@ -239,7 +225,7 @@ static ProgramRow *last_row(const Section *section) {
 /* A row that calls, needs, takes and gives nothing yet. */
 static ProgramRow *add_row(ProgramBuilder *builder, ProgramKind kind, guint32 stream, const char *name, guint32 op) {
   Section *section = current_section(builder);
-  ProgramRow *row = vector_next(&section->rows, sizeof *row);
+  ProgramRow *row = base_vector_next(&section->rows, sizeof *row);
   *row = (ProgramRow){.name = keep_name(builder, name),
                       .kind = kind,
                       .phase = builder->phase,
@@ -298,19 +284,19 @@ void program_builder_need(ProgramBuilder *builder, guint32 row) {
     return;
   Section *section = current_section(builder);
   sim_require(row + 1 < section->rows.n, 0, NULL, "row \"%s\" needs itself or a later row", last_row(section)->name);
-  *(guint32 *)vector_next(&section->needs, sizeof row) = row;
+  *(guint32 *)base_vector_next(&section->needs, sizeof row) = row;
   last_row(section)->n_needs++;
 }
 
 void program_builder_take(ProgramBuilder *builder, guint32 tensor) {
   Section *section = current_section(builder);
-  *(guint32 *)vector_next(&section->takes, sizeof tensor) = tensor;
+  *(guint32 *)base_vector_next(&section->takes, sizeof tensor) = tensor;
   last_row(section)->n_takes++;
 }
 
 void program_builder_give(ProgramBuilder *builder, guint32 tensor, guint32 stream) {
   Section *section = current_section(builder);
-  *(ProgramGive *)vector_next(&section->gives, sizeof(ProgramGive)) = (ProgramGive){tensor, stream};
+  *(ProgramGive *)base_vector_next(&section->gives, sizeof(ProgramGive)) = (ProgramGive){tensor, stream};
   last_row(section)->n_gives++;
 }
 

@@ -56,6 +56,14 @@ static void transfer_unlink(RunTransfer *transfer) {
   *link = transfer->next;
 }
 
+/* For the communicator's next. */
+static void put_aside(RunTransfer *transfer) {
+  RunCommunicator *communicator = &transfer->play->communicators[transfer->communicator];
+  run_chunks_free(g_steal_pointer(&transfer->chunks));
+  transfer->next = communicator->spare;
+  communicator->spare = transfer;
+}
+
 static void transfer_ended(gpointer owner) {
   RunTransfer *transfer = owner;
   transfer_unlink(transfer);
@@ -64,7 +72,7 @@ static void transfer_ended(gpointer owner) {
     run_contention_give(transfer->members[i]->rank, transfer->takes);
   for (guint32 i = 0; i < transfer->arrived; i++)
     run_stream_ended(transfer->members[i]);
-  transfer_free(transfer);
+  put_aside(transfer);
 }
 
 static void flow_ended(NetFlow *flow, gpointer owner) {
@@ -138,17 +146,26 @@ static const RunPlanned *planned(const RunPlay *play, guint32 group, CollCall ca
   return &g_array_index(known, RunPlanned, known->len - 1);
 }
 
+static RunTransfer *new_transfer(RunPlay *play, guint32 group) {
+  RunCommunicator *communicator = &play->communicators[group];
+  RunTransfer *transfer = communicator->spare;
+  RunStream **members = transfer != NULL ? transfer->members : g_new(RunStream *, members_of(play, group));
+  if (transfer != NULL)
+    communicator->spare = transfer->next;
+  else
+    transfer = g_new(RunTransfer, 1);
+  *transfer = (RunTransfer){.play = play, .communicator = group, .members = members};
+  return transfer;
+}
+
 static RunTransfer *transfer_for(RunPlay *play, guint32 group, guint32 sequence, CollCall call) {
   RunCommunicator *communicator = &play->communicators[group];
   for (RunTransfer *open = communicator->open; open != NULL; open = open->next)
     if (open->sequence == sequence)
       return open;
-  RunTransfer *transfer = g_new0(RunTransfer, 1);
-  transfer->play = play;
-  transfer->communicator = group;
+  RunTransfer *transfer = new_transfer(play, group);
   transfer->sequence = sequence;
   transfer->call = call;
-  transfer->members = g_new(RunStream *, members_of(play, group));
   transfer->next = communicator->open;
   communicator->open = transfer;
   if (communicator->moves->len <= sequence)
@@ -172,14 +189,19 @@ void run_collective_join(RunStream *stream) {
     transfer_begin(transfer);
 }
 
+static void transfers_free(RunTransfer *first) {
+  while (first != NULL) {
+    RunTransfer *next = first->next;
+    transfer_free(first);
+    first = next;
+  }
+}
+
 void run_communicators_clear(RunPlay *play) {
   for (guint32 c = 0; c < play->system->program->n_communicators; c++) {
     RunCommunicator *communicator = &play->communicators[c];
-    while (communicator->open != NULL) {
-      RunTransfer *open = communicator->open;
-      communicator->open = open->next;
-      transfer_free(open);
-    }
+    transfers_free(communicator->open);
+    transfers_free(communicator->spare);
     g_array_unref(communicator->moves);
     g_array_unref(communicator->planned);
     run_chunks_forget(communicator);

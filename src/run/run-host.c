@@ -10,9 +10,7 @@ static void give(RunRank *rank, const ProgramGive *give) {
     run_memory_give(rank, give->tensor);
     return;
   }
-  RunFree *later = g_new(RunFree, 1);
-  *later = (RunFree){stream->issued, give->tensor};
-  g_queue_push_tail(&stream->frees, later);
+  *(RunFree *)base_vector_next(&stream->frees, sizeof(RunFree)) = (RunFree){stream->issued, give->tensor};
 }
 
 static void act(RunRank *rank, const ProgramRow *row) {

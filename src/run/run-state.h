@@ -10,6 +10,7 @@
  * Unfolded runs have many ranks, so what each keeps per row is little: a start, and how many needs have not ended. */
 #pragma once
 
+#include "base-vector.h"
 #include "mem-ledger.h"
 #include "run-play.h"
 
@@ -68,7 +69,8 @@ typedef struct {
   SimTime anchor; /* since when the compute row that runs goes at the present rate */
   double left;    /* share of it that was not done then */
   guint64 issued, ended;
-  GQueue frees; /* RunFree *, by ordinal */
+  BaseVector frees;    /* RunFree, by ordinal */
+  guint32 frees_begun; /* of these, so many have been */
 } RunStream;
 
 /* What collectives hold of a GPU: whole numbers, so that their order changes no sum. */
@@ -140,6 +142,7 @@ typedef struct {
   const NetRoute *routes[COLL_ALGORITHMS];
   NetRoute **hops[COLL_ALGORITHMS]; /* step fidelity: by lane and connection, once used */
   RunTransfer *open;                /* gathering or moving */
+  RunTransfer *spare;               /* over, to be used again */
   GArray *moves;                    /* RunMove, by sequence */
   GArray *planned;                  /* RunPlanned: of each distinct call so far */
 } RunCommunicator;

@@ -9,13 +9,12 @@ static void compute_ended(Event *event, gpointer owner) {
 
 void run_stream_init(RunStream *stream, RunRank *rank, guint32 index) {
   stream->rank = rank;
-  g_queue_init(&stream->frees);
   guint64 identity = (guint64)rank->index * rank->play->system->program->n_streams + index;
   event_init(&stream->event, compute_ended, stream, EVENT_PHASE_COMPLETIONS, identity);
 }
 
 void run_stream_clear(RunStream *stream) {
-  g_queue_clear_full(&stream->frees, g_free);
+  g_free(stream->frees.data);
 }
 
 /* Of a row that is no collective and no host row. */
@@ -77,10 +76,11 @@ static void move_head(RunStream *stream) {
 }
 
 static void free_passed(RunStream *stream) {
-  for (RunFree *first; (first = g_queue_peek_head(&stream->frees)) != NULL && first->ordinal <= stream->ended;) {
-    run_memory_give(stream->rank, first->tensor);
-    g_free(g_queue_pop_head(&stream->frees));
-  }
+  const RunFree *frees = stream->frees.data;
+  while (stream->frees_begun < stream->frees.n && frees[stream->frees_begun].ordinal <= stream->ended)
+    run_memory_give(stream->rank, frees[stream->frees_begun++].tensor);
+  if (stream->frees_begun == stream->frees.n)
+    stream->frees.n = stream->frees_begun = 0;
 }
 
 void run_stream_ended(RunStream *stream) {
@@ -91,7 +91,7 @@ void run_stream_ended(RunStream *stream) {
   step->ends[row] = run_now(rank->play);
   stream->running = FALSE;
   stream->ended++;
-  if (!g_queue_is_empty(&stream->frees))
+  if (stream->frees.n > 0)
     free_passed(stream);
   if (--stream->pending > 0)
     move_head(stream);
