@@ -26,3 +26,11 @@ static inline gpointer base_vector_next(BaseVector *vector, gsize element) {
   }
   return (char *)vector->data + vector->n++ * element;
 }
+
+/* Makes room for so many elements in all. */
+static inline void base_vector_reserve(BaseVector *vector, guint32 n, gsize element) {
+  if (n <= vector->size)
+    return;
+  vector->size = n;
+  vector->data = g_realloc_n(vector->data, n, element);
+}

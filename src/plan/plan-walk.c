@@ -14,28 +14,27 @@ static MemTenant tenant_of(const ModelTensor *tensor, gboolean saved) {
   return !tensor->scratch && (saved || boundary) ? MEM_ACTIVATIONS : MEM_TEMPORARY;
 }
 
-static void name_unit(const PlanUnit *unit, char *name, gsize size) {
+static void name_unit(PlanUnit *unit) {
   if (unit->layer >= 0)
-    g_snprintf(name, size, "layer%d", unit->layer);
+    g_snprintf(unit->name, sizeof unit->name, "layer%d", unit->layer);
   else
-    g_strlcpy(name, model_unit_names[unit->unit->kind], size);
+    g_strlcpy(unit->name, model_unit_names[unit->unit->kind], sizeof unit->name);
 }
 
 static void add_tensors(PlanWalk *walk, guint32 index) {
   PlanUnit *unit = &walk->units[index];
   const ModelUnit *shape = unit->unit;
   ModelSet saved = plan_lives_saved(shape);
-  char prefix[32];
-  name_unit(unit, prefix, sizeof prefix - 1);
-  g_strlcat(prefix, ".", sizeof prefix);
+  char name[sizeof unit->name + 100];
+  name_unit(unit);
+  char *end = g_stpcpy(g_stpcpy(name, unit->name), ".");
   unit->tensors = g_new(guint32, shape->n_tensors);
   for (guint t = 0; t < shape->n_tensors; t++) {
     const ModelTensor *tensor = &shape->tensors[t];
     unit->tensors[t] = PROGRAM_NONE;
     if (tensor->role == MODEL_TENSOR_GRAD_OUTPUT || (tensor->role == MODEL_TENSOR_INPUT && index > 0))
       continue; /* a neighbour's: linked below */
-    char name[128];
-    g_strlcpy(g_stpcpy(name, prefix), tensor->name, sizeof name - sizeof prefix);
+    g_strlcpy(end, tensor->name, sizeof name - sizeof unit->name);
     unit->tensors[t] = program_builder_tensor(walk->builder, name, tenant_of(tensor, model_set_has(saved, t)),
                                               tensor->bytes, tensor->bytes);
   }

@@ -30,6 +30,7 @@ typedef struct {
   const struct PlanLives *lives; /* own */
   ModelTraining training;
   gint32 layer;       /* -1: embedding, head */
+  char name[20];      /* "layer31", "head" */
   guint32 *tensors;   /* Program tensor of each unit tensor */
   guint32 *gradients; /* Program tensor of each parameter's whole gradient; PROGRAM_NONE until the policy makes it */
 } PlanUnit;

@@ -203,8 +203,21 @@ void program_builder_role_of(ProgramBuilder *builder, const char *name, const gu
     add_rank(builder, ranks[i]);
 }
 
+/* The steps of a role are about as long as each other. */
+static void reserve(Section *section, const Section *like) {
+  base_vector_reserve(&section->rows, like->rows.n, sizeof(ProgramRow));
+  base_vector_reserve(&section->needs, like->needs.n, sizeof(guint32));
+  base_vector_reserve(&section->gives, like->gives.n, sizeof(ProgramGive));
+  base_vector_reserve(&section->takes, like->takes.n, sizeof(guint32));
+}
+
 void program_builder_section(ProgramBuilder *builder, ProgramSectionKind section) {
   builder->section = section;
+  if (builder->roles->len == 0)
+    return;
+  Role *role = &g_array_index(builder->roles, Role, builder->roles->len - 1);
+  for (int other = 0; other < PROGRAM_SECTIONS; other++)
+    reserve(&role->sections[section], &role->sections[other]);
 }
 
 void program_builder_context(ProgramBuilder *builder, ProgramPhase phase, gint32 layer, gint32 micro) {
