@@ -311,7 +311,8 @@ void conf_settings_visit(const ConfSettings *settings, ConfVisit visit, gpointer
 
 /* The slot of a key of `schema`, which may be another table than the one that checked the value. */
 static gsize index_of_key(const ConfSettings *settings, const ConfKey *key) {
-  g_autofree char *name = g_strconcat(key->group, ".", key->key, NULL);
+  char name[128];
+  g_strlcpy(g_stpcpy(g_stpcpy(name, key->group), "."), key->key, sizeof name / 2);
   gsize index = index_of(settings, name);
   const ConfKey *owner = settings->table->keys[index];
   sim_require(owner->kind == key->kind && owner->names == key->names, 0, NULL, "%s has two kinds", name);

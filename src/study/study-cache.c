@@ -9,7 +9,7 @@
 /* Of each shelf, and in all: a grid's machines and models recur in turn. */
 #define MOST_MACHINES 512
 #define MOST_LINKS    200000 /* a few megabytes */
-#define MOST_MODELS   64
+#define MOST_MODELS   512
 #define MOST_PROGRAMS 8
 #define MOST_ROWS     40000 /* of a Program, lest long ones fill the memory */
 

@@ -100,6 +100,9 @@ typedef StudyVerdict (*StudyJudge)(const RunReport *identity, gpointer user);
 /* As study_point_run, of what `judge` lets pass: a point that is left has neither report nor reason. */
 void study_point_play(StudyPoint *point, const Study *study, const StudyOptions *options, StudyCache *cache,
                       StudyJudge judge, gpointer user);
+/* The same of settings, which it takes. */
+RunReport *study_run_settings(const char *workload, ConfSettings *settings, const StudyOptions *options,
+                              StudyCache *cache, StudyJudge judge, gpointer user, GError **error);
 /* As study_run, the same way. NULL without an error: it was left. */
 RunReport *study_run_judged(const Study *study, const StudyOptions *options, StudyCache *cache, StudyJudge judge,
                             gpointer user, GError **error);

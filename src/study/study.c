@@ -323,9 +323,9 @@ void study_walk_price(RunReport *report) {
   report->price_to_train = steps * report->price_per_step;
 }
 
-static void fill_identity(const Study *study, const StudyWalk *walk, RunIdentity *identity) {
+static void fill_identity(const char *workload, const StudyWalk *walk, RunIdentity *identity) {
   identity->run_key = g_strdup(walk->key);
-  identity->workload = g_strdup(study->workload);
+  identity->workload = g_strdup(workload);
   identity->topology = g_strdup(walk->cluster->topology);
   identity->model = g_strdup(walk->shape.name);
   identity->gpu = g_strdup(walk->cluster->gpu->name);
@@ -395,12 +395,12 @@ RunReport *study_walk_play(const StudyWalk *walk, const StudyOptions *options, G
   return report;
 }
 
-static RunReport *run_walk(const Study *study, StudyWalk *walk, const StudyOptions *options, StudyJudge judge,
+static RunReport *run_walk(const char *workload, StudyWalk *walk, const StudyOptions *options, StudyJudge judge,
                            gpointer user, GError **error) {
   if (!study_walk_read(walk, error) || !find_key(walk, error))
     return NULL;
   RunReport known = {0};
-  fill_identity(study, walk, &known.identity);
+  fill_identity(workload, walk, &known.identity);
   gboolean wanted = judge == NULL || judge(&known, user) == STUDY_PLAY;
   RunReport *report = wanted && build_program(walk, error) ? study_walk_play(walk, options, error) : NULL;
   if (report == NULL) {
@@ -415,16 +415,21 @@ static RunReport *run_walk(const Study *study, StudyWalk *walk, const StudyOptio
   return report;
 }
 
-RunReport *study_run_judged(const Study *study, const StudyOptions *options, StudyCache *cache, StudyJudge judge,
-                            gpointer user, GError **error) {
-  StudyWalk walk = {.settings = conf_settings_copy(study->settings),
+RunReport *study_run_settings(const char *workload, ConfSettings *settings, const StudyOptions *options,
+                              StudyCache *cache, StudyJudge judge, gpointer user, GError **error) {
+  StudyWalk walk = {.settings = settings,
                     .cache = cache,
                     .fidelity = options->chunks ? "step" : "flow",
                     .contention = !options->no_contention};
   gboolean set = !options->no_jitter || conf_settings_set(walk.settings, "cluster.gpu_spread=0", error);
-  RunReport *report = set ? run_walk(study, &walk, options, judge, user, error) : NULL;
+  RunReport *report = set ? run_walk(workload, &walk, options, judge, user, error) : NULL;
   study_walk_clear(&walk);
   return report;
+}
+
+RunReport *study_run_judged(const Study *study, const StudyOptions *options, StudyCache *cache, StudyJudge judge,
+                            gpointer user, GError **error) {
+  return study_run_settings(study->workload, conf_settings_copy(study->settings), options, cache, judge, user, error);
 }
 
 char *study_find_key(const Study *study, GError **error) {
