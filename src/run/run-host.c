@@ -1,6 +1,7 @@
 /* The host of a rank: issues rows in order, pays for each, takes and gives memory, blocks where the framework blocks.
  *
- * Hosts that go on at one instant are played by one event of the host phase, in the order in which they were woken. */
+ * Hosts that go on at one instant are played by one event of the host phase, in the order in which they were woken; or,
+ * where nothing else is left to happen at that instant, at once: it would be the next event. */
 #include "base-error.h"
 #include "run-state.h"
 
@@ -61,9 +62,7 @@ static void host_paid(Event *event, gpointer owner) {
   play_host(owner);
 }
 
-static void play_hosts(Event *event, gpointer owner) {
-  (void)event;
-  RunPlay *play = owner;
+static void play_hosts(RunPlay *play) {
   RunRank **playing = play->hosts;
   guint32 n = play->n_hosts;
   play->hosts = play->hosts_playing;
@@ -75,11 +74,28 @@ static void play_hosts(Event *event, gpointer owner) {
   }
 }
 
+static void hosts_go_on(Event *event, gpointer owner) {
+  (void)event;
+  play_hosts(owner);
+}
+
+void run_hosts_due(RunPlay *play) {
+  while (play->n_hosts > 0 && !play->over) {
+    if (event_queue_next(play->queue) > run_now(play)) {
+      play_hosts(play);
+    } else {
+      if (!event_is_pending(&play->hosts_event))
+        event_schedule(play->queue, &play->hosts_event, run_now(play));
+      return;
+    }
+  }
+}
+
 void run_hosts_init(RunPlay *play) {
   play->hosts = g_new(RunRank *, play->system->program->n_ranks);
   play->hosts_playing = g_new(RunRank *, play->system->program->n_ranks);
   /* Above the identities of ranks, whose host times end in the same phase. */
-  event_init(&play->hosts_event, play_hosts, play, EVENT_PHASE_HOST, play->system->program->n_ranks);
+  event_init(&play->hosts_event, hosts_go_on, play, EVENT_PHASE_HOST, play->system->program->n_ranks);
 }
 
 void run_host_init(RunRank *rank) {
@@ -94,6 +110,4 @@ void run_host_resume(RunRank *rank) {
     return;
   rank->queued = TRUE;
   play->hosts[play->n_hosts++] = rank;
-  if (!event_is_pending(&play->hosts_event))
-    event_schedule(play->queue, &play->hosts_event, run_now(play));
 }

@@ -88,8 +88,9 @@ static gboolean moves_for_ever(const RunPlay *play) {
 }
 
 static gboolean play_steps(RunPlay *play, GError **error) {
-  while (!play->over && !play->endless && event_queue_step(play->queue))
-    ;
+  do
+    run_hosts_due(play);
+  while (!play->over && !play->endless && event_queue_step(play->queue));
   if (play->over)
     return TRUE;
   sim_require(play->endless || moves_for_ever(play), run_now(play), play->run_key,

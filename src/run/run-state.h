@@ -176,6 +176,8 @@ void run_table_clear(RunTable *table);
 void run_hosts_init(RunPlay *play);
 void run_host_init(RunRank *rank);
 void run_host_resume(RunRank *rank);
+/* After each event: hosts that it woke. */
+void run_hosts_due(RunPlay *play);
 /* run-task.c */
 void run_stream_init(RunStream *stream, RunRank *rank, guint32 index);
 void run_stream_clear(RunStream *stream);
