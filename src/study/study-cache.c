@@ -10,7 +10,7 @@
 #define MOST_MACHINES 512
 #define MOST_LINKS    200000 /* a few megabytes */
 #define MOST_MODELS   512
-#define MOST_PROGRAMS 8
+#define MOST_PROGRAMS 4
 #define MOST_ROWS     40000 /* of a Program, lest long ones fill the memory */
 
 /* NCCL's tables for one architecture, as read. */
@@ -83,10 +83,10 @@ void study_cache_free(StudyCache *cache) {
 }
 
 /* All given values of the schemas' keys, and where they stand: relative paths start there, and errors name it. */
-static char *key_of(const ConfSettings *settings, const ConfSchema *const *schemas) {
+static char *key_of(const ConfSettings *settings, const ConfSchema *const *schemas, const char *const *except) {
   GString *key = g_string_new(NULL);
   for (; *schemas != NULL; schemas++)
-    conf_settings_append_given(settings, *schemas, key);
+    conf_settings_append_given(settings, *schemas, except, key);
   return g_string_free(key, FALSE);
 }
 
@@ -104,21 +104,26 @@ static void add_figure(const char *name, const char *value, gpointer user) {
   g_checksum_update(user, (const guchar *)line, -1);
 }
 
+/* Its price is no part of a machine: points that differ in it share one. */
 StudyMachine *study_cache_machine(StudyCache *cache, ConfSettings *settings, GError **error) {
   static const ConfSchema *const schemas[] = {&hw_cluster_schema, &hw_topology_schema, &coll_knobs_schema, NULL};
-  g_autofree char *key = key_of(settings, schemas);
+  g_autofree char *key = key_of(settings, schemas, hw_price_keys);
   StudyMachine *machine = g_hash_table_lookup(cache->machines, key);
   if (machine != NULL) {
     conf_settings_take(settings, machine->laid, &hw_topology_schema);
     return machine;
   }
+  g_autoptr(ConfSettings) plain = conf_settings_copy(settings);
+  for (const char *const *price = hw_price_keys; *price != NULL; price++)
+    conf_settings_forget(plain, *price);
   HwCluster *cluster =
-      study_cache_catalog(cache, error) != NULL ? hw_cluster_build(settings, cache->catalog, error) : NULL;
+      study_cache_catalog(cache, error) != NULL ? hw_cluster_build(plain, cache->catalog, error) : NULL;
   if (cluster == NULL)
     return NULL;
+  conf_settings_take(settings, plain, &hw_topology_schema);
   machine = g_new0(StudyMachine, 1);
   machine->cluster = cluster;
-  machine->laid = conf_settings_copy(settings);
+  machine->laid = g_steal_pointer(&plain);
   machine->figures = g_checksum_new(G_CHECKSUM_SHA256);
   hw_catalog_visit_used(cache->catalog, add_figure, machine->figures);
   if (g_hash_table_size(cache->machines) >= MOST_MACHINES || cache->links + cluster->n_links > MOST_LINKS) {
@@ -189,7 +194,7 @@ gboolean study_machine_connect(StudyCache *cache, StudyMachine *machine, const C
 
 const ModelShape *study_cache_model(StudyCache *cache, ConfSettings *settings, GError **error) {
   static const ConfSchema *const schemas[] = {&model_shape_schema, NULL};
-  g_autofree char *given = key_of(settings, schemas);
+  g_autofree char *given = key_of(settings, schemas, NULL);
   const char *length = conf_settings_get(settings, "training.sequence_length"); /* some shapes grow with it */
   g_autofree char *key = g_strconcat(given, length, NULL);
   StudyModel *model = g_hash_table_lookup(cache->models, key);
@@ -215,7 +220,7 @@ static char *program_key(const StudyWalk *walk) {
   gsize n = 2 + plan_schemas(schemas + 2, PLAN_SCHEMAS_MOST);
   GString *key = g_string_new(NULL);
   for (gsize i = 0; i < n; i++)
-    conf_settings_append_given(walk->settings, &schemas[i], key);
+    conf_settings_append_given(walk->settings, &schemas[i], NULL, key);
   const HwHost *host = walk->recipe.host;
   g_string_append_printf(key, "%u ranks, %u per node, %s", walk->recipe.ranks, walk->recipe.ranks_per_node,
                          host != NULL ? host->name : "");

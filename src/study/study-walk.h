@@ -44,6 +44,7 @@ typedef struct StudyWalk {
   StudyMachine *machine; /* of the cache, as is what the shape points to */
   Recipe *tool_recipe;   /* [parallel] recipe, read and laid under the settings; NULL: none */
   const HwCluster *cluster;
+  double gpu_hour; /* its price: points that differ in nothing else share a cluster */
   ModelShape shape;
   ModelRecipe model_recipe;
   PlanRecipe recipe;
@@ -57,7 +58,7 @@ typedef struct StudyWalk {
   CollGroup **groups;
 } StudyWalk;
 
-/* The Program of the walk's recipes. *ret_kept: it is the cache's, and stands until eight others have been asked for. */
+/* The Program of the walk's recipes. *ret_kept: it is the cache's, and stands until four others have been asked for. */
 Program *study_cache_program(StudyCache *cache, const StudyWalk *walk, gboolean *ret_kept);
 
 /* The defaults of all floors. */

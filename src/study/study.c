@@ -135,6 +135,8 @@ gboolean study_walk_read(StudyWalk *walk, GError **error) {
   if (shape == NULL)
     return FALSE;
   walk->cluster = walk->machine->cluster;
+  if (!hw_cluster_price(walk->cluster, walk->settings, &walk->gpu_hour, error))
+    return FALSE;
   walk->shape = *shape;
   if (!coll_knobs_load(walk->settings, &walk->knobs, error) || !plan_put_defaults(walk->settings, error) ||
       !model_recipe_load(walk->settings, &walk->model_recipe, error) ||
@@ -340,7 +342,7 @@ static void fill_identity(const char *workload, const StudyWalk *walk, RunIdenti
   identity->global_batch = walk->recipe.global_batch;
   identity->precision = g_strdup(model_precision_names[walk->model_recipe.precision]);
   identity->activation_checkpointing = plan_checkpointing_text(&walk->recipe.checkpointing);
-  identity->gpu_hour = walk->cluster->gpu_hour;
+  identity->gpu_hour = walk->gpu_hour;
   identity->total_tokens = walk->recipe.total_tokens;
   study_key_settings(walk->settings, identity);
 }
