@@ -159,7 +159,7 @@ ProgramBuilder *program_builder_new(void);
 void program_builder_free(ProgramBuilder *builder);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ProgramBuilder, program_builder_free)
 
-/* Names are copied. Streams: "host" exists, index 0. Communicators: the slot for its rows is returned. */
+/* Names are copied; equal names of rows become one pointer. Streams: "host" exists, index 0. Communicators: the slot for its rows is returned. */
 guint32 program_builder_stream(ProgramBuilder *builder, const char *name);
 guint32 program_builder_communicator(ProgramBuilder *builder, const char *name, const guint32 *ranks, guint32 n);
 /* Communicators side by side, numbered from 0: rank i of `n_ranks` is in number `of_rank`[i]. One slot for all. */
