@@ -5,23 +5,6 @@
 #include "base-error.h"
 #include "run-state.h"
 
-static void give(RunRank *rank, const ProgramGive *give) {
-  RunStream *stream = give->stream == PROGRAM_NONE ? NULL : &rank->streams[give->stream];
-  if (stream == NULL || stream->pending == 0) {
-    run_memory_give(rank, give->tensor);
-    return;
-  }
-  *(RunFree *)base_vector_next(&stream->frees, sizeof(RunFree)) = (RunFree){stream->issued, give->tensor};
-}
-
-static void act(RunRank *rank, const ProgramRow *row) {
-  const ProgramSection *section = rank->step->table->section;
-  for (guint32 i = 0; i < row->n_gives; i++)
-    give(rank, &section->gives[row->gives + i]);
-  for (guint32 i = 0; i < row->n_takes; i++)
-    run_memory_take(rank, section->takes[row->takes + i], rank->step, rank->row);
-}
-
 /* Issues the row the host stands before; FALSE where it must stop: a cost to pay, or a wait. */
 static gboolean issue_row(RunRank *rank) {
   RunStep *step = rank->step;
@@ -33,7 +16,9 @@ static gboolean issue_row(RunRank *rank) {
   }
   if (row->kind == PROGRAM_HOST && step->unmet[rank->row] > 0)
     return FALSE;
-  act(rank, row);
+  if (run_replay_wanted(rank->play))
+    run_replay_note(rank, rank->row, PROGRAM_NONE);
+  run_memory_act(rank, step, rank->row);
   rank->paid = FALSE;
   guint32 issued = rank->row++;
   if (row->kind == PROGRAM_HOST)
@@ -48,7 +33,7 @@ static void play_host(RunRank *rank) {
     while (rank->row < rank->step->table->section->n_rows)
       if (!issue_row(rank))
         return;
-    if (rank->step->number + 1 == RUN_MOST_STEPS)
+    if (rank->step->number + rank->replayed + 1 == RUN_MOST_STEPS)
       return;
     rank->step = run_step_begin(rank, rank->step->number + 1);
     rank->row = 0;

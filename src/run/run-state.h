@@ -3,7 +3,7 @@
  *   RunPlay ─┬─ RunTable (one per role and section): what is the same for every rank and step
  *            ├─ RunRank (one per class of ranks) ─┬─ RunStream: the row it runs, or waits to run
  *            │                                    ├─ RunStep: starts and unmet needs of one step's rows
- *            │                                    └─ MemLedger
+ *            │                                    └─ MemLedger, MemAllocator
  *            └─ RunCommunicator ─┬─ RunTransfer: a collective that its members gather for
  *                                └─ RunMove: what became of each, by sequence
  *
@@ -11,6 +11,7 @@
 #pragma once
 
 #include "base-vector.h"
+#include "mem-allocator.h"
 #include "mem-ledger.h"
 #include "run-play.h"
 
@@ -56,8 +57,15 @@ struct RunStep {
 
 typedef struct {
   guint64 ordinal; /* of the row, on its stream, that must have ended */
-  guint32 tensor;
+  guint32 tensor, block;
 } RunFree;
+
+/* What moved memory, in its order: the host acted on a row, or a stream ended its oldest. */
+typedef struct {
+  SimTime at;  /* since the step's start */
+  guint32 row; /* PROGRAM_NONE: the stream's end */
+  guint32 stream;
+} RunNote;
 
 typedef struct {
   Event event; /* end of the compute row that runs */
@@ -100,9 +108,20 @@ struct RunRank {
   SimTime before;                 /* end of the one before it */
   guint32 steps_ended;
   SimTime period[2]; /* of the last two steps */
+  BaseVector notes;   /* RunNote: of this step so far */
+  guint32 replayed;   /* steps of which the memory alone was played */
+  gboolean replaying; /* one of them is being */
+  SimTime noted_at;   /* of its present note; else 0 */
   gboolean rested[2]; /* at their ends nothing was under way or issued ahead */
   guint64 level[2][MEM_TENANTS];
+  guint64 allocated[2], reserved[2]; /* when they ended */
   MemLedger ledger;
+  MemAllocator *allocator;
+  guint64 outside;     /* of the device's bytes, beside the allocator */
+  guint32 *blocks;     /* by tensor, while it is held */
+  gboolean *connected; /* by slot: its communicator has its buffers */
+  guint64 device_peak; /* most that was reserved and outside */
+  guint32 device_peak_step;
   guint64 unique[MEM_TENANTS], unique_at_peak[MEM_TENANTS];
   guint32 peak_step, peak_row; /* row being issued when the peak was reached */
   SimTime peak_since_step;
@@ -208,17 +227,36 @@ void run_chunks_free(RunChunks *chunks);
 void run_chunks_forget(RunCommunicator *communicator);
 /* run-memory.c */
 void run_memory_begin(RunRank *rank);
+void run_memory_clear(RunRank *rank);
+/* NCCL's buffers of a collective's communicator: allocated with the first call. */
+void run_memory_connect(RunRank *rank, const RunStep *step, guint32 row);
+/* The host has come to a row: its gives, the buffers of its communicator, its takes. */
+void run_memory_act(RunRank *rank, const RunStep *step, guint32 row);
 void run_memory_take(RunRank *rank, guint32 tensor, const RunStep *step, guint32 row);
-void run_memory_give(RunRank *rank, guint32 tensor);
+/* Of use again once what was issued on `stream` so far has ended; NULL: at once. */
+void run_memory_give(RunRank *rank, guint32 tensor, RunStream *stream);
+/* So many rows of the stream have ended. */
+void run_memory_pass(RunStream *stream, guint64 ended);
 /* run-step.c */
 RunStep *run_step_begin(RunRank *rank, guint32 number);
 void run_step_ended(RunStep *step);
+gboolean run_step_repeats(const RunRank *rank);
+/* Takes down what the allocator holds at the end of a step. */
+void run_step_note_memory(RunRank *rank);
 void run_steps_clear(RunRank *rank);
+/* run-replay.c: steps that can differ in memory alone. Notes are taken where they may be wanted. */
+void run_replay_note(RunRank *rank, guint32 row, guint32 stream);
+/* Plays their memory, once a step has ended, until it repeats or the most steps are reached. FALSE: the next must be played. */
+gboolean run_replay(RunPlay *play);
 /* run-exposure.c: fills times, causes and, if kept, exposures of a class from its last step. */
 void run_exposure(const RunRank *rank, gboolean keep, RunClass *ret);
 /* run-results.c */
 RunReport *run_results(RunPlay *play);
 
+/* Of several ranks each would have to rest at the same moment. */
+static inline gboolean run_replay_wanted(const RunPlay *play) {
+  return play->n_ranks == 1 && !play->options->every_step;
+}
 static inline SimTime run_now(const RunPlay *play) {
   return event_now(play->queue);
 }

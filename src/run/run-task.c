@@ -75,14 +75,6 @@ static void move_head(RunStream *stream) {
   stream->step = step;
 }
 
-static void free_passed(RunStream *stream) {
-  const RunFree *frees = stream->frees.data;
-  while (stream->frees_begun < stream->frees.n && frees[stream->frees_begun].ordinal <= stream->ended)
-    run_memory_give(stream->rank, frees[stream->frees_begun++].tensor);
-  if (stream->frees_begun == stream->frees.n)
-    stream->frees.n = stream->frees_begun = 0;
-}
-
 void run_stream_ended(RunStream *stream) {
   RunRank *rank = stream->rank;
   RunStep *step = stream->step;
@@ -91,8 +83,10 @@ void run_stream_ended(RunStream *stream) {
   step->ends[row] = run_now(rank->play);
   stream->running = FALSE;
   stream->ended++;
+  if (run_replay_wanted(rank->play))
+    run_replay_note(rank, PROGRAM_NONE, (guint32)(stream - rank->streams));
   if (stream->frees.n > 0)
-    free_passed(stream);
+    run_memory_pass(stream, stream->ended);
   if (--stream->pending > 0)
     move_head(stream);
   if (what->kind == PROGRAM_COLLECTIVE) {
