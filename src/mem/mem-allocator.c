@@ -81,7 +81,7 @@ static guint64 size_grown(const MemAllocator *allocator, const MemSpan *span) {
 static guint32 best_fit(const MemAllocator *allocator, guint32 pool, guint64 size, guint *ret_at) {
   const MemList *list = allocator->pools[pool].free;
   guint64 most = allocator->policy.max_split_size;
-  guint at = mem_list_find(list, size, 0);
+  guint at = mem_list_fit(list, size);
   if (at == list->len)
     return MEM_NONE;
   if (allocator->policy.expandable_segments)
@@ -127,7 +127,7 @@ static gboolean give_back_large(MemAllocator *allocator, guint32 pool, guint64 s
   if (most == MEM_NO_SPLIT_LIMIT || allocator->policy.expandable_segments)
     return FALSE;
   const MemList *list = allocator->pools[pool].free;
-  guint at = mem_list_find(list, MAX(size, most), 0);
+  guint at = mem_list_fit(list, MAX(size, most));
   if (at < list->len) {
     give_back(allocator, g_array_index(list, MemSpan, at).block);
     return TRUE;

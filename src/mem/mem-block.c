@@ -18,13 +18,29 @@ static inline gboolean is_below(const MemSpan *span, guint64 size, guint64 addre
   return ((Key)span->size << 64 | span->address) < ((Key)size << 64 | address);
 }
 
-/* Halves what is left without a branch on what is compared, which no processor could foretell. */
+#define FEW 16 /* entries that are counted one by one: their comparisons do not wait for each other */
+
+/* Both halve what is left, then count, without a branch on what is compared, which no processor could foretell. */
 guint mem_list_find(const MemList *list, guint64 size, guint64 address) {
-  const MemSpan *spans = spans_of(list), *first = spans;
-  guint left = list->len;
-  for (; left > 1; left -= left / 2)
-    first += is_below(&first[left / 2 - 1], size, address) * (left / 2);
-  return (guint)(first - spans) + (left == 1 && is_below(first, size, address));
+  const MemSpan *spans = spans_of(list), *end;
+  guint first = 0, left = list->len;
+  for (; left > FEW; left -= left / 2)
+    first += left / 2 & -(guint)is_below(&spans[first + left / 2 - 1], size, address);
+  spans += first;
+  for (end = spans + left; spans < end; spans++)
+    first += (guint)is_below(spans, size, address);
+  return first;
+}
+
+guint mem_list_fit(const MemList *list, guint64 size) {
+  const MemSpan *spans = spans_of(list), *end;
+  guint first = 0, left = list->len;
+  for (; left > FEW; left -= left / 2)
+    first += left / 2 & -(guint)(spans[first + left / 2 - 1].size < size);
+  spans += first;
+  for (end = spans + left; spans < end; spans++)
+    first += spans->size < size;
+  return first;
 }
 
 void mem_list_add(MemList *list, guint64 size, guint64 address, guint32 block) {
@@ -126,4 +142,26 @@ guint32 mem_block_set_free(MemAllocator *allocator, guint32 block) {
   else
     mem_list_add(list, joined->size, joined->address, block);
   return block;
+}
+
+static void write_span(BaseVector *layout, guint64 address, guint64 size) {
+  *(guint64 *)base_vector_next(layout, sizeof(guint64)) = address;
+  *(guint64 *)base_vector_next(layout, sizeof(guint64)) = size;
+}
+
+void mem_allocator_layout(const MemAllocator *allocator, BaseVector *layout) {
+  for (guint32 p = 0; p < allocator->n_pools; p++) {
+    const MemPool *pool = &allocator->pools[p];
+    write_span(layout, pool->free->len, pool->unmapped->len);
+    for (guint i = 0; i < pool->free->len; i++)
+      write_span(layout, spans_of(pool->free)[i].address, spans_of(pool->free)[i].size);
+    for (guint i = 0; i < pool->unmapped->len; i++) {
+      const MemBlock *block = mem_block(allocator, g_array_index(pool->unmapped, guint32, i));
+      write_span(layout, block->address, block->size);
+    }
+  }
+}
+
+guint64 mem_allocator_address(const MemAllocator *allocator, guint32 block) {
+  return mem_block(allocator, block)->address;
 }

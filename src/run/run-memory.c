@@ -137,6 +137,8 @@ void run_memory_begin(RunRank *rank) {
   guint64 context = system->gpu->context_bytes, workspaces = WORKSPACE_HANDLES * system->gpu->workspace_bytes;
   rank->allocator = mem_allocator_new(&rank->play->options->memory, program->n_streams, capacity(rank));
   rank->blocks = g_new(guint32, program->n_tensors);
+  for (guint32 t = 0; t < program->n_tensors; t++)
+    rank->blocks[t] = PROGRAM_NONE;
   rank->connected = g_new0(gboolean, program->n_slots);
   take_outside(rank, &(Request){MEM_OVERHEAD, context, context, "CUDA context", NULL, 0});
   if (workspaces > 0)
@@ -169,6 +171,7 @@ void run_memory_take(RunRank *rank, guint32 tensor, const RunStep *step, guint32
 
 void run_memory_give(RunRank *rank, guint32 tensor, RunStream *stream) {
   RunFree given = {stream != NULL ? stream->issued : 0, tensor, rank->blocks[tensor]};
+  rank->blocks[tensor] = PROGRAM_NONE;
   mem_allocator_hold(rank->allocator, given.block);
   if (stream == NULL || stream->pending == 0)
     pass(rank, &given);

@@ -60,6 +60,8 @@ static void clear(RunPlay *play) {
     RunRank *rank = &play->ranks[i];
     run_steps_clear(rank);
     g_free(rank->notes.data);
+    g_free(rank->layout[0].data);
+    g_free(rank->layout[1].data);
     run_memory_clear(rank);
     for (guint32 s = 0; s < program->n_streams; s++)
       run_stream_clear(&rank->streams[s]);

@@ -109,7 +109,8 @@ struct RunRank {
   guint32 steps_ended;
   SimTime period[2]; /* of the last two steps */
   BaseVector notes;   /* RunNote: of this step so far */
-  guint32 replayed;   /* steps of which the memory alone was played */
+  BaseVector layout[2]; /* guint64: where the last two steps left memory, if the rank rests */
+  guint32 replayed;   /* steps of which the memory alone was played, or nothing */
   gboolean replaying; /* one of them is being */
   SimTime noted_at;   /* of its present note; else 0 */
   gboolean rested[2]; /* at their ends nothing was under way or issued ahead */
@@ -118,7 +119,7 @@ struct RunRank {
   MemLedger ledger;
   MemAllocator *allocator;
   guint64 outside;     /* of the device's bytes, beside the allocator */
-  guint32 *blocks;     /* by tensor, while it is held */
+  guint32 *blocks;     /* by tensor; PROGRAM_NONE: it is not held */
   gboolean *connected; /* by slot: its communicator has its buffers */
   guint64 device_peak; /* most that was reserved and outside */
   guint32 device_peak_step;
@@ -246,6 +247,8 @@ void run_step_note_memory(RunRank *rank);
 void run_steps_clear(RunRank *rank);
 /* run-replay.c: steps that can differ in memory alone. Notes are taken where they may be wanted. */
 void run_replay_note(RunRank *rank, guint32 row, guint32 stream);
+/* Takes down where a step that ends at rest leaves memory. */
+void run_replay_mark(RunRank *rank);
 /* Plays their memory, once a step has ended, until it repeats or the most steps are reached. FALSE: the next must be played. */
 gboolean run_replay(RunPlay *play);
 /* run-exposure.c: fills times, causes and, if kept, exposures of a class from its last step. */

@@ -100,6 +100,8 @@ void run_step_ended(RunStep *step) {
   memcpy(rank->level[1], rank->level[0], sizeof rank->level[0]);
   memcpy(rank->level[0], rank->ledger.held, sizeof rank->level[0]);
   run_step_note_memory(rank);
+  if (rank->rested[0] && run_replay_wanted(play))
+    run_replay_mark(rank);
   forget(rank, rank->last);
   rank->last = step;
   rank->steps_ended++;
