@@ -181,7 +181,8 @@ void run_collective_join(RunStream *stream) {
   RunPlay *play = stream->rank->play;
   guint32 communicator = communicator_of(stream->step, stream->head);
   RunTransfer *transfer = transfer_for(play, communicator, sequence_of(stream->step, stream->head), row->call);
-  sim_require(call_equal(&transfer->call, &row->call), run_now(play), play->run_key, "ranks disagree about \"%s\" on communicator %s", row->name,
+  sim_require(call_equal(&transfer->call, &row->call), run_now(play), play->run_key,
+              "ranks disagree about \"%s\" on communicator %s", row->name,
               play->system->program->communicators[communicator].name);
   transfer->members[transfer->arrived++] = stream;
   run_contention_take(stream->rank, transfer->takes.channels, 0);

@@ -58,6 +58,7 @@ void run_replay_mark(RunRank *rank) {
         block != PROGRAM_NONE ? mem_allocator_address(rank->allocator, block) : G_MAXUINT64;
   }
   *(guint64 *)base_vector_next(&layout, sizeof(guint64)) = rank->outside;
+  *(guint64 *)base_vector_next(&layout, sizeof(guint64)) = mem_allocator_use(rank->allocator)->flushes; /* they count */
   rank->layout[0] = layout;
 }
 
@@ -70,6 +71,9 @@ gboolean run_replay(RunPlay *play) {
   RunRank *rank = &play->ranks[0];
   if (!run_replay_wanted(play) || play->steps_ended < 2 || !rank->rested[0] || !rank->rested[1] ||
       memcmp(rank->level[0], rank->level[1], sizeof rank->level[0]) != 0)
+    return FALSE;
+  /* What is held when, a timeline shows of the last step alone, and a cache that is given back changes it. */
+  if (play->options->timeline && !memory_is_as_before(rank))
     return FALSE;
   while (!play->repeats && play->steps_ended < RUN_MOST_STEPS) {
     rank->replayed++;

@@ -107,13 +107,13 @@ struct RunRank {
   RunStep *last;                  /* last step that has ended */
   SimTime before;                 /* end of the one before it */
   guint32 steps_ended;
-  SimTime period[2]; /* of the last two steps */
-  BaseVector notes;   /* RunNote: of this step so far */
+  SimTime period[2];    /* of the last two steps */
+  BaseVector notes;     /* RunNote: of this step so far */
   BaseVector layout[2]; /* guint64: where the last two steps left memory, if the rank rests */
-  guint32 replayed;   /* steps of which the memory alone was played, or nothing */
-  gboolean replaying; /* one of them is being */
-  SimTime noted_at;   /* of its present note; else 0 */
-  gboolean rested[2]; /* at their ends nothing was under way or issued ahead */
+  guint32 replayed;     /* steps of which the memory alone was played, or nothing */
+  gboolean replaying;   /* one of them is being */
+  SimTime noted_at;     /* of its present note; else 0 */
+  gboolean rested[2];   /* at their ends nothing was under way or issued ahead */
   guint64 level[2][MEM_TENANTS];
   guint64 allocated[2], reserved[2]; /* when they ended */
   MemLedger ledger;
@@ -181,8 +181,8 @@ struct RunPlay {
   Event hosts_event;
   RunRank **hosts, **hosts_playing; /* that go on at this instant; room for all ranks */
   guint32 n_hosts;
-  guint32 steps_ended;              /* on all ranks */
-  guint32 ranks_ended;              /* that have ended one more */
+  guint32 steps_ended; /* on all ranks */
+  guint32 ranks_ended; /* that have ended one more */
   gboolean repeats, over;
   gboolean endless;   /* something would happen beyond SimTime */
   double *link_bytes; /* at the end of the last step and the one before */

@@ -48,10 +48,17 @@ static StudyVerdict judge(const RunReport *identity, gpointer user) {
     judge->point->unwanted = TRUE;
     return STUDY_LEAVE;
   }
-  if (judge->db == NULL || !store_db_has(judge->db, identity->identity.run_key))
+  const char *key = identity->identity.run_key;
+  gboolean known = batch->known != NULL && g_hash_table_contains(batch->known, key);
+  if (!known && (judge->db == NULL || !store_db_has(judge->db, key)))
     return STUDY_PLAY;
   judge->point->run_key = g_strdup(identity->identity.run_key);
   return STUDY_LEAVE;
+}
+
+static gboolean ready(gpointer user) {
+  const StudyBatch *batch = user;
+  return batch->ready == NULL || batch->ready(batch->user);
 }
 
 static void work(gpointer item, gpointer thread, gpointer user) {
@@ -85,6 +92,7 @@ static void keep_memory(void) {
 gboolean study_batch_run(const StudyBatch *batch, gboolean *ret_stopped, GError **error) {
   StudyRunner runner = {.threads = batch->threads,
                         .next = next,
+                        .ready = ready,
                         .work = work,
                         .deliver = deliver,
                         .drop = drop,

@@ -31,7 +31,7 @@ struct StudyCache {
   GHashTable *machines, *models;
   guint32 links; /* of all machines */
   Kept programs[MOST_PROGRAMS];
-  guint oldest; /* Program */
+  guint oldest;   /* Program */
   GArray *tables; /* Tables */
 };
 
@@ -89,7 +89,6 @@ static char *key_of(const ConfSettings *settings, const ConfSchema *const *schem
     conf_settings_append_given(settings, *schemas, except, key);
   return g_string_free(key, FALSE);
 }
-
 
 const HwCatalog *study_cache_catalog(StudyCache *cache, GError **error) {
   if (cache->catalog == NULL)
