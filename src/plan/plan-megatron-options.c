@@ -43,6 +43,13 @@ static const ConfKey keys[] = {
      .initial = "no",
      .help = "buckets end on multiples of 65 536 elements"},
     {.group = "megatron",
+     .key = "check_for_nan_in_grad",
+     .kind = CONF_FLAG,
+     .offset = FIELD(checks_gradients),
+     .initial = "yes",
+     .help = "the host reads the norm of each bucket before it is reduced, and so waits for backward; no: "
+             "--no-check-for-nan-in-loss-and-grad"},
+    {.group = "megatron",
      .key = "tp_comm_overlap",
      .kind = CONF_LATER,
      .initial = "no",
@@ -95,6 +102,9 @@ void plan_megatron_note(const PlanRecipe *recipe, GPtrArray *notes) {
                              options->gradient_bytes,
                              options->overlap_grad_reduce ? "as backward fills buckets" : "after backward",
                              recipe->gradient_clipping));
+  if (options->checks_gradients)
+    g_ptr_array_add(notes, g_strdup("megatron: the host looks for NaN in each bucket before it is reduced "
+                                    "(check_for_nan_in_grad)"));
   if (recipe->zero_stage == 1)
     g_ptr_array_add(notes, g_strdup(options->overlap_param_gather
                                         ? "megatron: parameters are gathered in the next forward, bucket by bucket"
