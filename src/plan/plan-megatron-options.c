@@ -2,6 +2,8 @@
  * megatron/core/distributed/distributed_data_parallel_config.py. */
 #include "plan-megatron.h"
 
+#include <string.h>
+
 #include "base-names.h"
 #include "model-recipe.h"
 #include "plan-policy.h"
@@ -80,6 +82,10 @@ static gboolean check_combinations(const ConfSettings *settings, const PlanRecip
 
 gboolean plan_megatron_resolve(const ConfSettings *settings, PlanRecipe *recipe, GError **error) {
   PlanMegatron *options = &recipe->megatron;
+  if (strcmp(conf_settings_get(settings, "training.precision"), "fp8") == 0)
+    return conf_settings_fail(settings, "training.precision", error,
+                              "Transformer Engine's fp8, as Megatron has it, is not modelled: it keeps weights and "
+                              "activations cast over micro-batches");
   int precision = MAX(0, base_names_find(model_precision_names, conf_settings_get(settings, "training.precision")));
   options->parameter_bytes = model_precision_bytes(precision);
   options->gradient_bytes = plan_dtype_bytes(

@@ -141,6 +141,7 @@ gboolean study_walk_read(StudyWalk *walk, GError **error) {
       !plan_recipe_load(walk->settings, hw_cluster_gpus(walk->cluster), walk->cluster->gpus_per_node, &walk->recipe,
                         error))
     return FALSE;
+  walk->model_recipe.fp8_weights = walk->recipe.framework == PLAN_FSDP2 && walk->recipe.fsdp.gathers_fp8;
   walk->model_recipe.lora = walk->recipe.trainable.lora;
   walk->recipe.host = walk->recipe.framework != PLAN_PAPER ? walk->cluster->host : NULL;
   if (!check_offload(walk, error))
