@@ -6,7 +6,7 @@ set title 'llama-2-7b, ZeRO-3 (paper), 16 × h100-sxm5-80gb in 2 nodes: 598.92 m
 set xlabel 'time since the start of the step, ms'
 set ylabel 'memory per GPU, GiB'
 set xrange [0:598.924636]
-set yrange [0:13.3726183]
+set yrange [0:14.4157812]
 set key outside right top vertical Left reverse samplen 2 spacing 1.1
 set tics nomirror out
 set border 3
@@ -20,5 +20,7 @@ plot \
   'llama2-7b-memory-zero3.dat' index 0 using 1:4:5 with filledcurves fs solid 1 noborder lc rgb '#2a6db5' title 'optimizer', \
   'llama2-7b-memory-zero3.dat' index 0 using 1:3:4 with filledcurves fs solid 1 noborder lc rgb '#9cc7e0' title 'parameters', \
   'llama2-7b-memory-zero3.dat' index 0 using 1:2:3 with filledcurves fs solid 1 noborder lc rgb '#333333' title 'overhead', \
+  11.0890625 with lines lc rgb 'white' lw 4 notitle, \
+  11.0890625 with lines lc rgb 'black' lw 2 dt (2,4) title 'peak of all steps, 11.09', \
   'llama2-7b-memory-zero3.dat' index 1 with points pt 7 ps 1.8 lc rgb 'white' notitle, \
   'llama2-7b-memory-zero3.dat' index 1 with points pt 7 ps 1.2 lc rgb 'black' title 'highest here, 10.29'

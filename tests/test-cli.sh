@@ -120,6 +120,13 @@ refuses "no such rank" 'no rank 16' run a.ini --set 'cluster.slow_gpus=16: 0.8'
 refuses "a spread above the whole" 'cluster.gpu_spread' run a.ini --set cluster.gpu_spread=105%
 says "JSON" '"step_ps"' run a.ini --db a.db --json
 says "step fidelity" 'ZeRO' run a.ini --db a.db --fidelity=step --set model.layers=1
+says "fit" 'ZeRO-3' fit a.ini --vary micro_batch
+says "fit as JSON" '"value"' fit a.ini --vary layers --json
+refuses "fit of nothing" 'what may vary is not said' fit a.ini
+refuses "fit of a key that has no limit" 'is not micro_batch, sequence_length, layers or nodes' fit a.ini --vary lr
+refuses "an allocator setting that does nothing here" 'garbage_collection_threshold' run a.ini --set memory.garbage_collection_threshold=0.8
+refuses "too small a split limit" 'max_split_size' run a.ini --set memory.max_split_size=1MiB
+says "expandable segments" 'in expandable' run a.ini --db a.db --set memory.expandable_segments=yes
 says "layers" 'q_proj' layers a.ini
 says "layers as JSON" '"parameters" : 6738415616' layers a.ini --json
 says "list" 'h100-sxm5-80gb' list gpus

@@ -21,7 +21,7 @@ static void loads(void) {
   CU_ASSERT_EQUAL(recipe.precision, MODEL_BF16);
   CU_ASSERT_EQUAL(recipe.attention, MODEL_ATTENTION_FLASH);
   CU_ASSERT_EQUAL(recipe.dropout, 0);
-  CU_ASSERT_EQUAL(recipe.loss, MODEL_LOSS_EAGER);
+  CU_ASSERT_EQUAL(recipe.loss, MODEL_LOSS_DEFAULT);
   CU_ASSERT_EQUAL(recipe.kernels, MODEL_KERNELS_EAGER);
   CU_ASSERT_FALSE(recipe.compiled);
 
@@ -57,7 +57,6 @@ static void fusion(void) {
 static void refuses(void) {
   static const char *const refused[][2] = {
       {"training.precision=fp4", "fp8"},
-      {"training.loss=vocab-parallel", "vocab-parallel"},
       {"training.compile=perhaps", "training.compile"},
       {"training.attention=flsh", "flash"},
       {"training.dropout=1.5", "training.dropout"},

@@ -296,6 +296,9 @@ static void nanotron_volumes_and_states(void) {
   g_autoptr(Program) sharded = draw_plan(&drawn);
   CU_ASSERT_EQUAL(draw_payload(sharded, PROGRAM_STEADY, COLL_REDUCE_SCATTER), 4 * psi);
   CU_ASSERT_EQUAL(draw_payload(sharded, PROGRAM_STEADY, COLL_ALL_GATHER), 2 * psi);
+  draw_walk(sharded, PROGRAM_FIRST, MEM_COMMUNICATION, &level);
+  /* Both flat buffers are still there when a step ends. */
+  CU_ASSERT_EQUAL(level, (gint64)(2 * psi + 2 * psi / 8));
   peak += (gint64)draw_walk(sharded, PROGRAM_STEADY, MEM_COMMUNICATION, &level);
   peak += (gint64)(draw_settled(sharded, MEM_PARAMETERS) + draw_settled(sharded, MEM_GRADIENTS) +
                    draw_settled(sharded, MEM_OPTIMIZER));

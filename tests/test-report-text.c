@@ -111,7 +111,8 @@ static void a_summary_says_what_fits(void) {
   HAS(text, "Sent per GPU   35.38 GB inside the node, 2.53 GB between nodes\n");
   HAS(text, "MFU 16.6 %, HFU 22.1 %");
   HAS(text, "2 T tokens take 356.3 days and 403 670 USD\n");
-  HAS(text, "Memory per GPU at its peak, 168.24 ms after the start, by lm_head_loss (forward) in steady step 1\n");
+  HAS(text, "Memory per GPU at its peak, in the loss: 168.24 ms after the start, by lm_head_loss (forward) in\nsteady "
+            "step 1\n");
   HAS(text, "slowest of 2 classes of ranks: 2 from rank 14 on");
   HAS(text, "tightest of 2 classes of ranks: 14 from rank 0 on");
   HAS(text, "  - Dropout is off.\n");

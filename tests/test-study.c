@@ -46,7 +46,11 @@ static void check_class(const RunClass *rank_class) {
   CU_ASSERT_EQUAL(idle, rank_class->idle);
   CU_ASSERT_EQUAL(rank_class->step, rank_class->compute + rank_class->exposed + rank_class->idle);
   CU_ASSERT_TRUE(rank_class->exposed <= rank_class->communication);
-  CU_ASSERT_EQUAL(held, rank_class->device_used);
+  /* Tensors, context and buffers, then rounding and the cache on top. */
+  CU_ASSERT_TRUE(held <= rank_class->device_used);
+  CU_ASSERT_TRUE(rank_class->peak_allocated <= rank_class->peak_active);
+  CU_ASSERT_TRUE(rank_class->peak_active <= rank_class->peak_reserved);
+  CU_ASSERT_TRUE(rank_class->peak_reserved < rank_class->device_used);
   CU_ASSERT_EQUAL(rank_class->verdict == RUN_OOM, rank_class->device_used > rank_class->capacity);
   CU_ASSERT_EQUAL(rank_class->has_oom, rank_class->short_by > 0);
   CU_ASSERT_TRUE(rank_class->steady_allocated <= rank_class->peak_allocated);
@@ -134,14 +138,16 @@ static void all_wait_for_the_slowest(void) {
 
 static void fp32_needs_sixteen_bytes_a_parameter(void) {
   /* 4 + 4 + 8 bytes × 6 738 415 616 = 107.8 GB of states: out of memory on 80 GB under DDP, an eighth of it under stage
-   * 3 over 8, padding less than one element per unit. */
+   * 3 over 8, padding less than one element per unit. Allocated: two workspaces of 32 MiB and up to a segment's rest of 1 MiB
+   * for each of at most 8 blocks come on top. */
   for (guint stage = 0; stage <= 3; stage += 3) {
     g_autoptr(Study) study = open_at("llama2-7b", "training.precision=fp32", stage);
     CU_ASSERT_TRUE(study_set(study, "cluster.nodes=1", NULL));
     g_autoptr(RunReport) report = run_study(study, STUDY_OPTIONS_DEFAULT);
     guint64 states = report->classes[0].steady_allocated, all = 16 * G_GUINT64_CONSTANT(6738415616);
     CU_ASSERT_EQUAL(report->verdict, stage == 0 ? RUN_OOM : RUN_FITS);
-    CU_ASSERT_TRUE(stage == 0 ? states == all : states >= all / 8 && states < all / 8 + 34 * 16);
+    guint64 exact = (stage == 0 ? all : all / 8) + (64 << 20);
+    CU_ASSERT_TRUE(states >= exact && states < exact + (8 << 20));
   }
 }
 

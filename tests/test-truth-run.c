@@ -78,7 +78,7 @@ static void defaults_are_told(void) {
   CU_ASSERT_PTR_NOT_NULL_FATAL(optimizer);
   CU_ASSERT_PTR_NOT_NULL_FATAL(dtype);
   CU_ASSERT_EQUAL(loss->rows, 2);
-  CU_ASSERT_STRING_EQUAL(loss->value, "eager");
+  CU_ASSERT_STRING_EQUAL(loss->value, "default");
   CU_ASSERT_EQUAL(optimizer->rows, 3);
   CU_ASSERT_STRING_EQUAL(optimizer->value, "adamw");
   CU_ASSERT_EQUAL(dtype->rows, 1);

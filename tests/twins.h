@@ -25,6 +25,10 @@ static inline const char *twins_oom(const RunOom *a, const RunOom *b) {
   TWINS_SAME(layer);
   TWINS_SAME(requested);
   TWINS_SAME(free);
+  TWINS_SAME(allocated);
+  TWINS_SAME(reserved);
+  if (memcmp(a->held, b->held, sizeof a->held) != 0)
+    return "held";
   TWINS_SAME_TEXT(name);
   TWINS_SAME_TEXT(phase);
   TWINS_SAME_TEXT(tenant);
@@ -110,6 +114,10 @@ static inline const char *twins_class(const RunClass *a, const RunClass *b) {
   TWINS_SAME(steady_allocated);
   TWINS_SAME(peak_allocated);
   TWINS_SAME(device_used);
+  TWINS_SAME(device_used_step);
+  TWINS_SAME(peak_active);
+  TWINS_SAME(peak_reserved);
+  TWINS_SAME(cache_flushes);
   for (int tenant = 0; tenant < RUN_TENANTS; tenant++) {
     TWINS_SAME(peak_held[tenant]);
     TWINS_SAME(peak_unique[tenant]);

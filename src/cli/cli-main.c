@@ -13,6 +13,8 @@
 static const CliVerb verbs[] = {
     {"run", "WORKLOAD", "one training step: summary and verdict, into the database", cli_run, PLAYED},
     {"stages", "WORKLOAD", "the same step under ZeRO 0, 1, 2 and 3, side by side", cli_stages, PLAYED},
+    {"fit", "WORKLOAD --vary KEY", "the largest (nodes: the least) value of KEY that fits, per stage", cli_fit,
+     CLI_TAKES_SETTINGS | CLI_TAKES_JSON | CLI_TAKES_PLAY | CLI_TAKES_VARY},
     {"collective", "OPERATION --topology T [--nodes N] [--compare LOG]",
      "a collective by size, in the columns of nccl-tests", cli_collective,
      CLI_TAKES_SETTINGS | CLI_TAKES_JSON | CLI_TAKES_CALL},
@@ -44,7 +46,6 @@ static const CliVerb verbs[] = {
     {"import", "nccl-tests|nccl-topology|nvidia-smi-topo|recipe FILE... [-o FILE]", "other tools' files into ours",
      cli_import, CLI_TAKES_IMPORT | CLI_TAKES_OUTPUT},
     {"schema", "[database|trace]", "the database, or trace files, documented", cli_schema, 0},
-    {"fit", NULL, NULL, NULL, 0},
     {"explain", NULL, NULL, NULL, 0},
     {"report", NULL, NULL, NULL, 0},
 };

@@ -177,6 +177,9 @@ static void add_entries(GOptionContext *context, const CliVerb *verb, CliOptions
                                {NULL, 0, 0, 0, NULL, NULL, NULL}};
   const GOptionEntry jobs[] = {{"jobs", 'j', 0, G_OPTION_ARG_INT, &options->jobs, "threads (one for each core)", "N"},
                                {NULL, 0, 0, 0, NULL, NULL, NULL}};
+  const GOptionEntry vary[] = {{"vary", 0, 0, G_OPTION_ARG_STRING, &options->vary,
+                                "what may vary: micro_batch, sequence_length, layers or nodes", "KEY"},
+                               {NULL, 0, 0, 0, NULL, NULL, NULL}};
   const GOptionEntry import[] = {
       {"topology", 't', 0, G_OPTION_ARG_FILENAME, &options->topology, "nccl-tests: the machine it was measured on",
        "T"},
@@ -248,7 +251,8 @@ static void add_entries(GOptionContext *context, const CliVerb *verb, CliOptions
                 {CLI_TAKES_JOBS, jobs},         {CLI_TAKES_IMPORT, import},
                 {CLI_TAKES_GRID, grid},         {CLI_TAKES_BEST, best},
                 {CLI_TAKES_CHECK, check},       {CLI_TAKES_FORMAT, format},
-                {CLI_TAKES_REPLAY, replay},     {CLI_TAKES_QUOTES, quotes}};
+                {CLI_TAKES_REPLAY, replay},     {CLI_TAKES_QUOTES, quotes},
+                {CLI_TAKES_VARY, vary}};
   for (gsize i = 0; i < G_N_ELEMENTS(tables); i++)
     if (verb->takes & tables[i].takes)
       g_option_context_add_main_entries(context, tables[i].entries, NULL);
@@ -291,6 +295,7 @@ void cli_options_clear(CliOptions *options) {
   g_free(options->topology);
   g_free(options->db);
   g_free(options->output);
+  g_free(options->vary);
   g_free(options->group_nodes);
   g_free(options->gpus_per_node);
   g_free(options->dtype);

@@ -1,10 +1,13 @@
 /* foretrain run, foretrain stages: play, keep, print. */
 #include <stdio.h>
+#include <string.h>
 
 #include "cli.h"
+#include "report-remedies.h"
 #include "report-text.h"
 #include "store-db.h"
 #include "study-recipe.h"
+#include "study-remedy.h"
 
 static gboolean keep(const CliOptions *options, RunReport *const *reports, guint n, GError **error) {
   g_autoptr(StoreDb) db = store_db_open(cli_database(options, NULL), error);
@@ -29,6 +32,20 @@ CliExit cli_finish(const CliOptions *options, RunReport *const *reports, guint n
   return CLI_DONE;
 }
 
+/* JSON: as the member "remedies" of the object. */
+static void tell_remedies(const CliOptions *options, const Study *study, const RunReport *report, GString *text) {
+  g_autoptr(GPtrArray) remedies = study_remedies(study, report, &options->study);
+  if (!options->json) {
+    report_remedies(report, remedies, text);
+    return;
+  }
+  const char *end = strrchr(text->str, '}');
+  g_string_truncate(text, (gsize)(end - text->str));
+  g_string_append(text, ",\"remedies\":");
+  report_remedies_json(remedies, text);
+  g_string_append(text, "}\n");
+}
+
 CliExit cli_run(const CliOptions *options, GError **error) {
   if (!cli_want(options, 1, "a workload", error) || cli_database(options, error) == NULL)
     return CLI_INPUT;
@@ -40,6 +57,8 @@ CliExit cli_run(const CliOptions *options, GError **error) {
     return CLI_INPUT;
   g_autoptr(GString) text = g_string_new(NULL);
   (options->json ? report_json : report_summary)(report, text);
+  if (report->verdict == RUN_OOM && !options->quiet)
+    tell_remedies(options, study, report, text);
   if (options->explain && !options->json) /* JSON always says so */
     report_explain(&report, 1, text);
   if (options->explain && !options->json && !study_print_recipe(study, text, error))

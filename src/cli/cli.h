@@ -29,13 +29,14 @@ typedef enum {
   CLI_TAKES_GRID = 1 << 15,   /* --grid, --where, --shard, --timeline (no, unless asked) */
   CLI_TAKES_BEST = 1 << 16,   /* --minimise, --maximise, --subject, --top */
   CLI_TAKES_CHECK = 1 << 17,  /* --junit, --markdown, --github, --accept, --reason */
+  CLI_TAKES_VARY = 1 << 18,   /* --vary */
 } CliTakes;
 
 /* What stands on the command line. Cleared by cli_options_clear. */
 typedef struct {
   char **rest; /* what is not an option; NULL-terminated */
   char **sets; /* --set, in order; NULL: none */
-  char *topology, *db, *output;
+  char *topology, *db, *output, *vary;
   gboolean json, quiet, require_fit, explain;
   gboolean plays;                                              /* an option was given that only a run can obey */
   SimTime from, to;                                            /* --from, --to; -1: not given */
@@ -79,6 +80,7 @@ const char *cli_database(const CliOptions *options, GError **error);
 CliExit cli_exit_of(const GError *error);
 
 CliExit cli_run(const CliOptions *options, GError **error);
+CliExit cli_fit(const CliOptions *options, GError **error);
 CliExit cli_stages(const CliOptions *options, GError **error);
 CliExit cli_collective(const CliOptions *options, GError **error);
 CliExit cli_validate(const CliOptions *options, GError **error);

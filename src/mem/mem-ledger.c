@@ -8,23 +8,15 @@
 const char *const mem_tenant_names[] = {"parameters", "gradients",     "optimizer", "activations",
                                         "temporary",  "communication", "overhead",  NULL};
 
-void mem_ledger_init(MemLedger *ledger, guint64 capacity) {
-  memset(ledger, 0, sizeof *ledger);
-  ledger->capacity = capacity;
-}
-
 gboolean mem_ledger_take(MemLedger *ledger, MemTenant tenant, guint64 bytes, SimTime now) {
   ledger->held[tenant] += bytes;
   ledger->total += bytes;
-  if (ledger->total > ledger->peak) {
-    ledger->peak = ledger->total;
-    ledger->peak_at = now;
-    memcpy(ledger->held_at_peak, ledger->held, sizeof ledger->held);
-  }
-  if (ledger->total <= ledger->capacity || ledger->full)
-    return TRUE;
-  ledger->full = TRUE;
-  return FALSE;
+  if (ledger->total <= ledger->peak)
+    return FALSE;
+  ledger->peak = ledger->total;
+  ledger->peak_at = now;
+  memcpy(ledger->held_at_peak, ledger->held, sizeof ledger->held);
+  return TRUE;
 }
 
 void mem_ledger_give(MemLedger *ledger, MemTenant tenant, guint64 bytes, SimTime now) {

@@ -112,6 +112,28 @@ static void fused_loss(ModelBuild *build, ModelSet logits) {
       ->saves = logits;
 }
 
+/* A softmax over the vocabulary written out in PyTorch, as for a vocabulary that ranks share (here one has all of it): an
+ * fp32 copy, its maximum (read), the difference (read, written), then in its place the exponential (read, written), the
+ * sum (read) and the quotient (read, written). What is left is the softmax, and becomes the gradient in its place. */
+static void vocab_parallel_forward(ModelBuild *build, ModelSet logits, ModelSet softmax) {
+  double elements = build->t * build->v;
+  ModelSet in_fp32 = logits;
+  if (build->half) {
+    in_fp32 = model_build_scratch(build, "logits_fp32", MODEL_BYTES_FP32 * elements);
+    model_build_memory(build, MODEL_FORWARD, "logits_fp32", (build->e + MODEL_BYTES_FP32) * elements, logits, in_fp32);
+  }
+  model_build_kernels(build, MODEL_FORWARD, "cross_entropy", KERNEL_MEMORY, 5,
+                      (1 + 2 + 2 + 1 + 2) * MODEL_BYTES_FP32 * elements, logits | in_fp32, softmax)
+      ->saves = softmax;
+}
+
+static void vocab_parallel_backward(ModelBuild *build, ModelSet softmax, ModelSet d_logits) {
+  double elements = build->t * build->v;
+  model_build_memory(build, MODEL_BACKWARD, "cross_entropy.backward",
+                     (2 * MODEL_BYTES_FP32 + (build->half ? MODEL_BYTES_FP32 + build->e : 0)) * elements, softmax,
+                     d_logits);
+}
+
 void model_head_build(ModelBuild *build) {
   double stream = build->e * build->t * build->h, logits_bytes = build->e * build->t * build->v;
   ModelNorm norm = model_norm(build, &norm_names);
@@ -121,20 +143,23 @@ void model_head_build(ModelBuild *build) {
   ModelSet input = model_build_tensor(build, "input", MODEL_TENSOR_INPUT, stream);
   ModelSet normed = model_build_inner(build, "normed", stream),
            logits = model_build_inner(build, "logits", logits_bytes);
-  gboolean eager = build->recipe->loss == MODEL_LOSS_EAGER;
-  ModelSet log_softmax = eager ? model_build_inner(build, "log_softmax", MODEL_BYTES_FP32 * build->t * build->v) : 0;
+  gboolean fused = build->recipe->loss == MODEL_LOSS_FUSED;
+  gboolean parallel = build->recipe->loss == MODEL_LOSS_VOCAB_PARALLEL;
+  ModelSet softmax =
+      fused ? 0
+            : model_build_inner(build, parallel ? "softmax" : "log_softmax", MODEL_BYTES_FP32 * build->t * build->v);
   model_norm_forward(build, &norm, input, normed);
   model_linear_forward(build, &head, normed, logits);
-  if (eager)
-    loss_forward(build, logits, log_softmax);
-  else
+  if (fused)
     fused_loss(build, logits);
+  else
+    (parallel ? vocab_parallel_forward : loss_forward)(build, logits, softmax);
 
-  ModelSet d_logits = eager ? model_build_inner(build, "d_logits", logits_bytes) : logits,
+  ModelSet d_logits = fused ? logits : model_build_inner(build, "d_logits", logits_bytes),
            d_normed = model_build_inner(build, "d_normed", stream);
   ModelSet d_input = model_build_tensor(build, "d_input", MODEL_TENSOR_GRAD_INPUT, stream);
-  if (eager)
-    loss_backward(build, log_softmax, d_logits);
+  if (!fused)
+    (parallel ? vocab_parallel_backward : loss_backward)(build, softmax, d_logits);
   model_linear_backward(build, &head, normed, d_logits, d_normed);
   model_norm_backward(build, &norm, input, d_normed, d_input);
 }

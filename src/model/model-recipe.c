@@ -8,8 +8,7 @@ const char *const model_attention_names[] = {"flash", "eager", NULL};
 
 static const char *const flash_names[] = {"auto", "2", "3", NULL};
 static const char *const fused_names[] = {"no", "yes", "norms", NULL}; /* as ModelKernels */
-static const char *const loss_names[] = {"eager", "fused", NULL};
-static const char *const loss_later[] = {"vocab-parallel", NULL};
+static const char *const loss_names[] = {"eager", "fused", "vocab-parallel", "default", NULL};
 
 typedef struct {
   ModelRecipe recipe;
@@ -66,12 +65,12 @@ static const ConfKey keys[] = {
      .key = "loss",
      .kind = CONF_NAME,
      FIELD(loss),
-     .initial = "eager",
+     .initial = "default",
      .names = loss_names,
-     .later = loss_later,
      .help =
          "eager: cross-entropy over an fp32 copy of all logits; fused: one kernel that leaves the gradient where the "
-         "logits were"},
+         "logits were; vocab-parallel: an fp32 softmax that becomes the gradient in its place; default: nanotron's is "
+         "vocab-parallel, the others' eager"},
     {.group = "training",
      .key = "compile",
      .kind = CONF_FLAG,

@@ -15,7 +15,8 @@ typedef enum { MODEL_BF16, MODEL_FP16, MODEL_FP32, MODEL_TF32, MODEL_FP8 } Model
 typedef enum { MODEL_ATTENTION_FLASH, MODEL_ATTENTION_EAGER } ModelAttention;
 /* Which flash kernels: those that frameworks usually call on the GPU, FlashAttention-2, FlashAttention-3 or cuDNN's. */
 typedef enum { MODEL_FLASH_USUAL, MODEL_FLASH_2, MODEL_FLASH_3 } ModelFlash;
-typedef enum { MODEL_LOSS_EAGER, MODEL_LOSS_FUSED } ModelLoss;
+/* DEFAULT: the framework's; built as EAGER where nobody has said which that is. */
+typedef enum { MODEL_LOSS_EAGER, MODEL_LOSS_FUSED, MODEL_LOSS_VOCAB_PARALLEL, MODEL_LOSS_DEFAULT } ModelLoss;
 /* How memory-bound operations run: as separate kernels of the framework, or each as one kernel. */
 typedef enum {
   MODEL_KERNELS_EAGER,

@@ -376,6 +376,7 @@ Program *plan_ddp(const PlanCase *what) {
   ddp.wire = plan_dtype_bytes(recipe->communication_dtype, ddp.bytes);
   guint32 compute = program_builder_stream(ddp.builder, "compute");
   ddp.comm = program_builder_stream(ddp.builder, "comm");
+  program_builder_pool(ddp.builder, ddp.comm, compute);
   program_builder_role(ddp.builder, "rank", recipe->ranks);
   ddp.group = plan_everyone(ddp.builder, recipe->ranks);
   ddp.walk = plan_walk_new(ddp.builder, what->shape, what->model, recipe, compute);

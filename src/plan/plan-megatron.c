@@ -324,7 +324,7 @@ static void step(Megatron *megatron, ProgramSectionKind section) {
 
 /* ---- Setting up ---- */
 
-static void add_communicators(Megatron *megatron) {
+static void add_communicators(Megatron *megatron, guint32 compute) {
   guint32 ranks = megatron->recipe->ranks;
   g_autofree guint32 *of_rank = g_new(guint32, ranks);
   megatron->shards = megatron->recipe->zero_stage == 1 ? megatron->recipe->shard_ranks : 1;
@@ -338,8 +338,10 @@ static void add_communicators(Megatron *megatron) {
   if (megatron->replicas > 1)
     megatron->replica_slot = program_builder_communicators(megatron->builder, "data-parallel", of_rank, ranks);
   megatron->comm_across = megatron->comm;
-  if (megatron->shards > 1 && megatron->replicas > 1)
-    megatron->comm_across = program_builder_stream(megatron->builder, "comm across instances");
+  if (megatron->shards == 1 || megatron->replicas == 1)
+    return;
+  megatron->comm_across = program_builder_stream(megatron->builder, "comm across instances");
+  program_builder_pool(megatron->builder, megatron->comm_across, compute);
 }
 
 static void add_gradients(Megatron *megatron) {
@@ -397,8 +399,9 @@ Program *plan_megatron(const PlanCase *what) {
   Megatron megatron = {.recipe = recipe, .options = &recipe->megatron, .builder = program_builder_new()};
   guint32 compute = program_builder_stream(megatron.builder, "compute");
   megatron.comm = program_builder_stream(megatron.builder, "comm");
+  program_builder_pool(megatron.builder, megatron.comm, compute);
   program_builder_role(megatron.builder, "rank", recipe->ranks);
-  add_communicators(&megatron);
+  add_communicators(&megatron, compute);
   megatron.walk = plan_walk_new(megatron.builder, what->shape, what->model, recipe, compute);
   megatron.walk->hooks = (PlanHooks){.before = before_op, .gradient = gradient_ready};
   megatron.walk->user = &megatron;

@@ -285,6 +285,7 @@ Program *plan_paper(const PlanCase *what) {
   paper.element_bytes = model_precision_bytes(what->model->precision);
   paper.compute = program_builder_stream(paper.builder, "compute");
   paper.comm = program_builder_stream(paper.builder, "comm");
+  program_builder_pool(paper.builder, paper.comm, paper.compute);
   program_builder_role(paper.builder, "rank", recipe->ranks);
   paper.group = plan_everyone(paper.builder, recipe->ranks);
   paper.walk = plan_walk_new(paper.builder, what->shape, what->model, recipe, paper.compute);

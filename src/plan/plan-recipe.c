@@ -158,7 +158,6 @@ static const ConfKey keys[] = {
     LATER("parallel", "expert", "1", "expert parallelism"),
     LATER("parallel", "expert_tensor", "1", "expert tensor parallelism"),
     LATER("parallel", "rank_order", NULL, "another order of ranks"),
-    LATER("memory", "*", NULL, "configuring the allocator"),
 };
 static const ConfSchema plan_schema = {keys, G_N_ELEMENTS(keys)};
 

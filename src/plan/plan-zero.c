@@ -152,6 +152,7 @@ static void add_streams(PlanZero *zero, const PlanCase *what) {
   if (reduces_beside(zero))
     reduce = program_builder_stream(zero->builder, "reduce");
   zero->comm = program_builder_stream(zero->builder, "comm");
+  program_builder_pool(zero->builder, zero->comm, compute);
   program_builder_role(zero->builder, "rank", zero->recipe->ranks);
   zero->world = plan_everyone(zero->builder, zero->recipe->ranks);
   zero->walk = plan_walk_new(zero->builder, what->shape, what->model, zero->recipe, compute);
@@ -187,6 +188,7 @@ static PlanShardGroups shard_groups(PlanZero *zero) {
 static void add_stage_3(PlanZero *zero) {
   guint32 element_bytes = zero->walk->element_bytes;
   guint32 gather = program_builder_stream(zero->builder, "gather"), second = PROGRAM_NONE;
+  program_builder_pool(zero->builder, zero->comm, gather);
   PlanShardGroups groups = shard_groups(zero);
   guint64 part = zero->options->hpz_partition_size;
   if (part > 1) {

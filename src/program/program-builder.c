@@ -39,6 +39,7 @@ struct ProgramBuilder {
   GArray *ops;           /* KernelOp */
   GArray *durations;     /* SimTime, by op */
   GPtrArray *streams;    /* const char * */
+  GArray *pools;         /* guint32, by stream */
   ProgramSectionKind section;
   ProgramRow context; /* phase, layer and micro of the rows that follow */
   guint64 tokens;
@@ -57,6 +58,7 @@ ProgramBuilder *program_builder_new(void) {
   builder->ops = g_array_new(FALSE, FALSE, sizeof(KernelOp));
   builder->durations = g_array_new(FALSE, FALSE, sizeof(SimTime));
   builder->streams = g_ptr_array_new();
+  builder->pools = g_array_new(FALSE, FALSE, sizeof(guint32));
   program_builder_context(builder, PROGRAM_SETUP, -1, -1);
   program_builder_stream(builder, "host");
   return builder;
@@ -94,6 +96,7 @@ void program_builder_free(ProgramBuilder *builder) {
   g_array_unref(builder->ops);
   g_array_unref(builder->durations);
   g_ptr_array_unref(builder->streams);
+  g_array_unref(builder->pools);
   if (builder->names != NULL)
     g_string_chunk_free(builder->names);
   g_free(builder);
@@ -104,8 +107,14 @@ static const char *keep_name(ProgramBuilder *builder, const char *name) {
 }
 
 guint32 program_builder_stream(ProgramBuilder *builder, const char *name) {
+  guint32 stream = builder->streams->len;
   g_ptr_array_add(builder->streams, (gpointer)keep_name(builder, name));
-  return builder->streams->len - 1;
+  g_array_append_val(builder->pools, stream);
+  return stream;
+}
+
+void program_builder_pool(ProgramBuilder *builder, guint32 stream, guint32 of) {
+  g_array_index(builder->pools, guint32, stream) = of;
 }
 
 static void add_communicator(ProgramBuilder *builder, const char *name, guint32 *ranks, guint32 n) {
@@ -358,6 +367,9 @@ Program *program_builder_end(ProgramBuilder *builder) {
   program->ops = steal(builder->ops, &program->n_ops);
   program->durations = steal(builder->durations, NULL);
   program->n_streams = builder->streams->len;
+  if (builder->pools->len > 1)
+    g_array_index(builder->pools, guint32, 0) = g_array_index(builder->pools, guint32, 1);
+  program->pools = steal(builder->pools, NULL);
   program->streams = (const char *const *)g_ptr_array_free(builder->streams, FALSE);
   program->tokens = builder->tokens;
   program->model_flops = builder->model_flops;
@@ -390,6 +402,7 @@ void program_free(Program *program) {
   g_free(program->ops);
   g_free(program->durations);
   g_free((gpointer)program->streams);
+  g_free(program->pools);
   g_string_chunk_free(program->names);
   g_free(program);
 }

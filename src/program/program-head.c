@@ -153,9 +153,9 @@ const char *program_head_missing(GHashTable *seen) {
 }
 
 char *program_head_advice(const char *key) {
-  const char *names[G_N_ELEMENTS(facts) + 4] = {"streams", "role.NAME", "communicator.NAME"};
+  const char *names[G_N_ELEMENTS(facts) + 5] = {"streams", "pool.STREAM", "role.NAME", "communicator.NAME"};
   for (gsize i = 0; i < G_N_ELEMENTS(facts); i++)
-    names[i + 3] = facts[i].key;
+    names[i + 4] = facts[i].key;
   return base_names_advice(names, key);
 }
 

@@ -204,6 +204,8 @@ static void reader_init(ProgramReader *reader, const ProgramFile *file) {
     if (s > 0)
       program_builder_stream(reader->builder, file->streams->pdata[s]);
   }
+  for (guint s = 1; s < file->streams->len; s++)
+    program_builder_pool(reader->builder, s, g_array_index(file->pools, guint32, s));
   name_lists(reader->roles, file->roles);
   name_lists(reader->communicators, file->communicators);
 }

@@ -19,6 +19,7 @@ static void file_init(ProgramFile *file, const char *name, const char *data, gsi
   *file = (ProgramFile){.file = name, .text = g_strndup(data, length)};
   file->head.dtype = -1;
   file->streams = g_ptr_array_new_with_free_func(g_free);
+  file->pools = g_array_new(FALSE, FALSE, sizeof(guint32));
   file->roles = g_array_new(FALSE, FALSE, sizeof(ProgramList));
   file->communicators = g_array_new(FALSE, FALSE, sizeof(ProgramList));
   g_array_set_clear_func(file->roles, list_clear);
@@ -30,6 +31,7 @@ static void file_init(ProgramFile *file, const char *name, const char *data, gsi
 static void file_clear(ProgramFile *file) {
   program_origin_clear(&file->head.origin);
   g_ptr_array_unref(file->streams);
+  g_array_unref(file->pools);
   g_array_unref(file->roles);
   g_array_unref(file->communicators);
   g_array_unref(file->lines);
@@ -54,11 +56,31 @@ static gboolean read_streams(ProgramFile *file, const char *value, const BasePla
       g_free(name);
       return FALSE;
     }
+    guint32 own = file->streams->len;
     g_ptr_array_add(file->streams, name);
+    g_array_append_val(file->pools, own);
   }
   if (file->streams->len > 0 && strcmp(file->streams->pdata[0], "host") == 0)
     return TRUE;
   base_error_set_at(error, place, "expected host and the other streams, as in host compute comm, found \"%s\"", value);
+  return FALSE;
+}
+
+static gboolean find_stream(const ProgramFile *file, const char *word, guint *ret) {
+  g_autofree char *name = program_file_name(word);
+  return name != NULL && g_ptr_array_find_with_equal_func(file->streams, name, g_str_equal, ret) && *ret > 0;
+}
+
+/* Whose memory the rows of a stream take. */
+static gboolean read_pool(ProgramFile *file, const char *word, const char *value, const BasePlace *place,
+                          GError **error) {
+  guint stream, of;
+  if (find_stream(file, word, &stream) && find_stream(file, value, &of)) {
+    g_array_index(file->pools, guint32, stream) = of;
+    return TRUE;
+  }
+  base_error_set_at(error, place, "expected two streams, other than host, of the line \"streams\" above, found \"%s\"",
+                    value);
   return FALSE;
 }
 
@@ -101,6 +123,8 @@ static gboolean read_fact(ProgramFile *file, const char *key, const char *value,
   gboolean known;
   if (strcmp(key, "streams") == 0)
     return read_streams(file, value, place, error);
+  if (g_str_has_prefix(key, "pool."))
+    return read_pool(file, key + strlen("pool."), value, place, error);
   if (g_str_has_prefix(key, "role."))
     return read_list(file->roles, key + strlen("role."), value, FALSE, place, error);
   if (g_str_has_prefix(key, "communicator."))

@@ -18,6 +18,7 @@ typedef struct {
   char *text; /* what lines point into */
   ProgramHead head;
   GPtrArray *streams;    /* char * */
+  GArray *pools;         /* guint32, by stream: whose memory its rows take */
   GArray *roles;         /* ProgramList */
   GArray *communicators; /* ProgramList: slots */
   GArray *lines;         /* ProgramLine */

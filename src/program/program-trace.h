@@ -4,6 +4,7 @@
  *   # workload = llama2-7b
  *   # gpu = h100-sxm5-80gb                      whose the durations are
  *   # streams = host compute comm
+ *   # pool.comm = compute                       whose memory the rows of a stream take, where not their own
  *   # role.rank = 0-15                          which ranks behave so
  *   # communicator.data-parallel = 0-15
  *   # communicator.shard = 0-7 | 8-15            two side by side: each rank means its own

@@ -41,6 +41,14 @@ static void print_streams(const Writer *writer) {
     program_text_word(writer->program->streams[s], writer->text);
   }
   g_string_append_c(writer->text, '\n');
+  for (guint32 s = 1; s < writer->program->n_streams; s++)
+    if (writer->program->pools[s] != s) {
+      g_string_append(writer->text, "# pool.");
+      program_text_word(writer->program->streams[s], writer->text);
+      g_string_append(writer->text, " = ");
+      program_text_word(writer->program->streams[writer->program->pools[s]], writer->text);
+      g_string_append_c(writer->text, '\n');
+    }
 }
 
 static void print_role(const Writer *writer, guint32 role, const char *word) {
@@ -182,6 +190,7 @@ void program_trace_reference(GString *text) {
   program_head_reference(text);
   g_string_append(text,
                   "streams                    host and the others, in order (needed)\n"
+                  "pool.STREAM                the stream whose memory the rows of this one take; left out: its own\n"
                   "role.NAME                  ranks that behave so, as in 0-7,16-56:8 (one needed; every rank in one)\n"
                   "communicator.NAME          ranks of a communicator; of several side by side, as in 0-7 | 8-15, each "
                   "rank means its own\n\nrole,step,task,…\n");

@@ -127,6 +127,7 @@ typedef struct {
   SimTime *durations;   /* by op: its time on a GPU at its full speed; -1: what the kernel model says of the GPU */
   guint32 n_ops;
   const char *const *streams; /* names; index 0 is "host" */
+  guint32 *pools;             /* by stream: the stream whose memory its rows take */
   guint32 n_streams;
   /* Facts of the model that results are made of, per step over all ranks. */
   guint64 tokens;
@@ -161,6 +162,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(ProgramBuilder, program_builder_free)
 
 /* Names are copied. Streams: "host" exists, index 0. Communicators: the slot for its rows is returned. */
 guint32 program_builder_stream(ProgramBuilder *builder, const char *name);
+/* Rows of `stream` take memory of stream `of`: where a library's own stream plays what another hands over. Without this a
+ * stream's own; of the host the first other one. */
+void program_builder_pool(ProgramBuilder *builder, guint32 stream, guint32 of);
 guint32 program_builder_communicator(ProgramBuilder *builder, const char *name, const guint32 *ranks, guint32 n);
 /* Communicators side by side, numbered from 0: rank i of `n_ranks` is in number `of_rank`[i]. One slot for all. */
 guint32 program_builder_communicators(ProgramBuilder *builder, const char *name, const guint32 *of_rank,

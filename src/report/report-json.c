@@ -2,6 +2,7 @@
 #include <json-glib/json-glib.h>
 
 #include "report-text.h"
+#include "report-words.h"
 #include "store-metric.h"
 
 static void add_integer(JsonBuilder *builder, const char *key, gint64 value) {
@@ -86,6 +87,7 @@ static void add_memory(JsonBuilder *builder, const RunClass *tightest) {
   add_text(builder, "task_name", tightest->peak_name);
   add_layer(builder, tightest->peak_layer);
   add_text(builder, "phase", tightest->peak_phase);
+  add_text(builder, "place", report_place(tightest->peak_name, tightest->peak_layer, tightest->peak_phase));
   json_builder_end_object(builder);
 }
 
@@ -108,6 +110,12 @@ static void add_oom(JsonBuilder *builder, const RunReport *report) {
   add_text(builder, "tensor", oom->tensor);
   add_integer(builder, "requested_bytes", (gint64)oom->requested);
   add_integer(builder, "free_bytes", (gint64)oom->free);
+  add_integer(builder, "allocated_bytes", (gint64)oom->allocated);
+  add_integer(builder, "reserved_bytes", (gint64)oom->reserved);
+  begin_object(builder, "held_bytes");
+  for (guint t = 0; t < RUN_TENANTS; t++)
+    add_integer(builder, run_tenant_names[t], (gint64)oom->held[t]);
+  json_builder_end_object(builder);
   json_builder_end_object(builder);
 }
 

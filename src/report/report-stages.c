@@ -19,8 +19,11 @@ static void step_parts(const RunReport *report, gint64 ret[3]) {
 }
 
 /* Hundredths of a GiB, each rounded by itself: equal sizes look equal in all stages. */
+/* Hundredths of a GiB; of RUN_TENANTS: what the allocator holds on top. */
 static gint64 tenant_size(const RunReport *report, guint tenant) {
-  return report_centi_gib(tightest(report)->peak_held[tenant]);
+  gint64 levels[REPORT_LEVELS];
+  report_memory_levels(tightest(report), levels);
+  return levels[tenant];
 }
 
 typedef enum { STEP, COMPUTE, EXPOSED, IDLE, HIDDEN, INTRA, INTER, TOKENS, MFU, PRICE, TIME_ROWS } TimeRow;
@@ -74,8 +77,8 @@ static void time_cell(BaseTable *table, const RunReport *report, TimeRow row) {
 }
 
 static void print_memory_rows(BaseTable *table, RunReport *const *reports, guint n) {
-  for (guint t = 0; t < RUN_TENANTS; t++) {
-    base_table_cell(table, "  %s, GiB", run_tenant_names[t]);
+  for (guint t = 0; t < REPORT_LEVELS; t++) {
+    base_table_cell(table, "  %s, GiB", report_level_name(t));
     for (guint i = 0; i < n; i++)
       base_table_cell(table, "%.2f", (double)tenant_size(reports[i], t) / 100);
   }

@@ -1,15 +1,13 @@
-/* One run on one page: what was asked, whether it fits, where the time goes, who holds the memory. */
+/* One run on one page: what was asked, and where the time goes; whether it fits and who holds the memory is told by
+ * report-verdict. */
 #include "base-table.h"
 #include "report-awaited.h"
 #include "report-text.h"
+#include "report-verdict.h"
 #include "report-words.h"
 
 static const RunClass *slowest(const RunReport *report) {
   return &report->classes[report->slowest];
-}
-
-static const RunClass *tightest(const RunReport *report) {
-  return &report->classes[report->tightest];
 }
 
 static double percent(double part, double whole) {
@@ -29,40 +27,6 @@ static void print_title(const RunIdentity *identity, GString *text) {
                       identity->sequence_length, identity->micro_batch, identity->gradient_accumulation,
                       identity->global_batch, identity->precision, identity->activation_checkpointing);
   report_wrap(text, "", recipe);
-}
-
-static void print_request(const RunReport *report, const RunOom *oom, GString *text) {
-  guint32 ranks = 0;
-  for (guint32 i = 0; i < report->n_classes; i++)
-    ranks += report->classes[i].has_oom ? report->classes[i].ranks : 0;
-  g_autofree char *requested = base_format_memory(oom->requested);
-  g_autofree char *available = base_format_memory(oom->free);
-  g_autofree char *row = report_row(oom->name, oom->layer, oom->phase);
-  g_autofree char *step = report_step(oom->step);
-  g_autofree char *at = base_format_time(oom->at);
-  g_autofree char *where = ranks == report->identity.gpus
-                               ? g_strdup("on every rank")
-                               : g_strdup_printf("on %u of %u ranks", ranks, report->identity.gpus);
-  g_autofree char *words =
-      g_strdup_printf("The first request that fails: %s for %s (%s) with %s free, by %s %s, %s after its start, %s.",
-                      requested, oom->tensor, oom->tenant, available, row, step, at, where);
-  report_wrap(text, "  ", words);
-}
-
-static void print_verdict(const RunReport *report, GString *text) {
-  const RunClass *tight = tightest(report);
-  g_autofree char *need = base_format_gib(tight->device_used);
-  g_autofree char *capacity = base_format_gib(tight->capacity);
-  if (report->verdict == RUN_FITS) {
-    guint64 spare = tight->capacity - tight->device_used;
-    g_autofree char *room = base_format_memory(spare);
-    g_string_append_printf(text, "\nFITS: needs %s of %s per GPU, %s (%.1f %%) to spare\n", need, capacity, room,
-                           percent((double)spare, (double)tight->capacity));
-    return;
-  }
-  g_autofree char *missing = base_format_memory(tight->short_by);
-  g_string_append_printf(text, "\nOUT OF MEMORY: needs %s of %s per GPU, %s are missing\n", need, capacity, missing);
-  print_request(report, &tight->oom, text);
 }
 
 static void time_row(BaseTable *table, const char *name, gint64 centi_ms, gint64 per_mille, const char *meaning) {
@@ -158,50 +122,12 @@ static void print_rates(const RunReport *report, GString *text) {
   print_price(report, text);
 }
 
-static void memory_row(BaseTable *table, const char *name, gint64 centi_gib, const char *share) {
-  base_table_cell(table, "%s", name);
-  base_table_cell(table, "%.2f GiB", (double)centi_gib / 100);
-  base_table_cell(table, "%s", share);
-}
-
-static void print_memory(const RunReport *report, GString *text) {
-  const RunClass *tight = tightest(report);
-  gint64 parts[RUN_TENANTS], levels[RUN_TENANTS], shares[RUN_TENANTS];
-  for (guint t = 0; t < RUN_TENANTS; t++)
-    parts[t] = (gint64)tight->peak_held[t];
-  report_split(parts, RUN_TENANTS, report_centi_gib(tight->device_used), levels);
-  report_split(parts, RUN_TENANTS, 1000, shares);
-  g_autofree char *row = report_row(tight->peak_name, tight->peak_layer, tight->peak_phase);
-  g_autofree char *step = report_step(tight->peak_step);
-  g_autofree char *at = base_format_time(tight->peak_at);
-  g_autofree char *where = g_strdup_printf("Memory per GPU at its peak, %s after the start, by %s %s", at, row, step);
-  g_string_append_c(text, '\n');
-  report_wrap(text, "", where);
-  g_autoptr(BaseTable) table = base_table_new();
-  base_table_head(table, "", BASE_LEFT);
-  base_table_head(table, "", BASE_RIGHT);
-  base_table_head(table, "", BASE_RIGHT);
-  for (guint t = 0; t < RUN_TENANTS; t++) {
-    g_autofree char *share = g_strdup_printf("%.1f %%", (double)shares[t] / 10);
-    memory_row(table, run_tenant_names[t], levels[t], share);
-  }
-  base_table_rule(table);
-  memory_row(table, "in all", report_centi_gib(tight->device_used), "100.0 %");
-  memory_row(table, "capacity", report_centi_gib(tight->capacity), "");
-  base_table_print(table, 2, text);
-  g_autofree char *steady = base_format_memory(tight->steady_allocated);
-  g_string_append_printf(text, "Between steps %s stay allocated beside the overhead.\n", steady);
-  if (report->n_classes > 1)
-    g_string_append_printf(text, "Memory is that of the tightest of %u classes of ranks: %u from rank %u on.\n",
-                           report->n_classes, tight->ranks, tight->first_rank);
-}
-
 void report_summary(const RunReport *report, GString *text) {
   print_title(&report->identity, text);
-  print_verdict(report, text);
+  report_verdict(report, text);
   print_step(report, text);
   print_rates(report, text);
-  print_memory(report, text);
+  report_memory_table(report, text);
   char **notes = report->identity.notes;
   if (notes == NULL || notes[0] == NULL)
     return;

@@ -32,6 +32,23 @@ char *report_row(const char *name, gint32 layer, const char *phase) {
   return g_strdup_printf("%s (layer %d, %s)", name, layer, phase);
 }
 
+const char *report_place(const char *name, gint32 layer, const char *phase) {
+  static const struct {
+    const char *phase, *place;
+  } places[] = {{"setup", "loading the model"},    {"forward", "forward"},
+                {"backward", "backward"},          {"recompute", "recomputing a layer"},
+                {"reduce", "reducing gradients"},  {"optimizer", "the optimizer's step"},
+                {"gather", "gathering parameters"}};
+  if (strstr(name, "cross_entropy") != NULL || strstr(name, "loss") != NULL)
+    return "the loss";
+  if (layer < 0 && strcmp(phase, "forward") == 0)
+    return "the ends of forward";
+  for (gsize i = 0; i < G_N_ELEMENTS(places); i++)
+    if (strcmp(phase, places[i].phase) == 0)
+      return places[i].place;
+  return phase;
+}
+
 char *report_step(guint32 step) {
   return step == 0 ? g_strdup("in the first step") : g_strdup_printf("in steady step %u", step);
 }
@@ -43,6 +60,20 @@ gint64 report_centi_ms(SimTime time) {
 
 gint64 report_centi_gib(guint64 bytes) {
   return (gint64)(100 * base_in_gib(bytes) + 0.5); /* exact below 2^48 bytes: 100 / 2^30 is 25 / 2^28 */
+}
+
+const char *report_level_name(guint level) {
+  return level < RUN_TENANTS ? run_tenant_names[level] : "cache, rounding";
+}
+
+void report_memory_levels(const RunClass *rank_class, gint64 ret[REPORT_LEVELS]) {
+  gint64 parts[REPORT_LEVELS], left = (gint64)rank_class->device_used;
+  for (guint t = 0; t < RUN_TENANTS; t++) {
+    parts[t] = (gint64)rank_class->peak_held[t];
+    left -= parts[t];
+  }
+  parts[RUN_TENANTS] = MAX(left, 0);
+  report_split(parts, REPORT_LEVELS, report_centi_gib(rank_class->device_used), ret);
 }
 
 static gboolean ends_in_digit(const char *word) {

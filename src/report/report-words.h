@@ -15,8 +15,16 @@ void report_split(const gint64 *parts, guint n, gint64 units, gint64 *ret);
 
 /* "adamw (layer 3, optimizer)": a row of the program, layer -1 left out. Caller frees. */
 char *report_row(const char *name, gint32 layer, const char *phase);
+/* Where in a step a row stands: "the loss", "the optimizer's step", … */
+const char *report_place(const char *name, gint32 layer, const char *phase);
 /* "in the first step", "in steady step 2". Caller frees. */
 char *report_step(guint32 step);
+
+/* Who holds the device at its peak, in hundredths of a GiB that add up to what it must hold: by tenant, and last what
+ * rounding and the allocator's cache put on top. */
+#define REPORT_LEVELS (RUN_TENANTS + 1)
+const char *report_level_name(guint level);
+void report_memory_levels(const RunClass *rank_class, gint64 ret[REPORT_LEVELS]);
 
 /* Hundredths of a millisecond and of a GiB, to nearest: what tables show two decimals of. */
 gint64 report_centi_ms(SimTime time);

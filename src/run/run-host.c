@@ -4,21 +4,14 @@
 #include "base-error.h"
 #include "run-state.h"
 
-static void give(RunRank *rank, const ProgramGive *give) {
-  RunStream *stream = give->stream == PROGRAM_NONE ? NULL : &rank->streams[give->stream];
-  if (stream == NULL || stream->pending == 0) {
-    run_memory_give(rank, give->tensor);
-    return;
-  }
-  RunFree *later = g_new(RunFree, 1);
-  *later = (RunFree){stream->issued, give->tensor};
-  g_queue_push_tail(&stream->frees, later);
-}
-
 static void act(RunRank *rank, const ProgramRow *row) {
   const ProgramSection *section = rank->step->table->section;
-  for (guint32 i = 0; i < row->n_gives; i++)
-    give(rank, &section->gives[row->gives + i]);
+  for (guint32 i = 0; i < row->n_gives; i++) {
+    const ProgramGive *give = &section->gives[row->gives + i];
+    run_memory_give(rank, give->tensor, give->stream == PROGRAM_NONE ? NULL : &rank->streams[give->stream]);
+  }
+  if (row->kind == PROGRAM_COLLECTIVE)
+    run_memory_connect(rank, rank->step, rank->row);
   for (guint32 i = 0; i < row->n_takes; i++)
     run_memory_take(rank, section->takes[row->takes + i], rank->step, rank->row);
 }

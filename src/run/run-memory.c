@@ -1,11 +1,23 @@
-/* Takes and gives of a rank: the ledger, how much of it is unique, the row of the peak, the first request that did not
- * fit. */
+/* Takes and gives of a rank: the ledger says who holds what, the caching allocator what the device must hold for it, and
+ * whether it can. NCCL's buffers and the context lie beside the allocator.
+ *
+ *   take: a free block? ── no ─► a new segment? ── does not fit ─► the host waits for all streams, the cache goes
+ *   back, a new segment? ── does not fit ─► out of memory: play goes on above the limit */
 #include <string.h>
 
 #include "run-state.h"
 
 /* The main thread and autograd's each hold a cuBLAS handle: one workspace each on the compute stream. */
 #define WORKSPACE_HANDLES 2
+
+/* What is being asked for, and by which row. */
+typedef struct {
+  MemTenant tenant;
+  guint64 bytes, unique;
+  const char *tensor;
+  const RunStep *step; /* NULL: before all rows */
+  guint32 row;
+} Request;
 
 static void sample(RunRank *rank) {
   if (!rank->play->options->timeline)
@@ -25,58 +37,140 @@ static SimTime since_step(const RunRank *rank) {
   return run_now(rank->play) - (rank->last != NULL ? rank->last->end : 0);
 }
 
-static void take_bytes(RunRank *rank, MemTenant tenant, guint64 bytes, guint64 unique, const RunStep *step, guint32 at,
-                       const char *tensor) {
-  MemLedger *ledger = &rank->ledger;
-  const ProgramRow *row = step != NULL ? run_row(step, at) : NULL;
-  guint64 free = ledger->total < ledger->capacity ? ledger->capacity - ledger->total : 0;
-  guint64 peak = ledger->peak;
-  rank->unique[tenant] += unique;
-  if (!mem_ledger_take(ledger, tenant, bytes, run_now(rank->play))) {
-    rank->has_oom = TRUE;
-    rank->oom = (RunOom){.at = since_step(rank),
-                         .step = step != NULL ? step->number : 0,
-                         .row = at,
-                         .name = row != NULL ? row->name : "start",
-                         .layer = row != NULL ? row->layer : -1,
-                         .phase = program_phase_names[row != NULL ? row->phase : PROGRAM_SETUP],
-                         .tenant = mem_tenant_names[tenant],
-                         .tensor = tensor,
-                         .requested = bytes,
-                         .free = free};
-  }
-  if (ledger->peak > peak) {
+static guint32 step_number(const Request *request) {
+  return request->step != NULL ? request->step->number : 0;
+}
+
+static guint64 capacity(const RunRank *rank) {
+  return rank->play->system->gpu->memory_usable;
+}
+
+static guint64 device_used(const RunRank *rank) {
+  return mem_allocator_use(rank->allocator)->reserved + rank->outside;
+}
+
+/* The first request that fails, before anything of it is taken. */
+static void run_out(RunRank *rank, const Request *request) {
+  if (rank->has_oom)
+    return;
+  const ProgramRow *row = request->step != NULL ? run_row(request->step, request->row) : NULL;
+  const MemUse *use = mem_allocator_use(rank->allocator);
+  guint64 used = device_used(rank);
+  rank->has_oom = TRUE;
+  rank->oom = (RunOom){.at = since_step(rank),
+                       .step = step_number(request),
+                       .row = request->row,
+                       .name = row != NULL ? row->name : "start",
+                       .layer = row != NULL ? row->layer : -1,
+                       .phase = program_phase_names[row != NULL ? row->phase : PROGRAM_SETUP],
+                       .tenant = mem_tenant_names[request->tenant],
+                       .tensor = request->tensor,
+                       .requested = request->bytes,
+                       .free = used < capacity(rank) ? capacity(rank) - used : 0,
+                       .allocated = use->allocated,
+                       .reserved = use->reserved};
+  memcpy(rank->oom.held, rank->ledger.held, sizeof rank->oom.held);
+}
+
+static void charge(RunRank *rank, const Request *request) {
+  rank->unique[request->tenant] += request->unique;
+  if (mem_ledger_take(&rank->ledger, request->tenant, request->bytes, run_now(rank->play))) {
     memcpy(rank->unique_at_peak, rank->unique, sizeof rank->unique);
     rank->peak_since_step = since_step(rank);
-    rank->peak_step = step != NULL ? step->number : 0;
-    rank->peak_row = at;
+    rank->peak_step = step_number(request);
+    rank->peak_row = request->row;
+  }
+  if (device_used(rank) > rank->device_peak) {
+    rank->device_peak = device_used(rank);
+    rank->device_peak_step = step_number(request);
   }
   sample(rank);
+}
+
+/* Beside the allocator: its cache does not make way. */
+static void take_outside(RunRank *rank, const Request *request) {
+  if (device_used(rank) + request->bytes > capacity(rank))
+    run_out(rank, request);
+  rank->outside += request->bytes;
+  mem_allocator_limit(rank->allocator, capacity(rank) > rank->outside ? capacity(rank) - rank->outside : 0);
+  charge(rank, request);
+}
+
+static void pass(RunRank *rank, const RunFree *free) {
+  const ProgramTensor *given = &rank->play->system->program->tensors[free->tensor];
+  mem_allocator_pass(rank->allocator, free->block);
+  mem_ledger_give(&rank->ledger, given->tenant, given->bytes, run_now(rank->play));
+  rank->unique[given->tenant] -= given->unique_bytes;
+  sample(rank);
+}
+
+void run_memory_pass(RunStream *stream, guint64 ended) {
+  for (RunFree *first; (first = g_queue_peek_head(&stream->frees)) != NULL && first->ordinal <= ended;) {
+    pass(stream->rank, first);
+    g_free(g_queue_pop_head(&stream->frees));
+  }
+}
+
+/* A flush waits for all streams: what they held back is free by then. The time of that wait is not played. */
+static void pass_all(RunRank *rank) {
+  for (guint32 s = 0; s < rank->play->system->program->n_streams; s++)
+    run_memory_pass(&rank->streams[s], G_MAXUINT64);
+}
+
+static guint32 take_inside(RunRank *rank, guint32 stream, const Request *request) {
+  guint32 block;
+  if (!mem_allocator_take(rank->allocator, stream, request->bytes, &block)) {
+    pass_all(rank);
+    if (!mem_allocator_flush_and_take(rank->allocator, stream, request->bytes, &block)) {
+      run_out(rank, request);
+      block = mem_allocator_take_beyond(rank->allocator, stream, request->bytes);
+    }
+  }
+  charge(rank, request);
+  return block;
 }
 
 void run_memory_begin(RunRank *rank) {
   const RunSystem *system = rank->play->system;
-  mem_ledger_init(&rank->ledger, system->gpu->memory_usable);
-  take_bytes(rank, MEM_OVERHEAD, system->gpu->context_bytes, system->gpu->context_bytes, NULL, 0, "CUDA context");
-  guint64 workspaces = WORKSPACE_HANDLES * system->gpu->workspace_bytes;
-  take_bytes(rank, MEM_OVERHEAD, workspaces, workspaces, NULL, 0, "cuBLAS workspaces");
-  for (guint32 c = 0; c < system->program->n_communicators; c++) {
-    const ProgramCommunicator *communicator = &system->program->communicators[c];
-    for (guint32 i = 0; i < communicator->n_ranks; i++)
-      if (communicator->ranks[i] == rank->index)
-        take_bytes(rank, MEM_OVERHEAD, system->groups[c]->buffer_bytes, system->groups[c]->buffer_bytes, NULL, 0,
-                   "NCCL buffers");
-  }
+  const Program *program = system->program;
+  guint64 context = system->gpu->context_bytes, workspaces = WORKSPACE_HANDLES * system->gpu->workspace_bytes;
+  rank->allocator = mem_allocator_new(&rank->play->options->memory, program->n_streams, capacity(rank));
+  rank->blocks = g_new(guint32, program->n_tensors);
+  rank->connected = g_new0(gboolean, program->n_slots);
+  take_outside(rank, &(Request){MEM_OVERHEAD, context, context, "CUDA context", NULL, 0});
+  if (workspaces > 0)
+    take_inside(rank, program->pools[0],
+                &(Request){MEM_OVERHEAD, workspaces, workspaces, "cuBLAS workspaces", NULL, 0});
+}
+
+void run_memory_clear(RunRank *rank) {
+  mem_allocator_free(rank->allocator);
+  g_free(rank->blocks);
+  g_free(rank->connected);
+}
+
+void run_memory_connect(RunRank *rank, const RunStep *step, guint32 row) {
+  guint32 slot = run_row(step, row)->group;
+  if (rank->connected[slot])
+    return;
+  rank->connected[slot] = TRUE;
+  const RunSystem *system = rank->play->system;
+  guint64 bytes = system->groups[program_group(system->program, rank->index, slot)]->buffer_bytes;
+  take_outside(rank, &(Request){MEM_OVERHEAD, bytes, bytes, "NCCL buffers", step, row});
 }
 
 void run_memory_take(RunRank *rank, guint32 tensor, const RunStep *step, guint32 row) {
-  const ProgramTensor *taken = &rank->play->system->program->tensors[tensor];
-  take_bytes(rank, taken->tenant, taken->bytes, taken->unique_bytes, step, row, taken->name);
+  const Program *program = rank->play->system->program;
+  const ProgramTensor *taken = &program->tensors[tensor];
+  Request request = {(MemTenant)taken->tenant, taken->bytes, taken->unique_bytes, taken->name, step, row};
+  rank->blocks[tensor] = take_inside(rank, program->pools[run_row(step, row)->stream], &request);
 }
 
-void run_memory_give(RunRank *rank, guint32 tensor) {
-  const ProgramTensor *given = &rank->play->system->program->tensors[tensor];
-  mem_ledger_give(&rank->ledger, given->tenant, given->bytes, run_now(rank->play));
-  rank->unique[given->tenant] -= given->unique_bytes;
-  sample(rank);
+void run_memory_give(RunRank *rank, guint32 tensor, RunStream *stream) {
+  RunFree given = {stream != NULL ? stream->issued : 0, tensor, rank->blocks[tensor]};
+  mem_allocator_hold(rank->allocator, given.block);
+  if (stream == NULL || stream->pending == 0)
+    pass(rank, &given);
+  else
+    g_queue_push_tail(&stream->frees, g_memdup2(&given, sizeof given));
 }

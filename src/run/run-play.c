@@ -58,6 +58,7 @@ static void clear(RunPlay *play) {
   for (guint32 i = 0; i < play->n_ranks; i++) {
     RunRank *rank = &play->ranks[i];
     run_steps_clear(rank);
+    run_memory_clear(rank);
     for (guint32 s = 0; s < program->n_streams; s++)
       run_stream_clear(&rank->streams[s]);
     g_free(rank->streams);

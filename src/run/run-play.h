@@ -3,13 +3,14 @@
  *   RunSystem system = {program, gpu, links, n_links, groups, speeds};
  *   g_autoptr(RunReport) report = run_play(&system, &options, run_key, error);     // identity left empty
  *
- * The `first` section is played once, then `steady` until ledger and step period repeat, at most four times. One event
+ * The `first` section is played once, then `steady` until ledger, allocator and step period repeat, at most four times. One event
  * per operation. Knows counts of ranks and links, not why they are counts. */
 #pragma once
 
 #include "coll-group.h"
 #include "event-queue.h"
 #include "hw-cluster.h"
+#include "mem-allocator.h"
 #include "net-system.h"
 #include "program.h"
 #include "run-report.h"
@@ -32,6 +33,7 @@ typedef struct {
   NetSolver solver;
   EventTie tie;
   guint64 tie_seed;
+  MemPolicy memory;    /* the caching allocator's */
   gboolean contention; /* collectives take SMs and memory bandwidth from the kernels beside them */
   gboolean chunks;     /* step fidelity: collectives chunk by chunk; the system must not be folded */
 } RunOptions;

@@ -12,7 +12,7 @@
 #include "base-quantity.h"
 
 /* Results change when foretrain's models change: part of every run key. */
-#define RUN_MODEL_VERSION "1"
+#define RUN_MODEL_VERSION "2"
 
 typedef enum { RUN_FITS, RUN_OOM } RunVerdict;
 extern const char *const run_verdict_names[]; /* "fits", "oom" */
@@ -72,6 +72,8 @@ typedef struct {
   gint32 layer;             /* -1: none */
   const char *tenant, *tensor;
   guint64 requested, free;
+  guint64 allocated, reserved; /* by the allocator at that moment, its cache given back */
+  guint64 held[RUN_TENANTS];   /* the composition at that moment */
 } RunOom;
 
 typedef struct {
@@ -85,12 +87,16 @@ typedef struct {
   RunVerdict verdict;
   guint64 capacity, short_by;
   guint64 steady_allocated; /* between steps */
-  guint64 peak_allocated;   /* by the framework: all tenants but overhead */
-  guint64 device_used;      /* peak of all tenants: what the device must hold */
-  guint64 peak_held[RUN_TENANTS], peak_unique[RUN_TENANTS];
-  SimTime peak_at;       /* since the start of peak_step */
-  guint32 peak_step;     /* 0: the first step, 1: the first steady one … */
-  const char *peak_name; /* row at the peak */
+  guint64 peak_allocated;   /* torch's max_memory_allocated: blocks that tensors hold, workspaces among them */
+  guint64 peak_active;      /* those, and blocks that wait for a stream */
+  guint64 peak_reserved;    /* torch's max_memory_reserved: segments */
+  guint64 device_used;      /* peak of what nvidia-smi shows: reserved, context, NCCL's buffers */
+  guint32 device_used_step; /* in which it is first reached */
+  guint64 cache_flushes;    /* times the allocator gave its cache back to meet a request, over all steps */
+  guint64 peak_held[RUN_TENANTS], peak_unique[RUN_TENANTS]; /* when tensors hold most */
+  SimTime peak_at;                                          /* since the start of peak_step */
+  guint32 peak_step;                                        /* 0: the first step, 1: the first steady one … */
+  const char *peak_name;                                    /* row at the peak */
   gint32 peak_layer;
   const char *peak_phase;
   gboolean has_oom;

@@ -14,14 +14,18 @@ static void fill_memory(RunReport *report, const RunRank *rank, RunClass *ret) {
   const MemLedger *ledger = &rank->ledger;
   ProgramSectionKind kind = rank->peak_step == 0 ? PROGRAM_FIRST : PROGRAM_STEADY;
   const ProgramRow *peak = &rank->role->sections[kind].rows[rank->peak_row];
-  ret->capacity = ledger->capacity;
-  ret->device_used = ledger->peak;
-  ret->peak_allocated = ledger->peak - ledger->held_at_peak[MEM_OVERHEAD];
+  const MemUse *use = mem_allocator_use(rank->allocator);
+  ret->capacity = rank->play->system->gpu->memory_usable;
+  ret->device_used = rank->device_peak;
+  ret->device_used_step = rank->device_peak_step;
+  ret->peak_allocated = use->peak_allocated;
+  ret->peak_active = use->peak_active;
+  ret->peak_reserved = use->peak_reserved;
+  ret->cache_flushes = use->flushes;
+  ret->steady_allocated = rank->allocated[0];
   for (int tenant = 0; tenant < MEM_TENANTS; tenant++) {
     ret->peak_held[tenant] = ledger->held_at_peak[tenant];
     ret->peak_unique[tenant] = rank->unique_at_peak[tenant];
-    if (tenant != MEM_OVERHEAD)
-      ret->steady_allocated += rank->level[0][tenant];
   }
   ret->peak_at = rank->peak_since_step;
   ret->peak_step = rank->peak_step;
@@ -30,7 +34,7 @@ static void fill_memory(RunReport *report, const RunRank *rank, RunClass *ret) {
   ret->peak_phase = program_phase_names[peak->phase];
   ret->has_oom = rank->has_oom;
   ret->verdict = rank->has_oom ? RUN_OOM : RUN_FITS;
-  ret->short_by = ledger->peak > ledger->capacity ? ledger->peak - ledger->capacity : 0;
+  ret->short_by = ret->device_used > ret->capacity ? ret->device_used - ret->capacity : 0;
   if (rank->has_oom) {
     ret->oom = rank->oom;
     ret->oom.name = keep(report, rank->oom.name);

@@ -3,13 +3,14 @@
  *   RunPlay ─┬─ RunTable (one per role and section): what is the same for every rank and step
  *            ├─ RunRank (one per class of ranks) ─┬─ RunStream: the row it runs, or waits to run
  *            │                                    ├─ RunStep: starts and unmet needs of one step's rows
- *            │                                    └─ MemLedger
+ *            │                                    └─ MemLedger, MemAllocator
  *            └─ RunCommunicator ─┬─ RunTransfer: a collective that its members gather for
  *                                └─ RunMove: what became of each, by sequence
  *
  * Unfolded runs have many ranks, so what each keeps per row is little: a start, and how many needs have not ended. */
 #pragma once
 
+#include "mem-allocator.h"
 #include "mem-ledger.h"
 #include "run-play.h"
 
@@ -55,7 +56,7 @@ struct RunStep {
 
 typedef struct {
   guint64 ordinal; /* of the row, on its stream, that must have ended */
-  guint32 tensor;
+  guint32 tensor, block;
 } RunFree;
 
 typedef struct {
@@ -99,7 +100,14 @@ struct RunRank {
   guint32 steps_ended;
   SimTime period[2]; /* of the last two steps */
   guint64 level[2][MEM_TENANTS];
+  guint64 allocated[2], reserved[2]; /* when they ended */
   MemLedger ledger;
+  MemAllocator *allocator;
+  guint64 outside;     /* of the device's bytes, beside the allocator */
+  guint32 *blocks;     /* by tensor, while it is held */
+  gboolean *connected; /* by slot: its communicator has its buffers */
+  guint64 device_peak; /* most that was reserved and outside */
+  guint32 device_peak_step;
   guint64 unique[MEM_TENANTS], unique_at_peak[MEM_TENANTS];
   guint32 peak_step, peak_row; /* row being issued when the peak was reached */
   SimTime peak_since_step;
@@ -193,8 +201,14 @@ void run_chunks_free(RunChunks *chunks);
 void run_chunks_forget(RunCommunicator *communicator);
 /* run-memory.c */
 void run_memory_begin(RunRank *rank);
+void run_memory_clear(RunRank *rank);
+/* NCCL's buffers of a collective's communicator: allocated with the first call. */
+void run_memory_connect(RunRank *rank, const RunStep *step, guint32 row);
 void run_memory_take(RunRank *rank, guint32 tensor, const RunStep *step, guint32 row);
-void run_memory_give(RunRank *rank, guint32 tensor);
+/* Of use again once what was issued on `stream` so far has ended; NULL: at once. */
+void run_memory_give(RunRank *rank, guint32 tensor, RunStream *stream);
+/* So many rows of the stream have ended. */
+void run_memory_pass(RunStream *stream, guint64 ended);
 /* run-step.c */
 RunStep *run_step_begin(RunRank *rank, guint32 number);
 void run_step_ended(RunStep *step);

@@ -52,8 +52,8 @@ void run_steps_clear(RunRank *rank) {
 }
 
 static gboolean rank_repeats(const RunRank *rank) {
-  return rank->steps_ended > 2 && rank->period[0] == rank->period[1] &&
-         memcmp(rank->level[0], rank->level[1], sizeof rank->level[0]) == 0;
+  return rank->steps_ended > 2 && rank->period[0] == rank->period[1] && rank->allocated[0] == rank->allocated[1] &&
+         rank->reserved[0] == rank->reserved[1] && memcmp(rank->level[0], rank->level[1], sizeof rank->level[0]) == 0;
 }
 
 /* All ranks have ended as many steps: what the links carried so far, and whether to go on. */
@@ -81,6 +81,10 @@ void run_step_ended(RunStep *step) {
   rank->period[0] = step->end - rank->before;
   memcpy(rank->level[1], rank->level[0], sizeof rank->level[0]);
   memcpy(rank->level[0], rank->ledger.held, sizeof rank->level[0]);
+  rank->allocated[1] = rank->allocated[0];
+  rank->allocated[0] = mem_allocator_use(rank->allocator)->allocated;
+  rank->reserved[1] = rank->reserved[0];
+  rank->reserved[0] = mem_allocator_use(rank->allocator)->reserved;
   forget(rank, rank->last);
   rank->last = step;
   rank->steps_ended++;

@@ -76,13 +76,6 @@ static void move_head(RunStream *stream) {
   stream->step = step;
 }
 
-static void free_passed(RunStream *stream) {
-  for (RunFree *first; (first = g_queue_peek_head(&stream->frees)) != NULL && first->ordinal <= stream->ended;) {
-    run_memory_give(stream->rank, first->tensor);
-    g_free(g_queue_pop_head(&stream->frees));
-  }
-}
-
 void run_stream_ended(RunStream *stream) {
   RunRank *rank = stream->rank;
   RunStep *step = stream->step;
@@ -92,7 +85,7 @@ void run_stream_ended(RunStream *stream) {
   stream->running = FALSE;
   stream->ended++;
   if (!g_queue_is_empty(&stream->frees))
-    free_passed(stream);
+    run_memory_pass(stream, stream->ended);
   if (--stream->pending > 0)
     move_head(stream);
   if (what->kind == PROGRAM_COLLECTIVE) {

@@ -14,7 +14,7 @@
 -- keys of the JSON output, and without _ps or _bytes the names of metrics.
 
 PRAGMA application_id = 1182028398; -- 0x4674526e, "FtRn": tells this file from other SQLite files
-PRAGMA user_version = 3;            -- of this schema; a file of another version is refused
+PRAGMA user_version = 4;            -- of this schema; a file of another version is refused
 
 CREATE TABLE run (
   run_id                     INTEGER PRIMARY KEY, -- ascending in order of writing
@@ -53,9 +53,11 @@ CREATE TABLE run (
   tokens_per_second_per_gpu  REAL NOT NULL,
   model_flops_utilisation    REAL NOT NULL,    -- of the data sheet's dense peak; attention in full (above 1 is possible), recomputation not counted
   hardware_flops_utilisation REAL NOT NULL,    -- of the same peak, what is executed: causal attention skips half, recomputation counted
-  steady_allocated_bytes     INTEGER NOT NULL, -- held between steps
-  peak_allocated_bytes       INTEGER NOT NULL, -- most that the framework holds at any moment of all steps played: all tenants but overhead
-  device_used_bytes          INTEGER NOT NULL, -- most that the device must hold: all tenants
+  steady_allocated_bytes     INTEGER NOT NULL, -- allocated between steps: blocks that tensors hold, library workspaces among them
+  peak_allocated_bytes       INTEGER NOT NULL, -- most that is allocated at any moment of all steps played (torch's max_memory_allocated)
+  peak_active_bytes          INTEGER NOT NULL, -- the same with blocks that were freed and wait for a stream (record_stream)
+  peak_reserved_bytes        INTEGER NOT NULL, -- most that the caching allocator holds of the device (torch's max_memory_reserved)
+  device_used_bytes          INTEGER NOT NULL, -- most that nvidia-smi would show: reserved, context, NCCL's buffers
   capacity_bytes             INTEGER NOT NULL, -- usable size of the device's memory; overhead counts against it
   short_by_bytes             INTEGER NOT NULL, -- what is missing under 'oom', else 0
   price_per_step             REAL,             -- USD
@@ -107,6 +109,8 @@ CREATE TABLE rank_class (
   network_bytes_inter    INTEGER NOT NULL,
   steady_allocated_bytes INTEGER NOT NULL,
   peak_allocated_bytes   INTEGER NOT NULL,
+  peak_active_bytes      INTEGER NOT NULL,
+  peak_reserved_bytes    INTEGER NOT NULL,
   device_used_bytes      INTEGER NOT NULL,
   capacity_bytes         INTEGER NOT NULL,
   short_by_bytes         INTEGER NOT NULL,
@@ -175,7 +179,8 @@ CREATE TABLE memory (
   FOREIGN KEY (run_id, rank_class) REFERENCES rank_class ON DELETE CASCADE
 ) STRICT, WITHOUT ROWID;
 
--- Who holds what when the most is held, over all steps played.
+-- Who holds what when tensors, context and buffers hold most, over all steps played. Rounding and the allocator's cache come
+-- on top: device_used_bytes is at least the sum.
 CREATE TABLE memory_peak (
   run_id       INTEGER NOT NULL,
   rank_class   INTEGER NOT NULL,
@@ -215,7 +220,9 @@ CREATE TABLE oom (
   tenant          TEXT NOT NULL,
   tensor          TEXT NOT NULL,    -- what was asked for
   requested_bytes INTEGER NOT NULL,
-  free_bytes      INTEGER NOT NULL, -- of the usable size
+  free_bytes      INTEGER NOT NULL, -- of the usable size, the allocator's cache given back
+  allocated_bytes INTEGER NOT NULL, -- by tensors at that moment
+  reserved_bytes  INTEGER NOT NULL, -- by the allocator at that moment
   PRIMARY KEY (run_id, rank_class),
   FOREIGN KEY (run_id, rank_class) REFERENCES rank_class ON DELETE CASCADE
 ) STRICT, WITHOUT ROWID;
@@ -308,6 +315,7 @@ SELECT run_id, workload, topology, framework, gpus, micro_batch, zero_stage, ver
        round(tokens_per_second_per_gpu, 1) AS tokens_per_second_per_gpu,
        round(100 * model_flops_utilisation, 2) AS mfu_percent,
        round(peak_allocated_bytes / 1073741824.0, 3) AS peak_allocated_gib,
+       round(peak_reserved_bytes / 1073741824.0, 3) AS peak_reserved_gib,
        round(device_used_bytes / 1073741824.0, 3) AS device_used_gib,
        round(capacity_bytes / 1073741824.0, 3) AS capacity_gib,
        round(short_by_bytes / 1073741824.0, 3) AS short_by_gib

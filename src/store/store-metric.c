@@ -59,6 +59,8 @@ READ_NUMBER(mfu, report->model_flops_utilisation)
 READ_NUMBER(hfu, report->hardware_flops_utilisation)
 READ_INTEGER(steady_allocated, tightest(report)->steady_allocated)
 READ_INTEGER(peak_allocated, tightest(report)->peak_allocated)
+READ_INTEGER(peak_active, tightest(report)->peak_active)
+READ_INTEGER(peak_reserved, tightest(report)->peak_reserved)
 READ_INTEGER(device_used, tightest(report)->device_used)
 READ_INTEGER(capacity, tightest(report)->capacity)
 READ_INTEGER(short_by, tightest(report)->short_by)
@@ -114,8 +116,10 @@ const StoreMetric store_metrics[] = {
     {"model_flops_utilisation", "model_flops_utilisation", STORE_SHARE, STORE_MORE, NUMBER(read_mfu), "MFU: share of the dense peak, recomputation not counted", RUN_ONLY},
     {"hardware_flops_utilisation", "hardware_flops_utilisation", STORE_SHARE, STORE_MORE, NUMBER(read_hfu), "HFU: share of the dense peak, recomputation counted", RUN_ONLY},
     {"steady_allocated", "steady_allocated_bytes", STORE_BYTES, STORE_LESS, INTEGER(read_steady_allocated), "memory held between steps", PER_CLASS},
-    {"peak_allocated", "peak_allocated_bytes", STORE_BYTES, STORE_LESS, INTEGER(read_peak_allocated), "most memory that the framework holds at any moment", PER_CLASS},
-    {"device_used", "device_used_bytes", STORE_BYTES, STORE_LESS, INTEGER(read_device_used), "most memory that the device must hold", PER_CLASS},
+    {"peak_allocated", "peak_allocated_bytes", STORE_BYTES, STORE_LESS, INTEGER(read_peak_allocated), "most memory that tensors hold at any moment, in the allocator's blocks", PER_CLASS},
+    {"peak_active", "peak_active_bytes", STORE_BYTES, STORE_LESS, INTEGER(read_peak_active), "the same with blocks that wait for a stream", PER_CLASS},
+    {"peak_reserved", "peak_reserved_bytes", STORE_BYTES, STORE_LESS, INTEGER(read_peak_reserved), "most memory that the allocator holds, its cache included", PER_CLASS},
+    {"device_used", "device_used_bytes", STORE_BYTES, STORE_LESS, INTEGER(read_device_used), "most memory that nvidia-smi would show: reserved and all outside the allocator", PER_CLASS},
     {"capacity", "capacity_bytes", STORE_BYTES, STORE_NEITHER, INTEGER(read_capacity), "usable memory of the device", PER_CLASS},
     {"short_by", "short_by_bytes", STORE_BYTES, STORE_LESS, INTEGER(read_short_by), "memory that is missing", PER_CLASS},
     {"price_per_step", "price_per_step", STORE_MONEY, STORE_LESS, NUMBER(read_price_per_step), "price of a step", OPTIONAL},

@@ -94,6 +94,8 @@ static void write_oom(StoreWriter *writer, gint64 run_id, guint32 index, const R
   store_writer_text(writer, oom->tensor);
   store_writer_integer(writer, (gint64)oom->requested);
   store_writer_integer(writer, (gint64)oom->free);
+  store_writer_integer(writer, (gint64)oom->allocated);
+  store_writer_integer(writer, (gint64)oom->reserved);
   store_writer_end(writer);
 }
 

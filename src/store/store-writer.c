@@ -19,7 +19,7 @@ static const struct {
     [STORE_PEAK] = {"memory_peak", "run_id,rank_class,tenant,bytes,unique_bytes,at_ps,step,task_name,layer,phase"},
     [STORE_LINK] = {"link", "run_id,link_class,links,bytes,busy_ps,utilisation"},
     [STORE_OOM] = {"oom", "run_id,rank_class,at_ps,step,task_id,task_name,layer,phase,tenant,tensor,requested_bytes,"
-                          "free_bytes"},
+                          "free_bytes,allocated_bytes,reserved_bytes"},
     [STORE_PROVENANCE] = {"provenance", "run_id,written_at,foretrain_version,wall_seconds,events"},
     [STORE_VALIDATION] = {"validation",
                           "validation_id,table_name,id,source,set_name,status,run_key,measured_step_ps,"

@@ -9,6 +9,7 @@
 #include "plan.h"
 #include "program-trace.h"
 #include "study-key.h"
+#include "study-memory.h"
 #include "study-walk.h"
 
 struct StudyTrace {
@@ -27,15 +28,15 @@ static SimTime *measure(const StudyWalk *walk) {
   return durations;
 }
 
-static void keep_nccl(const char *name, const char *value, ConfOrigin origin, gpointer user) {
-  if (origin != CONF_ORIGIN_DEFAULT && g_str_has_prefix(name, "nccl."))
+static void keep_library(const char *name, const char *value, ConfOrigin origin, gpointer user) {
+  if (origin != CONF_ORIGIN_DEFAULT && (g_str_has_prefix(name, "nccl.") || g_str_has_prefix(name, "memory.")))
     g_ptr_array_add(user, g_strdup_printf("%s = %s", name, value));
 }
 
-/* What was said about NCCL: a Program's collectives are its, whatever the cluster. */
-static char **nccl_settings(const ConfSettings *settings) {
+/* What was said about NCCL and the allocator: both are the job's, whatever the cluster. */
+static char **library_settings(const ConfSettings *settings) {
   GPtrArray *kept = g_ptr_array_new();
-  conf_settings_visit(settings, keep_nccl, kept);
+  conf_settings_visit(settings, keep_library, kept);
   g_ptr_array_add(kept, NULL);
   return (char **)g_ptr_array_free(kept, FALSE);
 }
@@ -45,7 +46,7 @@ gboolean study_trace(Study *study, GString *text, GError **error) {
   gboolean good = study_walk_read(&walk, error) && study_walk_plan(&walk, error);
   if (good) {
     g_auto(GStrv) notes = study_walk_notes(&walk);
-    g_auto(GStrv) nccl = nccl_settings(walk.settings);
+    g_auto(GStrv) libraries = library_settings(walk.settings);
     g_autofree SimTime *durations = measure(&walk);
     g_autofree char *checkpointing = plan_checkpointing_text(&walk.recipe.checkpointing);
     ProgramOrigin origin = {.workload = study->workload,
@@ -63,7 +64,7 @@ gboolean study_trace(Study *study, GString *text, GError **error) {
                             .global_batch = walk.recipe.global_batch,
                             .total_tokens = walk.recipe.total_tokens,
                             .notes = notes,
-                            .settings = nccl};
+                            .settings = libraries};
     program_trace_write(walk.program, &origin, durations, text);
   }
   study_walk_clear(&walk);
@@ -105,7 +106,7 @@ static gboolean lay_settings(StudyTrace *trace, GError **error) {
 }
 
 StudyTrace *study_trace_open(const char *path, GError **error) {
-  const ConfSchema schemas[] = {hw_cluster_schema, hw_topology_schema, coll_knobs_schema};
+  const ConfSchema schemas[] = {hw_cluster_schema, hw_topology_schema, coll_knobs_schema, study_memory_schema};
   g_autofree char *text = NULL;
   gsize length;
   if (!load(path, &text, &length, error))
@@ -321,7 +322,8 @@ static void fill_identity(const StudyTrace *trace, const StudyWalk *walk, const 
 static RunReport *play(const StudyTrace *trace, StudyWalk *walk, const StudyReplay *replay, const StudyOptions *options,
                        GError **error) {
   if (!build_cluster(trace, walk, error) || !check_host(trace, walk->cluster, error) ||
-      !time_ops(trace, walk, replay, error) || !coll_knobs_load(walk->settings, &walk->knobs, error))
+      !time_ops(trace, walk, replay, error) || !coll_knobs_load(walk->settings, &walk->knobs, error) ||
+      !study_memory_load(walk->settings, &walk->memory, error))
     return NULL;
   if (!study_machine_connect(walk->cache, walk->machine, &walk->knobs, error))
     return NULL;

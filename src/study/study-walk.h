@@ -5,6 +5,7 @@
 #include "coll-library.h"
 #include "conf-settings.h"
 #include "hw-cluster.h"
+#include "mem-allocator.h"
 #include "model-recipe.h"
 #include "model-shape.h"
 #include "plan-recipe.h"
@@ -50,6 +51,7 @@ typedef struct {
   const char *fidelity; /* of collectives */
   gboolean contention;  /* kernels slow down beside them */
   CollKnobs knobs;
+  MemPolicy memory;
   const CollLibrary *library;
   char *key;
   Program *program;

@@ -10,10 +10,11 @@
 #include "plan.h"
 #include "run-play.h"
 #include "study-key.h"
+#include "study-memory.h"
 #include "study-profile.h"
 #include "study-walk.h"
 
-#define SCHEMAS_MOST (6 + PLAN_SCHEMAS_MOST)
+#define SCHEMAS_MOST (7 + PLAN_SCHEMAS_MOST)
 
 static gsize gather_schemas(ConfSchema ret[SCHEMAS_MOST]) {
   ret[0] = model_shape_schema;
@@ -23,6 +24,7 @@ static gsize gather_schemas(ConfSchema ret[SCHEMAS_MOST]) {
   ret[n++] = hw_topology_schema;
   ret[n++] = coll_knobs_schema;
   ret[n++] = recipe_schema;
+  ret[n++] = study_memory_schema;
   return n;
 }
 
@@ -135,7 +137,8 @@ gboolean study_walk_read(StudyWalk *walk, GError **error) {
     return FALSE;
   walk->cluster = walk->machine->cluster;
   walk->shape = *shape;
-  if (!coll_knobs_load(walk->settings, &walk->knobs, error) || !plan_put_defaults(walk->settings, error) ||
+  if (!coll_knobs_load(walk->settings, &walk->knobs, error) ||
+      !study_memory_load(walk->settings, &walk->memory, error) || !plan_put_defaults(walk->settings, error) ||
       !model_recipe_load(walk->settings, &walk->model_recipe, error) ||
       !model_recipe_check(&walk->shape, &walk->model_recipe, walk->settings, error) ||
       !plan_recipe_load(walk->settings, hw_cluster_gpus(walk->cluster), walk->cluster->gpus_per_node, &walk->recipe,
@@ -143,6 +146,8 @@ gboolean study_walk_read(StudyWalk *walk, GError **error) {
     return FALSE;
   walk->model_recipe.fp8_weights = walk->recipe.framework == PLAN_FSDP2 && walk->recipe.fsdp.gathers_fp8;
   walk->model_recipe.lora = walk->recipe.trainable.lora;
+  if (walk->model_recipe.loss == MODEL_LOSS_DEFAULT)
+    walk->model_recipe.loss = walk->recipe.framework == PLAN_NANOTRON ? MODEL_LOSS_VOCAB_PARALLEL : MODEL_LOSS_EAGER;
   walk->recipe.host = walk->recipe.framework != PLAN_PAPER ? walk->cluster->host : NULL;
   if (!check_offload(walk, error))
     return FALSE;
@@ -271,7 +276,10 @@ static void note_play(GPtrArray *notes, const StudyWalk *walk, const RunReport *
   if (cluster->slowest > 0)
     note(notes, "kernels take %.1f %% longer than on a typical GPU: the expected slowest of %u, for whom all wait",
          100 * cluster->slowest, hw_cluster_gpus(cluster));
-  note(notes, "memory is what is allocated: an allocator's rounding and fragmentation come on top");
+  note(notes,
+       "memory is as PyTorch's caching allocator holds it%s; what stalls when it gives its cache back is not "
+       "timed",
+       walk->memory.expandable_segments ? ", in expandable segments" : "");
   note(notes, "collectives are NCCL's, in %s fidelity", walk->fidelity);
   if (!walk->library->exact) {
     g_autofree char *table = g_path_get_basename(walk->library->table);
@@ -379,6 +387,7 @@ RunReport *study_walk_play(const StudyWalk *walk, const StudyOptions *options, G
                     .tie = ties[options->tie],
                     .tie_seed = options->tie_seed,
                     .contention = walk->contention,
+                    .memory = walk->memory,
                     .chunks = options->chunks};
   g_autoptr(GPtrArray) notes = g_ptr_array_new();
   RunReport *report = run_play(&system, &run, walk->key, error);

@@ -1,0 +1,242 @@
+/* Which block meets a request, when the device is asked, and what is given back first. */
+#include "mem-allocator.h"
+
+#include "base-error.h"
+#include "mem-block.h"
+
+/* c10/cuda/CUDACachingAllocator.cpp: kMinBlockSize, kSmallSize, kSmallBuffer, kMinLargeAlloc, kLargeBuffer,
+ * kRoundLarge. */
+#define LEAST_BLOCK   G_GUINT64_CONSTANT(512)
+#define SMALL_REQUEST (G_GUINT64_CONSTANT(1) << 20)
+#define SMALL_SEGMENT (G_GUINT64_CONSTANT(2) << 20)
+#define LARGE_REQUEST (G_GUINT64_CONSTANT(10) << 20)
+#define LARGE_SEGMENT (G_GUINT64_CONSTANT(20) << 20)
+#define SEGMENT_UNIT  (G_GUINT64_CONSTANT(2) << 20)
+
+MemAllocator *mem_allocator_new(const MemPolicy *policy, guint32 n_streams, guint64 limit) {
+  MemAllocator *allocator = g_new0(MemAllocator, 1);
+  allocator->policy = *policy;
+  if (policy->max_split_size == 0)
+    allocator->policy.max_split_size = MEM_NO_SPLIT_LIMIT;
+  allocator->limit = limit;
+  allocator->blocks = g_array_new(FALSE, FALSE, sizeof(MemBlock));
+  allocator->unused = g_array_new(FALSE, FALSE, sizeof(guint32));
+  allocator->n_pools = 2 * n_streams;
+  allocator->pools = g_new0(MemPool, allocator->n_pools);
+  for (guint32 i = 0; i < allocator->n_pools; i++)
+    allocator->pools[i] = (MemPool){i % 2 == 0, mem_list_new(), g_array_new(FALSE, FALSE, sizeof(guint32)), MEM_NONE};
+  return allocator;
+}
+
+void mem_allocator_free(MemAllocator *allocator) {
+  if (allocator == NULL)
+    return;
+  for (guint32 i = 0; i < allocator->n_pools; i++) {
+    g_array_unref(allocator->pools[i].free);
+    g_array_unref(allocator->pools[i].unmapped);
+  }
+  g_free(allocator->pools);
+  g_array_unref(allocator->blocks);
+  g_array_unref(allocator->unused);
+  g_free(allocator);
+}
+
+void mem_allocator_limit(MemAllocator *allocator, guint64 limit) {
+  allocator->limit = limit;
+}
+
+const MemUse *mem_allocator_use(const MemAllocator *allocator) {
+  return &allocator->use;
+}
+
+guint64 mem_allocator_round(guint64 bytes) {
+  return MAX(mem_round_up(bytes, LEAST_BLOCK), LEAST_BLOCK);
+}
+
+static guint64 segment_size(guint64 size) {
+  if (size <= SMALL_REQUEST)
+    return SMALL_SEGMENT;
+  return size < LARGE_REQUEST ? LARGE_SEGMENT : mem_round_up(size, SEGMENT_UNIT);
+}
+
+static guint32 pool_of(guint32 stream, guint64 size) {
+  return 2 * stream + (size > SMALL_REQUEST);
+}
+
+guint64 mem_allocator_segment(const MemAllocator *allocator, guint64 bytes) {
+  guint64 size = mem_allocator_round(bytes);
+  return allocator->policy.expandable_segments
+             ? mem_round_up(size, mem_expand_page(&allocator->pools[pool_of(0, size)]))
+             : segment_size(size);
+}
+
+/* A free block counts for what it could grow to: the one at the end of a segment is left for large requests. */
+static guint64 size_grown(const MemAllocator *allocator, const MemSpan *span) {
+  guint32 next = mem_block(allocator, span->block)->next;
+  gboolean grows = next != MEM_NONE && mem_block(allocator, next)->state == MEM_BLOCK_UNMAPPED;
+  return span->size + (grows ? mem_block(allocator, next)->size : 0);
+}
+
+static guint32 best_fit(MemAllocator *allocator, guint32 pool, guint64 size) {
+  const MemList *list = allocator->pools[pool].free;
+  guint64 most = allocator->policy.max_split_size;
+  guint at = mem_list_find(list, size, 0);
+  if (at == list->len)
+    return MEM_NONE;
+  if (allocator->policy.expandable_segments)
+    while (at + 1 < list->len && size_grown(allocator, &g_array_index(list, MemSpan, at + 1)) <
+                                     size_grown(allocator, &g_array_index(list, MemSpan, at)))
+      at++;
+  MemSpan found = g_array_index(list, MemSpan, at);
+  gboolean spares_large = size < most && found.size >= most;
+  gboolean wastes = size >= most && found.size >= size + LARGE_SEGMENT;
+  if (spares_large || wastes)
+    return MEM_NONE;
+  mem_block_unlist(allocator, found.block);
+  return found.block;
+}
+
+/* A new segment as one block in no list. */
+static guint32 new_segment(MemAllocator *allocator, guint32 pool, guint64 size, gboolean beyond) {
+  if (allocator->policy.expandable_segments)
+    return mem_expand(allocator, pool, size, beyond);
+  guint64 bytes = segment_size(size);
+  guint64 reserved = allocator->use.reserved;
+  if (!beyond && (reserved > allocator->limit || bytes > allocator->limit - reserved))
+    return MEM_NONE;
+  allocator->use.reserved += bytes;
+  guint64 address = allocator->next_address;
+  allocator->next_address += bytes;
+  return mem_block_add(allocator, pool, MEM_NONE, address, bytes, MEM_BLOCK_FREE);
+}
+
+static gboolean is_whole(const MemBlock *block) {
+  return block->previous == MEM_NONE && block->next == MEM_NONE;
+}
+
+static void give_back(MemAllocator *allocator, guint32 block) {
+  allocator->use.reserved -= mem_block(allocator, block)->size;
+  mem_block_unlist(allocator, block);
+  mem_block_remove(allocator, block);
+}
+
+/* With a bounded max_split_size: a free segment that is large enough, else the largest ones until their sum is. */
+static gboolean give_back_large(MemAllocator *allocator, guint32 pool, guint64 size) {
+  guint64 most = allocator->policy.max_split_size;
+  if (most == MEM_NO_SPLIT_LIMIT || allocator->policy.expandable_segments)
+    return FALSE;
+  const MemList *list = allocator->pools[pool].free;
+  guint at = mem_list_find(list, MAX(size, most), 0);
+  if (at < list->len) {
+    give_back(allocator, g_array_index(list, MemSpan, at).block);
+    return TRUE;
+  }
+  guint64 given = 0;
+  while (given < size && list->len > 0) {
+    const MemSpan *largest = &g_array_index(list, MemSpan, list->len - 1);
+    if (largest->size < most)
+      return FALSE;
+    given += largest->size;
+    give_back(allocator, largest->block);
+  }
+  return given >= size;
+}
+
+static void flush(MemAllocator *allocator) {
+  allocator->use.flushes++;
+  for (guint32 p = 0; p < allocator->n_pools; p++) {
+    MemPool *pool = &allocator->pools[p];
+    if (pool->head != MEM_NONE) {
+      mem_expand_unmap(allocator, p);
+      continue;
+    }
+    guint kept = 0;
+    for (guint i = 0; i < pool->free->len; i++) {
+      MemSpan span = g_array_index(pool->free, MemSpan, i);
+      if (is_whole(mem_block(allocator, span.block))) {
+        allocator->use.reserved -= span.size;
+        mem_block_remove(allocator, span.block);
+      } else {
+        g_array_index(pool->free, MemSpan, kept++) = span;
+      }
+    }
+    g_array_set_size(pool->free, kept);
+  }
+}
+
+static gboolean worth_splitting(const MemAllocator *allocator, guint32 pool, guint64 size, guint64 rest) {
+  if (allocator->pools[pool].small || allocator->policy.expandable_segments)
+    return rest >= LEAST_BLOCK;
+  return size < allocator->policy.max_split_size && rest > SMALL_REQUEST;
+}
+
+static guint32 hand_out(MemAllocator *allocator, guint32 pool, guint32 block, guint64 size) {
+  guint64 address = mem_block(allocator, block)->address, rest = mem_block(allocator, block)->size - size;
+  if (worth_splitting(allocator, pool, size, rest)) {
+    guint32 after = mem_block_add(allocator, pool, block, address + size, rest, MEM_BLOCK_FREE);
+    mem_list_add(allocator->pools[pool].free, rest, address + size, after);
+    mem_block(allocator, block)->size = size;
+  }
+  MemBlock *taken = mem_block(allocator, block);
+  MemUse *use = &allocator->use;
+  taken->state = MEM_BLOCK_TAKEN;
+  use->allocated += taken->size;
+  use->active += taken->size;
+  use->peak_allocated = MAX(use->peak_allocated, use->allocated);
+  use->peak_active = MAX(use->peak_active, use->active);
+  use->peak_reserved = MAX(use->peak_reserved, use->reserved);
+  return block;
+}
+
+gboolean mem_allocator_take(MemAllocator *allocator, guint32 stream, guint64 bytes, guint32 *ret_block) {
+  guint64 size = mem_allocator_round(bytes);
+  guint32 pool = pool_of(stream, size);
+  guint32 block = best_fit(allocator, pool, size);
+  if (block == MEM_NONE)
+    block = new_segment(allocator, pool, size, FALSE);
+  if (block == MEM_NONE && give_back_large(allocator, pool, size))
+    block = new_segment(allocator, pool, size, FALSE);
+  if (block == MEM_NONE)
+    return FALSE;
+  *ret_block = hand_out(allocator, pool, block, size);
+  return TRUE;
+}
+
+gboolean mem_allocator_flush_and_take(MemAllocator *allocator, guint32 stream, guint64 bytes, guint32 *ret_block) {
+  guint64 size = mem_allocator_round(bytes);
+  guint32 pool = pool_of(stream, size);
+  flush(allocator);
+  guint32 block = new_segment(allocator, pool, size, FALSE);
+  if (block == MEM_NONE)
+    return FALSE;
+  *ret_block = hand_out(allocator, pool, block, size);
+  return TRUE;
+}
+
+guint32 mem_allocator_take_beyond(MemAllocator *allocator, guint32 stream, guint64 bytes) {
+  guint64 size = mem_allocator_round(bytes);
+  guint32 pool = pool_of(stream, size);
+  return hand_out(allocator, pool, new_segment(allocator, pool, size, TRUE), size);
+}
+
+static void require_state(const MemAllocator *allocator, guint32 block, MemBlockState state) {
+  sim_require(block < allocator->blocks->len && mem_block(allocator, block)->state == state, 0, NULL,
+              "block %u is given twice, or was not taken", block);
+}
+
+void mem_allocator_hold(MemAllocator *allocator, guint32 block) {
+  require_state(allocator, block, MEM_BLOCK_TAKEN);
+  mem_block(allocator, block)->state = MEM_BLOCK_HELD;
+  allocator->use.allocated -= mem_block(allocator, block)->size;
+}
+
+void mem_allocator_pass(MemAllocator *allocator, guint32 block) {
+  require_state(allocator, block, MEM_BLOCK_HELD);
+  allocator->use.active -= mem_block(allocator, block)->size;
+  mem_block_set_free(allocator, block);
+}
+
+void mem_allocator_give(MemAllocator *allocator, guint32 block) {
+  mem_allocator_hold(allocator, block);
+  mem_allocator_pass(allocator, block);
+}

@@ -1,0 +1,68 @@
+/* PyTorch's caching allocator on one device, in sizes alone: what it hands out, what it keeps, what the device must hold.
+ *
+ *   MemPolicy policy = {0};                                  // PyTorch's defaults
+ *   MemAllocator *allocator = mem_allocator_new(&policy, n_streams, 79 * GIB);
+ *   if (!mem_allocator_take(allocator, stream, bytes, &block) &&
+ *       !mem_allocator_flush_and_take(allocator, stream, bytes, &block))
+ *     block = mem_allocator_take_beyond(allocator, stream, bytes);        // out of memory; play goes on
+ *   mem_allocator_give(allocator, block);                                 // at once, or
+ *   mem_allocator_hold(allocator, block); … mem_allocator_pass(allocator, block);     // record_stream
+ *
+ * As CUDACachingAllocator.cpp (PyTorch 2) works: a request is rounded to 512 bytes; up to 1 MiB it is served from the
+ * stream's small pool (segments of 2 MiB), above from its large pool (segments of 20 MiB, or from 10 MiB on of the
+ * request rounded to 2 MiB). The smallest free block of the pool that is large enough is taken, of equals the one of the
+ * lowest address; what it is too large by is split off if worth it. A block never changes its stream. Free neighbours of
+ * one segment merge. Only a segment that is free as a whole can be given back to the device.
+ *
+ *   allocated: blocks that tensors hold          active: those, and blocks that wait for a stream (record_stream)
+ *   reserved:  all segments                      the device holds reserved, and what is outside the allocator
+ *
+ * Cost: a take or give is O(log n) comparisons and a shift within the pool's list of n free blocks. */
+#pragma once
+
+#include "base-quantity.h"
+
+#define MEM_NO_SPLIT_LIMIT G_MAXUINT64
+
+typedef struct {
+  gboolean expandable_segments; /* one growing segment per stream and pool, in pages */
+  guint64 max_split_size;       /* larger blocks are not split, nor used for smaller requests; bytes; 0: not set */
+} MemPolicy;
+
+typedef struct {
+  guint64 allocated, active, reserved; /* bytes, now */
+  guint64 peak_allocated, peak_active, peak_reserved;
+  guint64 flushes; /* times the cache was given back to meet a request */
+} MemUse;
+
+typedef struct MemAllocator MemAllocator;
+
+/* `limit`: bytes it may reserve. */
+MemAllocator *mem_allocator_new(const MemPolicy *policy, guint32 n_streams, guint64 limit);
+void mem_allocator_free(MemAllocator *allocator);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(MemAllocator, mem_allocator_free)
+/* Others on the device have taken or given; what is reserved above it stays. */
+void mem_allocator_limit(MemAllocator *allocator, guint64 limit);
+
+/* From a free block, or a new segment within the limit (a bounded max_split_size gives large free segments back first).
+ * FALSE: not without a flush. */
+gboolean mem_allocator_take(MemAllocator *allocator, guint32 stream, guint64 bytes, guint32 *ret_block);
+/* Gives back every segment that is free, then asks for a new one. PyTorch waits for all streams first: the caller passes
+ * what is on hold. FALSE: out of memory. */
+gboolean mem_allocator_flush_and_take(MemAllocator *allocator, guint32 stream, guint64 bytes, guint32 *ret_block);
+/* As if memory had no end: a new segment, above the limit. */
+guint32 mem_allocator_take_beyond(MemAllocator *allocator, guint32 stream, guint64 bytes);
+
+/* A block is given once: at once, or held (no longer allocated, still active) and passed. Else a broken contract. */
+void mem_allocator_give(MemAllocator *allocator, guint32 block);
+void mem_allocator_hold(MemAllocator *allocator, guint32 block);
+void mem_allocator_pass(MemAllocator *allocator, guint32 block);
+
+const MemUse *mem_allocator_use(const MemAllocator *allocator);
+/* What a request occupies: rounded to 512 bytes. */
+guint64 mem_allocator_round(guint64 bytes);
+/* What the allocator would ask the device for to meet a request that no free block meets. */
+guint64 mem_allocator_segment(const MemAllocator *allocator, guint64 bytes);
+/* Breaks the run with a message unless blocks tile their segments, free neighbours are merged, lists are in order and
+ * sums are right. O(blocks); for tests. */
+void mem_allocator_check(const MemAllocator *allocator);

@@ -1,0 +1,86 @@
+/* Blocks and the sorted lists of free ones: private to this floor.
+ *
+ *   MemList list = mem_list_new();
+ *   mem_list_add(list, (MemSpan){size, address, block});
+ *   guint at = mem_list_find(list, size, 0);            // the first of at least that size; list->len: none
+ *
+ * A segment is its blocks, in order of address, linked both ways; a block without neighbours is a whole segment. */
+#pragma once
+
+#include "mem-allocator.h"
+
+#define MEM_NONE G_MAXUINT32
+
+typedef enum {
+  MEM_BLOCK_UNUSED, /* the record is to be used again */
+  MEM_BLOCK_FREE,
+  MEM_BLOCK_TAKEN,
+  MEM_BLOCK_HELD,    /* given, waits for a stream */
+  MEM_BLOCK_UNMAPPED /* address space of an expandable segment without memory behind it */
+} MemBlockState;
+
+typedef struct {
+  guint64 address, size;
+  guint32 previous, next; /* in the segment; MEM_NONE: none */
+  guint32 pool;
+  MemBlockState state;
+} MemBlock;
+
+typedef struct {
+  guint64 size, address;
+  guint32 block;
+} MemSpan;
+
+typedef GArray MemList; /* MemSpan, by size, then address */
+
+/* One stream's small or large blocks. */
+typedef struct {
+  gboolean small;
+  MemList *free;
+  GArray *unmapped; /* guint32: unmapped blocks of its expandable segment, by address */
+  guint32 head;     /* of the expandable segment; MEM_NONE: none yet */
+} MemPool;
+
+struct MemAllocator {
+  MemPolicy policy;
+  guint64 limit;
+  MemUse use;
+  GArray *blocks; /* MemBlock */
+  GArray *unused; /* guint32: records of `blocks` */
+  MemPool *pools; /* 2 × stream, + 1: large */
+  guint32 n_pools;
+  guint64 next_address; /* of the next segment */
+};
+
+static inline MemBlock *mem_block(const MemAllocator *allocator, guint32 block) {
+  return &g_array_index(allocator->blocks, MemBlock, block);
+}
+static inline guint64 mem_round_up(guint64 bytes, guint64 unit) {
+  return (bytes + unit - 1) / unit * unit;
+}
+
+MemList *mem_list_new(void);
+void mem_list_add(MemList *list, guint64 size, guint64 address, guint32 block);
+/* The entry must be there. */
+void mem_list_remove(MemList *list, guint64 size, guint64 address);
+/* Index of the first entry that is not below (size, address). */
+guint mem_list_find(const MemList *list, guint64 size, guint64 address);
+
+/* mem-block.c */
+/* A block after `previous` (MEM_NONE: a segment of its own); in no list. Pointers to blocks are no longer valid. */
+guint32 mem_block_add(MemAllocator *allocator, guint32 pool, guint32 previous, guint64 address, guint64 size,
+                      MemBlockState state);
+/* Joins a block with the one after it, which vanishes; neither may be in a list. */
+void mem_block_join(MemAllocator *allocator, guint32 block);
+void mem_block_remove(MemAllocator *allocator, guint32 block);
+/* Makes a block free: joined with free neighbours, in its pool's list. Returns the joined block. */
+guint32 mem_block_set_free(MemAllocator *allocator, guint32 block);
+/* Out of its pool's list. */
+void mem_block_unlist(MemAllocator *allocator, guint32 block);
+
+/* mem-expand.c */
+/* Maps pages until a block of at least `size` is free: it is returned, in no list. MEM_NONE: beyond the limit. */
+guint32 mem_expand(MemAllocator *allocator, guint32 pool, guint64 size, gboolean beyond);
+/* Gives back the whole pages inside free blocks. */
+void mem_expand_unmap(MemAllocator *allocator, guint32 pool);
+guint64 mem_expand_page(const MemPool *pool);

@@ -1,0 +1,93 @@
+/* A line for each stage. */
+#include "report-fit.h"
+
+#include <string.h>
+
+#include "base-table.h"
+#include "json-glib/json-glib.h"
+#include "report-words.h"
+
+static void print_fit(BaseTable *table, const StudyFit *fit, int stage) {
+  base_table_cell(table, "ZeRO-%d", stage);
+  if (fit->report == NULL) {
+    base_table_cell(table, "none");
+    for (int i = 0; i < 3; i++)
+      base_table_cell(table, "%s", "");
+    base_table_cell(table, "%s", fit->refused != NULL ? "stage refused" : fit->limit != NULL ? "refused" : "memory");
+    return;
+  }
+  const RunClass *tight = &fit->report->classes[fit->report->tightest];
+  base_table_cell(table, "%" G_GUINT64_FORMAT, fit->value);
+  base_table_cell(table, "%.2f ms", (double)report_centi_ms(fit->report->classes[fit->report->slowest].step) / 100);
+  base_table_cell(table, "%.0f", fit->report->tokens_per_second_per_gpu);
+  base_table_cell(table, "%.2f of %.2f GiB", (double)report_centi_gib(tight->device_used) / 100,
+                  (double)report_centi_gib(tight->capacity) / 100);
+  base_table_cell(table, "%s", fit->limit != NULL ? "refused further" : "memory");
+}
+
+void report_fit(const StudyFits *fits, GString *text) {
+  gboolean least = strcmp(fits->key, "nodes") == 0;
+  g_autoptr(BaseTable) table = base_table_new();
+  g_string_append_printf(text, "The %s %s that fits, per stage\n\n", least ? "least" : "largest", fits->key);
+  base_table_head(table, "stage", BASE_LEFT);
+  base_table_head(table, fits->key, BASE_RIGHT);
+  base_table_head(table, "step", BASE_RIGHT);
+  base_table_head(table, "tokens/s per GPU", BASE_RIGHT);
+  base_table_head(table, "needs", BASE_RIGHT);
+  base_table_head(table, "bound by", BASE_LEFT);
+  for (int stage = 0; stage < STUDY_STAGES; stage++)
+    print_fit(table, &fits->stages[stage], stage);
+  base_table_print(table, 0, text);
+  for (int stage = 0; stage < STUDY_STAGES; stage++) {
+    const StudyFit *fit = &fits->stages[stage];
+    const char *why = fit->refused != NULL ? fit->refused : fit->limit;
+    g_autofree char *first = g_strdup_printf("ZeRO-%d: ", stage);
+    if (why != NULL)
+      report_wrap(text, first, why);
+  }
+}
+
+static void add_fit(JsonBuilder *builder, const char *key, const StudyFit *fit, int stage) {
+  const RunReport *report = fit->report;
+  json_builder_begin_object(builder);
+  json_builder_set_member_name(builder, "zero_stage");
+  json_builder_add_int_value(builder, stage);
+  json_builder_set_member_name(builder, "key");
+  json_builder_add_string_value(builder, key);
+  json_builder_set_member_name(builder, "limit");
+  if (fit->limit != NULL)
+    json_builder_add_string_value(builder, fit->limit);
+  else
+    json_builder_add_null_value(builder);
+  const struct {
+    const char *name;
+    gint64 value;
+  } facts[] = {{"value", (gint64)fit->value},
+               {"step_ps", report != NULL ? report->classes[report->slowest].step : 0},
+               {"device_used_bytes", report != NULL ? (gint64)report->classes[report->tightest].device_used : 0}};
+  for (gsize i = 0; i < G_N_ELEMENTS(facts); i++) {
+    json_builder_set_member_name(builder, facts[i].name);
+    if (report != NULL)
+      json_builder_add_int_value(builder, facts[i].value);
+    else
+      json_builder_add_null_value(builder);
+  }
+  json_builder_set_member_name(builder, "tokens_per_second_per_gpu");
+  if (report != NULL)
+    json_builder_add_double_value(builder, report->tokens_per_second_per_gpu);
+  else
+    json_builder_add_null_value(builder);
+  json_builder_end_object(builder);
+}
+
+void report_fit_json(const StudyFits *fits, GString *text) {
+  g_autoptr(JsonBuilder) builder = json_builder_new();
+  json_builder_begin_array(builder);
+  for (int stage = 0; stage < STUDY_STAGES; stage++)
+    if (fits->stages[stage].refused == NULL)
+      add_fit(builder, fits->key, &fits->stages[stage], stage);
+  json_builder_end_array(builder);
+  g_autoptr(JsonNode) root = json_builder_get_root(builder);
+  g_autofree char *json = json_to_string(root, TRUE);
+  g_string_append_printf(text, "%s\n", json);
+}

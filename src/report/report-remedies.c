@@ -1,0 +1,96 @@
+/* Changes in order of what they cost. */
+#include "report-remedies.h"
+
+#include <string.h>
+
+#include "base-table.h"
+#include "report-words.h"
+#include "study-remedy.h"
+
+static const RunClass *tightest(const RunReport *report) {
+  return &report->classes[report->tightest];
+}
+
+static SimTime step_of(const RunReport *report) {
+  return report->classes[report->slowest].step;
+}
+
+/* Fitting ones first, the fastest first of those, the nearest first of the others; then as they were tried. */
+static gboolean is_better(const RunReport *a, const RunReport *b) {
+  if (a->verdict != b->verdict)
+    return a->verdict == RUN_FITS;
+  if (a->verdict == RUN_FITS)
+    return a->tokens_per_second_per_gpu > b->tokens_per_second_per_gpu;
+  return tightest(a)->short_by < tightest(b)->short_by;
+}
+
+static GPtrArray *in_order(const GPtrArray *remedies) {
+  GPtrArray *sorted = g_ptr_array_new();
+  for (guint i = 0; i < remedies->len; i++) {
+    StudyRemedy *remedy = g_ptr_array_index(remedies, i);
+    guint at = sorted->len;
+    while (at > 0 && is_better(remedy->report, ((StudyRemedy *)g_ptr_array_index(sorted, at - 1))->report))
+      at--;
+    g_ptr_array_insert(sorted, (gint)at, remedy);
+  }
+  return sorted;
+}
+
+/* "nodes=4 micro_batch=2": without the groups, and the global batch that follows. Caller frees. */
+static char *short_change(const char *change) {
+  g_auto(GStrv) each = g_strsplit(change, " ", -1);
+  GString *text = g_string_new(NULL);
+  for (guint i = 0; each[i] != NULL; i++)
+    if (!g_str_has_prefix(each[i], "training.global_batch="))
+      g_string_append_printf(text, "%s%s", text->len > 0 ? " " : "", strchr(each[i], '.') + 1);
+  return g_string_free(text, FALSE);
+}
+
+static void print_row(BaseTable *table, const RunReport *base, const StudyRemedy *remedy) {
+  const RunReport *report = remedy->report;
+  const RunClass *tight = tightest(report);
+  gint64 spare = report_centi_gib(tight->capacity) - report_centi_gib(tight->device_used);
+  double price = 100 * (base->tokens_per_second_per_gpu / report->tokens_per_second_per_gpu - 1);
+  g_autofree char *change = short_change(remedy->change);
+  base_table_cell(table, "%s", change);
+  base_table_cell(table, "%s", report->verdict == RUN_FITS ? "fits" : "OOM");
+  base_table_cell(table, "%.2f GiB", (double)spare / 100);
+  base_table_cell(table, "%.2f ms", (double)report_centi_ms(step_of(report)) / 100);
+  base_table_cell(table, "%+.1f %%", price);
+}
+
+void report_remedies(const RunReport *report, const GPtrArray *remedies, GString *text) {
+  g_autoptr(GPtrArray) sorted = in_order(remedies);
+  g_autoptr(BaseTable) table = base_table_new();
+  gboolean fits = sorted->len > 0 && ((StudyRemedy *)g_ptr_array_index(sorted, 0))->report->verdict == RUN_FITS;
+  g_string_append(text, "\n");
+  report_wrap(text, "",
+              fits ? "Single changes that would make it fit, the least time per token first:"
+                   : "No single change of those tried makes it fit; nearest first:");
+  base_table_head(table, "change", BASE_LEFT);
+  base_table_head(table, "", BASE_LEFT);
+  base_table_head(table, "to spare", BASE_RIGHT);
+  base_table_head(table, "step", BASE_RIGHT);
+  base_table_head(table, "time per token", BASE_RIGHT);
+  for (guint i = 0; i < sorted->len; i++)
+    print_row(table, report, g_ptr_array_index(sorted, i));
+  base_table_print(table, 2, text);
+}
+
+void report_remedies_json(const GPtrArray *remedies, GString *text) {
+  g_autoptr(GPtrArray) sorted = in_order(remedies);
+  g_string_append_c(text, '[');
+  for (guint i = 0; i < sorted->len; i++) {
+    const StudyRemedy *remedy = g_ptr_array_index(sorted, i);
+    const RunReport *report = remedy->report;
+    char speed[G_ASCII_DTOSTR_BUF_SIZE];
+    g_string_append_printf(text,
+                           "%s{\"change\":\"%s\",\"verdict\":\"%s\",\"step_ps\":%" G_GINT64_FORMAT
+                           ",\"tokens_per_second_per_gpu\":%s,\"device_used_bytes\":%" G_GUINT64_FORMAT
+                           ",\"short_by_bytes\":%" G_GUINT64_FORMAT "}",
+                           i > 0 ? "," : "", remedy->change, run_verdict_names[report->verdict], step_of(report),
+                           g_ascii_dtostr(speed, sizeof speed, report->tokens_per_second_per_gpu),
+                           tightest(report)->device_used, tightest(report)->short_by);
+  }
+  g_string_append_c(text, ']');
+}

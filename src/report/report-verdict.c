@@ -1,0 +1,140 @@
+/* The verdict and the memory of the tightest class of ranks. */
+#include "report-verdict.h"
+
+#include "base-table.h"
+#include "report-words.h"
+
+/* Less to spare than this share of the capacity is told as a near miss. */
+#define NEAR_MISS_PERCENT 5
+
+static const RunClass *tightest(const RunReport *report) {
+  return &report->classes[report->tightest];
+}
+
+static double percent(guint64 part, guint64 whole) {
+  return whole > 0 ? 100 * (double)part / (double)whole : 0;
+}
+
+static guint64 sum_of(const guint64 held[RUN_TENANTS]) {
+  guint64 sum = 0;
+  for (guint t = 0; t < RUN_TENANTS; t++)
+    sum += held[t];
+  return sum;
+}
+
+static void print_held_then(const RunOom *oom, guint64 capacity, GString *text) {
+  g_autoptr(GString) words = g_string_new("Held then:");
+  for (guint t = 0; t < RUN_TENANTS; t++)
+    if (oom->held[t] > 0) {
+      g_autofree char *held = base_format_memory(oom->held[t]);
+      g_string_append_printf(words, " %s %s,", run_tenant_names[t], held);
+    }
+  guint64 held = sum_of(oom->held) + oom->free;
+  g_autofree char *lost = base_format_memory(capacity > held ? capacity - held : 0);
+  g_string_append_printf(words, " and %s in rounding and in pieces of segments that are in use.", lost);
+  report_wrap(text, "  ", words->str);
+}
+
+static void print_request(const RunReport *report, const RunClass *tight, GString *text) {
+  const RunOom *oom = &tight->oom;
+  guint32 ranks = 0;
+  for (guint32 i = 0; i < report->n_classes; i++)
+    ranks += report->classes[i].has_oom ? report->classes[i].ranks : 0;
+  g_autofree char *requested = base_format_memory(oom->requested);
+  g_autofree char *available = base_format_memory(oom->free);
+  g_autofree char *row = report_row(oom->name, oom->layer, oom->phase);
+  g_autofree char *step = report_step(oom->step);
+  g_autofree char *at = base_format_time(oom->at);
+  g_autofree char *where = ranks == report->identity.gpus
+                               ? g_strdup("on every rank")
+                               : g_strdup_printf("on %u of %u ranks", ranks, report->identity.gpus);
+  g_autofree char *words =
+      g_strdup_printf("The first request that fails: %s for %s (%s) with %s free, by %s %s, %s after its start, %s.",
+                      requested, oom->tensor, oom->tenant, available, row, step, at, where);
+  report_wrap(text, "  ", words);
+  print_held_then(oom, tight->capacity, text);
+}
+
+void report_verdict(const RunReport *report, GString *text) {
+  const RunClass *tight = tightest(report);
+  g_autofree char *need = base_format_gib(tight->device_used);
+  g_autofree char *capacity = base_format_gib(tight->capacity);
+  if (report->verdict == RUN_OOM) {
+    g_autofree char *missing = base_format_memory(tight->short_by);
+    g_string_append_printf(text, "\nOUT OF MEMORY: needs %s of %s per GPU, %s are missing\n", need, capacity, missing);
+    print_request(report, tight, text);
+    return;
+  }
+  guint64 spare = tight->capacity - tight->device_used;
+  g_autofree char *room = base_format_memory(spare);
+  g_string_append_printf(text, "\nFITS: needs %s of %s per GPU, %s (%.1f %%) to spare\n", need, capacity, room,
+                         percent(spare, tight->capacity));
+  if (spare < tight->capacity / 100 * NEAR_MISS_PERCENT)
+    g_string_append_printf(text, "  A near miss: less than %d %% is to spare.\n", NEAR_MISS_PERCENT);
+  if (tight->cache_flushes > 0)
+    g_string_append_printf(text,
+                           "  The allocator gives its cache back %" G_GUINT64_FORMAT
+                           " times to make room: each time a real run stalls.\n",
+                           tight->cache_flushes);
+}
+
+static void memory_row(BaseTable *table, const char *name, gint64 centi_gib, const char *share, const char *unique) {
+  base_table_cell(table, "%s", name);
+  base_table_cell(table, "%.2f GiB", (double)centi_gib / 100);
+  base_table_cell(table, "%s", share);
+  base_table_cell(table, "%s", unique);
+}
+
+static void print_peak(const RunClass *tight, GString *text) {
+  g_autofree char *row = report_row(tight->peak_name, tight->peak_layer, tight->peak_phase);
+  g_autofree char *step = report_step(tight->peak_step);
+  g_autofree char *at = base_format_time(tight->peak_at);
+  g_autofree char *where =
+      g_strdup_printf("Memory per GPU at its peak, in %s: %s after the start, by %s %s",
+                      report_place(tight->peak_name, tight->peak_layer, tight->peak_phase), at, row, step);
+  g_string_append_c(text, '\n');
+  report_wrap(text, "", where);
+}
+
+static void print_numbers(const RunClass *tight, GString *text) {
+  g_autofree char *allocated = base_format_memory(tight->peak_allocated);
+  g_autofree char *active = base_format_memory(tight->peak_active);
+  g_autofree char *reserved = base_format_memory(tight->peak_reserved);
+  g_autofree char *device = base_format_memory(tight->device_used);
+  g_autofree char *steady = base_format_memory(tight->steady_allocated);
+  g_autofree char *step = report_step(tight->device_used_step);
+  g_autofree char *words = g_strdup_printf("Peaks: %s allocated, %s active, %s reserved, %s on the device "
+                                           "(nvidia-smi), there first %s. Between steps %s stay "
+                                           "allocated.",
+                                           allocated, active, reserved, device, step, steady);
+  report_wrap(text, "", words);
+}
+
+void report_memory_table(const RunReport *report, GString *text) {
+  const RunClass *tight = tightest(report);
+  gint64 levels[REPORT_LEVELS], shares[REPORT_LEVELS];
+  report_memory_levels(tight, levels);
+  report_split(levels, REPORT_LEVELS, 1000, shares);
+  print_peak(tight, text);
+  g_autoptr(BaseTable) table = base_table_new();
+  base_table_head(table, "", BASE_LEFT);
+  base_table_head(table, "", BASE_RIGHT);
+  base_table_head(table, "", BASE_RIGHT);
+  base_table_head(table, "", BASE_RIGHT);
+  for (guint t = 0; t < REPORT_LEVELS; t++) {
+    gboolean is_tenant = t < RUN_TENANTS;
+    g_autofree char *share = g_strdup_printf("%.1f %%", (double)shares[t] / 10);
+    g_autofree char *unique = is_tenant && tight->peak_unique[t] < tight->peak_held[t]
+                                  ? g_strdup_printf("%.2f GiB unique", base_in_gib(tight->peak_unique[t]))
+                                  : g_strdup("");
+    memory_row(table, report_level_name(t), levels[t], share, unique);
+  }
+  base_table_rule(table);
+  memory_row(table, "in all", report_centi_gib(tight->device_used), "100.0 %", "");
+  memory_row(table, "capacity", report_centi_gib(tight->capacity), "", "");
+  base_table_print(table, 2, text);
+  print_numbers(tight, text);
+  if (report->n_classes > 1)
+    g_string_append_printf(text, "Memory is that of the tightest of %u classes of ranks: %u from rank %u on.\n",
+                           report->n_classes, tight->ranks, tight->first_rank);
+}

@@ -1,0 +1,20 @@
+/* What would make a run fit: single changes tried one by one, each with what it costs.
+ *
+ *   g_autoptr(GPtrArray) remedies = study_remedies(study, report, &options);      // of StudyRemedy
+ *
+ * Tried, where they are another setting than the run's: higher stages, smaller micro-batches with more accumulation (the
+ * global batch stays), recomputing more, a fused loss, expandable segments, smaller DeepSpeed buckets, offload, twice the
+ * nodes. What the framework or the workload refuses is left out. Cost: a summary-only run each. */
+#pragma once
+
+#include "study.h"
+
+typedef struct {
+  char *change;      /* "parallel.zero_stage=2", several with spaces between */
+  RunReport *report; /* fits or not */
+} StudyRemedy;
+
+GPtrArray *study_remedies(const Study *study, const RunReport *report, const StudyOptions *options);
+
+/* The study with changes ("group.key=value", NULL-terminated) over it, above all else that was said. Error: refused. */
+RunReport *study_try(const Study *study, const char *const *changes, const StudyOptions *options, GError **error);

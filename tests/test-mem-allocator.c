@@ -1,0 +1,262 @@
+/* The caching allocator: sizes by hand, then at random against a dumb twin. */
+#include "mem-allocator.h"
+
+#include "allocator-twin.h"
+#include "harness.h"
+
+#define MIB TWIN_MIB
+
+static const MemPolicy plain = {FALSE, 0};
+static const MemPolicy expandable = {TRUE, 0};
+
+static guint32 take(MemAllocator *allocator, guint32 stream, guint64 bytes) {
+  guint32 block = G_MAXUINT32;
+  CU_ASSERT_TRUE(mem_allocator_take(allocator, stream, bytes, &block));
+  mem_allocator_check(allocator);
+  return block;
+}
+
+static void holds(const MemAllocator *allocator, guint64 allocated, guint64 active, guint64 reserved) {
+  const MemUse *use = mem_allocator_use(allocator);
+  CU_ASSERT_EQUAL(use->allocated, allocated);
+  CU_ASSERT_EQUAL(use->active, active);
+  CU_ASSERT_EQUAL(use->reserved, reserved);
+}
+
+static void rounding(void) {
+  g_autoptr(MemAllocator) allocator = mem_allocator_new(&plain, 1, 1024 * MIB);
+  take(allocator, 0, 1);
+  holds(allocator, 512, 512, 2 * MIB);
+  /* One byte over 1 MiB is large; under 10 MiB a segment of 20. */
+  take(allocator, 0, MIB + 1);
+  holds(allocator, MIB + 1024, MIB + 1024, 22 * MIB);
+  /* The rest of that segment, 18.9995 MiB, serves 10 MiB. */
+  take(allocator, 0, 10 * MIB);
+  holds(allocator, 11 * MIB + 1024, 11 * MIB + 1024, 22 * MIB);
+  /* 15 MiB asks for 16; 1 MiB of rest is not more than 1 MiB and is not split off. */
+  take(allocator, 0, 15 * MIB);
+  holds(allocator, 27 * MIB + 1024, 27 * MIB + 1024, 38 * MIB);
+  CU_ASSERT_EQUAL(mem_allocator_segment(allocator, 9 * MIB), 20 * MIB);
+  CU_ASSERT_EQUAL(mem_allocator_segment(allocator, 10 * MIB + 1), 12 * MIB);
+}
+
+static void best_fit(void) {
+  g_autoptr(MemAllocator) allocator = mem_allocator_new(&plain, 2, 1024 * MIB);
+  guint32 large = take(allocator, 0, 40 * MIB), small = take(allocator, 0, 30 * MIB);
+  mem_allocator_give(allocator, large);
+  mem_allocator_give(allocator, small);
+  /* 25 MiB goes into the 30, leaving 5; then 35 fits the 40 and 3 the 5 that were left. */
+  take(allocator, 0, 25 * MIB);
+  take(allocator, 0, 35 * MIB);
+  take(allocator, 0, 3 * MIB);
+  holds(allocator, 63 * MIB, 63 * MIB, 70 * MIB);
+  /* Another stream has nothing of it. */
+  take(allocator, 1, 4 * MIB);
+  holds(allocator, 67 * MIB, 67 * MIB, 90 * MIB);
+}
+
+static void joins(void) {
+  g_autoptr(MemAllocator) allocator = mem_allocator_new(&plain, 1, 1024 * MIB);
+  guint32 blocks[4];
+  for (int i = 0; i < 4; i++)
+    blocks[i] = take(allocator, 0, 5 * MIB);
+  holds(allocator, 20 * MIB, 20 * MIB, 20 * MIB);
+  mem_allocator_give(allocator, blocks[0]);
+  mem_allocator_give(allocator, blocks[2]);
+  mem_allocator_check(allocator);
+  /* Two halves apart do not serve 10 MiB; the one between joins them. */
+  guint32 ten = take(allocator, 0, 10 * MIB);
+  holds(allocator, 20 * MIB, 20 * MIB, 30 * MIB);
+  mem_allocator_give(allocator, ten);
+  mem_allocator_give(allocator, blocks[1]);
+  take(allocator, 0, 15 * MIB);
+  holds(allocator, 20 * MIB, 20 * MIB, 30 * MIB);
+}
+
+static void recorded_streams(void) {
+  g_autoptr(MemAllocator) allocator = mem_allocator_new(&plain, 1, 1024 * MIB);
+  guint32 block = take(allocator, 0, 64 * MIB);
+  mem_allocator_hold(allocator, block);
+  holds(allocator, 0, 64 * MIB, 64 * MIB);
+  take(allocator, 0, 64 * MIB);
+  holds(allocator, 64 * MIB, 128 * MIB, 128 * MIB);
+  mem_allocator_pass(allocator, block);
+  mem_allocator_check(allocator);
+  holds(allocator, 64 * MIB, 64 * MIB, 128 * MIB);
+  CU_ASSERT_EQUAL(mem_allocator_use(allocator)->peak_active, 128 * MIB);
+  CU_ASSERT_EQUAL(mem_allocator_use(allocator)->peak_allocated, 64 * MIB);
+}
+
+/* 100 MiB in all: 40 + 40 free, 4 in a segment of 20. 60 fits only after the two are given back; then 20 + 60 are
+ * reserved, and what the 20 has left, 16, is fragmentation: 24 do not fit, 20 do. */
+static void flushes(void) {
+  g_autoptr(MemAllocator) allocator = mem_allocator_new(&plain, 1, 100 * MIB);
+  guint32 first = take(allocator, 0, 40 * MIB), second = take(allocator, 0, 40 * MIB), block;
+  take(allocator, 0, 4 * MIB);
+  mem_allocator_give(allocator, first);
+  mem_allocator_give(allocator, second);
+  CU_ASSERT_FALSE(mem_allocator_take(allocator, 0, 60 * MIB, &block));
+  CU_ASSERT_TRUE(mem_allocator_flush_and_take(allocator, 0, 60 * MIB, &block));
+  holds(allocator, 64 * MIB, 64 * MIB, 80 * MIB);
+  CU_ASSERT_FALSE(mem_allocator_take(allocator, 0, 24 * MIB, &block));
+  CU_ASSERT_FALSE(mem_allocator_flush_and_take(allocator, 0, 24 * MIB, &block));
+  take(allocator, 0, 20 * MIB);
+  CU_ASSERT_EQUAL(mem_allocator_use(allocator)->flushes, 2);
+  mem_allocator_take_beyond(allocator, 0, 24 * MIB);
+  holds(allocator, 108 * MIB, 108 * MIB, 124 * MIB);
+  CU_ASSERT_EQUAL(mem_allocator_use(allocator)->peak_reserved, 124 * MIB);
+}
+
+/* The case above in pages of 20 MiB: the two 40s are one free range in a segment of 100 (84 rounded to pages); 60 fits it as
+ * it is, 24 in the 20 that are left and the 16 of the last page. */
+static void expands(void) {
+  g_autoptr(MemAllocator) allocator = mem_allocator_new(&expandable, 1, 100 * MIB);
+  guint32 first = take(allocator, 0, 40 * MIB), second = take(allocator, 0, 40 * MIB), block;
+  guint32 third = take(allocator, 0, 4 * MIB);
+  holds(allocator, 84 * MIB, 84 * MIB, 100 * MIB);
+  mem_allocator_give(allocator, first);
+  mem_allocator_give(allocator, second);
+  guint32 sixty = take(allocator, 0, 60 * MIB);
+  take(allocator, 0, 16 * MIB);
+  holds(allocator, 80 * MIB, 80 * MIB, 100 * MIB);
+  CU_ASSERT_FALSE(mem_allocator_take(allocator, 0, 30 * MIB, &block));
+  mem_allocator_give(allocator, sixty);
+  mem_allocator_give(allocator, third);
+  /* [0, 84) is free, [84, 100) taken: pages up to 80 go back, the request is served from there. */
+  CU_ASSERT_TRUE(mem_allocator_flush_and_take(allocator, 0, 42 * MIB, &block));
+  mem_allocator_check(allocator);
+  holds(allocator, 58 * MIB, 58 * MIB, 80 * MIB);
+}
+
+/* Above 32 MiB nothing is split, and small requests leave such segments alone. */
+static void split_limit(void) {
+  MemPolicy policy = {FALSE, 32 * MIB};
+  g_autoptr(MemAllocator) allocator = mem_allocator_new(&policy, 1, 100 * MIB);
+  guint32 large = take(allocator, 0, 64 * MIB), block;
+  mem_allocator_give(allocator, large);
+  take(allocator, 0, 16 * MIB);
+  holds(allocator, 16 * MIB, 16 * MIB, 80 * MIB);
+  /* 64 is 20 or more above 44: not used; it is given back instead. */
+  CU_ASSERT_TRUE(mem_allocator_take(allocator, 0, 44 * MIB, &block));
+  holds(allocator, 60 * MIB, 60 * MIB, 60 * MIB);
+  mem_allocator_give(allocator, block);
+  take(allocator, 0, 34 * MIB);
+  /* The 44 whole. */
+  holds(allocator, 60 * MIB, 60 * MIB, 60 * MIB);
+}
+
+typedef struct {
+  guint32 block, segment;
+  guint64 address;
+  gboolean held;
+} Live;
+
+static void twin_set(Twin *twin, const Live *live, TwinState state) {
+  for (guint i = 0; i < twin->pieces->len; i++)
+    if (twin_piece(twin, i)->segment == live->segment && twin_piece(twin, i)->address == live->address)
+      twin_piece(twin, i)->state = state;
+  twin_merge(twin);
+}
+
+static guint64 random_size(GRand *random) {
+  static const guint64 most[] = {4096, MIB, 3 * MIB, 12 * MIB, 70 * MIB};
+  guint64 limit = most[g_rand_int_range(random, 0, G_N_ELEMENTS(most))];
+  guint64 size = 1 + (guint64)(g_rand_double(random) * (double)limit);
+  return g_rand_boolean(random) ? size : twin_up(size, MIN(limit, MIB));
+}
+
+static gboolean same(const MemAllocator *allocator, const Twin *twin) {
+  const MemUse *use = mem_allocator_use(allocator);
+  mem_allocator_check(allocator);
+  return use->reserved == twin_reserved(twin) && use->allocated == twin_sum(twin, 1U << TWIN_TAKEN) &&
+         use->active == twin_sum(twin, 1U << TWIN_TAKEN | 1U << TWIN_HELD);
+}
+
+static gboolean take_both(MemAllocator *allocator, Twin *twin, GRand *random, GArray *live) {
+  guint32 stream = (guint32)g_rand_int_range(random, 0, 2);
+  guint64 bytes = random_size(random), size = twin_up(bytes, 512);
+  guint32 pool = 2 * stream + (size > MIB);
+  guint32 block = 0;
+  gboolean fits = mem_allocator_take(allocator, stream, bytes, &block);
+  int at = twin_take(twin, pool, size);
+  if (fits != (at >= 0))
+    return FALSE;
+  if (!fits) {
+    fits = mem_allocator_flush_and_take(allocator, stream, bytes, &block);
+    at = twin_retry(twin, pool, size);
+    if (fits != (at >= 0))
+      return FALSE;
+  }
+  if (!fits && g_rand_int_range(random, 0, 4) == 0) {
+    block = mem_allocator_take_beyond(allocator, stream, bytes);
+    at = twin_hand_out(twin, twin_segment(twin, pool, size, TRUE), size);
+    fits = TRUE;
+  }
+  if (fits) {
+    const TwinPiece *piece = twin_piece(twin, (guint)at);
+    Live taken = {block, piece->segment, piece->address, FALSE};
+    g_array_append_val(live, taken);
+  }
+  return TRUE;
+}
+
+static void give_both(MemAllocator *allocator, Twin *twin, GRand *random, GArray *live) {
+  guint i = (guint)g_rand_int_range(random, 0, (gint32)live->len);
+  Live *given = &g_array_index(live, Live, i);
+  if (!given->held && g_rand_boolean(random)) {
+    given->held = TRUE;
+    mem_allocator_hold(allocator, given->block);
+    twin_set(twin, given, TWIN_HELD);
+    return;
+  }
+  if (given->held)
+    mem_allocator_pass(allocator, given->block);
+  else
+    mem_allocator_give(allocator, given->block);
+  twin_set(twin, given, TWIN_FREE);
+  g_array_remove_index_fast(live, i);
+}
+
+/* How many operations the two agree on. A planted fault: the twin believes in another limit. */
+static guint agree(const MemPolicy *policy, guint64 limit, guint64 twins_limit, guint n) {
+  g_autoptr(MemAllocator) allocator = mem_allocator_new(policy, 2, limit);
+  guint64 most = policy->max_split_size != 0 ? policy->max_split_size : MEM_NO_SPLIT_LIMIT;
+  Twin twin = {{policy->expandable_segments, most}, twins_limit, g_array_new(FALSE, FALSE, sizeof(TwinPiece)), 0};
+  GArray *live = g_array_new(FALSE, FALSE, sizeof(Live));
+  GRand *random = harness_random();
+  guint i = 0;
+  for (; i < n; i++) {
+    gboolean takes = live->len == 0 || g_rand_int_range(random, 0, 100) < (live->len < 40 ? 60 : 45);
+    if (takes && !take_both(allocator, &twin, random, live))
+      break;
+    if (!takes)
+      give_both(allocator, &twin, random, live);
+    if (!same(allocator, &twin))
+      break;
+  }
+  g_rand_free(random);
+  g_array_unref(live);
+  g_array_unref(twin.pieces);
+  return i;
+}
+
+static void twins(void) {
+  MemPolicy limited = {FALSE, 24 * MIB};
+  CU_ASSERT_EQUAL(agree(&plain, 500 * MIB, 500 * MIB, 20000), 20000);
+  CU_ASSERT_EQUAL(agree(&expandable, 500 * MIB, 500 * MIB, 20000), 20000);
+  CU_ASSERT_EQUAL(agree(&limited, 500 * MIB, 500 * MIB, 20000), 20000);
+  CU_ASSERT_TRUE(agree(&plain, 500 * MIB, 480 * MIB, 20000) < 20000);
+  CU_ASSERT_TRUE(agree(&expandable, 500 * MIB, 440 * MIB, 20000) < 20000);
+}
+
+int main(void) {
+  return harness_run("caching allocator", (HarnessCase[]){{"rounding", rounding},
+                                                          {"best fit", best_fit},
+                                                          {"free neighbours join", joins},
+                                                          {"recorded streams", recorded_streams},
+                                                          {"flush", flushes},
+                                                          {"expandable segments", expands},
+                                                          {"max_split_size", split_limit},
+                                                          {"twins", twins},
+                                                          {NULL, NULL}});
+}
