@@ -63,6 +63,39 @@ static void megatron_hides_nothing_by_default(void) {
                  "22 host: end of step <- 20,21\n");
 }
 
+/* Megatron's own default looks for NaN: after the last backward (one bucket) the host waits for the norm of the buffer before
+ * it issues the reduction, here rows 14 and 15; without overlap once a step. With overlap_grad_reduce each of the three buckets
+ * is looked at before its reduction, in the last micro-batch alone: the host waits three times while backward runs. A single
+ * rank looks as well, though it reduces nothing. */
+static guint count_named(const Drawn *drawn, const char *name) {
+  g_autoptr(Program) program = draw_plan(drawn);
+  g_autofree char *picture = picture_of(program, PROGRAM_STEADY);
+  guint n = 0;
+  for (const char *at = picture; (at = strstr(at, name)) != NULL; at++)
+    n++;
+  return n;
+}
+
+static void megatron_looks_for_nan(void) {
+  Drawn drawn = small(PLAN_MEGATRON);
+  drawn.recipe.megatron.bucket_size = 0;
+  drawn.recipe.megatron.checks_gradients = TRUE;
+  g_autoptr(Program) program = draw_plan(&drawn);
+  g_autofree char *picture = picture_of(program, PROGRAM_STEADY);
+  CU_ASSERT_PTR_NOT_NULL(strstr(picture, "13 compute: backward(embedding)\n"
+                                         "14 compute: norm of bucket\n"
+                                         "15 host: look for NaN <- 14\n"
+                                         "16 compute: scale gradients\n"
+                                         "17 comm: reduce-scatter gradients <- 16\n"));
+  drawn.recipe.megatron.bucket_size = 100000;
+  drawn.recipe.megatron.overlap_grad_reduce = TRUE;
+  CU_ASSERT_EQUAL(count_named(&drawn, "look for NaN"), 3);
+  drawn.recipe.ranks = drawn.recipe.shard_ranks = 1;
+  drawn.recipe.global_batch = 2;
+  CU_ASSERT_EQUAL(count_named(&drawn, "look for NaN"), 3);
+  CU_ASSERT_EQUAL(count_named(&drawn, "scale gradients"), 0);
+}
+
 /* The buffer holds parameters from the last to the first; at 100 000 elements a bucket closes: {lm_head}, {final_norm,
  * norms, down, up, gate, o}, {v, k, q, embedding}. The first step counts gradients: all three are reduced after backward,
  * all gathered after the step. Then each is reduced in the last micro-batch as backward fills it, and gathered in the
@@ -288,6 +321,7 @@ static void nanotron_volumes_and_states(void) {
 int main(void) {
   return harness_run("plan-megatron",
                      (HarnessCase[]){{"megatron hides nothing by default", megatron_hides_nothing_by_default},
+                                     {"megatron looks for NaN", megatron_looks_for_nan},
                                      {"megatron overlaps when told", megatron_overlaps_when_told},
                                      {"nanotron accumulates in fp32", nanotron_accumulates_in_fp32},
                                      {"nanotron copies every slice", nanotron_copies_every_slice},

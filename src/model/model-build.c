@@ -10,7 +10,9 @@ void model_build_begin(ModelBuild *build, const ModelShape *shape, const ModelRe
   build->shape = shape;
   build->recipe = recipe;
   build->kind = kind;
-  build->dtype = model_precision_dtype(recipe->precision);
+  build->dtype = recipe->precision == MODEL_FP8 ? KERNEL_BF16 : (KernelDtype)model_precision_dtype(recipe->precision);
+  build->fp8 = recipe->precision == MODEL_FP8 && kind == MODEL_UNIT_LAYER;
+  build->fp8_cast = build->fp8_turned = (ModelMade){0, 0};
   build->e = model_precision_bytes(recipe->precision);
   build->fused = recipe->kernels != MODEL_KERNELS_EAGER;
   build->fused_activation = recipe->kernels == MODEL_KERNELS_FUSED;
@@ -117,6 +119,14 @@ ModelOp *model_build_matmul(ModelBuild *build, ModelDirection direction, const c
                      .bytes = traffic(build->e * batch * (m * k + k * n + m * n)),
                      .pass = pass_of(direction)};
   return add_op(build, direction, name, kernel, flops, reads, writes);
+}
+
+void model_build_in_fp8(ModelBuild *build, ModelDirection direction) {
+  KernelOp *kernel = &build->kernels[direction][build->n_ops[direction] - 1];
+  double m = (double)kernel->m, n = (double)kernel->n, k = (double)kernel->k;
+  kernel->dtype = KERNEL_FP8;
+  kernel->bytes =
+      traffic((double)kernel->batch * (kernel_dtype_bytes(KERNEL_FP8) * (m * k + k * n) + build->e * m * n));
 }
 
 ModelOp *model_build_wgrad(ModelBuild *build, const char *name, double m, double n, double k, ModelSet reads) {

@@ -131,7 +131,7 @@ void model_projections_output(ModelBuild *build, ModelLinear *o, ModelSet contex
   gboolean copies = reorders_context(build);
   ModelSet x = copies ? reordered(build, MODEL_FORWARD, "context_reordered", "context_reordered", context) : context;
   model_linear_forward(build, o, x, y);
-  if (copies)
+  if (copies && o->fp8.names == NULL)
     build->ops[MODEL_FORWARD][build->n_ops[MODEL_FORWARD] - 1].saves = context;
 }
 
@@ -140,7 +140,9 @@ void model_projections_output(ModelBuild *build, ModelLinear *o, ModelSet contex
 ModelSet model_projections_output_backward(ModelBuild *build, const ModelLinear *o, ModelSet context, ModelSet d_y) {
   gboolean copies = reorders_context(build);
   ModelSet d_context = model_build_inner(build, "d_context", query_bytes(build));
-  ModelSet x = copies ? reordered(build, MODEL_BACKWARD, "context_again", "context_again", context) : context;
+  ModelSet x = copies && o->fp8.names == NULL
+                   ? reordered(build, MODEL_BACKWARD, "context_again", "context_again", context)
+                   : context; /* fp8 kept it cast */
   model_linear_backward(build, o, x, d_y, d_context);
   return copies ? reordered(build, MODEL_BACKWARD, "d_context_reordered", "context_reordered.backward", d_context)
                 : d_context;

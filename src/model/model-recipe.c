@@ -3,10 +3,9 @@
 
 #include "kernel-op.h"
 
-const char *const model_precision_names[] = {"bf16", "fp16", "fp32", "tf32", NULL};
+const char *const model_precision_names[] = {"bf16", "fp16", "fp32", "tf32", "fp8", NULL};
 const char *const model_attention_names[] = {"flash", "eager", NULL};
 
-static const char *const precision_later[] = {"fp8", NULL};
 static const char *const flash_names[] = {"auto", "1", "2", "3", NULL};
 static const char *const fused_names[] = {"no", "yes", "norms", NULL}; /* as ModelKernels */
 static const char *const projections_names[] = {"separate", "joined", "copied", NULL};
@@ -36,10 +35,10 @@ static const ConfKey keys[] = {
      FIELD(precision),
      .initial = "bf16",
      .names = model_precision_names,
-     .later = precision_later,
      .help =
          "of parameters, gradients and activations: bf16 and fp16 beside fp32 master weights; tf32 is fp32 in memory "
-         "with tf32 matmuls"},
+         "with tf32 matmuls; fp8 is bf16 in memory, the linear layers of each block multiply in fp8, one scale per "
+         "tensor, taken when it is cast"},
     {.group = "training",
      .key = "attention",
      .kind = CONF_NAME,
@@ -139,11 +138,14 @@ gboolean model_recipe_check(const ModelShape *shape, const ModelRecipe *recipe, 
 }
 
 /* ModelPrecision to KernelDtype. */
-static const KernelDtype dtypes[] = {
-    [MODEL_BF16] = KERNEL_BF16, [MODEL_FP16] = KERNEL_FP16, [MODEL_FP32] = KERNEL_FP32, [MODEL_TF32] = KERNEL_TF32};
+static const KernelDtype dtypes[] = {[MODEL_BF16] = KERNEL_BF16,
+                                     [MODEL_FP16] = KERNEL_FP16,
+                                     [MODEL_FP32] = KERNEL_FP32,
+                                     [MODEL_TF32] = KERNEL_TF32,
+                                     [MODEL_FP8] = KERNEL_FP8};
 
 guint32 model_precision_bytes(int precision) {
-  return kernel_dtype_bytes(dtypes[precision]);
+  return kernel_dtype_bytes(precision == MODEL_FP8 ? KERNEL_BF16 : dtypes[precision]);
 }
 
 int model_precision_dtype(int precision) {
