@@ -19,6 +19,11 @@ const StoreMeasure store_measures[STORE_MEASURES] = {
     [STORE_MEASURE_FITS] = {"fits", "fits", "", "fits", "", "verdict"},
     [STORE_MEASURE_TIME] = {"time_us", "time_ps", " us", "time of a collective", "us", NULL},
     [STORE_MEASURE_BANDWIDTH] = {"bus_bandwidth", "bus_bandwidth", "", "bus bandwidth of a collective", "GB/s", NULL},
+    [STORE_MEASURE_FORWARD] = {"forward_ms", "forward_ps", " ms", "forward", "ms", NULL},
+    [STORE_MEASURE_BACKWARD] = {"backward_ms", "backward_ps", " ms", "backward, with what it recomputes", "ms", NULL},
+    [STORE_MEASURE_REDUCTION] = {"gradient_reduction_ms", "gradient_reduction_ps", " ms",
+                                 "reduction of gradients after backward", "ms", NULL},
+    [STORE_MEASURE_OPTIMIZER] = {"optimizer_ms", "optimizer_ps", " ms", "optimizer", "ms", NULL},
 };
 
 const char *const store_measure_names[STORE_MEASURES + 1] = {"step_time_s",
@@ -29,7 +34,13 @@ const char *const store_measure_names[STORE_MEASURES + 1] = {"step_time_s",
                                                              "fits",
                                                              "time_us",
                                                              "bus_bandwidth",
+                                                             "forward_ms",
+                                                             "backward_ms",
+                                                             "gradient_reduction_ms",
+                                                             "optimizer_ms",
                                                              NULL};
+
+#define MILLISECONDS 1e3
 
 typedef enum { AS_TIME, AS_BYTES, AS_NUMBER, AS_VERDICT } Kept;
 
@@ -95,6 +106,8 @@ double store_measure_shown(StoreMeasureKind kind, double value) {
     return base_in_gib((guint64)value);
   if (kind == STORE_MEASURE_TIME)
     return base_in_us(sim_time_from_seconds(value));
+  if (kind >= STORE_MEASURES_KEPT)
+    return value * MILLISECONDS;
   return kind == STORE_MEASURE_BANDWIDTH ? base_in_gb(value) : value;
 }
 
@@ -134,7 +147,7 @@ gboolean store_db_write_validation(StoreDb *db, gint64 validation_id, const Stor
   store_writer_integer(&writer, validation_id);
   for (gsize i = 0; i < G_N_ELEMENTS(texts); i++)
     store_writer_text(&writer, texts[i]);
-  for (StoreMeasureKind kind = 0; kind < STORE_MEASURES; kind++) {
+  for (StoreMeasureKind kind = 0; kind < STORE_MEASURES_KEPT; kind++) {
     write_value(&writer, kind, row->measured[kind]);
     write_value(&writer, kind, row->predicted[kind]);
   }

@@ -19,6 +19,11 @@ typedef enum {
   STORE_MEASURE_FITS,
   STORE_MEASURE_TIME, /* of a collective; so is the next */
   STORE_MEASURE_BANDWIDTH,
+  STORE_MEASURES_KEPT,                         /* those before have columns in table validation */
+  STORE_MEASURE_FORWARD = STORE_MEASURES_KEPT, /* parts of a step, found in its timeline (truth-parts.h) */
+  STORE_MEASURE_BACKWARD,
+  STORE_MEASURE_REDUCTION,
+  STORE_MEASURE_OPTIMIZER,
   STORE_MEASURES
 } StoreMeasureKind;
 
@@ -26,10 +31,10 @@ typedef enum {
 
 typedef struct {
   const char *name;   /* in tables, behind "measured." or "predicted." */
-  const char *column; /* of table validation, behind "measured_" or "predicted_" */
+  const char *column; /* of table validation, behind "measured_" or "predicted_"; its end says what it holds */
   const char *unit;   /* that a bare number in a table has; "": it carries its own, or has none */
   const char *title, *shown_unit;
-  const char *metric; /* of a Report (store-metric.h); NULL: of a collective */
+  const char *metric; /* of a Report (store-metric.h); NULL: of a collective, or of a timeline */
 } StoreMeasure;
 
 extern const StoreMeasure store_measures[STORE_MEASURES];
@@ -42,7 +47,7 @@ gboolean store_measure_parse(StoreMeasureKind kind, const char *text, double *re
 double store_measure_predicted(StoreMeasureKind kind, const RunReport *report);
 /* A value as table validation has it, to SI. */
 double store_measure_read(StoreMeasureKind kind, const char *value);
-/* In the unit people read: s, GiB, us, GB/s. */
+/* In the unit people read: s, GiB, us, GB/s; ms of parts. */
 double store_measure_shown(StoreMeasureKind kind, double value);
 
 typedef struct {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "study-collective.h"
+#include "truth-parts.h"
 
 typedef struct {
   const TruthTable *table;
@@ -42,8 +43,11 @@ static void work(gpointer data, gpointer thread, gpointer user) {
   const Validation *validation = user;
   if (item->table->collectives)
     item->called = study_collective_run_point(item->point, &item->call);
-  else
-    study_point_run(item->point, validation->options->base, &validation->options->study, thread);
+  else {
+    StudyOptions options = validation->options->study;
+    options.timeline |= truth_table_has_parts(item->table);
+    study_point_run(item->point, validation->options->base, &options, thread);
+  }
 }
 
 static gpointer cache_new(G_GNUC_UNUSED gpointer user) {
@@ -64,6 +68,8 @@ static void keep_run(TruthRow *row, const RunReport *report) {
   const RunClass *slowest = &report->classes[report->slowest], *tightest = &report->classes[report->tightest];
   for (StoreMeasureKind kind = 0; kind < STORE_MEASURES; kind++)
     row->predicted[kind] = store_measure_predicted(kind, report);
+  if (slowest->n_tasks > 0)
+    truth_parts(slowest, row->predicted);
   row->run_key = g_strdup(report->identity.run_key);
   row->breakdown = (TruthBreakdown){.step = slowest->step,
                                     .compute = slowest->compute,

@@ -100,6 +100,13 @@ void truth_table_free(TruthTable *table) {
   g_free(table);
 }
 
+gboolean truth_table_has_parts(const TruthTable *table) {
+  for (StoreMeasureKind kind = STORE_MEASURES_KEPT; kind < STORE_MEASURES; kind++)
+    if (table->measured[kind] >= 0)
+      return TRUE;
+  return FALSE;
+}
+
 StudyPoint *truth_table_point(const TruthTable *table, guint row) {
   StudyPoint *point = study_point_new(table->csv->file);
   for (guint i = 0; i < table->settings->len; i++) {

@@ -27,6 +27,8 @@ TruthTable *truth_table_load(const char *path, GError **error);
 void truth_table_free(TruthTable *table);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(TruthTable, truth_table_free)
 
+/* Whether parts of steps were measured: then rows are played with their timelines. */
+gboolean truth_table_has_parts(const TruthTable *table);
 /* The caller's. */
 StudyPoint *truth_table_point(const TruthTable *table, guint row);
 /* Of a row; checked at loading. STORE_UNKNOWN: not measured. */
