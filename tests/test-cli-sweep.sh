@@ -57,6 +57,14 @@ expect "no such metric" 2 'no metric of numbers is called "speed"' best --maximi
 expect "a wrong unit" 2 'a time cannot be compared with a size in bytes' best --minimise step --subject 'step < 3 GiB' --db a.db
 expect "nothing that fulfils it" 2 'no run has the figures' best --minimise step --subject 'step < 1 ns' --db a.db
 
+expect "a front drawn" 0 'front.svg is drawn' plot pareto --db a.db -o front.svg
+expect "two objectives drawn" 0 'is drawn' plot pareto --minimise step --minimise peak_reserved --subject 'gpus <= 16' --db a.db -o two.svg
+expect "three objectives" 2 'expected two objectives' plot pareto --minimise step --minimise gpus --maximise tokens_per_second --db a.db -o x.svg
+expect "scaling drawn" 0 'scaling.png is drawn' plot scaling --db a.db -o scaling.png
+expect "scaling has no objectives" 2 'it takes --db, --subject and -o' plot scaling --minimise step --db a.db -o x.svg
+expect "one run has no objectives" 2 "are pareto's" plot timeline last --minimise step --db a.db -o x.svg
+[ -s front.svg ] && [ -s scaling.png ] && [ ! -e x.svg ] && passed=$((passed + 1)) || { failed=$((failed + 1)); echo "FAILED pictures"; }
+
 "$foretrain" sweep llama2-7b --grid nodes=1..400:1 --grid micro_batch=1..20:1 --db stop.db --jobs 1 >out &
 sleep 0.5; kill -INT $!; wait $!; status=$?
 reached=$(sqlite3 stop.db 'select count(*) from point where run_key in (select run_key from run)')
