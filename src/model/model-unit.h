@@ -37,6 +37,7 @@ typedef struct {
   guint64 rows;    /* its first dimension, as PyTorch stores it: a linear layer's outputs, a table's entries */
   gboolean shared; /* the head's use of the tied embedding: counted (and sharded, reduced) with the embedding */
   gboolean frozen; /* not trained: no gradient, no optimizer states */
+  gboolean fp8;    /* of a linear layer whose matmuls run in fp8 */
 } ModelParameter;
 
 typedef enum {

@@ -147,6 +147,7 @@ gboolean study_walk_read(StudyWalk *walk, GError **error) {
       !plan_recipe_load(walk->settings, hw_cluster_gpus(walk->cluster), walk->cluster->gpus_per_node, &walk->recipe,
                         error))
     return FALSE;
+  walk->model_recipe.fp8_weights = walk->recipe.framework == PLAN_FSDP2 && walk->recipe.fsdp.gathers_fp8;
   walk->model_recipe.lora = walk->recipe.trainable.lora;
   if (walk->model_recipe.loss == MODEL_LOSS_DEFAULT)
     walk->model_recipe.loss = walk->recipe.framework == PLAN_NANOTRON ? MODEL_LOSS_VOCAB_PARALLEL : MODEL_LOSS_EAGER;
