@@ -74,6 +74,7 @@ workload 's/^framework.*/framework = ddp/; s/^zero_stage.*/zero_stage = 1/'
 refuses "a stage that the framework has not" 'ddp shards nothing' run a.ini
 workload ''
 refuses "tensor parallelism by name" 'tensor' run a.ini --set parallel.tensor=2
+refuses "no such tool" 'expected one of deepspeed, torchtitan, megatron' run a.ini --as vllm
 refuses "missing unit" 'lacks a unit' run a.ini --set cluster.nic_bandwidth=200
 refuses "unknown --set" 'did you mean "sequence_length"?' run a.ini --set training.sequence_lenght=1
 refuses "another framework's section" 'framework paper does not read it' run a.ini --set deepspeed.reduce_bucket_size=1e8

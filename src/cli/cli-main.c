@@ -11,7 +11,7 @@
   (CLI_TAKES_SETTINGS | CLI_TAKES_DB | CLI_TAKES_JSON | CLI_TAKES_QUIET | CLI_TAKES_PLAY | CLI_TAKES_VERDICT)
 
 static const CliVerb verbs[] = {
-    {"run", "WORKLOAD", "one training step: summary and verdict, into the database", cli_run, PLAYED},
+    {"run", "WORKLOAD", "one training step: summary and verdict, into the database", cli_run, PLAYED | CLI_TAKES_AS},
     {"stages", "WORKLOAD", "the same step under ZeRO 0, 1, 2 and 3, side by side", cli_stages, PLAYED},
     {"fit", "WORKLOAD --vary KEY", "the largest (nodes: the least) value of KEY that fits, per stage", cli_fit,
      CLI_TAKES_SETTINGS | CLI_TAKES_JSON | CLI_TAKES_PLAY | CLI_TAKES_VARY},
