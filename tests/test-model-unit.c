@@ -36,7 +36,9 @@ static ModelRecipe random_recipe(GRand *random) {
                        .attention = g_rand_int_range(random, MODEL_ATTENTION_FLASH, MODEL_ATTENTION_EAGER + 1),
                        .dropout = g_rand_boolean(random) ? 0.1 : 0,
                        .loss = g_rand_int_range(random, MODEL_LOSS_EAGER, MODEL_LOSS_DEFAULT + 1),
-                       .kernels = g_rand_int_range(random, MODEL_KERNELS_EAGER, MODEL_KERNELS_NORMS + 1)};
+                       .kernels = g_rand_int_range(random, MODEL_KERNELS_EAGER, MODEL_KERNELS_NORMS + 1),
+                       .projections =
+                           g_rand_int_range(random, MODEL_PROJECTIONS_SEPARATE, MODEL_PROJECTIONS_COPIED + 1)};
 }
 
 typedef void (*Property)(const ModelUnit *unit, const ModelShape *shape, const ModelRecipe *recipe, guint64 b);

@@ -153,8 +153,10 @@ ModelOp *model_build_memory(ModelBuild *build, ModelDirection direction, const c
 
 ModelOp *model_build_attention(ModelBuild *build, ModelDirection direction, const char *name, double flops,
                                double nominal_flops, double bytes, ModelSet reads, ModelSet writes) {
-  static const KernelFlash flashes[] = {
-      [MODEL_FLASH_USUAL] = KERNEL_FLASH_USUAL, [MODEL_FLASH_2] = KERNEL_FLASH_2, [MODEL_FLASH_3] = KERNEL_FLASH_3};
+  static const KernelFlash flashes[] = {[MODEL_FLASH_USUAL] = KERNEL_FLASH_USUAL,
+                                        [MODEL_FLASH_1] = KERNEL_FLASH_1,
+                                        [MODEL_FLASH_2] = KERNEL_FLASH_2,
+                                        [MODEL_FLASH_3] = KERNEL_FLASH_3};
   KernelOp kernel = {.kind = KERNEL_ATTENTION,
                      .dtype = build->dtype,
                      .batch = (guint64)(build->b * build->a),

@@ -13,8 +13,11 @@
 
 typedef enum { MODEL_BF16, MODEL_FP16, MODEL_FP32, MODEL_TF32, MODEL_FP8 } ModelPrecision;
 typedef enum { MODEL_ATTENTION_FLASH, MODEL_ATTENTION_EAGER } ModelAttention;
-/* Which flash kernels: those that frameworks usually call on the GPU, FlashAttention-2, FlashAttention-3 or cuDNN's. */
-typedef enum { MODEL_FLASH_USUAL, MODEL_FLASH_2, MODEL_FLASH_3 } ModelFlash;
+/* Which flash kernels: those that frameworks usually call on the GPU, the first FlashAttention's, FlashAttention-2,
+ * FlashAttention-3 or cuDNN's. */
+typedef enum { MODEL_FLASH_USUAL, MODEL_FLASH_1, MODEL_FLASH_2, MODEL_FLASH_3 } ModelFlash;
+/* Matmuls of their own for q, k, v, gate and up; one for q, k, v, one for gate and up; these, and copies for attention. */
+typedef enum { MODEL_PROJECTIONS_SEPARATE, MODEL_PROJECTIONS_JOINED, MODEL_PROJECTIONS_COPIED } ModelProjectionsKind;
 /* DEFAULT: the framework's; built as EAGER where nobody has said which that is. */
 typedef enum { MODEL_LOSS_EAGER, MODEL_LOSS_FUSED, MODEL_LOSS_VOCAB_PARALLEL, MODEL_LOSS_DEFAULT } ModelLoss;
 /* How memory-bound operations run: as separate kernels of the framework, or each as one kernel. */
@@ -33,6 +36,7 @@ typedef struct {
   double dropout;    /* probability; > 0 adds masks and passes (gpt: embedding, residuals, attention; llama: attention
                      alone) */
   int loss;          /* ModelLoss */
+  int projections;   /* ModelProjectionsKind; adapters are beside separate ones, gpt has q, k and v joined always */
   int kernels;       /* ModelKernels: fused where `compile` or `fused_kernels` says so */
   gboolean compiled; /* torch.compile: cheaper for the host too */
   gboolean fp8_weights; /* precision fp8: weights come cast. Set by whoever knows how they are gathered */
@@ -40,7 +44,7 @@ typedef struct {
 } ModelRecipe;
 
 /* [training]: sequence_length, precision, attention, flash_version, dropout, loss, compile,
- * fused_kernels. */
+ * fused_kernels, projections. */
 extern const ConfSchema model_recipe_schema;
 
 /* Reads [training] into *ret. Error: SIM_ERROR_INPUT, sequence_length is missing (the values themselves were checked
