@@ -342,7 +342,9 @@ verdict "retimed, it is the other GPU's run" "$([ $? -eq 0 ] && echo yes)" "  $(
     "$(sqlite3 :memory: "select sum(value ->> 'ph' = 'X') from json_each(readfile('chrome.json'), '$.traceEvents')")" ]
 verdict "trace --format chrome: an event for each task and interval" "$([ $? -eq 0 ] && echo yes)" ""
 says "trace --format chrome of a workload" 'process_name' trace a.ini --format chrome --db same.db
-refuses "chakra by name" 'chakra is not written yet' trace a.ini --format chakra
+refuses "chakra without a name" 'what their names begin with' trace a.ini --format chakra
+"$foretrain" trace a.ini --format chakra -o step --db same.db && [ "$(ls step.*.et | wc -l)" = "$(sqlite3 :memory: "select max(cast(r.value as integer)) + 1 from json_each(readfile('step.groups.json')) as g, json_each(g.value) as r")" ]
+verdict "trace --format chakra: a file for each rank" "$([ $? -eq 0 ] && echo yes)" ""
 refuses "format with a slip" 'did you mean "chrome"?' trace a.ini --format crome
 says "trace files documented" 'duration_ps' schema trace
 refuses "no such schema" 'database, trace' schema tables

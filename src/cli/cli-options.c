@@ -68,7 +68,8 @@ static gboolean interpret(const Raw *raw, CliOptions *options, GError **error) {
       !choose_tie(raw->tie, &options->study, error) ||
       !choose("--fidelity", raw->fidelity, fidelities, &chunks, error) ||
       !choose("--contention", raw->contention, off_on, &contention, error) ||
-      !choose("--repeat", raw->repeat, off_on, &repeat, error) || !choose("--jitter", raw->jitter, off_on, &jitter, error) ||
+      !choose("--repeat", raw->repeat, off_on, &repeat, error) ||
+      !choose("--jitter", raw->jitter, off_on, &jitter, error) ||
       !read_time("--from", raw->from, &options->from, error) || !read_time("--to", raw->to, &options->to, error))
     return FALSE;
   if (!choose("--as", raw->as, report_tool_names, &options->as, error))
@@ -141,7 +142,8 @@ static void add_entries(GOptionContext *context, const CliVerb *verb, CliOptions
        "flow|step"},
       {"contention", 0, 0, G_OPTION_ARG_STRING, &raw->contention,
        "kernels slow down beside collectives, and these beside kernels (on)", "on|off"},
-      {"repeat", 0, 0, G_OPTION_ARG_STRING, &raw->repeat, "count a step that must repeat the one before, instead of playing it (on)", "on|off"},
+      {"repeat", 0, 0, G_OPTION_ARG_STRING, &raw->repeat,
+       "count a step that must repeat the one before, instead of playing it (on)", "on|off"},
       {"jitter", 0, 0, G_OPTION_ARG_STRING, &raw->jitter,
        "all wait for the expected slowest GPU, as cluster.gpu_spread says; off: GPUs alike (on)", "on|off"},
       {NULL, 0, 0, 0, NULL, NULL, NULL}};
@@ -220,9 +222,10 @@ static void add_entries(GOptionContext *context, const CliVerb *verb, CliOptions
       {"accept", 0, 0, G_OPTION_ARG_NONE, &options->accept, "take what is there as the new baselines", NULL},
       {"reason", 0, 0, G_OPTION_ARG_STRING, &options->reason, "why, kept with them", "TEXT"},
       {NULL, 0, 0, 0, NULL, NULL, NULL}};
-  const GOptionEntry format[] = {{"format", 0, 0, G_OPTION_ARG_STRING, &options->format,
-                                  "csv: the Program; chrome: the timeline for Perfetto (csv)", "csv|chrome"},
-                                 {NULL, 0, 0, 0, NULL, NULL, NULL}};
+  const GOptionEntry format[] = {
+      {"format", 0, 0, G_OPTION_ARG_STRING, &options->format,
+       "csv: the Program; chrome: the timeline for Perfetto; chakra: a file for each rank (csv)", "csv|chrome|chakra"},
+      {NULL, 0, 0, 0, NULL, NULL, NULL}};
   const GOptionEntry replay[] = {
       {"scale", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options->scales, "stretch compute times by a factor", "compute=F"},
       {"retime", 0, 0, G_OPTION_ARG_NONE, &options->retime, "compute times from the shapes of rows, on any GPU", NULL},
