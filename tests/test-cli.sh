@@ -74,6 +74,7 @@ workload 's/^framework.*/framework = ddp/; s/^zero_stage.*/zero_stage = 1/'
 refuses "a stage that the framework has not" 'ddp shards nothing' run a.ini
 workload ''
 refuses "tensor parallelism by name" 'tensor' run a.ini --set parallel.tensor=2
+refuses "no such tool" 'expected one of deepspeed, torchtitan, megatron' run a.ini --as vllm
 refuses "missing unit" 'lacks a unit' run a.ini --set cluster.nic_bandwidth=200
 refuses "unknown --set" 'did you mean "sequence_length"?' run a.ini --set training.sequence_lenght=1
 refuses "another framework's section" 'framework paper does not read it' run a.ini --set deepspeed.reduce_bucket_size=1e8
@@ -341,7 +342,9 @@ verdict "retimed, it is the other GPU's run" "$([ $? -eq 0 ] && echo yes)" "  $(
     "$(sqlite3 :memory: "select sum(value ->> 'ph' = 'X') from json_each(readfile('chrome.json'), '$.traceEvents')")" ]
 verdict "trace --format chrome: an event for each task and interval" "$([ $? -eq 0 ] && echo yes)" ""
 says "trace --format chrome of a workload" 'process_name' trace a.ini --format chrome --db same.db
-refuses "chakra by name" 'chakra is not written yet' trace a.ini --format chakra
+refuses "chakra without a name" 'what their names begin with' trace a.ini --format chakra
+"$foretrain" trace a.ini --format chakra -o step --db same.db && [ "$(ls step.*.et | wc -l)" = "$(sqlite3 :memory: "select max(cast(r.value as integer)) + 1 from json_each(readfile('step.groups.json')) as g, json_each(g.value) as r")" ]
+verdict "trace --format chakra: a file for each rank" "$([ $? -eq 0 ] && echo yes)" ""
 refuses "format with a slip" 'did you mean "chrome"?' trace a.ini --format crome
 says "trace files documented" 'duration_ps' schema trace
 refuses "no such schema" 'database, trace' schema tables
@@ -351,6 +354,10 @@ verdict "full disk: trace" "$([ $? -eq 0 ] && echo yes)" "  $(cat err)"
 
 # Comparisons.
 says "compare runs" 'times faster than A' compare 1 3 --db same.db
+printf '{"traceEvents":[{"ph":"X","cat":"kernel","name":"a","ts":0,"dur":1000}]}' >measured.json
+says "compare with a measured timeline" 'than the measured one' compare 1 measured.json --db same.db
+printf '{"traceEvents":[{"ph":"X","cat":"kernel","name":"a"' >broken.json
+refuses "a broken timeline" 'broken.json:1: ' compare llama2-7b broken.json
 says "compare equal runs" 'B takes as long as A' compare 1 2 --db same.db
 says "compare a run with a workload" 'B is ' compare 1 gpt2-xl --db same.db
 sed 's/^gpu_hour.*/gpu_hour = 5.90 USD/' "$source/topologies/dgx-h100.ini" >dear.ini

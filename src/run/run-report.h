@@ -145,6 +145,7 @@ typedef struct {
   guint32 tightest; /* class nearest to, or furthest over, its capacity */
   RunVerdict verdict;
   guint64 tokens; /* per step, all ranks */
+  double model_flops; /* of a step, all ranks: attention in full, nothing twice */
   double tokens_per_second, tokens_per_second_per_gpu;
   double model_flops_utilisation,
       hardware_flops_utilisation; /* of the data sheet's dense peak; model: attention in full; hardware: executed */

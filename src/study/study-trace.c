@@ -7,6 +7,7 @@
 #include "base-error.h"
 #include "kernel-time.h"
 #include "plan.h"
+#include "program-chakra.h"
 #include "program-trace.h"
 #include "study-key.h"
 #include "study-memory.h"
@@ -66,6 +67,30 @@ gboolean study_trace(Study *study, GString *text, GError **error) {
                             .notes = notes,
                             .settings = libraries};
     program_trace_write(walk.program, &origin, durations, text);
+  }
+  study_walk_clear(&walk);
+  return good;
+}
+
+static gboolean write_chakra(const Program *program, const SimTime *durations, StudyFile write, gpointer user,
+                             GError **error) {
+  for (guint32 rank = 0; rank < program->n_ranks; rank++) {
+    g_autofree char *ending = g_strdup_printf("%u.et", rank);
+    g_autoptr(GByteArray) bytes = g_byte_array_new();
+    if (!program_chakra_write(program, rank, durations, bytes, error) ||
+        !write(ending, bytes->data, bytes->len, user, error))
+      return FALSE;
+  }
+  g_autofree char *groups = program_chakra_groups(program);
+  return write("groups.json", (const guint8 *)groups, strlen(groups), user, error);
+}
+
+gboolean study_chakra(Study *study, StudyFile write, gpointer user, GError **error) {
+  StudyWalk walk = {.settings = conf_settings_copy(study->settings), .fidelity = "flow", .contention = TRUE};
+  gboolean good = study_walk_read(&walk, error) && study_walk_plan(&walk, error);
+  if (good) {
+    g_autofree SimTime *durations = measure(&walk);
+    good = write_chakra(walk.program, durations, write, user, error);
   }
   study_walk_clear(&walk);
   return good;
