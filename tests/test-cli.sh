@@ -378,6 +378,9 @@ says "recipe under a workload" 'is a recipe of DeepSpeed' run recipe.ini --db r.
 [ "$(sqlite3 r.db "select group_concat(value || ' ' || origin, ', ') from (select value, origin from setting where name in
   ('parallel.framework', 'training.micro_batch', 'training.precision') order by name)")" = 'paper file, 2 recipe, bf16 recipe' ]
 verdict "recipe: origins of settings" "$([ $? -eq 0 ] && echo yes)" "  $(sqlite3 r.db 'select * from setting')"
+says "recipe: what overrules it" 'parallel.framework (paper, not deepspeed)' run recipe.ini --db r.db
+refuses "recipe: what another framework refuses" 'is of framework deepspeed, but the workload says paper: leave framework out there' \
+  run recipe.ini --set parallel.offload_optimizer=cpu
 says "recipe: explained" 'sequences per GPU' run recipe.ini --db r.db --explain
 says "recipe: --set wins" 'micro-batch 3' run recipe.ini --db r.db --set training.micro_batch=3
 echo '{"zero_optimization": {"stage": 3, "overlap_com": true}}' >slip.json

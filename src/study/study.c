@@ -111,27 +111,12 @@ void study_walk_clear(StudyWalk *walk) {
   g_free(walk->key);
 }
 
-static gboolean check_offload(const StudyWalk *walk, GError **error) {
-  const HwCluster *cluster = walk->cluster;
-  if (!walk->recipe.offload_optimizer && !walk->recipe.offload_parameters)
-    return TRUE;
-  if (cluster->host_link == NULL || cluster->host_link->pageable == 0)
-    return conf_settings_fail(walk->settings, "host.link", error,
-                              "offload needs to know each GPU's way to host memory, as in pcie5-x16-host");
-  return cluster->dram_bandwidth > 0 || conf_settings_fail(walk->settings, "host.dram_bandwidth", error,
-                                                           "offload needs to know the host memory's bandwidth");
-}
-
 void study_walk_need_cache(StudyWalk *walk) {
   if (walk->cache == NULL)
     walk->cache = walk->own_cache = study_cache_new();
 }
 
-gboolean study_walk_read(StudyWalk *walk, GError **error) {
-  study_walk_need_cache(walk);
-  const HwCatalog *catalog = study_cache_catalog(walk->cache, error);
-  if (catalog == NULL || !study_recipe_apply(walk->settings, catalog, &walk->tool_recipe, error))
-    return FALSE;
+static gboolean read_under_recipe(StudyWalk *walk, GError **error) {
   walk->machine = study_cache_machine(walk->cache, walk->settings, error);
   const ModelShape *shape = walk->machine != NULL ? study_cache_model(walk->cache, walk->settings, error) : NULL;
   if (shape == NULL)
@@ -152,12 +137,20 @@ gboolean study_walk_read(StudyWalk *walk, GError **error) {
   if (walk->model_recipe.loss == MODEL_LOSS_DEFAULT)
     walk->model_recipe.loss = walk->recipe.framework == PLAN_NANOTRON ? MODEL_LOSS_VOCAB_PARALLEL : MODEL_LOSS_EAGER;
   walk->recipe.host = walk->recipe.framework != PLAN_PAPER ? walk->cluster->host : NULL;
-  if (!check_offload(walk, error))
+  if (!study_memory_check_offload(walk->settings, walk->cluster, &walk->recipe, error))
     return FALSE;
   KernelDtype dtype = (KernelDtype)model_precision_dtype(walk->model_recipe.precision);
   return kernel_supports(walk->cluster->gpu, dtype) ||
          conf_settings_fail(walk->settings, "training.precision", error, "%s matmuls are not in the hardware of %s",
                             kernel_dtype_names[dtype], walk->cluster->gpu->name);
+}
+
+gboolean study_walk_read(StudyWalk *walk, GError **error) {
+  study_walk_need_cache(walk);
+  const HwCatalog *catalog = study_cache_catalog(walk->cache, error);
+  if (catalog == NULL || !study_recipe_apply(walk->settings, catalog, &walk->tool_recipe, error))
+    return FALSE;
+  return read_under_recipe(walk, error) || study_recipe_fail(walk->tool_recipe, walk->settings, error);
 }
 
 /* What the Program calls on a slot, each call once. */
