@@ -11,6 +11,10 @@ static const RunClass *tightest(const RunReport *report) {
   return &report->classes[report->tightest];
 }
 
+gboolean report_is_near_miss(guint64 capacity, guint64 used) {
+  return capacity - used < capacity / 100 * NEAR_MISS_PERCENT;
+}
+
 static double percent(guint64 part, guint64 whole) {
   return whole > 0 ? 100 * (double)part / (double)whole : 0;
 }
@@ -69,7 +73,7 @@ void report_verdict(const RunReport *report, GString *text) {
   g_autofree char *room = base_format_memory(spare);
   g_string_append_printf(text, "\nFITS: needs %s of %s per GPU, %s (%.1f %%) to spare\n", need, capacity, room,
                          percent(spare, tight->capacity));
-  if (spare < tight->capacity / 100 * NEAR_MISS_PERCENT)
+  if (report_is_near_miss(tight->capacity, tight->device_used))
     g_string_append_printf(text, "  A near miss: less than %d %% is to spare.\n", NEAR_MISS_PERCENT);
   if (tight->cache_flushes > 0)
     g_string_append_printf(text,
