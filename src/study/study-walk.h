@@ -38,13 +38,14 @@ StudyMachine *study_cache_machine(StudyCache *cache, ConfSettings *settings, GEr
 const ModelShape *study_cache_model(StudyCache *cache, ConfSettings *settings, GError **error);
 gboolean study_machine_connect(StudyCache *cache, StudyMachine *machine, const CollKnobs *knobs, GError **error);
 
-typedef struct {
+typedef struct StudyWalk {
   ConfSettings *settings; /* owned: a copy, under which the topology is laid */
   StudyCache *cache;      /* borrowed; NULL: the walk makes its own */
   StudyCache *own_cache;
   StudyMachine *machine; /* of the cache, as is what the shape points to */
   Recipe *tool_recipe;   /* [parallel] recipe, read and laid under the settings; NULL: none */
   const HwCluster *cluster;
+  double gpu_hour; /* its price: points that differ in nothing else share a cluster */
   ModelShape shape;
   ModelRecipe model_recipe;
   PlanRecipe recipe;
@@ -55,8 +56,12 @@ typedef struct {
   const CollLibrary *library;
   char *key;
   Program *program;
+  gboolean program_kept; /* it is the cache's */
   CollGroup **groups;
 } StudyWalk;
+
+/* The Program of the walk's recipes. *ret_kept: it is the cache's, and stands until four others have been asked for. */
+Program *study_cache_program(StudyCache *cache, const StudyWalk *walk, gboolean *ret_kept);
 
 /* The defaults of all floors. */
 ConfSettings *study_settings_new(void);
@@ -98,6 +103,9 @@ typedef StudyVerdict (*StudyJudge)(const RunReport *identity, gpointer user);
 /* As study_point_run, of what `judge` lets pass: a point that is left has neither report nor reason. */
 void study_point_play(StudyPoint *point, const Study *study, const StudyOptions *options, StudyCache *cache,
                       StudyJudge judge, gpointer user);
+/* The same of settings, which it takes. */
+RunReport *study_run_settings(const char *workload, ConfSettings *settings, const StudyOptions *options,
+                              StudyCache *cache, StudyJudge judge, gpointer user, GError **error);
 /* As study_run, the same way. NULL without an error: it was left. */
 RunReport *study_run_judged(const Study *study, const StudyOptions *options, StudyCache *cache, StudyJudge judge,
                             gpointer user, GError **error);

@@ -103,7 +103,8 @@ void study_walk_clear_groups(StudyWalk *walk) {
 void study_walk_clear(StudyWalk *walk) {
   study_walk_clear_groups(walk);
   coll_knobs_clear(&walk->knobs);
-  program_free(walk->program);
+  if (!walk->program_kept)
+    program_free(walk->program);
   recipe_free(walk->tool_recipe);
   study_cache_free(walk->own_cache);
   conf_settings_free(walk->settings);
@@ -136,6 +137,8 @@ gboolean study_walk_read(StudyWalk *walk, GError **error) {
   if (shape == NULL)
     return FALSE;
   walk->cluster = walk->machine->cluster;
+  if (!hw_cluster_price(walk->cluster, walk->settings, &walk->gpu_hour, error))
+    return FALSE;
   walk->shape = *shape;
   if (!coll_knobs_load(walk->settings, &walk->knobs, error) ||
       !study_memory_load(walk->settings, &walk->memory, error) || !plan_put_defaults(walk->settings, error) ||
@@ -144,6 +147,7 @@ gboolean study_walk_read(StudyWalk *walk, GError **error) {
       !plan_recipe_load(walk->settings, hw_cluster_gpus(walk->cluster), walk->cluster->gpus_per_node, &walk->recipe,
                         error))
     return FALSE;
+  walk->model_recipe.fp8_weights = walk->recipe.framework == PLAN_FSDP2 && walk->recipe.fsdp.gathers_fp8;
   walk->model_recipe.lora = walk->recipe.trainable.lora;
   if (walk->model_recipe.loss == MODEL_LOSS_DEFAULT)
     walk->model_recipe.loss = walk->recipe.framework == PLAN_NANOTRON ? MODEL_LOSS_VOCAB_PARALLEL : MODEL_LOSS_EAGER;
@@ -220,9 +224,12 @@ static gboolean build_program(StudyWalk *walk, GError **error) {
       (profile = study_profile_load(walk->shape.profile, &walk->shape, &walk->model_recipe, walk->recipe.micro_batch,
                                     error)) == NULL)
     return FALSE;
-  walk->program = plan_program(&walk->shape, &walk->model_recipe, &walk->recipe);
-  if (profile != NULL)
+  if (profile == NULL) {
+    walk->program = study_cache_program(walk->cache, walk, &walk->program_kept);
+  } else {
+    walk->program = plan_program(&walk->shape, &walk->model_recipe, &walk->recipe);
     study_profile_apply(profile, walk->cluster->gpu, walk->program);
+  }
   return study_walk_groups(walk, error);
 }
 
@@ -327,9 +334,9 @@ void study_walk_price(RunReport *report) {
   report->price_to_train = steps * report->price_per_step;
 }
 
-static void fill_identity(const Study *study, const StudyWalk *walk, RunIdentity *identity) {
+static void fill_identity(const char *workload, const StudyWalk *walk, RunIdentity *identity) {
   identity->run_key = g_strdup(walk->key);
-  identity->workload = g_strdup(study->workload);
+  identity->workload = g_strdup(workload);
   identity->topology = g_strdup(walk->cluster->topology);
   identity->model = g_strdup(walk->shape.name);
   identity->gpu = g_strdup(walk->cluster->gpu->name);
@@ -344,7 +351,7 @@ static void fill_identity(const Study *study, const StudyWalk *walk, RunIdentity
   identity->global_batch = walk->recipe.global_batch;
   identity->precision = g_strdup(model_precision_names[walk->model_recipe.precision]);
   identity->activation_checkpointing = plan_checkpointing_text(&walk->recipe.checkpointing);
-  identity->gpu_hour = walk->cluster->gpu_hour;
+  identity->gpu_hour = walk->gpu_hour;
   identity->total_tokens = walk->recipe.total_tokens;
   study_key_settings(walk->settings, identity);
 }
@@ -386,6 +393,7 @@ RunReport *study_walk_play(const StudyWalk *walk, const StudyOptions *options, G
                     .tie = ties[options->tie],
                     .tie_seed = options->tie_seed,
                     .contention = walk->contention,
+                    .every_step = options->every_step,
                     .memory = walk->memory,
                     .chunks = options->chunks};
   g_autoptr(GPtrArray) notes = g_ptr_array_new();
@@ -399,12 +407,12 @@ RunReport *study_walk_play(const StudyWalk *walk, const StudyOptions *options, G
   return report;
 }
 
-static RunReport *run_walk(const Study *study, StudyWalk *walk, const StudyOptions *options, StudyJudge judge,
+static RunReport *run_walk(const char *workload, StudyWalk *walk, const StudyOptions *options, StudyJudge judge,
                            gpointer user, GError **error) {
   if (!study_walk_read(walk, error) || !find_key(walk, error))
     return NULL;
   RunReport known = {0};
-  fill_identity(study, walk, &known.identity);
+  fill_identity(workload, walk, &known.identity);
   gboolean wanted = judge == NULL || judge(&known, user) == STUDY_PLAY;
   RunReport *report = wanted && build_program(walk, error) ? study_walk_play(walk, options, error) : NULL;
   if (report == NULL) {
@@ -419,16 +427,21 @@ static RunReport *run_walk(const Study *study, StudyWalk *walk, const StudyOptio
   return report;
 }
 
-RunReport *study_run_judged(const Study *study, const StudyOptions *options, StudyCache *cache, StudyJudge judge,
-                            gpointer user, GError **error) {
-  StudyWalk walk = {.settings = conf_settings_copy(study->settings),
+RunReport *study_run_settings(const char *workload, ConfSettings *settings, const StudyOptions *options,
+                              StudyCache *cache, StudyJudge judge, gpointer user, GError **error) {
+  StudyWalk walk = {.settings = settings,
                     .cache = cache,
                     .fidelity = options->chunks ? "step" : "flow",
                     .contention = !options->no_contention};
   gboolean set = !options->no_jitter || conf_settings_set(walk.settings, "cluster.gpu_spread=0", error);
-  RunReport *report = set ? run_walk(study, &walk, options, judge, user, error) : NULL;
+  RunReport *report = set ? run_walk(workload, &walk, options, judge, user, error) : NULL;
   study_walk_clear(&walk);
   return report;
+}
+
+RunReport *study_run_judged(const Study *study, const StudyOptions *options, StudyCache *cache, StudyJudge judge,
+                            gpointer user, GError **error) {
+  return study_run_settings(study->workload, conf_settings_copy(study->settings), options, cache, judge, user, error);
 }
 
 char *study_find_key(const Study *study, GError **error) {
