@@ -157,6 +157,8 @@ static void forward(PlanFsdp *fsdp) {
       if (wrap->units[w].last == u)
         fsdp->schedule->post_forward(fsdp, w);
   }
+  if (fsdp->schedule->end_forward != NULL)
+    fsdp->schedule->end_forward(fsdp);
   fsdp->in_forward = FALSE;
 }
 
