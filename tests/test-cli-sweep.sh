@@ -148,5 +148,13 @@ sqlite3 k.db 'pragma user_version = 99'
 expect "another schema" 2 'schema version 99' check b.ini --db k.db
 expect "the shipped workloads" 0 '0 of ' check "$source/tests/budgets.ini" --db own.db
 
+"$foretrain" sweep llama2-7b --db m.db -q --grid zero_stage=2,3 --grid micro_batch=1,8 --grid model.layers=16,64
+expect "a map of what fits" 0 'm.svg is drawn' plot oom-map --db m.db -o m.svg
+expect "a map over named axes" 0 'm.svg is drawn' plot oom-map layers zero_stage --db m.db -o m.svg
+expect "one axis alone" 2 'the one across and the one up' plot oom-map layers --db m.db -o m.svg
+expect "capacity" 0 'c.svg is drawn' plot capacity --db m.db -o c.svg
+expect "capacity of a run" 2 'it takes no more' plot capacity last --db m.db -o c.svg
+expect "a map of no database" 2 'no database' plot oom-map --db none.db -o m.svg
+
 echo "$passed passed, $failed failed"
 [ $failed -eq 0 ]

@@ -14,7 +14,7 @@
 -- keys of the JSON output, and without _ps or _bytes the names of metrics.
 
 PRAGMA application_id = 1182028398; -- 0x4674526e, "FtRn": tells this file from other SQLite files
-PRAGMA user_version = 4;            -- of this schema; a file of another version is refused
+PRAGMA user_version = 5;            -- of this schema; a file of another version is refused
 
 CREATE TABLE run (
   run_id                     INTEGER PRIMARY KEY, -- ascending in order of writing
@@ -60,6 +60,8 @@ CREATE TABLE run (
   device_used_bytes          INTEGER NOT NULL, -- most that nvidia-smi would show: reserved, context, NCCL's buffers
   capacity_bytes             INTEGER NOT NULL, -- usable size of the device's memory; overhead counts against it
   short_by_bytes             INTEGER NOT NULL, -- what is missing under 'oom', else 0
+  alloc_retries              INTEGER NOT NULL, -- times the allocator gave its cache back to make room, over all steps played
+  alloc_stall_ps             INTEGER NOT NULL, -- host time that these take in the step: the wait for all streams, and the device's allocator
   price_per_step             REAL,             -- USD
   price_per_million_tokens   REAL,             -- USD
   days_to_train              REAL,             -- days for the workload's total_tokens
@@ -114,6 +116,8 @@ CREATE TABLE rank_class (
   device_used_bytes      INTEGER NOT NULL,
   capacity_bytes         INTEGER NOT NULL,
   short_by_bytes         INTEGER NOT NULL,
+  alloc_retries          INTEGER NOT NULL,
+  alloc_stall_ps         INTEGER NOT NULL,
   PRIMARY KEY (run_id, rank_class),
   CONSTRAINT class_step_adds_up CHECK (compute_ps + exposed_ps + idle_ps = step_ps),
   CONSTRAINT class_idle_adds_up CHECK (host_ps + bubble_ps = idle_ps)

@@ -49,8 +49,8 @@ void study_walk_note_play(GPtrArray *notes, const StudyWalk *walk, const RunRepo
     note(notes, "kernels take %.1f %% longer than on a typical GPU: the expected slowest of %u, for whom all wait",
          100 * cluster->slowest, hw_cluster_gpus(cluster));
   note(notes,
-       "memory is as PyTorch's caching allocator holds it%s; what stalls when it gives its cache back is not "
-       "timed",
+       "memory is as PyTorch's caching allocator holds it%s; where it gives its cache back the host waits for all "
+       "streams",
        walk->memory.expandable_segments ? ", in expandable segments" : "");
   note(notes, "collectives are NCCL's, in %s fidelity", walk->fidelity);
   if (!walk->library->exact) {

@@ -299,6 +299,10 @@ RunReport *study_walk_play(const StudyWalk *walk, const StudyOptions *options, G
                       folded->n_links,  folded->groups,     walk->cluster->speeds};
   system.slowest = walk->cluster->slowest;
   fill_host_rates(walk->cluster, &system);
+  if (walk->cluster->host != NULL) {
+    system.segment_take = walk->cluster->host->segment_take;
+    system.segment_give = walk->cluster->host->segment_give;
+  }
   RunOptions run = {.timeline = options->timeline,
                     .solver = options->net_full ? NET_SOLVER_FULL : NET_SOLVER_LAZY,
                     .tie = ties[options->tie],
