@@ -12,8 +12,8 @@
 
 /* What every row says of itself. */
 static const char *const columns[] = {
-    "workload", "topology",      "framework", "zero_stage", "nodes", "micro_batch", "activation_checkpointing",
-    "step",     "peak_allocated"};
+    "workload", "topology", "framework", "zero_stage",     "nodes",         "micro_batch", "activation_checkpointing",
+    "step",     "step_low", "step_high", "validated_rows", "peak_allocated"};
 
 static gboolean add_objectives(char *const *names, gboolean more, StoreObjective *objectives, guint *n,
                                GError **error) {

@@ -333,6 +333,8 @@ static void fill_identity(const Study *study, const StudyWalk *walk, RunIdentity
   identity->topology = g_strdup(walk->cluster->topology);
   identity->model = g_strdup(walk->shape.name);
   identity->gpu = g_strdup(walk->cluster->gpu->name);
+  identity->architecture = g_strdup(walk->cluster->gpu->architecture);
+  identity->network_rate = study_network_rate(walk->cluster);
   identity->framework = g_strdup(plan_framework_names[walk->recipe.framework]);
   identity->zero_stage = (guint32)walk->recipe.zero_stage;
   identity->gpus = hw_cluster_gpus(walk->cluster);
@@ -416,6 +418,7 @@ static RunReport *run_walk(const Study *study, StudyWalk *walk, const StudyOptio
   report->identity = known.identity;
   report->identity.notes = study_walk_join(study_walk_notes(walk), played);
   study_walk_price(report);
+  study_trust(walk, NULL, report);
   return report;
 }
 
