@@ -114,7 +114,7 @@ static SimTime time_of(const ReportStep *step, const char *name) {
 }
 
 static void print_intervals(const Page *page) {
-  base_table_cell(page->table, "  interval");
+  base_table_cell(page->table, "  interval, ms");
   for (guint s = 0; s < page->n; s++) {
     const ReportStep *step = page->steps[s];
     g_autofree char *interval = report_interval(time_of(step, "step_low"), time_of(step, "step_high"));

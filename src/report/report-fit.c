@@ -42,7 +42,7 @@ void report_fit(const StudyFits *fits, GString *text) {
   base_table_head(table, "stage", BASE_LEFT);
   base_table_head(table, fits->key, BASE_RIGHT);
   base_table_head(table, "step", BASE_RIGHT);
-  base_table_head(table, "interval", BASE_RIGHT);
+  base_table_head(table, "interval, ms", BASE_RIGHT);
   base_table_head(table, "tokens/s per GPU", BASE_RIGHT);
   base_table_head(table, "needs", BASE_RIGHT);
   base_table_head(table, "bound by", BASE_LEFT);

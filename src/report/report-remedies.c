@@ -73,7 +73,7 @@ void report_remedies(const RunReport *report, const GPtrArray *remedies, GString
   base_table_head(table, "", BASE_LEFT);
   base_table_head(table, "to spare", BASE_RIGHT);
   base_table_head(table, "step", BASE_RIGHT);
-  base_table_head(table, "interval", BASE_RIGHT);
+  base_table_head(table, "interval, ms", BASE_RIGHT);
   base_table_head(table, "time per token", BASE_RIGHT);
   for (guint i = 0; i < sorted->len; i++)
     print_row(table, report, g_ptr_array_index(sorted, i));

@@ -22,7 +22,7 @@ static void take_facts(G_GNUC_UNUSED int n, G_GNUC_UNUSED const char *const *nam
   g_autofree char *step = g_strdup_printf("%.2f ms", (double)report_centi_ms(loading->step) / 100);
   g_autofree char *interval =
       v[14] != NULL ? report_interval(g_ascii_strtoll(v[14], NULL, 10), g_ascii_strtoll(v[15], NULL, 10)) : NULL;
-  g_autofree char *around = interval != NULL ? g_strdup_printf(" (%s)", interval) : g_strdup("");
+  g_autofree char *around = interval != NULL ? g_strdup_printf(" (%s ms)", interval) : g_strdup("");
   scene->title = g_strdup_printf("%s, ZeRO-%s (%s), %s × %s in %s node%s: %s%s a step%s", v[0], v[1], v[2], v[3], v[4],
                                  v[5], g_str_equal(v[5], "1") ? "" : "s", step, around, oom ? " (if it fitted)" : "");
   const char *plural = g_str_equal(v[8], "1") ? "" : "s";

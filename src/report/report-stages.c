@@ -29,7 +29,7 @@ static gint64 tenant_size(const RunReport *report, guint tenant) {
 typedef enum { STEP, INTERVAL, COMPUTE, EXPOSED, IDLE, HIDDEN, INTRA, INTER, TOKENS, MFU, PRICE, TIME_ROWS } TimeRow;
 static const char *const time_titles[] = {
     [STEP] = "step, ms",
-    [INTERVAL] = "  interval",
+    [INTERVAL] = "  interval, ms",
     [COMPUTE] = "  compute, ms",
     [EXPOSED] = "  exposed communication, ms",
     [IDLE] = "  idle, ms",

@@ -69,7 +69,9 @@ static void cause_rows(BaseTable *table, const ReportAwaited *awaited, const Run
 /* "539 to 1557 ms, beyond what was validated (if it fitted)" */
 static char *step_meaning(const RunReport *report) {
   g_autofree char *interval = report_interval(report->step_low, report->step_high);
-  GString *words = g_string_new(interval);
+  GString *words = g_string_new(NULL);
+  if (interval != NULL)
+    g_string_append_printf(words, "%s ms", interval);
   if (report->validated_rows > 0)
     g_string_append_printf(words, "%slike %u validated row%s", words->len > 0 ? ", " : "", report->validated_rows,
                            report->validated_rows == 1 ? "" : "s");

@@ -56,7 +56,7 @@ char *report_step(guint32 step) {
 char *report_interval(SimTime low, SimTime high) {
   double from = base_in_ms(low), to = base_in_ms(high);
   int decimals = from >= 100 ? 0 : from >= 10 ? 1 : 2;
-  return low > 0 ? g_strdup_printf("%.*f to %.*f ms", decimals, from, decimals, to) : NULL;
+  return low > 0 ? g_strdup_printf("%.*f to %.*f", decimals, from, decimals, to) : NULL;
 }
 
 void report_envelopes(const char *const *labels, const char *const *envelopes, guint n, GString *text) {
