@@ -30,7 +30,31 @@ static AttentionCase attentions[] = {
 static const char *const flash_names[] = {"flash2", "flash3"};
 
 static gboolean is_attention(const KernelSample *row, gpointer user) {
-  return row->op.kind == KERNEL_ATTENTION && kernel_sample_flash(row) == *(HwFlash *)user && row->op.k <= 128;
+  return row->op.kind == KERNEL_ATTENTION && row->op.flash != KERNEL_FLASH_1 &&
+         kernel_sample_flash(row) == *(HwFlash *)user && row->op.k <= 128;
+}
+
+static double predict_first(const AttentionCase *second, const KernelSample *row, double share) {
+  HwGpu gpu = *find_gpu(second->gpu);
+  HwAttention form = second->fitted;
+  form.first_forward = form.first_backward = share;
+  gpu.attention[HW_FLASH_2] = gpu.attention[HW_FLASH_3] = &form;
+  return kernel_sample_predict(&gpu, row);
+}
+
+/* The first FlashAttention's rate, of FlashAttention-2's: a row's time is what the rate leaves alone, and arithmetic / share. */
+static double first_share(const AttentionCase *second, KernelPass pass) {
+  double sum = 0;
+  guint n = 0;
+  for (guint i = 0; i < table->len; i++) {
+    const KernelSample *row = &g_array_index(table, KernelSample, i);
+    if (row->op.flash != KERNEL_FLASH_1 || strcmp(row->gpu, second->gpu) != 0 || row->op.pass != pass)
+      continue;
+    double whole = predict_first(second, row, 1), arithmetic = predict_first(second, row, 0.5) - whole;
+    sum += arithmetic / (row->seconds - (whole - arithmetic));
+    n++;
+  }
+  return sum / n;
 }
 
 static void turn_attention_knobs(Fit *fit, gboolean rates_alone) {
@@ -68,6 +92,8 @@ static void fit_attention(AttentionCase *item, Fit *fit) {
                              .narrow_backward = 0.85,
                              .fill_forward = 100,
                              .fill_backward = 200,
+                             .first_forward = 1,
+                             .first_backward = 1,
                              .bandwidth = 0.9};
   const HwGpu *gpu = find_gpu(item->gpu);
   fit->gpu = *gpu;
@@ -120,6 +146,7 @@ static void print_attention(const char *name, const HwAttention *form, const cha
          form->backward);
   printf("narrow_forward = %.3f\nnarrow_backward = %.3f\nfill_forward = %.1f\nfill_backward = %.1f\n",
          form->narrow_forward, form->narrow_backward, form->fill_forward, form->fill_backward);
+  printf("first_forward = %.3f\nfirst_backward = %.3f\n", form->first_forward, form->first_backward);
   printf("bandwidth = %.2f\nfloor_forward = %.2f us\nfloor_backward = %.2f us\nsustained = %.3f\n", form->bandwidth,
          sim_time_to_seconds(form->floor_forward) * 1e6, sim_time_to_seconds(form->floor_backward) * 1e6,
          form->sustained);
@@ -127,27 +154,37 @@ static void print_attention(const char *name, const HwAttention *form, const cha
 }
 
 static void print_attentions(void) {
-  fputs("# Flash attention by blocks of queries: src/kernel/kernel-attention.c is the form. Written by "
-        "tests/fit-kernels.c from\n"
-        "# tests/truth/kernels.csv; change those, not this file.\n"
-        "#\n"
-        "# block                     queries of a block\n"
-        "# forward, backward         share of the GPU's sustained matmul rate (gpus.ini), head dimension 128, short "
-        "burst\n"
-        "# narrow_forward, _backward rate at head dimension 64, of that at 128\n"
-        "# fill_forward, _backward   a block's start and end, as keys\n"
-        "# bandwidth                 share of the sustained bandwidth\n"
-        "# sustained                 as that of matmuls, except FlashAttention-2 on Hopper, which does not fill the "
-        "tensor cores\n"
-        "#\n"
-        "# flash2: FlashAttention-2; flash3: FlashAttention-3 and cuDNN's kernels. [smNN.…]: GPUs without "
-        "measurements. V100 has\n"
-        "# neither and takes the share that flash2 reaches on A100.\n",
-        stdout);
+  fputs(
+      "# Flash attention by blocks of queries: src/kernel/kernel-attention.c is the form. Written by "
+      "tests/fit-kernels.c from\n"
+      "# tests/truth/kernels.csv; change those, not this file.\n"
+      "#\n"
+      "# block                     queries of a block\n"
+      "# forward, backward         share of the GPU's sustained matmul rate (gpus.ini), head dimension 128, short "
+      "burst\n"
+      "# narrow_forward, _backward rate at head dimension 64, of that at 128\n"
+      "# fill_forward, _backward   a block's start and end, as keys\n"
+      "# first_forward, _backward  rate of the first FlashAttention in Triton, of this one's: measured on A100 alone\n"
+      "#                           (triton-lang/triton test_performance.py, causal, head dimension 64, at 1350 MHz)\n"
+      "# bandwidth                 share of the sustained bandwidth\n"
+      "# sustained                 as that of matmuls, except FlashAttention-2 on Hopper, which does not fill the "
+      "tensor cores\n"
+      "#\n"
+      "# flash2: FlashAttention-2; flash3: FlashAttention-3 and cuDNN's kernels. [smNN.…]: GPUs without "
+      "measurements. V100 has\n"
+      "# neither and takes the share that flash2 reaches on A100.\n",
+      stdout);
+  double first_forward = 1, first_backward = 1;
   for (guint i = 0; i < G_N_ELEMENTS(attentions); i++) {
     AttentionCase *item = &attentions[i];
     Fit fit = {0};
     fit_attention(item, &fit);
+    if (i == 0) {
+      first_forward = first_share(item, KERNEL_FORWARD);
+      first_backward = first_share(item, KERNEL_DGRAD);
+    }
+    item->fitted.first_forward = first_forward;
+    item->fitted.first_backward = first_backward;
     g_autofree char *text = note(&fit), *from = sources(fit.rows);
     g_autofree char *name = g_strdup_printf("%s.%s", item->gpu, flash_names[item->flash]);
     g_autofree char *remarks =

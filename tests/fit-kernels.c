@@ -165,6 +165,7 @@ static const char *const repositories[][2] = {
     {"flash-attention", "Dao-AILab/flash-attention benchmarks"},
     {"cudnn-frontend", "NVIDIA/cudnn-frontend benchmark results"},
     {"tritonbench", "meta-pytorch/tritonbench results"},
+    {"triton", "triton-lang/triton python/test/regression/test_performance.py"},
 };
 
 static const char *repository(const char *source) {

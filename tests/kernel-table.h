@@ -49,6 +49,7 @@ static inline gboolean kernel_sample_read(const char *line, KernelSample *ret) {
   op->m = (guint64)kernel_column(cells, 8);
   op->n = (guint64)kernel_column(cells, 9);
   op->k = (guint64)kernel_column(cells, 10);
+  op->flash = strcmp(cells[4], "flash1") == 0 ? KERNEL_FLASH_1 : KERNEL_FLASH_USUAL;
   op->causal = kernel_column(cells, 11) > 0;
   op->bytes = (guint64)kernel_column(cells, 12);
   op->launches = (guint32)kernel_column(cells, 13);
@@ -79,7 +80,7 @@ static inline GArray *kernel_table_load(const char *path) {
 
 /* Which of the flash kernels a row was measured on. */
 static inline HwFlash kernel_sample_flash(const KernelSample *sample) {
-  return strcmp(sample->style, "flash2") == 0 ? HW_FLASH_2 : HW_FLASH_3;
+  return sample->op.flash == KERNEL_FLASH_1 || strcmp(sample->style, "flash2") == 0 ? HW_FLASH_2 : HW_FLASH_3;
 }
 
 static inline double kernel_sample_predict(const HwGpu *gpu, const KernelSample *sample) {

@@ -51,6 +51,8 @@ static inline Program *plan_case(const PlanShape *shape, guint32 ranks, guint32 
   if (!plan_case_recipe(ranks, per_node, assignments, &recipe, &error))
     g_error("a recipe was refused: %s", error->message);
   model_recipe.lora = recipe.trainable.lora;
+  if (recipe.fsdp.gathers_fp8)
+    model_recipe.precision = MODEL_FP8, model_recipe.fp8_weights = TRUE;
   return plan_program(&model, &model_recipe, &recipe);
 }
 

@@ -30,6 +30,8 @@ static const HwAttention attention = {.name = "round.flash2",
                                       .narrow_backward = 0.5,
                                       .fill_forward = 128,
                                       .fill_backward = 128,
+                                      .first_forward = 0.5,
+                                      .first_backward = 0.25,
                                       .bandwidth = 1,
                                       .floor_forward = SIM_MICROSECOND,
                                       .floor_backward = SIM_MICROSECOND,
@@ -101,6 +103,12 @@ static void blocks_of_attention(void) {
   /* Backward: five matmuls for two at half the rate, five times as long; traffic (one byte, 1 ps) adds to it. */
   op.pass = KERNEL_DGRAD;
   CU_ASSERT_EQUAL(kernel_time_burst(&device, &op), 5 * 738197504ll + 1 + 1000000);
+  /* The first FlashAttention at a quarter of that, and at half of it forward. */
+  op.flash = KERNEL_FLASH_1;
+  CU_ASSERT_EQUAL(kernel_time_burst(&device, &op), 4 * 5 * 738197504ll + 1 + 1000000);
+  op.pass = KERNEL_FORWARD;
+  CU_ASSERT_EQUAL(kernel_time_burst(&device, &op), 2 * 738197504 + 1000000);
+  op.flash = KERNEL_FLASH_USUAL;
   /* Head dimension 64: half the FLOP at half the rate. */
   op.pass = KERNEL_FORWARD;
   op.k = 64;
@@ -122,6 +130,7 @@ static void flash_kernels(void) {
   } cases[] = {{"h100-sxm5-80gb", KERNEL_FLASH_USUAL, "h100-sxm5-80gb.flash2"},
                {"h100-sxm5-80gb", KERNEL_FLASH_3, "h100-sxm5-80gb.flash3"},
                {"b200-sxm-180gb", KERNEL_FLASH_USUAL, "b200-sxm-180gb.flash3"},
+               {"a100-sxm4-80gb", KERNEL_FLASH_1, "a100-sxm4-80gb.flash2"},
                {"a100-sxm4-80gb", KERNEL_FLASH_3, "a100-sxm4-80gb.flash2"},
                {"rtx5090", KERNEL_FLASH_USUAL, "sm120.flash2"}};
   for (gsize i = 0; i < G_N_ELEMENTS(cases); i++)

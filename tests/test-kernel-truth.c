@@ -25,7 +25,9 @@ static const char *clock_of(const KernelSample *row) {
 static const char *style_of(const KernelSample *row) {
   if (row->op.kind == KERNEL_MATMUL)
     return row->op.dtype == KERNEL_FP8 ? "fp8" : row->op.dtype == KERNEL_FP32 ? "fp32" : "16bit";
-  return row->op.kind == KERNEL_ATTENTION ? kernel_sample_flash(row) == HW_FLASH_2 ? "flash2" : "flash3" : "";
+  if (row->op.kind != KERNEL_ATTENTION)
+    return "";
+  return row->op.flash == KERNEL_FLASH_1 ? "flash1" : kernel_sample_flash(row) == HW_FLASH_2 ? "flash2" : "flash3";
 }
 
 static gboolean is_alike(const KernelSample *a, const KernelSample *b) {

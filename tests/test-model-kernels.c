@@ -100,6 +100,69 @@ static void fused_kernels(void) {
   CU_ASSERT_EQUAL(model_unit_saved_bytes(head), t * (1000 * 2 + 64 * 2 * 2));
 }
 
+/* Eager attention with one kernel for scale, mask and softmax: no pass of scale and mask, either way; dropout and residual by one
+ * kernel: 2 + 2 bytes in, 2 and a mask of 1 out. */
+static void fused_softmax_and_dropout(void) {
+  ModelShape shape = {.family = MODEL_GPT,
+                      .layers = 1,
+                      .hidden_size = 64,
+                      .heads = 4,
+                      .kv_heads = 4,
+                      .head_dim = 16,
+                      .intermediate_size = 160,
+                      .vocab_size = 1000,
+                      .max_positions = 128};
+  guint64 t = 128;
+  ModelRecipe recipe = {.sequence_length = t, .attention = MODEL_ATTENTION_EAGER, .dropout = 0.1};
+  g_autoptr(ModelUnit) plain = model_unit_new(&shape, &recipe, 1, MODEL_UNIT_LAYER);
+  recipe.kernels = MODEL_KERNELS_FUSED;
+  g_autoptr(ModelUnit) fused = model_unit_new(&shape, &recipe, 1, MODEL_UNIT_LAYER);
+  CU_ASSERT_EQUAL(fused->n_forward, plain->n_forward - 3);
+  CU_ASSERT_EQUAL(fused->n_backward, plain->n_backward - 1);
+  CU_ASSERT_EQUAL(launches_of_op(fused->forward, fused->n_forward, "scale_mask"), 0);
+  CU_ASSERT_EQUAL(bytes_of_op(fused->forward, fused->n_forward, "softmax"), 4 * t * t * 4);
+  CU_ASSERT_EQUAL(bytes_of_op(fused->forward, fused->n_forward, "mlp_residual"), t * 64 * 7);
+  CU_ASSERT_EQUAL(bytes_of_op(fused->backward, fused->n_backward, "down_proj.dropout.backward"), t * 64 * 5);
+}
+
+/* q is 64 wide, k and v 32 each. Joined: one matmul of 64 + 64 outputs, one of gate and up, and rope reads q and k out of it;
+ * back their gradients are put beside each other, (64 + 64) × (2 + 2) bytes a token. Copied: first apart, the same bytes, then keys
+ * and values (64) joined, and reordered; q and k are turned in place. Two sequences: the context is copied, 64 × 4, and its
+ * gradient. silu's and the product's gradients to one tensor, 2 × 160 × 4. Parameters are as many. */
+static void projections(void) {
+  ModelShape shape = {.family = MODEL_LLAMA,
+                      .layers = 1,
+                      .hidden_size = 64,
+                      .heads = 4,
+                      .kv_heads = 2,
+                      .head_dim = 16,
+                      .intermediate_size = 160,
+                      .vocab_size = 1000};
+  guint64 t = 256;
+  ModelRecipe recipe = {.sequence_length = t / 2, .kernels = MODEL_KERNELS_NORMS};
+  g_autoptr(ModelUnit) separate = model_unit_new(&shape, &recipe, 2, MODEL_UNIT_LAYER);
+  recipe.projections = MODEL_PROJECTIONS_JOINED;
+  g_autoptr(ModelUnit) joined = model_unit_new(&shape, &recipe, 2, MODEL_UNIT_LAYER);
+  recipe.projections = MODEL_PROJECTIONS_COPIED;
+  g_autoptr(ModelUnit) copied = model_unit_new(&shape, &recipe, 2, MODEL_UNIT_LAYER);
+  CU_ASSERT_EQUAL(model_unit_elements(joined), model_unit_elements(separate));
+  CU_ASSERT_EQUAL(model_unit_elements(copied), model_unit_elements(separate));
+  CU_ASSERT_EQUAL(joined->n_parameters, separate->n_parameters - 3);
+  CU_ASSERT_EQUAL(model_unit_forward_cost(copied).flops, model_unit_forward_cost(separate).flops);
+  CU_ASSERT_EQUAL(bytes_of_op(joined->forward, joined->n_forward, "qkv_proj"), 2 * (t * 64 + 64 * 128 + t * 128));
+  CU_ASSERT_EQUAL(bytes_of_op(joined->backward, joined->n_backward, "split_qkv.backward"), t * 128 * 4);
+  CU_ASSERT_EQUAL(bytes_of_op(joined->backward, joined->n_backward, "split_gate_up.backward"), t * 2 * 160 * 4);
+  CU_ASSERT_EQUAL(bytes_of_op(copied->forward, copied->n_forward, "qkv_apart"), t * 128 * 4);
+  CU_ASSERT_EQUAL(bytes_of_op(copied->forward, copied->n_forward, "kv_joined"), t * 64 * 4);
+  CU_ASSERT_EQUAL(bytes_of_op(copied->forward, copied->n_forward, "kv_reordered"), t * 64 * 4);
+  CU_ASSERT_EQUAL(bytes_of_op(copied->forward, copied->n_forward, "context_reordered"), t * 64 * 4);
+  CU_ASSERT_EQUAL(bytes_of_op(copied->backward, copied->n_backward, "context_reordered.backward"), t * 64 * 4);
+  CU_ASSERT_EQUAL(bytes_of_op(copied->backward, copied->n_backward, "qkv_stacked"), t * 128 * 4);
+  CU_ASSERT_EQUAL(bytes_of_op(copied->backward, copied->n_backward, "qkv_apart.backward"), t * 128 * 4);
+  g_autoptr(ModelUnit) one = model_unit_new(&shape, &recipe, 1, MODEL_UNIT_LAYER);
+  CU_ASSERT_EQUAL(one->n_forward, copied->n_forward - 1);
+}
+
 /* Matmuls know which way they go: as many dgrads as forwards, and as many wgrads. A bias's gradient is a pass of its own. */
 static void passes(void) {
   ModelShape shape = {.family = MODEL_GPT,
@@ -184,6 +247,8 @@ static void hosts_pay_by_kernel(void) {
 int main(void) {
   return harness_run("model-kernels", (HarnessCase[]){{"memory-bound bytes", memory_bound_bytes},
                                                       {"fused kernels", fused_kernels},
+                                                      {"fused softmax and dropout", fused_softmax_and_dropout},
+                                                      {"projections", projections},
                                                       {"passes", passes},
                                                       {"optimizer steps", optimizer_steps},
                                                       {"hosts pay by kernel", hosts_pay_by_kernel},

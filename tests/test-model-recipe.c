@@ -56,7 +56,7 @@ static void fusion(void) {
 
 static void refuses(void) {
   static const char *const refused[][2] = {
-      {"training.precision=fp8", "fp8"},
+      {"training.precision=fp4", "fp8"},
       {"training.compile=perhaps", "training.compile"},
       {"training.attention=flsh", "flash"},
       {"training.dropout=1.5", "training.dropout"},
@@ -99,7 +99,8 @@ static void knows_precisions(void) {
   CU_ASSERT_EQUAL(model_precision_bytes(MODEL_FP16), 2);
   CU_ASSERT_EQUAL(model_precision_bytes(MODEL_FP32), 4);
   CU_ASSERT_EQUAL(model_precision_bytes(MODEL_TF32), 4);
-  for (int i = 0; i <= MODEL_TF32; i++)
+  CU_ASSERT_EQUAL(model_precision_bytes(MODEL_FP8), 2);
+  for (int i = 0; i <= MODEL_FP8; i++)
     CU_ASSERT_STRING_EQUAL(kernel_dtype_names[model_precision_dtype(i)], model_precision_names[i]);
 }
 

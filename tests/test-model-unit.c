@@ -32,11 +32,13 @@ static ModelShape square_shape(GRand *random, int family) {
 
 static ModelRecipe random_recipe(GRand *random) {
   return (ModelRecipe){.sequence_length = (guint64)g_rand_int_range(random, 1, 4097),
-                       .precision = g_rand_int_range(random, MODEL_BF16, MODEL_TF32 + 1),
+                       .precision = g_rand_int_range(random, MODEL_BF16, MODEL_FP8 + 1),
                        .attention = g_rand_int_range(random, MODEL_ATTENTION_FLASH, MODEL_ATTENTION_EAGER + 1),
                        .dropout = g_rand_boolean(random) ? 0.1 : 0,
                        .loss = g_rand_int_range(random, MODEL_LOSS_EAGER, MODEL_LOSS_DEFAULT + 1),
-                       .kernels = g_rand_int_range(random, MODEL_KERNELS_EAGER, MODEL_KERNELS_NORMS + 1)};
+                       .kernels = g_rand_int_range(random, MODEL_KERNELS_EAGER, MODEL_KERNELS_NORMS + 1),
+                       .projections =
+                           g_rand_int_range(random, MODEL_PROJECTIONS_SEPARATE, MODEL_PROJECTIONS_COPIED + 1)};
 }
 
 typedef void (*Property)(const ModelUnit *unit, const ModelShape *shape, const ModelRecipe *recipe, guint64 b);
@@ -151,7 +153,8 @@ static double matmul_flops(const ModelOp *ops, guint n) {
 }
 
 /* Every matmul has two operands, and a gradient of each costs one matmul of the same size. FLOPs, bytes and shape of
- * one op agree: 2 batch m n k, and A, B and C once. */
+ * one op agree: 2 batch m n k, and A, B and C once; fp8: A and B in one byte, and what is
+ * not in fp8 is in bf16. */
 static void backward_matmuls_are_two_forwards(const ModelUnit *unit, const ModelShape *shape, const ModelRecipe *recipe,
                                               guint64 b) {
   (void)shape, (void)b;
@@ -162,9 +165,11 @@ static void backward_matmuls_are_two_forwards(const ModelUnit *unit, const Model
     if (op->kind != KERNEL_MATMUL)
       continue;
     CU_ASSERT_EQUAL(op->flops, 2.0 * (double)op->batch * (double)op->m * (double)op->n * (double)op->k);
-    CU_ASSERT_EQUAL(op->bytes, op->batch * (op->m * op->k + op->k * op->n + op->m * op->n) *
-                                   model_precision_bytes(recipe->precision));
-    CU_ASSERT_EQUAL((int)op->dtype, model_precision_dtype(recipe->precision));
+    guint64 stored = model_precision_bytes(recipe->precision);
+    guint64 operand = op->dtype == KERNEL_FP8 ? kernel_dtype_bytes(KERNEL_FP8) : stored;
+    CU_ASSERT_EQUAL(op->bytes, op->batch * ((op->m * op->k + op->k * op->n) * operand + op->m * op->n * stored));
+    CU_ASSERT_TRUE((int)op->dtype == model_precision_dtype(recipe->precision) ||
+                   (recipe->precision == MODEL_FP8 && op->dtype == KERNEL_BF16));
   }
 }
 
@@ -189,7 +194,7 @@ static void count_gradients(const ModelUnit *unit, const ModelShape *shape, cons
 }
 
 /* Reads come after writes (an op may read what it writes only as its own scratch); each tensor is written once. */
-static ModelSet play(const ModelUnit *unit, const ModelOp *ops, guint n, guint64 alive) {
+static ModelSet play(const ModelUnit *unit, const ModelOp *ops, guint n, ModelSet alive) {
   for (guint i = 0; i < n; i++) {
     ModelSet own = ops[i].reads & ops[i].writes;
     CU_ASSERT_EQUAL(ops[i].reads & ~alive & ~own, 0);

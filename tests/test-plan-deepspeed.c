@@ -316,7 +316,33 @@ static gboolean compute_waits_for_buckets(const char *version) {
   return FALSE;
 }
 
+/* Between 0.17.2 and 0.18.5 the copy of the gradient that did not fit waits for all that the reduction of the bucket before it
+ * has just been given: its newest row, the copy of own slices (pull requests 7371 and 7805, issue 7804: no overlap at all).
+ * Otherwise it waits for the bucket before that. */
+static gboolean compute_waits_for_what_it_sent(const char *version) {
+  g_autofree char *set = g_strconcat("parallel.framework_version=", version, NULL);
+  g_autoptr(Program) program =
+      plan_case(&three_layers, 8, 8,
+                (const char *[]){"parallel.framework=deepspeed", "parallel.zero_stage=2", "deepspeed.overlap_comm=yes",
+                                 "deepspeed.reduce_bucket_size=41088", set, NULL});
+  const ProgramSection *section = &program->roles[0].sections[PROGRAM_STEADY];
+  guint32 newest = PROGRAM_NONE;
+  for (guint32 i = 0; i < section->n_rows; i++) {
+    const ProgramRow *row = &section->rows[i];
+    if (strcmp(row->name, "keep own slices") == 0)
+      newest = i;
+    for (guint32 n = 0; n < row->n_needs && strcmp(row->name, "copy into bucket") == 0; n++)
+      if (section->needs[row->needs + n] == newest)
+        return TRUE;
+  }
+  return FALSE;
+}
+
 static void versions_differ(void) {
+  CU_ASSERT_FALSE(compute_waits_for_what_it_sent("0.17.1"));
+  CU_ASSERT_TRUE(compute_waits_for_what_it_sent("0.17.2"));
+  CU_ASSERT_TRUE(compute_waits_for_what_it_sent("0.18.5"));
+  CU_ASSERT_FALSE(compute_waits_for_what_it_sent("0.19.6"));
   CU_ASSERT_TRUE(compute_waits_for_buckets("0.14.4"));
   CU_ASSERT_FALSE(compute_waits_for_buckets("0.14.3"));
 }

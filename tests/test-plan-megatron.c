@@ -15,6 +15,7 @@ static Drawn small(PlanFramework framework) {
                              .intermediate_size = 256,
                              .vocab_size = 1000};
   drawn.model.sequence_length = 64;
+  drawn.model.projections = framework == PLAN_NANOTRON ? MODEL_PROJECTIONS_COPIED : MODEL_PROJECTIONS_SEPARATE;
   drawn.recipe.ranks = drawn.recipe.shard_ranks = 8;
   drawn.recipe.micro_batch = 1;
   drawn.recipe.gradient_accumulation = 2;
@@ -60,6 +61,39 @@ static void megatron_hides_nothing_by_default(void) {
                  "20 compute: adam\n"
                  "21 comm: all-gather parameters <- 20\n"
                  "22 host: end of step <- 20,21\n");
+}
+
+/* Megatron's own default looks for NaN: after the last backward (one bucket) the host waits for the norm of the buffer before
+ * it issues the reduction, here rows 14 and 15; without overlap once a step. With overlap_grad_reduce each of the three buckets
+ * is looked at before its reduction, in the last micro-batch alone: the host waits three times while backward runs. A single
+ * rank looks as well, though it reduces nothing. */
+static guint count_named(const Drawn *drawn, const char *name) {
+  g_autoptr(Program) program = draw_plan(drawn);
+  g_autofree char *picture = picture_of(program, PROGRAM_STEADY);
+  guint n = 0;
+  for (const char *at = picture; (at = strstr(at, name)) != NULL; at++)
+    n++;
+  return n;
+}
+
+static void megatron_looks_for_nan(void) {
+  Drawn drawn = small(PLAN_MEGATRON);
+  drawn.recipe.megatron.bucket_size = 0;
+  drawn.recipe.megatron.checks_gradients = TRUE;
+  g_autoptr(Program) program = draw_plan(&drawn);
+  g_autofree char *picture = picture_of(program, PROGRAM_STEADY);
+  CU_ASSERT_PTR_NOT_NULL(strstr(picture, "13 compute: backward(embedding)\n"
+                                         "14 compute: norm of bucket\n"
+                                         "15 host: look for NaN <- 14\n"
+                                         "16 compute: scale gradients\n"
+                                         "17 comm: reduce-scatter gradients <- 16\n"));
+  drawn.recipe.megatron.bucket_size = 100000;
+  drawn.recipe.megatron.overlap_grad_reduce = TRUE;
+  CU_ASSERT_EQUAL(count_named(&drawn, "look for NaN"), 3);
+  drawn.recipe.ranks = drawn.recipe.shard_ranks = 1;
+  drawn.recipe.global_batch = 2;
+  CU_ASSERT_EQUAL(count_named(&drawn, "look for NaN"), 3);
+  CU_ASSERT_EQUAL(count_named(&drawn, "scale gradients"), 0);
 }
 
 /* The buffer holds parameters from the last to the first; at 100 000 elements a bucket closes: {lm_head}, {final_norm,
@@ -132,7 +166,8 @@ static void megatron_overlaps_when_told(void) {
 }
 
 /* One bucket: all gradients are less than 25 MiB, and the first closes at 1 MiB. Gradients of the first micro-batch are
- * added to fp32 ones after it (within line 6); after the step parameters are gathered through flat buffers, and copied back in a row for each of the eight ranks. */
+ * added to fp32 ones after it (within line 6), those of the last go through DDP's bucket, and from rank to rank through buffers of
+ * one slice each; after the step parameters are gathered through flat buffers, and copied back in a row for each of the eight ranks. */
 static void nanotron_accumulates_in_fp32(void) {
   Drawn drawn = small(PLAN_NANOTRON);
   expect_picture(&drawn, PROGRAM_STEADY,
@@ -148,25 +183,30 @@ static void nanotron_accumulates_in_fp32(void) {
                  "10 compute: backward(head)\n"
                  "11 compute: backward(layer0)\n"
                  "12 compute: backward(embedding)\n"
-                 "13 compute: add to fp32 gradients(embedding)\n"
-                 "14 comm: reduce-scatter gradients(embedding) <- 13\n"
-                 "15 compute: gradient_norm(embedding) <- 14\n"
-                 "16 comm: all-reduce norm(embedding) <- 15\n"
-                 "17 compute: clip(embedding) <- 16\n"
-                 "18 compute: adam\n"
-                 "19 compute: flatten slices(flat slices)\n"
-                 "20 compute: flatten parameters\n"
-                 "21 comm: all-gather parameters(flat parameters) <- 20\n"
-                 "22 compute: copy to parameters(flat parameters) <- 21\n"
-                 "23 compute: copy to parameters\n"
-                 "24 compute: copy to parameters\n"
-                 "25 compute: copy to parameters\n"
-                 "26 compute: copy to parameters\n"
-                 "27 compute: copy to parameters\n"
+                 "13 compute: gradients to bucket\n"
+                 "14 compute: add to fp32 gradients\n"
+                 "15 compute: slices of each rank\n"
+                 "16 comm: copy to one buffer <- 15\n"
+                 "17 comm: reduce-scatter gradients <- 16\n"
+                 "18 compute: gradients from buckets\n"
+                 "19 compute: gradient_norm <- 17\n"
+                 "20 compute: clip\n"
+                 "21 compute: adam\n"
+                 "22 compute: parameters to 16 bits\n"
+                 "23 compute: flatten slices(flat slices)\n"
+                 "24 compute: flatten parameters\n"
+                 "25 comm: all-gather parameters(flat parameters) <- 24\n"
+                 "26 comm: copy from one buffer(flat parameters) <- 25\n"
+                 "27 compute: copy to parameters(flat parameters) <- 26\n"
                  "28 compute: copy to parameters\n"
                  "29 compute: copy to parameters\n"
-                 "30 compute: zero gradients\n"
-                 "31 host: end of step <- 30\n");
+                 "30 compute: copy to parameters\n"
+                 "31 compute: copy to parameters\n"
+                 "32 compute: copy to parameters\n"
+                 "33 compute: copy to parameters\n"
+                 "34 compute: copy to parameters\n"
+                 "35 compute: zero gradients\n"
+                 "36 host: end of step <- 35\n");
 }
 
 /* Nine tensors as nanotron holds them (embedding, two norms, qkv, o, gate with up, down, last norm, head), of each eight
@@ -281,6 +321,7 @@ static void nanotron_volumes_and_states(void) {
 int main(void) {
   return harness_run("plan-megatron",
                      (HarnessCase[]){{"megatron hides nothing by default", megatron_hides_nothing_by_default},
+                                     {"megatron looks for NaN", megatron_looks_for_nan},
                                      {"megatron overlaps when told", megatron_overlaps_when_told},
                                      {"nanotron accumulates in fp32", nanotron_accumulates_in_fp32},
                                      {"nanotron copies every slice", nanotron_copies_every_slice},

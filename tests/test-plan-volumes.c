@@ -230,6 +230,25 @@ static void levels(const Program *program, ProgramSectionKind kind, gint64 *leve
   }
 }
 
+/* Weights of the layers' linear parts in one byte instead of two, forward and backward; 64 divides by the 16 ranks, so that
+ * nothing is padded. Gradients stay as they are. */
+static void fp8_gathers_half_of_the_weights(void) {
+  g_autoptr(GRand) random = harness_random();
+  for (int i = 0; i < 20; i++) {
+    Case c = draw(random);
+    c.ranks = 16, c.per_node = 8;
+    c.shape.vocab_size = c.shape.vocab_size / 16 * 16;
+    g_autoptr(Program) whole = plan(&c, (const char *[]){"parallel.framework=fsdp2", "parallel.zero_stage=3", NULL});
+    g_autoptr(Program) half = plan(&c, (const char *[]){"parallel.framework=fsdp2", "parallel.zero_stage=3",
+                                                        "training.precision=fp8", "fsdp.float8_all_gather=yes", NULL});
+    guint64 weights = c.layers - c.shape.layers * 2 * c.shape.hidden_size;
+    CU_ASSERT_EQUAL(elements(whole, PROGRAM_STEADY, COLL_ALL_GATHER, NULL, 1),
+                    elements(half, PROGRAM_STEADY, COLL_ALL_GATHER, NULL, 1) + 2 * c.k * weights);
+    CU_ASSERT_EQUAL(elements(whole, PROGRAM_STEADY, COLL_REDUCE_SCATTER, NULL, 1),
+                    elements(half, PROGRAM_STEADY, COLL_REDUCE_SCATTER, NULL, 1));
+  }
+}
+
 /* checkpoint(FSDP(block)): blocks are gathered for forward, for running again and for backward; the root once. With their
  * gradients' reduction 4ψ of blocks each micro-batch; inside, 3ψ. Padding: parameters begin on 8 elements, flat ones end on
  * the ranks. */
@@ -283,6 +302,8 @@ static void books_balance(void) {
       {BARE, NULL},
       {"parallel.framework=fsdp1", "parallel.zero_stage=3", NULL},
       {"parallel.framework=fsdp1", "parallel.zero_stage=2", NULL},
+      {"parallel.framework=fsdp2", "parallel.zero_stage=3", "training.precision=fp8", "fsdp.float8_all_gather=yes",
+       NULL},
       {"parallel.framework=ddp", "training.trainable=0", NULL},
       {"parallel.framework=ddp", "training.trainable=0, embedding, head", NULL},
       {"parallel.framework=deepspeed", "parallel.zero_stage=1", "training.trainable=0", NULL},
@@ -317,6 +338,7 @@ int main(void) {
                       {"copies reduce their shards", copies_reduce_their_shards},
                       {"frozen parameters are not reduced", frozen_parameters_are_not_reduced},
                       {"checkpoint outside gathers once more", checkpoint_outside_gathers_once_more},
+                      {"fp8 gathers half of the weights", fp8_gathers_half_of_the_weights},
                       {"books balance", books_balance},
                       {NULL, NULL}});
 }

@@ -84,6 +84,16 @@ static void torchtitan(void) {
        "training.activation_checkpointing", "layers:2"},
       {"[activation_checkpoint]\nmode = \"selective\"\nselective_ac_option = 1\n", "training.activation_checkpointing",
        "full"},
+      {"[parallelism]\n[training]\ncompile = true\n", "training.compile", "yes"},
+      {"[parallelism]\n[compile]\nenable = true\ncomponents = [\"model\", \"loss\"]\n", "training.compile", "yes"},
+      {"[parallelism]\n[model]\nconverters = [\"float8\"]\n", "training.precision", "fp8"},
+      {"[parallelism]\n[model]\nconverters = []\n[float8]\nenable_fsdp_float8_all_gather = true\n",
+       "training.precision", "bf16"},
+      {"[parallelism]\n[model]\nconverters = [\"quantize.linear.float8\"]\n[quantize.linear.float8]\nfilter_fqns = "
+       "[\"output\"]\nenable_fsdp_float8_all_gather = true\nprecompute_float8_dynamic_scale_for_fsdp = true\n",
+       "fsdp.float8_all_gather", "yes"},
+      {"[parallelism]\n[float8]\nenable_float8_linear = true\n", "training.precision", "fp8"},
+      {"[training]\nseq_len = 1\nfp8_linear = \"dynamic\"\n", "training.precision", "fp8"},
   };
   for (gsize i = 0; i < G_N_ELEMENTS(rows); i++) {
     g_autoptr(Recipe) each = recipe_of_text("t.toml", rows[i].toml, NULL);
@@ -118,6 +128,8 @@ static void axolotl(void) {
   RECIPE_SAYS(recipe, "training.precision", "?");
 }
 
+#define FLOAT8 "[parallelism]\n[model]\nconverters = [\"float8\"]\n[float8]\n"
+
 static void refusals(void) {
   static const struct {
     const char *name, *text, *fragment;
@@ -134,7 +146,19 @@ static void refusals(void) {
       {"t.toml", "[parallelism]\nx = 1\n", "parallelism.x: is no key of torchtitan"},
       {"t.toml", "[training]\nseq_len = \"long\"\n", "training.seq_len: expected a whole number, found \"long\""},
       {"t.toml", "[parallelism]\n[activation_checkpoint]\nmode = \"selective\"\n", "say selective_ac_option"},
-      {"t.toml", "[parallelism]\n[model]\nconverters = [\"float8\"]\n", "model.converters: is not modelled: fp8"},
+      {"t.toml", "[parallelism]\n[model]\nconverters = [\"quantize.linear.mx\"]\n",
+       "converter \"quantize.linear.mx\" is not modelled"},
+      {"t.toml", FLOAT8 "recipe_name = \"rowwise\"\n", "t.toml:5:1: float8.recipe_name: \"rowwise\" is not modelled"},
+      {"t.toml", FLOAT8 "enable_fsdp_float8_all_gather = true\n", "without precompute_float8_dynamic_scale_for_fsdp"},
+      {"t.toml", FLOAT8 "filter_fqns = []\n", "a head in fp8 is not modelled"},
+      {"t.toml", FLOAT8 "filter_fqns = [\"output\", \"attention.wk\"]\n", "layers in 16 bits beside the head"},
+      {"t.toml", FLOAT8 "emulate = true\n", "emulated fp8"},
+      {"t.toml", "[training]\nseq_len = 1\nfp8_linear = \"delayed\"\n", "delayed scaling is not modelled"},
+      {"t.toml", "[parallelism]\n[compile]\nenable = true\ncomponents = [\"loss\"]\n", "without \"model\""},
+      {"a.yaml", "distributed_type: FSDP\nmixed_precision: fp8\n",
+       "mixed_precision: is not modelled: Transformer Engine"},
+      {"a.yaml", "distributed_type: FSDP\ndynamo_config:\n  dynamo_backend: EAGER\n", "\"EAGER\" is not modelled"},
+      {"f.yaml", "device_train_microbatch_size: 4\ncompile_config:\n  mode: max-autotune\n", "\"max-autotune\" is not"},
       {"t.toml", "[parallelism]\ndata_parallel_shard_degree = 0\n", "expected -1 or a number from 1 on"},
       {"f.yaml", "device_train_microbatch_size: 4\nmax_seq_len: ${variables.gone}\n", "names no key of this file"},
       {"f.yaml", "device_train_microbatch_size: 4\nmax_seq_len: ${max_seq_len}\n", "refers to itself"},

@@ -106,6 +106,22 @@ static void memory_is_flat(void) {
   CU_ASSERT_EQUAL(plain.most, 1);
 }
 
+static gboolean never(gpointer user) {
+  (void)user;
+  return FALSE;
+}
+
+/* Nothing more is asked for while an item is under way: one at a time, and none is left behind. */
+static void what_is_not_ready_waits(void) {
+  Feed feed = {.items = 100, .stop_at = G_MAXUINT64, .fail_at = G_MAXUINT64, .in_order = TRUE};
+  StudyRunner runner = {
+      .threads = 3, .next = next_item, .ready = never, .work = work, .deliver = deliver, .drop = drop, .user = &feed};
+  study_runner_run(&runner, NULL, NULL);
+  CU_ASSERT_EQUAL(feed.delivered, 100);
+  CU_ASSERT_TRUE(feed.in_order);
+  CU_ASSERT_EQUAL(feed.most, 1);
+}
+
 static void a_stop_finishes_what_was_begun(void) {
   for (guint threads = 1; threads <= 3; threads += 2) {
     gboolean stopped = FALSE;
@@ -135,6 +151,7 @@ int main(void) {
   return harness_run("runner", (HarnessCase[]){{"order and results for any threads", order_is_kept},
                                                {"the check of results can fail", the_sum_depends_on_items},
                                                {"a window of items at most", memory_is_flat},
+                                               {"what is not ready", what_is_not_ready_waits},
                                                {"stop", a_stop_finishes_what_was_begun},
                                                {"error", an_error_ends_it},
                                                {"no items", nothing_is_nothing},

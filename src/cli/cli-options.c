@@ -25,14 +25,6 @@ static gboolean choose(const char *option, const char *value, const char *const 
   return FALSE;
 }
 
-/* An option of which one choice is all there is so far. */
-static gboolean only(const char *option, const char *value, const char *built, GError **error) {
-  if (value == NULL || strcmp(value, built) == 0)
-    return TRUE;
-  g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s=%s is not modelled yet (only %s is)", option, value, built);
-  return FALSE;
-}
-
 static gboolean choose_tie(const char *text, StudyOptions *study, GError **error) {
   static const char *const names[] = {"forward", "reverse", "shuffle", NULL};
   if (text == NULL)
@@ -67,7 +59,7 @@ static gboolean interpret(const Raw *raw, CliOptions *options, GError **error) {
   static const char *const no_yes[] = {"no", "yes", NULL};
   static const char *const off_on[] = {"off", "on", NULL};
   static const char *const nets[] = {"lazy", "full", NULL};
-  int contention = TRUE, jitter = TRUE;
+  int contention = TRUE, jitter = TRUE, repeat = TRUE;
   static const char *const fidelities[] = {"flow", "step", NULL};
   int timeline = options->study.timeline, fold = TRUE, full = FALSE, chunks = FALSE;
   if (!choose("--timeline", raw->timeline, no_yes, &timeline, error) ||
@@ -75,13 +67,15 @@ static gboolean interpret(const Raw *raw, CliOptions *options, GError **error) {
       !choose_tie(raw->tie, &options->study, error) ||
       !choose("--fidelity", raw->fidelity, fidelities, &chunks, error) ||
       !choose("--contention", raw->contention, off_on, &contention, error) ||
-      !only("--repeat", raw->repeat, "off", error) || !choose("--jitter", raw->jitter, off_on, &jitter, error) ||
+      !choose("--repeat", raw->repeat, off_on, &repeat, error) ||
+      !choose("--jitter", raw->jitter, off_on, &jitter, error) ||
       !read_time("--from", raw->from, &options->from, error) || !read_time("--to", raw->to, &options->to, error))
     return FALSE;
   options->study.timeline = timeline;
   options->study.fold = fold;
   options->study.net_full = full;
   options->study.chunks = chunks;
+  options->study.every_step = !repeat;
   options->study.no_contention = !contention;
   options->study.no_jitter = !jitter;
   options->plays = raw->fold != NULL || raw->net != NULL || raw->tie != NULL || raw->fidelity != NULL ||
@@ -145,7 +139,8 @@ static void add_entries(GOptionContext *context, const CliVerb *verb, CliOptions
        "flow|step"},
       {"contention", 0, 0, G_OPTION_ARG_STRING, &raw->contention,
        "kernels slow down beside collectives, and these beside kernels (on)", "on|off"},
-      {"repeat", 0, 0, G_OPTION_ARG_STRING, &raw->repeat, "play every micro-batch (off)", "off"},
+      {"repeat", 0, 0, G_OPTION_ARG_STRING, &raw->repeat,
+       "count a step that must repeat the one before, instead of playing it (on)", "on|off"},
       {"jitter", 0, 0, G_OPTION_ARG_STRING, &raw->jitter,
        "all wait for the expected slowest GPU, as cluster.gpu_spread says; off: GPUs alike (on)", "on|off"},
       {NULL, 0, 0, 0, NULL, NULL, NULL}};

@@ -6,6 +6,7 @@
 #include "cli-progress.h"
 #include "cli-stop.h"
 #include "cli.h"
+#include "study-mpi.h"
 #include "study-sweep.h"
 
 static StudyGrid *read_grid(const CliOptions *options, const Study *study, GError **error) {
@@ -77,12 +78,18 @@ static void print_counts(const StudySweepResult *result, double seconds, gboolea
     fprintf(stderr, "%.0f points a second\n", (double)result->played / seconds);
 }
 
-CliExit cli_sweep(const CliOptions *options, GError **error) {
+static CliExit sweep_as(const CliOptions *options, const StudyMpi *mpi, GError **error) {
   if (!cli_want(options, 1, "a workload", error))
     return CLI_INPUT;
-  StudySweep sweep = {.database = cli_database(options, error), .options = options->study};
+  StudySweep sweep = {.database = cli_database(options, error), .options = options->study, .mpi = mpi};
   if (sweep.database == NULL || !read_shard(options->shard, &sweep, error))
     return CLI_INPUT;
+  if (mpi->size > 1 && options->study.timeline) {
+    g_set_error(
+        error, SIM_ERROR, SIM_ERROR_INPUT,
+        "--timeline=yes: processes of mpirun send summaries alone; --shard I/N and foretrain merge keep timelines");
+    return CLI_INPUT;
+  }
   g_autoptr(Study) study = cli_open_study(options, options->rest[0], error);
   g_autoptr(StudyGrid) grid = study != NULL ? read_grid(options, study, error) : NULL;
   if (grid == NULL)
@@ -104,13 +111,25 @@ CliExit cli_sweep(const CliOptions *options, GError **error) {
   gboolean stopped = FALSE;
   gint64 begun_at = g_get_monotonic_time();
   cli_stop_begin(&stop);
-  cli_progress_begin(&progress, "points", options->quiet);
+  cli_progress_begin(&progress, "points", options->quiet || mpi->rank > 0);
   gboolean good = study_sweep_run(&sweep, &result, &stopped, error);
   cli_progress_end(&progress);
   cli_stop_end(&stop);
   if (!good)
     return CLI_FAULT;
-  if (!options->quiet)
+  if (!options->quiet && mpi->rank == 0)
     print_counts(&result, (double)(g_get_monotonic_time() - begun_at) / G_USEC_PER_SEC, options->json);
   return stopped ? CLI_STOPPED : CLI_DONE;
+}
+
+/* Under mpirun every process reads the command line; the first speaks for all. */
+CliExit cli_sweep(const CliOptions *options, GError **error) {
+  StudyMpi mpi;
+  if (!study_mpi_begin(&mpi, error))
+    return CLI_INPUT;
+  CliExit status = sweep_as(options, &mpi, error);
+  if (mpi.rank > 0)
+    g_clear_error(error);
+  study_mpi_end(&mpi);
+  return status;
 }

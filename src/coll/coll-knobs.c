@@ -170,6 +170,8 @@ void coll_knobs_init(CollKnobs *ret) {
 static gboolean check_version(const ConfSettings *settings, const char *version, GError **error) {
   g_autoptr(GError) inner = NULL;
   gboolean exact;
+  if (version == NULL)
+    return TRUE;
   g_autofree char *table = coll_tuning_find(version, &exact, &inner);
   return table != NULL || conf_settings_fail(settings, "nccl.version", error, "%s", inner->message);
 }

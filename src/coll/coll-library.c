@@ -68,6 +68,15 @@ CollLibrary *coll_library_new_like(const CollLibrary *other, const HwCluster *cl
   return library;
 }
 
+gboolean coll_library_share(CollLibrary *library, const CollLibrary *other) {
+  if (strcmp(library->table, other->table) != 0 ||
+      !hw_machine_equal(library->cluster->machine, other->cluster->machine))
+    return FALSE;
+  g_hash_table_unref(library->graphs);
+  library->graphs = g_hash_table_ref(other->graphs);
+  return TRUE;
+}
+
 void coll_library_free(CollLibrary *library) {
   if (library == NULL)
     return;

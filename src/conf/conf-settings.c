@@ -276,6 +276,10 @@ const char *conf_settings_get(const ConfSettings *settings, const char *name) {
   return settings->slots[index_of(settings, name)].value.text;
 }
 
+double conf_settings_number(const ConfSettings *settings, const char *name) {
+  return settings->slots[index_of(settings, name)].value.number;
+}
+
 void conf_settings_place(const ConfSettings *settings, const char *name, BasePlace *ret) {
   gsize index = index_of(settings, name);
   const Slot *slot = &settings->slots[index];
@@ -311,7 +315,8 @@ void conf_settings_visit(const ConfSettings *settings, ConfVisit visit, gpointer
 
 /* The slot of a key of `schema`, which may be another table than the one that checked the value. */
 static gsize index_of_key(const ConfSettings *settings, const ConfKey *key) {
-  g_autofree char *name = g_strconcat(key->group, ".", key->key, NULL);
+  char name[128];
+  g_strlcpy(g_stpcpy(g_stpcpy(name, key->group), "."), key->key, sizeof name / 2);
   gsize index = index_of(settings, name);
   const ConfKey *owner = settings->table->keys[index];
   sim_require(owner->kind == key->kind && owner->names == key->names, 0, NULL, "%s has two kinds", name);
@@ -388,12 +393,15 @@ void conf_struct_clear(const ConfSchema *schema, gpointer object) {
       g_clear_pointer((char **)((char *)object + schema->keys[k].offset), g_free);
 }
 
-void conf_settings_append_given(const ConfSettings *settings, const ConfSchema *schema, GString *text) {
+void conf_settings_append_given(const ConfSettings *settings, const ConfSchema *schema, const char *const *except,
+                                GString *text) {
   for (gsize k = 0; k < schema->n_keys; k++) {
-    const Slot *slot = &settings->slots[index_of_key(settings, &schema->keys[k])];
-    if (slot->origin > CONF_ORIGIN_DEFAULT)
-      g_string_append_printf(text, "%s.%s=%s\n%d %s:%u:%u\n", schema->keys[k].group, schema->keys[k].key,
-                             slot->value.text, slot->origin, slot->file, slot->line, slot->column);
+    gsize index = index_of_key(settings, &schema->keys[k]);
+    const Slot *slot = &settings->slots[index];
+    const char *name = settings->table->names[index];
+    if (slot->origin > CONF_ORIGIN_DEFAULT && (except == NULL || !g_strv_contains(except, name)))
+      g_string_append_printf(text, "%s=%s\n%d %s:%u:%u\n", name, slot->value.text, slot->origin, slot->file, slot->line,
+                             slot->column);
   }
 }
 
@@ -401,8 +409,10 @@ void conf_settings_take(ConfSettings *settings, const ConfSettings *from, const 
   for (gsize k = 0; k < schema->n_keys; k++) {
     const ConfKey *key = &schema->keys[k];
     gsize index = index_of_key(settings, key);
-    slot_clear(&settings->slots[index]);
-    settings->slots[index] = slot_copy(&from->slots[index]);
+    if (settings->slots[index].origin <= from->slots[index].origin) {
+      slot_clear(&settings->slots[index]);
+      settings->slots[index] = slot_copy(&from->slots[index]);
+    }
     const GroupPlace *group = g_hash_table_lookup(from->groups, key->group);
     if (group != NULL)
       remember_group(settings, key->group,
@@ -410,4 +420,11 @@ void conf_settings_take(ConfSettings *settings, const ConfSettings *from, const 
   }
   if (settings->file == NULL)
     settings->file = g_strdup(from->file);
+}
+
+void conf_settings_forget(ConfSettings *settings, const char *name) {
+  gsize index = index_of(settings, name);
+  sim_require(settings->table->keys[index]->initial == NULL, 0, NULL, "%s has a default", name);
+  slot_clear(&settings->slots[index]);
+  settings->slots[index] = (Slot){0};
 }

@@ -52,6 +52,8 @@ gboolean conf_settings_knows(const ConfSettings *settings, const char *name);
 gboolean conf_settings_given(const ConfSettings *settings, const char *name);
 /* Canonical text ("41943040000 B/s"), borrowed; NULL where there is no value at all. */
 const char *conf_settings_get(const ConfSettings *settings, const char *name);
+/* Of a key that is a number or has a unit, in SI; 0 where it has no value. */
+double conf_settings_number(const ConfSettings *settings, const char *name);
 /* Where the value stands; for a default or none, where its group stands in the last file that has it. An unknown name
  * is a broken contract here and in the functions above and below. Strings in *ret are borrowed, until the key changes.
  */
@@ -69,7 +71,12 @@ void conf_struct_clear(const ConfSchema *schema, gpointer object);
 /* Every key that has a value, in schema order: the canonical form that run keys hash and the database keeps. */
 typedef void (*ConfVisit)(const char *name, const char *value, ConfOrigin origin, gpointer user);
 void conf_settings_visit(const ConfSettings *settings, ConfVisit visit, gpointer user);
-/* Appends every given value of the schema's keys with its origin and file: equal texts, equal values. */
-void conf_settings_append_given(const ConfSettings *settings, const ConfSchema *schema, GString *text);
-/* Gives the keys of `schema` the values, origins and places that they have in `from`, settings of the same schemas. */
+/* Appends every given value of the schema's keys, but those whose names stand in `except` (NULL: none), with its origin and
+ * file: equal texts, equal values. */
+void conf_settings_append_given(const ConfSettings *settings, const ConfSchema *schema, const char *const *except,
+                                GString *text);
+/* Gives the keys of `schema` the values, origins and places that they have in `from`, settings of the same schemas; a value
+ * of a higher origin stays, as if what gave them had been loaded over it. */
 void conf_settings_take(ConfSettings *settings, const ConfSettings *from, const ConfSchema *schema);
+/* As if nobody had given the key; it must have no default. */
+void conf_settings_forget(ConfSettings *settings, const char *name);

@@ -86,9 +86,10 @@ static gboolean check_range(const ConfKey *key, const char *text, double value, 
 }
 
 static gboolean parse_count(const ConfKey *key, const char *text, ConfValue *value, GError **error) {
-  g_autofree char *expected = conf_value_expected(key);
-  if (!conf_count_parse(text, TRUE, expected, &value->count, error))
-    return FALSE;
+  if (!conf_count_parse(text, TRUE, NULL, &value->count, NULL)) {
+    g_autofree char *expected = conf_value_expected(key);
+    return conf_count_parse(text, TRUE, expected, &value->count, error);
+  }
   value->text = g_strdup_printf("%" G_GUINT64_FORMAT, value->count);
   return check_range(key, text, (double)value->count, error);
 }

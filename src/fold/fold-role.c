@@ -5,11 +5,12 @@
 
 typedef struct {
   const Program *program;
-  GArray *words;   /* guint64: of the role at hand */
-  GArray *slots;   /* guint32: of all roles */
-  guint first;     /* slot of the role at hand */
-  guint32 *known;  /* tensor → its number in the role at hand, from 1 */
-  GArray *tensors; /* guint32: those that have one */
+  GArray *words;     /* guint64: of the role at hand */
+  GArray *slots;     /* guint32: of all roles */
+  guint first;       /* slot of the role at hand */
+  guint32 *known;    /* tensor → its number in the role at hand, from 1 */
+  GArray *tensors;   /* guint32: those that have one */
+  GHashTable *names; /* of tensors: their numbers, from 1 */
 } Writer;
 
 static void word(Writer *writer, guint64 value) {
@@ -24,8 +25,17 @@ static guint32 number_of(Writer *writer, guint32 slot) {
   return writer->slots->len - 1 - writer->first;
 }
 
-/* By number; the first time also what it is. Names of a Program are kept once each, so that equal ones are one pointer.
- */
+static guint64 name_of(Writer *writer, const char *name) {
+  gsize number = GPOINTER_TO_SIZE(g_hash_table_lookup(writer->names, name));
+  if (number == 0) {
+    number = g_hash_table_size(writer->names) + 1;
+    g_hash_table_insert(writer->names, (gpointer)name, GSIZE_TO_POINTER(number));
+  }
+  return number;
+}
+
+/* By number; the first time also what it is. Names of rows are kept once each, so that equal ones are one pointer, names
+ * of tensors are not. */
 static void write_tensor(Writer *writer, guint32 index) {
   const ProgramTensor *tensor = &writer->program->tensors[index];
   if (writer->known[index] > 0) {
@@ -35,7 +45,7 @@ static void write_tensor(Writer *writer, guint32 index) {
   g_array_append_val(writer->tensors, index);
   writer->known[index] = writer->tensors->len;
   word(writer, 0);
-  word(writer, GPOINTER_TO_SIZE(tensor->name));
+  word(writer, name_of(writer, tensor->name));
   word(writer, tensor->tenant);
   word(writer, tensor->bytes);
   word(writer, tensor->unique_bytes);
@@ -88,7 +98,8 @@ void fold_roles_init(FoldRoles *roles, const Program *program) {
                    .words = g_array_new(FALSE, FALSE, sizeof(guint64)),
                    .slots = g_array_new(FALSE, FALSE, sizeof(guint32)),
                    .known = g_new0(guint32, program->n_tensors),
-                   .tensors = g_array_new(FALSE, FALSE, sizeof(guint32))};
+                   .tensors = g_array_new(FALSE, FALSE, sizeof(guint32)),
+                   .names = g_hash_table_new(g_str_hash, g_str_equal)};
   FoldPalette palette;
   fold_palette_init(&palette);
   roles->shapes = g_new(guint32, program->n_roles);
@@ -104,6 +115,7 @@ void fold_roles_init(FoldRoles *roles, const Program *program) {
   roles->slots = (guint32 *)(gpointer)g_array_free(writer.slots, FALSE);
   g_array_unref(writer.words);
   g_array_unref(writer.tensors);
+  g_hash_table_unref(writer.names);
   g_free(writer.known);
   fold_palette_clear(&palette);
 }

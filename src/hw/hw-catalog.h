@@ -42,6 +42,7 @@ typedef struct {
   double forward, backward;               /* share of the GPU's matmul rate, head dimension 128 */
   double narrow_forward, narrow_backward; /* rate at head dimension 64, of that at 128 */
   double fill_forward, fill_backward;     /* a block's start and end, as keys */
+  double first_forward, first_backward;   /* rate of the first FlashAttention, of this one's */
   double bandwidth;                       /* share of the sustained bandwidth */
   SimTime floor_forward, floor_backward;
   double sustained; /* as in HwMatmul */
@@ -143,6 +144,7 @@ typedef struct HwHost {
   SimTime fsdp_unit, deepspeed_module;     /* hooks, once per direction */
   SimTime gradient_hook;                   /* per parameter */
   SimTime optimizer_step, optimizer_tensor;
+  SimTime copy;        /* one of many in a loop without autograd */
   SimTime micro_batch; /* the training loop around one */
   char *source, *note;
   int trust;

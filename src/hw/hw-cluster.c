@@ -89,8 +89,6 @@ static gboolean check_network(const HwCluster *cluster, const ConfSettings *sett
   if ((guint64)cluster->nodes * cluster->gpus_per_node > MOST_GPUS)
     return conf_settings_fail(settings, "cluster.nodes", error, "%u nodes of %u GPUs are more than %u GPUs",
                               cluster->nodes, cluster->gpus_per_node, MOST_GPUS);
-  if (conf_settings_given(settings, "price.gpu_hour") && conf_settings_given(settings, "price.node_hour"))
-    return conf_settings_fail(settings, "price.node_hour", error, "expected one of gpu_hour and node_hour, found both");
   return TRUE;
 }
 
@@ -108,7 +106,6 @@ static void take_numbers(HwCluster *cluster, const ConfSettings *settings, const
   cluster->cpu_amd = hw_cpu_is_amd(topology->cpu);
   cluster->sockets = topology->sockets;
   cluster->dram_bandwidth = topology->dram_bandwidth;
-  cluster->gpu_hour = topology->node_hour > 0 ? topology->node_hour / cluster->gpus_per_node : topology->gpu_hour;
 }
 
 /* A measured rate, else the catalogue's; FALSE where it is above what the part can do. */
@@ -195,7 +192,8 @@ static gboolean build(HwCluster *cluster, ConfSettings *settings, const HwCatalo
   gboolean stated = conf_settings_given(settings, "cluster.gpu_spread");
   cluster->slowest =
       hw_spread_slowest(stated ? keys->gpu_spread : cluster->gpu->variation->spread, hw_cluster_gpus(cluster));
-  return hw_faults_apply(cluster, settings, keys, error);
+  return hw_cluster_price(cluster, settings, &cluster->gpu_hour, error) &&
+         hw_faults_apply(cluster, settings, keys, error);
 }
 
 HwCluster *hw_cluster_build(ConfSettings *settings, const HwCatalog *catalog, GError **error) {
@@ -206,6 +204,16 @@ HwCluster *hw_cluster_build(ConfSettings *settings, const HwCatalog *catalog, GE
   conf_struct_clear(&hw_topology_schema, &topology);
   conf_struct_clear(&hw_cluster_schema, &keys);
   return built ? g_steal_pointer(&cluster) : NULL;
+}
+
+const char *const hw_price_keys[] = {"price.gpu_hour", "price.node_hour", NULL};
+
+gboolean hw_cluster_price(const HwCluster *cluster, const ConfSettings *settings, double *ret, GError **error) {
+  if (conf_settings_given(settings, "price.gpu_hour") && conf_settings_given(settings, "price.node_hour"))
+    return conf_settings_fail(settings, "price.node_hour", error, "expected one of gpu_hour and node_hour, found both");
+  double node_hour = conf_settings_number(settings, "price.node_hour");
+  *ret = node_hour > 0 ? node_hour / cluster->gpus_per_node : conf_settings_number(settings, "price.gpu_hour");
+  return TRUE;
 }
 
 void hw_cluster_free(HwCluster *cluster) {

@@ -63,7 +63,7 @@ typedef struct {
   gboolean cpu_amd;       /* NCCL's network overhead differs */
   guint64 sockets;
   double dram_bandwidth; /* 0: not stated */
-  double gpu_hour;       /* USD; 0: not stated. [price] node_hour is divided by the node's GPUs */
+  double gpu_hour;       /* as hw_cluster_price says under the settings that it was built from */
   HwMachine *machine;    /* one node, whole: machine_gpus GPUs, nics_per_node NICs */
   HwClusterLink *links;
   guint32 n_links;
@@ -78,6 +78,10 @@ extern const struct ConfSchema hw_topology_schema, hw_cluster_schema;
  * cluster. A topology's key in another file is refused, so settings serve one topology. Errors: SIM_ERROR_INPUT at the
  * place of the key at fault. Cost: O(links). */
 HwCluster *hw_cluster_build(struct ConfSettings *settings, const HwCatalog *catalog, GError **error);
+/* The settings that say what its GPUs cost; nothing else of a cluster depends on them. NULL-terminated. */
+extern const char *const hw_price_keys[];
+/* USD for a GPU and hour on the cluster under these settings, its topology laid; 0: not stated. Errors: stated both ways. */
+gboolean hw_cluster_price(const HwCluster *cluster, const struct ConfSettings *settings, double *ret, GError **error);
 void hw_cluster_free(HwCluster *cluster);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(HwCluster, hw_cluster_free)
 

@@ -82,6 +82,7 @@ static const HwField host_fields[] = {
     HOST("gradient_hook", gradient_hook),
     HOST("optimizer_step", optimizer_step),
     HOST("optimizer_tensor", optimizer_tensor),
+    HOST("copy", copy),
     HOST("micro_batch", micro_batch),
     ORIGIN(HwHost),
 };
@@ -112,6 +113,8 @@ static const HwField attention_fields[] = {
     ATTENTION("narrow_backward", HW_FIELD_NUMBER, narrow_backward),
     ATTENTION("fill_forward", HW_FIELD_NUMBER, fill_forward),
     ATTENTION("fill_backward", HW_FIELD_NUMBER, fill_backward),
+    ATTENTION("first_forward", HW_FIELD_NUMBER, first_forward),
+    ATTENTION("first_backward", HW_FIELD_NUMBER, first_backward),
     ATTENTION("bandwidth", HW_FIELD_NUMBER, bandwidth),
     ATTENTION("floor_forward", HW_FIELD_TIME, floor_forward),
     ATTENTION("floor_backward", HW_FIELD_TIME, floor_backward),

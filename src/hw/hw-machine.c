@@ -149,3 +149,29 @@ guint32 hw_machine_socket_of(const HwMachine *machine, guint32 part) {
     part = machine->parts[part].parent;
   return part;
 }
+
+static gboolean parts_equal(const HwPart *a, const HwPart *b) {
+  return a->kind == b->kind && a->index == b->index && a->parent == b->parent &&
+         a->link.generation == b->link.generation && a->link.width == b->link.width && a->link.rate == b->link.rate;
+}
+
+static gboolean nics_equal(const HwMachineNic *a, const HwMachineNic *b) {
+  return a->rate == b->rate && a->latency == b->latency && a->card == b->card && a->port == b->port && a->gdr == b->gdr;
+}
+
+gboolean hw_machine_equal(const HwMachine *a, const HwMachine *b) {
+  gsize gpus = a->gpus;
+  if (a->sockets != b->sockets || a->switches != b->switches || a->gpus != b->gpus || a->nics != b->nics ||
+      a->n_parts != b->n_parts || a->compute_capability != b->compute_capability || a->cpu_vendor != b->cpu_vendor ||
+      g_strcmp0(a->cpu, b->cpu) != 0 || memcmp(a->nvlinks, b->nvlinks, gpus * gpus * sizeof *a->nvlinks) != 0 ||
+      memcmp(a->switch_nvlinks, b->switch_nvlinks, gpus * sizeof *a->switch_nvlinks) != 0 ||
+      memcmp(a->c2c, b->c2c, gpus * sizeof *a->c2c) != 0)
+    return FALSE;
+  for (guint32 i = 0; i < a->n_parts; i++)
+    if (!parts_equal(&a->parts[i], &b->parts[i]))
+      return FALSE;
+  for (guint32 i = 0; i < a->nics; i++)
+    if (!nics_equal(&a->nic[i], &b->nic[i]))
+      return FALSE;
+  return TRUE;
+}

@@ -68,6 +68,8 @@ typedef struct HwMachine {
 void hw_machine_free(HwMachine *machine);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(HwMachine, hw_machine_free)
 
+/* Whether nothing tells two nodes apart. O(parts + GPUs²). */
+gboolean hw_machine_equal(const HwMachine *a, const HwMachine *b);
 /* "gpu.3": name of a part. Caller frees. */
 char *hw_machine_part_name(const HwMachine *machine, guint32 part);
 /* The machine in the file's own lines ([pci], [nvlink], [nics]), as an importer would write it. Appends. */

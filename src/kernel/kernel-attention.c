@@ -11,7 +11,8 @@
  *
  * Backward: five matmuls for forward's two, since it computes the scores again (Dao 2022, arXiv 2205.14135); row sums before
  * them and the conversion of d_q after them are kernels of their own, so that traffic adds to it. The rate falls
- * for narrow heads: exponentials and the moves around them weigh more against fewer FLOP. */
+ * for narrow heads: exponentials and the moves around them weigh more against fewer FLOP. The first FlashAttention has the same
+ * blocks and does the same arithmetic at a lower rate. */
 #include <math.h>
 
 #include "kernel-device.h"
@@ -36,6 +37,8 @@ double kernel_attention_seconds(const HwAttention *form, const KernelDevice *dev
   double fill = forward ? form->fill_forward : form->fill_backward;
   double rate = MIN(device->peak, (forward ? form->forward : form->backward) * device->rate) *
                 width_rate(width, forward ? form->narrow_forward : form->narrow_backward);
+  if (op->flash == KERNEL_FLASH_1)
+    rate *= forward ? form->first_forward : form->first_backward;
   if (!device->burst)
     rate *= form->sustained;
   double per_key = (forward ? FORWARD_MATMULS : BACKWARD_MATMULS) * 2 * block * width;

@@ -23,9 +23,9 @@ typedef enum {
 } KernelKind;
 extern const char *const kernel_kind_names[];
 
-/* Whose flash attention: what frameworks call on the GPU; FlashAttention-2; FlashAttention-3 or cuDNN's, where the GPU has
- * them. */
-typedef enum { KERNEL_FLASH_USUAL, KERNEL_FLASH_2, KERNEL_FLASH_3 } KernelFlash;
+/* Whose flash attention: what frameworks call on the GPU; the first FlashAttention, in Triton; FlashAttention-2;
+ * FlashAttention-3 or cuDNN's, where the GPU has them. */
+typedef enum { KERNEL_FLASH_USUAL, KERNEL_FLASH_1, KERNEL_FLASH_2, KERNEL_FLASH_3 } KernelFlash;
 
 typedef enum { KERNEL_FORWARD, KERNEL_DGRAD, KERNEL_WGRAD, KERNEL_PASSES } KernelPass;
 

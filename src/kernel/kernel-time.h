@@ -42,7 +42,7 @@ gboolean kernel_supports(const HwGpu *gpu, KernelDtype dtype);
 double kernel_peak(const HwGpu *gpu, KernelDtype dtype);
 
 /* The form of one of the flash kernels on it; where it has not that one, of the other. Usual are FlashAttention-2 up to
- * Hopper and cuDNN's from data-centre Blackwell on. */
+ * Hopper and cuDNN's from data-centre Blackwell on; the first FlashAttention goes by FlashAttention-2's form. */
 #define KERNEL_FLASH_3_SINCE 100 /* compute capability */
 const HwAttention *kernel_attention_form(const HwGpu *gpu, KernelFlash flash);
 

@@ -77,10 +77,11 @@ static guint64 size_grown(const MemAllocator *allocator, const MemSpan *span) {
   return span->size + (grows ? mem_block(allocator, next)->size : 0);
 }
 
-static guint32 best_fit(MemAllocator *allocator, guint32 pool, guint64 size) {
+/* The block stays in its list, at *ret_at. */
+static guint32 best_fit(const MemAllocator *allocator, guint32 pool, guint64 size, guint *ret_at) {
   const MemList *list = allocator->pools[pool].free;
   guint64 most = allocator->policy.max_split_size;
-  guint at = mem_list_find(list, size, 0);
+  guint at = mem_list_fit(list, size);
   if (at == list->len)
     return MEM_NONE;
   if (allocator->policy.expandable_segments)
@@ -92,7 +93,7 @@ static guint32 best_fit(MemAllocator *allocator, guint32 pool, guint64 size) {
   gboolean wastes = size >= most && found.size >= size + LARGE_SEGMENT;
   if (spares_large || wastes)
     return MEM_NONE;
-  mem_block_unlist(allocator, found.block);
+  *ret_at = at;
   return found.block;
 }
 
@@ -126,7 +127,7 @@ static gboolean give_back_large(MemAllocator *allocator, guint32 pool, guint64 s
   if (most == MEM_NO_SPLIT_LIMIT || allocator->policy.expandable_segments)
     return FALSE;
   const MemList *list = allocator->pools[pool].free;
-  guint at = mem_list_find(list, MAX(size, most), 0);
+  guint at = mem_list_fit(list, MAX(size, most));
   if (at < list->len) {
     give_back(allocator, g_array_index(list, MemSpan, at).block);
     return TRUE;
@@ -170,12 +171,21 @@ static gboolean worth_splitting(const MemAllocator *allocator, guint32 pool, gui
   return size < allocator->policy.max_split_size && rest > SMALL_REQUEST;
 }
 
-static guint32 hand_out(MemAllocator *allocator, guint32 pool, guint32 block, guint64 size) {
+#define UNLISTED G_MAXUINT
+
+/* `at`: where the block stands in its pool's list. */
+static guint32 hand_out(MemAllocator *allocator, guint32 pool, guint32 block, guint at, guint64 size) {
   guint64 address = mem_block(allocator, block)->address, rest = mem_block(allocator, block)->size - size;
+  MemList *list = allocator->pools[pool].free;
   if (worth_splitting(allocator, pool, size, rest)) {
     guint32 after = mem_block_add(allocator, pool, block, address + size, rest, MEM_BLOCK_FREE);
-    mem_list_add(allocator->pools[pool].free, rest, address + size, after);
+    if (at != UNLISTED)
+      mem_list_replace(list, at, (MemSpan){rest, address + size, after});
+    else
+      mem_list_add(list, rest, address + size, after);
     mem_block(allocator, block)->size = size;
+  } else if (at != UNLISTED) {
+    mem_list_remove_at(list, at);
   }
   MemBlock *taken = mem_block(allocator, block);
   MemUse *use = &allocator->use;
@@ -191,14 +201,15 @@ static guint32 hand_out(MemAllocator *allocator, guint32 pool, guint32 block, gu
 gboolean mem_allocator_take(MemAllocator *allocator, guint32 stream, guint64 bytes, guint32 *ret_block) {
   guint64 size = mem_allocator_round(bytes);
   guint32 pool = pool_of(stream, size);
-  guint32 block = best_fit(allocator, pool, size);
+  guint at = UNLISTED;
+  guint32 block = best_fit(allocator, pool, size, &at);
   if (block == MEM_NONE)
     block = new_segment(allocator, pool, size, FALSE);
   if (block == MEM_NONE && give_back_large(allocator, pool, size))
     block = new_segment(allocator, pool, size, FALSE);
   if (block == MEM_NONE)
     return FALSE;
-  *ret_block = hand_out(allocator, pool, block, size);
+  *ret_block = hand_out(allocator, pool, block, at, size);
   return TRUE;
 }
 
@@ -209,14 +220,14 @@ gboolean mem_allocator_flush_and_take(MemAllocator *allocator, guint32 stream, g
   guint32 block = new_segment(allocator, pool, size, FALSE);
   if (block == MEM_NONE)
     return FALSE;
-  *ret_block = hand_out(allocator, pool, block, size);
+  *ret_block = hand_out(allocator, pool, block, UNLISTED, size);
   return TRUE;
 }
 
 guint32 mem_allocator_take_beyond(MemAllocator *allocator, guint32 stream, guint64 bytes) {
   guint64 size = mem_allocator_round(bytes);
   guint32 pool = pool_of(stream, size);
-  return hand_out(allocator, pool, new_segment(allocator, pool, size, TRUE), size);
+  return hand_out(allocator, pool, new_segment(allocator, pool, size, TRUE), UNLISTED, size);
 }
 
 static void require_state(const MemAllocator *allocator, guint32 block, MemBlockState state) {

@@ -21,6 +21,7 @@
 #pragma once
 
 #include "base-quantity.h"
+#include "base-vector.h"
 
 #define MEM_NO_SPLIT_LIMIT G_MAXUINT64
 
@@ -63,6 +64,12 @@ const MemUse *mem_allocator_use(const MemAllocator *allocator);
 guint64 mem_allocator_round(guint64 bytes);
 /* What the allocator would ask the device for to meet a request that no free block meets. */
 guint64 mem_allocator_segment(const MemAllocator *allocator, guint64 bytes);
+/* Appends what decides how the next requests are met: guint64s that say where its free memory lies. If they are the same
+ * at two moments, and so are the addresses of all that is taken, the same requests will be met in the same way. O(free
+ * blocks). */
+void mem_allocator_layout(const MemAllocator *allocator, BaseVector *layout);
+/* Of a block that is taken. */
+guint64 mem_allocator_address(const MemAllocator *allocator, guint32 block);
 /* Breaks the run with a message unless blocks tile their segments, free neighbours are merged, lists are in order and
  * sums are right. O(blocks); for tests. */
 void mem_allocator_check(const MemAllocator *allocator);

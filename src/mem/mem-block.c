@@ -1,32 +1,76 @@
 /* Blocks: adding, joining, listing. */
 #include "mem-block.h"
 
+#include <string.h>
+
 #include "base-error.h"
 
 MemList *mem_list_new(void) {
   return g_array_new(FALSE, FALSE, sizeof(MemSpan));
 }
 
+static MemSpan *spans_of(const MemList *list) {
+  return (MemSpan *)(gpointer)list->data;
+}
+
+static inline gboolean is_below(const MemSpan *span, guint64 size, guint64 address) {
+  __extension__ typedef unsigned __int128 Key;
+  return ((Key)span->size << 64 | span->address) < ((Key)size << 64 | address);
+}
+
+#define FEW 16 /* entries that are counted one by one: their comparisons do not wait for each other */
+
+/* Both halve what is left, then count, without a branch on what is compared, which no processor could foretell. */
 guint mem_list_find(const MemList *list, guint64 size, guint64 address) {
-  guint low = 0, high = list->len;
-  while (low < high) {
-    guint middle = (low + high) / 2;
-    const MemSpan *span = &g_array_index(list, MemSpan, middle);
-    if (span->size < size || (span->size == size && span->address < address))
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
+  const MemSpan *spans = spans_of(list), *end;
+  guint first = 0, left = list->len;
+  for (; left > FEW; left -= left / 2)
+    first += left / 2 & -(guint)is_below(&spans[first + left / 2 - 1], size, address);
+  spans += first;
+  for (end = spans + left; spans < end; spans++)
+    first += (guint)is_below(spans, size, address);
+  return first;
+}
+
+guint mem_list_fit(const MemList *list, guint64 size) {
+  const MemSpan *spans = spans_of(list), *end;
+  guint first = 0, left = list->len;
+  for (; left > FEW; left -= left / 2)
+    first += left / 2 & -(guint)(spans[first + left / 2 - 1].size < size);
+  spans += first;
+  for (end = spans + left; spans < end; spans++)
+    first += spans->size < size;
+  return first;
 }
 
 void mem_list_add(MemList *list, guint64 size, guint64 address, guint32 block) {
-  MemSpan span = {size, address, block};
-  g_array_insert_val(list, mem_list_find(list, size, address), span);
+  guint at = mem_list_find(list, size, address), n = list->len;
+  g_array_set_size(list, n + 1);
+  MemSpan *spans = spans_of(list);
+  memmove(&spans[at + 1], &spans[at], (n - at) * sizeof *spans);
+  spans[at] = (MemSpan){size, address, block};
+}
+
+void mem_list_remove_at(MemList *list, guint at) {
+  MemSpan *spans = spans_of(list);
+  list->len--;
+  memmove(&spans[at], &spans[at + 1], (list->len - at) * sizeof *spans);
 }
 
 void mem_list_remove(MemList *list, guint64 size, guint64 address) {
-  g_array_remove_index(list, mem_list_find(list, size, address));
+  mem_list_remove_at(list, mem_list_find(list, size, address));
+}
+
+void mem_list_replace(MemList *list, guint at, MemSpan span) {
+  MemSpan *spans = spans_of(list);
+  guint to = mem_list_find(list, span.size, span.address);
+  if (to > at) {
+    to--;
+    memmove(&spans[at], &spans[at + 1], (to - at) * sizeof *spans);
+  } else {
+    memmove(&spans[to + 1], &spans[to], (at - to) * sizeof *spans);
+  }
+  spans[to] = span;
 }
 
 guint32 mem_block_add(MemAllocator *allocator, guint32 pool, guint32 previous, guint64 address, guint64 size,
@@ -72,19 +116,52 @@ static gboolean is_free(const MemAllocator *allocator, guint32 block) {
   return block != MEM_NONE && mem_block(allocator, block)->state == MEM_BLOCK_FREE;
 }
 
+/* Index in its pool's list. */
+static guint place_of(const MemAllocator *allocator, guint32 block) {
+  const MemBlock *listed = mem_block(allocator, block);
+  return mem_list_find(allocator->pools[listed->pool].free, listed->size, listed->address);
+}
+
 guint32 mem_block_set_free(MemAllocator *allocator, guint32 block) {
-  guint32 next = mem_block(allocator, block)->next, previous = mem_block(allocator, block)->previous;
-  if (is_free(allocator, next)) {
-    mem_block_unlist(allocator, next);
+  MemBlock *freed = mem_block(allocator, block);
+  MemList *list = allocator->pools[freed->pool].free;
+  gboolean before = is_free(allocator, freed->previous), after = is_free(allocator, freed->next);
+  freed->state = MEM_BLOCK_FREE;
+  if (before && after)
+    mem_block_unlist(allocator, freed->next);
+  guint at = before ? place_of(allocator, freed->previous) : after ? place_of(allocator, freed->next) : 0;
+  if (after)
+    mem_block_join(allocator, block);
+  if (before) {
+    block = freed->previous;
     mem_block_join(allocator, block);
   }
-  if (is_free(allocator, previous)) {
-    mem_block_unlist(allocator, previous);
-    mem_block_join(allocator, previous);
-    block = previous;
-  }
-  MemBlock *freed = mem_block(allocator, block);
-  freed->state = MEM_BLOCK_FREE;
-  mem_list_add(allocator->pools[freed->pool].free, freed->size, freed->address, block);
+  const MemBlock *joined = mem_block(allocator, block);
+  if (before || after)
+    mem_list_replace(list, at, (MemSpan){joined->size, joined->address, block});
+  else
+    mem_list_add(list, joined->size, joined->address, block);
   return block;
+}
+
+static void write_span(BaseVector *layout, guint64 address, guint64 size) {
+  *(guint64 *)base_vector_next(layout, sizeof(guint64)) = address;
+  *(guint64 *)base_vector_next(layout, sizeof(guint64)) = size;
+}
+
+void mem_allocator_layout(const MemAllocator *allocator, BaseVector *layout) {
+  for (guint32 p = 0; p < allocator->n_pools; p++) {
+    const MemPool *pool = &allocator->pools[p];
+    write_span(layout, pool->free->len, pool->unmapped->len);
+    for (guint i = 0; i < pool->free->len; i++)
+      write_span(layout, spans_of(pool->free)[i].address, spans_of(pool->free)[i].size);
+    for (guint i = 0; i < pool->unmapped->len; i++) {
+      const MemBlock *block = mem_block(allocator, g_array_index(pool->unmapped, guint32, i));
+      write_span(layout, block->address, block->size);
+    }
+  }
+}
+
+guint64 mem_allocator_address(const MemAllocator *allocator, guint32 block) {
+  return mem_block(allocator, block)->address;
 }

@@ -63,6 +63,11 @@ MemList *mem_list_new(void);
 void mem_list_add(MemList *list, guint64 size, guint64 address, guint32 block);
 /* The entry must be there. */
 void mem_list_remove(MemList *list, guint64 size, guint64 address);
+void mem_list_remove_at(MemList *list, guint at);
+/* The entry at `at` becomes another: only those between its old place and its new one are moved. */
+void mem_list_replace(MemList *list, guint at, MemSpan span);
+/* Index of the first entry of at least `size`. */
+guint mem_list_fit(const MemList *list, guint64 size);
 /* Index of the first entry that is not below (size, address). */
 guint mem_list_find(const MemList *list, guint64 size, guint64 address);
 

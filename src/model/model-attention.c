@@ -40,7 +40,8 @@ static ModelOp *per_head(ModelBuild *build, ModelDirection direction, const char
 }
 
 /* Passes per score: scale and causal mask (each in and out), softmax (in and out); back through softmax (its output and
- * two gradients) and scale (in and out). */
+ * two gradients) and scale (in and out). Fused (Megatron-LM's scaled_masked_softmax kernels), softmax scales and masks as it
+ * reads and writes. */
 static void eager_forward(ModelBuild *build, ModelAttentionTensors *at) {
   double pairs = build->t * build->s * build->a, e = build->e;
   at->k_all = at->k;
@@ -54,7 +55,8 @@ static void eager_forward(ModelBuild *build, ModelAttentionTensors *at) {
   ModelSet scores = model_build_inner(build, "scores", e * pairs);
   per_head(build, MODEL_FORWARD, "scores", build->s, build->d, at->q | at->k_all, scores)->saves = at->q | at->k_all;
   at->probabilities = at->dropped = model_build_inner(build, "probabilities", e * pairs);
-  model_build_kernels(build, MODEL_FORWARD, "scale_mask", KERNEL_MEMORY, 2, 4 * e * pairs, scores, 0);
+  if (!build->fused_activation)
+    model_build_kernels(build, MODEL_FORWARD, "scale_mask", KERNEL_MEMORY, 2, 4 * e * pairs, scores, 0);
   model_build_kernels(build, MODEL_FORWARD, "softmax", KERNEL_SOFTMAX, 1, 2 * e * pairs, scores, at->probabilities)
       ->saves = at->probabilities;
   if (build->recipe->dropout > 0) {
@@ -82,7 +84,8 @@ static void eager_backward(ModelBuild *build, const ModelAttentionTensors *at, M
   ModelSet d_scores = model_build_inner(build, "d_scores", e * pairs);
   model_build_kernels(build, MODEL_BACKWARD, "softmax.backward", KERNEL_SOFTMAX, 1, 3 * e * pairs,
                       d_probabilities | at->probabilities, d_scores);
-  model_build_memory(build, MODEL_BACKWARD, "scale_mask.backward", 2 * e * pairs, d_scores, 0);
+  if (!build->fused_activation)
+    model_build_memory(build, MODEL_BACKWARD, "scale_mask.backward", 2 * e * pairs, d_scores, 0);
   per_head(build, MODEL_BACKWARD, "scores.d_q", build->d, build->s, d_scores | at->k_all, d_q);
   per_head(build, MODEL_BACKWARD, "scores.d_k", build->d, build->s, d_scores | at->q, d_k_all);
   if (shared)

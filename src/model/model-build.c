@@ -10,7 +10,9 @@ void model_build_begin(ModelBuild *build, const ModelShape *shape, const ModelRe
   build->shape = shape;
   build->recipe = recipe;
   build->kind = kind;
-  build->dtype = model_precision_dtype(recipe->precision);
+  build->dtype = recipe->precision == MODEL_FP8 ? KERNEL_BF16 : (KernelDtype)model_precision_dtype(recipe->precision);
+  build->fp8 = recipe->precision == MODEL_FP8 && kind == MODEL_UNIT_LAYER;
+  build->fp8_cast = build->fp8_turned = (ModelMade){0, 0};
   build->e = model_precision_bytes(recipe->precision);
   build->fused = recipe->kernels != MODEL_KERNELS_EAGER;
   build->fused_activation = recipe->kernels == MODEL_KERNELS_FUSED;
@@ -119,6 +121,14 @@ ModelOp *model_build_matmul(ModelBuild *build, ModelDirection direction, const c
   return add_op(build, direction, name, kernel, flops, reads, writes);
 }
 
+void model_build_in_fp8(ModelBuild *build, ModelDirection direction) {
+  KernelOp *kernel = &build->kernels[direction][build->n_ops[direction] - 1];
+  double m = (double)kernel->m, n = (double)kernel->n, k = (double)kernel->k;
+  kernel->dtype = KERNEL_FP8;
+  kernel->bytes =
+      traffic((double)kernel->batch * (kernel_dtype_bytes(KERNEL_FP8) * (m * k + k * n) + build->e * m * n));
+}
+
 ModelOp *model_build_wgrad(ModelBuild *build, const char *name, double m, double n, double k, ModelSet reads) {
   ModelOp *op = model_build_matmul(build, MODEL_BACKWARD, name, 1, m, n, k, reads, 0);
   build->kernels[MODEL_BACKWARD][build->n_ops[MODEL_BACKWARD] - 1].pass = KERNEL_WGRAD;
@@ -143,8 +153,10 @@ ModelOp *model_build_memory(ModelBuild *build, ModelDirection direction, const c
 
 ModelOp *model_build_attention(ModelBuild *build, ModelDirection direction, const char *name, double flops,
                                double nominal_flops, double bytes, ModelSet reads, ModelSet writes) {
-  static const KernelFlash flashes[] = {
-      [MODEL_FLASH_USUAL] = KERNEL_FLASH_USUAL, [MODEL_FLASH_2] = KERNEL_FLASH_2, [MODEL_FLASH_3] = KERNEL_FLASH_3};
+  static const KernelFlash flashes[] = {[MODEL_FLASH_USUAL] = KERNEL_FLASH_USUAL,
+                                        [MODEL_FLASH_1] = KERNEL_FLASH_1,
+                                        [MODEL_FLASH_2] = KERNEL_FLASH_2,
+                                        [MODEL_FLASH_3] = KERNEL_FLASH_3};
   KernelOp kernel = {.kind = KERNEL_ATTENTION,
                      .dtype = build->dtype,
                      .batch = (guint64)(build->b * build->a),

@@ -27,15 +27,23 @@ typedef struct {
 
 typedef enum { MODEL_FORWARD, MODEL_BACKWARD, MODEL_DIRECTIONS } ModelDirection;
 
+/* One tensor made of another. */
+typedef struct {
+  ModelSet from, to;
+} ModelMade;
+
 typedef struct {
   const ModelShape *shape;
   const ModelRecipe *recipe;
-  KernelDtype dtype;                /* of matmuls */
+  KernelDtype dtype;                /* of matmuls; those that model-fp8.c makes apart */
   gboolean fused, fused_activation; /* norms and rotary embedding, the activation: one kernel each */
   gboolean half;                    /* stored in two bytes, so that fp32 arithmetic needs copies */
   double e;                         /* bytes of an element */
   double b, s, t;                   /* sequences, tokens of each, all tokens */
   double h, a, d, q, kv, f, v;      /* hidden, heads, head_dim, query and key widths, MLP width, vocabulary */
+
+  gboolean fp8;                   /* linear layers of this unit multiply in fp8 */
+  ModelMade fp8_cast, fp8_turned; /* the last input that was cast for them, turned for them */
 
   ModelUnitKind kind;
   ModelParameter parameters[MODEL_PARAMETERS_MOST];
@@ -74,6 +82,9 @@ ModelOp *model_build_kernels(ModelBuild *build, ModelDirection direction, const 
 ModelOp *model_build_attention(ModelBuild *build, ModelDirection direction, const char *name, double flops,
                                double nominal_flops, double bytes, ModelSet reads, ModelSet writes);
 
+/* Makes the matmul that was added last one of fp8 operands. */
+void model_build_in_fp8(ModelBuild *build, ModelDirection direction);
+
 /* A low-rank adapter beside a linear layer, model-adapter.c. */
 typedef struct {
   const char *a, *b, *join, *a_weight, *b_weight;                        /* operations, parameters */
@@ -105,25 +116,55 @@ void model_adapter_forward(ModelBuild *build, ModelAdapter *adapter, ModelSet x,
 ModelSet model_adapter_backward(ModelBuild *build, const ModelAdapter *adapter, ModelSet x, ModelSet d_y);
 void model_adapter_sum(ModelBuild *build, const ModelAdapter *adapter, ModelSet part, ModelSet d_x);
 
+/* What a linear layer in fp8 adds around its matmuls, model-fp8.c. */
+typedef struct {
+  const char *operation, *tensor, *wide;
+} ModelFp8Made;
+typedef struct {
+  ModelFp8Made x, w, d_y, x_turned, w_turned, d_y_turned;
+} ModelFp8Names;
+#define MODEL_FP8_MADE(name, what)                                                                                     \
+  { name ".cast_" what, name "." what "_fp8", name "." what "_fp32" }
+#define MODEL_FP8_NAMES(name)                                                                                          \
+  {                                                                                                                    \
+    .x = MODEL_FP8_MADE(name, "input"), .w = MODEL_FP8_MADE(name, "weight"), .d_y = MODEL_FP8_MADE(name, "gradient"),  \
+    .x_turned = MODEL_FP8_MADE(name, "input_turned"), .w_turned = MODEL_FP8_MADE(name, "weight_turned"),               \
+    .d_y_turned = MODEL_FP8_MADE(name, "gradient_turned")                                                              \
+  }
+
+typedef struct {
+  const ModelFp8Names *names; /* NULL: the layer multiplies in the model's precision */
+  ModelSet x;                 /* its input, cast: set by forward */
+} ModelFp8;
+
 /* y = x W (+ bias): a matmul forward; dgrad, wgrad and the sum that is the bias's gradient backward. Where the recipe has
  * an adapter for it, also that. */
 typedef struct {
   const char *forward, *dgrad, *wgrad, *bgrad, *weight, *bias;
   ModelAdapterNames adapter;
+  ModelFp8Names fp8;
 } ModelLinearNames;
 #define MODEL_LINEAR_NAMES(name)                                                                                       \
-  { name, name ".dgrad", name ".wgrad", name ".bgrad", name ".weight", name ".bias", MODEL_ADAPTER_NAMES(name) }
+  {                                                                                                                    \
+    name, name ".dgrad", name ".wgrad", name ".bgrad", name ".weight", name ".bias", MODEL_ADAPTER_NAMES(name),        \
+        MODEL_FP8_NAMES(name)                                                                                          \
+  }
 
 typedef struct {
   const ModelLinearNames *names;
   double in, out;
   int weight, bias; /* -1: none */
   ModelAdapter adapter;
+  ModelFp8 fp8;
 } ModelLinear;
 
 ModelLinear model_linear(ModelBuild *build, const ModelLinearNames *names, double in, double out, gboolean bias);
 void model_linear_forward(ModelBuild *build, ModelLinear *linear, ModelSet x, ModelSet y);
 void model_linear_backward(ModelBuild *build, const ModelLinear *linear, ModelSet x, ModelSet d_y, ModelSet d_x);
+
+/* The layer's matmuls over cast operands, with the casts: where linear->fp8.names is set. */
+void model_fp8_forward(ModelBuild *build, ModelLinear *linear, ModelSet x, ModelSet y);
+void model_fp8_backward(ModelBuild *build, const ModelLinear *linear, ModelSet d_y, ModelSet d_x);
 
 /* RMSNorm (llama) or LayerNorm (gpt) over the hidden width. LayerNorm, and RMSNorm as one kernel, keeps its input alone; its
  * statistics, 4 or 8 bytes per token, are not counted. Eager RMSNorm keeps the input in fp32 and what it multiplies by the

@@ -60,6 +60,8 @@ ModelUnit *model_optimizer_new(const ModelOptimizer *what) {
     passes[n++] = (Pass){"gradient_norm", KERNEL_REDUCTION, what->gradient_bytes, 1};
   if (what->clip && what->style != MODEL_OPTIMIZER_DEEPSPEED)
     passes[n++] = (Pass){"clip", KERNEL_OPTIMIZER, 2 * what->gradient_bytes, 1};
+  guint n_normed = n;
+  guint64 normed = what->normed_elements > 0 ? what->normed_elements : what->elements;
   n += style_passes(what, passes + n);
   ModelUnit *unit = g_new0(ModelUnit, 1);
   unit->n_forward = n;
@@ -70,7 +72,7 @@ ModelUnit *model_optimizer_new(const ModelOptimizer *what) {
     unit->kernels[i] = (KernelOp){.kind = passes[i].kind,
                                   .dtype = KERNEL_FP32,
                                   .batch = 1,
-                                  .bytes = passes[i].bytes * what->elements,
+                                  .bytes = passes[i].bytes * (i < n_normed ? normed : what->elements),
                                   .launches = passes[i].passes * chunks};
     unit->forward[i] =
         (ModelOp){.name = passes[i].name, .kernel = &unit->kernels[i], .gradient_of = -1, .also_gradient_of = -1};

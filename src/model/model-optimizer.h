@@ -17,12 +17,13 @@ typedef enum { MODEL_OPTIMIZER_FUSED, MODEL_OPTIMIZER_FOREACH, MODEL_OPTIMIZER_D
 
 typedef struct {
   ModelOptimizerStyle style;
-  guint64 elements;       /* that this rank owns */
-  guint32 tensors;        /* they come in: 0 or 1, one flat buffer */
-  guint32 element_bytes;  /* of a parameter: 2 beside fp32 masters, or 4 */
-  guint32 gradient_bytes; /* of a gradient as it arrives */
-  gboolean norm;          /* the gradient-norm pass before it */
-  gboolean clip;          /* scaling by the norm as a pass of its own */
+  guint64 elements;        /* that this rank owns */
+  guint64 normed_elements; /* that norm and clipping go over; 0: the same */
+  guint32 tensors;         /* they come in: 0 or 1, one flat buffer */
+  guint32 element_bytes;   /* of a parameter: 2 beside fp32 masters, or 4 */
+  guint32 gradient_bytes;  /* of a gradient as it arrives */
+  gboolean norm;           /* the gradient-norm pass before it */
+  gboolean clip;           /* scaling by the norm as a pass of its own */
 } ModelOptimizer;
 
 /* A unit with forward operations alone: names and kernels. Free with model_unit_free. */

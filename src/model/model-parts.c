@@ -4,11 +4,21 @@
  * operands once and writing its result once; the norms' weights and the statistics per row are too small to count. */
 #include "model-build.h"
 
+#include <math.h>
+
+#define FP8_MULTIPLE                                                                                                   \
+  16.0 /* of both widths of a layer that multiplies in fp8: torch._scaled_mm's, and torchao's filter */
+
 ModelLinear model_linear(ModelBuild *build, const ModelLinearNames *names, double in, double out, gboolean bias) {
   ModelLinear linear = {.names = names, .in = in, .out = out, .bias = -1};
+  gboolean fits = fmod(in, FP8_MULTIPLE) == 0 && fmod(out, FP8_MULTIPLE) == 0;
   linear.weight = model_build_parameter(build, names->weight, out, in);
   if (bias)
     linear.bias = model_build_parameter(build, names->bias, out, 1);
+  if (build->fp8 && fits) {
+    linear.fp8.names = &names->fp8;
+    build->parameters[linear.weight].fp8 = TRUE;
+  }
   if (model_lora_adapts(&build->recipe->lora, names->forward))
     linear.adapter = model_adapter(build, &names->adapter, in, out);
   return linear;
@@ -23,6 +33,10 @@ static gboolean has_adapter(const ModelLinear *linear) {
 }
 
 void model_linear_forward(ModelBuild *build, ModelLinear *linear, ModelSet x, ModelSet y) {
+  if (linear->fp8.names != NULL) {
+    model_fp8_forward(build, linear, x, y);
+    return;
+  }
   const ModelLinearNames *names = linear->names;
   ModelSet plain =
       has_adapter(linear) ? model_build_inner(build, names->adapter.plain, build->e * build->t * linear->out) : y;
@@ -36,11 +50,15 @@ void model_linear_forward(ModelBuild *build, ModelLinear *linear, ModelSet x, Mo
 
 void model_linear_backward(ModelBuild *build, const ModelLinear *linear, ModelSet x, ModelSet d_y, ModelSet d_x) {
   ModelSet part = has_adapter(linear) ? model_adapter_backward(build, &linear->adapter, x, d_y) : 0;
-  ModelOp *dgrad =
-      model_build_matmul(build, MODEL_BACKWARD, linear->names->dgrad, 1, build->t, linear->in, linear->out, d_y, d_x);
-  dgrad->uses = parameter_mask(linear->weight, -1);
-  model_build_wgrad(build, linear->names->wgrad, linear->out, linear->in, build->t, d_y | x)->gradient_of =
-      linear->weight;
+  if (linear->fp8.names != NULL) {
+    model_fp8_backward(build, linear, d_y, d_x);
+  } else {
+    ModelOp *dgrad =
+        model_build_matmul(build, MODEL_BACKWARD, linear->names->dgrad, 1, build->t, linear->in, linear->out, d_y, d_x);
+    dgrad->uses = parameter_mask(linear->weight, -1);
+    model_build_wgrad(build, linear->names->wgrad, linear->out, linear->in, build->t, d_y | x)->gradient_of =
+        linear->weight;
+  }
   if (linear->bias >= 0)
     model_build_kernels(build, MODEL_BACKWARD, linear->names->bgrad, KERNEL_REDUCTION, 1,
                         build->e * build->t * linear->out, d_y, 0)

@@ -3,12 +3,12 @@
 
 #include "kernel-op.h"
 
-const char *const model_precision_names[] = {"bf16", "fp16", "fp32", "tf32", NULL};
+const char *const model_precision_names[] = {"bf16", "fp16", "fp32", "tf32", "fp8", NULL};
 const char *const model_attention_names[] = {"flash", "eager", NULL};
 
-static const char *const precision_later[] = {"fp8", NULL};
-static const char *const flash_names[] = {"auto", "2", "3", NULL};
+static const char *const flash_names[] = {"auto", "1", "2", "3", NULL};
 static const char *const fused_names[] = {"no", "yes", "norms", NULL}; /* as ModelKernels */
+static const char *const projections_names[] = {"separate", "joined", "copied", NULL};
 static const char *const loss_names[] = {"eager", "fused", "vocab-parallel", "default", NULL};
 
 typedef struct {
@@ -33,10 +33,10 @@ static const ConfKey keys[] = {
      FIELD(precision),
      .initial = "bf16",
      .names = model_precision_names,
-     .later = precision_later,
      .help =
          "of parameters, gradients and activations: bf16 and fp16 beside fp32 master weights; tf32 is fp32 in memory "
-         "with tf32 matmuls"},
+         "with tf32 matmuls; fp8 is bf16 in memory, the linear layers of each block multiply in fp8, one scale per "
+         "tensor, taken when it is cast"},
     {.group = "training",
      .key = "attention",
      .kind = CONF_NAME,
@@ -51,9 +51,9 @@ static const ConfKey keys[] = {
      FIELD(flash),
      .initial = "auto",
      .names = flash_names,
-     .help =
-         "2: FlashAttention-2; 3: FlashAttention-3 or cuDNN's, on GPUs that have them; auto: 2 up to Hopper, 3 from "
-         "data-centre Blackwell on, as PyTorch calls them"},
+     .help = "1: the first FlashAttention, in Triton; 2: FlashAttention-2; 3: FlashAttention-3 or cuDNN's, on GPUs "
+             "that have them; auto: 2 up to Hopper, 3 from "
+             "data-centre Blackwell on, as PyTorch calls them"},
     {.group = "training",
      .key = "dropout",
      .kind = CONF_NUMBER,
@@ -84,8 +84,21 @@ static const ConfKey keys[] = {
      .offset = G_STRUCT_OFFSET(Keys, fused_kernels),
      .initial = "no",
      .names = fused_names,
-     .help = "norms, rotary embedding and activations by one kernel each (Apex, Transformer Engine, Liger), without "
-             "compiling; norms: activations are not. Where it is not given: megatron yes, nanotron norms"},
+     .help =
+         "norms, rotary embedding, activations, masked softmax and dropout with its residual by one kernel each (Apex, "
+         "Transformer Engine, Megatron-LM, Liger), without compiling; norms: norms and rotary embedding alone. Where "
+         "it "
+         "is not given: megatron yes, nanotron norms"},
+    {.group = "training",
+     .key = "projections",
+     .kind = CONF_NAME,
+     FIELD(projections),
+     .initial = "separate",
+     .names = projections_names,
+     .help =
+         "of the llama family, separate: q, k, v, gate and up are matmuls of their own; joined: one for q, k and v, "
+         "one for gate and up; copied: joined, and q, k and v copied apart, with sequences first, for attention. "
+         "Where it is not given: megatron joined, nanotron copied"},
 };
 const ConfSchema model_recipe_schema = {keys, G_N_ELEMENTS(keys)};
 
@@ -114,11 +127,14 @@ gboolean model_recipe_check(const ModelShape *shape, const ModelRecipe *recipe, 
 }
 
 /* ModelPrecision to KernelDtype. */
-static const KernelDtype dtypes[] = {
-    [MODEL_BF16] = KERNEL_BF16, [MODEL_FP16] = KERNEL_FP16, [MODEL_FP32] = KERNEL_FP32, [MODEL_TF32] = KERNEL_TF32};
+static const KernelDtype dtypes[] = {[MODEL_BF16] = KERNEL_BF16,
+                                     [MODEL_FP16] = KERNEL_FP16,
+                                     [MODEL_FP32] = KERNEL_FP32,
+                                     [MODEL_TF32] = KERNEL_TF32,
+                                     [MODEL_FP8] = KERNEL_FP8};
 
 guint32 model_precision_bytes(int precision) {
-  return kernel_dtype_bytes(dtypes[precision]);
+  return kernel_dtype_bytes(precision == MODEL_FP8 ? KERNEL_BF16 : dtypes[precision]);
 }
 
 int model_precision_dtype(int precision) {

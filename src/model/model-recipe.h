@@ -11,10 +11,13 @@
 #include "model-lora.h"
 #include "model-shape.h"
 
-typedef enum { MODEL_BF16, MODEL_FP16, MODEL_FP32, MODEL_TF32 } ModelPrecision;
+typedef enum { MODEL_BF16, MODEL_FP16, MODEL_FP32, MODEL_TF32, MODEL_FP8 } ModelPrecision;
 typedef enum { MODEL_ATTENTION_FLASH, MODEL_ATTENTION_EAGER } ModelAttention;
-/* Which flash kernels: those that frameworks usually call on the GPU, FlashAttention-2, FlashAttention-3 or cuDNN's. */
-typedef enum { MODEL_FLASH_USUAL, MODEL_FLASH_2, MODEL_FLASH_3 } ModelFlash;
+/* Which flash kernels: those that frameworks usually call on the GPU, the first FlashAttention's, FlashAttention-2,
+ * FlashAttention-3 or cuDNN's. */
+typedef enum { MODEL_FLASH_USUAL, MODEL_FLASH_1, MODEL_FLASH_2, MODEL_FLASH_3 } ModelFlash;
+/* Matmuls of their own for q, k, v, gate and up; one for q, k, v, one for gate and up; these, and copies for attention. */
+typedef enum { MODEL_PROJECTIONS_SEPARATE, MODEL_PROJECTIONS_JOINED, MODEL_PROJECTIONS_COPIED } ModelProjectionsKind;
 /* DEFAULT: the framework's; built as EAGER where nobody has said which that is. */
 typedef enum { MODEL_LOSS_EAGER, MODEL_LOSS_FUSED, MODEL_LOSS_VOCAB_PARALLEL, MODEL_LOSS_DEFAULT } ModelLoss;
 /* How memory-bound operations run: as separate kernels of the framework, or each as one kernel. */
@@ -26,19 +29,22 @@ typedef enum {
 
 typedef struct {
   guint64 sequence_length;
-  int precision;     /* ModelPrecision: bf16 and fp16 with fp32 master weights, fp32 and tf32 without */
+  int precision;     /* ModelPrecision: bf16 and fp16 with fp32 master weights, fp32 and tf32 without; fp8: as bf16, the
+                     layers' matmuls over operands that are cast for them */
   int attention;     /* ModelAttention */
   int flash;         /* ModelFlash; where attention is flash */
   double dropout;    /* probability; > 0 adds masks and passes (gpt: embedding, residuals, attention; llama: attention
                      alone) */
   int loss;          /* ModelLoss */
+  int projections;   /* ModelProjectionsKind; adapters are beside separate ones, gpt has q, k and v joined always */
   int kernels;       /* ModelKernels: fused where `compile` or `fused_kernels` says so */
   gboolean compiled; /* torch.compile: cheaper for the host too */
-  ModelLora lora;    /* adapters: then they alone are trained. Set by whoever knows what is trained */
+  gboolean fp8_weights; /* precision fp8: weights come cast. Set by whoever knows how they are gathered */
+  ModelLora lora;       /* adapters: then they alone are trained. Set by whoever knows what is trained */
 } ModelRecipe;
 
 /* [training]: sequence_length, precision, attention, flash_version, dropout, loss, compile,
- * fused_kernels. */
+ * fused_kernels, projections. */
 extern const ConfSchema model_recipe_schema;
 
 /* Reads [training] into *ret. Error: SIM_ERROR_INPUT, sequence_length is missing (the values themselves were checked
@@ -50,10 +56,10 @@ gboolean model_recipe_load(const ConfSettings *settings, ModelRecipe *ret, GErro
 gboolean model_recipe_check(const ModelShape *shape, const ModelRecipe *recipe, const ConfSettings *settings,
                             GError **error);
 
-/* Bytes of a parameter, gradient or activation element: 2 for bf16 and fp16, 4 for fp32 and tf32. */
+/* Bytes of a parameter, gradient or activation element: 2 for bf16, fp16 and fp8, 4 for fp32 and tf32. */
 guint32 model_precision_bytes(int precision);
-/* The KernelDtype that its matmuls run in. */
+/* The KernelDtype that its matmuls run in; fp8: those of the layers. */
 int model_precision_dtype(int precision);
 
-extern const char *const model_precision_names[]; /* "bf16", "fp16", "fp32", "tf32" */
+extern const char *const model_precision_names[]; /* "bf16", "fp16", "fp32", "tf32", "fp8" */
 extern const char *const model_attention_names[]; /* "flash", "eager" */

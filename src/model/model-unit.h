@@ -37,6 +37,7 @@ typedef struct {
   guint64 rows;    /* its first dimension, as PyTorch stores it: a linear layer's outputs, a table's entries */
   gboolean shared; /* the head's use of the tied embedding: counted (and sharded, reduced) with the embedding */
   gboolean frozen; /* not trained: no gradient, no optimizer states */
+  gboolean fp8;    /* of a linear layer whose matmuls run in fp8 */
 } ModelParameter;
 
 typedef enum {
@@ -56,6 +57,15 @@ static inline ModelSet model_set_of(guint index) {
 }
 static inline gboolean model_set_has(ModelSet set, guint index) {
   return (set >> index & 1) != 0;
+}
+/* The least member of a set that has any. */
+static inline guint model_set_first(ModelSet set) {
+  guint64 low = (guint64)set;
+  return low != 0 ? (guint)__builtin_ctzll(low) : 64 + (guint)__builtin_ctzll((guint64)(set >> 64));
+}
+/* for (ModelSet left = set; left != 0; left = model_set_rest(left)) … model_set_first(left) … */
+static inline ModelSet model_set_rest(ModelSet set) {
+  return set & (set - 1);
 }
 
 #define MODEL_TENSORS_MOST MODEL_SET_MOST

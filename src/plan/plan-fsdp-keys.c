@@ -98,6 +98,14 @@ static const ConfKey keys[] = {
      .help = "activation checkpointing lies around FSDP's units, checkpoint(FSDP(block)), not inside: a block that "
              "runs again is "
              "gathered for that, freed, and gathered once more for its backward (fsdp1)"},
+    {.group = "fsdp",
+     .key = "float8_all_gather",
+     .kind = CONF_FLAG,
+     .offset = FIELD(gathers_fp8),
+     .initial = "no",
+     .help = "weights of layers that multiply in fp8 are cast before they are gathered, with scales that one "
+             "all-reduce finds after each step (fsdp2 with training.precision = fp8; torchao's "
+             "enable_fsdp_float8_all_gather and precompute_float8_dynamic_scale_for_fsdp)"},
     {.group = "fsdp", .key = "buffer_dtype", .kind = CONF_LATER, .help = "buffers (rotary tables and the like)"},
     {.group = "fsdp",
      .key = "cpu_offload",
@@ -301,6 +309,19 @@ static gboolean check_version(const ConfSettings *settings, PlanRecipe *recipe, 
   return TRUE;
 }
 
+static gboolean check_fp8(const ConfSettings *settings, const PlanRecipe *recipe, gboolean second, GError **error) {
+  if (!recipe->fsdp.gathers_fp8)
+    return TRUE;
+  if (strcmp(conf_settings_get(settings, "training.precision"), "fp8") != 0)
+    return conf_settings_fail(settings, "fsdp.float8_all_gather", error,
+                              "only layers that multiply in fp8 can have their weights gathered so; set "
+                              "training.precision=fp8");
+  if (recipe->fsdp.offloads)
+    return conf_settings_fail(settings, "fsdp.float8_all_gather", error, "with cpu_offload it is not modelled");
+  return second || conf_settings_fail(settings, "fsdp.float8_all_gather", error,
+                                      "a flat parameter of fsdp1 has one dtype; framework = fsdp2 has one for each");
+}
+
 static gboolean check_offload(const ConfSettings *settings, const PlanRecipe *recipe, gboolean second, GError **error) {
   if (!recipe->fsdp.offloads)
     return TRUE;
@@ -319,9 +340,9 @@ static gboolean resolve(const ConfSettings *settings, PlanRecipe *recipe, gboole
   gboolean good = refuse_stage(settings, recipe, second, error) &&
                   refuse_other_generation(settings, keys_, second, error) && read_wrap(settings, keys_, error) &&
                   check_wrap(settings, keys_, error) && read_reshard(settings, recipe, second, keys_, error) &&
-                  read_dtypes(settings, recipe, keys_, error) && check_offload(settings, recipe, second, error) &&
-                  check_checkpointing(settings, recipe, error) && check_trainable(settings, recipe, second, error) &&
-                  check_version(settings, recipe, second, error);
+                  read_dtypes(settings, recipe, keys_, error) && check_fp8(settings, recipe, second, error) &&
+                  check_offload(settings, recipe, second, error) && check_checkpointing(settings, recipe, error) &&
+                  check_trainable(settings, recipe, second, error) && check_version(settings, recipe, second, error);
   if (second)
     keys_->use_orig_params = TRUE;
   g_clear_pointer(&keys_->wrap_text, g_free);

@@ -27,6 +27,7 @@ typedef struct {
   gboolean limits_gathers;        /* FSDP1: the host waits while two freed units are under way */
   gboolean syncs_always;          /* gradients are reduced every micro-batch */
   gboolean checkpoints_outside; /* FSDP1: checkpoint(FSDP(block)): a block that runs again is gathered for that alone */
+  gboolean gathers_fp8;         /* FSDP2: weights whose layers multiply in fp8 are cast before they are gathered */
   gboolean offloads;            /* shards, gradients and the optimizer lie with the host */
   gboolean use_orig_params;     /* FSDP1: parameters begin on 16 bytes, the optimizer sees each */
   int param_dtype, reduce_dtype, orig_dtype;          /* PlanDtype, as written */

@@ -217,6 +217,16 @@ static void update(PlanFsdp *fsdp) {
   plan_walk_give(walk, fsdp->temporaries, PROGRAM_NONE);
 }
 
+/* Largest values of the shards that will be gathered in fp8, over all that share: a number for each weight. */
+static void find_scales(PlanFsdp *fsdp) {
+  if (fsdp->scales == PROGRAM_NONE)
+    return;
+  guint32 row = plan_walk_pass(fsdp->walk, fsdp->compute, "largest of weights", fsdp->scales);
+  if (fsdp->shards > 1)
+    plan_fsdp_collective(fsdp, fsdp->compute, row, "all-reduce scales", fsdp->shard_slot, COLL_ALL_REDUCE,
+                         fsdp->scaled * sizeof(float));
+}
+
 static void optimizer_step(PlanFsdp *fsdp) {
   PlanWalk *walk = fsdp->walk;
   program_builder_context(fsdp->builder, PROGRAM_OPTIMIZER, -1, -1);
@@ -224,6 +234,7 @@ static void optimizer_step(PlanFsdp *fsdp) {
     plan_fsdp_offloaded_step(fsdp);
   else
     update(fsdp);
+  find_scales(fsdp);
   for (guint32 w = 0; w < fsdp->wrap->n; w++) {
     if (fsdp->units[w].has_shard)
       plan_walk_give(walk, fsdp->units[w].gradient_shard, PROGRAM_NONE);
@@ -284,6 +295,10 @@ static void measure_unit(PlanFsdp *fsdp, guint32 w) {
   const PlanFsdpKeys *keys = fsdp->keys;
   unit->shard = fsdp->schedule->shard(fsdp, w);
   unit->padded = unit->shard * fsdp->shards;
+  if (keys->gathers_fp8)
+    unit->fp8_shard = plan_wrap_rows_shard(fsdp->wrap, fsdp->walk, PLAN_WRAP_FP8, w, fsdp->shards);
+  unit->gathered_bytes =
+      unit->padded * keys->parameter_bytes - unit->fp8_shard * fsdp->shards * (keys->parameter_bytes - 1);
   unit->reduced_shard = fsdp->schedule->reduced_shard(fsdp, w);
   unit->reduced_padded = unit->reduced_shard * fsdp->shards;
   guint64 trained = plan_wrap_flat_shard(fsdp->wrap, fsdp->walk, PLAN_WRAP_TRAINED, w, fsdp->shards, 1);
@@ -300,7 +315,7 @@ static void add_unit(PlanFsdp *fsdp, guint32 w) {
   const PlanFsdpKeys *keys = fsdp->keys;
   gboolean first = fsdp->schedule == &plan_fsdp1_schedule;
   measure_unit(fsdp, w);
-  guint64 gathered = unit->padded * keys->parameter_bytes, shard = unit->reduced_shard * keys->shard_bytes;
+  guint64 gathered = unit->gathered_bytes, shard = unit->reduced_shard * keys->shard_bytes;
   guint64 whole = unit->reduced_padded * keys->reduce_bytes;
   unit->fetched = unit_tensor(fsdp, w, "fetched shard", MEM_COMMUNICATION, unit->shard * keys->shard_bytes, 0);
   unit->unsharded = unit_tensor(fsdp, w, "unsharded", MEM_COMMUNICATION, gathered, 0);
@@ -319,6 +334,18 @@ static void add_unit(PlanFsdp *fsdp, guint32 w) {
   unit->reduced =
       unit_tensor(fsdp, w, "reduce-scatter output", MEM_COMMUNICATION, unit->reduced_shard * keys->reduce_bytes, 0);
   unit->gradient_shard = unit_tensor(fsdp, w, "gradient shard", MEM_GRADIENTS, shard, unique_of(fsdp, shard));
+}
+
+static void add_scales(PlanFsdp *fsdp) {
+  guint64 elements = 0;
+  fsdp->scales = PROGRAM_NONE;
+  for (guint32 w = 0; w < fsdp->wrap->n; w++)
+    elements += fsdp->units[w].fp8_shard;
+  for (guint32 u = 0; u < fsdp->walk->n_units; u++)
+    for (guint p = 0; p < fsdp->walk->units[u].unit->n_parameters; p++)
+      fsdp->scaled += fsdp->walk->units[u].unit->parameters[p].fp8;
+  if (elements > 0)
+    fsdp->scales = program_builder_memory_op(fsdp->builder, elements * fsdp->keys->shard_bytes);
 }
 
 static void add_states(PlanFsdp *fsdp) {
@@ -374,6 +401,8 @@ static void add_communicators(PlanFsdp *fsdp) {
 static Program *build(const PlanCase *what, const PlanFsdpSchedule *schedule) {
   const PlanRecipe *recipe = what->recipe;
   PlanFsdp fsdp = {.recipe = recipe, .keys = &recipe->fsdp, .schedule = schedule};
+  sim_require(recipe->fsdp.gathers_fp8 == what->model->fp8_weights, 0, NULL,
+              "the model and its gathers disagree on whether weights come in fp8");
   fsdp.builder = program_builder_new();
   fsdp.shards = recipe->zero_stage == 0 ? 1 : recipe->shard_ranks;
   fsdp.replicas = recipe->ranks / fsdp.shards;
@@ -392,6 +421,7 @@ static Program *build(const PlanCase *what, const PlanFsdpSchedule *schedule) {
   fsdp.walk->user = &fsdp;
   fsdp.wrap = plan_wrap_new(fsdp.walk, (PlanWrapKind)recipe->fsdp.wrap, recipe->fsdp.wrap_elements);
   add_states(&fsdp);
+  add_scales(&fsdp);
   step(&fsdp, PROGRAM_FIRST);
   step(&fsdp, PROGRAM_STEADY);
   plan_walk_facts(fsdp.walk, what->model);

@@ -17,6 +17,8 @@
 typedef struct {
   guint64 shard, padded;                 /* elements: of one rank, of all that share */
   guint64 reduced_shard, reduced_padded; /* of what is reduced; 0: nothing of the unit is trained */
+  guint64 gathered_bytes;                /* of all that share */
+  guint64 fp8_shard;                     /* elements of my shard that are cast to fp8 to be gathered */
   guint64 owned;                         /* what this rank's optimizer updates */
   gboolean reshards;                     /* after forward */
   gboolean has_backward;                 /* something of it, or below it, is trained */
@@ -88,6 +90,8 @@ struct PlanFsdp {
   guint32 copied;      /* FSDP2: row that copied it out */
   guint32 reducing;    /* FSDP2: unit whose reduction's input is still held */
   guint32 scattered;   /* FSDP2: row of the newest reduce-scatter of this backward */
+  guint32 scales;      /* FSDP2: op that finds the largest value of what is gathered in fp8; PROGRAM_NONE: nothing is */
+  guint32 scaled;      /* tensors of it */
   GArray *frees;       /* FSDP1: rows after which freed units' memory is free */
 };
 

@@ -36,13 +36,22 @@ static void begin_section(PlanFsdp *fsdp) {
   fsdp->gathered = fsdp->copied = fsdp->reducing = PROGRAM_NONE;
 }
 
+#define FP32 4
+
+/* Of an element to fp8, by separate kernels: to fp32 where it is not, scaled, clamped (4 bytes in and out each), cast (4 in,
+ * 1 out). Source: torchao/float8/float8_utils.py, as FSDP's hook calls it, which is not compiled. */
+static guint64 fp8_cast_bytes(const PlanFsdp *fsdp) {
+  guint64 widens = fsdp->keys->shard_bytes < FP32 ? fsdp->keys->shard_bytes + FP32 : 0;
+  return widens + 2 * FP32 + 2 * FP32 + FP32 + 1;
+}
+
 /* My shard into its place in the buffer, cast on the way through a temporary where dtypes differ. */
 static guint64 copy_in_bytes(const PlanFsdp *fsdp, const PlanFsdpUnit *state) {
   if (state->is_kept)
-    return 2 * state->padded / fsdp->keys->reshard_ranks * fsdp->keys->parameter_bytes;
-  gboolean casts = fsdp->keys->parameter_bytes != fsdp->keys->shard_bytes;
-  return state->shard *
-         (2 * fsdp->keys->parameter_bytes + (casts ? fsdp->keys->shard_bytes + fsdp->keys->parameter_bytes : 0));
+    return 2 * state->gathered_bytes / fsdp->keys->reshard_ranks;
+  guint64 casts = fsdp->keys->parameter_bytes != fsdp->keys->shard_bytes ? state->shard - state->fp8_shard : 0;
+  return 2 * state->gathered_bytes / fsdp->shards + casts * (fsdp->keys->shard_bytes + fsdp->keys->parameter_bytes) +
+         state->fp8_shard * fp8_cast_bytes(fsdp);
 }
 
 /* Forward's last may still be held when backward begins. */
@@ -65,9 +74,9 @@ static void unshard(PlanFsdp *fsdp, guint32 unit) {
   guint32 group = state->is_kept ? fsdp->keys->reshard_ranks : fsdp->shards;
   if (group == 1)
     return;
-  state->gather = plan_fsdp_collective(fsdp, fsdp->gathers, state->gather, "all-gather parameters",
-                                       state->is_kept ? fsdp->kept_slot : fsdp->shard_slot, COLL_ALL_GATHER,
-                                       state->padded * fsdp->keys->parameter_bytes);
+  state->gather =
+      plan_fsdp_collective(fsdp, fsdp->gathers, state->gather, "all-gather parameters",
+                           state->is_kept ? fsdp->kept_slot : fsdp->shard_slot, COLL_ALL_GATHER, state->gathered_bytes);
 }
 
 static void drop_gathered(PlanFsdp *fsdp) {
@@ -87,8 +96,7 @@ static void wait_for(PlanFsdp *fsdp, guint32 unit) {
   drop_gathered(fsdp);
   plan_fsdp_context(fsdp, fsdp->in_forward ? PROGRAM_FORWARD : PROGRAM_BACKWARD, unit);
   fsdp->gathered = buffer_of(fsdp, unit);
-  fsdp->copied =
-      plan_fsdp_move(fsdp, fsdp->compute, state->gather, "copy out", 2 * state->padded * fsdp->keys->parameter_bytes);
+  fsdp->copied = plan_fsdp_move(fsdp, fsdp->compute, state->gather, "copy out", 2 * state->gathered_bytes);
   state->gather = PROGRAM_NONE;
   plan_walk_take(fsdp->walk, state->unsharded);
   if (state->is_kept)
@@ -126,7 +134,7 @@ static void post_forward(PlanFsdp *fsdp, guint32 unit) {
   if (fsdp->keys->reshard == PLAN_RESHARD_SMALLER) {
     plan_fsdp_context(fsdp, PROGRAM_FORWARD, unit);
     plan_fsdp_move(fsdp, fsdp->compute, PROGRAM_NONE, "keep a smaller shard",
-                   2 * state->padded / fsdp->keys->reshard_ranks * fsdp->keys->parameter_bytes);
+                   2 * state->gathered_bytes / fsdp->keys->reshard_ranks);
     plan_walk_take(fsdp->walk, state->kept);
     state->is_kept = TRUE;
   }

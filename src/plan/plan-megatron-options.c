@@ -2,6 +2,8 @@
  * megatron/core/distributed/distributed_data_parallel_config.py. */
 #include "plan-megatron.h"
 
+#include <string.h>
+
 #include "base-names.h"
 #include "model-recipe.h"
 #include "plan-policy.h"
@@ -43,6 +45,13 @@ static const ConfKey keys[] = {
      .initial = "no",
      .help = "buckets end on multiples of 65 536 elements"},
     {.group = "megatron",
+     .key = "check_for_nan_in_grad",
+     .kind = CONF_FLAG,
+     .offset = FIELD(checks_gradients),
+     .initial = "yes",
+     .help = "the host reads the norm of each bucket before it is reduced, and so waits for backward; no: "
+             "--no-check-for-nan-in-loss-and-grad"},
+    {.group = "megatron",
      .key = "tp_comm_overlap",
      .kind = CONF_LATER,
      .initial = "no",
@@ -73,6 +82,10 @@ static gboolean check_combinations(const ConfSettings *settings, const PlanRecip
 
 gboolean plan_megatron_resolve(const ConfSettings *settings, PlanRecipe *recipe, GError **error) {
   PlanMegatron *options = &recipe->megatron;
+  if (strcmp(conf_settings_get(settings, "training.precision"), "fp8") == 0)
+    return conf_settings_fail(settings, "training.precision", error,
+                              "Transformer Engine's fp8, as Megatron has it, is not modelled: it keeps weights and "
+                              "activations cast over micro-batches");
   int precision = MAX(0, base_names_find(model_precision_names, conf_settings_get(settings, "training.precision")));
   options->parameter_bytes = model_precision_bytes(precision);
   options->gradient_bytes = plan_dtype_bytes(
@@ -95,6 +108,9 @@ void plan_megatron_note(const PlanRecipe *recipe, GPtrArray *notes) {
                              options->gradient_bytes,
                              options->overlap_grad_reduce ? "as backward fills buckets" : "after backward",
                              recipe->gradient_clipping));
+  if (options->checks_gradients)
+    g_ptr_array_add(notes, g_strdup("megatron: the host looks for NaN in each bucket before it is reduced "
+                                    "(check_for_nan_in_grad)"));
   if (recipe->zero_stage == 1)
     g_ptr_array_add(notes, g_strdup(options->overlap_param_gather
                                         ? "megatron: parameters are gathered in the next forward, bucket by bucket"

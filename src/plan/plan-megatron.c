@@ -1,7 +1,8 @@
 /* framework = megatron: Megatron-LM's DistributedDataParallel and distributed optimizer.
  *
  *   micro-batches but the last   C: forward, backward; matmuls of weight gradients add into one buffer (fp32)
- *   the last                     C: B … a bucket has all its gradients: C: scale   n: reduce-scatter (stage 0: all-reduce)
+ *   the last                     C: B … a bucket has all its gradients: C: norm; the host waits for it (check_for_nan_in_grad)
+ *                                C: scale   n: reduce-scatter (stage 0: all-reduce)
  *                                in the first step, and without overlap_grad_reduce, after backward
  *   step                         C ← all of n; norm, all-reduced and read by the host; Adam on my shard
  *                                n: all-gather of the parameter buffer, which nothing hides; or, overlapped, in the next
@@ -26,10 +27,10 @@
 #define BUCKET_PER_RANK 1000000
 
 typedef struct {
-  guint64 elements; /* padded */
-  guint32 scale;    /* op */
-  guint n, left;    /* parameters, and how many have no gradient yet */
-  guint32 gather;   /* row; PROGRAM_NONE: not dispatched */
+  guint64 elements;    /* padded */
+  guint32 norm, scale; /* ops */
+  guint n, left;       /* parameters, and how many have no gradient yet */
+  guint32 gather;      /* row; PROGRAM_NONE: not dispatched */
 } Bucket;
 
 typedef struct {
@@ -102,6 +103,7 @@ static void close_bucket(Megatron *megatron, guint64 elements, guint n) {
     return;
   gboolean padded = megatron->recipe->zero_stage == 1;
   Bucket bucket = {.elements = padded ? rounded_up(elements, bucket_end(megatron)) : elements, .n = n};
+  bucket.norm = program_builder_memory_op(megatron->builder, bucket.elements * megatron->options->gradient_bytes);
   bucket.scale = program_builder_memory_op(megatron->builder, 2 * bucket.elements * megatron->options->gradient_bytes);
   megatron->elements += bucket.elements;
   g_array_append_val(megatron->buckets, bucket);
@@ -133,12 +135,24 @@ static void lay_out(Megatron *megatron, gboolean tied) {
 
 /* ---- Gradients ---- */
 
+/* The norm over the bucket, one pass that reads it, whose result the host waits for. */
+static void check_bucket(Megatron *megatron, const Bucket *bucket) {
+  if (!megatron->options->checks_gradients)
+    return;
+  guint32 norm = plan_walk_pass(megatron->walk, megatron->walk->stream, "norm of bucket", bucket->norm);
+  plan_walk_host(megatron->walk, "look for NaN");
+  program_builder_need(megatron->builder, norm);
+}
+
 /* Within the instance, then over instances. Compute scales first, so that sums are means. */
 static void reduce_bucket(Megatron *megatron, const Bucket *bucket) {
   PlanWalk *walk = megatron->walk;
   guint64 bytes = bucket->elements * megatron->options->gradient_bytes;
   ProgramHint hint = megatron->options->overlap_grad_reduce ? PROGRAM_HINT_BUCKET : PROGRAM_HINT_BOUNDARY;
   program_builder_context(megatron->builder, PROGRAM_REDUCE, -1, (gint32)walk->micro);
+  check_bucket(megatron, bucket);
+  if (is_alone(megatron))
+    return;
   guint32 ready = plan_walk_pass(walk, walk->stream, "scale gradients", bucket->scale), row = ready;
   if (shards(megatron)) {
     row = plan_walk_collective(walk, megatron->comm, "reduce-scatter gradients", megatron->shard_slot,
@@ -156,7 +170,7 @@ static void reduce_bucket(Megatron *megatron, const Bucket *bucket) {
 }
 
 static gboolean reduces_now(const Megatron *megatron) {
-  return !is_alone(megatron) && megatron->walk->micro + 1 == megatron->recipe->gradient_accumulation;
+  return megatron->walk->micro + 1 == megatron->recipe->gradient_accumulation;
 }
 
 /* The first step counts gradients, and reduces when backward is over. */
@@ -247,7 +261,9 @@ static void begin_micro_batch(Megatron *megatron) {
   program_builder_cost(megatron->builder, model_host_cost(walk->host, MODEL_HOST_MICRO_BATCH));
 }
 
-/* The host reads the norm to know what to scale by. */
+/* The host reads the norm to know what to scale by. The all-reduce is a synchronous call on the optimizer's own group:
+ * PyTorch from 2.8 on runs such a call on the caller's stream (pull request 150398), before that on one that the caller's
+ * waits for at once, which takes as long. Without the distributed optimizer every rank has all gradients, and nothing is summed. */
 static void read_norm(Megatron *megatron) {
   guint32 row = plan_update_norm(megatron->walk, megatron->update);
   if (row == PROGRAM_NONE)

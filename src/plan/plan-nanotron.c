@@ -1,15 +1,19 @@
 /* framework = nanotron: PyTorch's DDP whose hook accumulates in fp32, and an optimizer that may be sharded.
  *
  *   micro-batches but the last   C: forward, backward, then each 16-bit gradient is added to its fp32 one
- *   the last                     C: B … a bucket of 25 MiB is full: C: added to fp32   n: all-reduce of the fp32 gradients
- *                                (stage 1: reduce-scatter); in the first step one bucket holds all
- *   step                         C ← all of n; norm, Adam on my shard, cast to 16 bits
+ *   the last                     C: B … a bucket of 25 MiB is full: C: its gradients into the bucket, and added to fp32
+ *                                n: all-reduce of the fp32 gradients; in the first step one bucket holds all
+ *                                stage 1: C: every rank's slices put beside each other, n: copied once more, reduce-scatter
+ *                                C: out of the buckets again
+ *   step                         C ← all of n; norm and clipping of all fp32 gradients, Adam on my shard, cast to 16 bits
  *   stage 1                      my slices into one buffer, all-gather, copied back to the parameters: nothing hides it.
  *                                Every rank's slice of every parameter is a copy of its own, issued from Python one by one:
  *                                parameters × ranks launches, for which the GPU waits where ranks are many
  *
  * The gather's flat buffers (all parameters once more, and my slice of them) are alive at the end of each step. Source:
- * nanotron's optim/gradient_accumulator.py, optim/zero.py and distributed.py. */
+ * nanotron's optim/gradient_accumulator.py, optim/clip_grads.py (each rank all that it holds, sharded or not), optim/zero.py and
+ * distributed.py (lists of one buffer a rank, which c10d copies into one of its own); DDP copies gradients into its buckets
+ * and back, since they are no views of them (torch/csrc/distributed/c10d/reducer.cpp). */
 #include "base-error.h"
 #include "mem-tenant.h"
 #include "model-host.h"
@@ -25,7 +29,7 @@
 
 typedef struct {
   guint64 elements;
-  guint32 add; /* op */
+  guint32 fill, add, part, copy; /* ops */
   guint n, left;
 } Bucket;
 
@@ -40,6 +44,7 @@ typedef struct {
   guint32 weights, gradients, sums, states; /* tensors */
   guint32 gathered, slices;                 /* tensors of the gather */
   guint32 zero, flatten, spread, unflatten; /* ops */
+  guint32 empty, cast, gathered_copy;       /* ops: out of DDP's buckets, masters to 16 bits, out of c10d's buffer */
   guint32 copies, copy_rows;                /* launches of one row of the copies back; rows */
   guint32 *add_ops;                         /* by parameter */
   guint *order;                             /* parameters as their gradients become ready */
@@ -60,6 +65,24 @@ static gboolean is_alone(const Nanotron *nanotron) {
 
 /* ---- Buckets ---- */
 
+static void add_bucket_ops(const Nanotron *nanotron, Bucket *bucket) {
+  ProgramBuilder *builder = nanotron->builder;
+  guint64 fp32 = bucket->elements * FP32;
+  bucket->fill = program_builder_memory_ops(builder, 2 * bucket->elements * nanotron->bytes, bucket->n);
+  bucket->add = program_builder_memory_ops(builder, bucket->elements * nanotron->bytes + 2 * fp32, bucket->n);
+  if (nanotron->recipe->zero_stage == 0 || is_alone(nanotron))
+    return;
+  bucket->part = program_builder_memory_ops(builder, 2 * fp32, nanotron->recipe->ranks);
+  bucket->copy = program_builder_memory_ops(builder, 2 * fp32, nanotron->recipe->ranks);
+}
+
+/* Kernels that are issued one by one. */
+static guint32 many_passes(Nanotron *nanotron, guint32 stream, const char *name, guint32 op, guint32 launches) {
+  PlanWalk *walk = nanotron->walk;
+  return plan_walk_pass_costing(walk, stream, name, op,
+                                (SimTime)launches * model_host_cost(walk->host, MODEL_HOST_COPY));
+}
+
 /* Over parameters in the order in which they become ready, each closed once it has reached its cap; the first is small. */
 static void lay_out(Nanotron *nanotron, ProgramSectionKind section) {
   GArray *layout = nanotron->layout[section] = g_array_new(FALSE, FALSE, sizeof(Bucket));
@@ -73,7 +96,7 @@ static void lay_out(Nanotron *nanotron, ProgramSectionKind section) {
     guint64 cap = section == PROGRAM_FIRST ? G_MAXUINT64 : layout->len == 0 ? FIRST_BYTES : BUCKET_BYTES;
     if (bucket.elements * nanotron->bytes < cap && i + 1 < nanotron->parameters->n)
       continue;
-    bucket.add = program_builder_memory_op(nanotron->builder, bucket.elements * (nanotron->bytes + 2 * FP32));
+    add_bucket_ops(nanotron, &bucket);
     g_array_append_val(layout, bucket);
     bucket = (Bucket){0};
   }
@@ -82,10 +105,21 @@ static void lay_out(Nanotron *nanotron, ProgramSectionKind section) {
 static void reduce_bucket(Nanotron *nanotron, const Bucket *bucket) {
   PlanWalk *walk = nanotron->walk;
   gboolean sharded = nanotron->recipe->zero_stage == 1;
+  guint32 ranks = nanotron->recipe->ranks;
   program_builder_context(nanotron->builder, PROGRAM_REDUCE, -1, (gint32)walk->micro);
-  guint32 ready = plan_walk_pass(walk, walk->stream, "add to fp32 gradients", bucket->add);
+  many_passes(nanotron, walk->stream, "gradients to bucket", bucket->fill, bucket->n);
+  guint32 ready = many_passes(nanotron, walk->stream, "add to fp32 gradients", bucket->add, bucket->n);
   if (is_alone(nanotron))
     return;
+  if (sharded) {
+    ready = many_passes(nanotron, walk->stream, "slices of each rank", bucket->part, ranks);
+    guint32 copy = many_passes(nanotron, nanotron->comm, "copy to one buffer", bucket->copy, ranks);
+    program_builder_need(nanotron->builder, ready);
+    if (nanotron->reductions->len > 0)
+      program_builder_need(nanotron->builder,
+                           g_array_index(nanotron->reductions, guint32, nanotron->reductions->len - 1));
+    ready = copy;
+  }
   CollCall call = {sharded ? COLL_REDUCE_SCATTER : COLL_ALL_REDUCE, bucket->elements * FP32};
   guint32 row =
       plan_walk_collective(walk, nanotron->comm, sharded ? "reduce-scatter gradients" : "all-reduce gradients",
@@ -125,6 +159,10 @@ static void micro_batch(Nanotron *nanotron) {
   program_builder_context(nanotron->builder, PROGRAM_BACKWARD, -1, (gint32)walk->micro);
   for (guint p = 0; p < nanotron->parameters->n && !is_last(nanotron); p++)
     plan_walk_pass(walk, walk->stream, "add to fp32 gradient", nanotron->add_ops[p]);
+  if (is_last(nanotron)) {
+    program_builder_context(nanotron->builder, PROGRAM_REDUCE, -1, (gint32)walk->micro);
+    many_passes(nanotron, walk->stream, "gradients from buckets", nanotron->empty, nanotron->parameters->n);
+  }
   for (guint i = 0; i < nanotron->reductions->len; i++)
     plan_walk_need(walk, g_array_index(nanotron->reductions, guint32, i));
 }
@@ -136,18 +174,17 @@ static void gather_parameters(Nanotron *nanotron) {
   program_builder_context(nanotron->builder, PROGRAM_GATHER, -1, -1);
   plan_walk_pass(walk, walk->stream, "flatten slices", nanotron->flatten);
   plan_walk_take(walk, nanotron->slices);
-  guint32 before =
-      plan_walk_pass_costing(walk, walk->stream, "flatten parameters", nanotron->spread,
-                             (SimTime)nanotron->recipe->ranks * model_host_cost(walk->host, MODEL_HOST_PASS));
+  guint32 before = many_passes(nanotron, walk->stream, "flatten parameters", nanotron->spread, nanotron->recipe->ranks);
   CollCall call = {COLL_ALL_GATHER, nanotron->shard * nanotron->recipe->ranks * nanotron->bytes};
   guint32 row =
       plan_walk_collective(walk, nanotron->comm, "all-gather parameters", nanotron->group, call, PROGRAM_HINT_BOUNDARY);
   program_builder_need(nanotron->builder, before);
   plan_walk_take(walk, nanotron->gathered);
-  plan_walk_need(walk, row);
+  plan_walk_need(walk, many_passes(nanotron, nanotron->comm, "copy from one buffer", nanotron->gathered_copy,
+                                   nanotron->recipe->ranks));
+  program_builder_need(nanotron->builder, row);
   for (guint32 i = 0; i < nanotron->copy_rows; i++)
-    plan_walk_pass_costing(walk, walk->stream, "copy to parameters", nanotron->unflatten,
-                           (SimTime)nanotron->copies * model_host_cost(walk->host, MODEL_HOST_PASS));
+    many_passes(nanotron, walk->stream, "copy to parameters", nanotron->unflatten, nanotron->copies);
 }
 
 /* What the step before left: when a step ends both flat buffers of its gather are still allocated. Jobs log 10 + 14/N
@@ -162,14 +199,10 @@ static void drop_gathered(Nanotron *nanotron) {
 static void optimizer_step(Nanotron *nanotron) {
   PlanWalk *walk = nanotron->walk;
   program_builder_context(nanotron->builder, PROGRAM_OPTIMIZER, -1, -1);
-  guint32 norm = plan_update_norm(walk, nanotron->update);
-  if (norm != PROGRAM_NONE && nanotron->recipe->zero_stage == 1 && !is_alone(nanotron)) {
-    guint32 row = plan_walk_collective(walk, nanotron->comm, "all-reduce norm", nanotron->group,
-                                       (CollCall){COLL_ALL_REDUCE, sizeof(float)}, PROGRAM_HINT_BOUNDARY);
-    program_builder_need(nanotron->builder, norm);
-    plan_walk_need(walk, row);
-  }
+  plan_update_norm(walk, nanotron->update);
   plan_update_run(walk, nanotron->update, NULL);
+  if (nanotron->bytes < FP32)
+    many_passes(nanotron, walk->stream, "parameters to 16 bits", nanotron->cast, nanotron->parameters->n);
   if (nanotron->section == PROGRAM_FIRST)
     plan_walk_take(walk, nanotron->states);
   gather_parameters(nanotron);
@@ -202,22 +235,13 @@ static guint32 state_tensor(Nanotron *nanotron, const char *name, MemTenant tena
   return program_builder_tensor(nanotron->builder, name, tenant, bytes, bytes / nanotron->recipe->ranks);
 }
 
-/* nanotron keeps queries, keys and values in one matrix, and the gate with the way up. */
-static guint32 count_tensors(const PlanParameters *parameters) {
-  guint32 n = 0;
-  for (guint p = 0; p < parameters->n; p++) {
-    const char *name = parameters->list[p].name;
-    n += !g_str_has_prefix(name, "k_proj") && !g_str_has_prefix(name, "v_proj") && !g_str_has_prefix(name, "gate_proj");
-  }
-  return n;
-}
-
 static void add_gather(Nanotron *nanotron, guint64 flat) {
-  guint64 ranks = nanotron->recipe->ranks, copies = ranks * count_tensors(nanotron->parameters);
+  guint64 ranks = nanotron->recipe->ranks, copies = ranks * nanotron->parameters->n;
   nanotron->copy_rows = (guint32)MIN(ranks, COPY_ROWS);
   nanotron->copies = (guint32)((copies + nanotron->copy_rows - 1) / nanotron->copy_rows);
   nanotron->flatten = program_builder_memory_op(nanotron->builder, 2 * flat);
   nanotron->spread = program_builder_memory_ops(nanotron->builder, 2 * flat * ranks, (guint32)ranks);
+  nanotron->gathered_copy = program_builder_memory_ops(nanotron->builder, 2 * flat * ranks, (guint32)ranks);
   nanotron->unflatten =
       program_builder_memory_ops(nanotron->builder, 2 * flat * ranks / nanotron->copy_rows, nanotron->copies);
 }
@@ -239,12 +263,17 @@ static void add_states(Nanotron *nanotron) {
   nanotron->slices = program_builder_tensor(nanotron->builder, "flat slices", MEM_COMMUNICATION, flat, 0);
   nanotron->gathered = program_builder_tensor(nanotron->builder, "flat parameters", MEM_COMMUNICATION, flat * ranks, 0);
   nanotron->zero = program_builder_memory_op(nanotron->builder, trained * FP32);
+  nanotron->empty =
+      program_builder_memory_ops(nanotron->builder, 2 * trained * nanotron->bytes, nanotron->parameters->n);
+  nanotron->cast = program_builder_memory_ops(nanotron->builder, nanotron->shard * (FP32 + nanotron->bytes),
+                                              nanotron->parameters->n);
   add_gather(nanotron, flat);
   nanotron->update = plan_update_new(
       nanotron->walk, &(ModelOptimizer){.style = plan_optimizer_style(nanotron->recipe, MODEL_OPTIMIZER_FUSED),
                                         .elements = nanotron->shard,
+                                        .normed_elements = trained,
                                         .tensors = nanotron->parameters->n,
-                                        .element_bytes = nanotron->bytes,
+                                        .element_bytes = FP32,
                                         .gradient_bytes = FP32,
                                         .norm = clips,
                                         .clip = clips});

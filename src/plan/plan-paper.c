@@ -66,8 +66,8 @@ static void flush_bucket(Paper *paper, guint32 ready) {
 static guint32 whole_gradient(Paper *paper, PlanUnit *unit, guint parameter) {
   if (unit->gradients[parameter] == PROGRAM_NONE) {
     const ModelParameter *shape = &unit->unit->parameters[parameter];
-    g_autofree char *name = unit->layer >= 0 ? g_strdup_printf("layer%d.%s.grad", unit->layer, shape->name)
-                                             : g_strdup_printf("%s.grad", shape->name);
+    g_autofree char *name = unit->layer >= 0 ? g_strconcat(unit->name, ".", shape->name, ".grad", NULL)
+                                             : g_strconcat(shape->name, ".grad", NULL);
     unit->gradients[parameter] =
         program_builder_tensor(paper->builder, name, MEM_COMMUNICATION, shape->elements * paper->element_bytes, 0);
   }
@@ -260,8 +260,7 @@ static void add_gathered(Paper *paper) {
   paper->gathered = g_new(guint32, n);
   for (guint32 v = 0; v < n; v++) {
     PlanUnit *unit = &paper->walk->units[visit_unit(paper, v)];
-    g_autofree char *name = unit->layer >= 0 ? g_strdup_printf("layer%d.gathered", unit->layer)
-                                             : g_strdup_printf("%s.gathered", model_unit_names[unit->unit->kind]);
+    g_autofree char *name = g_strconcat(unit->name, ".gathered", NULL);
     paper->gathered[v] = program_builder_tensor(paper->builder, name, MEM_COMMUNICATION,
                                                 gathered_elements(paper, v) * paper->element_bytes, 0);
   }

@@ -205,6 +205,10 @@ static gboolean read_trainable(const ConfSettings *settings, Keys *read, GError 
   if (tied != NULL && strcmp(tied, "yes") == 0 && trainable->lora.rank == 0 && trainable->embedding != trainable->head)
     return conf_settings_fail(settings, "training.trainable", error,
                               "embedding and head are one matrix here: both are trained or neither");
+  if (trainable->lora.rank > 0 && strcmp(conf_settings_get(settings, "training.precision"), "fp8") == 0)
+    return conf_settings_fail(
+        settings, "training.trainable", error,
+        "adapters beside layers that multiply in fp8 are not modelled; set training.precision=bf16");
   const char *family = conf_settings_get(settings, "model.family");
   return model_lora_fits(&trainable->lora, base_names_find(model_family_names, family != NULL ? family : "llama"),
                          &fault) ||

@@ -14,26 +14,27 @@ static MemTenant tenant_of(const ModelTensor *tensor, gboolean saved) {
   return !tensor->scratch && (saved || boundary) ? MEM_ACTIVATIONS : MEM_TEMPORARY;
 }
 
-static void name_unit(const PlanUnit *unit, char *name, gsize size) {
+static void name_unit(PlanUnit *unit) {
   if (unit->layer >= 0)
-    g_snprintf(name, size, "layer%d", unit->layer);
+    g_snprintf(unit->name, sizeof unit->name, "layer%d", unit->layer);
   else
-    g_strlcpy(name, model_unit_names[unit->unit->kind], size);
+    g_strlcpy(unit->name, model_unit_names[unit->unit->kind], sizeof unit->name);
 }
 
 static void add_tensors(PlanWalk *walk, guint32 index) {
   PlanUnit *unit = &walk->units[index];
   const ModelUnit *shape = unit->unit;
   ModelSet saved = plan_lives_saved(shape);
-  char prefix[32];
-  name_unit(unit, prefix, sizeof prefix);
+  char name[sizeof unit->name + 100];
+  name_unit(unit);
+  char *end = g_stpcpy(g_stpcpy(name, unit->name), ".");
   unit->tensors = g_new(guint32, shape->n_tensors);
   for (guint t = 0; t < shape->n_tensors; t++) {
     const ModelTensor *tensor = &shape->tensors[t];
     unit->tensors[t] = PROGRAM_NONE;
     if (tensor->role == MODEL_TENSOR_GRAD_OUTPUT || (tensor->role == MODEL_TENSOR_INPUT && index > 0))
       continue; /* a neighbour's: linked below */
-    g_autofree char *name = g_strdup_printf("%s.%s", prefix, tensor->name);
+    g_strlcpy(end, tensor->name, sizeof name - sizeof unit->name);
     unit->tensors[t] = program_builder_tensor(walk->builder, name, tenant_of(tensor, model_set_has(saved, t)),
                                               tensor->bytes, tensor->bytes);
   }
@@ -105,7 +106,6 @@ PlanWalk *plan_walk_new(ProgramBuilder *builder, const ModelShape *shape, const 
   walk->element_bytes = model_precision_bytes(model_recipe->precision);
   walk->last = walk->waited = PROGRAM_NONE;
   walk->needs = g_array_new(FALSE, FALSE, sizeof(guint32));
-  walk->pending = g_array_new(FALSE, FALSE, sizeof(ProgramGive));
   walk->live = g_byte_array_new();
   walk->n_units = (guint32)shape->layers + 2;
   walk->units = g_new0(PlanUnit, walk->n_units);
@@ -137,7 +137,7 @@ void plan_walk_free(PlanWalk *walk) {
       g_free(walk->backward_ops[training][kind]);
     }
   g_array_unref(walk->needs);
-  g_array_unref(walk->pending);
+  g_free(walk->pending.data);
   g_byte_array_unref(walk->live);
   g_free(walk);
 }
@@ -151,8 +151,8 @@ void plan_walk_section(PlanWalk *walk, ProgramSectionKind section) {
 static guint8 *liveness(PlanWalk *walk, guint32 tensor) {
   guint old = walk->live->len;
   if (tensor >= old) {
-    g_byte_array_set_size(walk->live, tensor + 1);
-    memset(walk->live->data + old, 0, tensor + 1 - old);
+    g_byte_array_set_size(walk->live, MAX(2 * old, tensor + 1));
+    memset(walk->live->data + old, 0, walk->live->len - old);
   }
   return &walk->live->data[tensor];
 }
@@ -169,17 +169,16 @@ void plan_walk_give(PlanWalk *walk, guint32 tensor, guint32 stream) {
   guint8 *live = liveness(walk, tensor);
   sim_require(*live, 0, NULL, "tensor %u is given but not held", tensor);
   *live = FALSE;
-  ProgramGive give = {tensor, stream};
-  g_array_append_val(walk->pending, give);
+  *(ProgramGive *)base_vector_next(&walk->pending, sizeof(ProgramGive)) = (ProgramGive){tensor, stream};
 }
 
 void plan_walk_settle(PlanWalk *walk) {
-  for (guint i = 0; i < walk->pending->len; i++) {
-    ProgramGive *give = &g_array_index(walk->pending, ProgramGive, i);
-    program_builder_give(walk->builder, give->tensor, give->stream);
-  }
-  g_array_set_size(walk->pending, 0);
-  program_builder_cost(walk->builder, walk->cost);
+  const ProgramGive *pending = walk->pending.data;
+  for (guint32 i = 0; i < walk->pending.n; i++)
+    program_builder_give(walk->builder, pending[i].tensor, pending[i].stream);
+  walk->pending.n = 0;
+  if (walk->cost != 0)
+    program_builder_cost(walk->builder, walk->cost);
   walk->cost = 0;
 }
 
@@ -188,7 +187,7 @@ void plan_walk_cost(PlanWalk *walk, SimTime cost) {
 }
 
 void plan_walk_wait(PlanWalk *walk) {
-  if (walk->waited == walk->last && walk->pending->len == 0)
+  if (walk->waited == walk->last && walk->pending.n == 0)
     return;
   program_builder_host(walk->builder, "wait for compute");
   plan_walk_settle(walk);
@@ -203,13 +202,15 @@ void plan_walk_need(PlanWalk *walk, guint32 row) {
 
 /* Needs on rows that no longer stand, in the order in which they came; each once. */
 static void settle_needs(PlanWalk *walk) {
+  if (walk->needs->len == 0)
+    return;
+  const guint32 *rows = (const guint32 *)(gpointer)walk->needs->data;
   for (guint i = 0; i < walk->needs->len; i++) {
-    guint32 row = g_array_index(walk->needs, guint32, i);
     gboolean seen = FALSE;
     for (guint k = 0; k < i; k++)
-      seen |= g_array_index(walk->needs, guint32, k) == row;
+      seen |= rows[k] == rows[i];
     if (!seen)
-      program_builder_need(walk->builder, row);
+      program_builder_need(walk->builder, rows[i]);
   }
   g_array_set_size(walk->needs, 0);
 }
@@ -264,6 +265,15 @@ guint32 plan_walk_host(PlanWalk *walk, const char *name) {
   return row;
 }
 
+/* Token ids are nobody's output: they come with their first reader. */
+static ModelSet births(const ModelUnit *unit, guint32 index, const ModelOp *op) {
+  ModelSet set = op->writes;
+  for (guint t = 0; index == 0 && t < unit->n_tensors; t++)
+    if (unit->tensors[t].role == MODEL_TENSOR_INPUT)
+      set |= op->reads & model_set_of(t);
+  return set;
+}
+
 static void emit(PlanWalk *walk, guint32 index, const ModelOp *op, guint32 program_op, ModelSet deaths, PlanPass pass) {
   PlanUnit *unit = &walk->units[index];
   if (walk->hooks.before != NULL)
@@ -277,15 +287,10 @@ static void emit(PlanWalk *walk, guint32 index, const ModelOp *op, guint32 progr
   plan_walk_settle(walk);
   settle_needs(walk);
   walk->last = row;
-  for (guint t = 0; t < unit->unit->n_tensors; t++) {
-    /* Token ids are nobody's output: they come with their first reader. */
-    gboolean arrives = index == 0 && unit->unit->tensors[t].role == MODEL_TENSOR_INPUT && model_set_has(op->reads, t);
-    if (arrives || model_set_has(op->writes, t))
-      plan_walk_take(walk, unit->tensors[t]);
-  }
-  for (guint t = 0; t < unit->unit->n_tensors; t++)
-    if (model_set_has(deaths, t))
-      plan_walk_give(walk, unit->tensors[t], PROGRAM_NONE);
+  for (ModelSet left = births(unit->unit, index, op); left != 0; left = model_set_rest(left))
+    plan_walk_take(walk, unit->tensors[model_set_first(left)]);
+  for (ModelSet left = deaths; left != 0; left = model_set_rest(left))
+    plan_walk_give(walk, unit->tensors[model_set_first(left)], PROGRAM_NONE);
   if (walk->hooks.gradient != NULL && op->gradient_of >= 0 && pass == PLAN_BACKWARD)
     walk->hooks.gradient(walk, index, (guint)op->gradient_of, row, walk->user);
   if (walk->hooks.gradient != NULL && op->also_gradient_of >= 0 && pass == PLAN_BACKWARD)

@@ -13,6 +13,7 @@
  * and charge the host; a row added with the builder itself must be followed by plan_walk_settle. */
 #pragma once
 
+#include "base-vector.h"
 #include "model-recipe.h"
 #include "model-recompute.h"
 #include "model-shape.h"
@@ -29,6 +30,7 @@ typedef struct {
   const struct PlanLives *lives; /* own */
   ModelTraining training;
   gint32 layer;       /* -1: embedding, head */
+  char name[20];      /* "layer31", "head" */
   guint32 *tensors;   /* Program tensor of each unit tensor */
   guint32 *gradients; /* Program tensor of each parameter's whole gradient; PROGRAM_NONE until the policy makes it */
 } PlanUnit;
@@ -65,10 +67,10 @@ struct PlanWalk {
   ModelUnit *kinds[MODEL_TRAININGS][MODEL_UNIT_KINDS]; /* those in use */
   struct PlanLives *lives[MODEL_TRAININGS][MODEL_UNIT_KINDS][MODEL_RECOMPUTES];
   guint32 *forward_ops[MODEL_TRAININGS][MODEL_UNIT_KINDS], *backward_ops[MODEL_TRAININGS][MODEL_UNIT_KINDS];
-  SimTime cost;     /* of the host, on the next row */
-  GArray *needs;    /* guint32: rows for the next compute row */
-  GArray *pending;  /* ProgramGive: for the next row */
-  GByteArray *live; /* by Program tensor */
+  SimTime cost;       /* of the host, on the next row */
+  GArray *needs;      /* guint32: rows for the next compute row */
+  BaseVector pending; /* ProgramGive: for the next row */
+  GByteArray *live;   /* by Program tensor */
 };
 
 PlanWalk *plan_walk_new(ProgramBuilder *builder, const ModelShape *shape, const ModelRecipe *model_recipe,

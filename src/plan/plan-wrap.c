@@ -95,6 +95,11 @@ static guint64 rounded_up(guint64 value, guint64 to) {
   return (value + to - 1) / to * to;
 }
 
+static gboolean counts(const ModelParameter *parameter, PlanWrapWhich which) {
+  gboolean wanted = which == PLAN_WRAP_TRAINED ? !parameter->frozen : which == PLAN_WRAP_FP8 ? parameter->fp8 : TRUE;
+  return wanted && !parameter->shared;
+}
+
 typedef guint64 (*Measure)(guint64 so_far, const ModelParameter *parameter, guint64 by);
 
 static guint64 measure(const PlanWrap *wrap, const PlanWalk *walk, PlanWrapWhich which, guint32 unit, Measure add,
@@ -103,7 +108,7 @@ static guint64 measure(const PlanWrap *wrap, const PlanWalk *walk, PlanWrapWhich
   for (guint32 u = wrap->units[unit].first; u <= wrap->units[unit].last; u++) {
     const ModelUnit *part = walk->units[u].unit;
     for (guint p = 0; p < part->n_parameters && wrap->of[u] == unit; p++)
-      if (!part->parameters[p].shared && !(which == PLAN_WRAP_TRAINED && part->parameters[p].frozen))
+      if (counts(&part->parameters[p], which))
         sum = add(sum, &part->parameters[p], by);
   }
   return sum;

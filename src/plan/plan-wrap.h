@@ -37,7 +37,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(PlanWrap, plan_wrap_free)
 /* Whether `size:least` would make a unit of a part of a block (its attention or MLP alone). */
 gboolean plan_wrap_splits_blocks(const ModelShape *shape, guint64 least);
 
-typedef enum { PLAN_WRAP_ALL, PLAN_WRAP_TRAINED } PlanWrapWhich;
+typedef enum { PLAN_WRAP_ALL, PLAN_WRAP_TRAINED, PLAN_WRAP_FP8 } PlanWrapWhich; /* fp8: as ModelParameter */
 
 /* Elements of one rank's shard of a unit, or of what of it is trained; all ranks' are as long. A flat parameter (FSDP1) is padded to a multiple of
  * the ranks, its parameters beginning on `aligned` elements (1: anywhere); FSDP2 cuts each parameter by rows, and pads

@@ -185,11 +185,20 @@ static void take_buffers(PlanZero *zero) {
   zero->buffers_held = TRUE;
 }
 
+/* From 0.17.2 to 0.18.5 compute waits for the bucket that was just sent before it fills the other buffer. */
+static void wait_for_bucket(PlanZero *zero) {
+  gboolean waits = zero->recipe->version >= PLAN_ZERO_NO_OVERLAP && zero->recipe->version < PLAN_ZERO_OVERLAPS;
+  if (waits && zero->options->contiguous_gradients)
+    plan_lane_follow(&zero->compute, &zero->reduce);
+}
+
 /* A gradient into the bucket; one that does not fit reduces what is there first. */
 static void into_bucket(PlanZero *zero, guint parameter) {
   guint64 elements = zero->parameters->list[parameter].elements;
-  if (zero->bucket_elements + elements > zero->options->reduce_bucket_size)
+  if (zero->bucket_elements + elements > zero->options->reduce_bucket_size) {
     flush(zero);
+    wait_for_bucket(zero);
+  }
   context(zero);
   if (zero->options->contiguous_gradients && !is_large(zero, parameter)) {
     plan_lane_pass(&zero->compute, "copy into bucket", zero->copy_ops[parameter]);

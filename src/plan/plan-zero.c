@@ -210,7 +210,8 @@ Program *plan_deepspeed(const PlanCase *what) {
   zero.bytes = model_precision_bytes(what->model->precision);
   zero.wire = plan_dtype_bytes(recipe->communication_dtype, zero.bytes);
   zero.kept = plan_dtype_bytes(recipe->accumulation_dtype, zero.bytes);
-  zero.hybrid = recipe->zero_stage == 1 && what->model->precision == MODEL_BF16 && zero.kept == FP32 &&
+  zero.hybrid = recipe->zero_stage == 1 &&
+                (what->model->precision == MODEL_BF16 || what->model->precision == MODEL_FP8) && zero.kept == FP32 &&
                 !recipe->offload_optimizer;
   add_streams(&zero, what);
   zero.parameters = plan_parameters_new(zero.walk);

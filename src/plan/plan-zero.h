@@ -19,6 +19,8 @@
 #define PLAN_ZERO_ONE_GATHER   PLAN_VERSION(0, 12, 5) /* after the step */
 #define PLAN_ZERO_COMPUTE_WAIT PLAN_VERSION(0, 14, 4) /* compute waits for the bucket before */
 #define PLAN_ZERO_HALF_BACK    PLAN_VERSION(0, 17, 0) /* offload copies 16-bit parameters back */
+#define PLAN_ZERO_NO_OVERLAP   PLAN_VERSION(0, 17, 2) /* compute waits for each bucket as it is reduced … */
+#define PLAN_ZERO_OVERLAPS     PLAN_VERSION(0, 18, 6) /* … until then */
 #define PLAN_ZERO_PINNED       PLAN_VERSION(0, 19, 5) /* host memory is page-locked by default */
 
 /* Elements of a buffer of DeepSpeed's buffered all-reduce: MEMORY_OPT_ALLREDUCE_SIZE of engine.py. */

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base-error.h"
+#include "base-vector.h"
 #include "kernel-op.h"
 #include "mem-tenant.h"
 #include "program.h"
@@ -13,7 +14,7 @@ const char *const program_hint_names[] = {"", "bucket", "boundary", NULL};
 const char *const program_section_names[] = {"first", "steady", NULL};
 
 typedef struct {
-  GArray *rows, *needs, *gives, *takes;
+  BaseVector rows, needs, gives, takes;
 } Section;
 
 typedef struct {
@@ -29,8 +30,15 @@ typedef struct {
   guint32 n_ranks;
 } Slot;
 
+/* Names are mostly literals, met again and again: found by their address, if they still read the same. */
+#define RECENT_NAMES 256u
+typedef struct {
+  const char *given, *kept;
+} Name;
+
 struct ProgramBuilder {
   GStringChunk *names;
+  Name recent[RECENT_NAMES];
   GArray *roles;         /* Role */
   GArray *ranks;         /* ProgramRank */
   GArray *communicators; /* ProgramCommunicator */
@@ -41,7 +49,8 @@ struct ProgramBuilder {
   GPtrArray *streams;    /* const char * */
   GArray *pools;         /* guint32, by stream */
   ProgramSectionKind section;
-  ProgramRow context; /* phase, layer and micro of the rows that follow */
+  ProgramPhase phase; /* of the rows that follow, as are layer and micro */
+  gint32 layer, micro;
   guint64 tokens;
   double model_flops, hardware_flops;
   int dtype;
@@ -81,10 +90,10 @@ void program_builder_free(ProgramBuilder *builder) {
   for (guint i = 0; i < builder->roles->len; i++) {
     Role *role = &g_array_index(builder->roles, Role, i);
     for (int s = 0; s < PROGRAM_SECTIONS; s++) {
-      g_array_unref(role->sections[s].rows);
-      g_array_unref(role->sections[s].needs);
-      g_array_unref(role->sections[s].gives);
-      g_array_unref(role->sections[s].takes);
+      g_free(role->sections[s].rows.data);
+      g_free(role->sections[s].needs.data);
+      g_free(role->sections[s].gives.data);
+      g_free(role->sections[s].takes.data);
     }
   }
   communicators_clear(builder->communicators);
@@ -103,7 +112,10 @@ void program_builder_free(ProgramBuilder *builder) {
 }
 
 static const char *keep_name(ProgramBuilder *builder, const char *name) {
-  return g_string_chunk_insert_const(builder->names, name);
+  Name *recent = &builder->recent[((gsize)name >> 3) % RECENT_NAMES];
+  if (recent->given != name || strcmp(recent->kept, name) != 0)
+    *recent = (Name){name, g_string_chunk_insert_const(builder->names, name)};
+  return recent->kept;
 }
 
 guint32 program_builder_stream(ProgramBuilder *builder, const char *name) {
@@ -154,7 +166,7 @@ guint32 program_builder_communicators(ProgramBuilder *builder, const char *name,
 
 guint32 program_builder_tensor(ProgramBuilder *builder, const char *name, guint8 tenant, guint64 bytes,
                                guint64 unique_bytes) {
-  ProgramTensor tensor = {keep_name(builder, name), tenant, bytes, unique_bytes};
+  ProgramTensor tensor = {g_string_chunk_insert(builder->names, name), tenant, bytes, unique_bytes};
   g_array_append_val(builder->tensors, tensor);
   return builder->tensors->len - 1;
 }
@@ -180,10 +192,6 @@ guint32 program_builder_memory_op(ProgramBuilder *builder, guint64 bytes) {
 
 static void add_role(ProgramBuilder *builder, const char *name) {
   Role role = {.name = keep_name(builder, name)};
-  for (int s = 0; s < PROGRAM_SECTIONS; s++)
-    role.sections[s] =
-        (Section){g_array_new(FALSE, FALSE, sizeof(ProgramRow)), g_array_new(FALSE, FALSE, sizeof(guint32)),
-                  g_array_new(FALSE, FALSE, sizeof(ProgramGive)), g_array_new(FALSE, FALSE, sizeof(guint32))};
   g_array_append_val(builder->roles, role);
 }
 
@@ -204,12 +212,27 @@ void program_builder_role_of(ProgramBuilder *builder, const char *name, const gu
     add_rank(builder, ranks[i]);
 }
 
+/* The steps of a role are about as long as each other. */
+static void reserve(Section *section, const Section *like) {
+  base_vector_reserve(&section->rows, like->rows.n, sizeof(ProgramRow));
+  base_vector_reserve(&section->needs, like->needs.n, sizeof(guint32));
+  base_vector_reserve(&section->gives, like->gives.n, sizeof(ProgramGive));
+  base_vector_reserve(&section->takes, like->takes.n, sizeof(guint32));
+}
+
 void program_builder_section(ProgramBuilder *builder, ProgramSectionKind section) {
   builder->section = section;
+  if (builder->roles->len == 0)
+    return;
+  Role *role = &g_array_index(builder->roles, Role, builder->roles->len - 1);
+  for (int other = 0; other < PROGRAM_SECTIONS; other++)
+    reserve(&role->sections[section], &role->sections[other]);
 }
 
 void program_builder_context(ProgramBuilder *builder, ProgramPhase phase, gint32 layer, gint32 micro) {
-  builder->context = (ProgramRow){.phase = phase, .layer = layer, .micro = micro};
+  builder->phase = phase;
+  builder->layer = layer;
+  builder->micro = micro;
 }
 
 static Section *current_section(ProgramBuilder *builder) {
@@ -217,48 +240,60 @@ static Section *current_section(ProgramBuilder *builder) {
   return &g_array_index(builder->roles, Role, builder->roles->len - 1).sections[builder->section];
 }
 
-static ProgramRow *last_row(Section *section) {
-  return &g_array_index(section->rows, ProgramRow, section->rows->len - 1);
+static ProgramRow *last_row(const Section *section) {
+  return (ProgramRow *)section->rows.data + section->rows.n - 1;
 }
 
-static guint32 add_row(ProgramBuilder *builder, ProgramKind kind, guint32 stream, const char *name, ProgramRow row) {
+/* A row that calls, needs, takes and gives nothing yet. */
+static ProgramRow *add_row(ProgramBuilder *builder, ProgramKind kind, guint32 stream, const char *name, guint32 op) {
   Section *section = current_section(builder);
-  row.kind = kind;
-  row.stream = stream;
-  row.name = keep_name(builder, name);
-  row.phase = builder->context.phase;
-  row.layer = builder->context.layer;
-  row.micro = builder->context.micro;
-  row.needs = section->needs->len;
-  row.gives = section->gives->len;
-  row.takes = section->takes->len;
-  g_array_append_val(section->rows, row);
-  return section->rows->len - 1;
+  ProgramRow *row = base_vector_next(&section->rows, sizeof *row);
+  *row = (ProgramRow){.name = keep_name(builder, name),
+                      .kind = kind,
+                      .phase = builder->phase,
+                      .layer = builder->layer,
+                      .micro = builder->micro,
+                      .stream = stream,
+                      .op = op,
+                      .group = PROGRAM_NONE,
+                      .needs = section->needs.n,
+                      .gives = section->gives.n,
+                      .takes = section->takes.n};
+  return row;
+}
+
+static guint32 last_index(ProgramBuilder *builder) {
+  return current_section(builder)->rows.n - 1;
 }
 
 guint32 program_builder_compute(ProgramBuilder *builder, guint32 stream, const char *name, guint32 op) {
-  return add_row(builder, PROGRAM_COMPUTE, stream, name, (ProgramRow){.op = op, .group = PROGRAM_NONE});
+  add_row(builder, PROGRAM_COMPUTE, stream, name, op);
+  return last_index(builder);
 }
 
 guint32 program_builder_collective(ProgramBuilder *builder, guint32 stream, const char *name, guint32 group,
                                    CollCall call, ProgramHint hint) {
-  return add_row(builder, PROGRAM_COLLECTIVE, stream, name,
-                 (ProgramRow){.op = PROGRAM_NONE, .group = group, .call = call, .hint = hint});
+  ProgramRow *row = add_row(builder, PROGRAM_COLLECTIVE, stream, name, PROGRAM_NONE);
+  row->group = group;
+  row->call = call;
+  row->hint = hint;
+  return last_index(builder);
 }
 
 guint32 program_builder_host(ProgramBuilder *builder, const char *name) {
-  return add_row(builder, PROGRAM_HOST, 0, name, (ProgramRow){.op = PROGRAM_NONE, .group = PROGRAM_NONE});
+  add_row(builder, PROGRAM_HOST, 0, name, PROGRAM_NONE);
+  return last_index(builder);
 }
 
 guint32 program_builder_copy(ProgramBuilder *builder, guint32 stream, const char *name, guint64 bytes,
                              ProgramPath path) {
-  return add_row(builder, PROGRAM_COPY, stream, name,
-                 (ProgramRow){.op = path, .group = PROGRAM_NONE, .call.bytes = bytes});
+  add_row(builder, PROGRAM_COPY, stream, name, path)->call.bytes = bytes;
+  return last_index(builder);
 }
 
 guint32 program_builder_cpu(ProgramBuilder *builder, guint32 stream, const char *name, guint64 bytes) {
-  return add_row(builder, PROGRAM_CPU, stream, name,
-                 (ProgramRow){.op = PROGRAM_NONE, .group = PROGRAM_NONE, .call.bytes = bytes});
+  add_row(builder, PROGRAM_CPU, stream, name, PROGRAM_NONE)->call.bytes = bytes;
+  return last_index(builder);
 }
 
 void program_builder_cost(ProgramBuilder *builder, SimTime host) {
@@ -270,21 +305,20 @@ void program_builder_need(ProgramBuilder *builder, guint32 row) {
   if (row == PROGRAM_NONE)
     return;
   Section *section = current_section(builder);
-  sim_require(row + 1 < section->rows->len, 0, NULL, "row \"%s\" needs itself or a later row", last_row(section)->name);
-  g_array_append_val(section->needs, row);
+  sim_require(row + 1 < section->rows.n, 0, NULL, "row \"%s\" needs itself or a later row", last_row(section)->name);
+  *(guint32 *)base_vector_next(&section->needs, sizeof row) = row;
   last_row(section)->n_needs++;
 }
 
 void program_builder_take(ProgramBuilder *builder, guint32 tensor) {
   Section *section = current_section(builder);
-  g_array_append_val(section->takes, tensor);
+  *(guint32 *)base_vector_next(&section->takes, sizeof tensor) = tensor;
   last_row(section)->n_takes++;
 }
 
 void program_builder_give(ProgramBuilder *builder, guint32 tensor, guint32 stream) {
   Section *section = current_section(builder);
-  ProgramGive give = {tensor, stream};
-  g_array_append_val(section->gives, give);
+  *(ProgramGive *)base_vector_next(&section->gives, sizeof(ProgramGive)) = (ProgramGive){tensor, stream};
   last_row(section)->n_gives++;
 }
 
@@ -302,13 +336,9 @@ static gpointer steal(GArray *array, guint32 *ret_n) {
   return g_array_free(array, FALSE);
 }
 
-static ProgramSection end_section(Section *section) {
-  ProgramSection end = {0};
-  end.rows = steal(section->rows, &end.n_rows);
-  end.needs = steal(section->needs, NULL);
-  end.gives = steal(section->gives, NULL);
-  end.takes = steal(section->takes, NULL);
-  return end;
+static ProgramSection end_section(const Section *section) {
+  return (ProgramSection){section->rows.data, section->rows.n, section->needs.data, section->gives.data,
+                          section->takes.data};
 }
 
 static gint by_device(gconstpointer a, gconstpointer b) {

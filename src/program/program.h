@@ -160,7 +160,7 @@ ProgramBuilder *program_builder_new(void);
 void program_builder_free(ProgramBuilder *builder);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ProgramBuilder, program_builder_free)
 
-/* Names are copied. Streams: "host" exists, index 0. Communicators: the slot for its rows is returned. */
+/* Names are copied; equal names of rows become one pointer. Streams: "host" exists, index 0. Communicators: the slot for its rows is returned. */
 guint32 program_builder_stream(ProgramBuilder *builder, const char *name);
 /* Rows of `stream` take memory of stream `of`: where a library's own stream plays what another hands over. Without this a
  * stream's own; of the host the first other one. */

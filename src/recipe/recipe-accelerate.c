@@ -60,6 +60,16 @@ static gboolean take_file(RecipeReading *reading, const RecipeRow *row, const Co
   return tree != NULL && recipe_read(reading->recipe, tree, &recipe_deepspeed, error);
 }
 
+/* TorchDynamo's backend. */
+static gboolean take_dynamo(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
+  const char *name = node->text != NULL ? node->text : "";
+  gboolean off = g_ascii_strcasecmp(name, "no") == 0 || g_ascii_strcasecmp(name, "none") == 0 ||
+                 g_ascii_strcasecmp(name, "false") == 0;
+  if (!off && g_ascii_strcasecmp(name, "inductor") != 0)
+    return conf_tree_fail(reading->tree, node, error, "\"%s\" is not modelled; inductor and no are", name);
+  return recipe_give(reading, node, row->setting, off ? "no" : "yes", "torch.compile", error);
+}
+
 #define LAUNCHING "of the launcher"
 #define TPU       "of TPUs"
 
@@ -72,8 +82,12 @@ static const RecipeRow rows[] = {
     TAKE("gradient_accumulation_steps", "training.gradient_accumulation", recipe_take_batch, "micro-batches per step"),
     REFUSE("compute_environment", "LOCAL_MACHINE|0", "Amazon SageMaker's files; write LOCAL_MACHINE"),
     REFUSE("use_cpu", "false|no", "training on processors"),
-    REFUSE("dynamo_backend", "no|none|false", "torch.compile; leave it out to predict the step without it"),
-    REFUSE("dynamo_config.*", NULL, "torch.compile; leave the block out to predict the step without it"),
+    TAKE("dynamo_backend", "training.compile", take_dynamo, NULL),
+    TAKE("dynamo_config.dynamo_backend", "training.compile", take_dynamo, NULL),
+    REFUSE("dynamo_config.dynamo_mode", "default", "CUDA graphs and tuned matmuls; say default"),
+    SAFE("dynamo_config.dynamo_use_dynamic", "of shapes that change"),
+    SAFE("dynamo_config.dynamo_use_fullgraph", "a check"),
+    SAFE("dynamo_config.dynamo_use_regional_compilation", "how long compilation takes"),
     REFUSE("fp8_config.*", NULL, "fp8; leave the block out to predict the step without it"),
     REFUSE("tp_config.*", NULL, "tensor parallelism"),
     REFUSE("parallelism_config.*", NULL, "parallelism beyond data parallel; leave the block out"),

@@ -65,6 +65,14 @@ static gboolean take_attention(RecipeReading *reading, const RecipeRow *row, con
 
 #define START "of the start, before the first step"
 
+/* A block, even an empty one, has Composer compile the model; its options are torch.compile's. */
+static gboolean take_compile(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
+  g_autofree char *mode = recipe_text(reading, "compile_config.mode");
+  if (*mode != '\0' && strcmp(mode, "default") != 0)
+    return conf_tree_fail(reading->tree, node, error, "mode \"%s\" is not modelled; default is", mode);
+  return recipe_give(reading, node, row->setting, "yes", "torch.compile", error);
+}
+
 static const RecipeRow rows[] = {
     TAKE("max_seq_len", "training.sequence_length", recipe_take_count, "tokens"),
     TAKE("global_train_batch_size", "training.global_batch", recipe_take_count, "sequences per step over all GPUs"),
@@ -138,7 +146,7 @@ static const RecipeRow rows[] = {
     SAFE("log_config", LOGGING),
     SAFE("loggers.*", LOGGING),
     SAFE("callbacks.*", LOGGING),
-    REFUSE("compile_config.*", NULL, "torch.compile; leave the block out"),
+    TAKE("compile_config", "training.compile", take_compile, NULL),
     REFUSE("tp_config.*", NULL, "tensor parallelism; leave the block out"),
 };
 

@@ -4,6 +4,7 @@
  * and head as units of their own, gradients reduced in fp32 and on every micro-batch; DDP where nothing is sharded. */
 #include <string.h>
 
+#include "recipe-float8.h"
 #include "recipe-rows.h"
 
 /* -1 stands for "not set". */
@@ -75,14 +76,32 @@ static gboolean take_offload(RecipeReading *reading, const RecipeRow *row, const
          recipe_give(reading, node, "parallel.offload_optimizer", on ? "cpu" : "no", NULL, error);
 }
 
+/* What is compiled: the blocks, and since 2025 the loss, whose kernels stay as training.loss has them. */
+static gboolean take_components(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node,
+                                GError **error) {
+  gboolean blocks = FALSE;
+  (void)row;
+  for (guint i = 0;; i++) {
+    g_autofree char *path = g_strdup_printf("%s.%u", node->path, i);
+    const ConfTreeNode *component = conf_tree_find(reading->tree, path);
+    if (component == NULL)
+      break;
+    blocks |= g_strcmp0(component->text, "model") == 0;
+  }
+  if (!blocks && recipe_is_true(reading, "compile.enable"))
+    return conf_tree_fail(reading->tree, node, error,
+                          "without \"model\" the blocks run as they are; set enable = false");
+  recipe_leave(reading, node, "the blocks are compiled; the loss runs as training.loss says");
+  return TRUE;
+}
+
 #define LATER(path)                                                                                                    \
   { path, RECIPE_TAKE, NULL, recipe_take_later, NULL, NULL }
 
 #define MODEL    "the model is the workload's [model]"
 #define TENSOR   "of tensor parallelism, which is not on"
 #define PIPELINE "of pipeline parallelism, which is not on"
-#define FP8      "fp8; leave it out to predict the step in bf16"
-#define COMPILE  "torch.compile; set it to false to predict the step without it"
+#define COMPILE  "compiled autograd; set it to false"
 
 static const RecipeRow rows[] = {
     TAKE("training.local_batch_size", "training.micro_batch", recipe_take_count, "sequences per GPU"),
@@ -92,9 +111,9 @@ static const RecipeRow rows[] = {
     TAKE("training.mixed_precision_param", "training.precision", recipe_take_precision, NULL),
     TAKE("training.mixed_precision_reduce", "training.gradient_communication_dtype", recipe_take_precision, NULL),
     TAKE("training.enable_cpu_offload", NULL, take_offload, NULL),
-    REFUSE("training.compile", "false", COMPILE),
-    REFUSE("training.fp8_linear", "|false", FP8),
-    REFUSE("training.enable_fp8_linear", "false", FP8),
+    TAKE("training.compile", "training.compile", recipe_take_flag, NULL),
+    TAKE("training.fp8_linear", "training.precision", recipe_take_float8_scaling, NULL),
+    TAKE("training.enable_fp8_linear", "training.precision", recipe_take_float8_switch, NULL),
     REFUSE("training.dtype", "float32", "parameters that are kept in 16 bits"),
     TAKE("training.max_norm", "training.gradient_clipping", recipe_take_clipping, NULL),
     SAFE("training.steps", LEARNING),
@@ -162,11 +181,14 @@ static const RecipeRow rows[] = {
     SAFE("optimizer.beta2", LEARNING),
     SAFE("optimizer.weight_decay", LEARNING),
     SAFE("lr_scheduler.*", LEARNING),
-    REFUSE("compile.*", "false", COMPILE),
-    REFUSE("model.converters", "|false", FP8),
+    TAKE("compile.enable", "training.compile", recipe_take_flag, NULL),
+    TAKE("compile.components", NULL, take_components, NULL),
+    REFUSE("compile.backend", "inductor", "another compiler than inductor"),
+    TAKE("model.converters", "training.precision", recipe_take_converters, NULL),
     SAFE("model.*", MODEL),
-    REFUSE("float8.enable_float8_linear", "false", FP8),
-    SAFE("float8.*", "of fp8, which model.converters would switch on"),
+    TAKE("float8.enable_float8_linear", "training.precision", recipe_take_float8_switch, NULL),
+    RECIPE_FLOAT8_ROWS("float8"),
+    RECIPE_FLOAT8_ROWS("quantize.linear.float8"),
     SAFE("mx.*", "of fp8, which model.converters would switch on"),
     SAFE("quantize.*", "of fp8, which model.converters would switch on"),
     SAFE("job.*", LOGGING),
@@ -241,7 +263,7 @@ static gboolean give_style(RecipeReading *reading, GError **error) {
 }
 
 static gboolean finish(RecipeReading *reading, GError **error) {
-  return give_style(reading, error) && give_sharding(reading, error) &&
+  return recipe_float8_finish(reading, error) && give_style(reading, error) && give_sharding(reading, error) &&
          recipe_give(reading, NULL, "training.precision", "bf16", "torchtitan's default", error) &&
          recipe_give(reading, NULL, "training.gradient_clipping", "1", "torchtitan's default", error);
 }

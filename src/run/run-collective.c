@@ -56,6 +56,14 @@ static void transfer_unlink(RunTransfer *transfer) {
   *link = transfer->next;
 }
 
+/* For the communicator's next. */
+static void put_aside(RunTransfer *transfer) {
+  RunCommunicator *communicator = &transfer->play->communicators[transfer->communicator];
+  run_chunks_free(g_steal_pointer(&transfer->chunks));
+  transfer->next = communicator->spare;
+  communicator->spare = transfer;
+}
+
 static void transfer_ended(gpointer owner) {
   RunTransfer *transfer = owner;
   transfer_unlink(transfer);
@@ -64,7 +72,7 @@ static void transfer_ended(gpointer owner) {
     run_contention_give(transfer->members[i]->rank, transfer->takes);
   for (guint32 i = 0; i < transfer->arrived; i++)
     run_stream_ended(transfer->members[i]);
-  transfer_free(transfer);
+  put_aside(transfer);
 }
 
 static void flow_ended(NetFlow *flow, gpointer owner) {
@@ -122,24 +130,49 @@ static void transfer_begin(RunTransfer *transfer) {
   run_schedule(play, &transfer->start, move->begun, 0);
 }
 
+static gboolean call_equal(const CollCall *a, const CollCall *b) {
+  return a->operation == b->operation && a->bytes == b->bytes;
+}
+
+static const RunPlanned *planned(const RunPlay *play, guint32 group, CollCall call) {
+  GArray *known = play->communicators[group].planned;
+  for (guint i = 0; i < known->len; i++)
+    if (call_equal(&g_array_index(known, RunPlanned, i).call, &call))
+      return &g_array_index(known, RunPlanned, i);
+  RunPlanned fresh = {.call = call};
+  coll_plan(play->system->groups[group], &call, &fresh.plan);
+  fresh.takes = run_contention_of(play, group, &call, &fresh.plan);
+  g_array_append_val(known, fresh);
+  return &g_array_index(known, RunPlanned, known->len - 1);
+}
+
+static RunTransfer *new_transfer(RunPlay *play, guint32 group) {
+  RunCommunicator *communicator = &play->communicators[group];
+  RunTransfer *transfer = communicator->spare;
+  RunStream **members = transfer != NULL ? transfer->members : g_new(RunStream *, members_of(play, group));
+  if (transfer != NULL)
+    communicator->spare = transfer->next;
+  else
+    transfer = g_new(RunTransfer, 1);
+  *transfer = (RunTransfer){.play = play, .communicator = group, .members = members};
+  return transfer;
+}
+
 static RunTransfer *transfer_for(RunPlay *play, guint32 group, guint32 sequence, CollCall call) {
   RunCommunicator *communicator = &play->communicators[group];
   for (RunTransfer *open = communicator->open; open != NULL; open = open->next)
     if (open->sequence == sequence)
       return open;
-  RunTransfer *transfer = g_new0(RunTransfer, 1);
-  transfer->play = play;
-  transfer->communicator = group;
+  RunTransfer *transfer = new_transfer(play, group);
   transfer->sequence = sequence;
   transfer->call = call;
-  transfer->members = g_new(RunStream *, members_of(play, group));
   transfer->next = communicator->open;
   communicator->open = transfer;
   if (communicator->moves->len <= sequence)
     g_array_set_size(communicator->moves, sequence + 1);
-  CollPlan *plan = &move_of(transfer)->plan;
-  coll_plan(play->system->groups[group], &call, plan);
-  transfer->takes = run_contention_of(play, group, &call, plan);
+  const RunPlanned *costs = planned(play, group, call);
+  move_of(transfer)->plan = costs->plan;
+  transfer->takes = costs->takes;
   return transfer;
 }
 
@@ -148,8 +181,8 @@ void run_collective_join(RunStream *stream) {
   RunPlay *play = stream->rank->play;
   guint32 communicator = communicator_of(stream->step, stream->head);
   RunTransfer *transfer = transfer_for(play, communicator, sequence_of(stream->step, stream->head), row->call);
-  sim_require(transfer->call.operation == row->call.operation && transfer->call.bytes == row->call.bytes, run_now(play),
-              play->run_key, "ranks disagree about \"%s\" on communicator %s", row->name,
+  sim_require(call_equal(&transfer->call, &row->call), run_now(play), play->run_key,
+              "ranks disagree about \"%s\" on communicator %s", row->name,
               play->system->program->communicators[communicator].name);
   transfer->members[transfer->arrived++] = stream;
   run_contention_take(stream->rank, transfer->takes.channels, 0);
@@ -157,15 +190,21 @@ void run_collective_join(RunStream *stream) {
     transfer_begin(transfer);
 }
 
+static void transfers_free(RunTransfer *first) {
+  while (first != NULL) {
+    RunTransfer *next = first->next;
+    transfer_free(first);
+    first = next;
+  }
+}
+
 void run_communicators_clear(RunPlay *play) {
   for (guint32 c = 0; c < play->system->program->n_communicators; c++) {
     RunCommunicator *communicator = &play->communicators[c];
-    while (communicator->open != NULL) {
-      RunTransfer *open = communicator->open;
-      communicator->open = open->next;
-      transfer_free(open);
-    }
+    transfers_free(communicator->open);
+    transfers_free(communicator->spare);
     g_array_unref(communicator->moves);
+    g_array_unref(communicator->planned);
     run_chunks_forget(communicator);
   }
   g_free(play->communicators);

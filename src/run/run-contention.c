@@ -159,12 +159,18 @@ RunHeld run_contention_of(const RunPlay *play, guint32 communicator, const CollC
   return (RunHeld){plan->channels, (guint64)round(rate / sim_time_to_seconds(MAX(time, 1)))};
 }
 
+/* The rank settles at the end of this instant. */
+static void changed(RunRank *rank) {
+  if (!event_is_pending(&rank->contention))
+    event_schedule(rank->play->queue, &rank->contention, run_now(rank->play));
+}
+
 void run_contention_take(RunRank *rank, guint64 channels, guint64 memory_rate) {
   if (channels == 0 && memory_rate == 0)
     return;
   rank->held.channels += channels;
   rank->held.memory_rate += memory_rate;
-  event_schedule(rank->play->queue, &rank->contention, run_now(rank->play));
+  changed(rank);
 }
 
 void run_contention_give(RunRank *rank, RunHeld held) {
@@ -172,7 +178,7 @@ void run_contention_give(RunRank *rank, RunHeld held) {
     return;
   rank->held.channels -= held.channels;
   rank->held.memory_rate -= held.memory_rate;
-  event_schedule(rank->play->queue, &rank->contention, run_now(rank->play));
+  changed(rank);
 }
 
 gboolean run_contention_computes(const RunRank *rank) {

@@ -39,6 +39,15 @@ static gint by_start(gconstpointer a, gconstpointer b) {
   return left->row < right->row ? -1 : left->row > right->row;
 }
 
+/* Rows of one stream stand in order already. */
+static void sort_by_start(GArray *rows) {
+  gboolean sorted = TRUE;
+  for (guint i = 1; sorted && i < rows->len; i++)
+    sorted = by_start(&g_array_index(rows, Ran, i - 1), &g_array_index(rows, Ran, i)) < 0;
+  if (!sorted)
+    g_array_sort(rows, by_start);
+}
+
 static void collect(Analysis *analysis) {
   const RunStep *step = analysis->step;
   for (guint32 i = 0; i < step->table->section->n_rows; i++) {
@@ -48,8 +57,8 @@ static void collect(Analysis *analysis) {
     Ran ran = {i, step->starts[i], run_row_end(step, i)};
     g_array_append_val(kind == PROGRAM_COMPUTE ? analysis->computes : analysis->collectives, ran);
   }
-  g_array_sort(analysis->computes, by_start);
-  g_array_sort(analysis->collectives, by_start);
+  sort_by_start(analysis->computes);
+  sort_by_start(analysis->collectives);
 }
 
 /* The collective among a row's needs that ended last, after `after` and after *ret (a row, or PROGRAM_NONE). */

@@ -1,20 +1,9 @@
 /* The host of a rank: issues rows in order, pays for each, takes and gives memory, blocks where the framework blocks.
  *
- * Hosts that go on at one instant are played by one event of the host phase, in the order in which they were woken. */
+ * Hosts that go on at one instant are played by one event of the host phase, in the order in which they were woken; or,
+ * where nothing else is left to happen at that instant, at once: it would be the next event. */
 #include "base-error.h"
 #include "run-state.h"
-
-static void act(RunRank *rank, const ProgramRow *row) {
-  const ProgramSection *section = rank->step->table->section;
-  for (guint32 i = 0; i < row->n_gives; i++) {
-    const ProgramGive *give = &section->gives[row->gives + i];
-    run_memory_give(rank, give->tensor, give->stream == PROGRAM_NONE ? NULL : &rank->streams[give->stream]);
-  }
-  if (row->kind == PROGRAM_COLLECTIVE)
-    run_memory_connect(rank, rank->step, rank->row);
-  for (guint32 i = 0; i < row->n_takes; i++)
-    run_memory_take(rank, section->takes[row->takes + i], rank->step, rank->row);
-}
 
 /* Issues the row the host stands before; FALSE where it must stop: a cost to pay, or a wait. */
 static gboolean issue_row(RunRank *rank) {
@@ -27,7 +16,9 @@ static gboolean issue_row(RunRank *rank) {
   }
   if (row->kind == PROGRAM_HOST && step->unmet[rank->row] > 0)
     return FALSE;
-  act(rank, row);
+  if (run_replay_wanted(rank->play))
+    run_replay_note(rank, rank->row, PROGRAM_NONE);
+  run_memory_act(rank, step, rank->row);
   rank->paid = FALSE;
   guint32 issued = rank->row++;
   if (row->kind == PROGRAM_HOST)
@@ -42,7 +33,7 @@ static void play_host(RunRank *rank) {
     while (rank->row < rank->step->table->section->n_rows)
       if (!issue_row(rank))
         return;
-    if (rank->step->number + 1 == RUN_MOST_STEPS)
+    if (rank->step->number + rank->replayed + 1 == RUN_MOST_STEPS)
       return;
     rank->step = run_step_begin(rank, rank->step->number + 1);
     rank->row = 0;
@@ -56,25 +47,40 @@ static void host_paid(Event *event, gpointer owner) {
   play_host(owner);
 }
 
-static void play_hosts(Event *event, gpointer owner) {
-  (void)event;
-  RunPlay *play = owner;
-  GPtrArray *playing = play->hosts;
+static void play_hosts(RunPlay *play) {
+  RunRank **playing = play->hosts;
+  guint32 n = play->n_hosts;
   play->hosts = play->hosts_playing;
   play->hosts_playing = playing;
-  for (guint i = 0; i < playing->len; i++) {
-    RunRank *rank = g_ptr_array_index(playing, i);
-    rank->queued = FALSE;
-    play_host(rank);
+  play->n_hosts = 0;
+  for (guint32 i = 0; i < n; i++) {
+    playing[i]->queued = FALSE;
+    play_host(playing[i]);
   }
-  g_ptr_array_set_size(playing, 0);
+}
+
+static void hosts_go_on(Event *event, gpointer owner) {
+  (void)event;
+  play_hosts(owner);
+}
+
+void run_hosts_due(RunPlay *play) {
+  while (play->n_hosts > 0 && !play->over) {
+    if (event_queue_next(play->queue) > run_now(play)) {
+      play_hosts(play);
+    } else {
+      if (!event_is_pending(&play->hosts_event))
+        event_schedule(play->queue, &play->hosts_event, run_now(play));
+      return;
+    }
+  }
 }
 
 void run_hosts_init(RunPlay *play) {
-  play->hosts = g_ptr_array_sized_new(play->system->program->n_ranks);
-  play->hosts_playing = g_ptr_array_sized_new(play->system->program->n_ranks);
+  play->hosts = g_new(RunRank *, play->system->program->n_ranks);
+  play->hosts_playing = g_new(RunRank *, play->system->program->n_ranks);
   /* Above the identities of ranks, whose host times end in the same phase. */
-  event_init(&play->hosts_event, play_hosts, play, EVENT_PHASE_HOST, play->system->program->n_ranks);
+  event_init(&play->hosts_event, hosts_go_on, play, EVENT_PHASE_HOST, play->system->program->n_ranks);
 }
 
 void run_host_init(RunRank *rank) {
@@ -88,7 +94,5 @@ void run_host_resume(RunRank *rank) {
   if (rank->queued)
     return;
   rank->queued = TRUE;
-  g_ptr_array_add(play->hosts, rank);
-  if (!event_is_pending(&play->hosts_event))
-    event_schedule(play->queue, &play->hosts_event, run_now(play));
+  play->hosts[play->n_hosts++] = rank;
 }

@@ -20,7 +20,7 @@ typedef struct {
 } Request;
 
 static void sample(RunRank *rank) {
-  if (!rank->play->options->timeline)
+  if (!rank->play->options->timeline || rank->replaying)
     return;
   SimTime now = run_now(rank->play);
   RunMemorySample *last =
@@ -34,11 +34,11 @@ static void sample(RunRank *rank) {
 }
 
 static SimTime since_step(const RunRank *rank) {
-  return run_now(rank->play) - (rank->last != NULL ? rank->last->end : 0);
+  return run_now(rank->play) - (rank->last != NULL ? rank->last->end : 0) + rank->noted_at;
 }
 
-static guint32 step_number(const Request *request) {
-  return request->step != NULL ? request->step->number : 0;
+static guint32 step_number(const RunRank *rank, const Request *request) {
+  return request->step != NULL ? request->step->number + rank->replayed : 0;
 }
 
 static guint64 capacity(const RunRank *rank) {
@@ -58,7 +58,7 @@ static void run_out(RunRank *rank, const Request *request) {
   guint64 used = device_used(rank);
   rank->has_oom = TRUE;
   rank->oom = (RunOom){.at = since_step(rank),
-                       .step = step_number(request),
+                       .step = step_number(rank, request),
                        .row = request->row,
                        .name = row != NULL ? row->name : "start",
                        .layer = row != NULL ? row->layer : -1,
@@ -77,12 +77,12 @@ static void charge(RunRank *rank, const Request *request) {
   if (mem_ledger_take(&rank->ledger, request->tenant, request->bytes, run_now(rank->play))) {
     memcpy(rank->unique_at_peak, rank->unique, sizeof rank->unique);
     rank->peak_since_step = since_step(rank);
-    rank->peak_step = step_number(request);
+    rank->peak_step = step_number(rank, request);
     rank->peak_row = request->row;
   }
   if (device_used(rank) > rank->device_peak) {
     rank->device_peak = device_used(rank);
-    rank->device_peak_step = step_number(request);
+    rank->device_peak_step = step_number(rank, request);
   }
   sample(rank);
 }
@@ -105,10 +105,11 @@ static void pass(RunRank *rank, const RunFree *free) {
 }
 
 void run_memory_pass(RunStream *stream, guint64 ended) {
-  for (RunFree *first; (first = g_queue_peek_head(&stream->frees)) != NULL && first->ordinal <= ended;) {
-    pass(stream->rank, first);
-    g_free(g_queue_pop_head(&stream->frees));
-  }
+  const RunFree *frees = stream->frees.data;
+  while (stream->frees_begun < stream->frees.n && frees[stream->frees_begun].ordinal <= ended)
+    pass(stream->rank, &frees[stream->frees_begun++]);
+  if (stream->frees_begun == stream->frees.n)
+    stream->frees.n = stream->frees_begun = 0;
 }
 
 /* A flush waits for all streams: what they held back is free by then. The time of that wait is not played. */
@@ -136,6 +137,8 @@ void run_memory_begin(RunRank *rank) {
   guint64 context = system->gpu->context_bytes, workspaces = WORKSPACE_HANDLES * system->gpu->workspace_bytes;
   rank->allocator = mem_allocator_new(&rank->play->options->memory, program->n_streams, capacity(rank));
   rank->blocks = g_new(guint32, program->n_tensors);
+  for (guint32 t = 0; t < program->n_tensors; t++)
+    rank->blocks[t] = PROGRAM_NONE;
   rank->connected = g_new0(gboolean, program->n_slots);
   take_outside(rank, &(Request){MEM_OVERHEAD, context, context, "CUDA context", NULL, 0});
   if (workspaces > 0)
@@ -168,9 +171,23 @@ void run_memory_take(RunRank *rank, guint32 tensor, const RunStep *step, guint32
 
 void run_memory_give(RunRank *rank, guint32 tensor, RunStream *stream) {
   RunFree given = {stream != NULL ? stream->issued : 0, tensor, rank->blocks[tensor]};
+  rank->blocks[tensor] = PROGRAM_NONE;
   mem_allocator_hold(rank->allocator, given.block);
   if (stream == NULL || stream->pending == 0)
     pass(rank, &given);
   else
-    g_queue_push_tail(&stream->frees, g_memdup2(&given, sizeof given));
+    *(RunFree *)base_vector_next(&stream->frees, sizeof given) = given;
+}
+
+void run_memory_act(RunRank *rank, const RunStep *step, guint32 index) {
+  const ProgramSection *section = step->table->section;
+  const ProgramRow *row = run_row(step, index);
+  for (guint32 i = 0; i < row->n_gives; i++) {
+    const ProgramGive *give = &section->gives[row->gives + i];
+    run_memory_give(rank, give->tensor, give->stream == PROGRAM_NONE ? NULL : &rank->streams[give->stream]);
+  }
+  if (row->kind == PROGRAM_COLLECTIVE)
+    run_memory_connect(rank, step, index);
+  for (guint32 i = 0; i < row->n_takes; i++)
+    run_memory_take(rank, section->takes[row->takes + i], step, index);
 }

@@ -19,6 +19,7 @@ static void add_network(RunPlay *play) {
       play->communicators[c].routes[algorithm] = net_route_new(play->net, route->links, route->coefficients, route->n);
     }
     play->communicators[c].moves = g_array_new(FALSE, TRUE, sizeof(RunMove));
+    play->communicators[c].planned = g_array_new(FALSE, FALSE, sizeof(RunPlanned));
   }
 }
 
@@ -58,6 +59,9 @@ static void clear(RunPlay *play) {
   for (guint32 i = 0; i < play->n_ranks; i++) {
     RunRank *rank = &play->ranks[i];
     run_steps_clear(rank);
+    g_free(rank->notes.data);
+    g_free(rank->layout[0].data);
+    g_free(rank->layout[1].data);
     run_memory_clear(rank);
     for (guint32 s = 0; s < program->n_streams; s++)
       run_stream_clear(&rank->streams[s]);
@@ -69,8 +73,8 @@ static void clear(RunPlay *play) {
     for (int s = 0; s < PROGRAM_SECTIONS; s++)
       run_table_clear(&play->tables[r][s]);
   run_communicators_clear(play);
-  g_ptr_array_unref(play->hosts);
-  g_ptr_array_unref(play->hosts_playing);
+  g_free(play->hosts);
+  g_free(play->hosts_playing);
   g_free(play->tables);
   g_free(play->ranks);
   run_contention_clear(play);
@@ -88,8 +92,9 @@ static gboolean moves_for_ever(const RunPlay *play) {
 }
 
 static gboolean play_steps(RunPlay *play, GError **error) {
-  while (!play->over && !play->endless && event_queue_step(play->queue))
-    ;
+  do
+    run_hosts_due(play);
+  while (!play->over && !play->endless && event_queue_step(play->queue));
   if (play->over)
     return TRUE;
   sim_require(play->endless || moves_for_ever(play), run_now(play), play->run_key,

@@ -3,8 +3,8 @@
  *   RunSystem system = {program, gpu, links, n_links, groups, speeds};
  *   g_autoptr(RunReport) report = run_play(&system, &options, run_key, error);     // identity left empty
  *
- * The `first` section is played once, then `steady` until ledger, allocator and step period repeat, at most four times. One event
- * per operation. Knows counts of ranks and links, not why they are counts. */
+ * The `first` section is played once, then `steady` until ledger, allocator and step period repeat, at most four times. One
+ * event per operation. Knows counts of ranks and links, not why they are counts. */
 #pragma once
 
 #include "coll-group.h"
@@ -35,6 +35,7 @@ typedef struct {
   guint64 tie_seed;
   MemPolicy memory;    /* the caching allocator's */
   gboolean contention; /* collectives take SMs and memory bandwidth from the kernels beside them */
+  gboolean every_step; /* also steps that must repeat the one before are played */
   gboolean chunks;     /* step fidelity: collectives chunk by chunk; the system must not be folded */
 } RunOptions;
 

@@ -10,6 +10,7 @@
  * Unfolded runs have many ranks, so what each keeps per row is little: a start, and how many needs have not ended. */
 #pragma once
 
+#include "base-vector.h"
 #include "mem-allocator.h"
 #include "mem-ledger.h"
 #include "run-play.h"
@@ -59,6 +60,13 @@ typedef struct {
   guint32 tensor, block;
 } RunFree;
 
+/* What moved memory, in its order: the host acted on a row, or a stream ended its oldest. */
+typedef struct {
+  SimTime at;  /* since the step's start */
+  guint32 row; /* PROGRAM_NONE: the stream's end */
+  guint32 stream;
+} RunNote;
+
 typedef struct {
   Event event; /* end of the compute row that runs */
   RunRank *rank;
@@ -69,7 +77,8 @@ typedef struct {
   SimTime anchor; /* since when the compute row that runs goes at the present rate */
   double left;    /* share of it that was not done then */
   guint64 issued, ended;
-  GQueue frees; /* RunFree *, by ordinal */
+  BaseVector frees;    /* RunFree, by ordinal */
+  guint32 frees_begun; /* of these, so many have been */
 } RunStream;
 
 /* What collectives hold of a GPU: whole numbers, so that their order changes no sum. */
@@ -98,13 +107,19 @@ struct RunRank {
   RunStep *last;                  /* last step that has ended */
   SimTime before;                 /* end of the one before it */
   guint32 steps_ended;
-  SimTime period[2]; /* of the last two steps */
+  SimTime period[2];    /* of the last two steps */
+  BaseVector notes;     /* RunNote: of this step so far */
+  BaseVector layout[2]; /* guint64: where the last two steps left memory, if the rank rests */
+  guint32 replayed;     /* steps of which the memory alone was played, or nothing */
+  gboolean replaying;   /* one of them is being */
+  SimTime noted_at;     /* of its present note; else 0 */
+  gboolean rested[2];   /* at their ends nothing was under way or issued ahead */
   guint64 level[2][MEM_TENANTS];
   guint64 allocated[2], reserved[2]; /* when they ended */
   MemLedger ledger;
   MemAllocator *allocator;
   guint64 outside;     /* of the device's bytes, beside the allocator */
-  guint32 *blocks;     /* by tensor, while it is held */
+  guint32 *blocks;     /* by tensor; PROGRAM_NONE: it is not held */
   gboolean *connected; /* by slot: its communicator has its buffers */
   guint64 device_peak; /* most that was reserved and outside */
   guint32 device_peak_step;
@@ -123,6 +138,13 @@ typedef struct {
   gboolean set_out;           /* its rate is fixed */
 } RunMove;
 
+/* What a call of a communicator costs, found at the first of its kind. */
+typedef struct {
+  CollCall call;
+  CollPlan plan;
+  RunHeld takes;
+} RunPlanned;
+
 /* A collective that members gather for, then move together. */
 struct RunTransfer {
   Event start; /* sets out, then moves */
@@ -140,7 +162,9 @@ typedef struct {
   const NetRoute *routes[COLL_ALGORITHMS];
   NetRoute **hops[COLL_ALGORITHMS]; /* step fidelity: by lane and connection, once used */
   RunTransfer *open;                /* gathering or moving */
+  RunTransfer *spare;               /* over, to be used again */
   GArray *moves;                    /* RunMove, by sequence */
+  GArray *planned;                  /* RunPlanned: of each distinct call so far */
 } RunCommunicator;
 
 struct RunPlay {
@@ -155,9 +179,10 @@ struct RunPlay {
   RunCommunicator *communicators;
   GHashTable *durations; /* RunDurations, each its own key */
   Event hosts_event;
-  GPtrArray *hosts, *hosts_playing; /* RunRank *, that go on at this instant */
-  guint32 steps_ended;              /* on all ranks */
-  guint32 ranks_ended;              /* that have ended one more */
+  RunRank **hosts, **hosts_playing; /* that go on at this instant; room for all ranks */
+  guint32 n_hosts;
+  guint32 steps_ended; /* on all ranks */
+  guint32 ranks_ended; /* that have ended one more */
   gboolean repeats, over;
   gboolean endless;   /* something would happen beyond SimTime */
   double *link_bytes; /* at the end of the last step and the one before */
@@ -171,6 +196,8 @@ void run_table_clear(RunTable *table);
 void run_hosts_init(RunPlay *play);
 void run_host_init(RunRank *rank);
 void run_host_resume(RunRank *rank);
+/* After each event: hosts that it woke. */
+void run_hosts_due(RunPlay *play);
 /* run-task.c */
 void run_stream_init(RunStream *stream, RunRank *rank, guint32 index);
 void run_stream_clear(RunStream *stream);
@@ -204,6 +231,8 @@ void run_memory_begin(RunRank *rank);
 void run_memory_clear(RunRank *rank);
 /* NCCL's buffers of a collective's communicator: allocated with the first call. */
 void run_memory_connect(RunRank *rank, const RunStep *step, guint32 row);
+/* The host has come to a row: its gives, the buffers of its communicator, its takes. */
+void run_memory_act(RunRank *rank, const RunStep *step, guint32 row);
 void run_memory_take(RunRank *rank, guint32 tensor, const RunStep *step, guint32 row);
 /* Of use again once what was issued on `stream` so far has ended; NULL: at once. */
 void run_memory_give(RunRank *rank, guint32 tensor, RunStream *stream);
@@ -212,12 +241,25 @@ void run_memory_pass(RunStream *stream, guint64 ended);
 /* run-step.c */
 RunStep *run_step_begin(RunRank *rank, guint32 number);
 void run_step_ended(RunStep *step);
+gboolean run_step_repeats(const RunRank *rank);
+/* Takes down what the allocator holds at the end of a step. */
+void run_step_note_memory(RunRank *rank);
 void run_steps_clear(RunRank *rank);
+/* run-replay.c: steps that can differ in memory alone. Notes are taken where they may be wanted. */
+void run_replay_note(RunRank *rank, guint32 row, guint32 stream);
+/* Takes down where a step that ends at rest leaves memory. */
+void run_replay_mark(RunRank *rank);
+/* Plays their memory, once a step has ended, until it repeats or the most steps are reached. FALSE: the next must be played. */
+gboolean run_replay(RunPlay *play);
 /* run-exposure.c: fills times, causes and, if kept, exposures of a class from its last step. */
 void run_exposure(const RunRank *rank, gboolean keep, RunClass *ret);
 /* run-results.c */
 RunReport *run_results(RunPlay *play);
 
+/* Of several ranks each would have to rest at the same moment. */
+static inline gboolean run_replay_wanted(const RunPlay *play) {
+  return play->n_ranks == 1 && !play->options->every_step;
+}
 static inline SimTime run_now(const RunPlay *play) {
   return event_now(play->queue);
 }

@@ -51,9 +51,17 @@ void run_steps_clear(RunRank *rank) {
   step_free(rank->spare);
 }
 
-static gboolean rank_repeats(const RunRank *rank) {
+gboolean run_step_repeats(const RunRank *rank) {
   return rank->steps_ended > 2 && rank->period[0] == rank->period[1] && rank->allocated[0] == rank->allocated[1] &&
          rank->reserved[0] == rank->reserved[1] && memcmp(rank->level[0], rank->level[1], sizeof rank->level[0]) == 0;
+}
+
+/* The step's last row was the host's, and no stream has anything left. */
+static gboolean rests(const RunRank *rank, const RunStep *step) {
+  gboolean rests = rank->step == step && rank->row == step->table->section->n_rows;
+  for (guint32 s = 0; s < rank->play->system->program->n_streams; s++)
+    rests &= rank->streams[s].pending == 0;
+  return rests;
 }
 
 /* All ranks have ended as many steps: what the links carried so far, and whether to go on. */
@@ -62,14 +70,22 @@ static void all_ended(RunPlay *play) {
   play->steps_ended++;
   play->repeats = TRUE;
   for (guint32 i = 0; i < play->n_ranks; i++)
-    play->repeats &= rank_repeats(&play->ranks[i]);
+    play->repeats &= run_step_repeats(&play->ranks[i]);
   for (guint32 link = 0; link < n; link++) {
     play->link_bytes[link + n] = play->link_bytes[link];
     play->link_busy[link + n] = play->link_busy[link];
     play->link_bytes[link] = net_link_bytes(play->net, link);
     play->link_busy[link] = net_link_busy(play->net, link);
   }
-  play->over = play->repeats || play->steps_ended == RUN_MOST_STEPS;
+  play->over = play->repeats || play->steps_ended == RUN_MOST_STEPS || run_replay(play);
+}
+
+void run_step_note_memory(RunRank *rank) {
+  const MemUse *use = mem_allocator_use(rank->allocator);
+  rank->allocated[1] = rank->allocated[0];
+  rank->allocated[0] = use->allocated;
+  rank->reserved[1] = rank->reserved[0];
+  rank->reserved[0] = use->reserved;
 }
 
 void run_step_ended(RunStep *step) {
@@ -79,12 +95,13 @@ void run_step_ended(RunStep *step) {
   rank->before = rank->last != NULL ? rank->last->end : 0;
   rank->period[1] = rank->period[0];
   rank->period[0] = step->end - rank->before;
+  rank->rested[1] = rank->rested[0];
+  rank->rested[0] = rests(rank, step);
   memcpy(rank->level[1], rank->level[0], sizeof rank->level[0]);
   memcpy(rank->level[0], rank->ledger.held, sizeof rank->level[0]);
-  rank->allocated[1] = rank->allocated[0];
-  rank->allocated[0] = mem_allocator_use(rank->allocator)->allocated;
-  rank->reserved[1] = rank->reserved[0];
-  rank->reserved[0] = mem_allocator_use(rank->allocator)->reserved;
+  run_step_note_memory(rank);
+  if (rank->rested[0] && run_replay_wanted(play))
+    run_replay_mark(rank);
   forget(rank, rank->last);
   rank->last = step;
   rank->steps_ended++;
@@ -92,6 +109,7 @@ void run_step_ended(RunStep *step) {
   if (play->ranks_ended < play->n_ranks)
     return;
   all_ended(play);
+  rank->notes.n = 0;
   play->ranks_ended = 0;
   for (guint32 i = 0; i < play->n_ranks; i++)
     play->ranks_ended += play->ranks[i].steps_ended > play->steps_ended;

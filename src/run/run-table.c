@@ -1,40 +1,43 @@
 /* Preparing a section: who waits for whom, who follows whom on a stream, which collective is the how-manieth. */
 #include "run-state.h"
 
+/* Needs are counted at the row needed, then added up to where its waiters begin. */
 static void find_waiters(RunTable *table, const ProgramSection *section) {
-  table->waiter_offsets = g_new0(guint32, section->n_rows + 1);
+  guint32 *offsets = table->waiter_offsets = g_new0(guint32, section->n_rows + 2);
   table->needs = g_new(guint32, section->n_rows);
   for (guint32 i = 0; i < section->n_rows; i++) {
-    table->needs[i] = section->rows[i].n_needs;
-    for (guint32 k = 0; k < section->rows[i].n_needs; k++)
-      table->waiter_offsets[section->needs[section->rows[i].needs + k] + 1]++;
+    const ProgramRow *row = &section->rows[i];
+    table->needs[i] = row->n_needs;
+    for (guint32 k = row->needs; k < row->needs + row->n_needs; k++)
+      offsets[section->needs[k] + 2]++;
   }
   for (guint32 i = 0; i < section->n_rows; i++)
-    table->waiter_offsets[i + 1] += table->waiter_offsets[i];
-  table->waiters = g_new(guint32, table->waiter_offsets[section->n_rows]);
-  g_autofree guint32 *at = g_memdup2(table->waiter_offsets, section->n_rows * sizeof(guint32));
+    offsets[i + 2] += offsets[i + 1];
+  table->waiters = g_new(guint32, offsets[section->n_rows + 1]);
   for (guint32 i = 0; i < section->n_rows; i++)
-    for (guint32 k = 0; k < section->rows[i].n_needs; k++)
-      table->waiters[at[section->needs[section->rows[i].needs + k]]++] = i;
+    for (guint32 k = 0; k < table->needs[i]; k++)
+      table->waiters[offsets[section->needs[section->rows[i].needs + k] + 1]++] = i;
 }
 
 static void find_order(RunTable *table, const ProgramSection *section, const Program *program) {
+  g_autofree guint32 *last = g_new(guint32, program->n_streams);
   table->next = g_new(guint32, section->n_rows);
   table->first = g_new(guint32, program->n_streams);
   table->call = g_new0(guint32, section->n_rows);
   table->sequence = g_new0(guint32, section->n_rows);
   table->calls = g_new0(guint32, program->n_slots);
   for (guint32 s = 0; s < program->n_streams; s++)
-    table->first[s] = PROGRAM_NONE;
-  for (guint32 i = section->n_rows; i-- > 0;) {
-    table->next[i] = table->first[section->rows[i].stream];
-    table->first[section->rows[i].stream] = i;
-  }
-  for (guint32 i = 0; i < section->n_rows; i++)
-    if (section->rows[i].kind == PROGRAM_COLLECTIVE) {
+    table->first[s] = last[s] = PROGRAM_NONE;
+  for (guint32 i = 0; i < section->n_rows; i++) {
+    const ProgramRow *row = &section->rows[i];
+    *(last[row->stream] == PROGRAM_NONE ? &table->first[row->stream] : &table->next[last[row->stream]]) = i;
+    last[row->stream] = i;
+    table->next[i] = PROGRAM_NONE;
+    if (row->kind == PROGRAM_COLLECTIVE) {
       table->call[i] = table->n_calls++;
-      table->sequence[i] = table->calls[section->rows[i].group]++;
+      table->sequence[i] = table->calls[row->group]++;
     }
+  }
 }
 
 void run_table_init(RunTable *table, const ProgramSection *section, const Program *program) {

@@ -9,13 +9,12 @@ static void compute_ended(Event *event, gpointer owner) {
 
 void run_stream_init(RunStream *stream, RunRank *rank, guint32 index) {
   stream->rank = rank;
-  g_queue_init(&stream->frees);
   guint64 identity = (guint64)rank->index * rank->play->system->program->n_streams + index;
   event_init(&stream->event, compute_ended, stream, EVENT_PHASE_COMPLETIONS, identity);
 }
 
 void run_stream_clear(RunStream *stream) {
-  g_queue_clear_full(&stream->frees, g_free);
+  g_free(stream->frees.data);
 }
 
 /* Of a row that is no collective and no host row. */
@@ -84,7 +83,9 @@ void run_stream_ended(RunStream *stream) {
   step->ends[row] = run_now(rank->play);
   stream->running = FALSE;
   stream->ended++;
-  if (!g_queue_is_empty(&stream->frees))
+  if (run_replay_wanted(rank->play))
+    run_replay_note(rank, PROGRAM_NONE, (guint32)(stream - rank->streams));
+  if (stream->frees.n > 0)
     run_memory_pass(stream, stream->ended);
   if (--stream->pending > 0)
     move_head(stream);

@@ -12,12 +12,15 @@
 #include "study-runner.h"
 
 typedef struct {
-  StudyPoint *(*next)(gpointer user); /* with its `base`; NULL: there are no more */
+  StudyPoint *(*next)(gpointer user);                  /* with its `base`; NULL: there are no more */
+  gboolean (*ready)(gpointer user);                    /* as in study-runner.h */
+  StudyPoint *(*again)(guint64 number, gpointer user); /* the point that had this number, in another process */
   /* Asked on any thread of a point before it is played, with a report that holds its identity alone. NULL: all are. */
   gboolean (*wanted)(const RunReport *identity, gpointer user);
   gboolean (*deliver)(StudyPoint *point, gpointer user, GError **error); /* the point stays the batch's */
   gpointer user;
   const char *database; /* runs that stand there are not played again; NULL: all are. It must exist */
+  GHashTable *known;    /* instead of a database: the keys of runs that are not played again; read by all threads */
   StudyOptions options;
   guint threads; /* 0: one for each core */
   gboolean (*stop)(gpointer stop_user);

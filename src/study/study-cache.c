@@ -1,11 +1,17 @@
-/* Two shelves, machines and models, each found by the settings that decide it. */
+/* Shelves of machines, models and Programs, each found by the settings that decide it. */
 #include "study-cache.h"
 
 #include <string.h>
 
+#include "plan.h"
 #include "study-walk.h"
 
-#define MOST_KEPT 32 /* of each shelf: a grid's machines and models recur in turn */
+/* Of each shelf, and in all: a grid's machines and models recur in turn. */
+#define MOST_MACHINES 512
+#define MOST_LINKS    200000 /* a few megabytes */
+#define MOST_MODELS   512
+#define MOST_PROGRAMS 4
+#define MOST_ROWS     40000 /* of a Program, lest long ones fill the memory */
 
 /* NCCL's tables for one architecture, as read. */
 typedef struct {
@@ -15,9 +21,17 @@ typedef struct {
   GBytes *text;         /* of the files, which run keys hash */
 } Tables;
 
+typedef struct {
+  char *key; /* NULL: none stands here yet */
+  Program *program;
+} Kept;
+
 struct StudyCache {
   HwCatalog *catalog; /* NULL until needed */
   GHashTable *machines, *models;
+  guint32 links; /* of all machines */
+  Kept programs[MOST_PROGRAMS];
+  guint oldest;           /* Program */
   GArray *tables;         /* Tables */
   Trust *trust;           /* NULL until needed */
   ConfSettings *defaults; /* likewise */
@@ -59,6 +73,10 @@ StudyCache *study_cache_new(void) {
 void study_cache_free(StudyCache *cache) {
   if (cache == NULL)
     return;
+  for (guint i = 0; i < MOST_PROGRAMS; i++) {
+    g_free(cache->programs[i].key);
+    program_free(cache->programs[i].program);
+  }
   g_hash_table_unref(cache->machines);
   g_hash_table_unref(cache->models);
   g_array_unref(cache->tables);
@@ -69,17 +87,11 @@ void study_cache_free(StudyCache *cache) {
 }
 
 /* All given values of the schemas' keys, and where they stand: relative paths start there, and errors name it. */
-static char *key_of(const ConfSettings *settings, const ConfSchema *const *schemas) {
+static char *key_of(const ConfSettings *settings, const ConfSchema *const *schemas, const char *const *except) {
   GString *key = g_string_new(NULL);
   for (; *schemas != NULL; schemas++)
-    conf_settings_append_given(settings, *schemas, key);
+    conf_settings_append_given(settings, *schemas, except, key);
   return g_string_free(key, FALSE);
-}
-
-static void keep(GHashTable *shelf, char *key, gpointer made) {
-  if (g_hash_table_size(shelf) >= MOST_KEPT)
-    g_hash_table_remove_all(shelf);
-  g_hash_table_insert(shelf, key, made);
 }
 
 const HwCatalog *study_cache_catalog(StudyCache *cache, GError **error) {
@@ -107,24 +119,34 @@ static void add_figure(const char *name, const char *value, gpointer user) {
   g_checksum_update(user, (const guchar *)line, -1);
 }
 
+/* Its price is no part of a machine: points that differ in it share one. */
 StudyMachine *study_cache_machine(StudyCache *cache, ConfSettings *settings, GError **error) {
   static const ConfSchema *const schemas[] = {&hw_cluster_schema, &hw_topology_schema, &coll_knobs_schema, NULL};
-  g_autofree char *key = key_of(settings, schemas);
+  g_autofree char *key = key_of(settings, schemas, hw_price_keys);
   StudyMachine *machine = g_hash_table_lookup(cache->machines, key);
   if (machine != NULL) {
     conf_settings_take(settings, machine->laid, &hw_topology_schema);
     return machine;
   }
+  g_autoptr(ConfSettings) plain = conf_settings_copy(settings);
+  for (const char *const *price = hw_price_keys; *price != NULL; price++)
+    conf_settings_forget(plain, *price);
   HwCluster *cluster =
-      study_cache_catalog(cache, error) != NULL ? hw_cluster_build(settings, cache->catalog, error) : NULL;
+      study_cache_catalog(cache, error) != NULL ? hw_cluster_build(plain, cache->catalog, error) : NULL;
   if (cluster == NULL)
     return NULL;
+  conf_settings_take(settings, plain, &hw_topology_schema);
   machine = g_new0(StudyMachine, 1);
   machine->cluster = cluster;
-  machine->laid = conf_settings_copy(settings);
+  machine->laid = g_steal_pointer(&plain);
   machine->figures = g_checksum_new(G_CHECKSUM_SHA256);
   hw_catalog_visit_used(cache->catalog, add_figure, machine->figures);
-  keep(cache->machines, g_steal_pointer(&key), machine);
+  if (g_hash_table_size(cache->machines) >= MOST_MACHINES || cache->links + cluster->n_links > MOST_LINKS) {
+    g_hash_table_remove_all(cache->machines);
+    cache->links = 0;
+  }
+  cache->links += cluster->n_links;
+  g_hash_table_insert(cache->machines, g_steal_pointer(&key), machine);
   return machine;
 }
 
@@ -158,6 +180,18 @@ static const Tables *find_tables(StudyCache *cache, const HwCluster *cluster, co
   return &g_array_index(cache->tables, Tables, cache->tables->len - 1);
 }
 
+/* Searches of rings and trees take milliseconds, and a grid's machines mostly differ in what these do not see. */
+static void share_searches(const StudyCache *cache, CollLibrary *library) {
+  GHashTableIter iter;
+  gpointer value;
+  g_hash_table_iter_init(&iter, cache->machines);
+  while (g_hash_table_iter_next(&iter, NULL, &value)) {
+    const StudyMachine *other = value;
+    if (other->library != NULL && coll_library_share(library, other->library))
+      return;
+  }
+}
+
 gboolean study_machine_connect(StudyCache *cache, StudyMachine *machine, const CollKnobs *knobs, GError **error) {
   if (machine->library != NULL)
     return TRUE;
@@ -169,13 +203,15 @@ gboolean study_machine_connect(StudyCache *cache, StudyMachine *machine, const C
   const guchar *text = g_bytes_get_data(tables->text, &length);
   g_checksum_update(machine->figures, text, (gssize)length);
   g_checksum_update(machine->figures, (const guchar *)trust_sum(trust), -1);
-  machine->library = coll_library_new_like(tables->library, machine->cluster, knobs);
+  CollLibrary *library = coll_library_new_like(tables->library, machine->cluster, knobs);
+  share_searches(cache, library);
+  machine->library = library;
   return TRUE;
 }
 
 const ModelShape *study_cache_model(StudyCache *cache, ConfSettings *settings, GError **error) {
   static const ConfSchema *const schemas[] = {&model_shape_schema, NULL};
-  g_autofree char *given = key_of(settings, schemas);
+  g_autofree char *given = key_of(settings, schemas, NULL);
   const char *length = conf_settings_get(settings, "training.sequence_length"); /* some shapes grow with it */
   g_autofree char *key = g_strconcat(given, length, NULL);
   StudyModel *model = g_hash_table_lookup(cache->models, key);
@@ -189,6 +225,48 @@ const ModelShape *study_cache_model(StudyCache *cache, ConfSettings *settings, G
     return NULL;
   }
   model->laid = conf_settings_copy(settings);
-  keep(cache->models, g_steal_pointer(&key), model);
+  if (g_hash_table_size(cache->models) >= MOST_MODELS)
+    g_hash_table_remove_all(cache->models);
+  g_hash_table_insert(cache->models, g_steal_pointer(&key), model);
   return &model->shape;
+}
+
+/* All that plan sees. */
+static char *program_key(const StudyWalk *walk) {
+  ConfSchema schemas[2 + PLAN_SCHEMAS_MOST] = {model_shape_schema, model_recipe_schema};
+  gsize n = 2 + plan_schemas(schemas + 2, PLAN_SCHEMAS_MOST);
+  GString *key = g_string_new(NULL);
+  for (gsize i = 0; i < n; i++)
+    conf_settings_append_given(walk->settings, &schemas[i], NULL, key);
+  const HwHost *host = walk->recipe.host;
+  g_string_append_printf(key, "%u ranks, %u per node, %s", walk->recipe.ranks, walk->recipe.ranks_per_node,
+                         host != NULL ? host->name : "");
+  return g_string_free(key, FALSE);
+}
+
+static gsize rows_of(const Program *program) {
+  gsize rows = 0;
+  for (guint32 r = 0; r < program->n_roles; r++)
+    for (int s = 0; s < PROGRAM_SECTIONS; s++)
+      rows += program->roles[r].sections[s].n_rows;
+  return rows;
+}
+
+Program *study_cache_program(StudyCache *cache, const StudyWalk *walk, gboolean *ret_kept) {
+  g_autofree char *key = program_key(walk);
+  for (guint i = 0; i < MOST_PROGRAMS; i++)
+    if (g_strcmp0(cache->programs[i].key, key) == 0) {
+      *ret_kept = TRUE;
+      return cache->programs[i].program;
+    }
+  Program *program = plan_program(&walk->shape, &walk->model_recipe, &walk->recipe);
+  *ret_kept = rows_of(program) <= MOST_ROWS;
+  if (!*ret_kept)
+    return program;
+  Kept *place = &cache->programs[cache->oldest];
+  cache->oldest = (cache->oldest + 1) % MOST_PROGRAMS;
+  g_free(place->key);
+  program_free(place->program);
+  *place = (Kept){g_steal_pointer(&key), program};
+  return program;
 }

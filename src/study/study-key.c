@@ -1,9 +1,11 @@
 /* Canonical text into a checksum. */
 #include "study-key.h"
 
-static void add_line(GChecksum *sum, const char *name, const char *value) {
-  g_autofree char *line = g_strdup_printf("%s = %s\n", name, value);
-  g_checksum_update(sum, (const guchar *)line, -1);
+static void add_line(GString *text, const char *name, const char *value) {
+  g_string_append(text, name);
+  g_string_append(text, " = ");
+  g_string_append(text, value);
+  g_string_append_c(text, '\n');
 }
 
 static void add_setting(const char *name, const char *value, ConfOrigin origin, gpointer user) {
@@ -23,12 +25,14 @@ static gboolean add_file(const char *path, GChecksum *sum, GError **error) {
 char *study_key(const ConfSettings *settings, const GChecksum *figures, guint64 parameters, const char *fidelity,
                 gboolean contention, const char *profile, GError **error) {
   g_autoptr(GChecksum) sum = g_checksum_copy(figures);
+  g_autoptr(GString) text = g_string_sized_new(4096);
   g_autofree char *count = g_strdup_printf("%" G_GUINT64_FORMAT, parameters);
-  add_line(sum, "model_version", RUN_MODEL_VERSION);
-  add_line(sum, "parameters", count);
-  add_line(sum, "fidelity", fidelity);
-  add_line(sum, "contention", contention ? "on" : "off");
-  conf_settings_visit(settings, add_setting, sum);
+  add_line(text, "model_version", RUN_MODEL_VERSION);
+  add_line(text, "parameters", count);
+  add_line(text, "fidelity", fidelity);
+  add_line(text, "contention", contention ? "on" : "off");
+  conf_settings_visit(settings, add_setting, text);
+  g_checksum_update(sum, (const guchar *)text->str, (gssize)text->len);
   if (profile != NULL && !add_file(profile, sum, error))
     return NULL;
   return g_strdup(g_checksum_get_string(sum));

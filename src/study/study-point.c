@@ -67,14 +67,14 @@ void study_point_lay(StudyPoint *point, ConfSettings *settings) {
 
 void study_point_play(StudyPoint *point, const Study *study, const StudyOptions *options, StudyCache *cache,
                       StudyJudge judge, gpointer user) {
-  Study mine = {study->workload, conf_settings_copy(study->settings)};
+  g_autoptr(ConfSettings) settings = conf_settings_copy(study->settings);
   GError *error = NULL;
-  study_point_lay(point, mine.settings);
+  study_point_lay(point, settings);
   if (point->reasons->len == 0)
-    point->report = study_run_judged(&mine, options, cache, judge, user, &error);
+    point->report =
+        study_run_settings(study->workload, g_steal_pointer(&settings), options, cache, judge, user, &error);
   if (error != NULL)
     study_point_refuse(point, error);
-  conf_settings_free(mine.settings);
 }
 
 static StudyVerdict play_all(G_GNUC_UNUSED const RunReport *identity, G_GNUC_UNUSED gpointer user) {

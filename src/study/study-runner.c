@@ -51,7 +51,8 @@ static gpointer worker(gpointer data) {
 /* Takes items until the window is full or there are no more. */
 static void fill(Ring *ring, gboolean *ret_stopped) {
   const StudyRunner *runner = ring->runner;
-  while (!ring->closed && ring->taken - ring->delivered < ring->n_slots) {
+  while (!ring->closed && ring->taken - ring->delivered < ring->n_slots &&
+         (runner->ready == NULL || ring->taken == ring->delivered || runner->ready(runner->user))) {
     *ret_stopped = runner->stop != NULL && runner->stop(runner->stop_user);
     gpointer item = *ret_stopped ? NULL : runner->next(runner->user);
     g_mutex_lock(&ring->lock);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "store-sweep.h"
-#include "study-batch.h"
+#include "study-mpi.h"
 #include "study-walk.h"
 
 #define WRITE_EVERY_US 200000 /* so much, at most, is lost when the machine stops */
@@ -17,13 +17,19 @@ typedef struct {
   guint64 number;            /* the next point's */
 } Sweeping;
 
+static StudyPoint *point_of(guint64 number, gpointer user) {
+  const Sweeping *sweeping = user;
+  StudyPoint *point = study_grid_point(sweeping->sweep->grid, number);
+  point->base = sweeping->sweep->base;
+  return point;
+}
+
 static StudyPoint *next(gpointer user) {
   Sweeping *sweeping = user;
   const StudySweep *sweep = sweeping->sweep;
   if (sweeping->number >= study_grid_size(sweep->grid))
     return NULL;
-  StudyPoint *point = study_grid_point(sweep->grid, sweeping->number);
-  point->base = sweep->base;
+  StudyPoint *point = point_of(sweeping->number, user);
   sweeping->number += MAX(sweep->shards, 1);
   return point;
 }
@@ -156,13 +162,23 @@ static guint64 points_of_share(const StudySweep *sweep) {
   return sweep->shard < size ? (size - sweep->shard - 1) / shards + 1 : 0;
 }
 
+static gboolean is_led(const StudySweep *sweep) {
+  return sweep->mpi != NULL && sweep->mpi->rank > 0;
+}
+
+static gboolean run_batch(const StudySweep *sweep, const StudyBatch *batch, gboolean *ret_stopped, GError **error) {
+  return sweep->mpi != NULL && sweep->mpi->size > 1 ? study_mpi_batch_run(sweep->mpi, batch, ret_stopped, error)
+                                                    : study_batch_run(batch, ret_stopped, error);
+}
+
 gboolean study_sweep_run(const StudySweep *sweep, StudySweepResult *ret, gboolean *ret_stopped, GError **error) {
-  g_autoptr(StoreDb) db = store_db_open(sweep->database, error);
+  g_autoptr(StoreDb) db = is_led(sweep) ? NULL : store_db_open(sweep->database, error);
   StudySweepResult result = {.points = points_of_share(sweep)};
   Sweeping sweeping = {.sweep = sweep, .result = &result, .db = db, .number = sweep->shard};
-  if (db == NULL || !register_sweep(&sweeping, error))
+  if (!is_led(sweep) && (db == NULL || !register_sweep(&sweeping, error)))
     return FALSE;
   StudyBatch batch = {.next = next,
+                      .again = point_of,
                       .wanted = sweep->where != NULL ? wanted : NULL,
                       .deliver = deliver,
                       .user = &sweeping,
@@ -171,7 +187,7 @@ gboolean study_sweep_run(const StudySweep *sweep, StudySweepResult *ret, gboolea
                       .threads = sweep->threads,
                       .stop = sweep->stop,
                       .stop_user = sweep->stop_user};
-  gboolean good = study_batch_run(&batch, ret_stopped, error);
+  gboolean good = run_batch(sweep, &batch, ret_stopped, error);
   if (!good && sweeping.begun_at != 0)
     store_db_end(db, FALSE, NULL);
   if (!good || !end(&sweeping, TRUE, error))

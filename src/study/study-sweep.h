@@ -22,7 +22,8 @@ typedef struct {
   const char *database;
   const StoreExpression *where; /* of what is known before a run; NULL: all */
   StudyOptions options;         /* timeline: everything of a run is kept, not its summary alone */
-  guint threads;                /* 0: one for each core */
+  guint threads;                /* 0: one for each core; of each process: one */
+  const struct StudyMpi *mpi;   /* processes that share it; NULL: this one alone */
   guint64 shard, shards;        /* points whose number is shard modulo shards; shards 0: all */
   gboolean (*stop)(gpointer stop_user);
   gpointer stop_user;

@@ -179,7 +179,7 @@ static gboolean build_cluster(const StudyTrace *trace, StudyWalk *walk, GError *
     return FALSE;
   walk->machine = study_cache_machine(walk->cache, walk->settings, error);
   walk->cluster = walk->machine != NULL ? walk->machine->cluster : NULL;
-  if (walk->cluster == NULL)
+  if (walk->cluster == NULL || !hw_cluster_price(walk->cluster, walk->settings, &walk->gpu_hour, error))
     return FALSE;
   if (hw_cluster_gpus(walk->cluster) == trace->program->n_ranks)
     return TRUE;
@@ -309,7 +309,7 @@ static void fill_identity(const StudyTrace *trace, const StudyWalk *walk, const 
   identity->global_batch = origin->global_batch;
   identity->precision = known(origin->precision);
   identity->activation_checkpointing = known(origin->activation_checkpointing);
-  identity->gpu_hour = walk->cluster->gpu_hour;
+  identity->gpu_hour = walk->gpu_hour;
   identity->total_tokens = origin->total_tokens;
   identity->notes = study_walk_join(g_strdupv(origin->notes), identity->notes);
   study_key_settings(walk->settings, identity);

@@ -43,13 +43,14 @@ const Trust *study_cache_trust(StudyCache *cache, GError **error);
 const ConfSettings *study_cache_defaults(StudyCache *cache);
 gboolean study_machine_connect(StudyCache *cache, StudyMachine *machine, const CollKnobs *knobs, GError **error);
 
-typedef struct {
+typedef struct StudyWalk {
   ConfSettings *settings; /* owned: a copy, under which the topology is laid */
   StudyCache *cache;      /* borrowed; NULL: the walk makes its own */
   StudyCache *own_cache;
   StudyMachine *machine; /* of the cache, as is what the shape points to */
   Recipe *tool_recipe;   /* [parallel] recipe, read and laid under the settings; NULL: none */
   const HwCluster *cluster;
+  double gpu_hour; /* its price: points that differ in nothing else share a cluster */
   ModelShape shape;
   ModelRecipe model_recipe;
   PlanRecipe recipe;
@@ -60,8 +61,12 @@ typedef struct {
   const CollLibrary *library;
   char *key;
   Program *program;
+  gboolean program_kept; /* it is the cache's */
   CollGroup **groups;
 } StudyWalk;
+
+/* The Program of the walk's recipes. *ret_kept: it is the cache's, and stands until four others have been asked for. */
+Program *study_cache_program(StudyCache *cache, const StudyWalk *walk, gboolean *ret_kept);
 
 /* The defaults of all floors. */
 ConfSettings *study_settings_new(void);
@@ -84,6 +89,8 @@ gboolean study_walk_groups(StudyWalk *walk, GError **error);
 RunReport *study_walk_play(const StudyWalk *walk, const StudyOptions *options, GError **error);
 /* What the Program of a workload assumes, in front of what its play does: for traces. */
 char **study_walk_notes(const StudyWalk *walk);
+/* What playing any Program leaves out: appends strings of the caller. `report`: of the play. */
+void study_walk_note_play(GPtrArray *notes, const StudyWalk *walk, const RunReport *report);
 /* Two lists of notes (the first may be NULL) as one, which owns what they held. */
 char **study_walk_join(char **first, char **then);
 /* The interval around the step time and what vouches for it, into a report whose identity is filled. `unlike`: as of
@@ -108,6 +115,9 @@ typedef StudyVerdict (*StudyJudge)(const RunReport *identity, gpointer user);
 /* As study_point_run, of what `judge` lets pass: a point that is left has neither report nor reason. */
 void study_point_play(StudyPoint *point, const Study *study, const StudyOptions *options, StudyCache *cache,
                       StudyJudge judge, gpointer user);
+/* The same of settings, which it takes. */
+RunReport *study_run_settings(const char *workload, ConfSettings *settings, const StudyOptions *options,
+                              StudyCache *cache, StudyJudge judge, gpointer user, GError **error);
 /* As study_run, the same way. NULL without an error: it was left. */
 RunReport *study_run_judged(const Study *study, const StudyOptions *options, StudyCache *cache, StudyJudge judge,
                             gpointer user, GError **error);

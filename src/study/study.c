@@ -103,7 +103,8 @@ void study_walk_clear_groups(StudyWalk *walk) {
 void study_walk_clear(StudyWalk *walk) {
   study_walk_clear_groups(walk);
   coll_knobs_clear(&walk->knobs);
-  program_free(walk->program);
+  if (!walk->program_kept)
+    program_free(walk->program);
   recipe_free(walk->tool_recipe);
   study_cache_free(walk->own_cache);
   conf_settings_free(walk->settings);
@@ -136,6 +137,8 @@ gboolean study_walk_read(StudyWalk *walk, GError **error) {
   if (shape == NULL)
     return FALSE;
   walk->cluster = walk->machine->cluster;
+  if (!hw_cluster_price(walk->cluster, walk->settings, &walk->gpu_hour, error))
+    return FALSE;
   walk->shape = *shape;
   if (!coll_knobs_load(walk->settings, &walk->knobs, error) ||
       !study_memory_load(walk->settings, &walk->memory, error) || !plan_put_defaults(walk->settings, error) ||
@@ -144,6 +147,7 @@ gboolean study_walk_read(StudyWalk *walk, GError **error) {
       !plan_recipe_load(walk->settings, hw_cluster_gpus(walk->cluster), walk->cluster->gpus_per_node, &walk->recipe,
                         error))
     return FALSE;
+  walk->model_recipe.fp8_weights = walk->recipe.framework == PLAN_FSDP2 && walk->recipe.fsdp.gathers_fp8;
   walk->model_recipe.lora = walk->recipe.trainable.lora;
   if (walk->model_recipe.loss == MODEL_LOSS_DEFAULT)
     walk->model_recipe.loss = walk->recipe.framework == PLAN_NANOTRON ? MODEL_LOSS_VOCAB_PARALLEL : MODEL_LOSS_EAGER;
@@ -220,96 +224,17 @@ static gboolean build_program(StudyWalk *walk, GError **error) {
       (profile = study_profile_load(walk->shape.profile, &walk->shape, &walk->model_recipe, walk->recipe.micro_batch,
                                     error)) == NULL)
     return FALSE;
-  walk->program = plan_program(&walk->shape, &walk->model_recipe, &walk->recipe);
-  if (profile != NULL)
+  if (profile == NULL) {
+    walk->program = study_cache_program(walk->cache, walk, &walk->program_kept);
+  } else {
+    walk->program = plan_program(&walk->shape, &walk->model_recipe, &walk->recipe);
     study_profile_apply(profile, walk->cluster->gpu, walk->program);
+  }
   return study_walk_groups(walk, error);
 }
 
 gboolean study_walk_plan(StudyWalk *walk, GError **error) {
   return find_key(walk, error) && build_program(walk, error);
-}
-
-static void note(GPtrArray *notes, const char *format, ...) G_GNUC_PRINTF(2, 3);
-static void note(GPtrArray *notes, const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  g_ptr_array_add(notes, g_strdup_vprintf(format, arguments));
-  va_end(arguments);
-}
-
-static void note_trust(GPtrArray *notes, const char *name, int trust) {
-  if (trust == HW_TRUST_RECALLED || trust == HW_TRUST_DERIVED)
-    note(notes, "figures of %s are %s, not measured", name, hw_trust_names[trust]);
-}
-
-/* What the Program of a workload leaves out. */
-static void note_program(GPtrArray *notes, const StudyWalk *walk) {
-  static const char *const kernels[] = {
-      [MODEL_KERNELS_EAGER] = "norms, rotary embedding and activations run as separate kernels, as without fusion",
-      [MODEL_KERNELS_FUSED] = "norms, rotary embedding and activations run as one kernel each",
-      [MODEL_KERNELS_NORMS] = "norms and rotary embedding run as one kernel each, activations as separate ones"};
-  note(notes, "%s", kernels[walk->model_recipe.kernels]);
-  if (!conf_settings_given(walk->settings, "training.micro_batch") &&
-      !conf_settings_given(walk->settings, "training.global_batch"))
-    note(notes, "no batch is stated: one sequence per GPU");
-  if (walk->tool_recipe != NULL)
-    note(notes,
-         "%s is a recipe of %s: %u of its settings hold below the workload's, %u keys change no step; --explain lists "
-         "both",
-         walk->tool_recipe->file, walk->tool_recipe->tool, walk->tool_recipe->taken->len, walk->tool_recipe->left->len);
-  plan_notes(&walk->recipe, notes);
-  if (walk->recipe.zero_stage > 0 && walk->recipe.ranks > 1)
-    note(notes, "shards differ by padding at most: every rank plays the largest");
-}
-
-/* What playing any Program leaves out. */
-static void note_play(GPtrArray *notes, const StudyWalk *walk, const RunReport *report) {
-  const HwCluster *cluster = walk->cluster;
-  g_autofree char *basis = walk->shape.profile != NULL
-                               ? g_strdup_printf("layers take the times of %s", walk->shape.profile)
-                               : kernel_basis(cluster->gpu);
-  note(notes, "%s; %s", basis,
-       walk->contention ? "they slow down beside collectives, by the SMs and memory bandwidth that these take"
-                        : "compute does not slow down beside communication");
-  if (cluster->slowest > 0)
-    note(notes, "kernels take %.1f %% longer than on a typical GPU: the expected slowest of %u, for whom all wait",
-         100 * cluster->slowest, hw_cluster_gpus(cluster));
-  note(notes,
-       "memory is as PyTorch's caching allocator holds it%s; what stalls when it gives its cache back is not "
-       "timed",
-       walk->memory.expandable_segments ? ", in expandable segments" : "");
-  note(notes, "collectives are NCCL's, in %s fidelity", walk->fidelity);
-  if (!walk->library->exact) {
-    g_autofree char *table = g_path_get_basename(walk->library->table);
-    note(notes, "the tuning table of NCCL %s is not shipped: %s chooses, the nearest older", walk->knobs.version,
-         table);
-  }
-  note_trust(notes, cluster->gpu->name, cluster->gpu->trust);
-  if (cluster->gpus_per_node > 1)
-    note_trust(notes, cluster->intra->name, cluster->intra->trust);
-  if (cluster->nodes > 1) {
-    note_trust(notes, cluster->nic->name, cluster->nic->trust);
-    note_trust(notes, cluster->platform->name, cluster->platform->trust);
-  }
-  if (!report->repeats)
-    note(notes, "steps were still changing after the most that are played: the last one is shown");
-}
-
-char **study_walk_notes(const StudyWalk *walk) {
-  GPtrArray *notes = g_ptr_array_new();
-  note_program(notes, walk);
-  g_ptr_array_add(notes, NULL);
-  return (char **)g_ptr_array_free(notes, FALSE);
-}
-
-/* Those of the Program, then those of the play; takes both. */
-char **study_walk_join(char **first, char **then) {
-  guint n = first != NULL ? g_strv_length(first) : 0, m = g_strv_length(then);
-  char **all = g_renew(char *, first, n + m + 1);
-  memcpy(all + n, then, (m + 1) * sizeof *then);
-  g_free(then);
-  return all;
 }
 
 #define SECONDS_PER_HOUR 3600.0
@@ -327,9 +252,9 @@ void study_walk_price(RunReport *report) {
   report->price_to_train = steps * report->price_per_step;
 }
 
-static void fill_identity(const Study *study, const StudyWalk *walk, RunIdentity *identity) {
+static void fill_identity(const char *workload, const StudyWalk *walk, RunIdentity *identity) {
   identity->run_key = g_strdup(walk->key);
-  identity->workload = g_strdup(study->workload);
+  identity->workload = g_strdup(workload);
   identity->topology = g_strdup(walk->cluster->topology);
   identity->model = g_strdup(walk->shape.name);
   identity->gpu = g_strdup(walk->cluster->gpu->name);
@@ -346,7 +271,7 @@ static void fill_identity(const Study *study, const StudyWalk *walk, RunIdentity
   identity->global_batch = walk->recipe.global_batch;
   identity->precision = g_strdup(model_precision_names[walk->model_recipe.precision]);
   identity->activation_checkpointing = plan_checkpointing_text(&walk->recipe.checkpointing);
-  identity->gpu_hour = walk->cluster->gpu_hour;
+  identity->gpu_hour = walk->gpu_hour;
   identity->total_tokens = walk->recipe.total_tokens;
   study_key_settings(walk->settings, identity);
 }
@@ -388,6 +313,7 @@ RunReport *study_walk_play(const StudyWalk *walk, const StudyOptions *options, G
                     .tie = ties[options->tie],
                     .tie_seed = options->tie_seed,
                     .contention = walk->contention,
+                    .every_step = options->every_step,
                     .memory = walk->memory,
                     .chunks = options->chunks};
   g_autoptr(GPtrArray) notes = g_ptr_array_new();
@@ -395,18 +321,18 @@ RunReport *study_walk_play(const StudyWalk *walk, const StudyOptions *options, G
   if (report == NULL)
     return NULL;
   fill_folding(folded, report);
-  note_play(notes, walk, report);
+  study_walk_note_play(notes, walk, report);
   g_ptr_array_add(notes, NULL);
   report->identity.notes = (char **)g_ptr_array_steal(notes, NULL);
   return report;
 }
 
-static RunReport *run_walk(const Study *study, StudyWalk *walk, const StudyOptions *options, StudyJudge judge,
+static RunReport *run_walk(const char *workload, StudyWalk *walk, const StudyOptions *options, StudyJudge judge,
                            gpointer user, GError **error) {
   if (!study_walk_read(walk, error) || !find_key(walk, error))
     return NULL;
   RunReport known = {0};
-  fill_identity(study, walk, &known.identity);
+  fill_identity(workload, walk, &known.identity);
   gboolean wanted = judge == NULL || judge(&known, user) == STUDY_PLAY;
   RunReport *report = wanted && build_program(walk, error) ? study_walk_play(walk, options, error) : NULL;
   if (report == NULL) {
@@ -422,16 +348,21 @@ static RunReport *run_walk(const Study *study, StudyWalk *walk, const StudyOptio
   return report;
 }
 
-RunReport *study_run_judged(const Study *study, const StudyOptions *options, StudyCache *cache, StudyJudge judge,
-                            gpointer user, GError **error) {
-  StudyWalk walk = {.settings = conf_settings_copy(study->settings),
+RunReport *study_run_settings(const char *workload, ConfSettings *settings, const StudyOptions *options,
+                              StudyCache *cache, StudyJudge judge, gpointer user, GError **error) {
+  StudyWalk walk = {.settings = settings,
                     .cache = cache,
                     .fidelity = options->chunks ? "step" : "flow",
                     .contention = !options->no_contention};
   gboolean set = !options->no_jitter || conf_settings_set(walk.settings, "cluster.gpu_spread=0", error);
-  RunReport *report = set ? run_walk(study, &walk, options, judge, user, error) : NULL;
+  RunReport *report = set ? run_walk(workload, &walk, options, judge, user, error) : NULL;
   study_walk_clear(&walk);
   return report;
+}
+
+RunReport *study_run_judged(const Study *study, const StudyOptions *options, StudyCache *cache, StudyJudge judge,
+                            gpointer user, GError **error) {
+  return study_run_settings(study->workload, conf_settings_copy(study->settings), options, cache, judge, user, error);
 }
 
 char *study_find_key(const Study *study, GError **error) {

@@ -18,6 +18,7 @@ typedef struct {
   gboolean timeline;      /* keep tasks, exposures and samples */
   gboolean fold;          /* equal ranks are played once */
   gboolean net_full;      /* the plain solver */
+  gboolean every_step;    /* also steps that must repeat the one before are played */
   gboolean chunks;        /* step fidelity: collectives chunk by chunk, every rank played */
   gboolean no_contention; /* kernels run as if no collective ran beside them */
   gboolean no_jitter;     /* GPUs are alike, whatever cluster.gpu_spread says */

@@ -1,0 +1,185 @@
+/* Queries, keys and values: as matmuls of their own, or as one and what is copied out of it. */
+#include "model-projections.h"
+
+static const ModelLinearNames q_names = MODEL_LINEAR_NAMES("q_proj"), k_names = MODEL_LINEAR_NAMES("k_proj"),
+                              v_names = MODEL_LINEAR_NAMES("v_proj"), qkv_names = MODEL_LINEAR_NAMES("qkv_proj");
+
+static double stream_bytes(const ModelBuild *build) {
+  return build->e * build->t * build->h;
+}
+
+static double query_bytes(const ModelBuild *build) {
+  return build->e * build->t * build->q;
+}
+
+static double key_bytes(const ModelBuild *build) {
+  return build->e * build->t * build->kv;
+}
+
+static double all_bytes(const ModelBuild *build) {
+  return query_bytes(build) + 2 * key_bytes(build);
+}
+
+gboolean model_projections_joined(const ModelBuild *build) {
+  return build->recipe->projections != MODEL_PROJECTIONS_SEPARATE && build->recipe->lora.rank == 0;
+}
+
+static gboolean are_copied(const ModelBuild *build) {
+  return build->recipe->projections == MODEL_PROJECTIONS_COPIED && model_projections_joined(build) &&
+         build->shape->family == MODEL_LLAMA;
+}
+
+void model_projections_define(ModelBuild *build, ModelProjections *projections) {
+  gboolean gpt = build->shape->family == MODEL_GPT, bias = gpt || build->shape->qkv_bias;
+  if (gpt || model_projections_joined(build)) {
+    projections->qkv = model_linear(build, &qkv_names, build->h, build->q + 2 * build->kv, bias);
+    return;
+  }
+  projections->q = model_linear(build, &q_names, build->h, build->q, bias);
+  projections->k = model_linear(build, &k_names, build->h, build->kv, bias);
+  projections->v = model_linear(build, &v_names, build->h, build->kv, bias);
+}
+
+/* ---- Rotary positions ---- */
+
+/* As transformers computes them, for q and for k: x · cos (in, out), half of each head negated (in and out,
+ * of half), the halves joined (in, out), · sin (in, out), the sum (two in, one out): ten elements moved. Backward: · sin,
+ * the two slices' gradients (zeros, then a copy of half) and the negation, · cos, and two sums. Fused: in, out. */
+static ModelPasses rope_passes(const ModelBuild *build, ModelDirection direction) {
+  if (build->fused)
+    return (ModelPasses){KERNEL_MEMORY, 1, 2 * build->e};
+  if (direction == MODEL_FORWARD)
+    return (ModelPasses){KERNEL_ROTARY, 10, (2 + 1 + 2 + 2 + 3) * build->e};
+  return (ModelPasses){KERNEL_ROTARY, 18, (2 + 4 + 1 + 2 + 3 + 3) * build->e};
+}
+
+static void rope(ModelBuild *build, ModelDirection direction, const char *name, ModelSet reads, ModelSet writes) {
+  ModelPasses passes = rope_passes(build, direction);
+  model_build_kernels(build, direction, name, passes.kind, passes.launches,
+                      passes.bytes * build->t * (build->q + build->kv), reads, writes);
+}
+
+static void rope_forward(ModelBuild *build, ModelSet plain, ModelAttentionTensors *at) {
+  ModelSet turned = build->fused ? 0 : model_build_scratch(build, "turned", query_bytes(build) + key_bytes(build));
+  at->q = model_build_inner(build, "q", query_bytes(build));
+  at->k = model_build_inner(build, "k", key_bytes(build));
+  rope(build, MODEL_FORWARD, "rope", plain | turned, at->q | at->k | turned);
+}
+
+static void rope_backward(ModelBuild *build, ModelSet d_turned, ModelSet *ret_d_q, ModelSet *ret_d_k) {
+  ModelSet turned = build->fused ? 0 : model_build_scratch(build, "d_turned", query_bytes(build) + key_bytes(build));
+  *ret_d_q = model_build_inner(build, "d_q_unrotated", query_bytes(build));
+  *ret_d_k = model_build_inner(build, "d_k_unrotated", key_bytes(build));
+  rope(build, MODEL_BACKWARD, "rope.backward", d_turned | turned, *ret_d_q | *ret_d_k | turned);
+}
+
+/* ---- Forward ---- */
+
+/* A copy into another order of dimensions: kernels that stride, as those of the eager rotary embedding do. */
+static void reorder(ModelBuild *build, ModelDirection direction, const char *name, double bytes, ModelSet from,
+                    ModelSet to) {
+  model_build_kernels(build, direction, name, KERNEL_ROTARY, 1, 2 * bytes, from, to);
+}
+
+static void copied_forward(ModelBuild *build, ModelSet qkv, ModelAttentionTensors *at) {
+  double pair = 2 * key_bytes(build);
+  ModelSet apart = model_build_inner(build, "qkv_apart", all_bytes(build));
+  ModelSet joined = model_build_inner(build, "kv_joined", pair), kv = model_build_inner(build, "kv", pair);
+  reorder(build, MODEL_FORWARD, "qkv_apart", all_bytes(build), qkv, apart);
+  model_build_memory(build, MODEL_FORWARD, "kv_joined", 2 * pair, apart, joined);
+  reorder(build, MODEL_FORWARD, "kv_reordered", pair, joined, kv);
+  rope(build, MODEL_FORWARD, "rope", apart | kv, 0);
+  at->q = apart;
+  at->k = at->v = kv;
+}
+
+void model_projections_forward(ModelBuild *build, ModelProjections *projections, ModelSet normed,
+                               ModelAttentionTensors *at) {
+  gboolean gpt = build->shape->family == MODEL_GPT;
+  if (gpt || model_projections_joined(build)) {
+    ModelSet qkv = model_build_inner(build, "qkv", all_bytes(build));
+    model_linear_forward(build, &projections->qkv, normed, qkv);
+    at->q = at->k = at->v = qkv;
+    if (are_copied(build))
+      copied_forward(build, qkv, at);
+    else if (!gpt)
+      rope_forward(build, qkv, at);
+    return;
+  }
+  ModelSet q_plain = model_build_inner(build, "q_unrotated", query_bytes(build)),
+           k_plain = model_build_inner(build, "k_unrotated", key_bytes(build));
+  at->v = model_build_inner(build, "v", key_bytes(build));
+  model_linear_forward(build, &projections->q, normed, q_plain);
+  model_linear_forward(build, &projections->k, normed, k_plain);
+  model_linear_forward(build, &projections->v, normed, at->v);
+  rope_forward(build, q_plain | k_plain, at);
+}
+
+/* One sequence is in the order of both. */
+static gboolean reorders_context(const ModelBuild *build) {
+  return are_copied(build) && build->b > 1;
+}
+
+ModelSet model_projections_context(ModelBuild *build, ModelSet context) {
+  if (!reorders_context(build))
+    return context;
+  ModelSet copy = model_build_inner(build, "context_reordered", query_bytes(build));
+  reorder(build, MODEL_FORWARD, "context_reordered", query_bytes(build), context, copy);
+  return copy;
+}
+
+/* ---- Backward ---- */
+
+ModelSet model_projections_d_context(ModelBuild *build, ModelSet d_context) {
+  if (!reorders_context(build))
+    return d_context;
+  ModelSet copy = model_build_inner(build, "d_context_reordered", query_bytes(build));
+  reorder(build, MODEL_BACKWARD, "context_reordered.backward", query_bytes(build), d_context, copy);
+  return copy;
+}
+
+static ModelSet copied_backward(ModelBuild *build, ModelSet d_q, ModelSet d_k, ModelSet d_v) {
+  double pair = 2 * key_bytes(build);
+  ModelSet d_kv = model_build_inner(build, "d_kv", pair),
+           d_apart = model_build_inner(build, "d_apart", all_bytes(build));
+  model_build_memory(build, MODEL_BACKWARD, "split_kv.backward", 2 * pair, d_k | d_v, d_kv);
+  rope(build, MODEL_BACKWARD, "rope.backward", d_q | d_kv, 0);
+  reorder(build, MODEL_BACKWARD, "qkv_stacked", all_bytes(build), d_q | d_kv, d_apart);
+  ModelSet d_qkv = model_build_inner(build, "d_qkv", all_bytes(build));
+  reorder(build, MODEL_BACKWARD, "qkv_apart.backward", all_bytes(build), d_apart, d_qkv);
+  return d_qkv;
+}
+
+static ModelSet joined_backward(ModelBuild *build, ModelSet d_q, ModelSet d_k, ModelSet d_v) {
+  if (build->shape->family != MODEL_GPT)
+    rope_backward(build, d_q | d_k, &d_q, &d_k);
+  ModelSet d_qkv = model_build_inner(build, "d_qkv", all_bytes(build));
+  model_build_memory(build, MODEL_BACKWARD, "split_qkv.backward", 2 * all_bytes(build), d_q | d_k | d_v, d_qkv);
+  return d_qkv;
+}
+
+static void separate_backward(ModelBuild *build, const ModelProjections *projections, ModelSet normed, ModelSet d_q,
+                              ModelSet d_k, ModelSet d_v, ModelSet d_normed) {
+  rope_backward(build, d_q | d_k, &d_q, &d_k);
+  ModelSet of_k = model_build_inner(build, "d_normed_of_k", stream_bytes(build));
+  ModelSet of_q = model_build_inner(build, "d_normed_of_q", stream_bytes(build));
+  model_linear_backward(build, &projections->v, normed, d_v, d_normed);
+  model_linear_backward(build, &projections->k, normed, d_k, of_k);
+  model_build_memory(build, MODEL_BACKWARD, "k_proj.sum", 3 * stream_bytes(build), d_normed | of_k, 0);
+  model_linear_backward(build, &projections->q, normed, d_q, of_q);
+  model_build_memory(build, MODEL_BACKWARD, "q_proj.sum", 3 * stream_bytes(build), d_normed | of_q, 0);
+}
+
+void model_projections_backward(ModelBuild *build, const ModelProjections *projections, ModelSet normed,
+                                const ModelAttentionTensors *at, ModelSet d_context, ModelSet d_normed) {
+  ModelSet d_q = model_build_inner(build, "d_q", query_bytes(build));
+  ModelSet d_k = model_build_inner(build, "d_k", key_bytes(build)),
+           d_v = model_build_inner(build, "d_v", key_bytes(build));
+  model_attention_backward(build, at, d_context, d_q, d_k, d_v);
+  if (build->shape->family != MODEL_GPT && !model_projections_joined(build)) {
+    separate_backward(build, projections, normed, d_q, d_k, d_v, d_normed);
+    return;
+  }
+  ModelSet d_qkv = (are_copied(build) ? copied_backward : joined_backward)(build, d_q, d_k, d_v);
+  model_linear_backward(build, &projections->qkv, normed, d_qkv, d_normed);
+}

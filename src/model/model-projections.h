@@ -1,0 +1,31 @@
+/* From the layer's input to queries, keys and values with their positions, and back. For this room alone.
+ *
+ *   separate   normed ─► q_proj, k_proj, v_proj ─► rope ─► q, k; v                         transformers, torchtitan
+ *   joined     normed ─► qkv_proj ─► rope ─► q, k; v stays where it is                     Megatron-LM; gpt has no rope
+ *   copied     normed ─► qkv_proj ─► apart ─► keys and values joined ─► reordered ─► rope  nanotron
+ *
+ * nanotron (models/llama.py, CausalSelfAttention) has tokens before sequences: it copies the one output into three tensors with
+ * sequences first, joins keys and values (torch.cat), copies these into the order that flash-attention's rotary kernel takes, and
+ * turns q and k in place. Backward: the halves' gradients are joined, queries' and theirs put beside each other, and copied
+ * back into the order of the matmul. With more than one sequence the context is copied too, before o_proj and, coming back,
+ * before attention. */
+#pragma once
+
+#include "model-attention.h"
+
+typedef struct {
+  ModelLinear q, k, v, qkv; /* one or the others */
+} ModelProjections;
+
+/* Whether one matmul makes all three (and one gate and up). */
+gboolean model_projections_joined(const ModelBuild *build);
+void model_projections_define(ModelBuild *build, ModelProjections *projections);
+/* Fills in what attention reads. */
+void model_projections_forward(ModelBuild *build, ModelProjections *projections, ModelSet normed,
+                               ModelAttentionTensors *at);
+/* Attention's backward, and theirs. */
+void model_projections_backward(ModelBuild *build, const ModelProjections *projections, ModelSet normed,
+                                const ModelAttentionTensors *at, ModelSet d_context, ModelSet d_normed);
+/* What o_proj reads, and what attention's backward reads of its gradient. */
+ModelSet model_projections_context(ModelBuild *build, ModelSet context);
+ModelSet model_projections_d_context(ModelBuild *build, ModelSet d_context);

@@ -1,0 +1,90 @@
+/* Steps that can differ from the one before in memory alone.
+ *
+ *   at rest ──► step N: rows and streams' ends, noted ──► at rest ──► step N + 1: the notes again
+ *
+ * A step that began and ended at rest, holding the same bytes, takes the same time again to the picosecond: time enters
+ * as differences only, and never waits for memory. Where it left every byte where the one before did, all of it is
+ * known. Else the allocator's cache is still settling: of the next steps the memory alone is played, in the order that was
+ * noted, until it repeats. */
+#include <string.h>
+
+#include "run-state.h"
+
+void run_replay_note(RunRank *rank, guint32 row, guint32 stream) {
+  SimTime start = rank->last != NULL ? rank->last->end : 0;
+  *(RunNote *)base_vector_next(&rank->notes, sizeof(RunNote)) = (RunNote){run_now(rank->play) - start, row, stream};
+}
+
+static void replay_row(RunRank *rank, guint32 index) {
+  const RunStep *step = rank->last;
+  const ProgramRow *row = run_row(step, index);
+  run_memory_act(rank, step, index);
+  if (row->kind == PROGRAM_HOST)
+    return;
+  rank->streams[row->stream].issued++;
+  rank->streams[row->stream].pending++;
+}
+
+static void replay_end(RunStream *stream) {
+  stream->ended++;
+  stream->pending--;
+  if (stream->frees.n > 0)
+    run_memory_pass(stream, stream->ended);
+}
+
+static void replay_step(RunRank *rank) {
+  rank->replaying = TRUE;
+  for (guint32 i = 0; i < rank->notes.n; i++) {
+    const RunNote *note = &((const RunNote *)rank->notes.data)[i];
+    rank->noted_at = note->at;
+    if (note->row != PROGRAM_NONE)
+      replay_row(rank, note->row);
+    else
+      replay_end(&rank->streams[note->stream]);
+  }
+  rank->noted_at = 0;
+  rank->replaying = FALSE;
+}
+
+void run_replay_mark(RunRank *rank) {
+  const Program *program = rank->play->system->program;
+  BaseVector layout = rank->layout[1];
+  rank->layout[1] = rank->layout[0];
+  layout.n = 0;
+  mem_allocator_layout(rank->allocator, &layout);
+  for (guint32 t = 0; t < program->n_tensors; t++) {
+    guint32 block = rank->blocks[t];
+    *(guint64 *)base_vector_next(&layout, sizeof(guint64)) =
+        block != PROGRAM_NONE ? mem_allocator_address(rank->allocator, block) : G_MAXUINT64;
+  }
+  *(guint64 *)base_vector_next(&layout, sizeof(guint64)) = rank->outside;
+  *(guint64 *)base_vector_next(&layout, sizeof(guint64)) = mem_allocator_use(rank->allocator)->flushes; /* they count */
+  rank->layout[0] = layout;
+}
+
+static gboolean memory_is_as_before(const RunRank *rank) {
+  const BaseVector *layout = rank->layout;
+  return layout[0].n == layout[1].n && memcmp(layout[0].data, layout[1].data, layout[0].n * sizeof(guint64)) == 0;
+}
+
+gboolean run_replay(RunPlay *play) {
+  RunRank *rank = &play->ranks[0];
+  if (!run_replay_wanted(play) || play->steps_ended < 2 || !rank->rested[0] || !rank->rested[1] ||
+      memcmp(rank->level[0], rank->level[1], sizeof rank->level[0]) != 0)
+    return FALSE;
+  /* What is held when, a timeline shows of the last step alone, and a cache that is given back changes it. */
+  if (play->options->timeline && !memory_is_as_before(rank))
+    return FALSE;
+  while (!play->repeats && play->steps_ended < RUN_MOST_STEPS) {
+    rank->replayed++;
+    if (!memory_is_as_before(rank))
+      replay_step(rank);
+    rank->period[1] = rank->period[0];
+    run_step_note_memory(rank);
+    rank->steps_ended++;
+    play->steps_ended++;
+    play->repeats = run_step_repeats(rank);
+    run_replay_mark(rank);
+  }
+  return TRUE;
+}
