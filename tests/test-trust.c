@@ -32,6 +32,12 @@ static char *hand_made(void) {
   return g_string_free(rows, FALSE);
 }
 
+/* `rows` with the first `from` replaced. */
+static char *edited(const char *rows, const char *from, const char *to) {
+  const char *at = strstr(rows, from);
+  return g_strdup_printf("%.*s%s%s", (int)(at - rows), rows, to, at + strlen(from));
+}
+
 static Trust *load(const char *version) {
   g_autofree char *rows = hand_made();
   GError *error = NULL;
@@ -152,12 +158,46 @@ static void options_count(void) {
   say(&one, TRUST_BOUND, "communication");
   one.options = g_strsplit("megatron.overlap_grad_reduce=yes", ";", -1);
   expect(&one, NULL, 1, 800, 1000, "validated: like 1 row of mill; 80 % interval of 9 rows (hopper, megatron)");
+  g_strfreev(g_steal_pointer(&one.options)); /* as m-5, m-6 and m-7 */
+  expect(&one, NULL, 3, 800, 1000, "validated: like 3 rows of mill; 80 % interval of 9 rows (hopper, megatron)");
+  one.numbers[TRUST_GPUS] = 8;
+  say(&one, TRUST_BOUND, "compute");
+  one.options = g_strsplit("megatron.overlap_grad_reduce=yes", ";", -1);
+  expect(
+      &one, NULL, 0, 800, 1080,
+      "beyond what was validated: nothing had all of this together; the nearest row, m-0, has "
+      "megatron.overlap_grad_reduce by default; 80 % interval of 9 rows (hopper, megatron), widened to that of all 18");
   g_strfreev(one.options);
   one.options = g_strsplit("nccl.algo=tree", ";", -1);
   expect(
       &one, NULL, 0, 800, 1080,
       "beyond what was validated: nccl.algo=tree; 80 % interval of 9 rows (hopper, megatron), widened to that of all "
       "18");
+  trust_case_clear(&one);
+}
+
+/* What all rows set, a run that leaves it alone has not. */
+static void defaults_count_too(void) {
+  g_autofree char *plain = hand_made();
+  g_autofree char *fused = edited(plain, ",25e9,", ",25e9,training.loss=fused");
+  GError *error = NULL;
+  for (int i = 1; i < 9; i++) {
+    char *more = edited(fused, ",25e9,\n", ",25e9,training.loss=fused\n");
+    g_free(fused);
+    fused = more;
+  }
+  g_autoptr(Trust) trust = trust_parse(SETTINGS("18", RUN_MODEL_VERSION), fused, &error);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(trust);
+  TrustCase one = like_forge();
+  TrustVerdict verdict;
+  trust_judge(trust, &one, STEP, NULL, &verdict);
+  CU_ASSERT_EQUAL(verdict.alike, 0);
+  CU_ASSERT_TRUE(g_str_has_prefix(verdict.envelope, "beyond what was validated: training.loss by default (fused); "));
+  trust_verdict_clear(&verdict);
+  one.options = g_strsplit("training.loss=fused", ";", -1);
+  trust_judge(trust, &one, STEP, NULL, &verdict);
+  CU_ASSERT_EQUAL(verdict.alike, 9);
+  trust_verdict_clear(&verdict);
   trust_case_clear(&one);
 }
 
@@ -227,12 +267,6 @@ static void refuse(const char *settings, const char *rows, const char *why) {
   g_error_free(error);
 }
 
-/* `rows` with the first `from` replaced. */
-static char *edited(const char *rows, const char *from, const char *to) {
-  const char *at = strstr(rows, from);
-  return g_strdup_printf("%.*s%s%s", (int)(at - rows), rows, to, at + strlen(from));
-}
-
 static void files_are_checked(void) {
   g_autofree char *rows = hand_made();
   g_autofree char *tier = edited(rows, "forge,A", "forge,C"), *number = edited(rows, "7000000000", "7 B");
@@ -254,6 +288,7 @@ int main(void) {
                                               {"classes fall back", classes_fall_back},
                                               {"each, but not together", each_but_not_together},
                                               {"options", options_count},
+                                              {"defaults count too", defaults_count_too},
                                               {"unlike in words", unlike_in_words},
                                               {"without a source", held_out},
                                               {"old residuals", old_residuals_say_so},

@@ -39,6 +39,8 @@ void trust_make_classes(Trust *trust);
 gboolean trust_alike_word(const TrustRow *row, const TrustCase *one, TrustWord word);
 gboolean trust_alike_number(const Trust *trust, const TrustRow *row, const TrustCase *one, TrustNumber number);
 gboolean trust_alike_options(const TrustRow *row, const TrustCase *one);
+/* "group.key=value". */
+gboolean trust_has_option(const TrustCase *one, const char *option);
 
 /* Rows that a case is held against: of its architecture and framework, else of its framework, else of its architecture, else
  * all. */

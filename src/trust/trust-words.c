@@ -64,21 +64,45 @@ static gboolean tell_number(const Trust *trust, const GPtrArray *peers, const Tr
   return TRUE;
 }
 
-/* Options that no peer has. */
+static gboolean any_has(const GPtrArray *peers, const char *option) {
+  for (guint i = 0; i < peers->len; i++)
+    if (trust_has_option(&((const TrustRow *)g_ptr_array_index(peers, i))->one, option))
+      return TRUE;
+  return FALSE;
+}
+
+/* Whether the case sets the option's key to something, too. */
+static gboolean sets_key(const TrustCase *one, const char *option) {
+  gsize length = strcspn(option, "=") + 1;
+  for (char **each = one->options; each != NULL && *each != NULL; each++)
+    if (strncmp(*each, option, length) == 0)
+      return TRUE;
+  return FALSE;
+}
+
+static gboolean all_set_key(const GPtrArray *peers, const char *option) {
+  for (guint i = 0; i < peers->len; i++)
+    if (!sets_key(&((const TrustRow *)g_ptr_array_index(peers, i))->one, option))
+      return FALSE;
+  return TRUE;
+}
+
+/* Options that no peer has, and keys that all of them set and the case leaves alone. */
 static gboolean tell_options(const GPtrArray *peers, const TrustCase *one, GString *words) {
-  gboolean told = FALSE;
-  for (char **option = one->options; option != NULL && *option != NULL; option++) {
-    const TrustCase alone = {.options = (char *[]){*option, NULL}};
-    gboolean known = FALSE;
-    for (guint i = 0; !known && i < peers->len; i++)
-      known = trust_alike_options(g_ptr_array_index(peers, i), &alone);
-    if (known)
-      continue;
-    separate(words);
-    g_string_append(words, *option);
-    told = TRUE;
-  }
-  return told;
+  gsize before = words->len;
+  for (char **option = one->options; option != NULL && *option != NULL; option++)
+    if (!any_has(peers, *option)) {
+      separate(words);
+      g_string_append(words, *option);
+    }
+  const TrustRow *first = peers->len > 0 ? g_ptr_array_index(peers, 0) : NULL;
+  for (char **option = first != NULL ? first->one.options : NULL; option != NULL && *option != NULL; option++)
+    if (!sets_key(one, *option) && all_set_key(peers, *option)) {
+      const char *value = strchr(*option, '=') + 1;
+      separate(words);
+      g_string_append_printf(words, "%.*s by default (%s)", (int)(value - 1 - *option), *option, value);
+    }
+  return words->len > before;
 }
 
 /* What no peer has at all. A GPU of another architecture is another GPU anyway. */
@@ -108,10 +132,16 @@ static void tell_nearest(const Trust *trust, const TrustRow *nearest, const Trus
       separate(words);
       g_string_append(words, shown);
     }
-  if (!trust_alike_options(nearest, one)) {
-    separate(words);
-    g_string_append(words, "other options");
-  }
+  for (char **option = nearest->one.options; option != NULL && *option != NULL; option++)
+    if (!trust_has_option(one, *option)) {
+      separate(words);
+      g_string_append(words, *option);
+    }
+  for (char **option = one->options; option != NULL && *option != NULL; option++)
+    if (!sets_key(&nearest->one, *option)) {
+      separate(words);
+      g_string_append_printf(words, "%.*s by default", (int)strcspn(*option, "="), *option);
+    }
 }
 
 static void tell_rows(GString *words, guint rows) {

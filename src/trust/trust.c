@@ -63,11 +63,19 @@ gboolean trust_alike_number(const Trust *trust, const TrustRow *row, const Trust
   return a <= factor * b && b <= factor * a;
 }
 
-gboolean trust_alike_options(const TrustRow *row, const TrustCase *one) {
-  for (char **option = one->options; option != NULL && *option != NULL; option++)
-    if (row->one.options == NULL || !g_strv_contains((const char *const *)row->one.options, *option))
+gboolean trust_has_option(const TrustCase *one, const char *option) {
+  return one->options != NULL && g_strv_contains((const char *const *)one->options, option);
+}
+
+static gboolean holds_all(const TrustCase *one, const TrustCase *other) {
+  for (char **option = other->options; option != NULL && *option != NULL; option++)
+    if (!trust_has_option(one, *option))
       return FALSE;
   return TRUE;
+}
+
+gboolean trust_alike_options(const TrustRow *row, const TrustCase *one) {
+  return holds_all(&row->one, one) && holds_all(one, &row->one);
 }
 
 static guint differences(const Trust *trust, const TrustRow *row, const TrustCase *one) {

@@ -9,7 +9,7 @@
  *
  * residuals.csv holds published steps of tiers A and B that were played: what each is like, and measured / predicted.
  *
- * Alike: a row with the same words, the same options (or more) and each number within the factor that residuals.ini gives it.
+ * Alike: a row with the same words, the same options and each number within the factor that residuals.ini gives it.
  *
  * The interval is that of the first class with enough rows (trust-span.h): architecture, framework and what binds the step;
  * architecture and framework; framework; all rows. Where no row is alike, it is widened so as to hold the interval of all rows:
