@@ -80,15 +80,13 @@ static void find_settings(const RunIdentity *identity, const char *ret[SETTINGS]
 }
 
 /* Beginnings of settings that change the step and that no feature tells. What only names a default of the framework
- * (dtypes, versions) is left out. */
+ * (dtypes, versions) is left out, and what moves a step by little: how the optimizer launches, clipping, the allocator. */
 static const char *const option_names[] = {
     "model.profile",
     "training.flash_version",
     "training.dropout",
     "training.loss",
     "training.fused_kernels",
-    "training.optimizer_style",
-    "training.gradient_clipping",
     "ddp.",
     "deepspeed.",
     "fsdp.",
@@ -98,7 +96,6 @@ static const char *const option_names[] = {
     "cluster.gpu_spread",
     "fabric.oversubscription",
     "nccl.",
-    "memory.",
 };
 
 static gboolean is_option(const RunSetting *setting) {
@@ -134,9 +131,9 @@ static char *word(const char *text) {
   return g_strdup(text != NULL ? text : "unknown");
 }
 
-/* "layers" of "layers:2". */
+/* "layers" of "layers:2", "selective" of "selective (attention)". */
 static char *word_before_number(const char *text) {
-  return text != NULL ? g_strndup(text, strcspn(text, ":")) : word(NULL);
+  return text != NULL ? g_strchomp(g_strndup(text, strcspn(text, ":("))) : word(NULL);
 }
 
 static const char *offload(const char *const settings[SETTINGS]) {

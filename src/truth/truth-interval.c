@@ -117,13 +117,37 @@ GArray *truth_interval_covers(const TruthResult *result) {
   return covers;
 }
 
+/* Of tier A or B, with a step. */
+static gboolean counts(const TruthRow *row) {
+  char tier = truth_score_tier(row->set);
+  return has_step(row) && (tier == 'A' || tier == 'B');
+}
+
+/* Each source once, at its first row. */
+static double mean_over_sources(const TruthResult *result) {
+  g_autoptr(GPtrArray) sources = g_ptr_array_new();
+  double sum = 0;
+  for (guint i = 0; i < result->rows->len; i++) {
+    const TruthRow *first = truth_row(result, i);
+    if (!counts(first) || g_ptr_array_find_with_equal_func(sources, first->source, g_str_equal, NULL))
+      continue;
+    Counting counting = begin(first->source, NULL);
+    for (guint k = i; k < result->rows->len; k++)
+      if (counts(truth_row(result, k)) && strcmp(truth_row(result, k)->source, first->source) == 0)
+        count(&counting, truth_row(result, k));
+    TruthCover cover = end(&counting);
+    sum += (double)cover.held_out / cover.n;
+    g_ptr_array_add(sources, (gpointer)first->source);
+  }
+  return sources->len > 0 ? sum / sources->len : 0;
+}
+
 TruthCover truth_interval_sum(const TruthResult *result) {
   Counting counting = begin(NULL, NULL);
-  for (guint i = 0; i < result->rows->len; i++) {
-    const TruthRow *row = truth_row(result, i);
-    char tier = truth_score_tier(row->set);
-    if (has_step(row) && (tier == 'A' || tier == 'B'))
-      count(&counting, row);
-  }
-  return end(&counting);
+  for (guint i = 0; i < result->rows->len; i++)
+    if (counts(truth_row(result, i)))
+      count(&counting, truth_row(result, i));
+  TruthCover cover = end(&counting);
+  cover.by_source = mean_over_sources(result);
+  return cover;
 }

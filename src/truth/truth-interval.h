@@ -18,6 +18,7 @@ typedef struct {
   guint resting; /* of them, among those that intervals rest on */
   double width;  /* median of high / low of the row's own interval; 0: none is known */
   double held_width;
+  double by_source; /* of truth_interval_sum: mean over sources of their share that is held out and inside */
 } TruthCover;
 
 /* Fills what rows know of their intervals; `trust` borrowed. After all rows were played. */

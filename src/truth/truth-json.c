@@ -200,6 +200,7 @@ void truth_json(const TruthResult *result, const TruthShow *show, GString *text)
   add_count(json, "rows_ran", ran);
   add_groups(json, result);
   add_headlines(json, result);
+  add_number(json, "held_out_by_source", truth_interval_sum(result).by_source);
   add_intervals(json, result);
   add_reasons(json, result);
   if (show->rows) {

@@ -97,12 +97,15 @@ static void print_intervals(const TruthResult *result, GString *text) {
   g_string_append_printf(text, "\nIntervals of step time: how many rows lie in theirs, nominally %u %%\n",
                          result->coverage);
   base_table_print(table, 2, text);
-  if (sum.resting > 0)
-    g_string_append_printf(
-        text,
-        "  %u of these rows are what the intervals are made of: \"inside\" is no independent test of "
-        "them, \"held out\" is: the interval that all other sources give\n",
-        sum.resting);
+  if (sum.resting == 0)
+    return;
+  g_string_append_printf(text,
+                         "  %u of these rows are what the intervals are made of: \"inside\" is no independent test of "
+                         "them, \"held out\" is:\n",
+                         sum.resting);
+  g_string_append_printf(
+      text, "  the interval that all other sources give. Each source counting the same, it holds %.1f %%\n",
+      PERCENT * sum.by_source);
 }
 
 static void print_verdicts(const GArray *groups, GString *text) {
