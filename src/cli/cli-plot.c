@@ -18,7 +18,8 @@ static Plot find_plot(const char *kind, GError **error) {
     return plots[index];
   if (base_names_find(later, kind) >= 0) {
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
-                "plot %s does not exist yet (timeline, memory, parity, pareto, scaling, oom-map and capacity do)", kind);
+                "plot %s does not exist yet (timeline, memory, parity, pareto, scaling, oom-map and capacity do)",
+                kind);
     return NULL;
   }
   g_autofree char *advice = base_names_advice(all, kind);

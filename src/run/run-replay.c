@@ -92,11 +92,11 @@ gboolean run_replay(RunPlay *play) {
   RunRank *rank = &play->ranks[0];
   if (!run_replay_wanted(play) || !rank->rested[0])
     return FALSE;
+  if (rank->last->stalled > 0 || (mem_allocator_use(rank->allocator)->flushes > 0 && !rank->has_oom))
+    return FALSE;
   if (play->steps_ended == 1)
     copy_first(play);
   if (play->steps_ended < 2 || !rank->rested[1] || memcmp(rank->level[0], rank->level[1], sizeof rank->level[0]) != 0)
-    return FALSE;
-  if (rank->last->stalled > 0 || (mem_allocator_use(rank->allocator)->flushes > 0 && !rank->has_oom))
     return FALSE;
   /* What is held when, a timeline shows of the last step alone, and a cache that is given back changes it. */
   if (play->options->timeline && !memory_is_as_before(rank))

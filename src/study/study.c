@@ -251,6 +251,8 @@ static void fill_identity(const char *workload, const StudyWalk *walk, RunIdenti
   identity->topology = g_strdup(walk->cluster->topology);
   identity->model = g_strdup(walk->shape.name);
   identity->gpu = g_strdup(walk->cluster->gpu->name);
+  identity->architecture = g_strdup(walk->cluster->gpu->architecture);
+  identity->network_rate = study_network_rate(walk->cluster);
   identity->framework = g_strdup(plan_framework_names[walk->recipe.framework]);
   identity->zero_stage = (guint32)walk->recipe.zero_stage;
   identity->gpus = hw_cluster_gpus(walk->cluster);
@@ -339,6 +341,7 @@ static RunReport *run_walk(const char *workload, StudyWalk *walk, const StudyOpt
   report->identity = known.identity;
   report->identity.notes = study_walk_join(study_walk_notes(walk), played);
   study_walk_price(report);
+  study_trust(walk, NULL, report);
   return report;
 }
 
