@@ -83,13 +83,14 @@ static void reorder(ModelBuild *build, ModelDirection direction, const char *nam
 
 static void copied_forward(ModelBuild *build, ModelSet qkv, ModelAttentionTensors *at) {
   double pair = 2 * key_bytes(build);
-  ModelSet apart = model_build_inner(build, "qkv_apart", all_bytes(build));
+  ModelSet q = model_build_inner(build, "q_apart", query_bytes(build));
+  ModelSet kv_apart = model_build_inner(build, "kv_apart", pair);
   ModelSet joined = model_build_inner(build, "kv_joined", pair), kv = model_build_inner(build, "kv", pair);
-  reorder(build, MODEL_FORWARD, "qkv_apart", all_bytes(build), qkv, apart);
-  model_build_memory(build, MODEL_FORWARD, "kv_joined", 2 * pair, apart, joined);
+  reorder(build, MODEL_FORWARD, "qkv_apart", all_bytes(build), qkv, q | kv_apart);
+  model_build_memory(build, MODEL_FORWARD, "kv_joined", 2 * pair, kv_apart, joined);
   reorder(build, MODEL_FORWARD, "kv_reordered", pair, joined, kv);
-  rope(build, MODEL_FORWARD, "rope", apart | kv, 0);
-  at->q = apart;
+  rope(build, MODEL_FORWARD, "rope", q | kv, 0);
+  at->q = q;
   at->k = at->v = kv;
 }
 
