@@ -1,4 +1,5 @@
 /* foretrain best: which of the runs in the database, by one objective or the front of several. */
+#include <json-glib/json-glib.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -66,13 +67,22 @@ static void add_cells(int n, const char *const *names, const char *const *values
   }
 }
 
+/* In quotes, escaped. */
+static void append_text(GString *json, const char *text) {
+  g_autoptr(JsonNode) node = json_node_init_string(json_node_alloc(), text);
+  g_autofree char *quoted = json_to_string(node, FALSE);
+  g_string_append(json, quoted);
+}
+
 static void add_members(int n, const char *const *names, const char *const *values, gpointer user) {
   Row *row = user;
   for (int i = 0; i < n; i++) {
     const StoreMetric *metric = store_metric_find(names[i]);
-    gboolean text = metric != NULL && metric->unit == STORE_TEXT && values[i] != NULL;
-    g_string_append_printf(row->json, "%s\n    \"%s\": %s%s%s", i > 0 ? "," : "", names[i], text ? "\"" : "",
-                           values[i] != NULL ? values[i] : "null", text ? "\"" : "");
+    g_string_append_printf(row->json, "%s\n    \"%s\": ", i > 0 ? "," : "", names[i]);
+    if (metric != NULL && metric->unit == STORE_TEXT && values[i] != NULL)
+      append_text(row->json, values[i]);
+    else
+      g_string_append(row->json, values[i] != NULL ? values[i] : "null");
   }
 }
 
