@@ -142,10 +142,14 @@ static void add_line(CheckResult *result, const CheckLine *line) {
 
 static char *shown(const StoreMetric *metric, const RunReport *report) {
   g_autofree char *value = store_metric_value(metric, report);
-  return store_metric_shown(metric, value);
+  g_autofree char *text = store_metric_shown(metric, value);
+  if (report->step_low == 0 || strcmp(metric->name, "step") != 0)
+    return g_steal_pointer(&text);
+  g_autofree char *low = base_format_time(report->step_low), *high = base_format_time(report->step_high);
+  return g_strdup_printf("%s (%s to %s)", text, low, high);
 }
 
-/* "step 1.95 s, capacity 79 GiB" */
+/* "step 1.95 s (1.71 s to 2.30 s), capacity 79 GiB" */
 static char *figures(const StoreExpression *expression, const RunReport *report) {
   GString *text = g_string_new(NULL);
   for (const StoreMetric *const *metric = store_expression_metrics(expression); *metric != NULL; metric++) {
@@ -355,9 +359,13 @@ CheckResult *check_run(const CheckBudgets *budgets, const CheckOptions *options,
   result->budgets = budgets;
   result->lines = g_array_new(FALSE, FALSE, sizeof(CheckLine));
   g_array_set_clear_func(result->lines, line_clear);
-  for (guint i = 0; i < works->len; i++)
-    if (!judge(&checking, result, &g_array_index(works, Work, i), error))
+  for (guint i = 0; i < works->len; i++) {
+    const Work *work = &g_array_index(works, Work, i);
+    guint first = result->lines->len;
+    if (!judge(&checking, result, work, error))
       return NULL;
+    g_array_index(result->lines, CheckLine, first).seconds = work->now->wall_seconds;
+  }
   return g_steal_pointer(&result);
 }
 

@@ -28,14 +28,16 @@ RunStep *run_step_begin(RunRank *rank, guint32 number) {
   const RunTable *table = &rank->play->tables[rank->rank->role][number == 0 ? PROGRAM_FIRST : PROGRAM_STEADY];
   RunStep *step = number > 0 && rank->spare != NULL ? g_steal_pointer(&rank->spare) : step_new(rank, table);
   step->number = number;
+  step->retries = 0;
+  step->stalled = 0;
   step->remaining = table->section->n_rows;
   memcpy(step->unmet, table->needs, table->section->n_rows * sizeof *step->unmet);
   rank->steps[number] = step;
   return step;
 }
 
-/* A step that later ones have replaced: of the steady section one is kept for use. */
-static void forget(RunRank *rank, RunStep *step) {
+/* Of the steady section one is kept for use. */
+void run_step_forget(RunRank *rank, RunStep *step) {
   if (step == NULL)
     return;
   rank->steps[step->number] = NULL;
@@ -92,6 +94,7 @@ void run_step_ended(RunStep *step) {
   RunRank *rank = step->rank;
   RunPlay *play = rank->play;
   step->end = run_now(play);
+  rank->retries += step->retries;
   rank->before = rank->last != NULL ? rank->last->end : 0;
   rank->period[1] = rank->period[0];
   rank->period[0] = step->end - rank->before;
@@ -102,7 +105,7 @@ void run_step_ended(RunStep *step) {
   run_step_note_memory(rank);
   if (rank->rested[0] && run_replay_wanted(play))
     run_replay_mark(rank);
-  forget(rank, rank->last);
+  run_step_forget(rank, rank->last);
   rank->last = step;
   rank->steps_ended++;
   play->ranks_ended += rank->steps_ended == play->steps_ended + 1;

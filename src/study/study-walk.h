@@ -13,6 +13,7 @@
 #include "recipe.h"
 #include "study-cache.h"
 #include "study-point.h"
+#include "trust.h"
 
 struct Study {
   char *workload;
@@ -36,6 +37,10 @@ typedef struct {
 const HwCatalog *study_cache_catalog(StudyCache *cache, GError **error);
 StudyMachine *study_cache_machine(StudyCache *cache, ConfSettings *settings, GError **error);
 const ModelShape *study_cache_model(StudyCache *cache, ConfSettings *settings, GError **error);
+/* How far off predictions are. NULL on error, never after a machine was connected. */
+const Trust *study_cache_trust(StudyCache *cache, GError **error);
+/* What every setting is where nobody gives it. */
+const ConfSettings *study_cache_defaults(StudyCache *cache);
 gboolean study_machine_connect(StudyCache *cache, StudyMachine *machine, const CollKnobs *knobs, GError **error);
 
 typedef struct StudyWalk {
@@ -89,8 +94,15 @@ gboolean study_walk_groups(StudyWalk *walk, GError **error);
 RunReport *study_walk_play(const StudyWalk *walk, const StudyOptions *options, GError **error);
 /* What the Program of a workload assumes, in front of what its play does: for traces. */
 char **study_walk_notes(const StudyWalk *walk);
+/* What playing any Program leaves out: appends strings of the caller. `report`: of the play. */
+void study_walk_note_play(GPtrArray *notes, const StudyWalk *walk, const RunReport *report);
 /* Two lists of notes (the first may be NULL) as one, which owns what they held. */
 char **study_walk_join(char **first, char **then);
+/* The interval around the step time and what vouches for it, into a report whose identity is filled. `unlike`: as of
+ * trust_judge. */
+void study_trust(const StudyWalk *walk, const char *unlike, RunReport *report);
+/* Of a GPU's NICs, bytes/s; 0: it has none. */
+double study_network_rate(const HwCluster *cluster);
 /* What follows from step time, price and tokens of the identity. */
 void study_walk_price(RunReport *report);
 void study_walk_clear(StudyWalk *walk);

@@ -230,85 +230,6 @@ gboolean study_walk_plan(StudyWalk *walk, GError **error) {
   return find_key(walk, error) && build_program(walk, error);
 }
 
-static void note(GPtrArray *notes, const char *format, ...) G_GNUC_PRINTF(2, 3);
-static void note(GPtrArray *notes, const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  g_ptr_array_add(notes, g_strdup_vprintf(format, arguments));
-  va_end(arguments);
-}
-
-static void note_trust(GPtrArray *notes, const char *name, int trust) {
-  if (trust == HW_TRUST_RECALLED || trust == HW_TRUST_DERIVED)
-    note(notes, "figures of %s are %s, not measured", name, hw_trust_names[trust]);
-}
-
-/* What the Program of a workload leaves out. */
-static void note_program(GPtrArray *notes, const StudyWalk *walk) {
-  static const char *const kernels[] = {
-      [MODEL_KERNELS_EAGER] = "norms, rotary embedding and activations run as separate kernels, as without fusion",
-      [MODEL_KERNELS_FUSED] = "norms, rotary embedding and activations run as one kernel each",
-      [MODEL_KERNELS_NORMS] = "norms and rotary embedding run as one kernel each, activations as separate ones"};
-  note(notes, "%s", kernels[walk->model_recipe.kernels]);
-  if (!conf_settings_given(walk->settings, "training.micro_batch") &&
-      !conf_settings_given(walk->settings, "training.global_batch"))
-    note(notes, "no batch is stated: one sequence per GPU");
-  if (walk->tool_recipe != NULL)
-    g_ptr_array_add(notes, study_recipe_note(walk->tool_recipe, walk->settings));
-  plan_notes(&walk->recipe, notes);
-  if (walk->recipe.zero_stage > 0 && walk->recipe.ranks > 1)
-    note(notes, "shards differ by padding at most: every rank plays the largest");
-}
-
-/* What playing any Program leaves out. */
-static void note_play(GPtrArray *notes, const StudyWalk *walk, const RunReport *report) {
-  const HwCluster *cluster = walk->cluster;
-  g_autofree char *basis = walk->shape.profile != NULL
-                               ? g_strdup_printf("layers take the times of %s", walk->shape.profile)
-                               : kernel_basis(cluster->gpu);
-  note(notes, "%s; %s", basis,
-       walk->contention ? "they slow down beside collectives, by the SMs and memory bandwidth that these take"
-                        : "compute does not slow down beside communication");
-  if (cluster->slowest > 0)
-    note(notes, "kernels take %.1f %% longer than on a typical GPU: the expected slowest of %u, for whom all wait",
-         100 * cluster->slowest, hw_cluster_gpus(cluster));
-  note(notes,
-       "memory is as PyTorch's caching allocator holds it%s; what stalls when it gives its cache back is not "
-       "timed",
-       walk->memory.expandable_segments ? ", in expandable segments" : "");
-  note(notes, "collectives are NCCL's, in %s fidelity", walk->fidelity);
-  if (!walk->library->exact) {
-    g_autofree char *table = g_path_get_basename(walk->library->table);
-    note(notes, "the tuning table of NCCL %s is not shipped: %s chooses, the nearest older", walk->knobs.version,
-         table);
-  }
-  note_trust(notes, cluster->gpu->name, cluster->gpu->trust);
-  if (cluster->gpus_per_node > 1)
-    note_trust(notes, cluster->intra->name, cluster->intra->trust);
-  if (cluster->nodes > 1) {
-    note_trust(notes, cluster->nic->name, cluster->nic->trust);
-    note_trust(notes, cluster->platform->name, cluster->platform->trust);
-  }
-  if (!report->repeats)
-    note(notes, "steps were still changing after the most that are played: the last one is shown");
-}
-
-char **study_walk_notes(const StudyWalk *walk) {
-  GPtrArray *notes = g_ptr_array_new();
-  note_program(notes, walk);
-  g_ptr_array_add(notes, NULL);
-  return (char **)g_ptr_array_free(notes, FALSE);
-}
-
-/* Those of the Program, then those of the play; takes both. */
-char **study_walk_join(char **first, char **then) {
-  guint n = first != NULL ? g_strv_length(first) : 0, m = g_strv_length(then);
-  char **all = g_renew(char *, first, n + m + 1);
-  memcpy(all + n, then, (m + 1) * sizeof *then);
-  g_free(then);
-  return all;
-}
-
 #define SECONDS_PER_HOUR 3600.0
 #define HOURS_PER_DAY    24.0
 
@@ -330,6 +251,8 @@ static void fill_identity(const char *workload, const StudyWalk *walk, RunIdenti
   identity->topology = g_strdup(walk->cluster->topology);
   identity->model = g_strdup(walk->shape.name);
   identity->gpu = g_strdup(walk->cluster->gpu->name);
+  identity->architecture = g_strdup(walk->cluster->gpu->architecture);
+  identity->network_rate = study_network_rate(walk->cluster);
   identity->framework = g_strdup(plan_framework_names[walk->recipe.framework]);
   identity->zero_stage = (guint32)walk->recipe.zero_stage;
   identity->gpus = hw_cluster_gpus(walk->cluster);
@@ -378,6 +301,10 @@ RunReport *study_walk_play(const StudyWalk *walk, const StudyOptions *options, G
                       folded->n_links,  folded->groups,     walk->cluster->speeds};
   system.slowest = walk->cluster->slowest;
   fill_host_rates(walk->cluster, &system);
+  if (walk->cluster->host != NULL) {
+    system.segment_take = walk->cluster->host->segment_take;
+    system.segment_give = walk->cluster->host->segment_give;
+  }
   RunOptions run = {.timeline = options->timeline,
                     .solver = options->net_full ? NET_SOLVER_FULL : NET_SOLVER_LAZY,
                     .tie = ties[options->tie],
@@ -391,7 +318,7 @@ RunReport *study_walk_play(const StudyWalk *walk, const StudyOptions *options, G
   if (report == NULL)
     return NULL;
   fill_folding(folded, report);
-  note_play(notes, walk, report);
+  study_walk_note_play(notes, walk, report);
   g_ptr_array_add(notes, NULL);
   report->identity.notes = (char **)g_ptr_array_steal(notes, NULL);
   return report;
@@ -414,6 +341,7 @@ static RunReport *run_walk(const char *workload, StudyWalk *walk, const StudyOpt
   report->identity = known.identity;
   report->identity.notes = study_walk_join(study_walk_notes(walk), played);
   study_walk_price(report);
+  study_trust(walk, NULL, report);
   return report;
 }
 
@@ -443,49 +371,4 @@ char *study_find_key(const Study *study, GError **error) {
 
 RunReport *study_run(Study *study, const StudyOptions *options, GError **error) {
   return study_run_judged(study, options, NULL, NULL, NULL, error);
-}
-
-static RunReport *run_stage(const Study *study, int stage, const StudyOptions *options, StudyCache *cache,
-                            GError **error) {
-  Study mine = {study->workload, conf_settings_copy(study->settings)};
-  g_autofree char *assignment = g_strdup_printf("parallel.zero_stage=%d", stage);
-  RunReport *report = conf_settings_set(mine.settings, assignment, error)
-                          ? study_run_judged(&mine, options, cache, NULL, NULL, error)
-                          : NULL;
-  conf_settings_free(mine.settings);
-  return report;
-}
-
-gboolean study_run_stages(Study *study, const StudyOptions *options, StudyStages *ret, GError **error) {
-  StudyStages stages = {.n = 0};
-  g_autoptr(StudyCache) cache = study_cache_new();
-  g_autoptr(GError) first = NULL;
-  for (int stage = 0; stage < STUDY_STAGES; stage++) {
-    GError *refusal = NULL;
-    RunReport *report = run_stage(study, stage, options, cache, &refusal);
-    if (report != NULL) {
-      stages.reports[stages.n++] = report;
-      continue;
-    }
-    stages.refused[stage] = g_strdup(refusal->message);
-    if (first == NULL)
-      first = refusal;
-    else
-      g_error_free(refusal);
-  }
-  if (stages.n == 0) {
-    g_propagate_error(error, g_steal_pointer(&first));
-    study_stages_clear(&stages);
-    return FALSE;
-  }
-  *ret = stages;
-  return TRUE;
-}
-
-void study_stages_clear(StudyStages *stages) {
-  for (guint i = 0; i < stages->n; i++)
-    run_report_free(stages->reports[i]);
-  for (int stage = 0; stage < STUDY_STAGES; stage++)
-    g_free(stages->refused[stage]);
-  *stages = (StudyStages){.n = 0};
 }
