@@ -55,6 +55,11 @@ python3 -c 'import json, sys; sys.exit(json.load(open("out"))[0]["workload"] != 
 expect "the best under a condition" 0 '"gpus": 8,' best --minimise step --subject 'gpus <= 8' --top 1 --db a.db --json
 expect "what does not fit counts when asked for" 0 'oom' best --minimise step --maximise gpus --subject 'verdict = oom' --db a.db --json
 expect "a front" 0 'tokens_per_second' best --minimise gpus --maximise tokens_per_second --db a.db
+cp "$source/workloads/llama2-7b.ini" 'a"b.ini'
+ln -sfn "$source/workloads/models" models
+"$foretrain" run 'a"b.ini' -q --db quote.db
+"$foretrain" best --minimise step --db quote.db --json >out
+[ "$(sqlite3 :memory: "select json_extract(readfile('out'), '\$[0].workload')")" = 'a"b' ] && passed=$((passed + 1)) || { failed=$((failed + 1)); echo "FAILED a quote in a name: $(head -4 out)"; }
 expect "no objective" 2 '--minimise price_to_train' best --db a.db
 expect "no such metric" 2 'no metric of numbers is called "speed"' best --maximise speed --db a.db
 expect "a wrong unit" 2 'a time cannot be compared with a size in bytes' best --minimise step --subject 'step < 3 GiB' --db a.db

@@ -263,7 +263,7 @@ says "collectives as JSON" '"bus_bandwidth"' collective all-reduce -t dgx-h100 -
 [ "$("$foretrain" collective all-reduce -t dgx-h100 | grep -vc '^#')" -eq 31 ] # 8 B to 8 GiB, doubled: 2^3 to 2^33
 verdict "sizes are doubled" "$([ $? -eq 0 ] && echo yes)" ""
 refuses "no such operation" 'did you mean "all-gather"?' collective al-gather -t dgx-h100
-refuses "a collective nowhere" 'cluster.topology: is missing' collective all-gather
+refuses "a collective nowhere" '--topology: is missing' collective all-gather
 refuses "sizes that are none" '--bytes: expected a size or FROM..TO' collective all-gather -t dgx-h100 -b 8..many
 refuses "sizes that run down" '--bytes: expected' collective all-gather -t dgx-h100 -b 8G..8
 refuses "a type that is none" 'collective.dtype' collective all-gather -t dgx-h100 -d float17
@@ -377,6 +377,13 @@ FORETRAIN_DB=same.db says "compare in FORETRAIN_DB" 'B is ' compare 1 3
 cp "$source"/tests/data/recipe/ds-plain.json .
 sed -e '/^micro_batch/d; /^precision/d' -e 's/^framework.*/framework = paper\nrecipe = ds-plain.json/' \
   "$source/workloads/llama2-7b.ini" >recipe.ini
+# What a table says of the memory at its peak: the rows below the sum add up to it, in hundredths, for both runs.
+"$foretrain" compare llama2-7b llama3-8b --db add.db >out 2>err
+sums=$(awk '/^memory at its peak/ { a = $6; b = $7; on = 1; next }
+            on && /^---/ { printf "%.2f %.2f", a, b; exit }
+            on { a -= $(NF - 2); b -= $(NF - 1) }' out | tr -d -)
+[ "$sums" = '0.00 0.00' ] && grep -q '^  cache, rounding' out
+verdict "compare: memory adds up" "$([ $? -eq 0 ] && echo yes)" "  $sums $(cat out err)"
 says "recipe under a workload" 'is a recipe of DeepSpeed' run recipe.ini --db r.db
 [ "$(sqlite3 r.db "select group_concat(value || ' ' || origin, ', ') from (select value, origin from setting where name in
   ('parallel.framework', 'training.micro_batch', 'training.precision') order by name)")" = 'paper file, 2 recipe, bf16 recipe' ]

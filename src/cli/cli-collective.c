@@ -59,6 +59,11 @@ static gboolean put_either(StudyCollective *collective, const CliOptions *option
 static StudyCollective *open_collective(const CliOptions *options, const CliMeasuredSettings *measured,
                                         GError **error) {
   g_autoptr(StudyCollective) collective = study_collective_new();
+  if (options->topology == NULL && options->sets == NULL) {
+    base_error_set_at(error, &(BasePlace){.file = "--topology"},
+                      "is missing: a file, or one of foretrain list topologies");
+    return NULL;
+  }
   if (!put(collective, "OPERATION", "collective.operation", options->rest[0], error) ||
       !put(collective, "--topology", "cluster.topology", options->topology, error) ||
       !put_either(collective, options, "--nodes", "cluster.nodes", options->group_nodes, measured->nodes, error) ||

@@ -154,15 +154,22 @@ static void print_times(const Page *page) {
   print_view(page, REPORT_IDLE, REPORT_BY_CAUSE, &kinds[REPORT_IDLE * page->n]);
 }
 
+static guint64 used_by(const ReportStep *step) {
+  return g_ascii_strtoull(metric(step, "device_used"), NULL, 10);
+}
+
 static void print_memory(const Page *page) {
   g_autofree gint64 *cells = g_new(gint64, page->n);
   for (guint s = 0; s < page->n; s++)
-    cells[s] = report_centi_gib(g_ascii_strtoull(metric(page->steps[s], "device_used"), NULL, 10));
+    cells[s] = report_centi_gib(used_by(page->steps[s]));
   centi_row(page, "memory at its peak, GiB", cells);
-  for (guint t = 0; t < RUN_TENANTS; t++) {
-    g_autofree char *title = g_strdup_printf("  %s", run_tenant_names[t]);
-    for (guint s = 0; s < page->n; s++)
-      cells[s] = report_centi_gib(page->steps[s]->tenants[t]);
+  for (guint level = 0; level < REPORT_LEVELS; level++) {
+    g_autofree char *title = g_strdup_printf("  %s", report_level_name(level));
+    for (guint s = 0; s < page->n; s++) {
+      gint64 levels[REPORT_LEVELS];
+      report_split_memory(page->steps[s]->tenants, used_by(page->steps[s]), levels);
+      cells[s] = levels[level];
+    }
     centi_row(page, title, cells);
   }
 }

@@ -88,14 +88,18 @@ const char *report_level_name(guint level) {
   return level < RUN_TENANTS ? run_tenant_names[level] : "cache, rounding";
 }
 
-void report_memory_levels(const RunClass *rank_class, gint64 ret[REPORT_LEVELS]) {
-  gint64 parts[REPORT_LEVELS], left = (gint64)rank_class->device_used;
+void report_split_memory(const guint64 held[RUN_TENANTS], guint64 used, gint64 ret[REPORT_LEVELS]) {
+  gint64 parts[REPORT_LEVELS], left = (gint64)used;
   for (guint t = 0; t < RUN_TENANTS; t++) {
-    parts[t] = (gint64)rank_class->peak_held[t];
+    parts[t] = (gint64)held[t];
     left -= parts[t];
   }
   parts[RUN_TENANTS] = MAX(left, 0);
-  report_split(parts, REPORT_LEVELS, report_centi_gib(rank_class->device_used), ret);
+  report_split(parts, REPORT_LEVELS, report_centi_gib(used), ret);
+}
+
+void report_memory_levels(const RunClass *rank_class, gint64 ret[REPORT_LEVELS]) {
+  report_split_memory(rank_class->peak_held, rank_class->device_used, ret);
 }
 
 static gboolean ends_in_digit(const char *word) {

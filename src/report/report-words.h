@@ -24,6 +24,7 @@ char *report_step(guint32 step);
  * rounding and the allocator's cache put on top. */
 #define REPORT_LEVELS (RUN_TENANTS + 1)
 const char *report_level_name(guint level);
+void report_split_memory(const guint64 held[RUN_TENANTS], guint64 used, gint64 ret[REPORT_LEVELS]);
 void report_memory_levels(const RunClass *rank_class, gint64 ret[REPORT_LEVELS]);
 
 /* Hundredths of a millisecond and of a GiB, to nearest: what tables show two decimals of. */

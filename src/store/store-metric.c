@@ -177,7 +177,7 @@ char *store_metric_shown(const StoreMetric *metric, const char *value) {
   case STORE_SHARE:
     return g_strdup_printf("%.1f %%", 100 * number);
   case STORE_MONEY:
-    return g_strdup_printf("%.4g USD", number);
+    return g_strdup_printf(number >= 1000 ? "%.0f USD" : "%.4g USD", number);
   case STORE_RATE:
     return g_strdup_printf("%.1f", number);
   default:

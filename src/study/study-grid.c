@@ -5,7 +5,7 @@
 
 #include "study-walk.h"
 
-#define MOST_POINTS 1000000000u
+#define MOST_POINTS 10000000u
 
 static void axis_clear(gpointer data) {
   StudyAxis *axis = data;
