@@ -308,7 +308,9 @@ sleep 0.5; kill -INT $!; wait $!; status=$?
 verdict "Ctrl-C ends cleanly" "$([ $? -eq 0 ] && echo yes)" "  status $status, $(head -1 out)"
 # Traces: written, replayed to the same results, edited, refused.
 "$foretrain" trace a.ini -o a.trace.csv && "$foretrain" run a.ini --db same.db >ran && "$foretrain" replay a.trace.csv -t dgx-h100 --db same.db >replayed
-cmp -s ran replayed
+# Nobody validated replays: what vouches for the number is another matter.
+untrusted() { awk '/^Interval of/ { on = 1 } !on { print } /\.$/ { on = 0 }' "$1"; }
+cmp -s <(untrusted ran) <(untrusted replayed)
 verdict "trace, then replay, says what run says" "$([ $? -eq 0 ] && echo yes)" "  $(diff ran replayed | head -5)"
 for table in rank_class task collective exposure memory memory_peak link oom note; do
   key=$(sqlite3 same.db "select group_concat(name) from pragma_table_info('$table') where name <> 'run_id'")
@@ -335,7 +337,8 @@ head -c 5000 a.trace.csv >cut.trace.csv
 refuses "a trace cut off" 'cut.trace.csv:' replay cut.trace.csv -t dgx-h100
 sed 's/^rank,steady,12,/rank,steady,13,/' a.trace.csv >twice.trace.csv
 refuses "a task twice" 'task 13 (' replay twice.trace.csv -t dgx-h100
-"$foretrain" replay a.trace.csv -t dgx-a100 --retime --db same.db >replayed && "$foretrain" run a.ini -t dgx-a100 --db same.db >ran && cmp -s ran replayed
+"$foretrain" replay a.trace.csv -t dgx-a100 --retime --db same.db >replayed && "$foretrain" run a.ini -t dgx-a100 --db same.db >ran &&
+  cmp -s <(untrusted ran) <(untrusted replayed)
 verdict "retimed, it is the other GPU's run" "$([ $? -eq 0 ] && echo yes)" "  $(diff ran replayed | head -5)"
 "$foretrain" trace 1 --db same.db --format chrome -o chrome.json &&
   [ "$(sqlite3 same.db "select (select count(*) from task where run_id = 1) + (select count(*) from exposure where run_id = 1)")" = \
@@ -378,6 +381,9 @@ says "recipe under a workload" 'is a recipe of DeepSpeed' run recipe.ini --db r.
 [ "$(sqlite3 r.db "select group_concat(value || ' ' || origin, ', ') from (select value, origin from setting where name in
   ('parallel.framework', 'training.micro_batch', 'training.precision') order by name)")" = 'paper file, 2 recipe, bf16 recipe' ]
 verdict "recipe: origins of settings" "$([ $? -eq 0 ] && echo yes)" "  $(sqlite3 r.db 'select * from setting')"
+says "recipe: what overrules it" 'parallel.framework (paper, not deepspeed)' run recipe.ini --db r.db
+refuses "recipe: what another framework refuses" 'is of framework deepspeed, but the workload says paper: leave framework out there' \
+  run recipe.ini --set parallel.offload_optimizer=cpu
 says "recipe: explained" 'sequences per GPU' run recipe.ini --db r.db --explain
 says "recipe: --set wins" 'micro-batch 3' run recipe.ini --db r.db --set training.micro_batch=3
 echo '{"zero_optimization": {"stage": 3, "overlap_com": true}}' >slip.json

@@ -24,45 +24,22 @@ static gboolean load(const char *json, ImportKineto *ret, GError **error) {
  * 1440 to 1500 (100 busy), a copy within the GPU 1550 to 1560, a copy from the host that does not count; an all-gather 1480 to
  * 1540 (20 under compute, 40 exposed) and beside it a reduction 1520 to 1555 (15 exposed beyond 1540, of which 1550 to 1555 is
  * under the copy: 10); what begins before the step or on another GPU is cut, or left. 200 = 110 + 50 + 40. */
+/* clang-format off */
 static const char trace[] =
-    "{\"schemaVersion\": 1, \"deviceProperties\": [{\"id\": 0, \"name\": \"a \\\"quoted\\\" one\"}],\n\"traceEvents\": "
-    "[\n" EVENT("user_annotation", "ProfilerStep#1", "1000.000", "100", "") ",\n" EVENT("user_annotation", "ProfilerStep#2", "1100", "299.5", "") ",\n" EVENT(
-        "user_annotation", "ProfilerStep#3",
-        "1400", "200",
-        "") ",\n" EVENT("kernel", "gemm", "1400", "50",
-                        GPU0) ",\n" EVENT("kernel", "gemm", "1440", "60",
-                                          GPU0) ",\n" EVENT("kernel", "other GPU", "1500", "90",
-                                                            "\"device\": 1") ",\n" EVENT("gpu_memcpy",
-                                                                                         "Memcpy DtoD (Device -> "
-                                                                                         "Device)",
-                                                                                         "1550", "10",
-                                                                                         GPU0) ",\n" EVENT("gpu_memcpy",
-                                                                                                           "Memcpy "
-                                                                                                           "HtoD "
-                                                                                                           "(Pinned -> "
-                                                                                                           "Device)",
-                                                                                                           "1570", "10",
-                                                                                                           GPU0) ","
-                                                                                                                 "\n" EVENT("cpu_op",
-                                                                                                                            "aten::mm",
-                                                                                                                            "1560",
-                                                                                                                            "30",
-                                                                                                                            "") ",\n" EVENT("kernel",
-                                                                                                                                            "ncclDevKernel_Generic",
-                                                                                                                                            "1480",
-                                                                                                                                            "60",
-                                                                                                                                            GPU0
-                                                                                                                                            ", \"Collective name\": \"_allgather_base\"") ",\n" EVENT("kernel",
-                                                                                                                                                                                                      "ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL",
-                                                                                                                                                                                                      "1520",
-                                                                                                                                                                                                      "35.000000",
-                                                                                                                                                                                                      GPU0) ",\n" EVENT("kernel",
-                                                                                                                                                                                                                        "ncclKernel_AllReduce_RING_LL_Sum_float",
-                                                                                                                                                                                                                        "1610",
-                                                                                                                                                                                                                        "5",
-                                                                                                                                                                                                                        GPU0) ",\n"
-                                                                                                                                                                                                                              "{\"ph\": \"i\", \"name\": \"[memory]\", \"ts\": 1500, \"args\": {\"Bytes\": -4, \"list\": [1, {\"a\": null}]}}\n"
-                                                                                                                                                                                                                              "], \"traceName\": \"x\"}\n";
+    "{\"schemaVersion\": 1, \"deviceProperties\": [{\"id\": 0, \"name\": \"a \\\"quoted\\\" one\"}],\n\"traceEvents\": [\n"
+    EVENT("user_annotation", "ProfilerStep#1", "1000.000", "100", "") ",\n"
+    EVENT("user_annotation", "ProfilerStep#2", "1100", "299.5", "") ",\n"
+    EVENT("user_annotation", "ProfilerStep#3", "1400", "200", "") ",\n"
+    EVENT("kernel", "gemm", "1400", "50", GPU0) ",\n"
+    EVENT("kernel", "gemm", "1440", "60", GPU0) ",\n"
+    EVENT("kernel", "other GPU", "1500", "90", "\"device\": 1") ",\n"
+    EVENT("gpu_memcpy", "Memcpy DtoD (Device -> Device)", "1550", "10", GPU0) ",\n"
+    EVENT("gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", "1570", "10", GPU0) ",\n"
+    EVENT("cpu_op", "aten::mm", "1560", "30", "") ",\n"
+    EVENT("kernel", "ncclDevKernel_Generic", "1480", "60", GPU0 ", \"Collective name\": \"_allgather_base\"") ",\n"
+    EVENT("kernel", "ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL", "1520", "35.000000", GPU0) ",\n"
+    EVENT("kernel", "ncclKernel_AllReduce_RING_LL_Sum_float", "1610", "5", GPU0) ",\n{\"ph\": \"i\", \"name\": \"[memory]\", \"ts\": 1500, \"args\": {\"Bytes\": -4, \"list\": [1, {\"a\": null}]}}\n], \"traceName\": \"x\"}\n";
+/* clang-format on */
 
 static void sums_a_step(void) {
   ImportKineto got;

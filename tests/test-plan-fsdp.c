@@ -92,7 +92,7 @@ static void fsdp2_runs_as_pytorch_does(void) {
                          "10 all-gather: all-gather parameters(head) <- 9\n"
                          "11 compute: copy out(head) <- 10\n"
                          "12 compute: forward(head)\n"
-                         "13 all-gather copy-in: copy in(head) <- 7\n"
+                         "13 all-gather copy-in: copy in(head) <- 11\n"
                          "14 all-gather: all-gather parameters(head) <- 13\n"
                          "15 compute: copy out(head) <- 14\n"
                          "16 all-gather copy-in: copy in(layer0) <- 15\n"

@@ -20,7 +20,7 @@ static const CliVerb verbs[] = {
      CLI_TAKES_SETTINGS | CLI_TAKES_JSON | CLI_TAKES_CALL},
     {"layers", "WORKLOAD", "operations per layer and direction; -o writes them as a layer profile", cli_layers,
      CLI_TAKES_SETTINGS | CLI_TAKES_JSON | CLI_TAKES_OUTPUT},
-    {"plot", "timeline|memory RUN -o FILE.svg|png, or parity|pareto|scaling -o FILE.svg|png",
+    {"plot", "timeline|memory RUN -o FILE.svg|png, or parity|pareto|scaling|oom-map|capacity -o FILE.svg|png",
      "draw a run, what validate found, or the runs of a sweep", cli_plot,
      CLI_TAKES_SETTINGS | CLI_TAKES_DB | CLI_TAKES_QUIET | CLI_TAKES_PLAY | CLI_TAKES_OUTPUT | CLI_TAKES_WINDOW |
          CLI_TAKES_BEST},

@@ -92,6 +92,8 @@ CliExit cli_plot(const CliOptions *options, GError **error);
 CliExit cli_plot_parity(const CliOptions *options, GError **error);
 /* The kinds "pareto" and "scaling" of plot. */
 CliExit cli_plot_points(const CliOptions *options, GError **error);
+/* The kinds "oom-map" and "capacity". */
+CliExit cli_plot_sweep(const CliOptions *options, GError **error);
 CliExit cli_list(const CliOptions *options, GError **error);
 CliExit cli_check(const CliOptions *options, GError **error);
 CliExit cli_best(const CliOptions *options, GError **error);

@@ -162,6 +162,8 @@ static void forward(PlanFsdp *fsdp) {
       if (is_whole(fsdp, w) && wrap->units[w].last == u)
         fsdp->schedule->post_forward(fsdp, w);
   }
+  if (fsdp->schedule->end_forward != NULL)
+    fsdp->schedule->end_forward(fsdp);
   fsdp->in_forward = FALSE;
 }
 

@@ -50,6 +50,7 @@ typedef struct {
   void (*begin_section)(PlanFsdp *fsdp);
   void (*pre_forward)(PlanFsdp *fsdp, guint32 unit);
   void (*post_forward)(PlanFsdp *fsdp, guint32 unit);
+  void (*end_forward)(PlanFsdp *fsdp);                 /* NULL: nothing */
   void (*pre_recompute)(PlanFsdp *fsdp, guint32 unit); /* checkpoints_outside; NULL: it has no such */
   void (*post_recompute)(PlanFsdp *fsdp, guint32 unit);
   void (*pre_backward)(PlanFsdp *fsdp, guint32 unit);

@@ -257,6 +257,7 @@ const PlanFsdpSchedule plan_fsdp2_schedule = {
     .begin_section = begin_section,
     .pre_forward = pre_forward,
     .post_forward = post_forward,
+    .end_forward = drop_gathered, /* the root's hook */
     .pre_backward = pre_backward,
     .post_backward = post_backward,
     .end_backward = end_backward,

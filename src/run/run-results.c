@@ -21,7 +21,9 @@ static void fill_memory(RunReport *report, const RunRank *rank, RunClass *ret) {
   ret->peak_allocated = use->peak_allocated;
   ret->peak_active = use->peak_active;
   ret->peak_reserved = use->peak_reserved;
-  ret->cache_flushes = use->flushes;
+  ret->retries = rank->retries;
+  ret->step_retries = rank->last->retries;
+  ret->step_stalled = rank->last->stalled;
   ret->steady_allocated = rank->allocated[0];
   for (int tenant = 0; tenant < MEM_TENANTS; tenant++) {
     ret->peak_held[tenant] = ledger->held_at_peak[tenant];

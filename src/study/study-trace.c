@@ -308,7 +308,7 @@ static char *known(const char *text) {
 
 static void keep_setting(RunIdentity *identity, const char *name, char *value, const char *origin) {
   identity->settings = g_renew(RunSetting, identity->settings, identity->n_settings + 1);
-  identity->settings[identity->n_settings++] = (RunSetting){g_strdup(name), value, g_strdup(origin)};
+  identity->settings[identity->n_settings++] = (RunSetting){g_strdup(name), value, g_strdup(origin), FALSE};
 }
 
 static void fill_identity(const StudyTrace *trace, const StudyWalk *walk, const StudyReplay *replay,
@@ -321,6 +321,8 @@ static void fill_identity(const StudyTrace *trace, const StudyWalk *walk, const 
   identity->topology = g_strdup(walk->cluster->topology);
   identity->model = g_strdup(origin->model != NULL ? origin->model : identity->workload);
   identity->gpu = g_strdup(walk->cluster->gpu->name);
+  identity->architecture = g_strdup(walk->cluster->gpu->architecture);
+  identity->network_rate = study_network_rate(walk->cluster);
   identity->framework = known(origin->framework);
   identity->zero_stage = (guint32)origin->zero_stage;
   identity->gpus = hw_cluster_gpus(walk->cluster);
@@ -342,6 +344,7 @@ static void fill_identity(const StudyTrace *trace, const StudyWalk *walk, const 
   keep_setting(identity, "trace.scale_compute", base_quantity_canonical(replay->compute_scale, BASE_UNIT_NONE),
                "command line");
   study_walk_price(report);
+  study_trust(walk, "the replay of a trace", report);
 }
 
 static RunReport *play(const StudyTrace *trace, StudyWalk *walk, const StudyReplay *replay, const StudyOptions *options,
