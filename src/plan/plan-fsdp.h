@@ -96,6 +96,10 @@ struct PlanFsdp {
   GArray *frees;       /* FSDP1: rows after which freed units' memory is free */
 };
 
+/* Before the first step. plan-fsdp-units.c. */
+void plan_fsdp_add_communicators(PlanFsdp *fsdp);
+void plan_fsdp_add_units(PlanFsdp *fsdp);
+
 /* A row that moves bytes, once `need` (or PROGRAM_NONE) has ended; a collective likewise. */
 guint32 plan_fsdp_move(PlanFsdp *fsdp, guint32 stream, guint32 need, const char *name, guint64 bytes);
 guint32 plan_fsdp_collective(PlanFsdp *fsdp, guint32 stream, guint32 need, const char *name, guint32 slot,

@@ -10,21 +10,16 @@
  *
  *   buffer  | last layer's parameters … | … | first layer's, embedding |     buckets in order of backward
  *
- * Each parameter begins on 64 elements; a bucket ends on a multiple that all ranks' equal shards divide. Source:
+ * Source:
  * megatron/core/distributed/param_and_grad_buffer.py and distributed_data_parallel.py, core/optimizer/distrib_optimizer.py. */
 #include "base-error.h"
 #include "mem-tenant.h"
 #include "model-host.h"
+#include "plan-megatron-layout.h"
 #include "plan-optimizer.h"
-#include "plan-parameters.h"
 #include "plan-policy.h"
 
-#define FP32            4
-#define PARAMETER_START 64    /* elements: 128 bytes of 16 bits */
-#define BUCKET_END      128   /* elements: 256 bytes of 16 bits */
-#define BUCKET_END_WIDE 65536 /* pad_buckets_for_high_nccl_busbw */
-#define BUCKET_LEAST    40000000
-#define BUCKET_PER_RANK 1000000
+#define FP32 4
 
 typedef struct {
   guint64 elements;    /* padded */
@@ -45,9 +40,9 @@ typedef struct {
   guint32 zero, cast;                              /* ops */
   guint32 weights, buffer, states, fp32_gradients; /* tensors */
   guint32 *new_gradients, *add_ops;                /* by parameter: where its gradient is not added by a matmul */
-  GArray *buckets;                                 /* Bucket, in order of backward */
-  guint *bucket_of;                                /* by parameter */
-  guint64 elements;                                /* of the buffer */
+  PlanMegatronLayout *layout;
+  Bucket *buckets; /* in order of backward */
+  guint n_buckets;
   /* While a section is built. */
   ProgramSectionKind section;
   GArray *reductions; /* guint32 */
@@ -66,71 +61,19 @@ static gboolean gathers_in_forward(const Megatron *megatron) {
          megatron->walk->micro == 0;
 }
 
-static Bucket *bucket_at(const Megatron *megatron, guint i) {
-  return &g_array_index(megatron->buckets, Bucket, i);
-}
-
-/* ---- The buffers ---- */
-
-static guint64 rounded_up(guint64 value, guint64 to) {
-  return (value + to - 1) / to * to;
-}
-
-static guint64 greatest_divisor(guint64 a, guint64 b) {
-  while (b > 0) {
-    guint64 rest = a % b;
-    a = b;
-    b = rest;
+static void add_buckets(Megatron *megatron, gboolean tied) {
+  guint32 bytes = megatron->options->gradient_bytes;
+  megatron->layout = plan_megatron_lay_out(megatron->recipe, megatron->shards, megatron->parameters, tied);
+  megatron->n_buckets = megatron->layout->buckets->len;
+  megatron->buckets = g_new0(Bucket, megatron->n_buckets);
+  for (guint b = 0; b < megatron->n_buckets; b++) {
+    Bucket *bucket = &megatron->buckets[b];
+    const PlanMegatronBucket *laid = &g_array_index(megatron->layout->buckets, PlanMegatronBucket, b);
+    bucket->elements = laid->elements;
+    bucket->n = laid->parameters;
+    bucket->norm = program_builder_memory_op(megatron->builder, bucket->elements * bytes);
+    bucket->scale = program_builder_memory_op(megatron->builder, 2 * bucket->elements * bytes);
   }
-  return a;
-}
-
-static guint64 bucket_end(const Megatron *megatron) {
-  guint64 end = megatron->options->pad_buckets ? BUCKET_END_WIDE : BUCKET_END;
-  return megatron->shards / greatest_divisor(megatron->shards, end) * end;
-}
-
-static guint64 closes_at(const Megatron *megatron) {
-  if (!megatron->options->overlap_grad_reduce)
-    return G_MAXUINT64;
-  return megatron->options->bucket_size > 0
-             ? megatron->options->bucket_size
-             : MAX((guint64)BUCKET_LEAST, (guint64)BUCKET_PER_RANK * megatron->recipe->ranks);
-}
-
-static void close_bucket(Megatron *megatron, guint64 elements, guint n) {
-  if (n == 0)
-    return;
-  gboolean padded = megatron->recipe->zero_stage == 1;
-  Bucket bucket = {.elements = padded ? rounded_up(elements, bucket_end(megatron)) : elements, .n = n};
-  bucket.norm = program_builder_memory_op(megatron->builder, bucket.elements * megatron->options->gradient_bytes);
-  bucket.scale = program_builder_memory_op(megatron->builder, 2 * bucket.elements * megatron->options->gradient_bytes);
-  megatron->elements += bucket.elements;
-  g_array_append_val(megatron->buckets, bucket);
-}
-
-/* A tied matrix is a bucket of its own under the distributed optimizer. */
-static gboolean stands_alone(const Megatron *megatron, guint parameter, gboolean tied) {
-  return tied && megatron->recipe->zero_stage == 1 && parameter == 0 && megatron->parameters->list[0].unit == 0;
-}
-
-static void lay_out(Megatron *megatron, gboolean tied) {
-  guint64 elements = 0, most = closes_at(megatron);
-  guint n = 0;
-  megatron->buckets = g_array_new(FALSE, FALSE, sizeof(Bucket));
-  megatron->bucket_of = g_new(guint, megatron->parameters->n);
-  for (guint p = megatron->parameters->n; p-- > 0;) {
-    gboolean alone = stands_alone(megatron, p, tied);
-    if (alone || elements >= most) {
-      close_bucket(megatron, elements, n);
-      elements = n = 0;
-    }
-    megatron->bucket_of[p] = megatron->buckets->len;
-    elements = (megatron->recipe->zero_stage == 1 ? rounded_up(elements, PARAMETER_START) : elements) +
-               megatron->parameters->list[p].elements;
-    n++;
-  }
-  close_bucket(megatron, elements, n);
 }
 
 /* ---- Gradients ---- */
@@ -195,7 +138,7 @@ static void gradient_ready(PlanWalk *walk, guint32 unit, guint index, guint32 ro
     program_builder_cost(megatron->builder, model_host_cost(walk->host, MODEL_HOST_GRADIENT_HOOK));
     plan_walk_give(walk, megatron->new_gradients[p], PROGRAM_NONE);
   }
-  Bucket *bucket = bucket_at(megatron, megatron->bucket_of[p]);
+  Bucket *bucket = &megatron->buckets[megatron->layout->bucket_of[p]];
   if (!parameter->shared && --bucket->left == 0 && reduces_early(megatron))
     reduce_bucket(megatron, bucket);
 }
@@ -203,8 +146,8 @@ static void gradient_ready(PlanWalk *walk, guint32 unit, guint index, guint32 ro
 static void finish_reductions(Megatron *megatron) {
   if (!reduces_now(megatron))
     return;
-  for (guint b = 0; b < megatron->buckets->len && !reduces_early(megatron); b++)
-    reduce_bucket(megatron, bucket_at(megatron, b));
+  for (guint b = 0; b < megatron->n_buckets && !reduces_early(megatron); b++)
+    reduce_bucket(megatron, &megatron->buckets[b]);
   for (guint i = 0; i < megatron->reductions->len; i++)
     plan_walk_need(megatron->walk, g_array_index(megatron->reductions, guint32, i));
 }
@@ -212,12 +155,12 @@ static void finish_reductions(Megatron *megatron) {
 /* ---- Parameters ---- */
 
 static guint32 gather_bucket(Megatron *megatron, guint b, guint32 need, ProgramHint hint) {
-  guint64 bytes = bucket_at(megatron, b)->elements * megatron->options->parameter_bytes;
+  guint64 bytes = megatron->buckets[b].elements * megatron->options->parameter_bytes;
   program_builder_context(megatron->builder, PROGRAM_GATHER, -1, -1);
   guint32 row = plan_walk_collective(megatron->walk, megatron->comm, "all-gather parameters", megatron->shard_slot,
                                      (CollCall){COLL_ALL_GATHER, bytes}, hint);
   program_builder_need(megatron->builder, need);
-  return bucket_at(megatron, b)->gather = row;
+  return megatron->buckets[b].gather = row;
 }
 
 /* A module's hook waits for its bucket and dispatches the one after it in forward, which lies before it in the buffer. */
@@ -229,12 +172,12 @@ static void before_op(PlanWalk *walk, guint32 unit, const ModelOp *op, PlanPass 
     guint p = plan_parameters_find(megatron->parameters, unit, i);
     if ((op->uses >> i & 1) == 0 || p == PLAN_NO_PARAMETER)
       continue;
-    guint b = megatron->bucket_of[p];
-    guint32 row = bucket_at(megatron, b)->gather;
+    guint b = megatron->layout->bucket_of[p];
+    guint32 row = megatron->buckets[b].gather;
     if (row == PROGRAM_NONE)
       row = gather_bucket(megatron, b, PROGRAM_NONE, PROGRAM_HINT_NONE);
     plan_walk_need(walk, row);
-    if (b > 0 && bucket_at(megatron, b - 1)->gather == PROGRAM_NONE)
+    if (b > 0 && megatron->buckets[b - 1].gather == PROGRAM_NONE)
       gather_bucket(megatron, b - 1, PROGRAM_NONE, PROGRAM_HINT_NONE);
   }
 }
@@ -243,7 +186,7 @@ static void gather_all(Megatron *megatron) {
   if (!shards(megatron) || (megatron->options->overlap_param_gather && megatron->section == PROGRAM_STEADY))
     return;
   guint32 stepped = megatron->walk->last;
-  for (guint b = megatron->buckets->len; b-- > 0;)
+  for (guint b = megatron->n_buckets; b-- > 0;)
     plan_walk_need(megatron->walk, gather_bucket(megatron, b, stepped, PROGRAM_HINT_BOUNDARY));
 }
 
@@ -251,9 +194,9 @@ static void gather_all(Megatron *megatron) {
 
 static void begin_micro_batch(Megatron *megatron) {
   PlanWalk *walk = megatron->walk;
-  for (guint b = 0; b < megatron->buckets->len; b++) {
-    bucket_at(megatron, b)->left = bucket_at(megatron, b)->n;
-    bucket_at(megatron, b)->gather = PROGRAM_NONE;
+  for (guint b = 0; b < megatron->n_buckets; b++) {
+    megatron->buckets[b].left = megatron->buckets[b].n;
+    megatron->buckets[b].gather = PROGRAM_NONE;
   }
   g_array_set_size(megatron->reductions, 0);
   program_builder_context(megatron->builder, PROGRAM_FORWARD, -1, (gint32)walk->micro);
@@ -296,8 +239,8 @@ static void optimizer_step(Megatron *megatron) {
   program_builder_context(megatron->builder, PROGRAM_OPTIMIZER, -1, -1);
   plan_walk_host(walk, "end of step");
   program_builder_need(megatron->builder, walk->last);
-  for (guint b = 0; b < megatron->buckets->len; b++)
-    program_builder_need(megatron->builder, bucket_at(megatron, b)->gather);
+  for (guint b = 0; b < megatron->n_buckets; b++)
+    program_builder_need(megatron->builder, megatron->buckets[b].gather);
 }
 
 static void step(Megatron *megatron, ProgramSectionKind section) {
@@ -359,10 +302,11 @@ static void add_gradients(Megatron *megatron) {
 static void add_states(Megatron *megatron) {
   const PlanMegatron *options = megatron->options;
   ProgramBuilder *builder = megatron->builder;
-  guint64 shard = megatron->elements / megatron->shards, copies = megatron->replicas;
-  guint64 weights = (megatron->elements + plan_walk_all_elements(megatron->walk) - megatron->parameters->elements) *
-                    options->parameter_bytes;
-  guint64 buffer = megatron->elements * options->gradient_bytes;
+  guint64 shard = megatron->layout->elements / megatron->shards, copies = megatron->replicas;
+  guint64 weights =
+      (megatron->layout->elements + plan_walk_all_elements(megatron->walk) - megatron->parameters->elements) *
+      options->parameter_bytes;
+  guint64 buffer = megatron->layout->elements * options->gradient_bytes;
   gboolean master = options->parameter_bytes < FP32;
   guint64 states = plan_optimizer_bytes(megatron->recipe->optimizer, shard, FP32, master);
   guint32 ranks = megatron->recipe->ranks;
@@ -384,9 +328,9 @@ static void add_states(Megatron *megatron) {
 }
 
 static void clear(Megatron *megatron) {
-  g_array_unref(megatron->buckets);
+  g_free(megatron->buckets);
   g_array_unref(megatron->reductions);
-  g_free(megatron->bucket_of);
+  plan_megatron_layout_free(megatron->layout);
   g_free(megatron->new_gradients);
   g_free(megatron->add_ops);
   plan_update_free(megatron->update);
@@ -407,7 +351,7 @@ Program *plan_megatron(const PlanCase *what) {
   megatron.walk->user = &megatron;
   megatron.parameters = plan_parameters_new(megatron.walk);
   megatron.reductions = g_array_new(FALSE, FALSE, sizeof(guint32));
-  lay_out(&megatron, what->shape->tied_embeddings);
+  add_buckets(&megatron, what->shape->tied_embeddings);
   add_gradients(&megatron);
   add_states(&megatron);
   step(&megatron, PROGRAM_FIRST);

@@ -1,0 +1,138 @@
+/* What FSDP sets up before its first step: communicators, how large each unit's shards and buffers are, the optimizer. */
+#include "mem-tenant.h"
+#include "plan-fsdp.h"
+
+static guint32 unit_tensor(PlanFsdp *fsdp, guint32 unit, const char *what, MemTenant tenant, guint64 bytes,
+                           guint64 unique) {
+  const PlanWrapUnit *wrapped = &fsdp->wrap->units[unit];
+  g_autofree char *name = NULL;
+  if (wrapped->inside != NULL)
+    name = g_strdup_printf("layer%d.%s.%s", wrapped->layer, wrapped->inside, what);
+  else if (wrapped->layer >= 0)
+    name = g_strdup_printf("layer%d.%s", wrapped->layer, what);
+  else if (wrapped->root)
+    name = g_strdup_printf("root.%s", what);
+  else
+    name = g_strdup_printf("%s.%s", model_unit_names[fsdp->walk->units[wrapped->first].unit->kind], what);
+  return program_builder_tensor(fsdp->builder, name, tenant, bytes, unique);
+}
+
+/* Of what is kept in shards, this much exists once: a copy's share of the cluster's. */
+static guint64 unique_of(const PlanFsdp *fsdp, guint64 bytes) {
+  return bytes / fsdp->replicas;
+}
+
+static void measure_unit(PlanFsdp *fsdp, guint32 w) {
+  PlanFsdpUnit *unit = &fsdp->units[w];
+  for (guint32 u = 0; u < fsdp->walk->n_units; u++)
+    unit->has_backward |= plan_walk_has_backward(fsdp->walk, u) && plan_wrap_holds(fsdp->wrap, fsdp->walk, w, u);
+  const PlanFsdpKeys *keys = fsdp->keys;
+  unit->shard = fsdp->schedule->shard(fsdp, w);
+  unit->padded = unit->shard * fsdp->shards;
+  if (keys->gathers_fp8)
+    unit->fp8_shard = plan_wrap_rows_shard(fsdp->wrap, fsdp->walk, PLAN_WRAP_FP8, w, fsdp->shards);
+  unit->gathered_bytes =
+      unit->padded * keys->parameter_bytes - unit->fp8_shard * fsdp->shards * (keys->parameter_bytes - 1);
+  unit->reduced_shard = fsdp->schedule->reduced_shard(fsdp, w);
+  unit->reduced_padded = unit->reduced_shard * fsdp->shards;
+  guint64 trained = plan_wrap_flat_shard(fsdp->wrap, fsdp->walk, PLAN_WRAP_TRAINED, w, fsdp->shards, 1);
+  unit->owned = unit->reduced_shard == unit->shard && trained < unit->shard && keys->use_orig_params
+                    ? trained
+                    : unit->reduced_shard;
+  gboolean stays = keys->reshard == PLAN_RESHARD_DEFAULT && keys->wrap == PLAN_WRAP_ENDS &&
+                   fsdp->schedule == &plan_fsdp2_schedule && fsdp->wrap->units[w].last + 1 == fsdp->walk->n_units;
+  unit->reshards = fsdp->recipe->zero_stage == 3 && !fsdp->wrap->units[w].root && !stays;
+}
+
+static void add_unit(PlanFsdp *fsdp, guint32 w) {
+  PlanFsdpUnit *unit = &fsdp->units[w];
+  const PlanFsdpKeys *keys = fsdp->keys;
+  gboolean first = fsdp->schedule == &plan_fsdp1_schedule;
+  measure_unit(fsdp, w);
+  guint64 gathered = unit->gathered_bytes, shard = unit->reduced_shard * keys->shard_bytes;
+  guint64 whole = unit->reduced_padded * keys->reduce_bytes;
+  unit->fetched = unit_tensor(fsdp, w, "fetched shard", MEM_COMMUNICATION, unit->shard * keys->shard_bytes, 0);
+  unit->unsharded = unit_tensor(fsdp, w, "unsharded", MEM_COMMUNICATION, gathered, 0);
+  unit->gathering = first
+                        ? unit_tensor(fsdp, w, "cast shard", MEM_COMMUNICATION, unit->shard * keys->parameter_bytes, 0)
+                        : unit_tensor(fsdp, w, "all-gather output", MEM_COMMUNICATION, gathered, 0);
+  unit->regathering = unit_tensor(fsdp, w, "all-gather output", MEM_COMMUNICATION, gathered, 0);
+  if (keys->reshard == PLAN_RESHARD_SMALLER)
+    unit->kept = unit_tensor(fsdp, w, "smaller shard", MEM_COMMUNICATION, gathered / keys->reshard_ranks, 0);
+  MemTenant tenant = keys->syncs_always ? MEM_COMMUNICATION : MEM_GRADIENTS;
+  guint64 flat = unit->reduced_padded * keys->parameter_bytes;
+  unit->gradient = first ? unit_tensor(fsdp, w, "flat gradient", tenant, flat, 0)
+                         : unit_tensor(fsdp, w, "accumulated gradient", MEM_GRADIENTS, whole, 0);
+  unit->joined = unit_tensor(fsdp, w, "joined gradient", MEM_COMMUNICATION, flat, 0);
+  unit->reducing = unit_tensor(fsdp, w, "reduce-scatter input", MEM_COMMUNICATION, whole, 0);
+  unit->reduced =
+      unit_tensor(fsdp, w, "reduce-scatter output", MEM_COMMUNICATION, unit->reduced_shard * keys->reduce_bytes, 0);
+  unit->gradient_shard = unit_tensor(fsdp, w, "gradient shard", MEM_GRADIENTS, shard, unique_of(fsdp, shard));
+}
+
+static void add_scales(PlanFsdp *fsdp) {
+  guint64 elements = 0;
+  fsdp->scales = PROGRAM_NONE;
+  for (guint32 w = 0; w < fsdp->wrap->n; w++)
+    elements += fsdp->units[w].fp8_shard;
+  for (guint32 u = 0; u < fsdp->walk->n_units; u++)
+    for (guint p = 0; p < fsdp->walk->units[u].unit->n_parameters; p++)
+      fsdp->scaled += fsdp->walk->units[u].unit->parameters[p].fp8;
+  if (elements > 0)
+    fsdp->scales = program_builder_memory_op(fsdp->builder, elements * fsdp->keys->shard_bytes);
+}
+
+static void add_states(PlanFsdp *fsdp) {
+  const PlanFsdpKeys *keys = fsdp->keys;
+  ModelOptimizer what = {.style = plan_optimizer_style(fsdp->recipe, MODEL_OPTIMIZER_FOREACH),
+                         .element_bytes = keys->shard_bytes,
+                         .gradient_bytes = keys->shard_bytes,
+                         .norm = fsdp->recipe->gradient_clipping > 0,
+                         .clip = fsdp->recipe->gradient_clipping > 0};
+  guint64 shard = 0;
+  fsdp->units = g_new0(PlanFsdpUnit, fsdp->wrap->n);
+  for (guint32 w = 0; w < fsdp->wrap->n; w++) {
+    add_unit(fsdp, w);
+    shard += fsdp->units[w].shard;
+    what.elements += fsdp->units[w].owned;
+    what.tensors += keys->use_orig_params ? fsdp->wrap->units[w].parameters : 1;
+  }
+  fsdp->owned = what.elements;
+  guint64 parameters = shard * keys->shard_bytes;
+  guint64 states = plan_optimizer_bytes(fsdp->recipe->optimizer, what.elements, keys->shard_bytes, FALSE);
+  fsdp->parameters = program_builder_tensor(fsdp->builder, "parameter shards", MEM_PARAMETERS, parameters,
+                                            unique_of(fsdp, parameters));
+  fsdp->optimizer =
+      program_builder_tensor(fsdp->builder, "optimizer states", MEM_OPTIMIZER, states, unique_of(fsdp, states));
+  fsdp->temporaries = what.style == MODEL_OPTIMIZER_FOREACH
+                          ? program_builder_tensor(fsdp->builder, "foreach temporaries", MEM_TEMPORARY,
+                                                   what.elements * keys->shard_bytes, 0)
+                          : PROGRAM_NONE;
+  fsdp->update = plan_update_new(fsdp->walk, &what);
+}
+
+void plan_fsdp_add_units(PlanFsdp *fsdp) {
+  add_states(fsdp);
+  add_scales(fsdp);
+}
+
+/* Ranks side by side share a copy; those of one place in their copy hold the same shard. */
+void plan_fsdp_add_communicators(PlanFsdp *fsdp) {
+  guint32 ranks = fsdp->recipe->ranks;
+  g_autofree guint32 *of_rank = g_new(guint32, ranks);
+  if (fsdp->shards > 1) {
+    for (guint32 i = 0; i < ranks; i++)
+      of_rank[i] = i / fsdp->shards;
+    fsdp->shard_slot = program_builder_communicators(fsdp->builder, "shard", of_rank, ranks);
+  }
+  if (fsdp->replicas > 1) {
+    for (guint32 i = 0; i < ranks; i++)
+      of_rank[i] = i % fsdp->shards;
+    fsdp->replica_slot = program_builder_communicators(fsdp->builder, "replicate", of_rank, ranks);
+  }
+  if (fsdp->keys->reshard == PLAN_RESHARD_SMALLER && fsdp->keys->reshard_ranks > 1) {
+    for (guint32 i = 0; i < ranks; i++)
+      of_rank[i] = i / fsdp->keys->reshard_ranks;
+    fsdp->kept_slot = program_builder_communicators(fsdp->builder, "post-forward", of_rank, ranks);
+  }
+}
