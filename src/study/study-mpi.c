@@ -39,6 +39,19 @@ void study_mpi_end(const StudyMpi *mpi) {
     MPI_Finalize();
 }
 
+gboolean study_mpi_agree(const StudyMpi *mpi, gboolean go, GError **error) {
+  int mine = go, first = go, all = go;
+  if (mpi->size == 1)
+    return go;
+  MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  MPI_Bcast(&first, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  if (mpi->rank > 0 && !first)
+    g_clear_error(error);
+  else if (mpi->rank == 0 && go && !all)
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "another process of the job could not begin; it says why");
+  return all;
+}
+
 /* What has been played is not played again. Keys go as one text, a line each: process 0's database is nobody else's. */
 static gboolean add_key(GString *keys, const char *key) {
   g_string_append(keys, key);
