@@ -245,8 +245,8 @@ static void deliver(Lead *lead, GError **error) {
 static gboolean lead_others(const StudyMpi *mpi, const StudyBatch *batch, gboolean *ret_stopped, GError **error) {
   Lead lead = {.mpi = mpi, .batch = batch, .held_most = HELD_PER_THREAD * MAX(batch->threads, 1)};
   lead.n_slots = lead.held_most * (mpi->size - 1);
-  g_autofree Slot *slots = lead.slots = g_new0(Slot, lead.n_slots);
-  g_autofree guint *held = lead.held = g_new0(guint, mpi->size);
+  lead.slots = g_new0(Slot, lead.n_slots);
+  lead.held = g_new0(guint, mpi->size);
   gboolean stopped = FALSE;
   while (!lead.closed || lead.delivered < lead.taken) {
     hand_out(&lead, &stopped);
@@ -259,6 +259,8 @@ static gboolean lead_others(const StudyMpi *mpi, const StudyBatch *batch, gboole
   guint64 nothing[2] = {0};
   for (guint rank = 1; rank < mpi->size; rank++)
     MPI_Send(nothing, 2, MPI_UINT64_T, (int)rank, TAG_END, MPI_COMM_WORLD);
+  g_free(lead.slots);
+  g_free(lead.held);
   if (ret_stopped != NULL)
     *ret_stopped = stopped;
   return !lead.failed;
