@@ -30,17 +30,24 @@ static Bench bench_new(void) {
   return bench;
 }
 
-#define COPY_RATE 50e9 /* bytes/s of page-locked host memory; pageable a fifth */
-#define CPU_RATE  20e9
+#define COPY_RATE    50e9 /* bytes/s of page-locked host memory; pageable a fifth */
+#define CPU_RATE     20e9
+#define SEGMENT_TAKE (50 * SIM_MICROSECOND)
+#define SEGMENT_GIVE (10 * SIM_MICROSECOND)
 
 static RunReport *play(Bench *bench, gboolean fold, EventTie tie) {
   g_autoptr(Program) program = program_builder_end(bench->builder);
   CollGroup *groups[] = {group_new(bench->built.cluster, program->communicators[0].ranks, 8, NULL)};
   g_autoptr(FoldSystem) folded = fold_new(program, bench->built.cluster, groups, fold);
-  RunSystem system = {&folded->program,    bench->built.cluster->gpu,
-                      folded->links,       folded->n_links,
-                      folded->groups,      .copy_rates = {COPY_RATE, COPY_RATE / 5},
-                      .cpu_rate = CPU_RATE};
+  RunSystem system = {&folded->program,
+                      bench->built.cluster->gpu,
+                      folded->links,
+                      folded->n_links,
+                      folded->groups,
+                      .copy_rates = {COPY_RATE, COPY_RATE / 5},
+                      .cpu_rate = CPU_RATE,
+                      .segment_take = SEGMENT_TAKE,
+                      .segment_give = SEGMENT_GIVE};
   RunOptions options = {.timeline = TRUE, .tie = tie, .tie_seed = harness_seed()};
   RunReport *report = run_play(&system, &options, "test", NULL);
   coll_group_free(groups[0]);
@@ -201,6 +208,41 @@ static void record_stream_delays_a_give(void) {
   cluster_clear(&bench.built);
 }
 
+/*  host     x ─ A │ waits for A │ y ─ B │ waits for B         x and y, 50 GB each, lie in pools of their own: either must
+ *  compute  A─────────►                                       make way for the other
+ *  side                         B──►
+ * Without the wait A and B would run side by side. Each step gives one segment back and takes one anew, twice; the very
+ * first x finds the device empty. */
+static void a_flush_waits_for_all_streams(void) {
+  Bench bench = bench_new();
+  guint32 side = program_builder_stream(bench.builder, "side");
+  guint32 a = program_builder_memory_op(bench.builder, 20 * GB), b = program_builder_memory_op(bench.builder, 1 * GB);
+  guint32 x = program_builder_tensor(bench.builder, "x", MEM_ACTIVATIONS, 50 * GB, 50 * GB);
+  guint32 y = program_builder_tensor(bench.builder, "y", MEM_ACTIVATIONS, 50 * GB, 50 * GB);
+  for (ProgramSectionKind kind = 0; kind < PROGRAM_SECTIONS; kind++) {
+    program_builder_section(bench.builder, kind);
+    program_builder_compute(bench.builder, bench.compute, "A", a);
+    program_builder_take(bench.builder, x);
+    guint32 last = program_builder_compute(bench.builder, side, "B", b);
+    program_builder_give(bench.builder, x, PROGRAM_NONE);
+    program_builder_take(bench.builder, y);
+    program_builder_host(bench.builder, "end");
+    program_builder_need(bench.builder, last);
+    program_builder_give(bench.builder, y, PROGRAM_NONE);
+  }
+  SimTime a_takes = op_time(&bench, 20 * GB), b_takes = op_time(&bench, 1 * GB);
+  g_autoptr(RunReport) report = play(&bench, TRUE, EVENT_TIE_FORWARD);
+  const RunClass *all = &report->classes[0];
+  CU_ASSERT_EQUAL(report->verdict, RUN_FITS);
+  CU_ASSERT_EQUAL(all->step, a_takes + b_takes + 2 * (SEGMENT_TAKE + SEGMENT_GIVE));
+  CU_ASSERT_EQUAL(all->step_retries, 2);
+  CU_ASSERT_EQUAL(all->step_stalled, a_takes + 2 * (SEGMENT_TAKE + SEGMENT_GIVE));
+  CU_ASSERT_EQUAL(all->retries, 1 + 2 * report->steps_played);
+  CU_ASSERT_EQUAL(all->idle, 2 * (SEGMENT_TAKE + SEGMENT_GIVE));
+  CU_ASSERT_TRUE(report->repeats);
+  cluster_clear(&bench.built);
+}
+
 static void oom_is_a_result(void) {
   Bench bench = bench_new();
   guint32 op = program_builder_memory_op(bench.builder, 1 * GB);
@@ -237,6 +279,7 @@ int main(void) {
                                             {"overlap and serialisation", overlap_and_serialisation},
                                             {"folding and ties change nothing", folding_and_ties_change_nothing},
                                             {"record_stream delays a give", record_stream_delays_a_give},
+                                            {"a flush waits for all streams", a_flush_waits_for_all_streams},
                                             {"an OOM is a result", oom_is_a_result},
                                             {NULL, NULL}});
 }

@@ -58,8 +58,8 @@ static gboolean classes_equal(const RunClass *a, const RunClass *b) {
          a->verdict == b->verdict && a->short_by == b->short_by && a->steady_allocated == b->steady_allocated &&
          a->peak_allocated == b->peak_allocated && a->peak_active == b->peak_active &&
          a->peak_reserved == b->peak_reserved && a->device_used == b->device_used &&
-         a->device_used_step == b->device_used_step && a->cache_flushes == b->cache_flushes &&
-         memcmp(a->peak_held, b->peak_held, sizeof a->peak_held) == 0 &&
+         a->device_used_step == b->device_used_step && a->retries == b->retries && a->step_retries == b->step_retries &&
+         a->step_stalled == b->step_stalled && memcmp(a->peak_held, b->peak_held, sizeof a->peak_held) == 0 &&
          memcmp(a->peak_unique, b->peak_unique, sizeof a->peak_unique) == 0 && a->peak_at == b->peak_at &&
          a->peak_step == b->peak_step && same_text(a->peak_name, b->peak_name) && a->peak_layer == b->peak_layer &&
          a->has_oom == b->has_oom && a->oom.at == b->oom.at && a->oom.step == b->oom.step && a->oom.row == b->oom.row &&

@@ -117,7 +117,9 @@ static inline const char *twins_class(const RunClass *a, const RunClass *b) {
   TWINS_SAME(device_used_step);
   TWINS_SAME(peak_active);
   TWINS_SAME(peak_reserved);
-  TWINS_SAME(cache_flushes);
+  TWINS_SAME(retries);
+  TWINS_SAME(step_retries);
+  TWINS_SAME(step_stalled);
   for (int tenant = 0; tenant < RUN_TENANTS; tenant++) {
     TWINS_SAME(peak_held[tenant]);
     TWINS_SAME(peak_unique[tenant]);

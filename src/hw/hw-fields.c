@@ -84,6 +84,8 @@ static const HwField host_fields[] = {
     HOST("optimizer_tensor", optimizer_tensor),
     HOST("copy", copy),
     HOST("micro_batch", micro_batch),
+    HOST("segment_take", segment_take),
+    HOST("segment_give", segment_give),
     ORIGIN(HwHost),
 };
 

@@ -106,6 +106,7 @@ static guint32 new_segment(MemAllocator *allocator, guint32 pool, guint64 size, 
   if (!beyond && (reserved > allocator->limit || bytes > allocator->limit - reserved))
     return MEM_NONE;
   allocator->use.reserved += bytes;
+  allocator->use.device_takes++;
   guint64 address = allocator->next_address;
   allocator->next_address += bytes;
   return mem_block_add(allocator, pool, MEM_NONE, address, bytes, MEM_BLOCK_FREE);
@@ -117,6 +118,7 @@ static gboolean is_whole(const MemBlock *block) {
 
 static void give_back(MemAllocator *allocator, guint32 block) {
   allocator->use.reserved -= mem_block(allocator, block)->size;
+  allocator->use.device_gives++;
   mem_block_unlist(allocator, block);
   mem_block_remove(allocator, block);
 }
@@ -156,6 +158,7 @@ static void flush(MemAllocator *allocator) {
       MemSpan span = g_array_index(pool->free, MemSpan, i);
       if (is_whole(mem_block(allocator, span.block))) {
         allocator->use.reserved -= span.size;
+        allocator->use.device_gives++;
         mem_block_remove(allocator, span.block);
       } else {
         g_array_index(pool->free, MemSpan, kept++) = span;

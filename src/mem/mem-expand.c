@@ -60,6 +60,7 @@ static guint32 map(MemAllocator *allocator, guint32 block, guint64 bytes) {
   MemPool *pool = &allocator->pools[mem_block(allocator, block)->pool];
   MemBlock unmapped = *mem_block(allocator, block);
   allocator->use.reserved += bytes;
+  allocator->use.device_takes += mem_round_up(bytes, mem_expand_page(pool)) / mem_expand_page(pool);
   guint at = unmapped_index(allocator, pool, unmapped.address);
   if (bytes == unmapped.size) {
     g_array_remove_index(pool->unmapped, at);
@@ -134,6 +135,7 @@ static void unmap(MemAllocator *allocator, guint32 index, guint32 block, guint64
   MemBlock whole = *mem_block(allocator, block);
   mem_block_unlist(allocator, block);
   allocator->use.reserved -= to - from;
+  allocator->use.device_gives += (to - from) / mem_expand_page(pool);
   if (to < whole.address + whole.size) {
     guint32 after = mem_block_add(allocator, index, block, to, whole.address + whole.size - to, MEM_BLOCK_FREE);
     mem_list_add(pool->free, mem_block(allocator, after)->size, to, after);

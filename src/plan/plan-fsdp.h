@@ -50,6 +50,7 @@ typedef struct {
   void (*begin_section)(PlanFsdp *fsdp);
   void (*pre_forward)(PlanFsdp *fsdp, guint32 unit);
   void (*post_forward)(PlanFsdp *fsdp, guint32 unit);
+  void (*end_forward)(PlanFsdp *fsdp);                 /* NULL: nothing */
   void (*pre_recompute)(PlanFsdp *fsdp, guint32 unit); /* checkpoints_outside; NULL: it has no such */
   void (*post_recompute)(PlanFsdp *fsdp, guint32 unit);
   void (*pre_backward)(PlanFsdp *fsdp, guint32 unit);
@@ -109,6 +110,10 @@ guint32 plan_fsdp_reduced(const PlanFsdp *fsdp, guint32 unit);
 /* From `held`, reduced within the shard group by `row`, to the shard that the optimizer reads: all-reduced over copies,
  * divided, cast, added to what earlier micro-batches left. */
 void plan_fsdp_finish_gradient(PlanFsdp *fsdp, guint32 unit, guint32 row, guint32 held);
+
+/* Hooks of units inside a block, around the operations of the block `part`. plan-fsdp-inside.c. */
+void plan_fsdp_inside_before(PlanFsdp *fsdp, guint32 part, const ModelOp *op, PlanPass pass);
+void plan_fsdp_inside_after(PlanFsdp *fsdp, guint32 part, const ModelOp *op, PlanPass pass);
 
 /* Offload. My shard from the host, on `stream` once `need` has ended; a gradient shard to the host, after last_reduce; the
  * optimizer's step. */

@@ -11,6 +11,10 @@ static const RunClass *tightest(const RunReport *report) {
   return &report->classes[report->tightest];
 }
 
+gboolean report_is_near_miss(guint64 capacity, guint64 used) {
+  return capacity - used < capacity / 100 * NEAR_MISS_PERCENT;
+}
+
 static double percent(guint64 part, guint64 whole) {
   return whole > 0 ? 100 * (double)part / (double)whole : 0;
 }
@@ -55,6 +59,17 @@ static void print_request(const RunReport *report, const RunClass *tight, GStrin
   print_held_then(oom, tight->capacity, text);
 }
 
+static void print_retries(const RunClass *tight, GString *text) {
+  if (tight->retries == 0)
+    return;
+  g_autofree char *stalled = base_format_time(tight->step_stalled);
+  g_autofree char *words = g_strdup_printf(
+      "The allocator gives its cache back %" G_GUINT64_FORMAT " times to make room (alloc retries), %" G_GUINT64_FORMAT
+      " of them in the last step, whose host waits %s for all streams and for the device's allocator.",
+      tight->retries, tight->step_retries, stalled);
+  report_wrap(text, "  ", words);
+}
+
 void report_verdict(const RunReport *report, GString *text) {
   const RunClass *tight = tightest(report);
   g_autofree char *need = base_format_gib(tight->device_used);
@@ -69,13 +84,9 @@ void report_verdict(const RunReport *report, GString *text) {
   g_autofree char *room = base_format_memory(spare);
   g_string_append_printf(text, "\nFITS: needs %s of %s per GPU, %s (%.1f %%) to spare\n", need, capacity, room,
                          percent(spare, tight->capacity));
-  if (spare < tight->capacity / 100 * NEAR_MISS_PERCENT)
+  if (report_is_near_miss(tight->capacity, tight->device_used))
     g_string_append_printf(text, "  A near miss: less than %d %% is to spare.\n", NEAR_MISS_PERCENT);
-  if (tight->cache_flushes > 0)
-    g_string_append_printf(text,
-                           "  The allocator gives its cache back %" G_GUINT64_FORMAT
-                           " times to make room: each time a real run stalls.\n",
-                           tight->cache_flushes);
+  print_retries(tight, text);
 }
 
 static void memory_row(BaseTable *table, const char *name, gint64 centi_gib, const char *share, const char *unique) {

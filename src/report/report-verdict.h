@@ -7,3 +7,5 @@
 void report_verdict(const RunReport *report, GString *text);
 /* Memory per GPU by tenant at its peak, the allocator's four numbers, what stays between steps. */
 void report_memory_table(const RunReport *report, GString *text);
+/* Less to spare than 5 % of the capacity. */
+gboolean report_is_near_miss(guint64 capacity, guint64 used);

@@ -16,9 +16,10 @@ static gboolean issue_row(RunRank *rank) {
   }
   if (row->kind == PROGRAM_HOST && step->unmet[rank->row] > 0)
     return FALSE;
-  if (run_replay_wanted(rank->play))
+  if (run_replay_wanted(rank->play) && rank->acts == 0)
     run_replay_note(rank, rank->row, PROGRAM_NONE);
-  run_memory_act(rank, step, rank->row);
+  if (!run_memory_act(rank, step, rank->row))
+    return FALSE;
   rank->paid = FALSE;
   guint32 issued = rank->row++;
   if (row->kind == PROGRAM_HOST)

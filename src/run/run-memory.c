@@ -112,23 +112,29 @@ void run_memory_pass(RunStream *stream, guint64 ended) {
     stream->frees.n = stream->frees_begun = 0;
 }
 
-/* A flush waits for all streams: what they held back is free by then. The time of that wait is not played. */
+/* Once memory has run out it has no end: what streams hold back is as if passed, and nothing waits. */
 static void pass_all(RunRank *rank) {
   for (guint32 s = 0; s < rank->play->system->program->n_streams; s++)
     run_memory_pass(&rank->streams[s], G_MAXUINT64);
 }
 
-static guint32 take_inside(RunRank *rank, guint32 stream, const Request *request) {
+static guint32 retry(RunRank *rank, guint32 stream, const Request *request) {
   guint32 block;
-  if (!mem_allocator_take(rank->allocator, stream, request->bytes, &block)) {
-    pass_all(rank);
-    if (!mem_allocator_flush_and_take(rank->allocator, stream, request->bytes, &block)) {
-      run_out(rank, request);
-      block = mem_allocator_take_beyond(rank->allocator, stream, request->bytes);
-    }
+  pass_all(rank);
+  if (!mem_allocator_flush_and_take(rank->allocator, stream, request->bytes, &block)) {
+    run_out(rank, request);
+    block = mem_allocator_take_beyond(rank->allocator, stream, request->bytes);
   }
-  charge(rank, request);
   return block;
+}
+
+/* Before all streams and rows: nothing is to be waited for. */
+static void take_workspaces(RunRank *rank, guint64 bytes) {
+  Request request = {MEM_OVERHEAD, bytes, bytes, "cuBLAS workspaces", NULL, 0};
+  guint32 block, stream = rank->play->system->program->pools[0];
+  if (!mem_allocator_take(rank->allocator, stream, bytes, &block))
+    retry(rank, stream, &request);
+  charge(rank, &request);
 }
 
 void run_memory_begin(RunRank *rank) {
@@ -142,8 +148,7 @@ void run_memory_begin(RunRank *rank) {
   rank->connected = g_new0(gboolean, program->n_slots);
   take_outside(rank, &(Request){MEM_OVERHEAD, context, context, "CUDA context", NULL, 0});
   if (workspaces > 0)
-    take_inside(rank, program->pools[0],
-                &(Request){MEM_OVERHEAD, workspaces, workspaces, "cuBLAS workspaces", NULL, 0});
+    take_workspaces(rank, workspaces);
 }
 
 void run_memory_clear(RunRank *rank) {
@@ -162,11 +167,52 @@ void run_memory_connect(RunRank *rank, const RunStep *step, guint32 row) {
   take_outside(rank, &(Request){MEM_OVERHEAD, bytes, bytes, "NCCL buffers", step, row});
 }
 
-void run_memory_take(RunRank *rank, guint32 tensor, const RunStep *step, guint32 row) {
+/* The cache goes back only once all streams are done. */
+static gboolean must_wait(RunRank *rank) {
+  if (rank->has_oom)
+    return FALSE;
+  if (rank->replaying) {
+    rank->play->again = TRUE;
+    return FALSE;
+  }
+  if (!rank->waits)
+    rank->waits_since = run_now(rank->play);
+  rank->waits = TRUE;
+  return rank->busy > 0;
+}
+
+/* What the device's allocator took of the host's time since `before`; only where the cache was given back, for until then
+ * all that is taken is taken once. */
+static SimTime device_time(const RunRank *rank, const MemUse *before) {
+  const MemUse *use = mem_allocator_use(rank->allocator);
+  const RunSystem *system = rank->play->system;
+  if (use->flushes == 0 || rank->has_oom || rank->replaying)
+    return 0;
+  return (SimTime)(use->device_takes - before->device_takes) * system->segment_take +
+         (SimTime)(use->device_gives - before->device_gives) * system->segment_give;
+}
+
+/* FALSE: the host waits, and comes again. *ret_cost: what it then has to pay. */
+static gboolean take(RunRank *rank, guint32 tensor, RunStep *step, guint32 row, SimTime *ret_cost) {
   const Program *program = rank->play->system->program;
   const ProgramTensor *taken = &program->tensors[tensor];
+  guint32 stream = program->pools[run_row(step, row)->stream];
+  MemUse before = *mem_allocator_use(rank->allocator);
   Request request = {(MemTenant)taken->tenant, taken->bytes, taken->unique_bytes, taken->name, step, row};
-  rank->blocks[tensor] = take_inside(rank, program->pools[run_row(step, row)->stream], &request);
+  if (rank->waits || !mem_allocator_take(rank->allocator, stream, taken->bytes, &rank->blocks[tensor])) {
+    if (must_wait(rank))
+      return FALSE;
+    rank->blocks[tensor] = retry(rank, stream, &request);
+  }
+  charge(rank, &request);
+  *ret_cost = device_time(rank, &before);
+  if (rank->waits) {
+    step->retries++;
+    step->stalled += run_now(rank->play) - rank->waits_since;
+  }
+  step->stalled += *ret_cost;
+  rank->waits = FALSE;
+  return TRUE;
 }
 
 void run_memory_give(RunRank *rank, guint32 tensor, RunStream *stream) {
@@ -179,15 +225,31 @@ void run_memory_give(RunRank *rank, guint32 tensor, RunStream *stream) {
     *(RunFree *)base_vector_next(&stream->frees, sizeof given) = given;
 }
 
-void run_memory_act(RunRank *rank, const RunStep *step, guint32 index) {
-  const ProgramSection *section = step->table->section;
-  const ProgramRow *row = run_row(step, index);
+static void give_all(RunRank *rank, const RunStep *step, const ProgramRow *row) {
   for (guint32 i = 0; i < row->n_gives; i++) {
-    const ProgramGive *give = &section->gives[row->gives + i];
+    const ProgramGive *give = &step->table->section->gives[row->gives + i];
     run_memory_give(rank, give->tensor, give->stream == PROGRAM_NONE ? NULL : &rank->streams[give->stream]);
   }
-  if (row->kind == PROGRAM_COLLECTIVE)
-    run_memory_connect(rank, step, index);
-  for (guint32 i = 0; i < row->n_takes; i++)
-    run_memory_take(rank, section->takes[row->takes + i], step, index);
+}
+
+gboolean run_memory_act(RunRank *rank, RunStep *step, guint32 index) {
+  const ProgramRow *row = run_row(step, index);
+  if (rank->acts == 0) {
+    give_all(rank, step, row);
+    if (row->kind == PROGRAM_COLLECTIVE)
+      run_memory_connect(rank, step, index);
+    rank->acts = 1;
+  }
+  while (rank->acts <= row->n_takes) {
+    SimTime cost = 0;
+    if (!take(rank, step->table->section->takes[row->takes + rank->acts - 1], step, index, &cost))
+      return FALSE;
+    rank->acts++;
+    if (cost > 0) {
+      run_schedule(rank->play, &rank->host, run_now(rank->play), cost);
+      return FALSE;
+    }
+  }
+  rank->acts = 0;
+  return TRUE;
 }

@@ -145,9 +145,13 @@ RunReport *run_play(const RunSystem *system, const RunOptions *options, const ch
   run_hosts_init(&play);
   run_contention_init(&play);
   add_ranks(&play);
-  RunReport *report = play_steps(&play, error) ? run_results(&play) : NULL;
+  RunReport *report = play_steps(&play, error) && !play.again ? run_results(&play) : NULL;
   if (report != NULL)
     report->wall_seconds = (double)(g_get_monotonic_time() - started) / G_USEC_PER_SEC;
   clear(&play);
-  return report;
+  if (!play.again)
+    return report;
+  RunOptions plain = *options;
+  plain.every_step = TRUE;
+  return run_play(system, &plain, run_key, error);
 }

@@ -3,7 +3,8 @@
  *   at rest ──► step N: rows and streams' ends, noted ──► at rest ──► step N + 1: the notes again
  *
  * A step that began and ended at rest, holding the same bytes, takes the same time again to the picosecond: time enters
- * as differences only, and never waits for memory. Where it left every byte where the one before did, all of it is
+ * as differences only, and waits for memory only where the cache is given back, which is never taken for known. Where it
+ * left every byte where the one before did, all of it is
  * known. Else the allocator's cache is still settling: of the next steps the memory alone is played, in the order that was
  * noted, until it repeats. */
 #include <string.h>
@@ -16,7 +17,7 @@ void run_replay_note(RunRank *rank, guint32 row, guint32 stream) {
 }
 
 static void replay_row(RunRank *rank, guint32 index) {
-  const RunStep *step = rank->last;
+  RunStep *step = rank->last;
   const ProgramRow *row = run_row(step, index);
   run_memory_act(rank, step, index);
   if (row->kind == PROGRAM_HOST)
@@ -92,6 +93,8 @@ gboolean run_replay(RunPlay *play) {
   RunRank *rank = &play->ranks[0];
   if (!run_replay_wanted(play) || !rank->rested[0])
     return FALSE;
+  if (rank->last->stalled > 0 || (mem_allocator_use(rank->allocator)->flushes > 0 && !rank->has_oom))
+    return FALSE;
   if (play->steps_ended == 1)
     copy_first(play);
   if (play->steps_ended < 2 || !rank->rested[1] || memcmp(rank->level[0], rank->level[1], sizeof rank->level[0]) != 0)
@@ -99,7 +102,7 @@ gboolean run_replay(RunPlay *play) {
   /* What is held when, a timeline shows of the last step alone, and a cache that is given back changes it. */
   if (play->options->timeline && !memory_is_as_before(rank))
     return FALSE;
-  while (!play->repeats && play->steps_ended < RUN_MOST_STEPS) {
+  while (!play->repeats && !play->again && play->steps_ended < RUN_MOST_STEPS) {
     rank->replayed++;
     if (!memory_is_as_before(rank))
       replay_step(rank);

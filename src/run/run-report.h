@@ -92,7 +92,9 @@ typedef struct {
   guint64 peak_reserved;    /* torch's max_memory_reserved: segments */
   guint64 device_used;      /* peak of what nvidia-smi shows: reserved, context, NCCL's buffers */
   guint32 device_used_step; /* in which it is first reached */
-  guint64 cache_flushes;    /* times the allocator gave its cache back to meet a request, over all steps */
+  guint64 retries;          /* times the allocator gave its cache back to meet a request, over all steps */
+  guint64 step_retries;     /* of these, in the last step */
+  SimTime step_stalled; /* host time that they took there: all streams waited for, segments given back and taken anew */
   guint64 peak_held[RUN_TENANTS], peak_unique[RUN_TENANTS]; /* when tensors hold most */
   SimTime peak_at;                                          /* since the start of peak_step */
   guint32 peak_step;                                        /* 0: the first step, 1: the first steady one … */
@@ -123,11 +125,14 @@ typedef struct {
 
 typedef struct {
   char *name, *value, *origin;
+  gboolean usual; /* the value is the default's, whoever gave it */
 } RunSetting;
 
 typedef struct {
   char *run_key; /* SHA-256, hexadecimal */
   char *workload, *topology, *model, *gpu, *framework;
+  char *architecture;  /* of the GPU */
+  double network_rate; /* bytes/s of a GPU's NICs; 0: none */
   guint32 zero_stage, gpus, nodes;
   guint64 parameters;
   guint64 sequence_length, micro_batch, gradient_accumulation, global_batch;
@@ -144,7 +149,11 @@ typedef struct {
   guint32 slowest;  /* class whose times stand for the step */
   guint32 tightest; /* class nearest to, or furthest over, its capacity */
   RunVerdict verdict;
-  guint64 tokens; /* per step, all ranks */
+  SimTime step_low, step_high; /* interval around the step of the slowest class; 0: not known */
+  guint32 validated_rows;      /* published rows like this run */
+  char *envelope;              /* whether anything like it was validated, in words; NULL: not asked */
+  guint64 tokens;              /* per step, all ranks */
+  double model_flops;          /* of a step, all ranks: attention in full, nothing twice */
   double tokens_per_second, tokens_per_second_per_gpu;
   double model_flops_utilisation,
       hardware_flops_utilisation; /* of the data sheet's dense peak; model: attention in full; hardware: executed */

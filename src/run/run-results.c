@@ -21,7 +21,9 @@ static void fill_memory(RunReport *report, const RunRank *rank, RunClass *ret) {
   ret->peak_allocated = use->peak_allocated;
   ret->peak_active = use->peak_active;
   ret->peak_reserved = use->peak_reserved;
-  ret->cache_flushes = use->flushes;
+  ret->retries = rank->retries;
+  ret->step_retries = rank->last->retries;
+  ret->step_stalled = rank->last->stalled;
   ret->steady_allocated = rank->allocated[0];
   for (int tenant = 0; tenant < MEM_TENANTS; tenant++) {
     ret->peak_held[tenant] = ledger->held_at_peak[tenant];
@@ -192,6 +194,7 @@ static void fill_rates(RunReport *report, const RunPlay *play) {
   report->tokens = program->tokens;
   report->tokens_per_second = (double)program->tokens / seconds;
   report->tokens_per_second_per_gpu = report->tokens_per_second / (double)gpus;
+  report->model_flops = program->model_flops;
   report->model_flops_utilisation = program->model_flops / seconds / peak;
   report->hardware_flops_utilisation = program->hardware_flops / seconds / peak;
 }

@@ -47,7 +47,9 @@ typedef struct {
 struct RunStep {
   RunRank *rank;
   const RunTable *table;
-  guint32 number; /* 0: the first */
+  guint32 number;  /* 0: the first */
+  guint32 retries; /* of requests for memory, its cache given back */
+  SimTime stalled; /* host time that they took: the wait for all streams, and the device's allocator */
   guint32 remaining;
   SimTime end;
   SimTime *starts, *ends; /* by row; host rows have none, and collectives' ends stand in their RunMove */
@@ -100,6 +102,11 @@ struct RunRank {
   RunStep *step;   /* that the host is in */
   guint32 row;     /* that it stands before */
   gboolean paid;   /* its host time has passed */
+  guint32 acts;    /* of its acts on memory: gives, then so many takes, are done */
+  gboolean waits;  /* for all streams, to give the cache back */
+  SimTime waits_since;
+  guint64 retries; /* of all steps that have ended */
+  guint32 busy;    /* streams with rows that were issued and have not ended */
   RunStream *streams;
   guint32 *ended_calls;           /* by slot */
   RunStep *steps[RUN_MOST_STEPS]; /* by number; NULL: not begun, or no longer of interest */
@@ -184,6 +191,7 @@ struct RunPlay {
   guint32 steps_ended; /* on all ranks */
   guint32 ranks_ended; /* that have ended one more */
   gboolean repeats, over;
+  gboolean again;     /* memory cost time in a step that was taken to cost none: to be played with every step */
   gboolean endless;   /* something would happen beyond SimTime */
   double *link_bytes; /* at the end of the last step and the one before */
   SimTime *link_busy;
@@ -231,9 +239,9 @@ void run_memory_begin(RunRank *rank);
 void run_memory_clear(RunRank *rank);
 /* NCCL's buffers of a collective's communicator: allocated with the first call. */
 void run_memory_connect(RunRank *rank, const RunStep *step, guint32 row);
-/* The host has come to a row: its gives, the buffers of its communicator, its takes. */
-void run_memory_act(RunRank *rank, const RunStep *step, guint32 row);
-void run_memory_take(RunRank *rank, guint32 tensor, const RunStep *step, guint32 row);
+/* The host has come to a row: its gives, the buffers of its communicator, its takes. FALSE: the host must stop, for all
+ * streams or for the device's allocator, and act again when it goes on. */
+gboolean run_memory_act(RunRank *rank, RunStep *step, guint32 row);
 /* Of use again once what was issued on `stream` so far has ended; NULL: at once. */
 void run_memory_give(RunRank *rank, guint32 tensor, RunStream *stream);
 /* So many rows of the stream have ended. */

@@ -28,6 +28,8 @@ RunStep *run_step_begin(RunRank *rank, guint32 number) {
   const RunTable *table = &rank->play->tables[rank->rank->role][number == 0 ? PROGRAM_FIRST : PROGRAM_STEADY];
   RunStep *step = number > 0 && rank->spare != NULL ? g_steal_pointer(&rank->spare) : step_new(rank, table);
   step->number = number;
+  step->retries = 0;
+  step->stalled = 0;
   step->remaining = table->section->n_rows;
   memcpy(step->unmet, table->needs, table->section->n_rows * sizeof *step->unmet);
   rank->steps[number] = step;
@@ -92,6 +94,7 @@ void run_step_ended(RunStep *step) {
   RunRank *rank = step->rank;
   RunPlay *play = rank->play;
   step->end = run_now(play);
+  rank->retries += step->retries;
   rank->before = rank->last != NULL ? rank->last->end : 0;
   rank->period[1] = rank->period[0];
   rank->period[0] = step->end - rank->before;

@@ -57,6 +57,7 @@ void run_task_issue(RunRank *rank, guint32 row) {
   }
   stream->issued++;
   if (stream->pending++ == 0) {
+    rank->busy++;
     stream->step = step;
     stream->head = row;
     run_stream_advance(stream);
@@ -89,6 +90,8 @@ void run_stream_ended(RunStream *stream) {
     run_memory_pass(stream, stream->ended);
   if (--stream->pending > 0)
     move_head(stream);
+  else if (--rank->busy == 0 && rank->waits)
+    run_host_resume(rank);
   if (what->kind == PROGRAM_COLLECTIVE) {
     rank->ended_calls[what->group]++;
     for (guint32 s = 1; s < rank->play->system->program->n_streams; s++)

@@ -14,7 +14,7 @@
 -- keys of the JSON output, and without _ps or _bytes the names of metrics.
 
 PRAGMA application_id = 1182028398; -- 0x4674526e, "FtRn": tells this file from other SQLite files
-PRAGMA user_version = 4;            -- of this schema; a file of another version is refused
+PRAGMA user_version = 5;            -- of this schema; a file of another version is refused
 
 CREATE TABLE run (
   run_id                     INTEGER PRIMARY KEY, -- ascending in order of writing
@@ -60,14 +60,21 @@ CREATE TABLE run (
   device_used_bytes          INTEGER NOT NULL, -- most that nvidia-smi would show: reserved, context, NCCL's buffers
   capacity_bytes             INTEGER NOT NULL, -- usable size of the device's memory; overhead counts against it
   short_by_bytes             INTEGER NOT NULL, -- what is missing under 'oom', else 0
+  alloc_retries              INTEGER NOT NULL, -- times the allocator gave its cache back to make room, over all steps played
+  alloc_stall_ps             INTEGER NOT NULL, -- host time that these take in the step: the wait for all streams, and the device's allocator
   price_per_step             REAL,             -- USD
   price_per_million_tokens   REAL,             -- USD
   days_to_train              REAL,             -- days for the workload's total_tokens
   price_to_train             REAL,             -- USD for the workload's total_tokens
+  step_low_ps                INTEGER,          -- interval around step_ps that 80 % of cases are to fall into, from the residuals of published steps:
+  step_high_ps               INTEGER,          -- always holds step_ps. NULL: too few were validated
+  validated_rows             INTEGER NOT NULL, -- published steps like this one that were validated; 0: it lies beyond them
+  envelope                   TEXT,             -- "validated: …" or "beyond what was validated: …" and why; which residuals the interval is of
   slowest_class              INTEGER NOT NULL, -- rank_class whose times stand above
   tightest_class             INTEGER NOT NULL, -- rank_class whose memory stands above: nearest to, or furthest over, its capacity
   steps_played               INTEGER NOT NULL, -- steady steps played until they repeated
   repeats                    INTEGER NOT NULL CHECK (repeats IN (0, 1)), -- 0: the last step played still differed from the one before
+  CONSTRAINT run_step_inside CHECK (step_ps BETWEEN step_low_ps AND step_high_ps),
   CONSTRAINT run_step_adds_up CHECK (compute_ps + exposed_ps + idle_ps = step_ps),
   CONSTRAINT run_idle_adds_up CHECK (host_ps + bubble_ps = idle_ps)
 ) STRICT;
@@ -114,6 +121,8 @@ CREATE TABLE rank_class (
   device_used_bytes      INTEGER NOT NULL,
   capacity_bytes         INTEGER NOT NULL,
   short_by_bytes         INTEGER NOT NULL,
+  alloc_retries          INTEGER NOT NULL,
+  alloc_stall_ps         INTEGER NOT NULL,
   PRIMARY KEY (run_id, rank_class),
   CONSTRAINT class_step_adds_up CHECK (compute_ps + exposed_ps + idle_ps = step_ps),
   CONSTRAINT class_idle_adds_up CHECK (host_ps + bubble_ps = idle_ps)
@@ -307,6 +316,8 @@ CREATE TABLE validation (
 CREATE VIEW v_stage_table AS
 SELECT run_id, workload, topology, framework, gpus, micro_batch, zero_stage, verdict,
        round(step_ps / 1e9, 3) AS step_ms,
+       round(step_low_ps / 1e9, 3) AS step_low_ms,
+       round(step_high_ps / 1e9, 3) AS step_high_ms,
        round(compute_ps / 1e9, 3) AS compute_ms,
        round(exposed_ps / 1e9, 3) AS exposed_ms,
        round(idle_ps / 1e9, 3) AS idle_ms,

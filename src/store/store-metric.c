@@ -64,10 +64,16 @@ READ_INTEGER(peak_reserved, tightest(report)->peak_reserved)
 READ_INTEGER(device_used, tightest(report)->device_used)
 READ_INTEGER(capacity, tightest(report)->capacity)
 READ_INTEGER(short_by, tightest(report)->short_by)
+READ_INTEGER(alloc_retries, tightest(report)->retries)
+READ_INTEGER(alloc_stall, tightest(report)->step_stalled)
 READ_NUMBER(price_per_step, report->price_per_step)
 READ_NUMBER(price_per_million_tokens, report->price_per_million_tokens)
 READ_NUMBER(days_to_train, report->days_to_train)
 READ_NUMBER(price_to_train, report->price_to_train)
+READ_INTEGER(step_low, report->step_low)
+READ_INTEGER(step_high, report->step_high)
+READ_INTEGER(validated_rows, report->validated_rows)
+READ_TEXT(envelope, report->envelope)
 READ_INTEGER(slowest_class, report->slowest)
 READ_INTEGER(tightest_class, report->tightest)
 READ_INTEGER(steps_played, report->steps_played)
@@ -122,10 +128,16 @@ const StoreMetric store_metrics[] = {
     {"device_used", "device_used_bytes", STORE_BYTES, STORE_LESS, INTEGER(read_device_used), "most memory that nvidia-smi would show: reserved and all outside the allocator", PER_CLASS},
     {"capacity", "capacity_bytes", STORE_BYTES, STORE_NEITHER, INTEGER(read_capacity), "usable memory of the device", PER_CLASS},
     {"short_by", "short_by_bytes", STORE_BYTES, STORE_LESS, INTEGER(read_short_by), "memory that is missing", PER_CLASS},
+    {"alloc_retries", "alloc_retries", STORE_NUMBER, STORE_LESS, INTEGER(read_alloc_retries), "times the allocator gave its cache back to make room, all steps played", PER_CLASS},
+    {"alloc_stall", "alloc_stall_ps", STORE_TIME, STORE_LESS, INTEGER(read_alloc_stall), "host time that these take in a step", PER_CLASS},
     {"price_per_step", "price_per_step", STORE_MONEY, STORE_LESS, NUMBER(read_price_per_step), "price of a step", OPTIONAL},
     {"price_per_million_tokens", "price_per_million_tokens", STORE_MONEY, STORE_LESS, NUMBER(read_price_per_million_tokens), "price of a million tokens", OPTIONAL},
     {"days_to_train", "days_to_train", STORE_NUMBER, STORE_LESS, NUMBER(read_days_to_train), "days for total_tokens", OPTIONAL},
     {"price_to_train", "price_to_train", STORE_MONEY, STORE_LESS, NUMBER(read_price_to_train), "price of total_tokens", OPTIONAL},
+    {"step_low", "step_low_ps", STORE_TIME, STORE_LESS, INTEGER(read_step_low), "lower end of the interval around the step", OPTIONAL},
+    {"step_high", "step_high_ps", STORE_TIME, STORE_LESS, INTEGER(read_step_high), "upper end of the interval around the step", OPTIONAL},
+    {"validated_rows", "validated_rows", STORE_NUMBER, STORE_MORE, INTEGER(read_validated_rows), "published measurements of runs like this one", RUN_ONLY},
+    {"envelope", "envelope", STORE_TEXT, STORE_NEITHER, TEXT(read_envelope), "whether anything like it was validated, and what the interval rests on", OPTIONAL},
     {"slowest_class", "slowest_class", STORE_NUMBER, STORE_NEITHER, INTEGER(read_slowest_class), "rank class whose times stand for the step", RUN_ONLY},
     {"tightest_class", "tightest_class", STORE_NUMBER, STORE_NEITHER, INTEGER(read_tightest_class), "rank class whose memory stands for the step", RUN_ONLY},
     {"steps_played", "steps_played", STORE_NUMBER, STORE_NEITHER, INTEGER(read_steps_played), "steady steps played until they repeated", RUN_ONLY},

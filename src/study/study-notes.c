@@ -3,6 +3,7 @@
 
 #include "kernel-time.h"
 #include "plan.h"
+#include "study-recipe.h"
 #include "study-walk.h"
 
 static void note(GPtrArray *notes, const char *format, ...) G_GNUC_PRINTF(2, 3);
@@ -29,10 +30,7 @@ static void note_program(GPtrArray *notes, const StudyWalk *walk) {
       !conf_settings_given(walk->settings, "training.global_batch"))
     note(notes, "no batch is stated: one sequence per GPU");
   if (walk->tool_recipe != NULL)
-    note(notes,
-         "%s is a recipe of %s: %u of its settings hold below the workload's, %u keys change no step; --explain lists "
-         "both",
-         walk->tool_recipe->file, walk->tool_recipe->tool, walk->tool_recipe->taken->len, walk->tool_recipe->left->len);
+    g_ptr_array_add(notes, study_recipe_note(walk->tool_recipe, walk->settings));
   plan_notes(&walk->recipe, notes);
   if (walk->recipe.zero_stage > 0 && walk->recipe.ranks > 1)
     note(notes, "shards differ by padding at most: every rank plays the largest");
@@ -51,8 +49,8 @@ void study_walk_note_play(GPtrArray *notes, const StudyWalk *walk, const RunRepo
     note(notes, "kernels take %.1f %% longer than on a typical GPU: the expected slowest of %u, for whom all wait",
          100 * cluster->slowest, hw_cluster_gpus(cluster));
   note(notes,
-       "memory is as PyTorch's caching allocator holds it%s; what stalls when it gives its cache back is not "
-       "timed",
+       "memory is as PyTorch's caching allocator holds it%s; where it gives its cache back the host waits for all "
+       "streams",
        walk->memory.expandable_segments ? ", in expandable segments" : "");
   note(notes, "collectives are NCCL's, in %s fidelity", walk->fidelity);
   if (!walk->library->exact) {

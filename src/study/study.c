@@ -111,27 +111,12 @@ void study_walk_clear(StudyWalk *walk) {
   g_free(walk->key);
 }
 
-static gboolean check_offload(const StudyWalk *walk, GError **error) {
-  const HwCluster *cluster = walk->cluster;
-  if (!walk->recipe.offload_optimizer && !walk->recipe.offload_parameters)
-    return TRUE;
-  if (cluster->host_link == NULL || cluster->host_link->pageable == 0)
-    return conf_settings_fail(walk->settings, "host.link", error,
-                              "offload needs to know each GPU's way to host memory, as in pcie5-x16-host");
-  return cluster->dram_bandwidth > 0 || conf_settings_fail(walk->settings, "host.dram_bandwidth", error,
-                                                           "offload needs to know the host memory's bandwidth");
-}
-
 void study_walk_need_cache(StudyWalk *walk) {
   if (walk->cache == NULL)
     walk->cache = walk->own_cache = study_cache_new();
 }
 
-gboolean study_walk_read(StudyWalk *walk, GError **error) {
-  study_walk_need_cache(walk);
-  const HwCatalog *catalog = study_cache_catalog(walk->cache, error);
-  if (catalog == NULL || !study_recipe_apply(walk->settings, catalog, &walk->tool_recipe, error))
-    return FALSE;
+static gboolean read_under_recipe(StudyWalk *walk, GError **error) {
   walk->machine = study_cache_machine(walk->cache, walk->settings, error);
   const ModelShape *shape = walk->machine != NULL ? study_cache_model(walk->cache, walk->settings, error) : NULL;
   if (shape == NULL)
@@ -152,12 +137,20 @@ gboolean study_walk_read(StudyWalk *walk, GError **error) {
   if (walk->model_recipe.loss == MODEL_LOSS_DEFAULT)
     walk->model_recipe.loss = walk->recipe.framework == PLAN_NANOTRON ? MODEL_LOSS_VOCAB_PARALLEL : MODEL_LOSS_EAGER;
   walk->recipe.host = walk->recipe.framework != PLAN_PAPER ? walk->cluster->host : NULL;
-  if (!check_offload(walk, error))
+  if (!study_memory_check_offload(walk->settings, walk->cluster, &walk->recipe, error))
     return FALSE;
   KernelDtype dtype = (KernelDtype)model_precision_dtype(walk->model_recipe.precision);
   return kernel_supports(walk->cluster->gpu, dtype) ||
          conf_settings_fail(walk->settings, "training.precision", error, "%s matmuls are not in the hardware of %s",
                             kernel_dtype_names[dtype], walk->cluster->gpu->name);
+}
+
+gboolean study_walk_read(StudyWalk *walk, GError **error) {
+  study_walk_need_cache(walk);
+  const HwCatalog *catalog = study_cache_catalog(walk->cache, error);
+  if (catalog == NULL || !study_recipe_apply(walk->settings, catalog, &walk->tool_recipe, error))
+    return FALSE;
+  return read_under_recipe(walk, error) || study_recipe_fail(walk->tool_recipe, walk->settings, error);
 }
 
 /* What the Program calls on a slot, each call once. */
@@ -258,6 +251,8 @@ static void fill_identity(const char *workload, const StudyWalk *walk, RunIdenti
   identity->topology = g_strdup(walk->cluster->topology);
   identity->model = g_strdup(walk->shape.name);
   identity->gpu = g_strdup(walk->cluster->gpu->name);
+  identity->architecture = g_strdup(walk->cluster->gpu->architecture);
+  identity->network_rate = study_network_rate(walk->cluster);
   identity->framework = g_strdup(plan_framework_names[walk->recipe.framework]);
   identity->zero_stage = (guint32)walk->recipe.zero_stage;
   identity->gpus = hw_cluster_gpus(walk->cluster);
@@ -306,6 +301,10 @@ RunReport *study_walk_play(const StudyWalk *walk, const StudyOptions *options, G
                       folded->n_links,  folded->groups,     walk->cluster->speeds};
   system.slowest = walk->cluster->slowest;
   fill_host_rates(walk->cluster, &system);
+  if (walk->cluster->host != NULL) {
+    system.segment_take = walk->cluster->host->segment_take;
+    system.segment_give = walk->cluster->host->segment_give;
+  }
   RunOptions run = {.timeline = options->timeline,
                     .solver = options->net_full ? NET_SOLVER_FULL : NET_SOLVER_LAZY,
                     .tie = ties[options->tie],
@@ -342,6 +341,7 @@ static RunReport *run_walk(const char *workload, StudyWalk *walk, const StudyOpt
   report->identity = known.identity;
   report->identity.notes = study_walk_join(study_walk_notes(walk), played);
   study_walk_price(report);
+  study_trust(walk, NULL, report);
   return report;
 }
 

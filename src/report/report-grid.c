@@ -1,0 +1,84 @@
+/* A sweep's row, its axes read from their JSON. */
+#include "report-grid.h"
+
+#include <json-glib/json-glib.h>
+#include <string.h>
+
+#include "base-error.h"
+#include "base-names.h"
+
+static void axis_clear(gpointer data) {
+  ReportAxis *axis = data;
+  g_free(axis->name);
+  g_strfreev(axis->values);
+}
+
+void report_grid_free(ReportGrid *grid) {
+  if (grid == NULL)
+    return;
+  g_free(grid->workload);
+  g_array_unref(grid->axes);
+  g_free(grid);
+}
+
+static void add_axis(JsonObject *object, const char *name, JsonNode *node, gpointer user) {
+  ReportGrid *grid = user;
+  JsonArray *array = json_node_get_array(node);
+  ReportAxis axis = {g_strdup(name), g_new0(char *, json_array_get_length(array) + 1), json_array_get_length(array)};
+  (void)object;
+  for (guint i = 0; i < axis.n; i++)
+    axis.values[i] = g_strdup(json_array_get_string_element(array, i));
+  g_array_append_val(grid->axes, axis);
+}
+
+/* Columns: sweep_id, workload, axes. */
+static void add_sweep(G_GNUC_UNUSED int n, G_GNUC_UNUSED const char *const *names, const char *const *values,
+                      gpointer user) {
+  ReportGrid *grid = user;
+  grid->sweep_id = g_ascii_strtoll(values[0], NULL, 10);
+  grid->workload = g_path_get_basename(values[1]);
+  g_autoptr(JsonNode) root = json_from_string(values[2], NULL);
+  if (root != NULL && JSON_NODE_HOLDS_OBJECT(root))
+    json_object_foreach_member(json_node_get_object(root), add_axis, grid);
+}
+
+ReportGrid *report_grid_load(StoreDb *db, GError **error) {
+  g_autoptr(ReportGrid) grid = g_new0(ReportGrid, 1);
+  grid->axes = g_array_new(FALSE, FALSE, sizeof(ReportAxis));
+  g_array_set_clear_func(grid->axes, axis_clear);
+  if (!store_db_query(db, "SELECT sweep_id, workload, axes FROM sweep ORDER BY sweep_id DESC LIMIT 1", 0, add_sweep,
+                      grid, error))
+    return NULL;
+  if (grid->workload == NULL) {
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
+                "there is no sweep in the database; foretrain sweep WORKLOAD --grid KEY=V1,V2,... makes one");
+    return NULL;
+  }
+  return g_steal_pointer(&grid);
+}
+
+const char *report_axis_short(const ReportAxis *axis) {
+  const char *dot = strrchr(axis->name, '.');
+  return dot != NULL ? dot + 1 : axis->name;
+}
+
+gboolean report_grid_find(const ReportGrid *grid, const char *name, guint *ret_axis, GError **error) {
+  g_autofree const char **names = g_new0(const char *, grid->axes->len + 1);
+  for (guint i = 0; i < grid->axes->len; i++) {
+    const ReportAxis *axis = report_grid_axis(grid, i);
+    names[i] = strchr(name, '.') != NULL ? axis->name : report_axis_short(axis);
+    if (strcmp(names[i], name) == 0) {
+      *ret_axis = i;
+      return TRUE;
+    }
+  }
+  g_autofree char *advice = base_names_advice(names, name);
+  g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "\"%s\" is no axis of the newest sweep%s", name, advice);
+  return FALSE;
+}
+
+guint report_grid_at(const ReportGrid *grid, guint64 number, guint axis) {
+  for (guint i = grid->axes->len - 1; i > axis; i--)
+    number /= report_grid_axis(grid, i)->n;
+  return (guint)(number % report_grid_axis(grid, axis)->n);
+}
