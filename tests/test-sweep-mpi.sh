@@ -23,3 +23,7 @@ check "nothing is played twice" grep -q '24 points, 0 played, 12 in the database
 check "the comparison can fail" eval '! cmp -s <(dump one.db) <(dump other.db)'
 mpirun -n 2 "$foretrain" sweep llama2-7b --grid nods=1 >out 2>&1 && status=0 || status=$?
 check "bad input is said once, with status 2" [ "$status-$(grep -c 'no setting is called' out)" = 2-1 ]
+mpirun -n 2 timeout 20 "$foretrain" sweep llama2-7b --grid nodes=1 --db none/x.db >out 2>&1 && status=0 || status=$?
+check "a database that cannot be, once, and nobody waits" [ "$status-$(grep -c '^foretrain: ' out)" = 2-1 ]
+mpirun -n 1 "$foretrain" sweep llama2-7b --grid nodes=1 --db alone.db : -n 1 timeout 20 "$foretrain" sweep llama2-70 --grid nodes=1 --db alone.db >out 2>&1 && status=0 || status=$?
+check "a process that cannot begin stops all" [ "$status-$(grep -c 'llama2-70' out)-$(grep -c 'another process' out)" = 2-1-1 ]

@@ -78,46 +78,54 @@ static void print_counts(const StudySweepResult *result, double seconds, gboolea
     fprintf(stderr, "%.0f points a second\n", (double)result->played / seconds);
 }
 
-static CliExit sweep_as(const CliOptions *options, const StudyMpi *mpi, GError **error) {
-  if (!cli_want(options, 1, "a workload", error))
-    return CLI_INPUT;
-  StudySweep sweep = {.database = cli_database(options, error), .options = options->study, .mpi = mpi};
-  if (sweep.database == NULL || !read_shard(options->shard, &sweep, error))
-    return CLI_INPUT;
-  if (mpi->size > 1 && options->study.timeline) {
+/* What the command line asks for, read. */
+typedef struct {
+  Study *study;
+  StudyGrid *grid;
+  StoreExpression *where;
+} Asked;
+
+static void asked_clear(Asked *asked) {
+  study_free(asked->study);
+  study_grid_free(asked->grid);
+  store_expression_free(asked->where);
+}
+
+static gboolean read_asked(const CliOptions *options, StudySweep *sweep, Asked *asked, GError **error) {
+  if (!cli_want(options, 1, "a workload", error) || (sweep->database = cli_database(options, error)) == NULL ||
+      !read_shard(options->shard, sweep, error))
+    return FALSE;
+  if (sweep->mpi->size > 1 && options->study.timeline) {
     g_set_error(
         error, SIM_ERROR, SIM_ERROR_INPUT,
         "--timeline=yes: processes of mpirun send summaries alone; --shard I/N and foretrain merge keep timelines");
-    return CLI_INPUT;
+    return FALSE;
   }
-  g_autoptr(Study) study = cli_open_study(options, options->rest[0], error);
-  g_autoptr(StudyGrid) grid = study != NULL ? read_grid(options, study, error) : NULL;
-  if (grid == NULL)
-    return CLI_INPUT;
-  g_autoptr(StoreExpression) where = options->where != NULL ? read_where(options->where, error) : NULL;
-  if (options->where != NULL && where == NULL)
-    return CLI_INPUT;
+  sweep->base = asked->study = cli_open_study(options, options->rest[0], error);
+  sweep->grid = asked->grid = asked->study != NULL ? read_grid(options, asked->study, error) : NULL;
+  if (asked->grid != NULL && options->where != NULL)
+    sweep->where = asked->where = read_where(options->where, error);
+  return asked->grid != NULL && (options->where == NULL || asked->where != NULL);
+}
+
+static CliExit run(const CliOptions *options, StudySweep *sweep, GError **error) {
+  gboolean speaks = !options->quiet && sweep->mpi->rank == 0, stopped = FALSE;
   CliStop stop;
   CliProgress progress;
-  sweep.base = study;
-  sweep.grid = grid;
-  sweep.where = where;
-  sweep.threads = (guint)options->jobs;
-  sweep.stop = cli_stop_asked;
-  sweep.stop_user = &stop;
-  sweep.progress = show;
-  sweep.progress_user = &progress;
+  sweep->stop = cli_stop_asked;
+  sweep->stop_user = &stop;
+  sweep->progress = show;
+  sweep->progress_user = &progress;
   StudySweepResult result;
-  gboolean stopped = FALSE;
   gint64 begun_at = g_get_monotonic_time();
   cli_stop_begin(&stop);
-  cli_progress_begin(&progress, "points", options->quiet || mpi->rank > 0);
-  gboolean good = study_sweep_run(&sweep, &result, &stopped, error);
+  cli_progress_begin(&progress, "points", !speaks);
+  gboolean good = study_sweep_run(sweep, &result, &stopped, error);
   cli_progress_end(&progress);
   cli_stop_end(&stop);
   if (!good)
     return CLI_FAULT;
-  if (!options->quiet && mpi->rank == 0)
+  if (speaks)
     print_counts(&result, (double)(g_get_monotonic_time() - begun_at) / G_USEC_PER_SEC, options->json);
   return stopped ? CLI_STOPPED : CLI_DONE;
 }
@@ -127,9 +135,11 @@ CliExit cli_sweep(const CliOptions *options, GError **error) {
   StudyMpi mpi;
   if (!study_mpi_begin(&mpi, error))
     return CLI_INPUT;
-  CliExit status = sweep_as(options, &mpi, error);
-  if (mpi.rank > 0)
-    g_clear_error(error);
+  StudySweep sweep = {.options = options->study, .threads = (guint)options->jobs, .mpi = &mpi};
+  Asked asked = {0};
+  gboolean ready = read_asked(options, &sweep, &asked, error);
+  CliExit status = study_mpi_agree(&mpi, ready, error) ? run(options, &sweep, error) : CLI_INPUT;
+  asked_clear(&asked);
   study_mpi_end(&mpi);
   return status;
 }

@@ -22,7 +22,7 @@ static gboolean rows_alike(const ProgramRow *a, const ProgramRow *b) {
 
 /* By row of the first section the row of the steady one, or PROGRAM_NONE: a silent row of its own. NULL: they differ. */
 static guint32 *map_rows(const ProgramSection *first, const ProgramSection *steady) {
-  g_autofree guint32 *map = g_new(guint32, first->n_rows);
+  g_autofree guint32 *map = g_new0(guint32, first->n_rows);
   guint32 next = 0;
   for (guint32 i = 0; i < first->n_rows; i++) {
     const ProgramRow *a = &first->rows[i], *b = next < steady->n_rows ? &steady->rows[next] : NULL;

@@ -24,6 +24,11 @@ void study_mpi_end(const StudyMpi *mpi) {
   (void)mpi;
 }
 
+gboolean study_mpi_agree(const StudyMpi *mpi, gboolean go, GError **error) {
+  (void)mpi, (void)error;
+  return go;
+}
+
 gboolean study_mpi_batch_run(const StudyMpi *mpi, const StudyBatch *batch, gboolean *ret_stopped, GError **error) {
   sim_require(mpi->size == 1, 0, NULL, "%u processes without MPI", mpi->size);
   return study_batch_run(batch, ret_stopped, error);

@@ -39,6 +39,19 @@ void study_mpi_end(const StudyMpi *mpi) {
     MPI_Finalize();
 }
 
+gboolean study_mpi_agree(const StudyMpi *mpi, gboolean go, GError **error) {
+  int mine = go, first = go, all = go;
+  if (mpi->size == 1)
+    return go;
+  MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  MPI_Bcast(&first, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  if (mpi->rank > 0 && !first)
+    g_clear_error(error);
+  else if (mpi->rank == 0 && go && !all)
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "another process of the job could not begin; it says why");
+  return all;
+}
+
 /* What has been played is not played again. Keys go as one text, a line each: process 0's database is nobody else's. */
 static gboolean add_key(GString *keys, const char *key) {
   g_string_append(keys, key);
@@ -232,8 +245,8 @@ static void deliver(Lead *lead, GError **error) {
 static gboolean lead_others(const StudyMpi *mpi, const StudyBatch *batch, gboolean *ret_stopped, GError **error) {
   Lead lead = {.mpi = mpi, .batch = batch, .held_most = HELD_PER_THREAD * MAX(batch->threads, 1)};
   lead.n_slots = lead.held_most * (mpi->size - 1);
-  g_autofree Slot *slots = lead.slots = g_new0(Slot, lead.n_slots);
-  g_autofree guint *held = lead.held = g_new0(guint, mpi->size);
+  lead.slots = g_new0(Slot, lead.n_slots);
+  lead.held = g_new0(guint, mpi->size);
   gboolean stopped = FALSE;
   while (!lead.closed || lead.delivered < lead.taken) {
     hand_out(&lead, &stopped);
@@ -246,6 +259,8 @@ static gboolean lead_others(const StudyMpi *mpi, const StudyBatch *batch, gboole
   guint64 nothing[2] = {0};
   for (guint rank = 1; rank < mpi->size; rank++)
     MPI_Send(nothing, 2, MPI_UINT64_T, (int)rank, TAG_END, MPI_COMM_WORLD);
+  g_free(lead.slots);
+  g_free(lead.held);
   if (ret_stopped != NULL)
     *ret_stopped = stopped;
   return !lead.failed;

@@ -24,6 +24,10 @@ typedef struct StudyMpi {
  * MPI. */
 gboolean study_mpi_begin(StudyMpi *ret, GError **error);
 void study_mpi_end(const StudyMpi *mpi);
+/* On all processes, before anything that only works if all have come so far: whether `go` holds on each. Where it does not
+ * on another, that is the error; of errors that the first process has too, the others' are dropped, so that each is said
+ * once. */
+gboolean study_mpi_agree(const StudyMpi *mpi, gboolean go, GError **error);
 /* On all processes, with the same batch: `next`, `deliver` and the database are process 0's; the others need `again` and
  * return when there are no more points. */
 gboolean study_mpi_batch_run(const StudyMpi *mpi, const StudyBatch *batch, gboolean *ret_stopped, GError **error);

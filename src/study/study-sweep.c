@@ -175,7 +175,8 @@ gboolean study_sweep_run(const StudySweep *sweep, StudySweepResult *ret, gboolea
   g_autoptr(StoreDb) db = is_led(sweep) ? NULL : store_db_open(sweep->database, error);
   StudySweepResult result = {.points = points_of_share(sweep)};
   Sweeping sweeping = {.sweep = sweep, .result = &result, .db = db, .number = sweep->shard};
-  if (!is_led(sweep) && (db == NULL || !register_sweep(&sweeping, error)))
+  gboolean ready = is_led(sweep) || (db != NULL && register_sweep(&sweeping, error));
+  if (sweep->mpi != NULL ? !study_mpi_agree(sweep->mpi, ready, error) : !ready)
     return FALSE;
   StudyBatch batch = {.next = next,
                       .again = point_of,
