@@ -211,12 +211,12 @@ static void update(PlanFsdp *fsdp) {
   PlanWalk *walk = fsdp->walk;
   gradient_norm(fsdp);
   plan_update_run(walk, fsdp->update, NULL);
-  if (fsdp->section == PROGRAM_FIRST)
-    plan_walk_take(walk, fsdp->optimizer);
-  if (fsdp->temporaries == PROGRAM_NONE)
-    return;
-  plan_walk_take(walk, fsdp->temporaries);
-  plan_walk_give(walk, fsdp->temporaries, PROGRAM_NONE);
+  for (guint32 w = 0; w < fsdp->wrap->n && fsdp->section == PROGRAM_FIRST; w++)
+    plan_walk_take(walk, fsdp->units[w].states);
+  for (guint32 w = 0; w < fsdp->wrap->n && fsdp->is_foreach; w++)
+    plan_walk_take(walk, fsdp->units[w].temporaries);
+  for (guint32 w = 0; w < fsdp->wrap->n && fsdp->is_foreach; w++)
+    plan_walk_give(walk, fsdp->units[w].temporaries, PROGRAM_NONE);
 }
 
 /* Largest values of the shards that will be gathered in fp8, over all that share: a number for each weight. */
@@ -254,8 +254,8 @@ static void step(PlanFsdp *fsdp, ProgramSectionKind section) {
   program_builder_context(fsdp->builder, PROGRAM_SETUP, -1, -1);
   if (section == PROGRAM_FIRST) {
     plan_walk_host(walk, "load the model");
-    if (!fsdp->keys->offloads)
-      plan_walk_take(walk, fsdp->parameters);
+    for (guint32 w = 0; w < fsdp->wrap->n && !fsdp->keys->offloads; w++)
+      plan_walk_take(walk, fsdp->units[w].parameters);
   }
   for (guint32 w = 0; w < fsdp->wrap->n; w++)
     fsdp->units[w].gather = PROGRAM_NONE;
@@ -336,6 +336,11 @@ static void add_unit(PlanFsdp *fsdp, guint32 w) {
   unit->reduced =
       unit_tensor(fsdp, w, "reduce-scatter output", MEM_COMMUNICATION, unit->reduced_shard * keys->reduce_bytes, 0);
   unit->gradient_shard = unit_tensor(fsdp, w, "gradient shard", MEM_GRADIENTS, shard, unique_of(fsdp, shard));
+  guint64 parameters = unit->shard * keys->shard_bytes;
+  guint64 states = plan_optimizer_bytes(fsdp->recipe->optimizer, unit->owned, keys->shard_bytes, FALSE);
+  unit->parameters = unit_tensor(fsdp, w, "parameter shard", MEM_PARAMETERS, parameters, unique_of(fsdp, parameters));
+  unit->states = unit_tensor(fsdp, w, "optimizer states", MEM_OPTIMIZER, states, unique_of(fsdp, states));
+  unit->temporaries = unit_tensor(fsdp, w, "foreach temporaries", MEM_TEMPORARY, unit->owned * keys->shard_bytes, 0);
 }
 
 static void add_scales(PlanFsdp *fsdp) {
@@ -357,25 +362,14 @@ static void add_states(PlanFsdp *fsdp) {
                          .gradient_bytes = keys->shard_bytes,
                          .norm = fsdp->recipe->gradient_clipping > 0,
                          .clip = fsdp->recipe->gradient_clipping > 0};
-  guint64 shard = 0;
   fsdp->units = g_new0(PlanFsdpUnit, fsdp->wrap->n);
   for (guint32 w = 0; w < fsdp->wrap->n; w++) {
     add_unit(fsdp, w);
-    shard += fsdp->units[w].shard;
     what.elements += fsdp->units[w].owned;
     what.tensors += keys->use_orig_params ? fsdp->wrap->units[w].parameters : 1;
   }
   fsdp->owned = what.elements;
-  guint64 parameters = shard * keys->shard_bytes;
-  guint64 states = plan_optimizer_bytes(fsdp->recipe->optimizer, what.elements, keys->shard_bytes, FALSE);
-  fsdp->parameters = program_builder_tensor(fsdp->builder, "parameter shards", MEM_PARAMETERS, parameters,
-                                            unique_of(fsdp, parameters));
-  fsdp->optimizer =
-      program_builder_tensor(fsdp->builder, "optimizer states", MEM_OPTIMIZER, states, unique_of(fsdp, states));
-  fsdp->temporaries = what.style == MODEL_OPTIMIZER_FOREACH
-                          ? program_builder_tensor(fsdp->builder, "foreach temporaries", MEM_TEMPORARY,
-                                                   what.elements * keys->shard_bytes, 0)
-                          : PROGRAM_NONE;
+  fsdp->is_foreach = what.style == MODEL_OPTIMIZER_FOREACH;
   fsdp->update = plan_update_new(fsdp->walk, &what);
 }
 
