@@ -154,25 +154,26 @@ static void print_attention(const char *name, const HwAttention *form, const cha
 }
 
 static void print_attentions(void) {
-  fputs("# Flash attention by blocks of queries: src/kernel/kernel-attention.c is the form. Written by "
-        "tests/fit-kernels.c from\n"
-        "# tests/truth/kernels.csv; change those, not this file.\n"
-        "#\n"
-        "# block                     queries of a block\n"
-        "# forward, backward         share of the GPU's sustained matmul rate (gpus.ini), head dimension 128, short "
-        "burst\n"
-        "# narrow_forward, _backward rate at head dimension 64, of that at 128\n"
-        "# fill_forward, _backward   a block's start and end, as keys\n"
-        "# first_forward, _backward  rate of the first FlashAttention in Triton, of this one's: measured on A100 alone\n"
-        "#                           (triton-lang/triton test_performance.py, causal, head dimension 64, at 1350 MHz)\n"
-        "# bandwidth                 share of the sustained bandwidth\n"
-        "# sustained                 as that of matmuls, except FlashAttention-2 on Hopper, which does not fill the "
-        "tensor cores\n"
-        "#\n"
-        "# flash2: FlashAttention-2; flash3: FlashAttention-3 and cuDNN's kernels. [smNN.…]: GPUs without "
-        "measurements. V100 has\n"
-        "# neither and takes the share that flash2 reaches on A100.\n",
-        stdout);
+  fputs(
+      "# Flash attention by blocks of queries: src/kernel/kernel-attention.c is the form. Written by "
+      "tests/fit-kernels.c from\n"
+      "# tests/truth/kernels.csv; change those, not this file.\n"
+      "#\n"
+      "# block                     queries of a block\n"
+      "# forward, backward         share of the GPU's sustained matmul rate (gpus.ini), head dimension 128, short "
+      "burst\n"
+      "# narrow_forward, _backward rate at head dimension 64, of that at 128\n"
+      "# fill_forward, _backward   a block's start and end, as keys\n"
+      "# first_forward, _backward  rate of the first FlashAttention in Triton, of this one's: measured on A100 alone\n"
+      "#                           (triton-lang/triton test_performance.py, causal, head dimension 64, at 1350 MHz)\n"
+      "# bandwidth                 share of the sustained bandwidth\n"
+      "# sustained                 as that of matmuls, except FlashAttention-2 on Hopper, which does not fill the "
+      "tensor cores\n"
+      "#\n"
+      "# flash2: FlashAttention-2; flash3: FlashAttention-3 and cuDNN's kernels. [smNN.…]: GPUs without "
+      "measurements. V100 has\n"
+      "# neither and takes the share that flash2 reaches on A100.\n",
+      stdout);
   double first_forward = 1, first_backward = 1;
   for (guint i = 0; i < G_N_ELEMENTS(attentions); i++) {
     AttentionCase *item = &attentions[i];

@@ -1,7 +1,7 @@
 /* What test-kernel-truth holds the model to: median and 90th percentile of the error, per cent, rounded up from what the
  * fit reaches. The program prints these lines. */
 {"a100-pcie-80gb", "attention", "flash2", "sustained", 14, 24},     /* 16 rows: 12.9 23.0, bias -0.0 % */
-    {"a100-sxm4-80gb", "attention", "flash1", "sustained", 1, 2},  /* 2 rows: 0.0 0.0, bias +0.0 % */
+    {"a100-sxm4-80gb", "attention", "flash1", "sustained", 1, 2},   /* 2 rows: 0.0 0.0, bias +0.0 % */
     {"a100-sxm4-80gb", "attention", "flash2", "burst", 6, 17},      /* 62 rows: 4.6 15.0, bias +0.8 % */
     {"a800-sxm4-80gb", "attention", "flash2", "burst", 32, 35},     /* 6 rows: 31.0 33.7, bias -28.0 % */
     {"b200-sxm-180gb", "attention", "flash3", "burst", 4, 28},      /* 28 rows: 3.2 26.3, bias +0.1 % */

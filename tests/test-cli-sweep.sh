@@ -49,6 +49,9 @@ rows="select settings, status, step_ps, peak_allocated_bytes, value from point j
 fastest=$(sqlite3 a.db "select run_id from run where verdict = 'fits' order by step_ps, run_id limit 1")
 "$foretrain" best --minimise step --db a.db --json --top 1 >out
 grep -q "\"run_id\": $fastest," out && passed=$((passed + 1)) || { failed=$((failed + 1)); echo "FAILED the fastest is run $fastest: $(cat out)"; }
+cp "$source/workloads/llama2-7b.ini" 'a "quoted" name.ini'
+"$foretrain" run 'a "quoted" name.ini' --db quoted.db -q && "$foretrain" best --minimise step --db quoted.db --json >out
+python3 -c 'import json, sys; sys.exit(json.load(open("out"))[0]["workload"] != "a \"quoted\" name")' && passed=$((passed + 1)) || { failed=$((failed + 1)); echo "FAILED quotes in JSON: $(cat out)"; }
 expect "the best under a condition" 0 '"gpus": 8,' best --minimise step --subject 'gpus <= 8' --top 1 --db a.db --json
 expect "what does not fit counts when asked for" 0 'oom' best --minimise step --maximise gpus --subject 'verdict = oom' --db a.db --json
 expect "a front" 0 'tokens_per_second' best --minimise gpus --maximise tokens_per_second --db a.db
@@ -56,6 +59,14 @@ expect "no objective" 2 '--minimise price_to_train' best --db a.db
 expect "no such metric" 2 'no metric of numbers is called "speed"' best --maximise speed --db a.db
 expect "a wrong unit" 2 'a time cannot be compared with a size in bytes' best --minimise step --subject 'step < 3 GiB' --db a.db
 expect "nothing that fulfils it" 2 'no run has the figures' best --minimise step --subject 'step < 1 ns' --db a.db
+
+expect "a front drawn" 0 'front.svg is drawn' plot pareto --db a.db -o front.svg
+expect "two objectives drawn" 0 'is drawn' plot pareto --minimise step --minimise peak_reserved --subject 'gpus <= 16' --db a.db -o two.svg
+expect "three objectives" 2 'expected two objectives' plot pareto --minimise step --minimise gpus --maximise tokens_per_second --db a.db -o x.svg
+expect "scaling drawn" 0 'scaling.png is drawn' plot scaling --db a.db -o scaling.png
+expect "scaling has no objectives" 2 'it takes --db, --subject and -o' plot scaling --minimise step --db a.db -o x.svg
+expect "one run has no objectives" 2 "are pareto's" plot timeline last --minimise step --db a.db -o x.svg
+[ -s front.svg ] && [ -s scaling.png ] && [ ! -e x.svg ] && passed=$((passed + 1)) || { failed=$((failed + 1)); echo "FAILED pictures"; }
 
 "$foretrain" sweep llama2-7b --grid nodes=1..400:1 --grid micro_batch=1..20:1 --db stop.db --jobs 1 >out &
 sleep 0.5; kill -INT $!; wait $!; status=$?
@@ -77,7 +88,31 @@ expect "nothing moved" 0 '0 of 4 checks failed' check b.ini --db k.db
 budgets 's/step <=.*/step <= 1 ns/'
 expect "a breach" 1 '1 of 4 checks failed' check b.ini --db k.db
 expect "an annotation" 1 '::error file=b.ini,line=4,title=a::step <= 1 ns' check b.ini --db k.db --github -q --junit j.xml --markdown m.md
-grep -q 'failures="1"' j.xml && grep -q '^| failed | a | step <= 1 ns' m.md && passed=$((passed + 1)) || { failed=$((failed + 1)); echo "FAILED JUnit and Markdown"; }
+python3 "$source/tests/junit.py" j.xml && grep -q 'failures="1"' j.xml && grep -q '^| failed | a | step <= 1 ns' m.md && passed=$((passed + 1)) || { failed=$((failed + 1)); echo "FAILED JUnit and Markdown"; }
+sed -i 's/<properties/<property/' j.xml
+python3 "$source/tests/junit.py" j.xml 2>/dev/null && { failed=$((failed + 1)); echo "FAILED the look at JUnit cannot fail"; } || passed=$((passed + 1))
+budgets 's/step <=.*/step < 1 ns/;s/^peak_allocated <=/peak_allocated </'
+expect "bare operators" 1 'step < 1 ns' check b.ini --db k.db
+budgets 's/step <=.*/step > 1 ns/'
+expect "above" 0 '0 of 4 checks failed' check b.ini --db k.db
+budgets 's/step <=.*/step < /'
+expect "half a budget" 2 'b.ini:4: "step <", column 7: expected a metric or a quantity, found the end' check b.ini --db k.db
+
+# A config.json and a tool's recipe are all that a budget needs, beside what these do not say.
+cat >config.json <<'JSON'
+{"model_type": "llama", "num_hidden_layers": 4, "hidden_size": 512, "num_attention_heads": 8, "intermediate_size": 1024, "vocab_size": 1000,
+ "max_position_embeddings": 2048, "tie_word_embeddings": false}
+JSON
+echo '{"zero_optimization": {"stage": 3}, "bf16": {"enabled": true}, "train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": 1}' >ds.json
+printf '[tiny]\nconfig = config.json\nrecipe = ds.json\ntopology = dgx-h100\ntraining.sequence_length = 1024\nverdict = fits\nzero_stage = 3\nmicro_batch = 2\nstep < 1 s\nbaseline = step 1 %%, parameters\n' >r.ini
+expect "a recipe and a config.json" 0 'zero_stage = 3' check r.ini --db r.db --accept --reason 'as it is'
+expect "their baseline" 0 '0 of 6 checks failed' check r.ini --db r.db
+sed -i 's/"stage": 3/"stage": 2/' ds.json
+expect "the recipe's file moved it" 1 'parallel.zero_stage is 2, was 3' check r.ini --db r.db
+sed -i 's/"stage": 2/"stag": 2/' ds.json
+expect "a recipe that is none" 2 'ds.json' check r.ini --db r.db
+sed -i 's/ds.json/none.json/' r.ini
+expect "no recipe" 2 'none.json' check r.ini --db r.db
 budgets 's/micro_batch = 1/micro_batch = 2/'
 expect "the recipe moved it" 1 'training.micro_batch is 2, was 1' check b.ini --db k.db
 budgets ''

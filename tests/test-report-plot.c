@@ -229,6 +229,62 @@ static void narrow_boxes_that_touch_become_one(void) {
   CU_ASSERT_FALSE(boxes->merged);
 }
 
+/* Three runs of one recipe: 8, 16 and 32 GPUs at 10, 18 and 15 tokens per second. */
+static StoreDb *three_runs(void) {
+  static const struct {
+    guint32 gpus;
+    double tokens;
+  } runs[] = {{8, 10}, {16, 18}, {32, 15}};
+  g_autofree char *path = in_folder("points.db");
+  g_remove(path);
+  StoreDb *points = store_db_open(path, NULL);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(points);
+  for (gsize i = 0; i < G_N_ELEMENTS(runs); i++) {
+    g_autoptr(RunReport) report = report_sample(3, SAMPLE_CAPACITY);
+    report->identity.run_key[0] = (char)('a' + i);
+    report->identity.gpus = runs[i].gpus;
+    report->tokens_per_second = runs[i].tokens;
+    gint64 id;
+    CU_ASSERT_TRUE(store_db_write(points, report, FALSE, &id, NULL));
+  }
+  return points;
+}
+
+/* Fewer GPUs and more tokens are better: the third run has more of the one and less of the other than the second. */
+static void fronts_are_drawn(void) {
+  StoreDb *points = three_runs();
+  const StoreObjective objectives[] = {{store_metric_find("gpus"), FALSE},
+                                       {store_metric_find("tokens_per_second"), TRUE}};
+  g_autofree char *path = in_folder("front.svg");
+  CU_ASSERT_TRUE(report_plot_pareto(points, objectives, NULL, path, NULL));
+  is_svg("front.svg");
+  g_autofree char *data = content("front.dat"), *script = content("front.gnuplot");
+  has(data, "tokens_per_second\n8 10\n16 18\n32 15\n\n\n# the front, numbered\n8 10 1\n16 18 2\n");
+  CU_ASSERT_PTR_NULL(strstr(data, "32 15 3"));
+  has(script, "set ylabel 'tokens per second (more is better)'");
+  has(script, "'3 runs, 2 on the front'");
+  g_autoptr(StoreExpression) none = store_expression_parse("gpus = 7", NULL);
+  GError *error = NULL;
+  HARNESS_FAILS(report_plot_pareto(points, objectives, none, path, &error), error, "no run of the database has gpus");
+  store_db_close(points);
+}
+
+/* At the first's 10 / 8 a GPU, 16 would make 20 and 32 would make 40: 18 is 90 %, 15 is 37.5 %. */
+static void scaling_is_drawn(void) {
+  StoreDb *points = three_runs();
+  g_autofree char *path = in_folder("scaling.svg");
+  CU_ASSERT_TRUE(report_plot_scaling(points, NULL, path, NULL));
+  is_svg("scaling.svg");
+  g_autofree char *data = content("scaling.dat");
+  has(data, " 10 10 100\n16 ");
+  has(data, " 18 20 90\n32 ");
+  has(data, " 15 40 37.5\n");
+  g_autoptr(StoreExpression) one = store_expression_parse("gpus = 8", NULL);
+  GError *error = NULL;
+  HARNESS_FAILS(report_plot_scaling(points, one, path, &error), error, "no two runs");
+  store_db_close(points);
+}
+
 /* Each of 194 tasks becomes 200 with small gaps: what is drawn stays below a few thousand boxes and covers the same
  * time. */
 static void many_tasks_stay_drawable(void) {
@@ -302,6 +358,8 @@ int main(void) {
                                      {"a failing gnuplot is quoted", a_failing_gnuplot_is_quoted},
                                      {"neighbours alike become one", neighbours_alike_become_one},
                                      {"narrow boxes that touch become one", narrow_boxes_that_touch_become_one},
+                                     {"fronts", fronts_are_drawn},
+                                     {"scaling", scaling_is_drawn},
                                      {"many tasks stay drawable", many_tasks_stay_drawable},
                                      {"thinned levels keep the peak", thinned_levels_keep_the_peak},
                                      {NULL, NULL},

@@ -80,11 +80,11 @@ static gboolean add_baselines(CheckCase *one, const char *list, const BasePlace 
   return TRUE;
 }
 
-/* The line was cut at its first "=", which may be half of "<=". */
+/* The line was cut at its first "=", which may be half of "<=", or not at all. */
 static gboolean add_budget(CheckCase *one, const char *key, const char *value, const BasePlace *place, GError **error) {
   gsize length = strlen(key);
-  gboolean half = length > 0 && strchr("<>!", key[length - 1]) != NULL;
-  g_autofree char *text = g_strconcat(key, half ? "= " : " = ", value, NULL);
+  gboolean half = length > 0 && strchr("<>!", key[length - 1]) != NULL, bare = *value == '\0';
+  g_autofree char *text = bare ? g_strdup(key) : g_strconcat(key, half ? "= " : " = ", value, NULL);
   CheckBudget budget = {store_expression_parse(text, error), place->line};
   if (budget.expression == NULL) {
     base_error_prefix_at(error, &(BasePlace){.file = place->file, .line = place->line});

@@ -310,9 +310,13 @@ CheckResult *check_run(const CheckBudgets *budgets, const CheckOptions *options,
   result->budgets = budgets;
   result->lines = g_array_new(FALSE, FALSE, sizeof(CheckLine));
   g_array_set_clear_func(result->lines, line_clear);
-  for (guint i = 0; i < works->len; i++)
-    if (!judge(&checking, result, &g_array_index(works, Work, i), error))
+  for (guint i = 0; i < works->len; i++) {
+    const Work *work = &g_array_index(works, Work, i);
+    guint first = result->lines->len;
+    if (!judge(&checking, result, work, error))
       return NULL;
+    g_array_index(result->lines, CheckLine, first).seconds = work->now->wall_seconds;
+  }
   return g_steal_pointer(&result);
 }
 

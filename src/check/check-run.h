@@ -26,6 +26,7 @@ typedef struct {
   char *now;                 /* the figures */
   char *was, *tool, *recipe; /* of a baseline: accepted, and by what each moved it; else NULL */
   char *why;                 /* of what moved; "" */
+  double seconds;            /* that its run took, at the first line of a case */
 } CheckLine;
 
 typedef struct {

@@ -80,22 +80,38 @@ static void append_escaped(GString *text, const char *format, const char *value)
   g_string_append_printf(text, format, escaped);
 }
 
+static double seconds_of(const CheckResult *result) {
+  double seconds = 0;
+  for (guint i = 0; i < result->lines->len; i++)
+    seconds += g_array_index(result->lines, CheckLine, i).seconds;
+  return seconds;
+}
+
+/* Elements, their order and their attributes are those that the strictest of the schemas in use asks for: what passed is
+ * told in the suite's own output, not in its case. */
 void check_junit(const CheckResult *result, GString *text) {
+  g_autoptr(GString) output = g_string_new(NULL);
+  g_autoptr(GDateTime) now = g_date_time_new_now_utc();
+  g_autofree char *timestamp = g_date_time_format(now, "%Y-%m-%dT%H:%M:%S");
   g_string_append_printf(text,
                          "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-                         "<testsuite name=\"foretrain check\" tests=\"%u\" failures=\"%u\">\n",
-                         result->lines->len, result->failed);
+                         "<testsuite name=\"foretrain check\" tests=\"%u\" failures=\"%u\" errors=\"0\" "
+                         "time=\"%.3f\" timestamp=\"%s\"",
+                         result->lines->len, result->failed, seconds_of(result), timestamp);
+  append_escaped(text, " hostname=\"%s\">\n  <properties/>\n", g_get_host_name());
   for (guint i = 0; i < result->lines->len; i++) {
     const CheckLine *line = &g_array_index(result->lines, CheckLine, i);
     g_autofree char *message = told(line);
     append_escaped(text, "  <testcase classname=\"%s\"", line->of->name);
     append_escaped(text, " name=\"%s\"", line->what);
+    g_string_append_printf(text, " time=\"%.3f\"", line->seconds);
     if (line->verdict == CHECK_FAILED)
-      append_escaped(text, ">\n    <failure message=\"%s\"/>\n  </testcase>\n", message);
+      append_escaped(text, ">\n    <failure type=\"budget\" message=\"%s\"/>\n  </testcase>\n", message);
     else
-      append_escaped(text, ">\n    <system-out>%s</system-out>\n  </testcase>\n", message);
+      g_string_append(text, "/>\n");
+    g_string_append_printf(output, "%s: %s, %s\n", check_verdict_names[line->verdict], line->of->name, message);
   }
-  g_string_append(text, "</testsuite>\n");
+  append_escaped(text, "  <system-out>%s</system-out>\n  <system-err/>\n</testsuite>\n", output->str);
 }
 
 void check_github(const CheckResult *result, GString *text) {

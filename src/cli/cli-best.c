@@ -1,12 +1,11 @@
 /* foretrain best: which of the runs in the database, by one objective or the front of several. */
+#include <json-glib/json-glib.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base-error.h"
-#include "base-names.h"
 #include "base-table.h"
-#include "cli.h"
-#include "store-best.h"
+#include "cli-objectives.h"
 
 #define TOP 10 /* shown, unless --top says otherwise */
 
@@ -14,44 +13,6 @@
 static const char *const columns[] = {
     "workload", "topology",      "framework", "zero_stage", "nodes", "micro_batch", "activation_checkpointing",
     "step",     "peak_allocated"};
-
-static gboolean add_objectives(char *const *names, gboolean more, StoreObjective *objectives, guint *n,
-                               GError **error) {
-  const char *option = more ? "--maximise" : "--minimise";
-  for (; names != NULL && *names != NULL; names++) {
-    const StoreMetric *metric = store_metric_find(*names);
-    if (metric == NULL || metric->unit == STORE_TEXT) {
-      g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
-                  "%s: no metric of numbers is called \"%s\"; foretrain schema lists the columns of run", option,
-                  *names);
-      return FALSE;
-    }
-    if (*n == STORE_OBJECTIVES_MOST) {
-      g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: at most %d objectives", option, STORE_OBJECTIVES_MOST);
-      return FALSE;
-    }
-    objectives[(*n)++] = (StoreObjective){metric, more};
-  }
-  return TRUE;
-}
-
-static gboolean names_verdict(const StoreExpression *subject) {
-  for (const StoreMetric *const *metric = store_expression_metrics(subject); *metric != NULL; metric++)
-    if (strcmp((*metric)->name, "verdict") == 0)
-      return TRUE;
-  return FALSE;
-}
-
-/* What does not fit is no answer, unless the subject speaks of verdicts itself. */
-static StoreExpression *read_subject(const char *text, GError **error) {
-  g_autoptr(StoreExpression) subject = store_expression_parse(text != NULL ? text : "verdict = fits", error);
-  if (subject == NULL)
-    g_prefix_error(error, "--subject ");
-  if (subject == NULL || names_verdict(subject))
-    return g_steal_pointer(&subject);
-  g_autofree char *both = g_strdup_printf("verdict = fits and (%s)", text);
-  return store_expression_parse(both, error);
-}
 
 typedef struct {
   BaseTable *table;
@@ -66,13 +27,22 @@ static void add_cells(int n, const char *const *names, const char *const *values
   }
 }
 
+/* A text as JSON has it. Caller frees. */
+static char *quote(const char *text) {
+  g_autoptr(JsonNode) node = json_node_init_string(json_node_alloc(), text);
+  return json_to_string(node, FALSE);
+}
+
 static void add_members(int n, const char *const *names, const char *const *values, gpointer user) {
   Row *row = user;
   for (int i = 0; i < n; i++) {
     const StoreMetric *metric = store_metric_find(names[i]);
     gboolean text = metric != NULL && metric->unit == STORE_TEXT && values[i] != NULL;
-    g_string_append_printf(row->json, "%s\n    \"%s\": %s%s%s", i > 0 ? "," : "", names[i], text ? "\"" : "",
-                           values[i] != NULL ? values[i] : "null", text ? "\"" : "");
+    g_autofree char *quoted = text ? quote(values[i]) : NULL;
+    g_string_append_printf(row->json, "%s\n    \"%s\": %s", i > 0 ? "," : "", names[i],
+                           text                ? quoted
+                           : values[i] != NULL ? values[i]
+                                               : "null");
   }
 }
 
@@ -125,16 +95,14 @@ static gboolean print(StoreDb *db, const GArray *best, const StoreObjective *obj
 CliExit cli_best(const CliOptions *options, GError **error) {
   StoreObjective objectives[STORE_OBJECTIVES_MOST];
   guint n = 0;
-  if (!cli_want(options, 0, "options alone", error) ||
-      !add_objectives(options->minimise, FALSE, objectives, &n, error) ||
-      !add_objectives(options->maximise, TRUE, objectives, &n, error))
+  if (!cli_want(options, 0, "options alone", error) || !cli_objectives(options, objectives, &n, error))
     return CLI_INPUT;
   if (n == 0) {
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
                 "best: say by what, as in --minimise price_to_train or --maximise tokens_per_second");
     return CLI_INPUT;
   }
-  g_autoptr(StoreExpression) subject = read_subject(options->subject, error);
+  g_autoptr(StoreExpression) subject = cli_subject(options, error);
   const char *database = subject != NULL ? cli_database(options, error) : NULL;
   g_autoptr(StoreDb) db = database != NULL ? store_db_open_existing(database, error) : NULL;
   guint top = options->top > 0 ? (guint)options->top : TOP;

@@ -20,9 +20,10 @@ static const CliVerb verbs[] = {
      CLI_TAKES_SETTINGS | CLI_TAKES_JSON | CLI_TAKES_CALL},
     {"layers", "WORKLOAD", "operations per layer and direction; -o writes them as a layer profile", cli_layers,
      CLI_TAKES_SETTINGS | CLI_TAKES_JSON | CLI_TAKES_OUTPUT},
-    {"plot", "timeline|memory RUN -o FILE.svg|png, or oom-map|capacity|parity -o FILE.svg|png",
-     "draw a run, the newest sweep, or what validate found", cli_plot,
-     CLI_TAKES_SETTINGS | CLI_TAKES_DB | CLI_TAKES_QUIET | CLI_TAKES_PLAY | CLI_TAKES_OUTPUT | CLI_TAKES_WINDOW},
+    {"plot", "timeline|memory RUN -o FILE.svg|png, or oom-map|capacity|parity|pareto|scaling -o FILE.svg|png",
+     "draw a run, what validate found, the newest sweep, or all runs", cli_plot,
+     CLI_TAKES_SETTINGS | CLI_TAKES_DB | CLI_TAKES_QUIET | CLI_TAKES_PLAY | CLI_TAKES_OUTPUT | CLI_TAKES_WINDOW |
+         CLI_TAKES_BEST},
     {"validate", "TABLE...", "predicted against measured, by source: error, bias, fit and out-of-memory", cli_validate,
      CLI_TAKES_SETTINGS | CLI_TAKES_DB | CLI_TAKES_JSON | CLI_TAKES_QUIET | CLI_TAKES_PLAY | CLI_TAKES_ROWS |
          CLI_TAKES_JOBS},

@@ -67,7 +67,8 @@ static gboolean interpret(const Raw *raw, CliOptions *options, GError **error) {
       !choose_tie(raw->tie, &options->study, error) ||
       !choose("--fidelity", raw->fidelity, fidelities, &chunks, error) ||
       !choose("--contention", raw->contention, off_on, &contention, error) ||
-      !choose("--repeat", raw->repeat, off_on, &repeat, error) || !choose("--jitter", raw->jitter, off_on, &jitter, error) ||
+      !choose("--repeat", raw->repeat, off_on, &repeat, error) ||
+      !choose("--jitter", raw->jitter, off_on, &jitter, error) ||
       !read_time("--from", raw->from, &options->from, error) || !read_time("--to", raw->to, &options->to, error))
     return FALSE;
   options->study.timeline = timeline;
@@ -138,7 +139,8 @@ static void add_entries(GOptionContext *context, const CliVerb *verb, CliOptions
        "flow|step"},
       {"contention", 0, 0, G_OPTION_ARG_STRING, &raw->contention,
        "kernels slow down beside collectives, and these beside kernels (on)", "on|off"},
-      {"repeat", 0, 0, G_OPTION_ARG_STRING, &raw->repeat, "count a step that must repeat the one before, instead of playing it (on)", "on|off"},
+      {"repeat", 0, 0, G_OPTION_ARG_STRING, &raw->repeat,
+       "count a step that must repeat the one before, instead of playing it (on)", "on|off"},
       {"jitter", 0, 0, G_OPTION_ARG_STRING, &raw->jitter,
        "all wait for the expected slowest GPU, as cluster.gpu_spread says; off: GPUs alike (on)", "on|off"},
       {NULL, 0, 0, 0, NULL, NULL, NULL}};

@@ -88,6 +88,8 @@ CliExit cli_layers(const CliOptions *options, GError **error);
 CliExit cli_plot(const CliOptions *options, GError **error);
 /* The kind "parity" of plot. */
 CliExit cli_plot_parity(const CliOptions *options, GError **error);
+/* The kinds "pareto" and "scaling" of plot. */
+CliExit cli_plot_points(const CliOptions *options, GError **error);
 /* The kinds "oom-map" and "capacity". */
 CliExit cli_plot_sweep(const CliOptions *options, GError **error);
 CliExit cli_list(const CliOptions *options, GError **error);

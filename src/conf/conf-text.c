@@ -173,8 +173,11 @@ static gboolean fail_line(const Line *line, GError **error) {
 static gboolean read_key(ConfText *text, const Line *line, Group *group, GString *cleaned, GError **error) {
   const char *stop = comment_start(line->start, line->end);
   const char *equals = memchr(line->start, '=', (gsize)(stop - line->start));
-  if (equals == NULL)
+  gboolean bare = equals == NULL && text->budgets && strcspn(line->start, "<>") < (gsize)(stop - line->start);
+  if (equals == NULL && !bare)
     return fail_line(line, error);
+  if (bare)
+    equals = stop;
   BasePlace place = place_in(line, line->start);
   g_autofree char *key = g_strchomp(g_strndup(line->start, (gsize)(equals - line->start)));
   if (*key == '\0' || strpbrk(key, text->budgets ? "[]:\"'{}" : "[]<>!:\"'{}") != NULL) {
@@ -193,11 +196,11 @@ static gboolean read_key(ConfText *text, const Line *line, Group *group, GString
     base_error_set_at(error, &place, "given twice, first at line %u (%s)", first->line, first->value);
     return FALSE;
   }
-  const char *from = equals + 1;
+  const char *from = bare ? stop : equals + 1;
   while (from < line->end && g_ascii_isspace(*from))
     from++;
-  g_autofree char *value = NULL;
-  if (!read_value(line, from, name, &value, error))
+  g_autofree char *value = bare ? g_strdup("") : NULL;
+  if (!bare && !read_value(line, from, name, &value, error))
     return FALSE;
   g_string_append_printf(cleaned, "%s=%s", key, value);
   Entry *entry = g_new0(Entry, 1);

@@ -19,7 +19,7 @@ typedef struct ConfText ConfText;
 /* Errors (SIM_ERROR_INPUT): no such file (with the nearest name in its folder), not UTF-8, a line that is neither group
  * nor `key = value`, a key before any group, the same group or key twice (both places named). */
 ConfText *conf_text_load(const char *path, GError **error);
-/* A file of budgets, in which "step <= 1.9 s" is a line: its key is "step <", its value "1.9 s". */
+/* A file of budgets, in which "step <= 1.9 s" is a line: its key is "step <", its value "1.9 s". "step < 1.9 s" is all key. */
 ConfText *conf_text_load_budgets(const char *path, GError **error);
 /* The same from memory; `name` stands for the file in errors. */
 ConfText *conf_text_parse(const char *name, const char *data, gsize length, GError **error);

@@ -67,10 +67,10 @@ struct PlanWalk {
   ModelUnit *kinds[MODEL_TRAININGS][MODEL_UNIT_KINDS]; /* those in use */
   struct PlanLives *lives[MODEL_TRAININGS][MODEL_UNIT_KINDS][MODEL_RECOMPUTES];
   guint32 *forward_ops[MODEL_TRAININGS][MODEL_UNIT_KINDS], *backward_ops[MODEL_TRAININGS][MODEL_UNIT_KINDS];
-  SimTime cost;     /* of the host, on the next row */
+  SimTime cost;       /* of the host, on the next row */
   GArray *needs;      /* guint32: rows for the next compute row */
   BaseVector pending; /* ProgramGive: for the next row */
-  GByteArray *live; /* by Program tensor */
+  GByteArray *live;   /* by Program tensor */
 };
 
 PlanWalk *plan_walk_new(ProgramBuilder *builder, const ModelShape *shape, const ModelRecipe *model_recipe,

@@ -8,7 +8,9 @@
  * where a file cannot be written or gnuplot is missing or fails (its last line is quoted). */
 #pragma once
 
+#include "store-best.h"
 #include "store-db.h"
+#include "store-expression.h"
 
 /* Whether a picture could be written there, before anything is run for it. Errors: SIM_ERROR_INPUT for another ending,
  * for a folder, or where the folder is missing. */
@@ -24,6 +26,15 @@ gboolean report_plot_memory(StoreDb *db, gint64 run_id, SimTime from, SimTime to
 /* The rows of the newest validation: predicted over measured, by source, a panel for each figure. Errors also:
  * SIM_ERROR_INPUT where no row has both. */
 gboolean report_plot_parity(StoreDb *db, const char *path, GError **error);
+
+/* The database's runs that fulfil the subject (NULL: all) by two metrics, the first across, and those of them that no
+ * other beats; these are named where they are few. Errors also: SIM_ERROR_INPUT where no run has both figures. */
+gboolean report_plot_pareto(StoreDb *db, const StoreObjective objectives[2], const StoreExpression *subject,
+                            const char *path, GError **error);
+
+/* Step time, tokens per second and its share per GPU over the GPUs; a line for each workload, cluster, framework and ZeRO
+ * stage, at most ten. Errors also: SIM_ERROR_INPUT where no line has two points. */
+gboolean report_plot_scaling(StoreDb *db, const StoreExpression *subject, const char *path, GError **error);
 
 /* What fits over two axes of the newest sweep, with what is to spare or missing; a panel for each combination of its other
  * axes, 12 at most. `across` and `up`: axes by name, with or without group; both NULL: the two with the most values. Errors

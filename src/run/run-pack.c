@@ -57,6 +57,8 @@ static void notes(Pack *pack, RunIdentity *identity) {
   raw(pack, &n, sizeof n);
   if (pack->out == NULL)
     identity->notes = g_new0(char *, n + 1);
+  if (identity->notes == NULL)
+    return;
   for (guint32 i = 0; i < n; i++)
     identity->notes[i] = text(pack, identity->notes[i], FALSE);
 }

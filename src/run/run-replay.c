@@ -3,9 +3,10 @@
  *   at rest ──► step N: rows and streams' ends, noted ──► at rest ──► step N + 1: the notes again
  *
  * A step that began and ended at rest, holding the same bytes, takes the same time again to the picosecond: time enters
- * as differences only, and waits for memory only where the cache is given back, which is never taken for known. Where it left every byte where the one before did, all of it is
- * known. Else the allocator's cache is still settling: of the next steps the memory alone is played, in the order that was
- * noted, until it repeats. */
+ * as differences only, and waits for memory only where the cache is given back, which is never taken for known. Where it
+ * left every byte where the one before did, all of it is known. Else the allocator's cache is still settling: of the next
+ * steps the memory alone is played, in the order that was noted, until it repeats; if the cache must be given back there,
+ * all is played again with every step. */
 #include <string.h>
 
 #include "run-state.h"
@@ -67,12 +68,41 @@ static gboolean memory_is_as_before(const RunRank *rank) {
   return layout[0].n == layout[1].n && memcmp(layout[0].data, layout[1].data, layout[0].n * sizeof(guint64)) == 0;
 }
 
+static void step_passes(RunPlay *play) {
+  RunRank *rank = &play->ranks[0];
+  rank->period[1] = rank->period[0];
+  run_step_note_memory(rank);
+  run_replay_mark(rank);
+  rank->steps_ended++;
+  play->steps_ended++;
+}
+
+/* The first steady step, where it is a copy of the first. Of a timeline the levels would have to be kept too. */
+static void copy_first(RunPlay *play) {
+  RunRank *rank = &play->ranks[0];
+  if (play->options->timeline || !run_copy_first(play))
+    return;
+  replay_step(rank);
+  step_passes(play);
+  rank->rested[1] = rank->rested[0];
+  memcpy(rank->level[1], rank->level[0], sizeof rank->level[0]);
+  memcpy(rank->level[0], rank->ledger.held, sizeof rank->level[0]);
+}
+
+/* The step that has ended waited for memory, or later ones may. */
+static gboolean memory_takes_time(const RunRank *rank) {
+  return rank->last->stalled > 0 || (mem_allocator_use(rank->allocator)->flushes > 0 && !rank->has_oom);
+}
+
 gboolean run_replay(RunPlay *play) {
   RunRank *rank = &play->ranks[0];
-  if (!run_replay_wanted(play) || play->steps_ended < 2 || !rank->rested[0] || !rank->rested[1] ||
-      memcmp(rank->level[0], rank->level[1], sizeof rank->level[0]) != 0)
+  if (!run_replay_wanted(play) || !rank->rested[0] || memory_takes_time(rank))
     return FALSE;
-  if (rank->last->stalled > 0 || (mem_allocator_use(rank->allocator)->flushes > 0 && !rank->has_oom))
+  if (play->steps_ended == 1)
+    copy_first(play);
+  if (play->again)
+    return TRUE;
+  if (play->steps_ended < 2 || !rank->rested[1] || memcmp(rank->level[0], rank->level[1], sizeof rank->level[0]) != 0)
     return FALSE;
   /* What is held when, a timeline shows of the last step alone, and a cache that is given back changes it. */
   if (play->options->timeline && !memory_is_as_before(rank))
@@ -81,12 +111,8 @@ gboolean run_replay(RunPlay *play) {
     rank->replayed++;
     if (!memory_is_as_before(rank))
       replay_step(rank);
-    rank->period[1] = rank->period[0];
-    run_step_note_memory(rank);
-    rank->steps_ended++;
-    play->steps_ended++;
+    step_passes(play);
     play->repeats = run_step_repeats(rank);
-    run_replay_mark(rank);
   }
   return TRUE;
 }

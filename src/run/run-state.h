@@ -249,6 +249,8 @@ void run_memory_pass(RunStream *stream, guint64 ended);
 /* run-step.c */
 RunStep *run_step_begin(RunRank *rank, guint32 number);
 void run_step_ended(RunStep *step);
+/* A step that later ones have replaced. */
+void run_step_forget(RunRank *rank, RunStep *step);
 gboolean run_step_repeats(const RunRank *rank);
 /* Takes down what the allocator holds at the end of a step. */
 void run_step_note_memory(RunRank *rank);
@@ -259,6 +261,9 @@ void run_replay_note(RunRank *rank, guint32 row, guint32 stream);
 void run_replay_mark(RunRank *rank);
 /* Plays their memory, once a step has ended, until it repeats or the most steps are reached. FALSE: the next must be played. */
 gboolean run_replay(RunPlay *play);
+/* run-copy.c: once the first step has ended at rest. Makes the first steady step the rank's last, ended at this moment, but
+ * for its memory. FALSE: it must be played. */
+gboolean run_copy_first(RunPlay *play);
 /* run-exposure.c: fills times, causes and, if kept, exposures of a class from its last step. */
 void run_exposure(const RunRank *rank, gboolean keep, RunClass *ret);
 /* run-results.c */

@@ -36,8 +36,8 @@ RunStep *run_step_begin(RunRank *rank, guint32 number) {
   return step;
 }
 
-/* A step that later ones have replaced: of the steady section one is kept for use. */
-static void forget(RunRank *rank, RunStep *step) {
+/* Of the steady section one is kept for use. */
+void run_step_forget(RunRank *rank, RunStep *step) {
   if (step == NULL)
     return;
   rank->steps[step->number] = NULL;
@@ -105,7 +105,7 @@ void run_step_ended(RunStep *step) {
   run_step_note_memory(rank);
   if (rank->rested[0] && run_replay_wanted(play))
     run_replay_mark(rank);
-  forget(rank, rank->last);
+  run_step_forget(rank, rank->last);
   rank->last = step;
   rank->steps_ended++;
   play->ranks_ended += rank->steps_ended == play->steps_ended + 1;

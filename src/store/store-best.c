@@ -61,21 +61,22 @@ static gboolean beats(const Search *search, const StoreBest *a, const StoreBest 
 }
 
 /* Sorted by the first objective, only earlier ones can beat a later. */
-static GArray *front_of(const Search *search) {
+GArray *store_best_front(const GArray *candidates, const StoreObjective *objectives, guint n) {
+  const Search search = {.objectives = objectives, .n = n};
   GArray *front = g_array_new(FALSE, FALSE, sizeof(StoreBest));
-  for (guint i = 0; i < search->found->len; i++) {
-    const StoreBest *one = &g_array_index(search->found, StoreBest, i);
+  for (guint i = 0; i < candidates->len; i++) {
+    const StoreBest *one = &g_array_index(candidates, StoreBest, i);
     gboolean beaten = FALSE;
     for (guint k = 0; k < front->len && !beaten; k++)
-      beaten = beats(search, &g_array_index(front, StoreBest, k), one);
+      beaten = beats(&search, &g_array_index(front, StoreBest, k), one);
     if (!beaten)
       g_array_append_val(front, *one);
   }
   return front;
 }
 
-GArray *store_db_best(StoreDb *db, const StoreObjective *objectives, guint n, const StoreExpression *subject, guint top,
-                      GError **error) {
+GArray *store_db_candidates(StoreDb *db, const StoreObjective *objectives, guint n, const StoreExpression *subject,
+                            GError **error) {
   g_autoptr(GString) sql = g_string_new("SELECT run_id");
   for (gsize i = 0; i < store_n_metrics; i++)
     g_string_append_printf(sql, ",%s", store_metrics[i].column);
@@ -85,8 +86,16 @@ GArray *store_db_best(StoreDb *db, const StoreObjective *objectives, guint n, co
   if (!store_db_query(db, sql->str, 0, take, &search, error))
     return NULL;
   g_array_sort_with_data(found, by_objectives, &search);
+  return g_steal_pointer(&found);
+}
+
+GArray *store_db_best(StoreDb *db, const StoreObjective *objectives, guint n, const StoreExpression *subject, guint top,
+                      GError **error) {
+  g_autoptr(GArray) found = store_db_candidates(db, objectives, n, subject, error);
+  if (found == NULL)
+    return NULL;
   if (n > 1)
-    return front_of(&search);
+    return store_best_front(found, objectives, n);
   g_array_set_size(found, MIN(found->len, top));
   return g_steal_pointer(&found);
 }

@@ -25,3 +25,8 @@ typedef struct {
  * in all and beats in one, by the first objective. NULL: an error of the database. */
 GArray *store_db_best(StoreDb *db, const StoreObjective *objectives, guint n, const StoreExpression *subject, guint top,
                       GError **error);
+/* Every run that fulfils the subject and has the figures, by the objectives in turn. */
+GArray *store_db_candidates(StoreDb *db, const StoreObjective *objectives, guint n, const StoreExpression *subject,
+                            GError **error);
+/* Of candidates, which may be more than fit in any table, those that no other beats. */
+GArray *store_best_front(const GArray *candidates, const StoreObjective *objectives, guint n);

@@ -84,6 +84,8 @@ gboolean study_walk_groups(StudyWalk *walk, GError **error);
 RunReport *study_walk_play(const StudyWalk *walk, const StudyOptions *options, GError **error);
 /* What the Program of a workload assumes, in front of what its play does: for traces. */
 char **study_walk_notes(const StudyWalk *walk);
+/* What playing any Program leaves out: appends strings of the caller. `report`: of the play. */
+void study_walk_note_play(GPtrArray *notes, const StudyWalk *walk, const RunReport *report);
 /* Two lists of notes (the first may be NULL) as one, which owns what they held. */
 char **study_walk_join(char **first, char **then);
 /* What follows from step time, price and tokens of the identity. */

@@ -237,88 +237,6 @@ gboolean study_walk_plan(StudyWalk *walk, GError **error) {
   return find_key(walk, error) && build_program(walk, error);
 }
 
-static void note(GPtrArray *notes, const char *format, ...) G_GNUC_PRINTF(2, 3);
-static void note(GPtrArray *notes, const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  g_ptr_array_add(notes, g_strdup_vprintf(format, arguments));
-  va_end(arguments);
-}
-
-static void note_trust(GPtrArray *notes, const char *name, int trust) {
-  if (trust == HW_TRUST_RECALLED || trust == HW_TRUST_DERIVED)
-    note(notes, "figures of %s are %s, not measured", name, hw_trust_names[trust]);
-}
-
-/* What the Program of a workload leaves out. */
-static void note_program(GPtrArray *notes, const StudyWalk *walk) {
-  static const char *const kernels[] = {
-      [MODEL_KERNELS_EAGER] = "norms, rotary embedding and activations run as separate kernels, as without fusion",
-      [MODEL_KERNELS_FUSED] = "norms, rotary embedding and activations run as one kernel each",
-      [MODEL_KERNELS_NORMS] = "norms and rotary embedding run as one kernel each, activations as separate ones"};
-  note(notes, "%s", kernels[walk->model_recipe.kernels]);
-  if (!conf_settings_given(walk->settings, "training.micro_batch") &&
-      !conf_settings_given(walk->settings, "training.global_batch"))
-    note(notes, "no batch is stated: one sequence per GPU");
-  if (walk->tool_recipe != NULL)
-    note(notes,
-         "%s is a recipe of %s: %u of its settings hold below the workload's, %u keys change no step; --explain lists "
-         "both",
-         walk->tool_recipe->file, walk->tool_recipe->tool, walk->tool_recipe->taken->len, walk->tool_recipe->left->len);
-  plan_notes(&walk->recipe, notes);
-  if (walk->recipe.zero_stage > 0 && walk->recipe.ranks > 1)
-    note(notes, "shards differ by padding at most: every rank plays the largest");
-}
-
-/* What playing any Program leaves out. */
-static void note_play(GPtrArray *notes, const StudyWalk *walk, const RunReport *report) {
-  const HwCluster *cluster = walk->cluster;
-  g_autofree char *basis = walk->shape.profile != NULL
-                               ? g_strdup_printf("layers take the times of %s", walk->shape.profile)
-                               : kernel_basis(cluster->gpu);
-  note(notes, "%s; %s", basis,
-       walk->contention ? "they slow down beside collectives, by the SMs and memory bandwidth that these take"
-                        : "compute does not slow down beside communication");
-  if (cluster->slowest > 0)
-    note(notes, "kernels take %.1f %% longer than on a typical GPU: the expected slowest of %u, for whom all wait",
-         100 * cluster->slowest, hw_cluster_gpus(cluster));
-  note(notes,
-       "memory is as PyTorch's caching allocator holds it%s; where it gives its cache back the host waits for all "
-       "streams",
-       walk->memory.expandable_segments ? ", in expandable segments" : "");
-  note(notes, "collectives are NCCL's, in %s fidelity", walk->fidelity);
-  if (!walk->library->exact) {
-    g_autofree char *table = g_path_get_basename(walk->library->table);
-    note(notes, "the tuning table of NCCL %s is not shipped: %s chooses, the nearest older", walk->knobs.version,
-         table);
-  }
-  note_trust(notes, cluster->gpu->name, cluster->gpu->trust);
-  if (cluster->gpus_per_node > 1)
-    note_trust(notes, cluster->intra->name, cluster->intra->trust);
-  if (cluster->nodes > 1) {
-    note_trust(notes, cluster->nic->name, cluster->nic->trust);
-    note_trust(notes, cluster->platform->name, cluster->platform->trust);
-  }
-  if (!report->repeats)
-    note(notes, "steps were still changing after the most that are played: the last one is shown");
-}
-
-char **study_walk_notes(const StudyWalk *walk) {
-  GPtrArray *notes = g_ptr_array_new();
-  note_program(notes, walk);
-  g_ptr_array_add(notes, NULL);
-  return (char **)g_ptr_array_free(notes, FALSE);
-}
-
-/* Those of the Program, then those of the play; takes both. */
-char **study_walk_join(char **first, char **then) {
-  guint n = first != NULL ? g_strv_length(first) : 0, m = g_strv_length(then);
-  char **all = g_renew(char *, first, n + m + 1);
-  memcpy(all + n, then, (m + 1) * sizeof *then);
-  g_free(then);
-  return all;
-}
-
 #define SECONDS_PER_HOUR 3600.0
 #define HOURS_PER_DAY    24.0
 
@@ -405,7 +323,7 @@ RunReport *study_walk_play(const StudyWalk *walk, const StudyOptions *options, G
   if (report == NULL)
     return NULL;
   fill_folding(folded, report);
-  note_play(notes, walk, report);
+  study_walk_note_play(notes, walk, report);
   g_ptr_array_add(notes, NULL);
   report->identity.notes = (char **)g_ptr_array_steal(notes, NULL);
   return report;

@@ -1,0 +1,11 @@
+/* What `best` and the pictures of many runs are asked for: objectives and a condition. */
+#pragma once
+
+#include "cli.h"
+#include "store-best.h"
+
+/* --minimise, then --maximise, each in order; *ret_n is set. Errors: SIM_ERROR_INPUT: no such metric of numbers, too many. */
+gboolean cli_objectives(const CliOptions *options, StoreObjective ret[STORE_OBJECTIVES_MOST], guint *ret_n,
+                        GError **error);
+/* --subject, and that a run fits unless it speaks of verdicts itself. */
+StoreExpression *cli_subject(const CliOptions *options, GError **error);
