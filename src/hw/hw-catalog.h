@@ -144,8 +144,8 @@ typedef struct HwHost {
   SimTime fsdp_unit, deepspeed_module;     /* hooks, once per direction */
   SimTime gradient_hook;                   /* per parameter */
   SimTime optimizer_step, optimizer_tensor;
-  SimTime copy;        /* one of many in a loop without autograd */
-  SimTime micro_batch; /* the training loop around one */
+  SimTime copy;                       /* one of many in a loop without autograd */
+  SimTime micro_batch;                /* the training loop around one */
   SimTime segment_take, segment_give; /* one call of the device's allocator: cudaMalloc, cudaFree */
   char *source, *note;
   int trust;

@@ -33,7 +33,7 @@ typedef struct {
 typedef struct {
   guint64 allocated, active, reserved; /* bytes, now */
   guint64 peak_allocated, peak_active, peak_reserved;
-  guint64 flushes; /* times the cache was given back to meet a request: torch's num_alloc_retries */
+  guint64 flushes;                    /* times the cache was given back to meet a request: torch's num_alloc_retries */
   guint64 device_takes, device_gives; /* calls of the device: segments, or pages of expandable ones */
 } MemUse;
 

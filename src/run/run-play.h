@@ -23,11 +23,11 @@ typedef struct {
   guint32 n_links;
   CollGroup *const *groups; /* one per communicator of the Program; routes over `links` */
   const double *speeds;     /* of GPUs, by ProgramRank.device: kernel times are divided by them; NULL: all are 1 */
-  double copy_rates[PROGRAM_PATHS]; /* bytes/s between a GPU and host memory, by ProgramPath */
-  double slowest;                   /* how much longer kernels take than on a typical GPU, on all; 0: as long */
-  double cpu_rate;                  /* bytes/s of host memory that one GPU's share of the cores gets */
+  double copy_rates[PROGRAM_PATHS];   /* bytes/s between a GPU and host memory, by ProgramPath */
+  double slowest;                     /* how much longer kernels take than on a typical GPU, on all; 0: as long */
+  double cpu_rate;                    /* bytes/s of host memory that one GPU's share of the cores gets */
   SimTime segment_take, segment_give; /* host time of one call of the device's allocator */
-} RunSystem;                        /* rates may be 0 where the Program has no such rows */
+} RunSystem;                          /* rates may be 0 where the Program has no such rows */
 
 typedef struct {
   gboolean timeline; /* keep tasks, collectives, exposures and samples in the report */

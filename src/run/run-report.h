@@ -94,7 +94,7 @@ typedef struct {
   guint32 device_used_step; /* in which it is first reached */
   guint64 retries;          /* times the allocator gave its cache back to meet a request, over all steps */
   guint64 step_retries;     /* of these, in the last step */
-  SimTime step_stalled;     /* host time that they took there: all streams waited for, segments given back and taken anew */
+  SimTime step_stalled; /* host time that they took there: all streams waited for, segments given back and taken anew */
   guint64 peak_held[RUN_TENANTS], peak_unique[RUN_TENANTS]; /* when tensors hold most */
   SimTime peak_at;                                          /* since the start of peak_step */
   guint32 peak_step;                                        /* 0: the first step, 1: the first steady one … */

@@ -47,7 +47,7 @@ typedef struct {
 struct RunStep {
   RunRank *rank;
   const RunTable *table;
-  guint32 number; /* 0: the first */
+  guint32 number;  /* 0: the first */
   guint32 retries; /* of requests for memory, its cache given back */
   SimTime stalled; /* host time that they took: the wait for all streams, and the device's allocator */
   guint32 remaining;
@@ -191,7 +191,7 @@ struct RunPlay {
   guint32 steps_ended; /* on all ranks */
   guint32 ranks_ended; /* that have ended one more */
   gboolean repeats, over;
-  gboolean again; /* memory cost time in a step that was taken to cost none: to be played with every step */
+  gboolean again;     /* memory cost time in a step that was taken to cost none: to be played with every step */
   gboolean endless;   /* something would happen beyond SimTime */
   double *link_bytes; /* at the end of the last step and the one before */
   SimTime *link_busy;
