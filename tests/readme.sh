@@ -12,6 +12,10 @@ stages=$("$foretrain" stages workloads/llama2-7b.ini --db "$db")
 query='select zero_stage, verdict, step_ms, exposed_ms, device_used_gib from v_stage_table'
 answer=$(sqlite3 -header -column "$db" "$query" | sed 's/ *$//')
 compared=$("$foretrain" compare 3 4 --db "$db")
+sized=(run workloads/llama3-8b-fsdp2.ini --set cluster.gpu=h100-sxm5-96gb-hbm2e --set fsdp.wrap=block --db "$db")
+within() { awk '/^Interval/ { on = 1 } /^Step/ || on { print } /\.$/ { on = 0 }'; }
+near=$("$foretrain" "${sized[@]}" | within)
+far=$("$foretrain" "${sized[@]}" --set cluster.nodes=256 | within)
 traced=$("$foretrain" trace workloads/llama2-7b.ini | sed -n '13,30p' | cut -c 1-118)
 
 if [ "${2:-}" = --update ]; then
@@ -27,6 +31,8 @@ if [ "${2:-}" = --update ]; then
   replace '`./dev demo` runs' "$stages"
   replace 'The first of these answers' "$answer"
   replace '`foretrain compare 3 4`' "$compared"
+  replace 'one node of them was measured' "$near"
+  replace 'Nobody published 2 048' "$far"
   replace '`foretrain trace workloads/llama2-7b.ini |' "$traced"
   "$foretrain" plot timeline 3 --db "$db" -q -o plots/llama2-7b-timeline-zero2.png
   "$foretrain" plot timeline 4 --db "$db" -q -o plots/llama2-7b-timeline-zero3.png
@@ -35,7 +41,7 @@ fi
 
 readme=$(cat README.md)
 passed=0 failed=0
-for shown in "$stages" "$answer" "$compared" "$traced"; do
+for shown in "$stages" "$answer" "$compared" "$near" "$far" "$traced"; do
   if [[ "$readme" == *"$shown"* ]]; then
     passed=$((passed + 1))
   else

@@ -84,7 +84,9 @@ budgets ''
 expect "no baseline yet" 2 'b.ini:1: a: has no accepted baseline yet' check b.ini --db k.db
 expect "a baseline without a reason" 2 '--accept: say why' check b.ini --db k.db --accept
 expect "a baseline" 0 'accepted' check b.ini --db k.db --accept --reason 'the first'
+before=$(sha256sum <k.db)
 expect "nothing moved" 0 '0 of 4 checks failed' check b.ini --db k.db
+[ "$before" = "$(sha256sum <k.db)" ] && passed=$((passed + 1)) || { failed=$((failed + 1)); echo "FAILED a check leaves the baselines' file as it is"; }
 budgets 's/step <=.*/step <= 1 ns/'
 expect "a breach" 1 '1 of 4 checks failed' check b.ini --db k.db
 expect "an annotation" 1 '::error file=b.ini,line=4,title=a::step <= 1 ns' check b.ini --db k.db --github -q --junit j.xml --markdown m.md
@@ -130,6 +132,17 @@ budgets 's/micro_batch = 1/micro_batch = x/'
 expect "a wrong setting" 2 'micro_batch' check b.ini --db k.db
 budgets 's/baseline = step/baseline = gpus/'
 expect "a tolerance on counts" 2 'gpus is compared exactly' check b.ini --db k.db
+budgets 's/step 2 %/step 2/'
+expect "a tolerance that is no share" 2 'b.ini:6:1: a.baseline: a tolerance of 2 is no share below 100 %' check b.ini --db k.db
+budgets 's/micro_batch = 1/micro_batch = 2/; s/\[a\]/[a, b]/; s/^step.*/price_to_train <= 1 USD/; /^baseline/d'
+expect "what has no value fails and says so" 1 'price_to_train has no value in this run' check b.ini --db none.db
+expect "properties of an annotation" 1 '::error file=b.ini,line=4,title=a%2C b::price_to_train' check b.ini --db none.db --github
+[ ! -e none.db ] && passed=$((passed + 1)) || { failed=$((failed + 1)); echo "FAILED a check without baselines leaves no database"; }
+# ZeRO-0 keeps 16 bytes for each of 6.7e9 parameters on every GPU: more than 80 GB holds.
+budgets 's/^training.*/parallel.zero_stage = 0/; /^baseline/d; /^peak/d'
+expect "a time of what does not fit" 1 'verdict oom, short_by' check b.ini --db none.db
+budgets 's/^training.*/parallel.zero_stage = 0/; /^baseline/d; s/^peak.*/verdict = oom/'
+expect "one that is to run out" 0 '0 of 2 checks failed' check b.ini --db none.db
 budgets ''
 sqlite3 k.db 'pragma user_version = 99'
 expect "another schema" 2 'schema version 99' check b.ini --db k.db

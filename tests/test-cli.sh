@@ -74,6 +74,7 @@ workload 's/^framework.*/framework = ddp/; s/^zero_stage.*/zero_stage = 1/'
 refuses "a stage that the framework has not" 'ddp shards nothing' run a.ini
 workload ''
 refuses "tensor parallelism by name" 'tensor' run a.ini --set parallel.tensor=2
+refuses "no such tool" 'expected one of deepspeed, torchtitan, megatron' run a.ini --as vllm
 refuses "missing unit" 'lacks a unit' run a.ini --set cluster.nic_bandwidth=200
 refuses "unknown --set" 'did you mean "sequence_length"?' run a.ini --set training.sequence_lenght=1
 refuses "another framework's section" 'framework paper does not read it' run a.ini --set deepspeed.reduce_bucket_size=1e8
@@ -307,7 +308,9 @@ sleep 0.5; kill -INT $!; wait $!; status=$?
 verdict "Ctrl-C ends cleanly" "$([ $? -eq 0 ] && echo yes)" "  status $status, $(head -1 out)"
 # Traces: written, replayed to the same results, edited, refused.
 "$foretrain" trace a.ini -o a.trace.csv && "$foretrain" run a.ini --db same.db >ran && "$foretrain" replay a.trace.csv -t dgx-h100 --db same.db >replayed
-cmp -s ran replayed
+# Nobody validated replays: what vouches for the number is another matter.
+untrusted() { awk '/^Interval of/ { on = 1 } !on { print } /\.$/ { on = 0 }' "$1"; }
+cmp -s <(untrusted ran) <(untrusted replayed)
 verdict "trace, then replay, says what run says" "$([ $? -eq 0 ] && echo yes)" "  $(diff ran replayed | head -5)"
 for table in rank_class task collective exposure memory memory_peak link oom note; do
   key=$(sqlite3 same.db "select group_concat(name) from pragma_table_info('$table') where name <> 'run_id'")
@@ -334,14 +337,17 @@ head -c 5000 a.trace.csv >cut.trace.csv
 refuses "a trace cut off" 'cut.trace.csv:' replay cut.trace.csv -t dgx-h100
 sed 's/^rank,steady,12,/rank,steady,13,/' a.trace.csv >twice.trace.csv
 refuses "a task twice" 'task 13 (' replay twice.trace.csv -t dgx-h100
-"$foretrain" replay a.trace.csv -t dgx-a100 --retime --db same.db >replayed && "$foretrain" run a.ini -t dgx-a100 --db same.db >ran && cmp -s ran replayed
+"$foretrain" replay a.trace.csv -t dgx-a100 --retime --db same.db >replayed && "$foretrain" run a.ini -t dgx-a100 --db same.db >ran &&
+  cmp -s <(untrusted ran) <(untrusted replayed)
 verdict "retimed, it is the other GPU's run" "$([ $? -eq 0 ] && echo yes)" "  $(diff ran replayed | head -5)"
 "$foretrain" trace 1 --db same.db --format chrome -o chrome.json &&
   [ "$(sqlite3 same.db "select (select count(*) from task where run_id = 1) + (select count(*) from exposure where run_id = 1)")" = \
     "$(sqlite3 :memory: "select sum(value ->> 'ph' = 'X') from json_each(readfile('chrome.json'), '$.traceEvents')")" ]
 verdict "trace --format chrome: an event for each task and interval" "$([ $? -eq 0 ] && echo yes)" ""
 says "trace --format chrome of a workload" 'process_name' trace a.ini --format chrome --db same.db
-refuses "chakra by name" 'chakra is not written yet' trace a.ini --format chakra
+refuses "chakra without a name" 'what their names begin with' trace a.ini --format chakra
+"$foretrain" trace a.ini --format chakra -o step --db same.db && [ "$(ls step.*.et | wc -l)" = "$(sqlite3 :memory: "select max(cast(r.value as integer)) + 1 from json_each(readfile('step.groups.json')) as g, json_each(g.value) as r")" ]
+verdict "trace --format chakra: a file for each rank" "$([ $? -eq 0 ] && echo yes)" ""
 refuses "format with a slip" 'did you mean "chrome"?' trace a.ini --format crome
 says "trace files documented" 'duration_ps' schema trace
 refuses "no such schema" 'database, trace' schema tables
@@ -351,6 +357,10 @@ verdict "full disk: trace" "$([ $? -eq 0 ] && echo yes)" "  $(cat err)"
 
 # Comparisons.
 says "compare runs" 'times faster than A' compare 1 3 --db same.db
+printf '{"traceEvents":[{"ph":"X","cat":"kernel","name":"a","ts":0,"dur":1000}]}' >measured.json
+says "compare with a measured timeline" 'than the measured one' compare 1 measured.json --db same.db
+printf '{"traceEvents":[{"ph":"X","cat":"kernel","name":"a"' >broken.json
+refuses "a broken timeline" 'broken.json:1: ' compare llama2-7b broken.json
 says "compare equal runs" 'B takes as long as A' compare 1 2 --db same.db
 says "compare a run with a workload" 'B is ' compare 1 gpt2-xl --db same.db
 sed 's/^gpu_hour.*/gpu_hour = 5.90 USD/' "$source/topologies/dgx-h100.ini" >dear.ini
@@ -371,6 +381,9 @@ says "recipe under a workload" 'is a recipe of DeepSpeed' run recipe.ini --db r.
 [ "$(sqlite3 r.db "select group_concat(value || ' ' || origin, ', ') from (select value, origin from setting where name in
   ('parallel.framework', 'training.micro_batch', 'training.precision') order by name)")" = 'paper file, 2 recipe, bf16 recipe' ]
 verdict "recipe: origins of settings" "$([ $? -eq 0 ] && echo yes)" "  $(sqlite3 r.db 'select * from setting')"
+says "recipe: what overrules it" 'parallel.framework (paper, not deepspeed)' run recipe.ini --db r.db
+refuses "recipe: what another framework refuses" 'is of framework deepspeed, but the workload says paper: leave framework out there' \
+  run recipe.ini --set parallel.offload_optimizer=cpu
 says "recipe: explained" 'sequences per GPU' run recipe.ini --db r.db --explain
 says "recipe: --set wins" 'micro-batch 3' run recipe.ini --db r.db --set training.micro_batch=3
 echo '{"zero_optimization": {"stage": 3, "overlap_com": true}}' >slip.json

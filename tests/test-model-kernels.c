@@ -125,10 +125,36 @@ static void fused_softmax_and_dropout(void) {
   CU_ASSERT_EQUAL(bytes_of_op(fused->backward, fused->n_backward, "down_proj.dropout.backward"), t * 64 * 5);
 }
 
+/* Two metrics: each copies the logits to fp32, 2 + 4 bytes, and makes their log-softmax, 4 + 4, after the embedding's backward and
+ * at forward's rate. */
+static void metrics_of_training(void) {
+  ModelShape shape = {.family = MODEL_LLAMA,
+                      .layers = 1,
+                      .hidden_size = 64,
+                      .heads = 4,
+                      .kv_heads = 4,
+                      .head_dim = 16,
+                      .intermediate_size = 160,
+                      .vocab_size = 1000};
+  guint64 t = 128;
+  ModelRecipe recipe = {.sequence_length = t};
+  g_autoptr(ModelUnit) plain = model_unit_new(&shape, &recipe, 1, MODEL_UNIT_EMBEDDING);
+  recipe.loss_metrics = 2;
+  g_autoptr(ModelUnit) unit = model_unit_new(&shape, &recipe, 1, MODEL_UNIT_EMBEDDING);
+  CU_ASSERT_EQUAL_FATAL(unit->n_backward, plain->n_backward + 4);
+  for (guint i = 0; i < 4; i += 2) {
+    const ModelOp *copy = &unit->backward[plain->n_backward + i], *loss = copy + 1;
+    CU_ASSERT_EQUAL(copy->kernel->bytes, t * 1000 * 6);
+    CU_ASSERT_EQUAL(loss->kernel->bytes, t * 1000 * 8);
+    CU_ASSERT_EQUAL(loss->kernel->pass, KERNEL_FORWARD);
+  }
+  CU_ASSERT_EQUAL(unit->n_forward, plain->n_forward);
+}
+
 /* q is 64 wide, k and v 32 each. Joined: one matmul of 64 + 64 outputs, one of gate and up, and rope reads q and k out of it;
  * back their gradients are put beside each other, (64 + 64) × (2 + 2) bytes a token. Copied: first apart, the same bytes, then keys
- * and values (64) joined, and reordered; q and k are turned in place. Two sequences: the context is copied, 64 × 4, and its
- * gradient. silu's and the product's gradients to one tensor, 2 × 160 × 4. Parameters are as many. */
+ * and values (64) joined, and reordered; q and k are turned in place. Two sequences: the context is copied, 64 × 4, twice, and
+ * its gradient. silu's and the product's gradients to one tensor, 2 × 160 × 4. Parameters are as many. */
 static void projections(void) {
   ModelShape shape = {.family = MODEL_LLAMA,
                       .layers = 1,
@@ -156,6 +182,7 @@ static void projections(void) {
   CU_ASSERT_EQUAL(bytes_of_op(copied->forward, copied->n_forward, "kv_joined"), t * 64 * 4);
   CU_ASSERT_EQUAL(bytes_of_op(copied->forward, copied->n_forward, "kv_reordered"), t * 64 * 4);
   CU_ASSERT_EQUAL(bytes_of_op(copied->forward, copied->n_forward, "context_reordered"), t * 64 * 4);
+  CU_ASSERT_EQUAL(bytes_of_op(copied->backward, copied->n_backward, "context_again"), t * 64 * 4);
   CU_ASSERT_EQUAL(bytes_of_op(copied->backward, copied->n_backward, "context_reordered.backward"), t * 64 * 4);
   CU_ASSERT_EQUAL(bytes_of_op(copied->backward, copied->n_backward, "qkv_stacked"), t * 128 * 4);
   CU_ASSERT_EQUAL(bytes_of_op(copied->backward, copied->n_backward, "qkv_apart.backward"), t * 128 * 4);
@@ -248,6 +275,7 @@ int main(void) {
   return harness_run("model-kernels", (HarnessCase[]){{"memory-bound bytes", memory_bound_bytes},
                                                       {"fused kernels", fused_kernels},
                                                       {"fused softmax and dropout", fused_softmax_and_dropout},
+                                                      {"metrics of training", metrics_of_training},
                                                       {"projections", projections},
                                                       {"passes", passes},
                                                       {"optimizer steps", optimizer_steps},

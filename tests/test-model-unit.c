@@ -37,6 +37,7 @@ static ModelRecipe random_recipe(GRand *random) {
                        .dropout = g_rand_boolean(random) ? 0.1 : 0,
                        .loss = g_rand_int_range(random, MODEL_LOSS_EAGER, MODEL_LOSS_DEFAULT + 1),
                        .kernels = g_rand_int_range(random, MODEL_KERNELS_EAGER, MODEL_KERNELS_NORMS + 1),
+                       .loss_metrics = (guint64)g_rand_int_range(random, 0, 3),
                        .projections =
                            g_rand_int_range(random, MODEL_PROJECTIONS_SEPARATE, MODEL_PROJECTIONS_COPIED + 1)};
 }

@@ -299,17 +299,19 @@ static PlanWrap *wrapped(const Drawn *drawn, ProgramBuilder *builder, PlanWalk *
 
 /* A model of embedding 128000, two layers of 164096, head 128128. By size: 150000 takes layers alone; 128050 the head too;
  * 200000 none alone, but embedding and layers together are the inner model, and the root keeps the head; 10⁶ is the root
- * of all. */
+ * of all. Attention is 4 · 16384, the MLP 3 · 32768, the norms 256: 98304 makes units of the two MLPs, of the embedding, of the
+ * inner model (what is left of both layers, 131584) and of the head, and leaves the root nothing; 30000 of each of the MLP's
+ * three layers and of the attention as a whole, four in each layer, of embedding and head, and the root has the norms. */
 static void units_are_chosen(void) {
   static const struct {
     PlanWrapKind kind;
     guint64 least;
     guint32 n;
     guint64 last; /* elements of the last unit */
-  } cases[] = {{PLAN_WRAP_BLOCK, 0, 3, 256128},     {PLAN_WRAP_ENDS, 0, 4, 128128},
-               {PLAN_WRAP_NONE, 0, 1, 584320},      {PLAN_WRAP_SIZE, 150000, 3, 256128},
-               {PLAN_WRAP_SIZE, 128050, 4, 128000}, {PLAN_WRAP_SIZE, 200000, 2, 128128},
-               {PLAN_WRAP_SIZE, 1000000, 1, 584320}};
+  } cases[] = {
+      {PLAN_WRAP_BLOCK, 0, 3, 256128},      {PLAN_WRAP_ENDS, 0, 4, 128128},      {PLAN_WRAP_NONE, 0, 1, 584320},
+      {PLAN_WRAP_SIZE, 150000, 3, 256128},  {PLAN_WRAP_SIZE, 128050, 4, 128000}, {PLAN_WRAP_SIZE, 200000, 2, 128128},
+      {PLAN_WRAP_SIZE, 1000000, 1, 584320}, {PLAN_WRAP_SIZE, 98304, 5, 128128},  {PLAN_WRAP_SIZE, 30000, 11, 512}};
   Drawn drawn = three_units(PLAN_FSDP1);
   drawn.shape.layers = 2;
   for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {

@@ -230,6 +230,30 @@ static void levels(const Program *program, ProgramSectionKind kind, gint64 *leve
   }
 }
 
+/* Units inside blocks (size:N with N the size of one of the MLP's three layers, h f): each of those, and of the attention (4 h^2,
+ * at least h f as f <= 4 h) its parts or the whole. Norms are left to the inner model or the root, with an embedding and a head
+ * that are smaller than N. All is gathered in forward and, but for the root, in backward; where blocks run again FSDP1 gathers
+ * what is inside for that alone: once more. Padding: parameters on 16 bytes, flat ones to a multiple of the ranks. */
+static void units_inside_blocks_are_gathered_again(void) {
+  g_autoptr(GRand) random = harness_random();
+  for (int i = 0; i < 40; i++) {
+    Case c = draw(random);
+    c.shape.tied = FALSE;
+    guint64 h = c.shape.hidden_size, n = h * c.shape.intermediate_size, table = c.shape.vocab_size * h;
+    c.psi = c.layers + h + 2 * table;
+    guint64 norms = c.shape.layers * 2 * h, left = norms + (table < n ? table : 0);
+    guint64 root = (left < n ? left : 0) + (table + h < n ? table + h : 0);
+    g_autofree char *set = g_strdup_printf("fsdp.wrap=size:%" G_GUINT64_FORMAT, n);
+    g_autoptr(Program) program =
+        plan(&c, (const char *[]){"parallel.framework=fsdp1", "parallel.zero_stage=3", set, NULL});
+    guint64 expected = c.k * (2 * c.psi - root + (c.recompute ? c.layers - norms : 0));
+    guint64 found = elements(program, PROGRAM_STEADY, COLL_ALL_GATHER, NULL, 2), units = c.shape.layers * 9 + 3;
+    CU_ASSERT_TRUE(found >= expected && found <= expected + c.k * 3 * units * (c.ranks + 64));
+    guint64 reduced = elements(program, PROGRAM_STEADY, COLL_REDUCE_SCATTER, NULL, 2);
+    CU_ASSERT_TRUE(reduced >= c.k * c.psi && reduced <= c.k * (c.psi + units * (c.ranks + 64)));
+  }
+}
+
 /* Weights of the layers' linear parts in one byte instead of two, forward and backward; 64 divides by the 16 ranks, so that
  * nothing is padded. Gradients stay as they are. */
 static void fp8_gathers_half_of_the_weights(void) {
@@ -302,6 +326,7 @@ static void books_balance(void) {
       {BARE, NULL},
       {"parallel.framework=fsdp1", "parallel.zero_stage=3", NULL},
       {"parallel.framework=fsdp1", "parallel.zero_stage=2", NULL},
+      {"parallel.framework=fsdp1", "parallel.zero_stage=3", "model.tied_embeddings=no", "fsdp.wrap=size:10000", NULL},
       {"parallel.framework=fsdp2", "parallel.zero_stage=3", "training.precision=fp8", "fsdp.float8_all_gather=yes",
        NULL},
       {"parallel.framework=ddp", "training.trainable=0", NULL},
@@ -338,6 +363,7 @@ int main(void) {
                       {"copies reduce their shards", copies_reduce_their_shards},
                       {"frozen parameters are not reduced", frozen_parameters_are_not_reduced},
                       {"checkpoint outside gathers once more", checkpoint_outside_gathers_once_more},
+                      {"units inside blocks are gathered again", units_inside_blocks_are_gathered_again},
                       {"fp8 gathers half of the weights", fp8_gathers_half_of_the_weights},
                       {"books balance", books_balance},
                       {NULL, NULL}});

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "report-compare.h"
+#include "report-measured.h"
 #include "store-help.h"
 #include "study.h"
 
@@ -155,6 +156,52 @@ static void what_is_lost_shows(void) {
   CU_ASSERT_PTR_NOT_NULL(strstr(text->str, "    not told apart"));
 }
 
+static gint64 of_side(JsonObject *root, const char *side, const char *name) {
+  return json_object_get_int_member(json_object_get_object_member(root, side), name);
+}
+
+static gint64 of_operations(JsonObject *root, const char *side, const char *name) {
+  JsonObject *all = json_object_get_object_member(json_object_get_object_member(root, side), "operations");
+  gint64 sum_of = 0;
+  for (int o = 0; o < REPORT_OPERATIONS; o++)
+    sum_of += json_object_get_int_member(json_object_get_object_member(all, report_operation_names[o]), name);
+  return sum_of;
+}
+
+/* The database's own columns on the one side, the trace's on the other; exposed time by operation adds up to all of it.
+ * Four units (embedding, two blocks, head): each gathered and reduced, so at least eight calls. */
+static void beside_a_measured_step(void) {
+  GError *error = NULL;
+  g_autoptr(StoreDb) db = store_help_fresh();
+  gint64 id = keep(db, "llama3-8b-fsdp2", (const char *[]){"model.layers=2", NULL}, TRUE);
+  ReportMeasured trace = {.file = "a \"b\".json",
+                          .steps = 3,
+                          .taken = 2,
+                          .step = 1000 * SIM_MILLISECOND,
+                          .compute = 700 * SIM_MILLISECOND,
+                          .communication = 400 * SIM_MILLISECOND,
+                          .exposed = 200 * SIM_MILLISECOND,
+                          .idle = 100 * SIM_MILLISECOND};
+  trace.of[REPORT_ALL_GATHER] = (ReportTraffic){5, 400 * SIM_MILLISECOND, 200 * SIM_MILLISECOND};
+  g_autoptr(GString) json = g_string_new(NULL), text = g_string_new(NULL);
+  CU_ASSERT_TRUE_FATAL(report_measured_json(db, id, &trace, json, &error));
+  g_autoptr(JsonNode) node = json_from_string(json->str, NULL);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(node);
+  JsonObject *root = json_node_get_object(node);
+  CU_ASSERT_EQUAL(of_side(root, "measured", "step_ps"), 1000 * SIM_MILLISECOND);
+  CU_ASSERT_EQUAL(of_operations(root, "measured", "exposed_ps"), 200 * SIM_MILLISECOND);
+  CU_ASSERT_EQUAL(of_side(root, "predicted", "compute_ps") + of_side(root, "predicted", "exposed_ps") +
+                      of_side(root, "predicted", "idle_ps"),
+                  of_side(root, "predicted", "step_ps"));
+  CU_ASSERT_EQUAL(of_operations(root, "predicted", "exposed_ps"), of_side(root, "predicted", "exposed_ps"));
+  CU_ASSERT_TRUE(of_operations(root, "predicted", "busy_ps") >= of_side(root, "predicted", "communication_ps"));
+  CU_ASSERT_TRUE(of_operations(root, "predicted", "calls") >= 8);
+  CU_ASSERT_TRUE_FATAL(report_measured(db, id, &trace, text, &error));
+  CU_ASSERT_PTR_NOT_NULL(strstr(text->str, "step 2 of 3 that the profiler marked"));
+  CU_ASSERT_PTR_NOT_NULL(strstr(text->str, "shorter than the measured one"));
+  CU_ASSERT_PTR_NOT_NULL(strstr(text->str, "all-gather, calls"));
+}
+
 int main(void) {
   store_help_begin();
   int status =
@@ -162,6 +209,7 @@ int main(void) {
                                                     {"the page adds up", the_page_adds_up},
                                                     {"what is equal is said to be", what_is_equal_is_said_to_be},
                                                     {"what is lost shows", what_is_lost_shows},
+                                                    {"beside a measured step", beside_a_measured_step},
                                                     {NULL, NULL}});
   store_help_end();
   return status;

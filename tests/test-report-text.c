@@ -110,7 +110,10 @@ static void a_summary_says_what_fits(void) {
   /* 3 × 13.48 GB of weights and gradients pass, 14/16 of it inside the node: 35.38 and 2.53 GB */
   HAS(text, "Sent per GPU   35.38 GB inside the node, 2.53 GB between nodes\n");
   HAS(text, "MFU 16.6 %, HFU 22.1 %");
-  HAS(text, "2 T tokens take 356.3 days and 403 670 USD\n");
+  /* The sample's interval is 0.9 to 1.3 of its step of 1008.88 ms and of 356.35 days. */
+  HAS(text, "Step time      1008.88 ms  100.0 %  908 to 1312 ms, like 12 validated rows\n");
+  HAS(text, "2 T tokens take 356.3 days (320.7 to 463.3) and 403 670 USD\n");
+  HAS(text, "Interval of step time: validated: like 12 rows of nobody; 80 % interval of 34 rows (hopper).\n");
   HAS(text, "Memory per GPU at its peak, in the loss: 168.24 ms after the start, by lm_head_loss (forward) in\nsteady "
             "step 1\n");
   HAS(text, "slowest of 2 classes of ranks: 2 from rank 14 on");
@@ -151,12 +154,17 @@ static void a_summary_leaves_out_what_is_not_known(void) {
   report->identity.nodes = 1;
   report->n_classes = 1;
   report->slowest = 0;
+  report->step_low = report->step_high = 0;
+  report->validated_rows = 0;
+  g_clear_pointer(&report->envelope, g_free);
   g_strfreev(g_steal_pointer(&report->identity.notes));
   g_autoptr(GString) text = summary(report);
   HAS(text, "in 1 node\n");
   LACKS(text, "Price");
   LACKS(text, "tokens take");
   LACKS(text, "classes of ranks");
+  LACKS(text, "Interval");
+  LACKS(text, "validated");
   LACKS(text, "Assumed");
   report->n_classes = 2;
 }
@@ -170,11 +178,27 @@ static void compare_stages(guint64 capacity, void (*assertions)(RunReport **repo
     run_report_free(reports[stage]);
 }
 
+/* Stages that rest on the same say so once. */
+static void envelopes_are_told_once(RunReport **reports) {
+  g_free(reports[3]->envelope);
+  reports[3]->envelope = g_strdup("beyond what was validated: fp8 (bf16)");
+  g_autoptr(GString) text = stages(reports, 4);
+  HAS(text, "Interval of ZeRO-0, ZeRO-1, ZeRO-2: validated: like 12 rows of nobody; 80 % interval of 34 rows\n");
+  HAS(text, "Interval of ZeRO-3: beyond what was validated: fp8 (bf16).\n");
+  g_free(reports[3]->envelope);
+  reports[3]->envelope = NULL;
+  reports[3]->step_low = reports[3]->step_high = 0;
+  g_autoptr(GString) unknown = stages(reports, 4);
+  HAS(unknown, "  interval, ms                  658 to 950  767 to 1108  767 to 1108        -\n");
+  LACKS(unknown, "Interval of ZeRO-3");
+}
+
 static void first_does_not_fit(RunReport **reports) {
   g_autoptr(GString) text = stages(reports, 4);
   fits_in_a_page(text);
-  HAS(text, "ZeRO-0  ZeRO-1  ZeRO-2   ZeRO-3\n");
-  HAS(text, "verdict                              OOM    fits    fits     fits\n");
+  HAS(text, "ZeRO-0       ZeRO-1       ZeRO-2       ZeRO-3\n");
+  HAS(text, "verdict                                OOM         fits         fits         fits\n");
+  HAS(text, "  interval, ms                  658 to 950  767 to 1108  767 to 1108  908 to 1312\n");
   HAS(text, "(730.71)");
   HAS(text, "(…): step time if it fitted\n");
   SAYS(text, " ZeRO-0 needs 104.10 GiB per GPU and 730.71 ms a step if it fitted, 12.68 ms of it exposed communication."
@@ -237,13 +261,17 @@ static void what_rounding_makes_is_not_said(RunReport **reports) {
     tight->device_used = tight->peak_held[0];
   }
   g_autoptr(GString) text = stages(two, 2);
-  HAS(text, "compute, ms                   100.01  100.00\n");
+  HAS(text, "compute, ms                        100.01       100.00\n");
   SAYS(text,
        " ZeRO-2 needs as much memory as ZeRO-1 and costs 10.00 ms a step, +6.7 % (exposed communication +10.00 ms).");
 }
 
 static void stages_whose_parts_round(void) {
   compare_stages(SAMPLE_CAPACITY, what_rounding_makes_is_not_said);
+}
+
+static void stages_that_rest_on_the_same(void) {
+  compare_stages(SAMPLE_CAPACITY, envelopes_are_told_once);
 }
 
 static void stages_that_do_not_fit(void) {
@@ -328,6 +356,7 @@ int main(void) {
                                         {"a summary says what fits", a_summary_says_what_fits},
                                         {"a summary says what does not fit", a_summary_says_what_does_not_fit},
                                         {"what is not known is left out", a_summary_leaves_out_what_is_not_known},
+                                        {"envelopes of stages", stages_that_rest_on_the_same},
                                         {"stages, the first does not fit", stages_that_do_not_fit},
                                         {"stages, none fits", stages_of_which_none_fits},
                                         {"stages, all fit", stages_that_all_fit},

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "store-help.h"
+#include "truth-interval.h"
 #include "truth-text.h"
 
 static TruthResult *run_both(guint threads) {
@@ -127,6 +128,51 @@ static void all_is_kept(void) {
   store_help_end();
 }
 
+static TruthRow *first_row(TruthResult *result) {
+  return &g_array_index(result->rows, TruthRow, 0);
+}
+
+static TruthCover cover_of(const TruthResult *result, const char *set) {
+  g_autoptr(GArray) covers = truth_interval_covers(result);
+  for (guint i = 0; i < covers->len; i++)
+    if (strcmp(g_array_index(covers, TruthCover, i).set, set) == 0)
+      return g_array_index(covers, TruthCover, i);
+  g_error("no intervals of %s", set);
+}
+
+/* alpha's rows a-1 and a-2 are tier A, a-3 is tier B; nobody else ran. A measured step on the lower limit lies inside, a
+ * picosecond below it does not. Intervals do not rest on these rows, so without their source they are the same. */
+static void intervals_are_counted(void) {
+  g_autoptr(TruthResult) result = run_both(1);
+  TruthRow *row = first_row(result);
+  CU_ASSERT_STRING_EQUAL(row->id, "a-1");
+  CU_ASSERT_TRUE_FATAL(row->interval.low > 0 && row->interval.low < row->breakdown.step);
+  CU_ASSERT_TRUE(row->interval.high > row->breakdown.step);
+  CU_ASSERT_EQUAL(row->interval.held_low, row->interval.low);
+  CU_ASSERT_EQUAL(row->interval.held_high, row->interval.high);
+  CU_ASSERT_STRING_EQUAL(row->interval.like.words[TRUST_FRAMEWORK], "paper");
+  for (guint i = 0; i < result->rows->len; i++) /* all far above */
+    g_array_index(result->rows, TruthRow, i).measured[STORE_MEASURE_STEP_TIME] = 1000;
+  CU_ASSERT_EQUAL(cover_of(result, "made-A").n, 2);
+  CU_ASSERT_EQUAL(cover_of(result, "made-A").inside, 0);
+  row->measured[STORE_MEASURE_STEP_TIME] = sim_time_to_seconds(row->interval.low);
+  CU_ASSERT_EQUAL(cover_of(result, "made-A").inside, 1);
+  CU_ASSERT_EQUAL(cover_of(result, "made-A").held_out, 1);
+  CU_ASSERT_EQUAL(cover_of(result, "made-A").resting, 0);
+  CU_ASSERT_EQUAL(cover_of(result, "made-A").beyond, 2);
+  CU_ASSERT_EQUAL(cover_of(result, "made-B").n, 1);
+  /* Three rows of one source, one of them inside. */
+  TruthCover sum = truth_interval_sum(result);
+  CU_ASSERT_EQUAL(sum.n, 3);
+  CU_ASSERT_DOUBLE_EQUAL(sum.by_source, 1.0 / 3, 1e-12);
+  row->measured[STORE_MEASURE_STEP_TIME] = sim_time_to_seconds(row->interval.low - 1);
+  CU_ASSERT_EQUAL(cover_of(result, "made-A").inside, 0);
+  g_autoptr(GString) text = g_string_new(NULL);
+  truth_text(result, &(TruthShow){.rows = FALSE}, text);
+  CU_ASSERT_PTR_NOT_NULL(strstr(text->str, "\nIntervals of step time: how many rows lie in theirs, nominally 80 %\n"));
+  CU_ASSERT_PTR_NULL(strstr(text->str, "is no independent test"));
+}
+
 static gboolean stop_at_once(G_GNUC_UNUSED gpointer user) {
   return TRUE;
 }
@@ -149,6 +195,7 @@ int main(void) {
                                                    {"settings of other frameworks", settings_concern_frameworks},
                                                    {"one thread or many", threads_do_not_matter},
                                                    {"into the database", all_is_kept},
+                                                   {"intervals", intervals_are_counted},
                                                    {"stop", stops},
                                                    {NULL, NULL}});
 }

@@ -54,7 +54,7 @@ static gboolean add_baseline(CheckCase *one, const char *text, const BasePlace *
   gsize length = strcspn(text, " \t");
   g_autofree char *name = g_strndup(text, length);
   g_autofree char *share = g_strstrip(g_strdup(text + length));
-  CheckBaseline baseline = {store_metric_find(name), 0};
+  CheckBaseline baseline = {store_metric_find(name), 0, place->line};
   if (baseline.metric == NULL) {
     base_error_set_at(error, place,
                       "no metric is called \"%s\"; if it was renamed, foretrain schema lists the columns of run", name);
@@ -66,6 +66,11 @@ static gboolean add_baseline(CheckCase *one, const char *text, const BasePlace *
   }
   if (*share != '\0' && !base_quantity_parse(share, BASE_UNIT_NONE, &baseline.tolerance, error)) {
     base_error_prefix_at(error, place);
+    return FALSE;
+  }
+  if (!(baseline.tolerance >= 0 && baseline.tolerance < 1)) {
+    base_error_set_at(error, place, "a tolerance of %s is no share below 100 %%; write it as in \"%s 2 %%\"", share,
+                      name);
     return FALSE;
   }
   g_array_append_val(one->baselines, baseline);

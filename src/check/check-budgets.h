@@ -7,7 +7,9 @@
  *   peak_allocated <= 0.95 * capacity
  *   verdict = fits
  *   baseline = step 2 %, peak_allocated      ; against what was accepted: times within a share, bytes and counts exactly
- */
+ *
+ * Of a group that says nothing of `verdict` it is asked that it fits: the times of a run out of memory are those "if it
+ * fitted", and a budget that they keep to would mean nothing. */
 #pragma once
 
 #include "store-expression.h"
@@ -20,7 +22,8 @@ typedef struct {
 
 typedef struct {
   const StoreMetric *metric;
-  double tolerance; /* a share; 0: exact */
+  double tolerance; /* a share below 1; 0: exact */
+  guint line;
 } CheckBaseline;
 
 typedef struct {
@@ -38,7 +41,7 @@ typedef struct {
 } CheckBudgets;
 
 /* Errors, at their line: no budget at all, an expression that is none, a metric that does not exist, a tolerance on bytes
- * or counts. */
+ * or counts, or one that is no share below 100 %. */
 CheckBudgets *check_budgets_load(const char *path, GError **error);
 void check_budgets_free(CheckBudgets *budgets);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CheckBudgets, check_budgets_free)

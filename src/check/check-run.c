@@ -61,14 +61,16 @@ static gboolean recall(const Checking *checking, Work *work, GError **error) {
   const CheckCase *of = work->of;
   if (of->baselines->len == 0 || checking->options->accept != NULL)
     return TRUE;
-  work->baselines = store_db_baselines(checking->options->db, of->name, error);
-  g_autoptr(GArray) recipe =
-      work->baselines != NULL ? store_db_baseline_recipe(checking->options->db, of->name, error) : NULL;
-  if (recipe == NULL)
+  StoreDb *db = checking->options->db;
+  work->baselines = db != NULL ? store_db_baselines(db, of->name, error) : g_array_new(FALSE, FALSE, 1);
+  if (work->baselines == NULL)
     return FALSE;
   if (work->baselines->len == 0)
     return fail(checking->budgets, of, error,
                 "has no accepted baseline yet; foretrain check --accept --reason TEXT takes what is there");
+  g_autoptr(GArray) recipe = store_db_baseline_recipe(db, of->name, error);
+  if (recipe == NULL)
+    return FALSE;
   g_autoptr(GError) wrong = NULL;
   const char *name = of->workload != NULL ? of->workload : of->name;
   work->recalled = study_recall(name, (const RunSetting *)(gpointer)recipe->data, recipe->len, &wrong);
@@ -119,7 +121,7 @@ static gboolean deliver(StudyPoint *point, gpointer user, GError **error) {
                : fail(checking->budgets, work->of, error, "%s", reasons);
   }
   gint64 run_id;
-  if (!store_db_has(checking->options->db, point->report->identity.run_key) &&
+  if (checking->options->accept != NULL && !store_db_has(checking->options->db, point->report->identity.run_key) &&
       !store_db_write_summary(checking->options->db, point->report, &run_id, error))
     return FALSE;
   *(recalled ? &work->replayed : &work->now) = g_steal_pointer(&point->report);
@@ -140,10 +142,14 @@ static void add_line(CheckResult *result, const CheckLine *line) {
 
 static char *shown(const StoreMetric *metric, const RunReport *report) {
   g_autofree char *value = store_metric_value(metric, report);
-  return store_metric_shown(metric, value);
+  g_autofree char *text = store_metric_shown(metric, value);
+  if (report->step_low == 0 || strcmp(metric->name, "step") != 0)
+    return g_steal_pointer(&text);
+  g_autofree char *low = base_format_time(report->step_low), *high = base_format_time(report->step_high);
+  return g_strdup_printf("%s (%s to %s)", text, low, high);
 }
 
-/* "step 1.95 s, capacity 79 GiB" */
+/* "step 1.95 s (1.71 s to 2.30 s), capacity 79 GiB" */
 static char *figures(const StoreExpression *expression, const RunReport *report) {
   GString *text = g_string_new(NULL);
   for (const StoreMetric *const *metric = store_expression_metrics(expression); *metric != NULL; metric++) {
@@ -153,7 +159,50 @@ static char *figures(const StoreExpression *expression, const RunReport *report)
   return g_string_free(text, FALSE);
 }
 
+/* "price_to_train has no value here": an expression of it never holds. */
+static char *without_value(const StoreExpression *expression, const RunReport *report) {
+  GString *text = g_string_new(NULL);
+  for (const StoreMetric *const *metric = store_expression_metrics(expression); *metric != NULL; metric++) {
+    g_autofree char *value = store_metric_value(*metric, report);
+    if (value == NULL)
+      g_string_append_printf(text, "%s%s has no value in this run", text->len > 0 ? ", " : "", (*metric)->name);
+  }
+  return g_string_free(text, FALSE);
+}
+
+static gboolean is_verdict(const StoreMetric *metric) {
+  return strcmp(metric->name, "verdict") == 0;
+}
+
+static gboolean speaks_of_verdict(const CheckCase *of) {
+  for (guint i = 0; i < of->budgets->len; i++) {
+    const StoreExpression *expression = g_array_index(of->budgets, CheckBudget, i).expression;
+    for (const StoreMetric *const *metric = store_expression_metrics(expression); *metric != NULL; metric++)
+      if (is_verdict(*metric))
+        return TRUE;
+  }
+  for (guint i = 0; i < of->baselines->len; i++)
+    if (is_verdict(g_array_index(of->baselines, CheckBaseline, i).metric))
+      return TRUE;
+  return FALSE;
+}
+
+/* One that does not fit, where its group never asked. */
+static void judge_memory(CheckResult *result, const Work *work) {
+  if (work->now->verdict != RUN_OOM || speaks_of_verdict(work->of))
+    return;
+  g_autofree char *missing = shown(store_metric_find("short_by"), work->now);
+  CheckLine line = {.of = work->of,
+                    .line = work->of->line,
+                    .what = g_strdup("memory"),
+                    .verdict = CHECK_FAILED,
+                    .now = g_strdup_printf("verdict oom, short_by %s", missing),
+                    .why = g_strdup("times are those if it fitted; \"verdict = oom\" in the group expects it")};
+  add_line(result, &line);
+}
+
 static void judge_budgets(CheckResult *result, const Work *work) {
+  judge_memory(result, work);
   for (guint i = 0; i < work->of->budgets->len; i++) {
     const CheckBudget *budget = &g_array_index(work->of->budgets, CheckBudget, i);
     gboolean holds = store_expression_holds(budget->expression, work->now);
@@ -162,7 +211,7 @@ static void judge_budgets(CheckResult *result, const Work *work) {
                       .what = g_strdup(store_expression_text(budget->expression)),
                       .verdict = holds ? CHECK_PASSED : CHECK_FAILED,
                       .now = figures(budget->expression, work->now),
-                      .why = g_strdup("")};
+                      .why = without_value(budget->expression, work->now)};
     add_line(result, &line);
   }
 }
@@ -243,7 +292,7 @@ static gboolean judge_baseline(const Checking *checking, CheckResult *result, co
                                                    *recipe != '\0' ? "; " : "", was->model_version, RUN_MODEL_VERSION)
                                  : g_strdup("");
   CheckLine line = {.of = work->of,
-                    .line = work->of->line,
+                    .line = baseline->line,
                     .what = baseline_text(baseline),
                     .verdict = broke   ? CHECK_FAILED
                                : moved ? CHECK_MOVED
@@ -275,7 +324,7 @@ static gboolean accept(const Checking *checking, CheckResult *result, const Work
     const CheckBaseline *baseline = &g_array_index(baselines, CheckBaseline, i);
     metrics[i] = baseline->metric;
     CheckLine line = {.of = work->of,
-                      .line = work->of->line,
+                      .line = baseline->line,
                       .what = baseline_text(baseline),
                       .verdict = CHECK_ACCEPTED,
                       .now = shown(baseline->metric, work->now),

@@ -36,7 +36,7 @@ typedef struct {
 } CheckResult;
 
 typedef struct {
-  StoreDb *db; /* where baselines are, and runs go */
+  StoreDb *db; /* where baselines are; written to only by `accept`. NULL: there is none */
   StudyOptions study;
   guint threads;      /* 0: one for each core */
   const char *accept; /* the reason for taking what is there as the new baselines; NULL: they are compared */

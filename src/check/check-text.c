@@ -114,17 +114,28 @@ void check_junit(const CheckResult *result, GString *text) {
   append_escaped(text, "  <system-out>%s</system-out>\n  <system-err/>\n</testsuite>\n", output->str);
 }
 
+/* As the toolkit of GitHub Actions escapes what its workflow commands hold (packages/core/src/command.ts). */
+static char *command_text(const char *value, gboolean property) {
+  GString *text = g_string_new(value);
+  g_string_replace(text, "%", "%25", 0);
+  g_string_replace(text, "\r", "%0D", 0);
+  g_string_replace(text, "\n", "%0A", 0);
+  if (property) {
+    g_string_replace(text, ":", "%3A", 0);
+    g_string_replace(text, ",", "%2C", 0);
+  }
+  return g_string_free(text, FALSE);
+}
+
 void check_github(const CheckResult *result, GString *text) {
   for (guint i = 0; i < result->lines->len; i++) {
     const CheckLine *line = &g_array_index(result->lines, CheckLine, i);
     if (line->verdict != CHECK_FAILED && line->verdict != CHECK_MOVED)
       continue;
     g_autofree char *message = told(line);
-    g_autoptr(GString) escaped = g_string_new(message);
-    g_string_replace(escaped, "%", "%25", 0); /* as GitHub's workflow commands have it */
-    g_string_replace(escaped, "\n", "%0A", 0);
+    g_autofree char *data = command_text(message, FALSE), *file = command_text(result->budgets->file, TRUE);
+    g_autofree char *title = command_text(line->of->name, TRUE);
     g_string_append_printf(text, "::%s file=%s,line=%u,title=%s::%s\n",
-                           line->verdict == CHECK_FAILED ? "error" : "notice", result->budgets->file, line->line,
-                           line->of->name, escaped->str);
+                           line->verdict == CHECK_FAILED ? "error" : "notice", file, line->line, title, data);
   }
 }

@@ -11,8 +11,8 @@
 
 /* What every row says of itself. */
 static const char *const columns[] = {
-    "workload", "topology",      "framework", "zero_stage", "nodes", "micro_batch", "activation_checkpointing",
-    "step",     "peak_allocated"};
+    "workload", "topology", "framework", "zero_stage",     "nodes",         "micro_batch", "activation_checkpointing",
+    "step",     "step_low", "step_high", "validated_rows", "peak_allocated"};
 
 typedef struct {
   BaseTable *table;

@@ -22,6 +22,14 @@ static gboolean check_options(const CliOptions *options, GError **error) {
   return FALSE;
 }
 
+/* A question leaves a file that is under version control as it is; only an acceptance writes. */
+static gboolean open_database(const CliOptions *options, const char *path, StoreDb **ret_db, GError **error) {
+  if (!options->accept && !g_file_test(path, G_FILE_TEST_EXISTS))
+    return TRUE;
+  *ret_db = options->accept ? store_db_open(path, error) : store_db_open_existing(path, error);
+  return *ret_db != NULL;
+}
+
 CliExit cli_check(const CliOptions *options, GError **error) {
   if (!cli_want(options, 1, "a file of budgets", error) || !check_options(options, error))
     return CLI_INPUT;
@@ -29,8 +37,8 @@ CliExit cli_check(const CliOptions *options, GError **error) {
   g_autoptr(CheckBudgets) budgets = database != NULL ? check_budgets_load(options->rest[0], error) : NULL;
   if (budgets == NULL)
     return CLI_INPUT;
-  g_autoptr(StoreDb) db = store_db_open(database, error);
-  if (db == NULL)
+  g_autoptr(StoreDb) db = NULL;
+  if (!open_database(options, database, &db, error))
     return CLI_FAULT;
   CheckOptions check = {.db = db,
                         .study = options->study,

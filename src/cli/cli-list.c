@@ -114,7 +114,7 @@ static void run_row(int n, const char *const *names, const char *const *values, 
     gint64 number = g_ascii_strtoll(value, NULL, 10);
     g_autofree char *step = g_strdup_printf("%.2f", base_in_ms(number));
     g_autofree char *key = g_strndup(value, KEY_SHOWN);
-    if (strcmp(names[i], "step_ps") == 0)
+    if (g_str_has_suffix(names[i], "_ps"))
       cli_listing_integer(listing, number, step);
     else if (strcmp(names[i], "run_key") == 0)
       cli_listing_shown(listing, value, key);
@@ -126,11 +126,11 @@ static void run_row(int n, const char *const *names, const char *const *values, 
 }
 
 static CliExit list_runs(const CliOptions *options, CliListing *listing, GError **error) {
-  static const CliColumn columns[] = {{"run_id", "run", BASE_RIGHT},         {"run_key", "key", BASE_LEFT},
-                                      {"workload", "workload", BASE_LEFT},   {"topology", "topology", BASE_LEFT},
-                                      {"framework", "framework", BASE_LEFT}, {"zero_stage", "stage", BASE_RIGHT},
-                                      {"gpus", "GPUs", BASE_RIGHT},          {"verdict", "verdict", BASE_LEFT},
-                                      {"step_ps", "step ms", BASE_RIGHT},    {NULL, NULL, BASE_LEFT}};
+  static const CliColumn columns[] = {
+      {"run_id", "run", BASE_RIGHT},       {"run_key", "key", BASE_LEFT},         {"workload", "workload", BASE_LEFT},
+      {"topology", "topology", BASE_LEFT}, {"framework", "framework", BASE_LEFT}, {"zero_stage", "stage", BASE_RIGHT},
+      {"gpus", "GPUs", BASE_RIGHT},        {"verdict", "verdict", BASE_LEFT},     {"step_ps", "step ms", BASE_RIGHT},
+      {"step_low_ps", "from", BASE_RIGHT}, {"step_high_ps", "to", BASE_RIGHT},    {NULL, NULL, BASE_LEFT}};
   const char *database = cli_database(options, error);
   g_autoptr(StoreDb) db = database != NULL ? store_db_open_existing(database, error) : NULL;
   if (db == NULL)
@@ -138,7 +138,7 @@ static CliExit list_runs(const CliOptions *options, CliListing *listing, GError 
   cli_listing_columns(listing, columns);
   gboolean good = store_db_query(db,
                                  "SELECT run_id, run_key, workload, topology, framework, zero_stage, gpus, verdict,"
-                                 " step_ps FROM run ORDER BY run_id",
+                                 " step_ps, step_low_ps, step_high_ps FROM run ORDER BY run_id",
                                  0, run_row, listing, error);
   return good ? CLI_DONE : CLI_FAULT;
 }

@@ -11,7 +11,7 @@
   (CLI_TAKES_SETTINGS | CLI_TAKES_DB | CLI_TAKES_JSON | CLI_TAKES_QUIET | CLI_TAKES_PLAY | CLI_TAKES_VERDICT)
 
 static const CliVerb verbs[] = {
-    {"run", "WORKLOAD", "one training step: summary and verdict, into the database", cli_run, PLAYED},
+    {"run", "WORKLOAD", "one training step: summary and verdict, into the database", cli_run, PLAYED | CLI_TAKES_AS},
     {"stages", "WORKLOAD", "the same step under ZeRO 0, 1, 2 and 3, side by side", cli_stages, PLAYED},
     {"fit", "WORKLOAD --vary KEY", "the largest (nodes: the least) value of KEY that fits, per stage", cli_fit,
      CLI_TAKES_SETTINGS | CLI_TAKES_JSON | CLI_TAKES_PLAY | CLI_TAKES_VARY},
@@ -20,8 +20,8 @@ static const CliVerb verbs[] = {
      CLI_TAKES_SETTINGS | CLI_TAKES_JSON | CLI_TAKES_CALL},
     {"layers", "WORKLOAD", "operations per layer and direction; -o writes them as a layer profile", cli_layers,
      CLI_TAKES_SETTINGS | CLI_TAKES_JSON | CLI_TAKES_OUTPUT},
-    {"plot", "timeline|memory RUN -o FILE.svg|png, or oom-map|capacity|parity|pareto|scaling -o FILE.svg|png",
-     "draw a run, what validate found, the newest sweep, or all runs", cli_plot,
+    {"plot", "timeline|memory RUN -o FILE.svg|png, or parity|pareto|scaling|oom-map|capacity -o FILE.svg|png",
+     "draw a run, what validate found, or the runs of a sweep", cli_plot,
      CLI_TAKES_SETTINGS | CLI_TAKES_DB | CLI_TAKES_QUIET | CLI_TAKES_PLAY | CLI_TAKES_OUTPUT | CLI_TAKES_WINDOW |
          CLI_TAKES_BEST},
     {"validate", "TABLE...", "predicted against measured, by source: error, bias, fit and out-of-memory", cli_validate,
@@ -36,8 +36,9 @@ static const CliVerb verbs[] = {
      cli_best, CLI_TAKES_DB | CLI_TAKES_JSON | CLI_TAKES_BEST},
     {"check", "BUDGETS", "recipes against their budgets and baselines, for CI; exit status 1 on a breach", cli_check,
      CLI_TAKES_DB | CLI_TAKES_QUIET | CLI_TAKES_PLAY | CLI_TAKES_JOBS | CLI_TAKES_CHECK},
-    {"compare", "A B... | --topology T1 --topology T2 WORKLOAD", "why steps differ; or the quotes for one workload",
-     cli_compare, CLI_TAKES_QUOTES | CLI_TAKES_DB | CLI_TAKES_JSON | CLI_TAKES_PLAY},
+    {"compare", "A B... | --topology T1 --topology T2 WORKLOAD | RUN TRACE.json",
+     "why steps differ; the quotes for one workload; predicted against a profiler's timeline", cli_compare,
+     CLI_TAKES_QUOTES | CLI_TAKES_DB | CLI_TAKES_JSON | CLI_TAKES_PLAY},
     {"trace", "WORKLOAD|RUN", "a step as text to read, edit and replay; or its timeline for Perfetto", cli_trace,
      CLI_TAKES_SETTINGS | CLI_TAKES_DB | CLI_TAKES_QUIET | CLI_TAKES_PLAY | CLI_TAKES_FORMAT | CLI_TAKES_OUTPUT},
     {"replay", "FILE --topology T", "play a trace file: summary and verdict, into the database", cli_replay,

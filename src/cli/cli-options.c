@@ -5,10 +5,11 @@
 #include "base-error.h"
 #include "base-names.h"
 #include "cli.h"
+#include "report-as.h"
 
 /* As they stand on the command line. */
 typedef struct {
-  char *timeline, *fold, *net, *tie, *fidelity, *contention, *repeat, *jitter, *from, *to;
+  char *timeline, *fold, *net, *tie, *fidelity, *contention, *repeat, *jitter, *from, *to, *as;
   gboolean help, version;
 } Raw;
 
@@ -71,6 +72,8 @@ static gboolean interpret(const Raw *raw, CliOptions *options, GError **error) {
       !choose("--jitter", raw->jitter, off_on, &jitter, error) ||
       !read_time("--from", raw->from, &options->from, error) || !read_time("--to", raw->to, &options->to, error))
     return FALSE;
+  if (!choose("--as", raw->as, report_tool_names, &options->as, error))
+    return FALSE;
   options->study.timeline = timeline;
   options->study.fold = fold;
   options->study.net_full = full;
@@ -97,8 +100,8 @@ static gboolean interpret(const Raw *raw, CliOptions *options, GError **error) {
 }
 
 static void raw_clear(Raw *raw) {
-  char *texts[] = {raw->timeline, raw->fold,   raw->net,  raw->tie, raw->fidelity,
-                   raw->repeat,   raw->jitter, raw->from, raw->to,  raw->contention};
+  char *texts[] = {raw->timeline, raw->fold, raw->net, raw->tie,        raw->fidelity, raw->repeat,
+                   raw->jitter,   raw->from, raw->to,  raw->contention, raw->as};
   for (gsize i = 0; i < G_N_ELEMENTS(texts); i++)
     g_free(texts[i]);
 }
@@ -150,6 +153,9 @@ static void add_entries(GOptionContext *context, const CliVerb *verb, CliOptions
        "say which ranks were played together and why others were not, and what became of each key of a recipe", NULL},
       {"require-fit", 0, 0, G_OPTION_ARG_NONE, &options->require_fit, "exit with 1 when memory runs out", NULL},
       {NULL, 0, 0, 0, NULL, NULL, NULL}};
+  const GOptionEntry as[] = {{"as", 0, 0, G_OPTION_ARG_STRING, &raw->as, "print the step as that tool logs it",
+                              "deepspeed|torchtitan|megatron"},
+                             {NULL, 0, 0, 0, NULL, NULL, NULL}};
   const GOptionEntry output[] = {{"output", 'o', 0, G_OPTION_ARG_FILENAME, &options->output, "file to write", "FILE"},
                                  {NULL, 0, 0, 0, NULL, NULL, NULL}};
   const GOptionEntry window[] = {
@@ -216,9 +222,10 @@ static void add_entries(GOptionContext *context, const CliVerb *verb, CliOptions
       {"accept", 0, 0, G_OPTION_ARG_NONE, &options->accept, "take what is there as the new baselines", NULL},
       {"reason", 0, 0, G_OPTION_ARG_STRING, &options->reason, "why, kept with them", "TEXT"},
       {NULL, 0, 0, 0, NULL, NULL, NULL}};
-  const GOptionEntry format[] = {{"format", 0, 0, G_OPTION_ARG_STRING, &options->format,
-                                  "csv: the Program; chrome: the timeline for Perfetto (csv)", "csv|chrome"},
-                                 {NULL, 0, 0, 0, NULL, NULL, NULL}};
+  const GOptionEntry format[] = {
+      {"format", 0, 0, G_OPTION_ARG_STRING, &options->format,
+       "csv: the Program; chrome: the timeline for Perfetto; chakra: a file for each rank (csv)", "csv|chrome|chakra"},
+      {NULL, 0, 0, 0, NULL, NULL, NULL}};
   const GOptionEntry replay[] = {
       {"scale", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options->scales, "stretch compute times by a factor", "compute=F"},
       {"retime", 0, 0, G_OPTION_ARG_NONE, &options->retime, "compute times from the shapes of rows, on any GPU", NULL},
@@ -247,7 +254,7 @@ static void add_entries(GOptionContext *context, const CliVerb *verb, CliOptions
                 {CLI_TAKES_GRID, grid},         {CLI_TAKES_BEST, best},
                 {CLI_TAKES_CHECK, check},       {CLI_TAKES_FORMAT, format},
                 {CLI_TAKES_REPLAY, replay},     {CLI_TAKES_QUOTES, quotes},
-                {CLI_TAKES_VARY, vary}};
+                {CLI_TAKES_VARY, vary},         {CLI_TAKES_AS, as}};
   for (gsize i = 0; i < G_N_ELEMENTS(tables); i++)
     if (verb->takes & tables[i].takes)
       g_option_context_add_main_entries(context, tables[i].entries, NULL);
@@ -256,7 +263,7 @@ static void add_entries(GOptionContext *context, const CliVerb *verb, CliOptions
 
 gboolean cli_options_parse(const CliVerb *verb, int argc, char **argv, CliOptions *ret, gboolean *ret_done,
                            GError **error) {
-  CliOptions options = {.from = -1, .to = -1, .study = STUDY_OPTIONS_DEFAULT};
+  CliOptions options = {.from = -1, .to = -1, .as = -1, .study = STUDY_OPTIONS_DEFAULT};
   Raw raw = {0};
   options.study.timeline = (verb->takes & CLI_TAKES_GRID) == 0;
   g_autoptr(GOptionContext) context = g_option_context_new(NULL);

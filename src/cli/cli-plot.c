@@ -30,10 +30,10 @@ static Plot find_plot(const char *kind, GError **error) {
 CliExit cli_plot(const CliOptions *options, GError **error) {
   if (options->rest != NULL && strcmp(options->rest[0], "parity") == 0)
     return cli_plot_parity(options, error);
-  if (options->rest != NULL && (strcmp(options->rest[0], "pareto") == 0 || strcmp(options->rest[0], "scaling") == 0))
-    return cli_plot_points(options, error);
   if (options->rest != NULL && g_strv_contains((const char *const[]){"oom-map", "capacity", NULL}, options->rest[0]))
     return cli_plot_sweep(options, error);
+  if (options->rest != NULL && (strcmp(options->rest[0], "pareto") == 0 || strcmp(options->rest[0], "scaling") == 0))
+    return cli_plot_points(options, error);
   Plot plot = options->rest != NULL ? find_plot(options->rest[0], error) : NULL;
   if (options->rest != NULL && plot == NULL)
     return CLI_INPUT;

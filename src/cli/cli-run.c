@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "report-as.h"
 #include "report-remedies.h"
 #include "report-text.h"
 #include "store-db.h"
@@ -56,6 +57,10 @@ CliExit cli_run(const CliOptions *options, GError **error) {
   if (report == NULL)
     return CLI_INPUT;
   g_autoptr(GString) text = g_string_new(NULL);
+  if (options->as >= 0) {
+    report_as(report, (ReportTool)options->as, text);
+    return cli_finish(options, &report, 1, text, error);
+  }
   (options->json ? report_json : report_summary)(report, text);
   if (report->verdict == RUN_OOM && !options->quiet)
     tell_remedies(options, study, report, text);

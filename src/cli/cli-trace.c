@@ -1,4 +1,4 @@
-/* foretrain trace: a step as a trace file, or its timeline for Perfetto and chrome://tracing. */
+/* foretrain trace: a step as a trace file, as Chakra traces, or its timeline for Perfetto and chrome://tracing. */
 #include <stdio.h>
 #include <string.h>
 
@@ -98,6 +98,25 @@ static CliExit trace_chrome(const CliOptions *options, GError **error) {
   return write_out(options, text, error);
 }
 
+/* -o is what the files' names begin with. */
+static gboolean write_rank(const char *ending, const guint8 *data, gsize length, gpointer user, GError **error) {
+  const CliOptions *options = user;
+  g_autofree char *path = g_strconcat(options->output, ".", ending, NULL);
+  return cli_write_bytes(path, data, length, error);
+}
+
+static CliExit trace_chakra(const CliOptions *options, GError **error) {
+  if (options->output == NULL) {
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
+                "--format chakra writes a file for each rank; say with -o what their names begin with");
+    return CLI_INPUT;
+  }
+  g_autoptr(Study) study = open_traced(options, error);
+  if (study == NULL || !study_chakra(study, write_rank, (gpointer)options, error))
+    return CLI_FAULT;
+  return CLI_DONE;
+}
+
 CliExit cli_trace(const CliOptions *options, GError **error) {
   static const char *const formats[] = {"csv", "chrome", "chakra", NULL};
   int format = options->format != NULL ? base_names_find(formats, options->format) : 0;
@@ -108,9 +127,6 @@ CliExit cli_trace(const CliOptions *options, GError **error) {
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "--format: no such choice \"%s\"%s", options->format, advice);
     return CLI_INPUT;
   }
-  if (format == 2) {
-    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "--format chakra is not written yet (csv and chrome are)");
-    return CLI_INPUT;
-  }
-  return format == 0 ? trace_csv(options, error) : trace_chrome(options, error);
+  static CliExit (*const writers[])(const CliOptions *, GError **) = {trace_csv, trace_chrome, trace_chakra};
+  return writers[format](options, error);
 }

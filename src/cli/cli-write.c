@@ -1,15 +1,16 @@
-/* Writes a text, and knows whose fault it is when it cannot. */
+/* Writes what it is given, and knows whose fault it is when it cannot. */
 #include "cli-write.h"
 
 #include <errno.h>
 #include <glib/gstdio.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base-error.h"
 
-gboolean cli_write(const char *path, const char *text, GError **error) {
-  FILE *file = g_fopen(path, "w");
-  gboolean written = file != NULL && fputs(text, file) >= 0;
+gboolean cli_write_bytes(const char *path, const void *data, gsize length, GError **error) {
+  FILE *file = g_fopen(path, "wb");
+  gboolean written = file != NULL && fwrite(data, 1, length, file) == length;
   written = file != NULL && fclose(file) == 0 && written;
   if (written)
     return TRUE;
@@ -17,4 +18,8 @@ gboolean cli_write(const char *path, const char *text, GError **error) {
   g_set_error(error, SIM_ERROR, theirs ? SIM_ERROR_INPUT : SIM_ERROR_SYSTEM, "%s: cannot be written: %s", path,
               g_strerror(errno));
   return FALSE;
+}
+
+gboolean cli_write(const char *path, const char *text, GError **error) {
+  return cli_write_bytes(path, text, strlen(text), error);
 }

@@ -1,8 +1,9 @@
-/* A text to a file that the person named; whose fault a failure is.
+/* Contents of a file that the person named; whose fault a failure is.
  *
  *   if (!cli_write(options->output, text->str, error)) return CLI_FAULT;   // cli_exit_of tells 2 from 3 */
 #pragma once
 
 #include <glib.h>
 
+gboolean cli_write_bytes(const char *path, const void *data, gsize length, GError **error);
 gboolean cli_write(const char *path, const char *text, GError **error);

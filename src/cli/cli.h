@@ -30,6 +30,7 @@ typedef enum {
   CLI_TAKES_BEST = 1 << 16,   /* --minimise, --maximise, --subject, --top */
   CLI_TAKES_CHECK = 1 << 17,  /* --junit, --markdown, --github, --accept, --reason */
   CLI_TAKES_VARY = 1 << 18,   /* --vary */
+  CLI_TAKES_AS = 1 << 19,     /* --as */
 } CliTakes;
 
 /* What stands on the command line. Cleared by cli_options_clear. */
@@ -37,6 +38,7 @@ typedef struct {
   char **rest; /* what is not an option; NULL-terminated */
   char **sets; /* --set, in order; NULL: none */
   char *topology, *db, *output, *vary;
+  int as; /* of report_tool_names; -1: not given */
   gboolean json, quiet, require_fit, explain;
   gboolean plays;                                              /* an option was given that only a run can obey */
   SimTime from, to;                                            /* --from, --to; -1: not given */

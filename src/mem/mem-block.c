@@ -22,25 +22,25 @@ static inline gboolean is_below(const MemSpan *span, guint64 size, guint64 addre
 
 /* Both halve what is left, then count, without a branch on what is compared, which no processor could foretell. */
 guint mem_list_find(const MemList *list, guint64 size, guint64 address) {
-  const MemSpan *spans = spans_of(list), *end;
+  const MemSpan *spans = spans_of(list);
   guint first = 0, left = list->len;
   for (; left > FEW; left -= left / 2)
     first += left / 2 & -(guint)is_below(&spans[first + left / 2 - 1], size, address);
-  spans += first;
-  for (end = spans + left; spans < end; spans++)
-    first += (guint)is_below(spans, size, address);
-  return first;
+  guint below = 0;
+  for (guint i = 0; i < left; i++)
+    below += (guint)is_below(&spans[first + i], size, address);
+  return first + below;
 }
 
 guint mem_list_fit(const MemList *list, guint64 size) {
-  const MemSpan *spans = spans_of(list), *end;
+  const MemSpan *spans = spans_of(list);
   guint first = 0, left = list->len;
   for (; left > FEW; left -= left / 2)
     first += left / 2 & -(guint)(spans[first + left / 2 - 1].size < size);
-  spans += first;
-  for (end = spans + left; spans < end; spans++)
-    first += spans->size < size;
-  return first;
+  guint below = 0;
+  for (guint i = 0; i < left; i++)
+    below += spans[first + i].size < size;
+  return first + below;
 }
 
 void mem_list_add(MemList *list, guint64 size, guint64 address, guint32 block) {

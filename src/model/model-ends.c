@@ -68,6 +68,20 @@ static void embedding_backward(ModelBuild *build, int table, int positions, Mode
   model_build_memory(build, MODEL_BACKWARD, "embed_tokens.sum", 3 * matrix, d_table, 0)->gradient_of = table;
 }
 
+/* Metrics of training: after backward, each computes the eager cross-entropy of the kept logits, a copy of them in fp32 and
+ * their log-softmax, and keeps a number of it. Composer: trainer.py (_train_microbatch, _eval_train_metrics), metrics/nlp.py. */
+static void loss_metrics(ModelBuild *build) {
+  double elements = build->t * build->v, wide = MODEL_BYTES_FP32 * elements;
+  for (guint64 i = 0; i < build->recipe->loss_metrics; i++) {
+    ModelSet in_fp32 = model_build_scratch(build, "metric_logits", wide);
+    ModelSet log_softmax = model_build_scratch(build, "metric_log_softmax", wide);
+    model_build_memory(build, MODEL_BACKWARD, "metric.logits_fp32", build->e * elements + wide, 0, in_fp32);
+    model_build_kernels(build, MODEL_BACKWARD, "metric.cross_entropy", KERNEL_LOSS, 2, 2 * wide, in_fp32 | log_softmax,
+                        log_softmax);
+    build->kernels[MODEL_BACKWARD][build->n_ops[MODEL_BACKWARD] - 1].pass = KERNEL_FORWARD;
+  }
+}
+
 void model_embedding_build(ModelBuild *build) {
   int table = model_build_parameter(build, "embed_tokens.weight", build->v, build->h), positions = -1;
   if (build->shape->family == MODEL_GPT)
@@ -75,6 +89,7 @@ void model_embedding_build(ModelBuild *build) {
   ModelSet ids = model_build_tensor(build, "token_ids", MODEL_TENSOR_INPUT, TOKEN_ID * build->t), mask = 0;
   embedding_forward(build, table, positions, ids, &mask);
   embedding_backward(build, table, positions, ids, mask);
+  loss_metrics(build);
 }
 
 /* Cross-entropy as PyTorch computes it: the logits in fp32, their log-softmax (kept), and the loss of each token's

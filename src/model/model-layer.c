@@ -20,7 +20,6 @@ typedef struct {
   ModelLinear o, gate, up, gate_up, down;
   ModelAttentionTensors attention;
   ModelSet input, normed, middle, middle_normed; /* middle: the residual stream after attention */
-  ModelSet context;                              /* as o_proj reads it */
   ModelSet gate_out, up_out, silu, product;      /* gpt: up_out, and product is gelu's output */
   ModelSet attention_mask, mlp_mask;             /* of the dropouts that end the branches */
 } Layer;
@@ -192,8 +191,7 @@ static void forward(ModelBuild *build, Layer *layer) {
   layer->attention.context = model_build_inner(build, "context", build->e * build->t * build->q);
   model_attention_forward(build, &layer->attention);
   ModelSet attention_out = model_build_inner(build, attention_branch.out, stream);
-  layer->context = model_projections_context(build, layer->attention.context);
-  model_linear_forward(build, &layer->o, layer->context, attention_out);
+  model_projections_output(build, &layer->o, layer->attention.context, attention_out);
   layer->middle = model_build_inner(build, "middle", stream);
   join_forward(build, &attention_branch, attention_out, &layer->attention_mask, layer->input, layer->middle);
   layer->middle_normed = model_build_inner(build, "middle_normed", stream);
@@ -214,10 +212,8 @@ static void backward(ModelBuild *build, const Layer *layer) {
   ModelSet d_middle = model_build_inner(build, "d_middle", stream);
   model_build_memory(build, MODEL_BACKWARD, mlp_branch.residual_backward, 3 * stream, d_output | of_norm, d_middle);
 
-  ModelSet d_context = model_build_inner(build, "d_context", build->e * build->t * build->q);
   ModelSet d_branch = enter_backward(build, &attention_branch, layer->attention_mask, d_middle);
-  model_linear_backward(build, &layer->o, layer->context, d_branch, d_context);
-  d_context = model_projections_d_context(build, d_context);
+  ModelSet d_context = model_projections_output_backward(build, &layer->o, layer->attention.context, d_branch);
   ModelSet d_normed = model_build_inner(build, "d_normed", stream);
   model_projections_backward(build, &layer->projections, layer->normed, &layer->attention, d_context, d_normed);
   ModelSet of_input_norm = model_build_inner(build, "d_input_of_norm", stream);

@@ -121,22 +121,32 @@ static gboolean reorders_context(const ModelBuild *build) {
   return are_copied(build) && build->b > 1;
 }
 
-ModelSet model_projections_context(ModelBuild *build, ModelSet context) {
-  if (!reorders_context(build))
-    return context;
-  ModelSet copy = model_build_inner(build, "context_reordered", query_bytes(build));
-  reorder(build, MODEL_FORWARD, "context_reordered", query_bytes(build), context, copy);
+static ModelSet reordered(ModelBuild *build, ModelDirection direction, const char *tensor, const char *op,
+                          ModelSet context) {
+  ModelSet copy = model_build_inner(build, tensor, query_bytes(build));
+  reorder(build, direction, op, query_bytes(build), context, copy);
   return copy;
+}
+
+void model_projections_output(ModelBuild *build, ModelLinear *o, ModelSet context, ModelSet y) {
+  gboolean copies = reorders_context(build);
+  ModelSet x = copies ? reordered(build, MODEL_FORWARD, "context_reordered", "context_reordered", context) : context;
+  model_linear_forward(build, o, x, y);
+  if (copies && o->fp8.names == NULL)
+    build->ops[MODEL_FORWARD][build->n_ops[MODEL_FORWARD] - 1].saves = context;
 }
 
 /* ---- Backward ---- */
 
-ModelSet model_projections_d_context(ModelBuild *build, ModelSet d_context) {
-  if (!reorders_context(build))
-    return d_context;
-  ModelSet copy = model_build_inner(build, "d_context_reordered", query_bytes(build));
-  reorder(build, MODEL_BACKWARD, "context_reordered.backward", query_bytes(build), d_context, copy);
-  return copy;
+ModelSet model_projections_output_backward(ModelBuild *build, const ModelLinear *o, ModelSet context, ModelSet d_y) {
+  gboolean copies = reorders_context(build);
+  ModelSet d_context = model_build_inner(build, "d_context", query_bytes(build));
+  ModelSet x = copies && o->fp8.names == NULL
+                   ? reordered(build, MODEL_BACKWARD, "context_again", "context_again", context)
+                   : context; /* fp8 kept it cast */
+  model_linear_backward(build, o, x, d_y, d_context);
+  return copies ? reordered(build, MODEL_BACKWARD, "d_context_reordered", "context_reordered.backward", d_context)
+                : d_context;
 }
 
 static ModelSet copied_backward(ModelBuild *build, ModelSet d_q, ModelSet d_k, ModelSet d_v) {

@@ -7,8 +7,8 @@
  * nanotron (models/llama.py, CausalSelfAttention) has tokens before sequences: it copies the one output into three tensors with
  * sequences first, joins keys and values (torch.cat), copies these into the order that flash-attention's rotary kernel takes, and
  * turns q and k in place. Backward: the halves' gradients are joined, queries' and theirs put beside each other, and copied
- * back into the order of the matmul. With more than one sequence the context is copied too, before o_proj and, coming back,
- * before attention. */
+ * back into the order of the matmul. With more than one sequence the context is copied too, before o_proj, which keeps it as it was, and in
+ * backward again, and its gradient before attention. */
 #pragma once
 
 #include "model-attention.h"
@@ -26,6 +26,6 @@ void model_projections_forward(ModelBuild *build, ModelProjections *projections,
 /* Attention's backward, and theirs. */
 void model_projections_backward(ModelBuild *build, const ModelProjections *projections, ModelSet normed,
                                 const ModelAttentionTensors *at, ModelSet d_context, ModelSet d_normed);
-/* What o_proj reads, and what attention's backward reads of its gradient. */
-ModelSet model_projections_context(ModelBuild *build, ModelSet context);
-ModelSet model_projections_d_context(ModelBuild *build, ModelSet d_context);
+/* o_proj, of attention's context; returns the gradient that attention's backward reads. */
+void model_projections_output(ModelBuild *build, ModelLinear *o, ModelSet context, ModelSet y);
+ModelSet model_projections_output_backward(ModelBuild *build, const ModelLinear *o, ModelSet context, ModelSet d_y);

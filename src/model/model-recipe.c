@@ -11,6 +11,8 @@ static const char *const fused_names[] = {"no", "yes", "norms", NULL}; /* as Mod
 static const char *const projections_names[] = {"separate", "joined", "copied", NULL};
 static const char *const loss_names[] = {"eager", "fused", "vocab-parallel", "default", NULL};
 
+#define LOSS_METRICS_MOST 16
+
 typedef struct {
   ModelRecipe recipe;
   int fused_kernels; /* ModelKernels */
@@ -72,6 +74,15 @@ static const ConfKey keys[] = {
          "eager: cross-entropy over an fp32 copy of all logits; fused: one kernel that leaves the gradient where the "
          "logits were; vocab-parallel: an fp32 softmax that becomes the gradient in its place; default: nanotron's is "
          "vocab-parallel, the others' eager"},
+    {.group = "training",
+     .key = "loss_metrics",
+     .kind = CONF_COUNT,
+     FIELD(loss_metrics),
+     .initial = "0",
+     .max = LOSS_METRICS_MOST,
+     .help = "cross-entropies of all logits, in fp32 and eager, that the trainer computes after each micro-batch for "
+             "metrics of "
+             "training (MosaicML's Composer with MPT: 2, the loss and the perplexity, each by itself)"},
     {.group = "training",
      .key = "compile",
      .kind = CONF_FLAG,

@@ -29,22 +29,24 @@ typedef enum {
 
 typedef struct {
   guint64 sequence_length;
-  int precision;     /* ModelPrecision: bf16 and fp16 with fp32 master weights, fp32 and tf32 without; fp8: as bf16, the
+  int precision;  /* ModelPrecision: bf16 and fp16 with fp32 master weights, fp32 and tf32 without; fp8: as bf16, the
                      layers' matmuls over operands that are cast for them */
-  int attention;     /* ModelAttention */
-  int flash;         /* ModelFlash; where attention is flash */
-  double dropout;    /* probability; > 0 adds masks and passes (gpt: embedding, residuals, attention; llama: attention
+  int attention;  /* ModelAttention */
+  int flash;      /* ModelFlash; where attention is flash */
+  double dropout; /* probability; > 0 adds masks and passes (gpt: embedding, residuals, attention; llama: attention
                      alone) */
-  int loss;          /* ModelLoss */
-  int projections;   /* ModelProjectionsKind; adapters are beside separate ones, gpt has q, k and v joined always */
-  int kernels;       /* ModelKernels: fused where `compile` or `fused_kernels` says so */
-  gboolean compiled; /* torch.compile: cheaper for the host too */
+  int loss;       /* ModelLoss */
+  guint64 loss_metrics; /* cross-entropies of the logits that the trainer computes after each micro-batch, beside the
+                           loss */
+  int projections;      /* ModelProjectionsKind; adapters are beside separate ones, gpt has q, k and v joined always */
+  int kernels;          /* ModelKernels: fused where `compile` or `fused_kernels` says so */
+  gboolean compiled;    /* torch.compile: cheaper for the host too */
   gboolean fp8_weights; /* precision fp8: weights come cast. Set by whoever knows how they are gathered */
   ModelLora lora;       /* adapters: then they alone are trained. Set by whoever knows what is trained */
 } ModelRecipe;
 
-/* [training]: sequence_length, precision, attention, flash_version, dropout, loss, compile,
- * fused_kernels, projections. */
+/* [training]: sequence_length, precision, attention, flash_version, dropout, loss, loss_metrics,
+ * compile, fused_kernels, projections. */
 extern const ConfSchema model_recipe_schema;
 
 /* Reads [training] into *ret. Error: SIM_ERROR_INPUT, sequence_length is missing (the values themselves were checked

@@ -151,7 +151,8 @@ static guint64 shape_of(const ConfSettings *settings, const char *name) {
 }
 
 /* What the model's shape rules out; the settings hold it by now, wherever it came from. */
-static gboolean check_wrap(const ConfSettings *settings, const PlanFsdpKeys *keys_, GError **error) {
+static gboolean check_wrap(const ConfSettings *settings, const PlanRecipe *recipe, gboolean second, GError **error) {
+  const PlanFsdpKeys *keys_ = &recipe->fsdp;
   const char *tied = conf_settings_get(settings, "model.tied_embeddings");
   gboolean parts = keys_->wrap == PLAN_WRAP_ENDS || keys_->wrap == PLAN_WRAP_SIZE;
   if (parts && tied != NULL && strcmp(tied, "yes") == 0)
@@ -166,11 +167,12 @@ static gboolean check_wrap(const ConfSettings *settings, const PlanFsdpKeys *key
                       .kv_heads = shape_of(settings, "model.kv_heads"),
                       .head_dim = shape_of(settings, "model.head_dim"),
                       .intermediate_size = shape_of(settings, "model.intermediate_size")};
-  return keys_->wrap != PLAN_WRAP_SIZE || !plan_wrap_splits_blocks(&shape, keys_->wrap_elements) ||
+  gboolean again = recipe->checkpointing.kind != PLAN_CHECKPOINT_NONE;
+  return keys_->wrap != PLAN_WRAP_SIZE || !second || !again || !plan_wrap_splits_blocks(&shape, keys_->wrap_elements) ||
          conf_settings_fail(settings, "fsdp.wrap", error,
                             "%" G_GUINT64_FORMAT
-                            " parameters make units of the parts of a block, which is not modelled; "
-                            "a block's attention or MLP alone has as many",
+                            " parameters make units of the parts of a block; checkpointing around fully_shard's units "
+                            "is not modelled (fsdp1, or activation_checkpointing = none)",
                             keys_->wrap_elements);
 }
 
@@ -339,7 +341,7 @@ static gboolean resolve(const ConfSettings *settings, PlanRecipe *recipe, gboole
   PlanFsdpKeys *keys_ = &recipe->fsdp;
   gboolean good = refuse_stage(settings, recipe, second, error) &&
                   refuse_other_generation(settings, keys_, second, error) && read_wrap(settings, keys_, error) &&
-                  check_wrap(settings, keys_, error) && read_reshard(settings, recipe, second, keys_, error) &&
+                  check_wrap(settings, recipe, second, error) && read_reshard(settings, recipe, second, keys_, error) &&
                   read_dtypes(settings, recipe, keys_, error) && check_fp8(settings, recipe, second, error) &&
                   check_offload(settings, recipe, second, error) && check_checkpointing(settings, recipe, error) &&
                   check_trainable(settings, recipe, second, error) && check_version(settings, recipe, second, error);

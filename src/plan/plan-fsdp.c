@@ -99,8 +99,8 @@ void plan_fsdp_give_gradients(PlanFsdp *fsdp, guint32 unit) {
   const PlanWrapUnit *members = &fsdp->wrap->units[unit];
   for (guint32 u = members->first; u <= members->last; u++) {
     PlanUnit *part = &fsdp->walk->units[u];
-    for (guint p = 0; p < part->unit->n_parameters && fsdp->wrap->of[u] == unit; p++)
-      if (!part->unit->parameters[p].shared && !part->unit->parameters[p].frozen)
+    for (guint p = 0; p < part->unit->n_parameters; p++)
+      if (fsdp->wrap->of[u][p] == unit && !part->unit->parameters[p].shared && !part->unit->parameters[p].frozen)
         plan_walk_give(fsdp->walk, part->gradients[p], PROGRAM_NONE);
   }
 }
@@ -145,16 +145,21 @@ void plan_fsdp_finish_gradient(PlanFsdp *fsdp, guint32 unit, guint32 row, guint3
     plan_fsdp_offload_gradient(fsdp, unit, stream);
 }
 
+/* Not inside a block: its hooks stand around parts of the walk, the others' around operations. */
+static gboolean is_whole(const PlanFsdp *fsdp, guint32 unit) {
+  return fsdp->wrap->units[unit].inside == NULL;
+}
+
 static void forward(PlanFsdp *fsdp) {
   const PlanWrap *wrap = fsdp->wrap;
   fsdp->in_forward = TRUE;
   for (guint32 u = 0; u < fsdp->walk->n_units; u++) {
     for (guint32 w = wrap->n; w-- > 0;)
-      if (wrap->units[w].first == u)
+      if (is_whole(fsdp, w) && wrap->units[w].first == u)
         fsdp->schedule->pre_forward(fsdp, w);
     plan_walk_forward(fsdp->walk, u);
     for (guint32 w = 0; w < wrap->n; w++)
-      if (wrap->units[w].last == u)
+      if (is_whole(fsdp, w) && wrap->units[w].last == u)
         fsdp->schedule->post_forward(fsdp, w);
   }
   if (fsdp->schedule->end_forward != NULL)
@@ -165,17 +170,25 @@ static void forward(PlanFsdp *fsdp) {
 /* Whether checkpoint lies around the unit's hooks: its forward runs again as a forward, before its backward's hooks. */
 static gboolean recomputes_outside(const PlanFsdp *fsdp, guint32 unit) {
   const PlanWrapUnit *wrapped = &fsdp->wrap->units[unit];
-  return fsdp->keys->checkpoints_outside && wrapped->layer >= 0 && fsdp->walk->units[wrapped->first].lives->again != 0;
+  return fsdp->keys->checkpoints_outside && is_whole(fsdp, unit) && wrapped->layer >= 0 &&
+         fsdp->walk->units[wrapped->first].lives->again != 0;
 }
 
 static void after_op(PlanWalk *walk, guint32 index, const ModelOp *op, PlanPass pass, gpointer user) {
   PlanFsdp *fsdp = user;
   const ModelUnit *part = walk->units[index].unit;
-  guint32 unit = fsdp->wrap->of[index];
-  if (pass != PLAN_RECOMPUTE || op + 1 != part->forward + part->n_forward || !recomputes_outside(fsdp, unit))
+  plan_fsdp_inside_after(fsdp, index, op, pass);
+  guint32 unit =
+      pass == PLAN_RECOMPUTE && fsdp->keys->checkpoints_outside ? plan_wrap_around(fsdp->wrap, index) : PROGRAM_NONE;
+  if (unit == PROGRAM_NONE || op + 1 != part->forward + part->n_forward || !recomputes_outside(fsdp, unit))
     return;
   fsdp->schedule->post_recompute(fsdp, unit);
   fsdp->schedule->pre_backward(fsdp, unit);
+}
+
+static void before_op(PlanWalk *walk, guint32 index, const ModelOp *op, PlanPass pass, gpointer user) {
+  (void)walk;
+  plan_fsdp_inside_before(user, index, op, pass);
 }
 
 static void begin_backward(PlanFsdp *fsdp, guint32 unit) {
@@ -190,11 +203,11 @@ static void backward(PlanFsdp *fsdp) {
   fsdp->last_reduce = PROGRAM_NONE;
   for (guint32 u = fsdp->walk->n_units; u-- > 0;) {
     for (guint32 w = wrap->n; w-- > 0;)
-      if (wrap->units[w].last == u && fsdp->units[w].has_backward)
+      if (is_whole(fsdp, w) && wrap->units[w].last == u && fsdp->units[w].has_backward)
         begin_backward(fsdp, w);
     plan_walk_backward(fsdp->walk, u);
     for (guint32 w = 0; w < wrap->n; w++)
-      if (wrap->units[w].first == u && fsdp->units[w].has_backward)
+      if (is_whole(fsdp, w) && wrap->units[w].first == u && fsdp->units[w].has_backward)
         fsdp->schedule->post_backward(fsdp, w);
   }
   fsdp->schedule->end_backward(fsdp);
@@ -276,7 +289,9 @@ static guint32 unit_tensor(PlanFsdp *fsdp, guint32 unit, const char *what, MemTe
                            guint64 unique) {
   const PlanWrapUnit *wrapped = &fsdp->wrap->units[unit];
   g_autofree char *name = NULL;
-  if (wrapped->layer >= 0)
+  if (wrapped->inside != NULL)
+    name = g_strdup_printf("layer%d.%s.%s", wrapped->layer, wrapped->inside, what);
+  else if (wrapped->layer >= 0)
     name = g_strdup_printf("layer%d.%s", wrapped->layer, what);
   else if (wrapped->root)
     name = g_strdup_printf("root.%s", what);
@@ -293,7 +308,7 @@ static guint64 unique_of(const PlanFsdp *fsdp, guint64 bytes) {
 static void measure_unit(PlanFsdp *fsdp, guint32 w) {
   PlanFsdpUnit *unit = &fsdp->units[w];
   for (guint32 u = 0; u < fsdp->walk->n_units; u++)
-    unit->has_backward |= fsdp->wrap->of[u] == w && plan_walk_has_backward(fsdp->walk, u);
+    unit->has_backward |= plan_walk_has_backward(fsdp->walk, u) && plan_wrap_holds(fsdp->wrap, fsdp->walk, w, u);
   const PlanFsdpKeys *keys = fsdp->keys;
   unit->shard = fsdp->schedule->shard(fsdp, w);
   unit->padded = unit->shard * fsdp->shards;
@@ -416,6 +431,8 @@ static Program *build(const PlanCase *what, const PlanFsdpSchedule *schedule) {
   fsdp.walk->hooks = (PlanHooks){.gradient = gradient_ready, .after = after_op};
   fsdp.walk->user = &fsdp;
   fsdp.wrap = plan_wrap_new(fsdp.walk, (PlanWrapKind)recipe->fsdp.wrap, recipe->fsdp.wrap_elements);
+  if (fsdp.wrap->has_inside)
+    fsdp.walk->hooks.before = before_op;
   add_states(&fsdp);
   add_scales(&fsdp);
   step(&fsdp, PROGRAM_FIRST);

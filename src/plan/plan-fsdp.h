@@ -112,6 +112,10 @@ guint32 plan_fsdp_reduced(const PlanFsdp *fsdp, guint32 unit);
  * divided, cast, added to what earlier micro-batches left. */
 void plan_fsdp_finish_gradient(PlanFsdp *fsdp, guint32 unit, guint32 row, guint32 held);
 
+/* Hooks of units inside a block, around the operations of the block `part`. plan-fsdp-inside.c. */
+void plan_fsdp_inside_before(PlanFsdp *fsdp, guint32 part, const ModelOp *op, PlanPass pass);
+void plan_fsdp_inside_after(PlanFsdp *fsdp, guint32 part, const ModelOp *op, PlanPass pass);
+
 /* Offload. My shard from the host, on `stream` once `need` has ended; a gradient shard to the host, after last_reduce; the
  * optimizer's step. */
 guint32 plan_fsdp_fetch(PlanFsdp *fsdp, guint32 unit, guint32 stream, guint32 need);

@@ -112,11 +112,9 @@ static void pre_forward(PlanFsdp *fsdp, guint32 unit) {
   plan_fsdp_hooks(fsdp);
   unshard(fsdp, unit);
   wait_for(fsdp, unit);
-  /* The order of forward is known from the second step on: the root, then the others. */
-  gboolean root = fsdp->wrap->units[unit].root;
-  guint32 next = root ? 0 : unit + 1;
-  if (fsdp->keys->forward_prefetch > 0 && fsdp->section == PROGRAM_STEADY && next < fsdp->wrap->n &&
-      !fsdp->wrap->units[next].root)
+  /* The order of forward is known from the second step on. */
+  guint32 next = plan_wrap_next(fsdp->wrap, unit);
+  if (fsdp->keys->forward_prefetch > 0 && fsdp->section == PROGRAM_STEADY && next != PROGRAM_NONE)
     unshard(fsdp, next);
 }
 

@@ -108,10 +108,12 @@ static void wait_for(PlanFsdp *fsdp, guint32 unit) {
 
 /* Units ahead in the order of forward: what set_modules_to_forward_prefetch names. */
 static void prefetch_after(PlanFsdp *fsdp, guint32 unit) {
-  guint32 next = fsdp->wrap->units[unit].root ? 0 : unit + 1;
-  for (guint64 i = 0; i < fsdp->keys->forward_prefetch && next + i < fsdp->wrap->n; i++)
-    if (!fsdp->wrap->units[next + i].root)
-      unshard(fsdp, next + (guint32)i);
+  guint32 next = unit;
+  for (guint64 i = 0; i < fsdp->keys->forward_prefetch && next != PROGRAM_NONE; i++) {
+    next = plan_wrap_next(fsdp->wrap, next);
+    if (next != PROGRAM_NONE)
+      unshard(fsdp, next);
+  }
 }
 
 static void pre_forward(PlanFsdp *fsdp, guint32 unit) {

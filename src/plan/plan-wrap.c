@@ -7,53 +7,97 @@ static Part part_of(const PlanWalk *walk, guint32 index) {
   return index == 0 ? EMBEDDING : index + 1 < walk->n_units ? BLOCK : HEAD;
 }
 
-static guint64 elements_of(const PlanWalk *walk, guint32 index) {
-  return model_unit_elements(walk->units[index].unit);
+#define ROOT(walk)  ((walk)->n_units)     /* owners beside the parts themselves */
+#define MODEL(walk) ((walk)->n_units + 1) /* Hugging Face's model, within the whole beside the head */
+
+/* Whether what no unit inside it holds of a part is a unit of its own. */
+static gboolean stands_alone(const PlanWalk *walk, PlanWrapKind kind, guint64 least, guint32 part, guint64 left) {
+  if (kind == PLAN_WRAP_SIZE)
+    return left >= least;
+  return kind == PLAN_WRAP_ENDS || (kind == PLAN_WRAP_BLOCK && part_of(walk, part) == BLOCK);
 }
 
-/* Of Hugging Face's nesting: model{embedding, list of blocks}, head beside it, the whole around both. A list is never a
- * unit. */
-static void choose_by_size(const PlanWalk *walk, guint64 least, guint32 *owner) {
-  guint32 head = walk->n_units - 1, root = walk->n_units, model = walk->n_units + 1;
-  guint64 rest = 0;
-  for (guint32 u = 0; u < head; u++) {
-    owner[u] = elements_of(walk, u) >= least ? u : model;
-    rest += owner[u] == model ? elements_of(walk, u) : 0;
+/* A parameter joins the unit that is being made. */
+static void take(PlanWrap *wrap, PlanWrapUnit *unit, const PlanWalk *walk, guint32 part, guint p) {
+  const ModelParameter *parameter = &walk->units[part].unit->parameters[p];
+  wrap->of[part][p] = wrap->n;
+  unit->elements += parameter->shared ? 0 : parameter->elements;
+  unit->parameters += !parameter->shared && !parameter->frozen;
+}
+
+/* ---- Inside a block ---- */
+
+static gboolean touches(const ModelOp *op, guint64 parameters, gboolean backward) {
+  guint64 made = (op->gradient_of >= 0 ? (guint64)1 << op->gradient_of : 0) |
+                 (op->also_gradient_of >= 0 ? (guint64)1 << op->also_gradient_of : 0);
+  return ((op->uses | (backward ? made : 0)) & parameters) != 0;
+}
+
+static PlanSpan span_of(const ModelOp *ops, guint n, guint64 parameters, gboolean backward) {
+  PlanSpan span = {n, 0};
+  for (guint i = 0; i < n; i++)
+    if (touches(&ops[i], parameters, backward)) {
+      span.begin = MIN(span.begin, i);
+      span.end = i;
+    }
+  return span;
+}
+
+static PlanSpan forward_of(const ModelUnit *block, const PlanWrapModule *module) {
+  return span_of(block->forward, block->n_forward, module->span, FALSE);
+}
+
+static void add_inside(PlanWrap *wrap, const PlanWalk *walk, guint32 part, const PlanWrapModule *module) {
+  const ModelUnit *block = walk->units[part].unit;
+  PlanWrapUnit *unit = &wrap->units[wrap->n];
+  *unit = (PlanWrapUnit){.layer = walk->units[part].layer, .first = part, .last = part, .inside = module->name};
+  unit->forward = forward_of(block, module);
+  unit->backward = (PlanSpan){span_of(block->backward, block->n_backward, module->span, TRUE).begin,
+                              span_of(block->backward, block->n_backward, module->parameters, TRUE).end};
+  for (guint p = 0; p < block->n_parameters; p++)
+    if (module->parameters >> p & 1)
+      take(wrap, unit, walk, part, p);
+  wrap->has_inside = TRUE;
+  wrap->n++;
+}
+
+/* Whether its forward ends before the other's, or with it and within it. */
+static gboolean ends_before(PlanSpan a, PlanSpan b) {
+  return a.end != b.end ? a.end < b.end : a.begin > b.begin;
+}
+
+/* Units inside the block, in order of forward's end; returns the elements that they leave. */
+static guint64 split_block(PlanWrap *wrap, const PlanWalk *walk, guint32 part, guint64 least) {
+  const ModelUnit *block = walk->units[part].unit;
+  PlanWrapModule made[PLAN_WRAP_INSIDE];
+  guint64 left = model_unit_elements(block);
+  guint n = left < least ? 0 : plan_wrap_inside(block, least, made);
+  for (guint m = 1; m < n; m++)
+    for (guint at = m; at > 0 && ends_before(forward_of(block, &made[at]), forward_of(block, &made[at - 1])); at--) {
+      PlanWrapModule earlier = made[at];
+      made[at] = made[at - 1];
+      made[at - 1] = earlier;
+    }
+  for (guint m = 0; m < n; m++) {
+    add_inside(wrap, walk, part, &made[m]);
+    left -= wrap->units[wrap->n - 1].elements;
   }
-  for (guint32 u = 0; u < head && rest < least; u++)
-    owner[u] = owner[u] == model ? root : owner[u];
-  owner[head] = elements_of(walk, head) >= least ? head : root;
+  return left;
 }
 
-/* By part: itself, or n_units for the root. */
-static void choose(const PlanWalk *walk, PlanWrapKind kind, guint64 least, guint32 *owner) {
-  if (kind == PLAN_WRAP_SIZE) {
-    choose_by_size(walk, least, owner);
-    return;
-  }
-  for (guint32 u = 0; u < walk->n_units; u++) {
-    gboolean own = kind == PLAN_WRAP_ENDS || (kind == PLAN_WRAP_BLOCK && part_of(walk, u) == BLOCK);
-    owner[u] = own ? u : walk->n_units;
-  }
-}
+/* ---- Whole parts ---- */
 
-static guint32 count_parameters(const PlanWalk *walk, guint32 index) {
-  guint32 n = 0;
-  for (guint p = 0; p < walk->units[index].unit->n_parameters; p++)
-    n += !walk->units[index].unit->parameters[p].shared && !walk->units[index].unit->parameters[p].frozen;
-  return n;
-}
-
+/* What no unit inside holds of the owner's parts. */
 static void add_unit(PlanWrap *wrap, const PlanWalk *walk, const guint32 *owner, guint32 owned_by) {
-  PlanWrapUnit unit = {.layer = -1, .root = owned_by == walk->n_units, .first = walk->n_units};
+  PlanWrapUnit unit = {.layer = -1, .root = owned_by == ROOT(walk), .first = walk->n_units};
   for (guint32 u = 0; u < walk->n_units; u++) {
     if (owner[u] != owned_by)
       continue;
     unit.first = MIN(unit.first, u);
     unit.last = u;
-    unit.elements += elements_of(walk, u);
-    unit.parameters += count_parameters(walk, u);
-    wrap->of[u] = wrap->n;
+    for (guint p = 0; p < walk->units[u].unit->n_parameters; p++)
+      if (wrap->of[u][p] == PROGRAM_NONE)
+        take(wrap, &unit, walk, u, p);
   }
   if (unit.first == walk->n_units)
     return;
@@ -61,34 +105,98 @@ static void add_unit(PlanWrap *wrap, const PlanWalk *walk, const guint32 *owner,
   wrap->units[wrap->n++] = unit;
 }
 
+/* Outer units begin first: the root, then those that begin with an earlier part, then those that hold more. */
+static gboolean begins_before(const PlanWrapUnit *a, const PlanWrapUnit *b) {
+  if (a->root != b->root)
+    return a->root;
+  if (a->first != b->first)
+    return a->first < b->first;
+  if ((a->inside == NULL) != (b->inside == NULL))
+    return a->inside == NULL;
+  if (a->inside == NULL)
+    return a->last > b->last;
+  return a->forward.begin != b->forward.begin ? a->forward.begin < b->forward.begin : a->forward.end > b->forward.end;
+}
+
+static void order_beginnings(PlanWrap *wrap) {
+  wrap->begun = g_new(guint32, wrap->n);
+  for (guint32 w = 0; w < wrap->n; w++) {
+    guint32 at = w;
+    for (; at > 0 && begins_before(&wrap->units[w], &wrap->units[wrap->begun[at - 1]]); at--)
+      wrap->begun[at] = wrap->begun[at - 1];
+    wrap->begun[at] = w;
+  }
+}
+
+static void add_all(PlanWrap *wrap, const PlanWalk *walk, PlanWrapKind kind, guint64 least) {
+  g_autofree guint32 *owner = g_new(guint32, walk->n_units);
+  guint32 head = walk->n_units - 1;
+  guint64 rest = 0;
+  for (guint32 u = 0; u < walk->n_units; u++)
+    owner[u] = ROOT(walk);
+  for (guint32 u = 0; u < walk->n_units; u++) {
+    gboolean splits = kind == PLAN_WRAP_SIZE && part_of(walk, u) == BLOCK;
+    guint64 left = splits ? split_block(wrap, walk, u, least) : model_unit_elements(walk->units[u].unit);
+    owner[u] = stands_alone(walk, kind, least, u, left) ? u : u < head ? MODEL(walk) : ROOT(walk);
+    rest += owner[u] == MODEL(walk) ? left : 0;
+    if (u < head && owner[u] == u)
+      add_unit(wrap, walk, owner, u);
+  }
+  /* A list of blocks is never a unit, but the model that holds it may be. */
+  for (guint32 u = 0; u < head && (kind != PLAN_WRAP_SIZE || rest < least); u++)
+    owner[u] = owner[u] == MODEL(walk) ? ROOT(walk) : owner[u];
+  add_unit(wrap, walk, owner, MODEL(walk));
+  add_unit(wrap, walk, owner, head);
+  add_unit(wrap, walk, owner, ROOT(walk));
+}
+
 PlanWrap *plan_wrap_new(const PlanWalk *walk, PlanWrapKind kind, guint64 least) {
   PlanWrap *wrap = g_new0(PlanWrap, 1);
-  g_autofree guint32 *owner = g_new(guint32, walk->n_units);
-  guint32 root = walk->n_units, model = walk->n_units + 1;
-  wrap->units = g_new0(PlanWrapUnit, walk->n_units + 2);
-  wrap->of = g_new(guint32, walk->n_units);
-  choose(walk, kind, least, owner);
-  for (guint32 u = 0; u + 1 < walk->n_units; u++)
-    add_unit(wrap, walk, owner, u);
-  add_unit(wrap, walk, owner, model);
-  add_unit(wrap, walk, owner, walk->n_units - 1);
-  add_unit(wrap, walk, owner, root);
+  gsize most = kind == PLAN_WRAP_SIZE ? (gsize)walk->n_units * (PLAN_WRAP_INSIDE + 1) : walk->n_units;
+  wrap->units = g_new0(PlanWrapUnit, most + 2);
+  wrap->n_parts = walk->n_units;
+  wrap->of = g_new(guint32 *, walk->n_units);
+  for (guint32 u = 0; u < walk->n_units; u++) {
+    guint n = walk->units[u].unit->n_parameters;
+    wrap->of[u] = g_new(guint32, n);
+    for (guint p = 0; p < n; p++)
+      wrap->of[u][p] = PROGRAM_NONE;
+  }
+  add_all(wrap, walk, kind, least);
+  order_beginnings(wrap);
   return wrap;
 }
 
 void plan_wrap_free(PlanWrap *wrap) {
   if (wrap == NULL)
     return;
-  g_free(wrap->units);
+  for (guint32 u = 0; u < wrap->n_parts; u++)
+    g_free(wrap->of[u]);
   g_free(wrap->of);
+  g_free(wrap->begun);
+  g_free(wrap->units);
   g_free(wrap);
 }
 
-gboolean plan_wrap_splits_blocks(const ModelShape *shape, guint64 least) {
-  guint64 queries = shape->heads * shape->head_dim, keys = shape->kv_heads * shape->head_dim;
-  guint64 attention = shape->hidden_size * (2 * queries + 2 * keys);
-  guint64 mlp = shape->hidden_size * shape->intermediate_size * (shape->family == MODEL_LLAMA ? 3 : 2);
-  return MAX(attention, mlp) >= least;
+guint32 plan_wrap_next(const PlanWrap *wrap, guint32 unit) {
+  guint32 at = 0;
+  while (wrap->begun[at] != unit)
+    at++;
+  return at + 1 < wrap->n ? wrap->begun[at + 1] : PROGRAM_NONE;
+}
+
+guint32 plan_wrap_around(const PlanWrap *wrap, guint32 part) {
+  for (guint32 w = 0; w < wrap->n; w++)
+    if (wrap->units[w].inside == NULL && wrap->units[w].first == part && wrap->units[w].last == part)
+      return w;
+  return PROGRAM_NONE;
+}
+
+gboolean plan_wrap_holds(const PlanWrap *wrap, const PlanWalk *walk, guint32 unit, guint32 part) {
+  for (guint p = 0; p < walk->units[part].unit->n_parameters; p++)
+    if (wrap->of[part][p] == unit)
+      return TRUE;
+  return FALSE;
 }
 
 static guint64 rounded_up(guint64 value, guint64 to) {
@@ -107,8 +215,8 @@ static guint64 measure(const PlanWrap *wrap, const PlanWalk *walk, PlanWrapWhich
   guint64 sum = 0;
   for (guint32 u = wrap->units[unit].first; u <= wrap->units[unit].last; u++) {
     const ModelUnit *part = walk->units[u].unit;
-    for (guint p = 0; p < part->n_parameters && wrap->of[u] == unit; p++)
-      if (counts(&part->parameters[p], which))
+    for (guint p = 0; p < part->n_parameters; p++)
+      if (wrap->of[u][p] == unit && counts(&part->parameters[p], which))
         sum = add(sum, &part->parameters[p], by);
   }
   return sum;

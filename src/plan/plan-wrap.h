@@ -6,20 +6,30 @@
  *   block      root{embedding, head}   block 0   block 1 …      the usual: what no unit holds is the root's
  *   ends       embedding   block 0   block 1 …   head           torchtitan: the root holds nothing
  *   none       root{everything}
- *   size:N     as size_based_auto_wrap_policy goes: a module of at least N parameters that no unit inside it holds
+ *   size:N     as size_based_auto_wrap_policy goes: a module of at least N parameters that no unit inside it holds. Where N is
+ *              small that makes units inside a block: its attention, its MLP, single linear layers
  *
- * A unit is gathered before the first of its members (parts of the walk) in forward and before the last in backward. The
- * root comes last. Sources: torch/distributed/fsdp/wrap.py; torchtitan's models/llama3/infra/parallelize.py. */
+ * A unit is gathered before the first of its members (parts of the walk) in forward and before the last in backward; a unit
+ * inside a block before and after operations of it. The root comes last. Sources: torch/distributed/fsdp/wrap.py;
+ * torchtitan's models/llama3/infra/parallelize.py. */
 #pragma once
 
 #include "plan-walk.h"
 
 typedef enum { PLAN_WRAP_BLOCK, PLAN_WRAP_ENDS, PLAN_WRAP_NONE, PLAN_WRAP_SIZE } PlanWrapKind;
 
+/* Operations of one pass over a part of the walk, both ends within. */
 typedef struct {
-  gint32 layer;        /* of a block; -1: another unit */
+  guint begin, end;
+} PlanSpan;
+
+typedef struct {
+  gint32 layer;        /* of a block, and of what is inside one; -1: another unit */
   gboolean root;       /* the module that holds all others */
   guint32 first, last; /* parts of the walk: a root's may lie around those of other units */
+  const char *inside;  /* module inside a block, "mlp"; NULL: it is whole parts of the walk */
+  PlanSpan forward;    /* where it is inside a block: from its first operation to its last */
+  PlanSpan backward;   /* from the first that uses it to the last that makes a gradient of it */
   guint64 elements;    /* parameters, tied ones once */
   guint32 parameters;  /* tensors that are trained */
 } PlanWrapUnit;
@@ -27,15 +37,35 @@ typedef struct {
 typedef struct {
   PlanWrapUnit *units; /* in order of forward's end: the root is last */
   guint32 n;
-  guint32 *of; /* by part of the walk: its unit */
+  guint32 *begun; /* units in order of forward's beginning: the root is first */
+  guint32 **of;   /* by part of the walk and parameter of it: its unit */
+  guint32 n_parts;
+  gboolean has_inside; /* some unit is inside a block */
 } PlanWrap;
 
 PlanWrap *plan_wrap_new(const PlanWalk *walk, PlanWrapKind kind, guint64 least);
 void plan_wrap_free(PlanWrap *wrap);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PlanWrap, plan_wrap_free)
 
-/* Whether `size:least` would make a unit of a part of a block (its attention or MLP alone). */
+/* The unit whose forward begins after this one's; `unit` is the last: PROGRAM_NONE. */
+guint32 plan_wrap_next(const PlanWrap *wrap, guint32 unit);
+/* The unit that is just this part of the walk; PROGRAM_NONE: none is. */
+guint32 plan_wrap_around(const PlanWrap *wrap, guint32 part);
+/* Whether the unit holds parameters of this part of the walk. */
+gboolean plan_wrap_holds(const PlanWrap *wrap, const PlanWalk *walk, guint32 unit, guint32 part);
+
+/* Whether `size:least` would make a unit of a part of a block (its attention, its MLP or a linear layer alone). */
 gboolean plan_wrap_splits_blocks(const ModelShape *shape, guint64 least);
+
+/* Modules inside a block that `size:least` makes units of, inner ones first: which parameters (a mask) each holds that none
+ * before it does. Returns how many, at most PLAN_WRAP_INSIDE. plan-wrap-size.c. */
+#define PLAN_WRAP_INSIDE 16
+typedef struct {
+  const char *name;
+  guint64 parameters; /* of the unit's, a mask */
+  guint64 span;       /* parameters of the module, those of units inside it too */
+} PlanWrapModule;
+guint plan_wrap_inside(const ModelUnit *block, guint64 least, PlanWrapModule *ret);
 
 typedef enum { PLAN_WRAP_ALL, PLAN_WRAP_TRAINED, PLAN_WRAP_FP8 } PlanWrapWhich; /* fp8: as ModelParameter */
 

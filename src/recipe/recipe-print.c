@@ -47,6 +47,25 @@ void recipe_print(const Recipe *recipe, const ConfSettings *settings, GString *t
   base_table_print(left, 2, text);
 }
 
+char *recipe_overruled(const Recipe *recipe, const ConfSettings *settings) {
+  g_autoptr(ConfSettings) theirs = conf_settings_copy(settings);
+  GString *text = g_string_new(NULL);
+  for (guint i = 0; i < recipe->taken->len; i++) {
+    const RecipeTaken *taken = g_ptr_array_index(recipe->taken, i);
+    gboolean over = taken->value != NULL && conf_settings_knows(settings, taken->setting) &&
+                    conf_settings_origin(settings, taken->setting) > CONF_ORIGIN_RECIPE;
+    if (!over || !conf_settings_put(theirs, taken->setting, taken->value, CONF_ORIGIN_COMMAND_LINE, NULL, NULL))
+      continue;
+    const char *ours = conf_settings_get(settings, taken->setting), *other = conf_settings_get(theirs, taken->setting);
+    if (g_strcmp0(ours, other) == 0)
+      continue;
+    g_autofree char *entry = g_strdup_printf("%s (%s, not %s)", taken->setting, ours, other);
+    if (strstr(text->str, entry) == NULL)
+      g_string_append_printf(text, "%s%s", text->len > 0 ? ", " : "", entry);
+  }
+  return g_string_free(text, FALSE);
+}
+
 static gboolean waits_for_model(const RecipeTaken *taken) {
   return taken->rule == RECIPE_RULE_HIDDEN_SQUARED || taken->rule == RECIPE_RULE_PREFETCH ||
          taken->rule == RECIPE_RULE_PERSISTENCE;

@@ -108,6 +108,31 @@ static void heading(const Page *page, const char *title) {
   base_table_end_row(page->table);
 }
 
+static SimTime time_of(const ReportStep *step, const char *name) {
+  const char *value = report_step_metric(step, name);
+  return value != NULL ? g_ascii_strtoll(value, NULL, 10) : 0;
+}
+
+static void print_intervals(const Page *page) {
+  base_table_cell(page->table, "  interval, ms");
+  for (guint s = 0; s < page->n; s++) {
+    const ReportStep *step = page->steps[s];
+    g_autofree char *interval = report_interval(time_of(step, "step_low"), time_of(step, "step_high"));
+    base_table_cell(page->table, "%s", interval != NULL ? interval : "-");
+  }
+  base_table_end_row(page->table);
+}
+
+static void print_envelopes(const Page *page, GString *text) {
+  g_autoptr(GPtrArray) labels = g_ptr_array_new();
+  g_autoptr(GPtrArray) envelopes = g_ptr_array_new();
+  for (guint s = 0; s < page->n; s++) {
+    g_ptr_array_add(labels, page->steps[s]->label);
+    g_ptr_array_add(envelopes, (char *)report_step_metric(page->steps[s], "envelope"));
+  }
+  report_envelopes((const char *const *)labels->pdata, (const char *const *)envelopes->pdata, page->n, text);
+}
+
 static void print_times(const Page *page) {
   g_autofree gint64 *steps = g_new(gint64, page->n), *kinds = g_new(gint64, REPORT_KINDS * page->n);
   for (guint s = 0; s < page->n; s++) {
@@ -118,6 +143,7 @@ static void print_times(const Page *page) {
       kinds[kind * page->n + s] = rounded[kind];
   }
   centi_row(page, "step, ms", steps);
+  print_intervals(page);
   centi_row(page, "  compute", &kinds[REPORT_COMPUTE * page->n]);
   print_view(page, REPORT_COMPUTE, REPORT_BY_WHAT, &kinds[REPORT_COMPUTE * page->n]);
   centi_row(page, "  exposed communication", &kinds[REPORT_EXPOSED * page->n]);
@@ -249,5 +275,6 @@ gboolean report_compare(StoreDb *db, const gint64 *run_ids, guint n, GString *te
     g_autofree char *words = report_difference_words(page.steps[0], page.steps[i]);
     report_wrap(text, "", words);
   }
+  print_envelopes(&page, text);
   return TRUE;
 }

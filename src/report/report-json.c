@@ -42,13 +42,22 @@ static void begin_array(JsonBuilder *builder, const char *key) {
   json_builder_begin_array(builder);
 }
 
+static void add_known_text(JsonBuilder *builder, const char *name, const char *value) {
+  if (value != NULL)
+    add_text(builder, name, value);
+  else
+    add_null(builder, name);
+}
+
 static void add_metrics(JsonBuilder *builder, const RunReport *report, gboolean per_class) {
   for (gsize i = 0; i < store_n_metrics; i++) {
     const StoreMetric *metric = &store_metrics[i];
     if (per_class && !metric->per_class)
       continue;
     if (metric->text != NULL)
-      add_text(builder, metric->column, metric->text(report));
+      add_known_text(builder, metric->column, metric->text(report));
+    else if (metric->integer != NULL && metric->optional && metric->integer(report) == 0)
+      add_null(builder, metric->column);
     else if (metric->integer != NULL)
       add_integer(builder, metric->column, metric->integer(report));
     else if (metric->optional && metric->number(report) == 0)
@@ -56,13 +65,6 @@ static void add_metrics(JsonBuilder *builder, const RunReport *report, gboolean 
     else
       add_number(builder, metric->column, metric->number(report));
   }
-}
-
-static void add_known_text(JsonBuilder *builder, const char *name, const char *value) {
-  if (value != NULL)
-    add_text(builder, name, value);
-  else
-    add_null(builder, name);
 }
 
 static void add_causes(JsonBuilder *builder, const RunClass *slowest) {

@@ -52,10 +52,12 @@ static void print_row(BaseTable *table, const RunReport *base, const StudyRemedy
   gint64 spare = report_centi_gib(tight->capacity) - report_centi_gib(tight->device_used);
   double price = 100 * (base->tokens_per_second_per_gpu / report->tokens_per_second_per_gpu - 1);
   g_autofree char *change = short_change(remedy->change);
+  g_autofree char *interval = report_interval(report->step_low, report->step_high);
   base_table_cell(table, "%s", change);
   base_table_cell(table, "%s", report->verdict == RUN_FITS ? "fits" : "OOM");
   base_table_cell(table, "%.2f GiB", (double)spare / 100);
   base_table_cell(table, "%.2f ms", (double)report_centi_ms(step_of(report)) / 100);
+  base_table_cell(table, "%s", interval != NULL ? interval : "-");
   base_table_cell(table, "%+.1f %%", price);
 }
 
@@ -71,6 +73,7 @@ void report_remedies(const RunReport *report, const GPtrArray *remedies, GString
   base_table_head(table, "", BASE_LEFT);
   base_table_head(table, "to spare", BASE_RIGHT);
   base_table_head(table, "step", BASE_RIGHT);
+  base_table_head(table, "interval, ms", BASE_RIGHT);
   base_table_head(table, "time per token", BASE_RIGHT);
   for (guint i = 0; i < sorted->len; i++)
     print_row(table, report, g_ptr_array_index(sorted, i));

@@ -20,8 +20,11 @@ static void take_facts(G_GNUC_UNUSED int n, G_GNUC_UNUSED const char *const *nam
   loading->found = TRUE;
   loading->step = g_ascii_strtoll(v[7], NULL, 10);
   g_autofree char *step = g_strdup_printf("%.2f ms", (double)report_centi_ms(loading->step) / 100);
-  scene->title = g_strdup_printf("%s, ZeRO-%s (%s), %s × %s in %s node%s: %s a step%s", v[0], v[1], v[2], v[3], v[4],
-                                 v[5], g_str_equal(v[5], "1") ? "" : "s", step, oom ? " (if it fitted)" : "");
+  g_autofree char *interval =
+      v[14] != NULL ? report_interval(g_ascii_strtoll(v[14], NULL, 10), g_ascii_strtoll(v[15], NULL, 10)) : NULL;
+  g_autofree char *around = interval != NULL ? g_strdup_printf(" (%s ms)", interval) : g_strdup("");
+  scene->title = g_strdup_printf("%s, ZeRO-%s (%s), %s × %s in %s node%s: %s%s a step%s", v[0], v[1], v[2], v[3], v[4],
+                                 v[5], g_str_equal(v[5], "1") ? "" : "s", step, around, oom ? " (if it fitted)" : "");
   const char *plural = g_str_equal(v[8], "1") ? "" : "s";
   scene->ranks = g_str_equal(v[10], "1") ? g_strdup_printf("%s rank%s, all alike", v[8], plural)
                                          : g_strdup_printf("%s rank%s from rank %s on, the %s of %s classes", v[8],
@@ -37,7 +40,8 @@ gboolean report_scene_load(StoreDb *db, gint64 run_id, ReportWhich which, SimTim
   g_autofree char *facts = g_strdup_printf(
       "SELECT model, zero_stage, framework, gpus, gpu, nodes, run.verdict, run.step_ps, ranks, first_rank,"
       " (SELECT count(*) FROM rank_class WHERE run_id = ?1), rank_class.capacity_bytes, rank_class.device_used_bytes,"
-      " EXISTS (SELECT 1 FROM task WHERE run_id = ?1) AND EXISTS (SELECT 1 FROM memory WHERE run_id = ?1)"
+      " EXISTS (SELECT 1 FROM task WHERE run_id = ?1) AND EXISTS (SELECT 1 FROM memory WHERE run_id = ?1),"
+      " run.step_low_ps, run.step_high_ps"
       " FROM run JOIN rank_class USING (run_id) WHERE run_id = ?1 AND rank_class = %s_class",
       words[which]);
   g_auto(ReportScene) scene = {0};

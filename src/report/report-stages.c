@@ -26,9 +26,10 @@ static gint64 tenant_size(const RunReport *report, guint tenant) {
   return levels[tenant];
 }
 
-typedef enum { STEP, COMPUTE, EXPOSED, IDLE, HIDDEN, INTRA, INTER, TOKENS, MFU, PRICE, TIME_ROWS } TimeRow;
+typedef enum { STEP, INTERVAL, COMPUTE, EXPOSED, IDLE, HIDDEN, INTRA, INTER, TOKENS, MFU, PRICE, TIME_ROWS } TimeRow;
 static const char *const time_titles[] = {
     [STEP] = "step, ms",
+    [INTERVAL] = "  interval, ms",
     [COMPUTE] = "  compute, ms",
     [EXPOSED] = "  exposed communication, ms",
     [IDLE] = "  idle, ms",
@@ -40,6 +41,11 @@ static const char *const time_titles[] = {
     [PRICE] = "USD per million tokens",
 };
 
+static void interval_cell(BaseTable *table, const RunReport *report) {
+  g_autofree char *interval = report_interval(report->step_low, report->step_high);
+  base_table_cell(table, "%s", interval != NULL ? interval : "-");
+}
+
 static void time_cell(BaseTable *table, const RunReport *report, TimeRow row) {
   const RunClass *slow = slowest(report);
   gint64 parts[3];
@@ -47,6 +53,9 @@ static void time_cell(BaseTable *table, const RunReport *report, TimeRow row) {
   switch (row) {
   case STEP:
     base_table_cell(table, report->verdict == RUN_OOM ? "(%.2f)" : "%.2f", (double)report_centi_ms(slow->step) / 100);
+    break;
+  case INTERVAL:
+    interval_cell(table, report);
     break;
   case COMPUTE:
   case EXPOSED:
@@ -248,6 +257,16 @@ static void print_choice(RunReport *const *reports, guint n, GString *text) {
   report_wrap(text, "Fastest that fits: ", words->str);
 }
 
+static void print_envelopes(RunReport *const *reports, guint n, GString *text) {
+  g_autoptr(GPtrArray) labels = g_ptr_array_new_with_free_func(g_free);
+  g_autoptr(GPtrArray) envelopes = g_ptr_array_new();
+  for (guint i = 0; i < n; i++) {
+    g_ptr_array_add(labels, g_strdup_printf("ZeRO-%u", reports[i]->identity.zero_stage));
+    g_ptr_array_add(envelopes, reports[i]->envelope);
+  }
+  report_envelopes((const char *const *)labels->pdata, (const char *const *)envelopes->pdata, n, text);
+}
+
 void report_stages(RunReport *const *reports, guint n, GString *text) {
   const RunIdentity *identity = &reports[0]->identity;
   g_autofree char *title =
@@ -265,4 +284,5 @@ void report_stages(RunReport *const *reports, guint n, GString *text) {
   for (guint i = 0; i < n; i++)
     print_sentence(reports, i, text);
   print_choice(reports, n, text);
+  print_envelopes(reports, n, text);
 }

@@ -66,6 +66,22 @@ static void cause_rows(BaseTable *table, const ReportAwaited *awaited, const Run
     }
 }
 
+/* "539 to 1557 ms, beyond what was validated (if it fitted)" */
+static char *step_meaning(const RunReport *report) {
+  g_autofree char *interval = report_interval(report->step_low, report->step_high);
+  GString *words = g_string_new(NULL);
+  if (interval != NULL)
+    g_string_append_printf(words, "%s ms", interval);
+  if (report->validated_rows > 0)
+    g_string_append_printf(words, "%slike %u validated row%s", words->len > 0 ? ", " : "", report->validated_rows,
+                           report->validated_rows == 1 ? "" : "s");
+  else if (report->envelope != NULL)
+    g_string_append_printf(words, "%sbeyond what was validated", words->len > 0 ? ", " : "");
+  if (report->verdict == RUN_OOM)
+    g_string_append_printf(words, "%s(if it fitted)", words->len > 0 ? " " : "");
+  return g_string_free(words, FALSE);
+}
+
 static void print_step(const RunReport *report, GString *text) {
   const RunClass *slow = slowest(report);
   const gint64 parts[] = {slow->compute, slow->exposed, slow->idle};
@@ -78,7 +94,8 @@ static void print_step(const RunReport *report, GString *text) {
   base_table_head(table, "", BASE_RIGHT);
   base_table_head(table, "", BASE_RIGHT);
   base_table_head(table, "", BASE_LEFT);
-  time_row(table, "Step time", report_centi_ms(slow->step), 1000, report->verdict == RUN_OOM ? "(if it fitted)" : "");
+  g_autofree char *meaning = step_meaning(report);
+  time_row(table, "Step time", report_centi_ms(slow->step), 1000, meaning);
   time_row(table, "  compute", times[0], shares[0], "");
   time_row(table, "  exposed", times[1], shares[1], "communication while no compute runs");
   cause_rows(table, awaited, slow, 0, RUN_CAUSE_BUBBLE, times[1], shares[1]);
@@ -90,6 +107,8 @@ static void print_step(const RunReport *report, GString *text) {
   g_string_append_printf(text, "Communication takes %.2f ms, of which %.2f ms (%.1f %%) hide behind compute.\n",
                          (double)report_centi_ms(slow->communication) / 100, (double)report_centi_ms(hidden) / 100,
                          percent((double)hidden, (double)slow->communication));
+  const char *label = "step time";
+  report_envelopes(&label, (const char *const *)&report->envelope, 1, text);
   if (report->n_classes > 1)
     g_string_append_printf(text, "Times are those of the slowest of %u classes of ranks: %u from rank %u on.\n",
                            report->n_classes, slow->ranks, slow->first_rank);
@@ -102,7 +121,11 @@ static void print_price(const RunReport *report, GString *text) {
   if (report->days_to_train <= 0)
     return;
   g_autofree char *tokens = base_format_large(report->identity.total_tokens);
+  double step = (double)slowest(report)->step, low = (double)report->step_low, high = (double)report->step_high;
   g_string_append_printf(text, "Training       %s tokens take %.1f days", tokens, report->days_to_train);
+  if (low > 0)
+    g_string_append_printf(text, " (%.1f to %.1f)", report->days_to_train * low / step,
+                           report->days_to_train * high / step);
   if (report->price_to_train > 0) {
     g_autofree char *price = base_format_count((guint64)(report->price_to_train + 0.5));
     g_string_append_printf(text, " and %s USD", price);

@@ -53,6 +53,28 @@ char *report_step(guint32 step) {
   return step == 0 ? g_strdup("in the first step") : g_strdup_printf("in steady step %u", step);
 }
 
+char *report_interval(SimTime low, SimTime high) {
+  double from = base_in_ms(low), to = base_in_ms(high);
+  int decimals = from >= 100 ? 0 : from >= 10 ? 1 : 2;
+  return low > 0 ? g_strdup_printf("%.*f to %.*f", decimals, from, decimals, to) : NULL;
+}
+
+void report_envelopes(const char *const *labels, const char *const *envelopes, guint n, GString *text) {
+  for (guint i = 0; i < n; i++) {
+    gboolean said = envelopes[i] == NULL;
+    for (guint k = 0; !said && k < i; k++)
+      said = g_strcmp0(envelopes[k], envelopes[i]) == 0;
+    if (said)
+      continue;
+    g_autoptr(GString) words = g_string_new(labels[i]);
+    for (guint k = i + 1; k < n; k++)
+      if (g_strcmp0(envelopes[k], envelopes[i]) == 0)
+        g_string_append_printf(words, ", %s", labels[k]);
+    g_string_append_printf(words, ": %s.", envelopes[i]);
+    report_wrap(text, "Interval of ", words->str);
+  }
+}
+
 gint64 report_centi_ms(SimTime time) {
   SimTime unit = SIM_MILLISECOND / 100;
   return (time + unit / 2) / unit;

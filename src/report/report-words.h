@@ -30,6 +30,13 @@ void report_memory_levels(const RunClass *rank_class, gint64 ret[REPORT_LEVELS])
 gint64 report_centi_ms(SimTime time);
 gint64 report_centi_gib(guint64 bytes);
 
+/* "539 to 1557", in ms: an interval around a step: three digits tell all that it knows; NULL where it is not known (`low` 0).
+ * Caller frees. */
+char *report_interval(SimTime low, SimTime high);
+/* Below a page of several steps: for each envelope the labels of those that have it, and what it says. Labels and envelopes
+ * (NULL: none) are n each. */
+void report_envelopes(const char *const *labels, const char *const *envelopes, guint n, GString *text);
+
 /* Appends words broken into lines: the first begins with `first`, the others with as many spaces. A number keeps what
  * follows it (its unit) on its line. */
 void report_wrap(GString *text, const char *first, const char *words);

@@ -64,8 +64,9 @@ static void notes(Pack *pack, RunIdentity *identity) {
 }
 
 static void identity(Pack *pack, RunIdentity *of) {
-  char **texts[] = {&of->run_key, &of->workload,  &of->topology,  &of->model,
-                    &of->gpu,     &of->framework, &of->precision, &of->activation_checkpointing};
+  char **texts[] = {&of->architecture, &of->run_key,   &of->workload,
+                    &of->topology,     &of->model,     &of->gpu,
+                    &of->framework,    &of->precision, &of->activation_checkpointing};
   for (gsize i = 0; i < G_N_ELEMENTS(texts); i++)
     *texts[i] = text(pack, *texts[i], FALSE);
   of->settings = array(pack, of->settings, of->n_settings, sizeof *of->settings);
@@ -96,6 +97,7 @@ static void walk(Pack *pack, RunReport *report) {
   raw(pack, report, sizeof *report);
   if (pack->out == NULL)
     report->names = pack->names = g_string_chunk_new(256);
+  report->envelope = text(pack, report->envelope, FALSE);
   identity(pack, &report->identity);
   report->classes = array(pack, report->classes, report->n_classes, sizeof *report->classes);
   for (guint32 i = 0; i < report->n_classes; i++)

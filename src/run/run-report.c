@@ -45,6 +45,7 @@ void run_identity_clear(RunIdentity *identity) {
   g_free(identity->topology);
   g_free(identity->model);
   g_free(identity->gpu);
+  g_free(identity->architecture);
   g_free(identity->framework);
   g_free(identity->precision);
   g_free(identity->activation_checkpointing);
@@ -62,6 +63,7 @@ void run_report_free(RunReport *report) {
   }
   g_free(report->classes);
   g_free(report->links);
+  g_free(report->envelope);
   if (report->names != NULL)
     g_string_chunk_free(report->names);
   g_free(report);

@@ -125,11 +125,14 @@ typedef struct {
 
 typedef struct {
   char *name, *value, *origin;
+  gboolean usual; /* the value is the default's, whoever gave it */
 } RunSetting;
 
 typedef struct {
   char *run_key; /* SHA-256, hexadecimal */
   char *workload, *topology, *model, *gpu, *framework;
+  char *architecture;  /* of the GPU */
+  double network_rate; /* bytes/s of a GPU's NICs; 0: none */
   guint32 zero_stage, gpus, nodes;
   guint64 parameters;
   guint64 sequence_length, micro_batch, gradient_accumulation, global_batch;
@@ -146,7 +149,11 @@ typedef struct {
   guint32 slowest;  /* class whose times stand for the step */
   guint32 tightest; /* class nearest to, or furthest over, its capacity */
   RunVerdict verdict;
-  guint64 tokens; /* per step, all ranks */
+  SimTime step_low, step_high; /* interval around the step of the slowest class; 0: not known */
+  guint32 validated_rows;      /* published rows like this run */
+  char *envelope;              /* whether anything like it was validated, in words; NULL: not asked */
+  guint64 tokens;              /* per step, all ranks */
+  double model_flops;          /* of a step, all ranks: attention in full, nothing twice */
   double tokens_per_second, tokens_per_second_per_gpu;
   double model_flops_utilisation,
       hardware_flops_utilisation; /* of the data sheet's dense peak; model: attention in full; hardware: executed */

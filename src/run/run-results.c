@@ -194,6 +194,7 @@ static void fill_rates(RunReport *report, const RunPlay *play) {
   report->tokens = program->tokens;
   report->tokens_per_second = (double)program->tokens / seconds;
   report->tokens_per_second_per_gpu = report->tokens_per_second / (double)gpus;
+  report->model_flops = program->model_flops;
   report->model_flops_utilisation = program->model_flops / seconds / peak;
   report->hardware_flops_utilisation = program->hardware_flops / seconds / peak;
 }

@@ -66,10 +66,15 @@ CREATE TABLE run (
   price_per_million_tokens   REAL,             -- USD
   days_to_train              REAL,             -- days for the workload's total_tokens
   price_to_train             REAL,             -- USD for the workload's total_tokens
+  step_low_ps                INTEGER,          -- interval around step_ps that 80 % of cases are to fall into, from the residuals of published steps:
+  step_high_ps               INTEGER,          -- always holds step_ps. NULL: too few were validated
+  validated_rows             INTEGER NOT NULL, -- published steps like this one that were validated; 0: it lies beyond them
+  envelope                   TEXT,             -- "validated: …" or "beyond what was validated: …" and why; which residuals the interval is of
   slowest_class              INTEGER NOT NULL, -- rank_class whose times stand above
   tightest_class             INTEGER NOT NULL, -- rank_class whose memory stands above: nearest to, or furthest over, its capacity
   steps_played               INTEGER NOT NULL, -- steady steps played until they repeated
   repeats                    INTEGER NOT NULL CHECK (repeats IN (0, 1)), -- 0: the last step played still differed from the one before
+  CONSTRAINT run_step_inside CHECK (step_ps BETWEEN step_low_ps AND step_high_ps),
   CONSTRAINT run_step_adds_up CHECK (compute_ps + exposed_ps + idle_ps = step_ps),
   CONSTRAINT run_idle_adds_up CHECK (host_ps + bubble_ps = idle_ps)
 ) STRICT;
@@ -311,6 +316,8 @@ CREATE TABLE validation (
 CREATE VIEW v_stage_table AS
 SELECT run_id, workload, topology, framework, gpus, micro_batch, zero_stage, verdict,
        round(step_ps / 1e9, 3) AS step_ms,
+       round(step_low_ps / 1e9, 3) AS step_low_ms,
+       round(step_high_ps / 1e9, 3) AS step_high_ms,
        round(compute_ps / 1e9, 3) AS compute_ms,
        round(exposed_ps / 1e9, 3) AS exposed_ms,
        round(idle_ps / 1e9, 3) AS idle_ms,

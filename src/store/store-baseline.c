@@ -41,7 +41,7 @@ static void take_setting(int n, const char *const *names, const char *const *val
   Reading *reading = user;
   if (strcmp(values[0], reading->budget) != 0)
     return;
-  RunSetting setting = {g_strdup(values[1]), g_strdup(values[2]), g_strdup(values[3])};
+  RunSetting setting = {g_strdup(values[1]), g_strdup(values[2]), g_strdup(values[3]), FALSE};
   g_array_append_val(reading->rows, setting);
 }
 
@@ -67,6 +67,8 @@ GArray *store_db_baseline_recipe(StoreDb *db, const char *budget, GError **error
 char *store_metric_value(const StoreMetric *metric, const RunReport *report) {
   if (metric->text != NULL)
     return g_strdup(metric->text(report));
+  if (metric->integer != NULL && metric->optional && metric->integer(report) == 0)
+    return NULL;
   if (metric->integer != NULL)
     return g_strdup_printf("%" G_GINT64_FORMAT, metric->integer(report));
   double value = metric->number(report);

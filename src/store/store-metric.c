@@ -70,6 +70,10 @@ READ_NUMBER(price_per_step, report->price_per_step)
 READ_NUMBER(price_per_million_tokens, report->price_per_million_tokens)
 READ_NUMBER(days_to_train, report->days_to_train)
 READ_NUMBER(price_to_train, report->price_to_train)
+READ_INTEGER(step_low, report->step_low)
+READ_INTEGER(step_high, report->step_high)
+READ_INTEGER(validated_rows, report->validated_rows)
+READ_TEXT(envelope, report->envelope)
 READ_INTEGER(slowest_class, report->slowest)
 READ_INTEGER(tightest_class, report->tightest)
 READ_INTEGER(steps_played, report->steps_played)
@@ -130,6 +134,10 @@ const StoreMetric store_metrics[] = {
     {"price_per_million_tokens", "price_per_million_tokens", STORE_MONEY, STORE_LESS, NUMBER(read_price_per_million_tokens), "price of a million tokens", OPTIONAL},
     {"days_to_train", "days_to_train", STORE_NUMBER, STORE_LESS, NUMBER(read_days_to_train), "days for total_tokens", OPTIONAL},
     {"price_to_train", "price_to_train", STORE_MONEY, STORE_LESS, NUMBER(read_price_to_train), "price of total_tokens", OPTIONAL},
+    {"step_low", "step_low_ps", STORE_TIME, STORE_LESS, INTEGER(read_step_low), "lower end of the interval around the step", OPTIONAL},
+    {"step_high", "step_high_ps", STORE_TIME, STORE_LESS, INTEGER(read_step_high), "upper end of the interval around the step", OPTIONAL},
+    {"validated_rows", "validated_rows", STORE_NUMBER, STORE_MORE, INTEGER(read_validated_rows), "published measurements of runs like this one", RUN_ONLY},
+    {"envelope", "envelope", STORE_TEXT, STORE_NEITHER, TEXT(read_envelope), "whether anything like it was validated, and what the interval rests on", OPTIONAL},
     {"slowest_class", "slowest_class", STORE_NUMBER, STORE_NEITHER, INTEGER(read_slowest_class), "rank class whose times stand for the step", RUN_ONLY},
     {"tightest_class", "tightest_class", STORE_NUMBER, STORE_NEITHER, INTEGER(read_tightest_class), "rank class whose memory stands for the step", RUN_ONLY},
     {"steps_played", "steps_played", STORE_NUMBER, STORE_NEITHER, INTEGER(read_steps_played), "steady steps played until they repeated", RUN_ONLY},

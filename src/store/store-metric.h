@@ -23,7 +23,7 @@ typedef struct {
   const char *(*text)(const RunReport *report);
   const char *help;
   gboolean per_class; /* also a column of table rank_class */
-  gboolean optional;  /* 0 means "not known": NULL in the database, null in JSON */
+  gboolean optional;  /* 0 (of texts NULL) means "not known": NULL in the database, null in JSON */
 } StoreMetric;
 
 extern const StoreMetric store_metrics[];

@@ -92,6 +92,8 @@ void store_writer_index(StoreWriter *writer, gint32 value) {
 void store_writer_metric(StoreWriter *writer, const StoreMetric *metric, const RunReport *report) {
   if (metric->text != NULL)
     store_writer_text(writer, metric->text(report));
+  else if (metric->integer != NULL && metric->optional && metric->integer(report) == 0)
+    store_writer_null(writer);
   else if (metric->integer != NULL)
     store_writer_integer(writer, metric->integer(report));
   else if (metric->optional && metric->number(report) == 0)

@@ -31,8 +31,10 @@ struct StudyCache {
   GHashTable *machines, *models;
   guint32 links; /* of all machines */
   Kept programs[MOST_PROGRAMS];
-  guint oldest;   /* Program */
-  GArray *tables; /* Tables */
+  guint oldest;           /* Program */
+  GArray *tables;         /* Tables */
+  Trust *trust;           /* NULL until needed */
+  ConfSettings *defaults; /* likewise */
 };
 
 static void machine_free(gpointer data) {
@@ -79,6 +81,8 @@ void study_cache_free(StudyCache *cache) {
   g_hash_table_unref(cache->models);
   g_array_unref(cache->tables);
   hw_catalog_free(cache->catalog);
+  trust_free(cache->trust);
+  conf_settings_free(cache->defaults);
   g_free(cache);
 }
 
@@ -96,6 +100,18 @@ const HwCatalog *study_cache_catalog(StudyCache *cache, GError **error) {
   if (cache->catalog != NULL)
     hw_catalog_forget_used(cache->catalog);
   return cache->catalog;
+}
+
+const Trust *study_cache_trust(StudyCache *cache, GError **error) {
+  if (cache->trust == NULL)
+    cache->trust = trust_load(error);
+  return cache->trust;
+}
+
+const ConfSettings *study_cache_defaults(StudyCache *cache) {
+  if (cache->defaults == NULL)
+    cache->defaults = study_settings_new();
+  return cache->defaults;
 }
 
 static void add_figure(const char *name, const char *value, gpointer user) {
@@ -180,11 +196,13 @@ gboolean study_machine_connect(StudyCache *cache, StudyMachine *machine, const C
   if (machine->library != NULL)
     return TRUE;
   const Tables *tables = find_tables(cache, machine->cluster, knobs, error);
-  if (tables == NULL)
+  const Trust *trust = tables != NULL ? study_cache_trust(cache, error) : NULL;
+  if (trust == NULL)
     return FALSE;
   gsize length;
   const guchar *text = g_bytes_get_data(tables->text, &length);
   g_checksum_update(machine->figures, text, (gssize)length);
+  g_checksum_update(machine->figures, (const guchar *)trust_sum(trust), -1);
   CollLibrary *library = coll_library_new_like(tables->library, machine->cluster, knobs);
   share_searches(cache, library);
   machine->library = library;

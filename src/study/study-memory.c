@@ -32,3 +32,14 @@ gboolean study_memory_load(const ConfSettings *settings, MemPolicy *ret, GError 
   *ret = read;
   return TRUE;
 }
+
+gboolean study_memory_check_offload(const ConfSettings *settings, const HwCluster *cluster, const PlanRecipe *recipe,
+                                    GError **error) {
+  if (!recipe->offload_optimizer && !recipe->offload_parameters)
+    return TRUE;
+  if (cluster->host_link == NULL || cluster->host_link->pageable == 0)
+    return conf_settings_fail(settings, "host.link", error,
+                              "offload needs to know each GPU's way to host memory, as in pcie5-x16-host");
+  return cluster->dram_bandwidth > 0 || conf_settings_fail(settings, "host.dram_bandwidth", error,
+                                                           "offload needs to know the host memory's bandwidth");
+}

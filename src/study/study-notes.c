@@ -3,6 +3,7 @@
 
 #include "kernel-time.h"
 #include "plan.h"
+#include "study-recipe.h"
 #include "study-walk.h"
 
 static void note(GPtrArray *notes, const char *format, ...) G_GNUC_PRINTF(2, 3);
@@ -29,10 +30,7 @@ static void note_program(GPtrArray *notes, const StudyWalk *walk) {
       !conf_settings_given(walk->settings, "training.global_batch"))
     note(notes, "no batch is stated: one sequence per GPU");
   if (walk->tool_recipe != NULL)
-    note(notes,
-         "%s is a recipe of %s: %u of its settings hold below the workload's, %u keys change no step; --explain lists "
-         "both",
-         walk->tool_recipe->file, walk->tool_recipe->tool, walk->tool_recipe->taken->len, walk->tool_recipe->left->len);
+    g_ptr_array_add(notes, study_recipe_note(walk->tool_recipe, walk->settings));
   plan_notes(&walk->recipe, notes);
   if (walk->recipe.zero_stage > 0 && walk->recipe.ranks > 1)
     note(notes, "shards differ by padding at most: every rank plays the largest");

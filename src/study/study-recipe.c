@@ -1,6 +1,9 @@
 /* Another tool's recipe under a workload's settings, and what it needs of model and cluster. */
 #include "study-recipe.h"
 
+#include <string.h>
+
+#include "base-error.h"
 #include "study-walk.h"
 
 /* hidden_size of the model and GPUs of the cluster, as the settings have them. */
@@ -47,6 +50,32 @@ gboolean study_recipe_apply(ConfSettings *settings, const HwCatalog *catalog, Re
   }
   *ret = recipe;
   return TRUE;
+}
+
+char *study_recipe_note(const Recipe *recipe, const ConfSettings *settings) {
+  g_autofree char *overruled = recipe_overruled(recipe, settings);
+  const char *also = *overruled != '\0' ? "; the workload or --set says otherwise of " : "";
+  return g_strdup_printf(
+      "%s is a recipe of %s: %u settings come of it, %u keys change no step (--explain lists both)%s%s", recipe->file,
+      recipe->tool, recipe->taken->len, recipe->left->len, also, overruled);
+}
+
+gboolean study_recipe_fail(const Recipe *recipe, const ConfSettings *settings, GError **error) {
+  if (recipe == NULL || error == NULL || *error == NULL)
+    return FALSE;
+  for (guint i = 0; i < recipe->taken->len; i++) {
+    const RecipeTaken *taken = g_ptr_array_index(recipe->taken, i);
+    const char *ours = conf_settings_get(settings, "parallel.framework");
+    if (strcmp(taken->setting, "parallel.framework") != 0 || g_strcmp0(ours, taken->value) == 0)
+      continue;
+    g_autofree char *message = g_strdup((*error)->message);
+    g_clear_error(error);
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
+                "%s; the recipe is of framework %s, but the workload says %s: leave framework out there", message,
+                taken->value, ours);
+    break;
+  }
+  return FALSE;
 }
 
 gboolean study_print_recipe(const Study *study, GString *text, GError **error) {

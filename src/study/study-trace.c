@@ -7,6 +7,7 @@
 #include "base-error.h"
 #include "kernel-time.h"
 #include "plan.h"
+#include "program-chakra.h"
 #include "program-trace.h"
 #include "study-key.h"
 #include "study-memory.h"
@@ -66,6 +67,30 @@ gboolean study_trace(Study *study, GString *text, GError **error) {
                             .notes = notes,
                             .settings = libraries};
     program_trace_write(walk.program, &origin, durations, text);
+  }
+  study_walk_clear(&walk);
+  return good;
+}
+
+static gboolean write_chakra(const Program *program, const SimTime *durations, StudyFile write, gpointer user,
+                             GError **error) {
+  for (guint32 rank = 0; rank < program->n_ranks; rank++) {
+    g_autofree char *ending = g_strdup_printf("%u.et", rank);
+    g_autoptr(GByteArray) bytes = g_byte_array_new();
+    if (!program_chakra_write(program, rank, durations, bytes, error) ||
+        !write(ending, bytes->data, bytes->len, user, error))
+      return FALSE;
+  }
+  g_autofree char *groups = program_chakra_groups(program);
+  return write("groups.json", (const guint8 *)groups, strlen(groups), user, error);
+}
+
+gboolean study_chakra(Study *study, StudyFile write, gpointer user, GError **error) {
+  StudyWalk walk = {.settings = conf_settings_copy(study->settings), .fidelity = "flow", .contention = TRUE};
+  gboolean good = study_walk_read(&walk, error) && study_walk_plan(&walk, error);
+  if (good) {
+    g_autofree SimTime *durations = measure(&walk);
+    good = write_chakra(walk.program, durations, write, user, error);
   }
   study_walk_clear(&walk);
   return good;
@@ -283,7 +308,7 @@ static char *known(const char *text) {
 
 static void keep_setting(RunIdentity *identity, const char *name, char *value, const char *origin) {
   identity->settings = g_renew(RunSetting, identity->settings, identity->n_settings + 1);
-  identity->settings[identity->n_settings++] = (RunSetting){g_strdup(name), value, g_strdup(origin)};
+  identity->settings[identity->n_settings++] = (RunSetting){g_strdup(name), value, g_strdup(origin), FALSE};
 }
 
 static void fill_identity(const StudyTrace *trace, const StudyWalk *walk, const StudyReplay *replay,
@@ -296,6 +321,8 @@ static void fill_identity(const StudyTrace *trace, const StudyWalk *walk, const 
   identity->topology = g_strdup(walk->cluster->topology);
   identity->model = g_strdup(origin->model != NULL ? origin->model : identity->workload);
   identity->gpu = g_strdup(walk->cluster->gpu->name);
+  identity->architecture = g_strdup(walk->cluster->gpu->architecture);
+  identity->network_rate = study_network_rate(walk->cluster);
   identity->framework = known(origin->framework);
   identity->zero_stage = (guint32)origin->zero_stage;
   identity->gpus = hw_cluster_gpus(walk->cluster);
@@ -317,6 +344,7 @@ static void fill_identity(const StudyTrace *trace, const StudyWalk *walk, const 
   keep_setting(identity, "trace.scale_compute", base_quantity_canonical(replay->compute_scale, BASE_UNIT_NONE),
                "command line");
   study_walk_price(report);
+  study_trust(walk, "the replay of a trace", report);
 }
 
 static RunReport *play(const StudyTrace *trace, StudyWalk *walk, const StudyReplay *replay, const StudyOptions *options,

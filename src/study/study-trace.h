@@ -29,6 +29,11 @@ typedef struct {
 /* Appends. Errors: SIM_ERROR_INPUT, as study_run. */
 gboolean study_trace(Study *study, GString *text, GError **error);
 
+/* The same as Chakra execution traces (program-chakra.h): `write` gets each file's ending and contents, "0.et" of rank 0 and
+ * so on, then "groups.json". Errors: of the settings, of the Program, of `write`, whose FALSE ends it. */
+typedef gboolean (*StudyFile)(const char *ending, const guint8 *data, gsize length, gpointer user, GError **error);
+gboolean study_chakra(Study *study, StudyFile write, gpointer user, GError **error);
+
 /* Reads and checks the file: see program-check.h for the rules. */
 StudyTrace *study_trace_open(const char *path, GError **error);
 void study_trace_free(StudyTrace *trace);

@@ -13,6 +13,7 @@
 #include "recipe.h"
 #include "study-cache.h"
 #include "study-point.h"
+#include "trust.h"
 
 struct Study {
   char *workload;
@@ -36,6 +37,10 @@ typedef struct {
 const HwCatalog *study_cache_catalog(StudyCache *cache, GError **error);
 StudyMachine *study_cache_machine(StudyCache *cache, ConfSettings *settings, GError **error);
 const ModelShape *study_cache_model(StudyCache *cache, ConfSettings *settings, GError **error);
+/* How far off predictions are. NULL on error, never after a machine was connected. */
+const Trust *study_cache_trust(StudyCache *cache, GError **error);
+/* What every setting is where nobody gives it. */
+const ConfSettings *study_cache_defaults(StudyCache *cache);
 gboolean study_machine_connect(StudyCache *cache, StudyMachine *machine, const CollKnobs *knobs, GError **error);
 
 typedef struct StudyWalk {
@@ -71,6 +76,11 @@ gboolean study_refuse_recipe(const char *path, GError **error);
 /* Reads the recipe that settings name, if any, and lays it under them; *ret NULL where there is none. */
 gboolean study_recipe_apply(ConfSettings *settings, const HwCatalog *catalog, Recipe **ret, GError **error);
 
+/* What the recipe says and what overrules it. Caller frees. */
+char *study_recipe_note(const Recipe *recipe, const ConfSettings *settings);
+/* Adds to an error that a recipe meant for another framework than the workload's is there. FALSE; `recipe` may be NULL. */
+gboolean study_recipe_fail(const Recipe *recipe, const ConfSettings *settings, GError **error);
+
 void study_walk_need_cache(StudyWalk *walk);
 /* Reads and checks everything that settings name: cluster, shape, recipes. The walk starts zeroed but for its settings.
  */
@@ -88,6 +98,11 @@ char **study_walk_notes(const StudyWalk *walk);
 void study_walk_note_play(GPtrArray *notes, const StudyWalk *walk, const RunReport *report);
 /* Two lists of notes (the first may be NULL) as one, which owns what they held. */
 char **study_walk_join(char **first, char **then);
+/* The interval around the step time and what vouches for it, into a report whose identity is filled. `unlike`: as of
+ * trust_judge. */
+void study_trust(const StudyWalk *walk, const char *unlike, RunReport *report);
+/* Of a GPU's NICs, bytes/s; 0: it has none. */
+double study_network_rate(const HwCluster *cluster);
 /* What follows from step time, price and tokens of the identity. */
 void study_walk_price(RunReport *report);
 void study_walk_clear(StudyWalk *walk);

@@ -111,27 +111,12 @@ void study_walk_clear(StudyWalk *walk) {
   g_free(walk->key);
 }
 
-static gboolean check_offload(const StudyWalk *walk, GError **error) {
-  const HwCluster *cluster = walk->cluster;
-  if (!walk->recipe.offload_optimizer && !walk->recipe.offload_parameters)
-    return TRUE;
-  if (cluster->host_link == NULL || cluster->host_link->pageable == 0)
-    return conf_settings_fail(walk->settings, "host.link", error,
-                              "offload needs to know each GPU's way to host memory, as in pcie5-x16-host");
-  return cluster->dram_bandwidth > 0 || conf_settings_fail(walk->settings, "host.dram_bandwidth", error,
-                                                           "offload needs to know the host memory's bandwidth");
-}
-
 void study_walk_need_cache(StudyWalk *walk) {
   if (walk->cache == NULL)
     walk->cache = walk->own_cache = study_cache_new();
 }
 
-gboolean study_walk_read(StudyWalk *walk, GError **error) {
-  study_walk_need_cache(walk);
-  const HwCatalog *catalog = study_cache_catalog(walk->cache, error);
-  if (catalog == NULL || !study_recipe_apply(walk->settings, catalog, &walk->tool_recipe, error))
-    return FALSE;
+static gboolean read_under_recipe(StudyWalk *walk, GError **error) {
   walk->machine = study_cache_machine(walk->cache, walk->settings, error);
   const ModelShape *shape = walk->machine != NULL ? study_cache_model(walk->cache, walk->settings, error) : NULL;
   if (shape == NULL)
@@ -152,12 +137,20 @@ gboolean study_walk_read(StudyWalk *walk, GError **error) {
   if (walk->model_recipe.loss == MODEL_LOSS_DEFAULT)
     walk->model_recipe.loss = walk->recipe.framework == PLAN_NANOTRON ? MODEL_LOSS_VOCAB_PARALLEL : MODEL_LOSS_EAGER;
   walk->recipe.host = walk->recipe.framework != PLAN_PAPER ? walk->cluster->host : NULL;
-  if (!check_offload(walk, error))
+  if (!study_memory_check_offload(walk->settings, walk->cluster, &walk->recipe, error))
     return FALSE;
   KernelDtype dtype = (KernelDtype)model_precision_dtype(walk->model_recipe.precision);
   return kernel_supports(walk->cluster->gpu, dtype) ||
          conf_settings_fail(walk->settings, "training.precision", error, "%s matmuls are not in the hardware of %s",
                             kernel_dtype_names[dtype], walk->cluster->gpu->name);
+}
+
+gboolean study_walk_read(StudyWalk *walk, GError **error) {
+  study_walk_need_cache(walk);
+  const HwCatalog *catalog = study_cache_catalog(walk->cache, error);
+  if (catalog == NULL || !study_recipe_apply(walk->settings, catalog, &walk->tool_recipe, error))
+    return FALSE;
+  return read_under_recipe(walk, error) || study_recipe_fail(walk->tool_recipe, walk->settings, error);
 }
 
 /* What the Program calls on a slot, each call once. */
@@ -258,6 +251,8 @@ static void fill_identity(const char *workload, const StudyWalk *walk, RunIdenti
   identity->topology = g_strdup(walk->cluster->topology);
   identity->model = g_strdup(walk->shape.name);
   identity->gpu = g_strdup(walk->cluster->gpu->name);
+  identity->architecture = g_strdup(walk->cluster->gpu->architecture);
+  identity->network_rate = study_network_rate(walk->cluster);
   identity->framework = g_strdup(plan_framework_names[walk->recipe.framework]);
   identity->zero_stage = (guint32)walk->recipe.zero_stage;
   identity->gpus = hw_cluster_gpus(walk->cluster);
@@ -346,6 +341,7 @@ static RunReport *run_walk(const char *workload, StudyWalk *walk, const StudyOpt
   report->identity = known.identity;
   report->identity.notes = study_walk_join(study_walk_notes(walk), played);
   study_walk_price(report);
+  study_trust(walk, NULL, report);
   return report;
 }
 
@@ -375,49 +371,4 @@ char *study_find_key(const Study *study, GError **error) {
 
 RunReport *study_run(Study *study, const StudyOptions *options, GError **error) {
   return study_run_judged(study, options, NULL, NULL, NULL, error);
-}
-
-static RunReport *run_stage(const Study *study, int stage, const StudyOptions *options, StudyCache *cache,
-                            GError **error) {
-  Study mine = {study->workload, conf_settings_copy(study->settings)};
-  g_autofree char *assignment = g_strdup_printf("parallel.zero_stage=%d", stage);
-  RunReport *report = conf_settings_set(mine.settings, assignment, error)
-                          ? study_run_judged(&mine, options, cache, NULL, NULL, error)
-                          : NULL;
-  conf_settings_free(mine.settings);
-  return report;
-}
-
-gboolean study_run_stages(Study *study, const StudyOptions *options, StudyStages *ret, GError **error) {
-  StudyStages stages = {.n = 0};
-  g_autoptr(StudyCache) cache = study_cache_new();
-  g_autoptr(GError) first = NULL;
-  for (int stage = 0; stage < STUDY_STAGES; stage++) {
-    GError *refusal = NULL;
-    RunReport *report = run_stage(study, stage, options, cache, &refusal);
-    if (report != NULL) {
-      stages.reports[stages.n++] = report;
-      continue;
-    }
-    stages.refused[stage] = g_strdup(refusal->message);
-    if (first == NULL)
-      first = refusal;
-    else
-      g_error_free(refusal);
-  }
-  if (stages.n == 0) {
-    g_propagate_error(error, g_steal_pointer(&first));
-    study_stages_clear(&stages);
-    return FALSE;
-  }
-  *ret = stages;
-  return TRUE;
-}
-
-void study_stages_clear(StudyStages *stages) {
-  for (guint i = 0; i < stages->n; i++)
-    run_report_free(stages->reports[i]);
-  for (int stage = 0; stage < STUDY_STAGES; stage++)
-    g_free(stages->refused[stage]);
-  *stages = (StudyStages){.n = 0};
 }

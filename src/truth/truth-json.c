@@ -2,6 +2,7 @@
 #include <json-glib/json-glib.h>
 
 #include "report-text.h"
+#include "truth-interval.h"
 #include "truth-text.h"
 
 static void add_text(JsonBuilder *json, const char *key, const char *value) {
@@ -91,6 +92,26 @@ static void add_headlines(JsonBuilder *json, const TruthResult *result) {
   json_builder_end_array(json);
 }
 
+static void add_intervals(JsonBuilder *json, const TruthResult *result) {
+  g_autoptr(GArray) covers = truth_interval_covers(result);
+  begin_list(json, "intervals");
+  for (guint i = 0; i < covers->len; i++) {
+    const TruthCover *cover = &g_array_index(covers, TruthCover, i);
+    json_builder_begin_object(json);
+    add_text(json, "source", cover->source);
+    add_text(json, "set", cover->set);
+    add_count(json, "n", cover->n);
+    add_count(json, "inside", cover->inside);
+    add_count(json, "held_out_inside", cover->held_out);
+    add_count(json, "held_out_beyond", cover->beyond);
+    add_count(json, "rested_on", cover->resting);
+    add_number(json, "width", cover->width);
+    add_number(json, "held_out_width", cover->held_width);
+    json_builder_end_object(json);
+  }
+  json_builder_end_array(json);
+}
+
 static void add_reasons(JsonBuilder *json, const TruthResult *result) {
   g_autoptr(GArray) reasons = truth_score_reasons(result);
   begin_list(json, "reasons");
@@ -123,6 +144,31 @@ static void add_figure(JsonBuilder *json, const char *side, StoreMeasureKind kin
     add_number(json, key, store_measure_shown(kind, value));
 }
 
+static void add_seconds(JsonBuilder *json, const char *key, SimTime time) {
+  if (time != 0)
+    add_number(json, key, sim_time_to_seconds(time));
+  else
+    add_text(json, key, NULL);
+}
+
+/* Of rows with a step: its interval, and the features by which it is compared. */
+static void add_interval(JsonBuilder *json, const TruthInterval *interval) {
+  g_autofree char *options = interval->like.options != NULL ? g_strjoinv("; ", interval->like.options) : g_strdup("");
+  add_seconds(json, "predicted.step_low_s", interval->low);
+  add_seconds(json, "predicted.step_high_s", interval->high);
+  add_seconds(json, "held_out.step_low_s", interval->held_low);
+  add_seconds(json, "held_out.step_high_s", interval->held_high);
+  add_text(json, "envelope", interval->envelope);
+  json_builder_set_member_name(json, "like");
+  json_builder_begin_object(json);
+  for (int w = 0; w < TRUST_WORDS; w++)
+    add_text(json, trust_word_names[w], interval->like.words[w]);
+  for (int f = 0; f < TRUST_NUMBERS; f++)
+    add_number(json, trust_number_names[f], interval->like.numbers[f]);
+  add_text(json, "options", options);
+  json_builder_end_object(json);
+}
+
 static void add_row(JsonBuilder *json, const TruthRow *row) {
   g_autofree char *status = truth_row_status(row);
   json_builder_begin_object(json);
@@ -136,6 +182,8 @@ static void add_row(JsonBuilder *json, const TruthRow *row) {
       add_figure(json, "measured", kind, row->measured[kind]);
       add_figure(json, "predicted", kind, row->predicted[kind]);
     }
+  if (row->interval.envelope != NULL)
+    add_interval(json, &row->interval);
   json_builder_end_object(json);
 }
 
@@ -146,10 +194,14 @@ void truth_json(const TruthResult *result, const TruthShow *show, GString *text)
     ran += truth_row(result, i)->ran != FALSE;
   json_builder_begin_object(json);
   add_count(json, "json_version", REPORT_JSON_VERSION);
+  add_text(json, "model_version", RUN_MODEL_VERSION);
+  add_count(json, "coverage", result->coverage);
   add_count(json, "rows_total", result->rows->len);
   add_count(json, "rows_ran", ran);
   add_groups(json, result);
   add_headlines(json, result);
+  add_number(json, "held_out_by_source", truth_interval_sum(result).by_source);
+  add_intervals(json, result);
   add_reasons(json, result);
   if (show->rows) {
     begin_list(json, "rows");

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "study-collective.h"
+#include "truth-interval.h"
 
 typedef struct {
   const TruthTable *table;
@@ -16,6 +17,7 @@ typedef struct {
 typedef struct {
   TruthResult *result;
   const TruthOptions *options;
+  const Trust *trust;
   guint table, row;     /* the next */
   GHashTable *defaults; /* "name\nvalue" → count */
 } Validation;
@@ -60,7 +62,7 @@ static void item_free(gpointer data) {
   g_free(item);
 }
 
-static void keep_run(TruthRow *row, const RunReport *report) {
+static void keep_run(TruthRow *row, const RunReport *report, const Trust *trust) {
   const RunClass *slowest = &report->classes[report->slowest], *tightest = &report->classes[report->tightest];
   for (StoreMeasureKind kind = 0; kind < STORE_MEASURES; kind++)
     row->predicted[kind] = store_measure_predicted(kind, report);
@@ -73,6 +75,9 @@ static void keep_run(TruthRow *row, const RunReport *report) {
                                     .capacity = tightest->capacity};
   memcpy(row->breakdown.by_cause, slowest->by_cause, sizeof slowest->by_cause);
   memcpy(row->breakdown.held, tightest->peak_held, sizeof tightest->peak_held);
+  row->interval =
+      (TruthInterval){.low = report->step_low, .high = report->step_high, .envelope = g_strdup(report->envelope)};
+  trust_read(trust, report, &row->interval.like);
 }
 
 static void keep_call(TruthRow *row, const StudyCollectiveCall *call) {
@@ -132,7 +137,7 @@ static gboolean deliver(gpointer data, gpointer user, G_GNUC_UNUSED GError **err
     row.predicted[kind] = STORE_UNKNOWN;
   }
   if (item->point->report != NULL)
-    keep_run(&row, item->point->report);
+    keep_run(&row, item->point->report, validation->trust);
   else if (item->called)
     keep_call(&row, &item->call);
   else {
@@ -166,6 +171,8 @@ static void row_clear(gpointer data) {
   TruthRow *row = data;
   g_strfreev(row->reasons);
   g_free(row->run_key);
+  trust_case_clear(&row->interval.like);
+  g_free(row->interval.envelope);
 }
 
 static void default_clear(gpointer data) {
@@ -202,8 +209,11 @@ TruthResult *truth_run(char *const *paths, const TruthOptions *options, GError *
       }
     g_ptr_array_add(result->tables, table);
   }
+  g_autoptr(Trust) trust = trust_load(error);
+  if (trust == NULL)
+    return NULL;
   g_autoptr(GHashTable) defaults = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-  Validation validation = {.result = result, .options = options, .defaults = defaults};
+  Validation validation = {.result = result, .options = options, .trust = trust, .defaults = defaults};
   StudyRunner runner = {.threads = options->threads,
                         .next = next_row,
                         .work = work,
@@ -217,6 +227,7 @@ TruthResult *truth_run(char *const *paths, const TruthOptions *options, GError *
   if (!study_runner_run(&runner, &result->stopped, error))
     return NULL;
   sort_defaults(&validation);
+  truth_intervals(result, trust);
   return g_steal_pointer(&result);
 }
 

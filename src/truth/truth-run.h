@@ -10,6 +10,7 @@
 #pragma once
 
 #include "study-runner.h"
+#include "trust.h"
 #include "truth-table.h"
 
 typedef struct {
@@ -28,6 +29,15 @@ typedef struct {
   guint64 device_used, capacity;
 } TruthBreakdown;
 
+/* Around a step: what the run said of it, and what it would have said had its source never been published. */
+typedef struct {
+  TrustCase like;
+  SimTime low, high, held_low, held_high; /* 0: not known */
+  guint held_alike;                       /* rows of other sources that are like it */
+  gboolean resting;                       /* it is one of the rows that intervals rest on */
+  char *envelope;                         /* NULL: no step was played */
+} TruthInterval;
+
 typedef struct {
   const TruthTable *table;
   guint row;
@@ -37,6 +47,7 @@ typedef struct {
   double measured[STORE_MEASURES], predicted[STORE_MEASURES];
   char *run_key; /* NULL: a collective, or it did not run */
   TruthBreakdown breakdown;
+  TruthInterval interval;
   const char *algorithm, *protocol; /* of a collective; else NULL */
   guint64 bytes;
 } TruthRow;
@@ -51,6 +62,7 @@ typedef struct {
   GPtrArray *tables; /* TruthTable */
   GArray *rows;      /* TruthRow */
   GArray *defaults;  /* TruthDefault, by name and value */
+  guint coverage;    /* nominal, of intervals, in per cent */
   gboolean stopped;  /* `stop` ended it: rows are those that were finished */
 } TruthResult;
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base-table.h"
+#include "truth-interval.h"
 #include "truth-rows.h"
 
 #define PERCENT 100.0
@@ -58,6 +59,53 @@ static void print_headlines(const TruthResult *result, GString *text) {
                            line->family, line->sources, PERCENT * line->median_of_medians, line->all.n,
                            PERCENT * line->all.p90, PERCENT * line->worst_bias);
   }
+}
+
+static void cover_cells(BaseTable *table, const TruthCover *cover) {
+  base_table_cell(table, "%u", cover->n);
+  base_table_cell(table, "%.1f %%", PERCENT * cover->inside / cover->n);
+  base_table_cell(table, "%.2f", cover->width);
+  base_table_cell(table, "%.1f %%", PERCENT * cover->held_out / cover->n);
+  base_table_cell(table, "%.2f", cover->held_width);
+  base_table_cell(table, "%u", cover->beyond);
+  base_table_end_row(table);
+}
+
+static void print_intervals(const TruthResult *result, GString *text) {
+  static const char *const heads[] = {"rows", "inside", "high/low", "held out", "high/low", "beyond"};
+  g_autoptr(GArray) covers = truth_interval_covers(result);
+  g_autoptr(BaseTable) table = base_table_new();
+  TruthCover sum = truth_interval_sum(result);
+  if (covers->len == 0)
+    return;
+  base_table_head(table, "source", BASE_LEFT);
+  base_table_head(table, "set", BASE_LEFT);
+  for (gsize i = 0; i < G_N_ELEMENTS(heads); i++)
+    base_table_head(table, heads[i], BASE_RIGHT);
+  for (guint i = 0; i < covers->len; i++) {
+    const TruthCover *cover = &g_array_index(covers, TruthCover, i);
+    base_table_cell(table, "%s", cover->source);
+    base_table_cell(table, "%s", cover->set);
+    cover_cells(table, cover);
+  }
+  if (sum.n > 0) {
+    base_table_rule(table);
+    base_table_cell(table, "tiers A and B");
+    base_table_cell(table, "%s", "");
+    cover_cells(table, &sum);
+  }
+  g_string_append_printf(text, "\nIntervals of step time: how many rows lie in theirs, nominally %u %%\n",
+                         result->coverage);
+  base_table_print(table, 2, text);
+  if (sum.resting == 0)
+    return;
+  g_string_append_printf(text,
+                         "  %u of these rows are what the intervals are made of: \"inside\" is no independent test of "
+                         "them, \"held out\" is:\n",
+                         sum.resting);
+  g_string_append_printf(
+      text, "  the interval that all other sources give. Each source counting the same, it holds %.1f %%\n",
+      PERCENT * sum.by_source);
 }
 
 static void print_verdicts(const GArray *groups, GString *text) {
@@ -145,6 +193,7 @@ void truth_text(const TruthResult *result, const TruthShow *show, GString *text)
   for (StoreMeasureKind kind = 0; kind < STORE_MEASURES; kind++)
     print_measure(result, groups, kind, text);
   print_headlines(result, text);
+  print_intervals(result, text);
   print_verdicts(groups, text);
   print_reasons(result, text);
   print_defaults(result, text);

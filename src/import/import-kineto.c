@@ -1,0 +1,347 @@
+/* Events into spans of one step, and these into sums. */
+#include "import-kineto.h"
+
+#include <string.h>
+
+#include "base-error.h"
+#include "import-scan.h"
+
+#define PS_DIGITS 6 /* of a microsecond */
+#define MARK      "ProfilerStep#"
+
+typedef struct {
+  SimTime start, end;
+  ImportCollective what; /* IMPORT_COLLECTIVES: compute */
+} Span;
+
+typedef struct {
+  GArray *spans;             /* Span, of kernels */
+  GArray *gpu_marks, *marks; /* Span, of steps */
+  gint64 base;               /* microseconds of the first event: times are from there */
+  gboolean has_base;
+  GString *device; /* the first that a kernel names */
+} Reading;
+
+typedef struct {
+  GString *ph, *cat, *name, *ts, *dur, *collective, *device;
+} Event;
+
+/* ---- Reading ---- */
+
+/* "1712.25" microseconds after the first event, in picoseconds. FALSE: no number. */
+static gboolean read_time(Reading *reading, const char *text, gboolean is_duration, SimTime *ret) {
+  char *end;
+  gint64 whole = g_ascii_strtoll(text, &end, 10), part = 0;
+  if (end == text)
+    return FALSE;
+  int digits = 0;
+  if (*end == '.')
+    for (end++; g_ascii_isdigit(*end) && digits < PS_DIGITS; end++, digits++)
+      part = part * 10 + (*end - '0');
+  for (; digits < PS_DIGITS; digits++)
+    part *= 10;
+  if (!is_duration && !reading->has_base) {
+    reading->base = whole;
+    reading->has_base = TRUE;
+  }
+  gint64 from = is_duration ? 0 : reading->base;
+  *ret = (whole - from) * SIM_MICROSECOND + (*text == '-' ? -part : part);
+  return TRUE;
+}
+
+static gboolean has(const char *text, const char *part) {
+  g_autofree char *small = g_ascii_strdown(text, -1);
+  return strstr(small, part) != NULL;
+}
+
+/* By the name that PyTorch wrote with it ("_allgather_base"), else by the kernel's ("ncclDevKernel_AllGather_RING_LL"). */
+static ImportCollective collective_of(const Event *event) {
+  static const struct {
+    const char *part;
+    ImportCollective what;
+  } known[] = {{"reduce_scatter", IMPORT_REDUCE_SCATTER}, {"reducescatter", IMPORT_REDUCE_SCATTER},
+               {"allreduce", IMPORT_ALL_REDUCE},          {"all_reduce", IMPORT_ALL_REDUCE},
+               {"allgather", IMPORT_ALL_GATHER},          {"all_gather", IMPORT_ALL_GATHER}};
+  const char *const texts[] = {event->collective->str, event->name->str};
+  for (gsize t = 0; t < G_N_ELEMENTS(texts); t++)
+    for (gsize k = 0; k < G_N_ELEMENTS(known); k++)
+      if (has(texts[t], known[k].part))
+        return known[k].what;
+  return IMPORT_OTHER_COLLECTIVE;
+}
+
+static gboolean is_compute(const Event *event) {
+  if (g_ascii_strcasecmp(event->cat->str, "kernel") == 0 || g_ascii_strcasecmp(event->cat->str, "gpu_memset") == 0 ||
+      g_ascii_strcasecmp(event->cat->str, "memset") == 0)
+    return TRUE;
+  gboolean copy =
+      g_ascii_strcasecmp(event->cat->str, "gpu_memcpy") == 0 || g_ascii_strcasecmp(event->cat->str, "memcpy") == 0;
+  return copy && strstr(event->name->str, "DtoD") != NULL;
+}
+
+static gboolean is_of_device(Reading *reading, const Event *event) {
+  if (reading->device->len == 0)
+    g_string_assign(reading->device, event->device->str);
+  return event->device->len == 0 || strcmp(reading->device->str, event->device->str) == 0;
+}
+
+static void keep(Reading *reading, const Event *event) {
+  SimTime start, duration;
+  if (strcmp(event->ph->str, "X") != 0 || !read_time(reading, event->ts->str, FALSE, &start) ||
+      !read_time(reading, event->dur->str, TRUE, &duration))
+    return;
+  Span span = {start, start + MAX(0, duration), IMPORT_COLLECTIVES};
+  if (g_str_has_prefix(event->name->str, MARK)) {
+    g_array_append_val(strcmp(event->cat->str, "gpu_user_annotation") == 0 ? reading->gpu_marks : reading->marks, span);
+    return;
+  }
+  if (!is_compute(event) || !is_of_device(reading, event))
+    return;
+  if (has(event->name->str, "nccl"))
+    span.what = collective_of(event);
+  g_array_append_val(reading->spans, span);
+}
+
+static gboolean read_arguments(ImportScan *scan, Event *event, GString *key, GError **error) {
+  gboolean first = TRUE, more;
+  if (import_scan_peek(scan) != '{')
+    return import_scan_skip(scan, error);
+  if (!import_scan_enter(scan, '{', error))
+    return FALSE;
+  for (;;) {
+    if (!import_scan_next(scan, '}', &first, &more, error))
+      return FALSE;
+    if (!more)
+      return TRUE;
+    if (!import_scan_key(scan, key, error))
+      return FALSE;
+    GString *into = strcmp(key->str, "Collective name") == 0 ? event->collective
+                    : strcmp(key->str, "device") == 0        ? event->device
+                                                             : NULL;
+    if (!import_scan_text(scan, into, error))
+      return FALSE;
+  }
+}
+
+static gboolean read_event(ImportScan *scan, Event *event, GString *key, GError **error) {
+  struct {
+    const char *name;
+    GString *into;
+  } fields[] = {{"ph", event->ph}, {"cat", event->cat}, {"name", event->name}, {"ts", event->ts}, {"dur", event->dur}};
+  gboolean first = TRUE, more;
+  for (gsize f = 0; f < G_N_ELEMENTS(fields); f++)
+    g_string_truncate(fields[f].into, 0);
+  g_string_truncate(event->collective, 0);
+  g_string_truncate(event->device, 0);
+  if (!import_scan_enter(scan, '{', error))
+    return FALSE;
+  for (;;) {
+    if (!import_scan_next(scan, '}', &first, &more, error))
+      return FALSE;
+    if (!more)
+      return TRUE;
+    if (!import_scan_key(scan, key, error))
+      return FALSE;
+    GString *into = NULL;
+    for (gsize f = 0; f < G_N_ELEMENTS(fields); f++)
+      if (strcmp(key->str, fields[f].name) == 0)
+        into = fields[f].into;
+    gboolean good =
+        strcmp(key->str, "args") == 0 ? read_arguments(scan, event, key, error) : import_scan_text(scan, into, error);
+    if (!good)
+      return FALSE;
+  }
+}
+
+static gboolean read_events(ImportScan *scan, Reading *reading, GError **error) {
+  Event event = {g_string_new(NULL), g_string_new(NULL), g_string_new(NULL), g_string_new(NULL),
+                 g_string_new(NULL), g_string_new(NULL), g_string_new(NULL)};
+  g_autoptr(GString) key = g_string_new(NULL);
+  gboolean first = TRUE, more = TRUE, good = import_scan_enter(scan, '[', error);
+  while (good && (good = import_scan_next(scan, ']', &first, &more, error)) && more) {
+    good = read_event(scan, &event, key, error);
+    if (good)
+      keep(reading, &event);
+  }
+  GString *const texts[] = {event.ph, event.cat, event.name, event.ts, event.dur, event.collective, event.device};
+  for (gsize i = 0; i < G_N_ELEMENTS(texts); i++)
+    g_string_free(texts[i], TRUE);
+  return good;
+}
+
+/* A list of events, or a map that has it as "traceEvents". */
+static gboolean read_file(ImportScan *scan, Reading *reading, GError **error) {
+  gboolean first = TRUE, more;
+  if (import_scan_peek(scan) == '[')
+    return read_events(scan, reading, error);
+  g_autoptr(GString) key = g_string_new(NULL);
+  if (!import_scan_enter(scan, '{', error))
+    return FALSE;
+  for (;;) {
+    if (!import_scan_next(scan, '}', &first, &more, error))
+      return FALSE;
+    if (!more)
+      return TRUE;
+    if (!import_scan_key(scan, key, error))
+      return FALSE;
+    if (!(strcmp(key->str, "traceEvents") == 0 ? read_events(scan, reading, error) : import_scan_skip(scan, error)))
+      return FALSE;
+  }
+}
+
+/* ---- Summing ---- */
+
+static gint by_start(gconstpointer a, gconstpointer b) {
+  const Span *x = a, *y = b;
+  if (x->start != y->start)
+    return x->start < y->start ? -1 : 1;
+  return x->end == y->end ? 0 : x->end < y->end ? -1 : 1;
+}
+
+static gint by_length(gconstpointer a, gconstpointer b) {
+  const Span *x = a, *y = b;
+  SimTime of_x = x->end - x->start, of_y = y->end - y->start;
+  return of_x == of_y ? by_start(a, b) : of_x < of_y ? -1 : 1;
+}
+
+/* From one mark to the next. The host's: the GPU lags behind, but by as much; the last ends with itself. The GPU's may hold but
+ * the kernels of one stream: the last ends with the last kernel. */
+static void stretch(GArray *marks, SimTime end) {
+  g_array_sort(marks, by_start);
+  for (guint i = 0; i < marks->len; i++) {
+    Span *mark = &g_array_index(marks, Span, i);
+    mark->end = i + 1 < marks->len ? g_array_index(marks, Span, i + 1).start : MAX(mark->end, end);
+  }
+}
+
+static Span choose_step(Reading *reading, ImportKineto *ret) {
+  GArray *marks = reading->gpu_marks->len > 0 ? reading->gpu_marks : reading->marks;
+  Span all = {G_MAXINT64, G_MININT64, IMPORT_COLLECTIVES};
+  for (guint i = 0; i < reading->spans->len; i++) {
+    all.start = MIN(all.start, g_array_index(reading->spans, Span, i).start);
+    all.end = MAX(all.end, g_array_index(reading->spans, Span, i).end);
+  }
+  ret->steps = marks->len;
+  if (marks->len == 0)
+    return all;
+  stretch(marks, marks == reading->marks ? G_MININT64 : all.end);
+  g_autoptr(GArray) sorted = g_array_copy(marks);
+  g_array_sort(sorted, by_length);
+  Span middle = g_array_index(sorted, Span, (sorted->len - 1) / 2);
+  for (guint i = 0; i < marks->len; i++)
+    if (g_array_index(marks, Span, i).start == middle.start)
+      ret->taken = i + 1;
+  return middle;
+}
+
+/* Spans of compute, or of communication, within the step, in order of start. */
+static GArray *within(const Reading *reading, Span step, gboolean compute) {
+  GArray *parts = g_array_new(FALSE, FALSE, sizeof(Span));
+  for (guint i = 0; i < reading->spans->len; i++) {
+    Span span = g_array_index(reading->spans, Span, i);
+    span.start = MAX(span.start, step.start);
+    span.end = MIN(span.end, step.end);
+    if (span.start < span.end && (span.what == IMPORT_COLLECTIVES) == compute)
+      g_array_append_val(parts, span);
+  }
+  g_array_sort(parts, by_start);
+  return parts;
+}
+
+/* Overlapping spans become one; returns their length. */
+static SimTime join(GArray *parts) {
+  SimTime length = 0;
+  guint n = 0;
+  for (guint i = 0; i < parts->len; i++) {
+    Span span = g_array_index(parts, Span, i), *last = n > 0 ? &g_array_index(parts, Span, n - 1) : NULL;
+    if (last != NULL && span.start <= last->end)
+      last->end = MAX(last->end, span.end);
+    else
+      g_array_index(parts, Span, n++) = span;
+  }
+  g_array_set_size(parts, n);
+  for (guint i = 0; i < n; i++)
+    length += g_array_index(parts, Span, i).end - g_array_index(parts, Span, i).start;
+  return length;
+}
+
+/* The first of disjoint spans in order that ends after `at`. */
+static guint first_after(const GArray *spans, SimTime at) {
+  guint low = 0, high = spans->len;
+  while (low < high) {
+    guint middle = low + (high - low) / 2;
+    if (g_array_index(spans, Span, middle).end > at)
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  return low;
+}
+
+/* What of the span no compute covers. */
+static SimTime uncovered(const GArray *compute, SimTime start, SimTime end) {
+  SimTime left = MAX(0, end - start);
+  for (guint i = first_after(compute, start); i < compute->len && left > 0; i++) {
+    const Span *span = &g_array_index(compute, Span, i);
+    if (span->start >= end)
+      break;
+    left -= MIN(span->end, end) - MAX(span->start, start);
+  }
+  return left;
+}
+
+static void sum(const Reading *reading, Span step, ImportKineto *ret) {
+  g_autoptr(GArray) compute = within(reading, step, TRUE), sent = within(reading, step, FALSE);
+  ret->step = step.end - step.start;
+  ret->compute = join(compute);
+  SimTime passed = step.start;
+  for (guint i = 0; i < sent->len; i++) {
+    const Span *span = &g_array_index(sent, Span, i);
+    ImportTraffic *of = &ret->of[span->what];
+    SimTime exposed = uncovered(compute, MAX(span->start, passed), span->end);
+    of->calls++;
+    of->busy += span->end - span->start;
+    of->exposed += exposed;
+    ret->exposed += exposed;
+    passed = MAX(passed, span->end);
+  }
+  ret->communication = join(sent);
+  ret->idle = ret->step - ret->compute - ret->exposed;
+}
+
+gboolean import_kineto_load(const char *path, ImportKineto *ret, GError **error) {
+  GError *cause = NULL;
+  g_autoptr(GMappedFile) file = g_mapped_file_new(path, FALSE, &cause);
+  if (file == NULL) {
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: %s", path, cause->message);
+    g_error_free(cause);
+    return FALSE;
+  }
+  const char *data = g_mapped_file_get_contents(file);
+  gsize length = g_mapped_file_get_length(file);
+  if (length > 1 && (guchar)data[0] == 0x1f && (guchar)data[1] == 0x8b) {
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: is packed; unpack it first (gunzip)", path);
+    return FALSE;
+  }
+  Reading reading = {.spans = g_array_new(FALSE, FALSE, sizeof(Span)),
+                     .gpu_marks = g_array_new(FALSE, FALSE, sizeof(Span)),
+                     .marks = g_array_new(FALSE, FALSE, sizeof(Span)),
+                     .device = g_string_new(NULL)};
+  ImportScan scan;
+  import_scan_begin(&scan, path, data, length);
+  gboolean good = read_file(&scan, &reading, error);
+  if (good && reading.spans->len == 0) {
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: has no kernels of a GPU; profile with ProfilerActivity.CUDA",
+                path);
+    good = FALSE;
+  }
+  if (good) {
+    *ret = (ImportKineto){0};
+    sum(&reading, choose_step(&reading, ret), ret);
+  }
+  g_array_unref(reading.spans);
+  g_array_unref(reading.gpu_marks);
+  g_array_unref(reading.marks);
+  g_string_free(reading.device, TRUE);
+  return good;
+}

@@ -1,0 +1,57 @@
+/* Units inside a block, which fsdp.wrap = size:N makes of its attention, its MLP or single linear layers.
+ *
+ *   forward     pre_forward(mlp)  pre_forward(gate) gate post_forward(gate)  …  down  post_forward(mlp)
+ *   recompute   the same, where checkpoint lies around the block: gathered for that alone
+ *   backward    pre_backward(mlp)  pre_backward(down) …  post_backward(gate)  post_backward(mlp)
+ *
+ * Outer units begin first and end last. */
+#include "plan-fsdp.h"
+#include "plan-lives.h"
+
+/* The first, or last, operation of the span that runs again. */
+static guint edge_again(const PlanFsdp *fsdp, guint32 part, PlanSpan span, gboolean last) {
+  ModelSet again = fsdp->walk->units[part].lives->again;
+  guint edge = last ? span.end : span.begin;
+  while (!model_set_has(again, edge) && edge != (last ? span.begin : span.end))
+    edge += last ? -1 : 1;
+  return edge;
+}
+
+static gboolean is_at(const PlanFsdp *fsdp, guint32 unit, guint32 part, const ModelOp *op, PlanPass pass,
+                      gboolean end) {
+  const PlanWrapUnit *wrapped = &fsdp->wrap->units[unit];
+  const ModelUnit *block = fsdp->walk->units[part].unit;
+  if (wrapped->inside == NULL || wrapped->first != part)
+    return FALSE;
+  PlanSpan span = pass == PLAN_BACKWARD ? wrapped->backward : wrapped->forward;
+  guint index = (guint)(op - (pass == PLAN_BACKWARD ? block->backward : block->forward));
+  guint edge = pass == PLAN_RECOMPUTE ? edge_again(fsdp, part, span, end) : end ? span.end : span.begin;
+  return index == edge;
+}
+
+void plan_fsdp_inside_before(PlanFsdp *fsdp, guint32 part, const ModelOp *op, PlanPass pass) {
+  for (guint32 i = 0; i < fsdp->wrap->n; i++) {
+    guint32 unit = pass == PLAN_BACKWARD ? fsdp->wrap->n - 1 - i : fsdp->wrap->begun[i];
+    if (!is_at(fsdp, unit, part, op, pass, FALSE))
+      continue;
+    if (pass == PLAN_FORWARD)
+      fsdp->schedule->pre_forward(fsdp, unit);
+    else if (pass == PLAN_BACKWARD && fsdp->units[unit].has_backward)
+      fsdp->schedule->pre_backward(fsdp, unit);
+    else if (pass == PLAN_RECOMPUTE && fsdp->units[unit].is_awaited)
+      fsdp->schedule->pre_recompute(fsdp, unit);
+  }
+}
+
+void plan_fsdp_inside_after(PlanFsdp *fsdp, guint32 part, const ModelOp *op, PlanPass pass) {
+  for (guint32 unit = 0; unit < fsdp->wrap->n && fsdp->wrap->has_inside; unit++) {
+    if (!is_at(fsdp, unit, part, op, pass, TRUE))
+      continue;
+    if (pass == PLAN_FORWARD)
+      fsdp->schedule->post_forward(fsdp, unit);
+    else if (pass == PLAN_BACKWARD && fsdp->units[unit].has_backward)
+      fsdp->schedule->post_backward(fsdp, unit);
+    else if (pass == PLAN_RECOMPUTE && fsdp->units[unit].is_awaited)
+      fsdp->schedule->post_recompute(fsdp, unit);
+  }
+}

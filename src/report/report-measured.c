@@ -1,0 +1,184 @@
+/* Two columns, and what makes the difference. */
+#include "report-measured.h"
+
+#include <string.h>
+
+#include "base-names.h"
+#include "base-table.h"
+#include "report-text.h"
+#include "report-words.h"
+
+const char *const report_operation_names[] = {"all-reduce", "all-gather", "reduce-scatter", "other", NULL};
+
+/* Of the class whose times stand for the step: the slowest, the first of several. */
+#define SLOWEST "(SELECT rank_class FROM rank_class WHERE run_id = ?1 ORDER BY step_ps DESC, rank_class LIMIT 1)"
+#define CLASS                                                                                                          \
+  "SELECT step_ps, compute_ps, communication_ps, exposed_ps, idle_ps FROM rank_class WHERE run_id = ?1 AND "           \
+  "rank_class = " SLOWEST
+#define CALLS                                                                                                          \
+  "SELECT operation, count(*), sum(end_ps - start_ps) FROM collective WHERE run_id = ?1 AND rank_class = " SLOWEST     \
+  " GROUP BY operation ORDER BY operation"
+#define EXPOSED                                                                                                        \
+  "SELECT ifnull(operation, ''), sum(e.end_ps - e.start_ps) FROM exposure e LEFT JOIN collective USING (run_id, "      \
+  "rank_class, task_id) WHERE run_id = ?1 AND rank_class = " SLOWEST                                                   \
+  " AND cause NOT IN ('bubble', 'host-idle') GROUP BY operation ORDER BY operation"
+
+static gint64 number(const char *text) {
+  return text != NULL ? g_ascii_strtoll(text, NULL, 10) : 0;
+}
+
+static void read_class(int n, const char *const *names, const char *const *values, gpointer user) {
+  ReportMeasured *step = user;
+  (void)n, (void)names;
+  step->step = number(values[0]);
+  step->compute = number(values[1]);
+  step->communication = number(values[2]);
+  step->exposed = number(values[3]);
+  step->idle = number(values[4]);
+}
+
+static ReportTraffic *of_operation(ReportMeasured *step, const char *operation) {
+  int index = base_names_find(report_operation_names, operation);
+  return &step->of[index >= 0 ? index : REPORT_OTHER];
+}
+
+static void read_calls(int n, const char *const *names, const char *const *values, gpointer user) {
+  ReportTraffic *of = of_operation(user, values[0]);
+  (void)n, (void)names;
+  of->calls += (guint)number(values[1]);
+  of->busy += number(values[2]);
+}
+
+static void read_exposed(int n, const char *const *names, const char *const *values, gpointer user) {
+  (void)n, (void)names;
+  of_operation(user, values[0])->exposed += number(values[1]);
+}
+
+static gboolean predict(StoreDb *db, gint64 run_id, ReportMeasured *ret, GError **error) {
+  *ret = (ReportMeasured){0};
+  return store_db_query(db, CLASS, run_id, read_class, ret, error) &&
+         store_db_query(db, CALLS, run_id, read_calls, ret, error) &&
+         store_db_query(db, EXPOSED, run_id, read_exposed, ret, error);
+}
+
+/* ---- For people ---- */
+
+static double milliseconds(SimTime time) {
+  return (double)time / (double)SIM_MILLISECOND;
+}
+
+static void row(BaseTable *table, const char *what, SimTime predicted, SimTime measured) {
+  base_table_cell(table, "%s", what);
+  base_table_cell(table, "%.2f", milliseconds(predicted));
+  base_table_cell(table, "%.2f", milliseconds(measured));
+  base_table_cell(table, "%+.2f", milliseconds(predicted - measured));
+  if (measured > 0)
+    base_table_cell(table, "%.2f", (double)predicted / (double)measured);
+  base_table_end_row(table);
+}
+
+static void operations(BaseTable *table, const ReportMeasured *predicted, const ReportMeasured *measured,
+                       gboolean exposed) {
+  for (int o = 0; o < REPORT_OPERATIONS; o++) {
+    const ReportTraffic *a = &predicted->of[o], *b = &measured->of[o];
+    g_autofree char *what = g_strdup_printf("    %s", report_operation_names[o]);
+    if ((exposed ? a->exposed + b->exposed : a->busy + b->busy) > 0)
+      row(table, what, exposed ? a->exposed : a->busy, exposed ? b->exposed : b->busy);
+  }
+}
+
+static void calls(BaseTable *table, const ReportMeasured *predicted, const ReportMeasured *measured) {
+  for (int o = 0; o < REPORT_OPERATIONS; o++) {
+    if (predicted->of[o].calls + measured->of[o].calls == 0)
+      continue;
+    base_table_cell(table, "    %s, calls", report_operation_names[o]);
+    base_table_cell(table, "%u", predicted->of[o].calls);
+    base_table_cell(table, "%u", measured->of[o].calls);
+    base_table_cell(table, "%+d", (int)predicted->of[o].calls - (int)measured->of[o].calls);
+    base_table_end_row(table);
+  }
+}
+
+static void print_table(const ReportMeasured *predicted, const ReportMeasured *measured, GString *text) {
+  g_autoptr(BaseTable) table = base_table_new();
+  const char *const heads[] = {"", "predicted", "measured", "difference", "ratio"};
+  for (gsize i = 0; i < G_N_ELEMENTS(heads); i++)
+    base_table_head(table, heads[i], i == 0 ? BASE_LEFT : BASE_RIGHT);
+  row(table, "step, ms", predicted->step, measured->step);
+  row(table, "  compute", predicted->compute, measured->compute);
+  row(table, "  exposed communication", predicted->exposed, measured->exposed);
+  operations(table, predicted, measured, TRUE);
+  row(table, "  idle", predicted->idle, measured->idle);
+  base_table_rule(table);
+  row(table, "communication, hidden or not, ms", predicted->communication, measured->communication);
+  operations(table, predicted, measured, FALSE);
+  calls(table, predicted, measured);
+  base_table_print(table, 0, text);
+}
+
+/* The part that differs most. */
+static void in_words(const ReportMeasured *predicted, const ReportMeasured *measured, GString *text) {
+  const struct {
+    const char *what;
+    SimTime difference;
+  } parts[] = {{"compute", predicted->compute - measured->compute},
+               {"exposed communication", predicted->exposed - measured->exposed},
+               {"idle time", predicted->idle - measured->idle}};
+  gsize most = 0;
+  for (gsize i = 1; i < G_N_ELEMENTS(parts); i++)
+    if (ABS(parts[i].difference) > ABS(parts[most].difference))
+      most = i;
+  double share = 100 * ((double)predicted->step / (double)measured->step - 1);
+  g_autofree char *words =
+      g_strdup_printf("The predicted step is %.1f %% %s than the measured one (%+.2f ms); most of it is %s, %+.2f ms.",
+                      ABS(share), share < 0 ? "shorter" : "longer", milliseconds(predicted->step - measured->step),
+                      parts[most].what, milliseconds(parts[most].difference));
+  g_string_append_c(text, '\n');
+  report_wrap(text, "", words);
+}
+
+gboolean report_measured(StoreDb *db, gint64 run_id, const ReportMeasured *trace, GString *text, GError **error) {
+  ReportMeasured predicted;
+  if (!predict(db, run_id, &predicted, error))
+    return FALSE;
+  g_string_append_printf(text, "predicted  run %" G_GINT64_FORMAT ", its slowest ranks\nmeasured   %s", run_id,
+                         trace->file);
+  if (trace->steps > 0)
+    g_string_append_printf(text, ", step %u of %u that the profiler marked (the one of middle length)\n\n",
+                           trace->taken, trace->steps);
+  else
+    g_string_append(text, ", from its first kernel to its last: no ProfilerStep is marked in it\n\n");
+  print_table(&predicted, trace, text);
+  in_words(&predicted, trace, text);
+  return TRUE;
+}
+
+/* ---- JSON ---- */
+
+static void add_side(GString *text, const char *name, const ReportMeasured *side) {
+  g_string_append_printf(text,
+                         ",\"%s\":{\"step_ps\":%" G_GINT64_FORMAT ",\"compute_ps\":%" G_GINT64_FORMAT
+                         ",\"communication_ps\":%" G_GINT64_FORMAT ",\"exposed_ps\":%" G_GINT64_FORMAT
+                         ",\"idle_ps\":%" G_GINT64_FORMAT ",\"operations\":{",
+                         name, side->step, side->compute, side->communication, side->exposed, side->idle);
+  for (int o = 0; o < REPORT_OPERATIONS; o++)
+    g_string_append_printf(
+        text, "%s\"%s\":{\"calls\":%u,\"busy_ps\":%" G_GINT64_FORMAT ",\"exposed_ps\":%" G_GINT64_FORMAT "}",
+        o > 0 ? "," : "", report_operation_names[o], side->of[o].calls, side->of[o].busy, side->of[o].exposed);
+  g_string_append(text, "}}");
+}
+
+gboolean report_measured_json(StoreDb *db, gint64 run_id, const ReportMeasured *trace, GString *text, GError **error) {
+  ReportMeasured predicted;
+  if (!predict(db, run_id, &predicted, error))
+    return FALSE;
+  g_autofree char *file = g_strescape(trace->file, NULL);
+  g_string_append_printf(text,
+                         "{\"json_version\":%d,\"run_id\":%" G_GINT64_FORMAT
+                         ",\"trace\":{\"file\":\"%s\",\"steps\":%u,\"taken\":%u}",
+                         REPORT_JSON_VERSION, run_id, file, trace->steps, trace->taken);
+  add_side(text, "predicted", &predicted);
+  add_side(text, "measured", trace);
+  g_string_append(text, "}\n");
+  return TRUE;
+}

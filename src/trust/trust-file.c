@@ -1,0 +1,244 @@
+/* residuals.ini by a schema, residuals.csv column by column. */
+#include <string.h>
+
+#include "base-names.h"
+#include "conf-csv.h"
+#include "conf-path.h"
+#include "conf-settings.h"
+#include "trust-state.h"
+
+#define FOLDER   "topologies/catalog"
+#define SETTINGS "residuals.ini"
+#define ROWS     "residuals.csv"
+
+#define FIELD(name) G_STRUCT_OFFSET(Trust, name)
+#define NEAR(number, name)                                                                                             \
+  {                                                                                                                    \
+    .group = "near", .key = name, .kind = CONF_NUMBER, .offset = FIELD(near) + (number) * sizeof(double), .min = 1,    \
+    .max = 1e9, .required = TRUE, .help = "factor within which this is alike"                                          \
+  }
+
+static const ConfKey keys[] = {
+    {.group = "interval",
+     .key = "coverage",
+     .kind = CONF_COUNT,
+     .offset = FIELD(coverage),
+     .min = 50,
+     .max = 99,
+     .required = TRUE,
+     .help = "nominal, in per cent"},
+    {.group = "interval",
+     .key = "bound_from",
+     .kind = CONF_NUMBER,
+     .offset = FIELD(bound_from),
+     .min = 0.001,
+     .max = 1,
+     .required = TRUE,
+     .help = "share of the step from which on host, communication or bubble binds it"},
+    NEAR(TRUST_GPUS, "gpus"),
+    NEAR(TRUST_PARAMETERS, "parameters"),
+    NEAR(TRUST_SEQUENCE, "sequence_length"),
+    NEAR(TRUST_TOKENS, "micro_batch_tokens"),
+    NEAR(TRUST_ACCUMULATION, "gradient_accumulation"),
+    NEAR(TRUST_TENSOR, "tensor"),
+    NEAR(TRUST_PIPELINE, "pipeline"),
+    NEAR(TRUST_CONTEXT, "context"),
+    NEAR(TRUST_EXPERT, "expert"),
+    NEAR(TRUST_NETWORK_RATE, "network_rate"),
+    {.group = "rows",
+     .key = "date",
+     .kind = CONF_STRING,
+     .offset = FIELD(date),
+     .required = TRUE,
+     .help = "of playing"},
+    {.group = "rows",
+     .key = "model_version",
+     .kind = CONF_STRING,
+     .offset = FIELD(model_version),
+     .required = TRUE,
+     .help = "results version that played them"},
+    {.group = "rows",
+     .key = "rows",
+     .kind = CONF_COUNT,
+     .offset = FIELD(n_rows),
+     .required = TRUE,
+     .help = "in residuals.csv"},
+    {.group = "rows",
+     .key = "source",
+     .kind = CONF_STRING,
+     .offset = FIELD(source),
+     .required = TRUE,
+     .help = "of them"},
+};
+static const ConfSchema schema = {keys, G_N_ELEMENTS(keys)};
+
+/* Columns in front of the features. */
+enum { ID, SOURCE, TIER, RATIO, FEATURES };
+static const char *const own_names[] = {"id", "source", "tier", "measured_over_predicted", NULL};
+
+static const char *name_of_column(guint column) {
+  if (column < FEATURES)
+    return own_names[column];
+  if (column < FEATURES + TRUST_WORDS)
+    return trust_word_names[column - FEATURES];
+  if (column < FEATURES + TRUST_WORDS + TRUST_NUMBERS)
+    return trust_number_names[column - FEATURES - TRUST_WORDS];
+  return column == FEATURES + TRUST_WORDS + TRUST_NUMBERS ? "options" : NULL;
+}
+
+static gboolean check_head(const ConfCsv *csv, GError **error) {
+  for (guint column = 0; column < csv->n_columns || name_of_column(column) != NULL; column++) {
+    const char *expected = name_of_column(column);
+    const char *found = column < csv->n_columns ? conf_csv_column(csv, column) : "nothing";
+    if (g_strcmp0(expected, found) == 0)
+      continue;
+    BasePlace place = {.file = csv->file, .line = 1};
+    base_error_set_at(error, &place, "column %u: expected \"%s\", found \"%s\"; tests/truth/residuals writes the table",
+                      column + 1, expected != NULL ? expected : "no further one", found);
+    return FALSE;
+  }
+  return TRUE;
+}
+
+static void row_free(gpointer data) {
+  TrustRow *row = data;
+  trust_case_clear(&row->one);
+  g_free(row->id);
+  g_free(row->source);
+  g_free(row);
+}
+
+static gboolean read_number(const ConfCsv *csv, guint at, guint column, double least, double *ret, GError **error) {
+  const char *text = conf_csv_cell(csv, at, column);
+  char *end;
+  double value = g_ascii_strtod(text, &end);
+  if (end == text || *end != '\0' || !(value >= least && value <= G_MAXDOUBLE))
+    return conf_csv_fail(csv, at, column, error, "expected a number from %g on, found \"%s\"", least, text);
+  *ret = value;
+  return TRUE;
+}
+
+static gboolean read_row(Trust *trust, const ConfCsv *csv, guint at, GError **error) {
+  static const char *const tiers[] = {"A", "B", NULL};
+  const char *tier = conf_csv_cell(csv, at, TIER);
+  if (!g_strv_contains(tiers, tier))
+    return conf_csv_fail(csv, at, TIER, error, "expected A or B, found \"%s\": others vouch for nothing", tier);
+  TrustRow *row = g_new0(TrustRow, 1);
+  g_ptr_array_add(trust->rows, row);
+  row->id = g_strdup(conf_csv_cell(csv, at, ID));
+  row->source = g_strdup(conf_csv_cell(csv, at, SOURCE));
+  guint column = FEATURES;
+  for (int w = 0; w < TRUST_WORDS; w++)
+    row->one.words[w] = g_strdup(conf_csv_cell(csv, at, column++));
+  for (int f = 0; f < TRUST_NUMBERS; f++)
+    if (!read_number(csv, at, column++, 0, &row->one.numbers[f], error))
+      return FALSE;
+  const char *options = conf_csv_cell(csv, at, column);
+  row->one.options = *options != '\0' ? g_strsplit(options, "; ", -1) : NULL;
+  if (!read_number(csv, at, RATIO, 0, &row->ratio, error))
+    return FALSE;
+  return row->ratio > 0 || conf_csv_fail(csv, at, RATIO, error, "a step takes time, found 0");
+}
+
+static gboolean read_rows(Trust *trust, const ConfCsv *csv, GError **error) {
+  if (!check_head(csv, error))
+    return FALSE;
+  for (guint at = 0; at < csv->n_rows; at++)
+    if (!read_row(trust, csv, at, error))
+      return FALSE;
+  if (csv->n_rows == trust->n_rows)
+    return TRUE;
+  g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
+              "%s: has %u rows, %s beside it speaks of %" G_GUINT64_FORMAT "; tests/truth/residuals writes both",
+              csv->file, csv->n_rows, SETTINGS, trust->n_rows);
+  return FALSE;
+}
+
+static gboolean read_settings(Trust *trust, const ConfText *text, GError **error) {
+  g_autoptr(ConfSettings) settings = conf_settings_new(&schema, 1);
+  return conf_settings_load_text(settings, text, CONF_ORIGIN_FILE, error) &&
+         conf_settings_fill(settings, &schema, trust, error);
+}
+
+static char *sum_of(const char *settings, const char *rows) {
+  g_autoptr(GChecksum) sum = g_checksum_new(G_CHECKSUM_SHA256);
+  g_checksum_update(sum, (const guchar *)settings, -1);
+  g_checksum_update(sum, (const guchar *)rows, -1);
+  return g_strdup(g_checksum_get_string(sum));
+}
+
+static Trust *read_texts(const char *settings_path, const char *settings, const char *rows_path, const char *rows,
+                         GError **error) {
+  g_autoptr(Trust) trust = g_new0(Trust, 1);
+  trust->rows = g_ptr_array_new_with_free_func(row_free);
+  g_autoptr(ConfText) text = conf_text_parse(settings_path, settings, strlen(settings), error);
+  g_autoptr(ConfCsv) csv = text != NULL ? conf_csv_parse(rows_path, rows, strlen(rows), error) : NULL;
+  if (csv == NULL || !read_settings(trust, text, error) || !read_rows(trust, csv, error))
+    return NULL;
+  trust->sum = sum_of(settings, rows);
+  trust_make_classes(trust);
+  return g_steal_pointer(&trust);
+}
+
+Trust *trust_parse(const char *settings, const char *rows, GError **error) {
+  return read_texts(SETTINGS, settings, ROWS, rows, error);
+}
+
+static gboolean read_file(const char *path, char **ret, GError **error) {
+  g_autoptr(GError) local = NULL;
+  if (g_file_get_contents(path, ret, NULL, &local))
+    return TRUE;
+  g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: cannot be read: %s", path, local->message);
+  return FALSE;
+}
+
+/* Both from the first data folder that has the settings. */
+Trust *trust_load(GError **error) {
+  g_auto(GStrv) folders = conf_path_folders(FOLDER);
+  for (char **folder = folders; *folder != NULL; folder++) {
+    g_autofree char *settings_path = g_build_filename(*folder, SETTINGS, NULL);
+    g_autofree char *rows_path = g_build_filename(*folder, ROWS, NULL);
+    g_autofree char *settings = NULL, *rows = NULL;
+    if (!g_file_test(settings_path, G_FILE_TEST_IS_REGULAR))
+      continue;
+    if (!read_file(settings_path, &settings, error) || !read_file(rows_path, &rows, error))
+      return NULL;
+    return read_texts(settings_path, settings, rows_path, rows, error);
+  }
+  g_autofree char *looked = g_strjoinv(", ", folders);
+  g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
+              "no catalogue file \"" FOLDER "/" SETTINGS
+              "\" (looked in: %s); FORETRAIN_DATA names the folder above topologies",
+              looked);
+  return NULL;
+}
+
+Trust *trust_without(const Trust *trust, const char *source) {
+  Trust *rest = g_new0(Trust, 1);
+  *rest = *trust;
+  rest->date = g_strdup(trust->date);
+  rest->model_version = g_strdup(trust->model_version);
+  rest->source = g_strdup(trust->source);
+  rest->sum = g_strdup(trust->sum);
+  rest->rows = g_ptr_array_new(); /* borrowed */
+  for (guint i = 0; i < trust->rows->len; i++) {
+    TrustRow *row = g_ptr_array_index(trust->rows, i);
+    if (strcmp(row->source, source) != 0)
+      g_ptr_array_add(rest->rows, row);
+  }
+  trust_make_classes(rest);
+  return rest;
+}
+
+void trust_free(Trust *trust) {
+  if (trust == NULL)
+    return;
+  if (trust->classes != NULL)
+    g_array_unref(trust->classes);
+  g_ptr_array_unref(trust->rows);
+  g_free(trust->date);
+  g_free(trust->model_version);
+  g_free(trust->source);
+  g_free(trust->sum);
+  g_free(trust);
+}

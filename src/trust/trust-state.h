@@ -1,0 +1,58 @@
+/* Rows and classes of residuals: private to this floor. */
+#pragma once
+
+#include "trust-span.h"
+#include "trust.h"
+
+/* Classes are told apart by so many of the first words: all three, two, the second alone, none. */
+typedef enum { TRUST_EXACT, TRUST_ON_ARCHITECTURE, TRUST_ON_FRAMEWORK, TRUST_ALL, TRUST_LEVELS } TrustLevel;
+
+typedef struct {
+  char *id, *source;
+  double ratio; /* measured / predicted */
+  TrustCase one;
+} TrustRow;
+
+typedef struct {
+  TrustLevel level;
+  const TrustCase *like; /* a row of it */
+  TrustSpan span;
+} TrustClass;
+
+struct Trust {
+  guint64 coverage; /* per cent */
+  double bound_from;
+  double near[TRUST_NUMBERS];
+  char *date, *model_version, *source;
+  guint64 n_rows;  /* as residuals.ini says */
+  GPtrArray *rows; /* TrustRow, in order of the file */
+  GArray *classes; /* TrustClass with enough rows, narrow ones first */
+  char *sum;
+};
+
+/* Whether both are of one class of the level. */
+gboolean trust_same_class(TrustLevel level, const TrustCase *one, const TrustCase *other);
+/* From the rows. */
+void trust_make_classes(Trust *trust);
+
+/* Whether each feature is alike; a word by number, then numbers, then the options as a whole. */
+gboolean trust_alike_word(const TrustRow *row, const TrustCase *one, TrustWord word);
+gboolean trust_alike_number(const Trust *trust, const TrustRow *row, const TrustCase *one, TrustNumber number);
+gboolean trust_alike_options(const TrustRow *row, const TrustCase *one);
+/* "group.key=value". */
+gboolean trust_has_option(const TrustCase *one, const char *option);
+
+/* Rows that a case is held against: of its architecture and framework, else of its framework, else of its architecture, else
+ * all. */
+typedef struct {
+  GPtrArray *rows; /* TrustRow */
+  guint alike;     /* of them */
+  GPtrArray *sources;
+  const TrustRow *nearest; /* with the fewest differences; NULL: there is no row */
+} TrustPeers;
+void trust_peers(const Trust *trust, const TrustCase *one, TrustPeers *ret);
+void trust_peers_clear(TrustPeers *peers);
+
+/* The verdict's words. `found`: the class whose interval it is; NULL: there is none. Caller frees. */
+char *trust_words(const Trust *trust, const TrustCase *one, const TrustPeers *peers, const TrustClass *found,
+                  const char *unlike);

@@ -1,0 +1,53 @@
+/* How far off a prediction may be: an interval around its step time, and whether anything like it was ever validated.
+ *
+ *   g_autoptr(Trust) trust = trust_load(error);            // topologies/catalog/residuals.ini and residuals.csv
+ *   TrustCase one;
+ *   trust_read(trust, report, &one);
+ *   TrustVerdict verdict;
+ *   trust_judge(trust, &one, step, NULL, &verdict);         // verdict.low, verdict.high, verdict.envelope
+ *   trust_verdict_clear(&verdict);
+ *
+ * residuals.csv holds published steps of tiers A and B that were played: what each is like, and measured / predicted.
+ *
+ * Alike: a row with the same words, the same options and each number within the factor that residuals.ini gives it.
+ *
+ * The interval is that of the first class with enough rows (trust-span.h): architecture, framework and what binds the step;
+ * architecture and framework; framework; all rows. Where no row is alike, it is widened so as to hold the interval of all rows:
+ * how wrong predictions are for somebody of whom nothing is known.
+ *
+ * Everything is const after loading: threads may share it. Cost: some 100 us to load, 2 us a verdict. */
+#pragma once
+
+#include "base-error.h"
+#include "trust-case.h"
+
+typedef struct Trust Trust;
+
+/* Errors: the files, with place. */
+Trust *trust_load(GError **error);
+/* From memory, the two files' texts. */
+Trust *trust_parse(const char *settings, const char *rows, GError **error);
+/* As if the source had never been there: what its rows are judged by independently. Borrows from `trust`. */
+Trust *trust_without(const Trust *trust, const char *source);
+void trust_free(Trust *trust);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Trust, trust_free)
+
+/* SHA-256 of both files: part of run keys. */
+const char *trust_sum(const Trust *trust);
+/* Nominal, in per cent. */
+guint trust_coverage(const Trust *trust);
+/* Whether the row with that id and source is among those that the intervals rest on. */
+gboolean trust_has(const Trust *trust, const char *source, const char *id);
+
+/* trust_case_read with the file's own limit. */
+void trust_read(const Trust *trust, const RunReport *report, TrustCase *ret);
+
+typedef struct {
+  SimTime low, high; /* 0: not known, there are too few rows */
+  guint alike;       /* rows like it */
+  char *envelope;    /* "validated: …" or "beyond what was validated: …", and which rows the interval rests on */
+} TrustVerdict;
+
+/* `unlike`: what makes it unlike all rows whatever its features, in words; NULL: nothing. */
+void trust_judge(const Trust *trust, const TrustCase *one, SimTime step, const char *unlike, TrustVerdict *ret);
+void trust_verdict_clear(TrustVerdict *verdict);

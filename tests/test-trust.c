@@ -1,0 +1,298 @@
+/* Verdicts on hand-made residuals: classes, likeness, what is beyond, files that are wrong. */
+#include <string.h>
+
+#include "harness.h"
+#include "trust.h"
+
+#define SETTINGS(rows, version)                                                                                        \
+  "[interval]\ncoverage = 80\nbound_from = 0.1\n[near]\ngpus = 4\nparameters = 4\nsequence_length = 2\n"               \
+  "micro_batch_tokens = 4\ngradient_accumulation = 8\ntensor = 1\npipeline = 1\ncontext = 1\nexpert = 1\n"             \
+  "network_rate = 2\n[rows]\nsource = hand-made\ndate = 2026-01-01\nmodel_version = " version "\nrows = " rows "\n"
+#define HEAD                                                                                                           \
+  "id,source,tier,measured_over_predicted,architecture,framework,bound_by,gpu,family,precision,attention,compile,"     \
+  "optimizer,activation_checkpointing,trainable,zero_stage,shard_group,offload,network,gpus,parameters,"               \
+  "sequence_length,micro_batch_tokens,gradient_accumulation,tensor,pipeline,context,expert,network_rate,options\n"
+#define STEP (1000 * SIM_MILLISECOND)
+
+/* Nine rows of fsdp1 on A100, 1.00 … 1.08, bound by compute, 64 GPUs, sequences of 2048; nine of megatron on H100, 0.80 …
+ * 0.88, from 8 to 512 GPUs with one micro-batch of 4096, of which the last runs with overlap. */
+static char *hand_made(void) {
+  GString *rows = g_string_new(HEAD);
+  for (int i = 0; i < 9; i++)
+    g_string_append_printf(rows,
+                           "f-%d,forge,A,1.0%d,ampere,fsdp1,compute,a100,gpt,bf16,flash,no,adamw,full,all,3,all,no,"
+                           "infiniband,64,7000000000,2048,8192,1,1,1,1,1,25e9,\n",
+                           i, i);
+  for (int i = 0; i < 9; i++)
+    g_string_append_printf(rows,
+                           "m-%d,mill,B,0.8%d,hopper,megatron,%s,h100,gpt,bf16,flash,no,adamw,none,all,1,all,no,"
+                           "infiniband,%d,7000000000,4096,4096,1,1,1,1,1,50e9,%s\n",
+                           i, i, i < 5 ? "compute" : "communication", i < 8 ? 8 << i : 512,
+                           i == 8 ? "megatron.overlap_grad_reduce=yes" : "");
+  return g_string_free(rows, FALSE);
+}
+
+/* `rows` with the first `from` replaced. */
+static char *edited(const char *rows, const char *from, const char *to) {
+  const char *at = strstr(rows, from);
+  return g_strdup_printf("%.*s%s%s", (int)(at - rows), rows, to, at + strlen(from));
+}
+
+static Trust *load(const char *version) {
+  g_autofree char *rows = hand_made();
+  GError *error = NULL;
+  Trust *trust =
+      trust_parse(strcmp(version, RUN_MODEL_VERSION) == 0 ? SETTINGS("18", RUN_MODEL_VERSION) : SETTINGS("18", "old"),
+                  rows, &error);
+  if (trust == NULL)
+    g_error("%s", error->message);
+  return trust;
+}
+
+/* As f-0. */
+static TrustCase like_forge(void) {
+  static const char *const words[TRUST_WORDS] = {"ampere", "fsdp1", "compute", "a100", "gpt", "bf16", "flash",     "no",
+                                                 "adamw",  "full",  "all",     "3",    "all", "no",   "infiniband"};
+  TrustCase one = {.numbers = {64, 7e9, 2048, 8192, 1, 1, 1, 1, 1, 25e9}};
+  for (int w = 0; w < TRUST_WORDS; w++)
+    one.words[w] = g_strdup(words[w]);
+  return one;
+}
+
+static void say(TrustCase *one, TrustWord word, const char *text) {
+  g_free(one->words[word]);
+  one->words[word] = g_strdup(text);
+}
+
+static TrustVerdict judge(const TrustCase *one, const char *unlike) {
+  g_autoptr(Trust) trust = load(RUN_MODEL_VERSION);
+  TrustVerdict verdict;
+  trust_judge(trust, one, STEP, unlike, &verdict);
+  return verdict;
+}
+
+static void expect(const TrustCase *one, const char *unlike, guint alike, int low, int high, const char *envelope) {
+  TrustVerdict verdict = judge(one, unlike);
+  CU_ASSERT_EQUAL(verdict.alike, alike);
+  CU_ASSERT_EQUAL(verdict.low, low * SIM_MILLISECOND);
+  CU_ASSERT_EQUAL(verdict.high, high * SIM_MILLISECOND);
+  CU_ASSERT_STRING_EQUAL(verdict.envelope, envelope);
+  trust_verdict_clear(&verdict);
+}
+
+/* Nine rows: the interval is their range, 1.00 … 1.08. */
+static void alike(void) {
+  TrustCase one = like_forge();
+  expect(&one, NULL, 9, 1000, 1080,
+         "validated: like 9 rows of forge; 80 % interval of 9 rows (ampere, fsdp1, bound by compute)");
+  one.numbers[TRUST_GPUS] = 256; /* four times as many are alike, and so are half the tokens */
+  one.numbers[TRUST_SEQUENCE] = 1024;
+  expect(&one, NULL, 9, 1000, 1080,
+         "validated: like 9 rows of forge; 80 % interval of 9 rows (ampere, fsdp1, bound by compute)");
+  trust_case_clear(&one);
+}
+
+/* Both sources' ranges together: 0.80 … 1.08. */
+static void beyond_is_wider(void) {
+  TrustCase one = like_forge();
+  one.numbers[TRUST_GPUS] = 1024;
+  say(&one, TRUST_PRECISION, "fp8");
+  expect(&one, NULL, 0, 800, 1080,
+         "beyond what was validated: fp8 (bf16), 1024 GPUs (64); 80 % interval of 9 rows (ampere, fsdp1, bound by "
+         "compute), widened to that of all 18");
+  trust_case_clear(&one);
+}
+
+/* No row of ddp, none of Blackwell: all there are vouch, little as it is; a GPU is told by its architecture. */
+static void another_framework(void) {
+  TrustCase one = like_forge();
+  say(&one, TRUST_FRAMEWORK, "ddp");
+  expect(&one, NULL, 0, 800, 1080,
+         "beyond what was validated: framework ddp (fsdp1, megatron); 80 % interval of all 18 rows");
+  say(&one, TRUST_FRAMEWORK, "fsdp1");
+  say(&one, TRUST_ARCHITECTURE, "blackwell");
+  say(&one, TRUST_GPU, "b200");
+  expect(&one, NULL, 0, 800, 1080,
+         "beyond what was validated: GPUs of blackwell (ampere); 80 % interval of 9 rows (fsdp1), widened to that of "
+         "all 18");
+  trust_case_clear(&one);
+}
+
+static TrustCase like_mill(void) {
+  TrustCase one = like_forge();
+  say(&one, TRUST_ARCHITECTURE, "hopper");
+  say(&one, TRUST_FRAMEWORK, "megatron");
+  say(&one, TRUST_GPU, "h100");
+  say(&one, TRUST_CHECKPOINTING, "none");
+  say(&one, TRUST_STAGE, "1");
+  one.numbers[TRUST_SEQUENCE] = one.numbers[TRUST_TOKENS] = 4096;
+  one.numbers[TRUST_NETWORK_RATE] = 50e9;
+  return one;
+}
+
+/* Of the five rows bound by compute three are within a factor of 4 of 8 GPUs: 8, 16, 32. Five are too few for a class of their
+ * own, so the interval is that of the architecture and framework, 0.80 … 1 (the prediction). */
+static void classes_fall_back(void) {
+  TrustCase one = like_mill();
+  one.numbers[TRUST_GPUS] = 8;
+  expect(&one, NULL, 3, 800, 1000, "validated: like 3 rows of mill; 80 % interval of 9 rows (hopper, megatron)");
+  trust_case_clear(&one);
+}
+
+/* Up to 128 GPUs rows are bound by compute, from 256 on by communication: both are known, not together on 8. */
+static void each_but_not_together(void) {
+  TrustCase one = like_mill();
+  one.numbers[TRUST_GPUS] = 8;
+  say(&one, TRUST_BOUND, "communication");
+  expect(
+      &one, NULL, 0, 800, 1080,
+      "beyond what was validated: nothing had all of this together; the nearest row, m-0, has bound by compute; 80 % "
+      "interval of 9 rows (hopper, megatron), widened to that of all 18");
+  trust_case_clear(&one);
+}
+
+/* m-8 alone has overlap, and 512 GPUs, bound by communication. */
+static void options_count(void) {
+  TrustCase one = like_mill();
+  one.numbers[TRUST_GPUS] = 512;
+  say(&one, TRUST_BOUND, "communication");
+  one.options = g_strsplit("megatron.overlap_grad_reduce=yes", ";", -1);
+  expect(&one, NULL, 1, 800, 1000, "validated: like 1 row of mill; 80 % interval of 9 rows (hopper, megatron)");
+  g_strfreev(g_steal_pointer(&one.options)); /* as m-5, m-6 and m-7 */
+  expect(&one, NULL, 3, 800, 1000, "validated: like 3 rows of mill; 80 % interval of 9 rows (hopper, megatron)");
+  one.numbers[TRUST_GPUS] = 8;
+  say(&one, TRUST_BOUND, "compute");
+  one.options = g_strsplit("megatron.overlap_grad_reduce=yes", ";", -1);
+  expect(
+      &one, NULL, 0, 800, 1080,
+      "beyond what was validated: nothing had all of this together; the nearest row, m-0, has "
+      "megatron.overlap_grad_reduce by default; 80 % interval of 9 rows (hopper, megatron), widened to that of all 18");
+  g_strfreev(one.options);
+  one.options = g_strsplit("nccl.algo=tree", ";", -1);
+  expect(
+      &one, NULL, 0, 800, 1080,
+      "beyond what was validated: nccl.algo=tree; 80 % interval of 9 rows (hopper, megatron), widened to that of all "
+      "18");
+  trust_case_clear(&one);
+}
+
+/* What all rows set, a run that leaves it alone has not. */
+static void defaults_count_too(void) {
+  g_autofree char *plain = hand_made();
+  g_autofree char *fused = edited(plain, ",25e9,", ",25e9,training.loss=fused");
+  GError *error = NULL;
+  for (int i = 1; i < 9; i++) {
+    char *more = edited(fused, ",25e9,\n", ",25e9,training.loss=fused\n");
+    g_free(fused);
+    fused = more;
+  }
+  g_autoptr(Trust) trust = trust_parse(SETTINGS("18", RUN_MODEL_VERSION), fused, &error);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(trust);
+  TrustCase one = like_forge();
+  TrustVerdict verdict;
+  trust_judge(trust, &one, STEP, NULL, &verdict);
+  CU_ASSERT_EQUAL(verdict.alike, 0);
+  CU_ASSERT_TRUE(g_str_has_prefix(verdict.envelope, "beyond what was validated: training.loss by default (fused); "));
+  trust_verdict_clear(&verdict);
+  one.options = g_strsplit("training.loss=fused", ";", -1);
+  trust_judge(trust, &one, STEP, NULL, &verdict);
+  CU_ASSERT_EQUAL(verdict.alike, 9);
+  trust_verdict_clear(&verdict);
+  trust_case_clear(&one);
+}
+
+static void unlike_in_words(void) {
+  TrustCase one = like_forge();
+  expect(&one, "the replay of a trace", 0, 800, 1080,
+         "beyond what was validated: the replay of a trace; 80 % interval of 9 rows (ampere, fsdp1, bound by compute), "
+         "widened to that of all 18");
+  trust_case_clear(&one);
+}
+
+/* Without forge only mill's rows are left, 0.80 … 0.88: the prediction is the upper end. */
+static void held_out(void) {
+  g_autoptr(Trust) trust = load(RUN_MODEL_VERSION);
+  g_autoptr(Trust) rest = trust_without(trust, "forge");
+  TrustCase one = like_forge();
+  TrustVerdict verdict;
+  CU_ASSERT_TRUE(trust_has(trust, "forge", "f-3"));
+  CU_ASSERT_FALSE(trust_has(trust, "mill", "f-3"));
+  CU_ASSERT_FALSE(trust_has(rest, "forge", "f-3"));
+  trust_judge(rest, &one, STEP, NULL, &verdict);
+  CU_ASSERT_EQUAL(verdict.alike, 0);
+  CU_ASSERT_EQUAL(verdict.low, 800 * SIM_MILLISECOND);
+  CU_ASSERT_EQUAL(verdict.high, 1000 * SIM_MILLISECOND);
+  trust_verdict_clear(&verdict);
+  g_autoptr(Trust) none = trust_without(rest, "mill");
+  trust_judge(none, &one, STEP, NULL, &verdict);
+  CU_ASSERT_EQUAL(verdict.low, 0);
+  CU_ASSERT_EQUAL(verdict.high, 0);
+  CU_ASSERT_PTR_NOT_NULL(strstr(verdict.envelope, "no interval is known: 0 rows in all, of 9 that it takes"));
+  trust_verdict_clear(&verdict);
+  trust_case_clear(&one);
+}
+
+static void old_residuals_say_so(void) {
+  g_autoptr(Trust) trust = load("old");
+  TrustCase one = like_forge();
+  TrustVerdict verdict;
+  trust_judge(trust, &one, STEP, NULL, &verdict);
+  CU_ASSERT_PTR_NOT_NULL(strstr(verdict.envelope, "; its residuals are those of model version old, this is "));
+  trust_verdict_clear(&verdict);
+  trust_case_clear(&one);
+}
+
+/* Of a step of 100: 12 of communication, of which 3 because the host was late, 6 of idle host: the host has 9, the network 9;
+ * from 9 % on the host binds it, since it is asked first; from 10 % on compute does. */
+static void what_binds(void) {
+  RunClass slowest = {.step = 100, .compute = 82, .exposed = 12, .idle = 6, .host = 6};
+  slowest.by_cause[RUN_CAUSE_HOST] = 3;
+  CU_ASSERT_STRING_EQUAL(trust_case_bound(&slowest, 0.09), "host");
+  CU_ASSERT_STRING_EQUAL(trust_case_bound(&slowest, 0.10), "compute");
+  slowest.by_cause[RUN_CAUSE_HOST] = 0;
+  CU_ASSERT_STRING_EQUAL(trust_case_bound(&slowest, 0.10), "communication");
+  slowest = (RunClass){.step = 100, .compute = 80, .idle = 20, .bubble = 15, .host = 5};
+  CU_ASSERT_STRING_EQUAL(trust_case_bound(&slowest, 0.10), "bubble");
+  slowest = (RunClass){.step = 100, .compute = 100};
+  CU_ASSERT_STRING_EQUAL(trust_case_bound(&slowest, 0.001), "compute");
+}
+
+static void refuse(const char *settings, const char *rows, const char *why) {
+  GError *error = NULL;
+  CU_ASSERT_PTR_NULL(trust_parse(settings, rows, &error));
+  CU_ASSERT_PTR_NOT_NULL_FATAL(error);
+  CU_ASSERT_PTR_NOT_NULL(strstr(error->message, why));
+  if (strstr(error->message, why) == NULL)
+    printf("%s\n", error->message);
+  g_error_free(error);
+}
+
+static void files_are_checked(void) {
+  g_autofree char *rows = hand_made();
+  g_autofree char *tier = edited(rows, "forge,A", "forge,C"), *number = edited(rows, "7000000000", "7 B");
+  g_autofree char *ratio = edited(rows, "1.00", "0"), *head = edited(rows, "attention", "intention");
+  refuse(SETTINGS("17", "2"), rows, "has 18 rows, residuals.ini beside it speaks of 17");
+  refuse("[interval]\ncoverage = 100\n", rows, "residuals.ini:2");
+  refuse("[interval]\ncoverage = 80\n", rows, "bound_from");
+  refuse(SETTINGS("18", "2"), tier, "residuals.csv:2:11: tier: expected A or B, found \"C\"");
+  refuse(SETTINGS("18", "2"), number, "expected a number from 0 on, found \"7 B\"");
+  refuse(SETTINGS("18", "2"), ratio, "a step takes time");
+  refuse(SETTINGS("18", "2"), head, "column 11: expected \"attention\", found \"intention\"");
+  refuse(SETTINGS("0", "2"), "id,source\n", "column 3: expected \"tier\", found \"nothing\"");
+}
+
+int main(void) {
+  return harness_run("trust", (HarnessCase[]){{"alike", alike},
+                                              {"beyond is wider", beyond_is_wider},
+                                              {"another framework or GPU", another_framework},
+                                              {"classes fall back", classes_fall_back},
+                                              {"each, but not together", each_but_not_together},
+                                              {"options", options_count},
+                                              {"defaults count too", defaults_count_too},
+                                              {"unlike in words", unlike_in_words},
+                                              {"without a source", held_out},
+                                              {"old residuals", old_residuals_say_so},
+                                              {"what binds a step", what_binds},
+                                              {"files that are wrong", files_are_checked},
+                                              {NULL, NULL}});
+}
