@@ -249,6 +249,55 @@ static void twins(void) {
   CU_ASSERT_TRUE(agree(&expandable, 500 * MIB, 440 * MIB, 20000) < 20000);
 }
 
+/* One step's requests in their order: of each its size, its stream, and after how many others it is given. */
+typedef struct {
+  guint64 bytes;
+  guint32 stream, block;
+  guint life;
+  gboolean holds;
+} Asked;
+
+static void play_step(MemAllocator *allocator, Asked *asked, guint n) {
+  for (guint i = 0; i < n; i++) {
+    CU_ASSERT_TRUE_FATAL(mem_allocator_take(allocator, asked[i].stream, asked[i].bytes, &asked[i].block));
+    for (guint k = 0; k <= i; k++)
+      if (k + asked[k].life == i)
+        (asked[k].holds ? mem_allocator_hold : mem_allocator_give)(allocator, asked[k].block);
+  }
+  for (guint k = 0; k < n; k++)
+    if (k + asked[k].life >= n)
+      mem_allocator_give(allocator, asked[k].block);
+    else if (asked[k].holds) /* all streams are idle */
+      mem_allocator_pass(allocator, asked[k].block);
+}
+
+/* The same random step a hundred times, beside a tensor that stays: after each what is active is what is allocated, and that
+ * is the tensor alone; what is reserved stops growing. */
+static void steps_settle(void) {
+  enum { N = 60, STEPS = 100 };
+  GRand *random = harness_random();
+  for (guint round = 0; round < 40; round++) {
+    g_autoptr(MemAllocator) allocator = mem_allocator_new(round % 2 == 0 ? &plain : &expandable, 2, 100000 * MIB);
+    Asked asked[N];
+    for (guint i = 0; i < N; i++)
+      asked[i] = (Asked){random_size(random), (guint32)g_rand_int_range(random, 0, 2), 0,
+                         (guint)g_rand_int_range(random, 0, N), g_rand_boolean(random)};
+    guint32 stays = take(allocator, 0, 5 * MIB);
+    guint64 middle = 0;
+    for (guint step = 0; step < STEPS; step++) {
+      play_step(allocator, asked, N);
+      const MemUse *use = mem_allocator_use(allocator);
+      CU_ASSERT_EQUAL(use->active, use->allocated);
+      CU_ASSERT_EQUAL(use->allocated, 5 * MIB);
+      if (step == STEPS / 2)
+        middle = use->reserved;
+    }
+    CU_ASSERT_EQUAL(mem_allocator_use(allocator)->reserved, middle);
+    mem_allocator_give(allocator, stays);
+  }
+  g_rand_free(random);
+}
+
 int main(void) {
   return harness_run("caching allocator", (HarnessCase[]){{"rounding", rounding},
                                                           {"best fit", best_fit},
@@ -258,5 +307,6 @@ int main(void) {
                                                           {"expandable segments", expands},
                                                           {"max_split_size", split_limit},
                                                           {"twins", twins},
+                                                          {"steps settle", steps_settle},
                                                           {NULL, NULL}});
 }

@@ -1,4 +1,6 @@
 /* Bisection against trying every value; remedies against the run they mend. */
+#include <string.h>
+
 #include "harness.h"
 #include "study-fit.h"
 #include "study-remedy.h"
@@ -75,6 +77,53 @@ static void remedies_mend(void) {
   CU_ASSERT_EQUAL(stages, 3);
 }
 
+/* 70 B under DeepSpeed's stage 2 on eight GPUs: 16-bit weights alone are 128 GiB. Stage 3 has an eighth of 16 bytes a
+ * parameter, 128 GiB again; offload alone keeps the weights whole. Both together fit, and nothing that is tried needs as
+ * much as the run itself. */
+static void remedies_join_hands(void) {
+  g_autoptr(Study) study = study_open("llama2-70b", NULL);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(study);
+  CU_ASSERT_TRUE(study_set(study, "parallel.framework=deepspeed", NULL));
+  CU_ASSERT_TRUE(study_set(study, "parallel.zero_stage=2", NULL));
+  CU_ASSERT_TRUE(study_set(study, "cluster.nodes=1", NULL));
+  StudyOptions options = STUDY_OPTIONS_DEFAULT;
+  options.timeline = FALSE;
+  g_autoptr(RunReport) report = study_try(study, (const char *const[]){NULL}, &options, NULL);
+  g_autoptr(GPtrArray) remedies = study_remedies(study, report, &options);
+  guint64 need = report->classes[report->tightest].device_used;
+  CU_ASSERT_TRUE_FATAL(remedies->len > 0);
+  for (guint i = 0; i + 1 < remedies->len; i++) {
+    const StudyRemedy *remedy = g_ptr_array_index(remedies, i);
+    CU_ASSERT_EQUAL(remedy->report->verdict, RUN_OOM);
+    CU_ASSERT_TRUE(remedy->report->classes[remedy->report->tightest].device_used < need);
+  }
+  const StudyRemedy *together = g_ptr_array_index(remedies, remedies->len - 1);
+  CU_ASSERT_EQUAL(together->report->verdict, RUN_FITS);
+  CU_ASSERT_PTR_NOT_NULL(strstr(together->change, "parallel.zero_stage=3"));
+  CU_ASSERT_PTR_NOT_NULL(strstr(together->change, "parallel.offload_optimizer=cpu"));
+}
+
+/* DDP has no other stages: FSDP's are what is tried, and more nodes bring nothing and are not told. */
+static void ddp_is_shown_fsdp(void) {
+  g_autoptr(Study) study = study_open("llama2-7b", NULL);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(study);
+  CU_ASSERT_TRUE(study_set(study, "parallel.framework=ddp", NULL));
+  CU_ASSERT_TRUE(study_set(study, "parallel.zero_stage=0", NULL));
+  StudyOptions options = STUDY_OPTIONS_DEFAULT;
+  options.timeline = FALSE;
+  g_autoptr(RunReport) report = study_try(study, (const char *const[]){NULL}, &options, NULL);
+  g_autoptr(GPtrArray) remedies = study_remedies(study, report, &options);
+  CU_ASSERT_EQUAL(report->verdict, RUN_OOM);
+  CU_ASSERT_TRUE_FATAL(remedies->len >= 2);
+  for (guint i = 0; i < remedies->len; i++) {
+    const StudyRemedy *remedy = g_ptr_array_index(remedies, i);
+    gboolean is_fsdp = g_str_has_prefix(remedy->change, "parallel.framework=fsdp2");
+    CU_ASSERT_EQUAL(is_fsdp, i < 2);
+    CU_ASSERT_EQUAL(is_fsdp, remedy->report->verdict == RUN_FITS);
+    CU_ASSERT_PTR_NULL(strstr(remedy->change, "cluster.nodes"));
+  }
+}
+
 /* At the moment of the first failing request: what tensors hold is at most what the allocator has given, and the request is
  * more than is free. */
 static void oom_tells_what_was_held(void) {
@@ -94,6 +143,8 @@ int main(void) {
   return harness_run("study-fit", (HarnessCase[]){{"largest micro-batch", largest_micro_batch},
                                                   {"wrong keys", wrong_keys},
                                                   {"remedies mend", remedies_mend},
+                                                  {"remedies join hands", remedies_join_hands},
+                                                  {"DDP is shown FSDP", ddp_is_shown_fsdp},
                                                   {"an OOM tells what was held", oom_tells_what_was_held},
                                                   {NULL, NULL}});
 }

@@ -37,8 +37,9 @@ typedef struct {
   guint32 bytes, wire;        /* of a parameter and gradient element; as it is reduced */
   PlanParameters *parameters; /* in order of definition */
   PlanUpdate *update;
-  guint32 weights, buckets, states, temporaries; /* tensors */
-  guint32 *casts;                                /* by unit: tensors of 16-bit weights; NULL: none */
+  guint32 buckets;                         /* tensor */
+  guint32 *weights, *states, *temporaries; /* by unit: tensors; temporaries NULL: none */
+  guint32 *casts;                          /* by unit: tensors of 16-bit weights; NULL: none */
   guint32 *cast_ops;
   guint32 *gradients, *parts; /* by parameter: .grad, and a gradient as backward makes it */
   guint32 *convert_ops, *add_ops, *copy_ops;
@@ -263,16 +264,22 @@ static void micro_batch(Ddp *ddp) {
     finish_reductions(ddp);
 }
 
+static void take_all(Ddp *ddp, const guint32 *of_units) {
+  for (guint32 u = 0; u < ddp->walk->n_units; u++)
+    plan_walk_take(ddp->walk, of_units[u]);
+}
+
 static void optimizer_step(Ddp *ddp) {
   PlanWalk *walk = ddp->walk;
   program_builder_context(ddp->builder, PROGRAM_OPTIMIZER, -1, -1);
   guint32 first = plan_update_norm(walk, ddp->update);
   plan_update_run(walk, ddp->update, &first);
   if (ddp->section == PROGRAM_FIRST)
-    program_builder_take(ddp->builder, ddp->states);
-  if (ddp->temporaries != PROGRAM_NONE) {
-    plan_walk_take(walk, ddp->temporaries);
-    plan_walk_give(walk, ddp->temporaries, PROGRAM_NONE);
+    take_all(ddp, ddp->states);
+  if (ddp->temporaries != NULL) {
+    take_all(ddp, ddp->temporaries);
+    for (guint32 u = 0; u < walk->n_units; u++)
+      plan_walk_give(walk, ddp->temporaries[u], PROGRAM_NONE);
   }
   gboolean held = is_alone(ddp) || !ddp->options->gradient_as_bucket_view;
   for (guint p = 0; held && p < ddp->parameters->n; p++)
@@ -288,7 +295,7 @@ static void step(Ddp *ddp, ProgramSectionKind section) {
   program_builder_context(ddp->builder, PROGRAM_SETUP, -1, -1);
   if (section == PROGRAM_FIRST) {
     program_builder_host(ddp->builder, "load the model");
-    program_builder_take(ddp->builder, ddp->weights);
+    take_all(ddp, ddp->weights);
     if (!is_alone(ddp))
       program_builder_take(ddp->builder, ddp->buckets);
   }
@@ -324,19 +331,40 @@ static void add_casts(Ddp *ddp, guint32 compute_bytes) {
   }
 }
 
+static guint32 unit_tensor(Ddp *ddp, guint32 unit, const char *what, MemTenant tenant, guint64 bytes, guint64 unique) {
+  const PlanUnit *part = &ddp->walk->units[unit];
+  g_autofree char *name = part->layer >= 0 ? g_strdup_printf("layer%d.%s", part->layer, what)
+                                           : g_strdup_printf("%s.%s", model_unit_names[part->unit->kind], what);
+  return program_builder_tensor(ddp->builder, name, tenant, bytes, unique);
+}
+
+/* What PyTorch allocates parameter by parameter, as a block for each unit. */
+static void add_by_unit(Ddp *ddp, gboolean is_foreach) {
+  guint32 n = ddp->walk->n_units, ranks = ddp->recipe->ranks;
+  g_autofree guint64 *trained = g_new0(guint64, n);
+  for (guint p = 0; p < ddp->parameters->n; p++)
+    trained[ddp->parameters->list[p].unit] += ddp->parameters->list[p].elements;
+  ddp->weights = g_new(guint32, n);
+  ddp->states = g_new(guint32, n);
+  ddp->temporaries = is_foreach ? g_new(guint32, n) : NULL;
+  for (guint32 u = 0; u < n; u++) {
+    guint64 all = model_unit_elements(ddp->walk->units[u].unit) * ddp->bytes;
+    guint64 states = plan_optimizer_bytes(ddp->recipe->optimizer, trained[u], ddp->bytes, FALSE);
+    ddp->weights[u] = unit_tensor(ddp, u, "parameters", MEM_PARAMETERS, all, all / ranks);
+    ddp->states[u] = unit_tensor(ddp, u, "optimizer states", MEM_OPTIMIZER, states, states / ranks);
+    if (is_foreach)
+      ddp->temporaries[u] = unit_tensor(ddp, u, "foreach temporaries", MEM_TEMPORARY, trained[u] * ddp->bytes, 0);
+  }
+}
+
 static void add_states(Ddp *ddp, guint32 compute_bytes) {
   guint32 ranks = ddp->recipe->ranks;
-  guint64 all = plan_walk_all_elements(ddp->walk) * ddp->bytes, trained = ddp->parameters->elements;
-  guint64 states = plan_optimizer_bytes(ddp->recipe->optimizer, trained, ddp->bytes, FALSE);
+  guint64 trained = ddp->parameters->elements;
   MemTenant of_buckets = ddp->options->gradient_as_bucket_view ? MEM_GRADIENTS : MEM_COMMUNICATION;
   ModelOptimizerStyle style = plan_optimizer_style(ddp->recipe, MODEL_OPTIMIZER_FOREACH);
-  ddp->weights = program_builder_tensor(ddp->builder, "parameters", MEM_PARAMETERS, all, all / ranks);
   ddp->buckets =
       program_builder_tensor(ddp->builder, "buckets", of_buckets, trained * ddp->bytes, trained * ddp->bytes / ranks);
-  ddp->states = program_builder_tensor(ddp->builder, "optimizer states", MEM_OPTIMIZER, states, states / ranks);
-  ddp->temporaries = style == MODEL_OPTIMIZER_FOREACH ? program_builder_tensor(ddp->builder, "foreach temporaries",
-                                                                               MEM_TEMPORARY, trained * ddp->bytes, 0)
-                                                      : PROGRAM_NONE;
+  add_by_unit(ddp, style == MODEL_OPTIMIZER_FOREACH);
   ddp->update = plan_update_new(ddp->walk, &(ModelOptimizer){.style = style,
                                                              .elements = trained,
                                                              .tensors = ddp->parameters->n,
@@ -354,6 +382,9 @@ static void clear(Ddp *ddp) {
     g_free(ddp->bucket_of[s]);
   }
   g_array_unref(ddp->reductions);
+  g_free(ddp->weights);
+  g_free(ddp->states);
+  g_free(ddp->temporaries);
   g_free(ddp->casts);
   g_free(ddp->cast_ops);
   g_free(ddp->gradients);

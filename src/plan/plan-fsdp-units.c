@@ -68,6 +68,11 @@ static void add_unit(PlanFsdp *fsdp, guint32 w) {
   unit->reduced =
       unit_tensor(fsdp, w, "reduce-scatter output", MEM_COMMUNICATION, unit->reduced_shard * keys->reduce_bytes, 0);
   unit->gradient_shard = unit_tensor(fsdp, w, "gradient shard", MEM_GRADIENTS, shard, unique_of(fsdp, shard));
+  guint64 parameters = unit->shard * keys->shard_bytes;
+  guint64 states = plan_optimizer_bytes(fsdp->recipe->optimizer, unit->owned, keys->shard_bytes, FALSE);
+  unit->parameters = unit_tensor(fsdp, w, "parameter shard", MEM_PARAMETERS, parameters, unique_of(fsdp, parameters));
+  unit->states = unit_tensor(fsdp, w, "optimizer states", MEM_OPTIMIZER, states, unique_of(fsdp, states));
+  unit->temporaries = unit_tensor(fsdp, w, "foreach temporaries", MEM_TEMPORARY, unit->owned * keys->shard_bytes, 0);
 }
 
 static void add_scales(PlanFsdp *fsdp) {
@@ -89,25 +94,14 @@ static void add_states(PlanFsdp *fsdp) {
                          .gradient_bytes = keys->shard_bytes,
                          .norm = fsdp->recipe->gradient_clipping > 0,
                          .clip = fsdp->recipe->gradient_clipping > 0};
-  guint64 shard = 0;
   fsdp->units = g_new0(PlanFsdpUnit, fsdp->wrap->n);
   for (guint32 w = 0; w < fsdp->wrap->n; w++) {
     add_unit(fsdp, w);
-    shard += fsdp->units[w].shard;
     what.elements += fsdp->units[w].owned;
     what.tensors += keys->use_orig_params ? fsdp->wrap->units[w].parameters : 1;
   }
   fsdp->owned = what.elements;
-  guint64 parameters = shard * keys->shard_bytes;
-  guint64 states = plan_optimizer_bytes(fsdp->recipe->optimizer, what.elements, keys->shard_bytes, FALSE);
-  fsdp->parameters = program_builder_tensor(fsdp->builder, "parameter shards", MEM_PARAMETERS, parameters,
-                                            unique_of(fsdp, parameters));
-  fsdp->optimizer =
-      program_builder_tensor(fsdp->builder, "optimizer states", MEM_OPTIMIZER, states, unique_of(fsdp, states));
-  fsdp->temporaries = what.style == MODEL_OPTIMIZER_FOREACH
-                          ? program_builder_tensor(fsdp->builder, "foreach temporaries", MEM_TEMPORARY,
-                                                   what.elements * keys->shard_bytes, 0)
-                          : PROGRAM_NONE;
+  fsdp->is_foreach = what.style == MODEL_OPTIMIZER_FOREACH;
   fsdp->update = plan_update_new(fsdp->walk, &what);
 }
 

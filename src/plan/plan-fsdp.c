@@ -224,12 +224,12 @@ static void update(PlanFsdp *fsdp) {
   PlanWalk *walk = fsdp->walk;
   gradient_norm(fsdp);
   plan_update_run(walk, fsdp->update, NULL);
-  if (fsdp->section == PROGRAM_FIRST)
-    plan_walk_take(walk, fsdp->optimizer);
-  if (fsdp->temporaries == PROGRAM_NONE)
-    return;
-  plan_walk_take(walk, fsdp->temporaries);
-  plan_walk_give(walk, fsdp->temporaries, PROGRAM_NONE);
+  for (guint32 w = 0; w < fsdp->wrap->n && fsdp->section == PROGRAM_FIRST; w++)
+    plan_walk_take(walk, fsdp->units[w].states);
+  for (guint32 w = 0; w < fsdp->wrap->n && fsdp->is_foreach; w++)
+    plan_walk_take(walk, fsdp->units[w].temporaries);
+  for (guint32 w = 0; w < fsdp->wrap->n && fsdp->is_foreach; w++)
+    plan_walk_give(walk, fsdp->units[w].temporaries, PROGRAM_NONE);
 }
 
 /* Largest values of the shards that will be gathered in fp8, over all that share: a number for each weight. */
@@ -267,8 +267,8 @@ static void step(PlanFsdp *fsdp, ProgramSectionKind section) {
   program_builder_context(fsdp->builder, PROGRAM_SETUP, -1, -1);
   if (section == PROGRAM_FIRST) {
     plan_walk_host(walk, "load the model");
-    if (!fsdp->keys->offloads)
-      plan_walk_take(walk, fsdp->parameters);
+    for (guint32 w = 0; w < fsdp->wrap->n && !fsdp->keys->offloads; w++)
+      plan_walk_take(walk, fsdp->units[w].parameters);
   }
   for (guint32 w = 0; w < fsdp->wrap->n; w++)
     fsdp->units[w].gather = PROGRAM_NONE;

@@ -37,7 +37,8 @@ typedef struct {
   gboolean is_awaited;    /* FSDP1: its backward is to come */
   gboolean has_offloaded; /* offload: the host has a gradient shard of this step */
   gboolean is_unsharded, is_kept, has_gradient, has_shard, holds_reduced;
-  guint32 gather; /* row that compute has still to wait for; PROGRAM_NONE: none */
+  guint32 gather;                          /* row that compute has still to wait for; PROGRAM_NONE: none */
+  guint32 parameters, states, temporaries; /* tensors: this rank's shard, its optimizer's */
 } PlanFsdpUnit;
 
 typedef struct PlanFsdp PlanFsdp;
@@ -76,8 +77,8 @@ struct PlanFsdp {
   guint32 cpu;            /* offload: stream of the host's cores */
   guint64 owned;          /* elements that this rank's optimizer updates */
   PlanUpdate *update;
-  guint32 parameters, optimizer, temporaries; /* tensors */
-  GArray *ops;                                /* of copies and casts, once each */
+  gboolean is_foreach; /* the optimizer: it makes a list of all tensors' temporaries at once */
+  GArray *ops;         /* of copies and casts, once each */
   /* While a section is built. */
   ProgramSectionKind section;
   gboolean syncs; /* this micro-batch's gradients are reduced */

@@ -24,7 +24,10 @@ static void print_fit(BaseTable *table, const StudyFit *fit, int stage) {
   base_table_cell(table, "%.0f", fit->report->tokens_per_second_per_gpu);
   base_table_cell(table, "%.2f of %.2f GiB", (double)report_centi_gib(tight->device_used) / 100,
                   (double)report_centi_gib(tight->capacity) / 100);
-  base_table_cell(table, "%s", fit->limit != NULL ? "refused further" : "memory");
+  g_autofree char *retries = tight->step_retries > 0
+                                 ? g_strdup_printf(", %" G_GUINT64_FORMAT " alloc retries a step", tight->step_retries)
+                                 : g_strdup("");
+  base_table_cell(table, "%s%s", fit->limit != NULL ? "refused further" : "memory", retries);
 }
 
 static void print_envelopes(const StudyFits *fits, GString *text) {

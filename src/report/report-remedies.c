@@ -67,8 +67,8 @@ void report_remedies(const RunReport *report, const GPtrArray *remedies, GString
   gboolean fits = sorted->len > 0 && ((StudyRemedy *)g_ptr_array_index(sorted, 0))->report->verdict == RUN_FITS;
   g_string_append(text, "\n");
   report_wrap(text, "",
-              fits ? "Single changes that would make it fit, the least time per token first:"
-                   : "No single change of those tried makes it fit; nearest first:");
+              fits ? "Changes that would make it fit, the least time per token first:"
+                   : "No change of those tried makes it fit; nearest first:");
   base_table_head(table, "change", BASE_LEFT);
   base_table_head(table, "", BASE_LEFT);
   base_table_head(table, "to spare", BASE_RIGHT);

@@ -56,6 +56,8 @@ static void print_request(const RunReport *report, const RunClass *tight, GStrin
       g_strdup_printf("The first request that fails: %s for %s (%s) with %s free, by %s %s, %s after its start, %s.",
                       requested, oom->tensor, oom->tenant, available, row, step, at, where);
   report_wrap(text, "  ", words);
+  if (g_str_equal(oom->tenant, run_tenant_names[RUN_TENANTS - 1]))
+    report_wrap(text, "  ", "It is no tensor's: PyTorch's allocator does not give its cache back for it.");
   print_held_then(oom, tight->capacity, text);
 }
 

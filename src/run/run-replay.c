@@ -5,7 +5,8 @@
  * A step that began and ended at rest, holding the same bytes, takes the same time again to the picosecond: time enters
  * as differences only, and waits for memory only where the cache is given back, which is never taken for known. Where it
  * left every byte where the one before did, all of it is known. Else the allocator's cache is still settling: of the next
- * steps the memory alone is played, in the order that was noted, until it repeats. */
+ * steps the memory alone is played, in the order that was noted, until it repeats; if the cache must be given back there,
+ * all is played again with every step. */
 #include <string.h>
 
 #include "run-state.h"
@@ -88,14 +89,21 @@ static void copy_first(RunPlay *play) {
   memcpy(rank->level[0], rank->ledger.held, sizeof rank->level[0]);
 }
 
+/* The step that has ended waited for memory, or later ones may. */
+static gboolean memory_takes_time(const RunRank *rank) {
+  return rank->last->stalled > 0 || (mem_allocator_use(rank->allocator)->flushes > 0 && !rank->has_oom);
+}
+
 gboolean run_replay(RunPlay *play) {
   RunRank *rank = &play->ranks[0];
-  if (!run_replay_wanted(play) || !rank->rested[0])
+  if (!run_replay_wanted(play) || !rank->rested[0] || memory_takes_time(rank))
     return FALSE;
   if (rank->last->stalled > 0 || (mem_allocator_use(rank->allocator)->flushes > 0 && !rank->has_oom))
     return FALSE;
   if (play->steps_ended == 1)
     copy_first(play);
+  if (play->again)
+    return TRUE;
   if (play->steps_ended < 2 || !rank->rested[1] || memcmp(rank->level[0], rank->level[1], sizeof rank->level[0]) != 0)
     return FALSE;
   /* What is held when, a timeline shows of the last step alone, and a cache that is given back changes it. */

@@ -5,6 +5,8 @@
 
 #include "study-walk.h"
 
+#define MOST_NODES 16 /* times as many as there are */
+
 RunReport *study_try(const Study *study, const char *const *changes, const StudyOptions *options, GError **error) {
   Study mine = {study->workload, conf_settings_copy(study->settings)};
   RunReport *report = NULL;
@@ -31,16 +33,26 @@ typedef struct {
   GPtrArray *remedies;
 } Search;
 
-/* `change`: settings with spaces between. TRUE: it runs, and fits. */
-static gboolean attempt(Search *search, const char *change) {
+static guint64 need(const RunReport *report) {
+  return report->classes[report->tightest].device_used;
+}
+
+/* `change`: settings with spaces between. What needs no less memory is no remedy. NULL: none, or refused. */
+static const RunReport *attempt(Search *search, const char *change) {
   g_auto(GStrv) changes = g_strsplit(change, " ", -1);
   RunReport *report = study_try(search->study, (const char *const *)changes, &search->options, NULL);
-  if (report == NULL)
-    return FALSE;
+  if (report == NULL || need(report) >= need(search->report)) {
+    run_report_free(report);
+    return NULL;
+  }
   StudyRemedy *remedy = g_new(StudyRemedy, 1);
   *remedy = (StudyRemedy){g_strdup(change), report};
   g_ptr_array_add(search->remedies, remedy);
-  return report->verdict == RUN_FITS;
+  return report;
+}
+
+static gboolean fits(const RunReport *report) {
+  return report != NULL && report->verdict == RUN_FITS;
 }
 
 /* Until it fits: the larger micro-batch is the smaller change. */
@@ -54,22 +66,32 @@ static void attempt_micro_batches(Search *search) {
         g_strdup_printf("training.micro_batch=%" G_GUINT64_FORMAT " training.gradient_accumulation=%" G_GUINT64_FORMAT
                         " training.global_batch=%" G_GUINT64_FORMAT,
                         micro, accumulation, identity->global_batch);
-    if (attempt(search, change))
+    if (fits(attempt(search, change)))
       return;
   }
 }
 
-/* Twice the nodes: at the same global batch where it divides, else at twice that. */
+static guint64 missing(const RunReport *report) {
+  return report->classes[report->tightest].short_by;
+}
+
+/* Twice the nodes, and again: at the same global batch while accumulation halves, then at a larger one. Until it fits, or less
+ * than a quarter of what is missing goes. */
 static void attempt_nodes(Search *search) {
   const RunIdentity *identity = &search->report->identity;
-  gboolean halves = identity->gradient_accumulation % 2 == 0;
-  guint64 accumulation = halves ? identity->gradient_accumulation / 2 : identity->gradient_accumulation;
-  g_autofree char *change =
-      g_strdup_printf("cluster.nodes=%u training.micro_batch=%" G_GUINT64_FORMAT
-                      " training.gradient_accumulation=%" G_GUINT64_FORMAT " training.global_batch=%" G_GUINT64_FORMAT,
-                      2 * identity->nodes, identity->micro_batch, accumulation,
-                      halves ? identity->global_batch : 2 * identity->global_batch);
-  attempt(search, change);
+  guint64 accumulation = identity->gradient_accumulation, short_by = missing(search->report);
+  for (guint32 times = 2; times <= MOST_NODES; times *= 2) {
+    accumulation = accumulation % 2 == 0 ? accumulation / 2 : accumulation;
+    guint64 gpus = (guint64)identity->gpus * times;
+    g_autofree char *change = g_strdup_printf(
+        "cluster.nodes=%u training.micro_batch=%" G_GUINT64_FORMAT " training.gradient_accumulation=%" G_GUINT64_FORMAT
+        " training.global_batch=%" G_GUINT64_FORMAT,
+        times * identity->nodes, identity->micro_batch, accumulation, identity->micro_batch * accumulation * gpus);
+    const RunReport *report = attempt(search, change);
+    if (report == NULL || fits(report) || missing(report) > short_by - short_by / 4)
+      return;
+    short_by = missing(report);
+  }
 }
 
 static gboolean is_set(const Search *search, const char *name, const char *value) {
@@ -89,7 +111,10 @@ static void attempt_settings(Search *search) {
                   {"memory.expandable_segments", "yes", NULL},
                   {"deepspeed.reduce_bucket_size", "50000000", "deepspeed"},
                   {"fsdp.backward_prefetch", "none", "fsdp1"},
-                  {"parallel.offload_optimizer", "cpu", NULL}};
+                  {"fsdp.cpu_offload", "yes", "fsdp1"},
+                  {"fsdp.cpu_offload", "yes", "fsdp2"},
+                  {"parallel.offload_optimizer", "cpu", "deepspeed"},
+                  {"parallel.offload_parameters", "cpu", "deepspeed"}};
   const RunIdentity *identity = &search->report->identity;
   gboolean recomputes = strcmp(identity->activation_checkpointing, "full") == 0;
   for (gsize i = 0; i < G_N_ELEMENTS(settings); i++) {
@@ -101,15 +126,63 @@ static void attempt_settings(Search *search) {
   }
 }
 
+static void attempt_stages(Search *search) {
+  const RunIdentity *identity = &search->report->identity;
+  for (guint32 stage = identity->zero_stage + 1; stage < STUDY_STAGES; stage++) {
+    g_autofree char *change = g_strdup_printf("parallel.zero_stage=%u", stage);
+    attempt(search, change);
+  }
+  if (strcmp(identity->framework, "ddp") != 0) /* it has no other stages: FSDP is where PyTorch has them */
+    return;
+  attempt(search, "parallel.framework=fsdp2 parallel.zero_stage=2");
+  attempt(search, "parallel.framework=fsdp2 parallel.zero_stage=3");
+}
+
+static gboolean sets_same(const char *changes, const char *change) {
+  g_auto(GStrv) all = g_strsplit(changes, " ", -1), each = g_strsplit(change, " ", -1);
+  for (guint i = 0; all[i] != NULL; i++)
+    for (guint j = 0; each[j] != NULL; j++) {
+      gsize name = strcspn(each[j], "=") + 1;
+      if (strncmp(all[i], each[j], name) == 0)
+        return TRUE;
+    }
+  return FALSE;
+}
+
+/* The single change, other than a setting that `changes` has already, with the least need; NULL: none is left. */
+static const char *nearest(const GPtrArray *remedies, guint singles, const char *changes) {
+  const StudyRemedy *best = NULL;
+  for (guint i = 0; i < singles; i++) {
+    const StudyRemedy *remedy = g_ptr_array_index(remedies, i);
+    if (!sets_same(changes, remedy->change) && (best == NULL || need(remedy->report) < need(best->report)))
+      best = remedy;
+  }
+  return best != NULL ? best->change : NULL;
+}
+
+/* Where no single change fits: the one that needs least and the next of those that are left, until together they fit. */
+static void attempt_together(Search *search) {
+  guint singles = search->remedies->len;
+  for (guint i = 0; i < singles; i++)
+    if (fits(((const StudyRemedy *)g_ptr_array_index(search->remedies, i))->report))
+      return;
+  g_autofree char *changes = g_strdup(nearest(search->remedies, singles, ""));
+  for (const char *next; changes != NULL && (next = nearest(search->remedies, singles, changes)) != NULL;) {
+    char *both = g_strdup_printf("%s %s", changes, next);
+    g_free(changes);
+    changes = both;
+    if (fits(attempt(search, changes)))
+      return;
+  }
+}
+
 GPtrArray *study_remedies(const Study *study, const RunReport *report, const StudyOptions *options) {
   Search search = {study, report, *options, g_ptr_array_new_with_free_func(remedy_free)};
   search.options.timeline = FALSE;
-  for (guint32 stage = report->identity.zero_stage + 1; stage < STUDY_STAGES; stage++) {
-    g_autofree char *change = g_strdup_printf("parallel.zero_stage=%u", stage);
-    attempt(&search, change);
-  }
+  attempt_stages(&search);
   attempt_micro_batches(&search);
   attempt_settings(&search);
   attempt_nodes(&search);
+  attempt_together(&search);
   return search.remedies;
 }

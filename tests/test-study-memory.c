@@ -1,0 +1,107 @@
+/* Memory over random workloads and policies: the ledger balances, the four numbers stand in their order, the verdict is what
+ * they say. */
+#include <string.h>
+
+#include "harness.h"
+#include "study-point.h"
+
+static const struct {
+  const char *name, *values[7];
+} axes[] = {
+    {"parallel.framework", {"paper", "ddp", "deepspeed", "fsdp1", "fsdp2", "megatron", "nanotron"}},
+    {"parallel.zero_stage", {"0", "1", "2", "3"}},
+    {"parallel.offload_optimizer", {"no", "no", "cpu"}},
+    {"cluster.topology", {"dgx-h100", "dgx-a100"}},
+    {"training.sequence_length", {"1024", "2048", "4096"}},
+    {"training.micro_batch", {"1", "2", "4", "8"}},
+    {"training.gradient_accumulation", {"1", "3"}},
+    {"training.activation_checkpointing", {"none", "full", "layers:2"}},
+    {"training.loss", {"eager", "fused"}},
+    {"training.precision", {"bf16", "fp32"}},
+    {"training.trainable", {"all", "all", "lora:16"}},
+    {"memory.expandable_segments", {"no", "yes"}},
+};
+
+static StudyPoint *random_point(GRand *random) {
+  StudyPoint *point = study_point_new("--grid");
+  point->typed = TRUE;
+  for (gsize i = 0; i < G_N_ELEMENTS(axes); i++) {
+    gint32 n = 0;
+    while (n < (gint32)G_N_ELEMENTS(axes[i].values) && axes[i].values[n] != NULL)
+      n++;
+    study_point_add(point, axes[i].name, axes[i].values[g_rand_int_range(random, 0, n)], 0, 0);
+  }
+  return point;
+}
+
+static guint64 sum_of(const guint64 held[RUN_TENANTS]) {
+  guint64 sum = 0;
+  for (guint t = 0; t < RUN_TENANTS; t++)
+    sum += held[t];
+  return sum;
+}
+
+/* What a class of ranks violates; NULL: nothing. A step that repeats ends with what it began with, tenant by tenant, but for what
+ * its first rows take at its very start, where the host costs nothing; no level is above the peak, and what tensors, context and buffers hold is at most what the device must. */
+static const char *violated(const RunReport *report, const RunClass *class) {
+  if (class->peak_allocated > class->peak_active || class->peak_active > class->peak_reserved ||
+      class->peak_reserved > class->device_used || class->steady_allocated > class->peak_allocated)
+    return "order of the numbers";
+  if ((class->device_used > class->capacity) != (class->verdict == RUN_OOM) ||
+      class->has_oom != (class->verdict == RUN_OOM) ||
+      class->short_by != (class->verdict == RUN_OOM ? class->device_used - class->capacity : 0))
+    return "verdict";
+  if (class->has_oom && sum_of(class->oom.held) + class->oom.free > class->capacity)
+    return "what was held at the request that failed";
+  for (guint t = 0; t < RUN_TENANTS; t++)
+    if (class->peak_unique[t] > class->peak_held[t])
+      return "unique bytes";
+  for (guint32 i = 0; i < class->n_samples; i++)
+    if (sum_of(class->samples[i].held) > sum_of(class->peak_held))
+      return "level above the peak";
+  if (sum_of(class->peak_held) > class->device_used)
+    return "tensors beyond the device";
+  const RunMemorySample *last = &class->samples[class->n_samples - 1];
+  for (guint t = 0; t < RUN_TENANTS; t++) {
+    gboolean may_begin = g_str_equal(run_tenant_names[t], "activations") ||
+                         g_str_equal(run_tenant_names[t], "temporary") ||
+                         g_str_equal(run_tenant_names[t], "communication");
+    guint64 begun = class->samples[0].held[t], ended = last->held[t];
+    if (report->repeats && (may_begin ? ended > begun : ended != begun))
+      return "balance of the ledger";
+  }
+  return NULL;
+}
+
+static void books_balance(void) {
+  enum { POINTS = 150 };
+  g_autoptr(GRand) random = harness_random();
+  g_autoptr(Study) base = study_open("llama2-7b", NULL);
+  g_autoptr(StudyCache) cache = study_cache_new();
+  CU_ASSERT_PTR_NOT_NULL_FATAL(base);
+  guint played = 0, fitting = 0;
+  for (guint i = 0; i < POINTS; i++) {
+    g_autoptr(StudyPoint) point = random_point(random);
+    study_point_run(point, base, &(StudyOptions){.fold = TRUE, .timeline = TRUE}, cache);
+    if (point->report == NULL)
+      continue;
+    played++;
+    fitting += point->report->verdict == RUN_FITS;
+    for (guint32 c = 0; c < point->report->n_classes; c++) {
+      RunClass *class = &point->report->classes[c];
+      const char *what = violated(point->report, class);
+      CU_ASSERT_PTR_NULL(what);
+      for (guint s = 0; what != NULL && s < point->settings->len; s++)
+        printf("\n    %s: %s = %s", what, g_array_index(point->settings, StudyPointSetting, s).name,
+               g_array_index(point->settings, StudyPointSetting, s).value);
+      class->samples[0].held[0] += sum_of(class->peak_held) + 1; /* the check can fail */
+      CU_ASSERT_PTR_NOT_NULL(violated(point->report, class));
+    }
+  }
+  printf(" (%u of %u played, %u fit) ", played, POINTS, fitting);
+  CU_ASSERT_TRUE(played > POINTS / 5 && fitting > POINTS / 20 && fitting < played);
+}
+
+int main(void) {
+  return harness_run("study-memory", (HarnessCase[]){{"books balance", books_balance}, {NULL, NULL}});
+}
