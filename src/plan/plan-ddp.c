@@ -344,9 +344,9 @@ static void add_by_unit(Ddp *ddp, gboolean is_foreach) {
   g_autofree guint64 *trained = g_new0(guint64, n);
   for (guint p = 0; p < ddp->parameters->n; p++)
     trained[ddp->parameters->list[p].unit] += ddp->parameters->list[p].elements;
-  ddp->weights = g_new(guint32, n);
-  ddp->states = g_new(guint32, n);
-  ddp->temporaries = is_foreach ? g_new(guint32, n) : NULL;
+  ddp->weights = g_new0(guint32, n);
+  ddp->states = g_new0(guint32, n);
+  ddp->temporaries = is_foreach ? g_new0(guint32, n) : NULL;
   for (guint32 u = 0; u < n; u++) {
     guint64 all = model_unit_elements(ddp->walk->units[u].unit) * ddp->bytes;
     guint64 states = plan_optimizer_bytes(ddp->recipe->optimizer, trained[u], ddp->bytes, FALSE);

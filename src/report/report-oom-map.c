@@ -40,8 +40,9 @@ typedef struct {
   Cell *cells; /* by panel, row from below, column */
 } Map;
 
+/* An axis has a value at least. */
 static guint n_of(const Map *map, guint axis) {
-  return report_grid_axis(map->grid, axis)->n;
+  return MAX(report_grid_axis(map->grid, axis)->n, 1);
 }
 
 static guint panel_of(const Map *map, guint64 number) {
@@ -172,7 +173,8 @@ static void print_panel(const Map *map, guint panel, gboolean figures, const Rep
 }
 
 static void print_map(const Map *map, ReportPicture *picture) {
-  guint columns = map->panels > 4 ? 3 : map->panels > 1 ? 2 : 1, rows = (map->panels + columns - 1) / columns;
+  guint columns = map->panels > 4 ? 3 : map->panels > 1 ? 2 : 1;
+  guint rows = MAX((map->panels + columns - 1) / columns, 1);
   guint height = rows == 1 ? ROW_HEIGHT * 3 / 2 : ROW_HEIGHT * rows;
   picture->height = height + LEGEND;
   gboolean figures = PLOT_WIDTH / columns / n_of(map, map->across) >= LEAST_WIDTH &&
