@@ -26,7 +26,7 @@ static const ModelOp *op_named(const ModelOp *ops, guint n, const char *name) {
   for (guint i = 0; i < n; i++)
     if (strcmp(ops[i].name, name) == 0)
       return &ops[i];
-  return NULL;
+  g_error("no operation %s", name);
 }
 
 static guint ending(const ModelOp *ops, guint n, const char *end) {

@@ -192,18 +192,22 @@ static gboolean read_file(const char *path, char **ret, GError **error) {
   return FALSE;
 }
 
+static Trust *load_from(const char *folder, const char *settings_path, GError **error) {
+  g_autofree char *rows_path = g_build_filename(folder, ROWS, NULL);
+  g_autofree char *settings = NULL;
+  g_autofree char *rows = NULL;
+  if (!read_file(settings_path, &settings, error) || !read_file(rows_path, &rows, error))
+    return NULL;
+  return read_texts(settings_path, settings, rows_path, rows, error);
+}
+
 /* Both from the first data folder that has the settings. */
 Trust *trust_load(GError **error) {
   g_auto(GStrv) folders = conf_path_folders(FOLDER);
   for (char **folder = folders; *folder != NULL; folder++) {
     g_autofree char *settings_path = g_build_filename(*folder, SETTINGS, NULL);
-    g_autofree char *rows_path = g_build_filename(*folder, ROWS, NULL);
-    g_autofree char *settings = NULL, *rows = NULL;
-    if (!g_file_test(settings_path, G_FILE_TEST_IS_REGULAR))
-      continue;
-    if (!read_file(settings_path, &settings, error) || !read_file(rows_path, &rows, error))
-      return NULL;
-    return read_texts(settings_path, settings, rows_path, rows, error);
+    if (g_file_test(settings_path, G_FILE_TEST_IS_REGULAR))
+      return load_from(*folder, settings_path, error);
   }
   g_autofree char *looked = g_strjoinv(", ", folders);
   g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
