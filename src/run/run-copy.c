@@ -57,6 +57,8 @@ static void copy_moves(RunRank *rank, const RunTable *first) {
   for (guint32 slot = 0; slot < program->n_slots; slot++) {
     GArray *moves = rank->play->communicators[program_group(program, rank->index, slot)].moves;
     guint32 n = first->calls[slot];
+    if (n == 0)
+      continue;
     g_array_set_size(moves, 2 * n);
     RunMove *all = (RunMove *)(gpointer)moves->data;
     memcpy(all + n, all, n * sizeof *all);
