@@ -1,4 +1,4 @@
-/* Options, parsed by GOption from the tables that a verb takes; what is known but not built yet is refused by name. */
+/* Options, parsed by GOption from the tables that a verb takes and no other. */
 #include <stdio.h>
 #include <string.h>
 
