@@ -135,7 +135,7 @@ expect "an unknown recipe" 2 'is not one of this version' check b.ini --db k.db
 budgets 's/step <=/stp <=/'
 expect "an unknown metric" 2 'b.ini:4: "stp <= 60 s", column 1: no metric is called "stp"' check b.ini --db k.db
 budgets 's/= llama2-7b/= llama2-7/'
-expect "a missing workload" 2 'b.ini:1: a:' check b.ini --db k.db
+expect "a missing workload" 2 'b.ini:2: a:' check b.ini --db k.db
 budgets 's/micro_batch = 1/micro_batch = x/; /^baseline/d'
 expect "a wrong setting, at its line" 2 'b.ini:3:1: a: training.micro_batch: expected' check b.ini --db none.db
 budgets 's/baseline = step/baseline = gpus/'

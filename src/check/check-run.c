@@ -65,7 +65,7 @@ static Study *open_study(const CheckBudgets *budgets, const CheckCase *of, GErro
   if (of->workload == NULL)
     return study_new(of->name);
   g_autofree char *beside = g_path_get_dirname(budgets->file);
-  BasePlace place = {.file = budgets->file, .line = of->line, .key = of->name};
+  BasePlace place = {.file = budgets->file, .line = of->workload_line, .key = of->name};
   g_autofree char *path = conf_path_find(of->workload, ".ini", "workloads", beside, &place, error);
   return path != NULL ? study_open(path, error) : NULL;
 }
