@@ -70,6 +70,9 @@ expect "two objectives drawn" 0 'is drawn' plot pareto --minimise step --minimis
 expect "three objectives" 2 'expected two objectives' plot pareto --minimise step --minimise gpus --maximise tokens_per_second --db a.db -o x.svg
 expect "scaling drawn" 0 'scaling.png is drawn' plot scaling --db a.db -o scaling.png
 expect "scaling has no objectives" 2 'it takes --db, --subject and -o' plot scaling --minimise step --db a.db -o x.svg
+expect "none of the best" 2 '--top: expected a number from 1 on, found 0' best --minimise step --db a.db --top 0
+expect "a point's timeline" 2 'foretrain sweep --timeline=yes' plot timeline last --db a.db -o x.svg
+expect "a picture has a name" 2 'ends in .svg or .png' plot pareto --db a.db -o -
 expect "one run has no objectives" 2 "are pareto's" plot timeline last --minimise step --db a.db -o x.svg
 [ -s front.svg ] && [ -s scaling.png ] && [ ! -e x.svg ] && passed=$((passed + 1)) || { failed=$((failed + 1)); echo "FAILED pictures"; }
 
@@ -132,9 +135,9 @@ expect "an unknown recipe" 2 'is not one of this version' check b.ini --db k.db
 budgets 's/step <=/stp <=/'
 expect "an unknown metric" 2 'b.ini:4: "stp <= 60 s", column 1: no metric is called "stp"' check b.ini --db k.db
 budgets 's/= llama2-7b/= llama2-7/'
-expect "a missing workload" 2 'b.ini:1: a:' check b.ini --db k.db
-budgets 's/micro_batch = 1/micro_batch = x/'
-expect "a wrong setting" 2 'micro_batch' check b.ini --db k.db
+expect "a missing workload" 2 'b.ini:2: a:' check b.ini --db k.db
+budgets 's/micro_batch = 1/micro_batch = x/; /^baseline/d'
+expect "a wrong setting, at its line" 2 'b.ini:3:1: a: training.micro_batch: expected' check b.ini --db none.db
 budgets 's/baseline = step/baseline = gpus/'
 expect "a tolerance on counts" 2 'gpus is compared exactly' check b.ini --db k.db
 budgets 's/step 2 %/step 2/'

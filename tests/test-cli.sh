@@ -351,6 +351,16 @@ verdict "trace --format chakra: a file for each rank" "$([ $? -eq 0 ] && echo ye
 refuses "format with a slip" 'did you mean "chrome"?' trace a.ini --format crome
 says "trace files documented" 'duration_ps' schema trace
 refuses "no such schema" 'database, trace' schema tables
+says "every rank played by itself" 'slowest of 16 ranks, rank 0' run llama2-7b --fold=off --db same.db
+says "latencies in one unit" '0.00 us' list platforms
+refuses "chakra to standard output" 'what their names begin with' trace a.ini --format chakra -o -
+"$foretrain" trace a.ini >printed && says "a trace to standard output" 'streams = host' trace a.ini -o - && cmp -s out printed && [ ! -e ./- ]
+verdict "a file named - is standard output" "$([ $? -eq 0 ] && echo yes)" ""
+# No file may grow beyond one block: what cannot be finished is not left behind.
+(trap '' XFSZ && ulimit -f 1 && "$foretrain" trace a.ini -o begun.csv 2>err) || [ $? -eq 3 ] && grep -q 'begun.csv: cannot be written' err && [ ! -e begun.csv ]
+verdict "full disk: no half of a trace" "$([ $? -eq 0 ] && echo yes)" "  $(cat err)"
+(trap '' XFSZ && ulimit -f 1 && "$foretrain" run a.ini --db begun.db 2>err >/dev/null) || [ $? -eq 3 ] && grep -q 'begun.db' err && [ ! -e begun.db ]
+verdict "full disk: no empty database" "$([ $? -eq 0 ] && echo yes)" "  $(cat err; ls -l begun.db)"
 "$foretrain" trace a.ini -o /dev/full 2>err
 [ $? -eq 3 ] && grep -q '/dev/full: cannot be written: No space' err
 verdict "full disk: trace" "$([ $? -eq 0 ] && echo yes)" "  $(cat err)"

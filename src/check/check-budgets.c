@@ -105,6 +105,7 @@ static gboolean read_line(CheckCase *one, const ConfText *text, const char *key,
   conf_text_place(text, one->name, key, &place);
   if (strcmp(key, "workload") == 0) {
     one->workload = g_strdup(value);
+    one->workload_line = place.line;
     return TRUE;
   }
   if (strcmp(key, "baseline") == 0)

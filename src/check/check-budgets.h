@@ -29,7 +29,8 @@ typedef struct {
 typedef struct {
   char *name;
   guint line;
-  char *workload;    /* NULL: settings alone */
+  char *workload; /* NULL: settings alone */
+  guint workload_line;
   GArray *settings;  /* StudyPointSetting */
   GArray *budgets;   /* CheckBudget */
   GArray *baselines; /* CheckBaseline */

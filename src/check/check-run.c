@@ -46,12 +46,26 @@ static gboolean fail(const CheckBudgets *budgets, const CheckCase *of, GError **
   return FALSE;
 }
 
+/* At the line of the setting that the first reason is of, else at the group's. */
+static gboolean fail_point(const CheckBudgets *budgets, const CheckCase *of, const StudyPoint *point, GError **error) {
+  g_autofree char *reasons = study_point_status(point);
+  for (guint i = 0; i < of->settings->len; i++) {
+    const StudyPointSetting *setting = &g_array_index(of->settings, StudyPointSetting, i);
+    BasePlace place = {.file = budgets->file, .line = setting->line, .column = setting->column, .key = of->name};
+    if (!g_str_has_prefix(reasons, setting->name) || reasons[strlen(setting->name)] != ':')
+      continue;
+    base_error_set_at(error, &place, "%s", reasons);
+    return FALSE;
+  }
+  return fail(budgets, of, error, "%s", reasons);
+}
+
 /* Beside the budgets, else as anywhere. */
 static Study *open_study(const CheckBudgets *budgets, const CheckCase *of, GError **error) {
   if (of->workload == NULL)
     return study_new(of->name);
   g_autofree char *beside = g_path_get_dirname(budgets->file);
-  BasePlace place = {.file = budgets->file, .line = of->line, .key = of->name};
+  BasePlace place = {.file = budgets->file, .line = of->workload_line, .key = of->name};
   g_autofree char *path = conf_path_find(of->workload, ".ini", "workloads", beside, &place, error);
   return path != NULL ? study_open(path, error) : NULL;
 }
@@ -113,12 +127,12 @@ static gboolean deliver(StudyPoint *point, gpointer user, GError **error) {
   Checking *checking = user;
   Work *work = &g_array_index(checking->works, Work, point->number / 2);
   gboolean recalled = point->number % 2 == 1;
+  if (point->report == NULL && !recalled)
+    return fail_point(checking->budgets, work->of, point, error);
   if (point->report == NULL) {
     g_autofree char *reasons = study_point_status(point);
-    return recalled
-               ? fail(checking->budgets, work->of, error,
-                      "the recipe of its baseline cannot be played by this version: %s; accept a new baseline", reasons)
-               : fail(checking->budgets, work->of, error, "%s", reasons);
+    return fail(checking->budgets, work->of, error,
+                "the recipe of its baseline cannot be played by this version: %s; accept a new baseline", reasons);
   }
   gint64 run_id;
   if (checking->options->accept != NULL && !store_db_has(checking->options->db, point->report->identity.run_key) &&

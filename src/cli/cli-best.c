@@ -7,8 +7,6 @@
 #include "base-table.h"
 #include "cli-objectives.h"
 
-#define TOP 10 /* shown, unless --top says otherwise */
-
 /* What every row says of itself. */
 static const char *const columns[] = {
     "workload", "topology", "framework", "zero_stage",     "nodes",         "micro_batch", "activation_checkpointing",
@@ -105,8 +103,7 @@ CliExit cli_best(const CliOptions *options, GError **error) {
   g_autoptr(StoreExpression) subject = cli_subject(options, error);
   const char *database = subject != NULL ? cli_database(options, error) : NULL;
   g_autoptr(StoreDb) db = database != NULL ? store_db_open_existing(database, error) : NULL;
-  guint top = options->top > 0 ? (guint)options->top : TOP;
-  g_autoptr(GArray) best = db != NULL ? store_db_best(db, objectives, n, subject, top, error) : NULL;
+  g_autoptr(GArray) best = db != NULL ? store_db_best(db, objectives, n, subject, (guint)options->top, error) : NULL;
   if (best == NULL)
     return CLI_FAULT;
   if (best->len == 0) {

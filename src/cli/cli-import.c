@@ -1,5 +1,6 @@
 /* foretrain import: other tools' files into ours. One row of the table per kind. */
 #include <stdio.h>
+#include <string.h>
 
 #include "base-error.h"
 #include "base-names.h"
@@ -131,7 +132,7 @@ CliExit cli_import(const CliOptions *options, GError **error) {
   if (text == NULL)
     return CLI_INPUT;
   gboolean written = TRUE;
-  if (options->output == NULL)
+  if (options->output == NULL || strcmp(options->output, "-") == 0)
     fputs(text->str, stdout);
   else if ((written = cli_write(options->output, text->str, error)))
     print_remarks(text->str);

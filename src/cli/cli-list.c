@@ -58,8 +58,9 @@ static CliExit list_links(G_GNUC_UNUSED const CliOptions *options, CliListing *l
   return CLI_DONE;
 }
 
+/* Latencies: nothing, too, is told in microseconds. */
 static void time_cell(CliListing *listing, SimTime time) {
-  g_autofree char *shown = base_format_time(time);
+  g_autofree char *shown = time != 0 ? base_format_time(time) : g_strdup("0.00 us");
   cli_listing_integer(listing, time, shown);
 }
 

@@ -33,7 +33,7 @@ static const CliVerb verbs[] = {
          CLI_TAKES_GRID},
     {"merge", "DB...", "several databases into the one that --db names", cli_merge, CLI_TAKES_DB | CLI_TAKES_QUIET},
     {"best", "--minimise METRIC [--subject EXPRESSION]", "which of the database's runs is cheapest, fastest ...",
-     cli_best, CLI_TAKES_DB | CLI_TAKES_JSON | CLI_TAKES_BEST},
+     cli_best, CLI_TAKES_DB | CLI_TAKES_JSON | CLI_TAKES_BEST | CLI_TAKES_TOP},
     {"check", "BUDGETS", "recipes against their budgets and baselines, for CI; exit status 1 on a breach", cli_check,
      CLI_TAKES_DB | CLI_TAKES_QUIET | CLI_TAKES_PLAY | CLI_TAKES_JOBS | CLI_TAKES_CHECK},
     {"compare", "A B... | --topology T1 --topology T2 WORKLOAD | RUN TRACE.json",

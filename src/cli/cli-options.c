@@ -1,4 +1,4 @@
-/* Options, parsed by GOption from the tables that a verb takes; what is known but not built yet is refused by name. */
+/* Options, parsed by GOption from the tables that a verb takes and no other. */
 #include <stdio.h>
 #include <string.h>
 
@@ -84,12 +84,13 @@ static gboolean interpret(const Raw *raw, CliOptions *options, GError **error) {
   options->plays = raw->fold != NULL || raw->net != NULL || raw->tie != NULL || raw->fidelity != NULL ||
                    raw->contention != NULL || raw->repeat != NULL || raw->jitter != NULL || options->sets != NULL ||
                    options->topology != NULL || options->quotes != NULL;
-  if (options->worst < 0 || options->jobs < 0 || options->top < 0) {
+  if (options->worst < 0 || options->jobs < 0) {
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: expected a number from 0 on, found %d",
-                options->worst < 0  ? "--worst"
-                : options->jobs < 0 ? "--jobs"
-                                    : "--top",
-                MIN(options->worst, MIN(options->jobs, options->top)));
+                options->worst < 0 ? "--worst" : "--jobs", MIN(options->worst, options->jobs));
+    return FALSE;
+  }
+  if (options->top < 1) {
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "--top: expected a number from 1 on, found %d", options->top);
     return FALSE;
   }
   if (options->output != NULL && *options->output == '\0') {
@@ -156,7 +157,8 @@ static void add_entries(GOptionContext *context, const CliVerb *verb, CliOptions
   const GOptionEntry as[] = {{"as", 0, 0, G_OPTION_ARG_STRING, &raw->as, "print the step as that tool logs it",
                               "deepspeed|torchtitan|megatron"},
                              {NULL, 0, 0, 0, NULL, NULL, NULL}};
-  const GOptionEntry output[] = {{"output", 'o', 0, G_OPTION_ARG_FILENAME, &options->output, "file to write", "FILE"},
+  const GOptionEntry output[] = {{"output", 'o', 0, G_OPTION_ARG_FILENAME, &options->output,
+                                  "file to write; of text, - is standard output", "FILE"},
                                  {NULL, 0, 0, 0, NULL, NULL, NULL}};
   const GOptionEntry window[] = {
       {"from", 0, 0, G_OPTION_ARG_STRING, &raw->from, "draw from this time of the step on", "TIME"},
@@ -212,8 +214,9 @@ static void add_entries(GOptionContext *context, const CliVerb *verb, CliOptions
       {"subject", 0, 0, G_OPTION_ARG_STRING, &options->subject,
        "only runs for which this holds, as in \"step <= 1.9 s and gpus <= 64\"; they must fit, unless it names verdict",
        "EXPRESSION"},
-      {"top", 0, 0, G_OPTION_ARG_INT, &options->top, "so many of one objective (10)", "N"},
       {NULL, 0, 0, 0, NULL, NULL, NULL}};
+  const GOptionEntry top[] = {{"top", 0, 0, G_OPTION_ARG_INT, &options->top, "so many of one objective (10)", "N"},
+                              {NULL, 0, 0, 0, NULL, NULL, NULL}};
   const GOptionEntry check[] = {
       {"junit", 0, 0, G_OPTION_ARG_FILENAME, &options->junit, "also as JUnit's XML", "FILE"},
       {"markdown", 0, 0, G_OPTION_ARG_FILENAME, &options->markdown, "also as Markdown (of $GITHUB_STEP_SUMMARY, say)",
@@ -245,16 +248,27 @@ static void add_entries(GOptionContext *context, const CliVerb *verb, CliOptions
   const struct {
     guint takes;
     const GOptionEntry *entries;
-  } tables[] = {{CLI_TAKES_SETTINGS, settings}, {CLI_TAKES_OUTPUT, output},
-                {CLI_TAKES_WINDOW, window},     {CLI_TAKES_DB, db},
-                {CLI_TAKES_JSON, json},         {CLI_TAKES_QUIET, quiet},
-                {CLI_TAKES_VERDICT, verdict},   {CLI_TAKES_PLAY, play},
-                {CLI_TAKES_CALL, call},         {CLI_TAKES_ROWS, rows},
-                {CLI_TAKES_JOBS, jobs},         {CLI_TAKES_IMPORT, import},
-                {CLI_TAKES_GRID, grid},         {CLI_TAKES_BEST, best},
-                {CLI_TAKES_CHECK, check},       {CLI_TAKES_FORMAT, format},
-                {CLI_TAKES_REPLAY, replay},     {CLI_TAKES_QUOTES, quotes},
-                {CLI_TAKES_VARY, vary},         {CLI_TAKES_AS, as}};
+  } tables[] = {{CLI_TAKES_SETTINGS, settings},
+                {CLI_TAKES_OUTPUT, output},
+                {CLI_TAKES_WINDOW, window},
+                {CLI_TAKES_DB, db},
+                {CLI_TAKES_JSON, json},
+                {CLI_TAKES_QUIET, quiet},
+                {CLI_TAKES_VERDICT, verdict},
+                {CLI_TAKES_PLAY, play},
+                {CLI_TAKES_CALL, call},
+                {CLI_TAKES_ROWS, rows},
+                {CLI_TAKES_JOBS, jobs},
+                {CLI_TAKES_IMPORT, import},
+                {CLI_TAKES_GRID, grid},
+                {CLI_TAKES_BEST, best},
+                {CLI_TAKES_CHECK, check},
+                {CLI_TAKES_FORMAT, format},
+                {CLI_TAKES_REPLAY, replay},
+                {CLI_TAKES_QUOTES, quotes},
+                {CLI_TAKES_VARY, vary},
+                {CLI_TAKES_AS, as},
+                {CLI_TAKES_TOP, top}};
   for (gsize i = 0; i < G_N_ELEMENTS(tables); i++)
     if (verb->takes & tables[i].takes)
       g_option_context_add_main_entries(context, tables[i].entries, NULL);
@@ -263,7 +277,7 @@ static void add_entries(GOptionContext *context, const CliVerb *verb, CliOptions
 
 gboolean cli_options_parse(const CliVerb *verb, int argc, char **argv, CliOptions *ret, gboolean *ret_done,
                            GError **error) {
-  CliOptions options = {.from = -1, .to = -1, .as = -1, .study = STUDY_OPTIONS_DEFAULT};
+  CliOptions options = {.from = -1, .to = -1, .as = -1, .top = CLI_TOP, .study = STUDY_OPTIONS_DEFAULT};
   Raw raw = {0};
   options.study.timeline = (verb->takes & CLI_TAKES_GRID) == 0;
   g_autoptr(GOptionContext) context = g_option_context_new(NULL);

@@ -9,7 +9,7 @@ CliExit cli_plot_parity(const CliOptions *options, GError **error) {
   if (!cli_want(options, 1, "parity alone: it draws the newest validation", error))
     return CLI_INPUT;
   if (options->plays || options->from >= 0 || options->to >= 0 || options->minimise != NULL ||
-      options->maximise != NULL || options->subject != NULL || options->top > 0) {
+      options->maximise != NULL || options->subject != NULL) {
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
                 "plot parity draws what foretrain validate found: no setting, window or option of runs applies");
     return CLI_INPUT;

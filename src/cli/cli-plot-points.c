@@ -26,7 +26,7 @@ static gboolean two_objectives(const CliOptions *options, StoreObjective ret[STO
 
 static gboolean check(const CliOptions *options, const char *kind, GError **error) {
   gboolean scaling = strcmp(kind, "scaling") == 0;
-  if (options->plays || options->from >= 0 || options->to >= 0 || options->top > 0 ||
+  if (options->plays || options->from >= 0 || options->to >= 0 ||
       (scaling && (options->minimise != NULL || options->maximise != NULL))) {
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
                 "plot %s draws the runs of the database: it takes --db, --subject%s and -o", kind,

@@ -9,7 +9,7 @@
 static gboolean want_words(const CliOptions *options, gboolean map, GError **error) {
   guint n = g_strv_length(options->rest);
   if (options->plays || options->from >= 0 || options->to >= 0 || options->minimise != NULL ||
-      options->maximise != NULL || options->subject != NULL || options->top > 0) {
+      options->maximise != NULL || options->subject != NULL) {
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
                 "plot %s draws what foretrain sweep found: no setting, window, objective or option of runs applies",
                 options->rest[0]);

@@ -39,7 +39,7 @@ CliExit cli_plot(const CliOptions *options, GError **error) {
     return CLI_INPUT;
   if (!cli_want(options, 2, "a kind (timeline, memory) and a run", error) || plot == NULL)
     return CLI_INPUT;
-  if (options->minimise != NULL || options->maximise != NULL || options->subject != NULL || options->top > 0) {
+  if (options->minimise != NULL || options->maximise != NULL || options->subject != NULL) {
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
                 "plot %s draws one run: --minimise, --maximise and --subject are pareto's", options->rest[0]);
     return CLI_INPUT;

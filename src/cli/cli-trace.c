@@ -106,7 +106,7 @@ static gboolean write_rank(const char *ending, const guint8 *data, gsize length,
 }
 
 static CliExit trace_chakra(const CliOptions *options, GError **error) {
-  if (options->output == NULL) {
+  if (options->output == NULL || strcmp(options->output, "-") == 0) {
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
                 "--format chakra writes a file for each rank; say with -o what their names begin with");
     return CLI_INPUT;

@@ -9,14 +9,21 @@
 #include "base-error.h"
 
 gboolean cli_write_bytes(const char *path, const void *data, gsize length, GError **error) {
+  if (strcmp(path, "-") == 0) {
+    fwrite(data, 1, length, stdout);
+    return TRUE;
+  }
   FILE *file = g_fopen(path, "wb");
   gboolean written = file != NULL && fwrite(data, 1, length, file) == length;
   written = file != NULL && fclose(file) == 0 && written;
   if (written)
     return TRUE;
-  gboolean theirs = errno == ENOENT || errno == ENOTDIR || errno == EISDIR;
+  int cause = errno;
+  if (file != NULL && g_file_test(path, G_FILE_TEST_IS_REGULAR))
+    g_unlink(path);
+  gboolean theirs = cause == ENOENT || cause == ENOTDIR || cause == EISDIR;
   g_set_error(error, SIM_ERROR, theirs ? SIM_ERROR_INPUT : SIM_ERROR_SYSTEM, "%s: cannot be written: %s", path,
-              g_strerror(errno));
+              g_strerror(cause));
   return FALSE;
 }
 

@@ -1,6 +1,8 @@
-/* Contents of a file that the person named; whose fault a failure is.
+/* Contents of a file that the person named, "-" for standard output; whose fault a failure is.
  *
- *   if (!cli_write(options->output, text->str, error)) return CLI_FAULT;   // cli_exit_of tells 2 from 3 */
+ *   if (!cli_write(options->output, text->str, error)) return CLI_FAULT;   // cli_exit_of tells 2 from 3
+ *
+ * A file that cannot be finished, on a full disk say, is removed. Of standard output main tells whether all arrived. */
 #pragma once
 
 #include <glib.h>

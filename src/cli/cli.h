@@ -27,11 +27,14 @@ typedef enum {
   CLI_TAKES_REPLAY = 1 << 13, /* what of a trace is changed: --scale, --retime, --keep-times */
   CLI_TAKES_QUOTES = 1 << 14, /* --topology as often as there are quotes to compare, --set */
   CLI_TAKES_GRID = 1 << 15,   /* --grid, --where, --shard, --timeline (no, unless asked) */
-  CLI_TAKES_BEST = 1 << 16,   /* --minimise, --maximise, --subject, --top */
+  CLI_TAKES_BEST = 1 << 16,   /* --minimise, --maximise, --subject */
   CLI_TAKES_CHECK = 1 << 17,  /* --junit, --markdown, --github, --accept, --reason */
   CLI_TAKES_VARY = 1 << 18,   /* --vary */
   CLI_TAKES_AS = 1 << 19,     /* --as */
+  CLI_TAKES_TOP = 1 << 20,    /* --top */
 } CliTakes;
+
+#define CLI_TOP 10 /* runs that best shows of one objective */
 
 /* What stands on the command line. Cleared by cli_options_clear. */
 typedef struct {
@@ -53,7 +56,7 @@ typedef struct {
   gboolean retime, keep_times;
   char **grid, *where, *shard;           /* of sweep */
   char **minimise, **maximise, *subject; /* of best */
-  int top;                               /* so many; 0: not given */
+  int top;                               /* --top; CLI_TOP, unless it is given */
   char *junit, *markdown, *reason;       /* of check */
   gboolean github, accept;
   StudyOptions study;

@@ -57,7 +57,9 @@ static const RecipeRow rows[] = {
     TAKE("context_parallel_size", "parallel.context", recipe_take_count, NULL),
     TAKE("sequence_parallel_degree", "parallel.context", recipe_take_count, NULL),
     REFUSE("deepspeed", "none", "a DeepSpeed file below axolotl's; name that file itself as the recipe"),
-    REFUSE("adapter", "none", "adapters (LoRA, QLoRA); leave it out to predict full training"),
+    REFUSE(
+        "adapter", "none",
+        "adapters by axolotl's keys; leave it out, and for LoRA write training.trainable = lora:R into the workload"),
     REFUSE("load_in_4bit", "false", "weights that are kept in 4 bits"),
     REFUSE("load_in_8bit", "false", "weights that are kept in 8 bits"),
     SAFE("lora_r", "of adapters, which adapter switches on"),

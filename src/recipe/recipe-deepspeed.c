@@ -135,7 +135,7 @@ static const RecipeRow rows[] = {
     REFUSE("bf16.bf16_optimizer_states", "false", "optimizer states in bf16; set it to false"),
     REFUSE("amp.*", "false", "NVIDIA Apex; use bf16 or fp16"),
     REFUSE("torch_autocast.*", "false", "torch.autocast inside DeepSpeed; use bf16 or fp16"),
-    REFUSE("fp8.*", "false", "fp8; leave the block out to predict the step without it"),
+    REFUSE("fp8.*", "false", "fp8 by Transformer Engine; leave the block out to predict the step without it"),
 
     TAKE("zero_optimization", "parallel.zero_stage", take_zero, NULL),
     TAKE(ZERO "stage", "parallel.zero_stage", take_stage, NULL),

@@ -107,7 +107,9 @@ static const RecipeRow rows[] = {
     REFUSE(MPT "attn_config.*", NULL, "this variant of attention"),
     REFUSE(MPT "ffn_config.*", NULL, "this variant of the MLP"),
     REFUSE(MPT "no_bias", "false", "linear layers without biases; write the model into the workload's [model]"),
-    REFUSE(MPT "peft_config.*", NULL, "adapters; leave the block out to predict full training"),
+    REFUSE(MPT "peft_config.*", NULL,
+           "adapters by these keys; leave the block out, and for LoRA write training.trainable = lora:R into the "
+           "workload"),
     REFUSE(MPT "learned_pos_emb", "true", "positions without a table; write the model into the workload's [model]"),
     SAFE(MPT "use_flash_attention_2", "training.attention says it, flash by default"),
     SAFE(MPT "config_overrides.*", "the model is the workload's [model]: name its config.json there"),

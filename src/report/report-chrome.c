@@ -139,7 +139,10 @@ gboolean report_chrome(StoreDb *db, gint64 run_id, GString *text, GError **error
       return FALSE;
     if (i == 2 && writer.events == before) {
       g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
-                  "run %" G_GINT64_FORMAT " was written without a timeline: run it again with one", run_id);
+                  "run %" G_GINT64_FORMAT
+                  " was written without a timeline; foretrain run keeps one, and of the points that it plays "
+                  "foretrain sweep --timeline=yes",
+                  run_id);
       return FALSE;
     }
   }

@@ -80,9 +80,13 @@ static gboolean write_beside(const ReportPicture *picture, const char *ending, c
   FILE *file = g_fopen(path, "w");
   gboolean written = file != NULL && fputs(text, file) >= 0;
   written = file != NULL && fclose(file) == 0 && written;
-  if (!written)
-    g_set_error(error, SIM_ERROR, SIM_ERROR_SYSTEM, "%s: cannot be written: %s", path, g_strerror(errno));
-  return written;
+  if (written)
+    return TRUE;
+  int cause = errno;
+  if (file != NULL && g_file_test(path, G_FILE_TEST_IS_REGULAR))
+    g_unlink(path);
+  g_set_error(error, SIM_ERROR, SIM_ERROR_SYSTEM, "%s: cannot be written: %s", path, g_strerror(cause));
+  return FALSE;
 }
 
 static char *whole_script(const ReportPicture *picture) {

@@ -26,9 +26,13 @@ static void take_facts(G_GNUC_UNUSED int n, G_GNUC_UNUSED const char *const *nam
   scene->title = g_strdup_printf("%s, ZeRO-%s (%s), %s × %s in %s node%s: %s%s a step%s", v[0], v[1], v[2], v[3], v[4],
                                  v[5], g_str_equal(v[5], "1") ? "" : "s", step, around, oom ? " (if it fitted)" : "");
   const char *plural = g_str_equal(v[8], "1") ? "" : "s";
-  scene->ranks = g_str_equal(v[10], "1") ? g_strdup_printf("%s rank%s, all alike", v[8], plural)
-                                         : g_strdup_printf("%s rank%s from rank %s on, the %s of %s classes", v[8],
-                                                           plural, v[9], loading->which, v[10]);
+  if (g_str_equal(v[10], "1"))
+    scene->ranks = g_strdup_printf("%s rank%s, all alike", v[8], plural);
+  else if (g_str_equal(v[10], v[3]))
+    scene->ranks = g_strdup_printf("rank %s, the %s of %s", v[9], loading->which, v[10]);
+  else
+    scene->ranks =
+        g_strdup_printf("%s rank%s from rank %s on, the %s of %s classes", v[8], plural, v[9], loading->which, v[10]);
   scene->capacity = g_ascii_strtoull(v[11], NULL, 10);
   scene->device_used = g_ascii_strtoull(v[12], NULL, 10);
   loading->timeline = g_str_equal(v[13], "1");
@@ -54,7 +58,10 @@ gboolean report_scene_load(StoreDb *db, gint64 run_id, ReportWhich which, SimTim
   }
   if (!loading.timeline) {
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
-                "run %" G_GINT64_FORMAT " was written without a timeline: run it again with one", run_id);
+                "run %" G_GINT64_FORMAT
+                " was written without a timeline; foretrain run keeps one, and of the points that it plays "
+                "foretrain sweep --timeline=yes",
+                run_id);
     return FALSE;
   }
   scene.from = MAX(from, 0);

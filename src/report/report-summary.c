@@ -109,7 +109,10 @@ static void print_step(const RunReport *report, GString *text) {
                          percent((double)hidden, (double)slow->communication));
   const char *label = "step time";
   report_envelopes(&label, (const char *const *)&report->envelope, 1, text);
-  if (report->n_classes > 1)
+  if (report->n_classes > 1 && report->n_classes == report->identity.gpus)
+    g_string_append_printf(text, "Times are those of the slowest of %u ranks, rank %u.\n", report->n_classes,
+                           slow->first_rank);
+  else if (report->n_classes > 1)
     g_string_append_printf(text, "Times are those of the slowest of %u classes of ranks: %u from rank %u on.\n",
                            report->n_classes, slow->ranks, slow->first_rank);
 }

@@ -1,5 +1,6 @@
 /* Opening and closing a database, and telling ours from any other file. */
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base-error.h"
@@ -141,14 +142,24 @@ static gboolean connect_to(StoreDb *db, int flags, GError **error) {
   return store_db_exec(db, "PRAGMA foreign_keys = ON; PRAGMA synchronous = NORMAL", "opening it", error);
 }
 
+/* A file that was begun and holds nothing, as on a full disk. */
+static void remove_begun(const char *path) {
+  struct stat found;
+  if (stat(path, &found) == 0 && S_ISREG(found.st_mode) && found.st_size == 0)
+    unlink(path);
+}
+
 StoreDb *store_db_open(const char *path, GError **error) {
   g_autoptr(StoreDb) db = g_new0(StoreDb, 1);
   db->path = g_strdup(path);
-  gboolean blank;
-  if (!connect_to(db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, error) || !recognise(db, &blank, error) ||
-      (blank && !create(db, error)))
-    return NULL;
-  return g_steal_pointer(&db);
+  gboolean there = g_file_test(path, G_FILE_TEST_EXISTS), blank;
+  if (connect_to(db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, error) && recognise(db, &blank, error) &&
+      (!blank || create(db, error)))
+    return g_steal_pointer(&db);
+  g_clear_pointer(&db, store_db_close);
+  if (!there)
+    remove_begun(path);
+  return NULL;
 }
 
 StoreDb *store_db_open_existing(const char *path, GError **error) {
