@@ -123,8 +123,8 @@ static CliExit run(const CliOptions *options, StudySweep *sweep, GError **error)
   gboolean good = study_sweep_run(sweep, &result, &stopped, error);
   cli_progress_end(&progress);
   cli_stop_end(&stop);
-  if (!good)
-    return CLI_FAULT;
+  if (!good) /* what went wrong with the first process is its to say, and to end with */
+    return sweep->mpi->rank > 0 && *error == NULL ? CLI_DONE : CLI_FAULT;
   if (speaks)
     print_counts(&result, (double)(g_get_monotonic_time() - begun_at) / G_USEC_PER_SEC, options->json);
   return stopped ? CLI_STOPPED : CLI_DONE;
