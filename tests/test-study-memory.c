@@ -3,11 +3,9 @@
 #include <string.h>
 
 #include "harness.h"
-#include "study-point.h"
+#include "random-point.h"
 
-static const struct {
-  const char *name, *values[7];
-} axes[] = {
+static const RandomAxis axes[] = {
     {"parallel.framework", {"paper", "ddp", "deepspeed", "fsdp1", "fsdp2", "megatron", "nanotron"}},
     {"parallel.zero_stage", {"0", "1", "2", "3"}},
     {"parallel.offload_optimizer", {"no", "no", "cpu"}},
@@ -21,18 +19,6 @@ static const struct {
     {"training.trainable", {"all", "all", "lora:16"}},
     {"memory.expandable_segments", {"no", "yes"}},
 };
-
-static StudyPoint *random_point(GRand *random) {
-  StudyPoint *point = study_point_new("--grid");
-  point->typed = TRUE;
-  for (gsize i = 0; i < G_N_ELEMENTS(axes); i++) {
-    gint32 n = 0;
-    while (n < (gint32)G_N_ELEMENTS(axes[i].values) && axes[i].values[n] != NULL)
-      n++;
-    study_point_add(point, axes[i].name, axes[i].values[g_rand_int_range(random, 0, n)], 0, 0);
-  }
-  return point;
-}
 
 static guint64 sum_of(const guint64 held[RUN_TENANTS]) {
   guint64 sum = 0;
@@ -81,7 +67,7 @@ static void books_balance(void) {
   CU_ASSERT_PTR_NOT_NULL_FATAL(base);
   guint played = 0, fitting = 0;
   for (guint i = 0; i < POINTS; i++) {
-    g_autoptr(StudyPoint) point = random_point(random);
+    g_autoptr(StudyPoint) point = random_point(axes, G_N_ELEMENTS(axes), random);
     study_point_run(point, base, &(StudyOptions){.fold = TRUE, .timeline = TRUE}, cache);
     if (point->report == NULL)
       continue;

@@ -3,15 +3,10 @@
 #include <string.h>
 
 #include "harness.h"
+#include "random-point.h"
 #include "run-pack.h"
-#include "study-point.h"
 
-typedef struct {
-  const char *name;
-  const char *values[8];
-} Axis;
-
-static const Axis axes[] = {
+static const RandomAxis axes[] = {
     {"parallel.framework", {"paper", "ddp", "deepspeed", "fsdp1", "fsdp2", "megatron", "nanotron"}},
     {"parallel.zero_stage", {"0", "1", "2", "3"}},
     {"cluster.nodes", {"1", "2", "3"}},
@@ -24,18 +19,6 @@ static const Axis axes[] = {
     {"memory.expandable_segments", {"no", "yes"}},
     {"price.gpu_hour", {"1 USD", "2 USD"}},
 };
-
-static StudyPoint *random_point(GRand *random) {
-  StudyPoint *point = study_point_new("--grid");
-  point->typed = TRUE;
-  for (gsize i = 0; i < G_N_ELEMENTS(axes); i++) {
-    gint32 n = 0;
-    while (n < (gint32)G_N_ELEMENTS(axes[i].values) && axes[i].values[n] != NULL)
-      n++;
-    study_point_add(point, axes[i].name, axes[i].values[g_rand_int_range(random, 0, n)], 0, 0);
-  }
-  return point;
-}
 
 static StudyPoint *again(const StudyPoint *point) {
   StudyPoint *copy = study_point_new(point->file);
@@ -98,7 +81,7 @@ static void compare(gboolean timeline, guint points) {
   CU_ASSERT_PTR_NOT_NULL_FATAL(base);
   guint played = 0, settled = 0, retried = 0;
   for (guint i = 0; i < points; i++) {
-    g_autoptr(StudyPoint) fast = random_point(random), plain = again(fast);
+    g_autoptr(StudyPoint) fast = random_point(axes, G_N_ELEMENTS(axes), random), plain = again(fast);
     study_point_run(fast, base, &(StudyOptions){.fold = TRUE, .timeline = timeline}, cache);
     study_point_run(plain, base, &(StudyOptions){.fold = TRUE, .timeline = timeline, .every_step = TRUE}, NULL);
     g_autofree char *a = study_point_status(fast), *b = study_point_status(plain);

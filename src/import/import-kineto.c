@@ -109,12 +109,10 @@ static gboolean read_arguments(ImportScan *scan, Event *event, GString *key, GEr
   if (!import_scan_enter(scan, '{', error))
     return FALSE;
   for (;;) {
-    if (!import_scan_next(scan, '}', &first, &more, error))
+    if (!import_scan_member(scan, key, &first, &more, error))
       return FALSE;
     if (!more)
       return TRUE;
-    if (!import_scan_key(scan, key, error))
-      return FALSE;
     GString *into = strcmp(key->str, "Collective name") == 0 ? event->collective
                     : strcmp(key->str, "device") == 0        ? event->device
                                                              : NULL;
@@ -136,12 +134,10 @@ static gboolean read_event(ImportScan *scan, Event *event, GString *key, GError 
   if (!import_scan_enter(scan, '{', error))
     return FALSE;
   for (;;) {
-    if (!import_scan_next(scan, '}', &first, &more, error))
+    if (!import_scan_member(scan, key, &first, &more, error))
       return FALSE;
     if (!more)
       return TRUE;
-    if (!import_scan_key(scan, key, error))
-      return FALSE;
     GString *into = NULL;
     for (gsize f = 0; f < G_N_ELEMENTS(fields); f++)
       if (strcmp(key->str, fields[f].name) == 0)
@@ -178,12 +174,10 @@ static gboolean read_file(ImportScan *scan, Reading *reading, GError **error) {
   if (!import_scan_enter(scan, '{', error))
     return FALSE;
   for (;;) {
-    if (!import_scan_next(scan, '}', &first, &more, error))
+    if (!import_scan_member(scan, key, &first, &more, error))
       return FALSE;
     if (!more)
       return TRUE;
-    if (!import_scan_key(scan, key, error))
-      return FALSE;
     if (!(strcmp(key->str, "traceEvents") == 0 ? read_events(scan, reading, error) : import_scan_skip(scan, error)))
       return FALSE;
   }

@@ -75,6 +75,10 @@ gboolean import_scan_key(ImportScan *scan, GString *text, GError **error) {
   return TRUE;
 }
 
+gboolean import_scan_member(ImportScan *scan, GString *key, gboolean *first, gboolean *ret_more, GError **error) {
+  return import_scan_next(scan, '}', first, ret_more, error) && (!*ret_more || import_scan_key(scan, key, error));
+}
+
 static gboolean is_word(char c) {
   return g_ascii_isalnum(c) || c == '-' || c == '+' || c == '.';
 }

@@ -26,6 +26,8 @@ gboolean import_scan_enter(ImportScan *scan, char open, GError **error);
 gboolean import_scan_next(ImportScan *scan, char close, gboolean *first, gboolean *ret_more, GError **error);
 /* A member's name and its colon. `text` is emptied first. */
 gboolean import_scan_key(ImportScan *scan, GString *text, GError **error);
+/* Both, inside an object: the next member's key, where there is one more. */
+gboolean import_scan_member(ImportScan *scan, GString *key, gboolean *first, gboolean *ret_more, GError **error);
 /* A text, a number or a word (true, null) as it stands; FALSE with no error set never happens. Of maps and lists: "". */
 gboolean import_scan_text(ImportScan *scan, GString *text, GError **error);
 gboolean import_scan_skip(ImportScan *scan, GError **error);

@@ -98,8 +98,6 @@ gboolean run_replay(RunPlay *play) {
   RunRank *rank = &play->ranks[0];
   if (!run_replay_wanted(play) || !rank->rested[0] || memory_takes_time(rank))
     return FALSE;
-  if (rank->last->stalled > 0 || (mem_allocator_use(rank->allocator)->flushes > 0 && !rank->has_oom))
-    return FALSE;
   if (play->steps_ended == 1)
     copy_first(play);
   if (play->again)
