@@ -23,7 +23,7 @@ static void note_trust(GPtrArray *notes, const char *name, int trust) {
 static void note_program(GPtrArray *notes, const StudyWalk *walk) {
   static const char *const kernels[] = {
       [MODEL_KERNELS_EAGER] = "norms, rotary embedding and activations run as separate kernels, as without fusion",
-      [MODEL_KERNELS_FUSED] = "norms, rotary embedding and activations run as one kernel each",
+      [MODEL_KERNELS_FUSED] = "norms, rotary embedding, activations, masked softmax and dropout run as one kernel each",
       [MODEL_KERNELS_NORMS] = "norms and rotary embedding run as one kernel each, activations as separate ones"};
   note(notes, "%s", kernels[walk->model_recipe.kernels]);
   if (!conf_settings_given(walk->settings, "training.micro_batch") &&
