@@ -98,6 +98,13 @@ static void add_route(CollGroup *group, const System *system, const Group *from,
   group->connected |= 1u << algorithm;
 }
 
+/* What lies between members is nobody's: other bytes in each group, which folding must not see. */
+static void spoil_padding(CollGroup *group, guint8 byte) {
+  const gsize used = G_STRUCT_OFFSET(CollRoute, n) + sizeof group->routes[0].n;
+  for (CollAlgorithm algorithm = 0; algorithm < COLL_ALGORITHMS; algorithm++)
+    memset((char *)&group->routes[algorithm] + used, byte, sizeof(CollRoute) - used);
+}
+
 static CollGroup *build_group(const System *system, const Group *from, const CollTuning *tuning) {
   CollGroup *group = g_new0(CollGroup, 1);
   group->size = from->n;
@@ -196,7 +203,7 @@ static Outcome compare(System *system, guint32 rounds, gboolean loud) {
   g_autoptr(Program) program = build_program(system);
   CollGroup *groups[MOST_GROUPS];
   for (guint32 g = 0; g < system->n_groups; g++)
-    groups[g] = build_group(system, &system->groups[g], &tuning);
+    spoil_padding(groups[g] = build_group(system, &system->groups[g], &tuning), (guint8)g);
   g_autoptr(FoldSystem) folded = fold_new_stopped(program, &system->cluster, groups, rounds);
   g_autoptr(FoldSystem) whole = fold_new(program, &system->cluster, groups, FALSE);
   g_autoptr(RunReport) report = play(system, folded);

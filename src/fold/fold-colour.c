@@ -84,19 +84,62 @@ static void colour_ranks(System *system, FoldPalette *palette) {
   }
 }
 
-#define GROUP_WORDS (1 + (sizeof(CollGroup) + sizeof(guint64) - 1) / sizeof(guint64))
+#define FOUND_WORDS 7
+#define GROUP_WORDS (21 + COLL_FOUND_KINDS * FOUND_WORDS + 3 * COLL_ALGORITHMS)
 
-/* Byte by byte, so that a field that is new to CollGroup keeps groups apart without a word about it here. */
+static guint64 *add_found(guint64 *at, const CollFound *found) {
+  *at++ = found->channels;
+  *at++ = bits_of(found->intra);
+  *at++ = bits_of(found->inter);
+  *at++ = found->nvlink;
+  *at++ = found->ll128;
+  *at++ = found->plain_tree;
+  *at++ = found->same;
+  return at;
+}
+
+/* What a CollGroup says beside its routes' links, member by member: its padding is nobody's. Tuning and knobs are the
+ * library's, the same for all groups of a system. */
+static guint64 *add_group(guint64 *at, const CollGroup *group) {
+  const guint64 counts[] = {group->size,
+                            group->nodes,
+                            group->per_node,
+                            group->rings,
+                            group->channels,
+                            group->nvls_channels,
+                            group->p2p_channels,
+                            group->connected,
+                            group->buffer_bytes,
+                            group->tree_depth,
+                            group->intra,
+                            group->cpu,
+                            group->flushes,
+                            (guint64)group->nic_latency,
+                            (guint64)group->hop_latency,
+                            (guint64)group->launch_floor};
+  const double rates[] = {group->node_rate, group->switch_rate, group->nic_rate, group->p2p_cap};
+  G_STATIC_ASSERT(1 + G_N_ELEMENTS(counts) + G_N_ELEMENTS(rates) + COLL_FOUND_KINDS * FOUND_WORDS +
+                      3 * COLL_ALGORITHMS ==
+                  GROUP_WORDS);
+  for (guint i = 0; i < G_N_ELEMENTS(counts); i++)
+    *at++ = counts[i];
+  for (guint i = 0; i < G_N_ELEMENTS(rates); i++)
+    *at++ = bits_of(rates[i]);
+  for (int kind = 0; kind < COLL_FOUND_KINDS; kind++)
+    at = add_found(at, &group->found[kind]);
+  for (int algorithm = 0; algorithm < COLL_ALGORITHMS; algorithm++) {
+    *at++ = group->routes[algorithm].n;
+    *at++ = group->units[algorithm];
+    *at++ = bits_of(group->rates[algorithm]);
+  }
+  return at;
+}
+
 static void colour_communicators(System *system, FoldPalette *palette) {
   for (guint32 c = 0; c < system->program->n_communicators; c++) {
     guint64 words[GROUP_WORDS] = {COMMUNICATOR};
-    CollGroup group;
-    memcpy(&group, system->groups[c], sizeof group);
-    group.layout = NULL;
-    for (int algorithm = 0; algorithm < COLL_ALGORITHMS; algorithm++)
-      group.routes[algorithm].links = group.routes[algorithm].coefficients = NULL;
-    memcpy(words + 1, &group, sizeof group);
-    system->colours[system->communicators + c] = fold_palette_colour(palette, words, GROUP_WORDS);
+    const guint64 *end = add_group(words + 1, system->groups[c]);
+    system->colours[system->communicators + c] = fold_palette_colour(palette, words, (guint32)(end - words));
   }
 }
 

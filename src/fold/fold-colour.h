@@ -7,7 +7,7 @@
  * top of that no rank may be in two communicators of one colour: the one that is played could not be both at once, so
  * such communicators get a colour each, and refinement goes on.
  *
- * Assumed: a CollGroup's only pointers are its route's, and the route is all of the network that it loads. Private to
+ * Assumed: the routes are all of the network that a CollGroup loads. Private to
  * this floor. */
 #pragma once
 
