@@ -122,6 +122,18 @@ static void grouped_nics(void) {
   g_remove(changed_path);
 }
 
+static void deep_xml(void) {
+  g_autoptr(GString) text = g_string_new("<system version=\"1\">\n");
+  for (int i = 0; i < 200000; i++)
+    g_string_append(text, "<pci>");
+  g_autofree char *path = g_build_filename(g_get_tmp_dir(), "foretrain-test-deep.xml", NULL);
+  CU_ASSERT_TRUE_FATAL(g_file_set_contents(path, text->str, -1, NULL));
+  GError *error = NULL;
+  ImportMachine *machine = import_nccl_topology_load(path, &error);
+  HARNESS_FAILS(machine != NULL, error, "over 200 elements stand within each other");
+  g_remove(path);
+}
+
 /* Every refusal names file and line. Each row changes one thing in the skeleton. */
 static void refused_xml(void) {
   static const struct {
@@ -255,6 +267,7 @@ int main(void) {
                                                  {"bridged cards", bridged},
                                                  {"grouped NICs", grouped_nics},
                                                  {"refused XML", refused_xml},
+                                                 {"XML within XML", deep_xml},
                                                  {"a matrix with NVSwitch", matrix_nvswitch},
                                                  {"a matrix of pairs", matrix_pairs},
                                                  {"refused matrices", refused_matrix},

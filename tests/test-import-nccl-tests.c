@@ -151,6 +151,21 @@ static void no_measurement(void) {
   HARNESS_FAILS(import_log_load("nowhere.log", &error) != NULL, error, "nowhere.log: cannot be read");
 }
 
+/* A group or rank below 0, or of more digits than there are GPUs, is no line of the list. */
+static void absurd_ranks(void) {
+  static const char *const lines[] = {
+      "#  Rank  0 Group -1 Pid 1 on h device  0 [0x07] A100\n",
+      "#  Rank -1 Group 0 Pid 1 on h device  0 [0x07] A100\n",
+      "#  Rank  2 Group 18446744073709551616 Pid 2 on a device  0 [0x07] A100\n",
+      "Rank 4294967295 Group 4294967295 Pid 2 on a device 0 [0] A100\n",
+  };
+  for (gsize i = 0; i < G_N_ELEMENTS(lines); i++) {
+    g_autoptr(ImportLog) log = import_log_parse("x", lines[i], strlen(lines[i]));
+    for (guint r = 0; r < log->runs->len; r++)
+      CU_ASSERT_EQUAL(run_at(log, r)->ranks, 0);
+  }
+}
+
 /* Any bytes at all are read: prefixes of a real layout, cut anywhere and with letters changed, crash nothing. */
 static void any_bytes(void) {
   g_autofree char *path = harness_path("tests/data/nccl-tests/torn.log");
@@ -178,6 +193,7 @@ int main(void) {
                                                         {"tags of launchers", tagged},
                                                         {"Markdown", markdown},
                                                         {"no measurement", no_measurement},
+                                                        {"absurd ranks", absurd_ranks},
                                                         {"any bytes", any_bytes},
                                                         {NULL, NULL}});
 }

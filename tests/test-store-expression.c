@@ -80,6 +80,23 @@ static void mistakes_are_shown(void) {
   }
 }
 
+/* 200 000 brackets, or as many words, would end a parser that goes by the stack. */
+static void depth_has_an_end(void) {
+  static const struct {
+    const char *word, *said;
+  } cases[] = {{"(", "over 100 brackets"}, {"not ", "over 100 brackets"}, {"step < 1 s and ", "characters"}};
+  for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+    g_autoptr(GString) text = g_string_new(NULL);
+    for (int k = 0; k < (i < 2 ? 8000 / (int)strlen(cases[i].word) : 200000); k++)
+      g_string_append(text, cases[i].word);
+    GError *error = NULL;
+    StoreExpression *expression = store_expression_parse(text->str, &error);
+    HARNESS_FAILS(expression != NULL, error, cases[i].said);
+    store_expression_free(expression);
+  }
+  CU_ASSERT_TRUE(holds("((((((((((step <= 1e9 s))))))))))"));
+}
+
 /* The sample has no price: nothing holds of it, not even that it is small. */
 static void what_is_not_known_never_holds(void) {
   double price = sample->price_to_train;
@@ -108,6 +125,7 @@ int main(void) {
                                                          {"precedence", parts_bind_as_in_arithmetic},
                                                          {"texts", texts_are_equal_or_not},
                                                          {"mistakes", mistakes_are_shown},
+                                                         {"depth", depth_has_an_end},
                                                          {"unknown values", what_is_not_known_never_holds},
                                                          {"rows", rows_of_text_do_too},
                                                          {NULL, NULL}});

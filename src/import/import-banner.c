@@ -59,6 +59,8 @@ char **import_words(const char *text) {
   return (char **)g_ptr_array_free(words, FALSE);
 }
 
+#define RANKS_MOST (1u << 24) /* more is no count of GPUs: a torn line, or a sign that was read as digits */
+
 gboolean import_banner_rank(const char *text, ImportRank *ret) {
   ImportRank rank = {0};
   int end = 0;
@@ -74,6 +76,8 @@ gboolean import_banner_rank(const char *text, ImportRank *ret) {
     if (found < 4 || end == 0)
       return FALSE;
   }
+  if (rank.rank >= RANKS_MOST || rank.group >= RANKS_MOST)
+    return FALSE;
   g_strlcpy(rank.gpu, at + end, sizeof rank.gpu);
   g_strstrip(rank.gpu);
   *ret = rank;

@@ -43,13 +43,21 @@ const ImportXml *import_xml_child(const ImportXml *element, const char *name) {
   return NULL;
 }
 
+#define DEPTH_MOST 200 /* elements within elements; machines have about ten */
+
 typedef struct {
   ImportXml *root, *open;
+  guint depth;
 } Tree;
 
 static void start(GMarkupParseContext *context, const char *name, const char **names, const char **values,
-                  gpointer user, G_GNUC_UNUSED GError **error) {
+                  gpointer user, GError **error) {
   Tree *tree = user;
+  if (++tree->depth > DEPTH_MOST) {
+    g_set_error(error, G_MARKUP_ERROR, G_MARKUP_ERROR_INVALID_CONTENT, "over %u elements stand within each other",
+                DEPTH_MOST);
+    return;
+  }
   ImportXml *element = g_new0(ImportXml, 1);
   int line, column;
   g_markup_parse_context_get_position(context, &line, &column);
@@ -70,6 +78,7 @@ static void start(GMarkupParseContext *context, const char *name, const char **n
 static void end(G_GNUC_UNUSED GMarkupParseContext *context, G_GNUC_UNUSED const char *name, gpointer user,
                 G_GNUC_UNUSED GError **error) {
   Tree *tree = user;
+  tree->depth--;
   tree->open = tree->open->parent;
 }
 

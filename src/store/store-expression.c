@@ -43,6 +43,7 @@ struct StoreExpression {
 typedef struct {
   const char *text, *at;
   GPtrArray *metrics;
+  guint depth;
   GError **error;
 } Parser;
 
@@ -70,9 +71,18 @@ static Node *fail(Parser *parser, const char *format, ...) {
   g_autofree char *message = g_strdup_vprintf(format, arguments);
   va_end(arguments);
   if (*parser->error == NULL)
-    g_set_error(parser->error, SIM_ERROR, SIM_ERROR_INPUT, "\"%s\", column %u: %s", parser->text,
-                (guint)(parser->at - parser->text) + 1, message);
+    g_set_error(parser->error, SIM_ERROR, SIM_ERROR_INPUT, "\"%.200s%s\", column %u: %s", parser->text,
+                strlen(parser->text) > 200 ? "…" : "", (guint)(parser->at - parser->text) + 1, message);
   return NULL;
+}
+
+#define DEPTH_MOST 100 /* brackets and "not" within each other */
+
+static gboolean goes_in(Parser *parser) {
+  if (++parser->depth <= DEPTH_MOST)
+    return TRUE;
+  fail(parser, "over %u brackets stand within each other", DEPTH_MOST);
+  return FALSE;
 }
 
 static void skip_space(Parser *parser) {
@@ -170,9 +180,10 @@ static Node *parse_value(Parser *parser, gboolean beside_text) {
   if (*parser->at == '"' || *parser->at == '\'')
     return parse_text(parser);
   if (take_sign(parser, "(")) {
-    g_autoptr(Node) inner = parse_sum(parser);
+    g_autoptr(Node) inner = goes_in(parser) ? parse_sum(parser) : NULL;
     if (inner == NULL)
       return NULL;
+    parser->depth--;
     return take_sign(parser, ")") ? g_steal_pointer(&inner) : fail(parser, "expected \")\"");
   }
   gsize length = word_length(parser->at);
@@ -301,16 +312,18 @@ static gboolean bracket_is_condition(const Parser *parser) {
 
 static Node *parse_not(Parser *parser) {
   if (take_word(parser, "not")) {
-    Node *inner = parse_not(parser);
+    Node *inner = goes_in(parser) ? parse_not(parser) : NULL;
+    parser->depth--;
     return inner != NULL ? node_new(NOT, STORE_NUMBER, inner, NULL) : NULL;
   }
   skip_space(parser);
   if (*parser->at != '(' || !bracket_is_condition(parser))
     return parse_comparison(parser);
   parser->at++;
-  g_autoptr(Node) inner = parse_or(parser);
+  g_autoptr(Node) inner = goes_in(parser) ? parse_or(parser) : NULL;
   if (inner == NULL)
     return NULL;
+  parser->depth--;
   return take_sign(parser, ")") ? g_steal_pointer(&inner) : fail(parser, "expected \")\"");
 }
 
@@ -333,12 +346,18 @@ static Node *parse_or(Parser *parser) {
   return parse_chain(parser, "or", OR, parse_and);
 }
 
+#define LENGTH_MOST 16384 /* bytes: what is read goes by the stack */
+
 StoreExpression *store_expression_parse(const char *text, GError **error) {
+  if (strlen(text) > LENGTH_MOST) {
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "\"%.40s…\" has over %d characters", text, LENGTH_MOST);
+    return NULL;
+  }
   g_autoptr(StoreExpression) expression = g_new0(StoreExpression, 1);
   GError *wrong = NULL;
   expression->text = g_strdup(text);
   expression->metrics = g_ptr_array_new();
-  Parser parser = {expression->text, expression->text, expression->metrics, &wrong};
+  Parser parser = {.text = expression->text, .at = expression->text, .metrics = expression->metrics, .error = &wrong};
   expression->root = parse_or(&parser);
   skip_space(&parser);
   if (expression->root != NULL && *parser.at != '\0')
