@@ -38,17 +38,19 @@ static void begin_line(Chart *chart, const char *framework, guint stage) {
   chart->stage = (gint)stage;
   guint look = stage % G_N_ELEMENTS(looks);
   const char *name = chart->picture->data_name;
+  g_autofree char *plain = report_picture_text(framework);
+  g_autofree char *line = g_strdup_printf("%s ZeRO-%u", framework, stage);
+  g_autofree char *title = report_picture_quote(line);
   double size = 1.3 * chart->picture->scale;
   g_string_append_printf(chart->picture->data, "%s# %s, ZeRO-%u: gpus parameters_in_billions bounded_by_memory\n",
-                         chart->lines > 0 ? "\n\n" : "", framework, stage);
-  g_string_append_printf(
-      chart->plots,
-      "%s  %s index %u using 1:2 with lines lw 2 dt %u lc rgb '%s' notitle, \\\n"
-      "  %s index %u using 1:($3==1?$2:NaN) with points pt %d ps %.1f lc rgb '%s' title '%s ZeRO-%u', "
-      "\\\n  %s index %u using 1:($3==0?$2:NaN) with points pt %d ps %.1f lc rgb '%s' notitle",
-      chart->lines > 0 ? ", \\\n" : "", name, chart->lines, chart->frameworks, looks[look].colour, name, chart->lines,
-      looks[look].filled, size, looks[look].colour, framework, stage, name, chart->lines, looks[look].open, size,
-      looks[look].colour);
+                         chart->lines > 0 ? "\n\n" : "", plain, stage);
+  g_string_append_printf(chart->plots,
+                         "%s  %s index %u using 1:2 with lines lw 2 dt %u lc rgb '%s' notitle, \\\n"
+                         "  %s index %u using 1:($3==1?$2:NaN) with points pt %d ps %.1f lc rgb '%s' title %s, "
+                         "\\\n  %s index %u using 1:($3==0?$2:NaN) with points pt %d ps %.1f lc rgb '%s' notitle",
+                         chart->lines > 0 ? ", \\\n" : "", name, chart->lines, chart->frameworks, looks[look].colour,
+                         name, chart->lines, looks[look].filled, size, looks[look].colour, title, name, chart->lines,
+                         looks[look].open, size, looks[look].colour);
   chart->lines++;
 }
 
@@ -57,23 +59,25 @@ static void add_point(G_GNUC_UNUSED int n, G_GNUC_UNUSED const char *const *name
                       gpointer user) {
   Chart *chart = user;
   guint stage = (guint)g_ascii_strtoull(values[1], NULL, 10);
-  double gpus = g_ascii_strtod(values[2], NULL), largest = g_ascii_strtod(values[3], NULL) / 1e9;
+  guint64 gpus = g_ascii_strtoull(values[2], NULL, 10);
+  double largest = g_ascii_strtod(values[3], NULL) / 1e9;
   gboolean bounded = values[4] != NULL && g_ascii_strtod(values[4], NULL) / 1e9 > largest;
   if (g_strcmp0(chart->framework, values[0]) != 0 || chart->stage != (gint)stage)
     begin_line(chart, values[0], stage);
-  g_string_append_printf(chart->picture->data, "%s %.9g %d\n", values[2], largest, bounded);
+  g_string_append_printf(chart->picture->data, "%" G_GUINT64_FORMAT " %.9g %d\n", gpus, largest, bounded);
   chart->points++;
   chart->least = MIN(chart->least, largest);
   chart->most = MAX(chart->most, largest);
-  chart->least_gpus = MIN(chart->least_gpus, gpus);
-  chart->most_gpus = MAX(chart->most_gpus, gpus);
+  chart->least_gpus = MIN(chart->least_gpus, (double)gpus);
+  chart->most_gpus = MAX(chart->most_gpus, (double)gpus);
 }
 
 /* Column: gpus. */
 static void add_tic(G_GNUC_UNUSED int n, G_GNUC_UNUSED const char *const *names, const char *const *values,
                     gpointer user) {
   GString *tics = user;
-  g_string_append_printf(tics, "%s%s", tics->len > 0 ? ", " : "", values[0]);
+  g_string_append_printf(tics, "%s%" G_GUINT64_FORMAT, tics->len > 0 ? ", " : "",
+                         g_ascii_strtoull(values[0], NULL, 10));
 }
 
 static void count_sizes(G_GNUC_UNUSED int n, G_GNUC_UNUSED const char *const *names, const char *const *values,

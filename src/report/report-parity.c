@@ -40,11 +40,13 @@ typedef struct {
 static void begin_source(Panel *panel, const char *source) {
   g_free(panel->source);
   panel->source = g_strdup(source);
-  g_autofree char *shortened = g_strndup(source, SHORT_NAMES);
+  g_autofree char *whole = report_picture_text(source);
+  g_autofree char *shortened =
+      g_utf8_strlen(whole, -1) > SHORT_NAMES ? g_utf8_substring(whole, 0, SHORT_NAMES) : g_strdup(whole);
   g_autofree char *title = report_picture_quote(shortened);
   guint look = panel->sources % G_N_ELEMENTS(looks);
   g_string_append_printf(panel->picture->data, "%s# %s of %s: measured, predicted in %s\n",
-                         *panel->blocks > 0 ? "\n\n" : "", store_measures[panel->kind].title, source,
+                         *panel->blocks > 0 ? "\n\n" : "", store_measures[panel->kind].title, whole,
                          store_measures[panel->kind].shown_unit);
   g_string_append_printf(panel->plots, ", \\\n  %s index %u using 1:2 with points pt %d ps %.1f lc rgb '%s' title %s",
                          panel->picture->data_name, *panel->blocks, looks[look].shape, 0.7 * panel->picture->scale,

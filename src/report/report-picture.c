@@ -5,6 +5,7 @@
 #include <glib/gstdio.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "base-error.h"
 #include "report-plot.h"
@@ -18,6 +19,30 @@ static const struct {
   guint scale;
 } endings[] = {{".svg", "svg noenhanced", 1}, {".png", "pngcairo noenhanced", 2}};
 
+/* Bytes as they are, in gnuplot's single quotes, where nothing but the quote itself has a meaning. */
+static char *quote(const char *text) {
+  GString *quoted = g_string_new("'");
+  for (; *text != '\0'; text++)
+    g_string_append(quoted, *text == '\'' ? "''" : (char[]){*text, '\0'});
+  g_string_append_c(quoted, '\'');
+  return g_string_free(quoted, FALSE);
+}
+
+/* The name of a file for the script. gnuplot takes one that begins with | or < for a command, with - or + for a source
+ * of its own. Caller frees. */
+static char *quote_file(const char *name) {
+  gboolean plain = g_ascii_isalnum(*name) || *name == '_' || (guchar)*name >= 0x80;
+  g_autofree char *local = g_strconcat(plain ? "" : "./", name, NULL);
+  return quote(local);
+}
+
+static gboolean has_control(const char *name) {
+  for (; *name != '\0'; name++)
+    if (g_ascii_iscntrl(*name))
+      return TRUE;
+  return FALSE;
+}
+
 ReportPicture *report_picture_new(const char *path, GError **error) {
   guint kind = 0;
   while (kind < G_N_ELEMENTS(endings) && !g_str_has_suffix(path, endings[kind].ending))
@@ -25,6 +50,11 @@ ReportPicture *report_picture_new(const char *path, GError **error) {
   g_autofree char *name = g_path_get_basename(path);
   if (kind == G_N_ELEMENTS(endings) || strlen(name) == strlen(endings[kind].ending)) {
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: a picture ends in .svg or .png", path);
+    return NULL;
+  }
+  if (has_control(name)) {
+    g_autofree char *shown = report_picture_text(path);
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: the name of a picture holds no control characters", shown);
     return NULL;
   }
   g_autofree char *folder = g_path_get_dirname(path);
@@ -42,7 +72,7 @@ ReportPicture *report_picture_new(const char *path, GError **error) {
   picture->folder = g_steal_pointer(&folder);
   picture->stem = g_strndup(name, strlen(name) - strlen(endings[kind].ending));
   g_autofree char *data = g_strconcat(picture->stem, ".dat", NULL);
-  picture->data_name = report_picture_quote(data);
+  picture->data_name = quote_file(data);
   picture->data = g_string_new(NULL);
   picture->script = g_string_new(NULL);
   picture->terminal = endings[kind].terminal;
@@ -66,12 +96,19 @@ void report_picture_free(ReportPicture *picture) {
   g_free(picture);
 }
 
+char *report_picture_text(const char *text) {
+  g_autofree char *valid = g_utf8_make_valid(text, -1);
+  GString *plain = g_string_new(NULL);
+  for (const char *at = valid; *at != '\0'; at = g_utf8_next_char(at)) {
+    gunichar letter = g_utf8_get_char(at);
+    g_string_append_unichar(plain, g_unichar_iscntrl(letter) ? ' ' : letter);
+  }
+  return g_string_free(plain, FALSE);
+}
+
 char *report_picture_quote(const char *text) {
-  GString *quoted = g_string_new("'");
-  for (; *text != '\0'; text++)
-    g_string_append(quoted, *text == '\'' ? "''" : (char[]){*text, '\0'});
-  g_string_append_c(quoted, '\'');
-  return g_string_free(quoted, FALSE);
+  g_autofree char *plain = report_picture_text(text);
+  return quote(plain);
 }
 
 static gboolean write_beside(const ReportPicture *picture, const char *ending, const char *text, GError **error) {
@@ -91,7 +128,7 @@ static gboolean write_beside(const ReportPicture *picture, const char *ending, c
 
 static char *whole_script(const ReportPicture *picture) {
   g_autofree char *name = g_path_get_basename(picture->path);
-  g_autofree char *output = report_picture_quote(name);
+  g_autofree char *output = quote_file(name);
   return g_strdup_printf("# Written by foretrain. To draw it again: gnuplot on this file, in its folder.\n"
                          "set encoding utf8\n"
                          "set terminal %s size %u,%u font 'Sans,%u' linewidth %u background rgb 'white'\n"
@@ -100,31 +137,55 @@ static char *whole_script(const ReportPicture *picture) {
                          FONT_POINTS * picture->scale, picture->scale, output, picture->script->str);
 }
 
-static const char *last_line(char *text) {
-  g_strchomp(text);
-  char *feed = strrchr(text, '\n');
-  return g_strstrip(feed != NULL ? feed + 1 : text);
+/* What gnuplot said last, or else how it ended. Caller frees. */
+static char *why_it_failed(char *complaints, int status) {
+  g_strchomp(complaints);
+  char *feed = strrchr(complaints, '\n');
+  const char *last = g_strstrip(feed != NULL ? feed + 1 : complaints);
+  if (WIFSIGNALED(status))
+    return g_strdup_printf("it was killed by signal %d (%s)", WTERMSIG(status), g_strsignal(WTERMSIG(status)));
+  if (*last != '\0')
+    return report_picture_text(last);
+  return WIFEXITED(status) && WEXITSTATUS(status) != 0 ? g_strdup_printf("it ended with status %d", WEXITSTATUS(status))
+                                                       : g_strdup("it wrote no picture");
+}
+
+/* An empty file where the picture will be, so that one of before is not taken for it. */
+static gboolean make_room(const ReportPicture *picture, GError **error) {
+  FILE *file = g_fopen(picture->path, "w");
+  if (file != NULL && fclose(file) == 0)
+    return TRUE;
+  g_set_error(error, SIM_ERROR, SIM_ERROR_SYSTEM, "%s: cannot be written: %s", picture->path, g_strerror(errno));
+  return FALSE;
+}
+
+static gboolean is_drawn(const ReportPicture *picture, int status) {
+  GStatBuf found;
+  return g_spawn_check_wait_status(status, NULL) && g_stat(picture->path, &found) == 0 && found.st_size > 0;
 }
 
 gboolean report_picture_draw(const ReportPicture *picture, GError **error) {
   g_autofree char *whole = whole_script(picture);
-  if (!write_beside(picture, ".dat", picture->data->str, error) || !write_beside(picture, ".gnuplot", whole, error))
+  if (!write_beside(picture, ".dat", picture->data->str, error) || !write_beside(picture, ".gnuplot", whole, error) ||
+      !make_room(picture, error))
     return FALSE;
-  g_autofree char *script = g_strconcat(picture->stem, ".gnuplot", NULL);
+  g_autofree char *script = g_strconcat("./", picture->stem, ".gnuplot", NULL);
   char *arguments[] = {"gnuplot", script, NULL};
   g_autofree char *complaints = NULL;
   g_autoptr(GError) cause = NULL;
   int status;
   if (!g_spawn_sync(picture->folder, arguments, NULL, G_SPAWN_SEARCH_PATH | G_SPAWN_STDOUT_TO_DEV_NULL, NULL, NULL,
                     NULL, &complaints, &status, &cause)) {
+    g_unlink(picture->path);
     g_set_error(error, SIM_ERROR, SIM_ERROR_SYSTEM,
                 "%s: gnuplot does not run (%s); it draws %s/%s once it is installed", picture->path, cause->message,
-                picture->folder, script);
+                picture->folder, script + strlen("./"));
     return FALSE;
   }
-  if (g_spawn_check_wait_status(status, NULL))
+  if (is_drawn(picture, status))
     return TRUE;
   g_unlink(picture->path);
-  g_set_error(error, SIM_ERROR, SIM_ERROR_SYSTEM, "%s: gnuplot failed: %s", picture->path, last_line(complaints));
+  g_autofree char *why = why_it_failed(complaints, status);
+  g_set_error(error, SIM_ERROR, SIM_ERROR_SYSTEM, "%s: gnuplot failed: %s", picture->path, why);
   return FALSE;
 }

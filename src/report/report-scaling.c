@@ -102,8 +102,9 @@ static void print_data(const GPtrArray *lines, GString *data) {
   for (guint i = 0; i < drawn_of(lines); i++) {
     const Line *line = g_ptr_array_index(lines, i);
     const Point *first = &g_array_index(line->points, Point, 0);
+    g_autofree char *name = report_picture_text(line->name);
     g_string_append_printf(data, "%s# %s: gpus, step ms, tokens/s, ideal tokens/s, of the first per GPU in percent\n",
-                           i > 0 ? "\n\n" : "", line->name);
+                           i > 0 ? "\n\n" : "", name);
     for (guint k = 0; k < line->points->len; k++) {
       const Point *point = &g_array_index(line->points, Point, k);
       double ideal = first->tokens / first->gpus * point->gpus;

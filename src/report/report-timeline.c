@@ -65,7 +65,7 @@ static char *label_of(const ReportBox *box, const ReportScene *scene) {
   g_autofree char *both = box->name != NULL && *layer != '\0' ? g_strdup_printf("%s %s", box->name, layer)
                                                               : g_strdup(box->name != NULL ? box->name : layer);
   const char *label = (double)strlen(both) + 1 < room ? both : (double)strlen(layer) + 1 < room ? layer : "";
-  return g_strdelimit(g_strdup(label), "\"\n", '\'');
+  return g_strdelimit(report_picture_text(label), "\"\\", '\'');
 }
 
 static void print_labels(const ReportBoxes *boxes, const ReportScene *scene, GString *data) {
