@@ -9,21 +9,13 @@
 
 const char *const report_tool_names[] = {"deepspeed", "torchtitan", "megatron", NULL};
 
-static const RunClass *slowest(const RunReport *report) {
-  return &report->classes[report->slowest];
-}
-
-static const RunClass *tightest(const RunReport *report) {
-  return &report->classes[report->tightest];
-}
-
 static double milliseconds(SimTime time) {
   return (double)time / (double)SIM_MILLISECOND;
 }
 
 /* Of the model, per GPU. */
 static double teraflops(const RunReport *report) {
-  return report->model_flops / sim_time_to_seconds(slowest(report)->step) / report->identity.gpus / TERA;
+  return report->model_flops / sim_time_to_seconds(run_report_slowest(report)->step) / report->identity.gpus / TERA;
 }
 
 /* ---- DeepSpeed ---- */
@@ -70,7 +62,7 @@ static void breakdown(const char *suffix, const SimTime *timers, GString *text) 
 }
 
 static void wall_clock(const RunReport *report, GString *text) {
-  const RunClass *class = slowest(report);
+  const RunClass *class = run_report_slowest(report);
   SimTime micro[TIMERS] = {0}, all[TIMERS] = {0}, at = 0;
   for (guint64 m = 0; m < report->identity.gradient_accumulation; m++) {
     at = time_micro(class, (gint32)m, at, micro);
@@ -83,15 +75,16 @@ static void wall_clock(const RunReport *report, GString *text) {
 }
 
 static void as_deepspeed(const RunReport *report, GString *text) {
-  double samples = (double)report->identity.global_batch / sim_time_to_seconds(slowest(report)->step);
-  if (slowest(report)->n_tasks > 0)
+  double samples = (double)report->identity.global_batch / sim_time_to_seconds(run_report_slowest(report)->step);
+  if (run_report_slowest(report)->n_tasks > 0)
     wall_clock(report, text);
-  g_string_append_printf(
-      text,
-      "epoch=0/micro_step=%" G_GUINT64_FORMAT "/global_step=1, RunningAvgSamplesPerSec=%.6g, CurrSamplesPerSec=%.6g, "
-      "MemAllocated=%.2fGB, MaxMemAllocated=%.2fGB\n",
-      report->identity.gradient_accumulation, samples, samples, (double)tightest(report)->steady_allocated / GIB,
-      (double)tightest(report)->peak_allocated / GIB);
+  g_string_append_printf(text,
+                         "epoch=0/micro_step=%" G_GUINT64_FORMAT
+                         "/global_step=1, RunningAvgSamplesPerSec=%.6g, CurrSamplesPerSec=%.6g, "
+                         "MemAllocated=%.2fGB, MaxMemAllocated=%.2fGB\n",
+                         report->identity.gradient_accumulation, samples, samples,
+                         (double)run_report_tightest(report)->steady_allocated / GIB,
+                         (double)run_report_tightest(report)->peak_allocated / GIB);
 }
 
 /* ---- torchtitan ---- */
@@ -108,7 +101,7 @@ static void add_thousands(GString *text, double value) {
 }
 
 static void as_torchtitan(const RunReport *report, GString *text) {
-  const RunClass *class = tightest(report);
+  const RunClass *class = run_report_tightest(report);
   g_string_append_printf(text, "step:  1  memory: %5.2fGiB(%.2f%%)  tps: ", (double)class->peak_reserved / GIB,
                          100.0 * (double)class->peak_reserved / (double)class->capacity);
   add_thousands(text, report->tokens_per_second_per_gpu);
@@ -119,14 +112,14 @@ static void as_torchtitan(const RunReport *report, GString *text) {
 /* ---- Megatron-LM ---- */
 
 static void as_megatron(const RunReport *report, GString *text) {
-  const RunClass *class = tightest(report);
+  const RunClass *class = run_report_tightest(report);
   guint64 batch = report->identity.global_batch;
   g_string_append_printf(
       text,
       " iteration %8d/%8d | consumed samples: %12" G_GUINT64_FORMAT
       " | elapsed time per iteration (ms): %.1f | throughput per GPU (TFLOP/s/GPU): %.1f | global batch size: "
       "%5" G_GUINT64_FORMAT " |\n",
-      1, 1, batch, milliseconds(slowest(report)->step), teraflops(report), batch);
+      1, 1, batch, milliseconds(run_report_slowest(report)->step), teraflops(report), batch);
   g_string_append_printf(text,
                          "[Rank 0] (after 1 iterations) memory (MB) | allocated: %.2f | max allocated: %.2f | max "
                          "reserved: %.2f\n",

@@ -16,9 +16,9 @@ static void print_fit(BaseTable *table, const StudyFit *fit, int stage) {
     base_table_cell(table, "%s", fit->refused != NULL ? "stage refused" : fit->limit != NULL ? "refused" : "memory");
     return;
   }
-  const RunClass *tight = &fit->report->classes[fit->report->tightest];
+  const RunClass *tight = run_report_tightest(fit->report);
   base_table_cell(table, "%" G_GUINT64_FORMAT, fit->value);
-  base_table_cell(table, "%.2f ms", (double)report_centi_ms(fit->report->classes[fit->report->slowest].step) / 100);
+  base_table_cell(table, "%.2f ms", (double)report_centi_ms(run_report_slowest(fit->report)->step) / 100);
   g_autofree char *interval = report_interval(fit->report->step_low, fit->report->step_high);
   base_table_cell(table, "%s", interval != NULL ? interval : "-");
   base_table_cell(table, "%.0f", fit->report->tokens_per_second_per_gpu);
@@ -78,10 +78,10 @@ static void add_fit(JsonBuilder *builder, const char *key, const StudyFit *fit, 
     const char *name;
     gint64 value;
   } facts[] = {{"value", (gint64)fit->value},
-               {"step_ps", report != NULL ? report->classes[report->slowest].step : 0},
+               {"step_ps", report != NULL ? run_report_slowest(report)->step : 0},
                {"step_low_ps", report != NULL ? report->step_low : 0},
                {"step_high_ps", report != NULL ? report->step_high : 0},
-               {"device_used_bytes", report != NULL ? (gint64)report->classes[report->tightest].device_used : 0}};
+               {"device_used_bytes", report != NULL ? (gint64)run_report_tightest(report)->device_used : 0}};
   for (gsize i = 0; i < G_N_ELEMENTS(facts); i++) {
     json_builder_set_member_name(builder, facts[i].name);
     if (report != NULL && facts[i].value != 0)

@@ -94,7 +94,7 @@ static void add_memory(JsonBuilder *builder, const RunClass *tightest) {
 }
 
 static void add_oom(JsonBuilder *builder, const RunReport *report) {
-  const RunClass *tightest = &report->classes[report->tightest];
+  const RunClass *tightest = run_report_tightest(report);
   const RunOom *oom = &tightest->oom;
   if (!tightest->has_oom) {
     add_null(builder, "oom");
@@ -172,8 +172,8 @@ static void add_report(JsonBuilder *builder, const RunReport *report) {
   json_builder_begin_object(builder);
   add_integer(builder, "json_version", REPORT_JSON_VERSION);
   add_metrics(builder, report, FALSE);
-  add_causes(builder, &report->classes[report->slowest]);
-  add_memory(builder, &report->classes[report->tightest]);
+  add_causes(builder, run_report_slowest(report));
+  add_memory(builder, run_report_tightest(report));
   add_oom(builder, report);
   add_classes(builder, report);
   add_links(builder, report);

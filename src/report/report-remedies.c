@@ -7,12 +7,8 @@
 #include "report-words.h"
 #include "study-remedy.h"
 
-static const RunClass *tightest(const RunReport *report) {
-  return &report->classes[report->tightest];
-}
-
 static SimTime step_of(const RunReport *report) {
-  return report->classes[report->slowest].step;
+  return run_report_slowest(report)->step;
 }
 
 /* Fitting ones first, the fastest first of those, the nearest first of the others; then as they were tried. */
@@ -21,7 +17,7 @@ static gboolean is_better(const RunReport *a, const RunReport *b) {
     return a->verdict == RUN_FITS;
   if (a->verdict == RUN_FITS)
     return a->tokens_per_second_per_gpu > b->tokens_per_second_per_gpu;
-  return tightest(a)->short_by < tightest(b)->short_by;
+  return run_report_tightest(a)->short_by < run_report_tightest(b)->short_by;
 }
 
 static GPtrArray *in_order(const GPtrArray *remedies) {
@@ -48,7 +44,7 @@ static char *short_change(const char *change) {
 
 static void print_row(BaseTable *table, const RunReport *base, const StudyRemedy *remedy) {
   const RunReport *report = remedy->report;
-  const RunClass *tight = tightest(report);
+  const RunClass *tight = run_report_tightest(report);
   gint64 spare = report_centi_gib(tight->capacity) - report_centi_gib(tight->device_used);
   double price = 100 * (base->tokens_per_second_per_gpu / report->tokens_per_second_per_gpu - 1);
   g_autofree char *change = short_change(remedy->change);
@@ -93,7 +89,7 @@ void report_remedies_json(const GPtrArray *remedies, GString *text) {
                            ",\"short_by_bytes\":%" G_GUINT64_FORMAT "}",
                            i > 0 ? "," : "", remedy->change, run_verdict_names[report->verdict], step_of(report),
                            g_ascii_dtostr(speed, sizeof speed, report->tokens_per_second_per_gpu),
-                           tightest(report)->device_used, tightest(report)->short_by);
+                           run_report_tightest(report)->device_used, run_report_tightest(report)->short_by);
   }
   g_string_append_c(text, ']');
 }

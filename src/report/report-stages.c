@@ -3,26 +3,17 @@
 #include "report-text.h"
 #include "report-words.h"
 
-static const RunClass *slowest(const RunReport *report) {
-  return &report->classes[report->slowest];
-}
-
-static const RunClass *tightest(const RunReport *report) {
-  return &report->classes[report->tightest];
-}
-
 /* The three parts of the step in hundredths of a millisecond. */
 static void step_parts(const RunReport *report, gint64 ret[3]) {
-  const RunClass *slow = slowest(report);
+  const RunClass *slow = run_report_slowest(report);
   const gint64 parts[] = {slow->compute, slow->exposed, slow->idle};
   report_split(parts, 3, report_centi_ms(slow->step), ret);
 }
 
-/* Hundredths of a GiB, each rounded by itself: equal sizes look equal in all stages. */
-/* Hundredths of a GiB; of RUN_TENANTS: what the allocator holds on top. */
+/* Hundredths of a GiB at the peak; of RUN_TENANTS: what the allocator holds on top. */
 static gint64 tenant_size(const RunReport *report, guint tenant) {
   gint64 levels[REPORT_LEVELS];
-  report_memory_levels(tightest(report), levels);
+  report_memory_levels(run_report_tightest(report), levels);
   return levels[tenant];
 }
 
@@ -47,7 +38,7 @@ static void interval_cell(BaseTable *table, const RunReport *report) {
 }
 
 static void time_cell(BaseTable *table, const RunReport *report, TimeRow row) {
-  const RunClass *slow = slowest(report);
+  const RunClass *slow = run_report_slowest(report);
   gint64 parts[3];
   step_parts(report, parts);
   switch (row) {
@@ -116,16 +107,16 @@ static void print_table(RunReport *const *reports, guint n, GString *text) {
   base_table_rule(table);
   base_table_cell(table, "memory at its peak, GiB");
   for (guint i = 0; i < n; i++)
-    base_table_cell(table, "%.2f", (double)report_centi_gib(tightest(reports[i])->device_used) / 100);
+    base_table_cell(table, "%.2f", (double)report_centi_gib(run_report_tightest(reports[i])->device_used) / 100);
   print_memory_rows(table, reports, n);
   base_table_cell(table, "capacity, GiB");
   for (guint i = 0; i < n; i++)
-    base_table_cell(table, "%.2f", (double)report_centi_gib(tightest(reports[i])->capacity) / 100);
+    base_table_cell(table, "%.2f", (double)report_centi_gib(run_report_tightest(reports[i])->capacity) / 100);
   base_table_cell(table, "to spare (-: missing), GiB");
   for (guint i = 0; i < n; i++)
     base_table_cell(table, "%.2f",
-                    (double)(report_centi_gib(tightest(reports[i])->capacity) -
-                             report_centi_gib(tightest(reports[i])->device_used)) /
+                    (double)(report_centi_gib(run_report_tightest(reports[i])->capacity) -
+                             report_centi_gib(run_report_tightest(reports[i])->device_used)) /
                         100);
   base_table_print(table, 0, text);
 }
@@ -158,7 +149,7 @@ static void say_changes(GString *words, const char *const *names, gint64 *change
 }
 
 static void say_memory(GString *words, const RunReport *before, const RunReport *now) {
-  const RunClass *was = tightest(before), *is = tightest(now);
+  const RunClass *was = run_report_tightest(before), *is = run_report_tightest(now);
   gint64 freed = centi_gib_change(is->device_used, was->device_used);
   gint64 changes[RUN_TENANTS];
   for (guint t = 0; t < RUN_TENANTS; t++)
@@ -173,7 +164,7 @@ static void say_memory(GString *words, const RunReport *before, const RunReport 
 
 static void say_time(GString *words, const RunReport *before, const RunReport *now) {
   static const char *const names[] = {"compute", "exposed communication", "idle"};
-  const RunClass *was = slowest(before), *is = slowest(now);
+  const RunClass *was = run_report_slowest(before), *is = run_report_slowest(now);
   SimTime step = is->step - was->step;
   gint64 longer = centi_ms_change(was->step, is->step);
   gint64 changes[] = {centi_ms_change(was->compute, is->compute), centi_ms_change(was->exposed, is->exposed),
@@ -192,7 +183,7 @@ static void say_verdict(GString *words, RunReport *const *reports, guint index) 
   for (guint i = 0; i < index; i++)
     fitted |= reports[i]->verdict == RUN_FITS;
   if (now->verdict == RUN_OOM) {
-    g_autofree char *missing = base_format_memory(tightest(now)->short_by);
+    g_autofree char *missing = base_format_memory(run_report_tightest(now)->short_by);
     g_string_append_printf(words, " It %s: %s are missing.",
                            index > 0 && !fitted ? "still does not fit" : "does not fit", missing);
   } else if (index > 0 && !fitted) {
@@ -204,11 +195,11 @@ static void print_sentence(RunReport *const *reports, guint index, GString *text
   const RunReport *now = reports[index];
   g_autoptr(GString) words = g_string_new(NULL);
   if (index == 0) {
-    g_autofree char *need = base_format_gib(tightest(now)->device_used);
+    g_autofree char *need = base_format_gib(run_report_tightest(now)->device_used);
     g_string_append_printf(words, "needs %s per GPU and %.2f ms a step%s, %.2f ms of it exposed communication", need,
-                           (double)report_centi_ms(slowest(now)->step) / 100,
+                           (double)report_centi_ms(run_report_slowest(now)->step) / 100,
                            now->verdict == RUN_OOM ? " if it fitted" : "",
-                           (double)report_centi_ms(slowest(now)->exposed) / 100);
+                           (double)report_centi_ms(run_report_slowest(now)->exposed) / 100);
   } else {
     say_memory(words, reports[index - 1], now);
     say_time(words, reports[index - 1], now);
@@ -220,8 +211,10 @@ static void print_sentence(RunReport *const *reports, guint index, GString *text
 }
 
 static gboolean is_faster(const RunReport *report, const RunReport *other) {
-  gint64 step = report_centi_ms(slowest(report)->step), than = report_centi_ms(slowest(other)->step);
-  return step < than || (step == than && tightest(report)->device_used < tightest(other)->device_used);
+  gint64 step = report_centi_ms(run_report_slowest(report)->step),
+         than = report_centi_ms(run_report_slowest(other)->step);
+  return step < than ||
+         (step == than && run_report_tightest(report)->device_used < run_report_tightest(other)->device_used);
 }
 
 /* The fastest that fits, of equals the one that needs least memory; else the one that lacks least. */
@@ -229,29 +222,30 @@ static void print_choice(RunReport *const *reports, guint n, GString *text) {
   const RunReport *best = reports[0];
   for (guint i = 1; i < n; i++) {
     const RunReport *other = reports[i];
-    gboolean better = best->verdict == RUN_OOM
-                          ? other->verdict == RUN_FITS || tightest(other)->short_by < tightest(best)->short_by
-                          : other->verdict == RUN_FITS && is_faster(other, best);
+    gboolean better = best->verdict == RUN_OOM ? other->verdict == RUN_FITS || run_report_tightest(other)->short_by <
+                                                                                   run_report_tightest(best)->short_by
+                                               : other->verdict == RUN_FITS && is_faster(other, best);
     best = better ? other : best;
   }
   if (best->verdict == RUN_OOM) {
-    g_autofree char *missing = base_format_memory(tightest(best)->short_by);
+    g_autofree char *missing = base_format_memory(run_report_tightest(best)->short_by);
     g_string_append_printf(text, "None fits; ZeRO-%u comes nearest and lacks %s per GPU.\n", best->identity.zero_stage,
                            missing);
     return;
   }
   g_autoptr(GString) words = g_string_new(NULL);
   g_string_append_printf(words, "ZeRO-%u, %.2f ms a step", best->identity.zero_stage,
-                         (double)report_centi_ms(slowest(best)->step) / 100);
+                         (double)report_centi_ms(run_report_slowest(best)->step) / 100);
   for (guint i = 0; i < n; i++) {
     const RunReport *other = reports[i];
     if (other == best || other->verdict == RUN_OOM)
       continue;
-    if (report_centi_ms(slowest(other)->step) == report_centi_ms(slowest(best)->step))
+    if (report_centi_ms(run_report_slowest(other)->step) == report_centi_ms(run_report_slowest(best)->step))
       g_string_append_printf(words, "; ZeRO-%u is as fast, for more memory", other->identity.zero_stage);
     else
       g_string_append_printf(words, "; %.2f times faster than ZeRO-%u",
-                             (double)slowest(other)->step / (double)slowest(best)->step, other->identity.zero_stage);
+                             (double)run_report_slowest(other)->step / (double)run_report_slowest(best)->step,
+                             other->identity.zero_stage);
   }
   g_string_append_c(words, '.');
   report_wrap(text, "Fastest that fits: ", words->str);

@@ -6,10 +6,6 @@
 #include "report-verdict.h"
 #include "report-words.h"
 
-static const RunClass *slowest(const RunReport *report) {
-  return &report->classes[report->slowest];
-}
-
 static double percent(double part, double whole) {
   return whole > 0 ? 100 * part / whole : 0;
 }
@@ -83,7 +79,7 @@ static char *step_meaning(const RunReport *report) {
 }
 
 static void print_step(const RunReport *report, GString *text) {
-  const RunClass *slow = slowest(report);
+  const RunClass *slow = run_report_slowest(report);
   const gint64 parts[] = {slow->compute, slow->exposed, slow->idle};
   gint64 times[3], shares[3];
   report_split(parts, 3, report_centi_ms(slow->step), times);
@@ -124,7 +120,8 @@ static void print_price(const RunReport *report, GString *text) {
   if (report->days_to_train <= 0)
     return;
   g_autofree char *tokens = base_format_large(report->identity.total_tokens);
-  double step = (double)slowest(report)->step, low = (double)report->step_low, high = (double)report->step_high;
+  double step = (double)run_report_slowest(report)->step, low = (double)report->step_low,
+         high = (double)report->step_high;
   g_string_append_printf(text, "Training       %s tokens take %.1f days", tokens, report->days_to_train);
   if (low > 0)
     g_string_append_printf(text, " (%.1f to %.1f)", report->days_to_train * low / step,
@@ -137,7 +134,7 @@ static void print_price(const RunReport *report, GString *text) {
 }
 
 static void print_rates(const RunReport *report, GString *text) {
-  const RunClass *slow = slowest(report);
+  const RunClass *slow = run_report_slowest(report);
   g_autofree char *intra = base_format_gb(slow->network_bytes_intra);
   g_autofree char *inter = base_format_gb(slow->network_bytes_inter);
   g_autofree char *all = base_format_count((guint64)(report->tokens_per_second + 0.5));

@@ -7,10 +7,6 @@
 /* Less to spare than this share of the capacity is told as a near miss. */
 #define NEAR_MISS_PERCENT 5
 
-static const RunClass *tightest(const RunReport *report) {
-  return &report->classes[report->tightest];
-}
-
 gboolean report_is_near_miss(guint64 capacity, guint64 used) {
   return capacity - used < capacity / 100 * NEAR_MISS_PERCENT;
 }
@@ -73,7 +69,7 @@ static void print_retries(const RunClass *tight, GString *text) {
 }
 
 void report_verdict(const RunReport *report, GString *text) {
-  const RunClass *tight = tightest(report);
+  const RunClass *tight = run_report_tightest(report);
   g_autofree char *need = base_format_gib(tight->device_used);
   g_autofree char *capacity = base_format_gib(tight->capacity);
   if (report->verdict == RUN_OOM) {
@@ -124,7 +120,7 @@ static void print_numbers(const RunClass *tight, GString *text) {
 }
 
 void report_memory_table(const RunReport *report, GString *text) {
-  const RunClass *tight = tightest(report);
+  const RunClass *tight = run_report_tightest(report);
   gint64 levels[REPORT_LEVELS], shares[REPORT_LEVELS];
   report_memory_levels(tight, levels);
   report_split(levels, REPORT_LEVELS, 1000, shares);

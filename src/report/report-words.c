@@ -6,14 +6,15 @@
 __extension__ typedef unsigned __int128 Wide;
 
 void report_split(const gint64 *parts, guint n, gint64 units, gint64 *ret) {
-  gint64 sum = 0, left = units;
+  Wide sum = 0;
+  gint64 left = MAX(units, 0);
   g_autofree Wide *remainders = g_new0(Wide, n);
   for (guint i = 0; i < n; i++)
-    sum += parts[i];
+    sum += (Wide)MAX(parts[i], 0);
   for (guint i = 0; i < n; i++) {
-    Wide product = (Wide)parts[i] * (Wide)units;
-    ret[i] = sum > 0 ? (gint64)(product / (Wide)sum) : 0;
-    remainders[i] = sum > 0 ? product % (Wide)sum : 0;
+    Wide product = (Wide)MAX(parts[i], 0) * (Wide)MAX(units, 0);
+    ret[i] = sum > 0 ? (gint64)(product / sum) : 0;
+    remainders[i] = sum > 0 ? product % sum : 0;
     left -= ret[i];
   }
   while (sum > 0 && left-- > 0) {
@@ -77,7 +78,7 @@ void report_envelopes(const char *const *labels, const char *const *envelopes, g
 
 gint64 report_centi_ms(SimTime time) {
   SimTime unit = SIM_MILLISECOND / 100;
-  return (time + unit / 2) / unit;
+  return time / unit + (time % unit + unit / 2) / unit;
 }
 
 gint64 report_centi_gib(guint64 bytes) {

@@ -10,7 +10,7 @@
 #define REPORT_WIDTH 100
 
 /* Rounds each part × units / sum of the parts so that they add up to `units` (largest remainders first, ties to the
- * first part). All zero where the parts are. Parts are not negative. */
+ * first part). All zero where the parts are. Parts and units below zero, which only a damaged database has, count as zero. */
 void report_split(const gint64 *parts, guint n, gint64 units, gint64 *ret);
 
 /* "adamw (layer 3, optimizer)": a row of the program, layer -1 left out. Caller frees. */

@@ -27,8 +27,24 @@ const char *const run_tenant_names[] = {
     [MEM_OVERHEAD] = "overhead",       [MEM_TENANTS] = NULL,
 };
 
+/* Headroom, negative where memory is short. */
+static gint64 headroom(const RunClass *rank_class) {
+  return (gint64)rank_class->capacity - (gint64)rank_class->device_used;
+}
+
+void run_report_choose(RunReport *report) {
+  report->slowest = report->tightest = 0;
+  for (guint32 i = 1; i < report->n_classes; i++) {
+    if (report->classes[i].step > run_report_slowest(report)->step)
+      report->slowest = i;
+    if (headroom(&report->classes[i]) < headroom(run_report_tightest(report)))
+      report->tightest = i;
+  }
+  report->verdict = run_report_tightest(report)->verdict;
+}
+
 double run_report_exposed_share(const RunReport *report) {
-  const RunClass *slowest = &report->classes[report->slowest];
+  const RunClass *slowest = run_report_slowest(report);
   return slowest->step > 0 ? (double)slowest->exposed / (double)slowest->step : 0;
 }
 

@@ -126,11 +126,6 @@ static void fill_class(RunReport *report, const RunRank *rank, RunClass *ret) {
   fill_samples(rank, ret);
 }
 
-/* Headroom, negative where memory is short. */
-static gint64 headroom(const RunClass *rank_class) {
-  return (gint64)rank_class->capacity - (gint64)rank_class->device_used;
-}
-
 /* Links of one capacity: counted before they are multiplied, so that folding changes no bit of the sum. */
 typedef struct {
   double capacity;
@@ -177,7 +172,7 @@ static gboolean fill_link(const RunPlay *play, HwLinkClass link_class, SimTime s
 }
 
 static void fill_links(RunReport *report, const RunPlay *play) {
-  SimTime step = report->classes[report->slowest].step;
+  SimTime step = run_report_slowest(report)->step;
   report->links = g_new0(RunLink, HW_LINK_CLASSES);
   for (int link_class = 0; link_class < HW_LINK_CLASSES; link_class++)
     if (fill_link(play, (HwLinkClass)link_class, step, &report->links[report->n_links]))
@@ -189,7 +184,7 @@ static void fill_rates(RunReport *report, const RunPlay *play) {
   guint64 gpus = 0;
   for (guint32 i = 0; i < program->n_ranks; i++)
     gpus += program->ranks[i].count;
-  double seconds = sim_time_to_seconds(report->classes[report->slowest].step);
+  double seconds = sim_time_to_seconds(run_report_slowest(report)->step);
   double peak = kernel_peak(play->system->gpu, (KernelDtype)program->dtype) * (double)gpus;
   report->tokens = program->tokens;
   report->tokens_per_second = (double)program->tokens / seconds;
@@ -204,14 +199,9 @@ RunReport *run_results(RunPlay *play) {
   report->names = g_string_chunk_new(1024);
   report->n_classes = play->n_ranks;
   report->classes = g_new0(RunClass, play->n_ranks);
-  for (guint32 i = 0; i < play->n_ranks; i++) {
+  for (guint32 i = 0; i < play->n_ranks; i++)
     fill_class(report, &play->ranks[i], &report->classes[i]);
-    if (report->classes[i].step > report->classes[report->slowest].step)
-      report->slowest = i;
-    if (headroom(&report->classes[i]) < headroom(&report->classes[report->tightest]))
-      report->tightest = i;
-  }
-  report->verdict = report->classes[report->tightest].verdict;
+  run_report_choose(report);
   report->steps_played = play->steps_ended - 1;
   report->repeats = play->repeats;
   report->events = event_queue_played(play->queue);

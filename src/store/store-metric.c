@@ -14,14 +14,6 @@
     return (expression);                                                                                               \
   }
 
-static const RunClass *slowest(const RunReport *report) {
-  return &report->classes[report->slowest];
-}
-
-static const RunClass *tightest(const RunReport *report) {
-  return &report->classes[report->tightest];
-}
-
 static const char *read_model_version(G_GNUC_UNUSED const RunReport *report) {
   return RUN_MODEL_VERSION;
 }
@@ -44,28 +36,28 @@ READ_TEXT(precision, report->identity.precision)
 READ_TEXT(activation_checkpointing, report->identity.activation_checkpointing)
 READ_INTEGER(tokens, report->tokens)
 READ_TEXT(verdict, run_verdict_names[report->verdict])
-READ_INTEGER(step, slowest(report)->step)
-READ_INTEGER(compute, slowest(report)->compute)
-READ_INTEGER(communication, slowest(report)->communication)
-READ_INTEGER(exposed, slowest(report)->exposed)
-READ_INTEGER(idle, slowest(report)->idle)
-READ_INTEGER(host, slowest(report)->host)
-READ_INTEGER(bubble, slowest(report)->bubble)
-READ_INTEGER(intra, slowest(report)->network_bytes_intra)
-READ_INTEGER(inter, slowest(report)->network_bytes_inter)
+READ_INTEGER(step, run_report_slowest(report)->step)
+READ_INTEGER(compute, run_report_slowest(report)->compute)
+READ_INTEGER(communication, run_report_slowest(report)->communication)
+READ_INTEGER(exposed, run_report_slowest(report)->exposed)
+READ_INTEGER(idle, run_report_slowest(report)->idle)
+READ_INTEGER(host, run_report_slowest(report)->host)
+READ_INTEGER(bubble, run_report_slowest(report)->bubble)
+READ_INTEGER(intra, run_report_slowest(report)->network_bytes_intra)
+READ_INTEGER(inter, run_report_slowest(report)->network_bytes_inter)
 READ_NUMBER(tokens_per_second, report->tokens_per_second)
 READ_NUMBER(tokens_per_second_per_gpu, report->tokens_per_second_per_gpu)
 READ_NUMBER(mfu, report->model_flops_utilisation)
 READ_NUMBER(hfu, report->hardware_flops_utilisation)
-READ_INTEGER(steady_allocated, tightest(report)->steady_allocated)
-READ_INTEGER(peak_allocated, tightest(report)->peak_allocated)
-READ_INTEGER(peak_active, tightest(report)->peak_active)
-READ_INTEGER(peak_reserved, tightest(report)->peak_reserved)
-READ_INTEGER(device_used, tightest(report)->device_used)
-READ_INTEGER(capacity, tightest(report)->capacity)
-READ_INTEGER(short_by, tightest(report)->short_by)
-READ_INTEGER(alloc_retries, tightest(report)->retries)
-READ_INTEGER(alloc_stall, tightest(report)->step_stalled)
+READ_INTEGER(steady_allocated, run_report_tightest(report)->steady_allocated)
+READ_INTEGER(peak_allocated, run_report_tightest(report)->peak_allocated)
+READ_INTEGER(peak_active, run_report_tightest(report)->peak_active)
+READ_INTEGER(peak_reserved, run_report_tightest(report)->peak_reserved)
+READ_INTEGER(device_used, run_report_tightest(report)->device_used)
+READ_INTEGER(capacity, run_report_tightest(report)->capacity)
+READ_INTEGER(short_by, run_report_tightest(report)->short_by)
+READ_INTEGER(alloc_retries, run_report_tightest(report)->retries)
+READ_INTEGER(alloc_stall, run_report_tightest(report)->step_stalled)
 READ_NUMBER(price_per_step, report->price_per_step)
 READ_NUMBER(price_per_million_tokens, report->price_per_million_tokens)
 READ_NUMBER(days_to_train, report->days_to_train)

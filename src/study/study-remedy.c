@@ -34,7 +34,7 @@ typedef struct {
 } Search;
 
 static guint64 need(const RunReport *report) {
-  return report->classes[report->tightest].device_used;
+  return run_report_tightest(report)->device_used;
 }
 
 /* `change`: settings with spaces between. What needs no less memory is no remedy. NULL: none, or refused. */
@@ -72,7 +72,7 @@ static void attempt_micro_batches(Search *search) {
 }
 
 static guint64 missing(const RunReport *report) {
-  return report->classes[report->tightest].short_by;
+  return run_report_tightest(report)->short_by;
 }
 
 /* Twice the nodes, and again: at the same global batch while accumulation halves, then at a larger one. Until it fits, or less

@@ -366,7 +366,7 @@ static RunReport *play(const StudyTrace *trace, StudyWalk *walk, const StudyRepl
   g_autoptr(RunReport) report = study_walk_play(walk, options, error);
   if (report == NULL)
     return NULL;
-  if (report->classes[report->slowest].step == 0) {
+  if (run_report_slowest(report)->step == 0) {
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: its steady step takes no time at all", trace->path);
     return NULL;
   }

@@ -19,7 +19,7 @@ void study_trust(const StudyWalk *walk, const char *unlike, RunReport *report) {
   TrustVerdict verdict;
   mark_usual(study_cache_defaults(walk->cache), &report->identity);
   trust_read(trust, report, &one);
-  trust_judge(trust, &one, report->classes[report->slowest].step, unlike, &verdict);
+  trust_judge(trust, &one, run_report_slowest(report)->step, unlike, &verdict);
   trust_case_clear(&one);
   report->step_low = verdict.low;
   report->step_high = verdict.high;

@@ -235,7 +235,7 @@ gboolean study_walk_plan(StudyWalk *walk, GError **error) {
 
 void study_walk_price(RunReport *report) {
   const RunIdentity *identity = &report->identity;
-  double step = sim_time_to_seconds(report->classes[report->slowest].step);
+  double step = sim_time_to_seconds(run_report_slowest(report)->step);
   report->price_per_step = identity->gpu_hour * identity->gpus * step / SECONDS_PER_HOUR;
   if (report->tokens == 0)
     return;

@@ -159,7 +159,7 @@ void trust_case_read(const RunReport *report, double bound_from, TrustCase *ret)
           {
               [TRUST_ARCHITECTURE] = word(identity->architecture),
               [TRUST_FRAMEWORK] = word(identity->framework),
-              [TRUST_BOUND] = word(trust_case_bound(&report->classes[report->slowest], bound_from)),
+              [TRUST_BOUND] = word(trust_case_bound(run_report_slowest(report), bound_from)),
               [TRUST_GPU] = word(identity->gpu),
               [TRUST_FAMILY] = word(settings[FAMILY]),
               [TRUST_PRECISION] = word(identity->precision),

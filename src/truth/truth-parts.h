@@ -1,6 +1,6 @@
 /* A step cut into forward, backward, reduction of gradients and optimizer, as timers cut it that wait for the device.
  *
- *   truth_parts(&report->classes[report->slowest], predicted);   // predicted[STORE_MEASURE_FORWARD] … , seconds
+ *   truth_parts(run_report_slowest(report), predicted);   // predicted[STORE_MEASURE_FORWARD] … , seconds
  *
  * A kernel belongs to its phase, and a wait to the kernel that waits; but what kernels behind backward wait for
  * gradients to be reduced is reduction. Parts and what gathers of parameters take apart from them add up to the step.

@@ -67,7 +67,7 @@ static void item_free(gpointer data) {
 }
 
 static void keep_run(TruthRow *row, const RunReport *report, const Trust *trust) {
-  const RunClass *slowest = &report->classes[report->slowest], *tightest = &report->classes[report->tightest];
+  const RunClass *slowest = run_report_slowest(report), *tightest = run_report_tightest(report);
   for (StoreMeasureKind kind = 0; kind < STORE_MEASURES; kind++)
     row->predicted[kind] = store_measure_predicted(kind, report);
   if (slowest->n_tasks > 0)
