@@ -4,19 +4,20 @@
 #include <string.h>
 
 #include "base-error.h"
+#include "base-span.h"
 #include "import-scan.h"
 
 #define PS_DIGITS 6 /* of a microsecond */
 #define MARK      "ProfilerStep#"
 
 typedef struct {
-  SimTime start, end;
+  BaseSpan at;
   ImportCollective what; /* IMPORT_COLLECTIVES: compute */
 } Span;
 
 typedef struct {
   GArray *spans;             /* Span, of kernels */
-  GArray *gpu_marks, *marks; /* Span, of steps */
+  GArray *gpu_marks, *marks; /* BaseSpan, of steps */
   gint64 base;               /* microseconds of the first event: times are from there */
   gboolean has_base;
   GString *device; /* the first that a kernel names */
@@ -90,9 +91,10 @@ static void keep(Reading *reading, const Event *event) {
   if (strcmp(event->ph->str, "X") != 0 || !read_time(reading, event->ts->str, FALSE, &start) ||
       !read_time(reading, event->dur->str, TRUE, &duration))
     return;
-  Span span = {start, start + MAX(0, duration), IMPORT_COLLECTIVES};
+  Span span = {{start, start + MAX(0, duration)}, IMPORT_COLLECTIVES};
   if (g_str_has_prefix(event->name->str, MARK)) {
-    g_array_append_val(strcmp(event->cat->str, "gpu_user_annotation") == 0 ? reading->gpu_marks : reading->marks, span);
+    g_array_append_val(strcmp(event->cat->str, "gpu_user_annotation") == 0 ? reading->gpu_marks : reading->marks,
+                       span.at);
     return;
   }
   if (!is_compute(event) || !is_of_device(reading, event))
@@ -185,35 +187,27 @@ static gboolean read_file(ImportScan *scan, Reading *reading, GError **error) {
 
 /* ---- Summing ---- */
 
-static gint by_start(gconstpointer a, gconstpointer b) {
-  const Span *x = a, *y = b;
-  if (x->start != y->start)
-    return x->start < y->start ? -1 : 1;
-  return x->end == y->end ? 0 : x->end < y->end ? -1 : 1;
-}
-
 static gint by_length(gconstpointer a, gconstpointer b) {
-  const Span *x = a, *y = b;
-  SimTime of_x = x->end - x->start, of_y = y->end - y->start;
-  return of_x == of_y ? by_start(a, b) : of_x < of_y ? -1 : 1;
+  SimTime of_a = base_span_length(*(const BaseSpan *)a), of_b = base_span_length(*(const BaseSpan *)b);
+  return of_a == of_b ? base_span_compare(a, b) : of_a < of_b ? -1 : 1;
 }
 
 /* From one mark to the next. The host's: the GPU lags behind, but by as much; the last ends with itself. The GPU's may hold but
  * the kernels of one stream: the last ends with the last kernel. */
 static void stretch(GArray *marks, SimTime end) {
-  g_array_sort(marks, by_start);
+  g_array_sort(marks, base_span_compare);
   for (guint i = 0; i < marks->len; i++) {
-    Span *mark = &g_array_index(marks, Span, i);
-    mark->end = i + 1 < marks->len ? g_array_index(marks, Span, i + 1).start : MAX(mark->end, end);
+    BaseSpan *mark = &g_array_index(marks, BaseSpan, i);
+    mark->end = i + 1 < marks->len ? g_array_index(marks, BaseSpan, i + 1).start : MAX(mark->end, end);
   }
 }
 
-static Span choose_step(Reading *reading, ImportKineto *ret) {
+static BaseSpan choose_step(Reading *reading, ImportKineto *ret) {
   GArray *marks = reading->gpu_marks->len > 0 ? reading->gpu_marks : reading->marks;
-  Span all = {G_MAXINT64, G_MININT64, IMPORT_COLLECTIVES};
+  BaseSpan all = {G_MAXINT64, G_MININT64};
   for (guint i = 0; i < reading->spans->len; i++) {
-    all.start = MIN(all.start, g_array_index(reading->spans, Span, i).start);
-    all.end = MAX(all.end, g_array_index(reading->spans, Span, i).end);
+    all.start = MIN(all.start, g_array_index(reading->spans, Span, i).at.start);
+    all.end = MAX(all.end, g_array_index(reading->spans, Span, i).at.end);
   }
   ret->steps = marks->len;
   if (marks->len == 0)
@@ -221,85 +215,46 @@ static Span choose_step(Reading *reading, ImportKineto *ret) {
   stretch(marks, marks == reading->marks ? G_MININT64 : all.end);
   g_autoptr(GArray) sorted = g_array_copy(marks);
   g_array_sort(sorted, by_length);
-  Span middle = g_array_index(sorted, Span, (sorted->len - 1) / 2);
+  BaseSpan middle = g_array_index(sorted, BaseSpan, (sorted->len - 1) / 2);
   for (guint i = 0; i < marks->len; i++)
-    if (g_array_index(marks, Span, i).start == middle.start)
+    if (g_array_index(marks, BaseSpan, i).start == middle.start)
       ret->taken = i + 1;
   return middle;
 }
 
-/* Spans of compute, or of communication, within the step, in order of start. */
-static GArray *within(const Reading *reading, Span step, gboolean compute) {
-  GArray *parts = g_array_new(FALSE, FALSE, sizeof(Span));
+/* What of the kernels lies within the step, in order of start: compute as BaseSpan, collectives as Span. */
+static void divide(const Reading *reading, BaseSpan step, GArray *compute, GArray *sent) {
   for (guint i = 0; i < reading->spans->len; i++) {
     Span span = g_array_index(reading->spans, Span, i);
-    span.start = MAX(span.start, step.start);
-    span.end = MIN(span.end, step.end);
-    if (span.start < span.end && (span.what == IMPORT_COLLECTIVES) == compute)
-      g_array_append_val(parts, span);
-  }
-  g_array_sort(parts, by_start);
-  return parts;
-}
-
-/* Overlapping spans become one; returns their length. */
-static SimTime join(GArray *parts) {
-  SimTime length = 0;
-  guint n = 0;
-  for (guint i = 0; i < parts->len; i++) {
-    Span span = g_array_index(parts, Span, i), *last = n > 0 ? &g_array_index(parts, Span, n - 1) : NULL;
-    if (last != NULL && span.start <= last->end)
-      last->end = MAX(last->end, span.end);
+    span.at = base_span_within(span.at, step);
+    if (base_span_length(span.at) == 0)
+      continue;
+    if (span.what == IMPORT_COLLECTIVES)
+      g_array_append_val(compute, span.at);
     else
-      g_array_index(parts, Span, n++) = span;
+      g_array_append_val(sent, span);
   }
-  g_array_set_size(parts, n);
-  for (guint i = 0; i < n; i++)
-    length += g_array_index(parts, Span, i).end - g_array_index(parts, Span, i).start;
-  return length;
+  g_array_sort(compute, base_span_compare);
+  g_array_sort(sent, base_span_compare);
 }
 
-/* The first of disjoint spans in order that ends after `at`. */
-static guint first_after(const GArray *spans, SimTime at) {
-  guint low = 0, high = spans->len;
-  while (low < high) {
-    guint middle = low + (high - low) / 2;
-    if (g_array_index(spans, Span, middle).end > at)
-      high = middle;
-    else
-      low = middle + 1;
-  }
-  return low;
-}
-
-/* What of the span no compute covers. */
-static SimTime uncovered(const GArray *compute, SimTime start, SimTime end) {
-  SimTime left = MAX(0, end - start);
-  for (guint i = first_after(compute, start); i < compute->len && left > 0; i++) {
-    const Span *span = &g_array_index(compute, Span, i);
-    if (span->start >= end)
-      break;
-    left -= MIN(span->end, end) - MAX(span->start, start);
-  }
-  return left;
-}
-
-static void sum(const Reading *reading, Span step, ImportKineto *ret) {
-  g_autoptr(GArray) compute = within(reading, step, TRUE), sent = within(reading, step, FALSE);
+static void sum(const Reading *reading, BaseSpan step, ImportKineto *ret) {
+  g_autoptr(GArray) compute = g_array_new(FALSE, FALSE, sizeof(BaseSpan));
+  g_autoptr(GArray) sent = g_array_new(FALSE, FALSE, sizeof(Span));
+  divide(reading, step, compute, sent);
   ret->step = step.end - step.start;
-  ret->compute = join(compute);
-  SimTime passed = step.start;
+  ret->compute = base_spans_join(compute);
+  BaseCover communication = base_cover(step);
   for (guint i = 0; i < sent->len; i++) {
     const Span *span = &g_array_index(sent, Span, i);
     ImportTraffic *of = &ret->of[span->what];
-    SimTime exposed = uncovered(compute, MAX(span->start, passed), span->end);
+    SimTime exposed = base_spans_outside(compute, base_cover_add(&communication, span->at));
     of->calls++;
-    of->busy += span->end - span->start;
+    of->busy += base_span_length(span->at);
     of->exposed += exposed;
     ret->exposed += exposed;
-    passed = MAX(passed, span->end);
   }
-  ret->communication = join(sent);
+  ret->communication = communication.length;
   ret->idle = ret->step - ret->compute - ret->exposed;
 }
 
@@ -318,8 +273,8 @@ gboolean import_kineto_load(const char *path, ImportKineto *ret, GError **error)
     return FALSE;
   }
   Reading reading = {.spans = g_array_new(FALSE, FALSE, sizeof(Span)),
-                     .gpu_marks = g_array_new(FALSE, FALSE, sizeof(Span)),
-                     .marks = g_array_new(FALSE, FALSE, sizeof(Span)),
+                     .gpu_marks = g_array_new(FALSE, FALSE, sizeof(BaseSpan)),
+                     .marks = g_array_new(FALSE, FALSE, sizeof(BaseSpan)),
                      .device = g_string_new(NULL)};
   ImportScan scan;
   import_scan_begin(&scan, path, data, length);

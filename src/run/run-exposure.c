@@ -9,11 +9,8 @@
  * holds, in the order of RunCause. Pieces without communication are idle. */
 #include <string.h>
 
+#include "base-span.h"
 #include "run-state.h"
-
-typedef struct {
-  SimTime start, end;
-} Span;
 
 /* A row that ran. */
 typedef struct {
@@ -109,7 +106,7 @@ static RunCause cause_of(const Analysis *analysis, const Ran *next, guint32 w, S
   return at < move->moving ? RUN_CAUSE_LATENCY : RUN_CAUSE_BANDWIDTH;
 }
 
-static void cut(Analysis *analysis, Span gap, SimTime at) {
+static void cut(Analysis *analysis, BaseSpan gap, SimTime at) {
   if (at > gap.start && at < gap.end)
     g_array_append_val(analysis->cuts, at);
 }
@@ -130,7 +127,7 @@ static gboolean resident(const Analysis *analysis, SimTime start, SimTime end) {
   return FALSE;
 }
 
-static void charge(Analysis *analysis, Span piece, guint32 row, RunCause cause) {
+static void charge(Analysis *analysis, BaseSpan piece, guint32 row, RunCause cause) {
   analysis->ret->by_cause[cause] += piece.end - piece.start;
   if (!analysis->keep)
     return;
@@ -145,7 +142,7 @@ static void charge(Analysis *analysis, Span piece, guint32 row, RunCause cause) 
   g_array_append_val(analysis->exposures, exposure);
 }
 
-static void explain_gap(Analysis *analysis, Span gap, const Ran *next) {
+static void explain_gap(Analysis *analysis, BaseSpan gap, const Ran *next) {
   const RunStep *step = analysis->step;
   guint32 w = awaited(step, next, gap.start);
   g_array_set_size(analysis->cuts, 0);
@@ -163,7 +160,7 @@ static void explain_gap(Analysis *analysis, Span gap, const Ran *next) {
   g_array_sort(analysis->cuts, by_time);
   g_array_append_val(analysis->cuts, gap.end);
   for (guint i = 0; i + 1 < analysis->cuts->len; i++) {
-    Span piece = {g_array_index(analysis->cuts, SimTime, i), g_array_index(analysis->cuts, SimTime, i + 1)};
+    BaseSpan piece = {g_array_index(analysis->cuts, SimTime, i), g_array_index(analysis->cuts, SimTime, i + 1)};
     if (piece.start == piece.end)
       continue;
     gboolean communicates = resident(analysis, piece.start, piece.end);
@@ -172,40 +169,39 @@ static void explain_gap(Analysis *analysis, Span gap, const Ran *next) {
   }
 }
 
-static SimTime union_length(const GArray *rows, Span window) {
-  SimTime length = 0, covered = window.start;
-  for (guint i = 0; i < rows->len; i++) {
-    const Ran *ran = &g_array_index(rows, Ran, i);
-    SimTime start = MAX(ran->start, covered), end = MIN(ran->end, window.end);
-    if (end > start) {
-      length += end - start;
-      covered = end;
-    }
-  }
-  return length;
+static BaseSpan span_of(const GArray *rows, guint i) {
+  const Ran *ran = &g_array_index(rows, Ran, i);
+  return (BaseSpan){ran->start, ran->end};
 }
 
-static void explain_all(Analysis *analysis) {
-  SimTime covered = analysis->start;
+static SimTime union_length(const GArray *rows, BaseSpan window) {
+  BaseCover cover = base_cover(window);
+  for (guint i = 0; i < rows->len; i++)
+    base_cover_add(&cover, span_of(rows, i));
+  return cover.length;
+}
+
+static void explain_all(Analysis *analysis, BaseSpan window) {
+  BaseCover cover = base_cover(window);
   for (guint i = 0; i < analysis->computes->len; i++) {
-    const Ran *compute = &g_array_index(analysis->computes, Ran, i);
-    if (compute->start > covered)
-      explain_gap(analysis, (Span){covered, MIN(compute->start, analysis->end)}, compute);
-    covered = MAX(covered, compute->end);
+    BaseSpan gap = base_span_within((BaseSpan){cover.covered, span_of(analysis->computes, i).start}, window);
+    if (base_span_length(gap) > 0)
+      explain_gap(analysis, gap, &g_array_index(analysis->computes, Ran, i));
+    base_cover_add(&cover, span_of(analysis->computes, i));
   }
-  if (covered < analysis->end)
-    explain_gap(analysis, (Span){covered, analysis->end}, NULL);
+  if (cover.covered < window.end)
+    explain_gap(analysis, (BaseSpan){cover.covered, window.end}, NULL);
 }
 
 void run_exposure(const RunRank *rank, gboolean keep, RunClass *ret) {
   Analysis analysis = {.step = rank->last, .start = rank->before, .end = rank->last->end, .keep = keep, .ret = ret};
-  Span window = {analysis.start, analysis.end};
+  BaseSpan window = {analysis.start, analysis.end};
   analysis.computes = g_array_new(FALSE, FALSE, sizeof(Ran));
   analysis.collectives = g_array_new(FALSE, FALSE, sizeof(Ran));
   analysis.cuts = g_array_new(FALSE, FALSE, sizeof(SimTime));
   analysis.exposures = g_array_new(FALSE, FALSE, sizeof(RunExposure));
   collect(&analysis);
-  explain_all(&analysis);
+  explain_all(&analysis, window);
   ret->step = window.end - window.start;
   ret->compute = union_length(analysis.computes, window);
   ret->communication = union_length(analysis.collectives, window);

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base-span.h"
+
 typedef struct {
   const RunClass *of;
   SimTime done; /* everything before it is told */
@@ -31,16 +33,13 @@ static gboolean is_kernel(const RunTask *task) {
 
 /* How long gradients are reduced from walk->done to `end`. Reductions in the order of their starts. */
 static SimTime reduced(const Walk *walk, SimTime end) {
-  SimTime sum = 0, from = walk->done;
+  BaseCover cover = base_cover((BaseSpan){walk->done, end});
   for (guint32 i = 0; i < walk->of->n_tasks && walk->of->tasks[i].start < end; i++) {
     const RunTask *task = &walk->of->tasks[i];
-    if (is_kernel(task) || part_of(task->phase) != STORE_MEASURE_REDUCTION || task->end <= from)
-      continue;
-    SimTime until = MIN(task->end, end);
-    sum += until - MAX(task->start, from);
-    from = until;
+    if (!is_kernel(task) && part_of(task->phase) == STORE_MEASURE_REDUCTION)
+      base_cover_add(&cover, (BaseSpan){task->start, task->end});
   }
-  return sum;
+  return cover.length;
 }
 
 static void wait_until(Walk *walk, StoreMeasureKind kind, SimTime end) {
