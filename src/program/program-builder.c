@@ -10,7 +10,7 @@
 const char *const program_kind_names[] = {"compute", "collective", "host", "copy", "cpu", NULL};
 const char *const program_phase_names[] = {"setup",  "forward",   "backward", "recompute",
                                            "reduce", "optimizer", "gather",   NULL};
-const char *const program_hint_names[] = {"", "bucket", "boundary", NULL};
+const char *const program_hint_names[] = {"", "bucket", "boundary", "pipeline", NULL};
 const char *const program_section_names[] = {"first", "steady", NULL};
 
 typedef struct {

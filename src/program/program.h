@@ -47,9 +47,10 @@ typedef enum {
 } ProgramPhase;
 extern const char *const program_phase_names[];
 
-/* What the cause of an exposed interval needs to know of a collective. */
-typedef enum { PROGRAM_HINT_NONE, PROGRAM_HINT_BUCKET, PROGRAM_HINT_BOUNDARY } ProgramHint;
-extern const char *const program_hint_names[]; /* "", "bucket", "boundary" */
+/* What the cause of an exposed interval needs to know of a collective. PIPELINE: its members are at different stages, and
+ * who is there first has nothing else to do. */
+typedef enum { PROGRAM_HINT_NONE, PROGRAM_HINT_BUCKET, PROGRAM_HINT_BOUNDARY, PROGRAM_HINT_PIPELINE } ProgramHint;
+extern const char *const program_hint_names[]; /* "", "bucket", "boundary", "pipeline" */
 
 typedef enum { PROGRAM_FIRST, PROGRAM_STEADY, PROGRAM_SECTIONS } ProgramSectionKind;
 extern const char *const program_section_names[]; /* "first", "steady" */

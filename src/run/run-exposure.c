@@ -6,7 +6,8 @@
  *
  * Between two computes stands a gap. W is the collective that the next compute waits for: directly, or because its host
  * row did. The gap is cut wherever W or the residency of any collective changes; each piece gets the first cause that
- * holds, in the order of RunCause. Pieces without communication are idle. */
+ * holds, in the order of RunCause. Pieces without communication are idle. Where W is an exchange between stages of a
+ * pipeline and its peer is not there yet, the piece is bubble, whatever is resident. */
 #include <string.h>
 
 #include "base-span.h"
@@ -23,6 +24,7 @@ typedef struct {
   SimTime start, end;
   GArray *computes;    /* Ran, by start */
   GArray *collectives; /* Ran, by start */
+  guint over;          /* of these, so many at the front had ended when the present gap began */
   GArray *cuts;        /* SimTime, of one gap */
   gboolean keep;
   GArray *exposures; /* RunExposure */
@@ -86,6 +88,12 @@ static guint32 awaited(const RunStep *step, const Ran *compute, SimTime after) {
   return found;
 }
 
+/* What a pipeline's stage waits for is under way once its peer has come to it: until then the stage has no work. */
+static gboolean in_bubble(const RunStep *step, guint32 w, SimTime at) {
+  return w != PROGRAM_NONE && run_row(step, w)->hint == PROGRAM_HINT_PIPELINE &&
+         at >= step->calls[step->table->call[w]].issued && at < run_collective_move(step, w)->begun;
+}
+
 static RunCause cause_of(const Analysis *analysis, const Ran *next, guint32 w, SimTime gap, SimTime at) {
   const RunStep *step = analysis->step;
   if (w == PROGRAM_NONE)
@@ -95,6 +103,8 @@ static RunCause cause_of(const Analysis *analysis, const Ran *next, guint32 w, S
   ProgramHint hint = run_row(step, w)->hint;
   if (at < call->issued)
     return RUN_CAUSE_HOST;
+  if (in_bubble(step, w, at))
+    return RUN_CAUSE_BUBBLE;
   if (at < step->starts[w])
     return RUN_CAUSE_SERIALISED;
   if (at < move->begun)
@@ -117,7 +127,7 @@ static gint by_time(gconstpointer a, gconstpointer b) {
 }
 
 static gboolean resident(const Analysis *analysis, SimTime start, SimTime end) {
-  for (guint i = 0; i < analysis->collectives->len; i++) {
+  for (guint i = analysis->over; i < analysis->collectives->len; i++) {
     const Ran *collective = &g_array_index(analysis->collectives, Ran, i);
     if (collective->start >= end)
       break;
@@ -142,13 +152,23 @@ static void charge(Analysis *analysis, BaseSpan piece, guint32 row, RunCause cau
   g_array_append_val(analysis->exposures, exposure);
 }
 
+/* Gaps come in order of time: what has ended before one is nothing to those that follow. */
+static void pass_over(Analysis *analysis, SimTime at) {
+  while (analysis->over < analysis->collectives->len &&
+         g_array_index(analysis->collectives, Ran, analysis->over).end <= at)
+    analysis->over++;
+}
+
 static void explain_gap(Analysis *analysis, BaseSpan gap, const Ran *next) {
   const RunStep *step = analysis->step;
   guint32 w = awaited(step, next, gap.start);
+  pass_over(analysis, gap.start);
   g_array_set_size(analysis->cuts, 0);
   g_array_append_val(analysis->cuts, gap.start);
-  for (guint i = 0; i < analysis->collectives->len; i++) {
+  for (guint i = analysis->over; i < analysis->collectives->len; i++) {
     const Ran *collective = &g_array_index(analysis->collectives, Ran, i);
+    if (collective->start >= gap.end)
+      break;
     cut(analysis, gap, collective->start);
     cut(analysis, gap, collective->end);
   }
@@ -164,7 +184,9 @@ static void explain_gap(Analysis *analysis, BaseSpan gap, const Ran *next) {
     if (piece.start == piece.end)
       continue;
     gboolean communicates = resident(analysis, piece.start, piece.end);
-    RunCause cause = communicates ? cause_of(analysis, next, w, gap.start, piece.start) : RUN_CAUSE_HOST_IDLE;
+    RunCause cause = communicates                      ? cause_of(analysis, next, w, gap.start, piece.start)
+                     : in_bubble(step, w, piece.start) ? RUN_CAUSE_BUBBLE
+                                                       : RUN_CAUSE_HOST_IDLE;
     charge(analysis, piece, communicates ? w : PROGRAM_NONE, cause);
   }
 }
