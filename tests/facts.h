@@ -48,9 +48,10 @@ static inline RunReport *facts_play(const FactsRun *run) {
 
 static inline double facts_read(const RunReport *report, const char *name) {
   const StoreMetric *metric = store_metric_find(name);
-  if (metric == NULL || metric->text != NULL)
+  if (metric == NULL || metric->unit == STORE_TEXT)
     g_error("%s is no metric with a number", name);
-  return metric->integer != NULL ? (double)metric->integer(report) : metric->number(report);
+  RunValue value = store_metric_get(metric, report);
+  return value.kind == RUN_REAL ? value.real : (double)value.integer;
 }
 
 static inline void facts_check(const Fact *fact) {

@@ -187,7 +187,6 @@ static ReportBoxes *some_boxes(void) {
   ReportBoxes *boxes = g_new0(ReportBoxes, 1);
   boxes->boxes = g_array_new(FALSE, FALSE, sizeof(ReportBox));
   boxes->rows = g_ptr_array_new();
-  boxes->texts = g_string_chunk_new(16);
   add_box(boxes->boxes, 0, 10, 0, 0, forward);
   add_box(boxes->boxes, 11, 20, 0, 0, forward);
   add_box(boxes->boxes, 20, 30, 0, 1, forward);

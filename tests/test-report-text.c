@@ -308,12 +308,13 @@ static void json_holds_every_column(void) {
   for (gsize i = 0; i < store_n_metrics; i++) {
     const StoreMetric *metric = &store_metrics[i];
     CU_ASSERT_TRUE_FATAL(json_object_has_member(object, metric->column));
-    if (metric->text != NULL)
-      CU_ASSERT_STRING_EQUAL(json_object_get_string_member(object, metric->column), metric->text(report))
-    else if (metric->integer != NULL)
-      CU_ASSERT_EQUAL(json_object_get_int_member(object, metric->column), metric->integer(report))
-    else if (metric->number(report) != 0)
-      CU_ASSERT_EQUAL(json_object_get_double_member(object, metric->column), metric->number(report))
+    if (metric->unit == STORE_TEXT)
+      CU_ASSERT_STRING_EQUAL(json_object_get_string_member(object, metric->column),
+                             store_metric_get(metric, report).string)
+    else if (store_metric_is_whole(metric))
+      CU_ASSERT_EQUAL(json_object_get_int_member(object, metric->column), store_metric_get(metric, report).integer)
+    else if (store_metric_get(metric, report).real != 0)
+      CU_ASSERT_EQUAL(json_object_get_double_member(object, metric->column), store_metric_get(metric, report).real)
   }
   CU_ASSERT_TRUE(json_object_get_null_member(object, "price_per_step"));
   JsonObject *causes = json_object_get_object_member(object, "causes_ps");

@@ -13,12 +13,13 @@ static void what_is_written_comes_back(void) {
     const StoreMetric *metric = &store_metrics[i];
     g_autofree char *sql = g_strdup_printf("SELECT %s FROM run WHERE run_id = ?1", metric->column);
     g_autofree char *got = store_help_value(db, sql, run_id);
-    if (metric->text != NULL)
-      CU_ASSERT_STRING_EQUAL(got, metric->text(report))
-    else if (metric->integer != NULL)
-      CU_ASSERT_EQUAL(g_ascii_strtoll(got, NULL, 10), metric->integer(report))
+    if (metric->unit == STORE_TEXT)
+      CU_ASSERT_STRING_EQUAL(got, store_metric_get(metric, report).string)
+    else if (store_metric_is_whole(metric))
+      CU_ASSERT_EQUAL(g_ascii_strtoll(got, NULL, 10), store_metric_get(metric, report).integer)
     else /* text of a REAL has 15 digits */
-      CU_ASSERT_DOUBLE_EQUAL(g_ascii_strtod(got, NULL), metric->number(report), metric->number(report) * 1e-14)
+      CU_ASSERT_DOUBLE_EQUAL(g_ascii_strtod(got, NULL), store_metric_get(metric, report).real,
+                             store_metric_get(metric, report).real * 1e-14)
   }
   for (guint32 i = 0; i < report->n_classes; i++) {
     const RunClass *rank_class = &report->classes[i];

@@ -18,7 +18,7 @@ static gboolean holds(const char *text) {
 
 /* The sample's step in whole microseconds and the picosecond around it: sizes and times compare exactly. */
 static void quantities_compare_exactly(void) {
-  SimTime step = store_metric_find("step")->integer(sample);
+  SimTime step = store_metric_get(store_metric_find("step"), sample).integer;
   const struct {
     SimTime picoseconds;
     gboolean below, equal;

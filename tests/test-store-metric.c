@@ -20,6 +20,7 @@ static void are_found_by_name_and_column(void) {
 
 /* The rule of names: times end in _ps, sizes in _bytes, and the name is the column without that ending. */
 static void names_follow_columns(void) {
+  g_autoptr(RunReport) report = report_sample(3, SAMPLE_CAPACITY);
   for (gsize i = 0; i < store_n_metrics; i++) {
     const StoreMetric *metric = &store_metrics[i];
     g_autofree char *name = g_strdup(metric->column);
@@ -29,8 +30,10 @@ static void names_follow_columns(void) {
       name[strlen(name) - strlen("_bytes")] = '\0';
     CU_ASSERT_STRING_EQUAL(metric->name, name);
     CU_ASSERT_EQUAL(metric->unit == STORE_TIME, g_str_has_suffix(metric->column, "_ps"));
-    CU_ASSERT_EQUAL((metric->integer != NULL) + (metric->number != NULL) + (metric->text != NULL), 1);
-    CU_ASSERT_EQUAL(metric->text != NULL, metric->unit == STORE_TEXT);
+    CU_ASSERT_EQUAL((metric->field != NULL) + (metric->make != NULL), 1);
+    CU_ASSERT_EQUAL(store_metric_get(metric, report).kind == RUN_STRING, metric->unit == STORE_TEXT);
+    if (metric->field != NULL)
+      CU_ASSERT_STRING_EQUAL(metric->field->key, metric->column);
     CU_ASSERT_TRUE(metric->help != NULL && *metric->help != '\0');
     CU_ASSERT_PTR_EQUAL(store_metric_find(metric->name), metric);
   }
@@ -69,16 +72,16 @@ static void read_the_class_that_stands_for_the_step(void) {
   report->classes[1].verdict = RUN_FITS;
   const StoreMetric *step = store_metric_find("step"), *used = store_metric_find("device_used");
   const StoreMetric *verdict = store_metric_find("verdict"), *share = store_metric_find("exposed_share");
-  CU_ASSERT_EQUAL(step->integer(report), report->classes[1].step);
-  CU_ASSERT_EQUAL(used->integer(report), (gint64)report->classes[0].device_used);
-  CU_ASSERT_STRING_EQUAL(verdict->text(report), "oom");
+  CU_ASSERT_EQUAL(store_metric_get(step, report).integer, report->classes[1].step);
+  CU_ASSERT_EQUAL(store_metric_get(used, report).integer, (gint64)report->classes[0].device_used);
+  CU_ASSERT_STRING_EQUAL(store_metric_get(verdict, report).string, "oom");
   for (guint32 i = 0; i < 2; i++) {
     const RunClass *rank_class = &report->classes[i];
     RunReport view = store_metric_class_view(report, i);
-    CU_ASSERT_EQUAL(step->integer(&view), rank_class->step);
-    CU_ASSERT_EQUAL(used->integer(&view), (gint64)rank_class->device_used);
-    CU_ASSERT_STRING_EQUAL(verdict->text(&view), i == 0 ? "oom" : "fits");
-    CU_ASSERT_EQUAL(share->number(&view), (double)rank_class->exposed / (double)rank_class->step);
+    CU_ASSERT_EQUAL(store_metric_get(step, &view).integer, rank_class->step);
+    CU_ASSERT_EQUAL(store_metric_get(used, &view).integer, (gint64)rank_class->device_used);
+    CU_ASSERT_STRING_EQUAL(store_metric_get(verdict, &view).string, i == 0 ? "oom" : "fits");
+    CU_ASSERT_EQUAL(store_metric_get(share, &view).real, (double)rank_class->exposed / (double)rank_class->step);
   }
 }
 

@@ -9,154 +9,57 @@
 #include <string.h>
 
 #include "harness.h"
-#include "run-report.h"
+#include "run-record.h"
 
-#define TWINS_SAME(field)                                                                                              \
-  if (a->field != b->field)                                                                                            \
-  return #field
-#define TWINS_SAME_TEXT(field)                                                                                         \
-  if (g_strcmp0(a->field, b->field) != 0)                                                                              \
-  return #field
-
-static inline const char *twins_oom(const RunOom *a, const RunOom *b) {
-  TWINS_SAME(at);
-  TWINS_SAME(step);
-  TWINS_SAME(row);
-  TWINS_SAME(layer);
-  TWINS_SAME(requested);
-  TWINS_SAME(free);
-  TWINS_SAME(allocated);
-  TWINS_SAME(reserved);
-  if (memcmp(a->held, b->held, sizeof a->held) != 0)
-    return "held";
-  TWINS_SAME_TEXT(name);
-  TWINS_SAME_TEXT(phase);
-  TWINS_SAME_TEXT(tenant);
-  TWINS_SAME_TEXT(tensor);
+/* The first member that differs, of those that `skip` (NULL-terminated) does not name. */
+static inline const char *twins_record(const RunRecord *record, gconstpointer a, gconstpointer b,
+                                       const char *const *skip) {
+  for (guint i = 0; i < record->n; i++)
+    if (!g_strv_contains(skip, record->fields[i].member) && !run_field_equal(&record->fields[i], a, b))
+      return record->fields[i].member;
   return NULL;
 }
 
-static inline const char *twins_task(const RunTask *a, const RunTask *b) {
-  TWINS_SAME(row);
-  TWINS_SAME(layer);
-  TWINS_SAME(micro);
-  TWINS_SAME(start);
-  TWINS_SAME(end);
-  TWINS_SAME_TEXT(stream);
-  TWINS_SAME_TEXT(kind);
-  TWINS_SAME_TEXT(name);
-  TWINS_SAME_TEXT(phase);
-  return NULL;
-}
-
-static inline const char *twins_collective(const RunCollective *a, const RunCollective *b) {
-  TWINS_SAME(row);
-  TWINS_SAME_TEXT(operation);
-  TWINS_SAME_TEXT(algorithm);
-  TWINS_SAME_TEXT(protocol);
-  TWINS_SAME(channels);
-  TWINS_SAME(group_size);
-  TWINS_SAME(bytes);
-  TWINS_SAME(queued);
-  TWINS_SAME(start);
-  TWINS_SAME(end);
-  TWINS_SAME(bus_bandwidth);
-  return NULL;
-}
-
-static inline const char *twins_exposure(const RunExposure *a, const RunExposure *b) {
-  TWINS_SAME(start);
-  TWINS_SAME(end);
-  TWINS_SAME(row);
-  TWINS_SAME(cause);
-  return NULL;
-}
-
-static inline const char *twins_sample(const RunMemorySample *a, const RunMemorySample *b) {
-  TWINS_SAME(at);
-  for (int tenant = 0; tenant < RUN_TENANTS; tenant++)
-    TWINS_SAME(held[tenant]);
-  return NULL;
-}
-
-static inline const char *twins_timeline(const RunClass *a, const RunClass *b) {
-  const char *differs = NULL;
-  TWINS_SAME(n_tasks);
-  TWINS_SAME(n_collectives);
-  TWINS_SAME(n_exposures);
-  TWINS_SAME(n_samples);
-  for (guint32 i = 0; i < a->n_tasks && differs == NULL; i++)
-    differs = twins_task(&a->tasks[i], &b->tasks[i]);
-  for (guint32 i = 0; i < a->n_collectives && differs == NULL; i++)
-    differs = twins_collective(&a->collectives[i], &b->collectives[i]);
-  for (guint32 i = 0; i < a->n_exposures && differs == NULL; i++)
-    differs = twins_exposure(&a->exposures[i], &b->exposures[i]);
-  for (guint32 i = 0; i < a->n_samples && differs == NULL; i++)
-    differs = twins_sample(&a->samples[i], &b->samples[i]);
+static inline const char *twins_rows(const RunRecord *record, gconstpointer a, guint32 n_a, gconstpointer b,
+                                     guint32 n_b) {
+  const char *differs = n_a != n_b ? "the number of rows" : NULL;
+  for (guint32 i = 0; i < n_a && differs == NULL; i++)
+    differs = run_record_differs(record, (const char *)a + i * record->size, (const char *)b + i * record->size);
   return differs;
 }
 
+static inline const char *twins_timeline(const RunClass *a, const RunClass *b) {
+  const char *differs = twins_rows(&run_record_task, a->tasks, a->n_tasks, b->tasks, b->n_tasks);
+  if (differs == NULL)
+    differs = twins_rows(&run_record_collective, a->collectives, a->n_collectives, b->collectives, b->n_collectives);
+  if (differs == NULL)
+    differs = twins_rows(&run_record_exposure, a->exposures, a->n_exposures, b->exposures, b->n_exposures);
+  return differs != NULL ? differs : twins_rows(&run_record_sample, a->samples, a->n_samples, b->samples, b->n_samples);
+}
+
+/* All but which ranks they are. */
 static inline const char *twins_class(const RunClass *a, const RunClass *b) {
-  TWINS_SAME(step);
-  TWINS_SAME(compute);
-  TWINS_SAME(communication);
-  TWINS_SAME(exposed);
-  TWINS_SAME(idle);
-  TWINS_SAME(host);
-  TWINS_SAME(bubble);
-  for (int cause = 0; cause < RUN_CAUSES; cause++)
-    TWINS_SAME(by_cause[cause]);
-  TWINS_SAME(network_bytes_intra);
-  TWINS_SAME(network_bytes_inter);
-  TWINS_SAME(verdict);
-  TWINS_SAME(capacity);
-  TWINS_SAME(short_by);
-  TWINS_SAME(steady_allocated);
-  TWINS_SAME(peak_allocated);
-  TWINS_SAME(device_used);
-  TWINS_SAME(device_used_step);
-  TWINS_SAME(peak_active);
-  TWINS_SAME(peak_reserved);
-  TWINS_SAME(retries);
-  TWINS_SAME(step_retries);
-  TWINS_SAME(step_stalled);
-  for (int tenant = 0; tenant < RUN_TENANTS; tenant++) {
-    TWINS_SAME(peak_held[tenant]);
-    TWINS_SAME(peak_unique[tenant]);
-  }
-  TWINS_SAME(peak_at);
-  TWINS_SAME(peak_step);
-  TWINS_SAME(peak_layer);
-  TWINS_SAME_TEXT(peak_name);
-  TWINS_SAME_TEXT(peak_phase);
-  TWINS_SAME(has_oom);
-  const char *differs = a->has_oom ? twins_oom(&a->oom, &b->oom) : NULL;
+  static const char *const skip[] = {"ranks", "first_rank", "members", "apart", NULL};
+  const char *differs = twins_record(&run_record_class, a, b, skip);
+  if (differs == NULL && a->has_oom)
+    differs = run_record_differs(&run_record_oom, &a->oom, &b->oom);
   return differs != NULL ? differs : twins_timeline(a, b);
 }
 
 static inline const char *twins_link(const RunLink *a, const RunLink *b) {
-  TWINS_SAME_TEXT(link_class);
-  TWINS_SAME(links);
-  TWINS_SAME(bytes);
-  TWINS_SAME(busy);
-  TWINS_SAME(utilisation);
-  return NULL;
+  static const char *const skip[] = {"apart", NULL};
+  return twins_record(&run_record_link, a, b, skip);
 }
 
+/* All but how the classes are numbered, what the fold was given, and how long the answer took. */
 static inline const char *twins_step(const RunReport *a, const RunReport *b) {
-  TWINS_SAME(verdict);
+  static const char *const skip[] = {"slowest",        "tightest", "identity.run_key", "events",   "wall_seconds",
+                                     "validated_rows", "step_low", "step_high",        "envelope", NULL};
   if (a->classes[a->slowest].first_rank != b->classes[b->slowest].first_rank)
     return "slowest";
-  TWINS_SAME(tokens);
-  TWINS_SAME(tokens_per_second);
-  TWINS_SAME(tokens_per_second_per_gpu);
-  TWINS_SAME(model_flops_utilisation);
-  TWINS_SAME(hardware_flops_utilisation);
-  TWINS_SAME(price_per_step);
-  TWINS_SAME(steps_played);
-  TWINS_SAME(repeats);
-  TWINS_SAME(n_links);
-  return NULL;
+  if (a->n_links != b->n_links)
+    return "n_links";
+  return twins_record(&run_record_report, a, b, skip);
 }
 
 static inline gboolean twins_equal(const RunReport *folded, const guint32 *classes, const RunReport *plain,

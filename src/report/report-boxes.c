@@ -1,10 +1,7 @@
-/* Tasks and exposures from the database to rows of boxes. */
+/* Tasks and exposures of a rank class to rows of boxes. */
 #include "report-boxes.h"
 
-typedef struct {
-  ReportBoxes *boxes;
-  const ReportScene *scene;
-} Loading;
+#include <string.h>
 
 /* Index of `text` in the names, appended where it is new. */
 static guint place_of(GPtrArray *names, const char *text) {
@@ -15,49 +12,73 @@ static guint place_of(GPtrArray *names, const char *text) {
   return names->len - 1;
 }
 
-/* Columns: row, kind, layer, name, start, end. */
-static void take_box(G_GNUC_UNUSED int n, G_GNUC_UNUSED const char *const *names, const char *const *v, gpointer user) {
-  Loading *loading = user;
-  ReportBoxes *boxes = loading->boxes;
-  SimTime start = g_ascii_strtoll(v[4], NULL, 10), end = g_ascii_strtoll(v[5], NULL, 10);
-  start = MAX(start, loading->scene->from);
-  end = MIN(end, loading->scene->to);
-  guint row = place_of(boxes->rows, g_string_chunk_insert_const(boxes->texts, v[0]));
-  if (start >= end)
-    return;
-  ReportBox box = {.start = start,
-                   .end = end,
-                   .row = row,
-                   .layer = v[2] != NULL ? (gint32)g_ascii_strtoll(v[2], NULL, 10) : -1,
-                   .kind = g_string_chunk_insert_const(boxes->texts, v[1]),
-                   .name = v[3] != NULL ? g_string_chunk_insert_const(boxes->texts, v[3]) : NULL};
-  g_array_append_val(boxes->boxes, box);
+/* Its row is there even where it lies outside the window. */
+static void add_box(ReportBoxes *boxes, const ReportScene *scene, const char *row, ReportBox box) {
+  box.start = MAX(box.start, scene->from);
+  box.end = MIN(box.end, scene->to);
+  box.row = place_of(boxes->rows, row);
+  if (box.start < box.end)
+    g_array_append_val(boxes->boxes, box);
 }
 
-/* From below: idle, exposed, streams of collectives, streams of compute; each by name from the last. */
-#define GAPS                                                                                                           \
-  "SELECT CASE WHEN cause IN ('bubble', 'host-idle') THEN 'idle' ELSE 'exposed' END AS gap, cause, NULL, NULL,"        \
-  " start_ps, end_ps FROM exposure JOIN run USING (run_id) WHERE run_id = ?1 AND rank_class = slowest_class"           \
-  " ORDER BY gap DESC, start_ps"
-#define TASKS                                                                                                          \
-  "SELECT stream, coalesce(operation, phase), layer, name, task.start_ps, task.end_ps,"                                \
-  " sum(kind = 'compute') OVER (PARTITION BY stream) > 0 AS computes"                                                  \
-  " FROM run JOIN task ON task.run_id = run.run_id AND task.rank_class = slowest_class"                                \
-  " LEFT JOIN collective USING (run_id, rank_class, task_id)"                                                          \
-  " WHERE run.run_id = ?1 AND kind <> 'host' ORDER BY computes, stream DESC, task.start_ps, task_id"
+static void add_gaps(ReportBoxes *boxes, const ReportScene *scene, gboolean idle) {
+  for (guint32 i = 0; i < scene->of->n_exposures; i++) {
+    const RunExposure *piece = &scene->of->exposures[i];
+    if (run_cause_is_idle(piece->cause) == idle)
+      add_box(boxes, scene, idle ? "idle" : "exposed",
+              (ReportBox){piece->start, piece->end, 0, -1, run_cause_names[piece->cause], NULL});
+  }
+}
 
-ReportBoxes *report_boxes_load(StoreDb *db, gint64 run_id, const ReportScene *scene, GError **error) {
-  g_autoptr(ReportBoxes) boxes = g_new0(ReportBoxes, 1);
+static gboolean is_drawn(const RunTask *task) {
+  return strcmp(task->kind, "host") != 0;
+}
+
+/* Streams of collectives before those of compute, each by name from the last; a stream's tasks by start. */
+static gint by_stream(gconstpointer a, gconstpointer b, gpointer user) {
+  GHashTable *computing = user;
+  const RunTask *left = *(const RunTask *const *)a, *right = *(const RunTask *const *)b;
+  gboolean computes = g_hash_table_contains(computing, left->stream);
+  if (computes != g_hash_table_contains(computing, right->stream))
+    return computes ? 1 : -1;
+  int order = strcmp(right->stream, left->stream);
+  if (order != 0)
+    return order;
+  if (left->start != right->start)
+    return left->start < right->start ? -1 : 1;
+  return (left->row > right->row) - (left->row < right->row);
+}
+
+static void add_tasks(ReportBoxes *boxes, const ReportScene *scene) {
+  g_autoptr(GHashTable) computing = g_hash_table_new(g_str_hash, g_str_equal);
+  g_autoptr(GPtrArray) tasks = g_ptr_array_new();
+  for (guint32 i = 0; i < scene->of->n_tasks; i++) {
+    const RunTask *task = &scene->of->tasks[i];
+    if (strcmp(task->kind, "compute") == 0)
+      g_hash_table_add(computing, (gpointer)task->stream);
+    if (is_drawn(task))
+      g_ptr_array_add(tasks, (gpointer)task);
+  }
+  g_ptr_array_sort_with_data(tasks, by_stream, computing);
+  for (guint i = 0; i < tasks->len; i++) {
+    const RunTask *task = tasks->pdata[i];
+    const RunCollective *call = run_class_collective(scene->of, task->row);
+    add_box(
+        boxes, scene, task->stream,
+        (ReportBox){task->start, task->end, 0, task->layer, call != NULL ? call->operation : task->phase, task->name});
+  }
+}
+
+/* From below: idle, exposed, streams of collectives, streams of compute. */
+ReportBoxes *report_boxes_new(const ReportScene *scene) {
+  ReportBoxes *boxes = g_new0(ReportBoxes, 1);
   boxes->boxes = g_array_new(FALSE, FALSE, sizeof(ReportBox));
   boxes->rows = g_ptr_array_new();
-  boxes->texts = g_string_chunk_new(256);
-  Loading loading = {boxes, scene};
-  if (!store_db_query(db, GAPS, run_id, take_box, &loading, error))
-    return NULL;
+  add_gaps(boxes, scene, TRUE);
+  add_gaps(boxes, scene, FALSE);
   boxes->n_gap_rows = boxes->rows->len;
-  if (!store_db_query(db, TASKS, run_id, take_box, &loading, error))
-    return NULL;
-  return g_steal_pointer(&boxes);
+  add_tasks(boxes, scene);
+  return boxes;
 }
 
 void report_boxes_free(ReportBoxes *boxes) {
@@ -65,7 +86,6 @@ void report_boxes_free(ReportBoxes *boxes) {
     return;
   g_array_unref(boxes->boxes);
   g_ptr_array_unref(boxes->rows);
-  g_string_chunk_free(boxes->texts);
   g_free(boxes);
 }
 
@@ -77,7 +97,7 @@ typedef struct {
 } Merging;
 
 static gboolean joins(const Merging *how, const ReportBox *last, const ReportBox *box) {
-  return last->row == box->row && last->kind == box->kind && (how->any_layer || last->layer == box->layer) &&
+  return last->row == box->row && strcmp(last->kind, box->kind) == 0 && (how->any_layer || last->layer == box->layer) &&
          box->start - last->end <= how->gap && box->end - box->start < how->narrow &&
          (last->end - last->start < how->narrow || last->name == NULL);
 }

@@ -4,7 +4,7 @@
  *          1  communication    ▒▒▒▒▒▒▒▒▒          kind: operation
  *          0  exposed               ░░░           kind: cause
  *
- *   g_autoptr(ReportBoxes) boxes = report_boxes_load(db, run_id, &scene, error);
+ *   g_autoptr(ReportBoxes) boxes = report_boxes_new(&scene);
  *   report_boxes_merge(boxes, 4000, pixel, 10 * pixel);
  *
  * Boxes are cut to the scene's window; sorted by row, then by start; those of one row do not overlap where the stream's
@@ -17,7 +17,7 @@ typedef struct {
   SimTime start, end;
   guint row;        /* 0: lowest */
   gint32 layer;     /* -1: none or several */
-  const char *kind; /* phase, operation or cause; owned by the boxes */
+  const char *kind; /* phase, operation or cause; owned by the report */
   const char *name; /* of the task; NULL: several */
 } ReportBox;
 
@@ -26,11 +26,10 @@ typedef struct {
   GPtrArray *rows;  /* names, from below */
   guint n_gap_rows; /* the lowest rows: idle and exposed */
   gboolean merged;
-  GStringChunk *texts;
 } ReportBoxes;
 
-/* Errors: as store_db_query. */
-ReportBoxes *report_boxes_load(StoreDb *db, gint64 run_id, const ReportScene *scene, GError **error);
+/* Borrows the texts of the scene's report. */
+ReportBoxes *report_boxes_new(const ReportScene *scene);
 void report_boxes_free(ReportBoxes *boxes);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ReportBoxes, report_boxes_free)
 

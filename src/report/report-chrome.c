@@ -1,13 +1,17 @@
-/* Rows of the database as events. */
+/* A run of the database as events, each row once. */
 #include "report-chrome.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base-error.h"
+#include "base-names.h"
+#include "store-metric.h"
 
 typedef struct {
   GString *text;
   guint events;
+  GHashTable *streams; /* their numbers */
 } Writer;
 
 /* A string in quotes, with what JSON escapes escaped. */
@@ -29,123 +33,158 @@ static void add_time(GString *text, const char *key, gint64 time) {
                          time % SIM_MICROSECOND);
 }
 
-static GString *begin(Writer *writer, const char *kind, const char *pid, const char *name) {
-  g_string_append_printf(writer->text, "%s\n{\"ph\":\"%s\",\"pid\":%s,\"name\":", writer->events++ > 0 ? "," : "", kind,
+static GString *begin(Writer *writer, const char *kind, guint32 pid, const char *name) {
+  g_string_append_printf(writer->text, "%s\n{\"ph\":\"%s\",\"pid\":%u,\"name\":", writer->events++ > 0 ? "," : "", kind,
                          pid);
   add_string(writer->text, name);
   return writer->text;
 }
 
-static gint64 number(const char *text) {
-  return g_ascii_strtoll(text, NULL, 10);
+static gint by_name(gconstpointer a, gconstpointer b) {
+  return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Streams are threads: a number for each, in order of name, 0 for what is exposed. */
-#define TASKS                                                                                                          \
-  "SELECT t.rank_class, (SELECT count(DISTINCT stream) FROM task AS u WHERE u.run_id = ?1 AND u.stream <= t.stream),"  \
-  " t.name, t.phase, t.start_ps, t.end_ps, t.task_id, t.layer, t.micro, c.operation, c.algorithm, c.protocol, "        \
-  "c.bytes,"                                                                                                           \
-  " c.channels, c.bus_bandwidth FROM task AS t LEFT JOIN collective AS c USING (run_id, rank_class, task_id)"          \
-  " WHERE t.run_id = ?1 ORDER BY t.rank_class, t.start_ps, t.task_id"
+/* Streams are threads: a number for each, in order of name over all classes; 0 is for what is exposed. Caller frees. */
+static GHashTable *number_streams(const RunReport *report) {
+  GHashTable *numbers = g_hash_table_new(g_str_hash, g_str_equal);
+  g_autoptr(GPtrArray) streams = g_ptr_array_new();
+  for (guint32 c = 0; c < report->n_classes; c++)
+    for (guint32 i = 0; i < report->classes[c].n_tasks; i++)
+      if (g_hash_table_add(numbers, (gpointer)report->classes[c].tasks[i].stream))
+        g_ptr_array_add(streams, (gpointer)report->classes[c].tasks[i].stream);
+  g_ptr_array_sort(streams, by_name);
+  for (guint i = 0; i < streams->len; i++)
+    g_hash_table_insert(numbers, streams->pdata[i], GUINT_TO_POINTER(i + 1));
+  return numbers;
+}
 
-static void add_task(int n, const char *const *names, const char *const *v, gpointer user) {
-  GString *text = begin(user, "X", v[0], v[2]);
-  g_string_append(text, ",\"cat\":");
-  add_string(text, v[3]);
-  g_string_append_printf(text, ",\"tid\":%s", v[1]);
-  add_time(text, "ts", number(v[4]));
-  add_time(text, "dur", number(v[5]) - number(v[4]));
-  g_string_append_printf(text, ",\"args\":{\"phase\":\"%s\"", v[3]);
-  for (int i = 6; i < n; i++) {
-    gboolean is_text = i >= 9 && i <= 11;
-    if (v[i] == NULL)
-      continue;
-    g_string_append_printf(text, ",\"%s\":", names[i]);
-    if (is_text)
-      add_string(text, v[i]);
-    else
-      g_string_append(text, v[i]);
+static guint number_of(const Writer *writer, const char *stream) {
+  return GPOINTER_TO_UINT(g_hash_table_lookup(writer->streams, stream));
+}
+
+static void add_value(GString *text, const char *key, RunValue value) {
+  if (value.kind == RUN_NULL)
+    return;
+  g_string_append_printf(text, ",\"%s\":", key);
+  if (value.kind == RUN_STRING) {
+    add_string(text, value.string);
+    return;
   }
+  g_autofree char *number = store_value_text(value);
+  g_string_append(text, number);
+}
+
+/* Those fields of the record that are named, in this order. */
+static void add_values(GString *text, const char *const *keys, const RunRecord *record, gconstpointer of) {
+  for (; *keys != NULL; keys++)
+    for (guint i = 0; i < record->n; i++)
+      if (g_strcmp0(record->fields[i].key, *keys) == 0)
+        add_value(text, *keys, run_field_get(&record->fields[i], of));
+}
+
+static void add_task(Writer *writer, guint32 index, const RunClass *of, const RunTask *task) {
+  static const char *const task_keys[] = {"task_id", "layer", "micro", NULL};
+  static const char *const call_keys[] = {"operation", "algorithm",     "protocol", "bytes",
+                                          "channels",  "bus_bandwidth", NULL};
+  const RunCollective *call = run_class_collective(of, task->row);
+  GString *text = begin(writer, "X", index, task->name);
+  g_string_append(text, ",\"cat\":");
+  add_string(text, task->phase);
+  g_string_append_printf(text, ",\"tid\":%u", number_of(writer, task->stream));
+  add_time(text, "ts", task->start);
+  add_time(text, "dur", task->end - task->start);
+  g_string_append(text, ",\"args\":{\"phase\":");
+  add_string(text, task->phase);
+  add_values(text, task_keys, &run_record_task, task);
+  if (call != NULL)
+    add_values(text, call_keys, &run_record_collective, call);
   g_string_append(text, "}}");
 }
 
-#define EXPOSURES                                                                                                      \
-  "SELECT e.rank_class, cause, start_ps, end_ps, (SELECT name FROM task AS t WHERE t.run_id = ?1"                      \
-  " AND t.rank_class = e.rank_class AND t.task_id = e.task_id) FROM exposure AS e WHERE run_id = ?1"                   \
-  " ORDER BY rank_class, start_ps"
+static void add_tasks(Writer *writer, guint32 index, const RunClass *of) {
+  g_autoptr(GPtrArray) tasks = run_class_by_start(of);
+  for (guint i = 0; i < tasks->len; i++)
+    add_task(writer, index, of, tasks->pdata[i]);
+}
 
-static void add_exposure(G_GNUC_UNUSED int n, G_GNUC_UNUSED const char *const *names, const char *const *v,
-                         gpointer user) {
-  GString *text = begin(user, "X", v[0], v[1]);
-  g_string_append(text, ",\"cat\":\"exposed\",\"tid\":0");
-  add_time(text, "ts", number(v[2]));
-  add_time(text, "dur", number(v[3]) - number(v[2]));
-  if (v[4] != NULL) {
-    g_string_append(text, ",\"args\":{\"waits_for\":");
-    add_string(text, v[4]);
+static void add_exposures(Writer *writer, guint32 index, const RunClass *of) {
+  for (guint32 i = 0; i < of->n_exposures; i++) {
+    const RunExposure *piece = &of->exposures[i];
+    const RunTask *task = run_class_task(of, piece->row);
+    GString *text = begin(writer, "X", index, run_cause_names[piece->cause]);
+    g_string_append(text, ",\"cat\":\"exposed\",\"tid\":0");
+    add_time(text, "ts", piece->start);
+    add_time(text, "dur", piece->end - piece->start);
+    if (task != NULL) {
+      g_string_append(text, ",\"args\":{\"waits_for\":");
+      add_string(text, task->name);
+      g_string_append_c(text, '}');
+    }
     g_string_append_c(text, '}');
   }
-  g_string_append_c(text, '}');
 }
 
-#define MEMORY                                                                                                         \
-  "SELECT rank_class, tenant, at_ps, bytes FROM memory WHERE run_id = ?1 ORDER BY rank_class, at_ps, tenant"
-
-static void add_level(G_GNUC_UNUSED int n, G_GNUC_UNUSED const char *const *names, const char *const *v,
-                      gpointer user) {
-  g_autofree char *name = g_strconcat("memory: ", v[1], NULL);
-  GString *text = begin(user, "C", v[0], name);
-  add_time(text, "ts", number(v[2]));
-  g_string_append_printf(text, ",\"args\":{\"bytes\":%s}}", v[3]);
+/* Levels that changed, those of one moment in order of name. */
+static void add_levels(Writer *writer, guint32 index, const RunClass *of) {
+  const char *tenants[RUN_TENANTS];
+  memcpy(tenants, run_tenant_names, sizeof tenants);
+  qsort(tenants, RUN_TENANTS, sizeof *tenants, by_name);
+  for (guint32 i = 0; i < of->n_samples; i++)
+    for (guint k = 0; k < RUN_TENANTS; k++) {
+      guint tenant = (guint)base_names_find(run_tenant_names, tenants[k]);
+      if (!run_sample_changes(of, i, tenant))
+        continue;
+      g_autofree char *name = g_strconcat("memory: ", tenants[k], NULL);
+      GString *text = begin(writer, "C", index, name);
+      add_time(text, "ts", of->samples[i].at);
+      g_string_append_printf(text, ",\"args\":{\"bytes\":%" G_GUINT64_FORMAT "}}", of->samples[i].held[tenant]);
+    }
 }
 
-#define CLASSES                                                                                                        \
-  "SELECT rank_class, 0, printf('rank class %d: %d ranks from %d on', rank_class, ranks, first_rank)"                  \
-  " FROM rank_class WHERE run_id = ?1"
-#define THREADS                                                                                                        \
-  "SELECT DISTINCT rank_class, (SELECT count(DISTINCT stream) FROM task AS u WHERE u.run_id = ?1"                      \
-  " AND u.stream <= t.stream) AS tid, stream FROM task AS t WHERE run_id = ?1"                                         \
-  " UNION SELECT rank_class, 0, 'exposed' FROM rank_class WHERE run_id = ?1 ORDER BY rank_class, tid"
-
-static void add_meta(Writer *writer, const char *kind, const char *const *v) {
-  GString *text = begin(writer, "M", v[0], kind);
-  g_string_append_printf(text, ",\"tid\":%s,\"args\":{\"name\":", v[1]);
-  add_string(text, v[2]);
+static void add_meta(Writer *writer, const char *kind, guint32 index, guint thread, const char *name) {
+  GString *text = begin(writer, "M", index, kind);
+  g_string_append_printf(text, ",\"tid\":%u,\"args\":{\"name\":", thread);
+  add_string(text, name);
   g_string_append(text, "}}");
 }
 
-static void add_class(G_GNUC_UNUSED int n, G_GNUC_UNUSED const char *const *names, const char *const *v,
-                      gpointer user) {
-  add_meta(user, "process_name", v);
+static void add_process(Writer *writer, guint32 index, const RunClass *of) {
+  g_autofree char *name = g_strdup_printf("rank class %u: %u ranks from %u on", index, of->ranks, of->first_rank);
+  add_meta(writer, "process_name", index, 0, name);
 }
 
-static void add_thread(G_GNUC_UNUSED int n, G_GNUC_UNUSED const char *const *names, const char *const *v,
-                       gpointer user) {
-  add_meta(user, "thread_name", v);
+static void add_threads(Writer *writer, guint32 index, const RunClass *of) {
+  g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
+  g_autoptr(GPtrArray) streams = g_ptr_array_new();
+  for (guint32 i = 0; i < of->n_tasks; i++)
+    if (g_hash_table_add(seen, (gpointer)of->tasks[i].stream))
+      g_ptr_array_add(streams, (gpointer)of->tasks[i].stream);
+  g_ptr_array_sort(streams, by_name);
+  add_meta(writer, "thread_name", index, 0, "exposed");
+  for (guint i = 0; i < streams->len; i++)
+    add_meta(writer, "thread_name", index, number_of(writer, streams->pdata[i]), streams->pdata[i]);
 }
 
 gboolean report_chrome(StoreDb *db, gint64 run_id, GString *text, GError **error) {
-  static const struct {
-    const char *sql;
-    StoreRow row;
-  } parts[] = {
-      {CLASSES, add_class}, {THREADS, add_thread}, {TASKS, add_task}, {EXPOSURES, add_exposure}, {MEMORY, add_level}};
-  Writer writer = {text, 0};
-  guint before = 0;
-  g_string_append(text, "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[");
-  for (gsize i = 0; i < G_N_ELEMENTS(parts); i++) {
-    before = i == 2 ? writer.events : before;
-    if (!store_db_query(db, parts[i].sql, run_id, parts[i].row, &writer, error))
-      return FALSE;
-    if (i == 2 && writer.events == before) {
-      g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
-                  "run %" G_GINT64_FORMAT
-                  " was written without a timeline; foretrain run keeps one, and of the points that it plays "
-                  "foretrain sweep --timeline=yes",
-                  run_id);
-      return FALSE;
-    }
+  static void (*const parts[])(Writer *, guint32, const RunClass *) = {add_process, add_threads, add_tasks,
+                                                                       add_exposures, add_levels};
+  g_autoptr(RunReport) report = store_db_load(db, run_id, TRUE, error);
+  if (report == NULL)
+    return FALSE;
+  if ((report->missing & RUN_MISSING_TIMELINE) != 0) {
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
+                "run %" G_GINT64_FORMAT
+                " was written without a timeline; foretrain run keeps one, and of the points that it plays "
+                "foretrain sweep --timeline=yes",
+                run_id);
+    return FALSE;
   }
+  g_autoptr(GHashTable) streams = number_streams(report);
+  Writer writer = {text, 0, streams};
+  g_string_append(text, "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[");
+  for (gsize i = 0; i < G_N_ELEMENTS(parts); i++)
+    for (guint32 c = 0; c < report->n_classes; c++)
+      parts[i](&writer, c, &report->classes[c]);
   g_string_append(text, "\n]}\n");
   return TRUE;
 }

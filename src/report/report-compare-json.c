@@ -31,7 +31,7 @@ static void add_metrics(JsonBuilder *json, const ReportStep *step) {
       continue;
     }
     json_builder_set_member_name(json, store_metrics[m].column);
-    if (store_metrics[m].integer != NULL)
+    if (store_metric_is_whole(&store_metrics[m]))
       json_builder_add_int_value(json, g_ascii_strtoll(value, NULL, 10));
     else
       json_builder_add_double_value(json, g_ascii_strtod(value, NULL));
@@ -46,7 +46,7 @@ static void add_changes(JsonBuilder *json, const ReportStep *from, const ReportS
     json_builder_set_member_name(json, store_metrics[m].column);
     if (was == NULL || is == NULL)
       json_builder_add_null_value(json);
-    else if (store_metrics[m].integer != NULL)
+    else if (store_metric_is_whole(&store_metrics[m]))
       json_builder_add_int_value(json, g_ascii_strtoll(is, NULL, 10) - g_ascii_strtoll(was, NULL, 10));
     else
       json_builder_add_double_value(json, g_ascii_strtod(is, NULL) - g_ascii_strtod(was, NULL));
@@ -83,23 +83,19 @@ static void add_run(JsonBuilder *json, const ReportStep *step) {
 }
 
 /* Both lists are in order of name: one walk over the two. */
-static void add_settings(JsonBuilder *json, const ReportStep *from, const ReportStep *to) {
-  guint a = 0, b = 0;
-  while (a < from->settings->len || b < to->settings->len) {
-    int order = a == from->settings->len ? 1
-                : b == to->settings->len ? -1
-                                         : strcmp(from->settings->pdata[a], to->settings->pdata[b]);
-    const char *name = order <= 0 ? from->settings->pdata[a] : to->settings->pdata[b];
-    const char *was = order <= 0 ? from->settings->pdata[a + 1] : NULL;
-    const char *is = order >= 0 ? to->settings->pdata[b + 1] : NULL;
-    a += order <= 0 ? 2 : 0;
-    b += order >= 0 ? 2 : 0;
-    if (g_strcmp0(was, is) == 0)
+static void add_settings(JsonBuilder *json, const RunIdentity *from, const RunIdentity *to) {
+  guint32 a = 0, b = 0;
+  while (a < from->n_settings || b < to->n_settings) {
+    int order = a == from->n_settings ? 1
+                : b == to->n_settings ? -1
+                                      : strcmp(from->settings[a].name, to->settings[b].name);
+    const RunSetting *was = order <= 0 ? &from->settings[a++] : NULL, *is = order >= 0 ? &to->settings[b++] : NULL;
+    if (was != NULL && is != NULL && strcmp(was->value, is->value) == 0)
       continue;
-    json_builder_set_member_name(json, name);
+    json_builder_set_member_name(json, was != NULL ? was->name : is->name);
     json_builder_begin_array(json);
-    add_value(json, was);
-    add_value(json, is);
+    add_value(json, was != NULL ? was->value : NULL);
+    add_value(json, is != NULL ? is->value : NULL);
     json_builder_end_array(json);
   }
 }
@@ -126,7 +122,7 @@ static void add_difference(JsonBuilder *json, const ReportStep *from, const Repo
   add_changes(json, from, to);
   json_builder_set_member_name(json, "settings");
   json_builder_begin_object(json);
-  add_settings(json, from, to);
+  add_settings(json, &from->report->identity, &to->report->identity);
   json_builder_end_object(json);
   add_text(json, "words", words);
   json_builder_end_object(json);

@@ -1,40 +1,17 @@
-/* A run's rows in the database as a step with its leaves. */
+/* A run of the database as a step with its leaves. */
 #include "report-compare-step.h"
 
 #include <string.h>
 
-#include "base-error.h"
 #include "base-names.h"
+#include "base-span.h"
 
 const char *const report_kind_names[] = {"compute", "exposed", "idle", NULL};
 
-static gint64 number(const char *text) {
-  return text != NULL ? g_ascii_strtoll(text, NULL, 10) : 0;
-}
-
-/* Columns of table run. */
-static void take_metrics(int n, const char *const *names, const char *const *v, gpointer user) {
-  ReportStep *step = user;
+static void take_metrics(ReportStep *step) {
   step->metrics = g_new0(char *, store_n_metrics);
-  for (int i = 0; i < n; i++)
-    for (gsize m = 0; m < store_n_metrics; m++)
-      if (strcmp(store_metrics[m].column, names[i]) == 0)
-        step->metrics[m] = g_strdup(v[i]);
-}
-
-static void take_setting(G_GNUC_UNUSED int n, G_GNUC_UNUSED const char *const *names, const char *const *v,
-                         gpointer user) {
-  ReportStep *step = user;
-  g_ptr_array_add(step->settings, g_strdup(v[0]));
-  g_ptr_array_add(step->settings, g_strdup(v[1]));
-}
-
-static void take_tenant(G_GNUC_UNUSED int n, G_GNUC_UNUSED const char *const *names, const char *const *v,
-                        gpointer user) {
-  ReportStep *step = user;
-  int tenant = base_names_find(run_tenant_names, v[0]);
-  if (tenant >= 0)
-    step->tenants[tenant] = (guint64)number(v[1]);
+  for (gsize m = 0; m < store_n_metrics; m++)
+    step->metrics[m] = store_value_text(store_metric_get(&store_metrics[m], step->report));
 }
 
 static void add_part(ReportStep *step, ReportKind kind, const char *what, const char *cause, SimTime time) {
@@ -45,45 +22,33 @@ static void add_part(ReportStep *step, ReportKind kind, const char *what, const 
       return;
     }
   }
-  ReportPart part = {kind, what != NULL ? g_string_chunk_insert_const(step->names, what) : NULL,
-                     cause != NULL ? g_string_chunk_insert_const(step->names, cause) : NULL, time};
+  ReportPart part = {kind, what, cause, time};
   g_array_append_val(step->parts, part);
 }
 
-/* Compute tasks by start, as the run measures their union: what a task adds to what those before it have covered. */
-typedef struct {
-  ReportStep *step;
-  SimTime covered;
-} Union;
-
-/* Columns: phase, start_ps, end_ps. */
-static void take_compute(G_GNUC_UNUSED int n, G_GNUC_UNUSED const char *const *names, const char *const *v,
-                         gpointer user) {
-  Union *all = user;
-  SimTime start = MAX(number(v[1]), all->covered), end = MIN(number(v[2]), all->step->step);
-  if (end <= start)
-    return;
-  add_part(all->step, REPORT_COMPUTE, v[0], NULL, end - start);
-  all->covered = end;
+/* Each task what it adds to those that started before it, as the run measures their union. */
+static void take_computes(ReportStep *step) {
+  g_autoptr(GPtrArray) tasks = run_class_by_start(run_report_slowest(step->report));
+  BaseCover cover = base_cover((BaseSpan){0, step->step});
+  for (guint i = 0; i < tasks->len; i++) {
+    const RunTask *task = g_ptr_array_index(tasks, i);
+    SimTime added = strcmp(task->kind, "compute") == 0
+                        ? base_span_length(base_cover_add(&cover, (BaseSpan){task->start, task->end}))
+                        : 0;
+    if (added > 0)
+      add_part(step, REPORT_COMPUTE, task->phase, NULL, added);
+  }
 }
 
-/* Columns: cause, name of the collective, time. */
-static void take_exposure(G_GNUC_UNUSED int n, G_GNUC_UNUSED const char *const *names, const char *const *v,
-                          gpointer user) {
-  gboolean idle =
-      strcmp(v[0], run_cause_names[RUN_CAUSE_BUBBLE]) == 0 || strcmp(v[0], run_cause_names[RUN_CAUSE_HOST_IDLE]) == 0;
-  add_part(user, idle ? REPORT_IDLE : REPORT_EXPOSED, v[1], v[0], number(v[2]));
+static void take_exposures(ReportStep *step) {
+  const RunClass *of = run_report_slowest(step->report);
+  for (guint32 i = 0; i < of->n_exposures; i++) {
+    const RunExposure *piece = &of->exposures[i];
+    const RunTask *task = run_class_task(of, piece->row);
+    add_part(step, run_cause_is_idle(piece->cause) ? REPORT_IDLE : REPORT_EXPOSED, task != NULL ? task->name : NULL,
+             run_cause_names[piece->cause], piece->end - piece->start);
+  }
 }
-
-#define COMPUTES                                                                                                       \
-  "SELECT phase, start_ps, end_ps FROM task JOIN run USING (run_id)"                                                   \
-  " WHERE run_id = ?1 AND rank_class = slowest_class AND kind = 'compute' ORDER BY start_ps, task_id"
-#define EXPOSURES                                                                                                      \
-  "SELECT e.cause, t.name, e.end_ps - e.start_ps FROM exposure AS e JOIN run USING (run_id)"                           \
-  " LEFT JOIN task AS t USING (run_id, rank_class, task_id)"                                                           \
-  " WHERE run_id = ?1 AND e.rank_class = slowest_class ORDER BY e.start_ps"
-#define TENANTS                                                                                                        \
-  "SELECT tenant, bytes FROM memory_peak JOIN run USING (run_id) WHERE run_id = ?1 AND rank_class = tightest_class"
 
 /* A kind that the timeline does not tell apart is one leaf. */
 static void fill_rest(ReportStep *step) {
@@ -97,49 +62,37 @@ static void fill_rest(ReportStep *step) {
   }
 }
 
-static gboolean load(ReportStep *step, StoreDb *db, GError **error) {
-  if (!store_db_query(db, "SELECT * FROM run WHERE run_id = ?1", step->run_id, take_metrics, step, error))
-    return FALSE;
-  if (step->metrics == NULL) {
-    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "no run %" G_GINT64_FORMAT, step->run_id);
-    return FALSE;
-  }
-  step->step = number(report_step_metric(step, "step"));
-  for (int kind = 0; kind < REPORT_KINDS; kind++)
-    step->kinds[kind] = number(report_step_metric(step, report_kind_names[kind]));
-  Union all = {step, 0};
-  if (!store_db_query(db, "SELECT name, value FROM setting WHERE run_id = ?1 ORDER BY name", step->run_id, take_setting,
-                      step, error) ||
-      !store_db_query(db, COMPUTES, step->run_id, take_compute, &all, error) ||
-      !store_db_query(db, EXPOSURES, step->run_id, take_exposure, step, error) ||
-      !store_db_query(db, TENANTS, step->run_id, take_tenant, step, error))
-    return FALSE;
-  fill_rest(step);
-  return TRUE;
-}
-
 ReportStep *report_step_load(StoreDb *db, gint64 run_id, guint number_of, GError **error) {
-  g_autoptr(ReportStep) step = g_new0(ReportStep, 1);
-  step->run_id = run_id;
+  RunReport *report = store_db_load(db, run_id, TRUE, error);
+  if (report == NULL)
+    return NULL;
+  const RunClass *slowest = run_report_slowest(report);
+  ReportStep *step = g_new0(ReportStep, 1);
+  *step = (ReportStep){.run_id = run_id,
+                       .report = report,
+                       .step = slowest->step,
+                       .kinds = {slowest->compute, slowest->exposed, slowest->idle},
+                       .tenants = run_report_tightest(report)->peak_held};
   if (number_of < 26)
     g_snprintf(step->label, sizeof step->label, "%c", 'A' + (int)number_of);
   else
     g_snprintf(step->label, sizeof step->label, "#%u", number_of + 1);
   step->parts = g_array_new(FALSE, FALSE, sizeof(ReportPart));
-  step->settings = g_ptr_array_new_with_free_func(g_free);
-  step->names = g_string_chunk_new(256);
-  return load(step, db, error) ? g_steal_pointer(&step) : NULL;
+  take_metrics(step);
+  take_computes(step);
+  take_exposures(step);
+  fill_rest(step);
+  return step;
 }
 
 void report_step_free(ReportStep *step) {
   if (step == NULL)
     return;
-  for (gsize m = 0; step->metrics != NULL && m < store_n_metrics; m++)
+  for (gsize m = 0; m < store_n_metrics; m++)
     g_free(step->metrics[m]);
   g_free(step->metrics);
   g_array_unref(step->parts);
-  g_ptr_array_unref(step->settings);
-  g_string_chunk_free(step->names);
+  run_report_free(step->report);
   g_free(step);
 }
 

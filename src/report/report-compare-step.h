@@ -7,7 +7,7 @@
 typedef enum { REPORT_COMPUTE, REPORT_EXPOSED, REPORT_IDLE, REPORT_KINDS } ReportKind;
 extern const char *const report_kind_names[]; /* "compute", "exposed", "idle" */
 
-/* A leaf. Texts are owned by the step's `names`. */
+/* A leaf. Texts are the report's. */
 typedef struct {
   ReportKind kind;
   const char *what;  /* phase, or the collective that compute waited for; NULL: neither */
@@ -19,11 +19,10 @@ typedef struct {
   char label[8]; /* "A" */
   gint64 run_id;
   SimTime kinds[REPORT_KINDS], step;
-  GArray *parts;       /* ReportPart */
-  char **metrics;      /* by store_metrics, as text; NULL: not known */
-  GPtrArray *settings; /* name, value, name, value …: in order of name */
-  guint64 tenants[RUN_TENANTS];
-  GStringChunk *names;
+  GArray *parts;          /* ReportPart */
+  char **metrics;         /* by store_metrics, as text; NULL: not known */
+  RunReport *report;      /* settings in order of name */
+  const guint64 *tenants; /* who holds the memory at its peak */
 } ReportStep;
 
 ReportStep *report_step_load(StoreDb *db, gint64 run_id, guint number, GError **error);

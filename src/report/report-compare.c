@@ -32,9 +32,10 @@ static void print_titles(const Page *page, GString *text) {
 }
 
 static const char *setting(const ReportStep *step, const char *name) {
-  for (guint i = 0; i < step->settings->len; i += 2)
-    if (strcmp(step->settings->pdata[i], name) == 0)
-      return step->settings->pdata[i + 1];
+  const RunIdentity *identity = &step->report->identity;
+  for (guint32 i = 0; i < identity->n_settings; i++)
+    if (strcmp(identity->settings[i].name, name) == 0)
+      return identity->settings[i].value;
   return NULL;
 }
 
@@ -56,9 +57,9 @@ static void print_settings(const Page *page, GString *text) {
   g_autoptr(GHashTable) said = g_hash_table_new(g_str_hash, g_str_equal);
   g_autoptr(GString) words = g_string_new(NULL);
   for (guint s = 0; s < page->n; s++)
-    for (guint i = 0; i < page->steps[s]->settings->len; i += 2)
-      if (g_hash_table_add(said, page->steps[s]->settings->pdata[i]))
-        say_setting(page, page->steps[s]->settings->pdata[i], words);
+    for (guint32 i = 0; i < page->steps[s]->report->identity.n_settings; i++)
+      if (g_hash_table_add(said, page->steps[s]->report->identity.settings[i].name))
+        say_setting(page, page->steps[s]->report->identity.settings[i].name, words);
   g_string_append_c(text, '\n');
   report_wrap(text, "What differs: ", words->len > 0 ? words->str : "no setting");
   g_string_append_c(text, '\n');

@@ -49,22 +49,27 @@ static void add_known_text(JsonBuilder *builder, const char *name, const char *v
     add_null(builder, name);
 }
 
+static void add_value(JsonBuilder *builder, const char *key, RunValue value) {
+  if (value.kind == RUN_NULL)
+    add_null(builder, key);
+  else if (value.kind == RUN_INTEGER)
+    add_integer(builder, key, value.integer);
+  else if (value.kind == RUN_REAL)
+    add_number(builder, key, value.real);
+  else
+    add_text(builder, key, value.string);
+}
+
+static void add_record(JsonBuilder *builder, const RunRecord *record, gconstpointer of) {
+  for (guint i = 0; i < record->n; i++)
+    if (record->fields[i].key != NULL)
+      add_value(builder, record->fields[i].key, run_field_get(&record->fields[i], of));
+}
+
 static void add_metrics(JsonBuilder *builder, const RunReport *report, gboolean per_class) {
-  for (gsize i = 0; i < store_n_metrics; i++) {
-    const StoreMetric *metric = &store_metrics[i];
-    if (per_class && !metric->per_class)
-      continue;
-    if (metric->text != NULL)
-      add_known_text(builder, metric->column, metric->text(report));
-    else if (metric->integer != NULL && metric->optional && metric->integer(report) == 0)
-      add_null(builder, metric->column);
-    else if (metric->integer != NULL)
-      add_integer(builder, metric->column, metric->integer(report));
-    else if (metric->optional && metric->number(report) == 0)
-      add_null(builder, metric->column);
-    else
-      add_number(builder, metric->column, metric->number(report));
-  }
+  for (gsize i = 0; i < store_n_metrics; i++)
+    if (!per_class || store_metrics[i].per_class)
+      add_value(builder, store_metrics[i].column, store_metric_get(&store_metrics[i], report));
 }
 
 static void add_causes(JsonBuilder *builder, const RunClass *slowest) {
@@ -102,18 +107,7 @@ static void add_oom(JsonBuilder *builder, const RunReport *report) {
   }
   begin_object(builder, "oom");
   add_integer(builder, "rank_class", report->tightest);
-  add_integer(builder, "at_ps", oom->at);
-  add_integer(builder, "step", oom->step);
-  add_integer(builder, "task_id", oom->row);
-  add_text(builder, "task_name", oom->name);
-  add_layer(builder, oom->layer);
-  add_text(builder, "phase", oom->phase);
-  add_text(builder, "tenant", oom->tenant);
-  add_text(builder, "tensor", oom->tensor);
-  add_integer(builder, "requested_bytes", (gint64)oom->requested);
-  add_integer(builder, "free_bytes", (gint64)oom->free);
-  add_integer(builder, "allocated_bytes", (gint64)oom->allocated);
-  add_integer(builder, "reserved_bytes", (gint64)oom->reserved);
+  add_record(builder, &run_record_oom, oom);
   begin_object(builder, "held_bytes");
   for (guint t = 0; t < RUN_TENANTS; t++)
     add_integer(builder, run_tenant_names[t], (gint64)oom->held[t]);
@@ -142,11 +136,7 @@ static void add_links(JsonBuilder *builder, const RunReport *report) {
   for (guint32 i = 0; i < report->n_links; i++) {
     const RunLink *link = &report->links[i];
     json_builder_begin_object(builder);
-    add_text(builder, "link_class", link->link_class);
-    add_integer(builder, "links", link->links);
-    add_integer(builder, "bytes", (gint64)(link->bytes + 0.5));
-    add_integer(builder, "busy_ps", link->busy);
-    add_number(builder, "utilisation", link->utilisation);
+    add_record(builder, &run_record_link, link);
     add_known_text(builder, "apart", link->apart);
     json_builder_end_object(builder);
   }

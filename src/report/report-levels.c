@@ -1,31 +1,5 @@
-/* Rows of table memory, one per tenant that changed, to levels of all tenants. */
+/* Samples of a rank class, cut to a window and thinned. */
 #include "report-levels.h"
-
-#include "base-names.h"
-
-typedef struct {
-  GArray *levels;
-  const ReportScene *scene;
-} Loading;
-
-/* Columns: at_ps, tenant, bytes; by time. */
-static void take_level(G_GNUC_UNUSED int n, G_GNUC_UNUSED const char *const *names, const char *const *v,
-                       gpointer user) {
-  Loading *loading = user;
-  GArray *levels = loading->levels;
-  SimTime at = MAX(g_ascii_strtoll(v[0], NULL, 10), loading->scene->from);
-  int tenant = base_names_find(run_tenant_names, v[1]);
-  if (at >= loading->scene->to || tenant < 0)
-    return;
-  ReportLevel level = {.at = at};
-  if (levels->len > 0)
-    level = g_array_index(levels, ReportLevel, levels->len - 1);
-  if (levels->len > 0 && level.at == at)
-    g_array_set_size(levels, levels->len - 1);
-  level.at = at;
-  level.held[tenant] = g_ascii_strtoull(v[2], NULL, 10);
-  g_array_append_val(levels, level);
-}
 
 guint64 report_level_total(const ReportLevel *level) {
   guint64 total = 0;
@@ -34,15 +8,18 @@ guint64 report_level_total(const ReportLevel *level) {
   return total;
 }
 
-GArray *report_levels_load(StoreDb *db, gint64 run_id, const ReportScene *scene, GError **error) {
-  g_autoptr(GArray) levels = g_array_new(FALSE, FALSE, sizeof(ReportLevel));
-  Loading loading = {levels, scene};
-  if (!store_db_query(db,
-                      "SELECT at_ps, tenant, bytes FROM memory JOIN run USING (run_id)"
-                      " WHERE run_id = ?1 AND rank_class = tightest_class ORDER BY at_ps, tenant",
-                      run_id, take_level, &loading, error))
-    return NULL;
-  return g_steal_pointer(&levels);
+GArray *report_levels(const ReportScene *scene) {
+  GArray *levels = g_array_new(FALSE, FALSE, sizeof(ReportLevel));
+  for (guint32 i = 0; i < scene->of->n_samples; i++) {
+    ReportLevel level = scene->of->samples[i];
+    level.at = MAX(level.at, scene->from);
+    if (level.at >= scene->to)
+      break;
+    if (levels->len > 0 && g_array_index(levels, ReportLevel, levels->len - 1).at == level.at)
+      g_array_set_size(levels, levels->len - 1);
+    g_array_append_val(levels, level);
+  }
+  return levels;
 }
 
 void report_levels_thin(GArray *levels, const ReportScene *scene, guint bins) {

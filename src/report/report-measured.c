@@ -10,55 +10,33 @@
 
 const char *const report_operation_names[] = {"all-reduce", "all-gather", "reduce-scatter", "other", NULL};
 
-/* Of the class whose times stand for the step: the slowest, the first of several. */
-#define SLOWEST "(SELECT rank_class FROM rank_class WHERE run_id = ?1 ORDER BY step_ps DESC, rank_class LIMIT 1)"
-#define CLASS                                                                                                          \
-  "SELECT step_ps, compute_ps, communication_ps, exposed_ps, idle_ps FROM rank_class WHERE run_id = ?1 AND "           \
-  "rank_class = " SLOWEST
-#define CALLS                                                                                                          \
-  "SELECT operation, count(*), sum(end_ps - start_ps) FROM collective WHERE run_id = ?1 AND rank_class = " SLOWEST     \
-  " GROUP BY operation ORDER BY operation"
-#define EXPOSED                                                                                                        \
-  "SELECT ifnull(operation, ''), sum(e.end_ps - e.start_ps) FROM exposure e LEFT JOIN collective USING (run_id, "      \
-  "rank_class, task_id) WHERE run_id = ?1 AND rank_class = " SLOWEST                                                   \
-  " AND cause NOT IN ('bubble', 'host-idle') GROUP BY operation ORDER BY operation"
-
-static gint64 number(const char *text) {
-  return text != NULL ? g_ascii_strtoll(text, NULL, 10) : 0;
-}
-
-static void read_class(int n, const char *const *names, const char *const *values, gpointer user) {
-  ReportMeasured *step = user;
-  (void)n, (void)names;
-  step->step = number(values[0]);
-  step->compute = number(values[1]);
-  step->communication = number(values[2]);
-  step->exposed = number(values[3]);
-  step->idle = number(values[4]);
-}
-
 static ReportTraffic *of_operation(ReportMeasured *step, const char *operation) {
-  int index = base_names_find(report_operation_names, operation);
+  int index = operation != NULL ? base_names_find(report_operation_names, operation) : -1;
   return &step->of[index >= 0 ? index : REPORT_OTHER];
 }
 
-static void read_calls(int n, const char *const *names, const char *const *values, gpointer user) {
-  ReportTraffic *of = of_operation(user, values[0]);
-  (void)n, (void)names;
-  of->calls += (guint)number(values[1]);
-  of->busy += number(values[2]);
-}
-
-static void read_exposed(int n, const char *const *names, const char *const *values, gpointer user) {
-  (void)n, (void)names;
-  of_operation(user, values[0])->exposed += number(values[1]);
-}
-
 static gboolean predict(StoreDb *db, gint64 run_id, ReportMeasured *ret, GError **error) {
-  *ret = (ReportMeasured){0};
-  return store_db_query(db, CLASS, run_id, read_class, ret, error) &&
-         store_db_query(db, CALLS, run_id, read_calls, ret, error) &&
-         store_db_query(db, EXPOSED, run_id, read_exposed, ret, error);
+  g_autoptr(RunReport) report = store_db_load(db, run_id, TRUE, error);
+  if (report == NULL)
+    return FALSE;
+  const RunClass *slow = run_report_slowest(report);
+  *ret = (ReportMeasured){.step = slow->step,
+                          .compute = slow->compute,
+                          .communication = slow->communication,
+                          .exposed = slow->exposed,
+                          .idle = slow->idle};
+  for (guint32 i = 0; i < slow->n_collectives; i++) {
+    ReportTraffic *of = of_operation(ret, slow->collectives[i].operation);
+    of->calls++;
+    of->busy += slow->collectives[i].end - slow->collectives[i].start;
+  }
+  for (guint32 i = 0; i < slow->n_exposures; i++) {
+    const RunExposure *piece = &slow->exposures[i];
+    const RunCollective *call = run_class_collective(slow, piece->row);
+    if (!run_cause_is_idle(piece->cause))
+      of_operation(ret, call != NULL ? call->operation : NULL)->exposed += piece->end - piece->start;
+  }
+  return TRUE;
 }
 
 /* ---- For people ---- */

@@ -125,9 +125,7 @@ gboolean report_plot_memory(StoreDb *db, gint64 run_id, SimTime from, SimTime to
   g_auto(ReportScene) scene = {0};
   if (picture == NULL || !report_scene_load(db, run_id, REPORT_TIGHTEST, from, to, &scene, error))
     return FALSE;
-  g_autoptr(GArray) levels = report_levels_load(db, run_id, &scene, error);
-  if (levels == NULL)
-    return FALSE;
+  g_autoptr(GArray) levels = report_levels(&scene);
   report_levels_thin(levels, &scene, BINS);
   const ReportLevel *top = highest(levels);
   print_levels(levels, &scene, picture->data);

@@ -4,59 +4,47 @@
 #include "base-error.h"
 #include "report-words.h"
 
-typedef struct {
-  ReportScene *scene;
-  const char *which;
-  SimTime step;
-  gboolean found, timeline;
-} Loading;
-
-/* Columns as in `facts`. */
-static void take_facts(G_GNUC_UNUSED int n, G_GNUC_UNUSED const char *const *names, const char *const *v,
-                       gpointer user) {
-  Loading *loading = user;
-  ReportScene *scene = loading->scene;
-  gboolean oom = g_str_equal(v[6], "oom");
-  loading->found = TRUE;
-  loading->step = g_ascii_strtoll(v[7], NULL, 10);
-  g_autofree char *step = g_strdup_printf("%.2f ms", (double)report_centi_ms(loading->step) / 100);
-  g_autofree char *interval =
-      v[14] != NULL ? report_interval(g_ascii_strtoll(v[14], NULL, 10), g_ascii_strtoll(v[15], NULL, 10)) : NULL;
+static char *title_of(const RunReport *report) {
+  const RunIdentity *identity = &report->identity;
+  g_autofree char *interval = report_interval(report->step_low, report->step_high);
   g_autofree char *around = interval != NULL ? g_strdup_printf(" (%s ms)", interval) : g_strdup("");
-  scene->title = g_strdup_printf("%s, ZeRO-%s (%s), %s × %s in %s node%s: %s%s a step%s", v[0], v[1], v[2], v[3], v[4],
-                                 v[5], g_str_equal(v[5], "1") ? "" : "s", step, around, oom ? " (if it fitted)" : "");
-  const char *plural = g_str_equal(v[8], "1") ? "" : "s";
-  if (g_str_equal(v[10], "1"))
-    scene->ranks = g_strdup_printf("%s rank%s, all alike", v[8], plural);
-  else if (g_str_equal(v[10], v[3]))
-    scene->ranks = g_strdup_printf("rank %s, the %s of %s", v[9], loading->which, v[10]);
-  else
-    scene->ranks =
-        g_strdup_printf("%s rank%s from rank %s on, the %s of %s classes", v[8], plural, v[9], loading->which, v[10]);
-  scene->capacity = g_ascii_strtoull(v[11], NULL, 10);
-  scene->device_used = g_ascii_strtoull(v[12], NULL, 10);
-  loading->timeline = g_str_equal(v[13], "1");
+  return g_strdup_printf("%s, ZeRO-%u (%s), %u × %s in %u node%s: %.2f ms%s a step%s", identity->model,
+                         identity->zero_stage, identity->framework, identity->gpus, identity->gpu, identity->nodes,
+                         identity->nodes == 1 ? "" : "s",
+                         (double)report_centi_ms(run_report_slowest(report)->step) / 100, around,
+                         report->verdict == RUN_OOM ? " (if it fitted)" : "");
+}
+
+static char *ranks_of(const RunReport *report, const RunClass *of, const char *which) {
+  const char *plural = of->ranks == 1 ? "" : "s";
+  if (report->n_classes == 1)
+    return g_strdup_printf("%u rank%s, all alike", of->ranks, plural);
+  if (report->n_classes == report->identity.gpus)
+    return g_strdup_printf("rank %u, the %s of %u", of->first_rank, which, report->n_classes);
+  return g_strdup_printf("%u rank%s from rank %u on, the %s of %u classes", of->ranks, plural, of->first_rank, which,
+                         report->n_classes);
+}
+
+static gboolean has_timeline(const RunReport *report) {
+  guint32 samples = 0;
+  for (guint32 i = 0; i < report->n_classes; i++)
+    samples += report->classes[i].n_samples > 0;
+  return (report->missing & RUN_MISSING_TIMELINE) == 0 && samples > 0;
 }
 
 gboolean report_scene_load(StoreDb *db, gint64 run_id, ReportWhich which, SimTime from, SimTime to, ReportScene *ret,
                            GError **error) {
-  static const char *const words[] = {[REPORT_SLOWEST] = "slowest", [REPORT_TIGHTEST] = "tightest"};
-  g_autofree char *facts = g_strdup_printf(
-      "SELECT model, zero_stage, framework, gpus, gpu, nodes, run.verdict, run.step_ps, ranks, first_rank,"
-      " (SELECT count(*) FROM rank_class WHERE run_id = ?1), rank_class.capacity_bytes, rank_class.device_used_bytes,"
-      " EXISTS (SELECT 1 FROM task WHERE run_id = ?1) AND EXISTS (SELECT 1 FROM memory WHERE run_id = ?1),"
-      " run.step_low_ps, run.step_high_ps"
-      " FROM run JOIN rank_class USING (run_id) WHERE run_id = ?1 AND rank_class = %s_class",
-      words[which]);
   g_auto(ReportScene) scene = {0};
-  Loading loading = {.scene = &scene, .which = words[which]};
-  if (!store_db_query(db, facts, run_id, take_facts, &loading, error))
+  scene.report = store_db_load(db, run_id, TRUE, error);
+  if (scene.report == NULL)
     return FALSE;
-  if (!loading.found) {
-    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "no run %" G_GINT64_FORMAT, run_id);
-    return FALSE;
-  }
-  if (!loading.timeline) {
+  SimTime step = run_report_slowest(scene.report)->step;
+  scene.of = which == REPORT_SLOWEST ? run_report_slowest(scene.report) : run_report_tightest(scene.report);
+  scene.title = title_of(scene.report);
+  scene.ranks = ranks_of(scene.report, scene.of, which == REPORT_SLOWEST ? "slowest" : "tightest");
+  scene.capacity = scene.of->capacity;
+  scene.device_used = scene.of->device_used;
+  if (!has_timeline(scene.report)) {
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
                 "run %" G_GINT64_FORMAT
                 " was written without a timeline; foretrain run keeps one, and of the points that it plays "
@@ -65,10 +53,10 @@ gboolean report_scene_load(StoreDb *db, gint64 run_id, ReportWhich which, SimTim
     return FALSE;
   }
   scene.from = MAX(from, 0);
-  scene.to = to < 0 ? loading.step : to;
-  if (scene.from >= scene.to || scene.from >= loading.step) {
+  scene.to = to < 0 ? step : to;
+  if (scene.from >= scene.to || scene.from >= step) {
     g_autofree char *begin = base_format_time(scene.from), *end = base_format_time(scene.to),
-                    *all = base_format_time(loading.step);
+                    *all = base_format_time(step);
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "no window from %s to %s in a step of %s", begin, end, all);
     return FALSE;
   }
@@ -80,4 +68,5 @@ gboolean report_scene_load(StoreDb *db, gint64 run_id, ReportWhich which, SimTim
 void report_scene_clear(ReportScene *scene) {
   g_free(scene->title);
   g_free(scene->ranks);
+  run_report_free(scene->report);
 }

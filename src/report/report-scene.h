@@ -8,6 +8,8 @@
 #include "store-db.h"
 
 typedef struct {
+  RunReport *report;
+  const RunClass *of;            /* whose timeline is drawn */
   char *title;                   /* model, stage, GPUs, "1008.88 ms a step", "(if it fitted)" where it does not */
   char *ranks;                   /* "2 ranks from rank 14 on, the slowest of 2 classes" */
   guint64 capacity, device_used; /* of that class */

@@ -157,9 +157,7 @@ gboolean report_plot_timeline(StoreDb *db, gint64 run_id, SimTime from, SimTime 
   g_auto(ReportScene) scene = {0};
   if (picture == NULL || !report_scene_load(db, run_id, REPORT_SLOWEST, from, to, &scene, error))
     return FALSE;
-  g_autoptr(ReportBoxes) boxes = report_boxes_load(db, run_id, &scene, error);
-  if (boxes == NULL)
-    return FALSE;
+  g_autoptr(ReportBoxes) boxes = report_boxes_new(&scene);
   report_boxes_merge(boxes, MOST_BOXES, (scene.to - scene.from) / MOST_BOXES, (scene.to - scene.from) / NARROW);
   print_axes(boxes, &scene, picture->script);
   guint legend = print_plot(boxes, &scene, picture);

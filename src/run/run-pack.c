@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base-error.h"
+#include "run-record.h"
 
 typedef struct {
   GByteArray *out;  /* NULL: reading */
@@ -63,27 +64,24 @@ static void notes(Pack *pack, RunIdentity *identity) {
     identity->notes[i] = text(pack, identity->notes[i], FALSE);
 }
 
+static void texts(Pack *pack, const RunRecord *record, gpointer of) {
+  for (guint i = 0; i < record->n; i++)
+    if (run_field_is_text(&record->fields[i])) {
+      char **at = run_field_text(&record->fields[i], of);
+      *at = text(pack, *at, record->fields[i].type == RUN_NAME);
+    }
+}
+
 static void identity(Pack *pack, RunIdentity *of) {
-  char **texts[] = {&of->architecture, &of->run_key,   &of->workload,
-                    &of->topology,     &of->model,     &of->gpu,
-                    &of->framework,    &of->precision, &of->activation_checkpointing};
-  for (gsize i = 0; i < G_N_ELEMENTS(texts); i++)
-    *texts[i] = text(pack, *texts[i], FALSE);
   of->settings = array(pack, of->settings, of->n_settings, sizeof *of->settings);
-  for (guint32 i = 0; i < of->n_settings; i++) {
-    RunSetting *setting = &of->settings[i];
-    setting->name = text(pack, setting->name, FALSE);
-    setting->value = text(pack, setting->value, FALSE);
-    setting->origin = text(pack, setting->origin, FALSE);
-  }
+  for (guint32 i = 0; i < of->n_settings; i++)
+    texts(pack, &run_record_setting, &of->settings[i]);
   notes(pack, of);
 }
 
 static void rank_class(Pack *pack, RunClass *of) {
-  const char **names[] = {&of->members,  &of->apart,     &of->peak_name,  &of->peak_phase,
-                          &of->oom.name, &of->oom.phase, &of->oom.tenant, &of->oom.tensor};
-  for (gsize i = 0; i < G_N_ELEMENTS(names); i++)
-    *names[i] = text(pack, *names[i], TRUE);
+  texts(pack, &run_record_class, of);
+  texts(pack, &run_record_oom, &of->oom);
   if (pack->out != NULL)
     return;
   of->n_tasks = of->n_collectives = of->n_exposures = of->n_samples = 0;
@@ -97,16 +95,14 @@ static void walk(Pack *pack, RunReport *report) {
   raw(pack, report, sizeof *report);
   if (pack->out == NULL)
     report->names = pack->names = g_string_chunk_new(256);
-  report->envelope = text(pack, report->envelope, FALSE);
+  texts(pack, &run_record_report, report);
   identity(pack, &report->identity);
   report->classes = array(pack, report->classes, report->n_classes, sizeof *report->classes);
   for (guint32 i = 0; i < report->n_classes; i++)
     rank_class(pack, &report->classes[i]);
   report->links = array(pack, report->links, report->n_links, sizeof *report->links);
-  for (guint32 i = 0; i < report->n_links; i++) {
-    report->links[i].link_class = text(pack, report->links[i].link_class, TRUE);
-    report->links[i].apart = text(pack, report->links[i].apart, TRUE);
-  }
+  for (guint32 i = 0; i < report->n_links; i++)
+    texts(pack, &run_record_link, &report->links[i]);
 }
 
 void run_report_pack(const RunReport *report, GByteArray *bytes) {

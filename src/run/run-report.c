@@ -1,8 +1,12 @@
 /* Names of verdicts, causes and tenants; the end of a Report. */
 #include "run-report.h"
 
-#include "mem-tenant.h"
+#include <stdlib.h>
 
+#include "mem-tenant.h"
+#include "run-record.h"
+
+_Static_assert(offsetof(RunReport, identity) == 0, "fields of a report with lesser offsets are the identity's");
 _Static_assert(RUN_TENANTS == MEM_TENANTS, "a report holds every tenant");
 
 const char *const run_verdict_names[] = {[RUN_FITS] = "fits", [RUN_OOM] = "oom", NULL};
@@ -43,28 +47,51 @@ void run_report_choose(RunReport *report) {
   report->verdict = run_report_tightest(report)->verdict;
 }
 
+static gint by_start(gconstpointer a, gconstpointer b) {
+  const RunTask *left = *(const RunTask *const *)a, *right = *(const RunTask *const *)b;
+  if (left->start != right->start)
+    return left->start < right->start ? -1 : 1;
+  return (left->row > right->row) - (left->row < right->row);
+}
+
+GPtrArray *run_class_by_start(const RunClass *rank_class) {
+  GPtrArray *tasks = g_ptr_array_sized_new(rank_class->n_tasks);
+  for (guint32 i = 0; i < rank_class->n_tasks; i++)
+    g_ptr_array_add(tasks, &rank_class->tasks[i]);
+  g_ptr_array_sort(tasks, by_start);
+  return tasks;
+}
+
+/* Both begin with their row. */
+static int by_row(const void *a, const void *b) {
+  guint32 left = *(const guint32 *)a, right = *(const guint32 *)b;
+  return (left > right) - (left < right);
+}
+
+const RunTask *run_class_task(const RunClass *rank_class, guint32 row) {
+  return rank_class->n_tasks > 0 ? bsearch(&row, rank_class->tasks, rank_class->n_tasks, sizeof(RunTask), by_row)
+                                 : NULL;
+}
+
+const RunCollective *run_class_collective(const RunClass *rank_class, guint32 row) {
+  return rank_class->n_collectives > 0
+             ? bsearch(&row, rank_class->collectives, rank_class->n_collectives, sizeof(RunCollective), by_row)
+             : NULL;
+}
+
 double run_report_exposed_share(const RunReport *report) {
   const RunClass *slowest = run_report_slowest(report);
   return slowest->step > 0 ? (double)slowest->exposed / (double)slowest->step : 0;
 }
 
 void run_identity_clear(RunIdentity *identity) {
-  for (guint32 i = 0; i < identity->n_settings; i++) {
-    g_free(identity->settings[i].name);
-    g_free(identity->settings[i].value);
-    g_free(identity->settings[i].origin);
-  }
+  for (guint32 i = 0; i < identity->n_settings; i++)
+    run_record_clear(&run_record_setting, &identity->settings[i]);
   g_free(identity->settings);
   g_strfreev(identity->notes);
-  g_free(identity->run_key);
-  g_free(identity->workload);
-  g_free(identity->topology);
-  g_free(identity->model);
-  g_free(identity->gpu);
-  g_free(identity->architecture);
-  g_free(identity->framework);
-  g_free(identity->precision);
-  g_free(identity->activation_checkpointing);
+  for (guint i = 0; i < run_record_report.n; i++)
+    if (run_fields_report[i].type == RUN_TEXT && run_fields_report[i].offset < sizeof *identity)
+      g_free(*run_field_text(&run_fields_report[i], identity));
 }
 
 void run_report_free(RunReport *report) {

@@ -34,6 +34,11 @@ typedef enum {
 } RunCause;
 extern const char *const run_cause_names[]; /* "tail", "host", "serialised", … */
 
+/* Bubble and host-idle: nothing communicates either. */
+static inline gboolean run_cause_is_idle(RunCause cause) {
+  return cause == RUN_CAUSE_BUBBLE || cause == RUN_CAUSE_HOST_IDLE;
+}
+
 typedef struct {
   guint32 row;                              /* task_id: row of the steady section */
   const char *stream, *kind, *name, *phase; /* owned by the report's string chunk */
@@ -104,9 +109,9 @@ typedef struct {
   gboolean has_oom;
   RunOom oom;
   /* The last steady step; empty in summary-only runs. */
-  RunTask *tasks; /* by start */
+  RunTask *tasks; /* by row */
   guint32 n_tasks;
-  RunCollective *collectives; /* by start */
+  RunCollective *collectives; /* by row */
   guint32 n_collectives;
   RunExposure *exposures; /* by start, disjoint */
   guint32 n_exposures;
@@ -144,8 +149,15 @@ typedef struct {
   double total_tokens; /* 0: not stated */
 } RunIdentity;
 
+/* What the database did not keep of a report that was loaded from it. */
+enum {
+  RUN_MISSING_TIMELINE = 1, /* tasks, collectives, exposures, samples, by_cause */
+  RUN_MISSING_DETAILS = 2,  /* who held the memory at its peak, links, notes, settings left at their defaults */
+};
+
 typedef struct {
   RunIdentity identity;
+  guint32 missing;  /* 0: nothing */
   guint32 slowest;  /* class whose times stand for the step */
   guint32 tightest; /* class nearest to, or furthest over, its capacity */
   RunVerdict verdict;
@@ -182,6 +194,15 @@ static inline const RunClass *run_report_slowest(const RunReport *report) {
 }
 static inline const RunClass *run_report_tightest(const RunReport *report) {
   return &report->classes[report->tightest];
+}
+/* The class's tasks (const RunTask *) by start, of one start by row. Caller unrefs. */
+GPtrArray *run_class_by_start(const RunClass *rank_class);
+/* The task, the collective of a row; NULL: none, or no row (G_MAXUINT32). Cost: a bisection. */
+const RunTask *run_class_task(const RunClass *rank_class, guint32 row);
+const RunCollective *run_class_collective(const RunClass *rank_class, guint32 row);
+/* Whether a tenant's level at a sample is another than before; at the first each is. */
+static inline gboolean run_sample_changes(const RunClass *rank_class, guint32 sample, guint tenant) {
+  return sample == 0 || rank_class->samples[sample].held[tenant] != rank_class->samples[sample - 1].held[tenant];
 }
 /* Exposed share of the step, 0 … 1. */
 double run_report_exposed_share(const RunReport *report);

@@ -1,79 +1,47 @@
 /* Tables baseline and baseline_setting. */
 #include "store-baseline.h"
 
+#include <stddef.h>
 #include <string.h>
 
+#include "store-reader.h"
 #include "store-writer.h"
+
+static const RunField fields[] = {
+    {"metric", "metric", RUN_TEXT, FALSE, offsetof(StoreBaseline, metric), sizeof(char *), NULL},
+    {"value", "value", RUN_TEXT, TRUE, offsetof(StoreBaseline, value), sizeof(char *), NULL},
+    {"model_version", "model_version", RUN_TEXT, FALSE, offsetof(StoreBaseline, model_version), sizeof(char *), NULL},
+    {"reason", "reason", RUN_TEXT, FALSE, offsetof(StoreBaseline, reason), sizeof(char *), NULL},
+};
+const RunRecord store_record_baseline = {fields, G_N_ELEMENTS(fields), sizeof(StoreBaseline)};
 
 #define ACCEPTING "accepting a baseline"
 
-typedef struct {
-  const char *budget;
-  GArray *rows;
-} Reading;
-
-static void baseline_clear(gpointer data) {
-  StoreBaseline *baseline = data;
-  g_free(baseline->metric);
-  g_free(baseline->value);
-  g_free(baseline->model_version);
-  g_free(baseline->reason);
+static void baseline_clear(gpointer row) {
+  run_record_clear(&store_record_baseline, row);
 }
 
-static void setting_clear(gpointer data) {
-  RunSetting *setting = data;
-  g_free(setting->name);
-  g_free(setting->value);
-  g_free(setting->origin);
-}
-
-static void take_baseline(int n, const char *const *names, const char *const *values, gpointer user) {
-  (void)n, (void)names;
-  Reading *reading = user;
-  if (strcmp(values[0], reading->budget) != 0)
-    return;
-  StoreBaseline baseline = {g_strdup(values[1]), g_strdup(values[2]), g_strdup(values[3]), g_strdup(values[4])};
-  g_array_append_val(reading->rows, baseline);
-}
-
-static void take_setting(int n, const char *const *names, const char *const *values, gpointer user) {
-  (void)n, (void)names;
-  Reading *reading = user;
-  if (strcmp(values[0], reading->budget) != 0)
-    return;
-  RunSetting setting = {g_strdup(values[1]), g_strdup(values[2]), g_strdup(values[3]), FALSE};
-  g_array_append_val(reading->rows, setting);
-}
-
-static GArray *read_rows(StoreDb *db, const char *budget, const char *sql, StoreRow row, guint size,
-                         GDestroyNotify clear, GError **error) {
-  g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, size);
-  g_array_set_clear_func(rows, clear);
-  Reading reading = {budget, rows};
-  return store_db_query(db, sql, 0, row, &reading, error) ? g_steal_pointer(&rows) : NULL;
+static void setting_clear(gpointer row) {
+  run_record_clear(&run_record_setting, row);
 }
 
 GArray *store_db_baselines(StoreDb *db, const char *budget, GError **error) {
-  return read_rows(db, budget,
-                   "SELECT budget, metric, value, model_version, reason FROM baseline ORDER BY budget, metric",
-                   take_baseline, sizeof(StoreBaseline), baseline_clear, error);
+  const StoreReader reader = {db, "baseline", &store_record_baseline, "budget = ?1 ORDER BY metric", .text = budget};
+  return store_reader_rows(&reader, NULL, baseline_clear, error);
 }
 
 GArray *store_db_baseline_recipe(StoreDb *db, const char *budget, GError **error) {
-  return read_rows(db, budget, "SELECT budget, name, value, origin FROM baseline_setting ORDER BY budget, name",
-                   take_setting, sizeof(RunSetting), setting_clear, error);
+  const StoreReader reader = {db, "baseline_setting", &run_record_setting, "budget = ?1 ORDER BY name", .text = budget};
+  return store_reader_rows(&reader, NULL, setting_clear, error);
 }
 
 char *store_metric_value(const StoreMetric *metric, const RunReport *report) {
-  if (metric->text != NULL)
-    return g_strdup(metric->text(report));
-  if (metric->integer != NULL && metric->optional && metric->integer(report) == 0)
-    return NULL;
-  if (metric->integer != NULL)
-    return g_strdup_printf("%" G_GINT64_FORMAT, metric->integer(report));
-  double value = metric->number(report);
+  RunValue value = store_metric_get(metric, report);
   char text[G_ASCII_DTOSTR_BUF_SIZE];
-  return metric->optional && value == 0 ? NULL : g_strdup(g_ascii_dtostr(text, sizeof text, value));
+  if (value.kind == RUN_NULL || value.kind == RUN_STRING)
+    return g_strdup(value.string);
+  return value.kind == RUN_INTEGER ? g_strdup_printf("%" G_GINT64_FORMAT, value.integer)
+                                   : g_strdup(g_ascii_dtostr(text, sizeof text, value.real));
 }
 
 static gboolean forget(StoreDb *db, const char *budget, GError **error) {
@@ -97,10 +65,10 @@ static gboolean accept_all(StoreDb *db, const char *budget, const RunReport *rep
   StoreWriter writer = {.db = db, .error = error};
   for (guint i = 0; i < n; i++) {
     g_autofree char *value = store_metric_value(metrics[i], report);
+    const StoreBaseline row = {(char *)metrics[i]->name, value, (char *)RUN_MODEL_VERSION, (char *)reason};
     store_writer_begin(&writer, STORE_BASELINE);
-    const char *const texts[] = {budget, metrics[i]->name, value, RUN_MODEL_VERSION, reason};
-    for (gsize t = 0; t < G_N_ELEMENTS(texts); t++)
-      store_writer_text(&writer, texts[t]);
+    store_writer_text(&writer, budget);
+    store_writer_record(&writer, &store_record_baseline, &row);
     store_writer_end(&writer);
   }
   for (guint32 i = 0; i < report->identity.n_settings; i++) {
@@ -108,9 +76,8 @@ static gboolean accept_all(StoreDb *db, const char *budget, const RunReport *rep
     if (strcmp(setting->origin, "default") == 0)
       continue;
     store_writer_begin(&writer, STORE_BASELINE_SETTING);
-    const char *const texts[] = {budget, setting->name, setting->value, setting->origin};
-    for (gsize t = 0; t < G_N_ELEMENTS(texts); t++)
-      store_writer_text(&writer, texts[t]);
+    store_writer_text(&writer, budget);
+    store_writer_record(&writer, &run_record_setting, setting);
     store_writer_end(&writer);
   }
   return !writer.failed;

@@ -12,6 +12,7 @@ typedef struct {
   char *metric, *value; /* as the column has it */
   char *model_version, *reason;
 } StoreBaseline;
+extern const RunRecord store_record_baseline;
 
 GArray *store_db_baselines(StoreDb *db, const char *budget, GError **error);
 GArray *store_db_baseline_recipe(StoreDb *db, const char *budget, GError **error);

@@ -38,6 +38,13 @@ gboolean store_db_has(StoreDb *db, const char *run_key);
 /* RUN as people name it: "last", a run id, or the beginning of a run key (the newest that matches). */
 gboolean store_db_find(StoreDb *db, const char *name, gint64 *ret_run_id, GError **error);
 
+/* A run, or a point of a sweep, as it was written: what prints a Report prints it. report->missing says what the database does
+ * not keep of it, or what was not asked for (`timeline`). Never kept, and zero or NULL: the ranks of each class by name and what
+ * sets them apart, GPU architecture, the rate of its NICs, price per hour, tokens in all, FLOP, provenance, and who held the
+ * memory when a request failed; settings are in order of name. Errors: SIM_ERROR_INPUT where there is no such run, or where
+ * its rows contradict each other; SIM_ERROR_SYSTEM of the database. Cost: about 1 us a row. */
+RunReport *store_db_load(StoreDb *db, gint64 run_id, gboolean timeline, GError **error);
+
 /* Calls `row` for each row of a read-only query, values as text (NULL for NULL). Values bound: run_id where the query
  * has ?1. */
 typedef void (*StoreRow)(int n_columns, const char *const *names, const char *const *values, gpointer user);

@@ -396,7 +396,8 @@ typedef struct {
 static const char *text_of(const Node *node, const Source *source) {
   if (node->kind == TEXT)
     return node->text;
-  return source->report != NULL ? node->metric->text(source->report) : source->column(node->metric, source->user);
+  return source->report != NULL ? store_metric_get(node->metric, source->report).string
+                                : source->column(node->metric, source->user);
 }
 
 /* FALSE: there is none. */
@@ -406,8 +407,9 @@ static gboolean metric_value(const StoreMetric *metric, const Source *source, do
     *ret = text != NULL ? g_ascii_strtod(text, NULL) : 0;
     return text != NULL;
   }
-  *ret = metric->integer != NULL ? (double)metric->integer(source->report) : metric->number(source->report);
-  return !metric->optional || *ret != 0;
+  RunValue value = store_metric_get(metric, source->report);
+  *ret = value.kind == RUN_REAL ? value.real : (double)value.integer;
+  return value.kind != RUN_NULL;
 }
 
 static gboolean value_of(const Node *node, const Source *source, double *ret) {

@@ -1,7 +1,17 @@
 /* Tables sweep and point. */
 #include "store-sweep.h"
 
+#include <stddef.h>
+
 #include "store-writer.h"
+
+static const RunField fields[] = {
+    {"number", "number", RUN_LARGE, FALSE, offsetof(StorePoint, number), sizeof(guint64), NULL},
+    {"settings", "settings", RUN_NAME, FALSE, offsetof(StorePoint, settings), sizeof(char *), NULL},
+    {"status", "status", RUN_NAME, FALSE, offsetof(StorePoint, status), sizeof(char *), NULL},
+    {"run_key", "run_key", RUN_NAME, TRUE, offsetof(StorePoint, run_key), sizeof(char *), NULL},
+};
+const RunRecord store_record_point = {fields, G_N_ELEMENTS(fields), sizeof(StorePoint)};
 
 #define SWEEPING "writing a sweep"
 
@@ -38,10 +48,7 @@ gboolean store_db_write_point(StoreDb *db, gint64 sweep_id, const StorePoint *po
   StoreWriter writer = {.db = db, .error = error};
   store_writer_begin(&writer, STORE_POINT);
   store_writer_integer(&writer, sweep_id);
-  store_writer_integer(&writer, (gint64)point->number);
-  store_writer_text(&writer, point->settings);
-  store_writer_text(&writer, point->status);
-  store_writer_text(&writer, point->run_key);
+  store_writer_record(&writer, &store_record_point, point);
   store_writer_end(&writer);
   return !writer.failed;
 }

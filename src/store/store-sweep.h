@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "run-record.h"
 #include "store-db.h"
 
 typedef struct {
@@ -22,6 +23,7 @@ typedef struct {
   const char *status;   /* "ran", or why not */
   const char *run_key;  /* NULL: it did not run */
 } StorePoint;
+extern const RunRecord store_record_point;
 
 gboolean store_db_sweep(StoreDb *db, const StoreSweep *sweep, gint64 *ret_sweep_id, GError **error);
 gboolean store_db_write_point(StoreDb *db, gint64 sweep_id, const StorePoint *point, GError **error);

@@ -91,10 +91,10 @@ double store_measure_predicted(StoreMeasureKind kind, const RunReport *report) {
     return STORE_UNKNOWN;
   if (kind == STORE_MEASURE_FITS)
     return report->verdict == RUN_FITS;
-  if (metric->number != NULL)
-    return metric->number(report);
-  gint64 value = metric->integer(report);
-  return kept_as(kind) == AS_TIME ? sim_time_to_seconds(value) : (double)value;
+  RunValue value = store_metric_get(metric, report);
+  if (value.kind == RUN_REAL)
+    return value.real;
+  return kept_as(kind) == AS_TIME ? sim_time_to_seconds(value.integer) : (double)value.integer;
 }
 
 double store_measure_read(StoreMeasureKind kind, const char *value) {

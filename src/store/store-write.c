@@ -16,7 +16,7 @@ static void begin_of_class(StoreWriter *writer, StoreTable table, gint64 run_id,
 static gint64 write_run(StoreWriter *writer, const RunReport *report) {
   store_writer_begin(writer, STORE_RUN);
   for (gsize i = 0; i < store_n_metrics; i++)
-    store_writer_metric(writer, &store_metrics[i], report);
+    store_writer_value(writer, store_metric_get(&store_metrics[i], report));
   store_writer_end(writer);
   return sqlite3_last_insert_rowid(writer->db->sqlite);
 }
@@ -26,9 +26,7 @@ static void write_settings(StoreWriter *writer, gint64 run_id, const RunIdentity
     if (!defaults && strcmp(identity->settings[i].origin, "default") == 0)
       continue;
     begin(writer, STORE_SETTING, run_id);
-    store_writer_text(writer, identity->settings[i].name);
-    store_writer_text(writer, identity->settings[i].value);
-    store_writer_text(writer, identity->settings[i].origin);
+    store_writer_record(writer, &run_record_setting, &identity->settings[i]);
     store_writer_end(writer);
   }
 }
@@ -45,13 +43,8 @@ static void write_identity(StoreWriter *writer, gint64 run_id, const RunIdentity
 
 static void write_links(StoreWriter *writer, gint64 run_id, const RunReport *report) {
   for (guint32 i = 0; i < report->n_links; i++) {
-    const RunLink *link = &report->links[i];
     begin(writer, STORE_LINK, run_id);
-    store_writer_text(writer, link->link_class);
-    store_writer_integer(writer, link->links);
-    store_writer_integer(writer, (gint64)(link->bytes + 0.5));
-    store_writer_integer(writer, link->busy);
-    store_writer_number(writer, link->utilisation);
+    store_writer_record(writer, &run_record_link, &report->links[i]);
     store_writer_end(writer);
   }
 }
@@ -63,105 +56,36 @@ static void write_results(StoreWriter *writer, gint64 run_id, const RunReport *r
   store_writer_integer(writer, report->classes[index].first_rank);
   for (gsize i = 0; i < store_n_metrics; i++)
     if (store_metrics[i].per_class)
-      store_writer_metric(writer, &store_metrics[i], &view);
+      store_writer_value(writer, store_metric_get(&store_metrics[i], &view));
   store_writer_end(writer);
 }
 
-static void write_peak(StoreWriter *writer, gint64 run_id, guint32 index, const RunClass *rank_class) {
-  for (guint t = 0; t < RUN_TENANTS; t++) {
-    begin_of_class(writer, STORE_PEAK, run_id, index);
-    store_writer_text(writer, run_tenant_names[t]);
-    store_writer_integer(writer, (gint64)rank_class->peak_held[t]);
-    store_writer_integer(writer, (gint64)rank_class->peak_unique[t]);
-    store_writer_integer(writer, rank_class->peak_at);
-    store_writer_integer(writer, rank_class->peak_step);
-    store_writer_text(writer, rank_class->peak_name);
-    store_writer_index(writer, rank_class->peak_layer);
-    store_writer_text(writer, rank_class->peak_phase);
-    store_writer_end(writer);
-  }
-}
-
-static void write_oom(StoreWriter *writer, gint64 run_id, guint32 index, const RunOom *oom) {
-  begin_of_class(writer, STORE_OOM, run_id, index);
-  store_writer_integer(writer, oom->at);
-  store_writer_integer(writer, oom->step);
-  store_writer_integer(writer, oom->row);
-  store_writer_text(writer, oom->name);
-  store_writer_index(writer, oom->layer);
-  store_writer_text(writer, oom->phase);
-  store_writer_text(writer, oom->tenant);
-  store_writer_text(writer, oom->tensor);
-  store_writer_integer(writer, (gint64)oom->requested);
-  store_writer_integer(writer, (gint64)oom->free);
-  store_writer_integer(writer, (gint64)oom->allocated);
-  store_writer_integer(writer, (gint64)oom->reserved);
+static void write_row(StoreWriter *writer, StoreTable table, gint64 run_id, guint32 index, gconstpointer row) {
+  begin_of_class(writer, table, run_id, index);
+  store_writer_record(writer, store_table_record(table), row);
   store_writer_end(writer);
 }
 
-static void write_tasks(StoreWriter *writer, gint64 run_id, guint32 index, const RunClass *rank_class) {
-  for (guint32 i = 0; i < rank_class->n_tasks; i++) {
-    const RunTask *task = &rank_class->tasks[i];
-    begin_of_class(writer, STORE_TASK, run_id, index);
-    store_writer_integer(writer, task->row);
-    store_writer_text(writer, task->stream);
-    store_writer_text(writer, task->kind);
-    store_writer_text(writer, task->name);
-    store_writer_index(writer, task->layer);
-    store_writer_text(writer, task->phase);
-    store_writer_index(writer, task->micro);
-    store_writer_integer(writer, task->start);
-    store_writer_integer(writer, task->end);
-    store_writer_end(writer);
-  }
+static void write_rows(StoreWriter *writer, StoreTable table, gint64 run_id, guint32 index, gconstpointer rows,
+                       guint32 n) {
+  for (guint32 i = 0; i < n; i++)
+    write_row(writer, table, run_id, index, (const char *)rows + i * store_table_record(table)->size);
 }
 
-static void write_collectives(StoreWriter *writer, gint64 run_id, guint32 index, const RunClass *rank_class) {
-  for (guint32 i = 0; i < rank_class->n_collectives; i++) {
-    const RunCollective *collective = &rank_class->collectives[i];
-    begin_of_class(writer, STORE_COLLECTIVE, run_id, index);
-    store_writer_integer(writer, collective->row);
-    store_writer_text(writer, collective->operation);
-    store_writer_text(writer, collective->algorithm);
-    store_writer_text(writer, collective->protocol);
-    store_writer_integer(writer, collective->channels);
-    store_writer_integer(writer, (gint64)collective->bytes);
-    store_writer_integer(writer, collective->group_size);
-    store_writer_integer(writer, collective->queued);
-    store_writer_integer(writer, collective->start);
-    store_writer_integer(writer, collective->end);
-    store_writer_number(writer, collective->bus_bandwidth);
-    store_writer_end(writer);
-  }
-}
-
-static void write_exposures(StoreWriter *writer, gint64 run_id, guint32 index, const RunClass *rank_class) {
-  for (guint32 i = 0; i < rank_class->n_exposures; i++) {
-    const RunExposure *exposure = &rank_class->exposures[i];
-    begin_of_class(writer, STORE_EXPOSURE, run_id, index);
-    store_writer_integer(writer, exposure->start);
-    store_writer_integer(writer, exposure->end);
-    if (exposure->row == G_MAXUINT32)
-      store_writer_null(writer);
-    else
-      store_writer_integer(writer, exposure->row);
-    store_writer_text(writer, run_cause_names[exposure->cause]);
-    store_writer_end(writer);
-  }
+static void write_peak(StoreWriter *writer, gint64 run_id, guint32 index, const RunClass *of) {
+  for (guint32 t = 0; t < RUN_TENANTS; t++)
+    write_row(writer, STORE_PEAK, run_id, index,
+              &(RunPeak){t, of->peak_held[t], of->peak_unique[t], of->peak_at, of->peak_step, of->peak_name,
+                         of->peak_layer, of->peak_phase});
 }
 
 /* All tenants at first, then those whose level changed. */
 static void write_samples(StoreWriter *writer, gint64 run_id, guint32 index, const RunClass *rank_class) {
   for (guint32 i = 0; i < rank_class->n_samples; i++)
-    for (guint t = 0; t < RUN_TENANTS; t++) {
+    for (guint32 t = 0; t < RUN_TENANTS; t++) {
       const RunMemorySample *sample = &rank_class->samples[i];
-      if (i > 0 && sample->held[t] == sample[-1].held[t])
-        continue;
-      begin_of_class(writer, STORE_MEMORY, run_id, index);
-      store_writer_integer(writer, sample->at);
-      store_writer_text(writer, run_tenant_names[t]);
-      store_writer_integer(writer, (gint64)sample->held[t]);
-      store_writer_end(writer);
+      if (run_sample_changes(rank_class, i, t))
+        write_row(writer, STORE_MEMORY, run_id, index, &(RunLevel){sample->at, t, sample->held[t]});
     }
 }
 
@@ -184,12 +108,11 @@ static gint64 write_all(StoreWriter *writer, const RunReport *report, gboolean t
     const RunClass *rank_class = &report->classes[i];
     write_results(writer, run_id, report, i);
     write_peak(writer, run_id, i, rank_class);
-    if (rank_class->has_oom)
-      write_oom(writer, run_id, i, &rank_class->oom);
+    write_rows(writer, STORE_OOM, run_id, i, &rank_class->oom, rank_class->has_oom ? 1 : 0);
     if (timeline) {
-      write_tasks(writer, run_id, i, rank_class);
-      write_collectives(writer, run_id, i, rank_class);
-      write_exposures(writer, run_id, i, rank_class);
+      write_rows(writer, STORE_TASK, run_id, i, rank_class->tasks, rank_class->n_tasks);
+      write_rows(writer, STORE_COLLECTIVE, run_id, i, rank_class->collectives, rank_class->n_collectives);
+      write_rows(writer, STORE_EXPOSURE, run_id, i, rank_class->exposures, rank_class->n_exposures);
       write_samples(writer, run_id, i, rank_class);
     }
   }

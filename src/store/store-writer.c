@@ -1,25 +1,27 @@
 /* The columns of every table, in the order in which they are written. */
 #include "store-writer.h"
 
-/* `metrics`: those follow the columns named here. */
+#include "store-baseline.h"
+#include "store-sweep.h"
+
+/* Columns named here, then those of the record, or the metrics. */
 static const struct {
   const char *name, *columns;
+  const RunRecord *record;
   enum { NO_METRICS, ALL_METRICS, CLASS_METRICS } metrics;
   gboolean replaces; /* the row that has its key */
 } tables[STORE_TABLES] = {
-    [STORE_RUN] = {"run", "", ALL_METRICS},
-    [STORE_SETTING] = {"setting", "run_id,name,value,origin"},
+    [STORE_RUN] = {"run", "", NULL, ALL_METRICS},
+    [STORE_SETTING] = {"setting", "run_id", &run_record_setting},
     [STORE_NOTE] = {"note", "run_id,number,text"},
-    [STORE_CLASS] = {"rank_class", "run_id,rank_class,ranks,first_rank", CLASS_METRICS},
-    [STORE_TASK] = {"task", "run_id,rank_class,task_id,stream,kind,name,layer,phase,micro,start_ps,end_ps"},
-    [STORE_COLLECTIVE] = {"collective", "run_id,rank_class,task_id,operation,algorithm,protocol,channels,bytes,"
-                                        "group_size,queued_ps,start_ps,end_ps,bus_bandwidth"},
-    [STORE_EXPOSURE] = {"exposure", "run_id,rank_class,start_ps,end_ps,task_id,cause"},
-    [STORE_MEMORY] = {"memory", "run_id,rank_class,at_ps,tenant,bytes"},
-    [STORE_PEAK] = {"memory_peak", "run_id,rank_class,tenant,bytes,unique_bytes,at_ps,step,task_name,layer,phase"},
-    [STORE_LINK] = {"link", "run_id,link_class,links,bytes,busy_ps,utilisation"},
-    [STORE_OOM] = {"oom", "run_id,rank_class,at_ps,step,task_id,task_name,layer,phase,tenant,tensor,requested_bytes,"
-                          "free_bytes,allocated_bytes,reserved_bytes"},
+    [STORE_CLASS] = {"rank_class", "run_id,rank_class,ranks,first_rank", NULL, CLASS_METRICS},
+    [STORE_TASK] = {"task", "run_id,rank_class", &run_record_task},
+    [STORE_COLLECTIVE] = {"collective", "run_id,rank_class", &run_record_collective},
+    [STORE_EXPOSURE] = {"exposure", "run_id,rank_class", &run_record_exposure},
+    [STORE_MEMORY] = {"memory", "run_id,rank_class", &run_record_level},
+    [STORE_PEAK] = {"memory_peak", "run_id,rank_class", &run_record_peak},
+    [STORE_LINK] = {"link", "run_id", &run_record_link},
+    [STORE_OOM] = {"oom", "run_id,rank_class", &run_record_oom},
     [STORE_PROVENANCE] = {"provenance", "run_id,written_at,foretrain_version,wall_seconds,events"},
     [STORE_VALIDATION] = {"validation",
                           "validation_id,table_name,id,source,set_name,status,run_key,measured_step_ps,"
@@ -28,16 +30,32 @@ static const struct {
                           "predicted_peak_allocated_bytes,measured_steady_allocated_bytes,"
                           "predicted_steady_allocated_bytes,measured_fits,predicted_fits,measured_time_ps,"
                           "predicted_time_ps,measured_bus_bandwidth,predicted_bus_bandwidth"},
-    [STORE_BASELINE] = {"baseline", "budget,metric,value,model_version,reason"},
-    [STORE_BASELINE_SETTING] = {"baseline_setting", "budget,name,value,origin"},
-    [STORE_POINT] = {"point", "sweep_id,number,settings,status,run_key", .replaces = TRUE},
+    [STORE_BASELINE] = {"baseline", "budget", &store_record_baseline},
+    [STORE_BASELINE_SETTING] = {"baseline_setting", "budget", &run_record_setting},
+    [STORE_POINT] = {"point", "sweep_id", &store_record_point, .replaces = TRUE},
 };
+
+const RunRecord *store_table_record(StoreTable table) {
+  return tables[table].record;
+}
+
+const char *store_table_name(StoreTable table) {
+  return tables[table].name;
+}
+
+void store_table_columns(StoreTable table, GString *sql) {
+  const RunRecord *record = tables[table].record;
+  for (guint i = 0; record != NULL && i < record->n; i++)
+    if (record->fields[i].key != NULL)
+      g_string_append_printf(sql, ",%s", record->fields[i].key);
+  for (gsize i = 0; i < store_n_metrics; i++)
+    if (tables[table].metrics == ALL_METRICS || (tables[table].metrics == CLASS_METRICS && store_metrics[i].per_class))
+      g_string_append_printf(sql, "%s%s", sql->len > 0 ? "," : "", store_metrics[i].column);
+}
 
 static char *insert_sql(StoreTable table) {
   g_autoptr(GString) columns = g_string_new(tables[table].columns);
-  for (gsize i = 0; i < store_n_metrics; i++)
-    if (tables[table].metrics == ALL_METRICS || (tables[table].metrics == CLASS_METRICS && store_metrics[i].per_class))
-      g_string_append_printf(columns, "%s%s", columns->len > 0 ? "," : "", store_metrics[i].column);
+  store_table_columns(table, columns);
   g_autoptr(GString) values = g_string_new("?");
   for (gsize i = 0; i < columns->len; i++)
     if (columns->str[i] == ',')
@@ -82,24 +100,21 @@ void store_writer_null(StoreWriter *writer) {
     sqlite3_bind_null(writer->row, ++writer->column);
 }
 
-void store_writer_index(StoreWriter *writer, gint32 value) {
-  if (value < 0)
+void store_writer_value(StoreWriter *writer, RunValue value) {
+  if (value.kind == RUN_NULL)
     store_writer_null(writer);
+  else if (value.kind == RUN_INTEGER)
+    store_writer_integer(writer, value.integer);
+  else if (value.kind == RUN_REAL)
+    store_writer_number(writer, value.real);
   else
-    store_writer_integer(writer, value);
+    store_writer_text(writer, value.string);
 }
 
-void store_writer_metric(StoreWriter *writer, const StoreMetric *metric, const RunReport *report) {
-  if (metric->text != NULL)
-    store_writer_text(writer, metric->text(report));
-  else if (metric->integer != NULL && metric->optional && metric->integer(report) == 0)
-    store_writer_null(writer);
-  else if (metric->integer != NULL)
-    store_writer_integer(writer, metric->integer(report));
-  else if (metric->optional && metric->number(report) == 0)
-    store_writer_null(writer);
-  else
-    store_writer_number(writer, metric->number(report));
+void store_writer_record(StoreWriter *writer, const RunRecord *record, gconstpointer of) {
+  for (guint i = 0; i < record->n; i++)
+    if (record->fields[i].key != NULL)
+      store_writer_value(writer, run_field_get(&record->fields[i], of));
 }
 
 void store_writer_end(StoreWriter *writer) {

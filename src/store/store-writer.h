@@ -3,7 +3,8 @@
  *
  *   StoreWriter writer = {.db = db, .error = error};
  *   store_writer_begin(&writer, STORE_LINK);
- *   store_writer_integer(&writer, run_id); …      // one call per column, in the order of the table below
+ *   store_writer_integer(&writer, run_id);
+ *   store_writer_record(&writer, &run_record_link, link);     // or one call per column, in the order of its table
  *   store_writer_end(&writer);
  *   return !writer.failed;
  *
@@ -12,6 +13,12 @@
 
 #include "store-db-private.h"
 #include "store-metric.h"
+
+const char *store_table_name(StoreTable table);
+/* What describes the table's rows, behind the ids that they hang from; NULL: nothing, or the table of metrics. */
+const RunRecord *store_table_record(StoreTable table);
+/* Appends its columns, each after a comma. */
+void store_table_columns(StoreTable table, GString *sql);
 
 typedef struct {
   StoreDb *db;
@@ -26,6 +33,6 @@ void store_writer_integer(StoreWriter *writer, gint64 value);
 void store_writer_number(StoreWriter *writer, double value);
 void store_writer_text(StoreWriter *writer, const char *value); /* NULL is NULL */
 void store_writer_null(StoreWriter *writer);
-void store_writer_index(StoreWriter *writer, gint32 value); /* -1 is NULL */
-void store_writer_metric(StoreWriter *writer, const StoreMetric *metric, const RunReport *report);
+void store_writer_value(StoreWriter *writer, RunValue value);
+void store_writer_record(StoreWriter *writer, const RunRecord *record, gconstpointer of);
 void store_writer_end(StoreWriter *writer);
