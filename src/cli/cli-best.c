@@ -6,6 +6,7 @@
 #include "base-error.h"
 #include "base-table.h"
 #include "cli-objectives.h"
+#include "store-points.h"
 
 /* What every row says of itself. */
 static const char *const columns[] = {
@@ -19,7 +20,7 @@ typedef struct {
 
 static void add_cells(int n, const char *const *names, const char *const *values, gpointer user) {
   Row *row = user;
-  for (int i = 0; i < n; i++) {
+  for (int i = 1; i < n; i++) {
     g_autofree char *text = store_metric_shown(store_metric_find(names[i]), values[i]);
     base_table_cell(row->table, "%s", text);
   }
@@ -44,21 +45,22 @@ static void add_members(int n, const char *const *names, const char *const *valu
   }
 }
 
-/* The objectives, then what says which run it is, each metric once. */
-static char *columns_sql(const StoreObjective *objectives, guint n, BaseTable *table) {
-  g_autoptr(GString) sql = g_string_new("SELECT ");
+/* The objectives, then what says which run it is, each metric once. Caller unrefs. */
+static GPtrArray *shown_metrics(const StoreObjective *objectives, guint n) {
+  GPtrArray *metrics = g_ptr_array_new();
   for (guint i = 0; i < n + G_N_ELEMENTS(columns); i++) {
     const StoreMetric *metric = i < n ? objectives[i].metric : store_metric_find(columns[i - n]);
-    gboolean twice = FALSE;
-    for (guint k = 0; k < MIN(i, n); k++)
-      twice = twice || objectives[k].metric == metric;
-    if (twice)
-      continue;
-    g_string_append_printf(sql, "%s%s", i > 0 ? "," : "", metric->column);
-    base_table_head(table, metric->name, metric->unit == STORE_TEXT ? BASE_LEFT : BASE_RIGHT);
+    if (!g_ptr_array_find(metrics, metric, NULL))
+      g_ptr_array_add(metrics, (gpointer)metric);
   }
-  g_string_append(sql, " FROM run WHERE run_id = ?1");
-  return g_string_free(g_steal_pointer(&sql), FALSE);
+  return metrics;
+}
+
+static GPtrArray *all_metrics(void) {
+  GPtrArray *metrics = g_ptr_array_new();
+  for (gsize i = 0; i < store_n_metrics; i++)
+    g_ptr_array_add(metrics, (gpointer)&store_metrics[i]);
+  return metrics;
 }
 
 static gboolean print(StoreDb *db, const GArray *best, const StoreObjective *objectives, guint n, gboolean as_json,
@@ -67,7 +69,11 @@ static gboolean print(StoreDb *db, const GArray *best, const StoreObjective *obj
   g_autoptr(GString) text = g_string_new(NULL);
   Row row = {table, text};
   base_table_head(table, "run", BASE_RIGHT);
-  g_autofree char *sql = columns_sql(objectives, n, table);
+  g_autoptr(GPtrArray) metrics = as_json ? all_metrics() : shown_metrics(objectives, n);
+  for (guint i = 0; i < metrics->len; i++) {
+    const StoreMetric *metric = metrics->pdata[i];
+    base_table_head(table, metric->name, metric->unit == STORE_TEXT ? BASE_LEFT : BASE_RIGHT);
+  }
   if (as_json)
     g_string_append_c(text, '[');
   for (guint i = 0; i < best->len; i++) {
@@ -76,8 +82,8 @@ static gboolean print(StoreDb *db, const GArray *best, const StoreObjective *obj
       g_string_append(text, i > 0 ? ",\n  {" : "\n  {");
     else
       base_table_cell(table, "%" G_GINT64_FORMAT, run_id);
-    if (!store_db_query(db, as_json ? "SELECT * FROM run WHERE run_id = ?1" : sql, run_id,
-                        as_json ? add_members : add_cells, &row, error))
+    if (!store_db_columns(db, (const StoreMetric *const *)metrics->pdata, metrics->len, run_id,
+                          as_json ? add_members : add_cells, &row, error))
       return FALSE;
     if (as_json)
       g_string_append(text, "\n  }");

@@ -10,7 +10,7 @@
 #include "hw-catalog.h"
 #include "kernel-time.h"
 #include "program-trace.h"
-#include "store-db.h"
+#include "store-points.h"
 
 static CliExit list_gpus(G_GNUC_UNUSED const CliOptions *options, CliListing *listing, GError **error) {
   static const CliColumn columns[] = {{"gpu", "gpu", BASE_LEFT},
@@ -137,10 +137,10 @@ static CliExit list_runs(const CliOptions *options, CliListing *listing, GError 
   if (db == NULL)
     return CLI_FAULT;
   cli_listing_columns(listing, columns);
-  gboolean good = store_db_query(db,
-                                 "SELECT run_id, run_key, workload, topology, framework, zero_stage, gpus, verdict,"
-                                 " step_ps, step_low_ps, step_high_ps FROM run ORDER BY run_id",
-                                 0, run_row, listing, error);
+  const StoreMetric *metrics[G_N_ELEMENTS(columns) - 2]; /* all but run_id and the end */
+  for (gsize i = 0; i < G_N_ELEMENTS(metrics); i++)
+    metrics[i] = store_metric_find(columns[1 + i].key);
+  gboolean good = store_db_columns(db, metrics, G_N_ELEMENTS(metrics), STORE_ALL_RUNS, run_row, listing, error);
   return good ? CLI_DONE : CLI_FAULT;
 }
 

@@ -16,50 +16,40 @@ static CliExit write_out(const CliOptions *options, const GString *text, GError 
   return CLI_DONE;
 }
 
-/* What the database keeps of a run. */
-typedef struct {
-  Study *study;
-  char *key;
-  GError *error;
-} Kept;
+static gboolean is_given(const RunSetting *setting) {
+  return strcmp(setting->origin, "default") != 0;
+}
 
-/* Columns: run_key, name, value, origin, workload. */
-static void take_setting(G_GNUC_UNUSED int n, G_GNUC_UNUSED const char *const *names, const char *const *v,
-                         gpointer user) {
-  Kept *kept = user;
-  g_autofree char *assignment = g_strdup_printf("%s=%s", v[1], v[2]);
-  if (kept->study == NULL) {
-    kept->key = g_strdup(v[0]);
-    kept->study = study_new(v[4]);
+static gboolean repeat_settings(Study *study, const RunIdentity *identity, GError **error) {
+  for (guint32 i = 0; i < identity->n_settings; i++)
+    if (is_given(&identity->settings[i]) && strcmp(identity->settings[i].name, "trace.file") == 0) {
+      g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "it was played from the trace file %s",
+                  identity->settings[i].value);
+      return FALSE;
+    }
+  for (guint32 i = 0; i < identity->n_settings; i++) {
+    const RunSetting *setting = &identity->settings[i];
+    g_autofree char *assignment = g_strdup_printf("%s=%s", setting->name, setting->value);
+    if (is_given(setting) && !g_str_has_prefix(setting->name, "trace.") && !study_set(study, assignment, error))
+      return FALSE;
   }
-  if (kept->error != NULL || strcmp(v[3], "default") == 0)
-    return;
-  if (strcmp(v[1], "trace.file") == 0)
-    g_set_error(&kept->error, SIM_ERROR, SIM_ERROR_INPUT, "it was played from the trace file %s", v[2]);
-  else if (!g_str_has_prefix(v[1], "trace."))
-    study_set(kept->study, assignment, &kept->error);
+  return TRUE;
 }
 
 /* The study that a run of the database came of: its settings, which must give the same key. */
 static Study *open_kept(StoreDb *db, gint64 run_id, GError **error) {
-  Kept kept = {NULL};
-  if (!store_db_query(
-          db,
-          "SELECT run_key, name, value, origin, workload FROM setting JOIN run USING (run_id) WHERE run_id = ?1"
-          " ORDER BY name LIKE 'trace.%' DESC, name",
-          run_id, take_setting, &kept, error)) {
-    study_free(kept.study);
+  g_autoptr(RunReport) report = store_db_load(db, run_id, FALSE, error);
+  if (report == NULL)
     return NULL;
-  }
-  g_autofree char *key = kept.error == NULL ? study_find_key(kept.study, &kept.error) : NULL;
-  if (kept.error == NULL && g_strcmp0(key, kept.key) != 0)
-    g_set_error(&kept.error, SIM_ERROR, SIM_ERROR_INPUT, "what it was made of (catalogue, models) has changed since");
-  if (kept.error != NULL) {
-    g_propagate_prefixed_error(error, kept.error, "run %" G_GINT64_FORMAT " has no trace: ", run_id);
-    g_clear_pointer(&kept.study, study_free);
-  }
-  g_free(kept.key);
-  return kept.study;
+  GError *cause = NULL;
+  g_autoptr(Study) study = study_new(report->identity.workload);
+  g_autofree char *key = repeat_settings(study, &report->identity, &cause) ? study_find_key(study, &cause) : NULL;
+  if (cause == NULL && g_strcmp0(key, report->identity.run_key) != 0)
+    g_set_error(&cause, SIM_ERROR, SIM_ERROR_INPUT, "what it was made of (catalogue, models) has changed since");
+  if (cause == NULL)
+    return g_steal_pointer(&study);
+  g_propagate_prefixed_error(error, cause, "run %" G_GINT64_FORMAT " has no trace: ", run_id);
+  return NULL;
 }
 
 /* A run of the database, or else a workload. */

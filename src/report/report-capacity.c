@@ -54,60 +54,80 @@ static void begin_line(Chart *chart, const char *framework, guint stage) {
   chart->lines++;
 }
 
-/* Columns: framework, zero_stage, gpus, largest that fits, largest that ran out of memory. */
-static void add_point(G_GNUC_UNUSED int n, G_GNUC_UNUSED const char *const *names, const char *const *values,
-                      gpointer user) {
-  Chart *chart = user;
-  guint stage = (guint)g_ascii_strtoull(values[1], NULL, 10);
-  guint64 gpus = g_ascii_strtoull(values[2], NULL, 10);
-  double largest = g_ascii_strtod(values[3], NULL) / 1e9;
-  gboolean bounded = values[4] != NULL && g_ascii_strtod(values[4], NULL) / 1e9 > largest;
-  if (g_strcmp0(chart->framework, values[0]) != 0 || chart->stage != (gint)stage)
-    begin_line(chart, values[0], stage);
-  g_string_append_printf(chart->picture->data, "%" G_GUINT64_FORMAT " %.9g %d\n", gpus, largest, bounded);
+/* Points of one framework, stage and number of GPUs. */
+static void add_point(Chart *chart, const StorePointFound *points, guint n) {
+  guint64 fits = 0, fails = 0;
+  for (guint i = 0; i < n; i++) {
+    guint64 *most = points[i].verdict == RUN_FITS ? &fits : &fails;
+    *most = MAX(*most, points[i].parameters);
+  }
+  if (fits == 0)
+    return;
+  double gpus = points->gpus, largest = (double)fits / 1e9;
+  if (g_strcmp0(chart->framework, points->framework) != 0 || chart->stage != (gint)points->zero_stage)
+    begin_line(chart, points->framework, points->zero_stage);
+  g_string_append_printf(chart->picture->data, "%u %.9g %d\n", points->gpus, largest, fails > fits);
   chart->points++;
   chart->least = MIN(chart->least, largest);
   chart->most = MAX(chart->most, largest);
-  chart->least_gpus = MIN(chart->least_gpus, (double)gpus);
-  chart->most_gpus = MAX(chart->most_gpus, (double)gpus);
+  chart->least_gpus = MIN(chart->least_gpus, gpus);
+  chart->most_gpus = MAX(chart->most_gpus, gpus);
 }
 
-/* Column: gpus. */
-static void add_tic(G_GNUC_UNUSED int n, G_GNUC_UNUSED const char *const *names, const char *const *values,
-                    gpointer user) {
-  GString *tics = user;
-  g_string_append_printf(tics, "%s%" G_GUINT64_FORMAT, tics->len > 0 ? ", " : "",
-                         g_ascii_strtoull(values[0], NULL, 10));
+static gint by_place(gconstpointer a, gconstpointer b) {
+  const StorePointFound *left = a, *right = b;
+  int order = strcmp(left->framework, right->framework);
+  if (order == 0)
+    order = (left->zero_stage > right->zero_stage) - (left->zero_stage < right->zero_stage);
+  return order != 0 ? order : (left->gpus > right->gpus) - (left->gpus < right->gpus);
 }
 
-static void count_sizes(G_GNUC_UNUSED int n, G_GNUC_UNUSED const char *const *names, const char *const *values,
-                        gpointer user) {
-  *(guint64 *)user = g_ascii_strtoull(values[0], NULL, 10);
+static gint by_gpus(gconstpointer a, gconstpointer b) {
+  const StorePointFound *left = a, *right = b;
+  return (left->gpus > right->gpus) - (left->gpus < right->gpus);
 }
 
-#define POINTS                                                                                                         \
-  " FROM run WHERE run_id IN (SELECT max(run_id) FROM run WHERE run_key IN"                                            \
-  " (SELECT run_key FROM point WHERE sweep_id = ?1) GROUP BY run_key)"
+static void add_tics(GArray *points, GString *tics) {
+  g_array_sort(points, by_gpus);
+  for (guint i = 0; i < points->len; i++) {
+    guint32 gpus = g_array_index(points, StorePointFound, i).gpus;
+    if (i == 0 || gpus != g_array_index(points, StorePointFound, i - 1).gpus)
+      g_string_append_printf(tics, "%s%u", tics->len > 0 ? ", " : "", gpus);
+  }
+}
 
-static gboolean read_points(StoreDb *db, const ReportGrid *grid, Chart *chart, GError **error) {
-  guint64 sizes = 0;
-  if (!store_db_query(db, "SELECT count(DISTINCT parameters)" POINTS, grid->sweep_id, count_sizes, &sizes, error))
-    return FALSE;
-  if (sizes < 2) {
+static GArray *points_that_ran(const ReportGrid *grid) {
+  GArray *points = g_array_new(FALSE, FALSE, sizeof(StorePointFound));
+  for (guint i = 0; i < grid->points->len; i++)
+    if (g_array_index(grid->points, StorePointFound, i).ran)
+      g_array_append_val(points, g_array_index(grid->points, StorePointFound, i));
+  return points;
+}
+
+static gboolean of_several_sizes(const GArray *points) {
+  for (guint i = 1; i < points->len; i++)
+    if (g_array_index(points, StorePointFound, i).parameters != g_array_index(points, StorePointFound, 0).parameters)
+      return TRUE;
+  return FALSE;
+}
+
+static gboolean read_points(const ReportGrid *grid, Chart *chart, GError **error) {
+  g_autoptr(GArray) points = points_that_ran(grid);
+  if (!of_several_sizes(points)) {
     g_set_error(
         error, SIM_ERROR, SIM_ERROR_INPUT,
         "the newest sweep has no models of several sizes: sweep model.layers or model.hidden_size, beside nodes and "
         "zero_stage");
     return FALSE;
   }
-  if (!store_db_query(
-          db,
-          "SELECT framework, zero_stage, gpus, max(CASE verdict WHEN 'fits' THEN parameters END) AS largest,"
-          " max(CASE verdict WHEN 'oom' THEN parameters END)" POINTS
-          " GROUP BY framework, zero_stage, gpus HAVING largest NOT NULL ORDER BY framework, zero_stage, gpus",
-          grid->sweep_id, add_point, chart, error) ||
-      !store_db_query(db, "SELECT DISTINCT gpus" POINTS " ORDER BY gpus", grid->sweep_id, add_tic, chart->tics, error))
-    return FALSE;
+  add_tics(points, chart->tics);
+  g_array_sort(points, by_place);
+  for (guint first = 0, next; first < points->len; first = next) {
+    const StorePointFound *group = &g_array_index(points, StorePointFound, first);
+    for (next = first + 1; next < points->len && by_place(group, &g_array_index(points, StorePointFound, next)) == 0;)
+      next++;
+    add_point(chart, group, next - first);
+  }
   if (chart->points == 0)
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "no model of the newest sweep fits: sweep smaller ones");
   return chart->points > 0;
@@ -136,7 +156,7 @@ gboolean report_plot_capacity(StoreDb *db, const char *path, GError **error) {
   g_autoptr(GString) plots = g_string_new(NULL);
   g_autoptr(GString) tics = g_string_new(NULL);
   Chart chart = {.picture = picture, .plots = plots, .tics = tics, .least = G_MAXDOUBLE, .least_gpus = G_MAXDOUBLE};
-  gboolean good = read_points(db, grid, &chart, error);
+  gboolean good = read_points(grid, &chart, error);
   g_free(chart.framework);
   if (!good)
     return FALSE;

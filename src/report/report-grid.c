@@ -18,6 +18,8 @@ void report_grid_free(ReportGrid *grid) {
     return;
   g_free(grid->workload);
   g_array_unref(grid->axes);
+  g_clear_pointer(&grid->points, g_array_unref);
+  g_string_chunk_free(grid->names);
   g_free(grid);
 }
 
@@ -31,29 +33,30 @@ static void add_axis(JsonObject *object, const char *name, JsonNode *node, gpoin
   g_array_append_val(grid->axes, axis);
 }
 
-/* Columns: sweep_id, workload, axes. */
-static void add_sweep(G_GNUC_UNUSED int n, G_GNUC_UNUSED const char *const *names, const char *const *values,
-                      gpointer user) {
-  ReportGrid *grid = user;
-  grid->sweep_id = g_ascii_strtoll(values[0], NULL, 10);
-  grid->workload = g_path_get_basename(values[1]);
-  g_autoptr(JsonNode) root = json_from_string(values[2], NULL);
-  if (root != NULL && JSON_NODE_HOLDS_OBJECT(root))
-    json_object_foreach_member(json_node_get_object(root), add_axis, grid);
-}
-
 ReportGrid *report_grid_load(StoreDb *db, GError **error) {
   g_autoptr(ReportGrid) grid = g_new0(ReportGrid, 1);
   grid->axes = g_array_new(FALSE, FALSE, sizeof(ReportAxis));
   g_array_set_clear_func(grid->axes, axis_clear);
-  if (!store_db_query(db, "SELECT sweep_id, workload, axes FROM sweep ORDER BY sweep_id DESC LIMIT 1", 0, add_sweep,
-                      grid, error))
-    return NULL;
-  if (grid->workload == NULL) {
-    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
-                "there is no sweep in the database; foretrain sweep WORKLOAD --grid KEY=V1,V2,... makes one");
+  grid->names = g_string_chunk_new(64);
+  StoreSweepFound sweep;
+  GError *cause = NULL;
+  if (!store_db_newest_sweep(db, &sweep, &cause)) {
+    if (cause == NULL)
+      g_set_error(&cause, SIM_ERROR, SIM_ERROR_INPUT,
+                  "there is no sweep in the database; foretrain sweep WORKLOAD --grid KEY=V1,V2,... makes one");
+    g_propagate_error(error, cause);
     return NULL;
   }
+  grid->sweep_id = sweep.sweep_id;
+  grid->workload = g_path_get_basename(sweep.workload);
+  g_autoptr(JsonNode) root = json_from_string(sweep.axes, NULL);
+  if (root != NULL && JSON_NODE_HOLDS_OBJECT(root))
+    json_object_foreach_member(json_node_get_object(root), add_axis, grid);
+  g_free(sweep.workload);
+  g_free(sweep.axes);
+  grid->points = store_db_points(db, grid->sweep_id, grid->names, error);
+  if (grid->points == NULL)
+    return NULL;
   return g_steal_pointer(&grid);
 }
 

@@ -9,7 +9,7 @@
  * axis is none of its axes. */
 #pragma once
 
-#include "store-db.h"
+#include "store-points.h"
 
 typedef struct {
   char *name;    /* "group.key" */
@@ -21,6 +21,8 @@ typedef struct {
   gint64 sweep_id;
   char *workload; /* the file's name, without its folders */
   GArray *axes;   /* ReportAxis */
+  GArray *points; /* StorePointFound: those that were reached, by number */
+  GStringChunk *names;
 } ReportGrid;
 
 ReportGrid *report_grid_load(StoreDb *db, GError **error);

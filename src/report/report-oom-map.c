@@ -57,20 +57,15 @@ static Cell *cell_at(const Map *map, guint panel, guint x, guint y) {
   return &map->cells[(panel * n_of(map, map->up) + y) * n_of(map, map->across) + x];
 }
 
-/* Columns: number, verdict, capacity, device_used, short_by. */
-static void add_point(G_GNUC_UNUSED int n, G_GNUC_UNUSED const char *const *names, const char *const *values,
-                      gpointer user) {
-  Map *map = user;
-  guint64 number = g_ascii_strtoull(values[0], NULL, 10);
-  Cell *cell = cell_at(map, panel_of(map, number), report_grid_at(map->grid, number, map->across),
-                       report_grid_at(map->grid, number, map->up));
+static void add_point(const Map *map, const StorePointFound *point) {
+  Cell *cell = cell_at(map, panel_of(map, point->number), report_grid_at(map->grid, point->number, map->across),
+                       report_grid_at(map->grid, point->number, map->up));
   *cell = (Cell){TRUE, REFUSED, 0};
-  if (values[1] == NULL)
+  if (!point->ran)
     return;
-  guint64 capacity = g_ascii_strtoull(values[2], NULL, 10), used = g_ascii_strtoull(values[3], NULL, 10);
-  gboolean fits = strcmp(values[1], run_verdict_names[RUN_FITS]) == 0;
-  cell->spare = fits ? (gint64)(capacity - used) : -(gint64)g_ascii_strtoull(values[4], NULL, 10);
-  cell->kind = !fits ? OOM : report_is_near_miss(capacity, used) ? NEAR : FITS;
+  gboolean fits = point->verdict == RUN_FITS;
+  cell->spare = fits ? (gint64)(point->capacity - point->device_used) : -(gint64)point->short_by;
+  cell->kind = !fits ? OOM : report_is_near_miss(point->capacity, point->device_used) ? NEAR : FITS;
 }
 
 /* Two axes that are not named are those with the most values; of equals the one that runs faster. */
@@ -209,13 +204,8 @@ gboolean report_plot_oom_map(StoreDb *db, const char *across, const char *up, co
     return FALSE;
   g_autofree Cell *cells = g_new0(Cell, (gsize)map.panels * n_of(&map, map.across) * n_of(&map, map.up));
   map.cells = cells;
-  if (!store_db_query(
-          db,
-          "SELECT number, verdict, capacity_bytes, device_used_bytes, short_by_bytes FROM point LEFT JOIN run"
-          " ON run_id = (SELECT max(run_id) FROM run WHERE run_key = point.run_key) WHERE sweep_id = ?1"
-          " ORDER BY number",
-          grid->sweep_id, add_point, &map, error))
-    return FALSE;
+  for (guint i = 0; i < grid->points->len; i++)
+    add_point(&map, &g_array_index(grid->points, StorePointFound, i));
   print_map(&map, picture);
   return report_picture_draw(picture, error);
 }

@@ -62,15 +62,13 @@ static char *publisher_of(const char *source) {
   return colon != NULL ? g_strndup(source, (gsize)(colon - source)) : g_strdup(source);
 }
 
-/* Columns: source, measured, predicted. */
-static void add_point(G_GNUC_UNUSED int n, G_GNUC_UNUSED const char *const *names, const char *const *values,
-                      gpointer user) {
+static void add_point(const char *source, double measured_si, double predicted_si, gpointer user) {
   Panel *panel = user;
-  g_autofree char *publisher = publisher_of(values[0]);
+  g_autofree char *publisher = publisher_of(source);
   if (g_strcmp0(panel->source, publisher) != 0)
     begin_source(panel, publisher);
-  double measured = store_measure_shown(panel->kind, store_measure_read(panel->kind, values[1]));
-  double predicted = store_measure_shown(panel->kind, store_measure_read(panel->kind, values[2]));
+  double measured = store_measure_shown(panel->kind, measured_si);
+  double predicted = store_measure_shown(panel->kind, predicted_si);
   g_string_append_printf(panel->picture->data, "%.9g %.9g\n", measured, predicted);
   panel->least = MIN(panel->least, MIN(measured, predicted));
   panel->most = MAX(panel->most, MAX(measured, predicted));
@@ -90,12 +88,7 @@ static void print_panel(const Panel *panel, GString *text) {
 }
 
 static gboolean add_panel(StoreDb *db, Panel *panel, guint *panels_drawn, GString *text, GError **error) {
-  const char *column = store_measures[panel->kind].column;
-  g_autofree char *sql = g_strdup_printf("SELECT source, measured_%s, predicted_%s FROM validation"
-                                         " WHERE validation_id = (SELECT max(validation_id) FROM validation)"
-                                         " AND measured_%s > 0 AND predicted_%s > 0 ORDER BY source, table_name, id",
-                                         column, column, column, column);
-  if (!store_db_query(db, sql, 0, add_point, panel, error))
+  if (!store_db_validated(db, panel->kind, add_point, panel, error))
     return FALSE;
   if (panel->sources > 0) {
     print_panel(panel, text);

@@ -49,29 +49,29 @@ typedef struct {
   gboolean differs[G_N_ELEMENTS(parts)];
 } Seen;
 
-static void look(int n, G_GNUC_UNUSED const char *const *names, const char *const *values, gpointer user) {
+/* Columns: run_id, then the parts. */
+static void look(G_GNUC_UNUSED int n, G_GNUC_UNUSED const char *const *names, const char *const *values,
+                 gpointer user) {
   Seen *seen = user;
-  for (int i = 0; i < n; i++)
+  for (gsize i = 0; i < G_N_ELEMENTS(parts); i++)
     if (seen->first[i] == NULL)
-      seen->first[i] = g_strdup(values[i]);
+      seen->first[i] = g_strdup(values[1 + i]);
     else
-      seen->differs[i] = seen->differs[i] || g_strcmp0(seen->first[i], values[i]) != 0;
+      seen->differs[i] = seen->differs[i] || g_strcmp0(seen->first[i], values[1 + i]) != 0;
 }
 
-static char *select_parts(void) {
-  GString *sql = g_string_new("SELECT ");
+static gboolean read_parts(StoreDb *db, gint64 run_id, StoreRow row, gpointer user, GError **error) {
+  const StoreMetric *metrics[G_N_ELEMENTS(parts)];
   for (gsize i = 0; i < G_N_ELEMENTS(parts); i++)
-    g_string_append_printf(sql, "%s%s", i > 0 ? "," : "", store_metric_find(parts[i].metric)->column);
-  g_string_append(sql, " FROM run WHERE run_id = ?1");
-  return g_string_free(sql, FALSE);
+    metrics[i] = store_metric_find(parts[i].metric);
+  return store_db_columns(db, metrics, G_N_ELEMENTS(parts), run_id, row, user, error);
 }
 
 GPtrArray *report_differing(StoreDb *db, const GArray *run_ids, GError **error) {
   Seen seen = {{0}, {0}};
-  g_autofree char *sql = select_parts();
   gboolean good = TRUE;
   for (guint i = 0; good && i < run_ids->len; i++)
-    good = store_db_query(db, sql, g_array_index(run_ids, gint64, i), look, &seen, error);
+    good = read_parts(db, g_array_index(run_ids, gint64, i), look, &seen, error);
   g_autoptr(GPtrArray) differing = g_ptr_array_new();
   for (gsize i = 0; i < G_N_ELEMENTS(parts); i++) {
     if (seen.differs[i])
@@ -86,19 +86,18 @@ typedef struct {
   GString *name;
 } Naming;
 
-static void say(int n, G_GNUC_UNUSED const char *const *names, const char *const *values, gpointer user) {
+static void say(G_GNUC_UNUSED int n, G_GNUC_UNUSED const char *const *names, const char *const *values, gpointer user) {
   Naming *naming = user;
-  for (int i = 0; i < n; i++)
+  for (gsize i = 0; i < G_N_ELEMENTS(parts); i++)
     if (g_ptr_array_find((GPtrArray *)naming->metrics, store_metric_find(parts[i].metric), NULL))
-      g_string_append_printf(naming->name, "%s%s%s%s", naming->name->len > 0 ? ", " : "", parts[i].before, values[i],
-                             parts[i].after);
+      g_string_append_printf(naming->name, "%s%s%s%s", naming->name->len > 0 ? ", " : "", parts[i].before,
+                             values[1 + i], parts[i].after);
 }
 
 char *report_run_name(StoreDb *db, gint64 run_id, const GPtrArray *metrics, GError **error) {
   g_autoptr(GString) name = g_string_new(NULL);
   Naming naming = {metrics, name};
-  g_autofree char *sql = select_parts();
-  if (!store_db_query(db, sql, run_id, say, &naming, error))
+  if (!read_parts(db, run_id, say, &naming, error))
     return NULL;
   return g_string_free(g_steal_pointer(&name), FALSE);
 }

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "store-db.h"
-#include "store-metric.h"
+#include "store-points.h"
 
 char *report_axis(const StoreMetric *metric);
 double report_axis_value(const StoreMetric *metric, double value);

@@ -111,6 +111,28 @@ double store_measure_shown(StoreMeasureKind kind, double value) {
   return kind == STORE_MEASURE_BANDWIDTH ? base_in_gb(value) : value;
 }
 
+typedef struct {
+  StoreMeasureKind kind;
+  StoreValidated row;
+  gpointer user;
+} Validated;
+
+static void take_validated(int n, const char *const *names, const char *const *values, gpointer user) {
+  (void)n, (void)names;
+  const Validated *to = user;
+  to->row(values[0], store_measure_read(to->kind, values[1]), store_measure_read(to->kind, values[2]), to->user);
+}
+
+gboolean store_db_validated(StoreDb *db, StoreMeasureKind kind, StoreValidated row, gpointer user, GError **error) {
+  const char *column = store_measures[kind].column;
+  Validated to = {kind, row, user};
+  g_autofree char *sql = g_strdup_printf("SELECT source, measured_%s, predicted_%s FROM validation"
+                                         " WHERE validation_id = (SELECT max(validation_id) FROM validation)"
+                                         " AND measured_%s > 0 AND predicted_%s > 0 ORDER BY source, table_name, id",
+                                         column, column, column, column);
+  return store_db_query(db, sql, 0, take_validated, &to, error);
+}
+
 #define VALIDATING "writing a validation"
 
 static void next_id(int n, const char *const *names, const char *const *values, gpointer user) {

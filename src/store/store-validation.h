@@ -57,6 +57,11 @@ typedef struct {
   double measured[STORE_MEASURES], predicted[STORE_MEASURES];
 } StoreValidation;
 
+/* A row that has both figures, in SI. */
+typedef void (*StoreValidated)(const char *source, double measured, double predicted, gpointer user);
+/* Of the newest validation, by source, table and id. */
+gboolean store_db_validated(StoreDb *db, StoreMeasureKind kind, StoreValidated row, gpointer user, GError **error);
+
 /* A number for the rows of one validation, above all that are there. Begins a transaction, which must be ended by
  * store_db_end_validation: all rows or none. */
 gboolean store_db_begin_validation(StoreDb *db, gint64 *ret_validation_id, GError **error);

@@ -6,7 +6,7 @@
 
 #include "base-error.h"
 #include "run-pack.h"
-#include "store-db.h"
+#include "store-points.h"
 
 /* Points that a process holds at a time: what its threads work at, and what they will ask for next. */
 #define HELD_PER_THREAD 16
@@ -61,15 +61,16 @@ static gboolean add_key(GString *keys, const char *key) {
 
 static void take_key(int n, const char *const *names, const char *const *values, gpointer user) {
   (void)n, (void)names;
-  add_key(user, values[0]);
+  add_key(user, values[1]);
 }
 
 static char *share_keys(const StudyMpi *mpi, const StudyBatch *batch) {
   g_autoptr(GString) keys = g_string_new(NULL);
   g_autoptr(StoreDb) db =
       mpi->rank == 0 && batch->database != NULL ? store_db_open_existing(batch->database, NULL) : NULL;
+  const StoreMetric *key = store_metric_find("run_key");
   if (db != NULL)
-    store_db_query(db, "SELECT run_key FROM run WHERE ?1 = 0", 0, take_key, keys, NULL);
+    store_db_columns(db, &key, 1, STORE_ALL_RUNS, take_key, keys, NULL);
   guint64 length = keys->len;
   MPI_Bcast(&length, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
   g_string_set_size(keys, length);

@@ -1,0 +1,36 @@
+/* Many runs at once: columns of all, the newest sweep, what became of its points.
+ *
+ *   StoreSweepFound sweep;
+ *   if (!store_db_newest_sweep(db, &sweep, error)) return FALSE;
+ *   g_autoptr(GArray) points = store_db_points(db, sweep.sweep_id, names, error);        // StorePointFound */
+#pragma once
+
+#include "store-metric.h"
+#include "store-sweep.h"
+
+#define STORE_ALL_RUNS (-1)
+
+/* Calls `row` with run_id and then the metrics, as text, for one run or for all in order of run_id. */
+gboolean store_db_columns(StoreDb *db, const StoreMetric *const *metrics, guint n, gint64 run_id, StoreRow row,
+                          gpointer user, GError **error);
+
+typedef struct {
+  gint64 sweep_id;
+  char *workload, *axes; /* axes: JSON; the caller frees both */
+} StoreSweepFound;
+
+/* FALSE without an error where there is no sweep. */
+gboolean store_db_newest_sweep(StoreDb *db, StoreSweepFound *ret, GError **error);
+
+/* A point and the newest run of its key. */
+typedef struct {
+  guint64 number;
+  gboolean ran; /* FALSE: the rest is zero */
+  RunVerdict verdict;
+  const char *framework;
+  guint32 zero_stage, gpus;
+  guint64 parameters, capacity, device_used, short_by;
+} StorePointFound;
+
+/* Those that were reached, by number. */
+GArray *store_db_points(StoreDb *db, gint64 sweep_id, GStringChunk *names, GError **error);
