@@ -1,5 +1,5 @@
-/* A run loaded from the database is the run that was written, less what is said to be missing; one that somebody changed is
- * refused. */
+/* A run loaded from the database is the run that was written, less what is said to be missing; one that somebody
+ * changed is refused. */
 #include <string.h>
 
 #include "base-error.h"

@@ -55,7 +55,8 @@ static gboolean has(const char *text, const char *part) {
   return strstr(small, part) != NULL;
 }
 
-/* By the name that PyTorch wrote with it ("_allgather_base"), else by the kernel's ("ncclDevKernel_AllGather_RING_LL"). */
+/* By the name that PyTorch wrote with it ("_allgather_base"), else by the kernel's
+ * ("ncclDevKernel_AllGather_RING_LL"). */
 static ImportCollective collective_of(const Event *event) {
   static const struct {
     const char *part;
@@ -192,8 +193,8 @@ static gint by_length(gconstpointer a, gconstpointer b) {
   return of_a == of_b ? base_span_compare(a, b) : of_a < of_b ? -1 : 1;
 }
 
-/* From one mark to the next. The host's: the GPU lags behind, but by as much; the last ends with itself. The GPU's may hold but
- * the kernels of one stream: the last ends with the last kernel. */
+/* From one mark to the next. The host's: the GPU lags behind, but by as much; the last ends with itself. The GPU's
+ * may hold but the kernels of one stream: the last ends with the last kernel. */
 static void stretch(GArray *marks, SimTime end) {
   g_array_sort(marks, base_span_compare);
   for (guint i = 0; i < marks->len; i++) {

@@ -5,8 +5,8 @@
  *   if (grid == NULL || !report_grid_find(grid, "micro_batch", &across, error)) return FALSE;
  *   … report_grid_at(grid, number, across) …           // which of the axis' values the point has
  *
- * Points are numbered with the last axis running fastest. Errors: SIM_ERROR_INPUT where no sweep is in the database, or an
- * axis is none of its axes. */
+ * Points are numbered with the last axis running fastest. Errors: SIM_ERROR_INPUT where no sweep is in the database,
+ * or an axis is none of its axes. */
 #pragma once
 
 #include "store-points.h"

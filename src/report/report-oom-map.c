@@ -1,5 +1,5 @@
-/* What fits over two axes of a sweep: a cell for each pair of values, with the memory to spare or missing; a panel for each
- * combination of the other axes.
+/* What fits over two axes of a sweep: a cell for each pair of values, with the memory to spare or missing; a panel
+ * for each combination of the other axes.
  *
  *   sequence │ +12.4 │  -3.1 │ -20.9        green: fits   yellow: barely   red: out of memory   grey: cannot run
  *            │ +40.2 │ +30.0 │  +2.2        white: the sweep has not come to it, or leaves it out

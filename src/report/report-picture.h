@@ -26,12 +26,12 @@ ReportPicture *report_picture_new(const char *path, GError **error);
 void report_picture_free(ReportPicture *picture);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ReportPicture, report_picture_free)
 
-/* Errors: SIM_ERROR_SYSTEM, also where gnuplot ends well and has written nothing. A picture that gnuplot could not finish
- * is removed, as is one of before; script and data stay. */
+/* Errors: SIM_ERROR_SYSTEM, also where gnuplot ends well and has written nothing. A picture that gnuplot could not
+ * finish is removed, as is one of before; script and data stay. */
 gboolean report_picture_draw(const ReportPicture *picture, GError **error);
 
-/* Text of files, databases and arguments must pass through one of these on its way into a script or a data file: gnuplot
- * executes what stands on a line of its own. Control characters become spaces, what is no UTF-8 a replacement character.
- * Caller frees. */
+/* Text of files, databases and arguments must pass through one of these on its way into a script or a data file:
+ * gnuplot executes what stands on a line of its own. Control characters become spaces, what is no UTF-8 a replacement
+ * character. Caller frees. */
 char *report_picture_text(const char *text);  /* for a comment of the data */
 char *report_picture_quote(const char *text); /* 'it''s', for the script */

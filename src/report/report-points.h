@@ -1,4 +1,5 @@
-/* What pictures of many runs share: metrics in the units of their axes, and what tells runs apart. Private to this floor.
+/* What pictures of many runs share: metrics in the units of their axes, and what tells runs apart. Private to this
+ * floor.
  *
  *   g_autofree char *axis = report_axis(metric);                   // "step, ms"
  *   double at = report_axis_value(metric, column_value);

@@ -1,5 +1,5 @@
-/* Scaling: what more GPUs bring. Three panels over the GPUs, a line for each cluster, framework and ZeRO stage; where runs
- * of one line share a number of GPUs, the one of most tokens per second stands.
+/* Scaling: what more GPUs bring. Three panels over the GPUs, a line for each cluster, framework and ZeRO stage; where
+ * runs of one line share a number of GPUs, the one of most tokens per second stands.
  *
  *   step time │ ●─●─●─●      tokens/s │     ╱ ● ideal     of the first │ ●─●
  *             │                       │  ╱ ●              per GPU, %   │     ╲●

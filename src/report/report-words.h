@@ -10,7 +10,8 @@
 #define REPORT_WIDTH 100
 
 /* Rounds each part × units / sum of the parts so that they add up to `units` (largest remainders first, ties to the
- * first part). All zero where the parts are. Parts and units below zero, which only a damaged database has, count as zero. */
+ * first part). All zero where the parts are. Parts and units below zero, which only a damaged database has, count as
+ * zero. */
 void report_split(const gint64 *parts, guint n, gint64 units, gint64 *ret);
 
 /* "adamw (layer 3, optimizer)": a row of the program, layer -1 left out. Caller frees. */
@@ -31,11 +32,11 @@ void report_memory_levels(const RunClass *rank_class, gint64 ret[REPORT_LEVELS])
 gint64 report_centi_ms(SimTime time);
 gint64 report_centi_gib(guint64 bytes);
 
-/* "539 to 1557", in ms: an interval around a step: three digits tell all that it knows; NULL where it is not known (`low` 0).
- * Caller frees. */
+/* "539 to 1557", in ms: an interval around a step: three digits tell all that it knows; NULL where it is not known
+ * (`low` 0). Caller frees. */
 char *report_interval(SimTime low, SimTime high);
-/* Below a page of several steps: for each envelope the labels of those that have it, and what it says. Labels and envelopes
- * (NULL: none) are n each. */
+/* Below a page of several steps: for each envelope the labels of those that have it, and what it says. Labels and
+ * envelopes (NULL: none) are n each. */
 void report_envelopes(const char *const *labels, const char *const *envelopes, guint n, GString *text);
 
 /* Appends words broken into lines: the first begins with `first`, the others with as many spaces. A number keeps what

@@ -186,8 +186,8 @@ typedef struct {
 void run_identity_clear(RunIdentity *identity);
 void run_report_free(RunReport *report);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RunReport, run_report_free)
-/* The class that decides: chooses the slowest for the times and the tightest for memory and verdict, of equals the first, once
- * all classes stand. */
+/* The class that decides: chooses the slowest for the times and the tightest for memory and verdict, of equals the
+ * first, once all classes stand. */
 void run_report_choose(RunReport *report);
 static inline const RunClass *run_report_slowest(const RunReport *report) {
   return &report->classes[report->slowest];

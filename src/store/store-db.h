@@ -7,8 +7,8 @@
  * application_id and user_version are set, tables STRICT, foreign keys on, WAL. Schema: schema.sql, column by column.
  * Writing the same run_key again adds a run: history is kept, and names find the newest. Several processes and threads
  * may write one file, each through a StoreDb of its own; a write waits up to 5 s for another's. A read-only file can be
- * read. Errors name the file: SIM_ERROR_INPUT for a folder, a folder that is not there, a file that is not ours or of another version, SIM_ERROR_SYSTEM for
- * what SQLite says (locked, read-only, disk full). */
+ * read. Errors name the file: SIM_ERROR_INPUT for a folder, a folder that is not there, a file that is not ours or of
+ * another version, SIM_ERROR_SYSTEM for what SQLite says (locked, read-only, disk full). */
 #pragma once
 
 #include "run-report.h"
@@ -38,11 +38,12 @@ gboolean store_db_has(StoreDb *db, const char *run_key);
 /* RUN as people name it: "last", a run id, or the beginning of a run key (the newest that matches). */
 gboolean store_db_find(StoreDb *db, const char *name, gint64 *ret_run_id, GError **error);
 
-/* A run, or a point of a sweep, as it was written: what prints a Report prints it. report->missing says what the database does
- * not keep of it, or what was not asked for (`timeline`). Never kept, and zero or NULL: the ranks of each class by name and what
- * sets them apart, GPU architecture, the rate of its NICs, price per hour, tokens in all, FLOP, provenance, and who held the
- * memory when a request failed; settings are in order of name. Errors: SIM_ERROR_INPUT where there is no such run, or where
- * its rows contradict each other; SIM_ERROR_SYSTEM of the database. Cost: about 1 us a row. */
+/* A run, or a point of a sweep, as it was written: what prints a Report prints it. report->missing says what the
+ * database does not keep of it, or what was not asked for (`timeline`). Never kept, and zero or NULL: the ranks of
+ * each class by name and what sets them apart, GPU architecture, the rate of its NICs, price per hour, tokens in all,
+ * FLOP, provenance, and who held the memory when a request failed; settings are in order of name. Errors:
+ * SIM_ERROR_INPUT where there is no such run, or where its rows contradict each other; SIM_ERROR_SYSTEM of the
+ * database. Cost: about 4 us a row. */
 RunReport *store_db_load(StoreDb *db, gint64 run_id, gboolean timeline, GError **error);
 
 /* Calls `row` for each row of a read-only query, values as text (NULL for NULL). Values bound: run_id where the query

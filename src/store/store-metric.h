@@ -34,8 +34,8 @@ const StoreMetric *store_metric_find(const char *name);
 
 /* RUN_NULL: not known; NULL in the database, null in JSON. */
 RunValue store_metric_get(const StoreMetric *metric, const RunReport *report);
-/* A value as a query on the database prints it: of numbers that are not whole 15 digits, with a point. NULL of RUN_NULL. Caller
- * frees. */
+/* A value as a query on the database prints it: of numbers that are not whole 15 digits, with a point. NULL of
+ * RUN_NULL. Caller frees. */
 char *store_value_text(RunValue value);
 /* Whether its values are whole numbers. */
 gboolean store_metric_is_whole(const StoreMetric *metric);

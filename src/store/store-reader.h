@@ -3,7 +3,8 @@
  *   const StoreReader reader = {db, "link", &run_record_link, "run_id = ?1 ORDER BY link_class", .id = run_id, .names = names};
  *   g_autoptr(GArray) links = store_reader_rows(&reader, NULL, NULL, error);      // of RunLink
  *
- * A value that its field cannot hold, as somebody else's database may have one, is an error that names table and column. */
+ * A value that its field cannot hold, as somebody else's database may have one, is an error that names table and
+ * column. */
 #pragma once
 
 #include "run-record.h"
@@ -19,5 +20,6 @@ typedef struct {
   GStringChunk *names; /* for fields of type RUN_NAME */
 } StoreReader;
 
-/* `classes`: NULL, or takes the rank_class (guint32) of each row. `clear`: of the array's elements, where they own texts. */
+/* `classes`: NULL, or takes the rank_class (guint32) of each row. `clear`: of the array's elements, where they own
+ * texts. */
 GArray *store_reader_rows(const StoreReader *reader, GArray *classes, GDestroyNotify clear, GError **error);

@@ -1,6 +1,7 @@
 /* The table of measures, and table validation. */
 #include "store-validation.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "base-error.h"
@@ -39,6 +40,12 @@ const char *const store_measure_names[STORE_MEASURES + 1] = {"step_time_s",
                                                              "gradient_reduction_ms",
                                                              "optimizer_ms",
                                                              NULL};
+
+#define TEXT(member, key)                                                                                              \
+  { #member, key, RUN_NAME, FALSE, offsetof(StoreValidation, member), sizeof(char *), NULL }
+static const RunField texts[] = {TEXT(table, "table_name"), TEXT(id, "id"),         TEXT(source, "source"),
+                                 TEXT(set, "set_name"),     TEXT(status, "status"), TEXT(run_key, "run_key")};
+const RunRecord store_record_validation = {texts, G_N_ELEMENTS(texts), sizeof(StoreValidation)};
 
 #define MILLISECONDS 1e3
 
@@ -164,11 +171,9 @@ static void write_value(StoreWriter *writer, StoreMeasureKind kind, double value
 
 gboolean store_db_write_validation(StoreDb *db, gint64 validation_id, const StoreValidation *row, GError **error) {
   StoreWriter writer = {.db = db, .error = error};
-  const char *const texts[] = {row->table, row->id, row->source, row->set, row->status, row->run_key};
   store_writer_begin(&writer, STORE_VALIDATION);
   store_writer_integer(&writer, validation_id);
-  for (gsize i = 0; i < G_N_ELEMENTS(texts); i++)
-    store_writer_text(&writer, texts[i]);
+  store_writer_record(&writer, &store_record_validation, row);
   for (StoreMeasureKind kind = 0; kind < STORE_MEASURES_KEPT; kind++) {
     write_value(&writer, kind, row->measured[kind]);
     write_value(&writer, kind, row->predicted[kind]);

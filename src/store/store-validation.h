@@ -8,6 +8,7 @@
  * Values are SI (seconds, bytes, per second, bytes/s), verdicts 1 (fits) and 0 (oom); STORE_UNKNOWN is none. */
 #pragma once
 
+#include "run-record.h"
 #include "store-db.h"
 
 typedef enum {
@@ -40,8 +41,9 @@ typedef struct {
 extern const StoreMeasure store_measures[STORE_MEASURES];
 extern const char *const store_measure_names[STORE_MEASURES + 1]; /* NULL-terminated */
 
-/* Empty or "unknown" is STORE_UNKNOWN, and so is a bandwidth of 0, which nccl-tests prints of small calls. Errors (SIM_ERROR_INPUT, without place): not a positive number, a bandwidth
- * without unit, a verdict other than yes and no. */
+/* Empty or "unknown" is STORE_UNKNOWN, and so is a bandwidth of 0, which nccl-tests prints of small calls. Errors
+ * (SIM_ERROR_INPUT, without place): not a positive number, a bandwidth without unit, a verdict other than yes and no.
+ * */
 gboolean store_measure_parse(StoreMeasureKind kind, const char *text, double *ret, GError **error);
 /* STORE_UNKNOWN where runs have no such metric. */
 double store_measure_predicted(StoreMeasureKind kind, const RunReport *report);
@@ -56,6 +58,7 @@ typedef struct {
   const char *run_key; /* NULL: no run */
   double measured[STORE_MEASURES], predicted[STORE_MEASURES];
 } StoreValidation;
+extern const RunRecord store_record_validation; /* its texts */
 
 /* A row that has both figures, in SI. */
 typedef void (*StoreValidated)(const char *source, double measured, double predicted, gpointer user);

@@ -3,12 +3,13 @@
 
 #include "store-baseline.h"
 #include "store-sweep.h"
+#include "store-validation.h"
 
-/* Columns named here, then those of the record, or the metrics. */
+/* Columns named here, those of the record, then metrics or measures. */
 static const struct {
   const char *name, *columns;
   const RunRecord *record;
-  enum { NO_METRICS, ALL_METRICS, CLASS_METRICS } metrics;
+  enum { NO_METRICS, ALL_METRICS, CLASS_METRICS, MEASURES } metrics;
   gboolean replaces; /* the row that has its key */
 } tables[STORE_TABLES] = {
     [STORE_RUN] = {"run", "", NULL, ALL_METRICS},
@@ -23,13 +24,7 @@ static const struct {
     [STORE_LINK] = {"link", "run_id", &run_record_link},
     [STORE_OOM] = {"oom", "run_id,rank_class", &run_record_oom},
     [STORE_PROVENANCE] = {"provenance", "run_id,written_at,foretrain_version,wall_seconds,events"},
-    [STORE_VALIDATION] = {"validation",
-                          "validation_id,table_name,id,source,set_name,status,run_key,measured_step_ps,"
-                          "predicted_step_ps,measured_tokens_per_second_per_gpu,predicted_tokens_per_second_per_gpu,"
-                          "measured_peak_reserved_bytes,predicted_peak_reserved_bytes,measured_peak_allocated_bytes,"
-                          "predicted_peak_allocated_bytes,measured_steady_allocated_bytes,"
-                          "predicted_steady_allocated_bytes,measured_fits,predicted_fits,measured_time_ps,"
-                          "predicted_time_ps,measured_bus_bandwidth,predicted_bus_bandwidth"},
+    [STORE_VALIDATION] = {"validation", "validation_id", &store_record_validation, MEASURES},
     [STORE_BASELINE] = {"baseline", "budget", &store_record_baseline},
     [STORE_BASELINE_SETTING] = {"baseline_setting", "budget", &run_record_setting},
     [STORE_POINT] = {"point", "sweep_id", &store_record_point, .replaces = TRUE},
@@ -39,11 +34,7 @@ const RunRecord *store_table_record(StoreTable table) {
   return tables[table].record;
 }
 
-const char *store_table_name(StoreTable table) {
-  return tables[table].name;
-}
-
-void store_table_columns(StoreTable table, GString *sql) {
+static void add_columns(StoreTable table, GString *sql) {
   const RunRecord *record = tables[table].record;
   for (guint i = 0; record != NULL && i < record->n; i++)
     if (record->fields[i].key != NULL)
@@ -51,11 +42,13 @@ void store_table_columns(StoreTable table, GString *sql) {
   for (gsize i = 0; i < store_n_metrics; i++)
     if (tables[table].metrics == ALL_METRICS || (tables[table].metrics == CLASS_METRICS && store_metrics[i].per_class))
       g_string_append_printf(sql, "%s%s", sql->len > 0 ? "," : "", store_metrics[i].column);
+  for (int kind = 0; tables[table].metrics == MEASURES && kind < STORE_MEASURES_KEPT; kind++)
+    g_string_append_printf(sql, ",measured_%s,predicted_%s", store_measures[kind].column, store_measures[kind].column);
 }
 
 static char *insert_sql(StoreTable table) {
   g_autoptr(GString) columns = g_string_new(tables[table].columns);
-  store_table_columns(table, columns);
+  add_columns(table, columns);
   g_autoptr(GString) values = g_string_new("?");
   for (gsize i = 0; i < columns->len; i++)
     if (columns->str[i] == ',')

@@ -14,11 +14,8 @@
 #include "store-db-private.h"
 #include "store-metric.h"
 
-const char *store_table_name(StoreTable table);
 /* What describes the table's rows, behind the ids that they hang from; NULL: nothing, or the table of metrics. */
 const RunRecord *store_table_record(StoreTable table);
-/* Appends its columns, each after a comma. */
-void store_table_columns(StoreTable table, GString *sql);
 
 typedef struct {
   StoreDb *db;
