@@ -115,6 +115,19 @@ for verb in run stages layers plot compare trace replay list import schema; do
   [ -z "$(LC_ALL=C tr -d '\000-\177' <out)" ]
   verdict "$verb --help in plain letters" "$([ $? -eq 0 ] && echo yes)" "  $(cat out)"
 done
+refuses "an option with a slip" 'Unknown option --jsn; did you mean "--json"?' run a.ini --jsn
+refuses "a plot without words names all kinds" 'timeline, memory, parity, pareto, scaling, oom-map, capacity' plot
+refuses "a plot to come" 'does not exist yet' plot tornado 1 -o x.svg
+refuses "a window of a validation" 'no setting, window' plot parity --from '1 ms' -o x.svg
+refuses "objectives of one run" "are pareto's" plot timeline last --minimize step -o x.svg
+refuses "a number that is none" '--worst: expected a number from 0 on, found few' validate x.csv --worst few
+says "switches of developers" '--fold=off|on' run --help-twins
+says "all options" '--fidelity=flow|step' run --help-all
+"$foretrain" run --help >out && ! grep -q -e --fold -e --tie out
+verdict "help without the switches of developers" "$([ $? -eq 0 ] && echo yes)" "  $(cat out)"
+says "help of a kind" 'foretrain plot memory' plot memory --help
+! grep -q -e --minimise out
+verdict "help of a kind has its own options" "$([ $? -eq 0 ] && echo yes)" "  $(cat out)"
 says "run --version" 'results version' run --version
 says "-h" 'foretrain run WORKLOAD' -h
 refuses "no such rank" 'no rank 16' run a.ini --set 'cluster.slow_gpus=16: 0.8'

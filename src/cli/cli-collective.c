@@ -11,11 +11,18 @@
 
 #define MOST_BYTES ((guint64)1 << 50) /* of one call */
 
-static gboolean fail_bytes(const char *text, GError **error) {
-  g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
-              "--bytes: expected a size or FROM..TO, as in 64M or 8..8G, from 1 to 1024T, found \"%s\"", text);
-  return FALSE;
-}
+typedef struct {
+  guint64 from, to;
+  gboolean given;
+} Sizes;
+
+typedef struct {
+  CliSettings settings;
+  Sizes sizes;
+  const char *const *words;
+  const char *nodes, *gpus_per_node, *dtype, *compare;
+  gboolean json, explain;
+} Collective;
 
 /* Digits and an ending that counts in 1024s, as nccl-tests reads -b and -e. */
 static gboolean read_size(const char *text, guint64 *ret) {
@@ -34,13 +41,31 @@ static gboolean read_size(const char *text, guint64 *ret) {
   return TRUE;
 }
 
-static gboolean read_sizes(const char *text, guint64 *ret_from, guint64 *ret_to, GError **error) {
-  g_auto(GStrv) parts = g_strsplit(text != NULL ? text : "8..8G", "..", 2);
+static gboolean read_sizes(const char *option, const char *text, gpointer field, GError **error) {
+  Sizes *sizes = field;
+  g_auto(GStrv) parts = g_strsplit(text, "..", 2);
   const char *to = parts[0] != NULL && parts[1] != NULL ? parts[1] : parts[0];
-  if (parts[0] == NULL || !read_size(parts[0], ret_from) || !read_size(to, ret_to) || *ret_from > *ret_to)
-    return fail_bytes(text, error);
-  return TRUE;
+  sizes->given = TRUE;
+  if (parts[0] != NULL && read_size(parts[0], &sizes->from) && read_size(to, &sizes->to) && sizes->from <= sizes->to)
+    return TRUE;
+  g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
+              "%s: expected a size or FROM..TO, as in 64M or 8..8G, from 1 to 1024T, found \"%s\"", option, text);
+  return FALSE;
 }
+
+static const CliOption options[] = {
+    CLI_WORDS(Collective, words, 1, 1, "an operation"),
+    CLI_GROUP_ROW(Collective, settings, cli_settings_options),
+    CLI_JSON(Collective, json),
+    {"nodes", 'n', CLI_TEXT, offsetof(Collective, nodes), "N", "nodes of the communicator (1)"},
+    {"gpus-per-node", 'g', CLI_TEXT, offsetof(Collective, gpus_per_node), "N", "GPUs of each node (all)"},
+    {"dtype", 'd', CLI_TEXT, offsetof(Collective, dtype), "TYPE", "of the elements, by nccl-tests' names (float)"},
+    {"bytes", 'b', CLI_READ, offsetof(Collective, sizes), "FROM..TO",
+     "sizes, doubled from the first to the last; K, M and G are 1024s, as in nccl-tests (8..8G)", .read = read_sizes},
+    {"explain", 0, CLI_FLAG, offsetof(Collective, explain), NULL, "say what every algorithm would take"},
+    {"compare", 'c', CLI_FILE, offsetof(Collective, compare), "LOG",
+     "beside a log of nccl-tests: its sizes and type, unless asked otherwise"},
+    {NULL}};
 
 static gboolean put(StudyCollective *collective, const char *option, const char *name, const char *value,
                     GError **error) {
@@ -49,30 +74,29 @@ static gboolean put(StudyCollective *collective, const char *option, const char 
 }
 
 /* As the option says, else as the log does, else the default. */
-static gboolean put_either(StudyCollective *collective, const CliOptions *options, const char *option, const char *name,
+static gboolean put_either(StudyCollective *collective, const Collective *asked, const char *option, const char *name,
                            const char *value, const char *measured, GError **error) {
-  gboolean asked = value != NULL || *measured == '\0';
-  return put(collective, asked ? option : options->compare, name, asked ? value : measured, error);
+  gboolean given = value != NULL || *measured == '\0';
+  return put(collective, given ? option : asked->compare, name, given ? value : measured, error);
 }
 
 /* `measured`: of the log that is compared with; empty where there is none. */
-static StudyCollective *open_collective(const CliOptions *options, const CliMeasuredSettings *measured,
-                                        GError **error) {
+static StudyCollective *open_collective(const Collective *asked, const CliMeasuredSettings *measured, GError **error) {
   g_autoptr(StudyCollective) collective = study_collective_new();
-  if (options->topology == NULL && options->sets == NULL) {
+  if (asked->settings.topology == NULL && asked->settings.sets == NULL) {
     base_error_set_at(error, &(BasePlace){.file = "--topology"},
                       "is missing: a file, or one of foretrain list topologies");
     return NULL;
   }
-  if (!put(collective, "OPERATION", "collective.operation", options->rest[0], error) ||
-      !put(collective, "--topology", "cluster.topology", options->topology, error) ||
-      !put_either(collective, options, "--nodes", "cluster.nodes", options->group_nodes, measured->nodes, error) ||
-      !put_either(collective, options, "--gpus-per-node", "cluster.gpus_per_node", options->gpus_per_node,
+  if (!put(collective, "OPERATION", "collective.operation", asked->words[0], error) ||
+      !put(collective, "--topology", "cluster.topology", asked->settings.topology, error) ||
+      !put_either(collective, asked, "--nodes", "cluster.nodes", asked->nodes, measured->nodes, error) ||
+      !put_either(collective, asked, "--gpus-per-node", "cluster.gpus_per_node", asked->gpus_per_node,
                   measured->gpus_per_node, error) ||
-      !put_either(collective, options, "--dtype", "collective.dtype", options->dtype, measured->dtype, error))
+      !put_either(collective, asked, "--dtype", "collective.dtype", asked->dtype, measured->dtype, error))
     return NULL;
-  for (guint i = 0; options->sets != NULL && options->sets[i] != NULL; i++)
-    if (!study_collective_set(collective, options->sets[i], error))
+  for (guint i = 0; asked->settings.sets != NULL && asked->settings.sets[i] != NULL; i++)
+    if (!study_collective_set(collective, asked->settings.sets[i], error))
       return NULL;
   if (!study_collective_build(collective, error))
     return NULL;
@@ -172,14 +196,15 @@ static void json_end(JsonBuilder *json, GString *text) {
   g_string_append_printf(text, "%s\n", printed);
 }
 
-static CliExit print_compared(const CliOptions *options, guint64 from, guint64 to, GError **error) {
-  g_autoptr(ImportLog) log = import_log_load(options->compare, error);
-  const ImportRun *run = log != NULL ? cli_measured_run(log, options->rest[0], error) : NULL;
+static CliExit print_compared(const Collective *asked, GError **error) {
+  guint64 from = asked->sizes.given ? asked->sizes.from : 0, to = asked->sizes.given ? asked->sizes.to : MOST_BYTES;
+  g_autoptr(ImportLog) log = import_log_load(asked->compare, error);
+  const ImportRun *run = log != NULL ? cli_measured_run(log, asked->words[0], error) : NULL;
   if (run == NULL)
     return CLI_INPUT;
   CliMeasuredSettings measured = {0};
   cli_measured_settings(run, &measured);
-  g_autoptr(StudyCollective) collective = open_collective(options, &measured, error);
+  g_autoptr(StudyCollective) collective = open_collective(asked, &measured, error);
   if (collective == NULL || !cli_measured_check(log, run, collective, error))
     return CLI_INPUT;
   g_autoptr(GString) text = g_string_new(NULL);
@@ -194,7 +219,7 @@ static CliExit print_compared(const CliOptions *options, guint64 from, guint64 t
     cli_measured_add(table, &call, row);
     json_call(json, &call, row);
   }
-  if (options->json)
+  if (asked->json)
     json_end(json, text);
   else
     cli_measured_print(table, text);
@@ -202,38 +227,46 @@ static CliExit print_compared(const CliOptions *options, guint64 from, guint64 t
   return CLI_DONE;
 }
 
-CliExit cli_collective(const CliOptions *options, GError **error) {
-  guint64 from, to;
-  if (!cli_want(options, 1, "an operation", error) || !read_sizes(options->bytes, &from, &to, error))
-    return CLI_INPUT;
-  if (options->compare != NULL && options->explain) {
+static CliExit collective(gconstpointer data, GError **error) {
+  const Collective *asked = data;
+  if (asked->compare != NULL && asked->explain) {
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "--compare and --explain are two tables: ask for one");
     return CLI_INPUT;
   }
-  if (options->compare != NULL)
-    return print_compared(options, options->bytes != NULL ? from : 0, options->bytes != NULL ? to : MOST_BYTES, error);
-  g_autoptr(StudyCollective) collective = open_collective(options, &(CliMeasuredSettings){0}, error);
-  if (collective == NULL)
+  if (asked->compare != NULL)
+    return print_compared(asked, error);
+  g_autoptr(StudyCollective) calls = open_collective(asked, &(CliMeasuredSettings){0}, error);
+  if (calls == NULL)
     return CLI_INPUT;
   g_autoptr(GString) text = g_string_new(NULL), reasons = g_string_new(NULL);
   g_autoptr(JsonBuilder) json = json_builder_new();
-  json_begin(json, collective);
-  print_head(collective, text);
-  if (options->explain)
-    study_collective_explain_choice(collective, reasons);
-  for (guint64 bytes = from; bytes <= to; bytes *= 2) {
+  json_begin(json, calls);
+  print_head(calls, text);
+  if (asked->explain)
+    study_collective_explain_choice(calls, reasons);
+  for (guint64 bytes = asked->sizes.from; bytes <= asked->sizes.to; bytes *= 2) {
     StudyCollectiveCall call;
-    if (!study_collective_call(collective, bytes, &call))
+    if (!study_collective_call(calls, bytes, &call))
       continue;
-    print_call(collective, &call, text);
+    print_call(calls, &call, text);
     json_call(json, &call, NULL);
-    if (options->explain)
-      study_collective_explain(collective, bytes, reasons);
+    if (asked->explain)
+      study_collective_explain(calls, bytes, reasons);
   }
-  if (options->json)
+  if (asked->json)
     json_end(json, g_string_truncate(text, 0));
   fputs(text->str, stdout);
-  if (!options->json)
+  if (!asked->json)
     fputs(reasons->str, stdout);
   return CLI_DONE;
 }
+
+static const Collective defaults = {.sizes = {8, G_GUINT64_CONSTANT(8) << 30, FALSE}};
+
+const CliVerb cli_collective = {"collective",
+                                "OPERATION --topology T [--nodes N] [--compare LOG]",
+                                "a collective by size, in the columns of nccl-tests",
+                                options,
+                                sizeof(Collective),
+                                &defaults,
+                                collective};

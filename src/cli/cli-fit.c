@@ -5,21 +5,43 @@
 #include "cli.h"
 #include "report-fit.h"
 
-CliExit cli_fit(const CliOptions *options, GError **error) {
+typedef struct {
+  CliWorkload workload;
+  const char *const *words;
+  const char *vary;
+  gboolean json;
+} Fit;
+
+static const char *const keys[] = {"micro_batch", "sequence_length", "layers", "nodes", NULL};
+
+static const CliOption options[] = {CLI_WORDS(Fit, words, 1, 1, "a workload"),
+                                    CLI_GROUP_ROW(Fit, workload, cli_workload_options),
+                                    CLI_JSON(Fit, json),
+                                    {"vary", 0, CLI_TEXT, offsetof(Fit, vary), "KEY",
+                                     "what may vary: micro_batch, sequence_length, layers or nodes", keys},
+                                    {NULL}};
+
+static CliExit fit(gconstpointer data, GError **error) {
+  const Fit *asked = data;
   StudyFits fits;
-  if (!cli_want(options, 1, "a workload", error))
-    return CLI_INPUT;
-  if (options->vary == NULL) {
+  if (asked->vary == NULL) {
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
                 "what may vary is not said: --vary micro_batch, sequence_length, layers or nodes");
     return CLI_INPUT;
   }
-  g_autoptr(Study) study = cli_open_study(options, options->rest[0], error);
-  if (study == NULL || !study_fit(study, options->vary, &options->study, &fits, error))
+  g_autoptr(Study) study = cli_open_study(&asked->workload.settings, asked->words[0], error);
+  if (study == NULL || !study_fit(study, asked->vary, &asked->workload.twins.study, &fits, error))
     return CLI_INPUT;
   g_autoptr(GString) text = g_string_new(NULL);
-  (options->json ? report_fit_json : report_fit)(&fits, text);
+  (asked->json ? report_fit_json : report_fit)(&fits, text);
   fputs(text->str, stdout);
   study_fits_clear(&fits);
   return CLI_DONE;
 }
+
+static const Fit defaults = {.workload = CLI_WORKLOAD_DEFAULT};
+
+const CliVerb cli_fit = {
+    "fit",   "WORKLOAD --vary KEY", "the largest (nodes: the least) value of KEY that fits, per stage",
+    options, sizeof(Fit),           &defaults,
+    fit};

@@ -11,24 +11,21 @@
 #include "import-overlay.h"
 #include "import-smi-topo.h"
 
-/* Gives the text of the new file; NULL on error. */
-typedef GString *(*Import)(const CliOptions *options, const char *const *paths, GError **error);
-
-static GString *import_nccl_tests(const CliOptions *options, const char *const *paths, GError **error) {
-  if (options->topology == NULL) {
+static GString *import_nccl_tests(const CliImport *asked, GError **error) {
+  if (asked->topology == NULL) {
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
                 "import nccl-tests: add --topology, the machine that the log was measured on");
     return NULL;
   }
-  g_autoptr(ImportLog) log = import_log_load_all(paths, error);
+  g_autoptr(ImportLog) log = import_log_load_all(asked->paths, error);
   if (log == NULL)
     return NULL;
-  ImportFitOptions how = {.topology = options->topology, .nodes = (guint)MAX(options->nodes, 0)};
-  if (options->operation != NULL) {
-    int operation = base_names_find(import_operation_names + 1, options->operation);
+  ImportFitOptions how = {.topology = asked->topology, .nodes = (guint)asked->nodes};
+  if (asked->operation != NULL) {
+    int operation = base_names_find(import_operation_names + 1, asked->operation);
     if (operation < 0) {
-      g_autofree char *advice = base_names_advice(import_operation_names + 1, options->operation);
-      g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "--operation: no such operation \"%s\"%s", options->operation,
+      g_autofree char *advice = base_names_advice(import_operation_names + 1, asked->operation);
+      g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "--operation: no such operation \"%s\"%s", asked->operation,
                   advice);
       return NULL;
     }
@@ -42,61 +39,19 @@ static GString *import_nccl_tests(const CliOptions *options, const char *const *
   return text;
 }
 
-static GString *machine_text(const CliOptions *options, ImportMachine *machine, GError **error) {
-  const ImportParts parts = {options->gpu, options->nic, options->intra, options->platform};
+static GString *machine_text(const CliImport *asked, ImportMachine *machine, GError **error) {
+  const ImportParts parts = {asked->gpu, asked->nic, asked->intra, asked->platform};
   GString *text = machine != NULL ? import_machine_text(machine, &parts, error) : NULL;
   import_machine_free(machine);
   return text;
 }
 
-static GString *import_nccl_topology(const CliOptions *options, const char *const *paths, GError **error) {
-  return machine_text(options, import_nccl_topology_load(paths[0], error), error);
+static GString *import_nccl_topology(const CliImport *asked, GError **error) {
+  return machine_text(asked, import_nccl_topology_load(asked->paths[0], error), error);
 }
 
-static GString *import_smi_topo(const CliOptions *options, const char *const *paths, GError **error) {
-  return machine_text(options, import_smi_topo_load(paths[0], error), error);
-}
-
-/* Which of its own options a kind takes. */
-typedef enum { TAKES_TOPOLOGY = 1 << 0, TAKES_PARTS = 1 << 1, TAKES_MODEL = 1 << 2 } Takes;
-
-static const struct {
-  const char *name;
-  Import import;
-  guint takes;
-  gboolean many; /* files at once */
-} kinds[] = {
-    {"nccl-tests", import_nccl_tests, TAKES_TOPOLOGY, TRUE},
-    {"nccl-topology", import_nccl_topology, TAKES_PARTS, FALSE},
-    {"nvidia-smi-topo", import_smi_topo, TAKES_PARTS, FALSE},
-    {"recipe", cli_import_recipe, TAKES_MODEL, FALSE},
-};
-
-static gboolean refuse_option(const char *kind, const char *option, gboolean given, GError **error) {
-  if (given)
-    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "import %s does not take %s", kind, option);
-  return given;
-}
-
-static gboolean refuse_options(const CliOptions *options, const char *kind, guint takes, GError **error) {
-  const struct {
-    guint takes;
-    const char *option;
-    gboolean given;
-  } table[] = {
-      {TAKES_TOPOLOGY, "--topology", options->topology != NULL},
-      {TAKES_TOPOLOGY, "--nodes", options->nodes != 0},
-      {TAKES_TOPOLOGY, "--operation", options->operation != NULL},
-      {TAKES_MODEL, "--model", options->model != NULL},
-      {TAKES_PARTS, "--gpu", options->gpu != NULL},
-      {TAKES_PARTS, "--nic", options->nic != NULL},
-      {TAKES_PARTS, "--intra", options->intra != NULL},
-      {TAKES_PARTS, "--platform", options->platform != NULL},
-  };
-  for (gsize i = 0; i < G_N_ELEMENTS(table); i++)
-    if (!(takes & table[i].takes) && refuse_option(kind, table[i].option, table[i].given, error))
-      return TRUE;
-  return FALSE;
+static GString *import_smi_topo(const CliImport *asked, GError **error) {
+  return machine_text(asked, import_smi_topo_load(asked->paths[0], error), error);
 }
 
 /* What stands in the new file's comments: where it is from, what was left out, what was assumed. */
@@ -107,35 +62,63 @@ static void print_remarks(const char *text) {
       puts(**line != '\0' && (*line)[1] == ' ' ? *line + 2 : "");
 }
 
-CliExit cli_import(const CliOptions *options, GError **error) {
-  guint words = options->rest != NULL ? g_strv_length(options->rest) : 0;
-  if (words < 2 && !cli_want(options, 2, "a kind and a file", error))
-    return CLI_INPUT;
-  const char *names[G_N_ELEMENTS(kinds) + 1] = {NULL};
-  for (gsize i = 0; i < G_N_ELEMENTS(kinds); i++)
-    names[i] = kinds[i].name;
-  int kind = base_names_find(names, options->rest[0]);
-  if (kind < 0) {
-    g_autofree char *advice = base_names_advice(names, options->rest[0]);
-    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "import: no such kind \"%s\"%s", options->rest[0], advice);
-    return CLI_INPUT;
-  }
-  if (!kinds[kind].many && !cli_want(options, 2, "a kind and one file", error))
-    return CLI_INPUT;
-  if (options->nodes < 0) {
-    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "--nodes: expected at least 1, found %d", options->nodes);
-    return CLI_INPUT;
-  }
-  if (refuse_options(options, kinds[kind].name, kinds[kind].takes, error))
-    return CLI_INPUT;
-  GString *text = kinds[kind].import(options, (const char *const *)options->rest + 1, error);
+/* Prints what `text` says of itself, once it is written. Takes it; NULL: it could not be made. */
+static CliExit finish(const CliImport *asked, GString *text, GError **error) {
   if (text == NULL)
     return CLI_INPUT;
   gboolean written = TRUE;
-  if (options->output == NULL || strcmp(options->output, "-") == 0)
+  if (asked->output == NULL || strcmp(asked->output, "-") == 0)
     fputs(text->str, stdout);
-  else if ((written = cli_write(options->output, text->str, error)))
+  else if ((written = cli_write(asked->output, text->str, error)))
     print_remarks(text->str);
   g_string_free(text, TRUE);
   return written ? CLI_DONE : CLI_FAULT;
 }
+
+#define ONE_FILE CLI_WORDS(CliImport, paths, 1, 1, "a kind and one file"), CLI_OUTPUT(CliImport, output)
+
+static const CliOption tests_options[] = {CLI_WORDS(CliImport, paths, 1, CLI_WORDS_ANY, "a kind and a file"),
+                                          CLI_OUTPUT(CliImport, output),
+                                          {"topology", 't', CLI_FILE, offsetof(CliImport, topology), "T",
+                                           "nccl-tests: the machine it was measured on", .listed = "topologies"},
+                                          {"nodes", 0, CLI_NUMBER, offsetof(CliImport, nodes), "N",
+                                           "nccl-tests: on how many nodes (as the log's host names say)", .least = 1},
+                                          {"operation", 0, CLI_TEXT, offsetof(CliImport, operation), "OPERATION",
+                                           "nccl-tests: what it measures, where the log does not say",
+                                           import_operation_names + 1},
+                                          {NULL}};
+
+static const CliOption machine_options[] = {
+    ONE_FILE,
+    {"gpu", 0, CLI_TEXT, offsetof(CliImport, gpu), "GPU", "machines: which GPUs (foretrain list gpus)"},
+    {"nic", 0, CLI_TEXT, offsetof(CliImport, nic), "LINK", "machines: which NICs (foretrain list links)"},
+    {"intra", 0, CLI_TEXT, offsetof(CliImport, intra), "LINK", "machines: what joins the GPUs (foretrain list links)"},
+    {"platform", 0, CLI_TEXT, offsetof(CliImport, platform), "PLATFORM", "machines: foretrain list platforms"},
+    {NULL}};
+
+static const CliOption recipe_options[] = {
+    ONE_FILE,
+    {"model", 0, CLI_FILE, offsetof(CliImport, model), "FILE",
+     "recipe: the model's config.json, which some values that are \"auto\" need"},
+    {NULL}};
+
+/* A kind of file: one row of the table below. */
+#define KIND(id, name, usage, what, table, import)                                                                     \
+  static CliExit id##_run(gconstpointer data, GError **error) {                                                        \
+    return finish(data, import(data, error), error);                                                                   \
+  }                                                                                                                    \
+  static const CliVerb id = {name, usage, what, table, sizeof(CliImport), NULL, id##_run}
+
+KIND(tests, "nccl-tests", "LOG... -t T", "logs of nccl-tests to an overlay", tests_options, import_nccl_tests);
+KIND(nccl, "nccl-topology", "FILE", "NCCL's dump of a machine to a topology", machine_options, import_nccl_topology);
+KIND(smi, "nvidia-smi-topo", "FILE", "nvidia-smi topo -m to a topology", machine_options, import_smi_topo);
+KIND(recipe, "recipe", "FILE", "another tool's recipe to a workload", recipe_options, cli_import_recipe);
+
+static const CliVerb *const kinds[] = {&tests, &nccl, &smi, &recipe, NULL};
+
+const CliVerb cli_import = {.name = "import",
+                            .usage = "nccl-tests|nccl-topology|nvidia-smi-topo|recipe FILE... [-o FILE]",
+                            .summary = "other tools' files into ours",
+                            .kinds = kinds,
+                            .wants = "a kind and a file, kinds being %s",
+                            .unknown = "import: no such kind"};

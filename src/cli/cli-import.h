@@ -1,10 +1,17 @@
 /* Kinds of foretrain import that have a file of their own. Private to this floor.
  *
- *   {"recipe", cli_import_recipe, TAKES_MODEL, FALSE},
+ *   KIND(recipe, "recipe", "FILE", "another tool's recipe to a workload", recipe_options, cli_import_recipe);
  */
 #pragma once
 
 #include "cli.h"
 
-/* Each: the text of the new file, NULL on error. `paths`: at least one. */
-GString *cli_import_recipe(const CliOptions *options, const char *const *paths, GError **error);
+/* What all kinds are asked for; each takes only what its own table has. */
+typedef struct {
+  const char *const *paths; /* at least one */
+  const char *output, *topology, *operation, *model, *gpu, *nic, *intra, *platform;
+  int nodes; /* 0: not given */
+} CliImport;
+
+/* Each: the text of the new file, NULL on error. */
+GString *cli_import_recipe(const CliImport *asked, GError **error);

@@ -9,6 +9,19 @@
 #include "cli.h"
 #include "report-text.h"
 
+typedef struct {
+  CliSettings settings;
+  const char *const *words;
+  const char *output;
+  gboolean json;
+} Layers;
+
+static const CliOption options[] = {CLI_WORDS(Layers, words, 1, 1, "a workload"),
+                                    CLI_GROUP_ROW(Layers, settings, cli_settings_options),
+                                    CLI_JSON(Layers, json),
+                                    CLI_OUTPUT(Layers, output),
+                                    {NULL}};
+
 static void cells(BaseTable *table, const char *kind, const CliProfileSum *sum) {
   g_autofree char *time = base_format_time(sum->time);
   base_table_cell(table, "%s", kind);
@@ -133,21 +146,25 @@ static void print_json(const StudyLayers *layers, GString *text) {
   g_string_append_printf(text, "%s\n", printed);
 }
 
-CliExit cli_layers(const CliOptions *options, GError **error) {
-  if (!cli_want(options, 1, "a workload", error))
-    return CLI_INPUT;
-  if (options->json && options->output != NULL) {
+static CliExit layers(gconstpointer data, GError **error) {
+  const Layers *asked = data;
+  if (asked->json && asked->output != NULL) {
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "layers: --json prints, -o writes a layer profile: choose one");
     return CLI_INPUT;
   }
-  g_autoptr(Study) study = cli_open_study(options, options->rest[0], error);
-  g_autoptr(StudyLayers) layers = study != NULL ? study_layers(study, error) : NULL;
-  if (layers == NULL)
+  g_autoptr(Study) study = cli_open_study(&asked->settings, asked->words[0], error);
+  g_autoptr(StudyLayers) found = study != NULL ? study_layers(study, error) : NULL;
+  if (found == NULL)
     return CLI_INPUT;
-  if (options->output != NULL)
-    return cli_profile_write(layers, options->output, error) ? CLI_DONE : CLI_FAULT;
+  if (asked->output != NULL)
+    return cli_profile_write(found, asked->output, error) ? CLI_DONE : CLI_FAULT;
   g_autoptr(GString) text = g_string_new(NULL);
-  (options->json ? print_json : print_text)(layers, text);
+  (asked->json ? print_json : print_text)(found, text);
   fputs(text->str, stdout);
   return CLI_DONE;
 }
+
+const CliVerb cli_layers = {
+    "layers", "WORKLOAD",     "operations per layer and direction; -o writes them as a layer profile",
+    options,  sizeof(Layers), NULL,
+    layers};

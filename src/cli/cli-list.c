@@ -12,7 +12,13 @@
 #include "program-trace.h"
 #include "store-points.h"
 
-static CliExit list_gpus(G_GNUC_UNUSED const CliOptions *options, CliListing *listing, GError **error) {
+typedef struct {
+  const char *const *words;
+  const char *db;
+  gboolean json;
+} List;
+
+static CliExit list_gpus(G_GNUC_UNUSED const List *asked, CliListing *listing, GError **error) {
   static const CliColumn columns[] = {{"gpu", "gpu", BASE_LEFT},
                                       {"memory_bytes", "memory GiB", BASE_RIGHT},
                                       {"memory_bandwidth", "GB/s", BASE_RIGHT},
@@ -39,7 +45,7 @@ static CliExit list_gpus(G_GNUC_UNUSED const CliOptions *options, CliListing *li
   return CLI_DONE;
 }
 
-static CliExit list_links(G_GNUC_UNUSED const CliOptions *options, CliListing *listing, GError **error) {
+static CliExit list_links(G_GNUC_UNUSED const List *asked, CliListing *listing, GError **error) {
   static const CliColumn columns[] = {{"link", "link", BASE_LEFT},     {"scope", "scope", BASE_LEFT},
                                       {"raw", "raw GB/s", BASE_RIGHT}, {"achievable", "achievable GB/s", BASE_RIGHT},
                                       {"trust", "trust", BASE_LEFT},   {NULL, NULL, BASE_LEFT}};
@@ -64,7 +70,7 @@ static void time_cell(CliListing *listing, SimTime time) {
   cli_listing_integer(listing, time, shown);
 }
 
-static CliExit list_platforms(G_GNUC_UNUSED const CliOptions *options, CliListing *listing, GError **error) {
+static CliExit list_platforms(G_GNUC_UNUSED const List *asked, CliListing *listing, GError **error) {
   static const CliColumn columns[] = {{"platform", "platform", BASE_LEFT},
                                       {"launch_floor_ps", "launch floor", BASE_RIGHT},
                                       {"nic_latency_ps", "NIC latency", BASE_RIGHT},
@@ -93,14 +99,12 @@ static CliExit list_files(CliListing *listing, const char *folder, const CliColu
   return CLI_DONE;
 }
 
-static CliExit list_topologies(G_GNUC_UNUSED const CliOptions *options, CliListing *listing,
-                               G_GNUC_UNUSED GError **error) {
+static CliExit list_topologies(G_GNUC_UNUSED const List *asked, CliListing *listing, G_GNUC_UNUSED GError **error) {
   static const CliColumn columns[] = {{"topology", "", BASE_LEFT}, {NULL, NULL, BASE_LEFT}};
   return list_files(listing, "topologies", columns);
 }
 
-static CliExit list_workloads(G_GNUC_UNUSED const CliOptions *options, CliListing *listing,
-                              G_GNUC_UNUSED GError **error) {
+static CliExit list_workloads(G_GNUC_UNUSED const List *asked, CliListing *listing, G_GNUC_UNUSED GError **error) {
   static const CliColumn columns[] = {{"workload", "", BASE_LEFT}, {NULL, NULL, BASE_LEFT}};
   return list_files(listing, "workloads", columns);
 }
@@ -126,13 +130,13 @@ static void run_row(int n, const char *const *names, const char *const *values, 
   }
 }
 
-static CliExit list_runs(const CliOptions *options, CliListing *listing, GError **error) {
+static CliExit list_runs(const List *asked, CliListing *listing, GError **error) {
   static const CliColumn columns[] = {
       {"run_id", "run", BASE_RIGHT},       {"run_key", "key", BASE_LEFT},         {"workload", "workload", BASE_LEFT},
       {"topology", "topology", BASE_LEFT}, {"framework", "framework", BASE_LEFT}, {"zero_stage", "stage", BASE_RIGHT},
       {"gpus", "GPUs", BASE_RIGHT},        {"verdict", "verdict", BASE_LEFT},     {"step_ps", "step ms", BASE_RIGHT},
       {"step_low_ps", "from", BASE_RIGHT}, {"step_high_ps", "to", BASE_RIGHT},    {NULL, NULL, BASE_LEFT}};
-  const char *database = cli_database(options, error);
+  const char *database = cli_database(asked->db, error);
   g_autoptr(StoreDb) db = database != NULL ? store_db_open_existing(database, error) : NULL;
   if (db == NULL)
     return CLI_FAULT;
@@ -144,49 +148,66 @@ static CliExit list_runs(const CliOptions *options, CliListing *listing, GError 
   return good ? CLI_DONE : CLI_FAULT;
 }
 
-static CliExit list_settings(const CliOptions *options, CliListing *listing, GError **error) {
-  if (options->json) {
-    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "list settings is a text for people: it has no --json");
-    return CLI_INPUT;
-  }
+static CliExit list_settings(G_GNUC_UNUSED const List *asked, CliListing *listing, G_GNUC_UNUSED GError **error) {
   study_print_reference(cli_listing_page(listing));
   return CLI_DONE;
 }
 
-typedef CliExit (*List)(const CliOptions *options, CliListing *listing, GError **error);
-
-CliExit cli_list(const CliOptions *options, GError **error) {
-  static const char *const names[] = {"gpus",      "links", "platforms", "topologies",
-                                      "workloads", "runs",  "settings",  NULL};
-  static const List lists[] = {list_gpus,      list_links, list_platforms, list_topologies,
-                               list_workloads, list_runs,  list_settings};
-  if (!cli_want(options, 1, "one of gpus, links, platforms, topologies, workloads, runs, settings", error))
-    return CLI_INPUT;
-  int index = base_names_find(names, options->rest[0]);
-  if (index < 0) {
-    g_autofree char *advice = base_names_advice(names, options->rest[0]);
-    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "nothing to list under \"%s\"%s", options->rest[0], advice);
-    return CLI_INPUT;
-  }
-  if (options->db != NULL && lists[index] != list_runs) {
-    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "list %s reads no database: leave out --db", names[index]);
-    return CLI_INPUT;
-  }
-  g_autoptr(CliListing) listing = cli_listing_new(options->json);
-  CliExit status = lists[index](options, listing, error);
+static CliExit list(const List *asked, CliExit (*fill)(const List *asked, CliListing *listing, GError **error),
+                    GError **error) {
+  g_autoptr(CliListing) listing = cli_listing_new(asked->json);
+  CliExit status = fill(asked, listing, error);
   if (status == CLI_DONE)
     cli_listing_print(listing);
   return status;
 }
 
-CliExit cli_schema(const CliOptions *options, GError **error) {
-  static const char *const names[] = {"database", "trace", NULL};
-  const char *word = options->rest != NULL && options->rest[0] != NULL ? options->rest[0] : names[0];
-  int index = base_names_find(names, word);
-  if (options->rest != NULL && options->rest[0] != NULL && !cli_want(options, 1, "database or trace", error))
-    return CLI_INPUT;
+#define NO_DATABASE "reads no database: leave out --db"
+
+static const CliOption page_options[] = {CLI_WORDS(List, words, 0, 0, "no word more"), {NULL}};
+static const CliOption table_options[] = {CLI_WORDS(List, words, 0, 0, "no word more"), CLI_JSON(List, json), {NULL}};
+static const CliOption runs_options[] = {
+    CLI_WORDS(List, words, 0, 0, "no word more"), CLI_DB(List, db), CLI_JSON(List, json), {NULL}};
+
+/* A kind of list: one row of the table below. */
+#define KIND(id, what, table, refused)                                                                                 \
+  static CliExit id##_run(gconstpointer data, GError **error) {                                                        \
+    return list(data, list_##id, error);                                                                               \
+  }                                                                                                                    \
+  static const CliVerb id = {#id, "", what, table, sizeof(List), NULL, id##_run, refused}
+
+KIND(gpus, "GPUs of the catalogue", table_options, NO_DATABASE);
+KIND(links, "links of the catalogue", table_options, NO_DATABASE);
+KIND(platforms, "platforms of the catalogue", table_options, NO_DATABASE);
+KIND(topologies, "topologies that a bare name finds", table_options, NO_DATABASE);
+KIND(workloads, "workloads that a bare name finds", table_options, NO_DATABASE);
+KIND(runs, "runs of the database", runs_options, NULL);
+KIND(settings, "every key that a workload or a topology may hold", page_options,
+     "is a text for people, of no database: it has no --json and no --db");
+
+static const CliVerb *const kinds[] = {&gpus, &links, &platforms, &topologies, &workloads, &runs, &settings, NULL};
+
+const CliVerb cli_list = {.name = "list",
+                          .usage = "gpus|links|platforms|topologies|workloads|runs|settings",
+                          .summary = "what there is to choose from",
+                          .kinds = kinds,
+                          .wants = "one of %s",
+                          .unknown = "nothing to list under"};
+
+typedef struct {
+  const char *const *words;
+} Schema;
+
+static const char *const schemas[] = {"database", "trace", NULL};
+static const CliOption schema_options[] = {
+    {NULL, 0, CLI_WORD, offsetof(Schema, words), "database or trace", NULL, schemas, 0, 1}, {NULL}};
+
+static CliExit schema(gconstpointer data, GError **error) {
+  const Schema *asked = data;
+  const char *word = asked->words[0] != NULL ? asked->words[0] : schemas[0];
+  int index = base_names_find(schemas, word);
   if (index < 0) {
-    g_autofree char *advice = base_names_advice(names, word);
+    g_autofree char *advice = base_names_advice(schemas, word);
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "no schema of \"%s\"%s", word, advice);
     return CLI_INPUT;
   }
@@ -196,3 +217,7 @@ CliExit cli_schema(const CliOptions *options, GError **error) {
   fputs(index == 1 ? trace->str : store_schema(), stdout);
   return CLI_DONE;
 }
+
+const CliVerb cli_schema = {"schema",       "[database|trace]", "the database, or trace files, documented",
+                            schema_options, sizeof(Schema),     NULL,
+                            schema};

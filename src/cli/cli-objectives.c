@@ -5,7 +5,25 @@
 
 #include "base-error.h"
 
-static gboolean add_objectives(char *const *names, gboolean more, StoreObjective *objectives, guint *n,
+#define SUBJECT                                                                                                        \
+  {                                                                                                                    \
+    "subject", 0, CLI_TEXT, offsetof(CliObjectives, subject), "EXPRESSION",                                            \
+        "only runs for which this holds, as in \"step <= 1.9 s and gpus <= 64\"; they must fit, unless it names "      \
+        "verdict"                                                                                                      \
+  }
+
+const CliOption cli_subject_options[] = {SUBJECT, {NULL}};
+
+const CliOption cli_objectives_options[] = {
+    {"minimise", 0, CLI_TEXTS, offsetof(CliObjectives, minimise), "METRIC",
+     "a metric; several objectives give their Pareto front"},
+    {"maximise", 0, CLI_TEXTS, offsetof(CliObjectives, maximise), "METRIC", "a metric"},
+    {"minimize", 0, CLI_TEXTS, offsetof(CliObjectives, minimise), "METRIC", "--minimise", .hidden = TRUE},
+    {"maximize", 0, CLI_TEXTS, offsetof(CliObjectives, maximise), "METRIC", "--maximise", .hidden = TRUE},
+    SUBJECT,
+    {NULL}};
+
+static gboolean add_objectives(const char *const *names, gboolean more, StoreObjective *objectives, guint *n,
                                GError **error) {
   const char *option = more ? "--maximise" : "--minimise";
   for (; names != NULL && *names != NULL; names++) {
@@ -33,8 +51,8 @@ static gboolean names_verdict(const StoreExpression *subject) {
 }
 
 /* What does not fit is no answer, unless the subject speaks of verdicts itself. */
-StoreExpression *cli_subject(const CliOptions *options, GError **error) {
-  const char *text = options->subject;
+StoreExpression *cli_subject(const CliObjectives *asked, GError **error) {
+  const char *text = asked->subject;
   g_autoptr(StoreExpression) subject = store_expression_parse(text != NULL ? text : "verdict = fits", error);
   if (subject == NULL)
     g_prefix_error(error, "--subject ");
@@ -44,9 +62,9 @@ StoreExpression *cli_subject(const CliOptions *options, GError **error) {
   return store_expression_parse(both, error);
 }
 
-gboolean cli_objectives(const CliOptions *options, StoreObjective ret[STORE_OBJECTIVES_MOST], guint *ret_n,
+gboolean cli_objectives(const CliObjectives *asked, StoreObjective ret[STORE_OBJECTIVES_MOST], guint *ret_n,
                         GError **error) {
   *ret_n = 0;
-  return add_objectives(options->minimise, FALSE, ret, ret_n, error) &&
-         add_objectives(options->maximise, TRUE, ret, ret_n, error);
+  return add_objectives(asked->minimise, FALSE, ret, ret_n, error) &&
+         add_objectives(asked->maximise, TRUE, ret, ret_n, error);
 }

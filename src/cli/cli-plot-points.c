@@ -7,9 +7,25 @@
 #include "report-plot.h"
 
 /* How many GPUs, and what they bring: asked of every sweep, and always known. */
-static gboolean two_objectives(const CliOptions *options, StoreObjective ret[STORE_OBJECTIVES_MOST], GError **error) {
+typedef struct {
+  CliObjectives objectives;
+  const char *const *words;
+  const char *db, *output;
+  gboolean quiet;
+} Points;
+
+#define ROWS(objectives_table)                                                                                         \
+  CLI_WORDS(Points, words, 0, 0, "the kind alone: it draws the runs of the database"), CLI_DB(Points, db),             \
+      CLI_QUIET(Points, quiet), CLI_OUTPUT(Points, output), CLI_GROUP_ROW(Points, objectives, objectives_table), {     \
+    NULL                                                                                                               \
+  }
+
+static const CliOption pareto_options[] = {ROWS(cli_objectives_options)};
+static const CliOption scaling_options[] = {ROWS(cli_subject_options)};
+
+static gboolean two_objectives(const CliObjectives *asked, StoreObjective ret[STORE_OBJECTIVES_MOST], GError **error) {
   guint n;
-  if (!cli_objectives(options, ret, &n, error))
+  if (!cli_objectives(asked, ret, &n, error))
     return FALSE;
   if (n == 0) {
     ret[0] = (StoreObjective){store_metric_find("gpus"), FALSE};
@@ -24,38 +40,47 @@ static gboolean two_objectives(const CliOptions *options, StoreObjective ret[STO
   return FALSE;
 }
 
-static gboolean check(const CliOptions *options, const char *kind, GError **error) {
-  gboolean scaling = strcmp(kind, "scaling") == 0;
-  if (options->plays || options->from >= 0 || options->to >= 0 ||
-      (scaling && (options->minimise != NULL || options->maximise != NULL))) {
-    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
-                "plot %s draws the runs of the database: it takes --db, --subject%s and -o", kind,
-                scaling ? "" : ", --minimise, --maximise");
-    return FALSE;
-  }
-  if (options->output != NULL)
-    return report_plot_check(options->output, error);
-  g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "plot: say where to, as in -o %s.svg or -o %s.png", kind, kind);
-  return FALSE;
-}
-
-CliExit cli_plot_points(const CliOptions *options, GError **error) {
-  const char *kind = options->rest[0];
-  StoreObjective objectives[STORE_OBJECTIVES_MOST];
-  if (!cli_want(options, 1, "the kind alone: it draws the runs of the database", error) ||
-      !check(options, kind, error) || !two_objectives(options, objectives, error))
-    return CLI_INPUT;
-  g_autoptr(StoreExpression) subject = cli_subject(options, error);
-  const char *database = subject != NULL ? cli_database(options, error) : NULL;
+/* `objectives`: NULL for the picture of how it scales. */
+static CliExit draw(const Points *asked, const StoreObjective *objectives, GError **error) {
+  g_autoptr(StoreExpression) subject = cli_subject(&asked->objectives, error);
+  const char *database = subject != NULL ? cli_database(asked->db, error) : NULL;
   if (database == NULL)
     return CLI_INPUT;
   g_autoptr(StoreDb) db = store_db_open_existing(database, error);
-  gboolean drawn = db != NULL &&
-                   (strcmp(kind, "scaling") == 0 ? report_plot_scaling(db, subject, options->output, error)
-                                                 : report_plot_pareto(db, objectives, subject, options->output, error));
-  if (!drawn)
+  if (db == NULL || !(objectives == NULL ? report_plot_scaling(db, subject, asked->output, error)
+                                         : report_plot_pareto(db, objectives, subject, asked->output, error)))
     return CLI_FAULT;
-  if (!options->quiet)
-    fprintf(stderr, "%s is drawn; its script and data stand beside it\n", options->output);
+  cli_plot_tell(asked->output, asked->quiet);
   return CLI_DONE;
 }
+
+static CliExit pareto(gconstpointer data, GError **error) {
+  const Points *asked = data;
+  StoreObjective objectives[STORE_OBJECTIVES_MOST];
+  if (!cli_plot_check(asked->output, "pareto", error) || !two_objectives(&asked->objectives, objectives, error))
+    return CLI_INPUT;
+  return draw(asked, objectives, error);
+}
+
+static CliExit scaling(gconstpointer data, GError **error) {
+  const Points *asked = data;
+  return cli_plot_check(asked->output, "scaling", error) ? draw(asked, NULL, error) : CLI_INPUT;
+}
+
+const CliVerb cli_plot_pareto = {
+    "pareto",
+    "[--minimise METRIC --maximise METRIC] -o FILE",
+    "the runs of the database by two objectives",
+    pareto_options,
+    sizeof(Points),
+    NULL,
+    pareto,
+    "draws the runs of the database: it takes --db, --subject, --minimise, --maximise and -o"};
+const CliVerb cli_plot_scaling = {"scaling",
+                                  "-o FILE",
+                                  "the runs of the database by their GPUs",
+                                  scaling_options,
+                                  sizeof(Points),
+                                  NULL,
+                                  scaling,
+                                  "draws the runs of the database: it takes --db, --subject and -o"};

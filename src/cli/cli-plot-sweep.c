@@ -1,44 +1,56 @@
 /* foretrain plot oom-map, capacity: the newest sweep of the database, drawn. */
-#include <stdio.h>
-#include <string.h>
-
 #include "base-error.h"
 #include "cli.h"
 #include "report-plot.h"
 
-static gboolean want_words(const CliOptions *options, gboolean map, GError **error) {
-  guint n = g_strv_length(options->rest);
-  if (options->plays || options->from >= 0 || options->to >= 0 || options->minimise != NULL ||
-      options->maximise != NULL || options->subject != NULL) {
-    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
-                "plot %s draws what foretrain sweep found: no setting, window, objective or option of runs applies",
-                options->rest[0]);
-    return FALSE;
-  }
-  if (n != 1 && !(map && n == 3)) {
-    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "plot %s draws the newest sweep: it takes %s", options->rest[0],
-                map ? "no more, or two of its axes: the one across and the one up" : "no more");
-    return FALSE;
-  }
-  if (options->output == NULL)
-    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "plot: say where to, as in -o %s.svg or -o %s.png", options->rest[0],
-                options->rest[0]);
-  return options->output != NULL;
+typedef struct {
+  const char *const *axes;
+  const char *db, *output;
+  gboolean quiet;
+} SweepPlot;
+
+#define ROWS CLI_DB(SweepPlot, db), CLI_QUIET(SweepPlot, quiet), CLI_OUTPUT(SweepPlot, output)
+
+static const CliOption map_options[] = {CLI_WORDS(SweepPlot, axes, 0, 2, "no more, or two of its axes"), ROWS, {NULL}};
+static const CliOption capacity_options[] = {
+    CLI_WORDS(SweepPlot, axes, 0, 0, "the kind alone: it takes no more"), ROWS, {NULL}};
+
+/* The newest sweep; NULL where it cannot be drawn to the output either. */
+static StoreDb *open_sweep(const SweepPlot *asked, const char *kind, GError **error) {
+  const char *database = cli_plot_check(asked->output, kind, error) ? cli_database(asked->db, error) : NULL;
+  return database != NULL ? store_db_open_existing(database, error) : NULL;
 }
 
-CliExit cli_plot_sweep(const CliOptions *options, GError **error) {
-  gboolean map = strcmp(options->rest[0], "oom-map") == 0;
-  const char *database = want_words(options, map, error) ? cli_database(options, error) : NULL;
-  if (database == NULL || !report_plot_check(options->output, error))
+static CliExit map(gconstpointer data, GError **error) {
+  const SweepPlot *asked = data;
+  const char *across = asked->axes[0], *up = across != NULL ? asked->axes[1] : NULL;
+  if (across != NULL && up == NULL) {
+    g_set_error(
+        error, SIM_ERROR, SIM_ERROR_INPUT,
+        "plot oom-map draws the newest sweep: it takes no more, or two of its axes: the one across and the one up");
     return CLI_INPUT;
-  g_autoptr(StoreDb) db = store_db_open_existing(database, error);
-  gboolean named = options->rest[1] != NULL;
-  gboolean good = db != NULL && (map ? report_plot_oom_map(db, named ? options->rest[1] : NULL,
-                                                           named ? options->rest[2] : NULL, options->output, error)
-                                     : report_plot_capacity(db, options->output, error));
-  if (!good)
+  }
+  g_autoptr(StoreDb) db = open_sweep(asked, "oom-map", error);
+  if (db == NULL || !report_plot_oom_map(db, across, up, asked->output, error))
     return CLI_FAULT;
-  if (!options->quiet)
-    fprintf(stderr, "%s is drawn; its script and data stand beside it\n", options->output);
+  cli_plot_tell(asked->output, asked->quiet);
   return CLI_DONE;
 }
+
+static CliExit capacity(gconstpointer data, GError **error) {
+  const SweepPlot *asked = data;
+  g_autoptr(StoreDb) db = open_sweep(asked, "capacity", error);
+  if (db == NULL || !report_plot_capacity(db, asked->output, error))
+    return CLI_FAULT;
+  cli_plot_tell(asked->output, asked->quiet);
+  return CLI_DONE;
+}
+
+#define REFUSAL "draws what foretrain sweep found: no setting, window, objective or option of runs applies"
+
+const CliVerb cli_plot_oom_map = {
+    "oom-map", "[AXIS AXIS] -o FILE", "what of the newest sweep fits", map_options, sizeof(SweepPlot), NULL, map,
+    REFUSAL};
+const CliVerb cli_plot_capacity = {
+    "capacity", "-o FILE", "how much of each point of the newest sweep fits", capacity_options, sizeof(SweepPlot), NULL,
+    capacity,   REFUSAL};

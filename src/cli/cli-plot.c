@@ -1,61 +1,96 @@
-/* foretrain plot: pictures of a run in the database, or of a workload that is run first. */
+/* foretrain plot: the table of its kinds, and pictures of a run in the database, or of a workload that is run first. */
 #include <stdio.h>
 
 #include "base-error.h"
-#include "base-names.h"
 #include "cli-find.h"
 #include "report-plot.h"
 
+typedef struct {
+  CliWorkload workload;
+  const char *const *words;
+  const char *db, *output;
+  SimTime from, to; /* -1: not given */
+  gboolean quiet;
+} Picture;
+
+static gboolean read_time(const char *option, const char *text, gpointer field, GError **error) {
+  double seconds;
+  if (!base_quantity_parse(text, BASE_UNIT_TIME, &seconds, error)) {
+    g_prefix_error(error, "%s: ", option);
+    return FALSE;
+  }
+  *(SimTime *)field = sim_time_from_seconds(seconds);
+  return TRUE;
+}
+
+static const CliOption options[] = {
+    CLI_WORDS(Picture, words, 1, 1, "a kind and a run"),
+    CLI_GROUP_ROW(Picture, workload, cli_workload_options),
+    CLI_DB(Picture, db),
+    CLI_QUIET(Picture, quiet),
+    CLI_OUTPUT(Picture, output),
+    {"from", 0, CLI_READ, offsetof(Picture, from), "TIME", "draw from this time of the step on", .read = read_time},
+    {"to", 0, CLI_READ, offsetof(Picture, to), "TIME", "draw to this time of the step", .read = read_time},
+    {NULL}};
+static const Picture defaults = {.workload = CLI_WORKLOAD_DEFAULT, .from = -1, .to = -1};
+
+gboolean cli_plot_check(const char *output, const char *plot, GError **error) {
+  if (output != NULL)
+    return report_plot_check(output, error);
+  g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "plot: say where to, as in -o %s.svg or -o %s.png", plot, plot);
+  return FALSE;
+}
+
+void cli_plot_tell(const char *output, gboolean quiet) {
+  if (!quiet)
+    fprintf(stderr, "%s is drawn; its script and data stand beside it\n", output);
+}
+
 typedef gboolean (*Plot)(StoreDb *db, gint64 run_id, SimTime from, SimTime to, const char *path, GError **error);
 
-static Plot find_plot(const char *kind, GError **error) {
-  static const char *const built[] = {"timeline", "memory", NULL};
-  static const char *const later[] = {"exposed", "tornado", NULL};
-  static const char *const all[] = {"timeline", "memory", "parity", "pareto", "scaling", "oom-map", "capacity", NULL};
-  static const Plot plots[] = {report_plot_timeline, report_plot_memory};
-  int index = base_names_find(built, kind);
-  if (index >= 0)
-    return plots[index];
-  if (base_names_find(later, kind) >= 0) {
-    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
-                "plot %s does not exist yet (timeline, memory, parity, pareto, scaling, oom-map and capacity do)",
-                kind);
-    return NULL;
-  }
-  g_autofree char *advice = base_names_advice(all, kind);
-  g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "no such plot \"%s\"%s", kind, advice);
-  return NULL;
-}
-
-CliExit cli_plot(const CliOptions *options, GError **error) {
-  if (options->rest != NULL && strcmp(options->rest[0], "parity") == 0)
-    return cli_plot_parity(options, error);
-  if (options->rest != NULL && g_strv_contains((const char *const[]){"oom-map", "capacity", NULL}, options->rest[0]))
-    return cli_plot_sweep(options, error);
-  if (options->rest != NULL && (strcmp(options->rest[0], "pareto") == 0 || strcmp(options->rest[0], "scaling") == 0))
-    return cli_plot_points(options, error);
-  Plot plot = options->rest != NULL ? find_plot(options->rest[0], error) : NULL;
-  if (options->rest != NULL && plot == NULL)
-    return CLI_INPUT;
-  if (!cli_want(options, 2, "a kind (timeline, memory) and a run", error) || plot == NULL)
-    return CLI_INPUT;
-  if (options->minimise != NULL || options->maximise != NULL || options->subject != NULL) {
-    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
-                "plot %s draws one run: --minimise, --maximise and --subject are pareto's", options->rest[0]);
-    return CLI_INPUT;
-  }
-  if (options->output == NULL) {
-    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "plot: say where to, as in -o step.svg or -o step.png");
-    return CLI_INPUT;
-  }
+static CliExit draw(const Picture *asked, Plot plot, GError **error) {
   gint64 run_id;
-  const char *database = cli_database(options, error);
-  if (database == NULL || !report_plot_check(options->output, error))
+  const char *database = cli_plot_check(asked->output, "step", error) ? cli_database(asked->db, error) : NULL;
+  if (database == NULL)
     return CLI_INPUT;
-  g_autoptr(StoreDb) db = cli_find_run(options, database, options->rest[1], &run_id, error);
-  if (db == NULL || !plot(db, run_id, options->from, options->to, options->output, error))
+  g_autoptr(StoreDb) db = cli_find_run(&asked->workload, database, asked->words[0], &run_id, error);
+  if (db == NULL || !plot(db, run_id, asked->from, asked->to, asked->output, error))
     return CLI_FAULT;
-  if (!options->quiet)
-    fprintf(stderr, "%s is drawn; its script and data stand beside it\n", options->output);
+  cli_plot_tell(asked->output, asked->quiet);
   return CLI_DONE;
 }
+
+static CliExit timeline(gconstpointer data, GError **error) {
+  return draw(data, report_plot_timeline, error);
+}
+
+static CliExit memory(gconstpointer data, GError **error) {
+  return draw(data, report_plot_memory, error);
+}
+
+#define REFUSAL "draws one run: --minimise, --maximise and --subject are pareto's"
+
+static const CliVerb plot_timeline = {
+    "timeline", "RUN [--from TIME --to TIME] -o FILE", "what ran when", options, sizeof(Picture), &defaults, timeline,
+    REFUSAL};
+static const CliVerb plot_memory = {"memory",
+                                    "RUN [--from TIME --to TIME] -o FILE",
+                                    "who held memory when",
+                                    options,
+                                    sizeof(Picture),
+                                    &defaults,
+                                    memory,
+                                    REFUSAL};
+
+static const CliVerb *const kinds[] = {&plot_timeline,    &plot_memory,      &cli_plot_parity,   &cli_plot_pareto,
+                                       &cli_plot_scaling, &cli_plot_oom_map, &cli_plot_capacity, NULL};
+static const char *const later[] = {"exposed", "tornado", NULL};
+
+const CliVerb cli_plot = {
+    .name = "plot",
+    .usage = "timeline|memory RUN -o FILE.svg|png, or parity|pareto|scaling|oom-map|capacity -o FILE.svg|png",
+    .summary = "draw a run, what validate found, or the runs of a sweep",
+    .kinds = kinds,
+    .wants = "a kind, one of %s",
+    .unknown = "no such plot",
+    .later = later};

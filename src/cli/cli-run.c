@@ -10,33 +10,53 @@
 #include "study-recipe.h"
 #include "study-remedy.h"
 
-static gboolean keep(const CliOptions *options, RunReport *const *reports, guint n, GError **error) {
-  g_autoptr(StoreDb) db = store_db_open(cli_database(options, NULL), error);
+typedef struct {
+  CliWorkload workload;
+  CliOutcome outcome;
+  const char *const *words;
+  int as; /* of report_tool_names; -1: not given */
+} Run;
+
+#define ROWS(type)                                                                                                     \
+  CLI_WORDS(type, words, 1, 1, "a workload"), CLI_GROUP_ROW(type, workload, cli_workload_options),                     \
+      CLI_GROUP_ROW(type, outcome, cli_outcome_options),                                                               \
+      CLI_TIMELINE(type, workload.twins.study, "keep the timeline in the database (yes)")
+
+static const CliOption stages_options[] = {ROWS(Run), {NULL}};
+static const CliOption run_options[] = {
+    ROWS(Run),
+    {"as", 0, CLI_CHOICE, offsetof(Run, as), NULL, "print the step as that tool logs it", report_tool_names},
+    {NULL}};
+static const Run defaults = {.workload = CLI_WORKLOAD_DEFAULT, .as = -1};
+
+static gboolean keep(const CliOutcome *outcome, gboolean timeline, RunReport *const *reports, guint n, GError **error) {
+  g_autoptr(StoreDb) db = store_db_open(cli_database(outcome->db, NULL), error);
   if (db == NULL)
     return FALSE;
   for (guint i = 0; i < n; i++) {
     gint64 run_id;
-    if (!store_db_write(db, reports[i], options->study.timeline, &run_id, error))
+    if (!store_db_write(db, reports[i], timeline, &run_id, error))
       return FALSE;
   }
   return TRUE;
 }
 
-CliExit cli_finish(const CliOptions *options, RunReport *const *reports, guint n, GString *text, GError **error) {
-  if (!keep(options, reports, n, error))
+CliExit cli_finish(const CliOutcome *outcome, gboolean timeline, RunReport *const *reports, guint n, GString *text,
+                   GError **error) {
+  if (!keep(outcome, timeline, reports, n, error))
     return CLI_FAULT;
-  if (!options->quiet)
+  if (!outcome->quiet)
     fputs(text->str, stdout);
-  for (guint i = 0; options->require_fit && i < n; i++)
+  for (guint i = 0; outcome->require_fit && i < n; i++)
     if (reports[i]->verdict == RUN_OOM)
       return CLI_FAILED;
   return CLI_DONE;
 }
 
 /* JSON: as the member "remedies" of the object. */
-static void tell_remedies(const CliOptions *options, const Study *study, const RunReport *report, GString *text) {
-  g_autoptr(GPtrArray) remedies = study_remedies(study, report, &options->study);
-  if (!options->json) {
+static void tell_remedies(const Run *asked, const Study *study, const RunReport *report, GString *text) {
+  g_autoptr(GPtrArray) remedies = study_remedies(study, report, &asked->workload.twins.study);
+  if (!asked->outcome.json) {
     report_remedies(report, remedies, text);
     return;
   }
@@ -47,28 +67,29 @@ static void tell_remedies(const CliOptions *options, const Study *study, const R
   g_string_append(text, "}\n");
 }
 
-CliExit cli_run(const CliOptions *options, GError **error) {
-  if (!cli_want(options, 1, "a workload", error) || cli_database(options, error) == NULL)
+static CliExit run(gconstpointer data, GError **error) {
+  const Run *asked = data;
+  if (cli_database(asked->outcome.db, error) == NULL)
     return CLI_INPUT;
-  g_autoptr(Study) study = cli_open_study(options, options->rest[0], error);
+  g_autoptr(Study) study = cli_open_study(&asked->workload.settings, asked->words[0], error);
   if (study == NULL)
     return CLI_INPUT;
-  g_autoptr(RunReport) report = study_run(study, &options->study, error);
+  g_autoptr(RunReport) report = study_run(study, &asked->workload.twins.study, error);
   if (report == NULL)
     return CLI_INPUT;
   g_autoptr(GString) text = g_string_new(NULL);
-  if (options->as >= 0) {
-    report_as(report, (ReportTool)options->as, text);
-    return cli_finish(options, &report, 1, text, error);
+  if (asked->as >= 0) {
+    report_as(report, (ReportTool)asked->as, text);
+    return cli_finish(&asked->outcome, asked->workload.twins.study.timeline, &report, 1, text, error);
   }
-  (options->json ? report_json : report_summary)(report, text);
-  if (report->verdict == RUN_OOM && !options->quiet)
-    tell_remedies(options, study, report, text);
-  if (options->explain && !options->json) /* JSON always says so */
+  (asked->outcome.json ? report_json : report_summary)(report, text);
+  if (report->verdict == RUN_OOM && !asked->outcome.quiet)
+    tell_remedies(asked, study, report, text);
+  if (asked->outcome.explain && !asked->outcome.json) /* JSON always says so */
     report_explain(&report, 1, text);
-  if (options->explain && !options->json && !study_print_recipe(study, text, error))
+  if (asked->outcome.explain && !asked->outcome.json && !study_print_recipe(study, text, error))
     return CLI_INPUT;
-  return cli_finish(options, &report, 1, text, error);
+  return cli_finish(&asked->outcome, asked->workload.twins.study.timeline, &report, 1, text, error);
 }
 
 /* Stages that the framework lacks, or that the workload's own keys rule out. */
@@ -78,20 +99,30 @@ static void tell_refused(const StudyStages *stages) {
       fprintf(stderr, "ZeRO-%d is left out: %s\n", stage, stages->refused[stage]);
 }
 
-CliExit cli_stages(const CliOptions *options, GError **error) {
-  StudyStages stages;
-  if (!cli_want(options, 1, "a workload", error) || cli_database(options, error) == NULL)
+static CliExit stages(gconstpointer data, GError **error) {
+  const Run *asked = data;
+  StudyStages found;
+  if (cli_database(asked->outcome.db, error) == NULL)
     return CLI_INPUT;
-  g_autoptr(Study) study = cli_open_study(options, options->rest[0], error);
-  if (study == NULL || !study_run_stages(study, &options->study, &stages, error))
+  g_autoptr(Study) study = cli_open_study(&asked->workload.settings, asked->words[0], error);
+  if (study == NULL || !study_run_stages(study, &asked->workload.twins.study, &found, error))
     return CLI_INPUT;
   g_autoptr(GString) text = g_string_new(NULL);
-  (options->json ? report_stages_json : report_stages)(stages.reports, stages.n, text);
-  if (options->explain && !options->json)
-    report_explain(stages.reports, stages.n, text);
-  tell_refused(&stages);
-  gboolean good = !options->explain || options->json || study_print_recipe(study, text, error);
-  CliExit status = good ? cli_finish(options, stages.reports, stages.n, text, error) : CLI_INPUT;
-  study_stages_clear(&stages);
+  (asked->outcome.json ? report_stages_json : report_stages)(found.reports, found.n, text);
+  if (asked->outcome.explain && !asked->outcome.json)
+    report_explain(found.reports, found.n, text);
+  tell_refused(&found);
+  gboolean good = !asked->outcome.explain || asked->outcome.json || study_print_recipe(study, text, error);
+  CliExit status =
+      good ? cli_finish(&asked->outcome, asked->workload.twins.study.timeline, found.reports, found.n, text, error)
+           : CLI_INPUT;
+  study_stages_clear(&found);
   return status;
 }
+
+const CliVerb cli_run = {"run",       "WORKLOAD",  "one training step: summary and verdict, into the database",
+                         run_options, sizeof(Run), &defaults,
+                         run};
+const CliVerb cli_stages = {"stages",       "WORKLOAD",  "the same step under ZeRO 0, 1, 2 and 3, side by side",
+                            stages_options, sizeof(Run), &defaults,
+                            stages};

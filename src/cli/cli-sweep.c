@@ -9,9 +9,49 @@
 #include "study-mpi.h"
 #include "study-sweep.h"
 
-static StudyGrid *read_grid(const CliOptions *options, const Study *study, GError **error) {
+typedef struct {
+  guint64 index, of;
+} Shard;
+
+typedef struct {
+  CliWorkload workload;
+  const char *const *words, *const *grid;
+  const char *db, *where;
+  Shard shard;
+  gboolean json, quiet;
+  int jobs;
+} Sweep;
+
+static gboolean read_shard(const char *option, const char *text, gpointer field, GError **error) {
+  Shard *shard = field;
+  g_auto(GStrv) parts = g_strsplit(text, "/", 2);
+  if (parts[0] != NULL && parts[1] != NULL &&
+      g_ascii_string_to_unsigned(parts[0], 10, 1, G_MAXUINT32, &shard->index, NULL) &&
+      g_ascii_string_to_unsigned(parts[1], 10, 1, G_MAXUINT32, &shard->of, NULL) && shard->index <= shard->of)
+    return TRUE;
+  g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: expected I/N with I from 1 to N, found \"%s\"", option, text);
+  return FALSE;
+}
+
+static const CliOption options[] = {
+    CLI_WORDS(Sweep, words, 1, 1, "a workload"),
+    CLI_GROUP_ROW(Sweep, workload, cli_workload_options),
+    CLI_DB(Sweep, db),
+    CLI_JSON(Sweep, json),
+    CLI_QUIET(Sweep, quiet),
+    CLI_JOBS(Sweep, jobs),
+    {"grid", 'g', CLI_TEXTS, offsetof(Sweep, grid), "AXIS",
+     "an axis, as KEY=V1,V2,... or KEY=A..B:STEP or KEY=A..B:xFACTOR; the last given runs fastest"},
+    {"where", 'w', CLI_TEXT, offsetof(Sweep, where), "EXPRESSION",
+     "only points for which this holds, as in \"zero_stage >= 2 and gpus <= 64\""},
+    {"shard", 0, CLI_READ, offsetof(Sweep, shard), "I/N",
+     "only this share of the points, from 1/N to N/N; foretrain merge puts the files together", .read = read_shard},
+    CLI_TIMELINE(Sweep, workload.twins.study, "also keep every point's timeline (no)"),
+    {NULL}};
+
+static StudyGrid *read_grid(const Sweep *asked, const Study *study, GError **error) {
   g_autoptr(StudyGrid) grid = study_grid_new();
-  for (char **axis = options->grid; axis != NULL && *axis != NULL; axis++)
+  for (const char *const *axis = asked->grid; axis != NULL && *axis != NULL; axis++)
     if (!study_grid_add(grid, study, *axis, error))
       return NULL;
   return g_steal_pointer(&grid);
@@ -32,19 +72,6 @@ static StoreExpression *read_where(const char *text, GError **error) {
       return NULL;
     }
   return g_steal_pointer(&where);
-}
-
-static gboolean read_shard(const char *text, StudySweep *sweep, GError **error) {
-  guint64 index, of;
-  g_auto(GStrv) parts = g_strsplit(text != NULL ? text : "1/1", "/", 2);
-  if (parts[0] == NULL || parts[1] == NULL || !g_ascii_string_to_unsigned(parts[0], 10, 1, G_MAXUINT32, &index, NULL) ||
-      !g_ascii_string_to_unsigned(parts[1], 10, 1, G_MAXUINT32, &of, NULL) || index > of) {
-    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "--shard: expected I/N with I from 1 to N, found \"%s\"", text);
-    return FALSE;
-  }
-  sweep->shard = index - 1;
-  sweep->shards = of;
-  return TRUE;
 }
 
 static void show(const StudySweepResult *so_far, gpointer user) {
@@ -78,38 +105,37 @@ static void print_counts(const StudySweepResult *result, double seconds, gboolea
     fprintf(stderr, "%.0f points a second\n", (double)result->played / seconds);
 }
 
-/* What the command line asks for, read. */
+/* What the command line names, read. */
 typedef struct {
   Study *study;
   StudyGrid *grid;
   StoreExpression *where;
-} Asked;
+} Loaded;
 
-static void asked_clear(Asked *asked) {
-  study_free(asked->study);
-  study_grid_free(asked->grid);
-  store_expression_free(asked->where);
+static void loaded_clear(Loaded *loaded) {
+  study_free(loaded->study);
+  study_grid_free(loaded->grid);
+  store_expression_free(loaded->where);
 }
 
-static gboolean read_asked(const CliOptions *options, StudySweep *sweep, Asked *asked, GError **error) {
-  if (!cli_want(options, 1, "a workload", error) || (sweep->database = cli_database(options, error)) == NULL ||
-      !read_shard(options->shard, sweep, error))
+static gboolean load(const Sweep *asked, StudySweep *sweep, Loaded *loaded, GError **error) {
+  if ((sweep->database = cli_database(asked->db, error)) == NULL)
     return FALSE;
-  if (sweep->mpi->size > 1 && options->study.timeline) {
+  if (sweep->mpi->size > 1 && sweep->options.timeline) {
     g_set_error(
         error, SIM_ERROR, SIM_ERROR_INPUT,
         "--timeline=yes: processes of mpirun send summaries alone; --shard I/N and foretrain merge keep timelines");
     return FALSE;
   }
-  sweep->base = asked->study = cli_open_study(options, options->rest[0], error);
-  sweep->grid = asked->grid = asked->study != NULL ? read_grid(options, asked->study, error) : NULL;
-  if (asked->grid != NULL && options->where != NULL)
-    sweep->where = asked->where = read_where(options->where, error);
-  return asked->grid != NULL && (options->where == NULL || asked->where != NULL);
+  sweep->base = loaded->study = cli_open_study(&asked->workload.settings, asked->words[0], error);
+  sweep->grid = loaded->grid = loaded->study != NULL ? read_grid(asked, loaded->study, error) : NULL;
+  if (loaded->grid != NULL && asked->where != NULL)
+    sweep->where = loaded->where = read_where(asked->where, error);
+  return loaded->grid != NULL && (asked->where == NULL || loaded->where != NULL);
 }
 
-static CliExit run(const CliOptions *options, StudySweep *sweep, GError **error) {
-  gboolean speaks = !options->quiet && sweep->mpi->rank == 0, stopped = FALSE;
+static CliExit run(const Sweep *asked, StudySweep *sweep, GError **error) {
+  gboolean speaks = !asked->quiet && sweep->mpi->rank == 0, stopped = FALSE;
   CliStop stop;
   CliProgress progress;
   sweep->stop = cli_stop_asked;
@@ -126,20 +152,35 @@ static CliExit run(const CliOptions *options, StudySweep *sweep, GError **error)
   if (!good) /* what went wrong with the first process is its to say, and to end with */
     return sweep->mpi->rank > 0 && *error == NULL ? CLI_DONE : CLI_FAULT;
   if (speaks)
-    print_counts(&result, (double)(g_get_monotonic_time() - begun_at) / G_USEC_PER_SEC, options->json);
+    print_counts(&result, (double)(g_get_monotonic_time() - begun_at) / G_USEC_PER_SEC, asked->json);
   return stopped ? CLI_STOPPED : CLI_DONE;
 }
 
 /* Under mpirun every process reads the command line; the first speaks for all. */
-CliExit cli_sweep(const CliOptions *options, GError **error) {
+static CliExit sweep(gconstpointer data, GError **error) {
+  const Sweep *asked = data;
   StudyMpi mpi;
   if (!study_mpi_begin(&mpi, error))
     return CLI_INPUT;
-  StudySweep sweep = {.options = options->study, .threads = (guint)options->jobs, .mpi = &mpi};
-  Asked asked = {0};
-  gboolean ready = read_asked(options, &sweep, &asked, error);
-  CliExit status = study_mpi_agree(&mpi, ready, error) ? run(options, &sweep, error) : CLI_INPUT;
-  asked_clear(&asked);
+  StudySweep how = {.options = asked->workload.twins.study,
+                    .threads = (guint)asked->jobs,
+                    .shard = asked->shard.index - 1,
+                    .shards = asked->shard.of,
+                    .mpi = &mpi};
+  Loaded loaded = {0};
+  gboolean ready = load(asked, &how, &loaded, error);
+  CliExit status = study_mpi_agree(&mpi, ready, error) ? run(asked, &how, error) : CLI_INPUT;
+  loaded_clear(&loaded);
   study_mpi_end(&mpi);
   return status;
 }
+
+static const Sweep defaults = {.workload = {.twins = {.study = {.fold = TRUE}}}, .shard = {1, 1}};
+
+const CliVerb cli_sweep = {"sweep",
+                           "WORKLOAD --grid KEY=V1,V2,... [--grid KEY=A..B:STEP]",
+                           "every point of a grid over any setting, into the database",
+                           options,
+                           sizeof(Sweep),
+                           &defaults,
+                           sweep};

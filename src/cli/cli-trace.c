@@ -3,15 +3,34 @@
 #include <string.h>
 
 #include "base-error.h"
-#include "base-names.h"
 #include "cli-find.h"
 #include "cli-write.h"
 #include "report-chrome.h"
 #include "study-trace.h"
 
-static CliExit write_out(const CliOptions *options, const GString *text, GError **error) {
-  if (options->output != NULL)
-    return cli_write(options->output, text->str, error) ? CLI_DONE : CLI_FAULT;
+typedef struct {
+  CliWorkload workload;
+  const char *const *words;
+  const char *db, *output;
+  int format;
+  gboolean quiet;
+} Trace;
+
+static const char *const formats[] = {"csv", "chrome", "chakra", NULL};
+
+static const CliOption options[] = {
+    CLI_WORDS(Trace, words, 1, 1, "a workload or a run"),
+    CLI_GROUP_ROW(Trace, workload, cli_workload_options),
+    CLI_DB(Trace, db),
+    CLI_QUIET(Trace, quiet),
+    CLI_OUTPUT(Trace, output),
+    {"format", 0, CLI_CHOICE, offsetof(Trace, format), NULL,
+     "csv: the Program; chrome: the timeline for Perfetto; chakra: a file for each rank (csv)", formats},
+    {NULL}};
+
+static CliExit write_out(const Trace *asked, const GString *text, GError **error) {
+  if (asked->output != NULL)
+    return cli_write(asked->output, text->str, error) ? CLI_DONE : CLI_FAULT;
   fwrite(text->str, 1, text->len, stdout);
   return CLI_DONE;
 }
@@ -53,70 +72,69 @@ static Study *open_kept(StoreDb *db, gint64 run_id, GError **error) {
 }
 
 /* A run of the database, or else a workload. */
-static Study *open_traced(const CliOptions *options, GError **error) {
+static Study *open_traced(const Trace *asked, GError **error) {
   gint64 run_id;
-  const char *database = cli_database(options, error);
+  const char *database = cli_database(asked->db, error);
   if (database == NULL)
     return NULL;
   g_autoptr(StoreDb) db = store_db_open_existing(database, NULL);
-  if (db == NULL || !store_db_find(db, options->rest[0], &run_id, NULL))
-    return cli_open_study(options, options->rest[0], error);
-  if (!options->plays)
+  if (db == NULL || !store_db_find(db, asked->words[0], &run_id, NULL))
+    return cli_open_study(&asked->workload.settings, asked->words[0], error);
+  if (!cli_workload_plays(&asked->workload))
     return open_kept(db, run_id, error);
   g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
-              "\"%s\" was run already, so no setting applies; name a workload instead", options->rest[0]);
+              "\"%s\" was run already, so no setting applies; name a workload instead", asked->words[0]);
   return NULL;
 }
 
-static CliExit trace_csv(const CliOptions *options, GError **error) {
-  g_autoptr(Study) study = open_traced(options, error);
+static CliExit trace_csv(const Trace *asked, GError **error) {
+  g_autoptr(Study) study = open_traced(asked, error);
   g_autoptr(GString) text = g_string_new(NULL);
   if (study == NULL || !study_trace(study, text, error))
     return CLI_INPUT;
-  return write_out(options, text, error);
+  return write_out(asked, text, error);
 }
 
-static CliExit trace_chrome(const CliOptions *options, GError **error) {
+static CliExit trace_chrome(const Trace *asked, GError **error) {
   gint64 run_id;
-  const char *database = cli_database(options, error);
+  const char *database = cli_database(asked->db, error);
   if (database == NULL)
     return CLI_INPUT;
-  g_autoptr(StoreDb) db = cli_find_run(options, database, options->rest[0], &run_id, error);
+  g_autoptr(StoreDb) db = cli_find_run(&asked->workload, database, asked->words[0], &run_id, error);
   g_autoptr(GString) text = g_string_new(NULL);
   if (db == NULL || !report_chrome(db, run_id, text, error))
     return CLI_FAULT;
-  return write_out(options, text, error);
+  return write_out(asked, text, error);
 }
 
 /* -o is what the files' names begin with. */
 static gboolean write_rank(const char *ending, const guint8 *data, gsize length, gpointer user, GError **error) {
-  const CliOptions *options = user;
-  g_autofree char *path = g_strconcat(options->output, ".", ending, NULL);
+  const Trace *asked = user;
+  g_autofree char *path = g_strconcat(asked->output, ".", ending, NULL);
   return cli_write_bytes(path, data, length, error);
 }
 
-static CliExit trace_chakra(const CliOptions *options, GError **error) {
-  if (options->output == NULL || strcmp(options->output, "-") == 0) {
+static CliExit trace_chakra(const Trace *asked, GError **error) {
+  if (asked->output == NULL || strcmp(asked->output, "-") == 0) {
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
                 "--format chakra writes a file for each rank; say with -o what their names begin with");
     return CLI_INPUT;
   }
-  g_autoptr(Study) study = open_traced(options, error);
-  if (study == NULL || !study_chakra(study, write_rank, (gpointer)options, error))
+  g_autoptr(Study) study = open_traced(asked, error);
+  if (study == NULL || !study_chakra(study, write_rank, (gpointer)asked, error))
     return CLI_FAULT;
   return CLI_DONE;
 }
 
-CliExit cli_trace(const CliOptions *options, GError **error) {
-  static const char *const formats[] = {"csv", "chrome", "chakra", NULL};
-  int format = options->format != NULL ? base_names_find(formats, options->format) : 0;
-  if (!cli_want(options, 1, "a workload or a run", error))
-    return CLI_INPUT;
-  if (format < 0) {
-    g_autofree char *advice = base_names_advice(formats, options->format);
-    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "--format: no such choice \"%s\"%s", options->format, advice);
-    return CLI_INPUT;
-  }
-  static CliExit (*const writers[])(const CliOptions *, GError **) = {trace_csv, trace_chrome, trace_chakra};
-  return writers[format](options, error);
+static CliExit trace(gconstpointer data, GError **error) {
+  static CliExit (*const writers[])(const Trace *, GError **) = {trace_csv, trace_chrome, trace_chakra};
+  const Trace *asked = data;
+  return writers[asked->format](asked, error);
 }
+
+static const Trace defaults = {.workload = CLI_WORKLOAD_DEFAULT};
+
+const CliVerb cli_trace = {
+    "trace", "WORKLOAD|RUN", "a step as text to read, edit and replay; or its timeline for Perfetto",
+    options, sizeof(Trace),  &defaults,
+    trace};

@@ -7,50 +7,62 @@
 #include "cli.h"
 #include "truth-text.h"
 
-static gboolean set_all(Study *study, const CliOptions *options, GError **error) {
-  g_autofree char *topology =
-      options->topology != NULL ? g_strconcat("cluster.topology=", options->topology, NULL) : NULL;
-  if (topology != NULL && !study_set(study, topology, error))
-    return FALSE;
-  for (guint i = 0; options->sets != NULL && options->sets[i] != NULL; i++)
-    if (!study_set(study, options->sets[i], error))
-      return FALSE;
-  return TRUE;
-}
+typedef struct {
+  CliWorkload workload;
+  const char *const *tables;
+  const char *db;
+  gboolean json, quiet, rows;
+  int worst, jobs;
+} Validate;
 
-static TruthResult *run_tables(const CliOptions *options, const Study *base, GError **error) {
+static const CliOption options[] = {CLI_WORDS(Validate, tables, 1, CLI_WORDS_ANY, "one or more tables"),
+                                    CLI_GROUP_ROW(Validate, workload, cli_workload_options),
+                                    CLI_DB(Validate, db),
+                                    CLI_JSON(Validate, json),
+                                    CLI_QUIET(Validate, quiet),
+                                    {"rows", 0, CLI_FLAG, offsetof(Validate, rows), NULL, "list every row"},
+                                    {"worst", 0, CLI_NUMBER, offsetof(Validate, worst), "N",
+                                     "show the rows that are furthest off, with their breakdown"},
+                                    CLI_JOBS(Validate, jobs),
+                                    {NULL}};
+
+static TruthResult *run_tables(const Validate *asked, const Study *base, GError **error) {
   CliStop stop;
   TruthOptions truth = {.base = base,
-                        .study = options->study,
-                        .threads = (guint)options->jobs,
+                        .study = asked->workload.twins.study,
+                        .threads = (guint)asked->jobs,
                         .stop = cli_stop_asked,
                         .stop_user = &stop};
   truth.study.timeline = FALSE;
   cli_stop_begin(&stop);
-  TruthResult *result = truth_run(options->rest, &truth, error);
+  TruthResult *result = truth_run((char *const *)asked->tables, &truth, error);
   cli_stop_end(&stop);
   return result;
 }
 
-CliExit cli_validate(const CliOptions *options, GError **error) {
-  if (options->rest == NULL) {
-    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "expected one or more tables, found 0 words");
-    return CLI_INPUT;
-  }
-  const char *database = cli_database(options, error);
+static CliExit validate(gconstpointer data, GError **error) {
+  const Validate *asked = data;
+  const char *database = cli_database(asked->db, error);
   g_autoptr(Study) base = study_new("validation");
-  if (database == NULL || !set_all(base, options, error))
+  if (database == NULL || !cli_settings_lay(&asked->workload.settings, base, error))
     return CLI_INPUT;
-  g_autoptr(TruthResult) result = run_tables(options, base, error);
+  g_autoptr(TruthResult) result = run_tables(asked, base, error);
   if (result == NULL)
     return CLI_INPUT;
   g_autoptr(StoreDb) db = store_db_open(database, error);
   if (db == NULL || !truth_keep(result, db, error))
     return CLI_FAULT;
-  TruthShow show = {.rows = options->rows, .worst = (guint)options->worst};
+  TruthShow show = {.rows = asked->rows, .worst = (guint)asked->worst};
   g_autoptr(GString) text = g_string_new(NULL);
-  (options->json ? truth_json : truth_text)(result, &show, text);
-  if (!options->quiet)
+  (asked->json ? truth_json : truth_text)(result, &show, text);
+  if (!asked->quiet)
     fputs(text->str, stdout);
   return result->stopped ? CLI_STOPPED : CLI_DONE;
 }
+
+static const Validate defaults = {.workload = CLI_WORKLOAD_DEFAULT};
+
+const CliVerb cli_validate = {
+    "validate", "TABLE...",       "predicted against measured, by source: error, bias, fit and out-of-memory",
+    options,    sizeof(Validate), &defaults,
+    validate};

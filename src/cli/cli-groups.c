@@ -1,0 +1,100 @@
+/* Tables of the shared groups, and what a workload, a database and settings are made of. */
+#include "cli-groups.h"
+
+#include <string.h>
+
+#include "base-error.h"
+#include "base-names.h"
+
+const char *const cli_no_yes[] = {"no", "yes", NULL};
+static const char *const off_on[] = {"off", "on", NULL};
+static const char *const on_off[] = {"on", "off", NULL};
+static const char *const nets[] = {"lazy", "full", NULL};
+static const char *const fidelities[] = {"flow", "step", NULL};
+
+const CliOption cli_settings_options[] = {{"set", 's', CLI_FILES, offsetof(CliSettings, sets), "GROUP.KEY=VALUE",
+                                           "override a setting of the workload or its topology"},
+                                          {"topology", 't', CLI_FILE, offsetof(CliSettings, topology), "T",
+                                           "another cluster: a file or a shipped name", .listed = "topologies"},
+                                          {NULL}};
+
+static gboolean read_tie(const char *option, const char *text, gpointer field, GError **error) {
+  static const char *const names[] = {"forward", "reverse", "shuffle", NULL};
+  StudyOptions *study = field;
+  g_auto(GStrv) parts = g_strsplit(text, ":", 2);
+  int tie = base_names_find(names, parts[0] != NULL ? parts[0] : "");
+  if (tie < 0) {
+    g_autofree char *advice = base_names_advice(names, text);
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: no such choice \"%s\"%s", option, text, advice);
+    return FALSE;
+  }
+  study->tie = (StudyTie)tie;
+  if (parts[1] == NULL)
+    return TRUE;
+  if (tie == STUDY_TIE_SHUFFLE && g_ascii_string_to_unsigned(parts[1], 10, 0, G_MAXINT64, &study->tie_seed, NULL))
+    return TRUE;
+  g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: expected forward, reverse or shuffle:SEED, found \"%s\"", option,
+              text);
+  return FALSE;
+}
+
+#define TWIN(name, field, choices, help)                                                                               \
+  { name, 0, CLI_CHOICE, offsetof(CliTwins, study.field), NULL, help, choices, .developer = TRUE }
+
+const CliOption cli_twins_options[] = {
+    TWIN("fold", fold, off_on, "play equal ranks once (on)"),
+    TWIN("net", net_full, nets, "solver of link shares (lazy)"),
+    {"tie", 0, CLI_READ, offsetof(CliTwins, study), "forward|reverse|shuffle:SEED",
+     "order of simultaneous events, which must not matter (forward)", .read = read_tie, .developer = TRUE},
+    TWIN("fidelity", chunks, fidelities, "of collectives: one flow, or every chunk (flow)"),
+    TWIN("contention", no_contention, on_off, "kernels slow down beside collectives, and these beside kernels (on)"),
+    TWIN("repeat", every_step, on_off, "count a step that must repeat the one before, instead of playing it (on)"),
+    TWIN("jitter", no_jitter, on_off,
+         "all wait for the expected slowest GPU, as cluster.gpu_spread says; off: GPUs alike (on)"),
+    {NULL, 0, CLI_GIVEN, offsetof(CliTwins, given)},
+    {NULL}};
+
+const CliOption cli_workload_options[] = {CLI_GROUP_ROW(CliWorkload, settings, cli_settings_options),
+                                          CLI_GROUP_ROW(CliWorkload, twins, cli_twins_options),
+                                          {NULL}};
+
+const CliOption cli_outcome_options[] = {
+    CLI_DB(CliOutcome, db),
+    CLI_JSON(CliOutcome, json),
+    CLI_QUIET(CliOutcome, quiet),
+    {"explain", 0, CLI_FLAG, offsetof(CliOutcome, explain), NULL,
+     "say which ranks were played together and why others were not, and what became of each key of a recipe"},
+    {"require-fit", 0, CLI_FLAG, offsetof(CliOutcome, require_fit), NULL, "exit with 1 when memory runs out"},
+    {NULL}};
+
+gboolean cli_workload_plays(const CliWorkload *workload) {
+  return workload->twins.given || workload->settings.sets != NULL || workload->settings.topology != NULL;
+}
+
+gboolean cli_settings_lay(const CliSettings *settings, Study *study, GError **error) {
+  g_autofree char *topology =
+      settings->topology != NULL ? g_strconcat("cluster.topology=", settings->topology, NULL) : NULL;
+  if (topology != NULL && !study_set(study, topology, error))
+    return FALSE;
+  for (const char *const *set = settings->sets; set != NULL && *set != NULL; set++)
+    if (!study_set(study, *set, error))
+      return FALSE;
+  return TRUE;
+}
+
+Study *cli_open_study(const CliSettings *settings, const char *workload, GError **error) {
+  g_autoptr(Study) study = study_open(workload, error);
+  if (study == NULL || !cli_settings_lay(settings, study, error))
+    return NULL;
+  return g_steal_pointer(&study);
+}
+
+const char *cli_database(const char *db, GError **error) {
+  const char *variable = g_getenv("FORETRAIN_DB");
+  const char *name = db != NULL ? db : variable != NULL && *variable != '\0' ? variable : "foretrain.db";
+  if (name[strspn(name, " \t\r\n")] != '\0')
+    return name;
+  g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: expected the file of a database, found a blank name",
+              db != NULL ? "--db" : "FORETRAIN_DB");
+  return NULL;
+}
