@@ -27,7 +27,7 @@ static guint32 sequence_of(const RunStep *step, guint32 row) {
 }
 
 gboolean run_collective_may_start(const RunStep *step, guint32 row) {
-  return sequence_of(step, row) == step->rank->ended_calls[run_row(step, row)->group];
+  return sequence_of(step, row) == step->rank->device.ended_calls[run_row(step, row)->group];
 }
 
 const RunMove *run_collective_move(const RunStep *step, guint32 row) {

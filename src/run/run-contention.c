@@ -85,7 +85,7 @@ static SimTime duration_in(const RunPlay *play, RunDurations *durations, guint32
 }
 
 SimTime run_op_duration(RunRank *rank, guint32 op) {
-  return duration_in(rank->play, rank->durations, op);
+  return duration_in(rank->play, rank->device.durations, op);
 }
 
 static gboolean is_computing(const RunStream *stream) {
@@ -111,14 +111,14 @@ static double speed_of(const RunRank *rank) {
 static void settle(Event *event, gpointer owner) {
   (void)event;
   RunRank *rank = owner;
-  if (held_equal(rank->held, rank->settled))
+  if (held_equal(rank->device.held, rank->device.settled))
     return;
-  RunDurations *before = rank->durations;
-  rank->settled = rank->held;
-  rank->durations = durations_for(rank->play, speed_of(rank), rank->settled);
+  RunDurations *before = rank->device.durations;
+  rank->device.settled = rank->device.held;
+  rank->device.durations = durations_for(rank->play, speed_of(rank), rank->device.settled);
   for (guint32 s = 0; s < rank->play->system->program->n_streams; s++)
-    if (is_computing(&rank->streams[s]))
-      retime(&rank->streams[s], before);
+    if (is_computing(&rank->device.streams[s]))
+      retime(&rank->device.streams[s], before);
 }
 
 #define CONTENTION_IDENTITIES G_GUINT64_CONSTANT(1) /* above the network's one */
@@ -128,8 +128,8 @@ void run_contention_init(RunPlay *play) {
 }
 
 void run_contention_begin(RunRank *rank) {
-  event_init(&rank->contention, settle, rank, EVENT_PHASE_SETTLE, CONTENTION_IDENTITIES + rank->index);
-  rank->durations = durations_for(rank->play, speed_of(rank), rank->settled);
+  event_init(&rank->device.contention, settle, rank, EVENT_PHASE_SETTLE, CONTENTION_IDENTITIES + rank->index);
+  rank->device.durations = durations_for(rank->play, speed_of(rank), rank->device.settled);
 }
 
 void run_contention_clear(RunPlay *play) {
@@ -161,29 +161,29 @@ RunHeld run_contention_of(const RunPlay *play, guint32 communicator, const CollC
 
 /* The rank settles at the end of this instant. */
 static void changed(RunRank *rank) {
-  if (!event_is_pending(&rank->contention))
-    event_schedule(rank->play->queue, &rank->contention, run_now(rank->play));
+  if (!event_is_pending(&rank->device.contention))
+    event_schedule(rank->play->queue, &rank->device.contention, run_now(rank->play));
 }
 
 void run_contention_take(RunRank *rank, guint64 channels, guint64 memory_rate) {
   if (channels == 0 && memory_rate == 0)
     return;
-  rank->held.channels += channels;
-  rank->held.memory_rate += memory_rate;
+  rank->device.held.channels += channels;
+  rank->device.held.memory_rate += memory_rate;
   changed(rank);
 }
 
 void run_contention_give(RunRank *rank, RunHeld held) {
   if (held.channels == 0 && held.memory_rate == 0)
     return;
-  rank->held.channels -= held.channels;
-  rank->held.memory_rate -= held.memory_rate;
+  rank->device.held.channels -= held.channels;
+  rank->device.held.memory_rate -= held.memory_rate;
   changed(rank);
 }
 
 gboolean run_contention_computes(const RunRank *rank) {
   for (guint32 s = 0; s < rank->play->system->program->n_streams; s++)
-    if (is_computing(&rank->streams[s]))
+    if (is_computing(&rank->device.streams[s]))
       return TRUE;
   return FALSE;
 }

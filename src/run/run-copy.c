@@ -62,22 +62,22 @@ static void copy_moves(RunRank *rank, const RunTable *first) {
     g_array_set_size(moves, 2 * n);
     RunMove *all = (RunMove *)(gpointer)moves->data;
     memcpy(all + n, all, n * sizeof *all);
-    rank->ended_calls[slot] += n;
+    rank->device.ended_calls[slot] += n;
   }
 }
 
 /* The first's notes in rows of the steady section. */
 static void map_notes(RunRank *rank, const guint32 *map) {
-  RunNote *notes = rank->notes.data;
+  RunNote *notes = rank->replay.notes.data;
   guint32 n = 0;
-  for (guint32 i = 0; i < rank->notes.n; i++) {
+  for (guint32 i = 0; i < rank->replay.notes.n; i++) {
     RunNote note = notes[i];
     if (note.row != PROGRAM_NONE && map[note.row] == PROGRAM_NONE)
       continue;
     note.row = note.row != PROGRAM_NONE ? map[note.row] : PROGRAM_NONE;
     notes[n++] = note;
   }
-  rank->notes.n = n;
+  rank->replay.notes.n = n;
 }
 
 gboolean run_copy_first(RunPlay *play) {
@@ -92,7 +92,7 @@ gboolean run_copy_first(RunPlay *play) {
   copy_moves(rank, first->table);
   map_notes(rank, map);
   run_step_forget(rank, first);
-  rank->last = rank->step = steady;
-  rank->row = sections[PROGRAM_STEADY].n_rows;
+  rank->last = rank->host.step = steady;
+  rank->host.row = sections[PROGRAM_STEADY].n_rows;
   return TRUE;
 }

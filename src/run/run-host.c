@@ -7,21 +7,21 @@
 
 /* Issues the row the host stands before; FALSE where it must stop: a cost to pay, or a wait. */
 static gboolean issue_row(RunRank *rank) {
-  RunStep *step = rank->step;
-  const ProgramRow *row = run_row(step, rank->row);
-  if (row->host > 0 && !rank->paid) {
-    rank->paid = TRUE;
-    run_schedule(rank->play, &rank->host, run_now(rank->play), row->host);
+  RunStep *step = rank->host.step;
+  const ProgramRow *row = run_row(step, rank->host.row);
+  if (row->host > 0 && !rank->host.paid) {
+    rank->host.paid = TRUE;
+    run_schedule(rank->play, &rank->host.event, run_now(rank->play), row->host);
     return FALSE;
   }
-  if (row->kind == PROGRAM_HOST && step->unmet[rank->row] > 0)
+  if (row->kind == PROGRAM_HOST && step->unmet[rank->host.row] > 0)
     return FALSE;
-  if (run_replay_wanted(rank->play) && rank->acts == 0)
-    run_replay_note(rank, rank->row, PROGRAM_NONE);
-  if (!run_memory_act(rank, step, rank->row))
+  if (run_replay_wanted(rank->play) && rank->host.acts == 0)
+    run_replay_note(rank, rank->host.row, PROGRAM_NONE);
+  if (!run_memory_act(rank, step, rank->host.row))
     return FALSE;
-  rank->paid = FALSE;
-  guint32 issued = rank->row++;
+  rank->host.paid = FALSE;
+  guint32 issued = rank->host.row++;
   if (row->kind == PROGRAM_HOST)
     run_row_ended(step, issued);
   else
@@ -31,14 +31,14 @@ static gboolean issue_row(RunRank *rank) {
 
 static void play_host(RunRank *rank) {
   for (;;) {
-    while (rank->row < rank->step->table->section->n_rows)
+    while (rank->host.row < rank->host.step->table->section->n_rows)
       if (!issue_row(rank))
         return;
-    if (rank->step->number + rank->replayed + 1 == RUN_MOST_STEPS)
+    if (rank->host.step->number + rank->replay.replayed + 1 == RUN_MOST_STEPS)
       return;
-    rank->step = run_step_begin(rank, rank->step->number + 1);
-    rank->row = 0;
-    if (rank->step->table->section->n_rows == 0)
+    rank->host.step = run_step_begin(rank, rank->host.step->number + 1);
+    rank->host.row = 0;
+    if (rank->host.step->table->section->n_rows == 0)
       return;
   }
 }
@@ -55,7 +55,7 @@ static void play_hosts(RunPlay *play) {
   play->hosts_playing = playing;
   play->n_hosts = 0;
   for (guint32 i = 0; i < n; i++) {
-    playing[i]->queued = FALSE;
+    playing[i]->host.queued = FALSE;
     play_host(playing[i]);
   }
 }
@@ -85,15 +85,15 @@ void run_hosts_init(RunPlay *play) {
 }
 
 void run_host_init(RunRank *rank) {
-  event_init(&rank->host, host_paid, rank, EVENT_PHASE_HOST, rank->index);
-  rank->step = run_step_begin(rank, 0);
+  event_init(&rank->host.event, host_paid, rank, EVENT_PHASE_HOST, rank->index);
+  rank->host.step = run_step_begin(rank, 0);
   run_host_resume(rank);
 }
 
 void run_host_resume(RunRank *rank) {
   RunPlay *play = rank->play;
-  if (rank->queued)
+  if (rank->host.queued)
     return;
-  rank->queued = TRUE;
+  rank->host.queued = TRUE;
   play->hosts[play->n_hosts++] = rank;
 }

@@ -20,25 +20,26 @@ typedef struct {
 } Request;
 
 static void sample(RunRank *rank) {
-  if (!rank->play->options->timeline || rank->replaying)
+  if (!rank->play->options->timeline || rank->replay.replaying)
     return;
   SimTime now = run_now(rank->play);
-  RunMemorySample *last =
-      rank->samples->len > 0 ? &g_array_index(rank->samples, RunMemorySample, rank->samples->len - 1) : NULL;
+  RunMemorySample *last = rank->heap.samples->len > 0
+                              ? &g_array_index(rank->heap.samples, RunMemorySample, rank->heap.samples->len - 1)
+                              : NULL;
   if (last == NULL || last->at != now) {
-    g_array_set_size(rank->samples, rank->samples->len + 1);
-    last = &g_array_index(rank->samples, RunMemorySample, rank->samples->len - 1);
+    g_array_set_size(rank->heap.samples, rank->heap.samples->len + 1);
+    last = &g_array_index(rank->heap.samples, RunMemorySample, rank->heap.samples->len - 1);
     last->at = now;
   }
-  memcpy(last->held, rank->ledger.held, sizeof last->held);
+  memcpy(last->held, rank->heap.ledger.held, sizeof last->held);
 }
 
 static SimTime since_step(const RunRank *rank) {
-  return run_now(rank->play) - (rank->last != NULL ? rank->last->end : 0) + rank->noted_at;
+  return run_now(rank->play) - (rank->last != NULL ? rank->last->end : 0) + rank->replay.noted_at;
 }
 
 static guint32 step_number(const RunRank *rank, const Request *request) {
-  return request->step != NULL ? request->step->number + rank->replayed : 0;
+  return request->step != NULL ? request->step->number + rank->replay.replayed : 0;
 }
 
 static guint64 capacity(const RunRank *rank) {
@@ -46,43 +47,43 @@ static guint64 capacity(const RunRank *rank) {
 }
 
 static guint64 device_used(const RunRank *rank) {
-  return mem_allocator_use(rank->allocator)->reserved + rank->outside;
+  return mem_allocator_use(rank->heap.allocator)->reserved + rank->heap.outside;
 }
 
 /* The first request that fails, before anything of it is taken. */
 static void run_out(RunRank *rank, const Request *request) {
-  if (rank->has_oom)
+  if (rank->heap.has_oom)
     return;
   const ProgramRow *row = request->step != NULL ? run_row(request->step, request->row) : NULL;
-  const MemUse *use = mem_allocator_use(rank->allocator);
+  const MemUse *use = mem_allocator_use(rank->heap.allocator);
   guint64 used = device_used(rank);
-  rank->has_oom = TRUE;
-  rank->oom = (RunOom){.at = since_step(rank),
-                       .step = step_number(rank, request),
-                       .row = request->row,
-                       .name = row != NULL ? row->name : "start",
-                       .layer = row != NULL ? row->layer : -1,
-                       .phase = program_phase_names[row != NULL ? row->phase : PROGRAM_SETUP],
-                       .tenant = mem_tenant_names[request->tenant],
-                       .tensor = request->tensor,
-                       .requested = request->bytes,
-                       .free = used < capacity(rank) ? capacity(rank) - used : 0,
-                       .allocated = use->allocated,
-                       .reserved = use->reserved};
-  memcpy(rank->oom.held, rank->ledger.held, sizeof rank->oom.held);
+  rank->heap.has_oom = TRUE;
+  rank->heap.oom = (RunOom){.at = since_step(rank),
+                            .step = step_number(rank, request),
+                            .row = request->row,
+                            .name = row != NULL ? row->name : "start",
+                            .layer = row != NULL ? row->layer : -1,
+                            .phase = program_phase_names[row != NULL ? row->phase : PROGRAM_SETUP],
+                            .tenant = mem_tenant_names[request->tenant],
+                            .tensor = request->tensor,
+                            .requested = request->bytes,
+                            .free = used < capacity(rank) ? capacity(rank) - used : 0,
+                            .allocated = use->allocated,
+                            .reserved = use->reserved};
+  memcpy(rank->heap.oom.held, rank->heap.ledger.held, sizeof rank->heap.oom.held);
 }
 
 static void charge(RunRank *rank, const Request *request) {
-  rank->unique[request->tenant] += request->unique;
-  if (mem_ledger_take(&rank->ledger, request->tenant, request->bytes, run_now(rank->play))) {
-    memcpy(rank->unique_at_peak, rank->unique, sizeof rank->unique);
-    rank->peak_since_step = since_step(rank);
-    rank->peak_step = step_number(rank, request);
-    rank->peak_row = request->row;
+  rank->heap.unique[request->tenant] += request->unique;
+  if (mem_ledger_take(&rank->heap.ledger, request->tenant, request->bytes, run_now(rank->play))) {
+    memcpy(rank->heap.unique_at_peak, rank->heap.unique, sizeof rank->heap.unique);
+    rank->heap.peak_since_step = since_step(rank);
+    rank->heap.peak_step = step_number(rank, request);
+    rank->heap.peak_row = request->row;
   }
-  if (device_used(rank) > rank->device_peak) {
-    rank->device_peak = device_used(rank);
-    rank->device_peak_step = step_number(rank, request);
+  if (device_used(rank) > rank->heap.device_peak) {
+    rank->heap.device_peak = device_used(rank);
+    rank->heap.device_peak_step = step_number(rank, request);
   }
   sample(rank);
 }
@@ -91,16 +92,17 @@ static void charge(RunRank *rank, const Request *request) {
 static void take_outside(RunRank *rank, const Request *request) {
   if (device_used(rank) + request->bytes > capacity(rank))
     run_out(rank, request);
-  rank->outside += request->bytes;
-  mem_allocator_limit(rank->allocator, capacity(rank) > rank->outside ? capacity(rank) - rank->outside : 0);
+  rank->heap.outside += request->bytes;
+  mem_allocator_limit(rank->heap.allocator,
+                      capacity(rank) > rank->heap.outside ? capacity(rank) - rank->heap.outside : 0);
   charge(rank, request);
 }
 
 static void pass(RunRank *rank, const RunFree *free) {
   const ProgramTensor *given = &rank->play->system->program->tensors[free->tensor];
-  mem_allocator_pass(rank->allocator, free->block);
-  mem_ledger_give(&rank->ledger, given->tenant, given->bytes, run_now(rank->play));
-  rank->unique[given->tenant] -= given->unique_bytes;
+  mem_allocator_pass(rank->heap.allocator, free->block);
+  mem_ledger_give(&rank->heap.ledger, given->tenant, given->bytes, run_now(rank->play));
+  rank->heap.unique[given->tenant] -= given->unique_bytes;
   sample(rank);
 }
 
@@ -115,15 +117,15 @@ void run_memory_pass(RunStream *stream, guint64 ended) {
 /* Once memory has run out it has no end: what streams hold back is as if passed, and nothing waits. */
 static void pass_all(RunRank *rank) {
   for (guint32 s = 0; s < rank->play->system->program->n_streams; s++)
-    run_memory_pass(&rank->streams[s], G_MAXUINT64);
+    run_memory_pass(&rank->device.streams[s], G_MAXUINT64);
 }
 
 static guint32 retry(RunRank *rank, guint32 stream, const Request *request) {
   guint32 block;
   pass_all(rank);
-  if (!mem_allocator_flush_and_take(rank->allocator, stream, request->bytes, &block)) {
+  if (!mem_allocator_flush_and_take(rank->heap.allocator, stream, request->bytes, &block)) {
     run_out(rank, request);
-    block = mem_allocator_take_beyond(rank->allocator, stream, request->bytes);
+    block = mem_allocator_take_beyond(rank->heap.allocator, stream, request->bytes);
   }
   return block;
 }
@@ -132,7 +134,7 @@ static guint32 retry(RunRank *rank, guint32 stream, const Request *request) {
 static void take_workspaces(RunRank *rank, guint64 bytes) {
   Request request = {MEM_OVERHEAD, bytes, bytes, "cuBLAS workspaces", NULL, 0};
   guint32 block, stream = rank->play->system->program->pools[0];
-  if (!mem_allocator_take(rank->allocator, stream, bytes, &block))
+  if (!mem_allocator_take(rank->heap.allocator, stream, bytes, &block))
     retry(rank, stream, &request);
   charge(rank, &request);
 }
@@ -141,27 +143,27 @@ void run_memory_begin(RunRank *rank) {
   const RunSystem *system = rank->play->system;
   const Program *program = system->program;
   guint64 context = system->gpu->context_bytes, workspaces = WORKSPACE_HANDLES * system->gpu->workspace_bytes;
-  rank->allocator = mem_allocator_new(&rank->play->options->memory, program->n_streams, capacity(rank));
-  rank->blocks = g_new(guint32, program->n_tensors);
+  rank->heap.allocator = mem_allocator_new(&rank->play->options->memory, program->n_streams, capacity(rank));
+  rank->heap.blocks = g_new(guint32, program->n_tensors);
   for (guint32 t = 0; t < program->n_tensors; t++)
-    rank->blocks[t] = PROGRAM_NONE;
-  rank->connected = g_new0(gboolean, program->n_slots);
+    rank->heap.blocks[t] = PROGRAM_NONE;
+  rank->heap.connected = g_new0(gboolean, program->n_slots);
   take_outside(rank, &(Request){MEM_OVERHEAD, context, context, "CUDA context", NULL, 0});
   if (workspaces > 0)
     take_workspaces(rank, workspaces);
 }
 
 void run_memory_clear(RunRank *rank) {
-  mem_allocator_free(rank->allocator);
-  g_free(rank->blocks);
-  g_free(rank->connected);
+  mem_allocator_free(rank->heap.allocator);
+  g_free(rank->heap.blocks);
+  g_free(rank->heap.connected);
 }
 
 void run_memory_connect(RunRank *rank, const RunStep *step, guint32 row) {
   guint32 slot = run_row(step, row)->group;
-  if (rank->connected[slot])
+  if (rank->heap.connected[slot])
     return;
-  rank->connected[slot] = TRUE;
+  rank->heap.connected[slot] = TRUE;
   const RunSystem *system = rank->play->system;
   guint64 bytes = system->groups[program_group(system->program, rank->index, slot)]->buffer_bytes;
   take_outside(rank, &(Request){MEM_OVERHEAD, bytes, bytes, "NCCL buffers", step, row});
@@ -169,24 +171,24 @@ void run_memory_connect(RunRank *rank, const RunStep *step, guint32 row) {
 
 /* The cache goes back only once all streams are done. */
 static gboolean must_wait(RunRank *rank) {
-  if (rank->has_oom)
+  if (rank->heap.has_oom)
     return FALSE;
-  if (rank->replaying) {
+  if (rank->replay.replaying) {
     rank->play->again = TRUE;
     return FALSE;
   }
-  if (!rank->waits)
-    rank->waits_since = run_now(rank->play);
-  rank->waits = TRUE;
-  return rank->busy > 0;
+  if (!rank->host.waits)
+    rank->host.waits_since = run_now(rank->play);
+  rank->host.waits = TRUE;
+  return rank->device.busy > 0;
 }
 
 /* What the device's allocator took of the host's time since `before`; only where the cache was given back, for until then
  * all that is taken is taken once. */
 static SimTime device_time(const RunRank *rank, const MemUse *before) {
-  const MemUse *use = mem_allocator_use(rank->allocator);
+  const MemUse *use = mem_allocator_use(rank->heap.allocator);
   const RunSystem *system = rank->play->system;
-  if (use->flushes == 0 || rank->has_oom || rank->replaying)
+  if (use->flushes == 0 || rank->heap.has_oom || rank->replay.replaying)
     return 0;
   return (SimTime)(use->device_takes - before->device_takes) * system->segment_take +
          (SimTime)(use->device_gives - before->device_gives) * system->segment_give;
@@ -197,28 +199,28 @@ static gboolean take(RunRank *rank, guint32 tensor, RunStep *step, guint32 row, 
   const Program *program = rank->play->system->program;
   const ProgramTensor *taken = &program->tensors[tensor];
   guint32 stream = program->pools[run_row(step, row)->stream];
-  MemUse before = *mem_allocator_use(rank->allocator);
+  MemUse before = *mem_allocator_use(rank->heap.allocator);
   Request request = {(MemTenant)taken->tenant, taken->bytes, taken->unique_bytes, taken->name, step, row};
-  if (rank->waits || !mem_allocator_take(rank->allocator, stream, taken->bytes, &rank->blocks[tensor])) {
+  if (rank->host.waits || !mem_allocator_take(rank->heap.allocator, stream, taken->bytes, &rank->heap.blocks[tensor])) {
     if (must_wait(rank))
       return FALSE;
-    rank->blocks[tensor] = retry(rank, stream, &request);
+    rank->heap.blocks[tensor] = retry(rank, stream, &request);
   }
   charge(rank, &request);
   *ret_cost = device_time(rank, &before);
-  if (rank->waits) {
+  if (rank->host.waits) {
     step->retries++;
-    step->stalled += run_now(rank->play) - rank->waits_since;
+    step->stalled += run_now(rank->play) - rank->host.waits_since;
   }
   step->stalled += *ret_cost;
-  rank->waits = FALSE;
+  rank->host.waits = FALSE;
   return TRUE;
 }
 
 void run_memory_give(RunRank *rank, guint32 tensor, RunStream *stream) {
-  RunFree given = {stream != NULL ? stream->issued : 0, tensor, rank->blocks[tensor]};
-  rank->blocks[tensor] = PROGRAM_NONE;
-  mem_allocator_hold(rank->allocator, given.block);
+  RunFree given = {stream != NULL ? stream->issued : 0, tensor, rank->heap.blocks[tensor]};
+  rank->heap.blocks[tensor] = PROGRAM_NONE;
+  mem_allocator_hold(rank->heap.allocator, given.block);
   if (stream == NULL || stream->pending == 0)
     pass(rank, &given);
   else
@@ -228,28 +230,28 @@ void run_memory_give(RunRank *rank, guint32 tensor, RunStream *stream) {
 static void give_all(RunRank *rank, const RunStep *step, const ProgramRow *row) {
   for (guint32 i = 0; i < row->n_gives; i++) {
     const ProgramGive *give = &step->table->section->gives[row->gives + i];
-    run_memory_give(rank, give->tensor, give->stream == PROGRAM_NONE ? NULL : &rank->streams[give->stream]);
+    run_memory_give(rank, give->tensor, give->stream == PROGRAM_NONE ? NULL : &rank->device.streams[give->stream]);
   }
 }
 
 gboolean run_memory_act(RunRank *rank, RunStep *step, guint32 index) {
   const ProgramRow *row = run_row(step, index);
-  if (rank->acts == 0) {
+  if (rank->host.acts == 0) {
     give_all(rank, step, row);
     if (row->kind == PROGRAM_COLLECTIVE)
       run_memory_connect(rank, step, index);
-    rank->acts = 1;
+    rank->host.acts = 1;
   }
-  while (rank->acts <= row->n_takes) {
+  while (rank->host.acts <= row->n_takes) {
     SimTime cost = 0;
-    if (!take(rank, step->table->section->takes[row->takes + rank->acts - 1], step, index, &cost))
+    if (!take(rank, step->table->section->takes[row->takes + rank->host.acts - 1], step, index, &cost))
       return FALSE;
-    rank->acts++;
+    rank->host.acts++;
     if (cost > 0) {
-      run_schedule(rank->play, &rank->host, run_now(rank->play), cost);
+      run_schedule(rank->play, &rank->host.event, run_now(rank->play), cost);
       return FALSE;
     }
   }
-  rank->acts = 0;
+  rank->host.acts = 0;
   return TRUE;
 }

@@ -41,11 +41,11 @@ static void add_ranks(RunPlay *play) {
     rank->index = i;
     rank->rank = &program->ranks[i];
     rank->role = &program->roles[rank->rank->role];
-    rank->streams = g_new0(RunStream, program->n_streams);
+    rank->device.streams = g_new0(RunStream, program->n_streams);
     for (guint32 s = 0; s < program->n_streams; s++)
-      run_stream_init(&rank->streams[s], rank, s);
-    rank->ended_calls = g_new0(guint32, program->n_slots);
-    rank->samples = g_array_new(FALSE, FALSE, sizeof(RunMemorySample));
+      run_stream_init(&rank->device.streams[s], rank, s);
+    rank->device.ended_calls = g_new0(guint32, program->n_slots);
+    rank->heap.samples = g_array_new(FALSE, FALSE, sizeof(RunMemorySample));
     run_memory_begin(rank);
     run_host_init(rank);
     run_contention_begin(rank);
@@ -59,15 +59,15 @@ static void clear(RunPlay *play) {
   for (guint32 i = 0; i < play->n_ranks; i++) {
     RunRank *rank = &play->ranks[i];
     run_steps_clear(rank);
-    g_free(rank->notes.data);
-    g_free(rank->layout[0].data);
-    g_free(rank->layout[1].data);
+    g_free(rank->replay.notes.data);
+    g_free(rank->replay.layout[0].data);
+    g_free(rank->replay.layout[1].data);
     run_memory_clear(rank);
     for (guint32 s = 0; s < program->n_streams; s++)
-      run_stream_clear(&rank->streams[s]);
-    g_free(rank->streams);
-    g_free(rank->ended_calls);
-    g_array_unref(rank->samples);
+      run_stream_clear(&rank->device.streams[s]);
+    g_free(rank->device.streams);
+    g_free(rank->device.ended_calls);
+    g_array_unref(rank->heap.samples);
   }
   for (guint32 r = 0; r < program->n_roles; r++)
     for (int s = 0; s < PROGRAM_SECTIONS; s++)

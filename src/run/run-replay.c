@@ -13,7 +13,8 @@
 
 void run_replay_note(RunRank *rank, guint32 row, guint32 stream) {
   SimTime start = rank->last != NULL ? rank->last->end : 0;
-  *(RunNote *)base_vector_next(&rank->notes, sizeof(RunNote)) = (RunNote){run_now(rank->play) - start, row, stream};
+  *(RunNote *)base_vector_next(&rank->replay.notes, sizeof(RunNote)) =
+      (RunNote){run_now(rank->play) - start, row, stream};
 }
 
 static void replay_row(RunRank *rank, guint32 index) {
@@ -22,8 +23,8 @@ static void replay_row(RunRank *rank, guint32 index) {
   run_memory_act(rank, step, index);
   if (row->kind == PROGRAM_HOST)
     return;
-  rank->streams[row->stream].issued++;
-  rank->streams[row->stream].pending++;
+  rank->device.streams[row->stream].issued++;
+  rank->device.streams[row->stream].pending++;
 }
 
 static void replay_end(RunStream *stream) {
@@ -34,37 +35,38 @@ static void replay_end(RunStream *stream) {
 }
 
 static void replay_step(RunRank *rank) {
-  rank->replaying = TRUE;
-  for (guint32 i = 0; i < rank->notes.n; i++) {
-    const RunNote *note = &((const RunNote *)rank->notes.data)[i];
-    rank->noted_at = note->at;
+  rank->replay.replaying = TRUE;
+  for (guint32 i = 0; i < rank->replay.notes.n; i++) {
+    const RunNote *note = &((const RunNote *)rank->replay.notes.data)[i];
+    rank->replay.noted_at = note->at;
     if (note->row != PROGRAM_NONE)
       replay_row(rank, note->row);
     else
-      replay_end(&rank->streams[note->stream]);
+      replay_end(&rank->device.streams[note->stream]);
   }
-  rank->noted_at = 0;
-  rank->replaying = FALSE;
+  rank->replay.noted_at = 0;
+  rank->replay.replaying = FALSE;
 }
 
 void run_replay_mark(RunRank *rank) {
   const Program *program = rank->play->system->program;
-  BaseVector layout = rank->layout[1];
-  rank->layout[1] = rank->layout[0];
+  BaseVector layout = rank->replay.layout[1];
+  rank->replay.layout[1] = rank->replay.layout[0];
   layout.n = 0;
-  mem_allocator_layout(rank->allocator, &layout);
+  mem_allocator_layout(rank->heap.allocator, &layout);
   for (guint32 t = 0; t < program->n_tensors; t++) {
-    guint32 block = rank->blocks[t];
+    guint32 block = rank->heap.blocks[t];
     *(guint64 *)base_vector_next(&layout, sizeof(guint64)) =
-        block != PROGRAM_NONE ? mem_allocator_address(rank->allocator, block) : G_MAXUINT64;
+        block != PROGRAM_NONE ? mem_allocator_address(rank->heap.allocator, block) : G_MAXUINT64;
   }
-  *(guint64 *)base_vector_next(&layout, sizeof(guint64)) = rank->outside;
-  *(guint64 *)base_vector_next(&layout, sizeof(guint64)) = mem_allocator_use(rank->allocator)->flushes; /* they count */
-  rank->layout[0] = layout;
+  *(guint64 *)base_vector_next(&layout, sizeof(guint64)) = rank->heap.outside;
+  *(guint64 *)base_vector_next(&layout, sizeof(guint64)) =
+      mem_allocator_use(rank->heap.allocator)->flushes; /* they count */
+  rank->replay.layout[0] = layout;
 }
 
 static gboolean memory_is_as_before(const RunRank *rank) {
-  const BaseVector *layout = rank->layout;
+  const BaseVector *layout = rank->replay.layout;
   return layout[0].n == layout[1].n && memcmp(layout[0].data, layout[1].data, layout[0].n * sizeof(guint64)) == 0;
 }
 
@@ -84,31 +86,32 @@ static void copy_first(RunPlay *play) {
     return;
   replay_step(rank);
   step_passes(play);
-  rank->rested[1] = rank->rested[0];
-  memcpy(rank->level[1], rank->level[0], sizeof rank->level[0]);
-  memcpy(rank->level[0], rank->ledger.held, sizeof rank->level[0]);
+  rank->replay.rested[1] = rank->replay.rested[0];
+  memcpy(rank->replay.level[1], rank->replay.level[0], sizeof rank->replay.level[0]);
+  memcpy(rank->replay.level[0], rank->heap.ledger.held, sizeof rank->replay.level[0]);
 }
 
 /* The step that has ended waited for memory, or later ones may. */
 static gboolean memory_takes_time(const RunRank *rank) {
-  return rank->last->stalled > 0 || (mem_allocator_use(rank->allocator)->flushes > 0 && !rank->has_oom);
+  return rank->last->stalled > 0 || (mem_allocator_use(rank->heap.allocator)->flushes > 0 && !rank->heap.has_oom);
 }
 
 gboolean run_replay(RunPlay *play) {
   RunRank *rank = &play->ranks[0];
-  if (!run_replay_wanted(play) || !rank->rested[0] || memory_takes_time(rank))
+  if (!run_replay_wanted(play) || !rank->replay.rested[0] || memory_takes_time(rank))
     return FALSE;
   if (play->steps_ended == 1)
     copy_first(play);
   if (play->again)
     return TRUE;
-  if (play->steps_ended < 2 || !rank->rested[1] || memcmp(rank->level[0], rank->level[1], sizeof rank->level[0]) != 0)
+  if (play->steps_ended < 2 || !rank->replay.rested[1] ||
+      memcmp(rank->replay.level[0], rank->replay.level[1], sizeof rank->replay.level[0]) != 0)
     return FALSE;
   /* What is held when, a timeline shows of the last step alone, and a cache that is given back changes it. */
   if (play->options->timeline && !memory_is_as_before(rank))
     return FALSE;
   while (!play->repeats && !play->again && play->steps_ended < RUN_MOST_STEPS) {
-    rank->replayed++;
+    rank->replay.replayed++;
     if (!memory_is_as_before(rank))
       replay_step(rank);
     step_passes(play);

@@ -11,48 +11,48 @@ static const char *keep(RunReport *report, const char *text) {
 }
 
 static void fill_memory(RunReport *report, const RunRank *rank, RunClass *ret) {
-  const MemLedger *ledger = &rank->ledger;
-  ProgramSectionKind kind = rank->peak_step == 0 ? PROGRAM_FIRST : PROGRAM_STEADY;
-  const ProgramRow *peak = &rank->role->sections[kind].rows[rank->peak_row];
-  const MemUse *use = mem_allocator_use(rank->allocator);
+  const MemLedger *ledger = &rank->heap.ledger;
+  ProgramSectionKind kind = rank->heap.peak_step == 0 ? PROGRAM_FIRST : PROGRAM_STEADY;
+  const ProgramRow *peak = &rank->role->sections[kind].rows[rank->heap.peak_row];
+  const MemUse *use = mem_allocator_use(rank->heap.allocator);
   ret->capacity = rank->play->system->gpu->memory_usable;
-  ret->device_used = rank->device_peak;
-  ret->device_used_step = rank->device_peak_step;
+  ret->device_used = rank->heap.device_peak;
+  ret->device_used_step = rank->heap.device_peak_step;
   ret->peak_allocated = use->peak_allocated;
   ret->peak_active = use->peak_active;
   ret->peak_reserved = use->peak_reserved;
   ret->retries = rank->retries;
   ret->step_retries = rank->last->retries;
   ret->step_stalled = rank->last->stalled;
-  ret->steady_allocated = rank->allocated[0];
+  ret->steady_allocated = rank->replay.allocated[0];
   for (int tenant = 0; tenant < MEM_TENANTS; tenant++) {
     ret->peak_held[tenant] = ledger->held_at_peak[tenant];
-    ret->peak_unique[tenant] = rank->unique_at_peak[tenant];
+    ret->peak_unique[tenant] = rank->heap.unique_at_peak[tenant];
   }
-  ret->peak_at = rank->peak_since_step;
-  ret->peak_step = rank->peak_step;
+  ret->peak_at = rank->heap.peak_since_step;
+  ret->peak_step = rank->heap.peak_step;
   ret->peak_name = keep(report, peak->name);
   ret->peak_layer = peak->layer;
   ret->peak_phase = program_phase_names[peak->phase];
-  ret->has_oom = rank->has_oom;
-  ret->verdict = rank->has_oom ? RUN_OOM : RUN_FITS;
+  ret->has_oom = rank->heap.has_oom;
+  ret->verdict = rank->heap.has_oom ? RUN_OOM : RUN_FITS;
   ret->short_by = ret->device_used > ret->capacity ? ret->device_used - ret->capacity : 0;
-  if (rank->has_oom) {
-    ret->oom = rank->oom;
-    ret->oom.name = keep(report, rank->oom.name);
-    ret->oom.tensor = keep(report, rank->oom.tensor);
+  if (rank->heap.has_oom) {
+    ret->oom = rank->heap.oom;
+    ret->oom.name = keep(report, rank->heap.oom.name);
+    ret->oom.tensor = keep(report, rank->heap.oom.tensor);
   }
 }
 
 static void fill_samples(const RunRank *rank, RunClass *ret) {
   SimTime start = rank->before, end = rank->last->end;
-  const RunMemorySample *samples = (const RunMemorySample *)(gpointer)rank->samples->data;
+  const RunMemorySample *samples = (const RunMemorySample *)(gpointer)rank->heap.samples->data;
   guint first = 0, last = 0;
-  for (guint i = 0; i < rank->samples->len; i++) {
+  for (guint i = 0; i < rank->heap.samples->len; i++) {
     first = samples[i].at <= start ? i : first;
     last = samples[i].at <= end ? i : last;
   }
-  ret->n_samples = rank->samples->len > 0 ? last - first + 1 : 0;
+  ret->n_samples = rank->heap.samples->len > 0 ? last - first + 1 : 0;
   ret->samples = g_memdup2(samples + first, ret->n_samples * sizeof *samples);
   for (guint i = 0; i < ret->n_samples; i++)
     ret->samples[i].at = MAX(ret->samples[i].at, start) - start;

@@ -54,15 +54,17 @@ void run_steps_clear(RunRank *rank) {
 }
 
 gboolean run_step_repeats(const RunRank *rank) {
-  return rank->steps_ended > 2 && rank->period[0] == rank->period[1] && rank->allocated[0] == rank->allocated[1] &&
-         rank->reserved[0] == rank->reserved[1] && memcmp(rank->level[0], rank->level[1], sizeof rank->level[0]) == 0;
+  return rank->steps_ended > 2 && rank->period[0] == rank->period[1] &&
+         rank->replay.allocated[0] == rank->replay.allocated[1] &&
+         rank->replay.reserved[0] == rank->replay.reserved[1] &&
+         memcmp(rank->replay.level[0], rank->replay.level[1], sizeof rank->replay.level[0]) == 0;
 }
 
 /* The step's last row was the host's, and no stream has anything left. */
 static gboolean rests(const RunRank *rank, const RunStep *step) {
-  gboolean rests = rank->step == step && rank->row == step->table->section->n_rows;
+  gboolean rests = rank->host.step == step && rank->host.row == step->table->section->n_rows;
   for (guint32 s = 0; s < rank->play->system->program->n_streams; s++)
-    rests &= rank->streams[s].pending == 0;
+    rests &= rank->device.streams[s].pending == 0;
   return rests;
 }
 
@@ -83,11 +85,11 @@ static void all_ended(RunPlay *play) {
 }
 
 void run_step_note_memory(RunRank *rank) {
-  const MemUse *use = mem_allocator_use(rank->allocator);
-  rank->allocated[1] = rank->allocated[0];
-  rank->allocated[0] = use->allocated;
-  rank->reserved[1] = rank->reserved[0];
-  rank->reserved[0] = use->reserved;
+  const MemUse *use = mem_allocator_use(rank->heap.allocator);
+  rank->replay.allocated[1] = rank->replay.allocated[0];
+  rank->replay.allocated[0] = use->allocated;
+  rank->replay.reserved[1] = rank->replay.reserved[0];
+  rank->replay.reserved[0] = use->reserved;
 }
 
 void run_step_ended(RunStep *step) {
@@ -98,12 +100,12 @@ void run_step_ended(RunStep *step) {
   rank->before = rank->last != NULL ? rank->last->end : 0;
   rank->period[1] = rank->period[0];
   rank->period[0] = step->end - rank->before;
-  rank->rested[1] = rank->rested[0];
-  rank->rested[0] = rests(rank, step);
-  memcpy(rank->level[1], rank->level[0], sizeof rank->level[0]);
-  memcpy(rank->level[0], rank->ledger.held, sizeof rank->level[0]);
+  rank->replay.rested[1] = rank->replay.rested[0];
+  rank->replay.rested[0] = rests(rank, step);
+  memcpy(rank->replay.level[1], rank->replay.level[0], sizeof rank->replay.level[0]);
+  memcpy(rank->replay.level[0], rank->heap.ledger.held, sizeof rank->replay.level[0]);
   run_step_note_memory(rank);
-  if (rank->rested[0] && run_replay_wanted(play))
+  if (rank->replay.rested[0] && run_replay_wanted(play))
     run_replay_mark(rank);
   run_step_forget(rank, rank->last);
   rank->last = step;
@@ -112,7 +114,7 @@ void run_step_ended(RunStep *step) {
   if (play->ranks_ended < play->n_ranks)
     return;
   all_ended(play);
-  rank->notes.n = 0;
+  rank->replay.notes.n = 0;
   play->ranks_ended = 0;
   for (guint32 i = 0; i < play->n_ranks; i++)
     play->ranks_ended += play->ranks[i].steps_ended > play->steps_ended;

@@ -47,9 +47,9 @@ void run_stream_advance(RunStream *stream) {
 }
 
 void run_task_issue(RunRank *rank, guint32 row) {
-  RunStep *step = rank->step;
+  RunStep *step = rank->host.step;
   const ProgramRow *what = run_row(step, row);
-  RunStream *stream = &rank->streams[what->stream];
+  RunStream *stream = &rank->device.streams[what->stream];
   if (what->kind == PROGRAM_COLLECTIVE) {
     RunCall *call = &step->calls[step->table->call[row]];
     call->issued = run_now(rank->play);
@@ -57,7 +57,7 @@ void run_task_issue(RunRank *rank, guint32 row) {
   }
   stream->issued++;
   if (stream->pending++ == 0) {
-    rank->busy++;
+    rank->device.busy++;
     stream->step = step;
     stream->head = row;
     run_stream_advance(stream);
@@ -85,17 +85,17 @@ void run_stream_ended(RunStream *stream) {
   stream->running = FALSE;
   stream->ended++;
   if (run_replay_wanted(rank->play))
-    run_replay_note(rank, PROGRAM_NONE, (guint32)(stream - rank->streams));
+    run_replay_note(rank, PROGRAM_NONE, (guint32)(stream - rank->device.streams));
   if (stream->frees.n > 0)
     run_memory_pass(stream, stream->ended);
   if (--stream->pending > 0)
     move_head(stream);
-  else if (--rank->busy == 0 && rank->waits)
+  else if (--rank->device.busy == 0 && rank->host.waits)
     run_host_resume(rank);
   if (what->kind == PROGRAM_COLLECTIVE) {
-    rank->ended_calls[what->group]++;
+    rank->device.ended_calls[what->group]++;
     for (guint32 s = 1; s < rank->play->system->program->n_streams; s++)
-      run_stream_advance(&rank->streams[s]);
+      run_stream_advance(&rank->device.streams[s]);
   } else {
     run_stream_advance(stream);
   }
@@ -105,18 +105,18 @@ void run_stream_ended(RunStream *stream) {
 static void wake(RunStep *step, guint32 row) {
   RunRank *rank = step->rank;
   const ProgramRow *what = run_row(step, row);
-  gboolean stands = rank->step == step && rank->row == row;
+  gboolean stands = rank->host.step == step && rank->host.row == row;
   if (what->kind == PROGRAM_HOST) {
     if (stands)
       run_host_resume(rank);
     return;
   }
-  gboolean issued = rank->step != step || row < rank->row;
+  gboolean issued = rank->host.step != step || row < rank->host.row;
   if (!issued)
     return;
   if (what->kind == PROGRAM_COLLECTIVE)
     step->calls[step->table->call[row]].ready = run_now(rank->play);
-  run_stream_advance(&rank->streams[what->stream]);
+  run_stream_advance(&rank->device.streams[what->stream]);
 }
 
 void run_row_ended(RunStep *step, guint32 row) {

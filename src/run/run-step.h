@@ -1,0 +1,65 @@
+/* A section of a role, prepared, and one step of one rank that plays it: private to this floor.
+ *
+ *   RunTable (one per role and section): what is the same for every rank and step
+ *   RunStep (one per rank and step under way): starts and unmet needs of its rows
+ *
+ * Unfolded runs have many ranks, so what each keeps per row is little: a start, and how many needs have not ended. */
+#pragma once
+
+#include "program.h"
+
+typedef struct RunPlay RunPlay;
+typedef struct RunRank RunRank;
+typedef struct RunStep RunStep;
+
+#define RUN_UNSET      ((SimTime)-1)
+#define RUN_MOST_STEPS 5 /* the first and four steady ones */
+
+/* A section of a role, prepared. */
+typedef struct {
+  const ProgramSection *section;
+  guint32 *needs;                    /* by row: how many */
+  guint32 *waiter_offsets, *waiters; /* by row: the rows that need it */
+  guint32 *next;                     /* by row: the next on its stream; PROGRAM_NONE: none */
+  guint32 *first;                    /* by stream: its first row; PROGRAM_NONE: none */
+  guint32 *call;                     /* by row: its number among the collectives of the section */
+  guint32 *sequence;                 /* by row: its number among those of its slot */
+  guint32 *calls;                    /* by slot: collectives of the section */
+  guint32 n_calls;
+} RunTable;
+
+/* A collective's row on one rank. */
+typedef struct {
+  SimTime issued, ready; /* ready: issued, and needs met */
+} RunCall;
+
+/* One step of one rank. */
+struct RunStep {
+  RunRank *rank;
+  const RunTable *table;
+  guint32 number;  /* 0: the first */
+  guint32 retries; /* of requests for memory, its cache given back */
+  SimTime stalled; /* host time that they took: the wait for all streams, and the device's allocator */
+  guint32 remaining;
+  SimTime end;
+  SimTime *starts, *ends; /* by row; host rows have none, and collectives' ends stand in their RunMove */
+  guint32 *unmet;         /* by row: needs that have not ended */
+  RunCall *calls;
+};
+
+/* run-table.c */
+void run_table_init(RunTable *table, const ProgramSection *section, const Program *program);
+void run_table_clear(RunTable *table);
+/* run-step.c */
+RunStep *run_step_begin(RunRank *rank, guint32 number);
+void run_step_ended(RunStep *step);
+/* A step that later ones have replaced. */
+void run_step_forget(RunRank *rank, RunStep *step);
+gboolean run_step_repeats(const RunRank *rank);
+/* Takes down what the allocator holds at the end of a step. */
+void run_step_note_memory(RunRank *rank);
+void run_steps_clear(RunRank *rank);
+
+static inline const ProgramRow *run_row(const RunStep *step, guint32 row) {
+  return &step->table->section->rows[row];
+}
