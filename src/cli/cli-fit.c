@@ -14,7 +14,7 @@ typedef struct {
 
 static const char *const keys[] = {"micro_batch", "sequence_length", "layers", "nodes", NULL};
 
-static const CliOption options[] = {CLI_WORDS(Fit, words, 1, 1, "a workload"),
+static const CliOption options[] = {CLI_WORKLOAD_WORD(Fit, words, "a workload"),
                                     CLI_GROUP_ROW(Fit, workload, cli_workload_options),
                                     CLI_JSON(Fit, json),
                                     {"vary", 0, CLI_TEXT, offsetof(Fit, vary), "KEY",

@@ -16,7 +16,7 @@ typedef struct {
   gboolean json;
 } Layers;
 
-static const CliOption options[] = {CLI_WORDS(Layers, words, 1, 1, "a workload"),
+static const CliOption options[] = {CLI_WORKLOAD_WORD(Layers, words, "a workload"),
                                     CLI_GROUP_ROW(Layers, settings, cli_settings_options),
                                     CLI_JSON(Layers, json),
                                     CLI_OUTPUT(Layers, output),

@@ -5,6 +5,7 @@
 
 #include "base-error.h"
 #include "base-names.h"
+#include "cli-print.h"
 #include "cli-version.h"
 #include "cli.h"
 #include "run-report.h"
@@ -62,6 +63,22 @@ static CliExit flush(CliExit status) {
   return CLI_FAULT;
 }
 
+/* Not for people: what the build makes of the tables. */
+static CliExit print_made(const char *what) {
+  static const struct {
+    const char *name;
+    void (*print)(GString *text);
+  } all[] = {{"man", cli_print_manual}, {"bash", cli_print_bash}, {"zsh", cli_print_zsh}};
+  g_autoptr(GString) text = g_string_new(NULL);
+  for (gsize i = 0; i < G_N_ELEMENTS(all); i++)
+    if (strcmp(all[i].name, what) == 0)
+      all[i].print(text);
+  if (text->len == 0)
+    fputs("foretrain: --print: expected man, bash or zsh\n", stderr);
+  fputs(text->str, stdout);
+  return text->len > 0 ? flush(CLI_DONE) : CLI_INPUT;
+}
+
 int main(int argc, char **argv) {
   if (argc < 2 || g_strv_contains(help, argv[1])) {
     print_usage(argc < 2 ? stderr : stdout);
@@ -71,6 +88,8 @@ int main(int argc, char **argv) {
     cli_print_version();
     return flush(CLI_DONE);
   }
+  if (argc == 3 && strcmp(argv[1], "--print") == 0)
+    return print_made(argv[2]);
   g_autoptr(GError) error = NULL;
   const CliVerb *verb = find_verb(argv[1], &error);
   CliExit status = verb != NULL ? cli_verb_run(verb, argc - 1, argv + 1, &error) : CLI_INPUT;

@@ -53,6 +53,8 @@ typedef struct CliOption {
 #define CLI_WORDS_ANY G_MAXINT
 #define CLI_WORDS(type, field, from, to, wanted)                                                                       \
   { NULL, 0, CLI_WORD, offsetof(type, field), wanted, NULL, NULL, from, to }
+#define CLI_WORKLOAD_WORD(type, field, wanted)                                                                         \
+  { NULL, 0, CLI_WORD, offsetof(type, field), wanted, NULL, NULL, 1, 1, .listed = "workloads" }
 
 /* Rows of options that several verbs have. */
 #define CLI_JSON(type, field)                                                                                          \

@@ -24,7 +24,7 @@ static gboolean read_time(const char *option, const char *text, gpointer field, 
 }
 
 static const CliOption options[] = {
-    CLI_WORDS(Picture, words, 1, 1, "a kind and a run"),
+    CLI_WORKLOAD_WORD(Picture, words, "a kind and a run"),
     CLI_GROUP_ROW(Picture, workload, cli_workload_options),
     CLI_DB(Picture, db),
     CLI_QUIET(Picture, quiet),

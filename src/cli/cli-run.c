@@ -18,7 +18,7 @@ typedef struct {
 } Run;
 
 #define ROWS(type)                                                                                                     \
-  CLI_WORDS(type, words, 1, 1, "a workload"), CLI_GROUP_ROW(type, workload, cli_workload_options),                     \
+  CLI_WORKLOAD_WORD(type, words, "a workload"), CLI_GROUP_ROW(type, workload, cli_workload_options),                   \
       CLI_GROUP_ROW(type, outcome, cli_outcome_options),                                                               \
       CLI_TIMELINE(type, workload.twins.study, "keep the timeline in the database (yes)")
 

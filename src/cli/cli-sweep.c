@@ -34,7 +34,7 @@ static gboolean read_shard(const char *option, const char *text, gpointer field,
 }
 
 static const CliOption options[] = {
-    CLI_WORDS(Sweep, words, 1, 1, "a workload"),
+    CLI_WORKLOAD_WORD(Sweep, words, "a workload"),
     CLI_GROUP_ROW(Sweep, workload, cli_workload_options),
     CLI_DB(Sweep, db),
     CLI_JSON(Sweep, json),

@@ -19,7 +19,7 @@ typedef struct {
 static const char *const formats[] = {"csv", "chrome", "chakra", NULL};
 
 static const CliOption options[] = {
-    CLI_WORDS(Trace, words, 1, 1, "a workload or a run"),
+    CLI_WORKLOAD_WORD(Trace, words, "a workload or a run"),
     CLI_GROUP_ROW(Trace, workload, cli_workload_options),
     CLI_DB(Trace, db),
     CLI_QUIET(Trace, quiet),

@@ -1,11 +1,11 @@
-/* The order of search: beside the naming file, FORETRAIN_DATA (a list with colons), the installed data, the source
- * tree. */
+/* The order of search: beside the naming file, then the roots of the data. */
 #include "conf-path.h"
 
 #include <string.h>
 
 #include "base-names.h"
 #include "conf-file.h"
+#include "conf-root.h"
 #include "conf-search.h"
 
 /* Adds a folder that exists, once, however it is spelled. */
@@ -24,22 +24,15 @@ static void add_folder(GPtrArray *folders, const char *root, const char *folder)
   g_ptr_array_add(folders, g_steal_pointer(&joined));
 }
 
-static char **data_variable(void) {
-  const char *variable = g_getenv("FORETRAIN_DATA");
-  return g_strsplit(variable != NULL ? variable : "", G_SEARCHPATH_SEPARATOR_S, -1);
-}
-
 static void add_root(GPtrArray *places, const char *root, const char *const *folders) {
   for (; *folders != NULL; folders++)
     add_folder(places, root, *folders);
 }
 
 static void add_data_folders(GPtrArray *places, const char *const *folders) {
-  g_auto(GStrv) roots = data_variable();
+  g_auto(GStrv) roots = conf_roots();
   for (char **root = roots; *root != NULL; root++)
     add_root(places, *root, folders);
-  add_root(places, FORETRAIN_DATA_DIR, folders);
-  add_root(places, FORETRAIN_SOURCE_DIR, folders);
 }
 
 char **conf_path_folders(const char *folder) {
@@ -131,7 +124,7 @@ static char *looked_text(const GPtrArray *places) {
     const char *folder = g_ptr_array_index(places, i);
     g_string_append_printf(text, "%s%s", i > 0 ? ", " : "", strcmp(folder, ".") == 0 ? "the current folder" : folder);
   }
-  g_auto(GStrv) roots = data_variable();
+  g_auto(GStrv) roots = conf_roots_asked();
   for (char **root = roots; *root != NULL; root++)
     if (**root != '\0' && !g_file_test(*root, G_FILE_TEST_IS_DIR))
       g_string_append_printf(text, "; FORETRAIN_DATA names %s, which is no folder", *root);

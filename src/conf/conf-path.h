@@ -1,4 +1,4 @@
-/* Where a named file is: beside the file that names it, in FORETRAIN_DATA, in the installed data, in the source tree.
+/* Where a named file is: beside the file that names it, in the roots of the data (conf-root.h).
  *
  *   char *path = conf_path_find("dgx-h100", ".ini", "topologies", "workloads", &place, error);
  *   // looks for workloads/dgx-h100(.ini), then $FORETRAIN_DATA/topologies/dgx-h100(.ini), …
