@@ -121,6 +121,10 @@ refuses "a plot to come" 'does not exist yet' plot tornado 1 -o x.svg
 refuses "a window of a validation" 'no setting, window' plot parity --from '1 ms' -o x.svg
 refuses "objectives of one run" "are pareto's" plot timeline last --minimize step -o x.svg
 refuses "a number that is none" '--worst: expected a number from 0 on, found few' validate x.csv --worst few
+refuses "no such trace point" 'did you mean "run.start"?' run a.ini --trace-points=net.*,run.strt
+"$foretrain" run a.ini --db traced.db --trace-points='net.rate,run.step' --set model.layers=2 >out 2>err
+"$foretrain" run a.ini --db untraced.db --set model.layers=2 | cmp -s - out && grep -q '^[0-9]* net.rate flow=' err && ! grep -v ' net.rate \| run.step ' err
+verdict "trace points go to stderr and change nothing" "$([ $? -eq 0 ] && echo yes)" "  $(head -3 err)"
 says "switches of developers" '--fold=off|on' run --help-twins
 says "all options" '--fidelity=flow|step' run --help-all
 "$foretrain" run --help >out && ! grep -q -e --fold -e --tie out

@@ -1,10 +1,12 @@
 /* Tables of the shared groups, and what a workload, a database and settings are made of. */
 #include "cli-groups.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base-error.h"
 #include "base-names.h"
+#include "run-play.h"
 
 const char *const cli_no_yes[] = {"no", "yes", NULL};
 static const char *const off_on[] = {"off", "on", NULL};
@@ -38,6 +40,30 @@ static gboolean read_tie(const char *option, const char *text, gpointer field, G
   return FALSE;
 }
 
+/* Whole lines, so that those of several threads do not mix. */
+static void print_point(const char *text, gpointer user) {
+  fputs(text, user);
+}
+
+static gboolean read_trace_points(const char *option, const char *text, gpointer field, GError **error) {
+  CliTwins *twins = field;
+  g_autoptr(GPtrArray) names = g_ptr_array_new();
+  const char *const *const floors[] = {event_trace_names, net_trace_names, run_trace_names};
+  for (gsize i = 0; i < G_N_ELEMENTS(floors); i++)
+    for (const char *const *name = floors[i]; *name != NULL; name++)
+      g_ptr_array_add(names, (gpointer)*name);
+  g_ptr_array_add(names, NULL);
+  g_autofree char *unknown = base_trace_unknown(text, (const char *const *)names->pdata);
+  if (unknown != NULL) {
+    g_autofree char *advice = base_names_advice((const char *const *)names->pdata, unknown);
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: no trace point is \"%s\"%s", option, unknown, advice);
+    return FALSE;
+  }
+  twins->trace = (BaseTrace){text, print_point, stderr};
+  twins->study.trace = &twins->trace;
+  return TRUE;
+}
+
 #define TWIN(name, field, choices, help)                                                                               \
   { name, 0, CLI_CHOICE, offsetof(CliTwins, study.field), NULL, help, choices, .developer = TRUE }
 
@@ -51,6 +77,10 @@ const CliOption cli_twins_options[] = {
     TWIN("repeat", every_step, on_off, "count a step that must repeat the one before, instead of playing it (on)"),
     TWIN("jitter", no_jitter, on_off,
          "all wait for the expected slowest GPU, as cluster.gpu_spread says; off: GPUs alike (on)"),
+    {"trace-points", 0, CLI_READ, 0, "POINT,...",
+     "print these points to stderr while a step is played: event.fire, net.rate, run.start ..., net.* for all of a "
+     "floor",
+     .read = read_trace_points, .developer = TRUE},
     {NULL, 0, CLI_GIVEN, offsetof(CliTwins, given)},
     {NULL}};
 

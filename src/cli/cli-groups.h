@@ -26,7 +26,8 @@ gboolean cli_settings_lay(const CliSettings *settings, Study *study, GError **er
 /* How a step is played: the plain twins of clever ways, and other switches of developers. */
 typedef struct {
   StudyOptions study;
-  gboolean given; /* any was */
+  BaseTrace trace; /* of --trace-points */
+  gboolean given;  /* any was */
 } CliTwins;
 #define CLI_TWINS_DEFAULT                                                                                              \
   {                                                                                                                    \

@@ -20,10 +20,26 @@ struct EventQueue {
   EventShelves shelves;
   gboolean hole; /* the root's event is playing and nothing has taken its place */
   EventTie tie;
+  guint32 traced; /* bits of EventTracePoint */
   guint64 seed;
   SimTime now;
   guint64 played;
+  const BaseTrace *trace;
 };
+
+const char *const event_trace_names[] = {"event.schedule", "event.fire", NULL};
+
+void event_queue_trace(EventQueue *queue, const BaseTrace *trace) {
+  queue->trace = trace;
+  queue->traced = base_trace_points(trace, event_trace_names);
+}
+
+static void BASE_TRACE_COLD trace(const EventQueue *queue, EventTracePoint point, const Event *event, SimTime at) {
+  static const char *const phases[] = {"completions", "frees", "host", "starts", "settle", "samples"};
+  base_trace_line(queue->trace, event_trace_names[point], queue->now,
+                  "at=%" G_GINT64_FORMAT " phase=%s identity=%" G_GUINT64_FORMAT, at, phases[event->low >> PHASE_SHIFT],
+                  event->low & IDENTITY_MASK);
+}
 
 /* A bijection of 60 bits: each step, an addition, a product with an odd number or a shift folded in, can be undone. */
 static guint64 shuffled(guint64 identity, guint64 seed) {
@@ -94,6 +110,8 @@ static void put(EventQueue *queue, EventSlot slot) {
 
 void event_schedule(EventQueue *queue, Event *event, SimTime at) {
   sim_require(at >= queue->now && at < SIM_TIME_NEVER, queue->now, NULL, "an event for %" G_GINT64_FORMAT " ps", at);
+  if (BASE_TRACED(queue->traced, EVENT_TRACE_SCHEDULE))
+    trace(queue, EVENT_TRACE_SCHEDULE, event, at);
   EventSlot slot = {.time = at, .low = tied(queue, event->low), .event = event};
   if (event->position != 0 && event->shelf == 0 && at < queue->shelves.horizon) {
     event_heap_move(&queue->heap, event->position, slot);
@@ -138,6 +156,8 @@ gboolean event_queue_step(EventQueue *queue) {
   root->low = 0;
   event->position = 0;
   keep_next_in_heap(queue);
+  if (BASE_TRACED(queue->traced, EVENT_TRACE_FIRE))
+    trace(queue, EVENT_TRACE_FIRE, event, queue->now);
   event->callback(event, event->owner);
   close_hole(queue);
   return TRUE;

@@ -24,6 +24,7 @@
 #include <glib.h>
 
 #include "base-quantity.h"
+#include "base-trace.h"
 
 /* Phases of one instant, in their order. */
 typedef enum {
@@ -72,6 +73,11 @@ SimTime event_now(const EventQueue *queue);
 gboolean event_queue_step(EventQueue *queue);
 /* Time of the next event, SIM_TIME_NEVER where none. */
 SimTime event_queue_next(const EventQueue *queue);
+/* Trace points, by name: each event that is scheduled, and each that is played. The trace outlives the queue; NULL:
+ * none. */
+typedef enum { EVENT_TRACE_SCHEDULE, EVENT_TRACE_FIRE } EventTracePoint;
+extern const char *const event_trace_names[];
+void event_queue_trace(EventQueue *queue, const BaseTrace *trace);
 /* Events played so far, and events pending. */
 guint64 event_queue_played(const EventQueue *queue);
 guint32 event_queue_pending(const EventQueue *queue);

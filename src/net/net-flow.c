@@ -2,6 +2,13 @@
 #include "base-error.h"
 #include "net-internal.h"
 
+/* Flows are told apart by the identities of their ends. */
+static void BASE_TRACE_COLD trace(const NetSystem *net, NetTracePoint point, const NetFlow *flow) {
+  base_trace_line(net->trace, net_trace_names[point], event_now(net->queue),
+                  "flow=%" G_GUINT64_FORMAT " count=%u weight=%u volume=%.17g served=%.17g rate=%.17g", flow->event.low,
+                  flow->count, flow->weight, flow->volume, flow->served, flow->rate);
+}
+
 static double served_now(const NetFlow *flow) {
   double seconds = sim_time_to_seconds(event_now(flow->system->queue) - flow->anchor);
   return MIN(flow->volume, flow->served + flow->rate * seconds);
@@ -25,6 +32,8 @@ static void set_rate(NetFlow *flow, double rate) {
   flow->served = served_now(flow);
   flow->anchor = event_now(flow->system->queue);
   flow->rate = rate;
+  if (BASE_TRACED(flow->system->traced, NET_TRACE_RATE))
+    trace(flow->system, NET_TRACE_RATE, flow);
   schedule_end(flow);
 }
 
@@ -115,6 +124,8 @@ static void flow_ended(Event *event, gpointer owner) {
   (void)event;
   NetFlow *flow = owner;
   flow->served = flow->volume;
+  if (BASE_TRACED(flow->system->traced, NET_TRACE_END))
+    trace(flow->system, NET_TRACE_END, flow);
   stop(flow);
   flow->done(flow, flow->owner);
 }
@@ -139,6 +150,8 @@ void net_flow_start(NetSystem *net, NetFlow *flow, const NetRoute *route, double
   flow->cap = cap;
   flow->rate = flow->served = 0;
   flow->anchor = now;
+  if (BASE_TRACED(net->traced, NET_TRACE_START))
+    trace(net, NET_TRACE_START, flow);
   if (shares(flow))
     join(flow);
   else if (volume > 0)

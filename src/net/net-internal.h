@@ -59,6 +59,8 @@ struct NetSystem {
   GArray
       *arrivals; /* guint32: entries taken since the last settle; those given back since are nobody's, or stand twice */
   NetRoom room;
+  guint32 traced; /* bits of NetTracePoint */
+  const BaseTrace *trace;
 };
 
 /* Gives the flow its level, and its rate: its cap where that is what stops it. Moves its anchor and its end only if the

@@ -4,9 +4,18 @@
 #include "base-error.h"
 #include "net-internal.h"
 
+const char *const net_trace_names[] = {"net.start", "net.rate", "net.end", "net.settle", NULL};
+
+void net_system_trace(NetSystem *net, const BaseTrace *trace) {
+  net->trace = trace;
+  net->traced = base_trace_points(trace, net_trace_names);
+}
+
 static void settle(Event *event, gpointer owner) {
   (void)event;
   NetSystem *net = owner;
+  if (BASE_TRACED(net->traced, NET_TRACE_SETTLE))
+    base_trace_line(net->trace, net_trace_names[NET_TRACE_SETTLE], event_now(net->queue), "links=%u", net->n_seeds);
   if (net->solver == NET_SOLVER_FULL)
     net_fill_full(net);
   else

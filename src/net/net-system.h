@@ -56,6 +56,12 @@ NetSystem *net_system_new(EventQueue *queue, NetSolver solver);
 void net_system_free(NetSystem *net);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(NetSystem, net_system_free)
 
+/* Trace points, by name: a flow that starts, gets another rate, has moved, and the settle of an instant. The trace
+ * outlives the system; NULL: none. */
+typedef enum { NET_TRACE_START, NET_TRACE_RATE, NET_TRACE_END, NET_TRACE_SETTLE } NetTracePoint;
+extern const char *const net_trace_names[];
+void net_system_trace(NetSystem *net, const BaseTrace *trace);
+
 /* Returns the link's index, from 0. `capacity` > 0. All links come before the first route. */
 guint32 net_link_add(NetSystem *net, double capacity);
 /* From the present instant on; for a set time, call it from an event (of EVENT_PHASE_STARTS, say). `capacity` > 0. */

@@ -20,6 +20,8 @@ typedef struct {
 } Request;
 
 static void sample(RunRank *rank) {
+  if (BASE_TRACED(rank->play->traced, RUN_TRACE_MEMORY))
+    run_trace_memory(rank, RUN_TRACE_MEMORY);
   if (!rank->play->options->timeline || rank->replay.replaying)
     return;
   SimTime now = run_now(rank->play);
@@ -58,6 +60,8 @@ static void run_out(RunRank *rank, const Request *request) {
   const MemUse *use = mem_allocator_use(rank->heap.allocator);
   guint64 used = device_used(rank);
   rank->heap.has_oom = TRUE;
+  if (BASE_TRACED(rank->play->traced, RUN_TRACE_OOM))
+    run_trace_memory(rank, RUN_TRACE_OOM);
   rank->heap.oom = (RunOom){.at = since_step(rank),
                             .step = step_number(rank, request),
                             .row = request->row,

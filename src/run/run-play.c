@@ -140,7 +140,10 @@ RunReport *run_play(const RunSystem *system, const RunOptions *options, const ch
   gint64 started = g_get_monotonic_time();
   RunPlay play = {.system = system, .options = options, .run_key = run_key};
   play.queue = event_queue_new(options->tie, options->tie_seed);
+  event_queue_trace(play.queue, options->trace);
+  play.traced = base_trace_points(options->trace, run_trace_names);
   add_network(&play);
+  net_system_trace(play.net, options->trace);
   add_tables(&play);
   run_hosts_init(&play);
   run_contention_init(&play);

@@ -34,11 +34,16 @@ typedef struct {
   NetSolver solver;
   EventTie tie;
   guint64 tie_seed;
-  MemPolicy memory;    /* the caching allocator's */
-  gboolean contention; /* collectives take SMs and memory bandwidth from the kernels beside them */
-  gboolean every_step; /* also steps that must repeat the one before are played */
-  gboolean chunks;     /* step fidelity: collectives chunk by chunk; the system must not be folded */
+  MemPolicy memory;       /* the caching allocator's */
+  gboolean contention;    /* collectives take SMs and memory bandwidth from the kernels beside them */
+  gboolean every_step;    /* also steps that must repeat the one before are played */
+  gboolean chunks;        /* step fidelity: collectives chunk by chunk; the system must not be folded */
+  const BaseTrace *trace; /* points of event, net and run to print while it plays; NULL: none */
 } RunOptions;
+
+/* Trace points: a row on its stream starts and ends, a rank's memory changes, it runs out, a step of a rank ends. */
+typedef enum { RUN_TRACE_START, RUN_TRACE_END, RUN_TRACE_MEMORY, RUN_TRACE_OOM, RUN_TRACE_STEP } RunTracePoint;
+extern const char *const run_trace_names[];
 
 /* An out-of-memory is a result, and a Program that cannot end is a broken contract. Error: SIM_ERROR_INPUT where the steps take
  * longer than SimTime reaches (106 days). */

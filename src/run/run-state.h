@@ -49,6 +49,7 @@ struct RunPlay {
   guint32 n_hosts;
   guint32 steps_ended; /* on all ranks */
   guint32 ranks_ended; /* that have ended one more */
+  guint32 traced;      /* bits of RunTracePoint */
   gboolean repeats, over;
   gboolean again;     /* memory cost time in a step that was taken to cost none: to be played with every step */
   gboolean endless;   /* something would happen beyond SimTime */
@@ -58,6 +59,10 @@ struct RunPlay {
 
 /* run-exposure.c: fills times, causes and, if kept, exposures of a class from its last step. */
 void run_exposure(const RunRank *rank, gboolean keep, RunClass *ret);
+/* run-trace.c: what a point that is asked for prints. */
+void BASE_TRACE_COLD run_trace_row(const RunStream *stream, RunTracePoint point);
+void BASE_TRACE_COLD run_trace_memory(const RunRank *rank, RunTracePoint point);
+void BASE_TRACE_COLD run_trace_step(const RunRank *rank);
 /* run-results.c */
 RunReport *run_results(RunPlay *play);
 

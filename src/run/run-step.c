@@ -110,6 +110,8 @@ void run_step_ended(RunStep *step) {
   run_step_forget(rank, rank->last);
   rank->last = step;
   rank->steps_ended++;
+  if (BASE_TRACED(play->traced, RUN_TRACE_STEP))
+    run_trace_step(rank);
   play->ranks_ended += rank->steps_ended == play->steps_ended + 1;
   if (play->ranks_ended < play->n_ranks)
     return;

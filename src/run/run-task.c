@@ -37,6 +37,8 @@ void run_stream_advance(RunStream *stream) {
   SimTime now = run_now(play);
   stream->running = TRUE;
   step->starts[stream->head] = now;
+  if (BASE_TRACED(play->traced, RUN_TRACE_START))
+    run_trace_row(stream, RUN_TRACE_START);
   if (row->kind == PROGRAM_COLLECTIVE) {
     run_collective_join(stream);
     return;
@@ -82,6 +84,8 @@ void run_stream_ended(RunStream *stream) {
   guint32 row = stream->head;
   const ProgramRow *what = run_row(step, row);
   step->ends[row] = run_now(rank->play);
+  if (BASE_TRACED(rank->play->traced, RUN_TRACE_END))
+    run_trace_row(stream, RUN_TRACE_END);
   stream->running = FALSE;
   stream->ended++;
   if (run_replay_wanted(rank->play))

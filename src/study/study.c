@@ -312,7 +312,8 @@ RunReport *study_walk_play(const StudyWalk *walk, const StudyOptions *options, G
                     .contention = walk->contention,
                     .every_step = options->every_step,
                     .memory = walk->memory,
-                    .chunks = options->chunks};
+                    .chunks = options->chunks,
+                    .trace = options->trace};
   g_autoptr(GPtrArray) notes = g_ptr_array_new();
   RunReport *report = run_play(&system, &run, walk->key, error);
   if (report == NULL)

@@ -8,6 +8,7 @@
  * tests/bench. */
 #pragma once
 
+#include "base-trace.h"
 #include "run-report.h"
 
 typedef struct Study Study;
@@ -24,6 +25,7 @@ typedef struct {
   gboolean no_jitter;     /* GPUs are alike, whatever cluster.gpu_spread says */
   StudyTie tie;           /* order of simultaneous events: must not matter */
   guint64 tie_seed;
+  const BaseTrace *trace; /* points to print while it plays (base-trace.h); NULL: none */
 } StudyOptions;
 #define STUDY_OPTIONS_DEFAULT ((StudyOptions){.timeline = TRUE, .fold = TRUE})
 
