@@ -6,9 +6,9 @@ set title 'llama2-7b: the largest model of the sweep that fits (open: no larger 
 set xlabel 'GPUs'
 set ylabel 'parameters, billions'
 set logscale xy
-set xrange [6.4:80]
-set yrange [2.80022548:162.234373]
-set xtics (8, 16, 32, 64)
+set xrange [6.4:40]
+set yrange [2.80022548:81.2810291]
+set xtics (8, 16, 32)
 set key left top Left reverse samplen 2
 set grid lc rgb '#dddddd'
 set border 3
