@@ -2,7 +2,7 @@
 #include "plan-policy.h"
 
 #include "base-names.h"
-#include "plan-zero.h"
+#include "plan-deepspeed-engine.h"
 
 /* bias_swiglu_fusion, apply_rope_fusion (megatron/training/arguments.py) and fused norms (gpt_layer_specs.py) are Megatron-LM's
  * defaults; nanotron has Triton's norm and flash-attention's rotary embedding, and a plain activation (models/llama.py). Both

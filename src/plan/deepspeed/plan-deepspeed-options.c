@@ -5,8 +5,8 @@
 
 #include <string.h>
 
+#include "plan-deepspeed-engine.h"
 #include "plan-policy.h"
-#include "plan-zero.h"
 
 #define FIELD(field) G_STRUCT_OFFSET(PlanDeepspeed, field)
 #define FLAG(key_, field_, initial_, help_)                                                                            \
@@ -89,15 +89,15 @@ static gboolean resolve_version(const ConfSettings *settings, PlanRecipe *recipe
   if (recipe->version < OLDEST)
     return conf_settings_fail(settings, "parallel.framework_version", error, "DeepSpeed is modelled from 0.8.0 on");
   PlanDeepspeed *options = &recipe->deepspeed;
-  if (recipe->version < PLAN_ZERO_MULTI_RANK) {
+  if (recipe->version < PLAN_DEEPSPEED_MULTI_RANK) {
     if (given(settings, "use_multi_rank_bucket_allreduce"))
       return conf_settings_fail(settings, "deepspeed.use_multi_rank_bucket_allreduce", error,
                                 "came with DeepSpeed 0.12.4; framework_version is older");
     options->use_multi_rank_bucket_allreduce = FALSE;
   }
-  if (recipe->version < PLAN_ZERO_PINNED && !given(settings, "offload_optimizer.pin_memory"))
+  if (recipe->version < PLAN_DEEPSPEED_PINNED && !given(settings, "offload_optimizer.pin_memory"))
     options->offload_pin_memory = FALSE;
-  if (recipe->version < PLAN_ZERO_PINNED && !given(settings, "offload_param.pin_memory"))
+  if (recipe->version < PLAN_DEEPSPEED_PINNED && !given(settings, "offload_param.pin_memory"))
     options->offload_param_pin_memory = FALSE;
   return TRUE;
 }
@@ -170,7 +170,7 @@ static gboolean resolve_gradients(const ConfSettings *settings, PlanRecipe *reci
   if (options->immediate_grad_update && !(wide && recipe->zero_stage == 1 && !recipe->offload_optimizer))
     return conf_settings_fail(settings, "deepspeed.immediate_grad_update", error,
                               "acts in stage 1 with gradient_accumulation_dtype = fp32 and no offload alone");
-  if (!options->allgather_partitions && recipe->version < PLAN_ZERO_ONE_GATHER)
+  if (!options->allgather_partitions && recipe->version < PLAN_DEEPSPEED_ONE_GATHER)
     return conf_settings_fail(settings, "deepspeed.allgather_partitions", error,
                               "no: broadcasts in place of the gather are not modelled");
   return TRUE;
@@ -210,7 +210,7 @@ void plan_deepspeed_note(const PlanRecipe *recipe, GPtrArray *notes) {
                                   version));
   if (recipe->zero_stage == 1 || recipe->zero_stage == 2)
     note_reduction(recipe, notes);
-  if (recipe->version >= PLAN_ZERO_ONE_GATHER &&
+  if (recipe->version >= PLAN_DEEPSPEED_ONE_GATHER &&
       (!recipe->deepspeed.allgather_partitions || recipe->deepspeed.allgather_bucket_size != ALLGATHER_BUCKET))
     g_ptr_array_add(notes, g_strdup("deepspeed: nothing reads allgather_partitions and allgather_bucket_size since "
                                     "0.12.5: the gather after the step is one piece"));

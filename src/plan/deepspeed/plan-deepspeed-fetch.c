@@ -11,8 +11,8 @@
  * counted in host order. Source: runtime/zero/partitioned_param_coordinator.py, partition_parameters.py. */
 #include "mem-tenant.h"
 #include "model-host.h"
+#include "plan-deepspeed-engine.h"
 #include "plan-modules.h"
-#include "plan-zero.h"
 
 #define UNFINISHED 2    /* waits, before the host waits for the oldest */
 #define SCALE      4    /* bytes of the fp32 scale of a quantised group */
@@ -37,11 +37,11 @@ typedef struct {
   gint64 wanted_for; /* step of the trace that it was last gathered or passed over for */
 } Held;
 
-struct PlanFetch {
-  PlanZero *zero;
+struct PlanDeepspeedFetch {
+  PlanDeepspeedEngine *engine;
   PlanModules *modules;
-  PlanLane lane; /* DeepSpeed's all-gather stream */
-  GArray *trace; /* guint: modules of a micro-batch */
+  PlanStream stream; /* DeepSpeed's all-gather stream */
+  GArray *trace;     /* guint: modules of a micro-batch */
   gboolean complete;
   GArray *queue;        /* guint64 pairs as (parameter, step) of the trace: see Use */
   guint next_use;       /* in queue */
@@ -60,13 +60,13 @@ typedef struct {
   guint parameter, step;
 } Use;
 
-static guint64 padded(const PlanFetch *fetch, guint parameter) {
-  guint64 owners = fetch->zero->owners;
-  return (fetch->zero->every->list[parameter].elements + owners - 1) / owners * owners;
+static guint64 padded(const PlanDeepspeedFetch *fetch, guint parameter) {
+  guint64 owners = fetch->engine->owners;
+  return (fetch->engine->every->list[parameter].elements + owners - 1) / owners * owners;
 }
 
-static guint64 elements_of(const PlanFetch *fetch, guint parameter) {
-  return fetch->zero->every->list[parameter].elements;
+static guint64 elements_of(const PlanDeepspeedFetch *fetch, guint parameter) {
+  return fetch->engine->every->list[parameter].elements;
 }
 
 /* ---- Gathering ---- */
@@ -76,46 +76,49 @@ static void gather_free(gpointer gather) {
   g_free(gather);
 }
 
-static void issue(PlanFetch *fetch, const char *name, CollOperation operation, guint64 bytes, guint32 *ret_row) {
-  PlanZero *zero = fetch->zero;
+static void issue(PlanDeepspeedFetch *fetch, const char *name, CollOperation operation, guint64 bytes,
+                  guint32 *ret_row) {
+  PlanDeepspeedEngine *engine = fetch->engine;
   guint32 slot = fetch->second_valid ? fetch->second : fetch->slot;
-  *ret_row = plan_walk_collective(zero->walk, zero->comm, name, slot, (CollCall){operation, bytes}, PROGRAM_HINT_NONE);
-  plan_lane_block(&fetch->lane);
+  *ret_row =
+      plan_walk_collective(engine->walk, engine->comm, name, slot, (CollCall){operation, bytes}, PROGRAM_HINT_NONE);
+  plan_stream_block(&fetch->stream);
 }
 
 /* Shards to int8 and their scales, both gathered; DeepSpeed's ZeRO++ qwZ. */
-static void issue_quantised(PlanFetch *fetch, Gather *gather) {
-  PlanZero *zero = fetch->zero;
-  guint64 shard = gather->elements / zero->owners, groups = (gather->elements + GROUP - 1) / GROUP;
-  plan_lane_pass(&fetch->lane, "quantise shards", plan_zero_op(zero, shard, zero->walk->element_bytes + 1));
+static void issue_quantised(PlanDeepspeedFetch *fetch, Gather *gather) {
+  PlanDeepspeedEngine *engine = fetch->engine;
+  guint64 shard = gather->elements / engine->owners, groups = (gather->elements + GROUP - 1) / GROUP;
+  plan_stream_pass(&fetch->stream, "quantise shards",
+                   plan_deepspeed_op(engine, shard, engine->walk->element_bytes + 1));
   guint32 first;
   issue(fetch, "gather parameters, int8", COLL_ALL_GATHER, gather->elements, &first);
   issue(fetch, "gather scales", COLL_ALL_GATHER, groups * SCALE, &gather->row);
 }
 
-static void gather_now(PlanFetch *fetch, const guint *parameters, guint n) {
-  PlanZero *zero = fetch->zero;
+static void gather_now(PlanDeepspeedFetch *fetch, const guint *parameters, guint n) {
+  PlanDeepspeedEngine *engine = fetch->engine;
   Gather *gather = g_new0(Gather, 1);
   gather->parameters = g_memdup2(parameters, n * sizeof *parameters);
   gather->n = n;
   gather->flat = PROGRAM_NONE;
-  gather->quantised = zero->options->quantized_weights;
+  gather->quantised = engine->options->quantized_weights;
   for (guint i = 0; i < n; i++)
     gather->elements += padded(fetch, parameters[i]);
   if (!fetch->second_valid)
-    plan_offload_fetch(zero, &fetch->lane, gather->elements / zero->owners);
-  guint64 bytes = gather->elements * zero->walk->element_bytes;
-  gboolean reduces = zero->options->use_all_reduce_for_fetch_params && !gather->quantised;
+    plan_deepspeed_offload_fetch(engine, &fetch->stream, gather->elements / engine->owners);
+  guint64 bytes = gather->elements * engine->walk->element_bytes;
+  gboolean reduces = engine->options->use_all_reduce_for_fetch_params && !gather->quantised;
   if (gather->quantised)
     issue_quantised(fetch, gather);
   else
     issue(fetch, "gather parameters", reduces ? COLL_ALL_REDUCE : COLL_ALL_GATHER, bytes, &gather->row);
   if (n > 1 || gather->quantised) {
     guint64 size = gather->quantised ? gather->elements : bytes;
-    gather->flat = program_builder_tensor(zero->builder, "flat gathered parameters", MEM_COMMUNICATION, size, 0);
-    plan_walk_take(zero->walk, gather->flat);
+    gather->flat = program_builder_tensor(engine->builder, "flat gathered parameters", MEM_COMMUNICATION, size, 0);
+    plan_walk_take(engine->walk, gather->flat);
   } else {
-    plan_walk_take(zero->walk, fetch->held[parameters[0]].tensor);
+    plan_walk_take(engine->walk, fetch->held[parameters[0]].tensor);
   }
   for (guint i = 0; i < n; i++) {
     fetch->held[parameters[i]].status = IN_FLIGHT;
@@ -125,8 +128,8 @@ static void gather_now(PlanFetch *fetch, const guint *parameters, guint n) {
   g_ptr_array_add(fetch->gathers, gather);
 }
 
-static void gather_all(PlanFetch *fetch, const guint *parameters, guint n) {
-  if (!fetch->zero->options->allgather_sequential) {
+static void gather_all(PlanDeepspeedFetch *fetch, const guint *parameters, guint n) {
+  if (!fetch->engine->options->allgather_sequential) {
     gather_now(fetch, parameters, n);
     return;
   }
@@ -135,35 +138,35 @@ static void gather_all(PlanFetch *fetch, const guint *parameters, guint n) {
 }
 
 /* All of a gather is there once one of its parameters is waited for. */
-static void finish(PlanFetch *fetch, Gather *gather) {
-  PlanZero *zero = fetch->zero;
-  g_array_set_size(fetch->lane.waits, 0); /* earlier gathers, which end before this one */
-  plan_lane_need(&fetch->lane, gather->row);
+static void finish(PlanDeepspeedFetch *fetch, Gather *gather) {
+  PlanDeepspeedEngine *engine = fetch->engine;
+  g_array_set_size(fetch->stream.waits, 0); /* earlier gathers, which end before this one */
+  plan_stream_need(&fetch->stream, gather->row);
   if (gather->flat != PROGRAM_NONE) {
-    guint32 in = gather->quantised ? 1 : zero->walk->element_bytes;
-    plan_lane_pass(&fetch->lane, gather->quantised ? "dequantise parameters" : "copy out of flat parameters",
-                   plan_zero_op(zero, gather->elements, in + zero->walk->element_bytes));
+    guint32 in = gather->quantised ? 1 : engine->walk->element_bytes;
+    plan_stream_pass(&fetch->stream, gather->quantised ? "dequantise parameters" : "copy out of flat parameters",
+                     plan_deepspeed_op(engine, gather->elements, in + engine->walk->element_bytes));
     for (guint i = 0; i < gather->n; i++)
-      plan_walk_take(zero->walk, fetch->held[gather->parameters[i]].tensor);
-    plan_walk_give(zero->walk, gather->flat, PROGRAM_NONE);
+      plan_walk_take(engine->walk, fetch->held[gather->parameters[i]].tensor);
+    plan_walk_give(engine->walk, gather->flat, PROGRAM_NONE);
   }
   for (guint i = 0; i < gather->n; i++)
     fetch->held[gather->parameters[i]].status = HERE;
 }
 
 /* The host waits for the oldest of more than two unfinished waits. */
-static void throttle(PlanFetch *fetch) {
+static void throttle(PlanDeepspeedFetch *fetch) {
   if (fetch->events->len <= UNFINISHED)
     return;
   guint32 oldest = g_array_index(fetch->events, guint32, fetch->events->len - UNFINISHED - 1);
   if (oldest == fetch->passed)
     return;
-  plan_walk_host(fetch->zero->walk, "wait for an earlier gather");
-  program_builder_need(fetch->zero->builder, oldest);
+  plan_walk_host(fetch->engine->walk, "wait for an earlier gather");
+  program_builder_need(fetch->engine->builder, oldest);
   fetch->passed = oldest;
 }
 
-static void wait_for(PlanFetch *fetch, guint parameter) {
+static void wait_for(PlanDeepspeedFetch *fetch, guint parameter) {
   Held *held = &fetch->held[parameter];
   if (held->gather == NULL)
     return;
@@ -171,13 +174,13 @@ static void wait_for(PlanFetch *fetch, guint parameter) {
   Gather *gather = g_steal_pointer(&held->gather);
   if (held->status == IN_FLIGHT)
     finish(fetch, gather);
-  const GArray *waits = fetch->lane.waits;
-  guint32 event = waits->len > 0 ? g_array_index(waits, guint32, waits->len - 1) : fetch->lane.last;
+  const GArray *waits = fetch->stream.waits;
+  guint32 event = waits->len > 0 ? g_array_index(waits, guint32, waits->len - 1) : fetch->stream.last;
   g_array_append_val(fetch->events, event);
 }
 
-static void prefetch(PlanFetch *fetch) {
-  const PlanDeepspeed *options = fetch->zero->options;
+static void prefetch(PlanDeepspeedFetch *fetch) {
+  const PlanDeepspeed *options = fetch->engine->options;
   guint64 room = options->max_live_parameters > fetch->live ? options->max_live_parameters - fetch->live : 0;
   guint64 most = MIN(room, options->prefetch_bucket_size), elements = 0;
   if (options->allgather_sequential)
@@ -202,7 +205,7 @@ static void prefetch(PlanFetch *fetch) {
 /* ---- Entering and leaving modules ---- */
 
 /* Uses of the module's parameters that the queue has not reached yet are passed over. */
-static void pass_over(PlanFetch *fetch, const PlanModule *module) {
+static void pass_over(PlanDeepspeedFetch *fetch, const PlanModule *module) {
   guint unseen = 0;
   for (guint i = 0; i < module->n; i++)
     unseen += fetch->held[module->parameters[i]].wanted_for < (gint64)fetch->step;
@@ -213,9 +216,9 @@ static void pass_over(PlanFetch *fetch, const PlanModule *module) {
   }
 }
 
-static void enter(PlanFetch *fetch, const PlanModule *module, PlanPass pass) {
-  PlanZero *zero = fetch->zero;
-  plan_walk_cost(zero->walk, model_host_cost(zero->walk->host, MODEL_HOST_DEEPSPEED_MODULE));
+static void enter(PlanDeepspeedFetch *fetch, const PlanModule *module, PlanPass pass) {
+  PlanDeepspeedEngine *engine = fetch->engine;
+  plan_walk_cost(engine->walk, model_host_cost(engine->walk->host, MODEL_HOST_DEEPSPEED_MODULE));
   for (guint i = 0; fetch->complete && i < module->before[pass == PLAN_BACKWARD]; i++)
     prefetch(fetch);
   g_autoptr(GArray) missing = g_array_new(FALSE, FALSE, sizeof(guint));
@@ -226,7 +229,7 @@ static void enter(PlanFetch *fetch, const PlanModule *module, PlanPass pass) {
     gather_all(fetch, (const guint *)(gpointer)missing->data, missing->len);
   for (guint i = 0; i < module->n; i++)
     wait_for(fetch, module->parameters[i]);
-  plan_lane_follow(&zero->compute, &fetch->lane);
+  plan_stream_follow(&engine->compute, &fetch->stream);
   if (fetch->complete) {
     pass_over(fetch, module);
     prefetch(fetch);
@@ -234,8 +237,8 @@ static void enter(PlanFetch *fetch, const PlanModule *module, PlanPass pass) {
   fetch->step++;
 }
 
-static gboolean is_used_soon(const PlanFetch *fetch, guint parameter) {
-  guint64 passed = 0, most = fetch->zero->options->max_reuse_distance;
+static gboolean is_used_soon(const PlanDeepspeedFetch *fetch, guint parameter) {
+  guint64 passed = 0, most = fetch->engine->options->max_reuse_distance;
   for (guint step = fetch->step; step < fetch->trace->len && passed < most; step++) {
     const PlanModule *module = &fetch->modules->list[g_array_index(fetch->trace, guint, step)];
     for (guint i = 0; i < module->n; i++) {
@@ -247,7 +250,7 @@ static gboolean is_used_soon(const PlanFetch *fetch, guint parameter) {
   return FALSE;
 }
 
-static gboolean keeps(const PlanFetch *fetch, guint parameter) {
+static gboolean keeps(const PlanDeepspeedFetch *fetch, guint parameter) {
   const Held *held = &fetch->held[parameter];
   if (held->persists)
     return TRUE;
@@ -255,89 +258,90 @@ static gboolean keeps(const PlanFetch *fetch, guint parameter) {
 }
 
 /* hpZ: when a parameter leaves for the first time in a step, the rank keeps its part of the second copy. */
-static void keep_second(PlanFetch *fetch, guint parameter) {
-  PlanZero *zero = fetch->zero;
+static void keep_second(PlanDeepspeedFetch *fetch, guint parameter) {
+  PlanDeepspeedEngine *engine = fetch->engine;
   guint64 part =
-      (elements_of(fetch, parameter) + zero->options->hpz_partition_size - 1) / zero->options->hpz_partition_size;
-  plan_lane_pass(&zero->compute, "keep second copy", plan_zero_op(zero, part, 2 * zero->walk->element_bytes));
-  plan_walk_host(zero->walk, "wait for the second copy");
-  plan_lane_block(&zero->compute);
+      (elements_of(fetch, parameter) + engine->options->hpz_partition_size - 1) / engine->options->hpz_partition_size;
+  plan_stream_pass(&engine->compute, "keep second copy",
+                   plan_deepspeed_op(engine, part, 2 * engine->walk->element_bytes));
+  plan_walk_host(engine->walk, "wait for the second copy");
+  plan_stream_block(&engine->compute);
 }
 
-static void leave(PlanFetch *fetch, const PlanModule *module) {
+static void leave(PlanDeepspeedFetch *fetch, const PlanModule *module) {
   for (guint i = 0; i < module->n; i++) {
     guint parameter = module->parameters[i];
     if (fetch->held[parameter].status != HERE || keeps(fetch, parameter))
       continue;
     if (fetch->second != PROGRAM_NONE && !fetch->second_valid)
       keep_second(fetch, parameter);
-    plan_walk_give(fetch->zero->walk, fetch->held[parameter].tensor, fetch->zero->compute.stream);
+    plan_walk_give(fetch->engine->walk, fetch->held[parameter].tensor, fetch->engine->compute.id);
     fetch->held[parameter].status = AWAY;
     fetch->live -= elements_of(fetch, parameter);
   }
 }
 
-void plan_fetch_before(PlanFetch *fetch, guint32 unit, const ModelOp *op, PlanPass pass) {
+void plan_deepspeed_fetch_before(PlanDeepspeedFetch *fetch, guint32 unit, const ModelOp *op, PlanPass pass) {
   guint module = plan_modules_of(fetch->modules, unit, op);
   if (module == PLAN_NO_MODULE)
     return;
-  const ModelUnit *of = fetch->zero->walk->units[unit].unit;
+  const ModelUnit *of = fetch->engine->walk->units[unit].unit;
   const ModelOp *first = pass == PLAN_BACKWARD ? of->backward : of->forward;
   for (const ModelOp *earlier = op; earlier-- > first;)
     if (plan_modules_of(fetch->modules, unit, earlier) == module &&
-        plan_modules_runs(fetch->zero->walk, unit, earlier, pass))
+        plan_modules_runs(fetch->engine->walk, unit, earlier, pass))
       return;
-  program_builder_context(fetch->zero->builder, PROGRAM_GATHER, fetch->zero->walk->units[unit].layer,
-                          (gint32)fetch->zero->walk->micro);
+  program_builder_context(fetch->engine->builder, PROGRAM_GATHER, fetch->engine->walk->units[unit].layer,
+                          (gint32)fetch->engine->walk->micro);
   enter(fetch, &fetch->modules->list[module], pass);
 }
 
-void plan_fetch_after(PlanFetch *fetch, guint32 unit, const ModelOp *op, PlanPass pass) {
+void plan_deepspeed_fetch_after(PlanDeepspeedFetch *fetch, guint32 unit, const ModelOp *op, PlanPass pass) {
   guint module = plan_modules_of(fetch->modules, unit, op);
-  if (module != PLAN_NO_MODULE && plan_modules_leaves(fetch->modules, fetch->zero->walk, unit, op, pass))
+  if (module != PLAN_NO_MODULE && plan_modules_leaves(fetch->modules, fetch->engine->walk, unit, op, pass))
     leave(fetch, &fetch->modules->list[module]);
 }
 
 /* ---- Micro-batches and steps ---- */
 
-void plan_fetch_section(PlanFetch *fetch) {
-  plan_lane_section(&fetch->lane);
+void plan_deepspeed_fetch_section(PlanDeepspeedFetch *fetch) {
+  plan_stream_section(&fetch->stream);
   g_array_set_size(fetch->events, 0);
   fetch->passed = PROGRAM_NONE;
   fetch->second_valid = FALSE;
 }
 
-void plan_fetch_micro_batch(PlanFetch *fetch) {
-  fetch->complete = fetch->zero->section == PROGRAM_STEADY || fetch->zero->walk->micro > 0;
+void plan_deepspeed_fetch_micro_batch(PlanDeepspeedFetch *fetch) {
+  fetch->complete = fetch->engine->section == PROGRAM_STEADY || fetch->engine->walk->micro > 0;
   fetch->step = fetch->next_use = 0;
-  for (guint p = 0; p < fetch->zero->every->n; p++)
+  for (guint p = 0; p < fetch->engine->every->n; p++)
     fetch->held[p].wanted_for = -1;
 }
 
 /* From the end of a step's first forward pass on, the second copy serves. */
-void plan_fetch_forward_ended(PlanFetch *fetch) {
+void plan_deepspeed_fetch_forward_ended(PlanDeepspeedFetch *fetch) {
   fetch->second_valid = fetch->second != PROGRAM_NONE;
 }
 
 /* Parameters that stay gathered are cut up by the step and gathered anew, as one. */
-void plan_fetch_step_ended(PlanFetch *fetch) {
-  PlanZero *zero = fetch->zero;
+void plan_deepspeed_fetch_step_ended(PlanDeepspeedFetch *fetch) {
+  PlanDeepspeedEngine *engine = fetch->engine;
   if (fetch->persisting == 0)
     return;
-  program_builder_context(zero->builder, PROGRAM_GATHER, -1, -1);
-  plan_offload_fetch(zero, &zero->compute, fetch->persisting / zero->owners);
-  CollCall call = {COLL_ALL_GATHER, fetch->persisting * zero->walk->element_bytes};
-  plan_lane_collective(&zero->compute, zero->comm, "gather persistent parameters", fetch->slot, call,
-                       PROGRAM_HINT_BOUNDARY);
+  program_builder_context(engine->builder, PROGRAM_GATHER, -1, -1);
+  plan_deepspeed_offload_fetch(engine, &engine->compute, fetch->persisting / engine->owners);
+  CollCall call = {COLL_ALL_GATHER, fetch->persisting * engine->walk->element_bytes};
+  plan_stream_collective(&engine->compute, engine->comm, "gather persistent parameters", fetch->slot, call,
+                         PROGRAM_HINT_BOUNDARY);
 }
 
 /* ---- Setting up ---- */
 
 /* The smallest parameters stay gathered, in order of definition, as long as all of them together may. */
-static void choose_persistent(PlanFetch *fetch) {
-  const PlanDeepspeed *options = fetch->zero->options;
+static void choose_persistent(PlanDeepspeedFetch *fetch) {
+  const PlanDeepspeed *options = fetch->engine->options;
   guint64 whole = 0;
-  for (guint p = 0; p < fetch->zero->every->n; p++) {
+  for (guint p = 0; p < fetch->engine->every->n; p++) {
     guint64 elements = elements_of(fetch, p);
     if (elements > options->param_persistence_threshold || whole + elements > options->model_persistence_threshold)
       continue;
@@ -348,7 +352,7 @@ static void choose_persistent(PlanFetch *fetch) {
   }
 }
 
-static void make_queue(PlanFetch *fetch) {
+static void make_queue(PlanDeepspeedFetch *fetch) {
   fetch->queue = g_array_new(FALSE, FALSE, sizeof(Use));
   for (guint step = 0; step < fetch->trace->len; step++) {
     const PlanModule *module = &fetch->modules->list[g_array_index(fetch->trace, guint, step)];
@@ -359,34 +363,35 @@ static void make_queue(PlanFetch *fetch) {
   }
 }
 
-PlanFetch *plan_fetch_new(PlanZero *zero, guint32 stream, guint32 slot, guint32 second) {
-  PlanFetch *fetch = g_new0(PlanFetch, 1);
-  fetch->zero = zero;
+PlanDeepspeedFetch *plan_deepspeed_fetch_new(PlanDeepspeedEngine *engine, guint32 stream, guint32 slot,
+                                             guint32 second) {
+  PlanDeepspeedFetch *fetch = g_new0(PlanDeepspeedFetch, 1);
+  fetch->engine = engine;
   fetch->slot = slot;
   fetch->second = second;
-  fetch->modules = plan_modules_new(zero->walk, zero->every, zero->options->module_granularity_threshold);
-  fetch->trace = plan_modules_trace(fetch->modules, zero->walk);
+  fetch->modules = plan_modules_new(engine->walk, engine->every, engine->options->module_granularity_threshold);
+  fetch->trace = plan_modules_trace(fetch->modules, engine->walk);
   fetch->gathers = g_ptr_array_new_with_free_func(gather_free);
   fetch->events = g_array_new(FALSE, FALSE, sizeof(guint32));
-  fetch->held = g_new0(Held, zero->every->n);
+  fetch->held = g_new0(Held, engine->every->n);
   g_autofree guint32 *tensors =
-      plan_parameters_tensors(zero->every, zero->walk, "gathered", MEM_COMMUNICATION, zero->walk->element_bytes);
-  for (guint p = 0; p < zero->every->n; p++)
+      plan_parameters_tensors(engine->every, engine->walk, "gathered", MEM_COMMUNICATION, engine->walk->element_bytes);
+  for (guint p = 0; p < engine->every->n; p++)
     fetch->held[p].tensor = tensors[p];
-  plan_lane_init(&fetch->lane, zero->walk, stream);
+  plan_stream_init(&fetch->stream, engine->walk, stream);
   choose_persistent(fetch);
   make_queue(fetch);
   return fetch;
 }
 
-guint64 plan_fetch_persisting(const PlanFetch *fetch) {
+guint64 plan_deepspeed_fetch_persisting(const PlanDeepspeedFetch *fetch) {
   return fetch->persisting;
 }
 
-void plan_fetch_free(PlanFetch *fetch) {
+void plan_deepspeed_fetch_free(PlanDeepspeedFetch *fetch) {
   if (fetch == NULL)
     return;
-  plan_lane_clear(&fetch->lane);
+  plan_stream_clear(&fetch->stream);
   plan_modules_free(fetch->modules);
   g_array_unref(fetch->trace);
   g_array_unref(fetch->queue);

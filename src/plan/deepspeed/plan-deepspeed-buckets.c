@@ -1,0 +1,343 @@
+/* DeepSpeed stages 0 to 2: gradients into buckets, and through the network.
+ *
+ *   stage 2, or 1 with overlap_comm   at each gradient: copy into the bucket; a gradient that does not fit reduces it first
+ *   stage 1                           the same in a loop after the last backward
+ *   stage 0                           after the last backward, from .grad, in buffers of 5e8 elements
+ *
+ *   overlap      C: B … copy ── full ─► R waits C, C waits what R held before ── R: divide, flatten, all-reduce, keep own
+ *   no overlap   all of it on C
+ *
+ * Source: DeepSpeed's runtime/zero/stage_1_and_2.py, engine.py (buffered_allreduce_fallback), bf16_optimizer.py. */
+#include "mem-tenant.h"
+#include "model-host.h"
+#include "plan-deepspeed-engine.h"
+
+#define FP32 4
+
+static void context(PlanDeepspeedEngine *engine) {
+  program_builder_context(engine->builder, PROGRAM_REDUCE, -1, (gint32)engine->walk->micro);
+}
+
+/* ---- One bucket through the network ---- */
+
+static guint32 temporary(PlanDeepspeedEngine *engine, const char *name, guint64 bytes) {
+  return program_builder_tensor(engine->builder, name, MEM_COMMUNICATION, bytes, 0);
+}
+
+static void pass_taking(PlanDeepspeedEngine *engine, const char *name, guint64 elements, guint32 bytes_each,
+                        guint32 tensor) {
+  plan_stream_pass(&engine->reduce, name, plan_deepspeed_op(engine, elements, bytes_each));
+  if (tensor != PROGRAM_NONE)
+    plan_walk_take(engine->walk, tensor);
+}
+
+static void all_reduce(PlanDeepspeedEngine *engine, guint64 elements, guint32 bytes) {
+  gboolean casts = engine->wire != bytes;
+  guint32 sent = casts ? temporary(engine, "bucket as sent", elements * engine->wire) : PROGRAM_NONE;
+  if (casts)
+    pass_taking(engine, "cast bucket", elements, bytes + engine->wire, sent);
+  pass_taking(engine, "divide bucket", elements, 2 * engine->wire, PROGRAM_NONE);
+  CollCall call = {COLL_ALL_REDUCE, elements * engine->wire};
+  plan_stream_collective(&engine->reduce, engine->comm, "reduce gradients", engine->world, call, PROGRAM_HINT_BUCKET);
+  if (!casts)
+    return;
+  pass_taking(engine, "cast bucket back", elements, bytes + engine->wire, PROGRAM_NONE);
+  plan_walk_give(engine->walk, sent, PROGRAM_NONE);
+}
+
+/* Owner of an element of the flat buffer of all parameters. */
+static guint64 owner_of(const PlanDeepspeedEngine *engine, guint64 element) {
+  return element / engine->shard;
+}
+
+/* Runs of elements of the bucket that go to one owner each; `visit` may be NULL. */
+typedef void (*VisitSlice)(PlanDeepspeedEngine *engine, guint64 elements);
+static guint visit_slices(PlanDeepspeedEngine *engine, VisitSlice visit) {
+  guint runs = 0;
+  guint64 owner = 0, length = 0;
+  for (guint i = 0; i < engine->bucket->len; i++) {
+    const PlanParameter *parameter = &engine->parameters->list[g_array_index(engine->bucket, guint, i)];
+    for (guint64 at = parameter->offset, end = at + parameter->elements; at < end;) {
+      guint64 of = owner_of(engine, at), next = MIN(end, (of + 1) * engine->shard);
+      if (length > 0 && of != owner) {
+        if (visit != NULL)
+          visit(engine, length);
+        runs++;
+        length = 0;
+      }
+      owner = of;
+      length += next - at;
+      at = next;
+    }
+  }
+  if (length > 0 && visit != NULL)
+    visit(engine, length);
+  return runs + (length > 0);
+}
+
+/* DeepSpeed's allreduce_and_copy with overlap_comm: the host waits for the whole device before it reduces. */
+static void synchronize(PlanDeepspeedEngine *engine) {
+  if (!engine->options->overlap_comm)
+    return;
+  plan_walk_host(engine->walk, "synchronize the device");
+  plan_stream_block(&engine->reduce);
+  plan_stream_block(&engine->compute);
+}
+
+static void reduce_slice(PlanDeepspeedEngine *engine, guint64 elements) {
+  synchronize(engine);
+  CollCall call = {COLL_REDUCE, elements * engine->wire};
+  plan_stream_collective(&engine->reduce, engine->comm, "reduce slice", engine->world, call, PROGRAM_HINT_BUCKET);
+}
+
+/* One reduce per slice, to its owner. */
+static void reduce_to_owners(PlanDeepspeedEngine *engine, guint64 elements) {
+  gboolean casts = engine->wire != engine->bytes;
+  guint32 sent = casts ? temporary(engine, "bucket as sent", elements * engine->wire) : PROGRAM_NONE;
+  if (casts)
+    pass_taking(engine, "cast bucket", elements, engine->bytes + engine->wire, sent);
+  pass_taking(engine, "divide bucket", elements, 2 * engine->wire, PROGRAM_NONE);
+  visit_slices(engine, reduce_slice);
+  if (casts)
+    plan_walk_give(engine->walk, sent, PROGRAM_NONE);
+}
+
+/* All-reduce of the whole bucket; slices of several owners are flattened into a new tensor first, and the own ones
+ * copied back. */
+static void reduce_to_all(PlanDeepspeedEngine *engine, guint64 elements) {
+  gboolean flattens =
+      !engine->options->contiguous_gradients || (engine->options->reduce_scatter && visit_slices(engine, NULL) > 1);
+  guint32 flat = flattens ? temporary(engine, "flat bucket", elements * engine->bytes) : PROGRAM_NONE;
+  if (!engine->options->contiguous_gradients)
+    synchronize(engine);
+  if (flattens)
+    pass_taking(engine, "flatten bucket", elements, 2 * engine->bytes, flat);
+  all_reduce(engine, elements, engine->bytes);
+  if (!flattens)
+    return;
+  guint64 own = engine->options->contiguous_gradients ? (elements + engine->owners - 1) / engine->owners : elements;
+  pass_taking(engine, "copy own slices back", own, 2 * engine->bytes, PROGRAM_NONE);
+  plan_walk_give(engine->walk, flat, PROGRAM_NONE);
+}
+
+static void take_once(PlanDeepspeedEngine *engine, gboolean *held, guint32 tensor) {
+  if (!*held)
+    plan_walk_take(engine->walk, tensor);
+  *held = TRUE;
+}
+
+/* Owned slices leave the bucket for the rank's own buffer. */
+static void keep_own(PlanDeepspeedEngine *engine, guint64 elements) {
+  guint64 own = (elements + engine->owners - 1) / engine->owners;
+  if (plan_deepspeed_offload_on(engine)) {
+    plan_deepspeed_offload_own(engine, own);
+    return;
+  }
+  plan_stream_pass(&engine->reduce, "keep own slices", plan_deepspeed_op(engine, own, 2 * engine->bytes));
+  if (engine->walk->micro == 0 || engine->recipe->zero_stage == 1)
+    take_once(engine, &engine->partition_held, engine->partition);
+  else
+    take_once(engine, &engine->new_held, engine->partition_new);
+}
+
+static gboolean is_large(const PlanDeepspeedEngine *engine, guint parameter) {
+  return engine->parameters->list[parameter].elements > engine->options->reduce_bucket_size;
+}
+
+static void flush(PlanDeepspeedEngine *engine) {
+  if (engine->bucket_elements == 0)
+    return;
+  context(engine);
+  guint64 elements = engine->bucket_elements;
+  if (engine->reduce.id != engine->compute.id) {
+    PlanStream *compute = &engine->compute;
+    guint32 held = engine->reduce.last;
+    g_autoptr(GArray) waits = g_array_copy(engine->reduce.waits);
+    plan_stream_follow(&engine->reduce, compute);
+    if (engine->recipe->version >= PLAN_DEEPSPEED_COMPUTE_WAIT) {
+      plan_stream_need(compute, held);
+      for (guint i = 0; i < waits->len; i++)
+        plan_stream_need(compute, g_array_index(waits, guint32, i));
+    }
+  }
+  gboolean to_owners = engine->options->contiguous_gradients && engine->options->reduce_scatter &&
+                       !engine->options->use_multi_rank_bucket_allreduce;
+  if (to_owners)
+    reduce_to_owners(engine, elements);
+  else
+    reduce_to_all(engine, elements);
+  keep_own(engine, elements);
+  for (guint i = 0; i < engine->bucket->len; i++) {
+    guint parameter = g_array_index(engine->bucket, guint, i);
+    if (is_large(engine, parameter) || !engine->options->contiguous_gradients)
+      plan_walk_give(engine->walk, engine->gradients[parameter], engine->reduce.id);
+  }
+  g_array_set_size(engine->bucket, 0);
+  engine->bucket_elements = 0;
+  engine->index = engine->options->overlap_comm ? 1 - engine->index : 0;
+}
+
+static void take_buffers(PlanDeepspeedEngine *engine) {
+  if (engine->buffers_held || !engine->options->contiguous_gradients)
+    return;
+  plan_walk_take(engine->walk, engine->buffers[0]);
+  if (engine->options->overlap_comm)
+    plan_walk_take(engine->walk, engine->buffers[1]);
+  engine->buffers_held = TRUE;
+}
+
+/* From 0.17.2 to 0.18.5 compute waits for the bucket that was just sent before it fills the other buffer. */
+static void wait_for_bucket(PlanDeepspeedEngine *engine) {
+  gboolean waits =
+      engine->recipe->version >= PLAN_DEEPSPEED_NO_OVERLAP && engine->recipe->version < PLAN_DEEPSPEED_OVERLAPS;
+  if (waits && engine->options->contiguous_gradients)
+    plan_stream_follow(&engine->compute, &engine->reduce);
+}
+
+/* A gradient into the bucket; one that does not fit reduces what is there first. */
+static void into_bucket(PlanDeepspeedEngine *engine, guint parameter) {
+  guint64 elements = engine->parameters->list[parameter].elements;
+  if (engine->bucket_elements + elements > engine->options->reduce_bucket_size) {
+    flush(engine);
+    wait_for_bucket(engine);
+  }
+  context(engine);
+  if (engine->options->contiguous_gradients && !is_large(engine, parameter)) {
+    plan_stream_pass(&engine->compute, "copy into bucket", engine->copy_ops[parameter]);
+    take_buffers(engine);
+    plan_walk_give(engine->walk, engine->gradients[parameter], PROGRAM_NONE);
+  }
+  g_array_append_val(engine->bucket, parameter);
+  engine->bucket_elements += elements;
+}
+
+/* ---- Gradients as backward makes them ---- */
+
+static gboolean at_hooks(const PlanDeepspeedEngine *engine) {
+  guint64 stage = engine->recipe->zero_stage;
+  return stage == 2 ||
+         (stage == 1 && !engine->hybrid && engine->options->overlap_comm && plan_deepspeed_last_micro(engine));
+}
+
+/* Stage 2 reduces every micro-batch, so nothing is left in .grad to add to. BF16_Optimizer keeps its 16-bit gradients,
+ * as zeros, from one backward to the next. */
+static gboolean adds(const PlanDeepspeedEngine *engine, gboolean first_part) {
+  if (first_part || engine->recipe->zero_stage == 2)
+    return FALSE;
+  return engine->walk->micro > 0 || (engine->hybrid && engine->section == PROGRAM_STEADY);
+}
+
+/* BF16_Optimizer's immediate_grad_update: into the fp32 gradients at once. */
+static void add_at_once(PlanDeepspeedEngine *engine, guint parameter) {
+  guint64 elements = engine->parameters->list[parameter].elements;
+  plan_stream_pass(&engine->compute, "add to fp32 gradient",
+                   plan_deepspeed_op(engine, elements, engine->bytes + 2 * FP32));
+  plan_walk_give(engine->walk, engine->gradients[parameter], PROGRAM_NONE);
+}
+
+void plan_deepspeed_buckets_gradient(PlanDeepspeedEngine *engine, guint parameter, gboolean first_part) {
+  PlanWalk *walk = engine->walk;
+  gboolean at_once = engine->hybrid && engine->options->immediate_grad_update;
+  if (adds(engine, first_part) && !at_once) {
+    plan_walk_take(walk, engine->fresh[parameter]);
+    plan_stream_pass(&engine->compute, "accumulate gradient", engine->add_ops[parameter]);
+    plan_walk_give(walk, engine->fresh[parameter], PROGRAM_NONE);
+  }
+  plan_walk_take(walk, engine->gradients[parameter]);
+  if (first_part || plan_deepspeed_alone(engine))
+    return;
+  if (at_once)
+    add_at_once(engine, parameter);
+  if (!at_hooks(engine))
+    return;
+  into_bucket(engine, parameter);
+  program_builder_cost(engine->builder, model_host_cost(walk->host, MODEL_HOST_GRADIENT_HOOK));
+}
+
+/* ---- Ends of backward passes ---- */
+
+/* Buffers over parameters in order, each closed once it holds more than 5e8 elements. */
+static void all_reduce_buffered(PlanDeepspeedEngine *engine, guint32 bytes) {
+  guint64 elements = 0;
+  for (guint i = 0; i < engine->parameters->n; i++) {
+    elements += engine->parameters->list[i].elements;
+    if (elements <= PLAN_DEEPSPEED_BUFFER && i + 1 < engine->parameters->n)
+      continue;
+    guint32 flat = temporary(engine, "flat buffer", elements * bytes);
+    pass_taking(engine, "flatten buffer", elements, 2 * bytes, flat);
+    all_reduce(engine, elements, bytes);
+    pass_taking(engine, "copy out of buffer", elements, 2 * bytes, PROGRAM_NONE);
+    plan_walk_give(engine->walk, flat, PROGRAM_NONE);
+    elements = 0;
+  }
+}
+
+static void add_to_full(PlanDeepspeedEngine *engine) {
+  if (!engine->hybrid || engine->options->immediate_grad_update)
+    return;
+  plan_stream_pass(&engine->compute, "add to fp32 gradients",
+                   plan_deepspeed_op(engine, engine->parameters->elements, engine->bytes + 2 * FP32));
+}
+
+/* Stage 2: this micro-batch's slices join those of the ones before. */
+static void accumulate(PlanDeepspeedEngine *engine) {
+  if (engine->recipe->zero_stage != 2 || engine->walk->micro == 0 || plan_deepspeed_offload_on(engine))
+    return;
+  plan_stream_pass(&engine->compute, "accumulate own slices",
+                   plan_deepspeed_op(engine, engine->shard, engine->bytes + 2 * engine->kept));
+  if (engine->new_held)
+    plan_walk_give(engine->walk, engine->partition_new, PROGRAM_NONE);
+  engine->new_held = FALSE;
+}
+
+static void end_buckets(PlanDeepspeedEngine *engine) {
+  flush(engine);
+  if (engine->reduce.id != engine->compute.id) {
+    plan_stream_follow(&engine->compute, &engine->reduce);
+    plan_walk_host(engine->walk, "synchronise the device");
+    plan_stream_block(&engine->compute);
+  }
+  if (engine->buffers_held) {
+    plan_walk_give(engine->walk, engine->buffers[0], PROGRAM_NONE);
+    if (engine->options->overlap_comm)
+      plan_walk_give(engine->walk, engine->buffers[1], PROGRAM_NONE);
+  }
+  engine->buffers_held = FALSE;
+}
+
+void plan_deepspeed_buckets_backward_ended(PlanDeepspeedEngine *engine) {
+  context(engine);
+  add_to_full(engine);
+  if (plan_deepspeed_alone(engine))
+    return;
+  gboolean last = plan_deepspeed_last_micro(engine);
+  if (engine->recipe->zero_stage == 0 || engine->hybrid) {
+    if (last)
+      all_reduce_buffered(engine, engine->hybrid ? FP32 : engine->bytes);
+    return;
+  }
+  if (engine->recipe->zero_stage == 1 && !last)
+    return;
+  for (guint i = 0; engine->recipe->zero_stage == 1 && !at_hooks(engine) && i < engine->parameters->n; i++)
+    into_bucket(engine, i);
+  end_buckets(engine);
+  accumulate(engine);
+}
+
+/* ---- Setting up ---- */
+
+void plan_deepspeed_buckets_init(PlanDeepspeedEngine *engine) {
+  guint n = engine->parameters->n;
+  engine->bucket = g_array_new(FALSE, FALSE, sizeof(guint));
+  engine->gradients = plan_parameters_tensors(engine->parameters, engine->walk, "grad", MEM_GRADIENTS, engine->bytes);
+  engine->fresh = plan_parameters_tensors(engine->parameters, engine->walk, "new_grad", MEM_TEMPORARY, engine->bytes);
+  engine->add_ops = g_new(guint32, n);
+  engine->copy_ops = g_new(guint32, n);
+  for (guint p = 0; p < n; p++) {
+    engine->add_ops[p] = plan_deepspeed_op(engine, engine->parameters->list[p].elements, 3 * engine->bytes);
+    engine->copy_ops[p] = plan_deepspeed_op(engine, engine->parameters->list[p].elements, 2 * engine->bytes);
+  }
+  for (int i = 0; i < 2; i++)
+    engine->buffers[i] = program_builder_tensor(engine->builder, "gradient bucket", MEM_COMMUNICATION,
+                                                engine->options->reduce_bucket_size * engine->bytes, 0);
+}

@@ -1,0 +1,116 @@
+/* DeepSpeed's engine: what stages 0 to 3 share. Private to this floor.
+ *
+ *   plan-deepspeed.c           setting up, micro-batches, the end of a step
+ *   plan-deepspeed-buckets.c   stages 0 to 2: gradients into buckets and through the network
+ *   plan-deepspeed-step.c      norm, optimizer, the gather after it
+ *   plan-deepspeed-fetch.c     stage 3: which parameters are gathered when
+ *   plan-deepspeed-shards.c    stage 3: gradients to their shards */
+#pragma once
+
+#include "plan-deepspeed.h"
+#include "plan-optimizer.h"
+#include "plan-parameters.h"
+#include "plan-policy.h"
+#include "plan-stream.h"
+#include "plan-version.h"
+
+/* Versions at which something changed; see plan-deepspeed-options.c. */
+#define PLAN_DEEPSPEED_MULTI_RANK   PLAN_VERSION(0, 12, 4) /* all-reduce of whole buckets */
+#define PLAN_DEEPSPEED_ONE_GATHER   PLAN_VERSION(0, 12, 5) /* after the step */
+#define PLAN_DEEPSPEED_COMPUTE_WAIT PLAN_VERSION(0, 14, 4) /* compute waits for the bucket before */
+#define PLAN_DEEPSPEED_HALF_BACK    PLAN_VERSION(0, 17, 0) /* offload copies 16-bit parameters back */
+#define PLAN_DEEPSPEED_NO_OVERLAP   PLAN_VERSION(0, 17, 2) /* compute waits for each bucket as it is reduced … */
+#define PLAN_DEEPSPEED_OVERLAPS     PLAN_VERSION(0, 18, 6) /* … until then */
+#define PLAN_DEEPSPEED_PINNED       PLAN_VERSION(0, 19, 5) /* host memory is page-locked by default */
+
+/* Elements of a buffer of DeepSpeed's buffered all-reduce: MEMORY_OPT_ALLREDUCE_SIZE of engine.py. */
+#define PLAN_DEEPSPEED_BUFFER ((guint64)500000000)
+
+typedef struct PlanDeepspeedFetch PlanDeepspeedFetch;
+typedef struct PlanDeepspeedShards PlanDeepspeedShards;
+
+typedef struct {
+  const PlanRecipe *recipe;
+  const PlanDeepspeed *options;
+  ProgramBuilder *builder;
+  PlanWalk *walk;
+  guint32 comm;                       /* NCCL's stream */
+  PlanStream compute, reduce;         /* reduce is compute where nothing overlaps */
+  guint32 world;                      /* slot of all ranks */
+  guint32 owners;                     /* ranks that states are spread over */
+  guint32 bytes, wire, kept;          /* of a gradient element: as made, as sent, as accumulated */
+  gboolean hybrid;                    /* BF16_Optimizer: fp32 gradients beside 16-bit ones */
+  PlanParameters *parameters, *every; /* those that are trained, all */
+  guint64 shard;                      /* elements of one rank's states */
+  PlanUpdate *update, *last_update;   /* of a full group of own elements, of the last one */
+  PlanUpdate *norm;                   /* its norm pass reads all own gradients */
+  guint groups;                       /* that the optimizer updates one after the other */
+  guint32 weights, master, momenta;   /* tensors */
+  guint32 *gradients, *fresh;         /* by parameter: .grad, and what is added to it */
+  guint32 *add_ops, *copy_ops;
+  guint32 partition, partition_new; /* own slices of gradients: accumulated, of one micro-batch */
+  guint32 full;                     /* fp32 gradients of BF16_Optimizer */
+  guint32 flat, cast;               /* the step's copies of the own slices: as accumulated, in fp32 */
+  guint32 cpu, back, wide; /* offload: stream of the host's cores; parameters on their way back; the norm's copy */
+  guint32 buffers[2];      /* buckets */
+  guint32 small, second;   /* stage 3: parameters that stay gathered, hpZ's second copy */
+  /* Buckets, while a backward pass is built. */
+  GArray *bucket; /* guint: parameters in it */
+  guint64 bucket_elements;
+  gboolean buffers_held, partition_held, new_held;
+  guint index; /* of the buffer that is filled */
+  ProgramSectionKind section;
+  PlanDeepspeedFetch *fetch; /* stage 3 */
+  PlanDeepspeedShards *shards;
+} PlanDeepspeedEngine;
+
+gboolean plan_deepspeed_resolve(const ConfSettings *settings, PlanRecipe *recipe, GError **error);
+void plan_deepspeed_note(const PlanRecipe *recipe, GPtrArray *notes);
+Program *plan_deepspeed(const PlanCase *what);
+
+static inline gboolean plan_deepspeed_alone(const PlanDeepspeedEngine *engine) {
+  return engine->recipe->ranks == 1;
+}
+static inline gboolean plan_deepspeed_last_micro(const PlanDeepspeedEngine *engine) {
+  return engine->walk->micro + 1 == engine->recipe->gradient_accumulation;
+}
+guint32 plan_deepspeed_op(PlanDeepspeedEngine *engine, guint64 elements, guint32 bytes_each);
+
+/* Stages 0 to 2. */
+void plan_deepspeed_buckets_init(PlanDeepspeedEngine *engine);
+void plan_deepspeed_buckets_gradient(PlanDeepspeedEngine *engine, guint parameter, gboolean first_part);
+void plan_deepspeed_buckets_backward_ended(PlanDeepspeedEngine *engine);
+/* Offload to host memory (plan-deepspeed-offload.c). `plan_deepspeed_offload_init` after the states: they are not on the GPU. */
+gboolean plan_deepspeed_offload_on(const PlanDeepspeedEngine *engine);
+void plan_deepspeed_offload_init(PlanDeepspeedEngine *engine);
+void plan_deepspeed_offload_own(PlanDeepspeedEngine *engine, guint64 elements);
+void plan_deepspeed_offload_update(PlanDeepspeedEngine *engine);
+void plan_deepspeed_offload_fetch(PlanDeepspeedEngine *engine, PlanStream *stream, guint64 elements);
+/* Stage 3: parameters (plan-deepspeed-fetch.c) and gradients (plan-deepspeed-shards.c). `second`: slot of hpZ, PROGRAM_NONE: none.
+ */
+PlanDeepspeedFetch *plan_deepspeed_fetch_new(PlanDeepspeedEngine *engine, guint32 stream, guint32 slot, guint32 second);
+void plan_deepspeed_fetch_free(PlanDeepspeedFetch *fetch);
+void plan_deepspeed_fetch_section(PlanDeepspeedFetch *fetch);
+void plan_deepspeed_fetch_micro_batch(PlanDeepspeedFetch *fetch);
+void plan_deepspeed_fetch_forward_ended(PlanDeepspeedFetch *fetch);
+void plan_deepspeed_fetch_step_ended(PlanDeepspeedFetch *fetch);
+void plan_deepspeed_fetch_before(PlanDeepspeedFetch *fetch, guint32 unit, const ModelOp *op, PlanPass pass);
+void plan_deepspeed_fetch_after(PlanDeepspeedFetch *fetch, guint32 unit, const ModelOp *op, PlanPass pass);
+/* Elements that stay gathered, padding included. */
+guint64 plan_deepspeed_fetch_persisting(const PlanDeepspeedFetch *fetch);
+
+typedef struct {
+  guint32 owners;         /* slot of ranks that share one copy of the states */
+  guint32 copies;         /* of ranks that hold the same shard; PROGRAM_NONE: one copy */
+  guint32 inside, across; /* of a node, and of GPUs alike in each node; PROGRAM_NONE: gradients are not quantised */
+  guint32 inside_ranks;
+} PlanDeepspeedGroups;
+PlanDeepspeedShards *plan_deepspeed_shards_new(PlanDeepspeedEngine *engine, const PlanDeepspeedGroups *groups);
+void plan_deepspeed_shards_free(PlanDeepspeedShards *shards);
+void plan_deepspeed_shards_section(PlanDeepspeedShards *shards);
+void plan_deepspeed_shards_gradient(PlanDeepspeedShards *shards, guint parameter, gboolean first_part);
+void plan_deepspeed_shards_backward_ended(PlanDeepspeedShards *shards);
+
+/* The step: `plan_deepspeed_step_init` registers, `plan_deepspeed_step` writes it. */
+void plan_deepspeed_step_init(PlanDeepspeedEngine *engine);
+void plan_deepspeed_step(PlanDeepspeedEngine *engine);

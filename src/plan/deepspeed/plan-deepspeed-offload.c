@@ -1,0 +1,87 @@
+/* DeepSpeed's offload: optimizer states, own gradients, and in stage 3 parameters, in host memory.
+ *
+ *   own slice of a bucket   a micro-batch but the last: to the host (from the second on: from the host, added, back)
+ *                           the last: its norm, to fp32, to the host
+ *   step                    the norms' sum over ranks ─ host waits ─ CPU: Adam ─ host waits ─ 16-bit parameters to the GPU
+ *
+ * Copies are on the stream that reduces, so that it waits for them. Adam on the host is bound by its memory: every state
+ * in and out, the gradient in, 16-bit parameters out. Source: stage_1_and_2.py (async_accumulate_grad_in_cpu_via_gpu,
+ * async_inplace_copy_grad_to_fp32_buffer_from_gpu), stage3.py (partition_grads), csrc/adam/cpu_adam_impl.cpp. */
+#include "mem-tenant.h"
+#include "plan-deepspeed-engine.h"
+
+#define FP32 4
+#define FP64 8 /* DeepSpeed takes the norm of a double copy */
+
+gboolean plan_deepspeed_offload_on(const PlanDeepspeedEngine *engine) {
+  return engine->recipe->offload_optimizer == PLAN_OFFLOAD_CPU;
+}
+
+static ProgramPath path(const PlanDeepspeedEngine *engine) {
+  return engine->options->offload_pin_memory ? PROGRAM_PINNED : PROGRAM_PAGEABLE;
+}
+
+void plan_deepspeed_offload_own(PlanDeepspeedEngine *engine, guint64 elements) {
+  PlanStream *stream = &engine->reduce;
+  gboolean earlier = engine->recipe->zero_stage > 1 && engine->walk->micro > 0; /* stage 1 adds up on the GPU */
+  if (earlier) {
+    plan_stream_copy(stream, "own gradients from host", elements * engine->kept, path(engine));
+    plan_stream_pass(stream, "add to own gradients",
+                     plan_deepspeed_op(engine, elements, engine->bytes + 2 * engine->kept));
+  }
+  if (!plan_deepspeed_last_micro(engine)) {
+    plan_stream_copy(stream, "own gradients to host", elements * engine->kept, path(engine));
+    return;
+  }
+  plan_stream_pass(stream, "norm of own gradients", plan_deepspeed_op(engine, elements, engine->kept + 2 * FP64));
+  plan_walk_take(engine->walk, engine->wide);
+  plan_walk_give(engine->walk, engine->wide, PROGRAM_NONE);
+  plan_stream_pass(stream, "own gradients to fp32", plan_deepspeed_op(engine, elements, engine->kept + FP32));
+  plan_stream_copy(stream, "own fp32 gradients to host", elements * FP32, path(engine));
+}
+
+static guint64 adam_bytes(const PlanDeepspeedEngine *engine) {
+  guint64 momenta = plan_optimizer_bytes(engine->recipe->optimizer, engine->shard, FP32, FALSE);
+  return engine->shard * (FP32 + 2 * FP32 + engine->walk->element_bytes) + 2 * momenta;
+}
+
+/* Parameters come as they are kept on the GPU; before 0.17 as fp32, to be cast there. */
+static void copy_back(PlanDeepspeedEngine *engine) {
+  gboolean wide = engine->recipe->version < PLAN_DEEPSPEED_HALF_BACK;
+  guint32 bytes = wide ? FP32 : engine->walk->element_bytes;
+  plan_stream_copy(&engine->compute, "updated parameters from host", engine->shard * bytes, path(engine));
+  if (!wide)
+    return;
+  plan_walk_take(engine->walk, engine->back);
+  plan_stream_pass(&engine->compute, "updated parameters to 16 bits",
+                   plan_deepspeed_op(engine, engine->shard, FP32 + engine->walk->element_bytes));
+  plan_walk_give(engine->walk, engine->back, PROGRAM_NONE);
+}
+
+void plan_deepspeed_offload_update(PlanDeepspeedEngine *engine) {
+  guint32 row = plan_walk_cpu(engine->walk, engine->cpu, "adam on the host", adam_bytes(engine));
+  plan_walk_host(engine->walk, "wait for the host's adam");
+  program_builder_need(engine->builder, row);
+  if (engine->recipe->offload_parameters == PLAN_OFFLOAD_NO)
+    copy_back(engine);
+}
+
+/* Own shards of what is to be gathered, from the host. */
+void plan_deepspeed_offload_fetch(PlanDeepspeedEngine *engine, PlanStream *stream, guint64 elements) {
+  ProgramPath pages = engine->options->offload_param_pin_memory ? PROGRAM_PINNED : PROGRAM_PAGEABLE;
+  if (engine->recipe->offload_parameters == PLAN_OFFLOAD_CPU)
+    plan_stream_copy(stream, "own shards from host", elements * engine->walk->element_bytes, pages);
+}
+
+void plan_deepspeed_offload_init(PlanDeepspeedEngine *engine) {
+  guint64 largest = 0;
+  for (guint p = 0; p < engine->parameters->n; p++)
+    largest = MAX(largest, engine->parameters->list[p].elements);
+  engine->cpu = program_builder_stream(engine->builder, "cpu");
+  engine->master = engine->momenta = PROGRAM_NONE;
+  engine->partition = program_builder_tensor(engine->builder, "gradient on its way to the host", MEM_COMMUNICATION,
+                                             largest * engine->kept, 0);
+  engine->wide = program_builder_tensor(engine->builder, "double copy for the norm", MEM_TEMPORARY, largest * FP64, 0);
+  engine->back =
+      program_builder_tensor(engine->builder, "updated parameters in fp32", MEM_TEMPORARY, engine->shard * FP32, 0);
+}

@@ -1,0 +1,127 @@
+/* DeepSpeed's step: norm, optimizer on what the rank owns, and in stages 1 and 2 the gather of all parameters.
+ *
+ *   C: norm ─► all-reduce of one number ─► the host waits ─► C: flatten, to fp32, clip, Adam, to 16 bits ─► all-gather
+ *
+ * The gather is on the compute stream: nothing hides it. Source: stage_1_and_2.py (step, _step_without_closure),
+ * runtime/utils.py (all_gather_dp_groups), fp16/fused_optimizer.py, bf16_optimizer.py. */
+#include "mem-tenant.h"
+#include "plan-deepspeed-engine.h"
+
+#define FP32   4
+#define SCALAR 8 /* bytes of a number that ranks reduce */
+
+static void take_in(PlanDeepspeedEngine *engine, guint32 tensor) {
+  if (tensor != PROGRAM_NONE)
+    plan_walk_take(engine->walk, tensor);
+}
+
+static void give_up(PlanDeepspeedEngine *engine, guint32 tensor) {
+  if (tensor != PROGRAM_NONE)
+    plan_walk_give(engine->walk, tensor, PROGRAM_NONE);
+}
+
+static void norm(PlanDeepspeedEngine *engine) {
+  if (!plan_deepspeed_offload_on(engine))
+    plan_update_norm(engine->walk, engine->norm);
+  if (!plan_deepspeed_alone(engine))
+    plan_stream_collective(&engine->compute, engine->comm, "reduce norm", engine->world,
+                           (CollCall){COLL_ALL_REDUCE, SCALAR}, PROGRAM_HINT_NONE);
+  plan_walk_host(engine->walk, "wait for the norm");
+  plan_stream_block(&engine->compute);
+}
+
+static gboolean flattens(const PlanDeepspeedEngine *engine) {
+  return engine->flat != PROGRAM_NONE;
+}
+
+static void update(PlanDeepspeedEngine *engine) {
+  if (plan_deepspeed_offload_on(engine)) {
+    plan_deepspeed_offload_update(engine);
+    return;
+  }
+  if (flattens(engine)) {
+    plan_stream_pass(&engine->compute, "flatten own gradients",
+                     plan_deepspeed_op(engine, engine->shard, 2 * engine->kept));
+    take_in(engine, engine->flat);
+  }
+  for (guint i = 0; i < engine->groups; i++) {
+    plan_update_run(engine->walk, i + 1 < engine->groups ? engine->update : engine->last_update, NULL);
+    take_in(engine, engine->cast);
+    if (engine->section == PROGRAM_FIRST && i == 0)
+      program_builder_take(engine->builder, engine->momenta);
+    if (flattens(engine))
+      give_up(engine, engine->flat);
+    give_up(engine, engine->cast);
+  }
+}
+
+/* Pieces of at most allgather_bucket_size elements, as long as there were any. */
+static void gather(PlanDeepspeedEngine *engine) {
+  guint64 all = engine->shard * engine->owners, piece = all;
+  if (engine->recipe->version < PLAN_DEEPSPEED_ONE_GATHER && engine->options->allgather_bucket_size > 0)
+    piece = MIN(all, engine->options->allgather_bucket_size);
+  program_builder_context(engine->builder, PROGRAM_GATHER, -1, -1);
+  for (guint64 done = 0; done < all; done += piece) {
+    CollCall call = {COLL_ALL_GATHER, MIN(piece, all - done) * engine->walk->element_bytes};
+    plan_stream_collective(&engine->compute, engine->comm, "gather parameters", engine->world, call,
+                           PROGRAM_HINT_BOUNDARY);
+  }
+}
+
+static void free_gradients(PlanDeepspeedEngine *engine) {
+  gboolean in_grad = engine->recipe->zero_stage == 0 || (plan_deepspeed_alone(engine) && engine->fetch == NULL);
+  for (guint p = 0; in_grad && !engine->hybrid && p < engine->parameters->n; p++)
+    plan_walk_give(engine->walk, engine->gradients[p], PROGRAM_NONE);
+  if (engine->partition_held)
+    plan_walk_give(engine->walk, engine->partition, PROGRAM_NONE);
+  engine->partition_held = FALSE;
+}
+
+void plan_deepspeed_step(PlanDeepspeedEngine *engine) {
+  program_builder_context(engine->builder, PROGRAM_OPTIMIZER, -1, -1);
+  norm(engine);
+  update(engine);
+  free_gradients(engine);
+  if ((engine->recipe->zero_stage == 1 || engine->recipe->zero_stage == 2) && !plan_deepspeed_alone(engine))
+    gather(engine);
+  if (engine->fetch != NULL && !plan_deepspeed_alone(engine))
+    plan_deepspeed_fetch_step_ended(engine->fetch);
+  program_builder_context(engine->builder, PROGRAM_OPTIMIZER, -1, -1);
+  plan_walk_host(engine->walk, "end of step");
+  plan_stream_block(&engine->compute);
+}
+
+static PlanUpdate *update_of(PlanDeepspeedEngine *engine, guint64 elements, guint32 arriving, gboolean norm_too) {
+  gboolean plain = engine->recipe->zero_stage == 0 && engine->walk->element_bytes == FP32;
+  return plan_update_new(engine->walk,
+                         &(ModelOptimizer){.style = plain ? MODEL_OPTIMIZER_FUSED : MODEL_OPTIMIZER_DEEPSPEED,
+                                           .elements = elements,
+                                           .tensors = 1,
+                                           .element_bytes = engine->walk->element_bytes,
+                                           .gradient_bytes = arriving,
+                                           .norm = norm_too,
+                                           .clip = engine->recipe->gradient_clipping > 0});
+}
+
+/* Stage 3 updates its shard in groups of sub_group_size elements, the last of which may be smaller. */
+static guint64 group_elements(const PlanDeepspeedEngine *engine) {
+  guint64 most = engine->options->sub_group_size;
+  return engine->recipe->zero_stage == 3 && most > 0 ? MIN(engine->shard, most) : engine->shard;
+}
+
+void plan_deepspeed_step_init(PlanDeepspeedEngine *engine) {
+  guint64 group = group_elements(engine);
+  guint32 arriving = engine->hybrid ? FP32 : engine->kept;
+  guint64 stage = engine->recipe->zero_stage;
+  gboolean lists = (stage == 1 || stage == 2) && !engine->hybrid && !plan_deepspeed_alone(engine);
+  engine->flat = engine->cast = PROGRAM_NONE;
+  if (lists)
+    engine->flat =
+        program_builder_tensor(engine->builder, "own gradients, flat", MEM_TEMPORARY, engine->shard * engine->kept, 0);
+  if (arriving < FP32)
+    engine->cast = program_builder_tensor(engine->builder, "own gradients in fp32", MEM_TEMPORARY, group * FP32, 0);
+  engine->groups = (guint)((engine->shard + group - 1) / group);
+  engine->update = update_of(engine, group, arriving, FALSE);
+  engine->last_update = update_of(engine, engine->shard - (engine->groups - 1) * group, arriving, FALSE);
+  engine->norm = update_of(engine, engine->shard, arriving, TRUE);
+}
