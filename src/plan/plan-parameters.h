@@ -1,6 +1,6 @@
 /* The trainable parameters of a model in one row, in order of definition, as frameworks flatten and bucket them.
  *
- *   g_autoptr(PlanParameters) parameters = plan_parameters_new(walk);
+ *   const PlanParameters *parameters = walk->parameters;
  *   guint p = plan_parameters_find(parameters, unit, index);      // a tied head's matrix: the embedding's
  *
  * A tied matrix gets its gradient in two parts: the head's first, the embedding's completes it. Frozen parameters are
@@ -19,7 +19,7 @@ typedef struct {
 
 #define PLAN_NO_PARAMETER G_MAXUINT
 
-typedef struct {
+typedef struct PlanParameters {
   PlanParameter *list;
   guint n;
   guint64 elements; /* of all */

@@ -3,6 +3,7 @@
 
 #include "base-names.h"
 #include "plan-deepspeed-engine.h"
+#include "plan-step.h"
 
 /* bias_swiglu_fusion, apply_rope_fusion (megatron/training/arguments.py) and fused norms (gpt_layer_specs.py) are Megatron-LM's
  * defaults; nanotron has Triton's norm and flash-attention's rotary embedding, and a plain activation (models/llama.py). Both
@@ -16,34 +17,34 @@ const PlanPolicy plan_policies[PLAN_FRAMEWORKS] = {
     [PLAN_PAPER] = {.name = "paper",
                     .selective = PLAN_CHECKPOINT_ATTENTION,
                     .resolve = plan_paper_resolve,
-                    .build = plan_paper},
+                    .hooks = &plan_paper_hooks},
     [PLAN_DDP] = {.name = "ddp",
                   .schema = &plan_ddp_schema,
                   .options = G_STRUCT_OFFSET(PlanRecipe, ddp),
                   .selective = PLAN_CHECKPOINT_ATTENTION,
                   .resolve = plan_ddp_resolve,
-                  .build = plan_ddp,
+                  .hooks = &plan_ddp_hooks,
                   .note = plan_ddp_note},
     [PLAN_DEEPSPEED] = {.name = "deepspeed",
                         .schema = &plan_deepspeed_schema,
                         .options = G_STRUCT_OFFSET(PlanRecipe, deepspeed),
                         .selective = PLAN_CHECKPOINT_ATTENTION,
                         .resolve = plan_deepspeed_resolve,
-                        .build = plan_deepspeed,
+                        .hooks = &plan_deepspeed_hooks,
                         .note = plan_deepspeed_note},
     [PLAN_FSDP1] = {.name = "fsdp1",
                     .schema = &plan_fsdp_schema,
                     .options = G_STRUCT_OFFSET(PlanRecipe, fsdp),
                     .selective = PLAN_CHECKPOINT_EVERY_2ND_MATMUL,
                     .resolve = plan_fsdp1_resolve,
-                    .build = plan_fsdp1,
+                    .hooks = &plan_fsdp_hooks,
                     .note = plan_fsdp_note},
     [PLAN_FSDP2] = {.name = "fsdp2",
                     .schema = &plan_fsdp_schema,
                     .options = G_STRUCT_OFFSET(PlanRecipe, fsdp),
                     .selective = PLAN_CHECKPOINT_EVERY_2ND_MATMUL,
                     .resolve = plan_fsdp2_resolve,
-                    .build = plan_fsdp2,
+                    .hooks = &plan_fsdp_hooks,
                     .note = plan_fsdp_note},
     [PLAN_MEGATRON] = {.name = "megatron",
                        .defaults = megatron_defaults,
@@ -51,13 +52,13 @@ const PlanPolicy plan_policies[PLAN_FRAMEWORKS] = {
                        .options = G_STRUCT_OFFSET(PlanRecipe, megatron),
                        .selective = PLAN_CHECKPOINT_ATTENTION,
                        .resolve = plan_megatron_resolve,
-                       .build = plan_megatron,
+                       .hooks = &plan_megatron_hooks,
                        .note = plan_megatron_note},
     [PLAN_NANOTRON] = {.name = "nanotron",
                        .defaults = nanotron_defaults,
                        .selective = PLAN_CHECKPOINT_ATTENTION,
                        .resolve = plan_nanotron_resolve,
-                       .build = plan_nanotron,
+                       .hooks = &plan_nanotron_hooks,
                        .note = plan_nanotron_note},
 };
 
@@ -86,15 +87,8 @@ gboolean plan_policy_refuse(const ConfSettings *settings, const char *name, cons
          conf_settings_fail(settings, name, error, "framework %s %s", plan_policies[recipe->framework].name, why);
 }
 
-guint32 plan_everyone(ProgramBuilder *builder, guint32 ranks) {
-  g_autofree guint32 *everyone = g_new(guint32, ranks);
-  for (guint32 i = 0; i < ranks; i++)
-    everyone[i] = i;
-  return program_builder_communicator(builder, "data-parallel", everyone, ranks);
-}
-
 Program *plan_program(const ModelShape *shape, const ModelRecipe *model_recipe, const PlanRecipe *recipe) {
-  return plan_policies[recipe->framework].build(&(PlanCase){shape, model_recipe, recipe});
+  return plan_step_program(&(PlanCase){shape, model_recipe, recipe}, plan_policies[recipe->framework].hooks);
 }
 
 void plan_notes(const PlanRecipe *recipe, GPtrArray *notes) {

@@ -1,19 +1,14 @@
-/* Frameworks: a row of the table for each, with its section of settings and what writes its Program.
+/* Frameworks: a row of the table for each, with its section of settings and what it does in a step.
  *
  *   const PlanPolicy *policy = &plan_policies[recipe->framework];
- *   Program *program = policy->build(&(PlanCase){shape, model_recipe, recipe});
+ *   Program *program = plan_step_program(&(PlanCase){shape, model_recipe, recipe}, policy->hooks);
  *
- * To add one: a value of PlanFramework, a file plan-NAME.c with a builder, a struct of its options in PlanRecipe, a row.
+ * To add one: a value of PlanFramework, a folder with its hooks, a struct of its options in PlanRecipe, a row.
  * Private to this floor. */
 #pragma once
 
+#include "plan-hooks.h"
 #include "plan.h"
-
-typedef struct {
-  const ModelShape *shape;
-  const ModelRecipe *model;
-  const PlanRecipe *recipe;
-} PlanCase;
 
 /* A default of a framework's own for a key of others, "training.fused_kernels". */
 typedef struct {
@@ -28,7 +23,7 @@ typedef struct {
   PlanCheckpointKind selective; /* what it calls "selective" checkpointing */
   /* Fills in defaults that depend on version or stage, refuses what it cannot do, by the key's name; NULL: nothing. */
   gboolean (*resolve)(const ConfSettings *settings, PlanRecipe *recipe, GError **error);
-  Program *(*build)(const PlanCase *what);
+  const PlanHooks *hooks;
   /* Adds lines about what it assumes and resolved, for people; NULL: nothing. */
   void (*note)(const PlanRecipe *recipe, GPtrArray *notes);
 } PlanPolicy;
@@ -39,22 +34,16 @@ extern const PlanPolicy plan_policies[PLAN_FRAMEWORKS];
 gboolean plan_policy_refuse(const ConfSettings *settings, const char *name, const PlanRecipe *recipe, const char *why,
                             GError **error);
 
-/* The slot of the communicator of all ranks. */
-guint32 plan_everyone(ProgramBuilder *builder, guint32 ranks);
-
 /* Both kinds of offload, for frameworks without. */
 gboolean plan_policy_refuse_offload(const ConfSettings *settings, const PlanRecipe *recipe, GError **error);
 
 gboolean plan_paper_resolve(const ConfSettings *settings, PlanRecipe *recipe, GError **error);
-Program *plan_paper(const PlanCase *what);
 gboolean plan_ddp_resolve(const ConfSettings *settings, PlanRecipe *recipe, GError **error);
-Program *plan_ddp(const PlanCase *what);
 void plan_ddp_note(const PlanRecipe *recipe, GPtrArray *notes);
 void plan_fsdp_note(const PlanRecipe *recipe, GPtrArray *notes);
-Program *plan_fsdp1(const PlanCase *what);
-Program *plan_fsdp2(const PlanCase *what);
 void plan_megatron_note(const PlanRecipe *recipe, GPtrArray *notes);
-Program *plan_megatron(const PlanCase *what);
 gboolean plan_nanotron_resolve(const ConfSettings *settings, PlanRecipe *recipe, GError **error);
 void plan_nanotron_note(const PlanRecipe *recipe, GPtrArray *notes);
-Program *plan_nanotron(const PlanCase *what);
+
+extern const PlanHooks plan_paper_hooks, plan_ddp_hooks, plan_deepspeed_hooks, plan_fsdp_hooks, plan_megatron_hooks,
+    plan_nanotron_hooks;

@@ -7,7 +7,7 @@
 #include "mem-tenant.h"
 #include "model-host.h"
 #include "plan-lives.h"
-#include "plan-recipe.h"
+#include "plan-parameters.h"
 
 static MemTenant tenant_of(const ModelTensor *tensor, gboolean saved) {
   gboolean boundary = tensor->role == MODEL_TENSOR_INPUT || tensor->role == MODEL_TENSOR_OUTPUT;
@@ -31,31 +31,33 @@ static void add_tensors(PlanWalk *walk, guint32 index) {
   unit->tensors = g_new(guint32, shape->n_tensors);
   for (guint t = 0; t < shape->n_tensors; t++) {
     const ModelTensor *tensor = &shape->tensors[t];
-    unit->tensors[t] = PROGRAM_NONE;
+    guint32 *made = plan_walk_tensor(walk, index, t);
+    *made = PROGRAM_NONE;
     if (tensor->role == MODEL_TENSOR_GRAD_OUTPUT || (tensor->role == MODEL_TENSOR_INPUT && index > 0))
       continue; /* a neighbour's: linked below */
     g_strlcpy(end, tensor->name, sizeof name - sizeof unit->name);
-    unit->tensors[t] = program_builder_tensor(walk->builder, name, tenant_of(tensor, model_set_has(saved, t)),
-                                              tensor->bytes, tensor->bytes);
+    *made = program_builder_tensor(walk->builder, name, tenant_of(tensor, model_set_has(saved, t)), tensor->bytes,
+                                   tensor->bytes);
   }
   unit->gradients = g_new(guint32, shape->n_parameters);
   for (guint p = 0; p < shape->n_parameters; p++)
     unit->gradients[p] = PROGRAM_NONE;
 }
 
-static guint32 *role_tensor(PlanUnit *unit, ModelTensorRole role) {
-  for (guint t = 0; t < unit->unit->n_tensors; t++)
-    if (unit->unit->tensors[t].role == role)
-      return &unit->tensors[t];
+static guint32 *role_tensor(PlanWalk *walk, guint32 unit, ModelTensorRole role) {
+  const ModelUnit *shape = walk->units[unit].unit;
+  for (guint t = 0; t < shape->n_tensors; t++)
+    if (shape->tensors[t].role == role)
+      return plan_walk_tensor(walk, unit, t);
   return NULL;
 }
 
 static void link_neighbours(PlanWalk *walk) {
   for (guint32 u = 0; u + 1 < walk->n_units; u++) {
-    guint32 *output = role_tensor(&walk->units[u], MODEL_TENSOR_OUTPUT);
-    guint32 *input = role_tensor(&walk->units[u + 1], MODEL_TENSOR_INPUT);
-    guint32 *gradient = role_tensor(&walk->units[u + 1], MODEL_TENSOR_GRAD_INPUT);
-    guint32 *wanted = role_tensor(&walk->units[u], MODEL_TENSOR_GRAD_OUTPUT);
+    guint32 *output = role_tensor(walk, u, MODEL_TENSOR_OUTPUT);
+    guint32 *input = role_tensor(walk, u + 1, MODEL_TENSOR_INPUT);
+    guint32 *gradient = role_tensor(walk, u + 1, MODEL_TENSOR_GRAD_INPUT);
+    guint32 *wanted = role_tensor(walk, u, MODEL_TENSOR_GRAD_OUTPUT);
     sim_require(output && input && gradient && wanted, 0, NULL, "unit %u has no boundary to the next", u);
     *input = *output;
     *wanted = *gradient;
@@ -93,6 +95,8 @@ static void add_kind(PlanWalk *walk, const ModelShape *shape, const ModelRecipe 
   of->lives = *lives;
 }
 
+static const PlanHooks no_hooks = {0};
+
 PlanWalk *plan_walk_new(ProgramBuilder *builder, const ModelShape *shape, const ModelRecipe *model_recipe,
                         const PlanRecipe *recipe, guint32 stream) {
   sim_require(model_recipe->lora.rank == recipe->trainable.lora.rank, 0, NULL,
@@ -103,10 +107,12 @@ PlanWalk *plan_walk_new(ProgramBuilder *builder, const ModelShape *shape, const 
   walk->stream = stream;
   walk->recipe = recipe;
   walk->host = recipe->host;
+  walk->hooks = &no_hooks;
   walk->element_bytes = model_precision_bytes(model_recipe->precision);
   walk->last = walk->waited = PROGRAM_NONE;
   walk->needs = g_array_new(FALSE, FALSE, sizeof(guint32));
   walk->live = g_byte_array_new();
+  walk->reductions = g_array_new(FALSE, FALSE, sizeof(guint32));
   walk->n_units = (guint32)shape->layers + 2;
   walk->units = g_new0(PlanUnit, walk->n_units);
   for (guint32 u = 0; u < walk->n_units; u++) {
@@ -117,6 +123,7 @@ PlanWalk *plan_walk_new(ProgramBuilder *builder, const ModelShape *shape, const 
     add_tensors(walk, u);
   }
   link_neighbours(walk);
+  walk->parameters = plan_parameters_new(walk);
   return walk;
 }
 
@@ -136,7 +143,9 @@ void plan_walk_free(PlanWalk *walk) {
       g_free(walk->forward_ops[training][kind]);
       g_free(walk->backward_ops[training][kind]);
     }
+  plan_parameters_free(walk->parameters);
   g_array_unref(walk->needs);
+  g_array_unref(walk->reductions);
   g_free(walk->pending.data);
   g_byte_array_unref(walk->live);
   g_free(walk);
@@ -144,8 +153,11 @@ void plan_walk_free(PlanWalk *walk) {
 
 void plan_walk_section(PlanWalk *walk, ProgramSectionKind section) {
   program_builder_section(walk->builder, section);
+  walk->section = section;
+  walk->micro = 0;
   walk->last = walk->waited = PROGRAM_NONE;
   g_array_set_size(walk->needs, 0);
+  g_array_set_size(walk->reductions, 0);
 }
 
 static guint8 *liveness(PlanWalk *walk, guint32 tensor) {
@@ -198,6 +210,12 @@ void plan_walk_wait(PlanWalk *walk) {
 void plan_walk_need(PlanWalk *walk, guint32 row) {
   if (row != PROGRAM_NONE)
     g_array_append_val(walk->needs, row);
+}
+
+void plan_walk_need_reductions(PlanWalk *walk) {
+  for (guint i = 0; i < walk->reductions->len; i++)
+    plan_walk_need(walk, g_array_index(walk->reductions, guint32, i));
+  g_array_set_size(walk->reductions, 0);
 }
 
 /* Needs on rows that no longer stand, in the order in which they came; each once. */
@@ -274,10 +292,19 @@ static ModelSet births(const ModelUnit *unit, guint32 index, const ModelOp *op) 
   return set;
 }
 
+static void gradient_ready(PlanWalk *walk, guint32 unit, int index, guint32 row) {
+  if (index < 0 || walk->hooks->gradient == NULL)
+    return;
+  guint parameter = plan_parameters_find(walk->parameters, unit, (guint)index);
+  PlanGradient gradient = {unit, (guint)index, parameter, walk->units[unit].unit->parameters[index].shared, row};
+  if (parameter != PLAN_NO_PARAMETER)
+    walk->hooks->gradient(walk->policy, &gradient);
+}
+
 static void emit(PlanWalk *walk, guint32 index, const ModelOp *op, guint32 program_op, ModelSet deaths, PlanPass pass) {
   PlanUnit *unit = &walk->units[index];
-  if (walk->hooks.before != NULL)
-    walk->hooks.before(walk, index, op, pass, walk->user);
+  if (walk->hooks->before_op != NULL)
+    walk->hooks->before_op(walk->policy, index, op, pass);
   static const ProgramPhase phases[] = {PROGRAM_FORWARD, PROGRAM_RECOMPUTE, PROGRAM_BACKWARD};
   program_builder_context(walk->builder, phases[pass], unit->layer, (gint32)walk->micro);
   if (walk->in_step)
@@ -288,15 +315,15 @@ static void emit(PlanWalk *walk, guint32 index, const ModelOp *op, guint32 progr
   settle_needs(walk);
   walk->last = row;
   for (ModelSet left = births(unit->unit, index, op); left != 0; left = model_set_rest(left))
-    plan_walk_take(walk, unit->tensors[model_set_first(left)]);
+    plan_walk_take(walk, *plan_walk_tensor(walk, index, model_set_first(left)));
   for (ModelSet left = deaths; left != 0; left = model_set_rest(left))
-    plan_walk_give(walk, unit->tensors[model_set_first(left)], PROGRAM_NONE);
-  if (walk->hooks.gradient != NULL && op->gradient_of >= 0 && pass == PLAN_BACKWARD)
-    walk->hooks.gradient(walk, index, (guint)op->gradient_of, row, walk->user);
-  if (walk->hooks.gradient != NULL && op->also_gradient_of >= 0 && pass == PLAN_BACKWARD)
-    walk->hooks.gradient(walk, index, (guint)op->also_gradient_of, row, walk->user);
-  if (walk->hooks.after != NULL)
-    walk->hooks.after(walk, index, op, pass, walk->user);
+    plan_walk_give(walk, *plan_walk_tensor(walk, index, model_set_first(left)), PROGRAM_NONE);
+  if (pass == PLAN_BACKWARD) {
+    gradient_ready(walk, index, op->gradient_of, row);
+    gradient_ready(walk, index, op->also_gradient_of, row);
+  }
+  if (walk->hooks->after_op != NULL)
+    walk->hooks->after_op(walk->policy, index, op, pass);
 }
 
 void plan_walk_forward(PlanWalk *walk, guint32 index) {

@@ -1,28 +1,24 @@
 /* Walking units of a model into rows: which tensor is born and dies with which operation, and what runs again.
  *
  *   PlanWalk *walk = plan_walk_new(builder, shape, model_recipe, recipe, compute_stream);
- *   walk->hooks = (PlanHooks){.gradient = gradient_ready}; walk->user = &policy;
  *   plan_walk_section(walk, PROGRAM_STEADY);
- *   for (walk->micro = 0; walk->micro < k; walk->micro++)
- *     … plan_walk_forward(walk, unit) up, plan_walk_backward(walk, unit) down …
+ *   … plan_walk_forward(walk, unit) up, plan_walk_backward(walk, unit) down …
  *
- * Every policy walks with this; what happens around the operations (collectives, buckets, waits) is the policy's, before
- * or after units, or in hooks at operations. Recompute is the walk's: backward runs again what the recipe's activation
+ * The step (plan-step.h) walks; what happens around the operations (collectives, buckets, waits) is the policy's, in
+ * hooks. Recompute is the walk's: backward runs again what the recipe's activation
  * checkpointing wants. Gives are attached to the next row, whichever that is: the host frees a tensor after it has
  * issued the tensor's last reader. Rows of a policy go through plan_walk_collective, _pass and _host, which settle gives
  * and charge the host; a row added with the builder itself must be followed by plan_walk_settle. */
 #pragma once
 
 #include "base-vector.h"
-#include "model-recipe.h"
 #include "model-recompute.h"
-#include "model-shape.h"
 #include "model-train.h"
-#include "model-unit.h"
+#include "plan-hooks.h"
 #include "program.h"
 
 struct HwHost;
-typedef struct PlanRecipe PlanRecipe;
+struct PlanParameters;
 
 /* One unit where it stands in the model. */
 typedef struct {
@@ -31,22 +27,9 @@ typedef struct {
   ModelTraining training;
   gint32 layer;       /* -1: embedding, head */
   char name[20];      /* "layer31", "head" */
-  guint32 *tensors;   /* Program tensor of each unit tensor */
+  guint32 *tensors;   /* own: Program tensor of each unit tensor, see plan_walk_tensor */
   guint32 *gradients; /* Program tensor of each parameter's whole gradient; PROGRAM_NONE until the policy makes it */
 } PlanUnit;
-
-typedef struct PlanWalk PlanWalk;
-
-typedef enum { PLAN_FORWARD, PLAN_RECOMPUTE, PLAN_BACKWARD } PlanPass;
-
-/* What a policy does at operations; any may be NULL. `before`: the op's row has not been added, what it shall wait for
- * can be said with plan_walk_need; `gradient`: after the row that completes a parameter's gradient (a shared one: the
- * tied matrix's first part) was added, which may still be given takes if the hook adds no row before; `after`: last. */
-typedef struct {
-  void (*before)(PlanWalk *walk, guint32 unit, const ModelOp *op, PlanPass pass, gpointer user);
-  void (*gradient)(PlanWalk *walk, guint32 unit, guint parameter, guint32 row, gpointer user);
-  void (*after)(PlanWalk *walk, guint32 unit, const ModelOp *op, PlanPass pass, gpointer user);
-} PlanHooks;
 
 struct PlanWalk {
   ProgramBuilder *builder;
@@ -55,12 +38,15 @@ struct PlanWalk {
   guint32 element_bytes; /* of parameters and activations */
   PlanUnit *units;       /* embedding, layers, head */
   guint32 n_units;
-  PlanHooks hooks;
-  gpointer user;
+  struct PlanParameters *parameters; /* those that are trained */
+  const PlanHooks *hooks;            /* of the policy, with its state */
+  gpointer policy;
   const struct HwHost *host; /* of the recipe: what each row costs; NULL: nothing */
-  guint32 micro;             /* micro-batch of the rows that follow */
-  guint32 last;              /* the last row of the compute stream in this section; PROGRAM_NONE: none */
-  guint32 waited;            /* the last compute row that the host has waited for */
+  ProgramSectionKind section;
+  guint32 micro;      /* micro-batch of the rows that follow */
+  guint32 last;       /* the last row of the compute stream in this section; PROGRAM_NONE: none */
+  guint32 waited;     /* the last compute row that the host has waited for */
+  GArray *reductions; /* guint32: rows of gradients under way, which have still to be waited for */
   gboolean in_step; /* the host waits for each operation before it issues the next: it takes and gives memory as compute
                        goes on, and never limits where it costs nothing */
   /* Own. */
@@ -84,6 +70,9 @@ void plan_walk_forward(PlanWalk *walk, guint32 unit);
 void plan_walk_backward(PlanWalk *walk, guint32 unit);
 /* The next row on the compute stream waits for this one too; PROGRAM_NONE: nothing. */
 void plan_walk_need(PlanWalk *walk, guint32 row);
+
+/* Compute waits for all reductions under way, in order. */
+void plan_walk_need_reductions(PlanWalk *walk);
 
 /* Rows of the policy; each returns its index. On the compute stream they become `last` and take the pending needs. */
 guint32 plan_walk_collective(PlanWalk *walk, guint32 stream, const char *name, guint32 slot, CollCall call,
@@ -120,4 +109,15 @@ guint64 *plan_walk_trained(const PlanWalk *walk);
 /* Whether backward has anything to do in the unit. */
 static inline gboolean plan_walk_has_backward(const PlanWalk *walk, guint32 unit) {
   return walk->units[unit].training != MODEL_FROZEN_BELOW;
+}
+/* The Program tensor of a unit's tensor, of the micro-batch that is walked. */
+static inline guint32 *plan_walk_tensor(const PlanWalk *walk, guint32 unit, guint tensor) {
+  return &walk->units[unit].tensors[tensor];
+}
+/* Nobody to share with. */
+static inline gboolean plan_walk_alone(const PlanWalk *walk) {
+  return walk->recipe->ranks == 1;
+}
+static inline gboolean plan_walk_last_micro(const PlanWalk *walk) {
+  return walk->micro + 1 == walk->recipe->gradient_accumulation;
 }

@@ -12,9 +12,11 @@
 #include "base-error.h"
 #include "mem-tenant.h"
 #include "model-host.h"
+#include "plan-groups.h"
 #include "plan-optimizer.h"
 #include "plan-parameters.h"
 #include "plan-policy.h"
+#include "plan-step.h"
 
 #define FP32      4
 #define FLAG_BYTE 4 /* of the map of used parameters, an int32 each */
@@ -33,9 +35,9 @@ typedef struct {
   ProgramBuilder *builder;
   PlanWalk *walk;
   guint32 comm, group;
-  gboolean mixed;             /* fp32 parameters beside 16-bit arithmetic */
-  guint32 bytes, wire;        /* of a parameter and gradient element; as it is reduced */
-  PlanParameters *parameters; /* in order of definition */
+  gboolean mixed;                   /* fp32 parameters beside 16-bit arithmetic */
+  guint32 bytes, wire;              /* of a parameter and gradient element; as it is reduced */
+  const PlanParameters *parameters; /* in order of definition */
   PlanUpdate *update;
   guint32 buckets;                         /* tensor */
   guint32 *weights, *states, *temporaries; /* by unit: tensors; temporaries NULL: none */
@@ -47,21 +49,11 @@ typedef struct {
   GArray *layout[2]; /* Bucket: of the first section, of the steady one */
   guint *bucket_of[2];
   /* While a section is built. */
-  ProgramSectionKind section;
-  guint next;         /* bucket to be reduced */
-  GArray *reductions; /* guint32 */
+  guint next; /* bucket to be reduced */
 } Ddp;
 
-static gboolean is_alone(const Ddp *ddp) {
-  return ddp->recipe->ranks == 1;
-}
-
-static gboolean is_last(const Ddp *ddp) {
-  return ddp->walk->micro + 1 == ddp->recipe->gradient_accumulation;
-}
-
 static gboolean reduces(const Ddp *ddp) {
-  return !is_alone(ddp) && (is_last(ddp) || !ddp->options->no_sync);
+  return !plan_walk_alone(ddp->walk) && (plan_walk_last_micro(ddp->walk) || !ddp->options->no_sync);
 }
 
 static guint32 memory_op(Ddp *ddp, guint64 elements, guint32 bytes_each) {
@@ -146,13 +138,13 @@ static void reduce_bucket(Ddp *ddp, const Bucket *bucket) {
     row = plan_walk_pass(walk, ddp->comm, "decompress bucket", bucket->grow);
     plan_walk_give(walk, bucket->compressed, ddp->comm);
   }
-  g_array_append_val(ddp->reductions, row);
+  g_array_append_val(ddp->walk->reductions, row);
 }
 
 /* Buckets are reduced in order, each when all its gradients and all before it are there. */
 static void mark_ready(Ddp *ddp, guint parameter) {
-  GArray *layout = ddp->layout[ddp->section];
-  g_array_index(layout, Bucket, ddp->bucket_of[ddp->section][parameter]).left--;
+  GArray *layout = ddp->layout[ddp->walk->section];
+  g_array_index(layout, Bucket, ddp->bucket_of[ddp->walk->section][parameter]).left--;
   while (ddp->next < layout->len && g_array_index(layout, Bucket, ddp->next).left == 0)
     reduce_bucket(ddp, &g_array_index(layout, Bucket, ddp->next++));
 }
@@ -174,15 +166,12 @@ static void keep_gradient(Ddp *ddp, guint p, gboolean first_part) {
   plan_walk_take(walk, ddp->gradients[p]);
 }
 
-static void gradient_ready(PlanWalk *walk, guint32 unit, guint index, guint32 row, gpointer user) {
-  (void)row;
-  Ddp *ddp = user;
-  guint p = plan_parameters_find(ddp->parameters, unit, index);
-  if (p == PLAN_NO_PARAMETER)
-    return;
-  gboolean first_part = walk->units[unit].unit->parameters[index].shared;
-  keep_gradient(ddp, p, first_part);
-  if (first_part || !reduces(ddp))
+static void gradient_ready(gpointer policy, const PlanGradient *gradient) {
+  Ddp *ddp = policy;
+  PlanWalk *walk = ddp->walk;
+  guint p = gradient->parameter;
+  keep_gradient(ddp, p, gradient->first_part);
+  if (gradient->first_part || !reduces(ddp))
     return;
   plan_walk_pass(walk, walk->stream, "copy into bucket", ddp->copy_ops[p]);
   program_builder_cost(ddp->builder, model_host_cost(walk->host, MODEL_HOST_GRADIENT_HOOK));
@@ -194,26 +183,24 @@ static void gradient_ready(PlanWalk *walk, guint32 unit, guint index, guint32 ro
 /* ---- The step ---- */
 
 static void begin_reductions(Ddp *ddp) {
-  GArray *layout = ddp->layout[ddp->section];
+  GArray *layout = ddp->layout[ddp->walk->section];
   for (guint i = 0; i < layout->len; i++)
     g_array_index(layout, Bucket, i).left = g_array_index(layout, Bucket, i).n;
   ddp->next = 0;
-  g_array_set_size(ddp->reductions, 0);
 }
 
 static void finish_reductions(Ddp *ddp) {
   PlanWalk *walk = ddp->walk;
-  GArray *layout = ddp->layout[ddp->section];
+  GArray *layout = ddp->layout[ddp->walk->section];
   sim_require(ddp->next == layout->len, 0, NULL, "%u of %u buckets were reduced", ddp->next, layout->len);
   program_builder_context(ddp->builder, PROGRAM_REDUCE, -1, (gint32)walk->micro);
   if (ddp->options->find_unused_parameters) {
     CollCall call = {COLL_ALL_REDUCE, (guint64)ddp->parameters->n * FLAG_BYTE};
     guint32 row = plan_walk_collective(walk, ddp->comm, "reduce used parameters", ddp->group, call, PROGRAM_HINT_NONE);
     program_builder_need(ddp->builder, walk->last);
-    g_array_append_val(ddp->reductions, row);
+    g_array_append_val(ddp->walk->reductions, row);
   }
-  for (guint i = 0; i < ddp->reductions->len; i++)
-    plan_walk_need(walk, g_array_index(ddp->reductions, guint32, i));
+  plan_walk_need_reductions(walk);
   if (ddp->options->gradient_as_bucket_view)
     return;
   for (guint i = 0; i < layout->len; i++)
@@ -236,32 +223,35 @@ static gboolean drops_casts(const Ddp *ddp, guint32 unit) {
 }
 
 /* Autocast's cache of weights ends with the forward pass; autograd keeps those that backward reads. */
-static void end_autocast(Ddp *ddp) {
+static void end_autocast(gpointer policy) {
+  Ddp *ddp = policy;
   for (guint32 u = 0; ddp->casts != NULL && u < ddp->walk->n_units; u++)
     if (drops_casts(ddp, u))
       plan_walk_give(ddp->walk, ddp->casts[u], PROGRAM_NONE);
 }
 
-static void micro_batch(Ddp *ddp) {
-  PlanWalk *walk = ddp->walk;
-  program_builder_context(ddp->builder, PROGRAM_FORWARD, -1, (gint32)walk->micro);
-  plan_walk_host(walk, "micro-batch");
-  program_builder_cost(ddp->builder, model_host_cost(walk->host, MODEL_HOST_MICRO_BATCH));
+static void begin_micro_batch(gpointer policy) {
+  Ddp *ddp = policy;
+  plan_step_micro_batch(ddp->walk, PROGRAM_FORWARD);
   begin_reductions(ddp);
-  for (guint32 u = 0; u < walk->n_units; u++) {
-    cast_weights(ddp, u, FALSE);
-    plan_walk_forward(walk, u);
-  }
-  end_autocast(ddp);
-  for (guint32 u = walk->n_units; u-- > 0 && plan_walk_has_backward(walk, u);) {
-    if (drops_casts(ddp, u))
-      cast_weights(ddp, u, TRUE);
-    plan_walk_backward(walk, u);
-    if (ddp->casts != NULL)
-      plan_walk_give(walk, ddp->casts[u], PROGRAM_NONE);
-  }
-  if (reduces(ddp))
-    finish_reductions(ddp);
+}
+
+static void before_unit(gpointer policy, guint32 unit, PlanPass pass) {
+  Ddp *ddp = policy;
+  gboolean again = pass == PLAN_BACKWARD && plan_walk_has_backward(ddp->walk, unit) && drops_casts(ddp, unit);
+  if (pass == PLAN_FORWARD || again)
+    cast_weights(ddp, unit, again);
+}
+
+static void after_unit(gpointer policy, guint32 unit, PlanPass pass) {
+  Ddp *ddp = policy;
+  if (pass == PLAN_BACKWARD && plan_walk_has_backward(ddp->walk, unit) && ddp->casts != NULL)
+    plan_walk_give(ddp->walk, ddp->casts[unit], PROGRAM_NONE);
+}
+
+static void end_backward(gpointer policy) {
+  if (reduces(policy))
+    finish_reductions(policy);
 }
 
 static void take_all(Ddp *ddp, const guint32 *of_units) {
@@ -269,39 +259,28 @@ static void take_all(Ddp *ddp, const guint32 *of_units) {
     plan_walk_take(ddp->walk, of_units[u]);
 }
 
-static void optimizer_step(Ddp *ddp) {
+static void optimizer_step(gpointer policy) {
+  Ddp *ddp = policy;
   PlanWalk *walk = ddp->walk;
-  program_builder_context(ddp->builder, PROGRAM_OPTIMIZER, -1, -1);
   guint32 first = plan_update_norm(walk, ddp->update);
   plan_update_run(walk, ddp->update, &first);
-  if (ddp->section == PROGRAM_FIRST)
+  if (ddp->walk->section == PROGRAM_FIRST)
     take_all(ddp, ddp->states);
   if (ddp->temporaries != NULL) {
     take_all(ddp, ddp->temporaries);
     for (guint32 u = 0; u < walk->n_units; u++)
       plan_walk_give(walk, ddp->temporaries[u], PROGRAM_NONE);
   }
-  gboolean held = is_alone(ddp) || !ddp->options->gradient_as_bucket_view;
+  gboolean held = plan_walk_alone(walk) || !ddp->options->gradient_as_bucket_view;
   for (guint p = 0; held && p < ddp->parameters->n; p++)
     plan_walk_give(walk, ddp->gradients[p], PROGRAM_NONE);
-  plan_walk_host(walk, "end of step");
-  program_builder_need(ddp->builder, walk->last);
 }
 
-static void step(Ddp *ddp, ProgramSectionKind section) {
-  PlanWalk *walk = ddp->walk;
-  ddp->section = section;
-  plan_walk_section(walk, section);
-  program_builder_context(ddp->builder, PROGRAM_SETUP, -1, -1);
-  if (section == PROGRAM_FIRST) {
-    program_builder_host(ddp->builder, "load the model");
-    take_all(ddp, ddp->weights);
-    if (!is_alone(ddp))
-      program_builder_take(ddp->builder, ddp->buckets);
-  }
-  for (walk->micro = 0; walk->micro < ddp->recipe->gradient_accumulation; walk->micro++)
-    micro_batch(ddp);
-  optimizer_step(ddp);
+static void load(gpointer policy) {
+  Ddp *ddp = policy;
+  take_all(ddp, ddp->weights);
+  if (!plan_walk_alone(ddp->walk))
+    program_builder_take(ddp->builder, ddp->buckets);
 }
 
 /* ---- Setting up ---- */
@@ -376,12 +355,12 @@ static void add_states(Ddp *ddp, guint32 compute_bytes) {
     add_casts(ddp, compute_bytes);
 }
 
-static void clear(Ddp *ddp) {
+static void clear(gpointer policy) {
+  Ddp *ddp = policy;
   for (int s = 0; s < PROGRAM_SECTIONS; s++) {
     g_array_unref(ddp->layout[s]);
     g_free(ddp->bucket_of[s]);
   }
-  g_array_unref(ddp->reductions);
   g_free(ddp->weights);
   g_free(ddp->states);
   g_free(ddp->temporaries);
@@ -394,34 +373,35 @@ static void clear(Ddp *ddp) {
   g_free(ddp->copy_ops);
   g_free(ddp->ready);
   plan_update_free(ddp->update);
-  plan_parameters_free(ddp->parameters);
-  plan_walk_free(ddp->walk);
 }
 
-Program *plan_ddp(const PlanCase *what) {
-  const PlanRecipe *recipe = what->recipe;
+static void set_up(gpointer policy, PlanWalk *walk, const PlanCase *what) {
+  Ddp *ddp = policy;
   guint32 compute_bytes = model_precision_bytes(what->model->precision);
-  Ddp ddp = {.recipe = recipe, .options = &recipe->ddp, .builder = program_builder_new()};
-  ddp.mixed = compute_bytes < FP32 && ddp.options->autocast;
-  ddp.bytes = ddp.mixed ? FP32 : compute_bytes;
-  ddp.wire = plan_dtype_bytes(recipe->communication_dtype, ddp.bytes);
-  guint32 compute = program_builder_stream(ddp.builder, "compute");
-  ddp.comm = program_builder_stream(ddp.builder, "comm");
-  program_builder_pool(ddp.builder, ddp.comm, compute);
-  program_builder_role(ddp.builder, "rank", recipe->ranks);
-  ddp.group = plan_everyone(ddp.builder, recipe->ranks);
-  ddp.walk = plan_walk_new(ddp.builder, what->shape, what->model, recipe, compute);
-  ddp.walk->hooks.gradient = gradient_ready;
-  ddp.walk->user = &ddp;
-  ddp.parameters = plan_parameters_new(ddp.walk);
-  ddp.reductions = g_array_new(FALSE, FALSE, sizeof(guint32));
-  add_gradients(&ddp, compute_bytes);
-  add_states(&ddp, compute_bytes);
-  ddp.ready = plan_parameters_ready(ddp.parameters, ddp.walk);
-  lay_out_all(&ddp);
-  step(&ddp, PROGRAM_FIRST);
-  step(&ddp, PROGRAM_STEADY);
-  plan_walk_facts(ddp.walk, what->model);
-  clear(&ddp);
-  return program_builder_end(ddp.builder);
+  *ddp = (Ddp){.recipe = what->recipe, .options = &what->recipe->ddp, .builder = walk->builder, .walk = walk};
+  ddp->parameters = walk->parameters;
+  ddp->mixed = compute_bytes < FP32 && ddp->options->autocast;
+  ddp->bytes = ddp->mixed ? FP32 : compute_bytes;
+  ddp->wire = plan_dtype_bytes(ddp->recipe->communication_dtype, ddp->bytes);
+  ddp->comm = program_builder_stream(ddp->builder, "comm");
+  program_builder_pool(ddp->builder, ddp->comm, walk->stream);
+  ddp->group = plan_groups_everyone(ddp->builder, ddp->recipe->ranks);
+  add_gradients(ddp, compute_bytes);
+  add_states(ddp, compute_bytes);
+  ddp->ready = plan_parameters_ready(ddp->parameters, walk);
+  lay_out_all(ddp);
 }
+
+const PlanHooks plan_ddp_hooks = {
+    .size = sizeof(Ddp),
+    .set_up = set_up,
+    .clear = clear,
+    .load = load,
+    .micro_batch = begin_micro_batch,
+    .before_unit = before_unit,
+    .gradient = gradient_ready,
+    .after_unit = after_unit,
+    .forward_ended = end_autocast,
+    .backward_ended = end_backward,
+    .optimizer = optimizer_step,
+};

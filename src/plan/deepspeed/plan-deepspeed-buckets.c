@@ -216,7 +216,7 @@ static void into_bucket(PlanDeepspeedEngine *engine, guint parameter) {
 static gboolean at_hooks(const PlanDeepspeedEngine *engine) {
   guint64 stage = engine->recipe->zero_stage;
   return stage == 2 ||
-         (stage == 1 && !engine->hybrid && engine->options->overlap_comm && plan_deepspeed_last_micro(engine));
+         (stage == 1 && !engine->hybrid && engine->options->overlap_comm && plan_walk_last_micro(engine->walk));
 }
 
 /* Stage 2 reduces every micro-batch, so nothing is left in .grad to add to. BF16_Optimizer keeps its 16-bit gradients,
@@ -224,7 +224,7 @@ static gboolean at_hooks(const PlanDeepspeedEngine *engine) {
 static gboolean adds(const PlanDeepspeedEngine *engine, gboolean first_part) {
   if (first_part || engine->recipe->zero_stage == 2)
     return FALSE;
-  return engine->walk->micro > 0 || (engine->hybrid && engine->section == PROGRAM_STEADY);
+  return engine->walk->micro > 0 || (engine->hybrid && engine->walk->section == PROGRAM_STEADY);
 }
 
 /* BF16_Optimizer's immediate_grad_update: into the fp32 gradients at once. */
@@ -244,7 +244,7 @@ void plan_deepspeed_buckets_gradient(PlanDeepspeedEngine *engine, guint paramete
     plan_walk_give(walk, engine->fresh[parameter], PROGRAM_NONE);
   }
   plan_walk_take(walk, engine->gradients[parameter]);
-  if (first_part || plan_deepspeed_alone(engine))
+  if (first_part || plan_walk_alone(engine->walk))
     return;
   if (at_once)
     add_at_once(engine, parameter);
@@ -308,9 +308,9 @@ static void end_buckets(PlanDeepspeedEngine *engine) {
 void plan_deepspeed_buckets_backward_ended(PlanDeepspeedEngine *engine) {
   context(engine);
   add_to_full(engine);
-  if (plan_deepspeed_alone(engine))
+  if (plan_walk_alone(engine->walk))
     return;
-  gboolean last = plan_deepspeed_last_micro(engine);
+  gboolean last = plan_walk_last_micro(engine->walk);
   if (engine->recipe->zero_stage == 0 || engine->hybrid) {
     if (last)
       all_reduce_buffered(engine, engine->hybrid ? FP32 : engine->bytes);

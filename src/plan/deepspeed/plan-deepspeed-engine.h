@@ -34,19 +34,20 @@ typedef struct {
   const PlanDeepspeed *options;
   ProgramBuilder *builder;
   PlanWalk *walk;
-  guint32 comm;                       /* NCCL's stream */
-  PlanStream compute, reduce;         /* reduce is compute where nothing overlaps */
-  guint32 world;                      /* slot of all ranks */
-  guint32 owners;                     /* ranks that states are spread over */
-  guint32 bytes, wire, kept;          /* of a gradient element: as made, as sent, as accumulated */
-  gboolean hybrid;                    /* BF16_Optimizer: fp32 gradients beside 16-bit ones */
-  PlanParameters *parameters, *every; /* those that are trained, all */
-  guint64 shard;                      /* elements of one rank's states */
-  PlanUpdate *update, *last_update;   /* of a full group of own elements, of the last one */
-  PlanUpdate *norm;                   /* its norm pass reads all own gradients */
-  guint groups;                       /* that the optimizer updates one after the other */
-  guint32 weights, master, momenta;   /* tensors */
-  guint32 *gradients, *fresh;         /* by parameter: .grad, and what is added to it */
+  guint32 comm;                     /* NCCL's stream */
+  PlanStream compute, reduce;       /* reduce is compute where nothing overlaps */
+  guint32 world;                    /* slot of all ranks */
+  guint32 owners;                   /* ranks that states are spread over */
+  guint32 bytes, wire, kept;        /* of a gradient element: as made, as sent, as accumulated */
+  gboolean hybrid;                  /* BF16_Optimizer: fp32 gradients beside 16-bit ones */
+  const PlanParameters *parameters; /* those that are trained, of the walk */
+  PlanParameters *every;            /* frozen ones too */
+  guint64 shard;                    /* elements of one rank's states */
+  PlanUpdate *update, *last_update; /* of a full group of own elements, of the last one */
+  PlanUpdate *norm;                 /* its norm pass reads all own gradients */
+  guint groups;                     /* that the optimizer updates one after the other */
+  guint32 weights, master, momenta; /* tensors */
+  guint32 *gradients, *fresh;       /* by parameter: .grad, and what is added to it */
   guint32 *add_ops, *copy_ops;
   guint32 partition, partition_new; /* own slices of gradients: accumulated, of one micro-batch */
   guint32 full;                     /* fp32 gradients of BF16_Optimizer */
@@ -58,22 +59,14 @@ typedef struct {
   GArray *bucket; /* guint: parameters in it */
   guint64 bucket_elements;
   gboolean buffers_held, partition_held, new_held;
-  guint index; /* of the buffer that is filled */
-  ProgramSectionKind section;
+  guint index;               /* of the buffer that is filled */
   PlanDeepspeedFetch *fetch; /* stage 3 */
   PlanDeepspeedShards *shards;
 } PlanDeepspeedEngine;
 
 gboolean plan_deepspeed_resolve(const ConfSettings *settings, PlanRecipe *recipe, GError **error);
 void plan_deepspeed_note(const PlanRecipe *recipe, GPtrArray *notes);
-Program *plan_deepspeed(const PlanCase *what);
 
-static inline gboolean plan_deepspeed_alone(const PlanDeepspeedEngine *engine) {
-  return engine->recipe->ranks == 1;
-}
-static inline gboolean plan_deepspeed_last_micro(const PlanDeepspeedEngine *engine) {
-  return engine->walk->micro + 1 == engine->recipe->gradient_accumulation;
-}
 guint32 plan_deepspeed_op(PlanDeepspeedEngine *engine, guint64 elements, guint32 bytes_each);
 
 /* Stages 0 to 2. */
@@ -113,4 +106,4 @@ void plan_deepspeed_shards_backward_ended(PlanDeepspeedShards *shards);
 
 /* The step: `plan_deepspeed_step_init` registers, `plan_deepspeed_step` writes it. */
 void plan_deepspeed_step_init(PlanDeepspeedEngine *engine);
-void plan_deepspeed_step(PlanDeepspeedEngine *engine);
+void plan_deepspeed_step(gpointer policy);

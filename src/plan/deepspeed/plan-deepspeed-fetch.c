@@ -312,7 +312,7 @@ void plan_deepspeed_fetch_section(PlanDeepspeedFetch *fetch) {
 }
 
 void plan_deepspeed_fetch_micro_batch(PlanDeepspeedFetch *fetch) {
-  fetch->complete = fetch->engine->section == PROGRAM_STEADY || fetch->engine->walk->micro > 0;
+  fetch->complete = fetch->engine->walk->section == PROGRAM_STEADY || fetch->engine->walk->micro > 0;
   fetch->step = fetch->next_use = 0;
   for (guint p = 0; p < fetch->engine->every->n; p++)
     fetch->held[p].wanted_for = -1;

@@ -29,7 +29,7 @@ void plan_deepspeed_offload_own(PlanDeepspeedEngine *engine, guint64 elements) {
     plan_stream_pass(stream, "add to own gradients",
                      plan_deepspeed_op(engine, elements, engine->bytes + 2 * engine->kept));
   }
-  if (!plan_deepspeed_last_micro(engine)) {
+  if (!plan_walk_last_micro(engine->walk)) {
     plan_stream_copy(stream, "own gradients to host", elements * engine->kept, path(engine));
     return;
   }

@@ -82,7 +82,7 @@ static void flush(PlanDeepspeedShards *shards) {
   program_builder_context(engine->builder, PROGRAM_REDUCE, -1, (gint32)engine->walk->micro);
   plan_stream_follow(&engine->reduce, &engine->compute);
   guint32 joined = PROGRAM_NONE;
-  if (!plan_deepspeed_alone(engine)) {
+  if (!plan_walk_alone(engine->walk)) {
     joined = program_builder_tensor(engine->builder, "interleaved bucket", MEM_COMMUNICATION,
                                     (elements + shard_of(shards, elements)) * engine->wire, 0);
     pass(shards, "interleave bucket", elements, engine->bytes + engine->wire);
@@ -134,7 +134,7 @@ void plan_deepspeed_shards_gradient(PlanDeepspeedShards *shards, guint parameter
 /* MiCS: copies of a shard add up what each has. */
 static void reduce_copies(PlanDeepspeedShards *shards) {
   PlanDeepspeedEngine *engine = shards->engine;
-  if (shards->copies == PROGRAM_NONE || !plan_deepspeed_last_micro(engine))
+  if (shards->copies == PROGRAM_NONE || !plan_walk_last_micro(engine->walk))
     return;
   CollCall call = {COLL_ALL_REDUCE, engine->shard * engine->kept};
   plan_stream_collective(&engine->reduce, engine->comm, "reduce shards over copies", shards->copies, call,

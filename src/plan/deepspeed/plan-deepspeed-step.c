@@ -23,7 +23,7 @@ static void give_up(PlanDeepspeedEngine *engine, guint32 tensor) {
 static void norm(PlanDeepspeedEngine *engine) {
   if (!plan_deepspeed_offload_on(engine))
     plan_update_norm(engine->walk, engine->norm);
-  if (!plan_deepspeed_alone(engine))
+  if (!plan_walk_alone(engine->walk))
     plan_stream_collective(&engine->compute, engine->comm, "reduce norm", engine->world,
                            (CollCall){COLL_ALL_REDUCE, SCALAR}, PROGRAM_HINT_NONE);
   plan_walk_host(engine->walk, "wait for the norm");
@@ -47,7 +47,7 @@ static void update(PlanDeepspeedEngine *engine) {
   for (guint i = 0; i < engine->groups; i++) {
     plan_update_run(engine->walk, i + 1 < engine->groups ? engine->update : engine->last_update, NULL);
     take_in(engine, engine->cast);
-    if (engine->section == PROGRAM_FIRST && i == 0)
+    if (engine->walk->section == PROGRAM_FIRST && i == 0)
       program_builder_take(engine->builder, engine->momenta);
     if (flattens(engine))
       give_up(engine, engine->flat);
@@ -69,7 +69,7 @@ static void gather(PlanDeepspeedEngine *engine) {
 }
 
 static void free_gradients(PlanDeepspeedEngine *engine) {
-  gboolean in_grad = engine->recipe->zero_stage == 0 || (plan_deepspeed_alone(engine) && engine->fetch == NULL);
+  gboolean in_grad = engine->recipe->zero_stage == 0 || (plan_walk_alone(engine->walk) && engine->fetch == NULL);
   for (guint p = 0; in_grad && !engine->hybrid && p < engine->parameters->n; p++)
     plan_walk_give(engine->walk, engine->gradients[p], PROGRAM_NONE);
   if (engine->partition_held)
@@ -77,18 +77,15 @@ static void free_gradients(PlanDeepspeedEngine *engine) {
   engine->partition_held = FALSE;
 }
 
-void plan_deepspeed_step(PlanDeepspeedEngine *engine) {
-  program_builder_context(engine->builder, PROGRAM_OPTIMIZER, -1, -1);
+void plan_deepspeed_step(gpointer policy) {
+  PlanDeepspeedEngine *engine = policy;
   norm(engine);
   update(engine);
   free_gradients(engine);
-  if ((engine->recipe->zero_stage == 1 || engine->recipe->zero_stage == 2) && !plan_deepspeed_alone(engine))
+  if ((engine->recipe->zero_stage == 1 || engine->recipe->zero_stage == 2) && !plan_walk_alone(engine->walk))
     gather(engine);
-  if (engine->fetch != NULL && !plan_deepspeed_alone(engine))
+  if (engine->fetch != NULL && !plan_walk_alone(engine->walk))
     plan_deepspeed_fetch_step_ended(engine->fetch);
-  program_builder_context(engine->builder, PROGRAM_OPTIMIZER, -1, -1);
-  plan_walk_host(engine->walk, "end of step");
-  plan_stream_block(&engine->compute);
 }
 
 static PlanUpdate *update_of(PlanDeepspeedEngine *engine, guint64 elements, guint32 arriving, gboolean norm_too) {
@@ -113,7 +110,7 @@ void plan_deepspeed_step_init(PlanDeepspeedEngine *engine) {
   guint64 group = group_elements(engine);
   guint32 arriving = engine->hybrid ? FP32 : engine->kept;
   guint64 stage = engine->recipe->zero_stage;
-  gboolean lists = (stage == 1 || stage == 2) && !engine->hybrid && !plan_deepspeed_alone(engine);
+  gboolean lists = (stage == 1 || stage == 2) && !engine->hybrid && !plan_walk_alone(engine->walk);
   engine->flat = engine->cast = PROGRAM_NONE;
   if (lists)
     engine->flat =

@@ -1,6 +1,7 @@
 /* What FSDP sets up before its first step: communicators, how large each unit's shards and buffers are, the optimizer. */
 #include "mem-tenant.h"
 #include "plan-fsdp.h"
+#include "plan-groups.h"
 
 static guint32 unit_tensor(PlanFsdp *fsdp, guint32 unit, const char *what, MemTenant tenant, guint64 bytes,
                            guint64 unique) {
@@ -112,21 +113,12 @@ void plan_fsdp_add_units(PlanFsdp *fsdp) {
 
 /* Ranks side by side share a copy; those of one place in their copy hold the same shard. */
 void plan_fsdp_add_communicators(PlanFsdp *fsdp) {
-  guint32 ranks = fsdp->recipe->ranks;
-  g_autofree guint32 *of_rank = g_new(guint32, ranks);
-  if (fsdp->shards > 1) {
-    for (guint32 i = 0; i < ranks; i++)
-      of_rank[i] = i / fsdp->shards;
-    fsdp->shard_slot = program_builder_communicators(fsdp->builder, "shard", of_rank, ranks);
-  }
-  if (fsdp->replicas > 1) {
-    for (guint32 i = 0; i < ranks; i++)
-      of_rank[i] = i % fsdp->shards;
-    fsdp->replica_slot = program_builder_communicators(fsdp->builder, "replicate", of_rank, ranks);
-  }
-  if (fsdp->keys->reshard == PLAN_RESHARD_SMALLER && fsdp->keys->reshard_ranks > 1) {
-    for (guint32 i = 0; i < ranks; i++)
-      of_rank[i] = i / fsdp->keys->reshard_ranks;
-    fsdp->kept_slot = program_builder_communicators(fsdp->builder, "post-forward", of_rank, ranks);
-  }
+  guint32 ranks = fsdp->recipe->ranks,
+          kept = fsdp->keys->reshard == PLAN_RESHARD_SMALLER ? fsdp->keys->reshard_ranks : 1;
+  if (fsdp->shards > 1)
+    fsdp->shard_slot = plan_groups_beside(fsdp->builder, "shard", ranks, fsdp->shards);
+  if (fsdp->replicas > 1)
+    fsdp->replica_slot = plan_groups_alike(fsdp->builder, "replicate", ranks, fsdp->shards);
+  if (kept > 1)
+    fsdp->kept_slot = plan_groups_beside(fsdp->builder, "post-forward", ranks, kept);
 }

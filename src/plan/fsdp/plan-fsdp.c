@@ -5,6 +5,7 @@
 #include "mem-tenant.h"
 #include "model-host.h"
 #include "plan-lives.h"
+#include "plan-step.h"
 
 typedef struct {
   guint64 bytes;
@@ -33,7 +34,7 @@ guint32 plan_fsdp_collective(PlanFsdp *fsdp, guint32 stream, guint32 need, const
   return row;
 }
 
-void plan_fsdp_hooks(PlanFsdp *fsdp) {
+void plan_fsdp_hook_cost(PlanFsdp *fsdp) {
   SimTime cost = model_host_cost(fsdp->recipe->host, MODEL_HOST_FSDP_UNIT);
   if (cost == 0)
     return;
@@ -43,16 +44,6 @@ void plan_fsdp_hooks(PlanFsdp *fsdp) {
 
 void plan_fsdp_context(PlanFsdp *fsdp, ProgramPhase phase, guint32 unit) {
   program_builder_context(fsdp->builder, phase, fsdp->wrap->units[unit].layer, (gint32)fsdp->walk->micro);
-}
-
-/* Index of the tied matrix in the embedding's parameters. */
-static guint tied_parameter(const PlanUnit *embedding, guint64 elements) {
-  guint p = 0;
-  while (p < embedding->unit->n_parameters && embedding->unit->parameters[p].elements != elements)
-    p++;
-  sim_require(p < embedding->unit->n_parameters, 0, NULL,
-              "the head shares its matrix with no parameter of the embedding");
-  return p;
 }
 
 static guint32 whole_gradient(PlanFsdp *fsdp, PlanUnit *part, guint p) {
@@ -68,31 +59,24 @@ static guint32 whole_gradient(PlanFsdp *fsdp, PlanUnit *part, guint p) {
 
 /* Autograd hands over a parameter's gradient; where there is one already (the head's of a tied matrix, or that of an
  * earlier micro-batch that was not reduced) they are added: two in, one out. */
-static void gradient_ready(PlanWalk *walk, guint32 index, guint parameter, guint32 row, gpointer user) {
-  PlanFsdp *fsdp = user;
-  PlanUnit *part = &walk->units[index];
-  const ModelParameter *shape = &part->unit->parameters[parameter];
-  guint64 added = 3 * shape->elements * fsdp->keys->parameter_bytes;
-  (void)row;
-  if (shape->shared) {
-    part = &walk->units[0];
-    parameter = tied_parameter(part, shape->elements);
-  }
-  guint32 tensor = whole_gradient(fsdp, part, parameter);
-  plan_walk_take(walk, tensor);
-  if (shape->shared) {
-    fsdp->tied_once = TRUE;
-    fsdp->tied_elements = shape->elements;
+static void gradient_ready(gpointer policy, const PlanGradient *gradient) {
+  PlanFsdp *fsdp = policy;
+  const PlanParameter *parameter = &fsdp->walk->parameters->list[gradient->parameter];
+  guint32 tensor = whole_gradient(fsdp, &fsdp->walk->units[parameter->unit], parameter->index);
+  guint64 added = 3 * parameter->elements * fsdp->keys->parameter_bytes;
+  plan_walk_take(fsdp->walk, tensor);
+  if (gradient->first_part) {
+    fsdp->half_tied = gradient->parameter;
     return;
   }
-  if (fsdp->tied_once && index == 0 && tied_parameter(part, fsdp->tied_elements) == parameter) {
-    fsdp->tied_once = FALSE;
+  if (fsdp->half_tied == gradient->parameter) {
+    fsdp->half_tied = PLAN_NO_PARAMETER;
     plan_fsdp_move(fsdp, fsdp->compute, PROGRAM_NONE, "add tied gradient", added);
   }
   if (!fsdp->adds_in_place)
     return;
   plan_fsdp_move(fsdp, fsdp->compute, PROGRAM_NONE, "accumulate gradient", added);
-  plan_walk_give(walk, tensor, PROGRAM_NONE);
+  plan_walk_give(fsdp->walk, tensor, PROGRAM_NONE);
 }
 
 void plan_fsdp_give_gradients(PlanFsdp *fsdp, guint32 unit) {
@@ -150,45 +134,11 @@ static gboolean is_whole(const PlanFsdp *fsdp, guint32 unit) {
   return fsdp->wrap->units[unit].inside == NULL;
 }
 
-static void forward(PlanFsdp *fsdp) {
-  const PlanWrap *wrap = fsdp->wrap;
-  fsdp->in_forward = TRUE;
-  for (guint32 u = 0; u < fsdp->walk->n_units; u++) {
-    for (guint32 w = wrap->n; w-- > 0;)
-      if (is_whole(fsdp, w) && wrap->units[w].first == u)
-        fsdp->schedule->pre_forward(fsdp, w);
-    plan_walk_forward(fsdp->walk, u);
-    for (guint32 w = 0; w < wrap->n; w++)
-      if (is_whole(fsdp, w) && wrap->units[w].last == u)
-        fsdp->schedule->post_forward(fsdp, w);
-  }
-  if (fsdp->schedule->end_forward != NULL)
-    fsdp->schedule->end_forward(fsdp);
-  fsdp->in_forward = FALSE;
-}
-
 /* Whether checkpoint lies around the unit's hooks: its forward runs again as a forward, before its backward's hooks. */
 static gboolean recomputes_outside(const PlanFsdp *fsdp, guint32 unit) {
   const PlanWrapUnit *wrapped = &fsdp->wrap->units[unit];
   return fsdp->keys->checkpoints_outside && is_whole(fsdp, unit) && wrapped->layer >= 0 &&
          fsdp->walk->units[wrapped->first].lives->again != 0;
-}
-
-static void after_op(PlanWalk *walk, guint32 index, const ModelOp *op, PlanPass pass, gpointer user) {
-  PlanFsdp *fsdp = user;
-  const ModelUnit *part = walk->units[index].unit;
-  plan_fsdp_inside_after(fsdp, index, op, pass);
-  guint32 unit =
-      pass == PLAN_RECOMPUTE && fsdp->keys->checkpoints_outside ? plan_wrap_around(fsdp->wrap, index) : PROGRAM_NONE;
-  if (unit == PROGRAM_NONE || op + 1 != part->forward + part->n_forward || !recomputes_outside(fsdp, unit))
-    return;
-  fsdp->schedule->post_recompute(fsdp, unit);
-  fsdp->schedule->pre_backward(fsdp, unit);
-}
-
-static void before_op(PlanWalk *walk, guint32 index, const ModelOp *op, PlanPass pass, gpointer user) {
-  (void)walk;
-  plan_fsdp_inside_before(user, index, op, pass);
 }
 
 static void begin_backward(PlanFsdp *fsdp, guint32 unit) {
@@ -198,18 +148,60 @@ static void begin_backward(PlanFsdp *fsdp, guint32 unit) {
     fsdp->schedule->pre_backward(fsdp, unit);
 }
 
-static void backward(PlanFsdp *fsdp) {
+static void before_unit(gpointer policy, guint32 u, PlanPass pass) {
+  PlanFsdp *fsdp = policy;
   const PlanWrap *wrap = fsdp->wrap;
-  fsdp->last_reduce = PROGRAM_NONE;
-  for (guint32 u = fsdp->walk->n_units; u-- > 0;) {
-    for (guint32 w = wrap->n; w-- > 0;)
-      if (is_whole(fsdp, w) && wrap->units[w].last == u && fsdp->units[w].has_backward)
-        begin_backward(fsdp, w);
-    plan_walk_backward(fsdp->walk, u);
-    for (guint32 w = 0; w < wrap->n; w++)
-      if (is_whole(fsdp, w) && wrap->units[w].first == u && fsdp->units[w].has_backward)
-        fsdp->schedule->post_backward(fsdp, w);
+  for (guint32 w = wrap->n; w-- > 0;) {
+    if (!is_whole(fsdp, w))
+      continue;
+    if (pass == PLAN_FORWARD && wrap->units[w].first == u)
+      fsdp->schedule->pre_forward(fsdp, w);
+    if (pass == PLAN_BACKWARD && wrap->units[w].last == u && fsdp->units[w].has_backward)
+      begin_backward(fsdp, w);
   }
+}
+
+static void after_unit(gpointer policy, guint32 u, PlanPass pass) {
+  PlanFsdp *fsdp = policy;
+  const PlanWrap *wrap = fsdp->wrap;
+  for (guint32 w = 0; w < wrap->n; w++) {
+    if (!is_whole(fsdp, w))
+      continue;
+    if (pass == PLAN_FORWARD && wrap->units[w].last == u)
+      fsdp->schedule->post_forward(fsdp, w);
+    if (pass == PLAN_BACKWARD && wrap->units[w].first == u && fsdp->units[w].has_backward)
+      fsdp->schedule->post_backward(fsdp, w);
+  }
+}
+
+static void before_op(gpointer policy, guint32 index, const ModelOp *op, PlanPass pass) {
+  PlanFsdp *fsdp = policy;
+  if (fsdp->wrap->has_inside)
+    plan_fsdp_inside_before(fsdp, index, op, pass);
+}
+
+static void after_op(gpointer policy, guint32 index, const ModelOp *op, PlanPass pass) {
+  PlanFsdp *fsdp = policy;
+  const ModelUnit *part = fsdp->walk->units[index].unit;
+  plan_fsdp_inside_after(fsdp, index, op, pass);
+  guint32 unit =
+      pass == PLAN_RECOMPUTE && fsdp->keys->checkpoints_outside ? plan_wrap_around(fsdp->wrap, index) : PROGRAM_NONE;
+  if (unit == PROGRAM_NONE || op + 1 != part->forward + part->n_forward || !recomputes_outside(fsdp, unit))
+    return;
+  fsdp->schedule->post_recompute(fsdp, unit);
+  fsdp->schedule->pre_backward(fsdp, unit);
+}
+
+static void end_forward(gpointer policy) {
+  PlanFsdp *fsdp = policy;
+  if (fsdp->schedule->end_forward != NULL)
+    fsdp->schedule->end_forward(fsdp);
+  fsdp->in_forward = FALSE;
+  fsdp->last_reduce = PROGRAM_NONE;
+}
+
+static void end_backward(gpointer policy) {
+  PlanFsdp *fsdp = policy;
   fsdp->schedule->end_backward(fsdp);
 }
 
@@ -224,7 +216,7 @@ static void update(PlanFsdp *fsdp) {
   PlanWalk *walk = fsdp->walk;
   gradient_norm(fsdp);
   plan_update_run(walk, fsdp->update, NULL);
-  for (guint32 w = 0; w < fsdp->wrap->n && fsdp->section == PROGRAM_FIRST; w++)
+  for (guint32 w = 0; w < fsdp->wrap->n && fsdp->walk->section == PROGRAM_FIRST; w++)
     plan_walk_take(walk, fsdp->units[w].states);
   for (guint32 w = 0; w < fsdp->wrap->n && fsdp->is_foreach; w++)
     plan_walk_take(walk, fsdp->units[w].temporaries);
@@ -242,9 +234,9 @@ static void find_scales(PlanFsdp *fsdp) {
                          fsdp->scaled * sizeof(float));
 }
 
-static void optimizer_step(PlanFsdp *fsdp) {
+static void optimizer_step(gpointer policy) {
+  PlanFsdp *fsdp = policy;
   PlanWalk *walk = fsdp->walk;
-  program_builder_context(fsdp->builder, PROGRAM_OPTIMIZER, -1, -1);
   if (fsdp->keys->offloads)
     plan_fsdp_offloaded_step(fsdp);
   else
@@ -255,77 +247,77 @@ static void optimizer_step(PlanFsdp *fsdp) {
       plan_walk_give(walk, fsdp->units[w].gradient_shard, PROGRAM_NONE);
     fsdp->units[w].has_shard = FALSE;
   }
-  plan_walk_host(walk, "end of step");
-  program_builder_need(fsdp->builder, walk->last);
 }
 
-static void step(PlanFsdp *fsdp, ProgramSectionKind section) {
-  PlanWalk *walk = fsdp->walk;
-  guint32 batches = (guint32)fsdp->recipe->gradient_accumulation;
-  fsdp->section = section;
-  plan_walk_section(walk, section);
-  program_builder_context(fsdp->builder, PROGRAM_SETUP, -1, -1);
-  if (section == PROGRAM_FIRST) {
-    plan_walk_host(walk, "load the model");
-    for (guint32 w = 0; w < fsdp->wrap->n && !fsdp->keys->offloads; w++)
-      plan_walk_take(walk, fsdp->units[w].parameters);
-  }
+static void begin_section(gpointer policy) {
+  PlanFsdp *fsdp = policy;
   for (guint32 w = 0; w < fsdp->wrap->n; w++)
     fsdp->units[w].gather = PROGRAM_NONE;
   fsdp->event = fsdp->scattered = PROGRAM_NONE;
   fsdp->schedule->begin_section(fsdp);
-  for (walk->micro = 0; walk->micro < batches; walk->micro++) {
-    fsdp->syncs = fsdp->keys->syncs_always || walk->micro + 1 == batches;
-    program_builder_context(fsdp->builder, PROGRAM_SETUP, -1, (gint32)walk->micro);
-    plan_walk_host(walk, "micro-batch");
-    program_builder_cost(fsdp->builder, model_host_cost(fsdp->recipe->host, MODEL_HOST_MICRO_BATCH));
-    forward(fsdp);
-    backward(fsdp);
-  }
-  optimizer_step(fsdp);
 }
 
-static Program *build(const PlanCase *what, const PlanFsdpSchedule *schedule) {
+static void load(gpointer policy) {
+  PlanFsdp *fsdp = policy;
+  for (guint32 w = 0; w < fsdp->wrap->n && !fsdp->keys->offloads; w++)
+    plan_walk_take(fsdp->walk, fsdp->units[w].parameters);
+}
+
+static void begin_micro_batch(gpointer policy) {
+  PlanFsdp *fsdp = policy;
+  fsdp->syncs = fsdp->keys->syncs_always || plan_walk_last_micro(fsdp->walk);
+  fsdp->in_forward = TRUE;
+  plan_step_micro_batch(fsdp->walk, PROGRAM_SETUP);
+}
+
+static void clear(gpointer policy) {
+  PlanFsdp *fsdp = policy;
+  plan_update_free(fsdp->update);
+  plan_wrap_free(fsdp->wrap);
+  g_free(fsdp->units);
+  g_array_unref(fsdp->ops);
+  g_array_unref(fsdp->frees);
+}
+
+static void set_up(gpointer policy, PlanWalk *walk, const PlanCase *what) {
+  PlanFsdp *fsdp = policy;
   const PlanRecipe *recipe = what->recipe;
-  PlanFsdp fsdp = {.recipe = recipe, .keys = &recipe->fsdp, .schedule = schedule};
+  *fsdp = (PlanFsdp){.recipe = recipe,
+                     .keys = &recipe->fsdp,
+                     .schedule = recipe->framework == PLAN_FSDP1 ? &plan_fsdp1_schedule : &plan_fsdp2_schedule,
+                     .builder = walk->builder,
+                     .walk = walk,
+                     .compute = walk->stream,
+                     .half_tied = PLAN_NO_PARAMETER};
   sim_require(recipe->fsdp.gathers_fp8 == what->model->fp8_weights, 0, NULL,
               "the model and its gathers disagree on whether weights come in fp8");
-  fsdp.builder = program_builder_new();
-  fsdp.shards = recipe->zero_stage == 0 ? 1 : recipe->shard_ranks;
-  fsdp.replicas = recipe->ranks / fsdp.shards;
-  fsdp.fp16 = recipe->fsdp.reduce_dtype == PLAN_DTYPE_FP16 ||
-              (recipe->fsdp.reduce_dtype == PLAN_DTYPE_DEFAULT && what->model->precision == MODEL_FP16);
-  fsdp.ops = g_array_new(FALSE, FALSE, sizeof(Move));
-  fsdp.frees = g_array_new(FALSE, FALSE, sizeof(guint32));
-  fsdp.compute = program_builder_stream(fsdp.builder, "compute");
-  schedule->start(&fsdp);
-  if (fsdp.keys->offloads)
-    fsdp.cpu = program_builder_stream(fsdp.builder, "cpu");
-  program_builder_role(fsdp.builder, "rank", recipe->ranks);
-  plan_fsdp_add_communicators(&fsdp);
-  fsdp.walk = plan_walk_new(fsdp.builder, what->shape, what->model, recipe, fsdp.compute);
-  fsdp.walk->hooks = (PlanHooks){.gradient = gradient_ready, .after = after_op};
-  fsdp.walk->user = &fsdp;
-  fsdp.wrap = plan_wrap_new(fsdp.walk, (PlanWrapKind)recipe->fsdp.wrap, recipe->fsdp.wrap_elements);
-  if (fsdp.wrap->has_inside)
-    fsdp.walk->hooks.before = before_op;
-  plan_fsdp_add_units(&fsdp);
-  step(&fsdp, PROGRAM_FIRST);
-  step(&fsdp, PROGRAM_STEADY);
-  plan_walk_facts(fsdp.walk, what->model);
-  plan_walk_free(fsdp.walk);
-  plan_update_free(fsdp.update);
-  plan_wrap_free(fsdp.wrap);
-  g_free(fsdp.units);
-  g_array_unref(fsdp.ops);
-  g_array_unref(fsdp.frees);
-  return program_builder_end(fsdp.builder);
+  fsdp->shards = recipe->zero_stage == 0 ? 1 : recipe->shard_ranks;
+  fsdp->replicas = recipe->ranks / fsdp->shards;
+  fsdp->fp16 = recipe->fsdp.reduce_dtype == PLAN_DTYPE_FP16 ||
+               (recipe->fsdp.reduce_dtype == PLAN_DTYPE_DEFAULT && what->model->precision == MODEL_FP16);
+  fsdp->ops = g_array_new(FALSE, FALSE, sizeof(Move));
+  fsdp->frees = g_array_new(FALSE, FALSE, sizeof(guint32));
+  fsdp->schedule->start(fsdp);
+  if (fsdp->keys->offloads)
+    fsdp->cpu = program_builder_stream(fsdp->builder, "cpu");
+  plan_fsdp_add_communicators(fsdp);
+  fsdp->wrap = plan_wrap_new(walk, (PlanWrapKind)recipe->fsdp.wrap, recipe->fsdp.wrap_elements);
+  plan_fsdp_add_units(fsdp);
 }
 
-Program *plan_fsdp1(const PlanCase *what) {
-  return build(what, &plan_fsdp1_schedule);
-}
-
-Program *plan_fsdp2(const PlanCase *what) {
-  return build(what, &plan_fsdp2_schedule);
-}
+const PlanHooks plan_fsdp_hooks = {
+    .size = sizeof(PlanFsdp),
+    .set_up = set_up,
+    .clear = clear,
+    .section = begin_section,
+    .load = load,
+    .micro_batch = begin_micro_batch,
+    .before_unit = before_unit,
+    .before_op = before_op,
+    .gradient = gradient_ready,
+    .after_op = after_op,
+    .after_unit = after_unit,
+    .forward_ended = end_forward,
+    .backward_ended = end_backward,
+    .optimizer = optimizer_step,
+};

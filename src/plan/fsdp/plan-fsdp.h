@@ -10,6 +10,7 @@
 #pragma once
 
 #include "plan-optimizer.h"
+#include "plan-parameters.h"
 #include "plan-policy.h"
 #include "plan-walk.h"
 #include "plan-wrap.h"
@@ -80,12 +81,10 @@ struct PlanFsdp {
   gboolean is_foreach; /* the optimizer: it makes a list of all tensors' temporaries at once */
   GArray *ops;         /* of copies and casts, once each */
   /* While a section is built. */
-  ProgramSectionKind section;
   gboolean syncs; /* this micro-batch's gradients are reduced */
   gboolean in_forward;
   gboolean adds_in_place; /* parameter by parameter, into gradients that stay */
-  gboolean tied_once;     /* the tied matrix has the head's gradient, the embedding's is to come */
-  guint64 tied_elements;
+  guint half_tied;     /* parameter whose head's gradient is there, the embedding's to come; PLAN_NO_PARAMETER: none */
   guint32 last_reduce; /* row after which the newest gradient shard is whole; PROGRAM_NONE: none in this backward */
   guint32 event;       /* what gathers must wait for */
   guint32 gathered;    /* FSDP2: the all-gather's output that is still held; PROGRAM_NONE: none */
@@ -106,7 +105,7 @@ guint32 plan_fsdp_move(PlanFsdp *fsdp, guint32 stream, guint32 need, const char 
 guint32 plan_fsdp_collective(PlanFsdp *fsdp, guint32 stream, guint32 need, const char *name, guint32 slot,
                              CollOperation operation, guint64 bytes);
 /* What the hooks of one unit cost the host. */
-void plan_fsdp_hooks(PlanFsdp *fsdp);
+void plan_fsdp_hook_cost(PlanFsdp *fsdp);
 void plan_fsdp_context(PlanFsdp *fsdp, ProgramPhase phase, guint32 unit);
 /* Gives the whole gradients of a unit's parameters. */
 void plan_fsdp_give_gradients(PlanFsdp *fsdp, guint32 unit);

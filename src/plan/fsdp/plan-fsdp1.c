@@ -109,12 +109,12 @@ static void wait_for(PlanFsdp *fsdp, guint32 unit) {
 }
 
 static void pre_forward(PlanFsdp *fsdp, guint32 unit) {
-  plan_fsdp_hooks(fsdp);
+  plan_fsdp_hook_cost(fsdp);
   unshard(fsdp, unit);
   wait_for(fsdp, unit);
   /* The order of forward is known from the second step on. */
   guint32 next = plan_wrap_next(fsdp->wrap, unit);
-  if (fsdp->keys->forward_prefetch > 0 && fsdp->section == PROGRAM_STEADY && next != PROGRAM_NONE)
+  if (fsdp->keys->forward_prefetch > 0 && fsdp->walk->section == PROGRAM_STEADY && next != PROGRAM_NONE)
     unshard(fsdp, next);
 }
 
@@ -132,7 +132,7 @@ static void prefetch_before(PlanFsdp *fsdp, guint32 unit) {
 
 /* As forward, on what the unit above has gathered ahead; nothing is gathered ahead from here. */
 static void pre_recompute(PlanFsdp *fsdp, guint32 unit) {
-  plan_fsdp_hooks(fsdp);
+  plan_fsdp_hook_cost(fsdp);
   unshard(fsdp, unit);
   wait_for(fsdp, unit);
 }
@@ -144,7 +144,7 @@ static void post_recompute(PlanFsdp *fsdp, guint32 unit) {
 
 static void pre_backward(PlanFsdp *fsdp, guint32 unit) {
   fsdp->units[unit].is_awaited = FALSE;
-  plan_fsdp_hooks(fsdp);
+  plan_fsdp_hook_cost(fsdp);
   unshard(fsdp, unit);
   wait_for(fsdp, unit);
   if (fsdp->keys->backward_prefetch == PLAN_PREFETCH_PRE)

@@ -117,7 +117,7 @@ static void prefetch_after(PlanFsdp *fsdp, guint32 unit) {
 }
 
 static void pre_forward(PlanFsdp *fsdp, guint32 unit) {
-  plan_fsdp_hooks(fsdp);
+  plan_fsdp_hook_cost(fsdp);
   unshard(fsdp, unit);
   wait_for(fsdp, unit);
   prefetch_after(fsdp, unit);
@@ -145,7 +145,7 @@ static void post_forward(PlanFsdp *fsdp, guint32 unit) {
 
 /* The unit before in the order in which forward ended. */
 static void pre_backward(PlanFsdp *fsdp, guint32 unit) {
-  plan_fsdp_hooks(fsdp);
+  plan_fsdp_hook_cost(fsdp);
   unshard(fsdp, unit);
   wait_for(fsdp, unit);
   if (unit > 0)

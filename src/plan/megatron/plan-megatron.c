@@ -15,9 +15,11 @@
 #include "base-error.h"
 #include "mem-tenant.h"
 #include "model-host.h"
+#include "plan-groups.h"
 #include "plan-megatron-layout.h"
 #include "plan-optimizer.h"
 #include "plan-policy.h"
+#include "plan-step.h"
 
 #define FP32 4
 
@@ -33,7 +35,7 @@ typedef struct {
   const PlanMegatron *options;
   ProgramBuilder *builder;
   PlanWalk *walk;
-  PlanParameters *parameters;
+  const PlanParameters *parameters;
   PlanUpdate *update;
   guint32 comm, comm_across, shard_slot, replica_slot;
   guint32 shards, replicas;
@@ -43,21 +45,14 @@ typedef struct {
   PlanMegatronLayout *layout;
   Bucket *buckets; /* in order of backward */
   guint n_buckets;
-  /* While a section is built. */
-  ProgramSectionKind section;
-  GArray *reductions; /* guint32 */
 } Megatron;
-
-static gboolean is_alone(const Megatron *megatron) {
-  return megatron->recipe->ranks == 1;
-}
 
 static gboolean shards(const Megatron *megatron) {
   return megatron->recipe->zero_stage == 1 && megatron->shards > 1;
 }
 
 static gboolean gathers_in_forward(const Megatron *megatron) {
-  return megatron->options->overlap_param_gather && shards(megatron) && megatron->section == PROGRAM_STEADY &&
+  return megatron->options->overlap_param_gather && shards(megatron) && megatron->walk->section == PROGRAM_STEADY &&
          megatron->walk->micro == 0;
 }
 
@@ -94,7 +89,7 @@ static void reduce_bucket(Megatron *megatron, const Bucket *bucket) {
   ProgramHint hint = megatron->options->overlap_grad_reduce ? PROGRAM_HINT_BUCKET : PROGRAM_HINT_BOUNDARY;
   program_builder_context(megatron->builder, PROGRAM_REDUCE, -1, (gint32)walk->micro);
   check_bucket(megatron, bucket);
-  if (is_alone(megatron))
+  if (plan_walk_alone(walk))
     return;
   guint32 ready = plan_walk_pass(walk, walk->stream, "scale gradients", bucket->scale), row = ready;
   if (shards(megatron)) {
@@ -109,47 +104,41 @@ static void reduce_bucket(Megatron *megatron, const Bucket *bucket) {
                                (CollCall){COLL_ALL_REDUCE, bytes}, hint);
     program_builder_need(megatron->builder, before);
   }
-  g_array_append_val(megatron->reductions, row);
-}
-
-static gboolean reduces_now(const Megatron *megatron) {
-  return megatron->walk->micro + 1 == megatron->recipe->gradient_accumulation;
+  g_array_append_val(walk->reductions, row);
 }
 
 /* The first step counts gradients, and reduces when backward is over. */
 static gboolean reduces_early(const Megatron *megatron) {
-  return reduces_now(megatron) && megatron->options->overlap_grad_reduce && megatron->section == PROGRAM_STEADY;
+  return plan_walk_last_micro(megatron->walk) && megatron->options->overlap_grad_reduce &&
+         megatron->walk->section == PROGRAM_STEADY;
 }
 
 static gboolean is_fused(const Megatron *megatron, guint32 unit, const ModelParameter *parameter) {
   return megatron->options->gradient_accumulation_fusion && unit > 0 && parameter->elements > parameter->rows;
 }
 
-static void gradient_ready(PlanWalk *walk, guint32 unit, guint index, guint32 row, gpointer user) {
-  Megatron *megatron = user;
-  const ModelParameter *parameter = &walk->units[unit].unit->parameters[index];
-  guint p = plan_parameters_find(megatron->parameters, unit, index);
-  (void)row;
-  if (p == PLAN_NO_PARAMETER)
-    return;
-  if (!is_fused(megatron, unit, parameter)) {
+static void gradient_ready(gpointer policy, const PlanGradient *gradient) {
+  Megatron *megatron = policy;
+  PlanWalk *walk = megatron->walk;
+  guint p = gradient->parameter;
+  if (!is_fused(megatron, gradient->unit, &walk->units[gradient->unit].unit->parameters[gradient->index])) {
     plan_walk_take(walk, megatron->new_gradients[p]);
     plan_walk_pass(walk, walk->stream, "add to gradient buffer", megatron->add_ops[p]);
     program_builder_cost(megatron->builder, model_host_cost(walk->host, MODEL_HOST_GRADIENT_HOOK));
     plan_walk_give(walk, megatron->new_gradients[p], PROGRAM_NONE);
   }
   Bucket *bucket = &megatron->buckets[megatron->layout->bucket_of[p]];
-  if (!parameter->shared && --bucket->left == 0 && reduces_early(megatron))
+  if (!gradient->first_part && --bucket->left == 0 && reduces_early(megatron))
     reduce_bucket(megatron, bucket);
 }
 
-static void finish_reductions(Megatron *megatron) {
-  if (!reduces_now(megatron))
+static void finish_reductions(gpointer policy) {
+  Megatron *megatron = policy;
+  if (!plan_walk_last_micro(megatron->walk))
     return;
   for (guint b = 0; b < megatron->n_buckets && !reduces_early(megatron); b++)
     reduce_bucket(megatron, &megatron->buckets[b]);
-  for (guint i = 0; i < megatron->reductions->len; i++)
-    plan_walk_need(megatron->walk, g_array_index(megatron->reductions, guint32, i));
+  plan_walk_need_reductions(megatron->walk);
 }
 
 /* ---- Parameters ---- */
@@ -164,8 +153,9 @@ static guint32 gather_bucket(Megatron *megatron, guint b, guint32 need, ProgramH
 }
 
 /* A module's hook waits for its bucket and dispatches the one after it in forward, which lies before it in the buffer. */
-static void before_op(PlanWalk *walk, guint32 unit, const ModelOp *op, PlanPass pass, gpointer user) {
-  Megatron *megatron = user;
+static void before_op(gpointer policy, guint32 unit, const ModelOp *op, PlanPass pass) {
+  Megatron *megatron = policy;
+  PlanWalk *walk = megatron->walk;
   if (pass != PLAN_FORWARD || !gathers_in_forward(megatron))
     return;
   for (guint i = 0; i < walk->units[unit].unit->n_parameters; i++) {
@@ -183,7 +173,7 @@ static void before_op(PlanWalk *walk, guint32 unit, const ModelOp *op, PlanPass 
 }
 
 static void gather_all(Megatron *megatron) {
-  if (!shards(megatron) || (megatron->options->overlap_param_gather && megatron->section == PROGRAM_STEADY))
+  if (!shards(megatron) || (megatron->options->overlap_param_gather && megatron->walk->section == PROGRAM_STEADY))
     return;
   guint32 stepped = megatron->walk->last;
   for (guint b = megatron->n_buckets; b-- > 0;)
@@ -192,16 +182,13 @@ static void gather_all(Megatron *megatron) {
 
 /* ---- The step ---- */
 
-static void begin_micro_batch(Megatron *megatron) {
-  PlanWalk *walk = megatron->walk;
+static void begin_micro_batch(gpointer policy) {
+  Megatron *megatron = policy;
   for (guint b = 0; b < megatron->n_buckets; b++) {
     megatron->buckets[b].left = megatron->buckets[b].n;
     megatron->buckets[b].gather = PROGRAM_NONE;
   }
-  g_array_set_size(megatron->reductions, 0);
-  program_builder_context(megatron->builder, PROGRAM_FORWARD, -1, (gint32)walk->micro);
-  plan_walk_host(walk, "micro-batch");
-  program_builder_cost(megatron->builder, model_host_cost(walk->host, MODEL_HOST_MICRO_BATCH));
+  plan_step_micro_batch(megatron->walk, PROGRAM_FORWARD);
 }
 
 /* The host reads the norm to know what to scale by. The all-reduce is a synchronous call on the optimizer's own group:
@@ -221,70 +208,56 @@ static void read_norm(Megatron *megatron) {
   program_builder_need(megatron->builder, row);
 }
 
-static void optimizer_step(Megatron *megatron) {
+static void optimizer_step(gpointer policy) {
+  Megatron *megatron = policy;
   PlanWalk *walk = megatron->walk;
   gboolean casts = megatron->options->gradient_bytes < FP32;
-  program_builder_context(megatron->builder, PROGRAM_OPTIMIZER, -1, -1);
   if (casts) {
     plan_walk_pass(walk, walk->stream, "gradients to fp32", megatron->cast);
     plan_walk_take(walk, megatron->fp32_gradients);
   }
   read_norm(megatron);
   plan_update_run(walk, megatron->update, NULL);
-  if (megatron->section == PROGRAM_FIRST)
+  if (megatron->walk->section == PROGRAM_FIRST)
     plan_walk_take(walk, megatron->states);
   if (casts)
     plan_walk_give(walk, megatron->fp32_gradients, PROGRAM_NONE);
   gather_all(megatron);
-  program_builder_context(megatron->builder, PROGRAM_OPTIMIZER, -1, -1);
-  plan_walk_host(walk, "end of step");
-  program_builder_need(megatron->builder, walk->last);
+}
+
+static void end_step(gpointer policy) {
+  Megatron *megatron = policy;
   for (guint b = 0; b < megatron->n_buckets; b++)
     program_builder_need(megatron->builder, megatron->buckets[b].gather);
 }
 
-static void step(Megatron *megatron, ProgramSectionKind section) {
-  PlanWalk *walk = megatron->walk;
-  megatron->section = section;
-  plan_walk_section(walk, section);
-  program_builder_context(megatron->builder, PROGRAM_SETUP, -1, -1);
-  if (section == PROGRAM_FIRST) {
-    plan_walk_host(walk, "load the model");
-    plan_walk_take(walk, megatron->weights);
-    plan_walk_take(walk, megatron->buffer);
-  }
-  plan_walk_pass(walk, walk->stream, "zero gradients", megatron->zero);
-  for (walk->micro = 0; walk->micro < megatron->recipe->gradient_accumulation; walk->micro++) {
-    begin_micro_batch(megatron);
-    for (guint32 u = 0; u < walk->n_units; u++)
-      plan_walk_forward(walk, u);
-    for (guint32 u = walk->n_units; u-- > 0;)
-      plan_walk_backward(walk, u);
-    finish_reductions(megatron);
-  }
-  optimizer_step(megatron);
+static void load(gpointer policy) {
+  Megatron *megatron = policy;
+  plan_walk_take(megatron->walk, megatron->weights);
+  plan_walk_take(megatron->walk, megatron->buffer);
+}
+
+static void zero_gradients(gpointer policy) {
+  Megatron *megatron = policy;
+  plan_walk_pass(megatron->walk, megatron->walk->stream, "zero gradients", megatron->zero);
 }
 
 /* ---- Setting up ---- */
 
-static void add_communicators(Megatron *megatron, guint32 compute) {
+static void add_communicators(Megatron *megatron) {
+  ProgramBuilder *builder = megatron->builder;
   guint32 ranks = megatron->recipe->ranks;
-  g_autofree guint32 *of_rank = g_new(guint32, ranks);
   megatron->shards = megatron->recipe->zero_stage == 1 ? megatron->recipe->shard_ranks : 1;
   megatron->replicas = ranks / megatron->shards;
-  for (guint32 i = 0; i < ranks; i++)
-    of_rank[i] = i / megatron->shards;
   if (megatron->shards > 1)
-    megatron->shard_slot = program_builder_communicators(megatron->builder, "optimizer instance", of_rank, ranks);
-  for (guint32 i = 0; i < ranks; i++)
-    of_rank[i] = i % megatron->shards;
+    megatron->shard_slot = plan_groups_beside(builder, "optimizer instance", ranks, megatron->shards);
   if (megatron->replicas > 1)
-    megatron->replica_slot = program_builder_communicators(megatron->builder, "data-parallel", of_rank, ranks);
+    megatron->replica_slot = plan_groups_alike(builder, "data-parallel", ranks, megatron->shards);
   megatron->comm_across = megatron->comm;
   if (megatron->shards == 1 || megatron->replicas == 1)
     return;
-  megatron->comm_across = program_builder_stream(megatron->builder, "comm across instances");
-  program_builder_pool(megatron->builder, megatron->comm_across, compute);
+  megatron->comm_across = program_builder_stream(builder, "comm across instances");
+  program_builder_pool(builder, megatron->comm_across, megatron->walk->stream);
 }
 
 static void add_gradients(Megatron *megatron) {
@@ -327,36 +300,40 @@ static void add_states(Megatron *megatron) {
                                         .clip = clips});
 }
 
-static void clear(Megatron *megatron) {
+static void clear(gpointer policy) {
+  Megatron *megatron = policy;
   g_free(megatron->buckets);
-  g_array_unref(megatron->reductions);
   plan_megatron_layout_free(megatron->layout);
   g_free(megatron->new_gradients);
   g_free(megatron->add_ops);
   plan_update_free(megatron->update);
-  plan_parameters_free(megatron->parameters);
-  plan_walk_free(megatron->walk);
 }
 
-Program *plan_megatron(const PlanCase *what) {
-  const PlanRecipe *recipe = what->recipe;
-  Megatron megatron = {.recipe = recipe, .options = &recipe->megatron, .builder = program_builder_new()};
-  guint32 compute = program_builder_stream(megatron.builder, "compute");
-  megatron.comm = program_builder_stream(megatron.builder, "comm");
-  program_builder_pool(megatron.builder, megatron.comm, compute);
-  program_builder_role(megatron.builder, "rank", recipe->ranks);
-  add_communicators(&megatron, compute);
-  megatron.walk = plan_walk_new(megatron.builder, what->shape, what->model, recipe, compute);
-  megatron.walk->hooks = (PlanHooks){.before = before_op, .gradient = gradient_ready};
-  megatron.walk->user = &megatron;
-  megatron.parameters = plan_parameters_new(megatron.walk);
-  megatron.reductions = g_array_new(FALSE, FALSE, sizeof(guint32));
-  add_buckets(&megatron, what->shape->tied_embeddings);
-  add_gradients(&megatron);
-  add_states(&megatron);
-  step(&megatron, PROGRAM_FIRST);
-  step(&megatron, PROGRAM_STEADY);
-  plan_walk_facts(megatron.walk, what->model);
-  clear(&megatron);
-  return program_builder_end(megatron.builder);
+static void set_up(gpointer policy, PlanWalk *walk, const PlanCase *what) {
+  Megatron *megatron = policy;
+  *megatron = (Megatron){.recipe = what->recipe,
+                         .options = &what->recipe->megatron,
+                         .builder = walk->builder,
+                         .walk = walk,
+                         .parameters = walk->parameters};
+  megatron->comm = program_builder_stream(walk->builder, "comm");
+  program_builder_pool(walk->builder, megatron->comm, walk->stream);
+  add_communicators(megatron);
+  add_buckets(megatron, what->shape->tied_embeddings);
+  add_gradients(megatron);
+  add_states(megatron);
 }
+
+const PlanHooks plan_megatron_hooks = {
+    .size = sizeof(Megatron),
+    .set_up = set_up,
+    .clear = clear,
+    .load = load,
+    .step_begins = zero_gradients,
+    .micro_batch = begin_micro_batch,
+    .before_op = before_op,
+    .gradient = gradient_ready,
+    .backward_ended = finish_reductions,
+    .optimizer = optimizer_step,
+    .step_ended = end_step,
+};

@@ -17,9 +17,11 @@
 #include "base-error.h"
 #include "mem-tenant.h"
 #include "model-host.h"
+#include "plan-groups.h"
 #include "plan-optimizer.h"
 #include "plan-parameters.h"
 #include "plan-policy.h"
+#include "plan-step.h"
 
 #define FP32           4
 #define BUCKET_BYTES   (25 << 20) /* DDP's, of 16-bit gradients */
@@ -37,7 +39,7 @@ typedef struct {
   const PlanRecipe *recipe;
   ProgramBuilder *builder;
   PlanWalk *walk;
-  PlanParameters *parameters;
+  const PlanParameters *parameters;
   PlanUpdate *update;
   guint32 comm, group, bytes;               /* per element of parameters and gradients */
   guint64 shard;                            /* elements of my slices */
@@ -50,18 +52,7 @@ typedef struct {
   guint *order;                             /* parameters as their gradients become ready */
   GArray *layout[PROGRAM_SECTIONS];         /* Bucket */
   guint *bucket_of[PROGRAM_SECTIONS];
-  /* While a section is built. */
-  ProgramSectionKind section;
-  GArray *reductions; /* guint32 */
 } Nanotron;
-
-static gboolean is_last(const Nanotron *nanotron) {
-  return nanotron->walk->micro + 1 == nanotron->recipe->gradient_accumulation;
-}
-
-static gboolean is_alone(const Nanotron *nanotron) {
-  return nanotron->recipe->ranks == 1;
-}
 
 /* ---- Buckets ---- */
 
@@ -70,7 +61,7 @@ static void add_bucket_ops(const Nanotron *nanotron, Bucket *bucket) {
   guint64 fp32 = bucket->elements * FP32;
   bucket->fill = program_builder_memory_ops(builder, 2 * bucket->elements * nanotron->bytes, bucket->n);
   bucket->add = program_builder_memory_ops(builder, bucket->elements * nanotron->bytes + 2 * fp32, bucket->n);
-  if (nanotron->recipe->zero_stage == 0 || is_alone(nanotron))
+  if (nanotron->recipe->zero_stage == 0 || plan_walk_alone(nanotron->walk))
     return;
   bucket->part = program_builder_memory_ops(builder, 2 * fp32, nanotron->recipe->ranks);
   bucket->copy = program_builder_memory_ops(builder, 2 * fp32, nanotron->recipe->ranks);
@@ -109,15 +100,15 @@ static void reduce_bucket(Nanotron *nanotron, const Bucket *bucket) {
   program_builder_context(nanotron->builder, PROGRAM_REDUCE, -1, (gint32)walk->micro);
   many_passes(nanotron, walk->stream, "gradients to bucket", bucket->fill, bucket->n);
   guint32 ready = many_passes(nanotron, walk->stream, "add to fp32 gradients", bucket->add, bucket->n);
-  if (is_alone(nanotron))
+  if (plan_walk_alone(nanotron->walk))
     return;
   if (sharded) {
     ready = many_passes(nanotron, walk->stream, "slices of each rank", bucket->part, ranks);
     guint32 copy = many_passes(nanotron, nanotron->comm, "copy to one buffer", bucket->copy, ranks);
     program_builder_need(nanotron->builder, ready);
-    if (nanotron->reductions->len > 0)
+    if (nanotron->walk->reductions->len > 0)
       program_builder_need(nanotron->builder,
-                           g_array_index(nanotron->reductions, guint32, nanotron->reductions->len - 1));
+                           g_array_index(nanotron->walk->reductions, guint32, nanotron->walk->reductions->len - 1));
     ready = copy;
   }
   CollCall call = {sharded ? COLL_REDUCE_SCATTER : COLL_ALL_REDUCE, bucket->elements * FP32};
@@ -125,51 +116,46 @@ static void reduce_bucket(Nanotron *nanotron, const Bucket *bucket) {
       plan_walk_collective(walk, nanotron->comm, sharded ? "reduce-scatter gradients" : "all-reduce gradients",
                            nanotron->group, call, PROGRAM_HINT_BUCKET);
   program_builder_need(nanotron->builder, ready);
-  g_array_append_val(nanotron->reductions, row);
+  g_array_append_val(nanotron->walk->reductions, row);
 }
 
-static void gradient_ready(PlanWalk *walk, guint32 unit, guint index, guint32 row, gpointer user) {
-  Nanotron *nanotron = user;
-  guint p = plan_parameters_find(nanotron->parameters, unit, index);
-  (void)row;
-  if (p == PLAN_NO_PARAMETER || walk->units[unit].unit->parameters[index].shared || !is_last(nanotron))
+static void gradient_ready(gpointer policy, const PlanGradient *gradient) {
+  Nanotron *nanotron = policy;
+  guint p = gradient->parameter;
+  if (gradient->first_part || !plan_walk_last_micro(nanotron->walk))
     return;
-  program_builder_cost(nanotron->builder, model_host_cost(walk->host, MODEL_HOST_GRADIENT_HOOK));
-  Bucket *bucket =
-      &g_array_index(nanotron->layout[nanotron->section], Bucket, nanotron->bucket_of[nanotron->section][p]);
+  program_builder_cost(nanotron->builder, model_host_cost(nanotron->walk->host, MODEL_HOST_GRADIENT_HOOK));
+  Bucket *bucket = &g_array_index(nanotron->layout[nanotron->walk->section], Bucket,
+                                  nanotron->bucket_of[nanotron->walk->section][p]);
   if (--bucket->left == 0)
     reduce_bucket(nanotron, bucket);
 }
 
 /* ---- The step ---- */
 
-static void micro_batch(Nanotron *nanotron) {
-  PlanWalk *walk = nanotron->walk;
-  GArray *layout = nanotron->layout[nanotron->section];
+static void begin_micro_batch(gpointer policy) {
+  Nanotron *nanotron = policy;
+  GArray *layout = nanotron->layout[nanotron->walk->section];
   for (guint b = 0; b < layout->len; b++)
     g_array_index(layout, Bucket, b).left = g_array_index(layout, Bucket, b).n;
-  g_array_set_size(nanotron->reductions, 0);
-  program_builder_context(nanotron->builder, PROGRAM_FORWARD, -1, (gint32)walk->micro);
-  plan_walk_host(walk, "micro-batch");
-  program_builder_cost(nanotron->builder, model_host_cost(walk->host, MODEL_HOST_MICRO_BATCH));
-  for (guint32 u = 0; u < walk->n_units; u++)
-    plan_walk_forward(walk, u);
-  for (guint32 u = walk->n_units; u-- > 0;)
-    plan_walk_backward(walk, u);
-  program_builder_context(nanotron->builder, PROGRAM_BACKWARD, -1, (gint32)walk->micro);
-  for (guint p = 0; p < nanotron->parameters->n && !is_last(nanotron); p++)
+  plan_step_micro_batch(nanotron->walk, PROGRAM_FORWARD);
+}
+
+static void end_backward(gpointer policy) {
+  Nanotron *nanotron = policy;
+  PlanWalk *walk = nanotron->walk;
+  gboolean last = plan_walk_last_micro(walk);
+  program_builder_context(nanotron->builder, last ? PROGRAM_REDUCE : PROGRAM_BACKWARD, -1, (gint32)walk->micro);
+  for (guint p = 0; p < nanotron->parameters->n && !last; p++)
     plan_walk_pass(walk, walk->stream, "add to fp32 gradient", nanotron->add_ops[p]);
-  if (is_last(nanotron)) {
-    program_builder_context(nanotron->builder, PROGRAM_REDUCE, -1, (gint32)walk->micro);
+  if (last)
     many_passes(nanotron, walk->stream, "gradients from buckets", nanotron->empty, nanotron->parameters->n);
-  }
-  for (guint i = 0; i < nanotron->reductions->len; i++)
-    plan_walk_need(walk, g_array_index(nanotron->reductions, guint32, i));
+  plan_walk_need_reductions(walk);
 }
 
 static void gather_parameters(Nanotron *nanotron) {
   PlanWalk *walk = nanotron->walk;
-  if (nanotron->recipe->zero_stage == 0 || is_alone(nanotron))
+  if (nanotron->recipe->zero_stage == 0 || plan_walk_alone(nanotron->walk))
     return;
   program_builder_context(nanotron->builder, PROGRAM_GATHER, -1, -1);
   plan_walk_pass(walk, walk->stream, "flatten slices", nanotron->flatten);
@@ -189,44 +175,33 @@ static void gather_parameters(Nanotron *nanotron) {
 
 /* What the step before left: when a step ends both flat buffers of its gather are still allocated. Jobs log 10 + 14/N
  * bytes per parameter between steps, of which 2 + 2/N are these. */
-static void drop_gathered(Nanotron *nanotron) {
-  if (nanotron->section == PROGRAM_FIRST || nanotron->recipe->zero_stage == 0 || is_alone(nanotron))
+static void drop_gathered(gpointer policy) {
+  Nanotron *nanotron = policy;
+  if (nanotron->walk->section == PROGRAM_FIRST || nanotron->recipe->zero_stage == 0 || plan_walk_alone(nanotron->walk))
     return;
   plan_walk_give(nanotron->walk, nanotron->slices, PROGRAM_NONE);
   plan_walk_give(nanotron->walk, nanotron->gathered, PROGRAM_NONE);
 }
 
-static void optimizer_step(Nanotron *nanotron) {
+static void optimizer_step(gpointer policy) {
+  Nanotron *nanotron = policy;
   PlanWalk *walk = nanotron->walk;
-  program_builder_context(nanotron->builder, PROGRAM_OPTIMIZER, -1, -1);
   plan_update_norm(walk, nanotron->update);
   plan_update_run(walk, nanotron->update, NULL);
   if (nanotron->bytes < FP32)
     many_passes(nanotron, walk->stream, "parameters to 16 bits", nanotron->cast, nanotron->parameters->n);
-  if (nanotron->section == PROGRAM_FIRST)
+  if (nanotron->walk->section == PROGRAM_FIRST)
     plan_walk_take(walk, nanotron->states);
   gather_parameters(nanotron);
   program_builder_context(nanotron->builder, PROGRAM_OPTIMIZER, -1, -1);
   plan_walk_pass(walk, walk->stream, "zero gradients", nanotron->zero);
-  plan_walk_host(walk, "end of step");
-  program_builder_need(nanotron->builder, walk->last);
 }
 
-static void step(Nanotron *nanotron, ProgramSectionKind section) {
-  PlanWalk *walk = nanotron->walk;
-  nanotron->section = section;
-  plan_walk_section(walk, section);
-  program_builder_context(nanotron->builder, PROGRAM_SETUP, -1, -1);
-  if (section == PROGRAM_FIRST) {
-    plan_walk_host(walk, "load the model");
-    plan_walk_take(walk, nanotron->weights);
-    plan_walk_take(walk, nanotron->gradients);
-    plan_walk_take(walk, nanotron->sums);
-  }
-  drop_gathered(nanotron);
-  for (walk->micro = 0; walk->micro < nanotron->recipe->gradient_accumulation; walk->micro++)
-    micro_batch(nanotron);
-  optimizer_step(nanotron);
+static void load(gpointer policy) {
+  Nanotron *nanotron = policy;
+  plan_walk_take(nanotron->walk, nanotron->weights);
+  plan_walk_take(nanotron->walk, nanotron->gradients);
+  plan_walk_take(nanotron->walk, nanotron->sums);
 }
 
 /* ---- Setting up ---- */
@@ -283,43 +258,42 @@ static void add_states(Nanotron *nanotron) {
                                                                             (nanotron->bytes + 2 * FP32));
 }
 
-static void clear(Nanotron *nanotron) {
+static void clear(gpointer policy) {
+  Nanotron *nanotron = policy;
   for (int s = 0; s < PROGRAM_SECTIONS; s++) {
     g_array_unref(nanotron->layout[s]);
     g_free(nanotron->bucket_of[s]);
   }
-  g_array_unref(nanotron->reductions);
   g_free(nanotron->add_ops);
   g_free(nanotron->order);
   plan_update_free(nanotron->update);
-  plan_parameters_free(nanotron->parameters);
-  plan_walk_free(nanotron->walk);
 }
 
-Program *plan_nanotron(const PlanCase *what) {
-  const PlanRecipe *recipe = what->recipe;
-  Nanotron nanotron = {.recipe = recipe, .builder = program_builder_new()};
-  nanotron.bytes = model_precision_bytes(what->model->precision);
-  guint32 compute = program_builder_stream(nanotron.builder, "compute");
-  nanotron.comm = program_builder_stream(nanotron.builder, "comm");
-  program_builder_pool(nanotron.builder, nanotron.comm, compute);
-  program_builder_role(nanotron.builder, "rank", recipe->ranks);
-  nanotron.group = plan_everyone(nanotron.builder, recipe->ranks);
-  nanotron.walk = plan_walk_new(nanotron.builder, what->shape, what->model, recipe, compute);
-  nanotron.walk->hooks.gradient = gradient_ready;
-  nanotron.walk->user = &nanotron;
-  nanotron.parameters = plan_parameters_new(nanotron.walk);
-  nanotron.reductions = g_array_new(FALSE, FALSE, sizeof(guint32));
-  add_states(&nanotron);
-  nanotron.order = plan_parameters_ready(nanotron.parameters, nanotron.walk);
-  lay_out(&nanotron, PROGRAM_FIRST);
-  lay_out(&nanotron, PROGRAM_STEADY);
-  step(&nanotron, PROGRAM_FIRST);
-  step(&nanotron, PROGRAM_STEADY);
-  plan_walk_facts(nanotron.walk, what->model);
-  clear(&nanotron);
-  return program_builder_end(nanotron.builder);
+static void set_up(gpointer policy, PlanWalk *walk, const PlanCase *what) {
+  Nanotron *nanotron = policy;
+  *nanotron =
+      (Nanotron){.recipe = what->recipe, .builder = walk->builder, .walk = walk, .parameters = walk->parameters};
+  nanotron->bytes = model_precision_bytes(what->model->precision);
+  nanotron->comm = program_builder_stream(walk->builder, "comm");
+  program_builder_pool(walk->builder, nanotron->comm, walk->stream);
+  nanotron->group = plan_groups_everyone(walk->builder, what->recipe->ranks);
+  add_states(nanotron);
+  nanotron->order = plan_parameters_ready(nanotron->parameters, walk);
+  lay_out(nanotron, PROGRAM_FIRST);
+  lay_out(nanotron, PROGRAM_STEADY);
 }
+
+const PlanHooks plan_nanotron_hooks = {
+    .size = sizeof(Nanotron),
+    .set_up = set_up,
+    .clear = clear,
+    .load = load,
+    .step_begins = drop_gathered,
+    .micro_batch = begin_micro_batch,
+    .gradient = gradient_ready,
+    .backward_ended = end_backward,
+    .optimizer = optimizer_step,
+};
 
 gboolean plan_nanotron_resolve(const ConfSettings *settings, PlanRecipe *recipe, GError **error) {
   if (recipe->zero_stage > 1)

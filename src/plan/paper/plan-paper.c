@@ -11,9 +11,10 @@
  * Every unit is gathered once for forward and once for backward (the textbook's 3ψ), though the embedding's backward
  * and the head right after its forward would not need it. A tied head's matrix is the embedding's: its second gather
  * comes before the head, which reads it. */
-#include "base-error.h"
 #include "mem-tenant.h"
+#include "plan-groups.h"
 #include "plan-optimizer.h"
+#include "plan-parameters.h"
 #include "plan-policy.h"
 #include "plan-stage.h"
 #include "plan-walk.h"
@@ -25,7 +26,7 @@ typedef struct {
   const PlanStage *stage;
   ProgramBuilder *builder;
   PlanWalk *walk;
-  guint32 element_bytes, compute, comm, group;
+  guint32 element_bytes, comm, group;
   PlanStates states;
   guint64 shard;
   guint32 parameters, gradients, optimizer; /* state tensors */
@@ -35,12 +36,8 @@ typedef struct {
   /* While a section is built. */
   GArray *bucket; /* guint32: gradient tensors of the open bucket */
   guint64 bucket_bytes, bucket_elements;
-  GArray *reductions; /* guint32: rows */
+  guint32 gather; /* row of what the next visit needs; PROGRAM_NONE: nothing */
 } Paper;
-
-static gboolean is_alone(const Paper *paper) {
-  return paper->recipe->ranks == 1;
-}
 
 static guint32 collective(Paper *paper, const char *name, CollOperation operation, guint64 elements, ProgramHint hint) {
   CollCall call = {operation, elements * paper->element_bytes};
@@ -56,7 +53,7 @@ static void flush_bucket(Paper *paper, guint32 ready) {
       collective(paper, paper->stage->reduce == COLL_ALL_REDUCE ? "reduce gradients" : "reduce-scatter gradients",
                  paper->stage->reduce, paper->bucket_elements, PROGRAM_HINT_BUCKET);
   program_builder_need(paper->builder, ready);
-  g_array_append_val(paper->reductions, row);
+  g_array_append_val(paper->walk->reductions, row);
   for (guint i = 0; i < paper->bucket->len; i++)
     plan_walk_give(paper->walk, g_array_index(paper->bucket, guint32, i), paper->comm);
   g_array_set_size(paper->bucket, 0);
@@ -74,38 +71,22 @@ static guint32 whole_gradient(Paper *paper, PlanUnit *unit, guint parameter) {
   return unit->gradients[parameter];
 }
 
-/* Index of the tied matrix in the embedding's parameters. */
-static guint tied_parameter(const PlanUnit *embedding, const ModelParameter *shared) {
-  guint p = 0;
-  while (p < embedding->unit->n_parameters && embedding->unit->parameters[p].elements != shared->elements)
-    p++;
-  sim_require(p < embedding->unit->n_parameters, 0, NULL, "the head shares \"%s\" with no parameter of the embedding",
-              shared->name);
-  return p;
-}
-
-static void gradient_ready(PlanWalk *walk, guint32 index, guint parameter, guint32 row, gpointer user) {
-  Paper *paper = user;
-  PlanUnit *unit = &walk->units[index];
-  const ModelParameter *shape = &unit->unit->parameters[parameter];
-  gboolean shared = shape->shared;
-  if (shared) {
-    unit = &walk->units[0];
-    parameter = tied_parameter(unit, shape);
-  }
-  if (paper->stage->shards_gradients && !is_alone(paper)) {
-    guint32 tensor = whole_gradient(paper, unit, parameter);
-    plan_walk_take(walk, tensor);
-    if (!shared)
+static void gradient_ready(gpointer policy, const PlanGradient *gradient) {
+  Paper *paper = policy;
+  const PlanParameter *parameter = &paper->walk->parameters->list[gradient->parameter];
+  if (paper->stage->shards_gradients && !plan_walk_alone(paper->walk)) {
+    guint32 tensor = whole_gradient(paper, &paper->walk->units[parameter->unit], parameter->index);
+    plan_walk_take(paper->walk, tensor);
+    if (!gradient->first_part)
       g_array_append_val(paper->bucket, tensor);
   }
-  gboolean last = paper->walk->micro + 1 == paper->recipe->gradient_accumulation;
-  if (shared || is_alone(paper) || !(last || paper->stage->reduce_every_micro_batch))
+  gboolean reduces = plan_walk_last_micro(paper->walk) || paper->stage->reduce_every_micro_batch;
+  if (gradient->first_part || plan_walk_alone(paper->walk) || !reduces)
     return;
-  paper->bucket_bytes += shape->elements * paper->element_bytes;
-  paper->bucket_elements += shape->elements;
+  paper->bucket_bytes += parameter->elements * paper->element_bytes;
+  paper->bucket_elements += parameter->elements;
   if (paper->bucket_bytes >= BUCKET_BYTES)
-    flush_bucket(paper, row);
+    flush_bucket(paper, gradient->row);
 }
 
 /* Units up, then down as far as backward goes. */
@@ -140,7 +121,7 @@ static guint64 gathered_elements(const Paper *paper, guint32 visit) {
 }
 
 static gboolean gathers(const Paper *paper, guint32 visit) {
-  return paper->stage->gather_for_use && !is_alone(paper) && gathered_elements(paper, visit) > 0;
+  return paper->stage->gather_for_use && !plan_walk_alone(paper->walk) && gathered_elements(paper, visit) > 0;
 }
 
 /* Issues the gather for a visit; its row, or PROGRAM_NONE. */
@@ -165,72 +146,71 @@ static void release(Paper *paper, guint32 v) {
     plan_walk_give(paper->walk, paper->gathered[n - 1], PROGRAM_NONE);
 }
 
-static void visit(Paper *paper, guint32 v, guint32 *gathered) {
+static guint32 visit_of(const Paper *paper, guint32 unit, PlanPass pass) {
+  return pass == PLAN_FORWARD ? unit : 2 * paper->walk->n_units - 1 - unit;
+}
+
+static void before_unit(gpointer policy, guint32 unit, PlanPass pass) {
+  Paper *paper = policy;
   PlanWalk *walk = paper->walk;
-  guint32 n = walk->n_units, unit = visit_unit(paper, v);
-  gint32 layer = walk->units[unit].layer;
-  gboolean forward = v < n;
-  program_builder_context(paper->builder, forward ? PROGRAM_FORWARD : PROGRAM_BACKWARD, layer, (gint32)walk->micro);
+  guint32 v = visit_of(paper, unit, pass);
+  if (v >= visits(paper))
+    return;
+  program_builder_context(paper->builder, pass == PLAN_FORWARD ? PROGRAM_FORWARD : PROGRAM_BACKWARD,
+                          walk->units[unit].layer, (gint32)walk->micro);
   plan_walk_wait(walk);
-  plan_walk_need(walk, *gathered);
-  gboolean last_visit = v + 1 == visits(paper);
-  if (!last_visit)
-    *gathered = gather(paper, v + 1);
-  else if (walk->micro + 1 < paper->recipe->gradient_accumulation)
-    *gathered = gather(paper, 0);
-  if (forward)
-    plan_walk_forward(walk, unit);
-  else
-    plan_walk_backward(walk, unit);
-  release(paper, v);
+  plan_walk_need(walk, paper->gather);
+  if (v + 1 < visits(paper))
+    paper->gather = gather(paper, v + 1);
+  else if (!plan_walk_last_micro(walk))
+    paper->gather = gather(paper, 0);
 }
 
-static void optimizer_step(Paper *paper, gboolean first) {
+static void after_unit(gpointer policy, guint32 unit, PlanPass pass) {
+  Paper *paper = policy;
+  guint32 v = visit_of(paper, unit, pass);
+  if (v < visits(paper))
+    release(paper, v);
+}
+
+static void end_backward(gpointer policy) {
+  Paper *paper = policy;
+  flush_bucket(paper, paper->walk->last);
+}
+
+static void optimizer_step(gpointer policy) {
+  Paper *paper = policy;
   PlanWalk *walk = paper->walk;
-  program_builder_context(paper->builder, PROGRAM_OPTIMIZER, -1, -1);
-  program_builder_host(paper->builder, "wait for gradients");
-  plan_walk_settle(walk);
+  plan_walk_host(walk, "wait for gradients");
   program_builder_need(paper->builder, walk->last);
-  for (guint i = 0; i < paper->reductions->len; i++)
-    program_builder_need(paper->builder, g_array_index(paper->reductions, guint32, i));
-  guint32 adam = plan_update_run(walk, paper->update, NULL);
-  if (first)
+  for (guint i = 0; i < walk->reductions->len; i++)
+    program_builder_need(paper->builder, g_array_index(walk->reductions, guint32, i));
+  plan_update_run(walk, paper->update, NULL);
+  if (walk->section == PROGRAM_FIRST)
     program_builder_take(paper->builder, paper->optimizer);
-  guint32 end = adam;
-  if (paper->stage->gather_after_step && !is_alone(paper)) {
-    program_builder_context(paper->builder, PROGRAM_GATHER, -1, -1);
-    g_autofree guint64 *elements = plan_walk_trained(walk);
-    guint64 trained = 0;
-    for (guint32 u = 0; u < walk->n_units; u++)
-      trained += elements[u];
-    end = collective(paper, "gather parameters", COLL_ALL_GATHER, trained, PROGRAM_HINT_BOUNDARY);
-    program_builder_need(paper->builder, adam);
-  }
-  program_builder_context(paper->builder, PROGRAM_OPTIMIZER, -1, -1);
-  program_builder_host(paper->builder, "end of step");
-  program_builder_need(paper->builder, adam);
-  if (end != adam)
-    program_builder_need(paper->builder, end);
+  paper->gather = PROGRAM_NONE;
+  if (!paper->stage->gather_after_step || plan_walk_alone(walk))
+    return;
+  program_builder_context(paper->builder, PROGRAM_GATHER, -1, -1);
+  paper->gather =
+      collective(paper, "gather parameters", COLL_ALL_GATHER, walk->parameters->elements, PROGRAM_HINT_BOUNDARY);
+  program_builder_need(paper->builder, walk->last);
 }
 
-static void step(Paper *paper, ProgramSectionKind section) {
-  PlanWalk *walk = paper->walk;
-  plan_walk_section(walk, section);
-  g_array_set_size(paper->reductions, 0);
-  paper->walk->micro = 0;
-  program_builder_context(paper->builder, PROGRAM_SETUP, -1, -1);
-  if (section == PROGRAM_FIRST) {
-    program_builder_host(paper->builder, "load the model");
-    program_builder_take(paper->builder, paper->parameters);
-    program_builder_take(paper->builder, paper->gradients);
-  }
-  guint32 gathered = gather(paper, 0);
-  for (; paper->walk->micro < paper->recipe->gradient_accumulation; paper->walk->micro++) {
-    for (guint32 v = 0; v < visits(paper); v++)
-      visit(paper, v, &gathered);
-    flush_bucket(paper, walk->last);
-  }
-  optimizer_step(paper, section == PROGRAM_FIRST);
+static void end_step(gpointer policy) {
+  Paper *paper = policy;
+  program_builder_need(paper->builder, paper->gather);
+}
+
+static void load(gpointer policy) {
+  Paper *paper = policy;
+  program_builder_take(paper->builder, paper->parameters);
+  program_builder_take(paper->builder, paper->gradients);
+}
+
+static void begin_step(gpointer policy) {
+  Paper *paper = policy;
+  paper->gather = gather(paper, 0);
 }
 
 static void add_states(Paper *paper) {
@@ -277,35 +257,44 @@ gboolean plan_paper_resolve(const ConfSettings *settings, PlanRecipe *recipe, GE
           plan_policy_refuse(settings, "parallel.shard_group", recipe, "shards over all GPUs", error));
 }
 
-Program *plan_paper(const PlanCase *what) {
-  const PlanRecipe *recipe = what->recipe;
-  Paper paper = {.recipe = recipe, .stage = &plan_stages[recipe->zero_stage], .tied = what->shape->tied_embeddings};
-  paper.builder = program_builder_new();
-  paper.element_bytes = model_precision_bytes(what->model->precision);
-  paper.compute = program_builder_stream(paper.builder, "compute");
-  paper.comm = program_builder_stream(paper.builder, "comm");
-  program_builder_pool(paper.builder, paper.comm, paper.compute);
-  program_builder_role(paper.builder, "rank", recipe->ranks);
-  paper.group = plan_everyone(paper.builder, recipe->ranks);
-  paper.walk = plan_walk_new(paper.builder, what->shape, what->model, recipe, paper.compute);
-  paper.walk->in_step = TRUE;
-  paper.walk->hooks.gradient = gradient_ready;
-  paper.walk->user = &paper;
-  paper.bucket = g_array_new(FALSE, FALSE, sizeof(guint32));
-  paper.reductions = g_array_new(FALSE, FALSE, sizeof(guint32));
-  add_states(&paper);
-  add_gathered(&paper);
-  paper.update = plan_update_new(paper.walk, &(ModelOptimizer){.style = MODEL_OPTIMIZER_FUSED,
-                                                               .elements = paper.shard,
-                                                               .element_bytes = paper.element_bytes,
-                                                               .gradient_bytes = paper.element_bytes});
-  step(&paper, PROGRAM_FIRST);
-  step(&paper, PROGRAM_STEADY);
-  plan_walk_facts(paper.walk, what->model);
-  plan_walk_free(paper.walk);
-  plan_update_free(paper.update);
-  g_free(paper.gathered);
-  g_array_unref(paper.bucket);
-  g_array_unref(paper.reductions);
-  return program_builder_end(paper.builder);
+static void clear(gpointer policy) {
+  Paper *paper = policy;
+  plan_update_free(paper->update);
+  g_free(paper->gathered);
+  g_array_unref(paper->bucket);
 }
+
+static void set_up(gpointer policy, PlanWalk *walk, const PlanCase *what) {
+  Paper *paper = policy;
+  *paper = (Paper){.recipe = what->recipe,
+                   .stage = &plan_stages[what->recipe->zero_stage],
+                   .builder = walk->builder,
+                   .walk = walk,
+                   .tied = what->shape->tied_embeddings};
+  paper->element_bytes = model_precision_bytes(what->model->precision);
+  paper->comm = program_builder_stream(walk->builder, "comm");
+  program_builder_pool(walk->builder, paper->comm, walk->stream);
+  paper->group = plan_groups_everyone(walk->builder, what->recipe->ranks);
+  walk->in_step = TRUE;
+  paper->bucket = g_array_new(FALSE, FALSE, sizeof(guint32));
+  add_states(paper);
+  add_gathered(paper);
+  paper->update = plan_update_new(walk, &(ModelOptimizer){.style = MODEL_OPTIMIZER_FUSED,
+                                                          .elements = paper->shard,
+                                                          .element_bytes = paper->element_bytes,
+                                                          .gradient_bytes = paper->element_bytes});
+}
+
+const PlanHooks plan_paper_hooks = {
+    .size = sizeof(Paper),
+    .set_up = set_up,
+    .clear = clear,
+    .load = load,
+    .step_begins = begin_step,
+    .before_unit = before_unit,
+    .gradient = gradient_ready,
+    .after_unit = after_unit,
+    .backward_ended = end_backward,
+    .optimizer = optimizer_step,
+    .step_ended = end_step,
+};
