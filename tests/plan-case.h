@@ -29,30 +29,41 @@ static inline void plan_case_shape(const PlanShape *from, ModelShape *ret) {
                       .tied_embeddings = from->tied};
 }
 
-/* Assignments end with NULL; one that is refused fails the test and gives NULL. */
-static inline gboolean plan_case_recipe(guint32 ranks, guint32 per_node, const char *const *assignments,
-                                        PlanRecipe *ret, GError **error) {
+/* `model`: of that shape, as the assignments say it is trained. */
+static inline gboolean plan_case_load(const ModelShape *shape, guint32 ranks, guint32 per_node,
+                                      const char *const *assignments, ModelRecipe *model, PlanRecipe *ret,
+                                      GError **error) {
   ConfSchema schemas[2 + PLAN_SCHEMAS_MOST] = {model_shape_schema, model_recipe_schema};
   gsize n = 2 + plan_schemas(schemas + 2, PLAN_SCHEMAS_MOST);
   g_autoptr(ConfSettings) settings = conf_settings_new(schemas, n);
+  if (!conf_settings_set(settings, "training.sequence_length=64", error))
+    return FALSE;
   for (; *assignments != NULL; assignments++)
     if (!conf_settings_set(settings, *assignments, error))
       return FALSE;
-  return plan_recipe_load(settings, ranks, per_node, ret, error);
+  return model_recipe_load(settings, model, error) &&
+         plan_recipe_load(settings, &(PlanPlace){ranks, per_node, NULL}, shape, model, ret, error);
 }
 
+/* Assignments end with NULL. */
+static inline gboolean plan_case_recipe(guint32 ranks, guint32 per_node, const char *const *assignments,
+                                        PlanRecipe *ret, GError **error) {
+  ModelShape shape;
+  ModelRecipe model;
+  plan_case_shape(&(PlanShape){.layers = 3, .hidden_size = 64, .intermediate_size = 128, .vocab_size = 641}, &shape);
+  return plan_case_load(&shape, ranks, per_node, assignments, &model, ret, error);
+}
+
+/* One that is refused fails the test. */
 static inline Program *plan_case(const PlanShape *shape, guint32 ranks, guint32 per_node,
                                  const char *const *assignments) {
   ModelShape model;
-  plan_case_shape(shape, &model);
-  ModelRecipe model_recipe = {.sequence_length = 64, .precision = MODEL_BF16, .attention = MODEL_ATTENTION_FLASH};
+  ModelRecipe model_recipe;
   PlanRecipe recipe;
   g_autoptr(GError) error = NULL;
-  if (!plan_case_recipe(ranks, per_node, assignments, &recipe, &error))
+  plan_case_shape(shape, &model);
+  if (!plan_case_load(&model, ranks, per_node, assignments, &model_recipe, &recipe, &error))
     g_error("a recipe was refused: %s", error->message);
-  model_recipe.lora = recipe.trainable.lora;
-  if (recipe.fsdp.gathers_fp8)
-    model_recipe.precision = MODEL_FP8, model_recipe.fp8_weights = TRUE;
   return plan_program(&model, &model_recipe, &recipe);
 }
 

@@ -339,6 +339,8 @@ static void books_balance(void) {
     for (int i = 0; i < 4; i++) {
       Case c = draw(random);
       gint64 level[16] = {0}, before[16];
+      for (guint set = 0; ways[w][set] != NULL; set++)
+        c.shape.tied = c.shape.tied && !g_str_equal(ways[w][set], "model.tied_embeddings=no");
       g_autoptr(Program) program = plan(&c, ways[w]);
       levels(program, PROGRAM_FIRST, level);
       memcpy(before, level, sizeof level);

@@ -1,10 +1,10 @@
 /* [fsdp]: PyTorch's fully sharded data parallelism, by the names of its own arguments.
  *
- *   recipe->fsdp.wrap, recipe->fsdp.reshard …      // filled by plan_recipe_load, completed by plan_fsdp_resolve
+ *   recipe->fsdp.wrap, recipe->fsdp.reshard …      // filled by plan_recipe_load, completed by its policy
  */
 #pragma once
 
-#include "conf-settings.h"
+#include "conf-schema.h"
 
 typedef enum { PLAN_PREFETCH_PRE, PLAN_PREFETCH_POST, PLAN_PREFETCH_NONE } PlanBackwardPrefetch;
 
@@ -34,9 +34,4 @@ typedef struct {
   guint32 parameter_bytes, reduce_bytes, shard_bytes; /* per element: gathered, reduced, kept in shards */
 } PlanFsdpKeys;
 
-struct PlanRecipe;
 extern const ConfSchema plan_fsdp_schema;
-/* PlanPolicy.resolve of both generations. Errors, at the key: one that this generation does not have, values that
- * contradict each other. */
-gboolean plan_fsdp1_resolve(const ConfSettings *settings, struct PlanRecipe *recipe, GError **error);
-gboolean plan_fsdp2_resolve(const ConfSettings *settings, struct PlanRecipe *recipe, GError **error);

@@ -1,7 +1,7 @@
 /* [megatron]: Megatron-LM's data parallelism and distributed optimizer, by the names of its arguments. */
 #pragma once
 
-#include "conf-settings.h"
+#include "conf-schema.h"
 
 typedef struct {
   gboolean overlap_grad_reduce, overlap_param_gather;
@@ -12,6 +12,4 @@ typedef struct {
   guint32 parameter_bytes, gradient_bytes; /* per element of the two buffers; filled by plan_megatron_resolve */
 } PlanMegatron;
 
-struct PlanRecipe;
 extern const ConfSchema plan_megatron_schema;
-gboolean plan_megatron_resolve(const ConfSettings *settings, struct PlanRecipe *recipe, GError **error);

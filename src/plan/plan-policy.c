@@ -2,28 +2,40 @@
 #include "plan-policy.h"
 
 #include "base-names.h"
-#include "plan-deepspeed-engine.h"
 #include "plan-step.h"
 
 /* bias_swiglu_fusion, apply_rope_fusion (megatron/training/arguments.py) and fused norms (gpt_layer_specs.py) are Megatron-LM's
  * defaults; nanotron has Triton's norm and flash-attention's rotary embedding, and a plain activation (models/llama.py). Both
  * have one matmul for q, k and v (linear_qkv, qkv_proj) and one for gate and up (linear_fc1, gate_up_proj). */
-static const PlanDefault megatron_defaults[] = {
+static const PlanSetting megatron_defaults[] = {
     {"training.fused_kernels", "yes"}, {"training.projections", "joined"}, {NULL, NULL}};
-static const PlanDefault nanotron_defaults[] = {
+static const PlanSetting nanotron_defaults[] = {
     {"training.fused_kernels", "norms"}, {"training.projections", "copied"}, {NULL, NULL}};
+
+static const PlanSetting deepspeed_remedies[] = {{"deepspeed.reduce_bucket_size", "50000000"},
+                                                 {"parallel.offload_optimizer", "cpu"},
+                                                 {"parallel.offload_parameters", "cpu"},
+                                                 {NULL, NULL}};
+static const PlanSetting fsdp1_remedies[] = {
+    {"fsdp.backward_prefetch", "none"}, {"fsdp.cpu_offload", "yes"}, {NULL, NULL}};
+static const PlanSetting fsdp2_remedies[] = {{"fsdp.cpu_offload", "yes"}, {NULL, NULL}};
+/* FSDP is where PyTorch shards. */
+static const char *const ddp_elsewhere[] = {"parallel.framework=fsdp2 parallel.zero_stage=2",
+                                            "parallel.framework=fsdp2 parallel.zero_stage=3", NULL};
 
 const PlanPolicy plan_policies[PLAN_FRAMEWORKS] = {
     [PLAN_PAPER] = {.name = "paper",
                     .selective = PLAN_CHECKPOINT_ATTENTION,
                     .resolve = plan_paper_resolve,
-                    .hooks = &plan_paper_hooks},
+                    .hooks = &plan_paper_hooks,
+                    .hostless = TRUE},
     [PLAN_DDP] = {.name = "ddp",
                   .schema = &plan_ddp_schema,
                   .options = G_STRUCT_OFFSET(PlanRecipe, ddp),
                   .selective = PLAN_CHECKPOINT_ATTENTION,
                   .resolve = plan_ddp_resolve,
                   .hooks = &plan_ddp_hooks,
+                  .elsewhere = ddp_elsewhere,
                   .note = plan_ddp_note},
     [PLAN_DEEPSPEED] = {.name = "deepspeed",
                         .schema = &plan_deepspeed_schema,
@@ -31,12 +43,15 @@ const PlanPolicy plan_policies[PLAN_FRAMEWORKS] = {
                         .selective = PLAN_CHECKPOINT_ATTENTION,
                         .resolve = plan_deepspeed_resolve,
                         .hooks = &plan_deepspeed_hooks,
+                        .offloads = TRUE,
+                        .remedies = deepspeed_remedies,
                         .note = plan_deepspeed_note},
     [PLAN_FSDP1] = {.name = "fsdp1",
                     .schema = &plan_fsdp_schema,
                     .options = G_STRUCT_OFFSET(PlanRecipe, fsdp),
                     .selective = PLAN_CHECKPOINT_EVERY_2ND_MATMUL,
                     .resolve = plan_fsdp1_resolve,
+                    .remedies = fsdp1_remedies,
                     .hooks = &plan_fsdp_hooks,
                     .note = plan_fsdp_note},
     [PLAN_FSDP2] = {.name = "fsdp2",
@@ -44,6 +59,7 @@ const PlanPolicy plan_policies[PLAN_FRAMEWORKS] = {
                     .options = G_STRUCT_OFFSET(PlanRecipe, fsdp),
                     .selective = PLAN_CHECKPOINT_EVERY_2ND_MATMUL,
                     .resolve = plan_fsdp2_resolve,
+                    .remedies = fsdp2_remedies,
                     .hooks = &plan_fsdp_hooks,
                     .note = plan_fsdp_note},
     [PLAN_MEGATRON] = {.name = "megatron",
@@ -59,13 +75,14 @@ const PlanPolicy plan_policies[PLAN_FRAMEWORKS] = {
                        .selective = PLAN_CHECKPOINT_ATTENTION,
                        .resolve = plan_nanotron_resolve,
                        .hooks = &plan_nanotron_hooks,
+                       .loss = MODEL_LOSS_VOCAB_PARALLEL,
                        .note = plan_nanotron_note},
 };
 
 gboolean plan_put_defaults(ConfSettings *settings, GError **error) {
   const char *framework = conf_settings_get(settings, "parallel.framework");
   int index = framework != NULL ? base_names_find(plan_framework_names, framework) : -1;
-  const PlanDefault *own = index >= 0 ? plan_policies[index].defaults : NULL;
+  const PlanSetting *own = index >= 0 ? plan_policies[index].defaults : NULL;
   for (; own != NULL && own->name != NULL; own++)
     if (!conf_settings_given(settings, own->name) &&
         !conf_settings_put(settings, own->name, own->value, CONF_ORIGIN_DEFAULT, NULL, error))
@@ -73,12 +90,14 @@ gboolean plan_put_defaults(ConfSettings *settings, GError **error) {
   return TRUE;
 }
 
-gboolean plan_policy_refuse_offload(const ConfSettings *settings, const PlanRecipe *recipe, GError **error) {
-  const char *why = "offloads nothing here; deepspeed does";
-  return (recipe->offload_optimizer == PLAN_OFFLOAD_NO ||
-          plan_policy_refuse(settings, "parallel.offload_optimizer", recipe, why, error)) &&
-         (recipe->offload_parameters == PLAN_OFFLOAD_NO ||
-          plan_policy_refuse(settings, "parallel.offload_parameters", recipe, why, error));
+const PlanSetting *plan_remedies(int framework) {
+  static const PlanSetting none = {NULL, NULL};
+  return plan_policies[framework].remedies != NULL ? plan_policies[framework].remedies : &none;
+}
+
+const char *const *plan_elsewhere(int framework) {
+  static const char *const nowhere[] = {NULL};
+  return plan_policies[framework].elsewhere != NULL ? plan_policies[framework].elsewhere : nowhere;
 }
 
 gboolean plan_policy_refuse(const ConfSettings *settings, const char *name, const PlanRecipe *recipe, const char *why,

@@ -10,20 +10,27 @@
 #include "plan-hooks.h"
 #include "plan.h"
 
-/* A default of a framework's own for a key of others, "training.fused_kernels". */
+/* What was given, beside the recipe that is being made of it. `model` may be completed. */
 typedef struct {
-  const char *name, *value;
-} PlanDefault;
+  const ConfSettings *settings;
+  const ModelShape *shape;
+  ModelRecipe *model;
+} PlanGiven;
 
 typedef struct {
   const char *name;
-  const PlanDefault *defaults;  /* end with a name of NULL; NULL: none */
+  const PlanSetting *defaults;  /* its own for keys of others; end with a name of NULL; NULL: none */
   const ConfSchema *schema;     /* its section; NULL: it has none */
   gsize options;                /* offset in PlanRecipe of the struct that the schema fills */
   PlanCheckpointKind selective; /* what it calls "selective" checkpointing */
   /* Fills in defaults that depend on version or stage, refuses what it cannot do, by the key's name; NULL: nothing. */
-  gboolean (*resolve)(const ConfSettings *settings, PlanRecipe *recipe, GError **error);
+  gboolean (*resolve)(const PlanGiven *given, PlanRecipe *recipe, GError **error);
   const PlanHooks *hooks;
+  ModelLoss loss;               /* where nobody chooses */
+  gboolean hostless;            /* the host costs nothing */
+  gboolean offloads;            /* by parallel.offload_optimizer and offload_parameters */
+  const PlanSetting *remedies;  /* as plan_remedies; NULL: none */
+  const char *const *elsewhere; /* as plan_elsewhere; NULL: nowhere */
   /* Adds lines about what it assumes and resolved, for people; NULL: nothing. */
   void (*note)(const PlanRecipe *recipe, GPtrArray *notes);
 } PlanPolicy;
@@ -34,16 +41,19 @@ extern const PlanPolicy plan_policies[PLAN_FRAMEWORKS];
 gboolean plan_policy_refuse(const ConfSettings *settings, const char *name, const PlanRecipe *recipe, const char *why,
                             GError **error);
 
-/* Both kinds of offload, for frameworks without. */
-gboolean plan_policy_refuse_offload(const ConfSettings *settings, const PlanRecipe *recipe, GError **error);
-
-gboolean plan_paper_resolve(const ConfSettings *settings, PlanRecipe *recipe, GError **error);
-gboolean plan_ddp_resolve(const ConfSettings *settings, PlanRecipe *recipe, GError **error);
+gboolean plan_paper_resolve(const PlanGiven *given, PlanRecipe *recipe, GError **error);
+gboolean plan_ddp_resolve(const PlanGiven *given, PlanRecipe *recipe, GError **error);
 void plan_ddp_note(const PlanRecipe *recipe, GPtrArray *notes);
 void plan_fsdp_note(const PlanRecipe *recipe, GPtrArray *notes);
 void plan_megatron_note(const PlanRecipe *recipe, GPtrArray *notes);
-gboolean plan_nanotron_resolve(const ConfSettings *settings, PlanRecipe *recipe, GError **error);
+gboolean plan_nanotron_resolve(const PlanGiven *given, PlanRecipe *recipe, GError **error);
 void plan_nanotron_note(const PlanRecipe *recipe, GPtrArray *notes);
+
+gboolean plan_deepspeed_resolve(const PlanGiven *given, PlanRecipe *recipe, GError **error);
+void plan_deepspeed_note(const PlanRecipe *recipe, GPtrArray *notes);
+gboolean plan_megatron_resolve(const PlanGiven *given, PlanRecipe *recipe, GError **error);
+gboolean plan_fsdp1_resolve(const PlanGiven *given, PlanRecipe *recipe, GError **error);
+gboolean plan_fsdp2_resolve(const PlanGiven *given, PlanRecipe *recipe, GError **error);
 
 extern const PlanHooks plan_paper_hooks, plan_ddp_hooks, plan_deepspeed_hooks, plan_fsdp_hooks, plan_megatron_hooks,
     plan_nanotron_hooks;

@@ -191,27 +191,26 @@ static gboolean read_checkpointing(const ConfSettings *settings, Keys *read, GEr
          conf_settings_fail(settings, "training.activation_checkpointing", error, "%s", fault);
 }
 
-static gboolean read_trainable(const ConfSettings *settings, Keys *read, GError **error) {
+static gboolean read_trainable(const PlanGiven *given, Keys *read, GError **error) {
+  const ConfSettings *settings = given->settings;
+  const ModelShape *shape = given->shape;
   PlanTrainable *trainable = &read->recipe.trainable;
   g_autofree char *fault = NULL;
   if (!plan_trainable_parse(read->trainable, trainable, &fault))
     return conf_settings_fail(settings, "training.trainable", error, "%s", fault);
   if (!trainable->part)
     return TRUE;
-  const char *layers = conf_settings_get(settings, "model.layers"),
-             *tied = conf_settings_get(settings, "model.tied_embeddings");
-  if (layers != NULL && plan_trainable_highest(trainable) >= g_ascii_strtoll(layers, NULL, 10))
-    return conf_settings_fail(settings, "training.trainable", error, "the model has %s layers, from 0 on", layers);
-  if (tied != NULL && strcmp(tied, "yes") == 0 && trainable->lora.rank == 0 && trainable->embedding != trainable->head)
+  if (plan_trainable_highest(trainable) >= (gint64)shape->layers)
+    return conf_settings_fail(settings, "training.trainable", error,
+                              "the model has %" G_GUINT64_FORMAT " layers, from 0 on", shape->layers);
+  if (shape->tied_embeddings && trainable->lora.rank == 0 && trainable->embedding != trainable->head)
     return conf_settings_fail(settings, "training.trainable", error,
                               "embedding and head are one matrix here: both are trained or neither");
-  if (trainable->lora.rank > 0 && strcmp(conf_settings_get(settings, "training.precision"), "fp8") == 0)
+  if (trainable->lora.rank > 0 && given->model->precision == MODEL_FP8)
     return conf_settings_fail(
         settings, "training.trainable", error,
         "adapters beside layers that multiply in fp8 are not modelled; set training.precision=bf16");
-  const char *family = conf_settings_get(settings, "model.family");
-  return model_lora_fits(&trainable->lora, base_names_find(model_family_names, family != NULL ? family : "llama"),
-                         &fault) ||
+  return model_lora_fits(&trainable->lora, shape->family, &fault) ||
          conf_settings_fail(settings, "training.trainable", error, "%s", fault);
 }
 
@@ -239,12 +238,27 @@ static gboolean read_shard_group(const ConfSettings *settings, Keys *read, GErro
   return TRUE;
 }
 
-static gboolean read_policy(const ConfSettings *settings, PlanRecipe *recipe, GError **error) {
+static gboolean refuse_offload(const ConfSettings *settings, const PlanRecipe *recipe, GError **error) {
+  const char *why = "offloads nothing here; deepspeed does";
+  return (recipe->offload_optimizer == PLAN_OFFLOAD_NO ||
+          plan_policy_refuse(settings, "parallel.offload_optimizer", recipe, why, error)) &&
+         (recipe->offload_parameters == PLAN_OFFLOAD_NO ||
+          plan_policy_refuse(settings, "parallel.offload_parameters", recipe, why, error));
+}
+
+static gboolean read_policy(const PlanGiven *given, PlanRecipe *recipe, GError **error) {
   const PlanPolicy *policy = &plan_policies[recipe->framework];
-  return (recipe->framework == PLAN_DEEPSPEED || plan_policy_refuse_offload(settings, recipe, error)) &&
-         (policy->schema == NULL ||
-          conf_settings_fill(settings, policy->schema, (char *)recipe + policy->options, error)) &&
-         (policy->resolve == NULL || policy->resolve(settings, recipe, error));
+  if (!policy->offloads && !refuse_offload(given->settings, recipe, error))
+    return FALSE;
+  if (policy->schema != NULL &&
+      !conf_settings_fill(given->settings, policy->schema, (char *)recipe + policy->options, error))
+    return FALSE;
+  given->model->lora = recipe->trainable.lora;
+  if (given->model->loss == MODEL_LOSS_DEFAULT)
+    given->model->loss = policy->loss;
+  if (policy->hostless)
+    recipe->host = NULL;
+  return policy->resolve == NULL || policy->resolve(given, recipe, error);
 }
 
 /* A key of another framework's section: said on the command line, it was meant to do something. In files sections of
@@ -276,16 +290,18 @@ static gboolean check_sections(const ConfSettings *settings, const PlanRecipe *r
                                             plan_policies[recipe->framework].name);
 }
 
-gboolean plan_recipe_load(const ConfSettings *settings, guint32 ranks, guint32 ranks_per_node, PlanRecipe *ret,
-                          GError **error) {
-  Keys read = {.recipe = {.ranks = ranks, .ranks_per_node = ranks_per_node}};
+gboolean plan_recipe_load(const ConfSettings *settings, const PlanPlace *place, const ModelShape *shape,
+                          ModelRecipe *model, PlanRecipe *ret, GError **error) {
+  Keys read = {.recipe = {.ranks = place->ranks, .ranks_per_node = place->ranks_per_node, .host = place->host}};
+  ModelRecipe completed = *model;
+  PlanGiven given = {settings, shape, &completed};
   gboolean good = conf_settings_fill(settings, &plan_schema, &read, error) &&
                   plan_batch_complete(settings, &read.recipe, error) && read_checkpointing(settings, &read, error) &&
-                  read_trainable(settings, &read, error) && read_version(settings, &read, error) &&
+                  read_trainable(&given, &read, error) && read_version(settings, &read, error) &&
                   read_shard_group(settings, &read, error) && check_sections(settings, &read.recipe, error) &&
-                  read_policy(settings, &read.recipe, error);
+                  read_policy(&given, &read.recipe, error);
   if (good)
-    *ret = read.recipe;
+    *ret = read.recipe, *model = completed;
   conf_struct_clear(&plan_schema, &read);
   return good;
 }

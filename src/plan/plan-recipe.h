@@ -1,13 +1,16 @@
 /* How training is laid over ranks: batch, accumulation, recompute, framework, ZeRO stage, and the framework's own options.
  *
  *   PlanRecipe recipe;
- *   if (!plan_recipe_load(settings, hw_cluster_gpus(cluster), cluster->gpus_per_node, &recipe, error)) return FALSE;
+ *   PlanPlace place = {hw_cluster_gpus(cluster), cluster->gpus_per_node, cluster->host};
+ *   if (!plan_recipe_load(settings, &place, &shape, &model_recipe, &recipe, error)) return FALSE;
  *
  * Batch identity: global_batch = micro_batch × gradient_accumulation × data-parallel ranks. Any two of the three may be
  * given and the third follows; one alone takes 1 for what is missing; three must agree. A recipe owns nothing. */
 #pragma once
 
 #include "conf-settings.h"
+#include "model-recipe.h"
+#include "model-shape.h"
 #include "plan-checkpoint.h"
 #include "plan-ddp.h"
 #include "plan-deepspeed.h"
@@ -49,7 +52,7 @@ typedef struct PlanRecipe {
   guint32 version;           /* of the framework, see plan-version.h; 0: its newest */
   guint32 shard_ranks;       /* ranks that a sharded state is spread over: all, or fewer (hybrid sharding) */
   PlanFsdpKeys fsdp;         /* [fsdp] */
-  const struct HwHost *host; /* the cluster's; NULL, as it is loaded: the host never limits */
+  const struct HwHost *host; /* the cluster's; NULL: the host never limits */
   int offload_optimizer, offload_parameters; /* PlanOffload */
   PlanDdp ddp;
   PlanDeepspeed deepspeed;
@@ -65,6 +68,23 @@ gsize plan_schemas(ConfSchema *ret, gsize room);
  * model_recipe_load. */
 gboolean plan_put_defaults(ConfSettings *settings, GError **error);
 
-/* Errors: SIM_ERROR_INPUT at the key: the batch identity is broken, or the framework refuses a combination. */
-gboolean plan_recipe_load(const ConfSettings *settings, guint32 ranks, guint32 ranks_per_node, PlanRecipe *ret,
-                          GError **error);
+/* Where training runs, as far as this floor knows. */
+typedef struct {
+  guint32 ranks, ranks_per_node;
+  const struct HwHost *host; /* what rows cost it; NULL: nothing */
+} PlanPlace;
+
+/* `model`: as model_recipe_load read it; completed by what depends on the framework and on what is trained (adapters,
+ * weights that come cast, the loss where it is left to the framework). Errors: SIM_ERROR_INPUT at the key: the batch
+ * identity is broken, or the framework refuses a combination; then neither is written. */
+gboolean plan_recipe_load(const ConfSettings *settings, const PlanPlace *place, const ModelShape *shape,
+                          ModelRecipe *model, PlanRecipe *ret, GError **error);
+
+typedef struct {
+  const char *name, *value;
+} PlanSetting;
+
+/* What of the framework's own may make a run need less memory; ends with a name of NULL. */
+const PlanSetting *plan_remedies(int framework);
+/* Settings, with spaces between, under which another framework shards what this one cannot; ends with NULL. */
+const char *const *plan_elsewhere(int framework);

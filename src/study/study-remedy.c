@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base-error.h"
+#include "base-names.h"
 #include "study-walk.h"
 
 #define MOST_NODES 16 /* times as many as there are */
@@ -102,40 +104,33 @@ static gboolean is_set(const Search *search, const char *name, const char *value
   return FALSE;
 }
 
-static void attempt_settings(Search *search) {
-  static const struct {
-    const char *name, *value, *framework; /* framework: the one that reads it; NULL: all */
-  } settings[] = {{"training.activation_checkpointing", "attention", NULL},
-                  {"training.activation_checkpointing", "full", NULL},
-                  {"training.loss", "fused", NULL},
-                  {"memory.expandable_segments", "yes", NULL},
-                  {"deepspeed.reduce_bucket_size", "50000000", "deepspeed"},
-                  {"fsdp.backward_prefetch", "none", "fsdp1"},
-                  {"fsdp.cpu_offload", "yes", "fsdp1"},
-                  {"fsdp.cpu_offload", "yes", "fsdp2"},
-                  {"parallel.offload_optimizer", "cpu", "deepspeed"},
-                  {"parallel.offload_parameters", "cpu", "deepspeed"}};
-  const RunIdentity *identity = &search->report->identity;
-  gboolean recomputes = strcmp(identity->activation_checkpointing, "full") == 0;
-  for (gsize i = 0; i < G_N_ELEMENTS(settings); i++) {
-    gboolean reads = settings[i].framework == NULL || strcmp(settings[i].framework, identity->framework) == 0;
-    gboolean again = recomputes && strcmp(settings[i].name, "training.activation_checkpointing") == 0;
-    g_autofree char *change = g_strdup_printf("%s=%s", settings[i].name, settings[i].value);
-    if (reads && !again && !is_set(search, settings[i].name, settings[i].value))
-      attempt(search, change);
-  }
+static void attempt_setting(Search *search, const PlanSetting *setting) {
+  g_autofree char *change = g_strdup_printf("%s=%s", setting->name, setting->value);
+  if (!is_set(search, setting->name, setting->value))
+    attempt(search, change);
 }
 
-static void attempt_stages(Search *search) {
-  const RunIdentity *identity = &search->report->identity;
-  for (guint32 stage = identity->zero_stage + 1; stage < STUDY_STAGES; stage++) {
+/* What all frameworks read, then what this one alone does. */
+static void attempt_settings(Search *search, int framework) {
+  static const PlanSetting settings[] = {{"training.activation_checkpointing", "attention"},
+                                         {"training.activation_checkpointing", "full"},
+                                         {"training.loss", "fused"},
+                                         {"memory.expandable_segments", "yes"}};
+  gboolean recomputes = strcmp(search->report->identity.activation_checkpointing, "full") == 0;
+  for (gsize i = 0; i < G_N_ELEMENTS(settings); i++)
+    if (!recomputes || strcmp(settings[i].name, "training.activation_checkpointing") != 0)
+      attempt_setting(search, &settings[i]);
+  for (const PlanSetting *own = plan_remedies(framework); own->name != NULL; own++)
+    attempt_setting(search, own);
+}
+
+static void attempt_stages(Search *search, int framework) {
+  for (guint32 stage = search->report->identity.zero_stage + 1; stage < STUDY_STAGES; stage++) {
     g_autofree char *change = g_strdup_printf("parallel.zero_stage=%u", stage);
     attempt(search, change);
   }
-  if (strcmp(identity->framework, "ddp") != 0) /* it has no other stages: FSDP is where PyTorch has them */
-    return;
-  attempt(search, "parallel.framework=fsdp2 parallel.zero_stage=2");
-  attempt(search, "parallel.framework=fsdp2 parallel.zero_stage=3");
+  for (const char *const *changes = plan_elsewhere(framework); *changes != NULL; changes++)
+    attempt(search, *changes);
 }
 
 static gboolean sets_same(const char *changes, const char *change) {
@@ -179,9 +174,11 @@ static void attempt_together(Search *search) {
 GPtrArray *study_remedies(const Study *study, const RunReport *report, const StudyOptions *options) {
   Search search = {study, report, *options, g_ptr_array_new_with_free_func(remedy_free)};
   search.options.timeline = FALSE;
-  attempt_stages(&search);
+  int framework = base_names_find(plan_framework_names, report->identity.framework);
+  sim_require(framework >= 0, 0, NULL, "a report of framework %s", report->identity.framework);
+  attempt_stages(&search, framework);
   attempt_micro_batches(&search);
-  attempt_settings(&search);
+  attempt_settings(&search, framework);
   attempt_nodes(&search);
   attempt_together(&search);
   return search.remedies;

@@ -125,18 +125,13 @@ static gboolean read_under_recipe(StudyWalk *walk, GError **error) {
   if (!hw_cluster_price(walk->cluster, walk->settings, &walk->gpu_hour, error))
     return FALSE;
   walk->shape = *shape;
+  PlanPlace place = {hw_cluster_gpus(walk->cluster), walk->cluster->gpus_per_node, walk->cluster->host};
   if (!coll_knobs_load(walk->settings, &walk->knobs, error) ||
       !study_memory_load(walk->settings, &walk->memory, error) || !plan_put_defaults(walk->settings, error) ||
       !model_recipe_load(walk->settings, &walk->model_recipe, error) ||
       !model_recipe_check(&walk->shape, &walk->model_recipe, walk->settings, error) ||
-      !plan_recipe_load(walk->settings, hw_cluster_gpus(walk->cluster), walk->cluster->gpus_per_node, &walk->recipe,
-                        error))
+      !plan_recipe_load(walk->settings, &place, &walk->shape, &walk->model_recipe, &walk->recipe, error))
     return FALSE;
-  walk->model_recipe.fp8_weights = walk->recipe.framework == PLAN_FSDP2 && walk->recipe.fsdp.gathers_fp8;
-  walk->model_recipe.lora = walk->recipe.trainable.lora;
-  if (walk->model_recipe.loss == MODEL_LOSS_DEFAULT)
-    walk->model_recipe.loss = walk->recipe.framework == PLAN_NANOTRON ? MODEL_LOSS_VOCAB_PARALLEL : MODEL_LOSS_EAGER;
-  walk->recipe.host = walk->recipe.framework != PLAN_PAPER ? walk->cluster->host : NULL;
   if (!study_memory_check_offload(walk->settings, walk->cluster, &walk->recipe, error))
     return FALSE;
   KernelDtype dtype = (KernelDtype)model_precision_dtype(walk->model_recipe.precision);

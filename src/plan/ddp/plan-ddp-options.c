@@ -49,7 +49,8 @@ static const ConfKey keys[] = {
 };
 const ConfSchema plan_ddp_schema = {keys, G_N_ELEMENTS(keys)};
 
-gboolean plan_ddp_resolve(const ConfSettings *settings, PlanRecipe *recipe, GError **error) {
+gboolean plan_ddp_resolve(const PlanGiven *given, PlanRecipe *recipe, GError **error) {
+  const ConfSettings *settings = given->settings;
   if (recipe->zero_stage != 0)
     return conf_settings_fail(settings, "parallel.zero_stage", error,
                               "framework ddp shards nothing: stage 0; deepspeed, fsdp1, fsdp2 and megatron shard");

@@ -64,9 +64,6 @@ typedef struct {
   PlanDeepspeedShards *shards;
 } PlanDeepspeedEngine;
 
-gboolean plan_deepspeed_resolve(const ConfSettings *settings, PlanRecipe *recipe, GError **error);
-void plan_deepspeed_note(const PlanRecipe *recipe, GPtrArray *notes);
-
 guint32 plan_deepspeed_op(PlanDeepspeedEngine *engine, guint64 elements, guint32 bytes_each);
 
 /* Stages 0 to 2. */

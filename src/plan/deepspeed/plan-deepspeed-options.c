@@ -3,8 +3,6 @@
  * (0.17.2), which 7805 undid (merged after 0.18.4 and found in 0.18.7: 0.18.6 is taken), 8207 (0.19.5). */
 #include "plan-deepspeed.h"
 
-#include <string.h>
-
 #include "plan-deepspeed-engine.h"
 #include "plan-policy.h"
 
@@ -78,7 +76,7 @@ const ConfSchema plan_deepspeed_schema = {keys, G_N_ELEMENTS(keys)};
 #define NEWEST           PLAN_VERSION(0, 19, 6)
 #define OLDEST           PLAN_VERSION(0, 8, 0)
 
-static gboolean given(const ConfSettings *settings, const char *key) {
+static gboolean is_given(const ConfSettings *settings, const char *key) {
   g_autofree char *name = g_strconcat("deepspeed.", key, NULL);
   return conf_settings_given(settings, name);
 }
@@ -90,14 +88,14 @@ static gboolean resolve_version(const ConfSettings *settings, PlanRecipe *recipe
     return conf_settings_fail(settings, "parallel.framework_version", error, "DeepSpeed is modelled from 0.8.0 on");
   PlanDeepspeed *options = &recipe->deepspeed;
   if (recipe->version < PLAN_DEEPSPEED_MULTI_RANK) {
-    if (given(settings, "use_multi_rank_bucket_allreduce"))
+    if (is_given(settings, "use_multi_rank_bucket_allreduce"))
       return conf_settings_fail(settings, "deepspeed.use_multi_rank_bucket_allreduce", error,
                                 "came with DeepSpeed 0.12.4; framework_version is older");
     options->use_multi_rank_bucket_allreduce = FALSE;
   }
-  if (recipe->version < PLAN_DEEPSPEED_PINNED && !given(settings, "offload_optimizer.pin_memory"))
+  if (recipe->version < PLAN_DEEPSPEED_PINNED && !is_given(settings, "offload_optimizer.pin_memory"))
     options->offload_pin_memory = FALSE;
-  if (recipe->version < PLAN_DEEPSPEED_PINNED && !given(settings, "offload_param.pin_memory"))
+  if (recipe->version < PLAN_DEEPSPEED_PINNED && !is_given(settings, "offload_param.pin_memory"))
     options->offload_param_pin_memory = FALSE;
   return TRUE;
 }
@@ -159,10 +157,10 @@ static gboolean resolve_offload(const ConfSettings *settings, PlanRecipe *recipe
   return TRUE;
 }
 
-static gboolean resolve_gradients(const ConfSettings *settings, PlanRecipe *recipe, GError **error) {
+static gboolean resolve_gradients(const PlanGiven *given, PlanRecipe *recipe, GError **error) {
+  const ConfSettings *settings = given->settings;
   const PlanDeepspeed *options = &recipe->deepspeed;
-  const char *precision = conf_settings_get(settings, "training.precision");
-  gboolean half = precision != NULL && strcmp(precision, "fp16") == 0;
+  gboolean half = given->model->precision == MODEL_FP16;
   gboolean wide = recipe->accumulation_dtype == PLAN_DTYPE_FP32;
   if (wide && (recipe->zero_stage == 0 || (recipe->zero_stage == 1 && half)))
     return conf_settings_fail(settings, "training.gradient_accumulation_dtype", error,
@@ -176,16 +174,17 @@ static gboolean resolve_gradients(const ConfSettings *settings, PlanRecipe *reci
   return TRUE;
 }
 
-gboolean plan_deepspeed_resolve(const ConfSettings *settings, PlanRecipe *recipe, GError **error) {
+gboolean plan_deepspeed_resolve(const PlanGiven *given, PlanRecipe *recipe, GError **error) {
+  const ConfSettings *settings = given->settings;
   PlanDeepspeed *options = &recipe->deepspeed;
-  if (!given(settings, "overlap_comm"))
+  if (!is_given(settings, "overlap_comm"))
     options->overlap_comm = recipe->zero_stage == 3;
   if (options->reduce_bucket_size == 0)
     return conf_settings_fail(settings, "deepspeed.reduce_bucket_size", error, "must be at least 1");
   if (recipe->optimizer_style == PLAN_STYLE_FOREACH)
     return conf_settings_fail(settings, "training.optimizer_style", error,
                               "DeepSpeed's own optimizers are fused; torch's under it are not modelled");
-  return resolve_version(settings, recipe, error) && resolve_gradients(settings, recipe, error) &&
+  return resolve_version(settings, recipe, error) && resolve_gradients(given, recipe, error) &&
          check_stage_keys(settings, recipe, error) && resolve_groups(settings, recipe, error) &&
          resolve_offload(settings, recipe, error);
 }

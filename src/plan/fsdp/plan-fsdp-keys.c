@@ -145,31 +145,19 @@ static gboolean read_wrap(const ConfSettings *settings, PlanFsdpKeys *keys_, GEr
                             keys_->wrap_text);
 }
 
-static guint64 shape_of(const ConfSettings *settings, const char *name) {
-  const char *text = conf_settings_get(settings, name);
-  return text != NULL ? g_ascii_strtoull(text, NULL, 10) : 0;
-}
-
-/* What the model's shape rules out; the settings hold it by now, wherever it came from. */
-static gboolean check_wrap(const ConfSettings *settings, const PlanRecipe *recipe, gboolean second, GError **error) {
+/* What the model's shape rules out. */
+static gboolean check_wrap(const PlanGiven *given, const PlanRecipe *recipe, gboolean second, GError **error) {
   const PlanFsdpKeys *keys_ = &recipe->fsdp;
-  const char *tied = conf_settings_get(settings, "model.tied_embeddings");
   gboolean parts = keys_->wrap == PLAN_WRAP_ENDS || keys_->wrap == PLAN_WRAP_SIZE;
-  if (parts && tied != NULL && strcmp(tied, "yes") == 0)
+  if (parts && given->shape->tied_embeddings)
     return conf_settings_fail(
-        settings, "fsdp.wrap", error,
+        given->settings, "fsdp.wrap", error,
         "tied embedding and head must be in one unit, and %s makes two of them; use block or none",
         keys_->wrap == PLAN_WRAP_ENDS ? "ends" : "size:N");
-  const char *family = conf_settings_get(settings, "model.family");
-  ModelShape shape = {.family = MAX(0, base_names_find(model_family_names, family != NULL ? family : "llama")),
-                      .hidden_size = shape_of(settings, "model.hidden_size"),
-                      .heads = shape_of(settings, "model.heads"),
-                      .kv_heads = shape_of(settings, "model.kv_heads"),
-                      .head_dim = shape_of(settings, "model.head_dim"),
-                      .intermediate_size = shape_of(settings, "model.intermediate_size")};
   gboolean again = recipe->checkpointing.kind != PLAN_CHECKPOINT_NONE;
-  return keys_->wrap != PLAN_WRAP_SIZE || !second || !again || !plan_wrap_splits_blocks(&shape, keys_->wrap_elements) ||
-         conf_settings_fail(settings, "fsdp.wrap", error,
+  return keys_->wrap != PLAN_WRAP_SIZE || !second || !again ||
+         !plan_wrap_splits_blocks(given->shape, keys_->wrap_elements) ||
+         conf_settings_fail(given->settings, "fsdp.wrap", error,
                             "%" G_GUINT64_FORMAT
                             " parameters make units of the parts of a block; checkpointing around fully_shard's units "
                             "is not modelled (fsdp1, or activation_checkpointing = none)",
@@ -208,15 +196,10 @@ static gboolean read_reshard(const ConfSettings *settings, const PlanRecipe *rec
                             text, recipe->zero_stage);
 }
 
-/* model_precision_names and plan-recipe.c name dtypes alike, but for tf32, which is stored as fp32. */
-static guint32 precision_bytes(const ConfSettings *settings) {
-  return model_precision_bytes(
-      MAX(0, base_names_find(model_precision_names, conf_settings_get(settings, "training.precision"))));
-}
-
-static gboolean read_dtypes(const ConfSettings *settings, const PlanRecipe *recipe, PlanFsdpKeys *keys_,
-                            GError **error) {
-  guint32 computed = precision_bytes(settings);
+static gboolean read_dtypes(const PlanGiven *given, const PlanRecipe *recipe, PlanFsdpKeys *keys_, GError **error) {
+  const ConfSettings *settings = given->settings;
+  const char *precision = model_precision_names[given->model->precision];
+  guint32 computed = model_precision_bytes(given->model->precision);
   int reduce = keys_->reduce_dtype != PLAN_DTYPE_DEFAULT ? keys_->reduce_dtype : recipe->communication_dtype;
   keys_->parameter_bytes = computed;
   keys_->shard_bytes = plan_dtype_bytes(keys_->orig_dtype, computed);
@@ -226,14 +209,14 @@ static gboolean read_dtypes(const ConfSettings *settings, const PlanRecipe *reci
     return conf_settings_fail(settings, "fsdp.param_dtype", error,
                               "parameters are gathered in the dtype of training.precision = %s; autocast over %s "
                               "parameters is not modelled",
-                              conf_settings_get(settings, "training.precision"), dtype_names[keys_->param_dtype]);
+                              precision, dtype_names[keys_->param_dtype]);
   if (recipe->communication_dtype != PLAN_DTYPE_DEFAULT && reduce != recipe->communication_dtype)
     return conf_settings_fail(settings, "fsdp.reduce_dtype", error,
                               "%s contradicts training.gradient_communication_dtype = %s", dtype_names[reduce],
                               dtype_names[recipe->communication_dtype]);
   if (keys_->shard_bytes < computed)
     return conf_settings_fail(settings, "fsdp.orig_dtype", error, "%s is narrower than training.precision = %s",
-                              dtype_names[keys_->orig_dtype], conf_settings_get(settings, "training.precision"));
+                              dtype_names[keys_->orig_dtype], precision);
   return plan_dtype_bytes(recipe->accumulation_dtype, keys_->shard_bytes) == keys_->shard_bytes ||
          conf_settings_fail(settings, "training.gradient_accumulation_dtype", error,
                             "FSDP keeps gradient shards in the dtype of its parameter shards; set fsdp.orig_dtype");
@@ -311,10 +294,11 @@ static gboolean check_version(const ConfSettings *settings, PlanRecipe *recipe, 
   return TRUE;
 }
 
-static gboolean check_fp8(const ConfSettings *settings, const PlanRecipe *recipe, gboolean second, GError **error) {
+static gboolean check_fp8(const PlanGiven *given, const PlanRecipe *recipe, gboolean second, GError **error) {
+  const ConfSettings *settings = given->settings;
   if (!recipe->fsdp.gathers_fp8)
     return TRUE;
-  if (strcmp(conf_settings_get(settings, "training.precision"), "fp8") != 0)
+  if (given->model->precision != MODEL_FP8)
     return conf_settings_fail(settings, "fsdp.float8_all_gather", error,
                               "only layers that multiply in fp8 can have their weights gathered so; set "
                               "training.precision=fp8");
@@ -337,16 +321,18 @@ static gboolean check_offload(const ConfSettings *settings, const PlanRecipe *re
                             "of optimizers on the host only adamw is modelled for FSDP");
 }
 
-static gboolean resolve(const ConfSettings *settings, PlanRecipe *recipe, gboolean second, GError **error) {
+static gboolean resolve(const PlanGiven *given, PlanRecipe *recipe, gboolean second, GError **error) {
+  const ConfSettings *settings = given->settings;
   PlanFsdpKeys *keys_ = &recipe->fsdp;
   gboolean good = refuse_stage(settings, recipe, second, error) &&
                   refuse_other_generation(settings, keys_, second, error) && read_wrap(settings, keys_, error) &&
-                  check_wrap(settings, recipe, second, error) && read_reshard(settings, recipe, second, keys_, error) &&
-                  read_dtypes(settings, recipe, keys_, error) && check_fp8(settings, recipe, second, error) &&
+                  check_wrap(given, recipe, second, error) && read_reshard(settings, recipe, second, keys_, error) &&
+                  read_dtypes(given, recipe, keys_, error) && check_fp8(given, recipe, second, error) &&
                   check_offload(settings, recipe, second, error) && check_checkpointing(settings, recipe, error) &&
                   check_trainable(settings, recipe, second, error) && check_version(settings, recipe, second, error);
   if (second)
     keys_->use_orig_params = TRUE;
+  given->model->fp8_weights = keys_->gathers_fp8;
   g_clear_pointer(&keys_->wrap_text, g_free);
   g_clear_pointer(&keys_->reshard_text, g_free);
   return good;
@@ -364,10 +350,10 @@ void plan_fsdp_note(const PlanRecipe *recipe, GPtrArray *notes) {
                                                  : "fsdp: gradients stay whole until the last micro-batch (no_sync)"));
 }
 
-gboolean plan_fsdp1_resolve(const ConfSettings *settings, PlanRecipe *recipe, GError **error) {
-  return resolve(settings, recipe, FALSE, error);
+gboolean plan_fsdp1_resolve(const PlanGiven *given, PlanRecipe *recipe, GError **error) {
+  return resolve(given, recipe, FALSE, error);
 }
 
-gboolean plan_fsdp2_resolve(const ConfSettings *settings, PlanRecipe *recipe, GError **error) {
-  return resolve(settings, recipe, TRUE, error);
+gboolean plan_fsdp2_resolve(const PlanGiven *given, PlanRecipe *recipe, GError **error) {
+  return resolve(given, recipe, TRUE, error);
 }

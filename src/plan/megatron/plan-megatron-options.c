@@ -2,10 +2,6 @@
  * megatron/core/distributed/distributed_data_parallel_config.py. */
 #include "plan-megatron.h"
 
-#include <string.h>
-
-#include "base-names.h"
-#include "model-recipe.h"
 #include "plan-policy.h"
 
 #define FIELD(field)   G_STRUCT_OFFSET(PlanMegatron, field)
@@ -80,13 +76,14 @@ static gboolean check_combinations(const ConfSettings *settings, const PlanRecip
                             "stage 0 shards nothing; instances of the distributed optimizer need zero_stage = 1");
 }
 
-gboolean plan_megatron_resolve(const ConfSettings *settings, PlanRecipe *recipe, GError **error) {
+gboolean plan_megatron_resolve(const PlanGiven *given, PlanRecipe *recipe, GError **error) {
+  const ConfSettings *settings = given->settings;
   PlanMegatron *options = &recipe->megatron;
-  if (strcmp(conf_settings_get(settings, "training.precision"), "fp8") == 0)
+  int precision = given->model->precision;
+  if (precision == MODEL_FP8)
     return conf_settings_fail(settings, "training.precision", error,
                               "Transformer Engine's fp8, as Megatron has it, is not modelled: it keeps weights and "
                               "activations cast over micro-batches");
-  int precision = MAX(0, base_names_find(model_precision_names, conf_settings_get(settings, "training.precision")));
   options->parameter_bytes = model_precision_bytes(precision);
   options->gradient_bytes = plan_dtype_bytes(
       recipe->accumulation_dtype, precision == MODEL_FP16 ? options->parameter_bytes : (guint32)sizeof(float));

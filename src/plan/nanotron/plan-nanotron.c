@@ -295,7 +295,8 @@ const PlanHooks plan_nanotron_hooks = {
     .optimizer = optimizer_step,
 };
 
-gboolean plan_nanotron_resolve(const ConfSettings *settings, PlanRecipe *recipe, GError **error) {
+gboolean plan_nanotron_resolve(const PlanGiven *given, PlanRecipe *recipe, GError **error) {
+  const ConfSettings *settings = given->settings;
   if (recipe->zero_stage > 1)
     return conf_settings_fail(settings, "parallel.zero_stage", error,
                               "nanotron shards the optimizer (1) or nothing (0)");

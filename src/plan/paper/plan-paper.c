@@ -246,7 +246,8 @@ static void add_gathered(Paper *paper) {
   }
 }
 
-gboolean plan_paper_resolve(const ConfSettings *settings, PlanRecipe *recipe, GError **error) {
+gboolean plan_paper_resolve(const PlanGiven *given, PlanRecipe *recipe, GError **error) {
+  const ConfSettings *settings = given->settings;
   const char *dtypes = "keeps and reduces gradients in the training's precision; choose a real framework for others";
   return plan_policy_refuse(settings, "training.gradient_accumulation_dtype", recipe, dtypes, error) &&
          plan_policy_refuse(settings, "training.gradient_communication_dtype", recipe, dtypes, error) &&
