@@ -12,6 +12,7 @@
 #include "base-error.h"
 #include "mem-tenant.h"
 #include "model-host.h"
+#include "plan-buckets.h"
 #include "plan-groups.h"
 #include "plan-optimizer.h"
 #include "plan-parameters.h"
@@ -21,13 +22,11 @@
 #define FP32      4
 #define FLAG_BYTE 4 /* of the map of used parameters, an int32 each */
 
+/* What is done to one bucket. */
 typedef struct {
-  guint32 bucket;                        /* tensor */
-  guint32 average, back, compress, grow; /* ops */
-  guint64 elements;
-  guint n, left; /* parameters, and how many of them have no gradient yet */
-  guint32 compressed;
-} Bucket;
+  guint32 back, compress; /* ops */
+  guint32 compressed;     /* tensor; PROGRAM_NONE: it is reduced as it is */
+} BucketWork;
 
 typedef struct {
   const PlanRecipe *recipe;
@@ -39,15 +38,15 @@ typedef struct {
   guint32 bytes, wire;              /* of a parameter and gradient element; as it is reduced */
   const PlanParameters *parameters; /* in order of definition */
   PlanUpdate *update;
-  guint32 buckets;                         /* tensor */
+  guint32 memory;                          /* tensor of all buckets */
   guint32 *weights, *states, *temporaries; /* by unit: tensors; temporaries NULL: none */
   guint32 *casts;                          /* by unit: tensors of 16-bit weights; NULL: none */
   guint32 *cast_ops;
   guint32 *gradients, *parts; /* by parameter: .grad, and a gradient as backward makes it */
   guint32 *convert_ops, *add_ops, *copy_ops;
-  guint *ready;      /* parameters in the order of their gradients */
-  GArray *layout[2]; /* Bucket: of the first section, of the steady one */
-  guint *bucket_of[2];
+  guint *ready; /* parameters in the order of their gradients */
+  PlanBuckets *buckets[PROGRAM_SECTIONS];
+  BucketWork *work[PROGRAM_SECTIONS]; /* by bucket */
   /* While a section is built. */
   guint next; /* bucket to be reduced */
 } Ddp;
@@ -62,91 +61,60 @@ static guint32 memory_op(Ddp *ddp, guint64 elements, guint32 bytes_each) {
 
 /* ---- Buckets ---- */
 
-static void add_bucket(Ddp *ddp, int layout, guint64 elements, guint n) {
-  guint32 twice = 2 * ddp->bytes;
-  Bucket bucket = {.elements = elements, .n = n, .compressed = PROGRAM_NONE};
-  bucket.back = memory_op(ddp, elements, twice);
-  if (ddp->wire != ddp->bytes) {
-    bucket.compress = memory_op(ddp, elements, ddp->bytes + ddp->wire);
-    bucket.grow = bucket.compress;
-    bucket.compressed =
+static void add_work(Ddp *ddp, ProgramSectionKind section) {
+  const PlanBuckets *buckets = ddp->buckets[section];
+  BucketWork *work = ddp->work[section] = g_new(BucketWork, buckets->n);
+  for (guint b = 0; b < buckets->n; b++) {
+    guint64 elements = buckets->list[b].elements;
+    work[b] = (BucketWork){.back = memory_op(ddp, elements, 2 * ddp->bytes), .compressed = PROGRAM_NONE};
+    if (ddp->wire == ddp->bytes)
+      continue;
+    work[b].compress = memory_op(ddp, elements, ddp->bytes + ddp->wire);
+    work[b].compressed =
         program_builder_tensor(ddp->builder, "compressed bucket", MEM_COMMUNICATION, elements * ddp->wire, 0);
   }
-  g_array_append_val(ddp->layout[layout], bucket);
 }
 
-/* Buckets over parameters in an order, closing each once it has reached its cap; caps NULL: one bucket. */
-static void lay_out(Ddp *ddp, int layout, const guint *order, const double *caps) {
-  ddp->layout[layout] = g_array_new(FALSE, FALSE, sizeof(Bucket));
-  ddp->bucket_of[layout] = g_new(guint, ddp->parameters->n);
-  guint64 elements = 0;
-  guint n = 0;
-  for (guint i = 0; i < ddp->parameters->n; i++) {
-    guint bucket = ddp->layout[layout]->len;
-    ddp->bucket_of[layout][order[i]] = bucket;
-    elements += ddp->parameters->list[order[i]].elements;
-    n++;
-    gboolean full = caps != NULL && (double)(elements * ddp->bytes) >= caps[bucket > 0];
-    if (full || i + 1 == ddp->parameters->n) {
-      add_bucket(ddp, layout, elements, n);
-      elements = n = 0;
-    }
-  }
+/* The first step has one bucket. With find_unused_parameters both cut in order of definition and run through backwards. */
+static void lay_out(Ddp *ddp, ProgramSectionKind section) {
+  const double caps[] = {ddp->options->first_bucket_cap, ddp->options->bucket_cap};
+  gboolean defined = ddp->options->find_unused_parameters;
+  guint n = ddp->parameters->n;
+  g_autofree guint *definition = g_new(guint, n);
+  for (guint i = 0; i < n; i++)
+    definition[i] = i;
+  ddp->buckets[section] = plan_buckets_new(ddp->parameters, defined ? definition : ddp->ready,
+                                           defined || section == PROGRAM_STEADY ? caps : NULL, ddp->bytes);
+  if (defined)
+    plan_buckets_reverse(ddp->buckets[section], n);
+  add_work(ddp, section);
 }
 
-/* With find_unused_parameters buckets are cut in order of definition and run through backwards. */
-static void lay_out_reversed(Ddp *ddp, int layout, const double *caps) {
-  g_autofree guint *order = g_new0(guint, ddp->parameters->n);
-  for (guint i = 0; i < ddp->parameters->n; i++)
-    order[i] = i;
-  lay_out(ddp, layout, order, caps);
-  guint n = ddp->layout[layout]->len;
-  for (guint i = 0; i < n / 2; i++) {
-    Bucket *left = &g_array_index(ddp->layout[layout], Bucket, i);
-    Bucket *right = &g_array_index(ddp->layout[layout], Bucket, n - 1 - i);
-    Bucket held = *left;
-    *left = *right;
-    *right = held;
-  }
-  for (guint i = 0; i < ddp->parameters->n; i++)
-    ddp->bucket_of[layout][i] = n - 1 - ddp->bucket_of[layout][i];
-}
-
-static void lay_out_all(Ddp *ddp) {
-  double caps[] = {ddp->options->first_bucket_cap, ddp->options->bucket_cap};
-  if (ddp->options->find_unused_parameters) {
-    lay_out_reversed(ddp, PROGRAM_FIRST, caps);
-    lay_out_reversed(ddp, PROGRAM_STEADY, caps);
-    return;
-  }
-  lay_out(ddp, PROGRAM_FIRST, ddp->ready, NULL);
-  lay_out(ddp, PROGRAM_STEADY, ddp->ready, caps);
-}
-
-static void reduce_bucket(Ddp *ddp, const Bucket *bucket) {
+static void reduce_bucket(Ddp *ddp, guint b) {
   PlanWalk *walk = ddp->walk;
+  const BucketWork *work = &ddp->work[walk->section][b];
   program_builder_context(ddp->builder, PROGRAM_REDUCE, -1, (gint32)walk->micro);
-  if (bucket->compressed != PROGRAM_NONE) {
-    plan_walk_pass(walk, walk->stream, "compress bucket", bucket->compress);
-    plan_walk_take(walk, bucket->compressed);
+  if (work->compressed != PROGRAM_NONE) {
+    plan_walk_pass(walk, walk->stream, "compress bucket", work->compress);
+    plan_walk_take(walk, work->compressed);
   }
   guint32 ready = walk->last;
-  CollCall call = {COLL_ALL_REDUCE, bucket->elements * ddp->wire};
+  CollCall call = {COLL_ALL_REDUCE, ddp->buckets[walk->section]->list[b].elements * ddp->wire};
   guint32 row = plan_walk_collective(walk, ddp->comm, "reduce gradients", ddp->group, call, PROGRAM_HINT_BUCKET);
   program_builder_need(ddp->builder, ready);
-  if (bucket->compressed != PROGRAM_NONE) {
-    row = plan_walk_pass(walk, ddp->comm, "decompress bucket", bucket->grow);
-    plan_walk_give(walk, bucket->compressed, ddp->comm);
+  if (work->compressed != PROGRAM_NONE) {
+    row = plan_walk_pass(walk, ddp->comm, "decompress bucket", work->compress);
+    plan_walk_give(walk, work->compressed, ddp->comm);
   }
   g_array_append_val(ddp->walk->reductions, row);
 }
 
 /* Buckets are reduced in order, each when all its gradients and all before it are there. */
 static void mark_ready(Ddp *ddp, guint parameter) {
-  GArray *layout = ddp->layout[ddp->walk->section];
-  g_array_index(layout, Bucket, ddp->bucket_of[ddp->walk->section][parameter]).left--;
-  while (ddp->next < layout->len && g_array_index(layout, Bucket, ddp->next).left == 0)
-    reduce_bucket(ddp, &g_array_index(layout, Bucket, ddp->next++));
+  PlanBuckets *buckets = ddp->buckets[ddp->walk->section];
+  plan_buckets_arrived(buckets, parameter);
+  while (ddp->next < buckets->n && buckets->list[ddp->next].left == 0)
+    reduce_bucket(ddp, ddp->next++);
 }
 
 /* ---- Gradients ---- */
@@ -182,17 +150,10 @@ static void gradient_ready(gpointer policy, const PlanGradient *gradient) {
 
 /* ---- The step ---- */
 
-static void begin_reductions(Ddp *ddp) {
-  GArray *layout = ddp->layout[ddp->walk->section];
-  for (guint i = 0; i < layout->len; i++)
-    g_array_index(layout, Bucket, i).left = g_array_index(layout, Bucket, i).n;
-  ddp->next = 0;
-}
-
 static void finish_reductions(Ddp *ddp) {
   PlanWalk *walk = ddp->walk;
-  GArray *layout = ddp->layout[ddp->walk->section];
-  sim_require(ddp->next == layout->len, 0, NULL, "%u of %u buckets were reduced", ddp->next, layout->len);
+  guint n = ddp->buckets[walk->section]->n;
+  sim_require(ddp->next == n, 0, NULL, "%u of %u buckets were reduced", ddp->next, n);
   program_builder_context(ddp->builder, PROGRAM_REDUCE, -1, (gint32)walk->micro);
   if (ddp->options->find_unused_parameters) {
     CollCall call = {COLL_ALL_REDUCE, (guint64)ddp->parameters->n * FLAG_BYTE};
@@ -203,8 +164,8 @@ static void finish_reductions(Ddp *ddp) {
   plan_walk_need_reductions(walk);
   if (ddp->options->gradient_as_bucket_view)
     return;
-  for (guint i = 0; i < layout->len; i++)
-    plan_walk_pass(walk, walk->stream, "copy out of bucket", g_array_index(layout, Bucket, i).back);
+  for (guint i = 0; i < n; i++)
+    plan_walk_pass(walk, walk->stream, "copy out of bucket", ddp->work[walk->section][i].back);
 }
 
 static void cast_weights(Ddp *ddp, guint32 unit, gboolean recompute) {
@@ -233,7 +194,8 @@ static void end_autocast(gpointer policy) {
 static void begin_micro_batch(gpointer policy) {
   Ddp *ddp = policy;
   plan_step_micro_batch(ddp->walk, PROGRAM_FORWARD);
-  begin_reductions(ddp);
+  plan_buckets_begin(ddp->buckets[ddp->walk->section]);
+  ddp->next = 0;
 }
 
 static void before_unit(gpointer policy, guint32 unit, PlanPass pass) {
@@ -280,7 +242,7 @@ static void load(gpointer policy) {
   Ddp *ddp = policy;
   take_all(ddp, ddp->weights);
   if (!plan_walk_alone(ddp->walk))
-    program_builder_take(ddp->builder, ddp->buckets);
+    program_builder_take(ddp->builder, ddp->memory);
 }
 
 /* ---- Setting up ---- */
@@ -341,7 +303,7 @@ static void add_states(Ddp *ddp, guint32 compute_bytes) {
   guint64 trained = ddp->parameters->elements;
   MemTenant of_buckets = ddp->options->gradient_as_bucket_view ? MEM_GRADIENTS : MEM_COMMUNICATION;
   ModelOptimizerStyle style = plan_optimizer_style(ddp->recipe, MODEL_OPTIMIZER_FOREACH);
-  ddp->buckets =
+  ddp->memory =
       program_builder_tensor(ddp->builder, "buckets", of_buckets, trained * ddp->bytes, trained * ddp->bytes / ranks);
   add_by_unit(ddp, style == MODEL_OPTIMIZER_FOREACH);
   ddp->update = plan_update_new(ddp->walk, &(ModelOptimizer){.style = style,
@@ -358,8 +320,8 @@ static void add_states(Ddp *ddp, guint32 compute_bytes) {
 static void clear(gpointer policy) {
   Ddp *ddp = policy;
   for (int s = 0; s < PROGRAM_SECTIONS; s++) {
-    g_array_unref(ddp->layout[s]);
-    g_free(ddp->bucket_of[s]);
+    plan_buckets_free(ddp->buckets[s]);
+    g_free(ddp->work[s]);
   }
   g_free(ddp->weights);
   g_free(ddp->states);
@@ -389,7 +351,8 @@ static void set_up(gpointer policy, PlanWalk *walk, const PlanCase *what) {
   add_gradients(ddp, compute_bytes);
   add_states(ddp, compute_bytes);
   ddp->ready = plan_parameters_ready(ddp->parameters, walk);
-  lay_out_all(ddp);
+  lay_out(ddp, PROGRAM_FIRST);
+  lay_out(ddp, PROGRAM_STEADY);
 }
 
 const PlanHooks plan_ddp_hooks = {

@@ -17,6 +17,7 @@
 #include "base-error.h"
 #include "mem-tenant.h"
 #include "model-host.h"
+#include "plan-buckets.h"
 #include "plan-groups.h"
 #include "plan-optimizer.h"
 #include "plan-parameters.h"
@@ -30,10 +31,8 @@
 #define COPY_ROWS      16 /* that the copies back are told in, so that the first run while the last are issued */
 
 typedef struct {
-  guint64 elements;
-  guint32 fill, add, part, copy; /* ops */
-  guint n, left;
-} Bucket;
+  guint32 fill, add, part, copy; /* ops on one bucket */
+} BucketOps;
 
 typedef struct {
   const PlanRecipe *recipe;
@@ -50,21 +49,21 @@ typedef struct {
   guint32 copies, copy_rows;                /* launches of one row of the copies back; rows */
   guint32 *add_ops;                         /* by parameter */
   guint *order;                             /* parameters as their gradients become ready */
-  GArray *layout[PROGRAM_SECTIONS];         /* Bucket */
-  guint *bucket_of[PROGRAM_SECTIONS];
+  PlanBuckets *buckets[PROGRAM_SECTIONS];
+  BucketOps *ops[PROGRAM_SECTIONS]; /* by bucket */
 } Nanotron;
 
 /* ---- Buckets ---- */
 
-static void add_bucket_ops(const Nanotron *nanotron, Bucket *bucket) {
+static void add_bucket_ops(const Nanotron *nanotron, const PlanBucket *bucket, BucketOps *ops) {
   ProgramBuilder *builder = nanotron->builder;
   guint64 fp32 = bucket->elements * FP32;
-  bucket->fill = program_builder_memory_ops(builder, 2 * bucket->elements * nanotron->bytes, bucket->n);
-  bucket->add = program_builder_memory_ops(builder, bucket->elements * nanotron->bytes + 2 * fp32, bucket->n);
+  ops->fill = program_builder_memory_ops(builder, 2 * bucket->elements * nanotron->bytes, bucket->n);
+  ops->add = program_builder_memory_ops(builder, bucket->elements * nanotron->bytes + 2 * fp32, bucket->n);
   if (nanotron->recipe->zero_stage == 0 || plan_walk_alone(nanotron->walk))
     return;
-  bucket->part = program_builder_memory_ops(builder, 2 * fp32, nanotron->recipe->ranks);
-  bucket->copy = program_builder_memory_ops(builder, 2 * fp32, nanotron->recipe->ranks);
+  ops->part = program_builder_memory_ops(builder, 2 * fp32, nanotron->recipe->ranks);
+  ops->copy = program_builder_memory_ops(builder, 2 * fp32, nanotron->recipe->ranks);
 }
 
 /* Kernels that are issued one by one. */
@@ -74,37 +73,30 @@ static guint32 many_passes(Nanotron *nanotron, guint32 stream, const char *name,
                                 (SimTime)launches * model_host_cost(walk->host, MODEL_HOST_COPY));
 }
 
-/* Over parameters in the order in which they become ready, each closed once it has reached its cap; the first is small. */
 static void lay_out(Nanotron *nanotron, ProgramSectionKind section) {
-  GArray *layout = nanotron->layout[section] = g_array_new(FALSE, FALSE, sizeof(Bucket));
-  nanotron->bucket_of[section] = g_new(guint, nanotron->parameters->n);
-  Bucket bucket = {0};
-  for (guint i = 0; i < nanotron->parameters->n; i++) {
-    guint p = nanotron->order[i];
-    nanotron->bucket_of[section][p] = layout->len;
-    bucket.elements += nanotron->parameters->list[p].elements;
-    bucket.n++;
-    guint64 cap = section == PROGRAM_FIRST ? G_MAXUINT64 : layout->len == 0 ? FIRST_BYTES : BUCKET_BYTES;
-    if (bucket.elements * nanotron->bytes < cap && i + 1 < nanotron->parameters->n)
-      continue;
-    add_bucket_ops(nanotron, &bucket);
-    g_array_append_val(layout, bucket);
-    bucket = (Bucket){0};
-  }
+  const double caps[] = {FIRST_BYTES, BUCKET_BYTES};
+  PlanBuckets *buckets =
+      plan_buckets_new(nanotron->parameters, nanotron->order, section == PROGRAM_STEADY ? caps : NULL, nanotron->bytes);
+  nanotron->buckets[section] = buckets;
+  nanotron->ops[section] = g_new0(BucketOps, buckets->n);
+  for (guint b = 0; b < buckets->n; b++)
+    add_bucket_ops(nanotron, &buckets->list[b], &nanotron->ops[section][b]);
 }
 
-static void reduce_bucket(Nanotron *nanotron, const Bucket *bucket) {
+static void reduce_bucket(Nanotron *nanotron, guint b) {
   PlanWalk *walk = nanotron->walk;
+  const PlanBucket *bucket = &nanotron->buckets[walk->section]->list[b];
+  const BucketOps *ops = &nanotron->ops[walk->section][b];
   gboolean sharded = nanotron->recipe->zero_stage == 1;
   guint32 ranks = nanotron->recipe->ranks;
   program_builder_context(nanotron->builder, PROGRAM_REDUCE, -1, (gint32)walk->micro);
-  many_passes(nanotron, walk->stream, "gradients to bucket", bucket->fill, bucket->n);
-  guint32 ready = many_passes(nanotron, walk->stream, "add to fp32 gradients", bucket->add, bucket->n);
+  many_passes(nanotron, walk->stream, "gradients to bucket", ops->fill, bucket->n);
+  guint32 ready = many_passes(nanotron, walk->stream, "add to fp32 gradients", ops->add, bucket->n);
   if (plan_walk_alone(nanotron->walk))
     return;
   if (sharded) {
-    ready = many_passes(nanotron, walk->stream, "slices of each rank", bucket->part, ranks);
-    guint32 copy = many_passes(nanotron, nanotron->comm, "copy to one buffer", bucket->copy, ranks);
+    ready = many_passes(nanotron, walk->stream, "slices of each rank", ops->part, ranks);
+    guint32 copy = many_passes(nanotron, nanotron->comm, "copy to one buffer", ops->copy, ranks);
     program_builder_need(nanotron->builder, ready);
     if (nanotron->walk->reductions->len > 0)
       program_builder_need(nanotron->builder,
@@ -125,19 +117,16 @@ static void gradient_ready(gpointer policy, const PlanGradient *gradient) {
   if (gradient->first_part || !plan_walk_last_micro(nanotron->walk))
     return;
   program_builder_cost(nanotron->builder, model_host_cost(nanotron->walk->host, MODEL_HOST_GRADIENT_HOOK));
-  Bucket *bucket = &g_array_index(nanotron->layout[nanotron->walk->section], Bucket,
-                                  nanotron->bucket_of[nanotron->walk->section][p]);
-  if (--bucket->left == 0)
-    reduce_bucket(nanotron, bucket);
+  PlanBuckets *buckets = nanotron->buckets[nanotron->walk->section];
+  if (plan_buckets_arrived(buckets, p))
+    reduce_bucket(nanotron, buckets->of[p]);
 }
 
 /* ---- The step ---- */
 
 static void begin_micro_batch(gpointer policy) {
   Nanotron *nanotron = policy;
-  GArray *layout = nanotron->layout[nanotron->walk->section];
-  for (guint b = 0; b < layout->len; b++)
-    g_array_index(layout, Bucket, b).left = g_array_index(layout, Bucket, b).n;
+  plan_buckets_begin(nanotron->buckets[nanotron->walk->section]);
   plan_step_micro_batch(nanotron->walk, PROGRAM_FORWARD);
 }
 
@@ -261,8 +250,8 @@ static void add_states(Nanotron *nanotron) {
 static void clear(gpointer policy) {
   Nanotron *nanotron = policy;
   for (int s = 0; s < PROGRAM_SECTIONS; s++) {
-    g_array_unref(nanotron->layout[s]);
-    g_free(nanotron->bucket_of[s]);
+    plan_buckets_free(nanotron->buckets[s]);
+    g_free(nanotron->ops[s]);
   }
   g_free(nanotron->add_ops);
   g_free(nanotron->order);
