@@ -33,40 +33,32 @@ static guint64 closes_at(const PlanRecipe *recipe) {
 }
 
 /* `end`: what its elements are a multiple of. */
-static void close_bucket(PlanMegatronLayout *layout, guint64 elements, guint parameters, guint64 end) {
-  if (parameters == 0)
-    return;
-  PlanMegatronBucket bucket = {rounded_up(elements, end), parameters};
-  layout->elements += bucket.elements;
-  g_array_append_val(layout->buckets, bucket);
+static void close_bucket(GArray *list, guint64 elements, guint parameters, guint64 end) {
+  PlanBucket bucket = {.elements = rounded_up(elements, end), .n = parameters};
+  if (parameters > 0)
+    g_array_append_val(list, bucket);
 }
 
-PlanMegatronLayout *plan_megatron_lay_out(const PlanRecipe *recipe, guint32 shards, const PlanParameters *parameters,
-                                          gboolean tied) {
-  PlanMegatronLayout *layout = g_new0(PlanMegatronLayout, 1);
+PlanBuckets *plan_megatron_lay_out(const PlanRecipe *recipe, guint32 shards, const PlanParameters *parameters,
+                                   gboolean tied) {
+  PlanBuckets *buckets = g_new0(PlanBuckets, 1);
+  GArray *list = g_array_new(FALSE, FALSE, sizeof(PlanBucket));
   gboolean padded = recipe->zero_stage == 1,
            cuts_tied = padded && tied && parameters->n > 0 && parameters->list[0].unit == 0;
   guint64 elements = 0, most = closes_at(recipe), end = padded ? bucket_end(recipe, shards) : 1;
   guint n = 0;
-  layout->buckets = g_array_new(FALSE, FALSE, sizeof(PlanMegatronBucket));
-  layout->bucket_of = g_new(guint, parameters->n);
+  buckets->of = g_new(guint, parameters->n);
   for (guint p = parameters->n; p-- > 0;) {
     if ((cuts_tied && p == 0) || elements >= most) {
-      close_bucket(layout, elements, n, end);
+      close_bucket(list, elements, n, end);
       elements = n = 0;
     }
-    layout->bucket_of[p] = layout->buckets->len;
+    buckets->of[p] = list->len;
     elements = (padded ? rounded_up(elements, PARAMETER_START) : elements) + parameters->list[p].elements;
     n++;
   }
-  close_bucket(layout, elements, n, end);
-  return layout;
-}
-
-void plan_megatron_layout_free(PlanMegatronLayout *layout) {
-  if (layout == NULL)
-    return;
-  g_array_unref(layout->buckets);
-  g_free(layout->bucket_of);
-  g_free(layout);
+  close_bucket(list, elements, n, end);
+  buckets->n = list->len;
+  buckets->list = (PlanBucket *)(gpointer)g_array_free(list, FALSE);
+  return buckets;
 }

@@ -23,12 +23,11 @@
 
 #define FP32 4
 
+/* What is done to one bucket. */
 typedef struct {
-  guint64 elements;    /* padded */
   guint32 norm, scale; /* ops */
-  guint n, left;       /* parameters, and how many have no gradient yet */
   guint32 gather;      /* row; PROGRAM_NONE: not dispatched */
-} Bucket;
+} BucketWork;
 
 typedef struct {
   const PlanRecipe *recipe;
@@ -42,9 +41,9 @@ typedef struct {
   guint32 zero, cast;                              /* ops */
   guint32 weights, buffer, states, fp32_gradients; /* tensors */
   guint32 *new_gradients, *add_ops;                /* by parameter: where its gradient is not added by a matmul */
-  PlanMegatronLayout *layout;
-  Bucket *buckets; /* in order of backward */
-  guint n_buckets;
+  PlanBuckets *buckets;                            /* in order of backward */
+  BucketWork *work;                                /* by bucket */
+  guint64 elements;                                /* of all buckets */
 } Megatron;
 
 static gboolean shards(const Megatron *megatron) {
@@ -58,40 +57,37 @@ static gboolean gathers_in_forward(const Megatron *megatron) {
 
 static void add_buckets(Megatron *megatron, gboolean tied) {
   guint32 bytes = megatron->options->gradient_bytes;
-  megatron->layout = plan_megatron_lay_out(megatron->recipe, megatron->shards, megatron->parameters, tied);
-  megatron->n_buckets = megatron->layout->buckets->len;
-  megatron->buckets = g_new0(Bucket, megatron->n_buckets);
-  for (guint b = 0; b < megatron->n_buckets; b++) {
-    Bucket *bucket = &megatron->buckets[b];
-    const PlanMegatronBucket *laid = &g_array_index(megatron->layout->buckets, PlanMegatronBucket, b);
-    bucket->elements = laid->elements;
-    bucket->n = laid->parameters;
-    bucket->norm = program_builder_memory_op(megatron->builder, bucket->elements * bytes);
-    bucket->scale = program_builder_memory_op(megatron->builder, 2 * bucket->elements * bytes);
+  megatron->buckets = plan_megatron_lay_out(megatron->recipe, megatron->shards, megatron->parameters, tied);
+  megatron->work = g_new0(BucketWork, megatron->buckets->n);
+  for (guint b = 0; b < megatron->buckets->n; b++) {
+    guint64 elements = megatron->buckets->list[b].elements;
+    megatron->elements += elements;
+    megatron->work[b].norm = program_builder_memory_op(megatron->builder, elements * bytes);
+    megatron->work[b].scale = program_builder_memory_op(megatron->builder, 2 * elements * bytes);
   }
 }
 
 /* ---- Gradients ---- */
 
 /* The norm over the bucket, one pass that reads it, whose result the host waits for. */
-static void check_bucket(Megatron *megatron, const Bucket *bucket) {
+static void check_bucket(Megatron *megatron, guint b) {
   if (!megatron->options->checks_gradients)
     return;
-  guint32 norm = plan_walk_pass(megatron->walk, megatron->walk->stream, "norm of bucket", bucket->norm);
+  guint32 norm = plan_walk_pass(megatron->walk, megatron->walk->stream, "norm of bucket", megatron->work[b].norm);
   plan_walk_host(megatron->walk, "look for NaN");
   program_builder_need(megatron->builder, norm);
 }
 
 /* Within the instance, then over instances. Compute scales first, so that sums are means. */
-static void reduce_bucket(Megatron *megatron, const Bucket *bucket) {
+static void reduce_bucket(Megatron *megatron, guint b) {
   PlanWalk *walk = megatron->walk;
-  guint64 bytes = bucket->elements * megatron->options->gradient_bytes;
+  guint64 bytes = megatron->buckets->list[b].elements * megatron->options->gradient_bytes;
   ProgramHint hint = megatron->options->overlap_grad_reduce ? PROGRAM_HINT_BUCKET : PROGRAM_HINT_BOUNDARY;
   program_builder_context(megatron->builder, PROGRAM_REDUCE, -1, (gint32)walk->micro);
-  check_bucket(megatron, bucket);
+  check_bucket(megatron, b);
   if (plan_walk_alone(walk))
     return;
-  guint32 ready = plan_walk_pass(walk, walk->stream, "scale gradients", bucket->scale), row = ready;
+  guint32 ready = plan_walk_pass(walk, walk->stream, "scale gradients", megatron->work[b].scale), row = ready;
   if (shards(megatron)) {
     row = plan_walk_collective(walk, megatron->comm, "reduce-scatter gradients", megatron->shard_slot,
                                (CollCall){COLL_REDUCE_SCATTER, bytes}, hint);
@@ -127,29 +123,29 @@ static void gradient_ready(gpointer policy, const PlanGradient *gradient) {
     program_builder_cost(megatron->builder, model_host_cost(walk->host, MODEL_HOST_GRADIENT_HOOK));
     plan_walk_give(walk, megatron->new_gradients[p], PROGRAM_NONE);
   }
-  Bucket *bucket = &megatron->buckets[megatron->layout->bucket_of[p]];
-  if (!gradient->first_part && --bucket->left == 0 && reduces_early(megatron))
-    reduce_bucket(megatron, bucket);
+  gboolean complete = !gradient->first_part && plan_buckets_arrived(megatron->buckets, p);
+  if (complete && reduces_early(megatron))
+    reduce_bucket(megatron, megatron->buckets->of[p]);
 }
 
 static void finish_reductions(gpointer policy) {
   Megatron *megatron = policy;
   if (!plan_walk_last_micro(megatron->walk))
     return;
-  for (guint b = 0; b < megatron->n_buckets && !reduces_early(megatron); b++)
-    reduce_bucket(megatron, &megatron->buckets[b]);
+  for (guint b = 0; b < megatron->buckets->n && !reduces_early(megatron); b++)
+    reduce_bucket(megatron, b);
   plan_walk_need_reductions(megatron->walk);
 }
 
 /* ---- Parameters ---- */
 
 static guint32 gather_bucket(Megatron *megatron, guint b, guint32 need, ProgramHint hint) {
-  guint64 bytes = megatron->buckets[b].elements * megatron->options->parameter_bytes;
+  guint64 bytes = megatron->buckets->list[b].elements * megatron->options->parameter_bytes;
   program_builder_context(megatron->builder, PROGRAM_GATHER, -1, -1);
   guint32 row = plan_walk_collective(megatron->walk, megatron->comm, "all-gather parameters", megatron->shard_slot,
                                      (CollCall){COLL_ALL_GATHER, bytes}, hint);
   program_builder_need(megatron->builder, need);
-  return megatron->buckets[b].gather = row;
+  return megatron->work[b].gather = row;
 }
 
 /* A module's hook waits for its bucket and dispatches the one after it in forward, which lies before it in the buffer. */
@@ -162,12 +158,12 @@ static void before_op(gpointer policy, guint32 unit, const ModelOp *op, PlanPass
     guint p = plan_parameters_find(megatron->parameters, unit, i);
     if ((op->uses >> i & 1) == 0 || p == PLAN_NO_PARAMETER)
       continue;
-    guint b = megatron->layout->bucket_of[p];
-    guint32 row = megatron->buckets[b].gather;
+    guint b = megatron->buckets->of[p];
+    guint32 row = megatron->work[b].gather;
     if (row == PROGRAM_NONE)
       row = gather_bucket(megatron, b, PROGRAM_NONE, PROGRAM_HINT_NONE);
     plan_walk_need(walk, row);
-    if (b > 0 && megatron->buckets[b - 1].gather == PROGRAM_NONE)
+    if (b > 0 && megatron->work[b - 1].gather == PROGRAM_NONE)
       gather_bucket(megatron, b - 1, PROGRAM_NONE, PROGRAM_HINT_NONE);
   }
 }
@@ -176,7 +172,7 @@ static void gather_all(Megatron *megatron) {
   if (!shards(megatron) || (megatron->options->overlap_param_gather && megatron->walk->section == PROGRAM_STEADY))
     return;
   guint32 stepped = megatron->walk->last;
-  for (guint b = megatron->n_buckets; b-- > 0;)
+  for (guint b = megatron->buckets->n; b-- > 0;)
     plan_walk_need(megatron->walk, gather_bucket(megatron, b, stepped, PROGRAM_HINT_BOUNDARY));
 }
 
@@ -184,10 +180,9 @@ static void gather_all(Megatron *megatron) {
 
 static void begin_micro_batch(gpointer policy) {
   Megatron *megatron = policy;
-  for (guint b = 0; b < megatron->n_buckets; b++) {
-    megatron->buckets[b].left = megatron->buckets[b].n;
-    megatron->buckets[b].gather = PROGRAM_NONE;
-  }
+  plan_buckets_begin(megatron->buckets);
+  for (guint b = 0; b < megatron->buckets->n; b++)
+    megatron->work[b].gather = PROGRAM_NONE;
   plan_step_micro_batch(megatron->walk, PROGRAM_FORWARD);
 }
 
@@ -227,8 +222,8 @@ static void optimizer_step(gpointer policy) {
 
 static void end_step(gpointer policy) {
   Megatron *megatron = policy;
-  for (guint b = 0; b < megatron->n_buckets; b++)
-    program_builder_need(megatron->builder, megatron->buckets[b].gather);
+  for (guint b = 0; b < megatron->buckets->n; b++)
+    program_builder_need(megatron->builder, megatron->work[b].gather);
 }
 
 static void load(gpointer policy) {
@@ -275,11 +270,10 @@ static void add_gradients(Megatron *megatron) {
 static void add_states(Megatron *megatron) {
   const PlanMegatron *options = megatron->options;
   ProgramBuilder *builder = megatron->builder;
-  guint64 shard = megatron->layout->elements / megatron->shards, copies = megatron->replicas;
-  guint64 weights =
-      (megatron->layout->elements + plan_walk_all_elements(megatron->walk) - megatron->parameters->elements) *
-      options->parameter_bytes;
-  guint64 buffer = megatron->layout->elements * options->gradient_bytes;
+  guint64 shard = megatron->elements / megatron->shards, copies = megatron->replicas;
+  guint64 weights = (megatron->elements + plan_walk_all_elements(megatron->walk) - megatron->parameters->elements) *
+                    options->parameter_bytes;
+  guint64 buffer = megatron->elements * options->gradient_bytes;
   gboolean master = options->parameter_bytes < FP32;
   guint64 states = plan_optimizer_bytes(megatron->recipe->optimizer, shard, FP32, master);
   guint32 ranks = megatron->recipe->ranks;
@@ -302,8 +296,8 @@ static void add_states(Megatron *megatron) {
 
 static void clear(gpointer policy) {
   Megatron *megatron = policy;
-  g_free(megatron->buckets);
-  plan_megatron_layout_free(megatron->layout);
+  plan_buckets_free(megatron->buckets);
+  g_free(megatron->work);
   g_free(megatron->new_gradients);
   g_free(megatron->add_ops);
   plan_update_free(megatron->update);
