@@ -1,4 +1,4 @@
-/* Buckets of gradients whose members are known beforehand: how large each is, and how many of its gradients are to come.
+/* Buckets of gradients whose members are known beforehand: how large each is, how many of its gradients are to come.
  *
  *   PlanBuckets *buckets = plan_buckets_new(parameters, ready, caps, element_bytes);
  *   plan_buckets_begin(buckets);                                      // each backward pass

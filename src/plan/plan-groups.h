@@ -1,5 +1,5 @@
-/* Communicators of data parallelism: slots over all ranks, in which ranks side by side share one copy of what is sharded,
- * and ranks alike in their copies hold the same shard of it.
+/* Communicators of data parallelism: slots over all ranks, in which ranks side by side share one copy of what is
+ * sharded, and ranks alike in their copies hold the same shard of it.
  *
  *   ranks 0 … 7, size 4:   side by side {0 1 2 3} {4 5 6 7}     alike {0 4} {1 5} {2 6} {3 7}
  *

@@ -1,5 +1,5 @@
-/* What a framework's policy does in a step: hooks that the step (plan-step.h) and the walk (plan-walk.h) call, each with
- * the policy's state. Any but set_up and clear may be NULL.
+/* What a framework's policy does in a step: hooks that the step (plan-step.h) and the walk (plan-walk.h) call, each
+ * with the policy's state. Any but set_up and clear may be NULL.
  *
  *   set_up
  *   section ─ load (first) ─ step_begins
@@ -26,7 +26,7 @@ typedef struct {
 
 typedef enum { PLAN_FORWARD, PLAN_RECOMPUTE, PLAN_BACKWARD } PlanPass;
 
-/* One that an operation has just completed; of a tied matrix the head's part comes first, the embedding's completes it. */
+/* One that an operation has just completed; of a tied matrix the head's part comes first, then the embedding's. */
 typedef struct {
   guint32 unit; /* whose operation it is, and which of its parameters */
   guint index;

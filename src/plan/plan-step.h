@@ -10,8 +10,8 @@
  *   a pass:          micro-batch begins ─ unit ─ unit ─ … ─ pass ended        (backward: units from last to first)
  *
  * Pure data parallelism is the schedule `single`: one chunk holds all units, and each micro-batch goes forward and then
- * backward. An activation that comes from another rank, or goes there, belongs at the two ends of a pass, around its run of
- * units. Private to this floor. */
+ * backward. An activation that comes from another rank, or goes there, belongs at the two ends of a pass, around its
+ * run of units. Private to this floor. */
 #pragma once
 
 #include "plan-walk.h"

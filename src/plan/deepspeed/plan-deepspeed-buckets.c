@@ -55,8 +55,8 @@ typedef void (*VisitSlice)(PlanDeepspeedEngine *engine, guint64 elements);
 static guint visit_slices(PlanDeepspeedEngine *engine, VisitSlice visit) {
   guint runs = 0;
   guint64 owner = 0, length = 0;
-  for (guint i = 0; i < engine->bucket->len; i++) {
-    const PlanParameter *parameter = &engine->parameters->list[g_array_index(engine->bucket, guint, i)];
+  for (guint i = 0; i < engine->bucket.members->len; i++) {
+    const PlanParameter *parameter = &engine->parameters->list[g_array_index(engine->bucket.members, guint, i)];
     for (guint64 at = parameter->offset, end = at + parameter->elements; at < end;) {
       guint64 of = owner_of(engine, at), next = MIN(end, (of + 1) * engine->shard);
       if (length > 0 && of != owner) {
@@ -135,9 +135,9 @@ static void keep_own(PlanDeepspeedEngine *engine, guint64 elements) {
   }
   plan_stream_pass(&engine->reduce, "keep own slices", plan_deepspeed_op(engine, own, 2 * engine->bytes));
   if (engine->walk->micro == 0 || engine->recipe->zero_stage == 1)
-    take_once(engine, &engine->partition_held, engine->partition);
+    take_once(engine, &engine->grads.own_held, engine->grads.own);
   else
-    take_once(engine, &engine->new_held, engine->partition_new);
+    take_once(engine, &engine->grads.own_new_held, engine->grads.own_new);
 }
 
 static gboolean is_large(const PlanDeepspeedEngine *engine, guint parameter) {
@@ -145,10 +145,10 @@ static gboolean is_large(const PlanDeepspeedEngine *engine, guint parameter) {
 }
 
 static void flush(PlanDeepspeedEngine *engine) {
-  if (engine->bucket_elements == 0)
+  if (engine->bucket.elements == 0)
     return;
   context(engine);
-  guint64 elements = engine->bucket_elements;
+  guint64 elements = engine->bucket.elements;
   if (engine->reduce.id != engine->compute.id) {
     PlanStream *compute = &engine->compute;
     guint32 held = engine->reduce.last;
@@ -167,23 +167,23 @@ static void flush(PlanDeepspeedEngine *engine) {
   else
     reduce_to_all(engine, elements);
   keep_own(engine, elements);
-  for (guint i = 0; i < engine->bucket->len; i++) {
-    guint parameter = g_array_index(engine->bucket, guint, i);
+  for (guint i = 0; i < engine->bucket.members->len; i++) {
+    guint parameter = g_array_index(engine->bucket.members, guint, i);
     if (is_large(engine, parameter) || !engine->options->contiguous_gradients)
-      plan_walk_give(engine->walk, engine->gradients[parameter], engine->reduce.id);
+      plan_walk_give(engine->walk, engine->grads.whole[parameter], engine->reduce.id);
   }
-  g_array_set_size(engine->bucket, 0);
-  engine->bucket_elements = 0;
-  engine->index = engine->options->overlap_comm ? 1 - engine->index : 0;
+  g_array_set_size(engine->bucket.members, 0);
+  engine->bucket.elements = 0;
+  engine->bucket.index = engine->options->overlap_comm ? 1 - engine->bucket.index : 0;
 }
 
 static void take_buffers(PlanDeepspeedEngine *engine) {
-  if (engine->buffers_held || !engine->options->contiguous_gradients)
+  if (engine->bucket.buffers_held || !engine->options->contiguous_gradients)
     return;
-  plan_walk_take(engine->walk, engine->buffers[0]);
+  plan_walk_take(engine->walk, engine->bucket.buffers[0]);
   if (engine->options->overlap_comm)
-    plan_walk_take(engine->walk, engine->buffers[1]);
-  engine->buffers_held = TRUE;
+    plan_walk_take(engine->walk, engine->bucket.buffers[1]);
+  engine->bucket.buffers_held = TRUE;
 }
 
 /* From 0.17.2 to 0.18.5 compute waits for the bucket that was just sent before it fills the other buffer. */
@@ -197,18 +197,18 @@ static void wait_for_bucket(PlanDeepspeedEngine *engine) {
 /* A gradient into the bucket; one that does not fit reduces what is there first. */
 static void into_bucket(PlanDeepspeedEngine *engine, guint parameter) {
   guint64 elements = engine->parameters->list[parameter].elements;
-  if (engine->bucket_elements + elements > engine->options->reduce_bucket_size) {
+  if (engine->bucket.elements + elements > engine->options->reduce_bucket_size) {
     flush(engine);
     wait_for_bucket(engine);
   }
   context(engine);
   if (engine->options->contiguous_gradients && !is_large(engine, parameter)) {
-    plan_stream_pass(&engine->compute, "copy into bucket", engine->copy_ops[parameter]);
+    plan_stream_pass(&engine->compute, "copy into bucket", engine->grads.copy_ops[parameter]);
     take_buffers(engine);
-    plan_walk_give(engine->walk, engine->gradients[parameter], PROGRAM_NONE);
+    plan_walk_give(engine->walk, engine->grads.whole[parameter], PROGRAM_NONE);
   }
-  g_array_append_val(engine->bucket, parameter);
-  engine->bucket_elements += elements;
+  g_array_append_val(engine->bucket.members, parameter);
+  engine->bucket.elements += elements;
 }
 
 /* ---- Gradients as backward makes them ---- */
@@ -232,18 +232,18 @@ static void add_at_once(PlanDeepspeedEngine *engine, guint parameter) {
   guint64 elements = engine->parameters->list[parameter].elements;
   plan_stream_pass(&engine->compute, "add to fp32 gradient",
                    plan_deepspeed_op(engine, elements, engine->bytes + 2 * FP32));
-  plan_walk_give(engine->walk, engine->gradients[parameter], PROGRAM_NONE);
+  plan_walk_give(engine->walk, engine->grads.whole[parameter], PROGRAM_NONE);
 }
 
 void plan_deepspeed_buckets_gradient(PlanDeepspeedEngine *engine, guint parameter, gboolean first_part) {
   PlanWalk *walk = engine->walk;
   gboolean at_once = engine->hybrid && engine->options->immediate_grad_update;
   if (adds(engine, first_part) && !at_once) {
-    plan_walk_take(walk, engine->fresh[parameter]);
-    plan_stream_pass(&engine->compute, "accumulate gradient", engine->add_ops[parameter]);
-    plan_walk_give(walk, engine->fresh[parameter], PROGRAM_NONE);
+    plan_walk_take(walk, engine->grads.fresh[parameter]);
+    plan_stream_pass(&engine->compute, "accumulate gradient", engine->grads.add_ops[parameter]);
+    plan_walk_give(walk, engine->grads.fresh[parameter], PROGRAM_NONE);
   }
-  plan_walk_take(walk, engine->gradients[parameter]);
+  plan_walk_take(walk, engine->grads.whole[parameter]);
   if (first_part || plan_walk_alone(engine->walk))
     return;
   if (at_once)
@@ -285,9 +285,9 @@ static void accumulate(PlanDeepspeedEngine *engine) {
     return;
   plan_stream_pass(&engine->compute, "accumulate own slices",
                    plan_deepspeed_op(engine, engine->shard, engine->bytes + 2 * engine->kept));
-  if (engine->new_held)
-    plan_walk_give(engine->walk, engine->partition_new, PROGRAM_NONE);
-  engine->new_held = FALSE;
+  if (engine->grads.own_new_held)
+    plan_walk_give(engine->walk, engine->grads.own_new, PROGRAM_NONE);
+  engine->grads.own_new_held = FALSE;
 }
 
 static void end_buckets(PlanDeepspeedEngine *engine) {
@@ -297,12 +297,12 @@ static void end_buckets(PlanDeepspeedEngine *engine) {
     plan_walk_host(engine->walk, "synchronise the device");
     plan_stream_block(&engine->compute);
   }
-  if (engine->buffers_held) {
-    plan_walk_give(engine->walk, engine->buffers[0], PROGRAM_NONE);
+  if (engine->bucket.buffers_held) {
+    plan_walk_give(engine->walk, engine->bucket.buffers[0], PROGRAM_NONE);
     if (engine->options->overlap_comm)
-      plan_walk_give(engine->walk, engine->buffers[1], PROGRAM_NONE);
+      plan_walk_give(engine->walk, engine->bucket.buffers[1], PROGRAM_NONE);
   }
-  engine->buffers_held = FALSE;
+  engine->bucket.buffers_held = FALSE;
 }
 
 void plan_deepspeed_buckets_backward_ended(PlanDeepspeedEngine *engine) {
@@ -328,16 +328,17 @@ void plan_deepspeed_buckets_backward_ended(PlanDeepspeedEngine *engine) {
 
 void plan_deepspeed_buckets_init(PlanDeepspeedEngine *engine) {
   guint n = engine->parameters->n;
-  engine->bucket = g_array_new(FALSE, FALSE, sizeof(guint));
-  engine->gradients = plan_parameters_tensors(engine->parameters, engine->walk, "grad", MEM_GRADIENTS, engine->bytes);
-  engine->fresh = plan_parameters_tensors(engine->parameters, engine->walk, "new_grad", MEM_TEMPORARY, engine->bytes);
-  engine->add_ops = g_new(guint32, n);
-  engine->copy_ops = g_new(guint32, n);
+  engine->bucket.members = g_array_new(FALSE, FALSE, sizeof(guint));
+  engine->grads.whole = plan_parameters_tensors(engine->parameters, engine->walk, "grad", MEM_GRADIENTS, engine->bytes);
+  engine->grads.fresh =
+      plan_parameters_tensors(engine->parameters, engine->walk, "new_grad", MEM_TEMPORARY, engine->bytes);
+  engine->grads.add_ops = g_new(guint32, n);
+  engine->grads.copy_ops = g_new(guint32, n);
   for (guint p = 0; p < n; p++) {
-    engine->add_ops[p] = plan_deepspeed_op(engine, engine->parameters->list[p].elements, 3 * engine->bytes);
-    engine->copy_ops[p] = plan_deepspeed_op(engine, engine->parameters->list[p].elements, 2 * engine->bytes);
+    engine->grads.add_ops[p] = plan_deepspeed_op(engine, engine->parameters->list[p].elements, 3 * engine->bytes);
+    engine->grads.copy_ops[p] = plan_deepspeed_op(engine, engine->parameters->list[p].elements, 2 * engine->bytes);
   }
   for (int i = 0; i < 2; i++)
-    engine->buffers[i] = program_builder_tensor(engine->builder, "gradient bucket", MEM_COMMUNICATION,
-                                                engine->options->reduce_bucket_size * engine->bytes, 0);
+    engine->bucket.buffers[i] = program_builder_tensor(engine->builder, "gradient bucket", MEM_COMMUNICATION,
+                                                       engine->options->reduce_bucket_size * engine->bytes, 0);
 }

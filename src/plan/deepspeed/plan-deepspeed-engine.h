@@ -29,6 +29,37 @@
 typedef struct PlanDeepspeedFetch PlanDeepspeedFetch;
 typedef struct PlanDeepspeedShards PlanDeepspeedShards;
 
+/* What of the optimizer the rank owns. */
+typedef struct {
+  guint32 master, momenta;          /* tensors */
+  guint32 flat, cast;               /* the step's copies of the own gradients: as accumulated, in fp32 */
+  PlanUpdate *update, *last_update; /* of a full group of own elements, of the last one */
+  PlanUpdate *norm;                 /* its norm pass reads all own gradients */
+  guint groups;                     /* that the optimizer updates one after the other */
+} PlanDeepspeedOptimizer;
+
+typedef struct {
+  guint32 *whole, *fresh; /* by parameter: .grad, and what is added to it */
+  guint32 *add_ops, *copy_ops;
+  guint32 own, own_new; /* own slices: accumulated, of one micro-batch */
+  guint32 full;         /* fp32 gradients of BF16_Optimizer */
+  gboolean own_held, own_new_held;
+} PlanDeepspeedGradients;
+
+/* The bucket that is filled, while a backward pass is built. */
+typedef struct {
+  guint32 buffers[2]; /* tensors */
+  GArray *members;    /* guint: parameters in it */
+  guint64 elements;
+  gboolean buffers_held;
+  guint index; /* of the buffer that is filled */
+} PlanDeepspeedBucket;
+
+typedef struct {
+  guint32 cpu;        /* stream of the host's cores */
+  guint32 back, wide; /* tensors: parameters on their way back; the norm's copy */
+} PlanDeepspeedOffload;
+
 typedef struct {
   const PlanRecipe *recipe;
   const PlanDeepspeed *options;
@@ -43,23 +74,12 @@ typedef struct {
   const PlanParameters *parameters; /* those that are trained, of the walk */
   PlanParameters *every;            /* frozen ones too */
   guint64 shard;                    /* elements of one rank's states */
-  PlanUpdate *update, *last_update; /* of a full group of own elements, of the last one */
-  PlanUpdate *norm;                 /* its norm pass reads all own gradients */
-  guint groups;                     /* that the optimizer updates one after the other */
-  guint32 weights, master, momenta; /* tensors */
-  guint32 *gradients, *fresh;       /* by parameter: .grad, and what is added to it */
-  guint32 *add_ops, *copy_ops;
-  guint32 partition, partition_new; /* own slices of gradients: accumulated, of one micro-batch */
-  guint32 full;                     /* fp32 gradients of BF16_Optimizer */
-  guint32 flat, cast;               /* the step's copies of the own slices: as accumulated, in fp32 */
-  guint32 cpu, back, wide; /* offload: stream of the host's cores; parameters on their way back; the norm's copy */
-  guint32 buffers[2];      /* buckets */
-  guint32 small, second;   /* stage 3: parameters that stay gathered, hpZ's second copy */
-  /* Buckets, while a backward pass is built. */
-  GArray *bucket; /* guint: parameters in it */
-  guint64 bucket_elements;
-  gboolean buffers_held, partition_held, new_held;
-  guint index;               /* of the buffer that is filled */
+  guint32 weights;                  /* tensor */
+  guint32 small, second;            /* stage 3: parameters that stay gathered, hpZ's second copy */
+  PlanDeepspeedOptimizer optimizer;
+  PlanDeepspeedGradients grads;
+  PlanDeepspeedBucket bucket; /* stages 0 to 2 */
+  PlanDeepspeedOffload offload;
   PlanDeepspeedFetch *fetch; /* stage 3 */
   PlanDeepspeedShards *shards;
 } PlanDeepspeedEngine;
@@ -70,14 +90,15 @@ guint32 plan_deepspeed_op(PlanDeepspeedEngine *engine, guint64 elements, guint32
 void plan_deepspeed_buckets_init(PlanDeepspeedEngine *engine);
 void plan_deepspeed_buckets_gradient(PlanDeepspeedEngine *engine, guint parameter, gboolean first_part);
 void plan_deepspeed_buckets_backward_ended(PlanDeepspeedEngine *engine);
-/* Offload to host memory (plan-deepspeed-offload.c). `plan_deepspeed_offload_init` after the states: they are not on the GPU. */
+/* Offload to host memory (plan-deepspeed-offload.c). `plan_deepspeed_offload_init` after the states: they are not on
+ * the GPU. */
 gboolean plan_deepspeed_offload_on(const PlanDeepspeedEngine *engine);
 void plan_deepspeed_offload_init(PlanDeepspeedEngine *engine);
 void plan_deepspeed_offload_own(PlanDeepspeedEngine *engine, guint64 elements);
 void plan_deepspeed_offload_update(PlanDeepspeedEngine *engine);
 void plan_deepspeed_offload_fetch(PlanDeepspeedEngine *engine, PlanStream *stream, guint64 elements);
-/* Stage 3: parameters (plan-deepspeed-fetch.c) and gradients (plan-deepspeed-shards.c). `second`: slot of hpZ, PROGRAM_NONE: none.
- */
+/* Stage 3: parameters (plan-deepspeed-fetch.c) and gradients (plan-deepspeed-shards.c). `second`:
+ * slot of hpZ, PROGRAM_NONE: none. */
 PlanDeepspeedFetch *plan_deepspeed_fetch_new(PlanDeepspeedEngine *engine, guint32 stream, guint32 slot, guint32 second);
 void plan_deepspeed_fetch_free(PlanDeepspeedFetch *fetch);
 void plan_deepspeed_fetch_section(PlanDeepspeedFetch *fetch);

@@ -34,8 +34,8 @@ void plan_deepspeed_offload_own(PlanDeepspeedEngine *engine, guint64 elements) {
     return;
   }
   plan_stream_pass(stream, "norm of own gradients", plan_deepspeed_op(engine, elements, engine->kept + 2 * FP64));
-  plan_walk_take(engine->walk, engine->wide);
-  plan_walk_give(engine->walk, engine->wide, PROGRAM_NONE);
+  plan_walk_take(engine->walk, engine->offload.wide);
+  plan_walk_give(engine->walk, engine->offload.wide, PROGRAM_NONE);
   plan_stream_pass(stream, "own gradients to fp32", plan_deepspeed_op(engine, elements, engine->kept + FP32));
   plan_stream_copy(stream, "own fp32 gradients to host", elements * FP32, path(engine));
 }
@@ -52,14 +52,14 @@ static void copy_back(PlanDeepspeedEngine *engine) {
   plan_stream_copy(&engine->compute, "updated parameters from host", engine->shard * bytes, path(engine));
   if (!wide)
     return;
-  plan_walk_take(engine->walk, engine->back);
+  plan_walk_take(engine->walk, engine->offload.back);
   plan_stream_pass(&engine->compute, "updated parameters to 16 bits",
                    plan_deepspeed_op(engine, engine->shard, FP32 + engine->walk->element_bytes));
-  plan_walk_give(engine->walk, engine->back, PROGRAM_NONE);
+  plan_walk_give(engine->walk, engine->offload.back, PROGRAM_NONE);
 }
 
 void plan_deepspeed_offload_update(PlanDeepspeedEngine *engine) {
-  guint32 row = plan_walk_cpu(engine->walk, engine->cpu, "adam on the host", adam_bytes(engine));
+  guint32 row = plan_walk_cpu(engine->walk, engine->offload.cpu, "adam on the host", adam_bytes(engine));
   plan_walk_host(engine->walk, "wait for the host's adam");
   program_builder_need(engine->builder, row);
   if (engine->recipe->offload_parameters == PLAN_OFFLOAD_NO)
@@ -77,11 +77,12 @@ void plan_deepspeed_offload_init(PlanDeepspeedEngine *engine) {
   guint64 largest = 0;
   for (guint p = 0; p < engine->parameters->n; p++)
     largest = MAX(largest, engine->parameters->list[p].elements);
-  engine->cpu = program_builder_stream(engine->builder, "cpu");
-  engine->master = engine->momenta = PROGRAM_NONE;
-  engine->partition = program_builder_tensor(engine->builder, "gradient on its way to the host", MEM_COMMUNICATION,
+  engine->offload.cpu = program_builder_stream(engine->builder, "cpu");
+  engine->optimizer.master = engine->optimizer.momenta = PROGRAM_NONE;
+  engine->grads.own = program_builder_tensor(engine->builder, "gradient on its way to the host", MEM_COMMUNICATION,
                                              largest * engine->kept, 0);
-  engine->wide = program_builder_tensor(engine->builder, "double copy for the norm", MEM_TEMPORARY, largest * FP64, 0);
-  engine->back =
+  engine->offload.wide =
+      program_builder_tensor(engine->builder, "double copy for the norm", MEM_TEMPORARY, largest * FP64, 0);
+  engine->offload.back =
       program_builder_tensor(engine->builder, "updated parameters in fp32", MEM_TEMPORARY, engine->shard * FP32, 0);
 }

@@ -106,7 +106,7 @@ static void flush(PlanDeepspeedShards *shards) {
   for (guint i = 0; i < shards->bucket->len; i++) {
     guint parameter = g_array_index(shards->bucket, guint, i);
     if (is_large(shards, parameter))
-      plan_walk_give(engine->walk, engine->gradients[parameter], engine->reduce.id);
+      plan_walk_give(engine->walk, engine->grads.whole[parameter], engine->reduce.id);
   }
   g_array_set_size(shards->bucket, 0);
   shards->elements = 0;
@@ -114,7 +114,7 @@ static void flush(PlanDeepspeedShards *shards) {
 
 void plan_deepspeed_shards_gradient(PlanDeepspeedShards *shards, guint parameter, gboolean first_part) {
   PlanDeepspeedEngine *engine = shards->engine;
-  plan_walk_take(engine->walk, engine->gradients[parameter]);
+  plan_walk_take(engine->walk, engine->grads.whole[parameter]);
   if (first_part)
     return;
   guint64 elements = engine->parameters->list[parameter].elements;
@@ -123,8 +123,8 @@ void plan_deepspeed_shards_gradient(PlanDeepspeedShards *shards, guint parameter
   program_builder_context(engine->builder, PROGRAM_REDUCE, -1, (gint32)engine->walk->micro);
   if (!is_large(shards, parameter)) {
     plan_stream_follow(&engine->reduce, &engine->compute);
-    plan_stream_pass(&engine->reduce, "copy into bucket", engine->copy_ops[parameter]);
-    plan_walk_give(engine->walk, engine->gradients[parameter], engine->reduce.id);
+    plan_stream_pass(&engine->reduce, "copy into bucket", engine->grads.copy_ops[parameter]);
+    plan_walk_give(engine->walk, engine->grads.whole[parameter], engine->reduce.id);
   }
   g_array_append_val(shards->bucket, parameter);
   shards->elements += elements;

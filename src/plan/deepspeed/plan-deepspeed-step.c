@@ -22,7 +22,7 @@ static void give_up(PlanDeepspeedEngine *engine, guint32 tensor) {
 
 static void norm(PlanDeepspeedEngine *engine) {
   if (!plan_deepspeed_offload_on(engine))
-    plan_update_norm(engine->walk, engine->norm);
+    plan_update_norm(engine->walk, engine->optimizer.norm);
   if (!plan_walk_alone(engine->walk))
     plan_stream_collective(&engine->compute, engine->comm, "reduce norm", engine->world,
                            (CollCall){COLL_ALL_REDUCE, SCALAR}, PROGRAM_HINT_NONE);
@@ -31,7 +31,7 @@ static void norm(PlanDeepspeedEngine *engine) {
 }
 
 static gboolean flattens(const PlanDeepspeedEngine *engine) {
-  return engine->flat != PROGRAM_NONE;
+  return engine->optimizer.flat != PROGRAM_NONE;
 }
 
 static void update(PlanDeepspeedEngine *engine) {
@@ -42,16 +42,17 @@ static void update(PlanDeepspeedEngine *engine) {
   if (flattens(engine)) {
     plan_stream_pass(&engine->compute, "flatten own gradients",
                      plan_deepspeed_op(engine, engine->shard, 2 * engine->kept));
-    take_in(engine, engine->flat);
+    take_in(engine, engine->optimizer.flat);
   }
-  for (guint i = 0; i < engine->groups; i++) {
-    plan_update_run(engine->walk, i + 1 < engine->groups ? engine->update : engine->last_update, NULL);
-    take_in(engine, engine->cast);
+  for (guint i = 0; i < engine->optimizer.groups; i++) {
+    plan_update_run(engine->walk,
+                    i + 1 < engine->optimizer.groups ? engine->optimizer.update : engine->optimizer.last_update, NULL);
+    take_in(engine, engine->optimizer.cast);
     if (engine->walk->section == PROGRAM_FIRST && i == 0)
-      program_builder_take(engine->builder, engine->momenta);
+      program_builder_take(engine->builder, engine->optimizer.momenta);
     if (flattens(engine))
-      give_up(engine, engine->flat);
-    give_up(engine, engine->cast);
+      give_up(engine, engine->optimizer.flat);
+    give_up(engine, engine->optimizer.cast);
   }
 }
 
@@ -71,10 +72,10 @@ static void gather(PlanDeepspeedEngine *engine) {
 static void free_gradients(PlanDeepspeedEngine *engine) {
   gboolean in_grad = engine->recipe->zero_stage == 0 || (plan_walk_alone(engine->walk) && engine->fetch == NULL);
   for (guint p = 0; in_grad && !engine->hybrid && p < engine->parameters->n; p++)
-    plan_walk_give(engine->walk, engine->gradients[p], PROGRAM_NONE);
-  if (engine->partition_held)
-    plan_walk_give(engine->walk, engine->partition, PROGRAM_NONE);
-  engine->partition_held = FALSE;
+    plan_walk_give(engine->walk, engine->grads.whole[p], PROGRAM_NONE);
+  if (engine->grads.own_held)
+    plan_walk_give(engine->walk, engine->grads.own, PROGRAM_NONE);
+  engine->grads.own_held = FALSE;
 }
 
 void plan_deepspeed_step(gpointer policy) {
@@ -111,14 +112,16 @@ void plan_deepspeed_step_init(PlanDeepspeedEngine *engine) {
   guint32 arriving = engine->hybrid ? FP32 : engine->kept;
   guint64 stage = engine->recipe->zero_stage;
   gboolean lists = (stage == 1 || stage == 2) && !engine->hybrid && !plan_walk_alone(engine->walk);
-  engine->flat = engine->cast = PROGRAM_NONE;
+  engine->optimizer.flat = engine->optimizer.cast = PROGRAM_NONE;
   if (lists)
-    engine->flat =
+    engine->optimizer.flat =
         program_builder_tensor(engine->builder, "own gradients, flat", MEM_TEMPORARY, engine->shard * engine->kept, 0);
   if (arriving < FP32)
-    engine->cast = program_builder_tensor(engine->builder, "own gradients in fp32", MEM_TEMPORARY, group * FP32, 0);
-  engine->groups = (guint)((engine->shard + group - 1) / group);
-  engine->update = update_of(engine, group, arriving, FALSE);
-  engine->last_update = update_of(engine, engine->shard - (engine->groups - 1) * group, arriving, FALSE);
-  engine->norm = update_of(engine, engine->shard, arriving, TRUE);
+    engine->optimizer.cast =
+        program_builder_tensor(engine->builder, "own gradients in fp32", MEM_TEMPORARY, group * FP32, 0);
+  engine->optimizer.groups = (guint)((engine->shard + group - 1) / group);
+  engine->optimizer.update = update_of(engine, group, arriving, FALSE);
+  engine->optimizer.last_update =
+      update_of(engine, engine->shard - (engine->optimizer.groups - 1) * group, arriving, FALSE);
+  engine->optimizer.norm = update_of(engine, engine->shard, arriving, TRUE);
 }

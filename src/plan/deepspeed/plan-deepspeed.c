@@ -54,14 +54,14 @@ static void end_backward(gpointer policy) {
 
 static void load(gpointer policy) {
   PlanDeepspeedEngine *engine = policy;
-  const guint32 held[] = {engine->weights, engine->master, engine->full, engine->small, engine->second};
+  const guint32 held[] = {engine->weights, engine->optimizer.master, engine->grads.full, engine->small, engine->second};
   for (guint i = 0; i < G_N_ELEMENTS(held); i++)
     if (held[i] != PROGRAM_NONE)
       program_builder_take(engine->builder, held[i]);
   if (engine->fetch != NULL || plan_deepspeed_offload_on(engine))
-    program_builder_take(engine->builder, engine->partition);
+    program_builder_take(engine->builder, engine->grads.own);
   if (engine->fetch != NULL && engine->options->contiguous_gradients)
-    program_builder_take(engine->builder, engine->buffers[0]);
+    program_builder_take(engine->builder, engine->bucket.buffers[0]);
 }
 
 static void begin_section(gpointer policy) {
@@ -108,14 +108,14 @@ static void add_states(PlanDeepspeedEngine *engine) {
   gboolean master = sharded || element_bytes < FP32;
   guint64 momenta = plan_optimizer_bytes(engine->recipe->optimizer, engine->shard, FP32, FALSE);
   engine->weights = state(engine, "parameters", MEM_PARAMETERS, weights * element_bytes, shards_weights);
-  engine->master =
+  engine->optimizer.master =
       master ? state(engine, "master parameters", MEM_OPTIMIZER, engine->shard * FP32, sharded) : PROGRAM_NONE;
-  engine->momenta = state(engine, "momenta", MEM_OPTIMIZER, momenta, sharded);
-  engine->full = engine->hybrid
-                     ? state(engine, "fp32 gradients", MEM_GRADIENTS, engine->parameters->elements * FP32, FALSE)
-                     : PROGRAM_NONE;
-  engine->partition = state(engine, "own gradients", MEM_GRADIENTS, engine->shard * engine->kept, TRUE);
-  engine->partition_new = state(engine, "new own gradients", MEM_GRADIENTS, engine->shard * engine->bytes, FALSE);
+  engine->optimizer.momenta = state(engine, "momenta", MEM_OPTIMIZER, momenta, sharded);
+  engine->grads.full = engine->hybrid
+                           ? state(engine, "fp32 gradients", MEM_GRADIENTS, engine->parameters->elements * FP32, FALSE)
+                           : PROGRAM_NONE;
+  engine->grads.own = state(engine, "own gradients", MEM_GRADIENTS, engine->shard * engine->kept, TRUE);
+  engine->grads.own_new = state(engine, "new own gradients", MEM_GRADIENTS, engine->shard * engine->bytes, FALSE);
   engine->small = engine->second = PROGRAM_NONE;
   if (plan_deepspeed_offload_on(engine))
     plan_deepspeed_offload_init(engine);
@@ -125,15 +125,15 @@ static void clear(gpointer policy) {
   PlanDeepspeedEngine *engine = policy;
   plan_stream_clear(&engine->compute);
   plan_stream_clear(&engine->reduce);
-  g_free(engine->gradients);
-  g_free(engine->fresh);
-  g_free(engine->add_ops);
-  g_free(engine->copy_ops);
-  if (engine->bucket != NULL)
-    g_array_unref(engine->bucket);
-  plan_update_free(engine->update);
-  plan_update_free(engine->last_update);
-  plan_update_free(engine->norm);
+  g_free(engine->grads.whole);
+  g_free(engine->grads.fresh);
+  g_free(engine->grads.add_ops);
+  g_free(engine->grads.copy_ops);
+  if (engine->bucket.members != NULL)
+    g_array_unref(engine->bucket.members);
+  plan_update_free(engine->optimizer.update);
+  plan_update_free(engine->optimizer.last_update);
+  plan_update_free(engine->optimizer.norm);
   plan_deepspeed_fetch_free(engine->fetch);
   plan_deepspeed_shards_free(engine->shards);
   plan_parameters_free(engine->every);
