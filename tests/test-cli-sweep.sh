@@ -26,7 +26,7 @@ expect() {
 expect "a grid" 0 '16 points, 16 played' sweep llama2-7b --grid nodes=1..4:1 --grid zero_stage=0,1,2,3 --db a.db
 expect "the same again" 0 '0 played, 16 in the database already' sweep llama2-7b --grid nodes=1..4:1 --grid zero_stage=0,1,2,3 --db a.db
 expect "a condition" 0 '4 played, 12 left out by --where' sweep llama2-7b --grid nodes=1..4:1 --grid zero_stage=0,1,2,3 --where 'zero_stage = 3' --db b.db
-expect "JSON" 0 '"known": 16' sweep llama2-7b --grid nodes=1..4:1 --grid zero_stage=0,1,2,3 --db a.db --json
+expect "JSON" 0 '"known" : 16' sweep llama2-7b --grid nodes=1..4:1 --grid zero_stage=0,1,2,3 --db a.db --json
 expect "a share" 0 '6 points, 6 played' sweep llama2-7b --grid nodes=1..4:1 --grid zero_stage=0,1,2,3 --shard 1/3 --db s1.db
 expect "no share" 2 '--shard: expected I/N' sweep llama2-7b --grid nodes=1 --shard 4/3
 expect "a wrong key" 2 'no setting is called "nods"; did you mean "cluster.nodes"?' sweep llama2-7b --grid nods=1,2
@@ -48,11 +48,11 @@ rows="select settings, status, step_ps, peak_allocated_bytes, value from point j
 # The least step of all runs that fit, as SQL finds it.
 fastest=$(sqlite3 a.db "select run_id from run where verdict = 'fits' order by step_ps, run_id limit 1")
 "$foretrain" best --minimise step --db a.db --json --top 1 >out
-grep -q "\"run_id\": $fastest," out && passed=$((passed + 1)) || { failed=$((failed + 1)); echo "FAILED the fastest is run $fastest: $(cat out)"; }
+grep -q "\"run_id\" : $fastest," out && passed=$((passed + 1)) || { failed=$((failed + 1)); echo "FAILED the fastest is run $fastest: $(cat out)"; }
 cp "$source/workloads/llama2-7b.ini" 'a "quoted" name.ini'
 "$foretrain" run 'a "quoted" name.ini' --db quoted.db -q && "$foretrain" best --minimise step --db quoted.db --json >out
 python3 -c 'import json, sys; sys.exit(json.load(open("out"))[0]["workload"] != "a \"quoted\" name")' && passed=$((passed + 1)) || { failed=$((failed + 1)); echo "FAILED quotes in JSON: $(cat out)"; }
-expect "the best under a condition" 0 '"gpus": 8,' best --minimise step --subject 'gpus <= 8' --top 1 --db a.db --json
+expect "the best under a condition" 0 '"gpus" : 8,' best --minimise step --subject 'gpus <= 8' --top 1 --db a.db --json
 expect "what does not fit counts when asked for" 0 'oom' best --minimise step --maximise gpus --subject 'verdict = oom' --db a.db --json
 expect "the American spelling" 0 '"gpus": 8,' best --minimize step --subject 'gpus <= 8' --top 1 --db a.db --json
 expect "a front" 0 'tokens_per_second' best --minimise gpus --maximise tokens_per_second --db a.db

@@ -174,7 +174,7 @@ static void beside_a_measured_step(void) {
   GError *error = NULL;
   g_autoptr(StoreDb) db = store_help_fresh();
   gint64 id = keep(db, "llama3-8b-fsdp2", (const char *[]){"model.layers=2", NULL}, TRUE);
-  ReportMeasured trace = {.file = "a \"b\".json",
+  ReportMeasured trace = {.file = "h\xc3\xb6her \"b\".json",
                           .steps = 3,
                           .taken = 2,
                           .step = 1000 * SIM_MILLISECOND,
@@ -188,6 +188,8 @@ static void beside_a_measured_step(void) {
   g_autoptr(JsonNode) node = json_from_string(json->str, NULL);
   CU_ASSERT_PTR_NOT_NULL_FATAL(node);
   JsonObject *root = json_node_get_object(node);
+  CU_ASSERT_STRING_EQUAL(json_object_get_string_member(json_object_get_object_member(root, "trace"), "file"),
+                         trace.file);
   CU_ASSERT_EQUAL(of_side(root, "measured", "step_ps"), 1000 * SIM_MILLISECOND);
   CU_ASSERT_EQUAL(of_operations(root, "measured", "exposed_ps"), 200 * SIM_MILLISECOND);
   CU_ASSERT_EQUAL(of_side(root, "predicted", "compute_ps") + of_side(root, "predicted", "exposed_ps") +

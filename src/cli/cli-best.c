@@ -1,9 +1,9 @@
 /* foretrain best: which of the runs in the database, by one objective or the front of several. */
-#include <json-glib/json-glib.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base-error.h"
+#include "base-json.h"
 #include "base-table.h"
 #include "cli-objectives.h"
 #include "store-points.h"
@@ -33,7 +33,7 @@ static const char *const columns[] = {
 
 typedef struct {
   BaseTable *table;
-  GString *json;
+  BaseJson *json;
 } Row;
 
 static void add_cells(int n, const char *const *names, const char *const *values, gpointer user) {
@@ -44,22 +44,14 @@ static void add_cells(int n, const char *const *names, const char *const *values
   }
 }
 
-/* A text as JSON has it. Caller frees. */
-static char *quote(const char *text) {
-  g_autoptr(JsonNode) node = json_node_init_string(json_node_alloc(), text);
-  return json_to_string(node, FALSE);
-}
-
 static void add_members(int n, const char *const *names, const char *const *values, gpointer user) {
   Row *row = user;
   for (int i = 0; i < n; i++) {
     const StoreMetric *metric = store_metric_find(names[i]);
-    gboolean text = metric != NULL && metric->unit == STORE_TEXT && values[i] != NULL;
-    g_autofree char *quoted = text ? quote(values[i]) : NULL;
-    g_string_append_printf(row->json, "%s\n    \"%s\": %s", i > 0 ? "," : "", names[i],
-                           text                ? quoted
-                           : values[i] != NULL ? values[i]
-                                               : "null");
+    if (values[i] != NULL && (metric == NULL || metric->unit != STORE_TEXT))
+      base_json_digits(row->json, names[i], values[i]);
+    else
+      base_json_text(row->json, names[i], values[i]);
   }
 }
 
@@ -85,7 +77,8 @@ static gboolean print(StoreDb *db, const GArray *best, const StoreObjective *obj
                       GError **error) {
   g_autoptr(BaseTable) table = base_table_new();
   g_autoptr(GString) text = g_string_new(NULL);
-  Row row = {table, text};
+  g_autoptr(BaseJson) json = base_json_new(text, BASE_JSON_SPREAD);
+  Row row = {table, json};
   base_table_head(table, "run", BASE_RIGHT);
   g_autoptr(GPtrArray) metrics = as_json ? all_metrics() : shown_metrics(objectives, n);
   for (guint i = 0; i < metrics->len; i++) {
@@ -93,21 +86,21 @@ static gboolean print(StoreDb *db, const GArray *best, const StoreObjective *obj
     base_table_head(table, metric->name, metric->unit == STORE_TEXT ? BASE_LEFT : BASE_RIGHT);
   }
   if (as_json)
-    g_string_append_c(text, '[');
+    base_json_list(json, NULL);
   for (guint i = 0; i < best->len; i++) {
     gint64 run_id = g_array_index(best, StoreBest, i).run_id;
     if (as_json)
-      g_string_append(text, i > 0 ? ",\n  {" : "\n  {");
+      base_json_map(json, NULL);
     else
       base_table_cell(table, "%" G_GINT64_FORMAT, run_id);
     if (!store_db_columns(db, (const StoreMetric *const *)metrics->pdata, metrics->len, run_id,
                           as_json ? add_members : add_cells, &row, error))
       return FALSE;
     if (as_json)
-      g_string_append(text, "\n  }");
+      base_json_end(json);
   }
   if (as_json)
-    g_string_append(text, "\n]\n");
+    base_json_end(json);
   else
     base_table_print(table, 0, text);
   fputs(text->str, stdout);

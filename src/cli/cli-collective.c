@@ -1,9 +1,9 @@
 /* foretrain collective: a table in nccl-tests' layout, predicted. */
-#include <json-glib/json-glib.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base-error.h"
+#include "base-json.h"
 #include "cli-measured.h"
 #include "cli.h"
 #include "report-text.h"
@@ -139,61 +139,43 @@ static void print_head(const StudyCollective *collective, GString *text) {
 }
 
 /* `row`: as measured, or NULL. */
-static void json_call(JsonBuilder *json, const StudyCollectiveCall *call, const ImportRow *row) {
-  json_builder_begin_object(json);
-  json_builder_set_member_name(json, "bytes");
-  json_builder_add_int_value(json, (gint64)call->bytes);
-  json_builder_set_member_name(json, "count");
-  json_builder_add_int_value(json, (gint64)call->elements);
-  json_builder_set_member_name(json, "redop");
-  json_builder_add_string_value(json, call->redop);
-  json_builder_set_member_name(json, "root");
-  json_builder_add_int_value(json, call->root);
-  json_builder_set_member_name(json, "time_ps");
-  json_builder_add_int_value(json, call->time);
-  json_builder_set_member_name(json, "algorithm_bandwidth");
-  json_builder_add_double_value(json, call->algorithm_bandwidth);
-  json_builder_set_member_name(json, "bus_bandwidth");
-  json_builder_add_double_value(json, call->bus_bandwidth);
-  json_builder_set_member_name(json, "algorithm");
-  json_builder_add_string_value(json, call->algorithm);
-  json_builder_set_member_name(json, "protocol");
-  json_builder_add_string_value(json, call->protocol);
-  json_builder_set_member_name(json, "channels");
-  json_builder_add_int_value(json, call->channels);
+static void json_call(BaseJson *json, const StudyCollectiveCall *call, const ImportRow *row) {
+  base_json_map(json, NULL);
+  base_json_integer(json, "bytes", (gint64)call->bytes);
+  base_json_integer(json, "count", (gint64)call->elements);
+  base_json_text(json, "redop", call->redop);
+  base_json_integer(json, "root", call->root);
+  base_json_integer(json, "time_ps", call->time);
+  base_json_number(json, "algorithm_bandwidth", call->algorithm_bandwidth);
+  base_json_number(json, "bus_bandwidth", call->bus_bandwidth);
+  base_json_text(json, "algorithm", call->algorithm);
+  base_json_text(json, "protocol", call->protocol);
+  base_json_integer(json, "channels", call->channels);
   if (row != NULL)
     cli_measured_json(call, row, json);
-  json_builder_end_object(json);
+  base_json_end(json);
 }
 
-static void json_begin(JsonBuilder *json, const StudyCollective *collective) {
+static void json_begin(BaseJson *json, const StudyCollective *collective) {
   const struct {
     const char *key, *value;
   } texts[] = {{"operation", study_collective_operation(collective)},
                {"dtype", study_collective_dtype(collective)},
                {"topology", study_collective_topology(collective)},
                {"gpu", study_collective_gpu(collective)}};
-  json_builder_begin_object(json);
-  json_builder_set_member_name(json, "json_version");
-  json_builder_add_int_value(json, REPORT_JSON_VERSION);
+  base_json_map(json, NULL);
+  base_json_integer(json, "json_version", REPORT_JSON_VERSION);
   for (gsize i = 0; i < G_N_ELEMENTS(texts); i++) {
-    json_builder_set_member_name(json, texts[i].key);
-    json_builder_add_string_value(json, texts[i].value);
+    base_json_text(json, texts[i].key, texts[i].value);
   }
-  json_builder_set_member_name(json, "nodes");
-  json_builder_add_int_value(json, study_collective_nodes(collective));
-  json_builder_set_member_name(json, "group_size");
-  json_builder_add_int_value(json, study_collective_ranks(collective));
-  json_builder_set_member_name(json, "calls");
-  json_builder_begin_array(json);
+  base_json_integer(json, "nodes", study_collective_nodes(collective));
+  base_json_integer(json, "group_size", study_collective_ranks(collective));
+  base_json_list(json, "calls");
 }
 
-static void json_end(JsonBuilder *json, GString *text) {
-  json_builder_end_array(json);
-  json_builder_end_object(json);
-  g_autoptr(JsonNode) root = json_builder_get_root(json);
-  g_autofree char *printed = json_to_string(root, TRUE);
-  g_string_append_printf(text, "%s\n", printed);
+static void json_end(BaseJson *json) {
+  base_json_end(json);
+  base_json_end(json);
 }
 
 static CliExit print_compared(const Collective *asked, GError **error) {
@@ -207,8 +189,8 @@ static CliExit print_compared(const Collective *asked, GError **error) {
   g_autoptr(StudyCollective) collective = open_collective(asked, &measured, error);
   if (collective == NULL || !cli_measured_check(log, run, collective, error))
     return CLI_INPUT;
-  g_autoptr(GString) text = g_string_new(NULL);
-  g_autoptr(JsonBuilder) json = json_builder_new();
+  g_autoptr(GString) text = g_string_new(NULL), objects = g_string_new(NULL);
+  g_autoptr(BaseJson) json = base_json_new(objects, BASE_JSON_SPREAD);
   g_autoptr(CliMeasured) table = cli_measured_new(log, run, collective);
   json_begin(json, collective);
   for (guint i = 0; i < run->rows->len; i++) {
@@ -219,11 +201,9 @@ static CliExit print_compared(const Collective *asked, GError **error) {
     cli_measured_add(table, &call, row);
     json_call(json, &call, row);
   }
-  if (asked->json)
-    json_end(json, text);
-  else
-    cli_measured_print(table, text);
-  fputs(text->str, stdout);
+  json_end(json);
+  cli_measured_print(table, text);
+  fputs((asked->json ? objects : text)->str, stdout);
   return CLI_DONE;
 }
 
@@ -238,8 +218,8 @@ static CliExit collective(gconstpointer data, GError **error) {
   g_autoptr(StudyCollective) calls = open_collective(asked, &(CliMeasuredSettings){0}, error);
   if (calls == NULL)
     return CLI_INPUT;
-  g_autoptr(GString) text = g_string_new(NULL), reasons = g_string_new(NULL);
-  g_autoptr(JsonBuilder) json = json_builder_new();
+  g_autoptr(GString) text = g_string_new(NULL), reasons = g_string_new(NULL), objects = g_string_new(NULL);
+  g_autoptr(BaseJson) json = base_json_new(objects, BASE_JSON_SPREAD);
   json_begin(json, calls);
   print_head(calls, text);
   if (asked->explain)
@@ -253,9 +233,8 @@ static CliExit collective(gconstpointer data, GError **error) {
     if (asked->explain)
       study_collective_explain(calls, bytes, reasons);
   }
-  if (asked->json)
-    json_end(json, g_string_truncate(text, 0));
-  fputs(text->str, stdout);
+  json_end(json);
+  fputs((asked->json ? objects : text)->str, stdout);
   if (!asked->json)
     fputs(reasons->str, stdout);
   return CLI_DONE;

@@ -1,9 +1,9 @@
 /* foretrain layers: what a workload computes, operation by operation. */
-#include <json-glib/json-glib.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base-error.h"
+#include "base-json.h"
 #include "base-table.h"
 #include "cli-profile.h"
 #include "cli.h"
@@ -69,65 +69,46 @@ static void print_text(const StudyLayers *layers, GString *text) {
   base_table_print(table, 0, text);
 }
 
-static void json_op(JsonBuilder *json, const StudyLayerOp *op) {
-  json_builder_begin_object(json);
-  json_builder_set_member_name(json, "name");
-  json_builder_add_string_value(json, op->name);
-  json_builder_set_member_name(json, "kind");
-  json_builder_add_string_value(json, op->kind);
-  json_builder_set_member_name(json, "flops");
-  json_builder_add_double_value(json, op->flops);
-  json_builder_set_member_name(json, "bytes");
-  json_builder_add_int_value(json, (gint64)op->bytes);
-  json_builder_set_member_name(json, "activation_bytes");
-  json_builder_add_int_value(json, (gint64)op->activation_bytes);
-  json_builder_set_member_name(json, "time_ps");
-  json_builder_add_int_value(json, op->time);
-  json_builder_end_object(json);
+static void json_op(BaseJson *json, const StudyLayerOp *op) {
+  base_json_map(json, NULL);
+  base_json_text(json, "name", op->name);
+  base_json_text(json, "kind", op->kind);
+  base_json_number(json, "flops", op->flops);
+  base_json_integer(json, "bytes", (gint64)op->bytes);
+  base_json_integer(json, "activation_bytes", (gint64)op->activation_bytes);
+  base_json_integer(json, "time_ps", op->time);
+  base_json_end(json);
 }
 
 /* One object per layer and direction, in the order of execution forward, then backward. */
-static void json_block(JsonBuilder *json, const StudyLayers *layers, guint first, guint end, const char *layer,
+static void json_block(BaseJson *json, const StudyLayers *layers, guint first, guint end, const char *layer,
                        guint64 parameters) {
   CliProfileSum sum = {0};
   for (guint i = first; i < end; i++)
     cli_profile_add(&sum, &layers->ops[i]);
-  json_builder_begin_object(json);
-  json_builder_set_member_name(json, "layer");
-  json_builder_add_string_value(json, layer);
-  json_builder_set_member_name(json, "direction");
-  json_builder_add_string_value(json, layers->ops[first].direction);
-  json_builder_set_member_name(json, "parameters");
-  json_builder_add_int_value(json, (gint64)parameters);
-  json_builder_set_member_name(json, "flops");
-  json_builder_add_double_value(json, sum.flops);
-  json_builder_set_member_name(json, "bytes");
-  json_builder_add_int_value(json, (gint64)sum.bytes);
-  json_builder_set_member_name(json, "activation_bytes");
-  json_builder_add_int_value(json, (gint64)sum.activations);
-  json_builder_set_member_name(json, "time_ps");
-  json_builder_add_int_value(json, sum.time);
-  json_builder_set_member_name(json, "operations");
-  json_builder_begin_array(json);
+  base_json_map(json, NULL);
+  base_json_text(json, "layer", layer);
+  base_json_text(json, "direction", layers->ops[first].direction);
+  base_json_integer(json, "parameters", (gint64)parameters);
+  base_json_number(json, "flops", sum.flops);
+  base_json_integer(json, "bytes", (gint64)sum.bytes);
+  base_json_integer(json, "activation_bytes", (gint64)sum.activations);
+  base_json_integer(json, "time_ps", sum.time);
+  base_json_list(json, "operations");
   for (guint i = first; i < end; i++)
     json_op(json, &layers->ops[i]);
-  json_builder_end_array(json);
-  json_builder_end_object(json);
+  base_json_end(json);
+  base_json_end(json);
 }
 
 static void print_json(const StudyLayers *layers, GString *text) {
-  g_autoptr(JsonBuilder) json = json_builder_new();
-  json_builder_begin_object(json);
-  json_builder_set_member_name(json, "json_version");
-  json_builder_add_int_value(json, REPORT_JSON_VERSION);
-  json_builder_set_member_name(json, "model");
-  json_builder_add_string_value(json, layers->model);
-  json_builder_set_member_name(json, "parameters");
-  json_builder_add_int_value(json, (gint64)layers->parameters);
-  json_builder_set_member_name(json, "basis");
-  json_builder_add_string_value(json, layers->basis);
-  json_builder_set_member_name(json, "layers");
-  json_builder_begin_array(json);
+  g_autoptr(BaseJson) json = base_json_new(text, BASE_JSON_SPREAD);
+  base_json_map(json, NULL);
+  base_json_integer(json, "json_version", REPORT_JSON_VERSION);
+  base_json_text(json, "model", layers->model);
+  base_json_integer(json, "parameters", (gint64)layers->parameters);
+  base_json_text(json, "basis", layers->basis);
+  base_json_list(json, "layers");
   for (guint first = 0, end; first < layers->n_ops; first = end) {
     const StudyLayerOp *op = &layers->ops[first];
     for (end = first + 1; end < layers->n_ops && same_block(op, &layers->ops[end]);)
@@ -139,11 +120,8 @@ static void print_json(const StudyLayers *layers, GString *text) {
       json_block(json, layers, first, end, name, layers->unit_parameters[unit]);
     }
   }
-  json_builder_end_array(json);
-  json_builder_end_object(json);
-  g_autoptr(JsonNode) root = json_builder_get_root(json);
-  g_autofree char *printed = json_to_string(root, TRUE);
-  g_string_append_printf(text, "%s\n", printed);
+  base_json_end(json);
+  base_json_end(json);
 }
 
 static CliExit layers(gconstpointer data, GError **error) {

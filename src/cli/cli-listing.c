@@ -1,12 +1,14 @@
-/* Cells go to the table or to the builder of JSON, whichever the listing has. */
+/* Cells go to the table or to the writer of JSON, whichever the listing has. */
 #include "cli-listing.h"
 
-#include <json-glib/json-glib.h>
+#include <math.h>
 #include <stdio.h>
+
+#include "base-json.h"
 
 struct CliListing {
   BaseTable *table;
-  JsonBuilder *json; /* NULL: the table is printed */
+  BaseJson *json; /* NULL: the table is printed */
   GString *page;
   const CliColumn *columns;
   guint n, at;
@@ -17,8 +19,8 @@ CliListing *cli_listing_new(gboolean json) {
   listing->table = base_table_new();
   listing->page = g_string_new(NULL);
   if (json) {
-    listing->json = json_builder_new();
-    json_builder_begin_array(listing->json);
+    listing->json = base_json_new(listing->page, BASE_JSON_SPREAD);
+    base_json_list(listing->json, NULL);
   }
   return listing;
 }
@@ -28,7 +30,7 @@ void cli_listing_free(CliListing *listing) {
     return;
   base_table_free(listing->table);
   g_string_free(listing->page, TRUE);
-  g_clear_object(&listing->json);
+  base_json_free(listing->json);
   g_free(listing);
 }
 
@@ -38,12 +40,11 @@ void cli_listing_columns(CliListing *listing, const CliColumn *columns) {
     base_table_head(listing->table, columns[listing->n].head, columns[listing->n].align);
 }
 
-static void begin_cell(CliListing *listing) {
-  if (listing->json == NULL)
-    return;
-  if (listing->at == 0)
-    json_builder_begin_object(listing->json);
-  json_builder_set_member_name(listing->json, listing->columns[listing->at].key);
+/* The cell's key, of JSON. */
+static const char *begin_cell(CliListing *listing) {
+  if (listing->json != NULL && listing->at == 0)
+    base_json_map(listing->json, NULL);
+  return listing->columns[listing->at].key;
 }
 
 static void end_cell(CliListing *listing, const char *shown) {
@@ -51,13 +52,13 @@ static void end_cell(CliListing *listing, const char *shown) {
     base_table_cell(listing->table, "%s", shown);
   listing->at = (listing->at + 1) % listing->n;
   if (listing->json != NULL && listing->at == 0)
-    json_builder_end_object(listing->json);
+    base_json_end(listing->json);
 }
 
 void cli_listing_shown(CliListing *listing, const char *value, const char *shown) {
-  begin_cell(listing);
+  const char *key = begin_cell(listing);
   if (listing->json != NULL)
-    json_builder_add_string_value(listing->json, value);
+    base_json_text(listing->json, key, value);
   end_cell(listing, shown);
 }
 
@@ -66,19 +67,17 @@ void cli_listing_text(CliListing *listing, const char *value) {
 }
 
 void cli_listing_integer(CliListing *listing, gint64 value, const char *shown) {
-  begin_cell(listing);
+  const char *key = begin_cell(listing);
   if (listing->json != NULL)
-    json_builder_add_int_value(listing->json, value);
+    base_json_integer(listing->json, key, value);
   end_cell(listing, shown);
 }
 
 void cli_listing_number(CliListing *listing, double value, const char *format, double shown) {
   g_autofree char *text = value != 0 ? g_strdup_printf(format, shown) : g_strdup("-");
-  begin_cell(listing);
-  if (listing->json != NULL && value != 0)
-    json_builder_add_double_value(listing->json, value);
-  else if (listing->json != NULL)
-    json_builder_add_null_value(listing->json);
+  const char *key = begin_cell(listing);
+  if (listing->json != NULL)
+    base_json_number(listing->json, key, value != 0 ? value : NAN);
   end_cell(listing, text);
 }
 
@@ -91,13 +90,9 @@ GString *cli_listing_page(CliListing *listing) {
 }
 
 void cli_listing_print(CliListing *listing) {
-  if (listing->json != NULL) {
-    json_builder_end_array(listing->json);
-    g_autoptr(JsonNode) root = json_builder_get_root(listing->json);
-    g_autofree char *text = json_to_string(root, TRUE);
-    g_string_append_printf(listing->page, "%s\n", text);
-  } else if (listing->n > 0) {
+  if (listing->json != NULL)
+    base_json_end(listing->json);
+  else if (listing->n > 0)
     base_table_print(listing->table, 0, listing->page);
-  }
   fputs(listing->page->str, stdout);
 }

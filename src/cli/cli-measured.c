@@ -1,6 +1,7 @@
 /* Rows of a log and calls of the same sizes, side by side. */
 #include "cli-measured.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base-error.h"
@@ -142,23 +143,18 @@ void cli_measured_print(const CliMeasured *table, GString *text) {
         100 * g_array_index(table->distances, double, n - 1));
 }
 
-static void json_half(JsonBuilder *json, const char *time_key, const char *ratio_key, SimTime predicted,
+static void json_half(BaseJson *json, const char *time_key, const char *ratio_key, SimTime predicted,
                       SimTime measured) {
   double ratio;
   gboolean known = ratio_of(predicted, measured, &ratio);
-  json_builder_set_member_name(json, time_key);
   if (known)
-    json_builder_add_int_value(json, measured);
+    base_json_integer(json, time_key, measured);
   else
-    json_builder_add_null_value(json);
-  json_builder_set_member_name(json, ratio_key);
-  if (known)
-    json_builder_add_double_value(json, ratio);
-  else
-    json_builder_add_null_value(json);
+    base_json_null(json, time_key);
+  base_json_number(json, ratio_key, known ? ratio : NAN);
 }
 
-void cli_measured_json(const StudyCollectiveCall *call, const ImportRow *row, JsonBuilder *json) {
+void cli_measured_json(const StudyCollectiveCall *call, const ImportRow *row, BaseJson *json) {
   json_half(json, "measured_time_ps", "ratio", call->time, row->out_of_place.time);
   json_half(json, "measured_in_place_time_ps", "in_place_ratio", call->time, row->in_place.time);
 }

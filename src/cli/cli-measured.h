@@ -8,8 +8,7 @@
  * Ratios are predicted over measured: above 1, foretold too slow. */
 #pragma once
 
-#include <json-glib/json-glib.h>
-
+#include "base-json.h"
 #include "import-nccl-tests.h"
 #include "study-collective.h"
 
@@ -36,4 +35,4 @@ void cli_measured_add(CliMeasured *table, const StudyCollectiveCall *call, const
 void cli_measured_print(const CliMeasured *table, GString *text);
 /* Members of an open object: "measured_time_ps", "measured_in_place_time_ps", and "ratio", "in_place_ratio"; null where
  * that half was not measured. */
-void cli_measured_json(const StudyCollectiveCall *call, const ImportRow *row, JsonBuilder *json);
+void cli_measured_json(const StudyCollectiveCall *call, const ImportRow *row, BaseJson *json);

@@ -53,20 +53,6 @@ CliExit cli_finish(const CliOutcome *outcome, gboolean timeline, RunReport *cons
   return CLI_DONE;
 }
 
-/* JSON: as the member "remedies" of the object. */
-static void tell_remedies(const Run *asked, const Study *study, const RunReport *report, GString *text) {
-  g_autoptr(GPtrArray) remedies = study_remedies(study, report, &asked->workload.twins.study);
-  if (!asked->outcome.json) {
-    report_remedies(report, remedies, text);
-    return;
-  }
-  const char *end = strrchr(text->str, '}');
-  g_string_truncate(text, (gsize)(end - text->str));
-  g_string_append(text, ",\"remedies\":");
-  report_remedies_json(remedies, text);
-  g_string_append(text, "}\n");
-}
-
 static CliExit run(gconstpointer data, GError **error) {
   const Run *asked = data;
   if (cli_database(asked->outcome.db, error) == NULL)
@@ -82,12 +68,18 @@ static CliExit run(gconstpointer data, GError **error) {
     report_as(report, (ReportTool)asked->as, text);
     return cli_finish(&asked->outcome, asked->workload.twins.study.timeline, &report, 1, text, error);
   }
-  (asked->outcome.json ? report_json : report_summary)(report, text);
-  if (report->verdict == RUN_OOM && !asked->outcome.quiet)
-    tell_remedies(asked, study, report, text);
-  if (asked->outcome.explain && !asked->outcome.json) /* JSON always says so */
+  gboolean wanting = report->verdict == RUN_OOM && !asked->outcome.quiet;
+  g_autoptr(GPtrArray) remedies = wanting ? study_remedies(study, report, &asked->workload.twins.study) : NULL;
+  if (asked->outcome.json) { /* always explains */
+    report_json_with(report, remedies, text);
+    return cli_finish(&asked->outcome, asked->workload.twins.study.timeline, &report, 1, text, error);
+  }
+  report_summary(report, text);
+  if (remedies != NULL)
+    report_remedies(report, remedies, text);
+  if (asked->outcome.explain)
     report_explain(&report, 1, text);
-  if (asked->outcome.explain && !asked->outcome.json && !study_print_recipe(study, text, error))
+  if (asked->outcome.explain && !study_print_recipe(study, text, error))
     return CLI_INPUT;
   return cli_finish(&asked->outcome, asked->workload.twins.study.timeline, &report, 1, text, error);
 }

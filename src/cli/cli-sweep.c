@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "base-error.h"
+#include "base-json.h"
 #include "cli-progress.h"
 #include "cli-stop.h"
 #include "cli.h"
@@ -91,10 +92,13 @@ static void print_counts(const StudySweepResult *result, double seconds, gboolea
                 {"left_out", "left out by --where", result->unwanted},
                 {"not_reached", "not reached", result->points - done}};
   if (json) {
-    printf("{");
+    g_autoptr(GString) text = g_string_new(NULL);
+    g_autoptr(BaseJson) object = base_json_new(text, BASE_JSON_SPREAD);
+    base_json_map(object, NULL);
     for (gsize i = 0; i < G_N_ELEMENTS(counts); i++)
-      printf("%s\"%s\": %" G_GUINT64_FORMAT, i > 0 ? ", " : "", counts[i].key, counts[i].value);
-    printf("}\n");
+      base_json_integer(object, counts[i].key, (gint64)counts[i].value);
+    base_json_end(object);
+    fputs(text->str, stdout);
     return;
   }
   for (gsize i = 0; i < G_N_ELEMENTS(counts); i++)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base-error.h"
+#include "base-json.h"
 
 #define VERSION "0.0.4"
 enum { VARINT = 0, LENGTH = 2 }; /* wire types */
@@ -170,13 +171,18 @@ gboolean program_chakra_write(const Program *program, guint32 rank, const SimTim
 }
 
 char *program_chakra_groups(const Program *program) {
-  GString *text = g_string_new("{");
+  GString *text = g_string_new(NULL);
+  g_autoptr(BaseJson) json = base_json_new(text, BASE_JSON_COMPACT);
+  base_json_map(json, NULL);
   for (guint32 c = 0; c < program->n_communicators; c++) {
-    g_string_append_printf(text, "%s\"%u\":[", c > 0 ? "," : "", c + 1);
+    char name[16];
+    g_snprintf(name, sizeof name, "%u", c + 1);
+    base_json_list(json, name);
     for (guint32 r = 0; r < program->communicators[c].n_ranks; r++)
-      g_string_append_printf(text, "%s%u", r > 0 ? "," : "", program->communicators[c].ranks[r]);
-    g_string_append_c(text, ']');
+      base_json_integer(json, NULL, program->communicators[c].ranks[r]);
+    base_json_end(json);
   }
-  g_string_append(text, "}\n");
+  base_json_end(json);
+  g_string_append_c(text, '\n');
   return g_string_free(text, FALSE);
 }

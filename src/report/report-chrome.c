@@ -5,39 +5,31 @@
 #include <string.h>
 
 #include "base-error.h"
+#include "base-json.h"
 #include "base-names.h"
 #include "store-metric.h"
 
 typedef struct {
-  GString *text;
-  guint events;
+  BaseJson *json;
   GHashTable *streams; /* their numbers */
 } Writer;
 
-/* A string in quotes, with what JSON escapes escaped. */
-static void add_string(GString *text, const char *value) {
-  g_string_append_c(text, '"');
-  for (; *value != '\0'; value++)
-    if ((guchar)*value < 0x20)
-      g_string_append_printf(text, "\\u%04x", (guchar)*value);
-    else if (*value == '"' || *value == '\\')
-      g_string_append_printf(text, "\\%c", *value);
-    else
-      g_string_append_c(text, *value);
-  g_string_append_c(text, '"');
-}
-
 /* Picoseconds as microseconds, exactly. */
-static void add_time(GString *text, const char *key, gint64 time) {
-  g_string_append_printf(text, ",\"%s\":%" G_GINT64_FORMAT ".%06" G_GINT64_FORMAT, key, time / SIM_MICROSECOND,
-                         time % SIM_MICROSECOND);
+static void add_time(BaseJson *json, const char *key, gint64 time) {
+  g_autofree char *digits =
+      g_strdup_printf("%" G_GINT64_FORMAT ".%06" G_GINT64_FORMAT, time / SIM_MICROSECOND, time % SIM_MICROSECOND);
+  base_json_digits(json, key, digits);
 }
 
-static GString *begin(Writer *writer, const char *kind, guint32 pid, const char *name) {
-  g_string_append_printf(writer->text, "%s\n{\"ph\":\"%s\",\"pid\":%u,\"name\":", writer->events++ > 0 ? "," : "", kind,
-                         pid);
-  add_string(writer->text, name);
-  return writer->text;
+/* An event a line. */
+static BaseJson *begin(Writer *writer, const char *kind, guint32 pid, const char *name) {
+  BaseJson *json = writer->json;
+  base_json_break(json);
+  base_json_map(json, NULL);
+  base_json_text(json, "ph", kind);
+  base_json_integer(json, "pid", pid);
+  base_json_text(json, "name", name);
+  return json;
 }
 
 static gint by_name(gconstpointer a, gconstpointer b) {
@@ -62,24 +54,23 @@ static guint number_of(const Writer *writer, const char *stream) {
   return GPOINTER_TO_UINT(g_hash_table_lookup(writer->streams, stream));
 }
 
-static void add_value(GString *text, const char *key, RunValue value) {
+static void add_value(BaseJson *json, const char *key, RunValue value) {
   if (value.kind == RUN_NULL)
     return;
-  g_string_append_printf(text, ",\"%s\":", key);
   if (value.kind == RUN_STRING) {
-    add_string(text, value.string);
+    base_json_text(json, key, value.string);
     return;
   }
   g_autofree char *number = store_value_text(value);
-  g_string_append(text, number);
+  base_json_digits(json, key, number);
 }
 
 /* Those fields of the record that are named, in this order. */
-static void add_values(GString *text, const char *const *keys, const RunRecord *record, gconstpointer of) {
+static void add_values(BaseJson *json, const char *const *keys, const RunRecord *record, gconstpointer of) {
   for (; *keys != NULL; keys++)
     for (guint i = 0; i < record->n; i++)
       if (g_strcmp0(record->fields[i].key, *keys) == 0)
-        add_value(text, *keys, run_field_get(&record->fields[i], of));
+        add_value(json, *keys, run_field_get(&record->fields[i], of));
 }
 
 static void add_task(Writer *writer, guint32 index, const RunClass *of, const RunTask *task) {
@@ -87,18 +78,18 @@ static void add_task(Writer *writer, guint32 index, const RunClass *of, const Ru
   static const char *const call_keys[] = {"operation", "algorithm",     "protocol", "bytes",
                                           "channels",  "bus_bandwidth", NULL};
   const RunCollective *call = run_class_collective(of, task->row);
-  GString *text = begin(writer, "X", index, task->name);
-  g_string_append(text, ",\"cat\":");
-  add_string(text, task->phase);
-  g_string_append_printf(text, ",\"tid\":%u", number_of(writer, task->stream));
-  add_time(text, "ts", task->start);
-  add_time(text, "dur", task->end - task->start);
-  g_string_append(text, ",\"args\":{\"phase\":");
-  add_string(text, task->phase);
-  add_values(text, task_keys, &run_record_task, task);
+  BaseJson *json = begin(writer, "X", index, task->name);
+  base_json_text(json, "cat", task->phase);
+  base_json_integer(json, "tid", number_of(writer, task->stream));
+  add_time(json, "ts", task->start);
+  add_time(json, "dur", task->end - task->start);
+  base_json_map(json, "args");
+  base_json_text(json, "phase", task->phase);
+  add_values(json, task_keys, &run_record_task, task);
   if (call != NULL)
-    add_values(text, call_keys, &run_record_collective, call);
-  g_string_append(text, "}}");
+    add_values(json, call_keys, &run_record_collective, call);
+  base_json_end(json);
+  base_json_end(json);
 }
 
 static void add_tasks(Writer *writer, guint32 index, const RunClass *of) {
@@ -111,16 +102,17 @@ static void add_exposures(Writer *writer, guint32 index, const RunClass *of) {
   for (guint32 i = 0; i < of->n_exposures; i++) {
     const RunExposure *piece = &of->exposures[i];
     const RunTask *task = run_class_task(of, piece->row);
-    GString *text = begin(writer, "X", index, run_cause_names[piece->cause]);
-    g_string_append(text, ",\"cat\":\"exposed\",\"tid\":0");
-    add_time(text, "ts", piece->start);
-    add_time(text, "dur", piece->end - piece->start);
+    BaseJson *json = begin(writer, "X", index, run_cause_names[piece->cause]);
+    base_json_text(json, "cat", "exposed");
+    base_json_integer(json, "tid", 0);
+    add_time(json, "ts", piece->start);
+    add_time(json, "dur", piece->end - piece->start);
     if (task != NULL) {
-      g_string_append(text, ",\"args\":{\"waits_for\":");
-      add_string(text, task->name);
-      g_string_append_c(text, '}');
+      base_json_map(json, "args");
+      base_json_text(json, "waits_for", task->name);
+      base_json_end(json);
     }
-    g_string_append_c(text, '}');
+    base_json_end(json);
   }
 }
 
@@ -135,17 +127,22 @@ static void add_levels(Writer *writer, guint32 index, const RunClass *of) {
       if (!run_sample_changes(of, i, tenant))
         continue;
       g_autofree char *name = g_strconcat("memory: ", tenants[k], NULL);
-      GString *text = begin(writer, "C", index, name);
-      add_time(text, "ts", of->samples[i].at);
-      g_string_append_printf(text, ",\"args\":{\"bytes\":%" G_GUINT64_FORMAT "}}", of->samples[i].held[tenant]);
+      BaseJson *json = begin(writer, "C", index, name);
+      add_time(json, "ts", of->samples[i].at);
+      base_json_map(json, "args");
+      base_json_integer(json, "bytes", (gint64)of->samples[i].held[tenant]);
+      base_json_end(json);
+      base_json_end(json);
     }
 }
 
 static void add_meta(Writer *writer, const char *kind, guint32 index, guint thread, const char *name) {
-  GString *text = begin(writer, "M", index, kind);
-  g_string_append_printf(text, ",\"tid\":%u,\"args\":{\"name\":", thread);
-  add_string(text, name);
-  g_string_append(text, "}}");
+  BaseJson *json = begin(writer, "M", index, kind);
+  base_json_integer(json, "tid", thread);
+  base_json_map(json, "args");
+  base_json_text(json, "name", name);
+  base_json_end(json);
+  base_json_end(json);
 }
 
 static void add_process(Writer *writer, guint32 index, const RunClass *of) {
@@ -180,11 +177,17 @@ gboolean report_chrome(StoreDb *db, gint64 run_id, GString *text, GError **error
     return FALSE;
   }
   g_autoptr(GHashTable) streams = number_streams(report);
-  Writer writer = {text, 0, streams};
-  g_string_append(text, "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[");
+  g_autoptr(BaseJson) json = base_json_new(text, BASE_JSON_COMPACT);
+  Writer writer = {json, streams};
+  base_json_map(json, NULL);
+  base_json_text(json, "displayTimeUnit", "ms");
+  base_json_list(json, "traceEvents");
   for (gsize i = 0; i < G_N_ELEMENTS(parts); i++)
     for (guint32 c = 0; c < report->n_classes; c++)
       parts[i](&writer, c, &report->classes[c]);
-  g_string_append(text, "\n]}\n");
+  base_json_break(json);
+  base_json_end(json);
+  base_json_end(json);
+  g_string_append_c(text, '\n');
   return TRUE;
 }

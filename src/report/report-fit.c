@@ -1,10 +1,11 @@
 /* A line for each stage. */
 #include "report-fit.h"
 
+#include <math.h>
 #include <string.h>
 
+#include "base-json.h"
 #include "base-table.h"
-#include "json-glib/json-glib.h"
 #include "report-words.h"
 
 static void print_fit(BaseTable *table, const StudyFit *fit, int stage) {
@@ -62,18 +63,8 @@ void report_fit(const StudyFits *fits, GString *text) {
   print_envelopes(fits, text);
 }
 
-static void add_fit(JsonBuilder *builder, const char *key, const StudyFit *fit, int stage) {
+static void add_fit(BaseJson *json, const char *key, const StudyFit *fit, int stage) {
   const RunReport *report = fit->report;
-  json_builder_begin_object(builder);
-  json_builder_set_member_name(builder, "zero_stage");
-  json_builder_add_int_value(builder, stage);
-  json_builder_set_member_name(builder, "key");
-  json_builder_add_string_value(builder, key);
-  json_builder_set_member_name(builder, "limit");
-  if (fit->limit != NULL)
-    json_builder_add_string_value(builder, fit->limit);
-  else
-    json_builder_add_null_value(builder);
   const struct {
     const char *name;
     gint64 value;
@@ -82,34 +73,25 @@ static void add_fit(JsonBuilder *builder, const char *key, const StudyFit *fit, 
                {"step_low_ps", report != NULL ? report->step_low : 0},
                {"step_high_ps", report != NULL ? report->step_high : 0},
                {"device_used_bytes", report != NULL ? (gint64)run_report_tightest(report)->device_used : 0}};
-  for (gsize i = 0; i < G_N_ELEMENTS(facts); i++) {
-    json_builder_set_member_name(builder, facts[i].name);
+  base_json_map(json, NULL);
+  base_json_integer(json, "zero_stage", stage);
+  base_json_text(json, "key", key);
+  base_json_text(json, "limit", fit->limit);
+  for (gsize i = 0; i < G_N_ELEMENTS(facts); i++)
     if (report != NULL && facts[i].value != 0)
-      json_builder_add_int_value(builder, facts[i].value);
+      base_json_integer(json, facts[i].name, facts[i].value);
     else
-      json_builder_add_null_value(builder);
-  }
-  json_builder_set_member_name(builder, "envelope");
-  if (report != NULL && report->envelope != NULL)
-    json_builder_add_string_value(builder, report->envelope);
-  else
-    json_builder_add_null_value(builder);
-  json_builder_set_member_name(builder, "tokens_per_second_per_gpu");
-  if (report != NULL)
-    json_builder_add_double_value(builder, report->tokens_per_second_per_gpu);
-  else
-    json_builder_add_null_value(builder);
-  json_builder_end_object(builder);
+      base_json_null(json, facts[i].name);
+  base_json_text(json, "envelope", report != NULL ? report->envelope : NULL);
+  base_json_number(json, "tokens_per_second_per_gpu", report != NULL ? report->tokens_per_second_per_gpu : NAN);
+  base_json_end(json);
 }
 
 void report_fit_json(const StudyFits *fits, GString *text) {
-  g_autoptr(JsonBuilder) builder = json_builder_new();
-  json_builder_begin_array(builder);
+  g_autoptr(BaseJson) json = base_json_new(text, BASE_JSON_SPREAD);
+  base_json_list(json, NULL);
   for (int stage = 0; stage < STUDY_STAGES; stage++)
     if (fits->stages[stage].refused == NULL)
-      add_fit(builder, fits->key, &fits->stages[stage], stage);
-  json_builder_end_array(builder);
-  g_autoptr(JsonNode) root = json_builder_get_root(builder);
-  g_autofree char *json = json_to_string(root, TRUE);
-  g_string_append_printf(text, "%s\n", json);
+      add_fit(json, fits->key, &fits->stages[stage], stage);
+  base_json_end(json);
 }

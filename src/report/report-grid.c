@@ -1,7 +1,6 @@
-/* A sweep's row, its axes read from their JSON. */
+/* A sweep's row and its axes. */
 #include "report-grid.h"
 
-#include <json-glib/json-glib.h>
 #include <string.h>
 
 #include "base-error.h"
@@ -23,14 +22,16 @@ void report_grid_free(ReportGrid *grid) {
   g_free(grid);
 }
 
-static void add_axis(JsonObject *object, const char *name, JsonNode *node, gpointer user) {
-  ReportGrid *grid = user;
-  JsonArray *array = json_node_get_array(node);
-  ReportAxis axis = {g_strdup(name), g_new0(char *, json_array_get_length(array) + 1), json_array_get_length(array)};
-  (void)object;
-  for (guint i = 0; i < axis.n; i++)
-    axis.values[i] = g_strdup(json_array_get_string_element(array, i));
-  g_array_append_val(grid->axes, axis);
+static void add_value(ReportGrid *grid, const StoreAxisValue *found) {
+  ReportAxis *last = grid->axes->len > 0 ? &g_array_index(grid->axes, ReportAxis, grid->axes->len - 1) : NULL;
+  if (last == NULL || strcmp(last->name, found->axis) != 0) {
+    ReportAxis axis = {g_strdup(found->axis), g_new0(char *, 1), 0};
+    g_array_append_val(grid->axes, axis);
+    last = &g_array_index(grid->axes, ReportAxis, grid->axes->len - 1);
+  }
+  last->values = g_renew(char *, last->values, last->n + 2);
+  last->values[last->n++] = g_strdup(found->value);
+  last->values[last->n] = NULL;
 }
 
 ReportGrid *report_grid_load(StoreDb *db, GError **error) {
@@ -49,11 +50,12 @@ ReportGrid *report_grid_load(StoreDb *db, GError **error) {
   }
   grid->sweep_id = sweep.sweep_id;
   grid->workload = g_path_get_basename(sweep.workload);
-  g_autoptr(JsonNode) root = json_from_string(sweep.axes, NULL);
-  if (root != NULL && JSON_NODE_HOLDS_OBJECT(root))
-    json_object_foreach_member(json_node_get_object(root), add_axis, grid);
   g_free(sweep.workload);
-  g_free(sweep.axes);
+  g_autoptr(GArray) values = store_db_axes(db, grid->sweep_id, grid->names, error);
+  if (values == NULL)
+    return NULL;
+  for (guint i = 0; i < values->len; i++)
+    add_value(grid, &g_array_index(values, StoreAxisValue, i));
   grid->points = store_db_points(db, grid->sweep_id, grid->names, error);
   if (grid->points == NULL)
     return NULL;

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base-json.h"
 #include "base-names.h"
 #include "base-table.h"
 #include "report-text.h"
@@ -133,30 +134,40 @@ gboolean report_measured(StoreDb *db, gint64 run_id, const ReportMeasured *trace
 
 /* ---- JSON ---- */
 
-static void add_side(GString *text, const char *name, const ReportMeasured *side) {
-  g_string_append_printf(text,
-                         ",\"%s\":{\"step_ps\":%" G_GINT64_FORMAT ",\"compute_ps\":%" G_GINT64_FORMAT
-                         ",\"communication_ps\":%" G_GINT64_FORMAT ",\"exposed_ps\":%" G_GINT64_FORMAT
-                         ",\"idle_ps\":%" G_GINT64_FORMAT ",\"operations\":{",
-                         name, side->step, side->compute, side->communication, side->exposed, side->idle);
-  for (int o = 0; o < REPORT_OPERATIONS; o++)
-    g_string_append_printf(
-        text, "%s\"%s\":{\"calls\":%u,\"busy_ps\":%" G_GINT64_FORMAT ",\"exposed_ps\":%" G_GINT64_FORMAT "}",
-        o > 0 ? "," : "", report_operation_names[o], side->of[o].calls, side->of[o].busy, side->of[o].exposed);
-  g_string_append(text, "}}");
+static void add_side(BaseJson *json, const char *name, const ReportMeasured *side) {
+  base_json_map(json, name);
+  base_json_integer(json, "step_ps", side->step);
+  base_json_integer(json, "compute_ps", side->compute);
+  base_json_integer(json, "communication_ps", side->communication);
+  base_json_integer(json, "exposed_ps", side->exposed);
+  base_json_integer(json, "idle_ps", side->idle);
+  base_json_map(json, "operations");
+  for (int o = 0; o < REPORT_OPERATIONS; o++) {
+    base_json_map(json, report_operation_names[o]);
+    base_json_integer(json, "calls", side->of[o].calls);
+    base_json_integer(json, "busy_ps", side->of[o].busy);
+    base_json_integer(json, "exposed_ps", side->of[o].exposed);
+    base_json_end(json);
+  }
+  base_json_end(json);
+  base_json_end(json);
 }
 
 gboolean report_measured_json(StoreDb *db, gint64 run_id, const ReportMeasured *trace, GString *text, GError **error) {
   ReportMeasured predicted;
   if (!predict(db, run_id, &predicted, error))
     return FALSE;
-  g_autofree char *file = g_strescape(trace->file, NULL);
-  g_string_append_printf(text,
-                         "{\"json_version\":%d,\"run_id\":%" G_GINT64_FORMAT
-                         ",\"trace\":{\"file\":\"%s\",\"steps\":%u,\"taken\":%u}",
-                         REPORT_JSON_VERSION, run_id, file, trace->steps, trace->taken);
-  add_side(text, "predicted", &predicted);
-  add_side(text, "measured", trace);
-  g_string_append(text, "}\n");
+  g_autoptr(BaseJson) json = base_json_new(text, BASE_JSON_SPREAD);
+  base_json_map(json, NULL);
+  base_json_integer(json, "json_version", REPORT_JSON_VERSION);
+  base_json_integer(json, "run_id", run_id);
+  base_json_map(json, "trace");
+  base_json_text(json, "file", trace->file);
+  base_json_integer(json, "steps", trace->steps);
+  base_json_integer(json, "taken", trace->taken);
+  base_json_end(json);
+  add_side(json, "predicted", &predicted);
+  add_side(json, "measured", trace);
+  base_json_end(json);
   return TRUE;
 }

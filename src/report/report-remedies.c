@@ -76,20 +76,20 @@ void report_remedies(const RunReport *report, const GPtrArray *remedies, GString
   base_table_print(table, 2, text);
 }
 
-void report_remedies_json(const GPtrArray *remedies, GString *text) {
+void report_remedies_json(const GPtrArray *remedies, BaseJson *json) {
   g_autoptr(GPtrArray) sorted = in_order(remedies);
-  g_string_append_c(text, '[');
+  base_json_list(json, "remedies");
   for (guint i = 0; i < sorted->len; i++) {
     const StudyRemedy *remedy = g_ptr_array_index(sorted, i);
-    const RunReport *report = remedy->report;
-    char speed[G_ASCII_DTOSTR_BUF_SIZE];
-    g_string_append_printf(text,
-                           "%s{\"change\":\"%s\",\"verdict\":\"%s\",\"step_ps\":%" G_GINT64_FORMAT
-                           ",\"tokens_per_second_per_gpu\":%s,\"device_used_bytes\":%" G_GUINT64_FORMAT
-                           ",\"short_by_bytes\":%" G_GUINT64_FORMAT "}",
-                           i > 0 ? "," : "", remedy->change, run_verdict_names[report->verdict], step_of(report),
-                           g_ascii_dtostr(speed, sizeof speed, report->tokens_per_second_per_gpu),
-                           run_report_tightest(report)->device_used, run_report_tightest(report)->short_by);
+    const RunClass *tight = run_report_tightest(remedy->report);
+    base_json_map(json, NULL);
+    base_json_text(json, "change", remedy->change);
+    base_json_text(json, "verdict", run_verdict_names[remedy->report->verdict]);
+    base_json_integer(json, "step_ps", step_of(remedy->report));
+    base_json_number(json, "tokens_per_second_per_gpu", remedy->report->tokens_per_second_per_gpu);
+    base_json_integer(json, "device_used_bytes", (gint64)tight->device_used);
+    base_json_integer(json, "short_by_bytes", (gint64)tight->short_by);
+    base_json_end(json);
   }
-  g_string_append_c(text, ']');
+  base_json_end(json);
 }

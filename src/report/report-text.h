@@ -41,4 +41,6 @@ void report_explain(RunReport *const *reports, guint n, GString *text);
  *   "links"           [{"link_class", "links", "bytes", "busy_ps", "utilisation", "apart" (which of them differ, or
  * null)}] "settings"        {"group.key": {"value", "origin"}, …} "notes"           [text, …] */
 void report_json(const RunReport *report, GString *text);
+/* `remedies`: of StudyRemedy; NULL: without the member. */
+void report_json_with(const RunReport *report, const GPtrArray *remedies, GString *text);
 void report_stages_json(RunReport *const *reports, guint n, GString *text);

@@ -18,7 +18,7 @@ gboolean store_db_columns(StoreDb *db, const StoreMetric *const *metrics, guint 
   { #member, #member, type, FALSE, offsetof(StoreSweepFound, member), sizeof(gint64), NULL }
 
 gboolean store_db_newest_sweep(StoreDb *db, StoreSweepFound *ret, GError **error) {
-  static const RunField fields[] = {SWEEP(sweep_id, RUN_LARGE), SWEEP(workload, RUN_TEXT), SWEEP(axes, RUN_TEXT)};
+  static const RunField fields[] = {SWEEP(sweep_id, RUN_LARGE), SWEEP(workload, RUN_TEXT)};
   static const RunRecord record = {fields, G_N_ELEMENTS(fields), sizeof(StoreSweepFound)};
   const StoreReader reader = {db, "sweep", &record, "sweep_id = (SELECT max(sweep_id) FROM sweep)"};
   g_autoptr(GArray) sweeps = store_reader_rows(&reader, NULL, NULL, error);
@@ -26,6 +26,21 @@ gboolean store_db_newest_sweep(StoreDb *db, StoreSweepFound *ret, GError **error
     return FALSE;
   *ret = g_array_index(sweeps, StoreSweepFound, 0);
   return TRUE;
+}
+
+/* What is no JSON has no axes. */
+#define AXES                                                                                                           \
+  "sweep JOIN json_each(CASE WHEN json_valid(axes) THEN axes ELSE '{}' END) AS axis"                                   \
+  " JOIN json_each(CASE axis.type WHEN 'array' THEN axis.value ELSE '[]' END) AS one"
+#define AXIS(member, key)                                                                                              \
+  { #member, key, RUN_NAME, FALSE, offsetof(StoreAxisValue, member), sizeof(char *), NULL }
+
+GArray *store_db_axes(StoreDb *db, gint64 sweep_id, GStringChunk *names, GError **error) {
+  static const RunField fields[] = {AXIS(axis, "axis.key"), AXIS(value, "one.value")};
+  static const RunRecord record = {fields, G_N_ELEMENTS(fields), sizeof(StoreAxisValue)};
+  const StoreReader reader = {
+      db, AXES, &record, "sweep_id = ?1 ORDER BY axis.id, one.id", .id = sweep_id, .names = names};
+  return store_reader_rows(&reader, NULL, NULL, error);
 }
 
 #define POINT(member, key, type, names)                                                                                \

@@ -16,11 +16,19 @@ gboolean store_db_columns(StoreDb *db, const StoreMetric *const *metrics, guint 
 
 typedef struct {
   gint64 sweep_id;
-  char *workload, *axes; /* axes: JSON; the caller frees both */
+  char *workload; /* the caller frees it */
 } StoreSweepFound;
 
 /* FALSE without an error where there is no sweep. */
 gboolean store_db_newest_sweep(StoreDb *db, StoreSweepFound *ret, GError **error);
+
+/* One value of an axis of a sweep. */
+typedef struct {
+  const char *axis, *value; /* "group.key" */
+} StoreAxisValue;
+
+/* All of them, axis by axis in order. */
+GArray *store_db_axes(StoreDb *db, gint64 sweep_id, GStringChunk *names, GError **error);
 
 /* A point and the newest run of its key. */
 typedef struct {

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base-json.h"
 #include "store-sweep.h"
 #include "study-mpi.h"
 #include "study-walk.h"
@@ -39,47 +40,31 @@ static gboolean wanted(const RunReport *identity, gpointer user) {
   return store_expression_holds(sweeping->sweep->where, identity);
 }
 
-static void append_json_text(GString *json, const char *text) {
-  g_string_append_c(json, '"');
-  for (; *text != '\0'; text++)
-    if ((guchar)*text < ' ')
-      g_string_append_printf(json, "\\u%04x", *text);
-    else
-      g_string_append_printf(json, *text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
-  g_string_append_c(json, '"');
-}
-
 static char *settings_json(const StudyPoint *point) {
-  GString *json = g_string_new("{");
+  GString *text = g_string_new(NULL);
+  g_autoptr(BaseJson) json = base_json_new(text, BASE_JSON_COMPACT);
+  base_json_map(json, NULL);
   for (guint i = 0; i < point->settings->len; i++) {
     const StudyPointSetting *setting = &g_array_index(point->settings, StudyPointSetting, i);
-    if (i > 0)
-      g_string_append_c(json, ',');
-    append_json_text(json, setting->name);
-    g_string_append_c(json, ':');
-    append_json_text(json, setting->value);
+    base_json_text(json, setting->name, setting->value);
   }
-  g_string_append_c(json, '}');
-  return g_string_free(json, FALSE);
+  base_json_end(json);
+  return g_string_free(text, FALSE);
 }
 
 static char *axes_json(const StudyGrid *grid) {
-  GString *json = g_string_new("{");
+  GString *text = g_string_new(NULL);
+  g_autoptr(BaseJson) json = base_json_new(text, BASE_JSON_COMPACT);
+  base_json_map(json, NULL);
   for (guint i = 0; i < grid->axes->len; i++) {
     const StudyAxis *axis = &g_array_index(grid->axes, StudyAxis, i);
-    if (i > 0)
-      g_string_append_c(json, ',');
-    append_json_text(json, axis->name);
-    g_string_append(json, ":[");
-    for (guint v = 0; v < axis->n; v++) {
-      if (v > 0)
-        g_string_append_c(json, ',');
-      append_json_text(json, axis->values[v]);
-    }
-    g_string_append_c(json, ']');
+    base_json_list(json, axis->name);
+    for (guint v = 0; v < axis->n; v++)
+      base_json_text(json, NULL, axis->values[v]);
+    base_json_end(json);
   }
-  g_string_append_c(json, '}');
-  return g_string_free(json, FALSE);
+  base_json_end(json);
+  return g_string_free(text, FALSE);
 }
 
 static void add_setting(const char *name, const char *value, ConfOrigin origin, gpointer user) {
