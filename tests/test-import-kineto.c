@@ -1,5 +1,6 @@
 /* Steps of a profiler's trace: which is taken, what in it computes, what is exposed. */
 #include <glib/gstdio.h>
+#include <string.h>
 
 #include "harness.h"
 #include "import-kineto.h"
@@ -82,15 +83,40 @@ static void times_are_exact(void) {
   CU_ASSERT_EQUAL(got.compute, 2 * US);
 }
 
+/* A text cut behind a backslash, or in the middle, in files of whole pages: nothing may be read behind the mapping. "name" is
+ * read, of "else" only the end is looked for. */
+static void ends_with_its_pages(void) {
+  static const char *const cuts[][3] = {{"name", "\\", "is no escape of JSON"},
+                                        {"name", "\\u00", "is no escape of JSON"},
+                                        {"name", "a", "the quote that opens here is not closed"},
+                                        {"else", "\\", "the quote that opens here is not closed"},
+                                        {"else", "a", "the quote that opens here is not closed"}};
+  for (gsize i = 0; i < G_N_ELEMENTS(cuts); i++) {
+    g_autoptr(GString) page = g_string_new(NULL);
+    g_string_printf(page, "{\"traceEvents\": [{\"%s\": \"", cuts[i][0]);
+    while (page->len + strlen(cuts[i][1]) < 16384)
+      g_string_append_c(page, 'a');
+    g_string_append(page, cuts[i][1]);
+    ImportKineto got;
+    GError *error = NULL;
+    HARNESS_FAILS(load(page->str, &got, &error), error, cuts[i][2]);
+  }
+}
+
 static void refuses(void) {
   static const char *const broken[][2] = {
       {"", ":1: expected \"{\""},
-      {"{\"traceEvents\": 3}", ":1: expected \"[\""},
-      {"{\"traceEvents\": [\n{\"ph\": \"X\"\n\"cat\": 1}]}", ":3: expected a comma"},
-      {"{\"traceEvents\": [{\"ph\": \"X", ":1: a text without its closing quote"},
-      {"{\"traceEvents\": [{\"ph\": \"X\"}", ":1: the file ends within a map or a list"},
-      {"{\"traceEvents\": [{\"ph\"}]}", ":1: expected a colon"},
-      {"{\"traceEvents\": [{\"ph\": }]}", ":1: expected a value"},
+      {"{\"traceEvents\": 3}", ":1:17: expected \"[\""},
+      {"{\"traceEvents\": [\n{\"ph\": \"X\"\n\"cat\": 1}]}",
+       ":3:1: expected \",\" or \"}\", found \"cat\"; is a comma missing at the end of line 2?"},
+      {"{\"traceEvents\": [{\"ph\": \"X", ":1:25: the quote that opens here is not closed"},
+      {"{\"traceEvents\": [{\"ph\": \"X\"}", ":1:29: the file ends where \"]\" should close what begins at line 1"},
+      {"{\"traceEvents\": [{\"ph\"}]}", ":1:23: expected \":\" after the key"},
+      {"{\"traceEvents\": [{\"ph\": }]}", ":1:25: expected a value, found \"}\""},
+      {"[{\"ph\": \"X\", \"ts\": -9223372036854775807, \"dur\": 1},\n{\"ph\": \"X\", \"ts\": 9223372036854775807, "
+       "\"dur\": 1}]",
+       ":2: times of events lie more than 26 days apart"},
+      {"[] 1", "expected the end of the file"},
       {"{\"traceEvents\": []}", "has no kernels of a GPU"},
       {"\x1f\x8b\x08", "is packed; unpack it first"},
   };
@@ -112,6 +138,7 @@ static void refuses(void) {
 int main(void) {
   return harness_run("import-kineto", (HarnessCase[]){{"sums a step", sums_a_step},
                                                       {"times are exact", times_are_exact},
+                                                      {"ends with its pages", ends_with_its_pages},
                                                       {"refuses", refuses},
                                                       {NULL, NULL}});
 }

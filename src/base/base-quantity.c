@@ -204,6 +204,8 @@ char *base_quantity_readable(double value, BaseUnit unit) {
 
 SimTime sim_time_from_seconds(double seconds) {
   double picoseconds = round(seconds * (double)SIM_SECOND);
+  if (picoseconds <= -9.2e18)
+    return -SIM_TIME_NEVER;
   return picoseconds < 9.2e18 ? (SimTime)picoseconds : SIM_TIME_NEVER;
 }
 

@@ -46,7 +46,7 @@ char *base_quantity_canonical(double value, BaseUnit unit);
 /* The same value in the unit that makes it shortest ("50 GB/s", "80 GiB", "2.5 us"), for messages. Caller frees. */
 char *base_quantity_readable(double value, BaseUnit unit);
 
-/* seconds to picoseconds, to nearest; beyond the range: SIM_TIME_NEVER. */
+/* seconds to picoseconds, to nearest; beyond the range: SIM_TIME_NEVER, with its sign. */
 SimTime sim_time_from_seconds(double seconds);
 double sim_time_to_seconds(SimTime time);
 

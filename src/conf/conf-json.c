@@ -1,69 +1,63 @@
-/* Values by path: json-glib decodes texts; numbers are read from their own digits, for json-glib wraps large ones. */
+/* Typed values of a tree by path. */
 #include "conf-json.h"
 
-#include <json-glib/json-glib.h>
 #include <math.h>
 #include <string.h>
 
 #include "base-names.h"
 #include "conf-count.h"
 #include "conf-file.h"
-#include "conf-json-scan.h"
+#include "conf-tree.h"
 #include "conf-value.h"
 
-#define SHOWN_MAX 40 /* letters of a wrong value that a message shows */
-
 struct ConfJson {
-  char *file;
-  char *raw; /* as the person wrote it, but for a BOM */
-  JsonNode *root;
-  GHashTable *marks; /* path → ConfJsonMark */
-  char **keys;
+  ConfTree *tree;
+  GPtrArray *keys; /* of the root, borrowed from the tree, NULL-terminated */
 };
 
 void conf_json_free(ConfJson *json) {
   if (json == NULL)
     return;
-  g_clear_pointer(&json->root, json_node_unref);
-  g_hash_table_unref(json->marks);
-  g_strfreev(json->keys);
-  g_free(json->raw);
-  g_free(json->file);
+  g_clear_pointer(&json->keys, g_ptr_array_unref);
+  conf_tree_free(json->tree);
   g_free(json);
 }
 
-/* Keys of an object in order; the strings stay the object's. */
-static GPtrArray *keys_of(JsonNode *node) {
+/* The part of `node` below `path` where it is a child of that; NULL where it is none. */
+static const char *name_below(const ConfTreeNode *node, const char *path) {
+  gsize length = strlen(path);
+  const char *name = node->path + length + (length > 0);
+  if (length > 0 && (strncmp(node->path, path, length) != 0 || node->path[length] != '.'))
+    return NULL;
+  return name;
+}
+
+/* Keys of the map at `path` in order, NULL-terminated, borrowed. A node stands before what it holds. */
+static GPtrArray *keys_of(const ConfTree *tree, const char *path) {
   GPtrArray *keys = g_ptr_array_new();
-  if (node != NULL && JSON_NODE_HOLDS_OBJECT(node)) {
-    g_autoptr(GList) members = json_object_get_members(json_node_get_object(node));
-    for (GList *each = members; each != NULL; each = each->next)
-      g_ptr_array_add(keys, each->data);
+  const ConfTreeNode *holder = NULL;
+  for (guint i = 0; i < conf_tree_length(tree); i++) {
+    const ConfTreeNode *node = conf_tree_at(tree, i);
+    const char *name = name_below(node, path);
+    if (name == NULL || (holder != NULL && name_below(node, holder->path) != NULL))
+      continue;
+    g_ptr_array_add(keys, (gpointer)name);
+    holder = node->kind == CONF_TREE_MAP || node->kind == CONF_TREE_LIST ? node : NULL;
   }
   g_ptr_array_add(keys, NULL);
   return keys;
 }
 
+static ConfJson *json_of(ConfTree *tree) {
+  if (tree == NULL)
+    return NULL;
+  ConfJson *json = g_new(ConfJson, 1);
+  *json = (ConfJson){tree, keys_of(tree, "")};
+  return json;
+}
+
 ConfJson *conf_json_parse(const char *name, const char *data, gsize length, GError **error) {
-  gsize taken_length = 0;
-  g_autofree char *cleaned = conf_file_take(name, data, length, &taken_length, error);
-  if (cleaned == NULL)
-    return NULL;
-  g_autoptr(ConfJson) json = g_new0(ConfJson, 1);
-  json->file = g_strdup(name);
-  json->raw = g_strdup(cleaned);
-  json->marks = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
-  if (!conf_json_scan(name, cleaned, taken_length, json->marks, error))
-    return NULL;
-  g_autoptr(GError) cause = NULL;
-  json->root = json_from_string(cleaned, &cause);
-  if (json->root == NULL) {
-    base_error_set_at(error, &(BasePlace){.file = name}, "%s", cause != NULL ? cause->message : "is empty");
-    return NULL;
-  }
-  g_autoptr(GPtrArray) keys = keys_of(json->root);
-  json->keys = g_strdupv((char **)keys->pdata);
-  return g_steal_pointer(&json);
+  return json_of(conf_tree_parse(name, CONF_SYNTAX_JSON, data, length, error));
 }
 
 ConfJson *conf_json_load(const char *path, GError **error) {
@@ -73,62 +67,35 @@ ConfJson *conf_json_load(const char *path, GError **error) {
 }
 
 const char *conf_json_file(const ConfJson *json) {
-  return json->file;
+  return conf_tree_file(json->tree);
 }
 
 const char *const *conf_json_keys(const ConfJson *json) {
-  return (const char *const *)json->keys;
-}
-
-/* The node at `path` below `node`, or NULL. A key that holds dots itself is found too. */
-static JsonNode *find_node(JsonNode *node, const char *path) {
-  if (*path == '\0')
-    return node;
-  if (JSON_NODE_HOLDS_ARRAY(node)) {
-    char *end;
-    guint64 index = g_ascii_strtoull(path, &end, 10);
-    JsonArray *array = json_node_get_array(node);
-    gboolean there = g_ascii_isdigit(*path) && index < json_array_get_length(array) && (*end == '.' || *end == '\0');
-    return there ? find_node(json_array_get_element(array, (guint)index), end + (*end == '.')) : NULL;
-  }
-  if (!JSON_NODE_HOLDS_OBJECT(node))
-    return NULL;
-  JsonObject *object = json_node_get_object(node);
-  if (json_object_has_member(object, path))
-    return json_object_get_member(object, path);
-  for (const char *dot = strchr(path, '.'); dot != NULL; dot = strchr(dot + 1, '.')) {
-    g_autofree char *key = g_strndup(path, (gsize)(dot - path));
-    JsonNode *found =
-        json_object_has_member(object, key) ? find_node(json_object_get_member(object, key), dot + 1) : NULL;
-    if (found != NULL)
-      return found;
-  }
-  return NULL;
+  return (const char *const *)json->keys->pdata;
 }
 
 gboolean conf_json_has(const ConfJson *json, const char *path) {
-  JsonNode *node = find_node(json->root, path);
-  return node != NULL && !JSON_NODE_HOLDS_NULL(node);
+  return conf_tree_given(json->tree, path) != NULL;
 }
 
-/* The deepest part of `path` that is there; *ret_length of its letters. */
-static const ConfJsonMark *deepest_mark(const ConfJson *json, const char *path, gsize *ret_length) {
+/* The length of the part of `path` that is there, and its node: NULL for the root. */
+static gsize deepest(const ConfJson *json, const char *path, const ConfTreeNode **ret_node) {
   g_autofree char *part = g_strdup(path);
-  for (;;) {
-    const ConfJsonMark *mark = g_hash_table_lookup(json->marks, part);
-    if (mark != NULL) {
-      *ret_length = strlen(part);
-      return mark;
-    }
+  while ((*ret_node = conf_tree_find(json->tree, part)) == NULL && *part != '\0') {
     char *dot = strrchr(part, '.');
     *(dot != NULL ? dot : part) = '\0';
   }
+  return strlen(part);
 }
 
 void conf_json_place(const ConfJson *json, const char *path, BasePlace *ret) {
-  gsize length;
-  const ConfJsonMark *mark = deepest_mark(json, path, &length);
-  *ret = (BasePlace){.file = json->file, .line = mark->line, .column = mark->column, .key = path};
+  const ConfTreeNode *node;
+  deepest(json, path, &node);
+  *ret = (BasePlace){.file = conf_tree_file(json->tree), .key = path};
+  if (node == NULL)
+    conf_tree_root_place(json->tree, &ret->line, &ret->column);
+  else
+    ret->line = node->line, ret->column = node->column;
 }
 
 gboolean conf_json_fail(const ConfJson *json, const char *path, GError **error, const char *format, ...) {
@@ -143,55 +110,40 @@ gboolean conf_json_fail(const ConfJson *json, const char *path, GError **error, 
 }
 
 gboolean conf_json_fail_missing(const ConfJson *json, const char *path, const char *expected, GError **error) {
-  gsize length;
-  deepest_mark(json, path, &length);
-  g_autofree char *there = g_strndup(path, length);
-  g_autoptr(GPtrArray) keys = keys_of(find_node(json->root, there));
+  const ConfTreeNode *node;
+  gsize length = deepest(json, path, &node);
   if (path[length] == '\0')
     return conf_json_fail(json, path, error, "is null: expected %s", expected);
-  const char *rest = path + length + (length > 0);
-  const char *near = base_names_nearest((const char *const *)keys->pdata, rest);
+  g_autofree char *there = g_strndup(path, length);
+  g_autoptr(GPtrArray) keys = keys_of(json->tree, there);
+  const char *near = base_names_nearest((const char *const *)keys->pdata, path + length + (length > 0));
   g_autofree char *advice = near != NULL ? g_strdup_printf("; did you mean \"%s\"?", near) : g_strdup("");
   return conf_json_fail(json, path, error, "is missing: expected %s%s", expected, advice);
 }
 
-/* What stands at the mark, shortened for a message. */
-static char *shown_text(const ConfJson *json, const ConfJsonMark *mark) {
-  const char *from = json->raw + mark->start;
-  g_autofree char *whole = g_strndup(from, mark->end - mark->start);
-  if (*from == '{')
-    return g_strdup("an object");
-  if (g_utf8_strlen(whole, -1) <= SHOWN_MAX && strchr(whole, '\n') == NULL)
-    return g_steal_pointer(&whole);
-  g_autofree char *part = g_utf8_substring(whole, 0, MIN(SHOWN_MAX, g_utf8_strlen(whole, -1)));
-  return *from == '[' ? g_strdup("a list") : g_strdup_printf("%s…", part);
+static gboolean fail_found(const ConfJson *json, const ConfTreeNode *node, const char *path, const char *expected,
+                           GError **error) {
+  return conf_json_fail(json, path, error, "expected %s, found %s", expected,
+                        node->shown != NULL ? node->shown : "an object");
 }
 
-static gboolean fail_found(const ConfJson *json, const char *path, const char *expected, GError **error) {
-  g_autofree char *shown = shown_text(json, g_hash_table_lookup(json->marks, path));
-  return conf_json_fail(json, path, error, "expected %s, found %s", expected, shown);
-}
-
-/* The text of a number, with or without quotes, or of true and false; NULL and an error for what is none of them. */
-static char *scalar_text(const ConfJson *json, const char *path, const char *expected, GError **error) {
-  JsonNode *node = find_node(json->root, path);
-  const ConfJsonMark *mark = g_hash_table_lookup(json->marks, path);
-  if (node == NULL || mark == NULL)
+/* A number, with or without quotes, a text, true or false; NULL and an error for what is none of them. */
+static const ConfTreeNode *scalar(const ConfJson *json, const char *path, const char *expected, GError **error) {
+  const ConfTreeNode *node = conf_tree_find(json->tree, path);
+  if (node == NULL)
     conf_json_fail_missing(json, path, expected, error);
-  else if (!JSON_NODE_HOLDS_VALUE(node))
-    fail_found(json, path, expected, error);
-  else if (json->raw[mark->start] == '"')
-    return json_node_dup_string(node);
+  else if (node->text == NULL)
+    fail_found(json, node, path, expected, error);
   else
-    return g_strndup(json->raw + mark->start, mark->end - mark->start);
+    return node;
   return NULL;
 }
 
 gboolean conf_json_count(const ConfJson *json, const char *path, guint64 *ret, GError **error) {
-  g_autofree char *text = scalar_text(json, path, "a whole number", error);
-  if (text == NULL)
+  const ConfTreeNode *node = scalar(json, path, "a whole number", error);
+  if (node == NULL)
     return FALSE;
-  if (conf_count_parse(text, FALSE, NULL, ret, error))
+  if (conf_count_parse(node->text, FALSE, NULL, ret, error))
     return TRUE;
   BasePlace place;
   conf_json_place(json, path, &place);
@@ -200,29 +152,29 @@ gboolean conf_json_count(const ConfJson *json, const char *path, guint64 *ret, G
 }
 
 gboolean conf_json_number(const ConfJson *json, const char *path, double *ret, GError **error) {
-  g_autofree char *text = scalar_text(json, path, "a number", error);
-  if (text == NULL)
+  const ConfTreeNode *node = scalar(json, path, "a number", error);
+  if (node == NULL)
     return FALSE;
   char *end;
-  double value = g_ascii_strtod(text, &end);
-  if (*text == '\0' || text[strspn(text, "0123456789+-.eE")] != '\0' || *end != '\0' || !isfinite(value))
-    return fail_found(json, path, "a number", error);
+  double value = g_ascii_strtod(node->text, &end);
+  if (*node->text == '\0' || node->text[strspn(node->text, "0123456789+-.eE")] != '\0' || *end != '\0' ||
+      !isfinite(value))
+    return fail_found(json, node, path, "a number", error);
   *ret = value;
   return TRUE;
 }
 
 gboolean conf_json_flag(const ConfJson *json, const char *path, gboolean *ret, GError **error) {
-  g_autofree char *text = scalar_text(json, path, "true or false", error);
-  return text != NULL && (conf_value_flag(text, ret) || fail_found(json, path, "true or false", error));
+  const ConfTreeNode *node = scalar(json, path, "true or false", error);
+  return node != NULL && (conf_value_flag(node->text, ret) || fail_found(json, node, path, "true or false", error));
 }
 
 gboolean conf_json_string(const ConfJson *json, const char *path, const char **ret, GError **error) {
-  g_autofree char *text = scalar_text(json, path, "a text in quotes", error);
-  if (text == NULL)
+  const ConfTreeNode *node = scalar(json, path, "a text in quotes", error);
+  if (node == NULL)
     return FALSE;
-  const ConfJsonMark *mark = g_hash_table_lookup(json->marks, path);
-  if (json->raw[mark->start] != '"')
-    return fail_found(json, path, "a text in quotes", error);
-  *ret = json_node_get_string(find_node(json->root, path));
+  if (node->kind != CONF_TREE_TEXT)
+    return fail_found(json, node, path, "a text in quotes", error);
+  *ret = node->text;
   return TRUE;
 }

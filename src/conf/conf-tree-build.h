@@ -14,6 +14,10 @@
 /* Strings are copied. Errors: the path is there (both lines named), too many nodes. */
 gboolean conf_tree_add(ConfTree *tree, const char *path, ConfTreeKind kind, const char *text, guint line, guint column,
                        GError **error);
+/* How messages show the value of a node. Copied. */
+void conf_tree_show(ConfTree *tree, guint index, const char *shown);
+/* Where the root begins, if not at 1:1. */
+void conf_tree_begin(ConfTree *tree, guint line, guint column);
 /* At a place without a node; always FALSE. */
 gboolean conf_tree_fail_at(const ConfTree *tree, guint line, guint column, const char *path, GError **error,
                            const char *format, ...) G_GNUC_PRINTF(6, 7);

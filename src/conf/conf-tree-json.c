@@ -1,75 +1,84 @@
-/* JSON into a tree: the scan of conf-json-scan finds the places, json-glib decodes the texts, and numbers keep the
- * digits they were written with. */
-#include <json-glib/json-glib.h>
+/* JSON into a tree: what the pull reader finds, value by value. */
 #include <string.h>
 
-#include "conf-json-scan.h"
+#include "conf-pull.h"
 #include "conf-tree-build.h"
+
+#define SHOWN_MAX 40 /* letters of a value that a message shows */
 
 typedef struct {
   ConfTree *tree;
-  const char *raw; /* as it was written */
-  GHashTable *marks;
-  GError **error;
+  ConfPull pull;
+  GString *text;
 } Walk;
 
-static gboolean add_below(Walk *walk, const char *path, JsonNode *node);
+static gboolean read_value(Walk *walk, GError **error);
 
-/* The scalar at the mark: texts decoded, the rest as it stands. */
-static gboolean add_scalar(Walk *walk, const char *path, JsonNode *node, const ConfJsonMark *mark) {
-  const char *from = walk->raw + mark->start;
-  if (*from == '"')
-    return conf_tree_add(walk->tree, path, CONF_TREE_TEXT, json_node_get_string(node), mark->line, mark->column,
-                         walk->error);
-  g_autofree char *text = g_strndup(from, mark->end - mark->start);
-  gboolean null = strcmp(text, "null") == 0, flag = *text == 't' || *text == 'f';
-  return conf_tree_add(walk->tree, path,
-                       null   ? CONF_TREE_NULL
-                       : flag ? CONF_TREE_FLAG
-                              : CONF_TREE_NUMBER,
-                       null ? NULL : text, mark->line, mark->column, walk->error);
+/* The last key or element as a node; given twice it is an error. */
+static gboolean add(Walk *walk, ConfTreeKind kind, const char *text, GError **error) {
+  const char *path = walk->pull.path->str;
+  guint line, column;
+  conf_pull_place(&walk->pull, &line, &column);
+  const ConfTreeNode *first = conf_tree_find(walk->tree, path);
+  if (first != NULL)
+    return conf_tree_fail_at(walk->tree, line, column, path, error, "given twice, first at line %u", first->line);
+  return conf_tree_add(walk->tree, path, kind, text, line, column, error);
 }
 
-static gboolean add_node(Walk *walk, const char *path, JsonNode *node) {
-  const ConfJsonMark *mark = g_hash_table_lookup(walk->marks, path);
-  gboolean map = JSON_NODE_HOLDS_OBJECT(node);
-  if (!map && !JSON_NODE_HOLDS_ARRAY(node))
-    return add_scalar(walk, path, node, mark);
-  return conf_tree_add(walk->tree, path, map ? CONF_TREE_MAP : CONF_TREE_LIST, NULL, mark->line, mark->column,
-                       walk->error) &&
-         add_below(walk, path, node);
-}
-
-static gboolean add_below(Walk *walk, const char *path, JsonNode *node) {
-  if (JSON_NODE_HOLDS_OBJECT(node)) {
-    JsonObject *object = json_node_get_object(node);
-    g_autoptr(GList) members = json_object_get_members(object);
-    for (GList *each = members; each != NULL; each = each->next) {
-      g_autofree char *below = conf_tree_join(path, each->data);
-      if (!add_node(walk, below, json_object_get_member(object, each->data)))
-        return FALSE;
-    }
-    return TRUE;
+/* As it was written, where that is short and of one line. */
+static void show(Walk *walk, guint index, const char *from) {
+  g_autofree char *whole = g_strndup(from, (gsize)(walk->pull.at - from));
+  gboolean list = *from == '[';
+  if (g_utf8_strlen(whole, -1) <= SHOWN_MAX && strchr(whole, '\n') == NULL) {
+    conf_tree_show(walk->tree, index, whole);
+    return;
   }
-  JsonArray *array = json_node_get_array(node);
-  for (guint i = 0; i < json_array_get_length(array); i++) {
-    g_autofree char *number = g_strdup_printf("%u", i);
-    g_autofree char *below = conf_tree_join(path, number);
-    if (!add_node(walk, below, json_array_get_element(array, i)))
+  g_autofree char *part = g_utf8_substring(whole, 0, MIN(SHOWN_MAX, g_utf8_strlen(whole, -1)));
+  g_autofree char *cut = g_strconcat(part, "…", NULL);
+  conf_tree_show(walk->tree, index, list ? "a list" : cut);
+}
+
+static gboolean read_members(Walk *walk, char open, GError **error) {
+  gboolean more;
+  if (!conf_pull_enter(&walk->pull, open, error))
+    return FALSE;
+  while (conf_pull_next(&walk->pull, &more, error)) {
+    if (!more)
+      return TRUE;
+    if ((open == '{' && !conf_pull_key(&walk->pull, walk->text, error)) || !read_value(walk, error))
       return FALSE;
   }
+  return FALSE;
+}
+
+static gboolean read_value(Walk *walk, GError **error) {
+  char sign = conf_pull_peek(&walk->pull);
+  const char *from = walk->pull.at;
+  guint index = conf_tree_length(walk->tree);
+  if (sign == '{')
+    return add(walk, CONF_TREE_MAP, NULL, error) && read_members(walk, sign, error);
+  if (sign == '[') {
+    if (!add(walk, CONF_TREE_LIST, NULL, error) || !read_members(walk, sign, error))
+      return FALSE;
+  } else {
+    if (!conf_pull_value(&walk->pull, walk->text, error))
+      return FALSE;
+    ConfTreeKind kind = sign == '"'                  ? CONF_TREE_TEXT
+                        : sign == 'n'                ? CONF_TREE_NULL
+                        : sign == 't' || sign == 'f' ? CONF_TREE_FLAG
+                                                     : CONF_TREE_NUMBER;
+    if (!add(walk, kind, kind != CONF_TREE_NULL ? walk->text->str : NULL, error))
+      return FALSE;
+  }
+  show(walk, index, from);
   return TRUE;
 }
 
 gboolean conf_tree_read_json(ConfTree *tree, char *data, gsize length, GError **error) {
-  g_autofree char *raw = g_strdup(data);
-  g_autoptr(GHashTable) marks = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
-  if (!conf_json_scan(conf_tree_file(tree), data, length, marks, error))
-    return FALSE;
-  g_autoptr(GError) cause = NULL;
-  g_autoptr(JsonNode) root = json_from_string(data, &cause);
-  if (root == NULL)
-    return conf_tree_fail_at(tree, 1, 1, "", error, "%s", cause != NULL ? cause->message : "is empty");
-  Walk walk = {tree, raw, marks, error};
-  return add_below(&walk, "", root);
+  g_autoptr(GString) path = g_string_new(NULL), text = g_string_new(NULL);
+  Walk walk = {.tree = tree, .text = text};
+  conf_pull_begin(&walk.pull, conf_tree_file(tree), data, length, path);
+  conf_pull_peek(&walk.pull);
+  conf_tree_begin(tree, walk.pull.line, (guint)g_utf8_pointer_to_offset(walk.pull.line_start, walk.pull.at) + 1);
+  return read_members(&walk, '{', error) && conf_pull_end(&walk.pull, error);
 }

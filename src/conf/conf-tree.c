@@ -12,20 +12,23 @@
 
 struct ConfTree {
   char *file;
-  GPtrArray *nodes;  /* ConfTreeNode */
-  GHashTable *index; /* path → ConfTreeNode, both borrowed from `nodes` */
+  guint line, column; /* of the root */
+  GPtrArray *nodes;   /* ConfTreeNode */
+  GHashTable *index;  /* path → ConfTreeNode, both borrowed from `nodes` */
 };
 
 static void node_free(gpointer data) {
   ConfTreeNode *node = data;
   g_free(node->path);
   g_free(node->text);
+  g_free(node->shown);
   g_free(node);
 }
 
 static ConfTree *tree_new(const char *file) {
   ConfTree *tree = g_new0(ConfTree, 1);
   tree->file = g_strdup(file);
+  tree->line = tree->column = 1;
   tree->nodes = g_ptr_array_new_with_free_func(node_free);
   tree->index = g_hash_table_new(g_str_hash, g_str_equal);
   return tree;
@@ -65,10 +68,25 @@ gboolean conf_tree_add(ConfTree *tree, const char *path, ConfTreeKind kind, cons
     return conf_tree_fail_at(tree, line, column, path, error, "the file holds more than %d values",
                              CONF_TREE_NODES_MAX);
   ConfTreeNode *node = g_new(ConfTreeNode, 1);
-  *node = (ConfTreeNode){g_strdup(path), g_strdup(text), kind, line, column};
+  *node = (ConfTreeNode){g_strdup(path), g_strdup(text), kind, line, column, NULL};
   g_ptr_array_add(tree->nodes, node);
   g_hash_table_insert(tree->index, node->path, node);
   return TRUE;
+}
+
+void conf_tree_show(ConfTree *tree, guint index, const char *shown) {
+  ConfTreeNode *node = g_ptr_array_index(tree->nodes, index);
+  node->shown = g_strdup(shown);
+}
+
+void conf_tree_begin(ConfTree *tree, guint line, guint column) {
+  tree->line = line;
+  tree->column = column;
+}
+
+void conf_tree_root_place(const ConfTree *tree, guint *ret_line, guint *ret_column) {
+  *ret_line = tree->line;
+  *ret_column = tree->column;
 }
 
 /* What the name or, failing that, the first letter says. */

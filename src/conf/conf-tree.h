@@ -27,6 +27,7 @@ typedef struct {
   char *text; /* as it was written, quotes off; NULL for maps, lists and null */
   ConfTreeKind kind;
   guint line, column; /* of the key; of the value for elements of lists */
+  char *shown;        /* JSON: the value as it was written, shortened, for messages; NULL for maps */
 } ConfTreeNode;
 
 typedef enum { CONF_SYNTAX_JSON, CONF_SYNTAX_YAML, CONF_SYNTAX_TOML } ConfSyntax;
@@ -42,6 +43,8 @@ void conf_tree_free(ConfTree *tree);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ConfTree, conf_tree_free)
 
 const char *conf_tree_file(const ConfTree *tree);
+/* Where the root begins. */
+void conf_tree_root_place(const ConfTree *tree, guint *ret_line, guint *ret_column);
 guint conf_tree_length(const ConfTree *tree);
 const ConfTreeNode *conf_tree_at(const ConfTree *tree, guint index);
 const ConfTreeNode *conf_tree_find(const ConfTree *tree, const char *path);

@@ -5,10 +5,12 @@
 
 #include "base-error.h"
 #include "base-span.h"
-#include "import-scan.h"
+#include "conf-pull.h"
 
 #define PS_DIGITS 6 /* of a microsecond */
-#define MARK      "ProfilerStep#"
+/* Microseconds, so that sums of a few such times fit: 26 days. */
+#define FAR  (SIM_TIME_NEVER / 4 / SIM_MICROSECOND)
+#define MARK "ProfilerStep#"
 
 typedef struct {
   BaseSpan at;
@@ -16,11 +18,11 @@ typedef struct {
 } Span;
 
 typedef struct {
-  GArray *spans;             /* Span, of kernels */
-  GArray *gpu_marks, *marks; /* BaseSpan, of steps */
-  gint64 base;               /* microseconds of the first event: times are from there */
-  gboolean has_base;
-  GString *device; /* the first that a kernel names */
+  GArray *spans;              /* Span, of kernels */
+  GArray *gpu_marks, *marks;  /* BaseSpan, of steps */
+  gint64 base;                /* microseconds of the first event: times are from there */
+  gboolean has_base, has_far; /* a time too far from it was met */
+  GString *device;            /* the first that a kernel names */
 } Reading;
 
 typedef struct {
@@ -45,8 +47,12 @@ static gboolean read_time(Reading *reading, const char *text, gboolean is_durati
     reading->base = whole;
     reading->has_base = TRUE;
   }
-  gint64 from = is_duration ? 0 : reading->base;
-  *ret = (whole - from) * SIM_MICROSECOND + (*text == '-' ? -part : part);
+  gint64 since;
+  if (__builtin_sub_overflow(whole, is_duration ? 0 : reading->base, &since) || since > FAR || since < -FAR) {
+    reading->has_far = TRUE;
+    return FALSE;
+  }
+  *ret = since * SIM_MICROSECOND + (*text == '-' ? -part : part);
   return TRUE;
 }
 
@@ -105,62 +111,76 @@ static void keep(Reading *reading, const Event *event) {
   g_array_append_val(reading->spans, span);
 }
 
-static gboolean read_arguments(ImportScan *scan, Event *event, GString *key, GError **error) {
-  gboolean first = TRUE, more;
-  if (import_scan_peek(scan) != '{')
-    return import_scan_skip(scan, error);
-  if (!import_scan_enter(scan, '{', error))
+static gboolean read_arguments(ConfPull *pull, Event *event, GString *key, GError **error) {
+  gboolean more;
+  if (conf_pull_peek(pull) != '{')
+    return conf_pull_value(pull, NULL, error);
+  if (!conf_pull_enter(pull, '{', error))
     return FALSE;
   for (;;) {
-    if (!import_scan_member(scan, key, &first, &more, error))
+    if (!conf_pull_next(pull, &more, error))
       return FALSE;
     if (!more)
       return TRUE;
+    if (!conf_pull_key(pull, key, error))
+      return FALSE;
     GString *into = strcmp(key->str, "Collective name") == 0 ? event->collective
                     : strcmp(key->str, "device") == 0        ? event->device
                                                              : NULL;
-    if (!import_scan_text(scan, into, error))
+    if (!conf_pull_value(pull, into, error))
       return FALSE;
   }
 }
 
-static gboolean read_event(ImportScan *scan, Event *event, GString *key, GError **error) {
+static gboolean read_event(ConfPull *pull, Event *event, GString *key, GError **error) {
   struct {
     const char *name;
     GString *into;
   } fields[] = {{"ph", event->ph}, {"cat", event->cat}, {"name", event->name}, {"ts", event->ts}, {"dur", event->dur}};
-  gboolean first = TRUE, more;
+  gboolean more;
   for (gsize f = 0; f < G_N_ELEMENTS(fields); f++)
     g_string_truncate(fields[f].into, 0);
   g_string_truncate(event->collective, 0);
   g_string_truncate(event->device, 0);
-  if (!import_scan_enter(scan, '{', error))
+  if (!conf_pull_enter(pull, '{', error))
     return FALSE;
   for (;;) {
-    if (!import_scan_member(scan, key, &first, &more, error))
+    if (!conf_pull_next(pull, &more, error))
       return FALSE;
     if (!more)
       return TRUE;
+    if (!conf_pull_key(pull, key, error))
+      return FALSE;
     GString *into = NULL;
     for (gsize f = 0; f < G_N_ELEMENTS(fields); f++)
       if (strcmp(key->str, fields[f].name) == 0)
         into = fields[f].into;
     gboolean good =
-        strcmp(key->str, "args") == 0 ? read_arguments(scan, event, key, error) : import_scan_text(scan, into, error);
+        strcmp(key->str, "args") == 0 ? read_arguments(pull, event, key, error) : conf_pull_value(pull, into, error);
     if (!good)
       return FALSE;
   }
 }
 
-static gboolean read_events(ImportScan *scan, Reading *reading, GError **error) {
+static gboolean check_near(const Reading *reading, const ConfPull *pull, GError **error) {
+  if (reading->has_far)
+    base_error_set_at(error, &(BasePlace){.file = pull->file, .line = pull->line},
+                      "times of events lie more than %d days apart; is this one trace?",
+                      (int)(FAR / (SIM_SECOND / SIM_MICROSECOND) / (24 * 3600)));
+  return !reading->has_far;
+}
+
+static gboolean read_events(ConfPull *pull, Reading *reading, GError **error) {
   Event event = {g_string_new(NULL), g_string_new(NULL), g_string_new(NULL), g_string_new(NULL),
                  g_string_new(NULL), g_string_new(NULL), g_string_new(NULL)};
   g_autoptr(GString) key = g_string_new(NULL);
-  gboolean first = TRUE, more = TRUE, good = import_scan_enter(scan, '[', error);
-  while (good && (good = import_scan_next(scan, ']', &first, &more, error)) && more) {
-    good = read_event(scan, &event, key, error);
-    if (good)
+  gboolean more = TRUE, good = conf_pull_enter(pull, '[', error);
+  while (good && (good = conf_pull_next(pull, &more, error)) && more) {
+    good = read_event(pull, &event, key, error);
+    if (good) {
       keep(reading, &event);
+      good = check_near(reading, pull, error);
+    }
   }
   GString *const texts[] = {event.ph, event.cat, event.name, event.ts, event.dur, event.collective, event.device};
   for (gsize i = 0; i < G_N_ELEMENTS(texts); i++)
@@ -169,19 +189,22 @@ static gboolean read_events(ImportScan *scan, Reading *reading, GError **error) 
 }
 
 /* A list of events, or a map that has it as "traceEvents". */
-static gboolean read_file(ImportScan *scan, Reading *reading, GError **error) {
-  gboolean first = TRUE, more;
-  if (import_scan_peek(scan) == '[')
-    return read_events(scan, reading, error);
+static gboolean read_file(ConfPull *pull, Reading *reading, GError **error) {
+  gboolean more;
+  if (conf_pull_peek(pull) == '[')
+    return read_events(pull, reading, error);
   g_autoptr(GString) key = g_string_new(NULL);
-  if (!import_scan_enter(scan, '{', error))
+  if (!conf_pull_enter(pull, '{', error))
     return FALSE;
   for (;;) {
-    if (!import_scan_member(scan, key, &first, &more, error))
+    if (!conf_pull_next(pull, &more, error))
       return FALSE;
     if (!more)
       return TRUE;
-    if (!(strcmp(key->str, "traceEvents") == 0 ? read_events(scan, reading, error) : import_scan_skip(scan, error)))
+    if (!conf_pull_key(pull, key, error))
+      return FALSE;
+    if (!(strcmp(key->str, "traceEvents") == 0 ? read_events(pull, reading, error)
+                                               : conf_pull_value(pull, NULL, error)))
       return FALSE;
   }
 }
@@ -251,7 +274,7 @@ static void sum(const Reading *reading, BaseSpan step, ImportKineto *ret) {
     ImportTraffic *of = &ret->of[span->what];
     SimTime exposed = base_spans_outside(compute, base_cover_add(&communication, span->at));
     of->calls++;
-    of->busy += base_span_length(span->at);
+    of->busy = sim_time_add(of->busy, base_span_length(span->at));
     of->exposed += exposed;
     ret->exposed += exposed;
   }
@@ -277,9 +300,9 @@ gboolean import_kineto_load(const char *path, ImportKineto *ret, GError **error)
                      .gpu_marks = g_array_new(FALSE, FALSE, sizeof(BaseSpan)),
                      .marks = g_array_new(FALSE, FALSE, sizeof(BaseSpan)),
                      .device = g_string_new(NULL)};
-  ImportScan scan;
-  import_scan_begin(&scan, path, data, length);
-  gboolean good = read_file(&scan, &reading, error);
+  ConfPull pull;
+  conf_pull_begin(&pull, path, data, length, NULL);
+  gboolean good = read_file(&pull, &reading, error) && conf_pull_end(&pull, error);
   if (good && reading.spans->len == 0) {
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: has no kernels of a GPU; profile with ProfilerActivity.CUDA",
                 path);

@@ -10,7 +10,7 @@
  * the last is one. Kernels whose names begin with "nccl" are communication, other kernels and copies within the GPU are
  * compute; copies from and to the host are neither. compute + exposed + idle = step, exactly. The file is read from front to
  * back, not held; of several GPUs in one file the first is taken. Errors (SIM_ERROR_INPUT): no such file, one that is packed,
- * no JSON (with line), no kernels. Cost: about 10 ns a byte. */
+ * no JSON (with line), no kernels. Cost: about 5 ns a byte. */
 #pragma once
 
 #include "base-quantity.h"
