@@ -4,7 +4,7 @@
  *   g_autofree char *data = conf_file_read("workloads/a.ini", &length, error);
  *   // no file "workloads/a.ini"; did you mean "workloads/b.ini"?
  *
- * For this room alone: conf-text and conf-json read through it. */
+ * For this room alone: conf-text and conf-tree read through it. */
 #pragma once
 
 #include "base-error.h"

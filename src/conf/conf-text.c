@@ -1,9 +1,4 @@
-/* INI text, first pass: one walk over the lines finds every group and key and cleans the text for GKeyFile.
- *
- *     # a comment                     (an empty line)
- *     [ training ]   ; groups    →    [training]
- *     micro_batch = "4"  # keys       micro_batch=4
- */
+/* INI text: one walk over the lines finds every group, key and value, and where they stand. */
 #include "conf-text.h"
 
 #include <string.h>
@@ -170,7 +165,7 @@ static gboolean fail_line(const Line *line, GError **error) {
   return FALSE;
 }
 
-static gboolean read_key(ConfText *text, const Line *line, Group *group, GString *cleaned, GError **error) {
+static gboolean read_key(ConfText *text, const Line *line, Group *group, GError **error) {
   const char *stop = comment_start(line->start, line->end);
   const char *equals = memchr(line->start, '=', (gsize)(stop - line->start));
   gboolean bare = equals == NULL && text->budgets && strcspn(line->start, "<>") < (gsize)(stop - line->start);
@@ -202,7 +197,6 @@ static gboolean read_key(ConfText *text, const Line *line, Group *group, GString
   g_autofree char *value = bare ? g_strdup("") : NULL;
   if (!bare && !read_value(line, from, name, &value, error))
     return FALSE;
-  g_string_append_printf(cleaned, "%s=%s", key, value);
   Entry *entry = g_new0(Entry, 1);
   entry->name = g_steal_pointer(&name);
   entry->value = g_steal_pointer(&value);
@@ -213,8 +207,7 @@ static gboolean read_key(ConfText *text, const Line *line, Group *group, GString
   return TRUE;
 }
 
-/* One line of `cleaned` for each line of `data`. */
-static gboolean read_lines(ConfText *text, const char *data, gsize length, GString *cleaned, GError **error) {
+static gboolean read_lines(ConfText *text, const char *data, gsize length, GError **error) {
   Group *group = NULL;
   Line line = {.file = text->file, .begin = data};
   for (const char *end = data + length; line.begin < end;) {
@@ -229,46 +222,17 @@ static gboolean read_lines(ConfText *text, const char *data, gsize length, GStri
     if (line.start < line.end && *line.start == '[') {
       if (!read_group(text, &line, &group, error))
         return FALSE;
-      g_string_append_printf(cleaned, "[%s]", group->name);
     } else if (line.start < line.end && !is_comment(*line.start)) {
-      if (!read_key(text, &line, group, cleaned, error))
+      if (!read_key(text, &line, group, error))
         return FALSE;
     }
-    g_string_append_c(cleaned, '\n');
     line.begin = feed != NULL ? feed + 1 : end;
   }
-  return TRUE;
-}
-
-/* GKeyFile has the last word on what is a file of groups and keys. */
-static gboolean take_values(ConfText *text, const GString *cleaned, GError **error) {
-  BasePlace place = {.file = text->file};
-  g_autoptr(GKeyFile) file = g_key_file_new();
-  g_autoptr(GError) cause = NULL;
-  if (!g_key_file_load_from_data(file, cleaned->str, cleaned->len, G_KEY_FILE_NONE, &cause) &&
-      !g_error_matches(cause, G_KEY_FILE_ERROR, G_KEY_FILE_ERROR_NOT_FOUND)) {
-    base_error_set_at(error, &place, "%s", cause->message);
-    return FALSE;
-  }
-  for (guint g = 0; g < text->names->len; g++) {
-    const char *name = g_ptr_array_index(text->names, g);
-    Group *group = g_hash_table_lookup(text->groups, name);
-    for (guint k = 0; k < group->keys->len; k++) {
-      const char *key = g_ptr_array_index(group->keys, k);
-      Entry *entry = find_entry(text, name, key);
-      char *value = g_key_file_get_value(file, name, key, &cause);
-      if (value == NULL) {
-        place.line = entry->line;
-        place.column = entry->column;
-        base_error_set_at(error, &place, "%s", cause->message);
-        return FALSE;
-      }
-      g_free(entry->value);
-      entry->value = value;
-    }
-    g_ptr_array_add(group->keys, NULL);
-  }
   g_ptr_array_add(text->names, NULL);
+  for (guint g = 0; g + 1 < text->names->len; g++) {
+    const Group *each = g_hash_table_lookup(text->groups, g_ptr_array_index(text->names, g));
+    g_ptr_array_add(each->keys, NULL);
+  }
   return TRUE;
 }
 
@@ -283,10 +247,7 @@ static ConfText *parse(const char *name, const char *data, gsize length, gboolea
   text->names = g_ptr_array_new();
   text->groups = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, group_free);
   text->entries = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, entry_free);
-  g_autoptr(GString) cleaned = g_string_sized_new(taken_length);
-  if (!read_lines(text, taken, taken_length, cleaned, error) || !take_values(text, cleaned, error))
-    return NULL;
-  return g_steal_pointer(&text);
+  return read_lines(text, taken, taken_length, error) ? g_steal_pointer(&text) : NULL;
 }
 
 ConfText *conf_text_parse(const char *name, const char *data, gsize length, GError **error) {

@@ -1,8 +1,9 @@
-/* The first pass over an INI text: strips comments, remembers where everything stands, refuses duplicates.
+/* An INI text: groups, keys and values without comments, and where each stands; duplicates are refused.
  *
  * Taken: `#` and `;` comments (whole line, or after white space), CRLF, CR alone, a UTF-8 BOM, blank lines, space around `=`, a
  * value in quotes ("4096" or '4096', where # and ; are letters).
- * The cleaned text goes to GKeyFile; places stay here so that a later error can name file, line and column.
+ * Places stay here so that a later error can name file, line and column: GKeyFile keeps none, and takes neither comments
+ * behind values nor the operators of budgets.
  *
  *   g_autoptr(ConfText) text = conf_text_load("workloads/a.ini", error);
  *   const char *value = conf_text_get(text, "training", "micro_batch");      // NULL where it is absent
