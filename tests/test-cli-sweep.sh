@@ -54,7 +54,7 @@ cp "$source/workloads/llama2-7b.ini" 'a "quoted" name.ini'
 python3 -c 'import json, sys; sys.exit(json.load(open("out"))[0]["workload"] != "a \"quoted\" name")' && passed=$((passed + 1)) || { failed=$((failed + 1)); echo "FAILED quotes in JSON: $(cat out)"; }
 expect "the best under a condition" 0 '"gpus" : 8,' best --minimise step --subject 'gpus <= 8' --top 1 --db a.db --json
 expect "what does not fit counts when asked for" 0 'oom' best --minimise step --maximise gpus --subject 'verdict = oom' --db a.db --json
-expect "the American spelling" 0 '"gpus": 8,' best --minimize step --subject 'gpus <= 8' --top 1 --db a.db --json
+expect "the American spelling" 0 '"gpus" : 8,' best --minimize step --subject 'gpus <= 8' --top 1 --db a.db --json
 expect "a front" 0 'tokens_per_second' best --minimise gpus --maximise tokens_per_second --db a.db
 cp "$source/workloads/llama2-7b.ini" 'a"b.ini'
 ln -sfn "$source/workloads/models" models

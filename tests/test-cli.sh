@@ -387,7 +387,7 @@ says "compare runs" 'times faster than A' compare 1 3 --db same.db
 printf '{"traceEvents":[{"ph":"X","cat":"kernel","name":"a","ts":0,"dur":1000}]}' >measured.json
 says "compare with a measured timeline" 'than the measured one' compare 1 measured.json --db same.db
 printf '{"traceEvents":[{"ph":"X","cat":"kernel","name":"a"' >broken.json
-refuses "a broken timeline" 'broken.json:1: ' compare llama2-7b broken.json
+refuses "a broken timeline" 'broken.json:1:52: the file ends where' compare llama2-7b broken.json
 says "compare equal runs" 'B takes as long as A' compare 1 2 --db same.db
 says "compare a run with a workload" 'B is ' compare 1 gpt2-xl --db same.db
 sed 's/^gpu_hour.*/gpu_hour = 5.90 USD/' "$source/topologies/dgx-h100.ini" >dear.ini
