@@ -69,6 +69,19 @@ static CollGraphRequest request_of(const CollGroup *group, guint32 *gpus) {
                             .p2p = !group->knobs.p2p_disable};
 }
 
+/* NCCL src/graph/paths.cc: a connection for each so much of a NIC's rate, a power of two, halved while the ranks'
+ * operations, several to a channel, do not fit into the channels. Before that rule a fixed number. */
+static guint32 net_connections(const CollGroup *group, const CollSearchRules *rules) {
+  guint32 each = 1, batches = (group->size + rules->p2p_operations - 1) / rules->p2p_operations;
+  if (rules->p2p_net_rate == 0)
+    return rules->p2p_net;
+  while (each * rules->p2p_net_rate < group->layout->cluster->nic_bandwidth)
+    each *= 2;
+  while (each > 1 && (guint64)each * batches > group->tuning.p2p_net_channels)
+    each /= 2;
+  return each;
+}
+
 static void take_graphs(CollGroup *group, const CollGraphs *graphs, const CollCounts *counts) {
   gboolean over_nodes = group->nodes > 1;
   group->found[COLL_FOUND_RING] = found_of(graphs, COLL_GRAPH_RING, over_nodes);
@@ -97,6 +110,7 @@ gboolean coll_found(CollGroup *group, CollLibrary *library, GError **error) {
   group->intra = nvlink ? COLL_HOP_NVLINK : COLL_HOP_PCI;
   group->node_rate = cluster->intra_bandwidth / group->rings;
   group->p2p_cap = host_cap(group);
+  group->net_connections = net_connections(group, &library->rules);
   if (layout->nodes == 1)
     return TRUE;
   place_rings(layout, &graphs->graph[COLL_GRAPH_RING]);

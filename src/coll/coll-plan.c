@@ -49,8 +49,8 @@ static double rings_used(const CollGroup *group, guint32 channels) {
   return MIN(channels, group->rings) / (double)group->rings;
 }
 
-/* Bytes/s of one tree of two that share a ring's channels: a quarter of what the tuner counts, which is both trees' data
- * up and down. */
+/* Bytes/s of one tree of two that share a ring's channels: a quarter of what the tuner counts, which is both trees'
+ * data up and down. */
 static double tree_cap(const CollGroup *group, double rate, CollProtocol protocol, guint32 channels) {
   const CollTreeTuning *tree = &group->tuning.tree;
   CollSpan span = coll_group_span(group);
@@ -71,6 +71,19 @@ static double ring_pace(const CollGroup *group, CollOperation operation, double 
              : rate;
 }
 
+/* Of sends and receives: in an exchange each also copies its own part; in LL a part takes one channel; over the network
+ * a peer gets what the proxy keeps in flight to it. */
+static double p2p_cap(const CollGroup *group, CollAlgorithm algorithm, CollProtocol protocol, double rate) {
+  const CollTuning *tuning = &group->tuning;
+  double nics = algorithm == COLL_P2P ? 1 : MAX(group->layout->n_nics, 1); /* that a part's bytes are counted over */
+  rate *= tuning->p2p_share;
+  if (algorithm == COLL_P2P_ALL)
+    rate /= 1 + tuning->last_receive / (group->size - 1);
+  if (protocol == COLL_LL)
+    rate = MIN(rate, tuning->ll_cap[COLL_ONE_NODE][group->cpu] / (double)tuning->ll_channels / nics);
+  return group->nodes > 1 ? MIN(rate, group->net_connections * tuning->p2p_net_rate / nics) : rate;
+}
+
 /* Bytes/s of one unit under a protocol: what the links allow, and what NVIDIA's tables say that LL, LL128 and trees
  * reach. */
 static double unit_cap(const CollGroup *group, CollOperation operation, CollAlgorithm algorithm, CollProtocol protocol,
@@ -79,10 +92,10 @@ static double unit_cap(const CollGroup *group, CollOperation operation, CollAlgo
   double rate = MIN(group->rates[algorithm], group->p2p_cap);
   if (algorithm == COLL_TREE)
     return tree_cap(group, rate, protocol, channels);
-  if (algorithm == COLL_P2P_ALL) /* beside the parts of others each copies its own */
-    return rate * tuning->p2p_share / (1 + tuning->last_receive / (group->size - 1));
+  if (algorithm == COLL_P2P_ALL || algorithm == COLL_P2P)
+    return p2p_cap(group, algorithm, protocol, rate);
   if (algorithm != COLL_RING)
-    return rate * (algorithm == COLL_P2P ? tuning->p2p_share : 1);
+    return rate;
   rate *= rings_used(group, channels);
   if (protocol == COLL_LL)
     return ll_rate(group, rate * tuning->ll_share * group->rings, channels) / group->rings;

@@ -17,6 +17,10 @@
       TIME("measured." name_, "ll128_hop", measured[row_].hop[COLL_LL128]),                                            \
       TIME("measured." name_, "simple_base", measured[row_].base[COLL_SIMPLE]),                                        \
       TIME("measured." name_, "simple_hop", measured[row_].hop[COLL_SIMPLE]), SOURCE("measured." name_)
+#define PEERS(name_, row_)                                                                                             \
+  TIME("p2p." name_, "ll_base", p2p_peers[row_].base[COLL_LL]),                                                        \
+      TIME("p2p." name_, "simple_base", p2p_peers[row_].base[COLL_SIMPLE]),                                            \
+      TIME("p2p." name_, "peer", p2p_peers[row_].peer), SOURCE("p2p." name_)
 #define RATE(group_, key_, field_)                                                                                     \
   {                                                                                                                    \
     .group = group_, .key = key_, .kind = CONF_BYTE_RATE, .offset = G_STRUCT_OFFSET(CollTuningFile, field_),           \
@@ -145,6 +149,15 @@ static const ConfKey keys[] = {
     NUMBER("copies", "last_receive", last_receive),
     NUMBER("copies", "p2p_share", p2p_share),
     SOURCE("copies"),
+    PEERS("volta", COLL_VOLTA),
+    PEERS("ampere", COLL_AMPERE),
+    PEERS("hopper", COLL_HOPPER),
+    PEERS("blackwell", COLL_BLACKWELL),
+    PEERS("pci", COLL_ROWS),
+    TIME("p2p.net", "peer", p2p_net_peer),
+    RATE("p2p.net", "rate", p2p_net_rate),
+    COUNT("p2p.net", "channels", p2p_net_channels),
+    SOURCE("p2p.net"),
     NUMBER("nvls.achieved", "share_hopper", nvls_achieved[COLL_HOPPER]),
     NUMBER("nvls.achieved", "share_blackwell", nvls_achieved[COLL_BLACKWELL]),
     SOURCE("nvls.achieved"),

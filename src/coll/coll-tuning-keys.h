@@ -14,6 +14,13 @@ typedef struct {
 } CollTuningLatency;
 
 typedef struct {
+  double base[COLL_PROTOCOLS], peer;
+} CollTuningPeers;
+
+typedef struct {
+  CollTuningPeers p2p_peers[COLL_ROWS + 1]; /* the last: over PCIe */
+  double p2p_net_peer, p2p_net_rate;
+  guint64 p2p_net_channels;
   CollTuningLatency measured[COLL_ROWS + 1]; /* the last: over PCIe */
   double base[COLL_ALGORITHMS][COLL_PROTOCOLS], hop[COLL_ALGORITHMS][COLL_HOPS][COLL_PROTOCOLS];
   double overhead_intel, overhead_amd, penalty, penalty_volta;

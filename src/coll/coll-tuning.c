@@ -37,6 +37,24 @@ static void pick_switch_rows(const CollTuningFile *file, int row, CollTuning *re
   ret->pat_rank = sim_time_from_seconds(file->pat_rank);
 }
 
+static void pick_peers(const CollTuningPeers *file, CollPeerTuning *ret) {
+  ret->base[COLL_LL] = sim_time_from_seconds(file->base[COLL_LL]);
+  ret->base[COLL_LL128] = ret->base[COLL_SIMPLE] = sim_time_from_seconds(file->base[COLL_SIMPLE]);
+  ret->peer = sim_time_from_seconds(file->peer);
+}
+
+static void pick_point_to_point(const CollTuningFile *file, int row, CollTuning *ret) {
+  pick_peers(&file->p2p_peers[row], &ret->p2p[COLL_HOP_NVLINK]);
+  pick_peers(&file->p2p_peers[COLL_ROWS], &ret->p2p[COLL_HOP_PCI]);
+  ret->p2p_net_peer = sim_time_from_seconds(file->p2p_net_peer);
+  ret->p2p_net_rate = file->p2p_net_rate;
+  ret->p2p_net_channels = file->p2p_net_channels;
+  ret->p2p_share = file->p2p_share;
+  ret->p2p_chunk_nvlink = (guint64)file->p2p_nvlink;
+  ret->p2p_chunk = (guint64)file->p2p;
+  ret->p2p_ll = (guint64)file->p2p_ll;
+}
+
 static void pick_measured(const CollTuningLatency *file, CollLatency *ret) {
   for (int p = 0; p < COLL_PROTOCOLS; p++) {
     ret->base[p] = sim_time_from_seconds(file->base[p]);
@@ -82,10 +100,7 @@ static void pick_rows(const CollTuningFile *file, int row, CollTuning *ret) {
   ret->threads.least_traffic = (guint64)file->least_traffic;
   ret->slices = file->slices;
   ret->last_receive = file->last_receive;
-  ret->p2p_share = file->p2p_share;
-  ret->p2p_chunk_nvlink = (guint64)file->p2p_nvlink;
-  ret->p2p_chunk = (guint64)file->p2p;
-  ret->p2p_ll = (guint64)file->p2p_ll;
+  pick_point_to_point(file, row, ret);
   ret->receive_bytes = (guint64)file->receive;
   ret->send_bytes = (guint64)file->send;
   ret->slots = file->slots;

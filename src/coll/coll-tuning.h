@@ -75,7 +75,16 @@ typedef struct {
   SimTime base[COLL_PROTOCOLS], hop[COLL_PROTOCOLS];
 } CollLatency;
 
+/* What sends and receives inside a node take: once, and for each further peer of a group of them. */
 typedef struct {
+  SimTime base[COLL_PROTOCOLS], peer;
+} CollPeerTuning;
+
+typedef struct {
+  CollPeerTuning p2p[COLL_HOP_NET];   /* over NVLink, over PCIe */
+  SimTime p2p_net_peer;               /* for each further peer over the network: its proxy's work */
+  double p2p_net_rate;                /* bytes/s of one connection to a peer over the network */
+  guint64 p2p_net_channels;           /* that the connections of all ranks must fit into */
   CollLatency measured[COLL_HOP_NET]; /* over NVLink, over PCIe: of times; the tables below are of the tuner's choice */
   SimTime base[COLL_ALGORITHMS][COLL_PROTOCOLS];
   SimTime hop[COLL_ALGORITHMS][COLL_HOPS][COLL_PROTOCOLS];
