@@ -1,9 +1,7 @@
 /* Units: sizes, FLOPs and lifetimes, against formulas of the literature and over random shapes. */
 #include <string.h>
 
-#include "harness.h"
-#include "kernel-op.h"
-#include "model-unit.h"
+#include "model-masks.h"
 
 static ModelShape random_shape(GRand *random, int family) {
   guint64 kv_heads = (guint64)g_rand_int_range(random, 1, 5), groups = (guint64)g_rand_int_range(random, 1, 5);
@@ -55,21 +53,6 @@ static void for_random_units(Property property) {
       property(unit, &shape, &recipe, b);
     }
   }
-}
-
-static ModelSet saved_mask(const ModelUnit *unit) {
-  ModelSet saved = 0;
-  for (guint i = 0; i < unit->n_forward; i++)
-    saved |= unit->forward[i].saves;
-  return saved;
-}
-
-static ModelSet role_mask(const ModelUnit *unit, ModelTensorRole role) {
-  ModelSet mask = 0;
-  for (guint i = 0; i < unit->n_tensors; i++)
-    if (unit->tensors[i].role == role)
-      mask |= model_set_of(i);
-  return mask;
 }
 
 /* A = s b (4h + 4h + 2q + 4kv + 2q + 6f) + 4 s b a: inputs and outputs of two norms, q, k, v, context, and gate, up and
@@ -176,71 +159,22 @@ static void backward_matmuls_are_two_forwards(const ModelUnit *unit, const Model
 
 static void count_gradients(const ModelUnit *unit, const ModelShape *shape, const ModelRecipe *recipe, guint64 b) {
   (void)shape, (void)recipe, (void)b;
-  guint gradients[64] = {0};
-  for (guint i = 0; i < unit->n_backward; i++) {
-    const int of[] = {unit->backward[i].gradient_of, unit->backward[i].also_gradient_of};
-    for (gsize j = 0; j < G_N_ELEMENTS(of); j++)
-      if (of[j] >= 0)
-        gradients[of[j]]++;
-  }
-  guint64 used = 0;
-  for (guint i = 0; i < unit->n_forward; i++) {
-    used |= unit->forward[i].uses;
-    CU_ASSERT_EQUAL(unit->forward[i].gradient_of, -1);
-    CU_ASSERT_EQUAL(unit->forward[i].also_gradient_of, -1);
-  }
-  for (guint i = 0; i < unit->n_parameters; i++)
-    CU_ASSERT_EQUAL(gradients[i], 1);
-  CU_ASSERT_EQUAL(used, ((guint64)1 << unit->n_parameters) - 1);
-}
-
-/* Reads come after writes (an op may read what it writes only as its own scratch); each tensor is written once. */
-static ModelSet play(const ModelUnit *unit, const ModelOp *ops, guint n, ModelSet alive) {
-  for (guint i = 0; i < n; i++) {
-    ModelSet own = ops[i].reads & ops[i].writes;
-    CU_ASSERT_EQUAL(ops[i].reads & ~alive & ~own, 0);
-    CU_ASSERT_EQUAL(ops[i].writes & alive, 0);
-    for (guint j = 0; j < unit->n_tensors; j++)
-      if (own >> j & 1)
-        CU_ASSERT_TRUE(unit->tensors[j].scratch);
-    alive |= ops[i].writes;
-  }
-  return alive;
+  masks_check_gradients(unit);
 }
 
 static void masks_are_consistent(const ModelUnit *unit, const ModelShape *shape, const ModelRecipe *recipe, guint64 b) {
   (void)shape, (void)recipe, (void)b;
-  ModelSet all = model_set_of(unit->n_tensors) - 1;
-  ModelSet input = role_mask(unit, MODEL_TENSOR_INPUT), saved = saved_mask(unit), by_backward = 0;
-  ModelSet after_forward = play(unit, unit->forward, unit->n_forward, input);
-  CU_ASSERT_EQUAL(saved & ~after_forward, 0);
-  ModelSet start = saved | role_mask(unit, MODEL_TENSOR_GRAD_OUTPUT);
-  ModelSet after = play(unit, unit->backward, unit->n_backward, start) | after_forward;
-  CU_ASSERT_EQUAL(after, all);
-  for (guint i = 0; i < unit->n_backward; i++) {
-    by_backward |= unit->backward[i].reads;
-    CU_ASSERT_EQUAL(unit->backward[i].saves, 0);
-    CU_ASSERT_EQUAL(unit->backward[i].writes & after_forward, 0);
-  }
-  CU_ASSERT_EQUAL(saved & ~by_backward, 0); /* nothing is kept in vain */
-  for (guint i = 0; i < unit->n_tensors; i++) {
-    CU_ASSERT_TRUE(unit->tensors[i].bytes > 0);
-    CU_ASSERT_FALSE(unit->tensors[i].scratch && saved >> i & 1);
-  }
-  ModelSet parts = 0;
-  for (guint i = 0; i < unit->n_forward; i++)
-    parts += model_unit_op_saved_bytes(unit, i);
-  CU_ASSERT_EQUAL(parts, model_unit_saved_bytes(unit));
+  masks_check(unit);
 }
 
 static void boundaries_fit(const ModelUnit *unit, const ModelShape *shape, const ModelRecipe *recipe, guint64 b) {
   guint64 stream = recipe->sequence_length * b * shape->hidden_size * model_precision_bytes(recipe->precision);
   gboolean first = unit->kind == MODEL_UNIT_EMBEDDING, last = unit->kind == MODEL_UNIT_HEAD;
   guint64 ids = 8 * recipe->sequence_length * b;
-  CU_ASSERT_EQUAL(model_unit_bytes(unit, role_mask(unit, MODEL_TENSOR_INPUT)), first ? ids : stream);
-  CU_ASSERT_EQUAL(model_unit_bytes(unit, role_mask(unit, MODEL_TENSOR_GRAD_INPUT)), first ? 0 : stream);
-  CU_ASSERT_EQUAL(model_unit_bytes(unit, role_mask(unit, MODEL_TENSOR_OUTPUT)), last ? 0 : stream);
-  CU_ASSERT_EQUAL(model_unit_bytes(unit, role_mask(unit, MODEL_TENSOR_GRAD_OUTPUT)), last ? 0 : stream);
+  CU_ASSERT_EQUAL(model_unit_bytes(unit, masks_of_role(unit, MODEL_TENSOR_INPUT)), first ? ids : stream);
+  CU_ASSERT_EQUAL(model_unit_bytes(unit, masks_of_role(unit, MODEL_TENSOR_GRAD_INPUT)), first ? 0 : stream);
+  CU_ASSERT_EQUAL(model_unit_bytes(unit, masks_of_role(unit, MODEL_TENSOR_OUTPUT)), last ? 0 : stream);
+  CU_ASSERT_EQUAL(model_unit_bytes(unit, masks_of_role(unit, MODEL_TENSOR_GRAD_OUTPUT)), last ? 0 : stream);
 }
 
 static void layer_flops_by_formula(void) {
@@ -284,7 +218,7 @@ static void parameters_add_up(void) {
 
 /* Most bytes alive at once by the rules that the header states, INPUT and GRAD_OUTPUT included. */
 static guint64 peak_of_backward(const ModelUnit *unit) {
-  ModelSet alive = saved_mask(unit) | role_mask(unit, MODEL_TENSOR_GRAD_OUTPUT);
+  ModelSet alive = masks_saved(unit) | masks_of_role(unit, MODEL_TENSOR_GRAD_OUTPUT);
   guint64 peak = 0;
   for (guint i = 0; i < unit->n_backward; i++) {
     alive |= unit->backward[i].writes;
@@ -292,9 +226,9 @@ static guint64 peak_of_backward(const ModelUnit *unit) {
     ModelSet later = 0;
     for (guint j = i + 1; j < unit->n_backward; j++)
       later |= unit->backward[j].reads;
-    alive &= later | role_mask(unit, MODEL_TENSOR_GRAD_INPUT);
+    alive &= later | masks_of_role(unit, MODEL_TENSOR_GRAD_INPUT);
   }
-  CU_ASSERT_EQUAL(alive, role_mask(unit, MODEL_TENSOR_GRAD_INPUT));
+  CU_ASSERT_EQUAL(alive, masks_of_role(unit, MODEL_TENSOR_GRAD_INPUT));
   return peak;
 }
 

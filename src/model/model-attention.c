@@ -6,13 +6,17 @@ static double pair_flops(const ModelBuild *build) {
   return 2 * build->t * build->s * build->q;
 }
 
+static ModelPairs all_pairs(const ModelBuild *build) {
+  return (ModelPairs){build->s, build->s, TRUE};
+}
+
 /* FlashAttention's causal kernel skips the half of the pairs that the mask hides; its backward is five matmuls for the
  * forward's two, since it computes the scores again (Dao 2022, arXiv 2205.14135, and its benchmark's 2.5). */
 static void flash_forward(ModelBuild *build, ModelAttentionTensors *at) {
   double kv = 2 * build->kv, row = MODEL_BYTES_FP32 * build->t * build->a;
   at->lse = model_build_inner(build, "lse", row);
   double bytes = build->e * build->t * (2 * build->q + kv) + row;
-  ModelOp *op = model_build_attention(build, MODEL_FORWARD, "attention", 2 * pair_flops(build) / 2,
+  ModelOp *op = model_build_attention(build, MODEL_FORWARD, "attention", all_pairs(build), 2 * pair_flops(build) / 2,
                                       2 * pair_flops(build), bytes, at->q | at->k | at->v, at->context | at->lse);
   op->saves = at->q | at->k | at->v | at->context | at->lse;
 }
@@ -28,9 +32,9 @@ static void flash_backward(ModelBuild *build, const ModelAttentionTensors *at, M
   double bytes = build->e * build->t * (4 * build->q + 2 * kv) + row + 2 * MODEL_BYTES_FP32 * build->t * build->q;
   if (build->kv < build->q)
     bytes += 2 * 2 * build->e * build->t * build->q;
-  model_build_attention(build, MODEL_BACKWARD, "attention.backward", 5 * pair_flops(build) / 2, 4 * pair_flops(build),
-                        bytes, d_context | at->q | at->k | at->v | at->context | at->lse | scratch,
-                        d_q | d_k | d_v | scratch);
+  model_build_attention(build, MODEL_BACKWARD, "attention.backward", all_pairs(build), 5 * pair_flops(build) / 2,
+                        4 * pair_flops(build), bytes,
+                        d_context | at->q | at->k | at->v | at->context | at->lse | scratch, d_q | d_k | d_v | scratch);
 }
 
 /* A matmul per sequence and head. */

@@ -1,9 +1,37 @@
 /* The bench on which a unit is put together; it is copied to size at the end. */
-#include "model-build.h"
+#include "model-projections.h"
 
 #include <string.h>
 
 #include "base-error.h"
+
+/* Fewer key heads than ranks: one for each rank. The joined projection whose output is gathered is split evenly all the
+ * same. */
+static void set_heads(ModelBuild *build) {
+  double heads = (double)build->shape->heads, key_heads = (double)build->shape->kv_heads, tensor = build->tensor;
+  gboolean few = key_heads < tensor, joined = model_projections_joined(build) || build->shape->family == MODEL_GPT;
+  build->a = heads / tensor;
+  build->q = build->q_made = build->a * build->d;
+  build->kv = build->kv_made = few ? build->d : key_heads / tensor * build->d;
+  if (few && build->share->keys == MODEL_KEYS_GATHERED && joined)
+    build->kv_made = key_heads * build->d / tensor;
+}
+
+static void set_share(ModelBuild *build) {
+  const ModelShare *share = build->share = &build->recipe->share;
+  build->tensor = model_share_tensor(share);
+  build->context = model_share_context(share);
+  build->sequence = share->sequence_parallel && build->tensor > 1;
+  sim_require(!build->sequence || !share->whole_vocabulary, 0, NULL,
+              "sequence parallelism with a whole vocabulary on each rank");
+  build->keys = (double)build->recipe->sequence_length;
+  build->s = build->keys / build->context;
+  build->t = build->b * build->s;
+  build->between = build->sequence ? build->t / build->tensor : build->t;
+  build->f = (double)build->shape->intermediate_size / build->tensor;
+  build->v = (double)model_share_vocabulary(share, build->shape->vocab_size);
+  set_heads(build);
+}
 
 void model_build_begin(ModelBuild *build, const ModelShape *shape, const ModelRecipe *recipe, guint64 micro_batch,
                        ModelUnitKind kind) {
@@ -17,16 +45,12 @@ void model_build_begin(ModelBuild *build, const ModelShape *shape, const ModelRe
   build->fused = recipe->kernels != MODEL_KERNELS_EAGER;
   build->fused_activation = recipe->kernels == MODEL_KERNELS_FUSED;
   build->half = build->e < kernel_dtype_bytes(KERNEL_FP32);
-  build->b = (double)micro_batch;
-  build->s = (double)recipe->sequence_length;
-  build->t = build->b * build->s;
   build->h = (double)shape->hidden_size;
-  build->a = (double)shape->heads;
   build->d = (double)shape->head_dim;
-  build->q = build->a * build->d;
-  build->kv = (double)shape->kv_heads * build->d;
-  build->f = (double)shape->intermediate_size;
-  build->v = (double)shape->vocab_size;
+  build->b = (double)micro_batch;
+  build->gathered = build->copied = (ModelMade){0, 0};
+  build->in_chunks = FALSE;
+  set_share(build);
   build->n_parameters = build->n_tensors = build->n_ops[MODEL_FORWARD] = build->n_ops[MODEL_BACKWARD] = 0;
 }
 
@@ -42,6 +66,8 @@ ModelUnit *model_build_end(const ModelBuild *build) {
   unit->forward = g_memdup2(build->ops[MODEL_FORWARD], n_forward * sizeof *unit->forward);
   unit->n_backward = n_backward;
   unit->backward = g_memdup2(build->ops[MODEL_BACKWARD], n_backward * sizeof *unit->backward);
+  model_ops_await(unit->forward, n_forward);
+  model_ops_await(unit->backward, n_backward);
   unit->kernels = g_new(KernelOp, n_forward + n_backward);
   for (guint i = 0; i < n_forward; i++) {
     unit->kernels[i] = build->kernels[MODEL_FORWARD][i];
@@ -59,8 +85,15 @@ int model_build_parameter(ModelBuild *build, const char *name, double rows, doub
   build->parameters[build->n_parameters] = (ModelParameter){.name = name,
                                                             .elements = (guint64)(rows * columns),
                                                             .rows = (guint64)rows,
+                                                            .whole = (guint64)(rows * columns),
+                                                            .copies = 1,
                                                             .frozen = build->recipe->lora.rank > 0};
   return (int)build->n_parameters++;
+}
+
+void model_build_place(ModelBuild *build, int parameter, ModelPlace place, double whole) {
+  build->parameters[parameter].place = build->tensor > 1 ? place : MODEL_PLACE_WHOLE;
+  build->parameters[parameter].whole = (guint64)whole;
 }
 
 static ModelSet add_tensor(ModelBuild *build, const char *name, ModelTensorRole role, gboolean scratch, double bytes) {
@@ -151,8 +184,8 @@ ModelOp *model_build_memory(ModelBuild *build, ModelDirection direction, const c
   return model_build_kernels(build, direction, name, KERNEL_MEMORY, 1, bytes, reads, writes);
 }
 
-ModelOp *model_build_attention(ModelBuild *build, ModelDirection direction, const char *name, double flops,
-                               double nominal_flops, double bytes, ModelSet reads, ModelSet writes) {
+ModelOp *model_build_attention(ModelBuild *build, ModelDirection direction, const char *name, ModelPairs pairs,
+                               double flops, double nominal_flops, double bytes, ModelSet reads, ModelSet writes) {
   static const KernelFlash flashes[] = {[MODEL_FLASH_USUAL] = KERNEL_FLASH_USUAL,
                                         [MODEL_FLASH_1] = KERNEL_FLASH_1,
                                         [MODEL_FLASH_2] = KERNEL_FLASH_2,
@@ -160,13 +193,30 @@ ModelOp *model_build_attention(ModelBuild *build, ModelDirection direction, cons
   KernelOp kernel = {.kind = KERNEL_ATTENTION,
                      .dtype = build->dtype,
                      .batch = (guint64)(build->b * build->a),
-                     .m = (guint64)build->s,
-                     .n = (guint64)build->s,
+                     .m = (guint64)pairs.queries,
+                     .n = (guint64)pairs.keys,
                      .k = (guint64)build->d,
                      .flops = flops,
                      .bytes = traffic(bytes),
                      .pass = pass_of(direction),
                      .flash = flashes[build->recipe->flash],
-                     .causal = TRUE};
+                     .causal = pairs.causal};
   return add_op(build, direction, name, kernel, nominal_flops, reads, writes);
+}
+
+ModelOp *model_build_exchange(ModelBuild *build, ModelDirection direction, const char *name, ModelExchangeKind kind,
+                              ModelAxis axis, double bytes, ModelSet reads, ModelSet writes) {
+  ModelOp *op = model_build_memory(build, direction, name, 0, reads, writes);
+  op->exchange = (ModelExchange){.kind = kind, .axis = axis, .bytes = traffic(bytes), .steps = 1};
+  return op;
+}
+
+void model_build_in_pieces(ModelBuild *build, ModelDirection direction, guint32 pieces) {
+  guint last = build->n_ops[direction] - 1;
+  KernelOp *kernel = &build->kernels[direction][last];
+  kernel->m /= pieces;
+  kernel->flops /= pieces;
+  double m = (double)kernel->m, n = (double)kernel->n, k = (double)kernel->k;
+  kernel->bytes = traffic(build->e * (double)kernel->batch * (m * k + k * n + m * n));
+  build->ops[direction][last].pieces = pieces;
 }

@@ -3,9 +3,10 @@
  *
  *   ModelBuild build;
  *   model_build_begin(&build, &shape, &recipe, micro_batch, MODEL_UNIT_LAYER);
- *   ModelSet x = model_build_tensor(&build, "x", MODEL_TENSOR_INPUT, build.t * build.h * build.e);   // its mask, one
- * bit ModelLinear q = model_linear(&build, &q_names, build.h, build.q, FALSE);                        // defines
- * q_proj.weight model_linear_forward(&build, &q, x, y); return model_build_end(&build);
+ *   ModelSet x = model_build_tensor(&build, "x", MODEL_TENSOR_INPUT, build.t * build.h * build.e);   // one bit
+ *   ModelLinear q = model_linear(&build, &q_names, MODEL_COLUMNS, build.h, build.q, FALSE);           // q_proj.weight
+ *   model_linear_forward(&build, &q, x, y);
+ *   return model_build_end(&build);
  *
  * Sizes are doubles, exact below 2^53, so that no shape overflows. */
 #pragma once
@@ -39,8 +40,20 @@ typedef struct {
   gboolean fused, fused_activation; /* norms and rotary embedding, the activation: one kernel each */
   gboolean half;                    /* stored in two bytes, so that fp32 arithmetic needs copies */
   double e;                         /* bytes of an element */
-  double b, s, t;                   /* sequences, tokens of each, all tokens */
-  double h, a, d, q, kv, f, v;      /* hidden, heads, head_dim, query and key widths, MLP width, vocabulary */
+  /* Of this rank: */
+  double b, s, t;          /* sequences, tokens of each, all tokens */
+  double between;          /* tokens outside tensor-parallel regions: t, or t / tensor */
+  double keys;             /* tokens of a sequence that attention sees, those of other ranks included */
+  double h, a, d;          /* hidden, heads, head_dim */
+  double q, kv;            /* widths of the queries, and of the keys, that attention reads */
+  double q_made, kv_made;  /* that the projections make: others where keys are gathered */
+  double f, v;             /* MLP width, vocabulary */
+  double tensor, context;  /* degrees */
+  const ModelShare *share; /* the recipe's */
+  gboolean sequence;       /* sequence parallelism is in force */
+  ModelMade gathered;      /* the last column region's input: this rank's tokens, and all of them */
+  ModelMade copied;        /* a linear layer's input that backward copies again, as fp8 need not */
+  gboolean in_chunks;      /* nobody has read gathered.to yet, so that the first who does goes with the gather */
 
   gboolean fp8;                   /* linear layers of this unit multiply in fp8 */
   ModelMade fp8_cast, fp8_turned; /* the last input that was cast for them, turned for them */
@@ -59,8 +72,13 @@ void model_build_begin(ModelBuild *build, const ModelShape *shape, const ModelRe
                        ModelUnitKind kind);
 ModelUnit *model_build_end(const ModelBuild *build);
 
-/* rows × columns, as PyTorch stores it. Returns the index. */
+/* How the ranks of a tensor group split a linear layer. */
+typedef enum { MODEL_UNSPLIT, MODEL_COLUMNS, MODEL_ROWS } ModelSplit;
+
+/* rows × columns of this rank, as PyTorch stores it. Returns the index. */
 int model_build_parameter(ModelBuild *build, const char *name, double rows, double columns);
+/* Says of a parameter how the ranks hold it, and how many elements the model has of it. */
+void model_build_place(ModelBuild *build, int parameter, ModelPlace place, double whole);
 /* Returns the mask. */
 ModelSet model_build_tensor(ModelBuild *build, const char *name, ModelTensorRole role, double bytes);
 ModelSet model_build_inner(ModelBuild *build, const char *name, double bytes);
@@ -78,9 +96,21 @@ ModelOp *model_build_memory(ModelBuild *build, ModelDirection direction, const c
 /* Any other kind that goes by bytes. */
 ModelOp *model_build_kernels(ModelBuild *build, ModelDirection direction, const char *name, KernelKind kind,
                              guint32 launches, double bytes, ModelSet reads, ModelSet writes);
-/* One kernel over all queries and keys of every head. */
-ModelOp *model_build_attention(ModelBuild *build, ModelDirection direction, const char *name, double flops,
-                               double nominal_flops, double bytes, ModelSet reads, ModelSet writes);
+/* One kernel over queries and keys of every head. */
+typedef struct {
+  double queries, keys; /* of a sequence */
+  gboolean causal;
+} ModelPairs;
+ModelOp *model_build_attention(ModelBuild *build, ModelDirection direction, const char *name, ModelPairs pairs,
+                               double flops, double nominal_flops, double bytes, ModelSet reads, ModelSet writes);
+/* What crosses ranks. In place where nothing is written. */
+ModelOp *model_build_exchange(ModelBuild *build, ModelDirection direction, const char *name, ModelExchangeKind kind,
+                              ModelAxis axis, double bytes, ModelSet reads, ModelSet writes);
+/* Cuts the matmul that was added last into equal pieces by its rows. */
+void model_build_in_pieces(ModelBuild *build, ModelDirection direction, guint32 pieces);
+
+/* Fills in what waits for, and what is followed by, asynchronous exchanges. */
+void model_ops_await(ModelOp *ops, guint n);
 
 /* Makes the matmul that was added last one of fp8 operands. */
 void model_build_in_fp8(ModelBuild *build, ModelDirection direction);
@@ -141,26 +171,41 @@ typedef struct {
  * an adapter for it, also that. */
 typedef struct {
   const char *forward, *dgrad, *wgrad, *bgrad, *weight, *bias;
+  const char *own, *partial, *reduce, *d_whole, *gather, *d_reduce; /* what a split layer adds, model-region.c */
   ModelAdapterNames adapter;
   ModelFp8Names fp8;
 } ModelLinearNames;
 #define MODEL_LINEAR_NAMES(name)                                                                                       \
   {                                                                                                                    \
-    name, name ".dgrad", name ".wgrad", name ".bgrad", name ".weight", name ".bias", MODEL_ADAPTER_NAMES(name),        \
-        MODEL_FP8_NAMES(name)                                                                                          \
+    name, name ".dgrad", name ".wgrad", name ".bgrad", name ".weight", name ".bias", name ".own", name "_partial",     \
+        name ".reduce", "d_" name "_whole", name ".gather.backward", name ".reduce.backward",                          \
+        MODEL_ADAPTER_NAMES(name), MODEL_FP8_NAMES(name)                                                               \
   }
 
 typedef struct {
   const ModelLinearNames *names;
-  double in, out;
+  ModelSplit split;
+  double in, out;   /* of this rank */
+  double useful;    /* outputs that are neither another rank's too nor padding: what nominal FLOPs count */
   int weight, bias; /* -1: none */
   ModelAdapter adapter;
   ModelFp8 fp8;
 } ModelLinear;
 
-ModelLinear model_linear(ModelBuild *build, const ModelLinearNames *names, double in, double out, gboolean bias);
+/* `in` and `out` of this rank: columns split `out` over the tensor ranks, rows `in`. */
+ModelLinear model_linear(ModelBuild *build, const ModelLinearNames *names, ModelSplit split, double in, double out,
+                         gboolean bias);
+/* Of columns that are not the model's by division, because some are copies or padding: how many the model has. */
+void model_linear_of(ModelBuild *build, ModelLinear *linear, double outputs, guint32 copies);
+/* A column layer reads, and makes the gradient of, all tokens; a row layer ends with the sum over the ranks, and begins
+ * backward with what that asks for. */
 void model_linear_forward(ModelBuild *build, ModelLinear *linear, ModelSet x, ModelSet y);
 void model_linear_backward(ModelBuild *build, const ModelLinear *linear, ModelSet x, ModelSet d_y, ModelSet d_x);
+
+/* Parts of a linear layer's directions, between model-parts.c and model-region.c. */
+void model_linear_useful(const ModelLinear *linear, ModelOp *op); /* its nominal FLOPs without copies and padding */
+void model_linear_dgrad(ModelBuild *build, const ModelLinear *linear, ModelSet d_y, ModelSet d_x);
+void model_linear_wgrad(ModelBuild *build, const ModelLinear *linear, ModelSet x, ModelSet d_y);
 
 /* The layer's matmuls over cast operands, with the casts: where linear->fp8.names is set. */
 void model_fp8_forward(ModelBuild *build, ModelLinear *linear, ModelSet x, ModelSet y);

@@ -13,18 +13,26 @@ static const ModelLinearNames o_names = MODEL_LINEAR_NAMES("o_proj"), gate_names
                               up_names = MODEL_LINEAR_NAMES("up_proj"), down_names = MODEL_LINEAR_NAMES("down_proj"),
                               gate_up_names = MODEL_LINEAR_NAMES("gate_up_proj");
 static const ModelNormNames input_names = MODEL_NORM_NAMES("input_norm"), post_names = MODEL_NORM_NAMES("post_norm");
+static const ModelRegionNames attention_region = MODEL_REGION_NAMES("normed"),
+                              mlp_region = MODEL_REGION_NAMES("middle_normed");
 
 typedef struct {
   ModelNorm input_norm, post_norm;
   ModelProjections projections;
   ModelLinear o, gate, up, gate_up, down;
   ModelAttentionTensors attention;
+  ModelRegion attention_in, mlp_in;              /* what the branches' column layers read */
   ModelSet input, normed, middle, middle_normed; /* middle: the residual stream after attention */
   ModelSet gate_out, up_out, silu, product;      /* gpt: up_out, and product is gelu's output */
   ModelSet attention_mask, mlp_mask;             /* of the dropouts that end the branches */
 } Layer;
 
 static double stream_bytes(const ModelBuild *build) {
+  return build->e * build->between * build->h;
+}
+
+/* The same of all tokens that a tensor-parallel region reads. */
+static double whole_bytes(const ModelBuild *build) {
   return build->e * build->t * build->h;
 }
 
@@ -34,16 +42,16 @@ static void define_parameters(ModelBuild *build, Layer *layer) {
   if (gpt)
     layer->input_norm = model_norm(build, &input_names);
   model_projections_define(build, &layer->projections);
-  layer->o = model_linear(build, &o_names, build->q, build->h, gpt);
+  layer->o = model_linear(build, &o_names, MODEL_ROWS, build->q, build->h, gpt);
   if (gpt)
     layer->post_norm = model_norm(build, &post_names);
   if (!gpt && model_projections_joined(build))
-    layer->gate_up = model_linear(build, &gate_up_names, build->h, 2 * build->f, FALSE);
+    layer->gate_up = model_linear(build, &gate_up_names, MODEL_COLUMNS, build->h, 2 * build->f, FALSE);
   else if (!gpt)
-    layer->gate = model_linear(build, &gate_names, build->h, build->f, FALSE);
+    layer->gate = model_linear(build, &gate_names, MODEL_COLUMNS, build->h, build->f, FALSE);
   if (gpt || !model_projections_joined(build))
-    layer->up = model_linear(build, &up_names, build->h, build->f, gpt);
-  layer->down = model_linear(build, &down_names, build->f, build->h, gpt);
+    layer->up = model_linear(build, &up_names, MODEL_COLUMNS, build->h, build->f, gpt);
+  layer->down = model_linear(build, &down_names, MODEL_ROWS, build->f, build->h, gpt);
   if (gpt)
     return;
   layer->input_norm = model_norm(build, &input_names);
@@ -53,7 +61,7 @@ static void define_parameters(ModelBuild *build, Layer *layer) {
 /* silu (in, out) and the product (two in, one out); back: the product's two gradients (two in, one out each), silu's
  * (two in, one out). Fused they are one kernel each way, which keeps no silu: two in, one out; back: three in, two out. Of a
  * joined matmul's output both read halves of rows, with stride, and their gradients are joined after. */
-static void gated_forward(ModelBuild *build, Layer *layer) {
+static void gated_forward(ModelBuild *build, Layer *layer, ModelSet normed) {
   double f = build->e * build->t * build->f;
   gboolean joined = model_projections_joined(build), fused = build->fused_activation;
   layer->gate_out = model_build_inner(build, joined ? "gate_up" : "gate", joined ? 2 * f : f);
@@ -61,10 +69,10 @@ static void gated_forward(ModelBuild *build, Layer *layer) {
   layer->silu = fused ? 0 : model_build_inner(build, "silu", f);
   layer->product = model_build_inner(build, "product", f);
   if (joined) {
-    model_linear_forward(build, &layer->gate_up, layer->middle_normed, layer->gate_out);
+    model_linear_forward(build, &layer->gate_up, normed, layer->gate_out);
   } else {
-    model_linear_forward(build, &layer->gate, layer->middle_normed, layer->gate_out);
-    model_linear_forward(build, &layer->up, layer->middle_normed, layer->up_out);
+    model_linear_forward(build, &layer->gate, normed, layer->gate_out);
+    model_linear_forward(build, &layer->up, normed, layer->up_out);
   }
   model_build_kernels(build, MODEL_FORWARD, "silu_mul", joined && !fused ? KERNEL_ROTARY : KERNEL_MEMORY, fused ? 1 : 2,
                       (fused ? 3 : 5) * f, layer->gate_out | layer->up_out, layer->silu | layer->product)
@@ -73,37 +81,40 @@ static void gated_forward(ModelBuild *build, Layer *layer) {
 
 static void mlp_forward(ModelBuild *build, Layer *layer, ModelSet branch) {
   double f = build->e * build->t * build->f;
+  ModelSet normed = model_region_enter(build, &layer->mlp_in, &mlp_region, layer->middle_normed);
   if (build->shape->family == MODEL_GPT) {
     layer->up_out = model_build_inner(build, "up", f);
     layer->product = model_build_inner(build, "gelu", f);
-    model_linear_forward(build, &layer->up, layer->middle_normed, layer->up_out);
+    model_linear_forward(build, &layer->up, normed, layer->up_out);
     model_build_memory(build, MODEL_FORWARD, "gelu", 2 * f, layer->up_out, layer->product)->saves = layer->up_out;
   } else {
-    gated_forward(build, layer);
+    gated_forward(build, layer, normed);
   }
   model_linear_forward(build, &layer->down, layer->product, branch);
 }
 
-static void separate_gate_backward(ModelBuild *build, const Layer *layer, ModelSet d_product, ModelSet d_normed) {
+static ModelSet separate_gate_backward(ModelBuild *build, Layer *layer, ModelSet d_product, ModelSet d_normed) {
   double f = build->e * build->t * build->f;
   ModelSet d_up = model_build_inner(build, "d_up", f);
   ModelSet d_silu = build->fused_activation ? 0 : model_build_inner(build, "d_silu", f);
   ModelSet d_gate = model_build_inner(build, "d_gate", f);
-  ModelSet of_gate = model_build_inner(build, "d_normed_of_gate", stream_bytes(build));
+  ModelSet of_gate = model_build_inner(build, "d_normed_of_gate", whole_bytes(build));
   if (build->fused_activation)
     model_build_memory(build, MODEL_BACKWARD, "silu_mul.backward", 5 * f, d_product | layer->gate_out | layer->up_out,
                        d_gate | d_up);
   else
     model_build_kernels(build, MODEL_BACKWARD, "mul.backward", KERNEL_MEMORY, 2, 6 * f,
                         d_product | layer->up_out | layer->silu, d_up | d_silu);
-  model_linear_backward(build, &layer->up, layer->middle_normed, d_up, d_normed);
+  model_region_return(build, &layer->mlp_in);
+  model_linear_backward(build, &layer->up, layer->mlp_in.again, d_up, d_normed);
   if (!build->fused_activation)
     model_build_memory(build, MODEL_BACKWARD, "silu.backward", 3 * f, d_silu | layer->gate_out, d_gate);
-  model_linear_backward(build, &layer->gate, layer->middle_normed, d_gate, of_gate);
-  model_build_memory(build, MODEL_BACKWARD, "gate_proj.sum", 3 * stream_bytes(build), d_normed | of_gate, 0);
+  model_linear_backward(build, &layer->gate, layer->mlp_in.again, d_gate, of_gate);
+  model_build_memory(build, MODEL_BACKWARD, "gate_proj.sum", 3 * whole_bytes(build), d_normed | of_gate, 0);
+  return model_region_leave(build, &layer->mlp_in, d_normed);
 }
 
-static void joined_gate_backward(ModelBuild *build, const Layer *layer, ModelSet d_product, ModelSet d_normed) {
+static ModelSet joined_gate_backward(ModelBuild *build, Layer *layer, ModelSet d_product, ModelSet d_normed) {
   double f = build->e * build->t * build->f;
   ModelSet d_gate_up = model_build_inner(build, "d_gate_up", 2 * f);
   if (build->fused_activation) {
@@ -117,21 +128,21 @@ static void joined_gate_backward(ModelBuild *build, const Layer *layer, ModelSet
                         d_gate);
     model_build_memory(build, MODEL_BACKWARD, "split_gate_up.backward", 4 * f, d_gate | d_up, d_gate_up);
   }
-  model_linear_backward(build, &layer->gate_up, layer->middle_normed, d_gate_up, d_normed);
+  return model_region_backward(build, &layer->mlp_in, &layer->gate_up, d_gate_up, d_normed);
 }
 
-/* gelu: in, out; back: two in, one out. */
-static void mlp_backward(ModelBuild *build, const Layer *layer, ModelSet d_branch, ModelSet d_normed) {
+/* gelu: in, out; back: two in, one out. Returns the gradient of what the region read. */
+static ModelSet mlp_backward(ModelBuild *build, Layer *layer, ModelSet d_branch, ModelSet d_normed) {
   double f = build->e * build->t * build->f;
   ModelSet d_product = model_build_inner(build, "d_product", f);
   model_linear_backward(build, &layer->down, layer->product, d_branch, d_product);
   if (build->shape->family == MODEL_GPT) {
     ModelSet d_up = model_build_inner(build, "d_up", f);
     model_build_memory(build, MODEL_BACKWARD, "gelu.backward", 3 * f, d_product | layer->up_out, d_up);
-    model_linear_backward(build, &layer->up, layer->middle_normed, d_up, d_normed);
-    return;
+    return model_region_backward(build, &layer->mlp_in, &layer->up, d_up, d_normed);
   }
-  (model_projections_joined(build) ? joined_gate_backward : separate_gate_backward)(build, layer, d_product, d_normed);
+  return (model_projections_joined(build) ? joined_gate_backward : separate_gate_backward)(build, layer, d_product,
+                                                                                           d_normed);
 }
 
 /* Only gpt drops out at the end of its branches. */
@@ -156,7 +167,7 @@ static const BranchNames mlp_branch = BRANCH_NAMES("mlp", "down_proj");
  * that reads both, and writes the sum and the mask. */
 static void join_forward(ModelBuild *build, const BranchNames *names, ModelSet branch, ModelSet *ret_mask,
                          ModelSet residual, ModelSet sum) {
-  double elements = build->t * build->h;
+  double elements = build->between * build->h;
   if (has_branch_dropout(build))
     *ret_mask = model_build_inner(build, names->mask, elements);
   if (has_branch_dropout(build) && build->fused_activation) {
@@ -178,7 +189,7 @@ static ModelSet enter_backward(ModelBuild *build, const BranchNames *names, Mode
   if (!has_branch_dropout(build))
     return d_sum;
   ModelSet d_branch = model_build_inner(build, names->d_dropped, stream_bytes(build));
-  model_dropout_backward(build, names->dropout_backward, build->t * build->h, mask, d_sum, d_branch);
+  model_dropout_backward(build, names->dropout_backward, build->between * build->h, mask, d_sum, d_branch);
   return d_branch;
 }
 
@@ -187,7 +198,8 @@ static void forward(ModelBuild *build, Layer *layer) {
   layer->input = model_build_tensor(build, "input", MODEL_TENSOR_INPUT, stream);
   layer->normed = model_build_inner(build, "normed", stream);
   model_norm_forward(build, &layer->input_norm, layer->input, layer->normed);
-  model_projections_forward(build, &layer->projections, layer->normed, &layer->attention);
+  ModelSet normed = model_region_enter(build, &layer->attention_in, &attention_region, layer->normed);
+  model_projections_forward(build, &layer->projections, normed, &layer->attention);
   layer->attention.context = model_build_inner(build, "context", build->e * build->t * build->q);
   model_attention_forward(build, &layer->attention);
   ModelSet attention_out = model_build_inner(build, attention_branch.out, stream);
@@ -202,11 +214,12 @@ static void forward(ModelBuild *build, Layer *layer) {
   join_forward(build, &mlp_branch, mlp_out, &layer->mlp_mask, layer->middle, output);
 }
 
-static void backward(ModelBuild *build, const Layer *layer) {
+static void backward(ModelBuild *build, Layer *layer) {
   double stream = stream_bytes(build);
   ModelSet d_output = model_build_tensor(build, "d_output", MODEL_TENSOR_GRAD_OUTPUT, stream);
-  ModelSet d_middle_normed = model_build_inner(build, "d_middle_normed", stream);
-  mlp_backward(build, layer, enter_backward(build, &mlp_branch, layer->mlp_mask, d_output), d_middle_normed);
+  ModelSet d_middle_normed = model_region_gradient(build, &layer->mlp_in);
+  d_middle_normed =
+      mlp_backward(build, layer, enter_backward(build, &mlp_branch, layer->mlp_mask, d_output), d_middle_normed);
   ModelSet of_norm = model_build_inner(build, "d_middle_of_norm", stream);
   model_norm_backward(build, &layer->post_norm, layer->middle, d_middle_normed, of_norm);
   ModelSet d_middle = model_build_inner(build, "d_middle", stream);
@@ -214,8 +227,9 @@ static void backward(ModelBuild *build, const Layer *layer) {
 
   ModelSet d_branch = enter_backward(build, &attention_branch, layer->attention_mask, d_middle);
   ModelSet d_context = model_projections_output_backward(build, &layer->o, layer->attention.context, d_branch);
-  ModelSet d_normed = model_build_inner(build, "d_normed", stream);
-  model_projections_backward(build, &layer->projections, layer->normed, &layer->attention, d_context, d_normed);
+  ModelSet d_normed = model_region_gradient(build, &layer->attention_in);
+  d_normed = model_projections_backward(build, &layer->projections, &layer->attention_in, &layer->attention, d_context,
+                                        d_normed);
   ModelSet of_input_norm = model_build_inner(build, "d_input_of_norm", stream);
   model_norm_backward(build, &layer->input_norm, layer->input, d_normed, of_input_norm);
   ModelSet d_input = model_build_tensor(build, "d_input", MODEL_TENSOR_GRAD_INPUT, stream);

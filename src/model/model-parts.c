@@ -2,19 +2,35 @@
  *
  * Bytes of memory-bound ops are those of the kernels that PyTorch launches for them without fusion, each reading its
  * operands once and writing its result once; the norms' weights and the statistics per row are too small to count. */
-#include "model-build.h"
+#include "model-region.h"
 
 #include <math.h>
 
 #define FP8_MULTIPLE                                                                                                   \
   16.0 /* of both widths of a layer that multiplies in fp8: torch._scaled_mm's, and torchao's filter */
 
-ModelLinear model_linear(ModelBuild *build, const ModelLinearNames *names, double in, double out, gboolean bias) {
-  ModelLinear linear = {.names = names, .in = in, .out = out, .bias = -1};
+static int split_parameter(ModelBuild *build, const char *name, ModelSplit split, double rows, double columns) {
+  int parameter = model_build_parameter(build, name, rows, columns);
+  if (split != MODEL_UNSPLIT)
+    model_build_place(build, parameter, MODEL_PLACE_SPLIT, build->tensor * rows * columns);
+  return parameter;
+}
+
+/* A row layer's bias is added to the sum, by each rank to the tokens that it has of it. */
+static int bias_of(ModelBuild *build, const char *name, ModelSplit split, double out) {
+  int bias = split_parameter(build, name, split == MODEL_COLUMNS ? MODEL_COLUMNS : MODEL_UNSPLIT, out, 1);
+  if (split == MODEL_ROWS && build->sequence)
+    model_build_place(build, bias, MODEL_PLACE_SUMMED, out);
+  return bias;
+}
+
+ModelLinear model_linear(ModelBuild *build, const ModelLinearNames *names, ModelSplit split, double in, double out,
+                         gboolean bias) {
+  ModelLinear linear = {.names = names, .split = split, .in = in, .out = out, .useful = out, .bias = -1};
   gboolean fits = fmod(in, FP8_MULTIPLE) == 0 && fmod(out, FP8_MULTIPLE) == 0;
-  linear.weight = model_build_parameter(build, names->weight, out, in);
+  linear.weight = split_parameter(build, names->weight, split, out, in);
   if (bias)
-    linear.bias = model_build_parameter(build, names->bias, out, 1);
+    linear.bias = bias_of(build, names->bias, split, out);
   if (build->fp8 && fits) {
     linear.fp8.names = &names->fp8;
     build->parameters[linear.weight].fp8 = TRUE;
@@ -22,6 +38,16 @@ ModelLinear model_linear(ModelBuild *build, const ModelLinearNames *names, doubl
   if (model_lora_adapts(&build->recipe->lora, names->forward))
     linear.adapter = model_adapter(build, &names->adapter, in, out);
   return linear;
+}
+
+void model_linear_of(ModelBuild *build, ModelLinear *linear, double outputs, guint32 copies) {
+  linear->useful = outputs / build->tensor;
+  build->parameters[linear->weight].whole = (guint64)(outputs * linear->in);
+  build->parameters[linear->weight].copies = copies;
+  if (linear->bias < 0)
+    return;
+  build->parameters[linear->bias].whole = (guint64)outputs;
+  build->parameters[linear->bias].copies = copies;
 }
 
 static guint64 parameter_mask(int weight, int bias) {
@@ -32,46 +58,96 @@ static gboolean has_adapter(const ModelLinear *linear) {
   return linear->adapter.names != NULL;
 }
 
-void model_linear_forward(ModelBuild *build, ModelLinear *linear, ModelSet x, ModelSet y) {
-  if (linear->fp8.names != NULL) {
-    model_fp8_forward(build, linear, x, y);
-    return;
-  }
+void model_linear_useful(const ModelLinear *linear, ModelOp *op) {
+  if (linear->useful != linear->out)
+    op->nominal_flops *= linear->useful / linear->out;
+}
+
+static void plain_forward(ModelBuild *build, ModelLinear *linear, ModelSet x, ModelSet y) {
   const ModelLinearNames *names = linear->names;
   ModelSet plain =
       has_adapter(linear) ? model_build_inner(build, names->adapter.plain, build->e * build->t * linear->out) : y;
-  ModelOp *op =
-      model_build_matmul(build, MODEL_FORWARD, names->forward, 1, build->t, linear->out, linear->in, x, plain);
-  op->saves = x;
+  ModelOp *op = model_column_matmul(build, linear, x, plain);
+  op->saves = model_region_kept(build, x);
   op->uses = parameter_mask(linear->weight, linear->bias);
   if (has_adapter(linear))
     model_adapter_forward(build, &linear->adapter, x, plain, y);
 }
 
-void model_linear_backward(ModelBuild *build, const ModelLinear *linear, ModelSet x, ModelSet d_y, ModelSet d_x) {
-  ModelSet part = has_adapter(linear) ? model_adapter_backward(build, &linear->adapter, x, d_y) : 0;
+void model_linear_forward(ModelBuild *build, ModelLinear *linear, ModelSet x, ModelSet y) {
+  ModelSet partial = model_row_partial(build, linear, y);
   if (linear->fp8.names != NULL) {
-    model_fp8_backward(build, linear, d_y, d_x);
+    model_fp8_forward(build, linear, x, partial);
+    model_linear_useful(linear, &build->ops[MODEL_FORWARD][build->n_ops[MODEL_FORWARD] - 1]);
   } else {
-    ModelOp *dgrad =
-        model_build_matmul(build, MODEL_BACKWARD, linear->names->dgrad, 1, build->t, linear->in, linear->out, d_y, d_x);
-    dgrad->uses = parameter_mask(linear->weight, -1);
-    model_build_wgrad(build, linear->names->wgrad, linear->out, linear->in, build->t, d_y | x)->gradient_of =
-        linear->weight;
+    plain_forward(build, linear, x, partial);
   }
+  model_row_reduce(build, linear, partial, y);
+}
+
+void model_linear_dgrad(ModelBuild *build, const ModelLinear *linear, ModelSet d_y, ModelSet d_x) {
+  ModelOp *dgrad =
+      model_build_matmul(build, MODEL_BACKWARD, linear->names->dgrad, 1, build->t, linear->in, linear->out, d_y, d_x);
+  dgrad->uses = parameter_mask(linear->weight, -1);
+  model_linear_useful(linear, dgrad);
+}
+
+static void weight_gradient(ModelBuild *build, const ModelLinear *linear, ModelSet x, ModelSet d_y) {
+  ModelOp *op = model_build_wgrad(build, linear->names->wgrad, linear->out, linear->in, build->t, d_y | x);
+  op->gradient_of = linear->weight;
+  model_linear_useful(linear, op);
+}
+
+static void bias_gradient(ModelBuild *build, const ModelLinear *linear, ModelSet d_y) {
+  double tokens = linear->split == MODEL_ROWS ? build->between : build->t;
   if (linear->bias >= 0)
     model_build_kernels(build, MODEL_BACKWARD, linear->names->bgrad, KERNEL_REDUCTION, 1,
-                        build->e * build->t * linear->out, d_y, 0)
+                        build->e * tokens * linear->out, d_y, 0)
         ->gradient_of = linear->bias;
+}
+
+void model_linear_wgrad(ModelBuild *build, const ModelLinear *linear, ModelSet x, ModelSet d_y) {
+  weight_gradient(build, linear, x, d_y);
+  bias_gradient(build, linear, d_y);
+}
+
+/* As autograd does: the reduction of this layer's part of d_x comes after both gradients. */
+static void reduce_own(ModelBuild *build, const ModelLinear *linear, ModelSet d_x) {
+  if (build->tensor == 1 || linear->split != MODEL_COLUMNS || !build->share->reduces_each || build->sequence)
+    return;
+  model_build_exchange(build, MODEL_BACKWARD, linear->names->d_reduce, MODEL_EXCHANGE_ALL_REDUCE, MODEL_AXIS_TENSOR,
+                       build->e * build->t * linear->in, d_x, 0);
+}
+
+void model_linear_backward(ModelBuild *build, const ModelLinear *linear, ModelSet x, ModelSet d_y, ModelSet d_x) {
+  ModelSet part = has_adapter(linear) ? model_adapter_backward(build, &linear->adapter, x, d_y) : 0;
+  ModelSet d_whole = model_row_gather(build, linear, d_y);
+  if (linear->fp8.names != NULL) {
+    guint first = build->n_ops[MODEL_BACKWARD];
+    model_fp8_backward(build, linear, d_whole, d_x);
+    for (guint i = first; i < build->n_ops[MODEL_BACKWARD]; i++)
+      model_linear_useful(linear, &build->ops[MODEL_BACKWARD][i]);
+  } else {
+    model_linear_dgrad(build, linear, d_whole, d_x);
+    if (d_whole != d_y)
+      model_row_in_chunks(build);
+    weight_gradient(build, linear, x, d_whole);
+  }
+  bias_gradient(build, linear, d_y);
   if (has_adapter(linear))
     model_adapter_sum(build, &linear->adapter, part, d_x);
+  reduce_own(build, linear, d_x);
 }
 
 ModelNorm model_norm(ModelBuild *build, const ModelNormNames *names) {
   ModelNorm norm = {.names = names, .bias = -1};
+  ModelPlace place = build->sequence ? MODEL_PLACE_SUMMED : MODEL_PLACE_WHOLE;
   norm.weight = model_build_parameter(build, names->weight, build->h, 1);
-  if (build->shape->family == MODEL_GPT)
-    norm.bias = model_build_parameter(build, names->bias, build->h, 1);
+  model_build_place(build, norm.weight, place, build->h);
+  if (build->shape->family != MODEL_GPT)
+    return norm;
+  norm.bias = model_build_parameter(build, names->bias, build->h, 1);
+  model_build_place(build, norm.bias, place, build->h);
   return norm;
 }
 
@@ -109,7 +185,7 @@ static ModelPasses norm_gradient_passes(const ModelBuild *build) {
 /* Eager RMSNorm in 16 bits: x in fp32, kept for the square and the product; the square, then the product, in fp32; the product
  * cast back, kept for the weight's gradient. In fp32 nothing is cast: x is kept as it is, and the product. */
 static void eager_rms_forward(ModelBuild *build, ModelNorm *norm, ModelSet x, ModelSet y) {
-  double elements = build->t * build->h;
+  double elements = build->between * build->h;
   norm->wide = build->half ? model_build_inner(build, norm->names->wide, MODEL_BYTES_FP32 * elements) : x;
   norm->scaled = model_build_inner(build, norm->names->scaled, build->e * elements);
   ModelSet square = model_build_scratch(build, norm->names->square, MODEL_BYTES_FP32 * elements);
@@ -136,13 +212,13 @@ void model_norm_forward(ModelBuild *build, ModelNorm *norm, ModelSet x, ModelSet
   }
   ModelPasses passes = norm_forward_passes(build);
   ModelOp *op = model_build_kernels(build, MODEL_FORWARD, norm->names->forward, passes.kind, passes.launches,
-                                    build->t * build->h * passes.bytes, x, y);
+                                    build->between * build->h * passes.bytes, x, y);
   op->saves = x;
   op->uses = parameter_mask(norm->weight, norm->bias);
 }
 
 void model_norm_backward(ModelBuild *build, const ModelNorm *norm, ModelSet x, ModelSet d_y, ModelSet d_x) {
-  double elements = build->t * build->h;
+  double elements = build->between * build->h;
   ModelSet kept = x, scratch = 0;
   if (is_eager_rms(build)) {
     kept = norm->wide | norm->scaled;

@@ -4,6 +4,7 @@
 static const ModelLinearNames q_names = MODEL_LINEAR_NAMES("q_proj"), k_names = MODEL_LINEAR_NAMES("k_proj"),
                               v_names = MODEL_LINEAR_NAMES("v_proj"), qkv_names = MODEL_LINEAR_NAMES("qkv_proj");
 
+/* Of what the projections read. */
 static double stream_bytes(const ModelBuild *build) {
   return build->e * build->t * build->h;
 }
@@ -29,15 +30,73 @@ static gboolean are_copied(const ModelBuild *build) {
          build->shape->family == MODEL_LLAMA;
 }
 
+/* Whether the joined output is gathered, and each rank takes its group of heads. */
+static gboolean are_gathered(const ModelBuild *build) {
+  return build->kv_made != build->kv;
+}
+
+static guint32 key_copies(const ModelBuild *build) {
+  double heads = (double)build->shape->kv_heads;
+  return build->tensor > heads && !are_gathered(build) ? (guint32)(build->tensor / heads) : 1;
+}
+
+static ModelLinear keys_linear(ModelBuild *build, const ModelLinearNames *names, gboolean bias) {
+  ModelLinear linear = model_linear(build, names, MODEL_COLUMNS, build->h, build->kv, bias);
+  if (key_copies(build) > 1)
+    model_linear_of(build, &linear, (double)build->shape->kv_heads * build->d, key_copies(build));
+  return linear;
+}
+
+static ModelLinear joined_linear(ModelBuild *build, gboolean bias) {
+  ModelLinear linear =
+      model_linear(build, &qkv_names, MODEL_COLUMNS, build->h, build->q_made + 2 * build->kv_made, bias);
+  if (key_copies(build) > 1)
+    model_linear_of(build, &linear, (double)(build->shape->heads + 2 * build->shape->kv_heads) * build->d,
+                    key_copies(build));
+  return linear;
+}
+
 void model_projections_define(ModelBuild *build, ModelProjections *projections) {
   gboolean gpt = build->shape->family == MODEL_GPT, bias = gpt || build->shape->qkv_bias;
   if (gpt || model_projections_joined(build)) {
-    projections->qkv = model_linear(build, &qkv_names, build->h, build->q + 2 * build->kv, bias);
+    projections->qkv = joined_linear(build, bias);
     return;
   }
-  projections->q = model_linear(build, &q_names, build->h, build->q, bias);
-  projections->k = model_linear(build, &k_names, build->h, build->kv, bias);
-  projections->v = model_linear(build, &v_names, build->h, build->kv, bias);
+  projections->q = model_linear(build, &q_names, MODEL_COLUMNS, build->h, build->q, bias);
+  projections->k = keys_linear(build, &k_names, bias);
+  projections->v = keys_linear(build, &v_names, bias);
+}
+
+/* Megatron-LM: the output's columns of all ranks, of which each reads its group's as they lie. */
+static double gathered_bytes(const ModelBuild *build) {
+  return build->e * build->t * build->tensor * (build->q_made + 2 * build->kv_made);
+}
+
+static ModelSet joined_output(ModelBuild *build, ModelProjections *projections, ModelSet normed) {
+  if (!are_gathered(build)) {
+    ModelSet qkv = model_build_inner(build, "qkv", all_bytes(build));
+    model_linear_forward(build, &projections->qkv, normed, qkv);
+    return qkv;
+  }
+  ModelSet part = model_build_inner(build, "qkv_part", gathered_bytes(build) / build->tensor);
+  ModelSet qkv = model_build_inner(build, "qkv", gathered_bytes(build));
+  model_linear_forward(build, &projections->qkv, normed, part);
+  model_build_exchange(build, MODEL_FORWARD, "qkv.gather", MODEL_EXCHANGE_ALL_GATHER, MODEL_AXIS_TENSOR,
+                       gathered_bytes(build), part, qkv);
+  return qkv;
+}
+
+/* Zeros around the group's gradients, then their sum over the ranks. */
+static ModelSet scattered_gradient(ModelBuild *build, ModelSet d_qkv) {
+  if (!are_gathered(build))
+    return d_qkv;
+  ModelSet whole = model_build_inner(build, "d_qkv_whole", gathered_bytes(build));
+  ModelSet part = model_build_inner(build, "d_qkv_part", gathered_bytes(build) / build->tensor);
+  model_build_memory(build, MODEL_BACKWARD, "qkv.slice.backward", gathered_bytes(build) + 2 * all_bytes(build), d_qkv,
+                     whole);
+  model_build_exchange(build, MODEL_BACKWARD, "qkv.gather.backward", MODEL_EXCHANGE_REDUCE_SCATTER, MODEL_AXIS_TENSOR,
+                       gathered_bytes(build), whole, part);
+  return part;
 }
 
 /* ---- Rotary positions ---- */
@@ -98,8 +157,7 @@ void model_projections_forward(ModelBuild *build, ModelProjections *projections,
                                ModelAttentionTensors *at) {
   gboolean gpt = build->shape->family == MODEL_GPT;
   if (gpt || model_projections_joined(build)) {
-    ModelSet qkv = model_build_inner(build, "qkv", all_bytes(build));
-    model_linear_forward(build, &projections->qkv, normed, qkv);
+    ModelSet qkv = joined_output(build, projections, normed);
     at->q = at->k = at->v = qkv;
     if (are_copied(build))
       copied_forward(build, qkv, at);
@@ -131,9 +189,9 @@ static ModelSet reordered(ModelBuild *build, ModelDirection direction, const cha
 void model_projections_output(ModelBuild *build, ModelLinear *o, ModelSet context, ModelSet y) {
   gboolean copies = reorders_context(build);
   ModelSet x = copies ? reordered(build, MODEL_FORWARD, "context_reordered", "context_reordered", context) : context;
+  if (copies)
+    build->copied = (ModelMade){context, x};
   model_linear_forward(build, o, x, y);
-  if (copies && o->fp8.names == NULL)
-    build->ops[MODEL_FORWARD][build->n_ops[MODEL_FORWARD] - 1].saves = context;
 }
 
 /* ---- Backward ---- */
@@ -169,28 +227,28 @@ static ModelSet joined_backward(ModelBuild *build, ModelSet d_q, ModelSet d_k, M
   return d_qkv;
 }
 
-static void separate_backward(ModelBuild *build, const ModelProjections *projections, ModelSet normed, ModelSet d_q,
-                              ModelSet d_k, ModelSet d_v, ModelSet d_normed) {
+static ModelSet separate_backward(ModelBuild *build, const ModelProjections *projections, ModelRegion *normed,
+                                  ModelSet d_q, ModelSet d_k, ModelSet d_v, ModelSet d_normed) {
   rope_backward(build, d_q | d_k, &d_q, &d_k);
   ModelSet of_k = model_build_inner(build, "d_normed_of_k", stream_bytes(build));
   ModelSet of_q = model_build_inner(build, "d_normed_of_q", stream_bytes(build));
-  model_linear_backward(build, &projections->v, normed, d_v, d_normed);
-  model_linear_backward(build, &projections->k, normed, d_k, of_k);
+  model_region_return(build, normed);
+  model_linear_backward(build, &projections->v, normed->again, d_v, d_normed);
+  model_linear_backward(build, &projections->k, normed->again, d_k, of_k);
   model_build_memory(build, MODEL_BACKWARD, "k_proj.sum", 3 * stream_bytes(build), d_normed | of_k, 0);
-  model_linear_backward(build, &projections->q, normed, d_q, of_q);
+  model_linear_backward(build, &projections->q, normed->again, d_q, of_q);
   model_build_memory(build, MODEL_BACKWARD, "q_proj.sum", 3 * stream_bytes(build), d_normed | of_q, 0);
+  return model_region_leave(build, normed, d_normed);
 }
 
-void model_projections_backward(ModelBuild *build, const ModelProjections *projections, ModelSet normed,
-                                const ModelAttentionTensors *at, ModelSet d_context, ModelSet d_normed) {
+ModelSet model_projections_backward(ModelBuild *build, const ModelProjections *projections, ModelRegion *normed,
+                                    const ModelAttentionTensors *at, ModelSet d_context, ModelSet d_normed) {
   ModelSet d_q = model_build_inner(build, "d_q", query_bytes(build));
   ModelSet d_k = model_build_inner(build, "d_k", key_bytes(build)),
            d_v = model_build_inner(build, "d_v", key_bytes(build));
   model_attention_backward(build, at, d_context, d_q, d_k, d_v);
-  if (build->shape->family != MODEL_GPT && !model_projections_joined(build)) {
-    separate_backward(build, projections, normed, d_q, d_k, d_v, d_normed);
-    return;
-  }
+  if (build->shape->family != MODEL_GPT && !model_projections_joined(build))
+    return separate_backward(build, projections, normed, d_q, d_k, d_v, d_normed);
   ModelSet d_qkv = (are_copied(build) ? copied_backward : joined_backward)(build, d_q, d_k, d_v);
-  model_linear_backward(build, &projections->qkv, normed, d_qkv, d_normed);
+  return model_region_backward(build, normed, &projections->qkv, scattered_gradient(build, d_qkv), d_normed);
 }

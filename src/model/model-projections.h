@@ -12,6 +12,7 @@
 #pragma once
 
 #include "model-attention.h"
+#include "model-region.h"
 
 typedef struct {
   ModelLinear q, k, v, qkv; /* one or the others */
@@ -23,9 +24,9 @@ void model_projections_define(ModelBuild *build, ModelProjections *projections);
 /* Fills in what attention reads. */
 void model_projections_forward(ModelBuild *build, ModelProjections *projections, ModelSet normed,
                                ModelAttentionTensors *at);
-/* Attention's backward, and theirs. */
-void model_projections_backward(ModelBuild *build, const ModelProjections *projections, ModelSet normed,
-                                const ModelAttentionTensors *at, ModelSet d_context, ModelSet d_normed);
+/* Attention's backward, and theirs, into d_normed; returns the gradient of what the region read. */
+ModelSet model_projections_backward(ModelBuild *build, const ModelProjections *projections, ModelRegion *normed,
+                                    const ModelAttentionTensors *at, ModelSet d_context, ModelSet d_normed);
 /* o_proj, of attention's context; returns the gradient that attention's backward reads. */
 void model_projections_output(ModelBuild *build, ModelLinear *o, ModelSet context, ModelSet y);
 ModelSet model_projections_output_backward(ModelBuild *build, const ModelLinear *o, ModelSet context, ModelSet d_y);

@@ -10,6 +10,7 @@
 #include "conf-settings.h"
 #include "model-lora.h"
 #include "model-shape.h"
+#include "model-share.h"
 
 typedef enum { MODEL_BF16, MODEL_FP16, MODEL_FP32, MODEL_TF32, MODEL_FP8 } ModelPrecision;
 typedef enum { MODEL_ATTENTION_FLASH, MODEL_ATTENTION_EAGER } ModelAttention;
@@ -27,7 +28,7 @@ typedef enum {
   MODEL_KERNELS_NORMS
 } ModelKernels; /* norms: and rotary embedding */
 
-typedef struct {
+typedef struct ModelRecipe {
   guint64 sequence_length;
   int precision;  /* ModelPrecision: bf16 and fp16 with fp32 master weights, fp32 and tf32 without; fp8: as bf16, the
                      layers' matmuls over operands that are cast for them */
@@ -43,6 +44,7 @@ typedef struct {
   gboolean compiled;    /* torch.compile: cheaper for the host too */
   gboolean fp8_weights; /* precision fp8: weights come cast. Set by whoever knows how they are gathered */
   ModelLora lora;       /* adapters: then they alone are trained. Set by whoever knows what is trained */
+  ModelShare share;     /* one rank's part of each unit. Set, and checked, by whoever knows the layout of the ranks */
 } ModelRecipe;
 
 /* [training]: sequence_length, precision, attention, flash_version, dropout, loss, loss_metrics,

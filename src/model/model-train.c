@@ -1,7 +1,7 @@
 /* Backward's operations that nobody wants the results of are taken out, last ones first. */
 #include "model-train.h"
 
-#include "kernel-op.h"
+#include "model-build.h"
 
 static ModelSet role_mask(const ModelUnit *unit, ModelTensorRole role) {
   ModelSet mask = 0;
@@ -67,6 +67,7 @@ static void keep_marked(ModelUnit *unit, const gboolean *marks) {
     unit->backward[n++] = op;
   }
   unit->n_backward = n;
+  model_ops_await(unit->backward, n);
 }
 
 static gboolean is_all_trained(const ModelUnit *unit) {

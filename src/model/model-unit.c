@@ -61,8 +61,26 @@ guint64 model_unit_op_saved_bytes(const ModelUnit *unit, guint op) {
 }
 
 ModelCost model_op_cost(const ModelOp *op) {
-  return (ModelCost){
-      .flops = op->kernel->flops, .nominal_flops = op->nominal_flops, .bytes = (double)op->kernel->bytes};
+  double pieces = MAX(op->pieces, 1);
+  return (ModelCost){.flops = pieces * op->kernel->flops,
+                     .nominal_flops = op->nominal_flops,
+                     .bytes = pieces * (double)op->kernel->bytes};
+}
+
+static gboolean needs_result(const ModelOp *op, const ModelOp *exchange) {
+  return (op->reads & (exchange->writes != 0 ? exchange->writes : exchange->reads)) != 0;
+}
+
+void model_ops_await(ModelOp *ops, guint n) {
+  for (guint i = 0; i < n; i++) {
+    guint reader = i + 1;
+    while (reader < n && !needs_result(&ops[reader], &ops[i]))
+      reader++;
+    if (ops[i].exchange.kind != MODEL_EXCHANGE_NONE && ops[i].exchange.asynchronous)
+      ops[i].exchange.awaited_by = reader;
+    if (ops[i].exchange.chunks == MODEL_CHUNKS_AFTER)
+      ops[i].exchange.follows = i - 1;
+  }
 }
 
 static ModelCost sum(const ModelOp *ops, guint n) {

@@ -20,7 +20,15 @@
  * GRAD_OUTPUT comes from the unit after, GRAD_INPUT passes to the unit before. The embedding has no INPUT tensor but
  * its token ids, and no GRAD_INPUT; the head has no OUTPUT and no GRAD_OUTPUT: its loss starts the backward. Weights
  * and their gradients are parameters, not tensors. A tensor's bytes stop at MODEL_TENSOR_MOST, more than any device
- * holds. */
+ * holds.
+ *
+ * A unit is one rank's share (recipe->share). What crosses ranks within it is an op with an exchange:
+ *
+ *   if (op->exchange.kind != MODEL_EXCHANGE_NONE) … a collective of the ranks along op->exchange.axis; its kernel is empty …
+ *   if (op->pieces > 1) … its kernel is one piece, and runs that many times, one after the other …
+ *
+ * An exchange stands among the ops where it is issued. It waits for what is before it; what is after it waits for it, but for
+ * an asynchronous one, for which only `awaited_by` waits (and by that op all later ones). */
 #pragma once
 
 #include "model-recipe.h"
@@ -31,13 +39,25 @@ struct KernelOp;
 typedef enum { MODEL_UNIT_EMBEDDING, MODEL_UNIT_LAYER, MODEL_UNIT_HEAD, MODEL_UNIT_KINDS } ModelUnitKind;
 extern const char *const model_unit_names[]; /* "embedding", "layer", "head" */
 
+/* How the ranks of a tensor group hold a parameter. */
+typedef enum {
+  MODEL_PLACE_WHOLE, /* all hold the same, and make the same gradient */
+  MODEL_PLACE_SUMMED, /* all hold the same; each makes the gradient of its own tokens, which are to be summed over the group
+                         (sequence parallelism: norms, biases after the sum of a row layer) */
+  MODEL_PLACE_SPLIT /* each holds a part */
+} ModelPlace;
+
 typedef struct {
   const char *name; /* "q_proj.weight"; static */
-  guint64 elements;
-  guint64 rows;    /* its first dimension, as PyTorch stores it: a linear layer's outputs, a table's entries */
-  gboolean shared; /* the head's use of the tied embedding: counted (and sharded, reduced) with the embedding */
-  gboolean frozen; /* not trained: no gradient, no optimizer states */
-  gboolean fp8;    /* of a linear layer whose matmuls run in fp8 */
+  guint64 elements; /* that one rank holds */
+  guint64 rows;     /* its first dimension, as PyTorch stores it: a linear layer's outputs, a table's entries */
+  gboolean shared;  /* the head's use of the tied embedding: counted (and sharded, reduced) with the embedding */
+  gboolean frozen;  /* not trained: no gradient, no optimizer states */
+  gboolean fp8;     /* of a linear layer whose matmuls run in fp8 */
+  int place;        /* ModelPlace */
+  guint64 whole;    /* elements of it in the model, whatever the share; padding of the vocabulary not counted */
+  guint32 copies;   /* SPLIT: tensor ranks that hold the same part, whose gradients are to be summed over them; else 1.
+                      In a joined projection only its keys and values are copies */
 } ModelParameter;
 
 typedef enum {
@@ -79,10 +99,44 @@ typedef struct {
   guint64 bytes;
 } ModelTensor;
 
+typedef enum { MODEL_AXIS_TENSOR, MODEL_AXIS_CONTEXT, MODEL_AXIS_EXPERT } ModelAxis;
+
+typedef enum {
+  MODEL_EXCHANGE_NONE,
+  MODEL_EXCHANGE_ALL_REDUCE,
+  MODEL_EXCHANGE_ALL_GATHER,
+  MODEL_EXCHANGE_REDUCE_SCATTER,
+  MODEL_EXCHANGE_ALL_TO_ALL,
+  MODEL_EXCHANGE_RING /* `steps` times: every member sends to the next and receives from the one before */
+} ModelExchangeKind;
+
+/* How an exchange and a matmul (or attention) go through it piece by piece. */
+typedef enum {
+  MODEL_CHUNKS_NONE,
+  MODEL_CHUNKS_BEFORE, /* of the op that waits for it, the last `steps` pieces each wait for one step */
+  MODEL_CHUNKS_AFTER   /* of the op `follows`, each of the first `steps` pieces is followed by one step */
+} ModelChunks;
+
+typedef struct {
+  int kind, axis; /* ModelExchangeKind, ModelAxis */
+  guint64
+      bytes; /* payload: all-reduce, the buffer; all-gather and reduce-scatter, the whole of all members; all-to-all,
+                            all that one member sends, itself included; ring, what one member sends in a step */
+  guint32 steps;         /* of a ring, else 1 */
+  gboolean asynchronous; /* compute goes on */
+  int chunks;            /* ModelChunks: with RING only */
+  guint awaited_by; /* asynchronous: index of the op of the same direction that waits for it; their number: whatever
+                            comes after the unit's */
+  guint follows;    /* MODEL_CHUNKS_AFTER */
+} ModelExchange;
+
 typedef struct {
   const char *name;              /* "gate_proj", "gate_proj.dgrad"; static */
   const struct KernelOp *kernel; /* owned by the unit */
-  double nominal_flops;   /* what model FLOPs utilisation counts: attention in full, not causal, and its backward as two
+  guint32 pieces;                /* the kernel runs as often; 0 counts as 1 */
+  ModelExchange exchange;
+  double
+      nominal_flops; /* of all pieces: what model FLOPs utilisation counts: attention in full, not causal, and its backward as two
                           * forwards, whatever a flash kernel computes again */
   ModelSet reads, writes; /* of tensors */
   ModelSet saves;         /* forward only: tensors that autograd keeps because of this op */
@@ -130,6 +184,7 @@ typedef struct {
   double bytes;         /* to and from device memory */
 } ModelCost;
 
+/* Of all its pieces; an exchange costs nothing here. */
 ModelCost model_op_cost(const ModelOp *op);
 ModelCost model_unit_forward_cost(const ModelUnit *unit);
 ModelCost model_unit_backward_cost(const ModelUnit *unit);

@@ -1,0 +1,233 @@
+/* The head of the model: from the residual stream to logits, and their loss.
+ *
+ *   input ─ final_norm ─ lm_head ─ logits ─ loss            t × v of this rank
+ *
+ * Where the vocabulary is split over tensor ranks the loss is of the ranks together: each takes the largest of its logits, the
+ * sum of their exponentials, and the logit of the token's label if it is one of its own, and these are reduced, a number per
+ * token each. Or the logits are gathered, and each rank computes the loss of all. */
+#include "model-region.h"
+
+static const ModelNormNames norm_names = MODEL_NORM_NAMES("final_norm");
+static const ModelLinearNames head_names = MODEL_LINEAR_NAMES("lm_head");
+static const ModelRegionNames head_region = MODEL_REGION_NAMES("normed");
+
+static gboolean splits_vocabulary(const ModelBuild *build) {
+  return build->tensor > 1 && !build->share->whole_vocabulary;
+}
+
+/* Whether the ranks compute one loss together. */
+static gboolean is_joint(const ModelBuild *build) {
+  return splits_vocabulary(build) && !build->share->whole_logits;
+}
+
+/* Logits that a rank's loss is over. */
+static double loss_elements(const ModelBuild *build) {
+  gboolean gathered = splits_vocabulary(build) && build->share->whole_logits;
+  return build->t * build->v * (gathered ? build->tensor : 1);
+}
+
+/* A number per token, or a few. */
+static ModelSet per_token(ModelBuild *build, const char *name, double numbers) {
+  return model_build_inner(build, name, numbers * MODEL_BYTES_FP32 * build->t);
+}
+
+static void sum_over_ranks(ModelBuild *build, const char *name, double numbers, ModelSet what) {
+  model_build_exchange(build, MODEL_FORWARD, name, MODEL_EXCHANGE_ALL_REDUCE, MODEL_AXIS_TENSOR,
+                       numbers * MODEL_BYTES_FP32 * build->t, what, 0);
+}
+
+static ModelSet fp32_copy(ModelBuild *build, ModelSet logits) {
+  double elements = loss_elements(build);
+  if (!build->half)
+    return logits;
+  ModelSet in_fp32 = model_build_scratch(build, "logits_fp32", MODEL_BYTES_FP32 * elements);
+  model_build_memory(build, MODEL_FORWARD, "logits_fp32", (build->e + MODEL_BYTES_FP32) * elements, logits, in_fp32);
+  return in_fp32;
+}
+
+static ModelSet largest_of_all(ModelBuild *build, ModelSet in_fp32) {
+  ModelSet largest = per_token(build, "logits_max", 1);
+  model_build_kernels(build, MODEL_FORWARD, "cross_entropy.max", KERNEL_MEMORY, 1,
+                      MODEL_BYTES_FP32 * loss_elements(build), in_fp32, largest);
+  sum_over_ranks(build, "cross_entropy.max.reduce", 1, largest);
+  return largest;
+}
+
+/* Label's logit and sum of exponentials, each reduced by itself. */
+static void reduce_sums(ModelBuild *build, ModelSet label, ModelSet sum) {
+  sum_over_ranks(build, "cross_entropy.label.reduce", 1, label);
+  sum_over_ranks(build, "cross_entropy.sum.reduce", 1, sum);
+}
+
+/* Cross-entropy as PyTorch computes it: the logits in fp32, their log-softmax (kept), and the loss of each token's
+ * label, whose row is next to nothing. The caller holds the logits until the loss is there. Backward: a matrix of zeros
+ * with one entry per token, the softmax's gradient from it and the kept log-softmax, and the cast back. */
+static void loss_forward(ModelBuild *build, ModelSet logits, ModelSet log_softmax) {
+  ModelSet in_fp32 = fp32_copy(build, logits);
+  ModelOp *loss = model_build_kernels(build, MODEL_FORWARD, "cross_entropy", KERNEL_LOSS, 2,
+                                      2 * MODEL_BYTES_FP32 * loss_elements(build), logits | in_fp32, log_softmax);
+  loss->saves = log_softmax;
+}
+
+static void loss_backward(ModelBuild *build, ModelSet log_softmax, ModelSet d_logits) {
+  double elements = loss_elements(build);
+  ModelSet d_log_softmax = model_build_scratch(build, "d_log_softmax", MODEL_BYTES_FP32 * elements);
+  ModelSet d_fp32 = build->half ? model_build_scratch(build, "d_logits_fp32", MODEL_BYTES_FP32 * elements) : d_logits;
+  model_build_kernels(build, MODEL_BACKWARD, "cross_entropy.backward", KERNEL_LOSS, 3,
+                      (1 + 3) * MODEL_BYTES_FP32 * elements, log_softmax | d_log_softmax, d_fp32 | d_log_softmax);
+  if (build->half)
+    model_build_memory(build, MODEL_BACKWARD, "logits_fp32.backward", (MODEL_BYTES_FP32 + build->e) * elements, d_fp32,
+                       d_logits);
+}
+
+/* The same of ranks together, written out (torch/distributed/tensor/parallel/loss.py): the largest (read), the difference (in,
+ * out), its exponential (in, out) and their sum (read), and the difference less the sum's logarithm (in, out). Backward:
+ * zeros with one entry per token (out), the exponential of what was kept (in, out), their sum (two in, one out) and the
+ * product with the loss's gradient (in, out). */
+static void joint_loss_forward(ModelBuild *build, ModelSet logits, ModelSet log_softmax) {
+  double wide = MODEL_BYTES_FP32 * loss_elements(build);
+  ModelSet in_fp32 = fp32_copy(build, logits), largest = largest_of_all(build, in_fp32);
+  ModelSet shifted = model_build_inner(build, "logits_shifted", wide);
+  ModelSet exponentials = model_build_scratch(build, "exponentials", wide);
+  ModelSet label = per_token(build, "label_loss", 1), sum = per_token(build, "exponentials_sum", 1);
+  model_build_kernels(build, MODEL_FORWARD, "cross_entropy.sums", KERNEL_MEMORY, 3, (2 + 2 + 1) * wide,
+                      in_fp32 | largest | exponentials, shifted | exponentials | label | sum);
+  reduce_sums(build, label, sum);
+  model_build_memory(build, MODEL_FORWARD, "cross_entropy", 2 * wide, logits | shifted | label | sum, log_softmax)
+      ->saves = log_softmax;
+}
+
+static void joint_loss_backward(ModelBuild *build, ModelSet log_softmax, ModelSet d_logits) {
+  double elements = loss_elements(build), wide = MODEL_BYTES_FP32 * elements;
+  ModelSet scratch = model_build_scratch(build, "d_log_softmax", wide) | model_build_scratch(build, "softmax", wide);
+  ModelSet d_fp32 = build->half ? model_build_scratch(build, "d_logits_fp32", wide) : d_logits;
+  model_build_kernels(build, MODEL_BACKWARD, "cross_entropy.backward", KERNEL_MEMORY, 4, (1 + 2 + 3 + 2) * wide,
+                      log_softmax | scratch, d_fp32 | scratch);
+  if (build->half)
+    model_build_memory(build, MODEL_BACKWARD, "logits_fp32.backward", (MODEL_BYTES_FP32 + build->e) * elements, d_fp32,
+                       d_logits);
+}
+
+/* One kernel that reads the logits twice (maximum and sum as it goes; then each) and leaves their gradient in their place
+ * (Liger-Kernel's, as Apex's and FlashAttention's with inplace_backward). Backward scales that by the loss's gradient, which
+ * is 1: nothing to do but hand it on. Of ranks together two kernels: what the first finds, three numbers per token, is gathered
+ * (Transformer Engine, pytorch/triton/cross_entropy.py). */
+static void fused_loss(ModelBuild *build, ModelSet logits) {
+  double bytes = build->e * loss_elements(build);
+  if (!is_joint(build)) {
+    model_build_kernels(build, MODEL_FORWARD, "cross_entropy", KERNEL_MEMORY, 1, 3 * bytes, logits, 0)->saves = logits;
+    return;
+  }
+  ModelSet found = per_token(build, "logits_found", 3), all = per_token(build, "logits_found_all", 3 * build->tensor);
+  model_build_memory(build, MODEL_FORWARD, "cross_entropy.sums", bytes, logits, found);
+  model_build_exchange(build, MODEL_FORWARD, "cross_entropy.gather", MODEL_EXCHANGE_ALL_GATHER, MODEL_AXIS_TENSOR,
+                       3 * MODEL_BYTES_FP32 * build->t * build->tensor, found, all);
+  model_build_memory(build, MODEL_FORWARD, "cross_entropy", 2 * bytes, logits | all, 0)->saves = logits;
+}
+
+/* A softmax over the vocabulary written out in PyTorch, as for a vocabulary that ranks share (_VocabParallelCrossEntropy of
+ * Megatron-LM, tensor_parallel/cross_entropy.py; nanotron's sharded_cross_entropy): an fp32 copy, its maximum (read), the
+ * difference (read, written), then in its place the exponential (read, written), the sum (read) and the quotient (read,
+ * written). What is left is the softmax, and becomes the gradient in its place. */
+static void vocab_parallel_forward(ModelBuild *build, ModelSet logits, ModelSet softmax) {
+  double wide = MODEL_BYTES_FP32 * loss_elements(build);
+  ModelSet in_fp32 = fp32_copy(build, logits);
+  if (!is_joint(build)) {
+    model_build_kernels(build, MODEL_FORWARD, "cross_entropy", KERNEL_MEMORY, 5, (1 + 2 + 2 + 1 + 2) * wide,
+                        logits | in_fp32, softmax)
+        ->saves = softmax;
+    return;
+  }
+  ModelSet largest = largest_of_all(build, in_fp32);
+  ModelSet label = per_token(build, "label_logit", 1), sum = per_token(build, "exponentials_sum", 1);
+  model_build_kernels(build, MODEL_FORWARD, "cross_entropy.sums", KERNEL_MEMORY, 3, (2 + 2 + 1) * wide,
+                      in_fp32 | largest, softmax | label | sum);
+  reduce_sums(build, label, sum);
+  model_build_memory(build, MODEL_FORWARD, "cross_entropy", 2 * wide, logits | softmax | label | sum, 0)->saves =
+      softmax;
+}
+
+static void vocab_parallel_backward(ModelBuild *build, ModelSet softmax, ModelSet d_logits) {
+  double elements = loss_elements(build);
+  model_build_memory(build, MODEL_BACKWARD, "cross_entropy.backward",
+                     (2 * MODEL_BYTES_FP32 + (build->half ? MODEL_BYTES_FP32 + build->e : 0)) * elements, softmax,
+                     d_logits);
+}
+
+/* ---- Logits ---- */
+
+static ModelLinear head_linear(ModelBuild *build) {
+  gboolean split = splits_vocabulary(build);
+  double vocabulary = (double)build->shape->vocab_size;
+  ModelLinear head = model_linear(build, &head_names, split ? MODEL_COLUMNS : MODEL_UNSPLIT, build->h, build->v, FALSE);
+  head.useful = MIN(build->v, vocabulary / (split ? build->tensor : 1));
+  build->parameters[head.weight].whole = (guint64)(vocabulary * build->h);
+  build->parameters[head.weight].shared = build->shape->tied_embeddings;
+  return head;
+}
+
+/* The logits of this rank's vocabulary become those of all. */
+static ModelSet gathered_logits(ModelBuild *build, ModelSet own) {
+  if (!splits_vocabulary(build) || is_joint(build))
+    return own;
+  double bytes = build->e * loss_elements(build);
+  ModelSet whole = model_build_inner(build, "logits_whole", bytes);
+  model_build_exchange(build, MODEL_FORWARD, "logits.gather", MODEL_EXCHANGE_ALL_GATHER, MODEL_AXIS_TENSOR, bytes, own,
+                       whole);
+  return whole;
+}
+
+static ModelSet own_gradient(ModelBuild *build, ModelSet d_whole) {
+  if (!splits_vocabulary(build) || is_joint(build))
+    return d_whole;
+  double bytes = build->e * build->t * build->v;
+  ModelSet own = model_build_inner(build, "d_logits_own", bytes);
+  model_build_memory(build, MODEL_BACKWARD, "logits.slice", 2 * bytes, d_whole, own);
+  return own;
+}
+
+/* What backward starts with, and forward's way to it. */
+typedef struct {
+  const char *kept;
+  void (*forward)(ModelBuild *build, ModelSet logits, ModelSet kept);
+  void (*backward)(ModelBuild *build, ModelSet kept, ModelSet d_logits);
+} Loss;
+
+static const Loss *loss_of(const ModelBuild *build) {
+  static const Loss plain = {"log_softmax", loss_forward, loss_backward};
+  static const Loss joint = {"log_softmax", joint_loss_forward, joint_loss_backward};
+  static const Loss vocab_parallel = {"softmax", vocab_parallel_forward, vocab_parallel_backward};
+  if (build->recipe->loss == MODEL_LOSS_FUSED)
+    return NULL;
+  if (build->recipe->loss == MODEL_LOSS_VOCAB_PARALLEL)
+    return &vocab_parallel;
+  return is_joint(build) ? &joint : &plain;
+}
+
+void model_head_build(ModelBuild *build) {
+  double stream = build->e * build->between * build->h, logits_bytes = build->e * loss_elements(build);
+  const Loss *loss = loss_of(build);
+  ModelNorm norm = model_norm(build, &norm_names);
+  ModelLinear head = head_linear(build);
+  ModelRegion region;
+
+  ModelSet input = model_build_tensor(build, "input", MODEL_TENSOR_INPUT, stream);
+  ModelSet normed = model_build_inner(build, "normed", stream),
+           own = model_build_inner(build, "logits", build->e * build->t * build->v);
+  ModelSet kept = loss == NULL ? 0 : model_build_inner(build, loss->kept, MODEL_BYTES_FP32 * loss_elements(build));
+  model_norm_forward(build, &norm, input, normed);
+  model_linear_forward(build, &head, model_region_enter(build, &region, &head_region, normed), own);
+  ModelSet logits = gathered_logits(build, own);
+  if (loss == NULL)
+    fused_loss(build, logits);
+  else
+    loss->forward(build, logits, kept);
+
+  ModelSet d_logits = loss == NULL ? logits : model_build_inner(build, "d_logits", logits_bytes),
+           d_normed = model_region_gradient(build, &region);
+  ModelSet d_input = model_build_tensor(build, "d_input", MODEL_TENSOR_GRAD_INPUT, stream);
+  if (loss != NULL)
+    loss->backward(build, kept, d_logits);
+  d_normed = model_region_backward(build, &region, &head, own_gradient(build, d_logits), d_normed);
+  model_norm_backward(build, &norm, input, d_normed, d_input);
+}

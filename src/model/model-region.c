@@ -1,0 +1,183 @@
+/* Where tensor-parallel regions begin and end: the conjugate pairs f, g of arXiv 1909.08053 and their counterparts under
+ * sequence parallelism of arXiv 2205.05198.
+ *
+ *              forward                       backward
+ *   column     f   nothing                   all-reduce of d_x
+ *              g'  all-gather of x           reduce-scatter of d_x; x gathered again for the weights' gradients, or kept
+ *   row        g   all-reduce of y           nothing
+ *              f'  reduce-scatter of y       all-gather of d_y
+ *
+ * Chunk by chunk the gather and the scatter are rings of tensor - 1 steps, each of one rank's tokens. */
+#include "model-region.h"
+
+static double between_bytes(const ModelBuild *build, double width) {
+  return build->e * build->between * width;
+}
+
+static double whole_bytes(const ModelBuild *build, double width) {
+  return build->e * build->t * width;
+}
+
+static gboolean in_chunks(const ModelBuild *build) {
+  return build->sequence && build->share->overlap == MODEL_OVERLAP_CHUNKS && !build->fp8;
+}
+
+static gboolean computes_own_first(const ModelBuild *build, ModelSet x) {
+  return build->share->overlap == MODEL_OVERLAP_OWN && !build->fp8 && build->in_chunks && x == build->gathered.to;
+}
+
+static gboolean gathers_again(const ModelBuild *build) {
+  return build->sequence && build->share->gathers_again && !build->fp8;
+}
+
+static ModelOp *gather(ModelBuild *build, ModelDirection direction, const char *name, double width, ModelSet from,
+                       ModelSet to) {
+  gboolean chunks = in_chunks(build);
+  ModelOp *op = model_build_exchange(build, direction, name, chunks ? MODEL_EXCHANGE_RING : MODEL_EXCHANGE_ALL_GATHER,
+                                     MODEL_AXIS_TENSOR,
+                                     chunks ? between_bytes(build, width) : whole_bytes(build, width), from, to);
+  if (chunks) {
+    op->exchange.steps = (guint32)build->tensor - 1;
+    op->exchange.chunks = MODEL_CHUNKS_BEFORE;
+    op->exchange.asynchronous = TRUE;
+  }
+  return op;
+}
+
+/* ---- Columns ---- */
+
+ModelSet model_region_enter(ModelBuild *build, ModelRegion *region, const ModelRegionNames *names, ModelSet x) {
+  *region = (ModelRegion){.names = names, .x = x, .again = x};
+  if (!build->sequence)
+    return x;
+  ModelSet whole = region->again = model_build_inner(build, names->whole, whole_bytes(build, build->h));
+  ModelOp *op = gather(build, MODEL_FORWARD, names->gather, build->h, x, whole);
+  build->gathered = (ModelMade){x, whole};
+  build->in_chunks = build->share->overlap != MODEL_OVERLAP_NONE;
+  op->exchange.asynchronous |= computes_own_first(build, whole);
+  return whole;
+}
+
+ModelSet model_region_kept(const ModelBuild *build, ModelSet x) {
+  if (build->copied.to != 0 && x == build->copied.to)
+    return build->copied.from;
+  return gathers_again(build) && x == build->gathered.to ? build->gathered.from : x;
+}
+
+static ModelOp *matmul(ModelBuild *build, const ModelLinear *linear, const char *name, double tokens, ModelSet x,
+                       ModelSet y) {
+  ModelOp *op = model_build_matmul(build, MODEL_FORWARD, name, 1, tokens, linear->out, linear->in, x, y);
+  model_linear_useful(linear, op);
+  return op;
+}
+
+/* The rank's own tokens are multiplied while the others' come: two kernels that write one output. */
+ModelOp *model_column_matmul(ModelBuild *build, const ModelLinear *linear, ModelSet x, ModelSet y) {
+  gboolean own = computes_own_first(build, x), chunks = in_chunks(build) && build->in_chunks && x == build->gathered.to;
+  if (own || chunks)
+    build->in_chunks = FALSE;
+  if (own) {
+    matmul(build, linear, linear->names->own, build->between, build->gathered.from, y)->uses = (guint64)1
+                                                                                               << linear->weight;
+    return matmul(build, linear, linear->names->forward, build->t - build->between, x | y, 0);
+  }
+  ModelOp *op = matmul(build, linear, linear->names->forward, build->t, x, y);
+  if (chunks)
+    model_build_in_pieces(build, MODEL_FORWARD, (guint32)build->tensor);
+  return op;
+}
+
+void model_region_return(ModelBuild *build, ModelRegion *region) {
+  if (!gathers_again(build))
+    return;
+  double bytes = whole_bytes(build, build->h);
+  region->again = model_build_inner(build, region->names->again, bytes);
+  model_build_exchange(build, MODEL_BACKWARD, region->names->gather_again, MODEL_EXCHANGE_ALL_GATHER, MODEL_AXIS_TENSOR,
+                       bytes, region->x, region->again)
+      ->exchange.asynchronous = TRUE;
+}
+
+ModelSet model_region_gradient(ModelBuild *build, const ModelRegion *region) {
+  return model_build_inner(build, build->sequence ? region->names->d_whole : region->names->d_x,
+                           whole_bytes(build, build->h));
+}
+
+static ModelSet leave(ModelBuild *build, const ModelRegion *region, ModelSet d_whole, gboolean asynchronous) {
+  if (build->tensor == 1 || (build->share->reduces_each && !build->sequence))
+    return d_whole;
+  ModelSet d_x = build->sequence ? model_build_inner(build, region->names->d_x, between_bytes(build, build->h)) : 0;
+  model_build_exchange(build, MODEL_BACKWARD, region->names->reduce,
+                       build->sequence ? MODEL_EXCHANGE_REDUCE_SCATTER : MODEL_EXCHANGE_ALL_REDUCE, MODEL_AXIS_TENSOR,
+                       whole_bytes(build, build->h), d_whole, d_x)
+      ->exchange.asynchronous = asynchronous;
+  return build->sequence ? d_x : d_whole;
+}
+
+ModelSet model_region_leave(ModelBuild *build, const ModelRegion *region, ModelSet d_whole) {
+  return leave(build, region, d_whole, FALSE);
+}
+
+ModelSet model_region_backward(ModelBuild *build, ModelRegion *region, const ModelLinear *linear, ModelSet d_y,
+                               ModelSet d_whole) {
+  model_region_return(build, region);
+  if (linear->split == MODEL_UNSPLIT) {
+    model_linear_backward(build, linear, region->again, d_y, d_whole);
+    return d_whole;
+  }
+  gboolean beside = build->share->async_gradient && linear->fp8.names == NULL && linear->adapter.names == NULL;
+  if (!beside) {
+    model_linear_backward(build, linear, region->again, d_y, d_whole);
+    return leave(build, region, d_whole, FALSE);
+  }
+  model_linear_dgrad(build, linear, d_y, d_whole);
+  ModelSet d_x = leave(build, region, d_whole, TRUE);
+  model_linear_wgrad(build, linear, region->again, d_y);
+  return d_x;
+}
+
+/* ---- Rows ---- */
+
+static gboolean is_split(const ModelBuild *build, const ModelLinear *linear) {
+  return build->tensor > 1 && linear->split == MODEL_ROWS;
+}
+
+ModelSet model_row_partial(ModelBuild *build, const ModelLinear *linear, ModelSet y) {
+  return is_split(build, linear) && build->sequence
+             ? model_build_inner(build, linear->names->partial, whole_bytes(build, linear->out))
+             : y;
+}
+
+void model_row_reduce(ModelBuild *build, const ModelLinear *linear, ModelSet partial, ModelSet y) {
+  if (!is_split(build, linear))
+    return;
+  double bytes = whole_bytes(build, linear->out);
+  if (!build->sequence) {
+    model_build_exchange(build, MODEL_FORWARD, linear->names->reduce, MODEL_EXCHANGE_ALL_REDUCE, MODEL_AXIS_TENSOR,
+                         bytes, partial, 0);
+    return;
+  }
+  gboolean chunks = in_chunks(build);
+  if (chunks)
+    model_build_in_pieces(build, MODEL_FORWARD, (guint32)build->tensor);
+  ModelOp *op = model_build_exchange(build, MODEL_FORWARD, linear->names->reduce,
+                                     chunks ? MODEL_EXCHANGE_RING : MODEL_EXCHANGE_REDUCE_SCATTER, MODEL_AXIS_TENSOR,
+                                     chunks ? between_bytes(build, linear->out) : bytes, partial, y);
+  if (chunks) {
+    op->exchange.steps = (guint32)build->tensor - 1;
+    op->exchange.chunks = MODEL_CHUNKS_AFTER;
+    op->exchange.asynchronous = TRUE;
+  }
+}
+
+ModelSet model_row_gather(ModelBuild *build, const ModelLinear *linear, ModelSet d_y) {
+  if (!is_split(build, linear) || !build->sequence)
+    return d_y;
+  ModelSet whole = model_build_inner(build, linear->names->d_whole, whole_bytes(build, linear->out));
+  gather(build, MODEL_BACKWARD, linear->names->gather, linear->out, d_y, whole);
+  return whole;
+}
+
+void model_row_in_chunks(ModelBuild *build) {
+  if (in_chunks(build))
+    model_build_in_pieces(build, MODEL_BACKWARD, (guint32)build->tensor);
+}

@@ -1,0 +1,43 @@
+/* Where tensor-parallel regions begin and end, on one rank or on many. For this room alone. */
+#pragma once
+
+#include "model-build.h"
+
+/* The run of column layers that read one tensor, from where they need all of its tokens to where its gradient is summed
+ * over the ranks. One rank alone: nothing is added.
+ *
+ *   ModelSet all = model_region_enter(build, &region, &names, x);            // layers read `all`
+ *   model_region_return(build, &region);                                     // backward: layers read region.again
+ *   ModelSet d_all = model_region_gradient(build, &region);                  // and write their gradients to d_all
+ *   ModelSet d_x = model_region_leave(build, &region, d_all);
+ */
+typedef struct {
+  const char *gather, *whole, *gather_again, *again, *d_x, *d_whole, *reduce;
+} ModelRegionNames;
+#define MODEL_REGION_NAMES(x)                                                                                          \
+  { x ".gather", x "_whole", x ".gather_again", x "_again", "d_" x, "d_" x "_whole", "d_" x ".reduce" }
+
+typedef struct {
+  const ModelRegionNames *names;
+  ModelSet x, again;
+} ModelRegion;
+
+ModelSet model_region_enter(ModelBuild *build, ModelRegion *region, const ModelRegionNames *names, ModelSet x);
+void model_region_return(ModelBuild *build, ModelRegion *region);
+ModelSet model_region_gradient(ModelBuild *build, const ModelRegion *region);
+ModelSet model_region_leave(ModelBuild *build, const ModelRegion *region, ModelSet d_whole);
+/* Backward of a region of one layer: return, the layer, leave; the reduction beside the weight's gradient where the share
+ * says so. Returns d_x. */
+ModelSet model_region_backward(ModelBuild *build, ModelRegion *region, const ModelLinear *linear, ModelSet d_y,
+                               ModelSet d_whole);
+
+/* A row layer: the tensor of partial sums for y, and y from it; the gradient of all tokens from d_y. */
+ModelSet model_row_partial(ModelBuild *build, const ModelLinear *linear, ModelSet y);
+void model_row_reduce(ModelBuild *build, const ModelLinear *linear, ModelSet partial, ModelSet y);
+ModelSet model_row_gather(ModelBuild *build, const ModelLinear *linear, ModelSet d_y);
+/* The input gradient, added last, that reads what model_row_gather made. */
+void model_row_in_chunks(ModelBuild *build);
+/* The matmul of a column layer, and of its own tokens first where the share says so. */
+ModelOp *model_column_matmul(ModelBuild *build, const ModelLinear *linear, ModelSet x, ModelSet y);
+/* What autograd keeps of a linear layer's input. */
+ModelSet model_region_kept(const ModelBuild *build, ModelSet x);
