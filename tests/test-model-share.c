@@ -1,10 +1,12 @@
-/* Units of one rank among several, split by tensor parallelism: memory, parameters, FLOPs and exchanges against the formulas of the
- * papers. */
+/* Units of one rank among several, split by tensor parallelism: memory, parameters, FLOPs and exchanges against the
+ * formulas of the papers. */
 #include <string.h>
 
 #include "model-masks.h"
+#include "model-one-rank.h"
 
-#define TENSOR_MOST 8
+#define TENSOR_MOST  8
+#define CONTEXT_MOST 4
 
 /* Heads, widths and tokens that every degree up to eight divides. */
 static ModelShape random_shape(GRand *random, int family) {
@@ -13,7 +15,7 @@ static ModelShape random_shape(GRand *random, int family) {
                       .name = (char *)(gpointer) "some-model",
                       .layers = (guint64)g_rand_int_range(random, 1, 9),
                       .hidden_size = 16 * (guint64)g_rand_int_range(random, 1, 200),
-                      .heads = kv_heads * TENSOR_MOST * groups,
+                      .heads = kv_heads * TENSOR_MOST * CONTEXT_MOST * groups,
                       .kv_heads = kv_heads,
                       .head_dim = 8 * (guint64)g_rand_int_range(random, 1, 20),
                       .intermediate_size = 128 * (guint64)g_rand_int_range(random, 1, 100),
@@ -33,20 +35,27 @@ static ModelShare random_share(GRand *random) {
                       .overlap = g_rand_int_range(random, MODEL_OVERLAP_NONE, MODEL_OVERLAP_CHUNKS + 1),
                       .keys = g_rand_int_range(random, MODEL_KEYS_COPIED, MODEL_KEYS_GATHERED + 1),
                       .vocabulary_multiple = g_rand_boolean(random) ? 128 : 0};
+  share.context = 1u << g_rand_int_range(random, 0, 3);
+  share.context_kind = g_rand_int_range(random, MODEL_CONTEXT_RING, MODEL_CONTEXT_ULYSSES + 1);
+  share.zigzag = TRUE;
   share.whole_vocabulary = !share.sequence_parallel && g_rand_boolean(random);
   return share;
 }
 
 static ModelRecipe random_recipe(GRand *random) {
-  return (ModelRecipe){.sequence_length = 16 * (guint64)g_rand_int_range(random, 1, 129),
-                       .precision = g_rand_int_range(random, MODEL_BF16, MODEL_FP8 + 1),
-                       .attention = g_rand_int_range(random, MODEL_ATTENTION_FLASH, MODEL_ATTENTION_EAGER + 1),
+  ModelShare share = random_share(random);
+  int precision = g_rand_int_range(random, MODEL_BF16, MODEL_FP8 + 1);
+  gboolean flash = share.context > 1 && (share.context_kind != MODEL_CONTEXT_ULYSSES || precision == MODEL_FP8);
+  return (ModelRecipe){.sequence_length = 64 * (guint64)g_rand_int_range(random, 1, 33),
+                       .precision = precision,
+                       .attention = flash ? MODEL_ATTENTION_FLASH
+                                          : g_rand_int_range(random, MODEL_ATTENTION_FLASH, MODEL_ATTENTION_EAGER + 1),
                        .dropout = g_rand_boolean(random) ? 0.1 : 0,
                        .loss = g_rand_int_range(random, MODEL_LOSS_EAGER, MODEL_LOSS_DEFAULT + 1),
                        .kernels = g_rand_int_range(random, MODEL_KERNELS_EAGER, MODEL_KERNELS_NORMS + 1),
                        .projections =
                            g_rand_int_range(random, MODEL_PROJECTIONS_SEPARATE, MODEL_PROJECTIONS_COPIED + 1),
-                       .share = random_share(random)};
+                       .share = share};
 }
 
 typedef void (*Property)(const ModelShape *shape, const ModelRecipe *recipe, guint64 b);
@@ -68,10 +77,10 @@ static ModelRecipe alone(const ModelRecipe *recipe) {
 
 /* ---- Memory ---- */
 
-/* s b h (10 + 24 / t) + 5 a s² b / t, Korthikanti 2022, equation 2: norms' inputs, what the column layers read, and the masks of the
- * branches' dropouts are whole on each rank. Sequence parallelism (equation 4): all of it over t, if backward gathers again what the
- * column layers read. If not, those two inputs are kept whole, 4 s b h instead of 4 s b h / t. Not counted there nor here: norms'
- * statistics, and flash's log-sum-exp is no part of eager attention. */
+/* s b h (10 + 24 / t) + 5 a s² b / t, Korthikanti 2022, equation 2: norms' inputs, what the column layers read, and the
+ * masks of the branches' dropouts are whole on each rank. Sequence parallelism (equation 4): all of it over t, if
+ * backward gathers again what the column layers read. If not, those two inputs are kept whole, 4 s b h instead of 4 s b
+ * h / t. Not counted there nor here: norms' statistics, and flash's log-sum-exp is no part of eager attention. */
 static void layer_saves_by_korthikanti(void) {
   g_autoptr(GRand) random = harness_random();
   for (int i = 0; i < 100; i++) {
@@ -115,8 +124,7 @@ static void lifetimes(void) {
 /* Between units a rank has all tokens, or under sequence parallelism its part. */
 static void boundaries_of_one(const ModelShape *shape, const ModelRecipe *recipe, guint64 b) {
   guint64 stream = recipe->sequence_length * b * shape->hidden_size * model_precision_bytes(recipe->precision);
-  if (recipe->share.sequence_parallel)
-    stream /= recipe->share.tensor;
+  stream /= recipe->share.context * (recipe->share.sequence_parallel ? recipe->share.tensor : 1);
   for (int kind = 0; kind < MODEL_UNIT_KINDS; kind++) {
     g_autoptr(ModelUnit) unit = model_unit_new(shape, recipe, b, kind);
     gboolean first = kind == MODEL_UNIT_EMBEDDING, last = kind == MODEL_UNIT_HEAD;
@@ -136,9 +144,9 @@ static gboolean is_vocabulary(const ModelParameter *parameter) {
   return strcmp(parameter->name, "embed_tokens.weight") == 0 || strcmp(parameter->name, "lm_head.weight") == 0;
 }
 
-/* Of one parameter over all tensor ranks: those that are whole on each are alike; parts add up to the whole, and what is more are
- * copies: of a joined projection the keys and values of the ranks beyond one per head, (t - heads) 2 d (h, and 1 with its bias);
- * of separate ones each is held `copies` times. */
+/* Of one parameter over all tensor ranks: those that are whole on each are alike; parts add up to the whole, and what
+ * is more are copies: of a joined projection the keys and values of the ranks beyond one per head, (t - heads) 2 d (h,
+ * and 1 with its bias); of separate ones each is held `copies` times. */
 static void parameter_adds_up(const ModelShape *shape, const ModelRecipe *recipe, const ModelParameter *parameter) {
   guint64 t = recipe->share.tensor, copied = t > shape->kv_heads ? (t - shape->kv_heads) * 2 * shape->head_dim : 0;
   if (is_vocabulary(parameter))
@@ -155,7 +163,8 @@ static void parameter_adds_up(const ModelShape *shape, const ModelRecipe *recipe
     CU_ASSERT_EQUAL(t * parameter->elements, parameter->whole * parameter->copies);
 }
 
-/* A vocabulary that is padded to 128 t, or split with the first ranks a row ahead: a rank has as many rows as the most have. */
+/* A vocabulary that is padded to 128 t, or split with the first ranks a row ahead: a rank has as many rows as the most
+ * have. */
 static void vocabulary_adds_up(const ModelShape *shape, const ModelRecipe *recipe, const ModelParameter *parameter) {
   guint64 t = recipe->share.tensor, multiple = recipe->share.vocabulary_multiple * t;
   if (!is_vocabulary(parameter))
@@ -186,7 +195,8 @@ static void parameters_add_up(void) {
   for_random_shares(parameters_of_one);
 }
 
-/* Under sequence parallelism each rank's norms and the biases that follow a row layer's sum see its own tokens; else all see all. */
+/* Under sequence parallelism each rank's norms and the biases that follow a row layer's sum see its own tokens; else
+ * all see all. */
 static void marks_gradients_to_sum(void) {
   g_autoptr(GRand) random = harness_random();
   ModelShape shape = random_shape(random, MODEL_GPT);
@@ -213,18 +223,18 @@ static ModelCost both_ways(const ModelShape *shape, const ModelRecipe *recipe, g
                      .nominal_flops = forward.nominal_flops + backward.nominal_flops};
 }
 
-/* All ranks together do what one would, but for keys and values that several make: 2 t h (t - heads) 2 d three times. Nominal
- * FLOPs leave these out. Exact in doubles up to rounding of one division. */
+/* All ranks together, zigzag in the sequence, do what one would, but for keys and values that several make: 2 t h (t -
+ * heads) 2 d three times. Nominal FLOPs leave these out. Exact in doubles up to rounding of one division. */
 static void flops_of_one(const ModelShape *shape, const ModelRecipe *recipe, guint64 b) {
   ModelRecipe whole = alone(recipe);
-  double t = recipe->share.tensor, tokens = (double)(recipe->sequence_length * b);
+  double t = recipe->share.tensor, ranks = t * recipe->share.context, tokens = (double)(recipe->sequence_length * b);
   ModelCost one = both_ways(shape, recipe, b, MODEL_UNIT_LAYER), all = both_ways(shape, &whole, b, MODEL_UNIT_LAYER);
   gboolean joined = shape->family == MODEL_GPT || recipe->projections != MODEL_PROJECTIONS_SEPARATE;
   gboolean copied = t > (double)shape->kv_heads && !(joined && recipe->share.keys == MODEL_KEYS_GATHERED);
   double copies = copied ? (t - (double)shape->kv_heads) * 2 * (double)shape->head_dim : 0;
   double extra = 3 * 2 * tokens * (double)shape->hidden_size * copies;
-  CU_ASSERT_DOUBLE_EQUAL(t * one.flops / (all.flops + extra), 1, 1e-12);
-  CU_ASSERT_DOUBLE_EQUAL(t * one.nominal_flops / all.nominal_flops, 1, 1e-12);
+  CU_ASSERT_DOUBLE_EQUAL(ranks * one.flops / (all.flops + extra), 1, 1e-12);
+  CU_ASSERT_DOUBLE_EQUAL(ranks * one.nominal_flops / all.nominal_flops, 1, 1e-12);
 }
 
 static void flops_add_up(void) {
@@ -234,7 +244,7 @@ static void flops_add_up(void) {
 /* Head: 6 t h V, a rank's V with what pads it; nominal without. */
 static void head_flops(const ModelShape *shape, const ModelRecipe *recipe, guint64 b) {
   double ranks = recipe->share.whole_vocabulary ? 1 : recipe->share.tensor;
-  double per_row = 6 * (double)(recipe->sequence_length * b) * (double)shape->hidden_size;
+  double per_row = 6 * (double)(recipe->sequence_length * b / recipe->share.context) * (double)shape->hidden_size;
   ModelCost cost = both_ways(shape, recipe, b, MODEL_UNIT_HEAD);
   CU_ASSERT_DOUBLE_EQUAL(cost.flops / (per_row * (double)model_share_vocabulary(&recipe->share, shape->vocab_size)), 1,
                          1e-12);
@@ -247,57 +257,17 @@ static void head_flops_add_up(void) {
 
 /* ---- Exchanges ---- */
 
-typedef struct {
-  guint calls[MODEL_EXCHANGE_RING + 1];
-  guint64 bytes[MODEL_EXCHANGE_RING + 1];
-  double sent; /* by one rank, as rings do it */
-} Exchanged;
-
-static Exchanged exchanged(const ModelOp *ops, guint n, double members) {
-  Exchanged sum = {0};
-  for (guint i = 0; i < n; i++) {
-    const ModelExchange *exchange = &ops[i].exchange;
-    sum.calls[exchange->kind]++;
-    sum.bytes[exchange->kind] += exchange->bytes;
-    double share = (members - 1) / members * (double)exchange->bytes;
-    sum.sent += exchange->kind == MODEL_EXCHANGE_RING         ? (double)exchange->bytes * exchange->steps
-                : exchange->kind == MODEL_EXCHANGE_ALL_REDUCE ? 2 * share
-                                                              : share;
-    if (exchange->kind != MODEL_EXCHANGE_NONE)
-      CU_ASSERT_EQUAL(ops[i].kernel->bytes, 0);
-  }
-  return sum;
-}
-
-static ModelShape plain_shape(void) {
-  return (ModelShape){.family = MODEL_LLAMA,
-                      .layers = 1,
-                      .hidden_size = 1024,
-                      .heads = 16,
-                      .kv_heads = 8,
-                      .head_dim = 64,
-                      .intermediate_size = 4096,
-                      .vocab_size = 32000};
-}
-
-#define TOKENS 512
-#define BATCH  2
-#define STREAM ((guint64)2 * TOKENS * BATCH * 1024) /* bytes of the residual stream, all tokens */
-
-static ModelRecipe plain_recipe(ModelShare share) {
-  return (ModelRecipe){.sequence_length = TOKENS, .projections = MODEL_PROJECTIONS_JOINED, .share = share};
-}
-
-/* Shoeybi 2019: two all-reduces of s b h forward, two backward. Korthikanti 2022: each is an all-gather and a reduce-scatter under
- * sequence parallelism, the same volume; gathering again for the weights' gradients adds two all-gathers. */
+/* Shoeybi 2019: two all-reduces of s b h forward, two backward. Korthikanti 2022: each is an all-gather and a
+ * reduce-scatter under sequence parallelism, the same volume; gathering again for the weights' gradients adds two
+ * all-gathers. */
 static void layers_exchange_what_papers_say(void) {
-  ModelShape shape = plain_shape();
-  ModelRecipe plain = plain_recipe((ModelShare){.tensor = 4}),
-              sequence = plain_recipe((ModelShare){.tensor = 4, .sequence_parallel = TRUE}),
-              again = plain_recipe((ModelShare){.tensor = 4, .sequence_parallel = TRUE, .gathers_again = TRUE});
+  ModelShape shape = one_rank_shape();
+  ModelRecipe plain = one_rank_recipe((ModelShare){.tensor = 4}),
+              sequence = one_rank_recipe((ModelShare){.tensor = 4, .sequence_parallel = TRUE}),
+              again = one_rank_recipe((ModelShare){.tensor = 4, .sequence_parallel = TRUE, .gathers_again = TRUE});
   g_autoptr(ModelUnit) unit = model_unit_new(&shape, &plain, BATCH, MODEL_UNIT_LAYER);
-  Exchanged forward = exchanged(unit->forward, unit->n_forward, 4),
-            backward = exchanged(unit->backward, unit->n_backward, 4);
+  OneRankExchanged forward = one_rank_exchanged(unit->forward, unit->n_forward, 4),
+                   backward = one_rank_exchanged(unit->backward, unit->n_backward, 4);
   CU_ASSERT_EQUAL(forward.calls[MODEL_EXCHANGE_ALL_REDUCE], 2);
   CU_ASSERT_EQUAL(forward.bytes[MODEL_EXCHANGE_ALL_REDUCE], 2 * STREAM);
   CU_ASSERT_EQUAL(backward.calls[MODEL_EXCHANGE_ALL_REDUCE], 2);
@@ -305,8 +275,8 @@ static void layers_exchange_what_papers_say(void) {
   CU_ASSERT_DOUBLE_EQUAL(forward.sent + backward.sent, 4 * 2 * 0.75 * (double)STREAM, 0);
 
   g_autoptr(ModelUnit) split = model_unit_new(&shape, &sequence, BATCH, MODEL_UNIT_LAYER);
-  Exchanged there = exchanged(split->forward, split->n_forward, 4),
-            back = exchanged(split->backward, split->n_backward, 4);
+  OneRankExchanged there = one_rank_exchanged(split->forward, split->n_forward, 4),
+                   back = one_rank_exchanged(split->backward, split->n_backward, 4);
   CU_ASSERT_EQUAL(there.calls[MODEL_EXCHANGE_ALL_GATHER], 2);
   CU_ASSERT_EQUAL(there.bytes[MODEL_EXCHANGE_REDUCE_SCATTER], 2 * STREAM);
   CU_ASSERT_EQUAL(back.bytes[MODEL_EXCHANGE_ALL_GATHER], 2 * STREAM);
@@ -314,46 +284,36 @@ static void layers_exchange_what_papers_say(void) {
   CU_ASSERT_DOUBLE_EQUAL(there.sent + back.sent, forward.sent + backward.sent, 0);
 
   g_autoptr(ModelUnit) twice = model_unit_new(&shape, &again, BATCH, MODEL_UNIT_LAYER);
-  CU_ASSERT_EQUAL(exchanged(twice->backward, twice->n_backward, 4).bytes[MODEL_EXCHANGE_ALL_GATHER], 4 * STREAM);
+  CU_ASSERT_EQUAL(one_rank_exchanged(twice->backward, twice->n_backward, 4).bytes[MODEL_EXCHANGE_ALL_GATHER],
+                  4 * STREAM);
 }
 
 /* DeepSpeed's AutoTP: five column layers reduce each their own gradient, q, k, v, gate and up. */
 static void layers_may_reduce_each(void) {
-  ModelShape shape = plain_shape();
-  ModelRecipe recipe = plain_recipe((ModelShare){.tensor = 4, .reduces_each = TRUE, .whole_vocabulary = TRUE});
+  ModelShape shape = one_rank_shape();
+  ModelRecipe recipe = one_rank_recipe((ModelShare){.tensor = 4, .reduces_each = TRUE, .whole_vocabulary = TRUE});
   recipe.projections = MODEL_PROJECTIONS_SEPARATE;
   g_autoptr(ModelUnit) unit = model_unit_new(&shape, &recipe, BATCH, MODEL_UNIT_LAYER);
-  CU_ASSERT_EQUAL(exchanged(unit->backward, unit->n_backward, 4).calls[MODEL_EXCHANGE_ALL_REDUCE], 5);
+  CU_ASSERT_EQUAL(one_rank_exchanged(unit->backward, unit->n_backward, 4).calls[MODEL_EXCHANGE_ALL_REDUCE], 5);
   for (int kind = MODEL_UNIT_EMBEDDING; kind < MODEL_UNIT_KINDS; kind += MODEL_UNIT_HEAD) {
     g_autoptr(ModelUnit) end = model_unit_new(&shape, &recipe, BATCH, kind);
-    CU_ASSERT_DOUBLE_EQUAL(exchanged(end->forward, end->n_forward, 4).sent, 0, 0);
-    CU_ASSERT_DOUBLE_EQUAL(exchanged(end->backward, end->n_backward, 4).sent, 0, 0);
+    CU_ASSERT_DOUBLE_EQUAL(one_rank_exchanged(end->forward, end->n_forward, 4).sent, 0, 0);
+    CU_ASSERT_DOUBLE_EQUAL(one_rank_exchanged(end->backward, end->n_backward, 4).sent, 0, 0);
   }
 }
 
-static guint index_of(const ModelOp *ops, guint n, const char *name) {
-  guint i = 0;
-  while (i < n && strcmp(ops[i].name, name) != 0)
-    i++;
-  if (i == n) {
-    printf("\n    no %s\n", name);
-    CU_FAIL("an operation that should be there");
-    abort();
-  }
-  return i;
-}
-
-/* Megatron-LM: all-gather, dgrad, reduction, wgrad; the wgrad waits for the gather, the norm's backward for the reduction. */
+/* Megatron-LM: all-gather, dgrad, reduction, wgrad; the wgrad waits for the gather, the norm's backward for the
+ * reduction. */
 static void reduces_beside_weight_gradient(void) {
-  ModelShape shape = plain_shape();
-  ModelRecipe recipe =
-      plain_recipe((ModelShare){.tensor = 4, .sequence_parallel = TRUE, .gathers_again = TRUE, .async_gradient = TRUE});
+  ModelShape shape = one_rank_shape();
+  ModelRecipe recipe = one_rank_recipe(
+      (ModelShare){.tensor = 4, .sequence_parallel = TRUE, .gathers_again = TRUE, .async_gradient = TRUE});
   g_autoptr(ModelUnit) unit = model_unit_new(&shape, &recipe, BATCH, MODEL_UNIT_LAYER);
   static const char *const order[] = {"normed.gather_again", "qkv_proj.dgrad", "d_normed.reduce", "qkv_proj.wgrad",
                                       "input_norm.backward"};
   guint at[G_N_ELEMENTS(order)];
   for (guint i = 0; i < G_N_ELEMENTS(order); i++) {
-    at[i] = index_of(unit->backward, unit->n_backward, order[i]);
+    at[i] = one_rank_op(unit->backward, unit->n_backward, order[i]);
     CU_ASSERT_EQUAL(at[i], at[0] + i);
   }
   CU_ASSERT_TRUE(unit->backward[at[0]].exchange.asynchronous && unit->backward[at[2]].exchange.asynchronous);
@@ -361,21 +321,21 @@ static void reduces_beside_weight_gradient(void) {
   CU_ASSERT_EQUAL(unit->backward[at[2]].exchange.awaited_by, at[4]);
 }
 
-/* Chunk by chunk, one chunk per rank: three steps of a fourth of the tokens each, and four pieces of each matmul; the volume and the
- * FLOPs stay. nanotron: a fourth of the rows first, which waits for nothing. */
+/* Chunk by chunk, one chunk per rank: three steps of a fourth of the tokens each, and four pieces of each matmul; the
+ * volume and the FLOPs stay. nanotron: a fourth of the rows first, which waits for nothing. */
 static void matmuls_hide_exchanges(void) {
-  ModelShape shape = plain_shape();
-  ModelRecipe recipe = plain_recipe((ModelShare){.tensor = 4, .sequence_parallel = TRUE, .gathers_again = TRUE});
+  ModelShape shape = one_rank_shape();
+  ModelRecipe recipe = one_rank_recipe((ModelShare){.tensor = 4, .sequence_parallel = TRUE, .gathers_again = TRUE});
   g_autoptr(ModelUnit) plain = model_unit_new(&shape, &recipe, BATCH, MODEL_UNIT_LAYER);
   recipe.share.overlap = MODEL_OVERLAP_CHUNKS;
   g_autoptr(ModelUnit) chunks = model_unit_new(&shape, &recipe, BATCH, MODEL_UNIT_LAYER);
   CU_ASSERT_EQUAL(chunks->n_forward, plain->n_forward);
-  CU_ASSERT_DOUBLE_EQUAL(exchanged(chunks->forward, chunks->n_forward, 4).sent,
-                         exchanged(plain->forward, plain->n_forward, 4).sent, 0);
+  CU_ASSERT_DOUBLE_EQUAL(one_rank_exchanged(chunks->forward, chunks->n_forward, 4).sent,
+                         one_rank_exchanged(plain->forward, plain->n_forward, 4).sent, 0);
   CU_ASSERT_DOUBLE_EQUAL(model_unit_forward_cost(chunks).flops, model_unit_forward_cost(plain).flops, 0);
   CU_ASSERT_DOUBLE_EQUAL(model_unit_backward_cost(chunks).flops, model_unit_backward_cost(plain).flops, 0);
-  guint gather = index_of(chunks->forward, chunks->n_forward, "normed.gather"),
-        reduce = index_of(chunks->forward, chunks->n_forward, "o_proj.reduce");
+  guint gather = one_rank_op(chunks->forward, chunks->n_forward, "normed.gather"),
+        reduce = one_rank_op(chunks->forward, chunks->n_forward, "o_proj.reduce");
   const ModelOp *qkv = &chunks->forward[chunks->forward[gather].exchange.awaited_by];
   CU_ASSERT_STRING_EQUAL(qkv->name, "qkv_proj");
   CU_ASSERT_EQUAL(qkv->pieces, 4);
@@ -387,7 +347,7 @@ static void matmuls_hide_exchanges(void) {
 
   recipe.share.overlap = MODEL_OVERLAP_OWN;
   g_autoptr(ModelUnit) own = model_unit_new(&shape, &recipe, BATCH, MODEL_UNIT_LAYER);
-  gather = index_of(own->forward, own->n_forward, "normed.gather");
+  gather = one_rank_op(own->forward, own->n_forward, "normed.gather");
   CU_ASSERT_STRING_EQUAL(own->forward[gather + 1].name, "qkv_proj.own");
   CU_ASSERT_EQUAL(own->forward[gather + 1].kernel->m, TOKENS * BATCH / 4);
   CU_ASSERT_EQUAL(own->forward[gather + 2].kernel->m, TOKENS * BATCH / 4 * 3);
@@ -395,46 +355,49 @@ static void matmuls_hide_exchanges(void) {
   CU_ASSERT_DOUBLE_EQUAL(model_unit_forward_cost(own).flops, model_unit_forward_cost(plain).flops, 0);
 }
 
-/* The loss of ranks together: the largest logit, the label's and the sum, four bytes per token each; or three numbers gathered from
- * each of four ranks; or all logits. The embedding's rows are summed, the head's input gathered and its gradient summed. */
+/* The loss of ranks together: the largest logit, the label's and the sum, four bytes per token each; or three numbers
+ * gathered from each of four ranks; or all logits. The embedding's rows are summed, the head's input gathered and its
+ * gradient summed. */
 static void ends_exchange(void) {
-  ModelShape shape = plain_shape();
+  ModelShape shape = one_rank_shape();
   guint64 tokens = TOKENS * BATCH;
   for (int loss = MODEL_LOSS_EAGER; loss < MODEL_LOSS_DEFAULT; loss++) {
-    ModelRecipe recipe = plain_recipe((ModelShare){.tensor = 4});
+    ModelRecipe recipe = one_rank_recipe((ModelShare){.tensor = 4});
     recipe.loss = loss;
     g_autoptr(ModelUnit) head = model_unit_new(&shape, &recipe, BATCH, MODEL_UNIT_HEAD);
-    Exchanged forward = exchanged(head->forward, head->n_forward, 4),
-              backward = exchanged(head->backward, head->n_backward, 4);
+    OneRankExchanged forward = one_rank_exchanged(head->forward, head->n_forward, 4),
+                     backward = one_rank_exchanged(head->backward, head->n_backward, 4);
     gboolean fused = loss == MODEL_LOSS_FUSED;
     CU_ASSERT_EQUAL(forward.bytes[MODEL_EXCHANGE_ALL_REDUCE], fused ? 0 : 3 * 4 * tokens);
     CU_ASSERT_EQUAL(forward.bytes[MODEL_EXCHANGE_ALL_GATHER], fused ? 4 * 3 * 4 * tokens : 0);
     CU_ASSERT_EQUAL(backward.bytes[MODEL_EXCHANGE_ALL_REDUCE], STREAM);
     recipe.share.whole_logits = TRUE;
     g_autoptr(ModelUnit) whole = model_unit_new(&shape, &recipe, BATCH, MODEL_UNIT_HEAD);
-    CU_ASSERT_EQUAL(exchanged(whole->forward, whole->n_forward, 4).bytes[MODEL_EXCHANGE_ALL_GATHER],
+    CU_ASSERT_EQUAL(one_rank_exchanged(whole->forward, whole->n_forward, 4).bytes[MODEL_EXCHANGE_ALL_GATHER],
                     2 * tokens * 32000);
     recipe.share.sequence_parallel = TRUE;
     g_autoptr(ModelUnit) embedding = model_unit_new(&shape, &recipe, BATCH, MODEL_UNIT_EMBEDDING);
-    CU_ASSERT_EQUAL(exchanged(embedding->forward, embedding->n_forward, 4).bytes[MODEL_EXCHANGE_REDUCE_SCATTER],
+    CU_ASSERT_EQUAL(
+        one_rank_exchanged(embedding->forward, embedding->n_forward, 4).bytes[MODEL_EXCHANGE_REDUCE_SCATTER], STREAM);
+    CU_ASSERT_EQUAL(one_rank_exchanged(embedding->backward, embedding->n_backward, 4).bytes[MODEL_EXCHANGE_ALL_GATHER],
                     STREAM);
-    CU_ASSERT_EQUAL(exchanged(embedding->backward, embedding->n_backward, 4).bytes[MODEL_EXCHANGE_ALL_GATHER], STREAM);
   }
 }
 
-/* Eight key heads among sixteen ranks: each holds one head, every head twice; or the joined output of all is gathered. */
+/* Eight key heads among sixteen ranks: each holds one head, every head twice; or the joined output of all is gathered.
+ * */
 static void few_key_heads(void) {
-  ModelShape shape = plain_shape();
-  ModelRecipe recipe = plain_recipe((ModelShare){.tensor = 16, .keys = MODEL_KEYS_COPIED});
+  ModelShape shape = one_rank_shape();
+  ModelRecipe recipe = one_rank_recipe((ModelShare){.tensor = 16, .keys = MODEL_KEYS_COPIED});
   g_autoptr(ModelUnit) copied = model_unit_new(&shape, &recipe, BATCH, MODEL_UNIT_LAYER);
   CU_ASSERT_EQUAL(copied->parameters[0].rows, 64 + 2 * 64);
   CU_ASSERT_EQUAL(copied->parameters[0].copies, 2);
   recipe.share.keys = MODEL_KEYS_GATHERED;
   g_autoptr(ModelUnit) gathered = model_unit_new(&shape, &recipe, BATCH, MODEL_UNIT_LAYER);
   CU_ASSERT_EQUAL(gathered->parameters[0].rows, (16 + 2 * 8) * 64 / 16);
-  const ModelOp *gather = &gathered->forward[index_of(gathered->forward, gathered->n_forward, "qkv.gather")];
+  const ModelOp *gather = &gathered->forward[one_rank_op(gathered->forward, gathered->n_forward, "qkv.gather")];
   CU_ASSERT_EQUAL(gather->exchange.bytes, (guint64)2 * TOKENS * BATCH * (16 + 2 * 8) * 64);
-  const ModelOp *attention = &gathered->forward[index_of(gathered->forward, gathered->n_forward, "attention")];
+  const ModelOp *attention = &gathered->forward[one_rank_op(gathered->forward, gathered->n_forward, "attention")];
   CU_ASSERT_EQUAL(attention->kernel->batch, BATCH);
 }
 
@@ -492,16 +455,22 @@ static void refuses_what_does_not_divide(void) {
       {{.context = 4, .zigzag = TRUE}, 500, "4 needs 8 equal pieces of a sequence of 500"},
       {{.tensor = 8, .context = 4, .context_kind = MODEL_CONTEXT_ULYSSES}, 512, "4 does not divide the 2 heads"},
   };
-  ModelShape shape = plain_shape();
+  ModelShape shape = one_rank_shape();
   shape.name = (char *)(gpointer) "some-model";
   for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
-    ModelRecipe recipe = plain_recipe(cases[i].share);
+    ModelRecipe recipe = one_rank_recipe(cases[i].share);
     recipe.sequence_length = cases[i].sequence;
     GError *error = NULL;
     HARNESS_FAILS(model_share_check(&shape, &recipe, settings, &error), error, cases[i].fragment);
   }
-  ModelRecipe good = plain_recipe((ModelShare){.tensor = 16, .keys = MODEL_KEYS_COPIED, .sequence_parallel = TRUE});
+  ModelRecipe good = one_rank_recipe((ModelShare){.tensor = 16, .keys = MODEL_KEYS_COPIED, .sequence_parallel = TRUE});
   CU_ASSERT_TRUE(model_share_check(&shape, &good, settings, NULL));
+  ModelRecipe eager = one_rank_recipe((ModelShare){.context = 4});
+  eager.attention = MODEL_ATTENTION_EAGER;
+  GError *refused = NULL;
+  HARNESS_FAILS(model_share_check(&shape, &eager, settings, &refused), refused, "keys of other ranks");
+  eager.precision = MODEL_FP8;
+  HARNESS_FAILS(model_share_check(&shape, &eager, settings, &refused), refused, "in fp8");
   good.lora.rank = 16;
   GError *error = NULL;
   HARNESS_FAILS(model_share_check(&shape, &good, settings, &error), error, "adapters under tensor parallelism");

@@ -44,8 +44,8 @@ static ModelOp *per_head(ModelBuild *build, ModelDirection direction, const char
 }
 
 /* Passes per score: scale and causal mask (each in and out), softmax (in and out); back through softmax (its output and
- * two gradients) and scale (in and out). Fused (Megatron-LM's scaled_masked_softmax kernels), softmax scales and masks as it
- * reads and writes. */
+ * two gradients) and scale (in and out). Fused (Megatron-LM's scaled_masked_softmax kernels), softmax scales and masks
+ * as it reads and writes. */
 static void eager_forward(ModelBuild *build, ModelAttentionTensors *at) {
   double pairs = build->t * build->s * build->a, e = build->e;
   at->k_all = at->k;
@@ -97,17 +97,22 @@ static void eager_backward(ModelBuild *build, const ModelAttentionTensors *at, M
                        d_k_all | d_v_all, d_k | d_v);
 }
 
+void model_attention_core(ModelBuild *build, ModelAttentionTensors *tensors) {
+  (build->recipe->attention == MODEL_ATTENTION_FLASH ? flash_forward : eager_forward)(build, tensors);
+}
+
+void model_attention_core_backward(ModelBuild *build, const ModelAttentionTensors *tensors, ModelSet d_context,
+                                   ModelSet d_q, ModelSet d_k, ModelSet d_v) {
+  (build->recipe->attention == MODEL_ATTENTION_FLASH ? flash_backward : eager_backward)(build, tensors, d_context, d_q,
+                                                                                        d_k, d_v);
+}
+
 void model_attention_forward(ModelBuild *build, ModelAttentionTensors *tensors) {
-  if (build->recipe->attention == MODEL_ATTENTION_FLASH)
-    flash_forward(build, tensors);
-  else
-    eager_forward(build, tensors);
+  (build->context > 1 ? model_context_forward : model_attention_core)(build, tensors);
 }
 
 void model_attention_backward(ModelBuild *build, const ModelAttentionTensors *tensors, ModelSet d_context, ModelSet d_q,
                               ModelSet d_k, ModelSet d_v) {
-  if (build->recipe->attention == MODEL_ATTENTION_FLASH)
-    flash_backward(build, tensors, d_context, d_q, d_k, d_v);
-  else
-    eager_backward(build, tensors, d_context, d_q, d_k, d_v);
+  (build->context > 1 ? model_context_backward : model_attention_core_backward)(build, tensors, d_context, d_q, d_k,
+                                                                                d_v);
 }

@@ -167,8 +167,8 @@ typedef struct {
   ModelSet x;                 /* its input, cast: set by forward */
 } ModelFp8;
 
-/* y = x W (+ bias): a matmul forward; dgrad, wgrad and the sum that is the bias's gradient backward. Where the recipe has
- * an adapter for it, also that. */
+/* y = x W (+ bias): a matmul forward; dgrad, wgrad and the sum that is the bias's gradient backward. Where the recipe
+ * has an adapter for it, also that. */
 typedef struct {
   const char *forward, *dgrad, *wgrad, *bgrad, *weight, *bias;
   const char *own, *partial, *reduce, *d_whole, *gather, *d_reduce; /* what a split layer adds, model-region.c */
@@ -204,16 +204,19 @@ void model_linear_backward(ModelBuild *build, const ModelLinear *linear, ModelSe
 
 /* Parts of a linear layer's directions, between model-parts.c and model-region.c. */
 void model_linear_useful(const ModelLinear *linear, ModelOp *op); /* its nominal FLOPs without copies and padding */
-void model_linear_dgrad(ModelBuild *build, const ModelLinear *linear, ModelSet d_y, ModelSet d_x);
-void model_linear_wgrad(ModelBuild *build, const ModelLinear *linear, ModelSet x, ModelSet d_y);
+/* Returns what the weight's gradient reads of d_y: d_y, or its cast. */
+ModelSet model_linear_dgrad(ModelBuild *build, const ModelLinear *linear, ModelSet d_y, ModelSet d_x);
+void model_linear_wgrad(ModelBuild *build, const ModelLinear *linear, ModelSet x, ModelSet read_of_d_y);
+void model_linear_bgrad(ModelBuild *build, const ModelLinear *linear, ModelSet d_y);
 
 /* The layer's matmuls over cast operands, with the casts: where linear->fp8.names is set. */
 void model_fp8_forward(ModelBuild *build, ModelLinear *linear, ModelSet x, ModelSet y);
-void model_fp8_backward(ModelBuild *build, const ModelLinear *linear, ModelSet d_y, ModelSet d_x);
+ModelSet model_fp8_dgrad(ModelBuild *build, const ModelLinear *linear, ModelSet d_y, ModelSet d_x);
+void model_fp8_wgrad(ModelBuild *build, const ModelLinear *linear, ModelSet d_y8);
 
-/* RMSNorm (llama) or LayerNorm (gpt) over the hidden width. LayerNorm, and RMSNorm as one kernel, keeps its input alone; its
- * statistics, 4 or 8 bytes per token, are not counted. Eager RMSNorm keeps the input in fp32 and what it multiplies by the
- * weight, in the model's precision. */
+/* RMSNorm (llama) or LayerNorm (gpt) over the hidden width. LayerNorm, and RMSNorm as one kernel, keeps its input
+ * alone; its statistics, 4 or 8 bytes per token, are not counted. Eager RMSNorm keeps the input in fp32 and what it
+ * multiplies by the weight, in the model's precision. */
 typedef struct {
   const char *forward, *backward, *weight, *bias, *wide, *scaled, *square, *d_wide;
 } ModelNormNames;

@@ -8,8 +8,8 @@ static gboolean splits_vocabulary(const ModelBuild *build) {
 }
 
 /* Ids of other ranks' rows read row 0, and what they read is zeroed (VocabParallelEmbedding of Megatron-LM,
- * tensor_parallel/layers.py; TensorParallelEmbedding of nanotron; DTensor's masked partial sums): two comparisons, their union,
- * a subtraction and the masked write over ids, and the zeros over rows. */
+ * tensor_parallel/layers.py; TensorParallelEmbedding of nanotron; DTensor's masked partial sums): two comparisons,
+ * their union, a subtraction and the masked write over ids, and the zeros over rows. */
 #define MASK_LAUNCHES 6
 #define MASK_PASSES   10.0
 static void mask_rows(ModelBuild *build, ModelDirection direction, const char *name, double row_passes, ModelSet reads,
@@ -26,8 +26,9 @@ static void sum_rows(ModelBuild *build, ModelSet rows, ModelSet own) {
                        build->e * build->t * build->h, rows, own);
 }
 
-/* A gather reads and writes a row per token. gpt adds the rows of the sequence's positions, alike for every sequence; under
- * sequence parallelism to all tokens, of which each rank then keeps its own (Megatron-LM, language_model_embedding.py). */
+/* A gather reads and writes a row per token. gpt adds the rows of the sequence's positions, alike for every sequence;
+ * under sequence parallelism to all tokens, of which each rank then keeps its own (Megatron-LM,
+ * language_model_embedding.py). */
 static void embedding_forward(ModelBuild *build, int table, int positions, ModelSet ids, ModelSet *ret_mask) {
   double stream = build->e * build->t * build->h, sequence = build->e * build->s * build->h;
   double own = build->e * build->between * build->h;
@@ -57,8 +58,8 @@ static void embedding_forward(ModelBuild *build, int table, int positions, Model
   }
 }
 
-/* The gradient of a table is dense: zeros over all rows, then each token's gradient added to its row (three passes), with
- * tokens sorted by row first. */
+/* The gradient of a table is dense: zeros over all rows, then each token's gradient added to its row (three passes),
+ * with tokens sorted by row first. */
 #define SCATTER_LAUNCHES 6
 static double scatter_bytes(const ModelBuild *build, double rows, double tokens) {
   return build->e * build->h * (rows + 3 * tokens);
@@ -115,8 +116,9 @@ static void embedding_backward(ModelBuild *build, int table, int positions, Mode
   model_build_memory(build, MODEL_BACKWARD, "embed_tokens.sum", 3 * matrix, d_table, 0)->gradient_of = table;
 }
 
-/* Metrics of training: after backward, each computes the eager cross-entropy of the kept logits, a copy of them in fp32 and
- * their log-softmax, and keeps a number of it. Composer: trainer.py (_train_microbatch, _eval_train_metrics), metrics/nlp.py. */
+/* Metrics of training: after backward, each computes the eager cross-entropy of the kept logits, a copy of them in fp32
+ * and their log-softmax, and keeps a number of it. Composer: trainer.py (_train_microbatch, _eval_train_metrics),
+ * metrics/nlp.py. */
 static void loss_metrics(ModelBuild *build) {
   double elements = build->t * build->v, wide = MODEL_BYTES_FP32 * elements;
   for (guint64 i = 0; i < build->recipe->loss_metrics; i++) {

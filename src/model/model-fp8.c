@@ -72,7 +72,7 @@ void model_fp8_forward(ModelBuild *build, ModelLinear *linear, ModelSet x, Model
   model_build_in_fp8(build, MODEL_FORWARD);
 }
 
-void model_fp8_backward(ModelBuild *build, const ModelLinear *linear, ModelSet d_y, ModelSet d_x) {
+ModelSet model_fp8_dgrad(ModelBuild *build, const ModelLinear *linear, ModelSet d_y, ModelSet d_x) {
   const ModelFp8Names *names = linear->fp8.names;
   double weight = linear->in * linear->out, output = build->t * linear->out;
   ModelSet d_y8 = cast(build, MODEL_BACKWARD, &names->d_y, output, d_y, 0);
@@ -82,7 +82,13 @@ void model_fp8_backward(ModelBuild *build, const ModelLinear *linear, ModelSet d
   model_build_matmul(build, MODEL_BACKWARD, linear->names->dgrad, 1, build->t, linear->in, linear->out, d_y8 | w8, d_x)
       ->uses = weight_mask(linear);
   model_build_in_fp8(build, MODEL_BACKWARD);
-  ModelSet d_y8_turned = turn(build, &names->d_y_turned, output, d_y8, 0), x8_turned = input_turned(build, linear);
+  return d_y8;
+}
+
+void model_fp8_wgrad(ModelBuild *build, const ModelLinear *linear, ModelSet d_y8) {
+  double output = build->t * linear->out;
+  ModelSet d_y8_turned = turn(build, &linear->fp8.names->d_y_turned, output, d_y8, 0);
+  ModelSet x8_turned = input_turned(build, linear);
   model_build_wgrad(build, linear->names->wgrad, linear->out, linear->in, build->t, d_y8_turned | x8_turned)
       ->gradient_of = linear->weight;
   model_build_in_fp8(build, MODEL_BACKWARD);

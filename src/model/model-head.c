@@ -2,9 +2,9 @@
  *
  *   input ─ final_norm ─ lm_head ─ logits ─ loss            t × v of this rank
  *
- * Where the vocabulary is split over tensor ranks the loss is of the ranks together: each takes the largest of its logits, the
- * sum of their exponentials, and the logit of the token's label if it is one of its own, and these are reduced, a number per
- * token each. Or the logits are gathered, and each rank computes the loss of all. */
+ * Where the vocabulary is split over tensor ranks the loss is of the ranks together: each takes the largest of its
+ * logits, the sum of their exponentials, and the logit of the token's label if it is one of its own, and these are
+ * reduced, a number per token each. Or the logits are gathered, and each rank computes the loss of all. */
 #include "model-region.h"
 
 static const ModelNormNames norm_names = MODEL_NORM_NAMES("final_norm");
@@ -80,10 +80,10 @@ static void loss_backward(ModelBuild *build, ModelSet log_softmax, ModelSet d_lo
                        d_logits);
 }
 
-/* The same of ranks together, written out (torch/distributed/tensor/parallel/loss.py): the largest (read), the difference (in,
- * out), its exponential (in, out) and their sum (read), and the difference less the sum's logarithm (in, out). Backward:
- * zeros with one entry per token (out), the exponential of what was kept (in, out), their sum (two in, one out) and the
- * product with the loss's gradient (in, out). */
+/* The same of ranks together, written out (torch/distributed/tensor/parallel/loss.py): the largest (read), the
+ * difference (in, out), its exponential (in, out) and their sum (read), and the difference less the sum's logarithm
+ * (in, out). Backward: zeros with one entry per token (out), the exponential of what was kept (in, out), their sum (two
+ * in, one out) and the product with the loss's gradient (in, out). */
 static void joint_loss_forward(ModelBuild *build, ModelSet logits, ModelSet log_softmax) {
   double wide = MODEL_BYTES_FP32 * loss_elements(build);
   ModelSet in_fp32 = fp32_copy(build, logits), largest = largest_of_all(build, in_fp32);
@@ -108,10 +108,10 @@ static void joint_loss_backward(ModelBuild *build, ModelSet log_softmax, ModelSe
                        d_logits);
 }
 
-/* One kernel that reads the logits twice (maximum and sum as it goes; then each) and leaves their gradient in their place
- * (Liger-Kernel's, as Apex's and FlashAttention's with inplace_backward). Backward scales that by the loss's gradient, which
- * is 1: nothing to do but hand it on. Of ranks together two kernels: what the first finds, three numbers per token, is gathered
- * (Transformer Engine, pytorch/triton/cross_entropy.py). */
+/* One kernel that reads the logits twice (maximum and sum as it goes; then each) and leaves their gradient in their
+ * place (Liger-Kernel's, as Apex's and FlashAttention's with inplace_backward). Backward scales that by the loss's
+ * gradient, which is 1: nothing to do but hand it on. Of ranks together two kernels: what the first finds, three
+ * numbers per token, is gathered (Transformer Engine, pytorch/triton/cross_entropy.py). */
 static void fused_loss(ModelBuild *build, ModelSet logits) {
   double bytes = build->e * loss_elements(build);
   if (!is_joint(build)) {
@@ -125,10 +125,10 @@ static void fused_loss(ModelBuild *build, ModelSet logits) {
   model_build_memory(build, MODEL_FORWARD, "cross_entropy", 2 * bytes, logits | all, 0)->saves = logits;
 }
 
-/* A softmax over the vocabulary written out in PyTorch, as for a vocabulary that ranks share (_VocabParallelCrossEntropy of
- * Megatron-LM, tensor_parallel/cross_entropy.py; nanotron's sharded_cross_entropy): an fp32 copy, its maximum (read), the
- * difference (read, written), then in its place the exponential (read, written), the sum (read) and the quotient (read,
- * written). What is left is the softmax, and becomes the gradient in its place. */
+/* A softmax over the vocabulary written out in PyTorch, as for a vocabulary that ranks share
+ * (_VocabParallelCrossEntropy of Megatron-LM, tensor_parallel/cross_entropy.py; nanotron's sharded_cross_entropy): an
+ * fp32 copy, its maximum (read), the difference (read, written), then in its place the exponential (read, written), the
+ * sum (read) and the quotient (read, written). What is left is the softmax, and becomes the gradient in its place. */
 static void vocab_parallel_forward(ModelBuild *build, ModelSet logits, ModelSet softmax) {
   double wide = MODEL_BYTES_FP32 * loss_elements(build);
   ModelSet in_fp32 = fp32_copy(build, logits);

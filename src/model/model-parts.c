@@ -54,6 +54,10 @@ static guint64 parameter_mask(int weight, int bias) {
   return (guint64)1 << weight | (bias >= 0 ? (guint64)1 << bias : 0);
 }
 
+static ModelOp *last_op(ModelBuild *build, ModelDirection direction) {
+  return &build->ops[direction][build->n_ops[direction] - 1];
+}
+
 static gboolean has_adapter(const ModelLinear *linear) {
   return linear->adapter.names != NULL;
 }
@@ -78,37 +82,41 @@ void model_linear_forward(ModelBuild *build, ModelLinear *linear, ModelSet x, Mo
   ModelSet partial = model_row_partial(build, linear, y);
   if (linear->fp8.names != NULL) {
     model_fp8_forward(build, linear, x, partial);
-    model_linear_useful(linear, &build->ops[MODEL_FORWARD][build->n_ops[MODEL_FORWARD] - 1]);
+    model_linear_useful(linear, last_op(build, MODEL_FORWARD));
   } else {
     plain_forward(build, linear, x, partial);
   }
   model_row_reduce(build, linear, partial, y);
 }
 
-void model_linear_dgrad(ModelBuild *build, const ModelLinear *linear, ModelSet d_y, ModelSet d_x) {
-  ModelOp *dgrad =
-      model_build_matmul(build, MODEL_BACKWARD, linear->names->dgrad, 1, build->t, linear->in, linear->out, d_y, d_x);
-  dgrad->uses = parameter_mask(linear->weight, -1);
-  model_linear_useful(linear, dgrad);
+ModelSet model_linear_dgrad(ModelBuild *build, const ModelLinear *linear, ModelSet d_y, ModelSet d_x) {
+  ModelSet read = d_y;
+  if (linear->fp8.names != NULL) {
+    read = model_fp8_dgrad(build, linear, d_y, d_x);
+  } else {
+    ModelOp *dgrad =
+        model_build_matmul(build, MODEL_BACKWARD, linear->names->dgrad, 1, build->t, linear->in, linear->out, d_y, d_x);
+    dgrad->uses = parameter_mask(linear->weight, -1);
+  }
+  model_linear_useful(linear, last_op(build, MODEL_BACKWARD));
+  return read;
 }
 
-static void weight_gradient(ModelBuild *build, const ModelLinear *linear, ModelSet x, ModelSet d_y) {
-  ModelOp *op = model_build_wgrad(build, linear->names->wgrad, linear->out, linear->in, build->t, d_y | x);
-  op->gradient_of = linear->weight;
-  model_linear_useful(linear, op);
+void model_linear_wgrad(ModelBuild *build, const ModelLinear *linear, ModelSet x, ModelSet read_of_d_y) {
+  if (linear->fp8.names != NULL)
+    model_fp8_wgrad(build, linear, read_of_d_y);
+  else
+    model_build_wgrad(build, linear->names->wgrad, linear->out, linear->in, build->t, read_of_d_y | x)->gradient_of =
+        linear->weight;
+  model_linear_useful(linear, last_op(build, MODEL_BACKWARD));
 }
 
-static void bias_gradient(ModelBuild *build, const ModelLinear *linear, ModelSet d_y) {
+void model_linear_bgrad(ModelBuild *build, const ModelLinear *linear, ModelSet d_y) {
   double tokens = linear->split == MODEL_ROWS ? build->between : build->t;
   if (linear->bias >= 0)
     model_build_kernels(build, MODEL_BACKWARD, linear->names->bgrad, KERNEL_REDUCTION, 1,
                         build->e * tokens * linear->out, d_y, 0)
         ->gradient_of = linear->bias;
-}
-
-void model_linear_wgrad(ModelBuild *build, const ModelLinear *linear, ModelSet x, ModelSet d_y) {
-  weight_gradient(build, linear, x, d_y);
-  bias_gradient(build, linear, d_y);
 }
 
 /* As autograd does: the reduction of this layer's part of d_x comes after both gradients. */
@@ -122,18 +130,11 @@ static void reduce_own(ModelBuild *build, const ModelLinear *linear, ModelSet d_
 void model_linear_backward(ModelBuild *build, const ModelLinear *linear, ModelSet x, ModelSet d_y, ModelSet d_x) {
   ModelSet part = has_adapter(linear) ? model_adapter_backward(build, &linear->adapter, x, d_y) : 0;
   ModelSet d_whole = model_row_gather(build, linear, d_y);
-  if (linear->fp8.names != NULL) {
-    guint first = build->n_ops[MODEL_BACKWARD];
-    model_fp8_backward(build, linear, d_whole, d_x);
-    for (guint i = first; i < build->n_ops[MODEL_BACKWARD]; i++)
-      model_linear_useful(linear, &build->ops[MODEL_BACKWARD][i]);
-  } else {
-    model_linear_dgrad(build, linear, d_whole, d_x);
-    if (d_whole != d_y)
-      model_row_in_chunks(build);
-    weight_gradient(build, linear, x, d_whole);
-  }
-  bias_gradient(build, linear, d_y);
+  ModelSet read = model_linear_dgrad(build, linear, d_whole, d_x);
+  if (d_whole != d_y)
+    model_row_in_chunks(build);
+  model_linear_wgrad(build, linear, x, read);
+  model_linear_bgrad(build, linear, d_y);
   if (has_adapter(linear))
     model_adapter_sum(build, &linear->adapter, part, d_x);
   reduce_own(build, linear, d_x);

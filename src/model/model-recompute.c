@@ -16,12 +16,13 @@ static gboolean is_named(const ModelOp *op, const char *const *names) {
   return FALSE;
 }
 
-/* From the first to the last operation between the projections and the context. */
+/* From the first to the last operation between the projections and the context, with what context ranks exchange in it.
+ * */
 static ModelSet attention_core(const ModelUnit *unit) {
   static const char *const ends[] = {"attention", "repeat_kv", "scores", "context", NULL};
   guint first = unit->n_forward, end = 0;
   for (guint i = 0; i < unit->n_forward; i++)
-    if (is_named(&unit->forward[i], ends)) {
+    if (is_named(&unit->forward[i], ends) || g_str_has_prefix(unit->forward[i].name, "attention.")) {
       first = MIN(first, i);
       end = i + 1;
     }
@@ -32,13 +33,14 @@ static gboolean is_linear(const ModelOp *op) {
   return op->kernel->kind == KERNEL_MATMUL && op->kernel->batch == 1 && op->uses != 0;
 }
 
-/* Outputs of the first, third, fifth … linear layer, and of flash attention. */
+/* Outputs of the first, third, fifth … linear layer, of flash attention, and of reduce-scatters. */
 static ModelSet kept_by_op(const ModelUnit *unit) {
   ModelSet kept = 0;
   guint linears = 0;
   for (guint i = 0; i < unit->n_forward; i++) {
     gboolean odd = is_linear(&unit->forward[i]) && ++linears % 2 == 1;
-    if (odd || unit->forward[i].kernel->kind == KERNEL_ATTENTION)
+    if (odd || unit->forward[i].kernel->kind == KERNEL_ATTENTION ||
+        unit->forward[i].exchange.kind == MODEL_EXCHANGE_REDUCE_SCATTER)
       kept |= model_set_of(i);
   }
   return kept;

@@ -7,7 +7,8 @@
  * Of the operations of `region` autograd keeps nothing; those of `again` run a second time before backward needs them,
  * from the outputs of the others, which are kept. Sources: full, PyTorch's checkpoint over a layer; attention,
  * Megatron-LM's selective recompute (core_attention.py, arXiv 2205.05198); every 2nd matmul, torchtitan's selective
- * option "op" (activation_checkpoint.py): outputs of flash attention and of the odd linear layers are kept. */
+ * option "op" (activation_checkpoint.py): outputs of flash attention, of the odd linear layers and of reduce-scatters
+ * are kept. */
 #pragma once
 
 #include "model-unit.h"

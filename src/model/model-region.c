@@ -1,9 +1,9 @@
-/* Where tensor-parallel regions begin and end: the conjugate pairs f, g of arXiv 1909.08053 and their counterparts under
- * sequence parallelism of arXiv 2205.05198.
+/* Where tensor-parallel regions begin and end: the conjugate pairs f, g of arXiv 1909.08053 and their counterparts
+ * under sequence parallelism of arXiv 2205.05198.
  *
  *              forward                       backward
  *   column     f   nothing                   all-reduce of d_x
- *              g'  all-gather of x           reduce-scatter of d_x; x gathered again for the weights' gradients, or kept
+ *              g'  all-gather of x           reduce-scatter of d_x; x kept, or gathered again for the weights' gradients
  *   row        g   all-reduce of y           nothing
  *              f'  reduce-scatter of y       all-gather of d_y
  *
@@ -124,14 +124,13 @@ ModelSet model_region_backward(ModelBuild *build, ModelRegion *region, const Mod
     model_linear_backward(build, linear, region->again, d_y, d_whole);
     return d_whole;
   }
-  gboolean beside = build->share->async_gradient && linear->fp8.names == NULL && linear->adapter.names == NULL;
-  if (!beside) {
+  if (!build->share->async_gradient || linear->adapter.names != NULL) {
     model_linear_backward(build, linear, region->again, d_y, d_whole);
     return leave(build, region, d_whole, FALSE);
   }
-  model_linear_dgrad(build, linear, d_y, d_whole);
-  ModelSet d_x = leave(build, region, d_whole, TRUE);
-  model_linear_wgrad(build, linear, region->again, d_y);
+  ModelSet read = model_linear_dgrad(build, linear, d_y, d_whole), d_x = leave(build, region, d_whole, TRUE);
+  model_linear_wgrad(build, linear, region->again, read);
+  model_linear_bgrad(build, linear, d_y);
   return d_x;
 }
 

@@ -26,8 +26,8 @@ ModelSet model_region_enter(ModelBuild *build, ModelRegion *region, const ModelR
 void model_region_return(ModelBuild *build, ModelRegion *region);
 ModelSet model_region_gradient(ModelBuild *build, const ModelRegion *region);
 ModelSet model_region_leave(ModelBuild *build, const ModelRegion *region, ModelSet d_whole);
-/* Backward of a region of one layer: return, the layer, leave; the reduction beside the weight's gradient where the share
- * says so. Returns d_x. */
+/* Backward of a region of one layer: return, the layer, leave; the reduction beside the weight's gradient where the
+ * share says so. Returns d_x. */
 ModelSet model_region_backward(ModelBuild *build, ModelRegion *region, const ModelLinear *linear, ModelSet d_y,
                                ModelSet d_whole);
 

@@ -101,8 +101,12 @@ static gboolean refuse_unmodelled(const ModelRecipe *recipe, Degrees degrees, co
   if (degrees.tensor > 1 && recipe->lora.rank > 0)
     return conf_settings_fail(settings, "parallel.tensor", error,
                               "adapters under tensor parallelism are not modelled; set parallel.tensor=1");
-  if (degrees.context > 1 && recipe->attention == MODEL_ATTENTION_EAGER &&
-      recipe->share.context_kind != MODEL_CONTEXT_ULYSSES)
+  gboolean eager = degrees.context > 1 && recipe->attention == MODEL_ATTENTION_EAGER;
+  if (eager && recipe->precision == MODEL_FP8)
+    return conf_settings_fail(
+        settings, "parallel.context", error,
+        "eager attention of a split sequence in fp8 is not modelled; set training.attention=flash");
+  if (eager && recipe->share.context_kind != MODEL_CONTEXT_ULYSSES)
     return conf_settings_fail(settings, "parallel.context", error,
                               "eager attention over keys of other ranks is not modelled; set training.attention=flash");
   return TRUE;

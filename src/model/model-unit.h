@@ -24,11 +24,11 @@
  *
  * A unit is one rank's share (recipe->share). What crosses ranks within it is an op with an exchange:
  *
- *   if (op->exchange.kind != MODEL_EXCHANGE_NONE) … a collective of the ranks along op->exchange.axis; its kernel is empty …
+ *   if (op->exchange.kind != MODEL_EXCHANGE_NONE) … a collective along op->exchange.axis; its kernel is empty …
  *   if (op->pieces > 1) … its kernel is one piece, and runs that many times, one after the other …
  *
- * An exchange stands among the ops where it is issued. It waits for what is before it; what is after it waits for it, but for
- * an asynchronous one, for which only `awaited_by` waits (and by that op all later ones). */
+ * An exchange stands among the ops where it is issued. It waits for what is before it; what is after it waits for it,
+ * but for an asynchronous one, for which only `awaited_by` waits (and by that op all later ones). */
 #pragma once
 
 #include "model-recipe.h"
@@ -41,10 +41,10 @@ extern const char *const model_unit_names[]; /* "embedding", "layer", "head" */
 
 /* How the ranks of a tensor group hold a parameter. */
 typedef enum {
-  MODEL_PLACE_WHOLE, /* all hold the same, and make the same gradient */
-  MODEL_PLACE_SUMMED, /* all hold the same; each makes the gradient of its own tokens, which are to be summed over the group
-                         (sequence parallelism: norms, biases after the sum of a row layer) */
-  MODEL_PLACE_SPLIT /* each holds a part */
+  MODEL_PLACE_WHOLE,  /* all hold the same, and make the same gradient */
+  MODEL_PLACE_SUMMED, /* all hold the same; each makes the gradient of its own tokens, which are to be summed over the
+                         group (sequence parallelism: norms, biases after the sum of a row layer) */
+  MODEL_PLACE_SPLIT   /* each holds a part */
 } ModelPlace;
 
 typedef struct {
@@ -68,7 +68,8 @@ typedef enum {
   MODEL_TENSOR_GRAD_INPUT
 } ModelTensorRole;
 
-/* Sets of a unit's tensors, or of its operations, as bit masks. A layer with adapters on every projection has more than 64. */
+/* Sets of a unit's tensors, or of its operations, as bit masks. A layer with adapters on every projection has more than
+ * 64. */
 __extension__ typedef unsigned __int128 ModelSet;
 #define MODEL_SET_MOST 128
 
@@ -135,9 +136,8 @@ typedef struct {
   const struct KernelOp *kernel; /* owned by the unit */
   guint32 pieces;                /* the kernel runs as often; 0 counts as 1 */
   ModelExchange exchange;
-  double
-      nominal_flops; /* of all pieces: what model FLOPs utilisation counts: attention in full, not causal, and its backward as two
-                          * forwards, whatever a flash kernel computes again */
+  double nominal_flops;   /* of all pieces, what model FLOPs utilisation counts: attention in full, not causal, and
+                                  * its backward as two forwards, whatever a flash kernel computes again; no copies */
   ModelSet reads, writes; /* of tensors */
   ModelSet saves;         /* forward only: tensors that autograd keeps because of this op */
   guint64 uses;           /* mask of the unit's parameters that the op reads */
@@ -147,7 +147,7 @@ typedef struct {
     ModelSet reads;
     guint64 bytes;
     guint32 launches;
-  } for_gradient; /* backward only: what of it serves gradients of parameters alone, in an op that also hands one down */
+  } for_gradient; /* backward only: what of it serves gradients of parameters alone, in an op that hands one down too */
 } ModelOp;
 
 typedef struct {

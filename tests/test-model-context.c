@@ -1,0 +1,110 @@
+/* Units of one rank among several that share a sequence, and what of them runs again. */
+#include "model-masks.h"
+#include "model-one-rank.h"
+#include "model-recompute.h"
+
+#define CONTEXT_KEYS                                                                                                   \
+  ((guint64)2 * TOKENS * BATCH / 4 * 8 * 64) /* bytes of a rank's keys: 8 heads of 64, a fourth of the tokens */
+
+/* Ring: keys and values go round in three steps; backward again, and their gradients: three times the volume in all.
+ * Gather: keys and values of all, again in backward, and their gradients scattered: what one rank sends is the same.
+ * Ulysses: q, k, v and the context, each way. Memory stays that of a rank's own tokens, but Ulysses keeps the context
+ * before and after the exchange. */
+static void context_exchanges(void) {
+  ModelShape shape = one_rank_shape();
+  ModelRecipe one = one_rank_recipe((ModelShare){.tensor = 1});
+  one.sequence_length = TOKENS / 4;
+  one.projections = MODEL_PROJECTIONS_SEPARATE;
+  g_autoptr(ModelUnit) own = model_unit_new(&shape, &one, BATCH, MODEL_UNIT_LAYER);
+  guint64 q = 2 * CONTEXT_KEYS;
+  const struct {
+    ModelContext kind;
+    guint64 forward, backward, more;
+  } cases[] = {{MODEL_CONTEXT_RING, 3 * 2 * CONTEXT_KEYS, 2 * 3 * 2 * CONTEXT_KEYS, 0},
+               {MODEL_CONTEXT_GATHER, 3 * 2 * CONTEXT_KEYS, 2 * 3 * 2 * CONTEXT_KEYS, 0},
+               {MODEL_CONTEXT_ULYSSES, (2 * q + 2 * CONTEXT_KEYS) / 4 * 3, (2 * q + 2 * CONTEXT_KEYS) / 4 * 3, q}};
+  for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+    ModelRecipe recipe = one_rank_recipe((ModelShare){.context = 4, .context_kind = cases[i].kind, .zigzag = TRUE});
+    recipe.projections = MODEL_PROJECTIONS_SEPARATE;
+    g_autoptr(ModelUnit) unit = model_unit_new(&shape, &recipe, BATCH, MODEL_UNIT_LAYER);
+    CU_ASSERT_DOUBLE_EQUAL(one_rank_exchanged(unit->forward, unit->n_forward, 4).sent, (double)cases[i].forward, 0);
+    CU_ASSERT_DOUBLE_EQUAL(one_rank_exchanged(unit->backward, unit->n_backward, 4).sent, (double)cases[i].backward, 0);
+    CU_ASSERT_EQUAL(model_unit_saved_bytes(unit), model_unit_saved_bytes(own) + cases[i].more);
+    masks_check(unit);
+  }
+}
+
+/* Causal pairs of S tokens are S² / 2; of four ranks each has an eighth of S². Not zigzag the last rank's queries see
+ * its own tokens half and all of the three others': (1/2 + 3) S² / 16. */
+static void last_rank_decides(void) {
+  ModelShape shape = one_rank_shape();
+  double whole = 4.0 * BATCH * TOKENS * TOKENS * 16 * 64;
+  for (int kind = MODEL_CONTEXT_RING; kind <= MODEL_CONTEXT_GATHER; kind++)
+    for (int zigzag = 0; zigzag < 2; zigzag++) {
+      ModelRecipe recipe = one_rank_recipe((ModelShare){.context = 4, .context_kind = kind, .zigzag = zigzag});
+      g_autoptr(ModelUnit) unit = model_unit_new(&shape, &recipe, BATCH, MODEL_UNIT_LAYER);
+      double attention = 0, nominal = 0;
+      for (guint i = 0; i < unit->n_forward; i++)
+        if (unit->forward[i].kernel->kind == KERNEL_ATTENTION) {
+          attention += model_op_cost(&unit->forward[i]).flops;
+          nominal += unit->forward[i].nominal_flops;
+        }
+      CU_ASSERT_DOUBLE_EQUAL(attention, whole * (zigzag ? 1.0 / 8 : 3.5 / 16), 0);
+      CU_ASSERT_DOUBLE_EQUAL(nominal, whole / 4, 0);
+    }
+}
+
+/* The ring's pieces wait each for a step, and each is followed by one of the gradients. */
+static void ring_goes_by_pieces(void) {
+  ModelShape shape = one_rank_shape();
+  ModelRecipe recipe = one_rank_recipe((ModelShare){.context = 4, .zigzag = TRUE});
+  g_autoptr(ModelUnit) unit = model_unit_new(&shape, &recipe, BATCH, MODEL_UNIT_LAYER);
+  const ModelOp *keys = &unit->forward[one_rank_op(unit->forward, unit->n_forward, "attention.keys")];
+  const ModelOp *pieces = &unit->forward[keys->exchange.awaited_by];
+  CU_ASSERT_STRING_EQUAL(pieces->name, "attention.ring");
+  CU_ASSERT_EQUAL(pieces->pieces, keys->exchange.steps);
+  const ModelOp *gradients = &unit->backward[one_rank_op(unit->backward, unit->n_backward, "attention.gradients")];
+  CU_ASSERT_STRING_EQUAL(unit->backward[gradients->exchange.follows].name, "attention.ring.backward");
+  CU_ASSERT_STRING_EQUAL(unit->backward[gradients->exchange.awaited_by].name, "attention.merge.backward");
+}
+
+/* Eight key heads among sixteen context ranks: each gets one, every head twice. */
+static void ulysses_copies_keys(void) {
+  ModelShape shape = one_rank_shape();
+  ModelRecipe recipe = one_rank_recipe((ModelShare){.context = 16, .context_kind = MODEL_CONTEXT_ULYSSES});
+  g_autoptr(ModelUnit) unit = model_unit_new(&shape, &recipe, BATCH, MODEL_UNIT_LAYER);
+  const ModelOp *keys = &unit->forward[one_rank_op(unit->forward, unit->n_forward, "attention.keys")];
+  CU_ASSERT_EQUAL(keys->exchange.bytes, (guint64)2 * TOKENS * BATCH / 16 * 16 * 64);
+  const ModelOp *attention = &unit->forward[one_rank_op(unit->forward, unit->n_forward, "attention")];
+  CU_ASSERT_EQUAL(attention->kernel->batch, BATCH);
+  CU_ASSERT_EQUAL(attention->kernel->m, TOKENS);
+}
+
+/* Megatron-LM's core attention runs again with what it exchanges; torchtitan's option "op" keeps what reduce-scatters
+ * made. */
+static void recomputes_with_exchanges(void) {
+  ModelShape shape = one_rank_shape();
+  ModelRecipe recipe = one_rank_recipe(
+      (ModelShare){.tensor = 2, .context = 2, .context_kind = MODEL_CONTEXT_ULYSSES, .sequence_parallel = TRUE});
+  g_autoptr(ModelUnit) unit = model_unit_new(&shape, &recipe, BATCH, MODEL_UNIT_LAYER);
+  ModelRecomputed core, ops;
+  model_recompute(unit, MODEL_RECOMPUTE_ATTENTION, &core);
+  model_recompute(unit, MODEL_RECOMPUTE_EVERY_2ND_MATMUL, &ops);
+  for (guint i = 0; i < unit->n_forward; i++) {
+    const ModelExchange *exchange = &unit->forward[i].exchange;
+    gboolean context = exchange->kind != MODEL_EXCHANGE_NONE && exchange->axis == MODEL_AXIS_CONTEXT;
+    gboolean attention = unit->forward[i].kernel->kind == KERNEL_ATTENTION;
+    CU_ASSERT_EQUAL(model_set_has(core.again, i), context || attention);
+    if (exchange->kind == MODEL_EXCHANGE_REDUCE_SCATTER)
+      CU_ASSERT_FALSE(model_set_has(ops.again, i));
+  }
+}
+
+int main(void) {
+  return harness_run("model-context", (HarnessCase[]){{"context exchanges", context_exchanges},
+                                                      {"the last rank decides", last_rank_decides},
+                                                      {"a ring goes by pieces", ring_goes_by_pieces},
+                                                      {"Ulysses copies keys", ulysses_copies_keys},
+                                                      {"recomputes with exchanges", recomputes_with_exchanges},
+                                                      {NULL, NULL}});
+}
