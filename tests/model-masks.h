@@ -42,6 +42,8 @@ static inline void masks_check(const ModelUnit *unit) {
   CU_ASSERT_EQUAL(saved & ~after_forward, 0);
   ModelSet start = saved | masks_of_role(unit, MODEL_TENSOR_GRAD_OUTPUT);
   ModelSet after = masks_play(unit, unit->backward, unit->n_backward, start) | after_forward;
+  for (guint i = 0; i < unit->n_keeping; i++)
+    after |= unit->keeping[i].writes;
   CU_ASSERT_EQUAL(after, all);
   for (guint i = 0; i < unit->n_backward; i++) {
     by_backward |= unit->backward[i].reads;

@@ -100,11 +100,30 @@ static void recomputes_with_exchanges(void) {
   }
 }
 
+/* Megatron-LM's distribute_saved_activations: 2 s b h / t are kept of a layer's input, copied out of it, and gathered
+ * before the second run. Under sequence parallelism a rank has no more than its part. */
+static void keeps_a_part(void) {
+  ModelShape shape = one_rank_shape();
+  ModelRecipe recipe = one_rank_recipe((ModelShare){.tensor = 4, .distributes_saved = TRUE});
+  g_autoptr(ModelUnit) unit = model_unit_new(&shape, &recipe, BATCH, MODEL_UNIT_LAYER);
+  CU_ASSERT_EQUAL_FATAL(unit->n_keeping, 2);
+  const ModelOp *part = &unit->keeping[0], *whole = &unit->keeping[1];
+  CU_ASSERT_TRUE(part->reads == masks_of_role(unit, MODEL_TENSOR_INPUT) && part->reads == whole->writes);
+  CU_ASSERT_EQUAL(model_unit_bytes(unit, part->writes), STREAM / 4);
+  CU_ASSERT_EQUAL(part->kernel->bytes, 2 * STREAM / 4);
+  CU_ASSERT_EQUAL(whole->exchange.kind, MODEL_EXCHANGE_ALL_GATHER);
+  CU_ASSERT_EQUAL(whole->exchange.bytes, STREAM);
+  recipe.share.sequence_parallel = TRUE;
+  g_autoptr(ModelUnit) sequence = model_unit_new(&shape, &recipe, BATCH, MODEL_UNIT_LAYER);
+  CU_ASSERT_EQUAL(sequence->n_keeping, 0);
+}
+
 int main(void) {
   return harness_run("model-context", (HarnessCase[]){{"context exchanges", context_exchanges},
                                                       {"the last rank decides", last_rank_decides},
                                                       {"a ring goes by pieces", ring_goes_by_pieces},
                                                       {"Ulysses copies keys", ulysses_copies_keys},
                                                       {"recomputes with exchanges", recomputes_with_exchanges},
+                                                      {"keeps a part", keeps_a_part},
                                                       {NULL, NULL}});
 }

@@ -32,6 +32,7 @@ static ModelShare random_share(GRand *random) {
                       .async_gradient = g_rand_boolean(random),
                       .gathers_again = g_rand_boolean(random),
                       .reduces_each = g_rand_boolean(random),
+                      .distributes_saved = g_rand_boolean(random),
                       .overlap = g_rand_int_range(random, MODEL_OVERLAP_NONE, MODEL_OVERLAP_CHUNKS + 1),
                       .keys = g_rand_int_range(random, MODEL_KEYS_COPIED, MODEL_KEYS_GATHERED + 1),
                       .vocabulary_multiple = g_rand_boolean(random) ? 128 : 0};

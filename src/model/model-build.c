@@ -51,32 +51,40 @@ void model_build_begin(ModelBuild *build, const ModelShape *shape, const ModelRe
   build->gathered = build->copied = (ModelMade){0, 0};
   build->in_chunks = FALSE;
   set_share(build);
-  build->n_parameters = build->n_tensors = build->n_ops[MODEL_FORWARD] = build->n_ops[MODEL_BACKWARD] = 0;
+  build->n_parameters = build->n_tensors = 0;
+  memset(build->n_ops, 0, sizeof build->n_ops);
+}
+
+/* The operations of one direction, their kernels from `first` on. */
+static ModelOp *end_direction(const ModelBuild *build, ModelDirection direction, KernelOp *kernels, guint *first) {
+  guint n = build->n_ops[direction];
+  ModelOp *ops = g_memdup2(build->ops[direction], n * sizeof *ops);
+  model_ops_await(ops, n);
+  for (guint i = 0; i < n; i++) {
+    kernels[*first + i] = build->kernels[direction][i];
+    ops[i].kernel = &kernels[*first + i];
+  }
+  *first += n;
+  return ops;
 }
 
 ModelUnit *model_build_end(const ModelBuild *build) {
-  guint n_forward = build->n_ops[MODEL_FORWARD], n_backward = build->n_ops[MODEL_BACKWARD];
+  guint n_kernels = 0, first = 0;
+  for (int direction = 0; direction < MODEL_DIRECTIONS; direction++)
+    n_kernels += build->n_ops[direction];
   ModelUnit *unit = g_new0(ModelUnit, 1);
   unit->kind = build->kind;
   unit->n_parameters = build->n_parameters;
   unit->parameters = g_memdup2(build->parameters, build->n_parameters * sizeof *build->parameters);
   unit->n_tensors = build->n_tensors;
   unit->tensors = g_memdup2(build->tensors, build->n_tensors * sizeof *build->tensors);
-  unit->n_forward = n_forward;
-  unit->forward = g_memdup2(build->ops[MODEL_FORWARD], n_forward * sizeof *unit->forward);
-  unit->n_backward = n_backward;
-  unit->backward = g_memdup2(build->ops[MODEL_BACKWARD], n_backward * sizeof *unit->backward);
-  model_ops_await(unit->forward, n_forward);
-  model_ops_await(unit->backward, n_backward);
-  unit->kernels = g_new(KernelOp, n_forward + n_backward);
-  for (guint i = 0; i < n_forward; i++) {
-    unit->kernels[i] = build->kernels[MODEL_FORWARD][i];
-    unit->forward[i].kernel = &unit->kernels[i];
-  }
-  for (guint i = 0; i < n_backward; i++) {
-    unit->kernels[n_forward + i] = build->kernels[MODEL_BACKWARD][i];
-    unit->backward[i].kernel = &unit->kernels[n_forward + i];
-  }
+  unit->kernels = g_new(KernelOp, n_kernels);
+  unit->n_forward = build->n_ops[MODEL_FORWARD];
+  unit->forward = end_direction(build, MODEL_FORWARD, unit->kernels, &first);
+  unit->n_backward = build->n_ops[MODEL_BACKWARD];
+  unit->backward = end_direction(build, MODEL_BACKWARD, unit->kernels, &first);
+  unit->n_keeping = build->n_ops[MODEL_KEEPING];
+  unit->keeping = end_direction(build, MODEL_KEEPING, unit->kernels, &first);
   return unit;
 }
 
@@ -136,7 +144,7 @@ static guint64 traffic(double bytes) {
 }
 
 static KernelPass pass_of(ModelDirection direction) {
-  return direction == MODEL_FORWARD ? KERNEL_FORWARD : KERNEL_DGRAD;
+  return direction == MODEL_BACKWARD ? KERNEL_DGRAD : KERNEL_FORWARD;
 }
 
 ModelOp *model_build_matmul(ModelBuild *build, ModelDirection direction, const char *name, double batch, double m,

@@ -26,7 +26,8 @@ typedef struct {
   double bytes;
 } ModelPasses;
 
-typedef enum { MODEL_FORWARD, MODEL_BACKWARD, MODEL_DIRECTIONS } ModelDirection;
+/* Keeping: around a second run, ModelUnit.keeping. */
+typedef enum { MODEL_FORWARD, MODEL_BACKWARD, MODEL_KEEPING, MODEL_DIRECTIONS } ModelDirection;
 
 /* One tensor made of another. */
 typedef struct {

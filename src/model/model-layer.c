@@ -242,4 +242,5 @@ void model_layer_build(ModelBuild *build) {
   define_parameters(build, &layer);
   forward(build, &layer);
   backward(build, &layer);
+  model_keep_part(build, layer.input);
 }

@@ -180,3 +180,15 @@ void model_row_in_chunks(ModelBuild *build) {
   if (in_chunks(build))
     model_build_in_pieces(build, MODEL_BACKWARD, (guint32)build->tensor);
 }
+
+/* ---- What recompute keeps ---- */
+
+void model_keep_part(ModelBuild *build, ModelSet input) {
+  if (build->tensor == 1 || build->sequence || !build->share->distributes_saved)
+    return;
+  double whole = whole_bytes(build, build->h), part = whole / build->tensor;
+  ModelSet kept = model_build_inner(build, "input_part", part);
+  model_build_memory(build, MODEL_KEEPING, "input.part", 2 * part, input, kept);
+  model_build_exchange(build, MODEL_KEEPING, "input.gather", MODEL_EXCHANGE_ALL_GATHER, MODEL_AXIS_TENSOR, whole, kept,
+                       input);
+}

@@ -41,3 +41,7 @@ void model_row_in_chunks(ModelBuild *build);
 ModelOp *model_column_matmul(ModelBuild *build, const ModelLinear *linear, ModelSet x, ModelSet y);
 /* What autograd keeps of a linear layer's input. */
 ModelSet model_region_kept(const ModelBuild *build, ModelSet x);
+
+/* A layer's part of its input for a second run, and the input from all parts: ModelUnit.keeping, where the share says
+ * so. */
+void model_keep_part(ModelBuild *build, ModelSet input);

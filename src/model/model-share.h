@@ -61,6 +61,9 @@ typedef struct {
   /* Sequence parallelism: backward gathers the column layers' input again, beside their input gradient, and keeps this
    * rank's tokens alone (Megatron-LM; nanotron's tp_recompute_allgather). Not in fp8: the cast input is kept whole. */
   gboolean gathers_again;
+  /* Without sequence parallelism: of the input that a layer under full recompute keeps, each tensor rank keeps a part
+   * (Megatron-LM's distribute_saved_activations, tensor_parallel/random.py, CheckpointFunction). */
+  gboolean distributes_saved;
   /* Without sequence parallelism: each column layer reduces its own input gradient, also where several share an input
    * (DeepSpeed, module_inject/layers.py, ColumnParallel). */
   gboolean reduces_each;

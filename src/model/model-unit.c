@@ -27,6 +27,7 @@ void model_unit_free(ModelUnit *unit) {
   g_free(unit->tensors);
   g_free(unit->forward);
   g_free(unit->backward);
+  g_free(unit->keeping);
   g_free(unit->kernels);
   g_free(unit);
 }

@@ -158,7 +158,12 @@ typedef struct {
   guint n_tensors;
   ModelOp *forward, *backward; /* in order of execution */
   guint n_forward, n_backward;
-  struct KernelOp *kernels; /* forward's, then backward's */
+  /* Of a layer that runs again in full, where the share distributes what it keeps: after forward the first of two ops
+   * copies this rank's part out of INPUT, which then dies; before the second run the other, an exchange, makes INPUT
+   * whole again. Else none. */
+  ModelOp *keeping;
+  guint n_keeping;          /* 0 or 2 */
+  struct KernelOp *kernels; /* forward's, then backward's, then keeping's */
 } ModelUnit;
 
 /* One unit at a micro-batch (sequences per GPU, 1 to MODEL_MICRO_BATCH_MOST) of a shape and a recipe that were loaded
