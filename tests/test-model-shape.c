@@ -85,6 +85,22 @@ static const struct {
     {"{'model_type': 'qwen2', 'hidden_size': 3584, 'intermediate_size': 18944, 'num_attention_heads': 28,"
      " 'num_hidden_layers': 28, 'num_key_value_heads': 4, 'vocab_size': 152064, 'tie_word_embeddings': false}",
      7615616512},
+    /* Qwen3 8B, 32B and 1.7B (tied): norms of queries and keys that no key mentions, a head_dim of 128 whether stated or not. */
+    {"{'model_type': 'qwen3', 'hidden_size': 4096, 'intermediate_size': 12288, 'num_attention_heads': 32, 'head_dim': "
+     "128, 'num_hidden_layers': 36, 'num_key_value_heads': 8, 'vocab_size': 151936, 'tie_word_embeddings': false,"
+     " 'attention_bias': false, 'sliding_window': null, 'use_sliding_window': false, 'max_window_layers': 36}",
+     8190735360},
+    {"{'model_type': 'qwen3', 'hidden_size': 5120, 'intermediate_size': 25600, 'num_attention_heads': 64,"
+     " 'num_hidden_layers': 64, 'num_key_value_heads': 8, 'vocab_size': 151936, 'tie_word_embeddings': false}",
+     32762123264},
+    {"{'model_type': 'qwen3', 'hidden_size': 2048, 'intermediate_size': 6144, 'num_attention_heads': 16,"
+     " 'num_hidden_layers': 28, 'num_key_value_heads': 8, 'vocab_size': 151936, 'tie_word_embeddings': true}",
+     1720574976},
+    /* Phi-3.5-mini: as llama, with a window that its longest sequence does not reach. */
+    {"{'model_type': 'phi3', 'hidden_size': 3072, 'intermediate_size': 8192, 'num_attention_heads': 32,"
+     " 'num_hidden_layers': 32, 'num_key_value_heads': 32, 'vocab_size': 32064, 'tie_word_embeddings': false,"
+     " 'sliding_window': 262144}",
+     3821079552},
     /* GPT-2 small and medium: tied with no key saying so, n_inner absent or null. */
     {"{'model_type': 'gpt2', 'n_embd': 768, 'n_head': 12, 'n_layer': 12, 'n_positions': 1024, 'n_ctx': 1024,"
      " 'vocab_size': 50257, 'activation_function': 'gelu_new', 'resid_pdrop': 0.1}",

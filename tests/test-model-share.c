@@ -66,6 +66,7 @@ static void for_random_shares(Property property) {
   for (int i = 0; i < 300; i++) {
     ModelShape shape = random_shape(random, g_rand_int_range(random, MODEL_LLAMA, MODEL_GPT + 1));
     ModelRecipe recipe = random_recipe(random);
+    shape.qk_norm = shape.family == MODEL_LLAMA && recipe.precision != MODEL_FP8 && g_rand_boolean(random);
     property(&shape, &recipe, (guint64)g_rand_int_range(random, 1, 9));
   }
 }

@@ -47,6 +47,8 @@ static void for_random_units(Property property) {
   for (int i = 0; i < 300; i++) {
     ModelShape shape = random_shape(random, g_rand_int_range(random, MODEL_LLAMA, MODEL_GPT + 1));
     ModelRecipe recipe = random_recipe(random);
+    gboolean many = recipe.precision == MODEL_FP8 && recipe.kernels == MODEL_KERNELS_EAGER;
+    shape.qk_norm = shape.family == MODEL_LLAMA && !many && g_rand_boolean(random);
     guint64 b = (guint64)g_rand_int_range(random, 1, 9);
     for (int kind = 0; kind < MODEL_UNIT_KINDS; kind++) {
       g_autoptr(ModelUnit) unit = model_unit_new(&shape, &recipe, b, kind);
@@ -56,8 +58,8 @@ static void for_random_units(Property property) {
 }
 
 /* A = s b (4h + 4h + 2q + 4kv + 2q + 6f) + 4 s b a: inputs and outputs of two norms, q, k, v, context, and gate, up and
- * product, two bytes each; a log-sum-exp of four bytes per head and token. Eager kernels keep silu too, 2f, and of each norm
- * the input in fp32 and the scaled input in its place, 4h + 2h instead of 2h. The MLP's part is Korthikanti 2022
+ * product, two bytes each; a log-sum-exp of four bytes per head and token. Eager kernels keep silu too, 2f, and of each
+ * norm the input in fp32 and the scaled input in its place, 4h + 2h instead of 2h. The MLP's part is Korthikanti 2022
  * (arXiv 2205.05198) section 4 carried over to the gated MLP, flash's part is what its kernel returns for backward. */
 static void llama_flash_saves_by_formula(void) {
   g_autoptr(GRand) random = harness_random();
@@ -72,6 +74,26 @@ static void llama_flash_saves_by_formula(void) {
     guint64 fused = t * (4 * h + 4 * h + 2 * q + 4 * kv + 2 * q + 6 * f) + 4 * t * a;
     guint64 eager = recipe.kernels == MODEL_KERNELS_EAGER ? t * (2 * f + 2 * 4 * h) : 0;
     CU_ASSERT_EQUAL(model_unit_saved_bytes(unit), fused + eager);
+  }
+}
+
+/* Norms of queries and keys keep what they read, two bytes an element, beside what attention keeps; their weights are
+ * of a head's width, one each. Eager in place of it: the input in fp32 and the scaled input, six. */
+static void norms_of_heads(void) {
+  g_autoptr(GRand) random = harness_random();
+  for (int i = 0; i < 50; i++) {
+    ModelShape shape = random_shape(random, MODEL_LLAMA), plain = shape;
+    shape.qk_norm = TRUE;
+    for (int kernels = MODEL_KERNELS_EAGER; kernels <= MODEL_KERNELS_FUSED; kernels++) {
+      ModelRecipe recipe = {.sequence_length = 128, .kernels = kernels};
+      g_autoptr(ModelUnit) normed = model_unit_new(&shape, &recipe, 2, MODEL_UNIT_LAYER);
+      g_autoptr(ModelUnit) without = model_unit_new(&plain, &recipe, 2, MODEL_UNIT_LAYER);
+      guint64 elements = 2 * 128 * (shape.heads + shape.kv_heads) * shape.head_dim;
+      CU_ASSERT_EQUAL(model_unit_saved_bytes(normed),
+                      model_unit_saved_bytes(without) + (kernels == MODEL_KERNELS_EAGER ? 6 : 2) * elements);
+      CU_ASSERT_EQUAL(model_unit_elements(normed), model_unit_elements(without) + 2 * shape.head_dim);
+      CU_ASSERT_EQUAL(model_unit_forward_cost(normed).flops, model_unit_forward_cost(without).flops);
+    }
   }
 }
 
@@ -233,8 +255,8 @@ static guint64 peak_of_backward(const ModelUnit *unit) {
 }
 
 /* In 16 bits the loss peaks in its own backward: the kept log-softmax, the gradient with one entry per row and the
- * softmax's gradient, 4 + 4 + 4 bytes per logit, beside what the norm keeps, the input in fp32 and scaled, and its output,
- * 4 + 2 + 2 bytes per element. In fp32 the same, 4 bytes each. */
+ * softmax's gradient, 4 + 4 + 4 bytes per logit, beside what the norm keeps, the input in fp32 and scaled, and its
+ * output, 4 + 2 + 2 bytes per element. In fp32 the same, 4 bytes each. */
 static void loss_peaks_at_twelve_bytes_per_logit(void) {
   ModelShape shape = {.family = MODEL_LLAMA,
                       .layers = 1,
@@ -314,6 +336,7 @@ static void absurd_sizes_stay_large(void) {
 int main(void) {
   return harness_run("model-unit",
                      (HarnessCase[]){{"llama under flash saves by formula", llama_flash_saves_by_formula},
+                                     {"norms of heads", norms_of_heads},
                                      {"gpt saves by Korthikanti", gpt_saves_by_korthikanti},
                                      {"layer FLOPs by formula", layer_flops_by_formula},
                                      {"FLOPs of the ends", end_flops_by_formula},

@@ -215,9 +215,9 @@ void model_fp8_forward(ModelBuild *build, ModelLinear *linear, ModelSet x, Model
 ModelSet model_fp8_dgrad(ModelBuild *build, const ModelLinear *linear, ModelSet d_y, ModelSet d_x);
 void model_fp8_wgrad(ModelBuild *build, const ModelLinear *linear, ModelSet d_y8);
 
-/* RMSNorm (llama) or LayerNorm (gpt) over the hidden width. LayerNorm, and RMSNorm as one kernel, keeps its input
- * alone; its statistics, 4 or 8 bytes per token, are not counted. Eager RMSNorm keeps the input in fp32 and what it
- * multiplies by the weight, in the model's precision. */
+/* RMSNorm (llama) or LayerNorm (gpt), of each token over the hidden width or of each head over its own. LayerNorm, and
+ * RMSNorm as one kernel, keeps its input alone; its statistics, 4 or 8 bytes per token, are not counted. Eager RMSNorm
+ * keeps the input in fp32 and what it multiplies by the weight, in the model's precision. */
 typedef struct {
   const char *forward, *backward, *weight, *bias, *wide, *scaled, *square, *d_wide;
 } ModelNormNames;
@@ -229,11 +229,14 @@ typedef struct {
 
 typedef struct {
   const ModelNormNames *names;
+  double elements;       /* of what is normed */
   int weight, bias;      /* -1: none */
   ModelSet wide, scaled; /* what eager RMSNorm keeps: set by its forward */
 } ModelNorm;
 
 ModelNorm model_norm(ModelBuild *build, const ModelNormNames *names);
+/* Of the heads in `width`, all with one weight: each tensor rank makes its heads' part of the gradient. */
+ModelNorm model_head_norm(ModelBuild *build, const ModelNormNames *names, double width);
 void model_norm_forward(ModelBuild *build, ModelNorm *norm, ModelSet x, ModelSet y);
 void model_norm_backward(ModelBuild *build, const ModelNorm *norm, ModelSet x, ModelSet d_y, ModelSet d_x);
 

@@ -9,20 +9,40 @@
 typedef struct {
   const char *model_type;
   ModelFamily family;
-  gboolean tied;           /* tie_word_embeddings where it is absent */
-  gboolean qkv_bias;       /* no key says so: the class builds its projections with them */
-  guint64 kv_heads;        /* num_key_value_heads where it is absent; 0 (and null) means as many as heads */
-  guint64 sliding_window;  /* sliding_window where it is absent; null means none. 0: the class has no such key */
+  gboolean tied;     /* tie_word_embeddings where it is absent */
+  gboolean qkv_bias; /* no key says so: the class builds its projections with them */
+  gboolean qk_norm;  /* nor of these */
+  guint64 head_dim;  /* head_dim where it is absent; 0: hidden_size / heads */
+  guint64 kv_heads;  /* num_key_value_heads where it is absent; 0 (and null) means as many as heads */
+  guint64
+      sliding_window; /* sliding_window where it is absent; null means none. 0: the class has no such key; NO_WINDOW:
+                         none */
   const char *window_flag; /* the window counts only where this key is true, or NULL */
 } ConfigClass;
 
+#define NO_WINDOW G_MAXUINT64
+
 /* Defaults of the classes LlamaConfig, MistralConfig, Qwen2Config and GPT2Config (tying: PretrainedConfig) in
- * transformers 4.40, src/transformers/models/<name>/configuration_<name>.py. */
+ * transformers 4.40, of Qwen3Config and Phi3Config in 4.51, src/transformers/models/<name>/configuration_<name>.py.
+ * phi3 has q, k, v in one matrix and gate and up in another: [training] projections says how they are multiplied. */
 static const ConfigClass classes[] = {
-    {"llama", MODEL_LLAMA, FALSE, FALSE, 0, 0, NULL},
-    {"mistral", MODEL_LLAMA, FALSE, FALSE, 8, 4096, NULL},
-    {"qwen2", MODEL_LLAMA, FALSE, TRUE, 32, 4096, "use_sliding_window"},
-    {"gpt2", MODEL_GPT, TRUE, FALSE, 0, 0, NULL},
+    {.model_type = "llama", .family = MODEL_LLAMA},
+    {.model_type = "mistral", .family = MODEL_LLAMA, .kv_heads = 8, .sliding_window = 4096},
+    {.model_type = "qwen2",
+     .family = MODEL_LLAMA,
+     .qkv_bias = TRUE,
+     .kv_heads = 32,
+     .sliding_window = 4096,
+     .window_flag = "use_sliding_window"},
+    {.model_type = "gpt2", .family = MODEL_GPT, .tied = TRUE},
+    {.model_type = "qwen3",
+     .family = MODEL_LLAMA,
+     .qk_norm = TRUE,
+     .head_dim = 128,
+     .kv_heads = 32,
+     .sliding_window = 4096,
+     .window_flag = "use_sliding_window"},
+    {.model_type = "phi3", .family = MODEL_LLAMA, .sliding_window = NO_WINDOW},
 };
 
 /* [model] key, its field, and its names in config.json: the first is what the class writes, the second it also reads.
@@ -129,6 +149,8 @@ static gboolean read_sizes(const ConfJson *json, const ConfigClass *class, Model
   }
   if (!is_stated(json, "num_key_value_heads"))
     shape->kv_heads = class->kv_heads;
+  if (!is_stated(json, "head_dim"))
+    shape->head_dim = class->head_dim;
   return TRUE;
 }
 
@@ -139,7 +161,8 @@ static gboolean read_window(const ConfJson *json, const ConfigClass *class, Mode
   if (class->window_flag != NULL && conf_json_has(json, class->window_flag) &&
       !conf_json_flag(json, class->window_flag, &used, error))
     return FALSE;
-  guint64 window = is_stated(json, "sliding_window") ? 0 : class->sliding_window;
+  gboolean none = is_stated(json, "sliding_window") || class->sliding_window == NO_WINDOW;
+  guint64 window = none ? 0 : class->sliding_window;
   if (conf_json_has(json, "sliding_window") && !conf_json_count(json, "sliding_window", &window, error))
     return FALSE;
   shape->sliding_window = used ? window : 0;
@@ -159,6 +182,7 @@ gboolean model_config_read(const ConfJson *json, ModelShape *shape, GError **err
     return FALSE;
   shape->family = class->family;
   shape->qkv_bias = class->qkv_bias;
+  shape->qk_norm = class->qk_norm;
   return TRUE;
 }
 

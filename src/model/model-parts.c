@@ -141,7 +141,7 @@ void model_linear_backward(ModelBuild *build, const ModelLinear *linear, ModelSe
 }
 
 ModelNorm model_norm(ModelBuild *build, const ModelNormNames *names) {
-  ModelNorm norm = {.names = names, .bias = -1};
+  ModelNorm norm = {.names = names, .elements = build->between * build->h, .bias = -1};
   ModelPlace place = build->sequence ? MODEL_PLACE_SUMMED : MODEL_PLACE_WHOLE;
   norm.weight = model_build_parameter(build, names->weight, build->h, 1);
   model_build_place(build, norm.weight, place, build->h);
@@ -149,6 +149,13 @@ ModelNorm model_norm(ModelBuild *build, const ModelNormNames *names) {
     return norm;
   norm.bias = model_build_parameter(build, names->bias, build->h, 1);
   model_build_place(build, norm.bias, place, build->h);
+  return norm;
+}
+
+ModelNorm model_head_norm(ModelBuild *build, const ModelNormNames *names, double width) {
+  ModelNorm norm = {.names = names, .elements = build->t * width, .bias = -1};
+  norm.weight = model_build_parameter(build, names->weight, build->d, 1);
+  model_build_place(build, norm.weight, MODEL_PLACE_SUMMED, build->d);
   return norm;
 }
 
@@ -186,7 +193,7 @@ static ModelPasses norm_gradient_passes(const ModelBuild *build) {
 /* Eager RMSNorm in 16 bits: x in fp32, kept for the square and the product; the square, then the product, in fp32; the product
  * cast back, kept for the weight's gradient. In fp32 nothing is cast: x is kept as it is, and the product. */
 static void eager_rms_forward(ModelBuild *build, ModelNorm *norm, ModelSet x, ModelSet y) {
-  double elements = build->between * build->h;
+  double elements = norm->elements;
   norm->wide = build->half ? model_build_inner(build, norm->names->wide, MODEL_BYTES_FP32 * elements) : x;
   norm->scaled = model_build_inner(build, norm->names->scaled, build->e * elements);
   ModelSet square = model_build_scratch(build, norm->names->square, MODEL_BYTES_FP32 * elements);
@@ -213,13 +220,13 @@ void model_norm_forward(ModelBuild *build, ModelNorm *norm, ModelSet x, ModelSet
   }
   ModelPasses passes = norm_forward_passes(build);
   ModelOp *op = model_build_kernels(build, MODEL_FORWARD, norm->names->forward, passes.kind, passes.launches,
-                                    build->between * build->h * passes.bytes, x, y);
+                                    norm->elements * passes.bytes, x, y);
   op->saves = x;
   op->uses = parameter_mask(norm->weight, norm->bias);
 }
 
 void model_norm_backward(ModelBuild *build, const ModelNorm *norm, ModelSet x, ModelSet d_y, ModelSet d_x) {
-  double elements = build->between * build->h;
+  double elements = norm->elements;
   ModelSet kept = x, scratch = 0;
   if (is_eager_rms(build)) {
     kept = norm->wide | norm->scaled;

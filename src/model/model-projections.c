@@ -4,6 +4,8 @@
 static const ModelLinearNames q_names = MODEL_LINEAR_NAMES("q_proj"), k_names = MODEL_LINEAR_NAMES("k_proj"),
                               v_names = MODEL_LINEAR_NAMES("v_proj"), qkv_names = MODEL_LINEAR_NAMES("qkv_proj");
 
+static const ModelNormNames q_norm_names = MODEL_NORM_NAMES("q_norm"), k_norm_names = MODEL_NORM_NAMES("k_norm");
+
 /* Of what the projections read. */
 static double stream_bytes(const ModelBuild *build) {
   return build->e * build->t * build->h;
@@ -27,7 +29,7 @@ gboolean model_projections_joined(const ModelBuild *build) {
 
 static gboolean are_copied(const ModelBuild *build) {
   return build->recipe->projections == MODEL_PROJECTIONS_COPIED && model_projections_joined(build) &&
-         build->shape->family == MODEL_LLAMA;
+         build->shape->family == MODEL_LLAMA && !build->shape->qk_norm;
 }
 
 /* Whether the joined output is gathered, and each rank takes its group of heads. */
@@ -60,11 +62,41 @@ void model_projections_define(ModelBuild *build, ModelProjections *projections) 
   gboolean gpt = build->shape->family == MODEL_GPT, bias = gpt || build->shape->qkv_bias;
   if (gpt || model_projections_joined(build)) {
     projections->qkv = joined_linear(build, bias);
-    return;
+  } else {
+    projections->q = model_linear(build, &q_names, MODEL_COLUMNS, build->h, build->q, bias);
+    projections->k = keys_linear(build, &k_names, bias);
+    projections->v = keys_linear(build, &v_names, bias);
   }
-  projections->q = model_linear(build, &q_names, MODEL_COLUMNS, build->h, build->q, bias);
-  projections->k = keys_linear(build, &k_names, bias);
-  projections->v = keys_linear(build, &v_names, bias);
+  if (!build->shape->qk_norm)
+    return;
+  projections->q_norm = model_head_norm(build, &q_norm_names, build->q);
+  projections->k_norm = model_head_norm(build, &k_norm_names, build->kv);
+}
+
+/* ---- Norms of heads ---- */
+
+/* What rope reads: q and k themselves, or normed. */
+static ModelSet norms_forward(ModelBuild *build, ModelProjections *projections, ModelSet q, ModelSet k) {
+  if (!build->shape->qk_norm)
+    return q | k;
+  projections->q_plain = q;
+  projections->k_plain = k;
+  ModelSet q_normed = model_build_inner(build, "q_normed", query_bytes(build));
+  ModelSet k_normed = model_build_inner(build, "k_normed", key_bytes(build));
+  model_norm_forward(build, &projections->q_norm, q, q_normed);
+  model_norm_forward(build, &projections->k_norm, k, k_normed);
+  return q_normed | k_normed;
+}
+
+static void norms_backward(ModelBuild *build, const ModelProjections *projections, ModelSet *d_q, ModelSet *d_k) {
+  if (!build->shape->qk_norm)
+    return;
+  ModelSet d_k_plain = model_build_inner(build, "d_k_plain", key_bytes(build));
+  ModelSet d_q_plain = model_build_inner(build, "d_q_plain", query_bytes(build));
+  model_norm_backward(build, &projections->k_norm, projections->k_plain, *d_k, d_k_plain);
+  model_norm_backward(build, &projections->q_norm, projections->q_plain, *d_q, d_q_plain);
+  *d_q = d_q_plain;
+  *d_k = d_k_plain;
 }
 
 /* Megatron-LM: the output's columns of all ranks, of which each reads its group's as they lie. */
@@ -162,7 +194,7 @@ void model_projections_forward(ModelBuild *build, ModelProjections *projections,
     if (are_copied(build))
       copied_forward(build, qkv, at);
     else if (!gpt)
-      rope_forward(build, qkv, at);
+      rope_forward(build, norms_forward(build, projections, qkv, qkv), at);
     return;
   }
   ModelSet q_plain = model_build_inner(build, "q_unrotated", query_bytes(build)),
@@ -171,7 +203,7 @@ void model_projections_forward(ModelBuild *build, ModelProjections *projections,
   model_linear_forward(build, &projections->q, normed, q_plain);
   model_linear_forward(build, &projections->k, normed, k_plain);
   model_linear_forward(build, &projections->v, normed, at->v);
-  rope_forward(build, q_plain | k_plain, at);
+  rope_forward(build, norms_forward(build, projections, q_plain, k_plain), at);
 }
 
 /* One sequence is in the order of both. */
@@ -219,9 +251,11 @@ static ModelSet copied_backward(ModelBuild *build, ModelSet d_q, ModelSet d_k, M
   return d_qkv;
 }
 
-static ModelSet joined_backward(ModelBuild *build, ModelSet d_q, ModelSet d_k, ModelSet d_v) {
+static ModelSet joined_backward(ModelBuild *build, const ModelProjections *projections, ModelSet d_q, ModelSet d_k,
+                                ModelSet d_v) {
   if (build->shape->family != MODEL_GPT)
     rope_backward(build, d_q | d_k, &d_q, &d_k);
+  norms_backward(build, projections, &d_q, &d_k);
   ModelSet d_qkv = model_build_inner(build, "d_qkv", all_bytes(build));
   model_build_memory(build, MODEL_BACKWARD, "split_qkv.backward", 2 * all_bytes(build), d_q | d_k | d_v, d_qkv);
   return d_qkv;
@@ -230,6 +264,7 @@ static ModelSet joined_backward(ModelBuild *build, ModelSet d_q, ModelSet d_k, M
 static ModelSet separate_backward(ModelBuild *build, const ModelProjections *projections, ModelRegion *normed,
                                   ModelSet d_q, ModelSet d_k, ModelSet d_v, ModelSet d_normed) {
   rope_backward(build, d_q | d_k, &d_q, &d_k);
+  norms_backward(build, projections, &d_q, &d_k);
   ModelSet of_k = model_build_inner(build, "d_normed_of_k", stream_bytes(build));
   ModelSet of_q = model_build_inner(build, "d_normed_of_q", stream_bytes(build));
   model_region_return(build, normed);
@@ -249,6 +284,7 @@ ModelSet model_projections_backward(ModelBuild *build, const ModelProjections *p
   model_attention_backward(build, at, d_context, d_q, d_k, d_v);
   if (build->shape->family != MODEL_GPT && !model_projections_joined(build))
     return separate_backward(build, projections, normed, d_q, d_k, d_v, d_normed);
-  ModelSet d_qkv = (are_copied(build) ? copied_backward : joined_backward)(build, d_q, d_k, d_v);
+  ModelSet d_qkv =
+      are_copied(build) ? copied_backward(build, d_q, d_k, d_v) : joined_backward(build, projections, d_q, d_k, d_v);
   return model_region_backward(build, normed, &projections->qkv, scattered_gradient(build, d_qkv), d_normed);
 }

@@ -4,18 +4,21 @@
  *   joined     normed ─► qkv_proj ─► rope ─► q, k; v stays where it is                     Megatron-LM; gpt has no rope
  *   copied     normed ─► qkv_proj ─► apart ─► keys and values joined ─► reordered ─► rope  nanotron
  *
- * nanotron (models/llama.py, CausalSelfAttention) has tokens before sequences: it copies the one output into three tensors with
- * sequences first, joins keys and values (torch.cat), copies these into the order that flash-attention's rotary kernel takes, and
- * turns q and k in place. Backward: the halves' gradients are joined, queries' and theirs put beside each other, and copied
- * back into the order of the matmul. With more than one sequence the context is copied too, before o_proj, which keeps it as it was, and in
- * backward again, and its gradient before attention. */
+ * nanotron (models/llama.py, CausalSelfAttention) has tokens before sequences: it copies the one output into three
+ * tensors with sequences first, joins keys and values (torch.cat), copies these into the order that flash-attention's
+ * rotary kernel takes, and turns q and k in place. Backward: the halves' gradients are joined, queries' and theirs put
+ * beside each other, and copied back into the order of the matmul. With more than one sequence the context is copied
+ * too, before o_proj, which keeps it as it was, and in backward again, and its gradient before attention. Norms of
+ * queries and keys (qwen3) come before rope, each by itself; with them copied is joined. */
 #pragma once
 
 #include "model-attention.h"
 #include "model-region.h"
 
 typedef struct {
-  ModelLinear q, k, v, qkv; /* one or the others */
+  ModelLinear q, k, v, qkv;  /* one or the others */
+  ModelNorm q_norm, k_norm;  /* where the shape has them: before rope */
+  ModelSet q_plain, k_plain; /* what they norm */
 } ModelProjections;
 
 /* Whether one matmul makes all three (and one gate and up). */

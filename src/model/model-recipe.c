@@ -129,6 +129,11 @@ gboolean model_recipe_check(const ModelShape *shape, const ModelRecipe *recipe, 
                               "%" G_GUINT64_FORMAT " is more than the %" G_GUINT64_FORMAT
                               " learned positions of %s (model.max_positions)",
                               recipe->sequence_length, shape->max_positions, shape->name);
+  if (shape->qk_norm && recipe->precision == MODEL_FP8 && recipe->kernels == MODEL_KERNELS_EAGER)
+    return conf_settings_fail(settings, "training.precision", error,
+                              "fp8 by separate kernels is not modelled for %s, which norms queries and keys; set "
+                              "training.compile=yes or training.fused_kernels=yes",
+                              shape->name);
   if (shape->sliding_window > 0 && recipe->sequence_length > shape->sliding_window)
     return conf_settings_fail(settings, "training.sequence_length", error,
                               "%" G_GUINT64_FORMAT " is more than the sliding_window %" G_GUINT64_FORMAT

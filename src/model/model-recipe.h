@@ -17,7 +17,8 @@ typedef enum { MODEL_ATTENTION_FLASH, MODEL_ATTENTION_EAGER } ModelAttention;
 /* Which flash kernels: those that frameworks usually call on the GPU, the first FlashAttention's, FlashAttention-2,
  * FlashAttention-3 or cuDNN's. */
 typedef enum { MODEL_FLASH_USUAL, MODEL_FLASH_1, MODEL_FLASH_2, MODEL_FLASH_3 } ModelFlash;
-/* Matmuls of their own for q, k, v, gate and up; one for q, k, v, one for gate and up; these, and copies for attention. */
+/* Matmuls of their own for q, k, v, gate and up; one for q, k, v, one for gate and up; these, and copies for attention.
+ * */
 typedef enum { MODEL_PROJECTIONS_SEPARATE, MODEL_PROJECTIONS_JOINED, MODEL_PROJECTIONS_COPIED } ModelProjectionsKind;
 /* DEFAULT: the framework's; built as EAGER where nobody has said which that is. */
 typedef enum { MODEL_LOSS_EAGER, MODEL_LOSS_FUSED, MODEL_LOSS_VOCAB_PARALLEL, MODEL_LOSS_DEFAULT } ModelLoss;
@@ -56,7 +57,8 @@ extern const ConfSchema model_recipe_schema;
 gboolean model_recipe_load(const ConfSettings *settings, ModelRecipe *ret, GError **error);
 
 /* Whether this model can be trained so. Errors, at the key: a sequence longer than the learned positions, or longer
- * than the attention's sliding window, which is not modelled. */
+ * than the attention's sliding window, which is not modelled; fp8 by separate kernels beside norms of queries and keys.
+ * */
 gboolean model_recipe_check(const ModelShape *shape, const ModelRecipe *recipe, const ConfSettings *settings,
                             GError **error);
 

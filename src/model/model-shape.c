@@ -15,9 +15,9 @@ static const ConfKey keys[] = {
      .key = "config",
      .kind = CONF_PATH,
      FIELD(config),
-     .help =
-         "a Hugging Face config.json as it is (model_type llama, mistral, qwen2 or gpt2); the keys below override it. "
-         "Its dropout is not read: see training.dropout"},
+     .help = "a Hugging Face config.json as it is (model_type llama, mistral, qwen2, qwen3, phi3 or gpt2); the keys "
+             "below override it. "
+             "Its dropout is not read: see training.dropout"},
     {.group = "model",
      .key = "family",
      .kind = CONF_NAME,
@@ -219,8 +219,8 @@ guint64 model_shape_parameters(const ModelShape *shape) {
   guint64 table = shape->vocab_size * h, head = shape->tied_embeddings ? 0 : table;
   guint64 attention = h * (q + 2 * kv) + q * h;
   if (shape->family == MODEL_LLAMA) {
-    guint64 biases = shape->qkv_bias ? q + 2 * kv : 0;
-    return table + shape->layers * (attention + biases + 3 * h * f + 2 * h) + h + head;
+    guint64 biases = shape->qkv_bias ? q + 2 * kv : 0, qk_norms = shape->qk_norm ? 2 * shape->head_dim : 0;
+    return table + shape->layers * (attention + biases + qk_norms + 3 * h * f + 2 * h) + h + head;
   }
   guint64 biases = q + 2 * kv + h + f + h;
   return table + shape->max_positions * h + shape->layers * (attention + 2 * h * f + biases + 4 * h) + 2 * h + head;

@@ -4,7 +4,8 @@
  *   if (!model_shape_load(settings, &shape, error)) return FALSE;     // [model] config = FILE, or the keys
  *   guint64 psi = model_shape_parameters(&shape);                     // exact: 6 738 415 616 for Llama-2-7B
  *
- * Families: llama (gated SiLU, RMSNorm, rotary, no biases; mistral is the same; qwen2 adds biases on q, k, v) and gpt
+ * Families: llama (gated SiLU, RMSNorm, rotary, no biases; mistral and phi3 are the same; qwen2 adds biases on q, k, v;
+ * qwen3 norms of queries and keys) and gpt
  * (GELU, LayerNorm, learned positions, biases everywhere). Everything is in elements. */
 #pragma once
 
@@ -20,6 +21,7 @@ typedef struct {
       max_positions; /* gpt: rows of the position table; llama: 0 where it is not stated, and nothing depends on it */
   gboolean tied_embeddings; /* head and token embedding are one matrix */
   gboolean qkv_bias;        /* llama family: qwen2 */
+  gboolean qk_norm;         /* llama family: qwen3; RMSNorm of each head's queries and keys before rotary positions */
   guint64 sliding_window;   /* tokens that attention looks back; 0: all */
   char *config;             /* the file it was read from, or NULL */
   char *profile;            /* of measured times per layer, or NULL */
