@@ -3,7 +3,7 @@
  *
  *              forward                       backward
  *   column     f   nothing                   all-reduce of d_x
- *              g'  all-gather of x           reduce-scatter of d_x; x kept, or gathered again for the weights' gradients
+ *              g'  all-gather of x           reduce-scatter of d_x; x kept, or gathered again for weights' gradients
  *   row        g   all-reduce of y           nothing
  *              f'  reduce-scatter of y       all-gather of d_y
  *

@@ -46,17 +46,17 @@ typedef struct {
   int keys;         /* ModelKeys */
   int context_kind; /* ModelContext */
 
-  /* Ring and gather: a rank has one early and one late piece of each sequence, so that causal work is even; else the rank
-   * with the last tokens decides, and is the one that is built. */
+  /* Ring and gather: a rank has one early and one late piece of each sequence, so that causal work is even; else the
+   * rank with the last tokens decides, and is the one that is built. */
   gboolean zigzag;
-  /* Embedding and head are copied to every tensor rank (DeepSpeed AutoTP); else they are split by rows of the vocabulary.
-   * Not with sequence_parallel. */
+  /* Embedding and head are copied to every tensor rank (DeepSpeed AutoTP); else they are split by rows of the
+   * vocabulary. Not with sequence_parallel. */
   gboolean whole_vocabulary;
-  /* Logits are gathered, and each rank computes the loss of all (torchtitan without loss parallel); else the loss is of the
-   * ranks together. */
+  /* Logits are gathered, and each rank computes the loss of all (torchtitan without loss parallel); else the loss is of
+   * the ranks together. */
   gboolean whole_logits;
-  /* A joined column layer's input gradient is reduced beside its weight gradient (Megatron-LM, tensor_parallel/layers.py,
-   * LinearWithGradAccumulationAndAsyncCommunication; DeepSpeed's tp_overlap_comm). */
+  /* A joined column layer's input gradient is reduced beside its weight gradient (Megatron-LM,
+   * tensor_parallel/layers.py, LinearWithGradAccumulationAndAsyncCommunication; DeepSpeed's tp_overlap_comm). */
   gboolean async_gradient;
   /* Sequence parallelism: backward gathers the column layers' input again, beside their input gradient, and keeps this
    * rank's tokens alone (Megatron-LM; nanotron's tp_recompute_allgather). Not in fp8: the cast input is kept whole. */
@@ -67,8 +67,8 @@ typedef struct {
   /* Without sequence parallelism: each column layer reduces its own input gradient, also where several share an input
    * (DeepSpeed, module_inject/layers.py, ColumnParallel). */
   gboolean reduces_each;
-  /* The vocabulary is padded to a multiple of this times the tensor degree (make_vocab_size_divisible_by of Megatron-LM and
-   * nanotron); 0: it is not, and the first ranks have one row more. */
+  /* The vocabulary is padded to a multiple of this times the tensor degree (make_vocab_size_divisible_by of Megatron-LM
+   * and nanotron); 0: it is not, and the first ranks have one row more. */
   guint64 vocabulary_multiple;
 } ModelShare;
 

@@ -118,17 +118,18 @@ typedef enum {
   MODEL_CHUNKS_AFTER   /* of the op `follows`, each of the first `steps` pieces is followed by one step */
 } ModelChunks;
 
+/* Payload: all-reduce, the buffer; all-gather and reduce-scatter, the whole of all members; all-to-all, all that one
+ * member sends, itself included; ring, what one member sends in a step. */
 typedef struct {
   int kind, axis; /* ModelExchangeKind, ModelAxis */
-  guint64
-      bytes; /* payload: all-reduce, the buffer; all-gather and reduce-scatter, the whole of all members; all-to-all,
-                            all that one member sends, itself included; ring, what one member sends in a step */
+  guint64 bytes;
   guint32 steps;         /* of a ring, else 1 */
   gboolean asynchronous; /* compute goes on */
-  int chunks;            /* ModelChunks: with RING only */
-  guint awaited_by; /* asynchronous: index of the op of the same direction that waits for it; their number: whatever
-                            comes after the unit's */
-  guint follows;    /* MODEL_CHUNKS_AFTER */
+  int chunks;            /* ModelChunks: with RING only, which is asynchronous then */
+  /* Asynchronous: index of the op of the same direction that waits for it; their number: whatever comes after them.
+   * Where a second run leaves that op out, whatever comes after that run. */
+  guint awaited_by;
+  guint follows; /* MODEL_CHUNKS_AFTER */
 } ModelExchange;
 
 typedef struct {
