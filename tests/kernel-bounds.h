@@ -1,5 +1,5 @@
-/* What test-kernel-truth holds the model to: median and 90th percentile of the error, per cent, rounded up from what the
- * fit reaches. The program prints these lines. */
+/* What test-kernel-truth holds the model to: median and 90th percentile of the error, per cent, rounded up from what
+ * the fit reaches. The program prints these lines. */
 {"a100-pcie-80gb", "attention", "flash2", "sustained", 14, 24},     /* 16 rows: 12.9 23.0, bias -0.0 % */
     {"a100-sxm4-80gb", "attention", "flash1", "sustained", 1, 2},   /* 2 rows: 0.0 0.0, bias +0.0 % */
     {"a100-sxm4-80gb", "attention", "flash2", "burst", 6, 17},      /* 62 rows: 4.6 15.0, bias +0.8 % */

@@ -1,5 +1,5 @@
-/* Graphs of known machines: what NCCL's logs say of them or follows by hand from its rules, in each case's comment; what
- * the user's knobs do, and how graphs are printed. */
+/* Graphs of known machines: what NCCL's logs say of them or follows by hand from its rules, in each case's comment;
+ * what the user's knobs do, and how graphs are printed. */
 #include "graphs.h"
 
 #define END "[environment]\nplatform = infiniband\n"
@@ -51,7 +51,8 @@ static const struct {
      {12, 20, 20},
      {0, 0, 0},
      {24, 0, 32, 32}},
-    /* 18 × 20.6 = 370.8: six rings of 60 (360; eight of 45 are not on the ladder, seven of 50 are 350), halved. NVLS: each
+    /* 18 × 20.6 = 370.8: six rings of 60 (360; eight of 45 are not on the ladder, seven of 50 are 350), halved. NVLS:
+     * each
        GPU pulls once for each of eight heads and twice for its own: nine times 40 is 360, nine times 50 too much; then the
        other rate is raised to 60, the ladder's top. A log of six and eight H100 shows 24, 16, 32, 32 */
     {"8 H100",
@@ -114,7 +115,8 @@ static const struct {
      {12, 20, 20},
      {0, 0, 0},
      {24, 0, 32, 8}},
-    /* Double links make one cycle through all eight: two ways at 40, 80; at 20 four of those and two more over the single
+    /* Double links make one cycle through all eight: two ways at 40, 80; at 20 four of those and two more over the
+     * single
        links: 120, all of it. 20 is not halved. Some pairs have no NVLink of their own: 2 to a peer */
     {"DGX-1",
      CUBE_MESH,
@@ -145,7 +147,8 @@ static const struct {
      {16, 45, 45},
      {8, 80, 90},
      {32, 24, 32, 32}},
-    /* A NIC carries 48 each: eight channels. By one NIC in and out (over the GPU near it) all would need eight ways out of
+    /* A NIC carries 48 each: eight channels. By one NIC in and out (over the GPU near it) all would need eight ways out
+     * of
        370.8, that is seven; so pairs of channels swap NICs. Trees do not close: eight, raised no further (8 × 50 × 7/8 is
        350, but 50 is not on this ladder). NVLS 40 inside, 48 outside */
     {"2 x 8 H100",
@@ -194,7 +197,8 @@ static const struct {
      {4, 48, 24},
      {0, 0, 0},
      {8, 0, 8, 2}},
-    /* 12.5 a NIC: 12. Balanced trees: in by GPU a and out by it and its neighbour under the same switch, half each; twice
+    /* 12.5 a NIC: 12. Balanced trees: in by GPU a and out by it and its neighbour under the same switch, half each;
+     * twice
        as fast inside */
     {"2 x 8 A100 (p4d)",
      NULL,
@@ -374,8 +378,8 @@ static void expect_order(const CollGraph *graph, guint32 channel, const char *wa
   CU_ASSERT_STRING_EQUAL(found->str, wanted);
 }
 
-/* The log of two nodes of four H100, NCCL 2.22.3, shows the first two rings (ranks of the first node) and the four trees
- * (0 ─ 1 ─ 2 ─ 3; 1 ─ 2 ─ 3 ─ 0; 2 ─ 0 ─ 1 ─ 3; 3 ─ 0 ─ 2 ─ 1), each begun at the GPU whose NIC it uses. */
+/* The log of two nodes of four H100, NCCL 2.22.3, shows the first two rings (ranks of the first node) and the four
+ * trees (0 ─ 1 ─ 2 ─ 3; 1 ─ 2 ─ 3 ─ 0; 2 ─ 0 ─ 1 ─ 3; 3 ─ 0 ─ 2 ─ 1), each begun at the GPU whose NIC it uses. */
 static void orders_as_logged(void) {
   g_auto(World) world = {0};
   const CollGraphs *graphs = world_build(&world, FOUR_H100, "cluster.nodes=2", 4, 2, "2.22.3");
@@ -458,7 +462,8 @@ static void knobs(void) {
   CU_ASSERT_EQUAL(off->graph[COLL_GRAPH_NVLS].channels, 0);
   CU_ASSERT_EQUAL(off->counts.nvls, 0);
   CU_ASSERT_EQUAL(off->graph[COLL_GRAPH_RING].cross_nic, 0);
-  /* Each of eight rings takes eight ways out of 370.8 (the last over the GPU near its NIC): 45, where 48 would be seven. */
+  /* Each of eight rings takes eight ways out of 370.8 (the last over the GPU near its NIC): 45, where 48 would be
+   * seven. */
   expect_speed("one rail", "ring", &off->graph[COLL_GRAPH_RING], (Speed){8, 45, 45});
   request = world.request;
   request.p2p = FALSE;

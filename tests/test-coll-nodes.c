@@ -2,8 +2,8 @@
 #include "coll-graph-nodes.h"
 #include "graphs.h"
 
-/* Channels in pairs come in by A and out by B, in by B and out by A. In odd nodes the two are swapped, so that ring 0 goes
- * A ► B in node 0, over B's rail to node 1, B ► A there. */
+/* Channels in pairs come in by A and out by B, in by B and out by A. In odd nodes the two are swapped, so that ring 0
+ * goes A ► B in node 0, over B's rail to node 1, B ► A there. */
 static void rails_do_not_cross(void) {
   g_auto(World) world = {0};
   const CollGraphs *graphs = world_build(&world, NULL, "cluster.topology=dgx-h100;cluster.nodes=4", 8, 4, "2.30");

@@ -1,5 +1,7 @@
 /* Paths of known machines: type, rate and length by hand from what NCCL counts for each link (topologies/catalog/
  * nccl-search.ini); who prefers which NIC; what changes with the version. */
+#include <glib/gstdio.h>
+
 #include "coll-path.h"
 #include "machine.h"
 
@@ -49,9 +51,9 @@ static guint32 net(const CollSystem *system, guint32 index) {
   return coll_system_net(system, index);
 }
 
-/* 18 NVLinks of 20.6 into the switch and out: two steps. A GPU and its own NIC share a switch: GPU, switch, NIC, network:
- * three steps at what gen5 x16 carries, 48. To another's NIC over the GPU near it: 2 + 3. Back, where no such detour is
- * taken: over the host bridge, NIC, switch, socket, switch, GPU; and between Sapphire Rapids at 22. */
+/* 18 NVLinks of 20.6 into the switch and out: two steps. A GPU and its own NIC share a switch: GPU, switch, NIC,
+ * network: three steps at what gen5 x16 carries, 48. To another's NIC over the GPU near it: 2 + 3. Back, where no such
+ * detour is taken: over the host bridge, NIC, switch, socket, switch, GPU; and between Sapphire Rapids at 22. */
 static void dgx_h100(void) {
   g_auto(World) world = {0};
   const CollSystem *system = build(&world, NULL, "cluster.topology=dgx-h100;cluster.nodes=2", 8, 2, TRUE, "2.30");
@@ -100,7 +102,8 @@ static void aws_p4d(void) {
   CU_ASSERT_EQUAL(system->near_gpu[3], 6);
 }
 
-/* Two GPUs and two NICs under each switch: the first GPU takes the first. Four NICs to a GPU: all four, from the first. */
+/* Two GPUs and two NICs under each switch: the first GPU takes the first. Four NICs to a GPU: all four, from the
+ * first. */
 static void who_prefers_which(void) {
   g_auto(World) a100 = {0}, p5 = {0};
   const CollSystem *system = build(&a100, NULL, "cluster.topology=dgx-a100;cluster.nodes=2", 8, 2, TRUE, "2.30");
@@ -129,8 +132,8 @@ static void who_prefers_which(void) {
  *       ├ switch 1: gpu 2
  *      switch 2: gpu 3
  *
- * Under one switch PIX; through two PXB, also to a NIC; between switches of a socket PHB; between sockets SYS. Beyond PXB
- * GPUs do not reach each other, so they go over the socket of the one that receives: the same steps here. */
+ * Under one switch PIX; through two PXB, also to a NIC; between switches of a socket PHB; between sockets SYS. Beyond
+ * PXB GPUs do not reach each other, so they go over the socket of the one that receives: the same steps here. */
 static void pci_tree(void) {
   g_auto(World) world = {0};
   const char *text = BOX("5", "intel-icelake", "infiniband") "[pci]\nswitch.0 = socket.0: gpu.0 gpu.1 nic.0\nswitch.1 "
@@ -182,8 +185,8 @@ static void no_gdr(void) {
   "gpu.0 = gpu.1 gpu.2 gpu.3*2 gpu.4*2\ngpu.1 = gpu.2*2 gpu.3 gpu.5*2\ngpu.2 = gpu.3*2 gpu.6\ngpu.3 = gpu.7\n"         \
   "gpu.4 = gpu.5 gpu.6 gpu.7*2\ngpu.5 = gpu.6*2 gpu.7\ngpu.6 = gpu.7*2\n"
 
-/* Neighbours directly; others over one GPU (NVB), at the lesser of the two: 0 to 5 by 1 (20, 40) or 4 (40, 20); 0 to 6 by 2
- * or 4, 20 again; 0 to 7 by 4 (40, 40): the first find of most rate. */
+/* Neighbours directly; others over one GPU (NVB), at the lesser of the two: 0 to 5 by 1 (20, 40) or 4 (40, 20); 0 to 6
+ * by 2 or 4, 20 again; 0 to 7 by 4 (40, 40): the first find of most rate. */
 static void cube_mesh(void) {
   g_auto(World) world = {0};
   const CollSystem *system = build(&world, CUBE_MESH, "", 8, 1, TRUE, "2.30");
@@ -196,8 +199,8 @@ static void cube_mesh(void) {
   CU_ASSERT_EQUAL(system->total_rate, GB(120));
 }
 
-/* GH200: four modules with C2C to their socket, a NIC on each socket. GPU, socket, NIC, network; by C2C and PCI it is P2C.
- * Another's NIC over its GPU, which is near it. */
+/* GH200: four modules with C2C to their socket, a NIC on each socket. GPU, socket, NIC, network; by C2C and PCI it is
+ * P2C. Another's NIC over its GPU, which is near it. */
 static void gh200(void) {
   g_auto(World) world = {0};
   const char *text = "[node]\ngpu = gh200-96gb\ngpus = 4\nintra = nvlink4-mesh\nnic = slingshot11-200\nnics = 4\n"
@@ -242,7 +245,8 @@ static void broken_rules(void) {
   rules_fail("[links]\nnvlink_volta = 20 GB/s\n" ABOUT, "no such figure in [links]");
 }
 
-/* Every path is a chain of links from its start to its target, at the least of their rates, on every shipped machine. */
+/* Every path is a chain of links from its start to its target, at the least of their rates, on every shipped
+ * machine. */
 static void paths_hold_together(void) {
   const char *const machines[] = {"dgx-h100", "aws-p4d", "aws-p5", "box-l40s", "dgx2-v100", "h100-eth10", "dgx-b200"};
   for (gsize m = 0; m < G_N_ELEMENTS(machines); m++) {

@@ -20,8 +20,8 @@ typedef struct {
   double latency, bandwidth;
 } Cell;
 
-/* Six H100 behind NVSwitch, NCCL 2.29.2: the TUNING table of a public nccl-tests log (xxrjun/nccl-tests-cluster), in us and
- * GB/s. By call, algorithm, then LL, LL128, Simple; what is not named is 0 / 0 there. */
+/* Six H100 behind NVSwitch, NCCL 2.29.2: the TUNING table of a public nccl-tests log (xxrjun/nccl-tests-cluster), in us
+ * and GB/s. By call, algorithm, then LL, LL128, Simple; what is not named is 0 / 0 there. */
 static const struct {
   CollOperation operation;
   CollAlgorithm algorithm;

@@ -138,8 +138,8 @@ static void uncontended_bus_bandwidth(void) {
     CollCall call = {operation, (guint64)8 << 30};
     CollPlan plan;
     coll_plan(group, &call, &plan);
-    /* Without its latency a long call runs at all rings' rate in nccl-tests' bus bandwidth, but for the last of a loop's
-     * 16 receives, which sends nothing: it takes 0.42 of a send's time at the node's own rate. */
+    /* Without its latency a long call runs at all rings' rate in nccl-tests' bus bandwidth, but for the last of a
+     * loop's 16 receives, which sends nothing: it takes 0.42 of a send's time at the node's own rate. */
     double pace = 1 / (1 / group->rates[COLL_RING] + 0.42 / 15 / (built.cluster->intra_bandwidth / 8));
     double bandwidth = coll_bus_bandwidth(group, &call, sim_time_of_amount(plan.volume, plan.cap));
     CU_ASSERT_DOUBLE_EQUAL(bandwidth / (pace * 8), 1, 1e-9);

@@ -31,9 +31,9 @@
       "cluster.topology=dgx-a100", ONE_NODE, DEEPSPEED("3"), "training.sequence_length=8000", FULL
 
 static const Fact adapters[] = {
-    /* Alpaca-LoRA on Llama-7B: almost 10 times as long a step under stage 3 as under stage 2 on four A40, which talk over
-     * PCIe (deepspeedai/DeepSpeed#3349). What is trained is next to nothing, what is gathered is everything, twice; how much
-     * that weighs depends on the tokens of a step, which the report does not state. */
+    /* Alpaca-LoRA on Llama-7B: almost 10 times as long a step under stage 3 as under stage 2 on four A40, which talk
+     * over PCIe (deepspeedai/DeepSpeed#3349). What is trained is next to nothing, what is gathered is everything,
+     * twice; how much that weighs depends on the tokens of a step, which the report does not state. */
     {"over PCIe LoRA is several times slower under stage 3", .a = {"llama2-7b", {PCIE_LORA("3")}},
      .b = {"llama2-7b", {PCIE_LORA("2")}}, .metric = "step", .least = 3, .most = 20},
     /* The same over NVLink is mild: with four V100 joined by it the reporter was no longer slower than elsewhere. */
@@ -41,13 +41,13 @@ static const Fact adapters[] = {
      .a = {"llama2-7b", {PCIE_LORA("3"), "cluster.topology=dgx1-v100", "training.precision=fp16"}},
      .b = {"llama2-7b", {PCIE_LORA("2"), "cluster.topology=dgx1-v100", "training.precision=fp16"}}, .metric = "step",
      .least = 1, .most = 2},
-    /* LoRA on Llama-3-8B, three A100 with NCCL_P2P_DISABLE=1: 60 s against 0.85 (hiyouga/LlamaFactory#3499). Host memory at
-     * its best is a tenth of that apart. */
+    /* LoRA on Llama-3-8B, three A100 with NCCL_P2P_DISABLE=1: 60 s against 0.85 (hiyouga/LlamaFactory#3499). Host
+     * memory at its best is a tenth of that apart. */
     {"without P2P too", .a = {"llama3-8b", {NO_P2P_LORA("3")}}, .b = {"llama3-8b", {NO_P2P_LORA("2")}},
      .metric = "step", .least = 4, .most = 80},
-    /* Qwen2-72B under stage 3: with all but the top three layers frozen 1.05 samples/s on four A100, with LoRA in every layer
-     * 0.39 on eight (deepspeedai/DeepSpeed#6507, hiyouga/LlamaFactory#5398): LoRA needs forward, forward again and backward
-     * to the bottom, three thirds for one. */
+    /* Qwen2-72B under stage 3: with all but the top three layers frozen 1.05 samples/s on four A100, with LoRA in every
+     * layer 0.39 on eight (deepspeedai/DeepSpeed#6507, hiyouga/LlamaFactory#5398): LoRA needs forward, forward again
+     * and backward to the bottom, three thirds for one. */
     {"freezing what lies below beats LoRA everywhere", .a = {"llama2-70b", {QWEN_72B, "training.trainable=77-79"}},
      .b = {"llama2-70b", {QWEN_72B, "training.trainable=lora:8"}}, .metric = "step", .least = 0.15, .most = 0.45},
 };
@@ -63,9 +63,9 @@ static const Fact overlap[] = {
     {"overlap_comm hides the reductions, not the gather",
      .a = {"llama2-7b", {DEEPSPEED("1"), "deepspeed.overlap_comm=yes"}}, .b = {"llama2-7b", {DEEPSPEED("1")}},
      .metric = "exposed", .least = 0.25, .most = 0.6},
-    /* From 0.17.2 on compute also waited for the bucket that it had just sent, until that was taken back in January 2026:
-     * an overlap of 0.0 % in profiles of 0.18.2 (deepspeedai/DeepSpeed#7804; NVlabs/alpamayo-recipes#24). What still runs
-     * beside a reduction then is nothing. */
+    /* From 0.17.2 on compute also waited for the bucket that it had just sent, until that was taken back in January
+     * 2026: an overlap of 0.0 % in profiles of 0.18.2 (deepspeedai/DeepSpeed#7804; NVlabs/alpamayo-recipes#24). What
+     * still runs beside a reduction then is nothing. */
     {"from 0.17.2 to 0.18.5 overlap_comm hides nothing",
      .a = {"llama2-7b", {DEEPSPEED("2"), "deepspeed.overlap_comm=yes", "parallel.framework_version=0.18.2"}},
      .metric = "exposed", .against = "communication", .least = 0.95, .most = 1.01},
@@ -141,9 +141,9 @@ static const Fact machines[] = {
     /* 17.6 ms in a CUDA graph: the eager step's GPU is idle most of the time, the compiled one's hardly. */
     {"and the GPU waits less for it", .a = {"llama3-8b", {LLAMA_1B, "training.compile=yes"}},
      .b = {"llama3-8b", {LLAMA_1B}}, .metric = "idle", .least = 0, .most = 0.5},
-    /* torchtitan on 128 H100 of 96 GB, Llama-3-8B, two sequences of 8192: 6514 tokens/s a GPU compiled, 8380 with float8
-     * linear layers and all-gathers (its benchmarks/llama3_h100_202412_torchtitan.md): 0.78 of the time. Layers' matmuls at
-     * the 2 to 1 of the data sheet would leave 0.62; casts, attention and all else stay as they were. */
+    /* torchtitan on 128 H100 of 96 GB, Llama-3-8B, two sequences of 8192: 6514 tokens/s a GPU compiled, 8380 with
+     * float8 linear layers and all-gathers (its benchmarks/llama3_h100_202412_torchtitan.md): 0.78 of the time. Layers'
+     * matmuls at the 2 to 1 of the data sheet would leave 0.62; casts, attention and all else stay as they were. */
     {"fp8 saves a fifth of a compiled step",
      .a = {"llama3-8b-fsdp2", {TITAN, "training.precision=fp8", "fsdp.float8_all_gather=yes"}},
      .b = {"llama3-8b-fsdp2", {TITAN}}, .metric = "step", .least = 0.73, .most = 0.88},

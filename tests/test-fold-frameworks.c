@@ -22,9 +22,9 @@ static void folding_changes_nothing(void) {
     twins_check(&cases[i]);
 }
 
-/* Shard groups of 8 side by side, replicas of 4 across: all ranks alike but where a GPU or link is not. Of the ranks of a
- * slow GPU's kind only its own place is apart: its shard group waits for it every unit (which others do at the all-reduce
- * alone), so 7 of its group, its 3 replicas, and the rest are further classes: 4 in all. */
+/* Shard groups of 8 side by side, replicas of 4 across: all ranks alike but where a GPU or link is not. Of the ranks of
+ * a slow GPU's kind only its own place is apart: its shard group waits for it every unit (which others do at the
+ * all-reduce alone), so 7 of its group, its 3 replicas, and the rest are further classes: 4 in all. */
 static void shard_groups_fold_too(void) {
   static const TwinsCase hybrid[] = {
       {"llama2-7b", 3, {"parallel.framework=fsdp1", "parallel.shard_group=node", FOUR_NODES, NULL}, 1},
@@ -45,8 +45,8 @@ static void shard_groups_fold_too(void) {
     twins_check(&hybrid[i]);
 }
 
-/* Every chunk of every call on both kinds of communicators, held to the flows as the contract says: within 5 % (calls of a
- * layer are above 1 MiB). */
+/* Every chunk of every call on both kinds of communicators, held to the flows as the contract says: within 5 % (calls
+ * of a layer are above 1 MiB). */
 static void chunks_play_on_shard_groups(void) {
   const TwinsCase twin = {
       "llama2-7b",

@@ -213,7 +213,8 @@ static void nonsense_is_refused(void) {
   HARNESS_FAILS(machine_build(&more, lines, "cluster.nics_per_node=3", &error), error, "nic.2 is missing");
 }
 
-/* A changed letter makes another machine or an error, never a crash; a machine that is built has all its parts placed. */
+/* A changed letter makes another machine or an error, never a crash; a machine that is built has all its parts
+ * placed. */
 static void survives_mutations(void) {
   static const char letters[] = "0123456789.@:*= \ngpunicswtcheox,-";
   GRand *random = harness_random();

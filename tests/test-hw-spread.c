@@ -2,8 +2,8 @@
 #include "harness.h"
 #include "hw-spread.h"
 
-/* Of two normal draws the larger is expected at 1/sqrt(pi) = 0.5642 deviations, of three at 3/(2 sqrt(pi)) = 0.8463; eight
- * span 2 x 1.4236. A spread of 2.8472 makes a deviation one. */
+/* Of two normal draws the larger is expected at 1/sqrt(pi) = 0.5642 deviations, of three at 3/(2 sqrt(pi)) = 0.8463;
+ * eight span 2 x 1.4236. A spread of 2.8472 makes a deviation one. */
 static void by_the_book(void) {
   CU_ASSERT_EQUAL(hw_spread_slowest(2.8472, 1), 0);
   CU_ASSERT_DOUBLE_EQUAL(hw_spread_slowest(2.8472, 2), 0.56419, 1e-5);

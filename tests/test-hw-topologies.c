@@ -24,7 +24,8 @@ static void all_build(void) {
 }
 
 /* What the vendors' pages state: network per node between GPUs, in Gb/s, and the latency that the platform's plugin
- * states, in us (75 of EFA for p4d and p5, 35 for p5en and p6; platforms.ini). NVL72: 72 GPUs in one node of NVLink, 72 × 400 Gb/s. */
+ * states, in us (75 of EFA for p4d and p5, 35 for p5en and p6; platforms.ini). NVL72: 72 GPUs in one node of NVLink, 72
+ * × 400 Gb/s. */
 static void clouds(void) {
   static const struct {
     const char *name;

@@ -125,7 +125,8 @@ static void refuted(void) {
   import_fit_clear(&fit);
 }
 
-/* The overlay's own text, laid over the topology by a workload's [cluster] overlay, gives a cluster of these figures. */
+/* The overlay's own text, laid over the topology by a workload's [cluster] overlay, gives a cluster of these
+ * figures. */
 static void overlay_is_read(void) {
   g_autofree char *text = planted(2, 1, "environment.hop_latency=9 us", "node.nic_achievable=33 GB/s");
   g_autoptr(ImportLog) log = import_log_parse("a.log", text, strlen(text));

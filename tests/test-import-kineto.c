@@ -21,10 +21,11 @@ static gboolean load(const char *json, ImportKineto *ret, GError **error) {
   "}}"
 #define GPU0 "\"device\": 0"
 
-/* One step from 1000 to 1100 µs, then two of 300 and 200: the one of 200 is taken, 1400 to 1600. In it: kernels 1400 to 1450 and
- * 1440 to 1500 (100 busy), a copy within the GPU 1550 to 1560, a copy from the host that does not count; an all-gather 1480 to
- * 1540 (20 under compute, 40 exposed) and beside it a reduction 1520 to 1555 (15 exposed beyond 1540, of which 1550 to 1555 is
- * under the copy: 10); what begins before the step or on another GPU is cut, or left. 200 = 110 + 50 + 40. */
+/* One step from 1000 to 1100 µs, then two of 300 and 200: the one of 200 is taken, 1400 to 1600. In it: kernels 1400 to
+ * 1450 and 1440 to 1500 (100 busy), a copy within the GPU 1550 to 1560, a copy from the host that does not count; an
+ * all-gather 1480 to 1540 (20 under compute, 40 exposed) and beside it a reduction 1520 to 1555 (15 exposed beyond
+ * 1540, of which 1550 to 1555 is under the copy: 10); what begins before the step or on another GPU is cut, or left.
+ * 200 = 110 + 50 + 40. */
 /* clang-format off */
 static const char trace[] =
     "{\"schemaVersion\": 1, \"deviceProperties\": [{\"id\": 0, \"name\": \"a \\\"quoted\\\" one\"}],\n\"traceEvents\": [\n"
@@ -61,8 +62,9 @@ static void sums_a_step(void) {
   CU_ASSERT_EQUAL(got.of[IMPORT_ALL_REDUCE].calls, 0);
 }
 
-/* No marks: from the first kernel to the last, 7.25 µs, at times since 1970 whose last digits a double would lose. The GPU's own
- * marks go before the host's: 2 µs from the first to the second, 5.25 to the last kernel's end; of two the shorter. */
+/* No marks: from the first kernel to the last, 7.25 µs, at times since 1970 whose last digits a double would lose. The
+ * GPU's own marks go before the host's: 2 µs from the first to the second, 5.25 to the last kernel's end; of two the
+ * shorter. */
 static void times_are_exact(void) {
   static const char kernels[] = EVENT("Kernel", "a", "1712345678901234.125001", "2.25",
                                       "") "," EVENT("Kernel", "b", "1712345678901240.125", "1.250001", "");

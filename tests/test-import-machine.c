@@ -103,8 +103,8 @@ static void bridged(void) {
   cluster_clear(&built);
 }
 
-/* AWS's plugin gives the four NICs of a p5's GPU to NCCL as one net of 400 Gb/s: that, and its platform, are told by the
- * device and the rate. */
+/* AWS's plugin gives the four NICs of a p5's GPU to NCCL as one net of 400 Gb/s: that, and its platform, are told by
+ * the device and the rate. */
 static void grouped_nics(void) {
   g_autofree char *path = data("nccl-topology", "full.xml");
   g_autofree char *text = NULL;

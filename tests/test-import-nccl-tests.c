@@ -1,5 +1,5 @@
-/* Logs of nccl-tests in every layout, from small files with invented numbers: what a run is, what its rows are, what was
- * not used and why. */
+/* Logs of nccl-tests in every layout, from small files with invented numbers: what a run is, what its rows are, what
+ * was not used and why. */
 #include <string.h>
 
 #include "harness.h"
@@ -33,8 +33,8 @@ static gboolean skipped(const ImportLog *log, guint line, const char *fragment) 
   return FALSE;
 }
 
-/* Banners of 2.17, two operations in a file, sizes in steps and cut to multiples of ranks, a column without "#", an N/A,
- * a blank reduction, wrong values. */
+/* Banners of 2.17, two operations in a file, sizes in steps and cut to multiples of ranks, a column without "#", an
+ * N/A, a blank reduction, wrong values. */
 static void two_collectives(void) {
   g_autoptr(ImportLog) log = load("two-collectives.log");
   CU_ASSERT_EQUAL(log->runs->len, 2);
@@ -65,7 +65,8 @@ static void two_collectives(void) {
   CU_ASSERT_EQUAL(row_at(gather, 1)->in_place.time, 1190 * SIM_MICROSECOND);
 }
 
-/* No root, an error instead of a count, no group; the operation from the command line, NCCL's version from its own line. */
+/* No root, an error instead of a count, no group; the operation from the command line, NCCL's version from its own
+ * line. */
 static void old_layout(void) {
   g_autoptr(ImportLog) log = load("old-layout.log");
   const ImportRun *run = run_at(log, 0);

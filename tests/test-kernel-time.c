@@ -5,8 +5,9 @@
 #include "kernel-host.h"
 #include "kernel-time.h"
 
-/* 100 SMs, 100 TFLOP/s in bf16 (1 TFLOP/s an SM), 1 TB/s, floor 2 us. Tiles of 128 × 256, whole waves, half rate at half
- * size and a tenth at a quarter, so that the large tile is the one to take; sustained clocks are half of a burst's. */
+/* 100 SMs, 100 TFLOP/s in bf16 (1 TFLOP/s an SM), 1 TB/s, floor 2 us. Tiles of 128 × 256, whole waves, half rate at
+ * half size and a tenth at a quarter, so that the large tile is the one to take; sustained clocks are half of a
+ * burst's. */
 static const HwMatmul matmul = {.name = "round.16bit",
                                 .tile_m = 128,
                                 .tile_n = 256,
@@ -71,9 +72,10 @@ static void tiles_and_waves(void) {
    * 1 TFLOP/s, and the floor of 1 us. Traffic of one byte is nothing. */
   KernelOp op = matmul_of(1280, 2560, 8128);
   CU_ASSERT_EQUAL(kernel_time_burst(&device, &op), 537870912);
-  /* One row more: 110 tiles, a second wave of 10. Half tiles of 64 × 256 run at half the rate: 21 × 10 of them are three
-   * waves of a half tile at half rate, 3 × 536.87; k split in two: 220 parts, 3 waves of 2 × 128 × 256 × (4064 + 64) =
-   * 270 532 608 FLOP, 811.597824 us, and 8 × 1281 × 2560 × 2 bytes of parts, 52.46976 us; in four: 440 parts, 5 waves of 137.363456 us, and twice the parts, 104.93952 us: the least. */
+  /* One row more: 110 tiles, a second wave of 10. Half tiles of 64 × 256 run at half the rate: 21 × 10 of them are
+   * three waves of a half tile at half rate, 3 × 536.87; k split in two: 220 parts, 3 waves of 2 × 128 × 256 × (4064 +
+   * 64) = 270 532 608 FLOP, 811.597824 us, and 8 × 1281 × 2560 × 2 bytes of parts, 52.46976 us; in four: 440 parts, 5
+   * waves of 137.363456 us, and twice the parts, 104.93952 us: the least. */
   op.m = 1281;
   CU_ASSERT_EQUAL(kernel_time_burst(&device, &op), 5 * 137363456 + 104939520 + 1000000);
   /* At half the clocks all arithmetic takes twice as long. */
@@ -176,10 +178,10 @@ static void contention(void) {
   CU_ASSERT_EQUAL(kernel_share_beside(&device, 1, 1e15).bandwidth, KERNEL_LEAST_BANDWIDTH);
 }
 
-/* Traces of A100 jobs (HolisticTraceAnalysis test data), the same kernels alone and beside NCCL on 24 channels: matmuls 1.53
- * (send and receive) to 1.94 times as long (all-reduce in LL), elementwise 1.42 to 2.27; on 8 channels matmuls 1.01 to 1.32,
- * elementwise 1.02 to 1.11. An all-reduce of 230 GB/s on the bus (eight A100, aiconfigurator's nccl-tests) on 24 channels. The
- * model stands at or below the low end, and above nothing. */
+/* Traces of A100 jobs (HolisticTraceAnalysis test data), the same kernels alone and beside NCCL on 24 channels: matmuls
+ * 1.53 (send and receive) to 1.94 times as long (all-reduce in LL), elementwise 1.42 to 2.27; on 8 channels matmuls
+ * 1.01 to 1.32, elementwise 1.02 to 1.11. An all-reduce of 230 GB/s on the bus (eight A100, aiconfigurator's
+ * nccl-tests) on 24 channels. The model stands at or below the low end, and above nothing. */
 static void contention_as_measured(void) {
   g_autoptr(HwCatalog) catalog = hw_catalog_load(NULL);
   CU_ASSERT_PTR_NOT_NULL_FATAL(catalog);

@@ -1,5 +1,5 @@
-/* The kernel model against published measurements (tests/truth/kernels.csv): median and 90th percentile of the error per
- * GPU, kind and clock, printed, and bounds on them that may only get tighter. */
+/* The kernel model against published measurements (tests/truth/kernels.csv): median and 90th percentile of the error
+ * per GPU, kind and clock, printed, and bounds on them that may only get tighter. */
 #include <math.h>
 
 #include "harness.h"
@@ -11,8 +11,8 @@ typedef struct {
   double median, high;            /* per cent: what was reached, rounded up */
 } Bound;
 
-/* Bounds are what the fit reaches, rounded up to the next whole per cent or so. Noise of the measurements themselves: 10 %
- * at the 95th percentile on A100 and H100, 15 to 20 % on B200 and L40S. */
+/* Bounds are what the fit reaches, rounded up to the next whole per cent or so. Noise of the measurements themselves:
+ * 10 % at the 95th percentile on A100 and H100, 15 to 20 % on B200 and L40S. */
 static const Bound bounds[] = {
 #include "kernel-bounds.h"
 };

@@ -107,8 +107,8 @@ static void flushes(void) {
   CU_ASSERT_EQUAL(mem_allocator_use(allocator)->peak_reserved, 124 * MIB);
 }
 
-/* The case above in pages of 20 MiB: the two 40s are one free range in a segment of 100 (84 rounded to pages); 60 fits it as
- * it is, 24 in the 20 that are left and the 16 of the last page. */
+/* The case above in pages of 20 MiB: the two 40s are one free range in a segment of 100 (84 rounded to pages); 60 fits
+ * it as it is, 24 in the 20 that are left and the 16 of the last page. */
 static void expands(void) {
   g_autoptr(MemAllocator) allocator = mem_allocator_new(&expandable, 1, 100 * MIB);
   guint32 first = take(allocator, 0, 40 * MIB), second = take(allocator, 0, 40 * MIB), block;
@@ -271,8 +271,8 @@ static void play_step(MemAllocator *allocator, Asked *asked, guint n) {
       mem_allocator_pass(allocator, asked[k].block);
 }
 
-/* The same random step a hundred times, beside a tensor that stays: after each what is active is what is allocated, and that
- * is the tensor alone; what is reserved stops growing. */
+/* The same random step a hundred times, beside a tensor that stays: after each what is active is what is allocated, and
+ * that is the tensor alone; what is reserved stops growing. */
 static void steps_settle(void) {
   enum { N = 60, STEPS = 100 };
   GRand *random = harness_random();

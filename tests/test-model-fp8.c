@@ -40,9 +40,9 @@ static KernelDtype dtype_of(const ModelUnit *unit, const char *name) {
   return op_named(unit->forward, unit->n_forward, name)->kernel->dtype;
 }
 
-/* Seven layers, four different inputs (of q, k, v; of o; of gate and up; of down): four casts of inputs and seven of weights
- * forward; backward seven casts of output gradients, seven of weights (turned), and turned copies of seven gradients and four
- * inputs. The attention and the head multiply in 16 bits. */
+/* Seven layers, four different inputs (of q, k, v; of o; of gate and up; of down): four casts of inputs and seven of
+ * weights forward; backward seven casts of output gradients, seven of weights (turned), and turned copies of seven
+ * gradients and four inputs. The attention and the head multiply in 16 bits. */
 static void casts_what_it_multiplies(void) {
   ModelShape shape = shape_of(160);
   ModelRecipe recipe = recipe_of(MODEL_KERNELS_FUSED);
@@ -59,9 +59,9 @@ static void casts_what_it_multiplies(void) {
   CU_ASSERT_EQUAL(dtype_of(head, "lm_head"), KERNEL_BF16);
 }
 
-/* down_proj, 128 tokens, 160 to 64. Fused: a cast reads 2 bytes twice and writes one; turned copies read one and write one; the
- * matmul reads both operands in one byte and writes two. Eager: abs 2 + 2, its largest 2, to fp32 2 + 4, scaled and clamped
- * 4 + 4 each, cast 4 + 1: 33 bytes by six kernels. */
+/* down_proj, 128 tokens, 160 to 64. Fused: a cast reads 2 bytes twice and writes one; turned copies read one and write
+ * one; the matmul reads both operands in one byte and writes two. Eager: abs 2 + 2, its largest 2, to fp32 2 + 4,
+ * scaled and clamped 4 + 4 each, cast 4 + 1: 33 bytes by six kernels. */
 static void bytes(void) {
   ModelShape shape = shape_of(160);
   ModelRecipe recipe = recipe_of(MODEL_KERNELS_FUSED);
@@ -95,8 +95,9 @@ static void weights_may_come_cast(void) {
                   160 * 64 * 2);
 }
 
-/* Of the inputs, two bytes an element in bf16, one is kept: those of q, k, v, of gate and up and of down shrink by one byte an
- * element; o's is the attention's output, which attention keeps in 16 bits whatever o does, so its cast comes on top. */
+/* Of the inputs, two bytes an element in bf16, one is kept: those of q, k, v, of gate and up and of down shrink by one
+ * byte an element; o's is the attention's output, which attention keeps in 16 bits whatever o does, so its cast comes
+ * on top. */
 static void keeps_one_byte_of_inputs(void) {
   ModelShape shape = shape_of(160);
   ModelRecipe recipe = recipe_of(MODEL_KERNELS_FUSED);

@@ -22,11 +22,12 @@ static guint32 launches_of_op(const ModelOp *ops, guint n, const char *name) {
   return 0;
 }
 
-/* Bytes per element in 16 bits, of the unfused kernels: RMSNorm 6 (to fp32) + 8 (squares) + 4 (mean) + 8 (scaled) + 6 (cast
- * back) + 4 (weight) = 36, back 4 (weight) + 8 (the weight's gradient) + 6 (to fp32) + 24 (the product's) + 4 (mean) + 28
- * (square) + 12 (sum) + 6 (back) = 92; residual 2 + 2 + 2; silu 4 and product 6; rope 4 (cos) + 2 (half negated) + 4
- * (joined) + 4 (sin) + 6 (sum) = 20; gelu 4; LayerNorm 4; the loss 2 + 4 to copy and 4 + 4 for the log-softmax, back 4 (zeros) + 12 and 4 + 2; attention
- * scores scale 4, mask 4 and softmax 4, back 6 and 4; dropout 2 + 2 and a mask of 1. */
+/* Bytes per element in 16 bits, of the unfused kernels: RMSNorm 6 (to fp32) + 8 (squares) + 4 (mean) + 8 (scaled) + 6
+ * (cast back) + 4 (weight) = 36, back 4 (weight) + 8 (the weight's gradient) + 6 (to fp32) + 24 (the product's) + 4
+ * (mean) + 28 (square) + 12 (sum) + 6 (back) = 92; residual 2 + 2 + 2; silu 4 and product 6; rope 4 (cos) + 2 (half
+ * negated) + 4 (joined) + 4 (sin) + 6 (sum) = 20; gelu 4; LayerNorm 4; the loss 2 + 4 to copy and 4 + 4 for the
+ * log-softmax, back 4 (zeros) + 12 and 4 + 2; attention scores scale 4, mask 4 and softmax 4, back 6 and 4; dropout 2 +
+ * 2 and a mask of 1. */
 static void memory_bound_bytes(void) {
   ModelShape shape = {.family = MODEL_LLAMA,
                       .layers = 1,
@@ -69,9 +70,9 @@ static void memory_bound_bytes(void) {
   CU_ASSERT_EQUAL(bytes_of_op(eager->forward, eager->n_forward, "o_proj.dropout"), t * 64 * 5);
 }
 
-/* One kernel each: norm 2 + 2 bytes, rope 2 + 2, silu and product 3 × 2, back 5 × 2, the loss 3 × 2 in place of the logits.
- * What is kept loses silu, 2 bytes per element of the MLP's width, and of each norm 6 bytes per element in place of the
- * input's 2; the loss keeps the logits alone. */
+/* One kernel each: norm 2 + 2 bytes, rope 2 + 2, silu and product 3 × 2, back 5 × 2, the loss 3 × 2 in place of the
+ * logits. What is kept loses silu, 2 bytes per element of the MLP's width, and of each norm 6 bytes per element in
+ * place of the input's 2; the loss keeps the logits alone. */
 static void fused_kernels(void) {
   ModelShape shape = {.family = MODEL_LLAMA,
                       .layers = 1,
@@ -100,8 +101,8 @@ static void fused_kernels(void) {
   CU_ASSERT_EQUAL(model_unit_saved_bytes(head), t * (1000 * 2 + 64 * 2 * 2));
 }
 
-/* Eager attention with one kernel for scale, mask and softmax: no pass of scale and mask, either way; dropout and residual by one
- * kernel: 2 + 2 bytes in, 2 and a mask of 1 out. */
+/* Eager attention with one kernel for scale, mask and softmax: no pass of scale and mask, either way; dropout and
+ * residual by one kernel: 2 + 2 bytes in, 2 and a mask of 1 out. */
 static void fused_softmax_and_dropout(void) {
   ModelShape shape = {.family = MODEL_GPT,
                       .layers = 1,
@@ -125,8 +126,8 @@ static void fused_softmax_and_dropout(void) {
   CU_ASSERT_EQUAL(bytes_of_op(fused->backward, fused->n_backward, "down_proj.dropout.backward"), t * 64 * 5);
 }
 
-/* Two metrics: each copies the logits to fp32, 2 + 4 bytes, and makes their log-softmax, 4 + 4, after the embedding's backward and
- * at forward's rate. */
+/* Two metrics: each copies the logits to fp32, 2 + 4 bytes, and makes their log-softmax, 4 + 4, after the embedding's
+ * backward and at forward's rate. */
 static void metrics_of_training(void) {
   ModelShape shape = {.family = MODEL_LLAMA,
                       .layers = 1,
@@ -151,10 +152,11 @@ static void metrics_of_training(void) {
   CU_ASSERT_EQUAL(unit->n_forward, plain->n_forward);
 }
 
-/* q is 64 wide, k and v 32 each. Joined: one matmul of 64 + 64 outputs, one of gate and up, and rope reads q and k out of it;
- * back their gradients are put beside each other, (64 + 64) × (2 + 2) bytes a token. Copied: first apart, the same bytes, then keys
- * and values (64) joined, and reordered; q and k are turned in place. Two sequences: the context is copied, 64 × 4, twice, and
- * its gradient. silu's and the product's gradients to one tensor, 2 × 160 × 4. Parameters are as many. */
+/* q is 64 wide, k and v 32 each. Joined: one matmul of 64 + 64 outputs, one of gate and up, and rope reads q and k out
+ * of it; back their gradients are put beside each other, (64 + 64) × (2 + 2) bytes a token. Copied: first apart, the
+ * same bytes, then keys and values (64) joined, and reordered; q and k are turned in place. Two sequences: the context
+ * is copied, 64 × 4, twice, and its gradient. silu's and the product's gradients to one tensor, 2 × 160 × 4. Parameters
+ * are as many. */
 static void projections(void) {
   ModelShape shape = {.family = MODEL_LLAMA,
                       .layers = 1,
@@ -190,7 +192,8 @@ static void projections(void) {
   CU_ASSERT_EQUAL(one->n_forward, copied->n_forward - 1);
 }
 
-/* Matmuls know which way they go: as many dgrads as forwards, and as many wgrads. A bias's gradient is a pass of its own. */
+/* Matmuls know which way they go: as many dgrads as forwards, and as many wgrads. A bias's gradient is a pass of its
+ * own. */
 static void passes(void) {
   ModelShape shape = {.family = MODEL_GPT,
                       .layers = 1,
@@ -216,8 +219,9 @@ static void passes(void) {
   CU_ASSERT_EQUAL(bytes_of_op(unit->backward, unit->n_backward, "up_proj.bgrad"), 128 * 256 * 2);
 }
 
-/* Bytes per element: fused Adam reads gradient 2, master, momentum, variance 12 and writes the three and the 16-bit copy, 14;
- * its norm pass reads 2. DeepSpeed: cast 6, unscale 8, Adam 28, cast back 6. In chunks of 110 tensors where they are many. */
+/* Bytes per element: fused Adam reads gradient 2, master, momentum, variance 12 and writes the three and the 16-bit
+ * copy, 14; its norm pass reads 2. DeepSpeed: cast 6, unscale 8, Adam 28, cast back 6. In chunks of 110 tensors where
+ * they are many. */
 static void optimizer_steps(void) {
   ModelOptimizer what = {
       .style = MODEL_OPTIMIZER_FUSED, .elements = 1000, .element_bytes = 2, .gradient_bytes = 2, .norm = TRUE};

@@ -64,8 +64,8 @@ static guint64 trained(const ModelUnit *unit) {
   return elements;
 }
 
-/* A is r × in, B out × r: r (in + out) each. q: 128 to 128, v: 128 to 64; rank 4: 4 · (256 + 192). With all: q 256, k and v
- * 192 each, o 256, gate, up and down 384 each: 2048. */
+/* A is r × in, B out × r: r (in + out) each. q: 128 to 128, v: 128 to 64; rank 4: 4 · (256 + 192). With all: q 256, k
+ * and v 192 each, o 256, gate, up and down 384 each: 2048. */
 static void counts_parameters(void) {
   g_autoptr(ModelUnit) usual = layer_of("lora:4", MODEL_KERNELS_FUSED, MODEL_TRAINED);
   g_autoptr(ModelUnit) every = layer_of("lora:4:all-linear", MODEL_KERNELS_FUSED, MODEL_TRAINED);
@@ -73,9 +73,9 @@ static void counts_parameters(void) {
   CU_ASSERT_EQUAL(trained(every), 4 * 2048);
 }
 
-/* Of 64 tokens, 2 flops each. Forward: the layer's, and both of the adapter's matmuls, 2 · 64 · (elements of adapters) more.
- * Backward: of the layer only what flows through, one matmul of the forward's size; of the adapters both. Attention's is the
- * same. Linear elements: 128 · (128 + 64 + 64) + 128 · 128 + 3 · 128 · 256. */
+/* Of 64 tokens, 2 flops each. Forward: the layer's, and both of the adapter's matmuls, 2 · 64 · (elements of adapters)
+ * more. Backward: of the layer only what flows through, one matmul of the forward's size; of the adapters both.
+ * Attention's is the same. Linear elements: 128 · (128 + 64 + 64) + 128 · 128 + 3 · 128 · 256. */
 static void computes_adapters_and_what_flows_through(void) {
   static const char *const ways[] = {"lora:4", "lora:4:all-linear"};
   g_autoptr(ModelUnit) plain = layer_of(NULL, MODEL_KERNELS_FUSED, MODEL_TRAINED);
@@ -99,9 +99,9 @@ static gboolean keeps(const ModelUnit *unit, const char *name) {
   return FALSE;
 }
 
-/* Inputs of frozen projections are not kept: o_proj's is attention's output, which attention keeps; down_proj's product and
- * the MLP's normed input go. What silu and the product read for their gradients stays. q and v's input stays for their
- * A, and A's output for B. Eager norms keep x in fp32, but not what only the weight's gradient needs. */
+/* Inputs of frozen projections are not kept: o_proj's is attention's output, which attention keeps; down_proj's product
+ * and the MLP's normed input go. What silu and the product read for their gradients stays. q and v's input stays for
+ * their A, and A's output for B. Eager norms keep x in fp32, but not what only the weight's gradient needs. */
 static void keeps_what_gradients_need(void) {
   g_autoptr(ModelUnit) usual = layer_of("lora:4", MODEL_KERNELS_EAGER, MODEL_TRAINED);
   static const char *const kept[] = {
@@ -132,7 +132,8 @@ static void the_lowest_layer_ends_at_its_adapters(void) {
   CU_ASSERT_FALSE(does(lowest, "input_norm.backward") || does(lowest, "q_proj.wgrad"));
 }
 
-/* The masks hold together whatever the recipe: each tensor is written once, read after, and the widest layer fits the sets. */
+/* The masks hold together whatever the recipe: each tensor is written once, read after, and the widest layer fits the
+ * sets. */
 static void masks_hold_together(void) {
   guint most = 0;
   for (int family = MODEL_LLAMA; family <= MODEL_GPT; family++)

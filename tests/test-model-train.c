@@ -41,8 +41,8 @@ static void keeps_what_is_read(void) {
       }
 }
 
-/* A linear layer's backward is two matmuls of its forward's size: frozen, one is left; attention's stays as it is. Layer of
- * 64 tokens: linear forward 2 · 64 · (4 · 128² + 3 · 128 · 256) = 20 971 520. */
+/* A linear layer's backward is two matmuls of its forward's size: frozen, one is left; attention's stays as it is.
+ * Layer of 64 tokens: linear forward 2 · 64 · (4 · 128² + 3 · 128 · 256) = 20 971 520. */
 static void frozen_layers_skip_half_of_their_matmuls(void) {
   g_autoptr(ModelUnit) trained = unit_of(MODEL_UNIT_LAYER, MODEL_ATTENTION_FLASH, MODEL_TRAINED);
   g_autoptr(ModelUnit) frozen = unit_of(MODEL_UNIT_LAYER, MODEL_ATTENTION_FLASH, MODEL_FROZEN);

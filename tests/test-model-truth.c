@@ -1,8 +1,9 @@
 /* Operation lists and kernel forms together, against measurements that neither was fitted to.
  *
- * Eager attention, forward and backward, of 16 384 tokens at hidden size 2048, causal, fp16 (PyTorch's line in the README plots of Dao-AILab/flash-attention).
- * It is four matmuls of heads × sequence², scale, mask and softmax, and their gradients. The gated MLP of a llama layer of
- * hidden size 4096 in bf16, eager, forward and backward each (linkedin/Liger-Kernel benchmark data, provider huggingface). */
+ * Eager attention, forward and backward, of 16 384 tokens at hidden size 2048, causal, fp16 (PyTorch's line in the
+ * README plots of Dao-AILab/flash-attention). It is four matmuls of heads × sequence², scale, mask and softmax, and
+ * their gradients. The gated MLP of a llama layer of hidden size 4096 in bf16, eager, forward and backward each
+ * (linkedin/Liger-Kernel benchmark data, provider huggingface). */
 #include <math.h>
 #include <string.h>
 

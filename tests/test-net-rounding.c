@@ -16,8 +16,8 @@ typedef struct {
   PlayScript script;
 } Hair;
 
-/* Caps one unit in the last place apart; a capacity within a few units of 49 times the highest; starts one after the other,
- * the uncapped flow first. */
+/* Caps one unit in the last place apart; a capacity within a few units of 49 times the highest; starts one after the
+ * other, the uncapped flow first. */
 static void make_hair(Hair *hair, GRand *random) {
   double cap = g_rand_double_range(random, 0.1, 1), ulp = nextafter(cap, 2) - cap;
   for (guint32 i = 0; i <= CAPPED; i++)
@@ -46,8 +46,8 @@ static void look_for_order(const Play *play) {
   nudged += alone == nextafter(highest, 2);
 }
 
-/* The next double above the highest cap must be the answer now and then, else nothing is tried here: a simulation of the
- * sums says in 3 % of the draws. */
+/* The next double above the highest cap must be the answer now and then, else nothing is tried here: a simulation of
+ * the sums says in 3 % of the draws. */
 static void levels_rise(void) {
   g_autoptr(GRand) random = harness_random();
   Hair hair;

@@ -1,8 +1,8 @@
 /* PyTorch's DDP: the order of its rows, what it sends, what it refuses. */
 #include "plan-case.h"
 
-/* Elements: a layer 4·64² + 3·64·128 + 2·64 = 41 088, the embedding 641·64 = 41 024, the head that and a norm of 64. Twice
- * as many bytes in bf16. */
+/* Elements: a layer 4·64² + 3·64·128 + 2·64 = 41 088, the embedding 641·64 = 41 024, the head that and a norm of 64.
+ * Twice as many bytes in bf16. */
 static const PlanShape three_layers = {.layers = 3, .hidden_size = 64, .intermediate_size = 128, .vocab_size = 641};
 
 /* Buckets of 82 176 bytes close exactly at the ends of head and layers: one each, and one of the embedding. Each is
@@ -130,8 +130,9 @@ static GArray *reduced(const char *const *assignments) {
   return bytes;
 }
 
-/* Under autocast gradients are fp32: 4 bytes. The first bucket closes at 100 000 bytes: lm_head, 4·41 024 = 164 096. The
- * others at 250 000: norm 256 and layer 2 up to 250 000 or more, and so on; all in all 4 · (2·41 024 + 64 + 3·41 088). */
+/* Under autocast gradients are fp32: 4 bytes. The first bucket closes at 100 000 bytes: lm_head, 4·41 024 = 164 096.
+ * The others at 250 000: norm 256 and layer 2 up to 250 000 or more, and so on; all in all 4 · (2·41 024 + 64 + 3·41
+ * 088). */
 static void caps_close_buckets(void) {
   g_autoptr(GArray) bytes = reduced(
       (const char *[]){"parallel.framework=ddp", "ddp.bucket_cap=250000 B", "ddp.first_bucket_cap=100000 B", NULL});

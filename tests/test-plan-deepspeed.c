@@ -1,13 +1,13 @@
 /* DeepSpeed: the order of its rows under each stage, and what it refuses. */
 #include "plan-case.h"
 
-/* Elements: a layer 4·64² + 3·64·128 + 2·64 = 41 088, the embedding 641·64 = 41 024, the head that and a norm of 64. Twice
- * as many bytes in bf16. */
+/* Elements: a layer 4·64² + 3·64·128 + 2·64 = 41 088, the embedding 641·64 = 41 024, the head that and a norm of 64.
+ * Twice as many bytes in bf16. */
 static const PlanShape three_layers = {.layers = 3, .hidden_size = 64, .intermediate_size = 128, .vocab_size = 641};
 
-/* Stage 1 by default: nothing but backward until the last gradient; then, in order of definition, each bucket of one unit
- * is flattened, divided, all-reduced whole and its own slices kept, all on the compute stream; the gather after the step
- * is there too. Five units: 2·41 024 and 2·41 088 bytes; the gather sends all, 2·(205 376) bytes. */
+/* Stage 1 by default: nothing but backward until the last gradient; then, in order of definition, each bucket of one
+ * unit is flattened, divided, all-reduced whole and its own slices kept, all on the compute stream; the gather after
+ * the step is there too. Five units: 2·41 024 and 2·41 088 bytes; the gather sends all, 2·(205 376) bytes. */
 static const char stage_1[] = "0 host micro-batch\n"
                               "1 compute F-1\n"
                               "2 compute F0\n"
@@ -133,9 +133,9 @@ static void stage_2_reduces_one_gradient_late(void) {
       "deepspeed.reduce_bucket_size=41088", "deepspeed.stage3_param_persistence_threshold=0",                          \
       "deepspeed.stage3_max_reuse_distance=1"
 
-/* Stage 3, layers as one module each, at most two units live: while one computes the next is gathered; compute waits for
- * the copies out of the flat buffer; gradients are reduce-scattered one unit late behind the gathers on NCCL's stream,
- * and compute never waits for them; the host lets two be unfinished and waits for all at the end. */
+/* Stage 3, layers as one module each, at most two units live: while one computes the next is gathered; compute waits
+ * for the copies out of the flat buffer; gradients are reduce-scattered one unit late behind the gathers on NCCL's
+ * stream, and compute never waits for them; the host lets two be unfinished and waits for all at the end. */
 static const char stage_3[] = "0 host micro-batch\n"
                               "1 comm gather parameters 82048\n"
                               "2 comm gather parameters 82176 < 1\n"
@@ -316,9 +316,9 @@ static gboolean compute_waits_for_buckets(const char *version) {
   return FALSE;
 }
 
-/* Between 0.17.2 and 0.18.5 the copy of the gradient that did not fit waits for all that the reduction of the bucket before it
- * has just been given: its newest row, the copy of own slices (pull requests 7371 and 7805, issue 7804: no overlap at all).
- * Otherwise it waits for the bucket before that. */
+/* Between 0.17.2 and 0.18.5 the copy of the gradient that did not fit waits for all that the reduction of the bucket
+ * before it has just been given: its newest row, the copy of own slices (pull requests 7371 and 7805, issue 7804: no
+ * overlap at all). Otherwise it waits for the bucket before that. */
 static gboolean compute_waits_for_what_it_sent(const char *version) {
   g_autofree char *set = g_strconcat("parallel.framework_version=", version, NULL);
   g_autoptr(Program) program =
@@ -356,10 +356,10 @@ static guint64 bytes_of(const Program *program, ProgramKind kind) {
   return bytes;
 }
 
-/* Own elements: 205 376 over 8, a multiple of 2: 25 672, and no padding. Stage 2, two micro-batches: 16-bit gradients to
- * the host once, back once, fp32 ones to the host, 16-bit parameters back: 2 + 2 + 4 + 2 bytes each; a bucket of 41 088
- * elements rounds up nowhere, one of 41 024 neither. Adam: 4 of gradient, 8 of parameter in and out, 16 of momenta, 2 of
- * 16-bit parameter. Stage 3 with parameters too: nothing comes back, and each gather takes own shards up. */
+/* Own elements: 205 376 over 8, a multiple of 2: 25 672, and no padding. Stage 2, two micro-batches: 16-bit gradients
+ * to the host once, back once, fp32 ones to the host, 16-bit parameters back: 2 + 2 + 4 + 2 bytes each; a bucket of 41
+ * 088 elements rounds up nowhere, one of 41 024 neither. Adam: 4 of gradient, 8 of parameter in and out, 16 of momenta,
+ * 2 of 16-bit parameter. Stage 3 with parameters too: nothing comes back, and each gather takes own shards up. */
 static void offload_copies(void) {
   g_autoptr(Program) two = plan_case(
       &three_layers, 8, 8,

@@ -38,10 +38,10 @@ static void expect_picture(const Drawn *drawn, const char *expected) {
     printf("%s", picture);
 }
 
-/* The schedule of three layers as PyTorch's _runtime_utils.py runs it: the host waits for the oldest freed unit before an
- * all-gather once two units are freed (lines 5, 8, 16); in backward the next gather is issued before the unit computes
- * (BACKWARD_PRE), so the communicator runs AG2', AG1', RS2, AG0', RS1, RS0; compute waits for reductions at the end. 8
- * ranks: gradients are divided by 4 (2 · 2 < 8 / 2) before and by 2 after. */
+/* The schedule of three layers as PyTorch's _runtime_utils.py runs it: the host waits for the oldest freed unit before
+ * an all-gather once two units are freed (lines 5, 8, 16); in backward the next gather is issued before the unit
+ * computes (BACKWARD_PRE), so the communicator runs AG2', AG1', RS2, AG0', RS1, RS0; compute waits for reductions at
+ * the end. 8 ranks: gradients are divided by 4 (2 · 2 < 8 / 2) before and by 2 after. */
 static void fsdp1_runs_as_pytorch_does(void) {
   Drawn drawn = three_units(PLAN_FSDP1);
   expect_picture(&drawn, "1 unshard: all-gather parameters(embedding)\n"
@@ -189,8 +189,8 @@ static guint64 copied(const Program *program) {
   return bytes;
 }
 
-/* Offload copies a shard in for each gather (those of a smaller shard, which stays on the GPU, left out) and one out for
- * each reduction, in the shards' dtype. */
+/* Offload copies a shard in for each gather (those of a smaller shard, which stays on the GPU, left out) and one out
+ * for each reduction, in the shards' dtype. */
 static void offload_copies_shards(void) {
   g_autoptr(GRand) random = harness_random();
   for (int i = 0; i < 60; i++) {
@@ -257,8 +257,8 @@ static void shards_are_padded(void) {
   CU_ASSERT_EQUAL(draw_payload(second, PROGRAM_STEADY, COLL_REDUCE_SCATTER), rows * keys->reduce_bytes);
 }
 
-/* Under use_orig_params parameters begin on 16 bytes: 8 elements of bf16. GPT's 3-head qkv bias of an odd width would be
- * padded; these widths are multiples of 8 already, so nothing changes, and by 3 ranks only the end is padded. */
+/* Under use_orig_params parameters begin on 16 bytes: 8 elements of bf16. GPT's 3-head qkv bias of an odd width would
+ * be padded; these widths are multiples of 8 already, so nothing changes, and by 3 ranks only the end is padded. */
 static void alignment_pads_nothing_that_is_aligned(void) {
   Drawn drawn = three_units(PLAN_FSDP1);
   g_autoptr(Program) aligned = draw_plan(&drawn);
@@ -297,11 +297,12 @@ static PlanWrap *wrapped(const Drawn *drawn, ProgramBuilder *builder, PlanWalk *
   return plan_wrap_new(*ret_walk, kind, least);
 }
 
-/* A model of embedding 128000, two layers of 164096, head 128128. By size: 150000 takes layers alone; 128050 the head too;
- * 200000 none alone, but embedding and layers together are the inner model, and the root keeps the head; 10⁶ is the root
- * of all. Attention is 4 · 16384, the MLP 3 · 32768, the norms 256: 98304 makes units of the two MLPs, of the embedding, of the
- * inner model (what is left of both layers, 131584) and of the head, and leaves the root nothing; 30000 of each of the MLP's
- * three layers and of the attention as a whole, four in each layer, of embedding and head, and the root has the norms. */
+/* A model of embedding 128000, two layers of 164096, head 128128. By size: 150000 takes layers alone; 128050 the head
+ * too; 200000 none alone, but embedding and layers together are the inner model, and the root keeps the head; 10⁶ is
+ * the root of all. Attention is 4 · 16384, the MLP 3 · 32768, the norms 256: 98304 makes units of the two MLPs, of the
+ * embedding, of the inner model (what is left of both layers, 131584) and of the head, and leaves the root nothing;
+ * 30000 of each of the MLP's three layers and of the attention as a whole, four in each layer, of embedding and head,
+ * and the root has the norms. */
 static void units_are_chosen(void) {
   static const struct {
     PlanWrapKind kind;

@@ -68,9 +68,9 @@ static void expect(guint64 found, guint64 expected, guint64 slack) {
   CU_ASSERT_TRUE(found >= expected && found <= expected + slack);
 }
 
-/* Gradients of adapters alone move, in each framework's dtype, as often as its full training's do; what is gathered after
- * the step is theirs too. Padding: two elements per rank for DeepSpeed's flat buffer, 64 per parameter and 128 per bucket
- * for Megatron, one per rank and parameter for nanotron. */
+/* Gradients of adapters alone move, in each framework's dtype, as often as its full training's do; what is gathered
+ * after the step is theirs too. Padding: two elements per rank for DeepSpeed's flat buffer, 64 per parameter and 128
+ * per bucket for Megatron, one per rank and parameter for nanotron. */
 static void adapters_alone_are_reduced(void) {
   g_autoptr(GRand) random = harness_random();
   for (int i = 0; i < 20; i++) {
@@ -102,10 +102,10 @@ static void adapters_alone_are_reduced(void) {
   }
 }
 
-/* Stage 3 gathers frozen parameters for forward and, but for the embedding's, for backward; gradients of adapters alone are
- * reduced. Textbook: exactly that. FSDP, block by block: the root's embedding, head and norm once a micro-batch, blocks
- * twice. FSDP1's flat gradient is whole whatever of it is trained. Padding: of rows (FSDP2), of 16 bytes and to the ranks
- * (FSDP1), per parameter. */
+/* Stage 3 gathers frozen parameters for forward and, but for the embedding's, for backward; gradients of adapters alone
+ * are reduced. Textbook: exactly that. FSDP, block by block: the root's embedding, head and norm once a micro-batch,
+ * blocks twice. FSDP1's flat gradient is whole whatever of it is trained. Padding: of rows (FSDP2), of 16 bytes and to
+ * the ranks (FSDP1), per parameter. */
 static void frozen_parameters_are_gathered(void) {
   g_autoptr(GRand) random = harness_random();
   for (int i = 0; i < 20; i++) {
@@ -131,8 +131,8 @@ static void frozen_parameters_are_gathered(void) {
   }
 }
 
-/* Of the adapters, those at most as large as the threshold stay gathered: with it at rank · h, q and v's are all of them, and
- * norms. Gathered in forward and backward is the rest, once after the step what stays. */
+/* Of the adapters, those at most as large as the threshold stay gathered: with it at rank · h, q and v's are all of
+ * them, and norms. Gathered in forward and backward is the rest, once after the step what stays. */
 static void persistence_thresholds_apply_to_adapters(void) {
   g_autoptr(GRand) random = harness_random();
   for (int i = 0; i < 10; i++) {
@@ -152,8 +152,8 @@ static void persistence_thresholds_apply_to_adapters(void) {
   }
 }
 
-/* A pattern: the upper layers' gradients alone. FSDP2 with a unit at each end gathers the embedding in backward for nothing
- * when layer 0 is trained: the unit above prefetches by the order of forward; FSDP1 does not. */
+/* A pattern: the upper layers' gradients alone. FSDP2 with a unit at each end gathers the embedding in backward for
+ * nothing when layer 0 is trained: the unit above prefetches by the order of forward; FSDP1 does not. */
 static void patterns_train_whole_units(void) {
   g_autoptr(GRand) random = harness_random();
   for (int i = 0; i < 10; i++) {

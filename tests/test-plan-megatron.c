@@ -33,8 +33,8 @@ static void expect_picture(const Drawn *drawn, ProgramSectionKind section, const
     printf("%s", picture);
 }
 
-/* The defaults: no communication until the last backward is over, then one reduce-scatter, the norm that the host reads,
- * the step, one all-gather; all on the way of compute. */
+/* The defaults: no communication until the last backward is over, then one reduce-scatter, the norm that the host
+ * reads, the step, one all-gather; all on the way of compute. */
 static void megatron_hides_nothing_by_default(void) {
   Drawn drawn = small(PLAN_MEGATRON);
   drawn.recipe.megatron.bucket_size = 0;
@@ -63,10 +63,10 @@ static void megatron_hides_nothing_by_default(void) {
                  "22 host: end of step <- 20,21\n");
 }
 
-/* Megatron's own default looks for NaN: after the last backward (one bucket) the host waits for the norm of the buffer before
- * it issues the reduction, here rows 14 and 15; without overlap once a step. With overlap_grad_reduce each of the three buckets
- * is looked at before its reduction, in the last micro-batch alone: the host waits three times while backward runs. A single
- * rank looks as well, though it reduces nothing. */
+/* Megatron's own default looks for NaN: after the last backward (one bucket) the host waits for the norm of the buffer
+ * before it issues the reduction, here rows 14 and 15; without overlap once a step. With overlap_grad_reduce each of
+ * the three buckets is looked at before its reduction, in the last micro-batch alone: the host waits three times while
+ * backward runs. A single rank looks as well, though it reduces nothing. */
 static guint count_named(const Drawn *drawn, const char *name) {
   g_autoptr(Program) program = draw_plan(drawn);
   g_autofree char *picture = picture_of(program, PROGRAM_STEADY);
@@ -97,9 +97,10 @@ static void megatron_looks_for_nan(void) {
 }
 
 /* The buffer holds parameters from the last to the first; at 100 000 elements a bucket closes: {lm_head}, {final_norm,
- * norms, down, up, gate, o}, {v, k, q, embedding}. The first step counts gradients: all three are reduced after backward,
- * all gathered after the step. Then each is reduced in the last micro-batch as backward fills it, and gathered in the
- * next forward: the embedding waits for its bucket (4 ← 2), which dispatches the one after it in forward (3), and so on. */
+ * norms, down, up, gate, o}, {v, k, q, embedding}. The first step counts gradients: all three are reduced after
+ * backward, all gathered after the step. Then each is reduced in the last micro-batch as backward fills it, and
+ * gathered in the next forward: the embedding waits for its bucket (4 ← 2), which dispatches the one after it in
+ * forward (3), and so on. */
 static void megatron_overlaps_when_told(void) {
   Drawn drawn = small(PLAN_MEGATRON);
   drawn.recipe.megatron.overlap_grad_reduce = drawn.recipe.megatron.overlap_param_gather = TRUE;
@@ -166,8 +167,9 @@ static void megatron_overlaps_when_told(void) {
 }
 
 /* One bucket: all gradients are less than 25 MiB, and the first closes at 1 MiB. Gradients of the first micro-batch are
- * added to fp32 ones after it (within line 6), those of the last go through DDP's bucket, and from rank to rank through buffers of
- * one slice each; after the step parameters are gathered through flat buffers, and copied back in a row for each of the eight ranks. */
+ * added to fp32 ones after it (within line 6), those of the last go through DDP's bucket, and from rank to rank through
+ * buffers of one slice each; after the step parameters are gathered through flat buffers, and copied back in a row for
+ * each of the eight ranks. */
 static void nanotron_accumulates_in_fp32(void) {
   Drawn drawn = small(PLAN_NANOTRON);
   expect_picture(&drawn, PROGRAM_STEADY,
@@ -209,8 +211,8 @@ static void nanotron_accumulates_in_fp32(void) {
                  "36 host: end of step <- 35\n");
 }
 
-/* Nine tensors as nanotron holds them (embedding, two norms, qkv, o, gate with up, down, last norm, head), of each eight
- * ranks' slices copied back one by one. */
+/* Nine tensors as nanotron holds them (embedding, two norms, qkv, o, gate with up, down, last norm, head), of each
+ * eight ranks' slices copied back one by one. */
 static void nanotron_copies_every_slice(void) {
   Drawn drawn = small(PLAN_NANOTRON);
   g_autoptr(Program) program = draw_plan(&drawn);
@@ -226,8 +228,9 @@ static guint64 rounded_up(guint64 value, guint64 to) {
   return (value + to - 1) / to * to;
 }
 
-/* Whatever the micro-batches: stage 1 reduce-scatters ψ in the buffer's dtype (4 bytes) and gathers ψ in the parameters'
- * (2), stage 0 all-reduces ψ. Padding: a parameter to 64 elements, a bucket to lcm(N, 128), so less than that each. */
+/* Whatever the micro-batches: stage 1 reduce-scatters ψ in the buffer's dtype (4 bytes) and gathers ψ in the
+ * parameters' (2), stage 0 all-reduces ψ. Padding: a parameter to 64 elements, a bucket to lcm(N, 128), so less than
+ * that each. */
 static void megatron_volumes_and_states(void) {
   g_autoptr(GRand) random = harness_random();
   for (int i = 0; i < 100; i++) {
@@ -265,8 +268,8 @@ static void megatron_volumes_and_states(void) {
   }
 }
 
-/* Without overlap all is one bucket. By N = 24 ranks it ends on lcm(24, 128) = 384, with wide padding on lcm(24, 65536) =
- * 196608. */
+/* Without overlap all is one bucket. By N = 24 ranks it ends on lcm(24, 128) = 384, with wide padding on lcm(24, 65536)
+ * = 196608. */
 static void buckets_end_where_ranks_divide_them(void) {
   Drawn drawn = small(PLAN_MEGATRON);
   drawn.recipe.ranks = drawn.recipe.shard_ranks = 24;

@@ -1,5 +1,5 @@
-/* What each framework sends per rank and step, over random models, GPUs and micro-batches: elements with the ring factor
- * left out. An all-reduce sends its payload twice; sums of one number are not counted. */
+/* What each framework sends per rank and step, over random models, GPUs and micro-batches: elements with the ring
+ * factor left out. An all-reduce sends its payload twice; sums of one number are not counted. */
 #include "plan-case.h"
 
 #define SCALAR 8 /* bytes */
@@ -94,8 +94,8 @@ static void ddp_reduces_once(void) {
   }
 }
 
-/* Stage 0: an all-reduce. Stage 1: that and a gather, 3ψ; with one reduce per slice 2ψ; with fp32 accumulation (reduced in
- * bf16) 3ψ again. Stage 2: the same each micro-batch: (2k+1)ψ, (k+1)ψ. */
+/* Stage 0: an all-reduce. Stage 1: that and a gather, 3ψ; with one reduce per slice 2ψ; with fp32 accumulation (reduced
+ * in bf16) 3ψ again. Stage 2: the same each micro-batch: (2k+1)ψ, (k+1)ψ. */
 static void deepspeed_1_and_2_all_reduce(void) {
   g_autoptr(GRand) random = harness_random();
   for (int i = 0; i < 20; i++) {
@@ -194,8 +194,9 @@ static void copies_reduce_their_shards(void) {
   }
 }
 
-/* Only what is trained is reduced, and gathered after the step; stage 3 gathers all, frozen or not, for each use. Of layers
- * 0 and up to the head's units, only layer 0 is trained: forward gathers everything, backward all but the embedding. */
+/* Only what is trained is reduced, and gathered after the step; stage 3 gathers all, frozen or not, for each use. Of
+ * layers 0 and up to the head's units, only layer 0 is trained: forward gathers everything, backward all but the
+ * embedding. */
 static void frozen_parameters_are_not_reduced(void) {
   g_autoptr(GRand) random = harness_random();
   for (int i = 0; i < 20; i++) {
@@ -230,10 +231,11 @@ static void levels(const Program *program, ProgramSectionKind kind, gint64 *leve
   }
 }
 
-/* Units inside blocks (size:N with N the size of one of the MLP's three layers, h f): each of those, and of the attention (4 h^2,
- * at least h f as f <= 4 h) its parts or the whole. Norms are left to the inner model or the root, with an embedding and a head
- * that are smaller than N. All is gathered in forward and, but for the root, in backward; where blocks run again FSDP1 gathers
- * what is inside for that alone: once more. Padding: parameters on 16 bytes, flat ones to a multiple of the ranks. */
+/* Units inside blocks (size:N with N the size of one of the MLP's three layers, h f): each of those, and of the
+ * attention (4 h^2, at least h f as f <= 4 h) its parts or the whole. Norms are left to the inner model or the root,
+ * with an embedding and a head that are smaller than N. All is gathered in forward and, but for the root, in backward;
+ * where blocks run again FSDP1 gathers what is inside for that alone: once more. Padding: parameters on 16 bytes, flat
+ * ones to a multiple of the ranks. */
 static void units_inside_blocks_are_gathered_again(void) {
   g_autoptr(GRand) random = harness_random();
   for (int i = 0; i < 40; i++) {
@@ -254,8 +256,8 @@ static void units_inside_blocks_are_gathered_again(void) {
   }
 }
 
-/* Weights of the layers' linear parts in one byte instead of two, forward and backward; 64 divides by the 16 ranks, so that
- * nothing is padded. Gradients stay as they are. */
+/* Weights of the layers' linear parts in one byte instead of two, forward and backward; 64 divides by the 16 ranks, so
+ * that nothing is padded. Gradients stay as they are. */
 static void fp8_gathers_half_of_the_weights(void) {
   g_autoptr(GRand) random = harness_random();
   for (int i = 0; i < 20; i++) {
@@ -273,9 +275,9 @@ static void fp8_gathers_half_of_the_weights(void) {
   }
 }
 
-/* checkpoint(FSDP(block)): blocks are gathered for forward, for running again and for backward; the root once. With their
- * gradients' reduction 4ψ of blocks each micro-batch; inside, 3ψ. Padding: parameters begin on 8 elements, flat ones end on
- * the ranks. */
+/* checkpoint(FSDP(block)): blocks are gathered for forward, for running again and for backward; the root once. With
+ * their gradients' reduction 4ψ of blocks each micro-batch; inside, 3ψ. Padding: parameters begin on 8 elements, flat
+ * ones end on the ranks. */
 static void checkpoint_outside_gathers_once_more(void) {
   g_autoptr(GRand) random = harness_random();
   for (int i = 0; i < 20; i++) {

@@ -270,8 +270,8 @@ static void communicators_side_by_side(void) {
     g_autofree char *text = edited(stages, edits[i].from, edits[i].to);
     HARNESS_FAILS(program_trace_read("a", text, strlen(text), &origin, &error), error, edits[i].fragment);
   }
-  /* a meets before it reduces, b after, on one stream each: a's r waits for no one of b, so all still ends; but once both
-   * reduce in one communicator, a waits in like and b in stage. */
+  /* a meets before it reduces, b after, on one stream each: a's r waits for no one of b, so all still ends; but once
+   * both reduce in one communicator, a waits in like and b in stage. */
   g_autofree char *together = edited(stages, "0-1 | 2-3", "0-3");
   g_autofree char *same =
       edited(together, "b,steady,q,comm,collective,reduce,0,reduce,0,,,,,,3000,all-reduce,stage,f,,,\n", "");

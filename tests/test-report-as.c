@@ -5,8 +5,8 @@
 #define MS SIM_MILLISECOND
 
 /* Two micro-batches. The first: forward to 100 ms, backward to 250, its reduction to 260. The second: forward to 360,
- * recomputation and backward to 500, its reduction to 530. The optimizer ends with the step at 600. So the second's timers
- * are 100, 140 + 30 and 70, and those of the step 200, 290 + 40 and 70. */
+ * recomputation and backward to 500, its reduction to 530. The optimizer ends with the step at 600. So the second's
+ * timers are 100, 140 + 30 and 70, and those of the step 200, 290 + 40 and 70. */
 static RunTask tasks[] = {
     {.name = "a", .phase = "forward", .micro = 0, .start = 0, .end = 100 * MS},
     {.name = "b", .phase = "backward", .micro = 0, .start = 100 * MS, .end = 250 * MS},

@@ -63,8 +63,8 @@ static void add_point(StoreDb *db, gint64 sweep, guint64 number, guint32 stage, 
   CU_ASSERT_TRUE_FATAL(store_db_write_point(db, sweep, &point, NULL));
 }
 
-/* Two stages of three sequences by two micro-batches, numbered with the last axis fastest: point 7 is stage 3, sequence 1k,
- * micro-batch 2. Of 80 GiB 4 are 5 %: 3 to spare are a near miss, 4 are not. Point 5 has not been reached. */
+/* Two stages of three sequences by two micro-batches, numbered with the last axis fastest: point 7 is stage 3, sequence
+ * 1k, micro-batch 2. Of 80 GiB 4 are 5 %: 3 to spare are a near miss, 4 are not. Point 5 has not been reached. */
 static void cells_are_where_their_settings_say(void) {
   gint64 sweep;
   g_autoptr(StoreDb) db = open_sweep(
@@ -82,7 +82,8 @@ static void cells_are_where_their_settings_say(void) {
   has(data, "# panel 1 'stage 3': column row kind spare_gib\n0 0 0 +60.0\n1 0 0 +59.0\n");
   has(script, "set xtics ('1' 0, '2' 1)");
   has(script, "set ytics ('1k' 0, '2k' 1, '4k' 2)");
-  /* Left to itself: the axis with most values, and of the two with equally many the later one; the faster goes across. */
+  /* Left to itself: the axis with most values, and of the two with equally many the later one; the faster goes
+   * across. */
   CU_ASSERT_TRUE_FATAL(report_plot_oom_map(db, NULL, NULL, turned, NULL));
   g_autofree char *same = content("turned.dat");
   CU_ASSERT_STRING_EQUAL(same, data);

@@ -69,8 +69,8 @@ static const RunTask *kernel_of(const RunClass *all) {
   return strcmp(all->tasks[0].name, "kernel") == 0 ? &all->tasks[0] : &all->tasks[1];
 }
 
-/* By hand: the collective moves at 1 / 1.11 of its cap, for a kernel runs as it begins. As long as it lasts, C, the kernel
- * takes S for the whole of it, so that 1 − C/S is left, at the rate alone. */
+/* By hand: the collective moves at 1 / 1.11 of its cap, for a kernel runs as it begins. As long as it lasts, C, the
+ * kernel takes S for the whole of it, so that 1 − C/S is left, at the rate alone. */
 static void by_hand(const HwCluster *cluster, const Case *what, KernelBeside beside) {
   g_autoptr(CollGroup) group = group_of_first(cluster, RANKS);
   CollPlan plan;

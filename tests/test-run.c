@@ -101,7 +101,8 @@ static RunReport *overlap(gboolean fold, EventTie tie, SimTime *ret_a, SimTime *
 
 /*  compute  pinned copy ► ─── waits for the cores ─── pageable copy ►
  *  cpu                 work ──────────►
- *  1 GB each: 1/50 s, then 1/20 s of the cores, then 1/10 s. None of it is compute or communication: all is idle time. */
+ * 1 GB each: 1/50 s, then 1/20 s of the cores, then 1/10 s. None of it is compute or communication: all is idle
+ * time. */
 static void copies_and_cores(void) {
   Bench bench = bench_new();
   guint32 cpu = program_builder_stream(bench.builder, "cpu");
@@ -193,8 +194,8 @@ static void record_stream_delays_a_give(void) {
   }
   g_autoptr(RunReport) report = play(&bench, TRUE, EVENT_TIE_FORWARD);
   /* y is taken while x still waits for comm: both at once, though x was given before. */
-  /* Blocks: x is 7 GB and the rest of its segment, 0.28 MiB, which is not worth splitting off; y's rest of 1.63 MiB is. x is
-   * no longer allocated when y is, but active. */
+  /* Blocks: x is 7 GB and the rest of its segment, 0.28 MiB, which is not worth splitting off; y's rest of 1.63 MiB is.
+   * x is no longer allocated when y is, but active. */
   guint64 workspaces = 2 * bench.built.cluster->gpu->workspace_bytes;
   guint64 segment = 2 << 20, x_block = (7 * GB + segment - 1) / segment * segment;
   CU_ASSERT_EQUAL(report->classes[0].peak_active, workspaces + x_block + 5 * GB);

@@ -1,4 +1,6 @@
 /* The database's file: only ours is touched, and what goes wrong leaves it as it was. */
+#include <glib/gstdio.h>
+#include <sqlite3.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>

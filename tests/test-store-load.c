@@ -1,5 +1,6 @@
 /* A run loaded from the database is the run that was written, less what is said to be missing; one that somebody
  * changed is refused. */
+#include <sqlite3.h>
 #include <string.h>
 
 #include "base-error.h"

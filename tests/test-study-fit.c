@@ -27,7 +27,8 @@ static RunVerdict verdict_at(const Study *study, guint64 micro_batch, int stage)
   return report->verdict;
 }
 
-/* The value fits and the next does not; from 1 on all below fit. Stage 0 needs 16 bytes for each of 6.7 G parameters. */
+/* The value fits and the next does not; from 1 on all below fit. Stage 0 needs 16 bytes for each of 6.7 G
+ * parameters. */
 static void largest_micro_batch(void) {
   g_autoptr(Study) study = open_small("1");
   g_autoptr(GError) error = NULL;
@@ -78,8 +79,8 @@ static void remedies_mend(void) {
 }
 
 /* 70 B under DeepSpeed's stage 2 on eight GPUs: 16-bit weights alone are 128 GiB. Stage 3 has an eighth of 16 bytes a
- * parameter, 128 GiB again; offload alone keeps the weights whole. Both together fit, and nothing that is tried needs as
- * much as the run itself. */
+ * parameter, 128 GiB again; offload alone keeps the weights whole. Both together fit, and nothing that is tried needs
+ * as much as the run itself. */
 static void remedies_join_hands(void) {
   g_autoptr(Study) study = study_open("llama2-70b", NULL);
   CU_ASSERT_PTR_NOT_NULL_FATAL(study);
@@ -124,8 +125,8 @@ static void ddp_is_shown_fsdp(void) {
   }
 }
 
-/* At the moment of the first failing request: what tensors hold is at most what the allocator has given, and the request is
- * more than is free. */
+/* At the moment of the first failing request: what tensors hold is at most what the allocator has given, and the
+ * request is more than is free. */
 static void oom_tells_what_was_held(void) {
   g_autoptr(Study) study = open_small("0");
   g_autoptr(RunReport) report = study_run(study, &STUDY_OPTIONS_DEFAULT, NULL);

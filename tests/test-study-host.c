@@ -41,8 +41,9 @@ static double waits(const RunReport *report) {
   return (double)(all->host + all->by_cause[RUN_CAUSE_HOST]) / (double)all->step;
 }
 
-/* Short kernels: the GPU waits for its host for over half of the step, a slower processor makes it as much longer as it is slower
- * (hosts.ini: intel-skylake's times are 1.35 of intel-spr's), and compiled graphs, which launch less, make it shorter. */
+/* Short kernels: the GPU waits for its host for over half of the step, a slower processor makes it as much longer as it
+ * is slower (hosts.ini: intel-skylake's times are 1.35 of intel-spr's), and compiled graphs, which launch less, make it
+ * shorter. */
 static void short_kernels_wait_for_the_host(void) {
   for (gsize i = 0; i < G_N_ELEMENTS(policies); i++) {
     g_autoptr(RunReport) eager = play(&policies[i], TRUE, "intel-spr", FALSE);

@@ -1,5 +1,5 @@
-/* Memory over random workloads and policies: the ledger balances, the four numbers stand in their order, the verdict is what
- * they say. */
+/* Memory over random workloads and policies: the ledger balances, the four numbers stand in their order, the verdict is
+ * what they say. */
 #include <string.h>
 
 #include "harness.h"
@@ -27,8 +27,9 @@ static guint64 sum_of(const guint64 held[RUN_TENANTS]) {
   return sum;
 }
 
-/* What a class of ranks violates; NULL: nothing. A step that repeats ends with what it began with, tenant by tenant, but for what
- * its first rows take at its very start, where the host costs nothing; no level is above the peak, and what tensors, context and buffers hold is at most what the device must. */
+/* What a class of ranks violates; NULL: nothing. A step that repeats ends with what it began with, tenant by tenant,
+ * but for what its first rows take at its very start, where the host costs nothing; no level is above the peak, and
+ * what tensors, context and buffers hold is at most what the device must. */
 static const char *violated(const RunReport *report, const RunClass *class) {
   if (class->peak_allocated > class->peak_active || class->peak_active > class->peak_reserved ||
       class->peak_reserved > class->device_used || class->steady_allocated > class->peak_allocated)

@@ -1,4 +1,5 @@
-/* A layer profile as input: measured times are replayed to the picosecond, and a profile that does not fit is refused. */
+/* A layer profile as input: measured times are replayed to the picosecond, and a profile that does not fit is
+ * refused. */
 #include <glib/gstdio.h>
 #include <string.h>
 
@@ -24,8 +25,8 @@ static Study *open_alone(const char *profile) {
   return study;
 }
 
-/* A millisecond forward and two backward for every layer, a half for each end; `odd` layer forward takes one and a bit. Row
- * `leave_out` (from 0, in order) is not written. */
+/* A millisecond forward and two backward for every layer, a half for each end; `odd` layer forward takes one and a bit.
+ * Row `leave_out` (from 0, in order) is not written. */
 static char *profile_text(int odd, int leave_out) {
   GString *text = g_string_new("layer,phase,time_us,flops,bytes,activation_bytes,parameters\n");
   int row = 0;
@@ -59,8 +60,8 @@ static RunReport *run_with(const char *text, GError **error) {
   return report;
 }
 
-/* 32 × (1 + 2) ms and 2 × (0.5 + 0.5) ms, and the optimizer, which is no layer's: the same in both runs. One layer's forward
- * is 17 ps longer in the second, and so is the step. */
+/* 32 × (1 + 2) ms and 2 × (0.5 + 0.5) ms, and the optimizer, which is no layer's: the same in both runs. One layer's
+ * forward is 17 ps longer in the second, and so is the step. */
 static void times_are_replayed(void) {
   g_autofree char *plain = profile_text(-1, -1), *longer = profile_text(7, -1);
   g_autoptr(RunReport) a = run_with(plain, NULL);

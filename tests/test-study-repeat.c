@@ -1,5 +1,6 @@
-/* The short ways of a run against the plain ones: steps that are known are not played, their memory alone is, points share
- * machines, models and Programs; every byte of the Report must be what playing every step from the files gives. */
+/* The short ways of a run against the plain ones: steps that are known are not played, their memory alone is, points
+ * share machines, models and Programs; every byte of the Report must be what playing every step from the files
+ * gives. */
 #include <string.h>
 
 #include "harness.h"

@@ -1,5 +1,5 @@
-/* Sweeps: axes, the same database for any number of threads and after a stop, points that make no sense, shards; and the
- * cache, whose every answer must be the one that a walk from the files gives. */
+/* Sweeps: axes, the same database for any number of threads and after a stop, points that make no sense, shards; and
+ * the cache, whose every answer must be the one that a walk from the files gives. */
 #include <string.h>
 
 #include "base-error.h"
@@ -43,7 +43,8 @@ static void axes_expand(void) {
   }
 }
 
-/* 3 × 3 × 2 points; the last axis runs fastest, so number 7 = (1 × 3 + 0) × 2 + 1 is nodes 2, stage 1, micro-batch 2. */
+/* 3 × 3 × 2 points; the last axis runs fastest, so number 7 = (1 × 3 + 0) × 2 + 1 is nodes 2, stage 1, micro-batch
+ * 2. */
 static void the_last_axis_is_fastest(void) {
   g_autoptr(Study) base = study();
   g_autoptr(StudyGrid) grid = grid_of(base, axes, 3);
@@ -155,7 +156,8 @@ static void a_stopped_sweep_goes_on(void) {
   CU_ASSERT_STRING_EQUAL(a, b);
 }
 
-/* 16 sequences over 8 × nodes GPUs of one sequence each: two micro-batches on one node, one on two; three do not divide. */
+/* 16 sequences over 8 × nodes GPUs of one sequence each: two micro-batches on one node, one on two; three do not
+ * divide. */
 static void a_point_without_sense_is_a_row(void) {
   static const char *const batch[] = {"nodes=1..3:1", "gradient_accumulation=1,2", "global_batch=16"};
   g_autofree char *path = store_help_path("batch.db");

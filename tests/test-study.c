@@ -118,8 +118,8 @@ static void twins_could_differ(void) {
   CU_ASSERT_NOT_EQUAL(one->classes[0].step, other->classes[0].step);
 }
 
-/* On eight GPUs the expected slowest is 1.4236 / 2.8472 = half of the spread behind a typical one: 2.5 % of 5 %. Each kernel
- * is rounded to half a picosecond. --jitter=off is a spread of 0. */
+/* On eight GPUs the expected slowest is 1.4236 / 2.8472 = half of the spread behind a typical one: 2.5 % of 5 %. Each
+ * kernel is rounded to half a picosecond. --jitter=off is a spread of 0. */
 static void all_wait_for_the_slowest(void) {
   g_autoptr(Study) study = open_at("gpt2-xl", NULL, 0);
   CU_ASSERT_TRUE(study_set(study, "cluster.gpu_spread=5%", NULL));
@@ -138,8 +138,8 @@ static void all_wait_for_the_slowest(void) {
 
 static void fp32_needs_sixteen_bytes_a_parameter(void) {
   /* 4 + 4 + 8 bytes × 6 738 415 616 = 107.8 GB of states: out of memory on 80 GB under DDP, an eighth of it under stage
-   * 3 over 8, padding less than one element per unit. Allocated: two workspaces of 32 MiB and up to a segment's rest of 1 MiB
-   * for each of at most 8 blocks come on top. */
+   * 3 over 8, padding less than one element per unit. Allocated: two workspaces of 32 MiB and up to a segment's rest of
+   * 1 MiB for each of at most 8 blocks come on top. */
   for (guint stage = 0; stage <= 3; stage += 3) {
     g_autoptr(Study) study = open_at("llama2-7b", "training.precision=fp32", stage);
     CU_ASSERT_TRUE(study_set(study, "cluster.nodes=1", NULL));

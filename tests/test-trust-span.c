@@ -22,8 +22,8 @@ static void takes_rows(void) {
   CU_ASSERT_FALSE(trust_span(residuals, 9, 90, &span));
 }
 
-/* One source, 80 %: n = 9 has k = 10 × 20 / 200 = 1, its least and most, 0.5 and 1.3. n = 14 has k = 1.5: halfway from the
- * first, 0.1, to the second, 0.2; and from the last, 1.4, to 1.3. n = 19 has k = 2: 0.2 and 1.8. */
+/* One source, 80 %: n = 9 has k = 10 × 20 / 200 = 1, its least and most, 0.5 and 1.3. n = 14 has k = 1.5: halfway from
+ * the first, 0.1, to the second, 0.2; and from the last, 1.4, to 1.3. n = 19 has k = 2: 0.2 and 1.8. */
 static void ranks(void) {
   static const struct {
     guint n, first;
@@ -41,8 +41,8 @@ static void ranks(void) {
   }
 }
 
-/* A source of 19 rows spans 0.2 … 1.8 (above); one of two rows, 0.05 and 2.5, spans those: together 0.05 … 2.5, although
- * 19 of 21 rows lie inside the first. */
+/* A source of 19 rows spans 0.2 … 1.8 (above); one of two rows, 0.05 and 2.5, spans those: together 0.05 … 2.5,
+ * although 19 of 21 rows lie inside the first. */
 static void sources_are_not_outvoted(void) {
   TrustResidual residuals[21] = {{"b", 2.5}, {"b", 0.05}};
   TrustSpan span;
@@ -85,8 +85,8 @@ static void join_holds_both(void) {
 }
 
 /* A rank k of n numbers drawn uniformly is expected at k / (n + 1), interpolated or not: the next draw lies between the
- * limits in (n + 1 - 2k) / (n + 1) = 80 % of cases. Of 4000 trials that is 0.8 ± 0.0063 (sqrt(0.8 × 0.2 / 4000)); four of
- * these deviations are allowed, and 1 in 512 clamps for n = 9, which adds at most that. */
+ * limits in (n + 1 - 2k) / (n + 1) = 80 % of cases. Of 4000 trials that is 0.8 ± 0.0063 (sqrt(0.8 × 0.2 / 4000)); four
+ * of these deviations are allowed, and 1 in 512 clamps for n = 9, which adds at most that. */
 static void covers_what_it_says(void) {
   static const guint sizes[] = {9, 14, 30, 61};
   g_autoptr(GRand) random = harness_random();

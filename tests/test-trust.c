@@ -14,8 +14,8 @@
   "sequence_length,micro_batch_tokens,gradient_accumulation,tensor,pipeline,context,expert,network_rate,options\n"
 #define STEP (1000 * SIM_MILLISECOND)
 
-/* Nine rows of fsdp1 on A100, 1.00 … 1.08, bound by compute, 64 GPUs, sequences of 2048; nine of megatron on H100, 0.80 …
- * 0.88, from 8 to 512 GPUs with one micro-batch of 4096, of which the last runs with overlap. */
+/* Nine rows of fsdp1 on A100, 1.00 … 1.08, bound by compute, 64 GPUs, sequences of 2048; nine of megatron on H100, 0.80
+ * … 0.88, from 8 to 512 GPUs with one micro-batch of 4096, of which the last runs with overlap. */
 static char *hand_made(void) {
   GString *rows = g_string_new(HEAD);
   for (int i = 0; i < 9; i++)
@@ -130,8 +130,8 @@ static TrustCase like_mill(void) {
   return one;
 }
 
-/* Of the five rows bound by compute three are within a factor of 4 of 8 GPUs: 8, 16, 32. Five are too few for a class of their
- * own, so the interval is that of the architecture and framework, 0.80 … 1 (the prediction). */
+/* Of the five rows bound by compute three are within a factor of 4 of 8 GPUs: 8, 16, 32. Five are too few for a class
+ * of their own, so the interval is that of the architecture and framework, 0.80 … 1 (the prediction). */
 static void classes_fall_back(void) {
   TrustCase one = like_mill();
   one.numbers[TRUST_GPUS] = 8;
@@ -242,8 +242,8 @@ static void old_residuals_say_so(void) {
   trust_case_clear(&one);
 }
 
-/* Of a step of 100: 12 of communication, of which 3 because the host was late, 6 of idle host: the host has 9, the network 9;
- * from 9 % on the host binds it, since it is asked first; from 10 % on compute does. */
+/* Of a step of 100: 12 of communication, of which 3 because the host was late, 6 of idle host: the host has 9, the
+ * network 9; from 9 % on the host binds it, since it is asked first; from 10 % on compute does. */
 static void what_binds(void) {
   RunClass slowest = {.step = 100, .compute = 82, .exposed = 12, .idle = 6, .host = 6};
   slowest.by_cause[RUN_CAUSE_HOST] = 3;

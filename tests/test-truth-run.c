@@ -140,8 +140,8 @@ static TruthCover cover_of(const TruthResult *result, const char *set) {
   g_error("no intervals of %s", set);
 }
 
-/* alpha's rows a-1 and a-2 are tier A, a-3 is tier B; nobody else ran. A measured step on the lower limit lies inside, a
- * picosecond below it does not. Intervals do not rest on these rows, so without their source they are the same. */
+/* alpha's rows a-1 and a-2 are tier A, a-3 is tier B; nobody else ran. A measured step on the lower limit lies inside,
+ * a picosecond below it does not. Intervals do not rest on these rows, so without their source they are the same. */
 static void intervals_are_counted(void) {
   g_autoptr(TruthResult) result = run_both(1);
   TruthRow *row = first_row(result);

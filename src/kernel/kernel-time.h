@@ -2,7 +2,7 @@
  *
  * Matmuls by tiles and waves (kernel-matmul.c), flash attention by blocks of queries (kernel-attention.c), all else by the
  * bytes that it moves, at the share of the bandwidth that kernels of its kind reach, and a floor for each launch. The
- * figures are fitted per GPU to published microbenchmarks by tests/fit-kernels.c and stand in topologies/catalog/kernels-*.ini;
+ * figures are fitted per GPU to published microbenchmarks by tools/fit-kernels and stand in topologies/catalog/kernels-*.ini;
  * a GPU without measurements takes those of its compute capability, and kernel_basis says so.
  *
  *   SimTime t = kernel_time(gpu, &op);                                           // O(1)

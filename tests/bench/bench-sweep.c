@@ -1,5 +1,5 @@
-/* Sweep throughput: a grid over Llama-2-7B (32 layers) on one core, summaries into a database, new points; then the same
- * points again, which are found by their keys.
+/* Sweep throughput: a grid over Llama-2-7B (32 layers) on one core, summaries into a database, new points; then the
+ * same points again, which are found by their keys.
  *
  * Target: 1 000 configurations/s on one core. */
 #include <glib/gstdio.h>

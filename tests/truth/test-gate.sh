@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# The gate holds, and it can fail: against a table in which one error is smaller than today's, one more row ran, it names
-# both and nothing else.
-# usage: tests/truth/test-gate.sh FORETRAIN
+# The gate holds, and it can fail: against a table in which one error is smaller than today's, one more row ran, it
+# names both and nothing else. usage: tests/truth/test-gate.sh FORETRAIN
 set -euo pipefail
 here=$(readlink -f "$(dirname "$0")")
 "$here/gate" "$1"

@@ -1,0 +1,26 @@
+/* Programs for tests of frameworks: a model by its shape, a recipe by settings as people write them, and a Program's
+ * rows condensed to a few lines.
+ *
+ *   PlanShape shape = {.layers = 3, .vocab_size = 641};
+ *   g_autoptr(Program) program = plan_case(&shape, 8, 8, (const char *[]){"parallel.framework=ddp", NULL});
+ *   g_autofree char *text = plan_case_dag(program, PROGRAM_STEADY);
+ */
+#pragma once
+
+#include "harness.h"
+#include "plan.h"
+
+typedef struct {
+  guint64 layers, hidden_size, intermediate_size, vocab_size;
+  gboolean tied;
+} PlanShape;
+
+/* Assignments end with NULL; one that is refused fails the test and gives NULL. */
+gboolean plan_case_recipe(guint32 ranks, guint32 per_node, const char *const *assignments, PlanRecipe *ret,
+                          GError **error);
+
+Program *plan_case(const PlanShape *shape, guint32 ranks, guint32 per_node, const char *const *assignments);
+
+/* ---- Condensed rows ---- */
+
+void plan_case_expect(const Program *program, ProgramSectionKind kind, const char *expected);
