@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "golden.h"
+
 static void plan_case_shape(const PlanShape *from, ModelShape *ret) {
   *ret = (ModelShape){.family = MODEL_LLAMA,
                       .layers = from->layers,
@@ -108,10 +110,7 @@ static char *plan_case_dag(const Program *program, ProgramSectionKind kind) {
   return g_string_free(dag.text, FALSE);
 }
 
-void plan_case_expect(const Program *program, ProgramSectionKind kind, const char *expected) {
+void plan_case_expect(const Program *program, ProgramSectionKind kind, const char *golden) {
   g_autofree char *found = plan_case_dag(program, kind);
-  gboolean same = strcmp(found, expected) == 0;
-  CU_ASSERT_TRUE(same);
-  if (!same)
-    fprintf(stderr, "expected:\n%s\nfound:\n%s\n", expected, found);
+  CU_ASSERT_TRUE(golden_holds(golden, found));
 }

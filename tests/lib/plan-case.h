@@ -3,7 +3,7 @@
  *
  *   PlanShape shape = {.layers = 3, .vocab_size = 641};
  *   g_autoptr(Program) program = plan_case(&shape, 8, 8, (const char *[]){"parallel.framework=ddp", NULL});
- *   g_autofree char *text = plan_case_dag(program, PROGRAM_STEADY);
+ *   plan_case_expect(program, PROGRAM_STEADY, "plan-ddp-steady");        // tests/golden/plan-ddp-steady.txt
  */
 #pragma once
 
@@ -23,4 +23,5 @@ Program *plan_case(const PlanShape *shape, guint32 ranks, guint32 per_node, cons
 
 /* ---- Condensed rows ---- */
 
-void plan_case_expect(const Program *program, ProgramSectionKind kind, const char *expected);
+/* Condensed, a section is what tests/golden has under that name. */
+void plan_case_expect(const Program *program, ProgramSectionKind kind, const char *golden);
