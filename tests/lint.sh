@@ -9,19 +9,36 @@ complain() {
   bad=1
 }
 
-found=$(git ls-files 'src/*.c' 'src/*.h' 'tests/*.c' | xargs wc -l | awk '$1 > 500 && $2 != "total" {print $2 ": " $1 " lines"}')
+found=$(git ls-files 'src/*.[ch]' 'tests/*.[ch]' 'tools/*.[ch]' | xargs wc -l |
+  awk '$1 > 500 && $2 != "total" {print $2 ": " $1 " lines"}')
 [ -z "$found" ] || complain "files over 500 lines" "$found"
 
-found=$(git grep -nE '#include "\.\.?/' -- src tests || true)
+found=$(git grep -nE '#include "\.\.?/' -- src tests tools || true)
 [ -z "$found" ] || complain "includes that walk around the floors" "$found"
 
-found=$(git grep -nE '\b(TODO|FIXME|XXX)\b' -- src tests/*.c dev || true)
+found=$(git grep -nE '\b(TODO|FIXME|XXX)\b' -- src 'tests/*.[ch]' tools dev || true)
 [ -z "$found" ] || complain "unfinished" "$found"
 
 found=$(git grep -nE '\b(exp|log|pow|sin|cos|log2|log10|expf|powf)\(' -- 'src/*.c' || true)
 [ -z "$found" ] || complain "transcendental functions, which differ between machines" "$found"
 
-found=$(for file in $(git ls-files 'src/*.c' 'src/*.h' 'tests/*.c' 'tests/*.h'); do head -c 2 "$file" | grep -q '/\*' || echo "$file"; done)
+# A script begins with #!, a source with its comment; an SPDX line may stand before.
+begins() {
+  local first
+  first=$(grep -vE '^#!|SPDX-License-Identifier' "$1" | head -n 1)
+  case $1 in
+    *.[ch]) [[ $first == '/*'* ]] ;;
+    *.py) [[ $first == '"""'* ]] ;;
+    *) [[ $first == '# '* ]] ;;
+  esac
+}
+ours() { git ls-files 'src/*.[ch]' 'tests/*.[ch]' 'tools/*.[ch]' '*.sh' '*.py' dev .ci/run; }
+found=$(ours | while read -r file; do begins "$file" || echo "$file"; done)
 [ -z "$found" ] || complain "files that do not begin by saying what they are for" "$found"
+
+# 120 columns: comments and tables too, as characters, not bytes.
+measured() { ours; git ls-files 'meson.build' 'meson_options.txt' 'tests/*meson.build' 'tools/*meson.build'; }
+found=$(measured | grep -v '^src/' | LC_ALL=C.UTF-8 xargs grep -HnE '^.{121}' | cut -c 1-100 || true)
+[ -z "$found" ] || complain "lines over 120 columns" "$found"
 
 exit $bad

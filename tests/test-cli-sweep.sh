@@ -24,58 +24,75 @@ expect() {
 }
 
 expect "a grid" 0 '16 points, 16 played' sweep llama2-7b --grid nodes=1..4:1 --grid zero_stage=0,1,2,3 --db a.db
-expect "the same again" 0 '0 played, 16 in the database already' sweep llama2-7b --grid nodes=1..4:1 --grid zero_stage=0,1,2,3 --db a.db
-expect "a condition" 0 '4 played, 12 left out by --where' sweep llama2-7b --grid nodes=1..4:1 --grid zero_stage=0,1,2,3 --where 'zero_stage = 3' --db b.db
+expect "the same again" 0 '0 played, 16 in the database already' sweep llama2-7b --grid nodes=1..4:1 \
+  --grid zero_stage=0,1,2,3 --db a.db
+expect "a condition" 0 '4 played, 12 left out by --where' sweep llama2-7b --grid nodes=1..4:1 \
+  --grid zero_stage=0,1,2,3 --where 'zero_stage = 3' --db b.db
 expect "JSON" 0 '"known" : 16' sweep llama2-7b --grid nodes=1..4:1 --grid zero_stage=0,1,2,3 --db a.db --json
-expect "a share" 0 '6 points, 6 played' sweep llama2-7b --grid nodes=1..4:1 --grid zero_stage=0,1,2,3 --shard 1/3 --db s1.db
+expect "a share" 0 '6 points, 6 played' sweep llama2-7b --grid nodes=1..4:1 --grid zero_stage=0,1,2,3 --shard 1/3 \
+  --db s1.db
 expect "no share" 2 '--shard: expected I/N' sweep llama2-7b --grid nodes=1 --shard 4/3
 expect "a wrong key" 2 'no setting is called "nods"; did you mean "cluster.nodes"?' sweep llama2-7b --grid nods=1,2
-expect "a metric of runs" 2 'step is known only once a point has run' sweep llama2-7b --grid nodes=1,2 --where 'step < 1 s'
+expect "a metric of runs" 2 'step is known only once a point has run' sweep llama2-7b --grid nodes=1,2 \
+  --where 'step < 1 s'
 expect "a wrong value is a row" 0 '1 cannot run' sweep llama2-7b --grid topology=dgx-h100,dgx-h10 --db c.db
 
-expect "the other shares" 0 '5 points, 5 played' sweep llama2-7b --grid nodes=1..4:1 --grid zero_stage=0,1,2,3 --shard 2/3 --db s2.db
-expect "the last share" 0 '5 points, 5 played' sweep llama2-7b --grid nodes=1..4:1 --grid zero_stage=0,1,2,3 --shard 3/3 --db s3.db
+expect "the other shares" 0 '5 points, 5 played' sweep llama2-7b --grid nodes=1..4:1 --grid zero_stage=0,1,2,3 \
+  --shard 2/3 --db s2.db
+expect "the last share" 0 '5 points, 5 played' sweep llama2-7b --grid nodes=1..4:1 --grid zero_stage=0,1,2,3 \
+  --shard 3/3 --db s3.db
 expect "shares in one file" 0 's3.db: 5 runs, 5 points' merge s1.db s2.db s3.db --db all.db
 expect "merging again" 0 's2.db: 0 runs, 5 points' merge s2.db --db all.db
 expect "merging with oneself" 2 'is where the others go' merge all.db --db all.db
 expect "merging nothing" 2 'no database "none.db"' merge none.db --db all.db
-expect "the whole grid is there" 0 '0 played, 16 in the database already' sweep llama2-7b --grid nodes=1..4:1 --grid zero_stage=0,1,2,3 --db all.db
-rows="select settings, status, step_ps, peak_allocated_bytes, value from point join run using (run_key) join setting using (run_id) where name = 'cluster.topology' order by number"
+expect "the whole grid is there" 0 '0 played, 16 in the database already' sweep llama2-7b --grid nodes=1..4:1 \
+  --grid zero_stage=0,1,2,3 --db all.db
+rows="select settings, status, step_ps, peak_allocated_bytes, value
+  from point join run using (run_key) join setting using (run_id) where name = 'cluster.topology' order by number"
 [ "$(sqlite3 all.db "$rows")" = "$(sqlite3 a.db "$rows")" ] && [ "$(sqlite3 all.db "$rows" | wc -l)" -eq 16 ]
 [ $? -eq 0 ] && passed=$((passed + 1)) || { failed=$((failed + 1)); echo "FAILED merged shares are the whole sweep"; }
-[ -z "$(sqlite3 all.db 'pragma foreign_key_check')" ] && passed=$((passed + 1)) || { failed=$((failed + 1)); echo "FAILED foreign keys"; }
+[ -z "$(sqlite3 all.db 'pragma foreign_key_check')" ] && passed=$((passed + 1)) \
+  || { failed=$((failed + 1)); echo "FAILED foreign keys"; }
 
 # The least step of all runs that fit, as SQL finds it.
 fastest=$(sqlite3 a.db "select run_id from run where verdict = 'fits' order by step_ps, run_id limit 1")
 "$foretrain" best --minimise step --db a.db --json --top 1 >out
-grep -q "\"run_id\" : $fastest," out && passed=$((passed + 1)) || { failed=$((failed + 1)); echo "FAILED the fastest is run $fastest: $(cat out)"; }
+grep -q "\"run_id\" : $fastest," out && passed=$((passed + 1)) \
+  || { failed=$((failed + 1)); echo "FAILED the fastest is run $fastest: $(cat out)"; }
 cp "$source/workloads/llama2-7b.ini" 'a "quoted" name.ini'
 "$foretrain" run 'a "quoted" name.ini' --db quoted.db -q && "$foretrain" best --minimise step --db quoted.db --json >out
-python3 -c 'import json, sys; sys.exit(json.load(open("out"))[0]["workload"] != "a \"quoted\" name")' && passed=$((passed + 1)) || { failed=$((failed + 1)); echo "FAILED quotes in JSON: $(cat out)"; }
+python3 -c 'import json, sys; sys.exit(json.load(open("out"))[0]["workload"] != "a \"quoted\" name")' \
+  && passed=$((passed + 1)) || { failed=$((failed + 1)); echo "FAILED quotes in JSON: $(cat out)"; }
 expect "the best under a condition" 0 '"gpus" : 8,' best --minimise step --subject 'gpus <= 8' --top 1 --db a.db --json
-expect "what does not fit counts when asked for" 0 'oom' best --minimise step --maximise gpus --subject 'verdict = oom' --db a.db --json
+expect "what does not fit counts when asked for" 0 'oom' best --minimise step --maximise gpus \
+  --subject 'verdict = oom' --db a.db --json
 expect "the American spelling" 0 '"gpus" : 8,' best --minimize step --subject 'gpus <= 8' --top 1 --db a.db --json
 expect "a front" 0 'tokens_per_second' best --minimise gpus --maximise tokens_per_second --db a.db
 cp "$source/workloads/llama2-7b.ini" 'a"b.ini'
 ln -sfn "$source/workloads/models" models
 "$foretrain" run 'a"b.ini' -q --db quote.db
 "$foretrain" best --minimise step --db quote.db --json >out
-[ "$(sqlite3 :memory: "select json_extract(readfile('out'), '\$[0].workload')")" = 'a"b' ] && passed=$((passed + 1)) || { failed=$((failed + 1)); echo "FAILED a quote in a name: $(head -4 out)"; }
+[ "$(sqlite3 :memory: "select json_extract(readfile('out'), '\$[0].workload')")" = 'a"b' ] && passed=$((passed + 1)) \
+  || { failed=$((failed + 1)); echo "FAILED a quote in a name: $(head -4 out)"; }
 expect "no objective" 2 '--minimise price_to_train' best --db a.db
 expect "no such metric" 2 'no metric of numbers is called "speed"' best --maximise speed --db a.db
-expect "a wrong unit" 2 'a time cannot be compared with a size in bytes' best --minimise step --subject 'step < 3 GiB' --db a.db
+expect "a wrong unit" 2 'a time cannot be compared with a size in bytes' best --minimise step --subject 'step < 3 GiB' \
+  --db a.db
 expect "nothing that fulfils it" 2 'no run has the figures' best --minimise step --subject 'step < 1 ns' --db a.db
 
 expect "a front drawn" 0 'front.svg is drawn' plot pareto --db a.db -o front.svg
-expect "two objectives drawn" 0 'is drawn' plot pareto --minimise step --minimise peak_reserved --subject 'gpus <= 16' --db a.db -o two.svg
-expect "three objectives" 2 'expected two objectives' plot pareto --minimise step --minimise gpus --maximise tokens_per_second --db a.db -o x.svg
+expect "two objectives drawn" 0 'is drawn' plot pareto --minimise step --minimise peak_reserved --subject 'gpus <= 16' \
+  --db a.db -o two.svg
+expect "three objectives" 2 'expected two objectives' plot pareto --minimise step --minimise gpus \
+  --maximise tokens_per_second --db a.db -o x.svg
 expect "scaling drawn" 0 'scaling.png is drawn' plot scaling --db a.db -o scaling.png
 expect "scaling has no objectives" 2 'it takes --db, --subject and -o' plot scaling --minimise step --db a.db -o x.svg
 expect "none of the best" 2 '--top: expected a number from 1 on, found 0' best --minimise step --db a.db --top 0
 expect "a point's timeline" 2 'foretrain sweep --timeline=yes' plot timeline last --db a.db -o x.svg
 expect "a picture has a name" 2 'ends in .svg or .png' plot pareto --db a.db -o -
 expect "one run has no objectives" 2 "are pareto's" plot timeline last --minimise step --db a.db -o x.svg
-[ -s front.svg ] && [ -s scaling.png ] && [ ! -e x.svg ] && passed=$((passed + 1)) || { failed=$((failed + 1)); echo "FAILED pictures"; }
+[ -s front.svg ] && [ -s scaling.png ] && [ ! -e x.svg ] && passed=$((passed + 1)) \
+  || { failed=$((failed + 1)); echo "FAILED pictures"; }
 
 "$foretrain" sweep llama2-7b --grid nodes=1..400:1 --grid micro_batch=1..20:1 --db stop.db --jobs 1 >out &
 sleep 0.5; kill -INT $!; wait $!; status=$?
@@ -87,7 +104,8 @@ else
 fi
 
 budgets() { # writes b.ini, changed by a sed script
-  printf '[a]\nworkload = llama2-7b\ntraining.micro_batch = 1\nstep <= 60 s\npeak_allocated <= 0.95 * capacity ; room\nbaseline = step 2 %%, peak_allocated\n' | sed -e "$1" >b.ini
+  printf '%s\n' '[a]' 'workload = llama2-7b' 'training.micro_batch = 1' 'step <= 60 s' \
+    'peak_allocated <= 0.95 * capacity ; room' 'baseline = step 2 %, peak_allocated' | sed -e "$1" >b.ini
 }
 budgets ''
 expect "no baseline yet" 2 'b.ini:1: a: has no accepted baseline yet' check b.ini --db k.db
@@ -95,27 +113,36 @@ expect "a baseline without a reason" 2 '--accept: say why' check b.ini --db k.db
 expect "a baseline" 0 'accepted' check b.ini --db k.db --accept --reason 'the first'
 before=$(sha256sum <k.db)
 expect "nothing moved" 0 '0 of 4 checks failed' check b.ini --db k.db
-[ "$before" = "$(sha256sum <k.db)" ] && passed=$((passed + 1)) || { failed=$((failed + 1)); echo "FAILED a check leaves the baselines' file as it is"; }
+[ "$before" = "$(sha256sum <k.db)" ] && passed=$((passed + 1)) \
+  || { failed=$((failed + 1)); echo "FAILED a check leaves the baselines' file as it is"; }
 budgets 's/step <=.*/step <= 1 ns/'
 expect "a breach" 1 '1 of 4 checks failed' check b.ini --db k.db
-expect "an annotation" 1 '::error file=b.ini,line=4,title=a::step <= 1 ns' check b.ini --db k.db --github -q --junit j.xml --markdown m.md
-python3 "$source/tests/junit.py" j.xml && grep -q 'failures="1"' j.xml && grep -q '^| failed | a | step <= 1 ns' m.md && passed=$((passed + 1)) || { failed=$((failed + 1)); echo "FAILED JUnit and Markdown"; }
+expect "an annotation" 1 '::error file=b.ini,line=4,title=a::step <= 1 ns' check b.ini --db k.db --github -q \
+  --junit j.xml --markdown m.md
+python3 "$source/tests/junit.py" j.xml && grep -q 'failures="1"' j.xml && grep -q '^| failed | a | step <= 1 ns' m.md \
+  && passed=$((passed + 1)) || { failed=$((failed + 1)); echo "FAILED JUnit and Markdown"; }
 sed -i 's/<properties/<property/' j.xml
-python3 "$source/tests/junit.py" j.xml 2>/dev/null && { failed=$((failed + 1)); echo "FAILED the look at JUnit cannot fail"; } || passed=$((passed + 1))
+python3 "$source/tests/junit.py" j.xml 2>/dev/null \
+  && { failed=$((failed + 1)); echo "FAILED the look at JUnit cannot fail"; } || passed=$((passed + 1))
 budgets 's/step <=.*/step < 1 ns/;s/^peak_allocated <=/peak_allocated </'
 expect "bare operators" 1 'step < 1 ns' check b.ini --db k.db
 budgets 's/step <=.*/step > 1 ns/'
 expect "above" 0 '0 of 4 checks failed' check b.ini --db k.db
 budgets 's/step <=.*/step < /'
-expect "half a budget" 2 'b.ini:4: "step <", column 7: expected a metric or a quantity, found the end' check b.ini --db k.db
+expect "half a budget" 2 'b.ini:4: "step <", column 7: expected a metric or a quantity, found the end' check b.ini \
+  --db k.db
 
 # A config.json and a tool's recipe are all that a budget needs, beside what these do not say.
 cat >config.json <<'JSON'
-{"model_type": "llama", "num_hidden_layers": 4, "hidden_size": 512, "num_attention_heads": 8, "intermediate_size": 1024, "vocab_size": 1000,
+{"model_type": "llama", "num_hidden_layers": 4, "hidden_size": 512, "num_attention_heads": 8,
+ "intermediate_size": 1024, "vocab_size": 1000,
  "max_position_embeddings": 2048, "tie_word_embeddings": false}
 JSON
-echo '{"zero_optimization": {"stage": 3}, "bf16": {"enabled": true}, "train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": 1}' >ds.json
-printf '[tiny]\nconfig = config.json\nrecipe = ds.json\ntopology = dgx-h100\ntraining.sequence_length = 1024\nverdict = fits\nzero_stage = 3\nmicro_batch = 2\nstep < 1 s\nbaseline = step 1 %%, parameters\n' >r.ini
+echo '{"zero_optimization": {"stage": 3}, "bf16": {"enabled": true}, "train_micro_batch_size_per_gpu": 2,
+  "gradient_accumulation_steps": 1}' >ds.json
+printf '%s\n' '[tiny]' 'config = config.json' 'recipe = ds.json' 'topology = dgx-h100' \
+  'training.sequence_length = 1024' 'verdict = fits' 'zero_stage = 3' 'micro_batch = 2' 'step < 1 s' \
+  'baseline = step 1 %, parameters' >r.ini
 expect "a recipe and a config.json" 0 'zero_stage = 3' check r.ini --db r.db --accept --reason 'as it is'
 expect "their baseline" 0 '0 of 6 checks failed' check r.ini --db r.db
 sed -i 's/"stage": 3/"stage": 2/' ds.json
@@ -142,11 +169,14 @@ expect "a wrong setting, at its line" 2 'b.ini:3:1: a: training.micro_batch: exp
 budgets 's/baseline = step/baseline = gpus/'
 expect "a tolerance on counts" 2 'gpus is compared exactly' check b.ini --db k.db
 budgets 's/step 2 %/step 2/'
-expect "a tolerance that is no share" 2 'b.ini:6:1: a.baseline: a tolerance of 2 is no share below 100 %' check b.ini --db k.db
+expect "a tolerance that is no share" 2 'b.ini:6:1: a.baseline: a tolerance of 2 is no share below 100 %' check b.ini \
+  --db k.db
 budgets 's/micro_batch = 1/micro_batch = 2/; s/\[a\]/[a, b]/; s/^step.*/price_to_train <= 1 USD/; /^baseline/d'
 expect "what has no value fails and says so" 1 'price_to_train has no value in this run' check b.ini --db none.db
-expect "properties of an annotation" 1 '::error file=b.ini,line=4,title=a%2C b::price_to_train' check b.ini --db none.db --github
-[ ! -e none.db ] && passed=$((passed + 1)) || { failed=$((failed + 1)); echo "FAILED a check without baselines leaves no database"; }
+expect "properties of an annotation" 1 '::error file=b.ini,line=4,title=a%2C b::price_to_train' check b.ini \
+  --db none.db --github
+[ ! -e none.db ] && passed=$((passed + 1)) \
+  || { failed=$((failed + 1)); echo "FAILED a check without baselines leaves no database"; }
 # ZeRO-0 keeps 16 bytes for each of 6.7e9 parameters on every GPU: more than 80 GB holds.
 budgets 's/^training.*/parallel.zero_stage = 0/; /^baseline/d; /^peak/d'
 expect "a time of what does not fit" 1 'verdict oom, short_by' check b.ini --db none.db

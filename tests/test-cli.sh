@@ -77,7 +77,8 @@ refuses "tensor parallelism by name" 'tensor' run a.ini --set parallel.tensor=2
 refuses "no such tool" 'expected one of deepspeed, torchtitan, megatron' run a.ini --as vllm
 refuses "missing unit" 'lacks a unit' run a.ini --set cluster.nic_bandwidth=200
 refuses "unknown --set" 'did you mean "sequence_length"?' run a.ini --set training.sequence_lenght=1
-refuses "another framework's section" 'framework paper does not read it' run a.ini --set deepspeed.reduce_bucket_size=1e8
+refuses "another framework's section" 'framework paper does not read it' run a.ini \
+  --set deepspeed.reduce_bucket_size=1e8
 refuses "no bf16 on V100" 'training.precision' run a.ini -t dgx2-v100
 refuses "unknown verb" 'stages' stage a.ini
 refuses "verb to come" 'does not exist yet' explain a.ini
@@ -94,8 +95,10 @@ sed -e 's/{/{ \/\/ a comment/' -e 's/}/,}/' "$source/workloads/models/llama-2-7b
 says "BOM, CRLF, comments and trailing commas are taken" 'ZeRO' run b.ini --db b.db
 says "stages" 'ZeRO' stages a.ini --db a.db
 says "who was played together" 'ranks 0-4, 6-15: alike' run a.ini --db a.db --explain --set 'cluster.slow_gpus=5: 0.8'
-says "and why not" 'rank 5: its GPU runs at 0.8 of its speed' stages a.ini --db a.db --explain --set 'cluster.slow_gpus=5: 0.8'
-says "links too" 'nic.out: 15 alike; nic.1.1 at 0.5 of its capacity' run a.ini --db a.db --explain --set 'cluster.slow_links=nic.1.1: 0.5'
+says "and why not" 'rank 5: its GPU runs at 0.8 of its speed' stages a.ini --db a.db --explain \
+  --set 'cluster.slow_gpus=5: 0.8'
+says "links too" 'nic.out: 15 alike; nic.1.1 at 0.5 of its capacity' run a.ini --db a.db --explain \
+  --set 'cluster.slow_links=nic.1.1: 0.5'
 says "without folding" 'Folding is off' run a.ini --db a.db --explain --fold=off
 says "JSON says so too" '"members" : "0-4,6-15"' run a.ini --db a.db --json --explain --set 'cluster.slow_gpus=5: 0.8'
 refuses "layers explains nothing" 'Unknown option --explain' layers a.ini --explain
@@ -123,7 +126,8 @@ refuses "objectives of one run" "are pareto's" plot timeline last --minimize ste
 refuses "a number that is none" '--worst: expected a number from 0 on, found few' validate x.csv --worst few
 refuses "no such trace point" 'did you mean "run.start"?' run a.ini --trace-points=net.*,run.strt
 "$foretrain" run a.ini --db traced.db --trace-points='net.rate,run.step' --set model.layers=2 >out 2>err
-"$foretrain" run a.ini --db untraced.db --set model.layers=2 | cmp -s - out && grep -q '^[0-9]* net.rate flow=' err && ! grep -v ' net.rate \| run.step ' err
+"$foretrain" run a.ini --db untraced.db --set model.layers=2 | cmp -s - out && grep -q '^[0-9]* net.rate flow=' err \
+  && ! grep -v ' net.rate \| run.step ' err
 verdict "trace points go to stderr and change nothing" "$([ $? -eq 0 ] && echo yes)" "  $(head -3 err)"
 says "switches of developers" '--fold=off|on' run --help-twins
 says "all options" '--fidelity=flow|step' run --help-all
@@ -142,7 +146,8 @@ says "fit" 'ZeRO-3' fit a.ini --vary micro_batch
 says "fit as JSON" '"value"' fit a.ini --vary layers --json
 refuses "fit of nothing" 'what may vary is not said' fit a.ini
 refuses "fit of a key that has no limit" 'is not micro_batch, sequence_length, layers or nodes' fit a.ini --vary lr
-refuses "an allocator setting that does nothing here" 'garbage_collection_threshold' run a.ini --set memory.garbage_collection_threshold=0.8
+refuses "an allocator setting that does nothing here" 'garbage_collection_threshold' run a.ini \
+  --set memory.garbage_collection_threshold=0.8
 refuses "too small a split limit" 'max_split_size' run a.ini --set memory.max_split_size=1MiB
 says "expandable segments" 'in expandable' run a.ini --db a.db --set memory.expandable_segments=yes
 says "layers" 'q_proj' layers a.ini
@@ -151,25 +156,30 @@ says "list" 'h100-sxm5-80gb' list gpus
 says "runs" 'paper' list runs --db a.db
 says "settings" 'micro_batch' list settings
 says "schema" 'CREATE TABLE' schema
-"$foretrain" run a.ini --db a.db --set training.micro_batch=64 --set training.activation_checkpointing=none --require-fit >out
+"$foretrain" run a.ini --db a.db --set training.micro_batch=64 --set training.activation_checkpointing=none \
+  --require-fit >out
 verdict "--require-fit" "$([ $? -eq 1 ] && echo yes)" "  $(head -5 out)"
 grep -q 'if it fitted' out
 verdict "OOM says if it fitted" "$([ $? -eq 0 ] && echo yes)" "  $(cat out)"
-"$foretrain" plot timeline last --db a.db -o t.svg && "$foretrain" plot memory last --db a.db -o m.png && [ -s t.svg ] && [ -s m.png ]
+"$foretrain" plot timeline last --db a.db -o t.svg && "$foretrain" plot memory last --db a.db -o m.png && [ -s t.svg ] \
+  && [ -s m.png ]
 verdict "plots" "$([ $? -eq 0 ] && echo yes)" ""
 for view in v_stage_table v_overlap v_memory_at_peak v_exposed_by_cause; do
   [ "$(sqlite3 a.db "select count(*) > 0 from $view")" = 1 ]
   verdict "$view" "$([ $? -eq 0 ] && echo yes)" ""
 done
 # DeepSpeed's stage 1 hides nothing: the view and the summary name the gather after the step and the reductions.
-"$foretrain" run llama2-7b --db c.db --set parallel.framework=deepspeed --set parallel.zero_stage=1 --set model.layers=2 >out 2>&1
+"$foretrain" run llama2-7b --db c.db --set parallel.framework=deepspeed --set parallel.zero_stage=1 \
+  --set model.layers=2 >out 2>&1
 grep -q 'boundary .*: gather parameters$' out && grep -q 'bucket-fill .*: reduce gradients$' out
 verdict "causes name collectives" "$([ $? -eq 0 ] && echo yes)" "  $(cat out)"
-[ "$(sqlite3 c.db "select group_concat(distinct collective) from v_exposed_by_cause where cause = 'boundary'")" = 'gather parameters' ]
+[ "$(sqlite3 c.db "select group_concat(distinct collective) from v_exposed_by_cause where cause = 'boundary'")" = \
+  'gather parameters' ]
 verdict "v_exposed_by_cause names them" "$([ $? -eq 0 ] && echo yes)" ""
 [ "$(sqlite3 a.db "select count(*) from run where step_ps <> compute_ps + exposed_ps + idle_ps")" = 0 ]
 verdict "steps add up" "$([ $? -eq 0 ] && echo yes)" ""
-[ "$(sqlite3 a.db "select count(*) from rank_class c where exposed_ps <> (select coalesce(sum(end_ps - start_ps), 0) from exposure e
+[ "$(sqlite3 a.db "select count(*) from rank_class c where exposed_ps <> (select coalesce(sum(end_ps - start_ps), 0) \
+  from exposure e
   where e.run_id = c.run_id and e.rank_class = c.rank_class and cause not in ('bubble', 'host-idle'))")" = 0 ]
 verdict "causes add up" "$([ $? -eq 0 ] && echo yes)" ""
 
@@ -177,16 +187,19 @@ verdict "causes add up" "$([ $? -eq 0 ] && echo yes)" ""
 # The layer profile: 2 rows for the embedding, each of 32 layers and the head, and its sums are those of --json.
 "$foretrain" layers a.ini -o p.csv && "$foretrain" layers a.ini --json >p.json
 [ "$(head -1 p.csv)" = layer,phase,time_us,flops,bytes,activation_bytes,parameters ] && [ "$(wc -l <p.csv)" = 69 ] &&
-  [ "$(sed -n '2p;3p;4p;68p' p.csv | cut -d, -f1,2 | tr '\n' ' ')" = 'embedding,forward embedding,backward 0,forward head,forward ' ]
+  [ "$(sed -n '2p;3p;4p;68p' p.csv | cut -d, -f1,2 | tr '\n' ' ')" = \
+    'embedding,forward embedding,backward 0,forward head,forward ' ]
 verdict "layer profile: rows" "$([ $? -eq 0 ] && echo yes)" "  $(head -4 p.csv)"
 [ "$(awk -F, 'NR > 1 && $2 == "forward" {sum += $7} END {printf "%.0f", sum}' p.csv)" = 6738415616 ]
 verdict "layer profile: parameters" "$([ $? -eq 0 ] && echo yes)" ""
 [ "$(awk -F, 'NR > 1 {sum += $4} END {printf "%.0f", sum}' p.csv)" = \
   "$(sqlite3 :memory: "select printf('%.0f', sum(value ->> 'flops')) from json_each(readfile('p.json'), '$.layers')")" ]
 verdict "layer profile: flops" "$([ $? -eq 0 ] && echo yes)" ""
-"$foretrain" run a.ini --db a.db --json >plain.json && "$foretrain" run a.ini --db a.db --json --set model.profile=p.csv >replayed.json
+"$foretrain" run a.ini --db a.db --json >plain.json \
+  && "$foretrain" run a.ini --db a.db --json --set model.profile=p.csv >replayed.json
 [ "$(grep '"step_ps"' plain.json)" = "$(grep '"step_ps"' replayed.json)" ] && grep -q '"step_ps"' plain.json
-verdict "layer profile: replayed, it is the run" "$([ $? -eq 0 ] && echo yes)" "  $(grep step_ps plain.json replayed.json)"
+verdict "layer profile: replayed, it is the run" "$([ $? -eq 0 ] && echo yes)" \
+  "  $(grep step_ps plain.json replayed.json)"
 grep -q '"json_version" : 1' p.json
 verdict "layers --json has a version" "$([ $? -eq 0 ] && echo yes)" ""
 for list in gpus links platforms topologies workloads runs; do
@@ -229,37 +242,49 @@ verdict "full disk: profile" "$([ $? -eq 0 ] && echo yes)" "  $(cat err)"
 
 # Imports: other tools' files to an overlay and to topologies that run; what a file cannot tell is asked for by option.
 data=$source/tests/data
-says "import a matrix" 'GPUs are h100-sxm5-80gb, as --gpu says' import nvidia-smi-topo "$data/nvidia-smi-topo/nvswitch.txt" --gpu h100-sxm5-80gb -o smi.ini
+says "import a matrix" 'GPUs are h100-sxm5-80gb, as --gpu says' import nvidia-smi-topo \
+  "$data/nvidia-smi-topo/nvswitch.txt" --gpu h100-sxm5-80gb -o smi.ini
 says "the imported matrix runs" 'on 4 × h100-sxm5-80gb in 1 node' run a.ini -t smi.ini --set cluster.nodes=1 --db b.db
-says "import NCCL's machine" 'written by foretrain import' import nccl-topology "$data/nccl-topology/full.xml" -o nccl.ini
-says "the imported machine runs over nodes" 'on 4 × h100-sxm5-80gb in 2 nodes' run a.ini -t nccl.ini --set cluster.nodes=2 --db b.db
+says "import NCCL's machine" 'written by foretrain import' import nccl-topology "$data/nccl-topology/full.xml" \
+  -o nccl.ini
+says "the imported machine runs over nodes" 'on 4 × h100-sxm5-80gb in 2 nodes' run a.ini -t nccl.ini \
+  --set cluster.nodes=2 --db b.db
 says "without -o it prints" 'gpu = a100-pcie-80gb' import nccl-topology "$data/nccl-topology/bridged.xml"
 { echo 'all_gather_perf -b 8'
-  for i in 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do echo "# Rank $i Group 0 Pid 1 on node$((i / 8)) device $((i % 8)) [0000:0$((i % 8)):00] H100"; done
+  for i in 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do echo \
+    "# Rank $i Group 0 Pid 1 on node$((i / 8)) device $((i % 8)) [0000:0$((i % 8)):00] H100"; done
   echo '1024 16 float none -1 60.0 0.02 0.02 0 60.0 0.02 0.02 0'
   echo '1073741824 16777216 float none -1 4000.0 268.44 251.66 0 4000.0 268.44 251.66 0'; } >gather.log
 says "import a log" '16 ranks on 2 nodes' import nccl-tests gather.log -t dgx-h100 -o mine.overlay.ini
 grep -q '^hop_latency = ' mine.overlay.ini && grep -q '^nic_achievable = ' mine.overlay.ini
 verdict "an overlay has its figures" "$([ $? -eq 0 ] && echo yes)" "  $(cat mine.overlay.ini)"
 says "an overlay is laid over" 'ZeRO' run a.ini --db b.db --set cluster.overlay=mine.overlay.ini
-[ "$(sqlite3 b.db "select count(*) from setting where name = 'node.nic_achievable' and run_id = (select max(run_id) from run)")" = 1 ]
+[ "$(sqlite3 b.db "select count(*) from setting where name = 'node.nic_achievable' and run_id = (select max(run_id) \
+  from run)")" = 1 ]
 verdict "a run keeps the overlay's figures" "$([ $? -eq 0 ] && echo yes)" ""
-says "several logs at once" 'from gather.log, tagged.log on dgx-h100' import nccl-tests gather.log "$data/nccl-tests/tagged.log" -t dgx-h100
-refuses "several machines at once" 'a kind and one file' import nccl-topology "$data/nccl-topology/full.xml" "$data/nccl-topology/bridged.xml"
+says "several logs at once" 'from gather.log, tagged.log on dgx-h100' import nccl-tests gather.log \
+  "$data/nccl-tests/tagged.log" -t dgx-h100
+refuses "several machines at once" 'a kind and one file' import nccl-topology "$data/nccl-topology/full.xml" \
+  "$data/nccl-topology/bridged.xml"
 refuses "no kind" 'a kind and a file' import
 refuses "unknown kind" 'did you mean "nccl-tests"?' import nccl-test gather.log
 refuses "log without its machine" 'add --topology' import nccl-tests gather.log
 refuses "missing log" 'none.log: cannot be read' import nccl-tests none.log -t dgx-h100
-refuses "failed log" 'failed.log:6: nothing to fit: it failed before its first row' import nccl-tests "$data/nccl-tests/failed.log" -t dgx-a100
+refuses "failed log" 'failed.log:6: nothing to fit: it failed before its first row' import nccl-tests \
+  "$data/nccl-tests/failed.log" -t dgx-a100
 refuses "RCCL" 'AMD GPUs are not modelled yet' import nccl-tests "$data/nccl-tests/rccl.log" -t dgx-a100
-refuses "processes alone" '2 processes each printed as rank 0' import nccl-tests "$data/nccl-tests/alone.log" -t dgx-a100
-refuses "unknown operation" '"all-reduce"?' import nccl-tests "$data/nccl-tests/tagged.log" -t dgx-a100 --operation all-reduc
+refuses "processes alone" '2 processes each printed as rank 0' import nccl-tests "$data/nccl-tests/alone.log" \
+  -t dgx-a100
+refuses "unknown operation" '"all-reduce"?' import nccl-tests "$data/nccl-tests/tagged.log" -t dgx-a100 \
+  --operation all-reduc
 refuses "an option of another kind" 'does not take --gpu' import nccl-tests gather.log -t dgx-h100 --gpu l4
-refuses "a topology for a machine" 'does not take --topology' import nccl-topology "$data/nccl-topology/full.xml" -t dgx-h100
+refuses "a topology for a machine" 'does not take --topology' import nccl-topology "$data/nccl-topology/full.xml" \
+  -t dgx-h100
 refuses "a matrix without --gpu" 'add --gpu NAME' import nvidia-smi-topo "$data/nvidia-smi-topo/pairs.txt"
 refuses "XML as a matrix" 'holds no matrix' import nvidia-smi-topo "$data/nccl-topology/full.xml" --gpu l4
 refuses "a matrix as XML" 'nvswitch.txt:1' import nccl-topology "$data/nvidia-smi-topo/nvswitch.txt"
-refuses "import into a missing folder" 'No such file' import nccl-topology "$data/nccl-topology/full.xml" -o nowhere/x.ini
+refuses "import into a missing folder" 'No such file' import nccl-topology "$data/nccl-topology/full.xml" \
+  -o nowhere/x.ini
 [ ! -e nowhere ]
 verdict "nothing is written" "$([ $? -eq 0 ] && echo yes)" ""
 
@@ -272,9 +297,12 @@ tr '\n' '\r' <a.ini >cr.ini
 says "CR line ends" 'ZeRO' run cr.ini --db b.db
 
 # Collectives by themselves.
-says "nccl-tests' columns" 'size         count      type   redop    root     time   algbw   busbw #wrong' collective all-reduce -t dgx-h100 -n 2
-says "a size of a collective" '1048576        262144     float     sum      -1' collective all-reduce -t dgx-h100 -n 2 -b 1M
-says "other types" '1048576         32768    double    none      -1' collective all-gather -t dgx-h100 -g 4 -d double -b 1M
+says "nccl-tests' columns" 'size         count      type   redop    root     time   algbw   busbw #wrong' collective \
+  all-reduce -t dgx-h100 -n 2
+says "a size of a collective" '1048576        262144     float     sum      -1' collective all-reduce -t dgx-h100 -n 2 \
+  -b 1M
+says "other types" '1048576         32768    double    none      -1' collective all-gather -t dgx-h100 -g 4 -d double \
+  -b 1M
 says "collectives explained" 'ring' collective all-reduce -t dgx-h100 -n 2 -b 8..64 --explain
 says "collectives as JSON" '"bus_bandwidth"' collective all-reduce -t dgx-h100 -b 1M --json
 [ "$("$foretrain" collective all-reduce -t dgx-h100 | grep -vc '^#')" -eq 31 ] # 8 B to 8 GiB, doubled: 2^3 to 2^33
@@ -284,11 +312,14 @@ refuses "a collective nowhere" '--topology: is missing' collective all-gather
 refuses "sizes that are none" '--bytes: expected a size or FROM..TO' collective all-gather -t dgx-h100 -b 8..many
 refuses "sizes that run down" '--bytes: expected' collective all-gather -t dgx-h100 -b 8G..8
 refuses "a type that is none" 'collective.dtype' collective all-gather -t dgx-h100 -d float17
-refuses "a tree that gathers" 'NCCL has no tree for all-gather' collective all-gather -t dgx-h100 --set collective.algorithm=tree
+refuses "a tree that gathers" 'NCCL has no tree for all-gather' collective all-gather -t dgx-h100 \
+  --set collective.algorithm=tree
 "$foretrain" collective all-reduce -t dgx-h100 -n 2 >sweep.log
-says "a log beside its prediction" 'the furthest is 0.0 % off' collective all-reduce -t dgx-h100 -n 2 --compare sweep.log
+says "a log beside its prediction" 'the furthest is 0.0 % off' collective all-reduce -t dgx-h100 -n 2 \
+  --compare sweep.log
 says "a log as JSON" '"measured_time_ps"' collective all-reduce -t dgx-h100 -n 2 --compare sweep.log --json
-refuses "a log of other GPUs" 'sweep.log:7: measured on 16 GPUs, not 8' collective all-reduce -t dgx-h100 --compare sweep.log
+refuses "a log of other GPUs" 'sweep.log:7: measured on 16 GPUs, not 8' collective all-reduce -t dgx-h100 \
+  --compare sweep.log
 refuses "a log that is none" 'holds no rows of nccl-tests' collective all-reduce -t dgx-h100 --compare a.ini
 refuses "a missing log" 'sweep.lg: cannot be read' collective all-reduce -t dgx-h100 --compare sweep.lg
 
@@ -303,7 +334,8 @@ says "the worst rows" 'at the peak: parameters' validate "$truth/steps.csv" --db
 says "validation as JSON" '"predicted.step_time_s"' validate "$truth/steps.csv" --db v.db --json --rows
 "$foretrain" validate "$truth/steps.csv" --db v.db -q >out && [ ! -s out ]
 verdict "validate, quietly" "$([ $? -eq 0 ] && echo yes)" "  $(cat out)"
-"$foretrain" validate "$truth"/*.csv --db v.db --jobs 1 --json --rows >one && "$foretrain" validate "$truth"/*.csv --db v.db --jobs 3 --json --rows >three && cmp -s one three
+"$foretrain" validate "$truth"/*.csv --db v.db --jobs 1 --json --rows >one \
+  && "$foretrain" validate "$truth"/*.csv --db v.db --jobs 3 --json --rows >three && cmp -s one three
 verdict "one thread or three" "$([ $? -eq 0 ] && echo yes)" ""
 "$foretrain" plot parity --db v.db -o p.svg -q && [ -s p.svg ]
 verdict "parity" "$([ $? -eq 0 ] && echo yes)" ""
@@ -324,15 +356,18 @@ sleep 0.5; kill -INT $!; wait $!; status=$?
 [ $status -eq 130 ] && grep -q 'stopped before the end' out && [ -s stop.db ]
 verdict "Ctrl-C ends cleanly" "$([ $? -eq 0 ] && echo yes)" "  status $status, $(head -1 out)"
 # Traces: written, replayed to the same results, edited, refused.
-"$foretrain" trace a.ini -o a.trace.csv && "$foretrain" run a.ini --db same.db >ran && "$foretrain" replay a.trace.csv -t dgx-h100 --db same.db >replayed
+"$foretrain" trace a.ini -o a.trace.csv && "$foretrain" run a.ini --db same.db >ran \
+  && "$foretrain" replay a.trace.csv -t dgx-h100 --db same.db >replayed
 # Nobody validated replays: what vouches for the number is another matter.
 untrusted() { awk '/^Interval of/ { on = 1 } !on { print } /\.$/ { on = 0 }' "$1"; }
 cmp -s <(untrusted ran) <(untrusted replayed)
 verdict "trace, then replay, says what run says" "$([ $? -eq 0 ] && echo yes)" "  $(diff ran replayed | head -5)"
 for table in rank_class task collective exposure memory memory_peak link oom note; do
   key=$(sqlite3 same.db "select group_concat(name) from pragma_table_info('$table') where name <> 'run_id'")
-  [ "$(sqlite3 same.db "select count(*) from (select $key from $table where run_id = 1 except select $key from $table where run_id = 2)")" = 0 ] &&
-    [ "$(sqlite3 same.db "select (select count(*) from $table where run_id = 1) = (select count(*) from $table where run_id = 2)")" = 1 ]
+  [ "$(sqlite3 same.db "select count(*) from (select $key from $table where run_id = 1 except select $key from $table \
+    where run_id = 2)")" = 0 ] &&
+    [ "$(sqlite3 same.db "select (select count(*) from $table where run_id = 1) = (select count(*) from $table where \
+      run_id = 2)")" = 1 ]
   verdict "trace, then replay, is run: $table" "$([ $? -eq 0 ] && echo yes)" ""
 done
 says "a trace to stdout" 'foretrain_trace = 1' trace a.ini
@@ -354,16 +389,20 @@ head -c 5000 a.trace.csv >cut.trace.csv
 refuses "a trace cut off" 'cut.trace.csv:' replay cut.trace.csv -t dgx-h100
 sed 's/^rank,steady,12,/rank,steady,13,/' a.trace.csv >twice.trace.csv
 refuses "a task twice" 'task 13 (' replay twice.trace.csv -t dgx-h100
-"$foretrain" replay a.trace.csv -t dgx-a100 --retime --db same.db >replayed && "$foretrain" run a.ini -t dgx-a100 --db same.db >ran &&
+"$foretrain" replay a.trace.csv -t dgx-a100 --retime --db same.db >replayed \
+  && "$foretrain" run a.ini -t dgx-a100 --db same.db >ran &&
   cmp -s <(untrusted ran) <(untrusted replayed)
 verdict "retimed, it is the other GPU's run" "$([ $? -eq 0 ] && echo yes)" "  $(diff ran replayed | head -5)"
 "$foretrain" trace 1 --db same.db --format chrome -o chrome.json &&
-  [ "$(sqlite3 same.db "select (select count(*) from task where run_id = 1) + (select count(*) from exposure where run_id = 1)")" = \
+  [ "$(sqlite3 same.db "select (select count(*) from task where run_id = 1) + (select count(*) from exposure where \
+    run_id = 1)")" = \
     "$(sqlite3 :memory: "select sum(value ->> 'ph' = 'X') from json_each(readfile('chrome.json'), '$.traceEvents')")" ]
 verdict "trace --format chrome: an event for each task and interval" "$([ $? -eq 0 ] && echo yes)" ""
 says "trace --format chrome of a workload" 'process_name' trace a.ini --format chrome --db same.db
 refuses "chakra without a name" 'what their names begin with' trace a.ini --format chakra
-"$foretrain" trace a.ini --format chakra -o step --db same.db && [ "$(ls step.*.et | wc -l)" = "$(sqlite3 :memory: "select max(cast(r.value as integer)) + 1 from json_each(readfile('step.groups.json')) as g, json_each(g.value) as r")" ]
+"$foretrain" trace a.ini --format chakra -o step --db same.db \
+  && [ "$(ls step.*.et | wc -l)" = "$(sqlite3 :memory: "select max(cast(r.value as integer)) + 1 from \
+  json_each(readfile('step.groups.json')) as g, json_each(g.value) as r")" ]
 verdict "trace --format chakra: a file for each rank" "$([ $? -eq 0 ] && echo yes)" ""
 refuses "format with a slip" 'did you mean "chrome"?' trace a.ini --format crome
 says "trace files documented" 'duration_ps' schema trace
@@ -371,12 +410,15 @@ refuses "no such schema" 'database, trace' schema tables
 says "every rank played by itself" 'slowest of 16 ranks, rank 0' run llama2-7b --fold=off --db same.db
 says "latencies in one unit" '0.00 us' list platforms
 refuses "chakra to standard output" 'what their names begin with' trace a.ini --format chakra -o -
-"$foretrain" trace a.ini >printed && says "a trace to standard output" 'streams = host' trace a.ini -o - && cmp -s out printed && [ ! -e ./- ]
+"$foretrain" trace a.ini >printed && says "a trace to standard output" 'streams = host' trace a.ini -o - \
+  && cmp -s out printed && [ ! -e ./- ]
 verdict "a file named - is standard output" "$([ $? -eq 0 ] && echo yes)" ""
 # No file may grow beyond one block: what cannot be finished is not left behind.
-(trap '' XFSZ && ulimit -f 1 && "$foretrain" trace a.ini -o begun.csv 2>err) || [ $? -eq 3 ] && grep -q 'begun.csv: cannot be written' err && [ ! -e begun.csv ]
+(trap '' XFSZ && ulimit -f 1 && "$foretrain" trace a.ini -o begun.csv 2>err) || [ $? -eq 3 ] \
+  && grep -q 'begun.csv: cannot be written' err && [ ! -e begun.csv ]
 verdict "full disk: no half of a trace" "$([ $? -eq 0 ] && echo yes)" "  $(cat err)"
-(trap '' XFSZ && ulimit -f 1 && "$foretrain" run a.ini --db begun.db 2>err >/dev/null) || [ $? -eq 3 ] && grep -q 'begun.db' err && [ ! -e begun.db ]
+(trap '' XFSZ && ulimit -f 1 && "$foretrain" run a.ini --db begun.db 2>err >/dev/null) || [ $? -eq 3 ] \
+  && grep -q 'begun.db' err && [ ! -e begun.db ]
 verdict "full disk: no empty database" "$([ $? -eq 0 ] && echo yes)" "  $(cat err; ls -l begun.db)"
 "$foretrain" trace a.ini -o /dev/full 2>err
 [ $? -eq 3 ] && grep -q '/dev/full: cannot be written: No space' err
@@ -391,9 +433,11 @@ refuses "a broken timeline" 'broken.json:1:52: the file ends where' compare llam
 says "compare equal runs" 'B takes as long as A' compare 1 2 --db same.db
 says "compare a run with a workload" 'B is ' compare 1 gpt2-xl --db same.db
 sed 's/^gpu_hour.*/gpu_hour = 5.90 USD/' "$source/topologies/dgx-h100.ini" >dear.ini
-says "compare quotes" 'A token costs 2.00 times as much' compare --topology dgx-h100 --topology dear.ini a.ini --db same.db
+says "compare quotes" 'A token costs 2.00 times as much' compare --topology dgx-h100 --topology dear.ini a.ini \
+  --db same.db
 says "compare as JSON" '"differences"' compare 1 2 last --db same.db --json
-[ "$(sqlite3 :memory: "select sum((select sum(p.value ->> 'time_ps') from json_each(d.value, '$.parts') as p) <> (d.value ->> 'step_ps')) from json_each(readfile('out'), '$.differences') as d")" = 0 ]
+[ "$(sqlite3 :memory: "select sum((select sum(p.value ->> 'time_ps') from json_each(d.value, '$.parts') as p) <> \
+  (d.value ->> 'step_ps')) from json_each(readfile('out'), '$.differences') as d")" = 0 ]
 verdict "differences add up" "$([ $? -eq 0 ] && echo yes)" ""
 refuses "one run is no comparison" 'two or more runs' compare 1 --db same.db
 refuses "quotes for two workloads" 'one workload' compare -t dgx-h100 -t dgx-a100 a.ini b.ini --db same.db
@@ -412,18 +456,22 @@ sums=$(awk '/^memory at its peak/ { a = $6; b = $7; on = 1; next }
 [ "$sums" = '0.00 0.00' ] && grep -q '^  cache, rounding' out
 verdict "compare: memory adds up" "$([ $? -eq 0 ] && echo yes)" "  $sums $(cat out err)"
 says "recipe under a workload" 'is a recipe of DeepSpeed' run recipe.ini --db r.db
-[ "$(sqlite3 r.db "select group_concat(value || ' ' || origin, ', ') from (select value, origin from setting where name in
-  ('parallel.framework', 'training.micro_batch', 'training.precision') order by name)")" = 'paper file, 2 recipe, bf16 recipe' ]
+[ "$(sqlite3 r.db "select group_concat(value || ' ' \
+  || origin, ', ') from (select value, origin from setting where name in
+  ('parallel.framework', 'training.micro_batch', 'training.precision') order by name)")" = \
+    'paper file, 2 recipe, bf16 recipe' ]
 verdict "recipe: origins of settings" "$([ $? -eq 0 ] && echo yes)" "  $(sqlite3 r.db 'select * from setting')"
 says "recipe: what overrules it" 'parallel.framework (paper, not deepspeed)' run recipe.ini --db r.db
-refuses "recipe: what another framework refuses" 'is of framework deepspeed, but the workload says paper: leave framework out there' \
+refuses "recipe: what another framework refuses" \
+  'is of framework deepspeed, but the workload says paper: leave framework out there' \
   run recipe.ini --set parallel.offload_optimizer=cpu
 says "recipe: explained" 'sequences per GPU' run recipe.ini --db r.db --explain
 says "recipe: --set wins" 'micro-batch 3' run recipe.ini --db r.db --set training.micro_batch=3
 echo '{"zero_optimization": {"stage": 3, "overlap_com": true}}' >slip.json
 sed -i 's/^recipe.*/recipe = slip.json/' recipe.ini
 refuses "recipe: a key with a slip" 'did you mean "zero_optimization.overlap_comm"?' run recipe.ini
-refuses "recipe: imported with a slip" 'slip.json:1:36: zero_optimization.overlap_com: ' import recipe slip.json -o x.ini
+refuses "recipe: imported with a slip" 'slip.json:1:36: zero_optimization.overlap_com: ' import recipe slip.json \
+  -o x.ini
 [ ! -e x.ini ]
 verdict "recipe: nothing written" "$([ $? -eq 0 ] && echo yes)" ""
 refuses "recipe: no such file" 'no file "gone.json"' run recipe.ini --set parallel.recipe=gone.json

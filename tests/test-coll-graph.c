@@ -52,9 +52,8 @@ static const struct {
      {0, 0, 0},
      {24, 0, 32, 32}},
     /* 18 × 20.6 = 370.8: six rings of 60 (360; eight of 45 are not on the ladder, seven of 50 are 350), halved. NVLS:
-     * each
-       GPU pulls once for each of eight heads and twice for its own: nine times 40 is 360, nine times 50 too much; then the
-       other rate is raised to 60, the ladder's top. A log of six and eight H100 shows 24, 16, 32, 32 */
+     * each GPU pulls once for each of eight heads and twice for its own: nine times 40 is 360, nine times 50 too much;
+     * then the other rate is raised to 60, the ladder's top. A log of six and eight H100 shows 24, 16, 32, 32 */
     {"8 H100",
      NULL,
      "cluster.topology=dgx-h100",
@@ -148,9 +147,8 @@ static const struct {
      {8, 80, 90},
      {32, 24, 32, 32}},
     /* A NIC carries 48 each: eight channels. By one NIC in and out (over the GPU near it) all would need eight ways out
-     * of
-       370.8, that is seven; so pairs of channels swap NICs. Trees do not close: eight, raised no further (8 × 50 × 7/8 is
-       350, but 50 is not on this ladder). NVLS 40 inside, 48 outside */
+     * of 370.8, that is seven; so pairs of channels swap NICs. Trees do not close: eight, raised no further
+     * (8 × 50 × 7/8 is 350, but 50 is not on this ladder). NVLS 40 inside, 48 outside */
     {"2 x 8 H100",
      NULL,
      "cluster.topology=dgx-h100;cluster.nodes=2",

@@ -8,7 +8,8 @@
 #define ONE_NODE         "cluster.nodes=1"
 #define PLAIN            "training.activation_checkpointing=none"
 #define FULL             "training.activation_checkpointing=full"
-#define FP32             FUSED, FULL, "training.precision=fp32", "training.micro_batch=1", "training.sequence_length=128"
+#define FP32             FUSED, FULL, "training.precision=fp32", "training.micro_batch=1", SHORT
+#define SHORT            "training.sequence_length=128"
 #define FUSED            "training.optimizer_style=fused"
 #define MIB              1048576.0
 

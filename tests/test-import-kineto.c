@@ -28,7 +28,8 @@ static gboolean load(const char *json, ImportKineto *ret, GError **error) {
  * 200 = 110 + 50 + 40. */
 /* clang-format off */
 static const char trace[] =
-    "{\"schemaVersion\": 1, \"deviceProperties\": [{\"id\": 0, \"name\": \"a \\\"quoted\\\" one\"}],\n\"traceEvents\": [\n"
+    "{\"schemaVersion\": 1, \"deviceProperties\": [{\"id\": 0, \"name\": \"a \\\"quoted\\\" one\"}],\n"
+    "\"traceEvents\": [\n"
     EVENT("user_annotation", "ProfilerStep#1", "1000.000", "100", "") ",\n"
     EVENT("user_annotation", "ProfilerStep#2", "1100", "299.5", "") ",\n"
     EVENT("user_annotation", "ProfilerStep#3", "1400", "200", "") ",\n"
@@ -40,7 +41,9 @@ static const char trace[] =
     EVENT("cpu_op", "aten::mm", "1560", "30", "") ",\n"
     EVENT("kernel", "ncclDevKernel_Generic", "1480", "60", GPU0 ", \"Collective name\": \"_allgather_base\"") ",\n"
     EVENT("kernel", "ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL", "1520", "35.000000", GPU0) ",\n"
-    EVENT("kernel", "ncclKernel_AllReduce_RING_LL_Sum_float", "1610", "5", GPU0) ",\n{\"ph\": \"i\", \"name\": \"[memory]\", \"ts\": 1500, \"args\": {\"Bytes\": -4, \"list\": [1, {\"a\": null}]}}\n], \"traceName\": \"x\"}\n";
+    EVENT("kernel", "ncclKernel_AllReduce_RING_LL_Sum_float", "1610", "5", GPU0) ",\n"
+    "{\"ph\": \"i\", \"name\": \"[memory]\", \"ts\": 1500, \"args\": {\"Bytes\": -4, \"list\": [1, {\"a\": null}]}}\n"
+    "], \"traceName\": \"x\"}\n";
 /* clang-format on */
 
 static void sums_a_step(void) {

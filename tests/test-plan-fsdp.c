@@ -93,8 +93,9 @@ static guint64 root_elements(const Drawn *drawn) {
 }
 
 /* Elements gathered and reduced in a step of k micro-batches (PyTorch's FSDP; ZeRO paper, section 7, as implemented):
- *   FULL_SHARD      all-gather ψ in forward, and in backward what was freed (all but the root, which stays, and in FSDP2
- *                   the head where it is a unit of its own and reshard_after_forward is its default): k (2ψ − stays)
+ *   FULL_SHARD      all-gather ψ in forward, and in backward what was freed (all but the root, which stays, and in
+ *                   FSDP2 the head where it is a unit of its own and reshard_after_forward is its default):
+ *                   k (2ψ − stays)
  *   SHARD_GRAD_OP   all-gather ψ in forward: kψ; under no_sync FSDP1 keeps parameters too: ψ in all
  *   both            reduce-scatter ψ: kψ, under no_sync ψ; each times 1/p all-reduced over copies of p ranks' shards
  * Recompute happens inside units, so that one gather of backward serves it too. */

@@ -73,7 +73,8 @@ static void parts_add_up(void) {
   CU_ASSERT_TRUE(shares[0] == 1 && shares[1] == 3 && shares[2] == 6);
   report_split((gint64[]){0, 0, 0}, 3, 10, shares);
   CU_ASSERT_TRUE(shares[0] == 0 && shares[1] == 0 && shares[2] == 0);
-  /* What only a damaged database holds: (2^63 - 1) twice and less than nothing, of 2^63 - 1: halves, the odd one first. */
+  /* What only a damaged database holds: (2^63 - 1) twice and less than nothing, of 2^63 - 1: halves, the odd one
+   * first. */
   report_split((gint64[]){G_MAXINT64, G_MAXINT64, G_MININT64}, 3, G_MAXINT64, shares);
   CU_ASSERT_TRUE(shares[0] == G_MAXINT64 / 2 + 1 && shares[1] == G_MAXINT64 / 2 && shares[2] == 0);
   report_split((gint64[]){1, -1, 0}, 3, -5, shares);

@@ -4,8 +4,9 @@
  *   stage 0   F0 F1 F2 F3 .. .. .. B0 F4 B1 …                 stage r warms up with p - 1 - r forwards, then alternates
  *   stage 3   .. .. .. F0 B0 F1 B1 …
  *
- * Time that a stage has nothing to do, with forward tf, backward tb and exchanges that take no time: (p - 1)(tf + tb), whatever
- * the micro-batches (Narayanan et al., "Efficient Large-Scale Language Model Training", arXiv 2104.04473, section 2.2.1). */
+ * Time that a stage has nothing to do, with forward tf, backward tb and exchanges that take no time: (p - 1)(tf + tb),
+ * whatever the micro-batches (Narayanan et al., "Efficient Large-Scale Language Model Training", arXiv 2104.04473,
+ * section 2.2.1). */
 #include "cluster.h"
 #include "coll-group.h"
 #include "fold.h"

@@ -209,8 +209,8 @@ static void record_stream_delays_a_give(void) {
   cluster_clear(&bench.built);
 }
 
-/*  host     x ─ A │ waits for A │ y ─ B │ waits for B         x and y, 50 GB each, lie in pools of their own: either must
- *  compute  A─────────►                                       make way for the other
+/*  host     x ─ A │ waits for A │ y ─ B │ waits for B    x and y, 50 GB each, lie in pools of their own: either must
+ *  compute  A─────────►                                  make way for the other
  *  side                         B──►
  * Without the wait A and B would run side by side. Each step gives one segment back and takes one anew, twice; the very
  * first x finds the device empty. */

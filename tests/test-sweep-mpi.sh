@@ -7,7 +7,8 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch"
 # The tests of a container run as root, on as many cores as there are.
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_btl=self,vader
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 \
+  OMPI_MCA_btl=self,vader
 grid=(sweep llama2-7b --grid zero_stage=0,1,2,3 --grid framework=paper,fsdp2 --grid nodes=1,2,3 --where 'nodes < 3')
 dump() { sqlite3 "$1" .dump | grep -v '^INSERT INTO provenance'; }
 check() { echo "$1"; shift; "$@" || { echo "FAILED"; exit 1; }; }
@@ -25,5 +26,7 @@ mpirun -n 2 "$foretrain" sweep llama2-7b --grid nods=1 >out 2>&1 && status=0 || 
 check "bad input is said once, with status 2" [ "$status-$(grep -c 'no setting is called' out)" = 2-1 ]
 mpirun -n 2 timeout 20 "$foretrain" sweep llama2-7b --grid nodes=1 --db none/x.db >out 2>&1 && status=0 || status=$?
 check "a database that cannot be, once, and nobody waits" [ "$status-$(grep -c '^foretrain: ' out)" = 2-1 ]
-mpirun -n 1 "$foretrain" sweep llama2-7b --grid nodes=1 --db alone.db : -n 1 timeout 20 "$foretrain" sweep llama2-70 --grid nodes=1 --db alone.db >out 2>&1 && status=0 || status=$?
-check "a process that cannot begin stops all" [ "$status-$(grep -c 'llama2-70' out)-$(grep -c 'another process' out)" = 2-1-1 ]
+mpirun -n 1 "$foretrain" sweep llama2-7b --grid nodes=1 --db alone.db : -n 1 timeout 20 "$foretrain" sweep llama2-70 \
+  --grid nodes=1 --db alone.db >out 2>&1 && status=0 || status=$?
+check "a process that cannot begin stops all" [ "$status-$(grep -c 'llama2-70' out)-$(grep -c 'another process' out)" \
+  = 2-1-1 ]

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Holds two builds equal, for changes that must not change what comes out: canonical database dumps, tables, JSON, traces
-# and pictures' scripts of every shipped workload under every framework and ZeRO stage.
+# Holds two builds equal, for changes that must not change what comes out: canonical database dumps, tables, JSON,
+# traces and pictures' scripts of every shipped workload under every framework and ZeRO stage.
 #
 # usage: tools/behaviour.sh OLD_ROOT NEW_ROOT [--quick]
 #   Each root is a source tree with a program in build/src/foretrain; it is run with that tree's own data.
