@@ -1,15 +1,19 @@
 #!/usr/bin/env bash
-# README and the pages of docs/ show what the program really prints. Each page is followed as its reader would follow it, in an
-# empty folder of its own with its own database, and what the commands print must be what the page shows, to the letter:
+# README and the pages of docs/ show what the program really prints. Each page is followed as its reader would
+# follow it, in an
+# empty folder of its own with its own database, and what the commands print must be what the page shows, to the
+# letter:
 #
 #   ```console              every line after "$ " is run by bash (a "\" at its end continues it on the next line);
-#   $ foretrain list gpus   the lines below, up to the next "$ " or the end of the block, are what it prints, errors too,
+#   $ foretrain list gpus   the lines below, up to the next "$ " or the end of the block, are what it prints,
+# errors too,
 #   gpu     memory GiB …    without blanks at the ends of lines
 #   ```
 #   <!-- file: mine.ini --> the fenced block that follows is first written to that file
 #
 # A picture that a page draws under the name of one in plots/ must have the same data and the same script as that one.
-# Also held: pages link to what exists, prose is wrapped at 120 columns, README has at most 150 lines, a page at most 250.
+# Also held: pages link to what exists, prose is wrapped at 120 columns, README has at most 150 lines, a page at
+# most 250.
 # --accept writes what is printed now into the pages, and the pictures into plots/.
 # usage: tests/docs.sh FORETRAIN [--accept]
 set -euo pipefail
@@ -58,7 +62,8 @@ render() {
   done <"$1"
 }
 
-# links PAGE: those that lead nowhere. A heading's anchor is its text in small letters, blanks as dashes, without other signs.
+# links PAGE: those that lead nowhere. A heading's anchor is its text in small letters, blanks as dashes, without
+# other signs.
 links() {
   local target file anchor
   grep -oE '\]\([^)#: ]*(#[^) ]*)?\)' "$1" | sed 's/^](//; s/)$//' | sort -u | while read -r target; do
@@ -75,7 +80,8 @@ links() {
 
 # shape PAGE LINES: what is too long.
 shape() {
-  awk '/^```/ { fenced = !fenced; next } !fenced && !/^[|!<#]/ { print NR ":" $0 }' "$1" | { grep -E '^[0-9]+:.{121}' || true; } |
+  awk '/^```/ { fenced = !fenced; next } !fenced && !/^[|!<#]/ { print NR ":" $0 }' "$1" | { grep -E '^[0-9]+:.{121}' \
+    || true; } |
     sed -E "s|^([0-9]+):.*|$1:\1: prose of more than 120 columns|"
   [ "$(wc -l <"$1")" -le "$2" ] || echo "$1: more than $2 lines"
 }
@@ -95,7 +101,8 @@ tell() { # WHAT went wrong; nothing did where it is empty
 printf '%s\n' '```console' '$ echo one \' '  two' 'one, two' '```' >"$scratch/wrong.md"
 printf '%s\n' '```console' '$ echo one \' '  two' 'one two' '```' >"$scratch/right.md"
 mkdir "$scratch/wrong"
-tell "$(render "$scratch/wrong.md" "$scratch/wrong" | cmp -s - "$scratch/right.md" || echo 'tests/docs.sh: a wrong page passes')"
+tell "$(render "$scratch/wrong.md" "$scratch/wrong" | cmp -s - "$scratch/right.md" \
+  || echo 'tests/docs.sh: a wrong page passes')"
 
 for page in "${pages[@]}"; do
   mkdir -p "$scratch/new/$page" "$scratch/at/$page"
@@ -107,7 +114,8 @@ for page in "${pages[@]}"; do
   if [ "$accept" = --accept ]; then
     cmp -s "$scratch/new/$page/page" "$page" || { cat "$scratch/new/$page/page" >"$page"; echo "$page: accepted"; }
   fi
-  tell "$(diff -u --label "$page, as it stands" --label "$page, as the program prints" "$page" "$scratch/new/$page/page" || true)"
+  tell "$(diff -u --label "$page, as it stands" --label "$page, as the program \
+    prints" "$page" "$scratch/new/$page/page" || true)"
   tell "$(links "$page")"
   case $page in README.md) tell "$(shape "$page" 150)" ;; *) tell "$(shape "$page" 250)" ;; esac
 done
@@ -128,7 +136,8 @@ for picture in plots/*.png; do
       cp "${drawn%.png}".* plots/
       echo "$picture: accepted"
     fi
-    tell "$(cmp -s "${drawn%.png}${part#"$name"}" "plots/$part" || echo "plots/$part is not what the program draws now")"
+    tell "$(cmp -s "${drawn%.png}${part#"$name"}" "plots/$part" || echo "plots/$part is not what the program draws \
+      now")"
   done
 done
 

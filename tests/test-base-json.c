@@ -54,7 +54,8 @@ static char *back(const char *value) {
   return g_strdup(json_array_get_string_element(json_node_get_array(root), 0));
 }
 
-/* Every byte but NUL, alone and between letters: those below 0x80 come back, the others are no UTF-8 and become U+FFFD. */
+/* Every byte but NUL, alone and between letters: those below 0x80 come back, the others are no UTF-8 and become
+ * U+FFFD. */
 static void escapes_every_byte(void) {
   for (int byte = 1; byte < 256; byte++) {
     char value[] = {'a', (char)byte, 'z', '\0'};

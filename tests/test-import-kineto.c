@@ -88,8 +88,8 @@ static void times_are_exact(void) {
   CU_ASSERT_EQUAL(got.compute, 2 * US);
 }
 
-/* A text cut behind a backslash, or in the middle, in files of whole pages: nothing may be read behind the mapping. "name" is
- * read, of "else" only the end is looked for. */
+/* A text cut behind a backslash, or in the middle, in files of whole pages: nothing may be read behind the mapping.
+ * "name" is read, of "else" only the end is looked for. */
 static void ends_with_its_pages(void) {
   static const char *const cuts[][3] = {{"name", "\\", "is no escape of JSON"},
                                         {"name", "\\u00", "is no escape of JSON"},

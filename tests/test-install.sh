@@ -23,12 +23,14 @@ prefix=${program%/bin/foretrain}
 mkdir "$scratch/home" "$scratch/work" && mv "$prefix" "$scratch/moved" && cd "$scratch/work" || exit 3
 foretrain=$scratch/moved/bin/foretrain
 
-for file in share/man/man1/foretrain.1 share/bash-completion/completions/foretrain share/zsh/site-functions/_foretrain; do
+for file in share/man/man1/foretrain.1 share/bash-completion/completions/foretrain \
+  share/zsh/site-functions/_foretrain; do
   [ -s "$scratch/moved/$file" ]
   verdict "$file" $? "$(find "$scratch/moved" -name "$(basename $file)*")"
 done
 for list in topologies workloads; do
-  diff <("$foretrain" list $list) <(cd "$source/$list" && for file in *.ini; do echo "${file%.ini}"; done | LC_ALL=C sort) >diff
+  diff <("$foretrain" list $list) <(cd "$source/$list" && for file in *.ini; do echo "${file%.ini}"; done \
+    | LC_ALL=C sort) >diff
   verdict "all $list are installed" $? "$(cat diff)"
 done
 "$foretrain" run gpt2-xl --db moved.db >out 2>err

@@ -85,7 +85,8 @@ static const struct {
     {"{'model_type': 'qwen2', 'hidden_size': 3584, 'intermediate_size': 18944, 'num_attention_heads': 28,"
      " 'num_hidden_layers': 28, 'num_key_value_heads': 4, 'vocab_size': 152064, 'tie_word_embeddings': false}",
      7615616512},
-    /* Qwen3 8B, 32B and 1.7B (tied): norms of queries and keys that no key mentions, a head_dim of 128 whether stated or not. */
+    /* Qwen3 8B, 32B and 1.7B (tied): norms of queries and keys that no key mentions, a head_dim of 128 whether stated
+     * or not. */
     {"{'model_type': 'qwen3', 'hidden_size': 4096, 'intermediate_size': 12288, 'num_attention_heads': 32, 'head_dim': "
      "128, 'num_hidden_layers': 36, 'num_key_value_heads': 8, 'vocab_size': 151936, 'tie_word_embeddings': false,"
      " 'attention_bias': false, 'sliding_window': null, 'use_sliding_window': false, 'max_window_layers': 36}",

@@ -36,7 +36,9 @@ complete_line() { # WORD… → what bash offers for the last
 }
 
 # Sections of a verb, or a kind of one, in each.
-in_man() { awk -v head=".SS $1" 'index($0, ".SS ") == 1 || index($0, ".SH ") == 1 { on = ($0 == head || index($0, head " ") == 1) } on' man | sed 's/\\-/-/g'; }
+in_man() { awk -v head=".SS $1" \
+  'index($0, ".SS ") == 1 || index($0, ".SH ") == 1 { on = ($0 == head || index($0, head " ") == 1) } on' man \
+  | sed 's/\\-/-/g'; }
 in_zsh() { awk -v head="    \"$1\")" '$0 == head { on = 1 } on { print } / ;;$/ { on = 0 }' zsh; }
 
 check() { # VERB [KIND]
@@ -44,10 +46,12 @@ check() { # VERB [KIND]
   in_man "${*//-/\\\\-}" >section.man
   in_zsh "$*" >section.zsh
   complete_line foretrain "$@" -- >section.bash
-  for option in $("$foretrain" "$@" --help-all 2>/dev/null | sed -n 's/^  \(-., \)\{0,1\}--\([a-z-]*\).*/\2/p' || true) \
+  for option in $("$foretrain" "$@" --help-all 2>/dev/null | sed -n 's/^  \(-., \)\{0,1\}--\([a-z-]*\).*/\2/p' \
+    || true) \
     $("$foretrain" "$@" --help | sed -n 's/^  \(-., \)\{0,1\}--\([a-z-]*\).*/\2/p'); do
     count=$((count + 1))
-    case $option in help* | version) grep -q -- "--$option" <(sed 's/\\-/-/g' man) ;; *) grep -q -- "--$option\b" section.man ;; esac
+    case $option in help* | version) grep -q -- "--$option" <(sed 's/\\-/-/g' man) ;; *) grep \
+      -q -- "--$option\b" section.man ;; esac
     verdict "manual: $* --$option" $? "$(head -3 section.man)"
     grep -qx -- "--$option" section.bash
     verdict "bash: $* --$option" $? "$(tr '\n' ' ' <section.bash)"

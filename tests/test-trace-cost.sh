@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # Trace points that are off cost next to nothing: the same steps, played by floors with points and by floors built
-# without, in instructions, which no other load on the machine changes. Lines written would cost far more than the limit.
+# without, in instructions, which no other load on the machine changes.
+# Lines written would cost far more than the limit.
 # usage: tests/test-trace-cost.sh TRACED UNTRACED VALGRIND
 set -uo pipefail
 per_mille=20
 
 instructions() { # PROGRAM… → how many
-  "$valgrind" --tool=cachegrind --cache-sim=no --cachegrind-out-file=/dev/null "$@" 2>&1 | sed -n 's/.*I *refs: *//p' | tr -d ,
+  "$valgrind" --tool=cachegrind --cache-sim=no --cachegrind-out-file=/dev/null "$@" 2>&1 | sed -n 's/.*I *refs: *//p' \
+    | tr -d ,
 }
 
 valgrind=$3
