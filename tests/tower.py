@@ -27,9 +27,8 @@ def floor_of(path):
 
 
 def door(floor):
-    """The folder that others see of a floor: `include`; a floor without one hides nothing."""
-    folder = src / floor / "include"
-    return folder if folder.is_dir() else src / floor
+    """The folder that others see of a floor."""
+    return src / floor / "include"
 
 
 def commands():
