@@ -51,7 +51,7 @@ static void what_is_written_comes_back(void) {
                       run_id);
   CU_ASSERT_STRING_EQUAL(first,
                          "run_id=1|rank_class=0|task_id=1|stream=compute|kind=compute|name=decoder_layer|layer=0|"
-                         "phase=forward|micro=0|start_ps=5100000000|end_ps=10100000000\n");
+                         "phase=forward|micro=0|start_ps=5100000000|end_ps=10100000000|repeats=1\n");
   g_autofree char *setting =
       store_help_rows(db, "SELECT * FROM setting WHERE run_id = ?1 AND origin = 'command line'", run_id);
   CU_ASSERT_STRING_EQUAL(setting, "run_id=1|name=parallel.zero_stage|value=3|origin=command line\n");

@@ -5,6 +5,7 @@
 
 #include "harness.h"
 #include "random-point.h"
+#include "run-count.h"
 #include "run-pack.h"
 
 static const RandomAxis axes[] = {
@@ -19,6 +20,20 @@ static const RandomAxis axes[] = {
     {"training.trainable", {"all", "lora:16", "20-31"}},
     {"memory.expandable_segments", {"no", "yes"}},
     {"price.gpu_hour", {"1 USD", "2 USD"}},
+};
+
+/* Many micro-batches, of which few are played; short ones are bound by the host. */
+static const RandomAxis many[] = {
+    {"parallel.framework", {"paper", "ddp", "deepspeed", "fsdp1", "fsdp2", "megatron", "nanotron"}},
+    {"parallel.zero_stage", {"0", "1", "2", "3"}},
+    {"cluster.nodes", {"1", "2"}},
+    {"cluster.topology", {"dgx-h100", "dgx-a100", "h100-eth100"}},
+    {"model.config", {"models/gpt2-xl.json", "models/llama-2-7b.json"}},
+    {"training.sequence_length", {"64", "256", "1024"}},
+    {"training.micro_batch", {"1", "2", "4"}},
+    {"training.gradient_accumulation", {"16", "23", "40", "57"}},
+    {"training.activation_checkpointing", {"none", "full", "layers:2"}},
+    {"cluster.slow_gpus", {"", "3: 0.8"}},
 };
 
 static StudyPoint *again(const StudyPoint *point) {
@@ -75,14 +90,14 @@ static gboolean reports_equal(const RunReport *a, const RunReport *b) {
   return same;
 }
 
-static void compare(gboolean timeline, guint points) {
+static void compare(const RandomAxis *of, gsize n_axes, gboolean timeline, guint points) {
   g_autoptr(GRand) random = harness_random();
   g_autoptr(Study) base = study_open("llama2-7b", NULL);
   g_autoptr(StudyCache) cache = study_cache_new();
   CU_ASSERT_PTR_NOT_NULL_FATAL(base);
   guint played = 0, settled = 0, retried = 0;
   for (guint i = 0; i < points; i++) {
-    g_autoptr(StudyPoint) fast = random_point(axes, G_N_ELEMENTS(axes), random), plain = again(fast);
+    g_autoptr(StudyPoint) fast = random_point(of, n_axes, random), plain = again(fast);
     study_point_run(fast, base, &(StudyOptions){.fold = TRUE, .timeline = timeline}, cache);
     study_point_run(plain, base, &(StudyOptions){.fold = TRUE, .timeline = timeline, .every_step = TRUE}, NULL);
     g_autofree char *a = study_point_status(fast), *b = study_point_status(plain);
@@ -105,11 +120,89 @@ static void compare(gboolean timeline, guint points) {
 }
 
 static void summaries_are_those_of_the_plain_run(void) {
-  compare(FALSE, 250);
+  compare(axes, G_N_ELEMENTS(axes), FALSE, 250);
 }
 
 static void timelines_are_those_of_the_plain_run(void) {
-  compare(TRUE, 50);
+  compare(axes, G_N_ELEMENTS(axes), TRUE, 50);
+}
+
+static void many_micro_batches_are_those_of_the_plain_run(void) {
+  compare(many, G_N_ELEMENTS(many), FALSE, 60);
+}
+
+static const RunTask *task_of_row(const RunClass *in, guint32 row) {
+  for (guint32 i = 0; i < in->n_tasks; i++)
+    if (in->tasks[i].row == row)
+      return &in->tasks[i];
+  return NULL;
+}
+
+/* Each task that was kept is one of the plain run, at its time; with those it stands for they are all. Causes add
+ * up. */
+static void check_counted(const RunClass *counted, const RunClass *plain) {
+  guint64 tasks = 0, collectives = 0, strangers = 0;
+  SimTime causes[RUN_CAUSES] = {0};
+  for (guint32 i = 0; i < counted->n_tasks; i++) {
+    const RunTask *task = &counted->tasks[i], *same = task_of_row(plain, task->row);
+    tasks += task->repeats;
+    strangers += same == NULL || same->start != task->start || same->end != task->end || same->micro != task->micro ||
+                 !same_text(same->name, task->name);
+  }
+  for (guint32 i = 0; i < counted->n_collectives; i++)
+    collectives += counted->collectives[i].repeats;
+  for (guint32 i = 0; i < counted->n_exposures; i++)
+    causes[counted->exposures[i].cause] +=
+        (counted->exposures[i].end - counted->exposures[i].start) * counted->exposures[i].repeats;
+  CU_ASSERT_EQUAL(strangers, 0);
+  CU_ASSERT_EQUAL(tasks, plain->n_tasks);
+  CU_ASSERT_EQUAL(collectives, plain->n_collectives);
+  CU_ASSERT_TRUE(counted->n_tasks < plain->n_tasks / 2);
+  CU_ASSERT_EQUAL(memcmp(causes, plain->by_cause, sizeof causes), 0);
+}
+
+static void a_counted_timeline_stands_for_all(void) {
+  static const char *const frameworks[] = {"paper", "ddp", "deepspeed", "fsdp1", "fsdp2", "megatron", "nanotron"};
+  for (gsize i = 0; i < G_N_ELEMENTS(frameworks); i++) {
+    g_autoptr(Study) study = study_open("gpt2-xl", NULL);
+    g_autofree char *framework = g_strconcat("parallel.framework=", frameworks[i], NULL);
+    gboolean shards = g_str_has_prefix(frameworks[i], "fsdp");
+    CU_ASSERT_TRUE_FATAL(study_set(study, framework, NULL));
+    CU_ASSERT_TRUE_FATAL(study_set(study, shards ? "parallel.zero_stage=3" : "parallel.zero_stage=0", NULL));
+    CU_ASSERT_TRUE_FATAL(study_set(study, "training.gradient_accumulation=40", NULL));
+    CU_ASSERT_TRUE_FATAL(study_set(study, "training.micro_batch=1", NULL));
+    g_autoptr(RunReport) counted = study_run(study, &(StudyOptions){.fold = TRUE, .timeline = TRUE}, NULL);
+    g_autoptr(RunReport) plain =
+        study_run(study, &(StudyOptions){.fold = TRUE, .timeline = TRUE, .every_step = TRUE}, NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(counted);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(plain);
+    CU_ASSERT_EQUAL(counted->classes[0].step, plain->classes[0].step);
+    CU_ASSERT_TRUE(counted->classes[0].counted.more > 0);
+    for (guint32 c = 0; c < plain->n_classes; c++)
+      check_counted(&counted->classes[c], &plain->classes[c]);
+  }
+}
+
+/* One level that grows, one time off the line, a host that falls behind: nothing is counted, and nothing is changed. */
+static void what_is_off_the_line_is_not_counted(void) {
+  static const gsize spoilt[] = {G_STRUCT_OFFSET(RunClass, peak_allocated), G_STRUCT_OFFSET(RunClass, exposed),
+                                 G_STRUCT_OFFSET(RunClass, watched)};
+  RunBodies bodies = {.played = 3, .body = 1, .more = 10};
+  for (gsize i = 0; i <= G_N_ELEMENTS(spoilt); i++) {
+    RunClass classes[3] = {{.step = 100, .compute = 90, .exposed = 10, .watched = 20, .ranks = 1},
+                           {.step = 130, .compute = 117, .exposed = 13, .watched = 50, .ranks = 1},
+                           {.step = 160, .compute = 144, .exposed = 16, .watched = 80, .ranks = 1}};
+    if (i < G_N_ELEMENTS(spoilt))
+      for (guint c = 1; c < 3; c++) /* the host: a line of its own, but steeper than the step's */
+        *(guint64 *)(gpointer)((char *)&classes[c] + spoilt[i]) += i == 2 ? c : c / 2;
+    RunReport reports[3];
+    for (guint c = 0; c < 3; c++)
+      reports[c] = (RunReport){.classes = &classes[c], .n_classes = 1, .repeats = TRUE, .peak_flops = 1};
+    gboolean counted = run_count(&reports[0], &reports[1], &reports[2], &bodies);
+    CU_ASSERT_EQUAL(counted, i == G_N_ELEMENTS(spoilt));
+    CU_ASSERT_EQUAL(classes[0].step, counted ? 400 : 100);
+    CU_ASSERT_EQUAL(classes[0].exposed, counted ? 40 : 10);
+  }
 }
 
 /* What goes to another process and comes back. */
@@ -134,6 +227,9 @@ static void a_packed_report_is_the_same(void) {
 int main(void) {
   return harness_run("repeat", (HarnessCase[]){{"summaries", summaries_are_those_of_the_plain_run},
                                                {"timelines", timelines_are_those_of_the_plain_run},
+                                               {"micro-batches", many_micro_batches_are_those_of_the_plain_run},
+                                               {"counted timelines", a_counted_timeline_stands_for_all},
+                                               {"off the line", what_is_off_the_line_is_not_counted},
                                                {"packed", a_packed_report_is_the_same},
                                                {NULL, NULL}});
 }

@@ -60,7 +60,9 @@ static CliExit run(gconstpointer data, GError **error) {
   g_autoptr(Study) study = cli_open_study(&asked->workload.settings, asked->words[0], error);
   if (study == NULL)
     return CLI_INPUT;
-  g_autoptr(RunReport) report = study_run(study, &asked->workload.twins.study, error);
+  StudyOptions play = asked->workload.twins.study;
+  play.every_micro_batch |= asked->as >= 0;
+  g_autoptr(RunReport) report = study_run(study, &play, error);
   if (report == NULL)
     return CLI_INPUT;
   g_autoptr(GString) text = g_string_new(NULL);

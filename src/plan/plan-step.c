@@ -119,7 +119,7 @@ static void add_role(ProgramBuilder *builder, const PlanCase *what, const PlanHo
   role.walk->policy = role.policy;
   role.chunks = g_array_new(FALSE, FALSE, sizeof(PlanChunk));
   role.passes = g_array_new(FALSE, FALSE, sizeof(PlanPassStep));
-  add_single(&role, (guint32)what->recipe->gradient_accumulation);
+  add_single(&role, (guint32)plan_recipe_micro_batches(what->recipe));
   hooks->set_up(role.policy, role.walk, what);
   play_section(&role, PROGRAM_FIRST);
   play_section(&role, PROGRAM_STEADY);

@@ -119,5 +119,5 @@ static inline gboolean plan_walk_alone(const PlanWalk *walk) {
   return walk->recipe->ranks == 1;
 }
 static inline gboolean plan_walk_last_micro(const PlanWalk *walk) {
-  return walk->micro + 1 == walk->recipe->gradient_accumulation;
+  return walk->micro + 1 == plan_recipe_micro_batches(walk->recipe);
 }

@@ -33,7 +33,7 @@ ReportAwaited *report_awaited_new(const RunClass *rank_class) {
     const RunExposure *piece = &rank_class->exposures[i];
     const char *name = piece->row != G_MAXUINT32 ? g_hash_table_lookup(by_row, GUINT_TO_POINTER(piece->row)) : NULL;
     if (name != NULL)
-      find(awaited, name)->by_cause[piece->cause] += piece->end - piece->start;
+      find(awaited, name)->by_cause[piece->cause] += (piece->end - piece->start) * piece->repeats;
   }
   return awaited;
 }

@@ -116,6 +116,21 @@ static void add_exposures(Writer *writer, guint32 index, const RunClass *of) {
   }
 }
 
+/* What stands for more than itself: where the rest of it would be. */
+static void add_counted(Writer *writer, guint32 index, const RunClass *of) {
+  const RunCounted *counted = &of->counted;
+  if (counted->more == 0)
+    return;
+  g_autofree char *name =
+      g_strdup_printf("micro-batches like those before, %" G_GUINT64_FORMAT " times", counted->more);
+  BaseJson *json = begin(writer, "X", index, name);
+  base_json_text(json, "cat", "counted");
+  base_json_integer(json, "tid", 0);
+  add_time(json, "ts", counted->end);
+  add_time(json, "dur", (SimTime)counted->more * counted->period);
+  base_json_end(json);
+}
+
 /* Levels that changed, those of one moment in order of name. */
 static void add_levels(Writer *writer, guint32 index, const RunClass *of) {
   const char *tenants[RUN_TENANTS];
@@ -163,8 +178,8 @@ static void add_threads(Writer *writer, guint32 index, const RunClass *of) {
 }
 
 gboolean report_chrome(StoreDb *db, gint64 run_id, GString *text, GError **error) {
-  static void (*const parts[])(Writer *, guint32, const RunClass *) = {add_process, add_threads, add_tasks,
-                                                                       add_exposures, add_levels};
+  static void (*const parts[])(Writer *, guint32, const RunClass *) = {add_process,   add_threads, add_tasks,
+                                                                       add_exposures, add_counted, add_levels};
   g_autoptr(RunReport) report = store_db_load(db, run_id, TRUE, error);
   if (report == NULL)
     return FALSE;

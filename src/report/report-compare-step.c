@@ -36,7 +36,7 @@ static void take_computes(ReportStep *step) {
                         ? base_span_length(base_cover_add(&cover, (BaseSpan){task->start, task->end}))
                         : 0;
     if (added > 0)
-      add_part(step, REPORT_COMPUTE, task->phase, NULL, added);
+      add_part(step, REPORT_COMPUTE, task->phase, NULL, added * task->repeats);
   }
 }
 
@@ -46,7 +46,7 @@ static void take_exposures(ReportStep *step) {
     const RunExposure *piece = &of->exposures[i];
     const RunTask *task = run_class_task(of, piece->row);
     add_part(step, run_cause_is_idle(piece->cause) ? REPORT_IDLE : REPORT_EXPOSED, task != NULL ? task->name : NULL,
-             run_cause_names[piece->cause], piece->end - piece->start);
+             run_cause_names[piece->cause], (piece->end - piece->start) * piece->repeats);
   }
 }
 

@@ -28,14 +28,14 @@ static gboolean predict(StoreDb *db, gint64 run_id, ReportMeasured *ret, GError 
                           .idle = slow->idle};
   for (guint32 i = 0; i < slow->n_collectives; i++) {
     ReportTraffic *of = of_operation(ret, slow->collectives[i].operation);
-    of->calls++;
-    of->busy += slow->collectives[i].end - slow->collectives[i].start;
+    of->calls += slow->collectives[i].repeats;
+    of->busy += (slow->collectives[i].end - slow->collectives[i].start) * slow->collectives[i].repeats;
   }
   for (guint32 i = 0; i < slow->n_exposures; i++) {
     const RunExposure *piece = &slow->exposures[i];
     const RunCollective *call = run_class_collective(slow, piece->row);
     if (!run_cause_is_idle(piece->cause))
-      of_operation(ret, call != NULL ? call->operation : NULL)->exposed += piece->end - piece->start;
+      of_operation(ret, call != NULL ? call->operation : NULL)->exposed += (piece->end - piece->start) * piece->repeats;
   }
   return TRUE;
 }

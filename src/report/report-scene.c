@@ -25,6 +25,21 @@ static char *ranks_of(const RunReport *report, const RunClass *of, const char *w
                          report->n_classes);
 }
 
+/* The whole step is shown unless its middle was counted: then what comes before that. */
+static void choose_window(ReportScene *scene, SimTime from, SimTime to) {
+  const RunCounted *counted = &scene->of->counted;
+  SimTime step = run_report_slowest(scene->report)->step;
+  gboolean cut = counted->more > 0 && from < counted->end && to < 0;
+  scene->from = MAX(from, 0);
+  scene->to = to >= 0 ? to : cut ? counted->end : step;
+  if (!cut)
+    return;
+  g_autofree char *ranks = scene->ranks;
+  scene->ranks = g_strdup_printf("%s; %" G_GUINT64_FORMAT
+                                 " micro-batches like the last one here follow, %.2f ms each, then the end of the step",
+                                 ranks, counted->more, base_in_ms(counted->period));
+}
+
 static gboolean has_timeline(const RunReport *report) {
   guint32 samples = 0;
   for (guint32 i = 0; i < report->n_classes; i++)
@@ -52,8 +67,7 @@ gboolean report_scene_load(StoreDb *db, gint64 run_id, ReportWhich which, SimTim
                 run_id);
     return FALSE;
   }
-  scene.from = MAX(from, 0);
-  scene.to = to < 0 ? step : to;
+  choose_window(&scene, from, to);
   if (scene.from >= scene.to || scene.from >= step) {
     g_autofree char *begin = base_format_time(scene.from), *end = base_format_time(scene.to),
                     *all = base_format_time(step);

@@ -48,6 +48,7 @@ static void copy_times(const RunStep *first, const guint32 *map, RunStep *steady
       steady->calls[steady->table->call[row]] = first->calls[first->table->call[i]];
   }
   steady->end = first->end;
+  steady->watched = first->watched;
   steady->remaining = 0;
 }
 

@@ -148,7 +148,7 @@ static void charge(Analysis *analysis, BaseSpan piece, guint32 row, RunCause cau
       return;
     }
   }
-  RunExposure exposure = {piece.start - analysis->start, piece.end - analysis->start, row, cause};
+  RunExposure exposure = {piece.start - analysis->start, piece.end - analysis->start, row, cause, 1};
   g_array_append_val(analysis->exposures, exposure);
 }
 

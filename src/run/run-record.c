@@ -41,6 +41,7 @@ static const RunField run_fields_task[] = {
     MAYBE(RunTask, micro, "micro", RUN_INDEX),
     IS(RunTask, start, "start_ps", RUN_TIME),
     IS(RunTask, end, "end_ps", RUN_TIME),
+    IS(RunTask, repeats, "repeats", RUN_COUNT),
 };
 
 static const RunField run_fields_collective[] = {
@@ -55,6 +56,7 @@ static const RunField run_fields_collective[] = {
     IS(RunCollective, start, "start_ps", RUN_TIME),
     IS(RunCollective, end, "end_ps", RUN_TIME),
     IS(RunCollective, bus_bandwidth, "bus_bandwidth", RUN_NUMBER),
+    IS(RunCollective, repeats, "repeats", RUN_COUNT),
 };
 
 static const RunField run_fields_exposure[] = {
@@ -62,6 +64,14 @@ static const RunField run_fields_exposure[] = {
     IS(RunExposure, end, "end_ps", RUN_TIME),
     MAYBE(RunExposure, row, "task_id", RUN_INDEX),
     CHOICE(RunExposure, cause, "cause", run_cause_names),
+    IS(RunExposure, repeats, "repeats", RUN_COUNT),
+};
+
+static const RunField run_fields_counted[] = {
+    IS(RunCounted, start, "start_ps", RUN_TIME),
+    IS(RunCounted, end, "end_ps", RUN_TIME),
+    IS(RunCounted, period, "period_ps", RUN_TIME),
+    IS(RunCounted, more, "more", RUN_LARGE),
 };
 
 static const RunField run_fields_sample[] = {
@@ -91,6 +101,7 @@ static const RunField run_fields_link[] = {
     IS(RunLink, links, "links", RUN_COUNT),
     IS(RunLink, bytes, "bytes", RUN_WHOLE),
     IS(RunLink, busy, "busy_ps", RUN_TIME),
+    IS(RunLink, capacity, NULL, RUN_NUMBER),
     IS(RunLink, utilisation, "utilisation", RUN_NUMBER),
     MAYBE(RunLink, apart, NULL, RUN_NAME),
 };
@@ -146,6 +157,11 @@ const RunField run_fields_class[] = {
     MAYBE(RunClass, peak_layer, NULL, RUN_INDEX),
     MAYBE(RunClass, peak_phase, NULL, RUN_NAME),
     IS(RunClass, has_oom, NULL, RUN_FLAG),
+    IS(RunClass, watched, NULL, RUN_TIME),
+    IS(RunClass, counted.start, NULL, RUN_TIME),
+    IS(RunClass, counted.end, NULL, RUN_TIME),
+    IS(RunClass, counted.period, NULL, RUN_TIME),
+    IS(RunClass, counted.more, NULL, RUN_LARGE),
 };
 
 const RunField run_fields_report[] = {
@@ -188,6 +204,8 @@ const RunField run_fields_report[] = {
     IS(RunReport, identity.gpu_hour, NULL, RUN_NUMBER),
     IS(RunReport, identity.total_tokens, NULL, RUN_NUMBER),
     IS(RunReport, model_flops, NULL, RUN_NUMBER),
+    IS(RunReport, hardware_flops, NULL, RUN_NUMBER),
+    IS(RunReport, peak_flops, NULL, RUN_NUMBER),
     IS(RunReport, events, NULL, RUN_LARGE),
     IS(RunReport, wall_seconds, NULL, RUN_NUMBER),
     IS(RunReport, missing, NULL, RUN_COUNT),
@@ -199,6 +217,7 @@ RECORD(task, RunTask);
 RECORD(collective, RunCollective);
 RECORD(exposure, RunExposure);
 RECORD(sample, RunMemorySample);
+RECORD(counted, RunCounted);
 RECORD(level, RunLevel);
 RECORD(peak, RunPeak);
 RECORD(link, RunLink);

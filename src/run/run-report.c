@@ -79,6 +79,21 @@ const RunCollective *run_class_collective(const RunClass *rank_class, guint32 ro
              : NULL;
 }
 
+void run_report_rates(RunReport *report) {
+  SimTime step = report->classes[report->slowest].step;
+  double seconds = sim_time_to_seconds(step), peak = report->peak_flops;
+  guint64 gpus = 0;
+  for (guint32 i = 0; i < report->n_classes; i++)
+    gpus += report->classes[i].ranks;
+  report->tokens_per_second = (double)report->tokens / seconds;
+  report->tokens_per_second_per_gpu = report->tokens_per_second / (double)gpus;
+  report->model_flops_utilisation = report->model_flops / seconds / peak;
+  report->hardware_flops_utilisation = report->hardware_flops / seconds / peak;
+  for (guint32 i = 0; i < report->n_links; i++)
+    report->links[i].utilisation =
+        report->links[i].links > 0 && step > 0 ? report->links[i].bytes / (report->links[i].capacity * seconds) : 0;
+}
+
 double run_report_exposed_share(const RunReport *report) {
   const RunClass *slowest = run_report_slowest(report);
   return slowest->step > 0 ? (double)slowest->exposed / (double)slowest->step : 0;

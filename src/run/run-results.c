@@ -69,7 +69,8 @@ static RunTask task_of(RunReport *report, const RunStep *step, guint32 index) {
                    .layer = row->layer,
                    .micro = row->micro,
                    .start = step->starts[index] - rank->before,
-                   .end = run_row_end(step, index) - rank->before};
+                   .end = run_row_end(step, index) - rank->before,
+                   .repeats = 1};
 }
 
 static RunCollective collective_of(const RunStep *step, guint32 index) {
@@ -88,6 +89,7 @@ static RunCollective collective_of(const RunStep *step, guint32 index) {
                          .queued = step->calls[step->table->call[index]].ready - rank->before,
                          .start = step->starts[index] - rank->before,
                          .end = move->end - rank->before,
+                         .repeats = 1,
                          .bus_bandwidth = coll_bus_bandwidth(group, &row->call, move->end - move->begun)};
 }
 
@@ -117,6 +119,7 @@ static void fill_network(const RunRank *rank, RunClass *ret) {
 static void fill_class(RunReport *report, const RunRank *rank, RunClass *ret) {
   ret->ranks = rank->rank->count;
   ret->first_rank = rank->rank->device;
+  ret->watched = rank->last->watched != RUN_UNSET ? rank->last->watched - rank->before : 0;
   run_exposure(rank, rank->play->options->timeline, ret);
   fill_memory(report, rank, ret);
   fill_network(rank, ret);
@@ -152,7 +155,7 @@ static double sum_capacities(const GArray *capacities) {
 }
 
 /* One class of links; FALSE where the cluster has none. */
-static gboolean fill_link(const RunPlay *play, HwLinkClass link_class, SimTime step, RunLink *ret) {
+static gboolean fill_link(const RunPlay *play, HwLinkClass link_class, RunLink *ret) {
   const RunSystem *system = play->system;
   guint32 n = system->n_links;
   g_autoptr(GArray) capacities = g_array_new(FALSE, FALSE, sizeof(Capacity));
@@ -166,32 +169,26 @@ static gboolean fill_link(const RunPlay *play, HwLinkClass link_class, SimTime s
     ret->busy = MAX(ret->busy, play->link_busy[i] - play->link_busy[i + n]);
     add_capacity(capacities, each);
   }
-  if (ret->links > 0 && step > 0)
-    ret->utilisation = ret->bytes / (sum_capacities(capacities) * sim_time_to_seconds(step));
+  ret->capacity = sum_capacities(capacities);
   return ret->links > 0;
 }
 
 static void fill_links(RunReport *report, const RunPlay *play) {
-  SimTime step = run_report_slowest(report)->step;
   report->links = g_new0(RunLink, HW_LINK_CLASSES);
   for (int link_class = 0; link_class < HW_LINK_CLASSES; link_class++)
-    if (fill_link(play, (HwLinkClass)link_class, step, &report->links[report->n_links]))
+    if (fill_link(play, (HwLinkClass)link_class, &report->links[report->n_links]))
       report->n_links++;
 }
 
-static void fill_rates(RunReport *report, const RunPlay *play) {
+static void fill_facts(RunReport *report, const RunPlay *play) {
   const Program *program = play->system->program;
   guint64 gpus = 0;
   for (guint32 i = 0; i < program->n_ranks; i++)
     gpus += program->ranks[i].count;
-  double seconds = sim_time_to_seconds(run_report_slowest(report)->step);
-  double peak = kernel_peak(play->system->gpu, (KernelDtype)program->dtype) * (double)gpus;
   report->tokens = program->tokens;
-  report->tokens_per_second = (double)program->tokens / seconds;
-  report->tokens_per_second_per_gpu = report->tokens_per_second / (double)gpus;
   report->model_flops = program->model_flops;
-  report->model_flops_utilisation = program->model_flops / seconds / peak;
-  report->hardware_flops_utilisation = program->hardware_flops / seconds / peak;
+  report->hardware_flops = program->hardware_flops;
+  report->peak_flops = kernel_peak(play->system->gpu, (KernelDtype)program->dtype) * (double)gpus;
 }
 
 RunReport *run_results(RunPlay *play) {
@@ -205,7 +202,8 @@ RunReport *run_results(RunPlay *play) {
   report->steps_played = play->steps_ended - 1;
   report->repeats = play->repeats;
   report->events = event_queue_played(play->queue);
-  fill_rates(report, play);
+  fill_facts(report, play);
   fill_links(report, play);
+  run_report_rates(report);
   return report;
 }

@@ -30,6 +30,7 @@ RunStep *run_step_begin(RunRank *rank, guint32 number) {
   step->number = number;
   step->retries = 0;
   step->stalled = 0;
+  step->watched = RUN_UNSET;
   step->remaining = table->section->n_rows;
   memcpy(step->unmet, table->needs, table->section->n_rows * sizeof *step->unmet);
   rank->steps[number] = step;

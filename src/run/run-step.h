@@ -26,6 +26,7 @@ typedef struct {
   guint32 *sequence;                 /* by row: its number among those of its slot */
   guint32 *calls;                    /* by slot: collectives of the section */
   guint32 n_calls;
+  guint32 watched; /* row of RunOptions.watched; PROGRAM_NONE: none */
 } RunTable;
 
 /* A collective's row on one rank. */
@@ -42,13 +43,14 @@ struct RunStep {
   SimTime stalled; /* host time that they took: the wait for all streams, and the device's allocator */
   guint32 remaining;
   SimTime end;
+  SimTime watched;        /* when the host came to the row of that name; RUN_UNSET: not yet, or there is none */
   SimTime *starts, *ends; /* by row; host rows have none, and collectives' ends stand in their RunMove */
   guint32 *unmet;         /* by row: needs that have not ended */
   RunCall *calls;
 };
 
 /* run-table.c */
-void run_table_init(RunTable *table, const ProgramSection *section, const Program *program);
+void run_table_init(RunTable *table, const ProgramSection *section, const Program *program, guint32 watched);
 void run_table_clear(RunTable *table);
 /* run-step.c */
 RunStep *run_step_begin(RunRank *rank, guint32 number);

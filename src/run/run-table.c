@@ -40,8 +40,16 @@ static void find_order(RunTable *table, const ProgramSection *section, const Pro
   }
 }
 
-void run_table_init(RunTable *table, const ProgramSection *section, const Program *program) {
+static guint32 first_of_micro(const ProgramSection *section, guint32 micro) {
+  for (guint32 i = 0; micro > 0 && i < section->n_rows; i++)
+    if (section->rows[i].micro >= (gint32)micro)
+      return i;
+  return PROGRAM_NONE;
+}
+
+void run_table_init(RunTable *table, const ProgramSection *section, const Program *program, guint32 watched) {
   table->section = section;
+  table->watched = first_of_micro(section, watched);
   find_waiters(table, section);
   find_order(table, section, program);
 }

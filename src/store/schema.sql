@@ -14,7 +14,7 @@
 -- keys of the JSON output, and without _ps or _bytes the names of metrics.
 
 PRAGMA application_id = 1182028398; -- 0x4674526e, "FtRn": tells this file from other SQLite files
-PRAGMA user_version = 5;            -- of this schema; a file of another version is refused
+PRAGMA user_version = 6;            -- of this schema; a file of another version is refused
 
 CREATE TABLE run (
   run_id                     INTEGER PRIMARY KEY, -- ascending in order of writing
@@ -141,6 +141,7 @@ CREATE TABLE task (
   micro      INTEGER,          -- micro-batch; NULL: of none
   start_ps   INTEGER NOT NULL,
   end_ps     INTEGER NOT NULL,
+  repeats    INTEGER NOT NULL DEFAULT 1, -- for how many it stands: more than 1 in what table counted names
   PRIMARY KEY (run_id, rank_class, task_id),
   FOREIGN KEY (run_id, rank_class) REFERENCES rank_class ON DELETE CASCADE
 ) STRICT, WITHOUT ROWID;
@@ -160,6 +161,7 @@ CREATE TABLE collective (
   start_ps      INTEGER NOT NULL, -- resident
   end_ps        INTEGER NOT NULL,
   bus_bandwidth REAL NOT NULL,    -- bytes/s, as nccl-tests defines it
+  repeats       INTEGER NOT NULL DEFAULT 1, -- as of its task
   PRIMARY KEY (run_id, rank_class, task_id),
   FOREIGN KEY (run_id, rank_class) REFERENCES rank_class ON DELETE CASCADE
 ) STRICT, WITHOUT ROWID;
@@ -173,7 +175,21 @@ CREATE TABLE exposure (
   end_ps     INTEGER NOT NULL,
   task_id    INTEGER,       -- the collective that the next compute waits for; NULL: none
   cause      TEXT NOT NULL, -- tail, host, serialised, straggler, boundary, bucket-fill, latency, bandwidth, bubble, host-idle
+  repeats    INTEGER NOT NULL DEFAULT 1, -- as of a task: length times repeats adds up
   PRIMARY KEY (run_id, rank_class, start_ps),
+  FOREIGN KEY (run_id, rank_class) REFERENCES rank_class ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+
+-- Micro-batches that are alike are kept once: what a class does from start_ps to end_ps comes `more` times again, each
+-- period_ps after the one before. No row: all micro-batches are kept.
+CREATE TABLE counted (
+  run_id     INTEGER NOT NULL,
+  rank_class INTEGER NOT NULL,
+  start_ps   INTEGER NOT NULL,
+  end_ps     INTEGER NOT NULL,
+  period_ps  INTEGER NOT NULL,
+  more       INTEGER NOT NULL,
+  PRIMARY KEY (run_id, rank_class),
   FOREIGN KEY (run_id, rank_class) REFERENCES rank_class ON DELETE CASCADE
 ) STRICT, WITHOUT ROWID;
 
@@ -350,12 +366,12 @@ CREATE VIEW v_exposed_by_cause AS
 SELECT run_id, rank_class, cause,
        CASE WHEN cause IN ('bubble', 'host-idle') THEN 'idle' ELSE 'exposed' END AS kind,
        name AS collective,
-       count(*) AS intervals,
-       round(sum(e.end_ps - e.start_ps) / 1e9, 3) AS total_ms,
-       round(100.0 * sum(e.end_ps - e.start_ps) / step_ps, 2) AS step_percent
+       sum(e.repeats) AS intervals,
+       round(sum((e.end_ps - e.start_ps) * e.repeats) / 1e9, 3) AS total_ms,
+       round(100.0 * sum((e.end_ps - e.start_ps) * e.repeats) / step_ps, 2) AS step_percent
 FROM exposure e JOIN rank_class USING (run_id, rank_class) LEFT JOIN task USING (run_id, rank_class, task_id)
 GROUP BY run_id, rank_class, cause, name
-ORDER BY run_id, rank_class, sum(e.end_ps - e.start_ps) DESC, cause, name;
+ORDER BY run_id, rank_class, sum((e.end_ps - e.start_ps) * e.repeats) DESC, cause, name;
 
 -- Who holds the memory when the most is held?
 CREATE VIEW v_memory_at_peak AS

@@ -7,7 +7,7 @@
 
 /* "FtRn"; schema.sql sets both. */
 #define STORE_APPLICATION_ID 0x4674526e
-#define STORE_SCHEMA_VERSION 5
+#define STORE_SCHEMA_VERSION 6
 
 #define STORE_WRITING "writing a run"
 
@@ -19,6 +19,7 @@ typedef enum {
   STORE_TASK,
   STORE_COLLECTIVE,
   STORE_EXPOSURE,
+  STORE_COUNTED,
   STORE_MEMORY,
   STORE_PEAK,
   STORE_LINK,

@@ -172,8 +172,13 @@ static gboolean take_exposures(Loading *loading, RunClass *of, gpointer rows, gu
     const RunExposure *piece = &of->exposures[i];
     if (base_span_length(base_cover_add(&cover, (BaseSpan){piece->start, piece->end})) != piece->end - piece->start)
       return damaged(loading, "is exposed twice at one time, or beyond its step");
-    of->by_cause[piece->cause] += piece->end - piece->start;
+    of->by_cause[piece->cause] += (piece->end - piece->start) * piece->repeats;
   }
+  return TRUE;
+}
+
+static gboolean take_counted(G_GNUC_UNUSED Loading *loading, RunClass *of, gpointer rows, G_GNUC_UNUSED guint32 n) {
+  of->counted = *(const RunCounted *)rows;
   return TRUE;
 }
 
@@ -196,6 +201,7 @@ static gboolean load_timeline(Loading *loading) {
   return load_by_class(loading, "task", &run_record_task, ", task_id", take_tasks) &&
          load_by_class(loading, "collective", &run_record_collective, ", task_id", take_collectives) &&
          load_by_class(loading, "exposure", &run_record_exposure, ", start_ps", take_exposures) &&
+         load_by_class(loading, "counted", &run_record_counted, "", take_counted) &&
          load_by_class(loading, "memory", &run_record_level, ", at_ps, tenant", take_levels);
 }
 

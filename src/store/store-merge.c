@@ -9,8 +9,8 @@
 #define MERGING "merging"
 
 /* Tables that hang from run by run_id. */
-static const char *const below_run[] = {"setting", "note",        "rank_class", "task", "collective", "exposure",
-                                        "memory",  "memory_peak", "link",       "oom",  "provenance"};
+static const char *const below_run[] = {"setting", "note",   "rank_class",  "task", "collective", "exposure",
+                                        "counted", "memory", "memory_peak", "link", "oom",        "provenance"};
 
 static void first_column(int n, const char *const *names, const char *const *values, gpointer user) {
   (void)n, (void)names;

@@ -113,6 +113,7 @@ static gint64 write_all(StoreWriter *writer, const RunReport *report, gboolean t
       write_rows(writer, STORE_TASK, run_id, i, rank_class->tasks, rank_class->n_tasks);
       write_rows(writer, STORE_COLLECTIVE, run_id, i, rank_class->collectives, rank_class->n_collectives);
       write_rows(writer, STORE_EXPOSURE, run_id, i, rank_class->exposures, rank_class->n_exposures);
+      write_rows(writer, STORE_COUNTED, run_id, i, &rank_class->counted, rank_class->counted.more > 0 ? 1 : 0);
       write_samples(writer, run_id, i, rank_class);
     }
   }

@@ -19,6 +19,7 @@ static const struct {
     [STORE_TASK] = {"task", "run_id,rank_class", &run_record_task},
     [STORE_COLLECTIVE] = {"collective", "run_id,rank_class", &run_record_collective},
     [STORE_EXPOSURE] = {"exposure", "run_id,rank_class", &run_record_exposure},
+    [STORE_COUNTED] = {"counted", "run_id,rank_class", &run_record_counted},
     [STORE_MEMORY] = {"memory", "run_id,rank_class", &run_record_level},
     [STORE_PEAK] = {"memory_peak", "run_id,rank_class", &run_record_peak},
     [STORE_LINK] = {"link", "run_id", &run_record_link},

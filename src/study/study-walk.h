@@ -63,6 +63,7 @@ typedef struct StudyWalk {
   Program *program;
   gboolean program_kept; /* it is the cache's */
   CollGroup **groups;
+  guint32 watched; /* RunOptions.watched */
 } StudyWalk;
 
 /* The Program of the walk's recipes. *ret_kept: it is the cache's, and stands until four others have been asked for. */
@@ -106,6 +107,9 @@ double study_network_rate(const HwCluster *cluster);
 /* What follows from step time, price and tokens of the identity. */
 void study_walk_price(RunReport *report);
 void study_walk_clear(StudyWalk *walk);
+/* The Program of the recipe as it is now, with its communicators where there are none yet; and away with it. */
+gboolean study_walk_build(StudyWalk *walk, GError **error);
+void study_walk_drop_program(StudyWalk *walk);
 /* Its communicators alone: before a Program that is another's is taken out of the walk. */
 void study_walk_clear_groups(StudyWalk *walk);
 

@@ -9,6 +9,7 @@
 #include "kernel-time.h"
 #include "plan.h"
 #include "run-play.h"
+#include "study-count.h"
 #include "study-key.h"
 #include "study-memory.h"
 #include "study-profile.h"
@@ -218,7 +219,18 @@ static gboolean build_program(StudyWalk *walk, GError **error) {
     walk->program = plan_program(&walk->shape, &walk->model_recipe, &walk->recipe);
     study_profile_apply(profile, walk->cluster->gpu, walk->program);
   }
-  return study_walk_groups(walk, error);
+  return walk->groups != NULL || study_walk_groups(walk, error);
+}
+
+void study_walk_drop_program(StudyWalk *walk) {
+  if (!walk->program_kept)
+    program_free(walk->program);
+  walk->program = NULL;
+  walk->program_kept = FALSE;
+}
+
+gboolean study_walk_build(StudyWalk *walk, GError **error) {
+  return build_program(walk, error);
 }
 
 gboolean study_walk_plan(StudyWalk *walk, GError **error) {
@@ -306,6 +318,7 @@ RunReport *study_walk_play(const StudyWalk *walk, const StudyOptions *options, G
                     .tie_seed = options->tie_seed,
                     .contention = walk->contention,
                     .every_step = options->every_step,
+                    .watched = walk->watched,
                     .memory = walk->memory,
                     .chunks = options->chunks,
                     .trace = options->trace};
@@ -327,7 +340,9 @@ static RunReport *run_walk(const char *workload, StudyWalk *walk, const StudyOpt
   RunReport known = {0};
   fill_identity(workload, walk, &known.identity);
   gboolean wanted = judge == NULL || judge(&known, user) == STUDY_PLAY;
-  RunReport *report = wanted && build_program(walk, error) ? study_walk_play(walk, options, error) : NULL;
+  RunReport *report = NULL;
+  if (wanted && study_count(walk, options, &report, error) && report == NULL && build_program(walk, error))
+    report = study_walk_play(walk, options, error);
   if (report == NULL) {
     run_identity_clear(&known.identity);
     return NULL;

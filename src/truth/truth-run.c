@@ -48,6 +48,7 @@ static void work(gpointer data, gpointer thread, gpointer user) {
   else {
     StudyOptions options = validation->options->study;
     options.timeline |= truth_table_has_parts(item->table);
+    options.every_micro_batch |= truth_table_has_parts(item->table);
     study_point_run(item->point, validation->options->base, &options, thread);
   }
 }

@@ -27,7 +27,7 @@ typedef struct {
 
 static SimTime sample_task(Sample *s, const char *stream, const char *kind, const char *name, const char *phase,
                            gint32 layer, SimTime start, SimTime duration) {
-  RunTask task = {s->tasks->len, stream, kind, name, phase, layer, 0, start, start + duration};
+  RunTask task = {s->tasks->len, stream, kind, name, phase, layer, 0, start, start + duration, 1};
   g_array_append_val(s->tasks, task);
   return task.end;
 }
@@ -44,6 +44,7 @@ static SimTime sample_collective(Sample *s, const char *operation, const char *p
   SimTime start = MAX(s->link_end, ready);
   RunCollective collective = {s->tasks->len, operation, "ring", "Simple",         16, SAMPLE_GPUS,
                               bytes,         ready,     start,  start + duration, 0};
+  collective.repeats = 1;
   collective.bus_bandwidth = (double)bytes / sim_time_to_seconds(duration) * 15 / 16;
   g_array_append_val(s->collectives, collective);
   s->link_end = sample_task(s, "communication", "collective", operation, phase, layer, start, duration);
@@ -104,7 +105,7 @@ static void sample_layers(Sample *s, SimTime unit, SimTime gather, SimTime reduc
 static void sample_expose(Sample *s, SimTime start, SimTime end, guint32 row, RunCause cause) {
   if (start >= end)
     return;
-  RunExposure exposure = {start, end, row, cause};
+  RunExposure exposure = {start, end, row, cause, 1};
   g_array_append_val(s->exposures, exposure);
   s->class->by_cause[cause] += end - start;
   if (cause == RUN_CAUSE_HOST_IDLE) {

@@ -41,7 +41,8 @@ typedef enum { PLAN_OFFLOAD_NO, PLAN_OFFLOAD_CPU } PlanOffload;
 typedef struct PlanRecipe {
   guint32 ranks, ranks_per_node;                            /* data-parallel: all GPUs */
   guint64 micro_batch, gradient_accumulation, global_batch; /* sequences */
-  double total_tokens;                                      /* 0: not stated */
+  guint64 micro_batches; /* that rows are written for, by which others are counted; 0: all */
+  double total_tokens;   /* 0: not stated */
   int framework;
   PlanCheckpointing checkpointing;
   PlanTrainable trainable;
@@ -58,6 +59,11 @@ typedef struct PlanRecipe {
   PlanDeepspeed deepspeed;
   PlanMegatron megatron;
 } PlanRecipe;
+
+/* Micro-batches of a step that rows are written for. */
+static inline guint64 plan_recipe_micro_batches(const PlanRecipe *recipe) {
+  return recipe->micro_batches > 0 ? recipe->micro_batches : recipe->gradient_accumulation;
+}
 
 /* [training] and [parallel] keys of this floor, and the groups of features that are not modelled yet; then one per
  * framework section. Writes at most `room`, returns how many there are. */

@@ -36,6 +36,7 @@ typedef struct {
   guint64 tie_seed;
   MemPolicy memory;       /* the caching allocator's */
   gboolean contention;    /* collectives take SMs and memory bandwidth from the kernels beside them */
+  guint32 watched;        /* micro-batch: when each host comes to the first row of it or a later one; 0: none */
   gboolean every_step;    /* also steps that must repeat the one before are played */
   gboolean chunks;        /* step fidelity: collectives chunk by chunk; the system must not be folded */
   const BaseTrace *trace; /* points of event, net and run to print while it plays; NULL: none */

@@ -85,7 +85,7 @@ typedef struct {
 } RunPeak;
 
 extern const RunRecord run_record_setting, run_record_task, run_record_collective, run_record_exposure,
-    run_record_sample, run_record_link, run_record_oom, run_record_level, run_record_peak;
+    run_record_counted, run_record_sample, run_record_link, run_record_oom, run_record_level, run_record_peak;
 
 /* Fields of RunReport that metrics name, then those that none does; so of RunClass. */
 /* clang-format off */

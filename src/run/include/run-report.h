@@ -44,6 +44,7 @@ typedef struct {
   const char *stream, *kind, *name, *phase; /* owned by the report's string chunk */
   gint32 layer, micro;                      /* -1: none */
   SimTime start, end;
+  guint32 repeats; /* for how many it stands: 1, or more in a body of micro-batches that was counted */
 } RunTask;
 
 typedef struct {
@@ -53,13 +54,21 @@ typedef struct {
   guint64 bytes;
   SimTime queued, start, end; /* queued: issued by the host, its needs met; start: resident */
   double bus_bandwidth;       /* bytes/s */
+  guint32 repeats;            /* as of a task */
 } RunCollective;
 
 typedef struct {
   SimTime start, end;
   guint32 row; /* the collective that the next compute waits for; G_MAXUINT32: none */
   RunCause cause;
+  guint32 repeats; /* as of a task */
 } RunExposure;
+
+/* The part of a kept timeline that stands for more than itself: what lies in it comes `more` times again, each `period` later. */
+typedef struct {
+  SimTime start, end, period;
+  guint64 more; /* 0: every micro-batch is kept */
+} RunCounted;
 
 #define RUN_TENANTS 7
 extern const char *const run_tenant_names[]; /* as mem_tenant_names */
@@ -88,6 +97,7 @@ typedef struct {
   const char *apart;   /* why they are not of another class; NULL: nothing sets them apart, or not told */
   SimTime step, compute, communication, exposed, idle, host, bubble;
   SimTime by_cause[RUN_CAUSES];
+  SimTime watched; /* when its host came to the micro-batch that was watched, since the step's start; 0: none was */
   guint64 network_bytes_intra, network_bytes_inter; /* sent per GPU and step */
   RunVerdict verdict;
   guint64 capacity, short_by;
@@ -117,6 +127,7 @@ typedef struct {
   guint32 n_exposures;
   RunMemorySample *samples; /* levels after each instant at which they changed; the first at 0 */
   guint32 n_samples;
+  RunCounted counted;
 } RunClass;
 
 typedef struct {
@@ -124,7 +135,8 @@ typedef struct {
   guint32 links;
   double bytes;       /* over all links of the class, in the step */
   SimTime busy;       /* of the busiest */
-  double utilisation; /* bytes / (links × capacity × step) */
+  double capacity;    /* bytes/s, of all together */
+  double utilisation; /* bytes / (capacity × step) */
   const char *apart;  /* which of them differ from the others; NULL: all are alike, or not told */
 } RunLink;
 
@@ -166,6 +178,8 @@ typedef struct {
   char *envelope;              /* whether anything like it was validated, in words; NULL: not asked */
   guint64 tokens;              /* per step, all ranks */
   double model_flops;          /* of a step, all ranks: attention in full, nothing twice */
+  double hardware_flops;       /* executed */
+  double peak_flops;           /* FLOP/s of all GPUs together: the data sheet's dense peak */
   double tokens_per_second, tokens_per_second_per_gpu;
   double model_flops_utilisation,
       hardware_flops_utilisation; /* of the data sheet's dense peak; model: attention in full; hardware: executed */
@@ -204,5 +218,7 @@ const RunCollective *run_class_collective(const RunClass *rank_class, guint32 ro
 static inline gboolean run_sample_changes(const RunClass *rank_class, guint32 sample, guint tenant) {
   return sample == 0 || rank_class->samples[sample].held[tenant] != rank_class->samples[sample - 1].held[tenant];
 }
+/* Rates and utilisations, from tokens, FLOPs, link bytes and the step of the slowest class. */
+void run_report_rates(RunReport *report);
 /* Exposed share of the step, 0 … 1. */
 double run_report_exposed_share(const RunReport *report);

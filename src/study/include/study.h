@@ -16,14 +16,15 @@ typedef struct Study Study;
 typedef enum { STUDY_TIE_FORWARD, STUDY_TIE_REVERSE, STUDY_TIE_SHUFFLE } StudyTie;
 
 typedef struct {
-  gboolean timeline;      /* keep tasks, exposures and samples */
-  gboolean fold;          /* equal ranks are played once */
-  gboolean net_full;      /* the plain solver */
-  gboolean every_step;    /* also steps that must repeat the one before are played */
-  gboolean chunks;        /* step fidelity: collectives chunk by chunk, every rank played */
-  gboolean no_contention; /* kernels run as if no collective ran beside them */
-  gboolean no_jitter;     /* GPUs are alike, whatever cluster.gpu_spread says */
-  StudyTie tie;           /* order of simultaneous events: must not matter */
+  gboolean timeline;          /* keep tasks, exposures and samples */
+  gboolean fold;              /* equal ranks are played once */
+  gboolean net_full;          /* the plain solver */
+  gboolean every_step;        /* also steps that must repeat the one before are played, and every micro-batch */
+  gboolean every_micro_batch; /* those that are alike too: for who reads all of a timeline */
+  gboolean chunks;            /* step fidelity: collectives chunk by chunk, every rank played */
+  gboolean no_contention;     /* kernels run as if no collective ran beside them */
+  gboolean no_jitter;         /* GPUs are alike, whatever cluster.gpu_spread says */
+  StudyTie tie;               /* order of simultaneous events: must not matter */
   guint64 tie_seed;
   const BaseTrace *trace; /* points to print while it plays (base-trace.h); NULL: none */
 } StudyOptions;

@@ -1,0 +1,69 @@
+/* Which few micro-batches are played for many. */
+#include "study-count.h"
+
+#include "run-count.h"
+
+#define PLAYS 3
+
+/* How many the first play has: few, then, where what the step began with takes longer to settle, more. A play must be worth it:
+ * all three together cost less than the step. */
+static const guint32 tries[] = {3, 8};
+
+#define MOST_PLAYED 4096 /* micro-batches: beyond, those that are not alike are counted all the same */
+
+static guint64 cost_of(guint32 played, guint32 body) {
+  return PLAYS * (guint64)played + (PLAYS * (PLAYS - 1) / 2) * body;
+}
+
+static RunReport *play(StudyWalk *walk, const StudyOptions *options, guint64 micro_batches, guint32 watched,
+                       GError **error) {
+  walk->recipe.micro_batches = micro_batches;
+  walk->watched = watched;
+  study_walk_drop_program(walk);
+  return study_walk_build(walk, error) ? study_walk_play(walk, options, error) : NULL;
+}
+
+/* FALSE: an error. */
+static gboolean try_bodies(StudyWalk *walk, const StudyOptions *options, const RunBodies *bodies, gboolean anyway,
+                           RunReport **ret, GError **error) {
+  RunReport *reports[PLAYS] = {NULL};
+  StudyOptions summary = *options;
+  summary.timeline = FALSE;
+  gboolean played = TRUE;
+  for (guint i = 0; i < PLAYS && played; i++) {
+    guint32 micro_batches = bodies->played + i * bodies->body;
+    reports[i] = play(walk, i == 0 ? options : &summary, micro_batches, micro_batches - bodies->body, error);
+    played = reports[i] != NULL;
+  }
+  if (played && run_count(reports[0], reports[1], reports[2], bodies)) {
+    *ret = g_steal_pointer(&reports[0]);
+  } else if (played && anyway) {
+    run_count_anyway(reports[0], reports[1], reports[2], bodies);
+    *ret = g_steal_pointer(&reports[2]);
+  }
+  for (guint i = 0; i < PLAYS; i++)
+    run_report_free(reports[i]);
+  return played;
+}
+
+gboolean study_count(StudyWalk *walk, const StudyOptions *options, RunReport **ret, GError **error) {
+  guint64 all = walk->recipe.gradient_accumulation;
+  guint32 body = 1;
+  *ret = NULL;
+  for (guint i = 0; i < G_N_ELEMENTS(tries) && *ret == NULL && !options->every_step && !options->every_micro_batch &&
+                    !options->chunks;
+       i++) {
+    guint32 played = tries[i] * body;
+    if (all <= cost_of(played, body) || (all - played) % body != 0)
+      break;
+    RunBodies bodies = {.played = played, .body = body, .more = (all - played) / body};
+    gboolean anyway = i + 1 == G_N_ELEMENTS(tries) && all > MOST_PLAYED;
+    if (!try_bodies(walk, options, &bodies, anyway, ret, error))
+      return FALSE;
+  }
+  walk->recipe.micro_batches = 0;
+  walk->watched = 0;
+  if (*ret == NULL)
+    study_walk_drop_program(walk);
+  return TRUE;
+}

@@ -1,0 +1,13 @@
+/* Counting micro-batches: a step with many is played as three with few, wherever that gives the same Report (run-count.h).
+ *
+ *   RunReport *report = NULL;
+ *   if (!study_count(walk, options, &report, error)) return NULL;      // an error
+ *   if (report == NULL) … all are to be played …
+ *
+ * Cost: that of a dozen micro-batches, whatever the accumulation. Private to this floor. */
+#pragma once
+
+#include "study-walk.h"
+
+/* *ret NULL: they are few, or not alike, or the options want all played; the walk is then as before, but for its communicators. */
+gboolean study_count(StudyWalk *walk, const StudyOptions *options, RunReport **ret, GError **error);
