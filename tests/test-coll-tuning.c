@@ -3,7 +3,7 @@
 
 #include "cluster.h"
 #include "coll-knobs.h"
-#include "coll-promise.h"
+#include "coll-tuner.h"
 #include "conf-settings.h"
 #include "group.h"
 #include "harness.h"
@@ -65,9 +65,9 @@ static void the_table_that_nccl_prints(void) {
     for (CollAlgorithm algorithm = 0; algorithm <= COLL_PAT; algorithm++)
       for (CollProtocol protocol = 0; protocol < COLL_PROTOCOLS; protocol++) {
         Cell cell = printed_cell(operation, algorithm, protocol);
-        CollPromise promise = coll_promise(group, operation, algorithm, protocol);
-        CU_ASSERT_DOUBLE_EQUAL(base_in_us(promise.latency), cell.latency, 0.0501);
-        CU_ASSERT_DOUBLE_EQUAL(base_in_gb(promise.bandwidth), cell.bandwidth, 0.0501);
+        CollTunerCell ours = coll_tuner_cell(group, operation, algorithm, protocol);
+        CU_ASSERT_DOUBLE_EQUAL(base_in_us(ours.latency), cell.latency, 0.0501);
+        CU_ASSERT_DOUBLE_EQUAL(base_in_gb(ours.bandwidth), cell.bandwidth, 0.0501);
       }
   /* The same log: all-reduce of 256 MiB and more went by NVLS, on 16 channels. */
   CollCall call = {COLL_ALL_REDUCE, 256 << 20};

@@ -118,9 +118,9 @@ static CollGroup *build_group(const System *system, const Group *from, const Col
   for (CollAlgorithm algorithm = COLL_RING; algorithm <= COLL_TREE; algorithm++)
     add_route(group, system, from, algorithm);
   group->node_rate = group->rates[COLL_RING];
-  CollFound found = {
+  CollSearchResult found = {
       .channels = 1, .intra = group->node_rate, .inter = group->node_rate, .nvlink = TRUE, .ll128 = TRUE};
-  group->found[COLL_FOUND_RING] = group->found[COLL_FOUND_TREE] = found;
+  group->found[COLL_SEARCHED_RING] = group->found[COLL_SEARCHED_TREE] = found;
   group->p2p_cap = G_MAXDOUBLE;
   return group;
 }

@@ -8,19 +8,19 @@
 
 #include <string.h>
 
-#include "coll-found.h"
 #include "coll-layout.h"
 #include "coll-library.h"
-#include "coll-promise.h"
 #include "coll-route.h"
+#include "coll-search-result.h"
 #include "coll-tree.h"
+#include "coll-tuner.h"
 
 const char *const coll_operation_names[] = {"all-reduce", "all-gather", "reduce-scatter", "broadcast",
                                             "reduce",     "send-recv",  "all-to-all",     NULL};
 
 /* Which algorithms the communicator can run at all, and what shares a call's bytes in each. */
 static void find_units(CollGroup *group) {
-  guint32 heads = group->found[COLL_FOUND_NVLS].channels, *units = group->units;
+  guint32 heads = group->found[COLL_SEARCHED_NVLS].channels, *units = group->units;
   units[COLL_RING] = group->rings;
   units[COLL_TREE] = 2 * group->rings;
   units[COLL_P2P] = units[COLL_P2P_ALL] = 1;
@@ -28,7 +28,7 @@ static void find_units(CollGroup *group) {
   units[COLL_NVLS_TREE] = group->nodes > 1 ? 2 * heads : 0;
   units[COLL_PAT] = group->per_node == 1 && group->nodes > 1 && group->tuning.pat_available;
   units[COLL_SYMMETRIC] = group->knobs.registration;
-  if (group->found[COLL_FOUND_COLLNET].channels > 0)
+  if (group->found[COLL_SEARCHED_COLLNET].channels > 0)
     units[COLL_COLLNET_DIRECT] = units[COLL_COLLNET_CHAIN] = group->rings;
 }
 
@@ -63,10 +63,11 @@ static double head_rate(const CollGroup *group) {
   return group->layout->cluster->intra_bandwidth * nvls->achieved / loads;
 }
 
-/* Connections per channel: a ring's one and a tree's three children and parent, of which a chain in the node has two. */
+/* Connections per channel: a ring's one and a tree's three children and parent, of which a chain in the node has
+ * two. */
 static guint64 buffers_of(const CollGroup *group, CollAlgorithm algorithm) {
   const CollTuning *tuning = &group->tuning;
-  guint64 pair = tuning->receive_bytes + tuning->send_bytes, heads = group->found[COLL_FOUND_NVLS].channels;
+  guint64 pair = tuning->receive_bytes + tuning->send_bytes, heads = group->found[COLL_SEARCHED_NVLS].channels;
   switch (algorithm) {
   case COLL_NVLS:
   case COLL_NVLS_TREE: /* slots of a chunk for each head, both ways */
@@ -124,7 +125,7 @@ CollGroup *coll_group_new(CollLibrary *library, const guint32 *ranks, guint32 n,
   group->flushes = cluster->gpu->compute_capability < 90;
   group->launch_floor = floor_of(cluster->platform, &library->knobs);
   group->tree_depth = coll_tree_depth(layout->nodes);
-  if (!coll_found(group, library, error))
+  if (!coll_search_result(group, library, error))
     return NULL;
   if (n > 1)
     find_units(group);

@@ -1,7 +1,7 @@
-/* Lays the promises out as NCCL does: three algorithms to a block, a line per call. */
+/* Lays the predictions out as NCCL does: three algorithms to a block, a line per call. */
 #include "coll-matrix.h"
 
-#include "coll-promise.h"
+#include "coll-tuner.h"
 
 #define ACROSS 3 /* algorithms of a block */
 
@@ -37,7 +37,7 @@ static void print_block(const CollGroup *group, gsize first, gsize end, GString 
     g_string_append_printf(text, "\n%13s |", calls[c].name);
     for (gsize a = first; a < end; a++)
       for (CollProtocol p = 0; p < COLL_PROTOCOLS; p++) {
-        CollPromise cell = coll_promise(group, calls[c].operation, algorithms[a].algorithm, p);
+        CollTunerCell cell = coll_tuner_cell(group, calls[c].operation, algorithms[a].algorithm, p);
         g_string_append_printf(text, " %6.1f/%6.1f |", base_in_us(cell.latency), base_in_gb(cell.bandwidth));
       }
   }
@@ -58,7 +58,7 @@ void coll_matrix_print_call(CollGroup *group, const CollCall *call, GString *tex
   for (CollAlgorithm a = 0; a < COLL_ALGORITHMS; a++)
     for (CollProtocol p = 0; p < COLL_PROTOCOLS; p++) {
       CollPlan plan;
-      if (!coll_promise_enabled(group, call->operation, a, p))
+      if (!coll_tuner_enabled(group, call->operation, a, p))
         continue;
       gboolean taken = choice.algorithm == a && choice.protocol == p;
       coll_group_connect(group, a);
@@ -66,7 +66,6 @@ void coll_matrix_print_call(CollGroup *group, const CollCall *call, GString *tex
       SimTime time = sim_time_add(plan.latency, sim_time_of_amount(plan.volume, plan.cap));
       g_string_append_printf(text, "  %-14s %-6s  %2u channels  promised %10.1f us  takes %10.1f us%s\n",
                              coll_algorithm_names[a], coll_protocol_names[p], plan.channels,
-                             base_in_us(coll_promise_time(group, call, a, p)), base_in_us(time),
-                             taken ? "  taken" : "");
+                             base_in_us(coll_tuner_time(group, call, a, p)), base_in_us(time), taken ? "  taken" : "");
     }
 }

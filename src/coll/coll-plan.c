@@ -1,4 +1,4 @@
-/* What one call costs on a group: NCCL's tuner picks algorithm and protocol by the time that it promises; the flow
+/* What one call costs on a group: NCCL's tuner picks algorithm and protocol by the time that it predicts; the flow
  * takes their rate, and for its latency what the chunk pipeline takes beyond the bytes.
  *
  * Formulas: NCCL v2.30 src/enqueue.cc (topoGetAlgoInfo, scheduleCollTasksToPlan) for the channels of a call. */
@@ -6,8 +6,8 @@
 #include "coll-group.h"
 #include "coll-layout.h"
 #include "coll-pipeline.h"
-#include "coll-promise.h"
 #include "coll-steps.h"
+#include "coll-tuner.h"
 
 /* Channels of an algorithm before the call's size is looked at. */
 static guint32 channels_of(const CollGroup *group, CollAlgorithm algorithm) {
@@ -28,7 +28,7 @@ static guint32 call_channels(const CollGroup *group, const CollCall *call, CollA
   if (algorithm != COLL_RING && algorithm != COLL_TREE)
     return (guint32)channels;
   guint64 block = algorithm == COLL_RING ? threads->ring[protocol] : threads->tree[protocol];
-  const CollFound *ring = &group->found[COLL_FOUND_RING];
+  const CollSearchResult *ring = &group->found[COLL_SEARCHED_RING];
   if (algorithm == COLL_RING && protocol == COLL_SIMPLE && ring->channels * ring->intra <= threads->narrow)
     block = threads->ring_simple_narrow;
   guint64 bytes = block * threads->bytes[protocol] * (algorithm == COLL_RING && protocol == COLL_LL ? group->size : 1);

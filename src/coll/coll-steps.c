@@ -1,8 +1,8 @@
 /* Parts, chunks and hops of a call, from the tuning file and the group. */
 #include "coll-steps.h"
 
-#include "coll-promise.h"
 #include "coll-tree.h"
+#include "coll-tuner.h"
 
 static guint64 divide_up(guint64 amount, guint64 by) {
   return (amount + by - 1) / by;
@@ -197,7 +197,7 @@ static void steps_direct(const CollGroup *group, const CollCall *call, const Col
   ret->line = TRUE;
   take_hops(group, COLL_RING, plan->protocol, ret);
   if (rounds)
-    ret->base = coll_promise(group, call->operation, plan->algorithm, COLL_SIMPLE).latency;
+    ret->base = coll_tuner_cell(group, call->operation, plan->algorithm, COLL_SIMPLE).latency;
   else
     ret->base = p2p_base(group, plan, ret);
   guint64 chunk =

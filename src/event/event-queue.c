@@ -1,23 +1,23 @@
-/* The event queue: keys and ties, the play of one event, and what is in the heap and what waits on shelves.
+/* The event queue: keys and ties, the play of one event, and what is in the heap and what waits in the calendar.
  *
  * While an event plays, the root of the heap is a hole below every key: the first event that its callback puts into the
  * heap fills it with one walk down, where a removal and an insertion would be two walks. */
 #include "event-queue.h"
 
 #include "base-error.h"
+#include "event-calendar.h"
 #include "event-heap.h"
-#include "event-shelves.h"
 
 #define ROOT          EVENT_HEAP_ROOT
 #define PHASE_SHIFT   60
 #define IDENTITY_MASK ((G_GUINT64_CONSTANT(1) << PHASE_SHIFT) - 1)
-/* Above this the heap is spread over shelves: slots and the events' own lines then fill about half a mebibyte, well
+/* Above this the heap is spread over buckets: slots and the events' own lines then fill about half a mebibyte, well
  * inside a processor's second cache. */
 #define HEAP_MOST 8192u
 
 struct EventQueue {
   EventHeap heap;
-  EventShelves shelves;
+  EventCalendar calendar;
   gboolean hole; /* the root's event is playing and nothing has taken its place */
   EventTie tie;
   guint32 traced; /* bits of EventTracePoint */
@@ -64,7 +64,7 @@ EventQueue *event_queue_new(EventTie tie, guint64 seed) {
   EventQueue *queue = g_new0(EventQueue, 1);
   queue->tie = tie;
   queue->seed = seed;
-  queue->shelves.horizon = SIM_TIME_NEVER;
+  queue->calendar.horizon = SIM_TIME_NEVER;
   event_heap_init(&queue->heap);
   return queue;
 }
@@ -73,7 +73,7 @@ void event_queue_free(EventQueue *queue) {
   if (queue == NULL)
     return;
   event_heap_clear(&queue->heap);
-  event_shelves_clear(&queue->shelves);
+  event_calendar_clear(&queue->calendar);
   g_free(queue);
 }
 
@@ -90,21 +90,21 @@ static guint32 heap_count(const EventQueue *queue) {
 
 /* The next event is always in the heap. */
 static void keep_next_in_heap(EventQueue *queue) {
-  if (heap_count(queue) == 0 && queue->shelves.n > 0)
-    event_shelves_pour(&queue->shelves, &queue->heap, HEAP_MOST);
+  if (heap_count(queue) == 0 && queue->calendar.n > 0)
+    event_calendar_pour(&queue->calendar, &queue->heap, HEAP_MOST);
 }
 
 static void put(EventQueue *queue, EventSlot slot) {
-  if (slot.time >= queue->shelves.horizon) {
-    event_shelves_put(&queue->shelves, slot);
+  if (slot.time >= queue->calendar.horizon) {
+    event_calendar_put(&queue->calendar, slot);
     keep_next_in_heap(queue);
   } else if (queue->hole) {
     queue->hole = FALSE;
     event_heap_move(&queue->heap, ROOT, slot);
   } else {
     event_heap_put(&queue->heap, slot);
-    if (heap_count(queue) > HEAP_MOST && queue->shelves.horizon == SIM_TIME_NEVER)
-      event_shelves_spread(&queue->shelves, &queue->heap, ROOT);
+    if (heap_count(queue) > HEAP_MOST && queue->calendar.horizon == SIM_TIME_NEVER)
+      event_calendar_spread(&queue->calendar, &queue->heap, ROOT);
   }
 }
 
@@ -113,7 +113,7 @@ void event_schedule(EventQueue *queue, Event *event, SimTime at) {
   if (BASE_TRACED(queue->traced, EVENT_TRACE_SCHEDULE))
     trace(queue, EVENT_TRACE_SCHEDULE, event, at);
   EventSlot slot = {.time = at, .low = tied(queue, event->low), .event = event};
-  if (event->position != 0 && event->shelf == 0 && at < queue->shelves.horizon) {
+  if (event->position != 0 && event->bucket == 0 && at < queue->calendar.horizon) {
     event_heap_move(&queue->heap, event->position, slot);
   } else {
     event_cancel(queue, event);
@@ -124,11 +124,11 @@ void event_schedule(EventQueue *queue, Event *event, SimTime at) {
 void event_cancel(EventQueue *queue, Event *event) {
   if (event->position == 0)
     return;
-  if (event->shelf != 0)
-    event_shelves_remove(&queue->shelves, event);
+  if (event->bucket != 0)
+    event_calendar_remove(&queue->calendar, event);
   else
     event_heap_remove(&queue->heap, event->position);
-  event->position = event->shelf = 0;
+  event->position = event->bucket = 0;
   keep_next_in_heap(queue);
 }
 
@@ -180,5 +180,5 @@ guint64 event_queue_played(const EventQueue *queue) {
 }
 
 guint32 event_queue_pending(const EventQueue *queue) {
-  return heap_count(queue) + queue->shelves.n;
+  return heap_count(queue) + queue->calendar.n;
 }

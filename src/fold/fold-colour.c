@@ -85,9 +85,9 @@ static void colour_ranks(System *system, FoldPalette *palette) {
 }
 
 #define FOUND_WORDS 7
-#define GROUP_WORDS (21 + COLL_FOUND_KINDS * FOUND_WORDS + 3 * COLL_ALGORITHMS)
+#define GROUP_WORDS (21 + COLL_SEARCHED_KINDS * FOUND_WORDS + 3 * COLL_ALGORITHMS)
 
-static guint64 *add_found(guint64 *at, const CollFound *found) {
+static guint64 *add_found(guint64 *at, const CollSearchResult *found) {
   *at++ = found->channels;
   *at++ = bits_of(found->intra);
   *at++ = bits_of(found->inter);
@@ -118,14 +118,14 @@ static guint64 *add_group(guint64 *at, const CollGroup *group) {
                             (guint64)group->hop_latency,
                             (guint64)group->launch_floor};
   const double rates[] = {group->node_rate, group->switch_rate, group->nic_rate, group->p2p_cap};
-  G_STATIC_ASSERT(1 + G_N_ELEMENTS(counts) + G_N_ELEMENTS(rates) + COLL_FOUND_KINDS * FOUND_WORDS +
+  G_STATIC_ASSERT(1 + G_N_ELEMENTS(counts) + G_N_ELEMENTS(rates) + COLL_SEARCHED_KINDS * FOUND_WORDS +
                       3 * COLL_ALGORITHMS ==
                   GROUP_WORDS);
   for (guint i = 0; i < G_N_ELEMENTS(counts); i++)
     *at++ = counts[i];
   for (guint i = 0; i < G_N_ELEMENTS(rates); i++)
     *at++ = bits_of(rates[i]);
-  for (int kind = 0; kind < COLL_FOUND_KINDS; kind++)
+  for (int kind = 0; kind < COLL_SEARCHED_KINDS; kind++)
     at = add_found(at, &group->found[kind]);
   for (int algorithm = 0; algorithm < COLL_ALGORITHMS; algorithm++) {
     *at++ = group->routes[algorithm].n;

@@ -10,8 +10,9 @@
  *
  *   node 0: g0─►g1─►…─►g7 ═NIC═► node 1: g8─►…─►g15 ═NIC═► back
  *
- * with the rings that the search found, each leaving the node by its own rail: so the way into NVSwitch of a GPU carries (rings − those that leave the node at it) × a ring's rate, and a NIC the
- * rings that cross at it: integer coefficients. Source of latencies and rates: topologies/catalog/nccl-2.30.ini. */
+ * with the rings that the search found, each leaving the node by its own rail: so the way into NVSwitch of a GPU
+ * carries (rings − those that leave the node at it) × a ring's rate, and a NIC the rings that cross at it: integer
+ * coefficients. Source of latencies and rates: topologies/catalog/nccl-2.30.ini. */
 #pragma once
 
 #include "base-quantity.h"
@@ -38,14 +39,20 @@ typedef struct {
   gboolean ll128;      /* stores of 128 bytes arrive whole on every path */
   gboolean plain_tree; /* a tree whose node links all sit at one GPU */
   gboolean same;       /* all channels take the same way through the node */
-} CollFound;
-typedef enum { COLL_FOUND_RING, COLL_FOUND_TREE, COLL_FOUND_NVLS, COLL_FOUND_COLLNET, COLL_FOUND_KINDS } CollFoundKind;
+} CollSearchResult;
+typedef enum {
+  COLL_SEARCHED_RING,
+  COLL_SEARCHED_TREE,
+  COLL_SEARCHED_NVLS,
+  COLL_SEARCHED_COLLNET,
+  COLL_SEARCHED_KINDS
+} CollSearchKind;
 
 typedef struct CollGroup {
   guint32 size;     /* ranks */
   guint32 nodes;    /* that hold any of them */
   guint32 per_node; /* ranks in each of those */
-  CollFound found[COLL_FOUND_KINDS];
+  CollSearchResult found[COLL_SEARCHED_KINDS];
   guint32 rings;                                 /* of the ring and tree routes */
   guint32 channels, nvls_channels, p2p_channels; /* SMs that a call takes at most */
   guint32 net_connections;                       /* of sends to one peer over the network */
@@ -91,7 +98,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(CollGroup, coll_group_free)
 void coll_group_prepare(CollGroup *group, const CollCall *call);
 void coll_group_connect(CollGroup *group, CollAlgorithm algorithm);
 
-/* Algorithm, protocol and channels as NCCL's tuner chooses them (coll-promise.h); times are those of the chunk pipeline
+/* Algorithm, protocol and channels as NCCL's tuner chooses them (coll-tuner.h); times are those of the chunk pipeline
  * (coll-pipeline.h). O(algorithms). */
 void coll_plan(const CollGroup *group, const CollCall *call, CollPlan *ret);
 /* The same with the algorithm given, if the group and the operation have it: else FALSE. */

@@ -47,8 +47,8 @@ struct Event {
   EventCallback callback;
   gpointer owner;
   guint64 low;      /* phase and identity, before EventTie */
-  guint32 position; /* in the heap or on its shelf; 0 when not pending */
-  guint32 shelf;    /* 0: in the heap */
+  guint32 position; /* in the heap or in its bucket; 0 when not pending */
+  guint32 bucket;   /* 0: in the heap */
 };
 
 typedef struct EventQueue EventQueue;

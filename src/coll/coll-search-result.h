@@ -5,4 +5,4 @@
 #include "coll-library.h"
 
 /* Fills a group that has its layout, tuning and knobs: speeds, rings with their NICs, channels, kind of hop. */
-gboolean coll_found(CollGroup *group, CollLibrary *library, GError **error);
+gboolean coll_search_result(CollGroup *group, CollLibrary *library, GError **error);

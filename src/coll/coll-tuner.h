@@ -1,7 +1,7 @@
-/* What NCCL's tuner promises of each algorithm and protocol: the numbers that it prints at INFO level under TUNING.
+/* What NCCL's tuner predicts for each algorithm and protocol: the numbers that it prints at INFO level under TUNING.
  *
- *   CollPromise cell = coll_promise(group, COLL_ALL_REDUCE, COLL_RING, COLL_SIMPLE);   // 42.4 us, 216 GB/s
- *   SimTime time = coll_promise_time(group, &call, COLL_RING, COLL_SIMPLE);            // what it compares
+ *   CollTunerCell cell = coll_tuner_cell(group, COLL_ALL_REDUCE, COLL_RING, COLL_SIMPLE);   // 42.4 us, 216 GB/s
+ *   SimTime time = coll_tuner_time(group, &call, COLL_RING, COLL_SIMPLE);            // what it compares
  *
  * The tuner chooses by these; time is the chunk pipeline's. Formulas: NCCL v2.30 src/graph/tuning.cc, ncclTopoTuneModel
  * and ncclTopoGetAlgoTime. Private to this floor. O(1). */
@@ -12,14 +12,15 @@
 typedef struct {
   SimTime latency;
   double bandwidth; /* bytes/s of the call's bytes; 0: not to be had */
-} CollPromise;
+} CollTunerCell;
 
-CollPromise coll_promise(const CollGroup *group, CollOperation operation, CollAlgorithm algorithm,
-                         CollProtocol protocol);
-/* Whether the tuner may take it: it has a bandwidth, the machine allows the protocol, [nccl] algo and proto allow it. */
-gboolean coll_promise_enabled(const CollGroup *group, CollOperation operation, CollAlgorithm algorithm,
+CollTunerCell coll_tuner_cell(const CollGroup *group, CollOperation operation, CollAlgorithm algorithm,
                               CollProtocol protocol);
-SimTime coll_promise_time(const CollGroup *group, const CollCall *call, CollAlgorithm algorithm, CollProtocol protocol);
+/* Whether the tuner may take it: it has a bandwidth, the machine allows the protocol, [nccl] algo and proto allow
+ * it. */
+gboolean coll_tuner_enabled(const CollGroup *group, CollOperation operation, CollAlgorithm algorithm,
+                            CollProtocol protocol);
+SimTime coll_tuner_time(const CollGroup *group, const CollCall *call, CollAlgorithm algorithm, CollProtocol protocol);
 
 /* What the tuner takes: the least time among those enabled. */
 typedef struct {

@@ -1,5 +1,5 @@
 /* The tuner's model, cell by cell. */
-#include "coll-promise.h"
+#include "coll-tuner.h"
 
 #include "coll-tree.h"
 
@@ -37,13 +37,13 @@ static gboolean has_kernel(CollOperation operation, CollAlgorithm algorithm) {
   }
 }
 
-static const CollFound *found_of(const CollGroup *group, CollAlgorithm algorithm) {
-  static const CollFoundKind shapes[COLL_ALGORITHMS] = {
-      [COLL_RING] = COLL_FOUND_RING,    [COLL_TREE] = COLL_FOUND_TREE,
-      [COLL_NVLS] = COLL_FOUND_NVLS,    [COLL_NVLS_TREE] = COLL_FOUND_NVLS,
-      [COLL_PAT] = COLL_FOUND_RING,     [COLL_COLLNET_DIRECT] = COLL_FOUND_COLLNET,
-      [COLL_P2P] = COLL_FOUND_RING,     [COLL_COLLNET_CHAIN] = COLL_FOUND_COLLNET,
-      [COLL_P2P_ALL] = COLL_FOUND_RING, [COLL_SYMMETRIC] = COLL_FOUND_RING};
+static const CollSearchResult *found_of(const CollGroup *group, CollAlgorithm algorithm) {
+  static const CollSearchKind shapes[COLL_ALGORITHMS] = {
+      [COLL_RING] = COLL_SEARCHED_RING,    [COLL_TREE] = COLL_SEARCHED_TREE,
+      [COLL_NVLS] = COLL_SEARCHED_NVLS,    [COLL_NVLS_TREE] = COLL_SEARCHED_NVLS,
+      [COLL_PAT] = COLL_SEARCHED_RING,     [COLL_COLLNET_DIRECT] = COLL_SEARCHED_COLLNET,
+      [COLL_P2P] = COLL_SEARCHED_RING,     [COLL_COLLNET_CHAIN] = COLL_SEARCHED_COLLNET,
+      [COLL_P2P_ALL] = COLL_SEARCHED_RING, [COLL_SYMMETRIC] = COLL_SEARCHED_RING};
   return &group->found[shapes[algorithm]];
 }
 
@@ -53,7 +53,7 @@ static gboolean is_collnet(CollAlgorithm algorithm) {
 
 /* Of all channels, in Simple, before what an algorithm makes of it. */
 static double channels_bandwidth(const CollGroup *group, CollAlgorithm algorithm) {
-  const CollFound *found = found_of(group, algorithm);
+  const CollSearchResult *found = found_of(group, algorithm);
   double speed = group->nodes <= 2 || is_collnet(algorithm) ? found->intra : found->inter;
   return found->channels * speed;
 }
@@ -73,7 +73,7 @@ static double ring_bandwidth(const CollGroup *group, CollOperation operation, Co
 
 static double tree_bandwidth(const CollGroup *group, CollProtocol protocol) {
   const CollTreeTuning *tree = &group->tuning.tree;
-  const CollFound *found = found_of(group, COLL_TREE);
+  const CollSearchResult *found = found_of(group, COLL_TREE);
   CollSpan span = coll_group_span(group);
   double whole = MIN(channels_bandwidth(group, COLL_TREE) * tree->share, found->channels * tree->channel_cap[span]);
   if (protocol == COLL_LL)
@@ -87,7 +87,7 @@ static double tree_bandwidth(const CollGroup *group, CollProtocol protocol) {
 /* Of one head. */
 static double head_bandwidth(const CollGroup *group, CollOperation operation, CollAlgorithm algorithm) {
   const CollNvlsTuning *nvls = &group->tuning.nvls;
-  const CollFound *found = found_of(group, algorithm);
+  const CollSearchResult *found = found_of(group, algorithm);
   double heads = found->channels, per_node = group->per_node;
   double intra = found->intra, inter = found->inter;
   if (nvls->model == COLL_NVLS_EFFICIENCY)
@@ -103,7 +103,7 @@ static double head_bandwidth(const CollGroup *group, CollOperation operation, Co
 }
 
 static double heads_bandwidth(const CollGroup *group, CollOperation operation, CollAlgorithm algorithm) {
-  const CollFound *found = found_of(group, algorithm);
+  const CollSearchResult *found = found_of(group, algorithm);
   gboolean over_nodes = algorithm == COLL_NVLS_TREE;
   if (found->channels < 2 || over_nodes != (group->nodes > 1))
     return 0;
@@ -116,7 +116,7 @@ static double heads_bandwidth(const CollGroup *group, CollOperation operation, C
 
 static double collnet_bandwidth(const CollGroup *group, CollOperation operation, CollAlgorithm algorithm) {
   const CollTuning *tuning = &group->tuning;
-  const CollFound *found = found_of(group, algorithm);
+  const CollSearchResult *found = found_of(group, algorithm);
   if (found->channels == 0 || group->nodes < 2)
     return 0;
   if (is_gather(operation))
@@ -206,42 +206,41 @@ static SimTime latency_of(const CollGroup *group, CollOperation operation, CollA
   }
 }
 
-CollPromise coll_promise(const CollGroup *group, CollOperation operation, CollAlgorithm algorithm,
-                         CollProtocol protocol) {
+CollTunerCell coll_tuner_cell(const CollGroup *group, CollOperation operation, CollAlgorithm algorithm,
+                              CollProtocol protocol) {
   if (!has_kernel(operation, algorithm) || (algorithm == COLL_PAT && group->per_node > 1))
-    return (CollPromise){0};
+    return (CollTunerCell){0};
   CollAlgorithm base = algorithm >= COLL_P2P ? COLL_RING : algorithm; /* of COLL_SYMMETRIC: none */
-  return (CollPromise){group->tuning.base[base][protocol] + latency_of(group, operation, algorithm, protocol),
-                       bandwidth_of(group, operation, algorithm, protocol)};
+  return (CollTunerCell){group->tuning.base[base][protocol] + latency_of(group, operation, algorithm, protocol),
+                         bandwidth_of(group, operation, algorithm, protocol)};
 }
 
-gboolean coll_promise_enabled(const CollGroup *group, CollOperation operation, CollAlgorithm algorithm,
-                              CollProtocol protocol) {
+gboolean coll_tuner_enabled(const CollGroup *group, CollOperation operation, CollAlgorithm algorithm,
+                            CollProtocol protocol) {
   const CollKnobs *knobs = &group->knobs;
   if (algorithm < COLL_P2P &&
       (!(knobs->algorithms[operation] >> algorithm & 1) || !(knobs->protocols[operation] >> protocol & 1)))
     return FALSE;
   if (protocol == COLL_LL128 && !found_of(group, algorithm)->ll128)
     return FALSE;
-  return coll_promise(group, operation, algorithm, protocol).bandwidth > 0;
+  return coll_tuner_cell(group, operation, algorithm, protocol).bandwidth > 0;
 }
 
 /* "at least 64 bytes per channel and rank": the plateau of ring all-reduce. */
 #define PLATEAU_BYTES 64
 
-SimTime coll_promise_time(const CollGroup *group, const CollCall *call, CollAlgorithm algorithm,
-                          CollProtocol protocol) {
-  CollPromise promise = coll_promise(group, call->operation, algorithm, protocol);
+SimTime coll_tuner_time(const CollGroup *group, const CollCall *call, CollAlgorithm algorithm, CollProtocol protocol) {
+  CollTunerCell cell = coll_tuner_cell(group, call->operation, algorithm, protocol);
   if (algorithm == COLL_TREE) {
     guint32 size = 0;
     for (guint64 bytes = call->bytes / 128; bytes > 0; bytes /= 2)
       size++;
-    promise.bandwidth *= size < COLL_CORRECTIONS ? group->tuning.tree.correction[protocol][size] : 1;
+    cell.bandwidth *= size < COLL_CORRECTIONS ? group->tuning.tree.correction[protocol][size] : 1;
   }
   if (algorithm == COLL_RING && call->operation == COLL_ALL_REDUCE && protocol == COLL_SIMPLE && group->nodes > 1 &&
       call->bytes / ((guint64)group->channels * group->size) >= PLATEAU_BYTES)
-    promise.latency = sim_time_from_seconds(sim_time_to_seconds(promise.latency) * group->tuning.all_reduce_penalty);
-  return sim_time_add(promise.latency, sim_time_of_amount((double)call->bytes, promise.bandwidth));
+    cell.latency = sim_time_from_seconds(sim_time_to_seconds(cell.latency) * group->tuning.all_reduce_penalty);
+  return sim_time_add(cell.latency, sim_time_of_amount((double)call->bytes, cell.bandwidth));
 }
 
 /* Send-recv and all-to-all: parts of up to this go in LL, where it is allowed. */
@@ -255,9 +254,9 @@ gboolean coll_choice_among(const CollGroup *group, const CollCall *call, guint32
   gboolean found = FALSE;
   for (CollAlgorithm algorithm = 0; algorithm < COLL_ALGORITHMS; algorithm++)
     for (CollProtocol protocol = 0; protocol < COLL_PROTOCOLS; protocol++) {
-      if (!(algorithms >> algorithm & 1) || !coll_promise_enabled(group, call->operation, algorithm, protocol))
+      if (!(algorithms >> algorithm & 1) || !coll_tuner_enabled(group, call->operation, algorithm, protocol))
         continue;
-      SimTime time = coll_promise_time(group, call, algorithm, protocol);
+      SimTime time = coll_tuner_time(group, call, algorithm, protocol);
       if (algorithm == COLL_SYMMETRIC) /* before the tuner is asked */
         time = 0;
       if (algorithm >= COLL_P2P && (protocol == COLL_LL) != is_short(group, call))

@@ -1,5 +1,5 @@
 /* Graphs into speeds for the tuner, and into rings and NICs for the routes. */
-#include "coll-found.h"
+#include "coll-search-result.h"
 
 #include "base-error.h"
 #include "coll-layout.h"
@@ -10,18 +10,19 @@ static gboolean has_ll128(const CollGraph *graph, guint64 capability, gboolean o
   return capability >= 70 && graph->type_intra <= COLL_PATH_NVB && (!over_nodes || graph->type_inter <= furthest);
 }
 
-static CollFound found_of(const CollGraphs *graphs, CollGraphKind kind, gboolean over_nodes) {
+static CollSearchResult found_of(const CollGraphs *graphs, CollGraphKind kind, gboolean over_nodes) {
   const CollGraph *graph = &graphs->graph[kind];
-  return (CollFound){.channels = graph->channels,
-                     .intra = graph->intra,
-                     .inter = graph->inter,
-                     .nvlink = graph->type_intra <= COLL_PATH_NVL,
-                     .ll128 = has_ll128(graph, graphs->capability, over_nodes),
-                     .plain_tree = graph->pattern == COLL_TREE_PLAIN,
-                     .same = graph->same_channels};
+  return (CollSearchResult){.channels = graph->channels,
+                            .intra = graph->intra,
+                            .inter = graph->inter,
+                            .nvlink = graph->type_intra <= COLL_PATH_NVL,
+                            .ll128 = has_ll128(graph, graphs->capability, over_nodes),
+                            .plain_tree = graph->pattern == COLL_TREE_PLAIN,
+                            .same = graph->same_channels};
 }
 
-/* Each ring's last GPU, and the NIC that it leaves by: where rails matter, odd nodes swap, so that it comes in by it too.
+/* Each ring's last GPU, and the NIC that it leaves by: where rails matter, odd nodes swap, so that it comes in by it
+ * too.
  */
 static void place_rings(CollLayout *layout, const CollGraph *ring) {
   layout->n_rings = ring->channels;
@@ -35,7 +36,7 @@ static void place_rings(CollLayout *layout, const CollGraph *ring) {
 
 /* With P2P disabled a ring's GPUs speak through host memory, at what the search found there. */
 static double host_cap(const CollGroup *group) {
-  return group->knobs.p2p_disable ? group->found[COLL_FOUND_RING].intra : G_MAXDOUBLE;
+  return group->knobs.p2p_disable ? group->found[COLL_SEARCHED_RING].intra : G_MAXDOUBLE;
 }
 
 /* Symmetric kernels: one NVSwitch domain of Hopper or later, a version that has them. */
@@ -84,18 +85,18 @@ static guint32 net_connections(const CollGroup *group, const CollSearchRules *ru
 
 static void take_graphs(CollGroup *group, const CollGraphs *graphs, const CollCounts *counts) {
   gboolean over_nodes = group->nodes > 1;
-  group->found[COLL_FOUND_RING] = found_of(graphs, COLL_GRAPH_RING, over_nodes);
-  group->found[COLL_FOUND_TREE] = found_of(graphs, COLL_GRAPH_TREE, over_nodes);
-  group->found[COLL_FOUND_NVLS] = found_of(graphs, COLL_GRAPH_NVLS, over_nodes);
+  group->found[COLL_SEARCHED_RING] = found_of(graphs, COLL_GRAPH_RING, over_nodes);
+  group->found[COLL_SEARCHED_TREE] = found_of(graphs, COLL_GRAPH_TREE, over_nodes);
+  group->found[COLL_SEARCHED_NVLS] = found_of(graphs, COLL_GRAPH_NVLS, over_nodes);
   if (group->knobs.collnet_enable && over_nodes)
-    group->found[COLL_FOUND_COLLNET] = group->found[COLL_FOUND_TREE];
-  group->rings = group->found[COLL_FOUND_RING].channels;
+    group->found[COLL_SEARCHED_COLLNET] = group->found[COLL_SEARCHED_TREE];
+  group->rings = group->found[COLL_SEARCHED_RING].channels;
   group->channels = counts->coll;
   group->nvls_channels = counts->nvls;
   group->p2p_channels = counts->p2p;
 }
 
-gboolean coll_found(CollGroup *group, CollLibrary *library, GError **error) {
+gboolean coll_search_result(CollGroup *group, CollLibrary *library, GError **error) {
   CollLayout *layout = group->layout;
   const HwCluster *cluster = layout->cluster;
   g_autofree guint32 *gpus = g_new(guint32, layout->per_node);
@@ -106,7 +107,7 @@ gboolean coll_found(CollGroup *group, CollLibrary *library, GError **error) {
   CollCounts counts;
   coll_graphs_count(graphs, &library->rules, &request, &counts);
   take_graphs(group, graphs, &counts);
-  gboolean nvlink = group->found[COLL_FOUND_RING].nvlink || cluster->intra->scope != HW_LINK_PCIE;
+  gboolean nvlink = group->found[COLL_SEARCHED_RING].nvlink || cluster->intra->scope != HW_LINK_PCIE;
   group->intra = nvlink ? COLL_HOP_NVLINK : COLL_HOP_PCI;
   group->node_rate = cluster->intra_bandwidth / group->rings;
   group->p2p_cap = host_cap(group);
