@@ -2,6 +2,8 @@
  * kind wants it. */
 #include "cli-verb.h"
 
+#include "cli-help.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -138,7 +140,8 @@ static void print_help(GOptionContext *context, gboolean main_only, GOptionGroup
   g_autoptr(GString) plain = g_string_new(text);
   g_string_replace(plain, "\xe2\x80\xa6", "...", 0);
   g_string_replace(plain, "\nApplication Options:\n", "\nOptions:\n", 0);
-  fputs(plain->str, stdout);
+  g_autofree char *laid = cli_help_laid_out(plain->str);
+  fputs(laid, stdout);
 }
 
 /* Adds the nearest name to what GOption says of an option that it does not know. */
