@@ -133,6 +133,8 @@ says "switches of developers" '--fold=off|on' run --help-twins
 says "all options" '--fidelity=flow|step' run --help-all
 "$foretrain" run --help >out && ! grep -q -e --fold -e --tie out
 verdict "help without the switches of developers" "$([ $? -eq 0 ] && echo yes)" "  $(cat out)"
+wide=$(for verb in run fit sweep plot compare import; do "$foretrain" $verb --help; done | awk 'length > 100')
+verdict "help fits a terminal" "$([ -z "$wide" ] && echo yes)" "  $wide"
 says "help of a kind" 'foretrain plot memory' plot memory --help
 ! grep -q -e --minimise out
 verdict "help of a kind has its own options" "$([ $? -eq 0 ] && echo yes)" "  $(cat out)"
@@ -429,9 +431,6 @@ says "compare runs" 'times faster than A' compare 1 3 --db same.db
 printf '{"traceEvents":[{"ph":"X","cat":"kernel","name":"a","ts":0,"dur":1000}]}' >measured.json
 says "compare with a measured timeline" 'than the measured one' compare 1 measured.json --db same.db
 printf '{"traceEvents":[{"ph":"X","cat":"kernel","name":"a"' >broken.json
-wide=$(for verb in run fit sweep plot compare import; do "$foretrain" $verb --help; done | awk 'length > 100')
-check_empty() { [ -z "$2" ] && passed=$((passed + 1)) || { failed=$((failed + 1)); echo "FAILED $1: $2"; }; }
-check_empty "help fits a terminal" "$wide"
 refuses "a broken timeline" 'broken.json:1:52: the file ends where' compare llama2-7b broken.json
 says "compare equal runs" 'B takes as long as A' compare 1 2 --db same.db
 says "compare a run with a workload" 'B is ' compare 1 gpt2-xl --db same.db
