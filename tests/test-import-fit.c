@@ -61,7 +61,8 @@ static void one_node(void) {
   g_autoptr(GString) overlay = import_overlay_text(log, &fit);
   CU_ASSERT_PTR_NOT_NULL(strstr(overlay->str, "[environment]\nlaunch_floor = 40.00 us ;"));
   CU_ASSERT_PTR_NOT_NULL(strstr(overlay->str, "[node]\nintra_achievable = "));
-  CU_ASSERT_PTR_NOT_NULL(strstr(overlay->str, "# node.nic_achievable stays the topology's: no row decides it."));
+  CU_ASSERT_PTR_NOT_NULL(
+      strstr(overlay->str, "# node.nic_achievable keeps the topology's value: no row of the log shows it."));
   import_fit_clear(&fit);
 }
 
@@ -120,7 +121,7 @@ static void refuted(void) {
   CU_ASSERT_FALSE(fit.figures[IMPORT_NIC_ACHIEVABLE].fitted);
   CU_ASSERT_TRUE(fit.figures[IMPORT_NIC_ACHIEVABLE].value < 40e9);
   g_autoptr(GString) overlay = import_overlay_text(log, &fit);
-  CU_ASSERT_PTR_NOT_NULL(strstr(overlay->str, "but with it the log as a whole is foretold worse"));
+  CU_ASSERT_PTR_NOT_NULL(strstr(overlay->str, "but then the log as a whole is foretold worse"));
   CU_ASSERT_PTR_NULL(strstr(overlay->str, "\nnic_achievable"));
   import_fit_clear(&fit);
 }

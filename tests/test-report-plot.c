@@ -136,7 +136,7 @@ static void what_cannot_be_drawn_is_said(void) {
   g_autofree char *path = in_folder("no.svg"), *pdf = in_folder("no.pdf"), *bare = in_folder(".svg");
   HARNESS_FAILS(report_plot_timeline(db, run_id, -1, -1, pdf, &error), error, "ends in .svg or .png");
   HARNESS_FAILS(report_plot_memory(db, run_id, -1, -1, bare, &error), error, "ends in .svg or .png");
-  HARNESS_FAILS(report_plot_timeline(db, summary, -1, -1, path, &error), error, "without a timeline");
+  HARNESS_FAILS(report_plot_timeline(db, summary, -1, -1, path, &error), error, "has no timeline");
   HARNESS_FAILS(report_plot_timeline(db, 999, -1, -1, path, &error), error, "no run 999");
   HARNESS_FAILS(report_plot_memory(db, run_id, 5, 5, path, &error), error, "no window from");
   HARNESS_FAILS(report_plot_memory(db, run_id, 5 * SIM_SECOND, -1, path, &error), error, "in a step of 1008.8");

@@ -98,7 +98,8 @@ static void beyond_is_wider(void) {
   one.numbers[TRUST_GPUS] = 1024;
   say(&one, TRUST_PRECISION, "fp8");
   expect(&one, NULL, 0, 800, 1080,
-         "beyond what was validated: fp8 (bf16), 1024 GPUs (64); 80 % interval of 9 rows (ampere, fsdp1, bound by "
+         "beyond what was validated (in brackets what was): fp8 (bf16), 1024 GPUs (64); 80 % interval of 9 rows "
+         "(ampere, fsdp1, bound by "
          "compute), widened to that of all 18");
   trust_case_clear(&one);
 }
@@ -108,12 +109,14 @@ static void another_framework(void) {
   TrustCase one = like_forge();
   say(&one, TRUST_FRAMEWORK, "ddp");
   expect(&one, NULL, 0, 800, 1080,
-         "beyond what was validated: framework ddp (fsdp1, megatron); 80 % interval of all 18 rows");
+         "beyond what was validated (in brackets what was): framework ddp (fsdp1, megatron); 80 % interval of all 18 "
+         "rows");
   say(&one, TRUST_FRAMEWORK, "fsdp1");
   say(&one, TRUST_ARCHITECTURE, "blackwell");
   say(&one, TRUST_GPU, "b200");
   expect(&one, NULL, 0, 800, 1080,
-         "beyond what was validated: GPUs of blackwell (ampere); 80 % interval of 9 rows (fsdp1), widened to that of "
+         "beyond what was validated (in brackets what was): GPUs of blackwell (ampere); 80 % interval of 9 rows "
+         "(fsdp1), widened to that of "
          "all 18");
   trust_case_clear(&one);
 }
@@ -144,10 +147,10 @@ static void each_but_not_together(void) {
   TrustCase one = like_mill();
   one.numbers[TRUST_GPUS] = 8;
   say(&one, TRUST_BOUND, "communication");
-  expect(
-      &one, NULL, 0, 800, 1080,
-      "beyond what was validated: nothing had all of this together; the nearest row, m-0, has bound by compute; 80 % "
-      "interval of 9 rows (hopper, megatron), widened to that of all 18");
+  expect(&one, NULL, 0, 800, 1080,
+         "beyond what was validated (in brackets what was): nothing had all of this together; the nearest row, m-0, "
+         "has bound by compute; 80 % "
+         "interval of 9 rows (hopper, megatron), widened to that of all 18");
   trust_case_clear(&one);
 }
 
@@ -165,14 +168,14 @@ static void options_count(void) {
   one.options = g_strsplit("megatron.overlap_grad_reduce=yes", ";", -1);
   expect(
       &one, NULL, 0, 800, 1080,
-      "beyond what was validated: nothing had all of this together; the nearest row, m-0, has "
+      "beyond what was validated (in brackets what was): nothing had all of this together; the nearest row, m-0, has "
       "megatron.overlap_grad_reduce by default; 80 % interval of 9 rows (hopper, megatron), widened to that of all 18");
   g_strfreev(one.options);
   one.options = g_strsplit("nccl.algo=tree", ";", -1);
-  expect(
-      &one, NULL, 0, 800, 1080,
-      "beyond what was validated: nccl.algo=tree; 80 % interval of 9 rows (hopper, megatron), widened to that of all "
-      "18");
+  expect(&one, NULL, 0, 800, 1080,
+         "beyond what was validated (in brackets what was): nccl.algo=tree; 80 % interval of 9 rows (hopper, "
+         "megatron), widened to that of all "
+         "18");
   trust_case_clear(&one);
 }
 
@@ -192,7 +195,8 @@ static void defaults_count_too(void) {
   TrustVerdict verdict;
   trust_judge(trust, &one, STEP, NULL, &verdict);
   CU_ASSERT_EQUAL(verdict.alike, 0);
-  CU_ASSERT_TRUE(g_str_has_prefix(verdict.envelope, "beyond what was validated: training.loss by default (fused); "));
+  CU_ASSERT_TRUE(g_str_has_prefix(
+      verdict.envelope, "beyond what was validated (in brackets what was): training.loss by default (fused); "));
   trust_verdict_clear(&verdict);
   one.options = g_strsplit("training.loss=fused", ";", -1);
   trust_judge(trust, &one, STEP, NULL, &verdict);
@@ -204,7 +208,8 @@ static void defaults_count_too(void) {
 static void unlike_in_words(void) {
   TrustCase one = like_forge();
   expect(&one, "the replay of a trace", 0, 800, 1080,
-         "beyond what was validated: the replay of a trace; 80 % interval of 9 rows (ampere, fsdp1, bound by compute), "
+         "beyond what was validated (in brackets what was): the replay of a trace; 80 % interval of 9 rows (ampere, "
+         "fsdp1, bound by compute), "
          "widened to that of all 18");
   trust_case_clear(&one);
 }

@@ -86,11 +86,11 @@ static void print_unfitted(const ImportFit *fit, GString *text) {
       continue;
     g_autofree char *asked = shown(kind, figure->value);
     g_autofree char *refuted =
-        g_strdup_printf("%s ask for %s, but with it the log as a whole is foretold worse", kinds[kind].rows, asked);
-    g_string_append_printf(text, "# %s stays the topology's: %s.\n", import_figure_keys[kind],
-                           figure->rows == 0 ? "no row decides it"
+        g_strdup_printf("by %s it would be %s, but then the log as a whole is foretold worse", kinds[kind].rows, asked);
+    g_string_append_printf(text, "# %s keeps the topology's value: %s.\n", import_figure_keys[kind],
+                           figure->rows == 0 ? "no row of the log shows it"
                            : figure->refuted ? refuted
-                                             : "these rows do not depend on it");
+                                             : "the rows do not depend on it");
   }
 }
 

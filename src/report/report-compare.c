@@ -96,9 +96,9 @@ static void print_view(const Page *page, ReportKind kind, ReportView view, const
   for (guint i = 0; i < rows->len; i++) {
     const ReportRow *row = g_ptr_array_index(rows, i);
     const char *name = view == REPORT_BY_CAUSE ? row->cause : row->what;
-    const char *nothing = view == REPORT_BY_CAUSE  ? "cause not kept"
-                          : kind == REPORT_EXPOSED ? "none awaited"
-                                                   : "not told apart";
+    const char *nothing = view == REPORT_BY_CAUSE  ? "of runs without a timeline"
+                          : kind == REPORT_EXPOSED ? "waits for no collective in particular"
+                                                   : "other";
     g_autofree char *title = g_strdup_printf("    %s", name != NULL ? name : nothing);
     centi_row(page, title, &cells[i * page->n]);
   }

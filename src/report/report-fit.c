@@ -14,7 +14,10 @@ static void print_fit(BaseTable *table, const StudyFit *fit, int stage) {
     base_table_cell(table, "none");
     for (int i = 0; i < 4; i++)
       base_table_cell(table, "%s", "");
-    base_table_cell(table, "%s", fit->refused != NULL ? "stage refused" : fit->limit != NULL ? "refused" : "memory");
+    base_table_cell(table, "%s",
+                    fit->refused != NULL ? "the framework has no such stage"
+                    : fit->limit != NULL ? "refused"
+                                         : "memory");
     return;
   }
   const RunClass *tight = run_report_tightest(fit->report);
@@ -42,7 +45,8 @@ static void print_envelopes(const StudyFits *fits, GString *text) {
 void report_fit(const StudyFits *fits, GString *text) {
   gboolean least = strcmp(fits->key, "nodes") == 0;
   g_autoptr(BaseTable) table = base_table_new();
-  g_string_append_printf(text, "The %s %s that fits, per stage\n\n", least ? "least" : "largest", fits->key);
+  g_string_append_printf(text, "The %s %s that fit%s, per stage\n\n", least ? "fewest" : "largest", fits->key,
+                         least ? "" : "s");
   base_table_head(table, "stage", BASE_LEFT);
   base_table_head(table, fits->key, BASE_RIGHT);
   base_table_head(table, "step", BASE_RIGHT);

@@ -63,14 +63,14 @@ void report_remedies(const RunReport *report, const GPtrArray *remedies, GString
   gboolean fits = sorted->len > 0 && ((StudyRemedy *)g_ptr_array_index(sorted, 0))->report->verdict == RUN_FITS;
   g_string_append(text, "\n");
   report_wrap(text, "",
-              fits ? "Changes that would make it fit, the least time per token first:"
+              fits ? "Changes tried, those that make it fit first, the least GPU time per token before others:"
                    : "No change of those tried makes it fit; nearest first:");
   base_table_head(table, "change", BASE_LEFT);
   base_table_head(table, "", BASE_LEFT);
   base_table_head(table, "to spare", BASE_RIGHT);
   base_table_head(table, "step", BASE_RIGHT);
   base_table_head(table, "interval, ms", BASE_RIGHT);
-  base_table_head(table, "time per token", BASE_RIGHT);
+  base_table_head(table, "GPU time per token", BASE_RIGHT);
   for (guint i = 0; i < sorted->len; i++)
     print_row(table, report, g_ptr_array_index(sorted, i));
   base_table_print(table, 2, text);

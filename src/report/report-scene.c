@@ -62,8 +62,8 @@ gboolean report_scene_load(StoreDb *db, gint64 run_id, ReportWhich which, SimTim
   if (!has_timeline(scene.report)) {
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
                 "run %" G_GINT64_FORMAT
-                " was written without a timeline; foretrain run keeps one, and of the points that it plays "
-                "foretrain sweep --timeline=yes",
+                " has no timeline: it is a point of a sweep, or was run with --timeline=no. foretrain run keeps one, "
+                "and so does foretrain sweep --timeline=yes",
                 run_id);
     return FALSE;
   }

@@ -66,7 +66,7 @@ void study_walk_note_play(GPtrArray *notes, const StudyWalk *walk, const RunRepo
     note_trust(notes, cluster->platform->name, cluster->platform->trust);
   }
   if (!report->repeats)
-    note(notes, "steps were still changing after the most that are played: the last one is shown");
+    note(notes, "the steps had not settled when play stopped: the last one played is shown");
 }
 
 char **study_walk_notes(const StudyWalk *walk) {

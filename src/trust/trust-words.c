@@ -183,7 +183,7 @@ char *trust_words(const Trust *trust, const TrustCase *one, const TrustPeers *pe
     for (guint i = 0; i < peers->sources->len; i++)
       g_string_append_printf(words, "%s%s", i > 0 ? ", " : "", (const char *)g_ptr_array_index(peers->sources, i));
   } else {
-    g_string_append(words, "beyond what was validated: ");
+    g_string_append(words, "beyond what was validated (in brackets what was): ");
     if (unlike != NULL)
       g_string_append(words, unlike);
     else if (!tell_beyond(trust, peers, one, words) && peers->nearest != NULL)
