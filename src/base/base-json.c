@@ -119,7 +119,7 @@ void base_json_number(BaseJson *json, const char *key, double value) {
   char digits[G_ASCII_DTOSTR_BUF_SIZE + 2];
   g_ascii_dtostr(digits, G_ASCII_DTOSTR_BUF_SIZE, value);
   if (digits[strspn(digits, "0123456789-")] == '\0')
-    strcat(digits, ".0");
+    g_strlcat(digits, ".0", sizeof digits);
   base_json_digits(json, key, isfinite(value) ? digits : "null");
 }
 

@@ -196,7 +196,7 @@ gboolean conf_pull_key(ConfPull *pull, GString *key, GError **error) {
 /* A map or a list and all in it; the depth bounds the recursion. */
 static gboolean pass_members(ConfPull *pull, char open, GError **error) {
   g_autoptr(GString) key = open == '{' ? g_string_new(NULL) : NULL;
-  gboolean more;
+  gboolean more = FALSE;
   if (!conf_pull_enter(pull, open, error))
     return FALSE;
   while (conf_pull_next(pull, &more, error)) {

@@ -9,7 +9,7 @@ typedef struct {
 
 /* What a degree of tensor parallelism does not divide, or NULL. */
 static const char *undivided(const ModelShape *shape, const ModelShare *share, guint64 tensor, guint64 *ret_number) {
-  gboolean few = share->keys != MODEL_KEYS_DIVIDED && tensor > shape->kv_heads;
+  gboolean few = share->keys != MODEL_KEYS_DIVIDED && shape->kv_heads > 0 && tensor > shape->kv_heads;
   const struct {
     const char *name;
     guint64 number;
