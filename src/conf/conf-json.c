@@ -4,11 +4,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "base-count.h"
+#include "base-field.h"
 #include "base-names.h"
-#include "conf-count.h"
 #include "conf-file.h"
 #include "conf-tree.h"
-#include "conf-value.h"
 
 struct ConfJson {
   ConfTree *tree;
@@ -143,7 +143,7 @@ gboolean conf_json_count(const ConfJson *json, const char *path, guint64 *ret, G
   const ConfTreeNode *node = scalar(json, path, "a whole number", error);
   if (node == NULL)
     return FALSE;
-  if (conf_count_parse(node->text, FALSE, NULL, ret, error))
+  if (base_count_parse(node->text, FALSE, NULL, ret, error))
     return TRUE;
   BasePlace place;
   conf_json_place(json, path, &place);
@@ -166,7 +166,7 @@ gboolean conf_json_number(const ConfJson *json, const char *path, double *ret, G
 
 gboolean conf_json_flag(const ConfJson *json, const char *path, gboolean *ret, GError **error) {
   const ConfTreeNode *node = scalar(json, path, "true or false", error);
-  return node != NULL && (conf_value_flag(node->text, ret) || fail_found(json, node, path, "true or false", error));
+  return node != NULL && (base_flag_parse(node->text, ret) || fail_found(json, node, path, "true or false", error));
 }
 
 gboolean conf_json_string(const ConfJson *json, const char *path, const char **ret, GError **error) {

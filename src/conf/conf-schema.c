@@ -3,15 +3,15 @@
 
 #include <string.h>
 
+#include "base-field.h"
 #include "base-names.h"
 #include "base-table.h"
-#include "conf-value.h"
 
-static void add_row(BaseTable *table, const ConfKey *key) {
-  g_autofree char *expected = conf_value_expected(key);
+static void add_row(BaseTable *table, const BaseField *key) {
+  g_autofree char *expected = base_field_expected(key);
   g_autofree char *later = key->later != NULL ? base_names_join(key->later) : NULL;
   base_table_cell(table, "%s", key->key);
-  if (key->kind == CONF_LATER)
+  if (key->kind == BASE_LATER)
     base_table_cell(table, key->initial != NULL ? "not modelled yet: only %s is taken" : "not modelled yet", expected);
   else
     base_table_cell(table, "%s%s%s", expected, later != NULL ? "; not modelled yet: " : "", later != NULL ? later : "");

@@ -5,13 +5,13 @@
 
 #include "conf-search.h"
 #include "conf-table.h"
-#include "conf-value.h"
 
 const char *const conf_origin_names[] = {"default", "recipe", "file", "command line", NULL};
 
 typedef struct {
-  ConfValue value;
-  char *path; /* CONF_PATH: where the file was found; NULL for a default, which is looked for when it is filled */
+  char *text; /* canonical; NULL: no value (a BASE_LATER key without initial) */
+  BaseValue value;
+  char *path; /* BASE_PATH: where the file was found; NULL for a default, which is looked for when it is filled */
   ConfOrigin origin;
   char *file; /* where it stands, as in BasePlace */
   guint line, column;
@@ -30,14 +30,14 @@ struct ConfSettings {
 };
 
 static void slot_clear(Slot *slot) {
-  conf_value_clear(&slot->value);
+  g_clear_pointer(&slot->text, g_free);
   g_clear_pointer(&slot->path, g_free);
   g_clear_pointer(&slot->file, g_free);
 }
 
 static Slot slot_copy(const Slot *slot) {
   Slot copy = *slot;
-  copy.value.text = g_strdup(slot->value.text);
+  copy.text = g_strdup(slot->text);
   copy.path = g_strdup(slot->path);
   copy.file = g_strdup(slot->file);
   return copy;
@@ -63,13 +63,23 @@ static ConfSettings *settings_new(ConfTable *table) {
   return settings;
 }
 
+/* The canonical text, and what it says. */
+static gboolean parse_value(const BaseField *key, const char *text, char **ret_text, BaseValue *ret, GError **error) {
+  g_autofree char *clean = g_strstrip(g_strdup(text));
+  if (!base_field_parse(key, clean, ret, error))
+    return FALSE;
+  *ret_text = base_field_canonical(key, ret);
+  ret->text = NULL;
+  return TRUE;
+}
+
 ConfSettings *conf_settings_new(const ConfSchema *schemas, gsize n_schemas) {
   ConfSettings *settings = settings_new(conf_table_new(schemas, n_schemas));
   for (gsize i = 0; i < settings->table->n_keys; i++) {
-    const ConfKey *key = settings->table->keys[i];
+    const BaseField *key = settings->table->keys[i];
     g_autoptr(GError) error = NULL;
     if (key->initial != NULL)
-      conf_value_parse(key, key->initial, &settings->slots[i].value, &error);
+      parse_value(key, key->initial, &settings->slots[i].text, &settings->slots[i].value, &error);
     sim_require(error == NULL, 0, NULL, "the default of %s: %s", settings->table->names[i], error->message);
   }
   return settings;
@@ -120,15 +130,16 @@ static char *find_path(const char *name, ConfOrigin origin, const BasePlace *pla
 
 static gboolean put_at(ConfSettings *settings, gsize index, const char *text, ConfOrigin origin, const BasePlace *place,
                        GError **error) {
-  const ConfKey *key = settings->table->keys[index];
-  g_auto(ConfValue) value = {0};
-  if (!conf_value_parse(key, text, &value, error)) {
+  const BaseField *key = settings->table->keys[index];
+  g_autofree char *canonical = NULL;
+  BaseValue value;
+  if (!parse_value(key, text, &canonical, &value, error)) {
     base_error_prefix_at(error, place);
     return FALSE;
   }
   g_autofree char *path = NULL;
-  if (key->kind == CONF_PATH && origin != CONF_ORIGIN_DEFAULT) {
-    path = find_path(value.text, origin, place, error);
+  if (key->kind == BASE_PATH && origin != CONF_ORIGIN_DEFAULT) {
+    path = find_path(canonical, origin, place, error);
     if (path == NULL)
       return FALSE;
   }
@@ -136,13 +147,13 @@ static gboolean put_at(ConfSettings *settings, gsize index, const char *text, Co
   if (slot->origin > origin)
     return TRUE;
   slot_clear(slot);
-  *slot = (Slot){.value = value,
+  *slot = (Slot){.text = g_steal_pointer(&canonical),
+                 .value = value,
                  .path = g_steal_pointer(&path),
                  .origin = origin,
                  .file = g_strdup(place->file),
                  .line = place->line,
                  .column = place->column};
-  value.text = NULL;
   return TRUE;
 }
 
@@ -191,7 +202,7 @@ gboolean conf_settings_set(ConfSettings *settings, const char *assignment, GErro
 /* A group whose keys are free is one value. Its own key ("lines") may give the whole. */
 static gboolean load_lines(ConfSettings *settings, const ConfText *text, gsize index, ConfOrigin origin,
                            GError **error) {
-  const ConfKey *key = settings->table->keys[index];
+  const BaseField *key = settings->table->keys[index];
   g_autoptr(GString) lines = g_string_new(NULL);
   BasePlace place;
   for (const char *const *line = conf_text_keys(text, key->group); *line != NULL; line++) {
@@ -273,7 +284,7 @@ gboolean conf_settings_given(const ConfSettings *settings, const char *name) {
 }
 
 const char *conf_settings_get(const ConfSettings *settings, const char *name) {
-  return settings->slots[index_of(settings, name)].value.text;
+  return settings->slots[index_of(settings, name)].text;
 }
 
 double conf_settings_number(const ConfSettings *settings, const char *name) {
@@ -299,8 +310,8 @@ gboolean conf_settings_fail(const ConfSettings *settings, const char *name, GErr
   g_autofree char *message = g_strdup_vprintf(format, arguments);
   va_end(arguments);
   const Slot *slot = &settings->slots[index_of(settings, name)];
-  gboolean is_default = slot->origin == CONF_ORIGIN_DEFAULT && slot->value.text != NULL;
-  g_autofree char *remark = is_default ? g_strdup_printf(" (%s is the default)", slot->value.text) : g_strdup("");
+  gboolean is_default = slot->origin == CONF_ORIGIN_DEFAULT && slot->text != NULL;
+  g_autofree char *remark = is_default ? g_strdup_printf(" (%s is the default)", slot->text) : g_strdup("");
   BasePlace place;
   conf_settings_place(settings, name, &place);
   base_error_set_at(error, &place, "%s%s", message, remark);
@@ -309,16 +320,16 @@ gboolean conf_settings_fail(const ConfSettings *settings, const char *name, GErr
 
 void conf_settings_visit(const ConfSettings *settings, ConfVisit visit, gpointer user) {
   for (gsize i = 0; i < settings->table->n_keys; i++)
-    if (settings->slots[i].value.text != NULL)
-      visit(settings->table->names[i], settings->slots[i].value.text, settings->slots[i].origin, user);
+    if (settings->slots[i].text != NULL)
+      visit(settings->table->names[i], settings->slots[i].text, settings->slots[i].origin, user);
 }
 
 /* The slot of a key of `schema`, which may be another table than the one that checked the value. */
-static gsize index_of_key(const ConfSettings *settings, const ConfKey *key) {
+static gsize index_of_key(const ConfSettings *settings, const BaseField *key) {
   char name[128];
   g_strlcpy(g_stpcpy(g_stpcpy(name, key->group), "."), key->key, sizeof name / 2);
   gsize index = index_of(settings, name);
-  const ConfKey *owner = settings->table->keys[index];
+  const BaseField *owner = settings->table->keys[index];
   sim_require(owner->kind == key->kind && owner->names == key->names, 0, NULL, "%s has two kinds", name);
   return index;
 }
@@ -329,53 +340,36 @@ static char *path_of(const ConfSettings *settings, gsize index, GError **error) 
     return g_strdup(slot->path);
   BasePlace place;
   conf_settings_place(settings, settings->table->names[index], &place);
-  return find_path(slot->value.text, CONF_ORIGIN_DEFAULT, &place, error);
+  return find_path(slot->text, CONF_ORIGIN_DEFAULT, &place, error);
 }
 
 /* What could still fail: required keys that are absent, default files that are not there. */
-static gboolean check_filled(const ConfSettings *settings, const ConfKey *key, GError **error) {
+static gboolean check_filled(const ConfSettings *settings, const BaseField *key, GError **error) {
   gsize index = index_of_key(settings, key);
-  if (settings->slots[index].value.text == NULL) {
+  if (settings->slots[index].text == NULL) {
     if (!key->required)
       return TRUE;
-    g_autofree char *expected = conf_value_expected(key);
+    g_autofree char *expected = base_field_expected(key);
     const char *help = key->help != NULL ? key->help : key->key;
     return conf_settings_fail(settings, settings->table->names[index], error,
                               "is missing: write \"%s = ...\" under [%s] (%s; expected %s)", key->key, key->group, help,
                               expected);
   }
-  if (key->kind != CONF_PATH)
+  if (key->kind != BASE_PATH)
     return TRUE;
   g_autofree char *path = path_of(settings, index, error);
   return path != NULL;
 }
 
-static void fill_field(const ConfSettings *settings, const ConfKey *key, gpointer field) {
+static void fill_field(const ConfSettings *settings, const BaseField *key, gpointer object) {
   gsize index = index_of_key(settings, key);
-  const ConfValue *value = &settings->slots[index].value;
-  if (value->text == NULL)
+  const Slot *slot = &settings->slots[index];
+  if (slot->text == NULL)
     return;
-  switch (key->kind) {
-  case CONF_STRING:
-  case CONF_LINES:
-  case CONF_PATH:
-    g_free(*(char **)field);
-    *(char **)field = key->kind == CONF_PATH ? path_of(settings, index, NULL) : g_strdup(value->text);
-    break;
-  case CONF_NAME:
-    *(int *)field = value->index;
-    break;
-  case CONF_FLAG:
-    *(gboolean *)field = value->index;
-    break;
-  case CONF_COUNT:
-    *(guint64 *)field = value->count;
-    break;
-  case CONF_LATER:
-    break;
-  default:
-    *(double *)field = value->number;
-  }
+  g_autofree char *path = key->kind == BASE_PATH ? path_of(settings, index, NULL) : NULL;
+  BaseValue value = slot->value;
+  value.text = path != NULL ? path : slot->text;
+  base_field_set(key, object, &value);
 }
 
 gboolean conf_settings_fill(const ConfSettings *settings, const ConfSchema *schema, gpointer ret, GError **error) {
@@ -383,14 +377,12 @@ gboolean conf_settings_fill(const ConfSettings *settings, const ConfSchema *sche
     if (!check_filled(settings, &schema->keys[k], error))
       return FALSE;
   for (gsize k = 0; k < schema->n_keys; k++)
-    fill_field(settings, &schema->keys[k], (char *)ret + schema->keys[k].offset);
+    fill_field(settings, &schema->keys[k], ret);
   return TRUE;
 }
 
 void conf_struct_clear(const ConfSchema *schema, gpointer object) {
-  for (gsize k = 0; k < schema->n_keys; k++)
-    if (schema->keys[k].kind == CONF_STRING || schema->keys[k].kind == CONF_LINES || schema->keys[k].kind == CONF_PATH)
-      g_clear_pointer((char **)((char *)object + schema->keys[k].offset), g_free);
+  base_fields_clear(schema->keys, schema->n_keys, object);
 }
 
 void conf_settings_append_given(const ConfSettings *settings, const ConfSchema *schema, const char *const *except,
@@ -400,14 +392,14 @@ void conf_settings_append_given(const ConfSettings *settings, const ConfSchema *
     const Slot *slot = &settings->slots[index];
     const char *name = settings->table->names[index];
     if (slot->origin > CONF_ORIGIN_DEFAULT && (except == NULL || !g_strv_contains(except, name)))
-      g_string_append_printf(text, "%s=%s\n%d %s:%u:%u\n", name, slot->value.text, slot->origin, slot->file, slot->line,
+      g_string_append_printf(text, "%s=%s\n%d %s:%u:%u\n", name, slot->text, slot->origin, slot->file, slot->line,
                              slot->column);
   }
 }
 
 void conf_settings_take(ConfSettings *settings, const ConfSettings *from, const ConfSchema *schema) {
   for (gsize k = 0; k < schema->n_keys; k++) {
-    const ConfKey *key = &schema->keys[k];
+    const BaseField *key = &schema->keys[k];
     gsize index = index_of_key(settings, key);
     if (settings->slots[index].origin <= from->slots[index].origin) {
       slot_clear(&settings->slots[index]);

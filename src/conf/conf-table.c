@@ -14,7 +14,7 @@ ConfTable *conf_table_new(const ConfSchema *schemas, gsize n_schemas) {
   table->index = g_hash_table_new(g_str_hash, g_str_equal);
   for (gsize s = 0; s < n_schemas; s++)
     for (gsize k = 0; k < schemas[s].n_keys; k++) {
-      const ConfKey *key = &schemas[s].keys[k];
+      const BaseField *key = &schemas[s].keys[k];
       char *name = g_strconcat(key->group, ".", key->key, NULL);
       g_ptr_array_add(keys, (gpointer)key);
       g_ptr_array_add(names, name);
@@ -26,7 +26,7 @@ ConfTable *conf_table_new(const ConfSchema *schemas, gsize n_schemas) {
   table->n_keys = keys->len;
   g_ptr_array_add(names, NULL);
   g_ptr_array_add(groups, NULL);
-  table->keys = (const ConfKey **)g_ptr_array_free(g_steal_pointer(&keys), FALSE);
+  table->keys = (const BaseField **)g_ptr_array_free(g_steal_pointer(&keys), FALSE);
   table->names = (char **)g_ptr_array_free(g_steal_pointer(&names), FALSE);
   table->groups = (char **)g_ptr_array_free(g_steal_pointer(&groups), FALSE);
   return table;
@@ -58,7 +58,7 @@ gboolean conf_table_find(const ConfTable *table, const char *name, gsize *ret_in
 
 gboolean conf_table_find_lines(const ConfTable *table, const char *group, gsize *ret_index) {
   for (gsize i = 0; i < table->n_keys; i++)
-    if (table->keys[i]->kind == CONF_LINES && strcmp(table->keys[i]->group, group) == 0) {
+    if (table->keys[i]->kind == BASE_LINES && strcmp(table->keys[i]->group, group) == 0) {
       *ret_index = i;
       return TRUE;
     }
@@ -74,7 +74,7 @@ gboolean conf_table_check_group(const ConfTable *table, const char *group, const
 }
 
 /* The key that stands for every key of its group. */
-static gboolean is_wild(const ConfKey *key) {
+static gboolean is_wild(const BaseField *key) {
   return strcmp(key->key, "*") == 0;
 }
 

@@ -12,8 +12,8 @@
 #include "conf-schema.h"
 
 typedef struct {
-  const ConfKey **keys; /* in schema order */
-  char **names;         /* "group.key" of each, NULL-terminated */
+  const BaseField **keys; /* in schema order */
+  char **names;           /* "group.key" of each, NULL-terminated */
   gsize n_keys;
   char **groups;     /* each once, in order, NULL-terminated */
   GHashTable *index; /* name → position + 1 */
@@ -25,7 +25,7 @@ ConfTable *conf_table_ref(ConfTable *table);
 void conf_table_unref(ConfTable *table);
 
 gboolean conf_table_find(const ConfTable *table, const char *name, gsize *ret_index);
-/* The group's key of kind CONF_LINES. */
+/* The group's key of kind BASE_LINES. */
 gboolean conf_table_find_lines(const ConfTable *table, const char *group, gsize *ret_index);
 
 /* Errors: SIM_ERROR_INPUT at `place` with the nearest group. */

@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-#include "conf-count.h"
+#include "base-count.h"
+#include "base-field.h"
 #include "conf-file.h"
 #include "conf-tree-build.h"
-#include "conf-value.h"
 
 #define SHOWN_MAX 40 /* letters of a value that a message shows */
 
@@ -187,7 +187,7 @@ static gboolean fail_found(const ConfTree *tree, const ConfTreeNode *node, const
 gboolean conf_tree_count(const ConfTree *tree, const ConfTreeNode *node, guint64 *ret, GError **error) {
   if (node->text == NULL || node->kind == CONF_TREE_FLAG)
     return fail_found(tree, node, "a whole number", error);
-  if (conf_count_parse(node->text, FALSE, NULL, ret, error))
+  if (base_count_parse(node->text, FALSE, NULL, ret, error))
     return TRUE;
   BasePlace place = {.file = tree->file, .line = node->line, .column = node->column, .key = node->path};
   base_error_prefix_at(error, &place);
@@ -195,5 +195,5 @@ gboolean conf_tree_count(const ConfTree *tree, const ConfTreeNode *node, guint64
 }
 
 gboolean conf_tree_flag(const ConfTree *tree, const ConfTreeNode *node, gboolean *ret, GError **error) {
-  return (node->text != NULL && conf_value_flag(node->text, ret)) || fail_found(tree, node, "true or false", error);
+  return (node->text != NULL && base_flag_parse(node->text, ret)) || fail_found(tree, node, "true or false", error);
 }

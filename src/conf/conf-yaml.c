@@ -3,8 +3,8 @@
 #include <string.h>
 #include <yaml.h>
 
+#include "base-field.h"
 #include "conf-tree-build.h"
-#include "conf-value.h"
 
 typedef struct {
   ConfTree *tree;
@@ -37,7 +37,7 @@ static ConfTreeKind kind_of(const yaml_node_t *node) {
     return CONF_TREE_NULL;
   if (is_number(text))
     return CONF_TREE_NUMBER;
-  return conf_value_flag(text, &flag) ? CONF_TREE_FLAG : CONF_TREE_TEXT;
+  return base_flag_parse(text, &flag) ? CONF_TREE_FLAG : CONF_TREE_TEXT;
 }
 
 static gboolean add_below(Walk *walk, const char *path, const yaml_node_t *node);

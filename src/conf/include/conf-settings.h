@@ -9,7 +9,7 @@
  *                                  // the error names the file, line and column (or --set) the value came from
  *
  * Values are checked against kind, range and names when they enter, so fill fails only on required keys. A file
- * (CONF_PATH) is looked for when its name enters: beside the file that names it (--set: in the current folder), then in
+ * (BASE_PATH) is looked for when its name enters: beside the file that names it (--set: in the current folder), then in
  * the data folders and their workloads. Its canonical text stays as it was written. A default's file is looked for when
  * it is filled. */
 #pragma once
@@ -63,7 +63,7 @@ gboolean conf_settings_fail(const ConfSettings *settings, const char *name, GErr
     G_GNUC_PRINTF(4, 5);
 
 /* Writes the fields of every key of `schema` that has a value (none on error). `schema` may be another than those given
- * to conf_settings_new, if its keys are among theirs with the same kinds and names tables. CONF_STRING and CONF_PATH
+ * to conf_settings_new, if its keys are among theirs with the same kinds and names tables. BASE_TEXT and BASE_PATH
  * fields are freed first and get a copy, so the struct starts zeroed and is cleared with conf_struct_clear. */
 gboolean conf_settings_fill(const ConfSettings *settings, const ConfSchema *schema, gpointer ret, GError **error);
 void conf_struct_clear(const ConfSchema *schema, gpointer object);

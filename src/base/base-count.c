@@ -1,5 +1,5 @@
 /* Decimal text to guint64 without a double in between: digits, point, exponent and ending shift one integer. */
-#include "conf-count.h"
+#include "base-count.h"
 
 #include <string.h>
 
@@ -37,7 +37,7 @@ static gboolean fail_rest(const Reading *reading, const char *rest, gboolean end
       (*rest == 'x' || *rest == 'X') && g_ascii_isxdigit(rest[1]) && zero != NULL && rest == zero + 1;
   if (hexadecimal && rest[1 + strspn(rest + 1, "0123456789abcdefABCDEF")] == '\0') {
     guint64 value;
-    gboolean small = g_ascii_string_to_unsigned(rest + 1, 16, 0, CONF_COUNT_MAX, &value, NULL);
+    gboolean small = g_ascii_string_to_unsigned(rest + 1, 16, 0, BASE_COUNT_MAX, &value, NULL);
     g_autofree char *decimal =
         small ? g_strdup_printf(": write it in decimal, %" G_GUINT64_FORMAT, value) : g_strdup(": write it in decimal");
     return fail(reading, error, decimal);
@@ -59,16 +59,16 @@ static gboolean shift(const Reading *reading, guint64 value, gint64 power, guint
   for (; power > 0 && value != 0; power--)
     if (__builtin_mul_overflow(value, 10, &value))
       value = G_MAXUINT64, power = 1;
-  if (value > CONF_COUNT_MAX) {
+  if (value > BASE_COUNT_MAX) {
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "expected %s, found \"%s\": more than %" G_GUINT64_FORMAT,
-                reading->expected, reading->text, CONF_COUNT_MAX);
+                reading->expected, reading->text, BASE_COUNT_MAX);
     return FALSE;
   }
   *ret = value;
   return TRUE;
 }
 
-gboolean conf_count_parse(const char *text, gboolean endings, const char *expected, guint64 *ret, GError **error) {
+gboolean base_count_parse(const char *text, gboolean endings, const char *expected, guint64 *ret, GError **error) {
   g_autofree char *clean = g_strstrip(g_strdup(text));
   Reading reading = {clean, expected != NULL ? expected : "a whole number"};
   const char *p = clean + (*clean == '+');
