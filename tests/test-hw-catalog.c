@@ -221,13 +221,13 @@ static void refuses_broken_files(void) {
       "lacks \"source\"");
   HARNESS_FAILS(
       load_links("[a]\nscope = pcie\nraw = 8 GB/s\nachievable = 6 GB/s\nsource = me\ntrust = guessed\n", &error), error,
-      "a.trust: \"guessed\" is not known; expected one of measured, published, derived, recalled");
+      "a.trust: expected one of measured, published, derived, recalled, found \"guessed\"");
   HARNESS_FAILS(load_links("[a]\nscope = pci\nraw = 8 GB/s\nachievable = 6 GB/s\n" ORIGIN, &error), error,
                 "links.ini:2:");
   HARNESS_FAILS(load_links("[a]\nscope = pcie\nraw = 8\nachievable = 6 GB/s\n" ORIGIN, &error), error,
                 "a.raw: \"8\" lacks a unit");
   HARNESS_FAILS(load_links("[a]\nscope = pcie\nraw = 8 GB/s\nachievable = 0 GB/s\n" ORIGIN, &error), error,
-                "a.achievable: \"0 GB/s\" is not more than zero");
+                "a.achievable: 0 GB/s is out of range: expected at least 1 B/s");
   HARNESS_FAILS(load_links("[a]\nscope = pcie\nraw = 8 GB/s\nachievable = 9 GB/s\n" ORIGIN, &error), error,
                 "a.achievable: a sustained rate");
   HARNESS_FAILS(load_links("[a]\nscope = pcie\nraw = 8 GB/s\nachievable = 6 GB/s\nlatncy = 1 us\n" ORIGIN, &error),

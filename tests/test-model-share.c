@@ -440,8 +440,8 @@ static void one_rank_is_all(void) {
 /* ---- What does not divide ---- */
 
 static void refuses_what_does_not_divide(void) {
-  static const ConfKey degrees[] = {{.group = "parallel", .key = "tensor", .kind = CONF_LATER, .help = "a degree"},
-                                    {.group = "parallel", .key = "context", .kind = CONF_LATER, .help = "a degree"}};
+  static const BaseField degrees[] = {{.group = "parallel", .key = "tensor", .kind = BASE_LATER, .help = "a degree"},
+                                      {.group = "parallel", .key = "context", .kind = BASE_LATER, .help = "a degree"}};
   const ConfSchema schemas[] = {model_shape_schema, model_recipe_schema, {degrees, G_N_ELEMENTS(degrees)}};
   g_autoptr(ConfSettings) settings = conf_settings_new(schemas, G_N_ELEMENTS(schemas));
   static const struct {

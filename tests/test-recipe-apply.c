@@ -7,25 +7,25 @@ typedef struct {
 } Keys;
 
 #define COUNT(group_, key_, field_)                                                                                    \
-  { .group = group_, .key = key_, .kind = CONF_COUNT, .offset = G_STRUCT_OFFSET(Keys, field_) }
+  { BASE_FIELD(group_, key_, BASE_COUNT, Keys, field_) }
 static const char *const precisions[] = {"bf16", "fp16", "fp32", NULL};
-static const ConfKey keys[] = {
+static const BaseField keys[] = {
     COUNT("training", "micro_batch", micro),
     COUNT("training", "gradient_accumulation", accumulation),
     COUNT("training", "global_batch", global),
-    {.group = "training", .key = "precision", .kind = CONF_STRING, .names = precisions, .initial = "bf16"},
-    {.group = "training", .key = "gradient_clipping", .kind = CONF_NUMBER, .initial = "0"},
-    {.group = "parallel", .key = "zero_stage", .kind = CONF_COUNT, .offset = G_STRUCT_OFFSET(Keys, stage), .max = 3},
-    {.group = "model", .key = "config", .kind = CONF_STRING},
+    {.group = "training", .key = "precision", .kind = BASE_TEXT, .names = precisions, .initial = "bf16"},
+    {.group = "training", .key = "gradient_clipping", .kind = BASE_NUMBER, .initial = "0"},
+    BASE_ROW("parallel", "zero_stage", BASE_COUNT, Keys, stage, .max = 3),
+    {.group = "model", .key = "config", .kind = BASE_TEXT},
     COUNT("model", "layers", group),
-    {.group = "parallel", .key = "framework", .kind = CONF_STRING, .initial = "paper"},
-    {.group = "parallel", .key = "shard_group", .kind = CONF_STRING, .initial = "all"},
+    {.group = "parallel", .key = "framework", .kind = BASE_TEXT, .initial = "paper"},
+    {.group = "parallel", .key = "shard_group", .kind = BASE_TEXT, .initial = "all"},
     COUNT("deepspeed", "reduce_bucket_size", bucket),
     COUNT("deepspeed", "stage3_prefetch_bucket_size", prefetch),
     COUNT("deepspeed", "stage3_param_persistence_threshold", persistence),
     COUNT("deepspeed", "stage3_max_live_parameters", group),
     COUNT("deepspeed", "stage3_max_reuse_distance", group),
-    {.group = "deepspeed", .key = "overlap_comm", .kind = CONF_LATER, .initial = "no", .help = "overlap"},
+    {.group = "deepspeed", .key = "overlap_comm", .kind = BASE_LATER, .initial = "no", .help = "overlap"},
 };
 static const ConfSchema schema = {keys, G_N_ELEMENTS(keys)};
 

@@ -2,12 +2,12 @@
  * they are for; the C type of the member is found by the compiler.
  *
  *   typedef struct { guint64 layers; double bandwidth; SimTime latency; int kind; gboolean tied; char *gpu; } Shape;
- *   #define FIELD(key, kind, member, ...) {BASE_FIELD("model", key, kind, Shape, member), __VA_ARGS__}
+ *   #define FIELD(key, kind, member, ...) BASE_ROW("model", key, kind, Shape, member, __VA_ARGS__)
  *   static const BaseField fields[] = {
  *       FIELD("layers", BASE_COUNT, layers, .min = 1, .max = 10000, .initial = "32", .help = "transformer layers"),
- *       FIELD("latency", BASE_TIME, latency, .help = "of a hop"),         // a SimTime holds picoseconds, a double seconds
+ *       FIELD("latency", BASE_TIME, latency, .help = "of a hop"),   // a SimTime: picoseconds; a double: seconds
  *   };
- *   if (!base_field_read(&fields[0], "64", &shape, error)) return FALSE;  // expected a whole number from 1 to 10000, …
+ *   if (!base_field_read(&fields[0], "64", &shape, error)) return FALSE;
  *
  * Settings, catalogue sections, NCCL's tables, heads and rows of traces are tables of it. The records of a run
  * (run-record.h) are not: theirs are values of a database and of JSON, which have types of their own, no text, no range
@@ -83,10 +83,17 @@ typedef struct {
 #define BASE_FIELD(group_, key_, kind_, Struct, member)                                                                \
   .group = group_, .key = key_, .kind = kind_, .type = BASE_TYPE_OF(((Struct *)NULL)->member),                         \
   .offset = offsetof(Struct, member)
-/* A row that is checked and kept nowhere; a row of BASE_OWN. */
-#define BASE_FIELD_UNKEPT(group_, key_, kind_) .group = group_, .key = key_, .kind = kind_, .type = BASE_NOWHERE
-#define BASE_FIELD_OWN(group_, key_, Struct, member, read_)                                                            \
-  .group = group_, .key = key_, .kind = BASE_OWN, .type = BASE_OTHER, .offset = offsetof(Struct, member), .read = read_
+/* A row: BASE_ROW("model", "layers", BASE_COUNT, Shape, layers, .min = 1, .help = "transformer layers"). */
+#define BASE_ROW(group_, key_, kind_, Struct, member, ...)                                                             \
+  { BASE_FIELD(group_, key_, kind_, Struct, member), __VA_ARGS__ }
+/* One that is checked and kept nowhere; one of BASE_OWN. */
+#define BASE_ROW_UNKEPT(group_, key_, kind_, ...)                                                                      \
+  { .group = group_, .key = key_, .kind = kind_, .type = BASE_NOWHERE, __VA_ARGS__ }
+#define BASE_ROW_OWN(group_, key_, Struct, member, read_, ...)                                                         \
+  {                                                                                                                    \
+    .group = group_, .key = key_, .kind = BASE_OWN, .type = BASE_OTHER, .offset = offsetof(Struct, member),            \
+    .read = read_, __VA_ARGS__                                                                                         \
+  }
 
 /* What a text says. */
 typedef struct {
@@ -96,8 +103,8 @@ typedef struct {
   int index;        /* BASE_NAME; BASE_FLAG: 0 or 1 */
 } BaseValue;
 
-/* Checks kind, range (that of the member's type too) and names. Errors: SIM_ERROR_INPUT without a place, saying what was
- * found and what is taken; *ret is then untouched. Of BASE_OWN only `read` checks. */
+/* Checks kind, range (that of the member's type too) and names. Errors: SIM_ERROR_INPUT without a place, saying what
+ * was found and what is taken; *ret is then untouched. Of BASE_OWN only `read` checks. */
 gboolean base_field_parse(const BaseField *field, const char *text, BaseValue *ret, GError **error);
 /* Puts a value of the field into the struct that has it. BASE_STRING is freed first and gets a copy, BASE_STRINGS gets
  * one more. */

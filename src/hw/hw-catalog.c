@@ -178,7 +178,7 @@ void hw_catalog_free(HwCatalog *catalog) {
     for (guint i = 0; i < shelf->n; i++) {
       gpointer entry = shelf_entry(shelf, kind, i);
       g_free(*(char **)entry);
-      hw_section_clear(hw_kinds[kind].fields, hw_kinds[kind].n_fields, entry);
+      base_fields_clear(hw_kinds[kind].fields, hw_kinds[kind].n_fields, entry);
     }
     g_strfreev(shelf->names);
     g_free(shelf->entries);
@@ -272,11 +272,11 @@ const char *const *hw_catalog_platform_names(const HwCatalog *catalog) {
 
 static void visit_entry(const Shelf *shelf, HwKind kind, guint index, HwCatalogVisit visit, gpointer user) {
   for (gsize f = 0; f < hw_kinds[kind].n_fields; f++) {
-    const HwField *field = &hw_kinds[kind].fields[f];
-    if (field->about)
+    const BaseField *field = &hw_kinds[kind].fields[f];
+    if (field->marks & HW_ABOUT)
       continue;
     g_autofree char *name = g_strdup_printf("%s.%s.%s", hw_kinds[kind].singular, shelf->names[index], field->key);
-    g_autofree char *value = hw_section_canonical(field, shelf_entry(shelf, kind, index));
+    g_autofree char *value = base_field_print(field, shelf_entry(shelf, kind, index));
     visit(name, value, user);
   }
 }

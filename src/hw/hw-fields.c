@@ -1,77 +1,76 @@
 /* Which catalogue files there are, and the fields of their sections. */
 #include "hw-fields.h"
 
+#include <math.h>
+
 #include "hw-catalog.h"
 
-#define GPU(key, kind, field, required)                                                                                \
-  { key, kind, G_STRUCT_OFFSET(HwGpu, field), required }
-#define LINK(key, kind, field)                                                                                         \
-  { key, kind, G_STRUCT_OFFSET(HwLink, field), TRUE }
-#define PLATFORM(key, kind, field)                                                                                     \
-  { key, kind, G_STRUCT_OFFSET(HwPlatform, field), TRUE }
-#define HOST(key, field)                                                                                               \
-  { key, HW_FIELD_TIME, G_STRUCT_OFFSET(HwHost, field), TRUE }
-#define ORIGIN(Type)                                                                                                   \
-  {"source", HW_FIELD_TEXT, G_STRUCT_OFFSET(Type, source), TRUE, .about = TRUE},                                       \
-      {"trust", HW_FIELD_NAME, G_STRUCT_OFFSET(Type, trust), TRUE, hw_trust_names, .about = TRUE}, {                   \
-    "note", HW_FIELD_TEXT, G_STRUCT_OFFSET(Type, note), FALSE, .about = TRUE                                           \
-  }
+#define KEY(key, kind, Struct, member, ...) BASE_ROW(NULL, key, kind, Struct, member, __VA_ARGS__)
+#define NEEDED                              .required = TRUE
+/* Of a part that has such a thing at all, more than zero: a part without leaves the key out. */
+#define SOME .min = 1
+/* From zero on. */
+#define ANY .max = INFINITY
+#define ORIGIN(Struct)                                                                                                 \
+  KEY("source", BASE_TEXT, Struct, source, NEEDED, .marks = HW_ABOUT),                                                 \
+      KEY("trust", BASE_NAME, Struct, trust, NEEDED, .names = hw_trust_names, .marks = HW_ABOUT),                      \
+      KEY("note", BASE_TEXT, Struct, note, .marks = HW_ABOUT)
+#define GPU(key, kind, field, ...)       KEY(key, kind, HwGpu, field, SOME, __VA_ARGS__)
+#define LINK(key, field, ...)            KEY(key, BASE_BYTE_RATE, HwLink, field, SOME, __VA_ARGS__)
+#define PLATFORM(key, field)             KEY(key, BASE_TIME, HwPlatform, field, NEEDED)
+#define HOST(key, field)                 KEY(key, BASE_TIME, HwHost, field, NEEDED)
+#define MATMUL(key, kind, field, ...)    KEY(key, kind, HwMatmul, field, NEEDED, __VA_ARGS__)
+#define ATTENTION(key, kind, field, ...) KEY(key, kind, HwAttention, field, NEEDED, __VA_ARGS__)
+#define MEMORY(key, field)               KEY(key, BASE_NUMBER, HwMemory, field, ANY, NEEDED)
+#define CONTENTION(key, field)           KEY(key, BASE_NUMBER, HwContention, field, ANY, NEEDED)
 
-static const HwField gpu_fields[] = {
-    GPU("architecture", HW_FIELD_TEXT, architecture, TRUE),
-    GPU("compute_capability", HW_FIELD_COUNT, compute_capability, TRUE),
-    GPU("peak_bf16", HW_FIELD_FLOP_RATE, peak_bf16, FALSE),
-    GPU("matmul_bf16", HW_FIELD_FLOP_RATE, matmul_bf16, FALSE),
-    GPU("peak_fp16", HW_FIELD_FLOP_RATE, peak_fp16, FALSE),
-    GPU("matmul_fp16", HW_FIELD_FLOP_RATE, matmul_fp16, FALSE),
-    GPU("peak_fp8", HW_FIELD_FLOP_RATE, peak_fp8, FALSE),
-    GPU("matmul_fp8", HW_FIELD_FLOP_RATE, matmul_fp8, FALSE),
-    GPU("peak_tf32", HW_FIELD_FLOP_RATE, peak_tf32, FALSE),
-    GPU("matmul_tf32", HW_FIELD_FLOP_RATE, matmul_tf32, FALSE),
-    GPU("peak_fp32", HW_FIELD_FLOP_RATE, peak_fp32, TRUE),
-    GPU("matmul_fp32", HW_FIELD_FLOP_RATE, matmul_fp32, TRUE),
-    GPU("memory_bandwidth", HW_FIELD_BYTE_RATE, memory_bandwidth, TRUE),
-    GPU("memory_bandwidth_sustained", HW_FIELD_BYTE_RATE, memory_bandwidth_sustained, TRUE),
-    GPU("kernel_floor", HW_FIELD_TIME, kernel_floor, TRUE),
-    GPU("memory_nominal", HW_FIELD_BYTES, memory_nominal, TRUE),
-    GPU("memory_usable", HW_FIELD_BYTES, memory_usable, TRUE),
-    GPU("context", HW_FIELD_BYTES, context_bytes, TRUE),
-    GPU("workspace", HW_FIELD_BYTES, workspace_bytes, TRUE),
-    GPU("sms", HW_FIELD_COUNT, sms, TRUE),
-    GPU("l2", HW_FIELD_BYTES, l2_bytes, TRUE),
+static const BaseField gpu_fields[] = {
+    GPU("architecture", BASE_TEXT, architecture, NEEDED),
+    GPU("compute_capability", BASE_COUNT, compute_capability, NEEDED),
+    GPU("peak_bf16", BASE_FLOP_RATE, peak_bf16),
+    GPU("matmul_bf16", BASE_FLOP_RATE, matmul_bf16),
+    GPU("peak_fp16", BASE_FLOP_RATE, peak_fp16),
+    GPU("matmul_fp16", BASE_FLOP_RATE, matmul_fp16),
+    GPU("peak_fp8", BASE_FLOP_RATE, peak_fp8),
+    GPU("matmul_fp8", BASE_FLOP_RATE, matmul_fp8),
+    GPU("peak_tf32", BASE_FLOP_RATE, peak_tf32),
+    GPU("matmul_tf32", BASE_FLOP_RATE, matmul_tf32),
+    GPU("peak_fp32", BASE_FLOP_RATE, peak_fp32, NEEDED),
+    GPU("matmul_fp32", BASE_FLOP_RATE, matmul_fp32, NEEDED),
+    GPU("memory_bandwidth", BASE_BYTE_RATE, memory_bandwidth, NEEDED),
+    GPU("memory_bandwidth_sustained", BASE_BYTE_RATE, memory_bandwidth_sustained, NEEDED),
+    KEY("kernel_floor", BASE_TIME, HwGpu, kernel_floor, NEEDED),
+    GPU("memory_nominal", BASE_BYTES, memory_nominal, NEEDED),
+    GPU("memory_usable", BASE_BYTES, memory_usable, NEEDED),
+    GPU("context", BASE_BYTES, context_bytes, NEEDED),
+    GPU("workspace", BASE_BYTES, workspace_bytes, NEEDED),
+    GPU("sms", BASE_COUNT, sms, NEEDED),
+    GPU("l2", BASE_BYTES, l2_bytes, NEEDED),
     ORIGIN(HwGpu),
 };
 
-static const HwField link_fields[] = {
-    {"scope", HW_FIELD_NAME, G_STRUCT_OFFSET(HwLink, scope), TRUE, hw_link_scope_names},
-    LINK("raw", HW_FIELD_BYTE_RATE, raw),
-    LINK("achievable", HW_FIELD_BYTE_RATE, achievable),
-    {"pageable", HW_FIELD_BYTE_RATE, G_STRUCT_OFFSET(HwLink, pageable), FALSE, NULL},
+static const BaseField link_fields[] = {
+    KEY("scope", BASE_NAME, HwLink, scope, NEEDED, .names = hw_link_scope_names),
+    LINK("raw", raw, NEEDED),
+    LINK("achievable", achievable, NEEDED),
+    LINK("pageable", pageable),
     ORIGIN(HwLink),
 };
 
 static const char *const nccl_tests_names[] = {"threads", "processes", NULL};
-static const char *const no_yes_names[] = {"no", "yes", NULL};
 
-static const HwField platform_fields[] = {
-    PLATFORM("nic_latency", HW_FIELD_TIME, nic_latency),
-    PLATFORM("hop_latency", HW_FIELD_TIME, hop_latency),
-    PLATFORM("launch_floor", HW_FIELD_TIME, launch_floor),
-    PLATFORM("launch_per_gpu", HW_FIELD_TIME, launch_per_gpu),
-    PLATFORM("graph_floor", HW_FIELD_TIME, graph_floor),
-    {"gdr", HW_FIELD_NAME, G_STRUCT_OFFSET(HwPlatform, gdr), TRUE, no_yes_names},
-    {"nccl_tests", HW_FIELD_NAME, G_STRUCT_OFFSET(HwPlatform, nccl_tests), TRUE, nccl_tests_names},
+static const BaseField platform_fields[] = {
+    PLATFORM("nic_latency", nic_latency),
+    PLATFORM("hop_latency", hop_latency),
+    PLATFORM("launch_floor", launch_floor),
+    PLATFORM("launch_per_gpu", launch_per_gpu),
+    PLATFORM("graph_floor", graph_floor),
+    KEY("gdr", BASE_FLAG, HwPlatform, gdr, NEEDED),
+    KEY("nccl_tests", BASE_NAME, HwPlatform, nccl_tests, NEEDED, .names = nccl_tests_names),
     ORIGIN(HwPlatform),
 };
 
-#define MATMUL(key, kind, field)                                                                                       \
-  { key, kind, G_STRUCT_OFFSET(HwMatmul, field), TRUE }
-#define ATTENTION(key, kind, field)                                                                                    \
-  { key, kind, G_STRUCT_OFFSET(HwAttention, field), TRUE }
-#define MEMORY(key, field)                                                                                             \
-  { key, HW_FIELD_NUMBER, G_STRUCT_OFFSET(HwMemory, field), TRUE }
-
-static const HwField host_fields[] = {
+static const BaseField host_fields[] = {
     HOST("forward_kernel", forward_kernel),
     HOST("backward_kernel", backward_kernel),
     HOST("matmul", matmul),
@@ -89,55 +88,53 @@ static const HwField host_fields[] = {
     ORIGIN(HwHost),
 };
 
-static const HwField matmul_fields[] = {
-    MATMUL("tile_m", HW_FIELD_COUNT, tile_m),
-    MATMUL("tile_n", HW_FIELD_COUNT, tile_n),
-    MATMUL("rate", HW_FIELD_NUMBER, rate),
-    MATMUL("half_tile", HW_FIELD_NUMBER, half),
-    MATMUL("quarter_tile", HW_FIELD_NUMBER, quarter),
-    MATMUL("fill", HW_FIELD_NUMBER, fill),
-    MATMUL("quantum", HW_FIELD_NUMBER, quantum),
-    MATMUL("split", HW_FIELD_NUMBER, split),
-    MATMUL("bandwidth", HW_FIELD_NUMBER, bandwidth),
-    MATMUL("serial", HW_FIELD_NUMBER, serial),
-    MATMUL("floor", HW_FIELD_TIME, floor),
-    MATMUL("dgrad", HW_FIELD_NUMBER, dgrad),
-    MATMUL("wgrad", HW_FIELD_NUMBER, wgrad),
-    MATMUL("sustained", HW_FIELD_NUMBER, sustained),
+static const BaseField matmul_fields[] = {
+    MATMUL("tile_m", BASE_COUNT, tile_m, SOME),
+    MATMUL("tile_n", BASE_COUNT, tile_n, SOME),
+    MATMUL("rate", BASE_NUMBER, rate, ANY),
+    MATMUL("half_tile", BASE_NUMBER, half, ANY),
+    MATMUL("quarter_tile", BASE_NUMBER, quarter, ANY),
+    MATMUL("fill", BASE_NUMBER, fill, ANY),
+    MATMUL("quantum", BASE_NUMBER, quantum, ANY),
+    MATMUL("split", BASE_NUMBER, split, ANY),
+    MATMUL("bandwidth", BASE_NUMBER, bandwidth, ANY),
+    MATMUL("serial", BASE_NUMBER, serial, ANY),
+    MATMUL("floor", BASE_TIME, floor),
+    MATMUL("dgrad", BASE_NUMBER, dgrad, ANY),
+    MATMUL("wgrad", BASE_NUMBER, wgrad, ANY),
+    MATMUL("sustained", BASE_NUMBER, sustained, ANY),
     ORIGIN(HwMatmul),
 };
 
-static const HwField attention_fields[] = {
-    ATTENTION("block", HW_FIELD_COUNT, block),
-    ATTENTION("forward", HW_FIELD_NUMBER, forward),
-    ATTENTION("backward", HW_FIELD_NUMBER, backward),
-    ATTENTION("narrow_forward", HW_FIELD_NUMBER, narrow_forward),
-    ATTENTION("narrow_backward", HW_FIELD_NUMBER, narrow_backward),
-    ATTENTION("fill_forward", HW_FIELD_NUMBER, fill_forward),
-    ATTENTION("fill_backward", HW_FIELD_NUMBER, fill_backward),
-    ATTENTION("first_forward", HW_FIELD_NUMBER, first_forward),
-    ATTENTION("first_backward", HW_FIELD_NUMBER, first_backward),
-    ATTENTION("bandwidth", HW_FIELD_NUMBER, bandwidth),
-    ATTENTION("floor_forward", HW_FIELD_TIME, floor_forward),
-    ATTENTION("floor_backward", HW_FIELD_TIME, floor_backward),
-    ATTENTION("sustained", HW_FIELD_NUMBER, sustained),
+static const BaseField attention_fields[] = {
+    ATTENTION("block", BASE_COUNT, block, SOME),
+    ATTENTION("forward", BASE_NUMBER, forward, ANY),
+    ATTENTION("backward", BASE_NUMBER, backward, ANY),
+    ATTENTION("narrow_forward", BASE_NUMBER, narrow_forward, ANY),
+    ATTENTION("narrow_backward", BASE_NUMBER, narrow_backward, ANY),
+    ATTENTION("fill_forward", BASE_NUMBER, fill_forward, ANY),
+    ATTENTION("fill_backward", BASE_NUMBER, fill_backward, ANY),
+    ATTENTION("first_forward", BASE_NUMBER, first_forward, ANY),
+    ATTENTION("first_backward", BASE_NUMBER, first_backward, ANY),
+    ATTENTION("bandwidth", BASE_NUMBER, bandwidth, ANY),
+    ATTENTION("floor_forward", BASE_TIME, floor_forward),
+    ATTENTION("floor_backward", BASE_TIME, floor_backward),
+    ATTENTION("sustained", BASE_NUMBER, sustained, ANY),
     ORIGIN(HwAttention),
 };
 
-#define CONTENTION(key, field)                                                                                         \
-  { key, HW_FIELD_NUMBER, G_STRUCT_OFFSET(HwContention, field), TRUE }
-static const HwField contention_fields[] = {
+static const BaseField contention_fields[] = {
     CONTENTION("all_gather", all_gather),         CONTENTION("reduce_scatter", reduce_scatter),
     CONTENTION("all_reduce", all_reduce),         CONTENTION("saturating", saturating),
     CONTENTION("beside_compute", beside_compute), ORIGIN(HwContention),
 };
 
-static const HwField variation_fields[] = {
-    {"spread", HW_FIELD_NUMBER, G_STRUCT_OFFSET(HwVariation, spread), TRUE},
+static const BaseField variation_fields[] = {
+    KEY("spread", BASE_NUMBER, HwVariation, spread, ANY, NEEDED),
     ORIGIN(HwVariation),
 };
 
-static const HwField memory_fields[] = {
+static const BaseField memory_fields[] = {
     MEMORY("stream", stream),
     MEMORY("norm_forward", norm_forward),
     MEMORY("norm_backward", norm_backward),

@@ -19,7 +19,7 @@ typedef enum {
 
 typedef struct {
   const char *file, *singular;
-  const HwField *fields;
+  const BaseField *fields;
   gsize n_fields, size;
 } HwKindInfo;
 extern const HwKindInfo hw_kinds[HW_KINDS];

@@ -10,19 +10,20 @@
 #include "hw-wiring.h"
 
 typedef struct {
-  char *pcie, *source, *note;
+  char *pcie;
   guint64 gpus_per_switch;
   double nvlink_raw;
-  int trust;
 } Usual;
 
-static const HwField usual_fields[] = {
-    {"pcie", HW_FIELD_TEXT, G_STRUCT_OFFSET(Usual, pcie), TRUE},
-    {"gpus_per_switch", HW_FIELD_COUNT, G_STRUCT_OFFSET(Usual, gpus_per_switch), TRUE},
-    {"nvlink_raw", HW_FIELD_BYTE_RATE, G_STRUCT_OFFSET(Usual, nvlink_raw), FALSE},
-    {"source", HW_FIELD_TEXT, G_STRUCT_OFFSET(Usual, source), TRUE},
-    {"trust", HW_FIELD_NAME, G_STRUCT_OFFSET(Usual, trust), TRUE, hw_trust_names},
-    {"note", HW_FIELD_TEXT, G_STRUCT_OFFSET(Usual, note), FALSE},
+#define KEY(key, kind, member, ...) BASE_ROW(NULL, key, kind, Usual, member, __VA_ARGS__)
+
+static const BaseField usual_fields[] = {
+    KEY("pcie", BASE_TEXT, pcie, .required = TRUE),
+    KEY("gpus_per_switch", BASE_COUNT, gpus_per_switch, .min = 1, .required = TRUE),
+    KEY("nvlink_raw", BASE_BYTE_RATE, nvlink_raw, .min = 1),
+    BASE_ROW_UNKEPT(NULL, "source", BASE_TEXT, .required = TRUE),
+    BASE_ROW_UNKEPT(NULL, "trust", BASE_NAME, .required = TRUE, .names = hw_trust_names),
+    BASE_ROW_UNKEPT(NULL, "note", BASE_TEXT),
 };
 
 static gboolean read_usual(const char *architecture, Usual *ret, GError **error) {
@@ -52,7 +53,7 @@ gboolean hw_wiring_defaults(const HwNode *node, const BasePlace *place, HwWiring
     *ret = (HwWiringDefaults){link, (guint32)(node->gpus_per_switch >= 0 ? (guint64)node->gpus_per_switch : per_switch),
                               usual.nvlink_raw};
   }
-  hw_section_clear(usual_fields, G_N_ELEMENTS(usual_fields), &usual);
+  base_fields_clear(usual_fields, G_N_ELEMENTS(usual_fields), &usual);
   return done;
 }
 

@@ -12,9 +12,9 @@ typedef struct {
 } Named;
 
 #define OVERLAY(in_group, field)                                                                                       \
-  { .group = in_group, .key = "overlay", .kind = CONF_PATH, .offset = G_STRUCT_OFFSET(Named, field) }
+  { BASE_FIELD(in_group, "overlay", BASE_PATH, Named, field) }
 
-static const ConfKey named_keys[] = {OVERLAY("environment", of_topology), OVERLAY("cluster", of_cluster)};
+static const BaseField named_keys[] = {OVERLAY("environment", of_topology), OVERLAY("cluster", of_cluster)};
 static const ConfSchema named_schema = {named_keys, G_N_ELEMENTS(named_keys)};
 
 gboolean hw_overlay_path(const ConfSettings *settings, char **ret, GError **error) {

@@ -57,7 +57,7 @@ static void refuse_stray(const char *name, const char *value, ConfOrigin origin,
 /* Before anything else misses them: it is this file that lacks them. */
 static gboolean check_required(const ConfSettings *settings, const char *path, GError **error) {
   for (gsize i = 0; i < hw_topology_schema.n_keys; i++) {
-    const ConfKey *key = &hw_topology_schema.keys[i];
+    const BaseField *key = &hw_topology_schema.keys[i];
     g_autofree char *name = g_strdup_printf("%s.%s", key->group, key->key);
     if (!key->required || conf_settings_get(settings, name) != NULL)
       continue;

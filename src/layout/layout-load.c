@@ -15,37 +15,23 @@ typedef struct {
 
 #define MAX_DEGREE 65536
 #define DEGREE(key_, initial_, help_)                                                                                  \
-  {                                                                                                                    \
-    .group = "parallel", .key = #key_, .kind = CONF_COUNT, .offset = G_STRUCT_OFFSET(Keys, key_), .min = 1,            \
-    .max = MAX_DEGREE, .initial = initial_, .help = help_                                                              \
-  }
+  BASE_ROW("parallel", #key_, BASE_COUNT, Keys, key_, .min = 1, .max = MAX_DEGREE, .initial = initial_, .help = help_)
 
-static const ConfKey keys[] = {
+#define KEY(key_, kind_, member_, ...) BASE_ROW("parallel", key_, kind_, Keys, member_, __VA_ARGS__)
+
+static const BaseField keys[] = {
     DEGREE(tensor, "1", "tensor parallelism: ranks that split each matmul"),
     DEGREE(pipeline, "1", "pipeline parallelism: ranks that hold a run of layers each"),
     DEGREE(interleave, "1", "model chunks of each pipeline rank (virtual stages)"),
-    {.group = "parallel",
-     .key = "schedule",
-     .kind = CONF_NAME,
-     .offset = G_STRUCT_OFFSET(Keys, schedule),
-     .initial = "default",
-     .names = layout_schedule_names,
-     .later = later_schedules,
-     .help = "order of the passes of a pipeline; default: 1f1b, and interleaved where interleave is more than 1"},
-    {.group = "parallel",
-     .key = "sequence_parallel",
-     .kind = CONF_FLAG,
-     .offset = G_STRUCT_OFFSET(Keys, sequence_parallel),
-     .initial = "no",
-     .help = "what tensor parallelism leaves whole (norms, dropout) is split over the sequence"},
+    KEY("schedule", BASE_NAME, schedule, .initial = "default", .names = layout_schedule_names, .later = later_schedules,
+        .help = "order of the passes of a pipeline; default: 1f1b, and interleaved where interleave is more than 1"),
+    KEY("sequence_parallel", BASE_FLAG, sequence_parallel, .initial = "no",
+        .help = "what tensor parallelism leaves whole (norms, dropout) is split over the sequence"),
     DEGREE(context, "1", "context parallelism: ranks that split each sequence"),
     DEGREE(expert, "1", "expert parallelism: ranks that hold different experts"),
     DEGREE(expert_tensor, NULL, "tensor parallelism of expert layers; as tensor where it is not given"),
-    {.group = "parallel",
-     .key = "rank_order",
-     .kind = CONF_STRING,
-     .offset = G_STRUCT_OFFSET(Keys, rank_order),
-     .help = "order of the axes over ranks, the fastest first, as tp-cp-ep-pp-dp; else the framework's"},
+    KEY("rank_order", BASE_TEXT, rank_order,
+        .help = "order of the axes over ranks, the fastest first, as tp-cp-ep-pp-dp; else the framework's"),
 };
 const ConfSchema layout_schema = {keys, G_N_ELEMENTS(keys)};
 

@@ -32,21 +32,19 @@ typedef struct {
   gboolean in_place;
 } Keys;
 
-#define FIELD(group_, key_, kind_, field)                                                                              \
-  .group = group_, .key = key_, .kind = kind_, .offset = G_STRUCT_OFFSET(Keys, field)
-static const ConfKey keys[] = {
-    {FIELD("collective", "operation", CONF_NAME, operation), .names = coll_operation_names, .required = TRUE,
-     .help = "what is called"},
-    {FIELD("collective", "bytes", CONF_COUNT, bytes), .min = 1, .max = 1e15,
-     .help = "size as nccl-tests counts it: the buffer, or the shards of all ranks"},
-    {FIELD("collective", "dtype", CONF_NAME, dtype), .names = dtype_names, .initial = "float",
-     .help = "of the elements, by nccl-tests' names; sizes are whole elements"},
-    {FIELD("collective", "in_place", CONF_FLAG, in_place), .initial = "no",
-     .help = "in one buffer; predicted as out of place"},
-    {FIELD("collective", "algorithm", CONF_NAME, algorithm), .names = coll_algorithm_names,
-     .help = "forced; left out: as NCCL's tuner chooses"},
-    {FIELD("collective", "protocol", CONF_NAME, protocol), .names = coll_protocol_names,
-     .help = "forced; left out: as NCCL's tuner chooses"},
+#define KEY(key, kind, member, ...) BASE_ROW("collective", key, kind, Keys, member, __VA_ARGS__)
+
+static const BaseField keys[] = {
+    KEY("operation", BASE_NAME, operation, .names = coll_operation_names, .required = TRUE, .help = "what is called"),
+    KEY("bytes", BASE_COUNT, bytes, .min = 1, .max = 1e15,
+        .help = "size as nccl-tests counts it: the buffer, or the shards of all ranks"),
+    KEY("dtype", BASE_NAME, dtype, .names = dtype_names, .initial = "float",
+        .help = "of the elements, by nccl-tests' names; sizes are whole elements"),
+    KEY("in_place", BASE_FLAG, in_place, .initial = "no", .help = "in one buffer; predicted as out of place"),
+    KEY("algorithm", BASE_NAME, algorithm, .names = coll_algorithm_names,
+        .help = "forced; left out: as NCCL's tuner chooses"),
+    KEY("protocol", BASE_NAME, protocol, .names = coll_protocol_names,
+        .help = "forced; left out: as NCCL's tuner chooses"),
 };
 static const ConfSchema schema = {keys, G_N_ELEMENTS(keys)};
 

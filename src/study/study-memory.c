@@ -2,21 +2,13 @@
 #include "study-memory.h"
 
 #define LATER(key_, initial_, help_)                                                                                   \
-  { .group = "memory", .key = key_, .kind = CONF_LATER, .initial = initial_, .help = help_ }
+  { .group = "memory", .key = key_, .kind = BASE_LATER, .initial = initial_, .help = help_ }
 
-static const ConfKey keys[] = {
-    {.group = "memory",
-     .key = "expandable_segments",
-     .kind = CONF_FLAG,
-     .offset = G_STRUCT_OFFSET(MemPolicy, expandable_segments),
-     .initial = "no",
-     .help = "each stream's memory is one segment that grows in pages: next to no fragmentation"},
-    {.group = "memory",
-     .key = "max_split_size",
-     .kind = CONF_BYTES,
-     .offset = G_STRUCT_OFFSET(MemPolicy, max_split_size),
-     .min = 20 * 1048576.0 + 1,
-     .help = "larger blocks are not split, nor used for smaller requests; above 20 MiB, as PyTorch wants it"},
+static const BaseField keys[] = {
+    BASE_ROW("memory", "expandable_segments", BASE_FLAG, MemPolicy, expandable_segments, .initial = "no",
+             .help = "each stream's memory is one segment that grows in pages: next to no fragmentation"),
+    BASE_ROW("memory", "max_split_size", BASE_BYTES, MemPolicy, max_split_size, .min = 20 * 1048576.0 + 1,
+             .help = "larger blocks are not split, nor used for smaller requests; above 20 MiB, as PyTorch wants it"),
     LATER("garbage_collection_threshold", NULL,
           "giving old blocks back early (which acts only under set_per_process_memory_fraction)"),
     LATER("roundup_power2_divisions", NULL, "rounding requests to parts of powers of two"),

@@ -11,64 +11,30 @@
 #define SETTINGS "residuals.ini"
 #define ROWS     "residuals.csv"
 
-#define FIELD(name) G_STRUCT_OFFSET(Trust, name)
-#define NEAR(number, name)                                                                                             \
-  {                                                                                                                    \
-    .group = "near", .key = name, .kind = CONF_NUMBER, .offset = FIELD(near) + (number) * sizeof(double), .min = 1,    \
-    .max = 1e9, .required = TRUE, .help = "factor within which this is alike"                                          \
-  }
+#define NEAR .min = 1, .max = 1e9, .required = TRUE, .help = "factor within which this is alike"
 
-static const ConfKey keys[] = {
-    {.group = "interval",
-     .key = "coverage",
-     .kind = CONF_COUNT,
-     .offset = FIELD(coverage),
-     .min = 50,
-     .max = 99,
-     .required = TRUE,
-     .help = "nominal, in per cent"},
-    {.group = "interval",
-     .key = "bound_from",
-     .kind = CONF_NUMBER,
-     .offset = FIELD(bound_from),
-     .min = 0.001,
-     .max = 1,
-     .required = TRUE,
-     .help = "share of the step from which on host, communication or bubble binds it"},
-    NEAR(TRUST_GPUS, "gpus"),
-    NEAR(TRUST_PARAMETERS, "parameters"),
-    NEAR(TRUST_SEQUENCE, "sequence_length"),
-    NEAR(TRUST_TOKENS, "micro_batch_tokens"),
-    NEAR(TRUST_ACCUMULATION, "gradient_accumulation"),
-    NEAR(TRUST_TENSOR, "tensor"),
-    NEAR(TRUST_PIPELINE, "pipeline"),
-    NEAR(TRUST_CONTEXT, "context"),
-    NEAR(TRUST_EXPERT, "expert"),
-    NEAR(TRUST_NETWORK_RATE, "network_rate"),
-    {.group = "rows",
-     .key = "date",
-     .kind = CONF_STRING,
-     .offset = FIELD(date),
-     .required = TRUE,
-     .help = "of playing"},
-    {.group = "rows",
-     .key = "model_version",
-     .kind = CONF_STRING,
-     .offset = FIELD(model_version),
-     .required = TRUE,
-     .help = "results version that played them"},
-    {.group = "rows",
-     .key = "rows",
-     .kind = CONF_COUNT,
-     .offset = FIELD(n_rows),
-     .required = TRUE,
-     .help = "in residuals.csv"},
-    {.group = "rows",
-     .key = "source",
-     .kind = CONF_STRING,
-     .offset = FIELD(source),
-     .required = TRUE,
-     .help = "of them"},
+#define KEY(group_, key_, kind_, member_, ...) BASE_ROW(group_, key_, kind_, Trust, member_, __VA_ARGS__)
+
+static const BaseField keys[] = {
+    KEY("interval", "coverage", BASE_COUNT, coverage, .min = 50, .max = 99, .required = TRUE,
+        .help = "nominal, in per cent"),
+    KEY("interval", "bound_from", BASE_NUMBER, bound_from, .min = 0.001, .max = 1, .required = TRUE,
+        .help = "share of the step from which on host, communication or bubble binds it"),
+    KEY("near", "gpus", BASE_NUMBER, near[TRUST_GPUS], NEAR),
+    KEY("near", "parameters", BASE_NUMBER, near[TRUST_PARAMETERS], NEAR),
+    KEY("near", "sequence_length", BASE_NUMBER, near[TRUST_SEQUENCE], NEAR),
+    KEY("near", "micro_batch_tokens", BASE_NUMBER, near[TRUST_TOKENS], NEAR),
+    KEY("near", "gradient_accumulation", BASE_NUMBER, near[TRUST_ACCUMULATION], NEAR),
+    KEY("near", "tensor", BASE_NUMBER, near[TRUST_TENSOR], NEAR),
+    KEY("near", "pipeline", BASE_NUMBER, near[TRUST_PIPELINE], NEAR),
+    KEY("near", "context", BASE_NUMBER, near[TRUST_CONTEXT], NEAR),
+    KEY("near", "expert", BASE_NUMBER, near[TRUST_EXPERT], NEAR),
+    KEY("near", "network_rate", BASE_NUMBER, near[TRUST_NETWORK_RATE], NEAR),
+    KEY("rows", "date", BASE_TEXT, date, .required = TRUE, .help = "of playing"),
+    KEY("rows", "model_version", BASE_TEXT, model_version, .required = TRUE,
+        .help = "results version that played them"),
+    KEY("rows", "rows", BASE_COUNT, n_rows, .required = TRUE, .help = "in residuals.csv"),
+    KEY("rows", "source", BASE_TEXT, source, .required = TRUE, .help = "of them"),
 };
 static const ConfSchema schema = {keys, G_N_ELEMENTS(keys)};
 

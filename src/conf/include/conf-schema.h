@@ -1,7 +1,7 @@
 /* Schema tables: what a group of keys may hold. One table reads files, checks --set and prints the reference.
  *
  *   typedef struct { guint64 layers; double bandwidth; int kind; char *gpu; } Shape;
- *   #define KEY(key, kind, member, ...) {BASE_FIELD("model", key, kind, Shape, member), __VA_ARGS__}
+ *   #define KEY(key, kind, member, ...) BASE_ROW("model", key, kind, Shape, member, __VA_ARGS__)
  *   static const BaseField keys[] = {
  *       KEY("layers", BASE_COUNT, layers, .min = 1, .max = 10000, .initial = "32", .help = "transformer layers"),
  *       {.group = "parallel", .key = "tensor", .kind = BASE_LATER, .initial = "1", .help = "tensor parallelism"},
