@@ -115,7 +115,7 @@ static void versions_differ(void) {
     gboolean exact;
     g_autofree char *path = coll_tuning_find(expected[i].version, &exact, NULL);
     CollTuning tuning;
-    CU_ASSERT_TRUE_FATAL(coll_tuning_load(path, "hopper", &tuning, NULL));
+    CU_ASSERT_TRUE_FATAL(coll_tuning_load(path, "hopper", &tuning, NULL, NULL));
     CU_ASSERT_DOUBLE_EQUAL(base_in_us(tuning.hop[COLL_TREE][COLL_HOP_NVLINK][COLL_SIMPLE]), expected[i].tree_hop_us,
                            1e-9);
     CU_ASSERT_EQUAL(tuning.ll_share_reducing, expected[i].ll_share);

@@ -162,7 +162,7 @@ static void uneven_groups_are_refused(void) {
   const guint32 ranks[] = {0, 1, 8};
   GError *error = NULL;
   HARNESS_FAILS(group_new(built.cluster, ranks, 3, &error), error, "as many in each of its nodes");
-  HARNESS_FAILS(coll_tuning_load("nccl-2.30", "cdna3", &tuning, &error), error, "cdna3");
+  HARNESS_FAILS(coll_tuning_load("nccl-2.30", "cdna3", &tuning, NULL, &error), error, "cdna3");
   cluster_clear(&built);
 }
 

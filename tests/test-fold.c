@@ -198,7 +198,7 @@ typedef struct {
 
 static Outcome compare(System *system, guint32 rounds, gboolean loud) {
   CollTuning tuning;
-  CU_ASSERT_TRUE_FATAL(coll_tuning_load("nccl-2.30", "hopper", &tuning, NULL));
+  CU_ASSERT_TRUE_FATAL(coll_tuning_load("nccl-2.30", "hopper", &tuning, NULL, NULL));
   build_cluster(system);
   g_autoptr(Program) program = build_program(system);
   CollGroup *groups[MOST_GROUPS];

@@ -4,19 +4,34 @@
 #define PARTS 3
 #define MOST  1000
 
+/* Digits below 1000; *text behind them. */
+static gboolean read_number(const char **text, guint32 *ret) {
+  guint32 number = 0;
+  const char *p = *text;
+  for (; g_ascii_isdigit(*p) && number < MOST; p++)
+    number = number * 10 + (guint32)(*p - '0');
+  gboolean good = p > *text && number < MOST;
+  *text = p;
+  *ret = number;
+  return good;
+}
+
 gboolean base_version_parse(const char *text, guint32 *ret) {
-  g_auto(GStrv) parts = g_strsplit(text[0] == 'v' ? text + 1 : text, ".", -1);
-  if (g_strv_length(parts) < 1 || g_strv_length(parts) > PARTS)
-    return FALSE;
-  guint32 version = 0;
-  gboolean over = FALSE;
-  for (guint i = 0; i < PARTS; i++) {
-    over |= parts[i] == NULL;
-    guint64 number = 0;
-    if (!over && !g_ascii_string_to_unsigned(parts[i], 10, 0, MOST - 1, &number, NULL))
+  const char *p = text + (*text == 'v');
+  guint32 version = 0, number = 0;
+  int parts = 0;
+  for (gboolean more = TRUE; more && parts < PARTS; parts++) {
+    if (!read_number(&p, &number))
       return FALSE;
-    version = version * MOST + (guint32)number;
+    version = version * MOST + number;
+    more = *p == '.';
+    p += more && parts + 1 < PARTS;
   }
+  gboolean build = (*p == '-' || *p == '+') && parts > 1;
+  if (*p != '\0' && !build)
+    return FALSE;
+  for (; parts < PARTS; parts++)
+    version *= MOST;
   *ret = version;
   return TRUE;
 }

@@ -50,7 +50,7 @@ CollLibrary *coll_library_new(const HwCluster *cluster, const CollKnobs *knobs, 
   if (library->table == NULL)
     return NULL;
   g_autofree char *version = version_of(library->table);
-  if (!coll_tuning_load(library->table, cluster->gpu->architecture, &library->tuning, error) ||
+  if (!coll_tuning_load(library->table, cluster->gpu->architecture, &library->tuning, &library->text, error) ||
       !coll_search_rules_load(version, &library->rules, error))
     return NULL;
   take_buffers(library);
@@ -64,6 +64,7 @@ CollLibrary *coll_library_new_like(const CollLibrary *other, const HwCluster *cl
   library->tuning = other->tuning;
   library->tuning.slot_bytes[COLL_SIMPLE] = other->plain_slot_bytes;
   library->rules = other->rules;
+  library->text = g_bytes_ref(other->text);
   take_buffers(library);
   return library;
 }
@@ -82,6 +83,7 @@ void coll_library_free(CollLibrary *library) {
     return;
   g_hash_table_unref(library->graphs);
   g_free(library->table);
+  g_clear_pointer(&library->text, g_bytes_unref);
   g_free(library);
 }
 

@@ -5,119 +5,20 @@
 #include <string.h>
 
 #include "base-error.h"
-#include "base-quantity.h"
+#include "base-field.h"
+#include "base-version.h"
 #include "conf-path.h"
 #include "conf-text.h"
+#include "hw-catalog.h"
 
-typedef enum { RATE, COUNT, STEPS, SHARE, LADDER, NOTE } Kind;
+#define FIELD(table, key, kind, member) BASE_ROW(table, key, kind, CollSearchRules, member, .max = INFINITY)
+#define LADDER(key, member)             BASE_ROW_OWN("ladders", key, CollSearchRules, member, read_ladder)
+#define ABOUT(table)                                                                                                   \
+  BASE_ROW_UNKEPT(table, "source", BASE_TEXT), BASE_ROW_UNKEPT(table, "trust", BASE_NAME, .names = hw_trust_names),    \
+      BASE_ROW_UNKEPT(table, "note", BASE_TEXT)
 
-typedef struct {
-  const char *table, *key;
-  Kind kind;
-  gsize offset;
-} Field;
-
-#define FIELD(table_, key_, kind_, field_)                                                                             \
-  { table_, key_, kind_, G_STRUCT_OFFSET(CollSearchRules, field_) }
-#define ABOUT(table_)                                                                                                  \
-  {table_, "source", NOTE, 0}, {table_, "trust", NOTE, 0}, {                                                           \
-    table_, "note", NOTE, 0                                                                                            \
-  }
-
-static const Field fields[] = {
-    FIELD("links", "nvlink_volta", RATE, nvlink[COLL_NVLINK_VOLTA]),
-    FIELD("links", "nvlink_ampere", RATE, nvlink[COLL_NVLINK_AMPERE]),
-    FIELD("links", "nvlink_ampere_86", RATE, nvlink[COLL_NVLINK_AMPERE_86]),
-    FIELD("links", "nvlink_hopper", RATE, nvlink[COLL_NVLINK_HOPPER]),
-    FIELD("links", "nvlink_blackwell", RATE, nvlink[COLL_NVLINK_BLACKWELL]),
-    FIELD("links", "pcie_gen1", RATE, pcie[0]),
-    FIELD("links", "pcie_gen2", RATE, pcie[1]),
-    FIELD("links", "pcie_gen3", RATE, pcie[2]),
-    FIELD("links", "pcie_gen4", RATE, pcie[3]),
-    FIELD("links", "pcie_gen5", RATE, pcie[4]),
-    FIELD("links", "pcie_gen6", RATE, pcie[5]),
-    FIELD("links", "pcie_gen7", RATE, pcie[6]),
-    FIELD("links", "local", RATE, local),
-    FIELD("links", "intel_broadwell", RATE, sockets[COLL_SOCKETS_BROADWELL]),
-    FIELD("links", "intel_skylake", RATE, sockets[COLL_SOCKETS_SKYLAKE]),
-    FIELD("links", "intel_spr", RATE, sockets[COLL_SOCKETS_SPR]),
-    FIELD("links", "intel_emr", RATE, sockets[COLL_SOCKETS_EMR]),
-    FIELD("links", "amd", RATE, sockets[COLL_SOCKETS_AMD]),
-    FIELD("links", "arm", RATE, sockets[COLL_SOCKETS_ARM]),
-    FIELD("links", "power", RATE, sockets[COLL_SOCKETS_POWER]),
-    FIELD("links", "intel_peer_cost", SHARE, intel_peer_cost),
-    FIELD("links", "volta_reverse_share", SHARE, volta_reverse_share),
-    ABOUT("links"),
-    FIELD("ladders", "early_one_node", LADDER, ladders[COLL_LADDER_EARLY][0]),
-    FIELD("ladders", "early_nodes", LADDER, ladders[COLL_LADDER_EARLY][1]),
-    FIELD("ladders", "hopper_one_node", LADDER, ladders[COLL_LADDER_HOPPER][0]),
-    FIELD("ladders", "hopper_nodes", LADDER, ladders[COLL_LADDER_HOPPER][1]),
-    FIELD("ladders", "blackwell_one_node", LADDER, ladders[COLL_LADDER_BLACKWELL][0]),
-    FIELD("ladders", "blackwell_nodes", LADDER, ladders[COLL_LADDER_BLACKWELL][1]),
-    ABOUT("ladders"),
-    FIELD("search", "steps", STEPS, steps),
-    FIELD("search", "steps_alike", STEPS, steps_alike),
-    FIELD("search", "steps_pci_order", STEPS, steps_pci_order),
-    FIELD("search", "steps_all", STEPS, steps_all),
-    FIELD("search", "nic_unit", RATE, nic_unit),
-    FIELD("search", "lower_share", SHARE, lower_share),
-    FIELD("search", "raise_share", SHARE, raise_share),
-    FIELD("search", "halve_speed", RATE, halve_speed),
-    FIELD("search", "halve_speed_late", RATE, halve_speed_late),
-    FIELD("search", "halve_channels_late", COUNT, halve_channels_late),
-    FIELD("search", "most_channels", COUNT, most_channels),
-    FIELD("search", "most_heads", COUNT, most_heads),
-    FIELD("search", "fallback", RATE, fallback),
-    ABOUT("search"),
-    FIELD("channels", "doubled", COUNT, doubled),
-    FIELD("channels", "more_speed", RATE, more_speed),
-    FIELD("channels", "more_below", COUNT, more_below),
-    FIELD("channels", "nvls_hopper", COUNT, nvls_hopper),
-    FIELD("channels", "nvls_blackwell_one_node", COUNT, nvls_blackwell_one_node),
-    FIELD("channels", "nvls_blackwell_nodes", COUNT, nvls_blackwell_nodes),
-    FIELD("channels", "nvls_blackwell_fast", COUNT, nvls_blackwell_fast),
-    FIELD("channels", "nvls_gpus", COUNT, nvls_gpus),
-    FIELD("channels", "nvls_blackwell_few_gpus", COUNT, nvls_blackwell_few_gpus),
-    FIELD("channels", "nvls_blackwell_nic", RATE, nvls_blackwell_nic),
-    FIELD("channels", "nvls_blackwell_nic_fast", RATE, nvls_blackwell_nic_fast),
-    FIELD("channels", "p2p_per_nvlink", COUNT, p2p_per_nvlink),
-    FIELD("channels", "p2p_node", COUNT, p2p_node),
-    FIELD("channels", "p2p_net", COUNT, p2p_net),
-    FIELD("channels", "p2p_net_rate", RATE, p2p_net_rate),
-    FIELD("channels", "p2p_operations", COUNT, p2p_operations),
-    ABOUT("channels"),
-};
-
-/* "2.30.7" as 2030; 0: none. */
-static guint read_version(const char *text) {
-  g_auto(GStrv) parts = g_strsplit(text, ".", -1);
-  guint64 major, minor;
-  if (g_strv_length(parts) < 2 || !g_ascii_string_to_unsigned(parts[0], 10, 1, 99, &major, NULL) ||
-      !g_ascii_string_to_unsigned(parts[1], 10, 0, 999, &minor, NULL))
-    return 0;
-  return (guint)(major * 1000 + minor);
-}
-
-/* "links 2.18" in its halves; 0: another table. */
-static guint section_version(const char *section, const char *table) {
-  gsize length = strlen(table);
-  return strncmp(section, table, length) == 0 && section[length] == ' ' ? read_version(section + length + 1) : 0;
-}
-
-static const char *section_of(const ConfText *text, const Field *field, guint version) {
-  const char *found = NULL;
-  guint latest = 0;
-  for (const char *const *section = conf_text_groups(text); *section != NULL; section++) {
-    guint since = section_version(*section, field->table);
-    if (since == 0 || since > version || since < latest || conf_text_get(text, *section, field->key) == NULL)
-      continue;
-    found = *section;
-    latest = since;
-  }
-  return found;
-}
-
-static gboolean read_ladder(const char *text, CollLadder *ret, GError **error) {
+static gboolean read_ladder(const char *text, gpointer member, GError **error) {
+  CollLadder *ret = member;
   g_auto(GStrv) words = g_strsplit(text, " ", -1);
   for (char **word = words; *word != NULL; word++) {
     if (**word == '\0')
@@ -136,40 +37,104 @@ static gboolean read_ladder(const char *text, CollLadder *ret, GError **error) {
   return TRUE;
 }
 
-static gboolean read_value(const Field *field, const char *text, CollSearchRules *rules, GError **error) {
-  gpointer target = G_STRUCT_MEMBER_P(rules, field->offset);
-  if (field->kind == NOTE)
-    return TRUE;
-  if (field->kind == LADDER)
-    return read_ladder(text, target, error);
-  double value;
-  if (!base_quantity_parse(text, field->kind == RATE ? BASE_UNIT_BYTE_RATE : BASE_UNIT_NONE, &value, error))
-    return FALSE;
-  if (value < 0 || (field->kind != SHARE && value != floor(value))) {
-    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "\"%s\" is not a whole number", text);
-    return FALSE;
-  }
-  if (field->kind == SHARE)
-    *(double *)target = value;
-  else if (field->kind == COUNT)
-    *(guint32 *)target = (guint32)value;
-  else
-    *(gint64 *)target = (gint64)llround(value);
-  return TRUE;
+static const BaseField fields[] = {
+    FIELD("links", "nvlink_volta", BASE_BYTE_RATE, nvlink[COLL_NVLINK_VOLTA]),
+    FIELD("links", "nvlink_ampere", BASE_BYTE_RATE, nvlink[COLL_NVLINK_AMPERE]),
+    FIELD("links", "nvlink_ampere_86", BASE_BYTE_RATE, nvlink[COLL_NVLINK_AMPERE_86]),
+    FIELD("links", "nvlink_hopper", BASE_BYTE_RATE, nvlink[COLL_NVLINK_HOPPER]),
+    FIELD("links", "nvlink_blackwell", BASE_BYTE_RATE, nvlink[COLL_NVLINK_BLACKWELL]),
+    FIELD("links", "pcie_gen1", BASE_BYTE_RATE, pcie[0]),
+    FIELD("links", "pcie_gen2", BASE_BYTE_RATE, pcie[1]),
+    FIELD("links", "pcie_gen3", BASE_BYTE_RATE, pcie[2]),
+    FIELD("links", "pcie_gen4", BASE_BYTE_RATE, pcie[3]),
+    FIELD("links", "pcie_gen5", BASE_BYTE_RATE, pcie[4]),
+    FIELD("links", "pcie_gen6", BASE_BYTE_RATE, pcie[5]),
+    FIELD("links", "pcie_gen7", BASE_BYTE_RATE, pcie[6]),
+    FIELD("links", "local", BASE_BYTE_RATE, local),
+    FIELD("links", "intel_broadwell", BASE_BYTE_RATE, sockets[COLL_SOCKETS_BROADWELL]),
+    FIELD("links", "intel_skylake", BASE_BYTE_RATE, sockets[COLL_SOCKETS_SKYLAKE]),
+    FIELD("links", "intel_spr", BASE_BYTE_RATE, sockets[COLL_SOCKETS_SPR]),
+    FIELD("links", "intel_emr", BASE_BYTE_RATE, sockets[COLL_SOCKETS_EMR]),
+    FIELD("links", "amd", BASE_BYTE_RATE, sockets[COLL_SOCKETS_AMD]),
+    FIELD("links", "arm", BASE_BYTE_RATE, sockets[COLL_SOCKETS_ARM]),
+    FIELD("links", "power", BASE_BYTE_RATE, sockets[COLL_SOCKETS_POWER]),
+    FIELD("links", "intel_peer_cost", BASE_NUMBER, intel_peer_cost),
+    FIELD("links", "volta_reverse_share", BASE_NUMBER, volta_reverse_share),
+    ABOUT("links"),
+    LADDER("early_one_node", ladders[COLL_LADDER_EARLY][0]),
+    LADDER("early_nodes", ladders[COLL_LADDER_EARLY][1]),
+    LADDER("hopper_one_node", ladders[COLL_LADDER_HOPPER][0]),
+    LADDER("hopper_nodes", ladders[COLL_LADDER_HOPPER][1]),
+    LADDER("blackwell_one_node", ladders[COLL_LADDER_BLACKWELL][0]),
+    LADDER("blackwell_nodes", ladders[COLL_LADDER_BLACKWELL][1]),
+    ABOUT("ladders"),
+    FIELD("search", "steps", BASE_COUNT, steps),
+    FIELD("search", "steps_alike", BASE_COUNT, steps_alike),
+    FIELD("search", "steps_pci_order", BASE_COUNT, steps_pci_order),
+    FIELD("search", "steps_all", BASE_COUNT, steps_all),
+    FIELD("search", "nic_unit", BASE_BYTE_RATE, nic_unit),
+    FIELD("search", "lower_share", BASE_NUMBER, lower_share),
+    FIELD("search", "raise_share", BASE_NUMBER, raise_share),
+    FIELD("search", "halve_speed", BASE_BYTE_RATE, halve_speed),
+    FIELD("search", "halve_speed_late", BASE_BYTE_RATE, halve_speed_late),
+    FIELD("search", "halve_channels_late", BASE_COUNT, halve_channels_late),
+    FIELD("search", "most_channels", BASE_COUNT, most_channels),
+    FIELD("search", "most_heads", BASE_COUNT, most_heads),
+    FIELD("search", "fallback", BASE_BYTE_RATE, fallback),
+    ABOUT("search"),
+    FIELD("channels", "doubled", BASE_COUNT, doubled),
+    FIELD("channels", "more_speed", BASE_BYTE_RATE, more_speed),
+    FIELD("channels", "more_below", BASE_COUNT, more_below),
+    FIELD("channels", "nvls_hopper", BASE_COUNT, nvls_hopper),
+    FIELD("channels", "nvls_blackwell_one_node", BASE_COUNT, nvls_blackwell_one_node),
+    FIELD("channels", "nvls_blackwell_nodes", BASE_COUNT, nvls_blackwell_nodes),
+    FIELD("channels", "nvls_blackwell_fast", BASE_COUNT, nvls_blackwell_fast),
+    FIELD("channels", "nvls_gpus", BASE_COUNT, nvls_gpus),
+    FIELD("channels", "nvls_blackwell_few_gpus", BASE_COUNT, nvls_blackwell_few_gpus),
+    FIELD("channels", "nvls_blackwell_nic", BASE_BYTE_RATE, nvls_blackwell_nic),
+    FIELD("channels", "nvls_blackwell_nic_fast", BASE_BYTE_RATE, nvls_blackwell_nic_fast),
+    FIELD("channels", "p2p_per_nvlink", BASE_COUNT, p2p_per_nvlink),
+    FIELD("channels", "p2p_node", BASE_COUNT, p2p_node),
+    FIELD("channels", "p2p_net", BASE_COUNT, p2p_net),
+    FIELD("channels", "p2p_net_rate", BASE_BYTE_RATE, p2p_net_rate),
+    FIELD("channels", "p2p_operations", BASE_COUNT, p2p_operations),
+    ABOUT("channels"),
+};
+
+/* "links 2.18" in its halves; 0: another table. */
+static guint32 section_version(const char *section, const char *table) {
+  gsize length = strlen(table);
+  guint32 version = 0;
+  if (strncmp(section, table, length) == 0 && section[length] == ' ')
+    base_version_parse(section + length + 1, &version);
+  return version;
 }
 
-static gboolean read_field(const ConfText *text, const Field *field, guint version, CollSearchRules *rules,
+static const char *section_of(const ConfText *text, const BaseField *field, guint32 version) {
+  const char *found = NULL;
+  guint32 latest = 0;
+  for (const char *const *section = conf_text_groups(text); *section != NULL; section++) {
+    guint32 since = section_version(*section, field->group);
+    if (since == 0 || since > version || since < latest || conf_text_get(text, *section, field->key) == NULL)
+      continue;
+    found = *section;
+    latest = since;
+  }
+  return found;
+}
+
+static gboolean read_field(const ConfText *text, const BaseField *field, guint32 version, CollSearchRules *rules,
                            GError **error) {
   const char *section = section_of(text, field, version);
   BasePlace place = {.file = conf_text_file(text), .key = field->key};
-  if (section == NULL && field->kind == NOTE)
+  if (section == NULL && field->type == BASE_NOWHERE)
     return TRUE;
   if (section == NULL) {
-    base_error_set_at(error, &place, "[%s] has no such figure for NCCL %u.%u", field->table, version / 1000,
-                      version % 1000);
+    g_autofree char *number = base_version_minor_text(version);
+    base_error_set_at(error, &place, "[%s] has no such figure for NCCL %s", field->group, number);
     return FALSE;
   }
-  if (read_value(field, conf_text_get(text, section, field->key), rules, error))
+  if (base_field_read(field, conf_text_get(text, section, field->key), rules, error))
     return TRUE;
   conf_text_place(text, section, field->key, &place);
   place.key = field->key;
@@ -179,7 +144,7 @@ static gboolean read_field(const ConfText *text, const Field *field, guint versi
 
 static gboolean check_key(const ConfText *text, const char *section, const char *key, GError **error) {
   for (gsize i = 0; i < G_N_ELEMENTS(fields); i++)
-    if (section_version(section, fields[i].table) > 0 && strcmp(fields[i].key, key) == 0)
+    if (section_version(section, fields[i].group) > 0 && strcmp(fields[i].key, key) == 0)
       return TRUE;
   BasePlace place;
   conf_text_place(text, section, key, &place);
@@ -206,8 +171,8 @@ static gboolean check_sections(const ConfText *text, GError **error) {
 }
 
 gboolean coll_search_rules_load(const char *version, CollSearchRules *ret, GError **error) {
-  guint number = read_version(version);
-  if (number == 0) {
+  guint32 number;
+  if (!base_version_parse(version, &number)) {
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "expected a version of NCCL such as 2.30, found \"%s\"", version);
     return FALSE;
   }

@@ -17,8 +17,7 @@
 typedef struct {
   char *version; /* as [nccl] names it; NULL: not */
   const char *architecture;
-  CollLibrary *library; /* of no cluster that still need exist: only its tables are taken */
-  GBytes *text;         /* of the files, which run keys hash */
+  CollLibrary *library; /* of no cluster that still need exist: only its tables and their text are taken */
 } Tables;
 
 typedef struct {
@@ -58,7 +57,6 @@ static void tables_clear(gpointer data) {
   Tables *tables = data;
   g_free(tables->version);
   coll_library_free(tables->library);
-  g_bytes_unref(tables->text);
 }
 
 StudyCache *study_cache_new(void) {
@@ -150,20 +148,6 @@ StudyMachine *study_cache_machine(StudyCache *cache, ConfSettings *settings, GEr
   return machine;
 }
 
-/* NULL on error. */
-static GBytes *read_files(const char *table, GError **error) {
-  g_auto(GStrv) files = coll_tuning_files(table, error);
-  g_autoptr(GByteArray) all = g_byte_array_new();
-  for (char **file = files; file != NULL && *file != NULL; file++) {
-    g_autofree char *text = NULL;
-    gsize length;
-    if (!g_file_get_contents(*file, &text, &length, error))
-      return NULL;
-    g_byte_array_append(all, (const guint8 *)text, (guint)length);
-  }
-  return files != NULL ? g_byte_array_free_to_bytes(g_steal_pointer(&all)) : NULL;
-}
-
 static const Tables *find_tables(StudyCache *cache, const HwCluster *cluster, const CollKnobs *knobs, GError **error) {
   for (guint i = 0; i < cache->tables->len; i++) {
     const Tables *tables = &g_array_index(cache->tables, Tables, i);
@@ -172,10 +156,9 @@ static const Tables *find_tables(StudyCache *cache, const HwCluster *cluster, co
       return tables;
   }
   g_autoptr(CollLibrary) library = coll_library_new(cluster, knobs, error);
-  GBytes *text = library != NULL ? read_files(library->table, error) : NULL;
-  if (text == NULL)
+  if (library == NULL)
     return NULL;
-  Tables tables = {g_strdup(knobs->version), cluster->gpu->architecture, g_steal_pointer(&library), text};
+  Tables tables = {g_strdup(knobs->version), cluster->gpu->architecture, g_steal_pointer(&library)};
   g_array_append_val(cache->tables, tables);
   return &g_array_index(cache->tables, Tables, cache->tables->len - 1);
 }
@@ -200,7 +183,7 @@ gboolean study_machine_connect(StudyCache *cache, StudyMachine *machine, const C
   if (trust == NULL)
     return FALSE;
   gsize length;
-  const guchar *text = g_bytes_get_data(tables->text, &length);
+  const guchar *text = g_bytes_get_data(tables->library->text, &length);
   g_checksum_update(machine->figures, text, (gssize)length);
   g_checksum_update(machine->figures, (const guchar *)trust_sum(trust), -1);
   CollLibrary *library = coll_library_new_like(tables->library, machine->cluster, knobs);

@@ -2,7 +2,7 @@
  *
  *   g_autofree char *path = coll_tuning_find("2.22.3", &exact, error);       // the table of 2.21: the nearest older
  *   CollTuning tuning;
- *   if (!coll_tuning_load(path, "hopper", &tuning, error)) return FALSE;
+ *   if (!coll_tuning_load(path, "hopper", &tuning, NULL, error)) return FALSE;
  *   tuning.hop[COLL_RING][COLL_HOP_NET][COLL_SIMPLE];      // 14 us
  *
  * A table may be based on another and hold only what differs. Architecture rows are picked at loading. Errors:
@@ -116,7 +116,7 @@ typedef struct {
 /* Path of the table of `version` ("2.21", "2.21.5"), or of the nearest older that is shipped: *ret_exact. NULL: of the
  * newest. Older than all: SIM_ERROR_INPUT. Caller frees. */
 char *coll_tuning_find(const char *version, gboolean *ret_exact, GError **error);
-/* Paths of a table and of those it is based on, the oldest first; g_strfreev. */
-char **coll_tuning_files(const char *table, GError **error);
-/* `table`: a path or a bare name. */
-gboolean coll_tuning_load(const char *table, const char *architecture, CollTuning *ret, GError **error);
+/* `table`: a path or a bare name. *ret_text (may be NULL): the files it is made of, the oldest first, as they stand; *ret
+ * on success only. Cost: each file is read once. */
+gboolean coll_tuning_load(const char *table, const char *architecture, CollTuning *ret, GBytes **ret_text,
+                          GError **error);
