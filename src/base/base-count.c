@@ -68,7 +68,21 @@ static gboolean shift(const Reading *reading, guint64 value, gint64 power, guint
   return TRUE;
 }
 
+/* Digits alone, as nearly all texts are. */
+static gboolean parse_digits(const char *text, guint64 *ret) {
+  guint64 value = 0;
+  int digits = 0;
+  for (; g_ascii_isdigit(text[digits]) && digits < 18; digits++)
+    value = value * 10 + (guint64)(text[digits] - '0');
+  if (digits == 0 || text[digits] != '\0')
+    return FALSE;
+  *ret = value;
+  return TRUE;
+}
+
 gboolean base_count_parse(const char *text, gboolean endings, const char *expected, guint64 *ret, GError **error) {
+  if (parse_digits(text, ret))
+    return TRUE;
   g_autofree char *clean = g_strstrip(g_strdup(text));
   Reading reading = {clean, expected != NULL ? expected : "a whole number"};
   const char *p = clean + (*clean == '+');

@@ -1,5 +1,4 @@
-/* Whole numbers as people write them, exactly: "4096", "5e8", "4096.0", and with endings "64k", "2T" (decimal). For
- * this room alone.
+/* Whole numbers as people write them, exactly: "4096", "5e8", "4096.0", and with endings "64k", "2T" (decimal).
  *
  *   guint64 count;
  *   if (!base_count_parse("1.5M", TRUE, NULL, &count, error)) return FALSE;      // 1 500 000

@@ -79,8 +79,6 @@ void base_field_set(const BaseField *field, gpointer object, const BaseValue *va
 }
 
 gboolean base_field_read(const BaseField *field, const char *text, gpointer object, GError **error) {
-  if (field->kind == BASE_OWN)
-    return field->read(text, base_field_member(field, object), error);
   BaseValue value;
   if (!base_field_parse(field, text, &value, error))
     return FALSE;

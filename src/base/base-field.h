@@ -34,7 +34,7 @@ typedef enum {
   BASE_LIST,  /* a text that may come several times */
   BASE_LINES, /* a text: every line of a group, whatever its key, as "key = value, key = value" */
   BASE_LATER, /* known, not modelled yet. Takes `initial`, "no", "none" or "1", refuses others by name */
-  BASE_OWN,   /* what `read` takes */
+  BASE_OWN,   /* what the table's owner reads himself */
 } BaseKind;
 
 /* The C type of the member. */
@@ -49,7 +49,6 @@ typedef enum {
   BASE_INT64,    /* gint64, SimTime (of BASE_TIME: picoseconds); -1: none */
   BASE_UINT64,
   BASE_DOUBLE, /* SI */
-  BASE_OTHER,  /* of BASE_OWN */
 } BaseType;
 
 typedef struct {
@@ -64,9 +63,8 @@ typedef struct {
   const char *const *names; /* BASE_NAME: NULL-terminated */
   const char *const *later; /* BASE_NAME: NULL, or names that are known but refused as not modelled yet; "layers:": all
                                that begin so */
-  gboolean (*read)(const char *text, gpointer member, GError **error); /* BASE_OWN */
-  guint marks;                                                         /* what the table's owner means by them */
-  const char *help;                                                    /* one line for the reference */
+  guint marks;              /* what the table's owner means by them */
+  const char *help;         /* one line for the reference */
 } BaseField;
 
 #define BASE_TYPE_OF(member)                                                                                           \
@@ -86,25 +84,20 @@ typedef struct {
 /* A row: BASE_ROW("model", "layers", BASE_COUNT, Shape, layers, .min = 1, .help = "transformer layers"). */
 #define BASE_ROW(group_, key_, kind_, Struct, member, ...)                                                             \
   { BASE_FIELD(group_, key_, kind_, Struct, member), __VA_ARGS__ }
-/* One that is checked and kept nowhere; one of BASE_OWN. */
+/* One that is checked and kept nowhere. */
 #define BASE_ROW_UNKEPT(group_, key_, kind_, ...)                                                                      \
   { .group = group_, .key = key_, .kind = kind_, .type = BASE_NOWHERE, __VA_ARGS__ }
-#define BASE_ROW_OWN(group_, key_, Struct, member, read_, ...)                                                         \
-  {                                                                                                                    \
-    .group = group_, .key = key_, .kind = BASE_OWN, .type = BASE_OTHER, .offset = offsetof(Struct, member),            \
-    .read = read_, __VA_ARGS__                                                                                         \
-  }
 
 /* What a text says. */
 typedef struct {
-  const char *text; /* texts, BASE_OWN: borrowed */
+  const char *text; /* as it stands, borrowed */
   double number;    /* BASE_NUMBER and those with units, SI */
   guint64 count;    /* BASE_COUNT */
   int index;        /* BASE_NAME; BASE_FLAG: 0 or 1 */
 } BaseValue;
 
 /* Checks kind, range (that of the member's type too) and names. Errors: SIM_ERROR_INPUT without a place, saying what
- * was found and what is taken; *ret is then untouched. Of BASE_OWN only `read` checks. */
+ * was found and what is taken; *ret is then untouched. */
 gboolean base_field_parse(const BaseField *field, const char *text, BaseValue *ret, GError **error);
 /* Puts a value of the field into the struct that has it. BASE_STRING is freed first and gets a copy, BASE_STRINGS gets
  * one more. */
@@ -125,6 +118,9 @@ BaseUnit base_kind_unit(BaseKind kind);
 
 static inline gboolean base_kind_is_text(BaseKind kind) {
   return kind == BASE_TEXT || kind == BASE_PATH || kind == BASE_LINES;
+}
+static inline gboolean base_kind_is_number(BaseKind kind) {
+  return kind >= BASE_COUNT && kind <= BASE_MONEY;
 }
 static inline gpointer base_field_member(const BaseField *field, gpointer object) {
   return (char *)object + field->offset;

@@ -45,7 +45,11 @@ const char *base_names_nearest(const char *const *names, const char *text) {
 }
 
 char *base_names_join(const char *const *names) {
-  return g_strjoinv(", ", (char **)names);
+  GString *all = g_string_new(NULL);
+  for (; *names != NULL; names++)
+    if (**names != '\0')
+      g_string_append_printf(all, "%s%s", all->len > 0 ? ", " : "", *names);
+  return g_string_free(all, FALSE);
 }
 
 char *base_names_advice(const char *const *names, const char *text) {

@@ -154,7 +154,8 @@ gboolean base_quantity_parse(const char *text, BaseUnit unit, double *ret, GErro
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "\"%s\" is no unit here (in \"%s\"): %s", suffix, clean, advice);
     return FALSE;
   }
-  double value = number_times_power(clean, (gsize)(end - clean), found->power) * found->scale;
+  double value = found->power == 0 ? number : number_times_power(clean, (gsize)(end - clean), found->power);
+  value *= found->scale;
   if (!isfinite(value)) {
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "\"%s\" is too large to be a number here", clean);
     return FALSE;
@@ -169,10 +170,9 @@ static char *number_text(double value) {
   char number[G_ASCII_DTOSTR_BUF_SIZE];
   if (fabs(value) < 1e15 && value == floor(value))
     return g_strdup(g_ascii_formatd(number, sizeof number, "%.0f", value));
-  for (int digits = 1; digits <= 17; digits++) {
-    char format[8];
-    g_snprintf(format, sizeof format, "%%.%dg", digits);
-    g_ascii_formatd(number, sizeof number, format, value);
+  static const char *const formats[] = {"%.15g", "%.16g", "%.17g"}; /* 15 digits come back as they are, without zeros */
+  for (gsize i = 0; i < G_N_ELEMENTS(formats); i++) {
+    g_ascii_formatd(number, sizeof number, formats[i], value);
     if (g_ascii_strtod(number, NULL) == value)
       break;
   }

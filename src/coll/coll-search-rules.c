@@ -12,30 +12,10 @@
 #include "hw-catalog.h"
 
 #define FIELD(table, key, kind, member) BASE_ROW(table, key, kind, CollSearchRules, member, .max = INFINITY)
-#define LADDER(key, member)             BASE_ROW_OWN("ladders", key, CollSearchRules, member, read_ladder)
+#define LADDER(key_, member_)           BASE_ROW_UNKEPT("ladders", key_, BASE_OWN, .offset = offsetof(CollSearchRules, member_))
 #define ABOUT(table)                                                                                                   \
   BASE_ROW_UNKEPT(table, "source", BASE_TEXT), BASE_ROW_UNKEPT(table, "trust", BASE_NAME, .names = hw_trust_names),    \
       BASE_ROW_UNKEPT(table, "note", BASE_TEXT)
-
-static gboolean read_ladder(const char *text, gpointer member, GError **error) {
-  CollLadder *ret = member;
-  g_auto(GStrv) words = g_strsplit(text, " ", -1);
-  for (char **word = words; *word != NULL; word++) {
-    if (**word == '\0')
-      continue;
-    g_autofree char *rate = g_strconcat(*word, " GB/s", NULL);
-    double speed;
-    if (!base_quantity_parse(rate, BASE_UNIT_BYTE_RATE, &speed, error))
-      return FALSE;
-    if (ret->n == COLL_LADDER_STEPS || speed <= 0 || (ret->n > 0 && speed >= (double)ret->speeds[ret->n - 1])) {
-      g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "expected at most %u falling speeds, found \"%s\"",
-                  COLL_LADDER_STEPS, text);
-      return FALSE;
-    }
-    ret->speeds[ret->n++] = (gint64)llround(speed);
-  }
-  return TRUE;
-}
 
 static const BaseField fields[] = {
     FIELD("links", "nvlink_volta", BASE_BYTE_RATE, nvlink[COLL_NVLINK_VOLTA]),
@@ -123,18 +103,42 @@ static const char *section_of(const ConfText *text, const BaseField *field, guin
   return found;
 }
 
+static gboolean read_ladder(const char *text, CollLadder *ret, GError **error) {
+  g_auto(GStrv) words = g_strsplit(text, " ", -1);
+  for (char **word = words; *word != NULL; word++) {
+    if (**word == '\0')
+      continue;
+    g_autofree char *rate = g_strconcat(*word, " GB/s", NULL);
+    double speed;
+    if (!base_quantity_parse(rate, BASE_UNIT_BYTE_RATE, &speed, error))
+      return FALSE;
+    if (ret->n == COLL_LADDER_STEPS || speed <= 0 || (ret->n > 0 && speed >= (double)ret->speeds[ret->n - 1])) {
+      g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "expected at most %u falling speeds, found \"%s\"",
+                  COLL_LADDER_STEPS, text);
+      return FALSE;
+    }
+    ret->speeds[ret->n++] = (gint64)llround(speed);
+  }
+  return TRUE;
+}
+
+static gboolean read_value(const BaseField *field, const char *text, CollSearchRules *rules, GError **error) {
+  return field->kind == BASE_OWN ? read_ladder(text, base_field_member(field, rules), error)
+                                 : base_field_read(field, text, rules, error);
+}
+
 static gboolean read_field(const ConfText *text, const BaseField *field, guint32 version, CollSearchRules *rules,
                            GError **error) {
   const char *section = section_of(text, field, version);
   BasePlace place = {.file = conf_text_file(text), .key = field->key};
-  if (section == NULL && field->type == BASE_NOWHERE)
+  if (section == NULL && field->type == BASE_NOWHERE && field->kind != BASE_OWN)
     return TRUE;
   if (section == NULL) {
     g_autofree char *number = base_version_minor_text(version);
     base_error_set_at(error, &place, "[%s] has no such figure for NCCL %s", field->group, number);
     return FALSE;
   }
-  if (base_field_read(field, conf_text_get(text, section, field->key), rules, error))
+  if (read_value(field, conf_text_get(text, section, field->key), rules, error))
     return TRUE;
   conf_text_place(text, section, field->key, &place);
   place.key = field->key;

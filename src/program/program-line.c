@@ -1,9 +1,9 @@
 /* Columns: what each holds, on which kinds of rows, and which of them make an operation. */
 #include "program-line.h"
 
-#include <math.h>
 #include <string.h>
 
+#include "base-field.h"
 #include "base-names.h"
 #include "program-text.h"
 
@@ -17,60 +17,61 @@ enum {
 };
 #define ON_ALL (ON_COMPUTE | ON_COLLECTIVE | ON_HOST | ON_COPY | ON_CPU)
 
-typedef enum {
-  TEXT,   /* const char *, as it stands */
-  NAME,   /* int, one of a table; -1: none */
-  INDEX,  /* gint32; -1: none */
-  TIME,   /* SimTime in picoseconds; -1: none */
-  COUNT,  /* guint64 */
-  NUMBER, /* double */
-  SHAPE,  /* kind of operation and its extents */
-} ColumnKind;
+/* Marks: rows that may have a column, rows that need it, and whether it is part of what makes two operations one. */
+#define NEEDED_ON(rows) ((guint)(rows) << 8)
+#define OF_OP           (1u << 16)
 
-typedef struct {
-  const char *name;
-  ColumnKind kind;
-  gsize offset; /* of the field */
-  guint on, needed_on;
-  gboolean of_op; /* part of what makes two operations one */
-  const char *const *names;
-  const char *help;
-} Column;
+#define COLUMN(key, kind, member, marks_, help_, ...)                                                                  \
+  BASE_ROW(NULL, key, kind, ProgramLine, member, .marks = marks_, .help = help_, __VA_ARGS__)
+#define TEXT(key, member, marks, help)         COLUMN(key, BASE_TEXT, member, marks, help)
+#define NAME(key, member, marks, names_, help) COLUMN(key, BASE_NAME, member, marks, help, .names = names_)
+#define COUNT(key, member, marks, help, ...)   COLUMN(key, BASE_COUNT, member, marks, help, __VA_ARGS__)
+#define EVERY                                  (ON_ALL | NEEDED_ON(ON_ALL))
 
-#define FIELD(field) G_STRUCT_OFFSET(ProgramLine, field)
+#define MOST_FLOPS 1e30
+#define MOST_BYTES 1125899906842624 /* 1 PiB */
 
-/* clang-format off */
-static const Column columns[] = {
-    {"role", TEXT, FIELD(role), ON_ALL, ON_ALL, FALSE, NULL, "whose row it is: one of the head's roles"},
-    {"step", NAME, FIELD(step), ON_ALL, ON_ALL, FALSE, program_section_names, "the section: first is played once, then steady repeats"},
-    {"task", TEXT, FIELD(task), ON_ALL, ON_ALL, FALSE, NULL, "what needs call the row: any word, once per role and step"},
-    {"stream", TEXT, FIELD(stream), ON_ALL, ON_ALL, FALSE, NULL, "one of the head's streams, whose rows run in order; host: the host thread"},
-    {"kind", NAME, FIELD(kind), ON_ALL, ON_ALL, FALSE, program_kind_names, "what runs; a host row only waits, takes and gives"},
-    {"name", TEXT, FIELD(name), ON_ALL, ON_ALL, FALSE, NULL, "for people"},
-    {"layer", INDEX, FIELD(layer), ON_ALL, 0, FALSE, NULL, "layer of the model; empty: of none"},
-    {"phase", NAME, FIELD(phase), ON_ALL, ON_ALL, FALSE, program_phase_names, "part of the step"},
-    {"micro", INDEX, FIELD(micro), ON_ALL, 0, FALSE, NULL, "micro-batch; empty: of none"},
-    {"duration_ps", TIME, FIELD(duration), ON_COMPUTE, 0, TRUE, NULL, "picoseconds on the head's gpu when nothing else runs; empty: what the kernel model says of shape, flops and bytes"},
-    {"host_ps", TIME, FIELD(host), ON_ALL, 0, FALSE, NULL, "picoseconds of the host thread that issuing the row takes"},
-    {"shape", SHAPE, FIELD(op), ON_COMPUTE | ON_COPY, ON_COPY, TRUE, NULL, "of a copy the host memory, pinned or pageable; of compute matmul:BATCHxMxNxK, attention:BATCHxQUERIESxKEYSxDIMENSION, or what is timed by its bytes (memory, norm, ...); behind it :dgrad or :wgrad, :causal, :compiled, :launches=N; empty: not known, duration_ps is all there is"},
-    {"dtype", NAME, FIELD(dtype), ON_COMPUTE, 0, TRUE, kernel_dtype_names, "of the arithmetic"},
-    {"flops", NUMBER, FIELD(op.flops), ON_COMPUTE, 0, TRUE, NULL, "executed, a multiply-add is two"},
-    {"bytes", COUNT, FIELD(bytes), ON_COMPUTE | ON_COLLECTIVE | ON_COPY | ON_CPU, ON_COLLECTIVE | ON_COPY | ON_CPU, TRUE, NULL, "copy: moved; cpu: read and written; compute: moved to and from device memory; collective: payload as nccl-tests counts it (all-gather, reduce-scatter: the whole buffer)"},
-    {"collective", NAME, FIELD(operation), ON_COLLECTIVE, ON_COLLECTIVE, FALSE, coll_operation_names, "operation"},
-    {"group", TEXT, FIELD(group), ON_COLLECTIVE, ON_COLLECTIVE, FALSE, NULL, "one of the head's communicators"},
-    {"needs", TEXT, FIELD(needs), ON_ALL, 0, FALSE, NULL, "tasks of the same role and step, above, whose ends the row waits for"},
-    {"takes", TEXT, FIELD(takes), ON_ALL, 0, FALSE, NULL, "memory that begins here: tensor:tenant:bytes, and :bytes that exist once over the cluster where not all do"},
-    {"gives", TEXT, FIELD(gives), ON_ALL, 0, FALSE, NULL, "memory that ends here: tensor, and @stream that must first have passed"},
-    {"hint", NAME, FIELD(hint), ON_COLLECTIVE, 0, FALSE, program_hint_names, "what causes of exposed time need to know; empty: nothing"},
+static const BaseField columns[] = {
+    TEXT("role", role, EVERY, "whose row it is: one of the head's roles"),
+    NAME("step", step, EVERY, program_section_names, "the section: first is played once, then steady repeats"),
+    TEXT("task", task, EVERY, "what needs call the row: any word, once per role and step"),
+    TEXT("stream", stream, EVERY, "one of the head's streams, whose rows run in order; host: the host thread"),
+    NAME("kind", kind, EVERY, program_kind_names, "what runs; a host row only waits, takes and gives"),
+    TEXT("name", name, EVERY, "for people"),
+    COUNT("layer", layer, ON_ALL, "layer of the model; empty: of none"),
+    NAME("phase", phase, EVERY, program_phase_names, "part of the step"),
+    COUNT("micro", micro, ON_ALL, "micro-batch; empty: of none"),
+    COUNT("duration_ps", duration, ON_COMPUTE | OF_OP,
+          "picoseconds on the head's gpu when nothing else runs; empty: what the kernel model says of shape, flops and "
+          "bytes"),
+    COUNT("host_ps", host, ON_ALL, "picoseconds of the host thread that issuing the row takes"),
+    BASE_ROW_UNKEPT(
+        NULL, "shape", BASE_OWN, .marks = ON_COMPUTE | ON_COPY | NEEDED_ON(ON_COPY) | OF_OP,
+        .help = "of a copy the host memory, pinned or pageable; of compute matmul:BATCHxMxNxK, "
+                "attention:BATCHxQUERIESxKEYSxDIMENSION, or what is timed by its bytes (memory, norm, ...); behind it "
+                ":dgrad or :wgrad, :causal, :compiled, :launches=N; empty: not known, duration_ps is all there is"),
+    NAME("dtype", dtype, ON_COMPUTE | OF_OP, kernel_dtype_names, "of the arithmetic"),
+    COLUMN("flops", BASE_NUMBER, op.flops, ON_COMPUTE | OF_OP, "executed, a multiply-add is two", .max = MOST_FLOPS),
+    COUNT("bytes", bytes,
+          ON_COMPUTE | ON_COLLECTIVE | ON_COPY | ON_CPU | NEEDED_ON(ON_COLLECTIVE | ON_COPY | ON_CPU) | OF_OP,
+          "copy: moved; cpu: read and written; compute: moved to and from device memory; collective: payload as "
+          "nccl-tests counts it (all-gather, reduce-scatter: the whole buffer)",
+          .max = MOST_BYTES),
+    NAME("collective", operation, ON_COLLECTIVE | NEEDED_ON(ON_COLLECTIVE), coll_operation_names, "operation"),
+    TEXT("group", group, ON_COLLECTIVE | NEEDED_ON(ON_COLLECTIVE), "one of the head's communicators"),
+    TEXT("needs", needs, ON_ALL, "tasks of the same role and step, above, whose ends the row waits for"),
+    TEXT("takes", takes, ON_ALL,
+         "memory that begins here: tensor:tenant:bytes, and :bytes that exist once over the cluster where not all do"),
+    TEXT("gives", gives, ON_ALL, "memory that ends here: tensor, and @stream that must first have passed"),
+    NAME("hint", hint, ON_COLLECTIVE, program_hint_names, "what causes of exposed time need to know; empty: nothing"),
 };
-/* clang-format on */
 
 const guint program_line_n_columns = G_N_ELEMENTS(columns);
 
 char *program_line_heads(void) {
-  GString *heads = g_string_new(columns[0].name);
+  GString *heads = g_string_new(columns[0].key);
   for (gsize i = 1; i < G_N_ELEMENTS(columns); i++)
-    g_string_append_printf(heads, ",%s", columns[i].name);
+    g_string_append_printf(heads, ",%s", columns[i].key);
   return g_string_free(heads, FALSE);
 }
 
@@ -125,50 +126,30 @@ static void print_shape(const ProgramLine *line, GString *text) {
     g_string_append_printf(text, ":launches=%u", op->launches);
 }
 
-static void print_field(const Column *column, const ProgramLine *line, GString *text) {
-  const void *field = (const char *)line + column->offset;
-  switch (column->kind) {
-  case TEXT:
-    program_text_field(*(const char *const *)field, text);
-    break;
-  case NAME:
-    if (*(const int *)field >= 0)
-      g_string_append(text, column->names[*(const int *)field]);
-    break;
-  case INDEX:
-    if (*(const gint32 *)field >= 0)
-      g_string_append_printf(text, "%d", *(const gint32 *)field);
-    break;
-  case TIME:
-    if (*(const SimTime *)field >= 0)
-      g_string_append_printf(text, "%" G_GINT64_FORMAT, *(const SimTime *)field);
-    break;
-  case COUNT:
-    g_string_append_printf(text, "%" G_GUINT64_FORMAT, *(const guint64 *)field);
-    break;
-  case NUMBER: {
-    g_autofree char *number = base_quantity_canonical(*(const double *)field, BASE_UNIT_NONE);
-    g_string_append(text, number);
-    break;
-  }
-  case SHAPE:
+static gboolean is_on(const BaseField *column, const ProgramLine *line) {
+  return (column->marks & (1u << line->kind)) != 0;
+}
+
+static void print_field(const BaseField *column, const ProgramLine *line, GString *text) {
+  if (column->kind == BASE_OWN) {
     print_shape(line, text);
+    return;
   }
+  g_autofree char *value = base_field_print(column, line);
+  if (value != NULL && column->kind == BASE_TEXT)
+    program_text_field(value, text);
+  else if (value != NULL)
+    g_string_append(text, value);
 }
 
 void program_line_print(const ProgramLine *line, GString *text) {
   for (gsize i = 0; i < G_N_ELEMENTS(columns); i++) {
     if (i > 0)
       g_string_append_c(text, ',');
-    if (columns[i].on & (1u << line->kind))
+    if (is_on(&columns[i], line))
       print_field(&columns[i], line, text);
   }
   g_string_append_c(text, '\n');
-}
-
-static gboolean expected(const BasePlace *place, GError **error, const char *what, const char *found) {
-  base_error_set_at(error, place, "expected %s, found \"%s\"", what, found);
-  return FALSE;
 }
 
 static gboolean read_count(const char *text, guint64 most, guint64 *ret) {
@@ -224,72 +205,36 @@ static gboolean read_shape(ProgramLine *line, const char *text) {
   return extents || !needs_extents(kind);
 }
 
-#define MOST_FLOPS 1e30
-#define MOST_BYTES (G_GUINT64_CONSTANT(1) << 50)
-
-static gboolean read_number(const char *text, double *ret) {
-  char *end;
-  *ret = g_ascii_strtod(text, &end);
-  return end != text && *end == '\0' && isfinite(*ret) && *ret >= 0 && *ret <= MOST_FLOPS;
+static gboolean fail_shape(const char *text, GError **error) {
+  g_autofree char *kinds = base_names_join(kernel_kind_names);
+  g_set_error(
+      error, SIM_ERROR, SIM_ERROR_INPUT,
+      "expected matmul:BATCHxMxNxK, or another of %s, and behind it dgrad, wgrad, causal, compiled, launches=N, "
+      "found \"%s\"",
+      kinds, text);
+  return FALSE;
 }
 
-static gboolean read_name(const Column *column, const char *text, int *ret, const BasePlace *place, GError **error) {
-  int index = base_names_find(column->names, text);
-  if (index < 0) {
-    g_autofree char *advice = base_names_advice(column->names, text);
-    base_error_set_at(error, place, "no such %s \"%s\"%s", column->name, text, advice);
-    return FALSE;
-  }
-  *ret = index;
-  return TRUE;
-}
-
-static gboolean read_field(const Column *column, ProgramLine *line, const char *text, const BasePlace *place,
+static gboolean read_field(const BaseField *column, ProgramLine *line, const char *text, const BasePlace *place,
                            GError **error) {
-  void *field = (char *)line + column->offset;
-  guint64 number;
-  switch (column->kind) {
-  case TEXT:
-    *(const char **)field = text;
+  if (column->kind == BASE_OWN ? read_shape(line, text) || fail_shape(text, error)
+                               : base_field_read(column, text, line, error))
     return TRUE;
-  case NAME:
-    return read_name(column, text, field, place, error);
-  case INDEX:
-    if (!read_count(text, G_MAXINT32, &number))
-      return expected(place, error, "a whole number from 0", text);
-    *(gint32 *)field = (gint32)number;
-    return TRUE;
-  case TIME:
-    if (!read_count(text, G_MAXINT64, &number))
-      return expected(place, error, "whole picoseconds from 0 to 9223372036854775807", text);
-    *(SimTime *)field = (SimTime)number;
-    return TRUE;
-  case COUNT:
-    return read_count(text, MOST_BYTES, field) ||
-           expected(place, error, "whole bytes from 0 to 1125899906842624 (1 PiB)", text);
-  case NUMBER:
-    return read_number(text, field) || expected(place, error, "a number from 0 to 1e30", text);
-  default:
-    if (read_shape(line, text))
-      return TRUE;
-    g_autofree char *kinds = base_names_join(kernel_kind_names);
-    g_autofree char *what = g_strdup_printf(
-        "matmul:BATCHxMxNxK, or another of %s, and behind it dgrad, wgrad, causal, compiled, launches=N", kinds);
-    return expected(place, error, what, text);
-  }
+  base_error_prefix_at(error, place);
+  return FALSE;
 }
 
 /* What of a row's fields its kind has no use for, or cannot do without. */
 static gboolean check_fields(const ProgramLine *line, char *const *fields, BasePlace *place, GError **error) {
   const char *kind = program_kind_names[line->kind];
   for (gsize i = 0; i < G_N_ELEMENTS(columns); i++) {
-    place->key = columns[i].name;
+    place->key = columns[i].key;
     gboolean empty = *fields[i] == '\0';
-    if (!empty && !(columns[i].on & (1u << line->kind))) {
+    if (!empty && !is_on(&columns[i], line)) {
       base_error_set_at(error, place, "a %s row has none, found \"%s\": leave it empty", kind, fields[i]);
       return FALSE;
     }
-    if (empty && (columns[i].needed_on & (1u << line->kind))) {
+    if (empty && (columns[i].marks & NEEDED_ON(1u << line->kind))) {
       base_error_set_at(error, place, "a %s row needs one, found nothing", kind);
       return FALSE;
     }
@@ -312,10 +257,10 @@ gboolean program_line_read(ProgramLine *line, char *const *fields, BasePlace *pl
                            GError **error) {
   g_autoptr(GString) key = g_string_new(NULL);
   for (gsize i = 0; i < G_N_ELEMENTS(columns); i++) {
-    place->key = columns[i].name;
+    place->key = columns[i].key;
     if (*fields[i] != '\0' && !read_field(&columns[i], line, fields[i], place, error))
       return FALSE;
-    if (columns[i].of_op)
+    if (columns[i].marks & OF_OP)
       g_string_append_printf(key, "%s,", fields[i]);
   }
   if (!check_fields(line, fields, place, error))
@@ -335,11 +280,11 @@ static const char *on_text(guint on) {
 
 void program_line_reference(GString *text) {
   for (gsize i = 0; i < G_N_ELEMENTS(columns); i++) {
-    const Column *column = &columns[i];
-    g_string_append_printf(text, "%-12s %s%s", column->name, on_text(column->on), column->help);
+    const BaseField *column = &columns[i];
+    g_string_append_printf(text, "%-12s %s%s", column->key, on_text(column->marks & ON_ALL), column->help);
     g_autofree char *names = column->names != NULL ? base_names_join(column->names) : NULL;
     if (names != NULL)
-      g_string_append_printf(text, " (%s)", g_str_has_prefix(names, ", ") ? names + 2 : names);
+      g_string_append_printf(text, " (%s)", names);
     g_string_append_c(text, '\n');
   }
 }

@@ -15,7 +15,7 @@ int base_names_find(const char *const *names, const char *text);
  * differ, or one is the beginning of the other); else NULL. Ties go to the first. Cost: names × lengths. */
 const char *base_names_nearest(const char *const *names, const char *text);
 
-/* "a, b, c". Caller frees. */
+/* "a, b, c", without those that are empty. Caller frees. */
 char *base_names_join(const char *const *names);
 
 /* Appends `; did you mean "x"?` where something is near, else `; expected one of a, b, c`. Caller frees. */
