@@ -221,6 +221,26 @@ static void prints_both_tables(void) {
   CU_ASSERT_PTR_NOT_NULL(strstr(text->str, "Left out, as it changes no step"));
 }
 
+/* Two of the three batch sizes are the workload's: the recipe's third is not in force, and the table says so. */
+static void names_what_is_overruled(void) {
+  static const char text[] = "{\"train_batch_size\": 16, \"zero_optimization\": {\"stage\": 3, "
+                             "\"reduce_bucket_size\": \"auto\"}}";
+  guint asked = 0;
+  g_autoptr(Recipe) recipe = recipe_of_text("ds.json", text, NULL);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(recipe);
+  g_autoptr(ConfSettings) settings = settings_of("[training]\nmicro_batch = 1\ngradient_accumulation = 1\n");
+  CU_ASSERT_TRUE(recipe_apply(recipe, settings, find, &asked, NULL));
+  g_autoptr(GString) shown = g_string_new(NULL);
+  recipe_print(recipe, settings, shown);
+  CU_ASSERT_PTR_NOT_NULL(strstr(shown->str, "training.global_batch = 16"));
+  CU_ASSERT_PTR_NOT_NULL(strstr(shown->str, "not in force: it follows from the two batch sizes"));
+  CU_ASSERT_PTR_NOT_NULL(strstr(shown->str, "deepspeed.reduce_bucket_size = 16777216")); /* 4096² */
+  /* What it follows to is put by who knows the GPUs: 8, where the recipe says 16. */
+  CU_ASSERT_TRUE(conf_settings_put(settings, "training.global_batch", "8", CONF_ORIGIN_FILE, NULL, NULL));
+  g_autofree char *overruled = recipe_overruled(recipe, settings);
+  CU_ASSERT_STRING_EQUAL(overruled, "training.global_batch (8, not 16)");
+}
+
 int main(void) {
   return harness_run("recipe-apply", (HarnessCase[]){{"later layers win", later_layers_win},
                                                      {"autos of the model", autos_of_the_model},
@@ -232,5 +252,6 @@ int main(void) {
                                                      {"what we do not take", what_we_do_not_take},
                                                      {"writes a workload", writes_a_workload},
                                                      {"prints both tables", prints_both_tables},
+                                                     {"names what is overruled", names_what_is_overruled},
                                                      {NULL, NULL}});
 }

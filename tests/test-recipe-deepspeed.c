@@ -85,7 +85,7 @@ static void refusals(void) {
        "fp16.enabled: says training.precision = fp16, and bf16.enabled (line 1) says bf16; keep one of the two"},
       {"{\"zero_optimization\": 3}", "zero_optimization: expected true or false, found 3"},
       {"{\"bf16\": true}", "bf16: expected a group of keys"},
-      {"{\"optimizer\": {\"type\": \"OneBitAdam\"}}", "optimizer.type: \"OneBitAdam\" is not known here"},
+      {"{\"optimizer\": {\"type\": \"OneBitAdam\"}}", "optimizer.type: is not modelled: OneBitAdam compresses"},
       {"{\"sparse_attention\": {\"mode\": \"fixed\"}, \"bf16\": {}}", "sparse_attention: is not modelled"},
       {"{\"train_batch_size\": \"${batch}\"}", "${batch} names no key of this file; fill in the template"},
       {"{\"pipeline\": {\"stages\": 2}, \"bf16\": {}}", "pipeline.stages: is not modelled: pipeline parallelism"},

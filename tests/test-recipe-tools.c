@@ -11,7 +11,7 @@ static void accelerate(void) {
   RECIPE_SAYS(recipe, "fsdp.wrap", "block");
   RECIPE_SAYS(recipe, "fsdp.backward_prefetch", "post");
   RECIPE_SAYS(recipe, "fsdp.forward_prefetch", "1");
-  RECIPE_SAYS(recipe, "parallel.offload_parameters", "no");
+  RECIPE_SAYS(recipe, "fsdp.cpu_offload", "no");
   RECIPE_SAYS(recipe, "cluster.nodes", "2");
   RECIPE_SAYS(recipe, "cluster.gpus_per_node", "8"); /* 16 processes on 2 machines */
   RECIPE_SAYS(recipe, "training.precision", "bf16");
@@ -102,6 +102,62 @@ static void torchtitan(void) {
   }
 }
 
+/* What changed in torchtitan without a key of its own is told by the keys that a file has. */
+static void torchtitan_by_date(void) {
+  static const struct {
+    const char *toml, *wrap, *loss, *style;
+  } rows[] = {
+      {"[training]\nseq_len = 1\nbatch_size = 1\ncompile = true\n[model]\nnorm_type = \"rmsnorm\"\n", "block", NULL,
+       "foreach"}, /* 2024 */
+      {"[training]\nseq_len = 1\nbatch_size = 1\ncompile = true\n[parallelism]\n", "block", "fused",
+       "fused"}, /* 2025-05 */
+      {"[training]\nseq_len = 1\nlocal_batch_size = 1\n[parallelism]\n[compile]\nenable = true\n", "ends", "fused",
+       "fused"}, /* 2025-09 */
+      {"[training]\nseq_len = 1\nlocal_batch_size = 1\n[parallelism]\n[compile]\nenable = true\ncomponents = "
+       "[\"model\"]\n",
+       "ends", NULL, "fused"},
+  };
+  for (gsize i = 0; i < G_N_ELEMENTS(rows); i++) {
+    g_autoptr(Recipe) each = recipe_of_text("t.toml", rows[i].toml, NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(each);
+    RECIPE_SAYS(each, "fsdp.wrap", rows[i].wrap);
+    RECIPE_SAYS(each, "training.loss", rows[i].loss);
+    RECIPE_SAYS(each, "training.optimizer_style", rows[i].style);
+  }
+}
+
+/* One row of taken for each setting, however many keys say it. */
+static void says_it_once(void) {
+  g_autoptr(Recipe) recipe = recipe_of_text(
+      "a.yaml",
+      "distributed_type: FSDP\nfsdp_config:\n  fsdp_sharding_strategy: FULL_SHARD\n"
+      "  fsdp_reshard_after_forward: FULL_SHARD\n  fsdp_backward_prefetch: BACKWARD_PRE\n  fsdp_version: 1\n",
+      NULL);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(recipe);
+  for (guint i = 0; i < recipe->taken->len; i++)
+    for (guint j = 0; j < i; j++) {
+      const RecipeTaken *one = g_ptr_array_index(recipe->taken, i), *other = g_ptr_array_index(recipe->taken, j);
+      CU_ASSERT_STRING_NOT_EQUAL(one->setting, other->setting);
+    }
+  CU_ASSERT_TRUE(recipe_reason_has(recipe, "fsdp_config.fsdp_reshard_after_forward",
+                                   "says what fsdp_config.fsdp_sharding_strategy says (line 3)"));
+  RECIPE_SAYS(recipe, "training.precision", "fp32"); /* accelerate without mixed_precision: "no" */
+}
+
+/* A value said beside "auto" is what "auto" becomes, whichever comes first. */
+static void auto_yields(void) {
+  static const char *const texts[] = {
+      "{\"fp16\": {\"enabled\": \"auto\"}, \"zero_optimization\": {\"stage\": 1}}",
+      "{\"bf16\": {\"enabled\": \"auto\"}, \"fp16\": {\"enabled\": \"auto\"}, \"zero_optimization\": {\"stage\": 1}}",
+  };
+  static const char *const precisions[] = {"fp16", "?"};
+  for (gsize i = 0; i < G_N_ELEMENTS(texts); i++) {
+    g_autoptr(Recipe) recipe = recipe_of_text("ds.json", texts[i], NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(recipe);
+    RECIPE_SAYS(recipe, "training.precision", precisions[i]);
+  }
+}
+
 static void llm_foundry(void) {
   g_autoptr(Recipe) recipe = recipe_of_data("llm-foundry.yaml");
   CU_ASSERT_PTR_NOT_NULL_FATAL(recipe);
@@ -113,6 +169,8 @@ static void llm_foundry(void) {
   RECIPE_SAYS(recipe, "training.gradient_communication_dtype", "bf16"); /* PURE */
   RECIPE_SAYS(recipe, "fsdp.backward_prefetch", "post");                /* Composer's default */
   RECIPE_SAYS(recipe, "training.gradient_clipping", "1.0");
+  RECIPE_SAYS(recipe, "training.loss", "fused"); /* MPT's default */
+  RECIPE_SAYS(recipe, "training.loss_metrics", "2");
 }
 
 static void axolotl(void) {
@@ -154,6 +212,9 @@ static void refusals(void) {
       {"t.toml", FLOAT8 "filter_fqns = [\"output\", \"attention.wk\"]\n", "layers in 16 bits beside the head"},
       {"t.toml", FLOAT8 "emulate = true\n", "emulated fp8"},
       {"t.toml", "[training]\nseq_len = 1\nfp8_linear = \"delayed\"\n", "delayed scaling is not modelled"},
+      {"t.toml", "[training]\nenable_cpu_offload = true\n[parallelism]\ndata_parallel_shard_degree = 1\n",
+       "t.toml:2:1: training.enable_cpu_offload: offloads what is sharded"},
+      {"t.toml", "[parallelism]\n[model]\nnorm_type = \"np_layernorm\"\n", "\"np_layernorm\" is not modelled"},
       {"t.toml", "[parallelism]\n[compile]\nenable = true\ncomponents = [\"loss\"]\n", "without \"model\""},
       {"a.yaml", "distributed_type: FSDP\nmixed_precision: fp8\n",
        "mixed_precision: is not modelled: Transformer Engine"},
@@ -178,6 +239,9 @@ int main(void) {
                                                      {"second generation", second_generation},
                                                      {"Trainer", trainer},
                                                      {"torchtitan", torchtitan},
+                                                     {"torchtitan by date", torchtitan_by_date},
+                                                     {"says it once", says_it_once},
+                                                     {"auto yields", auto_yields},
                                                      {"llm-foundry", llm_foundry},
                                                      {"axolotl", axolotl},
                                                      {"refusals", refusals},

@@ -132,11 +132,22 @@ static const RecipeRow rows[] = {
     SAFE(DS "deepspeed_moe_layer_cls_names", "of mixtures of experts"),
 };
 
+/* Of a DeepSpeed file the precision is that file's. Source: commands/launch.py (_validate_launch_command), where a
+ * config without mixed_precision becomes "no". */
+static gboolean give_precision(RecipeReading *reading, GError **error) {
+  const ConfTreeNode *half = conf_tree_given(reading->tree, "fp16");
+  if (conf_tree_given(reading->tree, "mixed_precision") != NULL ||
+      conf_tree_given(reading->tree, DS "deepspeed_config_file") != NULL)
+    return TRUE;
+  if (half != NULL && recipe_is_true(reading, "fp16"))
+    return recipe_give(reading, half, "training.precision", "fp16", "the old name of mixed_precision", error);
+  return recipe_give(reading, NULL, "training.precision", "fp32",
+                     "no mixed_precision, which accelerate takes as \"no\"", error);
+}
+
 static gboolean finish(RecipeReading *reading, GError **error) {
   g_autofree char *kind = recipe_text(reading, "distributed_type");
-  const ConfTreeNode *half = conf_tree_given(reading->tree, "fp16");
-  if (half != NULL && recipe_is_true(reading, "fp16") && conf_tree_given(reading->tree, "mixed_precision") == NULL &&
-      !recipe_give(reading, half, "training.precision", "fp16", "the old name of mixed_precision", error))
+  if (!give_precision(reading, error))
     return FALSE;
   if (strcmp(kind, "fsdp") == 0)
     return recipe_fsdp_finish(reading, "none", "pre", error);

@@ -8,7 +8,7 @@
 #define PREFETCH_SHARE  0.9
 #define PERSISTENT_ROWS 10
 
-static const char *const batch[] = {"training.micro_batch", "training.gradient_accumulation", "training.global_batch",
+const char *const recipe_batch[] = {"training.micro_batch", "training.gradient_accumulation", "training.global_batch",
                                     NULL};
 
 static void place_of(const RecipeTaken *taken, BasePlace *ret) {
@@ -77,15 +77,15 @@ static gboolean waits_for_workload(const RecipeTaken *taken) {
 /* How many of the three the workload or the command line says. */
 static guint batch_given(const ConfSettings *settings) {
   guint given = 0;
-  for (const char *const *name = batch; *name != NULL; name++)
+  for (const char *const *name = recipe_batch; *name != NULL; name++)
     given += conf_settings_given(settings, *name) ? 1 : 0;
   return given;
 }
 
 /* micro_batch is "auto": something must say it, or the two others. */
 static gboolean check_micro_batch(const RecipeTaken *taken, const ConfSettings *settings, GError **error) {
-  return conf_settings_given(settings, batch[0]) ||
-         (conf_settings_given(settings, batch[1]) && conf_settings_given(settings, batch[2])) ||
+  return conf_settings_given(settings, recipe_batch[0]) ||
+         (conf_settings_given(settings, recipe_batch[1]) && conf_settings_given(settings, recipe_batch[2])) ||
          fail(taken, error,
               "is \"auto\", and nothing says it: the Trainer takes it from per_device_train_batch_size; write "
               "micro_batch into [training] of the workload, or --set training.micro_batch=N");
@@ -104,7 +104,7 @@ static gboolean put_fixed(const Recipe *recipe, ConfSettings *settings, GError *
   RecipeErrors errors = {0};
   for (guint i = 0; i < recipe->taken->len; i++) {
     const RecipeTaken *taken = g_ptr_array_index(recipe->taken, i);
-    gboolean follows = batch_follows && g_strv_contains(batch, taken->setting);
+    gboolean follows = batch_follows && g_strv_contains(recipe_batch, taken->setting);
     GError *cause = NULL;
     if (taken->value != NULL && !follows && !is_overruled(taken, settings) &&
         !put(taken, taken->value, settings, &cause))

@@ -102,6 +102,12 @@ gboolean recipe_take_optimizer(RecipeReading *reading, const RecipeRow *row, con
       {"muon", "muon", NULL},
       {"sgd", "sgd", NULL},
   };
+  static const char *const compressed[] = {"onebitadam", "zerooneadam", "onebitlamb", NULL};
+  g_autofree char *lower = node->text != NULL ? g_ascii_strdown(node->text, -1) : g_strdup("");
+  if (g_strv_contains(compressed, lower))
+    return conf_tree_fail(reading->tree, node, error,
+                          "is not modelled: %s compresses what it communicates to one bit; adam and lamb are",
+                          node->text);
   Pair pairs[G_N_ELEMENTS(names)];
   for (gsize i = 0; i < G_N_ELEMENTS(names); i++) {
     pairs[i] = (Pair){names[i].theirs, names[i].ours};
@@ -117,7 +123,8 @@ gboolean recipe_take_checkpointing(RecipeReading *reading, const RecipeRow *row,
                                    GError **error) {
   gboolean flag;
   return conf_tree_flag(reading->tree, node, &flag, error) &&
-         recipe_give(reading, node, row->setting, flag ? "full" : "none", "every layer is recomputed", error);
+         recipe_give(reading, node, row->setting, flag ? "full" : "none", flag ? "every layer is recomputed" : NULL,
+                     error);
 }
 
 gboolean recipe_take_precision(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {

@@ -292,6 +292,10 @@ static gboolean give_precision(RecipeReading *reading, GError **error) {
     if (node != NULL && !on)
       recipe_leave(reading, node, "is off");
   }
+  gboolean half_alone = automatic != NULL && strcmp(automatic->path, "fp16.enabled") == 0;
+  if (half_alone && !given && conf_tree_given(reading->tree, "bf16.enabled") == NULL)
+    return recipe_give(reading, automatic, "training.precision", "fp16", "auto, and no bf16 block to be on instead",
+                       error);
   if (automatic != NULL && !given)
     recipe_give_rule(reading, automatic, "training.precision", RECIPE_RULE_WORKLOAD, 0, "auto: the workload's");
   return automatic != NULL || given ||

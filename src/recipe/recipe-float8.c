@@ -59,15 +59,6 @@ gboolean recipe_take_float8_scaling(RecipeReading *reading, const RecipeRow *row
   return *node->text == '\0' || turn_on(reading, node, error);
 }
 
-static gboolean is_on(const RecipeReading *reading) {
-  for (guint i = 0; i < reading->recipe->taken->len; i++) {
-    const RecipeTaken *taken = g_ptr_array_index(reading->recipe->taken, i);
-    if (strcmp(taken->setting, "training.precision") == 0 && g_strcmp0(taken->value, "fp8") == 0)
-      return TRUE;
-  }
-  return FALSE;
-}
-
 /* Layers that stay in 16 bits: the head, and it alone. */
 static gboolean check_filter(RecipeReading *reading, const ConfTreeNode *node, GError **error) {
   gboolean head = FALSE;
@@ -116,7 +107,7 @@ static gboolean check_section(RecipeReading *reading, const char *section, GErro
 }
 
 gboolean recipe_float8_finish(RecipeReading *reading, GError **error) {
-  gboolean on = is_on(reading);
+  gboolean on = recipe_gives(reading, "training.precision", "fp8");
   for (gsize s = 0; s < G_N_ELEMENTS(sections); s++) {
     if (on && !check_section(reading, sections[s], error))
       return FALSE;

@@ -110,8 +110,7 @@ gboolean recipe_take_fsdp_offload(RecipeReading *reading, const RecipeRow *row, 
   gboolean on;
   (void)row;
   return conf_tree_flag(reading->tree, node, &on, error) &&
-         recipe_give(reading, node, "parallel.offload_parameters", on ? "cpu" : "no", NULL, error) &&
-         recipe_give(reading, node, "parallel.offload_optimizer", on ? "cpu" : "no", NULL, error);
+         recipe_give(reading, node, "fsdp.cpu_offload", on ? "yes" : "no", NULL, error);
 }
 
 #define TAKE(path, setting, convert)                                                                                   \

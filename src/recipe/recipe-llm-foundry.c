@@ -63,6 +63,38 @@ static gboolean take_attention(RecipeReading *reading, const RecipeRow *row, con
              : conf_tree_fail(reading->tree, node, error, "\"%s\" is not modelled; flash and torch are", kind);
 }
 
+/* Of Hugging Face's models. */
+static gboolean take_flash(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
+  gboolean on;
+  return conf_tree_flag(reading->tree, node, &on, error) &&
+         recipe_give(reading, node, row->setting, on ? "flash" : "eager", NULL, error);
+}
+
+static gboolean take_implementation(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node,
+                                    GError **error) {
+  g_autofree char *kind = node->text != NULL ? g_ascii_strdown(node->text, -1) : g_strdup("");
+  gboolean flash = strcmp(kind, "flash_attention_2") == 0 || strcmp(kind, "sdpa") == 0;
+  return flash || strcmp(kind, "eager") == 0
+             ? recipe_give(reading, node, row->setting, flash ? "flash" : "eager", NULL, error)
+             : conf_tree_fail(reading->tree, node, error,
+                              "\"%s\" is not modelled; flash_attention_2, sdpa and eager are", kind);
+}
+
+static gboolean take_metrics(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
+  gboolean on;
+  return conf_tree_flag(reading->tree, node, &on, error) &&
+         recipe_give(reading, node, row->setting, on ? "2" : "0", "cross-entropies of all logits", error);
+}
+
+static gboolean take_loss(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
+  g_autofree char *kind = node->text != NULL ? g_ascii_strdown(node->text, -1) : g_strdup("");
+  gboolean fused = strcmp(kind, "fused_crossentropy") == 0;
+  return fused || strcmp(kind, "torch_crossentropy") == 0
+             ? recipe_give(reading, node, row->setting, fused ? "fused" : "eager", kind, error)
+             : conf_tree_fail(reading->tree, node, error,
+                              "\"%s\" is not modelled; fused_crossentropy and torch_crossentropy are", kind);
+}
+
 #define START "of the start, before the first step"
 
 /* A block, even an empty one, has Composer compile the model; its options are torch.compile's. */
@@ -111,14 +143,17 @@ static const RecipeRow rows[] = {
            "adapters by these keys; leave the block out, and for LoRA write training.trainable = lora:R into the "
            "workload"),
     REFUSE(MPT "learned_pos_emb", "true", "positions without a table; write the model into the workload's [model]"),
-    SAFE(MPT "use_flash_attention_2", "training.attention says it, flash by default"),
+    TAKE(MPT "use_flash_attention_2", "training.attention", take_flash, NULL),
+    TAKE(MPT "attn_implementation", "training.attention", take_implementation, NULL),
+    TAKE(MPT "use_train_metrics", "training.loss_metrics", take_metrics, NULL),
+    REFUSE(MPT "additional_train_metrics.*", NULL, "metrics of training beside the two"),
     SAFE(MPT "config_overrides.*", "the model is the workload's [model]: name its config.json there"),
     SAFE(MPT "pretrained_model_name_or_path", "the model is the workload's [model]: name its config.json there"),
     SAFE(MPT "pretrained", START),
     SAFE(MPT "init_device", START),
     SAFE(MPT "init_config.*", START),
     SAFE(MPT "use_auth_token", START),
-    SAFE(MPT "loss_fn", "training.loss says it"),
+    TAKE(MPT "loss_fn", "training.loss", take_loss, NULL),
     SAFE("variables.*", "taken where ${…} names them"),
     SAFE("run_name", LOGGING),
     SAFE("save_folder", LOADING),
@@ -152,9 +187,25 @@ static const RecipeRow rows[] = {
     REFUSE("tp_config.*", NULL, "tensor parallelism; leave the block out"),
 };
 
+/* Source: ComposerMPTCausalLM and ComposerHFCausalLM of llm-foundry: two metrics of training, each from a cross-entropy of
+ * its own; MPT's loss is flash-attn's kernel, Hugging Face's models have PyTorch's, and eager attention. */
+static gboolean give_model(RecipeReading *reading, GError **error) {
+  g_autofree char *kind = recipe_text(reading, MPT "name");
+  g_autofree char *metrics = recipe_text(reading, MPT "use_train_metrics");
+  if (*kind == '\0')
+    return TRUE;
+  gboolean plain = strcmp(kind, "mpt_causal_lm") != 0;
+  return (strcmp(metrics, "false") == 0 ||
+          recipe_give(reading, NULL, "training.loss_metrics", "2", "cross-entropy and perplexity", error)) &&
+         (plain || recipe_give(reading, NULL, "training.loss", "fused", "MPT's default, fused_crossentropy", error)) &&
+         (!plain || recipe_give(reading, NULL, "training.attention", "eager", "without use_flash_attention_2", error));
+}
+
 static gboolean finish(RecipeReading *reading, GError **error) {
   if (conf_tree_given(reading->tree, "fsdp_config") != NULL &&
       !recipe_give(reading, NULL, "training.gradient_communication_dtype", "fp32", REDUCED, error))
+    return FALSE;
+  if (!give_model(reading, error))
     return FALSE;
   return conf_tree_given(reading->tree, "fsdp_config") != NULL
              ? recipe_fsdp_finish(reading, "block", "post", error)

@@ -98,45 +98,6 @@ const ConfTreeNode *recipe_follow(const ConfTree *tree, const ConfTreeNode *node
   return NULL;
 }
 
-gboolean recipe_give(RecipeReading *reading, const ConfTreeNode *node, const char *setting, const char *value,
-                     const char *remark, GError **error) {
-  for (guint i = 0; i < reading->recipe->taken->len; i++) {
-    const RecipeTaken *other = g_ptr_array_index(reading->recipe->taken, i);
-    if (strcmp(other->setting, setting) != 0 || g_strcmp0(other->value, value) == 0)
-      continue;
-    if (node == NULL)
-      return TRUE; /* a default yields to what a key said */
-    return conf_tree_fail(reading->tree, node, error, "says %s = %s, and %s (line %u) says %s; keep one of the two",
-                          setting, value, other->key, other->line, other->value != NULL ? other->value : "auto");
-  }
-  RecipeTaken *taken = g_new0(RecipeTaken, 1);
-  *taken = (RecipeTaken){.file = g_strdup(conf_tree_file(reading->tree)),
-                         .key = g_strdup(node != NULL ? node->path : ""),
-                         .line = node != NULL ? node->line : 0,
-                         .column = node != NULL ? node->column : 0,
-                         .setting = g_strdup(setting),
-                         .value = g_strdup(value),
-                         .remark = g_strdup(remark)};
-  g_ptr_array_add(reading->recipe->taken, taken);
-  return TRUE;
-}
-
-void recipe_give_rule(RecipeReading *reading, const ConfTreeNode *node, const char *setting, RecipeRule rule,
-                      guint64 operand, const char *remark) {
-  guint before = reading->recipe->taken->len;
-  if (recipe_give(reading, node, setting, NULL, remark, NULL) && reading->recipe->taken->len > before) {
-    RecipeTaken *taken = g_ptr_array_index(reading->recipe->taken, before);
-    taken->rule = rule;
-    taken->operand = operand;
-  }
-}
-
-void recipe_leave(RecipeReading *reading, const ConfTreeNode *node, const char *reason) {
-  RecipeLeft *left = g_new(RecipeLeft, 1);
-  *left = (RecipeLeft){g_strdup(conf_tree_file(reading->tree)), g_strdup(node->path), node->line, g_strdup(reason)};
-  g_ptr_array_add(reading->recipe->left, left);
-}
-
 /* Whether a key that is refused is switched off: null, an empty block, one of the row's harmless values, or a block with
  * "enabled": false where false is one of them. */
 static gboolean is_harmless(const RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node) {

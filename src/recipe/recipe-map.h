@@ -68,12 +68,18 @@ gboolean recipe_errors_end(RecipeErrors *errors, GError **error);
 /* Reads every key of a tree by its table into `recipe`. Errors: as recipe_load. */
 gboolean recipe_read(Recipe *recipe, const ConfTree *tree, const RecipeTable *table, GError **error);
 
-/* Notes a setting, from `node` (NULL: the tool's default). Two keys that say different things of one setting: an error. */
+/* Notes a setting, from `node` (NULL: the tool's default), once: a key replaces a default and an "auto" of the workload, a
+ * key that says the same again is left out and named. Two keys that say different things of one setting: an error. */
 gboolean recipe_give(RecipeReading *reading, const ConfTreeNode *node, const char *setting, const char *value,
                      const char *remark, GError **error);
 void recipe_give_rule(RecipeReading *reading, const ConfTreeNode *node, const char *setting, RecipeRule rule,
                       guint64 operand, const char *remark);
 void recipe_leave(RecipeReading *reading, const ConfTreeNode *node, const char *reason);
+/* Whether a setting is noted so far, with that value (NULL: any). */
+gboolean recipe_gives(const RecipeReading *reading, const char *setting, const char *value);
+
+/* micro_batch, gradient_accumulation, global_batch: any two give the third. NULL-terminated. */
+extern const char *const recipe_batch[];
 
 /* The number that a waiting value is, of facts that are known; ranks 0: any. Errors: GPUs that do not go with it. */
 gboolean recipe_resolve(const RecipeTaken *taken, const RecipeFacts *facts, guint64 *ret, GError **error);

@@ -4,13 +4,54 @@
 #include "base-table.h"
 #include "recipe-map.h"
 
-/* What the workload says instead, else the unit or reading. Caller frees. */
+static ConfOrigin origin_of(const ConfSettings *settings, const char *name) {
+  return settings != NULL && conf_settings_knows(settings, name) ? conf_settings_origin(settings, name)
+                                                                 : CONF_ORIGIN_DEFAULT;
+}
+
+/* The three that belong together: the third follows from two that rank higher than the recipe. */
+static gboolean follows(const ConfSettings *settings, const char *name) {
+  guint higher = 0;
+  if (!g_strv_contains(recipe_batch, name) || origin_of(settings, name) > CONF_ORIGIN_RECIPE)
+    return FALSE;
+  for (const char *const *key = recipe_batch; *key != NULL; key++)
+    higher += origin_of(settings, *key) > CONF_ORIGIN_RECIPE ? 1 : 0;
+  return higher >= 2;
+}
+
+static gboolean is_overruled(const RecipeTaken *taken, const ConfSettings *settings) {
+  gboolean shape = g_str_has_prefix(taken->setting, "model.");
+  return origin_of(settings, taken->setting) > CONF_ORIGIN_RECIPE || follows(settings, taken->setting) ||
+         (shape && origin_of(settings, "model.config") > CONF_ORIGIN_RECIPE);
+}
+
+/* What is said in its place, else the unit or reading. Caller frees. */
 static char *remark_of(const RecipeTaken *taken, const ConfSettings *settings) {
-  gboolean said = settings != NULL && conf_settings_knows(settings, taken->setting) &&
-                  conf_settings_given(settings, taken->setting);
-  if (said)
-    return g_strdup_printf("the workload says %s", conf_settings_get(settings, taken->setting));
+  if (follows(settings, taken->setting))
+    return g_strdup("not in force: it follows from the two batch sizes that the workload says");
+  if (origin_of(settings, taken->setting) > CONF_ORIGIN_RECIPE)
+    return g_strdup_printf(
+        "%s says %s", origin_of(settings, taken->setting) == CONF_ORIGIN_FILE ? "the workload" : "the command line",
+        conf_settings_get(settings, taken->setting));
+  if (is_overruled(taken, settings))
+    return g_strdup("not in force: the workload's config.json is the model");
   return g_strdup(taken->remark != NULL ? taken->remark : "");
+}
+
+/* The value, or what "auto" became; NULL: neither is known. */
+static const char *shown_value(const RecipeTaken *taken, const ConfSettings *settings) {
+  gboolean became = taken->value == NULL && settings != NULL && conf_settings_knows(settings, taken->setting);
+  return became ? conf_settings_get(settings, taken->setting) : taken->value;
+}
+
+static void print_taken(const RecipeTaken *taken, const ConfSettings *settings, BaseTable *table) {
+  const char *value = shown_value(taken, settings);
+  g_autofree char *line = taken->line > 0 ? g_strdup_printf("%u", taken->line) : g_strdup("");
+  g_autofree char *remark = remark_of(taken, settings);
+  base_table_cell(table, "%s", line);
+  base_table_cell(table, "%s", *taken->key != '\0' ? taken->key : "(not said)");
+  base_table_cell(table, "%s%s%s", taken->setting, value != NULL ? " = " : "", value != NULL ? value : "");
+  base_table_cell(table, "%s", remark);
 }
 
 void recipe_print(const Recipe *recipe, const ConfSettings *settings, GString *text) {
@@ -19,16 +60,8 @@ void recipe_print(const Recipe *recipe, const ConfSettings *settings, GString *t
   base_table_head(table, "key", BASE_LEFT);
   base_table_head(table, "is", BASE_LEFT);
   base_table_head(table, "", BASE_LEFT);
-  for (guint i = 0; i < recipe->taken->len; i++) {
-    const RecipeTaken *taken = g_ptr_array_index(recipe->taken, i);
-    g_autofree char *line = taken->line > 0 ? g_strdup_printf("%u", taken->line) : g_strdup("");
-    base_table_cell(table, "%s", line);
-    base_table_cell(table, "%s", *taken->key != '\0' ? taken->key : "(not said)");
-    base_table_cell(table, "%s%s%s", taken->setting, taken->value != NULL ? " = " : "",
-                    taken->value != NULL ? taken->value : "");
-    g_autofree char *remark = remark_of(taken, settings);
-    base_table_cell(table, "%s", remark);
-  }
+  for (guint i = 0; i < recipe->taken->len; i++)
+    print_taken(g_ptr_array_index(recipe->taken, i), settings, table);
   g_string_append_printf(text, "\n%s, a recipe of %s: what it says\n", recipe->file, recipe->tool);
   base_table_print(table, 2, text);
   if (recipe->left->len == 0)
@@ -132,7 +165,7 @@ static void write_group(const Recipe *recipe, const RecipeFacts *facts, const ch
   gsize dot = strlen(group);
   for (guint i = 0; i < recipe->taken->len; i++) {
     const RecipeTaken *taken = g_ptr_array_index(recipe->taken, i);
-    if (strncmp(taken->setting, group, dot) != 0 || taken->setting[dot] != '.')
+    if (strncmp(taken->setting, group, dot) != 0 || taken->setting[dot] != '.' || has_model)
       continue;
     g_autofree char *value = value_of(taken, facts);
     g_autofree char *said = g_strdup_printf("%s = %s", taken->setting + dot + 1, value != NULL ? value : "");

@@ -1,7 +1,14 @@
 /* torchtitan's TOML files, of 2024 to 2026 (then its settings became Python).
  *
- * Source: torchtitan/config/job_config.py and, for 2024, config_manager.py. Its data parallelism is FSDP2 with embedding
- * and head as units of their own, gradients reduced in fp32 and on every micro-batch; DDP where nothing is sharded. */
+ * Source: torchtitan/config/job_config.py and, before, config_manager.py. Its data parallelism is FSDP2, gradients reduced
+ * in fp32 and on every micro-batch; DDP where nothing is sharded. Defaults changed without new keys, so a file is dated
+ * by the keys it has (torchtitan's history, by commit):
+ *
+ *   [parallelism]               since 2025-03-18 (785c34c9)   AdamW is fused since 2025-02-24 (6e498855)
+ *   model.norm_type             until 2025-04-23 (9cf88aa1)   the loss is compiled too, since 2025-04-02
+ *   training.local_batch_size   since 2025-06-05 (8570415c)
+ *   [compile]                   since 2025-08-20 (08b8b244)   embedding and head are wrapped apart, since 2025-07-28
+ *                                                             (83e69410); before, blocks alone */
 #include <string.h>
 
 #include "recipe-float8.h"
@@ -68,31 +75,44 @@ static gboolean take_fused(RecipeReading *reading, const RecipeRow *row, const C
          recipe_give(reading, node, row->setting, on ? "fused" : "foreach", NULL, error);
 }
 
-static gboolean take_offload(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
-  gboolean on;
-  (void)row;
-  return conf_tree_flag(reading->tree, node, &on, error) &&
-         recipe_give(reading, node, "parallel.offload_parameters", on ? "cpu" : "no", NULL, error) &&
-         recipe_give(reading, node, "parallel.offload_optimizer", on ? "cpu" : "no", NULL, error);
+/* Of a list of names, whether `name` is among them. */
+static gboolean has_component(const RecipeReading *reading, const ConfTreeNode *list, const char *name) {
+  const ConfTreeNode *component = list;
+  for (guint i = 0; component != NULL; i++) {
+    g_autofree char *path = g_strdup_printf("%s.%u", list->path, i);
+    component = conf_tree_find(reading->tree, path);
+    if (component != NULL && g_strcmp0(component->text, name) == 0)
+      return TRUE;
+  }
+  return FALSE;
 }
 
-/* What is compiled: the blocks, and since 2025 the loss, whose kernels stay as training.loss has them. */
+#define COMPILED_LOSS "the compiled loss keeps no fp32 copy of the logits"
+
+/* What is compiled: the blocks, the loss, or both. */
 static gboolean take_components(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node,
                                 GError **error) {
-  gboolean blocks = FALSE;
-  (void)row;
-  for (guint i = 0;; i++) {
-    g_autofree char *path = g_strdup_printf("%s.%u", node->path, i);
-    const ConfTreeNode *component = conf_tree_find(reading->tree, path);
-    if (component == NULL)
-      break;
-    blocks |= g_strcmp0(component->text, "model") == 0;
-  }
-  if (!blocks && recipe_is_true(reading, "compile.enable"))
+  gboolean on = recipe_is_true(reading, "compile.enable");
+  if (on && !has_component(reading, node, "model"))
     return conf_tree_fail(reading->tree, node, error,
                           "without \"model\" the blocks run as they are; set enable = false");
-  recipe_leave(reading, node, "the blocks are compiled; the loss runs as training.loss says");
+  if (on && has_component(reading, node, "loss"))
+    return recipe_give(reading, node, row->setting, "fused", COMPILED_LOSS, error);
+  recipe_leave(reading, node, on ? "the blocks are compiled, the loss is not" : "nothing is compiled");
   return TRUE;
+}
+
+/* The kernels of its norms, of 2024: the fused one is of Triton, the compiled one torch.compile's. */
+static gboolean take_norm(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
+  g_autofree char *kind = node->text != NULL ? g_ascii_strdown(node->text, -1) : g_strdup("");
+  if (strcmp(kind, "rmsnorm") == 0) {
+    recipe_leave(reading, node, "the model's norm, as it is");
+    return TRUE;
+  }
+  return strcmp(kind, "fused_rmsnorm") == 0 || strcmp(kind, "compiled_rmsnorm") == 0
+             ? recipe_give(reading, node, row->setting, "norms", "norms by one kernel each", error)
+             : conf_tree_fail(reading->tree, node, error,
+                              "\"%s\" is not modelled; rmsnorm, fused_rmsnorm and compiled_rmsnorm are", kind);
 }
 
 #define LATER(path)                                                                                                    \
@@ -110,7 +130,7 @@ static const RecipeRow rows[] = {
     TAKE("training.seq_len", "training.sequence_length", recipe_take_count, "tokens"),
     TAKE("training.mixed_precision_param", "training.precision", recipe_take_precision, NULL),
     TAKE("training.mixed_precision_reduce", "training.gradient_communication_dtype", recipe_take_precision, NULL),
-    TAKE("training.enable_cpu_offload", NULL, take_offload, NULL),
+    TAKE("training.enable_cpu_offload", "fsdp.cpu_offload", recipe_take_flag, NULL),
     TAKE("training.compile", "training.compile", recipe_take_flag, NULL),
     TAKE("training.fp8_linear", "training.precision", recipe_take_float8_scaling, NULL),
     TAKE("training.enable_fp8_linear", "training.precision", recipe_take_float8_switch, NULL),
@@ -182,9 +202,10 @@ static const RecipeRow rows[] = {
     SAFE("optimizer.weight_decay", LEARNING),
     SAFE("lr_scheduler.*", LEARNING),
     TAKE("compile.enable", "training.compile", recipe_take_flag, NULL),
-    TAKE("compile.components", NULL, take_components, NULL),
+    TAKE("compile.components", "training.loss", take_components, NULL),
     REFUSE("compile.backend", "inductor", "another compiler than inductor"),
     TAKE("model.converters", "training.precision", recipe_take_converters, NULL),
+    TAKE("model.norm_type", "training.fused_kernels", take_norm, NULL),
     SAFE("model.*", MODEL),
     TAKE("float8.enable_float8_linear", "training.precision", recipe_take_float8_switch, NULL),
     RECIPE_FLOAT8_ROWS("float8"),
@@ -226,6 +247,18 @@ static gboolean degree(const RecipeReading *reading, const char *name, gint64 mi
   return TRUE;
 }
 
+static gboolean has(const RecipeReading *reading, const char *path) {
+  return conf_tree_given(reading->tree, path) != NULL;
+}
+
+/* Embedding and head were units of the blocks' parent until 2025-07-28. */
+static gboolean give_wrap(RecipeReading *reading, GError **error) {
+  gboolean old = has(reading, "training.batch_size") || has(reading, "training.compile") ||
+                 has(reading, "model.norm_type") || !has(reading, "parallelism");
+  return old ? recipe_give(reading, NULL, "fsdp.wrap", "block", "as until 2025-07-28, by the file's keys", error)
+             : recipe_give(reading, NULL, "fsdp.wrap", "ends", "embedding and head are units", error);
+}
+
 /* Which ranks share the parameters: -1 is what replication leaves. */
 static gboolean give_sharding(RecipeReading *reading, GError **error) {
   gint64 shard, replicate, old;
@@ -236,6 +269,9 @@ static gboolean give_sharding(RecipeReading *reading, GError **error) {
     return FALSE;
   if (replicate < 0)
     return conf_tree_fail(reading->tree, replicate_node, error, "expected a number from 1 on");
+  const ConfTreeNode *offload = conf_tree_given(reading->tree, "training.enable_cpu_offload");
+  if (shard == 1 && offload != NULL && recipe_is_true(reading, "training.enable_cpu_offload"))
+    return conf_tree_fail(reading->tree, offload, error, "offloads what is sharded, and nothing is here");
   if (shard == 1)
     return recipe_give(reading, shard_node, "parallel.framework", "ddp", "nothing is sharded", error) &&
            recipe_give(reading, NULL, "parallel.zero_stage", "0", "nothing is sharded", error);
@@ -250,20 +286,29 @@ static gboolean give_sharding(RecipeReading *reading, GError **error) {
     recipe_give_rule(reading, replicate_node, "parallel.shard_group", RECIPE_RULE_SHARE, (guint64)replicate,
                      "ranks / data_parallel_replicate_degree");
   return recipe_give(reading, NULL, "parallel.framework", "fsdp2", NULL, error) &&
-         recipe_give(reading, NULL, "parallel.zero_stage", "3", "fully_shard", error) &&
-         recipe_give(reading, NULL, "fsdp.wrap", "ends", "embedding and head are units", error) &&
+         recipe_give(reading, NULL, "parallel.zero_stage", "3", "fully_shard", error) && give_wrap(reading, error) &&
          recipe_give(reading, NULL, "training.gradient_communication_dtype", "fp32", "torchtitan's default", error);
 }
 
-/* Since its keys moved to [parallelism], at the end of 2024, its AdamW is fused where it does not say otherwise. */
 static gboolean give_style(RecipeReading *reading, GError **error) {
-  gboolean since = conf_tree_given(reading->tree, "parallelism") != NULL;
-  return recipe_give(reading, NULL, "training.optimizer_style", since ? "fused" : "foreach", "torchtitan's default",
-                     error);
+  return has(reading, "parallelism")
+             ? recipe_give(reading, NULL, "training.optimizer_style", "fused", "torchtitan's default since 2025-02-24",
+                           error)
+             : recipe_give(reading, NULL, "training.optimizer_style", "foreach",
+                           "torchtitan's default until 2025-02-24, when the keys stood in [training]", error);
+}
+
+/* The loss is compiled with the blocks where no key says what is compiled. */
+static gboolean give_loss(RecipeReading *reading, GError **error) {
+  gboolean late = has(reading, "parallelism") && !has(reading, "model.norm_type");
+  gboolean compiled = recipe_is_true(reading, "compile.enable") || recipe_is_true(reading, "training.compile");
+  return !late || !compiled || has(reading, "compile.components") ||
+         recipe_give(reading, NULL, "training.loss", "fused", COMPILED_LOSS, error);
 }
 
 static gboolean finish(RecipeReading *reading, GError **error) {
-  return recipe_float8_finish(reading, error) && give_style(reading, error) && give_sharding(reading, error) &&
+  return recipe_float8_finish(reading, error) && give_style(reading, error) && give_loss(reading, error) &&
+         give_sharding(reading, error) &&
          recipe_give(reading, NULL, "training.precision", "bf16", "torchtitan's default", error) &&
          recipe_give(reading, NULL, "training.gradient_clipping", "1", "torchtitan's default", error);
 }

@@ -22,8 +22,7 @@ static gboolean take_word(RecipeReading *reading, const ConfTreeNode *node, cons
   if (strcmp(word, "auto_wrap") == 0)
     return recipe_give(reading, node, "fsdp.wrap", "block", word, error);
   if (strcmp(word, "offload") == 0)
-    return recipe_give(reading, node, "parallel.offload_parameters", "cpu", word, error) &&
-           recipe_give(reading, node, "parallel.offload_optimizer", "cpu", word, error);
+    return recipe_give(reading, node, "fsdp.cpu_offload", "yes", word, error);
   return conf_tree_fail(reading->tree, node, error,
                         "\"%s\" is none of full_shard, shard_grad_op, no_shard, hybrid_shard, hybrid_shard_zero2, "
                         "auto_wrap, offload",

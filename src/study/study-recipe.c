@@ -52,8 +52,25 @@ gboolean study_recipe_apply(ConfSettings *settings, const HwCatalog *catalog, Re
   return TRUE;
 }
 
-char *study_recipe_note(const Recipe *recipe, const ConfSettings *settings) {
-  g_autofree char *overruled = recipe_overruled(recipe, settings);
+/* The batch size that follows from two others, as if it had been said. */
+static void put_batch(ConfSettings *settings, const PlanRecipe *plan) {
+  const struct {
+    const char *name;
+    guint64 value;
+  } batch[] = {{"training.micro_batch", plan->micro_batch},
+               {"training.gradient_accumulation", plan->gradient_accumulation},
+               {"training.global_batch", plan->global_batch}};
+  for (gsize i = 0; i < G_N_ELEMENTS(batch); i++) {
+    g_autofree char *value = g_strdup_printf("%" G_GUINT64_FORMAT, batch[i].value);
+    if (!conf_settings_given(settings, batch[i].name))
+      conf_settings_put(settings, batch[i].name, value, CONF_ORIGIN_FILE, NULL, NULL);
+  }
+}
+
+char *study_recipe_note(const Recipe *recipe, const PlanRecipe *plan, const ConfSettings *settings) {
+  g_autoptr(ConfSettings) full = conf_settings_copy(settings);
+  put_batch(full, plan);
+  g_autofree char *overruled = recipe_overruled(recipe, full);
   const char *also = *overruled != '\0' ? "; the workload or --set says otherwise of " : "";
   return g_strdup_printf(
       "%s is a recipe of %s: %u settings come of it, %u keys change no step (--explain lists both)%s%s", recipe->file,
@@ -82,12 +99,18 @@ gboolean study_print_recipe(const Study *study, GString *text, GError **error) {
   RecipeKeys keys = {0};
   if (!conf_settings_fill(study->settings, &recipe_schema, &keys, error))
     return FALSE;
-  g_autoptr(Recipe) recipe = keys.file != NULL ? recipe_load(keys.file, error) : NULL;
-  if (recipe != NULL)
-    recipe_print(recipe, study->settings, text);
-  gboolean good = keys.file == NULL || recipe != NULL;
+  gboolean any = keys.file != NULL;
   conf_struct_clear(&recipe_schema, &keys);
-  return good;
+  if (!any)
+    return TRUE;
+  Recipe *recipe = NULL;
+  g_autoptr(ConfSettings) applied = conf_settings_copy(study->settings);
+  g_autoptr(HwCatalog) catalog = hw_catalog_load(error);
+  if (catalog == NULL || !study_recipe_apply(applied, catalog, &recipe, error))
+    return FALSE;
+  recipe_print(recipe, applied, text);
+  recipe_free(recipe);
+  return TRUE;
 }
 
 /* hidden_size of a config.json. */

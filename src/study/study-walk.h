@@ -77,8 +77,8 @@ gboolean study_refuse_recipe(const char *path, GError **error);
 /* Reads the recipe that settings name, if any, and lays it under them; *ret NULL where there is none. */
 gboolean study_recipe_apply(ConfSettings *settings, const HwCatalog *catalog, Recipe **ret, GError **error);
 
-/* What the recipe says and what overrules it. Caller frees. */
-char *study_recipe_note(const Recipe *recipe, const ConfSettings *settings);
+/* What the recipe says and what overrules it, batch sizes that follow from others too. Caller frees. */
+char *study_recipe_note(const Recipe *recipe, const PlanRecipe *plan, const ConfSettings *settings);
 /* Adds to an error that a recipe meant for another framework than the workload's is there. FALSE; `recipe` may be NULL. */
 gboolean study_recipe_fail(const Recipe *recipe, const ConfSettings *settings, GError **error);
 

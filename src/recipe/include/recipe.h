@@ -76,13 +76,13 @@ gboolean recipe_apply(const Recipe *recipe, ConfSettings *settings, RecipeFind f
  * line each. */
 gboolean recipe_check(const Recipe *recipe, ConfSettings *settings, GError **error);
 
-/* Tables for people: taken, left. `settings`, to which the recipe is not applied, say what overrules it; NULL: nothing
- * does. Appends. */
+/* Tables for people: taken, left. `settings`, to which the recipe is applied, say what overrules it and what "auto" became;
+ * NULL: nothing does. Appends. */
 void recipe_print(const Recipe *recipe, const ConfSettings *settings, GString *text);
 /* "parallel.framework (paper, not fsdp2), cluster.nodes (2, not 1)": what others say in its place, of `settings` to which it
  * is applied; "" where nothing does. Caller frees. */
 char *recipe_overruled(const Recipe *recipe, const ConfSettings *settings);
 /* The values as sections of a workload file, each with the key it came from, and lines to fill in for what the recipe
  * does not hold. `facts` (ranks 0: not known) and `model`, the config.json they came from, may be NULL: then values that
- * wait for the model are refused. Appends nothing on error. */
+ * wait for the model are refused. A recipe's own shape of the model yields to `model`. Appends nothing on error. */
 gboolean recipe_write(const Recipe *recipe, const RecipeFacts *facts, const char *model, GString *text, GError **error);
