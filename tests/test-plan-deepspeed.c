@@ -157,6 +157,30 @@ static void refuses_by_name(void) {
   }
 }
 
+/* How often the optimizer runs in a step. */
+static guint updates(const char *sub_group_size) {
+  g_autofree char *set = g_strconcat("deepspeed.sub_group_size=", sub_group_size, NULL);
+  g_autoptr(Program) program = plan_case(&three_layers, 8, 8, (const char *[]){STAGE_3, set, NULL});
+  const ProgramSection *section = &program->roles[0].sections[PROGRAM_STEADY];
+  guint n = 0;
+  for (guint32 i = 0; i < section->n_rows; i++)
+    n += strcmp(section->rows[i].name, "adam") == 0;
+  return n;
+}
+
+/* Whole parameters make a group until their shards reach sub_group_size. A rank owns an eighth: of the embedding 5 128
+ * elements, of a layer 5 136, of the last norm 8, of the head 5 128, 25 672 in all. 3 layers of 9 tensors, and three:
+ * 30 groups of one each, where any size is reached at once. From 25 672 on it is one group. With 5 128 the embedding is
+ * one, and the next closes as soon as it has 5 128: never inside a parameter, however much that goes beyond. */
+static void optimizer_groups_hold_whole_parameters(void) {
+  CU_ASSERT_EQUAL(updates("1e9"), 1);
+  CU_ASSERT_EQUAL(updates("25672"), 1);
+  CU_ASSERT_EQUAL(updates("0"), 30);
+  CU_ASSERT_EQUAL(updates("1"), 30);
+  CU_ASSERT_TRUE(updates("25671") <= 2);
+  CU_ASSERT_EQUAL(updates("5128"), 5);
+}
+
 int main(void) {
   return harness_run(
       "plan-deepspeed",
@@ -167,5 +191,6 @@ int main(void) {
                       {"versions differ", versions_differ},
                       {"offload copies", offload_copies},
                       {"refuses by name", refuses_by_name},
+                      {"optimizer groups hold whole parameters", optimizer_groups_hold_whole_parameters},
                       {NULL, NULL}});
 }

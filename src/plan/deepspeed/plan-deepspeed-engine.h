@@ -31,12 +31,19 @@ typedef struct PlanDeepspeedShards PlanDeepspeedShards;
 
 /* What of the optimizer the rank owns. */
 typedef struct {
-  guint32 master, momenta;          /* tensors */
-  guint32 flat, cast;               /* the step's copies of the own gradients: as accumulated, in fp32 */
-  PlanUpdate *update, *last_update; /* of a full group of own elements, of the last one */
-  PlanUpdate *norm;                 /* its norm pass reads all own gradients */
-  guint groups;                     /* that the optimizer updates one after the other */
+  guint32 master, momenta; /* tensors */
+  guint32 flat;            /* the step's copy of the own gradients, as accumulated */
+  GPtrArray *sizes;        /* PlanDeepspeedGroup: of the groups, each size once */
+  GArray *groups;          /* guint, places in `sizes`: what is updated one after the other */
+  PlanUpdate *norm;        /* its norm pass reads all own gradients */
 } PlanDeepspeedOptimizer;
+
+/* Own elements that the optimizer updates at a time. */
+typedef struct {
+  guint64 elements;
+  guint32 cast; /* tensor: the step's copy of their gradients in fp32 */
+  PlanUpdate *update;
+} PlanDeepspeedGroup;
 
 typedef struct {
   guint32 *whole, *fresh; /* by parameter: .grad, and what is added to it */

@@ -44,15 +44,16 @@ static void update(PlanDeepspeedEngine *engine) {
                      plan_deepspeed_op(engine, engine->shard, 2 * engine->kept));
     take_in(engine, engine->optimizer.flat);
   }
-  for (guint i = 0; i < engine->optimizer.groups; i++) {
-    plan_update_run(engine->walk,
-                    i + 1 < engine->optimizer.groups ? engine->optimizer.update : engine->optimizer.last_update, NULL);
-    take_in(engine, engine->optimizer.cast);
+  for (guint i = 0; i < engine->optimizer.groups->len; i++) {
+    const PlanDeepspeedGroup *group =
+        g_ptr_array_index(engine->optimizer.sizes, g_array_index(engine->optimizer.groups, guint, i));
+    plan_update_run(engine->walk, group->update, NULL);
+    take_in(engine, group->cast);
     if (engine->walk->section == PROGRAM_FIRST && i == 0)
       program_builder_take(engine->builder, engine->optimizer.momenta);
     if (flattens(engine))
       give_up(engine, engine->optimizer.flat);
-    give_up(engine, engine->optimizer.cast);
+    give_up(engine, group->cast);
   }
 }
 
@@ -101,27 +102,58 @@ static PlanUpdate *update_of(PlanDeepspeedEngine *engine, guint64 elements, guin
                                            .clip = engine->recipe->gradient_clipping > 0});
 }
 
-/* Stage 3 updates its shard in groups of sub_group_size elements, the last of which may be smaller. */
-static guint64 group_elements(const PlanDeepspeedEngine *engine) {
-  guint64 most = engine->options->sub_group_size;
-  return engine->recipe->zero_stage == 3 && most > 0 ? MIN(engine->shard, most) : engine->shard;
+static void group_free(gpointer data) {
+  PlanDeepspeedGroup *group = data;
+  plan_update_free(group->update);
+  g_free(group);
+}
+
+static guint size_of_group(PlanDeepspeedEngine *engine, guint64 elements, guint32 arriving) {
+  GPtrArray *sizes = engine->optimizer.sizes;
+  for (guint i = 0; i < sizes->len; i++)
+    if (((PlanDeepspeedGroup *)g_ptr_array_index(sizes, i))->elements == elements)
+      return i;
+  PlanDeepspeedGroup *group = g_new(PlanDeepspeedGroup, 1);
+  guint32 cast = arriving < FP32 ? program_builder_tensor(engine->builder, "own gradients in fp32", MEM_TEMPORARY,
+                                                          elements * FP32, 0)
+                                 : PROGRAM_NONE;
+  *group = (PlanDeepspeedGroup){elements, cast, update_of(engine, elements, arriving, FALSE)};
+  g_ptr_array_add(sizes, group);
+  return sizes->len - 1;
+}
+
+static void add_group(PlanDeepspeedEngine *engine, guint64 elements, guint32 arriving) {
+  guint size = size_of_group(engine, elements, arriving);
+  g_array_append_val(engine->optimizer.groups, size);
+}
+
+/* Stage 3 updates whole parameters' shards together, up to the first with which they reach sub_group_size. Source:
+ * stage3.py, _create_fp16_sub_groups. */
+static void add_groups(PlanDeepspeedEngine *engine, guint32 arriving) {
+  guint64 least = engine->options->sub_group_size, elements = 0;
+  engine->optimizer.sizes = g_ptr_array_new_with_free_func(group_free);
+  engine->optimizer.groups = g_array_new(FALSE, FALSE, sizeof(guint));
+  if (engine->recipe->zero_stage < 3 || least >= engine->shard) {
+    add_group(engine, engine->shard, arriving);
+    return;
+  }
+  for (guint p = 0; p < engine->parameters->n; p++) {
+    elements += (engine->parameters->list[p].elements + engine->owners - 1) / engine->owners;
+    if (elements < least && p + 1 < engine->parameters->n)
+      continue;
+    add_group(engine, elements, arriving);
+    elements = 0;
+  }
 }
 
 void plan_deepspeed_step_init(PlanDeepspeedEngine *engine) {
-  guint64 group = group_elements(engine);
   guint32 arriving = engine->hybrid ? FP32 : engine->kept;
   guint64 stage = engine->recipe->zero_stage;
   gboolean lists = (stage == 1 || stage == 2) && !engine->hybrid && !plan_walk_alone(engine->walk);
-  engine->optimizer.flat = engine->optimizer.cast = PROGRAM_NONE;
+  engine->optimizer.flat = PROGRAM_NONE;
   if (lists)
     engine->optimizer.flat =
         program_builder_tensor(engine->builder, "own gradients, flat", MEM_TEMPORARY, engine->shard * engine->kept, 0);
-  if (arriving < FP32)
-    engine->optimizer.cast =
-        program_builder_tensor(engine->builder, "own gradients in fp32", MEM_TEMPORARY, group * FP32, 0);
-  engine->optimizer.groups = (guint)((engine->shard + group - 1) / group);
-  engine->optimizer.update = update_of(engine, group, arriving, FALSE);
-  engine->optimizer.last_update =
-      update_of(engine, engine->shard - (engine->optimizer.groups - 1) * group, arriving, FALSE);
+  add_groups(engine, arriving);
   engine->optimizer.norm = update_of(engine, engine->shard, arriving, TRUE);
 }

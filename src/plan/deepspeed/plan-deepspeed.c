@@ -131,8 +131,8 @@ static void clear(gpointer policy) {
   g_free(engine->grads.copy_ops);
   if (engine->bucket.members != NULL)
     g_array_unref(engine->bucket.members);
-  plan_update_free(engine->optimizer.update);
-  plan_update_free(engine->optimizer.last_update);
+  g_clear_pointer(&engine->optimizer.sizes, g_ptr_array_unref);
+  g_clear_pointer(&engine->optimizer.groups, g_array_unref);
   plan_update_free(engine->optimizer.norm);
   plan_deepspeed_fetch_free(engine->fetch);
   plan_deepspeed_shards_free(engine->shards);
