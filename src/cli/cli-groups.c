@@ -101,22 +101,31 @@ gboolean cli_workload_plays(const CliWorkload *workload) {
   return workload->twins.given || workload->settings.sets != NULL || workload->settings.topology != NULL;
 }
 
-gboolean cli_settings_lay(const CliSettings *settings, Study *study, GError **error) {
+static void lay_some(const CliSettings *settings, Study *study, BaseErrors *errors) {
   g_autofree char *topology =
       settings->topology != NULL ? g_strconcat("cluster.topology=", settings->topology, NULL) : NULL;
-  if (topology != NULL && !study_set(study, topology, error))
-    return FALSE;
+  GError *cause = NULL;
+  if (topology != NULL && !study_set(study, topology, &cause))
+    base_errors_add(errors, g_steal_pointer(&cause));
   for (const char *const *set = settings->sets; set != NULL && *set != NULL; set++)
-    if (!study_set(study, *set, error))
-      return FALSE;
-  return TRUE;
+    if (!study_set(study, *set, &cause))
+      base_errors_add(errors, g_steal_pointer(&cause));
+}
+
+gboolean cli_settings_lay(const CliSettings *settings, Study *study, GError **error) {
+  BaseErrors errors = {0};
+  lay_some(settings, study, &errors);
+  return base_errors_end(&errors, error);
 }
 
 Study *cli_open_study(const CliSettings *settings, const char *workload, GError **error) {
-  g_autoptr(Study) study = study_open(workload, error);
-  if (study == NULL || !cli_settings_lay(settings, study, error))
-    return NULL;
-  return g_steal_pointer(&study);
+  BaseErrors errors = {0};
+  g_autoptr(Study) study = study_open_some(workload, &errors);
+  if (study != NULL)
+    lay_some(settings, study, &errors);
+  if (study != NULL && errors.lines > 0)
+    study_check_files(study, &errors);
+  return base_errors_end(&errors, error) ? g_steal_pointer(&study) : NULL;
 }
 
 const char *cli_database(const char *db, GError **error) {

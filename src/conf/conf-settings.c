@@ -217,33 +217,50 @@ static gboolean load_lines(ConfSettings *settings, const ConfText *text, gsize i
   return put_at(settings, index, lines->str, origin, &place, error);
 }
 
-static gboolean load_group(ConfSettings *settings, const ConfText *text, const char *group, ConfOrigin origin,
-                           GError **error) {
+static gboolean load_key(ConfSettings *settings, const ConfText *text, const char *group, const char *key,
+                         ConfOrigin origin, GError **error) {
   BasePlace place;
-  conf_text_place(text, group, NULL, &place);
-  if (!conf_table_check_group(settings->table, group, &place, error))
-    return FALSE;
-  remember_group(settings, group, &place);
+  gsize index;
+  conf_text_place(text, group, key, &place);
+  return conf_table_find_advised(settings->table, group, key, &place, &index, error) &&
+         put_at(settings, index, conf_text_get(text, group, key), origin, &place, error);
+}
+
+static void load_group(ConfSettings *settings, const ConfText *text, const char *group, ConfOrigin origin,
+                       BaseErrors *errors) {
+  BasePlace place;
+  GError *cause = NULL;
   gsize lines;
-  if (conf_table_find_lines(settings->table, group, &lines))
-    return load_lines(settings, text, lines, origin, error);
-  for (const char *const *key = conf_text_keys(text, group); *key != NULL; key++) {
-    gsize index;
-    conf_text_place(text, group, *key, &place);
-    if (!conf_table_find_advised(settings->table, group, *key, &place, &index, error) ||
-        !put_at(settings, index, conf_text_get(text, group, *key), origin, &place, error))
-      return FALSE;
+  conf_text_place(text, group, NULL, &place);
+  if (!conf_table_check_group(settings->table, group, &place, &cause)) {
+    base_errors_add(errors, cause);
+    return;
   }
-  return TRUE;
+  remember_group(settings, group, &place);
+  if (conf_table_find_lines(settings->table, group, &lines)) {
+    load_lines(settings, text, lines, origin, &cause);
+    base_errors_add(errors, cause);
+    return;
+  }
+  for (const char *const *key = conf_text_keys(text, group); *key != NULL; key++) {
+    load_key(settings, text, group, *key, origin, &cause);
+    base_errors_add(errors, g_steal_pointer(&cause));
+  }
+}
+
+void conf_settings_load_some(ConfSettings *settings, const ConfText *text, ConfOrigin origin, BaseErrors *errors) {
+  for (const char *const *group = conf_text_groups(text); *group != NULL; group++)
+    load_group(settings, text, *group, origin, errors);
+  if (settings->file == NULL)
+    settings->file = g_strdup(conf_text_file(text));
 }
 
 gboolean conf_settings_load_text(ConfSettings *settings, const ConfText *text, ConfOrigin origin, GError **error) {
   g_autoptr(ConfSettings) next = conf_settings_copy(settings);
-  for (const char *const *group = conf_text_groups(text); *group != NULL; group++)
-    if (!load_group(next, text, *group, origin, error))
-      return FALSE;
-  if (next->file == NULL)
-    next->file = g_strdup(conf_text_file(text));
+  BaseErrors errors = {0};
+  conf_settings_load_some(next, text, origin, &errors);
+  if (!base_errors_end(&errors, error))
+    return FALSE;
   ConfSettings before = *settings;
   *settings = *next;
   *next = before;

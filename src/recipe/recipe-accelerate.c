@@ -57,7 +57,11 @@ static gboolean take_file(RecipeReading *reading, const RecipeRow *row, const Co
   if (path == NULL)
     return FALSE;
   g_autoptr(ConfTree) tree = conf_tree_load(path, error);
-  return tree != NULL && recipe_read(reading->recipe, tree, &recipe_deepspeed, error);
+  if (tree == NULL)
+    return FALSE;
+  BaseErrors errors = {0};
+  recipe_read(reading->recipe, tree, &recipe_deepspeed, &errors);
+  return base_errors_end(&errors, error);
 }
 
 /* TorchDynamo's backend. */

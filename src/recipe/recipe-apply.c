@@ -101,52 +101,68 @@ static gboolean is_overruled(const RecipeTaken *taken, const ConfSettings *setti
 
 static gboolean put_fixed(const Recipe *recipe, ConfSettings *settings, GError **error) {
   gboolean batch_follows = batch_given(settings) >= 2;
-  RecipeErrors errors = {0};
+  BaseErrors errors = {0};
   for (guint i = 0; i < recipe->taken->len; i++) {
     const RecipeTaken *taken = g_ptr_array_index(recipe->taken, i);
     gboolean follows = batch_follows && g_strv_contains(recipe_batch, taken->setting);
     GError *cause = NULL;
     if (taken->value != NULL && !follows && !is_overruled(taken, settings) &&
         !put(taken, taken->value, settings, &cause))
-      recipe_errors_add(&errors, cause);
+      base_errors_add(&errors, cause);
   }
-  return recipe_errors_end(&errors, error);
+  return base_errors_end(&errors, error);
 }
 
-static gboolean put_waiting(const Recipe *recipe, ConfSettings *settings, RecipeFind find, gpointer user,
-                            GError **error) {
+/* One value that waited for the model or the cluster. */
+static gboolean put_found(const RecipeTaken *taken, ConfSettings *settings, const RecipeFacts *facts, GError **error) {
+  guint64 number;
+  if (!recipe_resolve(taken, facts, &number, error))
+    return FALSE;
+  g_autofree char *text = g_strdup_printf("%" G_GUINT64_FORMAT, number);
+  return put(taken, text, settings, error);
+}
+
+static gboolean waits_for_facts(const RecipeTaken *taken, const ConfSettings *settings) {
+  return taken->value == NULL && !waits_for_workload(taken) && !is_overruled(taken, settings);
+}
+
+static void put_waiting(const Recipe *recipe, ConfSettings *settings, RecipeFind find, gpointer user,
+                        BaseErrors *errors) {
   RecipeFacts facts = {0};
   gboolean found = FALSE;
   for (guint i = 0; i < recipe->taken->len; i++) {
     const RecipeTaken *taken = g_ptr_array_index(recipe->taken, i);
-    guint64 number;
-    if (taken->rule == RECIPE_RULE_MICRO_BATCH && !check_micro_batch(taken, settings, error))
-      return FALSE;
-    if (taken->value != NULL || waits_for_workload(taken) || is_overruled(taken, settings))
+    GError *cause = NULL;
+    if (taken->rule == RECIPE_RULE_MICRO_BATCH && !check_micro_batch(taken, settings, &cause))
+      base_errors_add(errors, g_steal_pointer(&cause));
+    if (find == NULL || !waits_for_facts(taken, settings))
       continue;
-    if (!found && !find(settings, &facts, user, error))
-      return FALSE;
+    if (!found && !find(settings, &facts, user, &cause)) {
+      base_errors_add(errors, cause);
+      return;
+    }
     found = TRUE;
-    if (!recipe_resolve(taken, &facts, &number, error))
-      return FALSE;
-    g_autofree char *text = g_strdup_printf("%" G_GUINT64_FORMAT, number);
-    if (!put(taken, text, settings, error))
-      return FALSE;
+    if (!put_found(taken, settings, &facts, &cause))
+      base_errors_add(errors, cause);
   }
-  return TRUE;
 }
 
 gboolean recipe_apply(const Recipe *recipe, ConfSettings *settings, RecipeFind find, gpointer user, GError **error) {
-  return put_fixed(recipe, settings, error) && put_waiting(recipe, settings, find, user, error);
+  BaseErrors errors = {0};
+  GError *cause = NULL;
+  if (!put_fixed(recipe, settings, &cause))
+    base_errors_add(&errors, cause);
+  put_waiting(recipe, settings, find, user, &errors);
+  return base_errors_end(&errors, error);
 }
 
 gboolean recipe_check(const Recipe *recipe, ConfSettings *settings, GError **error) {
-  RecipeErrors errors = {0};
+  BaseErrors errors = {0};
   for (guint i = 0; i < recipe->taken->len; i++) {
     const RecipeTaken *taken = g_ptr_array_index(recipe->taken, i);
     GError *cause = NULL;
     if (taken->value != NULL && !put(taken, taken->value, settings, &cause))
-      recipe_errors_add(&errors, cause);
+      base_errors_add(&errors, cause);
   }
-  return recipe_errors_end(&errors, error);
+  return base_errors_end(&errors, error);
 }

@@ -5,7 +5,6 @@
 
 #include "base-names.h"
 
-#define ERRORS_MAX 20 /* lines of one message */
 #define FOLLOW_MAX 10 /* ${a} that names ${b} and so on */
 
 /* Whether `path` is `head` or stands below it. */
@@ -167,27 +166,10 @@ static gboolean read_node(RecipeReading *reading, const ConfTreeNode *node, gboo
   return TRUE;
 }
 
-void recipe_errors_add(RecipeErrors *errors, GError *cause) {
-  errors->text = errors->text != NULL ? errors->text : g_string_new(NULL);
-  if (errors->count++ < ERRORS_MAX)
-    g_string_append_printf(errors->text, "%s%s", errors->text->len > 0 ? "\n" : "", cause->message);
-  g_error_free(cause);
-}
-
-gboolean recipe_errors_end(RecipeErrors *errors, GError **error) {
-  if (errors->count == 0)
-    return TRUE;
-  if (errors->count > ERRORS_MAX)
-    g_string_append_printf(errors->text, "\n… and %u more", errors->count - ERRORS_MAX);
-  g_set_error_literal(error, SIM_ERROR, SIM_ERROR_INPUT, errors->text->str);
-  g_string_free(errors->text, TRUE);
-  return FALSE;
-}
-
-gboolean recipe_read(Recipe *recipe, const ConfTree *tree, const RecipeTable *table, GError **error) {
+void recipe_read(Recipe *recipe, const ConfTree *tree, const RecipeTable *table, BaseErrors *errors) {
   RecipeReading reading = {tree, table, recipe};
-  RecipeErrors errors = {0};
   const char *whole = NULL; /* the block that was read as one */
+  gboolean good = TRUE;
   for (guint i = 0; i < conf_tree_length(tree); i++) {
     const ConfTreeNode *node = conf_tree_at(tree, i);
     if (whole != NULL && is_below(node->path, whole, strlen(whole)))
@@ -195,11 +177,11 @@ gboolean recipe_read(Recipe *recipe, const ConfTree *tree, const RecipeTable *ta
     gboolean read_whole;
     GError *cause = NULL;
     if (!read_node(&reading, node, &read_whole, &cause))
-      recipe_errors_add(&errors, cause);
+      good = FALSE;
+    base_errors_add(errors, cause);
     whole = read_whole ? node->path : NULL;
   }
   GError *cause = NULL;
-  if (errors.count == 0 && table->finish != NULL && !table->finish(&reading, &cause))
-    recipe_errors_add(&errors, cause);
-  return recipe_errors_end(&errors, error);
+  if (good && table->finish != NULL && !table->finish(&reading, &cause))
+    base_errors_add(errors, cause);
 }

@@ -10,6 +10,7 @@
  * A path that ends in ".*" stands for the key before it and all below; an exact path comes before it. */
 #pragma once
 
+#include "base-errors.h"
 #include "conf-tree.h"
 #include "recipe.h"
 
@@ -56,17 +57,8 @@ extern const RecipeTable recipe_deepspeed, recipe_accelerate, recipe_trainer, re
     recipe_axolotl, recipe_neox, recipe_torchtune;
 extern const RecipeRows recipe_fsdp_rows; /* below "fsdp_config.", of accelerate, Trainer and axolotl */
 
-/* All errors of a file, a line each. */
-typedef struct {
-  GString *text;
-  guint count;
-} RecipeErrors;
-void recipe_errors_add(RecipeErrors *errors, GError *cause); /* takes `cause` */
-/* TRUE where there were none; else SIM_ERROR_INPUT. Frees. */
-gboolean recipe_errors_end(RecipeErrors *errors, GError **error);
-
-/* Reads every key of a tree by its table into `recipe`. Errors: as recipe_load. */
-gboolean recipe_read(Recipe *recipe, const ConfTree *tree, const RecipeTable *table, GError **error);
+/* Reads every key of a tree by its table into `recipe`; adds what is wrong with each, as recipe_load says. */
+void recipe_read(Recipe *recipe, const ConfTree *tree, const RecipeTable *table, BaseErrors *errors);
 
 /* Notes a setting, from `node` (NULL: the tool's default), once: a key replaces a default and an "auto" of the workload, a
  * key that says the same again is left out and named. Two keys that say different things of one setting: an error. */

@@ -89,16 +89,22 @@ static gboolean has_component(const RecipeReading *reading, const ConfTreeNode *
 
 #define COMPILED_LOSS "the compiled loss keeps no fp32 copy of the logits"
 
-/* What is compiled: the blocks, the loss, or both. */
+/* Whether the blocks are compiled: where components are listed, they must be among them. */
+static gboolean take_compile(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
+  const ConfTreeNode *components = conf_tree_given(reading->tree, "compile.components");
+  gboolean on;
+  if (!conf_tree_flag(reading->tree, node, &on, error))
+    return FALSE;
+  on = on && (components == NULL || has_component(reading, components, "model"));
+  return recipe_give(reading, node, row->setting, on ? "yes" : "no", on ? "the blocks" : NULL, error);
+}
+
 static gboolean take_components(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node,
                                 GError **error) {
   gboolean on = recipe_is_true(reading, "compile.enable");
-  if (on && !has_component(reading, node, "model"))
-    return conf_tree_fail(reading->tree, node, error,
-                          "without \"model\" the blocks run as they are; set enable = false");
   if (on && has_component(reading, node, "loss"))
     return recipe_give(reading, node, row->setting, "fused", COMPILED_LOSS, error);
-  recipe_leave(reading, node, on ? "the blocks are compiled, the loss is not" : "nothing is compiled");
+  recipe_leave(reading, node, on ? "the loss is not compiled" : "nothing is compiled");
   return TRUE;
 }
 
@@ -201,7 +207,7 @@ static const RecipeRow rows[] = {
     SAFE("optimizer.beta2", LEARNING),
     SAFE("optimizer.weight_decay", LEARNING),
     SAFE("lr_scheduler.*", LEARNING),
-    TAKE("compile.enable", "training.compile", recipe_take_flag, NULL),
+    TAKE("compile.enable", "training.compile", take_compile, NULL),
     TAKE("compile.components", "training.loss", take_components, NULL),
     REFUSE("compile.backend", "inductor", "another compiler than inductor"),
     TAKE("model.converters", "training.precision", recipe_take_converters, NULL),

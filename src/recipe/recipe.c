@@ -54,7 +54,16 @@ static const RecipeTable *find_table(const ConfTree *tree, GError **error) {
   return NULL;
 }
 
-static Recipe *read_tree(const ConfTree *tree, GError **error) {
+static Recipe *recipe_new(const ConfTree *tree, const char *tool) {
+  Recipe *recipe = g_new0(Recipe, 1);
+  recipe->file = g_strdup(conf_tree_file(tree));
+  recipe->tool = tool;
+  recipe->taken = g_ptr_array_new_with_free_func(taken_free);
+  recipe->left = g_ptr_array_new_with_free_func(left_free);
+  return recipe;
+}
+
+static Recipe *read_tree(const ConfTree *tree, BaseErrors *errors, GError **error) {
   const RecipeTable *table = find_table(tree, error);
   if (table == NULL)
     return NULL;
@@ -63,15 +72,21 @@ static Recipe *read_tree(const ConfTree *tree, GError **error) {
                       table->refused);
     return NULL;
   }
-  g_autoptr(Recipe) recipe = g_new0(Recipe, 1);
-  recipe->file = g_strdup(conf_tree_file(tree));
-  recipe->tool = table->tool;
-  recipe->taken = g_ptr_array_new_with_free_func(taken_free);
-  recipe->left = g_ptr_array_new_with_free_func(left_free);
-  return recipe_read(recipe, tree, table, error) ? g_steal_pointer(&recipe) : NULL;
+  Recipe *recipe = recipe_new(tree, table->tool);
+  recipe_read(recipe, tree, table, errors);
+  return recipe;
+}
+
+Recipe *recipe_load_some(const char *path, BaseErrors *errors) {
+  GError *cause = NULL;
+  g_autoptr(ConfTree) tree = conf_tree_load(path, &cause);
+  Recipe *recipe = tree != NULL ? read_tree(tree, errors, &cause) : NULL;
+  base_errors_add(errors, cause);
+  return recipe;
 }
 
 Recipe *recipe_load(const char *path, GError **error) {
-  g_autoptr(ConfTree) tree = conf_tree_load(path, error);
-  return tree != NULL ? read_tree(tree, error) : NULL;
+  BaseErrors errors = {0};
+  g_autoptr(Recipe) recipe = recipe_load_some(path, &errors);
+  return base_errors_end(&errors, error) ? g_steal_pointer(&recipe) : NULL;
 }

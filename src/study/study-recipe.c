@@ -36,20 +36,27 @@ gboolean study_refuse_recipe(const char *path, GError **error) {
   return TRUE;
 }
 
-gboolean study_recipe_apply(ConfSettings *settings, const HwCatalog *catalog, Recipe **ret, GError **error) {
+/* The settings' recipe, as far as it can be read; NULL where there is none. */
+static Recipe *load(const ConfSettings *settings, BaseErrors *errors) {
   RecipeKeys keys = {0};
-  if (!conf_settings_fill(settings, &recipe_schema, &keys, error))
-    return FALSE;
-  Recipe *recipe = keys.file != NULL ? recipe_load(keys.file, error) : NULL;
-  gboolean good =
-      keys.file == NULL || (recipe != NULL && recipe_apply(recipe, settings, find_facts, (gpointer)catalog, error));
-  conf_struct_clear(&recipe_schema, &keys);
-  if (!good) {
-    recipe_free(recipe);
-    return FALSE;
+  GError *cause = NULL;
+  if (!conf_settings_fill(settings, &recipe_schema, &keys, &cause)) {
+    base_errors_add(errors, cause);
+    return NULL;
   }
-  *ret = recipe;
-  return TRUE;
+  Recipe *recipe = keys.file != NULL ? recipe_load_some(keys.file, errors) : NULL;
+  conf_struct_clear(&recipe_schema, &keys);
+  return recipe;
+}
+
+Recipe *study_recipe_apply(ConfSettings *settings, const HwCatalog *catalog, BaseErrors *errors) {
+  guint before = errors->lines;
+  Recipe *recipe = load(settings, errors);
+  RecipeFind find = errors->lines == before ? find_facts : NULL;
+  GError *cause = NULL;
+  if (recipe != NULL && !recipe_apply(recipe, settings, find, (gpointer)catalog, &cause))
+    base_errors_add(errors, cause);
+  return recipe;
 }
 
 /* The batch size that follows from two others, as if it had been said. */
@@ -96,20 +103,17 @@ gboolean study_recipe_fail(const Recipe *recipe, const ConfSettings *settings, G
 }
 
 gboolean study_print_recipe(const Study *study, GString *text, GError **error) {
-  RecipeKeys keys = {0};
-  if (!conf_settings_fill(study->settings, &recipe_schema, &keys, error))
-    return FALSE;
-  gboolean any = keys.file != NULL;
-  conf_struct_clear(&recipe_schema, &keys);
-  if (!any)
+  if (conf_settings_get(study->settings, "parallel.recipe") == NULL)
     return TRUE;
-  Recipe *recipe = NULL;
   g_autoptr(ConfSettings) applied = conf_settings_copy(study->settings);
   g_autoptr(HwCatalog) catalog = hw_catalog_load(error);
-  if (catalog == NULL || !study_recipe_apply(applied, catalog, &recipe, error))
+  if (catalog == NULL)
+    return FALSE;
+  BaseErrors errors = {0};
+  g_autoptr(Recipe) recipe = study_recipe_apply(applied, catalog, &errors);
+  if (!base_errors_end(&errors, error))
     return FALSE;
   recipe_print(recipe, applied, text);
-  recipe_free(recipe);
   return TRUE;
 }
 

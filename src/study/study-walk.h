@@ -74,8 +74,8 @@ ConfSettings *study_settings_new(void);
 
 /* FALSE with advice where the file is a recipe, by its ending, and no workload. */
 gboolean study_refuse_recipe(const char *path, GError **error);
-/* Reads the recipe that settings name, if any, and lays it under them; *ret NULL where there is none. */
-gboolean study_recipe_apply(ConfSettings *settings, const HwCatalog *catalog, Recipe **ret, GError **error);
+/* Reads the recipe that settings name, if any, and lays it under them, as far as that goes; NULL where there is none. */
+Recipe *study_recipe_apply(ConfSettings *settings, const HwCatalog *catalog, BaseErrors *errors);
 
 /* What the recipe says and what overrules it, batch sizes that follow from others too. Caller frees. */
 char *study_recipe_note(const Recipe *recipe, const PlanRecipe *plan, const ConfSettings *settings);

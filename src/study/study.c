@@ -42,19 +42,31 @@ Study *study_new(const char *workload) {
   return study;
 }
 
-Study *study_open(const char *workload, GError **error) {
+static Study *open_file(const char *workload, ConfText **ret_text, GError **error) {
   g_autofree char *path = conf_path_find(workload, ".ini", "workloads", NULL, NULL, error);
-  if (path == NULL)
-    return NULL;
-  if (!study_refuse_recipe(path, error))
+  if (path == NULL || !study_refuse_recipe(path, error))
     return NULL;
   g_autofree char *name = g_path_get_basename(path);
   if (g_str_has_suffix(name, ".ini"))
     name[strlen(name) - strlen(".ini")] = '\0';
-  g_autoptr(Study) study = study_new(name);
-  if (!conf_settings_load(study->settings, path, CONF_ORIGIN_FILE, error))
-    return NULL;
-  return g_steal_pointer(&study);
+  *ret_text = conf_text_load(path, error);
+  return *ret_text != NULL ? study_new(name) : NULL;
+}
+
+Study *study_open_some(const char *workload, BaseErrors *errors) {
+  GError *cause = NULL;
+  g_autoptr(ConfText) text = NULL;
+  Study *study = open_file(workload, &text, &cause);
+  base_errors_add(errors, cause);
+  if (study != NULL)
+    conf_settings_load_some(study->settings, text, CONF_ORIGIN_FILE, errors);
+  return study;
+}
+
+Study *study_open(const char *workload, GError **error) {
+  BaseErrors errors = {0};
+  g_autoptr(Study) study = study_open_some(workload, &errors);
+  return base_errors_end(&errors, error) ? g_steal_pointer(&study) : NULL;
 }
 
 /* Files are named as in the workload; all else stands above the topology, whatever that says by now. */
@@ -117,36 +129,58 @@ void study_walk_need_cache(StudyWalk *walk) {
     walk->cache = walk->own_cache = study_cache_new();
 }
 
-static gboolean read_under_recipe(StudyWalk *walk, GError **error) {
-  walk->machine = study_cache_machine(walk->cache, walk->settings, error);
-  const ModelShape *shape = walk->machine != NULL ? study_cache_model(walk->cache, walk->settings, error) : NULL;
-  if (shape == NULL)
-    return FALSE;
-  walk->cluster = walk->machine->cluster;
-  if (!hw_cluster_price(walk->cluster, walk->settings, &walk->gpu_hour, error))
-    return FALSE;
-  walk->shape = *shape;
+/* Adds what an independent part of the walk says; FALSE where it failed. */
+static gboolean note_error(BaseErrors *errors, gboolean good, GError **cause) {
+  base_errors_add(errors, g_steal_pointer(cause));
+  return good;
+}
+
+/* Each file and group by itself: their mistakes are told together. */
+static void read_parts(StudyWalk *walk, BaseErrors *errors) {
+  GError *cause = NULL;
+  ConfSettings *settings = walk->settings;
+  walk->machine = study_cache_machine(walk->cache, settings, &cause);
+  if (note_error(errors, walk->machine != NULL, &cause)) {
+    walk->cluster = walk->machine->cluster;
+    note_error(errors, hw_cluster_price(walk->cluster, settings, &walk->gpu_hour, &cause), &cause);
+  }
+  const ModelShape *shape = study_cache_model(walk->cache, settings, &cause);
+  if (note_error(errors, shape != NULL, &cause))
+    walk->shape = *shape;
+  note_error(errors, coll_knobs_load(settings, &walk->knobs, &cause), &cause);
+  note_error(errors, study_memory_load(settings, &walk->memory, &cause), &cause);
+  note_error(errors, plan_put_defaults(settings, &cause), &cause);
+  note_error(errors, model_recipe_load(settings, &walk->model_recipe, &cause), &cause);
+}
+
+/* What needs several of them. */
+static void read_whole(StudyWalk *walk, BaseErrors *errors) {
+  GError *cause = NULL;
+  ConfSettings *settings = walk->settings;
   PlanPlace place = {hw_cluster_gpus(walk->cluster), walk->cluster->gpus_per_node, walk->cluster->host};
-  if (!coll_knobs_load(walk->settings, &walk->knobs, error) ||
-      !study_memory_load(walk->settings, &walk->memory, error) || !plan_put_defaults(walk->settings, error) ||
-      !model_recipe_load(walk->settings, &walk->model_recipe, error) ||
-      !model_recipe_check(&walk->shape, &walk->model_recipe, walk->settings, error) ||
-      !plan_recipe_load(walk->settings, &place, &walk->shape, &walk->model_recipe, &walk->recipe, error))
-    return FALSE;
-  if (!study_memory_check_offload(walk->settings, walk->cluster, &walk->recipe, error))
-    return FALSE;
+  note_error(errors, model_recipe_check(&walk->shape, &walk->model_recipe, settings, &cause), &cause);
   KernelDtype dtype = (KernelDtype)model_precision_dtype(walk->model_recipe.precision);
-  return kernel_supports(walk->cluster->gpu, dtype) ||
-         conf_settings_fail(walk->settings, "training.precision", error, "%s matmuls are not in the hardware of %s",
-                            kernel_dtype_names[dtype], walk->cluster->gpu->name);
+  if (!kernel_supports(walk->cluster->gpu, dtype))
+    note_error(errors,
+               conf_settings_fail(settings, "training.precision", &cause, "%s matmuls are not in the hardware of %s",
+                                  kernel_dtype_names[dtype], walk->cluster->gpu->name),
+               &cause);
+  if (note_error(errors,
+                 plan_recipe_load(settings, &place, &walk->shape, &walk->model_recipe, &walk->recipe, &cause), &cause))
+    note_error(errors, study_memory_check_offload(settings, walk->cluster, &walk->recipe, &cause), &cause);
 }
 
 gboolean study_walk_read(StudyWalk *walk, GError **error) {
   study_walk_need_cache(walk);
+  BaseErrors errors = {0};
   const HwCatalog *catalog = study_cache_catalog(walk->cache, error);
-  if (catalog == NULL || !study_recipe_apply(walk->settings, catalog, &walk->tool_recipe, error))
+  if (catalog == NULL)
     return FALSE;
-  return read_under_recipe(walk, error) || study_recipe_fail(walk->tool_recipe, walk->settings, error);
+  walk->tool_recipe = study_recipe_apply(walk->settings, catalog, &errors);
+  read_parts(walk, &errors);
+  if (errors.lines == 0)
+    read_whole(walk, &errors);
+  return base_errors_end(&errors, error) || study_recipe_fail(walk->tool_recipe, walk->settings, error);
 }
 
 /* What the Program calls on a slot, each call once. */

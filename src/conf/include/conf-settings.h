@@ -14,7 +14,7 @@
  * it is filled. */
 #pragma once
 
-#include "base-error.h"
+#include "base-errors.h"
 #include "conf-schema.h"
 #include "conf-text.h"
 
@@ -31,9 +31,11 @@ void conf_settings_free(ConfSettings *settings);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ConfSettings, conf_settings_free)
 
 /* Lays a file over what is there, but under what a higher origin gave. Nothing changes on error. Unknown groups
- * and keys are errors with the nearest name. */
+ * and keys are errors with the nearest name; all of a file's errors come together, a line each. */
 gboolean conf_settings_load(ConfSettings *settings, const char *path, ConfOrigin origin, GError **error);
 gboolean conf_settings_load_text(ConfSettings *settings, const ConfText *text, ConfOrigin origin, GError **error);
+/* The same, where errors are gathered: what is good is laid. */
+void conf_settings_load_some(ConfSettings *settings, const ConfText *text, ConfOrigin origin, BaseErrors *errors);
 /* "group.key=value", spaces allowed around "="; the place in errors is `--set group.key=value`. */
 gboolean conf_settings_set(ConfSettings *settings, const char *assignment, GError **error);
 /* One value with an origin; `place` (may be NULL) is where it stands for errors, copied. */

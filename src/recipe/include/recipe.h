@@ -10,6 +10,7 @@
  * and so is one that the tool itself would refuse; all of a file's errors come together, a line each. */
 #pragma once
 
+#include "base-errors.h"
 #include "conf-settings.h"
 
 /* What a value waits for that the recipe does not hold. */
@@ -50,6 +51,8 @@ typedef struct {
 /* Errors: SIM_ERROR_INPUT, one line per key at fault: file, line, key, what is wrong and what to do; a file that is of
  * no tool known. */
 Recipe *recipe_load(const char *path, GError **error);
+/* The same, where errors are gathered: what could be read, though keys were at fault. NULL where nothing could. */
+Recipe *recipe_load_some(const char *path, BaseErrors *errors);
 void recipe_free(Recipe *recipe);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Recipe, recipe_free)
 
@@ -67,9 +70,9 @@ typedef gboolean (*RecipeFind)(const ConfSettings *settings, RecipeFacts *ret, g
 
 /* Lays the recipe under what file and command line say. Of micro_batch, gradient_accumulation and global_batch only
  * those are laid that the workload leaves open: where it says two, the third follows from them; and no shape of a model
- * where the workload names a config.json. Errors: a value that
- * our setting does not take, with the recipe's place and key; "auto" that nothing gives. Settings are then half done:
- * give a copy. */
+ * where the workload names a config.json. Errors: each value that our setting does not take, with the recipe's place and
+ * key, a line each; "auto" that nothing gives. Settings are then half done: give a copy. `find` NULL: what waits for the
+ * model or the cluster is left as it is, for a look at the errors alone. */
 gboolean recipe_apply(const Recipe *recipe, ConfSettings *settings, RecipeFind find, gpointer user, GError **error);
 
 /* Whether our settings take every value, for a recipe that is not applied. The settings are then spoilt. Errors: all, a

@@ -8,6 +8,7 @@
  * tests/bench. */
 #pragma once
 
+#include "base-errors.h"
 #include "base-trace.h"
 #include "run-report.h"
 
@@ -32,6 +33,11 @@ typedef struct {
 
 /* Reads a workload: a path, or a bare name of the data folders. */
 Study *study_open(const char *workload, GError **error);
+/* The same, where errors are gathered: what is good is laid. NULL where the file cannot be read at all. */
+Study *study_open_some(const char *workload, BaseErrors *errors);
+/* Adds what is wrong with the files that the settings name: recipe, model, topology. For a study whose settings are at
+ * fault already: study_run says the same, and more. */
+void study_check_files(const Study *study, BaseErrors *errors);
 /* A study of no file: defaults only, for points to lay settings over. */
 Study *study_new(const char *workload);
 /* The study that a run's given settings describe (RunIdentity.settings, without the defaults). `workload`: its name or path,
