@@ -70,9 +70,10 @@ static void add_settings(BaseJson *json, const RunIdentity *from, const RunIdent
                 : b == to->n_settings ? -1
                                       : strcmp(from->settings[a].name, to->settings[b].name);
     const RunSetting *was = order <= 0 ? &from->settings[a++] : NULL, *is = order >= 0 ? &to->settings[b++] : NULL;
+    const RunSetting *either = order <= 0 ? &from->settings[a - 1] : &to->settings[b - 1];
     if (was != NULL && is != NULL && strcmp(was->value, is->value) == 0)
       continue;
-    base_json_list(json, was != NULL ? was->name : is->name);
+    base_json_list(json, either->name);
     base_json_text(json, NULL, was != NULL ? was->value : NULL);
     base_json_text(json, NULL, is != NULL ? is->value : NULL);
     base_json_end(json);
