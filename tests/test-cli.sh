@@ -329,7 +329,7 @@ refuses "a missing log" 'sweep.lg: cannot be read' collective all-reduce -t dgx-
 truth=$source/tests/data/truth
 says "errors by source" 'alpha   made-A' validate "$truth/steps.csv" --db v.db
 says "rows that cannot be expressed" '3 could not be expressed' validate "$truth/steps.csv" --db v.db
-says "why not" 'parallel.tensor: tensor parallelism is not modelled yet' validate "$truth/steps.csv" --db v.db
+says "why not" 'deepspeed.offload_optimizer.ratio: Twin-Flow' validate "$truth/steps.csv" --db v.db
 says "collectives by size" '>= 64 MiB' validate "$truth/collectives.csv" --db v.db
 says "every row" 's-4 (hand-made) did not run' validate "$truth/collectives.csv" --db v.db --rows
 says "the worst rows" 'at the peak: parameters' validate "$truth/steps.csv" --db v.db --worst 1

@@ -231,10 +231,16 @@ static void backward_holds_ten_bytes_an_element(void) {
   CU_ASSERT_TRUE(peak <= 10 * unit + 10 * root);
 }
 
-static PlanWrap *wrapped(const Drawn *drawn, ProgramBuilder *builder, PlanWalk **ret_walk, PlanWrapKind kind,
-                         guint64 least) {
-  *ret_walk =
-      plan_walk_new(builder, &drawn->shape, &drawn->model, &drawn->recipe, program_builder_stream(builder, "compute"));
+static PlanHolding *all_units(const Drawn *drawn) {
+  PlanScheduleShape single = {.schedule = LAYOUT_SCHEDULE_SINGLE, .ranks = 1, .chunks = 1, .micros = 1};
+  const guint32 bounds[] = {0, (guint32)drawn->shape.layers + 2};
+  return plan_holding_new(&single, bounds, 0);
+}
+
+static PlanWrap *wrapped(const Drawn *drawn, ProgramBuilder *builder, const PlanHolding *all, PlanWalk **ret_walk,
+                         PlanWrapKind kind, guint64 least) {
+  PlanCase what = {&drawn->shape, &drawn->model, &drawn->recipe};
+  *ret_walk = plan_walk_new(builder, &what, all, program_builder_stream(builder, "compute"));
   return plan_wrap_new(*ret_walk, kind, least);
 }
 
@@ -258,8 +264,9 @@ static void units_are_chosen(void) {
   drawn.shape.layers = 2;
   for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
     g_autoptr(ProgramBuilder) builder = program_builder_new();
+    g_autoptr(PlanHolding) all = all_units(&drawn);
     g_autoptr(PlanWalk) walk = NULL;
-    g_autoptr(PlanWrap) wrap = wrapped(&drawn, builder, &walk, cases[i].kind, cases[i].least);
+    g_autoptr(PlanWrap) wrap = wrapped(&drawn, builder, all, &walk, cases[i].kind, cases[i].least);
     CU_ASSERT_EQUAL(wrap->n, cases[i].n);
     CU_ASSERT_EQUAL(wrap->units[wrap->n - 1].elements, cases[i].last);
   }

@@ -13,7 +13,7 @@ typedef struct {
 /* A play of all ranks with passes of given durations and no communication. */
 typedef struct {
   PlanScheduleShape shape;
-  PlanPass **passes;
+  PlanSchedulePass **passes;
   guint32 n;       /* passes of a rank */
   guint64 *ends;   /* kind, chunk, micro, rank */
   guint64 *starts; /* of a rank's first pass */
@@ -21,13 +21,13 @@ typedef struct {
   gboolean complete; /* every pass was played */
 } Play;
 
-static guint64 *end_of(Play *play, guint32 rank, PlanPass pass) {
+static guint64 *end_of(Play *play, guint32 rank, PlanSchedulePass pass) {
   const PlanScheduleShape *shape = &play->shape;
   gsize at = (((gsize)pass.kind * shape->chunks) + pass.chunk) * shape->micros + pass.micro;
   return &play->ends[(at * shape->ranks) + rank];
 }
 
-static gboolean ended(Play *play, guint32 rank, PlanPassKind kind, PlanPass pass, guint64 *start) {
+static gboolean ended(Play *play, guint32 rank, PlanPassKind kind, PlanSchedulePass pass, guint64 *start) {
   pass.kind = kind;
   guint64 end = *end_of(play, rank, pass);
   if (end != UNKNOWN)
@@ -36,9 +36,9 @@ static gboolean ended(Play *play, guint32 rank, PlanPassKind kind, PlanPass pass
 }
 
 /* Whether all that a pass needs has ended; then `start` is at least the last of it. */
-static gboolean ready(Play *play, guint32 rank, PlanPass pass, guint64 *start) {
+static gboolean ready(Play *play, guint32 rank, PlanSchedulePass pass, guint64 *start) {
   guint32 other;
-  PlanPass before;
+  PlanSchedulePass before;
   if (plan_schedule_before(&play->shape, rank, pass, &other, &before) &&
       !ended(play, other, before.kind, before, start))
     return FALSE;
@@ -55,7 +55,7 @@ static void play_all(Play *play, const Durations *durations) {
     moved = FALSE;
     for (guint32 rank = 0; rank < play->shape.ranks; rank++)
       for (guint64 start; next[rank] < play->n; next[rank]++, moved = TRUE) {
-        PlanPass pass = play->passes[rank][next[rank]];
+        PlanSchedulePass pass = play->passes[rank][next[rank]];
         start = clock[rank];
         if (!ready(play, rank, pass, &start))
           break;
@@ -83,7 +83,7 @@ static Play *play_new(PlanScheduleShape shape, Durations durations) {
   memset(play->ends, 0xff, cells * sizeof *play->ends);
   play->starts = g_new0(guint64, shape.ranks);
   play->spans = g_new0(guint64, shape.ranks);
-  play->passes = g_new0(PlanPass *, shape.ranks);
+  play->passes = g_new0(PlanSchedulePass *, shape.ranks);
   guint32 expected = shape.chunks * shape.micros * (plan_schedule_splits(shape.schedule) ? 3 : 2);
   for (guint32 rank = 0; rank < shape.ranks; rank++) {
     play->passes[rank] = plan_schedule_passes(&shape, rank, &play->n);
@@ -165,7 +165,7 @@ static void interleaved_uneven_group(void) {
   static const guint32 micros[] = {0, 1, 2, 0, 1, 2, 3, 4, 3, 4}, chunks[] = {0, 0, 0, 1, 1, 1, 0, 0, 1, 1};
   g_autoptr(Play) play = play_new((PlanScheduleShape){LAYOUT_SCHEDULE_INTERLEAVED, 2, 2, 5, 3}, one);
   for (guint32 i = 0, k = 0; i < play->n; i++) {
-    PlanPass pass = play->passes[1][i];
+    PlanSchedulePass pass = play->passes[1][i];
     if (pass.kind != PLAN_PASS_FORWARD)
       continue;
     CU_ASSERT_TRUE_FATAL(k < G_N_ELEMENTS(micros));
@@ -255,7 +255,7 @@ static void nothing_blocks(void) {
 static void a_planted_fault_blocks(void) {
   g_autoptr(Play) play = play_new((PlanScheduleShape){LAYOUT_SCHEDULE_1F1B, 2, 1, 3, 0}, one);
   memset(play->ends, 0xff, (gsize)PLAN_PASS_KINDS * 3 * 2 * sizeof *play->ends);
-  PlanPass first = play->passes[0][1]; /* rank 0: F0 F1 B0 ... */
+  PlanSchedulePass first = play->passes[0][1]; /* rank 0: F0 F1 B0 ... */
   play->passes[0][1] = play->passes[0][0];
   play->passes[0][0] = play->passes[0][2];
   play->passes[0][2] = first;

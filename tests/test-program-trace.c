@@ -258,7 +258,7 @@ static void communicators_side_by_side(void) {
     const char *from, *to, *fragment;
   } edits[] = {
       {"0-1 | 2-3", "0-1 | 1-3", "rank 1 is in two of those side by side"},
-      {"0-1 | 2-3", "0-1 | 3", "rank 2 is in none of those side by side"},
+      {"0-1 | 2-3", "0-1 | 3", "rank 2 is no member of communicator stage"},
       {"0-1 | 2-3", "0-1 |", "expected ranks"},
       {"0-1 | 2-3", "0-1 | 2-4", "there is no rank 4"},
       {"role.b = 2-3", "role.b = 2 | 3", "expected one list of ranks"},

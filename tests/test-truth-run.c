@@ -53,10 +53,10 @@ static void reasons_are_all_told(void) {
   CU_ASSERT_FALSE(row->ran);
   CU_ASSERT_EQUAL(g_strv_length(row->reasons), 2);
   CU_ASSERT_TRUE(g_str_has_prefix(row->reasons[0], "parallel.framework: "));
-  CU_ASSERT_TRUE(g_str_has_prefix(row->reasons[1], "parallel.tensor: "));
+  CU_ASSERT_TRUE(g_str_has_prefix(row->reasons[1], "deepspeed.offload_optimizer.ratio: "));
   CU_ASSERT_PTR_NOT_NULL(strstr(find(result, "b-3")->reasons[0], "no file \"no-such-machine.ini\""));
   g_autoptr(GArray) reasons = truth_score_reasons(result);
-  /* tensor = 16 and tensor = 8 are one reason of two rows; so is the framework; then the machine, and the tree. */
+  /* ratio = 0.5 and 0.25 are one reason of two rows; so is the framework; then the machine, and the tree. */
   CU_ASSERT_EQUAL(reasons->len, 4);
   CU_ASSERT_EQUAL(g_array_index(reasons, TruthReason, 0).rows, 2);
   CU_ASSERT_EQUAL(g_array_index(reasons, TruthReason, 1).rows, 2);

@@ -41,9 +41,11 @@ static void fold_memberships(FoldSystem *system, const FoldColours *ranks, const
     return;
   system->program.memberships = g_new(guint32, (gsize)ranks->n * whole->n_slots);
   for (guint32 i = 0; i < ranks->n; i++)
-    for (guint32 slot = 0; slot < whole->n_slots; slot++)
+    for (guint32 slot = 0; slot < whole->n_slots; slot++) {
+      guint32 group = program_group(whole, ranks->firsts[i], slot);
       system->program.memberships[i * whole->n_slots + slot] =
-          communicators->of[program_group(whole, ranks->firsts[i], slot)];
+          group != PROGRAM_NONE ? communicators->of[group] : PROGRAM_NONE;
+    }
 }
 
 static gboolean renames_rows(const FoldSystem *system) {

@@ -23,7 +23,7 @@ static const BaseField keys[] = {
     DEGREE(tensor, "1", "tensor parallelism: ranks that split each matmul"),
     DEGREE(pipeline, "1", "pipeline parallelism: ranks that hold a run of layers each"),
     DEGREE(interleave, "1", "model chunks of each pipeline rank (virtual stages)"),
-    KEY("schedule", BASE_NAME, schedule, .initial = "default", .names = layout_schedule_names, .later = later_schedules,
+    KEY("schedule", BASE_NAME, schedule, .names = layout_schedule_names, .later = later_schedules,
         .help = "order of the passes of a pipeline; default: 1f1b, and interleaved where interleave is more than 1"),
     KEY("sequence_parallel", BASE_FLAG, sequence_parallel, .initial = "no",
         .help = "what tensor parallelism leaves whole (norms, dropout) is split over the sequence"),

@@ -1,14 +1,28 @@
-/* Communicators of data parallelism: slots over all ranks, in which ranks side by side share one copy of what is
- * sharded, and ranks alike in their copies hold the same shard of it.
+/* Communicators over the layout: slots in which ranks that differ along some axes stand together.
+ *
+ *   data           all ranks that hold the same parameters: data ranks, and context ranks, which see other tokens
+ *   side by side   of a data group, those that share one copy of what is sharded; alike: that hold the same shard of it
  *
  *   ranks 0 … 7, size 4:   side by side {0 1 2 3} {4 5 6 7}     alike {0 4} {1 5} {2 6} {3 7}
  *
- * Private to this floor. */
+ * Roles share a slot by its name. A recipe without a layout (of no ranks) is data parallelism alone. Private to this
+ * floor. */
 #pragma once
 
+#include "plan-recipe.h"
 #include "program.h"
 
-/* All ranks. */
-guint32 plan_groups_everyone(ProgramBuilder *builder, guint32 ranks);
-guint32 plan_groups_beside(ProgramBuilder *builder, const char *name, guint32 ranks, guint32 size);
-guint32 plan_groups_alike(ProgramBuilder *builder, const char *name, guint32 ranks, guint32 size);
+/* Of the recipe. */
+Layout plan_groups_layout(const PlanRecipe *recipe);
+
+/* Of axes. */
+guint32 plan_groups_of(ProgramBuilder *builder, const char *name, const PlanRecipe *recipe, LayoutSet set);
+/* "data-parallel" */
+guint32 plan_groups_everyone(ProgramBuilder *builder, const PlanRecipe *recipe);
+guint32 plan_groups_beside(ProgramBuilder *builder, const char *name, const PlanRecipe *recipe, guint32 size);
+guint32 plan_groups_alike(ProgramBuilder *builder, const char *name, const PlanRecipe *recipe, guint32 size);
+/* Two pipeline ranks of the same tensor, context and data place: that of a stage, and that of the stage after. */
+guint32 plan_groups_pair(ProgramBuilder *builder, const char *name, const PlanRecipe *recipe, guint32 before,
+                         guint32 after);
+/* All ranks of one copy of the model: tensor and pipeline, over which a norm is summed. */
+guint32 plan_groups_model(ProgramBuilder *builder, const PlanRecipe *recipe);

@@ -3,7 +3,7 @@
 
 #include "base-error.h"
 
-/* The embedding's matrix that a tied head shares. */
+/* The embedding's matrix that a tied head shares: it is on the same rank, in its first unit. */
 static guint shared_with(const PlanWalk *walk, guint *const *of_unit, const ModelParameter *shared) {
   const ModelUnit *embedding = walk->units[0].unit;
   guint p = 0;

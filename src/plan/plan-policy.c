@@ -75,6 +75,10 @@ const PlanPolicy plan_policies[PLAN_FRAMEWORKS] = {
                        .selective = PLAN_CHECKPOINT_ATTENTION,
                        .resolve = plan_nanotron_resolve,
                        .hooks = &plan_nanotron_hooks,
+                       .axes = LAYOUT_BIT(LAYOUT_TENSOR) | LAYOUT_BIT(LAYOUT_PIPELINE),
+                       .schedules = 1U << LAYOUT_SCHEDULE_1F1B | 1U << LAYOUT_SCHEDULE_GPIPE,
+                       .sequence_parallel = TRUE,
+                       .spread = plan_nanotron_spread,
                        .loss = MODEL_LOSS_VOCAB_PARALLEL,
                        .note = plan_nanotron_note},
 };

@@ -26,6 +26,11 @@ typedef struct {
   /* Fills in defaults that depend on version or stage, refuses what it cannot do, by the key's name; NULL: nothing. */
   gboolean (*resolve)(const PlanGiven *given, PlanRecipe *recipe, GError **error);
   const PlanHooks *hooks;
+  LayoutSet axes;             /* of tensor, context, pipeline, expert: those that it has */
+  guint schedules;            /* of its pipeline: a bit for each LayoutSchedule; single always */
+  gboolean sequence_parallel; /* between its tensor ranks */
+  /* Spreads the units over the stages of the recipe's pipeline, as in plan-stages.h; NULL where it has none. */
+  gboolean (*spread)(const ModelShape *shape, const PlanRecipe *recipe, guint32 *ret_bounds, GError **error);
   ModelLoss loss;               /* where nobody chooses */
   gboolean hostless;            /* the host costs nothing */
   gboolean offloads;            /* by parallel.offload_optimizer and offload_parameters */
@@ -47,6 +52,7 @@ void plan_ddp_note(const PlanRecipe *recipe, GPtrArray *notes);
 void plan_fsdp_note(const PlanRecipe *recipe, GPtrArray *notes);
 void plan_megatron_note(const PlanRecipe *recipe, GPtrArray *notes);
 gboolean plan_nanotron_resolve(const PlanGiven *given, PlanRecipe *recipe, GError **error);
+gboolean plan_nanotron_spread(const ModelShape *shape, const PlanRecipe *recipe, guint32 *ret_bounds, GError **error);
 void plan_nanotron_note(const PlanRecipe *recipe, GPtrArray *notes);
 
 gboolean plan_deepspeed_resolve(const PlanGiven *given, PlanRecipe *recipe, GError **error);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base-names.h"
+#include "plan-axes.h"
 #include "plan-batch.h"
 #include "plan-optimizer.h"
 #include "plan-policy.h"
@@ -20,8 +21,6 @@ typedef struct {
 } Keys;
 
 #define FIELD(field) G_STRUCT_OFFSET(PlanRecipe, field)
-#define LATER(group_, key_, initial_, help_)                                                                           \
-  { .group = group_, .key = key_, .kind = CONF_LATER, .initial = initial_, .help = help_ }
 
 static const ConfKey keys[] = {
     {.group = "training",
@@ -149,15 +148,6 @@ static const ConfKey keys[] = {
      .names = offload_names,
      .later = later_offload,
      .help = "cpu: sharded parameters live in host memory and are copied before each gather"},
-    LATER("parallel", "tensor", "1", "tensor parallelism"),
-    LATER("parallel", "pipeline", "1", "pipeline parallelism"),
-    LATER("parallel", "interleave", "1", "pipeline interleaving"),
-    LATER("parallel", "schedule", NULL, "a choice of pipeline schedule"),
-    LATER("parallel", "sequence_parallel", "no", "sequence parallelism"),
-    LATER("parallel", "context", "1", "context parallelism"),
-    LATER("parallel", "expert", "1", "expert parallelism"),
-    LATER("parallel", "expert_tensor", "1", "expert tensor parallelism"),
-    LATER("parallel", "rank_order", NULL, "another order of ranks"),
 };
 static const ConfSchema plan_schema = {keys, G_N_ELEMENTS(keys)};
 
@@ -166,10 +156,11 @@ guint32 plan_dtype_bytes(int dtype, guint32 or) {
 }
 
 gsize plan_schemas(ConfSchema *ret, gsize room) {
+  const ConfSchema *const own[] = {&plan_schema, &layout_schema};
   gsize n = 0;
-  if (room > 0)
-    ret[n] = plan_schema;
-  n++;
+  for (; n < G_N_ELEMENTS(own); n++)
+    if (n < room)
+      ret[n] = *own[n];
   for (int i = 0; i < PLAN_FRAMEWORKS; i++) {
     const ConfSchema *schema = plan_policies[i].schema;
     gboolean listed = schema == NULL;
@@ -220,24 +211,6 @@ static gboolean read_version(const ConfSettings *settings, Keys *read, GError **
                             "\"%s\" is not a version; expected numbers as in 0.16.4", read->version);
 }
 
-static gboolean read_shard_group(const ConfSettings *settings, Keys *read, GError **error) {
-  PlanRecipe *recipe = &read->recipe;
-  guint64 size = 0;
-  if (g_ascii_strcasecmp(read->shard_group, "all") == 0)
-    size = recipe->ranks;
-  else if (g_ascii_strcasecmp(read->shard_group, "node") == 0)
-    size = MIN(recipe->ranks, recipe->ranks_per_node);
-  else if (!g_ascii_string_to_unsigned(read->shard_group, 10, 1, recipe->ranks, &size, NULL))
-    return conf_settings_fail(settings, "parallel.shard_group", error,
-                              "\"%s\" is not all, node, or a number of GPUs from 1 to %u", read->shard_group,
-                              recipe->ranks);
-  if (recipe->ranks % size != 0)
-    return conf_settings_fail(settings, "parallel.shard_group", error,
-                              "%" G_GUINT64_FORMAT " does not divide the %u GPUs", size, recipe->ranks);
-  recipe->shard_ranks = (guint32)size;
-  return TRUE;
-}
-
 static gboolean refuse_offload(const ConfSettings *settings, const PlanRecipe *recipe, GError **error) {
   const char *why = "offloads nothing here; deepspeed does";
   return (recipe->offload_optimizer == PLAN_OFFLOAD_NO ||
@@ -254,6 +227,7 @@ static gboolean read_policy(const PlanGiven *given, PlanRecipe *recipe, GError *
       !conf_settings_fill(given->settings, policy->schema, (char *)recipe + policy->options, error))
     return FALSE;
   given->model->lora = recipe->trainable.lora;
+  plan_axes_share(recipe, &given->model->share);
   if (given->model->loss == MODEL_LOSS_DEFAULT)
     given->model->loss = policy->loss;
   if (policy->hostless)
@@ -292,14 +266,15 @@ static gboolean check_sections(const ConfSettings *settings, const PlanRecipe *r
 
 gboolean plan_recipe_load(const ConfSettings *settings, const PlanPlace *place, const ModelShape *shape,
                           ModelRecipe *model, PlanRecipe *ret, GError **error) {
-  Keys read = {.recipe = {.ranks = place->ranks, .ranks_per_node = place->ranks_per_node, .host = place->host}};
+  Keys read = {.recipe = {.ranks_per_node = place->ranks_per_node, .host = place->host}};
   ModelRecipe completed = *model;
   PlanGiven given = {settings, shape, &completed};
   gboolean good = conf_settings_fill(settings, &plan_schema, &read, error) &&
+                  plan_axes_load(settings, place->ranks, read.shard_group, &read.recipe, error) &&
                   plan_batch_complete(settings, &read.recipe, error) && read_checkpointing(settings, &read, error) &&
                   read_trainable(&given, &read, error) && read_version(settings, &read, error) &&
-                  read_shard_group(settings, &read, error) && check_sections(settings, &read.recipe, error) &&
-                  read_policy(&given, &read.recipe, error);
+                  check_sections(settings, &read.recipe, error) && read_policy(&given, &read.recipe, error) &&
+                  plan_axes_check(&given, &read.recipe, error);
   if (good)
     *ret = read.recipe, *model = completed;
   conf_struct_clear(&plan_schema, &read);

@@ -2,29 +2,30 @@
 #include "plan-step.h"
 
 #include "model-host.h"
+#include "plan-axes.h"
+#include "plan-groups.h"
+#include "plan-transfer.h"
+
+/* What all roles share. */
+typedef struct {
+  ProgramBuilder *builder;
+  const PlanCase *what;
+  const PlanHooks *hooks;
+  PlanScheduleShape shape;
+  PlanHolding **holdings;             /* by pipeline rank */
+  double model_flops, hardware_flops; /* of one micro-batch, on all roles */
+} Step;
 
 typedef struct {
   PlanWalk *walk;
   const PlanHooks *hooks;
   gpointer policy;
-  GArray *chunks; /* PlanChunk */
-  GArray *passes; /* PlanPassStep */
+  PlanTransfers transfers;
 } Role;
 
 static void call(const Role *role, void (*hook)(gpointer policy)) {
   if (hook != NULL)
     hook(role->policy);
-}
-
-/* ---- The schedule `single` ---- */
-
-static void add_single(Role *role, guint32 micro_batches) {
-  PlanChunk all = {0, role->walk->n_units - 1};
-  g_array_append_val(role->chunks, all);
-  for (guint32 micro = 0; micro < micro_batches; micro++) {
-    PlanPassStep passes[] = {{PLAN_PASS_FORWARD, 0, micro}, {PLAN_PASS_BACKWARD, 0, micro}};
-    g_array_append_vals(role->passes, passes, G_N_ELEMENTS(passes));
-  }
 }
 
 /* ---- Passes ---- */
@@ -52,16 +53,23 @@ static void play_backward(const Role *role, const PlanChunk *chunk) {
   call(role, role->hooks->backward_ended);
 }
 
-static void play_pass(const Role *role, const PlanPassStep *pass) {
-  const PlanChunk *chunk = &g_array_index(role->chunks, PlanChunk, pass->chunk);
+static void play_pass(Role *role, guint32 index) {
+  const PlanHolding *holding = role->walk->holding;
+  const PlanSchedulePass *pass = &holding->passes[index];
+  const PlanChunk *chunk = &holding->chunks[pass->chunk];
   gboolean forward = pass->kind == PLAN_PASS_FORWARD;
   role->walk->micro = pass->micro;
+  role->walk->chunk = pass->chunk;
+  role->walk->place = holding->places[index];
+  plan_transfers_receive(&role->transfers, index);
   if (forward && pass->chunk == 0)
     call(role, role->hooks->micro_batch);
   if (forward)
     play_forward(role, chunk);
   else
     play_backward(role, chunk);
+  plan_transfers_ended(&role->transfers, index);
+  plan_transfers_send(&role->transfers, index);
 }
 
 void plan_step_micro_batch(PlanWalk *walk, ProgramPhase phase) {
@@ -92,11 +100,11 @@ static void end(const Role *role) {
   call(role, role->hooks->step_ended);
 }
 
-static void play_section(const Role *role, ProgramSectionKind section) {
+static void play_section(Role *role, ProgramSectionKind section) {
   plan_walk_section(role->walk, section);
   begin(role);
-  for (guint i = 0; i < role->passes->len; i++)
-    play_pass(role, &g_array_index(role->passes, PlanPassStep, i));
+  for (guint32 i = 0; i < role->walk->holding->n_passes; i++)
+    play_pass(role, i);
   end(role);
 }
 
@@ -105,30 +113,74 @@ static void play_section(const Role *role, ProgramSectionKind section) {
 static void role_clear(Role *role) {
   role->hooks->clear(role->policy);
   g_free(role->policy);
-  g_array_unref(role->chunks);
-  g_array_unref(role->passes);
+  plan_transfers_clear(&role->transfers);
   plan_walk_free(role->walk);
 }
 
-static void add_role(ProgramBuilder *builder, const PlanCase *what, const PlanHooks *hooks) {
-  Role role = {.hooks = hooks, .policy = g_malloc0(hooks->size)};
-  guint32 compute = program_builder_stream(builder, "compute");
-  program_builder_role(builder, "rank", what->recipe->ranks);
-  role.walk = plan_walk_new(builder, what->shape, what->model, what->recipe, compute);
-  role.walk->hooks = hooks;
+/* Its ranks are those of a place in the pipeline. */
+static void name_role(const Step *step, guint32 rank) {
+  if (step->shape.ranks == 1) {
+    program_builder_role(step->builder, "rank", plan_groups_layout(step->what->recipe).ranks);
+    return;
+  }
+  Layout layout = plan_groups_layout(step->what->recipe);
+  g_autofree guint32 *ranks = g_new(guint32, layout.ranks);
+  guint32 n = 0;
+  for (guint32 i = 0; i < layout.ranks; i++)
+    if (layout_coordinate(&layout, i, LAYOUT_PIPELINE) == rank)
+      ranks[n++] = i;
+  g_autofree char *name = g_strdup_printf("stage %u", rank);
+  program_builder_role_of(step->builder, name, ranks, n);
+}
+
+static void add_role(Step *step, guint32 rank) {
+  const PlanCase *what = step->what;
+  Role role = {.hooks = step->hooks, .policy = g_malloc0(step->hooks->size)};
+  guint32 compute = program_builder_stream(step->builder, "compute");
+  name_role(step, rank);
+  role.walk = plan_walk_new(step->builder, what, step->holdings[rank], compute);
+  role.walk->hooks = step->hooks;
   role.walk->policy = role.policy;
-  role.chunks = g_array_new(FALSE, FALSE, sizeof(PlanChunk));
-  role.passes = g_array_new(FALSE, FALSE, sizeof(PlanPassStep));
-  add_single(&role, (guint32)plan_recipe_micro_batches(what->recipe));
-  hooks->set_up(role.policy, role.walk, what);
+  plan_transfers_init(&role.transfers, role.walk, &step->shape, step->holdings);
+  step->hooks->set_up(role.policy, role.walk, what);
   play_section(&role, PROGRAM_FIRST);
   play_section(&role, PROGRAM_STEADY);
-  plan_walk_facts(role.walk, what->model);
+  double model, hardware;
+  plan_walk_flops(role.walk, &model, &hardware);
+  step->model_flops += model;
+  step->hardware_flops += hardware;
   role_clear(&role);
 }
 
+/* A micro-batch is computed by the tensor and context ranks of each role, each with its share. */
+static void add_facts(const Step *step) {
+  const PlanRecipe *recipe = step->what->recipe;
+  const ModelRecipe *model = step->what->model;
+  double batches = (double)recipe->global_batch / (double)recipe->micro_batch;
+  double shares = (double)model_share_tensor(&model->share) * (double)model_share_context(&model->share);
+  program_builder_facts(step->builder, recipe->global_batch * model->sequence_length,
+                        batches * step->model_flops * shares, batches * step->hardware_flops * shares,
+                        model_precision_dtype(model->precision));
+}
+
+static void add_holdings(Step *step) {
+  g_autoptr(GError) error = NULL;
+  g_autofree guint32 *bounds = plan_axes_bounds(step->what->shape, step->what->recipe, &error);
+  sim_require(bounds != NULL, 0, NULL, "a recipe that was not checked: %s", error->message);
+  step->holdings = g_new(PlanHolding *, step->shape.ranks);
+  for (guint32 rank = 0; rank < step->shape.ranks; rank++)
+    step->holdings[rank] = plan_holding_new(&step->shape, bounds, rank);
+}
+
 Program *plan_step_program(const PlanCase *what, const PlanHooks *hooks) {
-  ProgramBuilder *builder = program_builder_new();
-  add_role(builder, what, hooks);
-  return program_builder_end(builder);
+  Step step = {
+      .builder = program_builder_new(), .what = what, .hooks = hooks, .shape = plan_axes_schedule(what->recipe)};
+  add_holdings(&step);
+  for (guint32 rank = 0; rank < step.shape.ranks; rank++)
+    add_role(&step, rank);
+  add_facts(&step);
+  for (guint32 rank = 0; rank < step.shape.ranks; rank++)
+    plan_holding_free(step.holdings[rank]);
+  g_free(step.holdings);
+  return program_builder_end(step.builder);
 }

@@ -1,6 +1,6 @@
 /* Walking units of a model into rows: which tensor is born and dies with which operation, and what runs again.
  *
- *   PlanWalk *walk = plan_walk_new(builder, shape, model_recipe, recipe, compute_stream);
+ *   PlanWalk *walk = plan_walk_new(builder, &what, holding, compute_stream);      // units of the holding's chunks
  *   plan_walk_section(walk, PROGRAM_STEADY);
  *   … plan_walk_forward(walk, unit) up, plan_walk_backward(walk, unit) down …
  *
@@ -14,6 +14,8 @@
 #include "base-vector.h"
 #include "model-recompute.h"
 #include "model-train.h"
+#include "plan-chunk.h"
+#include "plan-exchange.h"
 #include "plan-hooks.h"
 #include "program.h"
 
@@ -25,10 +27,11 @@ typedef struct {
   const ModelUnit *unit;
   const struct PlanLives *lives; /* own */
   ModelTraining training;
-  gint32 layer;       /* -1: embedding, head */
-  char name[20];      /* "layer31", "head" */
-  guint32 *tensors;   /* own: Program tensor of each unit tensor, see plan_walk_tensor */
-  guint32 *gradients; /* Program tensor of each parameter's whole gradient; PROGRAM_NONE until the policy makes it */
+  gboolean keeps_part; /* of its input, for recompute: ModelUnit.keeping */
+  gint32 layer;        /* of the model; -1: embedding, head */
+  char name[20];       /* "layer31", "head" */
+  guint32 *tensors;    /* own: Program tensors by place and unit tensor, see plan_walk_tensor */
+  guint32 *gradients;  /* Program tensor of each parameter's whole gradient; PROGRAM_NONE until the policy makes it */
 } PlanUnit;
 
 struct PlanWalk {
@@ -36,7 +39,8 @@ struct PlanWalk {
   const PlanRecipe *recipe;
   guint32 stream;        /* of compute */
   guint32 element_bytes; /* of parameters and activations */
-  PlanUnit *units;       /* embedding, layers, head */
+  const PlanHolding *holding;
+  PlanUnit *units; /* of all chunks: of one chunk embedding, layers, head */
   guint32 n_units;
   struct PlanParameters *parameters; /* those that are trained */
   const PlanHooks *hooks;            /* of the policy, with its state */
@@ -44,6 +48,8 @@ struct PlanWalk {
   const struct HwHost *host; /* of the recipe: what each row costs; NULL: nothing */
   ProgramSectionKind section;
   guint32 micro;      /* micro-batch of the rows that follow */
+  guint32 place;      /* of its tensors */
+  guint32 chunk;      /* of the pass */
   guint32 last;       /* the last row of the compute stream in this section; PROGRAM_NONE: none */
   guint32 waited;     /* the last compute row that the host has waited for */
   GArray *reductions; /* guint32: rows of gradients under way, which have still to be waited for */
@@ -53,14 +59,16 @@ struct PlanWalk {
   ModelUnit *kinds[MODEL_TRAININGS][MODEL_UNIT_KINDS]; /* those in use */
   struct PlanLives *lives[MODEL_TRAININGS][MODEL_UNIT_KINDS][MODEL_RECOMPUTES];
   guint32 *forward_ops[MODEL_TRAININGS][MODEL_UNIT_KINDS], *backward_ops[MODEL_TRAININGS][MODEL_UNIT_KINDS];
+  guint32 *keeping_ops[MODEL_TRAININGS][MODEL_UNIT_KINDS];
   SimTime cost;       /* of the host, on the next row */
   GArray *needs;      /* guint32: rows for the next compute row */
   BaseVector pending; /* ProgramGive: for the next row */
   GByteArray *live;   /* by Program tensor */
+  PlanExchanges exchanges;
 };
 
-PlanWalk *plan_walk_new(ProgramBuilder *builder, const ModelShape *shape, const ModelRecipe *model_recipe,
-                        const PlanRecipe *recipe, guint32 stream);
+/* `holding` stands as long as the walk. */
+PlanWalk *plan_walk_new(ProgramBuilder *builder, const PlanCase *what, const PlanHolding *holding, guint32 stream);
 void plan_walk_free(PlanWalk *walk);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PlanWalk, plan_walk_free)
 
@@ -70,6 +78,10 @@ void plan_walk_forward(PlanWalk *walk, guint32 unit);
 void plan_walk_backward(PlanWalk *walk, guint32 unit);
 /* The next row on the compute stream waits for this one too; PROGRAM_NONE: nothing. */
 void plan_walk_need(PlanWalk *walk, guint32 row);
+/* The row just added, of another stream, waits for what compute has issued and for all that it waits for. */
+void plan_walk_follow(PlanWalk *walk);
+/* The Program tensor at a boundary of a unit, as plan_walk_tensor. */
+guint32 *plan_walk_boundary(const PlanWalk *walk, guint32 unit, ModelTensorRole role);
 
 /* Compute waits for all reductions under way, in order. */
 void plan_walk_need_reductions(PlanWalk *walk);
@@ -90,6 +102,8 @@ void plan_walk_cost(PlanWalk *walk, SimTime cost);
 void plan_walk_wait(PlanWalk *walk);
 /* To be given at the next row, once `stream` (or PROGRAM_NONE) has passed. */
 void plan_walk_give(PlanWalk *walk, guint32 tensor, guint32 stream);
+/* Of a unit's tensors. */
+void plan_walk_give_set(PlanWalk *walk, guint32 unit, ModelSet set);
 /* Puts the pending gives on the row just added. */
 void plan_walk_settle(PlanWalk *walk);
 /* Takes a tensor on the row just added, unless it is held. */
@@ -98,8 +112,6 @@ void plan_walk_take(PlanWalk *walk, guint32 tensor);
 /* FLOPs of one micro-batch, forward and backward. Model: attention in full, nothing twice. Hardware: what is executed (the
  * causal half of flash attention, its longer backward, each operation that runs again). */
 void plan_walk_flops(const PlanWalk *walk, double *ret_model, double *ret_hardware);
-/* Puts tokens and FLOPs of a step into the Program. */
-void plan_walk_facts(const PlanWalk *walk, const ModelRecipe *model_recipe);
 /* Elements of each unit's own parameters, in unit order; caller frees. */
 guint64 *plan_walk_elements(const PlanWalk *walk);
 /* Of all units, trained or not, tied ones once. */
@@ -112,7 +124,7 @@ static inline gboolean plan_walk_has_backward(const PlanWalk *walk, guint32 unit
 }
 /* The Program tensor of a unit's tensor, of the micro-batch that is walked. */
 static inline guint32 *plan_walk_tensor(const PlanWalk *walk, guint32 unit, guint tensor) {
-  return &walk->units[unit].tensors[tensor];
+  return &walk->units[unit].tensors[(walk->place * walk->units[unit].unit->n_tensors) + tensor];
 }
 /* Nobody to share with. */
 static inline gboolean plan_walk_alone(const PlanWalk *walk) {

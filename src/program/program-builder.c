@@ -119,6 +119,9 @@ static const char *keep_name(ProgramBuilder *builder, const char *name) {
 }
 
 guint32 program_builder_stream(ProgramBuilder *builder, const char *name) {
+  for (guint32 known = 0; known < builder->streams->len; known++)
+    if (strcmp(g_ptr_array_index(builder->streams, known), name) == 0)
+      return known;
   guint32 stream = builder->streams->len;
   g_ptr_array_add(builder->streams, (gpointer)keep_name(builder, name));
   g_array_append_val(builder->pools, stream);
@@ -134,6 +137,13 @@ static void add_communicator(ProgramBuilder *builder, const char *name, guint32 
   g_array_append_val(builder->communicators, communicator);
 }
 
+guint32 program_builder_slot(const ProgramBuilder *builder, const char *name) {
+  for (guint32 s = 0; s < builder->slots->len; s++)
+    if (strcmp(g_array_index(builder->slots, Slot, s).name, name) == 0)
+      return s;
+  return PROGRAM_NONE;
+}
+
 guint32 program_builder_communicator(ProgramBuilder *builder, const char *name, const guint32 *ranks, guint32 n) {
   Slot slot = {.name = keep_name(builder, name), .first = builder->communicators->len};
   add_communicator(builder, name, g_memdup2(ranks, n * sizeof *ranks), n);
@@ -145,10 +155,12 @@ guint32 program_builder_communicators(ProgramBuilder *builder, const char *name,
                                       guint32 n_ranks) {
   guint32 n = 0;
   for (guint32 rank = 0; rank < n_ranks; rank++)
-    n = MAX(n, of_rank[rank] + 1);
+    if (of_rank[rank] != PROGRAM_NONE)
+      n = MAX(n, of_rank[rank] + 1);
   g_autofree guint32 *sizes = g_new0(guint32, n);
   for (guint32 rank = 0; rank < n_ranks; rank++)
-    sizes[of_rank[rank]]++;
+    if (of_rank[rank] != PROGRAM_NONE)
+      sizes[of_rank[rank]]++;
   Slot slot = {keep_name(builder, name), builder->communicators->len, g_memdup2(of_rank, n_ranks * sizeof *of_rank),
                n_ranks};
   for (guint32 c = 0; c < n; c++) {
@@ -156,6 +168,8 @@ guint32 program_builder_communicators(ProgramBuilder *builder, const char *name,
     add_communicator(builder, numbered, g_new(guint32, sizes[c]), 0);
   }
   for (guint32 rank = 0; rank < n_ranks; rank++) {
+    if (of_rank[rank] == PROGRAM_NONE)
+      continue;
     ProgramCommunicator *communicator =
         &g_array_index(builder->communicators, ProgramCommunicator, slot.first + of_rank[rank]);
     communicator->ranks[communicator->n_ranks++] = rank;
@@ -353,6 +367,12 @@ static void sort_ranks(ProgramBuilder *builder) {
                 i);
 }
 
+static guint32 communicator_of(const Slot *slot, guint32 rank) {
+  if (slot->of_rank == NULL)
+    return slot->first;
+  return slot->of_rank[rank] == PROGRAM_NONE ? PROGRAM_NONE : slot->first + slot->of_rank[rank];
+}
+
 static void end_slots(ProgramBuilder *builder, Program *program) {
   gboolean outright = TRUE;
   program->n_slots = builder->slots->len;
@@ -369,11 +389,9 @@ static void end_slots(ProgramBuilder *builder, Program *program) {
     return;
   program->memberships = g_new(guint32, (gsize)program->n_ranks * program->n_slots);
   for (guint32 rank = 0; rank < program->n_ranks; rank++)
-    for (guint32 s = 0; s < program->n_slots; s++) {
-      const Slot *slot = &g_array_index(builder->slots, Slot, s);
+    for (guint32 s = 0; s < program->n_slots; s++)
       program->memberships[rank * program->n_slots + s] =
-          slot->first + (slot->of_rank != NULL ? slot->of_rank[rank] : 0);
-    }
+          communicator_of(&g_array_index(builder->slots, Slot, s), rank);
 }
 
 Program *program_builder_end(ProgramBuilder *builder) {

@@ -73,9 +73,13 @@ static gboolean is_member(const ProgramCommunicator *communicator, guint32 rank)
 
 /* The rank of a role that is not in the communicator it means by a slot; PROGRAM_NONE: all are. */
 static guint32 outsider(const Program *program, guint32 role, guint32 slot) {
-  for (guint32 i = 0; i < program->n_ranks; i++)
-    if (program->ranks[i].role == role && !is_member(&program->communicators[program_group(program, i, slot)], i))
+  for (guint32 i = 0; i < program->n_ranks; i++) {
+    if (program->ranks[i].role != role)
+      continue;
+    guint32 group = program_group(program, i, slot);
+    if (group == PROGRAM_NONE || !is_member(&program->communicators[group], i))
       return i;
+  }
   return PROGRAM_NONE;
 }
 

@@ -37,7 +37,8 @@ static gboolean check_ranks(const ProgramFile *file, guint32 *ret_ranks, GError 
   return TRUE;
 }
 
-/* By rank, which of the communicators side by side it is in; NULL and an error where ranks are in none or two. */
+/* By rank, which of the communicators side by side it is in, PROGRAM_NONE where in none; NULL and an error where ranks
+ * are in two. */
 static guint32 *find_sides(const ProgramFile *file, const ProgramList *list, guint32 ranks, GError **error) {
   BasePlace place = {.file = file->file, .line = list->line};
   g_autofree guint32 *side_of = g_new(guint32, ranks);
@@ -52,11 +53,6 @@ static guint32 *find_sides(const ProgramFile *file, const ProgramList *list, gui
     }
     side_of[rank] = side;
   }
-  for (guint32 rank = 0; rank < ranks; rank++)
-    if (side_of[rank] == PROGRAM_NONE) {
-      base_error_set_at(error, &place, "communicator %s: rank %u is in none of those side by side", list->name, rank);
-      return NULL;
-    }
   return g_steal_pointer(&side_of);
 }
 

@@ -66,8 +66,9 @@ static void print_slot(const Writer *writer, guint32 slot) {
   const Program *program = writer->program;
   guint32 first = PROGRAM_NONE, last = 0;
   for (guint32 rank = 0; rank < program->n_ranks; rank++) {
-    first = MIN(first, program_group(program, rank, slot));
-    last = MAX(last, program_group(program, rank, slot));
+    guint32 group = program_group(program, rank, slot);
+    first = MIN(first, group);
+    last = group != PROGRAM_NONE ? MAX(last, group) : last;
   }
   g_string_append_printf(writer->text, "# communicator.%s =", writer->slots[slot]);
   for (guint32 c = first; c <= last; c++) {

@@ -56,10 +56,10 @@ static void copy_times(const RunStep *first, const guint32 *map, RunStep *steady
 static void copy_moves(RunRank *rank, const RunTable *first) {
   const Program *program = rank->play->system->program;
   for (guint32 slot = 0; slot < program->n_slots; slot++) {
-    GArray *moves = rank->play->communicators[program_group(program, rank->index, slot)].moves;
     guint32 n = first->calls[slot];
     if (n == 0)
       continue;
+    GArray *moves = rank->play->communicators[program_group(program, rank->index, slot)].moves;
     g_array_set_size(moves, 2 * n);
     RunMove *all = (RunMove *)(gpointer)moves->data;
     memcpy(all + n, all, n * sizeof *all);

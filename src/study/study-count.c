@@ -9,6 +9,11 @@
  * all three together cost less than the step. */
 static const guint32 tries[] = {3, 8};
 
+/* A pipeline is in its rhythm once all stages are busy, and leaves it as they run out: what goes between is played for as
+ * many micro-batches as there are stages, at least. */
+static const guint32 rounds[] = {2, 4};
+G_STATIC_ASSERT(G_N_ELEMENTS(rounds) == G_N_ELEMENTS(tries));
+
 #define MOST_PLAYED 4096 /* micro-batches: beyond, those that are not alike are counted all the same */
 
 static guint64 cost_of(guint32 played, guint32 body) {
@@ -46,14 +51,25 @@ static gboolean try_bodies(StudyWalk *walk, const StudyOptions *options, const R
   return played;
 }
 
+/* Micro-batches after which a schedule repeats: of interleaved chunks a group. */
+static guint32 body_of(const PlanRecipe *recipe) {
+  return recipe->axes.schedule == LAYOUT_SCHEDULE_INTERLEAVED ? recipe->pipeline.group : 1;
+}
+
+static guint32 first_play(const PlanRecipe *recipe, guint attempt) {
+  guint32 body = body_of(recipe), stages = MAX(recipe->axes.layout.degree[LAYOUT_PIPELINE], 1);
+  guint32 filled = stages > 1 ? rounds[attempt] * stages : 0;
+  return MAX(tries[attempt] * body, (filled + body - 1) / body * body);
+}
+
 gboolean study_count(StudyWalk *walk, const StudyOptions *options, RunReport **ret, GError **error) {
   guint64 all = walk->recipe.gradient_accumulation;
-  guint32 body = 1;
+  guint32 body = body_of(&walk->recipe);
   *ret = NULL;
   for (guint i = 0; i < G_N_ELEMENTS(tries) && *ret == NULL && !options->every_step && !options->every_micro_batch &&
                     !options->chunks;
        i++) {
-    guint32 played = tries[i] * body;
+    guint32 played = first_play(&walk->recipe, i);
     if (all <= cost_of(played, body) || (all - played) % body != 0)
       break;
     RunBodies bodies = {.played = played, .body = body, .more = (all - played) / body};

@@ -210,9 +210,10 @@ static void prepare_groups(const StudyWalk *walk) {
     g_autofree gboolean *done = g_new0(gboolean, program->n_communicators);
     for (guint32 rank = 0; rank < program->n_ranks; rank++) {
       guint32 group = program_group(program, rank, slot);
-      for (guint k = 0; !done[group] && k < calls->len; k++)
+      for (guint k = 0; group != PROGRAM_NONE && !done[group] && k < calls->len; k++)
         coll_group_prepare(walk->groups[group], &g_array_index(calls, CollCall, k));
-      done[group] = TRUE;
+      if (group != PROGRAM_NONE)
+        done[group] = TRUE;
     }
   }
 }

@@ -5,7 +5,7 @@
 
 #include "golden.h"
 
-static void plan_case_shape(const PlanShape *from, ModelShape *ret) {
+void plan_case_shape(const PlanShape *from, ModelShape *ret) {
   *ret = (ModelShape){.family = MODEL_LLAMA,
                       .layers = from->layers,
                       .hidden_size = from->hidden_size,
@@ -17,9 +17,8 @@ static void plan_case_shape(const PlanShape *from, ModelShape *ret) {
                       .tied_embeddings = from->tied};
 }
 
-/* `model`: of that shape, as the assignments say it is trained. */
-static gboolean plan_case_load(const ModelShape *shape, guint32 ranks, guint32 per_node, const char *const *assignments,
-                               ModelRecipe *model, PlanRecipe *ret, GError **error) {
+gboolean plan_case_load(const ModelShape *shape, guint32 ranks, guint32 per_node, const char *const *assignments,
+                        ModelRecipe *model, PlanRecipe *ret, GError **error) {
   ConfSchema schemas[2 + PLAN_SCHEMAS_MOST] = {model_shape_schema, model_recipe_schema};
   gsize n = 2 + plan_schemas(schemas + 2, PLAN_SCHEMAS_MOST);
   g_autoptr(ConfSettings) settings = conf_settings_new(schemas, n);

@@ -15,6 +15,11 @@ typedef struct {
   gboolean tied;
 } PlanShape;
 
+/* A llama of one head. */
+void plan_case_shape(const PlanShape *from, ModelShape *ret);
+/* `model`: of that shape, as the assignments (NULL ends them) say it is trained. */
+gboolean plan_case_load(const ModelShape *shape, guint32 ranks, guint32 per_node, const char *const *assignments,
+                        ModelRecipe *model, PlanRecipe *ret, GError **error);
 /* Assignments end with NULL; one that is refused fails the test and gives NULL. */
 gboolean plan_case_recipe(guint32 ranks, guint32 per_node, const char *const *assignments, PlanRecipe *ret,
                           GError **error);

@@ -348,7 +348,7 @@ static void set_up(gpointer policy, PlanWalk *walk, const PlanCase *what) {
   ddp->wire = plan_dtype_bytes(ddp->recipe->communication_dtype, ddp->bytes);
   ddp->comm = program_builder_stream(ddp->builder, "comm");
   program_builder_pool(ddp->builder, ddp->comm, walk->stream);
-  ddp->group = plan_groups_everyone(ddp->builder, ddp->recipe->ranks);
+  ddp->group = plan_groups_everyone(ddp->builder, ddp->recipe);
   add_gradients(ddp, compute_bytes);
   add_states(ddp, compute_bytes);
   ddp->ready = plan_parameters_ready(ddp->parameters, walk);

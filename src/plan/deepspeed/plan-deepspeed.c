@@ -149,7 +149,7 @@ static void add_streams(PlanDeepspeedEngine *engine) {
     reduce = program_builder_stream(engine->builder, "reduce");
   engine->comm = program_builder_stream(engine->builder, "comm");
   program_builder_pool(engine->builder, engine->comm, compute);
-  engine->world = plan_groups_everyone(engine->builder, engine->recipe->ranks);
+  engine->world = plan_groups_everyone(engine->builder, engine->recipe);
   plan_stream_init(&engine->compute, engine->walk, compute);
   plan_stream_init(&engine->reduce, engine->walk, reduce);
 }
@@ -158,13 +158,13 @@ static PlanDeepspeedGroups shard_groups(PlanDeepspeedEngine *engine) {
   const PlanRecipe *recipe = engine->recipe;
   PlanDeepspeedGroups groups = {engine->world, PROGRAM_NONE, PROGRAM_NONE, PROGRAM_NONE, 1};
   if (engine->owners < recipe->ranks) {
-    groups.owners = plan_groups_beside(engine->builder, "shard-group", engine->recipe->ranks, engine->owners);
-    groups.copies = plan_groups_alike(engine->builder, "shard-copies", engine->recipe->ranks, engine->owners);
+    groups.owners = plan_groups_beside(engine->builder, "shard-group", engine->recipe, engine->owners);
+    groups.copies = plan_groups_alike(engine->builder, "shard-copies", engine->recipe, engine->owners);
   }
   if (engine->options->quantized_gradients && recipe->ranks > recipe->ranks_per_node) {
     groups.inside_ranks = recipe->ranks_per_node;
-    groups.inside = plan_groups_beside(engine->builder, "node", engine->recipe->ranks, recipe->ranks_per_node);
-    groups.across = plan_groups_alike(engine->builder, "across-nodes", engine->recipe->ranks, recipe->ranks_per_node);
+    groups.inside = plan_groups_beside(engine->builder, "node", engine->recipe, recipe->ranks_per_node);
+    groups.across = plan_groups_alike(engine->builder, "across-nodes", engine->recipe, recipe->ranks_per_node);
   }
   return groups;
 }
@@ -176,7 +176,7 @@ static void add_stage_3(PlanDeepspeedEngine *engine) {
   PlanDeepspeedGroups groups = shard_groups(engine);
   guint64 part = engine->options->hpz_partition_size;
   if (part > 1) {
-    second = plan_groups_beside(engine->builder, "second-copy", engine->recipe->ranks, (guint32)part);
+    second = plan_groups_beside(engine->builder, "second-copy", engine->recipe, (guint32)part);
     guint64 bytes = (engine->every->elements + part - 1) / part * element_bytes;
     engine->second = program_builder_tensor(engine->builder, "second copy", MEM_PARAMETERS, bytes, 0);
   }

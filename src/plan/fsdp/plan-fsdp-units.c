@@ -113,12 +113,11 @@ void plan_fsdp_add_units(PlanFsdp *fsdp) {
 
 /* Ranks side by side share a copy; those of one place in their copy hold the same shard. */
 void plan_fsdp_add_communicators(PlanFsdp *fsdp) {
-  guint32 ranks = fsdp->recipe->ranks,
-          kept = fsdp->keys->reshard == PLAN_RESHARD_SMALLER ? fsdp->keys->reshard_ranks : 1;
+  guint32 kept = fsdp->keys->reshard == PLAN_RESHARD_SMALLER ? fsdp->keys->reshard_ranks : 1;
   if (fsdp->shards > 1)
-    fsdp->shard_slot = plan_groups_beside(fsdp->builder, "shard", ranks, fsdp->shards);
+    fsdp->shard_slot = plan_groups_beside(fsdp->builder, "shard", fsdp->recipe, fsdp->shards);
   if (fsdp->replicas > 1)
-    fsdp->replica_slot = plan_groups_alike(fsdp->builder, "replicate", ranks, fsdp->shards);
+    fsdp->replica_slot = plan_groups_alike(fsdp->builder, "replicate", fsdp->recipe, fsdp->shards);
   if (kept > 1)
-    fsdp->kept_slot = plan_groups_beside(fsdp->builder, "post-forward", ranks, kept);
+    fsdp->kept_slot = plan_groups_beside(fsdp->builder, "post-forward", fsdp->recipe, kept);
 }

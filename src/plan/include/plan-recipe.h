@@ -4,11 +4,12 @@
  *   PlanPlace place = {hw_cluster_gpus(cluster), cluster->gpus_per_node, cluster->host};
  *   if (!plan_recipe_load(settings, &place, &shape, &model_recipe, &recipe, error)) return FALSE;
  *
- * Batch identity: global_batch = micro_batch × gradient_accumulation × data-parallel ranks. Any two of the three may be
+ * Batch identity: global_batch = micro_batch × gradient_accumulation × data ranks. Any two of the three may be
  * given and the third follows; one alone takes 1 for what is missing; three must agree. A recipe owns nothing. */
 #pragma once
 
 #include "conf-settings.h"
+#include "layout-load.h"
 #include "model-recipe.h"
 #include "model-shape.h"
 #include "plan-checkpoint.h"
@@ -38,8 +39,20 @@ guint32 plan_dtype_bytes(int dtype, guint32 or);
 
 typedef enum { PLAN_OFFLOAD_NO, PLAN_OFFLOAD_CPU } PlanOffload;
 
+/* How a framework's pipeline sends and receives; its policy says. */
+typedef struct {
+  guint32 group;            /* of the interleaved schedule, see plan-schedule.h */
+  gboolean batches;         /* what goes to a neighbour and what comes from it between two passes is one call */
+  gboolean waits_for_sends; /* compute does, before it goes on */
+  gboolean blocks;          /* so does the host */
+  gboolean keeps_outputs;   /* until their backward; else they are freed once they are sent */
+} PlanPipeline;
+
 typedef struct PlanRecipe {
-  guint32 ranks, ranks_per_node;                            /* data-parallel: all GPUs */
+  guint32 ranks; /* that hold the same parameters, and average their gradients: data ranks × context ranks */
+  guint32 ranks_per_node;
+  LayoutRecipe axes;                                        /* of no ranks: data parallelism alone */
+  PlanPipeline pipeline;                                    /* where there is one */
   guint64 micro_batch, gradient_accumulation, global_batch; /* sequences */
   guint64 micro_batches; /* that rows are written for, by which others are counted; 0: all */
   double total_tokens;   /* 0: not stated */
@@ -50,10 +63,10 @@ typedef struct PlanRecipe {
   double gradient_clipping;                    /* largest norm; 0: none */
   int accumulation_dtype, communication_dtype; /* PlanDtype, of gradients */
   guint64 zero_stage;
-  guint32 version;           /* of the framework, see plan-version.h; 0: its newest */
-  guint32 shard_ranks;       /* ranks that a sharded state is spread over: all, or fewer (hybrid sharding) */
-  PlanFsdpKeys fsdp;         /* [fsdp] */
-  const struct HwHost *host; /* the cluster's; NULL: the host never limits */
+  guint32 version;     /* of the framework, see plan-version.h; 0: its newest */
+  guint32 shard_ranks; /* of `ranks`, those that a sharded state is spread over: all, or fewer (hybrid sharding) */
+  PlanFsdpKeys fsdp;   /* [fsdp] */
+  const struct HwHost *host;                 /* the cluster's; NULL: the host never limits */
   int offload_optimizer, offload_parameters; /* PlanOffload */
   PlanDdp ddp;
   PlanDeepspeed deepspeed;
@@ -68,7 +81,7 @@ static inline guint64 plan_recipe_micro_batches(const PlanRecipe *recipe) {
 /* [training] and [parallel] keys of this floor, and the groups of features that are not modelled yet; then one per
  * framework section. Writes at most `room`, returns how many there are. */
 gsize plan_schemas(ConfSchema *ret, gsize room);
-#define PLAN_SCHEMAS_MOST 8
+#define PLAN_SCHEMAS_MOST 9
 
 /* Defaults that the framework in force has for keys of the model's recipe, where nobody gave them. Call it before
  * model_recipe_load. */
@@ -81,7 +94,7 @@ typedef struct {
 } PlanPlace;
 
 /* `model`: as model_recipe_load read it; completed by what depends on the framework and on what is trained (adapters,
- * weights that come cast, the loss where it is left to the framework). Errors: SIM_ERROR_INPUT at the key: the batch
+ * weights that come cast, the loss where it is left to the framework, the rank's share). Errors: SIM_ERROR_INPUT at the key: the batch
  * identity is broken, or the framework refuses a combination; then neither is written. */
 gboolean plan_recipe_load(const ConfSettings *settings, const PlanPlace *place, const ModelShape *shape,
                           ModelRecipe *model, PlanRecipe *ret, GError **error);

@@ -245,9 +245,9 @@ static void add_communicators(Megatron *megatron) {
   megatron->shards = megatron->recipe->zero_stage == 1 ? megatron->recipe->shard_ranks : 1;
   megatron->replicas = ranks / megatron->shards;
   if (megatron->shards > 1)
-    megatron->shard_slot = plan_groups_beside(builder, "optimizer instance", ranks, megatron->shards);
+    megatron->shard_slot = plan_groups_beside(builder, "optimizer instance", megatron->recipe, megatron->shards);
   if (megatron->replicas > 1)
-    megatron->replica_slot = plan_groups_alike(builder, "data-parallel", ranks, megatron->shards);
+    megatron->replica_slot = plan_groups_alike(builder, "data-parallel", megatron->recipe, megatron->shards);
   megatron->comm_across = megatron->comm;
   if (megatron->shards == 1 || megatron->replicas == 1)
     return;

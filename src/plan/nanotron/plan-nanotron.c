@@ -17,11 +17,13 @@
 #include "base-error.h"
 #include "mem-tenant.h"
 #include "model-host.h"
+#include "plan-axes.h"
 #include "plan-buckets.h"
 #include "plan-groups.h"
 #include "plan-optimizer.h"
 #include "plan-parameters.h"
 #include "plan-policy.h"
+#include "plan-stages.h"
 #include "plan-step.h"
 
 #define FP32           4
@@ -265,7 +267,7 @@ static void set_up(gpointer policy, PlanWalk *walk, const PlanCase *what) {
   nanotron->bytes = model_precision_bytes(what->model->precision);
   nanotron->comm = program_builder_stream(walk->builder, "comm");
   program_builder_pool(walk->builder, nanotron->comm, walk->stream);
-  nanotron->group = plan_groups_everyone(walk->builder, what->recipe->ranks);
+  nanotron->group = plan_groups_everyone(walk->builder, what->recipe);
   add_states(nanotron);
   nanotron->order = plan_parameters_ready(nanotron->parameters, walk);
   lay_out(nanotron, PROGRAM_FIRST);
@@ -300,6 +302,15 @@ gboolean plan_nanotron_resolve(const PlanGiven *given, PlanRecipe *recipe, GErro
   return plan_policy_refuse(settings, "parallel.framework_version", recipe, "is modelled without versions", error) &&
          (recipe->shard_ranks == recipe->ranks ||
           plan_policy_refuse(settings, "parallel.shard_group", recipe, "shards over all ranks", error));
+}
+
+gboolean plan_nanotron_spread(const ModelShape *shape, const PlanRecipe *recipe, guint32 *ret_bounds, GError **error) {
+  guint32 n_units = (guint32)shape->layers + 2;
+  PlanScheduleShape schedule = plan_axes_schedule(recipe);
+  g_autofree double *costs = g_new(double, n_units);
+  plan_stages_nanotron_costs((guint32)shape->layers, shape->hidden_size, shape->heads, shape->head_dim,
+                             shape->intermediate_size, shape->vocab_size, costs);
+  return plan_stages_nanotron(costs, n_units, plan_schedule_stages(&schedule), ret_bounds, error);
 }
 
 void plan_nanotron_note(const PlanRecipe *recipe, GPtrArray *notes) {

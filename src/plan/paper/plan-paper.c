@@ -275,7 +275,7 @@ static void set_up(gpointer policy, PlanWalk *walk, const PlanCase *what) {
   paper->element_bytes = model_precision_bytes(what->model->precision);
   paper->comm = program_builder_stream(walk->builder, "comm");
   program_builder_pool(walk->builder, paper->comm, walk->stream);
-  paper->group = plan_groups_everyone(walk->builder, what->recipe->ranks);
+  paper->group = plan_groups_everyone(walk->builder, what->recipe);
   walk->in_step = TRUE;
   paper->bucket = g_array_new(FALSE, FALSE, sizeof(guint32));
   add_states(paper);

@@ -4,7 +4,7 @@
 #include "plan-schedule.h"
 
 static inline void plan_pass_add(GArray *passes, PlanPassKind kind, guint32 chunk, guint32 micro) {
-  PlanPass pass = {kind, chunk, micro};
+  PlanSchedulePass pass = {kind, chunk, micro};
   g_array_append_val(passes, pass);
 }
 

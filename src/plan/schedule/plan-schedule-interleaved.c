@@ -9,17 +9,17 @@
 #include "plan-passes.h"
 
 /* The k-th forward pass of a rank; the last group may be another size. */
-static PlanPass forward_of(const PlanScheduleShape *shape, guint32 k) {
+static PlanSchedulePass forward_of(const PlanScheduleShape *shape, guint32 k) {
   guint32 group = MIN(shape->group, shape->micros);
   guint32 first = k / (group * shape->chunks) * group;
   guint32 size = MIN(group, shape->micros - first);
   guint32 within = k - (first * shape->chunks);
-  return (PlanPass){PLAN_PASS_FORWARD, within / size, first + (within % size)};
+  return (PlanSchedulePass){PLAN_PASS_FORWARD, within / size, first + (within % size)};
 }
 
-static PlanPass backward_of(const PlanScheduleShape *shape, guint32 k) {
-  PlanPass pass = forward_of(shape, k);
-  return (PlanPass){PLAN_PASS_BACKWARD, shape->chunks - 1 - pass.chunk, pass.micro};
+static PlanSchedulePass backward_of(const PlanScheduleShape *shape, guint32 k) {
+  PlanSchedulePass pass = forward_of(shape, k);
+  return (PlanSchedulePass){PLAN_PASS_BACKWARD, shape->chunks - 1 - pass.chunk, pass.micro};
 }
 
 void plan_interleaved_passes(const PlanScheduleShape *shape, guint32 rank, GArray *passes) {
@@ -27,11 +27,11 @@ void plan_interleaved_passes(const PlanScheduleShape *shape, guint32 rank, GArra
   guint32 group = MIN(shape->group, shape->micros);
   guint32 warm = MIN(all, ((shape->chunks - 1) * group) + (2 * (shape->ranks - rank - 1)));
   for (guint32 k = 0; k < warm; k++) {
-    PlanPass forward = forward_of(shape, k);
+    PlanSchedulePass forward = forward_of(shape, k);
     g_array_append_val(passes, forward);
   }
   for (guint32 k = 0; k < all; k++) {
-    PlanPass forward = forward_of(shape, MIN(k + warm, all - 1)), backward = backward_of(shape, k);
+    PlanSchedulePass forward = forward_of(shape, MIN(k + warm, all - 1)), backward = backward_of(shape, k);
     if (k + warm < all)
       g_array_append_val(passes, forward);
     g_array_append_val(passes, backward);

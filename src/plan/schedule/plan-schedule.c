@@ -44,12 +44,12 @@ gboolean plan_schedule_check(const PlanScheduleShape *shape, GError **error) {
   return FALSE;
 }
 
-PlanPass *plan_schedule_passes(const PlanScheduleShape *shape, guint32 rank, guint32 *ret_n) {
+PlanSchedulePass *plan_schedule_passes(const PlanScheduleShape *shape, guint32 rank, guint32 *ret_n) {
   sim_require(rank < shape->ranks, 0, NULL, "pipeline rank %u of %u", rank, shape->ranks);
-  GArray *passes = g_array_new(FALSE, FALSE, sizeof(PlanPass));
+  GArray *passes = g_array_new(FALSE, FALSE, sizeof(PlanSchedulePass));
   of(shape)->passes(shape, rank, passes);
   *ret_n = passes->len;
-  return (PlanPass *)(gpointer)g_array_free(passes, FALSE);
+  return (PlanSchedulePass *)(gpointer)g_array_free(passes, FALSE);
 }
 
 gboolean plan_schedule_splits(LayoutSchedule schedule) {
@@ -70,8 +70,8 @@ void plan_schedule_of_stage(const PlanScheduleShape *shape, guint32 stage, guint
   *ret_chunk = chunk;
 }
 
-gboolean plan_schedule_before(const PlanScheduleShape *shape, guint32 rank, PlanPass pass, guint32 *ret_rank,
-                              PlanPass *ret_pass) {
+gboolean plan_schedule_before(const PlanScheduleShape *shape, guint32 rank, PlanSchedulePass pass, guint32 *ret_rank,
+                              PlanSchedulePass *ret_pass) {
   guint32 stage = plan_schedule_stage(shape, rank, pass.chunk);
   gboolean forward = pass.kind == PLAN_PASS_FORWARD;
   if (pass.kind == PLAN_PASS_BACKWARD_WEIGHT || stage == (forward ? 0 : plan_schedule_stages(shape) - 1))

@@ -12,7 +12,7 @@
  *
  *   PlanScheduleShape shape = {.schedule = LAYOUT_SCHEDULE_1F1B, .ranks = 4, .chunks = 1, .micros = 8};
  *   if (!plan_schedule_check(&shape, error)) ...
- *   g_autofree PlanPass *passes = plan_schedule_passes(&shape, rank, &n);   // n = 2 · chunks · micros, 3 · where split
+ *   g_autofree PlanSchedulePass *passes = plan_schedule_passes(&shape, rank, &n);   // n = 2 · chunks · micros, 3 · where split
  *
  * The passes of all ranks, each rank in its order and each pass after the one it needs (plan_schedule_before), never
  * block each other for ever; tests hold their bubble and their activations in flight to the published ones. */
@@ -34,7 +34,7 @@ typedef struct {
   PlanPassKind kind;
   guint32 chunk; /* of this rank */
   guint32 micro;
-} PlanPass;
+} PlanSchedulePass;
 
 typedef struct {
   LayoutSchedule schedule; /* not DEFAULT */
@@ -55,7 +55,7 @@ gboolean plan_schedule_group_megatron(guint32 ranks, guint32 micros, guint32 ask
 gboolean plan_schedule_group_torch(guint32 ranks, guint32 micros, guint32 *ret, GError **error);
 
 /* All passes of a rank in order. Caller frees. The shape has passed plan_schedule_check. */
-PlanPass *plan_schedule_passes(const PlanScheduleShape *shape, guint32 rank, guint32 *ret_n);
+PlanSchedulePass *plan_schedule_passes(const PlanScheduleShape *shape, guint32 rank, guint32 *ret_n);
 /* Whether backward is two passes. */
 gboolean plan_schedule_splits(LayoutSchedule schedule);
 
@@ -67,5 +67,5 @@ void plan_schedule_of_stage(const PlanScheduleShape *shape, guint32 stage, guint
 /* The pass of another chunk that must have ended, and on which rank: forward needs the stage before, backward (of
  * inputs) the stage after. FALSE: none (forward of the first stage, backward of the last, and weights). Within a chunk
  * backward follows forward and weights follow inputs, which each rank's own order grants. */
-gboolean plan_schedule_before(const PlanScheduleShape *shape, guint32 rank, PlanPass pass, guint32 *ret_rank,
-                              PlanPass *ret_pass);
+gboolean plan_schedule_before(const PlanScheduleShape *shape, guint32 rank, PlanSchedulePass pass, guint32 *ret_rank,
+                              PlanSchedulePass *ret_pass);

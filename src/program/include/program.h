@@ -167,7 +167,10 @@ guint32 program_builder_stream(ProgramBuilder *builder, const char *name);
  * stream's own; of the host the first other one. */
 void program_builder_pool(ProgramBuilder *builder, guint32 stream, guint32 of);
 guint32 program_builder_communicator(ProgramBuilder *builder, const char *name, const guint32 *ranks, guint32 n);
-/* Communicators side by side, numbered from 0: rank i of `n_ranks` is in number `of_rank`[i]. One slot for all. */
+/* The slot of a name; PROGRAM_NONE: there is none yet. */
+guint32 program_builder_slot(const ProgramBuilder *builder, const char *name);
+/* Communicators side by side, numbered from 0: rank i of `n_ranks` is in number `of_rank`[i]; PROGRAM_NONE: in none of
+ * them. One slot for all. */
 guint32 program_builder_communicators(ProgramBuilder *builder, const char *name, const guint32 *of_rank,
                                       guint32 n_ranks);
 guint32 program_builder_tensor(ProgramBuilder *builder, const char *name, guint8 tenant, guint64 bytes,

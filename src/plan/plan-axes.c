@@ -1,0 +1,133 @@
+/* Reading and refusing axes, and what follows from them. */
+#include "plan-axes.h"
+
+/* ---- What a framework has ---- */
+
+static gboolean refuse(const ConfSettings *settings, const PlanRecipe *recipe, const char *key, const char *what,
+                       GError **error) {
+  return conf_settings_fail(settings, key, error, "framework %s has no %s here", plan_policies[recipe->framework].name,
+                            what);
+}
+
+static gboolean check_axes(const ConfSettings *settings, const PlanRecipe *recipe, GError **error) {
+  static const struct {
+    LayoutAxis axis;
+    const char *key, *what;
+  } axes[] = {
+      {LAYOUT_TENSOR, "parallel.tensor", "tensor parallelism"},
+      {LAYOUT_CONTEXT, "parallel.context", "context parallelism"},
+      {LAYOUT_PIPELINE, "parallel.pipeline", "pipeline parallelism"},
+      {LAYOUT_EXPERT, "parallel.expert", "expert parallelism"},
+  };
+  LayoutSet has = plan_policies[recipe->framework].axes;
+  for (gsize i = 0; i < G_N_ELEMENTS(axes); i++)
+    if (recipe->axes.layout.degree[axes[i].axis] > 1 && (has & LAYOUT_BIT(axes[i].axis)) == 0)
+      return refuse(settings, recipe, axes[i].key, axes[i].what, error);
+  if (conf_settings_given(settings, "parallel.rank_order") && has == 0)
+    return refuse(settings, recipe, "parallel.rank_order", "axes to order", error);
+  return TRUE;
+}
+
+static gboolean check_schedule(const ConfSettings *settings, const PlanRecipe *recipe, GError **error) {
+  LayoutSchedule schedule = recipe->axes.schedule;
+  if (schedule == LAYOUT_SCHEDULE_SINGLE || (plan_policies[recipe->framework].schedules >> schedule & 1) != 0)
+    return TRUE;
+  const char *key = conf_settings_given(settings, "parallel.schedule") ? "parallel.schedule" : "parallel.interleave";
+  return conf_settings_fail(settings, key, error, "framework %s has no schedule %s here",
+                            plan_policies[recipe->framework].name, layout_schedule_names[schedule]);
+}
+
+static gboolean check_sequence_parallel(const ConfSettings *settings, const PlanRecipe *recipe, GError **error) {
+  return !recipe->axes.sequence_parallel || plan_policies[recipe->framework].sequence_parallel ||
+         refuse(settings, recipe, "parallel.sequence_parallel", "sequence parallelism", error);
+}
+
+/* ---- Shard groups ---- */
+
+static gboolean read_shard_group(const ConfSettings *settings, const char *text, PlanRecipe *recipe, GError **error) {
+  Layout *layout = &recipe->axes.layout;
+  guint32 context = layout->degree[LAYOUT_CONTEXT];
+  guint64 size = 0;
+  if (g_ascii_strcasecmp(text, "all") == 0)
+    size = recipe->ranks;
+  else if (g_ascii_strcasecmp(text, "node") == 0)
+    size = (guint64)layout_data_in_node(layout, recipe->ranks_per_node) * context;
+  else if (!g_ascii_string_to_unsigned(text, 10, 1, recipe->ranks, &size, NULL))
+    return conf_settings_fail(settings, "parallel.shard_group", error,
+                              "\"%s\" is not all, node, or a number of GPUs from 1 to %u", text, recipe->ranks);
+  if (recipe->ranks % size != 0)
+    return conf_settings_fail(settings, "parallel.shard_group", error,
+                              "%" G_GUINT64_FORMAT " does not divide the %u %s", size, recipe->ranks,
+                              recipe->ranks == layout->ranks ? "GPUs" : "ranks that hold the same parameters");
+  if (size % context != 0)
+    return conf_settings_fail(settings, "parallel.shard_group", error,
+                              "%" G_GUINT64_FORMAT " is not a multiple of the %u context ranks", size, context);
+  recipe->shard_ranks = (guint32)size;
+  g_autoptr(GError) fault = NULL;
+  return layout_split_data(layout, (guint32)size / context, &fault) ||
+         conf_settings_fail(settings, "parallel.shard_group", error, "%s", fault->message);
+}
+
+gboolean plan_axes_load(const ConfSettings *settings, guint32 ranks, const char *shard_group, PlanRecipe *recipe,
+                        GError **error) {
+  const char *framework = plan_policies[recipe->framework].name;
+  if (!layout_load(settings, ranks, framework, FALSE, &recipe->axes, error) || !check_axes(settings, recipe, error) ||
+      !check_schedule(settings, recipe, error) || !check_sequence_parallel(settings, recipe, error))
+    return FALSE;
+  recipe->ranks = layout_data(&recipe->axes.layout) * recipe->axes.layout.degree[LAYOUT_CONTEXT];
+  recipe->pipeline.group = recipe->axes.layout.degree[LAYOUT_PIPELINE];
+  return read_shard_group(settings, shard_group, recipe, error);
+}
+
+/* ---- What follows ---- */
+
+void plan_axes_share(const PlanRecipe *recipe, ModelShare *share) {
+  share->tensor = recipe->axes.layout.degree[LAYOUT_TENSOR];
+  share->context = recipe->axes.layout.degree[LAYOUT_CONTEXT];
+  share->sequence_parallel = recipe->axes.sequence_parallel;
+}
+
+PlanScheduleShape plan_axes_schedule(const PlanRecipe *recipe) {
+  PlanScheduleShape shape = {.schedule = recipe->axes.schedule,
+                             .ranks = MAX(recipe->axes.layout.degree[LAYOUT_PIPELINE], 1),
+                             .chunks = MAX(recipe->axes.chunks, 1),
+                             .micros = (guint32)plan_recipe_micro_batches(recipe),
+                             .group = recipe->pipeline.group};
+  if (shape.schedule == LAYOUT_SCHEDULE_DEFAULT)
+    shape.schedule = LAYOUT_SCHEDULE_SINGLE;
+  return shape;
+}
+
+guint32 *plan_axes_bounds(const ModelShape *shape, const PlanRecipe *recipe, GError **error) {
+  PlanScheduleShape schedule = plan_axes_schedule(recipe);
+  guint32 stages = plan_schedule_stages(&schedule);
+  g_autofree guint32 *bounds = g_new(guint32, stages + 1);
+  bounds[0] = 0;
+  bounds[1] = (guint32)shape->layers + 2;
+  if (stages > 1 && !plan_policies[recipe->framework].spread(shape, recipe, bounds, error))
+    return NULL;
+  for (guint32 stage = 0; stage < stages; stage++)
+    if (bounds[stage] == bounds[stage + 1]) {
+      g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "stage %u of %u holds nothing of the %u layers", stage, stages,
+                  (guint)shape->layers);
+      return NULL;
+    }
+  return g_steal_pointer(&bounds);
+}
+
+static gboolean check_stages(const PlanGiven *given, const PlanRecipe *recipe, GError **error) {
+  PlanScheduleShape schedule = plan_axes_schedule(recipe);
+  g_autoptr(GError) fault = NULL;
+  if (!plan_schedule_check(&schedule, &fault))
+    return conf_settings_fail(given->settings, "parallel.schedule", error, "%s", fault->message);
+  g_autofree guint32 *bounds = plan_axes_bounds(given->shape, recipe, &fault);
+  return bounds != NULL || conf_settings_fail(given->settings, "parallel.pipeline", error, "%s", fault->message);
+}
+
+gboolean plan_axes_check(const PlanGiven *given, const PlanRecipe *recipe, GError **error) {
+  gboolean parts = recipe->axes.layout.degree[LAYOUT_PIPELINE] > 1;
+  if (parts && recipe->trainable.part)
+    return conf_settings_fail(given->settings, "training.trainable", error,
+                              "what is trained in part is not modelled over a pipeline; set parallel.pipeline=1");
+  return model_share_check(given->shape, given->model, given->settings, error) && check_stages(given, recipe, error);
+}

@@ -1,0 +1,58 @@
+/* Chunks from stages, and places for micro-batches. */
+#include "plan-chunk.h"
+
+static void add_chunks(PlanHolding *holding, const PlanScheduleShape *shape, const guint32 *bounds) {
+  holding->n_chunks = shape->chunks;
+  holding->chunks = g_new(PlanChunk, shape->chunks);
+  for (guint32 c = 0; c < shape->chunks; c++) {
+    guint32 stage = plan_schedule_stage(shape, holding->rank, c), n = bounds[stage + 1] - bounds[stage];
+    holding->chunks[c] = (PlanChunk){stage, bounds[stage], holding->n_units, holding->n_units + n - 1};
+    holding->n_units += n;
+  }
+}
+
+static guint32 free_place(GArray *taken) {
+  guint32 place = 0;
+  while (place < taken->len && g_array_index(taken, gboolean, place))
+    place++;
+  if (place == taken->len)
+    g_array_set_size(taken, place + 1);
+  g_array_index(taken, gboolean, place) = TRUE;
+  return place;
+}
+
+static void find_places(PlanHolding *holding, const PlanScheduleShape *shape) {
+  guint32 each = holding->n_passes / shape->micros;
+  g_autofree guint32 *left = g_new(guint32, shape->micros), *place = g_new0(guint32, shape->micros);
+  g_autoptr(GArray) taken = g_array_new(FALSE, TRUE, sizeof(gboolean));
+  for (guint32 m = 0; m < shape->micros; m++)
+    left[m] = each;
+  holding->places = g_new(guint32, holding->n_passes);
+  for (guint32 i = 0; i < holding->n_passes; i++) {
+    guint32 micro = holding->passes[i].micro;
+    if (left[micro] == each)
+      place[micro] = free_place(taken);
+    holding->places[i] = place[micro];
+    if (--left[micro] == 0)
+      g_array_index(taken, gboolean, place[micro]) = FALSE;
+  }
+  holding->n_places = taken->len;
+}
+
+PlanHolding *plan_holding_new(const PlanScheduleShape *shape, const guint32 *bounds, guint32 rank) {
+  PlanHolding *holding = g_new0(PlanHolding, 1);
+  holding->rank = rank;
+  add_chunks(holding, shape, bounds);
+  holding->passes = plan_schedule_passes(shape, rank, &holding->n_passes);
+  find_places(holding, shape);
+  return holding;
+}
+
+void plan_holding_free(PlanHolding *holding) {
+  if (holding == NULL)
+    return;
+  g_free(holding->chunks);
+  g_free(holding->passes);
+  g_free(holding->places);
+  g_free(holding);
+}

@@ -1,0 +1,228 @@
+/* Sends and receives at the borders of chunks. */
+#include "plan-transfer.h"
+
+#include "mem-tenant.h"
+#include "plan-groups.h"
+
+/* One end of what crosses from stage to stage. */
+typedef struct {
+  guint32 unit; /* of the walk, at whose boundary it is */
+  ModelTensorRole role;
+  guint32 before, after; /* pipeline ranks of the stage and of the one after it */
+  guint32 peer;
+  PlanSchedulePass other; /* the peer's pass that makes or needs it */
+  gboolean gradients;
+  gboolean back; /* against the usual way: the second half of a V */
+} End;
+
+static const PlanHolding *own(const PlanTransfers *transfers) {
+  return transfers->walk->holding;
+}
+
+static void place_between(const PlanTransfers *transfers, guint32 stage, End *end) {
+  guint32 chunk;
+  plan_schedule_of_stage(transfers->shape, stage, &end->before, &chunk);
+  plan_schedule_of_stage(transfers->shape, stage + 1, &end->after, &chunk);
+  end->back = transfers->shape->schedule == LAYOUT_SCHEDULE_ZBV && end->after < end->before;
+}
+
+void plan_transfers_init(PlanTransfers *transfers, PlanWalk *walk, const PlanScheduleShape *shape,
+                         PlanHolding *const *holdings) {
+  guint32 n = walk->holding->n_chunks * walk->holding->n_places;
+  *transfers = (PlanTransfers){.walk = walk, .shape = shape, .holdings = holdings, .kept = g_new(guint32, n)};
+  for (guint32 i = 0; i < n; i++)
+    transfers->kept[i] = PROGRAM_NONE;
+}
+
+void plan_transfers_clear(PlanTransfers *transfers) {
+  g_free(transfers->kept);
+}
+
+/* FALSE: the pass needs nothing of another rank. */
+static gboolean input_of(const PlanTransfers *transfers, PlanSchedulePass pass, End *ret) {
+  const PlanHolding *holding = own(transfers);
+  const PlanChunk *chunk = &holding->chunks[pass.chunk];
+  gboolean forward = pass.kind == PLAN_PASS_FORWARD;
+  if (!plan_schedule_before(transfers->shape, holding->rank, pass, &ret->peer, &ret->other) ||
+      ret->peer == holding->rank)
+    return FALSE;
+  ret->unit = forward ? chunk->first : chunk->last;
+  ret->role = forward ? MODEL_TENSOR_INPUT : MODEL_TENSOR_GRAD_OUTPUT;
+  ret->gradients = !forward;
+  place_between(transfers, forward ? chunk->stage - 1 : chunk->stage, ret);
+  return TRUE;
+}
+
+/* FALSE: no other rank needs what the pass makes. */
+static gboolean output_of(const PlanTransfers *transfers, PlanSchedulePass pass, End *ret) {
+  const PlanHolding *holding = own(transfers);
+  const PlanChunk *chunk = &holding->chunks[pass.chunk];
+  gboolean forward = pass.kind == PLAN_PASS_FORWARD;
+  if (pass.kind == PLAN_PASS_BACKWARD_WEIGHT ||
+      chunk->stage == (forward ? plan_schedule_stages(transfers->shape) - 1 : 0))
+    return FALSE;
+  ret->other = pass;
+  plan_schedule_of_stage(transfers->shape, forward ? chunk->stage + 1 : chunk->stage - 1, &ret->peer,
+                         &ret->other.chunk);
+  if (ret->peer == holding->rank)
+    return FALSE;
+  ret->unit = forward ? chunk->last : chunk->first;
+  ret->role = forward ? MODEL_TENSOR_OUTPUT : MODEL_TENSOR_GRAD_INPUT;
+  ret->gradients = !forward;
+  place_between(transfers, forward ? chunk->stage : chunk->stage - 1, ret);
+  return TRUE;
+}
+
+static gboolean same_pass(PlanSchedulePass a, PlanSchedulePass b) {
+  return a.kind == b.kind && a.chunk == b.chunk && a.micro == b.micro;
+}
+
+/* Whether the peer, too, receives what comes of `sent` right before the pass after the one that makes `received`. */
+static gboolean peer_agrees(const PlanTransfers *transfers, const End *sent, const End *received) {
+  const PlanHolding *peer = transfers->holdings[sent->peer];
+  for (guint32 i = 1; i < peer->n_passes; i++)
+    if (same_pass(peer->passes[i], sent->other))
+      return same_pass(peer->passes[i - 1], received->other);
+  return FALSE;
+}
+
+static gboolean is_batch(const PlanTransfers *transfers, guint32 pass, const End *sent, End *ret_received) {
+  const PlanHolding *holding = own(transfers);
+  return transfers->walk->recipe->pipeline.batches && pass + 1 < holding->n_passes &&
+         input_of(transfers, holding->passes[pass + 1], ret_received) && ret_received->peer == sent->peer &&
+         ret_received->before == sent->before && peer_agrees(transfers, sent, ret_received);
+}
+
+/* ---- Rows ---- */
+
+static guint64 bytes_of(const PlanWalk *walk, const End *end) {
+  const ModelUnit *unit = walk->units[end->unit].unit;
+  guint64 bytes = 0;
+  for (guint t = 0; t < unit->n_tensors; t++)
+    bytes += unit->tensors[t].role == end->role ? unit->tensors[t].bytes : 0;
+  return bytes;
+}
+
+static guint32 stream_named(PlanWalk *walk, const char *first, const char *second, const char *third) {
+  g_autofree char *name = g_strconcat(first, second, third, NULL);
+  guint32 stream = program_builder_stream(walk->builder, name);
+  program_builder_pool(walk->builder, stream, walk->stream);
+  return stream;
+}
+
+static void context_of(PlanWalk *walk, const End *end) {
+  program_builder_context(walk->builder, end->gradients ? PROGRAM_BACKWARD : PROGRAM_FORWARD,
+                          walk->units[end->unit].layer, (gint32)walk->micro);
+}
+
+static guint32 call(PlanWalk *walk, guint32 stream, const char *row, const char *pair, const End *end, guint64 bytes) {
+  guint32 slot = plan_groups_pair(walk->builder, pair, walk->recipe, end->before, end->after);
+  context_of(walk, end);
+  guint32 index =
+      plan_walk_collective(walk, stream, row, slot, (CollCall){COLL_SEND_RECV, bytes}, PROGRAM_HINT_PIPELINE);
+  plan_walk_follow(walk);
+  return index;
+}
+
+static const char *flow_of(const End *end) {
+  static const char *const flows[2][2] = {{"activations", "activations back"}, {"gradients", "gradients back"}};
+  return flows[end->gradients][end->back];
+}
+
+/* The host waits until the device is done with a call. */
+static void block(PlanWalk *walk, guint32 row) {
+  if (!walk->recipe->pipeline.blocks)
+    return;
+  plan_walk_host(walk, "wait for neighbours");
+  program_builder_need(walk->builder, row);
+}
+
+static void take(PlanWalk *walk, const End *end) {
+  plan_walk_take(walk, *plan_walk_boundary(walk, end->unit, end->role));
+}
+
+/* The output that is kept and the one that a second run of the unit makes change places: the one that is the output now. */
+static guint32 change(PlanTransfers *transfers, const End *end) {
+  PlanWalk *walk = transfers->walk;
+  guint32 *output = plan_walk_boundary(walk, end->unit, end->role);
+  guint32 *kept = &transfers->kept[(walk->chunk * own(transfers)->n_places) + walk->place];
+  guint32 was = *kept;
+  if (was == PROGRAM_NONE) {
+    g_autofree char *name = g_strdup_printf("%s.output.kept.%u", walk->units[end->unit].name, walk->place);
+    was = program_builder_tensor(walk->builder, name, MEM_ACTIVATIONS, bytes_of(walk, end), bytes_of(walk, end));
+  }
+  *kept = *output;
+  *output = was;
+  return was;
+}
+
+/* An output may be kept until its backward has ended, a gradient not. */
+static void give(PlanTransfers *transfers, const End *end, guint32 stream) {
+  PlanWalk *walk = transfers->walk;
+  if (end->gradients || !walk->recipe->pipeline.keeps_outputs)
+    plan_walk_give(walk, *plan_walk_boundary(walk, end->unit, end->role), stream);
+  else
+    change(transfers, end);
+}
+
+void plan_transfers_receive(PlanTransfers *transfers, guint32 pass) {
+  PlanWalk *walk = transfers->walk;
+  End end;
+  gboolean received = transfers->received;
+  transfers->received = FALSE;
+  if (received || !input_of(transfers, own(transfers)->passes[pass], &end))
+    return;
+  g_autofree char *name = g_strconcat("receive ", end.gradients ? "gradients" : "activations", NULL);
+  guint32 row =
+      call(walk, stream_named(walk, "receive ", flow_of(&end), NULL), name, flow_of(&end), &end, bytes_of(walk, &end));
+  take(walk, &end);
+  plan_walk_need(walk, row);
+  block(walk, row);
+}
+
+void plan_transfers_ended(PlanTransfers *transfers, guint32 pass) {
+  PlanSchedulePass forward = own(transfers)->passes[pass];
+  gboolean backward = forward.kind == PLAN_PASS_BACKWARD || forward.kind == PLAN_PASS_BACKWARD_INPUT;
+  End kept;
+  forward.kind = PLAN_PASS_FORWARD;
+  if (backward && transfers->walk->recipe->pipeline.keeps_outputs && output_of(transfers, forward, &kept))
+    plan_walk_give(transfers->walk, change(transfers, &kept), PROGRAM_NONE);
+}
+
+/* The next pass's tensors are at its own place. */
+static void take_next(PlanTransfers *transfers, guint32 pass, const End *end) {
+  PlanWalk *walk = transfers->walk;
+  guint32 place = walk->place;
+  walk->place = own(transfers)->places[pass + 1];
+  take(walk, end);
+  walk->place = place;
+}
+
+void plan_transfers_send(PlanTransfers *transfers, guint32 pass) {
+  PlanWalk *walk = transfers->walk;
+  End sent, received;
+  if (!output_of(transfers, own(transfers)->passes[pass], &sent))
+    return;
+  gboolean batch = is_batch(transfers, pass, &sent, &received);
+  const char *what = sent.gradients ? "gradients" : "activations";
+  guint64 bytes = bytes_of(walk, &sent);
+  guint32 stream, row;
+  if (batch) {
+    gboolean below = sent.before == own(transfers)->rank;
+    stream = stream_named(walk, "exchange with ", below ? "next" : "previous", NULL);
+    g_autofree char *name = g_strconcat("exchange ", what, NULL);
+    row = call(walk, stream, name, "neighbours", &sent, MAX(bytes, bytes_of(walk, &received)));
+    take_next(transfers, pass, &received);
+    transfers->received = TRUE;
+  } else {
+    stream = stream_named(walk, "send ", flow_of(&sent), NULL);
+    g_autofree char *name = g_strconcat("send ", what, NULL);
+    row = call(walk, stream, name, flow_of(&sent), &sent, bytes);
+  }
+  gboolean waits = batch || walk->recipe->pipeline.waits_for_sends;
+  give(transfers, &sent, waits ? PROGRAM_NONE : stream);
+  if (waits) {
+    plan_walk_need(walk, row);
+    block(walk, row);
+  }
+}

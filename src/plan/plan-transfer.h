@@ -1,0 +1,36 @@
+/* What goes from stage to stage: activations after a forward pass, their gradients after a backward pass, as sends and
+ * receives of the ranks that hold the stages.
+ *
+ *   plan_transfers_receive(transfers, i);      // before pass i of the holding: compute waits for what it needs
+ *   … pass i …
+ *   plan_transfers_ended(transfers, i);
+ *   plan_transfers_send(transfers, i);         // after it
+ *
+ *   separate    each way of each pair of neighbours is a communicator with a stream at each end
+ *   in batches  what a rank sends to a neighbour after one pass and what it receives from it before the next are one
+ *               call, where the neighbour's passes stand so too:
+ *
+ *                   stage s      F ─┐    ┌─ B         sends activations, receives gradients
+ *                   stage s + 1  B ─┴────┴─ F         sends gradients, receives activations
+ *
+ * A receive is issued where compute needs it, and waits for what compute has issued before, as PyTorch's process group
+ * waits for the current stream. Private to this floor. */
+#pragma once
+
+#include "plan-walk.h"
+
+typedef struct {
+  PlanWalk *walk;
+  const PlanScheduleShape *shape;
+  PlanHolding *const *holdings; /* by pipeline rank */
+  gboolean received;            /* the next pass's, in a batch */
+  guint32 *kept;                /* own, by chunk and place: the Program tensor of an output that is kept */
+} PlanTransfers;
+
+void plan_transfers_init(PlanTransfers *transfers, PlanWalk *walk, const PlanScheduleShape *shape,
+                         PlanHolding *const *holdings);
+void plan_transfers_clear(PlanTransfers *transfers);
+void plan_transfers_receive(PlanTransfers *transfers, guint32 pass);
+/* After its operations: what was kept for them goes. */
+void plan_transfers_ended(PlanTransfers *transfers, guint32 pass);
+void plan_transfers_send(PlanTransfers *transfers, guint32 pass);
