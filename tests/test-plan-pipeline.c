@@ -8,7 +8,8 @@
 typedef struct {
   guint32 tensor, pipeline, data, layers, micros, chunks;
   LayoutSchedule schedule;
-  gboolean sequence, batches, waits, blocks, keeps, full;
+  guint32 headers;
+  gboolean sequence, batches, in_turn, waits, blocks, keeps, full;
 } Case;
 
 static void draw_case(GRand *random, Case *ret) {
@@ -18,6 +19,7 @@ static void draw_case(GRand *random, Case *ret) {
                 .data = (guint32)g_rand_int_range(random, 1, 4),
                 .chunks = 1,
                 .schedule = schedules[g_rand_int_range(random, 0, G_N_ELEMENTS(schedules))],
+                .headers = (guint32)g_rand_int_range(random, 0, 3),
                 .sequence = g_rand_boolean(random),
                 .keeps = g_rand_boolean(random),
                 .full = g_rand_boolean(random)};
@@ -29,6 +31,7 @@ static void draw_case(GRand *random, Case *ret) {
     ret->batches = g_rand_boolean(random);
     ret->waits = ret->batches && g_rand_boolean(random);
     ret->blocks = ret->batches && g_rand_boolean(random);
+    ret->in_turn = ret->batches && g_rand_boolean(random);
   }
   ret->layers = ret->pipeline * ret->chunks * (guint32)g_rand_int_range(random, 2, 4);
 }
@@ -48,15 +51,23 @@ static Program *program_of(const Case *what, PlanRecipe *ret_recipe) {
   g_autofree char *pipeline = g_strdup_printf("parallel.pipeline=%u", what->pipeline);
   g_autofree char *micros = g_strdup_printf("training.gradient_accumulation=%u", what->micros);
   const char *sequence = what->sequence ? "parallel.sequence_parallel=yes" : "parallel.sequence_parallel=no";
-  const char *settings[] = {"parallel.framework=nanotron", tensor, pipeline, micros, sequence,
-                            checkpointing[what->full],     NULL};
+  const char *settings[] = {"parallel.framework=nanotron",
+                            "parallel.schedule=gpipe",
+                            tensor,
+                            pipeline,
+                            micros,
+                            sequence,
+                            checkpointing[what->full],
+                            NULL};
   if (!plan_case_load(&shape, what->tensor * what->pipeline * what->data, 8, settings, &model, ret_recipe, &error))
     g_error("a recipe was refused: %s", error->message);
   ret_recipe->axes.schedule = what->schedule;
   ret_recipe->axes.chunks = what->chunks;
   ret_recipe->pipeline = (PlanPipeline){.group = what->pipeline,
                                         .batches = what->batches,
+                                        .in_turn = what->in_turn,
                                         .waits_for_sends = what->waits,
+                                        .headers = what->headers,
                                         .blocks = what->blocks,
                                         .keeps_outputs = what->keeps};
   return plan_program(&shape, &model, ret_recipe);

@@ -110,3 +110,17 @@ guint32 plan_groups_pair(ProgramBuilder *builder, const char *name, const PlanRe
   guint32 known = program_builder_slot(builder, full);
   return known != PROGRAM_NONE ? known : add_pairs(builder, full, recipe, colour);
 }
+
+guint32 plan_groups_ends(ProgramBuilder *builder, const PlanRecipe *recipe) {
+  guint32 known = program_builder_slot(builder, "embeddings");
+  if (known != PROGRAM_NONE)
+    return known;
+  Layout layout = plan_groups_layout(recipe);
+  g_autofree guint32 *of_rank = g_new(guint32, layout.ranks);
+  layout_of_rank(&layout, LAYOUT_BIT(LAYOUT_PIPELINE), of_rank);
+  for (guint32 i = 0; i < layout.ranks; i++) {
+    guint32 at = layout_coordinate(&layout, i, LAYOUT_PIPELINE);
+    of_rank[i] = at == 0 || at + 1 == layout.degree[LAYOUT_PIPELINE] ? of_rank[i] : PROGRAM_NONE;
+  }
+  return program_builder_communicators(builder, "embeddings", of_rank, layout.ranks);
+}

@@ -72,6 +72,8 @@ const PlanPolicy plan_policies[PLAN_FRAMEWORKS] = {
                        .note = plan_megatron_note},
     [PLAN_NANOTRON] = {.name = "nanotron",
                        .defaults = nanotron_defaults,
+                       .schema = &plan_nanotron_schema,
+                       .options = G_STRUCT_OFFSET(PlanRecipe, nanotron),
                        .selective = PLAN_CHECKPOINT_ATTENTION,
                        .resolve = plan_nanotron_resolve,
                        .hooks = &plan_nanotron_hooks,

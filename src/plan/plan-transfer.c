@@ -115,13 +115,20 @@ static void context_of(PlanWalk *walk, const End *end) {
                           walk->units[end->unit].layer, (gint32)walk->micro);
 }
 
-static guint32 call(PlanWalk *walk, guint32 stream, const char *row, const char *pair, const End *end, guint64 bytes) {
-  guint32 slot = plan_groups_pair(walk->builder, pair, walk->recipe, end->before, end->after);
+#define HEADER_BYTES 64
+
+/* A tensor's rows; the last one's index. */
+static guint32 call(PlanWalk *walk, guint32 stream, const char *name, const char *pair, const End *end, guint64 bytes) {
+  guint32 slot = plan_groups_pair(walk->builder, pair, walk->recipe, end->before, end->after), row = PROGRAM_NONE;
   context_of(walk, end);
-  guint32 index =
-      plan_walk_collective(walk, stream, row, slot, (CollCall){COLL_SEND_RECV, bytes}, PROGRAM_HINT_PIPELINE);
-  plan_walk_follow(walk);
-  return index;
+  for (guint32 i = 0; i <= walk->recipe->pipeline.headers; i++) {
+    gboolean header = i < walk->recipe->pipeline.headers;
+    CollCall what = {COLL_SEND_RECV, header ? HEADER_BYTES : bytes};
+    row = plan_walk_collective(walk, stream, header ? "shape" : name, slot, what, PROGRAM_HINT_PIPELINE);
+    if (i == 0)
+      plan_walk_follow(walk);
+  }
+  return row;
 }
 
 static const char *flow_of(const End *end) {
@@ -172,9 +179,9 @@ void plan_transfers_receive(PlanTransfers *transfers, guint32 pass) {
   transfers->received = FALSE;
   if (received || !input_of(transfers, own(transfers)->passes[pass], &end))
     return;
-  g_autofree char *name = g_strconcat("receive ", end.gradients ? "gradients" : "activations", NULL);
   guint32 row =
-      call(walk, stream_named(walk, "receive ", flow_of(&end), NULL), name, flow_of(&end), &end, bytes_of(walk, &end));
+      call(walk, stream_named(walk, "receive ", flow_of(&end), NULL),
+           end.gradients ? "receive gradients" : "receive activations", flow_of(&end), &end, bytes_of(walk, &end));
   take(walk, &end);
   plan_walk_need(walk, row);
   block(walk, row);
@@ -198,26 +205,38 @@ static void take_next(PlanTransfers *transfers, guint32 pass, const End *end) {
   walk->place = place;
 }
 
+/* Both ways between two passes. */
+static guint32 exchange(PlanTransfers *transfers, guint32 pass, const End *sent, const End *received, guint32 stream) {
+  PlanWalk *walk = transfers->walk;
+  guint64 bytes[] = {bytes_of(walk, sent), bytes_of(walk, received)};
+  guint32 row;
+  if (walk->recipe->pipeline.in_turn) {
+    const End *first = sent->gradients ? received : sent, *second = sent->gradients ? sent : received;
+    call(walk, stream, "exchange activations", "neighbours", first, bytes[first == received]);
+    row = call(walk, stream, "exchange gradients", "neighbours", second, bytes[second == received]);
+  } else {
+    row = call(walk, stream, "exchange", "neighbours", sent, MAX(bytes[0], bytes[1]));
+  }
+  take_next(transfers, pass, received);
+  transfers->received = TRUE;
+  return row;
+}
+
 void plan_transfers_send(PlanTransfers *transfers, guint32 pass) {
   PlanWalk *walk = transfers->walk;
   End sent, received;
   if (!output_of(transfers, own(transfers)->passes[pass], &sent))
     return;
-  gboolean batch = is_batch(transfers, pass, &sent, &received);
-  const char *what = sent.gradients ? "gradients" : "activations";
-  guint64 bytes = bytes_of(walk, &sent);
   guint32 stream, row;
+  gboolean batch = is_batch(transfers, pass, &sent, &received);
   if (batch) {
     gboolean below = sent.before == own(transfers)->rank;
     stream = stream_named(walk, "exchange with ", below ? "next" : "previous", NULL);
-    g_autofree char *name = g_strconcat("exchange ", what, NULL);
-    row = call(walk, stream, name, "neighbours", &sent, MAX(bytes, bytes_of(walk, &received)));
-    take_next(transfers, pass, &received);
-    transfers->received = TRUE;
+    row = exchange(transfers, pass, &sent, &received, stream);
   } else {
     stream = stream_named(walk, "send ", flow_of(&sent), NULL);
-    g_autofree char *name = g_strconcat("send ", what, NULL);
-    row = call(walk, stream, name, flow_of(&sent), &sent, bytes);
+    row = call(walk, stream, sent.gradients ? "send gradients" : "send activations", flow_of(&sent), &sent,
+               bytes_of(walk, &sent));
   }
   gboolean waits = batch || walk->recipe->pipeline.waits_for_sends;
   give(transfers, &sent, waits ? PROGRAM_NONE : stream);

@@ -17,6 +17,7 @@
 #include "plan-deepspeed.h"
 #include "plan-fsdp-keys.h"
 #include "plan-megatron.h"
+#include "plan-nanotron.h"
 #include "plan-trainable.h"
 
 struct HwHost;
@@ -42,10 +43,13 @@ typedef enum { PLAN_OFFLOAD_NO, PLAN_OFFLOAD_CPU } PlanOffload;
 /* How a framework's pipeline sends and receives; its policy says. */
 typedef struct {
   guint32 group;            /* of the interleaved schedule, see plan-schedule.h */
-  gboolean batches;         /* what goes to a neighbour and what comes from it between two passes is one call */
-  gboolean waits_for_sends; /* compute does, before it goes on */
-  gboolean blocks;          /* so does the host */
+  gboolean batches;         /* what goes to a neighbour and what comes from it between two passes is one exchange, where
+                               the neighbour's passes stand so too */
+  gboolean in_turn;         /* of which activations go first, and gradients once they have come; else both at once */
+  gboolean waits_for_sends; /* compute does, before it goes on: only where neighbours cannot wait for each other */
+  gboolean blocks;          /* so does the host, for whatever compute waits for */
   gboolean keeps_outputs;   /* until their backward; else they are freed once they are sent */
+  guint32 headers;          /* small messages ahead of each tensor */
 } PlanPipeline;
 
 typedef struct PlanRecipe {
@@ -71,6 +75,7 @@ typedef struct PlanRecipe {
   PlanDdp ddp;
   PlanDeepspeed deepspeed;
   PlanMegatron megatron;
+  PlanNanotron nanotron;
 } PlanRecipe;
 
 /* Micro-batches of a step that rows are written for. */
@@ -81,7 +86,7 @@ static inline guint64 plan_recipe_micro_batches(const PlanRecipe *recipe) {
 /* [training] and [parallel] keys of this floor, and the groups of features that are not modelled yet; then one per
  * framework section. Writes at most `room`, returns how many there are. */
 gsize plan_schemas(ConfSchema *ret, gsize room);
-#define PLAN_SCHEMAS_MOST 9
+#define PLAN_SCHEMAS_MOST 10
 
 /* Defaults that the framework in force has for keys of the model's recipe, where nobody gave them. Call it before
  * model_recipe_load. */

@@ -5,6 +5,7 @@
  *                                n: all-reduce of the fp32 gradients; in the first step one bucket holds all
  *                                stage 1: C: every rank's slices put beside each other, n: copied once more, reduce-scatter
  *                                C: out of the buckets again
+ *   tensor ranks, stages          sums of what they hold alike (parallel/tied_parameters.py) and of the norm
  *   step                         C ← all of n; norm and clipping of all fp32 gradients, Adam on my shard, cast to 16 bits
  *   stage 1                      my slices into one buffer, all-gather, copied back to the parameters: nothing hides it.
  *                                Every rank's slice of every parameter is a copy of its own, issued from Python one by one:
@@ -17,26 +18,25 @@
 #include "base-error.h"
 #include "mem-tenant.h"
 #include "model-host.h"
-#include "plan-axes.h"
 #include "plan-buckets.h"
 #include "plan-groups.h"
+#include "plan-model-parallel.h"
 #include "plan-optimizer.h"
 #include "plan-parameters.h"
 #include "plan-policy.h"
-#include "plan-stages.h"
 #include "plan-step.h"
 
-#define FP32           4
-#define BUCKET_BYTES   (25 << 20) /* DDP's, of 16-bit gradients */
-#define FIRST_BYTES    (1 << 20)
-#define USUAL_CLIPPING 1.0
-#define COPY_ROWS      16 /* that the copies back are told in, so that the first run while the last are issued */
+#define FP32         4
+#define BUCKET_BYTES (25 << 20) /* DDP's, of 16-bit gradients */
+#define FIRST_BYTES  (1 << 20)
+#define COPY_ROWS    16 /* that the copies back are told in, so that the first run while the last are issued */
 
 typedef struct {
   guint32 fill, add, part, copy; /* ops on one bucket */
 } BucketOps;
 
 typedef struct {
+  const PlanCase *what;
   const PlanRecipe *recipe;
   ProgramBuilder *builder;
   PlanWalk *walk;
@@ -177,7 +177,10 @@ static void drop_gathered(gpointer policy) {
 static void optimizer_step(gpointer policy) {
   Nanotron *nanotron = policy;
   PlanWalk *walk = nanotron->walk;
-  plan_update_norm(walk, nanotron->update);
+  plan_sum_over_tensor(walk, FP32);
+  plan_sum_tied(walk, nanotron->what, FP32);
+  if (plan_update_norm(walk, nanotron->update) != PROGRAM_NONE)
+    plan_sum_norm(walk);
   plan_update_run(walk, nanotron->update, NULL);
   if (nanotron->bytes < FP32)
     many_passes(nanotron, walk->stream, "parameters to 16 bits", nanotron->cast, nanotron->parameters->n);
@@ -262,8 +265,8 @@ static void clear(gpointer policy) {
 
 static void set_up(gpointer policy, PlanWalk *walk, const PlanCase *what) {
   Nanotron *nanotron = policy;
-  *nanotron =
-      (Nanotron){.recipe = what->recipe, .builder = walk->builder, .walk = walk, .parameters = walk->parameters};
+  *nanotron = (Nanotron){
+      .what = what, .recipe = what->recipe, .builder = walk->builder, .walk = walk, .parameters = walk->parameters};
   nanotron->bytes = model_precision_bytes(what->model->precision);
   nanotron->comm = program_builder_stream(walk->builder, "comm");
   program_builder_pool(walk->builder, nanotron->comm, walk->stream);
@@ -285,37 +288,3 @@ const PlanHooks plan_nanotron_hooks = {
     .backward_ended = end_backward,
     .optimizer = optimizer_step,
 };
-
-gboolean plan_nanotron_resolve(const PlanGiven *given, PlanRecipe *recipe, GError **error) {
-  const ConfSettings *settings = given->settings;
-  if (recipe->zero_stage > 1)
-    return conf_settings_fail(settings, "parallel.zero_stage", error,
-                              "nanotron shards the optimizer (1) or nothing (0)");
-  if (!conf_settings_given(settings, "training.gradient_clipping"))
-    recipe->gradient_clipping = USUAL_CLIPPING;
-  if (plan_dtype_bytes(recipe->accumulation_dtype, FP32) != FP32)
-    return conf_settings_fail(settings, "training.gradient_accumulation_dtype", error,
-                              "nanotron's gradients are modelled as it accumulates them by default: in fp32");
-  if (plan_dtype_bytes(recipe->communication_dtype, FP32) != FP32)
-    return conf_settings_fail(settings, "training.gradient_communication_dtype", error,
-                              "nanotron reduces its fp32 gradients");
-  return plan_policy_refuse(settings, "parallel.framework_version", recipe, "is modelled without versions", error) &&
-         (recipe->shard_ranks == recipe->ranks ||
-          plan_policy_refuse(settings, "parallel.shard_group", recipe, "shards over all ranks", error));
-}
-
-gboolean plan_nanotron_spread(const ModelShape *shape, const PlanRecipe *recipe, guint32 *ret_bounds, GError **error) {
-  guint32 n_units = (guint32)shape->layers + 2;
-  PlanScheduleShape schedule = plan_axes_schedule(recipe);
-  g_autofree double *costs = g_new(double, n_units);
-  plan_stages_nanotron_costs((guint32)shape->layers, shape->hidden_size, shape->heads, shape->head_dim,
-                             shape->intermediate_size, shape->vocab_size, costs);
-  return plan_stages_nanotron(costs, n_units, plan_schedule_stages(&schedule), ret_bounds, error);
-}
-
-void plan_nanotron_note(const PlanRecipe *recipe, GPtrArray *notes) {
-  g_ptr_array_add(notes,
-                  g_strdup_printf("nanotron: gradients are accumulated and reduced in fp32, norms clipped at %g%s",
-                                  recipe->gradient_clipping,
-                                  recipe->zero_stage == 1 ? "; parameters are gathered after the step" : ""));
-}
