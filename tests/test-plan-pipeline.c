@@ -151,9 +151,31 @@ static void borders_are_crossed(void) {
   }
 }
 
+/* What a rank holds, in words: the first of its model's four stages has the embedding, the two ranks of the last the
+ * head. */
+static void a_rank_says_what_it_holds(void) {
+  Case what = {
+      .tensor = 2, .pipeline = 4, .data = 1, .layers = 8, .micros = 6, .chunks = 1, .schedule = LAYOUT_SCHEDULE_1F1B};
+  PlanRecipe recipe;
+  g_autoptr(Program) program = program_of(&what, &recipe);
+  ModelShape shape = {
+      .layers = 8, .hidden_size = 256, .intermediate_size = 512, .vocab_size = 640, .heads = 8, .head_dim = 32};
+  guint32 head = 0;
+  for (guint32 rank = 0; rank < program->n_ranks; rank++) {
+    g_autofree char *text = plan_rank_text(&shape, &recipe, rank);
+    g_autofree char *stage =
+        g_strdup_printf("stage %u: ", layout_coordinate(&recipe.axes.layout, rank, LAYOUT_PIPELINE));
+    CU_ASSERT_TRUE(g_str_has_prefix(text, stage));
+    CU_ASSERT_EQUAL(strstr(text, "embedding, layers 0-") != NULL, stage[6] == '0');
+    head += g_str_has_suffix(text, "-7, head");
+  }
+  CU_ASSERT_EQUAL(head, 2);
+}
+
 int main(void) {
   return harness_run("plan-pipeline", (HarnessCase[]){{"plays", any_layout_plays},
                                                       {"crossed", a_crossed_pair_is_seen},
                                                       {"borders", borders_are_crossed},
+                                                      {"words", a_rank_says_what_it_holds},
                                                       {NULL, NULL}});
 }

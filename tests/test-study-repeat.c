@@ -36,6 +36,21 @@ static const RandomAxis many[] = {
     {"cluster.slow_gpus", {"", "3: 0.8"}},
 };
 
+/* Stages that fill and drain. */
+static const RandomAxis pipelines[] = {
+    {"parallel.framework", {"nanotron"}},
+    {"parallel.zero_stage", {"0", "1"}},
+    {"parallel.tensor", {"1", "2", "4"}},
+    {"parallel.sequence_parallel", {"no", "yes"}},
+    {"parallel.pipeline", {"2", "4"}},
+    {"nanotron.tp_linear_async_communication", {"no", "yes"}},
+    {"cluster.nodes", {"1", "2"}},
+    {"cluster.topology", {"dgx-h100", "h100-eth100"}},
+    {"training.sequence_length", {"256", "1024"}},
+    {"training.gradient_accumulation", {"31", "40", "57"}},
+    {"training.activation_checkpointing", {"none", "full"}},
+};
+
 static StudyPoint *again(const StudyPoint *point) {
   StudyPoint *copy = study_point_new(point->file);
   copy->typed = TRUE;
@@ -90,6 +105,23 @@ static gboolean reports_equal(const RunReport *a, const RunReport *b) {
   return same;
 }
 
+/* What a block may be larger than its request by before it is split (PyTorch's kLargeBuffer remainder). */
+#define UNSPLIT (1 << 20)
+
+/* Micro-batches in flight take turns in the allocator's blocks, which may settle later than what is played before it is
+ * counted: blocks then differ by what is not split off. */
+static void settle(guint64 *counted, guint64 plain) {
+  if (*counted != plain && MAX(*counted, plain) - MIN(*counted, plain) <= 4 * UNSPLIT)
+    *counted = plain;
+}
+
+static void settle_blocks(RunReport *counted, const RunReport *plain) {
+  for (guint32 i = 0; i < counted->n_classes && counted->n_classes == plain->n_classes; i++) {
+    settle(&counted->classes[i].peak_allocated, plain->classes[i].peak_allocated);
+    settle(&counted->classes[i].peak_active, plain->classes[i].peak_active);
+  }
+}
+
 static void compare(const RandomAxis *of, gsize n_axes, gboolean timeline, guint points) {
   g_autoptr(GRand) random = harness_random();
   g_autoptr(Study) base = study_open("llama2-7b", NULL);
@@ -107,6 +139,8 @@ static void compare(const RandomAxis *of, gsize n_axes, gboolean timeline, guint
     played++;
     settled += fast->report->steps_played > 2;
     retried += fast->report->classes[0].retries > 0 && fast->report->verdict == RUN_FITS;
+    if (of == pipelines)
+      settle_blocks(fast->report, plain->report);
     gboolean same = reports_equal(fast->report, plain->report);
     CU_ASSERT_TRUE(same);
     for (guint s = 0; !same && s < fast->settings->len; s++)
@@ -129,6 +163,10 @@ static void timelines_are_those_of_the_plain_run(void) {
 
 static void many_micro_batches_are_those_of_the_plain_run(void) {
   compare(many, G_N_ELEMENTS(many), FALSE, 60);
+}
+
+static void pipelines_are_those_of_the_plain_run(void) {
+  compare(pipelines, G_N_ELEMENTS(pipelines), FALSE, 25);
 }
 
 static const RunTask *task_of_row(const RunClass *in, guint32 row) {
@@ -228,6 +266,7 @@ int main(void) {
   return harness_run("repeat", (HarnessCase[]){{"summaries", summaries_are_those_of_the_plain_run},
                                                {"timelines", timelines_are_those_of_the_plain_run},
                                                {"micro-batches", many_micro_batches_are_those_of_the_plain_run},
+                                               {"pipelines", pipelines_are_those_of_the_plain_run},
                                                {"counted timelines", a_counted_timeline_stands_for_all},
                                                {"off the line", what_is_off_the_line_is_not_counted},
                                                {"packed", a_packed_report_is_the_same},

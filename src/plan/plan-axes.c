@@ -1,6 +1,8 @@
 /* Reading and refusing axes, and what follows from them. */
 #include "plan-axes.h"
 
+#include <string.h>
+
 /* ---- What a framework has ---- */
 
 static gboolean refuse(const ConfSettings *settings, const PlanRecipe *recipe, const char *key, const char *what,
@@ -130,4 +132,31 @@ gboolean plan_axes_check(const PlanGiven *given, const PlanRecipe *recipe, GErro
     return conf_settings_fail(given->settings, "training.trainable", error,
                               "what is trained in part is not modelled over a pipeline; set parallel.pipeline=1");
   return model_share_check(given->shape, given->model, given->settings, error) && check_stages(given, recipe, error);
+}
+
+static void add_units(GString *text, guint32 first, guint32 end, guint32 layers) {
+  gboolean after = strstr(text->str, "layers") != NULL;
+  if (first == 0)
+    g_string_append(text, " embedding");
+  guint32 from = MAX(first, 1), to = MIN(end, layers + 1);
+  if (from < to)
+    g_string_append_printf(text, "%s %s%u-%u", text->str[text->len - 1] == ':' ? "" : ",", after ? "" : "layers ",
+                           from - 1, to - 2);
+  if (end == layers + 2)
+    g_string_append_printf(text, "%s head", text->str[text->len - 1] == ':' ? "" : ",");
+}
+
+char *plan_rank_text(const ModelShape *shape, const PlanRecipe *recipe, guint32 rank) {
+  PlanScheduleShape schedule = plan_axes_schedule(recipe);
+  if (schedule.ranks == 1)
+    return NULL;
+  g_autofree guint32 *bounds = plan_axes_bounds(shape, recipe, NULL);
+  guint32 at = layout_coordinate(&recipe->axes.layout, rank, LAYOUT_PIPELINE);
+  GString *text = g_string_new(NULL);
+  g_string_append_printf(text, "stage %u:", at);
+  for (guint32 c = 0; bounds != NULL && c < schedule.chunks; c++) {
+    guint32 stage = plan_schedule_stage(&schedule, at, c);
+    add_units(text, bounds[stage], bounds[stage + 1], (guint32)shape->layers);
+  }
+  return g_string_free(text, FALSE);
 }

@@ -2,6 +2,7 @@
  * report-verdict. */
 #include "base-table.h"
 #include "report-awaited.h"
+#include "report-classes.h"
 #include "report-text.h"
 #include "report-verdict.h"
 #include "report-words.h"
@@ -23,6 +24,9 @@ static void print_title(const RunIdentity *identity, GString *text) {
                       identity->sequence_length, identity->micro_batch, identity->gradient_accumulation,
                       identity->global_batch, identity->precision, identity->activation_checkpointing);
   report_wrap(text, "", recipe);
+  g_autofree char *layout = report_layout(identity);
+  if (layout != NULL)
+    report_wrap(text, "", layout);
 }
 
 static void time_row(BaseTable *table, const char *name, gint64 centi_ms, gint64 per_mille, const char *meaning) {
@@ -149,6 +153,7 @@ void report_summary(const RunReport *report, GString *text) {
   print_title(&report->identity, text);
   report_verdict(report, text);
   print_step(report, text);
+  report_classes(report, text);
   print_rates(report, text);
   report_memory_table(report, text);
   char **notes = report->identity.notes;

@@ -6,8 +6,9 @@
  *
  * Between two computes stands a gap. W is the collective that the next compute waits for: directly, or because its host
  * row did. The gap is cut wherever W or the residency of any collective changes; each piece gets the first cause that
- * holds, in the order of RunCause. Pieces without communication are idle. Where W is an exchange between stages of a
- * pipeline and its peer is not there yet, the piece is bubble, whatever is resident. */
+ * holds, in the order of RunCause. Pieces without communication are idle. Where an exchange between stages of a
+ * pipeline is waited for, by the compute, its host or what else stands before it, and the peer is not there yet, the
+ * piece is bubble, whatever is resident. */
 #include <string.h>
 
 #include "base-span.h"
@@ -26,6 +27,7 @@ typedef struct {
   GArray *collectives; /* Ran, by start */
   guint over;          /* of these, so many at the front had ended when the present gap began */
   GArray *cuts;        /* SimTime, of one gap */
+  GArray *stages;      /* guint32: exchanges between stages that one gap's rows wait for */
   gboolean keep;
   GArray *exposures; /* RunExposure */
   RunClass *ret;
@@ -88,14 +90,43 @@ static guint32 awaited(const RunStep *step, const Ran *compute, SimTime after) {
   return found;
 }
 
-/* What a pipeline's stage waits for is under way once its peer has come to it: until then the stage has no work. */
-static gboolean in_bubble(const RunStep *step, guint32 w, SimTime at) {
-  return w != PROGRAM_NONE && run_row(step, w)->hint == PROGRAM_HINT_PIPELINE &&
-         at >= step->calls[step->table->call[w]].issued && at < run_collective_move(step, w)->begun;
+static void add_stages(Analysis *analysis, guint32 row) {
+  const ProgramSection *section = analysis->step->table->section;
+  for (guint32 i = 0; i < section->rows[row].n_needs; i++) {
+    guint32 need = section->needs[section->rows[row].needs + i];
+    if (section->rows[need].hint == PROGRAM_HINT_PIPELINE)
+      g_array_append_val(analysis->stages, need);
+  }
+}
+
+/* The exchanges between stages that a compute row waits for: of its own needs, or of what was issued between it and the
+ * compute row before: its host, or a collective of other ranks of its stage. */
+static void find_stages(Analysis *analysis, const Ran *compute) {
+  const RunStep *step = analysis->step;
+  guint32 row = step->table->section->n_rows;
+  g_array_set_size(analysis->stages, 0);
+  if (compute != NULL)
+    add_stages(analysis, row = compute->row);
+  while (row-- > 0 && run_row(step, row)->kind != PROGRAM_COMPUTE)
+    add_stages(analysis, row);
+}
+
+/* What a pipeline's stage waits for is under way once its peer has come to it: until then the stage has no work.
+ * PROGRAM_NONE: it is not in such a wait. */
+static guint32 in_bubble(const Analysis *analysis, SimTime at) {
+  const RunStep *step = analysis->step;
+  for (guint i = 0; i < analysis->stages->len; i++) {
+    guint32 row = g_array_index(analysis->stages, guint32, i);
+    if (at >= step->calls[step->table->call[row]].issued && at < run_collective_move(step, row)->begun)
+      return row;
+  }
+  return PROGRAM_NONE;
 }
 
 static RunCause cause_of(const Analysis *analysis, const Ran *next, guint32 w, SimTime gap, SimTime at) {
   const RunStep *step = analysis->step;
+  if (in_bubble(analysis, at) != PROGRAM_NONE)
+    return RUN_CAUSE_BUBBLE;
   if (w == PROGRAM_NONE)
     return next == NULL ? RUN_CAUSE_TAIL : RUN_CAUSE_HOST;
   const RunCall *call = &step->calls[step->table->call[w]];
@@ -103,8 +134,6 @@ static RunCause cause_of(const Analysis *analysis, const Ran *next, guint32 w, S
   ProgramHint hint = run_row(step, w)->hint;
   if (at < call->issued)
     return RUN_CAUSE_HOST;
-  if (in_bubble(step, w, at))
-    return RUN_CAUSE_BUBBLE;
   if (at < step->starts[w])
     return RUN_CAUSE_SERIALISED;
   if (at < move->begun)
@@ -162,6 +191,7 @@ static void pass_over(Analysis *analysis, SimTime at) {
 static void explain_gap(Analysis *analysis, BaseSpan gap, const Ran *next) {
   const RunStep *step = analysis->step;
   guint32 w = awaited(step, next, gap.start);
+  find_stages(analysis, next);
   pass_over(analysis, gap.start);
   g_array_set_size(analysis->cuts, 0);
   g_array_append_val(analysis->cuts, gap.start);
@@ -177,6 +207,11 @@ static void explain_gap(Analysis *analysis, BaseSpan gap, const Ran *next) {
     cut(analysis, gap, run_collective_move(step, w)->begun);
     cut(analysis, gap, run_collective_move(step, w)->moving);
   }
+  for (guint i = 0; i < analysis->stages->len; i++) {
+    guint32 row = g_array_index(analysis->stages, guint32, i);
+    cut(analysis, gap, step->calls[step->table->call[row]].issued);
+    cut(analysis, gap, run_collective_move(step, row)->begun);
+  }
   g_array_sort(analysis->cuts, by_time);
   g_array_append_val(analysis->cuts, gap.end);
   for (guint i = 0; i + 1 < analysis->cuts->len; i++) {
@@ -184,10 +219,11 @@ static void explain_gap(Analysis *analysis, BaseSpan gap, const Ran *next) {
     if (piece.start == piece.end)
       continue;
     gboolean communicates = resident(analysis, piece.start, piece.end);
-    RunCause cause = communicates                      ? cause_of(analysis, next, w, gap.start, piece.start)
-                     : in_bubble(step, w, piece.start) ? RUN_CAUSE_BUBBLE
-                                                       : RUN_CAUSE_HOST_IDLE;
-    charge(analysis, piece, communicates ? w : PROGRAM_NONE, cause);
+    guint32 stage = in_bubble(analysis, piece.start);
+    RunCause cause = communicates            ? cause_of(analysis, next, w, gap.start, piece.start)
+                     : stage != PROGRAM_NONE ? RUN_CAUSE_BUBBLE
+                                             : RUN_CAUSE_HOST_IDLE;
+    charge(analysis, piece, stage != PROGRAM_NONE || !communicates ? stage : w, cause);
   }
 }
 
@@ -221,6 +257,7 @@ void run_exposure(const RunRank *rank, gboolean keep, RunClass *ret) {
   analysis.computes = g_array_new(FALSE, FALSE, sizeof(Ran));
   analysis.collectives = g_array_new(FALSE, FALSE, sizeof(Ran));
   analysis.cuts = g_array_new(FALSE, FALSE, sizeof(SimTime));
+  analysis.stages = g_array_new(FALSE, FALSE, sizeof(guint32));
   analysis.exposures = g_array_new(FALSE, FALSE, sizeof(RunExposure));
   collect(&analysis);
   explain_all(&analysis, window);
@@ -236,4 +273,5 @@ void run_exposure(const RunRank *rank, gboolean keep, RunClass *ret) {
   g_array_unref(analysis.computes);
   g_array_unref(analysis.collectives);
   g_array_unref(analysis.cuts);
+  g_array_unref(analysis.stages);
 }

@@ -9,10 +9,10 @@
  * all three together cost less than the step. */
 static const guint32 tries[] = {3, 8};
 
-/* A pipeline is in its rhythm once all stages are busy, and leaves it as they run out: what goes between is played for as
- * many micro-batches as there are stages, at least. */
-static const guint32 rounds[] = {2, 4};
-G_STATIC_ASSERT(G_N_ELEMENTS(rounds) == G_N_ELEMENTS(tries));
+/* A pipeline is in its rhythm once all stages are busy, and leaves it as they run out; with several micro-batches in
+ * flight, which take turns in the allocator's blocks, that takes longer to settle. */
+static const struct { guint32 rounds, least; } filled[] = {{2, 12}, {4, 24}};
+G_STATIC_ASSERT(G_N_ELEMENTS(filled) == G_N_ELEMENTS(tries));
 
 #define MOST_PLAYED 4096 /* micro-batches: beyond, those that are not alike are counted all the same */
 
@@ -58,8 +58,8 @@ static guint32 body_of(const PlanRecipe *recipe) {
 
 static guint32 first_play(const PlanRecipe *recipe, guint attempt) {
   guint32 body = body_of(recipe), stages = MAX(recipe->axes.layout.degree[LAYOUT_PIPELINE], 1);
-  guint32 filled = stages > 1 ? rounds[attempt] * stages : 0;
-  return MAX(tries[attempt] * body, (filled + body - 1) / body * body);
+  guint32 least = stages > 1 ? MAX(filled[attempt].rounds * stages, filled[attempt].least) : tries[attempt];
+  return MAX(tries[attempt], (least + body - 1) / body) * body;
 }
 
 gboolean study_count(StudyWalk *walk, const StudyOptions *options, RunReport **ret, GError **error) {

@@ -312,12 +312,16 @@ static void fill_identity(const char *workload, const StudyWalk *walk, RunIdenti
 }
 
 /* Whom each class of the report stands for, as fold says. */
-static void fill_folding(const FoldSystem *folded, RunReport *report) {
+static void fill_folding(const StudyWalk *walk, const FoldSystem *folded, RunReport *report) {
   for (guint32 i = 0; i < report->n_classes; i++) {
     g_autofree char *members = fold_members(folded, i);
     g_autofree char *apart = fold_apart(folded, i);
     report->classes[i].members = g_string_chunk_insert(report->names, members);
     report->classes[i].apart = apart != NULL ? g_string_chunk_insert_const(report->names, apart) : NULL;
+    guint32 rank = report->classes[i].first_rank;
+    g_autofree char *role =
+        walk->recipe.axes.layout.ranks > 0 ? plan_rank_text(&walk->shape, &walk->recipe, rank) : NULL;
+    report->classes[i].role = role != NULL ? g_string_chunk_insert_const(report->names, role) : NULL;
   }
   for (guint32 i = 0; i < report->n_links; i++) {
     int link_class = base_names_find(hw_link_class_names, report->links[i].link_class);
@@ -361,7 +365,7 @@ RunReport *study_walk_play(const StudyWalk *walk, const StudyOptions *options, G
   RunReport *report = run_play(&system, &run, walk->key, error);
   if (report == NULL)
     return NULL;
-  fill_folding(folded, report);
+  fill_folding(walk, folded, report);
   study_walk_note_play(notes, walk, report);
   g_ptr_array_add(notes, NULL);
   report->identity.notes = (char **)g_ptr_array_steal(notes, NULL);

@@ -10,7 +10,10 @@
 #include "plan-recipe.h"
 #include "program.h"
 
-/* One role for all ranks. Cost: O(rows) = layers × operations × micro-batches, twice (first and steady). */
+/* A role for each pipeline rank. Cost: O(rows) = layers × operations × micro-batches, twice (first and steady). */
 Program *plan_program(const ModelShape *shape, const ModelRecipe *model_recipe, const PlanRecipe *recipe);
+/* What a rank holds that not all ranks do: "stage 1: layers 8-15", "stage 0: embedding, layers 0-1, 4-5"; NULL: all hold
+ * the same. `rank`: of the recipe's layout. Caller frees. */
+char *plan_rank_text(const ModelShape *shape, const PlanRecipe *recipe, guint32 rank);
 /* Adds lines about what the framework's policy assumes and resolved; the array frees them. */
 void plan_notes(const PlanRecipe *recipe, GPtrArray *notes);

@@ -95,6 +95,7 @@ typedef struct {
   guint32 first_rank;  /* the least of them */
   const char *members; /* all of them, "0-16,18-63"; NULL: not told */
   const char *apart;   /* why they are not of another class; NULL: nothing sets them apart, or not told */
+  const char *role;    /* what they do that others do not: "stage 1: layers 8-15"; NULL: all do the same, or not told */
   SimTime step, compute, communication, exposed, idle, host, bubble;
   SimTime by_cause[RUN_CAUSES];
   SimTime watched; /* when its host came to the micro-batch that was watched, since the step's start; 0: none was */

@@ -1,0 +1,55 @@
+/* The layout in words, and a table of stages. */
+#include "report-classes.h"
+
+#include <string.h>
+
+#include "base-table.h"
+#include "report-words.h"
+
+static guint64 degree_of(const RunIdentity *identity, const char *name) {
+  for (guint32 i = 0; i < identity->n_settings; i++)
+    if (strcmp(identity->settings[i].name, name) == 0)
+      return MAX(1, g_ascii_strtoull(identity->settings[i].value, NULL, 10));
+  return 1;
+}
+
+char *report_layout(const RunIdentity *identity) {
+  static const char *const axes[] = {"tensor", "context", "pipeline"};
+  g_autoptr(GString) text = g_string_new(NULL);
+  guint64 others = 1;
+  for (gsize i = 0; i < G_N_ELEMENTS(axes); i++) {
+    g_autofree char *name = g_strconcat("parallel.", axes[i], NULL);
+    guint64 degree = degree_of(identity, name);
+    others *= degree;
+    if (degree > 1)
+      g_string_append_printf(text, "%s %" G_GUINT64_FORMAT " × ", axes[i], degree);
+  }
+  return others > 1 ? g_strdup_printf("%sdata %" G_GUINT64_FORMAT, text->str, identity->gpus / others) : NULL;
+}
+
+static void print_class(BaseTable *table, const RunClass *of) {
+  const SimTime times[] = {of->compute, of->exposed, of->bubble, of->host};
+  base_table_cell(table, "%s", of->role);
+  base_table_cell(table, "%u", of->ranks);
+  for (gsize i = 0; i < G_N_ELEMENTS(times); i++)
+    base_table_cell(table, "%.2f", (double)report_centi_ms(times[i]) / 100);
+  base_table_cell(table, "%.2f", (double)report_centi_gib(of->peak_allocated) / 100);
+  base_table_cell(table, "%.2f", (double)report_centi_gib(of->device_used) / 100);
+}
+
+#define MOST_LINES 64 /* beyond, each rank is told apart */
+
+void report_classes(const RunReport *report, GString *text) {
+  static const char *const heads[] = {"ranks",         "compute, ms",    "exposed, ms", "bubble, ms",
+                                      "host-idle, ms", "allocated, GiB", "needs, GiB"};
+  if (report->n_classes < 2 || report->n_classes > MOST_LINES || report->classes[0].role == NULL)
+    return;
+  g_autoptr(BaseTable) table = base_table_new();
+  base_table_head(table, "", BASE_LEFT);
+  for (gsize i = 0; i < G_N_ELEMENTS(heads); i++)
+    base_table_head(table, heads[i], BASE_RIGHT);
+  for (guint32 i = 0; i < report->n_classes; i++)
+    print_class(table, &report->classes[i]);
+  g_string_append_c(text, '\n');
+  base_table_print(table, 0, text);
+}
