@@ -30,6 +30,24 @@ static void accelerate_names_a_file(void) {
   CU_ASSERT_TRUE(g_str_has_suffix(taken->file, "ds-plain.json"));
 }
 
+static void accelerate_megatron(void) {
+  g_autoptr(Recipe) recipe =
+      recipe_of_text("a.yaml",
+                     "distributed_type: MEGATRON_LM\nnum_processes: 16\nmixed_precision: bf16\nmegatron_lm_config:\n"
+                     "  megatron_lm_tp_degree: 4\n  megatron_lm_pp_degree: 2\n  megatron_lm_num_micro_batches: 8\n"
+                     "  megatron_lm_gradient_clipping: 1.0\n  megatron_lm_recompute_activations: true\n"
+                     "  megatron_lm_sequence_parallelism: true\n  megatron_lm_use_distributed_optimizer: true\n",
+                     NULL);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(recipe);
+  RECIPE_SAYS(recipe, "parallel.framework", "megatron");
+  RECIPE_SAYS(recipe, "parallel.tensor", "4");
+  RECIPE_SAYS(recipe, "parallel.pipeline", "2");
+  RECIPE_SAYS(recipe, "parallel.sequence_parallel", "yes");
+  RECIPE_SAYS(recipe, "parallel.zero_stage", "1");
+  RECIPE_SAYS(recipe, "training.gradient_accumulation", "8");
+  RECIPE_SAYS(recipe, "training.activation_checkpointing", "selective");
+}
+
 static void second_generation(void) {
   g_autoptr(Recipe) recipe = recipe_of_text("a.yaml",
                                             "distributed_type: FSDP\nfsdp_config:\n  fsdp_version: 2\n"
@@ -198,7 +216,7 @@ static void refusals(void) {
        "a.yaml:2:1: num_machine: is no key of accelerate that is known here; did you mean \"num_machines\"?"},
       {"a.yaml", "distributed_type: FSDP\nnum_machines: 3\nnum_processes: 16\n",
        "16 processes are not the same number on each of 3 machines"},
-      {"a.yaml", "distributed_type: MEGATRON_LM\n", "\"MEGATRON_LM\" is not modelled"},
+      {"a.yaml", "distributed_type: MULTI_XPU\n", "\"MULTI_XPU\" is not modelled"},
       {"a.yaml", "distributed_type: FSDP\nfsdp_config:\n  fsdp_sharding_strategy: FULL_SHART\n",
        "\"FULL_SHART\" is not known here; did you mean \"FULL_SHARD\"?"},
       {"a.yaml", "distributed_type: DEEPSPEED\ndeepspeed_config:\n  deepspeed_config_file: gone.json\n",
@@ -237,6 +255,7 @@ static void refusals(void) {
 int main(void) {
   return harness_run("recipe-tools", (HarnessCase[]){{"accelerate", accelerate},
                                                      {"accelerate names a file", accelerate_names_a_file},
+                                                     {"accelerate with Megatron-LM", accelerate_megatron},
                                                      {"second generation", second_generation},
                                                      {"Trainer", trainer},
                                                      {"torchtitan", torchtitan},

@@ -28,3 +28,4 @@ char *conf_tree_join(const char *parent, const char *key);
 gboolean conf_tree_read_json(ConfTree *tree, char *data, gsize length, GError **error);
 gboolean conf_tree_read_yaml(ConfTree *tree, char *data, gsize length, GError **error);
 gboolean conf_tree_read_toml(ConfTree *tree, char *data, gsize length, GError **error);
+gboolean conf_tree_read_arguments(ConfTree *tree, char *data, gsize length, GError **error);

@@ -1,4 +1,4 @@
-/* The tree that all three syntaxes fill: an array of nodes in order, and an index by path. */
+/* The tree that all syntaxes fill: an array of nodes in order, and an index by path. */
 #include "conf-tree.h"
 
 #include <string.h>
@@ -94,22 +94,25 @@ static ConfSyntax syntax_of(const char *path, const char *data) {
   static const struct {
     const char *ending;
     ConfSyntax syntax;
-  } endings[] = {{".json", CONF_SYNTAX_JSON},
-                 {".yaml", CONF_SYNTAX_YAML},
-                 {".yml", CONF_SYNTAX_YAML},
-                 {".toml", CONF_SYNTAX_TOML}};
+  } endings[] = {{".json", CONF_SYNTAX_JSON}, {".yaml", CONF_SYNTAX_YAML},    {".yml", CONF_SYNTAX_YAML},
+                 {".toml", CONF_SYNTAX_TOML}, {".sh", CONF_SYNTAX_ARGUMENTS}, {".args", CONF_SYNTAX_ARGUMENTS}};
   g_autofree char *lower = g_ascii_strdown(path, -1);
   for (gsize i = 0; i < G_N_ELEMENTS(endings); i++)
     if (g_str_has_suffix(lower, endings[i].ending))
       return endings[i].syntax;
-  return data[strspn(data, " \t\r\n")] == '{' ? CONF_SYNTAX_JSON : CONF_SYNTAX_YAML;
+  const char *first = data + strspn(data, " \t\r\n");
+  if (g_str_has_prefix(first, "--") || g_str_has_prefix(first, "#!"))
+    return g_str_has_prefix(first, "---") ? CONF_SYNTAX_YAML : CONF_SYNTAX_ARGUMENTS;
+  return *first == '{' ? CONF_SYNTAX_JSON : CONF_SYNTAX_YAML;
 }
 
 /* `data` is checked text, and is changed. */
 static ConfTree *read_tree(const char *name, ConfSyntax syntax, char *data, gsize length, GError **error) {
-  static gboolean (*const readers[])(ConfTree *, char *, gsize, GError **) = {[CONF_SYNTAX_JSON] = conf_tree_read_json,
-                                                                              [CONF_SYNTAX_YAML] = conf_tree_read_yaml,
-                                                                              [CONF_SYNTAX_TOML] = conf_tree_read_toml};
+  static gboolean (*const readers[])(ConfTree *, char *, gsize,
+                                     GError **) = {[CONF_SYNTAX_JSON] = conf_tree_read_json,
+                                                   [CONF_SYNTAX_YAML] = conf_tree_read_yaml,
+                                                   [CONF_SYNTAX_TOML] = conf_tree_read_toml,
+                                                   [CONF_SYNTAX_ARGUMENTS] = conf_tree_read_arguments};
   g_autoptr(ConfTree) tree = tree_new(name);
   return readers[syntax](tree, data, length, error) ? g_steal_pointer(&tree) : NULL;
 }

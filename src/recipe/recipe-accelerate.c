@@ -10,6 +10,7 @@
 #include "recipe-rows.h"
 
 #define DS "deepspeed_config."
+#define LM "megatron_lm_config.megatron_lm_"
 
 static gboolean take_processes(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
   guint64 processes, machines = 1;
@@ -29,11 +30,12 @@ static gboolean take_processes(RecipeReading *reading, const RecipeRow *row, con
 static gboolean take_kind(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
   static const char *const plain[] = {"MULTI_GPU", "NO", NULL};
   g_autofree char *kind = node->text != NULL ? g_ascii_strup(node->text, -1) : g_strdup("");
-  if (strcmp(kind, "FSDP") == 0 || strcmp(kind, "DEEPSPEED") == 0)
+  static const char *const grouped[] = {"FSDP", "DEEPSPEED", "MEGATRON_LM", NULL};
+  if (g_strv_contains(grouped, kind))
     return TRUE; /* their groups speak */
   if (!g_strv_contains(plain, kind) && node->kind != CONF_TREE_FLAG)
-    return conf_tree_fail(reading->tree, node, error, "\"%s\" is not modelled; FSDP, DEEPSPEED, MULTI_GPU and NO are",
-                          kind);
+    return conf_tree_fail(reading->tree, node, error,
+                          "\"%s\" is not modelled; FSDP, DEEPSPEED, MEGATRON_LM, MULTI_GPU and NO are", kind);
   return recipe_give(reading, node, row->setting, "ddp", "one copy of the model on each GPU", error);
 }
 
@@ -74,6 +76,20 @@ static gboolean take_dynamo(RecipeReading *reading, const RecipeRow *row, const 
   return recipe_give(reading, node, row->setting, off ? "no" : "yes", "torch.compile", error);
 }
 
+/* Of Megatron-LM: core attention, --recompute-activations. */
+static gboolean take_recompute(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
+  gboolean on;
+  return conf_tree_flag(reading->tree, node, &on, error) &&
+         recipe_give(reading, node, row->setting, on ? "selective" : "none", NULL, error);
+}
+
+static gboolean take_distributed(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node,
+                                 GError **error) {
+  gboolean on;
+  return conf_tree_flag(reading->tree, node, &on, error) &&
+         recipe_give(reading, node, row->setting, on ? "1" : "0", "the distributed optimizer", error);
+}
+
 #define LAUNCHING "of the launcher"
 #define TPU       "of TPUs"
 
@@ -96,7 +112,6 @@ static const RecipeRow rows[] = {
            "fp8 by these keys; leave the block out; the workload's training.precision = fp8 is torchao's"),
     REFUSE("tp_config.*", NULL, "tensor parallelism"),
     REFUSE("parallelism_config.*", NULL, "parallelism beyond data parallel; leave the block out"),
-    REFUSE("megatron_lm_config.*", NULL, "Megatron-LM below accelerate"),
     REFUSE("ipex_config.*", NULL, "training on processors"),
     SAFE("mpirun_config.*", LAUNCHING),
     SAFE("machine_rank", LAUNCHING),
@@ -134,6 +149,14 @@ static const RecipeRow rows[] = {
     SAFE(DS "deepspeed_inclusion_filter", LAUNCHING),
     SAFE(DS "deepspeed_exclusion_filter", LAUNCHING),
     SAFE(DS "deepspeed_moe_layer_cls_names", "of mixtures of experts"),
+
+    TAKE(LM "tp_degree", "parallel.tensor", recipe_take_count, NULL),
+    TAKE(LM "pp_degree", "parallel.pipeline", recipe_take_count, NULL),
+    TAKE(LM "num_micro_batches", "training.gradient_accumulation", recipe_take_count, "micro-batches per step"),
+    TAKE(LM "gradient_clipping", "training.gradient_clipping", recipe_take_clipping, NULL),
+    TAKE(LM "recompute_activations", "training.activation_checkpointing", take_recompute, NULL),
+    TAKE(LM "sequence_parallelism", "parallel.sequence_parallel", recipe_take_flag, NULL),
+    TAKE(LM "use_distributed_optimizer", "parallel.zero_stage", take_distributed, NULL),
 };
 
 /* Of a DeepSpeed file the precision is that file's. Source: commands/launch.py (_validate_launch_command), where a
@@ -153,6 +176,8 @@ static gboolean finish(RecipeReading *reading, GError **error) {
   g_autofree char *kind = recipe_text(reading, "distributed_type");
   if (!give_precision(reading, error))
     return FALSE;
+  if (strcmp(kind, "megatron_lm") == 0)
+    return recipe_give(reading, NULL, "parallel.framework", "megatron", NULL, error);
   if (strcmp(kind, "fsdp") == 0)
     return recipe_fsdp_finish(reading, "none", "pre", error);
   if (strcmp(kind, "deepspeed") != 0)

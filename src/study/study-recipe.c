@@ -23,7 +23,7 @@ static gboolean find_facts(const ConfSettings *settings, RecipeFacts *ret, gpoin
 }
 
 gboolean study_refuse_recipe(const char *path, GError **error) {
-  static const char *const endings[] = {".json", ".yaml", ".yml", ".toml"};
+  static const char *const endings[] = {".json", ".yaml", ".yml", ".toml", ".sh", ".args"};
   for (gsize i = 0; i < G_N_ELEMENTS(endings); i++) {
     if (!g_str_has_suffix(path, endings[i]))
       continue;

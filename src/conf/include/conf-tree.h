@@ -1,4 +1,4 @@
-/* One tree for JSON, YAML and TOML: each value by its path, with the place it stands at, so that who maps keys need not
+/* One tree for JSON, YAML, TOML and the arguments of a shell script: each value by its path, with the place it stands at, so that who maps keys need not
  * know the syntax.
  *
  *   g_autoptr(ConfTree) tree = conf_tree_load("ds_config.json", error);
@@ -30,11 +30,12 @@ typedef struct {
   char *shown;        /* JSON: the value as it was written, shortened, for messages; NULL for maps */
 } ConfTreeNode;
 
-typedef enum { CONF_SYNTAX_JSON, CONF_SYNTAX_YAML, CONF_SYNTAX_TOML } ConfSyntax;
+typedef enum { CONF_SYNTAX_JSON, CONF_SYNTAX_YAML, CONF_SYNTAX_TOML, CONF_SYNTAX_ARGUMENTS } ConfSyntax;
 
 typedef struct ConfTree ConfTree;
 
-/* By the file's ending: .json, .yaml, .yml, .toml; one without any of them is JSON where it begins with "{", else YAML.
+/* By the file's ending: .json, .yaml, .yml, .toml, .sh, .args; one without any of them is JSON where it begins with
+ * "{", arguments where it begins with "--" or "#!", else YAML.
  * Errors (SIM_ERROR_INPUT): no such file, not UTF-8, each mistake of syntax at its line and column, a key given twice,
  * a root that is no map. Cost: one pass. */
 ConfTree *conf_tree_load(const char *path, GError **error);
