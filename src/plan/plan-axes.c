@@ -94,7 +94,8 @@ PlanScheduleShape plan_axes_schedule(const PlanRecipe *recipe) {
                              .ranks = MAX(recipe->axes.layout.degree[LAYOUT_PIPELINE], 1),
                              .chunks = MAX(recipe->axes.chunks, 1),
                              .micros = (guint32)plan_recipe_micro_batches(recipe),
-                             .group = recipe->pipeline.group};
+                             .group = recipe->pipeline.group,
+                             .early = recipe->pipeline.early};
   if (shape.schedule == LAYOUT_SCHEDULE_DEFAULT)
     shape.schedule = LAYOUT_SCHEDULE_SINGLE;
   return shape;

@@ -11,30 +11,49 @@ static void add_chunks(PlanHolding *holding, const PlanScheduleShape *shape, con
   }
 }
 
-static guint32 free_place(GArray *taken) {
+/* Places that are taken, and those whose micro-batch has ended since the last forward pass. */
+typedef struct {
+  GArray *taken; /* gboolean */
+  GArray *ended; /* guint32 */
+} Places;
+
+static guint32 take_place(Places *places) {
   guint32 place = 0;
-  while (place < taken->len && g_array_index(taken, gboolean, place))
+  while (place < places->taken->len && g_array_index(places->taken, gboolean, place))
     place++;
-  if (place == taken->len)
-    g_array_set_size(taken, place + 1);
-  g_array_index(taken, gboolean, place) = TRUE;
+  if (place == places->taken->len)
+    g_array_set_size(places->taken, place + 1);
+  g_array_index(places->taken, gboolean, place) = TRUE;
   return place;
 }
 
+static void free_places(Places *places) {
+  for (guint i = 0; i < places->ended->len; i++)
+    g_array_index(places->taken, gboolean, g_array_index(places->ended, guint32, i)) = FALSE;
+  g_array_set_size(places->ended, 0);
+}
+
+/* Where receives are early, the place of a forward pass is in use since the forward pass before. */
 static void find_places(PlanHolding *holding, const PlanScheduleShape *shape) {
   guint32 each = holding->n_passes / shape->micros;
   g_autofree guint32 *left = g_new(guint32, shape->micros), *place = g_new0(guint32, shape->micros);
   g_autoptr(GArray) taken = g_array_new(FALSE, TRUE, sizeof(gboolean));
+  g_autoptr(GArray) ended = g_array_new(FALSE, FALSE, sizeof(guint32));
+  Places places = {taken, ended};
   for (guint32 m = 0; m < shape->micros; m++)
     left[m] = each;
   holding->places = g_new(guint32, holding->n_passes);
   for (guint32 i = 0; i < holding->n_passes; i++) {
     guint32 micro = holding->passes[i].micro;
     if (left[micro] == each)
-      place[micro] = free_place(taken);
+      place[micro] = take_place(&places);
+    if (holding->passes[i].kind == PLAN_PASS_FORWARD)
+      free_places(&places);
     holding->places[i] = place[micro];
     if (--left[micro] == 0)
-      g_array_index(taken, gboolean, place[micro]) = FALSE;
+      g_array_append_val(ended, place[micro]);
+    if (!shape->early)
+      free_places(&places);
   }
   holding->n_places = taken->len;
 }

@@ -8,7 +8,8 @@
  *   rank 0               0 1 2 │     5 6 7
  *   its own numbers      0 1 2 │     3 4 5         chunk 0: unit 0, first 0, last 2; chunk 1: unit 5, first 3, last 5
  *
- * A micro-batch has a place from its first pass on the rank to its last one; the lowest free place is the next one's.
+ * A micro-batch has a place from its first pass on the rank to its last one, with early receives from the forward pass
+ * before its first; the lowest free place is the next one's.
  * Private to this floor. */
 #pragma once
 

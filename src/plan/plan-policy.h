@@ -50,6 +50,7 @@ gboolean plan_paper_resolve(const PlanGiven *given, PlanRecipe *recipe, GError *
 gboolean plan_ddp_resolve(const PlanGiven *given, PlanRecipe *recipe, GError **error);
 void plan_ddp_note(const PlanRecipe *recipe, GPtrArray *notes);
 void plan_fsdp_note(const PlanRecipe *recipe, GPtrArray *notes);
+gboolean plan_megatron_spread(const ModelShape *shape, const PlanRecipe *recipe, guint32 *ret_bounds, GError **error);
 void plan_megatron_note(const PlanRecipe *recipe, GPtrArray *notes);
 gboolean plan_nanotron_resolve(const PlanGiven *given, PlanRecipe *recipe, GError **error);
 gboolean plan_nanotron_spread(const ModelShape *shape, const PlanRecipe *recipe, guint32 *ret_bounds, GError **error);

@@ -102,6 +102,7 @@ static void end(const Role *role) {
 
 static void play_section(Role *role, ProgramSectionKind section) {
   plan_walk_section(role->walk, section);
+  plan_transfers_section(&role->transfers);
   begin(role);
   for (guint32 i = 0; i < role->walk->holding->n_passes; i++)
     play_pass(role, i);

@@ -36,6 +36,7 @@ void plan_transfers_init(PlanTransfers *transfers, PlanWalk *walk, const PlanSch
 
 void plan_transfers_clear(PlanTransfers *transfers) {
   g_free(transfers->kept);
+  g_free(transfers->early);
 }
 
 /* FALSE: the pass needs nothing of another rank. */
@@ -172,6 +173,15 @@ static void give(PlanTransfers *transfers, const End *end, guint32 stream) {
     change(transfers, end);
 }
 
+static guint32 receive(PlanTransfers *transfers, const End *end) {
+  PlanWalk *walk = transfers->walk;
+  guint32 stream = stream_named(walk, "receive ", flow_of(end), NULL);
+  guint32 row = call(walk, stream, end->gradients ? "receive gradients" : "receive activations", flow_of(end), end,
+                     bytes_of(walk, end));
+  take(walk, end);
+  return row;
+}
+
 void plan_transfers_receive(PlanTransfers *transfers, guint32 pass) {
   PlanWalk *walk = transfers->walk;
   End end;
@@ -179,12 +189,49 @@ void plan_transfers_receive(PlanTransfers *transfers, guint32 pass) {
   transfers->received = FALSE;
   if (received || !input_of(transfers, own(transfers)->passes[pass], &end))
     return;
-  guint32 row =
-      call(walk, stream_named(walk, "receive ", flow_of(&end), NULL),
-           end.gradients ? "receive gradients" : "receive activations", flow_of(&end), &end, bytes_of(walk, &end));
-  take(walk, &end);
+  gboolean early = walk->recipe->pipeline.early && transfers->early[pass] != PROGRAM_NONE;
+  guint32 row = early ? transfers->early[pass] : receive(transfers, &end);
   plan_walk_need(walk, row);
   block(walk, row);
+}
+
+/* ---- Early receives ---- */
+
+void plan_transfers_section(PlanTransfers *transfers) {
+  transfers->early = g_renew(guint32, transfers->early, own(transfers)->n_passes);
+  for (guint32 i = 0; i < own(transfers)->n_passes; i++)
+    transfers->early[i] = PROGRAM_NONE;
+  transfers->under_way[FALSE].row = transfers->under_way[TRUE].row = PROGRAM_NONE;
+}
+
+/* As if the walk stood at another pass: its tensors are at its own place. */
+static void receive_early(PlanTransfers *transfers, guint32 pass) {
+  PlanWalk *walk = transfers->walk;
+  const PlanHolding *holding = own(transfers);
+  guint32 place = walk->place, micro = walk->micro;
+  End end;
+  if (transfers->early[pass] != PROGRAM_NONE || !input_of(transfers, holding->passes[pass], &end))
+    return;
+  walk->place = holding->places[pass];
+  walk->micro = holding->passes[pass].micro;
+  transfers->early[pass] = receive(transfers, &end);
+  walk->place = place;
+  walk->micro = micro;
+}
+
+/* The next pass of the kind of `pass`, and the first backward where that is the next but one. */
+static void receive_ahead(PlanTransfers *transfers, guint32 pass) {
+  const PlanHolding *holding = own(transfers);
+  const PlanSchedulePass *passes = holding->passes;
+  guint32 next = pass + 1, backward = 0;
+  while (next < holding->n_passes && passes[next].kind != passes[pass].kind)
+    next++;
+  while (backward < holding->n_passes && passes[backward].kind == PLAN_PASS_FORWARD)
+    backward++;
+  if (next < holding->n_passes)
+    receive_early(transfers, next);
+  if (backward == pass + 2)
+    receive_early(transfers, backward);
 }
 
 void plan_transfers_ended(PlanTransfers *transfers, guint32 pass) {
@@ -194,6 +241,24 @@ void plan_transfers_ended(PlanTransfers *transfers, guint32 pass) {
   forward.kind = PLAN_PASS_FORWARD;
   if (backward && transfers->walk->recipe->pipeline.keeps_outputs && output_of(transfers, forward, &kept))
     plan_walk_give(transfers->walk, change(transfers, &kept), PROGRAM_NONE);
+}
+
+/* What was sent before is gone, and its tensor free. */
+static void end_send(PlanTransfers *transfers, gboolean gradients) {
+  guint32 row = transfers->under_way[gradients].row;
+  if (row == PROGRAM_NONE)
+    return;
+  plan_walk_need(transfers->walk, row);
+  plan_walk_give(transfers->walk, transfers->under_way[gradients].tensor, PROGRAM_NONE);
+  transfers->under_way[gradients].row = PROGRAM_NONE;
+}
+
+static void begin_send(PlanTransfers *transfers, const End *end, guint32 row) {
+  end_send(transfers, end->gradients);
+  transfers->under_way[end->gradients].row = row;
+  transfers->under_way[end->gradients].tensor = *plan_walk_boundary(transfers->walk, end->unit, end->role);
+  if (!end->gradients)
+    change(transfers, end); /* a second run of the unit may come before */
 }
 
 /* The next pass's tensors are at its own place. */
@@ -222,7 +287,7 @@ static guint32 exchange(PlanTransfers *transfers, guint32 pass, const End *sent,
   return row;
 }
 
-void plan_transfers_send(PlanTransfers *transfers, guint32 pass) {
+static void send(PlanTransfers *transfers, guint32 pass) {
   PlanWalk *walk = transfers->walk;
   End sent, received;
   if (!output_of(transfers, own(transfers)->passes[pass], &sent))
@@ -238,10 +303,22 @@ void plan_transfers_send(PlanTransfers *transfers, guint32 pass) {
     row = call(walk, stream, sent.gradients ? "send gradients" : "send activations", flow_of(&sent), &sent,
                bytes_of(walk, &sent));
   }
+  if (walk->recipe->pipeline.early && !walk->recipe->pipeline.keeps_outputs) {
+    begin_send(transfers, &sent, row);
+    return;
+  }
   gboolean waits = batch || walk->recipe->pipeline.waits_for_sends;
   give(transfers, &sent, waits ? PROGRAM_NONE : stream);
   if (waits) {
     plan_walk_need(walk, row);
     block(walk, row);
   }
+}
+
+void plan_transfers_send(PlanTransfers *transfers, guint32 pass) {
+  send(transfers, pass);
+  if (transfers->walk->recipe->pipeline.early)
+    receive_ahead(transfers, pass);
+  for (int gradients = FALSE; gradients <= TRUE && pass + 1 == own(transfers)->n_passes; gradients++)
+    end_send(transfers, gradients);
 }

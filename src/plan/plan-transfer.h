@@ -13,8 +13,12 @@
  *                   stage s      F ─┐    ┌─ B         sends activations, receives gradients
  *                   stage s + 1  B ─┴────┴─ F         sends gradients, receives activations
  *
- * A receive is issued where compute needs it, and waits for what compute has issued before, as PyTorch's process group
- * waits for the current stream. Private to this floor. */
+ *   early       separate, and what the next pass of the same kind needs is received from the end of this pass on, so that
+ *               it comes in beside compute; of the first backward pass from the end of the last pass but one before it
+ *               on. A send is waited for once the next one of its kind has been issued
+ *
+ * Otherwise a receive is issued where compute needs it. Each waits for what compute has issued before, as PyTorch's
+ * process group waits for the current stream. Private to this floor. */
 #pragma once
 
 #include "plan-walk.h"
@@ -24,12 +28,19 @@ typedef struct {
   const PlanScheduleShape *shape;
   PlanHolding *const *holdings; /* by pipeline rank */
   gboolean received;            /* the next pass's, in a batch */
-  guint32 *kept;                /* own, by chunk and place: the Program tensor of an output that is kept */
+  guint32 *early;               /* own: by pass, the row that receives for it; PROGRAM_NONE: none */
+  struct {
+    guint32 row, tensor;
+  } under_way[2]; /* early: sends of activations, of gradients; PROGRAM_NONE: none */
+  guint32 *kept;  /* own, by chunk and place: the Program tensor of an output that is kept */
 } PlanTransfers;
 
 void plan_transfers_init(PlanTransfers *transfers, PlanWalk *walk, const PlanScheduleShape *shape,
                          PlanHolding *const *holdings);
 void plan_transfers_clear(PlanTransfers *transfers);
+/* A section starts with nothing under way. */
+void plan_transfers_section(PlanTransfers *transfers);
+
 void plan_transfers_receive(PlanTransfers *transfers, guint32 pass);
 /* After its operations: what was kept for them goes. */
 void plan_transfers_ended(PlanTransfers *transfers, guint32 pass);

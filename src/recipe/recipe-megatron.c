@@ -184,7 +184,7 @@ static const RecipeRow rows[] = {
     FLAG("--grad-reduce-in-bf16", "training.gradient_accumulation_dtype", "bf16"),
     FLAG("--use-flash-attn", "training.attention", "flash"),
     TAKE("--attention-backend", "training.attention", take_backend, NULL),
-    LATER("--transformer-impl"),
+    TAKE("--transformer-impl", "megatron.transformer_impl", recipe_take_text, NULL),
     LATER("--cross-entropy-fusion-impl"),
 
     FLAG("--recompute-activations", "training.activation_checkpointing", "selective"),

@@ -48,8 +48,9 @@ typedef struct {
   gboolean in_turn;         /* of which activations go first, and gradients once they have come; else both at once */
   gboolean waits_for_sends; /* compute does, before it goes on: only where neighbours cannot wait for each other */
   gboolean blocks;          /* so does the host, for whatever compute waits for */
-  gboolean keeps_outputs;   /* until their backward; else they are freed once they are sent */
-  guint32 headers;          /* small messages ahead of each tensor */
+  gboolean early;         /* a receive is issued after the pass of its kind before, and compute goes on; no exchanges */
+  gboolean keeps_outputs; /* until their backward; else they are freed once they are sent */
+  guint32 headers;        /* small messages ahead of each tensor */
 } PlanPipeline;
 
 typedef struct PlanRecipe {

@@ -7,6 +7,15 @@
 #define BUCKET_LEAST    40000000
 #define BUCKET_PER_RANK 1000000
 
+typedef struct {
+  const PlanParameters *parameters;
+  PlanBuckets *buckets;
+  GArray *list; /* PlanBucket */
+  guint64 end;  /* what elements of a bucket are a multiple of */
+  gboolean padded;
+  guint tied;
+} Laying;
+
 static guint64 rounded_up(guint64 value, guint64 to) {
   return (value + to - 1) / to * to;
 }
@@ -25,40 +34,70 @@ static guint64 bucket_end(const PlanRecipe *recipe, guint32 shards) {
   return shards / greatest_divisor(shards, end) * end;
 }
 
-static guint64 closes_at(const PlanRecipe *recipe) {
-  if (!recipe->megatron.overlap_grad_reduce)
+/* Data ranks alone count, not context ranks. */
+static guint64 closes_at(const PlanRecipe *recipe, const PlanHolding *holding, guint32 chunk) {
+  guint64 ranks = recipe->ranks / MAX(recipe->axes.layout.degree[LAYOUT_CONTEXT], 1);
+  if (!recipe->megatron.overlap_grad_reduce || chunk > 0 || holding->rank > 0)
     return G_MAXUINT64;
   return recipe->megatron.bucket_size > 0 ? recipe->megatron.bucket_size
-                                          : MAX((guint64)BUCKET_LEAST, (guint64)BUCKET_PER_RANK * recipe->ranks);
+                                          : MAX((guint64)BUCKET_LEAST, (guint64)BUCKET_PER_RANK * ranks);
 }
 
-/* `end`: what its elements are a multiple of. */
-static void close_bucket(GArray *list, guint64 elements, guint parameters, guint64 end) {
-  PlanBucket bucket = {.elements = rounded_up(elements, end), .n = parameters};
-  if (parameters > 0)
-    g_array_append_val(list, bucket);
+static void close_bucket(Laying *laying, PlanBucket *open) {
+  PlanBucket bucket = {.elements = rounded_up(open->elements, laying->end), .n = open->n};
+  if (open->n > 0)
+    g_array_append_val(laying->list, bucket);
+  *open = (PlanBucket){0};
 }
 
-PlanBuckets *plan_megatron_lay_out(const PlanRecipe *recipe, guint32 shards, const PlanParameters *parameters,
-                                   gboolean tied) {
-  PlanBuckets *buckets = g_new0(PlanBuckets, 1);
-  GArray *list = g_array_new(FALSE, FALSE, sizeof(PlanBucket));
-  gboolean padded = recipe->zero_stage == 1,
-           cuts_tied = padded && tied && parameters->n > 0 && parameters->list[0].unit == 0;
-  guint64 elements = 0, most = closes_at(recipe), end = padded ? bucket_end(recipe, shards) : 1;
-  guint n = 0;
-  buckets->of = g_new(guint, parameters->n);
-  for (guint p = parameters->n; p-- > 0;) {
-    if ((cuts_tied && p == 0) || elements >= most) {
-      close_bucket(list, elements, n, end);
-      elements = n = 0;
-    }
-    buckets->of[p] = list->len;
-    elements = (padded ? rounded_up(elements, PARAMETER_START) : elements) + parameters->list[p].elements;
-    n++;
+/* Parameters `first` to `end` − 1. */
+static void lay_chunk(Laying *laying, guint first, guint end, guint64 most) {
+  PlanBucket open = {0};
+  for (guint p = end; p-- > first;) {
+    gboolean alone = laying->padded && p == laying->tied;
+    if (alone || open.elements >= most)
+      close_bucket(laying, &open);
+    laying->buckets->of[p] = laying->list->len;
+    open.elements = (laying->padded ? rounded_up(open.elements, PARAMETER_START) : open.elements) +
+                    laying->parameters->list[p].elements;
+    open.n++;
+    if (alone)
+      close_bucket(laying, &open);
   }
-  close_bucket(list, elements, n, end);
-  buckets->n = list->len;
-  buckets->list = (PlanBucket *)(gpointer)g_array_free(list, FALSE);
-  return buckets;
+  close_bucket(laying, &open);
+}
+
+MegatronLayout *plan_megatron_lay_out(const PlanRecipe *recipe, guint32 shards, const PlanWalk *walk, guint tied) {
+  const PlanHolding *holding = walk->holding;
+  MegatronLayout *layout = g_new(MegatronLayout, 1);
+  gboolean padded = recipe->zero_stage == 1;
+  Laying laying = {.parameters = walk->parameters,
+                   .buckets = g_new0(PlanBuckets, 1),
+                   .list = g_array_new(FALSE, FALSE, sizeof(PlanBucket)),
+                   .end = padded ? bucket_end(recipe, shards) : 1,
+                   .padded = padded,
+                   .tied = tied};
+  guint next = 0, n = walk->parameters->n;
+  laying.buckets->of = g_new(guint, n);
+  layout->firsts = g_new(guint, holding->n_chunks + 1);
+  for (guint32 c = 0; c < holding->n_chunks; c++) {
+    guint first = next;
+    while (next < n && walk->parameters->list[next].unit <= holding->chunks[c].last)
+      next++;
+    layout->firsts[c] = laying.list->len;
+    lay_chunk(&laying, first, next, closes_at(recipe, holding, c));
+  }
+  layout->firsts[holding->n_chunks] = laying.list->len;
+  laying.buckets->n = laying.list->len;
+  laying.buckets->list = (PlanBucket *)(gpointer)g_array_free(laying.list, FALSE);
+  layout->buckets = laying.buckets;
+  return layout;
+}
+
+void plan_megatron_layout_free(MegatronLayout *layout) {
+  if (layout == NULL)
+    return;
+  plan_buckets_free(layout->buckets);
+  g_free(layout->firsts);
+  g_free(layout);
 }

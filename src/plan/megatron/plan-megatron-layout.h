@@ -1,15 +1,25 @@
-/* Where parameters lie in Megatron-LM's gradient and parameter buffers: in order of backward, cut into buckets.
+/* Where parameters lie in Megatron-LM's gradient and parameter buffers: in order of backward, cut into buckets. Each
+ * model chunk of a pipeline rank has a buffer of its own.
  *
- *   PlanBuckets *buckets = plan_megatron_lay_out(recipe, shards, parameters, tied);
+ *   MegatronLayout *layout = plan_megatron_lay_out(recipe, shards, walk, tied);
+ *   for (guint b = layout->firsts[chunk]; b < layout->firsts[chunk + 1]; b++) … layout->buckets->list[b]
  *
  * Under the distributed optimizer each parameter begins on 64 elements, a bucket ends on a multiple that all ranks' equal
- * shards divide, and a tied matrix is a bucket of its own. Private to this floor. Source:
- * megatron/core/distributed/param_and_grad_buffer.py. */
+ * shards divide, and a tied matrix that another stage holds too is a bucket of its own. Only the first chunk of the
+ * first stage is cut into buckets by size: the others' communication is not what the step waits for. Private to this
+ * folder. Sources: megatron/core/distributed/param_and_grad_buffer.py and distributed_data_parallel.py,
+ * megatron/training/training.py (disable_bucketing), core 0.12. */
 #pragma once
 
 #include "plan-buckets.h"
 #include "plan-recipe.h"
 
-/* In order of backward, elements with padding. `shards`: ranks that share one copy of the optimizer. */
-PlanBuckets *plan_megatron_lay_out(const PlanRecipe *recipe, guint32 shards, const PlanParameters *parameters,
-                                   gboolean tied);
+typedef struct {
+  PlanBuckets *buckets; /* in order of backward within a chunk, elements with padding */
+  guint *firsts;        /* by chunk, and one more */
+} MegatronLayout;
+
+/* `shards`: ranks that share one copy of the optimizer. `tied`: the parameter that another stage holds too, else
+ * PLAN_NO_PARAMETER. */
+MegatronLayout *plan_megatron_lay_out(const PlanRecipe *recipe, guint32 shards, const PlanWalk *walk, guint tied);
+void plan_megatron_layout_free(MegatronLayout *layout);

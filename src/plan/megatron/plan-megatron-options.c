@@ -1,11 +1,18 @@
-/* [megatron] and what follows from it. Defaults: megatron/training/arguments.py and
+/* The keys of [megatron]. Defaults: megatron/training/arguments.py, megatron/core/model_parallel_config.py and
  * megatron/core/distributed/distributed_data_parallel_config.py. */
 #include "plan-megatron.h"
 
-#include "plan-policy.h"
+#define FIELD(field) G_STRUCT_OFFSET(PlanMegatron, field)
+#define FLAG(key_, field_, initial_, help_)                                                                            \
+  { .group = "megatron", .key = key_, .kind = CONF_FLAG, .offset = FIELD(field_), .initial = initial_, .help = help_ }
+#define COUNT(key_, field_, initial_, max_, help_)                                                                     \
+  {                                                                                                                    \
+    .group = "megatron", .key = key_, .kind = CONF_COUNT, .offset = FIELD(field_), .initial = initial_, .max = max_,   \
+    .help = help_                                                                                                      \
+  }
 
-#define FIELD(field)   G_STRUCT_OFFSET(PlanMegatron, field)
-#define USUAL_CLIPPING 1.0 /* --clip-grad */
+static const char *const impl_names[] = {"transformer_engine", "local", NULL};        /* as PlanMegatronImpl */
+static const char *const context_names[] = {"p2p", "all-gather", "all-to-all", NULL}; /* as ModelContext */
 
 static const ConfKey keys[] = {
     {.group = "megatron",
@@ -47,69 +54,50 @@ static const ConfKey keys[] = {
      .initial = "yes",
      .help = "the host reads the norm of each bucket before it is reduced, and so waits for backward; no: "
              "--no-check-for-nan-in-loss-and-grad"},
+    FLAG("ddp_average_in_collective", averages, "no",
+         "gradients are averaged by the collective; no: scaled before it, by a pass over each bucket"),
+    FLAG("align_grad_reduce", align_grad_reduce, "yes",
+         "over a pipeline, with overlap_grad_reduce: all stages reduce at one time, those after the first when their "
+         "passes are over"),
+    FLAG("align_param_gather", align_param_gather, "yes",
+         "interleaved, with overlap_param_gather: all stages gather a chunk at one time, ahead of its first pass"),
+    FLAG("overlap_p2p_communication", overlap_p2p, "yes",
+         "interleaved: activations and gradients go between stages beside compute; other schedules never overlap them"),
+    FLAG("deallocate_pipeline_outputs", deallocates, "yes", "a stage's output is freed once it is sent"),
+    COUNT("decoder_first_pipeline_num_layers", first_layers, "0", 10000,
+          "layers of the first pipeline rank; 0: as the others"),
+    COUNT("decoder_last_pipeline_num_layers", last_layers, "0", 10000,
+          "layers of the last pipeline rank; 0: as the others"),
+    FLAG("account_for_embedding_in_pipeline_split", counts_embedding, "no",
+         "the embedding counts as a layer where layers are spread over stages"),
+    FLAG("account_for_loss_in_pipeline_split", counts_loss, "no",
+         "the head counts as a layer where layers are spread over stages"),
+    COUNT("microbatch_group_size_per_virtual_pipeline_stage", micro_batch_group, "0", 1000000,
+          "interleaved: micro-batches that a chunk plays in a row; 0: as many as pipeline ranks"),
+    COUNT("make_vocab_size_divisible_by", vocabulary_multiple, "128", 1000000,
+          "the vocabulary is padded to a multiple of this times the tensor ranks"),
+    FLAG("tp_comm_overlap", tp_comm_overlap, "no",
+         "tensor ranks exchange activations chunk by chunk beside the matmuls (Transformer Engine's user buffers); "
+         "needs parallel.sequence_parallel"),
+    FLAG("distribute_saved_activations", distributes_saved, "no",
+         "of the input that full recompute keeps of a layer each tensor rank keeps a part; without sequence "
+         "parallelism"),
     {.group = "megatron",
-     .key = "tp_comm_overlap",
-     .kind = CONF_LATER,
-     .initial = "no",
-     .help = "overlap of tensor parallelism"},
+     .key = "transformer_impl",
+     .kind = CONF_NAME,
+     .offset = FIELD(layers_by),
+     .initial = "transformer_engine",
+     .names = impl_names,
+     .help = "of gradients that matmuls add into the buffer autograd wants a tensor all the same: transformer_engine "
+             "keeps one for each shape of weight, local (and the head always) makes one each time"},
+    {.group = "megatron",
+     .key = "cp_comm_type",
+     .kind = CONF_NAME,
+     .offset = FIELD(context_kind),
+     .initial = "p2p",
+     .names = context_names,
+     .help =
+         "how attention sees the keys and values of other context ranks: p2p, a ring; all-gather; all-to-all, heads "
+         "for tokens (Ulysses)"},
 };
 const ConfSchema plan_megatron_schema = {keys, G_N_ELEMENTS(keys)};
-
-static gboolean check_combinations(const ConfSettings *settings, const PlanRecipe *recipe, GError **error) {
-  const PlanMegatron *options = &recipe->megatron;
-  if (recipe->zero_stage > 1)
-    return conf_settings_fail(
-        settings, "parallel.zero_stage", error,
-        "Megatron's distributed optimizer is stage 1, without it is 0; Megatron-FSDP (2 and 3) is "
-        "not modelled");
-  if (options->overlap_param_gather && (recipe->zero_stage == 0 || !options->overlap_grad_reduce))
-    return conf_settings_fail(settings, "megatron.overlap_param_gather", error,
-                              "it needs the distributed optimizer (zero_stage = 1) and overlap_grad_reduce");
-  if (conf_settings_given(settings, "megatron.bucket_size") && !options->overlap_grad_reduce)
-    return conf_settings_fail(settings, "megatron.bucket_size", error,
-                              "without overlap_grad_reduce there is one bucket");
-  if (options->pad_buckets && recipe->zero_stage == 0)
-    return conf_settings_fail(settings, "megatron.pad_buckets_for_high_nccl_busbw", error,
-                              "it needs the distributed optimizer (zero_stage = 1)");
-  return recipe->zero_stage == 1 || recipe->shard_ranks == recipe->ranks ||
-         conf_settings_fail(settings, "parallel.shard_group", error,
-                            "stage 0 shards nothing; instances of the distributed optimizer need zero_stage = 1");
-}
-
-gboolean plan_megatron_resolve(const PlanGiven *given, PlanRecipe *recipe, GError **error) {
-  const ConfSettings *settings = given->settings;
-  PlanMegatron *options = &recipe->megatron;
-  int precision = given->model->precision;
-  if (precision == MODEL_FP8)
-    return conf_settings_fail(settings, "training.precision", error,
-                              "Transformer Engine's fp8, as Megatron has it, is not modelled: it keeps weights and "
-                              "activations cast over micro-batches");
-  options->parameter_bytes = model_precision_bytes(precision);
-  options->gradient_bytes = plan_dtype_bytes(
-      recipe->accumulation_dtype, precision == MODEL_FP16 ? options->parameter_bytes : (guint32)sizeof(float));
-  if (!conf_settings_given(settings, "training.gradient_clipping"))
-    recipe->gradient_clipping = USUAL_CLIPPING;
-  if (plan_dtype_bytes(recipe->communication_dtype, options->gradient_bytes) != options->gradient_bytes)
-    return conf_settings_fail(settings, "training.gradient_communication_dtype", error,
-                              "Megatron reduces its gradient buffer as it is; set gradient_accumulation_dtype");
-  return check_combinations(settings, recipe, error) &&
-         plan_policy_refuse(settings, "parallel.framework_version", recipe,
-                            "is modelled as of core 0.12 on; no version", error);
-}
-
-void plan_megatron_note(const PlanRecipe *recipe, GPtrArray *notes) {
-  const PlanMegatron *options = &recipe->megatron;
-  g_ptr_array_add(
-      notes, g_strdup_printf("megatron: gradients of %u bytes in one buffer, reduced %s; norms clipped at %g, read "
-                             "by the host each step",
-                             options->gradient_bytes,
-                             options->overlap_grad_reduce ? "as backward fills buckets" : "after backward",
-                             recipe->gradient_clipping));
-  if (options->checks_gradients)
-    g_ptr_array_add(notes, g_strdup("megatron: the host looks for NaN in each bucket before it is reduced "
-                                    "(check_for_nan_in_grad)"));
-  if (recipe->zero_stage == 1)
-    g_ptr_array_add(notes, g_strdup(options->overlap_param_gather
-                                        ? "megatron: parameters are gathered in the next forward, bucket by bucket"
-                                        : "megatron: parameters are gathered after the step, which nothing hides"));
-}

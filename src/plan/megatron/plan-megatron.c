@@ -10,220 +10,19 @@
  *
  *   buffer  | last layer's parameters … | … | first layer's, embedding |     buckets in order of backward
  *
+ * Over a pipeline each rank does this with its own chunks, see plan-megatron-reduce.c and plan-megatron-gather.c.
  * Source:
  * megatron/core/distributed/param_and_grad_buffer.py and distributed_data_parallel.py, core/optimizer/distrib_optimizer.py. */
-#include "base-error.h"
 #include "mem-tenant.h"
-#include "model-host.h"
 #include "plan-groups.h"
-#include "plan-megatron-layout.h"
-#include "plan-optimizer.h"
+#include "plan-megatron-state.h"
 #include "plan-policy.h"
-#include "plan-step.h"
 
 #define FP32 4
 
-/* What is done to one bucket. */
-typedef struct {
-  guint32 norm, scale; /* ops */
-  guint32 gather;      /* row; PROGRAM_NONE: not dispatched */
-} BucketWork;
-
-typedef struct {
-  const PlanRecipe *recipe;
-  const PlanMegatron *options;
-  ProgramBuilder *builder;
-  PlanWalk *walk;
-  const PlanParameters *parameters;
-  PlanUpdate *update;
-  guint32 comm, comm_across, shard_slot, replica_slot;
-  guint32 shards, replicas;
-  guint32 zero, cast;                              /* ops */
-  guint32 weights, buffer, states, fp32_gradients; /* tensors */
-  guint32 *new_gradients, *add_ops;                /* by parameter: where its gradient is not added by a matmul */
-  PlanBuckets *buckets;                            /* in order of backward */
-  BucketWork *work;                                /* by bucket */
-  guint64 elements;                                /* of all buckets */
-} Megatron;
-
-static gboolean shards(const Megatron *megatron) {
-  return megatron->recipe->zero_stage == 1 && megatron->shards > 1;
-}
-
-static gboolean gathers_in_forward(const Megatron *megatron) {
-  return megatron->options->overlap_param_gather && shards(megatron) && megatron->walk->section == PROGRAM_STEADY &&
-         megatron->walk->micro == 0;
-}
-
-static void add_buckets(Megatron *megatron, gboolean tied) {
-  guint32 bytes = megatron->options->gradient_bytes;
-  megatron->buckets = plan_megatron_lay_out(megatron->recipe, megatron->shards, megatron->parameters, tied);
-  megatron->work = g_new0(BucketWork, megatron->buckets->n);
-  for (guint b = 0; b < megatron->buckets->n; b++) {
-    guint64 elements = megatron->buckets->list[b].elements;
-    megatron->elements += elements;
-    megatron->work[b].norm = program_builder_memory_op(megatron->builder, elements * bytes);
-    megatron->work[b].scale = program_builder_memory_op(megatron->builder, 2 * elements * bytes);
-  }
-}
-
-/* ---- Gradients ---- */
-
-/* The norm over the bucket, one pass that reads it, whose result the host waits for. */
-static void check_bucket(Megatron *megatron, guint b) {
-  if (!megatron->options->checks_gradients)
-    return;
-  guint32 norm = plan_walk_pass(megatron->walk, megatron->walk->stream, "norm of bucket", megatron->work[b].norm);
-  plan_walk_host(megatron->walk, "look for NaN");
-  program_builder_need(megatron->builder, norm);
-}
-
-/* Within the instance, then over instances. Compute scales first, so that sums are means. */
-static void reduce_bucket(Megatron *megatron, guint b) {
-  PlanWalk *walk = megatron->walk;
-  guint64 bytes = megatron->buckets->list[b].elements * megatron->options->gradient_bytes;
-  ProgramHint hint = megatron->options->overlap_grad_reduce ? PROGRAM_HINT_BUCKET : PROGRAM_HINT_BOUNDARY;
-  program_builder_context(megatron->builder, PROGRAM_REDUCE, -1, (gint32)walk->micro);
-  check_bucket(megatron, b);
-  if (plan_walk_alone(walk))
-    return;
-  guint32 ready = plan_walk_pass(walk, walk->stream, "scale gradients", megatron->work[b].scale), row = ready;
-  if (shards(megatron)) {
-    row = plan_walk_collective(walk, megatron->comm, "reduce-scatter gradients", megatron->shard_slot,
-                               (CollCall){COLL_REDUCE_SCATTER, bytes}, hint);
-    program_builder_need(megatron->builder, ready);
-    bytes /= megatron->shards;
-  }
-  if (megatron->replicas > 1) {
-    guint32 before = row;
-    row = plan_walk_collective(walk, megatron->comm_across, "all-reduce gradients", megatron->replica_slot,
-                               (CollCall){COLL_ALL_REDUCE, bytes}, hint);
-    program_builder_need(megatron->builder, before);
-  }
-  g_array_append_val(walk->reductions, row);
-}
-
-/* The first step counts gradients, and reduces when backward is over. */
-static gboolean reduces_early(const Megatron *megatron) {
-  return plan_walk_last_micro(megatron->walk) && megatron->options->overlap_grad_reduce &&
-         megatron->walk->section == PROGRAM_STEADY;
-}
-
-static gboolean is_fused(const Megatron *megatron, guint32 unit, const ModelParameter *parameter) {
-  return megatron->options->gradient_accumulation_fusion && unit > 0 && parameter->elements > parameter->rows;
-}
-
-static void gradient_ready(gpointer policy, const PlanGradient *gradient) {
-  Megatron *megatron = policy;
-  PlanWalk *walk = megatron->walk;
-  guint p = gradient->parameter;
-  if (!is_fused(megatron, gradient->unit, &walk->units[gradient->unit].unit->parameters[gradient->index])) {
-    plan_walk_take(walk, megatron->new_gradients[p]);
-    plan_walk_pass(walk, walk->stream, "add to gradient buffer", megatron->add_ops[p]);
-    program_builder_cost(megatron->builder, model_host_cost(walk->host, MODEL_HOST_GRADIENT_HOOK));
-    plan_walk_give(walk, megatron->new_gradients[p], PROGRAM_NONE);
-  }
-  gboolean complete = !gradient->first_part && plan_buckets_arrived(megatron->buckets, p);
-  if (complete && reduces_early(megatron))
-    reduce_bucket(megatron, megatron->buckets->of[p]);
-}
-
-static void finish_reductions(gpointer policy) {
-  Megatron *megatron = policy;
-  if (!plan_walk_last_micro(megatron->walk))
-    return;
-  for (guint b = 0; b < megatron->buckets->n && !reduces_early(megatron); b++)
-    reduce_bucket(megatron, b);
-  plan_walk_need_reductions(megatron->walk);
-}
-
-/* ---- Parameters ---- */
-
-static guint32 gather_bucket(Megatron *megatron, guint b, guint32 need, ProgramHint hint) {
-  guint64 bytes = megatron->buckets->list[b].elements * megatron->options->parameter_bytes;
-  program_builder_context(megatron->builder, PROGRAM_GATHER, -1, -1);
-  guint32 row = plan_walk_collective(megatron->walk, megatron->comm, "all-gather parameters", megatron->shard_slot,
-                                     (CollCall){COLL_ALL_GATHER, bytes}, hint);
-  program_builder_need(megatron->builder, need);
-  return megatron->work[b].gather = row;
-}
-
-/* A module's hook waits for its bucket and dispatches the one after it in forward, which lies before it in the buffer. */
-static void before_op(gpointer policy, guint32 unit, const ModelOp *op, PlanPass pass) {
-  Megatron *megatron = policy;
-  PlanWalk *walk = megatron->walk;
-  if (pass != PLAN_FORWARD || !gathers_in_forward(megatron))
-    return;
-  for (guint i = 0; i < walk->units[unit].unit->n_parameters; i++) {
-    guint p = plan_parameters_find(megatron->parameters, unit, i);
-    if ((op->uses >> i & 1) == 0 || p == PLAN_NO_PARAMETER)
-      continue;
-    guint b = megatron->buckets->of[p];
-    guint32 row = megatron->work[b].gather;
-    if (row == PROGRAM_NONE)
-      row = gather_bucket(megatron, b, PROGRAM_NONE, PROGRAM_HINT_NONE);
-    plan_walk_need(walk, row);
-    if (b > 0 && megatron->work[b - 1].gather == PROGRAM_NONE)
-      gather_bucket(megatron, b - 1, PROGRAM_NONE, PROGRAM_HINT_NONE);
-  }
-}
-
-static void gather_all(Megatron *megatron) {
-  if (!shards(megatron) || (megatron->options->overlap_param_gather && megatron->walk->section == PROGRAM_STEADY))
-    return;
-  guint32 stepped = megatron->walk->last;
-  for (guint b = megatron->buckets->n; b-- > 0;)
-    plan_walk_need(megatron->walk, gather_bucket(megatron, b, stepped, PROGRAM_HINT_BOUNDARY));
-}
-
-/* ---- The step ---- */
-
 static void begin_micro_batch(gpointer policy) {
   Megatron *megatron = policy;
-  plan_buckets_begin(megatron->buckets);
-  for (guint b = 0; b < megatron->buckets->n; b++)
-    megatron->work[b].gather = PROGRAM_NONE;
   plan_step_micro_batch(megatron->walk, PROGRAM_FORWARD);
-}
-
-/* The host reads the norm to know what to scale by. The all-reduce is a synchronous call on the optimizer's own group:
- * PyTorch from 2.8 on runs such a call on the caller's stream (pull request 150398), before that on one that the caller's
- * waits for at once, which takes as long. Without the distributed optimizer every rank has all gradients, and nothing is summed. */
-static void read_norm(Megatron *megatron) {
-  guint32 row = plan_update_norm(megatron->walk, megatron->update);
-  if (row == PROGRAM_NONE)
-    return;
-  if (shards(megatron)) {
-    guint32 before = row;
-    row = plan_walk_collective(megatron->walk, megatron->walk->stream, "all-reduce norm", megatron->shard_slot,
-                               (CollCall){COLL_ALL_REDUCE, sizeof(float)}, PROGRAM_HINT_BOUNDARY);
-    program_builder_need(megatron->builder, before);
-  }
-  plan_walk_host(megatron->walk, "read norm");
-  program_builder_need(megatron->builder, row);
-}
-
-static void optimizer_step(gpointer policy) {
-  Megatron *megatron = policy;
-  PlanWalk *walk = megatron->walk;
-  gboolean casts = megatron->options->gradient_bytes < FP32;
-  if (casts) {
-    plan_walk_pass(walk, walk->stream, "gradients to fp32", megatron->cast);
-    plan_walk_take(walk, megatron->fp32_gradients);
-  }
-  read_norm(megatron);
-  plan_update_run(walk, megatron->update, NULL);
-  if (megatron->walk->section == PROGRAM_FIRST)
-    plan_walk_take(walk, megatron->states);
-  if (casts)
-    plan_walk_give(walk, megatron->fp32_gradients, PROGRAM_NONE);
-  gather_all(megatron);
-}
-
-static void end_step(gpointer policy) {
-  Megatron *megatron = policy;
-  for (guint b = 0; b < megatron->buckets->n; b++)
-    program_builder_need(megatron->builder, megatron->work[b].gather);
 }
 
 static void load(gpointer policy) {
@@ -232,12 +31,39 @@ static void load(gpointer policy) {
   plan_walk_take(megatron->walk, megatron->buffer);
 }
 
-static void zero_gradients(gpointer policy) {
+static void begin_step(gpointer policy) {
   Megatron *megatron = policy;
+  megatron->forwards = megatron->backwards = 0;
+  for (guint32 c = 0; c < megatron_chunks(megatron); c++)
+    megatron->reduced[c] = FALSE;
+  plan_buckets_begin(megatron->layout->buckets);
   plan_walk_pass(megatron->walk, megatron->walk->stream, "zero gradients", megatron->zero);
+  megatron_begin_gathers(megatron);
+}
+
+/* What the next forward gathered was waited for there. */
+static void end_step(gpointer policy) {
+  Megatron *megatron = policy;
+  for (guint b = 0; b < megatron->layout->buckets->n && megatron_gathers_after(megatron); b++)
+    program_builder_need(megatron->builder, megatron->work[b].gather);
 }
 
 /* ---- Setting up ---- */
+
+#define MODEL_RANKS (LAYOUT_BIT(LAYOUT_TENSOR) | LAYOUT_BIT(LAYOUT_PIPELINE))
+
+/* With the distributed optimizer norms are summed over all ranks, else over those of one copy of the model. */
+static void add_statistics(Megatron *megatron) {
+  Layout layout = plan_groups_layout(megatron->recipe);
+  gboolean model = layout_group_size(&layout, MODEL_RANKS) > 1, sharded = megatron->recipe->zero_stage == 1;
+  megatron->model_slot = model ? plan_groups_model(megatron->builder, megatron->recipe) : PROGRAM_NONE;
+  if (!model)
+    megatron->stats_slot = megatron_shards(megatron) ? megatron->shard_slot : PROGRAM_NONE;
+  else
+    megatron->stats_slot = sharded ? plan_groups_of(megatron->builder, "all ranks", megatron->recipe,
+                                                    MODEL_RANKS | LAYOUT_DATA | LAYOUT_BIT(LAYOUT_CONTEXT))
+                                   : megatron->model_slot;
+}
 
 static void add_communicators(Megatron *megatron) {
   ProgramBuilder *builder = megatron->builder;
@@ -248,11 +74,44 @@ static void add_communicators(Megatron *megatron) {
     megatron->shard_slot = plan_groups_beside(builder, "optimizer instance", megatron->recipe, megatron->shards);
   if (megatron->replicas > 1)
     megatron->replica_slot = plan_groups_alike(builder, "data-parallel", megatron->recipe, megatron->shards);
+  add_statistics(megatron);
   megatron->comm_across = megatron->comm;
   if (megatron->shards == 1 || megatron->replicas == 1)
     return;
   megatron->comm_across = program_builder_stream(builder, "comm across instances");
   program_builder_pool(builder, megatron->comm_across, megatron->walk->stream);
+}
+
+/* The matrix of embedding and head, where the two stand on different stages: each has a copy. */
+static guint find_tied(const Megatron *megatron, gboolean tied) {
+  const PlanWalk *walk = megatron->walk;
+  if (!tied || megatron_stages(megatron) == 1)
+    return PLAN_NO_PARAMETER;
+  for (guint p = 0; p < megatron->parameters->n; p++) {
+    const PlanParameter *parameter = &megatron->parameters->list[p];
+    const ModelUnit *unit = walk->units[parameter->unit].unit;
+    gboolean table = unit->kind == MODEL_UNIT_EMBEDDING && parameter->index == 0;
+    gboolean output = unit->kind == MODEL_UNIT_HEAD && parameter->elements > unit->parameters[parameter->index].rows;
+    if (table || output)
+      return p;
+  }
+  return PLAN_NO_PARAMETER;
+}
+
+static void add_buckets(Megatron *megatron, gboolean tied) {
+  guint32 bytes = megatron->options->gradient_bytes;
+  guint shared = find_tied(megatron, tied);
+  megatron->layout = plan_megatron_lay_out(megatron->recipe, megatron->shards, megatron->walk, shared);
+  megatron->tied = shared != PLAN_NO_PARAMETER ? megatron->parameters->list[shared].elements : 0;
+  megatron->reduced = g_new0(gboolean, megatron_chunks(megatron));
+  const PlanBuckets *buckets = megatron->layout->buckets;
+  megatron->work = g_new0(MegatronWork, buckets->n);
+  for (guint b = 0; b < buckets->n; b++) {
+    guint64 elements = buckets->list[b].elements;
+    megatron->elements += elements;
+    megatron->work[b].norm = program_builder_memory_op(megatron->builder, elements * bytes);
+    megatron->work[b].scale = program_builder_memory_op(megatron->builder, 2 * elements * bytes);
+  }
 }
 
 static void add_gradients(Megatron *megatron) {
@@ -261,13 +120,48 @@ static void add_gradients(Megatron *megatron) {
   megatron->new_gradients =
       plan_parameters_tensors(megatron->parameters, megatron->walk, "grad", MEM_TEMPORARY, options->parameter_bytes);
   megatron->add_ops = g_new(guint32, n);
-  for (guint p = 0; p < n; p++)
-    megatron->add_ops[p] =
-        program_builder_memory_op(megatron->builder, megatron->parameters->list[p].elements *
-                                                         (options->parameter_bytes + 2 * options->gradient_bytes));
+  for (guint p = 0; p < n; p++) {
+    const PlanParameter *parameter = &megatron->parameters->list[p];
+    const ModelParameter *shape = &megatron->walk->units[parameter->unit].unit->parameters[parameter->index];
+    megatron->add_ops[p] = program_builder_memory_op(
+        megatron->builder, parameter->elements * (options->parameter_bytes + 2 * options->gradient_bytes));
+    megatron->summed += shape->place == MODEL_PLACE_SUMMED ? parameter->elements : 0;
+  }
+  if (megatron->summed > 0)
+    megatron->sum_copy = program_builder_memory_op(megatron->builder, 2 * megatron->summed * options->gradient_bytes);
 }
 
-static void add_states(Megatron *megatron) {
+static guint64 rows_of(const Megatron *megatron, guint parameter) {
+  const PlanParameter *of = &megatron->parameters->list[parameter];
+  return megatron->walk->units[of->unit].unit->parameters[of->index].rows;
+}
+
+static guint32 add_dummy(Megatron *megatron, const ModelParameter *of) {
+  g_autofree char *name = g_strconcat(of->name, ".stand-in", NULL);
+  return program_builder_tensor(megatron->builder, name, MEM_TEMPORARY,
+                                of->elements * megatron->options->parameter_bytes, 0);
+}
+
+/* One for each shape of the layers' weights. */
+static void add_dummies(Megatron *megatron) {
+  const PlanParameters *parameters = megatron->parameters;
+  megatron->dummies = g_new(guint32, parameters->n);
+  for (guint p = 0; p < parameters->n; p++) {
+    const ModelUnit *unit = megatron->walk->units[parameters->list[p].unit].unit;
+    const ModelParameter *shape = &unit->parameters[parameters->list[p].index];
+    guint same = 0;
+    megatron->dummies[p] = PROGRAM_NONE;
+    if (unit->kind != MODEL_UNIT_LAYER || shape->elements == shape->rows ||
+        megatron->options->layers_by != PLAN_MEGATRON_ENGINE)
+      continue;
+    while (same < p && (megatron->dummies[same] == PROGRAM_NONE || parameters->list[same].elements != shape->elements ||
+                        rows_of(megatron, same) != shape->rows))
+      same++;
+    megatron->dummies[p] = same < p ? megatron->dummies[same] : add_dummy(megatron, shape);
+  }
+}
+
+static void add_states(Megatron *megatron, int precision) {
   const PlanMegatron *options = megatron->options;
   ProgramBuilder *builder = megatron->builder;
   guint64 shard = megatron->elements / megatron->shards, copies = megatron->replicas;
@@ -283,6 +177,7 @@ static void add_states(Megatron *megatron) {
   megatron->fp32_gradients = program_builder_tensor(builder, "fp32 gradients", MEM_TEMPORARY, shard * FP32, 0);
   megatron->zero = program_builder_memory_op(builder, buffer);
   megatron->cast = program_builder_memory_op(builder, shard * (options->gradient_bytes + FP32));
+  megatron->unscale = precision == MODEL_FP16 ? program_builder_memory_op(builder, 2 * shard * FP32) : PROGRAM_NONE;
   gboolean clips = megatron->recipe->gradient_clipping > 0;
   megatron->update = plan_update_new(
       megatron->walk, &(ModelOptimizer){.style = plan_optimizer_style(megatron->recipe, MODEL_OPTIMIZER_FUSED),
@@ -296,10 +191,12 @@ static void add_states(Megatron *megatron) {
 
 static void clear(gpointer policy) {
   Megatron *megatron = policy;
-  plan_buckets_free(megatron->buckets);
+  plan_megatron_layout_free(megatron->layout);
   g_free(megatron->work);
   g_free(megatron->new_gradients);
   g_free(megatron->add_ops);
+  g_free(megatron->reduced);
+  g_free(megatron->dummies);
   plan_update_free(megatron->update);
 }
 
@@ -315,7 +212,9 @@ static void set_up(gpointer policy, PlanWalk *walk, const PlanCase *what) {
   add_communicators(megatron);
   add_buckets(megatron, what->shape->tied_embeddings);
   add_gradients(megatron);
-  add_states(megatron);
+  if (megatron->options->stands_in)
+    add_dummies(megatron);
+  add_states(megatron, what->model->precision);
 }
 
 const PlanHooks plan_megatron_hooks = {
@@ -323,11 +222,12 @@ const PlanHooks plan_megatron_hooks = {
     .set_up = set_up,
     .clear = clear,
     .load = load,
-    .step_begins = zero_gradients,
+    .step_begins = begin_step,
     .micro_batch = begin_micro_batch,
-    .before_op = before_op,
-    .gradient = gradient_ready,
-    .backward_ended = finish_reductions,
-    .optimizer = optimizer_step,
+    .before_unit = megatron_before_unit,
+    .before_op = megatron_before_op,
+    .gradient = megatron_gradient,
+    .backward_ended = megatron_backward_ended,
+    .optimizer = megatron_optimizer,
     .step_ended = end_step,
 };

@@ -42,6 +42,7 @@ typedef struct {
   guint32 chunks;          /* per rank: 2 of zbv, any of interleaved, else 1 */
   guint32 micros;
   guint32 group; /* interleaved: micro-batches that a chunk plays in a row (plan_schedule_group_...) */
+  gboolean early; /* what a pass receives is there from the pass of its kind before on (plan-transfer.h) */
 } PlanScheduleShape;
 
 /* Errors: chunks that the schedule does not have; of interleaved no group. */

@@ -1,0 +1,76 @@
+/* What the parts of framework = megatron share: a rank's buffers, communicators and bookkeeping. Private to this folder.
+ *
+ *   plan-megatron.c          the hooks, and setting up
+ *   plan-megatron-layout.c   where parameters lie in the buffers
+ *   plan-megatron-reduce.c   gradients: into the buffer, over data ranks, over tensor ranks, between first and last stage
+ *   plan-megatron-gather.c   parameters, after the step or in the next forward
+ *   plan-megatron-step.c     norm, optimizer, what ranks agree on
+ */
+#pragma once
+
+#include "plan-megatron-layout.h"
+#include "plan-optimizer.h"
+#include "plan-step.h"
+
+/* What is done to one bucket. */
+typedef struct {
+  guint32 norm, scale; /* ops */
+  guint32 gather;      /* row; PROGRAM_NONE: not dispatched */
+} MegatronWork;
+
+typedef struct {
+  const PlanRecipe *recipe;
+  const PlanMegatron *options;
+  ProgramBuilder *builder;
+  PlanWalk *walk;
+  const PlanParameters *parameters;
+  PlanUpdate *update;
+  guint32 comm, comm_across;
+  guint32 shard_slot, replica_slot; /* of the distributed optimizer's instance; of data ranks beyond it */
+  guint32 stats_slot, model_slot;   /* over which norms are summed; PROGRAM_NONE: this rank alone */
+  guint32 shards, replicas;
+  guint32 zero, cast, unscale;                     /* ops; unscale PROGRAM_NONE: no loss scale */
+  guint32 weights, buffer, states, fp32_gradients; /* tensors */
+  guint32 *new_gradients, *add_ops;                /* by parameter: where its gradient is not added by a matmul */
+  guint32 *dummies; /* by parameter: what stands for its gradient; PROGRAM_NONE: nothing */
+  MegatronLayout *layout;
+  MegatronWork *work;          /* by bucket */
+  guint64 elements;            /* of all buckets */
+  guint64 summed;              /* elements whose gradients are summed over tensor ranks */
+  guint32 sum_copy;            /* op: these put together, and back */
+  guint64 tied;                /* elements of the matrix that another stage holds too; 0: none */
+  guint32 forwards, backwards; /* passes of the step so far */
+  gboolean *reduced;           /* by chunk: its reductions are under way */
+} Megatron;
+
+static inline gboolean megatron_shards(const Megatron *megatron) {
+  return megatron->recipe->zero_stage == 1 && megatron->shards > 1;
+}
+static inline guint32 megatron_chunks(const Megatron *megatron) {
+  return megatron->walk->holding->n_chunks;
+}
+static inline guint32 megatron_stages(const Megatron *megatron) {
+  return MAX(megatron->recipe->axes.layout.degree[LAYOUT_PIPELINE], 1);
+}
+static inline gboolean megatron_gathers_after(const Megatron *megatron) {
+  return megatron_shards(megatron) &&
+         (!megatron->options->overlap_param_gather || megatron->walk->section == PROGRAM_FIRST);
+}
+/* The first step counts gradients, and overlaps nothing. */
+static inline gboolean megatron_overlaps(const Megatron *megatron) {
+  return megatron->options->overlap_grad_reduce && megatron->walk->section == PROGRAM_STEADY;
+}
+
+/* Hooks. */
+void megatron_gradient(gpointer policy, const PlanGradient *gradient);
+void megatron_backward_ended(gpointer policy);
+void megatron_before_unit(gpointer policy, guint32 unit, PlanPass pass);
+void megatron_before_op(gpointer policy, guint32 unit, const ModelOp *op, PlanPass pass);
+void megatron_optimizer(gpointer policy);
+
+/* What is left to reduce once all passes are over. */
+void megatron_finish_reductions(Megatron *megatron);
+/* Begin of a step: what the schedule gathers before its first pass. */
+void megatron_begin_gathers(Megatron *megatron);
+/* After the step, where the next forward does not do it. */
+void megatron_gather_all(Megatron *megatron);
