@@ -131,6 +131,28 @@ static void offload_copies(void) {
   CU_ASSERT_EQUAL(bytes_of(three, PROGRAM_CPU), 25672 * 30);
 }
 
+/* What is older than the oldest version that is known (0.8) is played as that one, and said so. */
+static void older_versions_are_played_as_the_oldest(void) {
+  static const struct {
+    const char *version, *note;
+  } rows[] = {{"0.3.10", "deepspeed: version 0.3.10 is older than what is modelled; it is played as 0.8.0"},
+              {"0.7", "deepspeed: version 0.7.0 is older than what is modelled; it is played as 0.8.0"},
+              {"0.8", NULL},
+              {"0.19.6", NULL}};
+  for (gsize i = 0; i < G_N_ELEMENTS(rows); i++) {
+    PlanRecipe recipe;
+    g_autofree char *set = g_strconcat("parallel.framework_version=", rows[i].version, NULL);
+    g_autoptr(GPtrArray) notes = g_ptr_array_new_with_free_func(g_free);
+    CU_ASSERT_TRUE_FATAL(plan_case_recipe(
+        16, 8, (const char *[]){"parallel.framework=deepspeed", "parallel.zero_stage=1", set, NULL}, &recipe, NULL));
+    plan_notes(&recipe, notes);
+    const char *first = g_ptr_array_index(notes, 0);
+    if (rows[i].note != NULL)
+      CU_ASSERT_STRING_EQUAL(first, rows[i].note);
+    CU_ASSERT_EQUAL(strstr(first, "older than") != NULL, rows[i].note != NULL);
+  }
+}
+
 static void refuses_by_name(void) {
   static const struct {
     const char *stage, *set, *named;
@@ -146,7 +168,6 @@ static void refuses_by_name(void) {
               {"parallel.zero_stage=3", "deepspeed.mics_shard_size=6", "mics_shard_size"},
               {"parallel.zero_stage=1", "deepspeed.zenflow=yes", "zenflow"},
               {"parallel.zero_stage=1", "deepspeed.reduce_bucket_size=0", "reduce_bucket_size"},
-              {"parallel.zero_stage=1", "parallel.framework_version=0.3", "framework_version"},
               {"parallel.zero_stage=1", "deepspeed.mics_hierarchical_params_gather=yes", "mics_hierarchical"}};
   for (gsize i = 0; i < G_N_ELEMENTS(rows); i++) {
     PlanRecipe recipe;
@@ -189,6 +210,7 @@ int main(void) {
                       {"stage 3 gathers one unit ahead", stage_3_gathers_one_unit_ahead},
                       {"first micro-batch gathers nothing ahead", first_micro_batch_gathers_nothing_ahead},
                       {"versions differ", versions_differ},
+                      {"older versions are played as the oldest", older_versions_are_played_as_the_oldest},
                       {"offload copies", offload_copies},
                       {"refuses by name", refuses_by_name},
                       {"optimizer groups hold whole parameters", optimizer_groups_hold_whole_parameters},

@@ -3,6 +3,7 @@
 
 #include "base-names.h"
 #include "plan-step.h"
+#include "plan-version.h"
 
 /* bias_swiglu_fusion, apply_rope_fusion (megatron/training/arguments.py) and fused norms (gpt_layer_specs.py) are Megatron-LM's
  * defaults; nanotron has Triton's norm and flash-attention's rotary embedding, and a plain activation (models/llama.py). Both
@@ -117,12 +118,27 @@ gboolean plan_policy_refuse(const ConfSettings *settings, const char *name, cons
          conf_settings_fail(settings, name, error, "framework %s %s", plan_policies[recipe->framework].name, why);
 }
 
+void plan_policy_oldest(PlanRecipe *recipe, guint32 oldest) {
+  if (recipe->version == 0 || recipe->version >= oldest)
+    return;
+  recipe->version_asked = recipe->version;
+  recipe->version = oldest;
+}
+
 Program *plan_program(const ModelShape *shape, const ModelRecipe *model_recipe, const PlanRecipe *recipe) {
   return plan_step_program(&(PlanCase){shape, model_recipe, recipe}, plan_policies[recipe->framework].hooks);
 }
 
+static void note_version(const PlanRecipe *recipe, GPtrArray *notes) {
+  g_autofree char *asked = plan_version_text(recipe->version_asked), *played = plan_version_text(recipe->version);
+  g_ptr_array_add(notes, g_strdup_printf("%s: version %s is older than what is modelled; it is played as %s",
+                                         plan_policies[recipe->framework].name, asked, played));
+}
+
 void plan_notes(const PlanRecipe *recipe, GPtrArray *notes) {
   const PlanPolicy *policy = &plan_policies[recipe->framework];
+  if (recipe->version_asked > 0)
+    note_version(recipe, notes);
   if (policy->note != NULL)
     policy->note(recipe, notes);
 }

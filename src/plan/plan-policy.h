@@ -46,6 +46,9 @@ extern const PlanPolicy plan_policies[PLAN_FRAMEWORKS];
 gboolean plan_policy_refuse(const ConfSettings *settings, const char *name, const PlanRecipe *recipe, const char *why,
                             GError **error);
 
+/* A version before the oldest that is known is played as that one; plan_notes says so. */
+void plan_policy_oldest(PlanRecipe *recipe, guint32 oldest);
+
 gboolean plan_paper_resolve(const PlanGiven *given, PlanRecipe *recipe, GError **error);
 gboolean plan_ddp_resolve(const PlanGiven *given, PlanRecipe *recipe, GError **error);
 void plan_ddp_note(const PlanRecipe *recipe, GPtrArray *notes);

@@ -85,8 +85,7 @@ static gboolean is_given(const ConfSettings *settings, const char *key) {
 static gboolean resolve_version(const ConfSettings *settings, PlanRecipe *recipe, GError **error) {
   if (recipe->version == 0)
     recipe->version = NEWEST;
-  if (recipe->version < OLDEST)
-    return conf_settings_fail(settings, "parallel.framework_version", error, "DeepSpeed is modelled from 0.8.0 on");
+  plan_policy_oldest(recipe, OLDEST);
   PlanDeepspeed *options = &recipe->deepspeed;
   if (recipe->version < PLAN_DEEPSPEED_MULTI_RANK) {
     if (is_given(settings, "use_multi_rank_bucket_allreduce"))

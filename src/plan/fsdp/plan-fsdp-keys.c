@@ -11,6 +11,8 @@
 #include "plan-wrap.h"
 
 #define OLDEST         PLAN_VERSION(2, 0, 0) /* of PyTorch */
+#define SECOND_OLDEST  PLAN_VERSION(2, 6, 0)
+#define SECOND_UNKNOWN PLAN_VERSION(2, 10, 0)
 #define LIMITS_GATHERS PLAN_VERSION(2, 1, 0) /* by default: PyTorch pull request 104900 */
 
 static const char *const prefetch_names[] = {"pre", "post", "none", NULL};
@@ -283,12 +285,11 @@ static gboolean check_trainable(const ConfSettings *settings, const PlanRecipe *
 }
 
 static gboolean check_version(const ConfSettings *settings, PlanRecipe *recipe, gboolean second, GError **error) {
-  if (second)
-    return plan_policy_refuse(settings, "parallel.framework_version", recipe,
-                              "is modelled as PyTorch 2.6 to 2.9 have it; no version", error);
-  if (recipe->version > 0 && recipe->version < OLDEST)
-    return conf_settings_fail(settings, "parallel.framework_version", error, "fsdp1 is modelled from PyTorch 2.0 on");
-  if (recipe->version > 0 && recipe->version < LIMITS_GATHERS &&
+  if (second && recipe->version >= SECOND_UNKNOWN)
+    return conf_settings_fail(settings, "parallel.framework_version", error,
+                              "fsdp2 is modelled as PyTorch 2.6 to 2.9 have it");
+  plan_policy_oldest(recipe, second ? SECOND_OLDEST : OLDEST);
+  if (!second && recipe->version > 0 && recipe->version < LIMITS_GATHERS &&
       !conf_settings_given(settings, "fsdp.limit_all_gathers"))
     recipe->fsdp.limits_gathers = FALSE;
   return TRUE;

@@ -68,9 +68,10 @@ typedef struct PlanRecipe {
   double gradient_clipping;                    /* largest norm; 0: none */
   int accumulation_dtype, communication_dtype; /* PlanDtype, of gradients */
   guint64 zero_stage;
-  guint32 version;     /* of the framework, see plan-version.h; 0: its newest */
-  guint32 shard_ranks; /* of `ranks`, those that a sharded state is spread over: all, or fewer (hybrid sharding) */
-  PlanFsdpKeys fsdp;   /* [fsdp] */
+  guint32 version;       /* of the framework, see plan-version.h; 0: its newest */
+  guint32 version_asked; /* where that is older than the oldest known, which is `version`; 0: it is not */
+  guint32 shard_ranks;   /* of `ranks`, those that a sharded state is spread over: all, or fewer (hybrid sharding) */
+  PlanFsdpKeys fsdp;     /* [fsdp] */
   const struct HwHost *host;                 /* the cluster's; NULL: the host never limits */
   int offload_optimizer, offload_parameters; /* PlanOffload */
   PlanDdp ddp;
