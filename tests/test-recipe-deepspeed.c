@@ -59,6 +59,34 @@ static void offload_and_optimizer(void) {
   CU_ASSERT_PTR_NOT_NULL(recipe_reason(recipe, "optimizer.params.lr"));
 }
 
+static void other_axes(void) {
+  g_autoptr(Recipe) recipe =
+      parse("{\"tensor_parallel\": {\"autotp_size\": 4, \"tp_overlap_comm\": true}, \"sequence_parallel_size\": 2, "
+            "\"activation_checkpointing\": {\"partition_activations\": true}, \"bf16\": {}, \"pipeline\": "
+            "{\"stages\": 8, \"partition\": \"type:transformer\", \"seed_layers\": true, \"grad_partitioned\": false, "
+            "\"activation_checkpoint_interval\": 1}}",
+            NULL);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(recipe);
+  RECIPE_SAYS(recipe, "parallel.tensor", "4");
+  RECIPE_SAYS(recipe, "deepspeed.tensor_parallel", "autotp");
+  RECIPE_SAYS(recipe, "deepspeed.tp_overlap_comm", "yes");
+  RECIPE_SAYS(recipe, "deepspeed.partition_activations", "yes");
+  RECIPE_SAYS(recipe, "parallel.context", "2");
+  RECIPE_SAYS(recipe, "parallel.pipeline", "8");
+  RECIPE_SAYS(recipe, "deepspeed.partition_method", "type:transformer");
+  RECIPE_SAYS(recipe, "deepspeed.grad_partitioned", "no");
+  RECIPE_SAYS(recipe, "training.activation_checkpointing", "full");
+  g_autoptr(Recipe) off = parse("{\"tensor_parallel\": {\"autotp_size\": 0, \"tp_overlap_comm\": true}, \"bf16\": {}, "
+                                "\"pipeline\": {\"stages\": \"auto\", \"partition\": \"best\"}}",
+                                NULL);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(off);
+  RECIPE_SAYS(off, "parallel.tensor", "1");
+  RECIPE_SAYS(off, "deepspeed.tensor_parallel", NULL);
+  RECIPE_SAYS(off, "parallel.pipeline", NULL);
+  RECIPE_SAYS(off, "deepspeed.partition_method", NULL);
+  CU_ASSERT_STRING_EQUAL(recipe_reason(off, "tensor_parallel.tp_overlap_comm"), "of AutoTP, which is not on");
+}
+
 /* A key that DeepSpeed does not know: unread at the top, a stop inside zero_optimization. */
 static void unknown_keys(void) {
   g_autoptr(Recipe) recipe =
@@ -88,7 +116,10 @@ static void refusals(void) {
       {"{\"optimizer\": {\"type\": \"OneBitAdam\"}}", "optimizer.type: is not modelled: OneBitAdam compresses"},
       {"{\"sparse_attention\": {\"mode\": \"fixed\"}, \"bf16\": {}}", "sparse_attention: is not modelled"},
       {"{\"train_batch_size\": \"${batch}\"}", "${batch} names no key of this file; fill in the template"},
-      {"{\"pipeline\": {\"stages\": 2}, \"bf16\": {}}", "pipeline.stages: is not modelled: pipeline parallelism"},
+      {"{\"pipeline\": {\"activation_checkpoint_interval\": 2}, \"bf16\": {}}",
+       "activation_checkpoint_interval: several layers that are checkpointed as one"},
+      {"{\"tensor_parallel\": {\"autotp_size\": 2, \"partition_config\": {\"layer_specs\": []}}, \"bf16\": {}}",
+       "partition_config: is not modelled: layers that are split by rules of one's own"},
       {"{\"answer\": 42}", "is no recipe of a tool that is read"},
       {"{\"pipe-parallel-size\": 1, \"zero_optimization\": {}}", "is a file of GPT-NeoX"},
   };
@@ -121,6 +152,7 @@ int main(void) {
   return harness_run("recipe-deepspeed", (HarnessCase[]){{"takes a template", takes_a_template},
                                                          {"old spellings", old_spellings},
                                                          {"offload and optimizer", offload_and_optimizer},
+                                                         {"other axes", other_axes},
                                                          {"unknown keys", unknown_keys},
                                                          {"refusals", refusals},
                                                          {"off, and many at once", off_and_many},

@@ -1,5 +1,6 @@
 /* accelerate, Trainer, torchtitan, llm-foundry, axolotl: what their files mean, and what is refused. */
 #include "recipe-harness.h"
+#include "recipe-map.h"
 
 static void accelerate(void) {
   g_autoptr(Recipe) recipe = recipe_of_data("accelerate-fsdp.yaml");
@@ -178,6 +179,108 @@ static void auto_yields(void) {
   }
 }
 
+/* Beside other axes: the shard group is of data ranks, 64 GPUs / (2 × 2 × 2 × 2 copies); a pipeline cuts the local batch
+ * of 8 into micro-batches of 2, four of which are one run; 30 layers and both ends as one each in stages of 8 are 4
+ * stages, 2 chunks on each of 2 ranks. */
+static void torchtitan_axes(void) {
+#define AXES  "[training]\nlocal_batch_size = 8\n[parallelism]\n"
+#define PIPED AXES "pipeline_parallel_degree = 2\n"
+  static const struct {
+    const char *toml, *setting, *value;
+  } rows[] = {
+      {AXES "tensor_parallel_degree = 2\n", "parallel.tensor", "2"},
+      {AXES "tensor_parallel_degree = 2\n", "parallel.sequence_parallel", "yes"},
+      {AXES "tensor_parallel_degree = 2\n", "fsdp.loss_parallel", "yes"},
+      {AXES "tensor_parallel_degree = 2\ndisable_loss_parallel = true\n", "fsdp.loss_parallel", "no"},
+      {"[training]\nseq_len = 1\ntensor_parallel_degree = 2\nenable_loss_parallel = false\n", "fsdp.loss_parallel",
+       "no"},
+      {AXES "tensor_parallel_degree = 2\nenable_async_tensor_parallel = true\n", "fsdp.async_tensor_parallel", "yes"},
+      {AXES "enable_async_tensor_parallel = true\n", "fsdp.async_tensor_parallel", NULL},
+      {AXES "context_parallel_degree = 2\n", "fsdp.context_rotate_method", "allgather"},
+      {AXES "context_parallel_degree = 2\ncontext_parallel_rotate_method = \"alltoall\"\n",
+       "fsdp.context_rotate_method", "alltoall"},
+      {AXES "context_parallel_degree = 2\ndata_parallel_shard_degree = 1\n", "parallel.framework", "fsdp2"},
+      {AXES, "training.micro_batch", "8"},
+      {PIPED, "parallel.schedule", "1f1b"},
+      {PIPED, "training.micro_batch", "1"},
+      {PIPED "pipeline_parallel_microbatch_size = 2\n", "training.micro_batch", "2"},
+      {PIPED "pipeline_parallel_microbatch_size = 2\n", "fsdp.pipeline_microbatches", "4"},
+      {PIPED "pipeline_parallel_schedule = \"Interleaved1F1B\"\n", "parallel.interleave", "2"},
+      {PIPED "pipeline_parallel_schedule = \"ZBVZeroBubble\"\n", "parallel.schedule", "zbv"},
+      {PIPED "pipeline_parallel_schedule = \"Interleaved1F1B\"\npipeline_parallel_split_points = [\"layers.7\", "
+             "\"layers.15\", \"layers.23\"]\n",
+       "fsdp.pipeline_split", "7 15 23"},
+      {PIPED "module_fqns_per_model_part = [[\"tok_embeddings\", \"layers.0\", \"layers.1\"], [\"layers.2\", "
+             "\"norm\", \"output\"]]\n",
+       "fsdp.pipeline_split", "2"},
+      {PIPED "pipeline_parallel_schedule = \"Interleaved1F1B\"\npipeline_parallel_layers_per_stage = 8\n",
+       "parallel.interleave", "?"},
+      {PIPED "pipeline_parallel_last_stage_less_layers = 2\n", "fsdp.pipeline_last_stage_less_layers", "2"},
+      {"[training]\nbatch_size = 8\nseq_len = 1\n[experimental]\npipeline_parallel_degree = 2\n",
+       "training.micro_batch", "4"}, /* of 2024: one micro-batch for each stage */
+  };
+  for (gsize i = 0; i < G_N_ELEMENTS(rows); i++) {
+    g_autoptr(GError) error = NULL;
+    g_autoptr(Recipe) each = recipe_of_text("t.toml", rows[i].toml, &error);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(each);
+    RECIPE_SAYS(each, rows[i].setting, rows[i].value);
+  }
+}
+
+/* What waits for the model and the cluster. */
+static void torchtitan_axes_wait(void) {
+  static const struct {
+    const char *toml, *setting;
+    RecipeFacts facts;
+    guint64 value;
+    const char *fault;
+  } rows[] = {
+      {AXES "tensor_parallel_degree = 2\npipeline_parallel_degree = 2\ncontext_parallel_degree = 2\n"
+            "data_parallel_replicate_degree = 2\n",
+       "parallel.shard_group",
+       {.ranks = 64},
+       4,
+       NULL},
+      {AXES "tensor_parallel_degree = 2\ndata_parallel_shard_degree = 8\n",
+       "parallel.shard_group",
+       {.ranks = 16},
+       8,
+       NULL},
+      {AXES "tensor_parallel_degree = 2\ndata_parallel_shard_degree = 8\n",
+       "parallel.shard_group",
+       {.ranks = 8},
+       0,
+       "shards over 16 GPUs without copies, and the cluster has 8"},
+      {PIPED "pipeline_parallel_schedule = \"Interleaved1F1B\"\npipeline_parallel_layers_per_stage = 8\n",
+       "parallel.interleave",
+       {.layers = 30},
+       2,
+       NULL},
+      {PIPED "pipeline_parallel_schedule = \"Interleaved1F1B\"\npipeline_parallel_layers_per_stage = 8\n",
+       "parallel.interleave",
+       {.layers = 32},
+       0,
+       "makes 5 stages of the model's 32 layers (2 more for its ends), which is no multiple of the 2 pipeline ranks"},
+  };
+  for (gsize i = 0; i < G_N_ELEMENTS(rows); i++) {
+    g_autoptr(Recipe) recipe = recipe_of_text("t.toml", rows[i].toml, NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(recipe);
+    const RecipeTaken *taken = NULL;
+    for (guint k = 0; k < recipe->taken->len && taken == NULL; k++)
+      if (strcmp(((RecipeTaken *)g_ptr_array_index(recipe->taken, k))->setting, rows[i].setting) == 0)
+        taken = g_ptr_array_index(recipe->taken, k);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(taken);
+    GError *error = NULL;
+    guint64 value = 0;
+    if (rows[i].fault == NULL) {
+      CU_ASSERT_TRUE(recipe_resolve(taken, &rows[i].facts, &value, &error));
+      CU_ASSERT_EQUAL(value, rows[i].value);
+    } else {
+      HARNESS_FAILS(recipe_resolve(taken, &rows[i].facts, &value, &error), error, rows[i].fault);
+    }
+  }
+}
+
 static void llm_foundry(void) {
   g_autoptr(Recipe) recipe = recipe_of_data("llm-foundry.yaml");
   CU_ASSERT_PTR_NOT_NULL_FATAL(recipe);
@@ -240,6 +343,16 @@ static void refusals(void) {
       {"a.yaml", "distributed_type: FSDP\ndynamo_config:\n  dynamo_backend: EAGER\n", "\"EAGER\" is not modelled"},
       {"f.yaml", "device_train_microbatch_size: 4\ncompile_config:\n  mode: max-autotune\n", "\"max-autotune\" is not"},
       {"t.toml", "[parallelism]\ndata_parallel_shard_degree = 0\n", "expected -1 or a number from 1 on"},
+      {"t.toml", "[parallelism]\ntensor_parallel_degree = 2\ndata_parallel_shard_degree = 1\n",
+       "autocast over fp32 parameters, which is not modelled"},
+      {"t.toml", PIPED "pipeline_parallel_schedule = \"DualPipeV\"\n", "\"DualPipeV\" is not modelled; 1F1B, GPipe"},
+      {"t.toml", PIPED "pipeline_parallel_schedule_csv = \"a.csv\"\n", "a schedule in a file is not modelled"},
+      {"t.toml", PIPED "pipeline_parallel_microbatch_size = 3\n", "3 does not divide the local batch of 8"},
+      {"t.toml", PIPED "pipeline_parallel_split_points = [\"layers.2\", \"layers.4\"]\n",
+       "3 stages are listed, which is no multiple of it"},
+      {"t.toml", PIPED "pipeline_parallel_split_points = [\"norm\"]\n", "expected a layer to split before"},
+      {"t.toml", PIPED "module_fqns_per_model_part = [[\"tok_embeddings\"], [\"layers.0\"]]\n",
+       "a part without a layer is not modelled"},
       {"f.yaml", "device_train_microbatch_size: 4\nmax_seq_len: ${variables.gone}\n", "names no key of this file"},
       {"f.yaml", "device_train_microbatch_size: 4\nmax_seq_len: ${max_seq_len}\n", "refers to itself"},
       {"x.yml", "base_model: y\nadapter: lora\n", "adapter: is not modelled: adapters"},
@@ -262,6 +375,8 @@ int main(void) {
                                                      {"torchtitan by date", torchtitan_by_date},
                                                      {"says it once", says_it_once},
                                                      {"auto yields", auto_yields},
+                                                     {"torchtitan's axes", torchtitan_axes},
+                                                     {"torchtitan's axes that wait", torchtitan_axes_wait},
                                                      {"llm-foundry", llm_foundry},
                                                      {"axolotl", axolotl},
                                                      {"refusals", refusals},

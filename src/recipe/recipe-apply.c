@@ -43,9 +43,21 @@ static gboolean put(const RecipeTaken *taken, const char *value, ConfSettings *s
   return FALSE;
 }
 
+static gboolean resolve_chunks(const RecipeTaken *taken, const RecipeFacts *facts, guint64 *ret, GError **error) {
+  const RecipeWait *wait = &taken->wait;
+  guint64 stages = (facts->layers + wait->extra + wait->operand - 1) / wait->operand;
+  *ret = stages / wait->others;
+  return (stages > 0 && stages % wait->others == 0) ||
+         fail(taken, error,
+              "makes %" G_GUINT64_FORMAT " stages of the model's %" G_GUINT64_FORMAT " layers (%" G_GUINT64_FORMAT
+              " more for its ends), which is no multiple of the %" G_GUINT64_FORMAT " pipeline ranks",
+              stages, facts->layers, wait->extra, wait->others);
+}
+
 gboolean recipe_resolve(const RecipeTaken *taken, const RecipeFacts *facts, guint64 *ret, GError **error) {
+  const RecipeWait *wait = &taken->wait;
   double hidden = (double)facts->hidden_size;
-  switch (taken->rule) {
+  switch (wait->rule) {
   case RECIPE_RULE_HIDDEN_SQUARED:
     *ret = facts->hidden_size * facts->hidden_size;
     return TRUE;
@@ -56,22 +68,24 @@ gboolean recipe_resolve(const RecipeTaken *taken, const RecipeFacts *facts, guin
     *ret = PERSISTENT_ROWS * facts->hidden_size;
     return TRUE;
   case RECIPE_RULE_SHARE:
-    *ret = facts->ranks / taken->operand;
-    return facts->ranks % taken->operand == 0 ||
-           fail(taken, error, "%" G_GUINT64_FORMAT " copies do not divide %" G_GUINT64_FORMAT " GPUs", taken->operand,
-                facts->ranks);
+    *ret = facts->ranks / (wait->operand * wait->others);
+    return facts->ranks % (wait->operand * wait->others) == 0 ||
+           fail(taken, error, "%" G_GUINT64_FORMAT " copies do not divide %" G_GUINT64_FORMAT " GPUs", wait->operand,
+                facts->ranks / wait->others);
+  case RECIPE_RULE_CHUNKS:
+    return resolve_chunks(taken, facts, ret, error);
   default:
-    *ret = taken->operand;
-    return facts->ranks == 0 || facts->ranks == taken->operand ||
+    *ret = wait->operand;
+    return facts->ranks == 0 || facts->ranks == wait->operand * wait->others ||
            fail(taken, error,
                 "shards over %" G_GUINT64_FORMAT " GPUs without copies, and the cluster has %" G_GUINT64_FORMAT
                 "; say cluster.nodes and gpus_per_node to match, or -1 for all",
-                taken->operand, facts->ranks);
+                wait->operand * wait->others, facts->ranks);
   }
 }
 
 static gboolean waits_for_workload(const RecipeTaken *taken) {
-  return taken->rule == RECIPE_RULE_WORKLOAD || taken->rule == RECIPE_RULE_MICRO_BATCH;
+  return taken->wait.rule == RECIPE_RULE_WORKLOAD || taken->wait.rule == RECIPE_RULE_MICRO_BATCH;
 }
 
 /* How many of the three the workload or the command line says. */
@@ -133,7 +147,7 @@ static void put_waiting(const Recipe *recipe, ConfSettings *settings, RecipeFind
   for (guint i = 0; i < recipe->taken->len; i++) {
     const RecipeTaken *taken = g_ptr_array_index(recipe->taken, i);
     GError *cause = NULL;
-    if (taken->rule == RECIPE_RULE_MICRO_BATCH && !check_micro_batch(taken, settings, &cause))
+    if (taken->wait.rule == RECIPE_RULE_MICRO_BATCH && !check_micro_batch(taken, settings, &cause))
       base_errors_add(errors, g_steal_pointer(&cause));
     if (find == NULL || !waits_for_facts(taken, settings))
       continue;

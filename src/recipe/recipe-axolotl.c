@@ -9,7 +9,7 @@
 static gboolean take_precision(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
   gboolean on;
   if (recipe_is_auto(node)) { /* bf16 where the GPU has it, as all do that are modelled since 2020 */
-    recipe_give_rule(reading, node, "training.precision", RECIPE_RULE_WORKLOAD, 0, "auto: the workload's");
+    recipe_give_rule(reading, node, "training.precision", &(RecipeWait){RECIPE_RULE_WORKLOAD}, "auto: the workload's");
     return TRUE;
   }
   if (g_strcmp0(node->text, "full") == 0)

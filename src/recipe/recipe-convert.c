@@ -65,7 +65,7 @@ gboolean recipe_take_batch(RecipeReading *reading, const RecipeRow *row, const C
   if (!recipe_is_auto(node))
     return recipe_take_count(reading, row, node, error);
   gboolean micro = strcmp(row->setting, "training.micro_batch") == 0;
-  recipe_give_rule(reading, node, row->setting, micro ? RECIPE_RULE_MICRO_BATCH : RECIPE_RULE_WORKLOAD, 0,
+  recipe_give_rule(reading, node, row->setting, &(RecipeWait){micro ? RECIPE_RULE_MICRO_BATCH : RECIPE_RULE_WORKLOAD},
                    "auto: the workload's");
   return TRUE;
 }

@@ -39,7 +39,7 @@ static gboolean take_size(RecipeReading *reading, const RecipeRow *row, const Co
   g_autofree char *stage = recipe_text(reading, ZERO "stage");
   for (gsize i = 0; i < G_N_ELEMENTS(rules); i++)
     if (strcmp(rules[i].setting, row->setting) == 0 && (!rules[i].third || strcmp(stage, "3") == 0)) {
-      recipe_give_rule(reading, node, row->setting, rules[i].rule, 0, rules[i].remark);
+      recipe_give_rule(reading, node, row->setting, &(RecipeWait){rules[i].rule}, rules[i].remark);
       return TRUE;
     }
   recipe_leave(reading, node, "auto, which is not filled in here: DeepSpeed's default holds");
@@ -91,6 +91,59 @@ static gboolean take_dtype(RecipeReading *reading, const RecipeRow *row, const C
   if (!recipe_is_auto(node))
     return recipe_take_precision(reading, row, node, error);
   recipe_leave(reading, node, "auto: the model's dtype");
+  return TRUE;
+}
+
+/* 0: off. */
+static gboolean take_autotp(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
+  guint64 size;
+  if (!conf_tree_count(reading->tree, node, &size, error))
+    return FALSE;
+  g_autofree char *text = g_strdup_printf("%" G_GUINT64_FORMAT, MAX(size, 1));
+  return recipe_give(reading, node, row->setting, text, "AutoTP", error) &&
+         (size <= 1 || recipe_give(reading, node, "deepspeed.tensor_parallel", "autotp", NULL, error));
+}
+
+static gboolean autotp_is_on(const RecipeReading *reading) {
+  guint64 size = 0;
+  const ConfTreeNode *node = conf_tree_given(reading->tree, "tensor_parallel.autotp_size");
+  return node != NULL && conf_tree_count(reading->tree, node, &size, NULL) && size > 1;
+}
+
+static gboolean take_overlap(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
+  if (autotp_is_on(reading))
+    return recipe_take_flag(reading, row, node, error);
+  recipe_leave(reading, node, "of AutoTP, which is not on");
+  return TRUE;
+}
+
+/* "auto": what the script builds its PipelineModule with. */
+static gboolean take_stages(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
+  if (!recipe_is_auto(node))
+    return recipe_take_count(reading, row, node, error);
+  recipe_leave(reading, node, "auto: the script's own, parallel.pipeline of the workload");
+  return TRUE;
+}
+
+/* "best" is what nothing reads: the module's own method holds. */
+static gboolean take_partition(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
+  if (g_strcmp0(node->text, "best") != 0)
+    return recipe_take_text(reading, row, node, error);
+  recipe_leave(reading, node, "best: the script's own, deepspeed.partition_method of the workload");
+  return TRUE;
+}
+
+/* Layers that are checkpointed as one; 0: the module's own. */
+static gboolean take_interval(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
+  guint64 layers;
+  if (!conf_tree_count(reading->tree, node, &layers, error))
+    return FALSE;
+  if (layers > 1)
+    return conf_tree_fail(reading->tree, node, error,
+                          "several layers that are checkpointed as one are not modelled; 1 checkpoints each");
+  if (layers == 1)
+    return recipe_give(reading, node, row->setting, "full", "each layer", error);
+  recipe_leave(reading, node, "0: the script's own, training.activation_checkpointing of the workload");
   return TRUE;
 }
 
@@ -199,16 +252,31 @@ static const RecipeRow rows[] = {
     SAFE(ZERO "save_muon_momentum_buffer_in_memory", "of Muon beside NVMe"),
     SAFE(ZERO "leaf_module.*", "names modules of mixtures of experts"),
 
-    SAFE("activation_checkpointing.partition_activations", "splits checkpoints over tensor-parallel ranks, of which "
-                                                           "there are none"),
+    TAKE("activation_checkpointing.partition_activations", "deepspeed.partition_activations", recipe_take_flag,
+         "over tensor ranks"),
     REFUSE("activation_checkpointing.cpu_checkpointing", "false", "checkpoints in host memory; set it to false"),
     SAFE("activation_checkpointing.*", "how DeepSpeed's own function stores checkpoints: whether layers are "
                                        "recomputed is training.activation_checkpointing of the workload"),
     REFUSE("sparse_attention.*", NULL, "sparse attention; leave the block out to predict the dense one"),
-    REFUSE("tensor_parallel.*", "0|1", "tensor parallelism; leave the block out to predict the step without it"),
-    REFUSE("sequence_parallel_size", "1", "sequence parallelism"),
-    REFUSE("pipeline.stages", "1|auto", "pipeline parallelism"),
-    SAFE("pipeline.*", "of pipeline parallelism, which is not on"),
+    TAKE("tensor_parallel.autotp_size", "parallel.tensor", take_autotp, NULL),
+    TAKE("tensor_parallel.tp_overlap_comm", "deepspeed.tp_overlap_comm", take_overlap, NULL),
+    SAFE("tensor_parallel.dtype", "the model's own holds"),
+    SAFE("tensor_parallel.preset_model", "names the layers that are split, which are those of the model"),
+    REFUSE("tensor_parallel.partition_config.*", NULL, "layers that are split by rules of one's own"),
+    SAFE("tensor_parallel.keep_module_on_host", LOADING),
+    REFUSE("tensor_parallel.replace_with_kernel_inject", "false", "kernels for inference"),
+    REFUSE("tensor_parallel.kernel_inject", "false", "kernels for inference"),
+    SAFE("tensor_parallel.tp.tp_grain_size", "DeepSpeed does not read it in training"),
+    SAFE("tensor_parallel.tensor_parallel.tp_grain_size", "DeepSpeed does not read it in training"),
+    TAKE("sequence_parallel_size", "parallel.context", recipe_take_count, "Ulysses"),
+    TAKE("pipeline.stages", "parallel.pipeline", take_stages, NULL),
+    TAKE("pipeline.partition", "deepspeed.partition_method", take_partition, NULL),
+    TAKE("pipeline.partition_method", "deepspeed.partition_method", take_partition, NULL),
+    SAFE("pipeline.seed_layers", "of the start, before the first step"),
+    TAKE("pipeline.activation_checkpoint_interval", "training.activation_checkpointing", take_interval, NULL),
+    SAFE("pipeline.use_reentrant", "which of torch's checkpoint functions recomputes"),
+    TAKE("pipeline.pipe_partitioned", "deepspeed.pipe_partitioned", recipe_take_flag, NULL),
+    TAKE("pipeline.grad_partitioned", "deepspeed.grad_partitioned", recipe_take_flag, NULL),
     REFUSE("compile.*", "false", "torch.compile and DeepCompile; leave the block out to predict the step without it"),
     REFUSE("hybrid_engine.*", "false", "the hybrid engine, which also generates text"),
     REFUSE("compression_training.*", "false", "compression of the model"),
@@ -297,7 +365,8 @@ static gboolean give_precision(RecipeReading *reading, GError **error) {
     return recipe_give(reading, automatic, "training.precision", "fp16", "auto, and no bf16 block to be on instead",
                        error);
   if (automatic != NULL && !given)
-    recipe_give_rule(reading, automatic, "training.precision", RECIPE_RULE_WORKLOAD, 0, "auto: the workload's");
+    recipe_give_rule(reading, automatic, "training.precision", &(RecipeWait){RECIPE_RULE_WORKLOAD},
+                     "auto: the workload's");
   return automatic != NULL || given ||
          recipe_give(reading, NULL, "training.precision", "fp32", "neither bf16 nor fp16 is enabled", error);
 }

@@ -23,7 +23,7 @@ static gboolean is_default(const RecipeTaken *taken) {
 }
 
 static gboolean waits_for_workload(const RecipeTaken *taken) {
-  return taken->rule == RECIPE_RULE_WORKLOAD || taken->rule == RECIPE_RULE_MICRO_BATCH;
+  return taken->wait.rule == RECIPE_RULE_WORKLOAD || taken->wait.rule == RECIPE_RULE_MICRO_BATCH;
 }
 
 static void fill(RecipeReading *reading, RecipeTaken *taken, const ConfTreeNode *node, const char *value,
@@ -37,12 +37,12 @@ static void fill(RecipeReading *reading, RecipeTaken *taken, const ConfTreeNode 
 }
 
 static void add(RecipeReading *reading, const ConfTreeNode *node, const char *setting, const char *value,
-                const char *remark, RecipeRule rule, guint64 operand) {
+                const char *remark, const RecipeWait *wait) {
   RecipeTaken *taken = g_new0(RecipeTaken, 1);
   fill(reading, taken, node, value, remark);
   taken->setting = g_strdup(setting);
-  taken->rule = rule;
-  taken->operand = operand;
+  taken->wait = *wait;
+  taken->wait.others = MAX(wait->others, 1);
   g_ptr_array_add(reading->recipe->taken, taken);
 }
 
@@ -60,7 +60,7 @@ static void replace(RecipeReading *reading, RecipeTaken *taken, const ConfTreeNo
   g_free(taken->value);
   g_free(taken->remark);
   fill(reading, taken, node, value, remark);
-  taken->rule = RECIPE_RULE_NONE;
+  taken->wait.rule = RECIPE_RULE_NONE;
 }
 
 static void leave_again(RecipeReading *reading, const ConfTreeNode *node, const RecipeTaken *taken) {
@@ -73,7 +73,7 @@ gboolean recipe_give(RecipeReading *reading, const ConfTreeNode *node, const cha
                      const char *remark, GError **error) {
   RecipeTaken *taken = find_taken(reading, setting);
   if (taken == NULL)
-    add(reading, node, setting, value, remark, RECIPE_RULE_NONE, 0);
+    add(reading, node, setting, value, remark, &(RecipeWait){RECIPE_RULE_NONE});
   else if (node == NULL)
     return TRUE; /* a default yields to what a key said */
   else if (is_default(taken) || waits_for_workload(taken))
@@ -86,11 +86,11 @@ gboolean recipe_give(RecipeReading *reading, const ConfTreeNode *node, const cha
   return TRUE;
 }
 
-void recipe_give_rule(RecipeReading *reading, const ConfTreeNode *node, const char *setting, RecipeRule rule,
-                      guint64 operand, const char *remark) {
+void recipe_give_rule(RecipeReading *reading, const ConfTreeNode *node, const char *setting, const RecipeWait *wait,
+                      const char *remark) {
   const RecipeTaken *taken = find_taken(reading, setting);
   if (taken == NULL)
-    add(reading, node, setting, NULL, remark, rule, operand);
+    add(reading, node, setting, NULL, remark, wait);
   else
     leave_again(reading, node, taken);
 }

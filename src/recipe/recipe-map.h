@@ -64,8 +64,8 @@ void recipe_read(Recipe *recipe, const ConfTree *tree, const RecipeTable *table,
  * key that says the same again is left out and named. Two keys that say different things of one setting: an error. */
 gboolean recipe_give(RecipeReading *reading, const ConfTreeNode *node, const char *setting, const char *value,
                      const char *remark, GError **error);
-void recipe_give_rule(RecipeReading *reading, const ConfTreeNode *node, const char *setting, RecipeRule rule,
-                      guint64 operand, const char *remark);
+void recipe_give_rule(RecipeReading *reading, const ConfTreeNode *node, const char *setting, const RecipeWait *wait,
+                      const char *remark);
 void recipe_leave(RecipeReading *reading, const ConfTreeNode *node, const char *reason);
 /* Whether a setting is noted so far, with that value (NULL: any). */
 gboolean recipe_gives(const RecipeReading *reading, const char *setting, const char *value);

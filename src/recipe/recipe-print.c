@@ -100,8 +100,8 @@ char *recipe_overruled(const Recipe *recipe, const ConfSettings *settings) {
 }
 
 static gboolean waits_for_model(const RecipeTaken *taken) {
-  return taken->rule == RECIPE_RULE_HIDDEN_SQUARED || taken->rule == RECIPE_RULE_PREFETCH ||
-         taken->rule == RECIPE_RULE_PERSISTENCE;
+  return taken->wait.rule == RECIPE_RULE_HIDDEN_SQUARED || taken->wait.rule == RECIPE_RULE_PREFETCH ||
+         taken->wait.rule == RECIPE_RULE_PERSISTENCE || taken->wait.rule == RECIPE_RULE_CHUNKS;
 }
 
 /* The text of a value; NULL where the workload says it. Caller frees. */
@@ -109,7 +109,7 @@ static char *value_of(const RecipeTaken *taken, const RecipeFacts *facts) {
   guint64 number;
   if (taken->value != NULL)
     return g_strdup(taken->value);
-  if (taken->rule != RECIPE_RULE_ALL_RANKS && !waits_for_model(taken))
+  if (taken->wait.rule != RECIPE_RULE_ALL_RANKS && !waits_for_model(taken))
     return NULL;
   const RecipeFacts none = {0};
   return recipe_resolve(taken, facts != NULL ? facts : &none, &number, NULL)
@@ -124,9 +124,10 @@ static gboolean check_known(const Recipe *recipe, const RecipeFacts *facts, GErr
     BasePlace place = {taken->file, taken->line, taken->column, taken->key};
     if (waits_for_model(taken) && facts == NULL)
       base_error_set_at(error, &place,
-                        "is \"auto\", which depends on the model: add --model FILE, its config.json (or name the "
-                        "recipe in a workload: [parallel] recipe = FILE)");
-    else if (taken->rule == RECIPE_RULE_SHARE)
+                        "%s the model: add --model FILE, its config.json (or name the recipe in a workload: [parallel] "
+                        "recipe = FILE)",
+                        taken->wait.rule == RECIPE_RULE_CHUNKS ? "depends on" : "is \"auto\", which depends on");
+    else if (taken->wait.rule == RECIPE_RULE_SHARE)
       base_error_set_at(error, &place,
                         "leaves the shard group to the number of GPUs: say data_parallel_shard_degree (or name the "
                         "recipe in a workload: [parallel] recipe = FILE)");

@@ -13,6 +13,7 @@
 
 #include "recipe-float8.h"
 #include "recipe-rows.h"
+#include "recipe-torchtitan.h"
 
 /* -1 stands for "not set". */
 static gboolean is_unset(const ConfTreeNode *node) {
@@ -124,14 +125,12 @@ static gboolean take_norm(RecipeReading *reading, const RecipeRow *row, const Co
 #define LATER(path)                                                                                                    \
   { path, RECIPE_TAKE, NULL, recipe_take_later, NULL, NULL }
 
-#define MODEL    "the model is the workload's [model]"
-#define TENSOR   "of tensor parallelism, which is not on"
-#define PIPELINE "of pipeline parallelism, which is not on"
-#define COMPILE  "compiled autograd; set it to false"
+#define MODEL   "the model is the workload's [model]"
+#define COMPILE "compiled autograd; set it to false"
 
 static const RecipeRow rows[] = {
-    TAKE("training.local_batch_size", "training.micro_batch", recipe_take_count, "sequences per GPU"),
-    TAKE("training.batch_size", "training.micro_batch", recipe_take_count, "sequences per GPU"),
+    LATER("training.local_batch_size"),
+    LATER("training.batch_size"),
     TAKE("training.global_batch_size", "training.global_batch", take_global_batch, "sequences per step over all GPUs"),
     TAKE("training.seq_len", "training.sequence_length", recipe_take_count, "tokens"),
     TAKE("training.mixed_precision_param", "training.precision", recipe_take_precision, NULL),
@@ -154,37 +153,43 @@ static const RecipeRow rows[] = {
     LATER("training.data_parallel_degree"),
     LATER("training.data_parallel_shard_degree"),
     LATER("training.data_parallel_replicate_degree"),
-    TAKE("training.tensor_parallel_degree", "parallel.tensor", recipe_take_count, NULL),
-    TAKE("training.pipeline_parallel_degree", "parallel.pipeline", recipe_take_count, NULL),
-    SAFE("training.enable_loss_parallel", TENSOR),
+    LATER("training.tensor_parallel_degree"),
+    LATER("training.pipeline_parallel_degree"),
+    LATER("training.enable_loss_parallel"),
+    LATER("training.disable_loss_parallel"),
 
     LATER("parallelism.data_parallel_shard_degree"),
     LATER("parallelism.data_parallel_replicate_degree"),
-    TAKE("parallelism.tensor_parallel_degree", "parallel.tensor", recipe_take_count, NULL),
-    TAKE("parallelism.pipeline_parallel_degree", "parallel.pipeline", recipe_take_count, NULL),
-    TAKE("parallelism.context_parallel_degree", "parallel.context", recipe_take_count, NULL),
+    LATER("parallelism.tensor_parallel_degree"),
+    LATER("parallelism.pipeline_parallel_degree"),
+    LATER("parallelism.context_parallel_degree"),
     TAKE("parallelism.expert_parallel_degree", "parallel.expert", recipe_take_count, NULL),
     TAKE("parallelism.expert_tensor_parallel_degree", "parallel.expert_tensor", recipe_take_count, NULL),
     TAKE("parallelism.fsdp_reshard_after_forward", "fsdp.reshard_after_forward", take_reshard, NULL),
     REFUSE("parallelism.enable_compiled_autograd", "false", COMPILE),
-    SAFE("parallelism.enable_async_tensor_parallel", TENSOR),
-    SAFE("parallelism.disable_loss_parallel", TENSOR),
-    SAFE("parallelism.context_parallel_rotate_method", "of context parallelism, which is not on"),
-    SAFE("parallelism.pipeline_parallel_split_points", PIPELINE),
-    SAFE("parallelism.module_fqns_per_model_part", PIPELINE),
-    SAFE("parallelism.pipeline_parallel_first_stage_less_layers", PIPELINE),
-    SAFE("parallelism.pipeline_parallel_last_stage_less_layers", PIPELINE),
-    SAFE("parallelism.pipeline_parallel_layers_per_stage", PIPELINE),
-    SAFE("parallelism.pipeline_parallel_schedule", PIPELINE),
-    SAFE("parallelism.pipeline_parallel_schedule_csv", PIPELINE),
-    SAFE("parallelism.pipeline_parallel_microbatch_size", PIPELINE),
-    TAKE("experimental.pipeline_parallel_degree", "parallel.pipeline", recipe_take_count, NULL),
-    TAKE("experimental.context_parallel_degree", "parallel.context", recipe_take_count, NULL),
-    REFUSE("experimental.enable_async_tensor_parallel", "false", "asynchronous tensor parallelism"),
+    LATER("parallelism.enable_async_tensor_parallel"),
+    LATER("parallelism.disable_loss_parallel"),
+    LATER("parallelism.context_parallel_rotate_method"),
+    LATER("parallelism.pipeline_parallel_split_points"),
+    LATER("parallelism.module_fqns_per_model_part"),
+    LATER("parallelism.pipeline_parallel_first_stage_less_layers"),
+    LATER("parallelism.pipeline_parallel_last_stage_less_layers"),
+    LATER("parallelism.pipeline_parallel_layers_per_stage"),
+    LATER("parallelism.pipeline_parallel_schedule"),
+    LATER("parallelism.pipeline_parallel_schedule_csv"),
+    LATER("parallelism.pipeline_parallel_microbatch_size"),
+    SAFE("parallelism.pipeline_parallel_expert_parallel_overlap", "of mixtures of experts"),
+    SAFE("parallelism.expert_parallel_comm_backend", "of mixtures of experts"),
+    LATER("experimental.pipeline_parallel_degree"),
+    LATER("experimental.context_parallel_degree"),
+    LATER("experimental.context_parallel_rotate_method"),
+    LATER("experimental.enable_async_tensor_parallel"),
+    LATER("experimental.pipeline_parallel_schedule_csv"),
+    LATER("experimental.pipeline_parallel_split_mode"),
     REFUSE("experimental.enable_compiled_autograd", "false", COMPILE),
-    SAFE("experimental.pipeline_parallel_schedule", PIPELINE),
-    SAFE("experimental.pipeline_parallel_split_points", PIPELINE),
-    SAFE("experimental.pipeline_parallel_microbatches", PIPELINE),
+    LATER("experimental.pipeline_parallel_schedule"),
+    LATER("experimental.pipeline_parallel_split_points"),
+    LATER("experimental.pipeline_parallel_microbatches"),
     SAFE("experimental.custom_import", MODEL),
     SAFE("experimental.custom_args_module", MODEL),
 
@@ -229,75 +234,9 @@ static const RecipeRow rows[] = {
     REFUSE("fault_tolerance.*", "false", "copies of the job that leave and join; leave the block out"),
 };
 
-/* A degree of either generation's section; `missing` where there is none. */
-static gboolean degree(const RecipeReading *reading, const char *name, gint64 missing, gint64 *ret,
-                       const ConfTreeNode **ret_node, GError **error) {
-  static const char *const sections[] = {"parallelism", "training"};
-  *ret = missing;
-  for (gsize i = 0; i < G_N_ELEMENTS(sections); i++) {
-    g_autofree char *path = g_strconcat(sections[i], ".", name, NULL);
-    const ConfTreeNode *node = conf_tree_given(reading->tree, path);
-    guint64 value;
-    if (node == NULL)
-      continue;
-    *ret_node = node;
-    *ret = -1;
-    if (is_unset(node))
-      return TRUE;
-    if (!conf_tree_count(reading->tree, node, &value, error))
-      return FALSE;
-    if (value == 0 || value > G_MAXINT32)
-      return conf_tree_fail(reading->tree, node, error, "expected -1 or a number from 1 on");
-    *ret = (gint64)value;
-  }
-  return TRUE;
-}
-
-static gboolean has(const RecipeReading *reading, const char *path) {
-  return conf_tree_given(reading->tree, path) != NULL;
-}
-
-/* Embedding and head were units of the blocks' parent until 2025-07-28. */
-static gboolean give_wrap(RecipeReading *reading, GError **error) {
-  gboolean old = has(reading, "training.batch_size") || has(reading, "training.compile") ||
-                 has(reading, "model.norm_type") || !has(reading, "parallelism");
-  return old ? recipe_give(reading, NULL, "fsdp.wrap", "block", "as until 2025-07-28, by the file's keys", error)
-             : recipe_give(reading, NULL, "fsdp.wrap", "ends", "embedding and head are units", error);
-}
-
-/* Which ranks share the parameters: -1 is what replication leaves. */
-static gboolean give_sharding(RecipeReading *reading, GError **error) {
-  gint64 shard, replicate, old;
-  const ConfTreeNode *shard_node = NULL, *replicate_node = NULL;
-  if (!degree(reading, "data_parallel_degree", -1, &old, &shard_node, error) ||
-      !degree(reading, "data_parallel_shard_degree", old, &shard, &shard_node, error) ||
-      !degree(reading, "data_parallel_replicate_degree", 1, &replicate, &replicate_node, error))
-    return FALSE;
-  if (replicate < 0)
-    return conf_tree_fail(reading->tree, replicate_node, error, "expected a number from 1 on");
-  const ConfTreeNode *offload = conf_tree_given(reading->tree, "training.enable_cpu_offload");
-  if (shard == 1 && offload != NULL && recipe_is_true(reading, "training.enable_cpu_offload"))
-    return conf_tree_fail(reading->tree, offload, error, "offloads what is sharded, and nothing is here");
-  if (shard == 1)
-    return recipe_give(reading, shard_node, "parallel.framework", "ddp", "nothing is sharded", error) &&
-           recipe_give(reading, NULL, "parallel.zero_stage", "0", "nothing is sharded", error);
-  if (shard > 1 && replicate == 1)
-    recipe_give_rule(reading, shard_node, "parallel.shard_group", RECIPE_RULE_ALL_RANKS, (guint64)shard,
-                     "all ranks share one copy");
-  g_autofree char *group = g_strdup_printf("%" G_GINT64_FORMAT, shard);
-  if (shard > 1 && replicate > 1 &&
-      !recipe_give(reading, shard_node, "parallel.shard_group", group, "ranks that share one copy", error))
-    return FALSE;
-  if (shard < 0 && replicate > 1)
-    recipe_give_rule(reading, replicate_node, "parallel.shard_group", RECIPE_RULE_SHARE, (guint64)replicate,
-                     "ranks / data_parallel_replicate_degree");
-  return recipe_give(reading, NULL, "parallel.framework", "fsdp2", NULL, error) &&
-         recipe_give(reading, NULL, "parallel.zero_stage", "3", "fully_shard", error) && give_wrap(reading, error) &&
-         recipe_give(reading, NULL, "training.gradient_communication_dtype", "fp32", "torchtitan's default", error);
-}
-
+/* Since its keys moved to [parallelism], at the end of 2024, its AdamW is fused where it does not say otherwise. */
 static gboolean give_style(RecipeReading *reading, GError **error) {
-  return has(reading, "parallelism")
+  return recipe_torchtitan_has(reading, "parallelism")
              ? recipe_give(reading, NULL, "training.optimizer_style", "fused", "torchtitan's default since 2025-02-24",
                            error)
              : recipe_give(reading, NULL, "training.optimizer_style", "foreach",
@@ -306,15 +245,15 @@ static gboolean give_style(RecipeReading *reading, GError **error) {
 
 /* The loss is compiled with the blocks where no key says what is compiled. */
 static gboolean give_loss(RecipeReading *reading, GError **error) {
-  gboolean late = has(reading, "parallelism") && !has(reading, "model.norm_type");
+  gboolean late = recipe_torchtitan_has(reading, "parallelism") && !recipe_torchtitan_has(reading, "model.norm_type");
   gboolean compiled = recipe_is_true(reading, "compile.enable") || recipe_is_true(reading, "training.compile");
-  return !late || !compiled || has(reading, "compile.components") ||
+  return !late || !compiled || recipe_torchtitan_has(reading, "compile.components") ||
          recipe_give(reading, NULL, "training.loss", "fused", COMPILED_LOSS, error);
 }
 
 static gboolean finish(RecipeReading *reading, GError **error) {
   return recipe_float8_finish(reading, error) && give_style(reading, error) && give_loss(reading, error) &&
-         give_sharding(reading, error) &&
+         recipe_torchtitan_axes(reading, error) &&
          recipe_give(reading, NULL, "training.precision", "bf16", "torchtitan's default", error) &&
          recipe_give(reading, NULL, "training.gradient_clipping", "1", "torchtitan's default", error);
 }

@@ -6,7 +6,7 @@
 #include "base-error.h"
 #include "study-walk.h"
 
-/* hidden_size of the model and GPUs of the cluster, as the settings have them. */
+/* hidden_size and layers of the model and GPUs of the cluster, as the settings have them. */
 static gboolean find_facts(const ConfSettings *settings, RecipeFacts *ret, gpointer user, GError **error) {
   const HwCatalog *catalog = user;
   g_autoptr(ConfSettings) copy = conf_settings_copy(settings); /* the topology is laid over it */
@@ -15,7 +15,7 @@ static gboolean find_facts(const ConfSettings *settings, RecipeFacts *ret, gpoin
     return FALSE;
   HwCluster *cluster = hw_cluster_build(copy, catalog, error);
   if (cluster != NULL)
-    *ret = (RecipeFacts){.hidden_size = shape.hidden_size, .ranks = hw_cluster_gpus(cluster)};
+    *ret = (RecipeFacts){.hidden_size = shape.hidden_size, .layers = shape.layers, .ranks = hw_cluster_gpus(cluster)};
   gboolean found = cluster != NULL;
   model_shape_clear(&shape);
   hw_cluster_free(cluster);
@@ -117,7 +117,7 @@ gboolean study_print_recipe(const Study *study, GString *text, GError **error) {
   return TRUE;
 }
 
-/* hidden_size of a config.json. */
+/* hidden_size and layers of a config.json. */
 static gboolean read_model(const char *model, RecipeFacts *ret, GError **error) {
   g_autoptr(ConfSettings) settings = study_settings_new();
   ModelShape shape = {0};
@@ -125,7 +125,7 @@ static gboolean read_model(const char *model, RecipeFacts *ret, GError **error) 
   if (!conf_settings_put(settings, "model.config", model, CONF_ORIGIN_COMMAND_LINE, &place, error) ||
       !model_shape_load(settings, &shape, error))
     return FALSE;
-  *ret = (RecipeFacts){.hidden_size = shape.hidden_size};
+  *ret = (RecipeFacts){.hidden_size = shape.hidden_size, .layers = shape.layers};
   model_shape_clear(&shape);
   return TRUE;
 }

@@ -14,6 +14,8 @@
 #define LATER(key_, initial_, help_)                                                                                   \
   { .group = "deepspeed", .key = key_, .kind = CONF_LATER, .initial = initial_, .help = help_ }
 
+static const char *const tensor_names[] = {"megatron", "autotp", NULL};
+
 static const ConfKey keys[] = {
     FLAG("contiguous_gradients", contiguous_gradients, "yes",
          "gradients are copied into one buffer as they come, and reduced from there"),
@@ -62,6 +64,28 @@ static const ConfKey keys[] = {
     FLAG("offload_optimizer.pin_memory", offload_pin_memory, "yes",
          "page-locked host memory, which PCIe copies several times faster; default no before 0.19.5"),
     FLAG("offload_param.pin_memory", offload_param_pin_memory, "yes", "the same for parameters"),
+    {.group = "deepspeed",
+     .key = "tensor_parallel",
+     .kind = CONF_NAME,
+     .offset = FIELD(tensor_parallel),
+     .initial = "megatron",
+     .names = tensor_names,
+     .help = "who splits matmuls over parallel.tensor: megatron (Megatron-DeepSpeed's layers), autotp (DeepSpeed's "
+             "own, of stages 0 to 2)"},
+    FLAG("tp_overlap_comm", tp_overlap_comm, "no",
+         "autotp: a column layer's input gradient is reduced beside its weight gradient"),
+    FLAG("partition_activations", partition_activations, "no",
+         "of the input that a recomputed layer keeps, each tensor rank keeps a part"),
+    {.group = "deepspeed",
+     .key = "partition_method",
+     .kind = CONF_STRING,
+     .offset = FIELD(partition_method),
+     .initial = "parameters",
+     .help = "layers to pipeline stages: parameters (as many in each), uniform (as many layers), type:REGEX (as many "
+             "of a class, as type:transformer or type:transformer|embedding)"},
+    FLAG("pipe_partitioned", pipe_partitioned, "yes",
+         "beside parallel.tensor: each tensor rank sends its part of a stage's output, which is gathered there"),
+    FLAG("grad_partitioned", grad_partitioned, "yes", "the same of gradients between stages"),
     LATER("offload_optimizer.ratio", "1", "Twin-Flow, which keeps a part of the optimizer on the GPU"),
     LATER("offload_optimizer.super_offload", "no", "SuperOffload"),
     LATER("offload_optimizer.pipeline_read", "no", "offload to NVMe"),

@@ -16,6 +16,7 @@
 #define LIMITS_GATHERS PLAN_VERSION(2, 1, 0) /* by default: PyTorch pull request 104900 */
 
 static const char *const prefetch_names[] = {"pre", "post", "none", NULL};
+static const char *const rotate_names[] = {"allgather", "alltoall", NULL};
 static const char *const dtype_names[] = {"default", "bf16", "fp16", "fp32", NULL};
 
 #define FIELD(field) G_STRUCT_OFFSET(PlanFsdpKeys, field)
@@ -116,6 +117,55 @@ static const ConfKey keys[] = {
      .initial = "no",
      .help = "parameter shards, gradients and optimizer states lie in pinned host memory, and PyTorch's optimizer runs "
              "there"},
+    {.group = "fsdp",
+     .key = "loss_parallel",
+     .kind = CONF_FLAG,
+     .offset = FIELD(loss_parallel),
+     .initial = "yes",
+     .help = "beside parallel.tensor: logits stay split over the ranks, which compute the loss together (fsdp2, as "
+             "torchtitan)"},
+    {.group = "fsdp",
+     .key = "async_tensor_parallel",
+     .kind = CONF_FLAG,
+     .offset = FIELD(async_tensor_parallel),
+     .initial = "no",
+     .help = "beside parallel.tensor: matmuls and their exchanges hide each other chunk by chunk (fsdp2; needs "
+             "training.compile)"},
+    {.group = "fsdp",
+     .key = "context_rotate_method",
+     .kind = CONF_NAME,
+     .offset = FIELD(context_rotate),
+     .initial = "allgather",
+     .names = rotate_names,
+     .help = "beside parallel.context: keys and values of other ranks come in one all-gather, or from rank to rank "
+             "(fsdp2)"},
+    {.group = "fsdp",
+     .key = "pipeline_split",
+     .kind = CONF_STRING,
+     .offset = FIELD(split_text),
+     .help = "layers, from 0, at which a stage of the pipeline begins, as \"8 16 24\"; else spread evenly (fsdp2)"},
+    {.group = "fsdp",
+     .key = "pipeline_first_stage_less_layers",
+     .kind = CONF_COUNT,
+     .offset = FIELD(first_stage_less),
+     .initial = "1",
+     .max = 1000,
+     .help = "layers that the embedding counts as where layers are spread over stages (fsdp2, as torchtitan)"},
+    {.group = "fsdp",
+     .key = "pipeline_last_stage_less_layers",
+     .kind = CONF_COUNT,
+     .offset = FIELD(last_stage_less),
+     .initial = "1",
+     .max = 1000,
+     .help = "layers that the head counts as"},
+    {.group = "fsdp",
+     .key = "pipeline_microbatches",
+     .kind = CONF_COUNT,
+     .offset = FIELD(pipeline_microbatches),
+     .initial = "0",
+     .max = 1e6,
+     .help = "micro-batches that go through the pipeline before it is drained; 0: all of a step (fsdp2; torchtitan: "
+             "local_batch_size / pipeline_parallel_microbatch_size)"},
 };
 const ConfSchema plan_fsdp_schema = {keys, G_N_ELEMENTS(keys)};
 
@@ -245,6 +295,16 @@ static gboolean refuse_other_generation(const ConfSettings *settings, const Plan
       {"fsdp.use_orig_params", "fully_shard always has its own parameters"},
       {"fsdp.checkpoint_outside", "checkpointing around fully_shard is not modelled"},
   };
+  static const char *const second_only[] = {"fsdp.loss_parallel",
+                                            "fsdp.async_tensor_parallel",
+                                            "fsdp.context_rotate_method",
+                                            "fsdp.pipeline_split",
+                                            "fsdp.pipeline_first_stage_less_layers",
+                                            "fsdp.pipeline_last_stage_less_layers",
+                                            "fsdp.pipeline_microbatches"};
+  for (guint i = 0; !second && i < G_N_ELEMENTS(second_only); i++)
+    if (conf_settings_given(settings, second_only[i]))
+      return conf_settings_fail(settings, second_only[i], error, "fsdp1 has no other axes; framework = fsdp2");
   for (guint i = 0; second && i < G_N_ELEMENTS(first_only); i++)
     if (conf_settings_given(settings, first_only[i].key))
       return conf_settings_fail(settings, first_only[i].key, error, "%s; it is a key of framework = fsdp1",

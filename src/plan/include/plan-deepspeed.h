@@ -3,6 +3,9 @@
 
 #include "conf-schema.h"
 
+/* Who splits the matmuls: the model's script (Megatron-DeepSpeed), or DeepSpeed (AutoTP). */
+typedef enum { PLAN_DEEPSPEED_MEGATRON, PLAN_DEEPSPEED_AUTOTP } PlanDeepspeedTensor;
+
 typedef struct {
   gboolean contiguous_gradients, reduce_scatter, use_multi_rank_bucket_allreduce, overlap_comm, round_robin_gradients;
   guint64 reduce_bucket_size, allgather_bucket_size, sub_group_size;
@@ -14,6 +17,11 @@ typedef struct {
   gboolean quantized_weights, quantized_gradients;
   guint64 mics_shard_size; /* 0: none */
   gboolean offload_pin_memory, offload_param_pin_memory;
+  /* Beside other axes. */
+  int tensor_parallel; /* PlanDeepspeedTensor */
+  gboolean tp_overlap_comm, partition_activations;
+  char *partition_method; /* as written; NULL once resolved */
+  gboolean pipe_partitioned, grad_partitioned;
 } PlanDeepspeed;
 
 extern const ConfSchema plan_deepspeed_schema;

@@ -16,6 +16,9 @@ typedef enum {
   PLAN_RESHARD_SMALLER /* FSDP2: into a shard over fewer ranks */
 } PlanReshard;
 
+/* How context ranks see each other's keys and values. */
+typedef enum { PLAN_ROTATE_ALLGATHER, PLAN_ROTATE_ALLTOALL } PlanContextRotate;
+
 typedef struct {
   char *wrap_text, *reshard_text; /* as written; NULL once resolved */
   int wrap;                       /* PlanWrapKind */
@@ -32,6 +35,12 @@ typedef struct {
   gboolean use_orig_params;     /* FSDP1: parameters begin on 16 bytes, the optimizer sees each */
   int param_dtype, reduce_dtype, orig_dtype;          /* PlanDtype, as written */
   guint32 parameter_bytes, reduce_bytes, shard_bytes; /* per element: gathered, reduced, kept in shards */
+  /* torchtitan's, beside other axes. */
+  gboolean loss_parallel, async_tensor_parallel;
+  int context_rotate;                        /* PlanContextRotate */
+  char *split_text;                          /* as written; NULL once resolved */
+  guint64 first_stage_less, last_stage_less; /* layers that embedding and head count as */
+  guint64 pipeline_microbatches;             /* of one run through the pipeline; 0: all of a step */
 } PlanFsdpKeys;
 
 extern const ConfSchema plan_fsdp_schema;

@@ -21,18 +21,23 @@ typedef enum {
   RECIPE_RULE_HIDDEN_SQUARED, /* "auto" of Hugging Face: hidden_size² */
   RECIPE_RULE_PREFETCH,       /* 0.9 hidden_size² */
   RECIPE_RULE_PERSISTENCE,    /* 10 hidden_size */
-  RECIPE_RULE_SHARE,          /* all ranks / operand */
-  RECIPE_RULE_ALL_RANKS,      /* all: the job must have `operand` ranks */
+  RECIPE_RULE_SHARE,          /* all ranks / operand / others */
+  RECIPE_RULE_ALL_RANKS,      /* all: the job must have operand × others ranks */
+  RECIPE_RULE_CHUNKS, /* ⌈(layers + extra) / operand⌉ / others: layers per stage to chunks of a pipeline rank */
 } RecipeRule;
+
+typedef struct {
+  RecipeRule rule;
+  guint64 operand, others, extra; /* others 0: 1 */
+} RecipeWait;
 
 typedef struct {
   char *file, *key;   /* theirs */
   guint line, column; /* of their key; 0 where the tool's default speaks */
   char *setting;      /* ours: "training.micro_batch" */
-  char *value;        /* as a workload file would say it; NULL while `rule` waits */
+  char *value;        /* as a workload file would say it; NULL while `wait` holds */
   char *remark;       /* unit or reading, for people; NULL: none */
-  RecipeRule rule;
-  guint64 operand;
+  RecipeWait wait;
 } RecipeTaken;
 
 typedef struct {
@@ -64,7 +69,7 @@ extern const ConfSchema recipe_schema;
 
 /* What "auto" needs beyond the recipe, found when it is needed. */
 typedef struct {
-  guint64 hidden_size, ranks;
+  guint64 hidden_size, layers, ranks;
 } RecipeFacts;
 typedef gboolean (*RecipeFind)(const ConfSettings *settings, RecipeFacts *ret, gpointer user, GError **error);
 
