@@ -3,7 +3,8 @@
  *
  *   set_up
  *   section ─ load (first) ─ step_begins
- *     micro_batch ─ before_unit … before_op  op  gradient  after_op … after_unit ─ forward_ended, backward_ended
+ *     received ─ micro_batch ─ before_unit … before_op  op  gradient  after_op … after_unit ─ forward_ended or
+ *     backward_ended ─ sending, sent
  *   optimizer ─ "end of step" ─ step_ended
  *   clear
  *
@@ -52,6 +53,11 @@ typedef struct {
   /* The row that completes it was added, and may still be given takes if the hook adds no row before. */
   void (*gradient)(gpointer policy, const PlanGradient *gradient);
   void (*after_op)(gpointer policy, guint32 unit, const ModelOp *op, PlanPass pass);
+  /* What crosses between stages, at a boundary of a unit: compute has the one before it and waits for this one; it is
+   * about to be sent, or was. */
+  void (*received)(gpointer policy, guint32 unit, ModelTensorRole role);
+  void (*sending)(gpointer policy, guint32 unit, ModelTensorRole role);
+  void (*sent)(gpointer policy, guint32 unit, ModelTensorRole role);
   void (*forward_ended)(gpointer policy); /* of a chunk, for one micro-batch */
   void (*backward_ended)(gpointer policy);
   void (*optimizer)(gpointer policy);

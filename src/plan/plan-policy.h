@@ -63,6 +63,8 @@ gboolean plan_deepspeed_resolve(const PlanGiven *given, PlanRecipe *recipe, GErr
 void plan_deepspeed_note(const PlanRecipe *recipe, GPtrArray *notes);
 gboolean plan_megatron_resolve(const PlanGiven *given, PlanRecipe *recipe, GError **error);
 gboolean plan_fsdp1_resolve(const PlanGiven *given, PlanRecipe *recipe, GError **error);
+gboolean plan_fsdp2_spread(const ModelShape *shape, const PlanRecipe *recipe, guint32 *ret_bounds, GError **error);
+gboolean plan_deepspeed_spread(const ModelShape *shape, const PlanRecipe *recipe, guint32 *ret_bounds, GError **error);
 gboolean plan_fsdp2_resolve(const PlanGiven *given, PlanRecipe *recipe, GError **error);
 
 extern const PlanHooks plan_paper_hooks, plan_ddp_hooks, plan_deepspeed_hooks, plan_fsdp_hooks, plan_megatron_hooks,

@@ -101,7 +101,13 @@ static guint64 bytes_of(const PlanWalk *walk, const End *end) {
   guint64 bytes = 0;
   for (guint t = 0; t < unit->n_tensors; t++)
     bytes += unit->tensors[t].role == end->role ? unit->tensors[t].bytes : 0;
-  return bytes;
+  const PlanPipeline *pipeline = &walk->recipe->pipeline;
+  return bytes / MAX(end->gradients ? pipeline->gradient_parts : pipeline->parts, 1);
+}
+
+static void tell(PlanWalk *walk, void (*hook)(gpointer policy, guint32 unit, ModelTensorRole role), const End *end) {
+  if (hook != NULL)
+    hook(walk->policy, end->unit, end->role);
 }
 
 static guint32 stream_named(PlanWalk *walk, const char *first, const char *second, const char *third) {
@@ -182,17 +188,22 @@ static guint32 receive(PlanTransfers *transfers, const End *end) {
   return row;
 }
 
+static void await(PlanWalk *walk, guint32 row) {
+  plan_walk_need(walk, row);
+  block(walk, row);
+}
+
 void plan_transfers_receive(PlanTransfers *transfers, guint32 pass) {
   PlanWalk *walk = transfers->walk;
   End end;
   gboolean received = transfers->received;
   transfers->received = FALSE;
-  if (received || !input_of(transfers, own(transfers)->passes[pass], &end))
+  if (!input_of(transfers, own(transfers)->passes[pass], &end))
     return;
   gboolean early = walk->recipe->pipeline.early && transfers->early[pass] != PROGRAM_NONE;
-  guint32 row = early ? transfers->early[pass] : receive(transfers, &end);
-  plan_walk_need(walk, row);
-  block(walk, row);
+  if (!received)
+    await(walk, early ? transfers->early[pass] : receive(transfers, &end));
+  tell(walk, walk->hooks->received, &end);
 }
 
 /* ---- Early receives ---- */
@@ -287,11 +298,31 @@ static guint32 exchange(PlanTransfers *transfers, guint32 pass, const End *sent,
   return row;
 }
 
+/* What the backward after a forward needs, before the forward's output is sent: where that backward is the next thing
+ * that happens, in the steady part of 1F1B. Before it the gradient is still to come of what is sent here. */
+static void receive_first(PlanTransfers *transfers, guint32 pass) {
+  PlanWalk *walk = transfers->walk;
+  const PlanHolding *holding = own(transfers);
+  End end;
+  if (!walk->recipe->pipeline.receives_first || pass + 1 == holding->n_passes ||
+      holding->passes[pass].kind != PLAN_PASS_FORWARD || holding->passes[pass + 1].kind == PLAN_PASS_FORWARD ||
+      holding->passes[pass].micro - holding->passes[pass + 1].micro != transfers->shape->ranks - 1 - holding->rank ||
+      !input_of(transfers, holding->passes[pass + 1], &end))
+    return;
+  guint32 place = walk->place;
+  walk->place = holding->places[pass + 1];
+  await(walk, receive(transfers, &end));
+  walk->place = place;
+  transfers->received = TRUE;
+}
+
 static void send(PlanTransfers *transfers, guint32 pass) {
   PlanWalk *walk = transfers->walk;
   End sent, received;
   if (!output_of(transfers, own(transfers)->passes[pass], &sent))
     return;
+  receive_first(transfers, pass);
+  tell(walk, walk->hooks->sending, &sent);
   guint32 stream, row;
   gboolean batch = is_batch(transfers, pass, &sent, &received);
   if (batch) {
@@ -313,6 +344,7 @@ static void send(PlanTransfers *transfers, guint32 pass) {
     plan_walk_need(walk, row);
     block(walk, row);
   }
+  tell(walk, walk->hooks->sent, &sent);
 }
 
 void plan_transfers_send(PlanTransfers *transfers, guint32 pass) {

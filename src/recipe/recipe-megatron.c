@@ -82,7 +82,7 @@ static gboolean take_instances(RecipeReading *reading, const RecipeRow *row, con
   for (gsize i = 0; i < G_N_ELEMENTS(others); i++)
     split *= count_of(reading, others[i], &degree) ? degree : 1;
   if (instances > 1)
-    recipe_give_rule(reading, node, row->setting, RECIPE_RULE_SHARE, instances * split,
+    recipe_give_rule(reading, node, row->setting, &(RecipeWait){RECIPE_RULE_SHARE, instances, .others = split},
                      "data ranks / num_distributed_optimizer_instances");
   return TRUE;
 }

@@ -101,10 +101,10 @@ static gboolean give_unsharded(RecipeReading *reading, const Axes *axes, const C
          recipe_give(reading, NULL, "parallel.zero_stage", "0", "nothing is sharded", error);
 }
 
-/* Which data ranks share the parameters: -1 is what replication leaves. Context ranks share them too. */
+/* Which ranks share the parameters: -1 is what replication leaves. Context ranks share them too. */
 static gboolean give_sharding(RecipeReading *reading, const Axes *axes, GError **error) {
   gint64 shard, replicate, old;
-  guint64 others = axes->tensor * axes->context * axes->pipeline;
+  guint64 others = axes->tensor * axes->pipeline;
   const ConfTreeNode *shard_node = NULL, *replicate_node = NULL;
   if (!degree(reading, "data_parallel_degree", -1, &old, &shard_node, error) ||
       !degree(reading, "data_parallel_shard_degree", old, &shard, &shard_node, error) ||
@@ -116,16 +116,16 @@ static gboolean give_sharding(RecipeReading *reading, const Axes *axes, GError *
     return give_unsharded(reading, axes, shard_node, error);
   if (shard >= 1 && replicate == 1)
     recipe_give_rule(reading, shard_node, "parallel.shard_group",
-                     &(RecipeWait){RECIPE_RULE_ALL_RANKS, (guint64)shard, .others = others},
-                     "all data ranks share one copy");
-  g_autofree char *group = g_strdup_printf("%" G_GINT64_FORMAT, shard);
+                     &(RecipeWait){RECIPE_RULE_ALL_RANKS, (guint64)shard * axes->context, .others = others},
+                     "all ranks of the same parameters share one copy");
+  g_autofree char *group = g_strdup_printf("%" G_GINT64_FORMAT, shard * (gint64)axes->context);
   if (shard >= 1 && replicate > 1 &&
-      !recipe_give(reading, shard_node, "parallel.shard_group", group, "data ranks that share one copy", error))
+      !recipe_give(reading, shard_node, "parallel.shard_group", group, "ranks that share one copy", error))
     return FALSE;
   if (shard < 0 && replicate > 1)
     recipe_give_rule(reading, replicate_node, "parallel.shard_group",
                      &(RecipeWait){RECIPE_RULE_SHARE, (guint64)replicate, .others = others},
-                     "data ranks / data_parallel_replicate_degree");
+                     "ranks of the same parameters / data_parallel_replicate_degree");
   return give_framework(reading, error);
 }
 

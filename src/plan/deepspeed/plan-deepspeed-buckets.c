@@ -215,8 +215,8 @@ static void into_bucket(PlanDeepspeedEngine *engine, guint parameter) {
 
 static gboolean at_hooks(const PlanDeepspeedEngine *engine) {
   guint64 stage = engine->recipe->zero_stage;
-  return stage == 2 ||
-         (stage == 1 && !engine->hybrid && engine->options->overlap_comm && plan_walk_last_micro(engine->walk));
+  return stage == 2 || (stage == 1 && !engine->hybrid && !engine->pipe.on && engine->options->overlap_comm &&
+                        plan_walk_last_micro(engine->walk));
 }
 
 /* Stage 2 reduces every micro-batch, so nothing is left in .grad to add to. BF16_Optimizer keeps its 16-bit gradients,
@@ -308,6 +308,11 @@ static void end_buckets(PlanDeepspeedEngine *engine) {
 void plan_deepspeed_buckets_backward_ended(PlanDeepspeedEngine *engine) {
   context(engine);
   add_to_full(engine);
+  if (!engine->pipe.on)
+    plan_deepspeed_buckets_reduce(engine);
+}
+
+void plan_deepspeed_buckets_reduce(PlanDeepspeedEngine *engine) {
   if (plan_walk_alone(engine->walk))
     return;
   gboolean last = plan_walk_last_micro(engine->walk);

@@ -4,7 +4,9 @@
  *   plan-deepspeed-buckets.c   stages 0 to 2: gradients into buckets and through the network
  *   plan-deepspeed-step.c      norm, optimizer, the gather after it
  *   plan-deepspeed-fetch.c     stage 3: which parameters are gathered when
- *   plan-deepspeed-shards.c    stage 3: gradients to their shards */
+ *   plan-deepspeed-shards.c    stage 3: gradients to their shards
+ *   plan-deepspeed-axes.c      beside other axes: shares, stages, what goes together
+ *   plan-deepspeed-pipe.c      the pipeline engine: what it does about sends and receives, and at the end of a step */
 #pragma once
 
 #include "plan-deepspeed.h"
@@ -67,6 +69,16 @@ typedef struct {
   guint32 back, wide; /* tensors: parameters on their way back; the norm's copy */
 } PlanDeepspeedOffload;
 
+/* Of the pipeline engine. */
+typedef struct {
+  gboolean on;
+  const PlanCase *what;
+  guint32 stages;         /* slot of one place in each stage */
+  guint32 tensor, stream; /* slot of the tensor ranks, and the stream they exchange on; PROGRAM_NONE: there is one */
+  guint32 buffers;        /* tensor: what is received into; PROGRAM_NONE: nothing is */
+  guint32 *inputs;        /* tensors by place: as they came, beside the copy that forward works on; NULL */
+} PlanDeepspeedPipe;
+
 typedef struct {
   const PlanRecipe *recipe;
   const PlanDeepspeed *options;
@@ -87,6 +99,7 @@ typedef struct {
   PlanDeepspeedGradients grads;
   PlanDeepspeedBucket bucket; /* stages 0 to 2 */
   PlanDeepspeedOffload offload;
+  PlanDeepspeedPipe pipe;
   PlanDeepspeedFetch *fetch; /* stage 3 */
   PlanDeepspeedShards *shards;
 } PlanDeepspeedEngine;
@@ -97,6 +110,8 @@ guint32 plan_deepspeed_op(PlanDeepspeedEngine *engine, guint64 elements, guint32
 void plan_deepspeed_buckets_init(PlanDeepspeedEngine *engine);
 void plan_deepspeed_buckets_gradient(PlanDeepspeedEngine *engine, guint parameter, gboolean first_part);
 void plan_deepspeed_buckets_backward_ended(PlanDeepspeedEngine *engine);
+/* Of all micro-batches, at the end of a step of the pipeline engine. */
+void plan_deepspeed_buckets_reduce(PlanDeepspeedEngine *engine);
 /* Offload to host memory (plan-deepspeed-offload.c). `plan_deepspeed_offload_init` after the states: they are not on
  * the GPU. */
 gboolean plan_deepspeed_offload_on(const PlanDeepspeedEngine *engine);
@@ -128,6 +143,19 @@ void plan_deepspeed_shards_free(PlanDeepspeedShards *shards);
 void plan_deepspeed_shards_section(PlanDeepspeedShards *shards);
 void plan_deepspeed_shards_gradient(PlanDeepspeedShards *shards, guint parameter, gboolean first_part);
 void plan_deepspeed_shards_backward_ended(PlanDeepspeedShards *shards);
+
+/* Fills and checks what follows from other axes. */
+gboolean plan_deepspeed_axes(const PlanGiven *given, PlanRecipe *recipe, GError **error);
+void plan_deepspeed_note_axes(const PlanRecipe *recipe, GPtrArray *notes);
+
+/* The pipeline engine. */
+void plan_deepspeed_pipe_init(PlanDeepspeedEngine *engine, const PlanCase *what);
+void plan_deepspeed_pipe_received(gpointer policy, guint32 unit, ModelTensorRole role);
+void plan_deepspeed_pipe_sending(gpointer policy, guint32 unit, ModelTensorRole role);
+void plan_deepspeed_pipe_sent(gpointer policy, guint32 unit, ModelTensorRole role);
+/* Before and after the optimizer's step. */
+void plan_deepspeed_pipe_reduce(PlanDeepspeedEngine *engine);
+void plan_deepspeed_pipe_loss(PlanDeepspeedEngine *engine);
 
 /* The step: `plan_deepspeed_step_init` registers, `plan_deepspeed_step` writes it. */
 void plan_deepspeed_step_init(PlanDeepspeedEngine *engine);

@@ -198,7 +198,7 @@ static gboolean resolve_gradients(const PlanGiven *given, PlanRecipe *recipe, GE
   return TRUE;
 }
 
-gboolean plan_deepspeed_resolve(const PlanGiven *given, PlanRecipe *recipe, GError **error) {
+static gboolean resolve(const PlanGiven *given, PlanRecipe *recipe, GError **error) {
   const ConfSettings *settings = given->settings;
   PlanDeepspeed *options = &recipe->deepspeed;
   if (!is_given(settings, "overlap_comm"))
@@ -210,7 +210,13 @@ gboolean plan_deepspeed_resolve(const PlanGiven *given, PlanRecipe *recipe, GErr
                               "DeepSpeed's own optimizers are fused; torch's under it are not modelled");
   return resolve_version(settings, recipe, error) && resolve_gradients(given, recipe, error) &&
          check_stage_keys(settings, recipe, error) && resolve_groups(settings, recipe, error) &&
-         resolve_offload(settings, recipe, error);
+         resolve_offload(settings, recipe, error) && plan_deepspeed_axes(given, recipe, error);
+}
+
+gboolean plan_deepspeed_resolve(const PlanGiven *given, PlanRecipe *recipe, GError **error) {
+  gboolean good = resolve(given, recipe, error);
+  g_clear_pointer(&recipe->deepspeed.partition_method, g_free);
+  return good;
 }
 
 static void note_reduction(const PlanRecipe *recipe, GPtrArray *notes) {
@@ -231,6 +237,7 @@ void plan_deepspeed_note(const PlanRecipe *recipe, GPtrArray *notes) {
                   g_strdup_printf("deepspeed: behaves as version %s; the host waits for the gradient norm and at "
                                   "the end of the step",
                                   version));
+  plan_deepspeed_note_axes(recipe, notes);
   if (recipe->zero_stage == 1 || recipe->zero_stage == 2)
     note_reduction(recipe, notes);
   if (recipe->version >= PLAN_DEEPSPEED_ONE_GATHER &&

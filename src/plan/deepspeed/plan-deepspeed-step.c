@@ -6,6 +6,7 @@
  * runtime/utils.py (all_gather_dp_groups), fp16/fused_optimizer.py, bf16_optimizer.py. */
 #include "mem-tenant.h"
 #include "plan-deepspeed-engine.h"
+#include "plan-model-parallel.h"
 
 #define FP32   4
 #define SCALAR 8 /* bytes of a number that ranks reduce */
@@ -26,6 +27,7 @@ static void norm(PlanDeepspeedEngine *engine) {
   if (!plan_walk_alone(engine->walk))
     plan_stream_collective(&engine->compute, engine->comm, "reduce norm", engine->world,
                            (CollCall){COLL_ALL_REDUCE, SCALAR}, PROGRAM_HINT_NONE);
+  plan_sum_norm(engine->walk);
   plan_walk_host(engine->walk, "wait for the norm");
   plan_stream_block(&engine->compute);
 }
@@ -81,6 +83,7 @@ static void free_gradients(PlanDeepspeedEngine *engine) {
 
 void plan_deepspeed_step(gpointer policy) {
   PlanDeepspeedEngine *engine = policy;
+  plan_deepspeed_pipe_reduce(engine);
   norm(engine);
   update(engine);
   free_gradients(engine);
@@ -88,6 +91,7 @@ void plan_deepspeed_step(gpointer policy) {
     gather(engine);
   if (engine->fetch != NULL && !plan_walk_alone(engine->walk))
     plan_deepspeed_fetch_step_ended(engine->fetch);
+  plan_deepspeed_pipe_loss(engine);
 }
 
 static PlanUpdate *update_of(PlanDeepspeedEngine *engine, guint64 elements, guint32 arriving, gboolean norm_too) {

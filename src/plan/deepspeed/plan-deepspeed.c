@@ -54,7 +54,8 @@ static void end_backward(gpointer policy) {
 
 static void load(gpointer policy) {
   PlanDeepspeedEngine *engine = policy;
-  const guint32 held[] = {engine->weights, engine->optimizer.master, engine->grads.full, engine->small, engine->second};
+  const guint32 held[] = {engine->weights, engine->optimizer.master, engine->grads.full,
+                          engine->small,   engine->second,           engine->pipe.buffers};
   for (guint i = 0; i < G_N_ELEMENTS(held); i++)
     if (held[i] != PROGRAM_NONE)
       program_builder_take(engine->builder, held[i]);
@@ -129,6 +130,7 @@ static void clear(gpointer policy) {
   g_free(engine->grads.fresh);
   g_free(engine->grads.add_ops);
   g_free(engine->grads.copy_ops);
+  g_free(engine->pipe.inputs);
   if (engine->bucket.members != NULL)
     g_array_unref(engine->bucket.members);
   g_clear_pointer(&engine->optimizer.sizes, g_ptr_array_unref);
@@ -201,6 +203,7 @@ static void set_up(gpointer policy, PlanWalk *walk, const PlanCase *what) {
                    (what->model->precision == MODEL_BF16 || what->model->precision == MODEL_FP8) &&
                    engine->kept == FP32 && !recipe->offload_optimizer;
   add_streams(engine);
+  plan_deepspeed_pipe_init(engine, what);
   engine->every = plan_parameters_all(walk);
   add_states(engine);
   plan_deepspeed_buckets_init(engine);
@@ -223,4 +226,7 @@ const PlanHooks plan_deepspeed_hooks = {
     .backward_ended = end_backward,
     .optimizer = plan_deepspeed_step,
     .step_ended = end_step,
+    .received = plan_deepspeed_pipe_received,
+    .sending = plan_deepspeed_pipe_sending,
+    .sent = plan_deepspeed_pipe_sent,
 };

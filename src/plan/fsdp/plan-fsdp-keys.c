@@ -5,10 +5,10 @@
 
 #include "base-names.h"
 #include "model-recipe.h"
+#include "plan-fsdp.h"
 #include "plan-optimizer.h"
 #include "plan-policy.h"
 #include "plan-version.h"
-#include "plan-wrap.h"
 
 #define OLDEST         PLAN_VERSION(2, 0, 0) /* of PyTorch */
 #define SECOND_OLDEST  PLAN_VERSION(2, 6, 0)
@@ -390,13 +390,33 @@ static gboolean resolve(const PlanGiven *given, PlanRecipe *recipe, gboolean sec
                   check_wrap(given, recipe, second, error) && read_reshard(settings, recipe, second, keys_, error) &&
                   read_dtypes(given, recipe, keys_, error) && check_fp8(given, recipe, second, error) &&
                   check_offload(settings, recipe, second, error) && check_checkpointing(settings, recipe, error) &&
-                  check_trainable(settings, recipe, second, error) && check_version(settings, recipe, second, error);
+                  check_trainable(settings, recipe, second, error) && check_version(settings, recipe, second, error) &&
+                  (!second || plan_fsdp2_axes(given, recipe, error));
   if (second)
     keys_->use_orig_params = TRUE;
   given->model->fp8_weights = keys_->gathers_fp8;
   g_clear_pointer(&keys_->wrap_text, g_free);
   g_clear_pointer(&keys_->reshard_text, g_free);
+  g_clear_pointer(&keys_->split_text, g_free);
   return good;
+}
+
+static void note_axes(const PlanRecipe *recipe, GPtrArray *notes) {
+  const Layout *layout = &recipe->axes.layout;
+  if (layout->degree[LAYOUT_PIPELINE] > 1 && recipe->fsdp.reshard == PLAN_RESHARD_DEFAULT)
+    g_ptr_array_add(notes,
+                    g_strdup("fsdp: over a pipeline gathered parameters stay for all micro-batches, and gradients "
+                             "are reduced after the last (fsdp.reshard_after_forward = yes gathers them for "
+                             "each pass)"));
+  if (layout->degree[LAYOUT_TENSOR] > 1)
+    g_ptr_array_add(notes,
+                    g_strdup(recipe->axes.sequence_parallel
+                                 ? "fsdp: tensor ranks split the sequence between their matmuls, as torchtitan's "
+                                   "plan does (parallel.sequence_parallel = no: they do not)"
+                                 : "fsdp: tensor ranks each have all tokens between their matmuls"));
+  if (layout->degree[LAYOUT_CONTEXT] > 1)
+    g_ptr_array_add(notes, g_strdup_printf("fsdp: context ranks share out parameters as data ranks do, over %u ranks",
+                                           recipe->shard_ranks));
 }
 
 void plan_fsdp_note(const PlanRecipe *recipe, GPtrArray *notes) {
@@ -405,7 +425,8 @@ void plan_fsdp_note(const PlanRecipe *recipe, GPtrArray *notes) {
                   g_strdup_printf("fsdp: %u bytes an element gathered, %u reduced, %u kept in shards; the loss is "
                                   "read after each step, gradients are set to none after it",
                                   keys_->parameter_bytes, keys_->reduce_bytes, keys_->shard_bytes));
-  if (recipe->gradient_accumulation > 1)
+  note_axes(recipe, notes);
+  if (recipe->gradient_accumulation > 1 && recipe->axes.layout.degree[LAYOUT_PIPELINE] <= 1)
     g_ptr_array_add(notes,
                     g_strdup(keys_->syncs_always ? "fsdp: gradients are reduced in every micro-batch"
                                                  : "fsdp: gradients stay whole until the last micro-batch (no_sync)"));

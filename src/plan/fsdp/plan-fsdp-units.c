@@ -18,9 +18,16 @@ static guint32 unit_tensor(PlanFsdp *fsdp, guint32 unit, const char *what, MemTe
   return program_builder_tensor(fsdp->builder, name, tenant, bytes, unique);
 }
 
-/* Of what is kept in shards, this much exists once: a copy's share of the cluster's. */
-static guint64 unique_of(const PlanFsdp *fsdp, guint64 bytes) {
-  return bytes / fsdp->replicas;
+/* Of what is kept in shards, this much exists once: a copy's share of the cluster's, of what tensor ranks hold alike
+ * theirs. */
+static guint64 unique_of(const PlanFsdp *fsdp, const PlanFsdpUnit *unit, guint64 bytes) {
+  guint64 alike =
+      unit->replicated > 0 ? (guint64)((double)bytes * ((double)unit->replicated / (double)unit->shard)) : 0;
+  return (bytes - alike + alike / fsdp->tensors) / fsdp->replicas;
+}
+
+static gboolean holds_head(const PlanFsdp *fsdp, guint32 w) {
+  return fsdp->walk->units[fsdp->wrap->units[w].last].unit->kind == MODEL_UNIT_HEAD;
 }
 
 static void measure_unit(PlanFsdp *fsdp, guint32 w) {
@@ -40,8 +47,10 @@ static void measure_unit(PlanFsdp *fsdp, guint32 w) {
   unit->owned = unit->reduced_shard == unit->shard && trained < unit->shard && keys->use_orig_params
                     ? trained
                     : unit->reduced_shard;
-  gboolean stays = keys->reshard == PLAN_RESHARD_DEFAULT && keys->wrap == PLAN_WRAP_ENDS &&
-                   fsdp->schedule == &plan_fsdp2_schedule && fsdp->wrap->units[w].last + 1 == fsdp->walk->n_units;
+  if (fsdp->tensors > 1)
+    unit->replicated = plan_wrap_rows_shard(fsdp->wrap, fsdp->walk, PLAN_WRAP_ALIKE, w, fsdp->shards);
+  gboolean stays = keys->reshard == PLAN_RESHARD_DEFAULT && fsdp->schedule == &plan_fsdp2_schedule &&
+                   (fsdp->piped || (keys->wrap == PLAN_WRAP_ENDS && holds_head(fsdp, w)));
   unit->reshards = fsdp->recipe->zero_stage == 3 && !fsdp->wrap->units[w].root && !stays;
 }
 
@@ -68,11 +77,12 @@ static void add_unit(PlanFsdp *fsdp, guint32 w) {
   unit->reducing = unit_tensor(fsdp, w, "reduce-scatter input", MEM_COMMUNICATION, whole, 0);
   unit->reduced =
       unit_tensor(fsdp, w, "reduce-scatter output", MEM_COMMUNICATION, unit->reduced_shard * keys->reduce_bytes, 0);
-  unit->gradient_shard = unit_tensor(fsdp, w, "gradient shard", MEM_GRADIENTS, shard, unique_of(fsdp, shard));
+  unit->gradient_shard = unit_tensor(fsdp, w, "gradient shard", MEM_GRADIENTS, shard, unique_of(fsdp, unit, shard));
   guint64 parameters = unit->shard * keys->shard_bytes;
   guint64 states = plan_optimizer_bytes(fsdp->recipe->optimizer, unit->owned, keys->shard_bytes, FALSE);
-  unit->parameters = unit_tensor(fsdp, w, "parameter shard", MEM_PARAMETERS, parameters, unique_of(fsdp, parameters));
-  unit->states = unit_tensor(fsdp, w, "optimizer states", MEM_OPTIMIZER, states, unique_of(fsdp, states));
+  unit->parameters =
+      unit_tensor(fsdp, w, "parameter shard", MEM_PARAMETERS, parameters, unique_of(fsdp, unit, parameters));
+  unit->states = unit_tensor(fsdp, w, "optimizer states", MEM_OPTIMIZER, states, unique_of(fsdp, unit, states));
   unit->temporaries = unit_tensor(fsdp, w, "foreach temporaries", MEM_TEMPORARY, unit->owned * keys->shard_bytes, 0);
 }
 
@@ -113,11 +123,19 @@ void plan_fsdp_add_units(PlanFsdp *fsdp) {
 
 /* Ranks side by side share a copy; those of one place in their copy hold the same shard. */
 void plan_fsdp_add_communicators(PlanFsdp *fsdp) {
+  const PlanRecipe *recipe = fsdp->recipe;
   guint32 kept = fsdp->keys->reshard == PLAN_RESHARD_SMALLER ? fsdp->keys->reshard_ranks : 1;
+  fsdp->tensor_slot = fsdp->pipeline_slot = PROGRAM_NONE;
   if (fsdp->shards > 1)
-    fsdp->shard_slot = plan_groups_beside(fsdp->builder, "shard", fsdp->recipe, fsdp->shards);
+    fsdp->shard_slot = plan_groups_beside(fsdp->builder, "shard", recipe, fsdp->shards);
   if (fsdp->replicas > 1)
-    fsdp->replica_slot = plan_groups_alike(fsdp->builder, "replicate", fsdp->recipe, fsdp->shards);
+    fsdp->replica_slot = plan_groups_alike(fsdp->builder, "replicate", recipe, fsdp->shards);
   if (kept > 1)
-    fsdp->kept_slot = plan_groups_beside(fsdp->builder, "post-forward", fsdp->recipe, kept);
+    fsdp->kept_slot = plan_groups_beside(fsdp->builder, "post-forward", recipe, kept);
+  if (fsdp->tensors > 1) {
+    fsdp->tensor_slot = plan_groups_of(fsdp->builder, "tensor", recipe, LAYOUT_BIT(LAYOUT_TENSOR));
+    fsdp->tensor_stream = program_builder_stream(fsdp->builder, "tensor");
+  }
+  if (fsdp->piped)
+    fsdp->pipeline_slot = plan_groups_of(fsdp->builder, "pipeline", recipe, LAYOUT_BIT(LAYOUT_PIPELINE));
 }

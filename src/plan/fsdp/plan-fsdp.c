@@ -4,6 +4,7 @@
 #include "base-error.h"
 #include "mem-tenant.h"
 #include "model-host.h"
+#include "plan-groups.h"
 #include "plan-lives.h"
 #include "plan-step.h"
 
@@ -151,6 +152,7 @@ static void begin_backward(PlanFsdp *fsdp, guint32 unit) {
 static void before_unit(gpointer policy, guint32 u, PlanPass pass) {
   PlanFsdp *fsdp = policy;
   const PlanWrap *wrap = fsdp->wrap;
+  fsdp->in_forward = pass == PLAN_FORWARD;
   for (guint32 w = wrap->n; w-- > 0;) {
     if (!is_whole(fsdp, w))
       continue;
@@ -205,11 +207,20 @@ static void end_backward(gpointer policy) {
   fsdp->schedule->end_backward(fsdp);
 }
 
-/* The norm of each rank's shards, then of them all. */
+/* The norm of each rank's shards, then of them all: along one axis after the other. */
 static void gradient_norm(PlanFsdp *fsdp) {
   guint32 row = plan_update_norm(fsdp->walk, fsdp->update);
-  if (row != PROGRAM_NONE && fsdp->shards > 1)
-    plan_fsdp_collective(fsdp, fsdp->compute, row, "all-reduce norm", fsdp->shard_slot, COLL_ALL_REDUCE, sizeof(float));
+  if (row == PROGRAM_NONE)
+    return;
+  if (fsdp->shards > 1)
+    row = plan_fsdp_collective(fsdp, fsdp->compute, row, "all-reduce norm", fsdp->shard_slot, COLL_ALL_REDUCE,
+                               sizeof(float));
+  if (fsdp->tensors > 1)
+    row = plan_fsdp_collective(fsdp, fsdp->compute, row, "all-reduce norm", fsdp->tensor_slot, COLL_ALL_REDUCE,
+                               sizeof(float));
+  if (fsdp->piped)
+    plan_walk_collective(fsdp->walk, fsdp->compute, "all-reduce norm", fsdp->pipeline_slot,
+                         (CollCall){COLL_ALL_REDUCE, sizeof(float)}, PROGRAM_HINT_PIPELINE);
 }
 
 static void update(PlanFsdp *fsdp) {
@@ -265,8 +276,7 @@ static void load(gpointer policy) {
 
 static void begin_micro_batch(gpointer policy) {
   PlanFsdp *fsdp = policy;
-  fsdp->syncs = fsdp->keys->syncs_always || plan_walk_last_micro(fsdp->walk);
-  fsdp->in_forward = TRUE;
+  fsdp->syncs = !fsdp->piped && (fsdp->keys->syncs_always || plan_walk_last_micro(fsdp->walk));
   plan_step_micro_batch(fsdp->walk, PROGRAM_SETUP);
 }
 
@@ -291,8 +301,11 @@ static void set_up(gpointer policy, PlanWalk *walk, const PlanCase *what) {
                      .half_tied = PLAN_NO_PARAMETER};
   sim_require(recipe->fsdp.gathers_fp8 == what->model->fp8_weights, 0, NULL,
               "the model and its gathers disagree on whether weights come in fp8");
+  Layout layout = plan_groups_layout(recipe);
   fsdp->shards = recipe->zero_stage == 0 ? 1 : recipe->shard_ranks;
   fsdp->replicas = recipe->ranks / fsdp->shards;
+  fsdp->tensors = layout.degree[LAYOUT_TENSOR];
+  fsdp->piped = layout.degree[LAYOUT_PIPELINE] > 1;
   fsdp->fp16 = recipe->fsdp.reduce_dtype == PLAN_DTYPE_FP16 ||
                (recipe->fsdp.reduce_dtype == PLAN_DTYPE_DEFAULT && what->model->precision == MODEL_FP16);
   fsdp->ops = g_array_new(FALSE, FALSE, sizeof(Move));

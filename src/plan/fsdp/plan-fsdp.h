@@ -21,6 +21,7 @@ typedef struct {
   guint64 gathered_bytes;                /* of all that share */
   guint64 fp8_shard;                     /* elements of my shard that are cast to fp8 to be gathered */
   guint64 owned;                         /* what this rank's optimizer updates */
+  guint64 replicated;                    /* of its elements, those that every tensor rank holds */
   gboolean reshards;                     /* after forward */
   gboolean has_backward;                 /* something of it, or below it, is trained */
   /* Tensors. */
@@ -68,8 +69,12 @@ struct PlanFsdp {
   ProgramBuilder *builder;
   PlanWalk *walk;
   PlanWrap *wrap;
-  PlanFsdpUnit *units;                                    /* by unit of the wrap */
-  guint32 shards, replicas;                               /* ranks that share one copy; copies */
+  PlanFsdpUnit *units;                /* by unit of the wrap */
+  guint32 shards, replicas;           /* ranks that share one copy; copies */
+  guint32 tensors;                    /* ranks that split matmuls */
+  gboolean piped;                     /* units stay gathered and gradients whole until a chunk's last backward */
+  guint32 tensor_slot, pipeline_slot; /* PROGRAM_NONE: there is one rank */
+  guint32 tensor_stream;
   guint32 shard_slot, replica_slot, kept_slot;            /* communicators */
   guint32 compute, copies, gathers, reduces, all_reduces; /* streams */
   gboolean fp16;                                          /* gradients are reduced in it */
@@ -114,6 +119,15 @@ guint32 plan_fsdp_reduced(const PlanFsdp *fsdp, guint32 unit);
 /* From `held`, reduced within the shard group by `row`, to the shard that the optimizer reads: all-reduced over copies,
  * divided, cast, added to what earlier micro-batches left. */
 void plan_fsdp_finish_gradient(PlanFsdp *fsdp, guint32 unit, guint32 row, guint32 held);
+
+/* What follows from other axes than data: fills and checks; plan-fsdp-axes.c. */
+gboolean plan_fsdp2_axes(const PlanGiven *given, PlanRecipe *recipe, GError **error);
+
+/* FSDP2 beside other axes (plan-fsdp2-axes.c): the gradient of parameters that tensor ranks hold whole, summed over them
+ * before it is reduced; the end of a chunk's last backward under a pipeline. */
+void plan_fsdp2_sum_gradients(PlanFsdp *fsdp, guint32 unit);
+void plan_fsdp2_reduce_chunk(PlanFsdp *fsdp, guint32 chunk);
+void plan_fsdp2_reduce_unit(PlanFsdp *fsdp, guint32 unit);
 
 /* Hooks of units inside a block, around the operations of the block `part`. plan-fsdp-inside.c. */
 void plan_fsdp_inside_before(PlanFsdp *fsdp, guint32 part, const ModelOp *op, PlanPass pass);

@@ -148,7 +148,7 @@ static void pre_backward(PlanFsdp *fsdp, guint32 unit) {
   plan_fsdp_hook_cost(fsdp);
   unshard(fsdp, unit);
   wait_for(fsdp, unit);
-  if (unit > 0)
+  if (unit > 0 && fsdp->wrap->units[unit - 1].chunk == fsdp->wrap->units[unit].chunk)
     unshard(fsdp, unit - 1);
   plan_fsdp_context(fsdp, PROGRAM_BACKWARD, unit);
   fsdp->adds_in_place = fsdp->keys->reduce_bytes == fsdp->keys->parameter_bytes && fsdp->units[unit].has_gradient;
@@ -183,6 +183,7 @@ static void drop_reducing(PlanFsdp *fsdp) {
 
 static void reduce(PlanFsdp *fsdp, guint32 unit) {
   PlanFsdpUnit *state = &fsdp->units[unit];
+  plan_fsdp2_sum_gradients(fsdp, unit);
   guint64 whole = state->reduced_padded * fsdp->keys->reduce_bytes;
   guint64 read = state->has_gradient ? whole : state->reduced_padded * fsdp->keys->parameter_bytes;
   plan_fsdp_context(fsdp, PROGRAM_REDUCE, unit);
@@ -212,8 +213,16 @@ static void post_backward(PlanFsdp *fsdp, guint32 unit) {
   plan_fsdp_context(fsdp, PROGRAM_BACKWARD, unit);
   if (trained)
     accumulate(fsdp, unit);
+  if (fsdp->piped)
+    return;
   reshard(fsdp, unit);
   if (fsdp->syncs && trained)
+    reduce(fsdp, unit);
+}
+
+void plan_fsdp2_reduce_unit(PlanFsdp *fsdp, guint32 unit) {
+  reshard(fsdp, unit);
+  if (fsdp->units[unit].reduced_shard > 0)
     reduce(fsdp, unit);
 }
 
@@ -236,6 +245,10 @@ static void drop_unused(PlanFsdp *fsdp, guint32 unit) {
 
 static void end_backward(PlanFsdp *fsdp) {
   drop_gathered(fsdp);
+  if (fsdp->piped && !plan_walk_last_micro(fsdp->walk))
+    return;
+  if (fsdp->piped)
+    plan_fsdp2_reduce_chunk(fsdp, fsdp->walk->chunk);
   for (guint32 w = 0; w < fsdp->wrap->n; w++)
     if (!fsdp->units[w].has_backward)
       drop_unused(fsdp, w);

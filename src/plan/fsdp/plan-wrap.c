@@ -4,7 +4,9 @@
 typedef enum { EMBEDDING, BLOCK, HEAD } Part;
 
 static Part part_of(const PlanWalk *walk, guint32 index) {
-  return index == 0 ? EMBEDDING : index + 1 < walk->n_units ? BLOCK : HEAD;
+  static const Part parts[MODEL_UNIT_KINDS] = {
+      [MODEL_UNIT_EMBEDDING] = EMBEDDING, [MODEL_UNIT_LAYER] = BLOCK, [MODEL_UNIT_HEAD] = HEAD};
+  return parts[walk->units[index].unit->kind];
 }
 
 #define ROOT(walk)  ((walk)->n_units)     /* owners beside the parts themselves */
@@ -88,9 +90,10 @@ static guint64 split_block(PlanWrap *wrap, const PlanWalk *walk, guint32 part, g
 /* ---- Whole parts ---- */
 
 /* What no unit inside holds of the owner's parts. */
-static void add_unit(PlanWrap *wrap, const PlanWalk *walk, const guint32 *owner, guint32 owned_by) {
+static void add_unit(PlanWrap *wrap, const PlanWalk *walk, const PlanChunk *chunk, const guint32 *owner,
+                     guint32 owned_by) {
   PlanWrapUnit unit = {.layer = -1, .root = owned_by == ROOT(walk), .first = walk->n_units};
-  for (guint32 u = 0; u < walk->n_units; u++) {
+  for (guint32 u = chunk->first; u <= chunk->last; u++) {
     if (owner[u] != owned_by)
       continue;
     unit.first = MIN(unit.first, u);
@@ -118,42 +121,45 @@ static gboolean begins_before(const PlanWrapUnit *a, const PlanWrapUnit *b) {
   return a->forward.begin != b->forward.begin ? a->forward.begin < b->forward.begin : a->forward.end > b->forward.end;
 }
 
-static void order_beginnings(PlanWrap *wrap) {
-  wrap->begun = g_new(guint32, wrap->n);
-  for (guint32 w = 0; w < wrap->n; w++) {
+static void order_beginnings(PlanWrap *wrap, guint32 from) {
+  for (guint32 w = from; w < wrap->n; w++) {
     guint32 at = w;
-    for (; at > 0 && begins_before(&wrap->units[w], &wrap->units[wrap->begun[at - 1]]); at--)
+    for (; at > from && begins_before(&wrap->units[w], &wrap->units[wrap->begun[at - 1]]); at--)
       wrap->begun[at] = wrap->begun[at - 1];
     wrap->begun[at] = w;
   }
 }
 
-static void add_all(PlanWrap *wrap, const PlanWalk *walk, PlanWrapKind kind, guint64 least) {
+static void add_chunk(PlanWrap *wrap, const PlanWalk *walk, PlanWrapKind kind, guint64 least, const PlanChunk *chunk) {
   g_autofree guint32 *owner = g_new(guint32, walk->n_units);
-  guint32 head = walk->n_units - 1;
+  gboolean has_head = part_of(walk, chunk->last) == HEAD;
+  guint32 head = has_head ? chunk->last : chunk->last + 1;
   guint64 rest = 0;
-  for (guint32 u = 0; u < walk->n_units; u++)
+  for (guint32 u = chunk->first; u <= chunk->last; u++)
     owner[u] = ROOT(walk);
-  for (guint32 u = 0; u < walk->n_units; u++) {
+  for (guint32 u = chunk->first; u <= chunk->last; u++) {
     gboolean splits = kind == PLAN_WRAP_SIZE && part_of(walk, u) == BLOCK;
     guint64 left = splits ? split_block(wrap, walk, u, least) : model_unit_elements(walk->units[u].unit);
     owner[u] = stands_alone(walk, kind, least, u, left) ? u : u < head ? MODEL(walk) : ROOT(walk);
     rest += owner[u] == MODEL(walk) ? left : 0;
     if (u < head && owner[u] == u)
-      add_unit(wrap, walk, owner, u);
+      add_unit(wrap, walk, chunk, owner, u);
   }
   /* A list of blocks is never a unit, but the model that holds it may be. */
-  for (guint32 u = 0; u < head && (kind != PLAN_WRAP_SIZE || rest < least); u++)
+  for (guint32 u = chunk->first; u < head && (kind != PLAN_WRAP_SIZE || rest < least); u++)
     owner[u] = owner[u] == MODEL(walk) ? ROOT(walk) : owner[u];
-  add_unit(wrap, walk, owner, MODEL(walk));
-  add_unit(wrap, walk, owner, head);
-  add_unit(wrap, walk, owner, ROOT(walk));
+  add_unit(wrap, walk, chunk, owner, MODEL(walk));
+  if (has_head)
+    add_unit(wrap, walk, chunk, owner, head);
+  add_unit(wrap, walk, chunk, owner, ROOT(walk));
 }
 
 PlanWrap *plan_wrap_new(const PlanWalk *walk, PlanWrapKind kind, guint64 least) {
   PlanWrap *wrap = g_new0(PlanWrap, 1);
   gsize most = kind == PLAN_WRAP_SIZE ? (gsize)walk->n_units * (PLAN_WRAP_INSIDE + 1) : walk->n_units;
-  wrap->units = g_new0(PlanWrapUnit, most + 2);
+  most += 2 * (gsize)walk->holding->n_chunks;
+  wrap->units = g_new0(PlanWrapUnit, most);
+  wrap->begun = g_new(guint32, most);
   wrap->n_parts = walk->n_units;
   wrap->of = g_new(guint32 *, walk->n_units);
   for (guint32 u = 0; u < walk->n_units; u++) {
@@ -162,8 +168,13 @@ PlanWrap *plan_wrap_new(const PlanWalk *walk, PlanWrapKind kind, guint64 least) 
     for (guint p = 0; p < n; p++)
       wrap->of[u][p] = PROGRAM_NONE;
   }
-  add_all(wrap, walk, kind, least);
-  order_beginnings(wrap);
+  for (guint32 c = 0; c < walk->holding->n_chunks; c++) {
+    guint32 from = wrap->n;
+    add_chunk(wrap, walk, kind, least, &walk->holding->chunks[c]);
+    for (guint32 w = from; w < wrap->n; w++)
+      wrap->units[w].chunk = c;
+    order_beginnings(wrap, from);
+  }
   return wrap;
 }
 
@@ -182,7 +193,8 @@ guint32 plan_wrap_next(const PlanWrap *wrap, guint32 unit) {
   guint32 at = 0;
   while (wrap->begun[at] != unit)
     at++;
-  return at + 1 < wrap->n ? wrap->begun[at + 1] : PROGRAM_NONE;
+  guint32 next = at + 1 < wrap->n ? wrap->begun[at + 1] : PROGRAM_NONE;
+  return next != PROGRAM_NONE && wrap->units[next].chunk == wrap->units[unit].chunk ? next : PROGRAM_NONE;
 }
 
 guint32 plan_wrap_around(const PlanWrap *wrap, guint32 part) {
@@ -204,8 +216,11 @@ static guint64 rounded_up(guint64 value, guint64 to) {
 }
 
 static gboolean counts(const ModelParameter *parameter, PlanWrapWhich which) {
-  gboolean wanted = which == PLAN_WRAP_TRAINED ? !parameter->frozen : which == PLAN_WRAP_FP8 ? parameter->fp8 : TRUE;
-  return wanted && !parameter->shared;
+  const gboolean wanted[] = {[PLAN_WRAP_ALL] = TRUE,
+                             [PLAN_WRAP_TRAINED] = !parameter->frozen,
+                             [PLAN_WRAP_FP8] = parameter->fp8,
+                             [PLAN_WRAP_ALIKE] = parameter->place != MODEL_PLACE_SPLIT};
+  return wanted[which] && !parameter->shared;
 }
 
 typedef guint64 (*Measure)(guint64 so_far, const ModelParameter *parameter, guint64 by);

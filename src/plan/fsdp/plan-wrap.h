@@ -10,7 +10,8 @@
  *              small that makes units inside a block: its attention, its MLP, single linear layers
  *
  * A unit is gathered before the first of its members (parts of the walk) in forward and before the last in backward; a unit
- * inside a block before and after operations of it. The root comes last. Sources: torch/distributed/fsdp/wrap.py;
+ * inside a block before and after operations of it. The root comes last. Each chunk of a pipeline rank is a model of its
+ * own, with a root. Sources: torch/distributed/fsdp/wrap.py;
  * torchtitan's models/llama3/infra/parallelize.py. */
 #pragma once
 
@@ -25,7 +26,8 @@ typedef struct {
 
 typedef struct {
   gint32 layer;        /* of a block, and of what is inside one; -1: another unit */
-  gboolean root;       /* the module that holds all others */
+  guint32 chunk;       /* of the rank */
+  gboolean root;       /* the module that holds all others of its chunk */
   guint32 first, last; /* parts of the walk: a root's may lie around those of other units */
   const char *inside;  /* module inside a block, "mlp"; NULL: it is whole parts of the walk */
   PlanSpan forward;    /* where it is inside a block: from its first operation to its last */
@@ -35,9 +37,9 @@ typedef struct {
 } PlanWrapUnit;
 
 typedef struct {
-  PlanWrapUnit *units; /* in order of forward's end: the root is last */
+  PlanWrapUnit *units; /* chunk by chunk in order of forward's end: the root is last */
   guint32 n;
-  guint32 *begun; /* units in order of forward's beginning: the root is first */
+  guint32 *begun; /* units chunk by chunk in order of forward's beginning: the root is first */
   guint32 **of;   /* by part of the walk and parameter of it: its unit */
   guint32 n_parts;
   gboolean has_inside; /* some unit is inside a block */
@@ -47,7 +49,7 @@ PlanWrap *plan_wrap_new(const PlanWalk *walk, PlanWrapKind kind, guint64 least);
 void plan_wrap_free(PlanWrap *wrap);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PlanWrap, plan_wrap_free)
 
-/* The unit whose forward begins after this one's; `unit` is the last: PROGRAM_NONE. */
+/* The unit of the chunk whose forward begins after this one's; `unit` is the last: PROGRAM_NONE. */
 guint32 plan_wrap_next(const PlanWrap *wrap, guint32 unit);
 /* The unit that is just this part of the walk; PROGRAM_NONE: none is. */
 guint32 plan_wrap_around(const PlanWrap *wrap, guint32 part);
@@ -67,7 +69,8 @@ typedef struct {
 } PlanWrapModule;
 guint plan_wrap_inside(const ModelUnit *block, guint64 least, PlanWrapModule *ret);
 
-typedef enum { PLAN_WRAP_ALL, PLAN_WRAP_TRAINED, PLAN_WRAP_FP8 } PlanWrapWhich; /* fp8: as ModelParameter */
+/* fp8: as ModelParameter; alike: every tensor rank holds the same. */
+typedef enum { PLAN_WRAP_ALL, PLAN_WRAP_TRAINED, PLAN_WRAP_FP8, PLAN_WRAP_ALIKE } PlanWrapWhich;
 
 /* Elements of one rank's shard of a unit, or of what of it is trained; all ranks' are as long. A flat parameter (FSDP1) is padded to a multiple of
  * the ranks, its parameters beginning on `aligned` elements (1: anywhere); FSDP2 cuts each parameter by rows, and pads

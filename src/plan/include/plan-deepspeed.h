@@ -6,6 +6,9 @@
 /* Who splits the matmuls: the model's script (Megatron-DeepSpeed), or DeepSpeed (AutoTP). */
 typedef enum { PLAN_DEEPSPEED_MEGATRON, PLAN_DEEPSPEED_AUTOTP } PlanDeepspeedTensor;
 
+/* What a stage of the pipeline has as many of as the others. */
+typedef enum { PLAN_PARTITION_PARAMETERS, PLAN_PARTITION_UNITS, PLAN_PARTITION_TYPE } PlanPartition;
+
 typedef struct {
   gboolean contiguous_gradients, reduce_scatter, use_multi_rank_bucket_allreduce, overlap_comm, round_robin_gradients;
   guint64 reduce_bucket_size, allgather_bucket_size, sub_group_size;
@@ -20,7 +23,9 @@ typedef struct {
   /* Beside other axes. */
   int tensor_parallel; /* PlanDeepspeedTensor */
   gboolean tp_overlap_comm, partition_activations;
-  char *partition_method; /* as written; NULL once resolved */
+  char *partition_method;                                /* as written; NULL once resolved */
+  int partition;                                         /* PlanPartition */
+  gboolean counts_embedding, counts_layers, counts_head; /* of PLAN_PARTITION_TYPE */
   gboolean pipe_partitioned, grad_partitioned;
 } PlanDeepspeed;
 

@@ -16,6 +16,8 @@ typedef enum {
   PLAN_RESHARD_SMALLER /* FSDP2: into a shard over fewer ranks */
 } PlanReshard;
 
+#define PLAN_SPLIT_MOST 256
+
 /* How context ranks see each other's keys and values. */
 typedef enum { PLAN_ROTATE_ALLGATHER, PLAN_ROTATE_ALLTOALL } PlanContextRotate;
 
@@ -39,6 +41,8 @@ typedef struct {
   gboolean loss_parallel, async_tensor_parallel;
   int context_rotate;                        /* PlanContextRotate */
   char *split_text;                          /* as written; NULL once resolved */
+  guint16 split[PLAN_SPLIT_MOST];            /* layers at which a stage of the pipeline begins */
+  guint32 n_split;                           /* 0: torchtitan spreads them */
   guint64 first_stage_less, last_stage_less; /* layers that embedding and head count as */
   guint64 pipeline_microbatches;             /* of one run through the pipeline; 0: all of a step */
 } PlanFsdpKeys;

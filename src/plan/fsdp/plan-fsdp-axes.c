@@ -1,0 +1,115 @@
+/* FSDP2 beside other axes, as torchtitan lays them: what a rank's share of a layer is, which layers a stage of the
+ * pipeline holds, and what its schedules send when.
+ *
+ * Source: torchtitan/models/llama3/infra/parallelize.py, torchtitan/distributed/pipeline_parallel.py (2025);
+ * torch/distributed/pipelining/schedules.py: Schedule1F1B sends and receives between two passes in one batch, the other
+ * schedules each by itself, and none waits for what it sends before the end of the step. */
+#include <string.h>
+
+#include "plan-fsdp.h"
+#include "plan-schedule.h"
+#include "plan-stages.h"
+
+static guint32 degree(const PlanRecipe *recipe, LayoutAxis axis) {
+  return recipe->axes.layout.degree[axis];
+}
+
+/* ---- Tensor and context ---- */
+
+static gboolean share(const PlanGiven *given, PlanRecipe *recipe, GError **error) {
+  const PlanFsdpKeys *keys = &recipe->fsdp;
+  ModelShare *share_ = &given->model->share;
+  gboolean tensor = degree(recipe, LAYOUT_TENSOR) > 1, context = degree(recipe, LAYOUT_CONTEXT) > 1;
+  if (tensor && !conf_settings_given(given->settings, "parallel.sequence_parallel"))
+    recipe->axes.sequence_parallel = share_->sequence_parallel = TRUE;
+  gboolean chunks = tensor && keys->async_tensor_parallel;
+  if (chunks && !given->model->compiled)
+    return conf_settings_fail(given->settings, "fsdp.async_tensor_parallel", error,
+                              "is what torch.compile makes of the layers; set training.compile=yes");
+  if (chunks && !recipe->axes.sequence_parallel)
+    return conf_settings_fail(given->settings, "fsdp.async_tensor_parallel", error,
+                              "hides gathers and scatters, which are of sequence parallelism; set "
+                              "parallel.sequence_parallel=yes");
+  share_->overlap = chunks ? MODEL_OVERLAP_CHUNKS : MODEL_OVERLAP_NONE;
+  share_->whole_logits = tensor && !keys->loss_parallel;
+  share_->context_kind = keys->context_rotate == PLAN_ROTATE_ALLTOALL ? MODEL_CONTEXT_RING : MODEL_CONTEXT_GATHER;
+  share_->zigzag = context;
+  return TRUE;
+}
+
+/* ---- Pipeline ---- */
+
+static gboolean read_split(const ConfSettings *settings, PlanFsdpKeys *keys, GError **error) {
+  g_auto(GStrv) words = g_strsplit_set(keys->split_text != NULL ? keys->split_text : "", " ,", -1);
+  guint64 before = 0, layer;
+  for (char **word = words; *word != NULL; word++) {
+    if (**word == '\0')
+      continue;
+    if (keys->n_split == PLAN_SPLIT_MOST || !g_ascii_string_to_unsigned(*word, 10, 0, G_MAXUINT16, &layer, NULL) ||
+        (keys->n_split > 0 && layer <= before))
+      return conf_settings_fail(settings, "fsdp.pipeline_split", error,
+                                "\"%s\" is not the number of a layer after the one before it", *word);
+    keys->split[keys->n_split++] = (guint16)(before = layer);
+  }
+  return TRUE;
+}
+
+static gboolean check_split(const PlanGiven *given, const PlanRecipe *recipe, GError **error) {
+  guint32 n = recipe->fsdp.n_split, stages = degree(recipe, LAYOUT_PIPELINE) * MAX(recipe->axes.chunks, 1);
+  if (n == 0)
+    return TRUE;
+  if (n + 1 != stages)
+    return conf_settings_fail(given->settings, "fsdp.pipeline_split", error,
+                              "makes %u stages, and parallel.pipeline and interleave make %u", n + 1, stages);
+  return recipe->fsdp.split[n - 1] < given->shape->layers ||
+         conf_settings_fail(given->settings, "fsdp.pipeline_split", error,
+                            "the model has %" G_GUINT64_FORMAT " layers, from 0 on", given->shape->layers);
+}
+
+static gboolean check_runs(const ConfSettings *settings, const PlanRecipe *recipe, GError **error) {
+  guint64 run = recipe->fsdp.pipeline_microbatches, all = recipe->gradient_accumulation;
+  return degree(recipe, LAYOUT_PIPELINE) == 1 || run == 0 || run == all ||
+         conf_settings_fail(settings, "fsdp.pipeline_microbatches", error,
+                            "a step has %" G_GUINT64_FORMAT " micro-batches, and a pipeline that is drained and filled "
+                            "again in between is not modelled; make global_batch = local batch × data ranks",
+                            all);
+}
+
+static gboolean pipeline(const PlanGiven *given, PlanRecipe *recipe, GError **error) {
+  guint32 ranks = degree(recipe, LAYOUT_PIPELINE);
+  g_autoptr(GError) fault = NULL;
+  if (ranks == 1)
+    return TRUE;
+  if (recipe->fsdp.offloads)
+    return conf_settings_fail(given->settings, "fsdp.cpu_offload", error, "over a pipeline it is not modelled");
+  if (given->shape->tied_embeddings)
+    return conf_settings_fail(given->settings, "parallel.pipeline", error,
+                              "tied embedding and head are one parameter, which torchtitan does not keep alike on two "
+                              "stages; untie them");
+  if (!check_split(given, recipe, error) || !check_runs(given->settings, recipe, error))
+    return FALSE;
+  if (recipe->axes.schedule == LAYOUT_SCHEDULE_INTERLEAVED &&
+      !plan_schedule_group_torch(ranks, (guint32)recipe->gradient_accumulation, &recipe->pipeline.group, &fault))
+    return conf_settings_fail(given->settings, "training.gradient_accumulation", error, "%s", fault->message);
+  recipe->pipeline.batches = recipe->axes.schedule == LAYOUT_SCHEDULE_1F1B;
+  recipe->pipeline.keeps_outputs = TRUE;
+  return TRUE;
+}
+
+gboolean plan_fsdp2_axes(const PlanGiven *given, PlanRecipe *recipe, GError **error) {
+  return read_split(given->settings, &recipe->fsdp, error) && share(given, recipe, error) &&
+         pipeline(given, recipe, error);
+}
+
+gboolean plan_fsdp2_spread(const ModelShape *shape, const PlanRecipe *recipe, guint32 *ret_bounds, GError **error) {
+  const PlanFsdpKeys *keys = &recipe->fsdp;
+  guint32 layers = (guint32)shape->layers, stages = degree(recipe, LAYOUT_PIPELINE) * MAX(recipe->axes.chunks, 1);
+  if (keys->n_split == 0)
+    return plan_stages_torchtitan(layers, stages, (guint32)keys->first_stage_less, (guint32)keys->last_stage_less,
+                                  ret_bounds, error);
+  ret_bounds[0] = 0;
+  for (guint32 i = 0; i < keys->n_split; i++)
+    ret_bounds[i + 1] = keys->split[i] + 1u;
+  ret_bounds[stages] = layers + 2;
+  return TRUE;
+}
