@@ -1,4 +1,6 @@
 /* FSDP2 beside tensor, context and pipeline parallelism: what is gathered, reduced and summed when, and what is refused. */
+#include <string.h>
+
 #include "axes-case.h"
 
 static const char fsdp2[] = "parallel.framework=fsdp2", stage_3[] = "parallel.zero_stage=3";
@@ -58,6 +60,22 @@ static void a_pipeline_gathers_once(void) {
     CU_ASSERT_TRUE(axes_case_last(stage, "send gradients") < 0);
     CU_ASSERT_TRUE(axes_case_first(stage, "reduce-scatter gradients") > axes_case_last(stage, "receive gradients"));
   }
+}
+
+/* PyTorch's stages have a buffer for each micro-batch and each of what comes: activations but on the first stage,
+ * gradients but on the last: 64 tokens × 256 × 2 bytes, six times. */
+static void a_stage_holds_what_comes(void) {
+  g_autoptr(Program) program = axes_case(
+      7, FALSE, 3, (const char *[]){fsdp2, stage_3, "parallel.pipeline=3", "training.gradient_accumulation=6", NULL});
+  static const guint64 bytes[] = {6 * 32768, 2 * 6 * 32768, 6 * 32768};
+  guint n = 0;
+  for (guint32 t = 0; t < program->n_tensors; t++)
+    if (strcmp(program->tensors[t].name, "receive buffers") == 0) {
+      CU_ASSERT_TRUE_FATAL(n < 3);
+      CU_ASSERT_EQUAL(program->tensors[t].bytes, bytes[n]);
+      n++;
+    }
+  CU_ASSERT_EQUAL(n, 3);
 }
 
 /* Norms are whole on each tensor rank, which sees its part of the tokens: their gradients (256 elements, in 16 bits as
@@ -143,6 +161,7 @@ int main(void) {
   return harness_run("plan-fsdp-axes",
                      (HarnessCase[]){{"any layout plays", any_layout_plays},
                                      {"a pipeline gathers once", a_pipeline_gathers_once},
+                                     {"a stage holds what comes", a_stage_holds_what_comes},
                                      {"norms are summed", norms_are_summed},
                                      {"the norm goes along every axis", the_norm_goes_along_every_axis},
                                      {"context ranks share parameters", context_ranks_share_parameters},

@@ -2,7 +2,7 @@
  * pipeline holds, and what its schedules send when.
  *
  * Source: torchtitan/models/llama3/infra/parallelize.py, torchtitan/distributed/pipeline_parallel.py (2025);
- * torch/distributed/pipelining/schedules.py: Schedule1F1B sends and receives between two passes in one batch, the other
+ * torch/distributed/pipelining/schedules.py and stage.py: Schedule1F1B sends and receives between two passes in one batch, the other
  * schedules each by itself, and none waits for what it sends before the end of the step. */
 #include <string.h>
 
@@ -92,7 +92,7 @@ static gboolean pipeline(const PlanGiven *given, PlanRecipe *recipe, GError **er
       !plan_schedule_group_torch(ranks, (guint32)recipe->gradient_accumulation, &recipe->pipeline.group, &fault))
     return conf_settings_fail(given->settings, "training.gradient_accumulation", error, "%s", fault->message);
   recipe->pipeline.batches = recipe->axes.schedule == LAYOUT_SCHEDULE_1F1B;
-  recipe->pipeline.keeps_outputs = TRUE;
+  recipe->pipeline.keeps_outputs = recipe->pipeline.buffers = TRUE;
   return TRUE;
 }
 

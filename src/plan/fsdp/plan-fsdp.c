@@ -272,6 +272,8 @@ static void load(gpointer policy) {
   PlanFsdp *fsdp = policy;
   for (guint32 w = 0; w < fsdp->wrap->n && !fsdp->keys->offloads; w++)
     plan_walk_take(fsdp->walk, fsdp->units[w].parameters);
+  if (fsdp->receive_buffers != PROGRAM_NONE)
+    plan_walk_take(fsdp->walk, fsdp->receive_buffers);
 }
 
 static void begin_micro_batch(gpointer policy) {
@@ -316,6 +318,7 @@ static void set_up(gpointer policy, PlanWalk *walk, const PlanCase *what) {
   plan_fsdp_add_communicators(fsdp);
   fsdp->wrap = plan_wrap_new(walk, (PlanWrapKind)recipe->fsdp.wrap, recipe->fsdp.wrap_elements);
   plan_fsdp_add_units(fsdp);
+  fsdp->receive_buffers = plan_fsdp2_receive_buffers(fsdp);
 }
 
 const PlanHooks plan_fsdp_hooks = {

@@ -75,6 +75,7 @@ struct PlanFsdp {
   gboolean piped;                     /* units stay gathered and gradients whole until a chunk's last backward */
   guint32 tensor_slot, pipeline_slot; /* PROGRAM_NONE: there is one rank */
   guint32 tensor_stream;
+  guint32 receive_buffers;                                /* tensor; PROGRAM_NONE: none */
   guint32 shard_slot, replica_slot, kept_slot;            /* communicators */
   guint32 compute, copies, gathers, reduces, all_reduces; /* streams */
   gboolean fp16;                                          /* gradients are reduced in it */
@@ -127,6 +128,8 @@ gboolean plan_fsdp2_axes(const PlanGiven *given, PlanRecipe *recipe, GError **er
  * before it is reduced; the end of a chunk's last backward under a pipeline. */
 void plan_fsdp2_sum_gradients(PlanFsdp *fsdp, guint32 unit);
 void plan_fsdp2_reduce_chunk(PlanFsdp *fsdp, guint32 chunk);
+/* Tensor of all that other stages send in a step; PROGRAM_NONE: they send nothing. */
+guint32 plan_fsdp2_receive_buffers(const PlanFsdp *fsdp);
 void plan_fsdp2_reduce_unit(PlanFsdp *fsdp, guint32 unit);
 
 /* Hooks of units inside a block, around the operations of the block `part`. plan-fsdp-inside.c. */

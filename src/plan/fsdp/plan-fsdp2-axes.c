@@ -4,9 +4,11 @@
  *              summed over the ranks when FSDP reads it to reduce it, in the dtype in which it lies
  *   pipeline   a chunk's units are gathered in its first forward and stay so (but for reshard_after_forward); gradients
  *              are added up whole; after its last backward, in the order of forward: reduce-scatter(0), (1), …
+ *              Each micro-batch has buffers of its own for what comes, made before the first step and kept
  *
  * Source: torch/distributed/fsdp/_fully_shard/_fsdp_param.py (unsharded_grad_data); torch/distributed/pipelining/
- * stage.py (backward_maybe_with_nosync) of PyTorch 2.6 to 2.9. */
+ * stage.py (backward_maybe_with_nosync, args_recv_info, grad_recv_info) of PyTorch 2.6 to 2.9. */
+#include "mem-tenant.h"
 #include "plan-fsdp.h"
 
 void plan_fsdp2_sum_gradients(PlanFsdp *fsdp, guint32 unit) {
@@ -33,4 +35,26 @@ void plan_fsdp2_reduce_chunk(PlanFsdp *fsdp, guint32 chunk) {
   for (guint32 w = 0; w < fsdp->wrap->n; w++)
     if (fsdp->wrap->units[w].chunk == chunk && fsdp->units[w].has_backward)
       plan_fsdp2_reduce_unit(fsdp, w);
+}
+
+static guint64 boundary_bytes(const PlanWalk *walk, guint32 unit, ModelTensorRole role) {
+  const ModelUnit *part = walk->units[unit].unit;
+  guint64 bytes = 0;
+  for (guint t = 0; t < part->n_tensors; t++)
+    bytes += part->tensors[t].role == role ? part->tensors[t].bytes : 0;
+  return bytes;
+}
+
+guint32 plan_fsdp2_receive_buffers(const PlanFsdp *fsdp) {
+  const PlanHolding *holding = fsdp->walk->holding;
+  guint64 bytes = 0;
+  for (guint32 c = 0; c < holding->n_chunks && fsdp->piped; c++) {
+    const PlanChunk *chunk = &holding->chunks[c];
+    gboolean first = fsdp->walk->units[chunk->first].unit->kind == MODEL_UNIT_EMBEDDING;
+    bytes += first ? 0 : boundary_bytes(fsdp->walk, chunk->first, MODEL_TENSOR_INPUT);
+    bytes += boundary_bytes(fsdp->walk, chunk->last, MODEL_TENSOR_GRAD_OUTPUT);
+  }
+  bytes *= fsdp->recipe->gradient_accumulation;
+  return bytes > 0 ? program_builder_tensor(fsdp->builder, "receive buffers", MEM_COMMUNICATION, bytes, 0)
+                   : PROGRAM_NONE;
 }

@@ -50,7 +50,8 @@ typedef struct {
   gboolean blocks;          /* so does the host, for whatever compute waits for */
   gboolean early;         /* a receive is issued after the pass of its kind before, and compute goes on; no exchanges */
   gboolean keeps_outputs; /* until their backward; else they are freed once they are sent */
-  gboolean receives_first;       /* what a backward needs, before the forward before it has sent */
+  gboolean receives_first; /* what a backward needs, before the forward before it has sent */
+  gboolean buffers;        /* what is received lies in buffers that the policy holds: it takes nothing of its own */
   guint32 parts, gradient_parts; /* of an output, and of its gradient, each tensor rank sends one; 0: 1, the whole */
   guint32 headers;               /* small messages ahead of each tensor */
 } PlanPipeline;
