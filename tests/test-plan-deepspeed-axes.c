@@ -81,6 +81,31 @@ static void tensor_ranks_send_parts(void) {
   }
 }
 
+/* How a part lies in the whole is made on the host, which waits for the pass before to copy it: once for each part that
+ * is sent. Until 0.12.6 it was read by the host where it came. Each forward of a later step begins with a host that has
+ * waited for the device. */
+static void the_host_waits_for_parts(void) {
+  static const struct {
+    const char *tensor, *version;
+    guint said, read; /* of 3 micro-batches, on either of two stages */
+  } rows[] = {{"parallel.tensor=2", "parallel.framework_version=0.12.5", 3, 3},
+              {"parallel.tensor=2", "parallel.framework_version=0.12.6", 3, 0},
+              {"parallel.tensor=1", "parallel.framework_version=0.12.5", 0, 0}};
+  for (gsize i = 0; i < G_N_ELEMENTS(rows); i++) {
+    g_autoptr(Program) program =
+        axes_case(7, FALSE, 4,
+                  (const char *[]){deepspeed, rows[i].tensor, "parallel.pipeline=2", rows[i].version,
+                                   "training.gradient_accumulation=3", "parallel.zero_stage=1", NULL});
+    for (guint32 r = 0; r < 2; r++) {
+      const ProgramSection *stage = &program->roles[r].sections[PROGRAM_STEADY];
+      CU_ASSERT_EQUAL(axes_case_rows(stage, "say how the part lies"), rows[i].said);
+      CU_ASSERT_EQUAL(axes_case_rows(stage, "read how the part lies"), rows[i].read);
+      CU_ASSERT_EQUAL(axes_case_rows(stage, "synchronize the device"), 3);
+      CU_ASSERT_EQUAL(axes_case_rows(&program->roles[r].sections[PROGRAM_FIRST], "synchronize the device"), 0);
+    }
+  }
+}
+
 /* First and last stage each hold the tied matrix, 640 × 256 elements in 16 bits, and reduce its gradient before all
  * others; stages between them have none. Untied nobody does. */
 static void tied_gradients_are_reduced(void) {
@@ -185,6 +210,7 @@ int main(void) {
   return harness_run("plan-deepspeed-axes", (HarnessCase[]){{"any layout plays", any_layout_plays},
                                                             {"a stage receives first", a_stage_receives_first},
                                                             {"tensor ranks send parts", tensor_ranks_send_parts},
+                                                            {"the host waits for parts", the_host_waits_for_parts},
                                                             {"tied gradients are reduced", tied_gradients_are_reduced},
                                                             {"the step ends in order", the_step_ends_in_order},
                                                             {"autotp reduces each", autotp_reduces_each},

@@ -321,8 +321,8 @@ static void send(PlanTransfers *transfers, guint32 pass) {
   End sent, received;
   if (!output_of(transfers, own(transfers)->passes[pass], &sent))
     return;
-  receive_first(transfers, pass);
   tell(walk, walk->hooks->sending, &sent);
+  receive_first(transfers, pass);
   guint32 stream, row;
   gboolean batch = is_batch(transfers, pass, &sent, &received);
   if (batch) {

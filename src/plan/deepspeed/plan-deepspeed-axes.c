@@ -146,6 +146,7 @@ static void send(PlanRecipe *recipe) {
   recipe->pipeline.parts = recipe->deepspeed.pipe_partitioned ? tensor : 1;
   recipe->pipeline.gradient_parts = recipe->deepspeed.grad_partitioned ? tensor : 1;
   recipe->pipeline.keeps_outputs = recipe->pipeline.parts == 1;
+  recipe->pipeline.headers = recipe->pipeline.parts > 1;
 }
 
 gboolean plan_deepspeed_axes(const PlanGiven *given, PlanRecipe *recipe, GError **error) {

@@ -19,6 +19,7 @@
 /* Versions at which something changed; see plan-deepspeed-options.c. */
 #define PLAN_DEEPSPEED_MULTI_RANK   PLAN_VERSION(0, 12, 4) /* all-reduce of whole buckets */
 #define PLAN_DEEPSPEED_ONE_GATHER   PLAN_VERSION(0, 12, 5) /* after the step */
+#define PLAN_DEEPSPEED_META_KEPT    PLAN_VERSION(0, 12, 6) /* of parts that tensor ranks send */
 #define PLAN_DEEPSPEED_COMPUTE_WAIT PLAN_VERSION(0, 14, 4) /* compute waits for the bucket before */
 #define PLAN_DEEPSPEED_HALF_BACK    PLAN_VERSION(0, 17, 0) /* offload copies 16-bit parameters back */
 #define PLAN_DEEPSPEED_NO_OVERLAP   PLAN_VERSION(0, 17, 2) /* compute waits for each bucket as it is reduced … */
@@ -153,6 +154,7 @@ void plan_deepspeed_pipe_init(PlanDeepspeedEngine *engine, const PlanCase *what)
 void plan_deepspeed_pipe_received(gpointer policy, guint32 unit, ModelTensorRole role);
 void plan_deepspeed_pipe_sending(gpointer policy, guint32 unit, ModelTensorRole role);
 void plan_deepspeed_pipe_sent(gpointer policy, guint32 unit, ModelTensorRole role);
+void plan_deepspeed_pipe_forward_begins(PlanDeepspeedEngine *engine);
 /* Before and after the optimizer's step. */
 void plan_deepspeed_pipe_reduce(PlanDeepspeedEngine *engine);
 void plan_deepspeed_pipe_loss(PlanDeepspeedEngine *engine);

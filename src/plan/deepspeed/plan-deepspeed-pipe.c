@@ -3,7 +3,11 @@
  *   receive   into one buffer, copied to the micro-batch's input, which stays until its gradient is sent; forward works
  *             on a copy of that
  *   tensor    outputs and gradients are cut over the tensor ranks, who send a part each and gather the whole where it
- *             came; backward gathers its own output first, which was given up for the part that was sent
+ *             came; backward gathers its own output first, which was given up for the part that was sent. How a part
+ *             lies in the whole is said by a small tensor that goes ahead of it: made on the host and copied to the
+ *             GPU, for which the host waits until the pass before is done; until 0.12.6 it was read by the host where
+ *             it came, which waited there, too (pull request 4360)
+ *   forward   begins when the device is done with all before it (utils/timer.py, ThroughputTimer.start)
  *   step      tied gradients over first and last stage ─► all gradients over data ─► norm over all ranks of the model
  *
  * Source: deepspeed/runtime/pipe/engine.py (0.6 to 0.19), runtime/utils.py (PartitionedTensor). */
@@ -31,11 +35,18 @@ static void copy(PlanDeepspeedEngine *engine, const char *name, guint64 bytes) {
   plan_stream_pass(&engine->compute, name, plan_deepspeed_op(engine, bytes, 2));
 }
 
+static void block(PlanDeepspeedEngine *engine, const char *name) {
+  plan_walk_host(engine->walk, name);
+  plan_stream_block(&engine->compute);
+}
+
+/* Into a buffer that is zeroed first, and copied out of it. */
 static void gather(PlanDeepspeedEngine *engine, const char *name, guint64 bytes) {
   guint32 row = plan_walk_collective(engine->walk, engine->pipe.stream, name, engine->pipe.tensor,
                                      (CollCall){COLL_ALL_GATHER, bytes}, PROGRAM_HINT_NONE);
   plan_walk_follow(engine->walk);
   plan_walk_need(engine->walk, row);
+  plan_stream_pass(&engine->compute, "copy the whole", plan_deepspeed_op(engine, bytes, 3));
 }
 
 void plan_deepspeed_pipe_received(gpointer policy, guint32 unit, ModelTensorRole role) {
@@ -43,6 +54,8 @@ void plan_deepspeed_pipe_received(gpointer policy, guint32 unit, ModelTensorRole
   PlanDeepspeedPipe *pipe = &engine->pipe;
   guint64 bytes = boundary_bytes(engine, unit, role);
   guint32 parts = parts_of(engine, role);
+  if (parts > 1 && engine->recipe->version < PLAN_DEEPSPEED_META_KEPT)
+    block(engine, "read how the part lies");
   if (role == MODEL_TENSOR_INPUT) {
     copy(engine, "copy what came", bytes / parts);
     if (pipe->inputs != NULL) {
@@ -56,11 +69,19 @@ void plan_deepspeed_pipe_received(gpointer policy, guint32 unit, ModelTensorRole
     gather(engine, role == MODEL_TENSOR_INPUT ? "gather activations" : "gather gradients", bytes);
 }
 
+/* Its throughput timer, which runs from the third step on, synchronizes the device. */
+void plan_deepspeed_pipe_forward_begins(PlanDeepspeedEngine *engine) {
+  if (engine->pipe.on && engine->walk->section == PROGRAM_STEADY)
+    block(engine, "synchronize the device");
+}
+
 void plan_deepspeed_pipe_sending(gpointer policy, guint32 unit, ModelTensorRole role) {
   PlanDeepspeedEngine *engine = policy;
   guint32 parts = parts_of(engine, role);
-  if (parts > 1)
-    copy(engine, "copy own part", boundary_bytes(engine, unit, role) / parts);
+  if (parts <= 1)
+    return;
+  copy(engine, "copy own part", boundary_bytes(engine, unit, role) / parts);
+  block(engine, "say how the part lies");
 }
 
 void plan_deepspeed_pipe_sent(gpointer policy, guint32 unit, ModelTensorRole role) {

@@ -34,6 +34,7 @@ static void after_op(gpointer policy, guint32 unit, const ModelOp *op, PlanPass 
 static void begin_micro_batch(gpointer policy) {
   PlanDeepspeedEngine *engine = policy;
   plan_step_micro_batch(engine->walk, PROGRAM_FORWARD);
+  plan_deepspeed_pipe_forward_begins(engine);
   if (engine->fetch != NULL)
     plan_deepspeed_fetch_micro_batch(engine->fetch);
 }
