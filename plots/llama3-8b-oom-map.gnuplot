@@ -16,7 +16,7 @@ set title 'zero_stage 2'
 plot 'llama3-8b-oom-map.dat' index 0 using ($3==0?$1:NaN):2:($1-0.48):($1+0.48):($2-0.46):($2+0.46) with boxxyerror fs solid noborder lc rgb '#9fd08a' notitle, \
   NaN with boxes fs solid noborder lc rgb '#9fd08a' title 'fits', \
   'llama3-8b-oom-map.dat' index 0 using ($3==1?$1:NaN):2:($1-0.48):($1+0.48):($2-0.46):($2+0.46) with boxxyerror fs solid noborder lc rgb '#f5d76e' notitle, \
-  NaN with boxes fs solid noborder lc rgb '#f5d76e' title 'fits, a near miss', \
+  NaN with boxes fs solid noborder lc rgb '#f5d76e' title 'at the edge', \
   'llama3-8b-oom-map.dat' index 0 using ($3==2?$1:NaN):2:($1-0.48):($1+0.48):($2-0.46):($2+0.46) with boxxyerror fs solid noborder lc rgb '#e58a7b' notitle, \
   NaN with boxes fs solid noborder lc rgb '#e58a7b' title 'out of memory', \
   'llama3-8b-oom-map.dat' index 0 using ($3==3?$1:NaN):2:($1-0.48):($1+0.48):($2-0.46):($2+0.46) with boxxyerror fs solid noborder lc rgb '#bbbbbb' notitle, \
@@ -28,7 +28,7 @@ set title 'zero_stage 3'
 plot 'llama3-8b-oom-map.dat' index 1 using ($3==0?$1:NaN):2:($1-0.48):($1+0.48):($2-0.46):($2+0.46) with boxxyerror fs solid noborder lc rgb '#9fd08a' notitle, \
   NaN with boxes fs solid noborder lc rgb '#9fd08a' title 'fits', \
   'llama3-8b-oom-map.dat' index 1 using ($3==1?$1:NaN):2:($1-0.48):($1+0.48):($2-0.46):($2+0.46) with boxxyerror fs solid noborder lc rgb '#f5d76e' notitle, \
-  NaN with boxes fs solid noborder lc rgb '#f5d76e' title 'fits, a near miss', \
+  NaN with boxes fs solid noborder lc rgb '#f5d76e' title 'at the edge', \
   'llama3-8b-oom-map.dat' index 1 using ($3==2?$1:NaN):2:($1-0.48):($1+0.48):($2-0.46):($2+0.46) with boxxyerror fs solid noborder lc rgb '#e58a7b' notitle, \
   NaN with boxes fs solid noborder lc rgb '#e58a7b' title 'out of memory', \
   'llama3-8b-oom-map.dat' index 1 using ($3==3?$1:NaN):2:($1-0.48):($1+0.48):($2-0.46):($2+0.46) with boxxyerror fs solid noborder lc rgb '#bbbbbb' notitle, \

@@ -3,10 +3,10 @@ set encoding utf8
 set terminal pngcairo noenhanced size 2560,1280 font 'Sans,24' linewidth 2 background rgb 'white'
 set output 'llama3-8b-pareto.png'
 set xlabel 'peak reserved, GiB (less is better)'
-set xrange [33.16625:80.74]
+set xrange [33.6971094:71.3614844]
 set ylabel 'tokens per second per gpu (more is better)'
-set yrange [6522.73924:6903.50469]
-set title '12 runs, 10 on the front'
+set yrange [6522.96654:6899.48895]
+set title '11 runs, 9 on the front'
 set grid lc rgb '#dddddd'
 set tics nomirror out
 set border 3
@@ -22,5 +22,4 @@ plot 'llama3-8b-pareto.dat' index 0 using 1:2 with points pt 7 ps 0.8 lc rgb '#9
   'llama3-8b-pareto.dat' index 1 every ::6::6 using 1:2 with points pt 7 ps 1.8 lc rgb '#9c2a1c' title '7  ZeRO-3, nodes 8, micro-batch 2, run 23', \
   'llama3-8b-pareto.dat' index 1 every ::7::7 using 1:2 with points pt 7 ps 1.8 lc rgb '#9c2a1c' title '8  ZeRO-3, nodes 4, micro-batch 2, run 17', \
   'llama3-8b-pareto.dat' index 1 every ::8::8 using 1:2 with points pt 7 ps 1.8 lc rgb '#9c2a1c' title '9  ZeRO-3, nodes 2, micro-batch 2, run 11', \
-  'llama3-8b-pareto.dat' index 1 every ::9::9 using 1:2 with points pt 7 ps 1.8 lc rgb '#9c2a1c' title '10  ZeRO-3, nodes 1, micro-batch 2, run 5', \
   'llama3-8b-pareto.dat' index 1 using 1:2:3 with labels offset 0,0.9 notitle

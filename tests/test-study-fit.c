@@ -42,7 +42,7 @@ static void largest_micro_batch(void) {
     CU_ASSERT_PTR_NOT_NULL_FATAL(fit->report);
     CU_ASSERT_EQUAL(fit->report->identity.micro_batch, fit->value);
     for (guint64 value = 1; value <= fit->value + 1; value++)
-      CU_ASSERT_EQUAL(verdict_at(study, value, stage), value <= fit->value ? RUN_FITS : RUN_OOM);
+      CU_ASSERT_EQUAL(verdict_at(study, value, stage) == RUN_FITS, value <= fit->value);
   }
   study_fits_clear(&fits);
 }
@@ -79,8 +79,8 @@ static void remedies_mend(void) {
 }
 
 /* 70 B under DeepSpeed's stage 2 on eight GPUs: 16-bit weights alone are 128 GiB. Stage 3 has an eighth of 16 bytes a
- * parameter, 128 GiB again; offload alone keeps the weights whole. Both together fit, and nothing that is tried needs
- * as much as the run itself. */
+ * parameter, 128 GiB again; offload alone keeps the weights whole. Both together come to the edge, and nothing that is
+ * tried needs as much as the run itself. */
 static void remedies_join_hands(void) {
   g_autoptr(Study) study = study_open("llama2-70b", NULL);
   CU_ASSERT_PTR_NOT_NULL_FATAL(study);
@@ -95,11 +95,11 @@ static void remedies_join_hands(void) {
   CU_ASSERT_TRUE_FATAL(remedies->len > 0);
   for (guint i = 0; i + 1 < remedies->len; i++) {
     const StudyRemedy *remedy = g_ptr_array_index(remedies, i);
-    CU_ASSERT_EQUAL(remedy->report->verdict, RUN_OOM);
+    CU_ASSERT_NOT_EQUAL(remedy->report->verdict, RUN_FITS);
     CU_ASSERT_TRUE(remedy->report->classes[remedy->report->tightest].device_used < need);
   }
   const StudyRemedy *together = g_ptr_array_index(remedies, remedies->len - 1);
-  CU_ASSERT_EQUAL(together->report->verdict, RUN_FITS);
+  CU_ASSERT_NOT_EQUAL(together->report->verdict, RUN_OOM);
   CU_ASSERT_PTR_NOT_NULL(strstr(together->change, "parallel.zero_stage=3"));
   CU_ASSERT_PTR_NOT_NULL(strstr(together->change, "parallel.offload_optimizer=cpu"));
 }

@@ -34,9 +34,9 @@ static const char *violated(const RunReport *report, const RunClass *class) {
   if (class->peak_allocated > class->peak_active || class->peak_active > class->peak_reserved ||
       class->peak_reserved > class->device_used || class->steady_allocated > class->peak_allocated)
     return "order of the numbers";
-  if ((class->device_used > class->capacity) != (class->verdict == RUN_OOM) ||
-      class->has_oom != (class->verdict == RUN_OOM) ||
-      class->short_by != (class->verdict == RUN_OOM ? class->device_used - class->capacity : 0))
+  if ((class->device_used > class->capacity) != class->has_oom || (class->verdict == RUN_OOM && !class->has_oom) ||
+      (class->verdict == RUN_FITS && class->has_oom) ||
+      class->short_by != (class->has_oom ? class->device_used - class->capacity : 0))
     return "verdict";
   if (class->has_oom && sum_of(class->oom.held) + class->oom.free > class->capacity)
     return "what was held at the request that failed";

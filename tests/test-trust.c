@@ -12,6 +12,9 @@
   "id,source,tier,measured_over_predicted,architecture,framework,bound_by,gpu,family,precision,attention,compile,"     \
   "optimizer,activation_checkpointing,trainable,zero_stage,shard_group,offload,network,gpus,parameters,"               \
   "sequence_length,micro_batch_tokens,gradient_accumulation,tensor,pipeline,context,expert,network_rate,options\n"
+#define MARGINS                                                                                                        \
+  "framework,kind,low,high,rows,sources,source\nfsdp1,data-parallel,0.95,1.02,9,1,forge\nfsdp1,all,0.9,1.04,12,2,x\n"  \
+  "all,offload,0.5,1.5,10,1,mill\nall,all,0.8,1.2,18,2,both\n"
 #define STEP (1000 * SIM_MILLISECOND)
 
 /* Nine rows of fsdp1 on A100, 1.00 … 1.08, bound by compute, 64 GPUs, sequences of 2048; nine of megatron on H100, 0.80
@@ -43,7 +46,7 @@ static Trust *load(const char *version) {
   GError *error = NULL;
   Trust *trust =
       trust_parse(strcmp(version, RUN_MODEL_VERSION) == 0 ? SETTINGS("18", RUN_MODEL_VERSION) : SETTINGS("18", "old"),
-                  rows, &error);
+                  rows, MARGINS, &error);
   if (trust == NULL)
     g_error("%s", error->message);
   return trust;
@@ -189,7 +192,7 @@ static void defaults_count_too(void) {
     g_free(fused);
     fused = more;
   }
-  g_autoptr(Trust) trust = trust_parse(SETTINGS("18", RUN_MODEL_VERSION), fused, &error);
+  g_autoptr(Trust) trust = trust_parse(SETTINGS("18", RUN_MODEL_VERSION), fused, MARGINS, &error);
   CU_ASSERT_PTR_NOT_NULL_FATAL(trust);
   TrustCase one = like_forge();
   TrustVerdict verdict;
@@ -262,9 +265,38 @@ static void what_binds(void) {
   CU_ASSERT_STRING_EQUAL(trust_case_bound(&slowest, 0.001), "compute");
 }
 
+/* The first that there is: framework and kind, framework, kind, all. */
+static void margins_fall_back(void) {
+  g_autoptr(Trust) trust = load(RUN_MODEL_VERSION);
+  TrustCase one = like_forge();
+  CU_ASSERT_EQUAL(trust_margin(trust, &one)->high, 1.02);
+  one.numbers[TRUST_PIPELINE] = 4;
+  CU_ASSERT_STRING_EQUAL(trust_margin_kind(&one), "model-parallel");
+  CU_ASSERT_EQUAL(trust_margin(trust, &one)->high, 1.04);
+  say(&one, TRUST_FRAMEWORK, "ddp");
+  CU_ASSERT_EQUAL(trust_margin(trust, &one)->high, 1.2);
+  say(&one, TRUST_OFFLOAD, "optimizer");
+  CU_ASSERT_EQUAL(trust_margin(trust, &one)->high, 1.5);
+  trust_case_clear(&one);
+}
+
+static void refuse_margins(const char *from, const char *to, const char *why) {
+  g_autofree char *margins = edited(MARGINS, from, to);
+  GError *error = NULL;
+  HARNESS_FAILS(trust_margins_parse("margins.csv", margins, &error) != NULL, error, why);
+}
+
+static void margins_are_checked(void) {
+  refuse_margins("kind", "sort", "column 2: expected \"kind\", found \"sort\"");
+  refuse_margins("0.95", "1.95", "margins.csv:2:21: low: expected a number from 0.001 to 1, found \"1.95\"");
+  refuse_margins("1.04", "0.4", "high: expected a number from 1 to 1000");
+  refuse_margins(",18,", ",0,", "rows: expected a count from 1 on");
+  refuse_margins("all,all", "all,none", "has no row of all frameworks and all kinds");
+}
+
 static void refuse(const char *settings, const char *rows, const char *why) {
   GError *error = NULL;
-  CU_ASSERT_PTR_NULL(trust_parse(settings, rows, &error));
+  CU_ASSERT_PTR_NULL(trust_parse(settings, rows, MARGINS, &error));
   CU_ASSERT_PTR_NOT_NULL_FATAL(error);
   CU_ASSERT_PTR_NOT_NULL(strstr(error->message, why));
   if (strstr(error->message, why) == NULL)
@@ -299,5 +331,7 @@ int main(void) {
                                               {"old residuals", old_residuals_say_so},
                                               {"what binds a step", what_binds},
                                               {"files that are wrong", files_are_checked},
+                                              {"margins fall back", margins_fall_back},
+                                              {"margins that are wrong", margins_are_checked},
                                               {NULL, NULL}});
 }

@@ -202,21 +202,26 @@ static gboolean speaks_of_verdict(const CheckCase *of) {
 }
 
 /* One that does not fit, where its group never asked. */
-static void judge_memory(CheckResult *result, const Work *work) {
-  if (work->now->verdict != RUN_OOM || speaks_of_verdict(work->of))
+static void judge_memory(const Checking *checking, CheckResult *result, const Work *work) {
+  RunVerdict verdict = work->now->verdict;
+  if (run_report_fits(work->now, checking->options->study.edge_fits) || speaks_of_verdict(work->of))
     return;
-  g_autofree char *missing = shown(store_metric_find("short_by"), work->now);
+  const char *figure = verdict == RUN_OOM ? "short_by" : "device_used_high";
+  g_autofree char *value = shown(store_metric_find(figure), work->now);
   CheckLine line = {.of = work->of,
                     .line = work->of->line,
                     .what = g_strdup("memory"),
                     .verdict = CHECK_FAILED,
-                    .now = g_strdup_printf("verdict oom, short_by %s", missing),
-                    .why = g_strdup("times are those if it fitted; \"verdict = oom\" in the group expects it")};
+                    .now = g_strdup_printf("verdict %s, %s %s", run_verdict_names[verdict], figure, value),
+                    .why = g_strdup(verdict == RUN_OOM
+                                        ? "times are those if it fitted; \"verdict = oom\" in the group expects it"
+                                        : "whether it fits cannot be told; --edge-fits, or \"verdict != oom\" in the "
+                                          "group, lets it pass")};
   add_line(result, &line);
 }
 
-static void judge_budgets(CheckResult *result, const Work *work) {
-  judge_memory(result, work);
+static void judge_budgets(const Checking *checking, CheckResult *result, const Work *work) {
+  judge_memory(checking, result, work);
   for (guint i = 0; i < work->of->budgets->len; i++) {
     const CheckBudget *budget = &g_array_index(work->of->budgets, CheckBudget, i);
     gboolean holds = store_expression_holds(budget->expression, work->now);
@@ -350,7 +355,7 @@ static gboolean accept(const Checking *checking, CheckResult *result, const Work
 }
 
 static gboolean judge(const Checking *checking, CheckResult *result, const Work *work, GError **error) {
-  judge_budgets(result, work);
+  judge_budgets(checking, result, work);
   if (checking->options->accept != NULL && work->of->baselines->len > 0)
     return accept(checking, result, work, error);
   if (work->baselines != NULL && !check_names(checking, work, error))

@@ -24,6 +24,7 @@ static const CliOption options[] = {
     {"github", 0, CLI_FLAG, offsetof(Check, github), NULL, "also as GitHub's annotations"},
     {"accept", 0, CLI_FLAG, offsetof(Check, accept), NULL, "take what is there as the new baselines"},
     {"reason", 0, CLI_TEXT, offsetof(Check, reason), "TEXT", "why, kept with them"},
+    CLI_EDGE_FITS(Check, twins.study.edge_fits),
     CLI_GROUP_ROW(Check, twins, cli_twins_options),
     {NULL}};
 

@@ -19,6 +19,7 @@ static const CliOption options[] = {CLI_WORKLOAD_WORD(Fit, words, "a workload"),
                                     CLI_JSON(Fit, json),
                                     {"vary", 0, CLI_TEXT, offsetof(Fit, vary), "KEY",
                                      "what may vary: micro_batch, sequence_length, layers or nodes", keys},
+                                    CLI_EDGE_FITS(Fit, workload.twins.study.edge_fits),
                                     {NULL}};
 
 static CliExit fit(gconstpointer data, GError **error) {

@@ -94,7 +94,8 @@ const CliOption cli_outcome_options[] = {
     CLI_QUIET(CliOutcome, quiet),
     {"explain", 0, CLI_FLAG, offsetof(CliOutcome, explain), NULL,
      "say which ranks were played together and why others were not, and what became of each key of a recipe"},
-    {"require-fit", 0, CLI_FLAG, offsetof(CliOutcome, require_fit), NULL, "exit with 1 when memory runs out"},
+    {"require-fit", 0, CLI_FLAG, offsetof(CliOutcome, require_fit), NULL, "exit with 1 unless it fits"},
+    CLI_EDGE_FITS(CliOutcome, edge_fits),
     {NULL}};
 
 gboolean cli_workload_plays(const CliWorkload *workload) {

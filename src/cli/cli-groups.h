@@ -55,9 +55,13 @@ extern const char *const cli_no_yes[];
  * given; NULL: not. */
 const char *cli_database(const char *db, GError **error);
 
+/* --edge-fits into a gboolean. */
+#define CLI_EDGE_FITS(type, field)                                                                                     \
+  { "edge-fits", 0, CLI_FLAG, offsetof(type, field), NULL, "the verdict edge counts as fitting" }
+
 /* What becomes of a step that was played. */
 typedef struct {
   const char *db;
-  gboolean json, quiet, explain, require_fit;
+  gboolean json, quiet, explain, require_fit, edge_fits;
 } CliOutcome;
 extern const CliOption cli_outcome_options[];

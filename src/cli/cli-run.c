@@ -48,7 +48,7 @@ CliExit cli_finish(const CliOutcome *outcome, gboolean timeline, RunReport *cons
   if (!outcome->quiet)
     fputs(text->str, stdout);
   for (guint i = 0; outcome->require_fit && i < n; i++)
-    if (reports[i]->verdict == RUN_OOM)
+    if (!run_report_fits(reports[i], outcome->edge_fits))
       return CLI_FAILED;
   return CLI_DONE;
 }
@@ -70,8 +70,10 @@ static CliExit run(gconstpointer data, GError **error) {
     report_as(report, (ReportTool)asked->as, text);
     return cli_finish(&asked->outcome, asked->workload.twins.study.timeline, &report, 1, text, error);
   }
-  gboolean wanting = report->verdict == RUN_OOM && !asked->outcome.quiet;
-  g_autoptr(GPtrArray) remedies = wanting ? study_remedies(study, report, &asked->workload.twins.study) : NULL;
+  StudyOptions search = asked->workload.twins.study;
+  search.edge_fits = asked->outcome.edge_fits;
+  gboolean wanting = !run_report_fits(report, search.edge_fits) && !asked->outcome.quiet;
+  g_autoptr(GPtrArray) remedies = wanting ? study_remedies(study, report, &search) : NULL;
   if (asked->outcome.json) { /* always explains */
     report_json_with(report, remedies, text);
     return cli_finish(&asked->outcome, asked->workload.twins.study.timeline, &report, 1, text, error);

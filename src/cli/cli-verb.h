@@ -9,7 +9,7 @@
 
 #include "cli-option.h"
 
-/* Exit status: 0 done (an out-of-memory verdict is done), 1 a check failed or --require-fit met an out-of-memory, 2 the
+/* Exit status: 0 done (an out-of-memory verdict is done), 1 a check failed or --require-fit met no fit, 2 the
  * input is at fault, 3 the fault is ours or the machine's, 130 stopped by Ctrl-C after finishing what was begun. */
 typedef enum { CLI_DONE, CLI_FAILED, CLI_INPUT, CLI_FAULT, CLI_STOPPED = 130 } CliExit;
 

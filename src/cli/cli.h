@@ -22,6 +22,6 @@ void cli_plot_tell(const char *output, gboolean quiet);
 CliExit cli_exit_of(const GError *error);
 
 /* Reports into the database, then text to stdout (with --quiet: neither more nor less than the first). `timeline`:
- * kept. CLI_FAILED where --require-fit met an out-of-memory. */
+ * kept. CLI_FAILED where --require-fit met one that does not fit. */
 CliExit cli_finish(const CliOutcome *outcome, gboolean timeline, RunReport *const *reports, guint n, GString *text,
                    GError **error);

@@ -58,7 +58,7 @@ static void begin_line(Chart *chart, const char *framework, guint stage) {
 static void add_point(Chart *chart, const StorePointFound *points, guint n) {
   guint64 fits = 0, fails = 0;
   for (guint i = 0; i < n; i++) {
-    guint64 *most = points[i].verdict == RUN_FITS ? &fits : &fails;
+    guint64 *most = points[i].verdict == RUN_FITS ? &fits : &fails; /* the edge does not count as fitting */
     *most = MAX(*most, points[i].parameters);
   }
   if (fits == 0)

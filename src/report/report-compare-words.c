@@ -81,18 +81,29 @@ static void say_memory(GString *words, const ReportStep *from, const ReportStep 
                            gib_change(from->tenants[largest], to->tenants[largest]));
 }
 
-static gboolean fits(const ReportStep *step) {
-  return g_strcmp0(report_step_metric(step, "verdict"), run_verdict_names[RUN_FITS]) == 0;
+static gboolean runs_out(const ReportStep *step) {
+  return g_strcmp0(report_step_metric(step, "verdict"), run_verdict_names[RUN_OOM]) == 0;
+}
+
+static gboolean is_at_edge(const ReportStep *step) {
+  return g_strcmp0(report_step_metric(step, "verdict"), run_verdict_names[RUN_EDGE]) == 0;
+}
+
+static void say_edges(GString *words, const ReportStep *from, const ReportStep *to) {
+  if (is_at_edge(from) && is_at_edge(to))
+    g_string_append(words, " Both are at the edge of memory: whether they fit cannot be told.");
+  else if (is_at_edge(from) || is_at_edge(to))
+    g_string_append_printf(words, " %s is at the edge of memory: whether it fits cannot be told.",
+                           is_at_edge(to) ? to->label : from->label);
 }
 
 static void say_verdicts(GString *words, const ReportStep *from, const ReportStep *to) {
-  if (fits(from) && fits(to))
-    return;
-  if (!fits(from) && !fits(to))
+  say_edges(words, from, to);
+  if (runs_out(from) && runs_out(to))
     g_string_append(words, " Neither fits: times are as if memory had no end.");
-  else
+  else if (runs_out(from) || runs_out(to))
     g_string_append_printf(words, " %s does not fit: its time is as if memory had no end.",
-                           fits(to) ? from->label : to->label);
+                           runs_out(to) ? to->label : from->label);
 }
 
 static void say_price(GString *words, const ReportStep *from, const ReportStep *to) {

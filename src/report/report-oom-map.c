@@ -1,7 +1,7 @@
 /* What fits over two axes of a sweep: a cell for each pair of values, with the memory to spare or missing; a panel
  * for each combination of the other axes.
  *
- *   sequence │ +12.4 │  -3.1 │ -20.9        green: fits   yellow: barely   red: out of memory   grey: cannot run
+ *   sequence │ +12.4 │  -3.1 │ -20.9        green: fits   yellow: edge     red: out of memory   grey: cannot run
  *            │ +40.2 │ +30.0 │  +2.2        white: the sweep has not come to it, or leaves it out
  *            └──────── micro_batch
  */
@@ -11,7 +11,6 @@
 #include "report-grid.h"
 #include "report-picture.h"
 #include "report-plot.h"
-#include "report-verdict.h"
 #include "report-words.h"
 
 #define MOST_PANELS  12
@@ -21,11 +20,11 @@
 #define LEAST_WIDTH  46 /* pixels of a cell for its figure to be legible */
 #define LEAST_HEIGHT 16
 
-typedef enum { FITS, NEAR, OOM, REFUSED, KINDS } Kind;
+typedef enum { FITS, EDGE, OOM, REFUSED, KINDS } Kind; /* the first as RunVerdict */
 static const struct {
   const char *colour, *title;
 } kinds[KINDS] = {
-    {"#9fd08a", "fits"}, {"#f5d76e", "fits, a near miss"}, {"#e58a7b", "out of memory"}, {"#bbbbbb", "cannot run"}};
+    {"#9fd08a", "fits"}, {"#f5d76e", "at the edge"}, {"#e58a7b", "out of memory"}, {"#bbbbbb", "cannot run"}};
 
 typedef struct {
   gboolean reached;
@@ -57,15 +56,16 @@ static Cell *cell_at(const Map *map, guint panel, guint x, guint y) {
   return &map->cells[(panel * n_of(map, map->up) + y) * n_of(map, map->across) + x];
 }
 
+_Static_assert((int)FITS == RUN_FITS && (int)EDGE == RUN_EDGE && (int)OOM == RUN_OOM, "kinds begin as verdicts");
+
 static void add_point(const Map *map, const StorePointFound *point) {
   Cell *cell = cell_at(map, panel_of(map, point->number), report_grid_at(map->grid, point->number, map->across),
                        report_grid_at(map->grid, point->number, map->up));
   *cell = (Cell){TRUE, REFUSED, 0};
   if (!point->ran)
     return;
-  gboolean fits = point->verdict == RUN_FITS;
-  cell->spare = fits ? (gint64)(point->capacity - point->device_used) : -(gint64)point->short_by;
-  cell->kind = !fits ? OOM : report_is_near_miss(point->capacity, point->device_used) ? NEAR : FITS;
+  cell->spare = (gint64)point->capacity - (gint64)point->device_used;
+  cell->kind = (Kind)point->verdict;
 }
 
 /* Two axes that are not named are those with the most values; of equals the one that runs faster. */

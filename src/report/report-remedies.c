@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base-table.h"
+#include "report-verdict.h"
 #include "report-words.h"
 #include "study-remedy.h"
 
@@ -14,8 +15,8 @@ static SimTime step_of(const RunReport *report) {
 /* Fitting ones first, the fastest first of those, the nearest first of the others; then as they were tried. */
 static gboolean is_better(const RunReport *a, const RunReport *b) {
   if (a->verdict != b->verdict)
-    return a->verdict == RUN_FITS;
-  if (a->verdict == RUN_FITS)
+    return a->verdict < b->verdict;
+  if (a->verdict != RUN_OOM)
     return a->tokens_per_second_per_gpu > b->tokens_per_second_per_gpu;
   return run_report_tightest(a)->short_by < run_report_tightest(b)->short_by;
 }
@@ -50,7 +51,7 @@ static void print_row(BaseTable *table, const RunReport *base, const StudyRemedy
   g_autofree char *change = short_change(remedy->change);
   g_autofree char *interval = report_interval(report->step_low, report->step_high);
   base_table_cell(table, "%s", change);
-  base_table_cell(table, "%s", report->verdict == RUN_FITS ? "fits" : "OOM");
+  base_table_cell(table, "%s", report_verdict_word(report->verdict));
   base_table_cell(table, "%.2f GiB", (double)spare / 100);
   base_table_cell(table, "%.2f ms", (double)report_centi_ms(step_of(report)) / 100);
   base_table_cell(table, "%s", interval != NULL ? interval : "-");
@@ -60,11 +61,14 @@ static void print_row(BaseTable *table, const RunReport *base, const StudyRemedy
 void report_remedies(const RunReport *report, const GPtrArray *remedies, GString *text) {
   g_autoptr(GPtrArray) sorted = in_order(remedies);
   g_autoptr(BaseTable) table = base_table_new();
-  gboolean fits = sorted->len > 0 && ((StudyRemedy *)g_ptr_array_index(sorted, 0))->report->verdict == RUN_FITS;
+  static const char *const titles[] = {
+      [RUN_FITS] = "Changes tried, those that make it fit first, the least GPU time per token before others:",
+      [RUN_EDGE] = "No change of those tried makes it fit for sure; nearest first:",
+      [RUN_OOM] = "No change of those tried makes it fit; nearest first:",
+  };
+  RunVerdict best = sorted->len > 0 ? ((StudyRemedy *)g_ptr_array_index(sorted, 0))->report->verdict : RUN_OOM;
   g_string_append(text, "\n");
-  report_wrap(text, "",
-              fits ? "Changes tried, those that make it fit first, the least GPU time per token before others:"
-                   : "No change of those tried makes it fit; nearest first:");
+  report_wrap(text, "", titles[best]);
   base_table_head(table, "change", BASE_LEFT);
   base_table_head(table, "", BASE_LEFT);
   base_table_head(table, "to spare", BASE_RIGHT);

@@ -1,6 +1,7 @@
 /* Stages side by side, and in a sentence each what a rung buys and what it costs. */
 #include "base-table.h"
 #include "report-text.h"
+#include "report-verdict.h"
 #include "report-words.h"
 
 /* The three parts of the step in hundredths of a millisecond. */
@@ -43,7 +44,8 @@ static void time_cell(BaseTable *table, const RunReport *report, TimeRow row) {
   step_parts(report, parts);
   switch (row) {
   case STEP:
-    base_table_cell(table, report->verdict == RUN_OOM ? "(%.2f)" : "%.2f", (double)report_centi_ms(slow->step) / 100);
+    base_table_cell(table, run_report_tightest(report)->has_oom ? "(%.2f)" : "%.2f",
+                    (double)report_centi_ms(slow->step) / 100);
     break;
   case INTERVAL:
     interval_cell(table, report);
@@ -95,7 +97,7 @@ static void print_table(RunReport *const *reports, guint n, GString *text) {
   }
   base_table_cell(table, "verdict");
   for (guint i = 0; i < n; i++)
-    base_table_cell(table, reports[i]->verdict == RUN_OOM ? "OOM" : "fits");
+    base_table_cell(table, "%s", report_verdict_word(reports[i]->verdict));
   base_table_rule(table);
   for (TimeRow row = 0; row < TIME_ROWS; row++) {
     if ((row == PRICE && !priced) || (row == INTER && reports[0]->identity.nodes == 1))
@@ -182,7 +184,9 @@ static void say_verdict(GString *words, RunReport *const *reports, guint index) 
   gboolean fitted = FALSE;
   for (guint i = 0; i < index; i++)
     fitted |= reports[i]->verdict == RUN_FITS;
-  if (now->verdict == RUN_OOM) {
+  if (now->verdict == RUN_EDGE) {
+    g_string_append(words, " It is at the edge: whether it fits cannot be told.");
+  } else if (now->verdict == RUN_OOM) {
     g_autofree char *missing = base_format_memory(run_report_tightest(now)->short_by);
     g_string_append_printf(words, " It %s: %s are missing.",
                            index > 0 && !fitted ? "still does not fit" : "does not fit", missing);
@@ -198,7 +202,7 @@ static void print_sentence(RunReport *const *reports, guint index, GString *text
     g_autofree char *need = base_format_gib(run_report_tightest(now)->device_used);
     g_string_append_printf(words, "needs %s per GPU and %.2f ms a step%s, %.2f ms of it exposed communication", need,
                            (double)report_centi_ms(run_report_slowest(now)->step) / 100,
-                           now->verdict == RUN_OOM ? " if it fitted" : "",
+                           run_report_tightest(now)->has_oom ? " if it fitted" : "",
                            (double)report_centi_ms(run_report_slowest(now)->exposed) / 100);
   } else {
     say_memory(words, reports[index - 1], now);
@@ -217,15 +221,22 @@ static gboolean is_faster(const RunReport *report, const RunReport *other) {
          (step == than && run_report_tightest(report)->device_used < run_report_tightest(other)->device_used);
 }
 
-/* The fastest that fits, of equals the one that needs least memory; else the one that lacks least. */
+static gboolean is_better(const RunReport *report, const RunReport *than) {
+  if (report->verdict != than->verdict)
+    return report->verdict < than->verdict;
+  if (report->verdict == RUN_FITS)
+    return is_faster(report, than);
+  return run_report_tightest(report)->device_used < run_report_tightest(than)->device_used;
+}
+
+/* The fastest that fits, of equals the one that needs least memory; else the one that needs least. */
 static void print_choice(RunReport *const *reports, guint n, GString *text) {
   const RunReport *best = reports[0];
-  for (guint i = 1; i < n; i++) {
-    const RunReport *other = reports[i];
-    gboolean better = best->verdict == RUN_OOM ? other->verdict == RUN_FITS || run_report_tightest(other)->short_by <
-                                                                                   run_report_tightest(best)->short_by
-                                               : other->verdict == RUN_FITS && is_faster(other, best);
-    best = better ? other : best;
+  for (guint i = 1; i < n; i++)
+    best = is_better(reports[i], best) ? reports[i] : best;
+  if (best->verdict == RUN_EDGE) {
+    g_string_append_printf(text, "None fits for sure; ZeRO-%u is at the edge.\n", best->identity.zero_stage);
+    return;
   }
   if (best->verdict == RUN_OOM) {
     g_autofree char *missing = base_format_memory(run_report_tightest(best)->short_by);
@@ -238,7 +249,7 @@ static void print_choice(RunReport *const *reports, guint n, GString *text) {
                          (double)report_centi_ms(run_report_slowest(best)->step) / 100);
   for (guint i = 0; i < n; i++) {
     const RunReport *other = reports[i];
-    if (other == best || other->verdict == RUN_OOM)
+    if (other == best || other->verdict != RUN_FITS)
       continue;
     if (report_centi_ms(run_report_slowest(other)->step) == report_centi_ms(run_report_slowest(best)->step))
       g_string_append_printf(words, "; ZeRO-%u is as fast, for more memory", other->identity.zero_stage);
@@ -270,7 +281,7 @@ void report_stages(RunReport *const *reports, guint n, GString *text) {
   g_string_append_c(text, '\n');
   print_table(reports, n, text);
   for (guint i = 0; i < n; i++)
-    if (reports[i]->verdict == RUN_OOM) {
+    if (run_report_tightest(reports[i])->has_oom) {
       g_string_append(text, "(…): step time if it fitted\n");
       break;
     }

@@ -4,13 +4,6 @@
 #include "base-table.h"
 #include "report-words.h"
 
-/* Less to spare than this share of the capacity is told as a near miss. */
-#define NEAR_MISS_PERCENT 5
-
-gboolean report_is_near_miss(guint64 capacity, guint64 used) {
-  return capacity - used < capacity / 100 * NEAR_MISS_PERCENT;
-}
-
 static double percent(guint64 part, guint64 whole) {
   return whole > 0 ? 100 * (double)part / (double)whole : 0;
 }
@@ -68,23 +61,45 @@ static void print_retries(const RunClass *tight, GString *text) {
   report_wrap(text, "  ", words);
 }
 
+const char *report_verdict_word(RunVerdict verdict) {
+  static const char *const words[] = {[RUN_FITS] = "fits", [RUN_EDGE] = "edge", [RUN_OOM] = "OOM"};
+  return words[verdict];
+}
+
+/* Why nobody can tell whether it fits. */
+static void print_edge(const RunClass *tight, GString *text) {
+  g_autofree char *low = base_format_gib(tight->device_used_low);
+  g_autofree char *high = base_format_gib(tight->device_used_high);
+  gboolean lies_within = tight->device_used_low <= tight->capacity && tight->capacity < tight->device_used_high;
+  g_autofree char *words =
+      lies_within
+          ? g_strdup_printf("Whether it fits cannot be told: by the errors of published peaks it may need from "
+                            "%s to %s.",
+                            low, high)
+          : g_strdup("It fits only because the allocator gives its cache back: what is in pieces then decides.");
+  report_wrap(text, "  ", words);
+}
+
 void report_verdict(const RunReport *report, GString *text) {
+  static const char *const heads[] = {[RUN_FITS] = "FITS", [RUN_EDGE] = "AT THE EDGE", [RUN_OOM] = "OUT OF MEMORY"};
   const RunClass *tight = run_report_tightest(report);
   g_autofree char *need = base_format_gib(tight->device_used);
   g_autofree char *capacity = base_format_gib(tight->capacity);
-  if (report->verdict == RUN_OOM) {
+  g_string_append_printf(text, "\n%s: needs %s of %s per GPU, ", heads[report->verdict], need, capacity);
+  if (tight->has_oom) {
     g_autofree char *missing = base_format_memory(tight->short_by);
-    g_string_append_printf(text, "\nOUT OF MEMORY: needs %s of %s per GPU, %s are missing\n", need, capacity, missing);
-    print_request(report, tight, text);
-    return;
+    g_string_append_printf(text, "%s are missing\n", missing);
+  } else {
+    guint64 spare = tight->capacity - tight->device_used;
+    g_autofree char *room = base_format_memory(spare);
+    g_string_append_printf(text, "%s (%.1f %%) to spare\n", room, percent(spare, tight->capacity));
   }
-  guint64 spare = tight->capacity - tight->device_used;
-  g_autofree char *room = base_format_memory(spare);
-  g_string_append_printf(text, "\nFITS: needs %s of %s per GPU, %s (%.1f %%) to spare\n", need, capacity, room,
-                         percent(spare, tight->capacity));
-  if (report_is_near_miss(tight->capacity, tight->device_used))
-    g_string_append_printf(text, "  A near miss: less than %d %% is to spare.\n", NEAR_MISS_PERCENT);
-  print_retries(tight, text);
+  if (report->verdict == RUN_EDGE)
+    print_edge(tight, text);
+  if (tight->has_oom)
+    print_request(report, tight, text);
+  else
+    print_retries(tight, text);
 }
 
 static void memory_row(BaseTable *table, const char *name, gint64 centi_gib, const char *share, const char *unique) {

@@ -3,9 +3,9 @@
 
 #include "run-report.h"
 
-/* FITS or OUT OF MEMORY; the request that failed, what was held then; a warning where little is to spare. */
+/* FITS, AT THE EDGE (and why) or OUT OF MEMORY; the request that failed, what was held then. */
 void report_verdict(const RunReport *report, GString *text);
 /* Memory per GPU by tenant at its peak, the allocator's four numbers, what stays between steps. */
 void report_memory_table(const RunReport *report, GString *text);
-/* Less to spare than 5 % of the capacity. */
-gboolean report_is_near_miss(guint64 capacity, guint64 used);
+/* "fits", "edge", "OOM": a cell of a table. */
+const char *report_verdict_word(RunVerdict verdict);

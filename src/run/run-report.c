@@ -1,6 +1,7 @@
 /* Names of verdicts, causes and tenants; the end of a Report. */
 #include "run-report.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "mem-tenant.h"
@@ -9,7 +10,7 @@
 _Static_assert(offsetof(RunReport, identity) == 0, "fields of a report with lesser offsets are the identity's");
 _Static_assert(RUN_TENANTS == MEM_TENANTS, "a report holds every tenant");
 
-const char *const run_verdict_names[] = {[RUN_FITS] = "fits", [RUN_OOM] = "oom", NULL};
+const char *const run_verdict_names[] = {[RUN_FITS] = "fits", [RUN_EDGE] = "edge", [RUN_OOM] = "oom", NULL};
 
 const char *const run_cause_names[] = {
     [RUN_CAUSE_TAIL] = "tail",
@@ -36,15 +37,35 @@ static gint64 headroom(const RunClass *rank_class) {
   return (gint64)rank_class->capacity - (gint64)rank_class->device_used;
 }
 
+static gboolean is_tighter(const RunClass *one, const RunClass *other) {
+  return one->verdict != other->verdict ? one->verdict > other->verdict : headroom(one) < headroom(other);
+}
+
 void run_report_choose(RunReport *report) {
   report->slowest = report->tightest = 0;
   for (guint32 i = 1; i < report->n_classes; i++) {
     if (report->classes[i].step > run_report_slowest(report)->step)
       report->slowest = i;
-    if (headroom(&report->classes[i]) < headroom(run_report_tightest(report)))
+    if (is_tighter(&report->classes[i], run_report_tightest(report)))
       report->tightest = i;
   }
   report->verdict = run_report_tightest(report)->verdict;
+}
+
+static RunVerdict verdict_of(const RunClass *of) {
+  if (of->has_oom)
+    return of->device_used_low <= of->capacity ? RUN_EDGE : RUN_OOM;
+  return of->device_used_high > of->capacity || of->retries > 0 ? RUN_EDGE : RUN_FITS;
+}
+
+void run_report_judge(RunReport *report, double low, double high) {
+  for (guint32 i = 0; i < report->n_classes; i++) {
+    RunClass *of = &report->classes[i];
+    of->device_used_low = of->device_used - (guint64)llround((double)of->peak_reserved * (1 - low));
+    of->device_used_high = of->device_used + (guint64)llround((double)of->peak_reserved * (high - 1));
+    of->verdict = verdict_of(of);
+  }
+  run_report_choose(report);
 }
 
 static gint by_start(gconstpointer a, gconstpointer b) {

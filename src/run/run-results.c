@@ -17,6 +17,7 @@ static void fill_memory(RunReport *report, const RunRank *rank, RunClass *ret) {
   const MemUse *use = mem_allocator_use(rank->heap.allocator);
   ret->capacity = rank->play->system->gpu->memory_usable;
   ret->device_used = rank->heap.device_peak;
+  ret->device_used_low = ret->device_used_high = ret->device_used;
   ret->device_used_step = rank->heap.device_peak_step;
   ret->peak_allocated = use->peak_allocated;
   ret->peak_active = use->peak_active;

@@ -14,7 +14,7 @@
 -- keys of the JSON output, and without _ps or _bytes the names of metrics.
 
 PRAGMA application_id = 1182028398; -- 0x4674526e, "FtRn": tells this file from other SQLite files
-PRAGMA user_version = 6;            -- of this schema; a file of another version is refused
+PRAGMA user_version = 7;            -- of this schema; a file of another version is refused
 
 CREATE TABLE run (
   run_id                     INTEGER PRIMARY KEY, -- ascending in order of writing
@@ -38,8 +38,9 @@ CREATE TABLE run (
   activation_checkpointing   TEXT NOT NULL,    -- none, full, …
   tokens                     INTEGER NOT NULL, -- per step, all GPUs
   -- What came of it. Times are of the slowest rank class, memory and verdict of the tightest (see rank_class)
-  verdict                    TEXT NOT NULL CHECK (verdict IN ('fits', 'oom')),
-  step_ps                    INTEGER NOT NULL, -- period of the step; under 'oom': as if memory had no end
+  verdict                    TEXT NOT NULL CHECK (verdict IN ('fits', 'edge', 'oom')), -- edge: capacity_bytes lies between device_used_low_bytes and
+                                               -- device_used_high_bytes, or it fits only because the allocator gave its cache back
+  step_ps                    INTEGER NOT NULL, -- period of the step; where memory runs out: as if it had no end
   compute_ps                 INTEGER NOT NULL, -- some compute kernel runs
   communication_ps           INTEGER NOT NULL, -- some communication kernel is resident, hidden or not
   exposed_ps                 INTEGER NOT NULL, -- of these, while no compute runs
@@ -58,8 +59,10 @@ CREATE TABLE run (
   peak_active_bytes          INTEGER NOT NULL, -- the same with blocks that were freed and wait for a stream (record_stream)
   peak_reserved_bytes        INTEGER NOT NULL, -- most that the caching allocator holds of the device (torch's max_memory_reserved)
   device_used_bytes          INTEGER NOT NULL, -- most that nvidia-smi would show: reserved, context, NCCL's buffers
+  device_used_low_bytes      INTEGER NOT NULL, -- interval around device_used_bytes that 80 % of cases are to fall into, from the residuals of published
+  device_used_high_bytes     INTEGER NOT NULL, -- peaks of reserved memory: topologies/catalog/margins.csv
   capacity_bytes             INTEGER NOT NULL, -- usable size of the device's memory; overhead counts against it
-  short_by_bytes             INTEGER NOT NULL, -- what is missing under 'oom', else 0
+  short_by_bytes             INTEGER NOT NULL, -- what is missing where memory runs out (under 'oom', or under 'edge' by less than the interval), else 0
   alloc_retries              INTEGER NOT NULL, -- times the allocator gave its cache back to make room, over all steps played
   alloc_stall_ps             INTEGER NOT NULL, -- host time that these take in the step: the wait for all streams, and the device's allocator
   price_per_step             REAL,             -- USD
@@ -103,7 +106,7 @@ CREATE TABLE rank_class (
   rank_class             INTEGER NOT NULL, -- 0, 1, …
   ranks                  INTEGER NOT NULL, -- how many
   first_rank             INTEGER NOT NULL, -- the least of them
-  verdict                TEXT NOT NULL CHECK (verdict IN ('fits', 'oom')),
+  verdict                TEXT NOT NULL CHECK (verdict IN ('fits', 'edge', 'oom')),
   step_ps                INTEGER NOT NULL,
   compute_ps             INTEGER NOT NULL,
   communication_ps       INTEGER NOT NULL,
@@ -119,6 +122,8 @@ CREATE TABLE rank_class (
   peak_active_bytes      INTEGER NOT NULL,
   peak_reserved_bytes    INTEGER NOT NULL,
   device_used_bytes      INTEGER NOT NULL,
+  device_used_low_bytes  INTEGER NOT NULL,
+  device_used_high_bytes INTEGER NOT NULL,
   capacity_bytes         INTEGER NOT NULL,
   short_by_bytes         INTEGER NOT NULL,
   alloc_retries          INTEGER NOT NULL,
@@ -320,7 +325,7 @@ CREATE TABLE validation (
   measured_steady_allocated_bytes     INTEGER,
   predicted_steady_allocated_bytes    INTEGER,
   measured_fits                       INTEGER CHECK (measured_fits IN (0, 1)), -- 0: out of memory
-  predicted_fits                      INTEGER CHECK (predicted_fits IN (0, 1)),
+  predicted_fits                      INTEGER CHECK (predicted_fits IN (0, 1, 2)), -- 2: at the edge
   measured_time_ps                    INTEGER, -- of a collective, as the next three
   predicted_time_ps                   INTEGER,
   measured_bus_bandwidth              REAL,    -- bytes/s

@@ -64,7 +64,7 @@ static gboolean parse_verdict(const char *text, double *ret, GError **error) {
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "expected yes, no or unknown, found \"%s\"", text);
     return FALSE;
   }
-  *ret = strcmp(text, "yes") == 0;
+  *ret = strcmp(text, "yes") == 0 ? STORE_VERDICT_FITS : STORE_VERDICT_OOM;
   return TRUE;
 }
 
@@ -97,7 +97,9 @@ double store_measure_predicted(StoreMeasureKind kind, const RunReport *report) {
   if (metric == NULL)
     return STORE_UNKNOWN;
   if (kind == STORE_MEASURE_FITS)
-    return report->verdict == RUN_FITS;
+    return report->verdict == RUN_FITS   ? STORE_VERDICT_FITS
+           : report->verdict == RUN_EDGE ? STORE_VERDICT_EDGE
+                                         : STORE_VERDICT_OOM;
   RunValue value = store_metric_get(metric, report);
   if (value.kind == RUN_REAL)
     return value.real;

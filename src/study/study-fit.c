@@ -52,7 +52,7 @@ static gboolean fits(const Search *search, guint64 multiple, StudyFit *fit) {
     fit->limit = g_strdup(error->message);
     return FALSE;
   }
-  if (report->verdict == RUN_OOM) {
+  if (!run_report_fits(report, search->options.edge_fits)) {
     g_clear_pointer(&fit->limit, g_free);
     run_report_free(report);
     return FALSE;

@@ -53,8 +53,8 @@ static const RunReport *attempt(Search *search, const char *change) {
   return report;
 }
 
-static gboolean fits(const RunReport *report) {
-  return report != NULL && report->verdict == RUN_FITS;
+static gboolean fits(const Search *search, const RunReport *report) {
+  return report != NULL && run_report_fits(report, search->options.edge_fits);
 }
 
 /* Until it fits: the larger micro-batch is the smaller change. */
@@ -68,7 +68,7 @@ static void attempt_micro_batches(Search *search) {
         g_strdup_printf("training.micro_batch=%" G_GUINT64_FORMAT " training.gradient_accumulation=%" G_GUINT64_FORMAT
                         " training.global_batch=%" G_GUINT64_FORMAT,
                         micro, accumulation, identity->global_batch);
-    if (fits(attempt(search, change)))
+    if (fits(search, attempt(search, change)))
       return;
   }
 }
@@ -90,7 +90,7 @@ static void attempt_nodes(Search *search) {
         " training.global_batch=%" G_GUINT64_FORMAT,
         times * identity->nodes, identity->micro_batch, accumulation, identity->micro_batch * accumulation * gpus);
     const RunReport *report = attempt(search, change);
-    if (report == NULL || fits(report) || missing(report) > short_by - short_by / 4)
+    if (report == NULL || fits(search, report) || missing(report) > short_by - short_by / 4)
       return;
     short_by = missing(report);
   }
@@ -159,14 +159,14 @@ static const char *nearest(const GPtrArray *remedies, guint singles, const char 
 static void attempt_together(Search *search) {
   guint singles = search->remedies->len;
   for (guint i = 0; i < singles; i++)
-    if (fits(((const StudyRemedy *)g_ptr_array_index(search->remedies, i))->report))
+    if (fits(search, ((const StudyRemedy *)g_ptr_array_index(search->remedies, i))->report))
       return;
   g_autofree char *changes = g_strdup(nearest(search->remedies, singles, ""));
   for (const char *next; changes != NULL && (next = nearest(search->remedies, singles, changes)) != NULL;) {
     char *both = g_strdup_printf("%s %s", changes, next);
     g_free(changes);
     changes = both;
-    if (fits(attempt(search, changes)))
+    if (fits(search, attempt(search, changes)))
       return;
   }
 }

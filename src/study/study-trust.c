@@ -1,4 +1,4 @@
-/* The interval around a step, and what vouches for it. */
+/* The interval around a step and around its memory, and what vouches for them. */
 #include <string.h>
 
 #include "study-walk.h"
@@ -20,6 +20,8 @@ void study_trust(const StudyWalk *walk, const char *unlike, RunReport *report) {
   mark_usual(study_cache_defaults(walk->cache), &report->identity);
   trust_read(trust, report, &one);
   trust_judge(trust, &one, run_report_slowest(report)->step, unlike, &verdict);
+  const TrustMargin *margin = trust_margin(trust, &one);
+  run_report_judge(report, margin->low, margin->high);
   trust_case_clear(&one);
   report->step_low = verdict.low;
   report->step_high = verdict.high;

@@ -1,4 +1,4 @@
-/* residuals.ini by a schema, residuals.csv column by column. */
+/* residuals.ini by a schema, residuals.csv column by column, and margins.csv beside them. */
 #include <string.h>
 
 #include "base-names.h"
@@ -10,6 +10,7 @@
 #define FOLDER   "topologies/catalog"
 #define SETTINGS "residuals.ini"
 #define ROWS     "residuals.csv"
+#define MARGINS  "margins.csv"
 
 #define NEAR .min = 1, .max = 1e9, .required = TRUE, .help = "factor within which this is alike"
 
@@ -126,28 +127,42 @@ static gboolean read_settings(Trust *trust, const ConfText *text, GError **error
          conf_settings_fill(settings, &schema, trust, error);
 }
 
-static char *sum_of(const char *settings, const char *rows) {
+/* Of one of the catalogue's files. */
+typedef struct {
+  char *path, *text;
+} File;
+enum { OF_SETTINGS, OF_ROWS, OF_MARGINS, FILES };
+static const char *const file_names[FILES] = {SETTINGS, ROWS, MARGINS};
+
+static char *sum_of(const File files[FILES]) {
   g_autoptr(GChecksum) sum = g_checksum_new(G_CHECKSUM_SHA256);
-  g_checksum_update(sum, (const guchar *)settings, -1);
-  g_checksum_update(sum, (const guchar *)rows, -1);
+  for (int i = 0; i < FILES; i++)
+    g_checksum_update(sum, (const guchar *)files[i].text, -1);
   return g_strdup(g_checksum_get_string(sum));
 }
 
-static Trust *read_texts(const char *settings_path, const char *settings, const char *rows_path, const char *rows,
-                         GError **error) {
+static Trust *read_texts(const File files[FILES], GError **error) {
+  const File *settings = &files[OF_SETTINGS], *rows = &files[OF_ROWS], *margins = &files[OF_MARGINS];
   g_autoptr(Trust) trust = g_new0(Trust, 1);
   trust->rows = g_ptr_array_new_with_free_func(row_free);
-  g_autoptr(ConfText) text = conf_text_parse(settings_path, settings, strlen(settings), error);
-  g_autoptr(ConfCsv) csv = text != NULL ? conf_csv_parse(rows_path, rows, strlen(rows), error) : NULL;
+  g_autoptr(ConfText) text = conf_text_parse(settings->path, settings->text, strlen(settings->text), error);
+  g_autoptr(ConfCsv) csv = text != NULL ? conf_csv_parse(rows->path, rows->text, strlen(rows->text), error) : NULL;
   if (csv == NULL || !read_settings(trust, text, error) || !read_rows(trust, csv, error))
     return NULL;
-  trust->sum = sum_of(settings, rows);
+  trust->margins = trust_margins_parse(margins->path, margins->text, error);
+  if (trust->margins == NULL)
+    return NULL;
+  trust->sum = sum_of(files);
   trust_make_classes(trust);
   return g_steal_pointer(&trust);
 }
 
-Trust *trust_parse(const char *settings, const char *rows, GError **error) {
-  return read_texts(SETTINGS, settings, ROWS, rows, error);
+Trust *trust_parse(const char *settings, const char *rows, const char *margins, GError **error) {
+  const char *const texts[FILES] = {settings, rows, margins};
+  File files[FILES];
+  for (int i = 0; i < FILES; i++)
+    files[i] = (File){(char *)file_names[i], (char *)texts[i]};
+  return read_texts(files, error);
 }
 
 static gboolean read_file(const char *path, char **ret, GError **error) {
@@ -158,22 +173,28 @@ static gboolean read_file(const char *path, char **ret, GError **error) {
   return FALSE;
 }
 
-static Trust *load_from(const char *folder, const char *settings_path, GError **error) {
-  g_autofree char *rows_path = g_build_filename(folder, ROWS, NULL);
-  g_autofree char *settings = NULL;
-  g_autofree char *rows = NULL;
-  if (!read_file(settings_path, &settings, error) || !read_file(rows_path, &rows, error))
-    return NULL;
-  return read_texts(settings_path, settings, rows_path, rows, error);
+static Trust *load_from(const char *folder, GError **error) {
+  File files[FILES] = {{NULL, NULL}};
+  gboolean good = TRUE;
+  for (int i = 0; good && i < FILES; i++) {
+    files[i].path = g_build_filename(folder, file_names[i], NULL);
+    good = read_file(files[i].path, &files[i].text, error);
+  }
+  Trust *trust = good ? read_texts(files, error) : NULL;
+  for (int i = 0; i < FILES; i++) {
+    g_free(files[i].path);
+    g_free(files[i].text);
+  }
+  return trust;
 }
 
-/* Both from the first data folder that has the settings. */
+/* All from the first data folder that has the settings. */
 Trust *trust_load(GError **error) {
   g_auto(GStrv) folders = conf_path_folders(FOLDER);
   for (char **folder = folders; *folder != NULL; folder++) {
     g_autofree char *settings_path = g_build_filename(*folder, SETTINGS, NULL);
     if (g_file_test(settings_path, G_FILE_TEST_IS_REGULAR))
-      return load_from(*folder, settings_path, error);
+      return load_from(*folder, error);
   }
   g_autofree char *looked = g_strjoinv(", ", folders);
   g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
@@ -190,6 +211,7 @@ Trust *trust_without(const Trust *trust, const char *source) {
   rest->model_version = g_strdup(trust->model_version);
   rest->source = g_strdup(trust->source);
   rest->sum = g_strdup(trust->sum);
+  rest->margins = g_array_ref(trust->margins);
   rest->rows = g_ptr_array_new(); /* borrowed */
   for (guint i = 0; i < trust->rows->len; i++) {
     TrustRow *row = g_ptr_array_index(trust->rows, i);
@@ -205,6 +227,8 @@ void trust_free(Trust *trust) {
     return;
   if (trust->classes != NULL)
     g_array_unref(trust->classes);
+  if (trust->margins != NULL)
+    g_array_unref(trust->margins);
   g_ptr_array_unref(trust->rows);
   g_free(trust->date);
   g_free(trust->model_version);

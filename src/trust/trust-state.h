@@ -26,6 +26,7 @@ struct Trust {
   char *date, *model_version, *source;
   guint64 n_rows;  /* as residuals.ini says */
   GPtrArray *rows; /* TrustRow, in order of the file */
+  GArray *margins; /* TrustMargin */
   GArray *classes; /* TrustClass with enough rows, narrow ones first */
   char *sum;
 };

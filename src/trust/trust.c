@@ -146,6 +146,10 @@ void trust_read(const Trust *trust, const RunReport *report, TrustCase *ret) {
   trust_case_read(report, trust->bound_from, ret);
 }
 
+const TrustMargin *trust_margin(const Trust *trust, const TrustCase *one) {
+  return trust_margins_find(trust->margins, one);
+}
+
 const char *trust_sum(const Trust *trust) {
   return trust->sum;
 }

@@ -36,12 +36,15 @@ static void add_groups(BaseJson *json, const TruthResult *result) {
     base_json_integer(json, "ran", group->ran);
     add_errors(json, result, group);
     base_json_map(json, "verdicts");
-    base_json_integer(json, "fits_fits", group->verdicts[1][1]);
-    base_json_integer(json, "fits_oom", group->verdicts[1][0]);
-    base_json_integer(json, "oom_fits", group->verdicts[0][1]);
-    base_json_integer(json, "oom_oom", group->verdicts[0][0]);
+    base_json_integer(json, "fits_fits", group->verdicts[STORE_VERDICT_FITS][STORE_VERDICT_FITS]);
+    base_json_integer(json, "fits_edge", group->verdicts[STORE_VERDICT_FITS][STORE_VERDICT_EDGE]);
+    base_json_integer(json, "fits_oom", group->verdicts[STORE_VERDICT_FITS][STORE_VERDICT_OOM]);
+    base_json_integer(json, "oom_fits", group->verdicts[STORE_VERDICT_OOM][STORE_VERDICT_FITS]);
+    base_json_integer(json, "oom_edge", group->verdicts[STORE_VERDICT_OOM][STORE_VERDICT_EDGE]);
+    base_json_integer(json, "oom_oom", group->verdicts[STORE_VERDICT_OOM][STORE_VERDICT_OOM]);
     base_json_integer(json, "hard", group->hard);
     base_json_integer(json, "hard_right", group->hard_right);
+    base_json_integer(json, "hard_edge", group->hard_edge);
     base_json_end(json);
     base_json_end(json);
   }
@@ -112,7 +115,7 @@ static void add_figure(BaseJson *json, const char *side, StoreMeasureKind kind, 
   if (value == STORE_UNKNOWN)
     base_json_text(json, key, NULL);
   else if (kind == STORE_MEASURE_FITS)
-    base_json_text(json, key, value > 0 ? "yes" : "no");
+    base_json_text(json, key, value == STORE_VERDICT_FITS ? "yes" : value == STORE_VERDICT_EDGE ? "edge" : "no");
   else
     base_json_number(json, key, store_measure_shown(kind, value));
 }

@@ -6,7 +6,10 @@
 #define PERCENT 100.0
 
 static const char *verdict_name(double value) {
-  return value == STORE_UNKNOWN ? "-" : value > 0 ? "fits" : "oom";
+  return value == STORE_UNKNOWN        ? "-"
+         : value == STORE_VERDICT_FITS ? "fits"
+         : value == STORE_VERDICT_EDGE ? "edge"
+                                       : "oom";
 }
 
 static void figure_cell(BaseTable *table, StoreMeasureKind kind, double value) {

@@ -60,9 +60,11 @@ GArray *truth_score_groups(const TruthResult *result) {
     if (measured == STORE_UNKNOWN || predicted == STORE_UNKNOWN)
       continue;
     gboolean hard = truth_score_is_hard(row);
-    group->verdicts[measured > 0][predicted > 0]++;
+    StoreVerdict was = (StoreVerdict)measured, said = (StoreVerdict)predicted;
+    group->verdicts[was][said]++;
     group->hard += hard != FALSE;
-    group->hard_right += hard && (measured > 0) == (predicted > 0);
+    group->hard_right += hard && was == said;
+    group->hard_edge += hard && said == STORE_VERDICT_EDGE;
   }
   g_array_sort(groups, compare_groups);
   return groups;

@@ -108,8 +108,18 @@ static void print_intervals(const TruthResult *result, GString *text) {
       PERCENT * sum.by_source);
 }
 
+static void share_cell(BaseTable *table, guint part, guint whole) {
+  if (whole > 0)
+    base_table_cell(table, "%.1f %%", PERCENT * part / whole);
+  else
+    base_table_cell(table, "-");
+}
+
 static void print_verdicts(const GArray *groups, GString *text) {
-  static const char *const heads[] = {"fits / fits", "fits / oom", "oom / fits", "oom / oom", "right", "hard", "right"};
+  static const char *const heads[] = {"fits / fits", "fits / edge", "fits / oom", "oom / fits",
+                                      "oom / edge",  "oom / oom",   "edge",       "right",
+                                      "hard",        "edge",        "right"};
+  static const StoreVerdict order[] = {STORE_VERDICT_FITS, STORE_VERDICT_EDGE, STORE_VERDICT_OOM};
   g_autoptr(BaseTable) table = base_table_new();
   base_table_head(table, "source", BASE_LEFT);
   base_table_head(table, "set", BASE_LEFT);
@@ -118,26 +128,32 @@ static void print_verdicts(const GArray *groups, GString *text) {
   guint shown = 0;
   for (guint g = 0; g < groups->len; g++) {
     const TruthGroup *group = &g_array_index(groups, TruthGroup, g);
-    guint right = group->verdicts[1][1] + group->verdicts[0][0];
-    guint all = right + group->verdicts[1][0] + group->verdicts[0][1];
-    if (all == 0)
+    guint right =
+        group->verdicts[STORE_VERDICT_FITS][STORE_VERDICT_FITS] + group->verdicts[STORE_VERDICT_OOM][STORE_VERDICT_OOM];
+    guint edge = group->verdicts[STORE_VERDICT_FITS][STORE_VERDICT_EDGE] +
+                 group->verdicts[STORE_VERDICT_OOM][STORE_VERDICT_EDGE];
+    guint told = right + group->verdicts[STORE_VERDICT_FITS][STORE_VERDICT_OOM] +
+                 group->verdicts[STORE_VERDICT_OOM][STORE_VERDICT_FITS];
+    if (told + edge == 0)
       continue;
     base_table_cell(table, "%s", group->source);
     base_table_cell(table, "%s", group->set);
-    for (int measured = 1; measured >= 0; measured--)
-      for (int predicted = 1; predicted >= 0; predicted--)
-        base_table_cell(table, "%u", group->verdicts[measured][predicted]);
-    base_table_cell(table, "%.1f %%", PERCENT * right / all);
+    for (int measured = STORE_VERDICT_FITS; measured >= STORE_VERDICT_OOM; measured--)
+      for (gsize i = 0; i < G_N_ELEMENTS(order); i++)
+        base_table_cell(table, "%u", group->verdicts[measured][order[i]]);
+    share_cell(table, edge, told + edge);
+    share_cell(table, right, told);
     base_table_cell(table, "%u", group->hard);
-    if (group->hard > 0)
-      base_table_cell(table, "%.1f %%", PERCENT * group->hard_right / group->hard);
+    share_cell(table, group->hard_edge, group->hard);
+    share_cell(table, group->hard_right, group->hard - group->hard_edge);
     base_table_end_row(table);
     shown++;
   }
   if (shown == 0)
     return;
-  g_string_append(
-      text, "\nDoes it fit? Measured / predicted; hard where states and activations are 0.6 to 1.5 of the capacity\n");
+  g_string_append(text, "\nDoes it fit? Measured / predicted; right: of those that are not called edge; hard where "
+                        "states and activations "
+                        "are 0.6 to 1.5 of the capacity\n");
   base_table_print(table, 2, text);
 }
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # The gate holds, and it can fail: against a table in which one error is smaller than today's, one more row ran, it
-# names both and nothing else. usage: tests/truth/test-gate.sh FORETRAIN
+# names both and nothing else. So do the margins of peaks. usage: tests/truth/test-gate.sh FORETRAIN
 set -euo pipefail
 here=$(readlink -f "$(dirname "$0")")
 "$here/gate" "$1"
+"$here/margins" "$1" --check
 planted=$(mktemp)
 trap 'rm -f "$planted"' EXIT
 awk -F'\t' -v OFS='\t' '
@@ -34,4 +35,27 @@ now[1]["gpus"] = "7"
 assert residuals.compare(now, was) == ["1 rows moved by more than 1 points", "1 rows are described otherwise"]
 assert residuals.compare(was, was[1:]) == ["1 rows are missing there"]
 assert residuals.compare(was[1:], was) == ["1 rows there run no more"] and residuals.compare(was[1:], was, False) == []
+PY
+
+# Margins by hand: of nine the range, of nineteen the second from each end, of eighteen nine tenths of the way there;
+# sources are ranked among each other; a limit that moved and a class that is new are named.
+python3 - "$here" <<'PY'
+import copy, importlib.machinery, importlib.util, sys
+sys.dont_write_bytecode = True
+loader = importlib.machinery.SourceFileLoader("margins", f"{sys.argv[1]}/margins")
+margins = importlib.util.module_from_spec(importlib.util.spec_from_loader("margins", loader))
+loader.exec_module(margins)
+near = lambda a, b: all(abs(x - y) < 1e-12 for x, y in zip(a, b))
+assert near(margins.limits(range(9), 80), (0, 8)) and near(margins.limits(range(19), 80), (1, 17))
+assert near(margins.limits(range(18), 80), (0.9, 16.1))
+rows = {(source, i): ("t.csv", "f", "k", 1 + (0.1 if source == "b" else -0.1) + i / 100)
+        for source in "ab" for i in range(9)}
+assert near(margins.span(rows, 80), (0.9, 1.18))
+assert margins.span(dict(list(rows.items())[:8]), 80) is None
+was = margins.committed()
+assert was[-1]["framework"] == was[-1]["kind"] == "all" and margins.compare(was, was) == []
+now = copy.deepcopy(was)
+now[-1]["high"] = str(float(now[-1]["high"]) + 0.011)
+assert len(margins.compare(now, was)) == 1
+assert margins.compare(was[1:], was) == [f"{was[0]['framework']} {was[0]['kind']}: no more"]
 PY

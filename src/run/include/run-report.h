@@ -14,8 +14,10 @@
 /* Results change when foretrain's models change: part of every run key. */
 #define RUN_MODEL_VERSION "2"
 
-typedef enum { RUN_FITS, RUN_OOM } RunVerdict;
-extern const char *const run_verdict_names[]; /* "fits", "oom" */
+/* Edge: whether it fits cannot be told, since the capacity lies between what the peak may be at least and at most; or it fits
+ * only because the allocator gave its cache back. From good to bad. */
+typedef enum { RUN_FITS, RUN_EDGE, RUN_OOM } RunVerdict;
+extern const char *const run_verdict_names[]; /* "fits", "edge", "oom" */
 
 /* Why a rank computes nothing: the contract's order of precedence. BUBBLE and HOST_IDLE are idle, all others exposed.
  */
@@ -107,6 +109,8 @@ typedef struct {
   guint64 peak_active;      /* those, and blocks that wait for a stream */
   guint64 peak_reserved;    /* torch's max_memory_reserved: segments */
   guint64 device_used;      /* peak of what nvidia-smi shows: reserved, context, NCCL's buffers */
+  guint64 device_used_low;  /* least and most that it may be in truth: see run_report_judge */
+  guint64 device_used_high;
   guint32 device_used_step; /* in which it is first reached */
   guint64 retries;          /* times the allocator gave its cache back to meet a request, over all steps */
   guint64 step_retries;     /* of these, in the last step */
@@ -172,7 +176,7 @@ typedef struct {
   RunIdentity identity;
   guint32 missing;  /* 0: nothing */
   guint32 slowest;  /* class whose times stand for the step */
-  guint32 tightest; /* class nearest to, or furthest over, its capacity */
+  guint32 tightest; /* of the classes with the worst verdict the one nearest to, or furthest over, its capacity */
   RunVerdict verdict;
   SimTime step_low, step_high; /* interval around the step of the slowest class; 0: not known */
   guint32 validated_rows;      /* published rows like this run */
@@ -204,6 +208,13 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RunReport, run_report_free)
 /* The class that decides: chooses the slowest for the times and the tightest for memory and verdict, of equals the
  * first, once all classes stand. */
 void run_report_choose(RunReport *report);
+/* Verdicts of the classes and of the whole, once it is known that peaks of reserved memory are `low` (at most 1) to `high` (at
+ * least 1) times what is foretold. What lies outside the allocator is taken as it is. */
+void run_report_judge(RunReport *report, double low, double high);
+/* "edge" counts as fitting only where it was asked to. */
+static inline gboolean run_report_fits(const RunReport *report, gboolean edge_fits) {
+  return report->verdict == RUN_FITS || (edge_fits && report->verdict == RUN_EDGE);
+}
 static inline const RunClass *run_report_slowest(const RunReport *report) {
   return &report->classes[report->slowest];
 }

@@ -5,7 +5,7 @@
  *   if (!store_measure_parse(measure, "15.4783", &seconds, error)) return FALSE;
  *   store_measure_predicted(measure, report);                                   // the same of a Report
  *
- * Values are SI (seconds, bytes, per second, bytes/s), verdicts 1 (fits) and 0 (oom); STORE_UNKNOWN is none. */
+ * Values are SI (seconds, bytes, per second, bytes/s), verdicts StoreVerdict; STORE_UNKNOWN is none. */
 #pragma once
 
 #include "run-record.h"
@@ -29,6 +29,9 @@ typedef enum {
 } StoreMeasureKind;
 
 #define STORE_UNKNOWN (-1.0)
+
+/* Whether it fits: values of STORE_MEASURE_FITS. What was measured is never at the edge. */
+typedef enum { STORE_VERDICT_OOM, STORE_VERDICT_FITS, STORE_VERDICT_EDGE, STORE_VERDICTS } StoreVerdict;
 
 typedef struct {
   const char *name;   /* in tables, behind "measured." or "predicted." */

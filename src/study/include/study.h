@@ -27,6 +27,7 @@ typedef struct {
   gboolean no_jitter;         /* GPUs are alike, whatever cluster.gpu_spread says */
   StudyTie tie;               /* order of simultaneous events: must not matter */
   guint64 tie_seed;
+  gboolean edge_fits;     /* fit, remedies: the verdict edge counts as fitting */
   const BaseTrace *trace; /* points to print while it plays (base-trace.h); NULL: none */
 } StudyOptions;
 #define STUDY_OPTIONS_DEFAULT ((StudyOptions){.timeline = TRUE, .fold = TRUE})

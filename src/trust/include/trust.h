@@ -1,6 +1,6 @@
 /* How far off a prediction may be: an interval around its step time, and whether anything like it was ever validated.
  *
- *   g_autoptr(Trust) trust = trust_load(error);            // topologies/catalog/residuals.ini and residuals.csv
+ *   g_autoptr(Trust) trust = trust_load(error);            // topologies/catalog/residuals.ini, residuals.csv, margins.csv
  *   TrustCase one;
  *   trust_read(trust, report, &one);
  *   TrustVerdict verdict;
@@ -20,19 +20,20 @@
 
 #include "base-error.h"
 #include "trust-case.h"
+#include "trust-margin.h"
 
 typedef struct Trust Trust;
 
 /* Errors: the files, with place. */
 Trust *trust_load(GError **error);
-/* From memory, the two files' texts. */
-Trust *trust_parse(const char *settings, const char *rows, GError **error);
+/* From memory, the three files' texts. */
+Trust *trust_parse(const char *settings, const char *rows, const char *margins, GError **error);
 /* As if the source had never been there: what its rows are judged by independently. Borrows from `trust`. */
 Trust *trust_without(const Trust *trust, const char *source);
 void trust_free(Trust *trust);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Trust, trust_free)
 
-/* SHA-256 of both files: part of run keys. */
+/* SHA-256 of the files: part of run keys. */
 const char *trust_sum(const Trust *trust);
 /* Nominal, in per cent. */
 guint trust_coverage(const Trust *trust);
@@ -41,6 +42,9 @@ gboolean trust_has(const Trust *trust, const char *source, const char *id);
 
 /* trust_case_read with the file's own limit. */
 void trust_read(const Trust *trust, const RunReport *report, TrustCase *ret);
+
+/* How far off a peak of reserved memory may be. */
+const TrustMargin *trust_margin(const Trust *trust, const TrustCase *one);
 
 typedef struct {
   SimTime low, high; /* 0: not known, there are too few rows */

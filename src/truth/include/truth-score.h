@@ -19,8 +19,8 @@ typedef struct {
   const char *source, *set; /* borrowed from the result; a collective's source is its topology */
   TruthBand band;
   guint rows, ran;
-  guint verdicts[2][2];   /* [measured fits][predicted fits] of rows with both */
-  guint hard, hard_right; /* of them: see truth_score_is_hard */
+  guint verdicts[2][STORE_VERDICTS]; /* [measured][predicted] of rows with both, as StoreVerdict */
+  guint hard, hard_right, hard_edge; /* of them: see truth_score_is_hard; right where the verdict is not edge */
 } TruthGroup;
 
 typedef struct {

@@ -18,7 +18,7 @@ void truth_text(const TruthResult *result, const TruthShow *show, GString *text)
 /* One object, ended by a line feed:
  *   "json_version", "model_version", "coverage" (nominal, of intervals, per cent), "rows_total", "rows_ran"
  *   "groups"     [{"source", "set", "band" (of collectives, else null), "rows", "ran", "errors": {"step_time_s":
- *                {"n", "mean", "median", "p90", "worst", "bias"}, …}, "verdicts": {"fits_fits", "fits_oom", "oom_fits",
+ *                {"n", "mean", "median", "p90", "worst", "bias"}, …}, "verdicts": {"fits_fits", "fits_edge", …,
  *                "oom_oom" (measured, predicted), "hard", "hard_right"}}]
  *   "headlines"  [{"family", "sources", "median_of_medians", "worst_bias", "n", "p90"}] of step time, tiers A and B
  *   "held_out_by_source" mean over sources, of tiers A and B, of the share of rows that held_out_inside counts
