@@ -196,6 +196,21 @@ static void reads_absences(void) {
 }
 
 /* A key beside config wins, and what follows from it is worked out anew. */
+static void expect_dropout(const char *json, double dropout) {
+  ModelShape shape = loaded(json, NULL);
+  CU_ASSERT_EQUAL(shape.dropout, dropout);
+  model_shape_clear(&shape);
+}
+
+/* GPT2Config drops a tenth everywhere unless it says otherwise; LlamaConfig has attention's alone, none by default. */
+static void reads_dropout(void) {
+  expect_dropout(GPT2 "}", 0.1);
+  expect_dropout(GPT2 ", \"attn_pdrop\": 0, \"resid_pdrop\": 0, \"embd_pdrop\": 0}", 0);
+  expect_dropout(GPT2 ", \"attn_pdrop\": 0, \"resid_pdrop\": 0.2, \"embd_pdrop\": 0.05}", 0.2);
+  expect_dropout(LLAMA "}", 0);
+  expect_dropout(LLAMA ", \"attention_dropout\": 0.3}", 0.3);
+}
+
 static void keys_override_config(void) {
   ModelShape shape = loaded(
       LLAMA "}", (const char *const[]){"model.layers=3", "model.hidden_size=128", "model.tied_embeddings=yes", NULL});
@@ -246,6 +261,7 @@ static void refuses_configs(void) {
     const char *json, *fragment;
   } cases[] = {
       {"{\"model_type\": \"mixtral\", " LLAMA_REST "}", "mixtral"},
+      {GPT2 ", \"attn_pdrop\": 1}", "expected a probability below 1, found 1"},
       {"{\"model_type\": \"gpt_neox\", " LLAMA_REST "}", "llama, mistral, qwen2, gpt2"},
       {"{" LLAMA_REST "}", "model_type"},
       {LLAMA ", \"attention_bias\": true}", "attention_bias"},
@@ -305,6 +321,7 @@ int main(void) {
   return harness_run("model-shape", (HarnessCase[]){{"counts published models", counts_published_models},
                                                     {"counts the workloads' models", counts_workload_models},
                                                     {"reads absences", reads_absences},
+                                                    {"dropout", reads_dropout},
                                                     {"keys override config", keys_override_config},
                                                     {"reads keys", reads_keys},
                                                     {"refuses configs", refuses_configs},

@@ -15,6 +15,7 @@ static const BaseField keys[] = {
     COUNT("training", "global_batch", global),
     {.group = "training", .key = "precision", .kind = BASE_TEXT, .names = precisions, .initial = "bf16"},
     {.group = "training", .key = "gradient_clipping", .kind = BASE_NUMBER, .initial = "0"},
+    {.group = "training", .key = "optimizer_style", .kind = BASE_TEXT, .initial = "default"},
     BASE_ROW("parallel", "zero_stage", BASE_COUNT, Keys, stage, .max = 3),
     {.group = "model", .key = "config", .kind = BASE_TEXT},
     COUNT("model", "layers", group),

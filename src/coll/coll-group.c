@@ -75,9 +75,26 @@ static guint64 buffers_of(const CollGroup *group, CollAlgorithm algorithm) {
            (group->nodes > 1 ? group->nvls_channels * pair : 0);
   case COLL_TREE:
     return group->channels * 2 * pair;
+  case COLL_P2P:
+    return group->p2p_channels * pair;
+  case COLL_P2P_ALL: /* with each peer of the node; over the network buffers lie with the host or are registered */
+    return group->p2p_channels * MAX(group->per_node - 1, 1) * pair;
   default:
     return group->channels * pair;
   }
+}
+
+static void hold(CollGroup *group, CollAlgorithm algorithm) {
+  if (group->held >> algorithm & 1 || group->units[algorithm] == 0 || group->size < 2)
+    return;
+  group->held |= 1u << algorithm;
+  group->buffer_bytes += buffers_of(group, algorithm);
+}
+
+static void hold_from_start(CollGroup *group) {
+  static const CollAlgorithm connected[] = {COLL_RING, COLL_TREE, COLL_NVLS, COLL_NVLS_TREE};
+  for (gsize i = 0; group->tuning.connects_at_start && i < G_N_ELEMENTS(connected); i++)
+    hold(group, connected[i]);
 }
 
 void coll_group_connect(CollGroup *group, CollAlgorithm algorithm) {
@@ -92,10 +109,11 @@ void coll_group_connect(CollGroup *group, CollAlgorithm algorithm) {
   group->routes[algorithm] = route;
   group->rates[algorithm] = rate;
   group->connected |= 1u << algorithm;
-  group->buffer_bytes += buffers_of(group, algorithm);
+  hold(group, algorithm);
 }
 
 void coll_group_prepare(CollGroup *group, const CollCall *call) {
+  hold_from_start(group);
   coll_group_connect(group, coll_choice(group, call).algorithm);
 }
 

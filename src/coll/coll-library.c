@@ -38,10 +38,16 @@ static CollLibrary *library_new(const HwCluster *cluster, const CollKnobs *knobs
   return library;
 }
 
+/* A receiving connection's memory is Simple's buffer, which the knob sizes, and the other protocols'. */
 static void take_buffers(CollLibrary *library) {
   library->plain_slot_bytes = library->tuning.slot_bytes[COLL_SIMPLE];
-  if (library->knobs.buffer_bytes > 0)
-    library->tuning.slot_bytes[COLL_SIMPLE] = (guint64)library->knobs.buffer_bytes / library->tuning.slots;
+  library->tuning.receive_bytes = library->plain_receive_bytes;
+  if (library->knobs.buffer_bytes == 0)
+    return;
+  guint64 page = library->tuning.page_bytes, plain = library->plain_slot_bytes * library->tuning.slots;
+  guint64 rest = library->plain_receive_bytes - MIN(plain, library->plain_receive_bytes);
+  library->tuning.slot_bytes[COLL_SIMPLE] = (guint64)library->knobs.buffer_bytes / library->tuning.slots;
+  library->tuning.receive_bytes = (rest + (guint64)library->knobs.buffer_bytes + page - 1) / page * page;
 }
 
 CollLibrary *coll_library_new(const HwCluster *cluster, const CollKnobs *knobs, GError **error) {
@@ -53,6 +59,7 @@ CollLibrary *coll_library_new(const HwCluster *cluster, const CollKnobs *knobs, 
   if (!coll_tuning_load(library->table, cluster->gpu->architecture, &library->tuning, &library->text, error) ||
       !coll_search_rules_load(version, &library->rules, error))
     return NULL;
+  library->plain_receive_bytes = library->tuning.receive_bytes;
   take_buffers(library);
   return g_steal_pointer(&library);
 }
@@ -63,6 +70,7 @@ CollLibrary *coll_library_new_like(const CollLibrary *other, const HwCluster *cl
   library->exact = other->exact;
   library->tuning = other->tuning;
   library->tuning.slot_bytes[COLL_SIMPLE] = other->plain_slot_bytes;
+  library->plain_receive_bytes = other->plain_receive_bytes;
   library->rules = other->rules;
   library->text = g_bytes_ref(other->text);
   take_buffers(library);

@@ -193,6 +193,8 @@ static const BaseField keys[] = {
     SOURCE("steps"),
     BYTES("buffers", "receive", receive_bytes),
     BYTES("buffers", "send", send_bytes),
+    BYTES("buffers", "page", page_bytes),
+    KEY("buffers", "connects_at_start", BASE_FLAG, connects_at_start),
     SOURCE("buffers"),
 };
 const ConfSchema coll_tuning_schema = {keys, G_N_ELEMENTS(keys)};

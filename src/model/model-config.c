@@ -18,6 +18,7 @@ typedef struct {
       sliding_window; /* sliding_window where it is absent; null means none. 0: the class has no such key; NO_WINDOW:
                          none */
   const char *window_flag; /* the window counts only where this key is true, or NULL */
+  double dropout;          /* each of its dropouts where it is absent */
 } ConfigClass;
 
 #define NO_WINDOW G_MAXUINT64
@@ -34,7 +35,7 @@ static const ConfigClass classes[] = {
      .kv_heads = 32,
      .sliding_window = 4096,
      .window_flag = "use_sliding_window"},
-    {.model_type = "gpt2", .family = MODEL_GPT, .tied = TRUE},
+    {.model_type = "gpt2", .family = MODEL_GPT, .tied = TRUE, .dropout = 0.1},
     {.model_type = "qwen3",
      .family = MODEL_LLAMA,
      .qk_norm = TRUE,
@@ -169,12 +170,27 @@ static gboolean read_window(const ConfJson *json, const ConfigClass *class, Mode
   return TRUE;
 }
 
+/* The largest: layers are played with one. */
+static gboolean read_dropout(const ConfJson *json, const ConfigClass *class, ModelShape *shape, GError **error) {
+  static const char *const gpt[] = {"attn_pdrop", "resid_pdrop", "embd_pdrop", NULL};
+  static const char *const llama[] = {"attention_dropout", NULL};
+  for (const char *const *key = class->family == MODEL_GPT ? gpt : llama; *key != NULL; key++) {
+    double value = class->dropout;
+    if (conf_json_has(json, *key) && !conf_json_number(json, *key, &value, error))
+      return FALSE;
+    if (!(value >= 0 && value < 1))
+      return conf_json_fail(json, *key, error, "expected a probability below 1, found %g", value);
+    shape->dropout = MAX(shape->dropout, value);
+  }
+  return TRUE;
+}
+
 gboolean model_config_read(const ConfJson *json, ModelShape *shape, GError **error) {
   const ConfigClass *class = class_of(json);
   if (class == NULL)
     return refuse_unmodelled_type(json, error);
   if (!refuse_unmodelled_keys(json, class, error) || !read_sizes(json, class, shape, error) ||
-      !read_window(json, class, shape, error))
+      !read_window(json, class, shape, error) || !read_dropout(json, class, shape, error))
     return FALSE;
   shape->tied_embeddings = class->tied;
   if (conf_json_has(json, "tie_word_embeddings") &&

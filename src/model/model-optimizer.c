@@ -4,7 +4,7 @@
 #include "kernel-op.h"
 
 #define FP32          4
-#define OPS_MOST      8
+#define OPS_MOST      10
 #define CHUNK_TENSORS 110 /* tensors that one multi-tensor launch takes: depth 1 of PyTorch's multi_tensor_apply */
 
 typedef struct {
@@ -17,8 +17,7 @@ typedef struct {
 /* _multi_tensor_adamw: weight decay (2 of parameter), lerp of the momentum (gradient, momentum in; out), mul and addcmul
  * of the variance (in, out; gradient and in, out), sqrt, division by the bias correction, add of epsilon (each in, out of
  * a temporary; the first reads the variance), addcdiv (momentum, temporary, parameter in; out). */
-static guint foreach_passes(const ModelOptimizer *what, Pass *passes) {
-  guint64 p = what->element_bytes, g = what->gradient_bytes;
+static guint foreach_passes(guint64 p, guint64 g, Pass *passes) {
   passes[0] = (Pass){"adam.decay", KERNEL_OPTIMIZER, 2 * p, 1};
   passes[1] = (Pass){"adam.momentum", KERNEL_OPTIMIZER, g + 2 * p, 1};
   passes[2] = (Pass){"adam.variance", KERNEL_OPTIMIZER, 2 * p + g + 2 * p, 2};
@@ -36,13 +35,17 @@ static guint style_passes(const ModelOptimizer *what, Pass *passes) {
   gboolean mixed = what->element_bytes < FP32;
   switch (what->style) {
   case MODEL_OPTIMIZER_FOREACH:
-    return foreach_passes(what, passes);
-  case MODEL_OPTIMIZER_DEEPSPEED: {
+    return foreach_passes(what->element_bytes, what->gradient_bytes, passes);
+  case MODEL_OPTIMIZER_DEEPSPEED:
+  case MODEL_OPTIMIZER_DEEPSPEED_TORCH: {
     guint n = 0;
     if (what->gradient_bytes < FP32)
       passes[n++] = (Pass){"gradients_fp32", KERNEL_OPTIMIZER, what->gradient_bytes + FP32, 1};
     passes[n++] = (Pass){"unscale", KERNEL_OPTIMIZER, 2 * FP32, 1};
-    passes[n++] = (Pass){"adam", KERNEL_OPTIMIZER, FP32 + 6 * FP32, 1};
+    if (what->style == MODEL_OPTIMIZER_DEEPSPEED)
+      passes[n++] = (Pass){"adam", KERNEL_OPTIMIZER, FP32 + 6 * FP32, 1};
+    else
+      n += foreach_passes(FP32, FP32, passes + n);
     if (mixed)
       passes[n++] = (Pass){"parameters_16bit", KERNEL_OPTIMIZER, FP32 + what->element_bytes, 1};
     return n;
@@ -58,7 +61,7 @@ ModelUnit *model_optimizer_new(const ModelOptimizer *what) {
   guint n = 0;
   if (what->norm)
     passes[n++] = (Pass){"gradient_norm", KERNEL_REDUCTION, what->gradient_bytes, 1};
-  if (what->clip && what->style != MODEL_OPTIMIZER_DEEPSPEED)
+  if (what->clip && what->style < MODEL_OPTIMIZER_DEEPSPEED)
     passes[n++] = (Pass){"clip", KERNEL_OPTIMIZER, 2 * what->gradient_bytes, 1};
   guint n_normed = n;
   guint64 normed = what->normed_elements > 0 ? what->normed_elements : what->elements;

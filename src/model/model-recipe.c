@@ -113,6 +113,15 @@ static const ConfKey keys[] = {
 };
 const ConfSchema model_recipe_schema = {keys, G_N_ELEMENTS(keys)};
 
+gboolean model_recipe_put_dropout(const ModelShape *shape, ConfSettings *settings, GError **error) {
+  char value[G_ASCII_DTOSTR_BUF_SIZE];
+  BasePlace place = {.file = shape->config, .key = "training.dropout"};
+  if (shape->dropout == 0 || conf_settings_given(settings, "training.dropout"))
+    return TRUE;
+  return conf_settings_put(settings, "training.dropout", g_ascii_dtostr(value, sizeof value, shape->dropout),
+                           CONF_ORIGIN_FILE, &place, error);
+}
+
 gboolean model_recipe_load(const ConfSettings *settings, ModelRecipe *ret, GError **error) {
   Keys read = {0};
   if (!conf_settings_fill(settings, &model_recipe_schema, &read, error))

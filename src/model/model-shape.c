@@ -17,7 +17,7 @@ static const ConfKey keys[] = {
      FIELD(config),
      .help = "a Hugging Face config.json as it is (model_type llama, mistral, qwen2, qwen3, phi3 or gpt2); the keys "
              "below override it. "
-             "Its dropout is not read: see training.dropout"},
+             "Its dropout holds where training.dropout is not given"},
     {.group = "model",
      .key = "family",
      .kind = CONF_NAME,

@@ -8,7 +8,7 @@
 #define BLOCK 256 /* elements that share an fp32 maximum: bitsandbytes' block-wise quantisation */
 
 const char *const plan_optimizer_names[] = {"adamw", "adam", "sgd", "lion", "adam8bit", NULL};
-const char *const plan_optimizer_style_names[] = {"default", "foreach", "fused", NULL};
+const char *const plan_optimizer_style_names[] = {"default", "foreach", "fused", "single", NULL};
 
 typedef struct {
   guint32 momenta;
@@ -29,9 +29,14 @@ guint64 plan_optimizer_bytes(int optimizer, guint64 elements, guint32 element_by
   return what->momenta * momentum_bytes(what, elements, element_bytes) + (master ? elements * FP32 : 0);
 }
 
+guint plan_optimizer_momenta(int optimizer) {
+  return kept[optimizer].momenta;
+}
+
 ModelOptimizerStyle plan_optimizer_style(const PlanRecipe *recipe, ModelOptimizerStyle usual) {
-  static const ModelOptimizerStyle styles[] = {
-      [PLAN_STYLE_FOREACH] = MODEL_OPTIMIZER_FOREACH, [PLAN_STYLE_FUSED] = MODEL_OPTIMIZER_FUSED};
+  static const ModelOptimizerStyle styles[] = {[PLAN_STYLE_FOREACH] = MODEL_OPTIMIZER_FOREACH,
+                                               [PLAN_STYLE_FUSED] = MODEL_OPTIMIZER_FUSED,
+                                               [PLAN_STYLE_SINGLE] = MODEL_OPTIMIZER_FOREACH};
   return recipe->optimizer_style == PLAN_STYLE_DEFAULT ? usual : styles[recipe->optimizer_style];
 }
 

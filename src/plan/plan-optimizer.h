@@ -13,12 +13,14 @@
 typedef enum { PLAN_ADAMW, PLAN_ADAM, PLAN_SGD, PLAN_LION, PLAN_ADAM8BIT } PlanOptimizer;
 extern const char *const plan_optimizer_names[];
 
-typedef enum { PLAN_STYLE_DEFAULT, PLAN_STYLE_FOREACH, PLAN_STYLE_FUSED } PlanOptimizerStyle;
+typedef enum { PLAN_STYLE_DEFAULT, PLAN_STYLE_FOREACH, PLAN_STYLE_FUSED, PLAN_STYLE_SINGLE } PlanOptimizerStyle;
 extern const char *const plan_optimizer_style_names[];
 
 /* Bytes of the states of so many elements whose momenta are of `element_bytes` (4, or 2 in pure 16-bit training);
  * `master`: with an fp32 copy of the parameters. */
 guint64 plan_optimizer_bytes(int optimizer, guint64 elements, guint32 element_bytes, gboolean master);
+/* How many momenta there are: torch asks for each by itself. */
+guint plan_optimizer_momenta(int optimizer);
 /* Of the recipe's choice, else the framework's. */
 ModelOptimizerStyle plan_optimizer_style(const PlanRecipe *recipe, ModelOptimizerStyle usual);
 

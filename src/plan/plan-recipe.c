@@ -66,7 +66,9 @@ static const ConfKey keys[] = {
      .offset = FIELD(optimizer_style),
      .initial = "default",
      .names = plan_optimizer_style_names,
-     .help = "foreach: a pass over all tensors per elementary operation; fused: one pass; default: the framework's"},
+     .help = "foreach: a pass over all tensors per elementary operation; fused: one pass; single: foreach's passes "
+             "over one tensor after the other, of deepspeed alone; default: the framework's. Of deepspeed foreach "
+             "and single are torch's Adam in place of DeepSpeed's own, as trainers bring it"},
     {.group = "training",
      .key = "gradient_clipping",
      .kind = CONF_NUMBER,
@@ -232,6 +234,9 @@ static gboolean read_policy(const PlanGiven *given, PlanRecipe *recipe, GError *
     given->model->loss = policy->loss;
   if (policy->hostless)
     recipe->host = NULL;
+  if (recipe->optimizer_style == PLAN_STYLE_SINGLE && recipe->framework != PLAN_DEEPSPEED)
+    return conf_settings_fail(given->settings, "training.optimizer_style", error,
+                              "single is modelled under deepspeed alone; torch's default is foreach");
   return policy->resolve == NULL || policy->resolve(given, recipe, error);
 }
 

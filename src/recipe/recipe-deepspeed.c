@@ -371,11 +371,23 @@ static gboolean give_precision(RecipeReading *reading, GError **error) {
          recipe_give(reading, NULL, "training.precision", "fp32", "neither bf16 nor fp16 is enabled", error);
 }
 
+/* deepspeed.initialize is then given the trainer's optimizer: torch's AdamW, whose default is foreach. For an optimizer on the
+ * host accelerate takes DeepSpeed's own in its place. */
+static gboolean give_client_optimizer(RecipeReading *reading, GError **error) {
+  const ConfTreeNode *device = conf_tree_given(reading->tree, ZERO "offload_optimizer.device");
+  const ConfTreeNode *old = conf_tree_given(reading->tree, ZERO "cpu_offload");
+  gboolean offloads =
+      (device != NULL && g_strcmp0(device->text, "none") != 0) || (old != NULL && g_strcmp0(old->text, "true") == 0);
+  return offloads || conf_tree_given(reading->tree, "optimizer") != NULL ||
+         recipe_give(reading, NULL, "training.optimizer_style", "foreach",
+                     "no optimizer block: the trainer brings torch's AdamW", error);
+}
+
 static gboolean finish(RecipeReading *reading, GError **error) {
   return recipe_give(reading, NULL, "parallel.framework", "deepspeed", NULL, error) &&
          (conf_tree_given(reading->tree, "zero_optimization") != NULL ||
           recipe_give(reading, NULL, "parallel.zero_stage", "0", "DeepSpeed's default", error)) &&
-         give_precision(reading, error);
+         give_client_optimizer(reading, error) && give_precision(reading, error);
 }
 
 static const char *const marks[] = {"zero_optimization",

@@ -26,6 +26,9 @@ static void note_program(GPtrArray *notes, const StudyWalk *walk) {
       [MODEL_KERNELS_FUSED] = "norms, rotary embedding, activations, masked softmax and dropout run as one kernel each",
       [MODEL_KERNELS_NORMS] = "norms and rotary embedding run as one kernel each, activations as separate ones"};
   note(notes, "%s", kernels[walk->model_recipe.kernels]);
+  if (walk->shape.dropout > 0 && walk->model_recipe.dropout == walk->shape.dropout)
+    note(notes, "dropout %g everywhere is the largest of config.json; training.dropout = 0 leaves it out",
+         walk->shape.dropout);
   if (!conf_settings_given(walk->settings, "training.micro_batch") &&
       !conf_settings_given(walk->settings, "training.global_batch"))
     note(notes, "no batch is stated: one sequence per GPU");

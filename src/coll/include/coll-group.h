@@ -56,7 +56,8 @@ typedef struct CollGroup {
   guint32 rings;                                 /* of the ring and tree routes */
   guint32 channels, nvls_channels, p2p_channels; /* SMs that a call takes at most */
   guint32 net_connections;                       /* of sends to one peer over the network */
-  guint32 connected;                             /* mask of the algorithms that have their routes and buffers */
+  guint32 connected;                             /* mask of the algorithms that have their routes */
+  guint32 held;                                  /* of those that have their buffers */
   guint64 buffer_bytes;                          /* device memory that these hold per rank */
   CollRoute routes[COLL_ALGORITHMS];             /* of all units; empty until connected */
   guint32 units[COLL_ALGORITHMS]; /* that share a call's bytes: rings, trees (two to a ring), heads … */

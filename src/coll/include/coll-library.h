@@ -20,6 +20,7 @@ typedef struct CollLibrary {
   CollKnobs knobs;          /* without its texts */
   char *table;              /* path of the tuning table */
   GBytes *text;             /* of its files */
+  guint64 plain_receive_bytes; /* of a connection, and: */
   guint64 plain_slot_bytes; /* of Simple, before any buffer size that the knobs give */
   gboolean exact;           /* it is that of the version that [nccl] names, or none is named */
   GHashTable *graphs;       /* private: of CollGraphs by what requests share */

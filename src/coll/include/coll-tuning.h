@@ -101,6 +101,8 @@ typedef struct {
   SimTime symmetric_base;
   double pat_share, pat_round_share;
   guint64 receive_bytes, send_bytes;           /* device memory per channel and connection */
+  guint64 page_bytes;                          /* in which a connection's memory is handed out */
+  gboolean connects_at_start;                  /* rings, trees and heads at once, used or not; else as they are used */
   guint64 slots;                               /* of a connection's buffer */
   guint64 slot_bytes[COLL_PROTOCOLS];          /* of data in a slot */
   guint64 ring_chunk[COLL_PROTOCOLS];          /* slots of a chunk */

@@ -52,6 +52,9 @@ typedef struct ModelRecipe {
  * compile, fused_kernels, projections. */
 extern const ConfSchema model_recipe_schema;
 
+/* training.dropout as the model's config.json has it, where it is not given. */
+gboolean model_recipe_put_dropout(const ModelShape *shape, ConfSettings *settings, GError **error);
+
 /* Reads [training] into *ret. Error: SIM_ERROR_INPUT, sequence_length is missing (the values themselves were checked
  * when they entered the settings). */
 gboolean model_recipe_load(const ConfSettings *settings, ModelRecipe *ret, GError **error);

@@ -22,6 +22,7 @@ typedef struct {
   gboolean tied_embeddings; /* head and token embedding are one matrix */
   gboolean qkv_bias;        /* llama family: qwen2 */
   gboolean qk_norm;         /* llama family: qwen3; RMSNorm of each head's queries and keys before rotary positions */
+  double dropout;           /* largest of those that its config.json has; 0: none, or no config */
   guint64 sliding_window;   /* tokens that attention looks back; 0: all */
   char *config;             /* the file it was read from, or NULL */
   char *profile;            /* of measured times per layer, or NULL */

@@ -34,7 +34,7 @@ typedef struct PlanDeepspeedShards PlanDeepspeedShards;
 
 /* What of the optimizer the rank owns. */
 typedef struct {
-  guint32 master, momenta; /* tensors */
+  guint32 master, momenta[2]; /* tensors; the second PROGRAM_NONE where there is but one */
   guint32 flat;            /* the step's copy of the own gradients, as accumulated */
   GPtrArray *sizes;        /* PlanDeepspeedGroup: of the groups, each size once */
   GArray *groups;          /* guint, places in `sizes`: what is updated one after the other */
@@ -44,7 +44,8 @@ typedef struct {
 /* Own elements that the optimizer updates at a time. */
 typedef struct {
   guint64 elements;
-  guint32 cast; /* tensor: the step's copy of their gradients in fp32 */
+  guint32 cast;     /* tensor: the step's copy of their gradients in fp32 */
+  guint32 roots[2]; /* torch's Adam: its temporaries; PROGRAM_NONE: none */
   PlanUpdate *update;
 } PlanDeepspeedGroup;
 

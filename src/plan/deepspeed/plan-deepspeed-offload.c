@@ -78,7 +78,7 @@ void plan_deepspeed_offload_init(PlanDeepspeedEngine *engine) {
   for (guint p = 0; p < engine->parameters->n; p++)
     largest = MAX(largest, engine->parameters->list[p].elements);
   engine->offload.cpu = program_builder_stream(engine->builder, "cpu");
-  engine->optimizer.master = engine->optimizer.momenta = PROGRAM_NONE;
+  engine->optimizer.master = engine->optimizer.momenta[0] = engine->optimizer.momenta[1] = PROGRAM_NONE;
   engine->grads.own = program_builder_tensor(engine->builder, "gradient on its way to the host", MEM_COMMUNICATION,
                                              largest * engine->kept, 0);
   engine->offload.wide =

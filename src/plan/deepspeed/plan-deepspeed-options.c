@@ -198,6 +198,24 @@ static gboolean resolve_gradients(const PlanGiven *given, PlanRecipe *recipe, GE
   return TRUE;
 }
 
+static gboolean resolve_style(const ConfSettings *settings, PlanRecipe *recipe, GError **error) {
+  gboolean torch = recipe->optimizer_style == PLAN_STYLE_FOREACH || recipe->optimizer_style == PLAN_STYLE_SINGLE;
+  gboolean adam = recipe->optimizer == PLAN_ADAM || recipe->optimizer == PLAN_ADAMW;
+  if (torch && !adam && conf_settings_origin(settings, "training.optimizer_style") == CONF_ORIGIN_RECIPE) {
+    recipe->optimizer_style = PLAN_STYLE_DEFAULT; /* the recipe spoke of the Adam that is not in force */
+    return TRUE;
+  }
+  if (torch && !adam)
+    return conf_settings_fail(settings, "training.optimizer_style", error,
+                              "under deepspeed foreach and single are torch's Adam; training.optimizer is %s",
+                              plan_optimizer_names[recipe->optimizer]);
+  if (torch && recipe->offload_optimizer)
+    return conf_settings_fail(settings, "training.optimizer_style", error,
+                              "with offload_optimizer the host runs DeepSpeed's own Adam; torch's there is not "
+                              "modelled");
+  return TRUE;
+}
+
 static gboolean resolve(const PlanGiven *given, PlanRecipe *recipe, GError **error) {
   const ConfSettings *settings = given->settings;
   PlanDeepspeed *options = &recipe->deepspeed;
@@ -205,12 +223,10 @@ static gboolean resolve(const PlanGiven *given, PlanRecipe *recipe, GError **err
     options->overlap_comm = recipe->zero_stage == 3;
   if (options->reduce_bucket_size == 0)
     return conf_settings_fail(settings, "deepspeed.reduce_bucket_size", error, "must be at least 1");
-  if (recipe->optimizer_style == PLAN_STYLE_FOREACH)
-    return conf_settings_fail(settings, "training.optimizer_style", error,
-                              "DeepSpeed's own optimizers are fused; torch's under it are not modelled");
   return resolve_version(settings, recipe, error) && resolve_gradients(given, recipe, error) &&
          check_stage_keys(settings, recipe, error) && resolve_groups(settings, recipe, error) &&
-         resolve_offload(settings, recipe, error) && plan_deepspeed_axes(given, recipe, error);
+         resolve_offload(settings, recipe, error) && resolve_style(settings, recipe, error) &&
+         plan_deepspeed_axes(given, recipe, error);
 }
 
 gboolean plan_deepspeed_resolve(const PlanGiven *given, PlanRecipe *recipe, GError **error) {
@@ -238,6 +254,13 @@ void plan_deepspeed_note(const PlanRecipe *recipe, GPtrArray *notes) {
                                   "the end of the step",
                                   version));
   plan_deepspeed_note_axes(recipe, notes);
+  static const char *const optimizers[] = {
+      [PLAN_STYLE_DEFAULT] = "DeepSpeed's own fused optimizer",
+      [PLAN_STYLE_FOREACH] = "torch's Adam over lists of tensors (foreach), with a temporary as large as a partition",
+      [PLAN_STYLE_FUSED] = "DeepSpeed's own fused optimizer",
+      [PLAN_STYLE_SINGLE] = "torch's Adam tensor by tensor, with two temporaries as large as a partition"};
+  g_ptr_array_add(notes, g_strdup_printf("deepspeed: the optimizer is %s%s", optimizers[recipe->optimizer_style],
+                                         recipe->offload_optimizer ? ", for the host" : ""));
   if (recipe->zero_stage == 1 || recipe->zero_stage == 2)
     note_reduction(recipe, notes);
   if (recipe->version >= PLAN_DEEPSPEED_ONE_GATHER &&

@@ -36,6 +36,12 @@ static gboolean flattens(const PlanDeepspeedEngine *engine) {
   return engine->optimizer.flat != PROGRAM_NONE;
 }
 
+static void take_momenta(PlanDeepspeedEngine *engine) {
+  for (guint k = 0; k < G_N_ELEMENTS(engine->optimizer.momenta); k++)
+    if (engine->optimizer.momenta[k] != PROGRAM_NONE)
+      program_builder_take(engine->builder, engine->optimizer.momenta[k]);
+}
+
 static void update(PlanDeepspeedEngine *engine) {
   if (plan_deepspeed_offload_on(engine)) {
     plan_deepspeed_offload_update(engine);
@@ -52,7 +58,11 @@ static void update(PlanDeepspeedEngine *engine) {
     plan_update_run(engine->walk, group->update, NULL);
     take_in(engine, group->cast);
     if (engine->walk->section == PROGRAM_FIRST && i == 0)
-      program_builder_take(engine->builder, engine->optimizer.momenta);
+      take_momenta(engine);
+    for (guint k = 0; k < G_N_ELEMENTS(group->roots); k++)
+      take_in(engine, group->roots[k]);
+    for (guint k = 0; k < G_N_ELEMENTS(group->roots); k++)
+      give_up(engine, group->roots[k]);
     if (flattens(engine))
       give_up(engine, engine->optimizer.flat);
     give_up(engine, group->cast);
@@ -96,20 +106,36 @@ void plan_deepspeed_step(gpointer policy) {
 
 static PlanUpdate *update_of(PlanDeepspeedEngine *engine, guint64 elements, guint32 arriving, gboolean norm_too) {
   gboolean plain = engine->recipe->zero_stage == 0 && engine->walk->element_bytes == FP32;
-  return plan_update_new(engine->walk,
-                         &(ModelOptimizer){.style = plain ? MODEL_OPTIMIZER_FUSED : MODEL_OPTIMIZER_DEEPSPEED,
-                                           .elements = elements,
-                                           .tensors = 1,
-                                           .element_bytes = engine->walk->element_bytes,
-                                           .gradient_bytes = arriving,
-                                           .norm = norm_too,
-                                           .clip = engine->recipe->gradient_clipping > 0});
+  int asked = engine->recipe->optimizer_style;
+  gboolean torch = asked == PLAN_STYLE_FOREACH || asked == PLAN_STYLE_SINGLE;
+  ModelOptimizerStyle own = torch ? MODEL_OPTIMIZER_DEEPSPEED_TORCH : MODEL_OPTIMIZER_DEEPSPEED;
+  return plan_update_new(
+      engine->walk,
+      &(ModelOptimizer){.style = plain ? plan_optimizer_style(engine->recipe, MODEL_OPTIMIZER_FUSED) : own,
+                        .elements = elements,
+                        .tensors = 1,
+                        .element_bytes = engine->walk->element_bytes,
+                        .gradient_bytes = arriving,
+                        .norm = norm_too,
+                        .clip = engine->recipe->gradient_clipping > 0});
 }
 
 static void group_free(gpointer data) {
   PlanDeepspeedGroup *group = data;
   plan_update_free(group->update);
   g_free(group);
+}
+
+/* torch/optim/adam.py: _foreach_sqrt makes a list as large as the parameters, divided and added to in place; one tensor
+ * after the other, the quotient is another tensor while the root is still there. */
+static void add_roots(PlanDeepspeedEngine *engine, PlanDeepspeedGroup *group) {
+  static const char *const names[] = {"roots of the variance", "denominators"};
+  int style = engine->recipe->optimizer_style;
+  guint n = style == PLAN_STYLE_SINGLE ? 2 : style == PLAN_STYLE_FOREACH ? 1 : 0;
+  for (guint k = 0; k < G_N_ELEMENTS(names); k++)
+    group->roots[k] =
+        k < n ? program_builder_tensor(engine->builder, names[k], MEM_TEMPORARY, group->elements * FP32, 0)
+              : PROGRAM_NONE;
 }
 
 static guint size_of_group(PlanDeepspeedEngine *engine, guint64 elements, guint32 arriving) {
@@ -121,7 +147,9 @@ static guint size_of_group(PlanDeepspeedEngine *engine, guint64 elements, guint3
   guint32 cast = arriving < FP32 ? program_builder_tensor(engine->builder, "own gradients in fp32", MEM_TEMPORARY,
                                                           elements * FP32, 0)
                                  : PROGRAM_NONE;
-  *group = (PlanDeepspeedGroup){elements, cast, update_of(engine, elements, arriving, FALSE)};
+  *group = (PlanDeepspeedGroup){
+      .elements = elements, .cast = cast, .update = update_of(engine, elements, arriving, FALSE)};
+  add_roots(engine, group);
   g_ptr_array_add(sizes, group);
   return sizes->len - 1;
 }

@@ -108,11 +108,14 @@ static void add_states(PlanDeepspeedEngine *engine) {
   if (engine->recipe->offload_parameters)
     weights = 0;
   gboolean master = sharded || element_bytes < FP32;
-  guint64 momenta = plan_optimizer_bytes(engine->recipe->optimizer, engine->shard, FP32, FALSE);
+  guint n_momenta = plan_optimizer_momenta(engine->recipe->optimizer);
+  guint64 momentum = plan_optimizer_bytes(engine->recipe->optimizer, engine->shard, FP32, FALSE) / n_momenta;
   engine->weights = state(engine, "parameters", MEM_PARAMETERS, weights * element_bytes, shards_weights);
   engine->optimizer.master =
       master ? state(engine, "master parameters", MEM_OPTIMIZER, engine->shard * FP32, sharded) : PROGRAM_NONE;
-  engine->optimizer.momenta = state(engine, "momenta", MEM_OPTIMIZER, momenta, sharded);
+  engine->optimizer.momenta[0] = state(engine, "momentum", MEM_OPTIMIZER, momentum, sharded);
+  engine->optimizer.momenta[1] =
+      n_momenta > 1 ? state(engine, "variance", MEM_OPTIMIZER, momentum, sharded) : PROGRAM_NONE;
   engine->grads.full = engine->hybrid
                            ? state(engine, "fp32 gradients", MEM_GRADIENTS, engine->parameters->elements * FP32, FALSE)
                            : PROGRAM_NONE;
