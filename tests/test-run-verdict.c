@@ -55,6 +55,17 @@ static void the_worst_class_decides(void) {
   CU_ASSERT_EQUAL(report.verdict, RUN_FITS);
 }
 
+static void host_memory_runs_out(void) {
+  RunClass one = class_of(100, 80);
+  RunReport report = {.classes = &one, .n_classes = 1, .host_used = 65, .host_capacity = 64};
+  run_report_judge(&report, 1, 1);
+  CU_ASSERT_EQUAL(report.verdict, RUN_OOM);
+  CU_ASSERT_EQUAL(one.verdict, RUN_FITS);
+  report.host_capacity = 0; /* not stated */
+  run_report_judge(&report, 1, 1);
+  CU_ASSERT_EQUAL(report.verdict, RUN_FITS);
+}
+
 static void the_edge_fits_when_asked(void) {
   RunReport report = {.verdict = RUN_EDGE};
   CU_ASSERT_FALSE(run_report_fits(&report, FALSE));
@@ -69,6 +80,7 @@ int main(void) {
   return harness_run("verdicts", (HarnessCase[]){{"margins make the edge", margins_make_the_edge},
                                                  {"a flushed cache", a_flushed_cache_is_the_edge},
                                                  {"the worst class", the_worst_class_decides},
+                                                 {"host memory", host_memory_runs_out},
                                                  {"when asked", the_edge_fits_when_asked},
                                                  {NULL, NULL}});
 }

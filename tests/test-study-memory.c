@@ -89,6 +89,27 @@ static void books_balance(void) {
   CU_ASSERT_TRUE(played > POINTS / 5 && fitting > POINTS / 20 && fitting < played);
 }
 
+/* DeepSpeed's optimizer on the host: 4 bytes of gradient, 12 of master and momenta for each of 6 738 415 616 parameters,
+ * all on one node, whatever shares them: 100.4 GiB. */
+static void offload_fills_host_memory(void) {
+  static const char *const offload[] = {"parallel.framework=deepspeed", "parallel.zero_stage=2", "cluster.nodes=1",
+                                        "parallel.offload_optimizer=cpu"};
+  g_autoptr(Study) study = study_open("llama2-7b", NULL);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(study);
+  for (gsize i = 0; i < G_N_ELEMENTS(offload); i++)
+    CU_ASSERT_TRUE(study_set(study, offload[i], NULL));
+  StudyOptions options = {.fold = TRUE};
+  g_autoptr(RunReport) roomy = study_run(study, &options, NULL);
+  CU_ASSERT_EQUAL(roomy->host_used, 16 * G_GUINT64_CONSTANT(6738415616));
+  CU_ASSERT_EQUAL(roomy->host_capacity, G_GUINT64_CONSTANT(2048) << 30);
+  CU_ASSERT_EQUAL(roomy->verdict, roomy->classes[roomy->tightest].verdict);
+  CU_ASSERT_TRUE(study_set(study, "host.dram=100 GiB", NULL));
+  g_autoptr(RunReport) tight = study_run(study, &options, NULL);
+  CU_ASSERT_EQUAL(tight->verdict, RUN_OOM);
+}
+
 int main(void) {
-  return harness_run("study-memory", (HarnessCase[]){{"books balance", books_balance}, {NULL, NULL}});
+  return harness_run("study-memory", (HarnessCase[]){{"books balance", books_balance},
+                                                     {"offload fills host memory", offload_fills_host_memory},
+                                                     {NULL, NULL}});
 }

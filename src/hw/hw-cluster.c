@@ -106,6 +106,7 @@ static void take_numbers(HwCluster *cluster, const ConfSettings *settings, const
   cluster->cpu_amd = hw_cpu_is_amd(topology->cpu);
   cluster->sockets = topology->sockets;
   cluster->dram_bandwidth = topology->dram_bandwidth;
+  cluster->dram = topology->dram;
 }
 
 /* A measured rate, else the catalogue's; FALSE where it is above what the part can do. */

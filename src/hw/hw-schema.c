@@ -78,6 +78,8 @@ static const BaseField topology_keys[] = {
                      "scope host"),
     TOPOLOGY("host", "dram_bandwidth", BASE_BYTE_RATE, dram_bandwidth, .min = 1, .max = 1e15,
              .help = "host memory bandwidth of a node, which its GPUs' optimizers share where they are offloaded"),
+    TOPOLOGY("host", "dram", BASE_BYTES, dram, .min = 1, .max = 1e15,
+             .help = "host memory of a node; where it is given, offload that needs more runs out of it"),
     TOPOLOGY("price", "gpu_hour", BASE_MONEY, gpu_hour, .min = 0, .max = 1e6, .help = "price of a GPU for an hour"),
     TOPOLOGY("price", "node_hour", BASE_MONEY, node_hour, .min = 0, .max = 1e6,
              .help = "price of a node for an hour, instead of gpu_hour"),

@@ -11,6 +11,7 @@ typedef struct {
   guint64 gpus, nics, nics_grouped, sockets, nodes_per_leaf;
   int cpu;    /* index into hw_cpu_names */
   int fabric; /* HwFabric */
+  guint64 dram; /* bytes; 0: not stated */
   double oversubscription, dram_bandwidth, gpu_hour, node_hour;
   double launch_floor, hop_latency, intra_achievable, nic_achievable; /* -1: the catalogue's */
   char *overlay;                                                      /* its path; NULL: none */

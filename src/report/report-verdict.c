@@ -80,11 +80,21 @@ static void print_edge(const RunClass *tight, GString *text) {
   report_wrap(text, "  ", words);
 }
 
+static void print_host(const RunReport *report, GString *text) {
+  g_autofree char *need = base_format_gib(report->host_used);
+  g_autofree char *capacity = base_format_gib(report->host_capacity);
+  g_string_append_printf(text, "\nOUT OF HOST MEMORY: offload keeps %s of states in each node's %s\n", need, capacity);
+}
+
 void report_verdict(const RunReport *report, GString *text) {
   static const char *const heads[] = {[RUN_FITS] = "FITS", [RUN_EDGE] = "AT THE EDGE", [RUN_OOM] = "OUT OF MEMORY"};
   const RunClass *tight = run_report_tightest(report);
   g_autofree char *need = base_format_gib(tight->device_used);
   g_autofree char *capacity = base_format_gib(tight->capacity);
+  if (run_report_host_short(report)) {
+    print_host(report, text);
+    return;
+  }
   g_string_append_printf(text, "\n%s: needs %s of %s per GPU, ", heads[report->verdict], need, capacity);
   if (tight->has_oom) {
     g_autofree char *missing = base_format_memory(tight->short_by);

@@ -49,7 +49,7 @@ void run_report_choose(RunReport *report) {
     if (is_tighter(&report->classes[i], run_report_tightest(report)))
       report->tightest = i;
   }
-  report->verdict = run_report_tightest(report)->verdict;
+  report->verdict = run_report_host_short(report) ? RUN_OOM : run_report_tightest(report)->verdict;
 }
 
 static RunVerdict verdict_of(const RunClass *of) {

@@ -65,6 +65,8 @@ CREATE TABLE run (
   short_by_bytes             INTEGER NOT NULL, -- what is missing where memory runs out (under 'oom', or under 'edge' by less than the interval), else 0
   alloc_retries              INTEGER NOT NULL, -- times the allocator gave its cache back to make room, over all steps played
   alloc_stall_ps             INTEGER NOT NULL, -- host time that these take in the step: the wait for all streams, and the device's allocator
+  host_used_bytes            INTEGER,          -- host memory of a node that offload keeps: states. NULL: nothing is offloaded
+  host_capacity_bytes        INTEGER,          -- host memory of a node. NULL: the topology does not state it, or nothing is offloaded
   price_per_step             REAL,             -- USD
   price_per_million_tokens   REAL,             -- USD
   days_to_train              REAL,             -- days for the workload's total_tokens

@@ -64,6 +64,8 @@ const StoreMetric store_metrics[] = {
     {"short_by", "short_by_bytes", STORE_BYTES, STORE_LESS, OF_TIGHTEST(SHORT_BY), "memory that is missing", PER_CLASS},
     {"alloc_retries", "alloc_retries", STORE_NUMBER, STORE_LESS, OF_TIGHTEST(RETRIES), "times the allocator gave its cache back to make room, all steps played", PER_CLASS},
     {"alloc_stall", "alloc_stall_ps", STORE_TIME, STORE_LESS, OF_TIGHTEST(STALLED), "host time that these take in a step", PER_CLASS},
+    {"host_used", "host_used_bytes", STORE_BYTES, STORE_LESS, OF_RUN(HOST_USED), "host memory of a node that offload keeps", RUN_ONLY},
+    {"host_capacity", "host_capacity_bytes", STORE_BYTES, STORE_NEITHER, OF_RUN(HOST_CAPACITY), "host memory of a node", RUN_ONLY},
     {"price_per_step", "price_per_step", STORE_MONEY, STORE_LESS, OF_RUN(PRICE_PER_STEP), "price of a step", RUN_ONLY},
     {"price_per_million_tokens", "price_per_million_tokens", STORE_MONEY, STORE_LESS, OF_RUN(PRICE_PER_MILLION), "price of a million tokens", RUN_ONLY},
     {"days_to_train", "days_to_train", STORE_NUMBER, STORE_LESS, OF_RUN(DAYS), "days for total_tokens", RUN_ONLY},

@@ -341,6 +341,14 @@ static void fill_host_rates(const HwCluster *cluster, RunSystem *system) {
   system->cpu_rate = cluster->dram_bandwidth / cluster->gpus_per_node;
 }
 
+/* Shared by the ranks of a node. */
+static void fill_host_memory(const StudyWalk *walk, RunReport *report) {
+  if (walk->recipe.ranks == 0)
+    return;
+  report->host_used = plan_host_bytes(&walk->shape, &walk->model_recipe, &walk->recipe) * walk->cluster->gpus_per_node;
+  report->host_capacity = report->host_used > 0 ? walk->cluster->dram : 0;
+}
+
 RunReport *study_walk_play(const StudyWalk *walk, const StudyOptions *options, GError **error) {
   static const EventTie ties[] = {EVENT_TIE_FORWARD, EVENT_TIE_REVERSE, EVENT_TIE_SHUFFLE};
   g_autoptr(FoldSystem) folded =
@@ -367,6 +375,7 @@ RunReport *study_walk_play(const StudyWalk *walk, const StudyOptions *options, G
   RunReport *report = run_play(&system, &run, walk->key, error);
   if (report == NULL)
     return NULL;
+  fill_host_memory(walk, report);
   fill_folding(walk, folded, report);
   study_walk_note_play(notes, walk, report);
   g_ptr_array_add(notes, NULL);

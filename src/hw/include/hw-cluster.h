@@ -63,6 +63,7 @@ typedef struct {
   gboolean cpu_amd;       /* NCCL's network overhead differs */
   guint64 sockets;
   double dram_bandwidth; /* 0: not stated */
+  guint64 dram;          /* host memory of a node, bytes; 0: not stated */
   double gpu_hour;       /* as hw_cluster_price says under the settings that it was built from */
   HwMachine *machine;    /* one node, whole: machine_gpus GPUs, nics_per_node NICs */
   HwClusterLink *links;

@@ -269,7 +269,7 @@ void plan_deepspeed_note(const PlanRecipe *recipe, GPtrArray *notes) {
                                     "0.12.5: the gather after the step is one piece"));
   if (recipe->offload_optimizer)
     g_ptr_array_add(notes,
-                    g_strdup("deepspeed: host memory is not checked; Adam there is bound by its bandwidth, which "
+                    g_strdup("deepspeed: Adam on the host is bound by its memory's bandwidth, which "
                              "the node's GPUs share"));
   if (recipe->zero_stage == 0)
     g_ptr_array_add(notes, g_strdup("deepspeed: stage 0 reduces after the last backward, in buffers of 5e8 elements"));

@@ -15,5 +15,7 @@ Program *plan_program(const ModelShape *shape, const ModelRecipe *model_recipe, 
 /* What a rank holds that not all ranks do: "stage 1: layers 8-15", "stage 0: embedding, layers 0-1, 4-5"; NULL: all hold
  * the same. `rank`: of the recipe's layout. Caller frees. */
 char *plan_rank_text(const ModelShape *shape, const PlanRecipe *recipe, guint32 rank);
+/* Host memory that a rank's offload keeps: states, without buffers and what loading takes. 0: none. */
+guint64 plan_host_bytes(const ModelShape *shape, const ModelRecipe *model_recipe, const PlanRecipe *recipe);
 /* Adds lines about what the framework's policy assumes and resolved; the array frees them. */
 void plan_notes(const PlanRecipe *recipe, GPtrArray *notes);

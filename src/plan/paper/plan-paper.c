@@ -251,7 +251,8 @@ gboolean plan_paper_resolve(const PlanGiven *given, PlanRecipe *recipe, GError *
   const char *dtypes = "keeps and reduces gradients in the training's precision; choose a real framework for others";
   return plan_policy_refuse(settings, "training.gradient_accumulation_dtype", recipe, dtypes, error) &&
          plan_policy_refuse(settings, "training.gradient_communication_dtype", recipe, dtypes, error) &&
-         plan_policy_refuse(settings, "training.optimizer_style", recipe, "has one pass over the states", error) &&
+         (conf_settings_origin(settings, "training.optimizer_style") == CONF_ORIGIN_RECIPE ||
+          plan_policy_refuse(settings, "training.optimizer_style", recipe, "has one pass over the states", error)) &&
          plan_policy_refuse(settings, "training.gradient_clipping", recipe, "does not clip gradients", error) &&
          plan_policy_refuse(settings, "parallel.framework_version", recipe, "has no versions", error) &&
          (recipe->shard_ranks == recipe->ranks ||
