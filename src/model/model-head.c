@@ -36,19 +36,45 @@ static void sum_over_ranks(ModelBuild *build, const char *name, double numbers, 
                        numbers * MODEL_BYTES_FP32 * build->t, what, 0);
 }
 
-static ModelSet fp32_copy(ModelBuild *build, ModelSet logits) {
+/* Bytes of a number of the softmax and its gradient: fp32's, unless the loss is in the logits' own type. */
+static double loss_bytes(const ModelBuild *build) {
+  return build->recipe->loss == MODEL_LOSS_HALF ? build->e : MODEL_BYTES_FP32;
+}
+
+/* Whether there is an fp32 copy of the logits, whose gradient is cast back. */
+static gboolean widens(const ModelBuild *build) {
+  return build->half && build->recipe->loss != MODEL_LOSS_HALF;
+}
+
+static gboolean keeps_logits(const ModelBuild *build) {
+  return build->recipe->loss == MODEL_LOSS_KEPT || build->recipe->loss == MODEL_LOSS_CAUSAL_LM;
+}
+
+/* In place of logits[:, :-1].contiguous(): a token less of each sequence is no token less. */
+static ModelSet shifted_copy(ModelBuild *build, ModelSet logits) {
+  double wide = MODEL_BYTES_FP32 * loss_elements(build);
+  ModelSet shifted = model_build_scratch(build, "logits_of_labels", wide);
+  model_build_memory(build, MODEL_FORWARD, "logits_of_labels", 2 * wide, logits, shifted);
+  return shifted;
+}
+
+/* What the loss reads, and in *ret_kept what of it stays until backward is over. */
+static ModelSet fp32_copy(ModelBuild *build, ModelSet logits, ModelSet *ret_kept) {
   double elements = loss_elements(build);
-  if (!build->half)
-    return logits;
-  ModelSet in_fp32 = model_build_scratch(build, "logits_fp32", MODEL_BYTES_FP32 * elements);
-  model_build_memory(build, MODEL_FORWARD, "logits_fp32", (build->e + MODEL_BYTES_FP32) * elements, logits, in_fp32);
-  return in_fp32;
+  ModelSet in_fp32 = logits;
+  if (widens(build)) {
+    in_fp32 = keeps_logits(build) ? model_build_inner(build, "logits_fp32", MODEL_BYTES_FP32 * elements)
+                                  : model_build_scratch(build, "logits_fp32", MODEL_BYTES_FP32 * elements);
+    model_build_memory(build, MODEL_FORWARD, "logits_fp32", (build->e + MODEL_BYTES_FP32) * elements, logits, in_fp32);
+  }
+  *ret_kept = keeps_logits(build) ? in_fp32 : 0;
+  return build->recipe->loss == MODEL_LOSS_CAUSAL_LM ? shifted_copy(build, in_fp32) : in_fp32;
 }
 
 static ModelSet largest_of_all(ModelBuild *build, ModelSet in_fp32) {
   ModelSet largest = per_token(build, "logits_max", 1);
   model_build_kernels(build, MODEL_FORWARD, "cross_entropy.max", KERNEL_MEMORY, 1,
-                      MODEL_BYTES_FP32 * loss_elements(build), in_fp32, largest);
+                      loss_bytes(build) * loss_elements(build), in_fp32, largest);
   sum_over_ranks(build, "cross_entropy.max.reduce", 1, largest);
   return largest;
 }
@@ -62,50 +88,64 @@ static void reduce_sums(ModelBuild *build, ModelSet label, ModelSet sum) {
 /* Cross-entropy as PyTorch computes it: the logits in fp32, their log-softmax (kept), and the loss of each token's
  * label, whose row is next to nothing. The caller holds the logits until the loss is there. Backward: a matrix of zeros
  * with one entry per token, the softmax's gradient from it and the kept log-softmax, and the cast back. */
-static void loss_forward(ModelBuild *build, ModelSet logits, ModelSet log_softmax) {
-  ModelSet in_fp32 = fp32_copy(build, logits);
+static ModelSet loss_forward(ModelBuild *build, ModelSet logits, ModelSet log_softmax) {
+  ModelSet kept, read = fp32_copy(build, logits, &kept);
   ModelOp *loss = model_build_kernels(build, MODEL_FORWARD, "cross_entropy", KERNEL_LOSS, 2,
-                                      2 * MODEL_BYTES_FP32 * loss_elements(build), logits | in_fp32, log_softmax);
-  loss->saves = log_softmax;
+                                      2 * loss_bytes(build) * loss_elements(build), logits | read | kept, log_softmax);
+  loss->saves = log_softmax | kept;
+  return kept;
 }
 
-static void loss_backward(ModelBuild *build, ModelSet log_softmax, ModelSet d_logits) {
-  double elements = loss_elements(build);
-  ModelSet d_log_softmax = model_build_scratch(build, "d_log_softmax", MODEL_BYTES_FP32 * elements);
-  ModelSet d_fp32 = build->half ? model_build_scratch(build, "d_logits_fp32", MODEL_BYTES_FP32 * elements) : d_logits;
-  model_build_kernels(build, MODEL_BACKWARD, "cross_entropy.backward", KERNEL_LOSS, 3,
-                      (1 + 3) * MODEL_BYTES_FP32 * elements, log_softmax | d_log_softmax, d_fp32 | d_log_softmax);
-  if (build->half)
-    model_build_memory(build, MODEL_BACKWARD, "logits_fp32.backward", (MODEL_BYTES_FP32 + build->e) * elements, d_fp32,
-                       d_logits);
+/* The gradient of the shifted copy, laid into zeros of the logits' size. */
+static ModelSet unshift(ModelBuild *build, ModelSet d_shifted, ModelSet d_fp32) {
+  double wide = MODEL_BYTES_FP32 * loss_elements(build);
+  model_build_memory(build, MODEL_BACKWARD, "logits_of_labels.backward", 2 * wide, d_shifted, d_fp32);
+  return d_fp32;
+}
+
+static void loss_backward(ModelBuild *build, ModelSet log_softmax, ModelSet kept, ModelSet d_logits) {
+  double elements = loss_elements(build), wide = loss_bytes(build) * elements;
+  gboolean shifts = build->recipe->loss == MODEL_LOSS_CAUSAL_LM;
+  ModelSet d_log_softmax = model_build_scratch(build, "d_log_softmax", wide);
+  ModelSet d_wide = widens(build) ? model_build_scratch(build, "d_logits_fp32", wide) : d_logits;
+  ModelSet d_loss = shifts ? model_build_scratch(build, "d_logits_of_labels", wide) : d_wide;
+  model_build_kernels(build, MODEL_BACKWARD, "cross_entropy.backward", KERNEL_LOSS, 3, (1 + 3) * wide,
+                      log_softmax | d_log_softmax | kept, d_loss | d_log_softmax);
+  if (shifts)
+    unshift(build, d_loss | kept, d_wide);
+  if (widens(build))
+    model_build_memory(build, MODEL_BACKWARD, "logits_fp32.backward", (MODEL_BYTES_FP32 + build->e) * elements,
+                       d_wide | kept, d_logits);
 }
 
 /* The same of ranks together, written out (torch/distributed/tensor/parallel/loss.py): the largest (read), the
  * difference (in, out), its exponential (in, out) and their sum (read), and the difference less the sum's logarithm
  * (in, out). Backward: zeros with one entry per token (out), the exponential of what was kept (in, out), their sum (two
  * in, one out) and the product with the loss's gradient (in, out). */
-static void joint_loss_forward(ModelBuild *build, ModelSet logits, ModelSet log_softmax) {
-  double wide = MODEL_BYTES_FP32 * loss_elements(build);
-  ModelSet in_fp32 = fp32_copy(build, logits), largest = largest_of_all(build, in_fp32);
+static ModelSet joint_loss_forward(ModelBuild *build, ModelSet logits, ModelSet log_softmax) {
+  double wide = loss_bytes(build) * loss_elements(build);
+  ModelSet kept, in_fp32 = fp32_copy(build, logits, &kept), largest = largest_of_all(build, in_fp32);
   ModelSet shifted = model_build_inner(build, "logits_shifted", wide);
   ModelSet exponentials = model_build_scratch(build, "exponentials", wide);
   ModelSet label = per_token(build, "label_loss", 1), sum = per_token(build, "exponentials_sum", 1);
   model_build_kernels(build, MODEL_FORWARD, "cross_entropy.sums", KERNEL_MEMORY, 3, (2 + 2 + 1) * wide,
                       in_fp32 | largest | exponentials, shifted | exponentials | label | sum);
   reduce_sums(build, label, sum);
-  model_build_memory(build, MODEL_FORWARD, "cross_entropy", 2 * wide, logits | shifted | label | sum, log_softmax)
-      ->saves = log_softmax;
+  model_build_memory(build, MODEL_FORWARD, "cross_entropy", 2 * wide, logits | shifted | label | sum | kept,
+                     log_softmax)
+      ->saves = log_softmax | kept;
+  return kept;
 }
 
-static void joint_loss_backward(ModelBuild *build, ModelSet log_softmax, ModelSet d_logits) {
-  double elements = loss_elements(build), wide = MODEL_BYTES_FP32 * elements;
+static void joint_loss_backward(ModelBuild *build, ModelSet log_softmax, ModelSet kept, ModelSet d_logits) {
+  double elements = loss_elements(build), wide = loss_bytes(build) * elements;
   ModelSet scratch = model_build_scratch(build, "d_log_softmax", wide) | model_build_scratch(build, "softmax", wide);
-  ModelSet d_fp32 = build->half ? model_build_scratch(build, "d_logits_fp32", wide) : d_logits;
+  ModelSet d_fp32 = widens(build) ? model_build_scratch(build, "d_logits_fp32", wide) : d_logits;
   model_build_kernels(build, MODEL_BACKWARD, "cross_entropy.backward", KERNEL_MEMORY, 4, (1 + 2 + 3 + 2) * wide,
-                      log_softmax | scratch, d_fp32 | scratch);
-  if (build->half)
-    model_build_memory(build, MODEL_BACKWARD, "logits_fp32.backward", (MODEL_BYTES_FP32 + build->e) * elements, d_fp32,
-                       d_logits);
+                      log_softmax | scratch | kept, d_fp32 | scratch);
+  if (widens(build))
+    model_build_memory(build, MODEL_BACKWARD, "logits_fp32.backward", (MODEL_BYTES_FP32 + build->e) * elements,
+                       d_fp32 | kept, d_logits);
 }
 
 /* One kernel that reads the logits twice (maximum and sum as it goes; then each) and leaves their gradient in their
@@ -128,30 +168,41 @@ static void fused_loss(ModelBuild *build, ModelSet logits) {
 /* A softmax over the vocabulary written out in PyTorch, as for a vocabulary that ranks share
  * (_VocabParallelCrossEntropy of Megatron-LM, tensor_parallel/cross_entropy.py; nanotron's sharded_cross_entropy): an
  * fp32 copy, its maximum (read), the difference (read, written), then in its place the exponential (read, written), the
- * sum (read) and the quotient (read, written). What is left is the softmax, and becomes the gradient in its place. */
-static void vocab_parallel_forward(ModelBuild *build, ModelSet logits, ModelSet softmax) {
+ * sum (read) and the quotient (read, written). What is left is the softmax, and becomes the gradient in its place.
+ * nanotron's difference is another tensor than the copy; Megatron-Core's is the copy itself. */
+static ModelSet softmax_begun(ModelBuild *build, ModelSet logits, ModelSet softmax) {
+  ModelSet kept;
+  if (build->recipe->loss != MODEL_LOSS_IN_PLACE || !build->half)
+    return fp32_copy(build, logits, &kept);
+  model_build_memory(build, MODEL_FORWARD, "logits_fp32", (build->e + MODEL_BYTES_FP32) * loss_elements(build), logits,
+                     softmax);
+  return softmax;
+}
+
+static ModelSet vocab_parallel_forward(ModelBuild *build, ModelSet logits, ModelSet softmax) {
   double wide = MODEL_BYTES_FP32 * loss_elements(build);
-  ModelSet in_fp32 = fp32_copy(build, logits);
+  ModelSet in_fp32 = softmax_begun(build, logits, softmax), written = in_fp32 == softmax ? 0 : softmax;
   if (!is_joint(build)) {
     model_build_kernels(build, MODEL_FORWARD, "cross_entropy", KERNEL_MEMORY, 5, (1 + 2 + 2 + 1 + 2) * wide,
-                        logits | in_fp32, softmax)
+                        logits | in_fp32, written)
         ->saves = softmax;
-    return;
+    return 0;
   }
   ModelSet largest = largest_of_all(build, in_fp32);
   ModelSet label = per_token(build, "label_logit", 1), sum = per_token(build, "exponentials_sum", 1);
   model_build_kernels(build, MODEL_FORWARD, "cross_entropy.sums", KERNEL_MEMORY, 3, (2 + 2 + 1) * wide,
-                      in_fp32 | largest, softmax | label | sum);
+                      in_fp32 | largest, written | label | sum);
   reduce_sums(build, label, sum);
   model_build_memory(build, MODEL_FORWARD, "cross_entropy", 2 * wide, logits | softmax | label | sum, 0)->saves =
       softmax;
+  return 0;
 }
 
-static void vocab_parallel_backward(ModelBuild *build, ModelSet softmax, ModelSet d_logits) {
+static void vocab_parallel_backward(ModelBuild *build, ModelSet softmax, ModelSet kept, ModelSet d_logits) {
   double elements = loss_elements(build);
   model_build_memory(build, MODEL_BACKWARD, "cross_entropy.backward",
-                     (2 * MODEL_BYTES_FP32 + (build->half ? MODEL_BYTES_FP32 + build->e : 0)) * elements, softmax,
-                     d_logits);
+                     (2 * MODEL_BYTES_FP32 + (build->half ? MODEL_BYTES_FP32 + build->e : 0)) * elements,
+                     softmax | kept, d_logits);
 }
 
 /* ---- Logits ---- */
@@ -189,8 +240,8 @@ static ModelSet own_gradient(ModelBuild *build, ModelSet d_whole) {
 /* What backward starts with, and forward's way to it. */
 typedef struct {
   const char *kept;
-  void (*forward)(ModelBuild *build, ModelSet logits, ModelSet kept);
-  void (*backward)(ModelBuild *build, ModelSet kept, ModelSet d_logits);
+  ModelSet (*forward)(ModelBuild *build, ModelSet logits, ModelSet softmax); /* logits that stay */
+  void (*backward)(ModelBuild *build, ModelSet softmax, ModelSet kept, ModelSet d_logits);
 } Loss;
 
 static const Loss *loss_of(const ModelBuild *build) {
@@ -199,7 +250,7 @@ static const Loss *loss_of(const ModelBuild *build) {
   static const Loss vocab_parallel = {"softmax", vocab_parallel_forward, vocab_parallel_backward};
   if (build->recipe->loss == MODEL_LOSS_FUSED)
     return NULL;
-  if (build->recipe->loss == MODEL_LOSS_VOCAB_PARALLEL)
+  if (build->recipe->loss == MODEL_LOSS_VOCAB_PARALLEL || build->recipe->loss == MODEL_LOSS_IN_PLACE)
     return &vocab_parallel;
   return is_joint(build) ? &joint : &plain;
 }
@@ -214,20 +265,21 @@ void model_head_build(ModelBuild *build) {
   ModelSet input = model_build_tensor(build, "input", MODEL_TENSOR_INPUT, stream);
   ModelSet normed = model_build_inner(build, "normed", stream),
            own = model_build_inner(build, "logits", build->e * build->t * build->v);
-  ModelSet kept = loss == NULL ? 0 : model_build_inner(build, loss->kept, MODEL_BYTES_FP32 * loss_elements(build));
+  ModelSet softmax = loss == NULL ? 0 : model_build_inner(build, loss->kept, loss_bytes(build) * loss_elements(build));
+  ModelSet kept = 0;
   model_norm_forward(build, &norm, input, normed);
   model_linear_forward(build, &head, model_region_enter(build, &region, &head_region, normed), own);
   ModelSet logits = gathered_logits(build, own);
   if (loss == NULL)
     fused_loss(build, logits);
   else
-    loss->forward(build, logits, kept);
+    kept = loss->forward(build, logits, softmax);
 
   ModelSet d_logits = loss == NULL ? logits : model_build_inner(build, "d_logits", logits_bytes),
            d_normed = model_region_gradient(build, &region);
   ModelSet d_input = model_build_tensor(build, "d_input", MODEL_TENSOR_GRAD_INPUT, stream);
   if (loss != NULL)
-    loss->backward(build, kept, d_logits);
+    loss->backward(build, softmax, kept, d_logits);
   d_normed = model_region_backward(build, &region, &head, own_gradient(build, d_logits), d_normed);
   model_norm_backward(build, &norm, input, d_normed, d_input);
 }

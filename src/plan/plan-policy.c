@@ -82,7 +82,7 @@ const PlanPolicy plan_policies[PLAN_FRAMEWORKS] = {
                        .schedules = 1U << LAYOUT_SCHEDULE_1F1B | 1U << LAYOUT_SCHEDULE_INTERLEAVED,
                        .sequence_parallel = TRUE,
                        .spread = plan_megatron_spread,
-                       .loss = MODEL_LOSS_VOCAB_PARALLEL,
+                       .loss = MODEL_LOSS_IN_PLACE,
                        .note = plan_megatron_note},
     [PLAN_NANOTRON] = {.name = "nanotron",
                        .defaults = nanotron_defaults,

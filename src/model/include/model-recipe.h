@@ -21,7 +21,16 @@ typedef enum { MODEL_FLASH_USUAL, MODEL_FLASH_1, MODEL_FLASH_2, MODEL_FLASH_3 } 
  * */
 typedef enum { MODEL_PROJECTIONS_SEPARATE, MODEL_PROJECTIONS_JOINED, MODEL_PROJECTIONS_COPIED } ModelProjectionsKind;
 /* DEFAULT: the framework's; built as EAGER where nobody has said which that is. */
-typedef enum { MODEL_LOSS_EAGER, MODEL_LOSS_FUSED, MODEL_LOSS_VOCAB_PARALLEL, MODEL_LOSS_DEFAULT } ModelLoss;
+typedef enum {
+  MODEL_LOSS_EAGER,
+  MODEL_LOSS_FUSED,
+  MODEL_LOSS_VOCAB_PARALLEL,
+  MODEL_LOSS_IN_PLACE,  /* vocab-parallel, and the fp32 copy itself becomes the softmax */
+  MODEL_LOSS_HALF,      /* cross-entropy in the logits' own 16 bits */
+  MODEL_LOSS_KEPT,      /* eager; whoever called the model holds the fp32 logits until backward is over */
+  MODEL_LOSS_CAUSAL_LM, /* so, and the loss is over a shifted copy of them */
+  MODEL_LOSS_DEFAULT
+} ModelLoss;
 /* How memory-bound operations run: as separate kernels of the framework, or each as one kernel. */
 typedef enum {
   MODEL_KERNELS_EAGER,

@@ -126,6 +126,8 @@ gboolean plan_megatron_resolve(const PlanGiven *given, PlanRecipe *recipe, GErro
   const ConfSettings *settings = given->settings;
   PlanMegatron *options = &recipe->megatron;
   int precision = given->model->precision;
+  if (given->model->loss == MODEL_LOSS_VOCAB_PARALLEL)
+    given->model->loss = MODEL_LOSS_IN_PLACE; /* Megatron-Core's own is */
   if (precision == MODEL_FP8)
     return conf_settings_fail(settings, "training.precision", error,
                               "Transformer Engine's fp8, as Megatron has it, is not modelled: it keeps weights and "
