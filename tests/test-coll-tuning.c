@@ -171,9 +171,9 @@ static CollGroup *must_group(const HwCluster *cluster, CollKnobs *knobs) {
   return group;
 }
 
-/* Of an H100 node's 24 channels each ring's connection has 10 + 2 MiB of memory, each tree's two as much; 2.21 has both from
- * its first call on, and NVLS' heads, where 2.23 has what the call uses. Buffers of 1 MiB instead of 4 are 3 MiB less of
- * what the other protocols leave over (10 - 4), in pages of 2 MiB: 7 MiB in 8. */
+/* Of an H100 node's 24 channels each ring's connection has 10 + 2 MiB of memory, each tree's two as much; 2.21 has both
+ * from its first call on, and NVLS' heads, where 2.23 has what the call uses. Buffers of 1 MiB instead of 4 are 3 MiB
+ * less beside what the other protocols take (10 - 4), in pages of 2 MiB: 7 MiB in 8. */
 static void buffers_follow_version_and_size(void) {
   TestCluster built = cluster_new("dgx-h100", 1, NULL);
   const CollCall call = {COLL_ALL_REDUCE, 1 << 30};

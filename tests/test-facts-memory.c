@@ -119,6 +119,40 @@ static const Fact settings[] = {
      .relation = FACTS_DIFFERENCE, .least = 12 * 6.738e9 / 8 - 2 * 132e6, .most = 12 * 6.739e9 / 8},
 };
 
+#define WIDE (8192 * 128256 * 4.0) /* fp32 logits of Llama 3's vocabulary */
+#define LLAMA3_FULL(loss)                                                                                              \
+  {                                                                                                                    \
+    "llama3-8b-fsdp2", {                                                                                               \
+      FULL, "training.loss=" loss                                                                                      \
+    }                                                                                                                  \
+  }
+#define STEP_PEAK(style)                                                                                               \
+  {                                                                                                                    \
+    "llama2-7b", {                                                                                                     \
+      DEEPSPEED("2"), ONE_NODE, FULL, "training.sequence_length=256", "training.optimizer_style=" style                \
+    }                                                                                                                  \
+  }
+
+static const Fact losses[] = {
+    /* A trainer that holds its output: the logits in fp32 stay while backward makes as large matrices of them
+     * (pytorch/torchtitan issue 165 saw 1.95 GiB of fp32 logits more). */
+    {"kept logits cost their fp32 size", .a = LLAMA3_FULL("kept"), .b = LLAMA3_FULL("eager"),
+     .metric = "peak_allocated", .relation = FACTS_DIFFERENCE, .least = 0.99 * WIDE, .most = 1.01 * WIDE},
+    /* At the loss's backward: log-softmax and its gradient in half the size, and no fp32 gradient of the logits beside
+     * the 16-bit one that both have: 2 + 2 + 2 of 4 bytes each. */
+    {"a loss in 16 bits spares half of three matrices", .a = LLAMA3_FULL("eager"), .b = LLAMA3_FULL("half"),
+     .metric = "peak_allocated", .relation = FACTS_DIFFERENCE, .least = 1.49 * WIDE, .most = 1.51 * WIDE},
+    /* torch/optim/adam.py: the root of the variance and the quotient are two tensors where foreach has one list: a
+     * partition of fp32 more, in segments of whole 2 MiB. */
+    {"torch's Adam tensor by tensor holds a partition more than foreach", .a = STEP_PEAK("single"),
+     .b = STEP_PEAK("foreach"), .metric = "peak_allocated", .relation = FACTS_DIFFERENCE, .least = 4 * 6.738e9 / 8,
+     .most = 4 * 6.739e9 / 8 + 2097152},
+};
+
+static void losses_and_optimizers(void) {
+  facts_check_all(losses, G_N_ELEMENTS(losses));
+}
+
 static void bucket_sizes(void) {
   facts_check_all(buckets, G_N_ELEMENTS(buckets));
 }
@@ -128,7 +162,8 @@ static void other_settings(void) {
 }
 
 int main(void) {
-  return harness_run(
-      "facts-memory",
-      (HarnessCase[]){{"DeepSpeed's buckets", bucket_sizes}, {"settings", other_settings}, {NULL, NULL}});
+  return harness_run("facts-memory", (HarnessCase[]){{"DeepSpeed's buckets", bucket_sizes},
+                                                     {"losses and optimizers", losses_and_optimizers},
+                                                     {"settings", other_settings},
+                                                     {NULL, NULL}});
 }

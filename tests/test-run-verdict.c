@@ -20,9 +20,9 @@ static RunVerdict judged(RunClass *one, double low, double high) {
   return one->verdict;
 }
 
-/* 100 lie outside the allocator, and have no error: of 900, 800 are reserved and may be 0.9 to 1.1 times as many, 820 to
- * 980; from 1.125 on they reach 1 000, and 1.13 is beyond. Of 1 100, 1 000 are reserved: 0.91 is 1 010 and too many, 0.9
- * is 1 000. */
+/* 100 lie outside the allocator, and have no error: of 900, 800 are reserved and may be 0.9 to 1.1 times as many, 820
+ * to 980; from 1.125 on they reach 1 000, and 1.13 is beyond. Of 1 100, 1 000 are reserved: 0.91 is 1 010 and too many,
+ * 0.9 is 1 000. */
 static void margins_make_the_edge(void) {
   RunClass one = class_of(900, 800);
   CU_ASSERT_EQUAL(judged(&one, 0.9, 1.1), RUN_FITS);

@@ -89,8 +89,8 @@ static void books_balance(void) {
   CU_ASSERT_TRUE(played > POINTS / 5 && fitting > POINTS / 20 && fitting < played);
 }
 
-/* DeepSpeed's optimizer on the host: 4 bytes of gradient, 12 of master and momenta for each of 6 738 415 616 parameters,
- * all on one node, whatever shares them: 100.4 GiB. */
+/* DeepSpeed's optimizer on the host: 4 bytes of gradient, 12 of master and momenta for each of 6 738 415 616
+ * parameters, all on one node, whatever shares them: 100.4 GiB. */
 static void offload_fills_host_memory(void) {
   static const char *const offload[] = {"parallel.framework=deepspeed", "parallel.zero_stage=2", "cluster.nodes=1",
                                         "parallel.offload_optimizer=cpu"};

@@ -9,8 +9,8 @@ typedef struct {
   char *pci, *nvlink, *nic_lines;                 /* the lines of [pci], [nvlink], [nics]; NULL: none */
   guint64 gpus_per_switch;
   guint64 gpus, nics, nics_grouped, sockets, nodes_per_leaf;
-  int cpu;    /* index into hw_cpu_names */
-  int fabric; /* HwFabric */
+  int cpu;      /* index into hw_cpu_names */
+  int fabric;   /* HwFabric */
   guint64 dram; /* bytes; 0: not stated */
   double oversubscription, dram_bandwidth, gpu_hour, node_hour;
   double launch_floor, hop_latency, intra_achievable, nic_achievable; /* -1: the catalogue's */

@@ -9,8 +9,8 @@ const char *const model_attention_names[] = {"flash", "eager", NULL};
 static const char *const flash_names[] = {"auto", "1", "2", "3", NULL};
 static const char *const fused_names[] = {"no", "yes", "norms", NULL}; /* as ModelKernels */
 static const char *const projections_names[] = {"separate", "joined", "copied", NULL};
-static const char *const loss_names[] = {"eager", "fused",     "vocab-parallel", "vocab-parallel-in-place", "half",
-                                         "kept",  "causal-lm", "default",        NULL};
+static const char *const loss_names[] = {
+    "eager", "fused", "vocab-parallel", "vocab-parallel-in-place", "half", "kept", "causal-lm", "default", NULL};
 
 #define LOSS_METRICS_MOST 16
 
@@ -75,7 +75,8 @@ static const ConfKey keys[] = {
          "eager: cross-entropy over an fp32 copy of all logits; fused: one kernel that leaves the gradient where the "
          "logits were; vocab-parallel: an fp32 softmax that becomes the gradient in its place; "
          "vocab-parallel-in-place: its fp32 copy of the logits becomes the softmax; half: eager in the "
-         "logits' own 16 bits, without the copy; kept: eager, and the trainer holds the fp32 logits until backward is over; "
+         "logits' own 16 bits, without the copy; kept: eager, and the trainer holds the fp32 logits until backward is "
+         "over; "
          "causal-lm: kept, over a shifted copy, as Transformers' models computed it until 4.45; default: megatron's is "
          "vocab-parallel-in-place, nanotron's vocab-parallel, the others' eager"},
     {.group = "training",

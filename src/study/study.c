@@ -167,8 +167,8 @@ static void read_whole(StudyWalk *walk, BaseErrors *errors) {
                conf_settings_fail(settings, "training.precision", &cause, "%s matmuls are not in the hardware of %s",
                                   kernel_dtype_names[dtype], walk->cluster->gpu->name),
                &cause);
-  if (note_error(errors,
-                 plan_recipe_load(settings, &place, &walk->shape, &walk->model_recipe, &walk->recipe, &cause), &cause))
+  if (note_error(errors, plan_recipe_load(settings, &place, &walk->shape, &walk->model_recipe, &walk->recipe, &cause),
+                 &cause))
     note_error(errors, study_memory_check_offload(settings, walk->cluster, &walk->recipe, &cause), &cause);
 }
 

@@ -17,13 +17,13 @@ typedef struct CollLibrary {
   const HwCluster *cluster; /* borrowed */
   CollTuning tuning;
   CollSearchRules rules;
-  CollKnobs knobs;          /* without its texts */
-  char *table;              /* path of the tuning table */
-  GBytes *text;             /* of its files */
+  CollKnobs knobs;             /* without its texts */
+  char *table;                 /* path of the tuning table */
+  GBytes *text;                /* of its files */
   guint64 plain_receive_bytes; /* of a connection, and: */
-  guint64 plain_slot_bytes; /* of Simple, before any buffer size that the knobs give */
-  gboolean exact;           /* it is that of the version that [nccl] names, or none is named */
-  GHashTable *graphs;       /* private: of CollGraphs by what requests share */
+  guint64 plain_slot_bytes;    /* of Simple, before any buffer size that the knobs give */
+  gboolean exact;              /* it is that of the version that [nccl] names, or none is named */
+  GHashTable *graphs;          /* private: of CollGraphs by what requests share */
 } CollLibrary;
 
 CollLibrary *coll_library_new(const HwCluster *cluster, const CollKnobs *knobs, GError **error);

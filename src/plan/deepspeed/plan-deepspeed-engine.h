@@ -35,10 +35,10 @@ typedef struct PlanDeepspeedShards PlanDeepspeedShards;
 /* What of the optimizer the rank owns. */
 typedef struct {
   guint32 master, momenta[2]; /* tensors; the second PROGRAM_NONE where there is but one */
-  guint32 flat;            /* the step's copy of the own gradients, as accumulated */
-  GPtrArray *sizes;        /* PlanDeepspeedGroup: of the groups, each size once */
-  GArray *groups;          /* guint, places in `sizes`: what is updated one after the other */
-  PlanUpdate *norm;        /* its norm pass reads all own gradients */
+  guint32 flat;               /* the step's copy of the own gradients, as accumulated */
+  GPtrArray *sizes;           /* PlanDeepspeedGroup: of the groups, each size once */
+  GArray *groups;             /* guint, places in `sizes`: what is updated one after the other */
+  PlanUpdate *norm;           /* its norm pass reads all own gradients */
 } PlanDeepspeedOptimizer;
 
 /* Own elements that the optimizer updates at a time. */

@@ -268,9 +268,8 @@ void plan_deepspeed_note(const PlanRecipe *recipe, GPtrArray *notes) {
     g_ptr_array_add(notes, g_strdup("deepspeed: nothing reads allgather_partitions and allgather_bucket_size since "
                                     "0.12.5: the gather after the step is one piece"));
   if (recipe->offload_optimizer)
-    g_ptr_array_add(notes,
-                    g_strdup("deepspeed: Adam on the host is bound by its memory's bandwidth, which "
-                             "the node's GPUs share"));
+    g_ptr_array_add(notes, g_strdup("deepspeed: Adam on the host is bound by its memory's bandwidth, which "
+                                    "the node's GPUs share"));
   if (recipe->zero_stage == 0)
     g_ptr_array_add(notes, g_strdup("deepspeed: stage 0 reduces after the last backward, in buffers of 5e8 elements"));
 }

@@ -133,9 +133,9 @@ static void add_roots(PlanDeepspeedEngine *engine, PlanDeepspeedGroup *group) {
   int style = engine->recipe->optimizer_style;
   guint n = style == PLAN_STYLE_SINGLE ? 2 : style == PLAN_STYLE_FOREACH ? 1 : 0;
   for (guint k = 0; k < G_N_ELEMENTS(names); k++)
-    group->roots[k] =
-        k < n ? program_builder_tensor(engine->builder, names[k], MEM_TEMPORARY, group->elements * FP32, 0)
-              : PROGRAM_NONE;
+    group->roots[k] = k < n
+                          ? program_builder_tensor(engine->builder, names[k], MEM_TEMPORARY, group->elements * FP32, 0)
+                          : PROGRAM_NONE;
 }
 
 static guint size_of_group(PlanDeepspeedEngine *engine, guint64 elements, guint32 arriving) {
@@ -147,8 +147,8 @@ static guint size_of_group(PlanDeepspeedEngine *engine, guint64 elements, guint3
   guint32 cast = arriving < FP32 ? program_builder_tensor(engine->builder, "own gradients in fp32", MEM_TEMPORARY,
                                                           elements * FP32, 0)
                                  : PROGRAM_NONE;
-  *group = (PlanDeepspeedGroup){
-      .elements = elements, .cast = cast, .update = update_of(engine, elements, arriving, FALSE)};
+  *group =
+      (PlanDeepspeedGroup){.elements = elements, .cast = cast, .update = update_of(engine, elements, arriving, FALSE)};
   add_roots(engine, group);
   g_ptr_array_add(sizes, group);
   return sizes->len - 1;
