@@ -161,6 +161,24 @@ says "schema" 'CREATE TABLE' schema
 "$foretrain" run a.ini --db a.db --set training.micro_batch=64 --set training.activation_checkpointing=none \
   --require-fit >out
 verdict "--require-fit" "$([ $? -eq 1 ] && echo yes)" "  $(head -5 out)"
+# Llama 3 8B with two sequences a GPU: 0.1 GiB to spare, less than peaks are known to within.
+"$foretrain" run llama3-8b-fsdp2 --set training.micro_batch=2 --db edge.db --require-fit >edge.out
+[ $? -eq 1 ] && grep -q '^AT THE EDGE: ' edge.out && grep -q ' edge  ' edge.out &&
+  [ "$(sqlite3 edge.db 'select verdict, device_used_low_bytes < capacity_bytes, device_used_high_bytes > capacity_bytes
+    from run')" = 'edge|1|1' ]
+verdict "the edge is no fit" "$([ $? -eq 0 ] && echo yes)" "  $(head -9 edge.out)"
+"$foretrain" run llama3-8b-fsdp2 --set training.micro_batch=2 --db edge.db --require-fit --edge-fits -q
+verdict "unless it is asked to be" "$([ $? -eq 0 ] && echo yes)" ""
+printf '[edge]\nworkload = llama3-8b-fsdp2\ntraining.micro_batch = 2\nstep < 10 s\n' >edge.ini
+"$foretrain" check edge.ini --db none.db >edge.out
+[ $? -eq 1 ] && grep -q 'verdict edge, device_used_high' edge.out
+verdict "check: the edge fails" "$([ $? -eq 0 ] && echo yes)" "  $(cat edge.out)"
+"$foretrain" check edge.ini --db none.db --edge-fits >edge.out
+verdict "check: unless it is asked to pass" "$([ $? -eq 0 ] && echo yes)" "  $(cat edge.out)"
+"$foretrain" run llama2-7b --set parallel.framework=deepspeed --set parallel.zero_stage=2 --set cluster.nodes=1 \
+  --set parallel.offload_optimizer=cpu --set 'host.dram=100 GiB' --db edge.db --require-fit >edge.out
+[ $? -eq 1 ] && grep -q '^OUT OF HOST MEMORY: ' edge.out
+verdict "host memory runs out" "$([ $? -eq 0 ] && echo yes)" "  $(head -9 edge.out)"
 grep -q 'if it fitted' out
 verdict "OOM says if it fitted" "$([ $? -eq 0 ] && echo yes)" "  $(cat out)"
 "$foretrain" plot timeline last --db a.db -o t.svg && "$foretrain" plot memory last --db a.db -o m.png && [ -s t.svg ] \

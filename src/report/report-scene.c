@@ -12,7 +12,7 @@ static char *title_of(const RunReport *report) {
                          identity->zero_stage, identity->framework, identity->gpus, identity->gpu, identity->nodes,
                          identity->nodes == 1 ? "" : "s",
                          (double)report_centi_ms(run_report_slowest(report)->step) / 100, around,
-                         run_report_tightest(report)->has_oom ? " (if it fitted)" : "");
+                         run_report_runs_out(report) ? " (if it fitted)" : "");
 }
 
 static char *ranks_of(const RunReport *report, const RunClass *of, const char *which) {

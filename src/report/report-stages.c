@@ -44,8 +44,7 @@ static void time_cell(BaseTable *table, const RunReport *report, TimeRow row) {
   step_parts(report, parts);
   switch (row) {
   case STEP:
-    base_table_cell(table, run_report_tightest(report)->has_oom ? "(%.2f)" : "%.2f",
-                    (double)report_centi_ms(slow->step) / 100);
+    base_table_cell(table, run_report_runs_out(report) ? "(%.2f)" : "%.2f", (double)report_centi_ms(slow->step) / 100);
     break;
   case INTERVAL:
     interval_cell(table, report);
@@ -202,7 +201,7 @@ static void print_sentence(RunReport *const *reports, guint index, GString *text
     g_autofree char *need = base_format_gib(run_report_tightest(now)->device_used);
     g_string_append_printf(words, "needs %s per GPU and %.2f ms a step%s, %.2f ms of it exposed communication", need,
                            (double)report_centi_ms(run_report_slowest(now)->step) / 100,
-                           run_report_tightest(now)->has_oom ? " if it fitted" : "",
+                           run_report_runs_out(now) ? " if it fitted" : "",
                            (double)report_centi_ms(run_report_slowest(now)->exposed) / 100);
   } else {
     say_memory(words, reports[index - 1], now);
@@ -281,7 +280,7 @@ void report_stages(RunReport *const *reports, guint n, GString *text) {
   g_string_append_c(text, '\n');
   print_table(reports, n, text);
   for (guint i = 0; i < n; i++)
-    if (run_report_tightest(reports[i])->has_oom) {
+    if (run_report_runs_out(reports[i])) {
       g_string_append(text, "(…): step time if it fitted\n");
       break;
     }

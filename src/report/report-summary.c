@@ -77,7 +77,7 @@ static char *step_meaning(const RunReport *report) {
                            report->validated_rows == 1 ? "" : "s");
   else if (report->envelope != NULL)
     g_string_append_printf(words, "%sbeyond what was validated", words->len > 0 ? ", " : "");
-  if (run_report_tightest(report)->has_oom)
+  if (run_report_runs_out(report))
     g_string_append_printf(words, "%s(if it fitted)", words->len > 0 ? " " : "");
   return g_string_free(words, FALSE);
 }

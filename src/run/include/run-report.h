@@ -227,6 +227,10 @@ static inline const RunClass *run_report_slowest(const RunReport *report) {
 static inline const RunClass *run_report_tightest(const RunReport *report) {
   return &report->classes[report->tightest];
 }
+/* Memory runs out as foretold, the device's or the host's: times are those if it fitted. */
+static inline gboolean run_report_runs_out(const RunReport *report) {
+  return run_report_tightest(report)->has_oom || run_report_host_short(report);
+}
 /* The class's tasks (const RunTask *) by start, of one start by row. Caller unrefs. */
 GPtrArray *run_class_by_start(const RunClass *rank_class);
 /* The task, the collective of a row; NULL: none, or no row (G_MAXUINT32). Cost: a bisection. */
