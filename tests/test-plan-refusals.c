@@ -69,7 +69,7 @@ static const Refusal refusals[] = {
     {"megatron",
      {"parallel.zero_stage=1", "training.gradient_communication_dtype=bf16", NULL},
      "set gradient_accumulation_dtype"},
-    {"megatron", {"parallel.zero_stage=1", "megatron.tp_comm_overlap=yes", NULL}, "tensor parallelism"},
+    {"megatron", {"parallel.zero_stage=1", "megatron.tp_comm_overlap=yes", NULL}, "over tensor ranks"},
     {"nanotron", {"parallel.zero_stage=3", NULL}, "nanotron shards the optimizer"},
     {"nanotron", {"parallel.zero_stage=1", "training.gradient_accumulation_dtype=bf16", NULL}, "in fp32"},
 };
