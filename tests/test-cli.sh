@@ -85,8 +85,8 @@ refuses "verb to come" 'does not exist yet' explain a.ini
 refuses "no workload" 'a workload' run
 refuses "missing workload" 'llama2-7b' run llama2-7
 refuses "unknown fidelity" 'no such choice' run a.ini --fidelity=chunk
-printf '{"model_type": "mixtral", "hidden_size": 8}' >moe.json
-refuses "model to come" 'mixtral' run a.ini --set model.config=moe.json
+printf '{"model_type": "jamba", "hidden_size": 8}' >moe.json
+refuses "model to come" 'state-space' run a.ini --set model.config=moe.json
 
 printf '\xef\xbb\xbf' >b.ini
 sed -e 's/$/\r/' "$source/workloads/llama2-7b.ini" >>b.ini

@@ -1,6 +1,7 @@
 /* Adapters beside frozen projections: what is read, what a layer then computes, keeps and trains. */
 #include <string.h>
 
+#include "base-names.h"
 #include "harness.h"
 #include "model-train.h"
 
@@ -37,6 +38,16 @@ static void refuses(void) {
   CU_ASSERT_TRUE(model_lora_parse("lora:8:gate_proj", &lora, NULL));
   CU_ASSERT_FALSE(model_lora_fits(&lora, MODEL_GPT, &fault));
   CU_ASSERT_PTR_NOT_NULL(strstr(fault, "gate_proj"));
+
+  /* Latent attention has neither q_proj nor v_proj, and of experts none is adapted. */
+  g_autofree char *none = NULL;
+  int latent = base_names_find(model_family_names, "deepseek_v3");
+  CU_ASSERT_TRUE(model_lora_parse("lora:8", &lora, NULL));
+  CU_ASSERT_FALSE(model_lora_fits(&lora, latent, &none));
+  CU_ASSERT_PTR_NOT_NULL(strstr(none, "o_proj"));
+  CU_ASSERT_TRUE(model_lora_parse("lora:8:all-linear", &lora, NULL));
+  CU_ASSERT_TRUE(model_lora_fits(&lora, latent, NULL));
+  CU_ASSERT_TRUE(model_lora_fits(&(ModelLora){0}, latent, NULL));
 }
 
 static const ModelShape shape = {.family = MODEL_LLAMA,
@@ -147,7 +158,7 @@ static void masks_hold_together(void) {
                                 .compiled = compiled,
                                 .kernels = compiled ? MODEL_KERNELS_FUSED : MODEL_KERNELS_EAGER};
           drawn.family = family;
-          drawn.qkv_bias = TRUE;
+          drawn.traits = MODEL_QKV_BIAS;
           CU_ASSERT_TRUE(model_lora_parse("lora:4:all-linear", &recipe.lora, NULL));
           g_autoptr(ModelUnit) unit = model_unit_new(&drawn, &recipe, 1, MODEL_UNIT_LAYER);
           model_unit_train(unit, how);

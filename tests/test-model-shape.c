@@ -125,11 +125,11 @@ static void counts_workload_models(void) {
   static const struct {
     const char *name;
     guint64 parameters;
-  } models[] = {{"llama-2-7b", 6738415616},
-                {"llama-2-70b", 68976648192},
-                {"llama-3-8b", 8030261248},
-                {"mistral-7b", 7241732096},
-                {"gpt2-xl", 1557611200}};
+  } models[] = {{"llama-2-7b", 6738415616},       {"llama-2-70b", 68976648192},  {"llama-3-8b", 8030261248},
+                {"mistral-7b", 7241732096},       {"gpt2-xl", 1557611200},       {"llama-3-70b", 70553706496},
+                {"llama-3.1-405b", 405853388800}, {"qwen3-32b", 32762123264},    {"mixtral-8x7b", 46702792704},
+                {"qwen3-30b-a3b", 30532122624},   {"deepseek-v3", 671026419200}, {"gpt-oss-20b", 20914757184},
+                {"gpt-oss-120b", 116829156672}};
   for (gsize i = 0; i < G_N_ELEMENTS(models); i++) {
     g_autofree char *relative = g_strdup_printf("workloads/models/%s.json", models[i].name);
     g_autofree char *path = harness_path(relative), *config = g_strconcat("model.config=", path, NULL);
@@ -156,7 +156,7 @@ static void reads_absences(void) {
   CU_ASSERT_EQUAL(shape.head_dim, 16);
   CU_ASSERT_EQUAL(shape.sliding_window, 0);
   CU_ASSERT_FALSE(shape.tied_embeddings);
-  CU_ASSERT_FALSE(shape.qkv_bias);
+  CU_ASSERT_FALSE(model_has(shape.traits, MODEL_QKV_BIAS));
   model_shape_clear(&shape);
 
   shape = loaded(LLAMA ", \"num_key_value_heads\": null, \"head_dim\": 32, \"sliding_window\": 7}", NULL);
@@ -178,7 +178,7 @@ static void reads_absences(void) {
                  " \"sliding_window\": 512}",
                  NULL);
   CU_ASSERT_EQUAL(shape.sliding_window, 512);
-  CU_ASSERT_TRUE(shape.qkv_bias);
+  CU_ASSERT_TRUE(model_has(shape.traits, MODEL_QKV_BIAS));
   model_shape_clear(&shape);
 
   shape = loaded(GPT2 "}", NULL);
@@ -225,6 +225,29 @@ static void keys_override_config(void) {
   model_shape_clear(&shape);
 }
 
+/* The file's dropout is the training's where nothing else is said; gpt2's class has 0.1 where the file has none. */
+static void trains_with_the_files_dropout(void) {
+  static const struct {
+    const char *json, *given;
+    const char *expected;
+  } cases[] = {
+      {GPT2 ", \"resid_pdrop\": 0.25}", NULL, "0.25"},
+      {GPT2 "}", NULL, "0.1"},
+      {GPT2 ", \"resid_pdrop\": 0.25}", "training.dropout=0", "0"},
+      {GPT2 ", \"resid_pdrop\": 0}", NULL, "0"},
+      {LLAMA ", \"attention_dropout\": 0.5}", NULL, "0.5"},
+      {LLAMA "}", NULL, "0"},
+  };
+  for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+    ModelShape shape = loaded(cases[i].json, NULL);
+    g_autoptr(ConfSettings) settings = new_settings();
+    set_all(settings, (const char *const[]){cases[i].given, NULL});
+    CU_ASSERT_TRUE(model_shape_record_training(&shape, settings, NULL));
+    CU_ASSERT_STRING_EQUAL(conf_settings_get(settings, "training.dropout"), cases[i].expected);
+    model_shape_clear(&shape);
+  }
+}
+
 static gboolean load_keys(const char *const *assignments, ModelShape *ret, GError **error) {
   g_autoptr(ConfSettings) settings = new_settings();
   set_all(settings, assignments);
@@ -260,18 +283,23 @@ static void refuses_configs(void) {
   static const struct {
     const char *json, *fragment;
   } cases[] = {
-      {"{\"model_type\": \"mixtral\", " LLAMA_REST "}", "mixtral"},
-      {GPT2 ", \"attn_pdrop\": 1}", "expected a probability below 1, found 1"},
-      {"{\"model_type\": \"gpt_neox\", " LLAMA_REST "}", "llama, mistral, qwen2, gpt2"},
+      {"{\"model_type\": \"jamba\", " LLAMA_REST "}", "state-space layers"},
+      {"{\"model_type\": \"mixtrall\", " LLAMA_REST "}", "mixtral"},
+      {"{\"model_type\": \"gpt_neo\", " LLAMA_REST "}", "llama, gpt2, mistral, qwen2"},
+      {"{\"model_type\": \"gpt_neo\", " LLAMA_REST "}", "model.family"},
       {"{" LLAMA_REST "}", "model_type"},
-      {LLAMA ", \"attention_bias\": true}", "attention_bias"},
-      {LLAMA ", \"mlp_bias\": true}", "mlp_bias"},
-      {LLAMA ", \"quantization_config\": {\"quant_method\": \"fp8\"}}", "quantization_config"},
+      {LLAMA ", \"quantization_config\": {\"quant_method\": \"gptq\"}}", "quantization_config"},
       {LLAMA ", \"num_local_experts\": 8}", "num_local_experts"},
       {LLAMA ", \"hidden_act\": \"relu\"}", "hidden_act"},
+      {"{\"model_type\": \"gemma3\", \"text_config\": {" LLAMA_REST "}, \"vision_config\": {}}", "vision_config"},
+      {"{\"model_type\": \"deepseek_v2\", " LLAMA_REST ", \"n_routed_experts\": 4, \"moe_layer_freq\": 2,"
+       " \"num_experts_per_tok\": 2, \"moe_intermediate_size\": 32}",
+       "moe_layer_freq"},
+      {"{\"model_type\": \"mixtral\", " LLAMA_REST ", \"num_key_value_heads\": 2, \"num_experts_per_tok\": 9}",
+       "experts_per_tok"},
       {LLAMA ", \"num_key_value_heads\": 3}", "num_key_value_heads"},
       {LLAMA ", \"num_key_value_heads\": 0}", "num_key_value_heads"},
-      {GPT2 ", \"activation_function\": \"relu\"}", "activation_function"},
+      {GPT2 ", \"activation_function\": \"maxout\"}", "activation_function"},
       {GPT2 ", \"add_cross_attention\": true}", "add_cross_attention"},
       {"{\"model_type\": \"gpt2\", \"n_embd\": 65, \"n_head\": 4, \"n_layer\": 2, \"vocab_size\": 9, \"n_positions\": "
        "3}",
@@ -323,6 +351,7 @@ int main(void) {
                                                     {"reads absences", reads_absences},
                                                     {"dropout", reads_dropout},
                                                     {"keys override config", keys_override_config},
+                                                    {"trains with the file's dropout", trains_with_the_files_dropout},
                                                     {"reads keys", reads_keys},
                                                     {"refuses configs", refuses_configs},
                                                     {"refuses keys", refuses_keys},

@@ -22,7 +22,7 @@ static ModelShape random_shape(GRand *random, int family) {
                       .vocab_size = (guint64)g_rand_int_range(random, 100, 100000),
                       .max_positions = 4096,
                       .tied_embeddings = g_rand_boolean(random),
-                      .qkv_bias = g_rand_boolean(random)};
+                      .traits = g_rand_boolean(random) ? MODEL_QKV_BIAS : 0};
 }
 
 static ModelShare random_share(GRand *random) {
@@ -66,7 +66,8 @@ static void for_random_shares(Property property) {
   for (int i = 0; i < 300; i++) {
     ModelShape shape = random_shape(random, g_rand_int_range(random, MODEL_LLAMA, MODEL_GPT + 1));
     ModelRecipe recipe = random_recipe(random);
-    shape.qk_norm = shape.family == MODEL_LLAMA && recipe.precision != MODEL_FP8 && g_rand_boolean(random);
+    gboolean norms = shape.family == MODEL_LLAMA && recipe.precision != MODEL_FP8 && g_rand_boolean(random);
+    shape.traits |= norms ? MODEL_QK_NORM : 0;
     property(&shape, &recipe, (guint64)g_rand_int_range(random, 1, 9));
   }
 }

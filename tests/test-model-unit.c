@@ -15,7 +15,7 @@ static ModelShape random_shape(GRand *random, int family) {
                       .vocab_size = (guint64)g_rand_int_range(random, 1, 100000),
                       .max_positions = 4096,
                       .tied_embeddings = g_rand_boolean(random),
-                      .qkv_bias = g_rand_boolean(random)};
+                      .traits = g_rand_boolean(random) ? MODEL_QKV_BIAS : 0};
   return shape;
 }
 
@@ -48,7 +48,7 @@ static void for_random_units(Property property) {
     ModelShape shape = random_shape(random, g_rand_int_range(random, MODEL_LLAMA, MODEL_GPT + 1));
     ModelRecipe recipe = random_recipe(random);
     gboolean many = recipe.precision == MODEL_FP8 && recipe.kernels == MODEL_KERNELS_EAGER;
-    shape.qk_norm = shape.family == MODEL_LLAMA && !many && g_rand_boolean(random);
+    shape.traits |= shape.family == MODEL_LLAMA && !many && g_rand_boolean(random) ? MODEL_QK_NORM : 0;
     guint64 b = (guint64)g_rand_int_range(random, 1, 9);
     for (int kind = 0; kind < MODEL_UNIT_KINDS; kind++) {
       g_autoptr(ModelUnit) unit = model_unit_new(&shape, &recipe, b, kind);
@@ -83,7 +83,7 @@ static void norms_of_heads(void) {
   g_autoptr(GRand) random = harness_random();
   for (int i = 0; i < 50; i++) {
     ModelShape shape = random_shape(random, MODEL_LLAMA), plain = shape;
-    shape.qk_norm = TRUE;
+    shape.traits |= MODEL_QK_NORM;
     for (int kernels = MODEL_KERNELS_EAGER; kernels <= MODEL_KERNELS_FUSED; kernels++) {
       ModelRecipe recipe = {.sequence_length = 128, .kernels = kernels};
       g_autoptr(ModelUnit) normed = model_unit_new(&shape, &recipe, 2, MODEL_UNIT_LAYER);

@@ -113,11 +113,13 @@ static void print_json(const StudyLayers *layers, GString *text) {
     const StudyLayerOp *op = &layers->ops[first];
     for (end = first + 1; end < layers->n_ops && same_block(op, &layers->ops[end]);)
       end++;
-    guint unit = cli_profile_unit(op->unit);
-    guint64 copies = unit == 1 ? layers->layers : 1;
-    for (guint64 layer = 0; layer < copies; layer++) {
-      g_autofree char *name = unit == 1 ? g_strdup_printf("%" G_GUINT64_FORMAT, layer) : g_strdup(op->unit);
-      json_block(json, layers, first, end, name, layers->unit_parameters[unit]);
+    ModelUnitKind unit = cli_profile_unit(op->unit);
+    if (!model_unit_is_layer(unit))
+      json_block(json, layers, first, end, op->unit, layers->unit_parameters[unit]);
+    for (guint64 layer = 0; layer < layers->layers; layer++) {
+      g_autofree char *name = g_strdup_printf("%" G_GUINT64_FORMAT, layer);
+      if (layers->kinds[layer] == unit)
+        json_block(json, layers, first, end, name, layers->unit_parameters[unit]);
     }
   }
   base_json_end(json);

@@ -13,14 +13,14 @@ void cli_profile_add(CliProfileSum *sum, const StudyLayerOp *op) {
   sum->time += op->time;
 }
 
-static const char *const units[] = {"embedding", "layer", "head", NULL};
 static const char *const directions[] = {"forward", "backward", NULL};
 
-guint cli_profile_unit(const char *unit) {
-  return (guint)MAX(base_names_find(units, unit), 0);
+ModelUnitKind cli_profile_unit(const char *unit) {
+  return (ModelUnitKind)MAX(base_names_find(model_unit_names, unit), 0);
 }
 
-static void print_row(const StudyLayers *layers, guint unit, const char *layer, const char *direction, GString *text) {
+static void print_row(const StudyLayers *layers, ModelUnitKind unit, const char *layer, const char *direction,
+                      GString *text) {
   CliProfileSum sum = {0};
   for (guint i = 0; i < layers->n_ops; i++)
     if (cli_profile_unit(layers->ops[i].unit) == unit && strcmp(layers->ops[i].direction, direction) == 0)
@@ -32,17 +32,19 @@ static void print_row(const StudyLayers *layers, guint unit, const char *layer, 
                          sum.activations, layers->unit_parameters[unit]);
 }
 
+static void print_rows(const StudyLayers *layers, ModelUnitKind unit, const char *layer, GString *text) {
+  for (guint d = 0; directions[d] != NULL; d++)
+    print_row(layers, unit, layer, directions[d], text);
+}
+
 static GString *profile(const StudyLayers *layers) {
   GString *text = g_string_new("layer,phase,time_us,flops,bytes,activation_bytes,parameters\n");
-  for (guint unit = 0; units[unit] != NULL; unit++) {
-    guint64 copies = strcmp(units[unit], "layer") == 0 ? layers->layers : 1;
-    for (guint64 layer = 0; layer < copies; layer++) {
-      g_autofree char *number = g_strdup_printf("%" G_GUINT64_FORMAT, layer);
-      const char *name = strcmp(units[unit], "layer") == 0 ? number : units[unit];
-      for (guint d = 0; directions[d] != NULL; d++)
-        print_row(layers, unit, name, directions[d], text);
-    }
+  print_rows(layers, MODEL_UNIT_EMBEDDING, model_unit_names[MODEL_UNIT_EMBEDDING], text);
+  for (guint64 layer = 0; layer < layers->layers; layer++) {
+    g_autofree char *number = g_strdup_printf("%" G_GUINT64_FORMAT, layer);
+    print_rows(layers, layers->kinds[layer], number, text);
   }
+  print_rows(layers, MODEL_UNIT_HEAD, model_unit_names[MODEL_UNIT_HEAD], text);
   return text;
 }
 

@@ -18,8 +18,8 @@ typedef struct {
 } CliProfileSum;
 
 void cli_profile_add(CliProfileSum *sum, const StudyLayerOp *op);
-/* Index of "embedding", "layer" or "head" into StudyLayers.unit_parameters. */
-guint cli_profile_unit(const char *unit);
+/* Which of model_unit_names it is. */
+ModelUnitKind cli_profile_unit(const char *unit);
 
 /* Errors: SIM_ERROR_INPUT for a path that is a folder or in none, SIM_ERROR_SYSTEM where the disk refuses. */
 gboolean cli_profile_write(const StudyLayers *layers, const char *path, GError **error);

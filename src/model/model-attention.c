@@ -1,46 +1,85 @@
 /* Flash and eager attention as operations, one function each way. */
 #include "model-attention.h"
 
-/* Multiplications of every query with every key of its sequence, over all heads: two matmuls of it make the forward. */
-static double pair_flops(const ModelBuild *build) {
-  return 2 * build->t * build->s * build->q;
+#include <math.h>
+
+/* Keys that a query sees, on average. Causal: half of them. Windowed: what a window w of s tokens lets through is w s
+ * - w² / 2 pairs, of chunks s w / 2 (as the causal half, without the diagonal's other half). */
+static double keys_seen(const ModelBuild *build) {
+  double s = build->s, w = build->window;
+  if (model_build_has(build, MODEL_BIDIRECTIONAL))
+    return s;
+  if (w == 0 || w >= s)
+    return s / 2;
+  return model_build_has(build, MODEL_CHUNKED) ? w / 2 : w - w * w / (2 * s);
 }
 
-static ModelPairs all_pairs(const ModelBuild *build) {
-  return (ModelPairs){build->s, build->s, TRUE};
+static gboolean is_windowed(const ModelBuild *build) {
+  return build->window > 0 && build->window < build->s;
+}
+
+/* Of the model: without the causal mask's half, where there is one. */
+static double nominal_keys(const ModelBuild *build) {
+  return model_build_has(build, MODEL_BIDIRECTIONAL) ? build->s : 2 * keys_seen(build);
+}
+
+/* Every query with so many keys, over all heads: two matmuls of it make the forward, one as wide as the queries and
+ * one as the values. */
+static double pair_flops(const ModelBuild *build, double keys, double of_queries, double of_values) {
+  return 2 * build->t * keys * (of_queries * build->q + of_values * build->c);
+}
+
+static ModelPairs kernel_pairs(const ModelBuild *build) {
+  if (is_windowed(build))
+    return (ModelPairs){build->s, floor(keys_seen(build) + 0.5), FALSE};
+  return (ModelPairs){build->s, build->s, !model_build_has(build, MODEL_BIDIRECTIONAL)};
 }
 
 /* FlashAttention's causal kernel skips the half of the pairs that the mask hides; its backward is five matmuls for the
  * forward's two, since it computes the scores again (Dao 2022, arXiv 2205.14135, and its benchmark's 2.5). */
 static void flash_forward(ModelBuild *build, ModelAttentionTensors *at) {
-  double kv = 2 * build->kv, row = MODEL_BYTES_FP32 * build->t * build->a;
+  double widths = build->q + build->kv + build->values + build->c, row = MODEL_BYTES_FP32 * build->t * build->a;
   at->lse = model_build_inner(build, "lse", row);
-  double bytes = build->e * build->t * (2 * build->q + kv) + row;
-  ModelOp *op = model_build_attention(build, MODEL_FORWARD, "attention", all_pairs(build), 2 * pair_flops(build) / 2,
-                                      2 * pair_flops(build), bytes, at->q | at->k | at->v, at->context | at->lse);
+  double bytes = build->e * build->t * widths + row;
+  ModelOp *op = model_build_attention(
+      build, MODEL_FORWARD, "attention", kernel_pairs(build), pair_flops(build, keys_seen(build), 1, 1),
+      pair_flops(build, nominal_keys(build), 1, 1), bytes, at->q | at->k | at->v, at->context | at->lse);
   op->saves = at->q | at->k | at->v | at->context | at->lse;
+  op->uses = at->sinks >= 0 ? (guint64)1 << at->sinks : 0;
 }
 
 static void flash_backward(ModelBuild *build, const ModelAttentionTensors *at, ModelSet d_context, ModelSet d_q,
                            ModelSet d_k, ModelSet d_v) {
-  double kv = 2 * build->kv, row = MODEL_BYTES_FP32 * build->t * build->a;
+  double kv = build->kv + build->values, row = MODEL_BYTES_FP32 * build->t * build->a;
   ModelSet scratch = model_build_scratch(build, "d_q_fp32", MODEL_BYTES_FP32 * build->t * build->q);
   scratch |= model_build_scratch(build, "row_sums", row);
   if (build->kv < build->q)
     scratch |= model_build_scratch(build, "d_kv_all", 2 * build->e * build->t * build->q);
   /* d_q as it is summed up in fp32 (out, in); where heads share keys, their gradients per head (out, in) before the sum. */
-  double bytes = build->e * build->t * (4 * build->q + 2 * kv) + row + 2 * MODEL_BYTES_FP32 * build->t * build->q;
+  double bytes =
+      build->e * build->t * (2 * build->q + 2 * build->c + 2 * kv) + row + 2 * MODEL_BYTES_FP32 * build->t * build->q;
   if (build->kv < build->q)
     bytes += 2 * 2 * build->e * build->t * build->q;
-  model_build_attention(build, MODEL_BACKWARD, "attention.backward", all_pairs(build), 5 * pair_flops(build) / 2,
-                        4 * pair_flops(build), bytes,
-                        d_context | at->q | at->k | at->v | at->context | at->lse | scratch, d_q | d_k | d_v | scratch);
+  model_build_attention(build, MODEL_BACKWARD, "attention.backward", kernel_pairs(build),
+                        pair_flops(build, keys_seen(build), 3, 2), pair_flops(build, nominal_keys(build), 2, 2), bytes,
+                        d_context | at->q | at->k | at->v | at->context | at->lse | scratch, d_q | d_k | d_v | scratch)
+      ->gradient_of = at->sinks;
+}
+
+static double value_width(const ModelBuild *build) {
+  return build->c / build->a;
 }
 
 /* A matmul per sequence and head. */
 static ModelOp *per_head(ModelBuild *build, ModelDirection direction, const char *name, double n, double k,
                          ModelSet reads, ModelSet writes) {
   return model_build_matmul(build, direction, name, build->b * build->a, build->s, n, k, reads, writes);
+}
+
+/* Passes over scores between the matmuls, each in and out: scale and mask, a bias by distance, and where scores are
+ * capped a quotient, its tanh and a product. */
+static guint32 score_passes(const ModelBuild *build) {
+  return (guint32)(2 + model_build_has(build, MODEL_ALIBI) + 3 * model_build_has(build, MODEL_CAPPED_SCORES));
 }
 
 /* Passes per score: scale and causal mask (each in and out), softmax (in and out); back through softmax (its output and
@@ -60,15 +99,18 @@ static void eager_forward(ModelBuild *build, ModelAttentionTensors *at) {
   per_head(build, MODEL_FORWARD, "scores", build->s, build->d, at->q | at->k_all, scores)->saves = at->q | at->k_all;
   at->probabilities = at->dropped = model_build_inner(build, "probabilities", e * pairs);
   if (!build->fused_activation)
-    model_build_kernels(build, MODEL_FORWARD, "scale_mask", KERNEL_MEMORY, 2, 4 * e * pairs, scores, 0);
-  model_build_kernels(build, MODEL_FORWARD, "softmax", KERNEL_SOFTMAX, 1, 2 * e * pairs, scores, at->probabilities)
-      ->saves = at->probabilities;
+    model_build_kernels(build, MODEL_FORWARD, "scale_mask", KERNEL_MEMORY, score_passes(build),
+                        2 * score_passes(build) * e * pairs, scores, 0);
+  ModelOp *softmax =
+      model_build_kernels(build, MODEL_FORWARD, "softmax", KERNEL_SOFTMAX, 1, 2 * e * pairs, scores, at->probabilities);
+  softmax->saves = at->probabilities;
+  softmax->uses = at->sinks >= 0 ? (guint64)1 << at->sinks : 0;
   if (build->recipe->dropout > 0) {
     at->dropped = model_build_inner(build, "probabilities_dropped", e * pairs);
     at->mask = model_build_inner(build, "probabilities_mask", pairs);
     model_dropout_forward(build, "attention_dropout", pairs, at->probabilities, at->dropped, at->mask);
   }
-  per_head(build, MODEL_FORWARD, "context", build->d, build->s, at->dropped | at->v_all, at->context)->saves =
+  per_head(build, MODEL_FORWARD, "context", value_width(build), build->s, at->dropped | at->v_all, at->context)->saves =
       at->dropped | at->v_all;
 }
 
@@ -79,17 +121,20 @@ static void eager_backward(ModelBuild *build, const ModelAttentionTensors *at, M
   ModelSet d_k_all = shared ? model_build_inner(build, "d_k_all", e * build->t * build->q) : d_k;
   ModelSet d_v_all = shared ? model_build_inner(build, "d_v_all", e * build->t * build->q) : d_v;
   ModelSet d_dropped = model_build_inner(build, "d_probabilities", e * pairs), d_probabilities = d_dropped;
-  per_head(build, MODEL_BACKWARD, "context.d_probabilities", build->s, build->d, d_context | at->v_all, d_dropped);
-  per_head(build, MODEL_BACKWARD, "context.d_v", build->d, build->s, d_context | at->dropped, d_v_all);
+  per_head(build, MODEL_BACKWARD, "context.d_probabilities", build->s, value_width(build), d_context | at->v_all,
+           d_dropped);
+  per_head(build, MODEL_BACKWARD, "context.d_v", value_width(build), build->s, d_context | at->dropped, d_v_all);
   if (build->recipe->dropout > 0) {
     d_probabilities = model_build_inner(build, "d_probabilities_undropped", e * pairs);
     model_dropout_backward(build, "attention_dropout.backward", pairs, at->mask, d_dropped, d_probabilities);
   }
   ModelSet d_scores = model_build_inner(build, "d_scores", e * pairs);
   model_build_kernels(build, MODEL_BACKWARD, "softmax.backward", KERNEL_SOFTMAX, 1, 3 * e * pairs,
-                      d_probabilities | at->probabilities, d_scores);
+                      d_probabilities | at->probabilities, d_scores)
+      ->gradient_of = at->sinks;
   if (!build->fused_activation)
-    model_build_memory(build, MODEL_BACKWARD, "scale_mask.backward", 2 * e * pairs, d_scores, 0);
+    model_build_kernels(build, MODEL_BACKWARD, "scale_mask.backward", KERNEL_MEMORY, score_passes(build) - 1,
+                        2 * (score_passes(build) - 1) * e * pairs, d_scores, 0);
   per_head(build, MODEL_BACKWARD, "scores.d_q", build->d, build->s, d_scores | at->k_all, d_q);
   per_head(build, MODEL_BACKWARD, "scores.d_k", build->d, build->s, d_scores | at->q, d_k_all);
   if (shared)

@@ -4,7 +4,8 @@
  *   eager   q, kᵀ ─► scores ─► softmax [─► dropout] ─► · v ─► context       tensors of heads × sequence²
  *
  * In eager, keys and values that several heads share are first copied out to every head. Where the sequence is split
- * over context ranks, model-context.c. */
+ * over context ranks, model-context.c. With a window flash skips what it hides; eager computes and masks it, as the
+ * causal half. */
 #pragma once
 
 #include "model-build.h"
@@ -14,6 +15,7 @@ typedef struct {
   ModelSet context;                                    /* written */
   ModelSet lse;                                        /* flash */
   ModelSet k_all, v_all, probabilities, dropped, mask; /* eager; dropped is probabilities where there is no dropout */
+  int sinks;                                           /* parameter, or -1 */
   ModelSet q_heads, k_heads, v_heads, context_heads;   /* Ulysses: all tokens of this rank's share of the heads */
 } ModelAttentionTensors;
 

@@ -9,12 +9,26 @@
  * same. */
 static void set_heads(ModelBuild *build) {
   double heads = (double)build->shape->heads, key_heads = (double)build->shape->kv_heads, tensor = build->tensor;
-  gboolean few = key_heads < tensor, joined = model_projections_joined(build) || build->shape->family == MODEL_GPT;
+  gboolean few = key_heads < tensor, joined = model_projections_joined(build);
   build->a = heads / tensor;
   build->q = build->q_made = build->a * build->d;
   build->kv = build->kv_made = few ? build->d : key_heads / tensor * build->d;
   if (few && build->share->keys == MODEL_KEYS_GATHERED && joined)
     build->kv_made = key_heads * build->d / tensor;
+  build->c = build->shape->kv_rank > 0 ? build->a * (double)build->shape->value_dim : build->q;
+  build->values = build->shape->kv_rank > 0 ? build->c : build->kv;
+}
+
+/* What a layer of this kind has: chunked attention alone has positions, in layers that see all there are none. */
+static void set_kind(ModelBuild *build, ModelUnitKind kind) {
+  gboolean dense = kind == MODEL_UNIT_LAYER_DENSE || kind == MODEL_UNIT_LAYER_DENSE_FULL;
+  gboolean full = kind == MODEL_UNIT_LAYER_FULL || kind == MODEL_UNIT_LAYER_DENSE_FULL;
+  build->kind = kind;
+  build->traits = model_shape_traits(build->shape);
+  build->mixes = build->shape->experts > 0 && !dense;
+  build->window = full ? 0 : (double)build->shape->sliding_window;
+  if (full && model_has(build->traits, MODEL_CHUNKED))
+    build->traits &= ~(MODEL_ROTARY | MODEL_QK_NORM_PLAIN);
 }
 
 static void set_share(ModelBuild *build) {
@@ -37,9 +51,9 @@ void model_build_begin(ModelBuild *build, const ModelShape *shape, const ModelRe
                        ModelUnitKind kind) {
   build->shape = shape;
   build->recipe = recipe;
-  build->kind = kind;
+  set_kind(build, kind);
   build->dtype = recipe->precision == MODEL_FP8 ? KERNEL_BF16 : (KernelDtype)model_precision_dtype(recipe->precision);
-  build->fp8 = recipe->precision == MODEL_FP8 && kind == MODEL_UNIT_LAYER;
+  build->fp8 = recipe->precision == MODEL_FP8 && model_unit_is_layer(kind);
   build->fp8_cast = build->fp8_turned = (ModelMade){0, 0};
   build->e = model_precision_bytes(recipe->precision);
   build->fused = recipe->kernels != MODEL_KERNELS_EAGER;

@@ -37,6 +37,9 @@ typedef struct {
 typedef struct {
   const ModelShape *shape;
   const ModelRecipe *recipe;
+  ModelTraits traits;               /* of this unit's kind */
+  gboolean mixes;                   /* its MLP is experts */
+  double window;                    /* tokens that attention looks back, or a chunk's; 0: all */
   KernelDtype dtype;                /* of matmuls; those that model-fp8.c makes apart */
   gboolean fused, fused_activation; /* norms and rotary embedding, the activation: one kernel each */
   gboolean half;                    /* stored in two bytes, so that fp32 arithmetic needs copies */
@@ -48,6 +51,7 @@ typedef struct {
   double h, a, d;          /* hidden, heads, head_dim */
   double q, kv;            /* widths of the queries, and of the keys, that attention reads */
   double q_made, kv_made;  /* that the projections make: others where keys are gathered */
+  double c, values;        /* widths of the context, and of the values: q and kv but in latent attention */
   double f, v;             /* MLP width, vocabulary */
   double tensor, context;  /* degrees */
   const ModelShare *share; /* the recipe's */
@@ -230,13 +234,15 @@ typedef struct {
 typedef struct {
   const ModelNormNames *names;
   double elements;       /* of what is normed */
-  int weight, bias;      /* -1: none */
+  int weight, bias;      /* -1: none. No weight at all: a norm that learns nothing */
   ModelSet wide, scaled; /* what eager RMSNorm keeps: set by its forward */
 } ModelNorm;
 
 ModelNorm model_norm(ModelBuild *build, const ModelNormNames *names);
 /* Of the heads in `width`, all with one weight: each tensor rank makes its heads' part of the gradient. */
 ModelNorm model_head_norm(ModelBuild *build, const ModelNormNames *names, double width);
+/* Of `width` numbers of each of `tokens`, all with weights of their own. */
+ModelNorm model_wide_norm(ModelBuild *build, const ModelNormNames *names, double tokens, double width);
 void model_norm_forward(ModelBuild *build, ModelNorm *norm, ModelSet x, ModelSet y);
 void model_norm_backward(ModelBuild *build, const ModelNorm *norm, ModelSet x, ModelSet d_y, ModelSet d_x);
 
@@ -244,6 +250,10 @@ void model_norm_backward(ModelBuild *build, const ModelNorm *norm, ModelSet x, M
 void model_dropout_forward(ModelBuild *build, const char *name, double elements, ModelSet x, ModelSet y, ModelSet mask);
 void model_dropout_backward(ModelBuild *build, const char *name, double elements, ModelSet mask, ModelSet d_y,
                             ModelSet d_x);
+
+static inline gboolean model_build_has(const ModelBuild *build, ModelTraits trait) {
+  return model_has(build->traits, trait);
+}
 
 /* The units; each file its own. */
 void model_layer_build(ModelBuild *build);

@@ -1,213 +1,224 @@
-/* Which keys a config.json has for each model_type that is modelled, what their absence means, and which keys are
- * refused. */
+/* A config.json by its family's row: which row that is, and sizes under the names of its spelling. Its parts:
+ * model-config-parts.c. */
 #include "model-config.h"
 
 #include <string.h>
 
 #include "base-names.h"
+#include "model-reading.h"
 
-typedef struct {
-  const char *model_type;
-  ModelFamily family;
-  gboolean tied;     /* tie_word_embeddings where it is absent */
-  gboolean qkv_bias; /* no key says so: the class builds its projections with them */
-  gboolean qk_norm;  /* nor of these */
-  guint64 head_dim;  /* head_dim where it is absent; 0: hidden_size / heads */
-  guint64 kv_heads;  /* num_key_value_heads where it is absent; 0 (and null) means as many as heads */
-  guint64
-      sliding_window; /* sliding_window where it is absent; null means none. 0: the class has no such key; NO_WINDOW:
-                         none */
-  const char *window_flag; /* the window counts only where this key is true, or NULL */
-  double dropout;          /* each of its dropouts where it is absent */
-} ConfigClass;
-
-#define NO_WINDOW G_MAXUINT64
-
-/* Defaults of the classes LlamaConfig, MistralConfig, Qwen2Config and GPT2Config (tying: PretrainedConfig) in
- * transformers 4.40, of Qwen3Config and Phi3Config in 4.51, src/transformers/models/<name>/configuration_<name>.py.
- * phi3 has q, k, v in one matrix and gate and up in another: [training] projections says how they are multiplied. */
-static const ConfigClass classes[] = {
-    {.model_type = "llama", .family = MODEL_LLAMA},
-    {.model_type = "mistral", .family = MODEL_LLAMA, .kv_heads = 8, .sliding_window = 4096},
-    {.model_type = "qwen2",
-     .family = MODEL_LLAMA,
-     .qkv_bias = TRUE,
-     .kv_heads = 32,
-     .sliding_window = 4096,
-     .window_flag = "use_sliding_window"},
-    {.model_type = "gpt2", .family = MODEL_GPT, .tied = TRUE, .dropout = 0.1},
-    {.model_type = "qwen3",
-     .family = MODEL_LLAMA,
-     .qk_norm = TRUE,
-     .head_dim = 128,
-     .kv_heads = 32,
-     .sliding_window = 4096,
-     .window_flag = "use_sliding_window"},
-    {.model_type = "phi3", .family = MODEL_LLAMA, .sliding_window = NO_WINDOW},
-};
-
-/* [model] key, its field, and its names in config.json: the first is what the class writes, the second it also reads.
- */
+/* [model] key, its field, and its names in config.json by spelling; after those, names that any family may use. */
+#define OTHERS_MOST 5
 static const struct {
   const char *key;
   gsize offset;
-  const char *llama, *gpt, *gpt_also;
+  const char *names[MODEL_SPELLINGS], *others[OTHERS_MOST];
 } sizes[] = {
-    {"layers", G_STRUCT_OFFSET(ModelShape, layers), "num_hidden_layers", "n_layer", "num_hidden_layers"},
-    {"hidden_size", G_STRUCT_OFFSET(ModelShape, hidden_size), "hidden_size", "n_embd", "hidden_size"},
-    {"heads", G_STRUCT_OFFSET(ModelShape, heads), "num_attention_heads", "n_head", "num_attention_heads"},
-    {"kv_heads", G_STRUCT_OFFSET(ModelShape, kv_heads), "num_key_value_heads", NULL, NULL},
-    {"head_dim", G_STRUCT_OFFSET(ModelShape, head_dim), "head_dim", NULL, NULL},
-    {"intermediate_size", G_STRUCT_OFFSET(ModelShape, intermediate_size), "intermediate_size", "n_inner", NULL},
-    {"vocab_size", G_STRUCT_OFFSET(ModelShape, vocab_size), "vocab_size", "vocab_size", NULL},
-    {"max_positions", G_STRUCT_OFFSET(ModelShape, max_positions), "max_position_embeddings", "n_positions",
-     "max_position_embeddings"},
+#define SIZE(field) #field, G_STRUCT_OFFSET(ModelShape, field)
+    {SIZE(layers), {"num_hidden_layers", "n_layer", "n_layers"}, {"num_layers"}},
+    {SIZE(hidden_size), {"hidden_size", "n_embd", "d_model"}, {"n_embed"}},
+    {SIZE(heads), {"num_attention_heads", "n_head", "n_heads"}, {"num_heads"}},
+    {SIZE(kv_heads),
+     {"num_key_value_heads", "n_head_kv", "attn_config.kv_n_heads"},
+     {"num_kv_heads", "multi_query_group_num"}},
+    {SIZE(head_dim), {"head_dim", "head_dim", "head_dim"}, {"kv_channels"}},
+    {SIZE(intermediate_size),
+     {"intermediate_size", "n_inner", "ffn_config.ffn_hidden_size"},
+     {"ffn_dim", "ffn_hidden_size"}},
+    {SIZE(vocab_size), {"vocab_size", "vocab_size", "vocab_size"}, {"padded_vocab_size"}},
+    {SIZE(max_positions), {"max_position_embeddings", "n_positions", "max_seq_len"}, {"seq_length"}},
+    {SIZE(rotary_dim), {"rotary_dim", "rotary_dim", "rotary_dim"}, {"qk_rope_head_dim"}},
+    {SIZE(experts),
+     {"num_local_experts", "num_experts", "ffn_config.moe_num_experts"},
+     {"num_experts", "n_routed_experts", "num_local_experts"}},
+    {SIZE(experts_per_token),
+     {"num_experts_per_tok", "num_experts_per_tok", "ffn_config.moe_top_k"},
+     {"experts_per_token"}},
+    {SIZE(expert_intermediate_size),
+     {"moe_intermediate_size", "moe_intermediate_size", "moe_intermediate_size"},
+     {NULL}},
+    {SIZE(shared_intermediate_size),
+     {"shared_expert_intermediate_size", "shared_expert_intermediate_size", "shared_expert_intermediate_size"},
+     {NULL}},
+    {SIZE(dense_layers), {"first_k_dense_replace", "first_k_dense_replace", "first_k_dense_replace"}, {NULL}},
+    {SIZE(expert_every),
+     {"decoder_sparse_step", "decoder_sparse_step", "decoder_sparse_step"},
+     {"interleave_moe_layer_step"}},
+    {SIZE(kv_rank), {"kv_lora_rank", "kv_lora_rank", "kv_lora_rank"}, {NULL}},
+    {SIZE(q_rank), {"q_lora_rank", "q_lora_rank", "q_lora_rank"}, {NULL}},
+    {SIZE(value_dim), {"v_head_dim", "v_head_dim", "v_head_dim"}, {NULL}},
+#undef SIZE
 };
 
-/* Present at all: another model, or weights of another size. */
-static const char *const refused_if_present[] = {"quantization_config", "compression_config", "num_local_experts",
-                                                 "num_experts",         "n_routed_experts",   "text_config"};
-/* True: layers that are not modelled. */
-static const char *const refused_if_true[] = {"attention_bias", "mlp_bias", "add_cross_attention", "is_encoder_decoder",
-                                              "reorder_and_upcast_attn"};
+/* ---- Sizes ---- */
 
-static const char *const silu_names[] = {"silu", "swish", NULL};
-static const char *const gelu_names[] = {"gelu", "gelu_new", "gelu_fast", "gelu_pytorch_tanh", NULL};
-
-static const ConfigClass *class_of(const ConfJson *json) {
-  const char *model_type;
-  if (!conf_json_string(json, "model_type", &model_type, NULL))
-    return NULL;
-  for (gsize i = 0; i < G_N_ELEMENTS(classes); i++)
-    if (strcmp(classes[i].model_type, model_type) == 0)
-      return &classes[i];
-  return NULL;
+/* The name that this file uses of a size: its spelling's, another that is there, or its spelling's. */
+static const char *size_name(const ModelReading *reading, gsize size) {
+  const char *own = sizes[size].names[reading->row->spelling];
+  if (model_reading_states(reading, own))
+    return own;
+  for (int spelling = 0; spelling < MODEL_SPELLINGS; spelling++)
+    if (model_reading_states(reading, sizes[size].names[spelling]))
+      return sizes[size].names[spelling];
+  for (gsize i = 0; i < OTHERS_MOST && sizes[size].others[i] != NULL; i++)
+    if (model_reading_states(reading, sizes[size].others[i]))
+      return sizes[size].others[i];
+  return own;
 }
 
-static gboolean is_stated(const ConfJson *json, const char *key) {
-  for (const char *const *keys = conf_json_keys(json); *keys != NULL; keys++)
-    if (strcmp(*keys, key) == 0)
-      return TRUE;
-  return FALSE;
+/* Sizes of which none is a size too. */
+static gboolean may_be_none(const char *key) {
+  static const char *const names[] = {"dense_layers", "shared_intermediate_size", "experts",
+                                      "expert_every", "experts_per_token",        NULL};
+  return g_strv_contains(names, key);
 }
 
-static gboolean refuse_unmodelled_type(const ConfJson *json, GError **error) {
-  const char *model_type;
-  if (!conf_json_string(json, "model_type", &model_type, error))
-    return FALSE;
-  const char *names[G_N_ELEMENTS(classes) + 1] = {NULL};
-  for (gsize i = 0; i < G_N_ELEMENTS(classes); i++)
-    names[i] = classes[i].model_type;
-  g_autofree char *joined = base_names_join(names);
-  return conf_json_fail(json, "model_type", error, "\"%s\" is not modelled; modelled are %s", model_type, joined);
-}
-
-static gboolean refuse_unmodelled_keys(const ConfJson *json, const ConfigClass *class, GError **error) {
-  for (gsize i = 0; i < G_N_ELEMENTS(refused_if_present); i++)
-    if (conf_json_has(json, refused_if_present[i]))
-      return conf_json_fail(json, refused_if_present[i], error, "is not modelled for %s, and would change the answer",
-                            class->model_type);
-  for (gsize i = 0; i < G_N_ELEMENTS(refused_if_true); i++) {
-    gboolean flag = FALSE;
-    if (conf_json_has(json, refused_if_true[i]) && !conf_json_flag(json, refused_if_true[i], &flag, error))
-      return FALSE;
-    if (flag)
-      return conf_json_fail(json, refused_if_true[i], error, "true is not modelled for %s, and would change the answer",
-                            class->model_type);
-  }
-  const char *key = class->family == MODEL_GPT ? "activation_function" : "hidden_act";
-  const char *const *known = class->family == MODEL_GPT ? gelu_names : silu_names;
-  const char *activation = NULL;
-  if (conf_json_has(json, key) && !conf_json_string(json, key, &activation, error))
-    return FALSE;
-  if (activation != NULL && base_names_find(known, activation) < 0) {
-    g_autofree char *joined = base_names_join(known);
-    return conf_json_fail(json, key, error, "\"%s\" is not modelled for %s; modelled are %s", activation,
-                          class->model_type, joined);
-  }
-  return TRUE;
-}
-
-static const char *size_name(const ConfJson *json, const ConfigClass *class, gsize size) {
-  if (class->family == MODEL_LLAMA)
-    return sizes[size].llama;
-  if (sizes[size].gpt_also != NULL && conf_json_has(json, sizes[size].gpt_also))
-    return sizes[size].gpt_also;
-  return sizes[size].gpt;
-}
-
-static gboolean read_sizes(const ConfJson *json, const ConfigClass *class, ModelShape *shape, GError **error) {
-  for (gsize i = 0; i < G_N_ELEMENTS(sizes); i++) {
-    const char *name = size_name(json, class, i);
-    guint64 value = 0;
-    if (name == NULL || !conf_json_has(json, name))
-      continue;
-    if (!conf_json_count(json, name, &value, error))
-      return FALSE;
-    if (value == 0)
-      return conf_json_fail(json, name, error, "expected at least 1, found 0");
-    G_STRUCT_MEMBER(guint64, shape, sizes[i].offset) = value;
-  }
-  if (!is_stated(json, "num_key_value_heads"))
-    shape->kv_heads = class->kv_heads;
-  if (!is_stated(json, "head_dim"))
-    shape->head_dim = class->head_dim;
-  return TRUE;
-}
-
-static gboolean read_window(const ConfJson *json, const ConfigClass *class, ModelShape *shape, GError **error) {
-  if (class->sliding_window == 0)
+static gboolean read_size(const ModelReading *reading, gsize size, GError **error) {
+  const char *name = size_name(reading, size);
+  guint64 *field = &G_STRUCT_MEMBER(guint64, reading->shape, sizes[size].offset);
+  if (!model_reading_states(reading, name)) {
+    *field = G_STRUCT_MEMBER(guint64, &reading->row->defaults, sizes[size].offset);
+    if (*field > 0)
+      model_reading_assume(reading, "%s is not in %s: %" G_GUINT64_FORMAT ", as transformers takes it for %s", name,
+                           conf_json_file(reading->json), *field, reading->row->name);
     return TRUE;
-  gboolean used = class->window_flag == NULL;
-  if (class->window_flag != NULL && conf_json_has(json, class->window_flag) &&
-      !conf_json_flag(json, class->window_flag, &used, error))
-    return FALSE;
-  gboolean none = is_stated(json, "sliding_window") || class->sliding_window == NO_WINDOW;
-  guint64 window = none ? 0 : class->sliding_window;
-  if (conf_json_has(json, "sliding_window") && !conf_json_count(json, "sliding_window", &window, error))
-    return FALSE;
-  shape->sliding_window = used ? window : 0;
-  return TRUE;
-}
-
-/* The largest: layers are played with one. */
-static gboolean read_dropout(const ConfJson *json, const ConfigClass *class, ModelShape *shape, GError **error) {
-  static const char *const gpt[] = {"attn_pdrop", "resid_pdrop", "embd_pdrop", NULL};
-  static const char *const llama[] = {"attention_dropout", NULL};
-  for (const char *const *key = class->family == MODEL_GPT ? gpt : llama; *key != NULL; key++) {
-    double value = class->dropout;
-    if (conf_json_has(json, *key) && !conf_json_number(json, *key, &value, error))
-      return FALSE;
-    if (!(value >= 0 && value < 1))
-      return conf_json_fail(json, *key, error, "expected a probability below 1, found %g", value);
-    shape->dropout = MAX(shape->dropout, value);
   }
+  if (!model_reading_count(reading, name, field, error))
+    return FALSE;
+  if (*field == 0 && model_reading_has(reading, name) && !may_be_none(sizes[size].key))
+    return model_reading_fail(reading, name, error, "expected at least 1, found 0");
   return TRUE;
 }
 
-gboolean model_config_read(const ConfJson *json, ModelShape *shape, GError **error) {
-  const ConfigClass *class = class_of(json);
-  if (class == NULL)
-    return refuse_unmodelled_type(json, error);
-  if (!refuse_unmodelled_keys(json, class, error) || !read_sizes(json, class, shape, error) ||
-      !read_window(json, class, shape, error) || !read_dropout(json, class, shape, error))
-    return FALSE;
-  shape->tied_embeddings = class->tied;
-  if (conf_json_has(json, "tie_word_embeddings") &&
-      !conf_json_flag(json, "tie_word_embeddings", &shape->tied_embeddings, error))
-    return FALSE;
-  shape->family = class->family;
-  shape->qkv_bias = class->qkv_bias;
-  shape->qk_norm = class->qk_norm;
+static gboolean read_sizes(const ModelReading *reading, GError **error) {
+  for (gsize i = 0; i < G_N_ELEMENTS(sizes); i++)
+    if (!read_size(reading, i, error))
+      return FALSE;
   return TRUE;
 }
 
-const char *model_config_key(const ConfJson *json, const char *key) {
-  const ConfigClass *class = class_of(json);
-  for (gsize i = 0; class != NULL && i < G_N_ELEMENTS(sizes); i++)
-    if (strcmp(sizes[i].key, key) == 0) {
-      const char *name = size_name(json, class, i);
-      return name != NULL ? name : key;
-    }
-  return key;
+/* One key head for all queries, where a key says that and not how many. */
+static gboolean read_multi_query(const ModelReading *reading, GError **error) {
+  const ModelFamilyRow *row = reading->row;
+  gboolean one = TRUE, unless = FALSE;
+  if (row->kv_flag == NULL)
+    return TRUE;
+  if (!model_reading_flag(reading, row->kv_flag, &one, error) ||
+      (row->kv_unless != NULL && !model_reading_flag(reading, row->kv_unless, &unless, error)))
+    return FALSE;
+  if (!unless)
+    reading->shape->kv_heads = one ? 1 : reading->shape->heads;
+  return TRUE;
+}
+
+/* A part of each head, by either name. */
+static gboolean read_rotary(const ModelReading *reading, GError **error) {
+  static const char *const keys[] = {"rotary_pct", "partial_rotary_factor", NULL};
+  ModelShape *shape = reading->shape;
+  guint64 head = shape->head_dim > 0 ? shape->head_dim : shape->heads > 0 ? shape->hidden_size / shape->heads : 0;
+  double part = reading->row->rotary_part;
+  if (shape->rotary_dim > 0 || shape->kv_rank > 0)
+    return TRUE;
+  for (const char *const *key = keys; *key != NULL; key++) {
+    g_autofree char *path = model_reading_path(reading, *key);
+    if (conf_json_has(reading->json, path) && !conf_json_number(reading->json, path, &part, error))
+      return FALSE;
+    if (part < 0 || part > 1)
+      return model_reading_fail(reading, *key, error, "expected a part from 0 to 1, found %g", part);
+  }
+  shape->rotary_dim = part < 1 ? (guint64)(part * (double)head) : 0;
+  return TRUE;
+}
+
+/* ---- The whole ---- */
+
+static gboolean refuse_type(const ConfJson *json, const char *model_type, GError **error) {
+  const char *obstacle = model_family_obstacle(model_type);
+  if (obstacle != NULL)
+    return conf_json_fail(json, "model_type", error, "\"%s\" is not modelled: %s", model_type, obstacle);
+  g_autofree const char **types = model_family_types();
+  g_autofree char *joined = base_names_join(types), *advice = base_names_advice(types, model_type);
+  return conf_json_fail(json, "model_type", error,
+                        "\"%s\" is not modelled%s; modelled are %s. Where it is built as one of these, say so: "
+                        "model.family=NAME reads this file's sizes as that family's",
+                        model_type, advice, joined);
+}
+
+/* [model] family, or the row of the file's model_type; -1 with an error. */
+static int family_of(const ConfJson *json, int family, GError **error) {
+  const char *model_type;
+  if (family >= 0)
+    return family;
+  if (!conf_json_string(json, "model_type", &model_type, error))
+    return -1;
+  family = model_family_of_type(model_type);
+  if (family < 0)
+    refuse_type(json, model_type, error);
+  return family;
+}
+
+static const char *prefix_of(const ConfJson *json, const ModelFamilyRow *row) {
+  return row->nested && conf_json_has(json, "text_config") ? "text_config." : "";
+}
+
+/* The towers beside a nested model's text. */
+static gboolean check_towers(const ModelReading *reading, gboolean named, GError **error) {
+  if (!conf_json_has(reading->json, "vision_config"))
+    return TRUE;
+  if (!named)
+    return conf_json_fail(reading->json, "vision_config", error,
+                          "the vision tower is not modelled; model.family=%s takes the text model alone",
+                          reading->row->name);
+  model_reading_assume(reading, "vision_config is left out: the text model alone is trained");
+  return TRUE;
+}
+
+static gboolean read_tying(const ModelReading *reading, GError **error) {
+  gboolean *tied = &reading->shape->tied_embeddings;
+  *tied = model_has(reading->row->traits, MODEL_TIED);
+  if (*reading->prefix != '\0' && conf_json_has(reading->json, "tie_word_embeddings"))
+    return conf_json_flag(reading->json, "tie_word_embeddings", tied, error);
+  return model_reading_flag(reading, "tie_word_embeddings", tied, error);
+}
+
+/* The layer that foretells tokens beyond the next is no part of what other tools train, or count. */
+static gboolean note_further_tokens(const ModelReading *reading, GError **error) {
+  guint64 layers = 0;
+  if (!model_reading_count(reading, "num_nextn_predict_layers", &layers, error))
+    return FALSE;
+  if (layers > 0)
+    model_reading_assume(reading, "num_nextn_predict_layers is left out: no token beyond the next is foretold");
+  return TRUE;
+}
+
+static gboolean refuse_projections(const ModelReading *reading, GError **error) {
+  guint64 width = reading->shape->hidden_size;
+  return model_reading_count(reading, "word_embed_proj_dim", &width, error) &&
+         (width == reading->shape->hidden_size ||
+          model_reading_fail(reading, "word_embed_proj_dim", error,
+                             "embeddings of another width than the layers are not modelled"));
+}
+
+gboolean model_config_read(const ConfJson *json, int family, ModelShape *shape, GPtrArray *assumed, GError **error) {
+  int found = family_of(json, family, error);
+  if (found < 0)
+    return FALSE;
+  const ModelFamilyRow *row = model_family_row(found);
+  ModelReading reading = {json, row, prefix_of(json, row), shape, assumed};
+  shape->family = found;
+  return model_reading_refuse(&reading, error) && check_towers(&reading, family >= 0, error) &&
+         model_reading_traits(&reading, error) && read_sizes(&reading, error) && refuse_projections(&reading, error) &&
+         read_multi_query(&reading, error) && read_rotary(&reading, error) && model_reading_window(&reading, error) &&
+         model_reading_experts(&reading, error) && model_reading_latent(&reading, error) &&
+         model_reading_image(&reading, error) && model_reading_dropout(&reading, error) &&
+         read_tying(&reading, error) && note_further_tokens(&reading, error);
+}
+
+char *model_config_key(const ConfJson *json, int family, const char *key) {
+  const ModelFamilyRow *row = model_family_row(family);
+  ModelReading reading = {json, row, prefix_of(json, row), NULL, NULL};
+  for (gsize i = 0; i < G_N_ELEMENTS(sizes); i++)
+    if (strcmp(sizes[i].key, key) == 0)
+      return model_reading_path(&reading, size_name(&reading, i));
+  return g_strdup(key);
 }

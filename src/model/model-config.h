@@ -1,17 +1,18 @@
 /* The keys of a Hugging Face config.json, as transformers' own configuration classes read them. For this room alone.
  *
- *   if (!model_config_read(json, &shape, error)) return FALSE;          // fields that it leaves out stay 0
- *   conf_json_fail(json, model_config_key(json, "layers"), error, "…");   // at n_layer, or num_hidden_layers
+ *   if (!model_config_read(json, -1, &shape, assumed, error)) return FALSE;      // fields that it leaves out stay 0
+ *   conf_json_fail(json, model_config_key(json, family, "layers", buffer), error, "…");      // at n_layer, say
  */
 #pragma once
 
 #include "conf-json.h"
 #include "model-shape.h"
 
-/* Family, sizes, tying, biases and window. Errors: a model_type that is not modelled, with those that are; a key that
- * changes the architecture (quantization_config, experts, biases where the family has none) by name. */
-gboolean model_config_read(const ConfJson *json, ModelShape *shape, GError **error);
+/* Family, sizes, traits, tying and window. `family` is what [model] says, or -1: the config's model_type decides.
+ * Appends to `assumed` (char *) what the file does not say and what of it is left out. Errors: a model_type that is not
+ * modelled, with the nearest that is; a key that changes the architecture in a way that is not modelled, by name. */
+gboolean model_config_read(const ConfJson *json, int family, ModelShape *shape, GPtrArray *assumed, GError **error);
 
-/* What config.json calls a key of [model] ("layers" is "n_layer" in gpt2, "num_hidden_layers" elsewhere), or `key`
- * itself. */
-const char *model_config_key(const ConfJson *json, const char *key);
+/* What this config.json calls a key of [model] ("layers" is "n_layer" in gpt2, "num_hidden_layers" elsewhere), or `key`
+ * itself. Caller frees. */
+char *model_config_key(const ConfJson *json, int family, const char *key);

@@ -179,17 +179,18 @@ static double key_head_bytes(const ModelBuild *build) {
 
 /* What attention's builders read of the bench. */
 typedef struct {
-  double s, t, a, q, kv;
+  double s, t, a, q, kv, c, values;
 } Widths;
 
 /* Some tokens of all heads to all tokens of some heads; returns what was. */
 static Widths turn_to_heads(ModelBuild *build) {
-  Widths before = {build->s, build->t, build->a, build->q, build->kv};
+  Widths before = {build->s, build->t, build->a, build->q, build->kv, build->c, build->values};
   build->s = build->keys;
   build->t = build->b * build->keys;
   build->a /= build->context;
   build->q /= build->context;
-  build->kv = MAX(build->kv / build->context, build->d);
+  build->kv = build->values = MAX(build->kv / build->context, build->d);
+  build->c = build->q;
   return before;
 }
 
@@ -199,6 +200,8 @@ static void turn_back(ModelBuild *build, Widths before) {
   build->a = before.a;
   build->q = before.q;
   build->kv = before.kv;
+  build->c = before.c;
+  build->values = before.values;
 }
 
 /* The core's tensors, with those of heads for those of tokens. */

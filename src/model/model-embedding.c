@@ -26,35 +26,108 @@ static void sum_rows(ModelBuild *build, ModelSet rows, ModelSet own) {
                        build->e * build->t * build->h, rows, own);
 }
 
-/* A gather reads and writes a row per token. gpt adds the rows of the sequence's positions, alike for every sequence;
- * under sequence parallelism to all tokens, of which each rank then keeps its own (Megatron-LM,
- * language_model_embedding.py). */
-static void embedding_forward(ModelBuild *build, int table, int positions, ModelSet ids, ModelSet *ret_mask) {
+/* What stands between the tokens' rows and the output, as a family has it. */
+typedef struct {
+  int table, positions, types;  /* parameters, -1: none */
+  int patch, patch_bias, first; /* of images, in place of a table */
+  ModelNorm norm;
+  gboolean normed, dropped;
+  ModelSet ids, mask, to_norm; /* ids: or pixels; to_norm: what the norm reads */
+} Embedding;
+
+#define EXTRA_POSITIONS 2.0 /* opt's table begins with two rows that no token has */
+#define TOKEN_TYPES     2.0
+
+static double position_rows(const ModelBuild *build) {
+  return (double)build->shape->max_positions + (model_build_has(build, MODEL_POSITIONS_PLUS) ? EXTRA_POSITIONS : 0);
+}
+
+/* Rows of positions, alike for every sequence, and of token types. */
+static ModelSet position_forward(ModelBuild *build, const Embedding *of, ModelSet tokens, ModelSet sum) {
   double stream = build->e * build->t * build->h, sequence = build->e * build->s * build->h;
-  double own = build->e * build->between * build->h;
-  gboolean gpt = build->shape->family == MODEL_GPT, dropout = gpt && build->recipe->dropout > 0;
-  gboolean split = splits_vocabulary(build), scattered = build->sequence;
-  ModelSet output = model_build_tensor(build, "output", MODEL_TENSOR_OUTPUT, own);
-  ModelSet tokens = gpt || scattered ? model_build_inner(build, "token_rows", stream) : output;
-  ModelOp *gather = model_build_kernels(build, MODEL_FORWARD, "embed_tokens", KERNEL_GATHER, 1,
-                                        2 * stream + TOKEN_ID * build->t, ids, tokens);
-  gather->saves = ids;
-  gather->uses = (guint64)1 << table;
-  if (split)
-    sum_rows(build, tokens, scattered && !gpt ? output : 0);
-  if (positions < 0)
-    return;
-  ModelSet rows = model_build_inner(build, "position_rows", sequence);
+  ModelSet rows = model_build_inner(build, "position_rows", sequence), types = 0;
   model_build_kernels(build, MODEL_FORWARD, "embed_positions", KERNEL_GATHER, 1, 2 * sequence, 0, rows)->uses =
-      (guint64)1 << positions;
-  ModelSet kept = dropout ? model_build_inner(build, "embedded", own) : output;
-  ModelSet sum = scattered ? model_build_inner(build, "embedded_whole", stream) : kept;
-  model_build_memory(build, MODEL_FORWARD, "embed_sum", 2 * stream + sequence, tokens | rows, sum);
-  if (scattered)
-    model_build_memory(build, MODEL_FORWARD, "embed_scatter", 2 * own, sum, kept);
-  if (dropout) {
-    *ret_mask = model_build_inner(build, "embedded_mask", build->between * build->h);
-    model_dropout_forward(build, "embed_dropout", build->between * build->h, kept, output, *ret_mask);
+      (guint64)1 << of->positions;
+  if (of->types >= 0) {
+    types = model_build_inner(build, "type_rows", stream);
+    model_build_kernels(build, MODEL_FORWARD, "embed_types", KERNEL_GATHER, 1, 2 * stream, 0, types)->uses =
+        (guint64)1 << of->types;
+  }
+  model_build_memory(build, MODEL_FORWARD, "embed_sum", (of->types >= 0 ? 4 : 2) * stream + sequence,
+                     tokens | rows | types, sum);
+  return sum;
+}
+
+/* Patches of all images times one matrix, and the first token before each image's. */
+static double patch_rows(const ModelBuild *build) {
+  return build->b * (build->s - 1);
+}
+
+static void patches_forward(ModelBuild *build, const Embedding *of, ModelSet tokens) {
+  double rows = patch_rows(build), elements = (double)build->shape->patch_elements;
+  ModelSet made = model_build_inner(build, "patch_rows", build->e * rows * build->h);
+  ModelOp *op = model_build_matmul(build, MODEL_FORWARD, "embed_patches", 1, rows, build->h, elements, of->ids, made);
+  op->saves = of->ids;
+  op->uses = (guint64)1 << of->patch | (guint64)1 << of->patch_bias;
+  model_build_memory(build, MODEL_FORWARD, "embed_first", 2 * build->e * build->t * build->h, made, tokens)->uses =
+      (guint64)1 << of->first;
+}
+
+static void patches_backward(ModelBuild *build, const Embedding *of, ModelSet d_tokens) {
+  double rows = patch_rows(build), elements = (double)build->shape->patch_elements;
+  ModelSet d_made = model_build_inner(build, "d_patch_rows", build->e * rows * build->h);
+  model_build_memory(build, MODEL_BACKWARD, "embed_first.backward", 2 * build->e * build->t * build->h, d_tokens,
+                     d_made)
+      ->gradient_of = of->first;
+  model_build_wgrad(build, "embed_patches.wgrad", build->h, elements, rows, d_made | of->ids)->gradient_of = of->patch;
+  model_build_kernels(build, MODEL_BACKWARD, "embed_patches.bgrad", KERNEL_REDUCTION, 1, build->e * rows * build->h,
+                      d_made, 0)
+      ->gradient_of = of->patch_bias;
+}
+
+static void tokens_forward(ModelBuild *build, const Embedding *of, ModelSet tokens) {
+  if (of->table < 0) {
+    patches_forward(build, of, tokens);
+    return;
+  }
+  ModelOp *gather = model_build_kernels(build, MODEL_FORWARD, "embed_tokens", KERNEL_GATHER, 1,
+                                        2 * build->e * build->t * build->h + TOKEN_ID * build->t, of->ids, tokens);
+  gather->saves = of->ids;
+  gather->uses = (guint64)1 << of->table;
+}
+
+/* A gather reads and writes a row per token. Positions are added to all tokens, of which each rank keeps its own under
+ * sequence parallelism (Megatron-LM, language_model_embedding.py); then a norm (bloom, bert), then dropout. Each step
+ * writes the output if it is the last. */
+static void embedding_forward(ModelBuild *build, Embedding *of) {
+  double stream = build->e * build->t * build->h, own = build->e * build->between * build->h;
+  gboolean split = splits_vocabulary(build), scattered = build->sequence, added = of->positions >= 0;
+  gboolean later = of->normed || of->dropped;
+  ModelSet output = model_build_tensor(build, "output", MODEL_TENSOR_OUTPUT, own);
+  ModelSet tokens = added || later || scattered ? model_build_inner(build, "token_rows", stream) : output, x = tokens;
+  tokens_forward(build, of, tokens);
+  if (split)
+    sum_rows(build, tokens, scattered && !added && !later ? output : 0);
+  if (model_build_has(build, MODEL_SCALED))
+    model_build_memory(build, MODEL_FORWARD, "embed_scale", 2 * own, scattered && !added && !later ? output : x, 0);
+  if (added) {
+    ModelSet kept = later ? model_build_inner(build, "embedded", own) : output;
+    x = position_forward(build, of, tokens, scattered ? model_build_inner(build, "embedded_whole", stream) : kept);
+    if (scattered)
+      model_build_memory(build, MODEL_FORWARD, "embed_scatter", 2 * own, x, kept);
+    x = kept;
+  } else if (scattered && later) {
+    x = model_build_inner(build, "embedded", own);
+    model_build_memory(build, MODEL_FORWARD, "embed_scatter", 2 * own, tokens, x);
+  }
+  if (of->normed) {
+    of->to_norm = x;
+    x = of->dropped ? model_build_inner(build, "embedded_normed", own) : output;
+    model_norm_forward(build, &of->norm, of->to_norm, x);
+  }
+  if (of->dropped) {
+    of->mask = model_build_inner(build, "embedded_mask", build->between * build->h);
+    model_dropout_forward(build, "embed_dropout", build->between * build->h, x, output, of->mask);
   }
 }
 
@@ -80,40 +153,60 @@ static ModelSet masked_gradient(ModelBuild *build, ModelSet d_rows) {
   return masked;
 }
 
-/* Where the head shares the table, the head's gradient was first, and autograd adds the dense one to it. */
-static void embedding_backward(ModelBuild *build, int table, int positions, ModelSet ids, ModelSet mask) {
-  double stream = build->e * build->t * build->h, sequence = build->e * build->s * build->h;
+static void rows_backward(ModelBuild *build, const char *sum, const char *tensor, const char *name, double bytes,
+                          ModelSet d_sum, double rows, double tokens, int parameter) {
+  ModelSet d_rows = model_build_inner(build, tensor, bytes);
+  model_build_memory(build, MODEL_BACKWARD, sum, build->e * build->t * build->h + bytes, d_sum, d_rows);
+  model_build_kernels(build, MODEL_BACKWARD, name, KERNEL_GATHER, SCATTER_LAUNCHES, scatter_bytes(build, rows, tokens),
+                      d_rows, 0)
+      ->gradient_of = parameter;
+}
+
+/* The gradient of what all tokens' rows were summed to. */
+static ModelSet summed_gradient(ModelBuild *build, const Embedding *of) {
   double own = build->e * build->between * build->h;
   ModelSet d_sum = model_build_tensor(build, "d_output", MODEL_TENSOR_GRAD_OUTPUT, own);
-  if (mask != 0) {
+  if (of->dropped) {
     ModelSet d_output = d_sum;
     d_sum = model_build_inner(build, "d_embedded", own);
-    model_dropout_backward(build, "embed_dropout.backward", build->between * build->h, mask, d_output, d_sum);
+    model_dropout_backward(build, "embed_dropout.backward", build->between * build->h, of->mask, d_output, d_sum);
   }
-  if (build->sequence)
-    d_sum = gathered_gradient(build, d_sum);
-  if (positions >= 0) {
-    ModelSet d_rows = model_build_inner(build, "d_position_rows", sequence);
-    model_build_memory(build, MODEL_BACKWARD, "embed_sum.backward", stream + sequence, d_sum, d_rows);
-    double rows = (double)build->shape->max_positions;
-    model_build_kernels(build, MODEL_BACKWARD, "embed_positions.backward", KERNEL_GATHER, SCATTER_LAUNCHES,
-                        scatter_bytes(build, rows, build->s), d_rows, 0)
-        ->gradient_of = positions;
+  if (of->normed) {
+    ModelSet d_normed = d_sum;
+    d_sum = model_build_inner(build, "d_embedded_sum", own);
+    model_norm_backward(build, &of->norm, of->to_norm, d_normed, d_sum);
+  }
+  return build->sequence ? gathered_gradient(build, d_sum) : d_sum;
+}
+
+/* Where the head shares the table, the head's gradient was first, and autograd adds the dense one to it. */
+static void embedding_backward(ModelBuild *build, const Embedding *of) {
+  double sequence = build->e * build->s * build->h;
+  ModelSet d_sum = summed_gradient(build, of);
+  if (of->types >= 0)
+    rows_backward(build, "embed_types.sum.backward", "d_type_rows", "embed_types.backward",
+                  build->e * build->t * build->h, d_sum, TOKEN_TYPES, build->t, of->types);
+  if (of->positions >= 0)
+    rows_backward(build, "embed_sum.backward", "d_position_rows", "embed_positions.backward", sequence, d_sum,
+                  position_rows(build), build->s, of->positions);
+  if (of->table < 0) {
+    patches_backward(build, of, d_sum);
+    return;
   }
   if (splits_vocabulary(build))
     d_sum = masked_gradient(build, d_sum);
   double bytes = scatter_bytes(build, build->v, build->t) + TOKEN_ID * build->t;
   if (!build->shape->tied_embeddings) {
     model_build_kernels(build, MODEL_BACKWARD, "embed_tokens.backward", KERNEL_GATHER, SCATTER_LAUNCHES, bytes,
-                        d_sum | ids, 0)
-        ->gradient_of = table;
+                        d_sum | of->ids, 0)
+        ->gradient_of = of->table;
     return;
   }
   double matrix = build->e * build->v * build->h;
   ModelSet d_table = model_build_inner(build, "d_table", matrix);
   model_build_kernels(build, MODEL_BACKWARD, "embed_tokens.backward", KERNEL_GATHER, SCATTER_LAUNCHES, bytes,
-                      d_sum | ids, d_table);
-  model_build_memory(build, MODEL_BACKWARD, "embed_tokens.sum", 3 * matrix, d_table, 0)->gradient_of = table;
+                      d_sum | of->ids, d_table);
+  model_build_memory(build, MODEL_BACKWARD, "embed_tokens.sum", 3 * matrix, d_table, 0)->gradient_of = of->table;
 }
 
 /* Metrics of training: after backward, each computes the eager cross-entropy of the kept logits, a copy of them in fp32
@@ -136,13 +229,35 @@ static void place_vocabulary(ModelBuild *build, int table) {
                     (double)build->shape->vocab_size * build->h);
 }
 
+/* In Hugging Face's order of definition: an image's first token and positions before its patches. */
+static void define_tokens(ModelBuild *build, Embedding *of) {
+  if (model_build_has(build, MODEL_PATCHES)) {
+    of->first = model_build_parameter(build, "first_token", build->h, 1);
+    of->patch = model_build_parameter(build, "patch.weight", build->h, (double)build->shape->patch_elements);
+    of->patch_bias = model_build_parameter(build, "patch.bias", build->h, 1);
+    return;
+  }
+  of->table = model_build_parameter(build, "embed_tokens.weight", build->v, build->h);
+  place_vocabulary(build, of->table);
+}
+
 void model_embedding_build(ModelBuild *build) {
-  int table = model_build_parameter(build, "embed_tokens.weight", build->v, build->h), positions = -1;
-  place_vocabulary(build, table);
-  if (build->shape->family == MODEL_GPT)
-    positions = model_build_parameter(build, "embed_positions.weight", (double)build->shape->max_positions, build->h);
-  ModelSet ids = model_build_tensor(build, "token_ids", MODEL_TENSOR_INPUT, TOKEN_ID * build->t), mask = 0;
-  embedding_forward(build, table, positions, ids, &mask);
-  embedding_backward(build, table, positions, ids, mask);
+  static const ModelNormNames norm_names = MODEL_NORM_NAMES("embedding_norm");
+  Embedding of = {.table = -1, .positions = -1, .types = -1};
+  gboolean patches = model_build_has(build, MODEL_PATCHES);
+  of.normed = model_build_has(build, MODEL_EMBEDDING_NORM);
+  of.dropped = model_build_has(build, MODEL_BRANCH_DROPOUT) && build->recipe->dropout > 0;
+  define_tokens(build, &of);
+  if (model_build_has(build, MODEL_LEARNED))
+    of.positions = model_build_parameter(build, "embed_positions.weight", position_rows(build), build->h);
+  if (model_build_has(build, MODEL_TOKEN_TYPES))
+    of.types = model_build_parameter(build, "embed_types.weight", TOKEN_TYPES, build->h);
+  if (of.normed)
+    of.norm = model_norm(build, &norm_names);
+  double pixels = build->e * patch_rows(build) * (double)build->shape->patch_elements;
+  of.ids = model_build_tensor(build, patches ? "pixels" : "token_ids", MODEL_TENSOR_INPUT,
+                              patches ? pixels : TOKEN_ID * build->t);
+  embedding_forward(build, &of);
+  embedding_backward(build, &of);
   loss_metrics(build);
 }

@@ -207,13 +207,137 @@ static void vocab_parallel_backward(ModelBuild *build, ModelSet softmax, ModelSe
 
 /* ---- Logits ---- */
 
+/* ---- Between the stream and the logits ---- */
+
+/* The final norm, and what a masked model (bert) has before it: a linear layer and an activation, of the tokens that
+ * are this rank's. */
+typedef struct {
+  int weight, bias;
+  ModelNorm norm;
+  ModelSet input, made, active; /* active: what the norm reads */
+} Before;
+
+static gboolean has_final_norm(const ModelBuild *build) {
+  return model_build_has(build, MODEL_FINAL_NORM);
+}
+
+static void before_define(ModelBuild *build, Before *before) {
+  before->weight = -1;
+  if (model_build_has(build, MODEL_HEAD_TRANSFORM)) {
+    before->weight = model_build_parameter(build, "transform.weight", build->h, build->h);
+    before->bias = model_build_parameter(build, "transform.bias", build->h, 1);
+    for (int parameter = before->weight; parameter <= before->bias; parameter++)
+      model_build_place(build, parameter, build->sequence ? MODEL_PLACE_SUMMED : MODEL_PLACE_WHOLE,
+                        (double)build->parameters[parameter].elements);
+  }
+  if (has_final_norm(build))
+    before->norm = model_norm(build, &norm_names);
+}
+
+static ModelSet before_forward(ModelBuild *build, Before *before, ModelSet input) {
+  double stream = build->e * build->between * build->h;
+  before->input = before->active = input;
+  if (before->weight >= 0) {
+    before->made = model_build_inner(build, "transformed", stream);
+    before->active = model_build_inner(build, "transform_gelu", stream);
+    ModelOp *op = model_build_matmul(build, MODEL_FORWARD, "transform", 1, build->between, build->h, build->h, input,
+                                     before->made);
+    op->saves = input;
+    op->uses = (guint64)1 << before->weight | (guint64)1 << before->bias;
+    model_build_memory(build, MODEL_FORWARD, "transform.gelu", 2 * stream, before->made, before->active)->saves =
+        before->made;
+  }
+  if (!has_final_norm(build))
+    return before->active;
+  ModelSet normed = model_build_inner(build, "normed", stream);
+  model_norm_forward(build, &before->norm, before->active, normed);
+  return normed;
+}
+
+/* From the gradient of what the head's matmul read to d_input. */
+static void before_backward(ModelBuild *build, const Before *before, ModelSet d_normed, ModelSet d_input) {
+  double stream = build->e * build->between * build->h;
+  if (!has_final_norm(build)) {
+    model_build_memory(build, MODEL_BACKWARD, "lm_head.input.backward", 2 * stream, d_normed, d_input);
+    return;
+  }
+  ModelSet d_active = before->weight >= 0 ? model_build_inner(build, "d_transform_gelu", stream) : d_input;
+  model_norm_backward(build, &before->norm, before->active, d_normed, d_active);
+  if (before->weight < 0)
+    return;
+  ModelSet d_made = model_build_inner(build, "d_transformed", stream);
+  model_build_memory(build, MODEL_BACKWARD, "transform.gelu.backward", 3 * stream, d_active | before->made, d_made);
+  model_build_matmul(build, MODEL_BACKWARD, "transform.dgrad", 1, build->between, build->h, build->h, d_made, d_input)
+      ->uses = (guint64)1 << before->weight;
+  model_build_wgrad(build, "transform.wgrad", build->h, build->h, build->between, d_made | before->input)->gradient_of =
+      before->weight;
+  model_build_kernels(build, MODEL_BACKWARD, "transform.bgrad", KERNEL_REDUCTION, 1, stream, d_made, 0)->gradient_of =
+      before->bias;
+}
+
+/* A quotient, its tanh and a product: of all logits, or one kernel where it is compiled. Nothing where the loss's own
+ * kernel caps them. */
+#define CAP_KERNELS 3
+static gboolean caps(const ModelBuild *build) {
+  return model_build_has(build, MODEL_CAPPED_LOGITS) && build->recipe->loss != MODEL_LOSS_FUSED;
+}
+
+static ModelSet capped(ModelBuild *build, ModelSet logits) {
+  double bytes = build->e * build->t * build->v;
+  guint32 kernels = build->fused_activation ? 1 : CAP_KERNELS;
+  if (!caps(build))
+    return logits;
+  ModelSet made = model_build_inner(build, "logits_capped", bytes);
+  model_build_kernels(build, MODEL_FORWARD, "logits.cap", KERNEL_MEMORY, kernels, 2 * kernels * bytes, logits, made)
+      ->saves = made;
+  return made;
+}
+
+static ModelSet capped_backward(ModelBuild *build, ModelSet made, ModelSet d_logits) {
+  double bytes = build->e * build->t * build->v;
+  guint32 kernels = build->fused_activation ? 1 : CAP_KERNELS;
+  if (!caps(build))
+    return d_logits;
+  ModelSet d_made = model_build_inner(build, "d_logits_uncapped", bytes);
+  model_build_kernels(build, MODEL_BACKWARD, "logits.cap.backward", KERNEL_MEMORY, kernels, (2 * kernels + 1) * bytes,
+                      d_logits | made, d_made);
+  return d_made;
+}
+
+/* ---- Of an image, its first token alone ---- */
+
+static ModelSet first_tokens(ModelBuild *build, ModelSet normed) {
+  if (!model_build_has(build, MODEL_PATCHES))
+    return normed;
+  double bytes = build->e * build->b * build->h;
+  ModelSet first = model_build_inner(build, "first_tokens", bytes);
+  model_build_kernels(build, MODEL_FORWARD, "first_tokens", KERNEL_GATHER, 1, 2 * bytes, normed, first);
+  build->t = build->between = build->b;
+  return first;
+}
+
+/* Zeros, but for these. */
+static ModelSet first_tokens_backward(ModelBuild *build, ModelSet d_first) {
+  if (!model_build_has(build, MODEL_PATCHES))
+    return d_first;
+  build->t = build->between = build->b * build->s;
+  double bytes = build->e * build->t * build->h;
+  ModelSet d_normed = model_build_inner(build, "d_normed_all", bytes);
+  model_build_kernels(build, MODEL_BACKWARD, "first_tokens.backward", KERNEL_GATHER, 2,
+                      bytes + 2 * build->e * build->b * build->h, d_first, d_normed);
+  return d_normed;
+}
+
 static ModelLinear head_linear(ModelBuild *build) {
   gboolean split = splits_vocabulary(build);
   double vocabulary = (double)build->shape->vocab_size;
-  ModelLinear head = model_linear(build, &head_names, split ? MODEL_COLUMNS : MODEL_UNSPLIT, build->h, build->v, FALSE);
+  ModelLinear head = model_linear(build, &head_names, split ? MODEL_COLUMNS : MODEL_UNSPLIT, build->h, build->v,
+                                  model_build_has(build, MODEL_HEAD_BIAS));
   head.useful = MIN(build->v, vocabulary / (split ? build->tensor : 1));
   build->parameters[head.weight].whole = (guint64)(vocabulary * build->h);
   build->parameters[head.weight].shared = build->shape->tied_embeddings;
+  if (head.bias >= 0)
+    build->parameters[head.bias].whole = build->shape->vocab_size;
   return head;
 }
 
@@ -256,30 +380,31 @@ static const Loss *loss_of(const ModelBuild *build) {
 }
 
 void model_head_build(ModelBuild *build) {
-  double stream = build->e * build->between * build->h, logits_bytes = build->e * loss_elements(build);
+  double stream = build->e * build->between * build->h;
   const Loss *loss = loss_of(build);
-  ModelNorm norm = model_norm(build, &norm_names);
+  Before before = {0};
+  before_define(build, &before);
   ModelLinear head = head_linear(build);
   ModelRegion region;
 
   ModelSet input = model_build_tensor(build, "input", MODEL_TENSOR_INPUT, stream);
-  ModelSet normed = model_build_inner(build, "normed", stream),
+  ModelSet normed = first_tokens(build, before_forward(build, &before, input)),
            own = model_build_inner(build, "logits", build->e * build->t * build->v);
   ModelSet softmax = loss == NULL ? 0 : model_build_inner(build, loss->kept, loss_bytes(build) * loss_elements(build));
   ModelSet kept = 0;
-  model_norm_forward(build, &norm, input, normed);
   model_linear_forward(build, &head, model_region_enter(build, &region, &head_region, normed), own);
-  ModelSet logits = gathered_logits(build, own);
+  ModelSet made = capped(build, own), logits = gathered_logits(build, made);
   if (loss == NULL)
     fused_loss(build, logits);
   else
     kept = loss->forward(build, logits, softmax);
 
-  ModelSet d_logits = loss == NULL ? logits : model_build_inner(build, "d_logits", logits_bytes),
+  ModelSet d_logits = loss == NULL ? logits : model_build_inner(build, "d_logits", build->e * loss_elements(build)),
            d_normed = model_region_gradient(build, &region);
   ModelSet d_input = model_build_tensor(build, "d_input", MODEL_TENSOR_GRAD_INPUT, stream);
   if (loss != NULL)
     loss->backward(build, softmax, kept, d_logits);
-  d_normed = model_region_backward(build, &region, &head, own_gradient(build, d_logits), d_normed);
-  model_norm_backward(build, &norm, input, d_normed, d_input);
+  d_logits = capped_backward(build, made, own_gradient(build, d_logits));
+  d_normed = model_region_backward(build, &region, &head, d_logits, d_normed);
+  before_backward(build, &before, first_tokens_backward(build, d_normed), d_input);
 }

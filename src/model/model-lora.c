@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base-names.h"
-#include "model-shape.h"
+#include "model-family.h"
 
 #define PREFIX    "lora:"
 #define RANK_MOST 65536
@@ -13,9 +13,18 @@
 const char *const model_lora_targets[] = {"q_proj",    "k_proj",  "v_proj",    "qkv_proj", "o_proj",
                                           "gate_proj", "up_proj", "down_proj", NULL};
 
-/* By family: who has them. */
-static const char *const llama_linears = "q_proj k_proj v_proj o_proj gate_proj up_proj down_proj";
-static const char *const gpt_linears = "qkv_proj o_proj up_proj down_proj";
+/* Of a family's layers; adapters beside experts are not modelled. */
+static char *linears_of(int family) {
+  const ModelFamilyRow *row = model_family_row(family);
+  gboolean experts = row->defaults.experts > 0;
+  if (row->defaults.value_dim > 0) /* latent attention */
+    return g_strdup("o_proj");
+  return g_strconcat(model_has(row->traits, MODEL_JOINED) ? "qkv_proj" : "q_proj k_proj v_proj", " o_proj",
+                     experts                               ? ""
+                     : model_has(row->traits, MODEL_GATED) ? " gate_proj up_proj down_proj"
+                                                           : " up_proj down_proj",
+                     NULL);
+}
 
 static gboolean parse_targets(const char *text, ModelLora *lora, char **ret_fault) {
   g_auto(GStrv) parts = g_strsplit(text, "+", -1);
@@ -54,14 +63,21 @@ gboolean model_lora_parse(const char *text, ModelLora *ret, char **ret_fault) {
 }
 
 gboolean model_lora_fits(const ModelLora *lora, int family, char **ret_fault) {
-  const char *linears = family == MODEL_GPT ? gpt_linears : llama_linears;
+  g_autofree char *linears = linears_of(family);
   g_auto(GStrv) own = g_strsplit(linears, " ", -1);
-  for (int target = 0; lora->named && model_lora_targets[target] != NULL; target++)
-    if ((lora->targets >> target & 1) && !g_strv_contains((const char *const *)own, model_lora_targets[target])) {
-      *ret_fault = g_strdup_printf("%s is no layer of this family, which has %s", model_lora_targets[target], linears);
-      return FALSE;
-    }
-  return TRUE;
+  gboolean any = lora->rank == 0;
+  for (int target = 0; model_lora_targets[target] != NULL; target++) {
+    gboolean wanted = (lora->targets >> target & 1) != 0;
+    gboolean has = g_strv_contains((const char *const *)own, model_lora_targets[target]);
+    any |= wanted && has;
+    if (!lora->named || !wanted || has)
+      continue;
+    *ret_fault = g_strdup_printf("%s is no layer of this family, which has %s", model_lora_targets[target], linears);
+    return FALSE;
+  }
+  if (!any)
+    *ret_fault = g_strdup_printf("none of the usual layers is one of this family, which has %s: name them", linears);
+  return any;
 }
 
 gboolean model_lora_adapts(const ModelLora *lora, const char *linear) {

@@ -51,7 +51,7 @@ void model_linear_of(ModelBuild *build, ModelLinear *linear, double outputs, gui
 }
 
 static guint64 parameter_mask(int weight, int bias) {
-  return (guint64)1 << weight | (bias >= 0 ? (guint64)1 << bias : 0);
+  return (weight >= 0 ? (guint64)1 << weight : 0) | (bias >= 0 ? (guint64)1 << bias : 0);
 }
 
 static ModelOp *last_op(ModelBuild *build, ModelDirection direction) {
@@ -141,11 +141,13 @@ void model_linear_backward(ModelBuild *build, const ModelLinear *linear, ModelSe
 }
 
 ModelNorm model_norm(ModelBuild *build, const ModelNormNames *names) {
-  ModelNorm norm = {.names = names, .elements = build->between * build->h, .bias = -1};
+  ModelNorm norm = {.names = names, .elements = build->between * build->h, .weight = -1, .bias = -1};
+  if (model_build_has(build, MODEL_NORM_PLAIN))
+    return norm;
   ModelPlace place = build->sequence ? MODEL_PLACE_SUMMED : MODEL_PLACE_WHOLE;
   norm.weight = model_build_parameter(build, names->weight, build->h, 1);
   model_build_place(build, norm.weight, place, build->h);
-  if (build->shape->family != MODEL_GPT)
+  if (!model_build_has(build, MODEL_NORM_BIAS))
     return norm;
   norm.bias = model_build_parameter(build, names->bias, build->h, 1);
   model_build_place(build, norm.bias, place, build->h);
@@ -153,30 +155,43 @@ ModelNorm model_norm(ModelBuild *build, const ModelNormNames *names) {
 }
 
 ModelNorm model_head_norm(ModelBuild *build, const ModelNormNames *names, double width) {
-  ModelNorm norm = {.names = names, .elements = build->t * width, .bias = -1};
+  ModelNorm norm = {.names = names, .elements = build->t * width, .weight = -1, .bias = -1};
+  if (model_build_has(build, MODEL_QK_NORM_PLAIN))
+    return norm;
   norm.weight = model_build_parameter(build, names->weight, build->d, 1);
   model_build_place(build, norm.weight, MODEL_PLACE_SUMMED, build->d);
   return norm;
 }
 
-/* LayerNorm, and a fused RMSNorm, is one kernel: x in, y out. Eager RMSNorm (transformers' LlamaRMSNorm): x to fp32, its
- * square, the mean, plus epsilon, root, x scaled, cast back, times the weight: eight kernels, two of them on a number per row.
- * In fp32 the casts are no kernels. */
+ModelNorm model_wide_norm(ModelBuild *build, const ModelNormNames *names, double tokens, double width) {
+  ModelNorm norm = {.names = names, .elements = tokens * width, .bias = -1};
+  norm.weight = model_build_parameter(build, names->weight, width, 1);
+  return norm;
+}
+
+static gboolean is_eager_rms(const ModelBuild *build) {
+  return !model_build_has(build, MODEL_LAYER_NORM) && !build->fused;
+}
+
+/* LayerNorm, and a fused RMSNorm, is one kernel: x in, y out. Eager RMSNorm (transformers' LlamaRMSNorm): x to fp32,
+ * its square, the mean, plus epsilon, root, x scaled, cast back, times the weight: eight kernels, two of them on a
+ * number per row. In fp32 the casts are no kernels. */
 static ModelPasses norm_forward_passes(const ModelBuild *build) {
   double e = build->e, w = MODEL_BYTES_FP32;
-  if (build->shape->family != MODEL_LLAMA || build->fused)
+  if (!is_eager_rms(build))
     return (ModelPasses){build->fused ? KERNEL_MEMORY : KERNEL_NORM, 1, 2 * e};
   double casts = build->half ? (e + w) + (w + e) : 0;
   return (ModelPasses){KERNEL_NORM, build->half ? 8 : 6, casts + 2 * w + w + 2 * w + 2 * e};
 }
 
-/* LayerNorm: d_x of d_y and x, and the weight's and bias's sums of d_y and x, in two kernels. Eager RMSNorm, by autograd:
- * times the weight (2), times the normed x and summed over rows (3 + 1), cast to fp32, the product's two gradients (2 and 3,
- * summed: 1), those of the root and the mean (three on a number per row, expanded: 1), the square's (three kernels: 2, 2 and
- * 3), the sum of both (3) and the cast back; the counts are elements moved, fp32 between the casts. */
+/* LayerNorm: d_x of d_y and x, and the weight's and bias's sums of d_y and x, in two kernels. Eager RMSNorm, by
+ * autograd: times the weight (2), times the normed x and summed over rows (3 + 1), cast to fp32, the product's two
+ * gradients (2 and 3, summed: 1), those of the root and the mean (three on a number per row, expanded: 1), the
+ * square's (three kernels: 2, 2 and 3), the sum of both (3) and the cast back; the counts are elements moved, fp32
+ * between the casts. */
 static ModelPasses norm_backward_passes(const ModelBuild *build) {
   double e = build->e, w = MODEL_BYTES_FP32;
-  if (build->shape->family != MODEL_LLAMA || build->fused)
+  if (!is_eager_rms(build))
     return (ModelPasses){KERNEL_NORM, 3, 3 * e + 2 * e};
   double casts = build->half ? (e + w) + (w + e) : 0, outside = 2 * e + 3 * e + e, inside = (2 + 3 + 1 + 1 + 7 + 3) * w;
   return (ModelPasses){KERNEL_NORM, build->half ? 19 : 17, outside + casts + inside};
@@ -185,13 +200,14 @@ static ModelPasses norm_backward_passes(const ModelBuild *build) {
 /* What of it makes the weight's (and bias's) gradient. */
 static ModelPasses norm_gradient_passes(const ModelBuild *build) {
   double e = build->e;
-  if (build->shape->family != MODEL_LLAMA || build->fused)
+  if (!is_eager_rms(build))
     return (ModelPasses){KERNEL_NORM, 2, 2 * e};
   return (ModelPasses){KERNEL_NORM, 2, 3 * e + e};
 }
 
-/* Eager RMSNorm in 16 bits: x in fp32, kept for the square and the product; the square, then the product, in fp32; the product
- * cast back, kept for the weight's gradient. In fp32 nothing is cast: x is kept as it is, and the product. */
+/* Eager RMSNorm in 16 bits: x in fp32, kept for the square and the product; the square, then the product, in fp32;
+ * the product cast back, kept for the weight's gradient. In fp32 nothing is cast: x is kept as it is, and the
+ * product. */
 static void eager_rms_forward(ModelBuild *build, ModelNorm *norm, ModelSet x, ModelSet y) {
   double elements = norm->elements;
   norm->wide = build->half ? model_build_inner(build, norm->names->wide, MODEL_BYTES_FP32 * elements) : x;
@@ -205,13 +221,9 @@ static void eager_rms_forward(ModelBuild *build, ModelNorm *norm, ModelSet x, Mo
   op->uses = parameter_mask(norm->weight, norm->bias);
 }
 
-/* At its most the square's gradient is made: beside x's gradient through the product and the mean's there are twice x and the
- * result, four fp32 tensors. */
+/* At its most the square's gradient is made: beside x's gradient through the product and the mean's there are twice x
+ * and the result, four fp32 tensors. */
 #define RMS_BACKWARD_TENSORS 4.0
-
-static gboolean is_eager_rms(const ModelBuild *build) {
-  return build->shape->family == MODEL_LLAMA && !build->fused;
-}
 
 void model_norm_forward(ModelBuild *build, ModelNorm *norm, ModelSet x, ModelSet y) {
   if (is_eager_rms(build)) {
@@ -238,6 +250,8 @@ void model_norm_backward(ModelBuild *build, const ModelNorm *norm, ModelSet x, M
   op->uses = parameter_mask(norm->weight, -1);
   op->gradient_of = norm->weight;
   op->also_gradient_of = norm->bias;
+  if (norm->weight < 0)
+    return;
   ModelPasses sums = norm_gradient_passes(build);
   op->for_gradient.reads = is_eager_rms(build) ? norm->scaled : 0;
   op->for_gradient.bytes = (guint64)(elements * sums.bytes);

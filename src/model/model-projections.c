@@ -24,12 +24,21 @@ static double all_bytes(const ModelBuild *build) {
 }
 
 gboolean model_projections_joined(const ModelBuild *build) {
+  return model_build_has(build, MODEL_JOINED) ||
+         (build->recipe->projections != MODEL_PROJECTIONS_SEPARATE && build->recipe->lora.rank == 0);
+}
+
+gboolean model_projections_gate_joined(const ModelBuild *build) {
   return build->recipe->projections != MODEL_PROJECTIONS_SEPARATE && build->recipe->lora.rank == 0;
+}
+
+static gboolean has_head_norms(const ModelBuild *build) {
+  return model_build_has(build, MODEL_QK_NORM | MODEL_QK_NORM_WIDE | MODEL_QK_NORM_PLAIN);
 }
 
 static gboolean are_copied(const ModelBuild *build) {
   return build->recipe->projections == MODEL_PROJECTIONS_COPIED && model_projections_joined(build) &&
-         build->shape->family == MODEL_LLAMA && !build->shape->qk_norm;
+         model_build_has(build, MODEL_ROTARY) && !has_head_norms(build) && build->shape->kv_rank == 0;
 }
 
 /* Whether the joined output is gathered, and each rank takes its group of heads. */
@@ -58,38 +67,47 @@ static ModelLinear joined_linear(ModelBuild *build, gboolean bias) {
   return linear;
 }
 
+static ModelNorm head_norm(ModelBuild *build, const ModelNormNames *names, double width) {
+  if (!model_build_has(build, MODEL_QK_NORM_WIDE))
+    return model_head_norm(build, names, width);
+  ModelNorm norm = model_wide_norm(build, names, build->t, width);
+  model_build_place(build, norm.weight, MODEL_PLACE_SPLIT, width * build->tensor);
+  return norm;
+}
+
 void model_projections_define(ModelBuild *build, ModelProjections *projections) {
-  gboolean gpt = build->shape->family == MODEL_GPT, bias = gpt || build->shape->qkv_bias;
-  if (gpt || model_projections_joined(build)) {
+  gboolean bias = model_build_has(build, MODEL_QKV_BIAS);
+  if (model_projections_joined(build)) {
     projections->qkv = joined_linear(build, bias);
   } else {
     projections->q = model_linear(build, &q_names, MODEL_COLUMNS, build->h, build->q, bias);
     projections->k = keys_linear(build, &k_names, bias);
     projections->v = keys_linear(build, &v_names, bias);
   }
-  if (!build->shape->qk_norm)
+  if (!has_head_norms(build))
     return;
-  projections->q_norm = model_head_norm(build, &q_norm_names, build->q);
-  projections->k_norm = model_head_norm(build, &k_norm_names, build->kv);
+  projections->q_norm = head_norm(build, &q_norm_names, build->q);
+  projections->k_norm = head_norm(build, &k_norm_names, build->kv);
 }
 
 /* ---- Norms of heads ---- */
 
-/* What rope reads: q and k themselves, or normed. */
-static ModelSet norms_forward(ModelBuild *build, ModelProjections *projections, ModelSet q, ModelSet k) {
-  if (!build->shape->qk_norm)
-    return q | k;
-  projections->q_plain = q;
-  projections->k_plain = k;
+/* What is turned, or attention reads: q and k themselves, or normed. */
+static void norms_forward(ModelBuild *build, ModelProjections *projections, ModelSet *q, ModelSet *k) {
+  if (!has_head_norms(build))
+    return;
+  projections->q_plain = *q;
+  projections->k_plain = *k;
   ModelSet q_normed = model_build_inner(build, "q_normed", query_bytes(build));
   ModelSet k_normed = model_build_inner(build, "k_normed", key_bytes(build));
-  model_norm_forward(build, &projections->q_norm, q, q_normed);
-  model_norm_forward(build, &projections->k_norm, k, k_normed);
-  return q_normed | k_normed;
+  model_norm_forward(build, &projections->q_norm, *q, q_normed);
+  model_norm_forward(build, &projections->k_norm, *k, k_normed);
+  *q = q_normed;
+  *k = k_normed;
 }
 
 static void norms_backward(ModelBuild *build, const ModelProjections *projections, ModelSet *d_q, ModelSet *d_k) {
-  if (!build->shape->qk_norm)
+  if (!has_head_norms(build))
     return;
   ModelSet d_k_plain = model_build_inner(build, "d_k_plain", key_bytes(build));
   ModelSet d_q_plain = model_build_inner(build, "d_q_plain", query_bytes(build));
@@ -133,9 +151,9 @@ static ModelSet scattered_gradient(ModelBuild *build, ModelSet d_qkv) {
 
 /* ---- Rotary positions ---- */
 
-/* As transformers computes them, for q and for k: x · cos (in, out), half of each head negated (in and out,
- * of half), the halves joined (in, out), · sin (in, out), the sum (two in, one out): ten elements moved. Backward: · sin,
- * the two slices' gradients (zeros, then a copy of half) and the negation, · cos, and two sums. Fused: in, out. */
+/* As transformers computes them, for q and for k: x · cos (in, out), half of each head negated (in and out, of half),
+ * the halves joined (in, out), · sin (in, out), the sum (two in, one out): ten elements moved. Backward: · sin, the
+ * two slices' gradients (zeros, then a copy of half) and the negation, · cos, and two sums. Fused: in, out. */
 static ModelPasses rope_passes(const ModelBuild *build, ModelDirection direction) {
   if (build->fused)
     return (ModelPasses){KERNEL_MEMORY, 1, 2 * build->e};
@@ -144,13 +162,21 @@ static ModelPasses rope_passes(const ModelBuild *build, ModelDirection direction
   return (ModelPasses){KERNEL_ROTARY, 18, (2 + 4 + 1 + 2 + 3 + 3) * build->e};
 }
 
+/* Of each head. */
+static double turned_part(const ModelBuild *build) {
+  double dim = (double)build->shape->rotary_dim;
+  return dim > 0 ? dim / build->d : 1;
+}
+
 static void rope(ModelBuild *build, ModelDirection direction, const char *name, ModelSet reads, ModelSet writes) {
   ModelPasses passes = rope_passes(build, direction);
   model_build_kernels(build, direction, name, passes.kind, passes.launches,
-                      passes.bytes * build->t * (build->q + build->kv), reads, writes);
+                      turned_part(build) * passes.bytes * build->t * (build->q + build->kv), reads, writes);
 }
 
 static void rope_forward(ModelBuild *build, ModelSet plain, ModelAttentionTensors *at) {
+  if (!model_build_has(build, MODEL_ROTARY))
+    return;
   ModelSet turned = build->fused ? 0 : model_build_scratch(build, "turned", query_bytes(build) + key_bytes(build));
   at->q = model_build_inner(build, "q", query_bytes(build));
   at->k = model_build_inner(build, "k", key_bytes(build));
@@ -158,6 +184,8 @@ static void rope_forward(ModelBuild *build, ModelSet plain, ModelAttentionTensor
 }
 
 static void rope_backward(ModelBuild *build, ModelSet d_turned, ModelSet *ret_d_q, ModelSet *ret_d_k) {
+  if (!model_build_has(build, MODEL_ROTARY))
+    return;
   ModelSet turned = build->fused ? 0 : model_build_scratch(build, "d_turned", query_bytes(build) + key_bytes(build));
   *ret_d_q = model_build_inner(build, "d_q_unrotated", query_bytes(build));
   *ret_d_k = model_build_inner(build, "d_k_unrotated", key_bytes(build));
@@ -187,23 +215,23 @@ static void copied_forward(ModelBuild *build, ModelSet qkv, ModelAttentionTensor
 
 void model_projections_forward(ModelBuild *build, ModelProjections *projections, ModelSet normed,
                                ModelAttentionTensors *at) {
-  gboolean gpt = build->shape->family == MODEL_GPT;
-  if (gpt || model_projections_joined(build)) {
-    ModelSet qkv = joined_output(build, projections, normed);
-    at->q = at->k = at->v = qkv;
-    if (are_copied(build))
-      copied_forward(build, qkv, at);
-    else if (!gpt)
-      rope_forward(build, norms_forward(build, projections, qkv, qkv), at);
-    return;
+  if (model_projections_joined(build)) {
+    at->q = at->k = at->v = joined_output(build, projections, normed);
+    if (are_copied(build)) {
+      copied_forward(build, at->v, at);
+      return;
+    }
+  } else {
+    gboolean turned = model_build_has(build, MODEL_ROTARY);
+    at->q = model_build_inner(build, turned ? "q_unrotated" : "q_made", query_bytes(build));
+    at->k = model_build_inner(build, turned ? "k_unrotated" : "k_made", key_bytes(build));
+    at->v = model_build_inner(build, "v", key_bytes(build));
+    model_linear_forward(build, &projections->q, normed, at->q);
+    model_linear_forward(build, &projections->k, normed, at->k);
+    model_linear_forward(build, &projections->v, normed, at->v);
   }
-  ModelSet q_plain = model_build_inner(build, "q_unrotated", query_bytes(build)),
-           k_plain = model_build_inner(build, "k_unrotated", key_bytes(build));
-  at->v = model_build_inner(build, "v", key_bytes(build));
-  model_linear_forward(build, &projections->q, normed, q_plain);
-  model_linear_forward(build, &projections->k, normed, k_plain);
-  model_linear_forward(build, &projections->v, normed, at->v);
-  rope_forward(build, norms_forward(build, projections, q_plain, k_plain), at);
+  norms_forward(build, projections, &at->q, &at->k);
+  rope_forward(build, at->q | at->k, at);
 }
 
 /* One sequence is in the order of both. */
@@ -230,7 +258,7 @@ void model_projections_output(ModelBuild *build, ModelLinear *o, ModelSet contex
 
 ModelSet model_projections_output_backward(ModelBuild *build, const ModelLinear *o, ModelSet context, ModelSet d_y) {
   gboolean copies = reorders_context(build);
-  ModelSet d_context = model_build_inner(build, "d_context", query_bytes(build));
+  ModelSet d_context = model_build_inner(build, "d_context", build->e * build->t * build->c);
   ModelSet x = copies && o->fp8.names == NULL
                    ? reordered(build, MODEL_BACKWARD, "context_again", "context_again", context)
                    : context; /* fp8 kept it cast */
@@ -253,8 +281,7 @@ static ModelSet copied_backward(ModelBuild *build, ModelSet d_q, ModelSet d_k, M
 
 static ModelSet joined_backward(ModelBuild *build, const ModelProjections *projections, ModelSet d_q, ModelSet d_k,
                                 ModelSet d_v) {
-  if (build->shape->family != MODEL_GPT)
-    rope_backward(build, d_q | d_k, &d_q, &d_k);
+  rope_backward(build, d_q | d_k, &d_q, &d_k);
   norms_backward(build, projections, &d_q, &d_k);
   ModelSet d_qkv = model_build_inner(build, "d_qkv", all_bytes(build));
   model_build_memory(build, MODEL_BACKWARD, "split_qkv.backward", 2 * all_bytes(build), d_q | d_k | d_v, d_qkv);
@@ -282,7 +309,7 @@ ModelSet model_projections_backward(ModelBuild *build, const ModelProjections *p
   ModelSet d_k = model_build_inner(build, "d_k", key_bytes(build)),
            d_v = model_build_inner(build, "d_v", key_bytes(build));
   model_attention_backward(build, at, d_context, d_q, d_k, d_v);
-  if (build->shape->family != MODEL_GPT && !model_projections_joined(build))
+  if (!model_projections_joined(build))
     return separate_backward(build, projections, normed, d_q, d_k, d_v, d_normed);
   ModelSet d_qkv =
       are_copied(build) ? copied_backward(build, d_q, d_k, d_v) : joined_backward(build, projections, d_q, d_k, d_v);

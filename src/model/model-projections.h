@@ -21,8 +21,9 @@ typedef struct {
   ModelSet q_plain, k_plain; /* what they norm */
 } ModelProjections;
 
-/* Whether one matmul makes all three (and one gate and up). */
+/* Whether one matmul makes all three; whether one makes gate and up. */
 gboolean model_projections_joined(const ModelBuild *build);
+gboolean model_projections_gate_joined(const ModelBuild *build);
 void model_projections_define(ModelBuild *build, ModelProjections *projections);
 /* Fills in what attention reads. */
 void model_projections_forward(ModelBuild *build, ModelProjections *projections, ModelSet normed,

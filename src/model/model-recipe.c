@@ -66,6 +66,24 @@ static const ConfKey keys[] = {
      .help = "probability; above 0 it adds masks and passes after the embedding and both branches (gpt), and on the "
              "attention weights where attention is eager (flash drops inside its kernel and keeps no mask)"},
     {.group = "training",
+     .key = "expert_imbalance",
+     .kind = CONF_NUMBER,
+     FIELD(expert_imbalance),
+     .initial = "1",
+     .min = 1,
+     .max = 1024,
+     .help =
+         "mixture of experts whose ranks share the experts, dropless: rows on the rank that is given most, over the "
+         "mean; that rank decides time and memory. 1: even"},
+    {.group = "training",
+     .key = "expert_capacity",
+     .kind = CONF_NUMBER,
+     FIELD(expert_capacity),
+     .initial = "0",
+     .max = 1024,
+     .help = "mixture of experts: rows that each expert takes, over the mean; what is more is dropped, what is less is "
+             "padded. 0: every row is worked on, as it comes (dropless)"},
+    {.group = "training",
      .key = "loss",
      .kind = CONF_NAME,
      FIELD(loss),
@@ -118,15 +136,6 @@ static const ConfKey keys[] = {
 };
 const ConfSchema model_recipe_schema = {keys, G_N_ELEMENTS(keys)};
 
-gboolean model_recipe_put_dropout(const ModelShape *shape, ConfSettings *settings, GError **error) {
-  char value[G_ASCII_DTOSTR_BUF_SIZE];
-  BasePlace place = {.file = shape->config, .key = "training.dropout"};
-  if (shape->dropout == 0 || conf_settings_given(settings, "training.dropout"))
-    return TRUE;
-  return conf_settings_put(settings, "training.dropout", g_ascii_dtostr(value, sizeof value, shape->dropout),
-                           CONF_ORIGIN_FILE, &place, error);
-}
-
 gboolean model_recipe_load(const ConfSettings *settings, ModelRecipe *ret, GError **error) {
   Keys read = {0};
   if (!conf_settings_fill(settings, &model_recipe_schema, &read, error))
@@ -138,21 +147,27 @@ gboolean model_recipe_load(const ConfSettings *settings, ModelRecipe *ret, GErro
 
 gboolean model_recipe_check(const ModelShape *shape, const ModelRecipe *recipe, const ConfSettings *settings,
                             GError **error) {
-  if (shape->family == MODEL_GPT && recipe->sequence_length > shape->max_positions)
+  ModelTraits traits = model_shape_traits(shape);
+  if (model_has(traits, MODEL_LEARNED) && recipe->sequence_length > shape->max_positions)
     return conf_settings_fail(settings, "training.sequence_length", error,
                               "%" G_GUINT64_FORMAT " is more than the %" G_GUINT64_FORMAT
                               " learned positions of %s (model.max_positions)",
                               recipe->sequence_length, shape->max_positions, shape->name);
-  if (shape->qk_norm && recipe->precision == MODEL_FP8 && recipe->kernels == MODEL_KERNELS_EAGER)
-    return conf_settings_fail(settings, "training.precision", error,
-                              "fp8 by separate kernels is not modelled for %s, which norms queries and keys; set "
-                              "training.compile=yes or training.fused_kernels=yes",
-                              shape->name);
-  if (shape->sliding_window > 0 && recipe->sequence_length > shape->sliding_window)
+  if (model_has(traits, MODEL_PATCHES) && recipe->sequence_length != shape->max_positions)
     return conf_settings_fail(settings, "training.sequence_length", error,
-                              "%" G_GUINT64_FORMAT " is more than the sliding_window %" G_GUINT64_FORMAT
-                              " of %s; sliding-window attention is not modelled",
-                              recipe->sequence_length, shape->sliding_window, shape->name);
+                              "%" G_GUINT64_FORMAT " is not the %" G_GUINT64_FORMAT
+                              " patches and one token of an image of %s (model.max_positions)",
+                              recipe->sequence_length, shape->max_positions, shape->name);
+  gboolean many = model_has(traits, MODEL_QK_NORM | MODEL_QK_NORM_WIDE | MODEL_QK_NORM_PLAIN | MODEL_BRANCH_NORM) ||
+                  shape->kv_rank > 0 || shape->experts > 0;
+  if (many && recipe->precision == MODEL_FP8 && recipe->kernels == MODEL_KERNELS_EAGER)
+    return conf_settings_fail(settings, "training.precision", error,
+                              "fp8 by separate kernels is not modelled for %s, which %s; set "
+                              "training.compile=yes or training.fused_kernels=yes",
+                              shape->name,
+                              shape->experts > 0   ? "has experts"
+                              : shape->kv_rank > 0 ? "has latent attention"
+                                                   : "norms queries and keys");
   return TRUE;
 }
 

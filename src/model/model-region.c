@@ -46,16 +46,21 @@ static ModelOp *gather(ModelBuild *build, ModelDirection direction, const char *
 
 /* ---- Columns ---- */
 
-ModelSet model_region_enter(ModelBuild *build, ModelRegion *region, const ModelRegionNames *names, ModelSet x) {
-  *region = (ModelRegion){.names = names, .x = x, .again = x};
+ModelSet model_region_enter_width(ModelBuild *build, ModelRegion *region, const ModelRegionNames *names, double width,
+                                  ModelSet x) {
+  *region = (ModelRegion){.names = names, .width = width, .x = x, .again = x};
   if (!build->sequence)
     return x;
-  ModelSet whole = region->again = model_build_inner(build, names->whole, whole_bytes(build, build->h));
-  ModelOp *op = gather(build, MODEL_FORWARD, names->gather, build->h, x, whole);
+  ModelSet whole = region->again = model_build_inner(build, names->whole, whole_bytes(build, region->width));
+  ModelOp *op = gather(build, MODEL_FORWARD, names->gather, width, x, whole);
   build->gathered = (ModelMade){x, whole};
   build->in_chunks = build->share->overlap != MODEL_OVERLAP_NONE;
   op->exchange.asynchronous |= computes_own_first(build, whole);
   return whole;
+}
+
+ModelSet model_region_enter(ModelBuild *build, ModelRegion *region, const ModelRegionNames *names, ModelSet x) {
+  return model_region_enter_width(build, region, names, build->h, x);
 }
 
 ModelSet model_region_kept(const ModelBuild *build, ModelSet x) {
@@ -90,7 +95,7 @@ ModelOp *model_column_matmul(ModelBuild *build, const ModelLinear *linear, Model
 void model_region_return(ModelBuild *build, ModelRegion *region) {
   if (!gathers_again(build))
     return;
-  double bytes = whole_bytes(build, build->h);
+  double bytes = whole_bytes(build, region->width);
   region->again = model_build_inner(build, region->names->again, bytes);
   model_build_exchange(build, MODEL_BACKWARD, region->names->gather_again, MODEL_EXCHANGE_ALL_GATHER, MODEL_AXIS_TENSOR,
                        bytes, region->x, region->again)
@@ -99,16 +104,17 @@ void model_region_return(ModelBuild *build, ModelRegion *region) {
 
 ModelSet model_region_gradient(ModelBuild *build, const ModelRegion *region) {
   return model_build_inner(build, build->sequence ? region->names->d_whole : region->names->d_x,
-                           whole_bytes(build, build->h));
+                           whole_bytes(build, region->width));
 }
 
 static ModelSet leave(ModelBuild *build, const ModelRegion *region, ModelSet d_whole, gboolean asynchronous) {
   if (build->tensor == 1 || (build->share->reduces_each && !build->sequence))
     return d_whole;
-  ModelSet d_x = build->sequence ? model_build_inner(build, region->names->d_x, between_bytes(build, build->h)) : 0;
+  ModelSet d_x =
+      build->sequence ? model_build_inner(build, region->names->d_x, between_bytes(build, region->width)) : 0;
   model_build_exchange(build, MODEL_BACKWARD, region->names->reduce,
                        build->sequence ? MODEL_EXCHANGE_REDUCE_SCATTER : MODEL_EXCHANGE_ALL_REDUCE, MODEL_AXIS_TENSOR,
-                       whole_bytes(build, build->h), d_whole, d_x)
+                       whole_bytes(build, region->width), d_whole, d_x)
       ->exchange.asynchronous = asynchronous;
   return build->sequence ? d_x : d_whole;
 }

@@ -19,10 +19,14 @@ typedef struct {
 
 typedef struct {
   const ModelRegionNames *names;
+  double width; /* of a token of x */
   ModelSet x, again;
 } ModelRegion;
 
 ModelSet model_region_enter(ModelBuild *build, ModelRegion *region, const ModelRegionNames *names, ModelSet x);
+/* The same of an x that is not as wide as the residual stream. */
+ModelSet model_region_enter_width(ModelBuild *build, ModelRegion *region, const ModelRegionNames *names, double width,
+                                  ModelSet x);
 void model_region_return(ModelBuild *build, ModelRegion *region);
 ModelSet model_region_gradient(ModelBuild *build, const ModelRegion *region);
 ModelSet model_region_leave(ModelBuild *build, const ModelRegion *region, ModelSet d_whole);

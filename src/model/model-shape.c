@@ -4,10 +4,11 @@
 #include <string.h>
 
 #include "model-config.h"
-
-const char *const model_family_names[] = {"llama", "gpt", NULL};
+#include "model-family.h"
 
 #define FIELD(name) .offset = G_STRUCT_OFFSET(ModelShape, name)
+#define SIZE(name, most, text)                                                                                         \
+  { .group = "model", .key = #name, .kind = CONF_COUNT, FIELD(name), .min = 1, .max = (most), .help = (text) }
 
 /* The bounds keep every product of sizes inside 64 bits; the largest published models are far below them. */
 static const ConfKey keys[] = {
@@ -15,78 +16,51 @@ static const ConfKey keys[] = {
      .key = "config",
      .kind = CONF_PATH,
      FIELD(config),
-     .help = "a Hugging Face config.json as it is (model_type llama, mistral, qwen2, qwen3, phi3 or gpt2); the keys "
-             "below override it. "
-             "Its dropout holds where training.dropout is not given"},
+     .help = "a Hugging Face config.json as it is; the keys below override it. Its dropout is "
+             "training.dropout where that is not given"},
     {.group = "model",
      .key = "family",
      .kind = CONF_NAME,
      FIELD(family),
      .names = model_family_names,
-     .help =
-         "llama: gated SiLU, RMSNorm, rotary positions, no biases. gpt: GELU, LayerNorm, learned positions, biases. "
-         "Required without config"},
-    {.group = "model",
-     .key = "layers",
-     .kind = CONF_COUNT,
-     FIELD(layers),
-     .min = 1,
-     .max = 10000,
-     .help = "transformer layers. Required without config"},
-    {.group = "model",
-     .key = "hidden_size",
-     .kind = CONF_COUNT,
-     FIELD(hidden_size),
-     .min = 1,
-     .max = 1 << 20,
-     .help = "width of the residual stream. Required without config"},
-    {.group = "model",
-     .key = "heads",
-     .kind = CONF_COUNT,
-     FIELD(heads),
-     .min = 1,
-     .max = 4096,
-     .help = "attention heads. Required without config"},
-    {.group = "model",
-     .key = "kv_heads",
-     .kind = CONF_COUNT,
-     FIELD(kv_heads),
-     .min = 1,
-     .max = 4096,
-     .help = "key and value heads, fewer than heads in grouped-query attention. Left out: as many as heads"},
-    {.group = "model",
-     .key = "head_dim",
-     .kind = CONF_COUNT,
-     FIELD(head_dim),
-     .min = 1,
-     .max = 4096,
-     .help = "width of a head. Left out: hidden_size / heads"},
-    {.group = "model",
-     .key = "intermediate_size",
-     .kind = CONF_COUNT,
-     FIELD(intermediate_size),
-     .min = 1,
-     .max = 1 << 24,
-     .help = "width inside the MLP. Left out: 4 hidden_size in gpt; required in llama without config"},
-    {.group = "model",
-     .key = "vocab_size",
-     .kind = CONF_COUNT,
-     FIELD(vocab_size),
-     .min = 1,
-     .max = 1 << 28,
-     .help = "rows of the embedding, padding included. Required without config"},
+     .help = "what the layers are made of. llama: gated SiLU, RMSNorm, rotary positions, no biases. gpt: GELU, "
+             "LayerNorm, learned positions, biases. Others as transformers' classes of that model_type. Beside config: "
+             "its sizes are read as that family's, whatever its model_type. Required without config"},
+    SIZE(layers, 10000, "transformer layers. Required without config"),
+    SIZE(hidden_size, 1 << 20, "width of the residual stream. Required without config"),
+    SIZE(heads, 4096, "attention heads. Required without config"),
+    SIZE(kv_heads, 4096,
+         "key and value heads, fewer than heads in grouped-query attention. Left out: as many as heads"),
+    SIZE(head_dim, 4096, "width of a head. Left out: hidden_size / heads"),
+    SIZE(intermediate_size, 1 << 24,
+         "width inside the MLP. Left out: 4 hidden_size in gpt; required in llama without config"),
+    SIZE(vocab_size, 1 << 28, "rows of the embedding, padding included. Required without config"),
     {.group = "model",
      .key = "tied_embeddings",
      .kind = CONF_FLAG,
      FIELD(tied_embeddings),
      .help = "whether the head uses the token embedding's matrix. Left out: as config says; yes in gpt, no in llama"},
-    {.group = "model",
-     .key = "max_positions",
-     .kind = CONF_COUNT,
-     FIELD(max_positions),
-     .min = 1,
-     .max = 1 << 28,
-     .help = "rows of gpt's position table. Left out: training.sequence_length"},
+    SIZE(max_positions, 1 << 28, "rows of a table of learned positions (gpt). Left out: training.sequence_length"),
+    SIZE(sliding_window, 1 << 28, "tokens that attention looks back. Left out: as config says, or all"),
+    SIZE(full_every, 10000, "with a window: every so many layers one sees all tokens (gemma2: 2). Left out: none"),
+    SIZE(full_layers, 10000, "with a window: so many layers, the first, see all tokens (qwen2). Left out: none"),
+    SIZE(rotary_dim, 4096, "of each head, what rotary positions turn. Left out: all of it"),
+    SIZE(patch_elements, 1 << 24,
+         "of images (vit): numbers of a patch, all channels together. vocab_size is then the number of labels, "
+         "max_positions the patches of an image and one more. Left out: tokens are words"),
+    SIZE(experts, 65536, "experts of a layer, of which a router gives each token some. Left out: none"),
+    SIZE(experts_per_token, 65536, "to how many experts a token goes. Required with experts"),
+    SIZE(expert_intermediate_size, 1 << 24, "width inside one expert. Required with experts"),
+    SIZE(shared_intermediate_size, 1 << 24,
+         "width of what every token goes through beside its experts, all shared experts together. Left out: none"),
+    SIZE(dense_layers, 10000, "with experts: so many layers, the first, have an MLP instead. Left out: none"),
+    SIZE(expert_every, 10000, "with experts: every so many layers one has them, the others an MLP. Left out: all"),
+    SIZE(kv_rank, 1 << 20,
+         "latent attention (deepseek_v2): width of what keys and values are made from. Left out: plain attention"),
+    SIZE(q_rank, 1 << 20, "latent attention: width of what queries are made from. Left out: the hidden size"),
+    SIZE(value_dim, 4096, "latent attention: width of a head's value. Required with kv_rank"),
+    SIZE(parameters, 1ull << 62,
+         "how many the model is said to have, to be held against the count. Left out: no check"),
     {.group = "model",
      .key = "profile",
      .kind = CONF_PATH,
@@ -97,40 +71,57 @@ static const ConfKey keys[] = {
 };
 const ConfSchema model_shape_schema = {keys, G_N_ELEMENTS(keys)};
 
+/* A shape on its way, and where it comes from. */
+typedef struct {
+  const ConfSettings *settings;
+  ConfJson *json; /* NULL: keys alone */
+  ModelShape shape;
+} Loading;
+
 /* At the key of [model] where it was given there, else at config.json's. Always FALSE. */
-static gboolean G_GNUC_PRINTF(5, 6)
-    fail(const ConfSettings *settings, const ConfJson *json, const char *key, GError **error, const char *format, ...) {
+static gboolean G_GNUC_PRINTF(4, 5)
+    fail(const Loading *loading, const char *key, GError **error, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
   g_autofree char *message = g_strdup_vprintf(format, arguments);
   va_end(arguments);
   g_autofree char *name = g_strconcat("model.", key, NULL);
-  if (json == NULL || conf_settings_given(settings, name))
-    return conf_settings_fail(settings, name, error, "%s", message);
-  return conf_json_fail(json, model_config_key(json, key), error, "%s", message);
+  if (loading->json == NULL || conf_settings_given(loading->settings, name))
+    return conf_settings_fail(loading->settings, name, error, "%s", message);
+  g_autofree char *path = model_config_key(loading->json, loading->shape.family, key);
+  return conf_json_fail(loading->json, path, error, "%s", message);
 }
 
 /* A count that is 0: not there, null, or really 0. */
-static gboolean fail_empty(const ConfSettings *settings, const ConfJson *json, const char *key, GError **error) {
-  if (json == NULL)
-    return fail(settings, NULL, key, error, "is required without model.config and missing");
-  const char *path = model_config_key(json, key);
-  return conf_json_has(json, path) ? fail(settings, json, key, error, "expected a whole number from 1 on, found 0")
-                                   : conf_json_fail_missing(json, path, "a whole number", error);
+static gboolean fail_empty(const Loading *loading, const char *key, GError **error) {
+  if (loading->json == NULL)
+    return fail(loading, key, error, "is required without model.config and missing");
+  g_autofree char *path = model_config_key(loading->json, loading->shape.family, key);
+  return conf_json_has(loading->json, path) ? fail(loading, key, error, "expected a whole number from 1 on, found 0")
+                                            : conf_json_fail_missing(loading->json, path, "a whole number", error);
+}
+
+static gboolean is_required(const ModelShape *shape, const char *key) {
+  static const char *const always[] = {"layers",   "hidden_size",       "heads",      "kv_heads",
+                                       "head_dim", "intermediate_size", "vocab_size", NULL};
+  static const char *const of_experts[] = {"experts_per_token", "expert_intermediate_size", NULL};
+  static const char *const of_latents[] = {"rotary_dim", "value_dim", NULL};
+  return g_strv_contains(always, key) || (shape->experts > 0 && g_strv_contains(of_experts, key)) ||
+         (shape->kv_rank > 0 && g_strv_contains(of_latents, key)) ||
+         (model_has(model_shape_traits(shape), MODEL_PATCHES) && strcmp(key, "patch_elements") == 0) ||
+         (model_has(model_shape_traits(shape), MODEL_LEARNED) && strcmp(key, "max_positions") == 0);
 }
 
 /* Counts that came from config.json have not passed the table's bounds yet; those that are 0 are missing. */
-static gboolean check_counts(const ConfSettings *settings, const ConfJson *json, const ModelShape *shape,
-                             GError **error) {
+static gboolean check_counts(const Loading *loading, GError **error) {
   for (gsize i = 0; i < G_N_ELEMENTS(keys); i++) {
     if (keys[i].kind != CONF_COUNT)
       continue;
-    guint64 value = G_STRUCT_MEMBER(guint64, shape, keys[i].offset);
-    if (value == 0 && !(shape->family == MODEL_LLAMA && strcmp(keys[i].key, "max_positions") == 0))
-      return fail_empty(settings, json, keys[i].key, error);
+    guint64 value = G_STRUCT_MEMBER(guint64, &loading->shape, keys[i].offset);
+    if (value == 0 && is_required(&loading->shape, keys[i].key))
+      return fail_empty(loading, keys[i].key, error);
     if ((double)value > keys[i].max)
-      return fail(settings, json, keys[i].key, error, "expected at most %.0f, found %" G_GUINT64_FORMAT, keys[i].max,
-                  value);
+      return fail(loading, keys[i].key, error, "expected at most %.0f, found %" G_GUINT64_FORMAT, keys[i].max, value);
   }
   return TRUE;
 }
@@ -142,28 +133,53 @@ static guint64 sequence_of(const ConfSettings *settings) {
   return text != NULL && base_quantity_parse(text, BASE_UNIT_NONE, &length, NULL) ? (guint64)length : 0;
 }
 
-static gboolean derive(const ConfSettings *settings, const ConfJson *json, ModelShape *shape, GError **error) {
+/* By keys alone the family's row says what its class would take. */
+static void take_defaults(const Loading *loading, ModelShape *shape) {
+  const ModelFamilyRow *row = model_family_row(shape->family);
+  for (gsize i = 0; i < G_N_ELEMENTS(keys); i++)
+    if (keys[i].kind == CONF_COUNT && G_STRUCT_MEMBER(guint64, shape, keys[i].offset) == 0)
+      G_STRUCT_MEMBER(guint64, shape, keys[i].offset) = G_STRUCT_MEMBER(guint64, &row->defaults, keys[i].offset);
+  if (!conf_settings_given(loading->settings, "model.tied_embeddings"))
+    shape->tied_embeddings = model_has(row->traits, MODEL_TIED);
+  if (row->window_flag != NULL && !conf_settings_given(loading->settings, "model.sliding_window"))
+    shape->sliding_window = 0;
+  if (row->experts_alone && shape->expert_intermediate_size == 0)
+    shape->expert_intermediate_size = shape->intermediate_size;
+}
+
+static gboolean check_heads(const Loading *loading, GError **error) {
+  const ModelShape *shape = &loading->shape;
+  if (shape->kv_heads == 0 || shape->heads % shape->kv_heads != 0)
+    return fail(loading, "kv_heads", error, "%" G_GUINT64_FORMAT " does not divide heads %" G_GUINT64_FORMAT,
+                shape->kv_heads, shape->heads);
+  if (shape->rotary_dim > shape->head_dim || (shape->kv_rank > 0 && shape->rotary_dim == shape->head_dim))
+    return fail(loading, "rotary_dim", error, "%" G_GUINT64_FORMAT " is too much of a head of %" G_GUINT64_FORMAT,
+                shape->rotary_dim, shape->head_dim);
+  if (shape->experts_per_token > shape->experts)
+    return fail(loading, "experts_per_token", error, "%" G_GUINT64_FORMAT " is more than experts %" G_GUINT64_FORMAT,
+                shape->experts_per_token, shape->experts);
+  return TRUE;
+}
+
+static gboolean derive(Loading *loading, GError **error) {
+  ModelShape *shape = &loading->shape;
+  const ModelFamilyRow *row = model_family_row(shape->family);
+  if (loading->json == NULL)
+    take_defaults(loading, shape);
   if (shape->kv_heads == 0)
     shape->kv_heads = shape->heads;
   if (shape->head_dim == 0 && shape->heads > 0) {
     if (shape->hidden_size % shape->heads != 0)
-      return fail(settings, json, "heads", error,
+      return fail(loading, "heads", error,
                   "%" G_GUINT64_FORMAT " does not divide hidden_size %" G_GUINT64_FORMAT ", and no head_dim is given",
                   shape->heads, shape->hidden_size);
     shape->head_dim = shape->hidden_size / shape->heads;
   }
-  if (shape->family == MODEL_GPT && shape->intermediate_size == 0)
-    shape->intermediate_size = 4 * shape->hidden_size;
-  if (shape->family == MODEL_GPT && shape->max_positions == 0)
-    shape->max_positions = sequence_of(settings);
-  if (json == NULL && !conf_settings_given(settings, "model.tied_embeddings"))
-    shape->tied_embeddings = shape->family == MODEL_GPT;
-  if (!check_counts(settings, json, shape, error))
-    return FALSE;
-  if (shape->kv_heads == 0 || shape->heads % shape->kv_heads != 0)
-    return fail(settings, json, "kv_heads", error, "%" G_GUINT64_FORMAT " does not divide heads %" G_GUINT64_FORMAT,
-                shape->kv_heads, shape->heads);
-  return TRUE;
+  if (shape->intermediate_size == 0)
+    shape->intermediate_size = row->mlp_times * shape->hidden_size;
+  if (model_has(model_shape_traits(shape), MODEL_LEARNED) && shape->max_positions == 0)
+    shape->max_positions = sequence_of(loading->settings);
+  return check_counts(loading, error) && check_heads(loading, error);
 }
 
 static char *name_of(const ModelShape *shape) {
@@ -177,53 +193,84 @@ static char *name_of(const ModelShape *shape) {
   return name;
 }
 
-gboolean model_shape_load(const ConfSettings *settings, ModelShape *ret, GError **error) {
-  ModelShape shape = {0};
-  g_autoptr(ConfJson) json = NULL;
-  if (!conf_settings_fill(settings, &model_shape_schema, &shape, error))
-    goto failed;
-  if (shape.config != NULL) {
-    g_autofree char *config = g_steal_pointer(&shape.config);
-    model_shape_clear(&shape);
-    json = conf_json_load(config, error);
-    if (json == NULL || !model_config_read(json, &shape, error))
-      goto failed;
-    if (!conf_settings_fill(settings, &model_shape_schema, &shape, error))
-      goto failed;
-  } else if (!conf_settings_given(settings, "model.family")) {
-    conf_settings_fail(settings, "model.family", error, "[model] needs config (a config.json), or family and sizes");
-    goto failed;
-  }
-  if (!derive(settings, json, &shape, error))
-    goto failed;
-  shape.name = name_of(&shape);
-  model_shape_clear(ret);
-  *ret = shape;
-  return TRUE;
+/* A count that was stated, and is another. */
+static void check_stated(const ModelShape *shape, GPtrArray *assumed) {
+  guint64 counted = model_shape_parameters(shape);
+  if (shape->parameters > 0 && shape->parameters != counted)
+    g_ptr_array_add(assumed, g_strdup_printf("model.parameters says %" G_GUINT64_FORMAT
+                                             ", but the model has %" G_GUINT64_FORMAT " (%+.2f %%)",
+                                             shape->parameters, counted,
+                                             100 * ((double)counted / (double)shape->parameters - 1)));
+}
 
-failed:
-  model_shape_clear(&shape);
-  return FALSE;
+/* The file's shape, under the keys beside it. */
+static gboolean load_config(Loading *loading, GPtrArray *assumed, GError **error) {
+  ModelShape *shape = &loading->shape;
+  int family = conf_settings_given(loading->settings, "model.family") ? shape->family : -1;
+  g_autofree char *config = g_steal_pointer(&shape->config);
+  model_shape_clear(shape);
+  loading->json = conf_json_load(config, error);
+  return loading->json != NULL && model_config_read(loading->json, family, shape, assumed, error) &&
+         conf_settings_fill(loading->settings, &model_shape_schema, shape, error);
+}
+
+static gboolean load(Loading *loading, GPtrArray *assumed, GError **error) {
+  if (!conf_settings_fill(loading->settings, &model_shape_schema, &loading->shape, error))
+    return FALSE;
+  if (loading->shape.config != NULL) {
+    if (!load_config(loading, assumed, error))
+      return FALSE;
+  } else if (!conf_settings_given(loading->settings, "model.family")) {
+    return conf_settings_fail(loading->settings, "model.family", error,
+                              "[model] needs config (a config.json), or family and sizes");
+  }
+  if (!derive(loading, error))
+    return FALSE;
+  check_stated(&loading->shape, assumed);
+  return TRUE;
+}
+
+gboolean model_shape_load(const ConfSettings *settings, ModelShape *ret, GError **error) {
+  Loading loading = {.settings = settings};
+  g_autoptr(GPtrArray) assumed = g_ptr_array_new_with_free_func(g_free);
+  gboolean loaded = load(&loading, assumed, error);
+  conf_json_free(loading.json);
+  if (!loaded) {
+    model_shape_clear(&loading.shape);
+    return FALSE;
+  }
+  if (assumed->len > 0) {
+    g_ptr_array_add(assumed, NULL);
+    loading.shape.assumed = g_strdupv((char **)assumed->pdata);
+  }
+  loading.shape.name = name_of(&loading.shape);
+  model_shape_clear(ret);
+  *ret = loading.shape;
+  return TRUE;
 }
 
 void model_shape_clear(ModelShape *shape) {
   g_free(shape->config);
   g_free(shape->profile);
   g_free(shape->name);
+  g_strfreev(shape->assumed);
   *shape = (ModelShape){0};
 }
 
-guint64 model_shape_parameters(const ModelShape *shape) {
-  guint64 h = shape->hidden_size, f = shape->intermediate_size;
-  guint64 q = shape->heads * shape->head_dim, kv = shape->kv_heads * shape->head_dim;
-  guint64 table = shape->vocab_size * h, head = shape->tied_embeddings ? 0 : table;
-  guint64 attention = h * (q + 2 * kv) + q * h;
-  if (shape->family == MODEL_LLAMA) {
-    guint64 biases = shape->qkv_bias ? q + 2 * kv : 0, qk_norms = shape->qk_norm ? 2 * shape->head_dim : 0;
-    return table + shape->layers * (attention + biases + qk_norms + 3 * h * f + 2 * h) + h + head;
-  }
-  guint64 biases = q + 2 * kv + h + f + h;
-  return table + shape->max_positions * h + shape->layers * (attention + 2 * h * f + biases + 4 * h) + 2 * h + head;
+ModelTraits model_shape_traits(const ModelShape *shape) {
+  if (model_has(shape->traits, MODEL_STATED))
+    return shape->traits;
+  return shape->traits | model_family_traits(shape->family);
+}
+
+gboolean model_shape_layer_is_dense(const ModelShape *shape, guint64 layer) {
+  guint64 every = MAX(shape->expert_every, 1);
+  return shape->experts > 0 && (layer < shape->dense_layers || (layer + 1) % every != 0);
+}
+
+gboolean model_shape_layer_is_full(const ModelShape *shape, guint64 layer) {
+  return shape->sliding_window > 0 &&
+         (layer < shape->full_layers || (shape->full_every > 0 && (layer + 1) % shape->full_every == 0));
 }
 
 static gboolean record(ConfSettings *settings, const ModelShape *shape, const char *name, const char *value,
@@ -234,20 +281,22 @@ static gboolean record(ConfSettings *settings, const ModelShape *shape, const ch
 }
 
 gboolean model_shape_record(const ModelShape *shape, ConfSettings *settings, GError **error) {
-  const struct {
-    const char *name;
-    guint64 value;
-  } counts[] = {
-      {"model.layers", shape->layers},         {"model.hidden_size", shape->hidden_size},
-      {"model.heads", shape->heads},           {"model.kv_heads", shape->kv_heads},
-      {"model.head_dim", shape->head_dim},     {"model.intermediate_size", shape->intermediate_size},
-      {"model.vocab_size", shape->vocab_size}, {"model.max_positions", shape->max_positions},
-  };
-  for (gsize i = 0; i < G_N_ELEMENTS(counts); i++) {
-    g_autofree char *value = g_strdup_printf("%" G_GUINT64_FORMAT, counts[i].value);
-    if (counts[i].value > 0 && !record(settings, shape, counts[i].name, value, error))
+  for (gsize i = 0; i < G_N_ELEMENTS(keys); i++) {
+    guint64 count = keys[i].kind == CONF_COUNT ? G_STRUCT_MEMBER(guint64, shape, keys[i].offset) : 0;
+    g_autofree char *value = g_strdup_printf("%" G_GUINT64_FORMAT, count);
+    g_autofree char *name = g_strconcat("model.", keys[i].key, NULL);
+    if (count > 0 && !record(settings, shape, name, value, error))
       return FALSE;
   }
-  return record(settings, shape, "model.family", model_family_names[shape->family], error) &&
+  return model_shape_record_training(shape, settings, error) &&
+         record(settings, shape, "model.family", model_family_names[shape->family], error) &&
          record(settings, shape, "model.tied_embeddings", shape->tied_embeddings ? "yes" : "no", error);
+}
+
+gboolean model_shape_record_training(const ModelShape *shape, ConfSettings *settings, GError **error) {
+  char value[G_ASCII_DTOSTR_BUF_SIZE];
+  if (shape->dropout <= 0 || !conf_settings_knows(settings, "training.dropout"))
+    return TRUE;
+  return record(settings, shape, "training.dropout", g_ascii_formatd(value, sizeof value, "%.12g", shape->dropout),
+                error);
 }

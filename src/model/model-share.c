@@ -18,6 +18,9 @@ static const char *undivided(const ModelShape *shape, const ModelShare *share, g
       {"heads", shape->heads, shape->heads % tensor == 0},
       {"kv_heads", shape->kv_heads, few ? tensor % shape->kv_heads == 0 : shape->kv_heads % tensor == 0},
       {"intermediate_size", shape->intermediate_size, shape->intermediate_size % tensor == 0},
+      {"expert_intermediate_size", shape->expert_intermediate_size,
+       share->expert_tensor <= 1 || shape->expert_intermediate_size % tensor == 0},
+      {"shared_intermediate_size", shape->shared_intermediate_size, shape->shared_intermediate_size % tensor == 0},
   };
   for (gsize i = 0; i < G_N_ELEMENTS(numbers); i++)
     if (!numbers[i].divides) {
@@ -96,8 +99,36 @@ static gboolean refuse_context(const ModelShape *shape, const ModelRecipe *recip
                             degrees.context, shape->heads / degrees.tensor, shape->name, better);
 }
 
-static gboolean refuse_unmodelled(const ModelRecipe *recipe, Degrees degrees, const ConfSettings *settings,
-                                  GError **error) {
+/* Parts of a model whose split is not written down yet. */
+static gboolean refuse_parts(const ModelShape *shape, const ModelRecipe *recipe, Degrees degrees,
+                             const ConfSettings *settings, GError **error) {
+  gboolean windowed = shape->sliding_window > 0 && recipe->sequence_length > shape->sliding_window;
+  gboolean whole = recipe->share.context_kind == MODEL_CONTEXT_ULYSSES;
+  if (degrees.tensor > 1 && shape->experts > 0 && !recipe->share.sequence_parallel)
+    return conf_settings_fail(settings, "parallel.tensor", error,
+                              "experts under tensor parallelism need sequence parallelism, as in Megatron-LM");
+  if (degrees.tensor * degrees.context > 1 && model_has(model_shape_traits(shape), MODEL_PATCHES))
+    return conf_settings_fail(settings, degrees.tensor > 1 ? "parallel.tensor" : "parallel.context", error,
+                              "a model of image patches is not modelled over several ranks; set it to 1");
+  if (recipe->share.expert_tensor > 1 && shape->experts > 0 && recipe->share.expert_tensor != degrees.tensor)
+    return conf_settings_fail(settings, "parallel.expert_tensor", error,
+                              "experts are split over all %" G_GUINT64_FORMAT " tensor ranks or none, not %u",
+                              degrees.tensor, recipe->share.expert_tensor);
+  if (degrees.context > 1 && shape->kv_rank > 0)
+    return conf_settings_fail(settings, "parallel.context", error,
+                              "latent attention of a split sequence is not modelled; set parallel.context=1");
+  if (degrees.context > 1 && windowed && !whole)
+    return conf_settings_fail(settings, "parallel.context", error,
+                              "a sliding window over keys of other ranks is not modelled; set parallel.context=1");
+  if (degrees.context > 1 && model_has(model_shape_traits(shape), MODEL_SINKS | MODEL_BIDIRECTIONAL) && !whole)
+    return conf_settings_fail(settings, "parallel.context", error,
+                              "attention that is not plainly causal is not modelled over keys of other ranks; set "
+                              "parallel.context=1");
+  return TRUE;
+}
+
+static gboolean refuse_unmodelled(const ModelShape *shape, const ModelRecipe *recipe, Degrees degrees,
+                                  const ConfSettings *settings, GError **error) {
   if (degrees.tensor > 1 && recipe->lora.rank > 0)
     return conf_settings_fail(settings, "parallel.tensor", error,
                               "adapters under tensor parallelism are not modelled; set parallel.tensor=1");
@@ -109,7 +140,7 @@ static gboolean refuse_unmodelled(const ModelRecipe *recipe, Degrees degrees, co
   if (eager && recipe->share.context_kind != MODEL_CONTEXT_ULYSSES)
     return conf_settings_fail(settings, "parallel.context", error,
                               "eager attention over keys of other ranks is not modelled; set training.attention=flash");
-  return TRUE;
+  return refuse_parts(shape, recipe, degrees, settings, error);
 }
 
 gboolean model_share_check(const ModelShape *shape, const ModelRecipe *recipe, const ConfSettings *settings,
@@ -117,13 +148,17 @@ gboolean model_share_check(const ModelShape *shape, const ModelRecipe *recipe, c
   const ModelShare *share = &recipe->share;
   Degrees degrees = {model_share_tensor(share), model_share_context(share)};
   guint64 number;
+  if (share->expert > 1 && shape->experts % share->expert != 0)
+    return conf_settings_fail(settings, "parallel.expert", error,
+                              "%u does not divide the %" G_GUINT64_FORMAT " experts of %s", share->expert,
+                              shape->experts, shape->name);
   if (undivided(shape, share, degrees.tensor, &number) != NULL)
     return refuse_tensor(shape, recipe, degrees, settings, error);
   if (recipe->sequence_length % pieces_of(share, degrees.context) != 0 || !heads_divide(shape, share, degrees))
     return refuse_context(shape, recipe, degrees, settings, error);
   if (!tokens_divide(recipe, degrees))
     return refuse_tensor(shape, recipe, degrees, settings, error);
-  return refuse_unmodelled(recipe, degrees, settings, error);
+  return refuse_unmodelled(shape, recipe, degrees, settings, error);
 }
 
 guint64 model_share_vocabulary(const ModelShare *share, guint64 vocabulary) {

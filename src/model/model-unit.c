@@ -4,15 +4,25 @@
 #include "base-error.h"
 #include "model-build.h"
 
-const char *const model_unit_names[] = {"embedding", "layer", "head", NULL};
+const char *const model_unit_names[] = {"embedding",        "layer", "head", "dense layer", "full layer",
+                                        "dense full layer", NULL};
+
+ModelUnitKind model_unit_kind_of(const ModelShape *shape, guint64 unit) {
+  if (unit == 0 || unit > shape->layers)
+    return unit == 0 ? MODEL_UNIT_EMBEDDING : MODEL_UNIT_HEAD;
+  gboolean dense = model_shape_layer_is_dense(shape, unit - 1), full = model_shape_layer_is_full(shape, unit - 1);
+  if (dense)
+    return full ? MODEL_UNIT_LAYER_DENSE_FULL : MODEL_UNIT_LAYER_DENSE;
+  return full ? MODEL_UNIT_LAYER_FULL : MODEL_UNIT_LAYER;
+}
 
 ModelUnit *model_unit_new(const ModelShape *shape, const ModelRecipe *recipe, guint64 micro_batch, ModelUnitKind kind) {
-  static void (*const builders[MODEL_UNIT_KINDS])(ModelBuild *) = {
-      [MODEL_UNIT_EMBEDDING] = model_embedding_build,
-      [MODEL_UNIT_LAYER] = model_layer_build,
-      [MODEL_UNIT_HEAD] = model_head_build,
+  static void (*const builders[MODEL_UNIT_VARIANTS])(ModelBuild *) = {
+      [MODEL_UNIT_EMBEDDING] = model_embedding_build, [MODEL_UNIT_LAYER] = model_layer_build,
+      [MODEL_UNIT_HEAD] = model_head_build,           [MODEL_UNIT_LAYER_DENSE] = model_layer_build,
+      [MODEL_UNIT_LAYER_FULL] = model_layer_build,    [MODEL_UNIT_LAYER_DENSE_FULL] = model_layer_build,
   };
-  sim_require(kind < MODEL_UNIT_KINDS && micro_batch > 0 && micro_batch <= MODEL_MICRO_BATCH_MOST, 0, NULL,
+  sim_require(kind < MODEL_UNIT_VARIANTS && micro_batch > 0 && micro_batch <= MODEL_MICRO_BATCH_MOST, 0, NULL,
               "unit %d, micro-batch %" G_GUINT64_FORMAT, (int)kind, micro_batch);
   ModelBuild build;
   model_build_begin(&build, shape, recipe, micro_batch, kind);

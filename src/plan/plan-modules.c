@@ -106,26 +106,45 @@ static guint number(const ModelUnit *unit, gboolean as_one, guint first, guint *
   return n;
 }
 
-/* A layer's modules in order of execution; where its containers begin is told by its second norm. */
+/* A layer's modules in order of execution, and where its containers begin and end among them. */
+typedef struct {
+  GArray *modules; /* guint */
+  guint attention, attention_end, mlp,
+      mlp_end; /* of what is no norm: the first, the last of o_proj, the next, the last */
+} Order;
+
+static void add_to_order(Order *order, const char *name, guint module) {
+  guint at = order->modules->len;
+  gboolean norm = strstr(name, "norm") != NULL, none_yet = order->attention == G_MAXUINT;
+  if (!norm && none_yet)
+    order->attention = at;
+  if (g_str_has_prefix(name, "o_proj")) {
+    order->attention_end = at;
+    order->mlp = G_MAXUINT;
+  } else if (!norm && order->mlp == G_MAXUINT) {
+    order->mlp = at;
+  }
+  if (!norm)
+    order->mlp_end = at;
+  g_array_append_val(order->modules, module);
+}
+
 static void add_containers(PlanModules *modules, const PlanWalk *walk, guint32 u) {
   const ModelUnit *unit = walk->units[u].unit;
-  g_autoptr(GArray) order = g_array_new(FALSE, FALSE, sizeof(guint));
-  guint second_norm = 0;
+  g_autoptr(GArray) list = g_array_new(FALSE, FALSE, sizeof(guint));
+  Order order = {.modules = list, .attention = G_MAXUINT};
   for (guint i = 0; i < unit->n_forward; i++) {
     guint module = plan_modules_of(modules, u, &unit->forward[i]);
-    if (module == PLAN_NO_MODULE)
-      continue;
-    if (strstr(unit->forward[i].name, "norm") != NULL)
-      second_norm = order->len;
-    g_array_append_val(order, module);
+    if (module != PLAN_NO_MODULE)
+      add_to_order(&order, unit->forward[i].name, module);
   }
-  if (order->len <= CONTAINERS || modules->n == 0)
+  if (list->len <= CONTAINERS || modules->n == 0)
     return;
-  guint last = order->len - 1;
-  guint forward[] = {0, 1, second_norm + 1, last}, backward[] = {last, last, last - 1, second_norm - 1};
+  guint forward[] = {0, order.attention, order.mlp, order.mlp_end};
+  guint backward[] = {order.mlp_end, order.mlp_end, order.mlp_end - 1, order.attention_end};
   for (guint i = 0; i < CONTAINERS; i++) {
-    modules->list[g_array_index(order, guint, forward[i])].before[FORWARD]++;
-    modules->list[g_array_index(order, guint, backward[i])].before[BACKWARD]++;
+    modules->list[g_array_index(list, guint, forward[i])].before[FORWARD]++;
+    modules->list[g_array_index(list, guint, backward[i])].before[BACKWARD]++;
   }
 }
 

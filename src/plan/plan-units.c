@@ -142,8 +142,8 @@ static void add_kind(PlanWalk *walk, const PlanCase *what, PlanUnit *of, ModelUn
 static void add_unit(PlanWalk *walk, const PlanCase *what, guint32 index, guint32 position) {
   guint32 all = (guint32)what->shape->layers + 2;
   PlanUnit *unit = &walk->units[index];
-  ModelUnitKind kind = position == 0 ? MODEL_UNIT_EMBEDDING : position + 1 < all ? MODEL_UNIT_LAYER : MODEL_UNIT_HEAD;
-  unit->layer = kind == MODEL_UNIT_LAYER ? (gint32)position - 1 : -1;
+  ModelUnitKind kind = model_unit_kind_of(what->shape, position);
+  unit->layer = model_unit_is_layer(kind) ? (gint32)position - 1 : -1;
   unit->training = plan_trainable_of(&walk->recipe->trainable, position, all);
   add_kind(walk, what, unit, kind);
   add_tensors(walk, index);
@@ -190,7 +190,7 @@ void plan_walk_free(PlanWalk *walk) {
   }
   g_free(walk->units);
   for (int training = 0; training < MODEL_TRAININGS; training++)
-    for (int kind = 0; kind < MODEL_UNIT_KINDS; kind++) {
+    for (int kind = 0; kind < MODEL_UNIT_VARIANTS; kind++) {
       model_unit_free(walk->kinds[training][kind]);
       for (int how = 0; how < MODEL_RECOMPUTES; how++)
         plan_lives_free(walk->lives[training][kind][how]);

@@ -235,7 +235,7 @@ static void emit(PlanWalk *walk, guint32 index, const Run *run, guint i) {
     walk->hooks->after_op(walk->policy, index, op, run->pass);
 }
 
-static const guint32 *program_ops(guint32 *const of[MODEL_TRAININGS][MODEL_UNIT_KINDS], const PlanUnit *unit) {
+static const guint32 *program_ops(guint32 *const of[MODEL_TRAININGS][MODEL_UNIT_VARIANTS], const PlanUnit *unit) {
   return of[unit->training][unit->unit->kind];
 }
 

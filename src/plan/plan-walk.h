@@ -56,10 +56,10 @@ struct PlanWalk {
   gboolean in_step; /* the host waits for each operation before it issues the next: it takes and gives memory as compute
                        goes on, and never limits where it costs nothing */
   /* Own. */
-  ModelUnit *kinds[MODEL_TRAININGS][MODEL_UNIT_KINDS]; /* those in use */
-  struct PlanLives *lives[MODEL_TRAININGS][MODEL_UNIT_KINDS][MODEL_RECOMPUTES];
-  guint32 *forward_ops[MODEL_TRAININGS][MODEL_UNIT_KINDS], *backward_ops[MODEL_TRAININGS][MODEL_UNIT_KINDS];
-  guint32 *keeping_ops[MODEL_TRAININGS][MODEL_UNIT_KINDS];
+  ModelUnit *kinds[MODEL_TRAININGS][MODEL_UNIT_VARIANTS]; /* those in use */
+  struct PlanLives *lives[MODEL_TRAININGS][MODEL_UNIT_VARIANTS][MODEL_RECOMPUTES];
+  guint32 *forward_ops[MODEL_TRAININGS][MODEL_UNIT_VARIANTS], *backward_ops[MODEL_TRAININGS][MODEL_UNIT_VARIANTS];
+  guint32 *keeping_ops[MODEL_TRAININGS][MODEL_UNIT_VARIANTS];
   SimTime cost;       /* of the host, on the next row */
   GArray *needs;      /* guint32: rows for the next compute row */
   BaseVector pending; /* ProgramGive: for the next row */

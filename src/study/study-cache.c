@@ -200,7 +200,7 @@ const ModelShape *study_cache_model(StudyCache *cache, ConfSettings *settings, G
   StudyModel *model = g_hash_table_lookup(cache->models, key);
   if (model != NULL) {
     conf_settings_take(settings, model->laid, &model_shape_schema);
-    return &model->shape;
+    return model_shape_record_training(&model->shape, settings, error) ? &model->shape : NULL;
   }
   model = g_new0(StudyModel, 1);
   if (!model_shape_load(settings, &model->shape, error) || !model_shape_record(&model->shape, settings, error)) {

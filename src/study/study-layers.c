@@ -1,4 +1,4 @@
-/* Operations of the three kinds of unit, timed alone. */
+/* Operations of each kind of unit, timed alone. */
 #include "study-layers.h"
 
 #include "kernel-time.h"
@@ -32,7 +32,13 @@ static StudyLayers *layers_of(const StudyWalk *walk) {
   layers->micro_batch = walk->recipe.micro_batch;
   layers->sequence_length = walk->model_recipe.sequence_length;
   GArray *ops = g_array_new(FALSE, FALSE, sizeof(StudyLayerOp));
-  for (ModelUnitKind kind = 0; kind < MODEL_UNIT_KINDS; kind++) {
+  gboolean has[MODEL_UNIT_VARIANTS] = {[MODEL_UNIT_EMBEDDING] = TRUE, [MODEL_UNIT_HEAD] = TRUE};
+  layers->kinds = g_new(ModelUnitKind, layers->layers);
+  for (guint64 i = 0; i < layers->layers; i++)
+    has[layers->kinds[i] = model_unit_kind_of(&walk->shape, i + 1)] = TRUE;
+  for (ModelUnitKind kind = 0; kind < MODEL_UNIT_VARIANTS; kind++) {
+    if (!has[kind])
+      continue;
     g_autoptr(ModelUnit) unit = model_unit_new(&walk->shape, &walk->model_recipe, walk->recipe.micro_batch, kind);
     layers->unit_parameters[kind] = model_unit_elements(unit);
     add_ops(layers, ops, unit, TRUE, walk->cluster->gpu);
@@ -57,6 +63,7 @@ void study_layers_free(StudyLayers *layers) {
   g_free(layers->model);
   g_free(layers->gpu);
   g_free(layers->basis);
+  g_free(layers->kinds);
   g_free(layers->ops);
   g_string_chunk_free(layers->names);
   g_free(layers);

@@ -34,6 +34,8 @@ static void note_program(GPtrArray *notes, const StudyWalk *walk) {
     note(notes, "no batch is stated: one sequence per GPU");
   if (walk->tool_recipe != NULL)
     g_ptr_array_add(notes, study_recipe_note(walk->tool_recipe, &walk->recipe, walk->settings));
+  for (char **assumed = walk->shape.assumed; assumed != NULL && *assumed != NULL; assumed++)
+    note(notes, "%s", *assumed);
   plan_notes(&walk->recipe, notes);
   if (walk->recipe.zero_stage > 0 && walk->recipe.ranks > 1)
     note(notes, "shards differ by padding at most: every rank plays the largest");

@@ -16,19 +16,20 @@ typedef enum { FORWARD, BACKWARD, DIRECTIONS } Direction;
 static const char *const phases[] = {"forward", "backward"};
 
 struct StudyProfile {
-  ModelUnit *kinds[MODEL_UNIT_KINDS];
-  guint32 n_units;              /* embedding, layers, head */
-  SimTime (*times)[DIRECTIONS]; /* -1: not read yet */
+  ModelUnit *kinds[MODEL_UNIT_VARIANTS]; /* those in use */
+  ModelUnitKind *unit_kinds;             /* of each unit */
+  guint32 n_units;                       /* embedding, layers, head */
+  SimTime (*times)[DIRECTIONS];          /* -1: not read yet */
 };
 
 static ModelUnitKind kind_of(const StudyProfile *profile, guint32 unit) {
-  return unit == 0 ? MODEL_UNIT_EMBEDDING : unit + 1 < profile->n_units ? MODEL_UNIT_LAYER : MODEL_UNIT_HEAD;
+  return profile->unit_kinds[unit];
 }
 
 static char *name_of(const StudyProfile *profile, guint32 unit) {
   ModelUnitKind kind = kind_of(profile, unit);
-  return kind == MODEL_UNIT_LAYER ? g_strdup_printf("layer %u", unit - 1)
-                                  : g_strdup_printf("the %s", model_unit_names[kind]);
+  return model_unit_is_layer(kind) ? g_strdup_printf("layer %u", unit - 1)
+                                   : g_strdup_printf("the %s", model_unit_names[kind]);
 }
 
 static gboolean find_unit(const StudyProfile *profile, const char *name, guint32 *ret, const BasePlace *place,
@@ -147,9 +148,13 @@ static gboolean read_rows(StudyProfile *profile, const char *path, GError **erro
 StudyProfile *study_profile_load(const char *path, const ModelShape *shape, const ModelRecipe *recipe,
                                  guint64 micro_batch, GError **error) {
   g_autoptr(StudyProfile) profile = g_new0(StudyProfile, 1);
-  for (ModelUnitKind kind = 0; kind < MODEL_UNIT_KINDS; kind++)
-    profile->kinds[kind] = model_unit_new(shape, recipe, micro_batch, kind);
   profile->n_units = (guint32)shape->layers + 2;
+  profile->unit_kinds = g_new(ModelUnitKind, profile->n_units);
+  for (guint32 unit = 0; unit < profile->n_units; unit++) {
+    ModelUnitKind kind = profile->unit_kinds[unit] = model_unit_kind_of(shape, unit);
+    if (profile->kinds[kind] == NULL)
+      profile->kinds[kind] = model_unit_new(shape, recipe, micro_batch, kind);
+  }
   profile->times = g_malloc_n(profile->n_units, sizeof *profile->times);
   for (guint32 unit = 0; unit < profile->n_units; unit++)
     for (Direction d = FORWARD; d < DIRECTIONS; d++)
@@ -160,8 +165,9 @@ StudyProfile *study_profile_load(const char *path, const ModelShape *shape, cons
 void study_profile_free(StudyProfile *profile) {
   if (profile == NULL)
     return;
-  for (ModelUnitKind kind = 0; kind < MODEL_UNIT_KINDS; kind++)
+  for (ModelUnitKind kind = 0; kind < MODEL_UNIT_VARIANTS; kind++)
     model_unit_free(profile->kinds[kind]);
+  g_free(profile->unit_kinds);
   g_free(profile->times);
   g_free(profile);
 }

@@ -145,10 +145,8 @@ static void read_parts(StudyWalk *walk, BaseErrors *errors) {
     note_error(errors, hw_cluster_price(walk->cluster, settings, &walk->gpu_hour, &cause), &cause);
   }
   const ModelShape *shape = study_cache_model(walk->cache, settings, &cause);
-  if (note_error(errors, shape != NULL, &cause)) {
+  if (note_error(errors, shape != NULL, &cause))
     walk->shape = *shape;
-    note_error(errors, model_recipe_put_dropout(shape, settings, &cause), &cause);
-  }
   note_error(errors, coll_knobs_load(settings, &walk->knobs, &cause), &cause);
   note_error(errors, study_memory_load(settings, &walk->memory, &cause), &cause);
   note_error(errors, plan_put_defaults(settings, &cause), &cause);

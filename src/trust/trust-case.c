@@ -68,6 +68,12 @@ static const char *const setting_names[SETTINGS] = {
     [PLATFORM] = "environment.platform",
 };
 
+/* Families whose layers do what another's do, but for a bias, a norm of heads or a window: they are validated as one. */
+static const char *validated_as(const char *family) {
+  static const char *const like_llama[] = {"mistral", "qwen2", "qwen3", "phi3", "mimo", "baichuan", "internlm2", NULL};
+  return family != NULL && g_strv_contains(like_llama, family) ? "llama" : family;
+}
+
 /* Each from where the last one stood: in canonical order that is one walk. */
 static void find_settings(const RunIdentity *identity, const char *ret[SETTINGS]) {
   guint32 at = 0, n = identity->n_settings;
@@ -161,7 +167,7 @@ void trust_case_read(const RunReport *report, double bound_from, TrustCase *ret)
               [TRUST_FRAMEWORK] = word(identity->framework),
               [TRUST_BOUND] = word(trust_case_bound(run_report_slowest(report), bound_from)),
               [TRUST_GPU] = word(identity->gpu),
-              [TRUST_FAMILY] = word(settings[FAMILY]),
+              [TRUST_FAMILY] = word(validated_as(settings[FAMILY])),
               [TRUST_PRECISION] = word(identity->precision),
               [TRUST_ATTENTION] = word(settings[ATTENTION]),
               [TRUST_COMPILE] = word(settings[COMPILE]),

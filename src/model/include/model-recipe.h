@@ -53,24 +53,22 @@ typedef struct ModelRecipe {
   int kernels;          /* ModelKernels: fused where `compile` or `fused_kernels` says so */
   gboolean compiled;    /* torch.compile: cheaper for the host too */
   gboolean fp8_weights; /* precision fp8: weights come cast. Set by whoever knows how they are gathered */
-  ModelLora lora;       /* adapters: then they alone are trained. Set by whoever knows what is trained */
-  ModelShare share;     /* one rank's part of each unit. Set, and checked, by whoever knows the layout of the ranks */
+  double expert_imbalance; /* rows on the expert rank that is given most, over the mean; below 1 counts as 1 */
+  double expert_capacity;  /* rows that each expert takes, over the mean: padded and cut to it; 0: as they come */
+  ModelLora lora;          /* adapters: then they alone are trained. Set by whoever knows what is trained */
+  ModelShare share; /* one rank's part of each unit. Set, and checked, by whoever knows the layout of the ranks */
 } ModelRecipe;
 
 /* [training]: sequence_length, precision, attention, flash_version, dropout, loss, loss_metrics,
  * compile, fused_kernels, projections. */
 extern const ConfSchema model_recipe_schema;
 
-/* training.dropout as the model's config.json has it, where it is not given. */
-gboolean model_recipe_put_dropout(const ModelShape *shape, ConfSettings *settings, GError **error);
-
 /* Reads [training] into *ret. Error: SIM_ERROR_INPUT, sequence_length is missing (the values themselves were checked
  * when they entered the settings). */
 gboolean model_recipe_load(const ConfSettings *settings, ModelRecipe *ret, GError **error);
 
-/* Whether this model can be trained so. Errors, at the key: a sequence longer than the learned positions, or longer
- * than the attention's sliding window, which is not modelled; fp8 by separate kernels beside norms of queries and keys.
- * */
+/* Whether this model can be trained so. Errors, at the key: a sequence longer than the learned positions;
+ * fp8 by separate kernels beside norms of queries and keys, latent attention or experts. */
 gboolean model_recipe_check(const ModelShape *shape, const ModelRecipe *recipe, const ConfSettings *settings,
                             GError **error);
 

@@ -41,6 +41,8 @@ typedef enum { MODEL_CONTEXT_RING, MODEL_CONTEXT_GATHER, MODEL_CONTEXT_ULYSSES }
 
 typedef struct {
   guint32 tensor, context; /* degrees; 0 counts as 1 */
+  guint32 expert;          /* ranks that share a layer's experts, each holding some whole; 0 counts as 1 */
+  guint32 expert_tensor; /* ranks that split each expert, as they split other layers: all of a tensor group, or 1 (0) */
   gboolean sequence_parallel;
   int overlap;      /* ModelOverlap */
   int keys;         /* ModelKeys */

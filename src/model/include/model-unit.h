@@ -36,8 +36,25 @@
 
 struct KernelOp;
 
-typedef enum { MODEL_UNIT_EMBEDDING, MODEL_UNIT_LAYER, MODEL_UNIT_HEAD, MODEL_UNIT_KINDS } ModelUnitKind;
-extern const char *const model_unit_names[]; /* "embedding", "layer", "head" */
+/* The kinds that every model has; then layers that differ from MODEL_UNIT_LAYER in models whose layers are not all
+ * alike: an MLP where that has experts, attention to all tokens where that has a window. */
+typedef enum {
+  MODEL_UNIT_EMBEDDING,
+  MODEL_UNIT_LAYER,
+  MODEL_UNIT_HEAD,
+  MODEL_UNIT_KINDS,
+  MODEL_UNIT_LAYER_DENSE = MODEL_UNIT_KINDS,
+  MODEL_UNIT_LAYER_FULL,
+  MODEL_UNIT_LAYER_DENSE_FULL,
+  MODEL_UNIT_VARIANTS
+} ModelUnitKind;
+extern const char *const model_unit_names[]; /* "embedding", "layer", "head", "dense layer", … */
+
+static inline gboolean model_unit_is_layer(ModelUnitKind kind) {
+  return kind != MODEL_UNIT_EMBEDDING && kind != MODEL_UNIT_HEAD;
+}
+/* Of embedding, layers and head, numbered from 0 on in this order. */
+ModelUnitKind model_unit_kind_of(const ModelShape *shape, guint64 unit);
 
 /* How the ranks of a tensor group hold a parameter. */
 typedef enum {
@@ -56,7 +73,10 @@ typedef struct {
   gboolean fp8;     /* of a linear layer whose matmuls run in fp8 */
   int place;        /* ModelPlace */
   guint64 whole;    /* elements of it in the model, whatever the share; padding of the vocabulary not counted */
-  guint32 copies;   /* SPLIT: tensor ranks that hold the same part, whose gradients are to be summed over them; else 1.
+  gboolean
+      expert;     /* of experts, which the ranks of MODEL_AXIS_EXPERT share: gradients are to be summed over those ranks
+                       alone that hold the same ones */
+  guint32 copies; /* SPLIT: tensor ranks that hold the same part, whose gradients are to be summed over them; else 1.
                       In a joined projection only its keys and values are copies */
 } ModelParameter;
 
@@ -100,7 +120,7 @@ typedef struct {
   guint64 bytes;
 } ModelTensor;
 
-typedef enum { MODEL_AXIS_TENSOR, MODEL_AXIS_CONTEXT, MODEL_AXIS_EXPERT } ModelAxis;
+typedef enum { MODEL_AXIS_TENSOR, MODEL_AXIS_CONTEXT, MODEL_AXIS_EXPERT, MODEL_AXIS_EXPERT_TENSOR } ModelAxis;
 
 typedef enum {
   MODEL_EXCHANGE_NONE,

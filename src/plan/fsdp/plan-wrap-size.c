@@ -70,6 +70,7 @@ guint plan_wrap_inside(const ModelUnit *block, guint64 least, PlanWrapModule *re
 gboolean plan_wrap_splits_blocks(const ModelShape *shape, guint64 least) {
   guint64 queries = shape->heads * shape->head_dim, keys = shape->kv_heads * shape->head_dim;
   guint64 attention = shape->hidden_size * (2 * queries + 2 * keys);
-  guint64 mlp = shape->hidden_size * shape->intermediate_size * (shape->family == MODEL_LLAMA ? 3 : 2);
+  guint64 mlp =
+      shape->hidden_size * shape->intermediate_size * (model_has(model_shape_traits(shape), MODEL_GATED) ? 3 : 2);
   return MAX(attention, mlp) >= least;
 }

@@ -4,9 +4,8 @@
 typedef enum { EMBEDDING, BLOCK, HEAD } Part;
 
 static Part part_of(const PlanWalk *walk, guint32 index) {
-  static const Part parts[MODEL_UNIT_KINDS] = {
-      [MODEL_UNIT_EMBEDDING] = EMBEDDING, [MODEL_UNIT_LAYER] = BLOCK, [MODEL_UNIT_HEAD] = HEAD};
-  return parts[walk->units[index].unit->kind];
+  ModelUnitKind kind = walk->units[index].unit->kind;
+  return kind == MODEL_UNIT_EMBEDDING ? EMBEDDING : kind == MODEL_UNIT_HEAD ? HEAD : BLOCK;
 }
 
 #define ROOT(walk)  ((walk)->n_units)     /* owners beside the parts themselves */

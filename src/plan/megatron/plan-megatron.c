@@ -151,7 +151,7 @@ static void add_dummies(Megatron *megatron) {
     const ModelParameter *shape = &unit->parameters[parameters->list[p].index];
     guint same = 0;
     megatron->dummies[p] = PROGRAM_NONE;
-    if (unit->kind != MODEL_UNIT_LAYER || shape->elements == shape->rows ||
+    if (!model_unit_is_layer(unit->kind) || shape->elements == shape->rows ||
         megatron->options->layers_by != PLAN_MEGATRON_ENGINE)
       continue;
     while (same < p && (megatron->dummies[same] == PROGRAM_NONE || parameters->list[same].elements != shape->elements ||

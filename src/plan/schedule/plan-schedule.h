@@ -41,7 +41,7 @@ typedef struct {
   guint32 ranks;           /* of the pipeline */
   guint32 chunks;          /* per rank: 2 of zbv, any of interleaved, else 1 */
   guint32 micros;
-  guint32 group; /* interleaved: micro-batches that a chunk plays in a row (plan_schedule_group_...) */
+  guint32 group;  /* interleaved: micro-batches that a chunk plays in a row (plan_schedule_group_...) */
   gboolean early; /* what a pass receives is there from the pass of its kind before on (plan-transfer.h) */
 } PlanScheduleShape;
 

@@ -3,13 +3,14 @@
  *   g_autoptr(StudyLayers) layers = study_layers(study, error);
  *   for (guint i = 0; i < layers->n_ops; i++) … layers->ops[i].flops …
  *
- * The embedding and the head stand once; the layer once for all `layers->layers` of them, which are alike. */
+ * Each kind of unit stands once, for all that are alike: embedding, head, and as many kinds of layer as the model has. */
 #pragma once
 
+#include "model-unit.h"
 #include "study.h"
 
 typedef struct {
-  const char *unit;      /* "embedding", "layer", "head" */
+  const char *unit;      /* of model_unit_names: "embedding", "layer", "head", … */
   const char *direction; /* "forward", "backward" */
   const char *name, *kind;
   double flops;
@@ -22,7 +23,8 @@ typedef struct {
   char *model, *gpu;
   char *basis; /* whose measurements the times rest on, for people */
   guint64 parameters, layers, micro_batch, sequence_length;
-  guint64 unit_parameters[3]; /* embedding, one layer, head; a tied head's matrix is the embedding's */
+  guint64 unit_parameters[MODEL_UNIT_VARIANTS]; /* of one of each kind; a tied head's matrix is the embedding's */
+  ModelUnitKind *kinds;                         /* of each layer */
   StudyLayerOp *ops;
   guint n_ops;
   GStringChunk *names;

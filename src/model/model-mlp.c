@@ -1,0 +1,122 @@
+/* Gated and plain MLPs as operations, each way. */
+#include "model-mlp.h"
+
+#include "model-projections.h"
+
+static double inside_bytes(const ModelBuild *build, const ModelMlp *mlp) {
+  return build->e * build->t * mlp->width;
+}
+
+static double whole_bytes(const ModelBuild *build) {
+  return build->e * build->t * build->h;
+}
+
+static gboolean is_gated(const ModelBuild *build) {
+  return model_build_has(build, MODEL_GATED);
+}
+
+void model_mlp_define(ModelBuild *build, ModelMlp *mlp, const ModelMlpNames *names, double width) {
+  gboolean bias = model_build_has(build, MODEL_MLP_BIAS), joined = model_projections_gate_joined(build);
+  mlp->names = names;
+  mlp->width = width;
+  if (is_gated(build) && joined)
+    mlp->gate_up = model_linear(build, &names->gate_up, MODEL_COLUMNS, build->h, 2 * width, bias);
+  else if (is_gated(build))
+    mlp->gate = model_linear(build, &names->gate, MODEL_COLUMNS, build->h, width, bias);
+  if (!is_gated(build) || !joined)
+    mlp->up = model_linear(build, &names->up, MODEL_COLUMNS, build->h, width, bias);
+  mlp->down = model_linear(build, &names->down, MODEL_ROWS, width, build->h, bias);
+}
+
+/* silu (in, out) and the product (two in, one out); back: the product's two gradients (two in, one out each), silu's
+ * (two in, one out). Fused they are one kernel each way, which keeps no silu: two in, one out; back: three in, two
+ * out. Of a joined matmul's output both read halves of rows, with stride, and their gradients are joined after. */
+static void gated_forward(ModelBuild *build, ModelMlp *mlp, ModelSet normed) {
+  const ModelMlpNames *names = mlp->names;
+  double f = inside_bytes(build, mlp);
+  gboolean joined = model_projections_gate_joined(build), fused = build->fused_activation;
+  mlp->gate_out = model_build_inner(build, joined ? names->both_out : names->gate_out, joined ? 2 * f : f);
+  mlp->up_out = joined ? mlp->gate_out : model_build_inner(build, names->up_out, f);
+  mlp->silu = fused ? 0 : model_build_inner(build, names->act, f);
+  mlp->product = model_build_inner(build, names->product, f);
+  if (joined) {
+    model_linear_forward(build, &mlp->gate_up, normed, mlp->gate_out);
+  } else {
+    model_linear_forward(build, &mlp->gate, normed, mlp->gate_out);
+    model_linear_forward(build, &mlp->up, normed, mlp->up_out);
+  }
+  model_build_kernels(build, MODEL_FORWARD, names->gated, joined && !fused ? KERNEL_ROTARY : KERNEL_MEMORY,
+                      fused ? 1 : 2, (fused ? 3 : 5) * f, mlp->gate_out | mlp->up_out, mlp->silu | mlp->product)
+      ->saves = mlp->gate_out | mlp->up_out | mlp->silu;
+}
+
+void model_mlp_forward(ModelBuild *build, ModelMlp *mlp, ModelSet x, ModelSet y) {
+  const ModelMlpNames *names = mlp->names;
+  double f = inside_bytes(build, mlp);
+  ModelSet normed = model_region_enter(build, &mlp->in, &names->region, x);
+  if (!is_gated(build)) {
+    mlp->up_out = model_build_inner(build, names->up_out, f);
+    mlp->product = model_build_inner(build, names->plain, f);
+    model_linear_forward(build, &mlp->up, normed, mlp->up_out);
+    model_build_memory(build, MODEL_FORWARD, names->activation, 2 * f, mlp->up_out, mlp->product)->saves = mlp->up_out;
+  } else {
+    gated_forward(build, mlp, normed);
+  }
+  model_linear_forward(build, &mlp->down, mlp->product, y);
+}
+
+static ModelSet separate_gate_backward(ModelBuild *build, ModelMlp *mlp, ModelSet d_product, ModelSet d_normed) {
+  const ModelMlpNames *names = mlp->names;
+  double f = inside_bytes(build, mlp);
+  ModelSet d_up = model_build_inner(build, names->d_up, f);
+  ModelSet d_silu = build->fused_activation ? 0 : model_build_inner(build, names->d_act, f);
+  ModelSet d_gate = model_build_inner(build, names->d_gate, f);
+  ModelSet of_gate = model_build_inner(build, names->of_gate, whole_bytes(build));
+  if (build->fused_activation)
+    model_build_memory(build, MODEL_BACKWARD, names->gated_back, 5 * f, d_product | mlp->gate_out | mlp->up_out,
+                       d_gate | d_up);
+  else
+    model_build_kernels(build, MODEL_BACKWARD, names->mul_back, KERNEL_MEMORY, 2, 6 * f,
+                        d_product | mlp->up_out | mlp->silu, d_up | d_silu);
+  model_region_return(build, &mlp->in);
+  model_linear_backward(build, &mlp->up, mlp->in.again, d_up, d_normed);
+  if (!build->fused_activation)
+    model_build_memory(build, MODEL_BACKWARD, names->act_back, 3 * f, d_silu | mlp->gate_out, d_gate);
+  model_linear_backward(build, &mlp->gate, mlp->in.again, d_gate, of_gate);
+  model_build_memory(build, MODEL_BACKWARD, names->sum, 3 * whole_bytes(build), d_normed | of_gate, 0);
+  return model_region_leave(build, &mlp->in, d_normed);
+}
+
+static ModelSet joined_gate_backward(ModelBuild *build, ModelMlp *mlp, ModelSet d_product, ModelSet d_normed) {
+  const ModelMlpNames *names = mlp->names;
+  double f = inside_bytes(build, mlp);
+  ModelSet d_gate_up = model_build_inner(build, names->d_both, 2 * f);
+  if (build->fused_activation) {
+    model_build_memory(build, MODEL_BACKWARD, names->gated_back, 5 * f, d_product | mlp->gate_out, d_gate_up);
+  } else {
+    ModelSet d_silu = model_build_inner(build, names->d_act, f), d_up = model_build_inner(build, names->d_up, f);
+    ModelSet d_gate = model_build_inner(build, names->d_gate, f);
+    model_build_kernels(build, MODEL_BACKWARD, names->mul_back, KERNEL_ROTARY, 2, 6 * f,
+                        d_product | mlp->up_out | mlp->silu, d_up | d_silu);
+    model_build_kernels(build, MODEL_BACKWARD, names->act_back, KERNEL_ROTARY, 1, 3 * f, d_silu | mlp->gate_out,
+                        d_gate);
+    model_build_memory(build, MODEL_BACKWARD, names->split_back, 4 * f, d_gate | d_up, d_gate_up);
+  }
+  return model_region_backward(build, &mlp->in, &mlp->gate_up, d_gate_up, d_normed);
+}
+
+/* gelu: in, out; back: two in, one out. */
+ModelSet model_mlp_backward(ModelBuild *build, ModelMlp *mlp, ModelSet d_y) {
+  const ModelMlpNames *names = mlp->names;
+  double f = inside_bytes(build, mlp);
+  ModelSet d_normed = model_region_gradient(build, &mlp->in);
+  ModelSet d_product = model_build_inner(build, names->d_product, f);
+  model_linear_backward(build, &mlp->down, mlp->product, d_y, d_product);
+  if (!is_gated(build)) {
+    ModelSet d_up = model_build_inner(build, names->d_up, f);
+    model_build_memory(build, MODEL_BACKWARD, names->activation_back, 3 * f, d_product | mlp->up_out, d_up);
+    return model_region_backward(build, &mlp->in, &mlp->up, d_up, d_normed);
+  }
+  return (model_projections_gate_joined(build) ? joined_gate_backward : separate_gate_backward)(build, mlp, d_product,
+                                                                                                d_normed);
+}
