@@ -45,9 +45,9 @@ static const RandomAxis pipelines[] = {
     {"parallel.pipeline", {"2", "4"}},
     {"nanotron.tp_linear_async_communication", {"no", "yes"}},
     {"cluster.nodes", {"1", "2"}},
-    {"cluster.topology", {"dgx-h100", "h100-eth100"}},
+    {"cluster.topology", {"dgx-h100", "dgx-a100"}},
     {"training.sequence_length", {"256", "1024"}},
-    {"training.gradient_accumulation", {"31", "40", "57"}},
+    {"training.gradient_accumulation", {"31", "150", "201"}},
     {"training.activation_checkpointing", {"none", "full"}},
 };
 
@@ -105,21 +105,25 @@ static gboolean reports_equal(const RunReport *a, const RunReport *b) {
   return same;
 }
 
-/* What a block may be larger than its request by before it is split (PyTorch's kLargeBuffer remainder). */
-#define UNSPLIT (1 << 20)
-
-/* Micro-batches in flight take turns in the allocator's blocks, which may settle later than what is played before it is
- * counted: blocks then differ by what is not split off. */
+/* Of a pipeline times are exact. Its micro-batches in flight take turns in the allocator's blocks, which may settle
+ * later than what is played before it is counted: by a segment or two, here a thousandth. The busiest link of a class
+ * may be another in a long step than in the short ones. */
 static void settle(guint64 *counted, guint64 plain) {
-  if (*counted != plain && MAX(*counted, plain) - MIN(*counted, plain) <= 4 * UNSPLIT)
+  if (MAX(*counted, plain) - MIN(*counted, plain) <= plain / 1000)
     *counted = plain;
 }
 
-static void settle_blocks(RunReport *counted, const RunReport *plain) {
+static void settle_levels(RunReport *counted, const RunReport *plain) {
   for (guint32 i = 0; i < counted->n_classes && counted->n_classes == plain->n_classes; i++) {
-    settle(&counted->classes[i].peak_allocated, plain->classes[i].peak_allocated);
-    settle(&counted->classes[i].peak_active, plain->classes[i].peak_active);
+    RunClass *a = &counted->classes[i];
+    const RunClass *b = &plain->classes[i];
+    settle(&a->peak_allocated, b->peak_allocated);
+    settle(&a->peak_active, b->peak_active);
+    settle(&a->peak_reserved, b->peak_reserved);
+    settle(&a->device_used, b->device_used);
   }
+  for (guint32 i = 0; i < counted->n_links && counted->n_links == plain->n_links; i++)
+    counted->links[i].busy = MAX(counted->links[i].busy, plain->links[i].busy);
 }
 
 static void compare(const RandomAxis *of, gsize n_axes, gboolean timeline, guint points) {
@@ -140,7 +144,7 @@ static void compare(const RandomAxis *of, gsize n_axes, gboolean timeline, guint
     settled += fast->report->steps_played > 2;
     retried += fast->report->classes[0].retries > 0 && !fast->report->classes[0].has_oom;
     if (of == pipelines)
-      settle_blocks(fast->report, plain->report);
+      settle_levels(fast->report, plain->report);
     gboolean same = reports_equal(fast->report, plain->report);
     CU_ASSERT_TRUE(same);
     for (guint s = 0; !same && s < fast->settings->len; s++)

@@ -9,10 +9,11 @@
  * all three together cost less than the step. */
 static const guint32 tries[] = {3, 8};
 
-/* A pipeline is in its rhythm once all stages are busy, and leaves it as they run out; with several micro-batches in
- * flight, which take turns in the allocator's blocks, that takes longer to settle. */
-static const struct { guint32 rounds, least; } filled[] = {{2, 12}, {4, 24}};
-G_STATIC_ASSERT(G_N_ELEMENTS(filled) == G_N_ELEMENTS(tries));
+/* A pipeline is in its rhythm once all stages are busy, and leaves it as they run out. Its micro-batches in flight take
+ * turns in the allocator's blocks, which settles late: a body of many shows it. */
+static const guint32 rounds[] = {2, 4}; /* of all stages */
+#define SETTLING 12                     /* micro-batches, at least */
+G_STATIC_ASSERT(G_N_ELEMENTS(rounds) == G_N_ELEMENTS(tries));
 
 #define MOST_PLAYED 4096 /* micro-batches: beyond, those that are not alike are counted all the same */
 
@@ -51,15 +52,23 @@ static gboolean try_bodies(StudyWalk *walk, const StudyOptions *options, const R
   return played;
 }
 
-/* Micro-batches after which a schedule repeats: of interleaved chunks a group. */
-static guint32 body_of(const PlanRecipe *recipe) {
-  return recipe->axes.schedule == LAYOUT_SCHEDULE_INTERLEAVED ? recipe->pipeline.group : 1;
+static guint32 stages_of(const PlanRecipe *recipe) {
+  return MAX(recipe->axes.layout.degree[LAYOUT_PIPELINE], 1);
 }
 
+/* Micro-batches after which a step goes on as before; of interleaved chunks whole groups. */
+static guint32 body_of(const PlanRecipe *recipe) {
+  guint32 group = recipe->axes.schedule == LAYOUT_SCHEDULE_INTERLEAVED ? recipe->pipeline.group : 1;
+  guint32 least = stages_of(recipe) > 1 ? MAX(stages_of(recipe), SETTLING) : 1;
+  return (least + group - 1) / group * group;
+}
+
+/* As many more than it takes as make the rest whole bodies. */
 static guint32 first_play(const PlanRecipe *recipe, guint attempt) {
-  guint32 body = body_of(recipe), stages = MAX(recipe->axes.layout.degree[LAYOUT_PIPELINE], 1);
-  guint32 least = stages > 1 ? MAX(filled[attempt].rounds * stages, filled[attempt].least) : tries[attempt];
-  return MAX(tries[attempt], (least + body - 1) / body) * body;
+  guint64 all = recipe->gradient_accumulation;
+  guint32 stages = stages_of(recipe), body = body_of(recipe);
+  guint32 least = stages > 1 ? MAX(rounds[attempt] * stages, rounds[attempt] * SETTLING) : tries[attempt];
+  return all > least ? least + (guint32)((all - least) % body) : least;
 }
 
 gboolean study_count(StudyWalk *walk, const StudyOptions *options, RunReport **ret, GError **error) {
@@ -70,7 +79,7 @@ gboolean study_count(StudyWalk *walk, const StudyOptions *options, RunReport **r
                     !options->chunks;
        i++) {
     guint32 played = first_play(&walk->recipe, i);
-    if (all <= cost_of(played, body) || (all - played) % body != 0)
+    if (all <= cost_of(played, body))
       break;
     RunBodies bodies = {.played = played, .body = body, .more = (all - played) / body};
     gboolean anyway = i + 1 == G_N_ELEMENTS(tries) && all > MOST_PLAYED;

@@ -4,7 +4,9 @@
  *   if (!study_count(walk, options, &report, error)) return NULL;      // an error
  *   if (report == NULL) … all are to be played …
  *
- * Cost: that of a dozen micro-batches, whatever the accumulation. Private to this floor. */
+ * Cost: that of a dozen micro-batches, whatever the accumulation; of a pipeline, of a hundred. Of a pipeline times are
+ * exact, while levels of the allocator may be a segment or two off, and the busiest link of a class another: both can
+ * settle later than what is played. Private to this floor. */
 #pragma once
 
 #include "study-walk.h"
