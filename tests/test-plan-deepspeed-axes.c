@@ -123,8 +123,8 @@ static void tied_gradients_are_reduced(void) {
   }
 }
 
-/* Gradients are reduced after the last pass and what it sends, with overlap_comm too; the norm is of all ranks of a copy
- * of the model, the loss of the last stage goes to the others. */
+/* Gradients are reduced after the last pass and what it sends, with overlap_comm too; the norm is of all ranks of a
+ * copy of the model, the loss of the last stage goes to the others. */
 static void the_step_ends_in_order(void) {
   g_autoptr(Program) program = axes_case(7, FALSE, 16,
                                          (const char *[]){deepspeed, "parallel.tensor=2", "parallel.pipeline=2",
@@ -139,7 +139,8 @@ static void the_step_ends_in_order(void) {
   CU_ASSERT_EQUAL(axes_case_group(program, 1, "broadcast loss"), 2);
 }
 
-/* AutoTP reduces an input's gradient for each column layer: q, k, v, gate, up; Megatron's joined layers once a branch. */
+/* AutoTP reduces an input's gradient for each column layer: q, k, v, gate, up; Megatron's joined layers once a
+ * branch. */
 static void autotp_reduces_each(void) {
   static const struct {
     const char *kind;

@@ -1,4 +1,5 @@
-/* FSDP2 beside tensor, context and pipeline parallelism: what is gathered, reduced and summed when, and what is refused. */
+/* FSDP2 beside tensor, context and pipeline parallelism: what is gathered, reduced and summed when, and what is
+ * refused. */
 #include <string.h>
 
 #include "axes-case.h"
@@ -41,7 +42,8 @@ static void any_layout_plays(void) {
 
 /* Two stages, four micro-batches, 1F1B: stage 0 plays F0 F1 B0 F2 B1 F3 B2 B3. Parameters come once, for F0, and go
  * after B3; resharded after each forward they come for F0 and for what follows a forward: F1, B0, B1, B2. Gradients are
- * reduced once either way. A gather is of all that data ranks share of the stage: 4 layers of 41 088 × 16 / … elements. */
+ * reduced once either way. A gather is of all that data ranks share of the stage: 4 layers of 41 088 × 16 / …
+ * elements. */
 static void a_pipeline_gathers_once(void) {
   static const struct {
     const char *reshard;
@@ -98,7 +100,8 @@ static void norms_are_summed(void) {
   }
 }
 
-/* The norm of all gradients goes over the ranks that share out the parameters, then the tensor ranks, then the stages. */
+/* The norm of all gradients goes over the ranks that share out the parameters, then the tensor ranks, then the
+ * stages. */
 static void the_norm_goes_along_every_axis(void) {
   g_autoptr(Program) program = axes_case(7, FALSE, 16,
                                          (const char *[]){fsdp2, stage_3, "parallel.tensor=2", "parallel.pipeline=2",

@@ -180,8 +180,8 @@ static void auto_yields(void) {
 }
 
 /* Beside other axes: the shard group is of ranks with the same parameters, 64 GPUs / (2 × 2 × 2 copies), context ranks
- * among them; a pipeline cuts the local batch of 8 into micro-batches of 2, four of which are one run; 30 layers and both ends as one each in stages of 8 are 4
- * stages, 2 chunks on each of 2 ranks. */
+ * among them; a pipeline cuts the local batch of 8 into micro-batches of 2, four of which are one run; 30 layers and
+ * both ends as one each in stages of 8 are 4 stages, 2 chunks on each of 2 ranks. */
 static void torchtitan_axes(void) {
 #define AXES  "[training]\nlocal_batch_size = 8\n[parallelism]\n"
 #define PIPED AXES "pipeline_parallel_degree = 2\n"
