@@ -6,6 +6,10 @@
   "parallel.framework=nanotron", "parallel.pipeline=" pipeline, "parallel.tensor=" tensor,                             \
       "training.sequence_length=512"
 
+#define MEGATRON(pipeline, tensor)                                                                                     \
+  "parallel.framework=megatron", "parallel.zero_stage=1", "parallel.pipeline=" pipeline, "parallel.tensor=" tensor,    \
+      "training.sequence_length=512", "training.gradient_accumulation=8"
+
 static void a_class_is_a_stage(void) {
   static const TwinsCase cases[] = {
       {"llama2-7b", 1, {NANOTRON("2", "1"), "training.gradient_accumulation=3"}, 2},
@@ -18,6 +22,9 @@ static void a_class_is_a_stage(void) {
        1,
        {NANOTRON("1", "8"), "nanotron.tp_linear_async_communication=yes", "parallel.sequence_parallel=yes"},
        1},
+      {"llama2-7b", 1, {MEGATRON("2", "2"), "parallel.sequence_parallel=yes", "parallel.context=2"}, 2},
+      {"llama2-7b", 1, {MEGATRON("4", "2"), "parallel.interleave=2", "megatron.overlap_grad_reduce=yes"}, 4},
+      {"gpt2-xl", 1, {MEGATRON("4", "1")}, 4},
   };
   for (gsize i = 0; i < G_N_ELEMENTS(cases); i++)
     twins_check(&cases[i]);

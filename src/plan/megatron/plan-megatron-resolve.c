@@ -151,6 +151,20 @@ gboolean plan_megatron_resolve(const PlanGiven *given, PlanRecipe *recipe, GErro
                             "is modelled as of core 0.12 on; no version", error);
 }
 
+static void note_axes(const PlanRecipe *recipe, GPtrArray *notes) {
+  const PlanMegatron *options = &recipe->megatron;
+  gboolean beside = is_interleaved(recipe) && options->overlap_p2p;
+  if (stages_of(recipe) > 1)
+    g_ptr_array_add(notes, g_strdup(beside ? "megatron: stages receive beside compute, from the pass before on "
+                                             "(overlap_p2p_communication)"
+                                           : "megatron: after each exchange between stages the host waits for the "
+                                             "device (batch_p2p_sync)"));
+  if (recipe->axes.layout.degree[LAYOUT_TENSOR] > 1)
+    g_ptr_array_add(notes, g_strdup_printf("megatron: the vocabulary is padded to a multiple of %" G_GUINT64_FORMAT
+                                           " x %u tensor ranks",
+                                           options->vocabulary_multiple, recipe->axes.layout.degree[LAYOUT_TENSOR]));
+}
+
 void plan_megatron_note(const PlanRecipe *recipe, GPtrArray *notes) {
   const PlanMegatron *options = &recipe->megatron;
   g_ptr_array_add(
@@ -166,4 +180,5 @@ void plan_megatron_note(const PlanRecipe *recipe, GPtrArray *notes) {
     g_ptr_array_add(notes, g_strdup(options->overlap_param_gather
                                         ? "megatron: parameters are gathered in the next forward, bucket by bucket"
                                         : "megatron: parameters are gathered after the step, which nothing hides"));
+  note_axes(recipe, notes);
 }
