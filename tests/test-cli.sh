@@ -289,7 +289,7 @@ refuses "several machines at once" 'a kind and one file' import nccl-topology "$
 refuses "no kind" 'a kind and a file' import
 refuses "unknown kind" 'did you mean "nccl-tests"?' import nccl-test gather.log
 refuses "log without its machine" 'add --topology' import nccl-tests gather.log
-refuses "missing log" 'none.log: cannot be read' import nccl-tests none.log -t dgx-h100
+refuses "missing log" 'no file "none.log"' import nccl-tests none.log -t dgx-h100
 refuses "failed log" 'failed.log:6: nothing to fit: it failed before its first row' import nccl-tests \
   "$data/nccl-tests/failed.log" -t dgx-a100
 refuses "RCCL" 'AMD GPUs are not modelled yet' import nccl-tests "$data/nccl-tests/rccl.log" -t dgx-a100
@@ -341,7 +341,7 @@ says "a log as JSON" '"measured_time_ps"' collective all-reduce -t dgx-h100 -n 2
 refuses "a log of other GPUs" 'sweep.log:7: measured on 16 GPUs, not 8' collective all-reduce -t dgx-h100 \
   --compare sweep.log
 refuses "a log that is none" 'holds no rows of nccl-tests' collective all-reduce -t dgx-h100 --compare a.ini
-refuses "a missing log" 'sweep.lg: cannot be read' collective all-reduce -t dgx-h100 --compare sweep.lg
+refuses "a missing log" 'no file "sweep.lg"' collective all-reduce -t dgx-h100 --compare sweep.lg
 
 # Predicted against measured.
 truth=$source/tests/data/truth

@@ -183,6 +183,43 @@ static void loads_by_ending(void) {
   HARNESS_FAILS(conf_tree_load("tests/nothing.yaml", &error), error, "no file \"tests/nothing.yaml\"");
 }
 
+/* What gzip packed is read as what it is; other archives are named. */
+static void packed(void) {
+  static const char gzip[] = /* of {"a": 7} and a line feed */
+      "\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\x03\xab\x56\x4a\x54\xb2\x52\x30\xaf\xe5\x02"
+      "\x00\x48\xdd\xca\x58\x09\x00\x00\x00";
+  static const struct {
+    const char *bytes, *fragment;
+    gsize length;
+  } archives[] = {{"PK\x03\x04rest", "is a zip archive; unpack it (unzip)", 8},
+                  {"\x28\xb5\x2f\xfdrest", "is packed; unpack it first (unzstd)", 8},
+                  {"\x1f\x8b\x08rest", "is packed by gzip and broken", 7}};
+  g_autofree char *folder = g_dir_make_tmp("foretrain-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename(folder, "a.json", NULL);
+  GError *error = NULL;
+  g_file_set_contents(path, gzip, sizeof gzip - 1, NULL);
+  g_autoptr(ConfTree) tree = conf_tree_load(path, &error);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(tree);
+  CU_ASSERT_STRING_EQUAL(conf_tree_find(tree, "a")->text, "7");
+  for (gsize i = 0; i < G_N_ELEMENTS(archives); i++) {
+    g_file_set_contents(path, archives[i].bytes, (gssize)archives[i].length, NULL);
+    HARNESS_FAILS(conf_tree_load(path, &error), error, archives[i].fragment);
+  }
+  g_remove(path);
+  g_rmdir(folder);
+}
+
+/* An error quotes some of a line of a million characters, not all of it. */
+static void long_quotes_are_cut(void) {
+  GError *error = NULL;
+  g_autofree char *long_name = g_strnfill(1000000, 'x');
+  base_error_set_at(&error, &(BasePlace){.file = "f"}, "found %s; say why", long_name);
+  CU_ASSERT_TRUE(strlen(error->message) < 1300);
+  CU_ASSERT_TRUE(g_str_has_prefix(error->message, "f: found xxx"));
+  CU_ASSERT_TRUE(g_str_has_suffix(error->message, "xxx; say why"));
+  g_clear_error(&error);
+}
+
 int main(void) {
   return harness_run("conf-tree", (HarnessCase[]){{"one tree from three syntaxes", one_tree_from_three},
                                                   {"places", places},
@@ -191,5 +228,7 @@ int main(void) {
                                                   {"typed values", typed_values},
                                                   {"refusals", refusals},
                                                   {"loads by ending", loads_by_ending},
+                                                  {"packed", packed},
+                                                  {"long quotes are cut", long_quotes_are_cut},
                                                   {NULL, NULL}});
 }

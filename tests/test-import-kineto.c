@@ -123,7 +123,7 @@ static void refuses(void) {
        ":2: times of events lie more than 26 days apart"},
       {"[] 1", "expected the end of the file"},
       {"{\"traceEvents\": []}", "has no kernels of a GPU"},
-      {"\x1f\x8b\x08", "is packed; unpack it first"},
+      {"\x1f\x8b\x08", "is packed by gzip and broken"},
   };
   ImportKineto got = {.steps = 7};
   for (gsize i = 0; i < G_N_ELEMENTS(broken); i++) {

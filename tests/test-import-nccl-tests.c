@@ -4,6 +4,7 @@
 
 #include "harness.h"
 #include "import-nccl-tests.h"
+#include "import-usable.h"
 
 static ImportLog *load(const char *name) {
   g_autofree char *relative = g_build_filename("tests/data/nccl-tests", name, NULL);
@@ -149,7 +150,7 @@ static void no_measurement(void) {
   g_autoptr(ImportLog) nothing = import_log_parse("x", "no log\n\xff\xfe\n", 10);
   CU_ASSERT_EQUAL(nothing->runs->len, 0);
   GError *error = NULL;
-  HARNESS_FAILS(import_log_load("nowhere.log", &error) != NULL, error, "nowhere.log: cannot be read");
+  HARNESS_FAILS(import_log_load("nowhere.log", &error) != NULL, error, "no file \"nowhere.log\"");
 }
 
 /* A group or rank below 0, or of more digits than there are GPUs, is no line of the list. */
@@ -187,6 +188,44 @@ static void any_bytes(void) {
   g_rand_free(random);
 }
 
+#define HEAD "# nThread 1 nGpus 2 minBytes 8 maxBytes 8\n"
+#define TAIL "# Out of bounds values : 1 FAILED\n# Avg bus bandwidth    : 1\n"
+
+/* A row with wrong results is one row; where no row says which were wrong, the run is refused. */
+static void wrong_rows(void) {
+  static const struct {
+    const char *text;
+    gboolean used;
+  } logs[] = {
+      {HEAD "1024 256 float sum -1 10.0 0.10 0.10 0 10.0 0.10 0.10 7\n2048 512 float sum -1 9.0 0.2 0.2 0 9.0 0.2 0.2 "
+            "0\n" TAIL,
+       TRUE},
+      {HEAD "1024 256 float sum -1 10.0 0.10 0.10 0 10.0 0.10 0.10 0\n" TAIL, FALSE},
+  };
+  for (gsize i = 0; i < G_N_ELEMENTS(logs); i++) {
+    g_autoptr(ImportLog) log = import_log_parse("a.log", logs[i].text, strlen(logs[i].text));
+    const ImportRun *run = g_ptr_array_index(log->runs, 0);
+    g_autofree char *why = import_run_refusal(run);
+    CU_ASSERT_EQUAL(why == NULL, logs[i].used);
+    CU_ASSERT_TRUE(import_run_may_be(run, IMPORT_ALL_REDUCE));
+    CU_ASSERT_FALSE(import_run_may_be(run, IMPORT_ALL_GATHER)); /* which reduces nothing */
+    CU_ASSERT_EQUAL(import_row_is_wrong(&g_array_index(run->rows, ImportRow, 0)), logs[i].used);
+  }
+}
+
+/* Open MPI's tag of another process in the middle of a line names no host. */
+static void tags_inside_lines(void) {
+  static const char text[] = "# Rank  0 Pid 11 on [1,4]<stdout>:node1 device  0 [0x0f] NVIDIA H100 80GB HBM3\n"
+                             "[1,1]<stdout>:# Rank  1 Pid 12 on node1 device  1 [0x1f] NVIDIA H100 80GB HBM3\n"
+                             "1024 256 float sum -1 10.0 0.10 0.10 0 10.0 0.10 0.10 0\n";
+  g_autoptr(ImportLog) log = import_log_parse("a.log", text, strlen(text));
+  const ImportRun *run = g_ptr_array_index(log->runs, 0);
+  CU_ASSERT_EQUAL(run->nodes, 1);
+  CU_ASSERT_EQUAL(run->ranks, 2);
+  CU_ASSERT_FALSE(import_run_other_gpu(run, "h100-sxm5-80gb"));
+  CU_ASSERT_TRUE(import_run_other_gpu(run, "a100-sxm4-80gb"));
+}
+
 int main(void) {
   return harness_run("nccl-tests logs", (HarnessCase[]){{"two collectives", two_collectives},
                                                         {"the layout of 2019", old_layout},
@@ -196,5 +235,7 @@ int main(void) {
                                                         {"no measurement", no_measurement},
                                                         {"absurd ranks", absurd_ranks},
                                                         {"any bytes", any_bytes},
+                                                        {"wrong rows", wrong_rows},
+                                                        {"tags inside lines", tags_inside_lines},
                                                         {NULL, NULL}});
 }

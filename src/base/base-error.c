@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 G_DEFINE_QUARK(sim - error - quark, sim_error)
 
@@ -21,10 +22,28 @@ static char *place_text(const BasePlace *place) {
   return g_string_free(text, FALSE);
 }
 
+#define CHARACTERS_MOST 1200 /* of a message; what is left of a longer one, from its beginning and its end: */
+#define HEAD            800
+#define TAIL            300
+
+/* A message that quotes a whole file is no message. Takes it. */
+static char *cut(char *message) {
+  if (strlen(message) <= CHARACTERS_MOST)
+    return message;
+  g_autofree char *readable = g_utf8_make_valid(message, -1);
+  g_free(message);
+  glong length = g_utf8_strlen(readable, -1);
+  if (length <= CHARACTERS_MOST)
+    return g_steal_pointer(&readable);
+  g_autofree char *head = g_utf8_substring(readable, 0, HEAD);
+  g_autofree char *tail = g_utf8_substring(readable, length - TAIL, length);
+  return g_strconcat(head, " … ", tail, NULL);
+}
+
 void base_error_set_at(GError **error, const BasePlace *place, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  g_autofree char *message = g_strdup_vprintf(format, arguments);
+  g_autofree char *message = cut(g_strdup_vprintf(format, arguments));
   va_end(arguments);
   g_autofree char *where = place_text(place);
   g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s%s", where, message);

@@ -6,6 +6,7 @@
 #include "base-json.h"
 #include "cli-measured.h"
 #include "cli.h"
+#include "import-usable.h"
 #include "report-text.h"
 #include "study-collective.h"
 
@@ -196,7 +197,8 @@ static CliExit print_compared(const Collective *asked, GError **error) {
   for (guint i = 0; i < run->rows->len; i++) {
     const ImportRow *row = &g_array_index(run->rows, ImportRow, i);
     StudyCollectiveCall call;
-    if (row->bytes < from || row->bytes > to || !study_collective_call(collective, row->bytes, &call))
+    if (row->bytes < from || row->bytes > to || import_row_is_wrong(row) ||
+        !study_collective_call(collective, row->bytes, &call))
       continue;
     cli_measured_add(table, &call, row);
     json_call(json, &call, row);

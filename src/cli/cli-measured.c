@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "base-error.h"
+#include "base-names.h"
 #include "base-table.h"
+#include "import-usable.h"
 
 struct CliMeasured {
   BaseTable *table;
@@ -18,27 +20,44 @@ static const char *name_of(const ImportLog *log) {
   return g_ptr_array_index(log->files, 0);
 }
 
+/* Of the operation, or of none that is named, where its rows may be of it. */
+static gboolean is_of(const ImportRun *run, const char *operation) {
+  int named = base_names_find(import_operation_names, operation);
+  return run->operation == IMPORT_UNKNOWN ? named > 0 && import_run_may_be(run, (ImportOperation)named)
+                                          : (int)run->operation == named;
+}
+
+static const ImportRun *fail(const ImportLog *log, const ImportRun *run, GError **error, const char *format, ...)
+    G_GNUC_PRINTF(4, 5);
+static const ImportRun *fail(const ImportLog *log, const ImportRun *run, GError **error, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  g_autofree char *message = g_strdup_vprintf(format, arguments);
+  va_end(arguments);
+  base_error_set_at(error, &(BasePlace){.file = name_of(log), .line = run != NULL ? run->line : 0}, "%s", message);
+  return NULL;
+}
+
 const ImportRun *cli_measured_run(const ImportLog *log, const char *operation, GError **error) {
-  const char *other = NULL;
+  const ImportRun *other = NULL, *refused = NULL;
   for (guint i = 0; i < log->runs->len; i++) {
     const ImportRun *run = g_ptr_array_index(log->runs, i);
-    const char *name = import_operation_names[run->operation];
-    if (run->rows->len == 0)
-      continue;
-    if (run->rccl) {
-      g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: is of RCCL, which is not modelled; expected NCCL's tests",
-                  name_of(log));
-      return NULL;
-    }
-    if (run->operation == IMPORT_UNKNOWN || strcmp(name, operation) == 0)
+    g_autofree char *refusal = import_run_refusal(run);
+    if (refusal == NULL && is_of(run, operation))
       return run;
-    other = name;
+    if (refusal != NULL)
+      refused = refused != NULL ? refused : run;
+    else
+      other = run;
   }
-  if (other != NULL)
-    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: holds %s, not %s", name_of(log), other, operation);
-  else
-    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: holds no rows of nccl-tests", name_of(log));
-  return NULL;
+  g_autofree char *why = refused != NULL ? import_run_refusal(refused) : NULL;
+  if (other == NULL && why != NULL)
+    return fail(log, refused, error, "nothing to compare: %s", why);
+  if (other == NULL)
+    return fail(log, NULL, error, "holds no rows of nccl-tests");
+  return other->operation == IMPORT_UNKNOWN
+             ? fail(log, other, error, "its rows' redop is not that of %s", operation)
+             : fail(log, other, error, "holds %s, not %s", import_operation_names[other->operation], operation);
 }
 
 void cli_measured_settings(const ImportRun *run, CliMeasuredSettings *ret) {
@@ -71,10 +90,14 @@ CliMeasured *cli_measured_new(const ImportLog *log, const ImportRun *run, const 
   table->distances = g_array_new(FALSE, FALSE, sizeof(double));
   for (gsize i = 0; i < G_N_ELEMENTS(heads); i++)
     base_table_head(table->table, heads[i], i == 1 || i > 8 ? BASE_LEFT : BASE_RIGHT);
-  g_string_append_printf(table->head, "%s beside %s on %s, %u nodes, %u ranks (%s)\n\n", name_of(log),
+  g_string_append_printf(table->head, "%s beside %s on %s, %u nodes, %u ranks (%s)\n", name_of(log),
                          study_collective_operation(collective), study_collective_topology(collective),
                          study_collective_nodes(collective), study_collective_ranks(collective),
                          run->nccl_version != NULL ? run->nccl_version : "NCCL's version is not stated");
+  const char *gpu = study_collective_gpu(collective);
+  if (import_run_other_gpu(run, gpu))
+    g_string_append_printf(table->head, "The log is of %s, and the topology's GPUs are %s.\n", run->gpu, gpu);
+  g_string_append_c(table->head, '\n');
   return table;
 }
 

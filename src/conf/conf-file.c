@@ -4,6 +4,9 @@
 #include <string.h>
 
 #include "base-names.h"
+#include "conf-data.h"
+
+#define TEXT_MOST ((gsize)256 << 20)
 
 void conf_file_position(const char *data, gsize offset, guint *ret_line, guint *ret_column) {
   guint line = 1;
@@ -83,21 +86,14 @@ char *conf_file_take(const char *name, const char *data, gsize length, gsize *re
 }
 
 char *conf_file_read(const char *path, gsize *ret_length, GError **error) {
-  BasePlace place = {.file = path};
-  if (g_file_test(path, G_FILE_TEST_IS_DIR)) {
-    base_error_set_at(error, &place, "is a folder; expected a file");
+  g_autoptr(GBytes) bytes = conf_data_load(path, error);
+  if (bytes == NULL)
+    return NULL;
+  gsize length;
+  const char *data = g_bytes_get_data(bytes, &length);
+  if (length > TEXT_MOST) {
+    base_error_set_at(error, &(BasePlace){.file = path}, "has more than 256 MiB; no file of this kind is so large");
     return NULL;
   }
-  g_autofree char *data = NULL;
-  gsize length = 0;
-  g_autoptr(GError) cause = NULL;
-  if (!g_file_get_contents(path, &data, &length, &cause)) {
-    g_autofree char *advice = conf_file_advice(path);
-    if (g_error_matches(cause, G_FILE_ERROR, G_FILE_ERROR_NOENT))
-      base_error_set_at(error, &(BasePlace){0}, "no file \"%s\"%s", path, advice);
-    else
-      base_error_set_at(error, &(BasePlace){0}, "%s", cause->message);
-    return NULL;
-  }
-  return conf_file_take(path, data, length, ret_length, error);
+  return conf_file_take(path, data != NULL ? data : "", length, ret_length, error);
 }

@@ -9,8 +9,8 @@
 
 #include "base-error.h"
 
-/* NUL-terminated. Errors: SIM_ERROR_INPUT for what is missing (with the nearest name), a folder, or not UTF-8 text
- * (with line and column). Caller frees. */
+/* NUL-terminated, unpacked where gzip packed it. Errors: SIM_ERROR_INPUT for what is missing (with the nearest name), a
+ * folder, an archive, more than 256 MiB, or not UTF-8 text (with line and column). Caller frees. */
 char *conf_file_read(const char *path, gsize *ret_length, GError **error);
 
 /* The same checks for data from memory that `name` stands for; a copy without BOM. Caller frees. */

@@ -5,6 +5,7 @@
 
 #include "base-names.h"
 #include "import-model.h"
+#include "import-usable.h"
 
 /* Which rows decide a latency, and which a bandwidth. */
 #define SMALL_BYTES ((guint64)4 << 10)
@@ -184,46 +185,37 @@ static double median_error(const Fit *fit, guint run) {
   return errors->len > 0 ? g_array_index(errors, double, errors->len / 2) : 0;
 }
 
+/* What the log does not say and an option must; NULL: nothing. */
+static char *missing(ImportOperation operation, guint nodes) {
+  if (operation != IMPORT_UNKNOWN && nodes > 0)
+    return NULL;
+  const char *first = operation == IMPORT_UNKNOWN ? "which operation it measures: say so with --operation" : NULL;
+  const char *second = nodes == 0 ? "on how many nodes it ran: say so with --nodes" : NULL;
+  return g_strdup_printf("the log does not say %s%s%s", first != NULL ? first : second,
+                         first != NULL && second != NULL ? ", nor " : "",
+                         first != NULL && second != NULL ? second : "");
+}
+
 /* Why a run says nothing here, or NULL. */
 static char *reason(const ImportRun *run, const ImportFitOptions *options, const ImportModel *model, guint *ret_nodes) {
   ImportOperation operation = run->operation != IMPORT_UNKNOWN ? run->operation : options->operation;
   guint nodes = options->nodes > 0 ? options->nodes : run->nodes, gpus = import_model_gpus(model);
-  if (run->rccl)
-    return g_strdup("it is RCCL's: AMD GPUs are not modelled yet");
-  if (run->rows->len == 0)
-    return run->failure != NULL ? g_strdup_printf("it failed before its first row: %s", run->failure)
-                                : g_strdup("it has no rows");
-  if (run->processes > 1)
-    return g_strdup_printf("%u processes each printed as rank 0, so each ran alone (nccl-tests built without MPI?)",
-                           run->processes);
-  if (run->bad_values > 0)
-    return g_strdup_printf("%u results were wrong", run->bad_values);
-  if (operation == IMPORT_UNKNOWN)
-    return g_strdup("the log does not say which operation it measures: say so with --operation");
-  if (base_names_find(coll_operation_names, import_operation_names[operation]) < 0)
-    return g_strdup_printf("%s is not modelled yet", import_operation_names[operation]);
-  g_autoptr(GError) why = NULL;
-  if (!import_model_knows(run->nccl_version, &why))
-    return g_strdup(why->message);
-  if (run->ranks == 1)
-    return g_strdup("one rank alone communicates with nobody");
-  if (nodes == 0)
-    return g_strdup("the log does not say on how many nodes it ran: say so with --nodes");
+  const char *name = import_operation_names[operation];
+  char *refusal = import_run_refusal(run);
+  if (refusal == NULL && operation != IMPORT_UNKNOWN && base_names_find(coll_operation_names, name) < 0)
+    return g_strdup_printf("%s is not modelled yet", name);
+  if (refusal == NULL)
+    refusal = missing(operation, nodes);
+  if (refusal != NULL)
+    return refusal;
+  if (!import_run_may_be(run, operation))
+    return g_strdup_printf("its rows' redop is not that of %s", name);
   guint ranks = run->ranks > 0 ? run->ranks : nodes * gpus;
   if (ranks % nodes != 0 || ranks / nodes > gpus)
     return g_strdup_printf("%u ranks do not go on %u nodes of %s, which have %u GPUs each", ranks, nodes,
                            import_model_name(model), gpus);
   *ret_nodes = nodes;
   return NULL;
-}
-
-/* "NVIDIA H100 80GB HBM3" is an h100-sxm5-80gb as far as its first word says. */
-static gboolean is_other_gpu(const ImportRun *run, const char *gpu) {
-  g_auto(GStrv) words = g_strsplit(gpu, "-", 2);
-  g_autofree char *printed = g_ascii_strdown(run->gpu != NULL ? run->gpu : words[0], -1);
-  g_auto(GStrv) without_blanks = g_strsplit(printed, " ", -1);
-  g_autofree char *joined = g_strjoinv("", without_blanks);
-  return strstr(joined, words[0]) == NULL;
 }
 
 static void add_samples(Fit *fit, const ImportFitOptions *options, guint index, ImportFitRun *fitted) {
@@ -234,7 +226,7 @@ static void add_samples(Fit *fit, const ImportFitOptions *options, guint index, 
   for (guint i = 0; i < run->rows->len; i++) {
     const ImportRow *row = &g_array_index(run->rows, ImportRow, i);
     const ImportTiming *timing = row->in_place.time != SIM_TIME_NEVER ? &row->in_place : &row->out_of_place;
-    if (timing->wrong >= 1 || timing->time == 0)
+    if (import_row_is_wrong(row) || timing->time == 0)
       continue;
     ImportSample sample = {.run = index,
                            .nodes = fitted->nodes,
@@ -252,7 +244,7 @@ static gboolean take_runs(Fit *fit, const ImportLog *log, const ImportFitOptions
                           GError **error) {
   for (guint i = 0; i < log->runs->len; i++) {
     ImportFitRun fitted = {.run = g_ptr_array_index(log->runs, i)};
-    fitted.other_gpu = is_other_gpu(fitted.run, import_model_gpu(fit->model));
+    fitted.other_gpu = import_run_other_gpu(fitted.run, import_model_gpu(fit->model));
     fitted.unused = reason(fitted.run, options, fit->model, &fitted.nodes);
     if (fitted.unused == NULL)
       add_samples(fit, options, i, &fitted);

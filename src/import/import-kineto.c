@@ -5,6 +5,7 @@
 
 #include "base-error.h"
 #include "base-span.h"
+#include "conf-data.h"
 #include "conf-pull.h"
 
 #define PS_DIGITS 6 /* of a microsecond */
@@ -283,19 +284,11 @@ static void sum(const Reading *reading, BaseSpan step, ImportKineto *ret) {
 }
 
 gboolean import_kineto_load(const char *path, ImportKineto *ret, GError **error) {
-  GError *cause = NULL;
-  g_autoptr(GMappedFile) file = g_mapped_file_new(path, FALSE, &cause);
-  if (file == NULL) {
-    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: %s", path, cause->message);
-    g_error_free(cause);
+  g_autoptr(GBytes) bytes = conf_data_load(path, error);
+  if (bytes == NULL)
     return FALSE;
-  }
-  const char *data = g_mapped_file_get_contents(file);
-  gsize length = g_mapped_file_get_length(file);
-  if (length > 1 && (guchar)data[0] == 0x1f && (guchar)data[1] == 0x8b) {
-    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: is packed; unpack it first (gunzip)", path);
-    return FALSE;
-  }
+  gsize length;
+  const char *data = g_bytes_get_data(bytes, &length);
   Reading reading = {.spans = g_array_new(FALSE, FALSE, sizeof(Span)),
                      .gpu_marks = g_array_new(FALSE, FALSE, sizeof(BaseSpan)),
                      .marks = g_array_new(FALSE, FALSE, sizeof(BaseSpan)),

@@ -5,10 +5,12 @@
 
 struct ImportHosts {
   GPtrArray *names; /* in order of appearance */
-  GRegex *tag, *leading, *listed, *message;
+  GRegex *tag, *inner, *leading, *listed, *message;
 };
 
-#define TAG "^\\s*(?:\\[[^\\]\\s]*\\d+,\\d+\\]<std(?:out|err)>:|\\d+:(?=\\s|#))"
+/* A launcher's, at the beginning of a line; and Open MPI's, which may break into one. */
+#define OPEN_MPI "\\[[^\\]\\s]*\\d+,\\d+\\]<std(?:out|err)>:"
+#define TAG      "^\\s*(?:" OPEN_MPI "|\\d+:(?=\\s|#))"
 /* Before it may stand a time; host, process, thread, device. */
 #define SPOKEN "(?:\\[\\d{4}-\\d\\d-\\d\\d[ T][\\d:.]+\\] )?([A-Za-z0-9_.-]+):\\d+:\\d+ \\[\\d+\\] NCCL [A-Z]+ ?"
 
@@ -16,6 +18,7 @@ ImportHosts *import_hosts_new(void) {
   ImportHosts *hosts = g_new0(ImportHosts, 1);
   hosts->names = g_ptr_array_new_with_free_func(g_free);
   hosts->tag = g_regex_new(TAG, 0, 0, NULL);
+  hosts->inner = g_regex_new(OPEN_MPI, 0, 0, NULL);
   hosts->leading = g_regex_new("^\\s*" SPOKEN, 0, 0, NULL);
   hosts->listed = g_regex_new("\\bPid\\s+\\d+\\s+on\\s+(\\S+)\\s+device\\b", 0, 0, NULL);
   hosts->message = g_regex_new(SPOKEN "(.*)$", 0, 0, NULL);
@@ -27,6 +30,7 @@ void import_hosts_free(ImportHosts *hosts) {
     return;
   g_ptr_array_unref(hosts->names);
   g_regex_unref(hosts->tag);
+  g_regex_unref(hosts->inner);
   g_regex_unref(hosts->leading);
   g_regex_unref(hosts->listed);
   g_regex_unref(hosts->message);
@@ -55,7 +59,10 @@ static char *without_tag(const char *line, const ImportHosts *hosts) {
   int end = 0;
   if (g_regex_match(hosts->tag, plain, 0, &match))
     g_match_info_fetch_pos(match, 0, NULL, &end);
-  return g_strdup(plain + end);
+  if (strstr(plain + end, "<std") == NULL)
+    return g_strdup(plain + end);
+  char *bare = g_regex_replace_literal(hosts->inner, plain + end, -1, 0, "", 0, NULL);
+  return bare != NULL ? bare : g_strdup(plain + end);
 }
 
 void import_hosts_learn(ImportHosts *hosts, const char *line) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "conf-data.h"
 #include "import-banner.h"
 #include "import-line.h"
 
@@ -229,16 +230,12 @@ ImportLog *import_log_parse(const char *name, const char *text, gsize length) {
 }
 
 static gboolean read_file(ImportLog *log, const char *path, GError **error) {
-  g_autofree char *text = NULL;
   gsize length;
-  g_autoptr(GError) why = NULL;
-  if (g_file_get_contents(path, &text, &length, &why)) {
-    read_text(log, path, text, length);
-    return TRUE;
-  }
-  BasePlace place = {.file = path};
-  base_error_set_at(error, &place, "cannot be read: %s", why->message);
-  return FALSE;
+  g_autofree char *text = conf_data_text(path, &length, error);
+  if (text == NULL)
+    return FALSE;
+  read_text(log, path, text, length);
+  return TRUE;
 }
 
 ImportLog *import_log_load_all(const char *const *paths, GError **error) {

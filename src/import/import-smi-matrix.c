@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base-names.h"
+#include "conf-data.h"
 #include "import-banner.h"
 #include "import-line.h"
 
@@ -135,13 +136,10 @@ static gboolean read_matrix(ImportMatrix *matrix, const char *text, GError **err
 }
 
 ImportMatrix *import_matrix_load(const char *path, GError **error) {
-  g_autofree char *text = NULL;
-  g_autoptr(GError) why = NULL;
-  if (!g_file_get_contents(path, &text, NULL, &why)) {
-    BasePlace place = {.file = path};
-    base_error_set_at(error, &place, "cannot be read: %s", why->message);
+  gsize length;
+  g_autofree char *text = conf_data_text(path, &length, error);
+  if (text == NULL)
     return NULL;
-  }
   g_autoptr(ImportMatrix) matrix = g_new0(ImportMatrix, 1);
   matrix->path = g_strdup(path);
   matrix->devices = g_array_new(FALSE, FALSE, sizeof(ImportMatrixDevice));

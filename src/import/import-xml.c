@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "conf-data.h"
+
 void import_xml_free(ImportXml *element) {
   if (element == NULL)
     return;
@@ -100,14 +102,11 @@ static void set_error(const char *path, GMarkupParseContext *context, const GErr
 
 ImportXml *import_xml_load(const char *path, GError **error) {
   static const GMarkupParser parser = {.start_element = start, .end_element = end};
-  g_autofree char *text = NULL;
   gsize length;
   g_autoptr(GError) why = NULL;
-  BasePlace place = {.file = path};
-  if (!g_file_get_contents(path, &text, &length, &why)) {
-    base_error_set_at(error, &place, "cannot be read: %s", why->message);
+  g_autofree char *text = conf_data_text(path, &length, error);
+  if (text == NULL)
     return NULL;
-  }
   Tree tree = {0};
   g_autoptr(GMarkupParseContext) context = g_markup_parse_context_new(&parser, 0, &tree, NULL);
   if (g_markup_parse_context_parse(context, text, (gssize)length, &why) &&

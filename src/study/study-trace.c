@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base-error.h"
+#include "conf-data.h"
 #include "kernel-time.h"
 #include "plan.h"
 #include "program-chakra.h"
@@ -107,11 +108,7 @@ static char *name_of(const char *path) {
 }
 
 static gboolean load(const char *path, char **ret_text, gsize *ret_length, GError **error) {
-  g_autoptr(GError) local = NULL;
-  if (g_file_get_contents(path, ret_text, ret_length, &local))
-    return TRUE;
-  g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: cannot be read as a trace: %s", path, local->message);
-  return FALSE;
+  return (*ret_text = conf_data_text(path, ret_length, error)) != NULL;
 }
 
 /* The head's settings, under those of the command line. */
