@@ -75,28 +75,36 @@ static StudyPoint *point_of(const char *operation, const char *algorithm, const 
 }
 
 static void points_say_why_not(void) {
-  StudyCollectiveCall call, forced;
+  StudyCollectiveCall call, forced, alone;
+  g_autoptr(StudyCache) cache = study_cache_new();
+  g_autoptr(StudyCache) fresh = study_cache_new();
   g_autoptr(StudyPoint) good = point_of("all-reduce", NULL, "2", "1024");
   g_autoptr(StudyPoint) ring = point_of("all-reduce", "ring", "2", "1024");
-  CU_ASSERT_TRUE(study_collective_run_point(good, &call));
+  CU_ASSERT_TRUE(study_collective_run_point(good, cache, &call));
   CU_ASSERT_EQUAL(good->reasons->len, 0);
-  CU_ASSERT_TRUE(study_collective_run_point(ring, &forced));
+  CU_ASSERT_TRUE(study_collective_run_point(ring, cache, &forced));
   CU_ASSERT_STRING_EQUAL(forced.algorithm, "ring");
   CU_ASSERT_TRUE(forced.time >= call.time); /* the tuner's choice is the quickest it sees: 16 ranks, 1 KiB: a tree */
 
+  /* What the cache holds of the first changes nothing of the second. */
+  g_autoptr(StudyPoint) same = point_of("all-reduce", "ring", "2", "1024");
+  CU_ASSERT_TRUE(study_collective_run_point(same, fresh, &alone));
+  CU_ASSERT_EQUAL(alone.time, forced.time);
+  CU_ASSERT_EQUAL(alone.channels, forced.channels);
+
   g_autoptr(StudyPoint) tree = point_of("all-gather", "tree", "2", "1024");
-  CU_ASSERT_FALSE(study_collective_run_point(tree, &call));
+  CU_ASSERT_FALSE(study_collective_run_point(tree, cache, &call));
   CU_ASSERT_EQUAL(tree->reasons->len, 1);
   CU_ASSERT_STRING_EQUAL((char *)tree->reasons->pdata[0], "collective.algorithm: NCCL has no tree for all-gather here");
 
   g_autoptr(StudyPoint) twice = point_of("all-everything", NULL, "none", "1024");
-  CU_ASSERT_FALSE(study_collective_run_point(twice, &call));
+  CU_ASSERT_FALSE(study_collective_run_point(twice, cache, &call));
   CU_ASSERT_EQUAL(twice->reasons->len, 2);
   CU_ASSERT_TRUE(g_str_has_prefix(twice->reasons->pdata[0], "cluster.nodes: expected a whole number"));
   CU_ASSERT_TRUE(g_str_has_prefix(twice->reasons->pdata[1], "collective.operation: expected one of"));
 
   g_autoptr(StudyPoint) little = point_of("all-gather", NULL, "2", "8");
-  CU_ASSERT_FALSE(study_collective_run_point(little, &call));
+  CU_ASSERT_FALSE(study_collective_run_point(little, cache, &call));
   CU_ASSERT_STRING_EQUAL((char *)little->reasons->pdata[0], "collective.bytes: 8 bytes hold no element for each rank");
 }
 

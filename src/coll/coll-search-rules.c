@@ -12,7 +12,8 @@
 #include "hw-catalog.h"
 
 #define FIELD(table, key, kind, member) BASE_ROW(table, key, kind, CollSearchRules, member, .max = INFINITY)
-#define LADDER(key_, member_)           BASE_ROW_UNKEPT("ladders", key_, BASE_OWN, .offset = offsetof(CollSearchRules, member_))
+#define LADDER(key, member)             BASE_ROW_UNKEPT("ladders", key, BASE_OWN, AT(member))
+#define AT(member)                      .offset = offsetof(CollSearchRules, member)
 #define ABOUT(table)                                                                                                   \
   BASE_ROW_UNKEPT(table, "source", BASE_TEXT), BASE_ROW_UNKEPT(table, "trust", BASE_NAME, .names = hw_trust_names),    \
       BASE_ROW_UNKEPT(table, "note", BASE_TEXT)

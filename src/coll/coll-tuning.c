@@ -74,8 +74,8 @@ static ConfText *read_table(const char *path, GByteArray *all, GError **error) {
   return text != NULL && check_sources(text, error) ? g_steal_pointer(&text) : NULL;
 }
 
-/* Lays a table over those that it is based on. `files`: the text of all, the oldest first; `younger`: the paths of those
- * that are based on it. */
+/* Lays a table over those that it is based on. `files`: the text of all, the oldest first; `younger`: the paths of
+ * those that are based on it. */
 static gboolean load_chain(ConfSettings *settings, const char *table, GPtrArray *younger, GByteArray *files,
                            GError **error) {
   g_autofree char *path = conf_path_find(table, ".ini", "topologies/catalog", NULL, NULL, error);

@@ -175,6 +175,18 @@ static void share_searches(const StudyCache *cache, CollLibrary *library) {
   }
 }
 
+static CollLibrary *library_of(StudyCache *cache, const Tables *tables, const HwCluster *cluster,
+                               const CollKnobs *knobs) {
+  CollLibrary *library = coll_library_new_like(tables->library, cluster, knobs);
+  share_searches(cache, library);
+  return library;
+}
+
+CollLibrary *study_cache_library(StudyCache *cache, const HwCluster *cluster, const CollKnobs *knobs, GError **error) {
+  const Tables *tables = find_tables(cache, cluster, knobs, error);
+  return tables != NULL ? library_of(cache, tables, cluster, knobs) : NULL;
+}
+
 gboolean study_machine_connect(StudyCache *cache, StudyMachine *machine, const CollKnobs *knobs, GError **error) {
   if (machine->library != NULL)
     return TRUE;
@@ -186,9 +198,7 @@ gboolean study_machine_connect(StudyCache *cache, StudyMachine *machine, const C
   const guchar *text = g_bytes_get_data(tables->library->text, &length);
   g_checksum_update(machine->figures, text, (gssize)length);
   g_checksum_update(machine->figures, (const guchar *)trust_sum(trust), -1);
-  CollLibrary *library = coll_library_new_like(tables->library, machine->cluster, knobs);
-  share_searches(cache, library);
-  machine->library = library;
+  machine->library = library_of(cache, tables, machine->cluster, knobs);
   return TRUE;
 }
 

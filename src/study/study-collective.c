@@ -51,8 +51,8 @@ static const ConfSchema schema = {keys, G_N_ELEMENTS(keys)};
 struct StudyCollective {
   ConfSettings *settings;
   Keys keys;
-  HwCatalog *catalog;
-  HwCluster *cluster;
+  StudyCache *own_cache;    /* NULL: the caller's is used */
+  const HwCluster *cluster; /* the cache's */
   CollKnobs knobs;
   CollLibrary *library;
   CollGroup *group;
@@ -72,8 +72,7 @@ void study_collective_free(StudyCollective *collective) {
   coll_group_free(collective->group);
   coll_library_free(collective->library);
   coll_knobs_clear(&collective->knobs);
-  hw_cluster_free(collective->cluster);
-  hw_catalog_free(collective->catalog);
+  study_cache_free(collective->own_cache);
   conf_struct_clear(&schema, &collective->keys);
   conf_settings_free(collective->settings);
   g_free(collective);
@@ -111,20 +110,18 @@ static gboolean check_forced(StudyCollective *collective, GError **error) {
                             coll_algorithm_names[collective->keys.algorithm], study_collective_operation(collective));
 }
 
-gboolean study_collective_build(StudyCollective *collective, GError **error) {
+static gboolean build(StudyCollective *collective, StudyCache *cache, GError **error) {
   if (!conf_settings_fill(collective->settings, &schema, &collective->keys, error) ||
       !coll_knobs_load(collective->settings, &collective->knobs, error))
     return FALSE;
   if (collective->keys.protocol >= 0)
     collective->knobs.protocols[collective->keys.operation] = 1u << collective->keys.protocol;
-  collective->catalog = hw_catalog_load(error);
-  if (collective->catalog == NULL)
+  const StudyMachine *machine = study_cache_machine(cache, collective->settings, error);
+  if (machine == NULL)
     return FALSE;
-  collective->cluster = hw_cluster_build(collective->settings, collective->catalog, error);
-  if (collective->cluster == NULL)
-    return FALSE;
+  collective->cluster = machine->cluster;
   take_launches(collective);
-  collective->library = coll_library_new(collective->cluster, &collective->knobs, error);
+  collective->library = study_cache_library(cache, collective->cluster, &collective->knobs, error);
   if (collective->library == NULL)
     return FALSE;
   guint32 n = hw_cluster_gpus(collective->cluster);
@@ -133,6 +130,11 @@ gboolean study_collective_build(StudyCollective *collective, GError **error) {
     ranks[i] = i;
   collective->group = coll_group_new(collective->library, ranks, n, error);
   return collective->group != NULL && check_forced(collective, error);
+}
+
+gboolean study_collective_build(StudyCollective *collective, GError **error) {
+  collective->own_cache = study_cache_new();
+  return build(collective, collective->own_cache, error);
 }
 
 static gsize habit_of(const StudyCollective *collective) {
@@ -225,14 +227,14 @@ void study_collective_explain(const StudyCollective *collective, guint64 bytes, 
     coll_matrix_print_call(collective->group, &call, text);
 }
 
-gboolean study_collective_run_point(StudyPoint *point, StudyCollectiveCall *ret) {
+gboolean study_collective_run_point(StudyPoint *point, StudyCache *cache, StudyCollectiveCall *ret) {
   g_autoptr(StudyCollective) collective = study_collective_new();
   study_point_lay(point, collective->settings);
   GError *error = NULL;
   if (point->reasons->len > 0)
     return FALSE;
   gboolean good =
-      study_collective_build(collective, &error) &&
+      build(collective, cache, &error) &&
       (collective->keys.bytes > 0 ||
        conf_settings_fail(collective->settings, "collective.bytes", &error, "is missing")) &&
       (study_collective_call(collective, collective->keys.bytes, ret) ||

@@ -41,6 +41,8 @@ const ModelShape *study_cache_model(StudyCache *cache, ConfSettings *settings, G
 const Trust *study_cache_trust(StudyCache *cache, GError **error);
 /* What every setting is where nobody gives it. */
 const ConfSettings *study_cache_defaults(StudyCache *cache);
+/* A library of the caller's over a machine's cluster: tables are read once, searches shared with connected machines. */
+CollLibrary *study_cache_library(StudyCache *cache, const HwCluster *cluster, const CollKnobs *knobs, GError **error);
 gboolean study_machine_connect(StudyCache *cache, StudyMachine *machine, const CollKnobs *knobs, GError **error);
 
 typedef struct StudyWalk {

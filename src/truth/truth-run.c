@@ -44,7 +44,7 @@ static void work(gpointer data, gpointer thread, gpointer user) {
   Item *item = data;
   const Validation *validation = user;
   if (item->table->collectives)
-    item->called = study_collective_run_point(item->point, &item->call);
+    item->called = study_collective_run_point(item->point, thread, &item->call);
   else {
     StudyOptions options = validation->options->study;
     options.timeline |= truth_table_has_parts(item->table);

@@ -118,7 +118,7 @@ typedef struct {
 /* Path of the table of `version` ("2.21", "2.21.5"), or of the nearest older that is shipped: *ret_exact. NULL: of the
  * newest. Older than all: SIM_ERROR_INPUT. Caller frees. */
 char *coll_tuning_find(const char *version, gboolean *ret_exact, GError **error);
-/* `table`: a path or a bare name. *ret_text (may be NULL): the files it is made of, the oldest first, as they stand; *ret
- * on success only. Cost: each file is read once. */
+/* `table`: a path or a bare name. *ret_text (may be NULL): the files it is made of, the oldest first, as they stand.
+ * Cost: each file is read once. */
 gboolean coll_tuning_load(const char *table, const char *architecture, CollTuning *ret, GBytes **ret_text,
                           GError **error);

@@ -12,6 +12,7 @@
 #pragma once
 
 #include "base-error.h"
+#include "study-cache.h"
 #include "study-point.h"
 
 typedef struct {
@@ -53,7 +54,8 @@ char *study_collective_nccl(const StudyCollective *collective);
 void study_collective_explain_choice(const StudyCollective *collective, GString *text);
 void study_collective_explain(const StudyCollective *collective, guint64 bytes, GString *text);
 
-/* A point whose settings are a call (collective.bytes among them). FALSE: its reasons say why not. On any thread. */
-gboolean study_collective_run_point(StudyPoint *point, StudyCollectiveCall *ret);
+/* A point whose settings are a call (collective.bytes among them). FALSE: its reasons say why not. On any thread, each
+ * with a cache of its own. Cost: without what the cache has, below a millisecond. */
+gboolean study_collective_run_point(StudyPoint *point, StudyCache *cache, StudyCollectiveCall *ret);
 /* The keys of [collective] and [nccl], documented. */
 void study_collective_print_reference(GString *text);
