@@ -217,6 +217,13 @@ SimTime sim_time_of_amount(double amount, double rate) {
   return sim_time_from_seconds(amount / rate);
 }
 
+guint64 base_product(guint64 a, guint64 b) {
+  guint64 product = 0;
+  gboolean over = __builtin_mul_overflow(a, b, &product);
+  sim_require(!over, 0, NULL, "%" G_GUINT64_FORMAT " times %" G_GUINT64_FORMAT " is no size", a, b);
+  return product;
+}
+
 char *base_format_time(SimTime time) {
   SimTime size = ABS(time);
   if (size != 0 && size < SIM_MILLISECOND)

@@ -15,6 +15,7 @@
   KEY("source", BASE_TEXT, Struct, source, NEEDED, .marks = HW_ABOUT),                                                 \
       KEY("trust", BASE_NAME, Struct, trust, NEEDED, .names = hw_trust_names, .marks = HW_ABOUT),                      \
       KEY("note", BASE_TEXT, Struct, note, .marks = HW_ABOUT)
+#define SIZE(key, field)                 KEY(key, BASE_BYTES, HwGpu, field, .min = 1, .max = 0x1p50, NEEDED)
 #define GPU(key, kind, field, ...)       KEY(key, kind, HwGpu, field, SOME, __VA_ARGS__)
 #define LINK(key, field, ...)            KEY(key, BASE_BYTE_RATE, HwLink, field, SOME, __VA_ARGS__)
 #define PLATFORM(key, field)             KEY(key, BASE_TIME, HwPlatform, field, NEEDED)
@@ -40,12 +41,12 @@ static const BaseField gpu_fields[] = {
     GPU("memory_bandwidth", BASE_BYTE_RATE, memory_bandwidth, NEEDED),
     GPU("memory_bandwidth_sustained", BASE_BYTE_RATE, memory_bandwidth_sustained, NEEDED),
     KEY("kernel_floor", BASE_TIME, HwGpu, kernel_floor, NEEDED),
-    GPU("memory_nominal", BASE_BYTES, memory_nominal, NEEDED),
-    GPU("memory_usable", BASE_BYTES, memory_usable, NEEDED),
-    GPU("context", BASE_BYTES, context_bytes, NEEDED),
-    GPU("workspace", BASE_BYTES, workspace_bytes, NEEDED),
+    SIZE("memory_nominal", memory_nominal),
+    SIZE("memory_usable", memory_usable),
+    SIZE("context", context_bytes),
+    SIZE("workspace", workspace_bytes),
     GPU("sms", BASE_COUNT, sms, NEEDED),
-    GPU("l2", BASE_BYTES, l2_bytes, NEEDED),
+    SIZE("l2", l2_bytes),
     ORIGIN(HwGpu),
 };
 

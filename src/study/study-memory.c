@@ -8,6 +8,7 @@ static const BaseField keys[] = {
     BASE_ROW("memory", "expandable_segments", BASE_FLAG, MemPolicy, expandable_segments, .initial = "no",
              .help = "each stream's memory is one segment that grows in pages: next to no fragmentation"),
     BASE_ROW("memory", "max_split_size", BASE_BYTES, MemPolicy, max_split_size, .min = 20 * 1048576.0 + 1,
+             .max = 0x1p48,
              .help = "larger blocks are not split, nor used for smaller requests; above 20 MiB, as PyTorch wants it"),
     LATER("garbage_collection_threshold", NULL,
           "giving old blocks back early (which acts only under set_per_process_memory_fraction)"),
