@@ -16,29 +16,31 @@ typedef struct {
 static const char *const precisions[] = {"bf16", "fp16", "fp32", NULL};
 static const char *const precisions_later[] = {"fp8", "mixed:", NULL};
 
-#define FIELD(field) .offset = G_STRUCT_OFFSET(Example, field)
+#define KEY(group, key, kind, member, ...) BASE_ROW(group, key, kind, Example, member, __VA_ARGS__)
+#define LATER(group_, key_, ...)                                                                                       \
+  { .group = group_, .key = key_, .kind = BASE_LATER, __VA_ARGS__ }
+
 static const BaseField model_keys[] = {
-    {"model", "config", BASE_PATH, FIELD(config), .help = "a config.json"},
-    {"model", "layers", BASE_COUNT, FIELD(layers), .min = 1, .max = 10000, .help = "transformer layers"},
-    {"model", "name", BASE_TEXT, FIELD(name), .help = "for people"},
+    KEY("model", "config", BASE_PATH, config, .help = "a config.json"),
+    KEY("model", "layers", BASE_COUNT, layers, .min = 1, .max = 10000, .help = "transformer layers"),
+    KEY("model", "name", BASE_TEXT, name, .help = "for people"),
 };
 static const BaseField training_keys[] = {
-    {"training", "sequence_length", BASE_COUNT, FIELD(sequence_length), .min = 1, .max = 1e7, .required = TRUE,
-     .help = "tokens in a sequence"},
-    {"training", "micro_batch", BASE_COUNT, FIELD(micro_batch), .min = 1, .initial = "1",
-     .help = "sequences at a time"},
-    {"training", "precision", BASE_NAME, FIELD(precision), .names = precisions, .later = precisions_later,
-     .initial = "bf16", .help = "of matmuls"},
-    {"training", "dropout", BASE_NUMBER, FIELD(dropout), .max = 1, .initial = "0", .help = "probability"},
-    {"training", "compile", BASE_FLAG, FIELD(compile), .initial = "no", .help = "torch.compile"},
-    {"parallel", "tensor", BASE_LATER, .initial = "1", .help = "tensor parallelism"},
-    {"parallel", "schedule", BASE_LATER, .help = "a pipeline schedule"},
-    {"deepspeed", "*", BASE_LATER, .help = "the DeepSpeed policy"},
-    {"cluster", "nic_bandwidth", BASE_BYTE_RATE, FIELD(nic_bandwidth), .min = 1e9, .max = 9e11, .help = "per NIC"},
-    {"cluster", "memory", BASE_BYTES, FIELD(memory), .help = "per GPU"},
-    {"cluster", "latency", BASE_TIME, FIELD(latency), .max = 1, .help = "per hop"},
-    {"cluster", "peak", BASE_FLOP_RATE, FIELD(peak), .help = "per GPU"},
-    {"cluster", "price", BASE_MONEY, FIELD(price), .help = "per hour"},
+    KEY("training", "sequence_length", BASE_COUNT, sequence_length, .min = 1, .max = 1e7, .required = TRUE,
+        .help = "tokens in a sequence"),
+    KEY("training", "micro_batch", BASE_COUNT, micro_batch, .min = 1, .initial = "1", .help = "sequences at a time"),
+    KEY("training", "precision", BASE_NAME, precision, .names = precisions, .later = precisions_later,
+        .initial = "bf16", .help = "of matmuls"),
+    KEY("training", "dropout", BASE_NUMBER, dropout, .max = 1, .initial = "0", .help = "probability"),
+    KEY("training", "compile", BASE_FLAG, compile, .initial = "no", .help = "torch.compile"),
+    LATER("parallel", "tensor", .initial = "1", .help = "tensor parallelism"),
+    LATER("parallel", "schedule", .help = "a pipeline schedule"),
+    LATER("deepspeed", "*", .help = "the DeepSpeed policy"),
+    KEY("cluster", "nic_bandwidth", BASE_BYTE_RATE, nic_bandwidth, .min = 1e9, .max = 9e11, .help = "per NIC"),
+    KEY("cluster", "memory", BASE_BYTES, memory, .help = "per GPU"),
+    KEY("cluster", "latency", BASE_TIME, latency, .max = 1, .help = "per hop"),
+    KEY("cluster", "peak", BASE_FLOP_RATE, peak, .help = "per GPU"),
+    KEY("cluster", "price", BASE_MONEY, price, .help = "per hour"),
 };
 static const ConfSchema schemas[] = {{model_keys, G_N_ELEMENTS(model_keys)},
                                      {training_keys, G_N_ELEMENTS(training_keys)}};
@@ -308,8 +310,7 @@ static void groups_of_lines(void) {
   typedef struct {
     char *lines;
   } Wiring;
-  static const BaseField keys[] = {
-      {"wiring", "lines", BASE_LINES, G_STRUCT_OFFSET(Wiring, lines), .help = "who to whom"}};
+  static const BaseField keys[] = {BASE_ROW("wiring", "lines", BASE_LINES, Wiring, lines, .help = "who to whom")};
   static const ConfSchema schema = {keys, 1};
   g_autoptr(ConfSettings) settings = conf_settings_new(&schema, 1);
   GError *error = NULL;

@@ -20,6 +20,7 @@ ConfTable *conf_table_new(const ConfSchema *schemas, gsize n_schemas) {
       g_ptr_array_add(names, name);
       gboolean fresh = g_hash_table_insert(table->index, name, GUINT_TO_POINTER(keys->len));
       sim_require(fresh, 0, NULL, "two schemas own the key %s", name);
+      sim_require(key->offset == 0 || key->type != BASE_NOWHERE, 0, NULL, "%s has a member of no type", name);
       if (!g_ptr_array_find_with_equal_func(groups, key->group, g_str_equal, NULL))
         g_ptr_array_add(groups, g_strdup(key->group));
     }
