@@ -156,19 +156,25 @@ static void older_versions_are_played_as_the_oldest(void) {
 static void refuses_by_name(void) {
   static const struct {
     const char *stage, *set, *named;
-  } rows[] = {{"parallel.zero_stage=0", "parallel.offload_optimizer=cpu", "offload_optimizer"},
-              {"parallel.zero_stage=0", "training.gradient_accumulation_dtype=fp32", "gradient_accumulation_dtype"},
-              {"parallel.zero_stage=1", "deepspeed.immediate_grad_update=yes", "immediate_grad_update"},
-              {"parallel.zero_stage=3", "parallel.offload_optimizer=nvme", "nvme"},
-              {"parallel.zero_stage=3", "parallel.offload_parameters=cpu", "offload_parameters"},
-              {"parallel.zero_stage=2", "deepspeed.zero_hpz_partition_size=8", "zero_hpz_partition_size"},
-              {"parallel.zero_stage=3", "deepspeed.zero_hpz_partition_size=3", "zero_hpz_partition_size"},
-              {"parallel.zero_stage=1", "deepspeed.zero_quantized_weights=yes", "zero_quantized_weights"},
-              {"parallel.zero_stage=1", "deepspeed.mics_shard_size=8", "mics_shard_size"},
-              {"parallel.zero_stage=3", "deepspeed.mics_shard_size=6", "mics_shard_size"},
-              {"parallel.zero_stage=1", "deepspeed.zenflow=yes", "zenflow"},
-              {"parallel.zero_stage=1", "deepspeed.reduce_bucket_size=0", "reduce_bucket_size"},
-              {"parallel.zero_stage=1", "deepspeed.mics_hierarchical_params_gather=yes", "mics_hierarchical"}};
+  } rows[] = {
+      {"parallel.zero_stage=0", "parallel.offload_optimizer=cpu", "offload_optimizer"},
+      {"parallel.zero_stage=0", "training.gradient_accumulation_dtype=fp32", "gradient_accumulation_dtype"},
+      {"parallel.zero_stage=1", "deepspeed.immediate_grad_update=yes", "immediate_grad_update"},
+      {"parallel.zero_stage=3", "parallel.offload_optimizer=nvme", "nvme"},
+      {"parallel.zero_stage=3", "parallel.offload_parameters=cpu", "offload_parameters"},
+      {"parallel.zero_stage=2", "deepspeed.zero_hpz_partition_size=8", "zero_hpz_partition_size"},
+      {"parallel.zero_stage=3", "deepspeed.zero_hpz_partition_size=3", "zero_hpz_partition_size"},
+      {"parallel.zero_stage=1", "deepspeed.zero_quantized_weights=yes", "zero_quantized_weights"},
+      {"parallel.zero_stage=1", "deepspeed.mics_shard_size=8", "mics_shard_size"},
+      {"parallel.zero_stage=3", "deepspeed.mics_shard_size=6", "mics_shard_size"},
+      {"parallel.zero_stage=1", "deepspeed.zenflow=yes", "zenflow"},
+      {"parallel.zero_stage=1", "deepspeed.reduce_bucket_size=0", "reduce_bucket_size"},
+      /* Elements times bytes of these passed 64 bits; the second became no bucket at all. */
+      {"parallel.zero_stage=1", "deepspeed.reduce_bucket_size=1e17", "reduce_bucket_size: 1e17 is out of range"},
+      {"parallel.zero_stage=1", "deepspeed.reduce_bucket_size=4611686018427387904", "is out of range"},
+      {"parallel.zero_stage=1", "deepspeed.reduce_bucket_size=9223372036854775807", "is out of range"},
+      {"parallel.zero_stage=3", "deepspeed.zero_hpz_partition_size=4294967304", "is out of range"},
+      {"parallel.zero_stage=1", "deepspeed.mics_hierarchical_params_gather=yes", "mics_hierarchical"}};
   for (gsize i = 0; i < G_N_ELEMENTS(rows); i++) {
     PlanRecipe recipe;
     g_autoptr(GError) error = NULL;

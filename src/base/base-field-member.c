@@ -4,26 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-static BaseType type_of(const BaseField *field) {
-  if (field->type != BASE_USUAL)
-    return field->type;
-  switch (field->kind) {
-  case BASE_TEXT:
-  case BASE_PATH:
-  case BASE_LINES:
-    return BASE_STRING;
-  case BASE_NAME:
-  case BASE_FLAG:
-    return BASE_INT;
-  case BASE_COUNT:
-    return BASE_UINT64;
-  case BASE_LATER:
-    return BASE_NOWHERE;
-  default:
-    return BASE_DOUBLE;
-  }
-}
-
 static void add_string(char ***list, const char *text) {
   guint n = *list != NULL ? g_strv_length(*list) : 0;
   *list = g_renew(char *, *list, n + 2);
@@ -47,7 +27,7 @@ static gint64 whole_of(const BaseField *field, const BaseValue *value) {
 
 void base_field_set(const BaseField *field, gpointer object, const BaseValue *value) {
   gpointer member = base_field_member(field, object);
-  switch (type_of(field)) {
+  switch (field->type) {
   case BASE_STRING:
     g_free(*(char **)member);
     *(char **)member = g_strdup(value->text);
@@ -101,7 +81,7 @@ static gboolean of_whole(const BaseField *field, gint64 whole, BaseValue *ret) {
 
 static gboolean get(const BaseField *field, gconstpointer object, BaseValue *ret) {
   gconstpointer member = (const char *)object + field->offset;
-  switch (type_of(field)) {
+  switch (field->type) {
   case BASE_STRING:
   case BASE_BORROWED:
     ret->text = *(const char *const *)member;
@@ -137,9 +117,9 @@ const BaseField *base_fields_find(const BaseField *fields, gsize n_fields, const
 void base_fields_clear(const BaseField *fields, gsize n_fields, gpointer object) {
   for (gsize i = 0; i < n_fields; i++) {
     gpointer member = base_field_member(&fields[i], object);
-    if (type_of(&fields[i]) == BASE_STRING)
+    if (fields[i].type == BASE_STRING)
       g_clear_pointer((char **)member, g_free);
-    else if (type_of(&fields[i]) == BASE_STRINGS)
+    else if (fields[i].type == BASE_STRINGS)
       g_clear_pointer((char ***)member, g_strfreev);
   }
 }

@@ -19,120 +19,51 @@ typedef struct {
   int fused_kernels; /* ModelKernels */
 } Keys;
 
-#define FIELD(name) .offset = G_STRUCT_OFFSET(Keys, recipe.name)
+#define KEY(key_, kind_, member_, ...) BASE_ROW("training", key_, kind_, Keys, member_, __VA_ARGS__)
 
-static const ConfKey keys[] = {
-    {.group = "training",
-     .key = "sequence_length",
-     .kind = CONF_COUNT,
-     FIELD(sequence_length),
-     .min = 1,
-     .max = 1 << 24,
-     .required = TRUE,
-     .help = "tokens of a sequence"},
-    {.group = "training",
-     .key = "precision",
-     .kind = CONF_NAME,
-     FIELD(precision),
-     .initial = "bf16",
-     .names = model_precision_names,
-     .help =
-         "of parameters, gradients and activations: bf16 and fp16 beside fp32 master weights; tf32 is fp32 in memory "
-         "with tf32 matmuls; fp8 is bf16 in memory, the linear layers of each block multiply in fp8, one scale per "
-         "tensor, taken when it is cast"},
-    {.group = "training",
-     .key = "attention",
-     .kind = CONF_NAME,
-     FIELD(attention),
-     .initial = "flash",
-     .names = model_attention_names,
-     .help = "flash: one kernel that skips what the causal mask hides and keeps one number per row; eager: scores and "
-             "probabilities of every pair of tokens in memory"},
-    {.group = "training",
-     .key = "flash_version",
-     .kind = CONF_NAME,
-     FIELD(flash),
-     .initial = "auto",
-     .names = flash_names,
-     .help = "1: the first FlashAttention, in Triton; 2: FlashAttention-2; 3: FlashAttention-3 or cuDNN's, on GPUs "
-             "that have them; auto: 2 up to Hopper, 3 from "
-             "data-centre Blackwell on, as PyTorch calls them"},
-    {.group = "training",
-     .key = "dropout",
-     .kind = CONF_NUMBER,
-     FIELD(dropout),
-     .initial = "0",
-     .max = 0.99,
-     .help = "probability; above 0 it adds masks and passes after the embedding and both branches (gpt), and on the "
-             "attention weights where attention is eager (flash drops inside its kernel and keeps no mask)"},
-    {.group = "training",
-     .key = "expert_imbalance",
-     .kind = CONF_NUMBER,
-     FIELD(expert_imbalance),
-     .initial = "1",
-     .min = 1,
-     .max = 1024,
-     .help =
-         "mixture of experts whose ranks share the experts, dropless: rows on the rank that is given most, over the "
-         "mean; that rank decides time and memory. 1: even"},
-    {.group = "training",
-     .key = "expert_capacity",
-     .kind = CONF_NUMBER,
-     FIELD(expert_capacity),
-     .initial = "0",
-     .max = 1024,
-     .help = "mixture of experts: rows that each expert takes, over the mean; what is more is dropped, what is less is "
-             "padded. 0: every row is worked on, as it comes (dropless)"},
-    {.group = "training",
-     .key = "loss",
-     .kind = CONF_NAME,
-     FIELD(loss),
-     .initial = "default",
-     .names = loss_names,
-     .help =
-         "eager: cross-entropy over an fp32 copy of all logits; fused: one kernel that leaves the gradient where the "
-         "logits were; vocab-parallel: an fp32 softmax that becomes the gradient in its place; "
-         "vocab-parallel-in-place: its fp32 copy of the logits becomes the softmax; half: eager in the "
-         "logits' own 16 bits, without the copy; kept: eager, and the trainer holds the fp32 logits until backward is "
-         "over; "
-         "causal-lm: kept, over a shifted copy, as Transformers' models computed it until 4.45; default: megatron's is "
-         "vocab-parallel-in-place, nanotron's vocab-parallel, the others' eager"},
-    {.group = "training",
-     .key = "loss_metrics",
-     .kind = CONF_COUNT,
-     FIELD(loss_metrics),
-     .initial = "0",
-     .max = LOSS_METRICS_MOST,
-     .help = "cross-entropies of all logits, in fp32 and eager, that the trainer computes after each micro-batch for "
-             "metrics of "
-             "training (MosaicML's Composer with MPT: 2, the loss and the perplexity, each by itself)"},
-    {.group = "training",
-     .key = "compile",
-     .kind = CONF_FLAG,
-     FIELD(compiled),
-     .initial = "no",
-     .help = "torch.compile: memory-bound operations fused, and less work for the host per kernel"},
-    {.group = "training",
-     .key = "fused_kernels",
-     .kind = CONF_NAME,
-     .offset = G_STRUCT_OFFSET(Keys, fused_kernels),
-     .initial = "no",
-     .names = fused_names,
-     .help =
-         "norms, rotary embedding, activations, masked softmax and dropout with its residual by one kernel each (Apex, "
-         "Transformer Engine, Megatron-LM, Liger), without compiling; norms: norms and rotary embedding alone. Where "
-         "it "
-         "is not given: megatron yes, nanotron norms"},
-    {.group = "training",
-     .key = "projections",
-     .kind = CONF_NAME,
-     FIELD(projections),
-     .initial = "separate",
-     .names = projections_names,
-     .help =
-         "of the llama family, separate: q, k, v, gate and up are matmuls of their own; joined: one for q, k and v, "
-         "one for gate and up; copied: joined, and q, k and v copied apart, with sequences first, for attention. "
-         "Where it is not given: megatron joined, nanotron copied"},
+static const BaseField keys[] = {
+    KEY("sequence_length", BASE_COUNT, recipe.sequence_length, .min = 1, .max = 1 << 24, .required = TRUE,
+        .help = "tokens of a sequence"),
+    KEY("precision", BASE_NAME, recipe.precision, .initial = "bf16", .names = model_precision_names,
+        .help = "of parameters, gradients and activations: bf16 and fp16 beside fp32 master weights; tf32 is fp32 in "
+                "memory with tf32 matmuls; fp8 is bf16 in memory, the linear layers of each block multiply in fp8, one "
+                "scale per tensor, taken when it is cast"),
+    KEY("attention", BASE_NAME, recipe.attention, .initial = "flash", .names = model_attention_names,
+        .help = "flash: one kernel that skips what the causal mask hides and keeps one number per row; eager: scores "
+                "and probabilities of every pair of tokens in memory"),
+    KEY("flash_version", BASE_NAME, recipe.flash, .initial = "auto", .names = flash_names,
+        .help = "1: the first FlashAttention, in Triton; 2: FlashAttention-2; 3: FlashAttention-3 or cuDNN's, on GPUs "
+                "that have them; auto: 2 up to Hopper, 3 from data-centre Blackwell on, as PyTorch calls them"),
+    KEY("dropout", BASE_NUMBER, recipe.dropout, .initial = "0", .max = 0.99,
+        .help = "probability; above 0 it adds masks and passes after the embedding and both branches (gpt), and on the "
+                "attention weights where attention is eager (flash drops inside its kernel and keeps no mask)"),
+    KEY("expert_imbalance", BASE_NUMBER, recipe.expert_imbalance, .initial = "1", .min = 1, .max = 1024,
+        .help = "mixture of experts whose ranks share the experts, dropless: rows on the rank that is given most, over "
+                "the mean; that rank decides time and memory. 1: even"),
+    KEY("expert_capacity", BASE_NUMBER, recipe.expert_capacity, .initial = "0", .max = 1024,
+        .help = "mixture of experts: rows that each expert takes, over the mean; what is more is dropped, what is less "
+                "is padded. 0: every row is worked on, as it comes (dropless)"),
+    KEY("loss", BASE_NAME, recipe.loss, .initial = "default", .names = loss_names,
+        .help = "eager: cross-entropy over an fp32 copy of all logits; fused: one kernel that leaves the gradient "
+                "where the logits were; vocab-parallel: an fp32 softmax that becomes the gradient in its place; "
+                "vocab-parallel-in-place: its fp32 copy of the logits becomes the softmax; half: eager in the logits' "
+                "own 16 bits, without the copy; kept: eager, and the trainer holds the fp32 logits until backward is "
+                "over; causal-lm: kept, over a shifted copy, as Transformers' models computed it until 4.45; default: "
+                "megatron's is vocab-parallel-in-place, nanotron's vocab-parallel, the others' eager"),
+    KEY("loss_metrics", BASE_COUNT, recipe.loss_metrics, .initial = "0", .max = LOSS_METRICS_MOST,
+        .help =
+            "cross-entropies of all logits, in fp32 and eager, that the trainer computes after each micro-batch for "
+            "metrics of training (MosaicML's Composer with MPT: 2, the loss and the perplexity, each by itself)"),
+    KEY("compile", BASE_FLAG, recipe.compiled, .initial = "no",
+        .help = "torch.compile: memory-bound operations fused, and less work for the host per kernel"),
+    KEY("fused_kernels", BASE_NAME, fused_kernels, .initial = "no", .names = fused_names,
+        .help = "norms, rotary embedding, activations, masked softmax and dropout with its residual by one kernel each "
+                "(Apex, Transformer Engine, Megatron-LM, Liger), without compiling; norms: norms and rotary embedding "
+                "alone. Where it is not given: megatron yes, nanotron norms"),
+    KEY("projections", BASE_NAME, recipe.projections, .initial = "separate", .names = projections_names,
+        .help = "of the llama family, separate: q, k, v, gate and up are matmuls of their own; joined: one for q, k "
+                "and v, one for gate and up; copied: joined, and q, k and v copied apart, with sequences first, for "
+                "attention. Where it is not given: megatron joined, nanotron copied"),
 };
 const ConfSchema model_recipe_schema = {keys, G_N_ELEMENTS(keys)};
 

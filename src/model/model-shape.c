@@ -6,26 +6,18 @@
 #include "model-config.h"
 #include "model-family.h"
 
-#define FIELD(name) .offset = G_STRUCT_OFFSET(ModelShape, name)
-#define SIZE(name, most, text)                                                                                         \
-  { .group = "model", .key = #name, .kind = CONF_COUNT, FIELD(name), .min = 1, .max = (most), .help = (text) }
-
 /* The bounds keep every product of sizes inside 64 bits; the largest published models are far below them. */
-static const ConfKey keys[] = {
-    {.group = "model",
-     .key = "config",
-     .kind = CONF_PATH,
-     FIELD(config),
-     .help = "a Hugging Face config.json as it is; the keys below override it. Its dropout is "
-             "training.dropout where that is not given"},
-    {.group = "model",
-     .key = "family",
-     .kind = CONF_NAME,
-     FIELD(family),
-     .names = model_family_names,
-     .help = "what the layers are made of. llama: gated SiLU, RMSNorm, rotary positions, no biases. gpt: GELU, "
-             "LayerNorm, learned positions, biases. Others as transformers' classes of that model_type. Beside config: "
-             "its sizes are read as that family's, whatever its model_type. Required without config"},
+#define KEY(key_, kind_, member_, ...) BASE_ROW("model", key_, kind_, ModelShape, member_, __VA_ARGS__)
+#define SIZE(name, most, text)         KEY(#name, BASE_COUNT, name, .min = 1, .max = (most), .help = (text))
+
+static const BaseField keys[] = {
+    KEY("config", BASE_PATH, config,
+        .help = "a Hugging Face config.json as it is; the keys below override it. Its dropout is training.dropout "
+                "where that is not given"),
+    KEY("family", BASE_NAME, family, .names = model_family_names,
+        .help = "what the layers are made of. llama: gated SiLU, RMSNorm, rotary positions, no biases. gpt: GELU, "
+                "LayerNorm, learned positions, biases. Others as transformers' classes of that model_type. Beside "
+                "config: its sizes are read as that family's, whatever its model_type. Required without config"),
     SIZE(layers, 10000, "transformer layers. Required without config"),
     SIZE(hidden_size, 1 << 20, "width of the residual stream. Required without config"),
     SIZE(heads, 4096, "attention heads. Required without config"),
@@ -35,11 +27,9 @@ static const ConfKey keys[] = {
     SIZE(intermediate_size, 1 << 24,
          "width inside the MLP. Left out: 4 hidden_size in gpt; required in llama without config"),
     SIZE(vocab_size, 1 << 28, "rows of the embedding, padding included. Required without config"),
-    {.group = "model",
-     .key = "tied_embeddings",
-     .kind = CONF_FLAG,
-     FIELD(tied_embeddings),
-     .help = "whether the head uses the token embedding's matrix. Left out: as config says; yes in gpt, no in llama"},
+    KEY("tied_embeddings", BASE_FLAG, tied_embeddings,
+        .help =
+            "whether the head uses the token embedding's matrix. Left out: as config says; yes in gpt, no in llama"),
     SIZE(max_positions, 1 << 28, "rows of a table of learned positions (gpt). Left out: training.sequence_length"),
     SIZE(sliding_window, 1 << 28, "tokens that attention looks back. Left out: as config says, or all"),
     SIZE(full_every, 10000, "with a window: every so many layers one sees all tokens (gemma2: 2). Left out: none"),
@@ -61,13 +51,9 @@ static const ConfKey keys[] = {
     SIZE(value_dim, 4096, "latent attention: width of a head's value. Required with kv_rank"),
     SIZE(parameters, 1ull << 62,
          "how many the model is said to have, to be held against the count. Left out: no check"),
-    {.group = "model",
-     .key = "profile",
-     .kind = CONF_PATH,
-     FIELD(profile),
-     .help = "measured times per layer and direction (*.layers.csv, as `foretrain layers -o` writes), spread over a "
-             "layer's "
-             "operations"},
+    KEY("profile", BASE_PATH, profile,
+        .help = "measured times per layer and direction (*.layers.csv, as `foretrain layers -o` writes), spread over a "
+                "layer's operations"),
 };
 const ConfSchema model_shape_schema = {keys, G_N_ELEMENTS(keys)};
 
@@ -115,7 +101,7 @@ static gboolean is_required(const ModelShape *shape, const char *key) {
 /* Counts that came from config.json have not passed the table's bounds yet; those that are 0 are missing. */
 static gboolean check_counts(const Loading *loading, GError **error) {
   for (gsize i = 0; i < G_N_ELEMENTS(keys); i++) {
-    if (keys[i].kind != CONF_COUNT)
+    if (keys[i].kind != BASE_COUNT)
       continue;
     guint64 value = G_STRUCT_MEMBER(guint64, &loading->shape, keys[i].offset);
     if (value == 0 && is_required(&loading->shape, keys[i].key))
@@ -137,7 +123,7 @@ static guint64 sequence_of(const ConfSettings *settings) {
 static void take_defaults(const Loading *loading, ModelShape *shape) {
   const ModelFamilyRow *row = model_family_row(shape->family);
   for (gsize i = 0; i < G_N_ELEMENTS(keys); i++)
-    if (keys[i].kind == CONF_COUNT && G_STRUCT_MEMBER(guint64, shape, keys[i].offset) == 0)
+    if (keys[i].kind == BASE_COUNT && G_STRUCT_MEMBER(guint64, shape, keys[i].offset) == 0)
       G_STRUCT_MEMBER(guint64, shape, keys[i].offset) = G_STRUCT_MEMBER(guint64, &row->defaults, keys[i].offset);
   if (!conf_settings_given(loading->settings, "model.tied_embeddings"))
     shape->tied_embeddings = model_has(row->traits, MODEL_TIED);
@@ -282,7 +268,7 @@ static gboolean record(ConfSettings *settings, const ModelShape *shape, const ch
 
 gboolean model_shape_record(const ModelShape *shape, ConfSettings *settings, GError **error) {
   for (gsize i = 0; i < G_N_ELEMENTS(keys); i++) {
-    guint64 count = keys[i].kind == CONF_COUNT ? G_STRUCT_MEMBER(guint64, shape, keys[i].offset) : 0;
+    guint64 count = keys[i].kind == BASE_COUNT ? G_STRUCT_MEMBER(guint64, shape, keys[i].offset) : 0;
     g_autofree char *value = g_strdup_printf("%" G_GUINT64_FORMAT, count);
     g_autofree char *name = g_strconcat("model.", keys[i].key, NULL);
     if (count > 0 && !record(settings, shape, name, value, error))

@@ -2,8 +2,8 @@
 #include "plan-policy.h"
 
 #include "base-names.h"
+#include "base-version.h"
 #include "plan-step.h"
-#include "plan-version.h"
 
 /* bias_swiglu_fusion, apply_rope_fusion (megatron/training/arguments.py) and fused norms (gpt_layer_specs.py) are Megatron-LM's
  * defaults; nanotron has Triton's norm and flash-attention's rotary embedding, and a plain activation (models/llama.py). Both
@@ -138,7 +138,7 @@ Program *plan_program(const ModelShape *shape, const ModelRecipe *model_recipe, 
 }
 
 static void note_version(const PlanRecipe *recipe, GPtrArray *notes) {
-  g_autofree char *asked = plan_version_text(recipe->version_asked), *played = plan_version_text(recipe->version);
+  g_autofree char *asked = base_version_text(recipe->version_asked), *played = base_version_text(recipe->version);
   g_ptr_array_add(notes, g_strdup_printf("%s: version %s is older than what is modelled; it is played as %s",
                                          plan_policies[recipe->framework].name, asked, played));
 }

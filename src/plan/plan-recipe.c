@@ -2,11 +2,11 @@
 #include <string.h>
 
 #include "base-names.h"
+#include "base-version.h"
 #include "plan-axes.h"
 #include "plan-batch.h"
 #include "plan-optimizer.h"
 #include "plan-policy.h"
-#include "plan-version.h"
 
 const char *const plan_framework_names[] = {"paper", "ddp",      "deepspeed", "fsdp1",
                                             "fsdp2", "megatron", "nanotron",  NULL};
@@ -20,136 +20,54 @@ typedef struct {
   char *checkpointing, *trainable, *version, *shard_group;
 } Keys;
 
-#define FIELD(field) G_STRUCT_OFFSET(PlanRecipe, field)
+#define KEY(group_, key_, kind_, member_, ...) BASE_ROW(group_, key_, kind_, PlanRecipe, member_, __VA_ARGS__)
 
-static const ConfKey keys[] = {
-    {.group = "training",
-     .key = "micro_batch",
-     .kind = CONF_COUNT,
-     .offset = FIELD(micro_batch),
-     .min = 1,
-     .max = 1e6,
-     .help = "sequences per GPU and forward pass; with gradient_accumulation and global_batch: any two give the third"},
-    {.group = "training",
-     .key = "gradient_accumulation",
-     .kind = CONF_COUNT,
-     .offset = FIELD(gradient_accumulation),
-     .min = 1,
-     .max = 1e6,
-     .help = "micro-batches per optimizer step"},
-    {.group = "training",
-     .key = "global_batch",
-     .kind = CONF_COUNT,
-     .offset = FIELD(global_batch),
-     .min = 1,
-     .max = 1e9,
-     .help = "sequences per optimizer step over all GPUs"},
-    {.group = "training",
-     .key = "total_tokens",
-     .kind = CONF_NUMBER,
-     .offset = FIELD(total_tokens),
-     .min = 1,
-     .max = 1e18,
-     .help = "tokens of the whole training, as in 2T: gives days and price"},
-    {.group = "training",
-     .key = "optimizer",
-     .kind = CONF_NAME,
-     .offset = FIELD(optimizer),
-     .initial = "adamw",
-     .names = plan_optimizer_names,
-     .later = later_optimizers,
-     .help = "adamw and adam: two fp32 momenta, and fp32 master weights where precision is 16 bits; sgd (with "
-             "momentum) and lion: one; adam8bit: two of a byte each"},
-    {.group = "training",
-     .key = "optimizer_style",
-     .kind = CONF_NAME,
-     .offset = FIELD(optimizer_style),
-     .initial = "default",
-     .names = plan_optimizer_style_names,
-     .help = "foreach: a pass over all tensors per elementary operation; fused: one pass; single: foreach's passes "
-             "over one tensor after the other, of deepspeed alone; default: the framework's. Of deepspeed foreach "
-             "and single are torch's Adam in place of DeepSpeed's own, as trainers bring it"},
-    {.group = "training",
-     .key = "gradient_clipping",
-     .kind = CONF_NUMBER,
-     .offset = FIELD(gradient_clipping),
-     .initial = "0",
-     .min = 0,
-     .max = 1e6,
-     .help = "largest norm of the gradients; 0: they are not clipped"},
-    {.group = "training",
-     .key = "activation_checkpointing",
-     .kind = CONF_STRING,
-     .offset = G_STRUCT_OFFSET(Keys, checkpointing),
-     .initial = "none",
-     .help = "none; full: only the input of each layer is kept, the layer is recomputed in backward; attention; "
-             "every-2nd-matmul; layers:K, every K-th layer in full; fraction:F, that share of the layers in full; "
-             "selective: what the framework means by it"},
-    {.group = "training",
-     .key = "gradient_accumulation_dtype",
-     .kind = CONF_NAME,
-     .offset = FIELD(accumulation_dtype),
-     .initial = "default",
-     .names = dtype_names,
-     .help = "of accumulated gradients; default: the framework's"},
-    {.group = "training",
-     .key = "gradient_communication_dtype",
-     .kind = CONF_NAME,
-     .offset = FIELD(communication_dtype),
-     .initial = "default",
-     .names = dtype_names,
-     .help = "of gradients as they are reduced; default: the framework's"},
-    {.group = "training",
-     .key = "trainable",
-     .kind = CONF_STRING,
-     .offset = G_STRUCT_OFFSET(Keys, trainable),
-     .initial = "all",
-     .help =
-         "all; what is trained while the rest is frozen, as in \"28-31, head\": layers from 0, embedding, head; or "
-         "lora:RANK, adapters where peft puts them (llama: q_proj and v_proj; gpt: qkv_proj), lora:RANK:all-linear, "
-         "lora:RANK:q_proj+o_proj"},
-    {.group = "parallel",
-     .key = "framework",
-     .kind = CONF_NAME,
-     .offset = FIELD(framework),
-     .initial = "paper",
-     .names = plan_framework_names,
-     .help = "paper: the textbook schedule; 25 MB gradient buckets, one layer of prefetch, the host never limits"},
-    {.group = "parallel",
-     .key = "zero_stage",
-     .kind = CONF_COUNT,
-     .offset = FIELD(zero_stage),
-     .max = 3,
-     .initial = "0",
-     .min = 0,
-     .help = "0: all copied; 1: optimizer sharded; 2: also gradients; 3: also parameters"},
-    {.group = "parallel",
-     .key = "framework_version",
-     .kind = CONF_STRING,
-     .offset = G_STRUCT_OFFSET(Keys, version),
-     .help = "decides its defaults and some of its behaviour; the newest that is known where it is not given"},
-    {.group = "parallel",
-     .key = "shard_group",
-     .kind = CONF_STRING,
-     .offset = G_STRUCT_OFFSET(Keys, shard_group),
-     .initial = "all",
-     .help = "hybrid sharding: all GPUs, node, or how many GPUs share one copy of the states"},
-    {.group = "parallel",
-     .key = "offload_optimizer",
-     .kind = CONF_NAME,
-     .offset = FIELD(offload_optimizer),
-     .initial = "no",
-     .names = offload_names,
-     .later = later_offload,
-     .help = "cpu: optimizer states live in host memory and the host's cores update them"},
-    {.group = "parallel",
-     .key = "offload_parameters",
-     .kind = CONF_NAME,
-     .offset = FIELD(offload_parameters),
-     .initial = "no",
-     .names = offload_names,
-     .later = later_offload,
-     .help = "cpu: sharded parameters live in host memory and are copied before each gather"},
+static const BaseField keys[] = {
+    KEY("training", "micro_batch", BASE_COUNT, micro_batch, .min = 1, .max = 1e6,
+        .help =
+            "sequences per GPU and forward pass; with gradient_accumulation and global_batch: any two give the third"),
+    KEY("training", "gradient_accumulation", BASE_COUNT, gradient_accumulation, .min = 1, .max = 1e6,
+        .help = "micro-batches per optimizer step"),
+    KEY("training", "global_batch", BASE_COUNT, global_batch, .min = 1, .max = 1e9,
+        .help = "sequences per optimizer step over all GPUs"),
+    KEY("training", "total_tokens", BASE_NUMBER, total_tokens, .min = 1, .max = 1e18,
+        .help = "tokens of the whole training, as in 2T: gives days and price"),
+    KEY("training", "optimizer", BASE_NAME, optimizer, .initial = "adamw", .names = plan_optimizer_names,
+        .later = later_optimizers,
+        .help = "adamw and adam: two fp32 momenta, and fp32 master weights where precision is 16 bits; sgd (with "
+                "momentum) and lion: one; adam8bit: two of a byte each"),
+    KEY("training", "optimizer_style", BASE_NAME, optimizer_style, .initial = "default",
+        .names = plan_optimizer_style_names,
+        .help = "foreach: a pass over all tensors per elementary operation; fused: one pass; single: foreach's passes "
+                "over one tensor after the other, of deepspeed alone; default: the framework's. Of deepspeed foreach "
+                "and single are torch's Adam in place of DeepSpeed's own, as trainers bring it"),
+    KEY("training", "gradient_clipping", BASE_NUMBER, gradient_clipping, .initial = "0", .min = 0, .max = 1e6,
+        .help = "largest norm of the gradients; 0: they are not clipped"),
+    BASE_ROW("training", "activation_checkpointing", BASE_TEXT, Keys, checkpointing, .initial = "none",
+             .help = "none; full: only the input of each layer is kept, the layer is recomputed in backward; "
+                     "attention; every-2nd-matmul; layers:K, every K-th layer in full; fraction:F, that share of the "
+                     "layers in full; selective: what the framework means by it"),
+    KEY("training", "gradient_accumulation_dtype", BASE_NAME, accumulation_dtype, .initial = "default",
+        .names = dtype_names, .help = "of accumulated gradients; default: the framework's"),
+    KEY("training", "gradient_communication_dtype", BASE_NAME, communication_dtype, .initial = "default",
+        .names = dtype_names, .help = "of gradients as they are reduced; default: the framework's"),
+    BASE_ROW("training", "trainable", BASE_TEXT, Keys, trainable, .initial = "all",
+             .help = "all; what is trained while the rest is frozen, as in \"28-31, head\": layers from 0, embedding, "
+                     "head; or lora:RANK, adapters where peft puts them (llama: q_proj and v_proj; gpt: qkv_proj), "
+                     "lora:RANK:all-linear, lora:RANK:q_proj+o_proj"),
+    KEY("parallel", "framework", BASE_NAME, framework, .initial = "paper", .names = plan_framework_names,
+        .help = "paper: the textbook schedule; 25 MB gradient buckets, one layer of prefetch, the host never limits"),
+    KEY("parallel", "zero_stage", BASE_COUNT, zero_stage, .max = 3, .initial = "0", .min = 0,
+        .help = "0: all copied; 1: optimizer sharded; 2: also gradients; 3: also parameters"),
+    BASE_ROW("parallel", "framework_version", BASE_TEXT, Keys, version,
+             .help = "decides its defaults and some of its behaviour; the newest that is known where it is not given"),
+    BASE_ROW("parallel", "shard_group", BASE_TEXT, Keys, shard_group, .initial = "all",
+             .help = "hybrid sharding: all GPUs, node, or how many GPUs share one copy of the states"),
+    KEY("parallel", "offload_optimizer", BASE_NAME, offload_optimizer, .initial = "no", .names = offload_names,
+        .later = later_offload, .help = "cpu: optimizer states live in host memory and the host's cores update them"),
+    KEY("parallel", "offload_parameters", BASE_NAME, offload_parameters, .initial = "no", .names = offload_names,
+        .later = later_offload,
+        .help = "cpu: sharded parameters live in host memory and are copied before each gather"),
 };
 static const ConfSchema plan_schema = {keys, G_N_ELEMENTS(keys)};
 
@@ -208,7 +126,7 @@ static gboolean read_trainable(const PlanGiven *given, Keys *read, GError **erro
 }
 
 static gboolean read_version(const ConfSettings *settings, Keys *read, GError **error) {
-  return read->version == NULL || plan_version_parse(read->version, &read->recipe.version) ||
+  return read->version == NULL || base_version_parse(read->version, &read->recipe.version) ||
          conf_settings_fail(settings, "parallel.framework_version", error,
                             "\"%s\" is not a version; expected numbers as in 0.16.4", read->version);
 }

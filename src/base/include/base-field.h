@@ -39,7 +39,6 @@ typedef enum {
 
 /* The C type of the member. */
 typedef enum {
-  BASE_USUAL,    /* of the kind: char *, int, guint64 (counts), double; nothing for BASE_LATER */
   BASE_NOWHERE,  /* none: checked and not kept */
   BASE_STRING,   /* char *, g_malloc'ed */
   BASE_BORROWED, /* const char *, into the text that was read */

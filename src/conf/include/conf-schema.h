@@ -21,19 +21,3 @@ typedef struct ConfSchema {
 
 /* The reference text: per group, each key with kind, unit example, range, default, help. Appends to `text`. */
 void conf_schema_print(const ConfSchema *schemas, gsize n_schemas, GString *text);
-
-/* The names that rows had before fields came. */
-typedef BaseField ConfKey;
-#define CONF_STRING    BASE_TEXT
-#define CONF_PATH      BASE_PATH
-#define CONF_NAME      BASE_NAME
-#define CONF_FLAG      BASE_FLAG
-#define CONF_COUNT     BASE_COUNT
-#define CONF_NUMBER    BASE_NUMBER
-#define CONF_BYTES     BASE_BYTES
-#define CONF_BYTE_RATE BASE_BYTE_RATE
-#define CONF_FLOP_RATE BASE_FLOP_RATE
-#define CONF_TIME      BASE_TIME
-#define CONF_MONEY     BASE_MONEY
-#define CONF_LINES     BASE_LINES
-#define CONF_LATER     BASE_LATER

@@ -4,48 +4,23 @@
 
 #include "plan-policy.h"
 
-#define FIELD(field) G_STRUCT_OFFSET(PlanDdp, field)
+#define MOST_BUCKET                    0x1p40 /* 1 TiB: products stay far inside 64 bits */
+#define KEY(key_, kind_, member_, ...) BASE_ROW("ddp", key_, kind_, PlanDdp, member_, __VA_ARGS__)
 
-static const ConfKey keys[] = {
-    {.group = "ddp",
-     .key = "bucket_cap",
-     .kind = CONF_BYTES,
-     .offset = FIELD(bucket_cap),
-     .min = 1,
-     .initial = "25 MiB",
-     .help = "a bucket of gradients closes once it holds so much (bucket_cap_mb)"},
-    {.group = "ddp",
-     .key = "first_bucket_cap",
-     .kind = CONF_BYTES,
-     .offset = FIELD(first_bucket_cap),
-     .min = 1,
-     .initial = "1 MiB",
-     .help = "the same of the first bucket to be ready; bucket_cap where only that is given"},
-    {.group = "ddp",
-     .key = "gradient_as_bucket_view",
-     .kind = CONF_FLAG,
-     .offset = FIELD(gradient_as_bucket_view),
-     .initial = "no",
-     .help = "gradients live in the buckets: no second copy of them"},
-    {.group = "ddp",
-     .key = "find_unused_parameters",
-     .kind = CONF_FLAG,
-     .offset = FIELD(find_unused_parameters),
-     .initial = "no",
-     .help = "buckets stay in order of definition, and a map of used parameters is reduced too"},
-    {.group = "ddp",
-     .key = "no_sync",
-     .kind = CONF_FLAG,
-     .offset = FIELD(no_sync),
-     .initial = "yes",
-     .help = "gradients are reduced in the last micro-batch alone; no: in each"},
-    {.group = "ddp",
-     .key = "autocast",
-     .kind = CONF_FLAG,
-     .offset = FIELD(autocast),
-     .initial = "yes",
-     .help = "16-bit training keeps fp32 parameters and gradients and casts weights for each micro-batch; no: "
-             "parameters, gradients and momenta are 16 bits"},
+static const BaseField keys[] = {
+    KEY("bucket_cap", BASE_BYTES, bucket_cap, .min = 1, .max = MOST_BUCKET, .initial = "25 MiB",
+        .help = "a bucket of gradients closes once it holds so much (bucket_cap_mb)"),
+    KEY("first_bucket_cap", BASE_BYTES, first_bucket_cap, .min = 1, .max = MOST_BUCKET, .initial = "1 MiB",
+        .help = "the same of the first bucket to be ready; bucket_cap where only that is given"),
+    KEY("gradient_as_bucket_view", BASE_FLAG, gradient_as_bucket_view, .initial = "no",
+        .help = "gradients live in the buckets: no second copy of them"),
+    KEY("find_unused_parameters", BASE_FLAG, find_unused_parameters, .initial = "no",
+        .help = "buckets stay in order of definition, and a map of used parameters is reduced too"),
+    KEY("no_sync", BASE_FLAG, no_sync, .initial = "yes",
+        .help = "gradients are reduced in the last micro-batch alone; no: in each"),
+    KEY("autocast", BASE_FLAG, autocast, .initial = "yes",
+        .help = "16-bit training keeps fp32 parameters and gradients and casts weights for each micro-batch; no: "
+                "parameters, gradients and momenta are 16 bits"),
 };
 const ConfSchema plan_ddp_schema = {keys, G_N_ELEMENTS(keys)};
 

@@ -13,7 +13,7 @@
 #include "plan-stages.h"
 
 /* Megatron-DeepSpeed took Megatron-LM's asynchronous reduction over with the merge of spring 2023. */
-#define ASYNC_GRADIENTS     PLAN_VERSION(0, 9, 0)
+#define ASYNC_GRADIENTS     BASE_VERSION(0, 9, 0)
 #define MEGATRON_VOCABULARY 128 /* --make-vocab-size-divisible-by's default */
 
 static guint32 degree(const PlanRecipe *recipe, LayoutAxis axis) {

@@ -344,6 +344,7 @@ void plan_deepspeed_buckets_init(PlanDeepspeedEngine *engine) {
     engine->grads.copy_ops[p] = plan_deepspeed_op(engine, engine->parameters->list[p].elements, 2 * engine->bytes);
   }
   for (int i = 0; i < 2; i++)
-    engine->bucket.buffers[i] = program_builder_tensor(engine->builder, "gradient bucket", MEM_COMMUNICATION,
-                                                       engine->options->reduce_bucket_size * engine->bytes, 0);
+    engine->bucket.buffers[i] =
+        program_builder_tensor(engine->builder, "gradient bucket", MEM_COMMUNICATION,
+                               base_product(engine->options->reduce_bucket_size, engine->bytes), 0);
 }

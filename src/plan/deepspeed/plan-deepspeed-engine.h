@@ -9,22 +9,22 @@
  *   plan-deepspeed-pipe.c      the pipeline engine: what it does about sends and receives, and at the end of a step */
 #pragma once
 
+#include "base-version.h"
 #include "plan-deepspeed.h"
 #include "plan-optimizer.h"
 #include "plan-parameters.h"
 #include "plan-policy.h"
 #include "plan-stream.h"
-#include "plan-version.h"
 
 /* Versions at which something changed; see plan-deepspeed-options.c. */
-#define PLAN_DEEPSPEED_MULTI_RANK   PLAN_VERSION(0, 12, 4) /* all-reduce of whole buckets */
-#define PLAN_DEEPSPEED_ONE_GATHER   PLAN_VERSION(0, 12, 5) /* after the step */
-#define PLAN_DEEPSPEED_META_KEPT    PLAN_VERSION(0, 12, 6) /* of parts that tensor ranks send */
-#define PLAN_DEEPSPEED_COMPUTE_WAIT PLAN_VERSION(0, 14, 4) /* compute waits for the bucket before */
-#define PLAN_DEEPSPEED_HALF_BACK    PLAN_VERSION(0, 17, 0) /* offload copies 16-bit parameters back */
-#define PLAN_DEEPSPEED_NO_OVERLAP   PLAN_VERSION(0, 17, 2) /* compute waits for each bucket as it is reduced … */
-#define PLAN_DEEPSPEED_OVERLAPS     PLAN_VERSION(0, 18, 6) /* … until then */
-#define PLAN_DEEPSPEED_PINNED       PLAN_VERSION(0, 19, 5) /* host memory is page-locked by default */
+#define PLAN_DEEPSPEED_MULTI_RANK   BASE_VERSION(0, 12, 4) /* all-reduce of whole buckets */
+#define PLAN_DEEPSPEED_ONE_GATHER   BASE_VERSION(0, 12, 5) /* after the step */
+#define PLAN_DEEPSPEED_META_KEPT    BASE_VERSION(0, 12, 6) /* of parts that tensor ranks send */
+#define PLAN_DEEPSPEED_COMPUTE_WAIT BASE_VERSION(0, 14, 4) /* compute waits for the bucket before */
+#define PLAN_DEEPSPEED_HALF_BACK    BASE_VERSION(0, 17, 0) /* offload copies 16-bit parameters back */
+#define PLAN_DEEPSPEED_NO_OVERLAP   BASE_VERSION(0, 17, 2) /* compute waits for each bucket as it is reduced … */
+#define PLAN_DEEPSPEED_OVERLAPS     BASE_VERSION(0, 18, 6) /* … until then */
+#define PLAN_DEEPSPEED_PINNED       BASE_VERSION(0, 19, 5) /* host memory is page-locked by default */
 
 /* Elements of a buffer of DeepSpeed's buffered all-reduce: MEMORY_OPT_ALLREDUCE_SIZE of engine.py. */
 #define PLAN_DEEPSPEED_BUFFER ((guint64)500000000)

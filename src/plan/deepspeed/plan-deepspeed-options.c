@@ -6,17 +6,18 @@
 #include "plan-deepspeed-engine.h"
 #include "plan-policy.h"
 
-#define FIELD(field) G_STRUCT_OFFSET(PlanDeepspeed, field)
 #define FLAG(key_, field_, initial_, help_)                                                                            \
-  { .group = "deepspeed", .key = key_, .kind = CONF_FLAG, .offset = FIELD(field_), .initial = initial_, .help = help_ }
-#define ELEMENTS(key_, field_, initial_, help_)                                                                        \
-  { .group = "deepspeed", .key = key_, .kind = CONF_COUNT, .offset = FIELD(field_), .initial = initial_, .help = help_ }
+  BASE_ROW("deepspeed", key_, BASE_FLAG, PlanDeepspeed, field_, .initial = initial_, .help = help_)
+#define ELEMENTS(key_, field_, initial_, help_, ...)                                                                   \
+  BASE_ROW("deepspeed", key_, BASE_COUNT, PlanDeepspeed, field_, .initial = initial_, .help = help_, __VA_ARGS__)
+#define SIZE(key_, field_, initial_, help_)  ELEMENTS(key_, field_, initial_, help_, .max = 1e12)
+#define RANKS(key_, field_, initial_, help_) ELEMENTS(key_, field_, initial_, help_, .max = 1e8)
 #define LATER(key_, initial_, help_)                                                                                   \
-  { .group = "deepspeed", .key = key_, .kind = CONF_LATER, .initial = initial_, .help = help_ }
+  { .group = "deepspeed", .key = key_, .kind = BASE_LATER, .initial = initial_, .help = help_ }
 
 static const char *const tensor_names[] = {"megatron", "autotp", NULL};
 
-static const ConfKey keys[] = {
+static const BaseField keys[] = {
     FLAG("contiguous_gradients", contiguous_gradients, "yes",
          "gradients are copied into one buffer as they come, and reduced from there"),
     FLAG("reduce_scatter", reduce_scatter, "yes",
@@ -25,18 +26,18 @@ static const ConfKey keys[] = {
     FLAG("use_multi_rank_bucket_allreduce", use_multi_rank_bucket_allreduce, "yes",
          "stages 1, 2: all-reduce each bucket and keep the own slices; no: one reduce per slice. Since 0.12.4, before "
          "it: no"),
-    ELEMENTS("reduce_bucket_size", reduce_bucket_size, "5e8", "elements of a bucket of gradients"),
+    SIZE("reduce_bucket_size", reduce_bucket_size, "5e8", "elements of a bucket of gradients"),
     FLAG("overlap_comm", overlap_comm, "no",
          "reduce beside backward, from two buffers; the default of stage 3 is yes, of stages 1 and 2 no"),
     FLAG("allgather_partitions", allgather_partitions, "yes", "before 0.12.5; since then nothing reads it"),
-    ELEMENTS("allgather_bucket_size", allgather_bucket_size, "5e8",
-             "elements of a piece of the all-gather after the step, before 0.12.5; since then it is one piece"),
+    SIZE("allgather_bucket_size", allgather_bucket_size, "5e8",
+         "elements of a piece of the all-gather after the step, before 0.12.5; since then it is one piece"),
     FLAG("round_robin_gradients", round_robin_gradients, "no",
          "owners of gradients in turn: evens out copies to host memory, and neither sizes nor times here"),
-    ELEMENTS("sub_group_size", sub_group_size, "1e9",
-             "stage 3: whole parameters are updated together up to the first with which they reach so many elements"),
-    ELEMENTS("stage3_prefetch_bucket_size", prefetch_bucket_size, "5e7",
-             "elements that each module may gather ahead; 0: none"),
+    SIZE("sub_group_size", sub_group_size, "1e9",
+         "stage 3: whole parameters are updated together up to the first with which they reach so many elements"),
+    SIZE("stage3_prefetch_bucket_size", prefetch_bucket_size, "5e7",
+         "elements that each module may gather ahead; 0: none"),
     ELEMENTS("stage3_param_persistence_threshold", param_persistence_threshold, "1e5",
              "parameters of at most so many elements stay gathered"),
     ELEMENTS("stage3_model_persistence_threshold", model_persistence_threshold, "9223372036854775807",
@@ -51,38 +52,33 @@ static const ConfKey keys[] = {
          "gather parameters by all-reduce of zero-padded buffers"),
     FLAG("stage3_allgather_sequential", allgather_sequential, "no",
          "gather parameters one by one, without flat copies"),
-    ELEMENTS("zero_hpz_partition_size", hpz_partition_size, "1",
-             "ZeRO++ hpZ: GPUs that share a second copy of the parameters, from the first forward on; 1: none"),
+    RANKS("zero_hpz_partition_size", hpz_partition_size, "1",
+          "ZeRO++ hpZ: GPUs that share a second copy of the parameters, from the first forward on; 1: none"),
     FLAG("zero_quantized_weights", quantized_weights, "no", "ZeRO++ qwZ: parameters are gathered as int8"),
     FLAG("zero_quantized_gradients", quantized_gradients, "no",
          "ZeRO++ qgZ: gradients are reduced as int4, inside nodes and then between them"),
     LATER("zero_quantized_nontrainable_weights", "no", "quantized frozen weights"),
-    ELEMENTS("mics_shard_size", mics_shard_size, "0", "MiCS: GPUs that share one copy of the states; 0: all"),
+    RANKS("mics_shard_size", mics_shard_size, "0", "MiCS: GPUs that share one copy of the states; 0: all"),
     LATER("mics_hierarchical_params_gather", "no", "MiCS' gather in two steps"),
     FLAG("immediate_grad_update", immediate_grad_update, "no",
          "stage 1 with fp32 accumulation: 16-bit gradients are added and freed as they come"),
     FLAG("offload_optimizer.pin_memory", offload_pin_memory, "yes",
          "page-locked host memory, which PCIe copies several times faster; default no before 0.19.5"),
     FLAG("offload_param.pin_memory", offload_param_pin_memory, "yes", "the same for parameters"),
-    {.group = "deepspeed",
-     .key = "tensor_parallel",
-     .kind = CONF_NAME,
-     .offset = FIELD(tensor_parallel),
-     .initial = "megatron",
-     .names = tensor_names,
-     .help = "who splits matmuls over parallel.tensor: megatron (Megatron-DeepSpeed's layers), autotp (DeepSpeed's "
-             "own, of stages 0 to 2)"},
+    BASE_ROW("deepspeed", "tensor_parallel", BASE_NAME, PlanDeepspeed, tensor_parallel, .initial = "megatron",
+             .names = tensor_names,
+             .help =
+                 "who splits matmuls over parallel.tensor: megatron (Megatron-DeepSpeed's layers), autotp (DeepSpeed's "
+                 "own, of stages 0 to 2)"),
     FLAG("tp_overlap_comm", tp_overlap_comm, "no",
          "autotp: a column layer's input gradient is reduced beside its weight gradient"),
     FLAG("partition_activations", partition_activations, "no",
          "of the input that a recomputed layer keeps, each tensor rank keeps a part"),
-    {.group = "deepspeed",
-     .key = "partition_method",
-     .kind = CONF_STRING,
-     .offset = FIELD(partition_method),
-     .initial = "parameters",
-     .help = "layers to pipeline stages: parameters (as many in each), uniform (as many layers), type:REGEX (as many "
-             "of a class, as type:transformer or type:transformer|embedding)"},
+    BASE_ROW(
+        "deepspeed", "partition_method", BASE_TEXT, PlanDeepspeed, partition_method, .initial = "parameters",
+        .help =
+            "layers to pipeline stages: parameters (as many in each), uniform (as many layers), type:REGEX (as many "
+            "of a class, as type:transformer or type:transformer|embedding)"),
     FLAG("pipe_partitioned", pipe_partitioned, "yes",
          "beside parallel.tensor: each tensor rank sends its part of a stage's output, which is gathered there"),
     FLAG("grad_partitioned", grad_partitioned, "yes", "the same of gradients between stages"),
@@ -98,8 +94,8 @@ static const ConfKey keys[] = {
 const ConfSchema plan_deepspeed_schema = {keys, G_N_ELEMENTS(keys)};
 
 #define ALLGATHER_BUCKET ((guint64)500000000) /* its default */
-#define NEWEST           PLAN_VERSION(0, 19, 6)
-#define OLDEST           PLAN_VERSION(0, 8, 0)
+#define NEWEST           BASE_VERSION(0, 19, 6)
+#define OLDEST           BASE_VERSION(0, 8, 0)
 
 static gboolean is_given(const ConfSettings *settings, const char *key) {
   g_autofree char *name = g_strconcat("deepspeed.", key, NULL);
@@ -248,7 +244,7 @@ static void note_reduction(const PlanRecipe *recipe, GPtrArray *notes) {
 }
 
 void plan_deepspeed_note(const PlanRecipe *recipe, GPtrArray *notes) {
-  g_autofree char *version = plan_version_text(recipe->version);
+  g_autofree char *version = base_version_text(recipe->version);
   g_ptr_array_add(notes,
                   g_strdup_printf("deepspeed: behaves as version %s; the host waits for the gradient norm and at "
                                   "the end of the step",

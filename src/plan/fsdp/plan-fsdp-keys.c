@@ -4,168 +4,78 @@
 #include <string.h>
 
 #include "base-names.h"
+#include "base-version.h"
 #include "model-recipe.h"
 #include "plan-fsdp.h"
 #include "plan-optimizer.h"
 #include "plan-policy.h"
-#include "plan-version.h"
 
-#define OLDEST         PLAN_VERSION(2, 0, 0) /* of PyTorch */
-#define SECOND_OLDEST  PLAN_VERSION(2, 6, 0)
-#define SECOND_UNKNOWN PLAN_VERSION(2, 10, 0)
-#define LIMITS_GATHERS PLAN_VERSION(2, 1, 0) /* by default: PyTorch pull request 104900 */
+#define OLDEST         BASE_VERSION(2, 0, 0) /* of PyTorch */
+#define SECOND_OLDEST  BASE_VERSION(2, 6, 0)
+#define SECOND_UNKNOWN BASE_VERSION(2, 10, 0)
+#define LIMITS_GATHERS BASE_VERSION(2, 1, 0) /* by default: PyTorch pull request 104900 */
 
 static const char *const prefetch_names[] = {"pre", "post", "none", NULL};
 static const char *const rotate_names[] = {"allgather", "alltoall", NULL};
 static const char *const dtype_names[] = {"default", "bf16", "fp16", "fp32", NULL};
 
-#define FIELD(field) G_STRUCT_OFFSET(PlanFsdpKeys, field)
+#define KEY(key_, kind_, member_, ...) BASE_ROW("fsdp", key_, kind_, PlanFsdpKeys, member_, __VA_ARGS__)
 
-static const ConfKey keys[] = {
-    {.group = "fsdp",
-     .key = "wrap",
-     .kind = CONF_STRING,
-     .offset = FIELD(wrap_text),
-     .initial = "block",
-     .help = "units that are gathered as one: block (each transformer block; embedding and head are the root's), ends "
-             "(also embedding and head each), none (all is one), size:N (a module of at least N parameters)"},
-    {.group = "fsdp",
-     .key = "reshard_after_forward",
-     .kind = CONF_STRING,
-     .offset = FIELD(reshard_text),
-     .initial = "default",
-     .help = "default (yes at zero_stage 3; the unit of the head stays gathered), yes, no, or over how many GPUs a "
-             "smaller shard is kept for backward (fsdp2)"},
-    {.group = "fsdp",
-     .key = "forward_prefetch",
-     .kind = CONF_COUNT,
-     .offset = FIELD(forward_prefetch),
-     .initial = "0",
-     .max = 1000,
-     .help = "units gathered ahead in forward by explicit order; fsdp1 knows 0 and 1"},
-    {.group = "fsdp",
-     .key = "backward_prefetch",
-     .kind = CONF_NAME,
-     .offset = FIELD(backward_prefetch),
-     .initial = "pre",
-     .names = prefetch_names,
-     .help =
-         "the next all-gather of backward is issued before the unit computes, after it, or when it is needed (fsdp1)"},
-    {.group = "fsdp",
-     .key = "limit_all_gathers",
-     .kind = CONF_FLAG,
-     .offset = FIELD(limits_gathers),
-     .initial = "yes",
-     .help =
-         "the host waits until at most two freed units' memory is under way (fsdp1; no by default before PyTorch 2.1, "
-         "framework_version = 2.0)"},
-    {.group = "fsdp",
-     .key = "sync_every_micro_batch",
-     .kind = CONF_FLAG,
-     .offset = FIELD(syncs_always),
-     .initial = "yes",
-     .help = "gradients are reduced every micro-batch; no: under no_sync they stay whole until the last"},
-    {.group = "fsdp",
-     .key = "use_orig_params",
-     .kind = CONF_FLAG,
-     .offset = FIELD(use_orig_params),
-     .initial = "yes",
-     .help =
-         "parameters of a flat one begin on 16 bytes and are the optimizer's each (fsdp1; fsdp2 always has its own)"},
-    {.group = "fsdp",
-     .key = "param_dtype",
-     .kind = CONF_NAME,
-     .offset = FIELD(param_dtype),
-     .initial = "default",
-     .names = dtype_names,
-     .help = "of gathered parameters: that of training.precision"},
-    {.group = "fsdp",
-     .key = "reduce_dtype",
-     .kind = CONF_NAME,
-     .offset = FIELD(reduce_dtype),
-     .initial = "default",
-     .names = dtype_names,
-     .help = "of gradients as they are reduced; default: param_dtype (as training.gradient_communication_dtype)"},
-    {.group = "fsdp",
-     .key = "orig_dtype",
-     .kind = CONF_NAME,
-     .offset = FIELD(orig_dtype),
-     .initial = "fp32",
-     .names = dtype_names,
-     .help = "in which the model was made: of parameter and gradient shards and the optimizer's states"},
-    {.group = "fsdp",
-     .key = "checkpoint_outside",
-     .kind = CONF_FLAG,
-     .offset = FIELD(checkpoints_outside),
-     .initial = "no",
-     .help = "activation checkpointing lies around FSDP's units, checkpoint(FSDP(block)), not inside: a block that "
-             "runs again is "
-             "gathered for that, freed, and gathered once more for its backward (fsdp1)"},
-    {.group = "fsdp",
-     .key = "float8_all_gather",
-     .kind = CONF_FLAG,
-     .offset = FIELD(gathers_fp8),
-     .initial = "no",
-     .help = "weights of layers that multiply in fp8 are cast before they are gathered, with scales that one "
-             "all-reduce finds after each step (fsdp2 with training.precision = fp8; torchao's "
-             "enable_fsdp_float8_all_gather and precompute_float8_dynamic_scale_for_fsdp)"},
-    {.group = "fsdp", .key = "buffer_dtype", .kind = CONF_LATER, .help = "buffers (rotary tables and the like)"},
-    {.group = "fsdp",
-     .key = "cpu_offload",
-     .kind = CONF_FLAG,
-     .offset = FIELD(offloads),
-     .initial = "no",
-     .help = "parameter shards, gradients and optimizer states lie in pinned host memory, and PyTorch's optimizer runs "
-             "there"},
-    {.group = "fsdp",
-     .key = "loss_parallel",
-     .kind = CONF_FLAG,
-     .offset = FIELD(loss_parallel),
-     .initial = "yes",
-     .help = "beside parallel.tensor: logits stay split over the ranks, which compute the loss together (fsdp2, as "
-             "torchtitan)"},
-    {.group = "fsdp",
-     .key = "async_tensor_parallel",
-     .kind = CONF_FLAG,
-     .offset = FIELD(async_tensor_parallel),
-     .initial = "no",
-     .help = "beside parallel.tensor: matmuls and their exchanges hide each other chunk by chunk (fsdp2; needs "
-             "training.compile)"},
-    {.group = "fsdp",
-     .key = "context_rotate_method",
-     .kind = CONF_NAME,
-     .offset = FIELD(context_rotate),
-     .initial = "allgather",
-     .names = rotate_names,
-     .help = "beside parallel.context: keys and values of other ranks come in one all-gather, or from rank to rank "
-             "(fsdp2)"},
-    {.group = "fsdp",
-     .key = "pipeline_split",
-     .kind = CONF_STRING,
-     .offset = FIELD(split_text),
-     .help = "layers, from 0, at which a stage of the pipeline begins, as \"8 16 24\"; else spread evenly (fsdp2)"},
-    {.group = "fsdp",
-     .key = "pipeline_first_stage_less_layers",
-     .kind = CONF_COUNT,
-     .offset = FIELD(first_stage_less),
-     .initial = "1",
-     .max = 1000,
-     .help = "layers that the embedding counts as where layers are spread over stages (fsdp2, as torchtitan)"},
-    {.group = "fsdp",
-     .key = "pipeline_last_stage_less_layers",
-     .kind = CONF_COUNT,
-     .offset = FIELD(last_stage_less),
-     .initial = "1",
-     .max = 1000,
-     .help = "layers that the head counts as"},
-    {.group = "fsdp",
-     .key = "pipeline_microbatches",
-     .kind = CONF_COUNT,
-     .offset = FIELD(pipeline_microbatches),
-     .initial = "0",
-     .max = 1e6,
-     .help = "micro-batches that go through the pipeline before it is drained; 0: all of a step (fsdp2; torchtitan: "
-             "local_batch_size / pipeline_parallel_microbatch_size)"},
+static const BaseField keys[] = {
+    KEY("wrap", BASE_TEXT, wrap_text, .initial = "block",
+        .help = "units that are gathered as one: block (each transformer block; embedding and head are the root's), "
+                "ends (also embedding and head each), none (all is one), size:N (a module of at least N parameters)"),
+    KEY("reshard_after_forward", BASE_TEXT, reshard_text, .initial = "default",
+        .help = "default (yes at zero_stage 3; the unit of the head stays gathered), yes, no, or over how many GPUs a "
+                "smaller shard is kept for backward (fsdp2)"),
+    KEY("forward_prefetch", BASE_COUNT, forward_prefetch, .initial = "0", .max = 1000,
+        .help = "units gathered ahead in forward by explicit order; fsdp1 knows 0 and 1"),
+    KEY("backward_prefetch", BASE_NAME, backward_prefetch, .initial = "pre", .names = prefetch_names,
+        .help = "the next all-gather of backward is issued before the unit computes, after it, or when it is needed "
+                "(fsdp1)"),
+    KEY("limit_all_gathers", BASE_FLAG, limits_gathers, .initial = "yes",
+        .help = "the host waits until at most two freed units' memory is under way (fsdp1; no by default before "
+                "PyTorch 2.1, framework_version = 2.0)"),
+    KEY("sync_every_micro_batch", BASE_FLAG, syncs_always, .initial = "yes",
+        .help = "gradients are reduced every micro-batch; no: under no_sync they stay whole until the last"),
+    KEY("use_orig_params", BASE_FLAG, use_orig_params, .initial = "yes",
+        .help = "parameters of a flat one begin on 16 bytes and are the optimizer's each (fsdp1; fsdp2 always has its "
+                "own)"),
+    KEY("param_dtype", BASE_NAME, param_dtype, .initial = "default", .names = dtype_names,
+        .help = "of gathered parameters: that of training.precision"),
+    KEY("reduce_dtype", BASE_NAME, reduce_dtype, .initial = "default", .names = dtype_names,
+        .help = "of gradients as they are reduced; default: param_dtype (as training.gradient_communication_dtype)"),
+    KEY("orig_dtype", BASE_NAME, orig_dtype, .initial = "fp32", .names = dtype_names,
+        .help = "in which the model was made: of parameter and gradient shards and the optimizer's states"),
+    KEY("checkpoint_outside", BASE_FLAG, checkpoints_outside, .initial = "no",
+        .help = "activation checkpointing lies around FSDP's units, checkpoint(FSDP(block)), not inside: a block that "
+                "runs again is gathered for that, freed, and gathered once more for its backward (fsdp1)"),
+    KEY("float8_all_gather", BASE_FLAG, gathers_fp8, .initial = "no",
+        .help = "weights of layers that multiply in fp8 are cast before they are gathered, with scales that one "
+                "all-reduce finds after each step (fsdp2 with training.precision = fp8; torchao's "
+                "enable_fsdp_float8_all_gather and precompute_float8_dynamic_scale_for_fsdp)"),
+    {.group = "fsdp", .key = "buffer_dtype", .kind = BASE_LATER, .help = "buffers (rotary tables and the like)"},
+    KEY("cpu_offload", BASE_FLAG, offloads, .initial = "no",
+        .help = "parameter shards, gradients and optimizer states lie in pinned host memory, and PyTorch's optimizer "
+                "runs there"),
+    KEY("loss_parallel", BASE_FLAG, loss_parallel, .initial = "yes",
+        .help = "beside parallel.tensor: logits stay split over the ranks, which compute the loss together (fsdp2, as "
+                "torchtitan)"),
+    KEY("async_tensor_parallel", BASE_FLAG, async_tensor_parallel, .initial = "no",
+        .help = "beside parallel.tensor: matmuls and their exchanges hide each other chunk by chunk (fsdp2; needs "
+                "training.compile)"),
+    KEY("context_rotate_method", BASE_NAME, context_rotate, .initial = "allgather", .names = rotate_names,
+        .help = "beside parallel.context: keys and values of other ranks come in one all-gather, or from rank to rank "
+                "(fsdp2)"),
+    KEY("pipeline_split", BASE_TEXT, split_text,
+        .help = "layers, from 0, at which a stage of the pipeline begins, as \"8 16 24\"; else spread evenly (fsdp2)"),
+    KEY("pipeline_first_stage_less_layers", BASE_COUNT, first_stage_less, .initial = "1", .max = 1000,
+        .help = "layers that the embedding counts as where layers are spread over stages (fsdp2, as torchtitan)"),
+    KEY("pipeline_last_stage_less_layers", BASE_COUNT, last_stage_less, .initial = "1", .max = 1000,
+        .help = "layers that the head counts as"),
+    KEY("pipeline_microbatches", BASE_COUNT, pipeline_microbatches, .initial = "0", .max = 1e6,
+        .help = "micro-batches that go through the pipeline before it is drained; 0: all of a step (fsdp2; torchtitan: "
+                "local_batch_size / pipeline_parallel_microbatch_size)"),
 };
 const ConfSchema plan_fsdp_schema = {keys, G_N_ELEMENTS(keys)};
 

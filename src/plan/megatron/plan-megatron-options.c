@@ -2,58 +2,31 @@
  * megatron/core/distributed/distributed_data_parallel_config.py. */
 #include "plan-megatron.h"
 
-#define FIELD(field) G_STRUCT_OFFSET(PlanMegatron, field)
 #define FLAG(key_, field_, initial_, help_)                                                                            \
-  { .group = "megatron", .key = key_, .kind = CONF_FLAG, .offset = FIELD(field_), .initial = initial_, .help = help_ }
+  BASE_ROW("megatron", key_, BASE_FLAG, PlanMegatron, field_, .initial = initial_, .help = help_)
 #define COUNT(key_, field_, initial_, max_, help_)                                                                     \
-  {                                                                                                                    \
-    .group = "megatron", .key = key_, .kind = CONF_COUNT, .offset = FIELD(field_), .initial = initial_, .max = max_,   \
-    .help = help_                                                                                                      \
-  }
+  BASE_ROW("megatron", key_, BASE_COUNT, PlanMegatron, field_, .initial = initial_, .max = max_, .help = help_)
 
 static const char *const impl_names[] = {"transformer_engine", "local", NULL};        /* as PlanMegatronImpl */
 static const char *const context_names[] = {"p2p", "all-gather", "all-to-all", NULL}; /* as ModelContext */
 
-static const ConfKey keys[] = {
-    {.group = "megatron",
-     .key = "overlap_grad_reduce",
-     .kind = CONF_FLAG,
-     .offset = FIELD(overlap_grad_reduce),
-     .initial = "no",
-     .help =
-         "gradients are reduced bucket by bucket as the last micro-batch's backward fills them; no: in one after it"},
-    {.group = "megatron",
-     .key = "overlap_param_gather",
-     .kind = CONF_FLAG,
-     .offset = FIELD(overlap_param_gather),
-     .initial = "no",
-     .help = "parameters are gathered bucket by bucket in the next forward; no: in one after the step"},
-    {.group = "megatron",
-     .key = "bucket_size",
-     .kind = CONF_COUNT,
-     .offset = FIELD(bucket_size),
-     .initial = "0",
-     .max = 1e12,
-     .help = "elements after which a bucket closes; 0: the larger of 40e6 and 1e6 x data-parallel ranks"},
-    {.group = "megatron",
-     .key = "gradient_accumulation_fusion",
-     .kind = CONF_FLAG,
-     .offset = FIELD(gradient_accumulation_fusion),
-     .initial = "yes",
-     .help = "the matmuls of weight gradients add into the gradient buffer"},
-    {.group = "megatron",
-     .key = "pad_buckets_for_high_nccl_busbw",
-     .kind = CONF_FLAG,
-     .offset = FIELD(pad_buckets),
-     .initial = "no",
-     .help = "buckets end on multiples of 65 536 elements"},
-    {.group = "megatron",
-     .key = "check_for_nan_in_grad",
-     .kind = CONF_FLAG,
-     .offset = FIELD(checks_gradients),
-     .initial = "yes",
-     .help = "the host reads the norm of each bucket before it is reduced, and so waits for backward; no: "
-             "--no-check-for-nan-in-loss-and-grad"},
+#define KEY(key_, kind_, member_, ...) BASE_ROW("megatron", key_, kind_, PlanMegatron, member_, __VA_ARGS__)
+
+static const BaseField keys[] = {
+    KEY("overlap_grad_reduce", BASE_FLAG, overlap_grad_reduce, .initial = "no",
+        .help = "gradients are reduced bucket by bucket as the last micro-batch's backward fills them; no: in one "
+                "after it"),
+    KEY("overlap_param_gather", BASE_FLAG, overlap_param_gather, .initial = "no",
+        .help = "parameters are gathered bucket by bucket in the next forward; no: in one after the step"),
+    KEY("bucket_size", BASE_COUNT, bucket_size, .initial = "0", .max = 1e12,
+        .help = "elements after which a bucket closes; 0: the larger of 40e6 and 1e6 x data-parallel ranks"),
+    KEY("gradient_accumulation_fusion", BASE_FLAG, gradient_accumulation_fusion, .initial = "yes",
+        .help = "the matmuls of weight gradients add into the gradient buffer"),
+    KEY("pad_buckets_for_high_nccl_busbw", BASE_FLAG, pad_buckets, .initial = "no",
+        .help = "buckets end on multiples of 65 536 elements"),
+    KEY("check_for_nan_in_grad", BASE_FLAG, checks_gradients, .initial = "yes",
+        .help = "the host reads the norm of each bucket before it is reduced, and so waits for backward; no: "
+                "--no-check-for-nan-in-loss-and-grad"),
     FLAG("ddp_average_in_collective", averages, "no",
          "gradients are averaged by the collective; no: scaled before it, by a pass over each bucket"),
     FLAG("align_grad_reduce", align_grad_reduce, "yes",
@@ -82,22 +55,12 @@ static const ConfKey keys[] = {
     FLAG("distribute_saved_activations", distributes_saved, "no",
          "of the input that full recompute keeps of a layer each tensor rank keeps a part; without sequence "
          "parallelism"),
-    {.group = "megatron",
-     .key = "transformer_impl",
-     .kind = CONF_NAME,
-     .offset = FIELD(layers_by),
-     .initial = "transformer_engine",
-     .names = impl_names,
-     .help = "of gradients that matmuls add into the buffer autograd wants a tensor all the same: transformer_engine "
-             "keeps one for each shape of weight, local (and the head always) makes one each time"},
-    {.group = "megatron",
-     .key = "cp_comm_type",
-     .kind = CONF_NAME,
-     .offset = FIELD(context_kind),
-     .initial = "p2p",
-     .names = context_names,
-     .help =
-         "how attention sees the keys and values of other context ranks: p2p, a ring; all-gather; all-to-all, heads "
-         "for tokens (Ulysses)"},
+    KEY("transformer_impl", BASE_NAME, layers_by, .initial = "transformer_engine", .names = impl_names,
+        .help =
+            "of gradients that matmuls add into the buffer autograd wants a tensor all the same: transformer_engine "
+            "keeps one for each shape of weight, local (and the head always) makes one each time"),
+    KEY("cp_comm_type", BASE_NAME, context_kind, .initial = "p2p", .names = context_names,
+        .help = "how attention sees the keys and values of other context ranks: p2p, a ring; all-gather; all-to-all, "
+                "heads for tokens (Ulysses)"),
 };
 const ConfSchema plan_megatron_schema = {keys, G_N_ELEMENTS(keys)};

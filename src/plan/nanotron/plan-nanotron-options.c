@@ -6,21 +6,13 @@
 
 #define FP32           4
 #define USUAL_CLIPPING 1.0
-#define FIELD(field)   G_STRUCT_OFFSET(PlanNanotron, field)
 
-static const ConfKey keys[] = {
-    {.group = "nanotron",
-     .key = "tp_linear_async_communication",
-     .kind = CONF_FLAG,
-     .offset = FIELD(async),
-     .initial = "no",
-     .help = "a column layer's gather hides behind the rank's own tokens, its gradient's sum behind the weight's"},
-    {.group = "nanotron",
-     .key = "tp_recompute_allgather",
-     .kind = CONF_FLAG,
-     .offset = FIELD(regains),
-     .initial = "yes",
-     .help = "under sequence parallelism backward gathers a column layer's input again, and does not keep it"},
+static const BaseField keys[] = {
+    BASE_ROW("nanotron", "tp_linear_async_communication", BASE_FLAG, PlanNanotron, async, .initial = "no",
+             .help =
+                 "a column layer's gather hides behind the rank's own tokens, its gradient's sum behind the weight's"),
+    BASE_ROW("nanotron", "tp_recompute_allgather", BASE_FLAG, PlanNanotron, regains, .initial = "yes",
+             .help = "under sequence parallelism backward gathers a column layer's input again, and does not keep it"),
 };
 const ConfSchema plan_nanotron_schema = {keys, G_N_ELEMENTS(keys)};
 
