@@ -5,16 +5,18 @@
 
 #include "conf-file.h"
 
+/* One block of memory with the texts behind it: a file has thousands. */
 typedef struct {
-  char *name; /* "group.key" */
-  char *value;
+  const char *group, *key;
+  const char *name; /* "group.key" */
+  const char *value;
   guint line, column;
 } Entry;
 
 typedef struct {
   char *name;
   guint line, column;
-  GPtrArray *keys; /* names in order, NULL-terminated once parsed */
+  GPtrArray *keys; /* of the entries, in order, borrowed; NULL-terminated once parsed */
 } Group;
 
 struct ConfText {
@@ -22,7 +24,7 @@ struct ConfText {
   gboolean budgets;    /* "<", ">", "!" may stand before "=": the operator's half is the end of the key */
   GPtrArray *names;    /* of groups, borrowed from `groups`; NULL-terminated once parsed */
   GHashTable *groups;  /* name → Group */
-  GHashTable *entries; /* "group\nkey" → Entry */
+  GHashTable *entries; /* of Entry, by group and key */
 };
 
 static void group_free(gpointer data) {
@@ -32,11 +34,28 @@ static void group_free(gpointer data) {
   g_free(group);
 }
 
-static void entry_free(gpointer data) {
-  Entry *entry = data;
-  g_free(entry->value);
-  g_free(entry->name);
-  g_free(entry);
+static guint entry_hash(gconstpointer data) {
+  const Entry *entry = data;
+  return g_str_hash(entry->group) * 31 + g_str_hash(entry->key);
+}
+
+static gboolean entry_equal(gconstpointer a, gconstpointer b) {
+  const Entry *one = a, *other = b;
+  return strcmp(one->key, other->key) == 0 && strcmp(one->group, other->group) == 0;
+}
+
+static Entry *entry_new(const Group *group, const char *key, const char *value, gsize value_length,
+                        const BasePlace *at) {
+  gsize group_length = strlen(group->name), key_length = strlen(key);
+  Entry *entry = g_malloc(sizeof *entry + group_length + key_length + value_length + 3);
+  char *name = (char *)(entry + 1), *text = name + group_length + key_length + 2;
+  memcpy(name, group->name, group_length);
+  name[group_length] = '.';
+  memcpy(name + group_length + 1, key, key_length + 1);
+  memcpy(text, value, value_length);
+  text[value_length] = '\0';
+  *entry = (Entry){group->name, name + group_length + 1, name, text, at->line, at->column};
+  return entry;
 }
 
 void conf_text_free(ConfText *text) {
@@ -50,8 +69,7 @@ void conf_text_free(ConfText *text) {
 }
 
 static Entry *find_entry(const ConfText *text, const char *group, const char *key) {
-  g_autofree char *name = g_strconcat(group, "\n", key, NULL);
-  return g_hash_table_lookup(text->entries, name);
+  return g_hash_table_lookup(text->entries, &(Entry){.group = group, .key = key});
 }
 
 /* One line being read. `start` and `end` bound it without outer white space. */
@@ -78,6 +96,18 @@ static const char *comment_start(const char *from, const char *end) {
   while (stop > from && g_ascii_isspace(stop[-1]))
     stop--;
   return stop;
+}
+
+typedef struct {
+  const char *start, *end;
+} Piece;
+
+static Piece piece_stripped(const char *start, const char *end) {
+  while (start < end && g_ascii_isspace(*start))
+    start++;
+  while (end > start && g_ascii_isspace(end[-1]))
+    end--;
+  return (Piece){start, end};
 }
 
 static gboolean read_group(ConfText *text, const Line *line, Group **ret, GError **error) {
@@ -113,39 +143,42 @@ static gboolean read_group(ConfText *text, const Line *line, Group **ret, GError
   group->name = g_steal_pointer(&name);
   group->line = place.line;
   group->column = place.column;
-  group->keys = g_ptr_array_new_with_free_func(g_free);
+  group->keys = g_ptr_array_new();
   g_hash_table_insert(text->groups, group->name, group);
   g_ptr_array_add(text->names, group->name);
   *ret = group;
   return TRUE;
 }
 
-/* A value ends at its comment; in quotes it may hold anything. */
-static gboolean read_value(const Line *line, const char *from, const char *key, char **ret, GError **error) {
-  BasePlace place = place_in(line, from);
-  place.key = key;
-  if (from == line->end || (*from != '"' && *from != '\'')) {
-    const char *stop = from > line->begin && g_ascii_isspace(from[-1]) && from < line->end && is_comment(*from)
-                           ? from
-                           : comment_start(from, line->end);
-    *ret = g_strndup(from, (gsize)(stop - from));
-    return TRUE;
-  }
+/* In quotes a value may hold anything. */
+static gboolean read_quoted(const Line *line, const char *from, BasePlace *place, Piece *ret, GError **error) {
   const char *close = memchr(from + 1, *from, (gsize)(line->end - from - 1));
   if (close == NULL) {
-    base_error_set_at(error, &place, "the quote that opens here is not closed on its line");
+    base_error_set_at(error, place, "the quote that opens here is not closed on its line");
     return FALSE;
   }
   const char *rest = close + 1 + strspn(close + 1, " \t\r");
   if (rest < line->end && !(is_comment(*rest) && rest > close + 1)) {
-    place = place_in(line, rest);
-    place.key = key;
-    base_error_set_at(error, &place, "expected the end of the line after %.*s, found \"%.*s\"", (int)(close + 1 - from),
+    place->column = place_in(line, rest).column;
+    base_error_set_at(error, place, "expected the end of the line after %.*s, found \"%.*s\"", (int)(close + 1 - from),
                       from, (int)(line->end - rest), rest);
     return FALSE;
   }
-  *ret = g_strndup(from + 1, (gsize)(close - from - 1));
-  g_strstrip(*ret);
+  *ret = piece_stripped(from + 1, close);
+  return TRUE;
+}
+
+/* A value ends at its comment. */
+static gboolean read_value(const Line *line, const char *from, const Group *group, const char *key, Piece *ret,
+                           GError **error) {
+  if (from < line->end && (*from == '"' || *from == '\'')) {
+    g_autofree char *name = g_strconcat(group->name, ".", key, NULL);
+    BasePlace place = place_in(line, from);
+    place.key = name;
+    return read_quoted(line, from, &place, ret, error);
+  }
+  gboolean empty = from > line->begin && g_ascii_isspace(from[-1]) && from < line->end && is_comment(*from);
+  *ret = (Piece){from, empty ? from : comment_start(from, line->end)};
   return TRUE;
 }
 
@@ -184,26 +217,21 @@ static gboolean read_key(ConfText *text, const Line *line, Group *group, GError 
     base_error_set_at(error, &place, "the key \"%s\" stands before any [group]", key);
     return FALSE;
   }
-  g_autofree char *name = g_strconcat(group->name, ".", key, NULL);
-  place.key = name;
   const Entry *first = find_entry(text, group->name, key);
   if (first != NULL) {
+    place.key = first->name;
     base_error_set_at(error, &place, "given twice, first at line %u (%s)", first->line, first->value);
     return FALSE;
   }
   const char *from = bare ? stop : equals + 1;
   while (from < line->end && g_ascii_isspace(*from))
     from++;
-  g_autofree char *value = bare ? g_strdup("") : NULL;
-  if (!bare && !read_value(line, from, name, &value, error))
+  Piece value = {stop, stop};
+  if (!bare && !read_value(line, from, group, key, &value, error))
     return FALSE;
-  Entry *entry = g_new0(Entry, 1);
-  entry->name = g_steal_pointer(&name);
-  entry->value = g_steal_pointer(&value);
-  entry->line = place.line;
-  entry->column = place.column;
-  g_hash_table_insert(text->entries, g_strconcat(group->name, "\n", key, NULL), entry);
-  g_ptr_array_add(group->keys, g_steal_pointer(&key));
+  Entry *entry = entry_new(group, key, value.start, (gsize)(value.end - value.start), &place);
+  g_hash_table_add(text->entries, entry);
+  g_ptr_array_add(group->keys, (gpointer)entry->key);
   return TRUE;
 }
 
@@ -246,7 +274,7 @@ static ConfText *parse(const char *name, const char *data, gsize length, gboolea
   text->budgets = budgets;
   text->names = g_ptr_array_new();
   text->groups = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, group_free);
-  text->entries = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, entry_free);
+  text->entries = g_hash_table_new_full(entry_hash, entry_equal, g_free, NULL);
   return read_lines(text, taken, taken_length, error) ? g_steal_pointer(&text) : NULL;
 }
 
