@@ -34,7 +34,7 @@ typedef enum {
   BASE_LIST,  /* a text that may come several times */
   BASE_LINES, /* a text: every line of a group, whatever its key, as "key = value, key = value" */
   BASE_LATER, /* known, not modelled yet. Takes `initial`, "no", "none" or "1", refuses others by name */
-  BASE_OWN,   /* what the table's owner reads himself */
+  BASE_OWN,   /* what the table's owner reads itself */
 } BaseKind;
 
 /* The C type of the member. */

@@ -7,6 +7,9 @@
  *   }
  *   const char *differs = run_record_differs(&run_record_task, task, other);     // NULL, or the member
  *
+ * Not tables of base-field.h, which read what people write: a record's values are a database's and JSON's, with a NULL,
+ * arrays, names owned by a chunk and keys of their own, but without units in text, ranges or advice.
+ *
  * Units and types go together: a time is picoseconds, a size is bytes. Every byte of a record but its lists (tasks,
  * settings, …) is some field's, which a test holds. */
 #pragma once
