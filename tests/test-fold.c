@@ -105,14 +105,14 @@ static void spoil_padding(CollGroup *group, guint8 byte) {
     memset((char *)&group->routes[algorithm] + used, byte, sizeof(CollRoute) - used);
 }
 
-static CollGroup *build_group(const System *system, const Group *from, const CollTuning *tuning) {
+static CollGroup *build_group(const System *system, const Group *from, CollTuning *tuning) {
   CollGroup *group = g_new0(CollGroup, 1);
   group->size = from->n;
   group->nodes = from->nodes;
   group->per_node = MAX(1, from->n / from->nodes);
   group->rings = 1;
   group->channels = 2;
-  group->tuning = *tuning;
+  group->tuning = g_rc_box_acquire(tuning);
   coll_knobs_init(&group->knobs);
   group->buffer_bytes = from->n << 20;
   for (CollAlgorithm algorithm = COLL_RING; algorithm <= COLL_TREE; algorithm++)
@@ -197,13 +197,13 @@ typedef struct {
 } Outcome;
 
 static Outcome compare(System *system, guint32 rounds, gboolean loud) {
-  CollTuning tuning;
-  CU_ASSERT_TRUE_FATAL(coll_tuning_load("nccl-2.30", "hopper", &tuning, NULL, NULL));
+  CollTuning *tuning = g_rc_box_new0(CollTuning);
+  CU_ASSERT_TRUE_FATAL(coll_tuning_load("nccl-2.30", "hopper", tuning, NULL, NULL));
   build_cluster(system);
   g_autoptr(Program) program = build_program(system);
   CollGroup *groups[MOST_GROUPS];
   for (guint32 g = 0; g < system->n_groups; g++)
-    spoil_padding(groups[g] = build_group(system, &system->groups[g], &tuning), (guint8)g);
+    spoil_padding(groups[g] = build_group(system, &system->groups[g], tuning), (guint8)g);
   g_autoptr(FoldSystem) folded = fold_new_stopped(program, &system->cluster, groups, rounds);
   g_autoptr(FoldSystem) whole = fold_new(program, &system->cluster, groups, FALSE);
   g_autoptr(RunReport) report = play(system, folded);
@@ -221,6 +221,7 @@ static Outcome compare(System *system, guint32 rounds, gboolean loud) {
   outcome.equal = twins_equal(report, outcome.classes, plain, loud);
   for (guint32 g = 0; g < system->n_groups; g++)
     coll_group_free(groups[g]);
+  g_rc_box_release(tuning);
   g_free(system->cluster.links);
   return outcome;
 }

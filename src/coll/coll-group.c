@@ -26,7 +26,7 @@ static void find_units(CollGroup *group) {
   units[COLL_P2P] = units[COLL_P2P_ALL] = 1;
   units[COLL_NVLS] = group->nodes == 1 ? heads : 0;
   units[COLL_NVLS_TREE] = group->nodes > 1 ? 2 * heads : 0;
-  units[COLL_PAT] = group->per_node == 1 && group->nodes > 1 && group->tuning.pat_available;
+  units[COLL_PAT] = group->per_node == 1 && group->nodes > 1 && group->tuning->pat_available;
   units[COLL_SYMMETRIC] = group->knobs.registration;
   if (group->found[COLL_SEARCHED_COLLNET].channels > 0)
     units[COLL_COLLNET_DIRECT] = units[COLL_COLLNET_CHAIN] = group->rings;
@@ -58,7 +58,7 @@ static CollRoute route_of(const CollGroup *group, CollAlgorithm algorithm) {
 
 /* NVLS moves (heads + 1) / heads of the data past each GPU, at its share of what a ring gets there. */
 static double head_rate(const CollGroup *group) {
-  const CollNvlsTuning *nvls = &group->tuning.nvls;
+  const CollNvlsTuning *nvls = &group->tuning->nvls;
   guint32 loads = (group->per_node + 1) * (group->nodes > 1 ? 2 : 1);
   return group->layout->cluster->intra_bandwidth * nvls->achieved / loads;
 }
@@ -66,7 +66,7 @@ static double head_rate(const CollGroup *group) {
 /* Connections per channel: a ring's one and a tree's three children and parent, of which a chain in the node has
  * two. */
 static guint64 buffers_of(const CollGroup *group, CollAlgorithm algorithm) {
-  const CollTuning *tuning = &group->tuning;
+  const CollTuning *tuning = group->tuning;
   guint64 pair = tuning->receive_bytes + tuning->send_bytes, heads = group->found[COLL_SEARCHED_NVLS].channels;
   switch (algorithm) {
   case COLL_NVLS:
@@ -93,7 +93,7 @@ static void hold(CollGroup *group, CollAlgorithm algorithm) {
 
 static void hold_from_start(CollGroup *group) {
   static const CollAlgorithm connected[] = {COLL_RING, COLL_TREE, COLL_NVLS, COLL_NVLS_TREE};
-  for (gsize i = 0; group->tuning.connects_at_start && i < G_N_ELEMENTS(connected); i++)
+  for (gsize i = 0; group->tuning->connects_at_start && i < G_N_ELEMENTS(connected); i++)
     hold(group, connected[i]);
 }
 
@@ -135,7 +135,7 @@ CollGroup *coll_group_new(CollLibrary *library, const guint32 *ranks, guint32 n,
   group->size = n;
   group->nodes = layout->nodes;
   group->per_node = layout->per_node;
-  group->tuning = library->tuning;
+  group->tuning = g_rc_box_acquire(library->tuning);
   group->knobs = library->knobs;
   group->cpu = cluster->cpu_amd ? COLL_CPU_AMD : COLL_CPU_INTEL;
   group->nic_latency = cluster->platform->nic_latency;
@@ -159,6 +159,7 @@ gboolean coll_group_has(const CollGroup *group, CollOperation operation) {
 CollGroup *coll_group_rerouted(const CollGroup *group, const CollRoute routes[COLL_ALGORITHMS]) {
   CollGroup *rerouted = g_memdup2(group, sizeof *group);
   memcpy(rerouted->routes, routes, sizeof rerouted->routes);
+  rerouted->tuning = g_rc_box_acquire(group->tuning);
   rerouted->layout = group->layout != NULL ? g_rc_box_acquire(group->layout) : NULL;
   return rerouted;
 }
@@ -169,5 +170,6 @@ void coll_group_free(CollGroup *group) {
   for (int algorithm = 0; algorithm < COLL_ALGORITHMS; algorithm++)
     coll_route_clear(&group->routes[algorithm]);
   coll_layout_unref(group->layout);
+  g_rc_box_release(group->tuning);
   g_free(group);
 }

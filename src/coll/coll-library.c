@@ -32,6 +32,7 @@ static char *version_of(const char *table) {
 static CollLibrary *library_new(const HwCluster *cluster, const CollKnobs *knobs) {
   CollLibrary *library = g_new0(CollLibrary, 1);
   library->cluster = cluster;
+  library->tuning = g_rc_box_new0(CollTuning);
   library->knobs = *knobs;
   library->knobs.version = library->knobs.algo = library->knobs.proto = NULL;
   library->graphs = g_hash_table_new_full(hash, equal, searched_free, NULL);
@@ -40,14 +41,14 @@ static CollLibrary *library_new(const HwCluster *cluster, const CollKnobs *knobs
 
 /* A receiving connection's memory is Simple's buffer, which the knob sizes, and the other protocols'. */
 static void take_buffers(CollLibrary *library) {
-  library->plain_slot_bytes = library->tuning.slot_bytes[COLL_SIMPLE];
-  library->tuning.receive_bytes = library->plain_receive_bytes;
+  library->plain_slot_bytes = library->tuning->slot_bytes[COLL_SIMPLE];
+  library->tuning->receive_bytes = library->plain_receive_bytes;
   if (library->knobs.buffer_bytes == 0)
     return;
-  guint64 page = library->tuning.page_bytes, plain = library->plain_slot_bytes * library->tuning.slots;
+  guint64 page = library->tuning->page_bytes, plain = library->plain_slot_bytes * library->tuning->slots;
   guint64 rest = library->plain_receive_bytes - MIN(plain, library->plain_receive_bytes);
-  library->tuning.slot_bytes[COLL_SIMPLE] = (guint64)library->knobs.buffer_bytes / library->tuning.slots;
-  library->tuning.receive_bytes = (rest + (guint64)library->knobs.buffer_bytes + page - 1) / page * page;
+  library->tuning->slot_bytes[COLL_SIMPLE] = (guint64)library->knobs.buffer_bytes / library->tuning->slots;
+  library->tuning->receive_bytes = (rest + (guint64)library->knobs.buffer_bytes + page - 1) / page * page;
 }
 
 CollLibrary *coll_library_new(const HwCluster *cluster, const CollKnobs *knobs, GError **error) {
@@ -56,10 +57,10 @@ CollLibrary *coll_library_new(const HwCluster *cluster, const CollKnobs *knobs, 
   if (library->table == NULL)
     return NULL;
   g_autofree char *version = version_of(library->table);
-  if (!coll_tuning_load(library->table, cluster->gpu->architecture, &library->tuning, &library->text, error) ||
+  if (!coll_tuning_load(library->table, cluster->gpu->architecture, library->tuning, &library->text, error) ||
       !coll_search_rules_load(version, &library->rules, error))
     return NULL;
-  library->plain_receive_bytes = library->tuning.receive_bytes;
+  library->plain_receive_bytes = library->tuning->receive_bytes;
   take_buffers(library);
   return g_steal_pointer(&library);
 }
@@ -68,8 +69,8 @@ CollLibrary *coll_library_new_like(const CollLibrary *other, const HwCluster *cl
   CollLibrary *library = library_new(cluster, knobs);
   library->table = g_strdup(other->table);
   library->exact = other->exact;
-  library->tuning = other->tuning;
-  library->tuning.slot_bytes[COLL_SIMPLE] = other->plain_slot_bytes;
+  *library->tuning = *other->tuning;
+  library->tuning->slot_bytes[COLL_SIMPLE] = other->plain_slot_bytes;
   library->plain_receive_bytes = other->plain_receive_bytes;
   library->rules = other->rules;
   library->text = g_bytes_ref(other->text);
@@ -90,6 +91,7 @@ void coll_library_free(CollLibrary *library) {
   if (library == NULL)
     return;
   g_hash_table_unref(library->graphs);
+  g_rc_box_release(library->tuning);
   g_free(library->table);
   g_clear_pointer(&library->text, g_bytes_unref);
   g_free(library);

@@ -23,7 +23,7 @@ static guint64 traffic_of(const CollCall *call) {
 
 static guint32 call_channels(const CollGroup *group, const CollCall *call, CollAlgorithm algorithm,
                              CollProtocol protocol) {
-  const CollThreadTuning *threads = &group->tuning.threads;
+  const CollThreadTuning *threads = &group->tuning->threads;
   guint64 channels = channels_of(group, algorithm), least = group->knobs.min_channels;
   if (algorithm != COLL_RING && algorithm != COLL_TREE)
     return (guint32)channels;
@@ -39,7 +39,7 @@ static guint32 call_channels(const CollGroup *group, const CollCall *call, CollA
 
 /* LL over all channels: what the links give of it, the ceiling, and what so many channels reach. */
 static double ll_rate(const CollGroup *group, double links, guint32 channels) {
-  const CollTuning *tuning = &group->tuning;
+  const CollTuning *tuning = group->tuning;
   double node = tuning->ll_cap[COLL_ONE_NODE][group->cpu] / (double)tuning->ll_channels;
   return MIN(links, MIN(tuning->ll_cap[coll_group_span(group)][group->cpu], node * channels));
 }
@@ -52,7 +52,7 @@ static double rings_used(const CollGroup *group, guint32 channels) {
 /* Bytes/s of one tree of two that share a ring's channels: a quarter of what the tuner counts, which is both trees'
  * data up and down. */
 static double tree_cap(const CollGroup *group, double rate, CollProtocol protocol, guint32 channels) {
-  const CollTreeTuning *tree = &group->tuning.tree;
+  const CollTreeTuning *tree = &group->tuning->tree;
   CollSpan span = coll_group_span(group);
   double both = MIN(4 * rate, tree->channel_cap[span]) * rings_used(group, channels);
   if (protocol == COLL_LL)
@@ -67,14 +67,14 @@ static double tree_cap(const CollGroup *group, double rate, CollProtocol protoco
 static double ring_pace(const CollGroup *group, CollOperation operation, double rate) {
   double node = group->node_rate, steps = coll_ring_steps(group, operation);
   return group->per_node > 1 && group->intra == COLL_HOP_NVLINK
-             ? 1 / (1 / rate + group->tuning.last_receive / (steps * node))
+             ? 1 / (1 / rate + group->tuning->last_receive / (steps * node))
              : rate;
 }
 
 /* Of sends and receives: in an exchange each also copies its own part; in LL a part takes one channel; over the network
  * a peer gets what the proxy keeps in flight to it. */
 static double p2p_cap(const CollGroup *group, CollAlgorithm algorithm, CollProtocol protocol, double rate) {
-  const CollTuning *tuning = &group->tuning;
+  const CollTuning *tuning = group->tuning;
   double nics = algorithm == COLL_P2P ? 1 : MAX(group->layout->n_nics, 1); /* that a part's bytes are counted over */
   rate *= tuning->p2p_share;
   if (algorithm == COLL_P2P_ALL)
@@ -88,7 +88,7 @@ static double p2p_cap(const CollGroup *group, CollAlgorithm algorithm, CollProto
  * reach. */
 static double unit_cap(const CollGroup *group, CollOperation operation, CollAlgorithm algorithm, CollProtocol protocol,
                        guint32 channels) {
-  const CollTuning *tuning = &group->tuning;
+  const CollTuning *tuning = group->tuning;
   double rate = MIN(group->rates[algorithm], group->p2p_cap);
   if (algorithm == COLL_TREE)
     return tree_cap(group, rate, protocol, channels);

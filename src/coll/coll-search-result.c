@@ -45,7 +45,7 @@ static gboolean check_registration(const CollGroup *group, GError **error) {
   if (!group->knobs.registration || group->size == 1)
     return TRUE;
   if (group->nodes == 1 && cluster->intra->scope == HW_LINK_NVSWITCH && cluster->gpu->compute_capability >= 90 &&
-      group->tuning.symmetric_available)
+      group->tuning->symmetric_available)
     return TRUE;
   g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
               "nccl.registration: registered buffers are modelled inside one NVSwitch domain of Hopper or later, from "
@@ -78,7 +78,7 @@ static guint32 net_connections(const CollGroup *group, const CollSearchRules *ru
     return rules->p2p_net;
   while (each * rules->p2p_net_rate < group->layout->cluster->nic_bandwidth)
     each *= 2;
-  while (each > 1 && (guint64)each * batches > group->tuning.p2p_net_channels)
+  while (each > 1 && (guint64)each * batches > group->tuning->p2p_net_channels)
     each /= 2;
   return each;
 }

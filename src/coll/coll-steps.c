@@ -9,19 +9,19 @@ static guint64 divide_up(guint64 amount, guint64 by) {
 }
 
 static guint64 align_up(const CollGroup *group, guint64 bytes) {
-  return divide_up(bytes, group->tuning.align) * group->tuning.align;
+  return divide_up(bytes, group->tuning->align) * group->tuning->align;
 }
 
 /* Between nodes the platform's own latency comes on top, twice where a step flushes. */
 static SimTime network_hop(const CollGroup *group, CollAlgorithm algorithm, CollProtocol protocol) {
   CollAlgorithm row = group->per_node == 1 && algorithm == COLL_RING ? COLL_TREE : algorithm;
   SimTime times = protocol == COLL_SIMPLE && group->flushes ? 2 : 1;
-  return group->tuning.hop[row][COLL_HOP_NET][protocol] + times * group->hop_latency;
+  return group->tuning->hop[row][COLL_HOP_NET][protocol] + times * group->hop_latency;
 }
 
 /* Rings as measured inside a node; trees by the ratio of the tuner's hops; what neither is, by the tuner's. */
 static void take_hops(const CollGroup *group, CollAlgorithm algorithm, CollProtocol protocol, CollSteps *ret) {
-  const CollTuning *tuning = &group->tuning;
+  const CollTuning *tuning = group->tuning;
   const CollLatency *measured = &tuning->measured[group->intra];
   SimTime hop = tuning->hop[algorithm][group->intra][protocol];
   gboolean known = algorithm == COLL_RING || algorithm == COLL_TREE;
@@ -58,7 +58,7 @@ static SimTime hidden_by(const CollSteps *steps, guint64 slices) {
 }
 
 static void steps_ring(const CollGroup *group, const CollCall *call, const CollPlan *plan, CollSteps *ret) {
-  const CollTuning *tuning = &group->tuning;
+  const CollTuning *tuning = group->tuning;
   CollProtocol protocol = plan->protocol;
   gboolean reduces_all = call->operation == COLL_ALL_REDUCE;
   take_lanes(plan->channels, group->nodes > 1 ? group->rings : 1, ret);
@@ -85,8 +85,8 @@ static guint64 halve(guint64 per_channel, double enough, guint64 floor, guint64 
 
 /* NCCL src/enqueue.cc: chunks of small calls, so that the tree's hops overlap. */
 static guint64 tree_chunk(const CollGroup *group, guint64 part, CollProtocol protocol) {
-  const CollTreeTuning *tree = &group->tuning.tree;
-  guint64 chunk = group->tuning.slot_bytes[protocol];
+  const CollTreeTuning *tree = &group->tuning->tree;
+  guint64 chunk = group->tuning->slot_bytes[protocol];
   guint32 per_node = group->per_node, log = coll_tree_rounds(group->nodes), depth = per_node - 1 + log;
   double waves = (1 + log + 0.1 * per_node) / per_node;
   if (protocol == COLL_LL128) {
@@ -108,15 +108,15 @@ static void steps_tree(const CollGroup *group, const CollCall *call, const CollP
   ret->rate = plan->cap * trees / (double)channels_of(ret);
   take_hops(group, COLL_TREE, protocol, ret);
   guint64 part = align_up(group, divide_up(call->bytes, channels_of(ret)));
-  guint64 chunk = tree_chunk(group, part, protocol), lines = group->tuning.tree.lines[protocol];
+  guint64 chunk = tree_chunk(group, part, protocol), lines = group->tuning->tree.lines[protocol];
   guint64 pieces = lines > 0 ? divide_up(chunk, lines) : 1;
-  ret->depth = (guint32)(group->tuning.slots * pieces);
+  ret->depth = (guint32)(group->tuning->slots * pieces);
   cut(group, part, align_up(group, divide_up(chunk, pieces)), 1, ret);
 }
 
 /* NCCL src/enqueue.cc: a chunk of each head in each channel, smaller for small calls. */
 static guint64 head_chunk(const CollGroup *group, guint64 bytes, guint64 concurrent) {
-  const CollNvlsTuning *nvls = &group->tuning.nvls;
+  const CollNvlsTuning *nvls = &group->tuning->nvls;
   guint64 chunk = nvls->chunk;
   if (group->nodes == 1) {
     for (int i = 0; i < 3; i++)
@@ -159,7 +159,7 @@ static void steps_chain(const CollGroup *group, const CollCall *call, const Coll
   take_hops(group, COLL_RING, plan->protocol, ret);
   ret->line = TRUE;
   ret->base += (SimTime)(group->nodes - 1) * ret->network + (SimTime)(group->size - group->nodes) * ret->intra;
-  cut(group, align_up(group, divide_up(call->bytes, channels_of(ret))), group->tuning.slot_bytes[plan->protocol], 1,
+  cut(group, align_up(group, divide_up(call->bytes, channels_of(ret))), group->tuning->slot_bytes[plan->protocol], 1,
       ret);
   ret->fill = (SimTime)(group->size - 2) * coll_steps_wire(ret, 0);
 }
@@ -173,20 +173,20 @@ static void steps_collnet(const CollGroup *group, const CollCall *call, const Co
   take_hops(group, plan->algorithm, COLL_SIMPLE, ret);
   ret->line = TRUE;
   ret->base += ret->network + (chain ? 2 * others * ret->intra
-                                     : 2 * (MIN(others, 1) * ret->intra + others * group->tuning.collnet_peer));
-  cut(group, align_up(group, divide_up(call->bytes, channels_of(ret))), group->tuning.slot_bytes[COLL_SIMPLE], 1, ret);
+                                     : 2 * (MIN(others, 1) * ret->intra + others * group->tuning->collnet_peer));
+  cut(group, align_up(group, divide_up(call->bytes, channels_of(ret))), group->tuning->slot_bytes[COLL_SIMPLE], 1, ret);
   ret->fill = (1 + 2 * (SimTime)(chain ? others : MIN(others, 1))) * coll_steps_wire(ret, 0);
 }
 
 /* Sends and receives before the first byte: once, and for each further peer; over the network its proxy takes them one
  * after another. */
 static SimTime p2p_base(const CollGroup *group, const CollPlan *plan, const CollSteps *steps) {
-  const CollPeerTuning *peers = &group->tuning.p2p[group->intra];
+  const CollPeerTuning *peers = &group->tuning->p2p[group->intra];
   gboolean all = plan->algorithm == COLL_P2P_ALL;
   SimTime near = all ? group->per_node - 1 : 1, far = all ? group->size - group->per_node : 1;
   if (group->nodes == 1)
     return peers->base[plan->protocol] + (near - 1) * peers->peer;
-  return steps->base + steps->network + (all ? near : 0) * peers->peer + (far - 1) * group->tuning.p2p_net_peer;
+  return steps->base + steps->network + (all ? near : 0) * peers->peer + (far - 1) * group->tuning->p2p_net_peer;
 }
 
 /* Sends and receives; PAT's rounds overlap but for the share that the tuner counts, and symmetric kernels have none. */
@@ -201,7 +201,7 @@ static void steps_direct(const CollGroup *group, const CollCall *call, const Col
   else
     ret->base = p2p_base(group, plan, ret);
   guint64 chunk =
-      group->intra == COLL_HOP_NVLINK && group->nodes == 1 ? group->tuning.p2p_chunk_nvlink : group->tuning.p2p_chunk;
+      group->intra == COLL_HOP_NVLINK && group->nodes == 1 ? group->tuning->p2p_chunk_nvlink : group->tuning->p2p_chunk;
   cut(group, (guint64)plan->volume, chunk, 1, ret);
 }
 

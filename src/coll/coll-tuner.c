@@ -59,7 +59,7 @@ static double channels_bandwidth(const CollGroup *group, CollAlgorithm algorithm
 }
 
 static double ring_bandwidth(const CollGroup *group, CollOperation operation, CollProtocol protocol) {
-  const CollTuning *tuning = &group->tuning;
+  const CollTuning *tuning = group->tuning;
   double whole = channels_bandwidth(group, COLL_RING);
   gboolean reducing = operation == COLL_ALL_REDUCE || operation == COLL_REDUCE || group->nodes > 1;
   if (protocol == COLL_LL)
@@ -72,12 +72,12 @@ static double ring_bandwidth(const CollGroup *group, CollOperation operation, Co
 }
 
 static double tree_bandwidth(const CollGroup *group, CollProtocol protocol) {
-  const CollTreeTuning *tree = &group->tuning.tree;
+  const CollTreeTuning *tree = &group->tuning->tree;
   const CollSearchResult *found = found_of(group, COLL_TREE);
   CollSpan span = coll_group_span(group);
   double whole = MIN(channels_bandwidth(group, COLL_TREE) * tree->share, found->channels * tree->channel_cap[span]);
   if (protocol == COLL_LL)
-    whole = MIN(whole * tree->ll_share, group->tuning.ll_cap[span][group->cpu]);
+    whole = MIN(whole * tree->ll_share, group->tuning->ll_cap[span][group->cpu]);
   if (protocol == COLL_LL128)
     whole = MIN(whole * (span == COLL_ONE_NODE ? tree->ll128_share_one_node : tree->ll128_share),
                 found->channels * tree->ll128_channel_cap[span]);
@@ -86,7 +86,7 @@ static double tree_bandwidth(const CollGroup *group, CollProtocol protocol) {
 
 /* Of one head. */
 static double head_bandwidth(const CollGroup *group, CollOperation operation, CollAlgorithm algorithm) {
-  const CollNvlsTuning *nvls = &group->tuning.nvls;
+  const CollNvlsTuning *nvls = &group->tuning->nvls;
   const CollSearchResult *found = found_of(group, algorithm);
   double heads = found->channels, per_node = group->per_node;
   double intra = found->intra, inter = found->inter;
@@ -110,12 +110,12 @@ static double heads_bandwidth(const CollGroup *group, CollOperation operation, C
   double whole = found->channels * head_bandwidth(group, operation, algorithm);
   if (operation != COLL_ALL_REDUCE)
     return whole;
-  return group->tuning.nvls.model == COLL_NVLS_LEAST ? whole * group->tuning.nvls.least_share
-                                                     : whole * group->size / coll_ring_steps(group, operation);
+  return group->tuning->nvls.model == COLL_NVLS_LEAST ? whole * group->tuning->nvls.least_share
+                                                      : whole * group->size / coll_ring_steps(group, operation);
 }
 
 static double collnet_bandwidth(const CollGroup *group, CollOperation operation, CollAlgorithm algorithm) {
-  const CollTuning *tuning = &group->tuning;
+  const CollTuning *tuning = group->tuning;
   const CollSearchResult *found = found_of(group, algorithm);
   if (found->channels == 0 || group->nodes < 2)
     return 0;
@@ -149,7 +149,7 @@ static double bandwidth_of(const CollGroup *group, CollOperation operation, Coll
                                          (operation == COLL_ALL_REDUCE ? 2 * (group->size - 1) : group->size - 1)
                                    : 0;
   case COLL_PAT:
-    return protocol == COLL_SIMPLE ? channels_bandwidth(group, COLL_PAT) * group->tuning.pat_share : 0;
+    return protocol == COLL_SIMPLE ? channels_bandwidth(group, COLL_PAT) * group->tuning->pat_share : 0;
   default:
     return protocol != COLL_LL128 ? channels_bandwidth(group, COLL_RING) : 0;
   }
@@ -158,15 +158,15 @@ static double bandwidth_of(const CollGroup *group, CollOperation operation, Coll
 /* A hop inside a node and between nodes, the NIC's own latency in it: twice in Simple, whose steps flush. */
 static SimTime intra_hop(const CollGroup *group, CollAlgorithm algorithm, CollProtocol protocol) {
   CollHop kind = found_of(group, algorithm)->nvlink || algorithm == COLL_NVLS ? COLL_HOP_NVLINK : COLL_HOP_PCI;
-  return group->tuning.hop[algorithm][kind][protocol];
+  return group->tuning->hop[algorithm][kind][protocol];
 }
 static SimTime inter_hop(const CollGroup *group, CollAlgorithm algorithm, CollProtocol protocol) {
   CollAlgorithm row = group->per_node == 1 && algorithm == COLL_RING ? COLL_TREE : algorithm;
-  return group->tuning.hop[row][COLL_HOP_NET][protocol] + (protocol == COLL_SIMPLE ? 2 : 1) * group->nic_latency;
+  return group->tuning->hop[row][COLL_HOP_NET][protocol] + (protocol == COLL_SIMPLE ? 2 : 1) * group->nic_latency;
 }
 
 static SimTime ring_latency(const CollGroup *group, CollOperation operation, CollProtocol protocol) {
-  const CollTuning *tuning = &group->tuning;
+  const CollTuning *tuning = group->tuning;
   SimTime intra = intra_hop(group, COLL_RING, protocol), inter = inter_hop(group, COLL_RING, protocol);
   if (is_chain(operation)) {
     SimTime hop = group->nodes > 1 ? inter : intra;
@@ -179,7 +179,7 @@ static SimTime ring_latency(const CollGroup *group, CollOperation operation, Col
 
 static SimTime latency_of(const CollGroup *group, CollOperation operation, CollAlgorithm algorithm,
                           CollProtocol protocol) {
-  const CollTuning *tuning = &group->tuning;
+  const CollTuning *tuning = group->tuning;
   SimTime intra = intra_hop(group, algorithm, protocol), inter = inter_hop(group, algorithm, protocol);
   SimTime others = group->per_node - 1, rounds = coll_tree_rounds(group->nodes);
   switch (algorithm) {
@@ -211,7 +211,7 @@ CollTunerCell coll_tuner_cell(const CollGroup *group, CollOperation operation, C
   if (!has_kernel(operation, algorithm) || (algorithm == COLL_PAT && group->per_node > 1))
     return (CollTunerCell){0};
   CollAlgorithm base = algorithm >= COLL_P2P ? COLL_RING : algorithm; /* of COLL_SYMMETRIC: none */
-  return (CollTunerCell){group->tuning.base[base][protocol] + latency_of(group, operation, algorithm, protocol),
+  return (CollTunerCell){group->tuning->base[base][protocol] + latency_of(group, operation, algorithm, protocol),
                          bandwidth_of(group, operation, algorithm, protocol)};
 }
 
@@ -235,18 +235,18 @@ SimTime coll_tuner_time(const CollGroup *group, const CollCall *call, CollAlgori
     guint32 size = 0;
     for (guint64 bytes = call->bytes / 128; bytes > 0; bytes /= 2)
       size++;
-    cell.bandwidth *= size < COLL_CORRECTIONS ? group->tuning.tree.correction[protocol][size] : 1;
+    cell.bandwidth *= size < COLL_CORRECTIONS ? group->tuning->tree.correction[protocol][size] : 1;
   }
   if (algorithm == COLL_RING && call->operation == COLL_ALL_REDUCE && protocol == COLL_SIMPLE && group->nodes > 1 &&
       call->bytes / ((guint64)group->channels * group->size) >= PLATEAU_BYTES)
-    cell.latency = sim_time_from_seconds(sim_time_to_seconds(cell.latency) * group->tuning.all_reduce_penalty);
+    cell.latency = sim_time_from_seconds(sim_time_to_seconds(cell.latency) * group->tuning->all_reduce_penalty);
   return sim_time_add(cell.latency, sim_time_of_amount((double)call->bytes, cell.bandwidth));
 }
 
 /* Send-recv and all-to-all: parts of up to this go in LL, where it is allowed. */
 static gboolean is_short(const CollGroup *group, const CollCall *call) {
   guint64 part = call->operation == COLL_ALL_TO_ALL ? (call->bytes + group->size - 1) / group->size : call->bytes;
-  return part <= group->tuning.p2p_ll && group->knobs.protocols[call->operation] >> COLL_LL & 1;
+  return part <= group->tuning->p2p_ll && group->knobs.protocols[call->operation] >> COLL_LL & 1;
 }
 
 gboolean coll_choice_among(const CollGroup *group, const CollCall *call, guint32 algorithms, CollChoice *ret) {

@@ -70,8 +70,8 @@ typedef struct CollGroup {
   CollHop intra;                  /* kind of a hop inside the node */
   CollCpu cpu;
   SimTime nic_latency, hop_latency, launch_floor;
-  gboolean flushes; /* a Simple step over the network waits until what arrived is seen: up to Ampere */
-  CollTuning tuning;
+  gboolean flushes;          /* a Simple step over the network waits until what arrived is seen: up to Ampere */
+  CollTuning *tuning;        /* the library's (g_rc_box) */
   CollKnobs knobs;           /* without its texts */
   struct CollLayout *layout; /* who sits where; shared by copies */
 } CollGroup;
@@ -87,8 +87,8 @@ typedef struct {
   guint64 sent_intra, sent_inter; /* bytes per rank, on average over ranks: inside the node, between nodes */
 } CollPlan;
 
-/* `ranks` ascending, as many in each node that holds any: else SIM_ERROR_INPUT. Ranks and tables are copied, the
- * library's cluster must outlive the group. Cost: O(ranks × rings). */
+/* `ranks` ascending, as many in each node that holds any: else SIM_ERROR_INPUT. Ranks are copied, the library's
+ * cluster must outlive the group. Cost: O(ranks × rings); of 35 000 small ones a microsecond and a kilobyte each. */
 CollGroup *coll_group_new(struct CollLibrary *library, const guint32 *ranks, guint32 n, GError **error);
 /* The same group over other routes, which it takes: its schedules still name the cluster's own links. */
 CollGroup *coll_group_rerouted(const CollGroup *group, const CollRoute routes[COLL_ALGORITHMS]);

@@ -15,7 +15,7 @@
 
 typedef struct CollLibrary {
   const HwCluster *cluster; /* borrowed */
-  CollTuning tuning;
+  CollTuning *tuning;       /* its groups hold it too (g_rc_box) */
   CollSearchRules rules;
   CollKnobs knobs;             /* without its texts */
   char *table;                 /* path of the tuning table */
