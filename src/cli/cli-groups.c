@@ -75,6 +75,7 @@ const CliOption cli_twins_options[] = {
     TWIN("fidelity", chunks, fidelities, "of collectives: one flow, or every chunk (flow)"),
     TWIN("contention", no_contention, on_off, "kernels slow down beside collectives, and these beside kernels (on)"),
     TWIN("repeat", every_step, on_off, "count a step that must repeat the one before, instead of playing it (on)"),
+    TWIN("share", apart, on_off, "ranks that move memory alike share what became of it (on)"),
     TWIN("jitter", no_jitter, on_off,
          "all wait for the expected slowest GPU, as cluster.gpu_spread says; off: GPUs alike (on)"),
     {"trace-points", 0, CLI_READ, 0, "POINT,...",

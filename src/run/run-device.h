@@ -17,9 +17,6 @@ typedef struct {
   gboolean running;
   SimTime anchor; /* since when the compute row that runs goes at the present rate */
   double left;    /* share of it that was not done then */
-  guint64 issued, ended;
-  BaseVector frees;    /* RunFree, by ordinal */
-  guint32 frees_begun; /* of these, so many have been */
 } RunStream;
 
 /* What collectives hold of a GPU: whole numbers, so that their order changes no sum. */
@@ -39,7 +36,6 @@ typedef struct {
 
 /* run-task.c */
 void run_stream_init(RunStream *stream, RunRank *rank, guint32 index);
-void run_stream_clear(RunStream *stream);
 void run_task_issue(RunRank *rank, guint32 row);
 void run_stream_advance(RunStream *stream);
 /* The row at the head of the stream has ended. */

@@ -1,5 +1,11 @@
-/* The memory of a rank: the ledger says who holds what, the caching allocator what the device must hold for it. Private to
- * this floor. */
+/* The memory of ranks: the ledger says who holds what, the caching allocator what the device must hold for it. Private to
+ * this floor.
+ *
+ *   rank ─ RunMemory ─► RunHeap      when its peak was, how far it    what its moves have made of memory; ranks of one
+ *                                    has come in the heap's log       role that move alike share one (run-share.c)
+ *
+ * A heap knows no time and no rank: all that becomes of it follows from the order of its moves, which are that the host
+ * acts on a row, that a stream ends its oldest, and that a step ends. */
 #pragma once
 
 #include "mem-allocator.h"
@@ -12,30 +18,86 @@ typedef struct {
   guint32 tensor, block;
 } RunFree;
 
+/* Of one stream what memory asks. */
 typedef struct {
+  guint64 issued, ended;
+  BaseVector frees;    /* RunFree, by ordinal */
+  guint32 frees_begun; /* of these, so many have been */
+} RunPasses;
+
+/* What a move means to the rank that makes it. */
+typedef struct {
+  SimTime cost;    /* host time to be paid before it goes on */
+  guint32 retries; /* of requests, the cache given back */
+  guint32 levels;  /* the end of a step: which of the log's */
+  guint8 done;     /* FALSE: the host must stop, and act again when it goes on */
+  guint8 waits;    /* for all streams, to give the cache back */
+  guint8 peak;     /* never was more held */
+  guint8 oom;      /* it was the first request that could not be met */
+} RunOutcome;
+
+/* What is held when a step ends. */
+typedef struct {
+  guint64 allocated, reserved, held[MEM_TENANTS];
+} RunLevels;
+
+typedef struct RunHeap RunHeap;
+
+struct RunHeap {
+  const ProgramRole *role;
+  guint32 like; /* a rank whose heap this is, or was at first */
   MemLedger ledger;
   MemAllocator *allocator;
   guint64 outside;     /* of the device's bytes, beside the allocator */
   guint32 *blocks;     /* by tensor; PROGRAM_NONE: it is not held */
   gboolean *connected; /* by slot: its communicator has its buffers */
+  RunPasses *passes;   /* by stream */
+  guint32 busy;        /* streams with rows that were issued and have not ended */
+  guint32 acts;        /* of the host's acts on its row: gives, then so many takes, are done */
+  gboolean waits;      /* the host, for all streams, to give the cache back */
   guint64 device_peak; /* most that was reserved and outside */
   guint32 device_peak_step;
   guint64 unique[MEM_TENANTS], unique_at_peak[MEM_TENANTS];
   guint32 peak_step, peak_row; /* row being issued when the peak was reached */
-  SimTime peak_since_step;
   gboolean has_oom;
-  RunOom oom;
-  GArray *samples; /* RunMemorySample, absolute times */
-} RunHeap;
+  RunOom oom;         /* but for the time */
+  RunOutcome outcome; /* of the move that is made */
+  struct RunLog *log; /* run-share.c; NULL: no other rank can follow */
+};
 
-void run_memory_begin(RunRank *rank);
-void run_memory_clear(RunRank *rank);
-/* NCCL's buffers of a collective's communicator: allocated with the first call. */
-void run_memory_connect(RunRank *rank, const RunStep *step, guint32 row);
-/* The host has come to a row: its gives, the buffers of its communicator, its takes. FALSE: the host must stop, for all
- * streams or for the device's allocator, and act again when it goes on. */
+typedef struct {
+  RunHeap *heap;
+  guint32 moved; /* moves so far; counted where the heap has a log */
+  SimTime peak_since_step, oom_since_step;
+  GArray *samples; /* RunMemorySample, absolute times */
+} RunMemory;
+
+/* A move as a word. */
+typedef enum { RUN_ACTS, RUN_ENDS, RUN_STEP_ENDS, RUN_STOPS } RunMoveKind; /* the last: none */
+static inline guint64 run_move_word(RunMoveKind kind, guint32 step, guint32 index) {
+  return (guint64)kind << 40 | (guint64)step << 32 | index;
+}
+static inline RunMoveKind run_move_kind(guint64 word) {
+  return (RunMoveKind)(word >> 40);
+}
+static inline guint32 run_move_step(guint64 word) {
+  return word >> 32 & 0xff;
+}
+
+/* run-memory.c: a heap as a rank finds it, context and workspaces taken; and what a move makes of it. */
+RunHeap *run_heap_new(RunRank *rank);
+void run_heap_free(RunHeap *heap, guint32 n_streams);
+void run_heap_move(RunHeap *heap, RunRank *rank, guint64 word);
+
+/* run-share.c: every rank gets its heap. */
+void run_memory_begin(RunPlay *play);
+void run_memory_clear(RunPlay *play);
+/* The host has come to a row: its gives, the buffers of its communicator, its takes; then it is issued. FALSE: the host
+ * must stop, for all streams or for the device's allocator, and act again when it goes on. */
 gboolean run_memory_act(RunRank *rank, RunStep *step, guint32 row);
-/* Of use again once what was issued on `stream` so far has ended; NULL: at once. */
-void run_memory_give(RunRank *rank, guint32 tensor, RunStream *stream);
-/* So many rows of the stream have ended. */
-void run_memory_pass(RunStream *stream, guint64 ended);
+/* The oldest row of the stream has ended. */
+void run_memory_end(RunStream *stream);
+/* The rank's step ends. */
+RunLevels run_memory_step(RunRank *rank);
+/* Play is over: each rank's heap becomes what its own moves made of it, though others that share it have gone on. */
+void run_memory_stop(RunPlay *play);

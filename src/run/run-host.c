@@ -18,7 +18,7 @@ static gboolean issue_row(RunRank *rank) {
   }
   if (row->kind == PROGRAM_HOST && step->unmet[rank->host.row] > 0)
     return FALSE;
-  if (run_replay_wanted(rank->play) && rank->host.acts == 0)
+  if (run_replay_wanted(rank->play) && rank->memory.heap->acts == 0)
     run_replay_note(rank, rank->host.row, PROGRAM_NONE);
   if (!run_memory_act(rank, step, rank->host.row))
     return FALSE;

@@ -8,7 +8,6 @@ typedef struct {
   Event event;     /* the end of a row's host time */
   RunStep *step;   /* that it is in */
   guint32 row;     /* that it stands before */
-  guint32 acts;    /* of its acts on memory: gives, then so many takes, are done */
   gboolean paid;   /* its host time has passed */
   gboolean queued; /* among RunPlay.hosts */
   gboolean waits;  /* for all streams, to give the cache back */

@@ -1,5 +1,5 @@
-/* Takes and gives of a rank: the ledger says who holds what, the caching allocator what the device must hold for it, and
- * whether it can. NCCL's buffers and the context lie beside the allocator.
+/* What moves make of a heap: takes and gives as the ledger says who holds what, the caching allocator what the device must
+ * hold for it, and whether it can. NCCL's buffers and the context lie beside the allocator.
  *
  *   take: a free block? ── no ─► a new segment? ── does not fit ─► the host waits for all streams, the cache goes
  *   back, a new segment? ── does not fit ─► out of memory: play goes on above the limit */
@@ -10,252 +10,303 @@
 /* The main thread and autograd's each hold a cuBLAS handle: one workspace each on the compute stream. */
 #define WORKSPACE_HANDLES 2
 
-/* What is being asked for, and by which row. */
+/* A heap, the rank that makes a move there, and the row that it acts on. */
+typedef struct {
+  RunHeap *heap;
+  RunRank *rank;
+  const ProgramSection *section; /* NULL: before all rows */
+  guint32 step, index;
+} Move;
+
+/* What is being asked for. */
 typedef struct {
   MemTenant tenant;
   guint64 bytes, unique;
   const char *tensor;
-  const RunStep *step; /* NULL: before all rows */
-  guint32 row;
 } Request;
 
-static void sample(RunRank *rank) {
+/* Kept of heaps that one rank has alone. */
+static void sample(const Move *move) {
+  RunRank *rank = move->rank;
   if (BASE_TRACED(rank->play->traced, RUN_TRACE_MEMORY))
-    run_trace_memory(rank, RUN_TRACE_MEMORY);
+    run_trace_memory(rank, move->heap, RUN_TRACE_MEMORY);
   if (!rank->play->options->timeline || rank->replay.replaying)
     return;
   SimTime now = run_now(rank->play);
-  RunMemorySample *last = rank->heap.samples->len > 0
-                              ? &g_array_index(rank->heap.samples, RunMemorySample, rank->heap.samples->len - 1)
-                              : NULL;
+  GArray *samples = rank->memory.samples;
+  RunMemorySample *last = samples->len > 0 ? &g_array_index(samples, RunMemorySample, samples->len - 1) : NULL;
   if (last == NULL || last->at != now) {
-    g_array_set_size(rank->heap.samples, rank->heap.samples->len + 1);
-    last = &g_array_index(rank->heap.samples, RunMemorySample, rank->heap.samples->len - 1);
+    g_array_set_size(samples, samples->len + 1);
+    last = &g_array_index(samples, RunMemorySample, samples->len - 1);
     last->at = now;
   }
-  memcpy(last->held, rank->heap.ledger.held, sizeof last->held);
+  memcpy(last->held, move->heap->ledger.held, sizeof last->held);
 }
 
-static SimTime since_step(const RunRank *rank) {
-  return run_now(rank->play) - (rank->last != NULL ? rank->last->end : 0) + rank->replay.noted_at;
+static guint32 step_number(const Move *move) {
+  return move->section != NULL ? move->step + move->rank->replay.replayed : 0;
 }
 
-static guint32 step_number(const RunRank *rank, const Request *request) {
-  return request->step != NULL ? request->step->number + rank->replay.replayed : 0;
+static const RunSystem *system_of(const Move *move) {
+  return move->rank->play->system;
 }
 
-static guint64 capacity(const RunRank *rank) {
-  return rank->play->system->gpu->memory_usable;
+static guint64 capacity(const Move *move) {
+  return system_of(move)->gpu->memory_usable;
 }
 
-static guint64 device_used(const RunRank *rank) {
-  return mem_allocator_use(rank->heap.allocator)->reserved + rank->heap.outside;
+static guint64 device_used(const RunHeap *heap) {
+  return mem_allocator_use(heap->allocator)->reserved + heap->outside;
 }
 
 /* The first request that fails, before anything of it is taken. */
-static void run_out(RunRank *rank, const Request *request) {
-  if (rank->heap.has_oom)
+static void run_out(const Move *move, const Request *request) {
+  RunHeap *heap = move->heap;
+  if (heap->has_oom)
     return;
-  const ProgramRow *row = request->step != NULL ? run_row(request->step, request->row) : NULL;
-  const MemUse *use = mem_allocator_use(rank->heap.allocator);
-  guint64 used = device_used(rank);
-  rank->heap.has_oom = TRUE;
-  if (BASE_TRACED(rank->play->traced, RUN_TRACE_OOM))
-    run_trace_memory(rank, RUN_TRACE_OOM);
-  rank->heap.oom = (RunOom){.at = since_step(rank),
-                            .step = step_number(rank, request),
-                            .row = request->row,
-                            .name = row != NULL ? row->name : "start",
-                            .layer = row != NULL ? row->layer : -1,
-                            .phase = program_phase_names[row != NULL ? row->phase : PROGRAM_SETUP],
-                            .tenant = mem_tenant_names[request->tenant],
-                            .tensor = request->tensor,
-                            .requested = request->bytes,
-                            .free = used < capacity(rank) ? capacity(rank) - used : 0,
-                            .allocated = use->allocated,
-                            .reserved = use->reserved};
-  memcpy(rank->heap.oom.held, rank->heap.ledger.held, sizeof rank->heap.oom.held);
+  const ProgramRow *row = move->section != NULL ? &move->section->rows[move->index] : NULL;
+  const MemUse *use = mem_allocator_use(heap->allocator);
+  guint64 used = device_used(heap);
+  heap->has_oom = heap->outcome.oom = TRUE;
+  if (BASE_TRACED(move->rank->play->traced, RUN_TRACE_OOM))
+    run_trace_memory(move->rank, heap, RUN_TRACE_OOM);
+  heap->oom = (RunOom){.step = step_number(move),
+                       .row = move->index,
+                       .name = row != NULL ? row->name : "start",
+                       .layer = row != NULL ? row->layer : -1,
+                       .phase = program_phase_names[row != NULL ? row->phase : PROGRAM_SETUP],
+                       .tenant = mem_tenant_names[request->tenant],
+                       .tensor = request->tensor,
+                       .requested = request->bytes,
+                       .free = used < capacity(move) ? capacity(move) - used : 0,
+                       .allocated = use->allocated,
+                       .reserved = use->reserved};
+  memcpy(heap->oom.held, heap->ledger.held, sizeof heap->oom.held);
 }
 
-static void charge(RunRank *rank, const Request *request) {
-  rank->heap.unique[request->tenant] += request->unique;
-  if (mem_ledger_take(&rank->heap.ledger, request->tenant, request->bytes, run_now(rank->play))) {
-    memcpy(rank->heap.unique_at_peak, rank->heap.unique, sizeof rank->heap.unique);
-    rank->heap.peak_since_step = since_step(rank);
-    rank->heap.peak_step = step_number(rank, request);
-    rank->heap.peak_row = request->row;
+static void charge(const Move *move, const Request *request) {
+  RunHeap *heap = move->heap;
+  heap->unique[request->tenant] += request->unique;
+  if (mem_ledger_take(&heap->ledger, request->tenant, request->bytes, run_now(move->rank->play))) {
+    memcpy(heap->unique_at_peak, heap->unique, sizeof heap->unique);
+    heap->outcome.peak = TRUE;
+    heap->peak_step = step_number(move);
+    heap->peak_row = move->index;
   }
-  if (device_used(rank) > rank->heap.device_peak) {
-    rank->heap.device_peak = device_used(rank);
-    rank->heap.device_peak_step = step_number(rank, request);
+  if (device_used(heap) > heap->device_peak) {
+    heap->device_peak = device_used(heap);
+    heap->device_peak_step = step_number(move);
   }
-  sample(rank);
+  sample(move);
 }
 
 /* Beside the allocator: its cache does not make way. */
-static void take_outside(RunRank *rank, const Request *request) {
-  if (device_used(rank) + request->bytes > capacity(rank))
-    run_out(rank, request);
-  rank->heap.outside += request->bytes;
-  mem_allocator_limit(rank->heap.allocator,
-                      capacity(rank) > rank->heap.outside ? capacity(rank) - rank->heap.outside : 0);
-  charge(rank, request);
+static void take_outside(const Move *move, const Request *request) {
+  RunHeap *heap = move->heap;
+  if (device_used(heap) + request->bytes > capacity(move))
+    run_out(move, request);
+  heap->outside += request->bytes;
+  mem_allocator_limit(heap->allocator, capacity(move) > heap->outside ? capacity(move) - heap->outside : 0);
+  charge(move, request);
 }
 
-static void pass(RunRank *rank, const RunFree *free) {
-  const ProgramTensor *given = &rank->play->system->program->tensors[free->tensor];
-  mem_allocator_pass(rank->heap.allocator, free->block);
-  mem_ledger_give(&rank->heap.ledger, given->tenant, given->bytes, run_now(rank->play));
-  rank->heap.unique[given->tenant] -= given->unique_bytes;
-  sample(rank);
+static void pass(const Move *move, const RunFree *free) {
+  const ProgramTensor *given = &system_of(move)->program->tensors[free->tensor];
+  mem_allocator_pass(move->heap->allocator, free->block);
+  mem_ledger_give(&move->heap->ledger, given->tenant, given->bytes, run_now(move->rank->play));
+  move->heap->unique[given->tenant] -= given->unique_bytes;
+  sample(move);
 }
 
-void run_memory_pass(RunStream *stream, guint64 ended) {
-  const RunFree *frees = stream->frees.data;
-  while (stream->frees_begun < stream->frees.n && frees[stream->frees_begun].ordinal <= ended)
-    pass(stream->rank, &frees[stream->frees_begun++]);
-  if (stream->frees_begun == stream->frees.n)
-    stream->frees.n = stream->frees_begun = 0;
+/* So many rows of the stream have ended. */
+static void pass_until(const Move *move, RunPasses *passes, guint64 ended) {
+  const RunFree *frees = passes->frees.data;
+  while (passes->frees_begun < passes->frees.n && frees[passes->frees_begun].ordinal <= ended)
+    pass(move, &frees[passes->frees_begun++]);
+  if (passes->frees_begun == passes->frees.n)
+    passes->frees.n = passes->frees_begun = 0;
+}
+
+static void stream_ends(const Move *move, RunPasses *passes) {
+  passes->ended++;
+  if (passes->frees.n > 0)
+    pass_until(move, passes, passes->ended);
+  move->heap->busy -= passes->ended == passes->issued;
 }
 
 /* Once memory has run out it has no end: what streams hold back is as if passed, and nothing waits. */
-static void pass_all(RunRank *rank) {
-  for (guint32 s = 0; s < rank->play->system->program->n_streams; s++)
-    run_memory_pass(&rank->device.streams[s], G_MAXUINT64);
+static void pass_all(const Move *move) {
+  for (guint32 s = 0; s < system_of(move)->program->n_streams; s++)
+    pass_until(move, &move->heap->passes[s], G_MAXUINT64);
 }
 
-static guint32 retry(RunRank *rank, guint32 stream, const Request *request) {
+static guint32 retry(const Move *move, guint32 stream, const Request *request) {
   guint32 block;
-  pass_all(rank);
-  if (!mem_allocator_flush_and_take(rank->heap.allocator, stream, request->bytes, &block)) {
-    run_out(rank, request);
-    block = mem_allocator_take_beyond(rank->heap.allocator, stream, request->bytes);
+  pass_all(move);
+  if (!mem_allocator_flush_and_take(move->heap->allocator, stream, request->bytes, &block)) {
+    run_out(move, request);
+    block = mem_allocator_take_beyond(move->heap->allocator, stream, request->bytes);
   }
   return block;
 }
 
 /* Before all streams and rows: nothing is to be waited for. */
-static void take_workspaces(RunRank *rank, guint64 bytes) {
-  Request request = {MEM_OVERHEAD, bytes, bytes, "cuBLAS workspaces", NULL, 0};
-  guint32 block, stream = rank->play->system->program->pools[0];
-  if (!mem_allocator_take(rank->heap.allocator, stream, bytes, &block))
-    retry(rank, stream, &request);
-  charge(rank, &request);
+static void take_workspaces(const Move *move, guint64 bytes) {
+  Request request = {MEM_OVERHEAD, bytes, bytes, "cuBLAS workspaces"};
+  guint32 block, stream = system_of(move)->program->pools[0];
+  if (!mem_allocator_take(move->heap->allocator, stream, bytes, &block))
+    retry(move, stream, &request);
+  charge(move, &request);
 }
 
-void run_memory_begin(RunRank *rank) {
+RunHeap *run_heap_new(RunRank *rank) {
   const RunSystem *system = rank->play->system;
   const Program *program = system->program;
   guint64 context = system->gpu->context_bytes, workspaces = WORKSPACE_HANDLES * system->gpu->workspace_bytes;
-  rank->heap.allocator = mem_allocator_new(&rank->play->options->memory, program->n_streams, capacity(rank));
-  rank->heap.blocks = g_new(guint32, program->n_tensors);
+  RunHeap *heap = g_new0(RunHeap, 1);
+  Move move = {.heap = heap, .rank = rank};
+  heap->role = rank->role;
+  heap->like = rank->index;
+  heap->allocator = mem_allocator_new(&rank->play->options->memory, program->n_streams, capacity(&move));
+  heap->passes = g_new0(RunPasses, program->n_streams);
+  heap->blocks = g_new(guint32, program->n_tensors);
   for (guint32 t = 0; t < program->n_tensors; t++)
-    rank->heap.blocks[t] = PROGRAM_NONE;
-  rank->heap.connected = g_new0(gboolean, program->n_slots);
-  take_outside(rank, &(Request){MEM_OVERHEAD, context, context, "CUDA context", NULL, 0});
+    heap->blocks[t] = PROGRAM_NONE;
+  heap->connected = g_new0(gboolean, program->n_slots);
+  take_outside(&move, &(Request){MEM_OVERHEAD, context, context, "CUDA context"});
   if (workspaces > 0)
-    take_workspaces(rank, workspaces);
+    take_workspaces(&move, workspaces);
+  return heap;
 }
 
-void run_memory_clear(RunRank *rank) {
-  mem_allocator_free(rank->heap.allocator);
-  g_free(rank->heap.blocks);
-  g_free(rank->heap.connected);
+void run_heap_free(RunHeap *heap, guint32 n_streams) {
+  for (guint32 s = 0; s < n_streams; s++)
+    g_free(heap->passes[s].frees.data);
+  mem_allocator_free(heap->allocator);
+  g_free(heap->passes);
+  g_free(heap->blocks);
+  g_free(heap->connected);
+  g_free(heap);
 }
 
-void run_memory_connect(RunRank *rank, const RunStep *step, guint32 row) {
-  guint32 slot = run_row(step, row)->group;
-  if (rank->heap.connected[slot])
+/* NCCL's buffers of a collective's communicator: allocated with the first call. */
+static void connect(const Move *move, guint32 slot) {
+  RunHeap *heap = move->heap;
+  if (heap->connected[slot])
     return;
-  rank->heap.connected[slot] = TRUE;
-  const RunSystem *system = rank->play->system;
-  guint64 bytes = system->groups[program_group(system->program, rank->index, slot)]->buffer_bytes;
-  take_outside(rank, &(Request){MEM_OVERHEAD, bytes, bytes, "NCCL buffers", step, row});
+  heap->connected[slot] = TRUE;
+  const RunSystem *system = system_of(move);
+  guint64 bytes = system->groups[program_group(system->program, heap->like, slot)]->buffer_bytes;
+  take_outside(move, &(Request){MEM_OVERHEAD, bytes, bytes, "NCCL buffers"});
 }
 
 /* The cache goes back only once all streams are done. */
-static gboolean must_wait(RunRank *rank) {
-  if (rank->heap.has_oom)
+static gboolean must_wait(const Move *move) {
+  if (move->heap->has_oom)
     return FALSE;
-  if (rank->replay.replaying) {
-    rank->play->again = TRUE;
+  if (move->rank->replay.replaying) {
+    move->rank->play->again = TRUE;
     return FALSE;
   }
-  if (!rank->host.waits)
-    rank->host.waits_since = run_now(rank->play);
-  rank->host.waits = TRUE;
-  return rank->device.busy > 0;
+  move->heap->waits = TRUE;
+  return move->heap->busy > 0;
 }
 
-/* What the device's allocator took of the host's time since `before`; only where the cache was given back, for until then
- * all that is taken is taken once. */
-static SimTime device_time(const RunRank *rank, const MemUse *before) {
-  const MemUse *use = mem_allocator_use(rank->heap.allocator);
-  const RunSystem *system = rank->play->system;
-  if (use->flushes == 0 || rank->heap.has_oom || rank->replay.replaying)
+/* What the device's allocator took of the host's time since it had made so many calls; only where the cache was given
+ * back, for until then all that is taken is taken once. */
+static SimTime device_time(const Move *move, guint64 takes, guint64 gives) {
+  const MemUse *use = mem_allocator_use(move->heap->allocator);
+  if (use->flushes == 0 || move->heap->has_oom || move->rank->replay.replaying)
     return 0;
-  return (SimTime)(use->device_takes - before->device_takes) * system->segment_take +
-         (SimTime)(use->device_gives - before->device_gives) * system->segment_give;
+  return (SimTime)(use->device_takes - takes) * system_of(move)->segment_take +
+         (SimTime)(use->device_gives - gives) * system_of(move)->segment_give;
 }
 
-/* FALSE: the host waits, and comes again. *ret_cost: what it then has to pay. */
-static gboolean take(RunRank *rank, guint32 tensor, RunStep *step, guint32 row, SimTime *ret_cost) {
-  const Program *program = rank->play->system->program;
-  const ProgramTensor *taken = &program->tensors[tensor];
-  guint32 stream = program->pools[run_row(step, row)->stream];
-  MemUse before = *mem_allocator_use(rank->heap.allocator);
-  Request request = {(MemTenant)taken->tenant, taken->bytes, taken->unique_bytes, taken->name, step, row};
-  if (rank->host.waits || !mem_allocator_take(rank->heap.allocator, stream, taken->bytes, &rank->heap.blocks[tensor])) {
-    if (must_wait(rank))
+/* FALSE: the host waits, and comes again. */
+static gboolean take(const Move *move, guint32 tensor, guint32 stream) {
+  RunHeap *heap = move->heap;
+  const ProgramTensor *taken = &system_of(move)->program->tensors[tensor];
+  const MemUse *use = mem_allocator_use(heap->allocator);
+  guint64 takes = use->device_takes, gives = use->device_gives;
+  Request request = {(MemTenant)taken->tenant, taken->bytes, taken->unique_bytes, taken->name};
+  if (heap->waits || !mem_allocator_take(heap->allocator, stream, taken->bytes, &heap->blocks[tensor])) {
+    if (must_wait(move))
       return FALSE;
-    rank->heap.blocks[tensor] = retry(rank, stream, &request);
+    heap->blocks[tensor] = retry(move, stream, &request);
   }
-  charge(rank, &request);
-  *ret_cost = device_time(rank, &before);
-  if (rank->host.waits) {
-    step->retries++;
-    step->stalled += run_now(rank->play) - rank->host.waits_since;
-  }
-  step->stalled += *ret_cost;
-  rank->host.waits = FALSE;
+  charge(move, &request);
+  heap->outcome.cost = device_time(move, takes, gives);
+  heap->outcome.retries += heap->waits;
+  heap->waits = FALSE;
   return TRUE;
 }
 
-void run_memory_give(RunRank *rank, guint32 tensor, RunStream *stream) {
-  RunFree given = {stream != NULL ? stream->issued : 0, tensor, rank->heap.blocks[tensor]};
-  rank->heap.blocks[tensor] = PROGRAM_NONE;
-  mem_allocator_hold(rank->heap.allocator, given.block);
-  if (stream == NULL || stream->pending == 0)
-    pass(rank, &given);
+/* Of use again once what was issued on the stream so far has ended; NULL: at once. */
+static void give(const Move *move, guint32 tensor, RunPasses *passes) {
+  RunHeap *heap = move->heap;
+  RunFree given = {passes != NULL ? passes->issued : 0, tensor, heap->blocks[tensor]};
+  heap->blocks[tensor] = PROGRAM_NONE;
+  mem_allocator_hold(heap->allocator, given.block);
+  if (passes == NULL || passes->issued == passes->ended)
+    pass(move, &given);
   else
-    *(RunFree *)base_vector_next(&stream->frees, sizeof given) = given;
+    *(RunFree *)base_vector_next(&passes->frees, sizeof given) = given;
 }
 
-static void give_all(RunRank *rank, const RunStep *step, const ProgramRow *row) {
+static void give_all(const Move *move, const ProgramRow *row) {
   for (guint32 i = 0; i < row->n_gives; i++) {
-    const ProgramGive *give = &step->table->section->gives[row->gives + i];
-    run_memory_give(rank, give->tensor, give->stream == PROGRAM_NONE ? NULL : &rank->device.streams[give->stream]);
+    const ProgramGive *what = &move->section->gives[row->gives + i];
+    give(move, what->tensor, what->stream == PROGRAM_NONE ? NULL : &move->heap->passes[what->stream]);
   }
 }
 
-gboolean run_memory_act(RunRank *rank, RunStep *step, guint32 index) {
-  const ProgramRow *row = run_row(step, index);
-  if (rank->host.acts == 0) {
-    give_all(rank, step, row);
+static void issue(RunHeap *heap, const ProgramRow *row) {
+  if (row->kind == PROGRAM_HOST)
+    return;
+  RunPasses *passes = &heap->passes[row->stream];
+  heap->busy += passes->issued == passes->ended;
+  passes->issued++;
+}
+
+/* FALSE: the host stops at the row. */
+static gboolean act(const Move *move) {
+  RunHeap *heap = move->heap;
+  const ProgramRow *row = &move->section->rows[move->index];
+  if (heap->acts == 0) {
+    give_all(move, row);
     if (row->kind == PROGRAM_COLLECTIVE)
-      run_memory_connect(rank, step, index);
-    rank->host.acts = 1;
+      connect(move, row->group);
+    heap->acts = 1;
   }
-  while (rank->host.acts <= row->n_takes) {
-    SimTime cost = 0;
-    if (!take(rank, step->table->section->takes[row->takes + rank->host.acts - 1], step, index, &cost))
+  while (heap->acts <= row->n_takes) {
+    guint32 stream = system_of(move)->program->pools[row->stream];
+    if (!take(move, move->section->takes[row->takes + heap->acts - 1], stream))
       return FALSE;
-    rank->host.acts++;
-    if (cost > 0) {
-      run_schedule(rank->play, &rank->host.event, run_now(rank->play), cost);
+    heap->acts++;
+    if (heap->outcome.cost > 0)
       return FALSE;
-    }
   }
-  rank->host.acts = 0;
+  heap->acts = 0;
+  issue(heap, row);
   return TRUE;
+}
+
+void run_heap_move(RunHeap *heap, RunRank *rank, guint64 word) {
+  guint32 index = (guint32)word;
+  Move move = {.heap = heap, .rank = rank};
+  heap->outcome = (RunOutcome){.done = TRUE};
+  switch (run_move_kind(word)) {
+  case RUN_ACTS:
+    move.index = index;
+    move.step = run_move_step(word);
+    move.section = &heap->role->sections[move.step == 0 ? PROGRAM_FIRST : PROGRAM_STEADY];
+    heap->outcome.done = act(&move);
+    break;
+  case RUN_ENDS:
+    stream_ends(&move, &heap->passes[index]);
+    break;
+  default:
+    break;
+  }
+  heap->outcome.waits = heap->waits;
 }

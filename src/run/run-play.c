@@ -45,10 +45,11 @@ static void add_ranks(RunPlay *play) {
     for (guint32 s = 0; s < program->n_streams; s++)
       run_stream_init(&rank->device.streams[s], rank, s);
     rank->device.ended_calls = g_new0(guint32, program->n_slots);
-    rank->heap.samples = g_array_new(FALSE, FALSE, sizeof(RunMemorySample));
-    run_memory_begin(rank);
-    run_host_init(rank);
-    run_contention_begin(rank);
+  }
+  run_memory_begin(play);
+  for (guint32 i = 0; i < program->n_ranks; i++) {
+    run_host_init(&play->ranks[i]);
+    run_contention_begin(&play->ranks[i]);
   }
 }
 
@@ -62,16 +63,13 @@ static void clear(RunPlay *play) {
     g_free(rank->replay.notes.data);
     g_free(rank->replay.layout[0].data);
     g_free(rank->replay.layout[1].data);
-    run_memory_clear(rank);
-    for (guint32 s = 0; s < program->n_streams; s++)
-      run_stream_clear(&rank->device.streams[s]);
     g_free(rank->device.streams);
     g_free(rank->device.ended_calls);
-    g_array_unref(rank->heap.samples);
   }
   for (guint32 r = 0; r < program->n_roles; r++)
     for (int s = 0; s < PROGRAM_SECTIONS; s++)
       run_table_clear(&play->tables[r][s]);
+  run_memory_clear(play);
   run_communicators_clear(play);
   g_free(play->hosts);
   g_free(play->hosts_playing);

@@ -23,15 +23,12 @@ static void replay_row(RunRank *rank, guint32 index) {
   run_memory_act(rank, step, index);
   if (row->kind == PROGRAM_HOST)
     return;
-  rank->device.streams[row->stream].issued++;
   rank->device.streams[row->stream].pending++;
 }
 
 static void replay_end(RunStream *stream) {
-  stream->ended++;
   stream->pending--;
-  if (stream->frees.n > 0)
-    run_memory_pass(stream, stream->ended);
+  run_memory_end(stream);
 }
 
 static void replay_step(RunRank *rank) {
@@ -50,18 +47,18 @@ static void replay_step(RunRank *rank) {
 
 void run_replay_mark(RunRank *rank) {
   const Program *program = rank->play->system->program;
+  const RunHeap *heap = rank->memory.heap;
   BaseVector layout = rank->replay.layout[1];
   rank->replay.layout[1] = rank->replay.layout[0];
   layout.n = 0;
-  mem_allocator_layout(rank->heap.allocator, &layout);
+  mem_allocator_layout(heap->allocator, &layout);
   for (guint32 t = 0; t < program->n_tensors; t++) {
-    guint32 block = rank->heap.blocks[t];
+    guint32 block = heap->blocks[t];
     *(guint64 *)base_vector_next(&layout, sizeof(guint64)) =
-        block != PROGRAM_NONE ? mem_allocator_address(rank->heap.allocator, block) : G_MAXUINT64;
+        block != PROGRAM_NONE ? mem_allocator_address(heap->allocator, block) : G_MAXUINT64;
   }
-  *(guint64 *)base_vector_next(&layout, sizeof(guint64)) = rank->heap.outside;
-  *(guint64 *)base_vector_next(&layout, sizeof(guint64)) =
-      mem_allocator_use(rank->heap.allocator)->flushes; /* they count */
+  *(guint64 *)base_vector_next(&layout, sizeof(guint64)) = heap->outside;
+  *(guint64 *)base_vector_next(&layout, sizeof(guint64)) = mem_allocator_use(heap->allocator)->flushes; /* they count */
   rank->replay.layout[0] = layout;
 }
 
@@ -73,7 +70,8 @@ static gboolean memory_is_as_before(const RunRank *rank) {
 static void step_passes(RunPlay *play) {
   RunRank *rank = &play->ranks[0];
   rank->period[1] = rank->period[0];
-  run_step_note_memory(rank);
+  const RunLevels levels = run_memory_step(rank);
+  run_step_note_memory(rank, &levels);
   run_replay_mark(rank);
   rank->steps_ended++;
   play->steps_ended++;
@@ -88,12 +86,13 @@ static void copy_first(RunPlay *play) {
   step_passes(play);
   rank->replay.rested[1] = rank->replay.rested[0];
   memcpy(rank->replay.level[1], rank->replay.level[0], sizeof rank->replay.level[0]);
-  memcpy(rank->replay.level[0], rank->heap.ledger.held, sizeof rank->replay.level[0]);
+  memcpy(rank->replay.level[0], rank->memory.heap->ledger.held, sizeof rank->replay.level[0]);
 }
 
 /* The step that has ended waited for memory, or later ones may. */
 static gboolean memory_takes_time(const RunRank *rank) {
-  return rank->last->stalled > 0 || (mem_allocator_use(rank->heap.allocator)->flushes > 0 && !rank->heap.has_oom);
+  const RunHeap *heap = rank->memory.heap;
+  return rank->last->stalled > 0 || (mem_allocator_use(heap->allocator)->flushes > 0 && !heap->has_oom);
 }
 
 gboolean run_replay(RunPlay *play) {

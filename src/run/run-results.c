@@ -11,14 +11,15 @@ static const char *keep(RunReport *report, const char *text) {
 }
 
 static void fill_memory(RunReport *report, const RunRank *rank, RunClass *ret) {
-  const MemLedger *ledger = &rank->heap.ledger;
-  ProgramSectionKind kind = rank->heap.peak_step == 0 ? PROGRAM_FIRST : PROGRAM_STEADY;
-  const ProgramRow *peak = &rank->role->sections[kind].rows[rank->heap.peak_row];
-  const MemUse *use = mem_allocator_use(rank->heap.allocator);
+  const RunHeap *heap = rank->memory.heap;
+  const MemLedger *ledger = &heap->ledger;
+  ProgramSectionKind kind = heap->peak_step == 0 ? PROGRAM_FIRST : PROGRAM_STEADY;
+  const ProgramRow *peak = &rank->role->sections[kind].rows[heap->peak_row];
+  const MemUse *use = mem_allocator_use(heap->allocator);
   ret->capacity = rank->play->system->gpu->memory_usable;
-  ret->device_used = rank->heap.device_peak;
+  ret->device_used = heap->device_peak;
   ret->device_used_low = ret->device_used_high = ret->device_used;
-  ret->device_used_step = rank->heap.device_peak_step;
+  ret->device_used_step = heap->device_peak_step;
   ret->peak_allocated = use->peak_allocated;
   ret->peak_active = use->peak_active;
   ret->peak_reserved = use->peak_reserved;
@@ -28,32 +29,33 @@ static void fill_memory(RunReport *report, const RunRank *rank, RunClass *ret) {
   ret->steady_allocated = rank->replay.allocated[0];
   for (int tenant = 0; tenant < MEM_TENANTS; tenant++) {
     ret->peak_held[tenant] = ledger->held_at_peak[tenant];
-    ret->peak_unique[tenant] = rank->heap.unique_at_peak[tenant];
+    ret->peak_unique[tenant] = heap->unique_at_peak[tenant];
   }
-  ret->peak_at = rank->heap.peak_since_step;
-  ret->peak_step = rank->heap.peak_step;
+  ret->peak_at = rank->memory.peak_since_step;
+  ret->peak_step = heap->peak_step;
   ret->peak_name = keep(report, peak->name);
   ret->peak_layer = peak->layer;
   ret->peak_phase = program_phase_names[peak->phase];
-  ret->has_oom = rank->heap.has_oom;
-  ret->verdict = rank->heap.has_oom ? RUN_OOM : RUN_FITS;
+  ret->has_oom = heap->has_oom;
+  ret->verdict = heap->has_oom ? RUN_OOM : RUN_FITS;
   ret->short_by = ret->device_used > ret->capacity ? ret->device_used - ret->capacity : 0;
-  if (rank->heap.has_oom) {
-    ret->oom = rank->heap.oom;
-    ret->oom.name = keep(report, rank->heap.oom.name);
-    ret->oom.tensor = keep(report, rank->heap.oom.tensor);
+  if (heap->has_oom) {
+    ret->oom = heap->oom;
+    ret->oom.at = rank->memory.oom_since_step;
+    ret->oom.name = keep(report, heap->oom.name);
+    ret->oom.tensor = keep(report, heap->oom.tensor);
   }
 }
 
 static void fill_samples(const RunRank *rank, RunClass *ret) {
   SimTime start = rank->before, end = rank->last->end;
-  const RunMemorySample *samples = (const RunMemorySample *)(gpointer)rank->heap.samples->data;
+  const RunMemorySample *samples = (const RunMemorySample *)(gpointer)rank->memory.samples->data;
   guint first = 0, last = 0;
-  for (guint i = 0; i < rank->heap.samples->len; i++) {
+  for (guint i = 0; i < rank->memory.samples->len; i++) {
     first = samples[i].at <= start ? i : first;
     last = samples[i].at <= end ? i : last;
   }
-  ret->n_samples = rank->heap.samples->len > 0 ? last - first + 1 : 0;
+  ret->n_samples = rank->memory.samples->len > 0 ? last - first + 1 : 0;
   ret->samples = g_memdup2(samples + first, ret->n_samples * sizeof *samples);
   for (guint i = 0; i < ret->n_samples; i++)
     ret->samples[i].at = MAX(ret->samples[i].at, start) - start;
@@ -195,6 +197,7 @@ static void fill_facts(RunReport *report, const RunPlay *play) {
 RunReport *run_results(RunPlay *play) {
   RunReport *report = g_new0(RunReport, 1);
   report->names = g_string_chunk_new(1024);
+  run_memory_stop(play);
   report->n_classes = play->n_ranks;
   report->classes = g_new0(RunClass, play->n_ranks);
   for (guint32 i = 0; i < play->n_ranks; i++)

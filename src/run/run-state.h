@@ -3,7 +3,7 @@
  *   RunPlay ─┬─ RunTable (one per role and section)                      run-step.h
  *            ├─ RunRank (one per class of ranks) ─┬─ RunHost             run-host.h
  *            │                                    ├─ RunDevice           run-device.h: streams, contention
- *            │                                    ├─ RunHeap             run-heap.h: ledger, allocator
+ *            │                                    ├─ RunMemory           run-heap.h: ledger, allocator
  *            │                                    ├─ RunReplay           run-replay.h
  *            │                                    └─ RunStep             run-step.h: one for each step under way
  *            └─ RunCommunicator                                          run-collective.h */
@@ -29,7 +29,7 @@ struct RunRank {
   SimTime before;                 /* end of the one before it */
   SimTime period[2];              /* of the last two steps */
   guint64 retries;                /* of all steps that have ended */
-  RunHeap heap;
+  RunMemory memory;
   RunReplay replay;
 };
 
@@ -42,6 +42,7 @@ struct RunPlay {
   RunRank *ranks;
   guint32 n_ranks;
   RunTable (*tables)[PROGRAM_SECTIONS]; /* by role */
+  GPtrArray *heaps;                     /* RunHeap: all that ranks have or had */
   RunCommunicator *communicators;
   GHashTable *durations; /* RunDurations, each its own key */
   Event hosts_event;
@@ -61,8 +62,11 @@ struct RunPlay {
 void run_exposure(const RunRank *rank, gboolean keep, RunClass *ret);
 /* run-trace.c: what a point that is asked for prints. */
 void BASE_TRACE_COLD run_trace_row(const RunStream *stream, RunTracePoint point);
-void BASE_TRACE_COLD run_trace_memory(const RunRank *rank, RunTracePoint point);
+void BASE_TRACE_COLD run_trace_memory(const RunRank *rank, const RunHeap *heap, RunTracePoint point);
 void BASE_TRACE_COLD run_trace_step(const RunRank *rank);
+void BASE_TRACE_COLD run_trace_fork(const RunRank *rank);
+/* run-step.c: takes down what is held at the end of a step. */
+void run_step_note_memory(RunRank *rank, const RunLevels *levels);
 /* run-results.c */
 RunReport *run_results(RunPlay *play);
 

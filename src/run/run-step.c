@@ -85,17 +85,17 @@ static void all_ended(RunPlay *play) {
   play->over = play->repeats || play->steps_ended == RUN_MOST_STEPS || run_replay(play);
 }
 
-void run_step_note_memory(RunRank *rank) {
-  const MemUse *use = mem_allocator_use(rank->heap.allocator);
+void run_step_note_memory(RunRank *rank, const RunLevels *levels) {
   rank->replay.allocated[1] = rank->replay.allocated[0];
-  rank->replay.allocated[0] = use->allocated;
+  rank->replay.allocated[0] = levels->allocated;
   rank->replay.reserved[1] = rank->replay.reserved[0];
-  rank->replay.reserved[0] = use->reserved;
+  rank->replay.reserved[0] = levels->reserved;
 }
 
 void run_step_ended(RunStep *step) {
   RunRank *rank = step->rank;
   RunPlay *play = rank->play;
+  const RunLevels levels = run_memory_step(rank);
   step->end = run_now(play);
   rank->retries += step->retries;
   rank->before = rank->last != NULL ? rank->last->end : 0;
@@ -104,8 +104,8 @@ void run_step_ended(RunStep *step) {
   rank->replay.rested[1] = rank->replay.rested[0];
   rank->replay.rested[0] = rests(rank, step);
   memcpy(rank->replay.level[1], rank->replay.level[0], sizeof rank->replay.level[0]);
-  memcpy(rank->replay.level[0], rank->heap.ledger.held, sizeof rank->replay.level[0]);
-  run_step_note_memory(rank);
+  memcpy(rank->replay.level[0], levels.held, sizeof rank->replay.level[0]);
+  run_step_note_memory(rank, &levels);
   if (rank->replay.rested[0] && run_replay_wanted(play))
     run_replay_mark(rank);
   run_step_forget(rank, rank->last);

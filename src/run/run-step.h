@@ -58,8 +58,6 @@ void run_step_ended(RunStep *step);
 /* A step that later ones have replaced. */
 void run_step_forget(RunRank *rank, RunStep *step);
 gboolean run_step_repeats(const RunRank *rank);
-/* Takes down what the allocator holds at the end of a step. */
-void run_step_note_memory(RunRank *rank);
 void run_steps_clear(RunRank *rank);
 
 static inline const ProgramRow *run_row(const RunStep *step, guint32 row) {

@@ -13,10 +13,6 @@ void run_stream_init(RunStream *stream, RunRank *rank, guint32 index) {
   event_init(&stream->event, compute_ended, stream, EVENT_PHASE_COMPLETIONS, identity);
 }
 
-void run_stream_clear(RunStream *stream) {
-  g_free(stream->frees.data);
-}
-
 /* Of a row that is no collective and no host row. */
 static SimTime duration_of(const RunStep *step, const ProgramRow *row) {
   const RunSystem *system = step->rank->play->system;
@@ -57,7 +53,6 @@ void run_task_issue(RunRank *rank, guint32 row) {
     call->issued = run_now(rank->play);
     call->ready = step->unmet[row] == 0 ? call->issued : RUN_UNSET;
   }
-  stream->issued++;
   if (stream->pending++ == 0) {
     rank->device.busy++;
     stream->step = step;
@@ -87,11 +82,9 @@ void run_stream_ended(RunStream *stream) {
   if (BASE_TRACED(rank->play->traced, RUN_TRACE_END))
     run_trace_row(stream, RUN_TRACE_END);
   stream->running = FALSE;
-  stream->ended++;
   if (run_replay_wanted(rank->play))
     run_replay_note(rank, PROGRAM_NONE, (guint32)(stream - rank->device.streams));
-  if (stream->frees.n > 0)
-    run_memory_pass(stream, stream->ended);
+  run_memory_end(stream);
   if (--stream->pending > 0)
     move_head(stream);
   else if (--rank->device.busy == 0 && rank->host.waits)

@@ -1,7 +1,7 @@
 /* Lines of the trace points of a run. */
 #include "run-state.h"
 
-const char *const run_trace_names[] = {"run.start", "run.end", "run.memory", "run.oom", "run.step", NULL};
+const char *const run_trace_names[] = {"run.start", "run.end", "run.memory", "run.oom", "run.step", "run.fork", NULL};
 
 void run_trace_row(const RunStream *stream, RunTracePoint point) {
   const RunPlay *play = stream->rank->play;
@@ -12,11 +12,16 @@ void run_trace_row(const RunStream *stream, RunTracePoint point) {
                   program_kind_names[row->kind], row->layer, row->name);
 }
 
-void run_trace_memory(const RunRank *rank, RunTracePoint point) {
-  const MemUse *use = mem_allocator_use(rank->heap.allocator);
+void run_trace_memory(const RunRank *rank, const RunHeap *heap, RunTracePoint point) {
+  const MemUse *use = mem_allocator_use(heap->allocator);
   base_trace_line(rank->play->options->trace, run_trace_names[point], run_now(rank->play),
                   "rank=%u allocated=%" G_GUINT64_FORMAT " reserved=%" G_GUINT64_FORMAT " outside=%" G_GUINT64_FORMAT,
-                  rank->index, use->allocated, use->reserved, rank->heap.outside);
+                  rank->index, use->allocated, use->reserved, heap->outside);
+}
+
+void run_trace_fork(const RunRank *rank) {
+  base_trace_line(rank->play->options->trace, run_trace_names[RUN_TRACE_FORK], run_now(rank->play), "rank=%u moves=%u",
+                  rank->index, rank->memory.moved);
 }
 
 void run_trace_step(const RunRank *rank) {

@@ -365,6 +365,7 @@ RunReport *study_walk_play(const StudyWalk *walk, const StudyOptions *options, G
                     .tie_seed = options->tie_seed,
                     .contention = walk->contention,
                     .every_step = options->every_step,
+                    .apart = options->apart,
                     .watched = walk->watched,
                     .memory = walk->memory,
                     .chunks = options->chunks,

@@ -1,5 +1,5 @@
-/* Communicators of a composed layout: tensor 8 x pipeline 16 x data 128 on 16 384 GPUs, so 2 048 tensor groups, 128 data
- * groups, and a pair of neighbouring stages for each rank, way and parity: some 35 000, built, connected and folded.
+/* Communicators of a composed layout: tensor 8 x pipeline 16 x data 128 on 16 384 GPUs, so 2 048 tensor groups, 128
+ * data groups, and a pair of neighbouring stages for each rank, way and parity: some 35 000, built and folded.
  *
  * Printed for half, one and twice the data ranks: what grows with them is to grow in step. */
 #include <sys/resource.h>

@@ -38,12 +38,21 @@ typedef struct {
   gboolean contention;    /* collectives take SMs and memory bandwidth from the kernels beside them */
   guint32 watched;        /* micro-batch: when each host comes to the first row of it or a later one; 0: none */
   gboolean every_step;    /* also steps that must repeat the one before are played */
+  gboolean apart;         /* ranks that are alike share neither heaps nor planes of rows */
   gboolean chunks;        /* step fidelity: collectives chunk by chunk; the system must not be folded */
   const BaseTrace *trace; /* points of event, net and run to print while it plays; NULL: none */
 } RunOptions;
 
-/* Trace points: a row on its stream starts and ends, a rank's memory changes, it runs out, a step of a rank ends. */
-typedef enum { RUN_TRACE_START, RUN_TRACE_END, RUN_TRACE_MEMORY, RUN_TRACE_OOM, RUN_TRACE_STEP } RunTracePoint;
+/* Trace points: a row on its stream starts and ends, a rank's memory changes, it runs out, a step of a rank ends, a rank
+ * moves memory otherwise than those it shared it with. */
+typedef enum {
+  RUN_TRACE_START,
+  RUN_TRACE_END,
+  RUN_TRACE_MEMORY,
+  RUN_TRACE_OOM,
+  RUN_TRACE_STEP,
+  RUN_TRACE_FORK
+} RunTracePoint;
 extern const char *const run_trace_names[];
 
 /* An out-of-memory is a result, and a Program that cannot end is a broken contract. Error: SIM_ERROR_INPUT where the steps take

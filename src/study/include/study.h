@@ -22,6 +22,7 @@ typedef struct {
   gboolean net_full;          /* the plain solver */
   gboolean every_step;        /* also steps that must repeat the one before are played, and every micro-batch */
   gboolean every_micro_batch; /* those that are alike too: for who reads all of a timeline */
+  gboolean apart;             /* ranks that are alike share nothing while they are played */
   gboolean chunks;            /* step fidelity: collectives chunk by chunk, every rank played */
   gboolean no_contention;     /* kernels run as if no collective ran beside them */
   gboolean no_jitter;         /* GPUs are alike, whatever cluster.gpu_spread says */

@@ -1,0 +1,147 @@
+/* Ranks that share what their moves make of memory, against ranks that each have their own: every byte of the Report is the
+ * same. Ranks leave each other where GPUs differ, and where the order of what happens at one instant is shuffled: so
+ * that forks are seen to happen, they are counted by their trace point. */
+#include "harness.h"
+#include "random-point.h"
+#include "run-record.h"
+
+static const RandomAxis axes[] = {
+    {"parallel.framework", {"paper", "ddp", "deepspeed", "fsdp1", "fsdp2", "megatron", "nanotron"}},
+    {"parallel.zero_stage", {"0", "1", "2", "3", "3"}},
+    {"parallel.shard_group", {"all", "all", "node", "4"}},
+    {"cluster.nodes", {"1", "2"}},
+    {"cluster.topology", {"dgx-h100", "dgx-a100", "h100-eth100"}},
+    {"cluster.slow_gpus", {"", "", "3: 0.8", "5: 0.5", "1: 0.9"}},
+    {"model.layers", {"2", "3"}},
+    {"training.micro_batch", {"1", "4", "24", "30", "36", "64"}}, /* some retry, the last run out of memory */
+    {"training.gradient_accumulation", {"1", "2"}},
+    {"training.activation_checkpointing", {"none", "full"}},
+    {"training.trainable", {"all", "lora:16"}},
+    {"memory.expandable_segments", {"no", "no", "yes"}},
+};
+
+static void count(const char *text, gpointer user) {
+  (void)text;
+  ++*(guint *)user;
+}
+
+/* "step", "held": the first member that differs; NULL: none does. */
+static const char *lists_differ(const RunRecord *record, gconstpointer a, guint32 n, gconstpointer b, guint32 m) {
+  const char *differs = n == m ? NULL : "how many";
+  for (guint32 i = 0; differs == NULL && i < n; i++)
+    differs = run_record_differs(record, (const char *)a + i * record->size, (const char *)b + i * record->size);
+  return differs;
+}
+
+static const char *classes_differ(const RunClass *a, const RunClass *b) {
+  const char *differs = run_record_differs(&run_record_class, a, b);
+  if (differs == NULL && a->has_oom)
+    differs = run_record_differs(&run_record_oom, &a->oom, &b->oom);
+  if (differs == NULL)
+    differs = lists_differ(&run_record_task, a->tasks, a->n_tasks, b->tasks, b->n_tasks);
+  if (differs == NULL)
+    differs = lists_differ(&run_record_collective, a->collectives, a->n_collectives, b->collectives, b->n_collectives);
+  if (differs == NULL)
+    differs = lists_differ(&run_record_exposure, a->exposures, a->n_exposures, b->exposures, b->n_exposures);
+  if (differs == NULL)
+    differs = lists_differ(&run_record_sample, a->samples, a->n_samples, b->samples, b->n_samples);
+  return differs;
+}
+
+static const char *reports_differ(RunReport *a, RunReport *b) {
+  a->wall_seconds = b->wall_seconds = 0;
+  const char *differs = run_record_differs(&run_record_report, a, b);
+  if (differs == NULL)
+    differs = lists_differ(&run_record_link, a->links, a->n_links, b->links, b->n_links);
+  if (differs == NULL && a->n_classes != b->n_classes)
+    differs = "how many classes";
+  for (guint32 i = 0; differs == NULL && i < a->n_classes; i++)
+    differs = classes_differ(&a->classes[i], &b->classes[i]);
+  return differs;
+}
+
+typedef struct {
+  guint played, forked, retried, out;
+} Seen;
+
+static RunReport *play(const StudyPoint *point, StudyOptions options) {
+  g_autoptr(Study) study = study_open("llama2-7b", NULL);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(study);
+  for (guint i = 0; i < point->settings->len; i++) {
+    const StudyPointSetting *setting = &g_array_index(point->settings, StudyPointSetting, i);
+    g_autofree char *text = g_strdup_printf("%s=%s", setting->name, setting->value);
+    if (setting->value[0] != '\0' && !study_set(study, text, NULL))
+      return NULL;
+  }
+  return study_run(study, &options, NULL);
+}
+
+static void compare(const StudyPoint *point, StudyOptions options, Seen *seen) {
+  guint forks = 0;
+  const BaseTrace trace = {"run.fork", count, &forks};
+  StudyOptions apart = options;
+  options.trace = &trace;
+  apart.apart = TRUE;
+  g_autoptr(RunReport) shared = play(point, options), plain = play(point, apart);
+  CU_ASSERT_EQUAL(shared != NULL, plain != NULL);
+  if (shared == NULL || plain == NULL)
+    return;
+  const char *differs = reports_differ(shared, plain);
+  CU_ASSERT_PTR_NULL(differs);
+  if (differs != NULL)
+    printf("\n  %s differs", differs);
+  for (guint s = 0; differs != NULL && s < point->settings->len; s++)
+    printf("\n    %s = %s", g_array_index(point->settings, StudyPointSetting, s).name,
+           g_array_index(point->settings, StudyPointSetting, s).value);
+  seen->played++;
+  seen->forked += forks > 0;
+  seen->retried += shared->classes[0].retries > 0;
+  seen->out += shared->verdict == RUN_OOM;
+  shared->classes[shared->n_classes - 1].peak_at++; /* the comparison can fail */
+  CU_ASSERT_PTR_NOT_NULL(reports_differ(shared, plain));
+}
+
+static void compare_some(guint points, StudyOptions options) {
+  g_autoptr(GRand) random = harness_random();
+  Seen seen = {0};
+  for (guint i = 0; i < points; i++) {
+    g_autoptr(StudyPoint) point = random_point(axes, G_N_ELEMENTS(axes), random);
+    options.tie_seed = i;
+    compare(point, options, &seen);
+  }
+  printf(" (%u of %u played, %u forked, %u retried, %u ran out) ", seen.played, points, seen.forked, seen.retried,
+         seen.out);
+  CU_ASSERT_TRUE(seen.played > points / 4);
+  CU_ASSERT_TRUE(seen.forked > 0);
+}
+
+static void every_rank_played(void) {
+  compare_some(60, (StudyOptions){.fold = FALSE});
+}
+
+static void whatever_the_order(void) {
+  compare_some(30, (StudyOptions){.fold = FALSE, .tie = STUDY_TIE_SHUFFLE});
+}
+
+static void folded_and_every_step(void) {
+  compare_some(60, (StudyOptions){.fold = TRUE, .every_step = TRUE});
+}
+
+/* Timelines keep levels over time for each rank: nothing is shared of memory, and all is equal. */
+static void timelines(void) {
+  g_autoptr(GRand) random = harness_random();
+  Seen seen = {0};
+  for (guint i = 0; i < 10; i++) {
+    g_autoptr(StudyPoint) point = random_point(axes, G_N_ELEMENTS(axes), random);
+    compare(point, (StudyOptions){.fold = FALSE, .timeline = TRUE}, &seen);
+  }
+  CU_ASSERT_EQUAL(seen.forked, 0);
+}
+
+int main(void) {
+  return harness_run("share", (HarnessCase[]){{"every rank played", every_rank_played},
+                                              {"whatever the order", whatever_the_order},
+                                              {"folded, every step", folded_and_every_step},
+                                              {"timelines", timelines},
+                                              {NULL, NULL}});
+}
