@@ -57,5 +57,6 @@ void run_chunks_free(RunChunks *chunks);
 void run_chunks_forget(RunCommunicator *communicator);
 
 static inline SimTime run_row_end(const RunStep *step, guint32 row) {
-  return run_row(step, row)->kind == PROGRAM_COLLECTIVE ? run_collective_move(step, row)->end : step->ends[row];
+  return run_row(step, row)->kind == PROGRAM_COLLECTIVE ? run_collective_move(step, row)->end
+                                                        : *run_row_own_end(step, row);
 }

@@ -42,10 +42,10 @@ static void copy_times(const RunStep *first, const guint32 *map, RunStep *steady
     ProgramKind kind = run_row(first, i)->kind;
     if (row == PROGRAM_NONE || kind == PROGRAM_HOST)
       continue;
-    steady->starts[row] = first->starts[i];
-    steady->ends[row] = first->ends[i];
+    *run_row_start(steady, row) = *run_row_start(first, i);
+    *run_row_own_end(steady, row) = *run_row_own_end(first, i);
     if (kind == PROGRAM_COLLECTIVE)
-      steady->calls[steady->table->call[row]] = first->calls[first->table->call[i]];
+      *run_row_call(steady, row) = *run_row_call(first, i);
   }
   steady->end = first->end;
   steady->watched = first->watched;

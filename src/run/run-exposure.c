@@ -55,7 +55,7 @@ static void collect(Analysis *analysis) {
     ProgramKind kind = run_row(step, i)->kind;
     if (kind != PROGRAM_COMPUTE && kind != PROGRAM_COLLECTIVE)
       continue;
-    Ran ran = {i, step->starts[i], run_row_end(step, i)};
+    Ran ran = {i, *run_row_start(step, i), run_row_end(step, i)};
     g_array_append_val(kind == PROGRAM_COMPUTE ? analysis->computes : analysis->collectives, ran);
   }
   sort_by_start(analysis->computes);
@@ -117,7 +117,7 @@ static guint32 in_bubble(const Analysis *analysis, SimTime at) {
   const RunStep *step = analysis->step;
   for (guint i = 0; i < analysis->stages->len; i++) {
     guint32 row = g_array_index(analysis->stages, guint32, i);
-    if (at >= step->calls[step->table->call[row]].issued && at < run_collective_move(step, row)->begun)
+    if (at >= run_row_call(step, row)->issued && at < run_collective_move(step, row)->begun)
       return row;
   }
   return PROGRAM_NONE;
@@ -129,12 +129,12 @@ static RunCause cause_of(const Analysis *analysis, const Ran *next, guint32 w, S
     return RUN_CAUSE_BUBBLE;
   if (w == PROGRAM_NONE)
     return next == NULL ? RUN_CAUSE_TAIL : RUN_CAUSE_HOST;
-  const RunCall *call = &step->calls[step->table->call[w]];
+  const RunCall *call = run_row_call(step, w);
   const RunMove *move = run_collective_move(step, w);
   ProgramHint hint = run_row(step, w)->hint;
   if (at < call->issued)
     return RUN_CAUSE_HOST;
-  if (at < step->starts[w])
+  if (at < *run_row_start(step, w))
     return RUN_CAUSE_SERIALISED;
   if (at < move->begun)
     return RUN_CAUSE_STRAGGLER;
@@ -203,13 +203,13 @@ static void explain_gap(Analysis *analysis, BaseSpan gap, const Ran *next) {
     cut(analysis, gap, collective->end);
   }
   if (w != PROGRAM_NONE) {
-    cut(analysis, gap, step->calls[step->table->call[w]].issued);
+    cut(analysis, gap, run_row_call(step, w)->issued);
     cut(analysis, gap, run_collective_move(step, w)->begun);
     cut(analysis, gap, run_collective_move(step, w)->moving);
   }
   for (guint i = 0; i < analysis->stages->len; i++) {
     guint32 row = g_array_index(analysis->stages, guint32, i);
-    cut(analysis, gap, step->calls[step->table->call[row]].issued);
+    cut(analysis, gap, run_row_call(step, row)->issued);
     cut(analysis, gap, run_collective_move(step, row)->begun);
   }
   g_array_sort(analysis->cuts, by_time);

@@ -16,7 +16,7 @@ static gboolean issue_row(RunRank *rank) {
     run_schedule(rank->play, &rank->host.event, run_now(rank->play), row->host);
     return FALSE;
   }
-  if (row->kind == PROGRAM_HOST && step->unmet[rank->host.row] > 0)
+  if (row->kind == PROGRAM_HOST && *run_row_unmet(step, rank->host.row) > 0)
     return FALSE;
   if (run_replay_wanted(rank->play) && rank->memory.heap->acts == 0)
     run_replay_note(rank, rank->host.row, PROGRAM_NONE);

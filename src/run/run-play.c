@@ -46,6 +46,7 @@ static void add_ranks(RunPlay *play) {
       run_stream_init(&rank->device.streams[s], rank, s);
     rank->device.ended_calls = g_new0(guint32, program->n_slots);
   }
+  run_planes_init(play);
   run_memory_begin(play);
   for (guint32 i = 0; i < program->n_ranks; i++) {
     run_host_init(&play->ranks[i]);
@@ -70,6 +71,7 @@ static void clear(RunPlay *play) {
     for (int s = 0; s < PROGRAM_SECTIONS; s++)
       run_table_clear(&play->tables[r][s]);
   run_memory_clear(play);
+  run_planes_clear(play);
   run_communicators_clear(play);
   g_free(play->hosts);
   g_free(play->hosts_playing);

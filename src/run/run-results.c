@@ -71,7 +71,7 @@ static RunTask task_of(RunReport *report, const RunStep *step, guint32 index) {
                    .phase = program_phase_names[row->phase],
                    .layer = row->layer,
                    .micro = row->micro,
-                   .start = step->starts[index] - rank->before,
+                   .start = *run_row_start(step, index) - rank->before,
                    .end = run_row_end(step, index) - rank->before,
                    .repeats = 1};
 }
@@ -89,8 +89,8 @@ static RunCollective collective_of(const RunStep *step, guint32 index) {
                          .channels = move->plan.channels,
                          .group_size = group->size,
                          .bytes = row->call.bytes,
-                         .queued = step->calls[step->table->call[index]].ready - rank->before,
-                         .start = step->starts[index] - rank->before,
+                         .queued = run_row_call(step, index)->ready - rank->before,
+                         .start = *run_row_start(step, index) - rank->before,
                          .end = move->end - rank->before,
                          .repeats = 1,
                          .bus_bandwidth = coll_bus_bandwidth(group, &row->call, move->end - move->begun)};

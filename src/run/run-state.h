@@ -23,8 +23,10 @@ struct RunRank {
   guint32 steps_ended;
   RunHost host;
   RunDevice device;
+  RunPlanes *planes; /* for its role's steps, of which this is so manieth */
+  guint32 place;
   RunStep *steps[RUN_MOST_STEPS]; /* by number; NULL: not begun, or no longer of interest */
-  RunStep *spare;                 /* of the steady section, to be used again */
+  RunStep *spare;                 /* to be used again */
   RunStep *last;                  /* last step that has ended */
   SimTime before;                 /* end of the one before it */
   SimTime period[2];              /* of the last two steps */
@@ -43,6 +45,8 @@ struct RunPlay {
   guint32 n_ranks;
   RunTable (*tables)[PROGRAM_SECTIONS]; /* by role */
   GPtrArray *heaps;                     /* RunHeap: all that ranks have or had */
+  RunPlanes *planes;                    /* by role, or by rank */
+  guint32 n_planes;
   RunCommunicator *communicators;
   GHashTable *durations; /* RunDurations, each its own key */
   Event hosts_event;

@@ -3,55 +3,29 @@
 
 #include "run-state.h"
 
-static RunStep *step_new(RunRank *rank, const RunTable *table) {
-  RunStep *step = g_new0(RunStep, 1);
-  step->rank = rank;
-  step->table = table;
-  step->starts = g_new(SimTime, table->section->n_rows);
-  step->ends = g_new(SimTime, table->section->n_rows);
-  step->unmet = g_new(guint32, table->section->n_rows);
-  step->calls = g_new(RunCall, table->n_calls);
-  return step;
-}
-
-static void step_free(RunStep *step) {
-  if (step == NULL)
-    return;
-  g_free(step->starts);
-  g_free(step->ends);
-  g_free(step->unmet);
-  g_free(step->calls);
-  g_free(step);
-}
-
 RunStep *run_step_begin(RunRank *rank, guint32 number) {
   const RunTable *table = &rank->play->tables[rank->rank->role][number == 0 ? PROGRAM_FIRST : PROGRAM_STEADY];
-  RunStep *step = number > 0 && rank->spare != NULL ? g_steal_pointer(&rank->spare) : step_new(rank, table);
-  step->number = number;
-  step->retries = 0;
-  step->stalled = 0;
-  step->watched = RUN_UNSET;
-  step->remaining = table->section->n_rows;
-  memcpy(step->unmet, table->needs, table->section->n_rows * sizeof *step->unmet);
+  RunStep *step = rank->spare != NULL ? g_steal_pointer(&rank->spare) : g_new(RunStep, 1);
+  *step = (RunStep){
+      .rank = rank, .table = table, .number = number, .remaining = table->section->n_rows, .watched = RUN_UNSET};
+  run_plane_enter(step);
   rank->steps[number] = step;
   return step;
 }
 
-/* Of the steady section one is kept for use. */
 void run_step_forget(RunRank *rank, RunStep *step) {
   if (step == NULL)
     return;
   rank->steps[step->number] = NULL;
-  if (step->number > 0 && rank->spare == NULL)
-    rank->spare = step;
-  else
-    step_free(step);
+  run_plane_leave(step);
+  g_free(rank->spare);
+  rank->spare = step;
 }
 
 void run_steps_clear(RunRank *rank) {
   for (int number = 0; number < RUN_MOST_STEPS; number++)
-    step_free(rank->steps[number]);
-  step_free(rank->spare);
+    g_free(rank->steps[number]);
+  g_free(rank->spare);
 }
 
 gboolean run_step_repeats(const RunRank *rank) {

@@ -1,9 +1,13 @@
 /* A section of a role, prepared, and one step of one rank that plays it: private to this floor.
  *
  *   RunTable (one per role and section): what is the same for every rank and step
- *   RunStep (one per rank and step under way): starts and unmet needs of its rows
+ *   RunStep (one per rank and step under way): starts and unmet needs of its rows, on a plane
  *
- * Unfolded runs have many ranks, so what each keeps per row is little: a start, and how many needs have not ended. */
+ * Unfolded runs have many ranks, so what each keeps per row is little: a start, an end, how many needs have not ended.
+ * These lie on planes: row after row, and in each row rank after rank of one role, for ranks of one role come to a row
+ * at about the same time:
+ *
+ *   starts  row 0: rank 0 1 2 3 … | row 1: rank 0 1 2 3 … | …        rank 2's step points to its place in row 0 */
 #pragma once
 
 #include "program.h"
@@ -44,14 +48,36 @@ struct RunStep {
   guint32 remaining;
   SimTime end;
   SimTime watched;        /* when the host came to the row of that name; RUN_UNSET: not yet, or there is none */
+  guint32 stride;         /* from row to row on its plane */
   SimTime *starts, *ends; /* by row; host rows have none, and collectives' ends stand in their RunMove */
   guint32 *unmet;         /* by row: needs that have not ended */
-  RunCall *calls;
+  RunCall *calls;         /* by number of call */
 };
+
+/* One step of all ranks of a role. */
+typedef struct {
+  guint32 users; /* ranks that have not forgotten the step */
+  SimTime *starts, *ends;
+  guint32 *unmet;
+  RunCall *calls;
+} RunPlane;
+
+/* Planes that so many ranks lay their steps on. */
+typedef struct {
+  guint32 ranks;
+  RunPlane *steps[RUN_MOST_STEPS];
+  RunPlane *spare; /* of the steady section, to be used again */
+} RunPlanes;
 
 /* run-table.c */
 void run_table_init(RunTable *table, const ProgramSection *section, const Program *program, guint32 watched);
 void run_table_clear(RunTable *table);
+/* run-plane.c: planes for all ranks of a role; where RunOptions.apart, for each. */
+void run_planes_init(RunPlay *play);
+void run_planes_clear(RunPlay *play);
+/* Places a rank's step on the plane of its number, and takes it off. */
+void run_plane_enter(RunStep *step);
+void run_plane_leave(RunStep *step);
 /* run-step.c */
 RunStep *run_step_begin(RunRank *rank, guint32 number);
 void run_step_ended(RunStep *step);
@@ -62,4 +88,18 @@ void run_steps_clear(RunRank *rank);
 
 static inline const ProgramRow *run_row(const RunStep *step, guint32 row) {
   return &step->table->section->rows[row];
+}
+static inline SimTime *run_row_start(const RunStep *step, guint32 row) {
+  return &step->starts[(gsize)row * step->stride];
+}
+static inline guint32 *run_row_unmet(const RunStep *step, guint32 row) {
+  return &step->unmet[(gsize)row * step->stride];
+}
+/* Of a collective's row. */
+static inline RunCall *run_row_call(const RunStep *step, guint32 row) {
+  return &step->calls[(gsize)step->table->call[row] * step->stride];
+}
+/* Of a row that is no collective. */
+static inline SimTime *run_row_own_end(const RunStep *step, guint32 row) {
+  return &step->ends[(gsize)row * step->stride];
 }

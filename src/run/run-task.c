@@ -23,7 +23,7 @@ static SimTime duration_of(const RunStep *step, const ProgramRow *row) {
 }
 
 void run_stream_advance(RunStream *stream) {
-  if (stream->pending == 0 || stream->running || stream->step->unmet[stream->head] > 0)
+  if (stream->pending == 0 || stream->running || *run_row_unmet(stream->step, stream->head) > 0)
     return;
   RunStep *step = stream->step;
   const ProgramRow *row = run_row(step, stream->head);
@@ -32,7 +32,7 @@ void run_stream_advance(RunStream *stream) {
   RunPlay *play = stream->rank->play;
   SimTime now = run_now(play);
   stream->running = TRUE;
-  step->starts[stream->head] = now;
+  *run_row_start(step, stream->head) = now;
   if (BASE_TRACED(play->traced, RUN_TRACE_START))
     run_trace_row(stream, RUN_TRACE_START);
   if (row->kind == PROGRAM_COLLECTIVE) {
@@ -49,9 +49,9 @@ void run_task_issue(RunRank *rank, guint32 row) {
   const ProgramRow *what = run_row(step, row);
   RunStream *stream = &rank->device.streams[what->stream];
   if (what->kind == PROGRAM_COLLECTIVE) {
-    RunCall *call = &step->calls[step->table->call[row]];
+    RunCall *call = run_row_call(step, row);
     call->issued = run_now(rank->play);
-    call->ready = step->unmet[row] == 0 ? call->issued : RUN_UNSET;
+    call->ready = *run_row_unmet(step, row) == 0 ? call->issued : RUN_UNSET;
   }
   if (stream->pending++ == 0) {
     rank->device.busy++;
@@ -78,7 +78,7 @@ void run_stream_ended(RunStream *stream) {
   RunStep *step = stream->step;
   guint32 row = stream->head;
   const ProgramRow *what = run_row(step, row);
-  step->ends[row] = run_now(rank->play);
+  *run_row_own_end(step, row) = run_now(rank->play);
   if (BASE_TRACED(rank->play->traced, RUN_TRACE_END))
     run_trace_row(stream, RUN_TRACE_END);
   stream->running = FALSE;
@@ -112,14 +112,14 @@ static void wake(RunStep *step, guint32 row) {
   if (!issued)
     return;
   if (what->kind == PROGRAM_COLLECTIVE)
-    step->calls[step->table->call[row]].ready = run_now(rank->play);
+    run_row_call(step, row)->ready = run_now(rank->play);
   run_stream_advance(&rank->device.streams[what->stream]);
 }
 
 void run_row_ended(RunStep *step, guint32 row) {
   const RunTable *table = step->table;
   for (guint32 i = table->waiter_offsets[row]; i < table->waiter_offsets[row + 1]; i++)
-    if (--step->unmet[table->waiters[i]] == 0)
+    if (--*run_row_unmet(step, table->waiters[i]) == 0)
       wake(step, table->waiters[i]);
   if (--step->remaining == 0)
     run_step_ended(step);

@@ -1,0 +1,88 @@
+/* Planes: laid when the first rank of a role begins a step, given up when the last has forgotten it. */
+#include <string.h>
+
+#include "run-state.h"
+
+static RunPlane *plane_new(const RunTable *table, guint32 ranks) {
+  RunPlane *plane = g_new0(RunPlane, 1);
+  gsize rows = (gsize)table->section->n_rows * ranks;
+  plane->starts = g_new(SimTime, rows);
+  plane->ends = g_new(SimTime, rows);
+  plane->unmet = g_new(guint32, rows);
+  plane->calls = g_new(RunCall, (gsize)table->n_calls * ranks);
+  return plane;
+}
+
+static void plane_free(RunPlane *plane) {
+  if (plane == NULL)
+    return;
+  g_free(plane->starts);
+  g_free(plane->ends);
+  g_free(plane->unmet);
+  g_free(plane->calls);
+  g_free(plane);
+}
+
+static void count_needs(RunPlane *plane, const RunTable *table, guint32 ranks) {
+  if (ranks == 1) {
+    memcpy(plane->unmet, table->needs, table->section->n_rows * sizeof *plane->unmet);
+    return;
+  }
+  for (guint32 row = 0; row < table->section->n_rows; row++)
+    for (guint32 place = 0; place < ranks; place++)
+      plane->unmet[(gsize)row * ranks + place] = table->needs[row];
+}
+
+/* Of the steady section one is kept for use. */
+static RunPlane *lay(RunPlanes *planes, const RunTable *table, guint32 number) {
+  RunPlane *plane =
+      number > 0 && planes->spare != NULL ? g_steal_pointer(&planes->spare) : plane_new(table, planes->ranks);
+  count_needs(plane, table, planes->ranks);
+  plane->users = planes->ranks;
+  return planes->steps[number] = plane;
+}
+
+void run_plane_enter(RunStep *step) {
+  RunPlanes *planes = step->rank->planes;
+  RunPlane *plane = planes->steps[step->number];
+  guint32 place = step->rank->place;
+  if (plane == NULL)
+    plane = lay(planes, step->table, step->number);
+  step->stride = planes->ranks;
+  step->starts = plane->starts + place;
+  step->ends = plane->ends + place;
+  step->unmet = plane->unmet + place;
+  step->calls = plane->calls + place;
+}
+
+void run_plane_leave(RunStep *step) {
+  RunPlanes *planes = step->rank->planes;
+  RunPlane *plane = planes->steps[step->number];
+  if (--plane->users > 0)
+    return;
+  planes->steps[step->number] = NULL;
+  if (step->number > 0 && planes->spare == NULL)
+    planes->spare = plane;
+  else
+    plane_free(plane);
+}
+
+void run_planes_init(RunPlay *play) {
+  gboolean apart = play->options->apart;
+  play->n_planes = apart ? play->n_ranks : play->system->program->n_roles;
+  play->planes = g_new0(RunPlanes, play->n_planes);
+  for (guint32 i = 0; i < play->n_ranks; i++) {
+    RunRank *rank = &play->ranks[i];
+    rank->planes = &play->planes[apart ? i : rank->rank->role];
+    rank->place = rank->planes->ranks++;
+  }
+}
+
+void run_planes_clear(RunPlay *play) {
+  for (guint32 i = 0; i < play->n_planes; i++) {
+    for (int number = 0; number < RUN_MOST_STEPS; number++)
+      plane_free(play->planes[i].steps[number]);
+    plane_free(play->planes[i].spare);
+  }
+  g_free(play->planes);
+}
