@@ -19,12 +19,11 @@ MemAllocator *mem_allocator_new(const MemPolicy *policy, guint32 n_streams, guin
   if (policy->max_split_size == 0)
     allocator->policy.max_split_size = MEM_NO_SPLIT_LIMIT;
   allocator->limit = limit;
-  allocator->blocks = g_array_new(FALSE, FALSE, sizeof(MemBlock));
-  allocator->unused = g_array_new(FALSE, FALSE, sizeof(guint32));
+  allocator->unused = MEM_NONE;
   allocator->n_pools = 2 * n_streams;
   allocator->pools = g_new0(MemPool, allocator->n_pools);
   for (guint32 i = 0; i < allocator->n_pools; i++)
-    allocator->pools[i] = (MemPool){i % 2 == 0, mem_list_new(), g_array_new(FALSE, FALSE, sizeof(guint32)), MEM_NONE};
+    allocator->pools[i] = (MemPool){i % 2 == 0, {0}, g_array_new(FALSE, FALSE, sizeof(guint32)), MEM_NONE};
   return allocator;
 }
 
@@ -32,12 +31,11 @@ void mem_allocator_free(MemAllocator *allocator) {
   if (allocator == NULL)
     return;
   for (guint32 i = 0; i < allocator->n_pools; i++) {
-    g_array_unref(allocator->pools[i].free);
+    g_free(allocator->pools[i].free.data);
     g_array_unref(allocator->pools[i].unmapped);
   }
   g_free(allocator->pools);
-  g_array_unref(allocator->blocks);
-  g_array_unref(allocator->unused);
+  g_free(allocator->blocks.data);
   g_free(allocator);
 }
 
@@ -79,16 +77,16 @@ static guint64 size_grown(const MemAllocator *allocator, const MemSpan *span) {
 
 /* The block stays in its list, at *ret_at. */
 static guint32 best_fit(const MemAllocator *allocator, guint32 pool, guint64 size, guint *ret_at) {
-  const MemList *list = allocator->pools[pool].free;
+  const MemList *list = &allocator->pools[pool].free;
   guint64 most = allocator->policy.max_split_size;
   guint at = mem_list_fit(list, size);
-  if (at == list->len)
+  if (at == list->n)
     return MEM_NONE;
   if (allocator->policy.expandable_segments)
-    while (at + 1 < list->len && size_grown(allocator, &g_array_index(list, MemSpan, at + 1)) <
-                                     size_grown(allocator, &g_array_index(list, MemSpan, at)))
+    while (at + 1 < list->n &&
+           size_grown(allocator, &mem_list_spans(list)[at + 1]) < size_grown(allocator, &mem_list_spans(list)[at]))
       at++;
-  MemSpan found = g_array_index(list, MemSpan, at);
+  MemSpan found = mem_list_spans(list)[at];
   gboolean spares_large = size < most && found.size >= most;
   gboolean wastes = size >= most && found.size >= size + LARGE_SEGMENT;
   if (spares_large || wastes)
@@ -128,15 +126,15 @@ static gboolean give_back_large(MemAllocator *allocator, guint32 pool, guint64 s
   guint64 most = allocator->policy.max_split_size;
   if (most == MEM_NO_SPLIT_LIMIT || allocator->policy.expandable_segments)
     return FALSE;
-  const MemList *list = allocator->pools[pool].free;
+  const MemList *list = &allocator->pools[pool].free;
   guint at = mem_list_fit(list, MAX(size, most));
-  if (at < list->len) {
-    give_back(allocator, g_array_index(list, MemSpan, at).block);
+  if (at < list->n) {
+    give_back(allocator, mem_list_spans(list)[at].block);
     return TRUE;
   }
   guint64 given = 0;
-  while (given < size && list->len > 0) {
-    const MemSpan *largest = &g_array_index(list, MemSpan, list->len - 1);
+  while (given < size && list->n > 0) {
+    const MemSpan *largest = &mem_list_spans(list)[list->n - 1];
     if (largest->size < most)
       return FALSE;
     given += largest->size;
@@ -154,17 +152,17 @@ static void flush(MemAllocator *allocator) {
       continue;
     }
     guint kept = 0;
-    for (guint i = 0; i < pool->free->len; i++) {
-      MemSpan span = g_array_index(pool->free, MemSpan, i);
+    for (guint i = 0; i < pool->free.n; i++) {
+      MemSpan span = mem_list_spans(&pool->free)[i];
       if (is_whole(mem_block(allocator, span.block))) {
         allocator->use.reserved -= span.size;
         allocator->use.device_gives++;
         mem_block_remove(allocator, span.block);
       } else {
-        g_array_index(pool->free, MemSpan, kept++) = span;
+        mem_list_spans(&pool->free)[kept++] = span;
       }
     }
-    g_array_set_size(pool->free, kept);
+    pool->free.n = kept;
   }
 }
 
@@ -179,7 +177,7 @@ static gboolean worth_splitting(const MemAllocator *allocator, guint32 pool, gui
 /* `at`: where the block stands in its pool's list. */
 static guint32 hand_out(MemAllocator *allocator, guint32 pool, guint32 block, guint at, guint64 size) {
   guint64 address = mem_block(allocator, block)->address, rest = mem_block(allocator, block)->size - size;
-  MemList *list = allocator->pools[pool].free;
+  MemList *list = &allocator->pools[pool].free;
   if (worth_splitting(allocator, pool, size, rest)) {
     guint32 after = mem_block_add(allocator, pool, block, address + size, rest, MEM_BLOCK_FREE);
     if (at != UNLISTED)
@@ -234,7 +232,7 @@ guint32 mem_allocator_take_beyond(MemAllocator *allocator, guint32 stream, guint
 }
 
 static void require_state(const MemAllocator *allocator, guint32 block, MemBlockState state) {
-  sim_require(block < allocator->blocks->len && mem_block(allocator, block)->state == state, 0, NULL,
+  sim_require(block < allocator->blocks.n && mem_block(allocator, block)->state == state, 0, NULL,
               "block %u is given twice, or was not taken", block);
 }
 

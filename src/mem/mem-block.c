@@ -5,14 +5,6 @@
 
 #include "base-error.h"
 
-MemList *mem_list_new(void) {
-  return g_array_new(FALSE, FALSE, sizeof(MemSpan));
-}
-
-static MemSpan *spans_of(const MemList *list) {
-  return (MemSpan *)(gpointer)list->data;
-}
-
 static inline gboolean is_below(const MemSpan *span, guint64 size, guint64 address) {
   __extension__ typedef unsigned __int128 Key;
   return ((Key)span->size << 64 | span->address) < ((Key)size << 64 | address);
@@ -21,9 +13,8 @@ static inline gboolean is_below(const MemSpan *span, guint64 size, guint64 addre
 #define FEW 16 /* entries that are counted one by one: their comparisons do not wait for each other */
 
 /* Both halve what is left, then count, without a branch on what is compared, which no processor could foretell. */
-guint mem_list_find(const MemList *list, guint64 size, guint64 address) {
-  const MemSpan *spans = spans_of(list);
-  guint first = 0, left = list->len;
+static guint find_within(const MemSpan *spans, guint first, guint end, guint64 size, guint64 address) {
+  guint left = end - first;
   for (; left > FEW; left -= left / 2)
     first += left / 2 & -(guint)is_below(&spans[first + left / 2 - 1], size, address);
   guint below = 0;
@@ -32,9 +23,13 @@ guint mem_list_find(const MemList *list, guint64 size, guint64 address) {
   return first + below;
 }
 
+guint mem_list_find(const MemList *list, guint64 size, guint64 address) {
+  return find_within(mem_list_spans(list), 0, list->n, size, address);
+}
+
 guint mem_list_fit(const MemList *list, guint64 size) {
-  const MemSpan *spans = spans_of(list);
-  guint first = 0, left = list->len;
+  const MemSpan *spans = mem_list_spans(list);
+  guint first = 0, left = list->n;
   for (; left > FEW; left -= left / 2)
     first += left / 2 & -(guint)(spans[first + left / 2 - 1].size < size);
   guint below = 0;
@@ -44,17 +39,17 @@ guint mem_list_fit(const MemList *list, guint64 size) {
 }
 
 void mem_list_add(MemList *list, guint64 size, guint64 address, guint32 block) {
-  guint at = mem_list_find(list, size, address), n = list->len;
-  g_array_set_size(list, n + 1);
-  MemSpan *spans = spans_of(list);
+  guint at = mem_list_find(list, size, address), n = list->n;
+  base_vector_next(list, sizeof(MemSpan));
+  MemSpan *spans = mem_list_spans(list);
   memmove(&spans[at + 1], &spans[at], (n - at) * sizeof *spans);
   spans[at] = (MemSpan){size, address, block};
 }
 
 void mem_list_remove_at(MemList *list, guint at) {
-  MemSpan *spans = spans_of(list);
-  list->len--;
-  memmove(&spans[at], &spans[at + 1], (list->len - at) * sizeof *spans);
+  MemSpan *spans = mem_list_spans(list);
+  list->n--;
+  memmove(&spans[at], &spans[at + 1], (list->n - at) * sizeof *spans);
 }
 
 void mem_list_remove(MemList *list, guint64 size, guint64 address) {
@@ -62,10 +57,11 @@ void mem_list_remove(MemList *list, guint64 size, guint64 address) {
 }
 
 void mem_list_replace(MemList *list, guint at, MemSpan span) {
-  MemSpan *spans = spans_of(list);
-  guint to = mem_list_find(list, span.size, span.address);
-  if (to > at) {
-    to--;
+  MemSpan *spans = mem_list_spans(list);
+  gboolean rises = is_below(&spans[at], span.size, span.address);
+  guint to = rises ? find_within(spans, at + 1, list->n, span.size, span.address) - 1
+                   : find_within(spans, 0, at, span.size, span.address);
+  if (rises) {
     memmove(&spans[at], &spans[at + 1], (to - at) * sizeof *spans);
   } else {
     memmove(&spans[to + 1], &spans[to], (at - to) * sizeof *spans);
@@ -75,12 +71,12 @@ void mem_list_replace(MemList *list, guint at, MemSpan span) {
 
 guint32 mem_block_add(MemAllocator *allocator, guint32 pool, guint32 previous, guint64 address, guint64 size,
                       MemBlockState state) {
-  guint32 block = allocator->blocks->len;
-  if (allocator->unused->len > 0) {
-    block = g_array_index(allocator->unused, guint32, allocator->unused->len - 1);
-    g_array_set_size(allocator->unused, allocator->unused->len - 1);
+  guint32 block = allocator->unused;
+  if (block != MEM_NONE) {
+    allocator->unused = mem_block(allocator, block)->next;
   } else {
-    g_array_set_size(allocator->blocks, block + 1);
+    block = allocator->blocks.n;
+    base_vector_next(&allocator->blocks, sizeof(MemBlock));
   }
   guint32 next = previous != MEM_NONE ? mem_block(allocator, previous)->next : MEM_NONE;
   *mem_block(allocator, block) = (MemBlock){address, size, previous, next, pool, state};
@@ -98,7 +94,8 @@ void mem_block_remove(MemAllocator *allocator, guint32 block) {
   if (removed->next != MEM_NONE)
     mem_block(allocator, removed->next)->previous = removed->previous;
   removed->state = MEM_BLOCK_UNUSED;
-  g_array_append_val(allocator->unused, block);
+  removed->next = allocator->unused;
+  allocator->unused = block;
 }
 
 void mem_block_join(MemAllocator *allocator, guint32 block) {
@@ -109,7 +106,7 @@ void mem_block_join(MemAllocator *allocator, guint32 block) {
 
 void mem_block_unlist(MemAllocator *allocator, guint32 block) {
   const MemBlock *listed = mem_block(allocator, block);
-  mem_list_remove(allocator->pools[listed->pool].free, listed->size, listed->address);
+  mem_list_remove(&allocator->pools[listed->pool].free, listed->size, listed->address);
 }
 
 static gboolean is_free(const MemAllocator *allocator, guint32 block) {
@@ -119,12 +116,12 @@ static gboolean is_free(const MemAllocator *allocator, guint32 block) {
 /* Index in its pool's list. */
 static guint place_of(const MemAllocator *allocator, guint32 block) {
   const MemBlock *listed = mem_block(allocator, block);
-  return mem_list_find(allocator->pools[listed->pool].free, listed->size, listed->address);
+  return mem_list_find(&allocator->pools[listed->pool].free, listed->size, listed->address);
 }
 
 guint32 mem_block_set_free(MemAllocator *allocator, guint32 block) {
   MemBlock *freed = mem_block(allocator, block);
-  MemList *list = allocator->pools[freed->pool].free;
+  MemList *list = &allocator->pools[freed->pool].free;
   gboolean before = is_free(allocator, freed->previous), after = is_free(allocator, freed->next);
   freed->state = MEM_BLOCK_FREE;
   if (before && after)
@@ -152,9 +149,9 @@ static void write_span(BaseVector *layout, guint64 address, guint64 size) {
 void mem_allocator_layout(const MemAllocator *allocator, BaseVector *layout) {
   for (guint32 p = 0; p < allocator->n_pools; p++) {
     const MemPool *pool = &allocator->pools[p];
-    write_span(layout, pool->free->len, pool->unmapped->len);
-    for (guint i = 0; i < pool->free->len; i++)
-      write_span(layout, spans_of(pool->free)[i].address, spans_of(pool->free)[i].size);
+    write_span(layout, pool->free.n, pool->unmapped->len);
+    for (guint i = 0; i < pool->free.n; i++)
+      write_span(layout, mem_list_spans(&pool->free)[i].address, mem_list_spans(&pool->free)[i].size);
     for (guint i = 0; i < pool->unmapped->len; i++) {
       const MemBlock *block = mem_block(allocator, g_array_index(pool->unmapped, guint32, i));
       write_span(layout, block->address, block->size);

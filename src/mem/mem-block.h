@@ -1,8 +1,8 @@
 /* Blocks and the sorted lists of free ones: private to this floor.
  *
- *   MemList list = mem_list_new();
- *   mem_list_add(list, (MemSpan){size, address, block});
- *   guint at = mem_list_find(list, size, 0);            // the first of at least that size; list->len: none
+ *   MemList list = {0};
+ *   mem_list_add(&list, size, address, block);
+ *   guint at = mem_list_fit(&list, size);               // the first of at least that size; list.n: none
  *
  * A segment is its blocks, in order of address, linked both ways; a block without neighbours is a whole segment. */
 #pragma once
@@ -21,7 +21,7 @@ typedef enum {
 
 typedef struct {
   guint64 address, size;
-  guint32 previous, next; /* in the segment; MEM_NONE: none */
+  guint32 previous, next; /* in the segment; MEM_NONE: none. Of a record that is unused the next such one */
   guint32 pool;
   MemBlockState state;
 } MemBlock;
@@ -31,12 +31,12 @@ typedef struct {
   guint32 block;
 } MemSpan;
 
-typedef GArray MemList; /* MemSpan, by size, then address */
+typedef BaseVector MemList; /* MemSpan, by size, then address */
 
 /* One stream's small or large blocks. */
 typedef struct {
   gboolean small;
-  MemList *free;
+  MemList free;
   GArray *unmapped; /* guint32: unmapped blocks of its expandable segment, by address */
   guint32 head;     /* of the expandable segment; MEM_NONE: none yet */
 } MemPool;
@@ -45,21 +45,23 @@ struct MemAllocator {
   MemPolicy policy;
   guint64 limit;
   MemUse use;
-  GArray *blocks; /* MemBlock */
-  GArray *unused; /* guint32: records of `blocks` */
-  MemPool *pools; /* 2 × stream, + 1: large */
+  BaseVector blocks; /* MemBlock */
+  guint32 unused;    /* the record that became so last; MEM_NONE: none is */
+  MemPool *pools;    /* 2 × stream, + 1: large */
   guint32 n_pools;
   guint64 next_address; /* of the next segment */
 };
 
 static inline MemBlock *mem_block(const MemAllocator *allocator, guint32 block) {
-  return &g_array_index(allocator->blocks, MemBlock, block);
+  return &((MemBlock *)allocator->blocks.data)[block];
 }
 static inline guint64 mem_round_up(guint64 bytes, guint64 unit) {
   return (bytes + unit - 1) / unit * unit;
 }
 
-MemList *mem_list_new(void);
+static inline MemSpan *mem_list_spans(const MemList *list) {
+  return list->data;
+}
 void mem_list_add(MemList *list, guint64 size, guint64 address, guint32 block);
 /* The entry must be there. */
 void mem_list_remove(MemList *list, guint64 size, guint64 address);

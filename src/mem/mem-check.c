@@ -16,11 +16,11 @@ static void check_segment(const MemAllocator *allocator, guint32 head, Sums *sum
     sums->mapped += block->state != MEM_BLOCK_UNMAPPED ? block->size : 0;
     sim_require(block->size > 0 && block->pool == pool, 0, NULL, "block %u is empty, or of another pool", at);
     if (block->state == MEM_BLOCK_FREE) {
-      const MemList *list = allocator->pools[pool].free;
+      const MemList *list = &allocator->pools[pool].free;
       guint index = mem_list_find(list, block->size, block->address);
       sums->free++;
-      sim_require(index < list->len && g_array_index(list, MemSpan, index).block == at, 0, NULL,
-                  "free block %u is in no list", at);
+      sim_require(index < list->n && mem_list_spans(list)[index].block == at, 0, NULL, "free block %u is in no list",
+                  at);
     }
     if (block->next == MEM_NONE)
       continue;
@@ -35,13 +35,13 @@ static void check_segment(const MemAllocator *allocator, guint32 head, Sums *sum
 void mem_allocator_check(const MemAllocator *allocator) {
   Sums sums = {0};
   guint listed = 0;
-  for (guint32 i = 0; i < allocator->blocks->len; i++) {
+  for (guint32 i = 0; i < allocator->blocks.n; i++) {
     const MemBlock *block = mem_block(allocator, i);
     if (block->state != MEM_BLOCK_UNUSED && block->previous == MEM_NONE)
       check_segment(allocator, i, &sums);
   }
   for (guint32 p = 0; p < allocator->n_pools; p++)
-    listed += allocator->pools[p].free->len;
+    listed += allocator->pools[p].free.n;
   const MemUse *use = &allocator->use;
   sim_require(sums.allocated == use->allocated && sums.active == use->active && sums.mapped == use->reserved, 0, NULL,
               "blocks do not add up: %" G_GUINT64_FORMAT " allocated, %" G_GUINT64_FORMAT " active, %" G_GUINT64_FORMAT

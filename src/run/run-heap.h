@@ -45,7 +45,8 @@ typedef struct RunHeap RunHeap;
 
 struct RunHeap {
   const ProgramRole *role;
-  guint32 like; /* a rank whose heap this is, or was at first */
+  guint32 like;  /* a rank whose heap this is, or was at first */
+  gboolean told; /* what is held is asked for at every change */
   MemLedger ledger;
   MemAllocator *allocator;
   guint64 outside;     /* of the device's bytes, beside the allocator */
@@ -89,7 +90,9 @@ RunHeap *run_heap_new(RunRank *rank);
 void run_heap_free(RunHeap *heap, guint32 n_streams);
 void run_heap_move(RunHeap *heap, RunRank *rank, guint64 word);
 
-/* run-share.c: every rank gets its heap. */
+/* run-share.c: whether a timeline or a trace asks for all that is held. */
+gboolean run_memory_told(const RunPlay *play);
+/* Every rank gets its heap. */
 void run_memory_begin(RunPlay *play);
 void run_memory_clear(RunPlay *play);
 /* The host has come to a row: its gives, the buffers of its communicator, its takes; then it is issued. FALSE: the host

@@ -25,8 +25,8 @@ typedef struct {
   const char *tensor;
 } Request;
 
-/* Kept of heaps that one rank has alone. */
-static void sample(const Move *move) {
+/* Of heaps that one rank has alone, where a timeline or a trace asks for it. */
+static void tell(const Move *move) {
   RunRank *rank = move->rank;
   if (BASE_TRACED(rank->play->traced, RUN_TRACE_MEMORY))
     run_trace_memory(rank, move->heap, RUN_TRACE_MEMORY);
@@ -41,6 +41,11 @@ static void sample(const Move *move) {
     last->at = now;
   }
   memcpy(last->held, move->heap->ledger.held, sizeof last->held);
+}
+
+static inline void sample(const Move *move) {
+  if (G_UNLIKELY(move->heap->told))
+    tell(move);
 }
 
 static guint32 step_number(const Move *move) {
@@ -127,11 +132,11 @@ static void pass_until(const Move *move, RunPasses *passes, guint64 ended) {
     passes->frees.n = passes->frees_begun = 0;
 }
 
-static void stream_ends(const Move *move, RunPasses *passes) {
+static void stream_ends(RunHeap *heap, RunRank *rank, RunPasses *passes) {
   passes->ended++;
   if (passes->frees.n > 0)
-    pass_until(move, passes, passes->ended);
-  move->heap->busy -= passes->ended == passes->issued;
+    pass_until(&(Move){.heap = heap, .rank = rank}, passes, passes->ended);
+  heap->busy -= passes->ended == passes->issued;
 }
 
 /* Once memory has run out it has no end: what streams hold back is as if passed, and nothing waits. */
@@ -167,6 +172,7 @@ RunHeap *run_heap_new(RunRank *rank) {
   Move move = {.heap = heap, .rank = rank};
   heap->role = rank->role;
   heap->like = rank->index;
+  heap->told = run_memory_told(rank->play);
   heap->allocator = mem_allocator_new(&rank->play->options->memory, program->n_streams, capacity(&move));
   heap->passes = g_new0(RunPasses, program->n_streams);
   heap->blocks = g_new(guint32, program->n_tensors);
@@ -269,9 +275,8 @@ static void issue(RunHeap *heap, const ProgramRow *row) {
 }
 
 /* FALSE: the host stops at the row. */
-static gboolean act(const Move *move) {
+static gboolean act(const Move *move, const ProgramRow *row) {
   RunHeap *heap = move->heap;
-  const ProgramRow *row = &move->section->rows[move->index];
   if (heap->acts == 0) {
     give_all(move, row);
     if (row->kind == PROGRAM_COLLECTIVE)
@@ -291,22 +296,29 @@ static gboolean act(const Move *move) {
   return TRUE;
 }
 
+/* Of most rows nothing is taken, given or to be connected. */
+static void host_acts(RunHeap *heap, RunRank *rank, guint32 step, guint32 index) {
+  const ProgramSection *section = &heap->role->sections[step == 0 ? PROGRAM_FIRST : PROGRAM_STEADY];
+  const ProgramRow *row = &section->rows[index];
+  if (row->n_takes == 0 && row->n_gives == 0 && (row->kind != PROGRAM_COLLECTIVE || heap->connected[row->group])) {
+    issue(heap, row);
+    return;
+  }
+  Move move = {heap, rank, section, step, index};
+  heap->outcome.done = act(&move, row);
+}
+
 void run_heap_move(RunHeap *heap, RunRank *rank, guint64 word) {
-  guint32 index = (guint32)word;
-  Move move = {.heap = heap, .rank = rank};
   heap->outcome = (RunOutcome){.done = TRUE};
   switch (run_move_kind(word)) {
   case RUN_ACTS:
-    move.index = index;
-    move.step = run_move_step(word);
-    move.section = &heap->role->sections[move.step == 0 ? PROGRAM_FIRST : PROGRAM_STEADY];
-    heap->outcome.done = act(&move);
+    host_acts(heap, rank, run_move_step(word), (guint32)word);
     break;
   case RUN_ENDS:
-    stream_ends(&move, &heap->passes[index]);
+    stream_ends(heap, rank, &heap->passes[(guint32)word]);
     break;
   default:
     break;
   }
-  heap->outcome.waits = heap->waits;
+  heap->outcome.waits = heap->waits != FALSE;
 }

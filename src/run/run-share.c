@@ -180,10 +180,14 @@ void run_memory_stop(RunPlay *play) {
   }
 }
 
-/* Levels over time, and their trace, are of ranks one by one. */
+gboolean run_memory_told(const RunPlay *play) {
+  const guint32 points = 1U << RUN_TRACE_MEMORY | 1U << RUN_TRACE_OOM;
+  return play->options->timeline || (play->traced & points) != 0;
+}
+
+/* What is told is of ranks one by one. */
 static gboolean may_share(const RunPlay *play) {
-  const guint32 told = 1U << RUN_TRACE_MEMORY | 1U << RUN_TRACE_OOM;
-  return !play->options->apart && !play->options->timeline && (play->traced & told) == 0;
+  return !play->options->apart && !run_memory_told(play);
 }
 
 /* Of a slot by which the rank means no communicator: none. */
