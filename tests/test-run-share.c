@@ -20,6 +20,20 @@ static const RandomAxis axes[] = {
     {"memory.expandable_segments", {"no", "no", "yes"}},
 };
 
+/* Stages are roles of their own. */
+static const RandomAxis staged[] = {
+    {"parallel.framework", {"nanotron", "megatron"}},
+    {"parallel.zero_stage", {"0", "1"}},
+    {"parallel.tensor", {"1", "2"}},
+    {"parallel.pipeline", {"2", "4"}},
+    {"cluster.nodes", {"1", "2"}},
+    {"cluster.slow_gpus", {"", "3: 0.8", "5: 0.5"}},
+    {"model.layers", {"4", "8"}},
+    {"training.sequence_length", {"256", "1024"}},
+    {"training.gradient_accumulation", {"2", "4", "8"}},
+    {"training.activation_checkpointing", {"none", "full"}},
+};
+
 static void count(const char *text, gpointer user) {
   (void)text;
   ++*(guint *)user;
@@ -101,11 +115,11 @@ static void compare(const StudyPoint *point, StudyOptions options, Seen *seen) {
   CU_ASSERT_PTR_NOT_NULL(reports_differ(shared, plain));
 }
 
-static void compare_some(guint points, StudyOptions options) {
+static void compare_some(const RandomAxis *of, gsize n, guint points, StudyOptions options) {
   g_autoptr(GRand) random = harness_random();
   Seen seen = {0};
   for (guint i = 0; i < points; i++) {
-    g_autoptr(StudyPoint) point = random_point(axes, G_N_ELEMENTS(axes), random);
+    g_autoptr(StudyPoint) point = random_point(of, n, random);
     options.tie_seed = i;
     compare(point, options, &seen);
   }
@@ -116,15 +130,19 @@ static void compare_some(guint points, StudyOptions options) {
 }
 
 static void every_rank_played(void) {
-  compare_some(60, (StudyOptions){.fold = FALSE});
+  compare_some(axes, G_N_ELEMENTS(axes), 60, (StudyOptions){.fold = FALSE});
 }
 
 static void whatever_the_order(void) {
-  compare_some(30, (StudyOptions){.fold = FALSE, .tie = STUDY_TIE_SHUFFLE});
+  compare_some(axes, G_N_ELEMENTS(axes), 30, (StudyOptions){.fold = FALSE, .tie = STUDY_TIE_SHUFFLE});
 }
 
 static void folded_and_every_step(void) {
-  compare_some(60, (StudyOptions){.fold = TRUE, .every_step = TRUE});
+  compare_some(axes, G_N_ELEMENTS(axes), 60, (StudyOptions){.fold = TRUE, .every_step = TRUE});
+}
+
+static void stages(void) {
+  compare_some(staged, G_N_ELEMENTS(staged), 40, (StudyOptions){.fold = FALSE});
 }
 
 /* Timelines keep levels over time for each rank: nothing is shared of memory, and all is equal. */
@@ -142,6 +160,7 @@ int main(void) {
   return harness_run("share", (HarnessCase[]){{"every rank played", every_rank_played},
                                               {"whatever the order", whatever_the_order},
                                               {"folded, every step", folded_and_every_step},
+                                              {"stages", stages},
                                               {"timelines", timelines},
                                               {NULL, NULL}});
 }
