@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Speed that slips is seen: instructions of five cases against those in instructions.csv, which no other load on the
-# machine changes. More than the tolerance either way fails: what became slower needs its reason in the commit, what became
+# machine changes. Beyond the tolerance either way fails: what became slower needs its reason in the commit, what became
 # faster must be held.
 # usage: tests/bench/instructions.sh FORETRAIN VALGRIND "COMPILER AND LIBRARIES" [--accept]
 #   Exit status: 77 where the counts are of another compiler or other libraries, or valgrind cannot count.
