@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # README and the pages of docs/ show what the program really prints. Each page is followed as its reader would
 # follow it, in an
 # empty folder of its own with its own database, and what the commands print must be what the page shows, to the

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # The same inputs give the same bytes: canonical dumps (wall-clock facts apart) of every named build must be equal.
 # usage: tests/dumps.sh BUILD BUILD…
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Is a file what the JUnit schemas in use (that of the Ant task, that of Jenkins) ask for? usage: junit.py FILE"""
 import re
 import sys

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What test-kernel-truth holds the model to: median and 90th percentile of the error, per cent, rounded up from what
  * the fit reaches. The program prints these lines. */
 {"a100-pcie-80gb", "attention", "flash2", "sustained", 14, 24},     /* 16 rows: 12.9 23.0, bias -0.0 % */

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Rules of the tree that no compiler checks.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -40,5 +41,9 @@ found=$(ours | while read -r file; do begins "$file" || echo "$file"; done)
 measured() { ours; git ls-files 'meson.build' 'meson_options.txt' 'tests/*meson.build' 'tools/*meson.build'; }
 found=$(measured | grep -v '^src/' | LC_ALL=C.UTF-8 xargs grep -HnE '^.{121}' | cut -c 1-100 || true)
 [ -z "$found" ] || complain "lines over 120 columns" "$found"
+
+licensed() { head -n 3 "$1" | grep -q 'SPDX-License-Identifier: MIT'; }
+found=$(measured | while read -r file; do licensed "$file" || echo "$file"; done)
+[ -z "$found" ] || complain "files without a licence line" "$found"
 
 exit $bad

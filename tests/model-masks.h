@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Properties of every unit, whatever its shape and share: which tensors stand when. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One rank's units of a model that divides well, and what they exchange. */
 #pragma once
 

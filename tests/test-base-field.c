@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Fields: every kind into every C type that holds it, and back; ranges of rows and of types; what is refused. */
 #include <string.h>
 

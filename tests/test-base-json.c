@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The writer of JSON: its layout, and that what it writes is JSON whatever the values (json-glib reads it back). */
 #include <json-glib/json-glib.h>
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Name tables and tables of text. */
 #include <string.h>
 

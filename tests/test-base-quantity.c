@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Units: what is read, what is refused, and that canonical text reads back as the same number. */
 #include <string.h>
 

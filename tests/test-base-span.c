@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Spans against a picture of 64 picoseconds in which every one is a bit. */
 #include "base-span.h"
 #include "harness.h"

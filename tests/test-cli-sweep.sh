@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Sweeps, bests, budgets and merged databases as a person meets them.
 # usage: tests/test-cli-sweep.sh FORETRAIN
 set -uo pipefail

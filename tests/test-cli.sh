@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # The program as a person meets it: mistakes get one error with a place and advice, exit status 2 and no database; good
 # input gets an answer, a database and pictures.
 # usage: tests/test-cli.sh FORETRAIN

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Two fidelities of one call: a flow with a latency, and every chunk its own transfer on the net. Alone on the machine
  * they must agree within 2 % from 64 MiB on, 5 % from 1 MiB, 10 % below. With the argument "large": calls and groups
  * that take longer to play. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Graphs of known machines: what NCCL's logs say of them or follows by hand from its rules, in each case's comment;
  * what the user's knobs do, and how graphs are printed. */
 #include "graphs.h"

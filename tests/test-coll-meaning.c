@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What schedules mean: executed on sets of contributions, in any order that their needs allow, every rank must end with
  * each contribution exactly once. Planted faults show that the execution would notice. */
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Graphs over nodes: rails, where trees and heads enter, and what unlike nodes agree on. */
 #include "coll-graph-nodes.h"
 #include "graphs.h"

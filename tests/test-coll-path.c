@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Paths of known machines: type, rate and length by hand from what NCCL counts for each link (topologies/catalog/
  * nccl-search.ini); who prefers which NIC; what changes with the version. */
 #include <glib/gstdio.h>

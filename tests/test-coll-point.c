@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Sends, receives and all-to-all against what nccl-tests measured, and how they grow with the peers. */
 #include "cluster.h"
 #include "group.h"

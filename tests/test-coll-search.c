@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* NCCL's search on machines drawn at random: channels are whole, links carry them, and the search's short cuts change
  * nothing. */
 #include "coll-search.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* NCCL's tuner against the table that it prints itself; versions, knobs, and what follows at scale. */
 #include <math.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Rings over known machines, and what NCCL's tuner says of calls on them. */
 #include "cluster.h"
 #include "group.h"

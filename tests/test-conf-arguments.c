@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Shell scripts and lists of arguments as trees: what variables stand for, which branch runs, and what is refused. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* RFC 4180: what is a cell, where it stands, and which mistakes are refused where. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* JSON texts: what is taken beyond the standard, typed values by path, and the message of each mistake. */
 #include <string.h>
 

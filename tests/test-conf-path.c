@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Where files are found, in which order, and what is said of those that are not there. */
 #include <glib/gstdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Settings: layers and origins, canonical values, typed fields, the reference, the message of each mistake. */
 #include <glib/gstdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* INI texts: what is taken, and the message of each mistake. */
 #include <glib/gstdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One tree from three syntaxes: the same values at their places, and what each reader refuses. */
 #include <glib/gstdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The event queue against an unsorted array that is searched anew each time, and the promises about ties. */
 #include "event-queue.h"
 #include "harness.h"

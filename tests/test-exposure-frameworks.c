@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Exposure under every framework and stage on the shipped workloads, a few layers of each: all time without compute
  * has a cause, an exposed interval names the collective that the next compute waits for, and causes add up to the
  * picosecond.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What fills memory under one setting and under another: facts from public reports, most of them measured to the
  * MiB. */
 #include "facts.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a step waits for under one setting and under another: facts from public reports and documentation. */
 #include "facts.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What moves over the network under each way of sharding: facts from code that anyone can read and from public
  * reports.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Folding changes no result under the frameworks, hybrid sharding with its two kinds of communicators among them. */
 #include "twins-workloads.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Folding against every rank played, on whole models and up to 1 024 GPUs: too long for every day. */
 #include "twins-workloads.h"
 

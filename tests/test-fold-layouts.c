@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Layouts of tensor and pipeline ranks, folded and rank by rank: one class for each stage, equal in all that is a
  * result. */
 #include "twins-workloads.h"

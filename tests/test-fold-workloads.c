@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Folding changes no result of a shipped workload, whole or with faults; a fault splits only what it touches. */
 #include "twins-workloads.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Folding of systems built by hand and at random: many communicators, shared links, slower GPUs; the folded system
  * plays to the report of the whole one, and a refinement that stops too early is seen to.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The comparison with goldens itself: what differs or is missing does not hold, unless it is accepted. */
 #include <glib/gstdio.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The catalogue: that every shipped section is complete and sane, what is found by name, what a broken file is told. */
 #include <glib/gstdio.h>
 #include <string.h>

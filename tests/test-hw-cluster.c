@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Clusters: every shipped topology with its links counted, fabrics, overrides, layers, and where errors point. */
 #include <glib/gstdio.h>
 #include <string.h>

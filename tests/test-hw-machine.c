@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Machines: the default trees of shipped topologies, lines of [pci], [nvlink] and [nics], what they refuse, and that a
  * printed machine reads back as itself. */
 #include "machine.h"

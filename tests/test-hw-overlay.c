@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The overlay: figures measured on one cluster over a topology, under --set, and nothing but figures. */
 #include <glib/gstdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the expected slowest of n GPUs is behind. */
 #include "harness.h"
 #include "hw-spread.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The shipped topologies: every one builds, and the clouds' have what their vendors sell. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The fit recovers figures that were planted: a log is written from coll's own times on a cluster with known figures,
  * and the fit on the shipped topology must find them again. */
 #include <glib/gstdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Steps of a profiler's trace: which is taken, what in it computes, what is exposed. */
 #include <glib/gstdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Machines out of NCCL's XML and nvidia-smi's matrices, from small files: what the topology says, what it owns to have
  * assumed, and that the same program reads it back as that machine. */
 #include <glib/gstdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Logs of nccl-tests in every layout, from small files with invented numbers: what a run is, what its rows are, what
  * was not used and why. */
 #include <string.h>

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # An installed tree works wherever it lies: installed under a DESTDIR, moved, and run where no source tree is known.
 # usage: tests/test-install.sh FORETRAIN BUILD_ROOT
 set -uo pipefail

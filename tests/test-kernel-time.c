@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The forms of kernel times on a device with round figures, what grows with what, contention, and shipped devices. */
 #include <string.h>
 

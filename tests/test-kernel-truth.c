@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The kernel model against published measurements (tests/truth/kernels.csv): median and 90th percentile of the error
  * per GPU, kind and clock, printed, and bounds on them that may only get tighter. */
 #include <math.h>

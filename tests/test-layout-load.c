@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The axes' keys of [parallel]: defaults, schedules, and errors that name the key. */
 #include <string.h>
 

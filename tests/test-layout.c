@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Layouts against the groups that Megatron-Core, DeepSpeed, nanotron and torchtitan form, and what does not divide. */
 #include <string.h>
 

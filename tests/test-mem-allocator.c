@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The caching allocator: sizes by hand, then at random against a dumb twin. */
 #include "mem-allocator.h"
 

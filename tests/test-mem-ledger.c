@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The ledger of one device, against a dumb twin that adds everything up again after each entry. */
 #include "harness.h"
 #include "mem-ledger.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Units of one rank among several that share a sequence, and what of them runs again. */
 #include "model-masks.h"
 #include "model-one-rank.h"

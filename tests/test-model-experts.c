@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Experts and latent attention: FLOPs, rows, exchanges and memory against the papers' formulas. */
 #include <string.h>
 

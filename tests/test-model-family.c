@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Families: exact counts of published models from their config.json, and of every row of the table units that are
  * consistent and add up. */
 #include <glib/gstdio.h>

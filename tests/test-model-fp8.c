@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Linear layers in fp8: which operations stand around their matmuls, what they move and what is kept. */
 #include <string.h>
 

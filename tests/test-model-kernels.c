@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What operations are in kernels: bytes, launches, which way; fused and eager; the optimizer's step. */
 #include <string.h>
 

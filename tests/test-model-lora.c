@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Adapters beside frozen projections: what is read, what a layer then computes, keeps and trains. */
 #include <string.h>
 

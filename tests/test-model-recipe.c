@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* [training]: defaults, names that are known but not modelled, and what a shape forbids. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Shapes: exact parameter counts from config.json and from keys, what its absences mean, what is refused. */
 #include <glib/gstdio.h>
 #include <string.h>

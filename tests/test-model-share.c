@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Units of one rank among several, split by tensor parallelism: memory, parameters, FLOPs and exchanges against the
  * formulas of the papers. */
 #include <string.h>
@@ -7,7 +8,6 @@
 
 #define TENSOR_MOST  8
 #define CONTEXT_MOST 4
-
 /* Heads, widths and tokens that every degree up to eight divides. */
 static ModelShape random_shape(GRand *random, int family) {
   guint64 kv_heads = (guint64)1 << g_rand_int_range(random, 0, 5), groups = (guint64)g_rand_int_range(random, 1, 4);

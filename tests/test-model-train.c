@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What is left of a unit when it is frozen. */
 #include "harness.h"
 #include "model-train.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Operation lists and kernel forms together, against measurements that neither was fitted to.
  *
  * Eager attention, forward and backward, of 16 384 tokens at hidden size 2048, causal, fp16 (PyTorch's line in the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Units: sizes, FLOPs and lifetimes, against formulas of the literature and over random shapes. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A large network under both solvers: 20 000 flows on 20 000 links, as a two-level tree of hosts whose leaves are too
  * thin would have them, started and ended one after the other. */
 #include "harness.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Random networks: what is fair, what cannot matter, and that both solvers say the same to the bit. */
 #include <string.h>
 

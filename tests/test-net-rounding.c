@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Where rounding bites: a link all but filled by flows of all but equal caps. In real numbers what is left for the one
  * uncapped flow lies a hair above the highest cap; in doubles the sum of the loads may put it below. The rule is that
  * levels rise all the same, to the next double at least, and that both solvers follow it. */

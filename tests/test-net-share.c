@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Small networks, worked out by hand, under both solvers. Rates are in bytes/s and times in seconds, in the comments
  * too. */
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* PyTorch's DDP: the order of its rows, what it sends, what it refuses. */
 #include "plan-case.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* DeepSpeed beside other axes: the pipeline engine's order of sends and receives, what tensor ranks send in parts, tied
  * embeddings, AutoTP, Ulysses, and what is refused. */
 #include "axes-case.h"

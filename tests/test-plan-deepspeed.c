@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* DeepSpeed: the order of its rows under each stage, and what it refuses. */
 #include "plan-case.h"
 

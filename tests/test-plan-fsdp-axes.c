@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* FSDP2 beside tensor, context and pipeline parallelism: what is gathered, reduced and summed when, and what is
  * refused. */
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* FSDP1 and FSDP2: their schedules as golden pictures, what they send and hold over random models. */
 #include "golden.h"
 #include "plan-draw.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Training a part of the model, or adapters alone, under every framework: what is sent, what is held. */
 #include "plan-case.h"
 

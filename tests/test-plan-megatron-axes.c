@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Megatron over tensor, context and pipeline ranks: any layout plays to its end; what a stage reduces, gathers and sums
  * beside, and when. */
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Megatron's distributed optimizer and nanotron: their schedules as golden pictures, what they send and hold. */
 #include "golden.h"
 #include "kernel-op.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the textbook's schedule sends and holds, over random models, ranks and micro-batches. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Programs of pipelines and tensor ranks: over random layouts every one can be played to its end, and holds what the
  * model has. */
 #include "mem-tenant.h"

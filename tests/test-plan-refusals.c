@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What FSDP, Megatron and nanotron cannot do, or what two keys contradict each other about, is an error at the key. */
 #include "harness.h"
 #include "study.h"

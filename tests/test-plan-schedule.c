@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Pipeline schedules: every pass once, nothing blocks for ever, published bubbles and activations in flight. */
 #include <string.h>
 

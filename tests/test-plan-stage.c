@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Model states per rank: Table 1 of the ZeRO paper, cell by cell, and the fp32 case. */
 #include "harness.h"
 #include "plan-stage.h"

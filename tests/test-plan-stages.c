@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The spread of layers over pipeline stages, against each framework's rule worked by hand. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What each framework sends per rank and step, over random models, GPUs and micro-batches: elements with the ring
  * factor left out. An all-reduce sends its payload twice; sums of one number are not counted. */
 #include "plan-case.h"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # The manual page and the completions: every option of every verb, as its own help lists them, is in each.
 # usage: tests/test-print.sh FORETRAIN
 set -uo pipefail

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Chakra traces: what they hold, read back as any reader of Protocol Buffers would. */
 #include "program-chakra.h"
 #include "program-trace.h"

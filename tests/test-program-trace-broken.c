@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Trace files that are broken: refused with their place; mangled: never a crash nor a hang. */
 #include "program-trace.h"
 #include "trace.h"

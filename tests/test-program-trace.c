@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Trace files: what is written plays as what was run, and what is read is what was written. */
 #include "program-ranks.h"
 #include "program-trace.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Layers: defaults, the recipe, the workload, --set; "auto" as the Trainer fills it; the workload file that import
  * writes. A schema of the few keys at hand stands for those of all floors. */
 #include "recipe-harness.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ds_config.json key by key: what is taken, what is left and why, what is refused. Units are DeepSpeed's own. */
 #include "recipe-harness.h"
 

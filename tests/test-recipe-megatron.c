@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Megatron-LM's command line: what its arguments mean, what follows from those that are absent, what is refused. */
 #include "recipe-harness.h"
 

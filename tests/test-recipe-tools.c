@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* accelerate, Trainer, torchtitan, llm-foundry, axolotl: what their files mean, and what is refused. */
 #include "recipe-harness.h"
 #include "recipe-map.h"

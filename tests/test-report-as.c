@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A step in the words of other tools' logs. */
 #include "harness.h"
 #include "report-as.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Comparing runs: parts add up to the step and to the difference, in the database and on the page. */
 #include <json-glib/json-glib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Names from other people's files reach gnuplot's scripts and data as text alone: whatever way in, nothing of them is
  * executed, and the picture is drawn. */
 #include <glib/gstdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Pictures: gnuplot draws them, script and data stand beside them, and what is merged or thinned keeps its meaning. */
 #include <glib/gstdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Pictures of a sweep: which cell or point stands for which run, and what cannot be drawn. */
 #include <glib/gstdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What people read: the facts stand in the text, and parts add up to their sums as printed. */
 #include <json-glib/json-glib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Kernels beside collectives on eight H100 of a node: re-timed when one starts or ends, exactly, whatever the order. */
 #include <math.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A pipeline of stages played from a Program written by hand: one forward, one backward, sends and receives between
  * neighbours, and the bubble as a cause of its own.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The tables that describe records: every byte is described, a copy differs in what was changed and in nothing else. */
 #include "run-record.h"
 

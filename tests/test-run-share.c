@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Ranks that share what their moves make of memory, against ranks that each have their own: every byte of the Report is
  * the same. Ranks leave each other where GPUs differ, and where the order within an instant is shuffled: so that forks
  * are seen to happen, they are counted by their trace point. */

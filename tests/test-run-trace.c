@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Trace points: what each prints, and that a run which prints them is the run that does not. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Verdicts by hand: what the errors of published peaks make of a class of ranks, and which class decides. */
 #include "harness.h"
 #include "run-report.h"

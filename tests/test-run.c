@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Playing small Programs whose times can be worked out by hand. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The database: what is written comes back, and views and names find it. */
 #include <string.h>
 

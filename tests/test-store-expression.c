@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Expressions: units, precedence, texts, and what is refused with its place. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The database's file: only ours is touched, and what goes wrong leaves it as it was. */
 #include <glib/gstdio.h>
 #include <sqlite3.h>

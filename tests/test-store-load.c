@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A run loaded from the database is the run that was written, less what is said to be missing; one that somebody
  * changed is refused. */
 #include <sqlite3.h>

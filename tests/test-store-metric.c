@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The table of metrics is the table run. */
 #include <string.h>
 

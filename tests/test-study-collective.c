@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Collectives by themselves: sizes, counts and bandwidths as nccl-tests has them, and what is refused. */
 #include <string.h>
 

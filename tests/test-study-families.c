@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Every family of models under every framework: small models that are planned and played to the end. */
 #include <string.h>
 

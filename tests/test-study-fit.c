@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Bisection against trying every value; remedies against the run they mend. */
 #include <string.h>
 

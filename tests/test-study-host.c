@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The host runs ahead where kernels are long and limits where they are short, under every real framework. */
 #include "harness.h"
 #include "study.h"

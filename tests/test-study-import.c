@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What import writes is read back, and gives the step that the recipe itself gives; so for every tool. */
 #include <glib/gstdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Memory over random workloads and policies: the ledger balances, the four numbers stand in their order, the verdict is
  * what they say. */
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A layer profile as input: measured times are replayed to the picosecond, and a profile that does not fit is
  * refused. */
 #include <glib/gstdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* All reasons for a refusal at once: settings, recipe, model and machine, a line each, in the order of this list. */
 #include <glib/gstdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The short ways of a run against the plain ones: steps that are known are not played, their memory alone is, points
  * share machines, models and Programs; every byte of the Report must be what playing every step from the files
  * gives. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The runner against a plain loop: the same order and sums for any number of threads, never more than a window of items
  * at once, a stop that finishes what was begun, an error that ends it. */
 #include <string.h>

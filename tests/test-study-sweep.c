@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Sweeps: axes, the same database for any number of threads and after a stop, points that make no sense, shards; and
  * the cache, whose every answer must be the one that a walk from the files gives. */
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The whole chain on the shipped workloads: what must hold of every report, and that no twin changes one. */
 #include <glib/gstdio.h>
 #include <string.h>

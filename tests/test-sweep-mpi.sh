@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # A sweep over processes gives the database of a sweep in one, row for row, and goes on like it.
 # usage: tests/test-sweep-mpi.sh FORETRAIN
 set -euo pipefail

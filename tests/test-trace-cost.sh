@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Trace points that are off cost next to nothing: the same steps, played by floors with points and by floors built
 # without, in instructions, which no other load on the machine changes.
 # Lines written would cost far more than the limit.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From residuals to limits: ranks by hand, and the share of cases that they hold by drawing. */
 #include "harness.h"
 #include "trust-span.h"

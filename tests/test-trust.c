@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Verdicts on hand-made residuals: classes, likeness, what is beyond, files that are wrong. */
 #include <string.h>
 

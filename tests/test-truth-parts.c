@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Steps by hand, and random ones: parts and what has no part add up to the step. */
 #include "truth-parts.h"
 

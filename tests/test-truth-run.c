@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Small hand-made tables: rows are played, refused by name, counted and kept; the same for one thread and for two. */
 #include <string.h>
 

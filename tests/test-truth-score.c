@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Errors summed up, by hand: quantiles, bias, groups and headlines over rows that are made up. */
 #include <string.h>
 

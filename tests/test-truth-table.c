@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Tables: what their head means, and mistakes at their cell. */
 #include <glib/gstdio.h>
 #include <string.h>

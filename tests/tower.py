@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """The tower's law, tried with the flags that each floor is compiled with: it sees base's front door, those of its row
 in src/meson.build, and all of its own headers; no other header can be included. One preprocessing per floor asks
 __has_include of every header in src. A header in a front door that nobody outside includes is told too.

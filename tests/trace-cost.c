@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Plays a step whose events are many, for test-trace-cost.sh to count instructions of. With a word: every trace point
  * on, its lines thrown away. */
 #include <glib.h>

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Holds two builds equal, for changes that must not change what comes out: canonical database dumps, tables, JSON,
 # traces and pictures' scripts of every shipped workload under every framework and ZeRO stage.
 #

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Decimal text to guint64 without a double in between: digits, point, exponent and ending shift one integer. */
 #include "base-count.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Wording of errors: one form for every place in every file. */
 #include "base-error.h"
 

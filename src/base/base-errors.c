@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Errors that are gathered, a line each. */
 #include "base-errors.h"
 

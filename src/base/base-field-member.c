@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Values into members of a struct and out of them, by the member's C type. */
 #include "base-field.h"
 

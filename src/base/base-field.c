@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Each kind of value: what it takes, what it refuses and in which words. */
 #include "base-field.h"
 

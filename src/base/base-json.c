@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Brackets are remembered in a stack; a comma precedes every value but the first. */
 #include "base-json.h"
 

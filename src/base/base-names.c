@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Edit distance and the two sentences made of it. */
 #include "base-names.h"
 

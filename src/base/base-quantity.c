@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Unit factors and number text: nothing else in the tree multiplies by 1e9 or 1024. */
 #include "base-quantity.h"
 

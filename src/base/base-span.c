@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Unions of sorted spans by one pass; what is left of a span by bisection. */
 #include "base-span.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Column widths and padding. */
 #include "base-table.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which points patterns ask for, and the line that a point prints. */
 #include "base-trace.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Versions to numbers and back. */
 #include "base-version.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Lines of a group: what is run, what it must keep to. */
 #include "check-budgets.h"
 

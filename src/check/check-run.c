@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Each case is a point, and its baseline's recipe another; then lines. */
 #include "check-run.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One table in four dresses. */
 #include "check-text.h"
 

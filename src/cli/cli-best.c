@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* foretrain best: which of the runs in the database, by one objective or the front of several. */
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* foretrain check: budgets and baselines, for CI. */
 #include <stdio.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* foretrain collective: a table in nccl-tests' layout, predicted. */
 #include <stdio.h>
 #include <string.h>

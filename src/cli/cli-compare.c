@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* foretrain compare: why steps differ, what each of several clusters makes of one workload, or a prediction beside a
  * measured timeline. */
 #include <stdio.h>

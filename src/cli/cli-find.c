@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* RUN as people name it: a run of the database, or a workload that is run first. */
 #include "cli-find.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* RUN as people name it: "last", a run id, the beginning of a run key, or a workload.
  *
  *   gint64 run_id;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* foretrain fit: how far a setting goes before memory runs out. */
 #include <stdio.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Tables of the shared groups, and what a workload, a database and settings are made of. */
 #include "cli-groups.h"
 

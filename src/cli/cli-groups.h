@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Groups of options that several verbs share: a struct for each, and the table of its options.
  *
  *   typedef struct { CliWorkload workload; const char *const *words; } Fit;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Two columns: what is given, what it does. */
 #include "cli-help.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* GOption's help in lines that fit a terminal.
  *
  *   -o, --output=FILE            file to write; of text, - is standard output

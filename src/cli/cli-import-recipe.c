@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* foretrain import recipe: another tool's recipe as a workload. */
 #include <string.h>
 

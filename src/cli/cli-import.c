@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* foretrain import: other tools' files into ours. One row of the table per kind. */
 #include <stdio.h>
 #include <string.h>

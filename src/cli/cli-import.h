@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Kinds of foretrain import that have a file of their own. Private to this floor.
  *
  *   KIND(recipe, "recipe", "FILE", "another tool's recipe to a workload", recipe_options, cli_import_recipe);

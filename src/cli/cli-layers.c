@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* foretrain layers: what a workload computes, operation by operation. */
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* foretrain list, foretrain schema: what there is to choose from, and what is written. */
 #include <stdio.h>
 #include <string.h>

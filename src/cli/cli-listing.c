@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Cells go to the table or to the writer of JSON, whichever the listing has. */
 #include "cli-listing.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One list, printed as a table for people or as a JSON array of objects: cells fill row after row.
  *
  *   static const CliColumn columns[] = {{"gpu", "gpu", BASE_LEFT}, {"memory_bytes", "memory GiB", BASE_RIGHT}, {NULL}};

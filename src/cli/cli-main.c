@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* foretrain: the table of verbs. */
 #include <errno.h>
 #include <stdio.h>

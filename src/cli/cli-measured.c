@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Rows of a log and calls of the same sizes, side by side. */
 #include "cli-measured.h"
 

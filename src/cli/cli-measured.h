@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A measured log of nccl-tests beside the same calls predicted.
  *
  *   const ImportRun *run = cli_measured_run(log, "all-reduce", error);

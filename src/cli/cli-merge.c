@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* foretrain merge: the files of several machines or shards into one. */
 #include <stdio.h>
 #include <string.h>

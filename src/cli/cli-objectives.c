@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Metrics by name, and the condition that is always meant. */
 #include "cli-objectives.h"
 

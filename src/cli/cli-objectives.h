@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What `best` and the pictures of many runs are asked for: objectives and a condition. */
 #pragma once
 

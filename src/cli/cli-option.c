@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Walking tables of options, and a value's way from its text into a field. */
 #include "cli-option.h"
 

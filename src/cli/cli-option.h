@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Options of a verb as a table: what each is called, where in the verb's own struct its value goes, what it says of
  * itself.
  *

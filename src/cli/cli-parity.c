@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* foretrain plot parity: what validate found, drawn. */
 #include "cli.h"
 #include "report-plot.h"

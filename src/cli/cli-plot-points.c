@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* foretrain plot pareto, plot scaling: the runs of the database, drawn side by side. */
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* foretrain plot oom-map, capacity: the newest sweep of the database, drawn. */
 #include "base-error.h"
 #include "cli.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* foretrain plot: the table of its kinds, and pictures of a run in the database, or of a workload that is run first. */
 #include <stdio.h>
 

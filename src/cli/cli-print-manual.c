@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The manual page, in the macros of man(7). */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Completion for bash and zsh: verbs, kinds, options, and of each option the values that its table names. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Sums per unit and direction as rows of CSV. */
 #include "cli-profile.h"
 

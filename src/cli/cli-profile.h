@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The layer profile (*.layers.csv): a row per layer and direction, as a measurement would give it.
  *
  *   layer,phase,time_us,flops,bytes,activation_bytes,parameters

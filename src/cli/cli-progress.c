@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One line, overwritten. */
 #include "cli-progress.h"
 

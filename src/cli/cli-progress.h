@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A line of progress on a terminal: how many, at what rate, how long still. Nothing where stderr is none.
  *
  *   CliProgress progress;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* foretrain replay: a trace file on a cluster. */
 #include <stdio.h>
 #include <string.h>

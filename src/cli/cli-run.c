@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* foretrain run, foretrain stages: play, keep, print. */
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* SIGINT and SIGTERM, held for all threads and taken when asked. */
 #include "cli-stop.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Ctrl-C while many points run: what was begun is finished and kept, nothing more is begun. A second one ends at once.
  *
  *   CliStop stop;

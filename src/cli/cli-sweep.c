@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* foretrain sweep: a grid over a workload, into the database. */
 #include <stdio.h>
 #include <unistd.h>

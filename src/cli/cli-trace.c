@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* foretrain trace: a step as a trace file, as Chakra traces, or its timeline for Perfetto and chrome://tracing. */
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* foretrain validate: tables of what was measured, each row played, errors by source. */
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A command line is read twice: GOption splits it by the options of all kinds, then each value goes where the chosen
  * kind wants it. */
 #include "cli-verb.h"

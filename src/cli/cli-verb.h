@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A verb: its name, its table of options, what runs it; and the parsing of its command line by GOption.
  *
  *   const CliVerb cli_best = {"best", "--minimise METRIC", "the best run", options, sizeof(Best), &defaults, best};

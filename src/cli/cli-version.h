@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The one place that words what version this is. */
 #pragma once
 

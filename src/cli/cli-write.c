@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Writes what it is given, and knows whose fault it is when it cannot. */
 #include "cli-write.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Contents of a file that the person named, "-" for standard output; whose fault a failure is.
  *
  *   if (!cli_write(options->output, text->str, error)) return CLI_FAULT;   // cli_exit_of tells 2 from 3

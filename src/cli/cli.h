@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The command line: every verb has a file of its own with its struct, its table of options and what runs it; here they
  * are named for the table in cli-main.c. */
 #pragma once

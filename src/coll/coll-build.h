@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Writers of schedules: private to this floor. */
 #pragma once
 

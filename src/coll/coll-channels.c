@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Channel counts. */
 #include "coll-channels.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How many channels a communicator has, from its graphs: private to this floor.
  *
  *   search channels ×2 (a ring, two trees) ×2 where they are few and fast over nodes, within the user's bounds;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Graphs as NCCL's own log prints them at INFO level, with the machine's indices.
  *
  *   Pattern 4, crossNic 0, nChannels 8, bw 48.000000/48.000000, type NVL/PXN, sameChannels 0

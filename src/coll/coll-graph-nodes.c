@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Alignment, and the ends of channels in a node. */
 #include "coll-graph-nodes.h"
 

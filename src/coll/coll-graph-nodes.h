@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Graphs over nodes: what all nodes agree on, and where rings, trees and heads enter and leave each node.
  *
  *   CollRingNode at;

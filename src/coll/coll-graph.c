@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The graphs of one communicator on one machine: the system, a search per pattern, the counts. */
 #include "coll-graph.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A communicator's shapes over nodes and NICs, as routes with integer coefficients.
  *
  *            ┌───────────── node ─────────────┐

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads [nccl] and its lists of algorithms and protocols. */
 #include "coll-knobs.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads a rank list node by node, and finds every NIC that a member is near to. */
 #include "coll-layout.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Where a communicator's members sit, and by which NIC each of its rings leaves a node: private to this floor.
  *
  *   node v: member e ─► NIC rails[r] of ring r      e = exits[r]: a ring's way through the node ends at it, a tree's

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Loads the tables of a version, and keeps what was searched. */
 #include "coll-library.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Lays the predictions out as NCCL does: three algorithms to a block, a line per call. */
 #include "coll-matrix.h"
 

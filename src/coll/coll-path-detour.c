@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Paths that traffic takes instead: over the sockets, over a GPU near the NIC; then which NIC is whose. */
 #include "coll-path.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Paths towards each target, breadth-first.
  *
  * A GPU is passed only over NVLink and only as the one stop between two GPUs. Among equally early finds more rate wins;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Transfers in max-plus arithmetic. A ring: with e(p, k) the end and a(p, k) = e(p, k) + hop(p) the arrival of the
  * k-th transfer of connection p, and T(k) its time on the wire (coll-ring.c writes the same needs):
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Time of the uncontended chunk pipeline: what `flow` fidelity's latency is made of.
  *
  *   SimTime time = coll_pipeline(group, plan.algorithm, &steps);   // O(GPUs of a node); where slots bind O(transfers of

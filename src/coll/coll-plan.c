@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What one call costs on a group: NCCL's tuner picks algorithm and protocol by the time that it predicts; the flow
  * takes their rate, and for its latency what the chunk pipeline takes beyond the bytes.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Rings of chunks. Places stand in the order of the ring; connection p leads from place p to the next.
  *
  *   all-reduce, n = 3:    step       0   1 | 2   3        place p sends block (p − 1 − step) mod n:

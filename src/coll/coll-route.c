@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Routes as integer loads per link, counted node by node and edge by edge. */
 #include "coll-route.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Links that all rings, or all trees, of a communicator load: private to this floor. */
 #pragma once
 

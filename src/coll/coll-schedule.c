@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From a plan to its schedule; links of a lane's connections. */
 #include "coll-schedule.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* In which order NICs are tried: those that GPUs prefer, GPU by GPU; then others by the type of the path to them. */
 #include "coll-search.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Graphs into speeds for the tuner, and into rings and NICs for the routes. */
 #include "coll-search-result.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the search found for a communicator, as the rest of the floor needs it: private to this floor. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads nccl-search.ini: of each table the value in the latest section that is not after the version. */
 #include "coll-search-rules.h"
 

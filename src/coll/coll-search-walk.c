@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One walk: channels are laid GPU by GPU, each step spending the rate of the links it crosses; when a channel is whole
  * the draft is held against the best, and the next channel begins.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From walk to walk: what is relaxed when nothing better was found, and what is raised at the end.
  *
  *   first, from the fastest speed that any path has: all channels alike ─ channels of their own ─ (from Hopper on) a

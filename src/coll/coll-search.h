@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The search for channels: private to this floor.
  *
  *   CollDraft best;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Parts, chunks and hops of a call, from the tuning file and the group. */
 #include "coll-steps.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How a call is cut into chunks, in numbers alone: private to this floor.
  *
  * Channels that are alike form a lane. The data is cut into equal parts, one a channel, aligned; a part is moved loop

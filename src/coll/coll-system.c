@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Parts and links of a machine as NCCL counts them. */
 #include <math.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Double binary trees of chunks, all-reduce: up to the root, adding, and down again, both at once for different chunks.
  *
  *   place = label of the node × GPUs of a node + place in the node's chain, which begins at the GPU of the NIC:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Parents, labels and depth of the double binary tree, by bits of the label. */
 #include "coll-tree.h"
 

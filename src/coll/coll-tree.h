@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The double binary tree over nodes, as numbers: private to this floor.
  *
  *   tree 0 of 7 nodes, by label:           4            tree 1 has its labels shifted by a node (an even number of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The tuner's model, cell by cell. */
 #include "coll-tuner.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What NCCL's tuner predicts for each algorithm and protocol: the numbers that it prints at INFO level under TUNING.
  *
  *   CollTunerCell cell = coll_tuner_cell(group, COLL_ALL_REDUCE, COLL_RING, COLL_SIMPLE);   // 42.4 us, 216 GB/s

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The schema table of a tuning file. */
 #include "coll-tuning-keys.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The keys of a tuning file: private to this floor. Rows of several architectures may fill one member, each marked with
  * its own; coll-tuning.c keeps those of one. */
 #pragma once

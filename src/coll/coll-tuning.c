@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads the tuning file through a schema table and picks the rows of one architecture. */
 #include "coll-tuning.h"
 

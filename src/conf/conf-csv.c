@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One walk over the text: cells are unquoted in place, where they are never longer than before. */
 #include "conf-csv.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Files to bytes: mapped, or unpacked by zlib, by their first bytes. */
 #include "conf-data.h"
 

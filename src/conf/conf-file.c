@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reading whole text files, and saying what is wrong with those that cannot be read. */
 #include "conf-file.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Text files as they come: read whole, BOM dropped, line ends of CR alone made line feeds, known to be UTF-8 without
  * NULs; or an error that shows the way.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Typed values of a tree by path. */
 #include "conf-json.h"
 

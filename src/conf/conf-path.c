@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The order of search: beside the naming file, then the roots of the data. */
 #include "conf-path.h"
 

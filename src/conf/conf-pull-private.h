@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the two halves of the JSON reader share: structure (conf-pull.c) and scalars (conf-pull-value.c). For them alone. */
 #pragma once
 

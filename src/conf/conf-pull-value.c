@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Texts with their escapes, numbers by JSON's grammar, words; and what other languages write in their place. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The structure of JSON: spaces and comments, maps and lists, keys. Texts and words are read by conf-pull-value.c. */
 #include "conf-pull.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Roots of the data, from the environment and from where the program's own file lies. */
 #include "conf-root.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The folders that hold the data (topologies, workloads), in order of search:
  *
  *   FORETRAIN_DATA (a list with colons)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The reference text of schema tables: what --help and the documentation show is what the reader checks. */
 #include "conf-schema.h"
 

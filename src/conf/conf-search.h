@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The search behind conf_path_find, for names that may lie in several data folders. For this room alone.
  *
  *   static const char *const folders[] = {"", "workloads", NULL};

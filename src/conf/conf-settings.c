@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Layers of values: each key has one slot, and the highest origin that gave it holds it. */
 #include "conf-settings.h"
 

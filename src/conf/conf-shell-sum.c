@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Recursive descent: a sum of products of factors. */
 #include "conf-shell-sum.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Whole-number arithmetic as a shell has it: + - * / % and brackets, over numbers and variables. For this room alone. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Comparisons of texts and of whole numbers, in three values. */
 #include "conf-shell-test.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Conditions of a shell script: what is known of them before it runs. For this room alone.
  *
  *   [ "$DTYPE" = fp8 ] && …      true or false where the variable was set, unknown where a file or ${1} decides

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Words of a shell script: quotes, and what variables stand for. */
 #include "conf-shell-words.h"
 

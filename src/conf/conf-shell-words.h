@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A shell script word by word, variables put in: the lower half of conf-shell.c. For this room alone.
  *
  *   conf_shell_skip(&text, FALSE);                // blanks, comments, line ends behind a backslash

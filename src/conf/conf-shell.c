@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Commands of a shell script: assignments, and the Python program whose arguments are wanted. */
 #include "conf-shell.h"
 

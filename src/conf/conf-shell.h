@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a shell script or a list of arguments says to the program that it runs, as words with their places. For this
  * room alone.
  *

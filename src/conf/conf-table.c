@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Lookup by name, and advice in the order in which it helps: another group's key, a slip in this group, a slip
  * elsewhere. */
 #include "conf-table.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The keys of several schemas side by side, found by name; and what to say about a name that is not there. For this
  * room alone.
  *

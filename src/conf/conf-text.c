@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* INI text: one walk over the lines finds every group, key and value, and where they stand. */
 #include "conf-text.h"
 

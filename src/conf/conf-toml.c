@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The subset of TOML that recipes use, into a tree: tables, dotted keys, strings on one line, decimal numbers, true and
  * false, lists and inline tables. Everything else of TOML (dates, lists of tables, hexadecimal numbers, strings of
  * several lines) is an error at its line.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How the readers of each syntax fill a tree. For this room alone.
  *
  *   static gboolean read(ConfTree *tree, const char *data, gsize length, GError **error) {

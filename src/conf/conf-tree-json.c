@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* JSON into a tree: what the pull reader finds, value by value. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The tree that all syntaxes fill: an array of nodes in order, and an index by path. */
 #include "conf-tree.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Putting into buckets, pouring and spreading. An event's `bucket` is the number of the one that holds it + 1, its
  * `position` its index there + 1. */
 #include "event-calendar.h"

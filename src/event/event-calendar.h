@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Calendar: where events of the far future wait, unsorted, so that the heap stays small enough for the cache. Part of
  * the event queue.
  *

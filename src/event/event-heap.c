@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The heap's walks. */
 #include "event-heap.h"
 

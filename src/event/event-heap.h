@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A 4-ary heap of keys whose events know their place in it: part of the event queue.
  *
  *   slot 0 1 2 | 3 | 4 5 6 7 | 8 9 10 11 | 12 …      the root is slot 3; the children of slot i are 4 (i - 2) and the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The event queue: keys and ties, the play of one event, and what is in the heap and what waits in the calendar.
  *
  * While an event plays, the root of the heap is a hole below every key: the first event that its callback puts into the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The system as a graph: nodes are ranks, then communicators, then links. */
 #include "fold-colour.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Colours of ranks, communicators and links: who can be played as one.
  *
  *   rank ──slot── communicator ──coefficient── link

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Whom a class stands for, and what sets it apart: the fault itself where it is the rank's or its communicator's own,
  * else that something it meets is set apart. */
 #include "fold.h"

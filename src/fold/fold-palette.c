@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* An open-addressed table of distinct rows, at most half full. */
 #include "fold-palette.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Palette: equal rows of words get equal colours, numbered in order of first appearance.
  *
  *   FoldPalette palette;

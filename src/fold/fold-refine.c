@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Rounds over a list of work: the nodes whose neighbourhood changed in the round before.
  *
  * Nodes of one colour that are not in the list still have the signature that they shared, and no node in the list has

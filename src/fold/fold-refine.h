@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Colour refinement: the coarsest equitable partition of a graph with labelled edges that refines a given one.
  *
  *   start      ● ● ● ● ○          round 1     ● ● ● ◐ ○          round 2     ● ● ◑ ◐ ○

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Roles as rows of words: equal words, equal shape. */
 #include "fold-role.h"
 

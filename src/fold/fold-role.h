@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What of a role can be told from outside: its rows, with slots and tensors by the order in which it names
  * them.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From colours to the smaller system: the first of each colour stands for all. */
 #include "fold.h"
 

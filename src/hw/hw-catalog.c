@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The catalogue files, their sections as structs in file order, and which of them were asked for. */
 #include "hw-catalog.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From a topology and [cluster] to a cluster: overrides, catalogue entries, consistency, then the links. */
 #include "hw-cluster.h"
 

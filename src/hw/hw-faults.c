@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Slow GPUs and degraded links: "NAME: SHARE", separated by commas. */
 #include "hw-faults.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Faults of a cluster, as [cluster] states them; for this floor alone.
  *
  *   slow_gpus = 17: 0.8, 23: 0.9               rank: share of its speed that is left; "none"

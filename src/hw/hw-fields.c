@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which catalogue files there are, and the fields of their sections. */
 #include "hw-fields.h"
 

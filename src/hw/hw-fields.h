@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The kinds of catalogue entries: the file of each, the fields of its sections, the size of its struct. For this floor
  * alone. */
 #pragma once

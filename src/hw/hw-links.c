@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Links side by side, class after class, so that an index is arithmetic:
  *
  *   gpu.out[rank] | gpu.in[rank] | nic.out[node × nics + nic] | nic.in[…] | leaf.up[leaf] | leaf.down[leaf]

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The links of a cluster, laid out by class; for this floor alone. Reads the numbers of a cluster, writes `links`. */
 #pragma once
 

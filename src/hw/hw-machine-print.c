@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A machine as the lines that build it. */
 #include "hw-machine.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A machine from a node: the tree as written or by default, then NVLinks and NICs; and back to lines. */
 #include "hw-machine.h"
 

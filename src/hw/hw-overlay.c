@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Finds, checks and lays the overlay. */
 #include "hw-overlay.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The overlay: figures measured on one cluster, laid over its topology; for this floor alone.
  *
  *   [environment]

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The keys of a topology file and of [cluster], with ranges, defaults and help. */
 #include "hw-schema.h"
 

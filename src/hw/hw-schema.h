@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the topology file and [cluster] say, as the schema tables fill it; for this floor alone. */
 #pragma once
 

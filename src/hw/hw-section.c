@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reading of catalogue sections: units, required keys, advice on unknown ones. */
 #include "hw-section.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One section of a catalogue file into one struct, through a table of fields.
  *
  *   static const BaseField fields[] = {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The largest of n normal draws is expected at e(n) standard deviations: e(n) = n integral x phi(x) Phi(x)^(n-1) dx,
  * integrated numerically (Simpson, -9 to 9); e(8) = 1.42360 as in tables of normal order statistics (Harter 1961). */
 #include "hw-spread.h"

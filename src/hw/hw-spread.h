@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* GPUs that differ a little, and everybody who waits for the slowest of them.
  *
  *   double behind = hw_spread_slowest(0.042, 256);       // 0.0417: what the expected slowest of 256 takes longer

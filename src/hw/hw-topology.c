@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The topology file: found, checked to be one, laid between the defaults and --set. */
 #include "hw-topology.h"
 

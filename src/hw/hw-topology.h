@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Loads a topology file into settings; for this floor alone. */
 #pragma once
 

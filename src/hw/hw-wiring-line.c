@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Lines of [pci], [nvlink] and [nics]: splitting, part names, links. */
 #include <string.h>
 

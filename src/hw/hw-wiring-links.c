@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* [nvlink] and [nics] lines.
  *
  *   gpu.0 = gpu.1*4 gpu.2 switch*6 c2c@360GB/s

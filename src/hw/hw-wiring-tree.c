@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* [pci] lines to a tree of parts: every GPU and NIC once, every switch under one parent, no circles.
  *
  *   switch.0 = socket.0@gen4x16: gpu.0 gpu.1 nic.0@gen4x8

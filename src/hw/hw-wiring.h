@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Builds a machine from the topology's groups; for this floor alone. */
 #pragma once
 

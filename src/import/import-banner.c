@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Banners by what they are known for, and the two things that the table's own arithmetic tells. */
 #include "import-banner.h"
 

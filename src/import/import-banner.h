@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What nccl-tests says around its table: operation, versions, who the ranks are. Private to this floor.
  *
  *   # Collective test starting: all_reduce_perf

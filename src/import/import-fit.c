@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Runs to samples, then figure by figure the value that foretells its rows best. */
 #include "import-fit.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Looks identities up. */
 #include "import-ids.h"
 

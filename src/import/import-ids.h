@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* topologies/catalog/hardware-ids.ini: what identities in other tools' files are in the catalogue. Private to this
  * floor.
  *

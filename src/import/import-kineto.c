@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Events into spans of one step, and these into sums. */
 #include "import-kineto.h"
 

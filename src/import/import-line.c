@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Takes launchers' tags and NCCL's messages off a line. */
 #include "import-line.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One line of a log as several processes wrote it: the tags of launchers taken off, NCCL's own messages cut out.
  *
  *   "[1,0]<stdout>:   1024   256 ..."                        → "   1024   256 ..."

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A machine as a topology: what it is called in the catalogue, then its lines. */
 #include <stdlib.h>
 #include <string.h>

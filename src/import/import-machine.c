@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Parts, their numbers and their distances. */
 #include "import-machine.h"
 

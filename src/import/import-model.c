@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Clusters and communicators built from settings, as an overlay of the same figures would have them. */
 #include "import-model.h"
 

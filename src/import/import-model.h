@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What coll's model foretells for the rows of a log on a topology with trial figures. Private to this floor.
  *
  *   ImportModel *model = import_model_new("dgx-h100", error);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A pci element's GPU, or its NICs, as parts. */
 #include "import-nccl-device.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Devices of NCCL's XML: GPUs, NICs and the links above them. Private to import-nccl-topology.
  *
  *   if (!import_nccl_gpu(&reader, pci, parent, error)) …       // <pci><gpu/></pci>, or a pci of class display

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The lines of a log to runs: banners open a run, rows fill it, the average ends it. */
 #include "import-nccl-tests.h"
 

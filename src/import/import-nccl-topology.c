@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Elements to parts: system > cpu > pci … > gpu > nvlink, nic > net. */
 #include "import-nccl-topology.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Writes an overlay. */
 #include "import-overlay.h"
 

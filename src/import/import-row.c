@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Words to a row: the first three decide whether it is one, the number of the rest which columns it has. */
 #include "import-row.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Finds the matrix in a text, reads its rows and checks that they agree. */
 #include "import-smi-matrix.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The matrix of "nvidia-smi topo -m" as it is printed. Private to import-smi-topo.
  *
  *   g_autoptr(ImportMatrix) matrix = import_matrix_load("topo.txt", error);

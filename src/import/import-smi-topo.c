@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A matrix of relations to a tree: who is under one switch, under one tree of switches, in one socket. */
 #include "import-smi-topo.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Runs that say nothing: failed, of RCCL, each process alone, one rank, wrong results, versions without a table. */
 #include "import-usable.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* GMarkup's callbacks to a tree. */
 #include "import-xml.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* An XML file as a tree of elements that know their lines. Private to this floor.
  *
  *   g_autoptr(ImportXml) root = import_xml_load("topo.xml", error);      // machine.xml:7:12: … where it is malformed

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Flash attention: one kernel, a block of queries at a time against all the keys it may see.
  *
  *        keys ──►

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a kernel has of a device: rates and SMs after clocks, contention and faults. For this floor alone. */
 #pragma once
 

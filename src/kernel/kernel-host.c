@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Host time by operation, from the catalogue's figures of the CPU. */
 #include "kernel-host.h"
 

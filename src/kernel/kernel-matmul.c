@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A matmul, by tiles and waves.
  *
  *   C[m,n] is cut into tiles of tm × tn, k perhaps into s parts; each tile is one SM's work of 2 tm tn (k/s + fill) FLOP.

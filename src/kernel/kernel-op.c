@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Names and sizes of operation kinds and dtypes. */
 #include "kernel-op.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which form an operation takes, and what of the device it has. */
 #include "kernel-time.h"
 

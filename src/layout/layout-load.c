@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The schema of the axes' keys, and reading it. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Orders of axes: those of the frameworks, reading one, applying one. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* An order of axes as a text, "tp-cp-ep-dp-pp", and the strides that it gives to both grids. Private to this floor. */
 #pragma once
 

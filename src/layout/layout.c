@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A layout from its degrees, and the arithmetic of coordinates and groups. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which block meets a request, when the device is asked, and what is given back first. */
 #include "mem-allocator.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Blocks: adding, joining, listing. */
 #include "mem-block.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Blocks and the sorted lists of free ones: private to this floor.
  *
  *   MemList list = {0};

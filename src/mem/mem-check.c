@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Is an allocator's state whole? */
 #include "base-error.h"
 #include "mem-block.h"

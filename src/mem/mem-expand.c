@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Expandable segments: one range of addresses per stream and pool, with memory mapped behind it page by page.
  *
  *   addresses  |  taken  | free |   unmapped   | taken | free |  unmapped, without end …

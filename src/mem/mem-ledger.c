@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Sums and a peak. */
 #include "mem-ledger.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A low-rank adapter (LoRA, arXiv 2106.09685) as operations beside a frozen linear layer.
  *
  *   x ─┬─ W ─────────────── plain ─┐

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Flash and eager attention as operations, one function each way. */
 #include "model-attention.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The attention core: from queries, keys and values to the context, and back. For this room alone.
  *
  *   flash   q, k, v ─► one kernel ─► context, and one fp32 number per row (log-sum-exp)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The bench on which a unit is put together; it is copied to size at the end. */
 #include "model-projections.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What units are put together from: tensors, operations, and the two layers that all of them share. For this room
  * alone.
  *

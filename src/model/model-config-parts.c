@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a config.json says beside sizes: switches, activation, windows, experts, latents; and what is refused. */
 #include <string.h>
 

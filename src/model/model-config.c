@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A config.json by its family's row: which row that is, and sizes under the names of its spelling. Its parts:
  * model-config-parts.c. */
 #include "model-config.h"

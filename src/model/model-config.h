@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The keys of a Hugging Face config.json, as transformers' own configuration classes read them. For this room alone.
  *
  *   if (!model_config_read(json, -1, &shape, assumed, error)) return FALSE;      // fields that it leaves out stay 0

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Attention of a rank's tokens with those of all context ranks.
  *
  *   ring     keys and values go around in context - 1 steps; a piece of attention after each, its output merged with

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Parameters of a shape in closed form, by its traits: what its units add up to, without building them. */
 #include "model-shape.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The embedding: from token ids to the residual stream. Each tensor rank may hold some of the vocabulary's rows. */
 #include "model-build.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Router, permutation, grouped matmuls and shared experts as operations, each way. */
 #include "model-experts.h"
 

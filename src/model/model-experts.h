@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A mixture of experts in place of the MLP (arXiv 1701.06538; top-k of softmax or sigmoid, experts of their own width,
  * shared ones beside them, arXiv 2401.06066). For this room alone.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The rows: one family each. */
 #include "model-family.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The table of families: which parts a family's layers have, and where its config.json keeps them. For this room alone.
  *
  *   const ModelFamilyRow *row = model_family_of_type("qwen3_moe");         // NULL: not modelled

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Linear layers that multiply in fp8, each operand with one scale that is taken when it is cast (torchao's tensorwise
  * recipe).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The head of the model: from the residual stream to logits, and their loss.
  *
  *   input ─ final_norm ─ lm_head ─ logits ─ loss            t × v of this rank

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Host costs under the model's names. */
 #include "model-host.h"
 

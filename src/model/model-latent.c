@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Latent projections as operations, each way. */
 #include "model-latent.h"
 

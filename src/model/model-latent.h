@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Multi-head latent attention's way from the layer's input to queries, keys and values, and back (DeepSeek-V2, arXiv
  * 2405.04434, section 2.1, as it is trained: nothing absorbed). For this room alone.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One transformer layer: attention and MLP (or experts), each a branch beside the residual stream.
  *
  *   input ─┬─ norm ─ projections ─ attention ─ o_proj ─ norm ─┐

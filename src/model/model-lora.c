@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What `trainable = lora:…` says. */
 #include "model-lora.h"
 

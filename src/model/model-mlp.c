@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Gated and plain MLPs as operations, each way. */
 #include "model-mlp.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* An MLP between a column and a row layer: of a layer without experts, or of those that every token goes through. For
  * this room alone.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Passes of an optimizer's step, by style. */
 #include "model-optimizer.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The parts that units share: linear layers, norms, dropout.
  *
  * Bytes of memory-bound ops are those of the kernels that PyTorch launches for them without fusion, each reading its

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Queries, keys and values: as matmuls of their own, or as one and what is copied out of it. */
 #include "model-projections.h"
 

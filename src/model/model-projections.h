@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From the layer's input to queries, keys and values with their positions, and back. For this room alone.
  *
  *   separate   normed ─► q_proj, k_proj, v_proj ─► rope ─► q, k; v                         transformers, torchtitan

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Questions to a config.json under its prefix. */
 #include "model-reading.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A config.json while it is read: its family's row, where its text model stands, what was taken without being said. For
  * this room alone.
  *

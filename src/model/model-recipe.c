@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* [training], the part of it that shapes operations and tensors. */
 #include "model-recipe.h"
 

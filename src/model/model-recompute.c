@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Ways of activation checkpointing as masks over a layer's operations. */
 #include "model-recompute.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Where tensor-parallel regions begin and end: the conjugate pairs f, g of arXiv 1909.08053 and their counterparts
  * under sequence parallelism of arXiv 2205.05198.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Where tensor-parallel regions begin and end, on one rank or on many. For this room alone. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* [model]: the file first, then the keys beside it, then what follows from them. */
 #include "model-shape.h"
 

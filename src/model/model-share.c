@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What divides by which degree. */
 #include "model-share.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Backward's operations that nobody wants the results of are taken out, last ones first. */
 #include "model-train.h"
 

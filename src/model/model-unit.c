@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Units: which builder makes them, and the sums over them. */
 #include "model-unit.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The full solver: progressive filling as the textbook has it (Bertsekas and Gallager, Data Networks, 6.5.2),
  * everything anew at each settle.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The lazy solver: sweeps over what a change reaches (net-sweep.c), and which links take part in them.
  *
  * Most links of a network limit nothing. A link is loose while what its flows put on it leaves room for any rounding,

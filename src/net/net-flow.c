@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A flow's life: on the ladders of its links, a service counter with an anchor, one event for its end. */
 #include "base-error.h"
 #include "net-internal.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The indexed heap of doubles. */
 #include "net-heap.h"
 

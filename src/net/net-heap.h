@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* An indexed heap of doubles: the least key first, keys of numbered things, which may be changed or taken out.
  *
  *   net_heap_reserve(&heap, n);                     // ids are below n

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the parts of the network share: the system itself, routes, and what a solver does to a flow. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Ladders: adding and removing flows, steps and thawing, and where a ladder that has changed fills. */
 #include "net-ladder.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A link and its ladder: the flows on it, those that have their level first, in steps of ascending level.
  *
  *   rung      0     1  |  2  |  3  |  4     5          free = weight of 4 and 5

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One sweep of the lazy solver: filling anew, but only where something differs from the last time.
  *
  *   level

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The network system: links, routes, and the one settle of an instant. */
 #include "net-system.h"
 

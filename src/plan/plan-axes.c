@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reading and refusing axes, and what follows from them. */
 #include "plan-axes.h"
 

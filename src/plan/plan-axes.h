@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The axes of parallelism that a recipe lays ranks along, as far as its framework has them. Private to this floor. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The batch identity. */
 #include "plan-batch.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* micro_batch × gradient_accumulation × ranks = global_batch: completes what is left out, refuses what does not agree.
  * Private to this floor. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Parameters in order, closing a bucket once it is full. */
 #include "plan-buckets.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Buckets of gradients whose members are known beforehand: how large each is, how many of its gradients are to come.
  *
  *   PlanBuckets *buckets = plan_buckets_new(parameters, ready, caps, element_bytes);

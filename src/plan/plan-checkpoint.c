@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reading and applying ways of activation checkpointing. */
 #include "plan-checkpoint.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Chunks from stages, and places for micro-batches. */
 #include "plan-chunk.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What one pipeline rank holds: chunks of units that stand side by side in the model, and how many micro-batches are
  * under way on it at once.
  *

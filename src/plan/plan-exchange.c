@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Rows of exchanges, and who waits for them. */
 #include "plan-exchange.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Exchanges of a unit as rows: collectives on the communicator of their axis and a stream of its own, before and after
  * which compute waits as the unit says (model-unit.h).
  *

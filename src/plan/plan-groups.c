@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which rank is in which group. */
 #include "plan-groups.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Communicators over the layout: slots in which ranks that differ along some axes stand together.
  *
  *   data           all ranks that hold the same parameters: data ranks, and context ranks, which see other tokens

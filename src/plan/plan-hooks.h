@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a framework's policy does in a step: hooks that the step (plan-step.h) and the walk (plan-walk.h) call, each
  * with the policy's state. Any but set_up and clear may be NULL.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Lifetimes from masks.
  *
  *   forward     a tensor dies after its last reader, unless backward reads it, or an op that runs again does

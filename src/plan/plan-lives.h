@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which tensors of a unit die with which operation, from the masks of its operations.
  *
  *   PlanLives *lives = plan_lives_new(layer, MODEL_RECOMPUTE_ATTENTION);

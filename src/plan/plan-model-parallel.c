@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Collectives over tensor ranks, over the ends of a pipeline, and over both axes. */
 #include "plan-model-parallel.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Sums over the ranks of one copy of the model, at the end of a step: gradients of what tensor ranks hold alike, of a
  * matrix that first and last stage both hold, and the norm of all gradients.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Modules of units, and the order in which they are entered. */
 #include "plan-modules.h"
 

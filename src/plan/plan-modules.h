@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Modules as torch.nn has them, as far as hooks on them matter: who holds which parameters, in which order they are
  * entered.
  *

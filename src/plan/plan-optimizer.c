@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* States and steps of optimizers. */
 #include "plan-optimizer.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The optimizer: what it keeps per parameter, and its step as rows on the compute stream.
  *
  *   PlanUpdate *update = plan_update_new(walk, &(ModelOptimizer){.style = …, .elements = shard, …});

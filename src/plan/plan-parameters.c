@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The row of parameters. */
 #include "plan-parameters.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The trainable parameters of a model in one row, in order of definition, as frameworks flatten and bucket them.
  *
  *   const PlanParameters *parameters = walk->parameters;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The table of frameworks, and what goes by it. */
 #include "plan-policy.h"
 

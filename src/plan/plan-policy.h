@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Frameworks: a row of the table for each, with its section of settings and what it does in a step.
  *
  *   const PlanPolicy *policy = &plan_policies[recipe->framework];

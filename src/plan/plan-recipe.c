@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The schema of [training] and [parallel], and reading it. */
 #include <string.h>
 

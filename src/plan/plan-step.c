@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Sections, passes and units in the order of the host, and the hooks around them. */
 #include "plan-step.h"
 

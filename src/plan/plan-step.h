@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The step: a schedule of passes over chunks of units, the same for all frameworks; their policies fill its hooks.
  *
  *   Program *program = plan_step_program(&(PlanCase){shape, model_recipe, recipe}, policy->hooks);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Streams that wait for each other, as needs of rows. */
 #include "plan-stream.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* CUDA streams as frameworks use them, waiting for each other.
  *
  *   plan_stream_follow(&engine->reduce, &engine->compute);               // reduce.wait_stream(compute)

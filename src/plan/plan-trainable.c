@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reading and asking what is trained. */
 #include "plan-trainable.h"
 

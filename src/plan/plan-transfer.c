@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Sends and receives at the borders of chunks. */
 #include "plan-transfer.h"
 

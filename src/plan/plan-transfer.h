@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What goes from stage to stage: activations after a forward pass, their gradients after a backward pass, as sends and
  * receives of the ranks that hold the stages.
  *

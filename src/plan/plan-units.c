@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A walk's units: their operations, and their tensors by name, tenant and place. */
 #include "base-error.h"
 #include "mem-tenant.h"

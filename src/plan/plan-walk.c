@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Units as rows, in the order of the host, and the tensors that rows take and give. */
 #include "plan-walk.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Walking units of a model into rows: which tensor is born and dies with which operation, and what runs again.
  *
  *   PlanWalk *walk = plan_walk_new(builder, &what, holding, compute_stream);      // units of the holding's chunks

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Building a Program row by row, in the order of the host. */
 #include <string.h>
 

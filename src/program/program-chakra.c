@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Rows into messages of Protocol Buffers: a key is number << 3 | type, integers are varints, texts and messages have their
  * length before them. */
 #include "program-chakra.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Takes and gives in the order of the host: `first`, then `steady`, which must leave what it found. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the rules of a Program share: private to this floor. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One section played without time, ranks that are alike once: what stands at the end waits for ever.
  *
  *   role 0   host ─► … stream: gather A, gather B

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The rules one after another, the cheap ones first. */
 #include "program-check.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Whether a Program can be played to its end: the rules that rows must keep among each other.
  *
  *   if (!program_check(program, &places, error)) return FALSE;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Facts as `# key = value` lines. */
 #include "program-head.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The head of a trace file: facts in one table, and the lists of streams, roles and communicators.
  *
  *   ProgramHead head = {0};

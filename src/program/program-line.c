@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Columns: what each holds, on which kinds of rows, and which of them make an operation. */
 #include "program-line.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One row of a trace file, and the one table of its columns: a new column is a new line there (and a field here).
  *
  *   ProgramLine line;

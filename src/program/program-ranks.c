@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Runs of equal distance, written as ranges. */
 #include "program-ranks.h"
 

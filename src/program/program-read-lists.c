@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a row's lists name: tasks it needs, tensors it takes and gives, streams. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Rows of a trace file into a Program: names become indices, lists become ranges. */
 #include "base-names.h"
 #include "program-read.h"

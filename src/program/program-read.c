@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The text of a trace file into its head and its rows. */
 #include "program-read.h"
 

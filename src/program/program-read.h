@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A trace file taken apart, before its rows become a Program: private to this floor. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Escapes and quotes. */
 #include "program-text.h"
 

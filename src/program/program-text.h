@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Words of trace files: names inside lists, fields of a line. For this floor alone.
  *
  *   program_text_word("optimizer states", text);      // optimizer%20states

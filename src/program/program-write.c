@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A Program as a trace file. */
 #include <string.h>
 

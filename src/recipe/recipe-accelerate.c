@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The file that `accelerate launch --config_file` reads (accelerate 1.x).
  *
  * Source: accelerate/commands/config/config_args.py, which refuses keys that it does not know, and commands/launch.py.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A Recipe under the settings that a workload and the command line give. */
 #include <string.h>
 

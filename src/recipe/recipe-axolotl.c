@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* axolotl's YAML: the Trainer's arguments under names of its own, with accelerate's FSDP settings.
  *
  * Source: axolotl/utils/schemas/config.py. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Values of other tools to values of our settings. */
 #include <string.h>
 

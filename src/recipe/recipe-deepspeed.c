@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ds_config.json of DeepSpeed (0.19), older spellings included.
  *
  * Source of names, defaults and of what is dead: deepspeed/runtime/config.py, precision_config.py, zero/config.py and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* torchtitan's float8 linear layers: when they are on, and which of torchao's recipes is ours.
  *
  * Ours is one dynamic scale per tensor, the head in 16 bits, and of fp8 all-gathers the one whose scales are found after

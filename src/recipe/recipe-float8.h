@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* torchtitan's float8, for its table. Private to this floor.
  *
  *   TAKE("model.converters", NULL, recipe_take_converters, NULL), RECIPE_FLOAT8_ROWS("float8"),

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fsdp_config of accelerate, of Hugging Face's Trainer and of axolotl: the same keys, with "fsdp_" before them or not.
  *
  * Source: accelerate/utils/dataclasses.py (FullyShardedDataParallelPlugin) and commands/launch.py;

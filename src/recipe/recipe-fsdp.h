@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the tools around PyTorch's FSDP share. Private to this floor.
  *
  *   .shared = &recipe_fsdp_rows, .normal = recipe_fsdp_normal

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a recipe says, each setting once: a key over the tool's default, a value over "auto", and what says a thing again
  * is named as such. */
 #include <string.h>

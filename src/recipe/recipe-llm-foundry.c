@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* YAML of llm-foundry (Composer, FSDP1). Words in ${…} name other keys of the file.
  *
  * Source: scripts/train/yamls of llm-foundry, composer/trainer/mosaic_fsdp*.py. device_train_microbatch_size is the

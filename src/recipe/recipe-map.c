@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One walk over a file's keys: each finds its row, or what its tool would make of it. */
 #include "recipe-map.h"
 

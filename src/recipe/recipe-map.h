@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Mapping tables: how one tool's keys are read. Private to this floor.
  *
  *   static const RecipeRow rows[] = {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Arguments of Megatron-LM that change no step, or cannot be predicted.
  *
  * Source: megatron/training/arguments.py of core 0.12 to 0.15. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Megatron-LM's command line: a shell script that runs pretrain_gpt.py, or its arguments as a list.
  *
  * Source: megatron/training/arguments.py of core 0.12 to 0.15, whose defaults hold where an argument is absent:

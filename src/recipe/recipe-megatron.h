@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Megatron-LM's arguments that change no step, and those that are not modelled, for its table. Private to this floor. */
 #pragma once
 

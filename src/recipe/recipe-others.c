@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Files that people will try, of tools whose recipes are known and not read: better told by name than key by key. */
 #include "recipe-map.h"
 

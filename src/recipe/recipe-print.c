@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A Recipe for people: tables, and the sections of a workload file. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How a tool's table writes its rows, and the reasons that tools share: private to this floor, for the files with a table. */
 #pragma once
 

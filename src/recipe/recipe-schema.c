@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* [parallel] recipe. */
 #include "recipe.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* torchtitan's axes: who shards, who splits matmuls, sequences and layers, and what a micro-batch is then.
  *
  *   ranks = pipeline × data_parallel_replicate × data_parallel_shard × context × tensor

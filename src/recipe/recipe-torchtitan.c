@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* torchtitan's TOML files, of 2024 to 2026 (then its settings became Python).
  *
  * Source: torchtitan/config/job_config.py and, before, config_manager.py. Its data parallelism is FSDP2, gradients reduced

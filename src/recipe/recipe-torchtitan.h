@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* torchtitan's axes of parallelism and the batch they share, which several of its keys say together. Private to this
  * floor. */
 #pragma once

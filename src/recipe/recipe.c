@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From a file to a Recipe: whose it is, then key by key. */
 #include "recipe.h"
 

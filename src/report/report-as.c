@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The lines of each tool. */
 #include "report-as.h"
 

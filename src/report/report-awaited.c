@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Times by cause and name, in the order in which names come up; of equals the first. */
 #include "report-awaited.h"
 

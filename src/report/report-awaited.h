@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which collective each cause is mostly about: of the exposed intervals of one cause, the name awaited for longest.
  *
  *   g_autoptr(ReportAwaited) awaited = report_awaited_new(rank_class);

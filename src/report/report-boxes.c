@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Tasks and exposures of a rank class to rows of boxes. */
 #include "report-boxes.h"
 

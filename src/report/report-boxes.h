@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The timeline as boxes: what a rank class ran, row by row, and why compute stood still.
  *
  *   rows   2  compute         ▇▇▇▇▇▇   ▇▇▇▇▇      kind: phase

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The largest model that fits, against the number of GPUs: what each stage of ZeRO is for.
  *
  *   parameters │          ▲ ZeRO-3

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A run of the database as events, each row once. */
 #include "report-chrome.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The layout in words, and a table of stages. */
 #include "report-classes.h"
 

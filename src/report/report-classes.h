@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Classes of ranks that do different things, a line each: the stages of a pipeline. Private to this floor. */
 #pragma once
 

@@ -1,6 +1,8 @@
+/* SPDX-License-Identifier: MIT */
 /* Runs side by side as JSON. */
 #include <string.h>
 
+#include "base-error.h"
 #include "base-json.h"
 #include "report-compare-step.h"
 #include "report-compare.h"
@@ -70,9 +72,10 @@ static void add_settings(BaseJson *json, const RunIdentity *from, const RunIdent
                 : b == to->n_settings ? -1
                                       : strcmp(from->settings[a].name, to->settings[b].name);
     const RunSetting *was = order <= 0 ? &from->settings[a++] : NULL, *is = order >= 0 ? &to->settings[b++] : NULL;
-    const RunSetting *either = order <= 0 ? &from->settings[a - 1] : &to->settings[b - 1];
+    const RunSetting *either = was != NULL ? was : is;
     if (was != NULL && is != NULL && strcmp(was->value, is->value) == 0)
       continue;
+    sim_require(either != NULL, 0, NULL, "a setting of neither side");
     base_json_list(json, either->name);
     base_json_text(json, NULL, was != NULL ? was->value : NULL);
     base_json_text(json, NULL, is != NULL ? is->value : NULL);

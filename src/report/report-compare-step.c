@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A run of the database as a step with its leaves. */
 #include "report-compare-step.h"
 

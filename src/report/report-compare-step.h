@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A step taken apart, for comparison: private to this floor. */
 #pragma once
 

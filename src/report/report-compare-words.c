@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* "B is 1.31 times faster than A; 82.4 % of the difference is …" */
 #include <string.h>
 

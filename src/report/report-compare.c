@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Runs side by side as a text. */
 #include "report-compare.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which ranks and links were played together, and what kept the others apart. */
 #include <string.h>
 

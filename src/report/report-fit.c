@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A line for each stage. */
 #include "report-fit.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A sweep's row and its axes. */
 #include "report-grid.h"
 

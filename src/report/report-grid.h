@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The newest sweep of a database as a grid: its axes, and what became of each point.
  *
  *   g_autoptr(ReportGrid) grid = report_grid_load(db, error);

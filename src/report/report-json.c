@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* JSON: the columns of table run from the table of metrics, and the objects that hang from them. */
 #include "base-json.h"
 #include "report-remedies.h"

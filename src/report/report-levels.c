@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Samples of a rank class, cut to a window and thinned. */
 #include "report-levels.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Memory over time as levels by tenant: what the memory picture is drawn from.
  *
  *   g_autoptr(GArray) levels = report_levels(&scene);     // of ReportLevel, by time

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Two columns, and what makes the difference. */
 #include "report-measured.h"
 

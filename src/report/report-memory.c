@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Memory over time: who holds it, and how near it comes to the capacity. */
 #include "report-levels.h"
 #include "report-picture.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What fits over two axes of a sweep: a cell for each pair of values, with the memory to spare or missing; a panel
  * for each combination of the other axes.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The Pareto front of two objectives: every run as a point, and those that no other beats.
  *
  *   tokens/s │        ·  ┌──● 4 nodes, ZeRO-3

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Parity: every validated row as a point, measured across, predicted up, on logarithmic axes; on the diagonal both are
  * equal. One panel for each figure that has rows, one colour and shape for each source.
  *

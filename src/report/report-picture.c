@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Files beside each other, and gnuplot run on them. */
 #include "report-picture.h"
 

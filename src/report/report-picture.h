@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One picture being made: its script and data grow as text, then gnuplot draws them.
  *
  *   g_autoptr(ReportPicture) picture = report_picture_new("a/step.svg", error);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Names and units for pictures of many runs. */
 #include "report-points.h"
 

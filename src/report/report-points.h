@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What pictures of many runs share: metrics in the units of their axes, and what tells runs apart. Private to this
  * floor.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Changes in order of what they cost. */
 #include "report-remedies.h"
 

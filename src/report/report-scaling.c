@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Scaling: what more GPUs bring. Three panels over the GPUs, a line for each cluster, framework and ZeRO stage; where
  * runs of one line share a number of GPUs, the one of most tokens per second stands.
  *

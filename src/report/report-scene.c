@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The run that a picture shows. */
 #include "report-scene.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The run that a picture shows: what its title says, whose rank class it is, which window in time.
  *
  *   g_auto(ReportScene) scene = {0};

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Stages side by side, and in a sentence each what a rung buys and what it costs. */
 #include "base-table.h"
 #include "report-text.h"

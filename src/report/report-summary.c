@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One run on one page: what was asked, and where the time goes; whether it fits and who holds the memory is told by
  * report-verdict. */
 #include "base-table.h"

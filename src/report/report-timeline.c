@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The timeline: what every stream of the slowest ranks did when, and why compute stood still. */
 #include <string.h>
 

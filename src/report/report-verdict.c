@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The verdict and the memory of the tightest class of ranks. */
 #include "report-verdict.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Does it fit, and who holds what: private to this floor, part of a run's summary. */
 #pragma once
 

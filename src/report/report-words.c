@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Rounding that adds up, and line breaks. */
 #include "report-words.h"
 

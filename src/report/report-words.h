@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Wording shared by the texts of this room: numbers for people, parts that add up, lines that wrap.
  *
  *   gint64 parts[] = {1, 1, 1}, shares[3];

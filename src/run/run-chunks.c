@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Step fidelity plays a schedule on the net: a transfer flows when its needs are met, ends, and arrives a hop later.
  *
  *   needs met ─► flow over the connection's links ─► end ─► hop ─► arrival

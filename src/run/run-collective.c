@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Collectives: members gather, then all move together and end together; one communicator plays one at a time.
  *
  *   join ─► (all members there) begun ─► latency ─► moving: one flow over the group's route ─► ended, for every member

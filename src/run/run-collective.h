@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Communicators and the collectives that their members gather for: private to this floor.
  *
  *   RunCommunicator ─┬─ RunTransfer: a collective that its members gather for

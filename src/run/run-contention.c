@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Kernels beside collectives: what these hold of a GPU, and the kernels that run there, re-timed when it changes.
  *
  *   collective        ├─── holds SMs and bandwidth ───┤

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The first steady step as a copy of the first.
  *
  *   first    load the model · wait · gather · embed · wait · …        rows that cost the host nothing and wait for nothing

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Three Reports on a line, and the line drawn on. */
 #include "run-count.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The GPU of a rank: its streams with the rows on them, and what collectives hold of it. Private to this floor. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Why a rank computes nothing: every instant of the last step without compute gets one cause.
  *
  *   compute   ████████          ██████

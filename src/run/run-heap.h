@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The memory of ranks: the ledger says who holds what, the caching allocator what the device must hold for it. Private to
  * this floor.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The host of a rank: issues rows in order, pays for each, takes and gives memory, blocks where the framework blocks.
  *
  * Hosts that go on at one instant are played by one event of the host phase, in the order in which they were woken; or,

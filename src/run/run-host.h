@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The host of a rank: where in the Program it stands, what it has paid, and what it waits for. Private to this floor. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What moves make of a heap: takes and gives as the ledger says who holds what, the caching allocator what the device must
  * hold for it, and whether it can. NCCL's buffers and the context lie beside the allocator.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One walk over the fields, which writes them or reads them: structs as they are, then what their pointers meant. */
 #include "run-pack.h"
 

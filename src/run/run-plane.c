@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Planes: laid when the first rank of a role begins a step, given up when the last has forgotten it. */
 #include <string.h>
 

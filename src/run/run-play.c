@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Setting up a run, and its loop. */
 #include "run-play.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The tables of fields, and the walk over them. */
 #include "run-record.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Steps that can differ from the one before in memory alone.
  *
  *   at rest ──► step N: rows and streams' ends, noted ──► at rest ──► step N + 1: the notes again

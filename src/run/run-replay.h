@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a rank notes of the steps it has played, to know the next without playing it. Private to this floor. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Names of verdicts, causes and tenants; the end of a Report. */
 #include "run-report.h"
 

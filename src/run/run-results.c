@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From the state of a finished run to its Report. */
 #include <math.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Heaps that ranks share: ranks of one role whose communicators have equal buffers begin with one heap, and keep it as long
  * as they make the same moves in the same order, whenever they make them.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The state of a run in play: private to this floor.
  *
  *   RunPlay ─┬─ RunTable (one per role and section)                      run-step.h

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Steps: what ranks keep of their rows, and when the run has seen enough of them. */
 #include <string.h>
 

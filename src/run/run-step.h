@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A section of a role, prepared, and one step of one rank that plays it: private to this floor.
  *
  *   RunTable (one per role and section): what is the same for every rank and step

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Preparing a section: who waits for whom, who follows whom on a stream, which collective is the how-manieth. */
 #include "run-state.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Rows on streams: a stream runs its rows in order, each when its needs have ended. */
 #include "base-error.h"
 #include "run-state.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Lines of the trace points of a run. */
 #include "run-state.h"
 

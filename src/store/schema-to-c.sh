@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # Turns schema.sql into C: each line one string literal. Usage: schema-to-c.sh schema.sql > schema.c
 set -eu
 echo 'extern const char store_schema_text[];'

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- foretrain's database: one row of `run` per simulated step, everything else hangs from it by run_id.
 --
 -- Units stand in the names: _ps is INTEGER picoseconds of simulated time, _bytes INTEGER bytes; shares are 0 to 1; money

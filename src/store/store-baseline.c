@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Tables baseline and baseline_setting. */
 #include "store-baseline.h"
 

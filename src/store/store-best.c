@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One pass over the runs, then a sort; of several objectives, a front. */
 #include "store-best.h"
 

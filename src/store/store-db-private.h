@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the files of this room share: the open database and how its errors are worded. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Opening and closing a database, and telling ours from any other file. */
 #include <fcntl.h>
 #include <sys/stat.h>

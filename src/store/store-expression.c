@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Recursive descent to a tree, checked for units as it grows; evaluated over a report or a row. */
 #include "store-expression.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A run's tables as a Report. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ATTACH, then INSERT … SELECT table by table, run_ids moved behind those that are there. */
 #include "store-merge.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The columns of table run and how each is read from a Report. */
 #include "store-metric.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Queries over table run as a whole, and over point joined to it. */
 #include "store-points.h"
 

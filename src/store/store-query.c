@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Finding a run by the name a person gives it, and reading rows as text. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One SELECT of a record's columns, and its rows set field by field. */
 #include "store-reader.h"
 

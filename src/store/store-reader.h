@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Rows of tables as records: the other direction of store-writer. Private to this floor.
  *
  *   const StoreReader reader = {db, "link", &run_record_link, "run_id = ?1 ORDER BY link_class", .id = run_id, .names = names};

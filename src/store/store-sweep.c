@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Tables sweep and point. */
 #include "store-sweep.h"
 

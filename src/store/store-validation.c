@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The table of measures, and table validation. */
 #include "store-validation.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One report into its tables, in one transaction. */
 #include <string.h>
 

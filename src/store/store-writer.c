@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The columns of every table, in the order in which they are written. */
 #include "store-writer.h"
 

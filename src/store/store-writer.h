@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Rows into tables, by statements that are prepared once per database. The first failure sticks: all that follows does
  * nothing, so that who writes need not ask after every row.
  *

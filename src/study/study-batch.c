@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The runner over points; each thread with its own cache and its own sight of the database. */
 #include "study-batch.h"
 

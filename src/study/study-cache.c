@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Shelves of machines, models and Programs, each found by the settings that decide it. */
 #include "study-cache.h"
 

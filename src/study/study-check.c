@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The files that settings name, looked at though the settings are at fault, so that all is told at once. */
 #include <string.h>
 

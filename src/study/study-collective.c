@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Settings to a communicator over the whole cluster, and calls on it. */
 #include "study-collective.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which few micro-batches are played for many. */
 #include "study-count.h"
 

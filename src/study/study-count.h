@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Counting micro-batches: a step with many is played as three with few, wherever that gives the same Report (run-count.h).
  *
  *   RunReport *report = NULL;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Doubling until it no longer fits, then bisection. */
 #include "study-fit.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Axes from text, and the mixed-radix number of a point. */
 #include "study-grid.h"
 

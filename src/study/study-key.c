@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Canonical text into a checksum. */
 #include "study-key.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The run key: SHA-256 of the canonical settings, the catalogue values used and the version of our models. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Operations of each kind of unit, timed alone. */
 #include "study-layers.h"
 

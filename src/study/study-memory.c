@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* [memory]: which allocator settings are played, and which are refused by name. */
 #include "study-memory.h"
 

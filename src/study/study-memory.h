@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The [memory] keys of a workload: settings of PyTorch's caching allocator, as PYTORCH_CUDA_ALLOC_CONF names them; and
  * what offloading to host memory asks of a cluster.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A build without MPI: alone, and it says so to a launcher that started several. */
 #include "base-error.h"
 #include "study-mpi.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Numbers of points out, results back; whoever has returned one gets the next. */
 #include "study-mpi.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a walk assumes, in words. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Settings over a study: every refusal is kept, so that a reader learns at once all that stands in a point's way. */
 #include "study-point.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reading the profile against the model, and spreading its times over a Program's rows. */
 #include "study-profile.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The layer profile as input: measured times per layer and direction, replayed instead of the model's.
  *
  *   layer,phase,time_us,flops,bytes,activation_bytes,parameters

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Another tool's recipe under a workload's settings, and what it needs of model and cluster. */
 #include "study-recipe.h"
 

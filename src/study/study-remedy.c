@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Candidates and their runs. */
 #include "study-remedy.h"
 

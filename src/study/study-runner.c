@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A ring of slots between one producer and consumer, the caller, and the workers. */
 #include "study-runner.h"
 

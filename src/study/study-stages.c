@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One step under the rungs of ZeRO, side by side. */
 #include "study-walk.h"
 

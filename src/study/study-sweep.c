@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Grid to batch to database: one writer, many points to a transaction. */
 #include "study-sweep.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Workload to trace file, trace file to Report. */
 #include "study-trace.h"
 

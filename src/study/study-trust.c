@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The interval around a step and around its memory, and what vouches for them. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One walk of the chain, from settings to a Program: private to this floor. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The chain: files to settings, model, cluster, Program, fold, run, Report. */
 #include "study.h"
 

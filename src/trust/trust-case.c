@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Features from the identity and the settings of a report. */
 #include "trust-case.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* residuals.ini by a schema, residuals.csv column by column, and margins.csv beside them. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* margins.csv column by column; which margin a run has. */
 #include "trust-margin.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Ranks within sources, then ranks among them. */
 #include "trust-span.h"
 

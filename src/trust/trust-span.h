@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From residuals to limits: between which factors of a prediction the truth is to be expected.
  *
  *   TrustResidual residuals[] = {{"a", 1.04}, {"a", 0.97}, …};

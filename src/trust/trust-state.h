@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Rows and classes of residuals: private to this floor. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Rows to classes; a case to its peers, its class and its interval. */
 #include "trust.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Each row against its own interval and against that of other sources. */
 #include "truth-interval.h"
 

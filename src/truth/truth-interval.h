@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Whether intervals hold what they say: how many measured steps lie in theirs.
  *
  *   g_autoptr(GArray) covers = truth_interval_covers(result);     // TruthCover, by source and set

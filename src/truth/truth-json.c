@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The same as JSON: flat rows, errors as shares. */
 #include "base-json.h"
 #include "report-text.h"

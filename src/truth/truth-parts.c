@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A walk along the kernels; the wait before each is shared out between it and the reductions that run meanwhile. */
 #include "truth-parts.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A step cut into forward, backward, reduction of gradients and optimizer, as timers cut it that wait for the device.
  *
  *   truth_parts(run_report_slowest(report), predicted);   // predicted[STORE_MEASURE_FORWARD] … , seconds

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A line for each figure of a row; below the worst rows, compute, exposed time by cause, and memory by tenant. */
 #include "truth-rows.h"
 

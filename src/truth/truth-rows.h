@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Single rows as text: all of them, or the worst with where their time and memory went. Appends. */
 #pragma once
 

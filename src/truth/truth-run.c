@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Rows through the runner, and what is kept of each. */
 #include "truth-run.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Rows into groups, errors into figures. Few groups: found by walking over them. */
 #include "truth-score.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The head says what each column is; ids and measures are checked before anything is run. */
 #include "truth-table.h"
 

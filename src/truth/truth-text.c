@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Tables by measure, verdicts, reasons, defaults. */
 #include "truth-text.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Hold model: N events are pending; each one played schedules itself again after a random time. The event queue beside
  * a bare 4-ary heap of 24-byte entries, which knows nothing of owners, moving or cancelling.
  *

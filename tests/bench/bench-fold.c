@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Folding a large cluster: building it, its rings, and the colours, for one communicator of all and for hybrid
  * sharding.
  *

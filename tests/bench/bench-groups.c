@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Communicators of a composed layout: tensor 8 x pipeline 16 x data 128 on 16 384 GPUs, so 2 048 tensor groups, 128
  * data groups, and a pair of neighbouring stages for each rank, way and parity: some 35 000, built and folded.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Flows on trees: what a settle costs when everything is in one component, when all flows are alike, and when every
  * transfer is alone on its links.
  *

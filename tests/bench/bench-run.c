@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Whole runs of Llama-2-7B under ZeRO-3, summary only: from settings to a report, and of that the play per step.
  *
  *   8 GPUs and 16 384 GPUs folded; with --all also every rank of 16 384, which takes a minute.

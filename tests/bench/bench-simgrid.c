@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* SimGrid under the loads of bench-net: same tree, same capacities, same flows, no latency, so that the simulated ends
  * of the two programs can be held side by side. It uses nothing of ours; it is built where SimGrid 3.32 is installed
  * (Debian: libsimgrid-dev).

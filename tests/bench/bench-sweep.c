@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Sweep throughput: a grid over Llama-2-7B (32 layers) on one core, summaries into a database, new points; then the
  * same points again, which are found by their keys.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What every speed program shares: the machine's name, a clock, and random numbers that cost next to nothing. */
 #pragma once
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Speed that slips is seen: instructions of five cases against those in instructions.csv, which no other load on the
 # machine changes. Beyond the tolerance either way fails: what became slower needs its reason in the commit, what became
 # faster must be held.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A dumb caching allocator: every question is answered by looking at all pieces. */
 #include "allocator-twin.h"
 

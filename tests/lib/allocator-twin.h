@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A dumb caching allocator to hold the real one to: one array of pieces in order of address, searched from end to end.
  *
  *   Twin twin = {policy, limit, g_array_new(FALSE, FALSE, sizeof(TwinPiece)), 0};

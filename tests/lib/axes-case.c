@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Programs over axes, and what their rows are. */
 #include "axes-case.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Programs of a small model of eight heads over axes of parallelism, and questions about their rows.
  *
  *   g_autoptr(Program) program = axes_case(7, FALSE, 8, (const char *[]){"parallel.framework=fsdp2",

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Shipped clusters for tests, built from settings as the program builds them. */
 #include "cluster.h"
 

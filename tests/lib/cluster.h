@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A shipped cluster for tests: cluster_new("dgx-h100", 2, "node.nics=4", NULL). Overrides end with NULL. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Plays the two runs of a fact and compares their metrics. */
 #include "facts.h"
 

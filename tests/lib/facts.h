@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Facts of public record as tests: run A against run B, one metric of the store's table, how far apart they must be.
  *
  *   {"stage 3 moves as much as stage 1",

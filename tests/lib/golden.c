@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Texts in files, the difference to what was found, and its acceptance. */
 #include "golden.h"
 

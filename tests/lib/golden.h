@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Expected texts that stand in files, tests/golden/NAME.txt: what the program prints, compared to the letter.
  *
  *   CU_ASSERT_TRUE(golden_holds("plan-ddp-steady", text));      // prints a diff where it does not hold

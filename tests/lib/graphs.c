@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* NCCL's graphs on a test machine, and their speeds against expected ones. */
 #include "graphs.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Graphs of the first GPUs of each node of a machine, for tests.
  *
  *   g_auto(World) world = {0};

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Communicators for tests. */
 #include "group.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A communicator for tests: NCCL without knobs, all its algorithms connected. The cluster must outlive it. */
 #pragma once
 

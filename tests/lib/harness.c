@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One CUnit suite per program: its cases, its seed, its exit status. */
 #include "harness.h"
 

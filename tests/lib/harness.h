@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What every test program shares: a main that runs one suite and fails the process when a case fails, a settable seed.
  *
  *   static void adds(void) { CU_ASSERT_EQUAL(1 + 1, 2); }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Rows of the table of measured kernels: read, predicted, summed up by quantiles. */
 #include "kernel-table.h"
 

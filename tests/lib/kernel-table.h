@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The table of measured kernels (tests/truth/kernels.csv), row by row, and what the model says of a row.
  *
  *   GArray *samples = kernel_table_load(path);             // KernelSample

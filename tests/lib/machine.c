@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Clusters from the text of a topology: written to a file, read as the program reads it. */
 #include "machine.h"
 

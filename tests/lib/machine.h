@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Clusters from the text of a topology file, for tests of machines and of what is built on them.
  *
  *   g_auto(Machine) built = {0};

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Plays a script of flows on the network and writes down every instant. */
 #include "net-play.h"
 

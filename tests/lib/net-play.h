@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Whole little networks as data: links, flows with their starts, ends and cancels, changes of capacity; played under
  * either solver, with everything that may be compared bit by bit written down.
  *

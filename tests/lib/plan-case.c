@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Programs from a few settings, and their rows condensed to nodes of a graph. */
 #include "plan-case.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Programs for tests of frameworks: a model by its shape, a recipe by settings as people write them, and a Program's
  * rows condensed to a few lines.
  *

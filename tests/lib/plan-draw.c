@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Random recipes, and sums over the rows of their Programs. */
 #include "plan-draw.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Random models and recipes, and what Programs of them send and hold: for tests of policies. */
 #pragma once
 

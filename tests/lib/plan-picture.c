@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A Program's section as text: the unit of each row, and the rows it waits for. */
 #include "plan-picture.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A section of a Program as text, one line per row: what tests of schedules compare.
  *
  *   3 unshard: all-gather parameters(layer0) <- 1     the third row, on the stream "unshard", waits for the first

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Random points of a grid. */
 #include "random-point.h"
 

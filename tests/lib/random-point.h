@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Random points of a grid, for properties that must hold at all of them.
  *
  *   static const RandomAxis axes[] = {{"parallel.zero_stage", {"0", "1", "2", "3"}}};

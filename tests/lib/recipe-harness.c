@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Recipes of a text or of a data file, and what was taken from them. */
 #include "recipe-harness.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Recipes of a text or of tests/data/recipe, and what they became, as one line. */
 #pragma once
 

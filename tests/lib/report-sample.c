@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The sample Report: two streams filled layer by layer, then the gaps told and the memory summed. */
 #include "report-sample.h"
 

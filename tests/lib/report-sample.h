@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A believable Report without a simulation: Llama-2-7B on 16 GPUs in two nodes, any ZeRO stage, two rank classes.
  *
  *   g_autoptr(RunReport) report = report_sample(3, SAMPLE_CAPACITY);

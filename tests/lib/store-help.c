@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Databases in a folder of their own, and their rows as text. */
 #include "store-help.h"
 

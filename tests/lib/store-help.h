@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Databases in tests: rows as text, single values, the dump of all; files in a folder that goes away.
  *
  *   store_help_begin();

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Small trace files, and how they replay. */
 #include "trace.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Traces for tests: small ones as text, replayed through a file. */
 #pragma once
 

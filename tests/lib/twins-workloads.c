@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Plays a shipped workload folded and rank by rank, and holds the two equal. */
 #include "twins-workloads.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Shipped workloads with and without faults, played folded and rank by rank. */
 #pragma once
 

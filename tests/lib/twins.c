@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Compares two reports field by field, and says which differs first. */
 #include "twins.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Two reports of one system, the first folded, the second with every rank played: equal in all that is a result.
  *
  *   g_autofree guint32 *classes = twins_classes(folded, gpus);       // by rank; checks `members` on the way

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # The gate holds, and it can fail: against a table in which one error is smaller than today's, one more row ran, it
 # names both and nothing else. So do the margins of peaks. usage: tests/truth/test-gate.sh FORETRAIN
 set -euo pipefail

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The flash attention sections: which GPU, from which rows, and who takes whose figures. */
 #include <math.h>
 #include <stdio.h>

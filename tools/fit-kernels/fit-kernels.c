@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Fits the kernel forms to the table of measurements and prints a catalogue file.
  *
  *   build/tools/fit-kernels matmul tests/truth/kernels.csv > topologies/catalog/kernels-matmul.ini

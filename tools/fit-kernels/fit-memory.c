@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The memory-bound sections: shares of the sustained bandwidth, measured directly. */
 #include <math.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The pattern search, its residuals and its sources: what all fits share. */
 #include "fit.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One fit: the rows it is made of, the knobs that are turned, and the search that turns them.
  *
  *   fit.rows = fit_choose(gpu, is_wanted, user);     // then knobs point into fit.matmul or fit.attention

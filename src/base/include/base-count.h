@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Whole numbers as people write them, exactly: "4096", "5e8", "4096.0", and with endings "64k", "2T" (decimal).
  *
  *   guint64 count;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Errors: bad input is a GError with a place and advice; a broken contract stops the program.
  *
  *   base_error_set_at(error, &place, "no such key; did you mean \"%s\"?", nearest);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Several errors as one, a line each: whoever reads a file or settings goes on after the first mistake.
  *
  *   BaseErrors errors = {0};

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Fields: text to a member of a struct and back, by tables. A row says what texts are taken, in which range, and what
  * they are for; the C type of the member is found by the compiler.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The one writer of JSON: every verb's --json, exported traces, texts kept in the database.
  *
  *   g_autoptr(BaseJson) json = base_json_new(text, BASE_JSON_SPREAD);

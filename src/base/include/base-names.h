@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Name tables: one array of names per enum gives to-text, from-text and "did you mean".
  *
  *   static const char *const colour_names[] = {"red", "green", NULL};

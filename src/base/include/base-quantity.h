@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Quantities: the one time type, and the one place that knows unit factors.
  *
  * Simulated time is SimTime, signed 64-bit picoseconds, rounded to nearest: 106 days fit. Rates are double bytes/s or

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Spans of simulated time: what they have in common, what they cover together, what they leave out.
  *
  *   spans    ▇▇▇▇▇   ▇▇▇            in order of start

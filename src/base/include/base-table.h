@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Text tables: columns that line up on a terminal, whatever is in them.
  *
  *   BaseTable *table = base_table_new();

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Trace points: named places in floors that play, compiled in and off unless a run asks for them.
  *
  *   const char *const net_trace_names[] = {"net.start", "net.rate", "net.end", NULL};    // by the floor's own enum

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* An array that grows at its end and is written in place: what GArray does, without a call for each element.
  *
  *   BaseVector rows = {0};

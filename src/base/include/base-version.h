@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Versions of software as one number that can be compared.
  *
  *   guint32 version;

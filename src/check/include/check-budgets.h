@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A file of budgets: what recipes must keep to.
  *
  *   [llama-13b-zero3]

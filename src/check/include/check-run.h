@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Budgets played and judged.
  *
  *   CheckOptions options = {.db = db, .study = STUDY_OPTIONS_DEFAULT};

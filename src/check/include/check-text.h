@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a check found, as each reader wants it: a table, Markdown, JUnit's XML, GitHub's annotations. All append. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What is asked of the communication library: an operation and its payload. Plain data, no times. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What NCCL builds for a communicator: per pattern the channels, their speed, and the way of each through the node; and
  * how many channels the communicator has. From the machine, by NCCL's own search over its speeds.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A communicator on a cluster: its rings over nodes and rails, and what each call costs on them.
  *
  *   CollGroup *group = coll_group_new(library, ranks, n, error);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The [nccl] keys of a workload: what people set in NCCL's environment, by the same names.
  *
  *   CollKnobs knobs;

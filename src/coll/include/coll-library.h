@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* NCCL as it is set up on a machine: the tables of a version, the knobs, and the graphs that were searched so far.
  *
  *   g_autoptr(CollLibrary) library = coll_library_new(cluster, &knobs, error);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The tuner's whole matrix, as NCCL prints it at INFO level under TUNING: latency in us and bandwidth in GB/s of every call,
  * algorithm and protocol; then what the search found.
  *

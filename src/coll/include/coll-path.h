@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A machine as NCCL sees it for one communicator: its GPUs, the switches, sockets and NICs around them, links with the
  * rates NCCL counts, and the path from every part to every GPU, NIC, socket and the NVSwitch.
  *

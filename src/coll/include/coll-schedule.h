@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A collective as single transfers with needs, as NCCL's kernels play it. Nothing here plays.
  *
  *   g_autoptr(CollSchedule) schedule = coll_schedule_new(group, &call, &plan);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What NCCL's graph search goes by, as data: topologies/catalog/nccl-search.ini, for one version of NCCL.
  *
  *   CollSearchRules rules;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* NCCL's tuning constants as data: topologies/catalog/nccl-2.NN.ini, every section with its source.
  *
  *   g_autofree char *path = coll_tuning_find("2.22.3", &exact, error);       // the table of 2.21: the nearest older

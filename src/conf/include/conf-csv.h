@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Tables as RFC 4180 has them: a head of column names, then rows of as many cells, each with its place.
  *
  *   g_autoptr(ConfCsv) csv = conf_csv_load("rows.csv", error);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Bytes of a file that people have: as they are, or unpacked where gzip packed them; other archives are named.
  *
  *   g_autoptr(GBytes) data = conf_data_load("trace.json.gz", error);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* JSON as people write it: comments (//, slash-star, #), trailing commas, a BOM and line ends of CR are taken, all else is as
  * the standard has it (conf-pull.h). Duplicate keys of one object are errors.
  *

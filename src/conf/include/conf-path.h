@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Where a named file is: beside the file that names it, in the roots of the data (conf-root.h).
  *
  *   char *path = conf_path_find("dgx-h100", ".ini", "topologies", "workloads", &place, error);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* JSON read from front to back, value by value: the one reader, for small files of people (conf-tree makes a tree of them)
  * and for traces that are too large to be held.
  *

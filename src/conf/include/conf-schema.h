@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Schema tables: what a group of keys may hold. One table reads files, checks --set and prints the reference.
  *
  *   typedef struct { guint64 layers; double bandwidth; int kind; char *gpu; } Shape;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Settings: layers of checked values over schema tables, each with its origin; higher origins win, whatever the order
  * in which they come, and of one origin the last.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* An INI text: groups, keys and values without comments, and where each stands; duplicates are refused.
  *
  * Taken: `#` and `;` comments (whole line, or after white space), CRLF, CR alone, a UTF-8 BOM, blank lines, space around `=`, a

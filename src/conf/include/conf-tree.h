@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One tree for JSON, YAML, TOML and the arguments of a shell script: each value by its path, with the place it stands at, so that who maps keys need not
  * know the syntax.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The event queue: what happens next. A 4-ary indexed heap of keys, with the events embedded in their owners; of very
  * many pending events only the next thousands are in the heap.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Fold: equal ranks become one with a count, equal communicators and links too; the smaller system plays to the same
  * report, to the picosecond and the byte.
  *

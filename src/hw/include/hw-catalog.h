@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The catalogue: what GPUs, links and platforms are, from topologies/catalog/{gpus,links,platforms,hosts,kernels-*,contention,variation}.ini of the first
  * data folder that has the file. Every section carries `source` (where its figures come from) and `trust` (measured,
  * published, derived, recalled); a section without them is refused, and so is a sustained rate above the vendor's

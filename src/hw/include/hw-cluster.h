@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A cluster: nodes of GPUs on an intra-node fabric, NICs, leaf and spine switches, as links with capacities.
  *
  *   g_autoptr(HwCluster) cluster = hw_cluster_build(settings, catalog, error);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One machine (a node): what is plugged into what. Sockets, PCI switches, GPUs and NICs in trees under the sockets, and
  * NVLinks across.
  *

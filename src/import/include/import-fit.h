@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Finds the figures of a topology that make coll's own model foretell a log's times.
  *
  *   ImportFit fit;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A measured step from a trace of PyTorch's profiler (Kineto's JSON): what the GPU computed, what it sent, what of that was
  * exposed.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A machine as another tool's file states it: devices in trees of switches under sockets, NVLinks, NICs; and what it
  * leaves open. Written as a topology.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Logs of nccl-tests (and of what ran around them) as runs of rows.
  *
  *   g_autoptr(ImportLog) log = import_log_load("all_reduce.log", error);

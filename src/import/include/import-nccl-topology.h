@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* NCCL's machine (NCCL_TOPO_DUMP_FILE, NCCL_TOPO_FILE) as ours.
  *
  *   g_autoptr(ImportMachine) machine = import_nccl_topology_load("topo.xml", error);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* An overlay file from a fit: the fitted figures as keys of a topology, and in comments where they come from, how much
  * closer they bring the model, and what of the log was not used and why.
  *

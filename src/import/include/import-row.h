@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One row of nccl-tests' table, whatever its version's columns.
  *
  *   bytes count type [redop] [root]  time algbw busbw wrong  time algbw busbw wrong

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The matrix of "nvidia-smi topo -m" as a machine.
  *
  *   g_autoptr(ImportMachine) machine = import_smi_topo_load("topo.txt", error);

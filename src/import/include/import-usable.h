@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Whether a run of nccl-tests can stand beside what is predicted: import and comparison refuse the same.
  *
  *   g_autofree char *why = import_run_refusal(run);      // "one rank alone communicates with nobody"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What an operation costs the thread that issues it.
  *
  *   SimTime t = kernel_host_time(cluster->host, &op);   // O(1)

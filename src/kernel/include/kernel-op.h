@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a device is asked to do: one operation, by kind and shape. Plain data, no times. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How long one operation takes on a device.
  *
  * Matmuls by tiles and waves (kernel-matmul.c), flash attention by blocks of queries (kernel-attention.c), all else by the

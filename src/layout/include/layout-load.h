@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The axes as a person writes them: the keys of [parallel] that lay ranks out and choose a pipeline schedule.
  *
  *   LayoutRecipe recipe;

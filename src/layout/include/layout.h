@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Axes of parallelism laid over ranks: every rank's coordinates, every group's ranks. Pure arithmetic.
  *
  * A layout is two grids over the same ranks. Dense layers: tensor, context, shard, replica, pipeline. Expert layers:
@@ -23,6 +24,7 @@
  * holds axes of one grid only. Layouts are values, nothing is freed. */
 #pragma once
 
+#include "base-error.h"
 #include <glib.h>
 
 typedef enum {
@@ -70,6 +72,7 @@ gboolean layout_split_data(Layout *layout, guint32 shard, GError **error);
 guint32 layout_data_in_node(const Layout *layout, guint32 ranks_per_node);
 
 static inline guint32 layout_coordinate(const Layout *layout, guint32 rank, LayoutAxis axis) {
+  sim_require(layout->stride[axis] > 0 && layout->degree[axis] > 0, 0, NULL, "a layout that was not laid");
   return rank / layout->stride[axis] % layout->degree[axis];
 }
 /* The rank that differs from `rank` in `axis` alone, where it has `coordinate`. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* PyTorch's caching allocator on one device, in sizes alone: what it hands out, what it keeps, what the device must hold.
  *
  *   MemPolicy policy = {0};                                  // PyTorch's defaults

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The ledger of one device: bytes by tenant, and their peak.
  *
  *   MemLedger ledger = {0};

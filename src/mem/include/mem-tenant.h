@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Who holds memory: the names under which every byte of a device is charged. */
 #pragma once
 

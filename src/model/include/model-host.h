@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What an operation, and what else a step is made of, costs the host, for those who may not see kernels or hardware.
  *
  *   program_builder_cost(builder, model_op_host(&unit->forward[i], recipe->host));

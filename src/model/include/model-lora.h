@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Low-rank adapters: of which rank, beside which linear layers.
  *
  *   ModelLora lora;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The optimizer's step on what a rank owns, as operations: Adam (or AdamW) with fp32 momenta.
  *
  *   ModelOptimizer what = {MODEL_OPTIMIZER_FUSED, .elements = shard, .element_bytes = 2, .gradient_bytes = 2, .norm = TRUE};

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How the model is trained, as far as its operations and tensors depend on it.
  *
  *   ModelRecipe recipe;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which operations a layer runs again in backward, under each way of activation checkpointing.
  *
  *   ModelRecomputed redone;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The shape of a transformer, from keys or from a Hugging Face config.json.
  *
  *   ModelShape shape = {0};

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which part of the model one rank computes: the degrees by which units are split, and how the ranks exchange what the
  * split cuts through.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Training a part of the model: what is left of a unit's backward when its parameters are frozen.
  *
  *   model_unit_train(layer, MODEL_FROZEN);      // keeps the gradients that flow through, drops those of its weights

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a model's layers are made of: one bit for each part that some families have and others have not.
  *
  *   if (model_has(traits, MODEL_GATED)) … down_proj(act(gate_proj) · up_proj) … else … down_proj(act(up_proj)) …

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A unit of the model (embedding, one layer, head) as parameters, tensors and operations, forward and backward.
  *
  *   ModelUnit *layer = model_unit_new(&shape, &recipe, micro_batch, MODEL_UNIT_LAYER);

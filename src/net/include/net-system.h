@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The network: flows that share links, max-min fair by weight.
  *
  * A flow moves a volume along a *route*: links with integer coefficients. `count` equal flows of one route are one

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* [ddp] and what follows from it. Defaults: torch/nn/parallel/distributed.py and reducer.hpp
  * (kDefaultFirstBucketBytes). */
 #include "plan-ddp.h"

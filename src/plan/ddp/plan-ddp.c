@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* framework = ddp: PyTorch's DistributedDataParallel under a plain training loop.
  *
  *   micro-batches but the last   C: forward, backward; gradients add up in .grad                      (no_sync)

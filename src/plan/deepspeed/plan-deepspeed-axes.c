@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* DeepSpeed beside other axes: what a rank's share of a layer is, which layers a stage of the pipeline holds, and how its
  * engine sends.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* DeepSpeed stages 0 to 2: gradients into buckets, and through the network.
  *
  *   stage 2, or 1 with overlap_comm   at each gradient: copy into the bucket; a gradient that does not fit reduces it first

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* DeepSpeed's engine: what stages 0 to 3 share. Private to this floor.
  *
  *   plan-deepspeed.c           setting up, micro-batches, the end of a step

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* DeepSpeed stage 3: which parameters are gathered when, and when they die.
  *
  *   enter a module   A: gather what it lacks ─ wait: C waits A (and what was gathered with it)

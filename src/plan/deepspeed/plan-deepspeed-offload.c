@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* DeepSpeed's offload: optimizer states, own gradients, and in stage 3 parameters, in host memory.
  *
  *   own slice of a bucket   a micro-batch but the last: to the host (from the second on: from the host, added, back)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* DeepSpeed's pipeline engine, around the passes and at the end of a step.
  *
  *   receive   into one buffer, copied to the micro-batch's input, which stays until its gradient is sent; forward works

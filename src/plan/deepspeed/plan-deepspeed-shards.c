@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* DeepSpeed stage 3: gradients to their shards.
  *
  *   C: B ─► gradient     R waits C, copies it into the bucket; full: interleave, divide, reduce-scatter, add to the shard

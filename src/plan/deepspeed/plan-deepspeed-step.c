@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* DeepSpeed's step: norm, optimizer on what the rank owns, and in stages 1 and 2 the gather of all parameters.
  *
  *   C: norm ─► all-reduce of one number ─► the host waits ─► C: flatten, to fp32, clip, Adam, to 16 bits ─► all-gather

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* framework = deepspeed: setting up, micro-batches, and what stages share. */
 #include "plan-deepspeed-engine.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* FSDP2 beside other axes, as torchtitan lays them: what a rank's share of a layer is, which layers a stage of the
  * pipeline holds, and what its schedules send when.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Units inside a block, which fsdp.wrap = size:N makes of its attention, its MLP or single linear layers.
  *
  *   forward     pre_forward(mlp)  pre_forward(gate) gate post_forward(gate)  …  down  post_forward(mlp)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The schema of [fsdp], and what its values mean together. */
 #include "plan-fsdp-keys.h"
 

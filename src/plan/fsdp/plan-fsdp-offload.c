@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* FSDP's CPU offload: shards of parameters, their gradients and the optimizer's states lie in pinned host memory.
  *
  *   gather       my shard from the host ─ cast ─ all-gather …

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What FSDP sets up before its first step: communicators, how large each unit's shards and buffers are, the optimizer. */
 #include "mem-tenant.h"
 #include "plan-fsdp.h"

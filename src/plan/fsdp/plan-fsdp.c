@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What both generations of FSDP do around their hooks. */
 #include "plan-fsdp.h"
 
@@ -216,8 +217,8 @@ static void gradient_norm(PlanFsdp *fsdp) {
     row = plan_fsdp_collective(fsdp, fsdp->compute, row, "all-reduce norm", fsdp->shard_slot, COLL_ALL_REDUCE,
                                sizeof(float));
   if (fsdp->tensors > 1)
-    row = plan_fsdp_collective(fsdp, fsdp->compute, row, "all-reduce norm", fsdp->tensor_slot, COLL_ALL_REDUCE,
-                               sizeof(float));
+    plan_fsdp_collective(fsdp, fsdp->compute, row, "all-reduce norm", fsdp->tensor_slot, COLL_ALL_REDUCE,
+                         sizeof(float));
   if (fsdp->piped)
     plan_walk_collective(fsdp->walk, fsdp->compute, "all-reduce norm", fsdp->pipeline_slot,
                          (CollCall){COLL_ALL_REDUCE, sizeof(float)}, PROGRAM_HINT_PIPELINE);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* PyTorch's FSDP, what its two generations share: units, communicators, the order of hooks, the optimizer's step. Private
  * to this floor.
  *

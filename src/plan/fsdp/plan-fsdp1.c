@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* framework = fsdp1: FullyShardedDataParallel, a flat parameter per unit.
  *
  *   pre-unshard   cast my shard to 16 bits ─┐ (current: the rows are not waited for again)

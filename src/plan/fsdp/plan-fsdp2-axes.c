@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* FSDP2 beside tensor and pipeline parallelism.
  *
  *   tensor     a parameter that every tensor rank holds whole (norms) is a DTensor whose gradient is a partial sum: it is

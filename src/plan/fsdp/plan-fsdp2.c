@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* framework = fsdp2: fully_shard, every parameter cut by rows.
  *
  *   copy-in      cast and copy my shard(i)     (waits for the copy-out of i−2 in forward, of i+1 in backward)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* size_based_auto_wrap_policy inside a block, by Hugging Face's modules: attention and MLP hold the linear layers, the block
  * holds both and the norms.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Units from the parts of the walk, and how they are cut. */
 #include "plan-wrap.h"
 
@@ -160,7 +161,7 @@ PlanWrap *plan_wrap_new(const PlanWalk *walk, PlanWrapKind kind, guint64 least) 
   wrap->units = g_new0(PlanWrapUnit, most);
   wrap->begun = g_new(guint32, most);
   wrap->n_parts = walk->n_units;
-  wrap->of = g_new(guint32 *, walk->n_units);
+  wrap->of = g_new0(guint32 *, walk->n_units);
   for (guint32 u = 0; u < walk->n_units; u++) {
     guint n = walk->units[u].unit->n_parameters;
     wrap->of[u] = g_new(guint32, n);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* FSDP's units: which parts of the model are gathered, freed and reduced as one.
  *
  *   PlanWrap *wrap = plan_wrap_new(walk, PLAN_WRAP_BLOCK, 0);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Activation checkpointing: what [training] activation_checkpointing says, and which layers it touches.
  *
  *   PlanCheckpointing checkpointing;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* [ddp]: PyTorch's DistributedDataParallel, and the training loop around it. Plain data. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* [deepspeed]: keys of ds_config.json's zero_optimization by their own names. Sizes are elements, as there. Plain data. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* [fsdp]: PyTorch's fully sharded data parallelism, by the names of its own arguments.
  *
  *   recipe->fsdp.wrap, recipe->fsdp.reshard …      // filled by plan_recipe_load, completed by its policy

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* [megatron]: Megatron-LM's data parallelism, distributed optimizer and pipeline, by the names of its arguments. */
 #pragma once
 

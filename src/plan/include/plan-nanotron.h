@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* [nanotron]: its parallelism section's own keys, by its names. */
 #pragma once
 

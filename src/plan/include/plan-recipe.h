@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How training is laid over ranks: batch, accumulation, recompute, framework, ZeRO stage, and the framework's own options.
  *
  *   PlanRecipe recipe;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What is trained: [training] trainable.
  *
  *   "all" · "28-31, head" · "embedding, 0-3": the embedding, the head with its norm, layers from 0 on

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From a model, a recipe and a ZeRO stage to a Program. Knows layers and collectives; never link speeds or simulated
  * time.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Parameters: all of them after the step, or by bucket in the next forward.
  *
  *   one chunk       a module's hook waits for its bucket, and dispatches the one after it in forward

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Parameters from the last to the first, closing a bucket once it is full. */
 #include "plan-megatron-layout.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Where parameters lie in Megatron-LM's gradient and parameter buffers: in order of backward, cut into buckets. Each
  * model chunk of a pipeline rank has a buffer of its own.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The keys of [megatron]. Defaults: megatron/training/arguments.py, megatron/core/model_parallel_config.py and
  * megatron/core/distributed/distributed_data_parallel_config.py. */
 #include "plan-megatron.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Gradients on their way: into the buffer, over data ranks by bucket, and what has to be summed beside.
  *
  *   no overlap         all passes ─ chunk by chunk, bucket by bucket

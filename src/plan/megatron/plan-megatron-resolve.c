@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What follows from [megatron], and what does not go together. Sources: megatron/training/arguments.py (validate_args),
  * megatron/core/model_parallel_config.py, core 0.12. */
 #include "plan-policy.h"

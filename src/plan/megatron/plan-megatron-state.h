@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the parts of framework = megatron share: a rank's buffers, communicators and bookkeeping. Private to this folder.
  *
  *   plan-megatron.c          the hooks, and setting up

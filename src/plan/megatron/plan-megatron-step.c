@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The optimizer's step: what ranks have to agree on before and after it. Source: megatron/core/optimizer/optimizer.py,
  * clip_grads.py, megatron/training/training.py (train_step). */
 #include "plan-megatron-state.h"

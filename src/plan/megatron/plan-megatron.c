@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* framework = megatron: Megatron-LM's DistributedDataParallel and distributed optimizer.
  *
  *   micro-batches but the last   C: forward, backward; matmuls of weight gradients add into one buffer (fp32)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* [nanotron], and what follows from it. Defaults: nanotron/config/parallelism_config.py, config/config.py. */
 #include "plan-axes.h"
 #include "plan-nanotron.h"

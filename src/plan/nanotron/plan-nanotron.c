@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* framework = nanotron: PyTorch's DDP whose hook accumulates in fp32, and an optimizer that may be sharded.
  *
  *   micro-batches but the last   C: forward, backward, then each 16-bit gradient is added to its fp32 one

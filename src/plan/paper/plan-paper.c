@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* framework = paper: the textbook's schedule of ZeRO.
  *
  * Units (embedding, layers, head) are visited forward then backward, micro-batch after micro-batch. Per visit v:

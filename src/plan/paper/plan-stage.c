@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The table, and the states that follow from it. */
 #include "plan-stage.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The rungs of ZeRO as rows of a table: what is sharded, which collective when, when gathered copies die.
  *
  *   stage  sharded                             gradients                       parameters

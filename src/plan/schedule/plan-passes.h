@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the schedules share while they write passes. Private to this folder. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The interleaved schedule: several chunks per rank, each played for a group of micro-batches in turn.
  *
  *   p = 2, 2 chunks, m = 4, group 2; a rank's forwards, chunk:micro-batch:  0:0 0:1 1:0 1:1  0:2 0:3 1:2 1:3

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Schedules of one chunk per rank with backward in one pass: single, gpipe, 1f1b. */
 #include "plan-passes.h"
 

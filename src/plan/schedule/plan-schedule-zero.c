@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Zero-bubble schedules: backward of inputs (I) as soon as it can, backward of weights (W) where nothing else can be
  * done (Qi et al., arXiv 2401.10241). */
 #include "plan-passes.h"

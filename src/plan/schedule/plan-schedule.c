@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The table of schedules, and where chunks stand in the model. */
 #include "plan-schedule.h"
 #include "base-error.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The order in which a pipeline rank plays its passes: pure functions of schedule, stages and micro-batches.
  *
  * A rank holds `chunks` runs of layers; chunk c of rank r is stage c·p + r of the model (loop), or under zbv stage r

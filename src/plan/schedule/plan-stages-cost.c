@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Spreads by weight: nanotron's thresholds, DeepSpeed's partitions. */
 #include <string.h>
 

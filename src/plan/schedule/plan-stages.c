@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Spreads by counting layers: Megatron-Core, torchtitan, a list. */
 #include "plan-stages.h"
 #include "base-error.h"

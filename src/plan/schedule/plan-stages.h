@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which units each pipeline stage holds, as each framework spreads them. Pure functions.
  *
  * Units of a model with L layers: 0 the embedding, 1 to L the layers, L + 1 the head (last norm, output, loss). A

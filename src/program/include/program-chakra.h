@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One rank's steady step as an MLCommons Chakra execution trace, which ASTRA-sim and others play.
  *
  *   g_autoptr(GByteArray) bytes = g_byte_array_new();

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Rank lists as text: "0-16383", "0,4,9-12", "0-56:8" (every eighth).
  *
  *   g_autofree char *text = program_ranks_format(ranks, n);

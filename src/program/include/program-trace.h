@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Trace files (`*.trace.csv`): a Program as text that people read, compare line by line, edit and play.
  *
  *   # foretrain_trace = 1                       the head: key = value, a line each

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The Program: what every rank's host issues, as rows. It holds all that a run needs but the hardware.
  *
  * A Program is a list of *roles* (one per distinct behaviour), a map from rank to role, and *communicators* as rank

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Other tools' recipe files to our settings, key by key: ds_config.json, accelerate and Trainer files, torchtitan's TOML,
  * llm-foundry's and axolotl's YAML, Megatron-LM's command line as a script or list of arguments.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A step in the words of other tools' logs, so that what reads these reads a prediction too.
  *
  *   report_as(report, REPORT_AS_TORCHTITAN, text);

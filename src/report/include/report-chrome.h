@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The timeline of a run for Perfetto (ui.perfetto.dev) and chrome://tracing: the Trace Event Format's JSON.
  *
  *   report_chrome(db, run_id, text, error);

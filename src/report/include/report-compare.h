@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Why steps differ: runs of one database side by side, and the differences to the first of them.
  *
  *   gint64 ids[] = {12, 13};

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How far a setting goes, stage by stage: for people, and as JSON.
  *
  *   report_fit(&fits, text); */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A run beside a step that was measured: where the prediction and a profiler's timeline differ.
  *
  *   ReportMeasured trace = {.file = "rank0.json", .step = …};

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What would make a run fit, and what each change costs.
  *
  *   report_remedies(report, remedies, text);          // after a summary that says OUT OF MEMORY */

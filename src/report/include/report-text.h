@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What people read: a run's summary, stages side by side, JSON.
  *
  *   g_autoptr(GString) text = g_string_new(NULL);

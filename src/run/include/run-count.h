@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Micro-batches that are alike are counted: the Report of a step with many from the Reports of three with few.
  *
  *   played     0 1 2 3      0 1 2 2'3      0 1 2 2'2"3        each a body of micro-batches longer than the one before

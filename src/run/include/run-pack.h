@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A Report without its timeline as bytes, for another process of the same program.
  *
  *   g_autoptr(GByteArray) bytes = g_byte_array_new();

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Plays a Program on the clock: streams, host order, communicators, memory.
  *
  *   RunSystem system = {program, gpu, links, n_links, groups, speeds};

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The structs of a Report, described field by field: what reads, writes, packs, prints and compares them walks these
  * tables.
  *

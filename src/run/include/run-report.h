@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The Report: everything one run found, in plain data that needs no other room to read.
  *
  * `study` fills the identity (what was asked), `run` the results (what came of it), `store` writes both. Times are of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Accepted baselines: what a budget's metrics were, and the recipe that gave them.
  *
  *   g_autoptr(GArray) values = store_db_baselines(db, "llama-13b-zero3", error);      // StoreBaseline

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The best of the runs in a database: the first by one objective, the Pareto front of several.
  *
  *   StoreObjective cheapest = {store_metric_find("price_to_train"), FALSE};

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The database: Reports in SQLite, one transaction a run.
  *
  *   g_autoptr(StoreDb) db = store_db_open("foretrain.db", error);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Another database into this one: its runs with all that hangs from them, its sweeps' points. A run whose key is here already
  * is not taken again, so merging twice changes nothing.
  *

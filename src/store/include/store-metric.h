@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The one table of metrics: what a run is judged by. JSON, best, check, fit, compare, validate and plots read it here.
  *
  *   const StoreMetric *metric = store_metric_find("step");   // column step_ps, unit time, less is better

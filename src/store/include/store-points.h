@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Many runs at once: columns of all, the newest sweep, what became of its points.
  *
  *   StoreSweepFound sweep;

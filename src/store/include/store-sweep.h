@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Sweeps and their points in the database.
  *
  *   gint64 sweep_id;

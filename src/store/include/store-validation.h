@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Predicted against measured: the figures that a validation table may hold, and its rows in the database.
  *
  *   const StoreMeasure *measure = &store_measures[STORE_MEASURE_STEP_TIME];     // "step_time_s"

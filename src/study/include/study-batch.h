@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A batch: points without end, played on all cores unless the database has them already, delivered in their order. Sweeps
  * and budgets are batches; neither order, nor resuming, nor threads are theirs to think of.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What points share: the catalogue, and the machines and models that were built so far. Each thread has its own.
  *
  *   g_autoptr(StudyCache) cache = study_cache_new();

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Collectives by themselves: what one call takes on a whole cluster, as nccl-tests would measure it.
  *
  *   g_autoptr(StudyCollective) collective = study_collective_new();

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How far one setting goes before memory runs out, per ZeRO stage, by doubling and bisection.
  *
  *   StudyFits fits;

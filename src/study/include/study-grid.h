@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A grid: every combination of the values of some settings, the last axis running fastest.
  *
  *   g_autoptr(StudyGrid) grid = study_grid_new();

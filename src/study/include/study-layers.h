@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The operations of a workload, unit by unit and direction by direction, with their time on its GPU.
  *
  *   g_autoptr(StudyLayers) layers = study_layers(study, error);

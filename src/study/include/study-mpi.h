@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A batch over the processes of an MPI job: one hands out points and takes delivery, the others play them.
  *
  *   process 0:  next ─► hand out ─┬─► process 1: play ─┐

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A point: settings that are laid over a study, and what came of them. Sweeps, bisections, budgets and validations are
  * lists of points; what an axis means is theirs to know.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Another tool's recipe, explained, and as a workload file.
  *
  *   g_autoptr(GString) text = g_string_new(NULL);

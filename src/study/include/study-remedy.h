@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What would make a run fit: single changes tried one by one, each with what it costs.
  *
  *   g_autoptr(GPtrArray) remedies = study_remedies(study, report, &options);      // of StudyRemedy

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The runner: many items on all cores, delivered one by one in their order by whoever called. It knows neither what an
  * item is nor what is done to it.
  *

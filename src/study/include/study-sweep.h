@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A sweep: a grid over one workload, into the database.
  *
  *   StudySweep sweep = {.base = study, .grid = grid, .database = "foretrain.db", .options = options};

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Trace files: the Program of a workload as text, and a Report of such a text.
  *
  *   study_trace(study, text, error);                                  // what `foretrain trace` writes

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A study: settings to Reports. The only room that walks the whole chain from files to results.
  *
  *   g_autoptr(Study) study = study_open("workloads/llama2-7b.ini", error);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a run is like: the features by which it is compared with runs that somebody measured.
  *
  *   TrustCase one;

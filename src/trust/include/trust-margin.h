@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How far off peaks of reserved memory were, by framework and kind of run: margins.csv.
  *
  *   framework,kind,low,high,rows,sources,source

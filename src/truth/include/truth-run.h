@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Every row of validation tables, played: what was predicted beside what was measured.
  *
  *   TruthOptions options = {.base = study_new("validation"), .study = STUDY_OPTIONS_DEFAULT};

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How far off predictions are: by source and set, by measure.
  *
  *   g_autoptr(GArray) groups = truth_score_groups(result);          // TruthGroup

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A validation table: what somebody measured, and the settings under which they did.
  *
  *   id,source,set,note,parallel.zero_stage,…,measured.step_time_s

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A validation as people and programs read it. Appends.
  *
  *   truth_text(result, &(TruthShow){.worst = 5}, text);

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: MIT
 # A decoder of 32 layers on two machines: tensor 4, pipeline 2 in two chunks each, the rest data parallel
 set -e
 export CUDA_DEVICE_MAX_CONNECTIONS=1
