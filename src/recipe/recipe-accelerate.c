@@ -6,7 +6,6 @@
  * ds_config.json, which is then read as if it stood here. */
 #include <string.h>
 
-#include "conf-path.h"
 #include "recipe-fsdp.h"
 #include "recipe-rows.h"
 
@@ -49,22 +48,6 @@ static gboolean take_device(RecipeReading *reading, const RecipeRow *row, const 
     return TRUE;
   }
   return recipe_give(reading, node, row->setting, off ? "no" : device, NULL, error);
-}
-
-/* A ds_config.json beside this file, or where its name says. */
-static gboolean take_file(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
-  (void)row;
-  g_autofree char *beside = g_path_get_dirname(conf_tree_file(reading->tree));
-  BasePlace place = {conf_tree_file(reading->tree), node->line, node->column, node->path};
-  g_autofree char *path = conf_path_find(node->text != NULL ? node->text : "", NULL, "", beside, &place, error);
-  if (path == NULL)
-    return FALSE;
-  g_autoptr(ConfTree) tree = conf_tree_load(path, error);
-  if (tree == NULL)
-    return FALSE;
-  BaseErrors errors = {0};
-  recipe_read(reading->recipe, tree, &recipe_deepspeed, &errors);
-  return base_errors_end(&errors, error);
 }
 
 /* TorchDynamo's backend. */
@@ -134,7 +117,7 @@ static const RecipeRow rows[] = {
     SAFE("tpu_use_cluster", TPU),
     SAFE("tpu_use_sudo", TPU),
 
-    TAKE(DS "deepspeed_config_file", NULL, take_file, NULL),
+    TAKE(DS "deepspeed_config_file", NULL, recipe_take_deepspeed, NULL),
     TAKE(DS "zero_stage", "parallel.zero_stage", recipe_take_count, NULL),
     TAKE(DS "gradient_accumulation_steps", "training.gradient_accumulation", recipe_take_batch,
          "micro-batches per step"),

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "recipe-fsdp.h"
+#include "recipe-lora.h"
 #include "recipe-rows.h"
+#include "recipe-trainer.h"
 
 static gboolean take_precision(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
   gboolean on;
@@ -33,7 +35,39 @@ static gboolean take_flash(RecipeReading *reading, const RecipeRow *row, const C
          (!on || recipe_give(reading, node, row->setting, "flash", NULL, error));
 }
 
-#define MODEL "the model is the workload's [model]: name its config.json there"
+/* Plugins that change a step are those of kernels; Liger's says by keys of its own which. */
+static gboolean take_plugins(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
+  (void)row;
+  for (guint i = 0;; i++) {
+    g_autofree char *path = g_strdup_printf("%s.%u", node->path, i);
+    const ConfTreeNode *plugin = conf_tree_find(reading->tree, path);
+    if (plugin == NULL)
+      return TRUE;
+    const char *dot = plugin->text != NULL ? strrchr(plugin->text, '.') : NULL;
+    const char *name = dot != NULL ? dot + 1 : "";
+    if (strcmp(name, "CutCrossEntropyPlugin") == 0)
+      return conf_tree_fail(reading->tree, node, error,
+                            "is not modelled: Cut Cross Entropy, a loss that never holds the logits; leave it out");
+    if (strcmp(name, "LigerPlugin") != 0 && strcmp(name, "SwanLabPlugin") != 0)
+      return conf_tree_fail(reading->tree, node, error, "\"%s\" is not modelled; LigerPlugin is",
+                            plugin->text != NULL ? plugin->text : "");
+  }
+}
+
+static gboolean take_packing(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
+  gboolean on;
+  (void)row;
+  if (!conf_tree_flag(reading->tree, node, &on, error))
+    return FALSE;
+  recipe_leave(reading, node,
+               on ? "sequences are full; attention is over each whole one, an upper bound: packed samples do not see "
+                    "each other"
+                  : "every sequence is taken to be as long as sequence_len, an upper bound");
+  return TRUE;
+}
+
+#define ADAPTERS "of adapters, which adapter switches on"
+#define MODEL    "the model is the workload's [model]: name its config.json there"
 
 static const RecipeRow rows[] = {
     TAKE("sequence_len", "training.sequence_length", recipe_take_count, "tokens"),
@@ -48,6 +82,11 @@ static const RecipeRow rows[] = {
     REFUSE("activation_offloading", "false", "activations in host memory; set it to false"),
     TAKE("attn_implementation", "training.attention", take_attention, NULL),
     TAKE("flash_attention", "training.attention", take_flash, NULL),
+    REFUSE("xformers_attention", "false", "xformers' attention; flash attention, sdpa and eager are"),
+    REFUSE("flex_attention", "false", "flex attention; flash attention, sdpa and eager are"),
+    REFUSE("flash_optimum", "false", "BetterTransformer"),
+    TAKE("float16", "fp16", take_precision, NULL),
+    TAKE("bfloat16", "bf16", take_precision, NULL),
     TAKE("sdp_attention", "training.attention", take_flash, NULL),
     TAKE("torch_compile", "training.compile", recipe_take_flag, NULL),
     TAKE("fsdp_version", NULL, recipe_take_later, NULL),
@@ -57,23 +96,45 @@ static const RecipeRow rows[] = {
     TAKE("tensor_parallel_size", "parallel.tensor", recipe_take_count, NULL),
     TAKE("context_parallel_size", "parallel.context", recipe_take_count, NULL),
     TAKE("sequence_parallel_degree", "parallel.context", recipe_take_count, NULL),
-    REFUSE("deepspeed", "none", "a DeepSpeed file below axolotl's; name that file itself as the recipe"),
-    REFUSE(
-        "adapter", "none",
-        "adapters by axolotl's keys; leave it out, and for LoRA write training.trainable = lora:R into the workload"),
+    TAKE("deepspeed", NULL, recipe_take_deepspeed, NULL),
+    REFUSE("adapter", "none|lora", "qlora, whose weights are kept in 4 bits; lora is"),
     REFUSE("load_in_4bit", "false", "weights that are kept in 4 bits"),
     REFUSE("load_in_8bit", "false", "weights that are kept in 8 bits"),
-    SAFE("lora_r", "of adapters, which adapter switches on"),
-    SAFE("lora_alpha", "of adapters, which adapter switches on"),
-    SAFE("lora_dropout", "of adapters, which adapter switches on"),
-    SAFE("lora_target_linear", "of adapters, which adapter switches on"),
-    SAFE("lora_target_modules", "of adapters, which adapter switches on"),
-    SAFE("lora_model_dir", "of adapters, which adapter switches on"),
-    REFUSE("plugins.*", NULL, "plugins that replace kernels, such as Cut Cross Entropy; leave them out"),
+    REFUSE("gptq", "false", "weights that are kept in 4 bits"),
+    REFUSE("qat.*", NULL, "training of weights that are to be quantized"),
+    TAKE("lora_r", NULL, recipe_take_later, NULL),
+    TAKE("lora_target_linear", NULL, recipe_take_later, NULL),
+    TAKE("lora_target_modules", NULL, recipe_take_later, NULL),
+    SAFE("lora_alpha", ADAPTERS),
+    SAFE("lora_dropout", ADAPTERS),
+    SAFE("lora_fan_in_fan_out", ADAPTERS),
+    SAFE("lora_model_dir", ADAPTERS),
+    REFUSE("lora_target_parameters.*", NULL, "adapters of experts"),
+    REFUSE("lora_modules_to_save.*", NULL, "layers that are trained beside adapters"),
+    REFUSE("lora_mlp_kernel", "false", "adapters by fused kernels; set it to false"),
+    REFUSE("lora_qkv_kernel", "false", "adapters by fused kernels; set it to false"),
+    REFUSE("lora_o_kernel", "false", "adapters by fused kernels; set it to false"),
+    REFUSE("peft.*", NULL, "other keys of peft"),
+    REFUSE("unfrozen_parameters.*", NULL, "a part of the model that is trained; write training.trainable"),
+    REFUSE("rl", "none", "reinforcement learning and preferences, which run several models"),
+    REFUSE("reward_model", "false", "a reward model"),
+    TAKE("plugins.*", NULL, take_plugins, NULL),
+    TAKE("liger_rope", NULL, recipe_take_later, NULL),
+    TAKE("liger_rms_norm", NULL, recipe_take_later, NULL),
+    TAKE("liger_glu_activation", NULL, recipe_take_later, NULL),
+    TAKE("liger_layer_norm", NULL, recipe_take_later, NULL),
+    TAKE("liger_cross_entropy", NULL, recipe_take_later, NULL),
+    REFUSE("liger_fused_linear_cross_entropy", "false", "a loss that never holds all logits; set it to false"),
+    REFUSE("cut_cross_entropy", "false", "a loss that never holds the logits; set it to false"),
+    REFUSE("flash_attn_cross_entropy", "false", "flash-attn's loss; set it to false, and say training.loss = fused"),
+    REFUSE("flash_attn_fuse_mlp", "false", "a fused MLP"),
     REFUSE("use_kernels", "false", "kernels from the Hub"),
-    REFUSE("sample_packing", "false",
-           "samples packed into a sequence that do not see each other; set it to false: attention over whole "
-           "sequences takes longer"),
+    REFUSE("use_scattermoe", "false", "kernels of experts"),
+    REFUSE("use_sonicmoe", "false", "kernels of experts"),
+    REFUSE("quantize_moe_experts", "false", "experts that are kept in fewer bits"),
+    REFUSE("resize_token_embeddings_to_32x", "false", "a vocabulary that grows; set it to false"),
+    REFUSE("torch_compile_mode", "default", "CUDA graphs and tuned matmuls; say default"),
+    TAKE("sample_packing", NULL, take_packing, NULL),
     SAFE("pad_to_sequence_len", "every sequence is as long as sequence_len"),
     SAFE("base_model", MODEL),
     SAFE("model_type", MODEL),
@@ -109,21 +170,79 @@ static const RecipeRow rows[] = {
     SAFE("warmup_steps", LEARNING),
     SAFE("num_epochs", LEARNING),
     SAFE("max_steps", LEARNING),
+    SAFE("chat_template", DATA),
+    SAFE("chat_template_jinja", DATA),
+    SAFE("train_on_inputs", DATA),
+    SAFE("shuffle_merged_datasets", DATA),
+    SAFE("pretraining_dataset.*", DATA),
+    SAFE("test_datasets.*", DATA),
+    SAFE("skip_prepare_dataset", DATA),
+    SAFE("max_packed_sequence_len", DATA),
+    SAFE("tokenizer_use_mistral_common", DATA),
+    SAFE("tokenizer_config", DATA),
+    SAFE("processor_type", DATA),
+    SAFE("tokens.*", "a few rows of the embedding more"),
+    SAFE("dataset_processes", DATA),
+    SAFE("push_dataset_to_hub", LOADING),
+    SAFE("torchdistx_path", LOADING),
+    SAFE("eval_sample_packing", EVAL),
+    SAFE("eval_batch_size", EVAL),
+    SAFE("eval_table_size", EVAL),
+    SAFE("eval_max_new_tokens", EVAL),
+    SAFE("early_stopping_patience", EVAL),
+    SAFE("strict", "a check"),
+    SAFE("trust_remote_code", MODEL),
+    SAFE("base_model_config", MODEL),
+    SAFE("model_config.*", MODEL),
+    SAFE("loss_watchdog_threshold", LOGGING),
+    SAFE("loss_watchdog_patience", LOGGING),
+    SAFE("debug", LOGGING),
+    SAFE("wandb_run_id", LOGGING),
+    SAFE("use_tensorboard", LOGGING),
+    SAFE("use_swanlab", LOGGING),
+    SAFE("swanlab_project", LOGGING),
+    SAFE("swanlab_experiment_name", LOGGING),
+    SAFE("swanlab_description", LOGGING),
+    SAFE("swanlab_mode", LOGGING),
+    SAFE("swanlab_log_completions", LOGGING),
+    SAFE("adam_beta3", LEARNING),
+    SAFE("eta_min", LEARNING),
+    SAFE("cosine_min_lr_ratio", LEARNING),
+    SAFE("cosine_constant_lr_ratio", LEARNING),
 };
 
-static gboolean finish(RecipeReading *reading, GError **error) {
-  gboolean sharded =
-      conf_tree_given(reading->tree, "fsdp") != NULL || conf_tree_given(reading->tree, "fsdp_config") != NULL;
-  if (!recipe_give(reading, NULL, "training.gradient_clipping", "1", "the Trainer's default", error))
+/* Liger's kernels, each switched on by itself. Source: axolotl/integrations/liger/args.py. */
+static gboolean give_liger(RecipeReading *reading, GError **error) {
+  gboolean norms = recipe_is_true(reading, "liger_rms_norm") || recipe_is_true(reading, "liger_layer_norm"),
+           rope = recipe_is_true(reading, "liger_rope"), glu = recipe_is_true(reading, "liger_glu_activation");
+  const ConfTreeNode *node = conf_tree_given(reading->tree, "plugins");
+  if (node == NULL)
+    return TRUE;
+  if (recipe_is_true(reading, "liger_cross_entropy") &&
+      !recipe_give(reading, node, "training.loss", "fused", "liger_cross_entropy", error))
     return FALSE;
-  return sharded ? recipe_fsdp_finish(reading, "none", "none", error)
-                 : recipe_give(reading, NULL, "parallel.framework", "ddp", "no fsdp, no deepspeed", error);
+  return !norms || !rope ||
+         recipe_give(reading, node, "training.fused_kernels", glu ? "yes" : "norms", "Liger's kernels", error);
+}
+
+/* bf16 is "auto" where nothing is said: the workload's, as all GPUs since 2020 have it. */
+static gboolean give_precision(RecipeReading *reading, GError **error) {
+  g_autofree char *bf16 = recipe_text(reading, "bf16");
+  return strcmp(bf16, "false") != 0 ||
+         recipe_give(reading, NULL, "training.precision", "fp32", "neither bf16 nor fp16 is on", error);
+}
+
+static gboolean finish(RecipeReading *reading, GError **error) {
+  g_autofree char *adapter = recipe_text(reading, "adapter");
+  const RecipeLora lora = {"lora_r", 8, "lora_target_modules", "lora_target_linear"};
+  return (strcmp(adapter, "lora") != 0 || recipe_give_lora(reading, &lora, error)) && give_liger(reading, error) &&
+         give_precision(reading, error) && recipe_trainer_finish(reading, error);
 }
 
 static const char *const marks[] = {"base_model", NULL};
 const RecipeTable recipe_axolotl = {.tool = "axolotl",
                                     .marks = marks,
                                     .rows = {rows, G_N_ELEMENTS(rows)},
-                                    .shared = &recipe_fsdp_rows,
+                                    .shared = &recipe_trainer_rows,
                                     .normal = recipe_fsdp_normal,
                                     .finish = finish};

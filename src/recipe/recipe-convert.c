@@ -73,8 +73,10 @@ gboolean recipe_take_batch(RecipeReading *reading, const RecipeRow *row, const C
 
 /* "auto" is what the Trainer fills in, 1.0 where its user says nothing. */
 gboolean recipe_take_clipping(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
-  if (recipe_is_auto(node))
-    return recipe_give(reading, node, row->setting, "1", "auto: the Trainer's default", error);
+  if (recipe_is_auto(node)) {
+    recipe_give_auto(reading, node, row->setting, "1", "auto: the Trainer's default");
+    return TRUE;
+  }
   g_autofree char *shown = conf_tree_shown(node);
   if (node->text == NULL || node->kind == CONF_TREE_FLAG)
     return conf_tree_fail(reading->tree, node, error, "expected a number, found %s", shown);

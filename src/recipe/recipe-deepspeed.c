@@ -5,7 +5,10 @@
  * zero/offload_config.py; of "auto": transformers/integrations/deepspeed.py. Sizes of zero_optimization are elements. */
 #include <string.h>
 
+#include "conf-path.h"
 #include "recipe-rows.h"
+
+#define FOLDERS_UP 4 /* from the recipe's on, in which a file that it names is looked for */
 
 #define ZERO "zero_optimization."
 
@@ -362,9 +365,10 @@ static gboolean give_precision(RecipeReading *reading, GError **error) {
       recipe_leave(reading, node, "is off");
   }
   gboolean half_alone = automatic != NULL && strcmp(automatic->path, "fp16.enabled") == 0;
-  if (half_alone && !given && conf_tree_given(reading->tree, "bf16.enabled") == NULL)
-    return recipe_give(reading, automatic, "training.precision", "fp16", "auto, and no bf16 block to be on instead",
-                       error);
+  if (half_alone && !given && conf_tree_given(reading->tree, "bf16.enabled") == NULL) {
+    recipe_give_auto(reading, automatic, "training.precision", "fp16", "auto, and no bf16 block to be on instead");
+    return TRUE;
+  }
   if (automatic != NULL && !given)
     recipe_give_rule(reading, automatic, "training.precision", &(RecipeWait){RECIPE_RULE_WORKLOAD},
                      "auto: the workload's");
@@ -406,3 +410,36 @@ const RecipeTable recipe_deepspeed = {.tool = "DeepSpeed",
                                       .normal = normal,
                                       .unknown = unknown,
                                       .finish = finish};
+
+/* Beside the file, or where the tool was started: a folder above it. Caller frees; NULL: nowhere. */
+static char *find_file(const char *name, const char *file) {
+  g_autofree char *folder = g_path_get_dirname(file);
+  for (int up = 0; up < FOLDERS_UP; up++) {
+    g_autofree char *path = g_build_filename(folder, name, NULL);
+    if (g_file_test(path, G_FILE_TEST_IS_REGULAR))
+      return g_steal_pointer(&path);
+    char *above = g_path_get_dirname(folder);
+    g_free(folder);
+    folder = above;
+  }
+  return NULL;
+}
+
+gboolean recipe_take_deepspeed(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
+  (void)row;
+  if (node->text == NULL)
+    return conf_tree_fail(reading->tree, node, error,
+                          "expected the name of a ds_config.json; write the block into one");
+  if (g_ascii_strcasecmp(node->text, "none") == 0)
+    return TRUE;
+  const char *file = conf_tree_file(reading->tree);
+  g_autofree char *beside = g_path_get_dirname(file), *above = find_file(node->text, file);
+  BasePlace place = {file, node->line, node->column, node->path};
+  g_autofree char *path = above != NULL ? g_strdup(above) : conf_path_find(node->text, NULL, "", beside, &place, error);
+  g_autoptr(ConfTree) tree = path != NULL ? conf_tree_load(path, error) : NULL;
+  if (tree == NULL)
+    return FALSE;
+  BaseErrors errors = {0};
+  recipe_read(reading->recipe, tree, &recipe_deepspeed, &errors);
+  return base_errors_end(&errors, error);
+}

@@ -65,7 +65,9 @@ static void replace(RecipeReading *reading, RecipeTaken *taken, const ConfTreeNo
 }
 
 static void leave_again(RecipeReading *reading, const ConfTreeNode *node, const RecipeTaken *taken) {
-  g_autofree char *reason = g_strdup_printf("says what %s says (line %u)", taken->key, taken->line);
+  g_autofree char *reason = recipe_is_auto(node)
+                                ? g_strdup_printf("auto: %s says it", taken->key)
+                                : g_strdup_printf("says what %s says (line %u)", taken->key, taken->line);
   if (strcmp(node->path, taken->key) != 0)
     recipe_leave(reading, node, reason);
 }
@@ -92,6 +94,15 @@ void recipe_give_rule(RecipeReading *reading, const ConfTreeNode *node, const ch
   const RecipeTaken *taken = find_taken(reading, setting);
   if (taken == NULL)
     add(reading, node, setting, NULL, remark, wait);
+  else
+    leave_again(reading, node, taken);
+}
+
+void recipe_give_auto(RecipeReading *reading, const ConfTreeNode *node, const char *setting, const char *value,
+                      const char *remark) {
+  const RecipeTaken *taken = find_taken(reading, setting);
+  if (taken == NULL)
+    add(reading, node, setting, value, remark, &(RecipeWait){RECIPE_RULE_WORKLOAD});
   else
     leave_again(reading, node, taken);
 }

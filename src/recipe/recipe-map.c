@@ -18,7 +18,10 @@ static const RecipeRow *row_at(const RecipeTable *table, gsize index) {
   if (index < table->rows.n_rows)
     return &table->rows.rows[index];
   index -= table->rows.n_rows;
-  return table->shared != NULL && index < table->shared->n_rows ? &table->shared->rows[index] : NULL;
+  const RecipeRows *rows = table->shared;
+  for (; rows != NULL && index >= rows->n_rows; rows = rows->more)
+    index -= rows->n_rows;
+  return rows != NULL ? &rows->rows[index] : NULL;
 }
 
 /* The exact row, else the ".*" that says most of the path. */

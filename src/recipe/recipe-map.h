@@ -31,9 +31,10 @@ struct RecipeRow {
   const char *remark;    /* TAKE: unit or reading; SAFE: why; REFUSE: what is not modelled, and what to do */
 };
 
-typedef struct {
+typedef struct RecipeRows {
   const RecipeRow *rows;
   gsize n_rows;
+  const struct RecipeRows *more; /* searched after these; NULL: none */
 } RecipeRows;
 
 typedef struct {
@@ -55,7 +56,7 @@ struct RecipeReading {
 };
 
 extern const RecipeTable recipe_deepspeed, recipe_accelerate, recipe_trainer, recipe_torchtitan, recipe_llm_foundry,
-    recipe_axolotl, recipe_megatron, recipe_neox, recipe_torchtune;
+    recipe_axolotl, recipe_llama_factory, recipe_trl, recipe_megatron, recipe_neox, recipe_torchtune;
 extern const RecipeRows recipe_fsdp_rows; /* below "fsdp_config.", of accelerate, Trainer and axolotl */
 
 /* Reads every key of a tree by its table into `recipe`; adds what is wrong with each, as recipe_load says. */
@@ -66,6 +67,9 @@ void recipe_read(Recipe *recipe, const ConfTree *tree, const RecipeTable *table,
 gboolean recipe_give(RecipeReading *reading, const ConfTreeNode *node, const char *setting, const char *value,
                      const char *remark, GError **error);
 void recipe_give_rule(RecipeReading *reading, const ConfTreeNode *node, const char *setting, const RecipeWait *wait,
+                      const char *remark);
+/* A value that any key overrules: what "auto" is where nobody says more. */
+void recipe_give_auto(RecipeReading *reading, const ConfTreeNode *node, const char *setting, const char *value,
                       const char *remark);
 void recipe_leave(RecipeReading *reading, const ConfTreeNode *node, const char *reason);
 /* Whether a setting is noted so far, with that value (NULL: any). */
@@ -100,5 +104,7 @@ gboolean recipe_take_checkpointing(RecipeReading *, const RecipeRow *, const Con
 /* The dtype's name to ours: bfloat16, amp_bf16, fp16, float32, no, … */
 gboolean recipe_take_precision(RecipeReading *, const RecipeRow *, const ConfTreeNode *, GError **error);
 gboolean recipe_take_sharding(RecipeReading *, const RecipeRow *, const ConfTreeNode *, GError **error);
+/* The name of a ds_config.json, beside the file or above it, which is read as if it stood here. */
+gboolean recipe_take_deepspeed(RecipeReading *, const RecipeRow *, const ConfTreeNode *, GError **error);
 /* Read by `finish`, or beside another key. */
 gboolean recipe_take_later(RecipeReading *, const RecipeRow *, const ConfTreeNode *, GError **error);

@@ -15,4 +15,5 @@ static const char *const torchtune_marks[] = {"model._component_", "tokenizer._c
 const RecipeTable recipe_torchtune = {
     .tool = "torchtune",
     .marks = torchtune_marks,
-    .refused = "its values are names of Python classes; write a workload with framework = fsdp2"};
+    .refused = "its values are names of Python classes, and its dtype = bf16 keeps parameters and optimizer in 16 bits "
+               "alone, which is not modelled; write a workload with framework = fsdp2"};

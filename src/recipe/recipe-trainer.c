@@ -6,6 +6,7 @@
 
 #include "recipe-fsdp.h"
 #include "recipe-rows.h"
+#include "recipe-trainer.h"
 
 /* "full_shard auto_wrap offload", or a list of them. */
 static gboolean take_word(RecipeReading *reading, const ConfTreeNode *node, const char *word, GError **error) {
@@ -65,9 +66,19 @@ static const RecipeRow rows[] = {
     TAKE("fp16", "fp16", take_precision, NULL),
     TAKE("optim", "training.optimizer", recipe_take_optimizer, NULL),
     TAKE("torch_compile", "training.compile", recipe_take_flag, NULL),
-    REFUSE("deepspeed", "none", "a DeepSpeed file below the Trainer's; name that file itself as the recipe"),
+    TAKE("deepspeed", NULL, recipe_take_deepspeed, NULL),
     TAKE("fsdp", NULL, recipe_take_fsdp_words, NULL),
-    REFUSE("use_liger_kernel", "false", "fused kernels of Liger; leave the key out"),
+    REFUSE("use_liger_kernel", "false",
+           "Liger's kernels with its fused linear loss; leave the key out, and write training.fused_kernels = yes into "
+           "the workload for the kernels without that loss"),
+    SAFE("liger_kernel_config.*", "of Liger's kernels, which use_liger_kernel switches on"),
+    SAFE("tf32", "of the few fp32 matmuls beside 16-bit training"),
+    REFUSE("bf16_full_eval", "false", "evaluation in bf16"),
+    REFUSE("neftune_noise_alpha", "none", "noise on embeddings"),
+    REFUSE("gradient_accumulation_kwargs.*", NULL, "accumulation by other rules"),
+    REFUSE("torch_compile_mode", "default", "CUDA graphs and tuned matmuls; say default"),
+    REFUSE("torch_compile_backend", "inductor", "another compiler than inductor"),
+    REFUSE("optim_args", "none", "arguments of the optimizer"),
     REFUSE("auto_find_batch_size", "false", "a batch that is searched for; write per_device_train_batch_size"),
     SAFE("fsdp_transformer_layer_cls_to_wrap", "names the model's own layer class"),
     SAFE("per_device_eval_batch_size", "of evaluation, between steps"),
@@ -90,18 +101,63 @@ static const RecipeRow rows[] = {
     SAFE("save_steps", "saving, between steps"),
     SAFE("save_strategy", "saving, between steps"),
     SAFE("eval_strategy", "of evaluation, between steps"),
-    SAFE("dataloader_num_workers", "of the data, which is taken to be there in time"),
+    SAFE("dataloader_num_workers", DATA),
+    SAFE("train_batch_size", "the tool's own sum"),
+    SAFE("do_train", LOADING),
+    SAFE("do_eval", EVAL),
+    SAFE("evaluation_strategy", EVAL),
+    SAFE("eval_steps", EVAL),
+    SAFE("eval_on_start", EVAL),
+    SAFE("metric_for_best_model", EVAL),
+    SAFE("load_best_model_at_end", LOADING),
+    SAFE("save_total_limit", LOADING),
+    SAFE("save_only_model", LOADING),
+    SAFE("save_safetensors", LOADING),
+    SAFE("overwrite_output_dir", LOADING),
+    SAFE("resume_from_checkpoint", LOADING),
+    SAFE("push_to_hub", LOADING),
+    SAFE("hub_model_id", LOADING),
+    SAFE("hub_strategy", LOADING),
+    SAFE("hub_private_repo", LOADING),
+    SAFE("run_name", LOGGING),
+    SAFE("log_level", LOGGING),
+    SAFE("logging_strategy", LOGGING),
+    SAFE("logging_first_step", LOGGING),
+    SAFE("disable_tqdm", LOGGING),
+    SAFE("include_num_input_tokens_seen", LOGGING),
+    SAFE("include_tokens_per_second", LOGGING),
+    SAFE("ddp_timeout", "a limit of waiting"),
+    SAFE("ddp_find_unused_parameters", "DDP's walk over the graph, some microseconds"),
+    SAFE("data_seed", DATA),
+    SAFE("dataloader_pin_memory", DATA),
+    SAFE("dataloader_drop_last", DATA),
+    SAFE("dataloader_prefetch_factor", DATA),
+    SAFE("dataloader_persistent_workers", DATA),
+    SAFE("group_by_length", DATA),
+    SAFE("remove_unused_columns", DATA),
+    SAFE("lr_scheduler_kwargs.*", LEARNING),
+    SAFE("label_smoothing_factor", LEARNING),
 };
+const RecipeRows recipe_trainer_rows = {rows, G_N_ELEMENTS(rows), &recipe_fsdp_rows};
 
 /* Keys that begin with "_" are comments in files whose format has none. */
 static const char *unknown(const char *path) {
   return *path == '_' ? "a remark" : NULL;
 }
 
-/* Without FSDP the Trainer wraps the model in DDP. */
-static gboolean finish(RecipeReading *reading, GError **error) {
-  if (!recipe_give(reading, NULL, "training.gradient_clipping", "1", "the Trainer's default", error))
+/* The model is trained in fp32 where neither bf16 nor fp16 is on; a fragment of arguments says nothing of it. */
+static gboolean give_precision(RecipeReading *reading, GError **error) {
+  gboolean whole = conf_tree_given(reading->tree, "per_device_train_batch_size") != NULL;
+  return !whole || recipe_give(reading, NULL, "training.precision", "fp32", "neither bf16 nor fp16 is on", error);
+}
+
+/* Without FSDP or DeepSpeed the Trainer wraps the model in DDP. */
+gboolean recipe_trainer_finish(RecipeReading *reading, GError **error) {
+  if (!recipe_give(reading, NULL, "training.gradient_clipping", "1", "the Trainer's default", error) ||
+      !give_precision(reading, error))
     return FALSE;
+  if (recipe_gives(reading, "parallel.framework", "deepspeed"))
+    return TRUE;
   if (conf_tree_given(reading->tree, "fsdp") == NULL && conf_tree_given(reading->tree, "fsdp_config") == NULL)
     return recipe_give(reading, NULL, "parallel.framework", "ddp", "no fsdp, no deepspeed", error);
   return recipe_fsdp_finish(reading, "none", "none", error);
@@ -114,4 +170,4 @@ const RecipeTable recipe_trainer = {.tool = "Hugging Face's Trainer",
                                     .shared = &recipe_fsdp_rows,
                                     .normal = recipe_fsdp_normal,
                                     .unknown = unknown,
-                                    .finish = finish};
+                                    .finish = recipe_trainer_finish};

@@ -1,0 +1,108 @@
+/* LLaMA-Factory's YAML: the Trainer's arguments beside its own.
+ *
+ * Source: llamafactory/hparams (model_args.py, finetuning_args.py, data_args.py) and model/model_utils/checkpointing.py,
+ * by which every layer is recomputed unless disable_gradient_checkpointing says no. */
+#include <string.h>
+
+#include "recipe-fsdp.h"
+#include "recipe-lora.h"
+#include "recipe-rows.h"
+#include "recipe-trainer.h"
+
+#define MODEL    "the model is the workload's [model]: name its config.json there"
+#define ADAPTERS "of adapters, which finetuning_type switches on"
+
+static gboolean take_attention(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
+  static const char *const flash[] = {"fa2", "sdpa", "auto", NULL};
+  const char *kind = node->text != NULL ? node->text : "";
+  if (strcmp(kind, "disabled") == 0)
+    return recipe_give(reading, node, row->setting, "eager", NULL, error);
+  return g_strv_contains(flash, kind)
+             ? recipe_give(reading, node, row->setting, "flash", NULL, error)
+             : conf_tree_fail(reading->tree, node, error, "\"%s\" is not modelled; fa2, sdpa, auto and disabled are",
+                              kind);
+}
+
+static gboolean take_disabled(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
+  gboolean off;
+  return conf_tree_flag(reading->tree, node, &off, error) &&
+         recipe_give(reading, node, row->setting, off ? "none" : "full", NULL, error);
+}
+
+static const RecipeRow rows[] = {
+    TAKE("cutoff_len", "training.sequence_length", recipe_take_count, "tokens, as if every sequence were as long"),
+    REFUSE("stage", "sft|pt", "reward models and preferences, which run several models; sft and pt are"),
+    TAKE("finetuning_type", NULL, recipe_take_later, NULL),
+    TAKE("lora_rank", NULL, recipe_take_later, NULL),
+    TAKE("lora_target", NULL, recipe_take_later, NULL),
+    SAFE("lora_alpha", ADAPTERS),
+    SAFE("lora_dropout", ADAPTERS),
+    SAFE("loraplus_lr_ratio", ADAPTERS),
+    REFUSE("additional_target", "none", "layers that are trained beside adapters"),
+    REFUSE("use_dora", "false", "DoRA"),
+    REFUSE("quantization_bit", "none", "weights that are kept in fewer bits"),
+    REFUSE("quantization_method", "none", "weights that are kept in fewer bits"),
+    REFUSE("double_quantization", "false", "weights that are kept in fewer bits"),
+    REFUSE("pure_bf16", "false", "parameters that are kept in bf16 alone"),
+    REFUSE("upcast_layernorm", "false", "norms in fp32"),
+    REFUSE("enable_liger_kernel", "false", "Liger's kernels with its fused linear loss; leave the key out"),
+    REFUSE("use_unsloth", "false", "Unsloth's kernels"),
+    REFUSE("use_galore", "false", "GaLore"),
+    REFUSE("use_apollo", "false", "APOLLO"),
+    REFUSE("use_badam", "false", "BAdam"),
+    REFUSE("use_kt", "false", "KTransformers"),
+    REFUSE("neat_packing", "false",
+           "samples packed into a sequence that do not see each other; set it to false: attention over whole sequences "
+           "takes longer"),
+    TAKE("disable_gradient_checkpointing", "training.activation_checkpointing", take_disabled, NULL),
+    SAFE("use_reentrant_gc", "how PyTorch recomputes: the same operations"),
+    TAKE("flash_attn", "training.attention", take_attention, NULL),
+    SAFE("packing", "every sequence is as long as cutoff_len"),
+    SAFE("model_name_or_path", MODEL),
+    SAFE("adapter_name_or_path", MODEL),
+    SAFE("trust_remote_code", MODEL),
+    SAFE("template", DATA),
+    SAFE("dataset", DATA),
+    SAFE("dataset_dir", DATA),
+    SAFE("eval_dataset", EVAL),
+    SAFE("val_size", EVAL),
+    SAFE("max_samples", DATA),
+    SAFE("preprocessing_num_workers", DATA),
+    SAFE("overwrite_cache", DATA),
+    SAFE("tokenized_path", DATA),
+    SAFE("media_dir", DATA),
+    SAFE("streaming", DATA),
+    SAFE("train_on_prompt", DATA),
+    SAFE("mask_history", DATA),
+    SAFE("image_max_pixels", DATA),
+    SAFE("video_max_pixels", DATA),
+    SAFE("video_maxlen", DATA),
+    SAFE("video_fps", DATA),
+    SAFE("freeze_vision_tower", "of models that see, which are not modelled"),
+    SAFE("freeze_multi_modal_projector", "of models that see, which are not modelled"),
+    REFUSE("freeze_language_model", "false", "a language model that is not trained"),
+    SAFE("plot_loss", LOGGING),
+    SAFE("ray_run_name", "of the launcher"),
+    SAFE("ray_num_workers", "of the launcher"),
+    SAFE("ray_storage_path", "of the launcher"),
+};
+
+static gboolean finish(RecipeReading *reading, GError **error) {
+  g_autofree char *kind = recipe_text(reading, "finetuning_type");
+  const ConfTreeNode *node = conf_tree_given(reading->tree, "finetuning_type");
+  if (node != NULL && strcmp(kind, "lora") != 0 && strcmp(kind, "full") != 0)
+    return conf_tree_fail(reading->tree, node, error, "\"%s\" is not modelled; full and lora are", kind);
+  if (strcmp(kind, "lora") == 0 &&
+      !recipe_give_lora(reading, &(RecipeLora){"lora_rank", 8, "lora_target", NULL}, error))
+    return FALSE;
+  return recipe_give(reading, NULL, "training.activation_checkpointing", "full", "LLaMA-Factory's default", error) &&
+         recipe_trainer_finish(reading, error);
+}
+
+static const char *const marks[] = {"finetuning_type", "cutoff_len", NULL};
+const RecipeTable recipe_llama_factory = {.tool = "LLaMA-Factory",
+                                          .marks = marks,
+                                          .rows = {rows, G_N_ELEMENTS(rows), NULL},
+                                          .shared = &recipe_trainer_rows,
+                                          .normal = recipe_fsdp_normal,
+                                          .finish = finish};

@@ -1,0 +1,17 @@
+/* Adapters by the names that Hugging Face's peft gives its tools. Private to this floor.
+ *
+ *   return recipe_give_lora(reading, &(RecipeLora){"lora_r", 8, "lora_target_modules", "lora_target_linear"}, error);
+ */
+#pragma once
+
+#include "recipe-map.h"
+
+typedef struct {
+  const char *rank; /* path of their rank */
+  guint usual_rank; /* the tool's where nothing says it */
+  const char *targets;
+  const char *linear; /* path of a flag: all linear layers; NULL: the tool has none */
+} RecipeLora;
+
+/* Notes training.trainable. Errors: targets by a pattern, a rank that is no number. */
+gboolean recipe_give_lora(RecipeReading *reading, const RecipeLora *lora, GError **error);

@@ -1,0 +1,13 @@
+/* Arguments of Hugging Face's Trainer, which other tools take too. Private to this floor.
+ *
+ *   .shared = &recipe_trainer_rows, .normal = recipe_fsdp_normal
+ *   return recipe_trainer_finish(reading, error);
+ */
+#pragma once
+
+#include "recipe-map.h"
+
+extern const RecipeRows recipe_trainer_rows; /* and those of FSDP */
+
+/* Framework, clipping and precision where no key says them. */
+gboolean recipe_trainer_finish(RecipeReading *reading, GError **error);

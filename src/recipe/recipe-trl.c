@@ -1,0 +1,83 @@
+/* YAML of TRL's command line (trl sft --config): the Trainer's arguments beside those of the model and of the data.
+ *
+ * Source: trl/trainer/sft_config.py, trl/trainer/model_config.py. SFTConfig trains in bf16 and recomputes every layer
+ * where its file does not say otherwise, and cuts sequences at 1 024 tokens. */
+#include <string.h>
+
+#include "recipe-fsdp.h"
+#include "recipe-lora.h"
+#include "recipe-rows.h"
+#include "recipe-trainer.h"
+
+#define MODEL    "the model is the workload's [model]: name its config.json there"
+#define ADAPTERS "of adapters, which use_peft switches on"
+
+static gboolean take_attention(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
+  g_autofree char *kind = node->text != NULL ? g_ascii_strdown(node->text, -1) : g_strdup("");
+  gboolean flash = strstr(kind, "flash") != NULL || strcmp(kind, "sdpa") == 0;
+  return flash || strcmp(kind, "eager") == 0
+             ? recipe_give(reading, node, row->setting, flash ? "flash" : "eager", NULL, error)
+             : conf_tree_fail(reading->tree, node, error,
+                              "\"%s\" is not modelled; flash_attention_2, sdpa and eager are", kind);
+}
+
+static const RecipeRow rows[] = {
+    TAKE("max_length", "training.sequence_length", recipe_take_count, "tokens, as if every sequence were as long"),
+    TAKE("max_seq_length", "training.sequence_length", recipe_take_count, "tokens, as if every sequence were as long"),
+    TAKE("use_peft", NULL, recipe_take_later, NULL),
+    TAKE("lora_r", NULL, recipe_take_later, NULL),
+    TAKE("lora_target_modules", NULL, recipe_take_later, NULL),
+    SAFE("lora_alpha", ADAPTERS),
+    SAFE("lora_dropout", ADAPTERS),
+    SAFE("lora_task_type", ADAPTERS),
+    REFUSE("lora_modules_to_save", "none", "layers that are trained beside adapters"),
+    REFUSE("use_dora", "false", "DoRA"),
+    REFUSE("load_in_4bit", "false", "weights that are kept in 4 bits"),
+    REFUSE("load_in_8bit", "false", "weights that are kept in 8 bits"),
+    REFUSE("activation_offloading", "false", "activations in host memory; set it to false"),
+    REFUSE("loss_type", "nll", "this loss; nll is"),
+    TAKE("attn_implementation", "training.attention", take_attention, NULL),
+    REFUSE("torch_dtype", "float32|auto|none", "parameters that are kept in 16 bits"),
+    REFUSE("dtype", "float32|auto|none", "parameters that are kept in 16 bits"),
+    SAFE("packing", "every sequence is as long as max_length"),
+    SAFE("packing_strategy", DATA),
+    SAFE("padding_free", "no padding: every sequence is as long as max_length"),
+    SAFE("eval_packing", EVAL),
+    SAFE("model_name_or_path", MODEL),
+    SAFE("model_revision", MODEL),
+    SAFE("trust_remote_code", MODEL),
+    SAFE("chat_template_path", DATA),
+    SAFE("dataset_name", DATA),
+    SAFE("dataset_config", DATA),
+    SAFE("dataset_train_split", DATA),
+    SAFE("dataset_test_split", DATA),
+    SAFE("dataset_text_field", DATA),
+    SAFE("dataset_num_proc", DATA),
+    SAFE("dataset_streaming", DATA),
+    SAFE("datasets.*", DATA),
+    SAFE("assistant_only_loss", DATA),
+    SAFE("completion_only_loss", DATA),
+    SAFE("eos_token", DATA),
+    SAFE("pad_token", DATA),
+    SAFE("env.*", "of the launcher"),
+};
+
+static gboolean finish(RecipeReading *reading, GError **error) {
+  if (recipe_is_true(reading, "use_peft") &&
+      !recipe_give_lora(reading, &(RecipeLora){"lora_r", 16, "lora_target_modules", NULL}, error))
+    return FALSE;
+  return recipe_give(reading, NULL, "training.loss", "eager", "nll; chunked_nll, TRL's since 2026, is not modelled",
+                     error) &&
+         recipe_give(reading, NULL, "training.sequence_length", "1024", "TRL's default", error) &&
+         recipe_give(reading, NULL, "training.precision", "bf16", "TRL's default", error) &&
+         recipe_give(reading, NULL, "training.activation_checkpointing", "full", "TRL's default", error) &&
+         recipe_trainer_finish(reading, error);
+}
+
+static const char *const marks[] = {"use_peft", "dataset_name", "dataset_text_field", NULL};
+const RecipeTable recipe_trl = {.tool = "TRL",
+                                .marks = marks,
+                                .rows = {rows, G_N_ELEMENTS(rows), NULL},
+                                .shared = &recipe_trainer_rows,
+                                .normal = recipe_fsdp_normal,
+                                .finish = finish};
