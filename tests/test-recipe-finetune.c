@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Tools for fine-tuning around Hugging Face's Trainer (axolotl, LLaMA-Factory, TRL), and DeepSpeed files they name. */
 #include <glib/gstdio.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* LLaMA-Factory's YAML: the Trainer's arguments beside its own.
  *
  * Source: llamafactory/hparams (model_args.py, finetuning_args.py, data_args.py) and model/model_utils/checkpointing.py,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* peft's rank and target modules to lora:RANK:NAMES. */
 #include "recipe-lora.h"
 

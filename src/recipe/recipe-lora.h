@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Adapters by the names that Hugging Face's peft gives its tools. Private to this floor.
  *
  *   return recipe_give_lora(reading, &(RecipeLora){"lora_r", 8, "lora_target_modules", "lora_target_linear"}, error);

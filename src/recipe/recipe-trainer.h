@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Arguments of Hugging Face's Trainer, which other tools take too. Private to this floor.
  *
  *   .shared = &recipe_trainer_rows, .normal = recipe_fsdp_normal

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* YAML of TRL's command line (trl sft --config): the Trainer's arguments beside those of the model and of the data.
  *
  * Source: trl/trainer/sft_config.py, trl/trainer/model_config.py. SFTConfig trains in bf16 and recomputes every layer
