@@ -200,7 +200,7 @@ static guint32 *spread_unit(Spread *spread, guint32 unit, Direction direction) {
   SimTime whole = 0, part = 0, given = 0;
   for (guint i = 0; i < n; i++)
     whole += kernel_time(spread->gpu, ops[i].kernel);
-  guint32 *indices = g_new(guint32, n);
+  guint32 *indices = g_new0(guint32, n);
   for (guint i = 0; i < n; i++) {
     KernelOp op = *ops[i].kernel;
     part += kernel_time(spread->gpu, &op);

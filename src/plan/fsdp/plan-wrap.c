@@ -2,6 +2,8 @@
 /* Units from the parts of the walk, and how they are cut. */
 #include "plan-wrap.h"
 
+#include "base-error.h"
+
 typedef enum { EMBEDDING, BLOCK, HEAD } Part;
 
 static Part part_of(const PlanWalk *walk, guint32 index) {
@@ -98,6 +100,7 @@ static void add_unit(PlanWrap *wrap, const PlanWalk *walk, const PlanChunk *chun
       continue;
     unit.first = MIN(unit.first, u);
     unit.last = u;
+    sim_require(wrap->of[u] != NULL, 0, NULL, "unit %u has no owners", u);
     for (guint p = 0; p < walk->units[u].unit->n_parameters; p++)
       if (wrap->of[u][p] == PROGRAM_NONE)
         take(wrap, &unit, walk, u, p);
