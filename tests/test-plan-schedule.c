@@ -243,7 +243,7 @@ static void nothing_blocks(void) {
     Durations durations;
     for (guint kind = 0; kind < PLAN_PASS_KINDS; kind++)
       durations.of[kind] = (guint64)g_rand_int_range(random, 1, 100);
-    g_autoptr(Play) play = play_new(shape, durations);
+    g_autoptr(Play) G_GNUC_UNUSED play = play_new(shape, durations);
     for (guint32 stage = 0; stage < plan_schedule_stages(&shape); stage++) {
       guint32 rank, chunk;
       plan_schedule_of_stage(&shape, stage, &rank, &chunk);

@@ -65,7 +65,7 @@ static void prints_what_is_played(void) {
 
 static void prints_what_is_asked(void) {
   Seen seen;
-  g_autoptr(RunReport) report = play("net.*,run.step", FALSE, &seen);
+  g_autoptr(RunReport) G_GNUC_UNUSED report = play("net.*,run.step", FALSE, &seen);
   guint net =
       count(&seen, "net.start") + count(&seen, "net.rate") + count(&seen, "net.end") + count(&seen, "net.settle");
   CU_ASSERT_TRUE(net > 0 && count(&seen, "run.step") > 0);
