@@ -128,6 +128,7 @@ static void a_stage_reduces_its_own(void) {
     CU_ASSERT_EQUAL(sent(program, stage, "all-reduce norm").rows, 1);
   }
   g_autoptr(Program) plain = program_of(4, FALSE, 16, "parallel.tensor=2 parallel.pipeline=2");
+  CU_ASSERT_PTR_NOT_NULL_FATAL(plain);
   CU_ASSERT_EQUAL(sent(plain, 0, "all-reduce norms' gradients").rows, 0);
 }
 
@@ -146,6 +147,7 @@ static void a_tied_table_is_summed_between_the_ends(void) {
     CU_ASSERT_EQUAL(sent(program, stage, "reduce-scatter gradients").rows, buckets[stage]);
   }
   g_autoptr(Program) alone = program_of(3, TRUE, 4, "parallel.zero_stage=1");
+  CU_ASSERT_PTR_NOT_NULL_FATAL(alone);
   CU_ASSERT_EQUAL(sent(alone, 0, "reduce-scatter gradients").rows, 1);
 }
 

@@ -275,32 +275,35 @@ static const CliVerb *find_kind(const CliVerb *verb, const char *name, GError **
   return NULL;
 }
 
-/* A kind's own help is that of its options alone. */
-static gboolean asks_of_kind(const CliVerb *verb, int argc, char **argv) {
+/* A kind's own help is that of its options alone. NULL: none is asked for. */
+static const CliVerb *kind_asked(const CliVerb *verb, int argc, char **argv) {
   g_autofree const char **names = verb->kinds != NULL ? cli_verb_names(verb->kinds) : NULL;
-  return names != NULL && argc > 2 && g_strv_contains(names, argv[1]) && g_str_has_prefix(argv[2], "--help");
+  if (names == NULL || argc < 3 || !g_str_has_prefix(argv[2], "--help"))
+    return NULL;
+  int index = base_names_find(names, argv[1]);
+  return index >= 0 ? verb->kinds[index] : NULL;
 }
 
 CliExit cli_verb_run(const CliVerb *verb, int argc, char **argv, GError **error) {
   Line line;
   gboolean done = FALSE;
   g_autofree char *name = g_strconcat("foretrain ", verb->name, NULL);
-  const CliVerb *kind = verb;
-  if (asks_of_kind(verb, argc, argv)) {
-    kind = find_kind(verb, argv[1], error);
+  const CliVerb *kind = kind_asked(verb, argc, argv);
+  if (kind != NULL) {
     g_autofree char *longer = g_strconcat(name, " ", kind->name, NULL);
     gboolean good = split(kind, longer, argc - 1, argv + 1, &line, &done, error);
     line_clear(&line);
     return good ? CLI_DONE : CLI_INPUT;
   }
   CliExit status = CLI_INPUT;
+  kind = verb;
   if (split(verb, name, argc, argv, &line, &done, error) && !done && verb->kinds != NULL)
     kind = find_kind(verb, line.words != NULL ? line.words[0] : NULL, error);
   if (done)
     status = CLI_DONE;
   else if (*error == NULL && kind == verb)
     status = run(verb, verb->name, &line, line.words, error);
-  else if (*error == NULL) {
+  else if (*error == NULL && kind != NULL) {
     g_autofree char *longer = g_strconcat(verb->name, " ", kind->name, NULL);
     status = run(kind, longer, &line, line.words + 1, error);
   }

@@ -8,15 +8,22 @@
 
 #include "harness.h"
 
+/* What diff -u prints; NULL: it cannot be run. Caller frees. */
+static char *difference(const char *path, const char *other) {
+  const char *const diff[] = {"diff", "-u", path, other, NULL};
+  char *printed = NULL;
+  gboolean ran = g_spawn_sync(NULL, (char **)diff, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, &printed, NULL, NULL, NULL);
+  return ran ? printed : NULL;
+}
+
 /* As diff -u, or both texts where there is no diff. */
 static void print_difference(const char *path, const char *expected, const char *found) {
-  g_autofree char *new = NULL, *printed = NULL;
+  g_autofree char *new = NULL;
   g_autoptr(GError) error = NULL;
   int file = g_file_open_tmp("foretrain-golden-XXXXXX", &new, &error);
   gboolean good = file >= 0 && g_close(file, NULL) && g_file_set_contents(new, found, -1, &error);
-  const char *const diff[] = {"diff", "-u", path, new, NULL};
-  good = good && g_spawn_sync(NULL, (char **)diff, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, &printed, NULL, NULL, &error);
-  if (good)
+  g_autofree char *printed = good ? difference(path, new) : NULL;
+  if (printed != NULL)
     printf("\n%s", printed);
   else
     printf("\nexpected:\n%s\nfound:\n%s\n", expected, found);
