@@ -88,8 +88,8 @@ static double seconds_of(const CheckResult *result) {
   return seconds;
 }
 
-/* Elements, their order and their attributes are those that the strictest of the schemas in use asks for: what passed is
- * told in the suite's own output, not in its case. */
+/* Elements, their order and their attributes are those that the strictest of the schemas in use asks for: what passed
+ * is told in the suite's own output, not in its case. */
 void check_junit(const CheckResult *result, GString *text) {
   g_autoptr(GString) output = g_string_new(NULL);
   g_autoptr(GDateTime) now = g_date_time_new_now_utc();

@@ -25,7 +25,8 @@ static void wrap(GString *text, const char *words, gsize indent, gsize at) {
   g_string_append_c(text, '\n');
 }
 
-/* Where what the option does begins in GOption's line: behind the first run of blanks after the option; NULL: nowhere. */
+/* Where what the option does begins in GOption's line: behind the first run of blanks after the option; NULL:
+ * nowhere. */
 static const char *second_column(const char *line, gsize *ret_first) {
   if (strncmp(line, "  -", 3) != 0)
     return NULL;

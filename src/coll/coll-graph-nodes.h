@@ -11,7 +11,8 @@
  *   tree c:  in each node a chain; to the parent from its first GPU, children at the first or second by the pattern
  *   heads:   head h of every node is joined to head h of the others
  *
- * GPUs are indices among the node's own, NICs among the machine's. Source: NCCL v2.30.7 src/graph/connect.cc, init.cc. */
+ * GPUs are indices among the node's own, NICs among the machine's. Source: NCCL v2.30.7 src/graph/connect.cc,
+ * init.cc. */
 #pragma once
 
 #include "coll-graph.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What no draft of the current speeds can pass, so that a walk may end, or need not begin, as soon as nothing better can
- * come. Rings: each channel leaves and enters every GPU once, and begins at a NIC's rate. Trees: there are as many as
- * rings, or the walk is in vain.
+/* What no draft of the current speeds can pass, so that a walk may end, or need not begin, as soon as nothing better
+ * can come. Rings: each channel leaves and enters every GPU once, and begins at a NIC's rate. Trees: there are as many
+ * as rings, or the walk is in vain.
  *
  *   channels ≤ least over GPUs of Σ over its ways out of ⌊rate of the way / speed⌋
  *   hops ≥ channels × (the nearest way on from each GPU, and the nearest pair of entry and exit)

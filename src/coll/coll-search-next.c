@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Which GPU comes next. Behind an NVSwitch only neighbours by index: a ring's previous before its next, a tree's the other
- * way about, a plain tree's next alone. Elsewhere all that are left: by the way from the channel's NIC, by the PCI link,
- * then by the way between the two, whole units compared as NCCL compares them; ties as numbered after `gpu`, or against
- * that where a later GPU goes to the NIC and none is nearer. */
+/* Which GPU comes next. Behind an NVSwitch only neighbours by index: a ring's previous before its next, a tree's the
+ * other way about, a plain tree's next alone. Elsewhere all that are left: by the way from the channel's NIC, by the
+ * PCI link, then by the way between the two, whole units compared as NCCL compares them; ties as numbered after `gpu`,
+ * or against that where a later GPU goes to the NIC and none is nearer. */
 #include "coll-search.h"
 
 typedef struct {

@@ -48,8 +48,9 @@ static void set_speed(Progress *progress, guint speed) {
   progress->search.draft.intra = progress->search.draft.inter = progress->ladder->speeds[speed];
 }
 
-/* Returns the steps left: 0: they ran out, -1: no more channels can be. A walk that is cut short or not begun takes less of
- * all steps than NCCL's, which at times gives up slower drafts that are tried here; never the other way about. */
+/* Returns the steps left: 0: they ran out, -1: no more channels can be. A walk that is cut short or not begun takes
+ * less of all steps than NCCL's, which at times gives up slower drafts that are tried here; never the other way
+ * about. */
 static gint64 walk(Progress *progress) {
   CollSearch *search = &progress->search;
   gboolean alike = search->draft.same;
@@ -72,8 +73,8 @@ static gboolean occurs(const Progress *progress, const gboolean *types, CollPath
   return types[type] || progress->search.plain;
 }
 
-/* The next draft to walk; FALSE: there is none. In the order of the picture above; what is done with is set back. A type
- * that no path has would repeat the walk before, and is passed over. */
+/* The next draft to walk; FALSE: there is none. In the order of the picture above; what is done with is set back. A
+ * type that no path has would repeat the walk before, and is passed over. */
 static gboolean relax(Progress *progress) {
   CollDraft *draft = &progress->search.draft;
   const CollDraft *best = progress->search.best;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A shell script, or a list of arguments, as a tree: an option by its name as it is written, "--micro-batch-size"; the
- * launcher's below "launcher.", with the Python program as "launcher.program". An option without value is a flag that is true, one with several a list. */
+ * launcher's below "launcher.", with the Python program as "launcher.program". An option without value is a flag that
+ * is true, one with several a list. */
 #include <string.h>
 
 #include "conf-shell.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the two halves of the JSON reader share: structure (conf-pull.c) and scalars (conf-pull-value.c). For them alone. */
+/* What the two halves of the JSON reader share: structure (conf-pull.c) and scalars (conf-pull-value.c). For them
+ * alone. */
 #pragma once
 
 #include "conf-pull.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Whole-number arithmetic as a shell has it: + - * / % and brackets, over numbers and variables. For this room alone. */
+/* Whole-number arithmetic as a shell has it: + - * / % and brackets, over numbers and variables. For this room
+ * alone. */
 #pragma once
 
 #include <glib.h>

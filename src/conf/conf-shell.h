@@ -6,8 +6,8 @@
  *   ARGS=(--tensor-model-parallel-size $TP)                     words: --tensor-model-parallel-size, 8
  *   torchrun --nnodes 2 pretrain_gpt.py ${ARGS[@]} --bf16       program 2: index of what follows pretrain_gpt.py
  *
- * Variables, arrays, += , defaults (${1:-x}) and sums ($((A * B))) are followed in the order of the text. What cannot be
- * known, as $1 or $(hostname), stays as ${…}; conditions are followed where they compare what is known. Loops and
+ * Variables, arrays, += , defaults (${1:-x}) and sums ($((A * B))) are followed in the order of the text. What cannot
+ * be known, as $1 or $(hostname), stays as ${…}; conditions are followed where they compare what is known. Loops and
  * functions are not evaluated. */
 #pragma once
 

@@ -36,6 +36,6 @@ gboolean conf_table_find_advised(const ConfTable *table, const char *group, cons
                                  gsize *ret_index, GError **error);
 /* The whole name that was meant by a key without its group, or by a name with a slip; NULL where none is near. */
 const char *conf_table_nearest(const ConfTable *table, const char *name);
-/* "nodes" → "cluster.nodes": the whole name of a key without its group, "-" standing for "_". NULL where no group has it;
- * *ret_several: the names, where more than one has. Both to be freed. */
+/* "nodes" → "cluster.nodes": the whole name of a key without its group, "-" standing for "_". NULL where no group has
+ * it; *ret_several: the names, where more than one has. Both to be freed. */
 char *conf_table_whole_name(const ConfTable *table, const char *name, char **ret_several);

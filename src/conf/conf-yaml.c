@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* YAML into a tree, by libyaml: its node graph is walked, so a reference (*name) stands for a copy of what it names.
- * Plain words mean what YAML 1.1 and Python's reader make of them: yes, no, on and off are flags, ~ and nothing are null. */
+ * Plain words mean what YAML 1.1 and Python's reader make of them: yes, no, on and off are flags, ~ and nothing are
+ * null. */
 #include <string.h>
 #include <yaml.h>
 

@@ -35,8 +35,8 @@ static guint64 name_of(Writer *writer, const char *name) {
   return number;
 }
 
-/* By number; the first time also what it is. Names of rows are kept once each, so that equal ones are one pointer, names
- * of tensors are not. */
+/* By number; the first time also what it is. Names of rows are kept once each, so that equal ones are one pointer,
+ * names of tensors are not. */
 static void write_tensor(Writer *writer, guint32 index) {
   const ProgramTensor *tensor = &writer->program->tensors[index];
   if (writer->known[index] > 0) {

@@ -5,8 +5,9 @@
  *   role "shard 0"  gather(communicator 0), reduce(communicator 8)      one shape: gather(first), reduce(second)
  *   role "shard 1"  gather(communicator 1), reduce(communicator 8)
  *
- * So ranks in different communicators of equal form can be equal, though the rows of a role name them outright. Operations are compared by their index in the Program, since this floor cannot see into them. Private to
- * this floor. */
+ * So ranks in different communicators of equal form can be equal, though the rows of a role name them outright.
+ * Operations are compared by their index in the Program, since this floor cannot see into them. Private to this
+ * floor. */
 #pragma once
 
 #include "program.h"

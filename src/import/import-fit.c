@@ -96,8 +96,8 @@ static gboolean fit_latency(Fit *fit, ImportFigureKind kind, ImportFigure *figur
   return TRUE;
 }
 
-/* A bandwidth moves NCCL's choices, so time is no even function of it: the least error on a grid down from the raw rate,
- * then on finer grids around what was found. The topology's own value is a candidate too. */
+/* A bandwidth moves NCCL's choices, so time is no even function of it: the least error on a grid down from the raw
+ * rate, then on finer grids around what was found. The topology's own value is a candidate too. */
 static gboolean fit_bandwidth(Fit *fit, ImportFigureKind kind, ImportFigure *figure, GError **error) {
   double most = import_model_most(fit->model, kind), best = figure->before, step = most / GRID;
   Trial trial, least;

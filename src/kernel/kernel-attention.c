@@ -10,10 +10,10 @@
  *   e  │▒▒│▒▒│▒▒│  │
  *   s  └──┴──┴──┴──┘        (the longest block bounds short batches with few heads: some SMs have nothing to do)
  *
- * Backward: five matmuls for forward's two, since it computes the scores again (Dao 2022, arXiv 2205.14135); row sums before
- * them and the conversion of d_q after them are kernels of their own, so that traffic adds to it. The rate falls
- * for narrow heads: exponentials and the moves around them weigh more against fewer FLOP. The first FlashAttention has the same
- * blocks and does the same arithmetic at a lower rate. */
+ * Backward: five matmuls for forward's two, since it computes the scores again (Dao 2022, arXiv 2205.14135); row sums
+ * before them and the conversion of d_q after them are kernels of their own, so that traffic adds to it. The rate falls
+ * for narrow heads: exponentials and the moves around them weigh more against fewer FLOP. The first FlashAttention has
+ * the same blocks and does the same arithmetic at a lower rate. */
 #include <math.h>
 
 #include "kernel-device.h"

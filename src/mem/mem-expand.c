@@ -3,8 +3,8 @@
  *
  *   addresses  |  taken  | free |   unmapped   | taken | free |  unmapped, without end …
  *
- * A request that no free block meets grows a free block over the unmapped pages after it, at the lowest address where the
- * free and unmapped space in a row is enough. */
+ * A request that no free block meets grows a free block over the unmapped pages after it, at the lowest address where
+ * the free and unmapped space in a row is enough. */
 #include "base-error.h"
 #include "mem-block.h"
 

@@ -4,9 +4,9 @@
  *   x ─┬─ W ─────────────── plain ─┐
  *      └─ A ─ narrow ─ B ─ wide ─ · scaling ─ + ─ y
  *
- * A is rank × in, B out × rank. Scaling and sum are two elementwise kernels each over the layer's output (one in, one out;
- * two in, one out), one kernel where the model is compiled; back, the scaled gradient. W has no gradient of its own: d_x is
- * W's dgrad plus A's. Source: peft/tuners/lora/layer.py, Linear.forward, with lora_dropout = 0. */
+ * A is rank × in, B out × rank. Scaling and sum are two elementwise kernels each over the layer's output (one in, one
+ * out; two in, one out), one kernel where the model is compiled; back, the scaled gradient. W has no gradient of its
+ * own: d_x is W's dgrad plus A's. Source: peft/tuners/lora/layer.py, Linear.forward, with lora_dropout = 0. */
 #include "model-build.h"
 
 ModelAdapter model_adapter(ModelBuild *build, const ModelAdapterNames *names, double in, double out) {

@@ -56,7 +56,8 @@ static void flash_backward(ModelBuild *build, const ModelAttentionTensors *at, M
   scratch |= model_build_scratch(build, "row_sums", row);
   if (build->kv < build->q)
     scratch |= model_build_scratch(build, "d_kv_all", 2 * build->e * build->t * build->q);
-  /* d_q as it is summed up in fp32 (out, in); where heads share keys, their gradients per head (out, in) before the sum. */
+  /* d_q as it is summed up in fp32 (out, in); where heads share keys, their gradients per head (out, in) before the
+   * sum. */
   double bytes =
       build->e * build->t * (2 * build->q + 2 * build->c + 2 * kv) + row + 2 * MODEL_BYTES_FP32 * build->t * build->q;
   if (build->kv < build->q)

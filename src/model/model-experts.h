@@ -13,8 +13,8 @@
  * Without expert parallelism all experts' weights are on the rank, and every row is its own.
  * Under tensor parallelism the experts are whole on each rank, which gives them its own tokens (sequence parallelism);
  * only shared ones are split. Or tensor ranks split each expert too: then the rows that arrived on all of them are
- * gathered before the experts, and their partial sums scattered after (Megatron-LM, transformer/moe/token_dispatcher.py,
- * MoEAlltoAllTokenDispatcher, expert tensor parallelism). */
+ * gathered before the experts, and their partial sums scattered after (Megatron-LM,
+ * transformer/moe/token_dispatcher.py, MoEAlltoAllTokenDispatcher, expert tensor parallelism). */
 #pragma once
 
 #include "model-mlp.h"

@@ -7,12 +7,12 @@
  *   backward   d_y ─ cast ─ d_y8,  W ─ turned w8:    dgrad
  *              d_y8 ─ turned,  x8 ─ turned:          wgrad
  *
- * The hardware wants both operands with the summed dimension innermost, so each that backward uses the other way is turned:
- * a copy, one byte in, one out. W is cast anew for backward, turned on the way. A cast reads its tensor for the largest
- * value, then reads it again and writes one byte: two kernels where they are fused (torch.compile). Eager: the absolute
- * value (in, out), its largest (in), the tensor in fp32 (in, 4 out), scaled, clamped (4 in, 4 out each) and cast (4 in, 1
- * out): six. Scales are too small to count. Source: torchao/float8/float8_linear.py, float8_scaling_utils.py and
- * float8_ops.py. */
+ * The hardware wants both operands with the summed dimension innermost, so each that backward uses the other way is
+ * turned: a copy, one byte in, one out. W is cast anew for backward, turned on the way. A cast reads its tensor for the
+ * largest value, then reads it again and writes one byte: two kernels where they are fused (torch.compile). Eager: the
+ * absolute value (in, out), its largest (in), the tensor in fp32 (in, 4 out), scaled, clamped (4 in, 4 out each) and
+ * cast (4 in, 1 out): six. Scales are too small to count. Source: torchao/float8/float8_linear.py,
+ * float8_scaling_utils.py and float8_ops.py. */
 #include "model-build.h"
 
 #define FP8 1.0 /* bytes of an element */

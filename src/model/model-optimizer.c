@@ -15,9 +15,9 @@ typedef struct {
   guint32 passes; /* kernels over all elements */
 } Pass;
 
-/* _multi_tensor_adamw: weight decay (2 of parameter), lerp of the momentum (gradient, momentum in; out), mul and addcmul
- * of the variance (in, out; gradient and in, out), sqrt, division by the bias correction, add of epsilon (each in, out of
- * a temporary; the first reads the variance), addcdiv (momentum, temporary, parameter in; out). */
+/* _multi_tensor_adamw: weight decay (2 of parameter), lerp of the momentum (gradient, momentum in; out), mul and
+ * addcmul of the variance (in, out; gradient and in, out), sqrt, division by the bias correction, add of epsilon (each
+ * in, out of a temporary; the first reads the variance), addcdiv (momentum, temporary, parameter in; out). */
 static guint foreach_passes(guint64 p, guint64 g, Pass *passes) {
   passes[0] = (Pass){"adam.decay", KERNEL_OPTIMIZER, 2 * p, 1};
   passes[1] = (Pass){"adam.momentum", KERNEL_OPTIMIZER, g + 2 * p, 1};

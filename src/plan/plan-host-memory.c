@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What offload keeps in host memory: shares of states, by framework. Sources: DeepSpeed's runtime/zero/stage_1_and_2.py and
- * stage3.py (fp32 master, momenta, fp32 gradients; with offload_param 16-bit parameters too), as its estimators count 16
- * and 18 bytes; PyTorch's FSDP CPU offload (shards, their gradients, the optimizer's states, all of a shard's type). */
+/* What offload keeps in host memory: shares of states, by framework. Sources: DeepSpeed's runtime/zero/stage_1_and_2.py
+ * and stage3.py (fp32 master, momenta, fp32 gradients; with offload_param 16-bit parameters too), as its estimators
+ * count 16 and 18 bytes; PyTorch's FSDP CPU offload (shards, their gradients, the optimizer's states, all of a shard's
+ * type). */
 #include "plan-optimizer.h"
 #include "plan.h"
 

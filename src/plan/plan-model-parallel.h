@@ -6,8 +6,8 @@
  *   plan_sum_tied(walk, what, FP32);                   // embedding and head of one matrix
  *   row = plan_sum_norm(walk);                         // over tensor and pipeline ranks
  *
- * Each is a collective on a stream of its own, for which compute waits; nothing where nobody else has a part. Private to
- * this floor. */
+ * Each is a collective on a stream of its own, for which compute waits; nothing where nobody else has a part. Private
+ * to this floor. */
 #pragma once
 
 #include "plan-walk.h"

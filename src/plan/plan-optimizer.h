@@ -4,8 +4,8 @@
  *   PlanUpdate *update = plan_update_new(walk, &(ModelOptimizer){.style = …, .elements = shard, …});
  *   plan_update_norm(walk, update); …; plan_update_run(walk, update);
  *
- * adam and adamw keep two fp32 momenta, sgd and lion one, adam8bit two of one byte with an fp32 maximum per block of 256.
- * Private to this floor. */
+ * adam and adamw keep two fp32 momenta, sgd and lion one, adam8bit two of one byte with an fp32 maximum per block of
+ * 256. Private to this floor. */
 #pragma once
 
 #include "model-optimizer.h"

@@ -6,9 +6,10 @@
 #include "base-version.h"
 #include "plan-step.h"
 
-/* bias_swiglu_fusion, apply_rope_fusion (megatron/training/arguments.py) and fused norms (gpt_layer_specs.py) are Megatron-LM's
- * defaults; nanotron has Triton's norm and flash-attention's rotary embedding, and a plain activation (models/llama.py). Both
- * have one matmul for q, k and v (linear_qkv, qkv_proj) and one for gate and up (linear_fc1, gate_up_proj). */
+/* bias_swiglu_fusion, apply_rope_fusion (megatron/training/arguments.py) and fused norms (gpt_layer_specs.py) are
+ * Megatron-LM's defaults; nanotron has Triton's norm and flash-attention's rotary embedding, and a plain activation
+ * (models/llama.py). Both have one matmul for q, k and v (linear_qkv, qkv_proj) and one for gate and up (linear_fc1,
+ * gate_up_proj). */
 static const PlanSetting megatron_defaults[] = {
     {"training.fused_kernels", "yes"}, {"training.projections", "joined"}, {NULL, NULL}};
 static const PlanSetting nanotron_defaults[] = {

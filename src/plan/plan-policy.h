@@ -43,7 +43,8 @@ typedef struct {
 
 extern const PlanPolicy plan_policies[PLAN_FRAMEWORKS];
 
-/* Refuses a key that was given but that this framework cannot do; `why` follows the framework's name. TRUE: not given. */
+/* Refuses a key that was given but that this framework cannot do; `why` follows the framework's name. TRUE: not
+ * given. */
 gboolean plan_policy_refuse(const ConfSettings *settings, const char *name, const PlanRecipe *recipe, const char *why,
                             GError **error);
 

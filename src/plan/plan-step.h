@@ -11,8 +11,8 @@
  *   a pass:          micro-batch begins ─ unit ─ unit ─ … ─ pass ended        (backward: units from last to first)
  *
  * Pure data parallelism is the schedule `single`: one chunk holds all units, and each micro-batch goes forward and then
- * backward. What comes from another stage, or goes there, stands at the two ends of a pass (plan-transfer.h). Private to
- * this floor. */
+ * backward. What comes from another stage, or goes there, stands at the two ends of a pass (plan-transfer.h). Private
+ * to this floor. */
 #pragma once
 
 #include "plan-walk.h"

@@ -156,7 +156,8 @@ static void take(PlanWalk *walk, const End *end) {
   plan_walk_take(walk, *plan_walk_boundary(walk, end->unit, end->role));
 }
 
-/* The output that is kept and the one that a second run of the unit makes change places: the one that is the output now. */
+/* The output that is kept and the one that a second run of the unit makes change places: the one that is the output
+ * now. */
 static guint32 change(PlanTransfers *transfers, const End *end) {
   PlanWalk *walk = transfers->walk;
   guint32 *output = plan_walk_boundary(walk, end->unit, end->role);

@@ -8,8 +8,8 @@
  * The step (plan-step.h) walks; what happens around the operations (collectives, buckets, waits) is the policy's, in
  * hooks. Recompute is the walk's: backward runs again what the recipe's activation
  * checkpointing wants. Gives are attached to the next row, whichever that is: the host frees a tensor after it has
- * issued the tensor's last reader. Rows of a policy go through plan_walk_collective, _pass and _host, which settle gives
- * and charge the host; a row added with the builder itself must be followed by plan_walk_settle. */
+ * issued the tensor's last reader. Rows of a policy go through plan_walk_collective, _pass and _host, which settle
+ * gives and charge the host; a row added with the builder itself must be followed by plan_walk_settle. */
 #pragma once
 
 #include "base-vector.h"
@@ -110,8 +110,8 @@ void plan_walk_settle(PlanWalk *walk);
 /* Takes a tensor on the row just added, unless it is held. */
 void plan_walk_take(PlanWalk *walk, guint32 tensor);
 
-/* FLOPs of one micro-batch, forward and backward. Model: attention in full, nothing twice. Hardware: what is executed (the
- * causal half of flash attention, its longer backward, each operation that runs again). */
+/* FLOPs of one micro-batch, forward and backward. Model: attention in full, nothing twice. Hardware: what is executed
+ * (the causal half of flash attention, its longer backward, each operation that runs again). */
 void plan_walk_flops(const PlanWalk *walk, double *ret_model, double *ret_hardware);
 /* Elements of each unit's own parameters, in unit order; caller frees. */
 guint64 *plan_walk_elements(const PlanWalk *walk);

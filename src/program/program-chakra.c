@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows into messages of Protocol Buffers: a key is number << 3 | type, integers are varints, texts and messages have their
- * length before them. */
+/* Rows into messages of Protocol Buffers: a key is number << 3 | type, integers are varints, texts and messages have
+ * their length before them. */
 #include "program-chakra.h"
 
 #include <string.h>

@@ -15,5 +15,6 @@ void program_text_word(const char *name, GString *text);
 gboolean program_text_unword(char *word);
 
 void program_text_field(const char *value, GString *text);
-/* Cuts a line in place into at most `most` fields. The number found, which may be more; -1: a quote that does not end. */
+/* Cuts a line in place into at most `most` fields. The number found, which may be more; -1: a quote that does not
+ * end. */
 gint program_text_split(char *line, char **ret_fields, guint most);

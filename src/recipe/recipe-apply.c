@@ -106,8 +106,8 @@ static gboolean check_micro_batch(const RecipeTaken *taken, const ConfSettings *
               "micro_batch into [training] of the workload, or --set training.micro_batch=N");
 }
 
-/* Whether the workload has the say: its own value, or its config.json, which is a whole model. What is overruled so need
- * not be anything that is modelled. */
+/* Whether the workload has the say: its own value, or its config.json, which is a whole model. What is overruled so
+ * need not be anything that is modelled. */
 static gboolean is_overruled(const RecipeTaken *taken, const ConfSettings *settings) {
   gboolean shape = g_str_has_prefix(taken->setting, "model.");
   return (conf_settings_knows(settings, taken->setting) && conf_settings_given(settings, taken->setting)) ||

@@ -2,7 +2,8 @@
 /* ds_config.json of DeepSpeed (0.19), older spellings included.
  *
  * Source of names, defaults and of what is dead: deepspeed/runtime/config.py, precision_config.py, zero/config.py and
- * zero/offload_config.py; of "auto": transformers/integrations/deepspeed.py. Sizes of zero_optimization are elements. */
+ * zero/offload_config.py; of "auto": transformers/integrations/deepspeed.py. Sizes of zero_optimization are
+ * elements. */
 #include <string.h>
 
 #include "conf-path.h"
@@ -376,8 +377,8 @@ static gboolean give_precision(RecipeReading *reading, GError **error) {
          recipe_give(reading, NULL, "training.precision", "fp32", "neither bf16 nor fp16 is enabled", error);
 }
 
-/* deepspeed.initialize is then given the trainer's optimizer: torch's AdamW, whose default is foreach. For an optimizer on the
- * host accelerate takes DeepSpeed's own in its place. */
+/* deepspeed.initialize is then given the trainer's optimizer: torch's AdamW, whose default is foreach. For an optimizer
+ * on the host accelerate takes DeepSpeed's own in its place. */
 static gboolean give_client_optimizer(RecipeReading *reading, GError **error) {
   const ConfTreeNode *device = conf_tree_given(reading->tree, ZERO "offload_optimizer.device");
   const ConfTreeNode *old = conf_tree_given(reading->tree, ZERO "cpu_offload");

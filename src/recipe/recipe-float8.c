@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* torchtitan's float8 linear layers: when they are on, and which of torchao's recipes is ours.
  *
- * Ours is one dynamic scale per tensor, the head in 16 bits, and of fp8 all-gathers the one whose scales are found after
- * the step. Versions have the options in [float8] or, since 2025, [quantize.linear.float8]. Source: torchtitan/components/
- * quantization/float8.py and config/job_config.py; before 2025 torchtitan/float8.py, which leaves the head out by itself. */
+ * Ours is one dynamic scale per tensor, the head in 16 bits, and of fp8 all-gathers the one whose scales are found
+ * after the step. Versions have the options in [float8] or, since 2025, [quantize.linear.float8]. Source:
+ * torchtitan/components/ quantization/float8.py and config/job_config.py; before 2025 torchtitan/float8.py, which
+ * leaves the head out by itself. */
 #include "recipe-float8.h"
 
 #include <string.h>

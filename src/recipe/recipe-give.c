@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a recipe says, each setting once: a key over the tool's default, a value over "auto", and what says a thing again
- * is named as such. */
+/* What a recipe says, each setting once: a key over the tool's default, a value over "auto", and what says a thing
+ * again is named as such. */
 #include <string.h>
 
 #include "recipe-map.h"

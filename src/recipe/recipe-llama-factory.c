@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* LLaMA-Factory's YAML: the Trainer's arguments beside its own.
  *
- * Source: llamafactory/hparams (model_args.py, finetuning_args.py, data_args.py) and model/model_utils/checkpointing.py,
- * by which every layer is recomputed unless disable_gradient_checkpointing says no. */
+ * Source: llamafactory/hparams (model_args.py, finetuning_args.py, data_args.py) and
+ * model/model_utils/checkpointing.py, by which every layer is recomputed unless disable_gradient_checkpointing says
+ * no. */
 #include <string.h>
 
 #include "recipe-fsdp.h"

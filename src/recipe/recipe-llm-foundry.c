@@ -188,8 +188,8 @@ static const RecipeRow rows[] = {
     REFUSE("tp_config.*", NULL, "tensor parallelism; leave the block out"),
 };
 
-/* Source: ComposerMPTCausalLM and ComposerHFCausalLM of llm-foundry: two metrics of training, each from a cross-entropy of
- * its own; MPT's loss is flash-attn's kernel, Hugging Face's models have PyTorch's, and eager attention. */
+/* Source: ComposerMPTCausalLM and ComposerHFCausalLM of llm-foundry: two metrics of training, each from a cross-entropy
+ * of its own; MPT's loss is flash-attn's kernel, Hugging Face's models have PyTorch's, and eager attention. */
 static gboolean give_model(RecipeReading *reading, GError **error) {
   g_autofree char *kind = recipe_text(reading, MPT "name");
   g_autofree char *metrics = recipe_text(reading, MPT "use_train_metrics");

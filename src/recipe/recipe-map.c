@@ -101,8 +101,8 @@ const ConfTreeNode *recipe_follow(const ConfTree *tree, const ConfTreeNode *node
   return NULL;
 }
 
-/* Whether a key that is refused is switched off: null, an empty block, one of the row's harmless values, or a block with
- * "enabled": false where false is one of them. */
+/* Whether a key that is refused is switched off: null, an empty block, one of the row's harmless values, or a block
+ * with "enabled": false where false is one of them. */
 static gboolean is_harmless(const RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node) {
   g_auto(GStrv) values = g_strsplit(row->unless != NULL ? row->unless : "", "|", -1);
   if (node->kind == CONF_TREE_NULL || conf_tree_is_empty(reading->tree, node))

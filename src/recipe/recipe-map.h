@@ -62,8 +62,9 @@ extern const RecipeRows recipe_fsdp_rows; /* below "fsdp_config.", of accelerate
 /* Reads every key of a tree by its table into `recipe`; adds what is wrong with each, as recipe_load says. */
 void recipe_read(Recipe *recipe, const ConfTree *tree, const RecipeTable *table, BaseErrors *errors);
 
-/* Notes a setting, from `node` (NULL: the tool's default), once: a key replaces a default and an "auto" of the workload, a
- * key that says the same again is left out and named. Two keys that say different things of one setting: an error. */
+/* Notes a setting, from `node` (NULL: the tool's default), once: a key replaces a default and an "auto" of the
+ * workload, a key that says the same again is left out and named. Two keys that say different things of one setting: an
+ * error. */
 gboolean recipe_give(RecipeReading *reading, const ConfTreeNode *node, const char *setting, const char *value,
                      const char *remark, GError **error);
 void recipe_give_rule(RecipeReading *reading, const ConfTreeNode *node, const char *setting, const RecipeWait *wait,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Megatron-LM's arguments that change no step, and those that are not modelled, for its table. Private to this floor. */
+/* Megatron-LM's arguments that change no step, and those that are not modelled, for its table. Private to this
+ * floor. */
 #pragma once
 
 #include "recipe-map.h"

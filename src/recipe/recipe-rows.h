@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How a tool's table writes its rows, and the reasons that tools share: private to this floor, for the files with a table. */
+/* How a tool's table writes its rows, and the reasons that tools share: private to this floor, for the files with a
+ * table. */
 #pragma once
 
 #include "recipe-map.h"

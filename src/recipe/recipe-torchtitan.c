@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* torchtitan's TOML files, of 2024 to 2026 (then its settings became Python).
  *
- * Source: torchtitan/config/job_config.py and, before, config_manager.py. Its data parallelism is FSDP2, gradients reduced
- * in fp32 and on every micro-batch; DDP where nothing is sharded. Defaults changed without new keys, so a file is dated
- * by the keys it has (torchtitan's history, by commit):
+ * Source: torchtitan/config/job_config.py and, before, config_manager.py. Its data parallelism is FSDP2, gradients
+ * reduced in fp32 and on every micro-batch; DDP where nothing is sharded. Defaults changed without new keys, so a file
+ * is dated by the keys it has (torchtitan's history, by commit):
  *
  *   [parallelism]               since 2025-03-18 (785c34c9)   AdamW is fused since 2025-02-24 (6e498855)
  *   model.norm_type             until 2025-04-23 (9cf88aa1)   the loss is compiled too, since 2025-04-02

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Arguments of Hugging Face's Trainer in a JSON or YAML file, with its FSDP settings.
  *
- * Source: transformers/training_args.py: `fsdp` is a list of words, also in one string, and fsdp_config has the rest. */
+ * Source: transformers/training_args.py: `fsdp` is a list of words, also in one string, and fsdp_config has the
+ * rest. */
 #include <string.h>
 
 #include "recipe-fsdp.h"

@@ -4,8 +4,8 @@
  *   g_autoptr(ReportAwaited) awaited = report_awaited_new(rank_class);
  *   const char *name = report_awaited_most(awaited, RUN_CAUSE_BOUNDARY);    // "all-gather parameters", or NULL
  *
- * Names are the report's. Without a timeline nothing is known of any cause. O(tasks + intervals x names). Private to this
- * floor. */
+ * Names are the report's. Without a timeline nothing is known of any cause. O(tasks + intervals x names). Private to
+ * this floor. */
 #pragma once
 
 #include "run-report.h"

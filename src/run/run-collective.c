@@ -3,8 +3,8 @@
  *
  *   join ─► (all members there) begun ─► latency ─► moving: one flow over the group's route ─► ended, for every member
  *
- * A member's channels hold SMs of its GPU from its own arrival on: a kernel that waits for peers spins. Device memory is
- * busy once all are there. Whether kernels run beside it is looked at once, when it begins, and fixes its own rate.
+ * A member's channels hold SMs of its GPU from its own arrival on: a kernel that waits for peers spins. Device memory
+ * is busy once all are there. Whether kernels run beside it is looked at once, when it begins, and fixes its own rate.
  *
  * In step fidelity the middle is run-chunks.c's: every chunk of every step its own flow.
  */

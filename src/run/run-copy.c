@@ -4,9 +4,9 @@
  *   first    load the model · wait · gather · embed · wait · …        rows that cost the host nothing and wait for nothing
  *   steady                    wait · gather · embed · wait · …        set no time
  *
- * Where all other rows are the same, and nothing is under way at the first's end, the steady step would take the same time
- * row by row, from a start like the first's. Its times are then the first's, as if it had been played in the first's
- * place; its memory, in which it may differ, is played by the first's notes. */
+ * Where all other rows are the same, and nothing is under way at the first's end, the steady step would take the same
+ * time row by row, from a start like the first's. Its times are then the first's, as if it had been played in the
+ * first's place; its memory, in which it may differ, is played by the first's notes. */
 #include <string.h>
 
 #include "run-state.h"
@@ -21,7 +21,8 @@ static gboolean rows_alike(const ProgramRow *a, const ProgramRow *b) {
          a->hint == b->hint && a->n_needs == b->n_needs;
 }
 
-/* By row of the first section the row of the steady one, or PROGRAM_NONE: a silent row of its own. NULL: they differ. */
+/* By row of the first section the row of the steady one, or PROGRAM_NONE: a silent row of its own. NULL: they
+ * differ. */
 static guint32 *map_rows(const ProgramSection *first, const ProgramSection *steady) {
   g_autofree guint32 *map = g_new0(guint32, first->n_rows);
   guint32 next = 0;

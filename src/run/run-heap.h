@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The memory of ranks: the ledger says who holds what, the caching allocator what the device must hold for it. Private to
- * this floor.
+/* The memory of ranks: the ledger says who holds what, the caching allocator what the device must hold for it. Private
+ * to this floor.
  *
  *   rank ─ RunMemory ─► RunHeap      when its peak was, how far it    what its moves have made of memory; ranks of one
  *                                    has come in the heap's log       role that move alike share one (run-share.c)

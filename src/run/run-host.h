@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The host of a rank: where in the Program it stands, what it has paid, and what it waits for. Private to this floor. */
+/* The host of a rank: where in the Program it stands, what it has paid, and what it waits for. Private to this
+ * floor. */
 #pragma once
 
 #include "event-queue.h"

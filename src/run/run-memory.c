@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What moves make of a heap: takes and gives as the ledger says who holds what, the caching allocator what the device must
- * hold for it, and whether it can. NCCL's buffers and the context lie beside the allocator.
+/* What moves make of a heap: takes and gives as the ledger says who holds what, the caching allocator what the device
+ * must hold for it, and whether it can. NCCL's buffers and the context lie beside the allocator.
  *
  *   take: a free block? ── no ─► a new segment? ── does not fit ─► the host waits for all streams, the cache goes
  *   back, a new segment? ── does not fit ─► out of memory: play goes on above the limit */

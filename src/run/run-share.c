@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Heaps that ranks share: ranks of one role whose communicators have equal buffers begin with one heap, and keep it as long
- * as they make the same moves in the same order, whenever they make them.
+/* Heaps that ranks share: ranks of one role whose communicators have equal buffers begin with one heap, and keep it as
+ * long as they make the same moves in the same order, whenever they make them.
  *
  *   log    a0 a1 e2 a2 e1 …          the first rank to come to the log's end makes the move and writes it down,
  *             │      └ rank 7        the others find it there and take its outcome

@@ -80,8 +80,8 @@ static void drop(gpointer item) {
   study_point_free(item);
 }
 
-/* What a point gives back serves the next: by default glibc hands a few hundred kilobytes back to the kernel after each,
- * which takes a sixth of the time. */
+/* What a point gives back serves the next: by default glibc hands a few hundred kilobytes back to the kernel after
+ * each, which takes a sixth of the time. */
 static void keep_memory(void) {
 #ifdef __GLIBC__
   mallopt(M_MMAP_THRESHOLD, 32 << 20);

@@ -15,8 +15,8 @@ static const char *const dtype_names[] = {"int8",  "uint8",  "int32",    "uint32
                                           "float", "double", "bfloat16", "f8e4m3", "f8e5m2", NULL};
 static const guint dtype_bytes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
 
-/* What nccl-tests prints beside each operation: sources src/{all_reduce,all_gather,…}.cu of NVIDIA/nccl-tests. `shared`:
- * the size counts the shards of all ranks, "count" one shard. */
+/* What nccl-tests prints beside each operation: sources src/{all_reduce,all_gather,…}.cu of NVIDIA/nccl-tests.
+ * `shared`: the size counts the shards of all ranks, "count" one shard. */
 static const struct {
   const char *operation, *redop;
   int root;
@@ -88,7 +88,8 @@ gboolean study_collective_set(StudyCollective *collective, const char *assignmen
   return conf_settings_set(collective->settings, assignment, error);
 }
 
-/* nccl-tests in one node drives all its GPUs from one thread (-g) or, as over several nodes, a process for each (MPI). */
+/* nccl-tests in one node drives all its GPUs from one thread (-g) or, as over several nodes, a process for each
+ * (MPI). */
 static void take_launches(StudyCollective *collective) {
   if (collective->cluster->nodes == 1 && collective->cluster->platform->nccl_tests == HW_TESTS_THREADS &&
       !conf_settings_given(collective->settings, "nccl.gpus_per_process"))

@@ -6,8 +6,8 @@
 
 #define PLAYS 3
 
-/* How many the first play has: few, then, where what the step began with takes longer to settle, more. A play must be worth it:
- * all three together cost less than the step. */
+/* How many the first play has: few, then, where what the step began with takes longer to settle, more. A play must be
+ * worth it: all three together cost less than the step. */
 static const guint32 tries[] = {3, 8};
 
 /* A pipeline is in its rhythm once all stages are busy, and leaves it as they run out. Its micro-batches in flight take

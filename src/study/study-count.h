@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Counting micro-batches: a step with many is played as three with few, wherever that gives the same Report (run-count.h).
+/* Counting micro-batches: a step with many is played as three with few, wherever that gives the same Report
+ * (run-count.h).
  *
  *   RunReport *report = NULL;
  *   if (!study_count(walk, options, &report, error)) return NULL;      // an error
@@ -12,5 +13,6 @@
 
 #include "study-walk.h"
 
-/* *ret NULL: they are few, or not alike, or the options want all played; the walk is then as before, but for its communicators. */
+/* *ret NULL: they are few, or not alike, or the options want all played; the walk is then as before, but for its
+ * communicators. */
 gboolean study_count(StudyWalk *walk, const StudyOptions *options, RunReport **ret, GError **error);

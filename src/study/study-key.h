@@ -6,8 +6,8 @@
 #include "run-report.h"
 
 /* `figures`: of the catalogue values and NCCL's tables, copied. `parameters`: of the model, since some shapes
- * differ in no key (biases that come with a model_type). `fidelity`: of collectives. `profile`: path of the layer profile,
- * or NULL. Caller frees. */
+ * differ in no key (biases that come with a model_type). `fidelity`: of collectives. `profile`: path of the layer
+ * profile, or NULL. Caller frees. */
 char *study_key(const ConfSettings *settings, const GChecksum *figures, guint64 parameters, const char *fidelity,
                 gboolean contention, const char *profile, GError **error);
 

@@ -5,10 +5,10 @@
  *   embedding,forward,27.107346,0,67141632,33554432,131072000
  *   0,forward,4140.2,1795296059392,…
  *
- * A row for the embedding, for each layer from 0 and for the head, forward and backward, in any order; `foretrain layers -o`
- * writes one. A layer's time is spread over its operations as their analytic times are, to the picosecond. flops, bytes and
- * activation_bytes may be left empty; parameters and flops that are given must be the model's: they tell a profile of another
- * model, sequence length or micro-batch.
+ * A row for the embedding, for each layer from 0 and for the head, forward and backward, in any order; `foretrain
+ * layers -o` writes one. A layer's time is spread over its operations as their analytic times are, to the picosecond.
+ * flops, bytes and activation_bytes may be left empty; parameters and flops that are given must be the model's: they
+ * tell a profile of another model, sequence length or micro-batch.
  *
  *   StudyProfile *profile = study_profile_load(path, &shape, &recipe, micro_batch, error);
  *   study_profile_apply(profile, gpu, program);
@@ -22,8 +22,8 @@
 
 typedef struct StudyProfile StudyProfile;
 
-/* Errors: SIM_ERROR_INPUT at the line: a row that is no row, a layer that the model lacks, one that stands twice, totals that
- * are not the model's; at the file: which layer and phase is missing. */
+/* Errors: SIM_ERROR_INPUT at the line: a row that is no row, a layer that the model lacks, one that stands twice,
+ * totals that are not the model's; at the file: which layer and phase is missing. */
 StudyProfile *study_profile_load(const char *path, const ModelShape *shape, const ModelRecipe *recipe,
                                  guint64 micro_batch, GError **error);
 void study_profile_free(StudyProfile *profile);

@@ -78,8 +78,8 @@ static guint64 missing(const RunReport *report) {
   return run_report_tightest(report)->short_by;
 }
 
-/* Twice the nodes, and again: at the same global batch while accumulation halves, then at a larger one. Until it fits, or less
- * than a quarter of what is missing goes. */
+/* Twice the nodes, and again: at the same global batch while accumulation halves, then at a larger one. Until it fits,
+ * or less than a quarter of what is missing goes. */
 static void attempt_nodes(Search *search) {
   const RunIdentity *identity = &search->report->identity;
   guint64 accumulation = identity->gradient_accumulation, short_by = missing(search->report);
@@ -156,7 +156,8 @@ static const char *nearest(const GPtrArray *remedies, guint singles, const char 
   return best != NULL ? best->change : NULL;
 }
 
-/* Where no single change fits: the one that needs least and the next of those that are left, until together they fit. */
+/* Where no single change fits: the one that needs least and the next of those that are left, until together they
+ * fit. */
 static void attempt_together(Search *search) {
   guint singles = search->remedies->len;
   for (guint i = 0; i < singles; i++)

@@ -168,8 +168,8 @@ static gboolean set_number(ConfSettings *settings, const char *name, guint64 val
   return conf_settings_set(settings, assignment, error);
 }
 
-/* Sets cluster.nodes from the ranks: how many GPUs a node has, only a cluster knows. Faults name nodes that a cluster of
- * one lacks, so they are left out of it. */
+/* Sets cluster.nodes from the ranks: how many GPUs a node has, only a cluster knows. Faults name nodes that a cluster
+ * of one lacks, so they are left out of it. */
 static gboolean find_nodes(const StudyTrace *trace, StudyWalk *walk, GError **error) {
   guint32 ranks = trace->program->n_ranks;
   if (conf_settings_given(walk->settings, "cluster.nodes"))

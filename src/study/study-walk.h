@@ -77,12 +77,14 @@ ConfSettings *study_settings_new(void);
 
 /* FALSE with advice where the file is a recipe, by its ending, and no workload. */
 gboolean study_refuse_recipe(const char *path, GError **error);
-/* Reads the recipe that settings name, if any, and lays it under them, as far as that goes; NULL where there is none. */
+/* Reads the recipe that settings name, if any, and lays it under them, as far as that goes; NULL where there is
+ * none. */
 Recipe *study_recipe_apply(ConfSettings *settings, const HwCatalog *catalog, BaseErrors *errors);
 
 /* What the recipe says and what overrules it, batch sizes that follow from others too. Caller frees. */
 char *study_recipe_note(const Recipe *recipe, const PlanRecipe *plan, const ConfSettings *settings);
-/* Adds to an error that a recipe meant for another framework than the workload's is there. FALSE; `recipe` may be NULL. */
+/* Adds to an error that a recipe meant for another framework than the workload's is there. FALSE; `recipe` may be
+ * NULL. */
 gboolean study_recipe_fail(const Recipe *recipe, const ConfSettings *settings, GError **error);
 
 void study_walk_need_cache(StudyWalk *walk);

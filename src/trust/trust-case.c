@@ -69,7 +69,8 @@ static const char *const setting_names[SETTINGS] = {
     [PLATFORM] = "environment.platform",
 };
 
-/* Families whose layers do what another's do, but for a bias, a norm of heads or a window: they are validated as one. */
+/* Families whose layers do what another's do, but for a bias, a norm of heads or a window: they are validated as
+ * one. */
 static const char *validated_as(const char *family) {
   static const char *const like_llama[] = {"mistral", "qwen2", "qwen3", "phi3", "mimo", "baichuan", "internlm2", NULL};
   return family != NULL && g_strv_contains(like_llama, family) ? "llama" : family;
@@ -87,7 +88,8 @@ static void find_settings(const RunIdentity *identity, const char *ret[SETTINGS]
 }
 
 /* Beginnings of settings that change the step and that no feature tells. What only names a default of the framework
- * (dtypes, versions) is left out, and what moves a step by little: how the optimizer launches, clipping, the allocator. */
+ * (dtypes, versions) is left out, and what moves a step by little: how the optimizer launches, clipping, the
+ * allocator. */
 static const char *const option_names[] = {
     "model.profile",
     "training.flash_version",

@@ -5,16 +5,17 @@
  *   TrustSpan span;
  *   if (trust_span(residuals, n, 80, &span)) … a step foretold as T takes from span.low × T to span.high × T …
  *
- * A residual is measured / predicted. Of n residuals in ascending order the next one lies between the k-th from below and the
- * k-th from above in a share of (n + 1 - 2k) / (n + 1) of all cases, if it is drawn as they were (a distribution-free
- * prediction interval, as conformal prediction uses it). With a coverage of c % the rank is
+ * A residual is measured / predicted. Of n residuals in ascending order the next one lies between the k-th from below
+ * and the k-th from above in a share of (n + 1 - 2k) / (n + 1) of all cases, if it is drawn as they were (a
+ * distribution-free prediction interval, as conformal prediction uses it). With a coverage of c % the rank is
  *
  *   k = (n + 1) × (100 - c) / 200, at least 1;       c = 80: n = 9 → 1, n = 14 → 1.5, n = 19 → 2, n = 61 → 6.2
  *
  * and between two ranks limits are interpolated (Hyndman and Fan 1996, definition 6: (n + 1) p, as Weibull had it).
- * Rows of one source are not drawn independently: one cluster, one version, one hand. So the rule is applied twice: within
- * each source, which gives it a low and a high limit, and then to the limits of the sources, lows from below and highs from
- * above. Up to eight sources that is the span which holds those of all of them: no source is outvoted by a larger one.
+ * Rows of one source are not drawn independently: one cluster, one version, one hand. So the rule is applied twice:
+ * within each source, which gives it a low and a high limit, and then to the limits of the sources, lows from below and
+ * highs from above. Up to eight sources that is the span which holds those of all of them: no source is outvoted by a
+ * larger one.
  *
  * The prediction itself always lies in the span: low <= 1 <= high. */
 #pragma once

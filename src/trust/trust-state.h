@@ -44,8 +44,8 @@ gboolean trust_alike_options(const TrustRow *row, const TrustCase *one);
 /* "group.key=value". */
 gboolean trust_has_option(const TrustCase *one, const char *option);
 
-/* Rows that a case is held against: of its architecture and framework, else of its framework, else of its architecture, else
- * all. */
+/* Rows that a case is held against: of its architecture and framework, else of its framework, else of its architecture,
+ * else all. */
 typedef struct {
   GPtrArray *rows; /* TrustRow */
   guint alike;     /* of them */

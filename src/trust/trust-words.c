@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* "validated: like 12 rows of llm-foundry; interval of 48 rows (ampere, fsdp1, bound by compute)": what is alike, else what is
- * not and what there was. */
+/* "validated: like 12 rows of llm-foundry; interval of 48 rows (ampere, fsdp1, bound by compute)": what is alike, else
+ * what is not and what there was. */
 #include <string.h>
 
 #include "trust-state.h"

@@ -4,9 +4,9 @@
  *   g_autoptr(GArray) covers = truth_interval_covers(result);     // TruthCover, by source and set
  *   … cover->inside of cover->n, cover->held_out of them without their source …
  *
- * Intervals rest on published rows. Of such a row its own interval says little, since the row had a part in it; `held_out`
- * counts the rows that lie in the interval which all other sources would have given: what somebody meets whose machine is none
- * of those. */
+ * Intervals rest on published rows. Of such a row its own interval says little, since the row had a part in it;
+ * `held_out` counts the rows that lie in the interval which all other sources would have given: what somebody meets
+ * whose machine is none of those. */
 #pragma once
 
 #include "truth-run.h"

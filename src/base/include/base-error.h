@@ -27,8 +27,8 @@ typedef struct {
   const char *key; /* "group.key" */
 } BasePlace;
 
-/* Sets SIM_ERROR_INPUT as "file:line:column: key: message". A message of more than 1 200 characters is cut in its middle,
- * so that what it quotes may be of any length. */
+/* Sets SIM_ERROR_INPUT as "file:line:column: key: message". A message of more than 1 200 characters is cut in its
+ * middle, so that what it quotes may be of any length. */
 void base_error_set_at(GError **error, const BasePlace *place, const char *format, ...) G_GNUC_PRINTF(3, 4);
 
 /* Puts a place in front of an error that lacks one (as from base_quantity_parse). */

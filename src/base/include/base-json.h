@@ -10,9 +10,9 @@
  *   base_json_end(json);                                   // }
  *
  * Written at once into `text`, no tree is held. The result is JSON whatever the values: quotes, backslashes and control
- * characters are escaped, UTF-8 is kept, bytes that are none become U+FFFD, a text of NULL and a number that is not finite
- * become null. A key is needed in a map and must be NULL elsewhere: all else is a broken contract. json-glib builds a tree
- * first and passes bytes that are not UTF-8; its layout is kept. */
+ * characters are escaped, UTF-8 is kept, bytes that are none become U+FFFD, a text of NULL and a number that is not
+ * finite become null. A key is needed in a map and must be NULL elsewhere: all else is a broken contract. json-glib
+ * builds a tree first and passes bytes that are not UTF-8; its layout is kept. */
 #pragma once
 
 #include <glib.h>

@@ -59,7 +59,8 @@ static inline SimTime sim_time_add(SimTime a, SimTime b) {
 /* Time that `amount` (bytes, FLOP) takes at `rate` (per second, > 0), to nearest. Cost: one division. */
 SimTime sim_time_of_amount(double amount, double rate);
 
-/* a × b of sizes. Ranges of settings keep products inside 64 bits: one beyond is a broken contract, never a small size. */
+/* a × b of sizes. Ranges of settings keep products inside 64 bits: one beyond is a broken contract, never a small
+ * size. */
 guint64 base_product(guint64 a, guint64 b);
 
 /* For people. Caller frees. "12.345 ms" (us below a millisecond, s from ten seconds), "3.20 GiB", "1.50 GB", "46.0

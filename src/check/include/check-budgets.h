@@ -42,8 +42,8 @@ typedef struct {
   GArray *cases; /* CheckCase, in order of the file */
 } CheckBudgets;
 
-/* Errors, at their line: no budget at all, an expression that is none, a metric that does not exist, a tolerance on bytes
- * or counts, or one that is no share below 100 %. */
+/* Errors, at their line: no budget at all, an expression that is none, a metric that does not exist, a tolerance on
+ * bytes or counts, or one that is no share below 100 %. */
 CheckBudgets *check_budgets_load(const char *path, GError **error);
 void check_budgets_free(CheckBudgets *budgets);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CheckBudgets, check_budgets_free)

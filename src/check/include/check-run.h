@@ -5,12 +5,13 @@
  *   g_autoptr(CheckResult) result = check_run(budgets, &options, error);
  *   if (result->failed > 0) …
  *
- * A baseline was a value, and the recipe that gave it. The recipe is played again by this version, so that what moved has
- * one of two causes:
+ * A baseline was a value, and the recipe that gave it. The recipe is played again by this version, so that what moved
+ * has one of two causes:
  *
  *   accepted value ──tool drift──► its recipe, now ──recipe drift──► the recipe as it is, now
  *
- * Only what the recipe moved fails. Exact metrics fail when they move at all, those with a tolerance when they get worse by more. */
+ * Only what the recipe moved fails. Exact metrics fail when they move at all, those with a tolerance when they get
+ * worse by more. */
 #pragma once
 
 #include "check-budgets.h"
@@ -43,8 +44,8 @@ typedef struct {
   const char *accept; /* the reason for taking what is there as the new baselines; NULL: they are compared */
 } CheckOptions;
 
-/* Errors (SIM_ERROR_INPUT): a workload that cannot be played, a baseline that is missing, of a metric that is no more, or
- * whose recipe this version cannot play. The budgets must outlive the result. */
+/* Errors (SIM_ERROR_INPUT): a workload that cannot be played, a baseline that is missing, of a metric that is no more,
+ * or whose recipe this version cannot play. The budgets must outlive the result. */
 CheckResult *check_run(const CheckBudgets *budgets, const CheckOptions *options, GError **error);
 void check_result_free(CheckResult *result);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CheckResult, check_result_free)

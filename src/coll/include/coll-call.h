@@ -10,10 +10,10 @@ typedef enum {
   COLL_REDUCE_SCATTER,
   COLL_BROADCAST, /* from the first member */
   COLL_REDUCE,    /* to the first member */
-  /* Every member sends to the next and receives from the one before. Neighbours of a pipeline are a communicator of two:
-   * one call is a batch in which each sends to the other (activations one way, gradients the other), at the time of
-   * one, since links are as fast both ways. Where only one sends, the same call takes that time, but loads the way back
-   * too. */
+  /* Every member sends to the next and receives from the one before. Neighbours of a pipeline are a communicator of
+   * two: one call is a batch in which each sends to the other (activations one way, gradients the other), at the time
+   * of one, since links are as fast both ways. Where only one sends, the same call takes that time, but loads the way
+   * back too. */
   COLL_SEND_RECV,
   COLL_ALL_TO_ALL,
   COLL_OPERATIONS

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The tuner's whole matrix, as NCCL prints it at INFO level under TUNING: latency in us and bandwidth in GB/s of every call,
- * algorithm and protocol; then what the search found.
+/* The tuner's whole matrix, as NCCL prints it at INFO level under TUNING: latency in us and bandwidth in GB/s of every
+ * call, algorithm and protocol; then what the search found.
  *
  *   coll_matrix_print(group, text);              // appends
  *

@@ -5,8 +5,8 @@
  *   if (!coll_search_rules_load("2.30", &rules, error)) return FALSE;
  *   rules.nvlink[COLL_NVLINK_HOPPER];          // 20 600 000 000 bytes/s
  *
- * Rates are whole bytes/s, so that budgets are counted down without rounding. Errors: SIM_ERROR_INPUT with file and key;
- * a version before the first of the file. No ownership: nothing to free. */
+ * Rates are whole bytes/s, so that budgets are counted down without rounding. Errors: SIM_ERROR_INPUT with file and
+ * key; a version before the first of the file. No ownership: nothing to free. */
 #pragma once
 
 #include <glib.h>

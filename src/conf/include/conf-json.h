@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* JSON as people write it: comments (//, slash-star, #), trailing commas, a BOM and line ends of CR are taken, all else is as
- * the standard has it (conf-pull.h). Duplicate keys of one object are errors.
+/* JSON as people write it: comments (//, slash-star, #), trailing commas, a BOM and line ends of CR are taken, all else
+ * is as the standard has it (conf-pull.h). Duplicate keys of one object are errors.
  *
  *   g_autoptr(ConfJson) json = conf_json_load("models/llama-2-7b.json", error);
  *   guint64 layers;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* JSON read from front to back, value by value: the one reader, for small files of people (conf-tree makes a tree of them)
- * and for traces that are too large to be held.
+/* JSON read from front to back, value by value: the one reader, for small files of people (conf-tree makes a tree of
+ * them) and for traces that are too large to be held.
  *
  *   ConfPull pull;
  *   conf_pull_begin(&pull, "trace.json", data, length, NULL);
@@ -9,11 +9,12 @@
  *     … conf_pull_key(&pull, key, error), then conf_pull_value, or conf_pull_enter for what it holds …
  *   conf_pull_end(&pull, error);
  *
- * JSON as the standard has it, and what people write: comments (//, slash-star, #), trailing commas, NaN and Infinity as
- * Python writes them. The data is the caller's, need not end with a NUL and outlives the reader. Errors (SIM_ERROR_INPUT)
- * say file, line, column, the path so far where one is kept, what was found and what to write. Maps and lists within each
- * other go CONF_PULL_DEPTH_MAX deep, more is an error. Cost: one pass, no memory but what the caller gives. yajl was
- * considered: its errors carry no place and it refuses trailing commas and comments that begin with #. */
+ * JSON as the standard has it, and what people write: comments (//, slash-star, #), trailing commas, NaN and Infinity
+ * as Python writes them. The data is the caller's, need not end with a NUL and outlives the reader. Errors
+ * (SIM_ERROR_INPUT) say file, line, column, the path so far where one is kept, what was found and what to write. Maps
+ * and lists within each other go CONF_PULL_DEPTH_MAX deep, more is an error. Cost: one pass, no memory but what the
+ * caller gives. yajl was considered: its errors carry no place and it refuses trailing commas and comments that begin
+ * with #. */
 #pragma once
 
 #include "base-error.h"
@@ -51,8 +52,8 @@ gboolean conf_pull_enter(ConfPull *pull, char open, GError **error);
 gboolean conf_pull_next(ConfPull *pull, gboolean *ret_more, GError **error);
 /* A member's key and its colon. `key` is emptied first. */
 gboolean conf_pull_key(ConfPull *pull, GString *key, GError **error);
-/* The next value: a text decoded, a number or a word (true, null, NaN) as it stands; maps and lists are passed and are "".
- * `text` NULL: of a text nothing but its end is looked at. */
+/* The next value: a text decoded, a number or a word (true, null, NaN) as it stands; maps and lists are passed and are
+ * "". `text` NULL: of a text nothing but its end is looked at. */
 gboolean conf_pull_value(ConfPull *pull, GString *text, GError **error);
 /* Nothing may follow. */
 gboolean conf_pull_end(ConfPull *pull, GError **error);

@@ -74,12 +74,12 @@ void conf_struct_clear(const ConfSchema *schema, gpointer object);
 /* Every key that has a value, in schema order: the canonical form that run keys hash and the database keeps. */
 typedef void (*ConfVisit)(const char *name, const char *value, ConfOrigin origin, gpointer user);
 void conf_settings_visit(const ConfSettings *settings, ConfVisit visit, gpointer user);
-/* Appends every given value of the schema's keys, but those whose names stand in `except` (NULL: none), with its origin and
- * file: equal texts, equal values. */
+/* Appends every given value of the schema's keys, but those whose names stand in `except` (NULL: none), with its origin
+ * and file: equal texts, equal values. */
 void conf_settings_append_given(const ConfSettings *settings, const ConfSchema *schema, const char *const *except,
                                 GString *text);
-/* Gives the keys of `schema` the values, origins and places that they have in `from`, settings of the same schemas; a value
- * of a higher origin stays, as if what gave them had been loaded over it. */
+/* Gives the keys of `schema` the values, origins and places that they have in `from`, settings of the same schemas; a
+ * value of a higher origin stays, as if what gave them had been loaded over it. */
 void conf_settings_take(ConfSettings *settings, const ConfSettings *from, const ConfSchema *schema);
 /* As if nobody had given the key; it must have no default. */
 void conf_settings_forget(ConfSettings *settings, const char *name);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One tree for JSON, YAML, TOML and the arguments of a shell script: each value by its path, with the place it stands at, so that who maps keys need not
- * know the syntax.
+/* One tree for JSON, YAML, TOML and the arguments of a shell script: each value by its path, with the place it stands
+ * at, so that who maps keys need not know the syntax.
  *
  *   g_autoptr(ConfTree) tree = conf_tree_load("ds_config.json", error);
  *   const ConfTreeNode *stage = conf_tree_find(tree, "zero_optimization.stage");   // NULL where it is absent
@@ -60,6 +60,7 @@ char *conf_tree_shown(const ConfTreeNode *node);
 /* SIM_ERROR_INPUT at the node; always FALSE. */
 gboolean conf_tree_fail(const ConfTree *tree, const ConfTreeNode *node, GError **error, const char *format, ...)
     G_GNUC_PRINTF(4, 5);
-/* Errors: SIM_ERROR_INPUT with what was expected and found; *ret is then untouched. Flags may be words, or in quotes. */
+/* Errors: SIM_ERROR_INPUT with what was expected and found; *ret is then untouched. Flags may be words, or in
+ * quotes. */
 gboolean conf_tree_count(const ConfTree *tree, const ConfTreeNode *node, guint64 *ret, GError **error);
 gboolean conf_tree_flag(const ConfTree *tree, const ConfTreeNode *node, gboolean *ret, GError **error);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The catalogue: what GPUs, links and platforms are, from topologies/catalog/{gpus,links,platforms,hosts,kernels-*,contention,variation}.ini of the first
- * data folder that has the file. Every section carries `source` (where its figures come from) and `trust` (measured,
- * published, derived, recalled); a section without them is refused, and so is a sustained rate above the vendor's
- * figure.
+/* The catalogue: what GPUs, links and platforms are, from
+ * topologies/catalog/{gpus,links,platforms,hosts,kernels-*,contention,variation}.ini of the first data folder that has
+ * the file. Every section carries `source` (where its figures come from) and `trust` (measured, published, derived,
+ * recalled); a section without them is refused, and so is a sustained rate above the vendor's figure.
  *
  *   g_autoptr(HwCatalog) catalog = hw_catalog_load(error);
  *   const HwGpu *gpu = hw_catalog_gpu(catalog, "h100-sxm5-80gb", &place, error);   // an unknown name: the nearest
@@ -18,8 +18,9 @@
 typedef enum { HW_TRUST_MEASURED, HW_TRUST_PUBLISHED, HW_TRUST_DERIVED, HW_TRUST_RECALLED } HwTrust;
 extern const char *const hw_trust_names[];
 
-/* How a GPU's kernels run: forms fitted to measurements, their figures relative to the GPU's rates, so that a GPU without
- * measurements takes those of its compute capability. kernel/kernel-matmul.h and its neighbours say what each does. */
+/* How a GPU's kernels run: forms fitted to measurements, their figures relative to the GPU's rates, so that a GPU
+ * without measurements takes those of its compute capability. kernel/kernel-matmul.h and its neighbours say what each
+ * does. */
 typedef struct {
   char *name;             /* "h100-sxm5-80gb.16bit"; "sm90.16bit": shared by a compute capability */
   guint64 tile_m, tile_n; /* the largest tile */
@@ -171,8 +172,8 @@ const char *const *hw_catalog_gpu_names(const HwCatalog *catalog);
 const char *const *hw_catalog_link_names(const HwCatalog *catalog);
 const char *const *hw_catalog_platform_names(const HwCatalog *catalog);
 /* Visits every figure of the sections that were asked for so far ("gpu.h100-sxm5-80gb.memory_bandwidth", canonical
- * value): the catalogue values a run key hashes. Sections in file order, GPUs before links, platforms, hosts and kernels; a figure
- * that the part lacks is visited as 0; source, trust and note are not. */
+ * value): the catalogue values a run key hashes. Sections in file order, GPUs before links, platforms, hosts and
+ * kernels; a figure that the part lacks is visited as 0; source, trust and note are not. */
 typedef void (*HwCatalogVisit)(const char *name, const char *value, gpointer user);
 void hw_catalog_visit_used(const HwCatalog *catalog, HwCatalogVisit visit, gpointer user);
 /* As if nothing had been asked for yet: for who builds several clusters from one catalogue. */

@@ -4,8 +4,8 @@
  *   g_autoptr(HwCluster) cluster = hw_cluster_build(settings, catalog, error);
  *   guint32 out = hw_cluster_gpu_out(cluster, rank);       // link index of the GPU's way into NVSwitch or PCIe
  *
- * Ranks are numbered node by node. `settings` holds the topology's groups ([node], [pci], [nvlink], [nics], [fabric], [environment], [host],
- * [price]) and the workload's [cluster] group (topology, nodes and the overrides).
+ * Ranks are numbered node by node. `settings` holds the topology's groups ([node], [pci], [nvlink], [nics], [fabric],
+ * [environment], [host], [price]) and the workload's [cluster] group (topology, nodes and the overrides).
  *
  *        spine
  *       /     \            leaf.up / leaf.down: one pair per leaf, capacity = members × NIC / oversubscription
@@ -43,7 +43,8 @@ typedef struct {
   double share;    /* of its capacity that a fault leaves, already in `capacity`; 1: it has none */
 } HwClusterLink;
 
-/* Fields are read-only after building. GPU, links, platform and host are borrowed from the catalogue, which must outlive it.
+/* Fields are read-only after building. GPU, links, platform and host are borrowed from the catalogue, which must
+ * outlive it.
  */
 typedef struct {
   char *topology; /* name of the file, without folder and extension */
@@ -82,7 +83,8 @@ extern const struct ConfSchema hw_topology_schema, hw_cluster_schema;
 HwCluster *hw_cluster_build(struct ConfSettings *settings, const HwCatalog *catalog, GError **error);
 /* The settings that say what its GPUs cost; nothing else of a cluster depends on them. NULL-terminated. */
 extern const char *const hw_price_keys[];
-/* USD for a GPU and hour on the cluster under these settings, its topology laid; 0: not stated. Errors: stated both ways. */
+/* USD for a GPU and hour on the cluster under these settings, its topology laid; 0: not stated. Errors: stated both
+ * ways. */
 gboolean hw_cluster_price(const HwCluster *cluster, const struct ConfSettings *settings, double *ret, GError **error);
 void hw_cluster_free(HwCluster *cluster);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(HwCluster, hw_cluster_free)

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* A measured step from a trace of PyTorch's profiler (Kineto's JSON): what the GPU computed, what it sent, what of that was
- * exposed.
+/* A measured step from a trace of PyTorch's profiler (Kineto's JSON): what the GPU computed, what it sent, what of that
+ * was exposed.
  *
  *   ImportKineto measured;
  *   if (!import_kineto_load("rank0.json", &measured, error)) return FALSE;
  *   … measured.step, measured.exposed, measured.of[IMPORT_ALL_GATHER].busy …
  *
- * Steps are those that the profiler marks (ProfilerStep#7), from one mark to the next: the GPU's own where they are there,
- * else the host's. Of several the one of middle length is taken; without marks everything from the first kernel to
- * the last is one. Kernels whose names begin with "nccl" are communication, other kernels and copies within the GPU are
- * compute; copies from and to the host are neither. compute + exposed + idle = step, exactly. The file is read from front to
- * back, not held; of several GPUs in one file the first is taken. Errors (SIM_ERROR_INPUT): no such file, one that is packed,
- * no JSON (with line), no kernels. Cost: about 5 ns a byte. */
+ * Steps are those that the profiler marks (ProfilerStep#7), from one mark to the next: the GPU's own where they are
+ * there, else the host's. Of several the one of middle length is taken; without marks everything from the first kernel
+ * to the last is one. Kernels whose names begin with "nccl" are communication, other kernels and copies within the GPU
+ * are compute; copies from and to the host are neither. compute + exposed + idle = step, exactly. The file is read from
+ * front to back, not held; of several GPUs in one file the first is taken. Errors (SIM_ERROR_INPUT): no such file, one
+ * that is packed, no JSON (with line), no kernels. Cost: about 5 ns a byte. */
 #pragma once
 
 #include "base-quantity.h"

@@ -9,8 +9,8 @@
 
 /* Why a run says nothing, whatever machine it is compared with; NULL: it does. Caller frees. */
 char *import_run_refusal(const ImportRun *run);
-/* "NVIDIA H100 80GB HBM3" is an h100-sxm5-80gb as far as its first word says; TRUE where it is another, FALSE where the log
- * does not name its GPU. */
+/* "NVIDIA H100 80GB HBM3" is an h100-sxm5-80gb as far as its first word says; TRUE where it is another, FALSE where the
+ * log does not name its GPU. */
 gboolean import_run_other_gpu(const ImportRun *run, const char *gpu);
 /* Whether the rows' reductions are those of the operation: "none" is no all-reduce's, "sum" no all-gather's. */
 gboolean import_run_may_be(const ImportRun *run, ImportOperation operation);

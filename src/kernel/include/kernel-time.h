@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* How long one operation takes on a device.
  *
- * Matmuls by tiles and waves (kernel-matmul.c), flash attention by blocks of queries (kernel-attention.c), all else by the
- * bytes that it moves, at the share of the bandwidth that kernels of its kind reach, and a floor for each launch. The
- * figures are fitted per GPU to published microbenchmarks by tools/fit-kernels and stand in topologies/catalog/kernels-*.ini;
- * a GPU without measurements takes those of its compute capability, and kernel_basis says so.
+ * Matmuls by tiles and waves (kernel-matmul.c), flash attention by blocks of queries (kernel-attention.c), all else by
+ * the bytes that it moves, at the share of the bandwidth that kernels of its kind reach, and a floor for each launch.
+ * The figures are fitted per GPU to published microbenchmarks by tools/fit-kernels and stand in
+ * topologies/catalog/kernels-*.ini; a GPU without measurements takes those of its compute capability, and kernel_basis
+ * says so.
  *
  *   SimTime t = kernel_time(gpu, &op);                                           // O(1)
  *   SimTime beside = kernel_time_shared(gpu, &op, kernel_share_beside(gpu, 24, 400e9));
@@ -49,6 +50,7 @@ const HwAttention *kernel_attention_form(const HwGpu *gpu, KernelFlash flash);
 
 /* Whether the operation's time rests on measurements of this very GPU. */
 gboolean kernel_is_measured(const HwGpu *gpu, const KernelOp *op);
-/* For people: which kinds are measured on it ("matmuls, attention", "none"), and the same as a sentence. Caller frees. */
+/* For people: which kinds are measured on it ("matmuls, attention", "none"), and the same as a sentence. Caller
+ * frees. */
 char *kernel_measured(const HwGpu *gpu);
 char *kernel_basis(const HwGpu *gpu);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* PyTorch's caching allocator on one device, in sizes alone: what it hands out, what it keeps, what the device must hold.
+/* PyTorch's caching allocator on one device, in sizes alone: what it hands out, what it keeps, what the device must
+ * hold.
  *
  *   MemPolicy policy = {0};                                  // PyTorch's defaults
  *   MemAllocator *allocator = mem_allocator_new(&policy, n_streams, 79 * GIB);
@@ -11,9 +12,9 @@
  *
  * As CUDACachingAllocator.cpp (PyTorch 2) works: a request is rounded to 512 bytes; up to 1 MiB it is served from the
  * stream's small pool (segments of 2 MiB), above from its large pool (segments of 20 MiB, or from 10 MiB on of the
- * request rounded to 2 MiB). The smallest free block of the pool that is large enough is taken, of equals the one of the
- * lowest address; what it is too large by is split off if worth it. A block never changes its stream. Free neighbours of
- * one segment merge. Only a segment that is free as a whole can be given back to the device.
+ * request rounded to 2 MiB). The smallest free block of the pool that is large enough is taken, of equals the one of
+ * the lowest address; what it is too large by is split off if worth it. A block never changes its stream. Free
+ * neighbours of one segment merge. Only a segment that is free as a whole can be given back to the device.
  *
  *   allocated: blocks that tensors hold          active: those, and blocks that wait for a stream (record_stream)
  *   reserved:  all segments                      the device holds reserved, and what is outside the allocator
@@ -50,8 +51,8 @@ void mem_allocator_limit(MemAllocator *allocator, guint64 limit);
 /* From a free block, or a new segment within the limit (a bounded max_split_size gives large free segments back first).
  * FALSE: not without a flush. */
 gboolean mem_allocator_take(MemAllocator *allocator, guint32 stream, guint64 bytes, guint32 *ret_block);
-/* Gives back every segment that is free, then asks for a new one. PyTorch waits for all streams first: the caller passes
- * what is on hold. FALSE: out of memory. */
+/* Gives back every segment that is free, then asks for a new one. PyTorch waits for all streams first: the caller
+ * passes what is on hold. FALSE: out of memory. */
 gboolean mem_allocator_flush_and_take(MemAllocator *allocator, guint32 stream, guint64 bytes, guint32 *ret_block);
 /* As if memory had no end: a new segment, above the limit. */
 guint32 mem_allocator_take_beyond(MemAllocator *allocator, guint32 stream, guint64 bytes);
@@ -66,9 +67,9 @@ const MemUse *mem_allocator_use(const MemAllocator *allocator);
 guint64 mem_allocator_round(guint64 bytes);
 /* What the allocator would ask the device for to meet a request that no free block meets. */
 guint64 mem_allocator_segment(const MemAllocator *allocator, guint64 bytes);
-/* Appends what decides how the next requests are met: guint64s that say where its free memory lies. If they are the same
- * at two moments, and so are the addresses of all that is taken, the same requests will be met in the same way. O(free
- * blocks). */
+/* Appends what decides how the next requests are met: guint64s that say where its free memory lies. If they are the
+ * same at two moments, and so are the addresses of all that is taken, the same requests will be met in the same way.
+ * O(free blocks). */
 void mem_allocator_layout(const MemAllocator *allocator, BaseVector *layout);
 /* Of a block that is taken. */
 guint64 mem_allocator_address(const MemAllocator *allocator, guint32 block);

@@ -7,10 +7,12 @@
  *
  * fused      one pass: gradient, master (or parameter), momentum and variance in; the last three out, and the 16-bit copy
  * foreach    PyTorch's default: a pass over all tensors per elementary operation
- * deepspeed  gradients cast to fp32, unscaled and clipped in place, fused Adam on the fp32 partition, cast back to 16 bits;
+ * deepspeed gradients cast to fp32, unscaled and clipped in place, fused Adam on the fp32 partition, cast back to 16
+ * bits;
  *            with torch's Adam, which a trainer brings, a pass over the partition per elementary operation in its place
  *
- * Bytes per element: reference of the passes in PyTorch's torch/optim/_multi_tensor code and DeepSpeed's stage_1_and_2.py. */
+ * Bytes per element: reference of the passes in PyTorch's torch/optim/_multi_tensor code and DeepSpeed's
+ * stage_1_and_2.py. */
 #pragma once
 
 #include "model-unit.h"

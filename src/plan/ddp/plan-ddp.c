@@ -76,8 +76,8 @@ static void add_work(Ddp *ddp, ProgramSectionKind section) {
   }
 }
 
-/* The first step has one bucket. With find_unused_parameters both steps have as many, cut in order of definition and run
- * through backwards. */
+/* The first step has one bucket. With find_unused_parameters both steps have as many, cut in order of definition and
+ * run through backwards. */
 static void lay_out(Ddp *ddp, ProgramSectionKind section) {
   const double caps[] = {ddp->options->first_bucket_cap, ddp->options->bucket_cap};
   gboolean defined = ddp->options->find_unused_parameters;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* DeepSpeed beside other axes: what a rank's share of a layer is, which layers a stage of the pipeline holds, and how its
- * engine sends.
+/* DeepSpeed beside other axes: what a rank's share of a layer is, which layers a stage of the pipeline holds, and how
+ * its engine sends.
  *
  *   megatron   Megatron-DeepSpeed's layers: joined columns, a vocabulary split by rows and padded, its loss of all ranks
  *   autotp     DeepSpeed's own: each column layer reduces its input's gradient; embedding and head are whole

@@ -7,9 +7,10 @@
  *   leave it         free its parameters, unless they persist, were gathered ahead for later, or are used again within
  *                    max_reuse_distance elements
  *
- * The first micro-batch of all records the trace: nothing is gathered ahead. Several parameters are gathered as one flat
- * buffer and copied out of it. The host lets at most two waits be unfinished. No decision depends on time: elements are
- * counted in host order. Source: runtime/zero/partitioned_param_coordinator.py, partition_parameters.py. */
+ * The first micro-batch of all records the trace: nothing is gathered ahead. Several parameters are gathered as one
+ * flat buffer and copied out of it. The host lets at most two waits be unfinished. No decision depends on time:
+ * elements are counted in host order. Source: runtime/zero/partitioned_param_coordinator.py,
+ * partition_parameters.py. */
 #include "mem-tenant.h"
 #include "model-host.h"
 #include "plan-deepspeed-engine.h"

@@ -5,9 +5,10 @@
  *                           the last: its norm, to fp32, to the host
  *   step                    the norms' sum over ranks ─ host waits ─ CPU: Adam ─ host waits ─ 16-bit parameters to the GPU
  *
- * Copies are on the stream that reduces, so that it waits for them. Adam on the host is bound by its memory: every state
- * in and out, the gradient in, 16-bit parameters out. Source: stage_1_and_2.py (async_accumulate_grad_in_cpu_via_gpu,
- * async_inplace_copy_grad_to_fp32_buffer_from_gpu), stage3.py (partition_grads), csrc/adam/cpu_adam_impl.cpp. */
+ * Copies are on the stream that reduces, so that it waits for them. Adam on the host is bound by its memory: every
+ * state in and out, the gradient in, 16-bit parameters out. Source: stage_1_and_2.py
+ * (async_accumulate_grad_in_cpu_via_gpu, async_inplace_copy_grad_to_fp32_buffer_from_gpu), stage3.py (partition_grads),
+ * csrc/adam/cpu_adam_impl.cpp. */
 #include "mem-tenant.h"
 #include "plan-deepspeed-engine.h"
 

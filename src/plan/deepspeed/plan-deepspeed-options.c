@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* [deepspeed] and what follows from it, by version. Sources: DeepSpeed's runtime/zero/config.py and offload_config.py at
- * 0.19.6; versions at which something changed: its pull requests 4695 (0.12.4), 4705 (0.12.5), 5606 (0.14.4), 7371
+/* [deepspeed] and what follows from it, by version. Sources: DeepSpeed's runtime/zero/config.py and offload_config.py
+ * at 0.19.6; versions at which something changed: its pull requests 4695 (0.12.4), 4705 (0.12.5), 5606 (0.14.4), 7371
  * (0.17.2), which 7805 undid (merged after 0.18.4 and found in 0.18.7: 0.18.6 is taken), 8207 (0.19.5). */
 #include "plan-deepspeed.h"
 

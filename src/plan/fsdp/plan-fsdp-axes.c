@@ -3,8 +3,8 @@
  * pipeline holds, and what its schedules send when.
  *
  * Source: torchtitan/models/llama3/infra/parallelize.py, torchtitan/distributed/pipeline_parallel.py (2025);
- * torch/distributed/pipelining/schedules.py and stage.py: Schedule1F1B sends and receives between two passes in one batch, the other
- * schedules each by itself, and none waits for what it sends before the end of the step. */
+ * torch/distributed/pipelining/schedules.py and stage.py: Schedule1F1B sends and receives between two passes in one
+ * batch, the other schedules each by itself, and none waits for what it sends before the end of the step. */
 #include <string.h>
 
 #include "plan-fsdp.h"

@@ -5,10 +5,10 @@
  *   reduction    … reduce-scatter ─ cast ─ my gradient shard to the host, on the stream that reduced it
  *   step         the host waits for the copies ─ CPU: norm, clip, the optimizer's passes over host memory
  *
- * Under FSDP2 a later micro-batch's gradient is added on the CPU, for which the host waits. PyTorch's optimizer on the CPU
- * makes a pass per elementary operation, as foreach does on a GPU. Source: _flat_param.py (pre_unshard, _local_shard),
- * _runtime_utils.py (_offload_grad, _post_backward_final_callback); _fsdp_collectives.py (foreach_reduce);
- * torch/optim/adam.py (_single_tensor_adam). */
+ * Under FSDP2 a later micro-batch's gradient is added on the CPU, for which the host waits. PyTorch's optimizer on the
+ * CPU makes a pass per elementary operation, as foreach does on a GPU. Source: _flat_param.py (pre_unshard,
+ * _local_shard), _runtime_utils.py (_offload_grad, _post_backward_final_callback); _fsdp_collectives.py
+ * (foreach_reduce); torch/optim/adam.py (_single_tensor_adam). */
 #include "plan-fsdp.h"
 
 guint32 plan_fsdp_fetch(PlanFsdp *fsdp, guint32 unit, guint32 stream, guint32 need) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What FSDP sets up before its first step: communicators, how large each unit's shards and buffers are, the optimizer. */
+/* What FSDP sets up before its first step: communicators, how large each unit's shards and buffers are, the
+ * optimizer. */
 #include "mem-tenant.h"
 #include "plan-fsdp.h"
 #include "plan-groups.h"

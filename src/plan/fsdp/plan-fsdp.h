@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* PyTorch's FSDP, what its two generations share: units, communicators, the order of hooks, the optimizer's step. Private
- * to this floor.
+/* PyTorch's FSDP, what its two generations share: units, communicators, the order of hooks, the optimizer's step.
+ * Private to this floor.
  *
  *   forward    pre_forward(root)   pre_forward(0) block 0 post_forward(0)   …   post_forward(root)
  *   backward   pre_backward(root)   …   pre_backward(0) block 0 post_backward(0)   post_backward(root)   end_backward
@@ -125,8 +125,8 @@ void plan_fsdp_finish_gradient(PlanFsdp *fsdp, guint32 unit, guint32 row, guint3
 /* What follows from other axes than data: fills and checks; plan-fsdp-axes.c. */
 gboolean plan_fsdp2_axes(const PlanGiven *given, PlanRecipe *recipe, GError **error);
 
-/* FSDP2 beside other axes (plan-fsdp2-axes.c): the gradient of parameters that tensor ranks hold whole, summed over them
- * before it is reduced; the end of a chunk's last backward under a pipeline. */
+/* FSDP2 beside other axes (plan-fsdp2-axes.c): the gradient of parameters that tensor ranks hold whole, summed over
+ * them before it is reduced; the end of a chunk's last backward under a pipeline. */
 void plan_fsdp2_sum_gradients(PlanFsdp *fsdp, guint32 unit);
 void plan_fsdp2_reduce_chunk(PlanFsdp *fsdp, guint32 chunk);
 /* Tensor of all that other stages send in a step; PROGRAM_NONE: they send nothing. */
@@ -137,8 +137,8 @@ void plan_fsdp2_reduce_unit(PlanFsdp *fsdp, guint32 unit);
 void plan_fsdp_inside_before(PlanFsdp *fsdp, guint32 part, const ModelOp *op, PlanPass pass);
 void plan_fsdp_inside_after(PlanFsdp *fsdp, guint32 part, const ModelOp *op, PlanPass pass);
 
-/* Offload. My shard from the host, on `stream` once `need` has ended; a gradient shard to the host, after last_reduce; the
- * optimizer's step. */
+/* Offload. My shard from the host, on `stream` once `need` has ended; a gradient shard to the host, after last_reduce;
+ * the optimizer's step. */
 guint32 plan_fsdp_fetch(PlanFsdp *fsdp, guint32 unit, guint32 stream, guint32 need);
 void plan_fsdp_offload_gradient(PlanFsdp *fsdp, guint32 unit, guint32 stream);
 void plan_fsdp_offloaded_step(PlanFsdp *fsdp);

@@ -8,8 +8,8 @@
  *   backward      wait for gather(i) · gather(i−1) · backward(i) · free · cat gradients
  *   post-backward   cast, pre-divide, reduce-scatter(i), post-divide, cast, add to my shard        (i−1 computes)
  *
- * Memory of a stream that another reads goes back only when that other has passed (record_stream). The communicator runs
- * what the host issued in that order: gather(i−1) before reduce-scatter(i). Source: torch/distributed/fsdp/
+ * Memory of a stream that another reads goes back only when that other has passed (record_stream). The communicator
+ * runs what the host issued in that order: gather(i−1) before reduce-scatter(i). Source: torch/distributed/fsdp/
  * _runtime_utils.py, _flat_param.py and _limiter_utils.py of PyTorch 2.1 to 2.7. */
 #include "plan-fsdp.h"
 

@@ -9,10 +9,10 @@
  *   reduce-scatter   reduce-scatter(i), cast, add to my shard       (backward(i−1) computes)
  *
  * Lifetimes are events that the host knows of, so memory goes back in host order (no record_stream). At most one
- * reduction's input is held. Exposed by construction: the first all-gather and copy-in, which wait for the optimizer, and
- * the last reduce-scatter. Source: torch/distributed/fsdp/_fully_shard/_fsdp_param_group.py, _fsdp_collectives.py and
- * _fsdp_state.py of PyTorch 2.6 to 2.9: hybrid sharding holds each unit's reduced output to the end of backward where it
- * is cast (until 2026). */
+ * reduction's input is held. Exposed by construction: the first all-gather and copy-in, which wait for the optimizer,
+ * and the last reduce-scatter. Source: torch/distributed/fsdp/_fully_shard/_fsdp_param_group.py, _fsdp_collectives.py
+ * and _fsdp_state.py of PyTorch 2.6 to 2.9: hybrid sharding holds each unit's reduced output to the end of backward
+ * where it is cast (until 2026). */
 #include "plan-fsdp.h"
 
 static void start(PlanFsdp *fsdp) {
@@ -39,8 +39,8 @@ static void begin_section(PlanFsdp *fsdp) {
 
 #define FP32 4
 
-/* Of an element to fp8, by separate kernels: to fp32 where it is not, scaled, clamped (4 bytes in and out each), cast (4 in,
- * 1 out). Source: torchao/float8/float8_utils.py, as FSDP's hook calls it, which is not compiled. */
+/* Of an element to fp8, by separate kernels: to fp32 where it is not, scaled, clamped (4 bytes in and out each), cast
+ * (4 in, 1 out). Source: torchao/float8/float8_utils.py, as FSDP's hook calls it, which is not compiled. */
 static guint64 fp8_cast_bytes(const PlanFsdp *fsdp) {
   guint64 widens = fsdp->keys->shard_bytes < FP32 ? fsdp->keys->shard_bytes + FP32 : 0;
   return widens + 2 * FP32 + 2 * FP32 + FP32 + 1;
@@ -227,8 +227,8 @@ void plan_fsdp2_reduce_unit(PlanFsdp *fsdp, guint32 unit) {
     reduce(fsdp, unit);
 }
 
-/* A unit that had no backward: as forward left it, or gathered for nothing by the unit above, which goes by the order of
- * forward. */
+/* A unit that had no backward: as forward left it, or gathered for nothing by the unit above, which goes by the order
+ * of forward. */
 static void drop_unused(PlanFsdp *fsdp, guint32 unit) {
   PlanFsdpUnit *state = &fsdp->units[unit];
   if (state->is_unsharded && state->gather != PROGRAM_NONE) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* size_based_auto_wrap_policy inside a block, by Hugging Face's modules: attention and MLP hold the linear layers, the block
- * holds both and the norms.
+/* size_based_auto_wrap_policy inside a block, by Hugging Face's modules: attention and MLP hold the linear layers, the
+ * block holds both and the norms.
  *
  *   block ─┬─ self_attn ─ q_proj k_proj v_proj o_proj          a module of at least N parameters looks at what is inside it
  *          ├─ mlp ─ gate_proj up_proj down_proj                first; what no unit inside holds is its own unit if that is

@@ -10,10 +10,9 @@
  *   size:N     as size_based_auto_wrap_policy goes: a module of at least N parameters that no unit inside it holds. Where N is
  *              small that makes units inside a block: its attention, its MLP, single linear layers
  *
- * A unit is gathered before the first of its members (parts of the walk) in forward and before the last in backward; a unit
- * inside a block before and after operations of it. The root comes last. Each chunk of a pipeline rank is a model of its
- * own, with a root. Sources: torch/distributed/fsdp/wrap.py;
- * torchtitan's models/llama3/infra/parallelize.py. */
+ * A unit is gathered before the first of its members (parts of the walk) in forward and before the last in backward; a
+ * unit inside a block before and after operations of it. The root comes last. Each chunk of a pipeline rank is a model
+ * of its own, with a root. Sources: torch/distributed/fsdp/wrap.py; torchtitan's models/llama3/infra/parallelize.py. */
 #pragma once
 
 #include "plan-walk.h"
@@ -60,8 +59,8 @@ gboolean plan_wrap_holds(const PlanWrap *wrap, const PlanWalk *walk, guint32 uni
 /* Whether `size:least` would make a unit of a part of a block (its attention, its MLP or a linear layer alone). */
 gboolean plan_wrap_splits_blocks(const ModelShape *shape, guint64 least);
 
-/* Modules inside a block that `size:least` makes units of, inner ones first: which parameters (a mask) each holds that none
- * before it does. Returns how many, at most PLAN_WRAP_INSIDE. plan-wrap-size.c. */
+/* Modules inside a block that `size:least` makes units of, inner ones first: which parameters (a mask) each holds that
+ * none before it does. Returns how many, at most PLAN_WRAP_INSIDE. plan-wrap-size.c. */
 #define PLAN_WRAP_INSIDE 16
 typedef struct {
   const char *name;
@@ -73,9 +72,9 @@ guint plan_wrap_inside(const ModelUnit *block, guint64 least, PlanWrapModule *re
 /* fp8: as ModelParameter; alike: every tensor rank holds the same. */
 typedef enum { PLAN_WRAP_ALL, PLAN_WRAP_TRAINED, PLAN_WRAP_FP8, PLAN_WRAP_ALIKE } PlanWrapWhich;
 
-/* Elements of one rank's shard of a unit, or of what of it is trained; all ranks' are as long. A flat parameter (FSDP1) is padded to a multiple of
- * the ranks, its parameters beginning on `aligned` elements (1: anywhere); FSDP2 cuts each parameter by rows, and pads
- * each to whole rows for every rank. Source: _flat_param.py; _fsdp_param.py. */
+/* Elements of one rank's shard of a unit, or of what of it is trained; all ranks' are as long. A flat parameter (FSDP1)
+ * is padded to a multiple of the ranks, its parameters beginning on `aligned` elements (1: anywhere); FSDP2 cuts each
+ * parameter by rows, and pads each to whole rows for every rank. Source: _flat_param.py; _fsdp_param.py. */
 guint64 plan_wrap_flat_shard(const PlanWrap *wrap, const PlanWalk *walk, PlanWrapWhich which, guint32 unit,
                              guint32 ranks, guint64 aligned);
 guint64 plan_wrap_rows_shard(const PlanWrap *wrap, const PlanWalk *walk, PlanWrapWhich which, guint32 unit,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* [deepspeed]: keys of ds_config.json's zero_optimization by their own names. Sizes are elements, as there. Plain data. */
+/* [deepspeed]: keys of ds_config.json's zero_optimization by their own names. Sizes are elements, as there. Plain
+ * data. */
 #pragma once
 
 #include "conf-schema.h"

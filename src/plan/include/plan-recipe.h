@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How training is laid over ranks: batch, accumulation, recompute, framework, ZeRO stage, and the framework's own options.
+/* How training is laid over ranks: batch, accumulation, recompute, framework, ZeRO stage, and the framework's own
+ * options.
  *
  *   PlanRecipe recipe;
  *   PlanPlace place = {hw_cluster_gpus(cluster), cluster->gpus_per_node, cluster->host};
@@ -105,8 +106,8 @@ typedef struct {
 } PlanPlace;
 
 /* `model`: as model_recipe_load read it; completed by what depends on the framework and on what is trained (adapters,
- * weights that come cast, the loss where it is left to the framework, the rank's share). Errors: SIM_ERROR_INPUT at the key: the batch
- * identity is broken, or the framework refuses a combination; then neither is written. */
+ * weights that come cast, the loss where it is left to the framework, the rank's share). Errors: SIM_ERROR_INPUT at the
+ * key: the batch identity is broken, or the framework refuses a combination; then neither is written. */
 gboolean plan_recipe_load(const ConfSettings *settings, const PlanPlace *place, const ModelShape *shape,
                           ModelRecipe *model, PlanRecipe *ret, GError **error);
 

@@ -13,8 +13,8 @@
 
 /* A role for each pipeline rank. Cost: O(rows) = layers × operations × micro-batches, twice (first and steady). */
 Program *plan_program(const ModelShape *shape, const ModelRecipe *model_recipe, const PlanRecipe *recipe);
-/* What a rank holds that not all ranks do: "stage 1: layers 8-15", "stage 0: embedding, layers 0-1, 4-5"; NULL: all hold
- * the same. `rank`: of the recipe's layout. Caller frees. */
+/* What a rank holds that not all ranks do: "stage 1: layers 8-15", "stage 0: embedding, layers 0-1, 4-5"; NULL: all
+ * hold the same. `rank`: of the recipe's layout. Caller frees. */
 char *plan_rank_text(const ModelShape *shape, const PlanRecipe *recipe, guint32 rank);
 /* Host memory that a rank's offload keeps: states, without buffers and what loading takes. 0: none. */
 guint64 plan_host_bytes(const ModelShape *shape, const ModelRecipe *model_recipe, const PlanRecipe *recipe);

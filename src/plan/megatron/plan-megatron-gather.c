@@ -62,7 +62,8 @@ void megatron_before_unit(gpointer policy, guint32 unit, PlanPass pass) {
   megatron->forwards++;
 }
 
-/* A module's hook waits for its bucket and dispatches the one after it in forward, which lies before it in the buffer. */
+/* A module's hook waits for its bucket and dispatches the one after it in forward, which lies before it in the
+ * buffer. */
 static void wait_for_bucket(Megatron *megatron, guint b) {
   guint first = megatron->layout->firsts[megatron->walk->chunk];
   guint32 row = megatron->work[b].gather;

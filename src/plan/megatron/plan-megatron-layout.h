@@ -5,10 +5,10 @@
  *   MegatronLayout *layout = plan_megatron_lay_out(recipe, shards, walk, tied);
  *   for (guint b = layout->firsts[chunk]; b < layout->firsts[chunk + 1]; b++) … layout->buckets->list[b]
  *
- * Under the distributed optimizer each parameter begins on 64 elements, a bucket ends on a multiple that all ranks' equal
- * shards divide, and a tied matrix that another stage holds too is a bucket of its own. Only the first chunk of the
- * first stage is cut into buckets by size: the others' communication is not what the step waits for. Private to this
- * folder. Sources: megatron/core/distributed/param_and_grad_buffer.py and distributed_data_parallel.py,
+ * Under the distributed optimizer each parameter begins on 64 elements, a bucket ends on a multiple that all ranks'
+ * equal shards divide, and a tied matrix that another stage holds too is a bucket of its own. Only the first chunk of
+ * the first stage is cut into buckets by size: the others' communication is not what the step waits for. Private to
+ * this folder. Sources: megatron/core/distributed/param_and_grad_buffer.py and distributed_data_parallel.py,
  * megatron/training/training.py (disable_bucketing), core 0.12. */
 #pragma once
 

@@ -76,8 +76,8 @@ static gboolean is_fused(const Megatron *megatron, const ModelUnit *unit, const 
          parameter->elements > parameter->rows;
 }
 
-/* For autograd: a tensor that nobody reads. Transformer Engine (module/base.py, get_dummy_wgrad) keeps one for each shape,
- * Megatron (core/tensor_parallel/layers.py) makes one each time. */
+/* For autograd: a tensor that nobody reads. Transformer Engine (module/base.py, get_dummy_wgrad) keeps one for each
+ * shape, Megatron (core/tensor_parallel/layers.py) makes one each time. */
 static void stand_in(Megatron *megatron, guint parameter) {
   PlanWalk *walk = megatron->walk;
   if (megatron->dummies[parameter] == PROGRAM_NONE) {

@@ -90,8 +90,9 @@ static gboolean check_pipeline(const ConfSettings *settings, const PlanRecipe *r
                             "without overlap the interleaved schedule needs a pipeline of more than 2");
 }
 
-/* Without overlap sends and receives of a neighbour are one call (batch_isend_irecv), after which the host waits for the
- * device (batch_p2p_sync). The interleaved schedule exchanges with both neighbours so; each then waits for its own. */
+/* Without overlap sends and receives of a neighbour are one call (batch_isend_irecv), after which the host waits for
+ * the device (batch_p2p_sync). The interleaved schedule exchanges with both neighbours so; each then waits for its
+ * own. */
 static gboolean fill_pipeline(const ConfSettings *settings, PlanRecipe *recipe, GError **error) {
   gboolean overlaps = is_interleaved(recipe) && recipe->megatron.overlap_p2p;
   g_autoptr(GError) fault = NULL;

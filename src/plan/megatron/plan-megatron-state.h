@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the parts of framework = megatron share: a rank's buffers, communicators and bookkeeping. Private to this folder.
+/* What the parts of framework = megatron share: a rank's buffers, communicators and bookkeeping. Private to this
+ * folder.
  *
  *   plan-megatron.c          the hooks, and setting up
  *   plan-megatron-layout.c   where parameters lie in the buffers

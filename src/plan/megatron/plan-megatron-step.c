@@ -9,9 +9,9 @@ static ProgramHint hint_of(const Megatron *megatron) {
   return megatron_stages(megatron) > 1 ? PROGRAM_HINT_PIPELINE : PROGRAM_HINT_BOUNDARY;
 }
 
-/* One number is summed over the ranks of a slot on compute's stream: PyTorch from 2.8 on runs such a call on the caller's
- * stream (pull request 150398), before that on one that the caller's waits for at once, which takes as long. Then the host
- * reads it. */
+/* One number is summed over the ranks of a slot on compute's stream: PyTorch from 2.8 on runs such a call on the
+ * caller's stream (pull request 150398), before that on one that the caller's waits for at once, which takes as long.
+ * Then the host reads it. */
 static void agree(Megatron *megatron, guint32 slot, const char *sum, const char *read, guint32 row) {
   PlanWalk *walk = megatron->walk;
   if (slot != PROGRAM_NONE) {
@@ -32,8 +32,8 @@ static void unscale(Megatron *megatron) {
   agree(megatron, megatron->stats_slot, "all-reduce overflow", "read overflow", row);
 }
 
-/* The host reads the norm to know what to scale by. Without the distributed optimizer a data rank has all gradients, and
- * the sum is over tensor and pipeline ranks alone. */
+/* The host reads the norm to know what to scale by. Without the distributed optimizer a data rank has all gradients,
+ * and the sum is over tensor and pipeline ranks alone. */
 static void read_norm(Megatron *megatron) {
   guint32 row = plan_update_norm(megatron->walk, megatron->update);
   if (row != PROGRAM_NONE)

@@ -13,7 +13,8 @@
  *
  * Over a pipeline each rank does this with its own chunks, see plan-megatron-reduce.c and plan-megatron-gather.c.
  * Source:
- * megatron/core/distributed/param_and_grad_buffer.py and distributed_data_parallel.py, core/optimizer/distrib_optimizer.py. */
+ * megatron/core/distributed/param_and_grad_buffer.py and distributed_data_parallel.py,
+ * core/optimizer/distrib_optimizer.py. */
 #include "mem-tenant.h"
 #include "plan-groups.h"
 #include "plan-megatron-state.h"

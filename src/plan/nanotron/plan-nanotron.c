@@ -13,9 +13,9 @@
  *                                parameters × ranks launches, for which the GPU waits where ranks are many
  *
  * The gather's flat buffers (all parameters once more, and my slice of them) are alive at the end of each step. Source:
- * nanotron's optim/gradient_accumulator.py, optim/clip_grads.py (each rank all that it holds, sharded or not), optim/zero.py and
- * distributed.py (lists of one buffer a rank, which c10d copies into one of its own); DDP copies gradients into its buckets
- * and back, since they are no views of them (torch/csrc/distributed/c10d/reducer.cpp). */
+ * nanotron's optim/gradient_accumulator.py, optim/clip_grads.py (each rank all that it holds, sharded or not),
+ * optim/zero.py and distributed.py (lists of one buffer a rank, which c10d copies into one of its own); DDP copies
+ * gradients into its buckets and back, since they are no views of them (torch/csrc/distributed/c10d/reducer.cpp). */
 #include "base-error.h"
 #include "mem-tenant.h"
 #include "model-host.h"

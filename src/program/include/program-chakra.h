@@ -5,12 +5,12 @@
  *   if (!program_chakra_write(program, 3, durations, bytes, error)) return FALSE;     // contents of step.3.et
  *   g_autofree char *groups = program_chakra_groups(program);                         // {"1":[0,1,2,3]}
  *
- * A row is a node: compute COMP_NODE, a collective COMM_COLL_NODE with attributes comm_type, comm_size (what a rank brings: of
- * an all-gather its shard) and pg_name (the number of its group), a host row a COMP_NODE with is_cpu_op. Dependencies are the row's needs,
- * the row before it on its stream, and the last host row that waited. Durations are of whole microseconds there, so the
- * attribute duration_ps has them exactly; what issuing a row costs the host, and memory, have no place in it. Errors
- * (SIM_ERROR_INPUT): rows that copy to or from the host, or use its cores. Format: messages GlobalMetadata and Node, each with
- * its length before it; mlcommons/chakra, schema/protobuf/et_def.proto. */
+ * A row is a node: compute COMP_NODE, a collective COMM_COLL_NODE with attributes comm_type, comm_size (what a rank
+ * brings: of an all-gather its shard) and pg_name (the number of its group), a host row a COMP_NODE with is_cpu_op.
+ * Dependencies are the row's needs, the row before it on its stream, and the last host row that waited. Durations are
+ * of whole microseconds there, so the attribute duration_ps has them exactly; what issuing a row costs the host, and
+ * memory, have no place in it. Errors (SIM_ERROR_INPUT): rows that copy to or from the host, or use its cores. Format:
+ * messages GlobalMetadata and Node, each with its length before it; mlcommons/chakra, schema/protobuf/et_def.proto. */
 #pragma once
 
 #include "program.h"

@@ -48,8 +48,8 @@ typedef enum {
 } ProgramPhase;
 extern const char *const program_phase_names[];
 
-/* What the cause of an exposed interval needs to know of a collective. PIPELINE: its members are at different stages, and
- * who is there first has nothing else to do. */
+/* What the cause of an exposed interval needs to know of a collective. PIPELINE: its members are at different stages,
+ * and who is there first has nothing else to do. */
 typedef enum { PROGRAM_HINT_NONE, PROGRAM_HINT_BUCKET, PROGRAM_HINT_BOUNDARY, PROGRAM_HINT_PIPELINE } ProgramHint;
 extern const char *const program_hint_names[]; /* "", "bucket", "boundary", "pipeline" */
 
@@ -162,10 +162,11 @@ ProgramBuilder *program_builder_new(void);
 void program_builder_free(ProgramBuilder *builder);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ProgramBuilder, program_builder_free)
 
-/* Names are copied; equal names of rows become one pointer. Streams: "host" exists, index 0. Communicators: the slot for its rows is returned. */
+/* Names are copied; equal names of rows become one pointer. Streams: "host" exists, index 0. Communicators: the slot
+ * for its rows is returned. */
 guint32 program_builder_stream(ProgramBuilder *builder, const char *name);
-/* Rows of `stream` take memory of stream `of`: where a library's own stream plays what another hands over. Without this a
- * stream's own; of the host the first other one. */
+/* Rows of `stream` take memory of stream `of`: where a library's own stream plays what another hands over. Without this
+ * a stream's own; of the host the first other one. */
 void program_builder_pool(ProgramBuilder *builder, guint32 stream, guint32 of);
 guint32 program_builder_communicator(ProgramBuilder *builder, const char *name, const guint32 *ranks, guint32 n);
 /* The slot of a name; PROGRAM_NONE: there is none yet. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Other tools' recipe files to our settings, key by key: ds_config.json, accelerate and Trainer files, torchtitan's TOML,
- * llm-foundry's, axolotl's, LLaMA-Factory's and TRL's YAML, Megatron-LM's command line as a script or list of
+/* Other tools' recipe files to our settings, key by key: ds_config.json, accelerate and Trainer files, torchtitan's
+ * TOML, llm-foundry's, axolotl's, LLaMA-Factory's and TRL's YAML, Megatron-LM's command line as a script or list of
  * arguments.
  *
  *   g_autoptr(Recipe) recipe = recipe_load("ds_config.json", error);   // every key is taken, known to be safe, or an error
@@ -77,22 +77,23 @@ typedef gboolean (*RecipeFind)(const ConfSettings *settings, RecipeFacts *ret, g
 
 /* Lays the recipe under what file and command line say. Of micro_batch, gradient_accumulation and global_batch only
  * those are laid that the workload leaves open: where it says two, the third follows from them; and no shape of a model
- * where the workload names a config.json. Errors: each value that our setting does not take, with the recipe's place and
- * key, a line each; "auto" that nothing gives. Settings are then half done: give a copy. `find` NULL: what waits for the
- * model or the cluster is left as it is, for a look at the errors alone. */
+ * where the workload names a config.json. Errors: each value that our setting does not take, with the recipe's place
+ * and key, a line each; "auto" that nothing gives. Settings are then half done: give a copy. `find` NULL: what waits
+ * for the model or the cluster is left as it is, for a look at the errors alone. */
 gboolean recipe_apply(const Recipe *recipe, ConfSettings *settings, RecipeFind find, gpointer user, GError **error);
 
 /* Whether our settings take every value, for a recipe that is not applied. The settings are then spoilt. Errors: all, a
  * line each. */
 gboolean recipe_check(const Recipe *recipe, ConfSettings *settings, GError **error);
 
-/* Tables for people: taken, left. `settings`, to which the recipe is applied, say what overrules it and what "auto" became;
- * NULL: nothing does. Appends. */
+/* Tables for people: taken, left. `settings`, to which the recipe is applied, say what overrules it and what "auto"
+ * became; NULL: nothing does. Appends. */
 void recipe_print(const Recipe *recipe, const ConfSettings *settings, GString *text);
-/* "parallel.framework (paper, not fsdp2), cluster.nodes (2, not 1)": what others say in its place, of `settings` to which it
- * is applied; "" where nothing does. Caller frees. */
+/* "parallel.framework (paper, not fsdp2), cluster.nodes (2, not 1)": what others say in its place, of `settings` to
+ * which it is applied; "" where nothing does. Caller frees. */
 char *recipe_overruled(const Recipe *recipe, const ConfSettings *settings);
 /* The values as sections of a workload file, each with the key it came from, and lines to fill in for what the recipe
- * does not hold. `facts` (ranks 0: not known) and `model`, the config.json they came from, may be NULL: then values that
- * wait for the model are refused. A recipe's own shape of the model yields to `model`. Appends nothing on error. */
+ * does not hold. `facts` (ranks 0: not known) and `model`, the config.json they came from, may be NULL: then values
+ * that wait for the model are refused. A recipe's own shape of the model yields to `model`. Appends nothing on
+ * error. */
 gboolean recipe_write(const Recipe *recipe, const RecipeFacts *facts, const char *model, GString *text, GError **error);

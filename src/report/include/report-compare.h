@@ -4,10 +4,10 @@
  *   gint64 ids[] = {12, 13};
  *   report_compare(db, ids, 2, text, error);          // or report_compare_json
  *
- * The step of the slowest rank class is taken apart into leaves: compute by phase, exposed communication by the collective
- * that compute waited for and the cause, idle time by cause. Where computes overlap, an instant is the one's that began
- * first. Leaves add up to the step to the picosecond, so the differences of leaves add up to the difference of steps, and
- * what is printed is rounded so that it does too. A run without a timeline has three leaves. */
+ * The step of the slowest rank class is taken apart into leaves: compute by phase, exposed communication by the
+ * collective that compute waited for and the cause, idle time by cause. Where computes overlap, an instant is the one's
+ * that began first. Leaves add up to the step to the picosecond, so the differences of leaves add up to the difference
+ * of steps, and what is printed is rounded so that it does too. A run without a timeline has three leaves. */
 #pragma once
 
 #include "store-db.h"

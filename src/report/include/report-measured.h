@@ -4,9 +4,9 @@
  *   ReportMeasured trace = {.file = "rank0.json", .step = …};
  *   report_measured(db, run_id, &trace, text, error);          // or report_measured_json
  *
- * Both are the step of one rank taken apart in the same way: time in which something computes, in which only collectives run
- * (exposed), in which neither does (idle); the three add up to the step. Collectives by operation. Predicted is the slowest
- * rank class; a run without a timeline has no collectives by operation. */
+ * Both are the step of one rank taken apart in the same way: time in which something computes, in which only
+ * collectives run (exposed), in which neither does (idle); the three add up to the step. Collectives by operation.
+ * Predicted is the slowest rank class; a run without a timeline has no collectives by operation. */
 #pragma once
 
 #include "store-db.h"
@@ -36,6 +36,6 @@ typedef struct {
 gboolean report_measured(StoreDb *db, gint64 run_id, const ReportMeasured *trace, GString *text, GError **error);
 
 /* One object: "json_version", "run_id", "trace" {"file", "steps", "taken"}, and "predicted" and "measured", each
- * {"step_ps", "compute_ps", "communication_ps", "exposed_ps", "idle_ps", "operations" {"all-reduce": {"calls", "busy_ps",
- * "exposed_ps"}, …}}. */
+ * {"step_ps", "compute_ps", "communication_ps", "exposed_ps", "idle_ps", "operations" {"all-reduce": {"calls",
+ * "busy_ps", "exposed_ps"}, …}}. */
 gboolean report_measured_json(StoreDb *db, gint64 run_id, const ReportMeasured *trace, GString *text, GError **error);

@@ -33,15 +33,15 @@ gboolean report_plot_parity(StoreDb *db, const char *path, GError **error);
 gboolean report_plot_pareto(StoreDb *db, const StoreObjective objectives[2], const StoreExpression *subject,
                             const char *path, GError **error);
 
-/* Step time, tokens per second and its share per GPU over the GPUs; a line for each workload, cluster, framework and ZeRO
- * stage, at most ten. Errors also: SIM_ERROR_INPUT where no line has two points. */
+/* Step time, tokens per second and its share per GPU over the GPUs; a line for each workload, cluster, framework and
+ * ZeRO stage, at most ten. Errors also: SIM_ERROR_INPUT where no line has two points. */
 gboolean report_plot_scaling(StoreDb *db, const StoreExpression *subject, const char *path, GError **error);
 
-/* What fits over two axes of the newest sweep, with what is to spare or missing; a panel for each combination of its other
- * axes, 12 at most. `across` and `up`: axes by name, with or without group; both NULL: the two with the most values. Errors
- * also: SIM_ERROR_INPUT where there is no sweep, or not two axes. */
+/* What fits over two axes of the newest sweep, with what is to spare or missing; a panel for each combination of its
+ * other axes, 12 at most. `across` and `up`: axes by name, with or without group; both NULL: the two with the most
+ * values. Errors also: SIM_ERROR_INPUT where there is no sweep, or not two axes. */
 gboolean report_plot_oom_map(StoreDb *db, const char *across, const char *up, const char *path, GError **error);
 
-/* The largest model (parameters) of the newest sweep that fits, against the number of GPUs: a line for each ZeRO stage (and
- * framework). Errors also: SIM_ERROR_INPUT where there is no sweep, its models are of one size, or none fits. */
+/* The largest model (parameters) of the newest sweep that fits, against the number of GPUs: a line for each ZeRO stage
+ * (and framework). Errors also: SIM_ERROR_INPUT where there is no sweep, its models are of one size, or none fits. */
 gboolean report_plot_capacity(StoreDb *db, const char *path, GError **error);

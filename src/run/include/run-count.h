@@ -4,17 +4,18 @@
  *   played     0 1 2 3      0 1 2 2'3      0 1 2 2'2"3        each a body of micro-batches longer than the one before
  *   counted    0 1 2 2 2 2 2 … 2 3
  *
- * A number that grows by as much from the first play to the second as from the second to the third grows by as much with
- * every further body; a level (a peak, what is held between steps) must not grow at all. Times follow from each other by
- * sums and by the later of two, so a step's time is convex in the number of bodies, and three points on a line go on
- * as that line unless something slower than the body has been gaining on it: that could only be the host, which therefore
- * must not take longer for a body than the step grows by. Where any of this fails nothing is counted, and all is played.
+ * A number that grows by as much from the first play to the second as from the second to the third grows by as much
+ * with every further body; a level (a peak, what is held between steps) must not grow at all. Times follow from each
+ * other by sums and by the later of two, so a step's time is convex in the number of bodies, and three points on a line
+ * go on as that line unless something slower than the body has been gaining on it: that could only be the host, which
+ * therefore must not take longer for a body than the step grows by. Where any of this fails nothing is counted, and all
+ * is played.
  *
  *   if (run_count(first, second, third, &(RunBodies){.played = 4, .body = 1, .more = 996}))
  *     … `first` is the Report of 1 000 micro-batches …
  *
- * A timeline that was kept keeps its length: what comes after the body moves to where it is in the counted step, and rows
- * of the body say for how many they stand. Cost: O(classes + rows kept). */
+ * A timeline that was kept keeps its length: what comes after the body moves to where it is in the counted step, and
+ * rows of the body say for how many they stand. Cost: O(classes + rows kept). */
 #pragma once
 
 #include "run-report.h"
@@ -25,9 +26,9 @@ typedef struct {
   guint64 more;   /* bodies that the counted step has more than the first play */
 } RunBodies;
 
-/* Changes `first`; FALSE: it is as it was. All three are of one system and one recipe but for the micro-batches, and played with
- * RunOptions.watched at `played` - `body` and as many more. */
+/* Changes `first`; FALSE: it is as it was. All three are of one system and one recipe but for the micro-batches, and
+ * played with RunOptions.watched at `played` - `body` and as many more. */
 gboolean run_count(RunReport *first, const RunReport *second, const RunReport *third, const RunBodies *bodies);
-/* Where bodies are not alike (the allocator has not settled) and all are too many to be played: the third's Report, with what it
- * grew by last for every body that is left. Says so: `repeats` is FALSE. Without a timeline. */
+/* Where bodies are not alike (the allocator has not settled) and all are too many to be played: the third's Report,
+ * with what it grew by last for every body that is left. Says so: `repeats` is FALSE. Without a timeline. */
 void run_count_anyway(const RunReport *first, const RunReport *second, RunReport *third, const RunBodies *bodies);

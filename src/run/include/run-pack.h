@@ -5,8 +5,8 @@
  *   run_report_pack(report, bytes);                              // appends
  *   RunReport *same = run_report_unpack(bytes->data, bytes->len);
  *
- * Both sides must be the same build on the same kind of machine: numbers go as they lie in memory. Bytes that nobody packed are a
- * broken contract. */
+ * Both sides must be the same build on the same kind of machine: numbers go as they lie in memory. Bytes that nobody
+ * packed are a broken contract. */
 #pragma once
 
 #include "run-report.h"

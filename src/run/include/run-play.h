@@ -4,8 +4,8 @@
  *   RunSystem system = {program, gpu, links, n_links, groups, speeds};
  *   g_autoptr(RunReport) report = run_play(&system, &options, run_key, error);     // identity left empty
  *
- * The `first` section is played once, then `steady` until ledger, allocator and step period repeat, at most four times. One
- * event per operation. Knows counts of ranks and links, not why they are counts. */
+ * The `first` section is played once, then `steady` until ledger, allocator and step period repeat, at most four times.
+ * One event per operation. Knows counts of ranks and links, not why they are counts. */
 #pragma once
 
 #include "coll-group.h"
@@ -44,8 +44,8 @@ typedef struct {
   const BaseTrace *trace; /* points of event, net and run to print while it plays; NULL: none */
 } RunOptions;
 
-/* Trace points: a row on its stream starts and ends, a rank's memory changes, it runs out, a step of a rank ends, a rank
- * moves memory otherwise than those it shared it with. */
+/* Trace points: a row on its stream starts and ends, a rank's memory changes, it runs out, a step of a rank ends, a
+ * rank moves memory otherwise than those it shared it with. */
 typedef enum {
   RUN_TRACE_START,
   RUN_TRACE_END,
@@ -56,6 +56,6 @@ typedef enum {
 } RunTracePoint;
 extern const char *const run_trace_names[];
 
-/* An out-of-memory is a result, and a Program that cannot end is a broken contract. Error: SIM_ERROR_INPUT where the steps take
- * longer than SimTime reaches (106 days). */
+/* An out-of-memory is a result, and a Program that cannot end is a broken contract. Error: SIM_ERROR_INPUT where the
+ * steps take longer than SimTime reaches (106 days). */
 RunReport *run_play(const RunSystem *system, const RunOptions *options, const char *run_key, GError **error);

@@ -15,8 +15,8 @@
 /* Results change when foretrain's models change: part of every run key. */
 #define RUN_MODEL_VERSION "2"
 
-/* Edge: whether it fits cannot be told, since the capacity lies between what the peak may be at least and at most; or it fits
- * only because the allocator gave its cache back. From good to bad. */
+/* Edge: whether it fits cannot be told, since the capacity lies between what the peak may be at least and at most; or
+ * it fits only because the allocator gave its cache back. From good to bad. */
 typedef enum { RUN_FITS, RUN_EDGE, RUN_OOM } RunVerdict;
 extern const char *const run_verdict_names[]; /* "fits", "edge", "oom" */
 
@@ -67,7 +67,8 @@ typedef struct {
   guint32 repeats; /* as of a task */
 } RunExposure;
 
-/* The part of a kept timeline that stands for more than itself: what lies in it comes `more` times again, each `period` later. */
+/* The part of a kept timeline that stands for more than itself: what lies in it comes `more` times again, each `period`
+ * later. */
 typedef struct {
   SimTime start, end, period;
   guint64 more; /* 0: every micro-batch is kept */
@@ -211,8 +212,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RunReport, run_report_free)
 /* The class that decides: chooses the slowest for the times and the tightest for memory and verdict, of equals the
  * first, once all classes stand. */
 void run_report_choose(RunReport *report);
-/* Verdicts of the classes and of the whole, once it is known that peaks of reserved memory are `low` (at most 1) to `high` (at
- * least 1) times what is foretold. What lies outside the allocator is taken as it is. */
+/* Verdicts of the classes and of the whole, once it is known that peaks of reserved memory are `low` (at most 1) to
+ * `high` (at least 1) times what is foretold. What lies outside the allocator is taken as it is. */
 void run_report_judge(RunReport *report, double low, double high);
 /* Offload needs more than the node's host memory: the verdict is oom, whatever the device has to spare. */
 static inline gboolean run_report_host_short(const RunReport *report) {

@@ -4,7 +4,8 @@
  *   StoreObjective cheapest = {store_metric_find("price_to_train"), FALSE};
  *   g_autoptr(GArray) best = store_db_best(db, &cheapest, 1, fits, 10, error);    // StoreBest, the best first
  *
- * Of runs with the same key the newest counts; runs without the figure (no price) do not. Ties go to the earlier run. */
+ * Of runs with the same key the newest counts; runs without the figure (no price) do not. Ties go to the earlier
+ * run. */
 #pragma once
 
 #include "store-db.h"
@@ -22,8 +23,8 @@ typedef struct {
   double values[STORE_OBJECTIVES_MOST]; /* as the columns have them */
 } StoreBest;
 
-/* `subject` NULL: all runs. `top`: of one objective, at most so many. Of several: every run that no other beats or equals
- * in all and beats in one, by the first objective. NULL: an error of the database. */
+/* `subject` NULL: all runs. `top`: of one objective, at most so many. Of several: every run that no other beats or
+ * equals in all and beats in one, by the first objective. NULL: an error of the database. */
 GArray *store_db_best(StoreDb *db, const StoreObjective *objectives, guint n, const StoreExpression *subject, guint top,
                       GError **error);
 /* Every run that fulfils the subject and has the figures, by the objectives in turn. */

@@ -12,10 +12,10 @@
  *   product:    value { ( "*" | "/" ) value }
  *   value:      number [ unit ] | metric | "(" sum ")"
  *
- * A metric is its column without _ps or _bytes (store-metric.h); of text metrics = and != compare with a word or a text in
- * quotes. Values carry their unit ("1.9 s", "74 GiB", "12 %", "3 USD"): comparing or adding different units is an error, so is
- * a bare number where a unit is needed. Times compare in whole picoseconds, sizes in bytes. A metric that a run does not
- * have (a price, of a cluster without one) makes its comparison false. */
+ * A metric is its column without _ps or _bytes (store-metric.h); of text metrics = and != compare with a word or a text
+ * in quotes. Values carry their unit ("1.9 s", "74 GiB", "12 %", "3 USD"): comparing or adding different units is an
+ * error, so is a bare number where a unit is needed. Times compare in whole picoseconds, sizes in bytes. A metric that
+ * a run does not have (a price, of a cluster without one) makes its comparison false. */
 #pragma once
 
 #include "store-metric.h"

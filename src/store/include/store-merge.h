@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Another database into this one: its runs with all that hangs from them, its sweeps' points. A run whose key is here already
- * is not taken again, so merging twice changes nothing.
+/* Another database into this one: its runs with all that hangs from them, its sweeps' points. A run whose key is here
+ * already is not taken again, so merging twice changes nothing.
  *
  *   if (!store_db_merge(db, "shard-2.db", &runs, &points, error)) return FALSE;     // all of it or nothing
  */

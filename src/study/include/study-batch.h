@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A batch: points without end, played on all cores unless the database has them already, delivered in their order. Sweeps
- * and budgets are batches; neither order, nor resuming, nor threads are theirs to think of.
+/* A batch: points without end, played on all cores unless the database has them already, delivered in their order.
+ * Sweeps and budgets are batches; neither order, nor resuming, nor threads are theirs to think of.
  *
  *   StudyBatch batch = {.next = next, .deliver = deliver, .user = &mine, .database = "foretrain.db"};
  *   if (!study_batch_run(&batch, &stopped, error)) return FALSE;

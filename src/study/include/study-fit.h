@@ -6,9 +6,10 @@
  *   … fits.stages[2].value, fits.stages[2].report …
  *   study_fits_clear(&fits);
  *
- * Keys: micro_batch, sequence_length, layers: the largest value that fits; nodes: the least. With or without their group.
- * At the edge is no fit unless options.edge_fits says so. Accumulation stays what it is; the global batch follows. Memory is taken to grow with the first three and not to grow with
- * nodes. Cost: a summary-only run for each value tried, some 10 to 20 per stage. */
+ * Keys: micro_batch, sequence_length, layers: the largest value that fits; nodes: the least. With or without their
+ * group. At the edge is no fit unless options.edge_fits says so. Accumulation stays what it is; the global batch
+ * follows. Memory is taken to grow with the first three and not to grow with nodes. Cost: a summary-only run for each
+ * value tried, some 10 to 20 per stage. */
 #pragma once
 
 #include "study.h"

@@ -4,7 +4,8 @@
  *   g_autoptr(StudyLayers) layers = study_layers(study, error);
  *   for (guint i = 0; i < layers->n_ops; i++) … layers->ops[i].flops …
  *
- * Each kind of unit stands once, for all that are alike: embedding, head, and as many kinds of layer as the model has. */
+ * Each kind of unit stands once, for all that are alike: embedding, head, and as many kinds of layer as the model
+ * has. */
 #pragma once
 
 #include "model-unit.h"

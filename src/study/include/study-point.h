@@ -38,7 +38,8 @@ void study_point_free(StudyPoint *point);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(StudyPoint, study_point_free)
 
 void study_point_add(StudyPoint *point, const char *name, const char *value, guint line, guint column);
-/* Points that share a study may run at once, each thread with its cache (NULL: none). Settings of the study from the command line stay above the point's. */
+/* Points that share a study may run at once, each thread with its cache (NULL: none). Settings of the study from the
+ * command line stay above the point's. */
 void study_point_run(StudyPoint *point, const Study *study, const StudyOptions *options, StudyCache *cache);
 /* Why it did not run, its reasons with "; " between. Caller frees. */
 char *study_point_status(const StudyPoint *point);

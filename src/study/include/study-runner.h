@@ -25,7 +25,8 @@ typedef gboolean (*StudyRunnerDeliver)(gpointer item, gpointer user, GError **er
 typedef struct {
   guint threads; /* 0: one for each core */
   StudyRunnerNext next;
-  /* Whether `next` would answer at once; FALSE while items are under way: one of them is delivered first. NULL: it does. */
+  /* Whether `next` would answer at once; FALSE while items are under way: one of them is delivered first. NULL: it
+   * does. */
   gboolean (*ready)(gpointer user);
   StudyRunnerWork work;
   StudyRunnerDeliver deliver;

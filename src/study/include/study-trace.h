@@ -6,13 +6,13 @@
  *   study_trace_set(trace, "cluster.topology=dgx-h100", error);
  *   g_autoptr(RunReport) report = study_trace_run(trace, &replay, &options, error);
  *
- * On the topology the trace was made for the report equals that of the workload, to the picosecond and the byte, run key
- * and settings apart. Nodes follow from the ranks where cluster.nodes is not set.
+ * On the topology the trace was made for the report equals that of the workload, to the picosecond and the byte, run
+ * key and settings apart. Nodes follow from the ranks where cluster.nodes is not set.
  *
  * Whose are compute times? The durations of a trace are its GPU's. On the same GPU they are kept, and a row whose
- * duration is what the kernel model gives stays the model's, as in the run it was written from. On another GPU that must
- * be said: to be kept, or to be had from the kernel model, by the rows' shapes. Rows without a duration are always the
- * model's. Then `compute_scale` stretches them all. What the host pays is always the trace's. */
+ * duration is what the kernel model gives stays the model's, as in the run it was written from. On another GPU that
+ * must be said: to be kept, or to be had from the kernel model, by the rows' shapes. Rows without a duration are always
+ * the model's. Then `compute_scale` stretches them all. What the host pays is always the trace's. */
 #pragma once
 
 #include "study.h"
@@ -30,8 +30,8 @@ typedef struct {
 /* Appends. Errors: SIM_ERROR_INPUT, as study_run. */
 gboolean study_trace(Study *study, GString *text, GError **error);
 
-/* The same as Chakra execution traces (program-chakra.h): `write` gets each file's ending and contents, "0.et" of rank 0 and
- * so on, then "groups.json". Errors: of the settings, of the Program, of `write`, whose FALSE ends it. */
+/* The same as Chakra execution traces (program-chakra.h): `write` gets each file's ending and contents, "0.et" of rank
+ * 0 and so on, then "groups.json". Errors: of the settings, of the Program, of `write`, whose FALSE ends it. */
 typedef gboolean (*StudyFile)(const char *ending, const guint8 *data, gsize length, gpointer user, GError **error);
 gboolean study_chakra(Study *study, StudyFile write, gpointer user, GError **error);
 

@@ -43,8 +43,9 @@ Study *study_open_some(const char *workload, BaseErrors *errors);
 void study_check_files(const Study *study, BaseErrors *errors);
 /* A study of no file: defaults only, for points to lay settings over. */
 Study *study_new(const char *workload);
-/* The study that a run's given settings describe (RunIdentity.settings, without the defaults). `workload`: its name or path,
- * beside which files are looked for that the settings name. Errors: a key or value that this version does not take. */
+/* The study that a run's given settings describe (RunIdentity.settings, without the defaults). `workload`: its name or
+ * path, beside which files are looked for that the settings name. Errors: a key or value that this version does not
+ * take. */
 Study *study_recall(const char *workload, const RunSetting *settings, guint n, GError **error);
 void study_free(Study *study);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Study, study_free)

@@ -5,8 +5,9 @@
  *   trust_case_read(report, bound_from, &one);     // one.words[TRUST_FRAMEWORK] "fsdp1", one.numbers[TRUST_GPUS] 64
  *   trust_case_clear(&one);
  *
- * A feature is a word, compared as it is, or a number, compared by its ratio. Options are settings that no feature tells and
- * that have another value than their default. The same table of features names the columns of residuals.csv. */
+ * A feature is a word, compared as it is, or a number, compared by its ratio. Options are settings that no feature
+ * tells and that have another value than their default. The same table of features names the columns of
+ * residuals.csv. */
 #pragma once
 
 #include "run-report.h"
@@ -53,13 +54,14 @@ typedef struct {
   char **options; /* "group.key=value", NULL-terminated; NULL: none */
 } TrustCase;
 
-/* `bound_from`: from which share of the step on something else than compute binds it. Cost: one pass over the settings. */
+/* `bound_from`: from which share of the step on something else than compute binds it. Cost: one pass over the
+ * settings. */
 void trust_case_read(const RunReport *report, double bound_from, TrustCase *ret);
 void trust_case_clear(TrustCase *one);
 TrustCase trust_case_copy(const TrustCase *one);
 
-/* "host" (time idle or exposed because the host had issued nothing), "communication" (all other exposed time) or "bubble",
- * whichever takes most of the step, if that is `bound_from` or more; else "compute". */
+/* "host" (time idle or exposed because the host had issued nothing), "communication" (all other exposed time) or
+ * "bubble", whichever takes most of the step, if that is `bound_from` or more; else "compute". */
 const char *trust_case_bound(const RunClass *slowest, double bound_from);
 
 /* A number as messages and tables have it: "64 GPUs", "6.74 B parameters". Caller frees. */

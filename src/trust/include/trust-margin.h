@@ -6,8 +6,8 @@
  *   all,all,0.83,1.19,24,2,"…"
  *
  * low and high are factors of what is foretold: between them measured peaks lie in the share of cases that trust-span.h
- * speaks of. Kinds are "data-parallel", "model-parallel" (tensor, pipeline, context or expert ranks) and "offload". "all"
- * stands for what has too few rows of its own; the row of all frameworks and all kinds must be there.
+ * speaks of. Kinds are "data-parallel", "model-parallel" (tensor, pipeline, context or expert ranks) and "offload".
+ * "all" stands for what has too few rows of its own; the row of all frameworks and all kinds must be there.
  * tests/truth/margins writes the table. */
 #pragma once
 

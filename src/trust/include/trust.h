@@ -12,9 +12,9 @@
  *
  * Alike: a row with the same words, the same options and each number within the factor that residuals.ini gives it.
  *
- * The interval is that of the first class with enough rows (trust-span.h): architecture, framework and what binds the step;
- * architecture and framework; framework; all rows. Where no row is alike, it is widened so as to hold the interval of all rows:
- * how wrong predictions are for somebody of whom nothing is known.
+ * The interval is that of the first class with enough rows (trust-span.h): architecture, framework and what binds the
+ * step; architecture and framework; framework; all rows. Where no row is alike, it is widened so as to hold the
+ * interval of all rows: how wrong predictions are for somebody of whom nothing is known.
  *
  * Everything is const after loading: threads may share it. Cost: some 100 us to load, 2 us a verdict. */
 #pragma once
