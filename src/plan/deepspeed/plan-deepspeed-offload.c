@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* DeepSpeed's offload: optimizer states, own gradients, and in stage 3 parameters, in host memory.
  *
- *   own slice of a bucket   a micro-batch but the last: to the host (from the second on: from the host, added, back)
+ *   own slice of a bucket   a micro-batch but the last: to the host (from the second on: from the host, added, back);
+ *                           in stage 3 the last too, and the first comes back at once
  *                           the last: its norm, to fp32, to the host
  *   step                    the norms' sum over ranks ─ host waits ─ CPU: Adam ─ host waits ─ 16-bit parameters to the GPU
  *
  * Copies are on the stream that reduces, so that it waits for them. Adam on the host is bound by its memory: every
  * state in and out, the gradient in, 16-bit parameters out. Source: stage_1_and_2.py
- * (async_accumulate_grad_in_cpu_via_gpu, async_inplace_copy_grad_to_fp32_buffer_from_gpu), stage3.py (partition_grads),
- * csrc/adam/cpu_adam_impl.cpp. */
+ * (async_accumulate_grad_in_cpu_via_gpu, async_inplace_copy_grad_to_fp32_buffer_from_gpu), stage3.py (partition_grads,
+ * unscale_and_clip_grads; the last copy was blocking until 0.19.5), csrc/adam/cpu_adam_impl.cpp. */
 #include "mem-tenant.h"
 #include "plan-deepspeed-engine.h"
 
@@ -23,28 +24,49 @@ static ProgramPath path(const PlanDeepspeedEngine *engine) {
   return engine->options->offload_pin_memory ? PROGRAM_PINNED : PROGRAM_PAGEABLE;
 }
 
-void plan_deepspeed_offload_own(PlanDeepspeedEngine *engine, guint64 elements) {
-  PlanStream *stream = &engine->reduce;
+/* A copy from or to pageable memory has the host wait until it is done, whatever is asked for; so do stage 3's last ones,
+ * which asked for it. */
+static void copy_own(PlanDeepspeedEngine *engine, const char *name, guint64 bytes, gboolean waits) {
+  plan_stream_copy(&engine->reduce, name, bytes, path(engine));
+  if (!waits && path(engine) == PROGRAM_PINNED)
+    return;
+  plan_walk_host(engine->walk, "wait for gradients on their way to or from the host");
+  plan_stream_block(&engine->reduce);
+}
+
+/* Stage 3 keeps what it adds up in host memory from the first micro-batch on, and goes on with a copy of that. */
+static void keep_own(PlanDeepspeedEngine *engine, guint64 elements) {
+  guint64 bytes = elements * engine->kept;
+  gboolean third = engine->recipe->zero_stage == 3, last = plan_walk_last_micro(engine->walk);
   gboolean earlier = engine->recipe->zero_stage > 1 && engine->walk->micro > 0; /* stage 1 adds up on the GPU */
   if (earlier) {
-    plan_stream_copy(stream, "own gradients from host", elements * engine->kept, path(engine));
-    plan_stream_pass(stream, "add to own gradients",
+    copy_own(engine, "own gradients from host", bytes, FALSE);
+    plan_stream_pass(&engine->reduce, "add to own gradients",
                      plan_deepspeed_op(engine, elements, engine->bytes + 2 * engine->kept));
   }
-  if (!plan_walk_last_micro(engine->walk)) {
-    plan_stream_copy(stream, "own gradients to host", elements * engine->kept, path(engine));
+  if (third || !last)
+    copy_own(engine, "own gradients to host", bytes, FALSE);
+  if (third && !earlier)
+    copy_own(engine, "own gradients from host", bytes, FALSE);
+}
+
+void plan_deepspeed_offload_own(PlanDeepspeedEngine *engine, guint64 elements) {
+  PlanStream *stream = &engine->reduce;
+  keep_own(engine, elements);
+  if (!plan_walk_last_micro(engine->walk))
     return;
-  }
   plan_stream_pass(stream, "norm of own gradients", plan_deepspeed_op(engine, elements, engine->kept + 2 * FP64));
   plan_walk_take(engine->walk, engine->offload.wide);
   plan_walk_give(engine->walk, engine->offload.wide, PROGRAM_NONE);
   plan_stream_pass(stream, "own gradients to fp32", plan_deepspeed_op(engine, elements, engine->kept + FP32));
-  plan_stream_copy(stream, "own fp32 gradients to host", elements * FP32, path(engine));
+  gboolean waits = engine->recipe->zero_stage == 3 && engine->recipe->version < PLAN_DEEPSPEED_PINNED;
+  copy_own(engine, "own fp32 gradients to host", elements * FP32, waits);
 }
 
+/* Gradients are scaled first, in a pass of its own; then everything at once. */
 static guint64 adam_bytes(const PlanDeepspeedEngine *engine) {
   guint64 momenta = plan_optimizer_bytes(engine->recipe->optimizer, engine->shard, FP32, FALSE);
-  return engine->shard * (FP32 + 2 * FP32 + engine->walk->element_bytes) + 2 * momenta;
+  return engine->shard * (2 * FP32 + FP32 + 2 * FP32 + engine->walk->element_bytes) + 2 * momenta;
 }
 
 /* Parameters come as they are kept on the GPU; before 0.17 as fp32, to be cast there. */
