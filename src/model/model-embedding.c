@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The embedding: from token ids to the residual stream. Each tensor rank may hold some of the vocabulary's rows. */
 #include "model-build.h"
+#include "model-region.h"
 
 #define TOKEN_ID 8.0 /* bytes of an int64 */
 
@@ -22,9 +23,11 @@ static void mask_rows(ModelBuild *build, ModelDirection direction, const char *n
 /* Sums the ranks' rows: all of them in place, or into this rank's tokens. */
 static void sum_rows(ModelBuild *build, ModelSet rows, ModelSet own) {
   mask_rows(build, MODEL_FORWARD, "embed_tokens.mask", 1, rows, 0);
-  model_build_exchange(build, MODEL_FORWARD, "embed_tokens.reduce",
-                       own != 0 ? MODEL_EXCHANGE_REDUCE_SCATTER : MODEL_EXCHANGE_ALL_REDUCE, MODEL_AXIS_TENSOR,
-                       build->e * build->t * build->h, rows, own);
+  if (own != 0)
+    model_region_scatter_tokens(build, MODEL_FORWARD, "embed_tokens.reduce", build->h, rows, own);
+  else
+    model_build_exchange(build, MODEL_FORWARD, "embed_tokens.reduce", MODEL_EXCHANGE_ALL_REDUCE, MODEL_AXIS_TENSOR,
+                         build->e * build->t * build->h, rows, 0);
 }
 
 /* What stands between the tokens' rows and the output, as a family has it. */
@@ -140,10 +143,8 @@ static double scatter_bytes(const ModelBuild *build, double rows, double tokens)
 }
 
 static ModelSet gathered_gradient(ModelBuild *build, ModelSet d_own) {
-  double stream = build->e * build->t * build->h;
-  ModelSet whole = model_build_inner(build, "d_output_whole", stream);
-  model_build_exchange(build, MODEL_BACKWARD, "d_output.gather", MODEL_EXCHANGE_ALL_GATHER, MODEL_AXIS_TENSOR, stream,
-                       d_own, whole);
+  ModelSet whole = model_build_inner(build, "d_output_whole", build->e * build->t * build->h);
+  model_region_gather_tokens(build, MODEL_BACKWARD, "d_output.gather", build->h, d_own, whole);
   return whole;
 }
 

@@ -31,17 +31,41 @@ static gboolean gathers_again(const ModelBuild *build) {
   return build->sequence && build->share->gathers_again && !build->fp8;
 }
 
+/* ---- Tokens ---- */
+
+ModelOp *model_region_gather_tokens(ModelBuild *build, ModelDirection direction, const char *name, double width,
+                                    ModelSet own, ModelSet all) {
+  double bytes = whole_bytes(build, width);
+  gboolean copies = build->share->batch_first && build->b > 1;
+  ModelSet parts = copies ? model_build_inner(build, "gathered_parts", bytes) : all;
+  ModelOp *op =
+      model_build_exchange(build, direction, name, MODEL_EXCHANGE_ALL_GATHER, MODEL_AXIS_TENSOR, bytes, own, parts);
+  if (copies)
+    model_build_memory(build, direction, "gathered_parts.join", 2 * bytes, parts, all);
+  return op;
+}
+
+ModelOp *model_region_scatter_tokens(ModelBuild *build, ModelDirection direction, const char *name, double width,
+                                     ModelSet all, ModelSet own) {
+  double bytes = whole_bytes(build, width);
+  ModelSet parts = all;
+  if (build->share->batch_first) {
+    parts = model_build_inner(build, "parts_to_scatter", bytes);
+    model_build_memory(build, direction, "parts_to_scatter.split", 2 * bytes, all, parts);
+  }
+  return model_build_exchange(build, direction, name, MODEL_EXCHANGE_REDUCE_SCATTER, MODEL_AXIS_TENSOR, bytes, parts,
+                              own);
+}
+
 static ModelOp *gather(ModelBuild *build, ModelDirection direction, const char *name, double width, ModelSet from,
                        ModelSet to) {
-  gboolean chunks = in_chunks(build);
-  ModelOp *op = model_build_exchange(build, direction, name, chunks ? MODEL_EXCHANGE_RING : MODEL_EXCHANGE_ALL_GATHER,
-                                     MODEL_AXIS_TENSOR,
-                                     chunks ? between_bytes(build, width) : whole_bytes(build, width), from, to);
-  if (chunks) {
-    op->exchange.steps = (guint32)build->tensor - 1;
-    op->exchange.chunks = MODEL_CHUNKS_BEFORE;
-    op->exchange.asynchronous = TRUE;
-  }
+  if (!in_chunks(build))
+    return model_region_gather_tokens(build, direction, name, width, from, to);
+  ModelOp *op = model_build_exchange(build, direction, name, MODEL_EXCHANGE_RING, MODEL_AXIS_TENSOR,
+                                     between_bytes(build, width), from, to);
+  op->exchange.steps = (guint32)build->tensor - 1;
+  op->exchange.chunks = MODEL_CHUNKS_BEFORE;
+  op->exchange.asynchronous = TRUE;
   return op;
 }
 
@@ -111,13 +135,16 @@ ModelSet model_region_gradient(ModelBuild *build, const ModelRegion *region) {
 static ModelSet leave(ModelBuild *build, const ModelRegion *region, ModelSet d_whole, gboolean asynchronous) {
   if (build->tensor == 1 || (build->share->reduces_each && !build->sequence))
     return d_whole;
-  ModelSet d_x =
-      build->sequence ? model_build_inner(build, region->names->d_x, between_bytes(build, region->width)) : 0;
-  model_build_exchange(build, MODEL_BACKWARD, region->names->reduce,
-                       build->sequence ? MODEL_EXCHANGE_REDUCE_SCATTER : MODEL_EXCHANGE_ALL_REDUCE, MODEL_AXIS_TENSOR,
-                       whole_bytes(build, region->width), d_whole, d_x)
+  if (!build->sequence) {
+    model_build_exchange(build, MODEL_BACKWARD, region->names->reduce, MODEL_EXCHANGE_ALL_REDUCE, MODEL_AXIS_TENSOR,
+                         whole_bytes(build, region->width), d_whole, 0)
+        ->exchange.asynchronous = asynchronous;
+    return d_whole;
+  }
+  ModelSet d_x = model_build_inner(build, region->names->d_x, between_bytes(build, region->width));
+  model_region_scatter_tokens(build, MODEL_BACKWARD, region->names->reduce, region->width, d_whole, d_x)
       ->exchange.asynchronous = asynchronous;
-  return build->sequence ? d_x : d_whole;
+  return d_x;
 }
 
 ModelSet model_region_leave(ModelBuild *build, const ModelRegion *region, ModelSet d_whole) {
@@ -156,23 +183,21 @@ ModelSet model_row_partial(ModelBuild *build, const ModelLinear *linear, ModelSe
 void model_row_reduce(ModelBuild *build, const ModelLinear *linear, ModelSet partial, ModelSet y) {
   if (!is_split(build, linear))
     return;
-  double bytes = whole_bytes(build, linear->out);
   if (!build->sequence) {
     model_build_exchange(build, MODEL_FORWARD, linear->names->reduce, MODEL_EXCHANGE_ALL_REDUCE, MODEL_AXIS_TENSOR,
-                         bytes, partial, 0);
+                         whole_bytes(build, linear->out), partial, 0);
     return;
   }
-  gboolean chunks = in_chunks(build);
-  if (chunks)
-    model_build_in_pieces(build, MODEL_FORWARD, (guint32)build->tensor);
-  ModelOp *op = model_build_exchange(build, MODEL_FORWARD, linear->names->reduce,
-                                     chunks ? MODEL_EXCHANGE_RING : MODEL_EXCHANGE_REDUCE_SCATTER, MODEL_AXIS_TENSOR,
-                                     chunks ? between_bytes(build, linear->out) : bytes, partial, y);
-  if (chunks) {
-    op->exchange.steps = (guint32)build->tensor - 1;
-    op->exchange.chunks = MODEL_CHUNKS_AFTER;
-    op->exchange.asynchronous = TRUE;
+  if (!in_chunks(build)) {
+    model_region_scatter_tokens(build, MODEL_FORWARD, linear->names->reduce, linear->out, partial, y);
+    return;
   }
+  model_build_in_pieces(build, MODEL_FORWARD, (guint32)build->tensor);
+  ModelOp *op = model_build_exchange(build, MODEL_FORWARD, linear->names->reduce, MODEL_EXCHANGE_RING,
+                                     MODEL_AXIS_TENSOR, between_bytes(build, linear->out), partial, y);
+  op->exchange.steps = (guint32)build->tensor - 1;
+  op->exchange.chunks = MODEL_CHUNKS_AFTER;
+  op->exchange.asynchronous = TRUE;
 }
 
 ModelSet model_row_gather(ModelBuild *build, const ModelLinear *linear, ModelSet d_y) {

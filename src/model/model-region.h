@@ -4,6 +4,13 @@
 
 #include "model-build.h"
 
+/* All tensor ranks' tokens, `width` wide, from this rank's; and sums of all tokens' to this rank's. With the copies that
+ * sequence by sequence they take. Return the exchange. */
+ModelOp *model_region_gather_tokens(ModelBuild *build, ModelDirection direction, const char *name, double width,
+                                    ModelSet own, ModelSet all);
+ModelOp *model_region_scatter_tokens(ModelBuild *build, ModelDirection direction, const char *name, double width,
+                                     ModelSet all, ModelSet own);
+
 /* The run of column layers that read one tensor, from where they need all of its tokens to where its gradient is summed
  * over the ranks. One rank alone: nothing is added.
  *

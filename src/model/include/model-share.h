@@ -70,6 +70,11 @@ typedef struct {
   /* Without sequence parallelism: each column layer reduces its own input gradient, also where several share an input
    * (DeepSpeed, module_inject/layers.py, ColumnParallel). */
   gboolean reduces_each;
+  /* With sequence parallelism: tokens lie sequence by sequence, so that parts of several sequences are put beside each
+   * other by a copy after each gather, and apart before each scatter (torch/distributed/_functional_collectives.py,
+   * all_gather_tensor and reduce_scatter_tensor along another dimension than the first; the copy after the gather of
+   * one sequence is a view). Not chunk by chunk. */
+  gboolean batch_first;
   /* The vocabulary is padded to a multiple of this times the tensor degree (make_vocab_size_divisible_by of Megatron-LM
    * and nanotron); 0: it is not, and the first ranks have one row more. */
   guint64 vocabulary_multiple;

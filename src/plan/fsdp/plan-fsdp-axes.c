@@ -32,6 +32,7 @@ static gboolean share(const PlanGiven *given, PlanRecipe *recipe, GError **error
                               "hides gathers and scatters, which are of sequence parallelism; set "
                               "parallel.sequence_parallel=yes");
   share_->overlap = chunks ? MODEL_OVERLAP_CHUNKS : MODEL_OVERLAP_NONE;
+  share_->batch_first = TRUE;
   share_->whole_logits = tensor && !keys->loss_parallel;
   share_->context_kind = keys->context_rotate == PLAN_ROTATE_ALLTOALL ? MODEL_CONTEXT_RING : MODEL_CONTEXT_GATHER;
   share_->zigzag = context;
