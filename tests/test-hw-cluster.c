@@ -86,6 +86,9 @@ static const struct {
     {"oci-h100", "h100-sxm5-80gb", 8, 16, 2, 96, 16 * 22.8e9, FALSE},
     {"aws-p5en", "h200-sxm5-141gb", 8, 8, 2, 64, 16 * 22.8e9, FALSE},
     {"aws-p6-b200", "b200-sxm-180gb", 8, 8, 2, 64, 8 * 37e9, FALSE},
+    /* (4 + 1) × 2 × 2, and (4 + 2) × 2 × 2 */
+    {"gcp-a2-4g", "a100-sxm4-40gb", 4, 1, 2, 20, 5.9e9, FALSE},
+    {"polaris", "a100-sxm4-40gb", 4, 2, 2, 24, 2 * 18.3e9, TRUE},
     /* (72 + 72) × 2 × 2 */
     {"gb200-nvl72", "gb200-per-gpu-186gb", 72, 72, 2, 576, 72 * 48e9, FALSE},
 };
