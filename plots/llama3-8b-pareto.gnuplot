@@ -3,9 +3,9 @@ set encoding utf8
 set terminal pngcairo noenhanced size 2560,1280 font 'Sans,24' linewidth 2 background rgb 'white'
 set output 'llama3-8b-pareto.png'
 set xlabel 'peak reserved, GiB (less is better)'
-set xrange [33.6971094:71.3614844]
+set xrange [33.9833594:72.1377344]
 set ylabel 'tokens per second per gpu (more is better)'
-set yrange [6522.96654:6899.48895]
+set yrange [6698.30774:7080.51665]
 set title '11 runs, 9 on the front'
 set grid lc rgb '#dddddd'
 set tics nomirror out

@@ -102,6 +102,31 @@ static void fused_kernels(void) {
   CU_ASSERT_EQUAL(model_unit_saved_bytes(head), t * (1000 * 2 + 64 * 2 * 2));
 }
 
+/* Of queries and keys as complex numbers: to fp32 6 bytes, the product 8, back 6, either way, in three kernels each; on
+ * the way 8 bytes of fp32 for each of 2. PyTorch's own RMSNorm is one kernel and leaves rotary embedding alone. */
+static void complex_rotary(void) {
+  ModelShape shape = {.family = MODEL_LLAMA,
+                      .layers = 1,
+                      .hidden_size = 64,
+                      .heads = 4,
+                      .kv_heads = 2,
+                      .head_dim = 16,
+                      .intermediate_size = 160,
+                      .vocab_size = 1000};
+  guint64 t = 128;
+  ModelRecipe recipe = {.sequence_length = t, .rotary = MODEL_ROTARY_COMPLEX, .kernels = MODEL_KERNELS_RMS_NORM};
+  g_autoptr(ModelUnit) unit = model_unit_new(&shape, &recipe, 1, MODEL_UNIT_LAYER);
+  CU_ASSERT_EQUAL(bytes_of_op(unit->forward, unit->n_forward, "rope"), t * (64 + 32) * 20);
+  CU_ASSERT_EQUAL(launches_of_op(unit->forward, unit->n_forward, "rope"), 6);
+  CU_ASSERT_EQUAL(bytes_of_op(unit->backward, unit->n_backward, "rope.backward"), t * (64 + 32) * 20);
+  CU_ASSERT_EQUAL(bytes_of_op(unit->forward, unit->n_forward, "input_norm"), t * 64 * 4);
+  CU_ASSERT_EQUAL(bytes_of_op(unit->forward, unit->n_forward, "silu_mul"), t * 160 * 10);
+  guint64 turned = 0;
+  for (guint i = 0; i < unit->n_tensors; i++)
+    turned += strcmp(unit->tensors[i].name, "turned") == 0 ? unit->tensors[i].bytes : 0;
+  CU_ASSERT_EQUAL(turned, t * (64 + 32) * 8);
+}
+
 /* Eager attention with one kernel for scale, mask and softmax: no pass of scale and mask, either way; dropout and
  * residual by one kernel: 2 + 2 bytes in, 2 and a mask of 1 out. */
 static void fused_softmax_and_dropout(void) {
@@ -279,6 +304,7 @@ static void hosts_pay_by_kernel(void) {
 int main(void) {
   return harness_run("model-kernels", (HarnessCase[]){{"memory-bound bytes", memory_bound_bytes},
                                                       {"fused kernels", fused_kernels},
+                                                      {"complex rotary", complex_rotary},
                                                       {"fused softmax and dropout", fused_softmax_and_dropout},
                                                       {"metrics of training", metrics_of_training},
                                                       {"projections", projections},

@@ -57,7 +57,8 @@ void model_build_begin(ModelBuild *build, const ModelShape *shape, const ModelRe
   build->fp8 = recipe->precision == MODEL_FP8 && model_unit_is_layer(kind);
   build->fp8_cast = build->fp8_turned = (ModelMade){0, 0};
   build->e = model_precision_bytes(recipe->precision);
-  build->fused = recipe->kernels != MODEL_KERNELS_EAGER;
+  build->fused_norm = recipe->kernels != MODEL_KERNELS_EAGER;
+  build->fused = recipe->kernels == MODEL_KERNELS_FUSED || recipe->kernels == MODEL_KERNELS_NORMS;
   build->fused_activation = recipe->kernels == MODEL_KERNELS_FUSED;
   build->half = build->e < kernel_dtype_bytes(KERNEL_FP32);
   build->h = (double)shape->hidden_size;

@@ -42,7 +42,7 @@ typedef struct {
   gboolean mixes;                   /* its MLP is experts */
   double window;                    /* tokens that attention looks back, or a chunk's; 0: all */
   KernelDtype dtype;                /* of matmuls; those that model-fp8.c makes apart */
-  gboolean fused, fused_activation; /* norms and rotary embedding, the activation: one kernel each */
+  gboolean fused_norm, fused, fused_activation; /* norms, rotary embedding, the activation: one kernel each */
   gboolean half;                    /* stored in two bytes, so that fp32 arithmetic needs copies */
   double e;                         /* bytes of an element */
   /* Of this rank: */

@@ -171,7 +171,7 @@ ModelNorm model_wide_norm(ModelBuild *build, const ModelNormNames *names, double
 }
 
 static gboolean is_eager_rms(const ModelBuild *build) {
-  return !model_build_has(build, MODEL_LAYER_NORM) && !build->fused;
+  return !model_build_has(build, MODEL_LAYER_NORM) && !build->fused_norm;
 }
 
 /* LayerNorm, and a fused RMSNorm, is one kernel: x in, y out. Eager RMSNorm (transformers' LlamaRMSNorm): x to fp32,
@@ -180,7 +180,7 @@ static gboolean is_eager_rms(const ModelBuild *build) {
 static ModelPasses norm_forward_passes(const ModelBuild *build) {
   double e = build->e, w = MODEL_BYTES_FP32;
   if (!is_eager_rms(build))
-    return (ModelPasses){build->fused ? KERNEL_MEMORY : KERNEL_NORM, 1, 2 * e};
+    return (ModelPasses){build->fused_norm ? KERNEL_MEMORY : KERNEL_NORM, 1, 2 * e};
   double casts = build->half ? (e + w) + (w + e) : 0;
   return (ModelPasses){KERNEL_NORM, build->half ? 8 : 6, casts + 2 * w + w + 2 * w + 2 * e};
 }

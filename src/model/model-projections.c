@@ -152,12 +152,24 @@ static ModelSet scattered_gradient(ModelBuild *build, ModelSet d_qkv) {
 
 /* ---- Rotary positions ---- */
 
+/* As pairs: to fp32, the product, back to 16 bits; the gradients likewise, times the conjugate. */
+static ModelPasses complex_passes(const ModelBuild *build) {
+  double w = MODEL_BYTES_FP32, casts = build->half ? (build->e + w) + (w + build->e) : 0;
+  return (ModelPasses){KERNEL_MEMORY, build->half ? 6 : 2, casts + 2 * w};
+}
+
+static gboolean is_complex(const ModelBuild *build) {
+  return build->recipe->rotary == MODEL_ROTARY_COMPLEX;
+}
+
 /* As transformers computes them, for q and for k: x · cos (in, out), half of each head negated (in and out, of half),
  * the halves joined (in, out), · sin (in, out), the sum (two in, one out): ten elements moved. Backward: · sin, the
  * two slices' gradients (zeros, then a copy of half) and the negation, · cos, and two sums. Fused: in, out. */
 static ModelPasses rope_passes(const ModelBuild *build, ModelDirection direction) {
   if (build->fused)
     return (ModelPasses){KERNEL_MEMORY, 1, 2 * build->e};
+  if (is_complex(build))
+    return complex_passes(build);
   if (direction == MODEL_FORWARD)
     return (ModelPasses){KERNEL_ROTARY, 10, (2 + 1 + 2 + 2 + 3) * build->e};
   return (ModelPasses){KERNEL_ROTARY, 18, (2 + 4 + 1 + 2 + 3 + 3) * build->e};
@@ -175,10 +187,16 @@ static void rope(ModelBuild *build, ModelDirection direction, const char *name, 
                       turned_part(build) * passes.bytes * build->t * (build->q + build->kv), reads, writes);
 }
 
+/* What is made on the way: as complex numbers fp32 copies of both, and the products. */
+static double turned_bytes(const ModelBuild *build) {
+  double width = is_complex(build) ? 2 * MODEL_BYTES_FP32 / build->e : 1;
+  return width * (query_bytes(build) + key_bytes(build));
+}
+
 static void rope_forward(ModelBuild *build, ModelSet plain, ModelAttentionTensors *at) {
   if (!model_build_has(build, MODEL_ROTARY))
     return;
-  ModelSet turned = build->fused ? 0 : model_build_scratch(build, "turned", query_bytes(build) + key_bytes(build));
+  ModelSet turned = build->fused ? 0 : model_build_scratch(build, "turned", turned_bytes(build));
   at->q = model_build_inner(build, "q", query_bytes(build));
   at->k = model_build_inner(build, "k", key_bytes(build));
   rope(build, MODEL_FORWARD, "rope", plain | turned, at->q | at->k | turned);
@@ -187,7 +205,7 @@ static void rope_forward(ModelBuild *build, ModelSet plain, ModelAttentionTensor
 static void rope_backward(ModelBuild *build, ModelSet d_turned, ModelSet *ret_d_q, ModelSet *ret_d_k) {
   if (!model_build_has(build, MODEL_ROTARY))
     return;
-  ModelSet turned = build->fused ? 0 : model_build_scratch(build, "d_turned", query_bytes(build) + key_bytes(build));
+  ModelSet turned = build->fused ? 0 : model_build_scratch(build, "d_turned", turned_bytes(build));
   *ret_d_q = model_build_inner(build, "d_q_unrotated", query_bytes(build));
   *ret_d_k = model_build_inner(build, "d_k_unrotated", key_bytes(build));
   rope(build, MODEL_BACKWARD, "rope.backward", d_turned | turned, *ret_d_q | *ret_d_k | turned);

@@ -8,7 +8,8 @@ const char *const model_precision_names[] = {"bf16", "fp16", "fp32", "tf32", "fp
 const char *const model_attention_names[] = {"flash", "eager", NULL};
 
 static const char *const flash_names[] = {"auto", "1", "2", "3", NULL};
-static const char *const fused_names[] = {"no", "yes", "norms", NULL}; /* as ModelKernels */
+static const char *const fused_names[] = {"no", "yes", "norms", "rms-norm", NULL}; /* as ModelKernels */
+static const char *const rotary_names[] = {"halves", "complex", NULL};
 static const char *const projections_names[] = {"separate", "joined", "copied", NULL};
 static const char *const loss_names[] = {
     "eager", "fused", "vocab-parallel", "vocab-parallel-in-place", "half", "kept", "causal-lm", "default", NULL};
@@ -60,7 +61,12 @@ static const BaseField keys[] = {
     KEY("fused_kernels", BASE_NAME, fused_kernels, .initial = "no", .names = fused_names,
         .help = "norms, rotary embedding, activations, masked softmax and dropout with its residual by one kernel each "
                 "(Apex, Transformer Engine, Megatron-LM, Liger), without compiling; norms: norms and rotary embedding "
-                "alone. Where it is not given: megatron yes, nanotron norms"),
+                "alone; rms-norm: norms alone, as torch.nn.RMSNorm from PyTorch 2.9 on. Where it is not given: "
+                "megatron yes, nanotron norms"),
+    KEY("rotary", BASE_NAME, recipe.rotary, .initial = "halves", .names = rotary_names,
+        .help = "rotary embedding by separate kernels: halves are exchanged and joined in 16 bits (Transformers, "
+                "torchtitan's Qwen3), or pairs are complex numbers in fp32 (Meta's and torchtitan's Llama). Where it "
+                "is not given: fsdp2 complex"),
     KEY("projections", BASE_NAME, recipe.projections, .initial = "separate", .names = projections_names,
         .help = "of the llama family, separate: q, k, v, gate and up are matmuls of their own; joined: one for q, k "
                 "and v, one for gate and up; copied: joined, and q, k and v copied apart, with sequences first, for "

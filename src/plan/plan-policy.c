@@ -15,6 +15,9 @@ static const PlanSetting megatron_defaults[] = {
 static const PlanSetting nanotron_defaults[] = {
     {"training.fused_kernels", "norms"}, {"training.projections", "copied"}, {NULL, NULL}};
 
+/* torchtitan's Llama: models/llama3/model/model.py, apply_rotary_emb. */
+static const PlanSetting fsdp2_defaults[] = {{"training.rotary", "complex"}, {NULL, NULL}};
+
 static const PlanSetting deepspeed_remedies[] = {{"deepspeed.reduce_bucket_size", "50000000"},
                                                  {"parallel.offload_optimizer", "cpu"},
                                                  {"parallel.offload_parameters", "cpu"},
@@ -61,6 +64,7 @@ const PlanPolicy plan_policies[PLAN_FRAMEWORKS] = {
                     .hooks = &plan_fsdp_hooks,
                     .note = plan_fsdp_note},
     [PLAN_FSDP2] = {.name = "fsdp2",
+                    .defaults = fsdp2_defaults,
                     .schema = &plan_fsdp_schema,
                     .options = G_STRUCT_OFFSET(PlanRecipe, fsdp),
                     .selective = PLAN_CHECKPOINT_EVERY_2ND_MATMUL,

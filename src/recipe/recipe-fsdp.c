@@ -153,5 +153,6 @@ gboolean recipe_fsdp_finish(RecipeReading *reading, const char *wrap, const char
   return recipe_give(reading, NULL, "parallel.framework", second ? "fsdp2" : "fsdp1", NULL, error) &&
          recipe_give(reading, NULL, "parallel.zero_stage", "3", "FULL_SHARD is the default", error) &&
          recipe_give(reading, NULL, "fsdp.wrap", wrap, "the tool's default", error) &&
-         (second || recipe_give(reading, NULL, "fsdp.backward_prefetch", prefetch, "the tool's default", error));
+         (second ? recipe_give(reading, NULL, "training.rotary", "halves", "Transformers' models", error)
+                 : recipe_give(reading, NULL, "fsdp.backward_prefetch", prefetch, "the tool's default", error));
 }

@@ -36,8 +36,11 @@ typedef enum {
 typedef enum {
   MODEL_KERNELS_EAGER,
   MODEL_KERNELS_FUSED,
-  MODEL_KERNELS_NORMS
-} ModelKernels; /* norms: and rotary embedding */
+  MODEL_KERNELS_NORMS,   /* norms and rotary embedding */
+  MODEL_KERNELS_RMS_NORM /* norms alone: torch.nn.RMSNorm from PyTorch 2.9 on */
+} ModelKernels;
+/* How a framework's model turns queries and keys where no kernel does it at once. */
+typedef enum { MODEL_ROTARY_HALVES, MODEL_ROTARY_COMPLEX } ModelRotary;
 
 typedef struct ModelRecipe {
   guint64 sequence_length;
@@ -51,6 +54,7 @@ typedef struct ModelRecipe {
   guint64 loss_metrics; /* cross-entropies of the logits that the trainer computes after each micro-batch, beside the
                            loss */
   int projections;      /* ModelProjectionsKind; adapters are beside separate ones, gpt has q, k and v joined always */
+  int rotary;           /* ModelRotary */
   int kernels;          /* ModelKernels: fused where `compile` or `fused_kernels` says so */
   gboolean compiled;    /* torch.compile: cheaper for the host too */
   gboolean fp8_weights; /* precision fp8: weights come cast. Set by whoever knows how they are gathered */
@@ -61,7 +65,7 @@ typedef struct ModelRecipe {
 } ModelRecipe;
 
 /* [training]: sequence_length, precision, attention, flash_version, dropout, loss, loss_metrics,
- * compile, fused_kernels, projections. */
+ * compile, fused_kernels, rotary, projections. */
 extern const ConfSchema model_recipe_schema;
 
 /* Reads [training] into *ret. Error: SIM_ERROR_INPUT, sequence_length is missing (the values themselves were checked
