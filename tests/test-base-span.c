@@ -26,6 +26,11 @@ static void a_cover_grows_by_what_is_new(void) {
   CU_ASSERT_TRUE(second.start == 4 && second.end == 6);
   CU_ASSERT_EQUAL(base_span_length(third), 0);
   CU_ASSERT_EQUAL(cover.length, 5);
+  /* What lies before an empty span will not come any more: spans are in order. */
+  BaseCover gap = base_cover((BaseSpan){1, 9});
+  base_cover_add(&gap, (BaseSpan){4, 4});
+  CU_ASSERT_EQUAL(gap.covered, 4);
+  CU_ASSERT_EQUAL(gap.length, 0);
 }
 
 static GArray *random_spans(GRand *random) {

@@ -11,8 +11,10 @@ int base_span_compare(gconstpointer a, gconstpointer b) {
 
 BaseSpan base_cover_add(BaseCover *cover, BaseSpan span) {
   BaseSpan added = base_span_within(span, (BaseSpan){cover->covered, cover->window.end});
-  if (added.end <= added.start)
+  if (added.end <= added.start) {
+    cover->covered = MAX(cover->covered, MIN(span.start, cover->window.end)); /* an empty span ends what lies before */
     return (BaseSpan){cover->covered, cover->covered};
+  }
   cover->length += added.end - added.start;
   cover->covered = added.end;
   return added;

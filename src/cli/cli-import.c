@@ -113,12 +113,30 @@ static const CliOption recipe_options[] = {
 KIND(tests, "nccl-tests", "LOG... -t T", "logs of nccl-tests to an overlay", tests_options, import_nccl_tests);
 KIND(nccl, "nccl-topology", "FILE", "NCCL's dump of a machine to a topology", machine_options, import_nccl_topology);
 KIND(smi, "nvidia-smi-topo", "FILE", "nvidia-smi topo -m to a topology", machine_options, import_smi_topo);
+static const CliOption kineto_options[] = {
+    CLI_WORDS(CliImport, paths, 1, CLI_WORDS_ANY, "a kind and a file"),
+    CLI_OUTPUT(CliImport, output),
+    {"topology", 't', CLI_FILE, offsetof(CliImport, topology), "T",
+     "kineto: the machine to replay it on, beside what was measured", .listed = "topologies"},
+    {"set", 's', CLI_TEXTS, offsetof(CliImport, sets), "GROUP.KEY=VALUE", "kineto: of the machine to replay it on"},
+    {NULL}};
+
+static CliExit kineto_run(gconstpointer data, GError **error) {
+  return cli_import_kineto(data, error);
+}
+
+static const CliVerb kineto = {.name = "kineto",
+                               .usage = "FILE... -o FILE",
+                               .summary = "a profiler's step (PyTorch's Kineto) to a trace that replays",
+                               .options = kineto_options,
+                               .size = sizeof(CliImport),
+                               .run = kineto_run};
 KIND(recipe, "recipe", "FILE", "another tool's recipe to a workload", recipe_options, cli_import_recipe);
 
-static const CliVerb *const kinds[] = {&tests, &nccl, &smi, &recipe, NULL};
+static const CliVerb *const kinds[] = {&kineto, &tests, &nccl, &smi, &recipe, NULL};
 
 const CliVerb cli_import = {.name = "import",
-                            .usage = "nccl-tests|nccl-topology|nvidia-smi-topo|recipe FILE... [-o FILE]",
+                            .usage = "kineto|nccl-tests|nccl-topology|nvidia-smi-topo|recipe FILE... [-o FILE]",
                             .summary = "other tools' files into ours",
                             .kinds = kinds,
                             .wants = "a kind and a file, kinds being %s",

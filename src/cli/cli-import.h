@@ -9,10 +9,13 @@
 
 /* What all kinds are asked for; each takes only what its own table has. */
 typedef struct {
-  const char *const *paths; /* at least one */
+  const char *const *paths, *const *sets; /* paths: at least one */
   const char *output, *topology, *operation, *model, *gpu, *nic, *intra, *platform;
   int nodes; /* 0: not given */
 } CliImport;
 
 /* Each: the text of the new file, NULL on error. */
 GString *cli_import_recipe(const CliImport *asked, GError **error);
+
+/* Writes the trace, and prints what was measured and, with a topology, what it replays to. */
+CliExit cli_import_kineto(const CliImport *asked, GError **error);

@@ -8,7 +8,7 @@
  *
  * Steps are those that the profiler marks (ProfilerStep#7), from one mark to the next: the GPU's own where they are
  * there, else the host's. Of several the one of middle length is taken; without marks everything from the first kernel
- * to the last is one. Kernels whose names begin with "nccl" are communication, other kernels and copies within the GPU
+ * to the last is one. Kernels of NCCL, RCCL, DeepEP and PyTorch's symmetric memory are communication, other kernels and copies within the GPU
  * are compute; copies from and to the host are neither. compute + exposed + idle = step, exactly. The file is read from
  * front to back, not held; of several GPUs in one file the first is taken. Errors (SIM_ERROR_INPUT): no such file, one
  * that is packed, no JSON (with line), no kernels. Cost: about 5 ns a byte. */
@@ -34,6 +34,8 @@ typedef struct {
   guint steps, taken; /* marked by the profiler, 0: none is; which, from 1 on */
   SimTime step, compute, communication, exposed, idle;
   ImportTraffic of[IMPORT_COLLECTIVES];
+  guint
+      foreign; /* communication kernels of the whole file that are neither NCCL's nor RCCL's (DeepEP, symmetric memory) */
 } ImportKineto;
 
 gboolean import_kineto_load(const char *path, ImportKineto *ret, GError **error);

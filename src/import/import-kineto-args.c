@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/* Members of an event, and PyTorch's words for collectives and types (torch/csrc/distributed/c10d/ParamCommsUtils.hpp,
+ * ProcessGroupNCCL.cpp). */
+#include "import-kineto-args.h"
+
+#include <string.h>
+
+#include "coll-call.h"
+
+typedef struct {
+  const char *name;
+  gsize at; /* of the GString * in ImportKinetoEvent */
+} Member;
+#define MEMBER(name, member)                                                                                           \
+  { name, offsetof(ImportKinetoEvent, member) }
+
+static const Member members[] = {MEMBER("ph", ph), MEMBER("cat", cat), MEMBER("name", name),
+                                 MEMBER("ts", ts), MEMBER("dur", dur), MEMBER("tid", tid)};
+static const Member arguments[] = {MEMBER("device", device),
+                                   MEMBER("stream", stream),
+                                   MEMBER("correlation", correlation),
+                                   MEMBER("bytes", bytes),
+                                   MEMBER("Collective name", collective),
+                                   MEMBER("In msg nelems", in),
+                                   MEMBER("Out msg nelems", out),
+                                   MEMBER("dtype", dtype),
+                                   MEMBER("Process Group Name", group),
+                                   MEMBER("Group size", group_size),
+                                   MEMBER("Process Group Ranks", group_ranks)};
+
+static GString **text_of(ImportKinetoEvent *event, const Member *member) {
+  return (GString **)(gpointer)((char *)event + member->at);
+}
+
+void import_kineto_event_init(ImportKinetoEvent *event) {
+  for (gsize i = 0; i < G_N_ELEMENTS(members); i++)
+    *text_of(event, &members[i]) = g_string_new(NULL);
+  for (gsize i = 0; i < G_N_ELEMENTS(arguments); i++)
+    *text_of(event, &arguments[i]) = g_string_new(NULL);
+  event->key = g_string_new(NULL);
+}
+
+void import_kineto_event_clear(ImportKinetoEvent *event) {
+  for (gsize i = 0; i < G_N_ELEMENTS(members); i++)
+    g_string_free(*text_of(event, &members[i]), TRUE);
+  for (gsize i = 0; i < G_N_ELEMENTS(arguments); i++)
+    g_string_free(*text_of(event, &arguments[i]), TRUE);
+  g_string_free(event->key, TRUE);
+}
+
+static gboolean read_map(ConfPull *pull, ImportKinetoEvent *event, const Member *table, gsize n, GError **error);
+
+static gboolean read_one(ConfPull *pull, ImportKinetoEvent *event, const Member *table, gsize n, GError **error) {
+  if (table == members && strcmp(event->key->str, "args") == 0)
+    return conf_pull_peek(pull) == '{' ? read_map(pull, event, arguments, G_N_ELEMENTS(arguments), error)
+                                       : conf_pull_value(pull, NULL, error);
+  for (gsize i = 0; i < n; i++)
+    if (strcmp(event->key->str, table[i].name) == 0)
+      return conf_pull_value(pull, *text_of(event, &table[i]), error);
+  return conf_pull_value(pull, NULL, error);
+}
+
+static gboolean read_map(ConfPull *pull, ImportKinetoEvent *event, const Member *table, gsize n, GError **error) {
+  gboolean more;
+  if (!conf_pull_enter(pull, '{', error))
+    return FALSE;
+  for (;;) {
+    if (!conf_pull_next(pull, &more, error))
+      return FALSE;
+    if (!more)
+      return TRUE;
+    if (!conf_pull_key(pull, event->key, error) || !read_one(pull, event, table, n, error))
+      return FALSE;
+  }
+}
+
+gboolean import_kineto_event_read(ConfPull *pull, ImportKinetoEvent *event, GError **error) {
+  for (gsize i = 0; i < G_N_ELEMENTS(members); i++)
+    g_string_truncate(*text_of(event, &members[i]), 0);
+  for (gsize i = 0; i < G_N_ELEMENTS(arguments); i++)
+    g_string_truncate(*text_of(event, &arguments[i]), 0);
+  return read_map(pull, event, members, G_N_ELEMENTS(members), error);
+}
+
+gint64 import_kineto_number(const GString *text) {
+  gint64 value;
+  return g_ascii_string_to_signed(text->str, 10, 0, G_MAXINT64, &value, NULL) ? value : -1;
+}
+
+guint64 import_kineto_count(const GString *text) {
+  return (guint64)MAX(import_kineto_number(text), 0);
+}
+
+GArray *import_kineto_ranks(const char *text) {
+  GArray *ranks = g_array_new(FALSE, FALSE, sizeof(guint32));
+  g_auto(GStrv) words = g_strsplit_set(text, "[], ", -1);
+  for (char **word = words; *word != NULL; word++) {
+    guint64 rank;
+    if (**word == '\0')
+      continue;
+    if (!g_ascii_string_to_unsigned(*word, 10, 0, G_MAXUINT32 - 1, &rank, NULL)) {
+      g_array_set_size(ranks, 0);
+      return ranks;
+    }
+    guint32 one = (guint32)rank;
+    g_array_append_val(ranks, one);
+  }
+  return ranks;
+}
+
+/* ---- Communication ---- */
+
+static gboolean has(const char *text, const char *part) {
+  g_autofree char *small = g_ascii_strdown(text, -1);
+  return strstr(small, part) != NULL;
+}
+
+gboolean import_kineto_communicates(const char *kernel, gboolean *ret_foreign) {
+  static const char *const parts[] = {
+      "deep_ep", "deepep", "symm_mem", "multimem_", "one_shot_all_reduce", "two_shot_all_reduce"};
+  *ret_foreign = FALSE;
+  if (has(kernel, "nccl"))
+    return TRUE;
+  for (gsize i = 0; i < G_N_ELEMENTS(parts); i++)
+    *ret_foreign |= has(kernel, parts[i]);
+  return *ret_foreign;
+}
+
+/* By the name that PyTorch wrote with it ("_allgather_base"), else by the kernel's
+ * ("ncclDevKernel_AllGather_RING_LL"). */
+ImportCollective import_kineto_collective(const ImportKinetoEvent *event) {
+  static const struct {
+    const char *part;
+    ImportCollective what;
+  } known[] = {{"reduce_scatter", IMPORT_REDUCE_SCATTER}, {"reducescatter", IMPORT_REDUCE_SCATTER},
+               {"allreduce", IMPORT_ALL_REDUCE},          {"all_reduce", IMPORT_ALL_REDUCE},
+               {"allgather", IMPORT_ALL_GATHER},          {"all_gather", IMPORT_ALL_GATHER}};
+  const char *const texts[] = {event->collective->str, event->name->str};
+  for (gsize t = 0; t < G_N_ELEMENTS(texts); t++)
+    for (gsize k = 0; k < G_N_ELEMENTS(known); k++)
+      if (has(texts[t], known[k].part))
+        return known[k].what;
+  return IMPORT_OTHER_COLLECTIVE;
+}
+
+static guint64 bytes_of(const GString *dtype) {
+  static const struct {
+    const char *name;
+    guint64 bytes;
+  } known[] = {{"Double", 8},   {"Long", 8},  {"Float8", 1}, {"Float", 4}, {"Int", 4}, {"Half", 2},
+               {"BFloat16", 2}, {"Short", 2}, {"Char", 1},   {"Byte", 1},  {"Bool", 1}};
+  for (gsize i = 0; i < G_N_ELEMENTS(known); i++)
+    if (g_str_has_prefix(dtype->str, known[i].name))
+      return known[i].bytes;
+  return 0;
+}
+
+guint64 import_kineto_payload(const ImportKinetoEvent *event, int *ret_operation) {
+  static const struct {
+    const char *part;
+    CollOperation operation;
+    gboolean out; /* the payload is what comes out */
+  } known[] = {{"reduce_scatter", COLL_REDUCE_SCATTER, FALSE},
+               {"allreduce", COLL_ALL_REDUCE, FALSE},
+               {"all_reduce", COLL_ALL_REDUCE, FALSE},
+               {"allgather", COLL_ALL_GATHER, TRUE},
+               {"all_gather", COLL_ALL_GATHER, TRUE},
+               {"all_to_all", COLL_ALL_TO_ALL, FALSE},
+               {"alltoall", COLL_ALL_TO_ALL, FALSE},
+               {"broadcast", COLL_BROADCAST, FALSE},
+               {"reduce", COLL_REDUCE, FALSE},
+               {"send", COLL_SEND_RECV, FALSE},
+               {"recv", COLL_SEND_RECV, TRUE}};
+  for (gsize i = 0; i < G_N_ELEMENTS(known); i++) {
+    if (!has(event->collective->str, known[i].part))
+      continue;
+    guint64 bytes;
+    if (!g_uint64_checked_mul(&bytes, import_kineto_count(known[i].out ? event->out : event->in),
+                              bytes_of(event->dtype)) ||
+        bytes == 0)
+      return 0;
+    *ret_operation = known[i].operation;
+    return bytes;
+  }
+  return 0;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* One event of Kineto's JSON as texts, and what its arguments say of communication. Private to this floor. */
+#pragma once
+
+#include "conf-pull.h"
+#include "import-kineto.h"
+
+/* Empty where the event has no such member. The last eight are arguments. */
+typedef struct {
+  GString *ph, *cat, *name, *ts, *dur, *tid;
+  GString *device, *stream, *correlation, *bytes;
+  GString *collective, *in, *out, *dtype, *group, *group_size, *group_ranks;
+  GString *key;
+} ImportKinetoEvent;
+
+void import_kineto_event_init(ImportKinetoEvent *event);
+void import_kineto_event_clear(ImportKinetoEvent *event);
+/* The next value of a list of events. */
+gboolean import_kineto_event_read(ConfPull *pull, ImportKinetoEvent *event, GError **error);
+
+/* -1: no whole number; the second: 0. */
+gint64 import_kineto_number(const GString *text);
+guint64 import_kineto_count(const GString *text);
+/* "[0, 1, 2]" as PyTorch writes a group's ranks: guint32; empty where the text is cut short or none. */
+GArray *import_kineto_ranks(const char *text);
+
+/* By a kernel's name. *ret_foreign: it is neither NCCL's nor RCCL's. */
+gboolean import_kineto_communicates(const char *kernel, gboolean *ret_foreign);
+ImportCollective import_kineto_collective(const ImportKinetoEvent *event);
+/* CollCall's payload and operation by "Collective name", its elements and dtype; 0, *ret_operation untouched: not
+ * stated. */
+guint64 import_kineto_payload(const ImportKinetoEvent *event, int *ret_operation);

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/* A profiler's trace as its events of one GPU and of the threads that drive it, read front to back and not held. Private
+ * to this floor.
+ *
+ *   g_autoptr(ImportKinetoTrace) trace = import_kineto_read("rank0.json", error);
+ *   … trace->kernels (ImportKinetoKernel), trace->calls (ImportKinetoCall), trace->marks …
+ *
+ * Kernels whose names say so (NCCL's and RCCL's, DeepEP's, PyTorch's symmetric memory) are communication; other kernels,
+ * and copies within the GPU, compute; copies from and to the host neither. Of several GPUs in a file the first is taken.
+ * Times are since the file's first event. Errors (SIM_ERROR_INPUT): no such file, no JSON (with line), no kernels, times
+ * that are no trace's. Cost: about 5 ns a byte. */
+#pragma once
+
+#include "base-span.h"
+#include "coll-call.h"
+#include "import-kineto.h"
+
+#define IMPORT_KINETO_NONE (-1)
+
+typedef struct {
+  BaseSpan at;           /* first, to sort by */
+  ImportCollective what; /* IMPORT_COLLECTIVES: compute */
+  gboolean copies;       /* from or to host memory: neither compute nor communication */
+  gboolean pageable;     /* of copies */
+  gboolean foreign;      /* communicates, and is neither NCCL's nor RCCL's */
+  const char *name;
+  gint64 stream, correlation; /* IMPORT_KINETO_NONE: not stated */
+  int operation;              /* CollOperation; IMPORT_KINETO_NONE: its arguments do not say */
+  guint64 bytes;              /* CollCall's payload, or of a copy; 0: not stated */
+  gint group;                 /* index in ImportKinetoTrace.groups; IMPORT_KINETO_NONE */
+} ImportKinetoKernel;
+
+/* What a thread asked of the device. */
+typedef enum { IMPORT_KINETO_LAUNCH, IMPORT_KINETO_STREAM_WAIT, IMPORT_KINETO_HOST_WAIT } ImportKinetoCallKind;
+typedef struct {
+  BaseSpan at;
+  ImportKinetoCallKind kind;
+  const char *name;
+  gint64 thread, correlation;
+} ImportKinetoCall;
+
+/* Where an optimizer steps, where a layer's module runs: on one thread. */
+typedef struct {
+  BaseSpan at;
+  gint64 thread;
+  gint32 layer; /* IMPORT_KINETO_NONE: the optimizer */
+} ImportKinetoScope;
+
+typedef struct {
+  const char *name; /* of the process group */
+  GArray *ranks;    /* guint32, ascending; empty: not stated */
+  guint64 size;
+} ImportKinetoGroup;
+
+typedef struct {
+  GArray *kernels;           /* ImportKinetoKernel, in order of start */
+  GArray *calls;             /* ImportKinetoCall, likewise */
+  GArray *scopes;            /* ImportKinetoScope, likewise */
+  GArray *gpu_marks, *marks; /* BaseSpan, of steps */
+  GArray *groups;            /* ImportKinetoGroup */
+  gint64 main_thread;        /* the one that marks steps; IMPORT_KINETO_NONE */
+  char *device;              /* its name: "NVIDIA H100 80GB HBM3"; NULL: not stated */
+  gint64 rank, world;        /* IMPORT_KINETO_NONE: not stated */
+  guint foreign;             /* kernels that communicate and are not NCCL's or RCCL's */
+  GStringChunk *names;
+} ImportKinetoTrace;
+
+ImportKinetoTrace *import_kineto_read(const char *path, GError **error);
+void import_kineto_free(ImportKinetoTrace *trace);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(ImportKinetoTrace, import_kineto_free)
+
+/* The step that is taken: see import-kineto.h. ret_n: how many are marked; ret_taken: which, from 1 on, 0: all is one.
+ * Sorts the marks. */
+BaseSpan import_kineto_step(ImportKinetoTrace *trace, guint *ret_n, guint *ret_taken);
+/* The same by the host's marks, whatever the GPU's are; *ret_marked FALSE: there are none. */
+BaseSpan import_kineto_host_step(ImportKinetoTrace *trace, gboolean *ret_marked);
+/* Its kernels as sums; steps and taken are left. */
+void import_kineto_sum(const ImportKinetoTrace *trace, BaseSpan step, ImportKineto *ret);
