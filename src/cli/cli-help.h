@@ -3,8 +3,9 @@
  *
  *   -o, --output=FILE            file to write; of text, - is standard output
  *   --as=deepspeed|torchtitan|megatron
- *                                print the step as that tool logs it                 what is long takes a line of its own
- */
+ *                                print the step as that tool logs it
+ *
+ * An option too long for its column stands on a line of its own. */
 #pragma once
 
 #include <glib.h>

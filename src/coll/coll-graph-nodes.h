@@ -6,7 +6,7 @@
  *   at.last ─► at.nic_out ═► (node + 1) nic_in ─► first
  *
  *   ring c:  node 0: f ► … ► l ═► node 1: f ► … ► l ═► … ═► node 0       nodes in order of first appearance
- *   cross_nic 2: channels 2i and 2i+1 come in and go out by swapped NICs; odd nodes swap the two, so rails do not cross:
+ *   cross_nic 2: channels 2i and 2i+1 come in and go out by swapped NICs; odd nodes swap the two, which keeps rails:
  *            node 0, ring 0: A ► … ► B ═► node 1, ring 0 is its own channel 1: B ► … ► A ═►
  *   tree c:  in each node a chain; to the parent from its first GPU, children at the first or second by the pattern
  *   heads:   head h of every node is joined to head h of the others

@@ -15,7 +15,7 @@
 #define NUMBER(group_, key_, member_, ...) KEY(group_, key_, BASE_NUMBER, member_, .max = INFINITY, __VA_ARGS__)
 #define COUNT(group_, key_, member_)       KEY(group_, key_, BASE_COUNT, member_, .min = 1, .max = 4096)
 #define BYTES(group_, key_, member_)       KEY(group_, key_, BASE_BYTES, member_, .min = 1, .max = MOST_BYTES)
-#define MOST_BYTES                         1099511627776 /* 1 TiB: products with channels and slots stay inside 64 bits */
+#define MOST_BYTES                         1099511627776 /* 1 TiB: times channels and slots within 64 bits */
 #define TIMES(group_, member_)                                                                                         \
   TIME(group_, "ll", member_[COLL_LL]), TIME(group_, "ll128", member_[COLL_LL128]),                                    \
       TIME(group_, "simple", member_[COLL_SIMPLE]), SOURCE(group_)

@@ -2,8 +2,8 @@
 /* Flash attention: one kernel, a block of queries at a time against all the keys it may see.
  *
  *        keys ──►
- *   q  ┌──┬──┬──┬──┐        causal: a block of queries sees the keys up to its own end: half of them and half a block on
- *   u  │▒▒│  │  │  │        average, for the block on the diagonal is computed in full.
+ *   q  ┌──┬──┬──┬──┐        causal: a block of queries sees the keys up to its own end: half of them and half a block
+ *   u  │▒▒│  │  │  │        on average, for the block on the diagonal is computed in full.
  *   e  ├──┼──┼──┼──┤
  *   r  │▒▒│▒▒│  │  │        work of a block = 2 matmuls of block × (keys + fill) × head dimension; backward five
  *   i  ├──┼──┼──┼──┤        time = floor + max(all blocks spread over the free SMs, the longest block, traffic)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* A matmul, by tiles and waves.
  *
- *   C[m,n] is cut into tiles of tm × tn, k perhaps into s parts; each tile is one SM's work of 2 tm tn (k/s + fill) FLOP.
- *   tiles / free SMs = waves; a last wave that is not full costs as `quantum` says (1: as a full one; 0: as its share,
- *   as persistent kernels come near to).
+ *   C[m,n] is cut into tiles of tm × tn, k perhaps into s parts; each tile is one SM's work of 2 tm tn (k/s + fill)
+ *   FLOP. tiles / free SMs = waves; a last wave that is not full costs as `quantum` says (1: as a full one; 0: as its
+ *   share, as persistent kernels come near to).
  *
  *        n ──►                            arithmetic = waves × tile's work / SM's rate [+ adding up s parts]
  *     m ┌────┬────┬──┐                    traffic    = bytes / streaming rate

@@ -2,8 +2,8 @@
 /* Linear layers that multiply in fp8, each operand with one scale that is taken when it is cast (torchao's tensorwise
  * recipe).
  *
- *   forward    x ─ cast ─ x8 ─┐                      x8 is kept for backward, one byte an element; layers that share x share x8
- *              W ─ cast ─ w8 ─┴─ matmul ─ y          (W arrives cast where it is gathered so)
+ *   forward    x ─ cast ─ x8 ─┐                      x8 is kept for backward, one byte an element; layers that share x
+ *              W ─ cast ─ w8 ─┴─ matmul ─ y          share x8 (W arrives cast where it is gathered so)
  *   backward   d_y ─ cast ─ d_y8,  W ─ turned w8:    dgrad
  *              d_y8 ─ turned,  x8 ─ turned:          wgrad
  *

@@ -4,8 +4,8 @@
 
 #include "model-build.h"
 
-/* All tensor ranks' tokens, `width` wide, from this rank's; and sums of all tokens' to this rank's. With the copies that
- * sequence by sequence they take. Return the exchange. */
+/* All tensor ranks' tokens, `width` wide, from this rank's; and sums of all tokens' to this rank's. With the copies
+ * that sequence by sequence they take. Return the exchange. */
 ModelOp *model_region_gather_tokens(ModelBuild *build, ModelDirection direction, const char *name, double width,
                                     ModelSet own, ModelSet all);
 ModelOp *model_region_scatter_tokens(ModelBuild *build, ModelDirection direction, const char *name, double width,

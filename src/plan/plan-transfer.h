@@ -14,9 +14,9 @@
  *                   stage s      F ─┐    ┌─ B         sends activations, receives gradients
  *                   stage s + 1  B ─┴────┴─ F         sends gradients, receives activations
  *
- *   early       separate, and what the next pass of the same kind needs is received from the end of this pass on, so that
- *               it comes in beside compute; of the first backward pass from the end of the last pass but one before it
- *               on. A send is waited for once the next one of its kind has been issued
+ *   early       separate, and what the next pass of the same kind needs is received from the end of this pass on, so
+ *               that it comes in beside compute; of the first backward pass from the end of the last pass but one
+ *               before it on. A send is waited for once the next one of its kind has been issued
  *
  * Otherwise a receive is issued where compute needs it. Each waits for what compute has issued before, as PyTorch's
  * process group waits for the current stream. Private to this floor. */

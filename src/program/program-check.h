@@ -7,9 +7,9 @@
  *   - a role has rows in both sections, and its ranks are members of every communicator its rows name;
  *   - all members of a communicator issue the same calls in the same order: operation and bytes, in each section;
  *   - tensors are taken when they are not held and given when they are; what `steady` begins with it ends with;
- *   - every wait ends. No decision of a Program depends on time, so one play without time shows whether it can: a wait that
- *     never ends is a circle within one step, and of two roles at least, for within one every wait looks up the rows.
- *     Ranks of a role that are in the same communicators stand or go on together, and are played once.
+ *   - every wait ends. No decision of a Program depends on time, so one play without time shows whether it can: a wait
+ *     that never ends is a circle within one step, and of two roles at least, for within one every wait looks up the
+ *     rows. Ranks of a role that are in the same communicators stand or go on together, and are played once.
  *
  * Cost: O(rows) a role, and O(ranks) a communicator. */
 #pragma once

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The first steady step as a copy of the first.
  *
- *   first    load the model · wait · gather · embed · wait · …        rows that cost the host nothing and wait for nothing
- *   steady                    wait · gather · embed · wait · …        set no time
+ *   first    load the model · wait · gather · embed · wait · …        rows that cost the host nothing and wait for
+ *   steady                    wait · gather · embed · wait · …        nothing set no time
  *
  * Where all other rows are the same, and nothing is under way at the first's end, the steady step would take the same
  * time row by row, from a start like the first's. Its times are then the first's, as if it had been played in the

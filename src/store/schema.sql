@@ -1,13 +1,13 @@
 -- SPDX-License-Identifier: MIT
 -- foretrain's database: one row of `run` per simulated step, everything else hangs from it by run_id.
 --
--- Units stand in the names: _ps is INTEGER picoseconds of simulated time, _bytes INTEGER bytes; shares are 0 to 1; money
--- is USD. Times are of the last steady step and count from its start, unless a column says otherwise. NULL is "none" or
--- "not known", never zero.
+-- Units stand in the names: _ps is INTEGER picoseconds of simulated time, _bytes INTEGER bytes; shares are 0 to 1;
+-- money is USD. Times are of the last steady step and count from its start, unless a column says otherwise. NULL is
+-- "none" or "not known", never zero.
 --
--- Running the same settings again adds another run with the same run_key: history is kept, and whoever looks a run up by
--- its key gets the newest. Deleting a run deletes all that hangs from it (with foreign keys on). A run is written in one
--- transaction: it is there in full or not at all.
+-- Running the same settings again adds another run with the same run_key: history is kept, and whoever looks a run up
+-- by its key gets the newest. Deleting a run deletes all that hangs from it (with foreign keys on). A run is written in
+-- one transaction: it is there in full or not at all.
 --
 -- Runs that were asked for without a timeline have no rows in task, collective, exposure and memory.
 --
@@ -19,7 +19,8 @@ PRAGMA user_version = 7;            -- of this schema; a file of another version
 
 CREATE TABLE run (
   run_id                     INTEGER PRIMARY KEY, -- ascending in order of writing
-  run_key                    TEXT NOT NULL,    -- SHA-256 (hexadecimal) of canonical settings, catalogue values and model_version
+  run_key                    TEXT NOT NULL,    -- SHA-256 (hexadecimal) of canonical settings, catalogue and
+                                               -- model_version
   model_version              TEXT NOT NULL,    -- results version of foretrain's own models
   -- What was asked
   workload                   TEXT NOT NULL,    -- workload file
@@ -39,8 +40,9 @@ CREATE TABLE run (
   activation_checkpointing   TEXT NOT NULL,    -- none, full, …
   tokens                     INTEGER NOT NULL, -- per step, all GPUs
   -- What came of it. Times are of the slowest rank class, memory and verdict of the tightest (see rank_class)
-  verdict                    TEXT NOT NULL CHECK (verdict IN ('fits', 'edge', 'oom')), -- edge: capacity_bytes lies between device_used_low_bytes and
-                                               -- device_used_high_bytes, or it fits only because the allocator gave its cache back
+  -- edge: capacity_bytes lies between device_used_low_bytes and device_used_high_bytes, or it fits only because the
+  -- allocator gave its cache back
+  verdict                    TEXT NOT NULL CHECK (verdict IN ('fits', 'edge', 'oom')),
   step_ps                    INTEGER NOT NULL, -- period of the step; where memory runs out: as if it had no end
   compute_ps                 INTEGER NOT NULL, -- some compute kernel runs
   communication_ps           INTEGER NOT NULL, -- some communication kernel is resident, hidden or not
@@ -53,33 +55,50 @@ CREATE TABLE run (
   network_bytes_inter        INTEGER NOT NULL, -- bytes sent per GPU and step over links between nodes
   tokens_per_second          REAL NOT NULL,    -- all GPUs
   tokens_per_second_per_gpu  REAL NOT NULL,
-  model_flops_utilisation    REAL NOT NULL,    -- of the data sheet's dense peak; attention in full (above 1 is possible), recomputation not counted
-  hardware_flops_utilisation REAL NOT NULL,    -- of the same peak, what is executed: causal attention skips half, recomputation counted
-  steady_allocated_bytes     INTEGER NOT NULL, -- allocated between steps: blocks that tensors hold, library workspaces among them
-  peak_allocated_bytes       INTEGER NOT NULL, -- most that is allocated at any moment of all steps played (torch's max_memory_allocated)
-  peak_active_bytes          INTEGER NOT NULL, -- the same with blocks that were freed and wait for a stream (record_stream)
-  peak_reserved_bytes        INTEGER NOT NULL, -- most that the caching allocator holds of the device (torch's max_memory_reserved)
+  model_flops_utilisation    REAL NOT NULL,    -- of the data sheet's dense peak; attention in full (above 1 is
+                                               -- possible), recomputation not counted
+  hardware_flops_utilisation REAL NOT NULL,    -- of the same peak, what is executed: causal attention skips half,
+                                               -- recomputation counted
+  steady_allocated_bytes     INTEGER NOT NULL, -- allocated between steps: blocks that tensors hold, library workspaces
+                                               -- among them
+  peak_allocated_bytes       INTEGER NOT NULL, -- most that is allocated at any moment of all steps played (torch's
+                                               -- max_memory_allocated)
+  peak_active_bytes          INTEGER NOT NULL, -- the same with blocks that were freed and wait for a stream
+                                               -- (record_stream)
+  peak_reserved_bytes        INTEGER NOT NULL, -- most that the caching allocator holds of the device (torch's
+                                               -- max_memory_reserved)
   device_used_bytes          INTEGER NOT NULL, -- most that nvidia-smi would show: reserved, context, NCCL's buffers
-  device_used_low_bytes      INTEGER NOT NULL, -- interval around device_used_bytes that 80 % of cases are to fall into, from the residuals of published
-  device_used_high_bytes     INTEGER NOT NULL, -- peaks of reserved memory: topologies/catalog/margins.csv
+  device_used_low_bytes      INTEGER NOT NULL, -- interval around device_used_bytes that 80 % of cases are to fall into,
+                                               -- from the residuals of published peaks of reserved memory
+  device_used_high_bytes     INTEGER NOT NULL, -- (topologies/catalog/margins.csv)
   capacity_bytes             INTEGER NOT NULL, -- usable size of the device's memory; overhead counts against it
-  short_by_bytes             INTEGER NOT NULL, -- what is missing where memory runs out (under 'oom', or under 'edge' by less than the interval), else 0
-  alloc_retries              INTEGER NOT NULL, -- times the allocator gave its cache back to make room, over all steps played
-  alloc_stall_ps             INTEGER NOT NULL, -- host time that these take in the step: the wait for all streams, and the device's allocator
-  host_used_bytes            INTEGER,          -- host memory of a node that offload keeps: states. NULL: nothing is offloaded
-  host_capacity_bytes        INTEGER,          -- host memory of a node. NULL: the topology does not state it, or nothing is offloaded
+  short_by_bytes             INTEGER NOT NULL, -- what is missing where memory runs out (under 'oom', or under 'edge' by
+                                               -- less than the interval), else 0
+  alloc_retries              INTEGER NOT NULL, -- times the allocator gave its cache back to make room, over all steps
+                                               -- played
+  alloc_stall_ps             INTEGER NOT NULL, -- host time that these take in the step: the wait for all streams, and
+                                               -- the device's allocator
+  host_used_bytes            INTEGER,          -- host memory of a node that offload keeps: states. NULL: nothing is
+                                               -- offloaded
+  host_capacity_bytes        INTEGER,          -- host memory of a node. NULL: the topology does not state it, or
+                                               -- nothing is offloaded
   price_per_step             REAL,             -- USD
   price_per_million_tokens   REAL,             -- USD
   days_to_train              REAL,             -- days for the workload's total_tokens
   price_to_train             REAL,             -- USD for the workload's total_tokens
-  step_low_ps                INTEGER,          -- interval around step_ps that 80 % of cases are to fall into, from the residuals of published steps:
-  step_high_ps               INTEGER,          -- always holds step_ps. NULL: too few were validated
-  validated_rows             INTEGER NOT NULL, -- published steps like this one that were validated; 0: it lies beyond them
-  envelope                   TEXT,             -- "validated: …" or "beyond what was validated: …" and why; which residuals the interval is of
+  step_low_ps                INTEGER,          -- interval around step_ps that 80 % of cases are to fall into, from the
+                                               -- residuals of published steps: always holds step_ps
+  step_high_ps               INTEGER,          -- NULL: too few were validated
+  validated_rows             INTEGER NOT NULL, -- published steps like this one that were validated; 0: it lies beyond
+                                               -- them
+  envelope                   TEXT,             -- "validated: …" or "beyond what was validated: …" and why; which
+                                               -- residuals the interval is of
   slowest_class              INTEGER NOT NULL, -- rank_class whose times stand above
-  tightest_class             INTEGER NOT NULL, -- rank_class whose memory stands above: nearest to, or furthest over, its capacity
+  tightest_class             INTEGER NOT NULL, -- rank_class whose memory stands above: nearest to, or furthest over,
+                                               -- its capacity
   steps_played               INTEGER NOT NULL, -- steady steps played until they repeated
-  repeats                    INTEGER NOT NULL CHECK (repeats IN (0, 1)), -- 0: the last step played still differed from the one before
+  repeats                    INTEGER NOT NULL CHECK (repeats IN (0, 1)), -- 0: the last step still differed from the
+                                               -- one before
   CONSTRAINT run_step_inside CHECK (step_ps BETWEEN step_low_ps AND step_high_ps),
   CONSTRAINT run_step_adds_up CHECK (compute_ps + exposed_ps + idle_ps = step_ps),
   CONSTRAINT run_idle_adds_up CHECK (host_ps + bubble_ps = idle_ps)
@@ -174,15 +193,16 @@ CREATE TABLE collective (
   FOREIGN KEY (run_id, rank_class) REFERENCES rank_class ON DELETE CASCADE
 ) STRICT, WITHOUT ROWID;
 
--- Every interval in which a rank computes nothing. The causes bubble and host-idle are idle time and add up to bubble_ps
--- and host_ps; all others are exposed communication and add up to exposed_ps.
+-- Every interval in which a rank computes nothing. The causes bubble and host-idle are idle time and add up to
+-- bubble_ps and host_ps; all others are exposed communication and add up to exposed_ps.
 CREATE TABLE exposure (
   run_id     INTEGER NOT NULL,
   rank_class INTEGER NOT NULL,
   start_ps   INTEGER NOT NULL,
   end_ps     INTEGER NOT NULL,
   task_id    INTEGER,       -- the collective that the next compute waits for; NULL: none
-  cause      TEXT NOT NULL, -- tail, host, serialised, straggler, boundary, bucket-fill, latency, bandwidth, bubble, host-idle
+  cause      TEXT NOT NULL, -- tail, host, serialised, straggler, boundary, bucket-fill, latency, bandwidth,
+                            -- bubble, host-idle
   repeats    INTEGER NOT NULL DEFAULT 1, -- as of a task: length times repeats adds up
   PRIMARY KEY (run_id, rank_class, start_ps),
   FOREIGN KEY (run_id, rank_class) REFERENCES rank_class ON DELETE CASCADE
@@ -212,8 +232,8 @@ CREATE TABLE memory (
   FOREIGN KEY (run_id, rank_class) REFERENCES rank_class ON DELETE CASCADE
 ) STRICT, WITHOUT ROWID;
 
--- Who holds what when tensors, context and buffers hold most, over all steps played. Rounding and the allocator's cache come
--- on top: device_used_bytes is at least the sum.
+-- Who holds what when tensors, context and buffers hold most, over all steps played. Rounding and the allocator's cache
+-- come on top: device_used_bytes is at least the sum.
 CREATE TABLE memory_peak (
   run_id       INTEGER NOT NULL,
   rank_class   INTEGER NOT NULL,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows of tables as records: the other direction of store-writer. Private to this floor.
  *
- *   const StoreReader reader = {db, "link", &run_record_link, "run_id = ?1 ORDER BY link_class", .id = run_id, .names = names};
+ *   const StoreReader reader = {db, "link", &run_record_link, "run_id = ?1 ORDER BY link_class", .id = run_id, …};
  *   g_autoptr(GArray) links = store_reader_rows(&reader, NULL, NULL, error);      // of RunLink
  *
  * A value that its field cannot hold, as somebody else's database may have one, is an error that names table and

@@ -7,7 +7,7 @@
  *   step <= 1.9 s                            ; a budget a line: metrics and operators as in store-expression.h
  *   peak_allocated <= 0.95 * capacity
  *   verdict = fits
- *   baseline = step 2 %, peak_allocated      ; against what was accepted: times within a share, bytes and counts exactly
+ *   baseline = step 2 %, peak_allocated      ; against what was accepted: times within a share, all else exactly
  *
  * Of a group that says nothing of `verdict` it is asked that it fits: the times of a run out of memory are those "if it
  * fitted", and a budget that they keep to would mean nothing. */

@@ -7,8 +7,8 @@
  *   path->type                     // COLL_PATH_PXB: through more than one PCI switch
  *
  *    GPU ─NVL─ NVS ─NVL─ GPU        a path's type is the worst of its steps: LOC itself, NVL NVLink, NVB NVLink through
- *     │                   │         one GPU, C2C NVLink-C2C, PIX one PCI switch, PXB more, P2C PCI and C2C, PXN NVLink to
- *    PCI ── NIC ── NET   PCI        a GPU near the NIC, PHB a host bridge, SYS between sockets, NET another node
+ *     │                   │         one GPU, C2C NVLink-C2C, PIX one PCI switch, PXB more, P2C PCI and C2C, PXN NVLink
+ *    PCI ── NIC ── NET   PCI        to a GPU near the NIC, PHB a host bridge, SYS between sockets, NET another node
  *      ╲___CPU ──SYS── CPU___╱
  *
  * Paths are found breadth-first towards each target, fewer steps first, more rate among them; then diverted: over the

@@ -6,7 +6,9 @@
  *   1024    256 float  sum          17.05  0.06  0.11 2e-07  16.93  0.06  0.11 1e-07      before (no root, an error)
  *
  *   ImportRow row;
- *   switch (import_row_read(words, &row)) { case IMPORT_ROW_WHOLE: …; case IMPORT_ROW_PART: …; case IMPORT_ROW_NONE: … }
+ *   switch (import_row_read(words, &row)) {
+ *   case IMPORT_ROW_WHOLE: …; case IMPORT_ROW_PART: …; case IMPORT_ROW_NONE: …
+ *   }
  *
  * The reduction may be "none" or blank, an error or a whole in-place half "N/A". Rates in bytes/s, times in SimTime.
  * Cost: the words. */

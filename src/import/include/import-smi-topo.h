@@ -3,8 +3,8 @@
  *
  *   g_autoptr(ImportMachine) machine = import_smi_topo_load("topo.txt", error);
  *
- *           GPU0    GPU1    NIC0    CPU Affinity    NUMA Affinity
- *   GPU0     X      NV18    PXB     0-31            0                NV#: so many NVLinks, to each other or into a switch
+ *           GPU0    GPU1    NIC0    CPU Affinity    NUMA Affinity    NV#: so many NVLinks, to each other or into
+ *   GPU0     X      NV18    PXB     0-31            0                     a switch
  *   GPU1    NV18     X      NODE    0-31            0                PIX: one PCI switch, PXB: a tree of them,
  *   NIC0    PXB     NODE     X                                       PHB, NODE: one socket, SYS: across sockets
  *

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* The optimizer's step on what a rank owns, as operations: Adam (or AdamW) with fp32 momenta.
  *
- *   ModelOptimizer what = {MODEL_OPTIMIZER_FUSED, .elements = shard, .element_bytes = 2, .gradient_bytes = 2, .norm = TRUE};
+ *   ModelOptimizer what = {MODEL_OPTIMIZER_FUSED, .elements = shard, .element_bytes = 2, .gradient_bytes = 2, …};
  *   g_autoptr(ModelUnit) step = model_optimizer_new(&what);
  *   for (guint i = 0; i < step->n_forward; i++) … step->forward[i].name, step->forward[i].kernel …
  *
- * fused      one pass: gradient, master (or parameter), momentum and variance in; the last three out, and the 16-bit copy
+ * fused      one pass: gradient, master (or parameter), momentum and variance in; the last three out, and the 16-bit
+ *            copy
  * foreach    PyTorch's default: a pass over all tensors per elementary operation
- * deepspeed gradients cast to fp32, unscaled and clipped in place, fused Adam on the fp32 partition, cast back to 16
- * bits;
- *            with torch's Adam, which a trainer brings, a pass over the partition per elementary operation in its place
+ * deepspeed  gradients cast to fp32, unscaled and clipped in place, fused Adam on the fp32 partition, cast back to 16
+ *            bits; with torch's Adam, which a trainer brings, a pass over the partition per elementary operation in its
+ *            place
  *
  * Bytes per element: reference of the passes in PyTorch's torch/optim/_multi_tensor code and DeepSpeed's
  * stage_1_and_2.py. */

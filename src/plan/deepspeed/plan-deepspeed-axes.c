@@ -2,7 +2,7 @@
 /* DeepSpeed beside other axes: what a rank's share of a layer is, which layers a stage of the pipeline holds, and how
  * its engine sends.
  *
- *   megatron   Megatron-DeepSpeed's layers: joined columns, a vocabulary split by rows and padded, its loss of all ranks
+ *   megatron   Megatron-DeepSpeed's layers: joined columns, a vocabulary split by rows and padded, one loss over ranks
  *   autotp     DeepSpeed's own: each column layer reduces its input's gradient; embedding and head are whole
  *   Ulysses    parallel.context: all-to-all around attention; sequence ranks share states out as data ranks do
  *

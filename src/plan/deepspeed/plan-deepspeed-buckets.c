@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* DeepSpeed stages 0 to 2: gradients into buckets, and through the network.
  *
- *   stage 2, or 1 with overlap_comm   at each gradient: copy into the bucket; a gradient that does not fit reduces it first
+ *   stage 2, or 1 with overlap_comm   at each gradient: copy into the bucket; one that does not fit reduces it first
  *   stage 1                           the same in a loop after the last backward
  *   stage 0                           after the last backward, from .grad, in buffers of 5e8 elements
  *
- *   overlap      C: B … copy ── full ─► R waits C, C waits what R held before ── R: divide, flatten, all-reduce, keep own
+ *   overlap      C: B … copy ── full ─► R waits C, C waits what R held before ── R: divide, flatten, all-reduce, keep
+ *                                       its own part
  *   no overlap   all of it on C
  *
  * Source: DeepSpeed's runtime/zero/stage_1_and_2.py, engine.py (buffered_allreduce_fallback), bf16_optimizer.py. */

@@ -4,7 +4,7 @@
  *   own slice of a bucket   a micro-batch but the last: to the host (from the second on: from the host, added, back);
  *                           in stage 3 the last too, and the first comes back at once
  *                           the last: its norm, to fp32, to the host
- *   step                    the norms' sum over ranks ─ host waits ─ CPU: Adam ─ host waits ─ 16-bit parameters to the GPU
+ *   step                    the norms' sum over ranks ─ host waits ─ CPU: Adam ─ host waits ─ 16-bit parameters back
  *
  * Copies are on the stream that reduces, so that it waits for them. Adam on the host is bound by its memory: every
  * state in and out, the gradient in, 16-bit parameters out. Source: stage_1_and_2.py
@@ -24,8 +24,8 @@ static ProgramPath path(const PlanDeepspeedEngine *engine) {
   return engine->options->offload_pin_memory ? PROGRAM_PINNED : PROGRAM_PAGEABLE;
 }
 
-/* A copy from or to pageable memory has the host wait until it is done, whatever is asked for; so do stage 3's last ones,
- * which asked for it. */
+/* A copy from or to pageable memory has the host wait until it is done, whatever is asked for; so do stage 3's last
+ * ones, which asked for it. */
 static void copy_own(PlanDeepspeedEngine *engine, const char *name, guint64 bytes, gboolean waits) {
   plan_stream_copy(&engine->reduce, name, bytes, path(engine));
   if (!waits && path(engine) == PROGRAM_PINNED)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* DeepSpeed stage 3: gradients to their shards.
  *
- *   C: B ─► gradient     R waits C, copies it into the bucket; full: interleave, divide, reduce-scatter, add to the shard
+ *   C: B ─► gradient     R waits C, copies it into the bucket; full: interleave, divide, reduce-scatter, add to shards
  *   end of backward      R: the rest; the host waits for R; MiCS, last micro-batch: shards are reduced over the copies
  *
  * Compute never waits for R; the host lets at most two reductions be unfinished. The bucket is held for good. Source:

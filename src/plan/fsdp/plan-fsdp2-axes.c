@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* FSDP2 beside tensor and pipeline parallelism.
  *
- *   tensor     a parameter that every tensor rank holds whole (norms) is a DTensor whose gradient is a partial sum: it is
- *              summed over the ranks when FSDP reads it to reduce it, in the dtype in which it lies
+ *   tensor     a parameter that every tensor rank holds whole (norms) is a DTensor whose gradient is a partial sum: it
+ *              is summed over the ranks when FSDP reads it to reduce it, in the dtype in which it lies
  *   pipeline   a chunk's units are gathered in its first forward and stay so (but for reshard_after_forward); gradients
  *              are added up whole; after its last backward, in the order of forward: reduce-scatter(0), (1), …
  *              Each micro-batch has buffers of its own for what comes, made before the first step and kept

@@ -2,9 +2,9 @@
 /* size_based_auto_wrap_policy inside a block, by Hugging Face's modules: attention and MLP hold the linear layers, the
  * block holds both and the norms.
  *
- *   block ─┬─ self_attn ─ q_proj k_proj v_proj o_proj          a module of at least N parameters looks at what is inside it
- *          ├─ mlp ─ gate_proj up_proj down_proj                first; what no unit inside holds is its own unit if that is
- *          └─ norms                                            at least N, else the module's above
+ *   block ─┬─ self_attn ─ q_proj k_proj v_proj o_proj          a module of at least N parameters looks first at what
+ *          ├─ mlp ─ gate_proj up_proj down_proj                is inside it; what no unit inside holds is its own unit
+ *          └─ norms                                            if that is at least N, else the module's above
  *
  * Adapters are modules of their own beside the layer's; they are small and stay with the module above. Source: torch/
  * distributed/fsdp/wrap.py, _recursive_wrap. */

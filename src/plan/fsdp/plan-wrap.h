@@ -7,8 +7,8 @@
  *   block      root{embedding, head}   block 0   block 1 …      the usual: what no unit holds is the root's
  *   ends       embedding   block 0   block 1 …   head           torchtitan: the root holds nothing
  *   none       root{everything}
- *   size:N     as size_based_auto_wrap_policy goes: a module of at least N parameters that no unit inside it holds. Where N is
- *              small that makes units inside a block: its attention, its MLP, single linear layers
+ *   size:N     as size_based_auto_wrap_policy goes: a module of at least N parameters that no unit inside it holds.
+ *              Where N is small that makes units inside a block: its attention, its MLP, single linear layers
  *
  * A unit is gathered before the first of its members (parts of the walk) in forward and before the last in backward; a
  * unit inside a block before and after operations of it. The root comes last. Each chunk of a pipeline rank is a model

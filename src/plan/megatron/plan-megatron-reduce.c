@@ -5,7 +5,8 @@
  *   1f1b, first stage  … B of the last micro-batch: a bucket once it is full
  *   other stages       all passes ─ the one bucket: earlier it would only disturb the pipeline (align_grad_reduce)
  *   interleaved        B of the last micro-batch of a chunk ─ as many passes later as the rank's place ─ its one bucket
- *   then               compute ← all of them;  norms' gradients over tensor ranks;  the tied matrix's, first and last stage
+ *   then               compute ← all of them;  norms' gradients over tensor ranks;  the tied matrix's over the first
+ *                      and the last stage
  *
  * Sources: megatron/core/pipeline_parallel/schedules.py (grad_sync_func), core/distributed/finalize_model_grads.py. */
 #include "model-host.h"

@@ -4,7 +4,7 @@
  *
  *   plan-megatron.c          the hooks, and setting up
  *   plan-megatron-layout.c   where parameters lie in the buffers
- *   plan-megatron-reduce.c   gradients: into the buffer, over data ranks, over tensor ranks, between first and last stage
+ *   plan-megatron-reduce.c   gradients: into the buffer, over data ranks, over tensor ranks, over first and last stage
  *   plan-megatron-gather.c   parameters, after the step or in the next forward
  *   plan-megatron-step.c     norm, optimizer, what ranks agree on
  */

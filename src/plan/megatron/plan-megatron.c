@@ -2,18 +2,17 @@
 /* framework = megatron: Megatron-LM's DistributedDataParallel and distributed optimizer.
  *
  *   micro-batches but the last   C: forward, backward; matmuls of weight gradients add into one buffer (fp32)
- *   the last                     C: B … a bucket has all its gradients: C: norm; the host waits for it (check_for_nan_in_grad)
- *                                C: scale   n: reduce-scatter (stage 0: all-reduce)
+ *   the last                     C: B … a bucket has all its gradients: C: norm; the host waits for it
+ *                                (check_for_nan_in_grad)   C: scale   n: reduce-scatter (stage 0: all-reduce)
  *                                in the first step, and without overlap_grad_reduce, after backward
  *   step                         C ← all of n; norm, all-reduced and read by the host; Adam on my shard
- *                                n: all-gather of the parameter buffer, which nothing hides; or, overlapped, in the next
- *                                forward: an operation waits for its bucket, and the bucket after it is dispatched
+ *                                n: all-gather of the parameter buffer, which nothing hides; or, overlapped, in the
+ *                                next forward: an operation waits for its bucket, and the one after it is dispatched
  *
  *   buffer  | last layer's parameters … | … | first layer's, embedding |     buckets in order of backward
  *
  * Over a pipeline each rank does this with its own chunks, see plan-megatron-reduce.c and plan-megatron-gather.c.
- * Source:
- * megatron/core/distributed/param_and_grad_buffer.py and distributed_data_parallel.py,
+ * Source: megatron/core/distributed/param_and_grad_buffer.py and distributed_data_parallel.py,
  * core/optimizer/distrib_optimizer.py. */
 #include "mem-tenant.h"
 #include "plan-groups.h"

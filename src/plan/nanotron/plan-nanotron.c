@@ -4,13 +4,14 @@
  *   micro-batches but the last   C: forward, backward, then each 16-bit gradient is added to its fp32 one
  *   the last                     C: B … a bucket of 25 MiB is full: C: its gradients into the bucket, and added to fp32
  *                                n: all-reduce of the fp32 gradients; in the first step one bucket holds all
- *                                stage 1: C: every rank's slices put beside each other, n: copied once more, reduce-scatter
+ *                                stage 1: C: every rank's slices put beside each other, n: copied once more,
+ *                                reduce-scatter
  *                                C: out of the buckets again
  *   tensor ranks, stages          sums of what they hold alike (parallel/tied_parameters.py) and of the norm
- *   step                         C ← all of n; norm and clipping of all fp32 gradients, Adam on my shard, cast to 16 bits
- *   stage 1                      my slices into one buffer, all-gather, copied back to the parameters: nothing hides it.
- *                                Every rank's slice of every parameter is a copy of its own, issued from Python one by one:
- *                                parameters × ranks launches, for which the GPU waits where ranks are many
+ *   step                         C ← all of n; norm, clipping of all fp32 gradients, Adam on my shard, cast to 16 bits
+ *   stage 1                      my slices into one buffer, all-gather, copied back to the parameters: nothing hides
+ *                                it. Every rank's slice of every parameter is a copy of its own, issued from Python one
+ *                                by one: parameters × ranks launches, for which the GPU waits where ranks are many
  *
  * The gather's flat buffers (all parameters once more, and my slice of them) are alive at the end of each step. Source:
  * nanotron's optim/gradient_accumulator.py, optim/clip_grads.py (each rank all that it holds, sharded or not),

@@ -13,10 +13,11 @@
  *
  *   PlanScheduleShape shape = {.schedule = LAYOUT_SCHEDULE_1F1B, .ranks = 4, .chunks = 1, .micros = 8};
  *   if (!plan_schedule_check(&shape, error)) ...
- *   g_autofree PlanSchedulePass *passes = plan_schedule_passes(&shape, rank, &n);   // n = 2 · chunks · micros, 3 · where split
+ *   g_autofree PlanSchedulePass *passes = plan_schedule_passes(&shape, rank, &n);
  *
- * The passes of all ranks, each rank in its order and each pass after the one it needs (plan_schedule_before), never
- * block each other for ever; tests hold their bubble and their activations in flight to the published ones. */
+ * n is 2 · chunks · micros, or 3 · where backward is split. The passes of all ranks, each rank in its order and each
+ * pass after the one it needs (plan_schedule_before), never block each other for ever; tests hold their bubble and
+ * their activations in flight to the published ones. */
 #pragma once
 
 #include <glib.h>

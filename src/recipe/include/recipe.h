@@ -3,8 +3,9 @@
  * TOML, llm-foundry's, axolotl's, LLaMA-Factory's and TRL's YAML, Megatron-LM's command line as a script or list of
  * arguments.
  *
- *   g_autoptr(Recipe) recipe = recipe_load("ds_config.json", error);   // every key is taken, known to be safe, or an error
- *   if (!recipe_apply(recipe, settings, facts, user, error)) return FALSE;   // as CONF_ORIGIN_RECIPE, below the workload
+ *   g_autoptr(Recipe) recipe = recipe_load("ds_config.json", error);   // a key is taken, known to be safe, or an error
+ *   if (!recipe_apply(recipe, settings, facts, user, error))           // as CONF_ORIGIN_RECIPE, below the workload
+ *     return FALSE;
  *   recipe_print(recipe, NULL, text);                                  // what was taken, what was left, and why
  *
  * Each tool has one table (recipe-deepspeed.c, …): a row per key says which setting of ours it is, or why leaving it is

@@ -32,15 +32,17 @@ void report_explain(RunReport *const *reports, guint n, GString *text);
  *   "json_version"    1; rises when a key changes its meaning or goes
  *   "causes_ps"       {"tail": …, "host": …, …}: every cause; bubble and host-idle are idle time, all others exposed
  *   "memory_at_peak"  {"parameters": {"bytes": …, "unique_bytes": …}, …}: every tenant, of the tightest rank class
- *   "peak"            {"at_ps", "step", "task_name", "layer", "phase", "place"} of that moment; layer null: of no layer;
- *                     place: where in a step that is, in words
+ *   "peak"            {"at_ps", "step", "task_name", "layer", "phase", "place"} of that moment; layer null: of no
+ *                     layer; place: where in a step that is, in words
  *   "oom"             the first request that could not be met, keys as the columns of table oom, and
  *                     "held_bytes" by tenant at that moment; null where all fits
  *   "remedies"        on OOM, of foretrain run alone: as report-remedies.h says
  *   "rank_classes"    [{"rank_class", "ranks", "first_rank", "members" ("0-16,18-63"), "apart" (what keeps
  *                     them from other classes, or null), and the columns of table rank_class}]
  *   "links"           [{"link_class", "links", "bytes", "busy_ps", "utilisation", "apart" (which of them differ, or
- * null)}] "settings"        {"group.key": {"value", "origin"}, …} "notes"           [text, …] */
+ *                     null)}]
+ *   "settings"        {"group.key": {"value", "origin"}, …}
+ *   "notes"           [text, …] */
 void report_json(const RunReport *report, GString *text);
 /* `remedies`: of StudyRemedy; NULL: without the member. */
 void report_json_with(const RunReport *report, const GPtrArray *remedies, GString *text);

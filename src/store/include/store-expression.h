@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Expressions over metrics: what sweeps are narrowed by, bests are subject to and budgets are checked against.
  *
- *   g_autoptr(StoreExpression) fits = store_expression_parse("step <= 1.9 s and peak_allocated < 0.95 * capacity", error);
+ *   g_autoptr(StoreExpression) fits = store_expression_parse("step <= 1.9 s and short_by = 0 GiB", error);
  *   if (store_expression_holds(fits, report)) …
  *
  *   or:         and { "or" and }

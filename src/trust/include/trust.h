@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* How far off a prediction may be: an interval around its step time, and whether anything like it was ever validated.
  *
- *   g_autoptr(Trust) trust = trust_load(error);            // topologies/catalog/residuals.ini, residuals.csv, margins.csv
+ *   g_autoptr(Trust) trust = trust_load(error);            // the catalogue's residuals.ini and .csv, margins.csv
  *   TrustCase one;
  *   trust_read(trust, report, &one);
  *   TrustVerdict verdict;

@@ -23,10 +23,11 @@ void truth_text(const TruthResult *result, const TruthShow *show, GString *text)
  *                "oom_oom" (measured, predicted), "hard", "hard_right"}}]
  *   "headlines"  [{"family", "sources", "median_of_medians", "worst_bias", "n", "p90"}] of step time, tiers A and B
  *   "held_out_by_source" mean over sources, of tiers A and B, of the share of rows that held_out_inside counts
- *   "intervals"  [{"source", "set", "n", "inside" (their own interval), "held_out_inside" (the one that other sources give),
- *                "held_out_beyond" (like no row of other sources), "rested_on" (rows that intervals rest on), "width",
- *                "held_out_width" (medians of high / low; 0: none known)}] of rows with a measured step
- *   "reasons"    [{"reason", "rows"}], "defaults" [{"name", "value" (null: as topology, framework or NCCL have it), "rows"}]
+ *   "intervals"  [{"source", "set", "n", "inside" (their own interval), "held_out_inside" (the one that other sources
+ *                give), "held_out_beyond" (like no row of other sources), "rested_on" (rows that intervals rest on),
+ *                "width", "held_out_width" (medians of high / low; 0: none known)}] of rows with a measured step
+ *   "reasons"    [{"reason", "rows"}]
+ *   "defaults"   [{"name", "value" (null: as topology, framework or NCCL have it), "rows"}]
  *   "rows"       where asked for: [{"table", "id", "source", "set", "status", "measured.step_time_s", …,
  *                "predicted.step_time_s", …}]: what the row measures and the same predicted, in the tables' own units,
  *                bandwidth in GB/s; null where it could not be predicted; of rows with a step "predicted.step_low_s",
