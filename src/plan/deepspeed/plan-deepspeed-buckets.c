@@ -28,22 +28,23 @@ static guint32 temporary(PlanDeepspeedEngine *engine, const char *name, guint64 
 
 static void pass_taking(PlanDeepspeedEngine *engine, const char *name, guint64 elements, guint32 bytes_each,
                         guint32 tensor) {
-  plan_stream_pass(&engine->reduce, name, plan_deepspeed_op(engine, elements, bytes_each));
+  plan_stream_pass(&engine->streams.reduce, name, plan_deepspeed_op(engine, elements, bytes_each));
   if (tensor != PROGRAM_NONE)
     plan_walk_take(engine->walk, tensor);
 }
 
 static void all_reduce(PlanDeepspeedEngine *engine, guint64 elements, guint32 bytes) {
-  gboolean casts = engine->wire != bytes;
-  guint32 sent = casts ? temporary(engine, "bucket as sent", elements * engine->wire) : PROGRAM_NONE;
+  gboolean casts = engine->bytes.sent != bytes;
+  guint32 sent = casts ? temporary(engine, "bucket as sent", elements * engine->bytes.sent) : PROGRAM_NONE;
   if (casts)
-    pass_taking(engine, "cast bucket", elements, bytes + engine->wire, sent);
-  pass_taking(engine, "divide bucket", elements, 2 * engine->wire, PROGRAM_NONE);
-  CollCall call = {COLL_ALL_REDUCE, elements * engine->wire};
-  plan_stream_collective(&engine->reduce, engine->comm, "reduce gradients", engine->world, call, PROGRAM_HINT_BUCKET);
+    pass_taking(engine, "cast bucket", elements, bytes + engine->bytes.sent, sent);
+  pass_taking(engine, "divide bucket", elements, 2 * engine->bytes.sent, PROGRAM_NONE);
+  CollCall call = {COLL_ALL_REDUCE, elements * engine->bytes.sent};
+  plan_stream_collective(&engine->streams.reduce, engine->streams.comm, "reduce gradients", engine->world, call,
+                         PROGRAM_HINT_BUCKET);
   if (!casts)
     return;
-  pass_taking(engine, "cast bucket back", elements, bytes + engine->wire, PROGRAM_NONE);
+  pass_taking(engine, "cast bucket back", elements, bytes + engine->bytes.sent, PROGRAM_NONE);
   plan_walk_give(engine->walk, sent, PROGRAM_NONE);
 }
 
@@ -57,8 +58,8 @@ typedef void (*VisitSlice)(PlanDeepspeedEngine *engine, guint64 elements);
 static guint visit_slices(PlanDeepspeedEngine *engine, VisitSlice visit) {
   guint runs = 0;
   guint64 owner = 0, length = 0;
-  for (guint i = 0; i < engine->bucket.members->len; i++) {
-    const PlanParameter *parameter = &engine->parameters->list[g_array_index(engine->bucket.members, guint, i)];
+  for (guint i = 0; i < engine->bucket.open.members->len; i++) {
+    const PlanParameter *parameter = &engine->parameters->list[plan_open_bucket_member(&engine->bucket.open, i)];
     for (guint64 at = parameter->offset, end = at + parameter->elements; at < end;) {
       guint64 of = owner_of(engine, at), next = MIN(end, (of + 1) * engine->shard);
       if (length > 0 && of != owner) {
@@ -82,23 +83,24 @@ static void synchronize(PlanDeepspeedEngine *engine) {
   if (!engine->options->overlap_comm)
     return;
   plan_walk_host(engine->walk, "synchronize the device");
-  plan_stream_block(&engine->reduce);
-  plan_stream_block(&engine->compute);
+  plan_stream_block(&engine->streams.reduce);
+  plan_stream_block(&engine->streams.compute);
 }
 
 static void reduce_slice(PlanDeepspeedEngine *engine, guint64 elements) {
   synchronize(engine);
-  CollCall call = {COLL_REDUCE, elements * engine->wire};
-  plan_stream_collective(&engine->reduce, engine->comm, "reduce slice", engine->world, call, PROGRAM_HINT_BUCKET);
+  CollCall call = {COLL_REDUCE, elements * engine->bytes.sent};
+  plan_stream_collective(&engine->streams.reduce, engine->streams.comm, "reduce slice", engine->world, call,
+                         PROGRAM_HINT_BUCKET);
 }
 
 /* One reduce per slice, to its owner. */
 static void reduce_to_owners(PlanDeepspeedEngine *engine, guint64 elements) {
-  gboolean casts = engine->wire != engine->bytes;
-  guint32 sent = casts ? temporary(engine, "bucket as sent", elements * engine->wire) : PROGRAM_NONE;
+  gboolean casts = engine->bytes.sent != engine->bytes.made;
+  guint32 sent = casts ? temporary(engine, "bucket as sent", elements * engine->bytes.sent) : PROGRAM_NONE;
   if (casts)
-    pass_taking(engine, "cast bucket", elements, engine->bytes + engine->wire, sent);
-  pass_taking(engine, "divide bucket", elements, 2 * engine->wire, PROGRAM_NONE);
+    pass_taking(engine, "cast bucket", elements, engine->bytes.made + engine->bytes.sent, sent);
+  pass_taking(engine, "divide bucket", elements, 2 * engine->bytes.sent, PROGRAM_NONE);
   visit_slices(engine, reduce_slice);
   if (casts)
     plan_walk_give(engine->walk, sent, PROGRAM_NONE);
@@ -109,16 +111,16 @@ static void reduce_to_owners(PlanDeepspeedEngine *engine, guint64 elements) {
 static void reduce_to_all(PlanDeepspeedEngine *engine, guint64 elements) {
   gboolean flattens =
       !engine->options->contiguous_gradients || (engine->options->reduce_scatter && visit_slices(engine, NULL) > 1);
-  guint32 flat = flattens ? temporary(engine, "flat bucket", elements * engine->bytes) : PROGRAM_NONE;
+  guint32 flat = flattens ? temporary(engine, "flat bucket", elements * engine->bytes.made) : PROGRAM_NONE;
   if (!engine->options->contiguous_gradients)
     synchronize(engine);
   if (flattens)
-    pass_taking(engine, "flatten bucket", elements, 2 * engine->bytes, flat);
-  all_reduce(engine, elements, engine->bytes);
+    pass_taking(engine, "flatten bucket", elements, 2 * engine->bytes.made, flat);
+  all_reduce(engine, elements, engine->bytes.made);
   if (!flattens)
     return;
   guint64 own = engine->options->contiguous_gradients ? (elements + engine->owners - 1) / engine->owners : elements;
-  pass_taking(engine, "copy own slices back", own, 2 * engine->bytes, PROGRAM_NONE);
+  pass_taking(engine, "copy own slices back", own, 2 * engine->bytes.made, PROGRAM_NONE);
   plan_walk_give(engine->walk, flat, PROGRAM_NONE);
 }
 
@@ -135,27 +137,41 @@ static void keep_own(PlanDeepspeedEngine *engine, guint64 elements) {
     plan_deepspeed_offload_own(engine, own);
     return;
   }
-  plan_stream_pass(&engine->reduce, "keep own slices", plan_deepspeed_op(engine, own, 2 * engine->bytes));
+  plan_stream_pass(&engine->streams.reduce, "keep own slices", plan_deepspeed_op(engine, own, 2 * engine->bytes.made));
   if (engine->walk->micro == 0 || engine->recipe->zero_stage == 1)
     take_once(engine, &engine->grads.own_held, engine->grads.own);
   else
     take_once(engine, &engine->grads.own_new_held, engine->grads.own_new);
 }
 
-static gboolean is_large(const PlanDeepspeedEngine *engine, guint parameter) {
-  return engine->parameters->list[parameter].elements > engine->options->reduce_bucket_size;
+gboolean plan_deepspeed_bucket_fits(const PlanDeepspeedEngine *engine, guint64 elements) {
+  return plan_open_bucket_fits(&engine->bucket.open, elements, engine->options->reduce_bucket_size);
+}
+
+gboolean plan_deepspeed_bucket_borrows(const PlanDeepspeedEngine *engine, guint parameter) {
+  return !engine->options->contiguous_gradients ||
+         engine->parameters->list[parameter].elements > engine->options->reduce_bucket_size;
+}
+
+void plan_deepspeed_bucket_empty(PlanDeepspeedEngine *engine) {
+  for (guint i = 0; i < engine->bucket.open.members->len; i++) {
+    guint parameter = plan_open_bucket_member(&engine->bucket.open, i);
+    if (plan_deepspeed_bucket_borrows(engine, parameter))
+      plan_walk_give(engine->walk, engine->grads.whole[parameter], engine->streams.reduce.id);
+  }
+  plan_open_bucket_empty(&engine->bucket.open);
 }
 
 static void flush(PlanDeepspeedEngine *engine) {
-  if (engine->bucket.elements == 0)
+  guint64 elements = engine->bucket.open.elements;
+  if (elements == 0)
     return;
   context(engine);
-  guint64 elements = engine->bucket.elements;
-  if (engine->reduce.id != engine->compute.id) {
-    PlanStream *compute = &engine->compute;
-    guint32 held = engine->reduce.last;
-    g_autoptr(GArray) waits = g_array_copy(engine->reduce.waits);
-    plan_stream_follow(&engine->reduce, compute);
+  if (engine->streams.reduce.id != engine->streams.compute.id) {
+    PlanStream *compute = &engine->streams.compute;
+    guint32 held = engine->streams.reduce.last;
+    g_autoptr(GArray) waits = g_array_copy(engine->streams.reduce.waits);
+    plan_stream_follow(&engine->streams.reduce, compute);
     if (engine->recipe->version >= PLAN_DEEPSPEED_COMPUTE_WAIT) {
       plan_stream_need(compute, held);
       for (guint i = 0; i < waits->len; i++)
@@ -169,13 +185,7 @@ static void flush(PlanDeepspeedEngine *engine) {
   else
     reduce_to_all(engine, elements);
   keep_own(engine, elements);
-  for (guint i = 0; i < engine->bucket.members->len; i++) {
-    guint parameter = g_array_index(engine->bucket.members, guint, i);
-    if (is_large(engine, parameter) || !engine->options->contiguous_gradients)
-      plan_walk_give(engine->walk, engine->grads.whole[parameter], engine->reduce.id);
-  }
-  g_array_set_size(engine->bucket.members, 0);
-  engine->bucket.elements = 0;
+  plan_deepspeed_bucket_empty(engine);
   engine->bucket.index = engine->options->overlap_comm ? 1 - engine->bucket.index : 0;
 }
 
@@ -193,24 +203,23 @@ static void wait_for_bucket(PlanDeepspeedEngine *engine) {
   gboolean waits =
       engine->recipe->version >= PLAN_DEEPSPEED_NO_OVERLAP && engine->recipe->version < PLAN_DEEPSPEED_OVERLAPS;
   if (waits && engine->options->contiguous_gradients)
-    plan_stream_follow(&engine->compute, &engine->reduce);
+    plan_stream_follow(&engine->streams.compute, &engine->streams.reduce);
 }
 
 /* A gradient into the bucket; one that does not fit reduces what is there first. */
 static void into_bucket(PlanDeepspeedEngine *engine, guint parameter) {
   guint64 elements = engine->parameters->list[parameter].elements;
-  if (engine->bucket.elements + elements > engine->options->reduce_bucket_size) {
+  if (!plan_deepspeed_bucket_fits(engine, elements)) {
     flush(engine);
     wait_for_bucket(engine);
   }
   context(engine);
-  if (engine->options->contiguous_gradients && !is_large(engine, parameter)) {
-    plan_stream_pass(&engine->compute, "copy into bucket", engine->grads.copy_ops[parameter]);
+  if (!plan_deepspeed_bucket_borrows(engine, parameter)) {
+    plan_stream_pass(&engine->streams.compute, "copy into bucket", engine->grads.copy_ops[parameter]);
     take_buffers(engine);
     plan_walk_give(engine->walk, engine->grads.whole[parameter], PROGRAM_NONE);
   }
-  g_array_append_val(engine->bucket.members, parameter);
-  engine->bucket.elements += elements;
+  plan_open_bucket_add(&engine->bucket.open, parameter, elements);
 }
 
 /* ---- Gradients as backward makes them ---- */
@@ -232,8 +241,8 @@ static gboolean adds(const PlanDeepspeedEngine *engine, gboolean first_part) {
 /* BF16_Optimizer's immediate_grad_update: into the fp32 gradients at once. */
 static void add_at_once(PlanDeepspeedEngine *engine, guint parameter) {
   guint64 elements = engine->parameters->list[parameter].elements;
-  plan_stream_pass(&engine->compute, "add to fp32 gradient",
-                   plan_deepspeed_op(engine, elements, engine->bytes + 2 * FP32));
+  plan_stream_pass(&engine->streams.compute, "add to fp32 gradient",
+                   plan_deepspeed_op(engine, elements, engine->bytes.made + 2 * FP32));
   plan_walk_give(engine->walk, engine->grads.whole[parameter], PROGRAM_NONE);
 }
 
@@ -242,7 +251,7 @@ void plan_deepspeed_buckets_gradient(PlanDeepspeedEngine *engine, guint paramete
   gboolean at_once = engine->hybrid && engine->options->immediate_grad_update;
   if (adds(engine, first_part) && !at_once) {
     plan_walk_take(walk, engine->grads.fresh[parameter]);
-    plan_stream_pass(&engine->compute, "accumulate gradient", engine->grads.add_ops[parameter]);
+    plan_stream_pass(&engine->streams.compute, "accumulate gradient", engine->grads.add_ops[parameter]);
     plan_walk_give(walk, engine->grads.fresh[parameter], PROGRAM_NONE);
   }
   plan_walk_take(walk, engine->grads.whole[parameter]);
@@ -277,16 +286,16 @@ static void all_reduce_buffered(PlanDeepspeedEngine *engine, guint32 bytes) {
 static void add_to_full(PlanDeepspeedEngine *engine) {
   if (!engine->hybrid || engine->options->immediate_grad_update)
     return;
-  plan_stream_pass(&engine->compute, "add to fp32 gradients",
-                   plan_deepspeed_op(engine, engine->parameters->elements, engine->bytes + 2 * FP32));
+  plan_stream_pass(&engine->streams.compute, "add to fp32 gradients",
+                   plan_deepspeed_op(engine, engine->parameters->elements, engine->bytes.made + 2 * FP32));
 }
 
 /* Stage 2: this micro-batch's slices join those of the ones before. */
 static void accumulate(PlanDeepspeedEngine *engine) {
   if (engine->recipe->zero_stage != 2 || engine->walk->micro == 0 || plan_deepspeed_offload_on(engine))
     return;
-  plan_stream_pass(&engine->compute, "accumulate own slices",
-                   plan_deepspeed_op(engine, engine->shard, engine->bytes + 2 * engine->kept));
+  plan_stream_pass(&engine->streams.compute, "accumulate own slices",
+                   plan_deepspeed_op(engine, engine->shard, engine->bytes.made + 2 * engine->bytes.kept));
   if (engine->grads.own_new_held)
     plan_walk_give(engine->walk, engine->grads.own_new, PROGRAM_NONE);
   engine->grads.own_new_held = FALSE;
@@ -294,10 +303,10 @@ static void accumulate(PlanDeepspeedEngine *engine) {
 
 static void end_buckets(PlanDeepspeedEngine *engine) {
   flush(engine);
-  if (engine->reduce.id != engine->compute.id) {
-    plan_stream_follow(&engine->compute, &engine->reduce);
+  if (engine->streams.reduce.id != engine->streams.compute.id) {
+    plan_stream_follow(&engine->streams.compute, &engine->streams.reduce);
     plan_walk_host(engine->walk, "synchronise the device");
-    plan_stream_block(&engine->compute);
+    plan_stream_block(&engine->streams.compute);
   }
   if (engine->bucket.buffers_held) {
     plan_walk_give(engine->walk, engine->bucket.buffers[0], PROGRAM_NONE);
@@ -320,7 +329,7 @@ void plan_deepspeed_buckets_reduce(PlanDeepspeedEngine *engine) {
   gboolean last = plan_walk_last_micro(engine->walk);
   if (engine->recipe->zero_stage == 0 || engine->hybrid) {
     if (last)
-      all_reduce_buffered(engine, engine->hybrid ? FP32 : engine->bytes);
+      all_reduce_buffered(engine, engine->hybrid ? FP32 : engine->bytes.made);
     return;
   }
   if (engine->recipe->zero_stage == 1 && !last)
@@ -335,18 +344,19 @@ void plan_deepspeed_buckets_reduce(PlanDeepspeedEngine *engine) {
 
 void plan_deepspeed_buckets_init(PlanDeepspeedEngine *engine) {
   guint n = engine->parameters->n;
-  engine->bucket.members = g_array_new(FALSE, FALSE, sizeof(guint));
-  engine->grads.whole = plan_parameters_tensors(engine->parameters, engine->walk, "grad", MEM_GRADIENTS, engine->bytes);
+  plan_open_bucket_init(&engine->bucket.open);
+  engine->grads.whole =
+      plan_parameters_tensors(engine->parameters, engine->walk, "grad", MEM_GRADIENTS, engine->bytes.made);
   engine->grads.fresh =
-      plan_parameters_tensors(engine->parameters, engine->walk, "new_grad", MEM_TEMPORARY, engine->bytes);
+      plan_parameters_tensors(engine->parameters, engine->walk, "new_grad", MEM_TEMPORARY, engine->bytes.made);
   engine->grads.add_ops = g_new(guint32, n);
   engine->grads.copy_ops = g_new(guint32, n);
   for (guint p = 0; p < n; p++) {
-    engine->grads.add_ops[p] = plan_deepspeed_op(engine, engine->parameters->list[p].elements, 3 * engine->bytes);
-    engine->grads.copy_ops[p] = plan_deepspeed_op(engine, engine->parameters->list[p].elements, 2 * engine->bytes);
+    engine->grads.add_ops[p] = plan_deepspeed_op(engine, engine->parameters->list[p].elements, 3 * engine->bytes.made);
+    engine->grads.copy_ops[p] = plan_deepspeed_op(engine, engine->parameters->list[p].elements, 2 * engine->bytes.made);
   }
   for (int i = 0; i < 2; i++)
     engine->bucket.buffers[i] =
         program_builder_tensor(engine->builder, "gradient bucket", MEM_COMMUNICATION,
-                               base_product(engine->options->reduce_bucket_size, engine->bytes), 0);
+                               base_product(engine->options->reduce_bucket_size, engine->bytes.made), 0);
 }

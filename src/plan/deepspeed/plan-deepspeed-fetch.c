@@ -82,8 +82,8 @@ static void issue(PlanDeepspeedFetch *fetch, const char *name, CollOperation ope
                   guint32 *ret_row) {
   PlanDeepspeedEngine *engine = fetch->engine;
   guint32 slot = fetch->second_valid ? fetch->second : fetch->slot;
-  *ret_row =
-      plan_walk_collective(engine->walk, engine->comm, name, slot, (CollCall){operation, bytes}, PROGRAM_HINT_NONE);
+  *ret_row = plan_walk_collective(engine->walk, engine->streams.comm, name, slot, (CollCall){operation, bytes},
+                                  PROGRAM_HINT_NONE);
   plan_stream_block(&fetch->stream);
 }
 
@@ -231,7 +231,7 @@ static void enter(PlanDeepspeedFetch *fetch, const PlanModule *module, PlanPass 
     gather_all(fetch, (const guint *)(gpointer)missing->data, missing->len);
   for (guint i = 0; i < module->n; i++)
     wait_for(fetch, module->parameters[i]);
-  plan_stream_follow(&engine->compute, &fetch->stream);
+  plan_stream_follow(&engine->streams.compute, &fetch->stream);
   if (fetch->complete) {
     pass_over(fetch, module);
     prefetch(fetch);
@@ -264,10 +264,10 @@ static void keep_second(PlanDeepspeedFetch *fetch, guint parameter) {
   PlanDeepspeedEngine *engine = fetch->engine;
   guint64 part =
       (elements_of(fetch, parameter) + engine->options->hpz_partition_size - 1) / engine->options->hpz_partition_size;
-  plan_stream_pass(&engine->compute, "keep second copy",
+  plan_stream_pass(&engine->streams.compute, "keep second copy",
                    plan_deepspeed_op(engine, part, 2 * engine->walk->element_bytes));
   plan_walk_host(engine->walk, "wait for the second copy");
-  plan_stream_block(&engine->compute);
+  plan_stream_block(&engine->streams.compute);
 }
 
 static void leave(PlanDeepspeedFetch *fetch, const PlanModule *module) {
@@ -277,7 +277,7 @@ static void leave(PlanDeepspeedFetch *fetch, const PlanModule *module) {
       continue;
     if (fetch->second != PROGRAM_NONE && !fetch->second_valid)
       keep_second(fetch, parameter);
-    plan_walk_give(fetch->engine->walk, fetch->held[parameter].tensor, fetch->engine->compute.id);
+    plan_walk_give(fetch->engine->walk, fetch->held[parameter].tensor, fetch->engine->streams.compute.id);
     fetch->held[parameter].status = AWAY;
     fetch->live -= elements_of(fetch, parameter);
   }
@@ -331,10 +331,10 @@ void plan_deepspeed_fetch_step_ended(PlanDeepspeedFetch *fetch) {
   if (fetch->persisting == 0)
     return;
   program_builder_context(engine->builder, PROGRAM_GATHER, -1, -1);
-  plan_deepspeed_offload_fetch(engine, &engine->compute, fetch->persisting / engine->owners);
+  plan_deepspeed_offload_fetch(engine, &engine->streams.compute, fetch->persisting / engine->owners);
   CollCall call = {COLL_ALL_GATHER, fetch->persisting * engine->walk->element_bytes};
-  plan_stream_collective(&engine->compute, engine->comm, "gather persistent parameters", fetch->slot, call,
-                         PROGRAM_HINT_BOUNDARY);
+  plan_stream_collective(&engine->streams.compute, engine->streams.comm, "gather persistent parameters", fetch->slot,
+                         call, PROGRAM_HINT_BOUNDARY);
 }
 
 /* ---- Setting up ---- */

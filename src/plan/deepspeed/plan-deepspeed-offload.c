@@ -27,22 +27,22 @@ static ProgramPath path(const PlanDeepspeedEngine *engine) {
 /* A copy from or to pageable memory has the host wait until it is done, whatever is asked for; so do stage 3's last
  * ones, which asked for it. */
 static void copy_own(PlanDeepspeedEngine *engine, const char *name, guint64 bytes, gboolean waits) {
-  plan_stream_copy(&engine->reduce, name, bytes, path(engine));
+  plan_stream_copy(&engine->streams.reduce, name, bytes, path(engine));
   if (!waits && path(engine) == PROGRAM_PINNED)
     return;
   plan_walk_host(engine->walk, "wait for gradients on their way to or from the host");
-  plan_stream_block(&engine->reduce);
+  plan_stream_block(&engine->streams.reduce);
 }
 
 /* Stage 3 keeps what it adds up in host memory from the first micro-batch on, and goes on with a copy of that. */
 static void keep_own(PlanDeepspeedEngine *engine, guint64 elements) {
-  guint64 bytes = elements * engine->kept;
+  guint64 bytes = elements * engine->bytes.kept;
   gboolean third = engine->recipe->zero_stage == 3, last = plan_walk_last_micro(engine->walk);
   gboolean earlier = engine->recipe->zero_stage > 1 && engine->walk->micro > 0; /* stage 1 adds up on the GPU */
   if (earlier) {
     copy_own(engine, "own gradients from host", bytes, FALSE);
-    plan_stream_pass(&engine->reduce, "add to own gradients",
-                     plan_deepspeed_op(engine, elements, engine->bytes + 2 * engine->kept));
+    plan_stream_pass(&engine->streams.reduce, "add to own gradients",
+                     plan_deepspeed_op(engine, elements, engine->bytes.made + 2 * engine->bytes.kept));
   }
   if (third || !last)
     copy_own(engine, "own gradients to host", bytes, FALSE);
@@ -51,14 +51,14 @@ static void keep_own(PlanDeepspeedEngine *engine, guint64 elements) {
 }
 
 void plan_deepspeed_offload_own(PlanDeepspeedEngine *engine, guint64 elements) {
-  PlanStream *stream = &engine->reduce;
+  PlanStream *stream = &engine->streams.reduce;
   keep_own(engine, elements);
   if (!plan_walk_last_micro(engine->walk))
     return;
-  plan_stream_pass(stream, "norm of own gradients", plan_deepspeed_op(engine, elements, engine->kept + 2 * FP64));
+  plan_stream_pass(stream, "norm of own gradients", plan_deepspeed_op(engine, elements, engine->bytes.kept + 2 * FP64));
   plan_walk_take(engine->walk, engine->offload.wide);
   plan_walk_give(engine->walk, engine->offload.wide, PROGRAM_NONE);
-  plan_stream_pass(stream, "own gradients to fp32", plan_deepspeed_op(engine, elements, engine->kept + FP32));
+  plan_stream_pass(stream, "own gradients to fp32", plan_deepspeed_op(engine, elements, engine->bytes.kept + FP32));
   gboolean waits = engine->recipe->zero_stage == 3 && engine->recipe->version < PLAN_DEEPSPEED_PINNED;
   copy_own(engine, "own fp32 gradients to host", elements * FP32, waits);
 }
@@ -73,11 +73,11 @@ static guint64 adam_bytes(const PlanDeepspeedEngine *engine) {
 static void copy_back(PlanDeepspeedEngine *engine) {
   gboolean wide = engine->recipe->version < PLAN_DEEPSPEED_HALF_BACK;
   guint32 bytes = wide ? FP32 : engine->walk->element_bytes;
-  plan_stream_copy(&engine->compute, "updated parameters from host", engine->shard * bytes, path(engine));
+  plan_stream_copy(&engine->streams.compute, "updated parameters from host", engine->shard * bytes, path(engine));
   if (!wide)
     return;
   plan_walk_take(engine->walk, engine->offload.back);
-  plan_stream_pass(&engine->compute, "updated parameters to 16 bits",
+  plan_stream_pass(&engine->streams.compute, "updated parameters to 16 bits",
                    plan_deepspeed_op(engine, engine->shard, FP32 + engine->walk->element_bytes));
   plan_walk_give(engine->walk, engine->offload.back, PROGRAM_NONE);
 }
@@ -104,7 +104,7 @@ void plan_deepspeed_offload_init(PlanDeepspeedEngine *engine) {
   engine->offload.cpu = program_builder_stream(engine->builder, "cpu");
   engine->optimizer.master = engine->optimizer.momenta[0] = engine->optimizer.momenta[1] = PROGRAM_NONE;
   engine->grads.own = program_builder_tensor(engine->builder, "gradient on its way to the host", MEM_COMMUNICATION,
-                                             largest * engine->kept, 0);
+                                             largest * engine->bytes.kept, 0);
   engine->offload.wide =
       program_builder_tensor(engine->builder, "double copy for the norm", MEM_TEMPORARY, largest * FP64, 0);
   engine->offload.back =

@@ -33,12 +33,12 @@ static guint32 parts_of(const PlanDeepspeedEngine *engine, ModelTensorRole role)
 }
 
 static void copy(PlanDeepspeedEngine *engine, const char *name, guint64 bytes) {
-  plan_stream_pass(&engine->compute, name, plan_deepspeed_op(engine, bytes, 2));
+  plan_stream_pass(&engine->streams.compute, name, plan_deepspeed_op(engine, bytes, 2));
 }
 
 static void block(PlanDeepspeedEngine *engine, const char *name) {
   plan_walk_host(engine->walk, name);
-  plan_stream_block(&engine->compute);
+  plan_stream_block(&engine->streams.compute);
 }
 
 /* Into a buffer that is zeroed first, and copied out of it. */
@@ -47,7 +47,7 @@ static void gather(PlanDeepspeedEngine *engine, const char *name, guint64 bytes)
                                      (CollCall){COLL_ALL_GATHER, bytes}, PROGRAM_HINT_NONE);
   plan_walk_follow(engine->walk);
   plan_walk_need(engine->walk, row);
-  plan_stream_pass(&engine->compute, "copy the whole", plan_deepspeed_op(engine, bytes, 3));
+  plan_stream_pass(&engine->streams.compute, "copy the whole", plan_deepspeed_op(engine, bytes, 3));
 }
 
 void plan_deepspeed_pipe_received(gpointer policy, guint32 unit, ModelTensorRole role) {
@@ -97,14 +97,14 @@ void plan_deepspeed_pipe_sent(gpointer policy, guint32 unit, ModelTensorRole rol
 void plan_deepspeed_pipe_reduce(PlanDeepspeedEngine *engine) {
   if (!engine->pipe.on)
     return;
-  plan_sum_tied(engine->walk, engine->pipe.what, engine->hybrid ? sizeof(float) : engine->bytes);
+  plan_sum_tied(engine->walk, engine->pipe.what, engine->hybrid ? sizeof(float) : engine->bytes.made);
   plan_deepspeed_buckets_reduce(engine);
   program_builder_context(engine->builder, PROGRAM_OPTIMIZER, -1, -1);
 }
 
 void plan_deepspeed_pipe_loss(PlanDeepspeedEngine *engine) {
   if (engine->pipe.on)
-    plan_stream_collective(&engine->compute, engine->comm, "broadcast loss", engine->pipe.stages,
+    plan_stream_collective(&engine->streams.compute, engine->streams.comm, "broadcast loss", engine->pipe.stages,
                            (CollCall){COLL_BROADCAST, SCALAR}, PROGRAM_HINT_PIPELINE);
 }
 

@@ -20,8 +20,6 @@ struct PlanDeepspeedShards {
   guint32 slot, copies;   /* communicators: of owners; of the MiCS copies of one shard, PROGRAM_NONE: none */
   guint32 inside, across; /* of qgZ: of a node, and of GPUs alike in each node; PROGRAM_NONE: not quantised */
   guint32 inside_ranks;
-  GArray *bucket; /* guint: parameters */
-  guint64 elements, most;
   GArray *events; /* guint32: rows that reductions ended with */
 };
 
@@ -29,13 +27,8 @@ static guint64 shard_of(const PlanDeepspeedShards *shards, guint64 elements) {
   return (elements + shards->engine->owners - 1) / shards->engine->owners;
 }
 
-static gboolean is_large(const PlanDeepspeedShards *shards, guint parameter) {
-  return !shards->engine->options->contiguous_gradients ||
-         shards->engine->parameters->list[parameter].elements > shards->most;
-}
-
 static void pass(PlanDeepspeedShards *shards, const char *name, guint64 elements, guint32 bytes_each) {
-  plan_stream_pass(&shards->engine->reduce, name, plan_deepspeed_op(shards->engine, elements, bytes_each));
+  plan_stream_pass(&shards->engine->streams.reduce, name, plan_deepspeed_op(shards->engine, elements, bytes_each));
 }
 
 static guint64 quantised_bytes(guint64 elements) {
@@ -45,25 +38,26 @@ static guint64 quantised_bytes(guint64 elements) {
 /* ZeRO++ qgZ: int4, all-to-all inside nodes, added up, int4 again, all-to-all between nodes. */
 static void reduce_quantised(PlanDeepspeedShards *shards, guint64 elements) {
   PlanDeepspeedEngine *engine = shards->engine;
-  pass(shards, "quantise gradients", elements, engine->bytes + 1);
+  pass(shards, "quantise gradients", elements, engine->bytes.made + 1);
   CollCall inside = {COLL_ALL_TO_ALL, quantised_bytes(elements)};
-  plan_stream_collective(&engine->reduce, engine->comm, "exchange gradients, int4", shards->inside, inside,
-                         PROGRAM_HINT_BUCKET);
+  plan_stream_collective(&engine->streams.reduce, engine->streams.comm, "exchange gradients, int4", shards->inside,
+                         inside, PROGRAM_HINT_BUCKET);
   pass(shards, "add and quantise gradients", elements, 1);
   guint64 part = elements / shards->inside_ranks;
   CollCall across = {COLL_ALL_TO_ALL, quantised_bytes(part)};
-  plan_stream_collective(&engine->reduce, engine->comm, "exchange gradients, int4", shards->across, across,
-                         PROGRAM_HINT_BUCKET);
+  plan_stream_collective(&engine->streams.reduce, engine->streams.comm, "exchange gradients, int4", shards->across,
+                         across, PROGRAM_HINT_BUCKET);
   pass(shards, "dequantise and add gradients", part, 1);
 }
 
 static void reduce_plain(PlanDeepspeedShards *shards, guint64 elements) {
   PlanDeepspeedEngine *engine = shards->engine;
   gboolean whole = !engine->options->reduce_scatter;
-  pass(shards, "divide bucket", elements, 2 * engine->wire);
-  CollCall call = {whole ? COLL_ALL_REDUCE : COLL_REDUCE_SCATTER, elements * engine->wire};
-  plan_stream_collective(&engine->reduce, engine->comm, whole ? "reduce gradients" : "reduce-scatter gradients",
-                         shards->slot, call, PROGRAM_HINT_BUCKET);
+  pass(shards, "divide bucket", elements, 2 * engine->bytes.sent);
+  CollCall call = {whole ? COLL_ALL_REDUCE : COLL_REDUCE_SCATTER, elements * engine->bytes.sent};
+  plan_stream_collective(&engine->streams.reduce, engine->streams.comm,
+                         whole ? "reduce gradients" : "reduce-scatter gradients", shards->slot, call,
+                         PROGRAM_HINT_BUCKET);
 }
 
 static void throttle(PlanDeepspeedShards *shards) {
@@ -76,17 +70,17 @@ static void throttle(PlanDeepspeedShards *shards) {
 
 static void flush(PlanDeepspeedShards *shards) {
   PlanDeepspeedEngine *engine = shards->engine;
-  guint64 elements = shards->elements;
+  guint64 elements = engine->bucket.open.elements;
   if (elements == 0)
     return;
   throttle(shards);
   program_builder_context(engine->builder, PROGRAM_REDUCE, -1, (gint32)engine->walk->micro);
-  plan_stream_follow(&engine->reduce, &engine->compute);
+  plan_stream_follow(&engine->streams.reduce, &engine->streams.compute);
   guint32 joined = PROGRAM_NONE;
   if (!plan_walk_alone(engine->walk)) {
     joined = program_builder_tensor(engine->builder, "interleaved bucket", MEM_COMMUNICATION,
-                                    (elements + shard_of(shards, elements)) * engine->wire, 0);
-    pass(shards, "interleave bucket", elements, engine->bytes + engine->wire);
+                                    (elements + shard_of(shards, elements)) * engine->bytes.sent, 0);
+    pass(shards, "interleave bucket", elements, engine->bytes.made + engine->bytes.sent);
     plan_walk_take(engine->walk, joined);
     if (shards->inside != PROGRAM_NONE)
       reduce_quantised(shards, elements);
@@ -96,21 +90,16 @@ static void flush(PlanDeepspeedShards *shards) {
   if (plan_deepspeed_offload_on(engine)) {
     plan_deepspeed_offload_own(engine, shard_of(shards, elements));
   } else {
-    guint32 added = engine->wire + engine->kept + (engine->walk->micro > 0 ? engine->kept : 0);
+    guint32 added = engine->bytes.sent + engine->bytes.kept + (engine->walk->micro > 0 ? engine->bytes.kept : 0);
     pass(shards, engine->walk->micro > 0 ? "add to own shards" : "copy to own shards", shard_of(shards, elements),
          added);
   }
-  guint32 ended = engine->reduce.id == engine->compute.id ? engine->walk->last : engine->reduce.last;
+  guint32 ended =
+      engine->streams.reduce.id == engine->streams.compute.id ? engine->walk->last : engine->streams.reduce.last;
   g_array_append_val(shards->events, ended);
   if (joined != PROGRAM_NONE)
     plan_walk_give(engine->walk, joined, PROGRAM_NONE);
-  for (guint i = 0; i < shards->bucket->len; i++) {
-    guint parameter = g_array_index(shards->bucket, guint, i);
-    if (is_large(shards, parameter))
-      plan_walk_give(engine->walk, engine->grads.whole[parameter], engine->reduce.id);
-  }
-  g_array_set_size(shards->bucket, 0);
-  shards->elements = 0;
+  plan_deepspeed_bucket_empty(engine);
 }
 
 void plan_deepspeed_shards_gradient(PlanDeepspeedShards *shards, guint parameter, gboolean first_part) {
@@ -119,16 +108,15 @@ void plan_deepspeed_shards_gradient(PlanDeepspeedShards *shards, guint parameter
   if (first_part)
     return;
   guint64 elements = engine->parameters->list[parameter].elements;
-  if (shards->elements + elements > shards->most)
+  if (!plan_deepspeed_bucket_fits(engine, elements))
     flush(shards);
   program_builder_context(engine->builder, PROGRAM_REDUCE, -1, (gint32)engine->walk->micro);
-  if (!is_large(shards, parameter)) {
-    plan_stream_follow(&engine->reduce, &engine->compute);
-    plan_stream_pass(&engine->reduce, "copy into bucket", engine->grads.copy_ops[parameter]);
-    plan_walk_give(engine->walk, engine->grads.whole[parameter], engine->reduce.id);
+  if (!plan_deepspeed_bucket_borrows(engine, parameter)) {
+    plan_stream_follow(&engine->streams.reduce, &engine->streams.compute);
+    plan_stream_pass(&engine->streams.reduce, "copy into bucket", engine->grads.copy_ops[parameter]);
+    plan_walk_give(engine->walk, engine->grads.whole[parameter], engine->streams.reduce.id);
   }
-  g_array_append_val(shards->bucket, parameter);
-  shards->elements += elements;
+  plan_open_bucket_add(&engine->bucket.open, parameter, elements);
   plan_walk_cost(engine->walk, model_host_cost(engine->walk->host, MODEL_HOST_GRADIENT_HOOK));
 }
 
@@ -137,9 +125,9 @@ static void reduce_copies(PlanDeepspeedShards *shards) {
   PlanDeepspeedEngine *engine = shards->engine;
   if (shards->copies == PROGRAM_NONE || !plan_walk_last_micro(engine->walk))
     return;
-  CollCall call = {COLL_ALL_REDUCE, engine->shard * engine->kept};
-  plan_stream_collective(&engine->reduce, engine->comm, "reduce shards over copies", shards->copies, call,
-                         PROGRAM_HINT_BUCKET);
+  CollCall call = {COLL_ALL_REDUCE, engine->shard * engine->bytes.kept};
+  plan_stream_collective(&engine->streams.reduce, engine->streams.comm, "reduce shards over copies", shards->copies,
+                         call, PROGRAM_HINT_BUCKET);
 }
 
 void plan_deepspeed_shards_backward_ended(PlanDeepspeedShards *shards) {
@@ -147,8 +135,8 @@ void plan_deepspeed_shards_backward_ended(PlanDeepspeedShards *shards) {
   flush(shards);
   reduce_copies(shards);
   plan_walk_host(engine->walk, "wait for reductions");
-  plan_stream_block(&engine->reduce);
-  plan_stream_follow(&engine->compute, &engine->reduce);
+  plan_stream_block(&engine->streams.reduce);
+  plan_stream_follow(&engine->streams.compute, &engine->streams.reduce);
 }
 
 void plan_deepspeed_shards_section(PlanDeepspeedShards *shards) {
@@ -163,8 +151,6 @@ PlanDeepspeedShards *plan_deepspeed_shards_new(PlanDeepspeedEngine *engine, cons
   shards->inside = groups->inside;
   shards->across = groups->across;
   shards->inside_ranks = groups->inside_ranks;
-  shards->most = engine->options->reduce_bucket_size;
-  shards->bucket = g_array_new(FALSE, FALSE, sizeof(guint));
   shards->events = g_array_new(FALSE, FALSE, sizeof(guint32));
   return shards;
 }
@@ -172,7 +158,6 @@ PlanDeepspeedShards *plan_deepspeed_shards_new(PlanDeepspeedEngine *engine, cons
 void plan_deepspeed_shards_free(PlanDeepspeedShards *shards) {
   if (shards == NULL)
     return;
-  g_array_unref(shards->bucket);
   g_array_unref(shards->events);
   g_free(shards);
 }

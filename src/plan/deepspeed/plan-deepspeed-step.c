@@ -26,11 +26,11 @@ static void norm(PlanDeepspeedEngine *engine) {
   if (!plan_deepspeed_offload_on(engine))
     plan_update_norm(engine->walk, engine->optimizer.norm);
   if (!plan_walk_alone(engine->walk))
-    plan_stream_collective(&engine->compute, engine->comm, "reduce norm", engine->world,
+    plan_stream_collective(&engine->streams.compute, engine->streams.comm, "reduce norm", engine->world,
                            (CollCall){COLL_ALL_REDUCE, SCALAR}, PROGRAM_HINT_NONE);
   plan_sum_norm(engine->walk);
   plan_walk_host(engine->walk, "wait for the norm");
-  plan_stream_block(&engine->compute);
+  plan_stream_block(&engine->streams.compute);
 }
 
 static gboolean flattens(const PlanDeepspeedEngine *engine) {
@@ -49,8 +49,8 @@ static void update(PlanDeepspeedEngine *engine) {
     return;
   }
   if (flattens(engine)) {
-    plan_stream_pass(&engine->compute, "flatten own gradients",
-                     plan_deepspeed_op(engine, engine->shard, 2 * engine->kept));
+    plan_stream_pass(&engine->streams.compute, "flatten own gradients",
+                     plan_deepspeed_op(engine, engine->shard, 2 * engine->bytes.kept));
     take_in(engine, engine->optimizer.flat);
   }
   for (guint i = 0; i < engine->optimizer.groups->len; i++) {
@@ -78,7 +78,7 @@ static void gather(PlanDeepspeedEngine *engine) {
   program_builder_context(engine->builder, PROGRAM_GATHER, -1, -1);
   for (guint64 done = 0; done < all; done += piece) {
     CollCall call = {COLL_ALL_GATHER, MIN(piece, all - done) * engine->walk->element_bytes};
-    plan_stream_collective(&engine->compute, engine->comm, "gather parameters", engine->world, call,
+    plan_stream_collective(&engine->streams.compute, engine->streams.comm, "gather parameters", engine->world, call,
                            PROGRAM_HINT_BOUNDARY);
   }
 }
@@ -180,13 +180,13 @@ static void add_groups(PlanDeepspeedEngine *engine, guint32 arriving) {
 }
 
 void plan_deepspeed_step_init(PlanDeepspeedEngine *engine) {
-  guint32 arriving = engine->hybrid ? FP32 : engine->kept;
+  guint32 arriving = engine->hybrid ? FP32 : engine->bytes.kept;
   guint64 stage = engine->recipe->zero_stage;
   gboolean lists = (stage == 1 || stage == 2) && !engine->hybrid && !plan_walk_alone(engine->walk);
   engine->optimizer.flat = PROGRAM_NONE;
   if (lists)
-    engine->optimizer.flat =
-        program_builder_tensor(engine->builder, "own gradients, flat", MEM_TEMPORARY, engine->shard * engine->kept, 0);
+    engine->optimizer.flat = program_builder_tensor(engine->builder, "own gradients, flat", MEM_TEMPORARY,
+                                                    engine->shard * engine->bytes.kept, 0);
   add_groups(engine, arriving);
   engine->optimizer.norm = update_of(engine, engine->shard, arriving, TRUE);
 }

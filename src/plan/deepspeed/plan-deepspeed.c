@@ -56,8 +56,8 @@ static void end_backward(gpointer policy) {
 
 static void load(gpointer policy) {
   PlanDeepspeedEngine *engine = policy;
-  const guint32 held[] = {engine->weights, engine->optimizer.master, engine->grads.full,
-                          engine->small,   engine->second,           engine->pipe.buffers};
+  const guint32 held[] = {engine->weights.own,   engine->optimizer.master, engine->grads.full,
+                          engine->weights.small, engine->weights.second,   engine->pipe.buffers};
   for (guint i = 0; i < G_N_ELEMENTS(held); i++)
     if (held[i] != PROGRAM_NONE)
       program_builder_take(engine->builder, held[i]);
@@ -69,8 +69,8 @@ static void load(gpointer policy) {
 
 static void begin_section(gpointer policy) {
   PlanDeepspeedEngine *engine = policy;
-  plan_stream_section(&engine->compute);
-  plan_stream_section(&engine->reduce);
+  plan_stream_section(&engine->streams.compute);
+  plan_stream_section(&engine->streams.reduce);
   if (engine->fetch == NULL)
     return;
   plan_deepspeed_fetch_section(engine->fetch);
@@ -111,7 +111,7 @@ static void add_states(PlanDeepspeedEngine *engine) {
   gboolean master = sharded || element_bytes < FP32;
   guint n_momenta = plan_optimizer_momenta(engine->recipe->optimizer);
   guint64 momentum = plan_optimizer_bytes(engine->recipe->optimizer, engine->shard, FP32, FALSE) / n_momenta;
-  engine->weights = state(engine, "parameters", MEM_PARAMETERS, weights * element_bytes, shards_weights);
+  engine->weights.own = state(engine, "parameters", MEM_PARAMETERS, weights * element_bytes, shards_weights);
   engine->optimizer.master =
       master ? state(engine, "master parameters", MEM_OPTIMIZER, engine->shard * FP32, sharded) : PROGRAM_NONE;
   engine->optimizer.momenta[0] = state(engine, "momentum", MEM_OPTIMIZER, momentum, sharded);
@@ -120,24 +120,23 @@ static void add_states(PlanDeepspeedEngine *engine) {
   engine->grads.full = engine->hybrid
                            ? state(engine, "fp32 gradients", MEM_GRADIENTS, engine->parameters->elements * FP32, FALSE)
                            : PROGRAM_NONE;
-  engine->grads.own = state(engine, "own gradients", MEM_GRADIENTS, engine->shard * engine->kept, TRUE);
-  engine->grads.own_new = state(engine, "new own gradients", MEM_GRADIENTS, engine->shard * engine->bytes, FALSE);
-  engine->small = engine->second = PROGRAM_NONE;
+  engine->grads.own = state(engine, "own gradients", MEM_GRADIENTS, engine->shard * engine->bytes.kept, TRUE);
+  engine->grads.own_new = state(engine, "new own gradients", MEM_GRADIENTS, engine->shard * engine->bytes.made, FALSE);
+  engine->weights.small = engine->weights.second = PROGRAM_NONE;
   if (plan_deepspeed_offload_on(engine))
     plan_deepspeed_offload_init(engine);
 }
 
 static void clear(gpointer policy) {
   PlanDeepspeedEngine *engine = policy;
-  plan_stream_clear(&engine->compute);
-  plan_stream_clear(&engine->reduce);
+  plan_stream_clear(&engine->streams.compute);
+  plan_stream_clear(&engine->streams.reduce);
   g_free(engine->grads.whole);
   g_free(engine->grads.fresh);
   g_free(engine->grads.add_ops);
   g_free(engine->grads.copy_ops);
   g_free(engine->pipe.inputs);
-  if (engine->bucket.members != NULL)
-    g_array_unref(engine->bucket.members);
+  plan_open_bucket_clear(&engine->bucket.open);
   g_clear_pointer(&engine->optimizer.sizes, g_ptr_array_unref);
   g_clear_pointer(&engine->optimizer.groups, g_array_unref);
   plan_update_free(engine->optimizer.norm);
@@ -154,11 +153,11 @@ static void add_streams(PlanDeepspeedEngine *engine) {
   guint32 compute = engine->walk->stream, reduce = compute;
   if (reduces_beside(engine))
     reduce = program_builder_stream(engine->builder, "reduce");
-  engine->comm = program_builder_stream(engine->builder, "comm");
-  program_builder_pool(engine->builder, engine->comm, compute);
+  engine->streams.comm = program_builder_stream(engine->builder, "comm");
+  program_builder_pool(engine->builder, engine->streams.comm, compute);
   engine->world = plan_groups_everyone(engine->builder, engine->recipe);
-  plan_stream_init(&engine->compute, engine->walk, compute);
-  plan_stream_init(&engine->reduce, engine->walk, reduce);
+  plan_stream_init(&engine->streams.compute, engine->walk, compute);
+  plan_stream_init(&engine->streams.reduce, engine->walk, reduce);
 }
 
 static PlanDeepspeedGroups shard_groups(PlanDeepspeedEngine *engine) {
@@ -179,18 +178,18 @@ static PlanDeepspeedGroups shard_groups(PlanDeepspeedEngine *engine) {
 static void add_stage_3(PlanDeepspeedEngine *engine) {
   guint32 element_bytes = engine->walk->element_bytes;
   guint32 gather = program_builder_stream(engine->builder, "gather"), second = PROGRAM_NONE;
-  program_builder_pool(engine->builder, engine->comm, gather);
+  program_builder_pool(engine->builder, engine->streams.comm, gather);
   PlanDeepspeedGroups groups = shard_groups(engine);
   guint64 part = engine->options->hpz_partition_size;
   if (part > 1) {
     second = plan_groups_beside(engine->builder, "second-copy", engine->recipe, (guint32)part);
     guint64 bytes = (engine->every->elements + part - 1) / part * element_bytes;
-    engine->second = program_builder_tensor(engine->builder, "second copy", MEM_PARAMETERS, bytes, 0);
+    engine->weights.second = program_builder_tensor(engine->builder, "second copy", MEM_PARAMETERS, bytes, 0);
   }
   engine->fetch = plan_deepspeed_fetch_new(engine, gather, groups.owners, second);
   engine->shards = plan_deepspeed_shards_new(engine, &groups);
-  engine->small = program_builder_tensor(engine->builder, "persistent parameters", MEM_PARAMETERS,
-                                         plan_deepspeed_fetch_persisting(engine->fetch) * element_bytes, 0);
+  engine->weights.small = program_builder_tensor(engine->builder, "persistent parameters", MEM_PARAMETERS,
+                                                 plan_deepspeed_fetch_persisting(engine->fetch) * element_bytes, 0);
 }
 
 static void set_up(gpointer policy, PlanWalk *walk, const PlanCase *what) {
@@ -201,12 +200,12 @@ static void set_up(gpointer policy, PlanWalk *walk, const PlanCase *what) {
                                   .builder = walk->builder,
                                   .walk = walk,
                                   .parameters = walk->parameters};
-  engine->bytes = model_precision_bytes(what->model->precision);
-  engine->wire = plan_dtype_bytes(recipe->communication_dtype, engine->bytes);
-  engine->kept = plan_dtype_bytes(recipe->accumulation_dtype, engine->bytes);
+  engine->bytes.made = model_precision_bytes(what->model->precision);
+  engine->bytes.sent = plan_dtype_bytes(recipe->communication_dtype, engine->bytes.made);
+  engine->bytes.kept = plan_dtype_bytes(recipe->accumulation_dtype, engine->bytes.made);
   engine->hybrid = recipe->zero_stage == 1 &&
                    (what->model->precision == MODEL_BF16 || what->model->precision == MODEL_FP8) &&
-                   engine->kept == FP32 && !recipe->offload_optimizer;
+                   engine->bytes.kept == FP32 && !recipe->offload_optimizer;
   add_streams(engine);
   plan_deepspeed_pipe_init(engine, what);
   engine->every = plan_parameters_all(walk);

@@ -11,8 +11,7 @@
 typedef struct {
   const PlanParameters *parameters;
   PlanBuckets *buckets;
-  GArray *list; /* PlanBucket */
-  guint64 end;  /* what elements of a bucket are a multiple of */
+  guint64 end; /* what elements of a bucket are a multiple of */
   gboolean padded;
   guint tied;
 } Laying;
@@ -44,28 +43,19 @@ static guint64 closes_at(const PlanRecipe *recipe, const PlanHolding *holding, g
                                           : MAX((guint64)BUCKET_LEAST, (guint64)BUCKET_PER_RANK * ranks);
 }
 
-static void close_bucket(Laying *laying, PlanBucket *open) {
-  PlanBucket bucket = {.elements = rounded_up(open->elements, laying->end), .n = open->n};
-  if (open->n > 0)
-    g_array_append_val(laying->list, bucket);
-  *open = (PlanBucket){0};
-}
-
 /* Parameters `first` to `end` − 1. */
 static void lay_chunk(Laying *laying, guint first, guint end, guint64 most) {
-  PlanBucket open = {0};
+  PlanBuckets *buckets = laying->buckets;
   for (guint p = end; p-- > first;) {
     gboolean alone = laying->padded && p == laying->tied;
-    if (alone || open.elements >= most)
-      close_bucket(laying, &open);
-    laying->buckets->of[p] = laying->list->len;
-    open.elements = (laying->padded ? rounded_up(open.elements, PARAMETER_START) : open.elements) +
-                    laying->parameters->list[p].elements;
-    open.n++;
+    if (alone || buckets->open.elements >= most)
+      plan_buckets_close(buckets, laying->end);
+    guint64 before = buckets->open.elements, start = laying->padded ? rounded_up(before, PARAMETER_START) : before;
+    plan_buckets_lay(buckets, p, start - before + laying->parameters->list[p].elements);
     if (alone)
-      close_bucket(laying, &open);
+      plan_buckets_close(buckets, laying->end);
   }
-  close_bucket(laying, &open);
+  plan_buckets_close(buckets, laying->end);
 }
 
 MegatronLayout *plan_megatron_lay_out(const PlanRecipe *recipe, guint32 shards, const PlanWalk *walk, guint tied) {
@@ -73,24 +63,20 @@ MegatronLayout *plan_megatron_lay_out(const PlanRecipe *recipe, guint32 shards, 
   MegatronLayout *layout = g_new(MegatronLayout, 1);
   gboolean padded = recipe->zero_stage == 1;
   Laying laying = {.parameters = walk->parameters,
-                   .buckets = g_new0(PlanBuckets, 1),
-                   .list = g_array_new(FALSE, FALSE, sizeof(PlanBucket)),
+                   .buckets = plan_buckets_none(walk->parameters->n),
                    .end = padded ? bucket_end(recipe, shards) : 1,
                    .padded = padded,
                    .tied = tied};
   guint next = 0, n = walk->parameters->n;
-  laying.buckets->of = g_new(guint, n);
   layout->firsts = g_new(guint, holding->n_chunks + 1);
   for (guint32 c = 0; c < holding->n_chunks; c++) {
     guint first = next;
     while (next < n && walk->parameters->list[next].unit <= holding->chunks[c].last)
       next++;
-    layout->firsts[c] = laying.list->len;
+    layout->firsts[c] = laying.buckets->n;
     lay_chunk(&laying, first, next, closes_at(recipe, holding, c));
   }
-  layout->firsts[holding->n_chunks] = laying.list->len;
-  laying.buckets->n = laying.list->len;
-  laying.buckets->list = (PlanBucket *)(gpointer)g_array_free(laying.list, FALSE);
+  layout->firsts[holding->n_chunks] = laying.buckets->n;
   layout->buckets = laying.buckets;
   return layout;
 }

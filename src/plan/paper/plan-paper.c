@@ -13,6 +13,7 @@
  * and the head right after its forward would not need it. A tied head's matrix is the embedding's: its second gather
  * comes before the head, which reads it. */
 #include "mem-tenant.h"
+#include "plan-buckets.h"
 #include "plan-groups.h"
 #include "plan-optimizer.h"
 #include "plan-parameters.h"
@@ -35,9 +36,8 @@ typedef struct {
   gboolean tied;
   PlanUpdate *update;
   /* While a section is built. */
-  GArray *bucket; /* guint32: gradient tensors of the open bucket */
-  guint64 bucket_bytes, bucket_elements;
-  guint32 gather; /* row of what the next visit needs; PROGRAM_NONE: nothing */
+  PlanOpenBucket bucket; /* of gradient tensors; PROGRAM_NONE for what stays in the rank's own */
+  guint32 gather;        /* row of what the next visit needs; PROGRAM_NONE: nothing */
 } Paper;
 
 static guint32 collective(Paper *paper, const char *name, CollOperation operation, guint64 elements, ProgramHint hint) {
@@ -47,18 +47,18 @@ static guint32 collective(Paper *paper, const char *name, CollOperation operatio
 
 /* Reduces the open bucket as soon as `ready` has produced its last gradient. */
 static void flush_bucket(Paper *paper, guint32 ready) {
-  if (paper->bucket_elements == 0)
+  if (paper->bucket.elements == 0)
     return;
   program_builder_context(paper->builder, PROGRAM_REDUCE, -1, (gint32)paper->walk->micro);
   guint32 row =
       collective(paper, paper->stage->reduce == COLL_ALL_REDUCE ? "reduce gradients" : "reduce-scatter gradients",
-                 paper->stage->reduce, paper->bucket_elements, PROGRAM_HINT_BUCKET);
+                 paper->stage->reduce, paper->bucket.elements, PROGRAM_HINT_BUCKET);
   program_builder_need(paper->builder, ready);
   g_array_append_val(paper->walk->reductions, row);
-  for (guint i = 0; i < paper->bucket->len; i++)
-    plan_walk_give(paper->walk, g_array_index(paper->bucket, guint32, i), paper->comm);
-  g_array_set_size(paper->bucket, 0);
-  paper->bucket_bytes = paper->bucket_elements = 0;
+  for (guint i = 0; i < paper->bucket.members->len; i++)
+    if (plan_open_bucket_member(&paper->bucket, i) != PROGRAM_NONE)
+      plan_walk_give(paper->walk, plan_open_bucket_member(&paper->bucket, i), paper->comm);
+  plan_open_bucket_empty(&paper->bucket);
 }
 
 static guint32 whole_gradient(Paper *paper, PlanUnit *unit, guint parameter) {
@@ -75,18 +75,16 @@ static guint32 whole_gradient(Paper *paper, PlanUnit *unit, guint parameter) {
 static void gradient_ready(gpointer policy, const PlanGradient *gradient) {
   Paper *paper = policy;
   const PlanParameter *parameter = &paper->walk->parameters->list[gradient->parameter];
+  guint32 tensor = PROGRAM_NONE;
   if (paper->stage->shards_gradients && !plan_walk_alone(paper->walk)) {
-    guint32 tensor = whole_gradient(paper, &paper->walk->units[parameter->unit], parameter->index);
+    tensor = whole_gradient(paper, &paper->walk->units[parameter->unit], parameter->index);
     plan_walk_take(paper->walk, tensor);
-    if (!gradient->first_part)
-      g_array_append_val(paper->bucket, tensor);
   }
   gboolean reduces = plan_walk_last_micro(paper->walk) || paper->stage->reduce_every_micro_batch;
   if (gradient->first_part || plan_walk_alone(paper->walk) || !reduces)
     return;
-  paper->bucket_bytes += parameter->elements * paper->element_bytes;
-  paper->bucket_elements += parameter->elements;
-  if (paper->bucket_bytes >= BUCKET_BYTES)
+  plan_open_bucket_add(&paper->bucket, tensor, parameter->elements);
+  if (paper->bucket.elements * paper->element_bytes >= BUCKET_BYTES)
     flush_bucket(paper, gradient->row);
 }
 
@@ -264,7 +262,7 @@ static void clear(gpointer policy) {
   Paper *paper = policy;
   plan_update_free(paper->update);
   g_free(paper->gathered);
-  g_array_unref(paper->bucket);
+  plan_open_bucket_clear(&paper->bucket);
 }
 
 static void set_up(gpointer policy, PlanWalk *walk, const PlanCase *what) {
@@ -279,7 +277,7 @@ static void set_up(gpointer policy, PlanWalk *walk, const PlanCase *what) {
   program_builder_pool(walk->builder, paper->comm, walk->stream);
   paper->group = plan_groups_everyone(walk->builder, what->recipe);
   walk->in_step = TRUE;
-  paper->bucket = g_array_new(FALSE, FALSE, sizeof(guint32));
+  plan_open_bucket_init(&paper->bucket);
   add_states(paper);
   add_gathered(paper);
   paper->update = plan_update_new(walk, &(ModelOptimizer){.style = MODEL_OPTIMIZER_FUSED,

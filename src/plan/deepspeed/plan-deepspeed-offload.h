@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* DeepSpeed's offload to host memory. Private to this folder. */
+#pragma once
+
+#include "plan-stream.h"
+
+typedef struct PlanDeepspeedEngine PlanDeepspeedEngine;
+
+typedef struct {
+  guint32 cpu;        /* stream of the host's cores */
+  guint32 back, wide; /* tensors: parameters on their way back; the norm's copy */
+} PlanDeepspeedOffload;
+
+gboolean plan_deepspeed_offload_on(const PlanDeepspeedEngine *engine);
+/* After the states: they are not on the GPU. */
+void plan_deepspeed_offload_init(PlanDeepspeedEngine *engine);
+void plan_deepspeed_offload_own(PlanDeepspeedEngine *engine, guint64 elements);
+void plan_deepspeed_offload_update(PlanDeepspeedEngine *engine);
+void plan_deepspeed_offload_fetch(PlanDeepspeedEngine *engine, PlanStream *stream, guint64 elements);
