@@ -23,9 +23,10 @@ static guint32 unit_tensor(PlanFsdp *fsdp, guint32 unit, const char *what, MemTe
 /* Of what is kept in shards, this much exists once: a copy's share of the cluster's, of what tensor ranks hold alike
  * theirs. */
 static guint64 unique_of(const PlanFsdp *fsdp, const PlanFsdpUnit *unit, guint64 bytes) {
-  guint64 alike =
-      unit->replicated > 0 ? (guint64)((double)bytes * ((double)unit->replicated / (double)unit->shard)) : 0;
-  return (bytes - alike + alike / fsdp->tensors) / fsdp->replicas;
+  guint64 alike = unit->size.replicated > 0
+                      ? (guint64)((double)bytes * ((double)unit->size.replicated / (double)unit->size.shard))
+                      : 0;
+  return (bytes - alike + alike / fsdp->ranks.tensors) / fsdp->ranks.replicas;
 }
 
 static gboolean holds_head(const PlanFsdp *fsdp, guint32 w) {
@@ -37,22 +38,22 @@ static void measure_unit(PlanFsdp *fsdp, guint32 w) {
   for (guint32 u = 0; u < fsdp->walk->n_units; u++)
     unit->has_backward |= plan_walk_has_backward(fsdp->walk, u) && plan_wrap_holds(fsdp->wrap, fsdp->walk, w, u);
   const PlanFsdpKeys *keys = fsdp->keys;
-  unit->shard = fsdp->schedule->shard(fsdp, w);
-  unit->padded = unit->shard * fsdp->shards;
+  unit->size.shard = fsdp->schedule->shard(fsdp, w);
+  unit->size.padded = unit->size.shard * fsdp->ranks.shards;
   if (keys->gathers_fp8)
-    unit->fp8_shard = plan_wrap_rows_shard(fsdp->wrap, fsdp->walk, PLAN_WRAP_FP8, w, fsdp->shards);
-  unit->gathered_bytes =
-      unit->padded * keys->parameter_bytes - unit->fp8_shard * fsdp->shards * (keys->parameter_bytes - 1);
-  unit->reduced_shard = fsdp->schedule->reduced_shard(fsdp, w);
-  unit->reduced_padded = unit->reduced_shard * fsdp->shards;
-  guint64 trained = plan_wrap_flat_shard(fsdp->wrap, fsdp->walk, PLAN_WRAP_TRAINED, w, fsdp->shards, 1);
-  unit->owned = unit->reduced_shard == unit->shard && trained < unit->shard && keys->use_orig_params
-                    ? trained
-                    : unit->reduced_shard;
-  if (fsdp->tensors > 1)
-    unit->replicated = plan_wrap_rows_shard(fsdp->wrap, fsdp->walk, PLAN_WRAP_ALIKE, w, fsdp->shards);
+    unit->size.fp8_shard = plan_wrap_rows_shard(fsdp->wrap, fsdp->walk, PLAN_WRAP_FP8, w, fsdp->ranks.shards);
+  unit->size.gathered_bytes = unit->size.padded * keys->parameter_bytes -
+                              unit->size.fp8_shard * fsdp->ranks.shards * (keys->parameter_bytes - 1);
+  unit->size.reduced_shard = fsdp->schedule->reduced_shard(fsdp, w);
+  unit->size.reduced_padded = unit->size.reduced_shard * fsdp->ranks.shards;
+  guint64 trained = plan_wrap_flat_shard(fsdp->wrap, fsdp->walk, PLAN_WRAP_TRAINED, w, fsdp->ranks.shards, 1);
+  unit->size.owned = unit->size.reduced_shard == unit->size.shard && trained < unit->size.shard && keys->use_orig_params
+                         ? trained
+                         : unit->size.reduced_shard;
+  if (fsdp->ranks.tensors > 1)
+    unit->size.replicated = plan_wrap_rows_shard(fsdp->wrap, fsdp->walk, PLAN_WRAP_ALIKE, w, fsdp->ranks.shards);
   gboolean stays = keys->reshard == PLAN_RESHARD_DEFAULT && fsdp->schedule == &plan_fsdp2_schedule &&
-                   (fsdp->piped || (keys->wrap == PLAN_WRAP_ENDS && holds_head(fsdp, w)));
+                   (fsdp->ranks.piped || (keys->wrap == PLAN_WRAP_ENDS && holds_head(fsdp, w)));
   unit->reshards = fsdp->recipe->zero_stage == 3 && !fsdp->wrap->units[w].root && !stays;
 }
 
@@ -61,43 +62,46 @@ static void add_unit(PlanFsdp *fsdp, guint32 w) {
   const PlanFsdpKeys *keys = fsdp->keys;
   gboolean first = fsdp->schedule == &plan_fsdp1_schedule;
   measure_unit(fsdp, w);
-  guint64 gathered = unit->gathered_bytes, shard = unit->reduced_shard * keys->shard_bytes;
-  guint64 whole = unit->reduced_padded * keys->reduce_bytes;
-  unit->fetched = unit_tensor(fsdp, w, "fetched shard", MEM_COMMUNICATION, unit->shard * keys->shard_bytes, 0);
-  unit->unsharded = unit_tensor(fsdp, w, "unsharded", MEM_COMMUNICATION, gathered, 0);
-  unit->gathering = first
-                        ? unit_tensor(fsdp, w, "cast shard", MEM_COMMUNICATION, unit->shard * keys->parameter_bytes, 0)
-                        : unit_tensor(fsdp, w, "all-gather output", MEM_COMMUNICATION, gathered, 0);
-  unit->regathering = unit_tensor(fsdp, w, "all-gather output", MEM_COMMUNICATION, gathered, 0);
+  guint64 gathered = unit->size.gathered_bytes, shard = unit->size.reduced_shard * keys->shard_bytes;
+  guint64 whole = unit->size.reduced_padded * keys->reduce_bytes;
+  unit->tensor.fetched =
+      unit_tensor(fsdp, w, "fetched shard", MEM_COMMUNICATION, unit->size.shard * keys->shard_bytes, 0);
+  unit->tensor.unsharded = unit_tensor(fsdp, w, "unsharded", MEM_COMMUNICATION, gathered, 0);
+  unit->tensor.gathering =
+      first ? unit_tensor(fsdp, w, "cast shard", MEM_COMMUNICATION, unit->size.shard * keys->parameter_bytes, 0)
+            : unit_tensor(fsdp, w, "all-gather output", MEM_COMMUNICATION, gathered, 0);
+  unit->tensor.regathering = unit_tensor(fsdp, w, "all-gather output", MEM_COMMUNICATION, gathered, 0);
   if (keys->reshard == PLAN_RESHARD_SMALLER)
-    unit->kept = unit_tensor(fsdp, w, "smaller shard", MEM_COMMUNICATION, gathered / keys->reshard_ranks, 0);
+    unit->tensor.kept = unit_tensor(fsdp, w, "smaller shard", MEM_COMMUNICATION, gathered / keys->reshard_ranks, 0);
   MemTenant tenant = keys->syncs_always ? MEM_COMMUNICATION : MEM_GRADIENTS;
-  guint64 flat = unit->reduced_padded * keys->parameter_bytes;
-  unit->gradient = first ? unit_tensor(fsdp, w, "flat gradient", tenant, flat, 0)
-                         : unit_tensor(fsdp, w, "accumulated gradient", MEM_GRADIENTS, whole, 0);
-  unit->joined = unit_tensor(fsdp, w, "joined gradient", MEM_COMMUNICATION, flat, 0);
-  unit->reducing = unit_tensor(fsdp, w, "reduce-scatter input", MEM_COMMUNICATION, whole, 0);
-  unit->reduced =
-      unit_tensor(fsdp, w, "reduce-scatter output", MEM_COMMUNICATION, unit->reduced_shard * keys->reduce_bytes, 0);
-  unit->gradient_shard = unit_tensor(fsdp, w, "gradient shard", MEM_GRADIENTS, shard, unique_of(fsdp, unit, shard));
-  guint64 parameters = unit->shard * keys->shard_bytes;
-  guint64 states = plan_optimizer_bytes(fsdp->recipe->optimizer, unit->owned, keys->shard_bytes, FALSE);
-  unit->parameters =
+  guint64 flat = unit->size.reduced_padded * keys->parameter_bytes;
+  unit->tensor.gradient = first ? unit_tensor(fsdp, w, "flat gradient", tenant, flat, 0)
+                                : unit_tensor(fsdp, w, "accumulated gradient", MEM_GRADIENTS, whole, 0);
+  unit->tensor.joined = unit_tensor(fsdp, w, "joined gradient", MEM_COMMUNICATION, flat, 0);
+  unit->tensor.reducing = unit_tensor(fsdp, w, "reduce-scatter input", MEM_COMMUNICATION, whole, 0);
+  unit->tensor.reduced = unit_tensor(fsdp, w, "reduce-scatter output", MEM_COMMUNICATION,
+                                     unit->size.reduced_shard * keys->reduce_bytes, 0);
+  unit->tensor.gradient_shard =
+      unit_tensor(fsdp, w, "gradient shard", MEM_GRADIENTS, shard, unique_of(fsdp, unit, shard));
+  guint64 parameters = unit->size.shard * keys->shard_bytes;
+  guint64 states = plan_optimizer_bytes(fsdp->recipe->optimizer, unit->size.owned, keys->shard_bytes, FALSE);
+  unit->tensor.parameters =
       unit_tensor(fsdp, w, "parameter shard", MEM_PARAMETERS, parameters, unique_of(fsdp, unit, parameters));
-  unit->states = unit_tensor(fsdp, w, "optimizer states", MEM_OPTIMIZER, states, unique_of(fsdp, unit, states));
-  unit->temporaries = unit_tensor(fsdp, w, "foreach temporaries", MEM_TEMPORARY, unit->owned * keys->shard_bytes, 0);
+  unit->tensor.states = unit_tensor(fsdp, w, "optimizer states", MEM_OPTIMIZER, states, unique_of(fsdp, unit, states));
+  unit->tensor.temporaries =
+      unit_tensor(fsdp, w, "foreach temporaries", MEM_TEMPORARY, unit->size.owned * keys->shard_bytes, 0);
 }
 
 static void add_scales(PlanFsdp *fsdp) {
   guint64 elements = 0;
-  fsdp->scales = PROGRAM_NONE;
+  fsdp->fp8.find = PROGRAM_NONE;
   for (guint32 w = 0; w < fsdp->wrap->n; w++)
-    elements += fsdp->units[w].fp8_shard;
+    elements += fsdp->units[w].size.fp8_shard;
   for (guint32 u = 0; u < fsdp->walk->n_units; u++)
     for (guint p = 0; p < fsdp->walk->units[u].unit->n_parameters; p++)
-      fsdp->scaled += fsdp->walk->units[u].unit->parameters[p].fp8;
+      fsdp->fp8.tensors += fsdp->walk->units[u].unit->parameters[p].fp8;
   if (elements > 0)
-    fsdp->scales = program_builder_memory_op(fsdp->builder, elements * fsdp->keys->shard_bytes);
+    fsdp->fp8.find = program_builder_memory_op(fsdp->builder, elements * fsdp->keys->shard_bytes);
 }
 
 static void add_states(PlanFsdp *fsdp) {
@@ -110,12 +114,12 @@ static void add_states(PlanFsdp *fsdp) {
   fsdp->units = g_new0(PlanFsdpUnit, fsdp->wrap->n);
   for (guint32 w = 0; w < fsdp->wrap->n; w++) {
     add_unit(fsdp, w);
-    what.elements += fsdp->units[w].owned;
+    what.elements += fsdp->units[w].size.owned;
     what.tensors += keys->use_orig_params ? fsdp->wrap->units[w].parameters : 1;
   }
-  fsdp->owned = what.elements;
-  fsdp->is_foreach = what.style == MODEL_OPTIMIZER_FOREACH;
-  fsdp->update = plan_update_new(fsdp->walk, &what);
+  fsdp->optimizer.elements = what.elements;
+  fsdp->optimizer.is_foreach = what.style == MODEL_OPTIMIZER_FOREACH;
+  fsdp->optimizer.update = plan_update_new(fsdp->walk, &what);
 }
 
 void plan_fsdp_add_units(PlanFsdp *fsdp) {
@@ -127,17 +131,17 @@ void plan_fsdp_add_units(PlanFsdp *fsdp) {
 void plan_fsdp_add_communicators(PlanFsdp *fsdp) {
   const PlanRecipe *recipe = fsdp->recipe;
   guint32 kept = fsdp->keys->reshard == PLAN_RESHARD_SMALLER ? fsdp->keys->reshard_ranks : 1;
-  fsdp->tensor_slot = fsdp->pipeline_slot = PROGRAM_NONE;
-  if (fsdp->shards > 1)
-    fsdp->shard_slot = plan_groups_beside(fsdp->builder, "shard", recipe, fsdp->shards);
-  if (fsdp->replicas > 1)
-    fsdp->replica_slot = plan_groups_alike(fsdp->builder, "replicate", recipe, fsdp->shards);
+  fsdp->slots.tensor = fsdp->slots.pipeline = PROGRAM_NONE;
+  if (fsdp->ranks.shards > 1)
+    fsdp->slots.shard = plan_groups_beside(fsdp->builder, "shard", recipe, fsdp->ranks.shards);
+  if (fsdp->ranks.replicas > 1)
+    fsdp->slots.replica = plan_groups_alike(fsdp->builder, "replicate", recipe, fsdp->ranks.shards);
   if (kept > 1)
-    fsdp->kept_slot = plan_groups_beside(fsdp->builder, "post-forward", recipe, kept);
-  if (fsdp->tensors > 1) {
-    fsdp->tensor_slot = plan_groups_of(fsdp->builder, "tensor", recipe, LAYOUT_BIT(LAYOUT_TENSOR));
-    fsdp->tensor_stream = program_builder_stream(fsdp->builder, "tensor");
+    fsdp->slots.kept = plan_groups_beside(fsdp->builder, "post-forward", recipe, kept);
+  if (fsdp->ranks.tensors > 1) {
+    fsdp->slots.tensor = plan_groups_of(fsdp->builder, "tensor", recipe, LAYOUT_BIT(LAYOUT_TENSOR));
+    fsdp->streams.tensor = program_builder_stream(fsdp->builder, "tensor");
   }
-  if (fsdp->piped)
-    fsdp->pipeline_slot = plan_groups_of(fsdp->builder, "pipeline", recipe, LAYOUT_BIT(LAYOUT_PIPELINE));
+  if (fsdp->ranks.piped)
+    fsdp->slots.pipeline = plan_groups_of(fsdp->builder, "pipeline", recipe, LAYOUT_BIT(LAYOUT_PIPELINE));
 }

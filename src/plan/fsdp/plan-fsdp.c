@@ -68,16 +68,16 @@ static void gradient_ready(gpointer policy, const PlanGradient *gradient) {
   guint64 added = 3 * parameter->elements * fsdp->keys->parameter_bytes;
   plan_walk_take(fsdp->walk, tensor);
   if (gradient->first_part) {
-    fsdp->half_tied = gradient->parameter;
+    fsdp->now.half_tied = gradient->parameter;
     return;
   }
-  if (fsdp->half_tied == gradient->parameter) {
-    fsdp->half_tied = PLAN_NO_PARAMETER;
-    plan_fsdp_move(fsdp, fsdp->compute, PROGRAM_NONE, "add tied gradient", added);
+  if (fsdp->now.half_tied == gradient->parameter) {
+    fsdp->now.half_tied = PLAN_NO_PARAMETER;
+    plan_fsdp_move(fsdp, fsdp->streams.compute, PROGRAM_NONE, "add tied gradient", added);
   }
-  if (!fsdp->adds_in_place)
+  if (!fsdp->now.adds_in_place)
     return;
-  plan_fsdp_move(fsdp, fsdp->compute, PROGRAM_NONE, "accumulate gradient", added);
+  plan_fsdp_move(fsdp, fsdp->streams.compute, PROGRAM_NONE, "accumulate gradient", added);
   plan_walk_give(fsdp->walk, tensor, PROGRAM_NONE);
 }
 
@@ -94,39 +94,40 @@ void plan_fsdp_give_gradients(PlanFsdp *fsdp, guint32 unit) {
 guint32 plan_fsdp_reduced(const PlanFsdp *fsdp, guint32 unit) {
   const PlanFsdpUnit *state = &fsdp->units[unit];
   gboolean stays = fsdp->keys->reduce_bytes == fsdp->keys->shard_bytes && !state->has_shard;
-  return stays ? state->gradient_shard : state->reduced;
+  return stays ? state->tensor.gradient_shard : state->tensor.reduced;
 }
 
 /* Where the reduction leaves the shard where it lay: it is now the optimizer's. */
 static void become_shard(PlanFsdp *fsdp, PlanFsdpUnit *state, guint32 held) {
   plan_walk_give(fsdp->walk, held, PROGRAM_NONE);
   plan_walk_host(fsdp->walk, "keep gradients");
-  plan_walk_take(fsdp->walk, state->gradient_shard);
+  plan_walk_take(fsdp->walk, state->tensor.gradient_shard);
 }
 
 void plan_fsdp_finish_gradient(PlanFsdp *fsdp, guint32 unit, guint32 row, guint32 held) {
   PlanFsdpUnit *state = &fsdp->units[unit];
   const PlanFsdpKeys *keys = fsdp->keys;
-  guint64 elements = state->reduced_shard;
+  guint64 elements = state->size.reduced_shard;
   gboolean casts = keys->reduce_bytes != keys->shard_bytes, stays = !casts && !state->has_shard;
-  guint32 stream = fsdp->replicas > 1 ? fsdp->all_reduces : fsdp->reduces;
-  if (stays && held != state->gradient_shard)
+  guint32 stream = fsdp->ranks.replicas > 1 ? fsdp->streams.all_reduces : fsdp->streams.reduces;
+  if (stays && held != state->tensor.gradient_shard)
     become_shard(fsdp, state, held);
-  if (fsdp->replicas > 1)
-    row = plan_fsdp_collective(fsdp, stream, row, "all-reduce gradients", fsdp->replica_slot, COLL_ALL_REDUCE,
+  if (fsdp->ranks.replicas > 1)
+    row = plan_fsdp_collective(fsdp, stream, row, "all-reduce gradients", fsdp->slots.replica, COLL_ALL_REDUCE,
                                elements * keys->reduce_bytes);
-  if (fsdp->postdivides)
+  if (fsdp->reduction.postdivides)
     row = plan_fsdp_move(fsdp, stream, row, "divide gradient shard", 2 * elements * keys->reduce_bytes);
   if (casts) {
     row = plan_fsdp_move(fsdp, stream, row, "cast gradient shard", elements * (keys->reduce_bytes + keys->shard_bytes));
-    plan_walk_take(fsdp->walk, state->gradient_shard);
+    plan_walk_take(fsdp->walk, state->tensor.gradient_shard);
   }
   if (state->has_shard)
     row = plan_fsdp_move(fsdp, stream, row, "accumulate gradient shard", 3 * elements * keys->shard_bytes);
   if (!stays && !state->holds_reduced)
-    plan_walk_give(fsdp->walk, held, held == state->reduced && stream == fsdp->reduces ? PROGRAM_NONE : stream);
+    plan_walk_give(fsdp->walk, held,
+                   held == state->tensor.reduced && stream == fsdp->streams.reduces ? PROGRAM_NONE : stream);
   state->has_shard = TRUE;
-  fsdp->last_reduce = row;
+  fsdp->now.last_reduce = row;
   if (fsdp->keys->offloads)
     plan_fsdp_offload_gradient(fsdp, unit, stream);
 }
@@ -153,7 +154,7 @@ static void begin_backward(PlanFsdp *fsdp, guint32 unit) {
 static void before_unit(gpointer policy, guint32 u, PlanPass pass) {
   PlanFsdp *fsdp = policy;
   const PlanWrap *wrap = fsdp->wrap;
-  fsdp->in_forward = pass == PLAN_FORWARD;
+  fsdp->now.in_forward = pass == PLAN_FORWARD;
   for (guint32 w = wrap->n; w-- > 0;) {
     if (!is_whole(fsdp, w))
       continue;
@@ -199,8 +200,8 @@ static void end_forward(gpointer policy) {
   PlanFsdp *fsdp = policy;
   if (fsdp->schedule->end_forward != NULL)
     fsdp->schedule->end_forward(fsdp);
-  fsdp->in_forward = FALSE;
-  fsdp->last_reduce = PROGRAM_NONE;
+  fsdp->now.in_forward = FALSE;
+  fsdp->now.last_reduce = PROGRAM_NONE;
 }
 
 static void end_backward(gpointer policy) {
@@ -210,40 +211,40 @@ static void end_backward(gpointer policy) {
 
 /* The norm of each rank's shards, then of them all: along one axis after the other. */
 static void gradient_norm(PlanFsdp *fsdp) {
-  guint32 row = plan_update_norm(fsdp->walk, fsdp->update);
+  guint32 row = plan_update_norm(fsdp->walk, fsdp->optimizer.update);
   if (row == PROGRAM_NONE)
     return;
-  if (fsdp->shards > 1)
-    row = plan_fsdp_collective(fsdp, fsdp->compute, row, "all-reduce norm", fsdp->shard_slot, COLL_ALL_REDUCE,
+  if (fsdp->ranks.shards > 1)
+    row = plan_fsdp_collective(fsdp, fsdp->streams.compute, row, "all-reduce norm", fsdp->slots.shard, COLL_ALL_REDUCE,
                                sizeof(float));
-  if (fsdp->tensors > 1)
-    plan_fsdp_collective(fsdp, fsdp->compute, row, "all-reduce norm", fsdp->tensor_slot, COLL_ALL_REDUCE,
+  if (fsdp->ranks.tensors > 1)
+    plan_fsdp_collective(fsdp, fsdp->streams.compute, row, "all-reduce norm", fsdp->slots.tensor, COLL_ALL_REDUCE,
                          sizeof(float));
-  if (fsdp->piped)
-    plan_walk_collective(fsdp->walk, fsdp->compute, "all-reduce norm", fsdp->pipeline_slot,
+  if (fsdp->ranks.piped)
+    plan_walk_collective(fsdp->walk, fsdp->streams.compute, "all-reduce norm", fsdp->slots.pipeline,
                          (CollCall){COLL_ALL_REDUCE, sizeof(float)}, PROGRAM_HINT_PIPELINE);
 }
 
 static void update(PlanFsdp *fsdp) {
   PlanWalk *walk = fsdp->walk;
   gradient_norm(fsdp);
-  plan_update_run(walk, fsdp->update, NULL);
+  plan_update_run(walk, fsdp->optimizer.update, NULL);
   for (guint32 w = 0; w < fsdp->wrap->n && fsdp->walk->section == PROGRAM_FIRST; w++)
-    plan_walk_take(walk, fsdp->units[w].states);
-  for (guint32 w = 0; w < fsdp->wrap->n && fsdp->is_foreach; w++)
-    plan_walk_take(walk, fsdp->units[w].temporaries);
-  for (guint32 w = 0; w < fsdp->wrap->n && fsdp->is_foreach; w++)
-    plan_walk_give(walk, fsdp->units[w].temporaries, PROGRAM_NONE);
+    plan_walk_take(walk, fsdp->units[w].tensor.states);
+  for (guint32 w = 0; w < fsdp->wrap->n && fsdp->optimizer.is_foreach; w++)
+    plan_walk_take(walk, fsdp->units[w].tensor.temporaries);
+  for (guint32 w = 0; w < fsdp->wrap->n && fsdp->optimizer.is_foreach; w++)
+    plan_walk_give(walk, fsdp->units[w].tensor.temporaries, PROGRAM_NONE);
 }
 
 /* Largest values of the shards that will be gathered in fp8, over all that share: a number for each weight. */
 static void find_scales(PlanFsdp *fsdp) {
-  if (fsdp->scales == PROGRAM_NONE)
+  if (fsdp->fp8.find == PROGRAM_NONE)
     return;
-  guint32 row = plan_walk_pass(fsdp->walk, fsdp->compute, "largest of weights", fsdp->scales);
-  if (fsdp->shards > 1)
-    plan_fsdp_collective(fsdp, fsdp->compute, row, "all-reduce scales", fsdp->shard_slot, COLL_ALL_REDUCE,
-                         fsdp->scaled * sizeof(float));
+  guint32 row = plan_walk_pass(fsdp->walk, fsdp->streams.compute, "largest of weights", fsdp->fp8.find);
+  if (fsdp->ranks.shards > 1)
+    plan_fsdp_collective(fsdp, fsdp->streams.compute, row, "all-reduce scales", fsdp->slots.shard, COLL_ALL_REDUCE,
+                         fsdp->fp8.tensors * sizeof(float));
 }
 
 static void optimizer_step(gpointer policy) {
@@ -256,7 +257,7 @@ static void optimizer_step(gpointer policy) {
   find_scales(fsdp);
   for (guint32 w = 0; w < fsdp->wrap->n; w++) {
     if (fsdp->units[w].has_shard)
-      plan_walk_give(walk, fsdp->units[w].gradient_shard, PROGRAM_NONE);
+      plan_walk_give(walk, fsdp->units[w].tensor.gradient_shard, PROGRAM_NONE);
     fsdp->units[w].has_shard = FALSE;
   }
 }
@@ -265,31 +266,31 @@ static void begin_section(gpointer policy) {
   PlanFsdp *fsdp = policy;
   for (guint32 w = 0; w < fsdp->wrap->n; w++)
     fsdp->units[w].gather = PROGRAM_NONE;
-  fsdp->event = fsdp->scattered = PROGRAM_NONE;
+  fsdp->now.event = fsdp->second.scattered = PROGRAM_NONE;
   fsdp->schedule->begin_section(fsdp);
 }
 
 static void load(gpointer policy) {
   PlanFsdp *fsdp = policy;
   for (guint32 w = 0; w < fsdp->wrap->n && !fsdp->keys->offloads; w++)
-    plan_walk_take(fsdp->walk, fsdp->units[w].parameters);
+    plan_walk_take(fsdp->walk, fsdp->units[w].tensor.parameters);
   if (fsdp->receive_buffers != PROGRAM_NONE)
     plan_walk_take(fsdp->walk, fsdp->receive_buffers);
 }
 
 static void begin_micro_batch(gpointer policy) {
   PlanFsdp *fsdp = policy;
-  fsdp->syncs = !fsdp->piped && (fsdp->keys->syncs_always || plan_walk_last_micro(fsdp->walk));
+  fsdp->now.syncs = !fsdp->ranks.piped && (fsdp->keys->syncs_always || plan_walk_last_micro(fsdp->walk));
   plan_step_micro_batch(fsdp->walk, PROGRAM_SETUP);
 }
 
 static void clear(gpointer policy) {
   PlanFsdp *fsdp = policy;
-  plan_update_free(fsdp->update);
+  plan_update_free(fsdp->optimizer.update);
   plan_wrap_free(fsdp->wrap);
   g_free(fsdp->units);
   g_array_unref(fsdp->ops);
-  g_array_unref(fsdp->frees);
+  g_array_unref(fsdp->first.frees);
 }
 
 static void set_up(gpointer policy, PlanWalk *walk, const PlanCase *what) {
@@ -300,22 +301,22 @@ static void set_up(gpointer policy, PlanWalk *walk, const PlanCase *what) {
                      .schedule = recipe->framework == PLAN_FSDP1 ? &plan_fsdp1_schedule : &plan_fsdp2_schedule,
                      .builder = walk->builder,
                      .walk = walk,
-                     .compute = walk->stream,
-                     .half_tied = PLAN_NO_PARAMETER};
+                     .streams.compute = walk->stream,
+                     .now.half_tied = PLAN_NO_PARAMETER};
   sim_require(recipe->fsdp.gathers_fp8 == what->model->fp8_weights, 0, NULL,
               "the model and its gathers disagree on whether weights come in fp8");
   Layout layout = plan_groups_layout(recipe);
-  fsdp->shards = recipe->zero_stage == 0 ? 1 : recipe->shard_ranks;
-  fsdp->replicas = recipe->ranks / fsdp->shards;
-  fsdp->tensors = layout.degree[LAYOUT_TENSOR];
-  fsdp->piped = layout.degree[LAYOUT_PIPELINE] > 1;
-  fsdp->fp16 = recipe->fsdp.reduce_dtype == PLAN_DTYPE_FP16 ||
-               (recipe->fsdp.reduce_dtype == PLAN_DTYPE_DEFAULT && what->model->precision == MODEL_FP16);
+  fsdp->ranks.shards = recipe->zero_stage == 0 ? 1 : recipe->shard_ranks;
+  fsdp->ranks.replicas = recipe->ranks / fsdp->ranks.shards;
+  fsdp->ranks.tensors = layout.degree[LAYOUT_TENSOR];
+  fsdp->ranks.piped = layout.degree[LAYOUT_PIPELINE] > 1;
+  fsdp->reduction.fp16 = recipe->fsdp.reduce_dtype == PLAN_DTYPE_FP16 ||
+                         (recipe->fsdp.reduce_dtype == PLAN_DTYPE_DEFAULT && what->model->precision == MODEL_FP16);
   fsdp->ops = g_array_new(FALSE, FALSE, sizeof(Move));
-  fsdp->frees = g_array_new(FALSE, FALSE, sizeof(guint32));
+  fsdp->first.frees = g_array_new(FALSE, FALSE, sizeof(guint32));
   fsdp->schedule->start(fsdp);
   if (fsdp->keys->offloads)
-    fsdp->cpu = program_builder_stream(fsdp->builder, "cpu");
+    fsdp->streams.cpu = program_builder_stream(fsdp->builder, "cpu");
   plan_fsdp_add_communicators(fsdp);
   fsdp->wrap = plan_wrap_new(walk, (PlanWrapKind)recipe->fsdp.wrap, recipe->fsdp.wrap_elements);
   plan_fsdp_add_units(fsdp);

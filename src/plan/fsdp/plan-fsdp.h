@@ -10,39 +10,12 @@
  * (zero_grad sets them to none), and the host reads the loss, so each step begins when the one before has ended. */
 #pragma once
 
+#include "plan-fsdp-unit.h"
 #include "plan-optimizer.h"
 #include "plan-parameters.h"
 #include "plan-policy.h"
 #include "plan-walk.h"
 #include "plan-wrap.h"
-
-typedef struct {
-  guint64 shard, padded;                 /* elements: of one rank, of all that share */
-  guint64 reduced_shard, reduced_padded; /* of what is reduced; 0: nothing of the unit is trained */
-  guint64 gathered_bytes;                /* of all that share */
-  guint64 fp8_shard;                     /* elements of my shard that are cast to fp8 to be gathered */
-  guint64 owned;                         /* what this rank's optimizer updates */
-  guint64 replicated;                    /* of its elements, those that every tensor rank holds */
-  gboolean reshards;                     /* after forward */
-  gboolean has_backward;                 /* something of it, or below it, is trained */
-  /* Tensors. */
-  guint32 unsharded;      /* what the operations read */
-  guint32 fetched;        /* offload: my shard, come from the host */
-  guint32 gathering;      /* FSDP2: the all-gather's output; FSDP1: my shard, cast */
-  guint32 regathering;    /* FSDP2: the output in backward */
-  guint32 kept;           /* FSDP2: the smaller shard that reshard_after_forward = N leaves */
-  guint32 gradient;       /* FSDP1: the flat gradient; FSDP2: the accumulated one */
-  guint32 joined;         /* FSDP1: a flat gradient on its way into the one that is there */
-  guint32 reducing;       /* input of the reduction, where it is not the gradient */
-  guint32 reduced;        /* its output, until it is cast or added */
-  guint32 gradient_shard; /* what the optimizer reads */
-  /* While a section is built. */
-  gboolean is_awaited;    /* FSDP1: its backward is to come */
-  gboolean has_offloaded; /* offload: the host has a gradient shard of this step */
-  gboolean is_unsharded, is_kept, has_gradient, has_shard, holds_reduced;
-  guint32 gather;                          /* row that compute has still to wait for; PROGRAM_NONE: none */
-  guint32 parameters, states, temporaries; /* tensors: this rank's shard, its optimizer's */
-} PlanFsdpUnit;
 
 typedef struct PlanFsdp PlanFsdp;
 
@@ -63,6 +36,62 @@ typedef struct {
 } PlanFsdpSchedule;
 extern const PlanFsdpSchedule plan_fsdp1_schedule, plan_fsdp2_schedule;
 
+typedef struct {
+  guint32 shards, replicas; /* that share one copy; copies */
+  guint32 tensors;          /* that split matmuls */
+  gboolean piped;           /* units stay gathered and gradients whole until a chunk's last backward */
+} PlanFsdpRanks;
+
+/* Communicators; of tensor and pipeline PROGRAM_NONE: there is one rank. */
+typedef struct {
+  guint32 shard, replica, kept, tensor, pipeline;
+} PlanFsdpSlots;
+
+typedef struct {
+  guint32 compute, copies, gathers, reduces, all_reduces, tensor;
+  guint32 cpu; /* offload: the host's cores */
+} PlanFsdpStreams;
+
+typedef struct {
+  gboolean fp16;         /* gradients are reduced in it */
+  gboolean postdivides;  /* a mean is divided again after the reduction */
+  gboolean holds_output; /* FSDP2's hybrid sharding: outputs of the reduce-scatter live until backward ends */
+} PlanFsdpReduction;
+
+typedef struct {
+  guint64 elements; /* that this rank updates */
+  PlanUpdate *update;
+  gboolean is_foreach; /* it makes a list of all tensors' temporaries at once */
+} PlanFsdpOptimizer;
+
+/* FSDP2: what is gathered in fp8. */
+typedef struct {
+  guint32 find;    /* op that finds its largest value; PROGRAM_NONE: nothing is */
+  guint32 tensors; /* of it */
+} PlanFsdpFp8;
+
+/* While a section is built. */
+typedef struct {
+  gboolean syncs; /* this micro-batch's gradients are reduced */
+  gboolean in_forward;
+  gboolean adds_in_place; /* parameter by parameter, into gradients that stay */
+  guint half_tied;     /* parameter whose head's gradient is there, the embedding's to come; PLAN_NO_PARAMETER: none */
+  guint32 last_reduce; /* row after which the newest gradient shard is whole; PROGRAM_NONE: none in this backward */
+  guint32 event;       /* what gathers must wait for */
+} PlanFsdpMoment;
+
+/* The same, of FSDP1 and of FSDP2 alone. */
+typedef struct {
+  GArray *frees; /* guint32: rows after which freed units' memory is free */
+} PlanFsdp1Moment;
+
+typedef struct {
+  guint32 gathered;  /* the all-gather's output that is still held; PROGRAM_NONE: none */
+  guint32 copied;    /* row that copied it out */
+  guint32 reducing;  /* unit whose reduction's input is still held */
+  guint32 scattered; /* row of the newest reduce-scatter of this backward */
+} PlanFsdp2Moment;
+
 struct PlanFsdp {
   const PlanRecipe *recipe;
   const PlanFsdpKeys *keys;
@@ -70,37 +99,18 @@ struct PlanFsdp {
   ProgramBuilder *builder;
   PlanWalk *walk;
   PlanWrap *wrap;
-  PlanFsdpUnit *units;                /* by unit of the wrap */
-  guint32 shards, replicas;           /* ranks that share one copy; copies */
-  guint32 tensors;                    /* ranks that split matmuls */
-  gboolean piped;                     /* units stay gathered and gradients whole until a chunk's last backward */
-  guint32 tensor_slot, pipeline_slot; /* PROGRAM_NONE: there is one rank */
-  guint32 tensor_stream;
-  guint32 receive_buffers;                                /* tensor; PROGRAM_NONE: none */
-  guint32 shard_slot, replica_slot, kept_slot;            /* communicators */
-  guint32 compute, copies, gathers, reduces, all_reduces; /* streams */
-  gboolean fp16;                                          /* gradients are reduced in it */
-  gboolean postdivides;                                   /* a mean is divided again after the reduction */
-  gboolean holds_reduced; /* FSDP2's hybrid sharding: outputs of the reduce-scatter live until backward ends */
-  guint32 cpu;            /* offload: stream of the host's cores */
-  guint64 owned;          /* elements that this rank's optimizer updates */
-  PlanUpdate *update;
-  gboolean is_foreach; /* the optimizer: it makes a list of all tensors' temporaries at once */
-  GArray *ops;         /* of copies and casts, once each */
-  /* While a section is built. */
-  gboolean syncs; /* this micro-batch's gradients are reduced */
-  gboolean in_forward;
-  gboolean adds_in_place; /* parameter by parameter, into gradients that stay */
-  guint half_tied;     /* parameter whose head's gradient is there, the embedding's to come; PLAN_NO_PARAMETER: none */
-  guint32 last_reduce; /* row after which the newest gradient shard is whole; PROGRAM_NONE: none in this backward */
-  guint32 event;       /* what gathers must wait for */
-  guint32 gathered;    /* FSDP2: the all-gather's output that is still held; PROGRAM_NONE: none */
-  guint32 copied;      /* FSDP2: row that copied it out */
-  guint32 reducing;    /* FSDP2: unit whose reduction's input is still held */
-  guint32 scattered;   /* FSDP2: row of the newest reduce-scatter of this backward */
-  guint32 scales;      /* FSDP2: op that finds the largest value of what is gathered in fp8; PROGRAM_NONE: nothing is */
-  guint32 scaled;      /* tensors of it */
-  GArray *frees;       /* FSDP1: rows after which freed units' memory is free */
+  PlanFsdpUnit *units;     /* by unit of the wrap */
+  GArray *ops;             /* of copies and casts, once each */
+  guint32 receive_buffers; /* tensor; PROGRAM_NONE: none */
+  PlanFsdpRanks ranks;
+  PlanFsdpSlots slots;
+  PlanFsdpStreams streams;
+  PlanFsdpReduction reduction;
+  PlanFsdpOptimizer optimizer;
+  PlanFsdpFp8 fp8;
+  PlanFsdpMoment now;
+  PlanFsdp1Moment first;
+  PlanFsdp2Moment second;
 };
 
 /* Before the first step. plan-fsdp-units.c. */

@@ -25,19 +25,19 @@ static guint32 predivides_by(guint32 ranks) {
 }
 
 static void start(PlanFsdp *fsdp) {
-  fsdp->copies = program_builder_stream(fsdp->builder, "pre-unshard");
-  fsdp->gathers = program_builder_stream(fsdp->builder, "unshard");
-  fsdp->reduces = program_builder_stream(fsdp->builder, "post-backward");
-  gboolean hybrid = fsdp->replicas > 1 && fsdp->shards > 1;
-  fsdp->all_reduces = hybrid ? program_builder_stream(fsdp->builder, "all-reduce") : fsdp->reduces;
-  fsdp->postdivides = fsdp->recipe->ranks / predivides_by(fsdp->recipe->ranks) > 1;
+  fsdp->streams.copies = program_builder_stream(fsdp->builder, "pre-unshard");
+  fsdp->streams.gathers = program_builder_stream(fsdp->builder, "unshard");
+  fsdp->streams.reduces = program_builder_stream(fsdp->builder, "post-backward");
+  gboolean hybrid = fsdp->ranks.replicas > 1 && fsdp->ranks.shards > 1;
+  fsdp->streams.all_reduces = hybrid ? program_builder_stream(fsdp->builder, "all-reduce") : fsdp->streams.reduces;
+  fsdp->reduction.postdivides = fsdp->recipe->ranks / predivides_by(fsdp->recipe->ranks) > 1;
 }
 
 #define ALIGNED_BYTES 16 /* where parameters begin under use_orig_params */
 
 static guint64 shard(const PlanFsdp *fsdp, guint32 unit) {
   guint64 aligned = fsdp->keys->use_orig_params ? ALIGNED_BYTES / fsdp->keys->parameter_bytes : 1;
-  return plan_wrap_flat_shard(fsdp->wrap, fsdp->walk, PLAN_WRAP_ALL, unit, fsdp->shards, aligned);
+  return plan_wrap_flat_shard(fsdp->wrap, fsdp->walk, PLAN_WRAP_ALL, unit, fsdp->ranks.shards, aligned);
 }
 
 /* A flat gradient is whole, whatever part of it is trained. */
@@ -50,57 +50,57 @@ static gboolean casts(const PlanFsdp *fsdp) {
 }
 
 static void begin_section(PlanFsdp *fsdp) {
-  g_array_set_size(fsdp->frees, 0);
+  g_array_set_size(fsdp->first.frees, 0);
 }
 
 /* The host waits for the oldest of the units that were freed, if as many as may be are under way. */
 static void limit(PlanFsdp *fsdp) {
-  if (!fsdp->keys->limits_gathers || fsdp->frees->len < FREES_UNDER_WAY)
+  if (!fsdp->keys->limits_gathers || fsdp->first.frees->len < FREES_UNDER_WAY)
     return;
   plan_walk_host(fsdp->walk, "limit all-gathers");
-  program_builder_need(fsdp->builder, g_array_index(fsdp->frees, guint32, 0));
-  g_array_remove_index(fsdp->frees, 0);
+  program_builder_need(fsdp->builder, g_array_index(fsdp->first.frees, guint32, 0));
+  g_array_remove_index(fsdp->first.frees, 0);
 }
 
 static void unshard(PlanFsdp *fsdp, guint32 unit) {
   PlanFsdpUnit *state = &fsdp->units[unit];
-  gboolean shared = fsdp->shards > 1;
+  gboolean shared = fsdp->ranks.shards > 1;
   if (state->is_unsharded || !(shared || casts(fsdp)))
     return;
-  guint32 cast = PROGRAM_NONE, ready = fsdp->event;
+  guint32 cast = PROGRAM_NONE, ready = fsdp->now.event;
   plan_fsdp_context(fsdp, PROGRAM_GATHER, unit);
   if (fsdp->keys->offloads)
-    ready = plan_fsdp_fetch(fsdp, unit, fsdp->copies, ready);
+    ready = plan_fsdp_fetch(fsdp, unit, fsdp->streams.copies, ready);
   if (casts(fsdp)) {
-    cast = plan_fsdp_move(fsdp, fsdp->copies, ready, "cast shard",
-                          state->shard * (fsdp->keys->shard_bytes + fsdp->keys->parameter_bytes));
-    plan_walk_take(fsdp->walk, shared ? state->gathering : state->unsharded);
+    cast = plan_fsdp_move(fsdp, fsdp->streams.copies, ready, "cast shard",
+                          state->size.shard * (fsdp->keys->shard_bytes + fsdp->keys->parameter_bytes));
+    plan_walk_take(fsdp->walk, shared ? state->tensor.gathering : state->tensor.unsharded);
   }
   if (cast != PROGRAM_NONE && fsdp->keys->offloads)
-    plan_walk_give(fsdp->walk, state->fetched, PROGRAM_NONE);
+    plan_walk_give(fsdp->walk, state->tensor.fetched, PROGRAM_NONE);
   state->gather = cast;
   state->is_unsharded = TRUE;
   if (!shared)
     return;
   limit(fsdp);
   state->gather =
-      plan_fsdp_collective(fsdp, fsdp->gathers, cast != PROGRAM_NONE ? cast : ready, "all-gather parameters",
-                           fsdp->shard_slot, COLL_ALL_GATHER, state->padded * fsdp->keys->parameter_bytes);
-  plan_walk_take(fsdp->walk, state->unsharded);
+      plan_fsdp_collective(fsdp, fsdp->streams.gathers, cast != PROGRAM_NONE ? cast : ready, "all-gather parameters",
+                           fsdp->slots.shard, COLL_ALL_GATHER, state->size.padded * fsdp->keys->parameter_bytes);
+  plan_walk_take(fsdp->walk, state->tensor.unsharded);
   if (cast != PROGRAM_NONE)
-    plan_walk_give(fsdp->walk, state->gathering, fsdp->gathers);
+    plan_walk_give(fsdp->walk, state->tensor.gathering, fsdp->streams.gathers);
   else if (fsdp->keys->offloads)
-    plan_walk_give(fsdp->walk, state->fetched, fsdp->gathers);
+    plan_walk_give(fsdp->walk, state->tensor.fetched, fsdp->streams.gathers);
 }
 
 static void reshard(PlanFsdp *fsdp, guint32 unit) {
   PlanFsdpUnit *state = &fsdp->units[unit];
   if (!state->is_unsharded)
     return;
-  plan_walk_give(fsdp->walk, state->unsharded, fsdp->compute);
+  plan_walk_give(fsdp->walk, state->tensor.unsharded, fsdp->streams.compute);
   state->is_unsharded = FALSE;
-  if (fsdp->shards > 1)
-    g_array_append_val(fsdp->frees, fsdp->walk->last);
+  if (fsdp->ranks.shards > 1)
+    g_array_append_val(fsdp->first.frees, fsdp->walk->last);
 }
 
 /* Compute waits for the whole unshard stream, whatever else was issued there. */
@@ -121,7 +121,7 @@ static void pre_forward(PlanFsdp *fsdp, guint32 unit) {
 
 static void post_forward(PlanFsdp *fsdp, guint32 unit) {
   fsdp->units[unit].is_awaited = fsdp->units[unit].has_backward;
-  if (fsdp->units[unit].reshards || fsdp->shards == 1)
+  if (fsdp->units[unit].reshards || fsdp->ranks.shards == 1)
     reshard(fsdp, unit);
 }
 
@@ -139,7 +139,7 @@ static void pre_recompute(PlanFsdp *fsdp, guint32 unit) {
 }
 
 static void post_recompute(PlanFsdp *fsdp, guint32 unit) {
-  if (fsdp->units[unit].reshards || fsdp->shards == 1)
+  if (fsdp->units[unit].reshards || fsdp->ranks.shards == 1)
     reshard(fsdp, unit);
 }
 
@@ -156,16 +156,16 @@ static void pre_backward(PlanFsdp *fsdp, guint32 unit) {
  * moment. A flat gradient that is there already takes it in. */
 static void join_gradients(PlanFsdp *fsdp, guint32 unit) {
   PlanFsdpUnit *state = &fsdp->units[unit];
-  guint64 bytes = state->padded * fsdp->keys->parameter_bytes;
+  guint64 bytes = state->size.padded * fsdp->keys->parameter_bytes;
   plan_fsdp_context(fsdp, PROGRAM_BACKWARD, unit);
-  plan_fsdp_move(fsdp, fsdp->compute, PROGRAM_NONE, "join gradients", 2 * bytes);
+  plan_fsdp_move(fsdp, fsdp->streams.compute, PROGRAM_NONE, "join gradients", 2 * bytes);
   if (state->has_gradient) {
-    plan_walk_take(fsdp->walk, state->joined);
+    plan_walk_take(fsdp->walk, state->tensor.joined);
     plan_fsdp_give_gradients(fsdp, unit);
-    plan_fsdp_move(fsdp, fsdp->compute, PROGRAM_NONE, "accumulate gradient", 3 * bytes);
-    plan_walk_give(fsdp->walk, state->joined, PROGRAM_NONE);
+    plan_fsdp_move(fsdp, fsdp->streams.compute, PROGRAM_NONE, "accumulate gradient", 3 * bytes);
+    plan_walk_give(fsdp->walk, state->tensor.joined, PROGRAM_NONE);
   } else {
-    plan_walk_take(fsdp->walk, state->gradient);
+    plan_walk_take(fsdp->walk, state->tensor.gradient);
     plan_fsdp_give_gradients(fsdp, unit);
   }
   state->has_gradient = TRUE;
@@ -173,39 +173,40 @@ static void join_gradients(PlanFsdp *fsdp, guint32 unit) {
 
 static void reduce(PlanFsdp *fsdp, guint32 unit) {
   PlanFsdpUnit *state = &fsdp->units[unit];
-  guint32 row = fsdp->walk->last, input = state->gradient;
-  guint64 elements = state->reduced_padded, whole = elements * fsdp->keys->reduce_bytes;
+  guint32 row = fsdp->walk->last, input = state->tensor.gradient;
+  guint64 elements = state->size.reduced_padded, whole = elements * fsdp->keys->reduce_bytes;
   plan_fsdp_context(fsdp, PROGRAM_REDUCE, unit);
   if (fsdp->keys->reduce_bytes != fsdp->keys->parameter_bytes) {
-    row = plan_fsdp_move(fsdp, fsdp->reduces, row, "cast gradients", whole + elements * fsdp->keys->parameter_bytes);
-    input = state->reducing;
+    row = plan_fsdp_move(fsdp, fsdp->streams.reduces, row, "cast gradients",
+                         whole + elements * fsdp->keys->parameter_bytes);
+    input = state->tensor.reducing;
     plan_walk_take(fsdp->walk, input);
-    plan_walk_give(fsdp->walk, state->gradient, fsdp->reduces);
+    plan_walk_give(fsdp->walk, state->tensor.gradient, fsdp->streams.reduces);
   }
   if (predivides_by(fsdp->recipe->ranks) > 1)
-    row = plan_fsdp_move(fsdp, fsdp->reduces, row, "divide gradients", 2 * whole);
+    row = plan_fsdp_move(fsdp, fsdp->streams.reduces, row, "divide gradients", 2 * whole);
   state->has_gradient = FALSE;
-  if (fsdp->shards == 1) { /* reduced where it lies */
+  if (fsdp->ranks.shards == 1) { /* reduced where it lies */
     plan_fsdp_finish_gradient(fsdp, unit, row, input);
     return;
   }
   guint32 output = plan_fsdp_reduced(fsdp, unit);
-  row = plan_fsdp_collective(fsdp, fsdp->reduces, row, "reduce-scatter gradients", fsdp->shard_slot,
+  row = plan_fsdp_collective(fsdp, fsdp->streams.reduces, row, "reduce-scatter gradients", fsdp->slots.shard,
                              COLL_REDUCE_SCATTER, whole);
   plan_walk_take(fsdp->walk, output);
-  plan_walk_give(fsdp->walk, input, input == state->reducing ? PROGRAM_NONE : fsdp->reduces);
+  plan_walk_give(fsdp->walk, input, input == state->tensor.reducing ? PROGRAM_NONE : fsdp->streams.reduces);
   plan_fsdp_finish_gradient(fsdp, unit, row, output);
 }
 
 static void post_backward(PlanFsdp *fsdp, guint32 unit) {
-  gboolean trained = fsdp->units[unit].reduced_shard > 0;
+  gboolean trained = fsdp->units[unit].size.reduced_shard > 0;
   if (trained)
     join_gradients(fsdp, unit);
-  if (fsdp->syncs || fsdp->recipe->zero_stage != 2)
+  if (fsdp->now.syncs || fsdp->recipe->zero_stage != 2)
     reshard(fsdp, unit);
   if (fsdp->keys->backward_prefetch == PLAN_PREFETCH_POST)
     prefetch_before(fsdp, unit);
-  if (fsdp->syncs && trained)
+  if (fsdp->now.syncs && trained)
     reduce(fsdp, unit);
 }
 
@@ -214,8 +215,8 @@ static void end_backward(PlanFsdp *fsdp) {
   for (guint32 w = 0; w < fsdp->wrap->n; w++)
     if (!fsdp->units[w].has_backward)
       reshard(fsdp, w);
-  fsdp->event = fsdp->last_reduce != PROGRAM_NONE ? fsdp->last_reduce : fsdp->walk->last;
-  plan_walk_need(fsdp->walk, fsdp->last_reduce);
+  fsdp->now.event = fsdp->now.last_reduce != PROGRAM_NONE ? fsdp->now.last_reduce : fsdp->walk->last;
+  plan_walk_need(fsdp->walk, fsdp->now.last_reduce);
 }
 
 const PlanFsdpSchedule plan_fsdp1_schedule = {

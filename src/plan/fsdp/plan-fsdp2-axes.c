@@ -15,7 +15,7 @@
 void plan_fsdp2_sum_gradients(PlanFsdp *fsdp, guint32 unit) {
   const PlanWrapUnit *members = &fsdp->wrap->units[unit];
   guint32 bytes = fsdp->units[unit].has_gradient ? fsdp->keys->reduce_bytes : fsdp->keys->parameter_bytes;
-  if (fsdp->tensor_slot == PROGRAM_NONE)
+  if (fsdp->slots.tensor == PROGRAM_NONE)
     return;
   for (guint32 u = members->first; u <= members->last; u++) {
     const ModelUnit *part = fsdp->walk->units[u].unit;
@@ -24,15 +24,15 @@ void plan_fsdp2_sum_gradients(PlanFsdp *fsdp, guint32 unit) {
       if (fsdp->wrap->of[u][p] != unit || parameter->shared || parameter->frozen ||
           parameter->place != MODEL_PLACE_SUMMED)
         continue;
-      guint32 row = plan_fsdp_collective(fsdp, fsdp->tensor_stream, fsdp->walk->last, "sum gradient", fsdp->tensor_slot,
-                                         COLL_ALL_REDUCE, parameter->elements * bytes);
+      guint32 row = plan_fsdp_collective(fsdp, fsdp->streams.tensor, fsdp->walk->last, "sum gradient",
+                                         fsdp->slots.tensor, COLL_ALL_REDUCE, parameter->elements * bytes);
       plan_walk_need(fsdp->walk, row);
     }
   }
 }
 
 void plan_fsdp2_reduce_chunk(PlanFsdp *fsdp, guint32 chunk) {
-  fsdp->last_reduce = fsdp->scattered = PROGRAM_NONE;
+  fsdp->now.last_reduce = fsdp->second.scattered = PROGRAM_NONE;
   for (guint32 w = 0; w < fsdp->wrap->n; w++)
     if (fsdp->wrap->units[w].chunk == chunk && fsdp->units[w].has_backward)
       plan_fsdp2_reduce_unit(fsdp, w);
@@ -49,7 +49,7 @@ static guint64 boundary_bytes(const PlanWalk *walk, guint32 unit, ModelTensorRol
 guint32 plan_fsdp2_receive_buffers(const PlanFsdp *fsdp) {
   const PlanHolding *holding = fsdp->walk->holding;
   guint64 bytes = 0;
-  for (guint32 c = 0; c < holding->n_chunks && fsdp->piped; c++) {
+  for (guint32 c = 0; c < holding->n_chunks && fsdp->ranks.piped; c++) {
     const PlanChunk *chunk = &holding->chunks[c];
     gboolean first = fsdp->walk->units[chunk->first].unit->kind == MODEL_UNIT_EMBEDDING;
     bytes += first ? 0 : boundary_bytes(fsdp->walk, chunk->first, MODEL_TENSOR_INPUT);

@@ -16,25 +16,26 @@
 #include "plan-fsdp.h"
 
 static void start(PlanFsdp *fsdp) {
-  fsdp->copies = program_builder_stream(fsdp->builder, "all-gather copy-in");
-  fsdp->gathers = program_builder_stream(fsdp->builder, "all-gather");
-  fsdp->reduces = program_builder_stream(fsdp->builder, "reduce-scatter");
-  fsdp->all_reduces = fsdp->replicas > 1 ? program_builder_stream(fsdp->builder, "all-reduce") : fsdp->reduces;
-  fsdp->holds_reduced = fsdp->replicas > 1 && fsdp->keys->reduce_bytes != fsdp->keys->shard_bytes;
+  fsdp->streams.copies = program_builder_stream(fsdp->builder, "all-gather copy-in");
+  fsdp->streams.gathers = program_builder_stream(fsdp->builder, "all-gather");
+  fsdp->streams.reduces = program_builder_stream(fsdp->builder, "reduce-scatter");
+  fsdp->streams.all_reduces =
+      fsdp->ranks.replicas > 1 ? program_builder_stream(fsdp->builder, "all-reduce") : fsdp->streams.reduces;
+  fsdp->reduction.holds_output = fsdp->ranks.replicas > 1 && fsdp->keys->reduce_bytes != fsdp->keys->shard_bytes;
   /* NCCL divides as it reduces, but for fp16, whose sums could overflow. */
-  fsdp->postdivides = fsdp->fp16;
+  fsdp->reduction.postdivides = fsdp->reduction.fp16;
 }
 
 static guint64 shard(const PlanFsdp *fsdp, guint32 unit) {
-  return plan_wrap_rows_shard(fsdp->wrap, fsdp->walk, PLAN_WRAP_ALL, unit, fsdp->shards);
+  return plan_wrap_rows_shard(fsdp->wrap, fsdp->walk, PLAN_WRAP_ALL, unit, fsdp->ranks.shards);
 }
 
 static guint64 reduced_shard(const PlanFsdp *fsdp, guint32 unit) {
-  return plan_wrap_rows_shard(fsdp->wrap, fsdp->walk, PLAN_WRAP_TRAINED, unit, fsdp->shards);
+  return plan_wrap_rows_shard(fsdp->wrap, fsdp->walk, PLAN_WRAP_TRAINED, unit, fsdp->ranks.shards);
 }
 
 static void begin_section(PlanFsdp *fsdp) {
-  fsdp->gathered = fsdp->copied = fsdp->reducing = PROGRAM_NONE;
+  fsdp->second.gathered = fsdp->second.copied = fsdp->second.reducing = PROGRAM_NONE;
 }
 
 #define FP32 4
@@ -49,15 +50,16 @@ static guint64 fp8_cast_bytes(const PlanFsdp *fsdp) {
 /* My shard into its place in the buffer, cast on the way through a temporary where dtypes differ. */
 static guint64 copy_in_bytes(const PlanFsdp *fsdp, const PlanFsdpUnit *state) {
   if (state->is_kept)
-    return 2 * state->gathered_bytes / fsdp->keys->reshard_ranks;
-  guint64 casts = fsdp->keys->parameter_bytes != fsdp->keys->shard_bytes ? state->shard - state->fp8_shard : 0;
-  return 2 * state->gathered_bytes / fsdp->shards + casts * (fsdp->keys->shard_bytes + fsdp->keys->parameter_bytes) +
-         state->fp8_shard * fp8_cast_bytes(fsdp);
+    return 2 * state->size.gathered_bytes / fsdp->keys->reshard_ranks;
+  guint64 casts =
+      fsdp->keys->parameter_bytes != fsdp->keys->shard_bytes ? state->size.shard - state->size.fp8_shard : 0;
+  return 2 * state->size.gathered_bytes / fsdp->ranks.shards +
+         casts * (fsdp->keys->shard_bytes + fsdp->keys->parameter_bytes) + state->size.fp8_shard * fp8_cast_bytes(fsdp);
 }
 
 /* Forward's last may still be held when backward begins. */
 static guint32 buffer_of(const PlanFsdp *fsdp, guint32 unit) {
-  return fsdp->in_forward ? fsdp->units[unit].gathering : fsdp->units[unit].regathering;
+  return fsdp->now.in_forward ? fsdp->units[unit].tensor.gathering : fsdp->units[unit].tensor.regathering;
 }
 
 static void unshard(PlanFsdp *fsdp, guint32 unit) {
@@ -67,25 +69,25 @@ static void unshard(PlanFsdp *fsdp, guint32 unit) {
   state->is_unsharded = TRUE;
   plan_fsdp_context(fsdp, PROGRAM_GATHER, unit);
   gboolean fetches = fsdp->keys->offloads && !state->is_kept;
-  guint32 ready = fetches ? plan_fsdp_fetch(fsdp, unit, fsdp->copies, fsdp->event) : fsdp->event;
-  state->gather = plan_fsdp_move(fsdp, fsdp->copies, ready, "copy in", copy_in_bytes(fsdp, state));
+  guint32 ready = fetches ? plan_fsdp_fetch(fsdp, unit, fsdp->streams.copies, fsdp->now.event) : fsdp->now.event;
+  state->gather = plan_fsdp_move(fsdp, fsdp->streams.copies, ready, "copy in", copy_in_bytes(fsdp, state));
   plan_walk_take(fsdp->walk, buffer_of(fsdp, unit));
   if (fetches)
-    plan_walk_give(fsdp->walk, state->fetched, PROGRAM_NONE);
-  guint32 group = state->is_kept ? fsdp->keys->reshard_ranks : fsdp->shards;
+    plan_walk_give(fsdp->walk, state->tensor.fetched, PROGRAM_NONE);
+  guint32 group = state->is_kept ? fsdp->keys->reshard_ranks : fsdp->ranks.shards;
   if (group == 1)
     return;
-  state->gather =
-      plan_fsdp_collective(fsdp, fsdp->gathers, state->gather, "all-gather parameters",
-                           state->is_kept ? fsdp->kept_slot : fsdp->shard_slot, COLL_ALL_GATHER, state->gathered_bytes);
+  state->gather = plan_fsdp_collective(fsdp, fsdp->streams.gathers, state->gather, "all-gather parameters",
+                                       state->is_kept ? fsdp->slots.kept : fsdp->slots.shard, COLL_ALL_GATHER,
+                                       state->size.gathered_bytes);
 }
 
 static void drop_gathered(PlanFsdp *fsdp) {
-  if (fsdp->gathered == PROGRAM_NONE)
+  if (fsdp->second.gathered == PROGRAM_NONE)
     return;
-  plan_walk_give(fsdp->walk, fsdp->gathered, PROGRAM_NONE);
-  fsdp->event = fsdp->copied;
-  fsdp->gathered = PROGRAM_NONE;
+  plan_walk_give(fsdp->walk, fsdp->second.gathered, PROGRAM_NONE);
+  fsdp->now.event = fsdp->second.copied;
+  fsdp->second.gathered = PROGRAM_NONE;
 }
 
 /* In forward the buffer is held until the next unit has been waited for, so that its gather need not wait for this
@@ -95,15 +97,16 @@ static void wait_for(PlanFsdp *fsdp, guint32 unit) {
   if (state->gather == PROGRAM_NONE)
     return;
   drop_gathered(fsdp);
-  plan_fsdp_context(fsdp, fsdp->in_forward ? PROGRAM_FORWARD : PROGRAM_BACKWARD, unit);
-  fsdp->gathered = buffer_of(fsdp, unit);
-  fsdp->copied = plan_fsdp_move(fsdp, fsdp->compute, state->gather, "copy out", 2 * state->gathered_bytes);
+  plan_fsdp_context(fsdp, fsdp->now.in_forward ? PROGRAM_FORWARD : PROGRAM_BACKWARD, unit);
+  fsdp->second.gathered = buffer_of(fsdp, unit);
+  fsdp->second.copied =
+      plan_fsdp_move(fsdp, fsdp->streams.compute, state->gather, "copy out", 2 * state->size.gathered_bytes);
   state->gather = PROGRAM_NONE;
-  plan_walk_take(fsdp->walk, state->unsharded);
+  plan_walk_take(fsdp->walk, state->tensor.unsharded);
   if (state->is_kept)
-    plan_walk_give(fsdp->walk, state->kept, PROGRAM_NONE);
+    plan_walk_give(fsdp->walk, state->tensor.kept, PROGRAM_NONE);
   state->is_kept = FALSE;
-  if (!fsdp->in_forward)
+  if (!fsdp->now.in_forward)
     drop_gathered(fsdp);
 }
 
@@ -126,7 +129,7 @@ static void pre_forward(PlanFsdp *fsdp, guint32 unit) {
 
 static void reshard(PlanFsdp *fsdp, guint32 unit) {
   PlanFsdpUnit *state = &fsdp->units[unit];
-  plan_walk_give(fsdp->walk, state->unsharded, PROGRAM_NONE);
+  plan_walk_give(fsdp->walk, state->tensor.unsharded, PROGRAM_NONE);
   state->is_unsharded = FALSE;
 }
 
@@ -136,9 +139,9 @@ static void post_forward(PlanFsdp *fsdp, guint32 unit) {
     return;
   if (fsdp->keys->reshard == PLAN_RESHARD_SMALLER) {
     plan_fsdp_context(fsdp, PROGRAM_FORWARD, unit);
-    plan_fsdp_move(fsdp, fsdp->compute, PROGRAM_NONE, "keep a smaller shard",
-                   2 * state->gathered_bytes / fsdp->keys->reshard_ranks);
-    plan_walk_take(fsdp->walk, state->kept);
+    plan_fsdp_move(fsdp, fsdp->streams.compute, PROGRAM_NONE, "keep a smaller shard",
+                   2 * state->size.gathered_bytes / fsdp->keys->reshard_ranks);
+    plan_walk_take(fsdp->walk, state->tensor.kept);
     state->is_kept = TRUE;
   }
   reshard(fsdp, unit);
@@ -152,7 +155,7 @@ static void pre_backward(PlanFsdp *fsdp, guint32 unit) {
   if (unit > 0 && fsdp->wrap->units[unit - 1].chunk == fsdp->wrap->units[unit].chunk)
     unshard(fsdp, unit - 1);
   plan_fsdp_context(fsdp, PROGRAM_BACKWARD, unit);
-  fsdp->adds_in_place = fsdp->keys->reduce_bytes == fsdp->keys->parameter_bytes && fsdp->units[unit].has_gradient;
+  fsdp->now.adds_in_place = fsdp->keys->reduce_bytes == fsdp->keys->parameter_bytes && fsdp->units[unit].has_gradient;
 }
 
 /* Where gradients are not reduced after each micro-batch they stay whole: as they are where they are reduced in that
@@ -160,70 +163,70 @@ static void pre_backward(PlanFsdp *fsdp, guint32 unit) {
 static void accumulate(PlanFsdp *fsdp, guint32 unit) {
   PlanFsdpUnit *state = &fsdp->units[unit];
   gboolean first = !state->has_gradient;
-  if (fsdp->syncs && first)
+  if (fsdp->now.syncs && first)
     return;
   if (fsdp->keys->reduce_bytes != fsdp->keys->parameter_bytes) {
     guint64 per_element = fsdp->keys->parameter_bytes + (first ? 1 : 2) * fsdp->keys->reduce_bytes;
-    plan_fsdp_move(fsdp, fsdp->compute, PROGRAM_NONE, first ? "cast gradients" : "accumulate gradients",
-                   state->reduced_padded * per_element);
-    plan_walk_take(fsdp->walk, state->gradient);
+    plan_fsdp_move(fsdp, fsdp->streams.compute, PROGRAM_NONE, first ? "cast gradients" : "accumulate gradients",
+                   state->size.reduced_padded * per_element);
+    plan_walk_take(fsdp->walk, state->tensor.gradient);
     plan_fsdp_give_gradients(fsdp, unit);
   } else if (first) {
     plan_fsdp_give_gradients(fsdp, unit);
     plan_walk_host(fsdp->walk, "keep gradients");
-    plan_walk_take(fsdp->walk, state->gradient);
+    plan_walk_take(fsdp->walk, state->tensor.gradient);
   }
   state->has_gradient = TRUE;
 }
 
 static void drop_reducing(PlanFsdp *fsdp) {
-  if (fsdp->reducing != PROGRAM_NONE)
-    plan_walk_give(fsdp->walk, fsdp->units[fsdp->reducing].reducing, PROGRAM_NONE);
-  fsdp->reducing = PROGRAM_NONE;
+  if (fsdp->second.reducing != PROGRAM_NONE)
+    plan_walk_give(fsdp->walk, fsdp->units[fsdp->second.reducing].tensor.reducing, PROGRAM_NONE);
+  fsdp->second.reducing = PROGRAM_NONE;
 }
 
 static void reduce(PlanFsdp *fsdp, guint32 unit) {
   PlanFsdpUnit *state = &fsdp->units[unit];
   plan_fsdp2_sum_gradients(fsdp, unit);
-  guint64 whole = state->reduced_padded * fsdp->keys->reduce_bytes;
-  guint64 read = state->has_gradient ? whole : state->reduced_padded * fsdp->keys->parameter_bytes;
+  guint64 whole = state->size.reduced_padded * fsdp->keys->reduce_bytes;
+  guint64 read = state->has_gradient ? whole : state->size.reduced_padded * fsdp->keys->parameter_bytes;
   plan_fsdp_context(fsdp, PROGRAM_REDUCE, unit);
   drop_reducing(fsdp);
-  guint32 row = plan_fsdp_move(fsdp, fsdp->compute, fsdp->scattered, "copy gradients in", read + whole);
-  plan_walk_take(fsdp->walk, state->reducing);
-  fsdp->reducing = unit;
+  guint32 row = plan_fsdp_move(fsdp, fsdp->streams.compute, fsdp->second.scattered, "copy gradients in", read + whole);
+  plan_walk_take(fsdp->walk, state->tensor.reducing);
+  fsdp->second.reducing = unit;
   if (state->has_gradient)
-    plan_walk_give(fsdp->walk, state->gradient, PROGRAM_NONE);
+    plan_walk_give(fsdp->walk, state->tensor.gradient, PROGRAM_NONE);
   else
     plan_fsdp_give_gradients(fsdp, unit);
   state->has_gradient = FALSE;
-  if (fsdp->postdivides)
-    row = plan_fsdp_move(fsdp, fsdp->reduces, row, "divide gradients", 2 * whole);
+  if (fsdp->reduction.postdivides)
+    row = plan_fsdp_move(fsdp, fsdp->streams.reduces, row, "divide gradients", 2 * whole);
   guint32 output = plan_fsdp_reduced(fsdp, unit);
-  row = fsdp->shards == 1 ? plan_fsdp_move(fsdp, fsdp->reduces, row, "copy gradients", 2 * whole)
-                          : plan_fsdp_collective(fsdp, fsdp->reduces, row, "reduce-scatter gradients", fsdp->shard_slot,
-                                                 COLL_REDUCE_SCATTER, whole);
+  row = fsdp->ranks.shards == 1 ? plan_fsdp_move(fsdp, fsdp->streams.reduces, row, "copy gradients", 2 * whole)
+                                : plan_fsdp_collective(fsdp, fsdp->streams.reduces, row, "reduce-scatter gradients",
+                                                       fsdp->slots.shard, COLL_REDUCE_SCATTER, whole);
   plan_walk_take(fsdp->walk, output);
-  fsdp->scattered = row;
-  state->holds_reduced = fsdp->holds_reduced && output == state->reduced;
+  fsdp->second.scattered = row;
+  state->holds_reduced = fsdp->reduction.holds_output && output == state->tensor.reduced;
   plan_fsdp_finish_gradient(fsdp, unit, row, output);
 }
 
 static void post_backward(PlanFsdp *fsdp, guint32 unit) {
-  gboolean trained = fsdp->units[unit].reduced_shard > 0;
+  gboolean trained = fsdp->units[unit].size.reduced_shard > 0;
   plan_fsdp_context(fsdp, PROGRAM_BACKWARD, unit);
   if (trained)
     accumulate(fsdp, unit);
-  if (fsdp->piped)
+  if (fsdp->ranks.piped)
     return;
   reshard(fsdp, unit);
-  if (fsdp->syncs && trained)
+  if (fsdp->now.syncs && trained)
     reduce(fsdp, unit);
 }
 
 void plan_fsdp2_reduce_unit(PlanFsdp *fsdp, guint32 unit) {
   reshard(fsdp, unit);
-  if (fsdp->units[unit].reduced_shard > 0)
+  if (fsdp->units[unit].size.reduced_shard > 0)
     reduce(fsdp, unit);
 }
 
@@ -240,28 +243,28 @@ static void drop_unused(PlanFsdp *fsdp, guint32 unit) {
   if (state->is_unsharded)
     reshard(fsdp, unit);
   if (state->is_kept)
-    plan_walk_give(fsdp->walk, state->kept, PROGRAM_NONE);
+    plan_walk_give(fsdp->walk, state->tensor.kept, PROGRAM_NONE);
   state->is_kept = FALSE;
 }
 
 static void end_backward(PlanFsdp *fsdp) {
   drop_gathered(fsdp);
-  if (fsdp->piped && !plan_walk_last_micro(fsdp->walk))
+  if (fsdp->ranks.piped && !plan_walk_last_micro(fsdp->walk))
     return;
-  if (fsdp->piped)
+  if (fsdp->ranks.piped)
     plan_fsdp2_reduce_chunk(fsdp, fsdp->walk->chunk);
   for (guint32 w = 0; w < fsdp->wrap->n; w++)
     if (!fsdp->units[w].has_backward)
       drop_unused(fsdp, w);
-  fsdp->event = fsdp->last_reduce != PROGRAM_NONE ? fsdp->last_reduce : fsdp->walk->last;
-  plan_walk_need(fsdp->walk, fsdp->last_reduce);
+  fsdp->now.event = fsdp->now.last_reduce != PROGRAM_NONE ? fsdp->now.last_reduce : fsdp->walk->last;
+  plan_walk_need(fsdp->walk, fsdp->now.last_reduce);
   drop_reducing(fsdp);
   for (guint32 w = 0; w < fsdp->wrap->n; w++) {
     if (fsdp->units[w].holds_reduced)
-      plan_walk_give(fsdp->walk, fsdp->units[w].reduced, PROGRAM_NONE);
+      plan_walk_give(fsdp->walk, fsdp->units[w].tensor.reduced, PROGRAM_NONE);
     fsdp->units[w].holds_reduced = FALSE;
   }
-  fsdp->scattered = PROGRAM_NONE;
+  fsdp->second.scattered = PROGRAM_NONE;
 }
 
 const PlanFsdpSchedule plan_fsdp2_schedule = {
