@@ -41,6 +41,10 @@ ModelOptimizerStyle plan_optimizer_style(const PlanRecipe *recipe, ModelOptimize
   return recipe->optimizer_style == PLAN_STYLE_DEFAULT ? usual : styles[recipe->optimizer_style];
 }
 
+guint32 plan_states_tensor(PlanWalk *walk, const char *name, guint8 tenant, guint64 bytes, guint64 copies) {
+  return program_builder_tensor(walk->builder, name, tenant, bytes, bytes / copies);
+}
+
 typedef struct {
   const char *name; /* static */
   guint32 op;
@@ -90,6 +94,12 @@ PlanUpdate *plan_update_new(PlanWalk *walk, const ModelOptimizer *what) {
   g_array_set_size(update->passes, 0);
   add_fused(walk, update, what, optimizer);
   return update;
+}
+
+PlanUpdate *plan_update_usual(PlanWalk *walk, ModelOptimizerStyle usual, ModelOptimizer what) {
+  what.style = plan_optimizer_style(walk->recipe, usual);
+  what.norm = what.clip = walk->recipe->gradient_clipping > 0;
+  return plan_update_new(walk, &what);
 }
 
 void plan_update_free(PlanUpdate *update) {

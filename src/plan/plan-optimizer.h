@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The optimizer: what it keeps per parameter, and its step as rows on the compute stream.
+/* What lasts from step to step, and the optimizer: what it keeps per parameter, and its step as rows on the compute
+ * stream.
  *
- *   PlanUpdate *update = plan_update_new(walk, &(ModelOptimizer){.style = …, .elements = shard, …});
+ *   guint32 states = plan_states_tensor(walk, "optimizer states", MEM_OPTIMIZER, bytes, 1);
+ *   PlanUpdate *update = plan_update_usual(walk, MODEL_OPTIMIZER_FUSED, (ModelOptimizer){.elements = shard, …});
  *   plan_update_norm(walk, update); …; plan_update_run(walk, update);
  *
  * adam and adamw keep two fp32 momenta, sgd and lion one, adam8bit two of one byte with an fp32 maximum per block of
@@ -25,10 +27,15 @@ guint plan_optimizer_momenta(int optimizer);
 /* Of the recipe's choice, else the framework's. */
 ModelOptimizerStyle plan_optimizer_style(const PlanRecipe *recipe, ModelOptimizerStyle usual);
 
+/* A tensor of parameters, gradients or states that so many ranks hold alike: that part of it is unique. */
+guint32 plan_states_tensor(PlanWalk *walk, const char *name, guint8 tenant, guint64 bytes, guint64 copies);
+
 typedef struct PlanUpdate PlanUpdate;
 
 /* Registers the operations of one step of the recipe's optimizer. */
 PlanUpdate *plan_update_new(PlanWalk *walk, const ModelOptimizer *what);
+/* The same in the recipe's style, else the framework's, with norm and clipping in passes of their own if it clips. */
+PlanUpdate *plan_update_usual(PlanWalk *walk, ModelOptimizerStyle usual, ModelOptimizer what);
 void plan_update_free(PlanUpdate *update);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PlanUpdate, plan_update_free)
 /* The pass that reads gradients for their norm: its row; PROGRAM_NONE where there is none. */

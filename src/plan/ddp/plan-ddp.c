@@ -305,16 +305,13 @@ static void add_states(Ddp *ddp, guint32 compute_bytes) {
   guint64 trained = ddp->parameters->elements;
   MemTenant of_buckets = ddp->options->gradient_as_bucket_view ? MEM_GRADIENTS : MEM_COMMUNICATION;
   ModelOptimizerStyle style = plan_optimizer_style(ddp->recipe, MODEL_OPTIMIZER_FOREACH);
-  ddp->memory =
-      program_builder_tensor(ddp->builder, "buckets", of_buckets, trained * ddp->bytes, trained * ddp->bytes / ranks);
+  ddp->memory = plan_states_tensor(ddp->walk, "buckets", of_buckets, trained * ddp->bytes, ranks);
   add_by_unit(ddp, style == MODEL_OPTIMIZER_FOREACH);
-  ddp->update = plan_update_new(ddp->walk, &(ModelOptimizer){.style = style,
-                                                             .elements = trained,
-                                                             .tensors = ddp->parameters->n,
-                                                             .element_bytes = ddp->bytes,
-                                                             .gradient_bytes = ddp->bytes,
-                                                             .norm = ddp->recipe->gradient_clipping > 0,
-                                                             .clip = ddp->recipe->gradient_clipping > 0});
+  ddp->update = plan_update_usual(ddp->walk, MODEL_OPTIMIZER_FOREACH,
+                                  (ModelOptimizer){.elements = trained,
+                                                   .tensors = ddp->parameters->n,
+                                                   .element_bytes = ddp->bytes,
+                                                   .gradient_bytes = ddp->bytes});
   if (ddp->mixed)
     add_casts(ddp, compute_bytes);
 }

@@ -106,11 +106,7 @@ static void add_scales(PlanFsdp *fsdp) {
 
 static void add_states(PlanFsdp *fsdp) {
   const PlanFsdpKeys *keys = fsdp->keys;
-  ModelOptimizer what = {.style = plan_optimizer_style(fsdp->recipe, MODEL_OPTIMIZER_FOREACH),
-                         .element_bytes = keys->shard_bytes,
-                         .gradient_bytes = keys->shard_bytes,
-                         .norm = fsdp->recipe->gradient_clipping > 0,
-                         .clip = fsdp->recipe->gradient_clipping > 0};
+  ModelOptimizer what = {.element_bytes = keys->shard_bytes, .gradient_bytes = keys->shard_bytes};
   fsdp->units = g_new0(PlanFsdpUnit, fsdp->wrap->n);
   for (guint32 w = 0; w < fsdp->wrap->n; w++) {
     add_unit(fsdp, w);
@@ -118,8 +114,8 @@ static void add_states(PlanFsdp *fsdp) {
     what.tensors += keys->use_orig_params ? fsdp->wrap->units[w].parameters : 1;
   }
   fsdp->optimizer.elements = what.elements;
-  fsdp->optimizer.is_foreach = what.style == MODEL_OPTIMIZER_FOREACH;
-  fsdp->optimizer.update = plan_update_new(fsdp->walk, &what);
+  fsdp->optimizer.is_foreach = plan_optimizer_style(fsdp->recipe, MODEL_OPTIMIZER_FOREACH) == MODEL_OPTIMIZER_FOREACH;
+  fsdp->optimizer.update = plan_update_usual(fsdp->walk, MODEL_OPTIMIZER_FOREACH, what);
 }
 
 void plan_fsdp_add_units(PlanFsdp *fsdp) {

@@ -172,22 +172,19 @@ static void add_states(Megatron *megatron, int precision) {
   gboolean master = options->parameter_bytes < FP32;
   guint64 states = plan_optimizer_bytes(megatron->recipe->optimizer, shard, FP32, master);
   guint32 ranks = megatron->recipe->ranks;
-  megatron->weights = program_builder_tensor(builder, "parameter buffer", MEM_PARAMETERS, weights, weights / ranks);
-  megatron->buffer = program_builder_tensor(builder, "gradient buffer", MEM_GRADIENTS, buffer, buffer / ranks);
-  megatron->states = program_builder_tensor(builder, "optimizer states", MEM_OPTIMIZER, states, states / copies);
+  PlanWalk *walk = megatron->walk;
+  megatron->weights = plan_states_tensor(walk, "parameter buffer", MEM_PARAMETERS, weights, ranks);
+  megatron->buffer = plan_states_tensor(walk, "gradient buffer", MEM_GRADIENTS, buffer, ranks);
+  megatron->states = plan_states_tensor(walk, "optimizer states", MEM_OPTIMIZER, states, copies);
   megatron->fp32_gradients = program_builder_tensor(builder, "fp32 gradients", MEM_TEMPORARY, shard * FP32, 0);
   megatron->zero = program_builder_memory_op(builder, buffer);
   megatron->cast = program_builder_memory_op(builder, shard * (options->gradient_bytes + FP32));
   megatron->unscale = precision == MODEL_FP16 ? program_builder_memory_op(builder, 2 * shard * FP32) : PROGRAM_NONE;
-  gboolean clips = megatron->recipe->gradient_clipping > 0;
-  megatron->update = plan_update_new(
-      megatron->walk, &(ModelOptimizer){.style = plan_optimizer_style(megatron->recipe, MODEL_OPTIMIZER_FUSED),
-                                        .elements = shard,
-                                        .tensors = megatron->parameters->n,
-                                        .element_bytes = options->parameter_bytes,
-                                        .gradient_bytes = FP32,
-                                        .norm = clips,
-                                        .clip = clips});
+  megatron->update = plan_update_usual(walk, MODEL_OPTIMIZER_FUSED,
+                                       (ModelOptimizer){.elements = shard,
+                                                        .tensors = megatron->parameters->n,
+                                                        .element_bytes = options->parameter_bytes,
+                                                        .gradient_bytes = FP32});
 }
 
 static void clear(gpointer policy) {

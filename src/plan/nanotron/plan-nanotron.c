@@ -202,10 +202,6 @@ static void load(gpointer policy) {
 
 /* ---- Setting up ---- */
 
-static guint32 state_tensor(Nanotron *nanotron, const char *name, MemTenant tenant, guint64 bytes) {
-  return program_builder_tensor(nanotron->builder, name, tenant, bytes, bytes / nanotron->recipe->ranks);
-}
-
 static void add_gather(Nanotron *nanotron, guint64 flat) {
   guint64 ranks = nanotron->recipe->ranks, copies = ranks * nanotron->parameters->n;
   nanotron->copy_rows = (guint32)MIN(ranks, COPY_ROWS);
@@ -220,17 +216,17 @@ static void add_gather(Nanotron *nanotron, guint64 flat) {
 static void add_states(Nanotron *nanotron) {
   guint64 trained = nanotron->parameters->elements, all = plan_walk_all_elements(nanotron->walk),
           ranks = nanotron->recipe->ranks;
-  gboolean sharded = nanotron->recipe->zero_stage == 1, clips = nanotron->recipe->gradient_clipping > 0;
+  gboolean sharded = nanotron->recipe->zero_stage == 1;
   nanotron->shard = trained;
   for (guint p = 0; p < nanotron->parameters->n && sharded; p++)
     nanotron->shard = (p == 0 ? 0 : nanotron->shard) + (nanotron->parameters->list[p].elements + ranks - 1) / ranks;
   guint64 states = plan_optimizer_bytes(nanotron->recipe->optimizer, nanotron->shard, FP32, nanotron->bytes < FP32);
   guint64 flat = nanotron->shard * nanotron->bytes;
-  nanotron->weights = state_tensor(nanotron, "parameters", MEM_PARAMETERS, all * nanotron->bytes);
-  nanotron->gradients = state_tensor(nanotron, "gradients", MEM_GRADIENTS, trained * nanotron->bytes);
-  nanotron->sums = state_tensor(nanotron, "fp32 gradients", MEM_GRADIENTS, trained * FP32);
-  nanotron->states = program_builder_tensor(nanotron->builder, "optimizer states", MEM_OPTIMIZER, states,
-                                            sharded ? states : states / ranks);
+  PlanWalk *walk = nanotron->walk;
+  nanotron->weights = plan_states_tensor(walk, "parameters", MEM_PARAMETERS, all * nanotron->bytes, ranks);
+  nanotron->gradients = plan_states_tensor(walk, "gradients", MEM_GRADIENTS, trained * nanotron->bytes, ranks);
+  nanotron->sums = plan_states_tensor(walk, "fp32 gradients", MEM_GRADIENTS, trained * FP32, ranks);
+  nanotron->states = plan_states_tensor(walk, "optimizer states", MEM_OPTIMIZER, states, sharded ? 1 : ranks);
   nanotron->slices = program_builder_tensor(nanotron->builder, "flat slices", MEM_COMMUNICATION, flat, 0);
   nanotron->gathered = program_builder_tensor(nanotron->builder, "flat parameters", MEM_COMMUNICATION, flat * ranks, 0);
   nanotron->zero = program_builder_memory_op(nanotron->builder, trained * FP32);
@@ -239,15 +235,12 @@ static void add_states(Nanotron *nanotron) {
   nanotron->cast = program_builder_memory_ops(nanotron->builder, nanotron->shard * (FP32 + nanotron->bytes),
                                               nanotron->parameters->n);
   add_gather(nanotron, flat);
-  nanotron->update = plan_update_new(
-      nanotron->walk, &(ModelOptimizer){.style = plan_optimizer_style(nanotron->recipe, MODEL_OPTIMIZER_FUSED),
-                                        .elements = nanotron->shard,
-                                        .normed_elements = trained,
-                                        .tensors = nanotron->parameters->n,
-                                        .element_bytes = FP32,
-                                        .gradient_bytes = FP32,
-                                        .norm = clips,
-                                        .clip = clips});
+  nanotron->update = plan_update_usual(walk, MODEL_OPTIMIZER_FUSED,
+                                       (ModelOptimizer){.elements = nanotron->shard,
+                                                        .normed_elements = trained,
+                                                        .tensors = nanotron->parameters->n,
+                                                        .element_bytes = FP32,
+                                                        .gradient_bytes = FP32});
   nanotron->add_ops = g_new(guint32, nanotron->parameters->n);
   for (guint p = 0; p < nanotron->parameters->n; p++)
     nanotron->add_ops[p] = program_builder_memory_op(nanotron->builder, nanotron->parameters->list[p].elements *

@@ -224,14 +224,13 @@ static void add_states(Paper *paper) {
   paper->states.optimizer = of_trained.optimizer;
   paper->shard = plan_shard(stage, trained, n, ranks);
   const PlanStates *states = &paper->states;
-  paper->parameters =
-      program_builder_tensor(paper->builder, "parameters", MEM_PARAMETERS, states->parameters,
-                             stage->shards_parameters ? states->parameters : states->parameters / ranks);
-  paper->gradients = program_builder_tensor(paper->builder, "gradients", MEM_GRADIENTS, states->gradients,
-                                            stage->shards_gradients ? states->gradients : states->gradients / ranks);
+  paper->parameters = plan_states_tensor(paper->walk, "parameters", MEM_PARAMETERS, states->parameters,
+                                         stage->shards_parameters ? 1 : ranks);
+  paper->gradients = plan_states_tensor(paper->walk, "gradients", MEM_GRADIENTS, states->gradients,
+                                        stage->shards_gradients ? 1 : ranks);
   guint64 optimizer = plan_optimizer_bytes(paper->recipe->optimizer, paper->shard, 4, paper->element_bytes < 4);
-  paper->optimizer = program_builder_tensor(paper->builder, "optimizer states", MEM_OPTIMIZER, optimizer,
-                                            stage->shards_optimizer ? optimizer : optimizer / ranks);
+  paper->optimizer = plan_states_tensor(paper->walk, "optimizer states", MEM_OPTIMIZER, optimizer,
+                                        stage->shards_optimizer ? 1 : ranks);
 }
 
 static void add_gathered(Paper *paper) {
