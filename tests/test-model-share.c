@@ -52,7 +52,7 @@ static ModelRecipe random_recipe(GRand *random) {
                        .attention = flash ? MODEL_ATTENTION_FLASH
                                           : g_rand_int_range(random, MODEL_ATTENTION_FLASH, MODEL_ATTENTION_EAGER + 1),
                        .dropout = g_rand_boolean(random) ? 0.1 : 0,
-                       .loss = g_rand_int_range(random, MODEL_LOSS_EAGER, MODEL_LOSS_DEFAULT + 1),
+                       .loss = g_rand_int_range(random, MODEL_LOSS_EAGER, MODEL_LOSS_FUSED_LINEAR),
                        .kernels = g_rand_int_range(random, MODEL_KERNELS_EAGER, MODEL_KERNELS_NORMS + 1),
                        .projections =
                            g_rand_int_range(random, MODEL_PROJECTIONS_SEPARATE, MODEL_PROJECTIONS_COPIED + 1),
@@ -364,7 +364,7 @@ static void matmuls_hide_exchanges(void) {
 static void ends_exchange(void) {
   ModelShape shape = one_rank_shape();
   guint64 tokens = TOKENS * BATCH;
-  for (int loss = MODEL_LOSS_EAGER; loss < MODEL_LOSS_DEFAULT; loss++) {
+  for (int loss = MODEL_LOSS_EAGER; loss < MODEL_LOSS_FUSED_LINEAR; loss++) {
     ModelRecipe recipe = one_rank_recipe((ModelShare){.tensor = 4});
     recipe.loss = loss;
     g_autoptr(ModelUnit) head = model_unit_new(&shape, &recipe, BATCH, MODEL_UNIT_HEAD);

@@ -34,7 +34,7 @@ static ModelRecipe random_recipe(GRand *random) {
                        .precision = g_rand_int_range(random, MODEL_BF16, MODEL_FP8 + 1),
                        .attention = g_rand_int_range(random, MODEL_ATTENTION_FLASH, MODEL_ATTENTION_EAGER + 1),
                        .dropout = g_rand_boolean(random) ? 0.1 : 0,
-                       .loss = g_rand_int_range(random, MODEL_LOSS_EAGER, MODEL_LOSS_DEFAULT + 1),
+                       .loss = g_rand_int_range(random, MODEL_LOSS_EAGER, MODEL_LOSS_FUSED_LINEAR),
                        .kernels = g_rand_int_range(random, MODEL_KERNELS_EAGER, MODEL_KERNELS_NORMS + 1),
                        .loss_metrics = (guint64)g_rand_int_range(random, 0, 3),
                        .projections =

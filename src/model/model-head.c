@@ -5,7 +5,11 @@
  *
  * Where the vocabulary is split over tensor ranks the loss is of the ranks together: each takes the largest of its
  * logits, the sum of their exponentials, and the logit of the token's label if it is one of its own, and these are
- * reduced, a number per token each. Or the logits are gathered, and each rank computes the loss of all. */
+ * reduced, a number per token each. Or the logits are gathered, and each rank computes the loss of all.
+ *
+ * Losses that never hold all logits are in model-head-chunks.c. */
+#include "base-error.h"
+#include "model-head-chunks.h"
 #include "model-region.h"
 
 static const ModelNormNames norm_names = MODEL_NORM_NAMES("final_norm");
@@ -380,6 +384,18 @@ static const Loss *loss_of(const ModelBuild *build) {
   return is_joint(build) ? &joint : &plain;
 }
 
+/* Of one rank alone. */
+static void build_in_chunks(ModelBuild *build, Before *before, const ModelLinear *head, ModelHeadChunks *chunks) {
+  double stream = build->e * build->between * build->h;
+  sim_require(build->tensor == 1, 0, NULL, "a loss in chunks over tensor ranks");
+  ModelSet input = model_build_tensor(build, "input", MODEL_TENSOR_INPUT, stream);
+  ModelSet normed = first_tokens(build, before_forward(build, before, input));
+  model_chunks_forward(build, chunks, head, normed);
+  ModelSet d_input = model_build_tensor(build, "d_input", MODEL_TENSOR_GRAD_INPUT, stream);
+  ModelSet d_normed = model_chunks_backward(build, chunks, head, normed);
+  before_backward(build, before, first_tokens_backward(build, d_normed), d_input);
+}
+
 void model_head_build(ModelBuild *build) {
   double stream = build->e * build->between * build->h;
   const Loss *loss = loss_of(build);
@@ -387,6 +403,11 @@ void model_head_build(ModelBuild *build) {
   before_define(build, &before);
   ModelLinear head = head_linear(build);
   ModelRegion region;
+  ModelHeadChunks chunks;
+  if (model_chunks_of(build, &head, &chunks)) {
+    build_in_chunks(build, &before, &head, &chunks);
+    return;
+  }
 
   ModelSet input = model_build_tensor(build, "input", MODEL_TENSOR_INPUT, stream);
   ModelSet normed = first_tokens(build, before_forward(build, &before, input)),

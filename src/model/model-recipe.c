@@ -12,7 +12,9 @@ static const char *const fused_names[] = {"no", "yes", "norms", "rms-norm", NULL
 static const char *const rotary_names[] = {"halves", "complex", NULL};
 static const char *const projections_names[] = {"separate", "joined", "copied", NULL};
 static const char *const loss_names[] = {
-    "eager", "fused", "vocab-parallel", "vocab-parallel-in-place", "half", "kept", "causal-lm", "default", NULL};
+    "eager",     "fused",        "vocab-parallel", "vocab-parallel-in-place", "half", "kept",
+    "causal-lm", "fused-linear", "chunked",        "chunked-recompute",       "cut",  "default",
+    NULL};
 
 #define LOSS_METRICS_MOST 16
 
@@ -46,12 +48,16 @@ static const BaseField keys[] = {
         .help = "mixture of experts: rows that each expert takes, over the mean; what is more is dropped, what is less "
                 "is padded. 0: every row is worked on, as it comes (dropless)"),
     KEY("loss", BASE_NAME, recipe.loss, .initial = "default", .names = loss_names,
-        .help = "eager: cross-entropy over an fp32 copy of all logits; fused: one kernel that leaves the gradient "
-                "where the logits were; vocab-parallel: an fp32 softmax that becomes the gradient in its place; "
-                "vocab-parallel-in-place: its fp32 copy of the logits becomes the softmax; half: eager in the logits' "
-                "own 16 bits, without the copy; kept: eager, and the trainer holds the fp32 logits until backward is "
-                "over; causal-lm: kept, over a shifted copy, as Transformers' models computed it until 4.45; default: "
-                "megatron's is vocab-parallel-in-place, nanotron's vocab-parallel, the others' eager"),
+        .help =
+            "eager: cross-entropy over an fp32 copy of all logits; fused: one kernel that leaves the gradient "
+            "where the logits were; vocab-parallel: an fp32 softmax that becomes the gradient in its place; "
+            "vocab-parallel-in-place: its fp32 copy of the logits becomes the softmax; half: eager in the logits' "
+            "own 16 bits, without the copy; kept: eager, and the trainer holds the fp32 logits until backward is "
+            "over; causal-lm: kept, over a shifted copy, as Transformers' models computed it until 4.45; without all "
+            "logits: fused-linear (Liger's: gradients are made in forward, chunk by chunk), chunked (torchtitan's: "
+            "the eager loss and its backward for each of eight chunks), chunked-recompute (TRL's chunked_nll: "
+            "chunks of 256 tokens, computed again in backward), cut (Cut Cross-Entropy's kernels); default: "
+            "megatron's is vocab-parallel-in-place, nanotron's vocab-parallel, the others' eager"),
     KEY("loss_metrics", BASE_COUNT, recipe.loss_metrics, .initial = "0", .max = LOSS_METRICS_MOST,
         .help =
             "cross-entropies of all logits, in fp32 and eager, that the trainer computes after each micro-batch for "
@@ -98,6 +104,9 @@ gboolean model_recipe_check(const ModelShape *shape, const ModelRecipe *recipe, 
                               recipe->sequence_length, shape->max_positions, shape->name);
   gboolean many = model_has(traits, MODEL_QK_NORM | MODEL_QK_NORM_WIDE | MODEL_QK_NORM_PLAIN | MODEL_BRANCH_NORM) ||
                   shape->kv_rank > 0 || shape->experts > 0;
+  if (recipe->loss_metrics > 0 && model_loss_in_chunks(recipe->loss))
+    return conf_settings_fail(settings, "training.loss_metrics", error,
+                              "are over all logits, which this loss never makes; training.loss = eager");
   if (many && recipe->precision == MODEL_FP8 && recipe->kernels == MODEL_KERNELS_EAGER)
     return conf_settings_fail(settings, "training.precision", error,
                               "fp8 by separate kernels is not modelled for %s, which %s; set "

@@ -128,12 +128,26 @@ static gboolean check_stages(const PlanGiven *given, const PlanRecipe *recipe, G
   return bounds != NULL || conf_settings_fail(given->settings, "parallel.pipeline", error, "%s", fault->message);
 }
 
+/* Gradients of the head that are made in forward, and losses that no vocabulary of several ranks goes through. */
+static gboolean check_loss(const PlanGiven *given, const PlanRecipe *recipe, GError **error) {
+  const PlanTrainable *trainable = &recipe->trainable;
+  if (!model_loss_in_chunks(given->model->loss))
+    return TRUE;
+  if (recipe->axes.layout.degree[LAYOUT_TENSOR] > 1)
+    return conf_settings_fail(given->settings, "training.loss", error,
+                              "without all logits, over tensor ranks, is not modelled; eager, fused or vocab-parallel");
+  return !trainable->part || trainable->lora.rank > 0 || trainable->head ||
+         conf_settings_fail(given->settings, "training.loss", error,
+                            "without all logits, above a head that is frozen, is not modelled; eager or fused");
+}
+
 gboolean plan_axes_check(const PlanGiven *given, const PlanRecipe *recipe, GError **error) {
   gboolean parts = recipe->axes.layout.degree[LAYOUT_PIPELINE] > 1;
   if (parts && recipe->trainable.part)
     return conf_settings_fail(given->settings, "training.trainable", error,
                               "what is trained in part is not modelled over a pipeline; set parallel.pipeline=1");
-  return model_share_check(given->shape, given->model, given->settings, error) && check_stages(given, recipe, error);
+  return check_loss(given, recipe, error) && model_share_check(given->shape, given->model, given->settings, error) &&
+         check_stages(given, recipe, error);
 }
 
 static void add_units(GString *text, guint32 first, guint32 end, guint32 layers) {

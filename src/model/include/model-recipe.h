@@ -30,6 +30,11 @@ typedef enum {
   MODEL_LOSS_HALF,      /* cross-entropy in the logits' own 16 bits */
   MODEL_LOSS_KEPT,      /* eager; whoever called the model holds the fp32 logits until backward is over */
   MODEL_LOSS_CAUSAL_LM, /* so, and the loss is over a shifted copy of them */
+  /* Those of model-head-chunks.c, on one rank alone, of which no logits are left for a metric: */
+  MODEL_LOSS_FUSED_LINEAR,
+  MODEL_LOSS_CHUNKED,
+  MODEL_LOSS_CHUNKED_RECOMPUTE,
+  MODEL_LOSS_CUT,
   MODEL_LOSS_DEFAULT
 } ModelLoss;
 /* How memory-bound operations run: as separate kernels of the framework, or each as one kernel. */
@@ -73,9 +78,15 @@ extern const ConfSchema model_recipe_schema;
 gboolean model_recipe_load(const ConfSettings *settings, ModelRecipe *ret, GError **error);
 
 /* Whether this model can be trained so. Errors, at the key: a sequence longer than the learned positions;
- * fp8 by separate kernels beside norms of queries and keys, latent attention or experts. */
+ * fp8 by separate kernels beside norms of queries and keys, latent attention or experts; metrics of logits that no
+ * loss makes. */
 gboolean model_recipe_check(const ModelShape *shape, const ModelRecipe *recipe, const ConfSettings *settings,
                             GError **error);
+
+/* Whether the loss never holds all logits. */
+static inline gboolean model_loss_in_chunks(int loss) {
+  return loss >= MODEL_LOSS_FUSED_LINEAR && loss <= MODEL_LOSS_CUT;
+}
 
 /* Bytes of a parameter, gradient or activation element: 2 for bf16, fp16 and fp8, 4 for fp32 and tf32. */
 guint32 model_precision_bytes(int precision);
