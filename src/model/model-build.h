@@ -173,6 +173,13 @@ typedef struct {
   ModelSet x;                 /* its input, cast: set by forward */
 } ModelFp8;
 
+/* What a linear layer adds whose weight is kept in 4 bits, model-packed.c. */
+typedef struct {
+  const char *unpack, *unpack_again, *weight, *weight_again;
+} ModelPackedNames;
+#define MODEL_PACKED_NAMES(name)                                                                                       \
+  { name ".dequantise", name ".dequantise.backward", name ".weight_16bit", name ".weight_16bit_again" }
+
 /* y = x W (+ bias): a matmul forward; dgrad, wgrad and the sum that is the bias's gradient backward. Where the recipe
  * has an adapter for it, also that. */
 typedef struct {
@@ -180,12 +187,13 @@ typedef struct {
   const char *own, *partial, *reduce, *d_whole, *gather, *d_reduce; /* what a split layer adds, model-region.c */
   ModelAdapterNames adapter;
   ModelFp8Names fp8;
+  ModelPackedNames packed;
 } ModelLinearNames;
 #define MODEL_LINEAR_NAMES(name)                                                                                       \
   {                                                                                                                    \
     name, name ".dgrad", name ".wgrad", name ".bgrad", name ".weight", name ".bias", name ".own", name "_partial",     \
         name ".reduce", "d_" name "_whole", name ".gather.backward", name ".reduce.backward",                          \
-        MODEL_ADAPTER_NAMES(name), MODEL_FP8_NAMES(name)                                                               \
+        MODEL_ADAPTER_NAMES(name), MODEL_FP8_NAMES(name), MODEL_PACKED_NAMES(name)                                     \
   }
 
 typedef struct {
@@ -196,6 +204,7 @@ typedef struct {
   int weight, bias; /* -1: none */
   ModelAdapter adapter;
   ModelFp8 fp8;
+  gboolean packed; /* its weight is kept in 4 bits */
 } ModelLinear;
 
 /* `in` and `out` of this rank: columns split `out` over the tensor ranks, rows `in`. */
@@ -219,6 +228,10 @@ void model_linear_bgrad(ModelBuild *build, const ModelLinear *linear, ModelSet d
 void model_fp8_forward(ModelBuild *build, ModelLinear *linear, ModelSet x, ModelSet y);
 ModelSet model_fp8_dgrad(ModelBuild *build, const ModelLinear *linear, ModelSet d_y, ModelSet d_x);
 void model_fp8_wgrad(ModelBuild *build, const ModelLinear *linear, ModelSet d_y8);
+
+/* Keeps the layer's weight in 4 bits, frozen; and the whole weight for a matmul of the direction, which must read it. */
+void model_packed(ModelBuild *build, ModelLinear *linear);
+ModelSet model_packed_weight(ModelBuild *build, const ModelLinear *linear, ModelDirection direction);
 
 /* RMSNorm (llama) or LayerNorm (gpt), of each token over the hidden width or of each head over its own. LayerNorm, and
  * RMSNorm as one kernel, keeps its input alone; its statistics, 4 or 8 bytes per token, are not counted. Eager RMSNorm

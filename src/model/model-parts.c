@@ -36,6 +36,8 @@ ModelLinear model_linear(ModelBuild *build, const ModelLinearNames *names, Model
     linear.fp8.names = &names->fp8;
     build->parameters[linear.weight].fp8 = TRUE;
   }
+  if (build->recipe->base != MODEL_BASE_FULL && model_unit_is_layer(build->kind))
+    model_packed(build, &linear);
   if (model_lora_adapts(&build->recipe->lora, names->forward))
     linear.adapter = model_adapter(build, &names->adapter, in, out);
   return linear;
@@ -72,7 +74,9 @@ static void plain_forward(ModelBuild *build, ModelLinear *linear, ModelSet x, Mo
   const ModelLinearNames *names = linear->names;
   ModelSet plain =
       has_adapter(linear) ? model_build_inner(build, names->adapter.plain, build->e * build->t * linear->out) : y;
+  ModelSet weight = linear->packed ? model_packed_weight(build, linear, MODEL_FORWARD) : 0;
   ModelOp *op = model_column_matmul(build, linear, x, plain);
+  op->reads |= weight;
   op->saves = model_region_kept(build, x);
   op->uses = parameter_mask(linear->weight, linear->bias);
   if (has_adapter(linear))
@@ -95,8 +99,9 @@ ModelSet model_linear_dgrad(ModelBuild *build, const ModelLinear *linear, ModelS
   if (linear->fp8.names != NULL) {
     read = model_fp8_dgrad(build, linear, d_y, d_x);
   } else {
-    ModelOp *dgrad =
-        model_build_matmul(build, MODEL_BACKWARD, linear->names->dgrad, 1, build->t, linear->in, linear->out, d_y, d_x);
+    ModelSet weight = linear->packed ? model_packed_weight(build, linear, MODEL_BACKWARD) : 0;
+    ModelOp *dgrad = model_build_matmul(build, MODEL_BACKWARD, linear->names->dgrad, 1, build->t, linear->in,
+                                        linear->out, d_y | weight, d_x);
     dgrad->uses = parameter_mask(linear->weight, -1);
   }
   model_linear_useful(linear, last_op(build, MODEL_BACKWARD));

@@ -11,6 +11,8 @@ static const char *const flash_names[] = {"auto", "1", "2", "3", NULL};
 static const char *const fused_names[] = {"no", "yes", "norms", "rms-norm", NULL}; /* as ModelKernels */
 static const char *const rotary_names[] = {"halves", "complex", NULL};
 static const char *const projections_names[] = {"separate", "joined", "copied", NULL};
+static const char *const base_names[] = {"full", "nf4", "nf4-double", NULL};
+static const char *const later_bases[] = {"int8", "gptq", "fp4", NULL};
 static const char *const loss_names[] = {
     "eager",     "fused",        "vocab-parallel", "vocab-parallel-in-place", "half", "kept",
     "causal-lm", "fused-linear", "chunked",        "chunked-recompute",       "cut",  "default",
@@ -73,6 +75,10 @@ static const BaseField keys[] = {
         .help = "rotary embedding by separate kernels: halves are exchanged and joined in 16 bits (Transformers, "
                 "torchtitan's Qwen3), or pairs are complex numbers in fp32 (Meta's and torchtitan's Llama). Where it "
                 "is not given: fsdp2 complex"),
+    KEY("base_weights", BASE_NAME, recipe.base, .initial = "full", .names = base_names, .later = later_bases,
+        .help = "of the linear layers that adapters stand beside (trainable = lora:RANK), the head left out; full: as "
+                "precision says; nf4: 4 bits and an fp32 maximum for each 64, made 16 bits again for each matmul "
+                "(QLoRA, bitsandbytes); nf4-double: a byte for the maximum. Experts stay as they are"),
     KEY("projections", BASE_NAME, recipe.projections, .initial = "separate", .names = projections_names,
         .help = "of the llama family, separate: q, k, v, gate and up are matmuls of their own; joined: one for q, k "
                 "and v, one for gate and up; copied: joined, and q, k and v copied apart, with sequences first, for "

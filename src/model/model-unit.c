@@ -50,6 +50,20 @@ guint64 model_unit_elements(const ModelUnit *unit) {
   return elements;
 }
 
+guint64 model_unit_plain_elements(const ModelUnit *unit) {
+  guint64 elements = 0;
+  for (guint i = 0; i < unit->n_parameters; i++)
+    elements += unit->parameters[i].shared || unit->parameters[i].packed ? 0 : unit->parameters[i].elements;
+  return elements;
+}
+
+guint64 model_unit_constants(const ModelUnit *unit) {
+  guint64 bytes = 0;
+  for (guint i = 0; i < unit->n_parameters; i++)
+    bytes += unit->parameters[i].constants;
+  return bytes;
+}
+
 guint64 model_unit_bytes(const ModelUnit *unit, ModelSet tensors) {
   guint64 bytes = 0;
   for (guint i = 0; i < unit->n_tensors; i++)

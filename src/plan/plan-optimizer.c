@@ -2,27 +2,32 @@
 /* States and steps of optimizers. */
 #include "plan-optimizer.h"
 
+#include <limits.h>
+
 #include "model-host.h"
 #include "plan-recipe.h"
 
-#define FP32  4
-#define BLOCK 256 /* elements that share an fp32 maximum: bitsandbytes' block-wise quantisation */
+#define FP32 4
 
-const char *const plan_optimizer_names[] = {"adamw", "adam", "sgd", "lion", "adam8bit", NULL};
+const char *const plan_optimizer_names[] = {"adamw", "adam", "sgd", "lion", "adam8bit", "adam4bit", NULL};
 const char *const plan_optimizer_style_names[] = {"default", "foreach", "fused", "single", NULL};
 
 typedef struct {
   guint32 momenta;
-  gboolean quantised;
+  guint32 bits;  /* of an element of one; 0: of the framework's type */
+  guint32 block; /* elements that share an fp32 maximum */
 } Kept;
 
 static const Kept kept[] = {
-    [PLAN_ADAMW] = {2, FALSE}, [PLAN_ADAM] = {2, FALSE},    [PLAN_SGD] = {1, FALSE},
-    [PLAN_LION] = {1, FALSE},  [PLAN_ADAM8BIT] = {2, TRUE},
+    [PLAN_ADAMW] = {2, 0, 0},      [PLAN_ADAM] = {2, 0, 0},       [PLAN_SGD] = {1, 0, 0},
+    [PLAN_LION] = {1, 0, 0},       [PLAN_ADAM8BIT] = {2, 8, 256}, /* bitsandbytes' block-wise quantisation, torchao's AdamW8bit */
+    [PLAN_ADAM4BIT] = {2, 4, 128},                                /* torchao/optim/subclass_4bit.py, adam.py */
 };
 
 static guint64 momentum_bytes(const Kept *what, guint64 elements, guint32 element_bytes) {
-  return what->quantised ? elements + (elements + BLOCK - 1) / BLOCK * FP32 : elements * element_bytes;
+  if (what->bits == 0)
+    return elements * element_bytes;
+  return (elements * what->bits + CHAR_BIT - 1) / CHAR_BIT + (elements + what->block - 1) / what->block * FP32;
 }
 
 guint64 plan_optimizer_bytes(int optimizer, guint64 elements, guint32 element_bytes, gboolean master) {

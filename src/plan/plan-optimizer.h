@@ -7,13 +7,13 @@
  *   plan_update_norm(walk, update); …; plan_update_run(walk, update);
  *
  * adam and adamw keep two fp32 momenta, sgd and lion one, adam8bit two of one byte with an fp32 maximum per block of
- * 256. Private to this floor. */
+ * 256, adam4bit two of half a byte and one per 128. Private to this floor. */
 #pragma once
 
 #include "model-optimizer.h"
 #include "plan-walk.h"
 
-typedef enum { PLAN_ADAMW, PLAN_ADAM, PLAN_SGD, PLAN_LION, PLAN_ADAM8BIT } PlanOptimizer;
+typedef enum { PLAN_ADAMW, PLAN_ADAM, PLAN_SGD, PLAN_LION, PLAN_ADAM8BIT, PLAN_ADAM4BIT } PlanOptimizer;
 extern const char *const plan_optimizer_names[];
 
 typedef enum { PLAN_STYLE_DEFAULT, PLAN_STYLE_FOREACH, PLAN_STYLE_FUSED, PLAN_STYLE_SINGLE } PlanOptimizerStyle;

@@ -36,7 +36,8 @@ static const BaseField keys[] = {
     KEY("training", "optimizer", BASE_NAME, optimizer, .initial = "adamw", .names = plan_optimizer_names,
         .later = later_optimizers,
         .help = "adamw and adam: two fp32 momenta, and fp32 master weights where precision is 16 bits; sgd (with "
-                "momentum) and lion: one; adam8bit: two of a byte each"),
+                "momentum) and lion: one; adam8bit: two of a byte each; adam4bit: of half "
+                "a byte"),
     KEY("training", "optimizer_style", BASE_NAME, optimizer_style, .initial = "default",
         .names = plan_optimizer_style_names,
         .help = "foreach: a pass over all tensors per elementary operation; fused: one pass; single: foreach's passes "
@@ -103,6 +104,28 @@ static gboolean read_checkpointing(const ConfSettings *settings, Keys *read, GEr
          conf_settings_fail(settings, "training.activation_checkpointing", error, "%s", fault);
 }
 
+/* Weights in 4 bits: beside adapters, under what bitsandbytes works with. */
+static gboolean check_base(const PlanGiven *given, const Keys *read, GError **error) {
+  const PlanRecipe *recipe = &read->recipe;
+  const char *key = "training.base_weights";
+  static const LayoutAxis axes[] = {LAYOUT_TENSOR, LAYOUT_PIPELINE, LAYOUT_EXPERT};
+  if (given->model->base == MODEL_BASE_FULL)
+    return TRUE;
+  if (recipe->trainable.lora.rank == 0)
+    return conf_settings_fail(given->settings, key, error,
+                              "weights in 4 bits cannot be trained; adapters beside them can: training.trainable = "
+                              "lora:16");
+  if (recipe->framework == PLAN_MEGATRON || recipe->framework == PLAN_NANOTRON)
+    return conf_settings_fail(given->settings, key, error,
+                              "framework %s has no weights in 4 bits; ddp, deepspeed, fsdp1 and fsdp2 have",
+                              plan_framework_names[recipe->framework]);
+  for (gsize i = 0; i < G_N_ELEMENTS(axes); i++)
+    if (recipe->axes.layout.degree[axes[i]] > 1)
+      return conf_settings_fail(given->settings, key, error,
+                                "weights in 4 bits are not split over other axes than data");
+  return TRUE;
+}
+
 static gboolean read_trainable(const PlanGiven *given, Keys *read, GError **error) {
   const ConfSettings *settings = given->settings;
   const ModelShape *shape = given->shape;
@@ -111,7 +134,7 @@ static gboolean read_trainable(const PlanGiven *given, Keys *read, GError **erro
   if (!plan_trainable_parse(read->trainable, trainable, &fault))
     return conf_settings_fail(settings, "training.trainable", error, "%s", fault);
   if (!trainable->part)
-    return TRUE;
+    return check_base(given, read, error);
   if (plan_trainable_highest(trainable) >= (gint64)shape->layers)
     return conf_settings_fail(settings, "training.trainable", error,
                               "the model has %" G_GUINT64_FORMAT " layers, from 0 on", shape->layers);
@@ -122,6 +145,8 @@ static gboolean read_trainable(const PlanGiven *given, Keys *read, GError **erro
     return conf_settings_fail(
         settings, "training.trainable", error,
         "adapters beside layers that multiply in fp8 are not modelled; set training.precision=bf16");
+  if (!check_base(given, read, error))
+    return FALSE;
   return model_lora_fits(&trainable->lora, shape->family, &fault) ||
          conf_settings_fail(settings, "training.trainable", error, "%s", fault);
 }

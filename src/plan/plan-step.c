@@ -2,6 +2,7 @@
 /* Sections, passes and units in the order of the host, and the hooks around them. */
 #include "plan-step.h"
 
+#include "mem-tenant.h"
 #include "model-host.h"
 #include "plan-axes.h"
 #include "plan-groups.h"
@@ -81,11 +82,22 @@ void plan_step_micro_batch(PlanWalk *walk, ProgramPhase phase) {
 
 /* ---- Sections ---- */
 
+/* What stands beside weights in 4 bits is neither sharded nor cast. */
+static void take_constants(PlanWalk *walk) {
+  guint64 bytes = 0;
+  for (guint32 u = 0; u < walk->n_units; u++)
+    bytes += model_unit_constants(walk->units[u].unit);
+  if (bytes > 0)
+    plan_walk_take(walk, program_builder_tensor(walk->builder, "quantization constants", MEM_PARAMETERS, bytes,
+                                                bytes / walk->recipe->ranks));
+}
+
 static void begin(const Role *role) {
   call(role, role->hooks->section);
   program_builder_context(role->walk->builder, PROGRAM_SETUP, -1, -1);
   if (role->walk->section == PROGRAM_FIRST) {
     plan_walk_host(role->walk, "load the model");
+    take_constants(role->walk);
     call(role, role->hooks->load);
   }
   call(role, role->hooks->step_begins);

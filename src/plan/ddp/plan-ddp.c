@@ -268,7 +268,7 @@ static void add_casts(Ddp *ddp, guint32 compute_bytes) {
   ddp->casts = g_new(guint32, ddp->walk->n_units);
   ddp->cast_ops = g_new(guint32, ddp->walk->n_units);
   for (guint32 u = 0; u < ddp->walk->n_units; u++) {
-    guint64 elements = model_unit_elements(ddp->walk->units[u].unit);
+    guint64 elements = model_unit_plain_elements(ddp->walk->units[u].unit);
     ddp->casts[u] = program_builder_tensor(ddp->builder, "16-bit weights", MEM_TEMPORARY, elements * compute_bytes, 0);
     ddp->cast_ops[u] = memory_op(ddp, elements, ddp->bytes + compute_bytes);
   }

@@ -122,11 +122,15 @@ static gboolean resolve_version(const ConfSettings *settings, PlanRecipe *recipe
 }
 
 /* A key that another stage reads is refused, so that none is without effect unseen. */
-static gboolean check_stage_keys(const ConfSettings *settings, const PlanRecipe *recipe, GError **error) {
+static gboolean check_stage_keys(const PlanGiven *given, const PlanRecipe *recipe, GError **error) {
+  const ConfSettings *settings = given->settings;
   const PlanDeepspeed *options = &recipe->deepspeed;
   guint64 stage = recipe->zero_stage;
   if (stage != 3 && options->hpz_partition_size > 1)
     return conf_settings_fail(settings, "deepspeed.zero_hpz_partition_size", error, "is of stage 3 alone");
+  if (given->model->base != MODEL_BASE_FULL && options->quantized_weights)
+    return conf_settings_fail(settings, "deepspeed.zero_quantized_weights", error,
+                              "quantises what is in 4 bits already (training.base_weights)");
   if (stage != 3 && options->quantized_weights)
     return conf_settings_fail(settings, "deepspeed.zero_quantized_weights", error, "is of stage 3 alone");
   if (stage != 3 && options->quantized_gradients)
@@ -167,8 +171,8 @@ static gboolean resolve_offload(const ConfSettings *settings, PlanRecipe *recipe
     return conf_settings_fail(settings, "parallel.offload_parameters", error,
                               "DeepSpeed offloads parameters in stage 3 "
                               "alone");
-  if (recipe->offload_optimizer && recipe->optimizer == PLAN_ADAM8BIT)
-    return conf_settings_fail(settings, "training.optimizer", error, "the host has no 8-bit Adam");
+  if (recipe->offload_optimizer && (recipe->optimizer == PLAN_ADAM8BIT || recipe->optimizer == PLAN_ADAM4BIT))
+    return conf_settings_fail(settings, "training.optimizer", error, "the host has no Adam of 8 or 4 bits");
   if (recipe->offload_parameters && !recipe->offload_optimizer)
     return conf_settings_fail(settings, "parallel.offload_parameters", error,
                               "without offload_optimizer is not modelled");
@@ -221,7 +225,7 @@ static gboolean resolve(const PlanGiven *given, PlanRecipe *recipe, GError **err
   if (options->reduce_bucket_size == 0)
     return conf_settings_fail(settings, "deepspeed.reduce_bucket_size", error, "must be at least 1");
   return resolve_version(settings, recipe, error) && resolve_gradients(given, recipe, error) &&
-         check_stage_keys(settings, recipe, error) && resolve_groups(settings, recipe, error) &&
+         check_stage_keys(given, recipe, error) && resolve_groups(settings, recipe, error) &&
          resolve_offload(settings, recipe, error) && resolve_style(settings, recipe, error) &&
          plan_deepspeed_axes(given, recipe, error);
 }

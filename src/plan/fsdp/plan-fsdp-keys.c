@@ -166,6 +166,11 @@ static gboolean read_dtypes(const PlanGiven *given, const PlanRecipe *recipe, Pl
   int reduce = keys_->reduce_dtype != PLAN_DTYPE_DEFAULT ? keys_->reduce_dtype : recipe->communication_dtype;
   keys_->parameter_bytes = computed;
   keys_->shard_bytes = plan_dtype_bytes(keys_->orig_dtype, computed);
+  if (given->model->base != MODEL_BASE_FULL && !conf_settings_given(settings, "fsdp.orig_dtype"))
+    keys_->shard_bytes = computed;
+  if (given->model->base != MODEL_BASE_FULL && keys_->shard_bytes != computed)
+    return conf_settings_fail(settings, "fsdp.orig_dtype", error,
+                              "weights in 4 bits are gathered as they are stored, and so are adapters: leave it out");
   keys_->reduce_bytes = plan_dtype_bytes(reduce, computed);
   keys_->reduce_dtype = reduce;
   if (plan_dtype_bytes(keys_->param_dtype, computed) != computed)
