@@ -39,6 +39,48 @@ static void axolotl(void) {
   expect("x.yml", AXOLOTL "bf16: false\nfp16:\n", (const Said[]){{"training.precision", "fp32"}, {NULL, NULL}});
 }
 
+/* A base in 4 bits has its maxima quantised too, unless bnb_config_kwargs says no; Cut Cross-Entropy is on with its
+ * plugin; states of a paged optimizer are another's. */
+static void axolotl_qlora(void) {
+  expect("x.yml",
+         AXOLOTL "adapter: qlora\nload_in_4bit: true\nlora_r: 16\noptimizer: paged_adamw_8bit\n"
+                 "lora_target_modules: 'model.language_model.layers.[\\d]+.(mlp|self_attn).(up|down|q|o)_proj'\n"
+                 "gptq_groupsize:\nunheard_of:\n"
+                 "plugins:\n  - axolotl.integrations.cut_cross_entropy.CutCrossEntropyPlugin\n",
+         (const Said[]){{"training.trainable", "lora:16:up_proj+down_proj+q_proj+o_proj"},
+                        {"training.base_weights", "nf4-double"},
+                        {"training.optimizer", "adam8bit"},
+                        {"training.loss", "cut"},
+                        {NULL, NULL}});
+  expect("x.yml",
+         AXOLOTL "adapter: qlora\nload_in_4bit: true\nlora_r: 16\nbnb_config_kwargs:\n"
+                 "  bnb_4bit_use_double_quant: false\nbatch_size: 32\noptimizer: adamw_torch_4bit\n"
+                 "plugins:\n  - axolotl.integrations.liger.LigerPlugin\nliger_fused_linear_cross_entropy: true\n",
+         (const Said[]){{"training.base_weights", "nf4"},
+                        {"training.gradient_accumulation", "8"},
+                        {"training.optimizer", "adam4bit"},
+                        {"training.loss", "fused-linear"},
+                        {NULL, NULL}});
+  expect("x.yml", AXOLOTL "load_in_4bit: true\n", (const Said[]){{"training.base_weights", NULL}, {NULL, NULL}});
+}
+
+/* Liger's kernels come with its fused linear loss; each tool's own keys for 4 bits, of which TRL's maxima are fp32. */
+static void kernels_and_bits(void) {
+  expect("t.yaml", "per_device_train_batch_size: 1\nbf16: true\nuse_liger_kernel: true\n",
+         (const Said[]){{"training.loss", "fused-linear"}, {"training.fused_kernels", "yes"}, {NULL, NULL}});
+  expect("t.yaml",
+         "per_device_train_batch_size: 1\nuse_liger_kernel: true\nliger_kernel_config:\n"
+         "  fused_linear_cross_entropy: false\n  cross_entropy: true\n  swiglu: false\n",
+         (const Said[]){{"training.loss", "fused"}, {"training.fused_kernels", "norms"}, {NULL, NULL}});
+  expect("t.yaml", "per_device_train_batch_size: 1\nuse_liger_kernel: false\n",
+         (const Said[]){{"training.loss", NULL}, {NULL, NULL}});
+  expect("f.yaml", "finetuning_type: lora\nquantization_bit: 4\nenable_liger_kernel: true\n",
+         (const Said[]){{"training.base_weights", "nf4-double"}, {"training.loss", "fused-linear"}, {NULL, NULL}});
+  expect("trl.yaml", "dataset_name: a/b\nuse_peft: true\nload_in_4bit: true\nloss_type: nll\n",
+         (const Said[]){{"training.base_weights", "nf4"}, {"training.loss", "eager"}, {NULL, NULL}});
+  expect("trl.yaml", "dataset_name: a/b\n", (const Said[]){{"training.loss", "chunked-recompute"}, {NULL, NULL}});
+}
+
 #define FACTORY "finetuning_type: %s\nstage: sft\ncutoff_len: 2048\nper_device_train_batch_size: 1\nbf16: true\n"
 
 /* Layers are recomputed where no key says no; target "all" is every linear layer. */
@@ -114,9 +156,22 @@ static void refusals(void) {
   static const struct {
     const char *name, *text, *fragment;
   } rows[] = {
-      {"x.yml", AXOLOTL "plugins:\n  - axolotl.integrations.cut_cross_entropy.CutCrossEntropyPlugin\n",
-       "plugins: is not modelled: Cut Cross Entropy"},
-      {"x.yml", AXOLOTL "adapter: lora\nlora_target_modules: 'layers.[0-9]+.q_proj'\n", "names layers by a pattern"},
+      {"x.yml", AXOLOTL "plugins:\n  - axolotl.integrations.diffusion.DiffusionPlugin\n", "DiffusionPlugin\" is not"},
+      {"x.yml",
+       AXOLOTL "plugins:\n  - axolotl.integrations.cut_cross_entropy.CutCrossEntropyPlugin\n"
+               "  - axolotl.integrations.liger.LigerPlugin\nliger_fused_linear_cross_entropy: true\n",
+       "training.loss = fused-linear"},
+      {"x.yml", AXOLOTL "adapter: lora\nlora_target_modules: 'layers.(3|7).q_proj'\n", "names layers by a pattern"},
+      {"x.yml", AXOLOTL "adapter: lora\nlora_target_modules: 'mlp.up_proj|self_attn.(q|k)_proj'\n", "by a pattern"},
+      {"x.yml", AXOLOTL "adapter: ia3\n", "adapter: is not modelled: this adapter"},
+      {"x.yml", "base_model: x/y\nbatch_size: 8\n", "stands without micro_batch_size"},
+      {"x.yml", "base_model: x/y\nbatch_size: 1\nmicro_batch_size: 2\n", "less than micro_batch_size"},
+      {"trl.yaml", "dataset_name: a/b\nuse_peft: true\nload_in_4bit: true\nbnb_4bit_quant_type: fp4\n", "nf4 is"},
+      {"trl.yaml", "dataset_name: a/b\nloss_type: dft\n", "nll and chunked_nll are"},
+      {"t.yaml", "per_device_train_batch_size: 1\nuse_liger_kernel: true\nliger_kernel_config:\n  rope: false\n",
+       "without its norms or its rotary embedding"},
+      {"f.yaml", "model_class: llm\ndist_config:\n  name: fsdp2\n", "LLaMA-Factory's new trainer"},
+      {"f.yaml", "finetuning_type: lora\nquantization_bit: 8\n", "quantization_bit: is not modelled"},
       {"x.yml", AXOLOTL "adapter: lora\nlora_modules_to_save:\n  - lm_head\n", "lora_modules_to_save: is not modelled"},
       {"x.yml", AXOLOTL "load_in_8bit: true\n", "load_in_8bit: is not modelled"},
       {"f.yaml", "finetuning_type: freeze\n", "\"freeze\" is not modelled; full and lora are"},
@@ -131,6 +186,8 @@ static void refusals(void) {
 
 int main(void) {
   return harness_run("recipe-finetune", (HarnessCase[]){{"axolotl", axolotl},
+                                                        {"axolotl's QLoRA", axolotl_qlora},
+                                                        {"kernels and bits", kernels_and_bits},
                                                         {"LLaMA-Factory", llama_factory},
                                                         {"TRL", trl},
                                                         {"names a DeepSpeed file", names_a_deepspeed_file},

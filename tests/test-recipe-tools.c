@@ -356,7 +356,7 @@ static void refusals(void) {
        "a part without a layer is not modelled"},
       {"f.yaml", "device_train_microbatch_size: 4\nmax_seq_len: ${variables.gone}\n", "names no key of this file"},
       {"f.yaml", "device_train_microbatch_size: 4\nmax_seq_len: ${max_seq_len}\n", "refers to itself"},
-      {"x.yml", "base_model: y\nadapter: qlora\n", "adapter: is not modelled: qlora, whose weights"},
+      {"x.yml", "base_model: y\nadapter: qlora\n", "adapter: qlora wants load_in_4bit: true"},
       {"x.yaml", "model:\n  _component_: torchtune.models.llama3\n", "is a file of torchtune"},
       {"t.json", "{\"fsdp\": \"full_shart\"}", "\"full_shart\" is none of full_shard"},
   };

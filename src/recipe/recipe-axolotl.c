@@ -35,8 +35,10 @@ static gboolean take_flash(RecipeReading *reading, const RecipeRow *row, const C
          (!on || recipe_give(reading, node, row->setting, "flash", NULL, error));
 }
 
-/* Plugins that change a step are those of kernels; Liger's says by keys of its own which. */
+/* Those that change a step say by keys of their own how; but Cut Cross-Entropy's is on with its plugin. */
 static gboolean take_plugins(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
+  static const char *const harmless[] = {"CutCrossEntropyPlugin", "LigerPlugin",          "SwanLabPlugin",
+                                         "KernelsPlugin",         "ExpertParallelPlugin", NULL};
   (void)row;
   for (guint i = 0;; i++) {
     g_autofree char *path = g_strdup_printf("%s.%u", node->path, i);
@@ -45,13 +47,21 @@ static gboolean take_plugins(RecipeReading *reading, const RecipeRow *row, const
       return TRUE;
     const char *dot = plugin->text != NULL ? strrchr(plugin->text, '.') : NULL;
     const char *name = dot != NULL ? dot + 1 : "";
-    if (strcmp(name, "CutCrossEntropyPlugin") == 0)
+    const ConfTreeNode *cut = conf_tree_given(reading->tree, "cut_cross_entropy");
+    gboolean cuts = strcmp(name, "CutCrossEntropyPlugin") == 0 && cut == NULL;
+    if (cuts && !recipe_give(reading, node, "training.loss", "cut", "Cut Cross-Entropy", error))
+      return FALSE;
+    if (!g_strv_contains(harmless, name))
       return conf_tree_fail(reading->tree, node, error,
-                            "is not modelled: Cut Cross Entropy, a loss that never holds the logits; leave it out");
-    if (strcmp(name, "LigerPlugin") != 0 && strcmp(name, "SwanLabPlugin") != 0)
-      return conf_tree_fail(reading->tree, node, error, "\"%s\" is not modelled; LigerPlugin is",
+                            "\"%s\" is not modelled; LigerPlugin and CutCrossEntropyPlugin are",
                             plugin->text != NULL ? plugin->text : "");
   }
+}
+
+static gboolean take_loss(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
+  gboolean on;
+  return conf_tree_flag(reading->tree, node, &on, error) &&
+         (!on || recipe_give(reading, node, "training.loss", row->setting, NULL, error));
 }
 
 static gboolean take_packing(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
@@ -66,8 +76,9 @@ static gboolean take_packing(RecipeReading *reading, const RecipeRow *row, const
   return TRUE;
 }
 
-#define ADAPTERS "of adapters, which adapter switches on"
-#define MODEL    "the model is the workload's [model]: name its config.json there"
+#define ADAPTERS       "of adapters, which adapter switches on"
+#define FUSED_ADAPTERS "adapters by fused kernels: played as plain ones, an upper bound"
+#define MODEL          "the model is the workload's [model]: name its config.json there"
 
 static const RecipeRow rows[] = {
     TAKE("sequence_len", "training.sequence_length", recipe_take_count, "tokens"),
@@ -97,8 +108,13 @@ static const RecipeRow rows[] = {
     TAKE("context_parallel_size", "parallel.context", recipe_take_count, NULL),
     TAKE("sequence_parallel_degree", "parallel.context", recipe_take_count, NULL),
     TAKE("deepspeed", NULL, recipe_take_deepspeed, NULL),
-    REFUSE("adapter", "none|lora", "qlora, whose weights are kept in 4 bits; lora is"),
-    REFUSE("load_in_4bit", "false", "weights that are kept in 4 bits"),
+    REFUSE("adapter", "none|lora|qlora|", "this adapter; lora and qlora are"),
+    TAKE("load_in_4bit", NULL, recipe_take_later, NULL),
+    TAKE("bnb_config_kwargs.bnb_4bit_use_double_quant", NULL, recipe_take_later, NULL),
+    TAKE("bnb_config_kwargs.bnb_4bit_quant_type", NULL, recipe_take_later, NULL),
+    SAFE("gptq_groupsize", "of gptq"),
+    SAFE("gptq_model_v1", "of gptq"),
+    SAFE("gptq_disable_exllama", "of gptq"),
     REFUSE("load_in_8bit", "false", "weights that are kept in 8 bits"),
     REFUSE("gptq", "false", "weights that are kept in 4 bits"),
     REFUSE("qat.*", NULL, "training of weights that are to be quantized"),
@@ -111,9 +127,10 @@ static const RecipeRow rows[] = {
     SAFE("lora_model_dir", ADAPTERS),
     REFUSE("lora_target_parameters.*", NULL, "adapters of experts"),
     REFUSE("lora_modules_to_save.*", NULL, "layers that are trained beside adapters"),
-    REFUSE("lora_mlp_kernel", "false", "adapters by fused kernels; set it to false"),
-    REFUSE("lora_qkv_kernel", "false", "adapters by fused kernels; set it to false"),
-    REFUSE("lora_o_kernel", "false", "adapters by fused kernels; set it to false"),
+    SAFE("lora_mlp_kernel", FUSED_ADAPTERS),
+    SAFE("lora_qkv_kernel", FUSED_ADAPTERS),
+    SAFE("lora_o_kernel", FUSED_ADAPTERS),
+    SAFE("peft_use_rslora", ADAPTERS),
     REFUSE("peft.*", NULL, "other keys of peft"),
     REFUSE("unfrozen_parameters.*", NULL, "a part of the model that is trained; write training.trainable"),
     REFUSE("rl", "none", "reinforcement learning and preferences, which run several models"),
@@ -124,9 +141,18 @@ static const RecipeRow rows[] = {
     TAKE("liger_glu_activation", NULL, recipe_take_later, NULL),
     TAKE("liger_layer_norm", NULL, recipe_take_later, NULL),
     TAKE("liger_cross_entropy", NULL, recipe_take_later, NULL),
-    REFUSE("liger_fused_linear_cross_entropy", "false", "a loss that never holds all logits; set it to false"),
-    REFUSE("cut_cross_entropy", "false", "a loss that never holds the logits; set it to false"),
-    REFUSE("flash_attn_cross_entropy", "false", "flash-attn's loss; set it to false, and say training.loss = fused"),
+    TAKE("liger_fused_linear_cross_entropy", NULL, recipe_take_later, NULL),
+    TAKE("liger_swiglu", NULL, recipe_take_later, NULL),
+    SAFE("liger_rms_norm_gated", "of linear attention, which is not modelled"),
+    TAKE("cut_cross_entropy", "cut", take_loss, NULL),
+    TAKE("flash_attn_cross_entropy", "fused", take_loss, NULL),
+    REFUSE("chunked_cross_entropy", "false", "torchtune's loss of chunks whose logits are kept; set it to false"),
+    REFUSE("tiled_mlp", "false", "an MLP of tokens in tiles; set it to false"),
+    REFUSE("expert_parallel_size", "1", "experts that ranks share out; say parallel.expert in the workload"),
+    REFUSE("relora", "false", "ReLoRA"),
+    REFUSE("lisa_n_layers", "0", "LISA"),
+    REFUSE("fp8", "false", "torchao's fp8 by accelerate; the workload's training.precision = fp8 is torchtitan's"),
+    TAKE("batch_size", NULL, recipe_take_later, NULL),
     REFUSE("flash_attn_fuse_mlp", "false", "a fused MLP"),
     REFUSE("use_kernels", "false", "kernels from the Hub"),
     REFUSE("use_scattermoe", "false", "kernels of experts"),
@@ -205,6 +231,48 @@ static const RecipeRow rows[] = {
     SAFE("swanlab_description", LOGGING),
     SAFE("swanlab_mode", LOGGING),
     SAFE("swanlab_log_completions", LOGGING),
+    SAFE("tokenizer_use_fast", DATA),
+    SAFE("tokenizer_legacy", DATA),
+    SAFE("streaming", DATA),
+    SAFE("streaming_multipack_buffer_size", DATA),
+    SAFE("sample_packing_sequentially", DATA),
+    SAFE("sample_packing_seq_len_multiplier", DATA),
+    SAFE("sample_packing_eff_est", DATA),
+    SAFE("pretrain_multipack_attn", DATA),
+    SAFE("min_sample_len", DATA),
+    SAFE("total_num_tokens", DATA),
+    SAFE("curriculum_sampling", DATA),
+    SAFE("dataset_exact_deduplication", DATA),
+    SAFE("accelerator_config.*", DATA),
+    SAFE("do_causal_lm_eval", EVAL),
+    SAFE("eval_causal_lm_metrics.*", EVAL),
+    SAFE("revision_of_model", MODEL),
+    SAFE("base_model_ignore_patterns", MODEL),
+    SAFE("cls_model_config", MODEL),
+    SAFE("hf_use_auth_token", LOADING),
+    SAFE("low_cpu_mem_usage", LOADING),
+    SAFE("reinit_weights", LOADING),
+    SAFE("auto_resume_from_checkpoints", LOADING),
+    SAFE("use_wandb", LOGGING),
+    SAFE("use_otel_metrics", LOGGING),
+    SAFE("otel_metrics_port", LOGGING),
+    SAFE("otel_metrics_host", LOGGING),
+    SAFE("swanlab_workspace", LOGGING),
+    SAFE("swanlab_log_model", LOGGING),
+    SAFE("swanlab_completion_max_buffer", LOGGING),
+    SAFE("swanlab_completion_log_interval", LOGGING),
+    SAFE("local_rank", "of the launcher"),
+    SAFE("use_ray", "of the launcher"),
+    SAFE("ray_num_workers", "of the launcher"),
+    SAFE("device_map", "of the launcher"),
+    SAFE("adam_eps", LEARNING),
+    SAFE("lr_quadratic_warmup", LEARNING),
+    SAFE("jagged_restart_steps", LEARNING),
+    SAFE("jagged_restart_warmup_steps", LEARNING),
+    SAFE("jagged_restart_anneal_steps", LEARNING),
+    SAFE("use_eaft", LEARNING),
+    SAFE("eaft_alpha", LEARNING),
+    SAFE("eaft_k", LEARNING),
     SAFE("adam_beta3", LEARNING),
     SAFE("eta_min", LEARNING),
     SAFE("cosine_min_lr_ratio", LEARNING),
@@ -214,12 +282,16 @@ static const RecipeRow rows[] = {
 /* Liger's kernels, each switched on by itself. Source: axolotl/integrations/liger/args.py. */
 static gboolean give_liger(RecipeReading *reading, GError **error) {
   gboolean norms = recipe_is_true(reading, "liger_rms_norm") || recipe_is_true(reading, "liger_layer_norm"),
-           rope = recipe_is_true(reading, "liger_rope"), glu = recipe_is_true(reading, "liger_glu_activation");
+           rope = recipe_is_true(reading, "liger_rope"),
+           glu = recipe_is_true(reading, "liger_glu_activation") || recipe_is_true(reading, "liger_swiglu");
   const ConfTreeNode *node = conf_tree_given(reading->tree, "plugins");
   if (node == NULL)
     return TRUE;
   if (recipe_is_true(reading, "liger_cross_entropy") &&
       !recipe_give(reading, node, "training.loss", "fused", "liger_cross_entropy", error))
+    return FALSE;
+  if (recipe_is_true(reading, "liger_fused_linear_cross_entropy") &&
+      !recipe_give(reading, node, "training.loss", "fused-linear", "liger_fused_linear_cross_entropy", error))
     return FALSE;
   return !norms || !rope ||
          recipe_give(reading, node, "training.fused_kernels", glu ? "yes" : "norms", "Liger's kernels", error);
@@ -232,10 +304,38 @@ static gboolean give_precision(RecipeReading *reading, GError **error) {
          recipe_give(reading, NULL, "training.precision", "fp32", "neither bf16 nor fp16 is on", error);
 }
 
-static gboolean finish(RecipeReading *reading, GError **error) {
+/* micro_batch_size × gradient_accumulation_steps (config/normalize.py), of one GPU. */
+static gboolean give_batch(RecipeReading *reading, GError **error) {
+  const ConfTreeNode *batch = conf_tree_given(reading->tree, "batch_size"),
+                     *micro = conf_tree_given(reading->tree, "micro_batch_size");
+  guint64 all, of_each;
+  if (batch == NULL || conf_tree_given(reading->tree, "gradient_accumulation_steps") != NULL)
+    return TRUE;
+  if (micro == NULL)
+    return conf_tree_fail(reading->tree, batch, error, "stands without micro_batch_size");
+  if (!conf_tree_count(reading->tree, batch, &all, error) || !conf_tree_count(reading->tree, micro, &of_each, error))
+    return FALSE;
+  if (of_each == 0 || all < of_each)
+    return conf_tree_fail(reading->tree, batch, error, "is less than micro_batch_size");
+  g_autofree char *times = g_strdup_printf("%" G_GUINT64_FORMAT, all / of_each);
+  return recipe_give(reading, batch, "training.gradient_accumulation", times, "over micro_batch_size", error);
+}
+
+static gboolean give_adapters(RecipeReading *reading, GError **error) {
   g_autofree char *adapter = recipe_text(reading, "adapter");
   const RecipeLora lora = {"lora_r", 8, "lora_target_modules", "lora_target_linear"};
-  return (strcmp(adapter, "lora") != 0 || recipe_give_lora(reading, &lora, error)) && give_liger(reading, error) &&
+  const RecipeBase base = {"load_in_4bit", "bnb_config_kwargs.bnb_4bit_use_double_quant", TRUE,
+                           "bnb_config_kwargs.bnb_4bit_quant_type"};
+  if (strcmp(adapter, "lora") != 0 && strcmp(adapter, "qlora") != 0)
+    return TRUE;
+  if (*adapter == 'q' && !recipe_is_true(reading, "load_in_4bit"))
+    return conf_tree_fail(reading->tree, conf_tree_given(reading->tree, "adapter"), error,
+                          "qlora wants load_in_4bit: true");
+  return recipe_give_lora(reading, &lora, error) && recipe_give_base(reading, &base, error);
+}
+
+static gboolean finish(RecipeReading *reading, GError **error) {
+  return give_batch(reading, error) && give_adapters(reading, error) && give_liger(reading, error) &&
          give_precision(reading, error) && recipe_trainer_finish(reading, error);
 }
 

@@ -96,6 +96,14 @@ gboolean recipe_take_optimizer(RecipeReading *reading, const RecipeRow *row, con
       {"adamw_torch_fused", "adamw", "fused"},
       {"adamw_apex_fused", "adamw", "fused"},
       {"adamw_torch_8bit", "adam8bit", NULL},
+      {"adamw_torch_4bit", "adam4bit", NULL},
+      {"ao_adamw_8bit", "adam8bit", NULL},
+      {"ao_adamw_4bit", "adam4bit", NULL},
+      {"paged_adamw", "adamw", NULL},
+      {"paged_adamw_32bit", "adamw", NULL},
+      {"paged_adamw_8bit", "adam8bit", NULL},
+      {"lion_32bit", "lion", NULL},
+      {"paged_lion_32bit", "lion", NULL},
       {"adamw_8bit", "adam8bit", NULL},
       {"adamw_bnb_8bit", "adam8bit", NULL},
       {"adafactor", "adafactor", NULL},
@@ -115,7 +123,11 @@ gboolean recipe_take_optimizer(RecipeReading *reading, const RecipeRow *row, con
   for (gsize i = 0; i < G_N_ELEMENTS(names); i++) {
     pairs[i] = (Pair){names[i].theirs, names[i].ours};
     if (node->text != NULL && g_ascii_strcasecmp(names[i].theirs, node->text) == 0)
-      return recipe_give(reading, node, row->setting, names[i].ours, row->remark, error) &&
+      return recipe_give(reading, node, row->setting, names[i].ours,
+                         g_str_has_prefix(lower, "paged") ? "its states are taken to stay on the GPU, as they do where "
+                                                            "there is room"
+                                                          : row->remark,
+                         error) &&
              (names[i].style == NULL ||
               recipe_give(reading, node, "training.optimizer_style", names[i].style, node->text, error));
   }

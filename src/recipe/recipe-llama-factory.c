@@ -15,7 +15,7 @@
 #define ADAPTERS "of adapters, which finetuning_type switches on"
 
 static gboolean take_attention(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
-  static const char *const flash[] = {"fa2", "sdpa", "auto", NULL};
+  static const char *const flash[] = {"fa2", "sdpa", "auto", "flash_attention_2", NULL};
   const char *kind = node->text != NULL ? node->text : "";
   if (strcmp(kind, "disabled") == 0)
     return recipe_give(reading, node, row->setting, "eager", NULL, error);
@@ -42,20 +42,19 @@ static const RecipeRow rows[] = {
     SAFE("loraplus_lr_ratio", ADAPTERS),
     REFUSE("additional_target", "none", "layers that are trained beside adapters"),
     REFUSE("use_dora", "false", "DoRA"),
-    REFUSE("quantization_bit", "none", "weights that are kept in fewer bits"),
-    REFUSE("quantization_method", "none", "weights that are kept in fewer bits"),
-    REFUSE("double_quantization", "false", "weights that are kept in fewer bits"),
+    REFUSE("quantization_bit", "4|none", "weights in as many bits; 4 are"),
+    REFUSE("quantization_method", "bnb|bitsandbytes|none", "weights of this kind; bnb's of 4 bits are"),
+    TAKE("double_quantization", NULL, recipe_take_later, NULL),
+    REFUSE("quantization_type", "nf4|none", "this kind of 4 bits; nf4 is"),
     REFUSE("pure_bf16", "false", "parameters that are kept in bf16 alone"),
     REFUSE("upcast_layernorm", "false", "norms in fp32"),
-    REFUSE("enable_liger_kernel", "false", "Liger's kernels with its fused linear loss; leave the key out"),
+    TAKE("enable_liger_kernel", NULL, recipe_take_liger, NULL),
     REFUSE("use_unsloth", "false", "Unsloth's kernels"),
     REFUSE("use_galore", "false", "GaLore"),
     REFUSE("use_apollo", "false", "APOLLO"),
     REFUSE("use_badam", "false", "BAdam"),
     REFUSE("use_kt", "false", "KTransformers"),
-    REFUSE("neat_packing", "false",
-           "samples packed into a sequence that do not see each other; set it to false: attention over whole sequences "
-           "takes longer"),
+    SAFE("neat_packing", "attention is over each whole sequence, an upper bound: packed samples do not see each other"),
     TAKE("disable_gradient_checkpointing", "training.activation_checkpointing", take_disabled, NULL),
     SAFE("use_reentrant_gc", "how PyTorch recomputes: the same operations"),
     TAKE("flash_attn", "training.attention", take_attention, NULL),
@@ -83,11 +82,42 @@ static const RecipeRow rows[] = {
     SAFE("freeze_vision_tower", "of models that see, which are not modelled"),
     SAFE("freeze_multi_modal_projector", "of models that see, which are not modelled"),
     REFUSE("freeze_language_model", "false", "a language model that is not trained"),
+    SAFE("mix_strategy", DATA),
+    SAFE("interleave_probs", DATA),
+    SAFE("buffer_size", DATA),
+    SAFE("use_dft_loss", LEARNING),
+    SAFE("use_asft_loss", LEARNING),
+    SAFE("asft_alpha", LEARNING),
+    SAFE("use_eaft_loss", LEARNING),
+    SAFE("eaft_alpha", LEARNING),
+    SAFE("pissa_init", LEARNING),
+    SAFE("pissa_iter", LEARNING),
+    SAFE("pissa_convert", LEARNING),
+    SAFE("create_new_adapter", LEARNING),
+    SAFE("predict_with_generate", EVAL),
+    SAFE("compute_accuracy", EVAL),
+    SAFE("do_predict", EVAL),
+    REFUSE("use_llama_pro", "false", "LLaMA Pro"),
+    REFUSE("mixture_of_depths", "none", "mixture of depths"),
+    REFUSE("use_muon", "false", "Muon, which multiplies matrices in its step"),
+    REFUSE("use_adam_mini", "false", "Adam-mini"),
     SAFE("plot_loss", LOGGING),
     SAFE("ray_run_name", "of the launcher"),
     SAFE("ray_num_workers", "of the launcher"),
     SAFE("ray_storage_path", "of the launcher"),
 };
+
+/* quantization_bit is no flag; double_quantization is on by itself. */
+static gboolean give_base(RecipeReading *reading, GError **error) {
+  const ConfTreeNode *bits = conf_tree_given(reading->tree, "quantization_bit"),
+                     *twice = conf_tree_given(reading->tree, "double_quantization");
+  gboolean on = TRUE;
+  if (bits == NULL)
+    return TRUE;
+  return (twice == NULL || conf_tree_flag(reading->tree, twice, &on, error)) &&
+         recipe_give(reading, bits, "training.base_weights", on ? "nf4-double" : "nf4",
+                     "the other parameters stay in training.precision", error);
+}
 
 static gboolean finish(RecipeReading *reading, GError **error) {
   g_autofree char *kind = recipe_text(reading, "finetuning_type");
@@ -95,7 +125,8 @@ static gboolean finish(RecipeReading *reading, GError **error) {
   if (node != NULL && strcmp(kind, "lora") != 0 && strcmp(kind, "full") != 0)
     return conf_tree_fail(reading->tree, node, error, "\"%s\" is not modelled; full and lora are", kind);
   if (strcmp(kind, "lora") == 0 &&
-      !recipe_give_lora(reading, &(RecipeLora){"lora_rank", 8, "lora_target", NULL}, error))
+      !(recipe_give_lora(reading, &(RecipeLora){"lora_rank", 8, "lora_target", NULL}, error) &&
+        give_base(reading, error)))
     return FALSE;
   return recipe_give(reading, NULL, "training.activation_checkpointing", "full", "LLaMA-Factory's default", error) &&
          recipe_trainer_finish(reading, error);

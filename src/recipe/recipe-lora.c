@@ -15,7 +15,36 @@ static gboolean add_target(const char *name, GString *targets) {
   return TRUE;
 }
 
-/* A list, or names with commas between them. */
+/* The last name of a path with alternatives, none of which is a layer by its number: "(q|k|v)_proj" of
+ * "layers.[\\d]+.(mlp|self_attn).(q|k|v)_proj" is q_proj, k_proj and v_proj, wherever they stand. */
+static gboolean add_pattern(const char *text, GString *targets) {
+  int depth = 0;
+  gboolean set = FALSE;
+  const char *last = text;
+  for (const char *at = text; *at != '\0'; at++) {
+    depth += (*at == '(') - (*at == ')');
+    set = *at == '[' || (set && *at != ']');
+    if (g_ascii_isdigit(*at) && !set)
+      return FALSE; /* some layers alone */
+    if (*at == '|' && depth == 0)
+      return FALSE;
+    if (*at == '.' && depth == 0)
+      last = at + 1;
+  }
+  const char *end = *last == '(' ? strchr(last, ')') : NULL;
+  if (end == NULL)
+    return last != text && add_target(last, targets);
+  g_autofree char *inside = g_strndup(last + 1, (gsize)(end - last - 1));
+  g_auto(GStrv) names = g_strsplit(inside, "|", -1);
+  gboolean good = *names != NULL;
+  for (char **name = names; *name != NULL && good; name++) {
+    g_autofree char *whole = g_strconcat(*name, end + 1, NULL);
+    good = add_target(whole, targets);
+  }
+  return good;
+}
+
+/* A list, or names with commas between them, or a pattern. */
 static gboolean read_targets(const RecipeReading *reading, const ConfTreeNode *node, GString *targets, GError **error) {
   static const char *const all[] = {"all", "all-linear", NULL};
   gboolean good = TRUE;
@@ -23,6 +52,10 @@ static gboolean read_targets(const RecipeReading *reading, const ConfTreeNode *n
     g_string_assign(targets, "all-linear");
     return TRUE;
   }
+  if (node->text != NULL && strpbrk(node->text, "()[]") != NULL)
+    return add_pattern(node->text, targets) ||
+           conf_tree_fail(reading->tree, node, error,
+                          "names layers by a pattern; list them by their names, as in q_proj, v_proj");
   g_auto(GStrv) words = g_strsplit(node->text != NULL ? node->text : "", ",", -1);
   for (char **word = words; *word != NULL && good; word++)
     good = add_target(g_strstrip(*word), targets);
@@ -35,6 +68,22 @@ static gboolean read_targets(const RecipeReading *reading, const ConfTreeNode *n
   }
   return good || conf_tree_fail(reading->tree, node, error,
                                 "names layers by a pattern; list them by their names, as in q_proj, v_proj");
+}
+
+gboolean recipe_give_base(RecipeReading *reading, const RecipeBase *base, GError **error) {
+  const ConfTreeNode *node = conf_tree_given(reading->tree, base->on);
+  const ConfTreeNode *twice = base->twice != NULL ? conf_tree_given(reading->tree, base->twice) : NULL;
+  const ConfTreeNode *kind = base->kind != NULL ? conf_tree_given(reading->tree, base->kind) : NULL;
+  gboolean on = base->usual;
+  if (node == NULL || !recipe_is_true(reading, base->on))
+    return TRUE;
+  if (kind != NULL && g_strcmp0(kind->text, "nf4") != 0)
+    return conf_tree_fail(reading->tree, kind, error, "\"%s\" is not modelled; nf4 is",
+                          kind->text != NULL ? kind->text : "");
+  if (twice != NULL && !conf_tree_flag(reading->tree, twice, &on, error))
+    return FALSE;
+  return recipe_give(reading, node, "training.base_weights", on ? "nf4-double" : "nf4",
+                     "the other parameters stay in training.precision", error);
 }
 
 gboolean recipe_give_lora(RecipeReading *reading, const RecipeLora *lora, GError **error) {

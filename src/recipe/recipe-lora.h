@@ -14,5 +14,16 @@ typedef struct {
   const char *linear; /* path of a flag: all linear layers; NULL: the tool has none */
 } RecipeLora;
 
+/* Paths of bitsandbytes' switches; NULL: the tool has none. */
+typedef struct {
+  const char *on;    /* weights in 4 bits */
+  const char *twice; /* their maxima in 8 bits */
+  gboolean usual;    /* whether they are where nothing says it */
+  const char *kind;  /* nf4, fp4 */
+} RecipeBase;
+
+/* Notes training.base_weights where weights in 4 bits are on. Errors: they are fp4. */
+gboolean recipe_give_base(RecipeReading *reading, const RecipeBase *base, GError **error);
+
 /* Notes training.trainable. Errors: targets by a pattern, a rank that is no number. */
 gboolean recipe_give_lora(RecipeReading *reading, const RecipeLora *lora, GError **error);

@@ -161,6 +161,10 @@ static gboolean read_node(RecipeReading *reading, const ConfTreeNode *node, gboo
     return obey_row(reading, row, node, error);
   if (section)
     return node->kind == CONF_TREE_NULL || conf_tree_fail(reading->tree, node, error, "expected a group of keys");
+  if (node->kind == CONF_TREE_NULL) {
+    recipe_leave(reading, node, "says nothing");
+    return TRUE;
+  }
   const char *left = table->unknown != NULL ? table->unknown(path) : NULL;
   if (left == NULL)
     return fail_unknown(reading, node, path, error);

@@ -11,6 +11,13 @@ const RecipeTable recipe_neox = {
         "its keys are Megatron's beside DeepSpeed's; give the DeepSpeed part as a ds_config.json, and the rest in "
         "a workload"};
 
+static const char *const factory_marks[] = {"model_class", "dist_config", NULL};
+const RecipeTable recipe_llama_factory_v1 = {
+    .tool = "LLaMA-Factory's new trainer (v1)",
+    .marks = factory_marks,
+    .refused = "its keys are not those of LLaMA-Factory's files so far; write them as such (finetuning_type, "
+               "per_device_train_batch_size, deepspeed or fsdp_config), or a workload"};
+
 static const char *const torchtune_marks[] = {"model._component_", "tokenizer._component_", NULL};
 const RecipeTable recipe_torchtune = {
     .tool = "torchtune",

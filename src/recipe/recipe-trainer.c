@@ -58,6 +58,28 @@ static gboolean take_precision(RecipeReading *reading, const RecipeRow *row, con
          (!on || recipe_give(reading, node, "training.precision", row->setting, NULL, error));
 }
 
+static gboolean is_off(const RecipeReading *reading, const char *kernel) {
+  g_autofree char *path = g_strconcat("liger_kernel_config.", kernel, NULL);
+  return conf_tree_given(reading->tree, path) != NULL && !recipe_is_true(reading, path);
+}
+
+/* All of Liger's kernels with the fused linear loss, but those that liger_kernel_config switches off. Source:
+ * liger_kernel/transformers/monkey_patch.py. */
+gboolean recipe_take_liger(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
+  gboolean on, norms = !is_off(reading, "rope") && !is_off(reading, "rms_norm"), glu = !is_off(reading, "swiglu");
+  (void)row;
+  if (!conf_tree_flag(reading->tree, node, &on, error) || !on)
+    return on || (error == NULL || *error == NULL);
+  const char *loss = !is_off(reading, "fused_linear_cross_entropy")                 ? "fused-linear"
+                     : recipe_is_true(reading, "liger_kernel_config.cross_entropy") ? "fused"
+                                                                                    : "eager";
+  if (!norms)
+    return conf_tree_fail(reading->tree, node, error,
+                          "without its norms or its rotary embedding is not modelled; leave liger_kernel_config out");
+  return recipe_give(reading, node, "training.loss", loss, "Liger's", error) &&
+         recipe_give(reading, node, "training.fused_kernels", glu ? "yes" : "norms", "Liger's", error);
+}
+
 static const RecipeRow rows[] = {
     TAKE("per_device_train_batch_size", "training.micro_batch", recipe_take_batch, "sequences per GPU"),
     TAKE("gradient_accumulation_steps", "training.gradient_accumulation", recipe_take_batch, "micro-batches per step"),
@@ -69,10 +91,12 @@ static const RecipeRow rows[] = {
     TAKE("torch_compile", "training.compile", recipe_take_flag, NULL),
     TAKE("deepspeed", NULL, recipe_take_deepspeed, NULL),
     TAKE("fsdp", NULL, recipe_take_fsdp_words, NULL),
-    REFUSE("use_liger_kernel", "false",
-           "Liger's kernels with its fused linear loss; leave the key out, and write training.fused_kernels = yes into "
-           "the workload for the kernels without that loss"),
-    SAFE("liger_kernel_config.*", "of Liger's kernels, which use_liger_kernel switches on"),
+    TAKE("use_liger_kernel", NULL, recipe_take_liger, NULL),
+    TAKE("liger_kernel_config.rope", NULL, recipe_take_later, NULL),
+    TAKE("liger_kernel_config.rms_norm", NULL, recipe_take_later, NULL),
+    TAKE("liger_kernel_config.swiglu", NULL, recipe_take_later, NULL),
+    TAKE("liger_kernel_config.cross_entropy", NULL, recipe_take_later, NULL),
+    TAKE("liger_kernel_config.fused_linear_cross_entropy", NULL, recipe_take_later, NULL),
     SAFE("tf32", "of the few fp32 matmuls beside 16-bit training"),
     REFUSE("bf16_full_eval", "false", "evaluation in bf16"),
     REFUSE("neftune_noise_alpha", "none", "noise on embeddings"),

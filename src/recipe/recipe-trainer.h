@@ -10,5 +10,8 @@
 
 extern const RecipeRows recipe_trainer_rows; /* and those of FSDP */
 
+/* A flag: Liger's kernels, as the Trainer applies them. */
+gboolean recipe_take_liger(RecipeReading *, const RecipeRow *, const ConfTreeNode *, GError **error);
+
 /* Framework, clipping and precision where no key says them. */
 gboolean recipe_trainer_finish(RecipeReading *reading, GError **error);

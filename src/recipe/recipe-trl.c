@@ -22,6 +22,16 @@ static gboolean take_attention(RecipeReading *reading, const RecipeRow *row, con
                               "\"%s\" is not modelled; flash_attention_2, sdpa and eager are", kind);
 }
 
+static gboolean take_loss(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
+  gboolean chunked = g_strcmp0(node->text, "chunked_nll") == 0, plain = g_strcmp0(node->text, "nll") == 0;
+  if (!chunked && !plain)
+    return conf_tree_fail(reading->tree, node, error, "\"%s\" is not modelled; nll and chunked_nll are",
+                          node->text != NULL ? node->text : "");
+  if (plain && recipe_is_true(reading, "use_liger_kernel"))
+    return TRUE; /* Liger's own */
+  return recipe_give(reading, node, row->setting, chunked ? "chunked-recompute" : "eager", NULL, error);
+}
+
 static const RecipeRow rows[] = {
     TAKE("max_length", "training.sequence_length", recipe_take_count, "tokens, as if every sequence were as long"),
     TAKE("max_seq_length", "training.sequence_length", recipe_take_count, "tokens, as if every sequence were as long"),
@@ -33,10 +43,12 @@ static const RecipeRow rows[] = {
     SAFE("lora_task_type", ADAPTERS),
     REFUSE("lora_modules_to_save", "none", "layers that are trained beside adapters"),
     REFUSE("use_dora", "false", "DoRA"),
-    REFUSE("load_in_4bit", "false", "weights that are kept in 4 bits"),
+    TAKE("load_in_4bit", NULL, recipe_take_later, NULL),
+    TAKE("use_bnb_nested_quant", NULL, recipe_take_later, NULL),
+    TAKE("bnb_4bit_quant_type", NULL, recipe_take_later, NULL),
     REFUSE("load_in_8bit", "false", "weights that are kept in 8 bits"),
     REFUSE("activation_offloading", "false", "activations in host memory; set it to false"),
-    REFUSE("loss_type", "nll", "this loss; nll is"),
+    TAKE("loss_type", "training.loss", take_loss, NULL),
     TAKE("attn_implementation", "training.attention", take_attention, NULL),
     REFUSE("torch_dtype", "float32|auto|none", "parameters that are kept in 16 bits"),
     REFUSE("dtype", "float32|auto|none", "parameters that are kept in 16 bits"),
@@ -65,10 +77,12 @@ static const RecipeRow rows[] = {
 
 static gboolean finish(RecipeReading *reading, GError **error) {
   if (recipe_is_true(reading, "use_peft") &&
-      !recipe_give_lora(reading, &(RecipeLora){"lora_r", 16, "lora_target_modules", NULL}, error))
+      !(recipe_give_lora(reading, &(RecipeLora){"lora_r", 16, "lora_target_modules", NULL}, error) &&
+        recipe_give_base(reading, &(RecipeBase){"load_in_4bit", "use_bnb_nested_quant", FALSE, "bnb_4bit_quant_type"},
+                         error)))
     return FALSE;
-  return recipe_give(reading, NULL, "training.loss", "eager", "nll; chunked_nll, TRL's since 2026, is not modelled",
-                     error) &&
+  return recipe_give(reading, NULL, "training.loss", "chunked-recompute",
+                     "chunked_nll, TRL's default since 2026 (before: loss_type: nll)", error) &&
          recipe_give(reading, NULL, "training.sequence_length", "1024", "TRL's default", error) &&
          recipe_give(reading, NULL, "training.precision", "bf16", "TRL's default", error) &&
          recipe_give(reading, NULL, "training.activation_checkpointing", "full", "TRL's default", error) &&
