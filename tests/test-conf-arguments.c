@@ -31,6 +31,8 @@ static const struct {
     {"--a 1 \\\n  --b # why\n--list 1 2 'x y'\n", "--a=1 --b=true --list=* --list.0=1 --list.1=2 --list.2=x y"},
     {"--a -1 --a 2", "--a=2"}, /* the last holds */
     {"", ""},
+    {"python t.py --a 1 --b 2 \"$@\"\n", "launcher.program=t.py --a=1 --b=2"}, /* none are known */
+    {"--a $@ --b x$@", "--a=true --b=x${@}"},
     /* variables */
     {"X=3\n--a $X --b ${X} --c \"$X$X\"", "--a=3 --b=3 --c=33"},
     {"--a ${1:-7} --b ${GONE} --c $1", "--a=7 --b=${GONE} --c=${1}"},

@@ -13,7 +13,8 @@
 
 const CliVerb *const cli_verbs[] = {&cli_run,      &cli_stages, &cli_fit,   &cli_collective, &cli_layers, &cli_plot,
                                     &cli_validate, &cli_sweep,  &cli_merge, &cli_best,       &cli_check,  &cli_compare,
-                                    &cli_trace,    &cli_replay, &cli_list,  &cli_import,     &cli_schema, NULL};
+                                    &cli_trace,    &cli_replay, &cli_list,  &cli_import,     &cli_export, &cli_schema,
+                                    NULL};
 
 static const char *const later[] = {"explain", "report", NULL};
 

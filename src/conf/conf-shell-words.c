@@ -238,8 +238,23 @@ gboolean conf_shell_ends(char c) {
   return c == '\0' || g_ascii_isspace(c) || strchr(";&|()<>", c) != NULL;
 }
 
+/* The script's own arguments, of which none are known: no word at all. */
+static gboolean skip_own_arguments(ConfShellText *shell) {
+  static const char *const forms[] = {"\"$@\"", "$@", "\"${@}\"", "${@}", "\"${@:1}\"", "$*", "\"$*\""};
+  for (gsize i = 0; i < G_N_ELEMENTS(forms); i++) {
+    gsize length = strlen(forms[i]);
+    if (strncmp(shell->at, forms[i], length) != 0 || !conf_shell_ends(shell->at[length]))
+      continue;
+    shell->at += length;
+    return TRUE;
+  }
+  return FALSE;
+}
+
 /* Words that the next characters make: none, or several where a variable holds several. */
 void conf_shell_word(ConfShellText *shell, GPtrArray *words) {
+  if (skip_own_arguments(shell))
+    return;
   Reading reading = {.text = g_string_new(NULL), .words = words};
   while (!conf_shell_ends(*shell->at)) {
     if (*shell->at == '\\' && shell->at[1] != '\0') {

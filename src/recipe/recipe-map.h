@@ -60,6 +60,10 @@ extern const RecipeTable recipe_deepspeed, recipe_accelerate, recipe_trainer, re
     recipe_llama_factory_v1;
 extern const RecipeRows recipe_fsdp_rows; /* below "fsdp_config.", of accelerate, Trainer and axolotl */
 
+/* Of one that is nobody's but the caller's: its two arrays. */
+void recipe_begin(Recipe *recipe);
+void recipe_end(Recipe *recipe);
+
 /* Reads every key of a tree by its table into `recipe`; adds what is wrong with each, as recipe_load says. */
 void recipe_read(Recipe *recipe, const ConfTree *tree, const RecipeTable *table, BaseErrors *errors);
 

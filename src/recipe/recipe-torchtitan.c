@@ -123,6 +123,18 @@ static gboolean take_norm(RecipeReading *reading, const RecipeRow *row, const Co
                               "\"%s\" is not modelled; rmsnorm, fused_rmsnorm and compiled_rmsnorm are", kind);
 }
 
+/* What is beside fp8 matmuls, where converters or an old switch turn them on. */
+static gboolean take_param(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
+  const ConfTreeNode *converters = conf_tree_given(reading->tree, "model.converters");
+  gboolean fp8 = recipe_is_true(reading, "float8.enable_float8_linear") ||
+                 (converters != NULL && (has_component(reading, converters, "float8") ||
+                                         has_component(reading, converters, "quantize.linear.float8")));
+  if (!fp8 || g_strcmp0(node->text, "bfloat16") != 0)
+    return recipe_take_precision(reading, row, node, error);
+  recipe_leave(reading, node, "of what does not multiply in fp8");
+  return TRUE;
+}
+
 #define LATER(path)                                                                                                    \
   { path, RECIPE_TAKE, NULL, recipe_take_later, NULL, NULL }
 
@@ -134,7 +146,7 @@ static const RecipeRow rows[] = {
     LATER("training.batch_size"),
     TAKE("training.global_batch_size", "training.global_batch", take_global_batch, "sequences per step over all GPUs"),
     TAKE("training.seq_len", "training.sequence_length", recipe_take_count, "tokens"),
-    TAKE("training.mixed_precision_param", "training.precision", recipe_take_precision, NULL),
+    TAKE("training.mixed_precision_param", "training.precision", take_param, NULL),
     TAKE("training.mixed_precision_reduce", "training.gradient_communication_dtype", recipe_take_precision, NULL),
     TAKE("training.enable_cpu_offload", "fsdp.cpu_offload", recipe_take_flag, NULL),
     TAKE("training.compile", "training.compile", recipe_take_flag, NULL),

@@ -31,11 +31,20 @@ static void left_free(gpointer data) {
   g_free(left);
 }
 
+void recipe_begin(Recipe *recipe) {
+  recipe->taken = g_ptr_array_new_with_free_func(taken_free);
+  recipe->left = g_ptr_array_new_with_free_func(left_free);
+}
+
+void recipe_end(Recipe *recipe) {
+  g_ptr_array_unref(recipe->taken);
+  g_ptr_array_unref(recipe->left);
+}
+
 void recipe_free(Recipe *recipe) {
   if (recipe == NULL)
     return;
-  g_ptr_array_unref(recipe->taken);
-  g_ptr_array_unref(recipe->left);
+  recipe_end(recipe);
   g_free(recipe->file);
   g_free(recipe);
 }
@@ -60,8 +69,7 @@ static Recipe *recipe_new(const ConfTree *tree, const char *tool) {
   Recipe *recipe = g_new0(Recipe, 1);
   recipe->file = g_strdup(conf_tree_file(tree));
   recipe->tool = tool;
-  recipe->taken = g_ptr_array_new_with_free_func(taken_free);
-  recipe->left = g_ptr_array_new_with_free_func(left_free);
+  recipe_begin(recipe);
   return recipe;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base-error.h"
+#include "recipe-export.h"
 #include "study-walk.h"
 
 /* hidden_size and layers of the model and GPUs of the cluster, as the settings have them. */
@@ -138,4 +139,30 @@ gboolean study_import_recipe(const char *path, const char *model, GString *text,
   if (recipe == NULL || !recipe_check(recipe, settings, error) || (model != NULL && !read_model(model, &facts, error)))
     return FALSE;
   return recipe_write(recipe, model != NULL ? &facts : NULL, model, text, error);
+}
+
+/* What follows from the framework where nobody says it, as if it had been said. */
+static void put_resolved(ConfSettings *settings, const PlanRecipe *plan) {
+  const char *name = "parallel.sequence_parallel";
+  put_batch(settings, plan);
+  if (plan->axes.layout.degree[LAYOUT_TENSOR] > 1 && !conf_settings_given(settings, name))
+    conf_settings_put(settings, name, plan->axes.sequence_parallel ? "yes" : "no", CONF_ORIGIN_FILE, NULL, NULL);
+}
+
+gboolean study_export(const Study *study, int tool, GString *text, GError **error) {
+  StudyWalk walk = {.settings = conf_settings_copy(study->settings), .fidelity = "flow", .contention = TRUE};
+  g_autoptr(ConfSettings) blank = study_settings_new();
+  gboolean good = study_walk_read(&walk, error);
+  if (good) {
+    put_resolved(walk.settings, &walk.recipe);
+    RecipeExport what = {.tool = tool,
+                         .settings = walk.settings,
+                         .blank = blank,
+                         .facts = {walk.shape.hidden_size, walk.shape.layers, hw_cluster_gpus(walk.cluster)},
+                         .nodes = walk.cluster->nodes,
+                         .gpus_per_node = walk.cluster->gpus_per_node};
+    good = recipe_export(&what, text, error);
+  }
+  study_walk_clear(&walk);
+  return good;
 }

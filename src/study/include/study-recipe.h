@@ -15,3 +15,7 @@ gboolean study_print_recipe(const Study *study, GString *text, GError **error);
 /* `model`: a Hugging Face config.json, for values that depend on it; NULL: none, and such values are errors
  * (SIM_ERROR_INPUT at their key). Appends. */
 gboolean study_import_recipe(const char *path, const char *model, GString *text, GError **error);
+
+/* The step's recipe as the file of another tool (RecipeExportTool), recipe-export.h. Appends. Errors: SIM_ERROR_INPUT, as
+ * those of a run, and a framework that the tool does not run. */
+gboolean study_export(const Study *study, int tool, GString *text, GError **error);

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* foretrain export: the recipe of a run or a workload as the file of another tool. */
+#include <stdio.h>
+
+#include "base-error.h"
+#include "cli-find.h"
+#include "cli-write.h"
+#include "recipe-export.h"
+#include "store-db.h"
+#include "study-recipe.h"
+
+typedef struct {
+  CliSettings settings;
+  const char *const *words;
+  const char *db, *output;
+  int tool;
+} Export;
+
+static const CliOption options[] = {
+    CLI_WORKLOAD_WORD(Export, words, "a workload or a run"),
+    CLI_GROUP_ROW(Export, settings, cli_settings_options),
+    CLI_DB(Export, db),
+    CLI_OUTPUT(Export, output),
+    {"as", 0, CLI_CHOICE, offsetof(Export, tool), NULL, "whose file it is (deepspeed)", recipe_export_names},
+    {NULL}};
+
+/* The settings that a run was given. */
+static Study *open_kept(StoreDb *db, gint64 run_id, GError **error) {
+  g_autoptr(RunReport) report = store_db_load(db, run_id, FALSE, error);
+  g_autoptr(GArray) given = g_array_new(FALSE, FALSE, sizeof(RunSetting));
+  for (guint i = 0; report != NULL && i < report->identity.n_settings; i++)
+    if (g_strcmp0(report->identity.settings[i].origin, "default") != 0)
+      g_array_append_val(given, report->identity.settings[i]);
+  return report != NULL
+             ? study_recall(report->identity.workload, (const RunSetting *)(gpointer)given->data, given->len, error)
+             : NULL;
+}
+
+static Study *open_named(const Export *asked, GError **error) {
+  gint64 run_id;
+  const char *database = cli_database(asked->db, error);
+  if (database == NULL)
+    return NULL;
+  g_autoptr(StoreDb) db = store_db_open_existing(database, NULL);
+  gboolean kept = db != NULL && store_db_find(db, asked->words[0], &run_id, NULL);
+  return kept ? open_kept(db, run_id, error) : cli_open_study(&asked->settings, asked->words[0], error);
+}
+
+static CliExit export(gconstpointer data, GError **error) {
+  const Export *asked = data;
+  g_autoptr(Study) study = open_named(asked, error);
+  g_autoptr(GString) text = g_string_new(NULL);
+  if (study == NULL || !study_export(study, asked->tool, text, error))
+    return CLI_INPUT;
+  if (asked->output != NULL)
+    return cli_write(asked->output, text->str, error) ? CLI_DONE : CLI_FAULT;
+  fputs(text->str, stdout);
+  return CLI_DONE;
+}
+
+const CliVerb cli_export = {"export", "WORKLOAD|RUN --as TOOL", "a recipe as the file that another tool reads",
+                            options,  sizeof(Export),           NULL,
+                            export};
