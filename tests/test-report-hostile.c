@@ -136,7 +136,8 @@ static void labels_of_tasks(void) {
   g_autofree char *path = in_folder("p.svg");
   slowest->n_tasks = 2;
   slowest->n_collectives = 0;
-  slowest->tasks[0] = slowest->tasks[1] = (RunTask){0, "s", "compute", "\"\n!touch pwned\n\\", "forward", -1, 0, 0, 0};
+  slowest->tasks[0] = slowest->tasks[1] =
+      (RunTask){0, "s", "compute", "\"\n!touch pwned\n\\", "forward", -1, 0, 0, 0, 0, 0, 1};
   slowest->tasks[0].end = slowest->step / 5;
   slowest->tasks[1].row = 1;
   slowest->tasks[1].start = slowest->step / 2;

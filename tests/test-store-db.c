@@ -50,9 +50,9 @@ static void what_is_written_comes_back(void) {
                       "SELECT * FROM task WHERE run_id = ?1 AND rank_class = 0 AND kind = 'compute'"
                       " ORDER BY start_ps LIMIT 1",
                       run_id);
-  CU_ASSERT_STRING_EQUAL(first,
-                         "run_id=1|rank_class=0|task_id=1|stream=compute|kind=compute|name=decoder_layer|layer=0|"
-                         "phase=forward|micro=0|start_ps=5100000000|end_ps=10100000000|repeats=1\n");
+  CU_ASSERT_STRING_EQUAL(
+      first, "run_id=1|rank_class=0|task_id=1|stream=compute|kind=compute|name=decoder_layer|layer=0|"
+             "phase=forward|micro=0|issued_ps=5100000000|host_ps=0|start_ps=5100000000|end_ps=10100000000|repeats=1\n");
   g_autofree char *setting =
       store_help_rows(db, "SELECT * FROM setting WHERE run_id = ?1 AND origin = 'command line'", run_id);
   CU_ASSERT_STRING_EQUAL(setting, "run_id=1|name=parallel.zero_stage|value=3|origin=command line\n");

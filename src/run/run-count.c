@@ -213,6 +213,7 @@ static void move_tasks(RunClass *kept, const Body *body, const RunBodies *bodies
       continue;
     task->row += (guint32)bodies->more * (body->end_row - body->row);
     task->micro += task->micro >= 0 ? (gint32)(bodies->more * bodies->body) : 0;
+    task->issued += (SimTime)bodies->more * body->host_period;
     task->start += later;
     task->end += later;
   }

@@ -4,11 +4,12 @@
 
 #include "run-state.h"
 
-static RunPlane *plane_new(const RunTable *table, guint32 ranks) {
+static RunPlane *plane_new(const RunTable *table, guint32 ranks, gboolean timeline) {
   RunPlane *plane = g_new0(RunPlane, 1);
   gsize rows = (gsize)table->section->n_rows * ranks;
   plane->starts = g_new(SimTime, rows);
   plane->ends = g_new(SimTime, rows);
+  plane->issues = timeline ? g_new(SimTime, rows) : NULL;
   plane->unmet = g_new(guint32, rows);
   plane->calls = g_new(RunCall, (gsize)table->n_calls * ranks);
   return plane;
@@ -19,6 +20,7 @@ static void plane_free(RunPlane *plane) {
     return;
   g_free(plane->starts);
   g_free(plane->ends);
+  g_free(plane->issues);
   g_free(plane->unmet);
   g_free(plane->calls);
   g_free(plane);
@@ -36,8 +38,8 @@ static void count_needs(RunPlane *plane, const RunTable *table, guint32 ranks) {
 
 /* Of the steady section one is kept for use. */
 static RunPlane *lay(RunPlanes *planes, const RunTable *table, guint32 number) {
-  RunPlane *plane =
-      number > 0 && planes->spare != NULL ? g_steal_pointer(&planes->spare) : plane_new(table, planes->ranks);
+  RunPlane *plane = number > 0 && planes->spare != NULL ? g_steal_pointer(&planes->spare)
+                                                        : plane_new(table, planes->ranks, planes->timeline);
   count_needs(plane, table, planes->ranks);
   plane->users = planes->ranks;
   return planes->steps[number] = plane;
@@ -52,6 +54,7 @@ void run_plane_enter(RunStep *step) {
   step->stride = planes->ranks;
   step->starts = plane->starts + place;
   step->ends = plane->ends + place;
+  step->issues = plane->issues != NULL ? plane->issues + place : NULL;
   step->unmet = plane->unmet + place;
   step->calls = plane->calls + place;
 }
@@ -75,6 +78,7 @@ void run_planes_init(RunPlay *play) {
   for (guint32 i = 0; i < play->n_ranks; i++) {
     RunRank *rank = &play->ranks[i];
     rank->planes = &play->planes[apart ? i : rank->rank->role];
+    rank->planes->timeline = play->options->timeline;
     rank->place = rank->planes->ranks++;
   }
 }

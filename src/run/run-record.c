@@ -40,6 +40,8 @@ static const RunField run_fields_task[] = {
     MAYBE(RunTask, layer, "layer", RUN_INDEX),
     IS(RunTask, phase, "phase", RUN_NAME),
     MAYBE(RunTask, micro, "micro", RUN_INDEX),
+    IS(RunTask, issued, "issued_ps", RUN_TIME),
+    IS(RunTask, host, "host_ps", RUN_TIME),
     IS(RunTask, start, "start_ps", RUN_TIME),
     IS(RunTask, end, "end_ps", RUN_TIME),
     IS(RunTask, repeats, "repeats", RUN_COUNT),

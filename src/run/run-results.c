@@ -72,6 +72,8 @@ static RunTask task_of(RunReport *report, const RunStep *step, guint32 index) {
                    .phase = program_phase_names[row->phase],
                    .layer = row->layer,
                    .micro = row->micro,
+                   .issued = *run_row_issue(step, index) - rank->before,
+                   .host = row->host,
                    .start = *run_row_start(step, index) - rank->before,
                    .end = run_row_end(step, index) - rank->before,
                    .repeats = 1};

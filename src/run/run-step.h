@@ -51,6 +51,7 @@ struct RunStep {
   SimTime watched;        /* when the host came to the row of that name; RUN_UNSET: not yet, or there is none */
   guint32 stride;         /* from row to row on its plane */
   SimTime *starts, *ends; /* by row; host rows have none, and collectives' ends stand in their RunMove */
+  SimTime *issues;        /* by row, of a timeline; NULL: none is asked for */
   guint32 *unmet;         /* by row: needs that have not ended */
   RunCall *calls;         /* by number of call */
 };
@@ -58,7 +59,7 @@ struct RunStep {
 /* One step of all ranks of a role. */
 typedef struct {
   guint32 users; /* ranks that have not forgotten the step */
-  SimTime *starts, *ends;
+  SimTime *starts, *ends, *issues;
   guint32 *unmet;
   RunCall *calls;
 } RunPlane;
@@ -66,6 +67,7 @@ typedef struct {
 /* Planes that so many ranks lay their steps on. */
 typedef struct {
   guint32 ranks;
+  gboolean timeline; /* when rows are issued is kept */
   RunPlane *steps[RUN_MOST_STEPS];
   RunPlane *spare; /* of the steady section, to be used again */
 } RunPlanes;
@@ -92,6 +94,10 @@ static inline const ProgramRow *run_row(const RunStep *step, guint32 row) {
 }
 static inline SimTime *run_row_start(const RunStep *step, guint32 row) {
   return &step->starts[(gsize)row * step->stride];
+}
+/* When the host issued it; of a timeline. */
+static inline SimTime *run_row_issue(const RunStep *step, guint32 row) {
+  return &step->issues[(gsize)row * step->stride];
 }
 static inline guint32 *run_row_unmet(const RunStep *step, guint32 row) {
   return &step->unmet[(gsize)row * step->stride];

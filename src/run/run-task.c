@@ -49,6 +49,8 @@ void run_task_issue(RunRank *rank, guint32 row) {
   RunStep *step = rank->host.step;
   const ProgramRow *what = run_row(step, row);
   RunStream *stream = &rank->device.streams[what->stream];
+  if (step->issues != NULL)
+    *run_row_issue(step, row) = run_now(rank->play);
   if (what->kind == PROGRAM_COLLECTIVE) {
     RunCall *call = run_row_call(step, row);
     call->issued = run_now(rank->play);

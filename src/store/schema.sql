@@ -15,7 +15,7 @@
 -- keys of the JSON output, and without _ps or _bytes the names of metrics.
 
 PRAGMA application_id = 1182028398; -- 0x4674526e, "FtRn": tells this file from other SQLite files
-PRAGMA user_version = 7;            -- of this schema; a file of another version is refused
+PRAGMA user_version = 8;            -- of this schema; a file of another version is refused
 
 CREATE TABLE run (
   run_id                     INTEGER PRIMARY KEY, -- ascending in order of writing
@@ -166,6 +166,8 @@ CREATE TABLE task (
   layer      INTEGER,          -- NULL: of no layer
   phase      TEXT NOT NULL,    -- setup, forward, backward, recompute, reduce, optimizer, gather
   micro      INTEGER,          -- micro-batch; NULL: of none
+  issued_ps  INTEGER NOT NULL, -- when the host had issued it; negative where that was before the step began
+  host_ps    INTEGER NOT NULL, -- host time that issuing it took
   start_ps   INTEGER NOT NULL,
   end_ps     INTEGER NOT NULL,
   repeats    INTEGER NOT NULL DEFAULT 1, -- for how many it stands: more than 1 in what table counted names

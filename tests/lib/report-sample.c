@@ -28,7 +28,7 @@ typedef struct {
 
 static SimTime sample_task(Sample *s, const char *stream, const char *kind, const char *name, const char *phase,
                            gint32 layer, SimTime start, SimTime duration) {
-  RunTask task = {s->tasks->len, stream, kind, name, phase, layer, 0, start, start + duration, 1};
+  RunTask task = {s->tasks->len, stream, kind, name, phase, layer, 0, start, 0, start, start + duration, 1};
   g_array_append_val(s->tasks, task);
   return task.end;
 }

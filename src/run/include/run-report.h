@@ -46,6 +46,7 @@ typedef struct {
   guint32 row;                              /* task_id: row of the steady section */
   const char *stream, *kind, *name, *phase; /* owned by the report's string chunk */
   gint32 layer, micro;                      /* -1: none */
+  SimTime issued, host; /* when the host had issued it, before its step began where negative; what that took it */
   SimTime start, end;
   guint32 repeats; /* for how many it stands: 1, or more in a body of micro-batches that was counted */
 } RunTask;
