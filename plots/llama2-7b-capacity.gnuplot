@@ -1,6 +1,6 @@
 # Written by foretrain. To draw it again: gnuplot on this file, in its folder.
 set encoding utf8
-set terminal pngcairo noenhanced size 2560,1120 font 'Sans,24' linewidth 2 background rgb 'white'
+set terminal pngcairo noenhanced size 2560,1120 font 'Sans,19.5' linewidth 2 background rgb 'white'
 set output 'llama2-7b-capacity.png'
 set title 'llama2-7b: the largest model of the sweep that fits (open: no larger one was tried)'
 set xlabel 'GPUs'

@@ -1,6 +1,6 @@
 # Written by foretrain. To draw it again: gnuplot on this file, in its folder.
 set encoding utf8
-set terminal pngcairo noenhanced size 2560,784 font 'Sans,24' linewidth 2 background rgb 'white'
+set terminal pngcairo noenhanced size 2560,784 font 'Sans,19.5' linewidth 2 background rgb 'white'
 set output 'llama2-7b-timeline-zero2.png'
 set title 'llama-2-7b, ZeRO-2 (paper), 16 × h100-sxm5-80gb in 2 nodes: 619.44 ms (575 to 3587 ms) a step'."\n".'16 ranks, all alike'
 set xlabel 'time since the start of the step, ms'
@@ -9,17 +9,20 @@ set yrange [-0.6:2.6]
 set key outside right top vertical Left reverse samplen 2 spacing 1.1
 set tics nomirror out
 set border 3
+set lmargin at screen 0.125
+set rmargin at screen 0.8
 set ytics ('exposed' 0, 'comm' 1, 'compute' 2)
 plot \
-  keyentry with dots lc rgb 'white' title 'compute', \
-  'llama2-7b-timeline-zero2.dat' index 0 using (($1+$2)/2):3:1:2:($3-0.42):($3+0.42) with boxxyerror fs solid 1 noborder lc rgb '#a6cee3' title '  forward', \
-  'llama2-7b-timeline-zero2.dat' index 1 using (($1+$2)/2):3:1:2:($3-0.42):($3+0.42) with boxxyerror fs solid 1 noborder lc rgb '#6fa8dc' title '  recompute', \
-  'llama2-7b-timeline-zero2.dat' index 2 using (($1+$2)/2):3:1:2:($3-0.42):($3+0.42) with boxxyerror fs solid 1 noborder lc rgb '#1f66ad' title '  backward', \
-  'llama2-7b-timeline-zero2.dat' index 3 using (($1+$2)/2):3:1:2:($3-0.42):($3+0.42) with boxxyerror fs solid 1 noborder lc rgb '#08203f' title '  optimizer', \
+  keyentry with dots lc rgb 'white' title 'compute, ms', \
+  'llama2-7b-timeline-zero2.dat' index 0 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#a6cee3' title '  forward 138.52', \
+  'llama2-7b-timeline-zero2.dat' index 1 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#6fa8dc' title '  recompute 135.67', \
+  'llama2-7b-timeline-zero2.dat' index 2 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#1f66ad' title '  backward 305.77', \
+  'llama2-7b-timeline-zero2.dat' index 3 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#08203f' title '  optimizer 4.80', \
   keyentry with dots lc rgb 'white' title 'communication', \
-  'llama2-7b-timeline-zero2.dat' index 4 using (($1+$2)/2):3:1:2:($3-0.42):($3+0.42) with boxxyerror fs solid 1 noborder lc rgb '#fdd0a2' title '  all-gather', \
-  'llama2-7b-timeline-zero2.dat' index 5 using (($1+$2)/2):3:1:2:($3-0.42):($3+0.42) with boxxyerror fs solid 1 noborder lc rgb '#e6813c' title '  reduce-scatter', \
+  'llama2-7b-timeline-zero2.dat' index 4 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#fdd0a2' title '  all-gather 33.92', \
+  'llama2-7b-timeline-zero2.dat' index 5 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#e6813c' title '  reduce-scatter 51.98', \
   keyentry with dots lc rgb 'white' title 'exposed by', \
-  'llama2-7b-timeline-zero2.dat' index 6 using (($1+$2)/2):3:1:2:($3-0.42):($3+0.42) with boxxyerror fs solid 1 noborder lc rgb '#c2412d' title '  boundary', \
-  'llama2-7b-timeline-zero2.dat' index 7 using (($1+$2)/2):3:1:2:($3-0.42):($3+0.42) with boxxyerror fs pattern 4 border lc rgb '#c2412d' lc rgb '#c2412d' title '  bucket-fill', \
-  'llama2-7b-timeline-zero2.dat' index 8 using 1:2:3:4 with labels font ',16' textcolor rgb variable notitle
+  'llama2-7b-timeline-zero2.dat' index 6 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#c2412d' title '  boundary 33.92', \
+  'llama2-7b-timeline-zero2.dat' index 7 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#e8b04a' title '  bucket-fill 0.75', \
+  'llama2-7b-timeline-zero2.dat' index 8 using 1:2:(0):3 with vectors nohead lw 0.5 lc rgb 'black' notitle, \
+  'llama2-7b-timeline-zero2.dat' index 9 using 1:2:3:4 with labels font ',13.5' textcolor rgb variable notitle

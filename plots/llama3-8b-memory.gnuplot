@@ -1,16 +1,17 @@
 # Written by foretrain. To draw it again: gnuplot on this file, in its folder.
 set encoding utf8
-set terminal pngcairo noenhanced size 2560,960 font 'Sans,24' linewidth 2 background rgb 'white'
+set terminal pngcairo noenhanced size 2560,960 font 'Sans,19.5' linewidth 2 background rgb 'white'
 set output 'llama3-8b-memory.png'
-set title 'llama-3-8b, ZeRO-3 (fsdp2), 8 × h100-sxm5-80gb in 1 node: 1219.27 ms (1133 to 7060 ms) a step'."\n".'8 ranks, all alike; highest here: 41.02 GiB at 37.96 ms'
-set xlabel 'time since the start of the step, ms'
+set title 'llama-3-8b, ZeRO-3 (fsdp2), 8 × h100-sxm5-80gb in 1 node: 1252.00 ms (1163 to 7250 ms) a step'."\n".'8 ranks, all alike; tensors hold at most 41.02 GiB, at 341.28 ms'
+set xlabel 'time since the start of the step as the GPU comes to it, ms'
 set ylabel 'memory per GPU, GiB'
-set xrange [0:1219.26839]
+set xrange [0:1251.99878]
 set yrange [0:83.0655]
 set key outside right top vertical Left reverse samplen 2 spacing 1.1
 set tics nomirror out
 set border 3
 plot \
+  'llama3-8b-memory.dat' index 0 using 1:9:10 with filledcurves fs solid 1 noborder lc rgb '#d9d9d9' title 'cache, rounding', \
   'llama3-8b-memory.dat' index 0 using 1:8:9 with filledcurves fs solid 1 noborder lc rgb '#9c2a1c' title 'temporary', \
   'llama3-8b-memory.dat' index 0 using 1:7:8 with filledcurves fs solid 1 noborder lc rgb '#f2a65a' title 'activations', \
   'llama3-8b-memory.dat' index 0 using 1:6:7 with filledcurves fs solid 1 noborder lc rgb '#33792c' title 'communication', \
@@ -20,7 +21,7 @@ plot \
   'llama3-8b-memory.dat' index 0 using 1:2:3 with filledcurves fs solid 1 noborder lc rgb '#333333' title 'overhead', \
   79.11 with lines lc rgb 'white' lw 4 notitle, \
   79.11 with lines lc rgb 'black' lw 2 dt (12,6) title 'capacity, 79.11', \
-  51.2960937 with lines lc rgb 'white' lw 4 notitle, \
-  51.2960937 with lines lc rgb 'black' lw 2 dt (2,4) title 'peak of all steps, 51.30', \
+  50.9835937 with lines lc rgb 'white' lw 4 notitle, \
+  50.9835937 with lines lc rgb 'black' lw 2 dt (2,4) title 'peak on the device, 50.98', \
   'llama3-8b-memory.dat' index 1 with points pt 7 ps 1.8 lc rgb 'white' notitle, \
-  'llama3-8b-memory.dat' index 1 with points pt 7 ps 1.2 lc rgb 'black' title 'highest here, 41.02'
+  'llama3-8b-memory.dat' index 1 with points pt 7 ps 1.2 lc rgb 'black' title 'tensors at most, 41.02'

@@ -1,9 +1,9 @@
 # Written by foretrain. To draw it again: gnuplot on this file, in its folder.
 set encoding utf8
-set terminal pngcairo noenhanced size 2560,1320 font 'Sans,24' linewidth 2 background rgb 'white'
+set terminal pngcairo noenhanced size 2560,1320 font 'Sans,19.5' linewidth 2 background rgb 'white'
 set output 'llama3-8b-oom-map.png'
-set multiplot layout 1,2 title 'llama3-8b-fsdp2: what fits; GiB to spare (+) or missing (-) per GPU' margins screen 0.09, screen 0.98, screen 0.152, screen 0.902 spacing screen 0.06, screen 0.144
-set key at screen 0.5, screen 0.027 center horizontal maxrows 1 samplen 2
+set multiplot layout 1,2 title 'llama3-8b-fsdp2: what fits; GiB to spare (+) or missing (-) per GPU' margins screen 0.061, screen 0.98, screen 0.152, screen 0.902 spacing screen 0.037, screen 0.135
+set key at screen 0.5, screen 0.029 center horizontal maxrows 1 samplen 2
 set tics nomirror out
 set border 3
 set xlabel 'sequence_length'

@@ -1,6 +1,6 @@
 # Written by foretrain. To draw it again: gnuplot on this file, in its folder.
 set encoding utf8
-set terminal pngcairo noenhanced size 2560,1280 font 'Sans,24' linewidth 2 background rgb 'white'
+set terminal pngcairo noenhanced size 2560,1280 font 'Sans,19.5' linewidth 2 background rgb 'white'
 set output 'llama3-8b-pareto.png'
 set xlabel 'peak reserved, GiB (less is better)'
 set xrange [33.9833594:72.1377344]
@@ -11,7 +11,7 @@ set grid lc rgb '#dddddd'
 set tics nomirror out
 set border 3
 set key outside right top vertical Left reverse samplen 1 spacing 1.1
-plot 'llama3-8b-pareto.dat' index 0 using 1:2 with points pt 7 ps 0.8 lc rgb '#9db7d2' title 'runs', \
+plot 'llama3-8b-pareto.dat' index 0 using 1:2 with points pt 7 ps 1.0 lc rgb '#9db7d2' title 'runs', \
   'llama3-8b-pareto.dat' index 1 using 1:2 with steps lw 1.5 lc rgb '#08203f' title 'the front', \
   'llama3-8b-pareto.dat' index 1 every ::0::0 using 1:2 with points pt 7 ps 1.8 lc rgb '#9c2a1c' title '1  ZeRO-3, nodes 8, micro-batch 1, run 22', \
   'llama3-8b-pareto.dat' index 1 every ::1::1 using 1:2 with points pt 7 ps 1.8 lc rgb '#9c2a1c' title '2  ZeRO-3, nodes 4, micro-batch 1, run 16', \

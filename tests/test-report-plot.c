@@ -10,6 +10,7 @@
 #include "report-picture.h"
 #include "report-plot.h"
 #include "report-sample.h"
+#include "report-shares.h"
 
 static char *folder;
 static StoreDb *db;
@@ -59,9 +60,10 @@ static void timelines_are_drawn(void) {
   has(script, "set output 'step.svg'");
   has(script, "'idle' 0, 'exposed' 1, 'communication' 2, 'compute' 3");
   has(script, "set xrange [0:1008.875]");
-  has(data, "# reduce-scatter: start_ms end_ms row");
-  /* The first layer of the slower class waits for one gather of 5.1 ms and then computes for 5.25 ms. */
-  has(data, "\n5.1 10.35 3\n");
+  has(data, "# reduce-scatter: start_ms end_ms bottom top");
+  /* The first layer of the slower class waits for one gather of 5.1 ms and then computes for 5.25 ms, to 10.35. A column
+   * is 1008.875 / 864 = 1.16768 ms wide: the fifth, from 4.67072 on, is forward's for 0.63 of its width. */
+  has(data, "# forward: start_ms end_ms bottom top\n4.67071759 5.83839699 2.58 3.11118");
   has(svg, "Llama-2-7B, ZeRO-3 (paper), 16 × h100-sxm5-80gb in 2 nodes: 1008.88 ms (908 to 1312 ms) a step");
   has(svg, "2 ranks from rank 14 on, the slowest of 2 classes");
   has(svg, "bandwidth");
@@ -85,14 +87,20 @@ static void memory_is_drawn(void) {
   has(script, "set yrange [0:13.969");
   has(svg, "capacity 79.00 GiB, above");
   CU_ASSERT_PTR_NULL(strstr(svg, "capacity, 79.00"));
-  has(svg, "highest here: 10.75 GiB at 168.24 ms");
+  has(svg, "tensors hold at most 10.75 GiB, at 168.24 ms");
   has(svg, "14 ranks from rank 0 on, the tightest of 2 classes");
   has(data, "# highest: time_ms GiB\n168.24 10.74");
-  CU_ASSERT_PTR_NULL(strstr(svg, "peak of all steps"));
-  /* After the peak the drawn window lies below it, and the peak gets a line of its own. */
+  has(svg, "peak on the device, 10.75");
+  has(svg, "cache, rounding");
+  /* After the peak tensors hold less, and the cache fills the stack up to it. */
   draw(report_plot_memory, 500 * SIM_MILLISECOND, -1, "later.svg");
-  g_autofree char *later = content("later.svg");
-  has(later, "peak of all steps, 10.75");
+  g_autofree char *later = content("later.svg"), *levels = content("later.dat");
+  has(later, "peak on the device, 10.75");
+  g_auto(GStrv) lines = g_strsplit(levels, "\n", 3);
+  CU_ASSERT_TRUE(g_str_has_prefix(lines[1], "500 0 "));
+  g_autoptr(RunReport) report = store_db_load(db, run_id, FALSE, NULL);
+  g_autofree char *device = g_strdup_printf(" %.9g", base_in_gib(run_report_tightest(report)->device_used));
+  CU_ASSERT_TRUE(g_str_has_suffix(lines[1], device));
 }
 
 static void a_capacity_that_is_near_is_drawn(void) {
@@ -105,6 +113,74 @@ static void a_capacity_that_is_near_is_drawn(void) {
   has(script, "set yrange [0:12.6]"); /* 5 % above 12 GiB */
   has(svg, "capacity, 12.00");
   CU_ASSERT_PTR_NULL(strstr(svg, "above"));
+}
+
+/* A host that issues three kernels at 1, 2 and 3 and then waits; they start at 10, 20 and 30. What it takes for the second
+ * and gives back with the third stands from 20 to 30; what it takes after all of them, at the step's end. */
+static void memory_is_on_the_clock_of_the_gpu(void) {
+  RunTask tasks[] = {{.stream = "compute", .kind = "compute", .issued = 1, .start = 10, .end = 20},
+                     {.stream = "comm", .kind = "collective", .issued = 1, .start = 1, .end = 9},
+                     {.stream = "compute", .kind = "compute", .issued = 2, .start = 20, .end = 30},
+                     {.stream = "compute", .kind = "compute", .issued = 3, .start = 30, .end = 40}};
+  RunMemorySample samples[] = {{0, {1}}, {1, {2}}, {2, {9}}, {2, {8}}, {3, {4}}, {5, {3}}};
+  RunClass of = {
+      .tasks = tasks, .n_tasks = 4, .step = 50, .samples = samples, .n_samples = G_N_ELEMENTS(samples), .ranks = 1};
+  ReportScene scene = {.of = &of, .from = 0, .to = 50};
+  g_autoptr(GArray) levels = report_levels(&scene);
+  static const RunMemorySample expected[] = {{0, {1}}, {10, {2}}, {20, {9}}, {20, {8}}, {30, {4}}};
+  CU_ASSERT_EQUAL_FATAL(levels->len, G_N_ELEMENTS(expected));
+  for (guint i = 0; i < levels->len; i++) {
+    CU_ASSERT_EQUAL(g_array_index(levels, ReportLevel, i).at, expected[i].at);
+    CU_ASSERT_EQUAL(g_array_index(levels, ReportLevel, i).held[0], expected[i].held[0]);
+  }
+  scene.from = 25; /* the level that stands there */
+  g_autoptr(GArray) later = report_levels(&scene);
+  CU_ASSERT_EQUAL(g_array_index(later, ReportLevel, 0).at, 25);
+  CU_ASSERT_EQUAL(g_array_index(later, ReportLevel, 0).held[0], 8);
+}
+
+/* The host spends 2 on a kernel that it has issued at 5, of a step of 100 in which compute waits for it for 1: a row. Less
+ * than a thousandth: none. */
+static void a_host_that_is_waited_for_has_a_row(void) {
+  RunTask task = {.stream = "compute",
+                  .kind = "compute",
+                  .phase = "forward",
+                  .name = "a",
+                  .issued = 5,
+                  .host = 2,
+                  .start = 6,
+                  .end = 99};
+  RunExposure piece = {.start = 5, .end = 6, .row = G_MAXUINT32, .cause = RUN_CAUSE_HOST_IDLE, .repeats = 1};
+  RunClass of = {.tasks = &task, .n_tasks = 1, .step = 100, .exposures = &piece, .n_exposures = 1, .ranks = 1};
+  ReportScene scene = {.of = &of, .from = 0, .to = 100};
+  g_autoptr(ReportBoxes) boxes = report_boxes_new(&scene);
+  CU_ASSERT_STRING_EQUAL(boxes->rows->pdata[boxes->rows->len - 1], "host");
+  const ReportBox *last = &g_array_index(boxes->boxes, ReportBox, boxes->boxes->len - 1);
+  CU_ASSERT_EQUAL(last->start, 3);
+  CU_ASSERT_EQUAL(last->end, 5);
+  scene.to = 2000;
+  g_autoptr(ReportBoxes) without = report_boxes_new(&scene);
+  CU_ASSERT_STRING_EQUAL(without->rows->pdata[without->rows->len - 1], "compute");
+}
+
+/* Bars stand on each other from 0: the last cause's ends at exposed + idle. */
+static void exposed_is_drawn_by_cause(void) {
+  g_autofree char *path = in_folder("exposed.svg");
+  const gint64 ids[] = {run_id, run_id};
+  CU_ASSERT_TRUE_FATAL(report_plot_exposed(db, ids, 2, path, NULL));
+  is_svg("exposed.svg");
+  g_autofree char *data = content("exposed.dat"), *script = content("exposed.gnuplot");
+  g_autoptr(RunReport) report = store_db_load(db, run_id, TRUE, NULL);
+  const RunClass *slow = run_report_slowest(report);
+  g_autofree char *top = g_strdup_printf(" %.9g\n1 ", base_in_ms(slow->exposed + slow->idle));
+  has(data, "# bandwidth: run bottom_ms top_ms\n0 ");
+  has(data, top);
+  has(script, "'ZeRO-3 (paper)'.\"\\nrun 1: 1008.88 ms\" 0, ");
+  g_autoptr(RunReport) summary = report_sample(1, SAMPLE_CAPACITY);
+  gint64 bare;
+  CU_ASSERT_TRUE(store_db_write(db, summary, FALSE, &bare, NULL));
+  GError *error = NULL;
+  HARNESS_FAILS(report_plot_exposed(db, &bare, 1, path, &error), error, "has no timeline, so that its causes");
 }
 
 static void png_is_drawn(void) {
@@ -198,35 +274,78 @@ static ReportBoxes *some_boxes(void) {
 }
 
 static void neighbours_alike_become_one(void) {
-  g_autoptr(ReportBoxes) enough = some_boxes();
-  report_boxes_merge(enough, 6, 1, 0);
-  CU_ASSERT_EQUAL(enough->boxes->len, 6);
-  CU_ASSERT_FALSE(enough->merged);
-  g_autoptr(ReportBoxes) by_layer = some_boxes();
-  report_boxes_merge(by_layer, 5, 1, 0); /* the two of layer 0 */
-  CU_ASSERT_EQUAL(by_layer->boxes->len, 5);
-  CU_ASSERT_EQUAL(g_array_index(by_layer->boxes, ReportBox, 0).end, 20);
-  CU_ASSERT_EQUAL(g_array_index(by_layer->boxes, ReportBox, 0).layer, 0);
-  CU_ASSERT_EQUAL(g_array_index(by_layer->boxes, ReportBox, 1).start, 20);
-  g_autoptr(ReportBoxes) by_kind = some_boxes();
-  report_boxes_merge(by_kind, 4, 1, 0); /* five are still too many: layers 0 and 1 as well */
-  CU_ASSERT_EQUAL(by_kind->boxes->len, 4);
-  CU_ASSERT_EQUAL(g_array_index(by_kind->boxes, ReportBox, 0).end, 30);
-  CU_ASSERT_EQUAL(g_array_index(by_kind->boxes, ReportBox, 0).layer, -1);
-  CU_ASSERT_EQUAL(g_array_index(by_kind->boxes, ReportBox, 1).start, 40);
-  CU_ASSERT_TRUE(by_kind->merged);
+  g_autoptr(ReportBoxes) boxes = some_boxes();
+  report_boxes_merge(boxes, 1, 100); /* the two of layer 0, 1 apart */
+  CU_ASSERT_EQUAL(boxes->boxes->len, 5);
+  CU_ASSERT_EQUAL(g_array_index(boxes->boxes, ReportBox, 0).end, 20);
+  CU_ASSERT_EQUAL(g_array_index(boxes->boxes, ReportBox, 0).layer, 0);
+  CU_ASSERT_PTR_NULL(g_array_index(boxes->boxes, ReportBox, 0).name);
+  CU_ASSERT_EQUAL(g_array_index(boxes->boxes, ReportBox, 1).start, 20);
+  CU_ASSERT_EQUAL(g_array_index(boxes->boxes, ReportBox, 2).start, 40);
 }
 
-static void narrow_boxes_that_touch_become_one(void) {
+static void wide_boxes_keep_their_names(void) {
   g_autoptr(ReportBoxes) boxes = some_boxes();
   add_box(boxes->boxes, 70, 75, 1, 1, g_array_index(boxes->boxes, ReportBox, 5).kind); /* 5 and 10 wide, touching */
-  report_boxes_merge(boxes, 7, 1, 10);                                                 /* 10 is not narrower than 10 */
+  report_boxes_merge(boxes, 0, 10);                                                    /* 10 is not narrower than 10 */
   CU_ASSERT_EQUAL(boxes->boxes->len, 7);
-  report_boxes_merge(boxes, 7, 1, 11);
+  report_boxes_merge(boxes, 0, 11);
   CU_ASSERT_EQUAL(boxes->boxes->len, 6);
   CU_ASSERT_EQUAL(g_array_index(boxes->boxes, ReportBox, 5).end, 75);
   CU_ASSERT_PTR_NULL(g_array_index(boxes->boxes, ReportBox, 5).name);
-  CU_ASSERT_FALSE(boxes->merged);
+}
+
+/* Columns of 10 over 0 … 70: row 0 is forward for 10, 9, 10, 0, 10, then backward for 10; row 1 is backward in the last.
+ */
+static void thin_boxes_are_drawn_by_their_share(void) {
+  g_autoptr(ReportBoxes) boxes = some_boxes();
+  g_ptr_array_add(boxes->rows, "low");
+  g_ptr_array_add(boxes->rows, "high");
+  g_autoptr(GArray) shares = report_shares(boxes, 0, 70, 7);
+  CU_ASSERT_EQUAL_FATAL(shares->len, 6);
+  const ReportShare *share = &g_array_index(shares, ReportShare, 0);
+  CU_ASSERT_EQUAL(share[0].end, 10);
+  CU_ASSERT_EQUAL(share[0].top, 1);
+  CU_ASSERT_EQUAL(share[1].time, 9);
+  CU_ASSERT_EQUAL(share[1].bottom, 0);
+  CU_ASSERT_EQUAL(share[1].top, 0.9);
+  CU_ASSERT_EQUAL(share[2].start, 20);
+  CU_ASSERT_EQUAL(share[3].start, 40);
+  CU_ASSERT_EQUAL(share[4].look, report_look_index(report_look("backward")));
+  CU_ASSERT_EQUAL(share[5].row, 1);
+  /* One column: 39 and 10 of 70, one above the other. */
+  g_autoptr(GArray) whole = report_shares(boxes, 0, 70, 1);
+  CU_ASSERT_EQUAL_FATAL(whole->len, 3);
+  share = &g_array_index(whole, ReportShare, 0);
+  CU_ASSERT_EQUAL(share[0].time, 39);
+  CU_ASSERT_EQUAL(share[1].time, 10);
+  CU_ASSERT_EQUAL(share[0].top, share[1].bottom);
+  CU_ASSERT_EQUAL(share[1].top, 49.0 / 70);
+}
+
+static SimTime painted(const GArray *shares, guint look) {
+  SimTime time = 0;
+  for (guint i = 0; i < shares->len; i++) {
+    const ReportShare *share = &g_array_index(shares, ReportShare, i);
+    double drawn = (share->top - share->bottom) * (double)(share->end - share->start);
+    time += share->look == look ? share->time : 0;
+    CU_ASSERT_TRUE(drawn - (double)share->time < 1 && (double)share->time - drawn < 1); /* area is time, to a ps */
+  }
+  return time;
+}
+
+/* What is painted of each cause is what the database has of it, however coarse the picture is. */
+static void painted_shares_are_those_of_the_database(void) {
+  g_auto(ReportScene) scene = {0};
+  CU_ASSERT_TRUE_FATAL(report_scene_load(db, run_id, REPORT_SLOWEST, -1, -1, &scene, NULL));
+  g_autoptr(ReportBoxes) boxes = report_boxes_new(&scene);
+  static const guint columns[] = {1, 7, 864, 100000};
+  for (gsize i = 0; i < G_N_ELEMENTS(columns); i++) {
+    g_autoptr(GArray) shares = report_shares(boxes, scene.from, scene.to, columns[i]);
+    for (guint cause = 0; cause < RUN_CAUSES; cause++)
+      CU_ASSERT_EQUAL(painted(shares, report_look_index(report_look(run_cause_names[cause]))),
+                      scene.of->by_cause[cause]);
+  }
 }
 
 /* Three runs of one recipe: 8, 16 and 32 GPUs at 10, 18 and 15 tokens per second. */
@@ -310,9 +429,13 @@ static void many_tasks_stay_drawable(void) {
   g_autofree char *data = content("many.dat"), *svg = content("many.svg");
   g_auto(GStrv) lines = g_strsplit(data, "\n", -1);
   CU_ASSERT_TRUE(g_strv_length(lines) < 5000);
-  /* The first layer, 5.25 ms from 5.1 ms on, less the last tenth of a two-hundredth. */
-  has(data, "\n5.1 10.347375 ");
-  has(svg, "neighbours alike are drawn as one");
+  SimTime forward = 0;
+  for (guint32 i = 0; i < slowest->n_tasks; i++)
+    forward += strcmp(tasks[i].phase, "forward") == 0 && strcmp(tasks[i].kind, "compute") == 0
+                   ? tasks[i].end - tasks[i].start
+                   : 0;
+  g_autofree char *key = g_strdup_printf("forward %.2f", base_in_ms(forward));
+  has(svg, key);
 }
 
 /* 5000 levels in 10 bins: of each bin the highest and the last stay, and so does the highest of all. */
@@ -357,7 +480,12 @@ int main(void) {
                                      {"a missing gnuplot is named", a_missing_gnuplot_is_named},
                                      {"a failing gnuplot is quoted", a_failing_gnuplot_is_quoted},
                                      {"neighbours alike become one", neighbours_alike_become_one},
-                                     {"narrow boxes that touch become one", narrow_boxes_that_touch_become_one},
+                                     {"wide boxes keep their names", wide_boxes_keep_their_names},
+                                     {"thin boxes are drawn by their share", thin_boxes_are_drawn_by_their_share},
+                                     {"painted shares", painted_shares_are_those_of_the_database},
+                                     {"memory on the clock of the GPU", memory_is_on_the_clock_of_the_gpu},
+                                     {"a host that is waited for", a_host_that_is_waited_for_has_a_row},
+                                     {"exposed by cause", exposed_is_drawn_by_cause},
                                      {"fronts", fronts_are_drawn},
                                      {"scaling", scaling_is_drawn},
                                      {"many tasks stay drawable", many_tasks_stay_drawable},

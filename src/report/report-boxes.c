@@ -70,7 +70,30 @@ static void add_tasks(ReportBoxes *boxes, const ReportScene *scene) {
   }
 }
 
-/* From below: idle, exposed, streams of collectives, streams of compute. */
+#define HOST_MATTERS 1000 /* from this part of the step on that waits for it */
+
+/* Whether compute or communication waited for the host for long enough to be seen. */
+static gboolean host_matters(const ReportScene *scene) {
+  SimTime waited = 0;
+  for (guint32 i = 0; i < scene->of->n_exposures; i++) {
+    const RunExposure *piece = &scene->of->exposures[i];
+    if (piece->cause == RUN_CAUSE_HOST || piece->cause == RUN_CAUSE_HOST_IDLE)
+      waited += piece->end - piece->start;
+  }
+  return waited > 0 && waited >= (scene->to - scene->from) / HOST_MATTERS;
+}
+
+/* What the host spent on each row; between them it waits, or does what no row is of. */
+static void add_host(ReportBoxes *boxes, const ReportScene *scene) {
+  for (guint32 i = 0; i < scene->of->n_tasks; i++) {
+    const RunTask *task = &scene->of->tasks[i];
+    if (task->host > 0)
+      add_box(boxes, scene, "host",
+              (ReportBox){task->issued - task->host, task->issued, 0, task->layer, "issuing", task->name});
+  }
+}
+
+/* From below: idle, exposed, streams of collectives, streams of compute, the host. */
 ReportBoxes *report_boxes_new(const ReportScene *scene) {
   ReportBoxes *boxes = g_new0(ReportBoxes, 1);
   boxes->boxes = g_array_new(FALSE, FALSE, sizeof(ReportBox));
@@ -79,6 +102,8 @@ ReportBoxes *report_boxes_new(const ReportScene *scene) {
   add_gaps(boxes, scene, FALSE);
   boxes->n_gap_rows = boxes->rows->len;
   add_tasks(boxes, scene);
+  if (host_matters(scene))
+    add_host(boxes, scene);
   return boxes;
 }
 
@@ -90,39 +115,23 @@ void report_boxes_free(ReportBoxes *boxes) {
   g_free(boxes);
 }
 
-/* What may become one. */
-typedef struct {
-  SimTime gap;    /* at most so far apart */
-  SimTime narrow; /* both narrower than this, or merged already */
-  gboolean any_layer;
-} Merging;
-
-static gboolean joins(const Merging *how, const ReportBox *last, const ReportBox *box) {
-  return last->row == box->row && strcmp(last->kind, box->kind) == 0 && (how->any_layer || last->layer == box->layer) &&
-         box->start - last->end <= how->gap && box->end - box->start < how->narrow &&
-         (last->end - last->start < how->narrow || last->name == NULL);
+static gboolean joins(const ReportBox *last, const ReportBox *box, SimTime gap, SimTime narrow) {
+  return last->row == box->row && strcmp(last->kind, box->kind) == 0 && last->layer == box->layer &&
+         box->start - last->end <= gap && box->end - box->start < narrow &&
+         (last->end - last->start < narrow || last->name == NULL);
 }
 
-static void merge_neighbours(GArray *boxes, const Merging *how) {
+void report_boxes_merge(ReportBoxes *boxes, SimTime gap, SimTime narrow) {
   guint kept = 0;
-  for (guint i = 1; i < boxes->len; i++) {
-    ReportBox *last = &g_array_index(boxes, ReportBox, kept);
-    const ReportBox *box = &g_array_index(boxes, ReportBox, i);
-    if (!joins(how, last, box)) {
-      g_array_index(boxes, ReportBox, ++kept) = *box;
+  for (guint i = 1; i < boxes->boxes->len; i++) {
+    ReportBox *last = &g_array_index(boxes->boxes, ReportBox, kept);
+    const ReportBox *box = &g_array_index(boxes->boxes, ReportBox, i);
+    if (!joins(last, box, gap, narrow)) {
+      g_array_index(boxes->boxes, ReportBox, ++kept) = *box;
       continue;
     }
     last->end = MAX(last->end, box->end);
-    last->layer = last->layer == box->layer ? last->layer : -1;
     last->name = NULL;
   }
-  g_array_set_size(boxes, boxes->len > 0 ? kept + 1 : 0);
-}
-
-void report_boxes_merge(ReportBoxes *boxes, guint most, SimTime gap, SimTime narrow) {
-  merge_neighbours(boxes->boxes, &(Merging){.narrow = narrow});
-  for (int any_layer = FALSE; any_layer <= TRUE && boxes->boxes->len > most; any_layer++) {
-    merge_neighbours(boxes->boxes, &(Merging){.gap = gap, .narrow = SIM_TIME_NEVER, .any_layer = any_layer});
-    boxes->merged = TRUE;
-  }
+  g_array_set_size(boxes->boxes, boxes->boxes->len > 0 ? kept + 1 : 0);
 }

@@ -2,6 +2,8 @@
 /* Samples of a rank class, cut to a window and thinned. */
 #include "report-levels.h"
 
+#include "report-clock.h"
+
 guint64 report_level_total(const ReportLevel *level) {
   guint64 total = 0;
   for (guint t = 0; t < RUN_TENANTS; t++)
@@ -9,16 +11,31 @@ guint64 report_level_total(const ReportLevel *level) {
   return total;
 }
 
+static gboolean stands_at(const GArray *levels, guint from_end, SimTime at) {
+  return levels->len >= from_end && g_array_index(levels, ReportLevel, levels->len - from_end).at == at;
+}
+
+/* Of levels of one moment the highest stays, and the last. */
+static void add_level(GArray *levels, const ReportLevel *level) {
+  while (stands_at(levels, 1, level->at) &&
+         (stands_at(levels, 2, level->at) ||
+          report_level_total(&g_array_index(levels, ReportLevel, levels->len - 1)) <= report_level_total(level)))
+    g_array_set_size(levels, levels->len - 1);
+  g_array_append_val(levels, *level);
+}
+
 GArray *report_levels(const ReportScene *scene) {
   GArray *levels = g_array_new(FALSE, FALSE, sizeof(ReportLevel));
+  g_autoptr(ReportClock) clock = report_clock_new(scene->of);
   for (guint32 i = 0; i < scene->of->n_samples; i++) {
     ReportLevel level = scene->of->samples[i];
-    level.at = MAX(level.at, scene->from);
+    level.at = report_clock_gpu(clock, level.at);
     if (level.at >= scene->to)
       break;
-    if (levels->len > 0 && g_array_index(levels, ReportLevel, levels->len - 1).at == level.at)
-      g_array_set_size(levels, levels->len - 1);
-    g_array_append_val(levels, level);
+    if (level.at <= scene->from)
+      g_array_set_size(levels, 0);
+    level.at = MAX(level.at, scene->from);
+    add_level(levels, &level);
   }
   return levels;
 }

@@ -4,7 +4,8 @@
  *   g_autoptr(GArray) levels = report_levels(&scene);     // of ReportLevel, by time
  *   report_levels_thin(levels, &scene, 1000);
  *
- * The first level stands at the start of the scene's window; each holds until the next. */
+ * Times are the GPU's (report-clock.h). The first level stands at the start of the scene's window; each holds until the
+ * next; of those of one moment the highest is kept, and the last. */
 #pragma once
 
 #include "report-scene.h"

@@ -20,9 +20,16 @@ static const struct {
     {"overhead", "#333333"},      {"parameters", "#9cc7e0"},  {"optimizer", "#2a6db5"}, {"gradients", "#d3efb5"},
     {"communication", "#33792c"}, {"activations", "#f2a65a"}, {"temporary", "#9c2a1c"},
 };
+#define CACHE_COLOUR "#d9d9d9"
+
+/* What the allocator holds of the device beyond tensors fills the stack up to what the device must hold: segments stay
+ * until the cache is given back. */
+static gboolean cache_is_known(const ReportScene *scene) {
+  return scene->of->retries == 0 && scene->device_used > 0;
+}
 
 /* A line of data: time, then the edges of the stack. */
-static void print_level(const ReportLevel *level, SimTime at, GString *data) {
+static void print_level(const ReportLevel *level, SimTime at, const ReportScene *scene, GString *data) {
   guint64 edge = 0;
   g_string_append_printf(data, "%.9g 0", base_in_ms(at));
   for (guint i = 0; i < RUN_TENANTS; i++) {
@@ -30,6 +37,8 @@ static void print_level(const ReportLevel *level, SimTime at, GString *data) {
       edge += g_str_equal(run_tenant_names[t], stack[i].tenant) ? level->held[t] : 0;
     g_string_append_printf(data, " %.9g", base_in_gib(edge));
   }
+  if (cache_is_known(scene))
+    g_string_append_printf(data, " %.9g", base_in_gib(MAX(edge, scene->device_used)));
   g_string_append_c(data, '\n');
 }
 
@@ -38,11 +47,12 @@ static void print_levels(const GArray *levels, const ReportScene *scene, GString
   g_string_append(data, "# levels: time_ms, then edges of the stack from below in GiB:");
   for (guint i = 0; i < RUN_TENANTS; i++)
     g_string_append_printf(data, " %s", stack[i].tenant);
+  g_string_append(data, cache_is_known(scene) ? " cache" : "");
   g_string_append_c(data, '\n');
   for (guint i = 0; i < levels->len; i++) {
     const ReportLevel *level = &g_array_index(levels, ReportLevel, i);
-    print_level(level, level->at, data);
-    print_level(level, i + 1 < levels->len ? level[1].at : scene->to, data);
+    print_level(level, level->at, scene, data);
+    print_level(level, i + 1 < levels->len ? level[1].at : scene->to, scene, data);
   }
   g_string_append(data, "\n\n");
 }
@@ -70,12 +80,12 @@ static double axis_end(const ReportScene *scene) {
 static void print_axes(const ReportScene *scene, const ReportLevel *top, GString *script) {
   g_autofree char *title = report_picture_quote(scene->title);
   g_autofree char *when =
-      g_strdup_printf("%s; highest here: %.2f GiB at %.2f ms", scene->ranks,
+      g_strdup_printf("%s; tensors hold at most %.2f GiB, at %.2f ms", scene->ranks,
                       (double)report_centi_gib(report_level_total(top)) / 100, (double)report_centi_ms(top->at) / 100);
   g_autofree char *second = report_picture_quote(when);
   g_string_append_printf(script,
                          "set title %s.\"\\n\".%s\n"
-                         "set xlabel 'time since the start of the step, ms'\n"
+                         "set xlabel 'time since the start of the step as the GPU comes to it, ms'\n"
                          "set ylabel 'memory per GPU, GiB'\n"
                          "set xrange [%.9g:%.9g]\n"
                          "set yrange [0:%.9g]\n"
@@ -101,22 +111,28 @@ static void print_capacity_beyond(const ReportScene *scene, GString *script) {
                          (double)report_centi_gib(scene->capacity) / 100);
 }
 
+static void print_layer(guint layer, const char *colour, const char *title, ReportPicture *picture) {
+  g_string_append_printf(
+      picture->script, "  %s index 0 using 1:%u:%u with filledcurves fs solid 1 noborder lc rgb '%s' title '%s', \\\n",
+      picture->data_name, layer + 2, layer + 3, colour, title);
+}
+
 static void print_plot(const ReportScene *scene, const ReportLevel *top, ReportPicture *picture) {
   GString *script = picture->script;
   g_string_append(script, "plot \\\n");
+  if (cache_is_known(scene))
+    print_layer(RUN_TENANTS, CACHE_COLOUR, "cache, rounding", picture);
   for (guint i = RUN_TENANTS; i-- > 0;)
-    g_string_append_printf(
-        script, "  %s index 0 using 1:%u:%u with filledcurves fs solid 1 noborder lc rgb '%s' title '%s', \\\n",
-        picture->data_name, i + 2, i + 3, stack[i].colour, stack[i].tenant);
+    print_layer(i, stack[i].colour, stack[i].tenant, picture);
   if (!capacity_is_beyond(scene))
     print_line(script, scene->capacity, "(12,6)", "capacity");
-  if (report_centi_gib(scene->device_used) > report_centi_gib(report_level_total(top)))
-    print_line(script, scene->device_used, "(2,4)", "peak of all steps");
+  if (scene->device_used > 0)
+    print_line(script, scene->device_used, "(2,4)", "peak on the device");
   g_string_append_printf(picture->data, "# highest: time_ms GiB\n%.9g %.9g\n", base_in_ms(top->at),
                          base_in_gib(report_level_total(top)));
   g_string_append_printf(script,
                          "  %s index 1 with points pt 7 ps %.1f lc rgb 'white' notitle, \\\n"
-                         "  %s index 1 with points pt 7 ps %.1f lc rgb 'black' title 'highest here, %.2f'\n",
+                         "  %s index 1 with points pt 7 ps %.1f lc rgb 'black' title 'tensors at most, %.2f'\n",
                          picture->data_name, 0.9 * picture->scale, picture->data_name, 0.6 * picture->scale,
                          (double)report_centi_gib(report_level_total(top)) / 100);
 }

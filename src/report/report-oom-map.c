@@ -20,6 +20,14 @@
 #define PLOT_WIDTH   1100
 #define LEAST_WIDTH  46 /* pixels of a cell for its figure to be legible */
 #define LEAST_HEIGHT 16
+#define LETTER       8 /* pixels, the width of one */
+#define WIDTH        1280.0
+#define LEFT         70   /* pixels beside the values up, for their axis */
+#define MOST_LEFT    0.3  /* of the width */
+#define BESIDE       40   /* pixels beside the values up, of panels that stand beside others */
+#define BELOW        62   /* pixels below a panel, for values and their axis */
+#define TITLE        65.0 /* pixels above all */
+#define KEY          38.0 /* pixels below all */
 
 typedef enum { FITS, EDGE, OOM, REFUSED, KINDS } Kind; /* the first as RunVerdict */
 static const struct {
@@ -125,10 +133,18 @@ static char *panel_title(const Map *map, guint panel) {
   return report_picture_quote(title->str);
 }
 
-static void print_tics(const ReportAxis *axis, char which, GString *script) {
+/* Letters of the longest value. */
+static guint letters_of(const ReportAxis *axis) {
+  glong most = 0;
+  for (guint i = 0; i < axis->n; i++)
+    most = MAX(most, g_utf8_strlen(axis->values[i], -1));
+  return (guint)most;
+}
+
+static void print_tics(const ReportAxis *axis, char which, gboolean turned, GString *script) {
   g_autofree char *label = report_picture_quote(report_axis_short(axis));
-  g_string_append_printf(script, "set %clabel %s\nset %crange [-0.5:%u.5]\nset %ctics (", which, label, which,
-                         axis->n - 1, which);
+  g_string_append_printf(script, "set %clabel %s\nset %crange [-0.5:%u.5]\nset %ctics%s (", which, label, which,
+                         axis->n - 1, which, turned ? " rotate by 25 right" : "");
   for (guint i = 0; i < axis->n; i++) {
     g_autofree char *value = report_picture_quote(axis->values[i]);
     g_string_append_printf(script, "%s%s %u", i > 0 ? ", " : "", value, i);
@@ -168,30 +184,54 @@ static void print_panel(const Map *map, guint panel, gboolean figures, const Rep
   g_string_append(picture->script, "\nset key off\n");
 }
 
-static void print_map(const Map *map, ReportPicture *picture) {
-  guint columns = map->panels > 4 ? 3 : map->panels > 1 ? 2 : 1;
-  guint rows = MAX((map->panels + columns - 1) / columns, 1);
-  guint height = rows == 1 ? ROW_HEIGHT * 3 / 2 : ROW_HEIGHT * rows;
-  picture->height = height + LEGEND;
-  gboolean figures = PLOT_WIDTH / columns / n_of(map, map->across) >= LEAST_WIDTH &&
-                     height / rows / n_of(map, map->up) >= LEAST_HEIGHT;
+/* Where panels stand, from what the longest values of the axes need. */
+typedef struct {
+  guint rows, columns, height; /* height: of all panels, pixels */
+  guint below, left;           /* of each, pixels */
+  gboolean turned;             /* values across, since they do not fit beside each other */
+} Places;
+
+static Places place_panels(const Map *map) {
+  Places places = {.columns = map->panels > 4 ? 3 : map->panels > 1 ? 2 : 1};
+  guint letters = letters_of(report_grid_axis(map->grid, map->across));
+  places.rows = MAX((map->panels + places.columns - 1) / places.columns, 1);
+  places.turned = letters * LETTER > PLOT_WIDTH / places.columns / n_of(map, map->across);
+  places.below = BELOW + (places.turned ? letters * LETTER / 2 : 0);
+  places.left = LEFT + letters_of(report_grid_axis(map->grid, map->up)) * LETTER;
+  places.height = places.rows == 1 ? ROW_HEIGHT * 3 / 2 : ROW_HEIGHT * places.rows;
+  places.height += places.turned ? places.rows * (places.below - BELOW) : 0;
+  return places;
+}
+
+static void print_layout(const Map *map, const Places *places, gboolean figures, ReportPicture *picture) {
   g_autofree char *asked = g_strdup_printf("%s: what fits%s", map->grid->workload,
                                            figures ? "; GiB to spare (+) or missing (-) per GPU" : "");
   g_autofree char *title = report_picture_quote(asked);
+  double height = picture->height;
   g_string_append_printf(picture->script,
-                         "set multiplot layout %u,%u title %s margins screen 0.09, screen 0.98, screen %.3f, screen "
-                         "%.3f spacing screen 0.06, screen %.3f\n"
+                         "set multiplot layout %u,%u title %s margins screen %.3f, screen 0.98, screen %.3f, screen "
+                         "%.3f spacing screen %.3f, screen %.3f\n"
                          "set key at screen 0.5, screen %.3f center horizontal maxrows 1 samplen 2\n"
                          "set tics nomirror out\nset border 3\n",
-                         rows, columns, title, 100.0 / picture->height, 1 - 65.0 / picture->height,
-                         95.0 / picture->height, 18.0 / picture->height);
-  print_tics(report_grid_axis(map->grid, map->across), 'x', picture->script);
+                         places->rows, places->columns, title, MIN(places->left / WIDTH, MOST_LEFT),
+                         (places->below + KEY) / height, 1 - TITLE / height,
+                         MIN((places->left - LEFT + BESIDE) / WIDTH, MOST_LEFT), (places->below + TITLE - KEY) / height,
+                         KEY / 2 / height);
+}
+
+static void print_map(const Map *map, ReportPicture *picture) {
+  Places places = place_panels(map);
+  picture->height = places.height + LEGEND;
+  gboolean figures = PLOT_WIDTH / places.columns / n_of(map, map->across) >= LEAST_WIDTH &&
+                     places.height / places.rows / n_of(map, map->up) >= LEAST_HEIGHT;
+  print_layout(map, &places, figures, picture);
+  print_tics(report_grid_axis(map->grid, map->across), 'x', places.turned, picture->script);
   for (guint panel = 0; panel < map->panels; panel++) {
     print_cells(map, panel, picture->data);
-    if (panel % columns == 1)
+    if (panel % places.columns == 1)
       g_string_append(picture->script, "set ylabel ''\n");
-    else if (panel % columns == 0)
-      print_tics(report_grid_axis(map->grid, map->up), 'y', picture->script);
+    else if (panel % places.columns == 0)
+      print_tics(report_grid_axis(map->grid, map->up), 'y', FALSE, picture->script);
     print_panel(map, panel, figures, picture);
   }
   g_string_append(picture->script, "unset multiplot\n");

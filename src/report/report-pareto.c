@@ -10,6 +10,8 @@
 #include <math.h>
 
 #include "base-error.h"
+#include "report-axis.h"
+#include "report-names.h"
 #include "report-picture.h"
 #include "report-plot.h"
 #include "report-points.h"
@@ -62,19 +64,25 @@ static GArray *without_twins(const GArray *front) {
   return apart;
 }
 
-/* Each point's number on it, and its name in the key. */
-static gboolean print_names(StoreDb *db, const GArray *front, ReportPicture *picture, GError **error) {
+static guint place_of(const GArray *points, gint64 run_id) {
+  guint i = 0;
+  while (g_array_index(points, StoreBest, i).run_id != run_id)
+    i++;
+  return i;
+}
+
+/* Each point's number on it, and in the key its name among all that are drawn. */
+static gboolean print_names(StoreDb *db, const GArray *points, const GArray *front, ReportPicture *picture,
+                            GError **error) {
   g_autoptr(GArray) ids = g_array_new(FALSE, FALSE, sizeof(gint64));
-  for (guint i = 0; i < front->len; i++)
-    g_array_append_val(ids, g_array_index(front, StoreBest, i).run_id);
-  g_autoptr(GPtrArray) differing = report_differing(db, ids, error);
-  if (differing == NULL)
+  for (guint i = 0; i < points->len; i++)
+    g_array_append_val(ids, g_array_index(points, StoreBest, i).run_id);
+  g_autoptr(GPtrArray) names = report_names(db, ids, NULL, error);
+  if (names == NULL)
     return FALSE;
   for (guint i = 0; i < front->len; i++) {
-    gint64 run_id = g_array_index(ids, gint64, i);
-    g_autofree char *name = report_run_name(db, run_id, differing, error);
-    if (name == NULL)
-      return FALSE;
+    gint64 run_id = g_array_index(front, StoreBest, i).run_id;
+    const char *name = names->pdata[place_of(points, run_id)];
     g_autofree char *title =
         g_strdup_printf("%u  %s%srun %" G_GINT64_FORMAT, i + 1, name, *name != '\0' ? ", " : "", run_id);
     g_autofree char *quoted = report_picture_quote(title);
@@ -94,10 +102,11 @@ static void print_axis(GString *script, char axis, const StoreObjective *objecti
   g_autofree char *quoted = report_picture_quote(label);
   double room = ROOM * (span.most > span.least ? span.most - span.least : span.most);
   g_string_append_printf(script, "set %clabel %s\n", axis, quoted);
-  if (span.least > 0 && span.most / span.least >= WIDE_SPAN)
+  if (span.least > 0 && span.most / span.least >= WIDE_SPAN) {
     g_string_append_printf(script, "set logscale %c\nset %crange [%.9g:%.9g]\n", axis, axis,
                            span.least * (1 - 4 * ROOM), span.most * (1 + 4 * ROOM));
-  else
+    report_log_tics(axis, span.least * (1 - 4 * ROOM), span.most * (1 + 4 * ROOM), script);
+  } else
     g_string_append_printf(script, "set %crange [%.9g:%.9g]\n", axis, span.least - room, span.most + room);
 }
 
@@ -109,7 +118,8 @@ static void print_front(const GArray *front, const StoreObjective *objectives, G
 }
 
 /* Between two points of the front the worse of both is had: a staircase. */
-static gboolean print_script(StoreDb *db, guint runs, const GArray *front, ReportPicture *picture, GError **error) {
+static gboolean print_script(StoreDb *db, const GArray *points, const GArray *front, ReportPicture *picture,
+                             GError **error) {
   g_string_append_printf(picture->script,
                          "set title '%u runs, %u on the front'\n"
                          "set grid lc rgb '#dddddd'\n"
@@ -118,8 +128,8 @@ static gboolean print_script(StoreDb *db, guint runs, const GArray *front, Repor
                          "set key outside right top vertical Left reverse samplen 1 spacing 1.1\n"
                          "plot %s index 0 using 1:2 with points pt 7 ps %.1f lc rgb '#9db7d2' title 'runs', \\\n"
                          "  %s index 1 using 1:2 with steps lw 1.5 lc rgb '#08203f' title 'the front'",
-                         runs, front->len, picture->data_name, 0.4 * picture->scale, picture->data_name);
-  if (front->len <= NAMES_MOST && !print_names(db, front, picture, error))
+                         points->len, front->len, picture->data_name, 0.5 * picture->scale, picture->data_name);
+  if (front->len <= NAMES_MOST && !print_names(db, points, front, picture, error))
     return FALSE;
   g_string_append_c(picture->script, '\n');
   return TRUE;
@@ -142,5 +152,5 @@ gboolean report_plot_pareto(StoreDb *db, const StoreObjective objectives[2], con
   print_axis(picture->script, 'x', &objectives[0], span_of(points, objectives, 0));
   print_axis(picture->script, 'y', &objectives[1], span_of(points, objectives, 1));
   picture->height = HEIGHT;
-  return print_script(db, points->len, front, picture, error) && report_picture_draw(picture, error);
+  return print_script(db, points, front, picture, error) && report_picture_draw(picture, error);
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base-error.h"
+#include "report-axis.h"
 #include "report-picture.h"
 #include "report-plot.h"
 #include "store-validation.h"
@@ -82,10 +83,12 @@ static void print_panel(const Panel *panel, GString *text) {
                          "set xlabel 'measured, %s'\n"
                          "set ylabel 'predicted, %s'\n"
                          "set xrange [%.9g:%.9g]\n"
-                         "set yrange [%.9g:%.9g]\n"
-                         "plot x with lines lc rgb 'black' lw 1 title 'equal'%s\n",
+                         "set yrange [%.9g:%.9g]\n",
                          measure->title, measure->shown_unit, measure->shown_unit, panel->least / ROOM,
-                         panel->most * ROOM, panel->least / ROOM, panel->most * ROOM, panel->plots->str);
+                         panel->most * ROOM, panel->least / ROOM, panel->most * ROOM);
+  report_log_tics('x', panel->least / ROOM, panel->most * ROOM, text);
+  report_log_tics('y', panel->least / ROOM, panel->most * ROOM, text);
+  g_string_append_printf(text, "plot x with lines lc rgb 'black' lw 1 title 'equal'%s\n", panel->plots->str);
 }
 
 static gboolean add_panel(StoreDb *db, Panel *panel, guint *panels_drawn, GString *text, GError **error) {

@@ -12,13 +12,15 @@
 #include "report-plot.h"
 
 #define PICTURE_WIDTH 1280
-#define FONT_POINTS   12
+#define FONT_PIXELS   13
 
 /* gnuplot's terminals by ending. */
 static const struct {
   const char *ending, *terminal;
   guint scale;
-} endings[] = {{".svg", "svg noenhanced", 1}, {".png", "pngcairo noenhanced", 2}};
+  double
+      points; /* of a font, for each pixel: svg counts in pixels, cairo in points of 1/72 inch at 96 pixels an inch */
+} endings[] = {{".svg", "svg noenhanced", 1, 1}, {".png", "pngcairo noenhanced", 2, 0.75}};
 
 /* Bytes as they are, in gnuplot's single quotes, where nothing but the quote itself has a meaning. */
 static char *quote(const char *text) {
@@ -69,6 +71,7 @@ ReportPicture *report_picture_new(const char *path, GError **error) {
   }
   ReportPicture *picture = g_new0(ReportPicture, 1);
   picture->scale = endings[kind].scale;
+  picture->points = endings[kind].points;
   picture->path = g_strdup(path);
   picture->folder = g_steal_pointer(&folder);
   picture->stem = g_strndup(name, strlen(name) - strlen(endings[kind].ending));
@@ -132,10 +135,10 @@ static char *whole_script(const ReportPicture *picture) {
   g_autofree char *output = quote_file(name);
   return g_strdup_printf("# Written by foretrain. To draw it again: gnuplot on this file, in its folder.\n"
                          "set encoding utf8\n"
-                         "set terminal %s size %u,%u font 'Sans,%u' linewidth %u background rgb 'white'\n"
+                         "set terminal %s size %u,%u font 'Sans,%g' linewidth %u background rgb 'white'\n"
                          "set output %s\n%s",
                          picture->terminal, PICTURE_WIDTH * picture->scale, picture->height * picture->scale,
-                         FONT_POINTS * picture->scale, picture->scale, output, picture->script->str);
+                         report_picture_points(picture, FONT_PIXELS), picture->scale, output, picture->script->str);
 }
 
 /* What gnuplot said last, or else how it ended. Caller frees. */

@@ -17,6 +17,7 @@ typedef struct {
   char *data_name; /* quoted for the script */
   guint height;    /* of a width of 1280 */
   guint scale;     /* of all sizes: a png has twice the points, for print */
+  double points;   /* of a font, for each pixel of its size */
   char *path, *folder, *stem;
   const char *terminal;
 } ReportPicture;
@@ -26,6 +27,11 @@ typedef struct {
 ReportPicture *report_picture_new(const char *path, GError **error);
 void report_picture_free(ReportPicture *picture);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ReportPicture, report_picture_free)
+
+/* What to ask gnuplot for, so that letters are of a size in every kind of picture. */
+static inline double report_picture_points(const ReportPicture *picture, double pixels) {
+  return pixels * picture->points * picture->scale;
+}
 
 /* Errors: SIM_ERROR_SYSTEM, also where gnuplot ends well and has written nothing. A picture that gnuplot could not
  * finish is removed, as is one of before; script and data stay. */

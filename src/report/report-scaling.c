@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Scaling: what more GPUs bring. Three panels over the GPUs, a line for each cluster, framework and ZeRO stage; where
- * runs of one line share a number of GPUs, the one of most tokens per second stands.
+/* Scaling: what more GPUs bring. Three panels over the GPUs, a line for each recipe and cluster, so that along it nothing
+ * changes but the nodes; where runs of one line share a number of GPUs, the one of most tokens per second stands.
  *
  *   step time │ ●─●─●─●      tokens/s │     ╱ ● ideal     of the first │ ●─●
  *             │                       │  ╱ ●              per GPU, %   │     ╲●
@@ -9,12 +9,17 @@
 #include <string.h>
 
 #include "base-error.h"
+#include "report-axis.h"
+#include "report-names.h"
 #include "report-picture.h"
 #include "report-plot.h"
 #include "report-points.h"
 
 #define HEIGHT     440 /* pixels */
 #define LINES_MOST 10
+#define KEY_LINE   18  /* pixels */
+#define BELOW      60  /* pixels below the panels, for their axis */
+#define ROOM       1.1 /* of a logarithmic axis beyond its outermost points, as a factor */
 
 static const struct {
   const char *colour;
@@ -70,25 +75,42 @@ static gint by_most(gconstpointer a, gconstpointer b) {
   return order != 0 ? order : strcmp(left->name, right->name);
 }
 
+/* Names that two runs of one number of GPUs have: these differ in what follows from the batch. Borrows. */
+static GHashTable *ambiguous(const GArray *runs, const GPtrArray *names) {
+  g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+  GHashTable *several = g_hash_table_new(g_str_hash, g_str_equal);
+  for (guint i = 0; i < runs->len; i++)
+    if (!g_hash_table_add(
+            seen, g_strdup_printf("%.0f %s", g_array_index(runs, StoreBest, i).values[0], (char *)names->pdata[i])))
+      g_hash_table_add(several, names->pdata[i]);
+  return several;
+}
+
+/* Lines of one point tell nothing of scaling. */
+static void drop_points(GPtrArray *lines) {
+  for (guint i = lines->len; i-- > 0;)
+    if (((const Line *)lines->pdata[i])->points->len < 2)
+      g_ptr_array_remove_index(lines, i);
+}
+
+/* A line is one recipe: all that is set is the same, but for the nodes and what a fixed global batch makes of them. */
 static GPtrArray *gather(StoreDb *db, const GArray *runs, GError **error) {
-  static const char *const tells[] = {"workload", "topology", "framework", "zero_stage"};
+  static const char *const nodes[] = {"nodes", "gradient_accumulation", NULL}, *const nodes_alone[] = {"nodes", NULL};
   g_autoptr(GArray) ids = g_array_new(FALSE, FALSE, sizeof(gint64));
   for (guint i = 0; i < runs->len; i++)
     g_array_append_val(ids, g_array_index(runs, StoreBest, i).run_id);
-  g_autoptr(GPtrArray) differing = report_differing(db, ids, error), told = g_ptr_array_new();
-  if (differing == NULL)
+  g_autoptr(GPtrArray) names = report_names(db, ids, nodes, error);
+  g_autoptr(GPtrArray) longer = names != NULL ? report_names(db, ids, nodes_alone, error) : NULL;
+  if (longer == NULL)
     return NULL;
-  for (gsize i = 0; i < G_N_ELEMENTS(tells); i++)
-    if (g_ptr_array_find(differing, store_metric_find(tells[i]), NULL))
-      g_ptr_array_add(told, (gpointer)store_metric_find(tells[i]));
   g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(line_free);
+  g_autoptr(GHashTable) several = ambiguous(runs, names);
   for (guint i = 0; i < runs->len; i++) {
     const StoreBest *run = &g_array_index(runs, StoreBest, i);
-    g_autofree char *name = report_run_name(db, run->run_id, told, error);
-    if (name == NULL)
-      return NULL;
+    const char *name = g_hash_table_contains(several, names->pdata[i]) ? longer->pdata[i] : names->pdata[i];
     add_point(line_of(lines, name), (Point){run->values[0], run->values[2], run->values[1]});
   }
+  drop_points(lines);
   g_ptr_array_sort(lines, by_most);
   return g_steal_pointer(&lines);
 }
@@ -119,45 +141,70 @@ static void print_panel(const GPtrArray *lines, const char *axis, guint column, 
                         ReportPicture *picture) {
   g_string_append_printf(picture->script, "%sset ylabel '%s'\nplot ", before, axis);
   for (guint i = 0; i < drawn_of(lines); i++) {
+    const Line *line = lines->pdata[i];
+    g_autofree char *title = report_picture_quote(*line->name != '\0' ? line->name : "runs");
     if (ideal)
-      g_string_append_printf(picture->script, "%s index %u using 1:4 with lines dt 2 lc rgb '%s', \\\n  ",
+      g_string_append_printf(picture->script, "%s index %u using 1:4 with lines dt 2 lc rgb '%s' notitle, \\\n  ",
                              picture->data_name, i, looks[i].colour);
     g_string_append_printf(picture->script,
-                           "%s index %u using 1:%u with linespoints pt %d ps %.1f lw 1.5 lc rgb '%s'%s",
-                           picture->data_name, i, column, looks[i].shape, 0.7 * picture->scale, looks[i].colour,
+                           "%s index %u using 1:%u with linespoints pt %d ps %.1f lw 1.5 lc rgb '%s' title %s%s",
+                           picture->data_name, i, column, looks[i].shape, 0.7 * picture->scale, looks[i].colour, title,
                            i + 1 < drawn_of(lines) ? ", \\\n  " : "\n");
   }
 }
 
-/* The key of all panels is a panel of nothing else. */
-static void print_key(const GPtrArray *lines, ReportPicture *picture) {
-  g_string_append(picture->script, "unset border\nunset tics\nunset grid\nunset xlabel\nunset ylabel\nunset logscale\n"
-                                   "set xrange [0:1]\nset yrange [0:1]\n"
-                                   "set key at graph -0.1,0.95 left top vertical Left reverse samplen 2\nplot ");
+static void print_gpus(const GPtrArray *lines, GString *script) {
+  g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
+  g_string_append(script, "set xtics (");
   for (guint i = 0; i < drawn_of(lines); i++) {
-    const Line *line = g_ptr_array_index(lines, i);
-    g_autofree char *title = report_picture_quote(*line->name != '\0' ? line->name : "runs");
-    g_string_append_printf(picture->script, "NaN with linespoints pt %d ps %.1f lw 1.5 lc rgb '%s' title %s%s",
-                           looks[i].shape, 0.7 * picture->scale, looks[i].colour, title,
-                           i + 1 < drawn_of(lines) ? ", \\\n  " : "\n");
+    const GArray *points = ((const Line *)lines->pdata[i])->points;
+    for (guint k = 0; k < points->len; k++) {
+      guint gpus = (guint)g_array_index(points, Point, k).gpus;
+      if (g_hash_table_add(seen, GUINT_TO_POINTER(gpus)))
+        g_string_append_printf(script, "%s%u", g_hash_table_size(seen) > 1 ? ", " : "", gpus);
+    }
   }
+  g_string_append(script, ")\n");
 }
 
+/* Of tokens per second, ideal ones too. */
+static void print_tokens_axis(const GPtrArray *lines, GString *script) {
+  double least = G_MAXDOUBLE, most = 0;
+  for (guint i = 0; i < drawn_of(lines); i++) {
+    const Line *line = lines->pdata[i];
+    const Point *first = &g_array_index(line->points, Point, 0);
+    const Point *last = &g_array_index(line->points, Point, line->points->len - 1);
+    least = MIN(least, first->tokens);
+    most = MAX(most, MAX(line->most, first->tokens / first->gpus * last->gpus));
+  }
+  g_string_append_printf(script, "set logscale y\nset yrange [%.9g:%.9g]\n", least / ROOM, most * ROOM);
+  report_log_tics('y', least / ROOM, most * ROOM, script);
+}
+
+/* The key of all panels stands below them, a line for each. */
 static void print_script(const GPtrArray *lines, ReportPicture *picture) {
-  g_string_append(picture->script, "set multiplot layout 1,4\n"
-                                   "unset key\n"
-                                   "set xlabel 'GPUs'\n"
+  guint key = KEY_LINE * (drawn_of(lines) + 1);
+  picture->height = HEIGHT + key;
+  g_string_append_printf(picture->script,
+                         "set multiplot layout 1,3 margins screen 0.07, screen 0.98, screen %.4f, screen 0.96 spacing "
+                         "screen 0.085, screen 0\n"
+                         "set key at screen 0.06, screen %.4f left top vertical Left reverse samplen 2\n",
+                         (double)(key + BELOW) / picture->height, (double)key / picture->height);
+  g_string_append(picture->script, "set xlabel 'GPUs'\n"
                                    "set logscale x 2\n"
                                    "set grid lc rgb '#dddddd'\n"
                                    "set tics nomirror out\n"
                                    "set border 3\n"
                                    "set xrange [*:*] noextend\n");
+  print_gpus(lines, picture->script);
   print_panel(lines, "step, ms", 2, "set yrange [0:*]\n", FALSE, picture);
-  print_panel(lines, "tokens per second (dashed: as the first)", 3, "set logscale y\nset yrange [*:*]\n", TRUE,
-              picture);
-  print_panel(lines, "tokens per second per GPU, % of the first", 5, "unset logscale y\nset yrange [0:*]\n", FALSE,
-              picture);
-  print_key(lines, picture);
+  g_string_append(picture->script, "unset key\n");
+  print_tokens_axis(lines, picture->script);
+  print_panel(lines, "tokens per second (dashed: as the first)", 3, "", TRUE, picture);
+  print_panel(lines, "tokens per second per GPU, % of the first (line: 100 %)", 5,
+              "unset logscale y\nset ytics autofreq\nset yrange [0:*]\n"
+              "set arrow from graph 0, first 100 to graph 1, first 100 nohead lc rgb 'black' lw 0.7\n",
+              FALSE, picture);
   g_string_append(picture->script, "unset multiplot\n");
 }
 
@@ -171,10 +218,7 @@ gboolean report_plot_scaling(StoreDb *db, const StoreExpression *subject, const 
   g_autoptr(GPtrArray) lines = runs != NULL ? gather(db, runs, error) : NULL;
   if (lines == NULL)
     return FALSE;
-  guint longest = 0;
-  for (guint i = 0; i < lines->len; i++)
-    longest = MAX(longest, ((const Line *)g_ptr_array_index(lines, i))->points->len);
-  if (longest < 2) {
+  if (lines->len == 0) {
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
                 "no two runs of the database differ in their number of GPUs alone; foretrain sweep --grid nodes=1..8:1 "
                 "makes some");
@@ -182,6 +226,5 @@ gboolean report_plot_scaling(StoreDb *db, const StoreExpression *subject, const 
   }
   print_data(lines, picture->data);
   print_script(lines, picture);
-  picture->height = HEIGHT;
   return report_picture_draw(picture, error);
 }

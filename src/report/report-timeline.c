@@ -3,61 +3,24 @@
 #include <string.h>
 
 #include "report-boxes.h"
+#include "report-looks.h"
 #include "report-picture.h"
 #include "report-plot.h"
 #include "report-scene.h"
+#include "report-shares.h"
+#include "report-words.h"
 
-#define MOST_BOXES    4000 /* that a viewer of svg still scrolls smoothly */
-#define NARROW        100  /* of the width: boxes too narrow for a label and for a seam between them */
-#define ROW_HEIGHT    55   /* pixels, as the others */
+#define COLUMNS       864   /* pixels of the plot's width */
+#define LEFT          0.125 /* of the picture's width, where the plot begins: both in whole pixels */
+#define RIGHT         0.8
+#define NARROW        100 /* of the width: boxes too narrow for a label of their own */
+#define ROW_HEIGHT    55  /* pixels, as the others */
 #define ROOM_AROUND   150
 #define LEGEND_HEIGHT 22
-#define LABEL_POINTS  8
-#define LABEL_LETTERS 150 /* of that size fit beside each other in the width of the plot */
-
-typedef enum { COMPUTE, COMMUNICATION, EXPOSED, IDLE, ELSE } Group;
-static const char *const headings[] = {"compute", "communication", "exposed by", "idle by", "else"};
-
-/* How a kind of box looks. Within a row neighbours differ in lightness, so that a grey print tells them apart; pattern
- * -1 is solid, else a gnuplot fill pattern. */
-typedef struct {
-  Group group;
-  const char *kind;
-  const char *colour;
-  int pattern;
-  gboolean dark; /* labels on it are white */
-} Look;
-
-static const Look looks[] = {
-    {COMPUTE, "setup", "#e6e6e6", -1, FALSE},
-    {COMPUTE, "forward", "#a6cee3", -1, FALSE},
-    {COMPUTE, "recompute", "#6fa8dc", -1, FALSE},
-    {COMPUTE, "backward", "#1f66ad", -1, TRUE},
-    {COMPUTE, "reduce", "#7b5ea7", 5, FALSE},
-    {COMPUTE, "gather", "#7b5ea7", 4, FALSE},
-    {COMPUTE, "optimizer", "#08203f", -1, TRUE},
-    {COMMUNICATION, "all-gather", "#fdd0a2", -1, FALSE},
-    {COMMUNICATION, "reduce-scatter", "#e6813c", -1, FALSE},
-    {COMMUNICATION, "all-reduce", "#8c3a04", -1, TRUE},
-    {EXPOSED, "bandwidth", "#650000", -1, TRUE},
-    {EXPOSED, "latency", "#f29072", -1, FALSE},
-    {EXPOSED, "boundary", "#c2412d", -1, TRUE},
-    {EXPOSED, "bucket-fill", "#c2412d", 4, FALSE},
-    {EXPOSED, "serialised", "#650000", 5, FALSE},
-    {EXPOSED, "straggler", "#000000", 1, FALSE},
-    {EXPOSED, "host", "#8a6d00", 2, FALSE},
-    {EXPOSED, "tail", "#ead98a", -1, FALSE},
-    {IDLE, "host-idle", "#9e9e9e", -1, FALSE},
-    {IDLE, "bubble", "#d9d9d9", -1, FALSE},
-    {ELSE, "other", "#808080", 1, FALSE}, /* any kind that has no row here */
-};
-
-static const Look *look_of(const char *kind) {
-  gsize i = 0;
-  while (i < G_N_ELEMENTS(looks) - 1 && !g_str_equal(looks[i].kind, kind))
-    i++;
-  return &looks[i];
-}
+#define HALF          0.42 /* of a row's distance to the next: how far its boxes reach up and down */
+#define SEAM          0.12 /* the same: how high a mark between boxes is */
+#define LABEL_PIXELS  9
+#define LABEL_LETTERS 155 /* of that size fit beside each other in the width of the plot */
 
 /* "gate_proj L12", or what of it fits into the box; "": nothing does. Caller frees. */
 static char *label_of(const ReportBox *box, const ReportScene *scene) {
@@ -78,64 +41,80 @@ static void print_labels(const ReportBoxes *boxes, const ReportScene *scene, GSt
     g_autofree char *label = label_of(box, scene);
     if (*label != '\0')
       g_string_append_printf(data, "%.9g %u \"%s\" %s\n", base_in_ms(box->start + (box->end - box->start) / 2),
-                             box->row, label, look_of(box->kind)->dark ? "0xffffff" : "0x000000");
+                             box->row, label, report_look(box->kind)->dark ? "0xffffff" : "0x000000");
   }
   g_string_append(data, "NaN 0 \"\" 0\n\n\n");
 }
 
-/* The boxes of one look as a block of data; FALSE, and nothing written, where there are none. */
-static gboolean print_boxes(const ReportBoxes *boxes, const Look *look, GString *data) {
-  gsize before = data->len;
+/* Where boxes that are wide enough for a name begin, since those of one kind touch. */
+static void print_seams(const ReportBoxes *boxes, const ReportScene *scene, GString *data) {
+  g_string_append(data, "# seams: at_ms bottom height\n");
   for (guint i = 0; i < boxes->boxes->len; i++) {
     const ReportBox *box = &g_array_index(boxes->boxes, ReportBox, i);
-    if (look_of(box->kind) != look)
-      continue;
-    if (data->len == before)
-      g_string_append_printf(data, "# %s: start_ms end_ms row\n", look->kind);
-    g_string_append_printf(data, "%.9g %.9g %u\n", base_in_ms(box->start), base_in_ms(box->end), box->row);
+    if (box->row >= boxes->n_gap_rows && box->end - box->start >= (scene->to - scene->from) / NARROW)
+      g_string_append_printf(data, "%.9g %.6g %g\n", base_in_ms(box->start), box->row - HALF, SEAM);
   }
-  if (data->len == before)
-    return FALSE;
-  g_string_append(data, "\n\n");
-  return TRUE;
+  g_string_append(data, "NaN 0 0\n\n\n");
+}
+
+/* A look's shares as a block of data; its time, 0 where there are none and nothing is written. */
+static SimTime print_shares(const GArray *shares, guint look, GString *data) {
+  SimTime time = 0;
+  for (guint i = 0; i < shares->len; i++) {
+    const ReportShare *share = &g_array_index(shares, ReportShare, i);
+    if (share->look != look)
+      continue;
+    if (time == 0)
+      g_string_append_printf(data, "# %s: start_ms end_ms bottom top\n", report_looks[look].kind);
+    g_string_append_printf(data, "%.9g %.9g %.6g %.6g\n", base_in_ms(share->start), base_in_ms(share->end),
+                           share->row + HALF * (2 * share->bottom - 1), share->row + HALF * (2 * share->top - 1));
+    time += share->time;
+  }
+  g_string_append(data, time > 0 ? "\n\n" : "");
+  return time;
+}
+
+static void print_look(const ReportLook *look, SimTime time, guint block, const ReportPicture *picture) {
+  g_string_append_printf(picture->script,
+                         "  %s index %u using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc "
+                         "rgb '%s' title '  %s %.2f', "
+                         "\\\n",
+                         picture->data_name, block, look->colour, look->kind, (double)report_centi_ms(time) / 100);
 }
 
 /* One plot element per look in the order of their table, under the heading of its group, then the labels. Returns how
  * many lines the legend has. */
-static guint print_plot(const ReportBoxes *boxes, const ReportScene *scene, ReportPicture *picture) {
+static guint print_plot(const GArray *shares, const ReportBoxes *boxes, const ReportScene *scene,
+                        ReportPicture *picture) {
   guint blocks = 0, lines = 0;
   int heading = -1;
   g_string_append(picture->script, "plot \\\n");
-  for (gsize i = 0; i < G_N_ELEMENTS(looks); i++) {
-    const Look *look = &looks[i];
-    if (!print_boxes(boxes, look, picture->data))
+  for (guint i = 0; i < report_n_looks; i++) {
+    const ReportLook *look = &report_looks[i];
+    SimTime time = print_shares(shares, i, picture->data);
+    if (time == 0)
       continue;
     if (heading != (int)look->group) {
-      g_string_append_printf(picture->script, "  keyentry with dots lc rgb 'white' title '%s', \\\n",
-                             headings[look->group]);
+      g_string_append_printf(picture->script, "  keyentry with dots lc rgb 'white' title '%s%s', \\\n",
+                             report_look_headings[look->group], lines == 0 ? ", ms" : "");
       lines++;
     }
-    heading = look->group;
-    g_autofree char *fill = look->pattern < 0
-                                ? g_strdup("solid 1 noborder")
-                                : g_strdup_printf("pattern %d border lc rgb '%s'", look->pattern, look->colour);
-    g_string_append_printf(picture->script,
-                           "  %s index %u using (($1+$2)/2):3:1:2:($3-0.42):($3+0.42) with boxxyerror fs %s "
-                           "lc rgb '%s' title '  %s', \\\n",
-                           picture->data_name, blocks++, fill, look->colour, look->kind);
+    heading = (int)look->group;
+    print_look(look, time, blocks++, picture);
     lines++;
   }
+  print_seams(boxes, scene, picture->data);
   print_labels(boxes, scene, picture->data);
   g_string_append_printf(picture->script,
-                         "  %s index %u using 1:2:3:4 with labels font ',%u' textcolor rgb variable notitle\n",
-                         picture->data_name, blocks, LABEL_POINTS * picture->scale);
+                         "  %s index %u using 1:2:(0):3 with vectors nohead lw 0.5 lc rgb 'black' notitle, \\\n"
+                         "  %s index %u using 1:2:3:4 with labels font ',%g' textcolor rgb variable notitle\n",
+                         picture->data_name, blocks, picture->data_name, blocks + 1,
+                         report_picture_points(picture, LABEL_PIXELS));
   return lines;
 }
 
 static void print_axes(const ReportBoxes *boxes, const ReportScene *scene, GString *script) {
-  g_autofree char *ranks =
-      g_strdup_printf("%s%s", scene->ranks, boxes->merged ? "; neighbours alike are drawn as one" : "");
-  g_autofree char *first = report_picture_quote(scene->title), *second = report_picture_quote(ranks);
+  g_autofree char *first = report_picture_quote(scene->title), *second = report_picture_quote(scene->ranks);
   g_string_append_printf(script,
                          "set title %s.\"\\n\".%s\n"
                          "set xlabel 'time since the start of the step, ms'\n"
@@ -144,8 +123,10 @@ static void print_axes(const ReportBoxes *boxes, const ReportScene *scene, GStri
                          "set key outside right top vertical Left reverse samplen 2 spacing 1.1\n"
                          "set tics nomirror out\n"
                          "set border 3\n"
+                         "set lmargin at screen %g\nset rmargin at screen %g\n"
                          "set ytics (",
-                         first, second, base_in_ms(scene->from), base_in_ms(scene->to), (double)boxes->rows->len - 0.4);
+                         first, second, base_in_ms(scene->from), base_in_ms(scene->to), (double)boxes->rows->len - 0.4,
+                         LEFT, RIGHT);
   for (guint i = 0; i < boxes->rows->len; i++) {
     g_autofree char *row = report_picture_quote(g_ptr_array_index(boxes->rows, i));
     g_string_append_printf(script, "%s%s %u", i > 0 ? ", " : "", row, i);
@@ -159,9 +140,10 @@ gboolean report_plot_timeline(StoreDb *db, gint64 run_id, SimTime from, SimTime 
   if (picture == NULL || !report_scene_load(db, run_id, REPORT_SLOWEST, from, to, &scene, error))
     return FALSE;
   g_autoptr(ReportBoxes) boxes = report_boxes_new(&scene);
-  report_boxes_merge(boxes, MOST_BOXES, (scene.to - scene.from) / MOST_BOXES, (scene.to - scene.from) / NARROW);
+  g_autoptr(GArray) shares = report_shares(boxes, scene.from, scene.to, COLUMNS);
+  report_boxes_merge(boxes, (scene.to - scene.from) / COLUMNS, (scene.to - scene.from) / NARROW);
   print_axes(boxes, &scene, picture->script);
-  guint legend = print_plot(boxes, &scene, picture);
+  guint legend = print_plot(shares, boxes, &scene, picture);
   picture->height = ROOM_AROUND + MAX(ROW_HEIGHT * boxes->rows->len, LEGEND_HEIGHT * legend);
   return report_picture_draw(picture, error);
 }

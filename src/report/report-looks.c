@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of colours. */
+#include "report-looks.h"
+
+#include <string.h>
+
+const char *const report_look_headings[] = {"host", "compute", "communication", "exposed by", "idle by", "else"};
+
+const ReportLook report_looks[] = {
+    {REPORT_LOOK_HOST, "issuing", "#5b7f5b", TRUE},
+    {REPORT_LOOK_COMPUTE, "setup", "#e6e6e6", FALSE},
+    {REPORT_LOOK_COMPUTE, "forward", "#a6cee3", FALSE},
+    {REPORT_LOOK_COMPUTE, "recompute", "#6fa8dc", FALSE},
+    {REPORT_LOOK_COMPUTE, "backward", "#1f66ad", TRUE},
+    {REPORT_LOOK_COMPUTE, "reduce", "#7b5ea7", TRUE},
+    {REPORT_LOOK_COMPUTE, "gather", "#c9b3e6", FALSE},
+    {REPORT_LOOK_COMPUTE, "optimizer", "#08203f", TRUE},
+    {REPORT_LOOK_COMMUNICATION, "all-gather", "#fdd0a2", FALSE},
+    {REPORT_LOOK_COMMUNICATION, "reduce-scatter", "#e6813c", FALSE},
+    {REPORT_LOOK_COMMUNICATION, "all-reduce", "#8c3a04", TRUE},
+    {REPORT_LOOK_COMMUNICATION, "all-to-all", "#b8912f", FALSE},
+    {REPORT_LOOK_COMMUNICATION, "send-recv", "#d9b26f", FALSE},
+    {REPORT_LOOK_COMMUNICATION, "broadcast", "#f5e2b8", FALSE},
+    {REPORT_LOOK_EXPOSED, "bandwidth", "#650000", TRUE},
+    {REPORT_LOOK_EXPOSED, "latency", "#f29072", FALSE},
+    {REPORT_LOOK_EXPOSED, "boundary", "#c2412d", TRUE},
+    {REPORT_LOOK_EXPOSED, "bucket-fill", "#e8b04a", FALSE},
+    {REPORT_LOOK_EXPOSED, "serialised", "#8e2a7a", TRUE},
+    {REPORT_LOOK_EXPOSED, "straggler", "#111111", TRUE},
+    {REPORT_LOOK_EXPOSED, "host", "#8a6d00", TRUE},
+    {REPORT_LOOK_EXPOSED, "tail", "#ead98a", FALSE},
+    {REPORT_LOOK_IDLE, "host-idle", "#9e9e9e", FALSE},
+    {REPORT_LOOK_IDLE, "bubble", "#d9d9d9", FALSE},
+    {REPORT_LOOK_ELSE, "other", "#808080", TRUE}, /* any kind that has no row here */
+};
+const guint report_n_looks = G_N_ELEMENTS(report_looks);
+
+const ReportLook *report_look(const char *kind) {
+  guint i = 0;
+  while (i < report_n_looks - 1 && strcmp(report_looks[i].kind, kind) != 0)
+    i++;
+  return &report_looks[i];
+}

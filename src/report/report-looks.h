@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* How the kinds of boxes of a timeline look: one table for pictures and pages.
+ *
+ *   const ReportLook *look = report_look("forward");      // never NULL: a kind that has no row is "other"
+ *
+ * Rows stand in the order of the key, by group. Within a row of a timeline neighbours differ in lightness, so that a
+ * grey print tells them apart. Private to this floor. */
+#pragma once
+
+#include <glib.h>
+
+typedef enum {
+  REPORT_LOOK_HOST,
+  REPORT_LOOK_COMPUTE,
+  REPORT_LOOK_COMMUNICATION,
+  REPORT_LOOK_EXPOSED,
+  REPORT_LOOK_IDLE,
+  REPORT_LOOK_ELSE
+} ReportLookGroup;
+
+typedef struct {
+  ReportLookGroup group;
+  const char *kind;   /* phase, operation or cause */
+  const char *colour; /* "#rrggbb" */
+  gboolean dark;      /* labels on it are white */
+} ReportLook;
+
+extern const ReportLook report_looks[];
+extern const guint report_n_looks;
+extern const char *const report_look_headings[]; /* by group */
+
+const ReportLook *report_look(const char *kind);
+static inline guint report_look_index(const ReportLook *look) {
+  return (guint)(look - report_looks);
+}
