@@ -120,7 +120,8 @@ for verb in run stages layers plot compare trace replay list import schema; do
   verdict "$verb --help in plain letters" "$([ $? -eq 0 ] && echo yes)" "  $(cat out)"
 done
 refuses "an option with a slip" 'Unknown option --jsn; did you mean "--json"?' run a.ini --jsn
-refuses "a plot without words names all kinds" 'timeline, memory, exposed, parity, pareto, scaling, oom-map, capacity' plot
+refuses "a plot without words names all kinds" \
+  'timeline, memory, exposed, parity, pareto, scaling, oom-map, capacity' plot
 refuses "a plot to come" 'does not exist yet' plot tornado 1 -o x.svg
 refuses "a window of a validation" 'no setting, window' plot parity --from '1 ms' -o x.svg
 refuses "objectives of one run" "are pareto's" plot timeline last --minimize step -o x.svg
