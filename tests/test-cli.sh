@@ -417,7 +417,7 @@ refuses "a task twice" 'task 13 (' replay twice.trace.csv -t dgx-h100
 verdict "retimed, it is the other GPU's run" "$([ $? -eq 0 ] && echo yes)" "  $(diff ran replayed | head -5)"
 "$foretrain" trace 1 --db same.db --format chrome -o chrome.json &&
   [ "$(sqlite3 same.db "select (select count(*) from task where run_id = 1) + (select count(*) from exposure where \
-    run_id = 1)")" = \
+    run_id = 1) + (select count(*) from task where run_id = 1 and host_ps > 0)")" = \
     "$(sqlite3 :memory: "select sum(value ->> 'ph' = 'X') from json_each(readfile('chrome.json'), '$.traceEvents')")" ]
 verdict "trace --format chrome: an event for each task and interval" "$([ $? -eq 0 ] && echo yes)" ""
 says "trace --format chrome of a workload" 'process_name' trace a.ini --format chrome --db same.db
