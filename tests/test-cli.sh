@@ -82,6 +82,8 @@ refuses "another framework's section" 'framework paper does not read it' run a.i
   --set deepspeed.reduce_bucket_size=1e8
 refuses "no bf16 on V100" 'training.precision' run a.ini -t dgx2-v100
 refuses "unknown verb" 'stages' stage a.ini
+refuses "a page without a name" 'report: say where to' report a.ini
+refuses "a page of nothing" 'one to eight runs' report -o x.html
 refuses "verb to come" 'does not exist yet' explain a.ini
 refuses "no workload" 'a workload' run
 refuses "missing workload" 'llama2-7b' run llama2-7

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "base-names.h"
+
 const char *const report_look_headings[] = {"host", "compute", "communication", "exposed by", "idle by", "else"};
 
 const ReportLook report_looks[] = {
@@ -40,4 +42,13 @@ const ReportLook *report_look(const char *kind) {
   while (i < report_n_looks - 1 && strcmp(report_looks[i].kind, kind) != 0)
     i++;
   return &report_looks[i];
+}
+
+const ReportTenantLook report_tenant_looks[RUN_TENANTS + 1] = {
+    {"overhead", "#333333"},      {"parameters", "#9cc7e0"},  {"optimizer", "#2a6db5"}, {"gradients", "#d3efb5"},
+    {"communication", "#33792c"}, {"activations", "#f2a65a"}, {"temporary", "#9c2a1c"}, {"cache, rounding", "#d9d9d9"},
+};
+
+guint report_tenant_of(guint layer) {
+  return (guint)base_names_find(run_tenant_names, report_tenant_looks[layer].tenant);
 }

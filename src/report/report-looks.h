@@ -7,7 +7,7 @@
  * grey print tells them apart. Private to this floor. */
 #pragma once
 
-#include <glib.h>
+#include "run-report.h"
 
 typedef enum {
   REPORT_LOOK_HOST,
@@ -33,3 +33,12 @@ const ReportLook *report_look(const char *kind);
 static inline guint report_look_index(const ReportLook *look) {
   return (guint)(look - report_looks);
 }
+
+/* Tenants of memory as a stack, from below: what stays, then what comes and goes; last what the allocator holds beyond
+ * them. */
+typedef struct {
+  const char *tenant, *colour;
+} ReportTenantLook;
+extern const ReportTenantLook report_tenant_looks[RUN_TENANTS + 1];
+/* Which tenant's bytes a layer of the stack shows; layer < RUN_TENANTS. */
+guint report_tenant_of(guint layer);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory over time: who holds it, and how near it comes to the capacity. */
 #include "report-levels.h"
+#include "report-looks.h"
 #include "report-picture.h"
 #include "report-plot.h"
 #include "report-scene.h"
@@ -10,17 +11,6 @@
 #define ROOM   1.05 /* of the axis above what it must show */
 #define WIDE   1.3  /* the same where the capacity is beyond it: for its label */
 #define BINS   1000 /* of the width: about one for each pixel of the plot */
-
-/* From below: what stays, then what comes and goes. Neighbours differ in lightness, so that a grey print tells them
- * apart.
- */
-static const struct {
-  const char *tenant, *colour;
-} stack[RUN_TENANTS] = {
-    {"overhead", "#333333"},      {"parameters", "#9cc7e0"},  {"optimizer", "#2a6db5"}, {"gradients", "#d3efb5"},
-    {"communication", "#33792c"}, {"activations", "#f2a65a"}, {"temporary", "#9c2a1c"},
-};
-#define CACHE_COLOUR "#d9d9d9"
 
 /* What the allocator holds of the device beyond tensors fills the stack up to what the device must hold: segments stay
  * until the cache is given back. */
@@ -33,8 +23,7 @@ static void print_level(const ReportLevel *level, SimTime at, const ReportScene 
   guint64 edge = 0;
   g_string_append_printf(data, "%.9g 0", base_in_ms(at));
   for (guint i = 0; i < RUN_TENANTS; i++) {
-    for (guint t = 0; t < RUN_TENANTS; t++)
-      edge += g_str_equal(run_tenant_names[t], stack[i].tenant) ? level->held[t] : 0;
+    edge += level->held[report_tenant_of(i)];
     g_string_append_printf(data, " %.9g", base_in_gib(edge));
   }
   if (cache_is_known(scene))
@@ -46,7 +35,7 @@ static void print_level(const ReportLevel *level, SimTime at, const ReportScene 
 static void print_levels(const GArray *levels, const ReportScene *scene, GString *data) {
   g_string_append(data, "# levels: time_ms, then edges of the stack from below in GiB:");
   for (guint i = 0; i < RUN_TENANTS; i++)
-    g_string_append_printf(data, " %s", stack[i].tenant);
+    g_string_append_printf(data, " %s", report_tenant_looks[i].tenant);
   g_string_append(data, cache_is_known(scene) ? " cache" : "");
   g_string_append_c(data, '\n');
   for (guint i = 0; i < levels->len; i++) {
@@ -111,19 +100,19 @@ static void print_capacity_beyond(const ReportScene *scene, GString *script) {
                          (double)report_centi_gib(scene->capacity) / 100);
 }
 
-static void print_layer(guint layer, const char *colour, const char *title, ReportPicture *picture) {
+static void print_layer(guint layer, ReportPicture *picture) {
   g_string_append_printf(
       picture->script, "  %s index 0 using 1:%u:%u with filledcurves fs solid 1 noborder lc rgb '%s' title '%s', \\\n",
-      picture->data_name, layer + 2, layer + 3, colour, title);
+      picture->data_name, layer + 2, layer + 3, report_tenant_looks[layer].colour, report_tenant_looks[layer].tenant);
 }
 
 static void print_plot(const ReportScene *scene, const ReportLevel *top, ReportPicture *picture) {
   GString *script = picture->script;
   g_string_append(script, "plot \\\n");
   if (cache_is_known(scene))
-    print_layer(RUN_TENANTS, CACHE_COLOUR, "cache, rounding", picture);
+    print_layer(RUN_TENANTS, picture);
   for (guint i = RUN_TENANTS; i-- > 0;)
-    print_layer(i, stack[i].colour, stack[i].tenant, picture);
+    print_layer(i, picture);
   if (!capacity_is_beyond(scene))
     print_line(script, scene->capacity, "(12,6)", "capacity");
   if (scene->device_used > 0)

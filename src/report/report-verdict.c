@@ -16,7 +16,10 @@ static guint64 sum_of(const guint64 held[RUN_TENANTS]) {
   return sum;
 }
 
+/* Nothing of a report from the database, which does not keep it. */
 static void print_held_then(const RunOom *oom, guint64 capacity, GString *text) {
+  if (sum_of(oom->held) == 0)
+    return;
   g_autoptr(GString) words = g_string_new("Held then:");
   for (guint t = 0; t < RUN_TENANTS; t++)
     if (oom->held[t] > 0) {
