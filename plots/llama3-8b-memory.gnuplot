@@ -2,10 +2,10 @@
 set encoding utf8
 set terminal pngcairo noenhanced size 2560,960 font 'Sans,19.5' linewidth 2 background rgb 'white'
 set output 'llama3-8b-memory.png'
-set title 'llama-3-8b, ZeRO-3 (fsdp2), 8 × h100-sxm5-80gb in 1 node: 1252.00 ms (1163 to 7250 ms) a step'."\n".'8 ranks, all alike; tensors hold at most 41.02 GiB, at 341.28 ms'
+set title 'llama-3-8b, ZeRO-3 (fsdp2), 8 × h100-sxm5-80gb in 1 node: 1219.27 ms (1133 to 7060 ms) a step'."\n".'8 ranks, all alike; tensors hold at most 41.02 GiB, at 333.83 ms'
 set xlabel 'time since the start of the step as the GPU comes to it, ms'
 set ylabel 'memory per GPU, GiB'
-set xrange [0:1251.99878]
+set xrange [0:1219.26839]
 set yrange [0:83.0655]
 set key outside right top vertical Left reverse samplen 2 spacing 1.1
 set tics nomirror out
@@ -21,7 +21,7 @@ plot \
   'llama3-8b-memory.dat' index 0 using 1:2:3 with filledcurves fs solid 1 noborder lc rgb '#333333' title 'overhead', \
   79.11 with lines lc rgb 'white' lw 4 notitle, \
   79.11 with lines lc rgb 'black' lw 2 dt (12,6) title 'capacity, 79.11', \
-  50.9835937 with lines lc rgb 'white' lw 4 notitle, \
-  50.9835937 with lines lc rgb 'black' lw 2 dt (2,4) title 'peak on the device, 50.98', \
+  51.2960937 with lines lc rgb 'white' lw 4 notitle, \
+  51.2960937 with lines lc rgb 'black' lw 2 dt (2,4) title 'peak on the device, 51.30', \
   'llama3-8b-memory.dat' index 1 with points pt 7 ps 1.8 lc rgb 'white' notitle, \
   'llama3-8b-memory.dat' index 1 with points pt 7 ps 1.2 lc rgb 'black' title 'tensors at most, 41.02'
