@@ -141,6 +141,7 @@ CollGroup *coll_group_new(CollLibrary *library, const guint32 *ranks, guint32 n,
   group->cpu = cluster->cpu_amd ? COLL_CPU_AMD : COLL_CPU_INTEL;
   group->nic_latency = cluster->platform->nic_latency;
   group->hop_latency = cluster->platform->hop_latency;
+  group->network_latency = cluster->network_latency;
   group->flushes = cluster->gpu->compute_capability < 90;
   group->launch_floor = floor_of(cluster->platform, &library->knobs);
   group->tree_depth = coll_tree_depth(layout->nodes);

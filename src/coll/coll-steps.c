@@ -17,7 +17,8 @@ static guint64 align_up(const CollGroup *group, guint64 bytes) {
 static SimTime network_hop(const CollGroup *group, CollAlgorithm algorithm, CollProtocol protocol) {
   CollAlgorithm row = group->per_node == 1 && algorithm == COLL_RING ? COLL_TREE : algorithm;
   SimTime times = protocol == COLL_SIMPLE && group->flushes ? 2 : 1;
-  return group->tuning->hop[row][COLL_HOP_NET][protocol] + times * group->hop_latency;
+  SimTime hop = group->tuning->hop[row][COLL_HOP_NET][protocol] + times * group->hop_latency;
+  return (SimTime)((double)hop * group->network_latency);
 }
 
 /* Rings as measured inside a node; trees by the ratio of the tuner's hops; what neither is, by the tuner's. */

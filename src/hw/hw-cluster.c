@@ -9,6 +9,7 @@
 #include "hw-schema.h"
 #include "hw-spread.h"
 #include "hw-topology.h"
+#include "hw-what-if.h"
 #include "hw-wiring.h"
 
 /* Links stand in memory one by one before folding. */
@@ -190,6 +191,7 @@ static gboolean build(HwCluster *cluster, ConfSettings *settings, const HwCatalo
   if (!take_bandwidths(cluster, settings, topology, keys, error) ||
       !build_machine(cluster, settings, text, topology, keys, error))
     return FALSE;
+  hw_what_if_apply(&keys->what_if, cluster);
   hw_links_build(cluster);
   gboolean stated = conf_settings_given(settings, "cluster.gpu_spread");
   cluster->slowest =
@@ -200,7 +202,7 @@ static gboolean build(HwCluster *cluster, ConfSettings *settings, const HwCatalo
 
 HwCluster *hw_cluster_build(ConfSettings *settings, const HwCatalog *catalog, GError **error) {
   HwTopology topology = {.launch_floor = -1, .hop_latency = -1, .intra_achievable = -1, .nic_achievable = -1};
-  HwClusterKeys keys = {0};
+  HwClusterKeys keys = {.what_if = HW_WHAT_IF_NONE};
   g_autoptr(HwCluster) cluster = g_new0(HwCluster, 1);
   gboolean built = build(cluster, settings, catalog, &topology, &keys, error);
   conf_struct_clear(&hw_topology_schema, &topology);

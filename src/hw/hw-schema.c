@@ -18,6 +18,8 @@ static const char *const fabric_names[] = {"single-switch", "fat-tree", "rail-op
 
 #define TOPOLOGY(group, key, kind, member, ...) BASE_ROW(group, key, kind, HwTopology, member, __VA_ARGS__)
 #define CLUSTER(key, kind, member, ...)         BASE_ROW("cluster", key, kind, HwClusterKeys, member, __VA_ARGS__)
+#define WHAT_IF(key_, least, help_)                                                                                    \
+  BASE_ROW("what_if", #key_, BASE_NUMBER, HwClusterKeys, what_if.key_, .min = least, .max = 1e6, .help = help_)
 
 static const BaseField topology_keys[] = {
     TOPOLOGY("node", "gpu", BASE_TEXT, gpu, .required = TRUE, .help = "a section of topologies/catalog/gpus.ini"),
@@ -111,6 +113,13 @@ static const BaseField cluster_keys[] = {
                 "how far the slowest GPU of a node of eight is behind the fastest, as a share of a kernel's time: all "
                 "wait for "
                 "the expected slowest of the job; 0: all alike; else topologies/catalog/variation.ini"),
+    WHAT_IF(matmul_rate, 0.001, "1.1: every matmul of the GPU runs at 1.1 times its rate"),
+    WHAT_IF(memory_bandwidth, 0.001, "the same of the bandwidth of the GPU's memory"),
+    WHAT_IF(memory_size, 0.001, "of the size of the GPU's memory"),
+    WHAT_IF(intra_bandwidth, 0.001, "of what each GPU gets to and from the others of its node"),
+    WHAT_IF(nic_bandwidth, 0.001, "of what each NIC gets; what NCCL chooses stays as it is"),
+    WHAT_IF(network_latency, 0, "of the latency of a hop between nodes"),
+    WHAT_IF(oversubscription, 0.001, "of the oversubscription of leaves, which stays at least 1"),
 };
 
 const ConfSchema hw_topology_schema = {topology_keys, G_N_ELEMENTS(topology_keys)};

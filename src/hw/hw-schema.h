@@ -4,6 +4,8 @@
 
 #include <glib.h>
 
+#include "hw-what-if.h"
+
 typedef struct {
   char *gpu, *intra, *nic, *platform, *host_link; /* names in the catalogue; nic, host_link may be NULL */
   char *pcie;                                     /* "gen5x16"; NULL: by architecture */
@@ -23,6 +25,7 @@ typedef struct {
   guint64 nodes, gpus_per_node, nics_per_node;
   double nic_bandwidth, gpu_spread;
   char *slow_gpus, *slow_links, *overlay;
+  HwWhatIf what_if;
 } HwClusterKeys;
 
 extern const char *const hw_cpu_names[];

@@ -71,6 +71,7 @@ typedef struct CollGroup {
   CollHop intra;                  /* kind of a hop inside the node */
   CollCpu cpu;
   SimTime nic_latency, hop_latency, launch_floor;
+  double network_latency;    /* factor of what a hop between nodes takes */
   gboolean flushes;          /* a Simple step over the network waits until what arrived is seen: up to Ampere */
   CollTuning *tuning;        /* the library's (g_rc_box) */
   CollKnobs knobs;           /* without its texts */

@@ -58,10 +58,12 @@ typedef struct {
   const HwLink *host_link;   /* NULL where the topology names none */
   const HwPlatform *platform;
   const HwHost *host;     /* what its CPU pays per operation */
+  HwGpu other_gpu;        /* what `gpu` points to under [what_if] */
   HwPlatform measured;    /* what `platform` points to where the topology, or its overlay, states launch or latency */
   double intra_bandwidth; /* achievable, per GPU and direction: the catalogue's, or node.intra_achievable */
   double nic_bandwidth;   /* achievable, per NIC and direction: the catalogue's, or node.nic_achievable; under [cluster]
                              nic_bandwidth that × the achievable share */
+  double network_latency; /* factor of every hop between nodes: 1, but for [what_if] */
   gboolean cpu_amd;       /* NCCL's network overhead differs */
   guint64 sockets;
   double dram_bandwidth; /* 0: not stated */
