@@ -84,7 +84,6 @@ refuses "no bf16 on V100" 'training.precision' run a.ini -t dgx2-v100
 refuses "unknown verb" 'stages' stage a.ini
 refuses "a page without a name" 'report: say where to' report a.ini
 refuses "a page of nothing" 'one to eight runs' report -o x.html
-refuses "verb to come" 'does not exist yet' explain a.ini
 refuses "no workload" 'a workload' run
 refuses "missing workload" 'llama2-7b' run llama2-7
 refuses "unknown fidelity" 'no such choice' run a.ini --fidelity=chunk
@@ -103,6 +102,12 @@ says "and why not" 'rank 5: its GPU runs at 0.8 of its speed' stages a.ini --db 
 says "links too" 'nic.out: 15 alike; nic.1.1 at 0.5 of its capacity' run a.ini --db a.db --explain \
   --set 'cluster.slow_links=nic.1.1: 0.5'
 says "without folding" 'Folding is off' run a.ini --db a.db --explain --fold=off
+says "a step explained" 'The critical path' explain a.ini --db a.db
+says "and one that was kept" 'What would make it faster' explain last --db a.db
+says "as JSON" '"endless_links_ps"' explain last --db a.db --json
+says "with a setting over it" 'What it hangs on' explain last --db a.db --set training.micro_batch=2
+refuses "no run to explain" 'no run' explain 77 --db a.db
+refuses "a figure of none" 'did you mean "nic_bandwidth"' explain a.ini --set what_if.nic_bandwith=2
 says "JSON says so too" '"members" : "0-4,6-15"' run a.ini --db a.db --json --explain --set 'cluster.slow_gpus=5: 0.8'
 refuses "layers explains nothing" 'Unknown option --explain' layers a.ini --explain
 refuses "layers plays nothing" 'Unknown option --fold' layers a.ini --fold=off

@@ -43,3 +43,55 @@ StoreDb *cli_find_run(const CliWorkload *how, const char *database, const char *
     g_propagate_prefixed_error(error, g_steal_pointer(&nowhere), "no run is \"%s\", and as a workload: ", name);
   return NULL;
 }
+
+/* What was given, without the defaults; NULL where it came from a trace file. */
+static GArray *given_settings(const RunIdentity *identity, GError **error) {
+  g_autoptr(GArray) given = g_array_new(FALSE, FALSE, sizeof(RunSetting));
+  for (guint32 i = 0; i < identity->n_settings; i++) {
+    const RunSetting *setting = &identity->settings[i];
+    gboolean traced = g_str_has_prefix(setting->name, "trace.");
+    if (strcmp(setting->origin, "default") == 0)
+      continue;
+    if (traced && strcmp(setting->name, "trace.file") == 0) {
+      g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "it was played from the trace file %s", setting->value);
+      return NULL;
+    }
+    if (!traced)
+      g_array_append_val(given, *setting);
+  }
+  return g_steal_pointer(&given);
+}
+
+Study *cli_find_study(StoreDb *db, gint64 run_id, const char *what, GError **error) {
+  g_autoptr(RunReport) report = store_db_load(db, run_id, FALSE, error);
+  if (report == NULL)
+    return NULL;
+  GError *cause = NULL;
+  g_autoptr(GArray) given = given_settings(&report->identity, &cause);
+  g_autoptr(Study) study = given != NULL ? study_recall(report->identity.workload,
+                                                        (const RunSetting *)(gpointer)given->data, given->len, &cause)
+                                         : NULL;
+  g_autofree char *key = study != NULL ? study_find_key(study, &cause) : NULL;
+  if (cause == NULL && g_strcmp0(key, report->identity.run_key) != 0)
+    g_set_error(&cause, SIM_ERROR, SIM_ERROR_INPUT, "what it was made of (catalogue, models) has changed since");
+  if (cause == NULL)
+    return g_steal_pointer(&study);
+  g_propagate_prefixed_error(error, cause, "run %" G_GINT64_FORMAT " %s: ", run_id, what);
+  return NULL;
+}
+
+Study *cli_find_or_open(const CliWorkload *how, const char *database, const char *name, const char *what,
+                        gboolean *ret_kept, GError **error) {
+  gint64 run_id;
+  g_autoptr(GError) missing = NULL;
+  g_autoptr(StoreDb) db = store_db_open_existing(database, &missing);
+  *ret_kept = db != NULL && store_db_find(db, name, &run_id, &missing);
+  if (!*ret_kept && !names_run(name))
+    return cli_open_study(&how->settings, name, error);
+  if (!*ret_kept) {
+    g_propagate_error(error, g_steal_pointer(&missing));
+    return NULL;
+  }
+  g_autoptr(Study) study = cli_find_study(db, run_id, what, error);
+  return study != NULL && cli_settings_lay(&how->settings, study, error) ? g_steal_pointer(&study) : NULL;
+}

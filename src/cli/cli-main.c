@@ -11,12 +11,10 @@
 #include "cli.h"
 #include "run-report.h"
 
-const CliVerb *const cli_verbs[] = {&cli_run,   &cli_stages,   &cli_fit,    &cli_collective, &cli_layers,
-                                    &cli_plot,  &cli_validate, &cli_sweep,  &cli_merge,      &cli_best,
-                                    &cli_check, &cli_compare,  &cli_report, &cli_trace,      &cli_replay,
-                                    &cli_list,  &cli_import,   &cli_export, &cli_schema,     NULL};
-
-static const char *const later[] = {"explain", NULL};
+const CliVerb *const cli_verbs[] = {&cli_run,     &cli_explain,  &cli_stages, &cli_fit,    &cli_collective, &cli_layers,
+                                    &cli_plot,    &cli_validate, &cli_sweep,  &cli_merge,  &cli_best,       &cli_check,
+                                    &cli_compare, &cli_report,   &cli_trace,  &cli_replay, &cli_list,       &cli_import,
+                                    &cli_export,  &cli_schema,   NULL};
 
 /* Other spellings of what every program takes. */
 static const char *const help[] = {"--help", "-h", "help", "--help-all", NULL};
@@ -39,10 +37,6 @@ static const CliVerb *find_verb(const char *name, GError **error) {
   for (const CliVerb *const *verb = cli_verbs; *verb != NULL; verb++)
     if (strcmp((*verb)->name, name) == 0)
       return *verb;
-  if (g_strv_contains(later, name)) {
-    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "\"foretrain %s\" does not exist yet", name);
-    return NULL;
-  }
   g_autofree const char **names = cli_verb_names(cli_verbs);
   g_autofree char *advice = base_names_advice(names, name);
   g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "no such verb \"%s\"%s", name, advice);

@@ -5,11 +5,15 @@
 
 #include "cli.h"
 #include "report-as.h"
+#include "report-explained.h"
 #include "report-remedies.h"
 #include "report-text.h"
 #include "store-db.h"
+#include "study-faster.h"
 #include "study-recipe.h"
 #include "study-remedy.h"
+
+#define MUCH_EXPOSED 0.1 /* of the step */
 
 typedef struct {
   CliWorkload workload;
@@ -54,6 +58,14 @@ CliExit cli_finish(const CliOutcome *outcome, gboolean timeline, RunReport *cons
   return CLI_DONE;
 }
 
+/* What would make it faster, where there is that much to gain. */
+static void hint(const Study *study, const RunReport *report, const StudyOptions *options, GString *text) {
+  if (run_report_exposed_share(report) <= MUCH_EXPOSED)
+    return;
+  g_autoptr(GPtrArray) faster = study_faster(study, report, options);
+  report_faster_hint(report, faster, text);
+}
+
 static CliExit run(gconstpointer data, GError **error) {
   const Run *asked = data;
   if (cli_database(asked->outcome.db, error) == NULL)
@@ -82,6 +94,8 @@ static CliExit run(gconstpointer data, GError **error) {
   report_summary(report, text);
   if (remedies != NULL)
     report_remedies(report, remedies, text);
+  else if (!asked->outcome.quiet)
+    hint(study, report, &search, text);
   if (asked->outcome.explain)
     report_explain(&report, 1, text);
   if (asked->outcome.explain && !study_print_recipe(study, text, error))

@@ -36,42 +36,6 @@ static CliExit write_out(const Trace *asked, const GString *text, GError **error
   return CLI_DONE;
 }
 
-static gboolean is_given(const RunSetting *setting) {
-  return strcmp(setting->origin, "default") != 0;
-}
-
-static gboolean repeat_settings(Study *study, const RunIdentity *identity, GError **error) {
-  for (guint32 i = 0; i < identity->n_settings; i++)
-    if (is_given(&identity->settings[i]) && strcmp(identity->settings[i].name, "trace.file") == 0) {
-      g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "it was played from the trace file %s",
-                  identity->settings[i].value);
-      return FALSE;
-    }
-  for (guint32 i = 0; i < identity->n_settings; i++) {
-    const RunSetting *setting = &identity->settings[i];
-    g_autofree char *assignment = g_strdup_printf("%s=%s", setting->name, setting->value);
-    if (is_given(setting) && !g_str_has_prefix(setting->name, "trace.") && !study_set(study, assignment, error))
-      return FALSE;
-  }
-  return TRUE;
-}
-
-/* The study that a run of the database came of: its settings, which must give the same key. */
-static Study *open_kept(StoreDb *db, gint64 run_id, GError **error) {
-  g_autoptr(RunReport) report = store_db_load(db, run_id, FALSE, error);
-  if (report == NULL)
-    return NULL;
-  GError *cause = NULL;
-  g_autoptr(Study) study = study_new(report->identity.workload);
-  g_autofree char *key = repeat_settings(study, &report->identity, &cause) ? study_find_key(study, &cause) : NULL;
-  if (cause == NULL && g_strcmp0(key, report->identity.run_key) != 0)
-    g_set_error(&cause, SIM_ERROR, SIM_ERROR_INPUT, "what it was made of (catalogue, models) has changed since");
-  if (cause == NULL)
-    return g_steal_pointer(&study);
-  g_propagate_prefixed_error(error, cause, "run %" G_GINT64_FORMAT " has no trace: ", run_id);
-  return NULL;
-}
-
 /* A run of the database, or else a workload. */
 static Study *open_traced(const Trace *asked, GError **error) {
   gint64 run_id;
@@ -82,7 +46,7 @@ static Study *open_traced(const Trace *asked, GError **error) {
   if (db == NULL || !store_db_find(db, asked->words[0], &run_id, NULL))
     return cli_open_study(&asked->workload.settings, asked->words[0], error);
   if (!cli_workload_plays(&asked->workload))
-    return open_kept(db, run_id, error);
+    return cli_find_study(db, run_id, "has no trace", error);
   g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
               "\"%s\" was run already, so no setting applies; name a workload instead", asked->words[0]);
   return NULL;

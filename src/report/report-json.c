@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* JSON: the columns of table run from the table of metrics, and the objects that hang from them. */
-#include "base-json.h"
+#include "report-json.h"
+
 #include "report-remedies.h"
 #include "report-text.h"
 #include "report-words.h"
@@ -36,7 +37,11 @@ static void add_metrics(BaseJson *json, const RunReport *report, gboolean per_cl
       add_value(json, store_metrics[i].column, store_metric_get(&store_metrics[i], report));
 }
 
-static void add_causes(BaseJson *json, const RunClass *slowest) {
+void report_json_metrics(BaseJson *json, const RunReport *report) {
+  add_metrics(json, report, FALSE);
+}
+
+void report_json_causes(BaseJson *json, const RunClass *slowest) {
   base_json_map(json, "causes_ps");
   for (guint cause = 0; cause < RUN_CAUSES; cause++)
     base_json_integer(json, run_cause_names[cause], slowest->by_cause[cause]);
@@ -126,7 +131,7 @@ static void add_report(BaseJson *json, const RunReport *report, const GPtrArray 
   base_json_map(json, NULL);
   base_json_integer(json, "json_version", REPORT_JSON_VERSION);
   add_metrics(json, report, FALSE);
-  add_causes(json, run_report_slowest(report));
+  report_json_causes(json, run_report_slowest(report));
   add_memory(json, run_report_tightest(report));
   add_oom(json, report);
   add_classes(json, report);

@@ -12,7 +12,7 @@ static double percent(double part, double whole) {
   return whole > 0 ? 100 * part / whole : 0;
 }
 
-static void print_title(const RunIdentity *identity, GString *text) {
+void report_title(const RunIdentity *identity, GString *text) {
   g_autofree char *parameters = base_format_large((double)identity->parameters);
   g_autofree char *asked =
       g_strdup_printf("%s (%s parameters), framework %s, ZeRO-%u, on %u × %s in %u node%s", identity->model, parameters,
@@ -37,8 +37,7 @@ static void time_row(BaseTable *table, const char *name, gint64 centi_ms, gint64
   base_table_cell(table, "%s", meaning);
 }
 
-/* What each cause means to who wants the time back. */
-static const char *const cause_meanings[RUN_CAUSES] = {
+const char *const report_cause_meanings[RUN_CAUSES] = {
     [RUN_CAUSE_TAIL] = "nothing is left to compute",
     [RUN_CAUSE_HOST] = "the host had not issued the collective yet",
     [RUN_CAUSE_SERIALISED] = "it queued behind another collective",
@@ -65,8 +64,8 @@ static void cause_rows(BaseTable *table, const ReportAwaited *awaited, const Run
     if (slow->by_cause[cause] > 0) {
       g_autofree char *name = g_strdup_printf("    %s", run_cause_names[cause]);
       const char *most = report_awaited_most(awaited, cause);
-      g_autofree char *meaning =
-          most != NULL ? g_strdup_printf("%s: %s", cause_meanings[cause], most) : g_strdup(cause_meanings[cause]);
+      g_autofree char *meaning = most != NULL ? g_strdup_printf("%s: %s", report_cause_meanings[cause], most)
+                                              : g_strdup(report_cause_meanings[cause]);
       time_row(table, name, times[cause - first], shares[cause - first], meaning);
     }
 }
@@ -155,7 +154,7 @@ static void print_rates(const RunReport *report, GString *text) {
 }
 
 void report_summary(const RunReport *report, GString *text) {
-  print_title(&report->identity, text);
+  report_title(&report->identity, text);
   report_verdict(report, text);
   print_step(report, text);
   report_classes(report, text);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Does it fit, and who holds what: private to this floor, part of a run's summary. */
+/* Parts of a run's summary that other pages have too: what was asked, whether it fits, who holds what. Private to this
+ * floor. */
 #pragma once
 
 #include "run-report.h"
@@ -10,3 +11,7 @@ void report_verdict(const RunReport *report, GString *text);
 void report_memory_table(const RunReport *report, GString *text);
 /* "fits", "edge", "OOM": a cell of a table. */
 const char *report_verdict_word(RunVerdict verdict);
+/* Model, framework, cluster and batch: two or three lines. */
+void report_title(const RunIdentity *identity, GString *text);
+/* What each cause means to who wants the time back. */
+extern const char *const report_cause_meanings[RUN_CAUSES];

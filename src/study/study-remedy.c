@@ -22,13 +22,6 @@ RunReport *study_try(const Study *study, const char *const *changes, const Study
   return report;
 }
 
-static void remedy_free(gpointer data) {
-  StudyRemedy *remedy = data;
-  g_free(remedy->change);
-  run_report_free(remedy->report);
-  g_free(remedy);
-}
-
 typedef struct {
   const Study *study;
   const RunReport *report;
@@ -48,9 +41,9 @@ static const RunReport *attempt(Search *search, const char *change) {
     run_report_free(report);
     return NULL;
   }
-  StudyRemedy *remedy = g_new(StudyRemedy, 1);
-  *remedy = (StudyRemedy){g_strdup(change), report};
-  g_ptr_array_add(search->remedies, remedy);
+  study_trials_add(search->remedies, change);
+  StudyRemedy *remedy = g_ptr_array_index(search->remedies, search->remedies->len - 1);
+  remedy->report = report;
   return report;
 }
 
@@ -134,23 +127,12 @@ static void attempt_stages(Search *search, int framework) {
     attempt(search, *changes);
 }
 
-static gboolean sets_same(const char *changes, const char *change) {
-  g_auto(GStrv) all = g_strsplit(changes, " ", -1), each = g_strsplit(change, " ", -1);
-  for (guint i = 0; all[i] != NULL; i++)
-    for (guint j = 0; each[j] != NULL; j++) {
-      gsize name = strcspn(each[j], "=") + 1;
-      if (strncmp(all[i], each[j], name) == 0)
-        return TRUE;
-    }
-  return FALSE;
-}
-
 /* The single change, other than a setting that `changes` has already, with the least need; NULL: none is left. */
 static const char *nearest(const GPtrArray *remedies, guint singles, const char *changes) {
   const StudyRemedy *best = NULL;
   for (guint i = 0; i < singles; i++) {
     const StudyRemedy *remedy = g_ptr_array_index(remedies, i);
-    if (!sets_same(changes, remedy->change) && (best == NULL || need(remedy->report) < need(best->report)))
+    if (!study_changes_clash(changes, remedy->change) && (best == NULL || need(remedy->report) < need(best->report)))
       best = remedy;
   }
   return best != NULL ? best->change : NULL;
@@ -174,7 +156,7 @@ static void attempt_together(Search *search) {
 }
 
 GPtrArray *study_remedies(const Study *study, const RunReport *report, const StudyOptions *options) {
-  Search search = {study, report, *options, g_ptr_array_new_with_free_func(remedy_free)};
+  Search search = {study, report, *options, study_trials_new()};
   search.options.timeline = FALSE;
   int framework = base_names_find(plan_framework_names, report->identity.framework);
   sim_require(framework >= 0, 0, NULL, "a report of framework %s", report->identity.framework);

@@ -119,3 +119,13 @@ typedef struct {
 const PlanSetting *plan_remedies(int framework);
 /* Settings, with spaces between, under which another framework shards what this one cannot; ends with NULL. */
 const char *const *plan_elsewhere(int framework);
+
+/* Values of plan_knobs that depend on the run: half, twice, ten times what the setting is, the GPUs of a node. */
+#define PLAN_KNOB_HALF    "@half"
+#define PLAN_KNOB_TWICE   "@twice"
+#define PLAN_KNOB_TENFOLD "@tenfold"
+#define PLAN_KNOB_NODE    "@node"
+/* What of the framework's own may make a step faster, a value that is worth a try a row; ends with a name of NULL. */
+const PlanSetting *plan_knobs(int framework);
+/* Axes of parallelism beside data's that it has: a LayoutSet. */
+guint plan_axes(int framework);

@@ -10,12 +10,9 @@
  * out, and so is what needs no less. Cost: a summary-only run each. */
 #pragma once
 
-#include "study.h"
+#include "study-trial.h"
 
-typedef struct {
-  char *change;      /* "parallel.zero_stage=2", several with spaces between */
-  RunReport *report; /* fits or not */
-} StudyRemedy;
+typedef StudyTrial StudyRemedy; /* fits or not */
 
 GPtrArray *study_remedies(const Study *study, const RunReport *report, const StudyOptions *options);
 
