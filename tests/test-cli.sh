@@ -472,6 +472,18 @@ refuses "one run is no comparison" 'two or more runs' compare 1 --db same.db
 refuses "quotes for two workloads" 'one workload' compare -t dgx-h100 -t dgx-a100 a.ini b.ini --db same.db
 refuses "settings of runs that are kept" 'was run already' compare 1 2 --db same.db --set model.layers=2
 refuses "no such run to compare" 'no run is' compare 1 4711 --db same.db
+says "compare a run with a setting over it" 'What differs: training.compile no / yes' \
+  compare 1 --set training.compile=yes --db same.db
+says "compare sides" 'What differs: parallel.zero_stage 1 / 2' compare a.ini --set A:parallel.zero_stage=1 \
+  --set B:parallel.zero_stage=2 --db same.db
+says "compare clusters of other sizes" 'What differs: cluster.nodes 1 / 4' \
+  compare a.ini -t dgx-h100=1 -t dgx-h100=4 --db same.db
+refuses "a side that is not there" 'there are 2 sides, the last is B' \
+  compare 1 2 --set C:training.compile=yes --db same.db
+"$foretrain" sweep a.ini --grid zero_stage=1,2 --db points.db -q &&
+  "$foretrain" run a.ini --set parallel.zero_stage=3 --db points.db -q
+says "compare a sweep's point" 'What differs: parallel.zero_stage 1 / 3' compare 1 3 --db points.db
+says "whose parts are played again" 'recomputation' compare 1 3 --db points.db
 FORETRAIN_DB=same.db says "compare in FORETRAIN_DB" 'B is ' compare 1 3
 # Recipes of other tools: below the workload, above the defaults; and what is no workload.
 cp "$source"/tests/data/recipe/ds-plain.json .

@@ -104,9 +104,9 @@ static void the_page_adds_up(void) {
   g_autoptr(GString) text = g_string_new(NULL);
   CU_ASSERT_TRUE_FATAL(report_compare(db, ids, 2, text, &error));
   static const char *const kinds[] = {"\n  compute ", "\n  exposed communication ", "\n  idle "};
-  static const char *const phases[] = {"\n    forward ", "\n    backward ", "\n    recompute ", "\n    optimizer "};
+  static const char *const phases[] = {"\n    forward ", "\n    backward ", "\n    recomputation ", "\n    optimizer "};
   static const char *const causes[] = {"\n    boundary ", "\n    bucket-fill ", "\n    latency ", "\n    bandwidth "};
-  static const char *const calls[] = {"\n    gather parameters ", "\n    reduce-scatter gradients "};
+  static const char *const calls[] = {"\n    parameter gathers ", "\n    gradients "};
   for (guint column = 0; column < 3; column++) {
     gint64 step = 0, compute = 0, by_cause = 0, by_call = 0;
     for (int i = 0; i < 3; i++)
@@ -125,7 +125,45 @@ static void the_page_adds_up(void) {
   CU_ASSERT_PTR_NOT_NULL(strstr(text->str, "What differs: parallel.zero_stage 2 / 3\n"));
   /* Stage 3 lacks the gather after the step, which was exposed: that is more than the whole difference. */
   CU_ASSERT_PTR_NOT_NULL(strstr(text->str, " times faster than A ("));
-  CU_ASSERT_PTR_NOT_NULL(strstr(text->str, "(boundary), -"));
+  CU_ASSERT_PTR_NOT_NULL(strstr(text->str, "at the end of the step, which hides nothing)"));
+}
+
+/* DeepSpeed's stage 2 reduces, stage 3 reduces and scatters; one gathers all, the other by module: names cancel. */
+static void purposes_cancel(void) {
+  GError *error = NULL;
+  g_autoptr(StoreDb) db = store_help_fresh();
+  gint64 ids[2];
+  for (guint i = 0; i < 2; i++) {
+    g_autofree char *stage = g_strdup_printf("parallel.zero_stage=%u", i + 2);
+    ids[i] = keep(db, "llama2-7b", (const char *const[]){"parallel.framework=deepspeed", stage, NULL}, TRUE);
+  }
+  g_autoptr(GString) text = g_string_new(NULL);
+  CU_ASSERT_TRUE_FATAL(report_compare(db, ids, 2, text, &error));
+  const char *exposed = strstr(text->str, "exposed communication");
+  CU_ASSERT_PTR_NOT_NULL_FATAL(exposed);
+  CU_ASSERT_TRUE(cell(exposed, "\n    gradients ", 0) > 0 && cell(exposed, "\n    gradients ", 1) > 0);
+  CU_ASSERT_TRUE(cell(exposed, "\n    parameter gathers ", 0) > 0);
+  CU_ASSERT_PTR_NOT_NULL(strstr(text->str, "gradients exposed"));
+  CU_ASSERT_PTR_NULL(strstr(text->str, "reduce gradients"));
+  CU_ASSERT_PTR_NULL(strstr(text->str, "% of the difference"));
+}
+
+/* A sweep's point keeps no defaults: what it lacks is the default. Of a run beside it no more is told than of it. */
+static void what_is_absent_is_the_default(void) {
+  GError *error = NULL;
+  g_autoptr(StoreDb) db = store_help_fresh();
+  g_autoptr(Study) study = study_open("llama2-7b", &error);
+  CU_ASSERT_TRUE_FATAL(study_set(study, "parallel.zero_stage=2", &error));
+  StudyOptions summary = STUDY_OPTIONS_DEFAULT;
+  summary.timeline = FALSE;
+  g_autoptr(RunReport) point = study_run(study, &summary, &error);
+  gint64 ids[2] = {0, keep(db, "llama2-7b", (const char *const[]){"parallel.zero_stage=3", NULL}, TRUE)};
+  CU_ASSERT_TRUE_FATAL(store_db_write_summary(db, point, &ids[0], &error));
+  g_autoptr(GString) text = g_string_new(NULL);
+  CU_ASSERT_TRUE_FATAL(report_compare(db, ids, 2, text, &error));
+  CU_ASSERT_PTR_NOT_NULL(strstr(text->str, "What differs: parallel.zero_stage 2 / 3\n"));
+  CU_ASSERT_PTR_NULL(strstr(text->str, "recomputation"));
+  CU_ASSERT_PTR_NULL(strstr(text->str, "activations"));
 }
 
 static void what_is_equal_is_said_to_be(void) {
@@ -211,6 +249,8 @@ int main(void) {
       harness_run("report-compare", (HarnessCase[]){{"parts add up", parts_add_up},
                                                     {"the page adds up", the_page_adds_up},
                                                     {"what is equal is said to be", what_is_equal_is_said_to_be},
+                                                    {"purposes cancel", purposes_cancel},
+                                                    {"what is absent is the default", what_is_absent_is_the_default},
                                                     {"what is lost shows", what_is_lost_shows},
                                                     {"beside a measured step", beside_a_measured_step},
                                                     {NULL, NULL}});

@@ -2,7 +2,6 @@
 /* Runs side by side as JSON. */
 #include <string.h>
 
-#include "base-error.h"
 #include "base-json.h"
 #include "report-compare-step.h"
 #include "report-compare.h"
@@ -37,12 +36,13 @@ static void add_changes(BaseJson *json, const ReportStep *from, const ReportStep
   }
 }
 
-static void add_part(BaseJson *json, ReportKind kind, const char *what, const char *cause, SimTime time) {
+static void add_part(BaseJson *json, const ReportPart *part) {
   base_json_map(json, NULL);
-  base_json_text(json, "kind", report_kind_names[kind]);
-  base_json_text(json, "what", what);
-  base_json_text(json, "cause", cause);
-  base_json_integer(json, "time_ps", time);
+  base_json_text(json, "kind", report_kind_names[part->kind]);
+  base_json_text(json, "what", part->what);
+  base_json_text(json, "purpose", part->purpose);
+  base_json_text(json, "cause", part->cause);
+  base_json_integer(json, "time_ps", part->time);
   base_json_end(json);
 }
 
@@ -53,8 +53,7 @@ static void add_run(BaseJson *json, const ReportStep *step) {
   add_metrics(json, step);
   base_json_list(json, "parts");
   for (guint i = 0; i < step->parts->len; i++) {
-    const ReportPart *part = &g_array_index(step->parts, ReportPart, i);
-    add_part(json, part->kind, part->what, part->cause, part->time);
+    add_part(json, &g_array_index(step->parts, ReportPart, i));
   }
   base_json_end(json);
   base_json_map(json, "memory_at_peak");
@@ -64,28 +63,27 @@ static void add_run(BaseJson *json, const ReportStep *step) {
   base_json_end(json);
 }
 
-/* Both lists are in order of name: one walk over the two. */
-static void add_settings(BaseJson *json, const RunIdentity *from, const RunIdentity *to) {
-  guint32 a = 0, b = 0;
-  while (a < from->n_settings || b < to->n_settings) {
-    int order = a == from->n_settings ? 1
-                : b == to->n_settings ? -1
-                                      : strcmp(from->settings[a].name, to->settings[b].name);
-    const RunSetting *was = order <= 0 ? &from->settings[a++] : NULL, *is = order >= 0 ? &to->settings[b++] : NULL;
-    const RunSetting *either = was != NULL ? was : is;
-    if (was != NULL && is != NULL && strcmp(was->value, is->value) == 0)
-      continue;
-    sim_require(either != NULL, 0, NULL, "a setting of neither side");
-    base_json_list(json, either->name);
-    base_json_text(json, NULL, was != NULL ? was->value : NULL);
-    base_json_text(json, NULL, is != NULL ? is->value : NULL);
-    base_json_end(json);
-  }
+static void add_setting(BaseJson *json, const ReportStep *from, const ReportStep *to, const char *name) {
+  if (!report_setting_differs(from, to, name))
+    return;
+  base_json_list(json, name);
+  base_json_text(json, NULL, report_setting(from, name));
+  base_json_text(json, NULL, report_setting(to, name));
+  base_json_end(json);
+}
+
+static void add_settings(BaseJson *json, const ReportStep *from, const ReportStep *to) {
+  const RunIdentity *first = &from->report->identity, *second = &to->report->identity;
+  for (guint32 i = 0; i < first->n_settings; i++)
+    add_setting(json, from, to, first->settings[i].name);
+  for (guint32 i = 0; i < second->n_settings; i++)
+    if (report_setting(from, second->settings[i].name) == NULL)
+      add_setting(json, from, to, second->settings[i].name);
 }
 
 static void add_difference(BaseJson *json, const ReportStep *from, const ReportStep *to) {
   ReportStep *const pair[] = {(ReportStep *)from, (ReportStep *)to};
-  g_autoptr(GPtrArray) rows = report_rows(pair, 2, REPORT_KINDS, REPORT_BY_BOTH);
+  g_autoptr(GPtrArray) rows = report_rows(pair, 2, REPORT_KINDS, REPORT_BY_LEAF);
   g_autofree char *words = report_difference_words(from, to);
   base_json_map(json, NULL);
   base_json_text(json, "from", from->label);
@@ -93,7 +91,7 @@ static void add_difference(BaseJson *json, const ReportStep *from, const ReportS
   base_json_list(json, "parts");
   for (guint i = 0; i < rows->len; i++) {
     const ReportRow *row = g_ptr_array_index(rows, i);
-    add_part(json, row->kind, row->what, row->cause, row->times[1] - row->times[0]);
+    add_part(json, &(ReportPart){row->kind, row->what, row->purpose, row->cause, row->times[1] - row->times[0]});
   }
   base_json_end(json);
   base_json_map(json, "memory_at_peak");
@@ -102,21 +100,15 @@ static void add_difference(BaseJson *json, const ReportStep *from, const ReportS
   base_json_end(json);
   add_changes(json, from, to);
   base_json_map(json, "settings");
-  add_settings(json, &from->report->identity, &to->report->identity);
+  add_settings(json, from, to);
   base_json_end(json);
   base_json_text(json, "words", words);
   base_json_end(json);
 }
 
-gboolean report_compare_json(StoreDb *db, const gint64 *run_ids, guint n, GString *text, GError **error) {
-  g_autoptr(GPtrArray) steps = g_ptr_array_new_with_free_func((GDestroyNotify)report_step_free);
+void report_compared_json(RunReport *const *reports, const gint64 *run_ids, guint n, GString *text) {
+  g_autoptr(GPtrArray) steps = report_steps(reports, run_ids, n);
   g_autoptr(BaseJson) json = base_json_new(text, BASE_JSON_SPREAD);
-  for (guint i = 0; i < n; i++) {
-    ReportStep *step = report_step_load(db, run_ids[i], i, error);
-    if (step == NULL)
-      return FALSE;
-    g_ptr_array_add(steps, step);
-  }
   base_json_map(json, NULL);
   base_json_integer(json, "json_version", REPORT_JSON_VERSION);
   base_json_list(json, "runs");
@@ -128,5 +120,11 @@ gboolean report_compare_json(StoreDb *db, const gint64 *run_ids, guint n, GStrin
     add_difference(json, steps->pdata[0], steps->pdata[i]);
   base_json_end(json);
   base_json_end(json);
-  return TRUE;
+}
+
+gboolean report_compare_json(StoreDb *db, const gint64 *run_ids, guint n, GString *text, GError **error) {
+  g_autofree RunReport **reports = report_compare_load(db, run_ids, n, error);
+  if (reports != NULL)
+    report_compared_json(reports, run_ids, n, text);
+  return reports != NULL;
 }

@@ -8,6 +8,8 @@
 #include "report-compare-step.h"
 #include "report-words.h"
 
+#define MOST_PERCENT 5.0 /* times; beyond, a ratio reads better than a percentage */
+
 typedef struct {
   ReportStep **steps;
   guint n;
@@ -32,25 +34,28 @@ static void print_titles(const Page *page, GString *text) {
   }
 }
 
-static const char *setting(const ReportStep *step, const char *name) {
-  const RunIdentity *identity = &step->report->identity;
-  for (guint32 i = 0; i < identity->n_settings; i++)
-    if (strcmp(identity->settings[i].name, name) == 0)
-      return identity->settings[i].value;
-  return NULL;
+/* Settings stand in base units: "500000000000 B/s" reads better as "500 GB/s". Caller frees. */
+static char *readable(const char *value) {
+  char *rest = NULL;
+  double number = value != NULL ? g_ascii_strtod(value, &rest) : 0;
+  if (value == NULL || rest == value)
+    return g_strdup(value != NULL ? value : "-");
+  if (strcmp(rest, " B/s") == 0)
+    return base_format_byte_rate(number);
+  return strcmp(rest, " B") == 0 ? base_format_memory((guint64)number) : g_strdup(value);
 }
 
 /* "name: a, b": one setting in all steps, where it differs between them. */
 static void say_setting(const Page *page, const char *name, GString *words) {
   gboolean differs = FALSE;
   for (guint s = 1; s < page->n; s++)
-    differs |= g_strcmp0(setting(page->steps[0], name), setting(page->steps[s], name)) != 0;
+    differs |= report_setting_differs(page->steps[0], page->steps[s], name);
   if (!differs)
     return;
   g_string_append_printf(words, "%s%s ", words->len > 0 ? "; " : "", name);
   for (guint s = 0; s < page->n; s++) {
-    const char *value = setting(page->steps[s], name);
-    g_string_append_printf(words, "%s%s", s > 0 ? " / " : "", value != NULL ? value : "-");
+    g_autofree char *value = readable(report_setting(page->steps[s], name));
+    g_string_append_printf(words, "%s%s", s > 0 ? " / " : "", value);
   }
 }
 
@@ -93,10 +98,13 @@ static gint64 *split_rows(const Page *page, const GPtrArray *rows, const gint64 
 
 static void print_view(const Page *page, ReportKind kind, ReportView view, const gint64 *sums) {
   g_autoptr(GPtrArray) rows = report_rows(page->steps, page->n, kind, view);
+  const ReportRow *only = rows->len == 1 ? g_ptr_array_index(rows, 0) : NULL;
+  if (only != NULL && only->purpose == NULL && only->cause == NULL)
+    return;
   g_autofree gint64 *cells = split_rows(page, rows, sums);
   for (guint i = 0; i < rows->len; i++) {
     const ReportRow *row = g_ptr_array_index(rows, i);
-    const char *name = view == REPORT_BY_CAUSE ? row->cause : row->what;
+    const char *name = view == REPORT_BY_CAUSE ? row->cause : row->purpose;
     const char *nothing = view == REPORT_BY_CAUSE  ? "of runs without a timeline"
                           : kind == REPORT_EXPOSED ? "waits for no collective in particular"
                                                    : "other";
@@ -147,9 +155,9 @@ static void print_times(const Page *page) {
   centi_row(page, "step, ms", steps);
   print_intervals(page);
   centi_row(page, "  compute", &kinds[REPORT_COMPUTE * page->n]);
-  print_view(page, REPORT_COMPUTE, REPORT_BY_WHAT, &kinds[REPORT_COMPUTE * page->n]);
+  print_view(page, REPORT_COMPUTE, REPORT_BY_PURPOSE, &kinds[REPORT_COMPUTE * page->n]);
   centi_row(page, "  exposed communication", &kinds[REPORT_EXPOSED * page->n]);
-  print_view(page, REPORT_EXPOSED, REPORT_BY_WHAT, &kinds[REPORT_EXPOSED * page->n]);
+  print_view(page, REPORT_EXPOSED, REPORT_BY_PURPOSE, &kinds[REPORT_EXPOSED * page->n]);
   heading(page, "  the same by cause");
   print_view(page, REPORT_EXPOSED, REPORT_BY_CAUSE, &kinds[REPORT_EXPOSED * page->n]);
   centi_row(page, "  idle", &kinds[REPORT_IDLE * page->n]);
@@ -160,11 +168,21 @@ static guint64 used_by(const ReportStep *step) {
   return g_ascii_strtoull(metric(step, "device_used"), NULL, 10);
 }
 
+/* Who holds it is kept of runs, not of a sweep's points. */
+static gboolean knows_memory(const Page *page) {
+  for (guint s = 0; s < page->n; s++)
+    if ((page->steps[s]->report->missing & RUN_MISSING_DETAILS) != 0)
+      return FALSE;
+  return TRUE;
+}
+
 static void print_memory(const Page *page) {
   g_autofree gint64 *cells = g_new(gint64, page->n);
   for (guint s = 0; s < page->n; s++)
     cells[s] = report_centi_gib(used_by(page->steps[s]));
   centi_row(page, "memory at its peak, GiB", cells);
+  if (!knows_memory(page))
+    return;
   for (guint level = 0; level < REPORT_LEVELS; level++) {
     g_autofree char *title = g_strdup_printf("  %s", report_level_name(level));
     for (guint s = 0; s < page->n; s++) {
@@ -227,6 +245,8 @@ static void metric_row(const Page *page, gsize m) {
       base_table_cell(page->table, "%+.2f", 100 * (is - was));
     else if (first == NULL || value == NULL || was == 0)
       base_table_cell(page->table, "%s", "");
+    else if (is / was >= MOST_PERCENT || is / was <= 1 / MOST_PERCENT)
+      base_table_cell(page->table, is > was ? "%.1f times" : "%.2f times", is / was);
     else
       base_table_cell(page->table, "%+.1f %%", 100 * (is / was - 1));
   }
@@ -268,14 +288,8 @@ static void print_table(Page *page, GString *text) {
   g_string_append_c(text, '\n');
 }
 
-gboolean report_compare(StoreDb *db, const gint64 *run_ids, guint n, GString *text, GError **error) {
-  g_autoptr(GPtrArray) steps = g_ptr_array_new_with_free_func((GDestroyNotify)report_step_free);
-  for (guint i = 0; i < n; i++) {
-    ReportStep *step = report_step_load(db, run_ids[i], i, error);
-    if (step == NULL)
-      return FALSE;
-    g_ptr_array_add(steps, step);
-  }
+void report_compared(RunReport *const *reports, const gint64 *run_ids, guint n, GString *text) {
+  g_autoptr(GPtrArray) steps = report_steps(reports, run_ids, n);
   Page page = {(ReportStep **)steps->pdata, n, NULL};
   print_titles(&page, text);
   print_settings(&page, text);
@@ -285,5 +299,11 @@ gboolean report_compare(StoreDb *db, const gint64 *run_ids, guint n, GString *te
     report_wrap(text, "", words);
   }
   print_envelopes(&page, text);
-  return TRUE;
+}
+
+gboolean report_compare(StoreDb *db, const gint64 *run_ids, guint n, GString *text, GError **error) {
+  g_autofree RunReport **reports = report_compare_load(db, run_ids, n, error);
+  if (reports != NULL)
+    report_compared(reports, run_ids, n, text);
+  return reports != NULL;
 }

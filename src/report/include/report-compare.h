@@ -5,7 +5,8 @@
  *   report_compare(db, ids, 2, text, error);          // or report_compare_json
  *
  * The step of the slowest rank class is taken apart into leaves: compute by phase, exposed communication by the
- * collective that compute waited for and the cause, idle time by cause. Where computes overlap, an instant is the one's
+ * collective that compute waited for and the cause, idle time by cause. What they are for has the same name under every
+ * framework and stage, by which a page adds them up. Where computes overlap, an instant is the one's
  * that began first. Leaves add up to the step to the picosecond, so the differences of leaves add up to the difference
  * of steps, and what is printed is rounded so that it does too. A run without a timeline has three leaves. */
 #pragma once
@@ -18,8 +19,13 @@ gboolean report_compare(StoreDb *db, const gint64 *run_ids, guint n, GString *te
 
 /* One object:
  *   "json_version", "runs" [{"label" ("A"), "run_id", columns of table run, "parts" [{"kind" (compute, exposed, idle),
- *   "what" (phase or collective; null), "cause" (null for compute), "time_ps"}], "memory_at_peak" {tenant: bytes}}],
+ *   "what" (phase or collective; null), "purpose" (null where "what" is), "cause" (null for compute), "time_ps"}], "memory_at_peak" {tenant: bytes}}],
  *   "differences" [{"from" ("A"), "to" ("B"), "parts" [as above, of both, "time_ps" to − from], "memory_at_peak",
  *   columns of table run that are numbers (to − from; null where one is not known), "settings" {name: [from, to]},
  *   "words"}] */
 gboolean report_compare_json(StoreDb *db, const gint64 *run_ids, guint n, GString *text, GError **error);
+
+/* The same of reports, each with its timeline, which they take: what the database did not keep can be played again.
+ * `run_ids`: of each, as printed. */
+void report_compared(RunReport *const *reports, const gint64 *run_ids, guint n, GString *text);
+void report_compared_json(RunReport *const *reports, const gint64 *run_ids, guint n, GString *text);
