@@ -167,6 +167,35 @@ static void uneven_groups_are_refused(void) {
   cluster_clear(&built);
 }
 
+/* A scalar's tree loads nothing; the same tree does once a call of 64 KiB is on it: 4 nodes, and on each of 8 NICs both
+ * trees' hops in and out. */
+static void scalars_load_no_link(void) {
+  TestCluster built = cluster_new("dgx-h100", 4, NULL);
+  CollKnobs knobs;
+  coll_knobs_init(&knobs);
+  g_autoptr(CollLibrary) library = coll_library_new(built.cluster, &knobs, NULL);
+  guint32 ranks[32];
+  for (guint32 i = 0; i < G_N_ELEMENTS(ranks); i++)
+    ranks[i] = i;
+  g_autoptr(CollGroup) group = coll_group_new(library, ranks, G_N_ELEMENTS(ranks), NULL);
+  CollCall scalar = {COLL_ALL_REDUCE, COLL_SCALAR_BYTES}, larger = {COLL_ALL_REDUCE, 1 << 16};
+  CollPlan plan, same;
+  coll_group_prepare(group, &scalar);
+  coll_plan(group, &scalar, &plan);
+  CU_ASSERT_EQUAL(plan.algorithm, COLL_TREE);
+  CU_ASSERT_EQUAL(coll_group_route(group, COLL_TREE)->n, 0);
+  coll_group_prepare(group, &larger);
+  coll_plan(group, &larger, &same);
+  CU_ASSERT_EQUAL(same.algorithm, COLL_TREE);
+  CU_ASSERT_TRUE(coll_group_route(group, COLL_TREE)->n >= 4 * 8 * 2);
+  coll_group_prepare(group, &scalar);
+  CU_ASSERT_TRUE(coll_group_route(group, COLL_TREE)->n > 0);
+  coll_plan(group, &scalar, &same);
+  CU_ASSERT_EQUAL(same.latency, plan.latency);
+  CU_ASSERT_EQUAL(same.cap, plan.cap);
+  cluster_clear(&built);
+}
+
 int main(void) {
   return harness_run("coll", (HarnessCase[]){{"one node", one_node},
                                              {"two nodes", two_nodes},
@@ -175,6 +204,7 @@ int main(void) {
                                              {"fewer NICs than GPUs", fewer_nics_than_gpus},
                                              {"uncontended bus bandwidth", uncontended_bus_bandwidth},
                                              {"a GPU has its own NICs", a_gpu_has_its_own_nics},
+                                             {"scalars load no link", scalars_load_no_link},
                                              {"uneven groups are refused", uneven_groups_are_refused},
                                              {NULL, NULL}});
 }

@@ -98,7 +98,7 @@ static void hold_from_start(CollGroup *group) {
     hold(group, connected[i]);
 }
 
-void coll_group_connect(CollGroup *group, CollAlgorithm algorithm) {
+static void connect(CollGroup *group, CollAlgorithm algorithm) {
   if (group->connected >> algorithm & 1 || group->units[algorithm] == 0 || group->size < 2)
     return;
   CollRoute route = route_of(group, algorithm);
@@ -113,9 +113,20 @@ void coll_group_connect(CollGroup *group, CollAlgorithm algorithm) {
   hold(group, algorithm);
 }
 
+void coll_group_connect(CollGroup *group, CollAlgorithm algorithm) {
+  connect(group, algorithm);
+  group->quiet &= ~(1u << algorithm);
+}
+
 void coll_group_prepare(CollGroup *group, const CollCall *call) {
+  CollAlgorithm algorithm = coll_choice(group, call).algorithm;
+  guint32 before = group->connected;
   hold_from_start(group);
-  coll_group_connect(group, coll_choice(group, call).algorithm);
+  connect(group, algorithm);
+  if (coll_call_shares(call))
+    group->quiet &= ~(1u << algorithm);
+  else
+    group->quiet |= group->connected & ~before;
 }
 
 /* The floor under every call: what a launch takes, or a graph's kernel after the last. */

@@ -129,7 +129,7 @@ static guint64 *add_group(guint64 *at, const CollGroup *group) {
   for (int kind = 0; kind < COLL_SEARCHED_KINDS; kind++)
     at = add_found(at, &group->found[kind]);
   for (int algorithm = 0; algorithm < COLL_ALGORITHMS; algorithm++) {
-    *at++ = group->routes[algorithm].n;
+    *at++ = coll_group_route(group, algorithm)->n;
     *at++ = group->units[algorithm];
     *at++ = bits_of(group->rates[algorithm]);
   }

@@ -85,7 +85,9 @@ static void transfer_moves(RunTransfer *transfer) {
   RunPlay *play = transfer->play;
   RunMove *move = move_of(transfer);
   move->moving = run_now(play);
-  const NetRoute *route = play->communicators[transfer->communicator].routes[move->plan.algorithm];
+  const NetRoute *route = coll_call_shares(&transfer->call)
+                              ? play->communicators[transfer->communicator].routes[move->plan.algorithm]
+                              : play->nowhere;
   net_flow_start(play->net, &transfer->flow, route, move->plan.volume, move->plan.channels, 1, move->plan.cap);
 }
 

@@ -11,6 +11,7 @@ static void add_network(RunPlay *play) {
   play->net = net_system_new(play->queue, play->options->solver);
   for (guint32 i = 0; i < system->n_links; i++)
     net_link_add(play->net, system->links[i].capacity);
+  play->nowhere = net_route_new(play->net, NULL, NULL, 0);
   play->link_bytes = g_new0(double, 2 * system->n_links);
   play->link_busy = g_new0(SimTime, 2 * system->n_links);
   play->communicators = g_new0(RunCommunicator, system->program->n_communicators);

@@ -49,7 +49,8 @@ struct RunPlay {
   RunPlanes *planes;                    /* by role, or by rank */
   guint32 n_planes;
   RunCommunicator *communicators;
-  GHashTable *durations; /* RunDurations, each its own key */
+  const NetRoute *nowhere; /* of scalars, which share no link */
+  GHashTable *durations;   /* RunDurations, each its own key */
   Event hosts_event;
   RunRank **hosts, **hosts_playing; /* that go on at this instant; room for all ranks */
   guint32 n_hosts;

@@ -27,3 +27,10 @@ typedef struct {
    * included. */
   guint64 bytes;
 } CollCall;
+
+/* A scalar fits one line of the protocol LL, 8 bytes and their flags (NCCL src/include/device.h, ncclLLFifoLine): it is
+ * on a link for less than a packet, so it takes its time and shares none. */
+#define COLL_SCALAR_BYTES 8
+static inline gboolean coll_call_shares(const CollCall *call) {
+  return call->bytes > COLL_SCALAR_BYTES;
+}

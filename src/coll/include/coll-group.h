@@ -59,6 +59,7 @@ typedef struct CollGroup {
   guint32 net_connections;                       /* of sends to one peer over the network */
   guint32 connected;                             /* mask of the algorithms that have their routes */
   guint32 held;                                  /* of those that have their buffers */
+  guint32 quiet;                                 /* of the connected those that scalars alone run: they load no link */
   guint64 buffer_bytes;                          /* device memory that these hold per rank */
   CollRoute routes[COLL_ALGORITHMS];             /* of all units; empty until connected */
   guint32 units[COLL_ALGORITHMS]; /* that share a call's bytes: rings, trees (two to a ring), heads … */
@@ -97,7 +98,8 @@ CollGroup *coll_group_rerouted(const CollGroup *group, const CollRoute routes[CO
 void coll_group_free(CollGroup *group);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CollGroup, coll_group_free)
 
-/* Connects what a call will run, as NCCL does at its first: the route and the buffers. A plan needs it. */
+/* Connects what a call will run, as NCCL does at its first: the route and the buffers. A plan needs it. One given by
+ * name is taken to load links. */
 void coll_group_prepare(CollGroup *group, const CollCall *call);
 void coll_group_connect(CollGroup *group, CollAlgorithm algorithm);
 
@@ -115,8 +117,10 @@ gboolean coll_group_has(const CollGroup *group, CollOperation operation);
 static inline CollSpan coll_group_span(const CollGroup *group) {
   return group->nodes == 1 ? COLL_ONE_NODE : group->nodes == 2 ? COLL_TWO_NODES : COLL_MORE_NODES;
 }
+/* What its calls load: nothing where they are scalars. */
 static inline const CollRoute *coll_group_route(const CollGroup *group, CollAlgorithm algorithm) {
-  return &group->routes[algorithm];
+  static const CollRoute nothing = {NULL, NULL, 0};
+  return group->quiet >> algorithm & 1 ? &nothing : &group->routes[algorithm];
 }
 /* nccl-tests' bus bandwidth of a call that took `time`. */
 double coll_bus_bandwidth(const CollGroup *group, const CollCall *call, SimTime time);
