@@ -86,8 +86,48 @@ static void write_role(Writer *writer, const ProgramRole *role) {
   g_array_set_size(writer->tensors, 0);
 }
 
-/* A role alone has the only shape there is; of its rows the slots that they name are all that is asked for. */
-static void name_slots(Writer *writer, const ProgramRole *role) {
+/* ---- Roles that differ at first sight ---- */
+
+#define FIRST_ROWS 256
+
+static guint64 mix(guint64 hash, guint64 value) {
+  return (hash ^ value) * G_GUINT64_CONSTANT(0x9e3779b97f4a7c15) ^ hash >> 29;
+}
+
+/* Of equal roles equal: of how many rows they are, and what the first of them are. */
+static guint64 outline_of(const ProgramRole *role) {
+  const ProgramSection *first = &role->sections[PROGRAM_FIRST];
+  guint64 hash = mix(first->n_rows, role->sections[PROGRAM_STEADY].n_rows);
+  for (guint32 i = 0; i < MIN(first->n_rows, FIRST_ROWS); i++) {
+    const ProgramRow *row = &first->rows[i];
+    hash = mix(hash, (guint64)row->kind << 40 | (guint64)row->phase << 32 | row->stream);
+    hash = mix(hash, (guint64)(guint32)row->layer << 32 | (guint32)row->micro);
+  }
+  return hash;
+}
+
+/* By role: no other has its outline. */
+static gboolean *find_alone(const Program *program) {
+  g_autoptr(GHashTable) counts = g_hash_table_new(g_int64_hash, g_int64_equal);
+  g_autofree gint64 *outlines = g_new(gint64, program->n_roles);
+  gboolean *alone = g_new(gboolean, program->n_roles);
+  for (guint32 i = 0; i < program->n_roles; i++) {
+    outlines[i] = (gint64)outline_of(&program->roles[i]);
+    gsize count = GPOINTER_TO_SIZE(g_hash_table_lookup(counts, &outlines[i]));
+    g_hash_table_insert(counts, &outlines[i], GSIZE_TO_POINTER(count + 1));
+  }
+  for (guint32 i = 0; i < program->n_roles; i++)
+    alone[i] = GPOINTER_TO_SIZE(g_hash_table_lookup(counts, &outlines[i])) == 1;
+  return alone;
+}
+
+/* Such a role has a shape of its own; of its rows the slots that they name are all that is asked for. */
+static void write_alone(Writer *writer, guint32 index) {
+  const ProgramRole *role = &writer->program->roles[index];
+  g_array_set_size(writer->words, 0);
+  writer->first = writer->slots->len;
+  word(writer, G_MAXUINT64); /* the first word of others counts rows */
+  word(writer, index);
   for (int s = 0; s < PROGRAM_SECTIONS; s++)
     for (guint32 i = 0; i < role->sections[s].n_rows; i++)
       if (role->sections[s].rows[i].group != PROGRAM_NONE)
@@ -101,13 +141,14 @@ void fold_roles_init(FoldRoles *roles, const Program *program) {
                    .known = g_new0(guint32, program->n_tensors),
                    .tensors = g_array_new(FALSE, FALSE, sizeof(guint32)),
                    .names = g_hash_table_new(g_str_hash, g_str_equal)};
+  g_autofree gboolean *alone = find_alone(program);
   FoldPalette palette;
   fold_palette_init(&palette);
   roles->shapes = g_new(guint32, program->n_roles);
   roles->offsets = g_new0(guint32, program->n_roles + 1);
   for (guint32 i = 0; i < program->n_roles; i++) {
-    if (program->n_roles == 1)
-      name_slots(&writer, &program->roles[i]);
+    if (alone[i])
+      write_alone(&writer, i);
     else
       write_role(&writer, &program->roles[i]);
     roles->shapes[i] = fold_palette_colour(&palette, (const guint64 *)(gpointer)writer.words->data, writer.words->len);

@@ -18,7 +18,8 @@ typedef struct {
   guint32 *slots;   /* Program slots in the order in which the role names them */
 } FoldRoles;
 
-/* Cost: O(rows of all roles × slots that a role names). */
+/* Cost: O(rows of all roles × slots that a role names); those that differ from all others at first sight are not read
+ * through. */
 void fold_roles_init(FoldRoles *roles, const Program *program);
 void fold_roles_clear(FoldRoles *roles);
 /* The how-manieth that the role names, from 1; 0: it does not name it. */

@@ -107,13 +107,6 @@ void study_print_reference(GString *text) {
   conf_schema_print(schemas, n_schemas, text);
 }
 
-void study_walk_clear_groups(StudyWalk *walk) {
-  if (walk->groups != NULL)
-    for (guint32 c = 0; c < walk->program->n_communicators; c++)
-      coll_group_free(walk->groups[c]);
-  g_clear_pointer(&walk->groups, g_free);
-}
-
 void study_walk_clear(StudyWalk *walk) {
   study_walk_clear_groups(walk);
   coll_knobs_clear(&walk->knobs);
@@ -184,41 +177,6 @@ gboolean study_walk_read(StudyWalk *walk, GError **error) {
   return base_errors_end(&errors, error) || study_recipe_fail(walk->tool_recipe, walk->settings, error);
 }
 
-/* What the Program calls on a slot, each call once. */
-static GArray *calls_on(const Program *program, guint32 slot) {
-  GArray *calls = g_array_new(FALSE, FALSE, sizeof(CollCall));
-  for (guint32 r = 0; r < program->n_roles; r++)
-    for (int s = 0; s < PROGRAM_SECTIONS; s++) {
-      const ProgramSection *section = &program->roles[r].sections[s];
-      for (guint32 i = 0; i < section->n_rows; i++) {
-        const ProgramRow *row = &section->rows[i];
-        gboolean known = row->kind != PROGRAM_COLLECTIVE || row->group != slot;
-        for (guint k = 0; !known && k < calls->len; k++)
-          known = g_array_index(calls, CollCall, k).operation == row->call.operation &&
-                  g_array_index(calls, CollCall, k).bytes == row->call.bytes;
-        if (!known)
-          g_array_append_val(calls, row->call);
-      }
-    }
-  return calls;
-}
-
-/* Connects, on each communicator, what the Program calls on the slots that mean it. */
-static void prepare_groups(const StudyWalk *walk) {
-  const Program *program = walk->program;
-  for (guint32 slot = 0; slot < program->n_slots; slot++) {
-    g_autoptr(GArray) calls = calls_on(program, slot);
-    g_autofree gboolean *done = g_new0(gboolean, program->n_communicators);
-    for (guint32 rank = 0; rank < program->n_ranks; rank++) {
-      guint32 group = program_group(program, rank, slot);
-      for (guint k = 0; group != PROGRAM_NONE && !done[group] && k < calls->len; k++)
-        coll_group_prepare(walk->groups[group], &g_array_index(calls, CollCall, k));
-      if (group != PROGRAM_NONE)
-        done[group] = TRUE;
-    }
-  }
-}
-
 /* All that decides the result is known: which run it is. */
 static gboolean find_key(StudyWalk *walk, GError **error) {
   if (!study_machine_connect(walk->cache, walk->machine, &walk->knobs, error))
@@ -227,20 +185,6 @@ static gboolean find_key(StudyWalk *walk, GError **error) {
   walk->key = study_key(walk->settings, walk->machine->figures, model_shape_parameters(&walk->shape), walk->fidelity,
                         walk->contention, walk->shape.profile, error);
   return walk->key != NULL;
-}
-
-gboolean study_walk_groups(StudyWalk *walk, GError **error) {
-  walk->groups = g_new0(CollGroup *, walk->program->n_communicators);
-  for (guint32 c = 0; c < walk->program->n_communicators; c++) {
-    const ProgramCommunicator *communicator = &walk->program->communicators[c];
-    walk->groups[c] = coll_group_new(walk->machine->library, communicator->ranks, communicator->n_ranks, error);
-    if (walk->groups[c] == NULL) {
-      g_prefix_error(error, "communicator %s: ", communicator->name);
-      return FALSE;
-    }
-  }
-  prepare_groups(walk);
-  return TRUE;
 }
 
 static gboolean build_program(StudyWalk *walk, GError **error) {
