@@ -32,13 +32,24 @@ static gboolean issue_row(RunRank *rank) {
   return TRUE;
 }
 
+/* Between steps, once: others may end theirs at this instant too, and then what follows may be known. */
+static gboolean gives_way(RunRank *rank) {
+  if (rank->play->n_ranks == 1 || !run_replay_wanted(rank->play))
+    return FALSE;
+  rank->host.gave_way = !rank->host.gave_way;
+  if (rank->host.gave_way)
+    run_host_resume(rank);
+  return rank->host.gave_way || rank->play->over;
+}
+
 static void play_host(RunRank *rank) {
   for (;;) {
     while (rank->host.row < rank->host.step->table->section->n_rows)
       if (!issue_row(rank))
         return;
-    if (rank->host.step->number + rank->replay.replayed + 1 == RUN_MOST_STEPS)
+    if (rank->host.step->number + rank->replay.replayed + 1 == RUN_MOST_STEPS || gives_way(rank))
       return;
+    rank->replay.notes.n = 0;
     rank->host.step = run_step_begin(rank, rank->host.step->number + 1);
     rank->host.row = 0;
     if (rank->host.step->table->section->n_rows == 0)

@@ -7,12 +7,13 @@
 #include "run-step.h"
 
 typedef struct {
-  Event event;     /* the end of a row's host time */
-  RunStep *step;   /* that it is in */
-  guint32 row;     /* that it stands before */
-  gboolean paid;   /* its host time has passed */
-  gboolean queued; /* among RunPlay.hosts */
-  gboolean waits;  /* for all streams, to give the cache back */
+  Event event;       /* the end of a row's host time */
+  RunStep *step;     /* that it is in */
+  guint32 row;       /* that it stands before */
+  gboolean paid;     /* its host time has passed */
+  gboolean queued;   /* among RunPlay.hosts */
+  gboolean waits;    /* for all streams, to give the cache back */
+  gboolean gave_way; /* to hosts that end their step at the same instant */
   SimTime waits_since;
 } RunHost;
 

@@ -3,8 +3,8 @@
  *
  *   at rest ──► step N: rows and streams' ends, noted ──► at rest ──► step N + 1: the notes again
  *
- * A step that began and ended at rest, holding the same bytes, takes the same time again to the picosecond: time enters
- * as differences only, and waits for memory only where the cache is given back, which is never taken for known. Where
+ * A step that began and ended at rest, all ranks at one instant and holding the same bytes, takes the same time again to
+ * the picosecond: time enters as differences only, and waits for memory only where the cache is given back, which is never taken for known. Where
  * it left every byte where the one before did, all of it is known. Else the allocator's cache is still settling: of the
  * next steps the memory alone is played, in the order that was noted, until it repeats; if the cache must be given back
  * there, all is played again with every step. */
@@ -54,9 +54,10 @@ void run_replay_mark(RunRank *rank) {
   layout.n = 0;
   mem_allocator_layout(heap->allocator, &layout);
   for (guint32 t = 0; t < program->n_tensors; t++) {
-    guint32 block = heap->blocks[t];
-    *(guint64 *)base_vector_next(&layout, sizeof(guint64)) =
-        block != PROGRAM_NONE ? mem_allocator_address(heap->allocator, block) : G_MAXUINT64;
+    if (heap->blocks[t] == PROGRAM_NONE)
+      continue;
+    *(guint64 *)base_vector_next(&layout, sizeof(guint64)) = t;
+    *(guint64 *)base_vector_next(&layout, sizeof(guint64)) = mem_allocator_address(heap->allocator, heap->blocks[t]);
   }
   *(guint64 *)base_vector_next(&layout, sizeof(guint64)) = heap->outside;
   *(guint64 *)base_vector_next(&layout, sizeof(guint64)) = mem_allocator_use(heap->allocator)->flushes; /* they count */
@@ -68,20 +69,32 @@ static gboolean memory_is_as_before(const RunRank *rank) {
   return layout[0].n == layout[1].n && memcmp(layout[0].data, layout[1].data, layout[0].n * sizeof(guint64)) == 0;
 }
 
-static void step_passes(RunPlay *play) {
-  RunRank *rank = &play->ranks[0];
+static void rank_passes(RunRank *rank) {
   rank->period[1] = rank->period[0];
   const RunLevels levels = run_memory_step(rank);
   run_step_note_memory(rank, &levels);
   run_replay_mark(rank);
   rank->steps_ended++;
+}
+
+static gboolean all(const RunPlay *play, gboolean (*holds)(const RunRank *rank)) {
+  for (guint32 i = 0; i < play->n_ranks; i++)
+    if (!holds(&play->ranks[i]))
+      return FALSE;
+  return TRUE;
+}
+
+static void step_passes(RunPlay *play) {
+  for (guint32 i = 0; i < play->n_ranks; i++)
+    rank_passes(&play->ranks[i]);
   play->steps_ended++;
 }
 
-/* The first steady step, where it is a copy of the first. Of a timeline the levels would have to be kept too. */
+/* The first steady step of a rank alone, where it is a copy of the first. Of a timeline the levels would have to be
+ * kept too. */
 static void copy_first(RunPlay *play) {
   RunRank *rank = &play->ranks[0];
-  if (play->options->timeline || !run_copy_first(play))
+  if (play->n_ranks > 1 || play->options->timeline || !run_copy_first(play))
     return;
   replay_step(rank);
   step_passes(play);
@@ -90,32 +103,44 @@ static void copy_first(RunPlay *play) {
   memcpy(rank->replay.level[0], rank->memory.heap->ledger.held, sizeof rank->replay.level[0]);
 }
 
-/* The step that has ended waited for memory, or later ones may. */
-static gboolean memory_takes_time(const RunRank *rank) {
+/* The step that has ended did not wait for memory, nor may later ones. */
+static gboolean memory_takes_no_time(const RunRank *rank) {
   const RunHeap *heap = rank->memory.heap;
-  return rank->last->stalled > 0 || (mem_allocator_use(heap->allocator)->flushes > 0 && !heap->has_oom);
+  return rank->last->stalled == 0 && (mem_allocator_use(heap->allocator)->flushes == 0 || heap->has_oom);
+}
+
+static gboolean rests_now(const RunRank *rank) {
+  return rank->replay.rested[0];
+}
+
+static gboolean began_alike(const RunRank *rank) {
+  return rank->replay.rested[1] &&
+         memcmp(rank->replay.level[0], rank->replay.level[1], sizeof rank->replay.level[0]) == 0;
+}
+
+static void replay_rank(RunRank *rank) {
+  rank->replay.replayed++;
+  if (!memory_is_as_before(rank))
+    replay_step(rank);
 }
 
 gboolean run_replay(RunPlay *play) {
-  RunRank *rank = &play->ranks[0];
-  if (!run_replay_wanted(play) || !rank->replay.rested[0] || memory_takes_time(rank))
+  if (!run_replay_wanted(play) || !all(play, rests_now) || !all(play, memory_takes_no_time))
     return FALSE;
   if (play->steps_ended == 1)
     copy_first(play);
   if (play->again)
     return TRUE;
-  if (play->steps_ended < 2 || !rank->replay.rested[1] ||
-      memcmp(rank->replay.level[0], rank->replay.level[1], sizeof rank->replay.level[0]) != 0)
+  if (play->steps_ended < 2 || !all(play, began_alike))
     return FALSE;
   /* What is held when, a timeline shows of the last step alone, and a cache that is given back changes it. */
-  if (play->options->timeline && !memory_is_as_before(rank))
+  if (play->options->timeline && !all(play, memory_is_as_before))
     return FALSE;
   while (!play->repeats && !play->again && play->steps_ended < RUN_MOST_STEPS) {
-    rank->replay.replayed++;
-    if (!memory_is_as_before(rank))
-      replay_step(rank);
+    for (guint32 i = 0; i < play->n_ranks && !play->again; i++)
+      replay_rank(&play->ranks[i]);
     step_passes(play);
-    play->repeats = run_step_repeats(rank);
+    play->repeats = all(play, run_step_repeats);
   }
   return TRUE;
 }

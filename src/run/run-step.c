@@ -44,6 +44,15 @@ static gboolean rests(const RunRank *rank, const RunStep *step) {
   return rests;
 }
 
+/* A step begins at rest where all ranks are, at one instant. */
+static void all_rest(RunPlay *play) {
+  gboolean rest = TRUE;
+  for (guint32 i = 0; i < play->n_ranks; i++)
+    rest &= play->ranks[i].replay.rested[0] && play->ranks[i].last->end == run_now(play);
+  for (guint32 i = 0; i < play->n_ranks; i++)
+    play->ranks[i].replay.rested[0] = rest;
+}
+
 /* All ranks have ended as many steps: what the links carried so far, and whether to go on. */
 static void all_ended(RunPlay *play) {
   guint32 n = net_link_count(play->net);
@@ -57,6 +66,7 @@ static void all_ended(RunPlay *play) {
     play->link_bytes[link] = net_link_bytes(play->net, link);
     play->link_busy[link] = net_link_busy(play->net, link);
   }
+  all_rest(play);
   play->over = play->repeats || play->steps_ended == RUN_MOST_STEPS || run_replay(play);
 }
 
@@ -92,7 +102,6 @@ void run_step_ended(RunStep *step) {
   if (play->ranks_ended < play->n_ranks)
     return;
   all_ended(play);
-  rank->replay.notes.n = 0;
   play->ranks_ended = 0;
   for (guint32 i = 0; i < play->n_ranks; i++)
     play->ranks_ended += play->ranks[i].steps_ended > play->steps_ended;
