@@ -18,8 +18,12 @@
 #define KEY(group_, key_, kind_, member_, ...) BASE_ROW(group_, key_, kind_, Trust, member_, __VA_ARGS__)
 
 static const BaseField keys[] = {
-    KEY("interval", "coverage", BASE_COUNT, coverage, .min = 50, .max = 99, .required = TRUE,
+    KEY("interval", "coverage", BASE_COUNT, rule.coverage, .min = 50, .max = 99, .required = TRUE,
         .help = "nominal, in per cent"),
+    KEY("interval", "most", BASE_NUMBER, rule.most, .min = 1, .max = 1e6, .required = TRUE,
+        .help = "rows that one source weighs at most"),
+    KEY("interval", "pooling", BASE_NUMBER, rule.pooling, .min = 0.1, .max = 1e6, .required = TRUE,
+        .help = "rows that a wider class weighs in a narrower one's limits"),
     KEY("interval", "bound_from", BASE_NUMBER, bound_from, .min = 0.001, .max = 1, .required = TRUE,
         .help = "share of the step from which on host, communication or bubble binds it"),
     KEY("near", "gpus", BASE_NUMBER, near[TRUST_GPUS], NEAR),

@@ -1,31 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* Ranks within sources, then ranks among them. */
+/* Weighted quantiles, and their means over classes. */
 #include "trust-span.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define WHOLE 200 /* both tails of 100 % */
+#include "base-error.h"
+
+#define PER_CENT 100.0
 
 typedef struct {
-  double low, high;
-} Limits;
-
-/* Of n > 0 numbers in ascending order: at rank k from below and from above. */
-static Limits limits_of(const double *sorted, guint n, guint coverage) {
-  guint units = MAX((n + 1) * (100 - coverage), WHOLE), rank = units / WHOLE;
-  Limits limits = {sorted[rank - 1], sorted[n - rank]};
-  if (rank == n)
-    return limits;
-  double rest = (double)(units % WHOLE) / WHOLE;
-  limits.low += rest * (sorted[rank] - limits.low);
-  limits.high -= rest * (limits.high - sorted[n - rank - 1]);
-  return limits;
-}
+  double ratio, weight;
+} Weighed;
 
 guint trust_span_least(guint coverage) {
   guint n = 1;
-  while ((n + 1) * (100 - coverage) < WHOLE)
+  while ((n + 1) * coverage > (n - 1) * (guint)PER_CENT)
     n++;
   return n;
 }
@@ -36,33 +26,69 @@ static int by_source(const void *a, const void *b) {
   return source != 0 ? source : (one->ratio > other->ratio) - (one->ratio < other->ratio);
 }
 
-static int by_size(const void *a, const void *b) {
-  double one = *(const double *)a, other = *(const double *)b;
-  return (one > other) - (one < other);
+static int by_ratio(const void *a, const void *b) {
+  const Weighed *one = a, *other = b;
+  return (one->ratio > other->ratio) - (one->ratio < other->ratio);
 }
 
-gboolean trust_span(TrustResidual *residuals, guint n, guint coverage, TrustSpan *ret) {
-  if (n < trust_span_least(coverage))
-    return FALSE;
-  g_autofree double *lows = g_new(double, n), *highs = g_new(double, n), *ratios = g_new(double, n);
-  guint sources = 0;
+/* Of n > 0 numbers in ascending order, where a share of `tail` of the weight lies below. */
+static double quantile(const Weighed *sorted, guint n, double total, double tail) {
+  double wanted = tail * total, before = 0;
+  for (guint i = 0; i < n; i++) {
+    double middle = before + sorted[i].weight / 2;
+    if (wanted <= middle && i == 0)
+      return sorted[0].ratio;
+    if (wanted <= middle) {
+      double from = before - sorted[i - 1].weight / 2;
+      return sorted[i - 1].ratio + (sorted[i].ratio - sorted[i - 1].ratio) * (wanted - from) / (middle - from);
+    }
+    before += sorted[i].weight;
+  }
+  return sorted[n - 1].ratio;
+}
+
+/* Weights by source; says how many sources and how much weight there are. */
+static void weigh(TrustResidual *residuals, guint n, double most, Weighed *ret, TrustSpan *counts) {
   qsort(residuals, n, sizeof *residuals, by_source);
   for (guint first = 0, end; first < n; first = end) {
     for (end = first + 1; end < n && strcmp(residuals[end].source, residuals[first].source) == 0;)
       end++;
+    double rows = end - first, weight = MIN(rows, most);
     for (guint i = first; i < end; i++)
-      ratios[i - first] = residuals[i].ratio;
-    Limits limits = limits_of(ratios, end - first, coverage);
-    lows[sources] = limits.low;
-    highs[sources++] = limits.high;
+      ret[i] = (Weighed){residuals[i].ratio, weight / rows};
+    counts->weight += weight;
+    counts->sources++;
   }
-  qsort(lows, sources, sizeof *lows, by_size);
-  qsort(highs, sources, sizeof *highs, by_size);
-  double low = limits_of(lows, sources, coverage).low, high = limits_of(highs, sources, coverage).high;
-  *ret = (TrustSpan){MIN(low, 1), MAX(high, 1), n, sources};
+  qsort(ret, n, sizeof *ret, by_ratio);
+}
+
+TrustSpan trust_span_of(TrustResidual *residuals, guint n, const TrustRule *rule) {
+  sim_require(n > 0, 0, NULL, "a span of no rows");
+  g_autofree Weighed *weighed = g_new(Weighed, n);
+  TrustSpan span = {.rows = n};
+  weigh(residuals, n, rule->most, weighed, &span);
+  double sources = span.sources, tail = (PER_CENT - (double)rule->coverage) / (2 * PER_CENT) * sources / (sources + 1);
+  span.low = MIN(quantile(weighed, n, span.weight, tail), 1);
+  span.high = MAX(quantile(weighed, n, span.weight, 1 - tail), 1);
+  return span;
+}
+
+gboolean trust_span(TrustResidual *residuals, guint n, const TrustRule *rule, TrustSpan *ret) {
+  if (n < trust_span_least((guint)rule->coverage))
+    return FALSE;
+  *ret = trust_span_of(residuals, n, rule);
   return TRUE;
 }
 
+TrustSpan trust_span_pool(const TrustSpan *wider, const TrustSpan *own, const TrustRule *rule) {
+  double share = own->weight / (own->weight + rule->pooling);
+  TrustSpan pooled = *own;
+  pooled.low = wider->low + share * (own->low - wider->low);
+  pooled.high = wider->high + share * (own->high - wider->high);
+  return pooled;
+}
+
 TrustSpan trust_span_join(const TrustSpan *one, const TrustSpan *wider) {
-  return (TrustSpan){MIN(one->low, wider->low), MAX(one->high, wider->high), wider->rows, wider->sources};
+  return (TrustSpan){MIN(one->low, wider->low), MAX(one->high, wider->high), wider->weight, wider->rows,
+                     wider->sources};
 }

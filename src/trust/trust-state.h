@@ -5,8 +5,9 @@
 #include "trust-span.h"
 #include "trust.h"
 
-/* Classes are told apart by so many of the first words: all three, two, the second alone, none. */
-typedef enum { TRUST_EXACT, TRUST_ON_ARCHITECTURE, TRUST_ON_FRAMEWORK, TRUST_ALL, TRUST_LEVELS } TrustLevel;
+/* Classes, each within the one before it: all rows; those bound by the same; of them, those of the same kind
+ * (trust_margin_kind); of the same framework; of the same architecture. */
+typedef enum { TRUST_ALL, TRUST_ON_BOUND, TRUST_ON_KIND, TRUST_ON_FRAMEWORK, TRUST_EXACT, TRUST_LEVELS } TrustLevel;
 
 typedef struct {
   char *id, *source;
@@ -17,18 +18,18 @@ typedef struct {
 typedef struct {
   TrustLevel level;
   const TrustCase *like; /* a row of it */
-  TrustSpan span;
+  TrustSpan span;        /* leaning on the classes around it */
 } TrustClass;
 
 struct Trust {
-  guint64 coverage; /* per cent */
+  TrustRule rule;
   double bound_from;
   double near[TRUST_NUMBERS];
   char *date, *model_version, *source;
   guint64 n_rows;  /* as residuals.ini says */
   GPtrArray *rows; /* TrustRow, in order of the file */
   GArray *margins; /* TrustMargin */
-  GArray *classes; /* TrustClass with enough rows, narrow ones first */
+  GArray *classes; /* TrustClass, wide ones first; none where there are too few rows in all */
   char *sum;
 };
 
@@ -55,6 +56,7 @@ typedef struct {
 void trust_peers(const Trust *trust, const TrustCase *one, TrustPeers *ret);
 void trust_peers_clear(TrustPeers *peers);
 
-/* The verdict's words. `found`: the class whose interval it is; NULL: there is none. Caller frees. */
+/* The verdict's words. `found`: the class whose interval it is, `around`: the one that it is widened to; NULL: there is
+ * none. Caller frees. */
 char *trust_words(const Trust *trust, const TrustCase *one, const TrustPeers *peers, const TrustClass *found,
-                  const char *unlike);
+                  const TrustClass *around, const char *unlike);

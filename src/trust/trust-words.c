@@ -149,33 +149,45 @@ static void tell_rows(GString *words, guint rows) {
   g_string_append_printf(words, "%u row%s", rows, rows == 1 ? "" : "s");
 }
 
+/* "(ampere, fsdp1, data-parallel, compute-bound)" of the narrowest, less of wider ones. */
+static void tell_level(const TrustClass *class, GString *words) {
+  const TrustCase *like = class->like;
+  if (class->level == TRUST_ALL)
+    return;
+  g_string_append(words, " (");
+  if (class->level >= TRUST_EXACT)
+    g_string_append_printf(words, "%s, ", like->words[TRUST_ARCHITECTURE]);
+  if (class->level >= TRUST_ON_FRAMEWORK)
+    g_string_append_printf(words, "%s, ", like->words[TRUST_FRAMEWORK]);
+  if (class->level >= TRUST_ON_KIND)
+    g_string_append_printf(words, "%s, ", trust_margin_kind(like));
+  g_string_append_printf(words, "%s-bound)", like->words[TRUST_BOUND]);
+}
+
 /* Whose residuals the interval is made of. */
-static void tell_class(const Trust *trust, const TrustPeers *peers, const TrustClass *found, GString *words) {
+static void tell_class(const Trust *trust, const TrustPeers *peers, const TrustClass *found, const TrustClass *around,
+                       GString *words) {
   if (found == NULL) {
     g_string_append(words, "; no interval is known: ");
     tell_rows(words, trust->rows->len);
-    g_string_append_printf(words, " in all, of %u that it takes", trust_span_least((guint)trust->coverage));
+    g_string_append_printf(words, " in all, of %u that it takes", trust_span_least((guint)trust->rule.coverage));
     return;
   }
-  const TrustCase *like = found->like;
-  gboolean widened = peers->alike == 0 && found->level != TRUST_ALL;
-  g_string_append_printf(words, "; %u %% interval of ", (guint)trust->coverage);
+  g_string_append_printf(words, "; %u %% interval of ", (guint)trust->rule.coverage);
   if (found->level == TRUST_ALL)
     g_string_append(words, "all ");
   tell_rows(words, found->span.rows);
-  if (found->level == TRUST_EXACT)
-    g_string_append_printf(words, " (%s, %s, bound by %s)", like->words[TRUST_ARCHITECTURE],
-                           like->words[TRUST_FRAMEWORK], like->words[TRUST_BOUND]);
-  else if (found->level == TRUST_ON_ARCHITECTURE)
-    g_string_append_printf(words, " (%s, %s)", like->words[TRUST_ARCHITECTURE], like->words[TRUST_FRAMEWORK]);
-  else if (found->level == TRUST_ON_FRAMEWORK)
-    g_string_append_printf(words, " (%s)", like->words[TRUST_FRAMEWORK]);
-  if (widened)
-    g_string_append_printf(words, ", widened to that of all %u", trust->rows->len);
+  tell_level(found, words);
+  if (found->level > TRUST_ALL)
+    g_string_append_printf(words, ", leaning on all %u", trust->rows->len);
+  if (peers->alike > 0 || around == found)
+    return;
+  g_string_append_printf(words, ", widened to that of %u", around->span.rows);
+  tell_level(around, words);
 }
 
 char *trust_words(const Trust *trust, const TrustCase *one, const TrustPeers *peers, const TrustClass *found,
-                  const char *unlike) {
+                  const TrustClass *around, const char *unlike) {
   GString *words = g_string_new(NULL);
   if (peers->alike > 0) {
     g_string_append(words, "validated: like ");
@@ -190,7 +202,7 @@ char *trust_words(const Trust *trust, const TrustCase *one, const TrustPeers *pe
     else if (!tell_beyond(trust, peers, one, words) && peers->nearest != NULL)
       tell_nearest(trust, peers->nearest, one, words);
   }
-  tell_class(trust, peers, found, words);
+  tell_class(trust, peers, found, around, words);
   if (strcmp(trust->model_version, RUN_MODEL_VERSION) != 0)
     g_string_append_printf(words, "; its residuals are those of model version %s, this is %s", trust->model_version,
                            RUN_MODEL_VERSION);

@@ -8,22 +8,17 @@
 #include "trust-state.h"
 
 gboolean trust_same_class(TrustLevel level, const TrustCase *one, const TrustCase *other) {
-  static const gboolean compared[TRUST_LEVELS][TRUST_BOUND + 1] = {
-      [TRUST_EXACT] = {TRUE, TRUE, TRUE},
-      [TRUST_ON_ARCHITECTURE] = {TRUE, TRUE, FALSE},
-      [TRUST_ON_FRAMEWORK] = {FALSE, TRUE, FALSE},
-      [TRUST_ALL] = {FALSE, FALSE, FALSE},
-  };
-  for (int w = 0; w <= TRUST_BOUND; w++)
-    if (compared[level][w] && strcmp(one->words[w], other->words[w]) != 0)
-      return FALSE;
-  return TRUE;
+  return (level < TRUST_ON_BOUND || strcmp(one->words[TRUST_BOUND], other->words[TRUST_BOUND]) == 0) &&
+         (level < TRUST_ON_KIND || strcmp(trust_margin_kind(one), trust_margin_kind(other)) == 0) &&
+         (level < TRUST_ON_FRAMEWORK || strcmp(one->words[TRUST_FRAMEWORK], other->words[TRUST_FRAMEWORK]) == 0) &&
+         (level < TRUST_EXACT || strcmp(one->words[TRUST_ARCHITECTURE], other->words[TRUST_ARCHITECTURE]) == 0);
 }
 
-static const TrustClass *find_class(const Trust *trust, TrustLevel first, const TrustCase *one) {
-  for (guint i = 0; i < trust->classes->len; i++) {
+/* The narrowest class of the case up to a level. NULL: there are too few rows in all. */
+static const TrustClass *find_class(const Trust *trust, TrustLevel narrowest, const TrustCase *one) {
+  for (guint i = trust->classes->len; i-- > 0;) {
     const TrustClass *found = &g_array_index(trust->classes, TrustClass, i);
-    if (found->level >= first && trust_same_class(found->level, found->like, one))
+    if (found->level <= narrowest && trust_same_class(found->level, found->like, one))
       return found;
   }
   return NULL;
@@ -37,20 +32,22 @@ static void add_class(Trust *trust, TrustLevel level, const TrustCase *like) {
     if (trust_same_class(level, &row->one, like))
       residuals[n++] = (TrustResidual){row->source, row->ratio};
   }
-  TrustClass fresh = {.level = level, .like = like};
-  if (trust_span(residuals, n, (guint)trust->coverage, &fresh.span))
-    g_array_append_val(trust->classes, fresh);
+  TrustClass fresh = {.level = level, .like = like, .span = trust_span_of(residuals, n, &trust->rule)};
+  const TrustClass *around = level > TRUST_ALL ? find_class(trust, level - 1, like) : NULL;
+  if (around != NULL)
+    fresh.span = n == around->span.rows ? around->span : trust_span_pool(&around->span, &fresh.span, &trust->rule);
+  g_array_append_val(trust->classes, fresh);
 }
 
 void trust_make_classes(Trust *trust) {
   trust->classes = g_array_new(FALSE, FALSE, sizeof(TrustClass));
+  if (trust->rows->len < trust_span_least((guint)trust->rule.coverage))
+    return;
   for (TrustLevel level = 0; level < TRUST_LEVELS; level++)
     for (guint i = 0; i < trust->rows->len; i++) {
       const TrustRow *row = g_ptr_array_index(trust->rows, i);
-      gboolean first = TRUE;
-      for (guint k = 0; first && k < i; k++)
-        first = !trust_same_class(level, &((const TrustRow *)g_ptr_array_index(trust->rows, k))->one, &row->one);
-      if (first)
+      const TrustClass *known = find_class(trust, level, &row->one);
+      if (known == NULL || known->level < level)
         add_class(trust, level, &row->one);
     }
 }
@@ -129,10 +126,10 @@ void trust_judge(const Trust *trust, const TrustCase *one, SimTime step, const c
   trust_peers(trust, one, &peers);
   if (unlike != NULL)
     peers.alike = 0;
-  const TrustClass *found = find_class(trust, TRUST_EXACT, one), *all = find_class(trust, TRUST_ALL, one);
-  *ret = (TrustVerdict){.alike = peers.alike, .envelope = trust_words(trust, one, &peers, found, unlike)};
+  const TrustClass *found = find_class(trust, TRUST_EXACT, one), *around = find_class(trust, TRUST_ON_KIND, one);
+  *ret = (TrustVerdict){.alike = peers.alike, .envelope = trust_words(trust, one, &peers, found, around, unlike)};
   if (found != NULL) {
-    TrustSpan span = peers.alike > 0 ? found->span : trust_span_join(&found->span, &all->span);
+    TrustSpan span = peers.alike > 0 ? found->span : trust_span_join(&found->span, &around->span);
     ret->low = (SimTime)round((double)step * span.low);
     ret->high = (SimTime)round((double)step * span.high);
   }
@@ -156,7 +153,7 @@ const char *trust_sum(const Trust *trust) {
 }
 
 guint trust_coverage(const Trust *trust) {
-  return (guint)trust->coverage;
+  return (guint)trust->rule.coverage;
 }
 
 gboolean trust_has(const Trust *trust, const char *source, const char *id) {

@@ -13,7 +13,7 @@
 #include "run-report.h"
 
 typedef enum {
-  TRUST_ARCHITECTURE, /* of the GPU; with the next two the classes of residuals */
+  TRUST_ARCHITECTURE, /* of the GPU; with the next two and its kind (trust-margin.h) a class of residuals */
   TRUST_FRAMEWORK,
   TRUST_BOUND, /* what the step is bound by: see trust_case_bound */
   TRUST_GPU,

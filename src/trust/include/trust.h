@@ -12,9 +12,11 @@
  *
  * Alike: a row with the same words, the same options and each number within the factor that residuals.ini gives it.
  *
- * The interval is that of the first class with enough rows (trust-span.h): architecture, framework and what binds the
- * step; architecture and framework; framework; all rows. Where no row is alike, it is widened so as to hold the
- * interval of all rows: how wrong predictions are for somebody of whom nothing is known.
+ * The interval is that of the narrowest class with a row, of rows bound by the same; of them, of the same kind (over
+ * data, tensor or pipeline ranks, with offload); of the same framework; of the same architecture. Each leans on the
+ * class around it as far as its own rows are few (trust-span.h). Where no row is alike, it is widened so as to hold
+ * that of all frameworks and architectures for the kind and what binds: how wrong predictions are for somebody of whom
+ * only that is known.
  *
  * Everything is const after loading: threads may share it. Cost: some 100 us to load, 2 us a verdict. */
 #pragma once
