@@ -63,15 +63,21 @@ static double first_share(const AttentionCase *second, KernelPass pass) {
   return sum / n;
 }
 
-static void turn_attention_knobs(Fit *fit, gboolean rates_alone) {
+/* `limited`: the rate that the power limit leaves is sought too, from a matmul's up. */
+static void turn_attention_knobs(Fit *fit, gboolean rates_alone, gboolean limited) {
   HwAttention *form = &fit->attention;
   const FitKnob all[] = {
-      {&form->forward, 0.1, 1.2, FALSE},        {&form->backward, 0.1, 1.2, FALSE},
-      {&form->fill_forward, 8, 2048, FALSE},    {&fit->floor_forward, 2, 30, FALSE},
-      {&form->narrow_forward, 0.3, 1.1, FALSE}, {&form->narrow_backward, 0.3, 1.1, FALSE},
-      {&form->fill_backward, 8, 2048, FALSE},   {&fit->floor_backward, 4, 40, FALSE},
+      {&form->forward, 0.1, 1.2, FALSE},
+      {&form->backward, 0.1, 1.2, FALSE},
+      {&form->fill_forward, 8, 2048, FALSE},
+      {&fit->floor_forward, 2, 30, FALSE},
+      {&form->narrow_forward, 0.3, 1.1, FALSE},
+      {&form->narrow_backward, 0.3, 1.1, FALSE},
+      {&form->fill_backward, 8, 2048, FALSE},
+      {&fit->floor_backward, 4, 40, FALSE},
+      {&form->sustained, form->sustained, 1, FALSE},
   };
-  fit->n_knobs = rates_alone ? 2 : G_N_ELEMENTS(all);
+  fit->n_knobs = rates_alone ? 2 : limited ? G_N_ELEMENTS(all) : G_N_ELEMENTS(all) - 1;
   memcpy(fit->knobs, all, sizeof all);
 }
 
@@ -82,8 +88,16 @@ static AttentionCase *find_attention(const char *gpu, HwFlash flash) {
   return NULL;
 }
 
-/* Kernels that fill the tensor cores meet the power limit as matmuls do; FlashAttention-2 on Hopper does not fill
- * them. */
+/* Bursts and long loops of the same kernel tell what the limit leaves of it. */
+static gboolean has_both_clocks(const GArray *rows) {
+  guint n_sustained = 0;
+  for (guint i = 0; i < rows->len; i++)
+    n_sustained += g_array_index(rows, KernelSample, i).sustained;
+  return n_sustained > 0 && n_sustained < rows->len;
+}
+
+/* Kernels that fill the tensor cores meet the power limit as matmuls do, where nothing else was measured;
+ * FlashAttention-2 on Hopper does not fill them. */
 static double attention_sustained(const AttentionCase *item, const HwGpu *gpu, const HwMatmul *own) {
   if (item->flash == HW_FLASH_2 && gpu->compute_capability >= 90)
     return 1;
@@ -118,7 +132,7 @@ static void fit_attention(AttentionCase *item, Fit *fit) {
     fit->floor_backward = like != NULL ? sim_time_to_seconds(like->fitted.floor_backward) * 1e6 : 15;
     if (like == NULL)
       fit->attention.block = blocks[b];
-    turn_attention_knobs(fit, like != NULL);
+    turn_attention_knobs(fit, like != NULL, has_both_clocks(fit->rows) && sustained < 1);
     double now = fit_search(fit);
     if (now < best) {
       best = now;
@@ -174,8 +188,10 @@ void fit_print_attentions(void) {
       "# first_forward, _backward  rate of the first FlashAttention in Triton, of this one's: measured on A100 alone\n"
       "#                           (triton-lang/triton test_performance.py, causal, head dimension 64, at 1350 MHz)\n"
       "# bandwidth                 share of the sustained bandwidth\n"
-      "# sustained                 as that of matmuls, except FlashAttention-2 on Hopper, which does not fill the "
-      "tensor cores\n"
+      "# sustained                 as that of matmuls, where long loops were not measured beside bursts; "
+      "FlashAttention-2 "
+      "on Hopper\n"
+      "#                           does not fill the tensor cores and meets no limit\n"
       "#\n"
       "# flash2: FlashAttention-2; flash3: FlashAttention-3 and cuDNN's kernels. [smNN.…]: GPUs without "
       "measurements. V100 has\n"
