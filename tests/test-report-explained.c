@@ -54,10 +54,10 @@ static void adds_up(void) {
 /* Compute of 10, a collective of 20 that begins when it ends, 5 in which the host launches, compute of 15; beside it a
  * collective that ends at 12 and that nobody waits for. The step is 50: 10 + 20 + 5 + 15. */
 static void hand_made(void) {
-  RunTask tasks[] = {{0, "compute", "compute", "a", "forward", 0, 0, 0, 10, 1},
-                     {1, "comm", "collective", "gather", "gather", 0, 0, 10, 30, 1},
-                     {2, "other", "collective", "early", "gather", 0, 0, 2, 12, 1},
-                     {3, "compute", "compute", "b", "backward", 0, 0, 35, 50, 1}};
+  RunTask tasks[] = {{0, "compute", "compute", "a", "forward", 0, 0, .start = 0, .end = 10, .repeats = 1},
+                     {1, "comm", "collective", "gather", "gather", 0, 0, .start = 10, .end = 30, .repeats = 1},
+                     {2, "other", "collective", "early", "gather", 0, 0, .start = 2, .end = 12, .repeats = 1},
+                     {3, "compute", "compute", "b", "backward", 0, 0, .start = 35, .end = 50, .repeats = 1}};
   RunExposure exposed[] = {{10, 35, 1, RUN_CAUSE_BANDWIDTH, 1}};
   RunClass one = {.step = 50, .tasks = tasks, .n_tasks = 4, .exposures = exposed, .n_exposures = 1};
   static const struct {
@@ -77,9 +77,9 @@ static void hand_made(void) {
 /* A body from 10 to 20 that comes 3 times more leaves a hole up to 50; what ends at 60 began at 50. The micro-batch is
  * 4 times 10, before it 10, after it 10. */
 static void counted(void) {
-  RunTask tasks[] = {{0, "compute", "compute", "first", "forward", 0, 0, 0, 10, 1},
-                     {1, "compute", "compute", "micro", "forward", 0, 1, 10, 20, 4},
-                     {2, "compute", "compute", "last", "optimizer", 0, 0, 50, 60, 1}};
+  RunTask tasks[] = {{0, "compute", "compute", "first", "forward", 0, 0, .start = 0, .end = 10, .repeats = 1},
+                     {1, "compute", "compute", "micro", "forward", 0, 1, .start = 10, .end = 20, .repeats = 4},
+                     {2, "compute", "compute", "last", "optimizer", 0, 0, .start = 50, .end = 60, .repeats = 1}};
   RunClass one = {.step = 60, .tasks = tasks, .n_tasks = 3, .counted = {10, 20, 10, 3}};
   g_autoptr(GArray) path = report_path(&one);
   CU_ASSERT_EQUAL_FATAL(path->len, 3);

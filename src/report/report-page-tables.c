@@ -129,8 +129,8 @@ static void cause_rows(const RunClass *slow, const ReportAwaited *awaited, gbool
       continue;
     const char *most = report_awaited_most(awaited, (RunCause)cause);
     g_autofree char *name = g_strdup_printf("\xe2\x80\x83%s", run_cause_names[cause]);
-    g_autofree char *meaning = g_strdup_printf("%s%s%s", report_cause_meaning((RunCause)cause),
-                                               most != NULL ? ": " : "", most != NULL ? most : "");
+    g_autofree char *meaning =
+        g_strdup_printf("%s%s%s", report_cause_meanings[cause], most != NULL ? ": " : "", most != NULL ? most : "");
     time_row(name, slow->by_cause[cause], slow->step, meaning, html);
   }
 }

@@ -50,10 +50,6 @@ const char *const report_cause_meanings[RUN_CAUSES] = {
     [RUN_CAUSE_HOST_IDLE] = "the host had launched nothing yet",
 };
 
-const char *report_cause_meaning(RunCause cause) {
-  return cause_meanings[cause];
-}
-
 /* Causes first … last - 1, which share what their sum shows; each with the collective that it is mostly about. */
 static void cause_rows(BaseTable *table, const ReportAwaited *awaited, const RunClass *slow, guint first, guint last,
                        gint64 time, gint64 share) {

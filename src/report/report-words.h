@@ -40,8 +40,6 @@ char *report_interval(SimTime low, SimTime high);
  * envelopes (NULL: none) are n each. */
 void report_envelopes(const char *const *labels, const char *const *envelopes, guint n, GString *text);
 
-/* "its bytes were on the way": why compute waits, of each cause. In report-summary.c. */
-const char *report_cause_meaning(RunCause cause);
 
 /* Appends words broken into lines: the first begins with `first`, the others with as many spaces. A number keeps what
  * follows it (its unit) on its line. */
