@@ -26,7 +26,8 @@ static void a_class_is_a_stage(void) {
       {"llama2-7b", 1, {MEGATRON("2", "2"), "parallel.sequence_parallel=yes", "parallel.context=2"}, 2},
       {"llama2-7b", 1, {MEGATRON("4", "2"), "parallel.interleave=2", "megatron.overlap_grad_reduce=yes"}, 4},
       {"gpt2-xl", 1, {MEGATRON("4", "1")}, 4},
-      /* The norm of gradients goes through a tree over all nodes, whose ends load their NICs half: a scalar loads none. */
+      /* The norm of gradients goes through a tree over all nodes, whose ends load their NICs half: a scalar loads
+       * none. */
       {"llama2-7b", 1, {MEGATRON("4", "2"), "cluster.nodes=8"}, 4},
   };
   for (gsize i = 0; i < G_N_ELEMENTS(cases); i++)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* A profiler's trace as its events of one GPU and of the threads that drive it, read front to back and not held. Private
- * to this floor.
+/* A profiler's trace as its events of one GPU and of the threads that drive it, read front to back and not held.
+ * Private to this floor.
  *
  *   g_autoptr(ImportKinetoTrace) trace = import_kineto_read("rank0.json", error);
  *   … trace->kernels (ImportKinetoKernel), trace->calls (ImportKinetoCall), trace->marks …
  *
- * Kernels whose names say so (NCCL's and RCCL's, DeepEP's, PyTorch's symmetric memory) are communication; other kernels,
- * and copies within the GPU, compute; copies from and to the host neither. Of several GPUs in a file the first is taken.
- * Times are since the file's first event. Errors (SIM_ERROR_INPUT): no such file, no JSON (with line), no kernels, times
- * that are no trace's. Cost: about 5 ns a byte. */
+ * Kernels whose names say so (NCCL's and RCCL's, DeepEP's, PyTorch's symmetric memory) are communication; other
+ * kernels, and copies within the GPU, compute; copies from and to the host neither. Of several GPUs in a file the first
+ * is taken. Times are since the file's first event. Errors (SIM_ERROR_INPUT): no such file, no JSON (with line), no
+ * kernels, times that are no trace's. Cost: about 5 ns a byte. */
 #pragma once
 
 #include "base-span.h"

@@ -229,7 +229,8 @@ void model_fp8_forward(ModelBuild *build, ModelLinear *linear, ModelSet x, Model
 ModelSet model_fp8_dgrad(ModelBuild *build, const ModelLinear *linear, ModelSet d_y, ModelSet d_x);
 void model_fp8_wgrad(ModelBuild *build, const ModelLinear *linear, ModelSet d_y8);
 
-/* Keeps the layer's weight in 4 bits, frozen; and the whole weight for a matmul of the direction, which must read it. */
+/* Keeps the layer's weight in 4 bits, frozen; and the whole weight for a matmul of the direction, which must read
+ * it. */
 void model_packed(ModelBuild *build, ModelLinear *linear);
 ModelSet model_packed_weight(ModelBuild *build, const ModelLinear *linear, ModelDirection direction);
 

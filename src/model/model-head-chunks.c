@@ -8,12 +8,12 @@
  *                     makes them again and both gradients
  *
  * Chunks: fused-linear's are as many as the vocabulary is wider than the hidden size, of a power of two of tokens, and
- * its weight's gradient goes through an fp32 copy of each chunk's part (Liger-Kernel, ops/fused_linear_cross_entropy.py,
- * of 2026). chunked: eight (torchtitan, components/loss.py, ChunkedLossWrapper). chunked-recompute: 256 tokens, the
- * weight cast to fp32 and, by autocast, back for each, and two metrics of the log-softmax (TRL, trainer/sft_trainer.py,
- * _chunked_cross_entropy_loss). cut: Apple's Cut Cross-Entropy (arXiv 2411.09009; cce_backward.py). Its kernels are
- * taken to be as fast as plain matmuls, and to do in full what it leaves out of gradients that are next to nothing: the
- * two are of like size on the machine of the paper's first table. */
+ * its weight's gradient goes through an fp32 copy of each chunk's part (Liger-Kernel,
+ * ops/fused_linear_cross_entropy.py, of 2026). chunked: eight (torchtitan, components/loss.py, ChunkedLossWrapper).
+ * chunked-recompute: 256 tokens, the weight cast to fp32 and, by autocast, back for each, and two metrics of the
+ * log-softmax (TRL, trainer/sft_trainer.py, _chunked_cross_entropy_loss). cut: Apple's Cut Cross-Entropy (arXiv
+ * 2411.09009; cce_backward.py). Its kernels are taken to be as fast as plain matmuls, and to do in full what it leaves
+ * out of gradients that are next to nothing: the two are of like size on the machine of the paper's first table. */
 #include "model-head-chunks.h"
 
 #include <math.h>

@@ -4,8 +4,8 @@
  *   g_autoptr(GPtrArray) names = report_names(db, run_ids, NULL, error);
  *   // "ZeRO-3, nodes 4, micro-batch 2", "ZeRO-3, nodes 4, micro-batch 2, reduce_bucket_size 1e8"
  *
- * First what a reader tells runs apart by (report-points.h), where it differs among them; then, where that calls several
- * runs alike, other settings in which these differ. Cost: a query or two each. Private to this floor. */
+ * First what a reader tells runs apart by (report-points.h), where it differs among them; then, where that calls
+ * several runs alike, other settings in which these differ. Cost: a query or two each. Private to this floor. */
 #pragma once
 
 #include "store-db.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Scaling: what more GPUs bring. Three panels over the GPUs, a line for each recipe and cluster, so that along it nothing
- * changes but the nodes; where runs of one line share a number of GPUs, the one of most tokens per second stands.
+/* Scaling: what more GPUs bring. Three panels over the GPUs, a line for each recipe and cluster, so that along it
+ * nothing changes but the nodes; where runs of one line share a number of GPUs, the one of most tokens per second
+ * stands.
  *
  *   step time │ ●─●─●─●      tokens/s │     ╱ ● ideal     of the first │ ●─●
  *             │                       │  ╱ ●              per GPU, %   │     ╲●

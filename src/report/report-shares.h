@@ -8,8 +8,8 @@
  *   g_autoptr(GArray) shares = report_shares(boxes, from, to, 940);      // ReportShare
  *
  * Nothing is lost, stretched or covered: times of the shares of a row and kind add up to those of its boxes in the
- * window, to the picosecond. Columns that one kind fills are one share. Cost: O(boxes + columns × rows × kinds). Private
- * to this floor. */
+ * window, to the picosecond. Columns that one kind fills are one share. Cost: O(boxes + columns × rows × kinds).
+ * Private to this floor. */
 #pragma once
 
 #include "report-boxes.h"
@@ -22,5 +22,6 @@ typedef struct {
   double bottom, top; /* 0 … 1 of the row's height */
 } ReportShare;
 
-/* `columns` >= 1; where the window has fewer picoseconds than columns, a column for each. Sorted by row, start, look. */
+/* `columns` >= 1; where the window has fewer picoseconds than columns, a column for each. Sorted by row, start,
+ * look. */
 GArray *report_shares(const ReportBoxes *boxes, SimTime from, SimTime to, guint columns);

@@ -3,11 +3,11 @@
  *
  *   at rest ──► step N: rows and streams' ends, noted ──► at rest ──► step N + 1: the notes again
  *
- * A step that began and ended at rest, all ranks at one instant and holding the same bytes, takes the same time again to
- * the picosecond: time enters as differences only, and waits for memory only where the cache is given back, which is never taken for known. Where
- * it left every byte where the one before did, all of it is known. Else the allocator's cache is still settling: of the
- * next steps the memory alone is played, in the order that was noted, until it repeats; if the cache must be given back
- * there, all is played again with every step. */
+ * A step that began and ended at rest, all ranks at one instant and holding the same bytes, takes the same time again
+ * to the picosecond: time enters as differences only, and waits for memory only where the cache is given back, which is
+ * never taken for known. Where it left every byte where the one before did, all of it is known. Else the allocator's
+ * cache is still settling: of the next steps the memory alone is played, in the order that was noted, until it repeats;
+ * if the cache must be given back there, all is played again with every step. */
 #include <string.h>
 
 #include "run-state.h"

@@ -19,7 +19,8 @@
  *
  * Partial pooling: of a class and the wider one around it each limit is the mean, the class weighing its rows (counted
  * as above), the wider one rule->pooling. A class of few rows is hardly its own, one of many hardly anything else, and
- * none falls to its parent from one row to the next; a class that holds no fewer rows than the wider one is that (James and Stein 1961; Gelman and Hill 2007, chapter 12).
+ * none falls to its parent from one row to the next; a class that holds no fewer rows than the wider one is that (James
+ * and Stein 1961; Gelman and Hill 2007, chapter 12).
  *
  * The prediction itself always lies in the span: low <= 1 <= high. */
 #pragma once

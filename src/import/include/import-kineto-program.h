@@ -9,12 +9,12 @@
  *   streams  kernels of compute, which take the time that they took; copies from and to the host, by their bytes
  *            collectives by what PyTorch wrote with them, whose times are simulated
  *
- * Waits: a collective waits for the kernel that its thread launched before it, as NCCL's process group lets it; the host
- * where it synchronised, for what had ended by then. Which event a stream waited for is not in such traces. It is taken
- * to be the newest collective or copy of another stream that had ended when the next kernel began, where the thread
- * asked its stream to wait; and the row of another stream that ended last, where a stream stood still although its next
- * kernel was launched. Memory is not in it. The step is that of import-kineto.h, by the host's marks where calls are
- * known.
+ * Waits: a collective waits for the kernel that its thread launched before it, as NCCL's process group lets it; the
+ * host where it synchronised, for what had ended by then. Which event a stream waited for is not in such traces. It is
+ * taken to be the newest collective or copy of another stream that had ended when the next kernel began, where the
+ * thread asked its stream to wait; and the row of another stream that ended last, where a stream stood still although
+ * its next kernel was launched. Memory is not in it. The step is that of import-kineto.h, by the host's marks where
+ * calls are known.
  *
  * One file stands for all ranks of its world: they do the same, and groups repeat in the same pattern. Errors
  * (SIM_ERROR_INPUT): as import_kineto_load; NCCL's kernels that do not say what they send (PyTorch writes it since

@@ -8,10 +8,10 @@
  *
  * Steps are those that the profiler marks (ProfilerStep#7), from one mark to the next: the GPU's own where they are
  * there, else the host's. Of several the one of middle length is taken; without marks everything from the first kernel
- * to the last is one. Kernels of NCCL, RCCL, DeepEP and PyTorch's symmetric memory are communication, other kernels and copies within the GPU
- * are compute; copies from and to the host are neither. compute + exposed + idle = step, exactly. The file is read from
- * front to back, not held; of several GPUs in one file the first is taken. Errors (SIM_ERROR_INPUT): no such file, one
- * that is packed, no JSON (with line), no kernels. Cost: about 5 ns a byte. */
+ * to the last is one. Kernels of NCCL, RCCL, DeepEP and PyTorch's symmetric memory are communication, other kernels and
+ * copies within the GPU are compute; copies from and to the host are neither. compute + exposed + idle = step, exactly.
+ * The file is read from front to back, not held; of several GPUs in one file the first is taken. Errors
+ * (SIM_ERROR_INPUT): no such file, one that is packed, no JSON (with line), no kernels. Cost: about 5 ns a byte. */
 #pragma once
 
 #include "base-quantity.h"

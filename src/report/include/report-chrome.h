@@ -6,8 +6,8 @@
  * A process per rank class; its threads are "host" (what the host spent on each task), "exposed" and "idle" (every
  * interval without compute by its cause) and its streams (compute by phase, collectives with algorithm and bytes in
  * `args`). Arrows lead from each collective that compute waited for to the task that waited. Counters hold memory by
- * tenant, on the clock of the GPU. Times are microseconds with six decimals, so nothing is rounded. Format: "Trace Event
- * Format", Google, 2016: duration events X, metadata M, counters C, flows s and f. */
+ * tenant, on the clock of the GPU. Times are microseconds with six decimals, so nothing is rounded. Format: "Trace
+ * Event Format", Google, 2016: duration events X, metadata M, counters C, flows s and f. */
 #pragma once
 
 #include "store-db.h"

@@ -22,12 +22,12 @@ gboolean report_plot_check(const char *path, GError **error);
  * drawn by its share of it; the key has the times of each kind in the window. */
 gboolean report_plot_timeline(StoreDb *db, gint64 run_id, SimTime from, SimTime to, const char *path, GError **error);
 
-/* Tenants of the tightest rank class stacked over time as the GPU comes to it, with what the allocator holds beyond them
- * up to what the device must hold, against its capacity. */
+/* Tenants of the tightest rank class stacked over time as the GPU comes to it, with what the allocator holds beyond
+ * them up to what the device must hold, against its capacity. */
 gboolean report_plot_memory(StoreDb *db, gint64 run_id, SimTime from, SimTime to, const char *path, GError **error);
 
-/* Exposed and idle time of the slowest rank class by cause, a bar for each of n runs. Errors also: SIM_ERROR_INPUT for a
- * run without a timeline. */
+/* Exposed and idle time of the slowest rank class by cause, a bar for each of n runs. Errors also: SIM_ERROR_INPUT for
+ * a run without a timeline. */
 gboolean report_plot_exposed(StoreDb *db, const gint64 *run_ids, guint n, const char *path, GError **error);
 
 /* The rows of the newest validation: predicted over measured, by source, a panel for each figure. Errors also:
@@ -39,8 +39,8 @@ gboolean report_plot_parity(StoreDb *db, const char *path, GError **error);
 gboolean report_plot_pareto(StoreDb *db, const StoreObjective objectives[2], const StoreExpression *subject,
                             const char *path, GError **error);
 
-/* Step time, tokens per second and its share per GPU over the GPUs; a line for each recipe on a cluster, in which nothing
- * else is set otherwise, at most ten. Errors also: SIM_ERROR_INPUT where no line has two points. */
+/* Step time, tokens per second and its share per GPU over the GPUs; a line for each recipe on a cluster, in which
+ * nothing else is set otherwise, at most ten. Errors also: SIM_ERROR_INPUT where no line has two points. */
 gboolean report_plot_scaling(StoreDb *db, const StoreExpression *subject, const char *path, GError **error);
 
 /* What fits over two axes of the newest sweep, with what is to spare or missing; a panel for each combination of its

@@ -16,6 +16,6 @@ gboolean study_print_recipe(const Study *study, GString *text, GError **error);
  * (SIM_ERROR_INPUT at their key). Appends. */
 gboolean study_import_recipe(const char *path, const char *model, GString *text, GError **error);
 
-/* The step's recipe as the file of another tool (RecipeExportTool), recipe-export.h. Appends. Errors: SIM_ERROR_INPUT, as
- * those of a run, and a framework that the tool does not run. */
+/* The step's recipe as the file of another tool (RecipeExportTool), recipe-export.h. Appends. Errors: SIM_ERROR_INPUT,
+ * as those of a run, and a framework that the tool does not run. */
 gboolean study_export(const Study *study, int tool, GString *text, GError **error);
