@@ -31,8 +31,10 @@ static gboolean is_at(const PlanFsdp *fsdp, guint32 unit, guint32 part, const Mo
 }
 
 void plan_fsdp_inside_before(PlanFsdp *fsdp, guint32 part, const ModelOp *op, PlanPass pass) {
-  for (guint32 i = 0; i < fsdp->wrap->n; i++) {
-    guint32 unit = pass == PLAN_BACKWARD ? fsdp->wrap->n - 1 - i : fsdp->wrap->begun[i];
+  const PlanWrap *wrap = fsdp->wrap;
+  guint32 from = wrap->firsts.from[part], end = wrap->firsts.from[part + 1];
+  for (guint32 i = from; i < end; i++) {
+    guint32 unit = pass == PLAN_BACKWARD ? wrap->firsts.list[end - 1 - (i - from)] : wrap->begins.list[i];
     if (!is_at(fsdp, unit, part, op, pass, FALSE))
       continue;
     if (pass == PLAN_FORWARD)
@@ -45,7 +47,9 @@ void plan_fsdp_inside_before(PlanFsdp *fsdp, guint32 part, const ModelOp *op, Pl
 }
 
 void plan_fsdp_inside_after(PlanFsdp *fsdp, guint32 part, const ModelOp *op, PlanPass pass) {
-  for (guint32 unit = 0; unit < fsdp->wrap->n && fsdp->wrap->has_inside; unit++) {
+  const PlanWrap *wrap = fsdp->wrap;
+  for (guint32 i = wrap->firsts.from[part]; i < wrap->firsts.from[part + 1] && wrap->has_inside; i++) {
+    guint32 unit = wrap->firsts.list[i];
     if (!is_at(fsdp, unit, part, op, pass, TRUE))
       continue;
     if (pass == PLAN_FORWARD)

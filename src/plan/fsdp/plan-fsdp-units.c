@@ -35,7 +35,7 @@ static gboolean holds_head(const PlanFsdp *fsdp, guint32 w) {
 
 static void measure_unit(PlanFsdp *fsdp, guint32 w) {
   PlanFsdpUnit *unit = &fsdp->units[w];
-  for (guint32 u = 0; u < fsdp->walk->n_units; u++)
+  for (guint32 u = fsdp->wrap->units[w].first; u <= fsdp->wrap->units[w].last; u++)
     unit->has_backward |= plan_walk_has_backward(fsdp->walk, u) && plan_wrap_holds(fsdp->wrap, fsdp->walk, w, u);
   const PlanFsdpKeys *keys = fsdp->keys;
   unit->size.shard = fsdp->schedule->shard(fsdp, w);

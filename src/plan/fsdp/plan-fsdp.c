@@ -155,12 +155,12 @@ static void before_unit(gpointer policy, guint32 u, PlanPass pass) {
   PlanFsdp *fsdp = policy;
   const PlanWrap *wrap = fsdp->wrap;
   fsdp->now.in_forward = pass == PLAN_FORWARD;
-  for (guint32 w = wrap->n; w-- > 0;) {
-    if (!is_whole(fsdp, w))
-      continue;
-    if (pass == PLAN_FORWARD && wrap->units[w].first == u)
+  const PlanWrapIndex *begin = pass == PLAN_FORWARD ? &wrap->firsts : &wrap->lasts;
+  for (guint32 i = begin->from[u + 1]; i-- > begin->from[u];) {
+    guint32 w = begin->list[i];
+    if (pass == PLAN_FORWARD && is_whole(fsdp, w))
       fsdp->schedule->pre_forward(fsdp, w);
-    if (pass == PLAN_BACKWARD && wrap->units[w].last == u && fsdp->units[w].has_backward)
+    if (pass == PLAN_BACKWARD && is_whole(fsdp, w) && fsdp->units[w].has_backward)
       begin_backward(fsdp, w);
   }
 }
@@ -168,12 +168,12 @@ static void before_unit(gpointer policy, guint32 u, PlanPass pass) {
 static void after_unit(gpointer policy, guint32 u, PlanPass pass) {
   PlanFsdp *fsdp = policy;
   const PlanWrap *wrap = fsdp->wrap;
-  for (guint32 w = 0; w < wrap->n; w++) {
-    if (!is_whole(fsdp, w))
-      continue;
-    if (pass == PLAN_FORWARD && wrap->units[w].last == u)
+  const PlanWrapIndex *end = pass == PLAN_FORWARD ? &wrap->lasts : &wrap->firsts;
+  for (guint32 i = end->from[u]; i < end->from[u + 1]; i++) {
+    guint32 w = end->list[i];
+    if (pass == PLAN_FORWARD && is_whole(fsdp, w))
       fsdp->schedule->post_forward(fsdp, w);
-    if (pass == PLAN_BACKWARD && wrap->units[w].first == u && fsdp->units[w].has_backward)
+    if (pass == PLAN_BACKWARD && is_whole(fsdp, w) && fsdp->units[w].has_backward)
       fsdp->schedule->post_backward(fsdp, w);
   }
 }

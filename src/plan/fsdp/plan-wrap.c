@@ -95,7 +95,8 @@ static guint64 split_block(PlanWrap *wrap, const PlanWalk *walk, guint32 part, g
 static void add_unit(PlanWrap *wrap, const PlanWalk *walk, const PlanChunk *chunk, const guint32 *owner,
                      guint32 owned_by) {
   PlanWrapUnit unit = {.layer = -1, .root = owned_by == ROOT(walk), .first = walk->n_units};
-  for (guint32 u = chunk->first; u <= chunk->last; u++) {
+  gboolean alone = owned_by < walk->n_units;
+  for (guint32 u = alone ? owned_by : chunk->first; u <= (alone ? owned_by : chunk->last); u++) {
     if (owner[u] != owned_by)
       continue;
     unit.first = MIN(unit.first, u);
@@ -157,6 +158,46 @@ static void add_chunk(PlanWrap *wrap, const PlanWalk *walk, PlanWrapKind kind, g
   add_unit(wrap, walk, chunk, owner, ROOT(walk));
 }
 
+/* ---- By part of the walk ---- */
+
+static guint32 first_of(const PlanWrapUnit *unit) {
+  return unit->first;
+}
+
+static guint32 last_of(const PlanWrapUnit *unit) {
+  return unit->last;
+}
+
+/* Units in an order (NULL: as they are), by the part that each says. */
+static void index_units(const PlanWrap *wrap, const guint32 *order, guint32 (*part)(const PlanWrapUnit *unit),
+                        PlanWrapIndex *ret) {
+  g_autofree guint32 *next = g_new0(guint32, wrap->n_parts + 1);
+  ret->from = g_new0(guint32, wrap->n_parts + 1);
+  ret->list = g_new(guint32, wrap->n);
+  for (guint32 w = 0; w < wrap->n; w++)
+    ret->from[part(&wrap->units[w]) + 1]++;
+  for (guint32 u = 0; u < wrap->n_parts; u++)
+    next[u + 1] = ret->from[u + 1] += ret->from[u];
+  for (guint32 i = 0; i < wrap->n; i++) {
+    guint32 w = order == NULL ? i : order[i];
+    ret->list[next[part(&wrap->units[w])]++] = w;
+  }
+}
+
+static void index_all(PlanWrap *wrap) {
+  index_units(wrap, NULL, first_of, &wrap->firsts);
+  index_units(wrap, NULL, last_of, &wrap->lasts);
+  index_units(wrap, wrap->begun, first_of, &wrap->begins);
+  wrap->place = g_new(guint32, wrap->n);
+  for (guint32 i = 0; i < wrap->n; i++)
+    wrap->place[wrap->begun[i]] = i;
+}
+
+static void clear_index(PlanWrapIndex *index) {
+  g_free(index->from);
+  g_free(index->list);
+}
+
 PlanWrap *plan_wrap_new(const PlanWalk *walk, PlanWrapKind kind, guint64 least) {
   PlanWrap *wrap = g_new0(PlanWrap, 1);
   gsize most = kind == PLAN_WRAP_SIZE ? (gsize)walk->n_units * (PLAN_WRAP_INSIDE + 1) : walk->n_units;
@@ -178,6 +219,7 @@ PlanWrap *plan_wrap_new(const PlanWalk *walk, PlanWrapKind kind, guint64 least) 
       wrap->units[w].chunk = c;
     order_beginnings(wrap, from);
   }
+  index_all(wrap);
   return wrap;
 }
 
@@ -188,22 +230,26 @@ void plan_wrap_free(PlanWrap *wrap) {
     g_free(wrap->of[u]);
   g_free(wrap->of);
   g_free(wrap->begun);
+  g_free(wrap->place);
+  clear_index(&wrap->firsts);
+  clear_index(&wrap->lasts);
+  clear_index(&wrap->begins);
   g_free(wrap->units);
   g_free(wrap);
 }
 
 guint32 plan_wrap_next(const PlanWrap *wrap, guint32 unit) {
-  guint32 at = 0;
-  while (wrap->begun[at] != unit)
-    at++;
+  guint32 at = wrap->place[unit];
   guint32 next = at + 1 < wrap->n ? wrap->begun[at + 1] : PROGRAM_NONE;
   return next != PROGRAM_NONE && wrap->units[next].chunk == wrap->units[unit].chunk ? next : PROGRAM_NONE;
 }
 
 guint32 plan_wrap_around(const PlanWrap *wrap, guint32 part) {
-  for (guint32 w = 0; w < wrap->n; w++)
-    if (wrap->units[w].inside == NULL && wrap->units[w].first == part && wrap->units[w].last == part)
-      return w;
+  for (guint32 i = wrap->firsts.from[part]; i < wrap->firsts.from[part + 1]; i++) {
+    const PlanWrapUnit *unit = &wrap->units[wrap->firsts.list[i]];
+    if (unit->inside == NULL && unit->last == part)
+      return wrap->firsts.list[i];
+  }
   return PROGRAM_NONE;
 }
 

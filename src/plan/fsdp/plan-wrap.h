@@ -36,13 +36,22 @@ typedef struct {
   guint32 parameters;  /* tensors that are trained */
 } PlanWrapUnit;
 
+/* Units by part of the walk: of part u `list` from `from[u]` up to, but not with, `from[u + 1]`. */
+typedef struct {
+  guint32 *from, *list;
+} PlanWrapIndex;
+
 typedef struct {
   PlanWrapUnit *units; /* chunk by chunk in order of forward's end: the root is last */
   guint32 n;
   guint32 *begun; /* units chunk by chunk in order of forward's beginning: the root is first */
+  guint32 *place; /* by unit: where it stands in `begun` */
   guint32 **of;   /* by part of the walk and parameter of it: its unit */
   guint32 n_parts;
-  gboolean has_inside; /* some unit is inside a block */
+  PlanWrapIndex firsts; /* units whose first part it is, as in `units` */
+  PlanWrapIndex lasts;  /* whose last part it is */
+  PlanWrapIndex begins; /* whose first part it is, as in `begun` */
+  gboolean has_inside;  /* some unit is inside a block */
 } PlanWrap;
 
 PlanWrap *plan_wrap_new(const PlanWalk *walk, PlanWrapKind kind, guint64 least);
