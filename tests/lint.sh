@@ -42,6 +42,10 @@ measured() { ours; git ls-files '*meson.build' meson_options.txt '*.sql'; }
 found=$(measured | LC_ALL=C.UTF-8 xargs grep -HnE '^.{121}' | cut -c 1-100 || true)
 [ -z "$found" ] || complain "lines over 120 columns" "$found"
 
+# What a verb prints may quote files: cli_print shows their control characters.
+found=$(grep -nE 'f?puts\(.*, stdout\)' src/cli/*.c | grep -vE '^src/cli/cli-(write|main|verb)\.c:' || true)
+[ -z "$found" ] || complain "verbs print by cli_print (cli-write.h)" "$found"
+
 licensed() { head -n 3 "$1" | grep -q 'SPDX-License-Identifier: MIT'; }
 found=$(measured | while read -r file; do licensed "$file" || echo "$file"; done)
 [ -z "$found" ] || complain "files without a licence line" "$found"

@@ -46,12 +46,12 @@ void base_error_set_at(GError **error, const BasePlace *place, const char *forma
   va_start(arguments, format);
   g_autofree char *message = cut(g_strdup_vprintf(format, arguments));
   va_end(arguments);
-  g_autofree char *where = place_text(place);
+  g_autofree char *where = cut(place_text(place));
   g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s%s", where, message);
 }
 
 void base_error_prefix_at(GError **error, const BasePlace *place) {
-  g_autofree char *where = place_text(place);
+  g_autofree char *where = cut(place_text(place));
   g_prefix_error(error, "%s", where);
 }
 

@@ -2,6 +2,8 @@
 /* One table in four dresses. */
 #include "check-text.h"
 
+#include <string.h>
+
 #include "base-table.h"
 
 static const char *or_dash(const char *text) {
@@ -35,10 +37,15 @@ void check_text(const CheckResult *result, GString *text) {
   summary(result, text);
 }
 
-/* A bar would end the cell. */
+/* A bar or the line's end would end the cell; code, links and HTML of a name are text. */
 static void cell(GString *text, const char *value) {
-  for (g_string_append(text, " "); *value != '\0'; value++)
-    g_string_append_printf(text, *value == '|' ? "\\%c" : "%c", *value);
+  for (g_string_append(text, " "); *value != '\0'; value++) {
+    gboolean tag =
+        *value == '<' && (g_ascii_isalpha(value[1]) || (value[1] != '\0' && strchr("/!?", value[1]) != NULL));
+    if (tag || strchr("\\|`[", *value) != NULL)
+      g_string_append_c(text, '\\');
+    g_string_append_c(text, (guchar)*value < ' ' ? ' ' : *value);
+  }
   g_string_append(text, " |");
 }
 
@@ -128,7 +135,21 @@ static char *command_text(const char *value, gboolean property) {
   return g_string_free(text, FALSE);
 }
 
+/* A runner takes commands from lines that begin with "::", blanks aside, and from "##[" anywhere. */
+static void defuse(GString *text) {
+  gsize start = 0;
+  g_string_replace(text, "##[", "# #[", 0);
+  while (start < text->len) {
+    gsize at = start + strspn(text->str + start, " \t\r\v\f");
+    if (g_str_has_prefix(text->str + at, "::"))
+      g_string_insert_c(text, (gssize)at + 1, ' ');
+    const char *end = strchr(text->str + at, '\n');
+    start = end != NULL ? (gsize)(end - text->str) + 1 : text->len;
+  }
+}
+
 void check_github(const CheckResult *result, GString *text) {
+  defuse(text);
   for (guint i = 0; i < result->lines->len; i++) {
     const CheckLine *line = &g_array_index(result->lines, CheckLine, i);
     if (line->verdict != CHECK_FAILED && line->verdict != CHECK_MOVED)

@@ -7,6 +7,7 @@
 #include "base-json.h"
 #include "base-table.h"
 #include "cli-objectives.h"
+#include "cli-write.h"
 #include "store-points.h"
 
 #define TOP 10 /* runs that are shown of one objective */
@@ -104,7 +105,7 @@ static gboolean print(StoreDb *db, const GArray *best, const StoreObjective *obj
     base_json_end(json);
   else
     base_table_print(table, 0, text);
-  fputs(text->str, stdout);
+  cli_print(text->str);
   return TRUE;
 }
 

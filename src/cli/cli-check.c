@@ -78,7 +78,7 @@ static CliExit check(gconstpointer data, GError **error) {
     check_text(result, text);
   if (asked->github)
     check_github(result, text);
-  fputs(text->str, stdout);
+  cli_print(text->str);
   return result->failed > 0 ? CLI_FAILED : CLI_DONE;
 }
 

@@ -6,6 +6,7 @@
 #include "base-error.h"
 #include "base-json.h"
 #include "cli-measured.h"
+#include "cli-write.h"
 #include "cli.h"
 #include "import-usable.h"
 #include "report-text.h"
@@ -206,7 +207,7 @@ static CliExit print_compared(const Collective *asked, GError **error) {
   }
   json_end(json);
   cli_measured_print(table, text);
-  fputs((asked->json ? objects : text)->str, stdout);
+  cli_print((asked->json ? objects : text)->str);
   return CLI_DONE;
 }
 
@@ -237,9 +238,9 @@ static CliExit collective(gconstpointer data, GError **error) {
       study_collective_explain(calls, bytes, reasons);
   }
   json_end(json);
-  fputs((asked->json ? objects : text)->str, stdout);
+  cli_print((asked->json ? objects : text)->str);
   if (!asked->json)
-    fputs(reasons->str, stdout);
+    cli_print(reasons->str);
   return CLI_DONE;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base-error.h"
 #include "cli-find.h"
+#include "cli-write.h"
 #include "import-kineto.h"
 #include "report-compare.h"
 #include "report-measured.h"
@@ -185,7 +186,7 @@ static CliExit compare_trace(const Compare *asked, const char *database, GError 
   g_autoptr(StoreDb) db = store_db_open_existing(database, error);
   if (db == NULL || !(asked->json ? report_measured_json : report_measured)(db, run_id, &trace, text, error))
     return CLI_FAULT;
-  fputs(text->str, stdout);
+  cli_print(text->str);
   return CLI_DONE;
 }
 
@@ -208,7 +209,7 @@ static CliExit compare(gconstpointer data, GError **error) {
   g_autoptr(GString) text = g_string_new(NULL);
   g_autofree RunReport **taken = (RunReport **)g_ptr_array_steal(reports, NULL);
   (asked->json ? report_compared_json : report_compared)(taken, run_ids, n, text);
-  fputs(text->str, stdout);
+  cli_print(text->str);
   return CLI_DONE;
 }
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "cli-find.h"
+#include "cli-write.h"
 #include "report-explained.h"
 #include "study-faster.h"
 
@@ -45,7 +46,7 @@ static CliExit explain(gconstpointer data, GError **error) {
   g_autoptr(StudyTornado) tornado = study_tornado(study, &asked->workload.twins.study);
   g_autoptr(GString) text = g_string_new(NULL);
   (asked->json ? report_explained_json : report_explained)(report, faster, tornado, text);
-  fputs(text->str, stdout);
+  cli_print(text->str);
   return CLI_DONE;
 }
 

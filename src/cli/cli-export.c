@@ -54,7 +54,7 @@ static CliExit export(gconstpointer data, GError **error) {
     return CLI_INPUT;
   if (asked->output != NULL)
     return cli_write(asked->output, text->str, error) ? CLI_DONE : CLI_FAULT;
-  fputs(text->str, stdout);
+  cli_print(text->str);
   return CLI_DONE;
 }
 

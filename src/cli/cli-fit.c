@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base-error.h"
+#include "cli-write.h"
 #include "cli.h"
 #include "report-fit.h"
 
@@ -36,7 +37,7 @@ static CliExit fit(gconstpointer data, GError **error) {
     return CLI_INPUT;
   g_autoptr(GString) text = g_string_new(NULL);
   (asked->json ? report_fit_json : report_fit)(&fits, text);
-  fputs(text->str, stdout);
+  cli_print(text->str);
   study_fits_clear(&fits);
   return CLI_DONE;
 }

@@ -134,6 +134,13 @@ Study *cli_open_study(const CliSettings *settings, const char *workload, GError 
 const char *cli_database(const char *db, GError **error) {
   const char *variable = g_getenv("FORETRAIN_DB");
   const char *name = db != NULL ? db : variable != NULL && *variable != '\0' ? variable : "foretrain.db";
+  if (*name == ':') {
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
+                "%s: %s is no file to SQLite, and what is written there is gone with the program; a file of that name "
+                "is ./%s",
+                db != NULL ? "--db" : "FORETRAIN_DB", name, name);
+    return NULL;
+  }
   if (name[strspn(name, " \t\r\n")] != '\0')
     return name;
   g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: expected the file of a database, found a blank name",

@@ -89,7 +89,7 @@ CliExit cli_import_kineto(const CliImport *asked, GError **error) {
   program_trace_write(program, &origin, NULL, text);
   program_origin_clear(&origin);
   if (prints) {
-    fputs(text->str, stdout);
+    cli_print(text->str);
     return CLI_DONE;
   }
   if (!cli_write(asked->output, text->str, error))

@@ -69,7 +69,7 @@ static CliExit finish(const CliImport *asked, GString *text, GError **error) {
     return CLI_INPUT;
   gboolean written = TRUE;
   if (asked->output == NULL || strcmp(asked->output, "-") == 0)
-    fputs(text->str, stdout);
+    cli_print(text->str);
   else if ((written = cli_write(asked->output, text->str, error)))
     print_remarks(text->str);
   g_string_free(text, TRUE);

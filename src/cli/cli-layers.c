@@ -7,6 +7,7 @@
 #include "base-json.h"
 #include "base-table.h"
 #include "cli-profile.h"
+#include "cli-write.h"
 #include "cli.h"
 #include "report-text.h"
 
@@ -141,7 +142,7 @@ static CliExit layers(gconstpointer data, GError **error) {
     return cli_profile_write(found, asked->output, error) ? CLI_DONE : CLI_FAULT;
   g_autoptr(GString) text = g_string_new(NULL);
   (asked->json ? print_json : print_text)(found, text);
-  fputs(text->str, stdout);
+  cli_print(text->str);
   return CLI_DONE;
 }
 

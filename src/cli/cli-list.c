@@ -6,6 +6,7 @@
 #include "base-error.h"
 #include "base-names.h"
 #include "cli-listing.h"
+#include "cli-write.h"
 #include "cli.h"
 #include "conf-path.h"
 #include "hw-catalog.h"
@@ -215,7 +216,7 @@ static CliExit schema(gconstpointer data, GError **error) {
   g_autoptr(GString) trace = g_string_new(NULL);
   if (index == 1)
     program_trace_reference(trace);
-  fputs(index == 1 ? trace->str : store_schema(), stdout);
+  cli_print(index == 1 ? trace->str : store_schema());
   return CLI_DONE;
 }
 

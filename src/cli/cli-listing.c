@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base-json.h"
+#include "cli-write.h"
 
 struct CliListing {
   BaseTable *table;
@@ -95,5 +96,5 @@ void cli_listing_print(CliListing *listing) {
     base_json_end(listing->json);
   else if (listing->n > 0)
     base_table_print(listing->table, 0, listing->page);
-  fputs(listing->page->str, stdout);
+  cli_print(listing->page->str);
 }

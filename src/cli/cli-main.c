@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base-display.h"
 #include "base-error.h"
 #include "base-names.h"
 #include "cli-print.h"
@@ -91,6 +92,7 @@ int main(int argc, char **argv) {
   CliExit status = verb != NULL ? cli_verb_run(verb, argc - 1, argv + 1, &error) : CLI_INPUT;
   if (error == NULL)
     return flush(status);
-  fprintf(stderr, "foretrain: %s\n", error->message);
+  g_autofree char *shown = base_display(error->message);
+  fprintf(stderr, "foretrain: %s\n", shown);
   return cli_exit_of(error);
 }

@@ -41,10 +41,11 @@ const CliOption *cli_option_find(const CliOption *options, const char *name, con
 static gboolean set_number(const CliOption *option, const char *text, int *field, GError **error) {
   char *end;
   errno = 0;
-  gint64 number = g_ascii_strtoll(text, &end, 10);
-  if (end == text || *end != '\0' || errno != 0 || number < option->least || number > G_MAXINT) {
-    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "--%s: expected a number from %d on, found %s", option->name,
-                option->least, text);
+  gint64 number = g_ascii_strtoll(text, &end, 10), most = option->most > 0 ? option->most : G_MAXINT;
+  if (end == text || *end != '\0' || errno != 0 || number < option->least || number > most) {
+    g_autofree char *limit = option->most > 0 ? g_strdup_printf(", at most %d", option->most) : g_strdup("");
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "--%s: expected a number from %d on%s, found %s", option->name,
+                option->least, limit, text);
     return FALSE;
   }
   *field = (int)number;

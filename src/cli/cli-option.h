@@ -24,7 +24,7 @@ typedef enum {
   CLI_FILE,     /* the same, in any bytes; with `least` 1 it may not be empty */
   CLI_TEXTS,    /* const char *const *, in order; NULL: none */
   CLI_FILES,
-  CLI_NUMBER, /* int, from `least` on */
+  CLI_NUMBER, /* int, from `least` on, to `most` unless that is 0 */
   CLI_CHOICE, /* int or gboolean: index among `choices` */
   CLI_READ,   /* what `read` makes of a text */
   CLI_WORD,   /* const char *const *: what is not an option, `least` to `most` of it */
@@ -66,8 +66,9 @@ typedef struct CliOption {
   { "db", 0, CLI_FILE, offsetof(type, field), "FILE", "database (default: $FORETRAIN_DB, else foretrain.db)" }
 #define CLI_OUTPUT(type, field)                                                                                        \
   { "output", 'o', CLI_FILE, offsetof(type, field), "FILE", "file to write; of text, - is standard output", NULL, 1 }
+#define CLI_JOBS_MOST 1024
 #define CLI_JOBS(type, field)                                                                                          \
-  { "jobs", 'j', CLI_NUMBER, offsetof(type, field), "N", "threads (one for each core)" }
+  { "jobs", 'j', CLI_NUMBER, offsetof(type, field), "N", "threads (one for each core)", .most = CLI_JOBS_MOST }
 
 /* The row called `name` ("--set" or "-s", hidden ones too) and where its value goes from the beginning of the outer
  * struct; NULL where the table has none. *ret_table: the table that it stands in, and *ret_base where that begins. */

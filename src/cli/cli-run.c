@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli-write.h"
 #include "cli.h"
 #include "report-as.h"
 #include "report-explained.h"
@@ -51,7 +52,7 @@ CliExit cli_finish(const CliOutcome *outcome, gboolean timeline, RunReport *cons
   if (!keep(outcome, timeline, reports, n, error))
     return CLI_FAULT;
   if (!outcome->quiet)
-    fputs(text->str, stdout);
+    cli_print(text->str);
   for (guint i = 0; outcome->require_fit && i < n; i++)
     if (!run_report_fits(reports[i], outcome->edge_fits))
       return CLI_FAILED;

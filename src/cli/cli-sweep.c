@@ -7,6 +7,7 @@
 #include "base-json.h"
 #include "cli-progress.h"
 #include "cli-stop.h"
+#include "cli-write.h"
 #include "cli.h"
 #include "study-mpi.h"
 #include "study-sweep.h"
@@ -99,7 +100,7 @@ static void print_counts(const StudySweepResult *result, double seconds, gboolea
     for (gsize i = 0; i < G_N_ELEMENTS(counts); i++)
       base_json_integer(object, counts[i].key, (gint64)counts[i].value);
     base_json_end(object);
-    fputs(text->str, stdout);
+    cli_print(text->str);
     return;
   }
   for (gsize i = 0; i < G_N_ELEMENTS(counts); i++)

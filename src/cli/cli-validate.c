@@ -5,6 +5,7 @@
 
 #include "base-error.h"
 #include "cli-stop.h"
+#include "cli-write.h"
 #include "cli.h"
 #include "truth-text.h"
 
@@ -57,7 +58,7 @@ static CliExit validate(gconstpointer data, GError **error) {
   g_autoptr(GString) text = g_string_new(NULL);
   (asked->json ? truth_json : truth_text)(result, &show, text);
   if (!asked->quiet)
-    fputs(text->str, stdout);
+    cli_print(text->str);
   return result->stopped ? CLI_STOPPED : CLI_DONE;
 }
 

@@ -7,7 +7,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base-display.h"
 #include "base-error.h"
+
+void cli_print(const char *text) {
+  g_autofree char *shown = base_display(text);
+  fputs(shown, stdout);
+}
 
 gboolean cli_write_bytes(const char *path, const void *data, gsize length, GError **error) {
   if (strcmp(path, "-") == 0) {

@@ -8,5 +8,8 @@
 
 #include <glib.h>
 
+/* A verb's answer to standard output; control characters of what it quotes do nothing there. */
+void cli_print(const char *text);
+
 gboolean cli_write_bytes(const char *path, const void *data, gsize length, GError **error);
 gboolean cli_write(const char *path, const char *text, GError **error);

@@ -117,8 +117,13 @@ static char *read_string(Scan *scan, const char *path) {
 /* a.b."c d" to a path below `parent`; NULL on error. Caller frees. */
 static char *read_key(Scan *scan, const char *parent) {
   g_autofree char *path = g_strdup(parent);
+  guint parts = 0;
   do {
     skip_blanks(scan);
+    if (parts++ == CONF_TREE_DEPTH_MAX) {
+      fail(scan, path, "nested deeper than %d", CONF_TREE_DEPTH_MAX);
+      return NULL;
+    }
     g_autofree char *part = NULL;
     if (*scan->at == '"' || *scan->at == '\'') {
       part = read_string(scan, path);

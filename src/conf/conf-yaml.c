@@ -146,9 +146,38 @@ static gboolean check_end(ConfTree *tree, yaml_parser_t *parser, GError **error)
          conf_tree_fail_at(tree, line, 1, "", error, "a second document begins here; put each in a file of its own");
 }
 
+static int depth_change(yaml_event_type_t type) {
+  gboolean begins = type == YAML_SEQUENCE_START_EVENT || type == YAML_MAPPING_START_EVENT;
+  gboolean ends = type == YAML_SEQUENCE_END_EVENT || type == YAML_MAPPING_END_EVENT;
+  return begins - ends;
+}
+
+/* libyaml takes quadratic time for lists within lists, so they are counted before it makes a graph of them. What else
+ * is wrong is left to it. */
+static gboolean check_depth(ConfTree *tree, const char *data, gsize length, GError **error) {
+  yaml_parser_t parser;
+  yaml_event_t event;
+  gboolean more = yaml_parser_initialize(&parser) != 0;
+  guint line = 0;
+  int depth = 0;
+  if (more)
+    yaml_parser_set_input_string(&parser, (const unsigned char *)data, length);
+  while (more && depth <= CONF_TREE_DEPTH_MAX && yaml_parser_parse(&parser, &event)) {
+    more = event.type != YAML_STREAM_END_EVENT;
+    depth += depth_change(event.type);
+    line = line_of(event.start_mark);
+    yaml_event_delete(&event);
+  }
+  yaml_parser_delete(&parser);
+  return depth <= CONF_TREE_DEPTH_MAX ||
+         conf_tree_fail_at(tree, line, 1, "", error, "nested deeper than %d", CONF_TREE_DEPTH_MAX);
+}
+
 gboolean conf_tree_read_yaml(ConfTree *tree, char *data, gsize length, GError **error) {
   yaml_parser_t parser;
   yaml_document_t document;
+  if (!check_depth(tree, data, length, error))
+    return FALSE;
   if (!yaml_parser_initialize(&parser))
     return conf_tree_fail_at(tree, 1, 1, "", error, "cannot be read: out of memory");
   yaml_parser_set_input_string(&parser, (const unsigned char *)data, length);

@@ -2,6 +2,8 @@
 /* A ring of slots between one producer and consumer, the caller, and the workers. */
 #include "study-runner.h"
 
+#include "base-error.h"
+
 #define WINDOW_PER_THREAD 16 /* items: one that takes long does not hold up the others until so many are done */
 
 typedef struct {
@@ -91,6 +93,17 @@ static void abandon(Ring *ring, GThread **threads, guint n_threads) {
       ring->runner->drop(ring->slots[i % ring->n_slots].item);
 }
 
+/* As many as the machine gives; error: not one. */
+static guint start_threads(GThread **threads, guint n_threads, Ring *ring, GError **error) {
+  g_autoptr(GError) cause = NULL;
+  guint started = 0;
+  while (started < n_threads && (threads[started] = g_thread_try_new("study", worker, ring, &cause)) != NULL)
+    started++;
+  if (started == 0)
+    g_set_error(error, SIM_ERROR, SIM_ERROR_SYSTEM, "no thread can be started: %s", cause->message);
+  return started;
+}
+
 static gboolean run_threads(const StudyRunner *runner, guint n_threads, gboolean *ret_stopped, GError **error) {
   Ring ring = {.runner = runner, .n_slots = n_threads * WINDOW_PER_THREAD};
   g_mutex_init(&ring.lock);
@@ -98,16 +111,16 @@ static gboolean run_threads(const StudyRunner *runner, guint n_threads, gboolean
   g_cond_init(&ring.item_done);
   ring.slots = g_new0(Slot, ring.n_slots);
   g_autofree GThread **threads = g_new0(GThread *, n_threads);
-  for (guint i = 0; i < n_threads; i++)
-    threads[i] = g_thread_new("study", worker, &ring);
-  gboolean good = TRUE;
-  fill(&ring, ret_stopped);
+  guint started = start_threads(threads, n_threads, &ring, error);
+  gboolean good = started > 0;
+  if (good)
+    fill(&ring, ret_stopped);
   while (good && ring.delivered < ring.taken) {
     good = runner->deliver(wait_for_oldest(&ring), runner->user, error);
     if (good)
       fill(&ring, ret_stopped);
   }
-  abandon(&ring, threads, n_threads);
+  abandon(&ring, threads, started);
   g_free(ring.slots);
   g_cond_clear(&ring.item_done);
   g_cond_clear(&ring.work_there);

@@ -7,5 +7,6 @@
 void check_text(const CheckResult *result, GString *text);
 void check_markdown(const CheckResult *result, GString *text);
 void check_junit(const CheckResult *result, GString *text);
-/* "::error file=…,line=…::…" for each that failed, "::notice" for each that moved. */
+/* "::error file=…,line=…::…" for each that failed, "::notice" for each that moved. What stands in the text already
+ * ceases to be commands, whatever names it holds. */
 void check_github(const CheckResult *result, GString *text);

@@ -1,0 +1,153 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Absurd values for every setting that `foretrain list settings` names: an answer, or one line of error with exit status
+# 2, within 20 s of processor time and 4 GiB of addresses, never a crash. A setting is tried in a small workload of its
+# framework.
+# usage: tests/test-absurd.sh FORETRAIN [fast|whole]
+#   fast: the upper end of each range and what lies beyond; whole: many more values, and under every framework
+set -uo pipefail
+foretrain=$(readlink -f "$1")
+extent=${2:-fast}
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 3
+SECONDS_MOST=20 MEMORY_MOST=$((4 << 20)) # KiB
+export foretrain SECONDS_MOST MEMORY_MOST
+
+# Sanitizers reserve terabytes of addresses.
+if grep -q __asan_init "$foretrain"; then MEMORY_MOST=unlimited; fi
+
+workload() { # FRAMEWORK LINES-OF-PARALLEL…
+  local framework=$1
+  shift
+  cat >"$framework.ini" <<INI
+[model]
+family = llama
+layers = 4
+hidden_size = 256
+heads = 4
+intermediate_size = 512
+vocab_size = 1000
+[training]
+sequence_length = 128
+micro_batch = 1
+gradient_accumulation = 2
+optimizer = adamw
+activation_checkpointing = full
+[parallel]
+framework = $framework
+$(printf '%s\n' "$@")
+[cluster]
+topology = dgx-h100
+nodes = 2
+INI
+}
+workload paper 'zero_stage = 3'
+workload ddp 'zero_stage = 0'
+workload deepspeed 'zero_stage = 3'
+workload fsdp1 'zero_stage = 3'
+workload fsdp2 'zero_stage = 3'
+workload megatron 'zero_stage = 1' 'tensor = 2' 'pipeline = 2'
+workload nanotron 'zero_stage = 1' 'tensor = 2' 'pipeline = 2'
+
+# try FRAMEWORK SETTING VALUE: prints what is wrong.
+try() {
+  local status wrong="" room settings=(-s "$2=$3") more
+  room=$(mktemp -d -p .)
+  if [[ $3 =~ ^[0-9]+\ [a-z]+\.[a-z_]+= ]]; then
+    settings=(-s "$2=${3%% *}")
+    for more in ${3#* }; do settings+=(-s "$more"); done
+  fi
+  (
+    ulimit -c 0 -t "$SECONDS_MOST"
+    [ "$MEMORY_MOST" = unlimited ] || ulimit -v "$MEMORY_MOST"
+    exec timeout -k 1 $((20 * SECONDS_MOST)) "$foretrain" run "$1.ini" "${settings[@]}" -q --db "$room/d.db" >"$room/out" 2>"$room/err"
+  ) 2>/dev/null
+  status=$?
+  case $status in
+    0) ;;
+    2)
+      [ "$(wc -l <"$room/err")" -ge 1 ] && [ "$(wc -c <"$room/err")" -le 4000 ] || wrong="error of $(wc -c <"$room/err") bytes"
+      grep -q '^foretrain: ' "$room/err" || wrong="no error is said"
+      ;;
+    124 | 137 | 152) wrong="no answer within $SECONDS_MOST s" ;;
+    *) wrong="exit status $status" ;;
+  esac
+  [ -z "$wrong" ] || printf "FAILED %s: %s = %.60s: %s\n  %.200s\n" "$1" "$2" "$3" "$wrong" "$(cat "$room/err")"
+  rm -rf "$room"
+}
+export -f try
+
+# The settings, a line each: group.key, a tab, what it takes.
+"$foretrain" list settings >settings.txt
+awk '/^\[/ { group = substr($1, 2, length($1) - 2); next }
+     /^  [a-z]/ { split($0, part, /  +/); if (part[2] != "key") print group "." part[2] "\t" part[3] }' settings.txt \
+  | grep -v '	not modelled yet\|	lines of the group' >takes.txt
+[ "$(wc -l <takes.txt)" -ge 150 ] || { echo "FAILED list settings names $(wc -l <takes.txt) settings"; exit 1; }
+
+frameworks_of() { # SETTING
+  case $1 in
+    deepspeed.* | ddp.* | megatron.* | nanotron.*) echo "${1%%.*}" ;;
+    fsdp.*) if [ "$extent" = fast ]; then echo fsdp2; else echo fsdp1 fsdp2; fi ;;
+    model.* | training.* | parallel.*)
+      if [ "$extent" = fast ]; then echo fsdp2; else echo paper ddp deepspeed fsdp1 fsdp2 megatron nanotron; fi
+      ;;
+    *) echo paper ;;
+  esac
+}
+
+numbers="0 -1 nan inf 1e308 9223372036854775807 9223372036854775808 1e9 0.5 1e-300"
+long=$(printf 'x%.0s' $(seq 5000))
+texts=("" " " "-" "((((" "%s%n" "0" "9223372036854775808" "../../../etc/passwd" $'\001' "$long")
+[ "$extent" = whole ] || { numbers="nan 9223372036854775808"; texts=("$long"); }
+
+# values TAKES: one a line, as they would be written.
+values() {
+  local takes=$1 number
+  case $takes in
+    *" from "*" to "*)
+      if [ "$extent" = fast ]; then
+        sed -n 's/.* to \(.*\)/\1/p' <<<"$takes"
+      else
+        sed -n 's/.*from \(.*\) to \(.*\)/\1\n\2/p' <<<"$takes"
+      fi
+      for number in $numbers; do
+        echo "$number"
+        case $takes in a\ size*) echo "$number GiB" ;; a\ rate*) echo "$number GB/s" ;; a\ time*) echo "$number s" ;; esac
+      done
+      ;;
+    "a whole number"* | "a number"*) printf '%s\n' 0 1 $numbers ;;
+    "yes or no"*) printf '%s\n' yes no maybe ;;
+    "one of "*)
+      [ "$extent" = fast ] || sed 's/^one of //; s/;.*//; s/, /\n/g' <<<"$takes"
+      echo nosuch
+      ;;
+    *) printf '%s\n' "${texts[@]}" ;;
+  esac
+}
+
+while IFS=$'\t' read -r setting takes; do
+  [ "$extent $setting" = 'fast model.layers' ] && continue # seconds
+  for framework in $(frameworks_of "$setting"); do
+    while IFS= read -r value; do printf '%s\0%s\0%s\0' "$framework" "$setting" "$value"; done < <(values "$takes")
+  done
+done <takes.txt >cases
+# What each alone is fine with may not be together: a value may hold further settings, after blanks.
+together() { for framework in deepspeed fsdp2 megatron; do printf '%s\0%s\0%s\0' "$framework" "$@"; done; }
+if [ "$extent" = whole ]; then
+  {
+    together model.layers '10000 training.gradient_accumulation=1000000'
+    together cluster.nodes '65536 model.layers=10000'
+    together cluster.nodes '65536 cluster.gpus_per_node=576'
+    together training.micro_batch '1000000 training.sequence_length=16777216 model.vocab_size=268435456'
+    together model.experts '65536 model.experts_per_token=65536 model.hidden_size=1048576'
+    together parallel.pipeline '16 training.gradient_accumulation=1000000 model.layers=10000'
+  } >>cases
+fi
+count=$(($(tr -dc '\0' <cases | wc -c) / 3))
+# shellcheck disable=SC2016
+xargs -0 -n 3 -P 2 bash -c 'try "$@"' try <cases >wrong
+cat wrong
+failed=$(grep -c '^FAILED' wrong)
+echo "test-absurd: $count values tried, $failed wrong"
+[ "$failed" -eq 0 ] && [ "$count" -gt 300 ]

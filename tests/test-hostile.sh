@@ -1,0 +1,100 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Hostile input stays text: control characters of names, commands for CI runners, HTML in Markdown, bytes that are no
+# UTF-8; and what would take for ever or be lost is refused.
+# usage: tests/test-hostile.sh FORETRAIN
+set -uo pipefail
+foretrain=$(readlink -f "$1")
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 3
+passed=0 failed=0
+
+verdict() { # NAME STATUS DETAIL
+  if [ "$2" -eq 0 ]; then passed=$((passed + 1)); else failed=$((failed + 1)); printf 'FAILED %s\n  %s\n' "$1" "$3"; fi
+}
+
+# refuses NAME FRAGMENT ARGUMENT…: exit status 2 within 10 s, with an error that holds the fragment.
+refuses() {
+  local name=$1 fragment=$2 status
+  shift 2
+  timeout 10 "$foretrain" "$@" >out 2>err
+  status=$?
+  [ $status -eq 2 ] && grep -qF -- "$fragment" err
+  verdict "$name" $? "status $status: $(head -c 300 err)"
+}
+
+cat >a.ini <<'INI'
+[model]
+family = llama
+layers = 2
+hidden_size = 256
+heads = 4
+intermediate_size = 512
+vocab_size = 1000
+[training]
+sequence_length = 128
+micro_batch = 1
+[parallel]
+framework = fsdp2
+zero_stage = 3
+[cluster]
+topology = dgx-h100
+nodes = 1
+INI
+
+# ---- What would take for ever ----
+
+printf '[%.0s' $(seq 200000) >deep.yaml
+refuses "YAML: lists within lists" 'nested deeper than 100' import recipe deep.yaml
+{ printf 'a: '; printf '{b: %.0s' $(seq 5000); } >maps.yaml
+refuses "YAML: maps within maps" 'nested deeper than 100' import recipe maps.yaml
+{ printf '['; printf 'a.%.0s' $(seq 200000); echo 'b]'; } >deep.toml
+refuses "TOML: a table of as many parts" 'nested deeper than 100' import recipe deep.toml
+refuses "more threads than a machine has use for" 'at most 1024' sweep a.ini --grid micro_batch=1,2 --jobs 1000000
+
+# ---- What would be lost ----
+
+refuses "a database that is no file" 'no file to SQLite' run a.ini --db :memory:
+
+# ---- Names ----
+
+long=$(printf 'x%.0s' $(seq 100000))
+refuses "a value of any length" 'training.trainable' run a.ini -s "training.trainable=$long"
+[ "$(wc -c <err)" -lt 4000 ]
+verdict "an error stays short, whatever it quotes" $? "$(wc -c <err) bytes"
+escape=$'\033[2J\033]0;title\a'
+refuses "an error that quotes escape sequences" 'u001b[2J' run a.ini -s "training.precision=$escape"
+! LC_ALL=C grep -q $'[\001-\010\013-\037]' err
+verdict "none of them reaches the terminal" $? "$(cat -v err | head -c 300)"
+cp a.ini "a$escape.ini"
+"$foretrain" run "a$escape.ini" --db "n$escape.db" >out 2>err
+verdict "a file's name with escape sequences" $? "$(cat -v err | head -c 300)"
+! LC_ALL=C grep -q $'[\001-\010\013-\037]' out err
+verdict "is printed without them" $? "$(cat -v out | head -c 300)"
+cp a.ini $'b\377\376.ini'
+"$foretrain" run $'b\377\376.ini' --db n.db --json >out 2>err && iconv -f UTF-8 -t UTF-16 out >/dev/null
+verdict "a file's name that is not UTF-8 makes JSON that is" $? "$(cat -v err | head -c 300)"
+
+cat >budgets.ini <<'INI'
+[::stop-commands::x]
+workload = a.ini
+step <= 1 ps
+[<script>alert(1)</script> `a` (c) | \| d]
+workload = a.ini
+step <= 1 ps
+INI
+"$foretrain" check budgets.ini --db n.db --github --markdown table.md >out 2>err
+status=$?
+[ $status -eq 1 ]
+verdict "names of budgets" $? "status $status: $(head -c 300 err)"
+! grep -v '^::error file=' out | grep -qE '^[[:space:]]*::|##\['
+verdict "no name is a command of the runner" $? "$(grep -nE '::|##' out | head -5)"
+! grep -qE '(^|[^\\])<script' table.md && ! grep -qE '(^|[^\\])`' table.md
+verdict "no name is HTML or code in Markdown" $? "$(tail -4 table.md)"
+# Cells of a row: bars that no backslash stands before.
+[ "$(sed 's/\\\\//g; s/\\|//g' table.md | grep '^|' | awk -F'|' '{ print NF }' | sort -u | wc -l)" -eq 1 ]
+verdict "no name ends its cell" $? "$(tail -4 table.md)"
+
+echo "test-hostile: $passed passed, $failed failed"
+[ "$failed" -eq 0 ]
