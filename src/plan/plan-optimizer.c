@@ -20,7 +20,7 @@ typedef struct {
 
 static const Kept kept[] = {
     [PLAN_ADAMW] = {2, 0, 0},      [PLAN_ADAM] = {2, 0, 0},       [PLAN_SGD] = {1, 0, 0},
-    [PLAN_LION] = {1, 0, 0},       [PLAN_ADAM8BIT] = {2, 8, 256}, /* bitsandbytes' block-wise quantisation, torchao's AdamW8bit */
+    [PLAN_LION] = {1, 0, 0},       [PLAN_ADAM8BIT] = {2, 8, 256}, /* bitsandbytes' blocks, torchao's AdamW8bit */
     [PLAN_ADAM4BIT] = {2, 4, 128},                                /* torchao/optim/subclass_4bit.py, adam.py */
 };
 

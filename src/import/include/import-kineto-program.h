@@ -2,7 +2,7 @@
 /* A measured step as a Program: what a profiler saw is played again, and played on other machines.
  *
  *   ProgramOrigin origin = {0};
- *   g_autoptr(Program) program = import_kineto_program(paths, n, &origin, error);     // one rank's file, or every rank's
+ *   g_autoptr(Program) program = import_kineto_program(paths, n, &origin, error);   // one rank's file, or all ranks'
  *   program_trace_write(program, &origin, NULL, text);
  *
  *   host     launch ─ launch ─ … ─ wait ─ launch     in the order of the calls, at the cost between them

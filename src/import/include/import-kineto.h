@@ -34,8 +34,7 @@ typedef struct {
   guint steps, taken; /* marked by the profiler, 0: none is; which, from 1 on */
   SimTime step, compute, communication, exposed, idle;
   ImportTraffic of[IMPORT_COLLECTIVES];
-  guint
-      foreign; /* communication kernels of the whole file that are neither NCCL's nor RCCL's (DeepEP, symmetric memory) */
+  guint foreign; /* communication kernels of the file that are neither NCCL's nor RCCL's: DeepEP, symmetric memory */
 } ImportKineto;
 
 gboolean import_kineto_load(const char *path, ImportKineto *ret, GError **error);

@@ -19,7 +19,8 @@ gboolean report_compare(StoreDb *db, const gint64 *run_ids, guint n, GString *te
 
 /* One object:
  *   "json_version", "runs" [{"label" ("A"), "run_id", columns of table run, "parts" [{"kind" (compute, exposed, idle),
- *   "what" (phase or collective; null), "purpose" (null where "what" is), "cause" (null for compute), "time_ps"}], "memory_at_peak" {tenant: bytes}}],
+ *   "what" (phase or collective; null), "purpose" (null where "what" is), "cause" (null for compute), "time_ps"}],
+ *   "memory_at_peak" {tenant: bytes}}],
  *   "differences" [{"from" ("A"), "to" ("B"), "parts" [as above, of both, "time_ps" to − from], "memory_at_peak",
  *   columns of table run that are numbers (to − from; null where one is not known), "settings" {name: [from, to]},
  *   "words"}] */

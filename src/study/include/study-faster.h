@@ -2,8 +2,8 @@
 /* What would make a step faster: each knob of the recipe at its neighbours' values, alone, and the ones that pay
  * together.
  *
- *   g_autoptr(GPtrArray) faster = study_faster(study, report, &options);     // of StudyTrial
- *   double gain = study_gain(report, trial->report);                         // 0.31: as many tokens for 0.76 of the time
+ *   g_autoptr(GPtrArray) faster = study_faster(study, report, &options);  // of StudyTrial
+ *   double gain = study_gain(report, trial->report);                      // 0.31: as many tokens for 0.76 of the time
  *
  * Every change that could be played is there, those that lose too (what a knob does is as good to know), in the order
  * in which they were tried; last, where at least two of them pay together, the best that was found so: from each of
