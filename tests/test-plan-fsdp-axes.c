@@ -4,18 +4,27 @@
 #include <string.h>
 
 #include "axes-case.h"
+#include "mem-tenant.h"
 
 static const char fsdp2[] = "parallel.framework=fsdp2", stage_3[] = "parallel.zero_stage=3";
 
 /* Random layouts under every schedule: each Program can be played to its end, with a role for each stage. */
 static void any_layout_plays(void) {
-  static const char *const schedules[] = {"parallel.schedule=gpipe", "parallel.schedule=1f1b", "parallel.interleave=2",
-                                          "parallel.interleave=3"};
+  static const struct {
+    const char *name, *chunks;
+    gboolean splits; /* backward; then nothing is recomputed */
+  } schedules[] = {{"parallel.schedule=gpipe", "parallel.interleave=1", FALSE},
+                   {"parallel.schedule=1f1b", "parallel.interleave=1", FALSE},
+                   {"parallel.schedule=default", "parallel.interleave=2", FALSE},
+                   {"parallel.schedule=default", "parallel.interleave=3", FALSE},
+                   {"parallel.schedule=zbv", "parallel.interleave=2", TRUE},
+                   {"parallel.schedule=zb-h1", "parallel.interleave=2", TRUE},
+                   {"parallel.schedule=zb-h1", "parallel.interleave=3", TRUE}};
   static const char *const reshards[] = {"fsdp.reshard_after_forward=default", "fsdp.reshard_after_forward=yes"};
   static const char *const recomputes[] = {"training.activation_checkpointing=none",
                                            "training.activation_checkpointing=full"};
   g_autoptr(GRand) random = harness_random();
-  for (int i = 0; i < 40; i++) {
+  for (int i = 0; i < 70; i++) {
     guint32 tensor = 1u << g_rand_int_range(random, 0, 3), context = 1u << g_rand_int_range(random, 0, 2);
     guint32 stages = (guint32)g_rand_int_range(random, 2, 5), data = (guint32)g_rand_int_range(random, 1, 4);
     guint32 micros = stages * (guint32)g_rand_int_range(random, 1, 3);
@@ -23,15 +32,18 @@ static void any_layout_plays(void) {
     g_autofree char *split = g_strdup_printf("parallel.context=%u", context);
     g_autofree char *pipeline = g_strdup_printf("parallel.pipeline=%u", stages);
     g_autofree char *batch = g_strdup_printf("training.gradient_accumulation=%u", micros);
+    gsize schedule = (gsize)g_rand_int_range(random, 0, G_N_ELEMENTS(schedules));
+    gboolean again = g_rand_boolean(random) && !schedules[schedule].splits;
     const char *sets[] = {fsdp2,
                           stage_3,
                           axes,
                           split,
                           pipeline,
                           batch,
-                          schedules[g_rand_int_range(random, 0, G_N_ELEMENTS(schedules))],
+                          schedules[schedule].name,
+                          schedules[schedule].chunks,
                           reshards[g_rand_boolean(random)],
-                          recomputes[g_rand_boolean(random)],
+                          recomputes[again],
                           g_rand_boolean(random) ? "fsdp.wrap=ends" : "fsdp.wrap=block",
                           g_rand_boolean(random) ? "parallel.sequence_parallel=no" : "fsdp.loss_parallel=no",
                           NULL};
@@ -134,6 +146,71 @@ static void stages_are_listed(void) {
     CU_ASSERT_EQUAL(axes_case_layers(&program->roles[r].sections[PROGRAM_STEADY]), layers[r]);
 }
 
+/* The most bytes of activations that live at once, in the order of the host. */
+static guint64 most_activations(const Program *program, const ProgramSection *section) {
+  guint64 now = 0, most = 0;
+  for (guint32 i = 0; i < section->n_rows; i++) {
+    const ProgramRow *row = &section->rows[i];
+    for (guint32 k = 0; k < row->n_gives; k++) {
+      const ProgramTensor *tensor = &program->tensors[section->gives[row->gives + k].tensor];
+      now -= tensor->tenant == MEM_ACTIVATIONS ? tensor->bytes : 0;
+    }
+    for (guint32 k = 0; k < row->n_takes; k++) {
+      const ProgramTensor *tensor = &program->tensors[section->takes[row->takes + k]];
+      now += tensor->tenant == MEM_ACTIVATIONS ? tensor->bytes : 0;
+    }
+    most = MAX(most, now);
+  }
+  CU_ASSERT_EQUAL(now, 0);
+  return most;
+}
+
+static Program *in_halves(const char *schedule, guint32 micros) {
+  g_autofree char *batch = g_strdup_printf("training.gradient_accumulation=%u", micros);
+  return axes_case(24, FALSE, 4,
+                   (const char *[]){fsdp2, stage_3, "parallel.pipeline=4", "parallel.interleave=2", schedule, batch,
+                                    "training.activation_checkpointing=none", "fsdp.pipeline_first_stage_less_layers=0",
+                                    "fsdp.pipeline_last_stage_less_layers=0", NULL});
+}
+
+/* What forward saved lives until the weights' gradients are made, so every rank holds as much (test-plan-schedule.c):
+ * of a V 2p = 8 chunks of three layers, of two chunks in a loop (v − 1)p + p = 8. Embedding and head differ. The plain
+ * loop holds 11 chunks on the first rank and 5 on the last. */
+static void every_rank_holds_as_much(void) {
+  static const char *const schedules[] = {"parallel.schedule=zbv", "parallel.schedule=zb-h1"};
+  g_autoptr(Program) loop = in_halves("parallel.schedule=interleaved", 16);
+  guint64 first = most_activations(loop, &loop->roles[0].sections[PROGRAM_STEADY]);
+  guint64 last = most_activations(loop, &loop->roles[3].sections[PROGRAM_STEADY]);
+  for (gsize i = 0; i < G_N_ELEMENTS(schedules); i++) {
+    g_autoptr(Program) program = in_halves(schedules[i], 16);
+    guint64 least = G_MAXUINT64, most = 0;
+    for (guint32 r = 0; r < program->n_roles; r++) {
+      guint64 held = most_activations(program, &program->roles[r].sections[PROGRAM_STEADY]);
+      least = MIN(least, held);
+      most = MAX(most, held);
+    }
+    CU_ASSERT_TRUE(most - least < most / 8);
+    CU_ASSERT_TRUE(most < first);
+    CU_ASSERT_TRUE(least > last);
+  }
+}
+
+/* Gradients of inputs are played first, and sent before a weight's is made; the first stage has none to send, and plays
+ * all of its backward in the pass for weights, from its last layer down: there a weight's comes first. */
+static void weights_come_last(void) {
+  g_autoptr(Program) program = in_halves("parallel.schedule=zb-h1", 8);
+  const ProgramSection *stage = &program->roles[3].sections[PROGRAM_STEADY];
+  CU_ASSERT_TRUE(axes_case_first(stage, "send gradients") < axes_case_first(stage, "down_proj.wgrad"));
+  const ProgramSection *first = &program->roles[0].sections[PROGRAM_STEADY];
+  CU_ASSERT_EQUAL(first->rows[axes_case_last(first, "down_proj.wgrad")].layer, 0);
+  CU_ASSERT_EQUAL(stage->rows[axes_case_last(stage, "down_proj.wgrad")].layer, 11);
+  CU_ASSERT_EQUAL(axes_case_rows(stage, "down_proj.wgrad"), 8 * 6);
+  CU_ASSERT_EQUAL(axes_case_rows(stage, "down_proj.dgrad"), 8 * 6);
+  /* Each unit's gradients go once into the reduction, whatever came beside each other before. */
+  CU_ASSERT_EQUAL(axes_case_rows(stage, "copy gradients in"),
+                  axes_case_rows(stage, "reduce-scatter gradients") + axes_case_rows(stage, "copy gradients"));
+}
+
 static void refuses_by_name(void) {
   static const AxesRefusal rows[] = {
       {{"parallel.tensor=3"}, "parallel.tensor"},
@@ -153,7 +230,11 @@ static void refuses_by_name(void) {
        "a step has 4 micro-batches"},
       {{"parallel.pipeline=2", "training.gradient_accumulation=4", "fsdp.pipeline_microbatches=4"}, NULL},
       {{"parallel.pipeline=2", "fsdp.pipeline_first_stage_less_layers=9"}, "torchtitan wants at least as many"},
-      {{"parallel.pipeline=2", "parallel.schedule=zb-h1"}, "has no schedule zb-h1 here"},
+      {{"parallel.pipeline=2", "parallel.schedule=zb-h1"}, "InterleavedZeroBubble has at least 2 chunks per rank"},
+      {{"parallel.pipeline=2", "parallel.schedule=zbv", "training.activation_checkpointing=full"},
+       "set training.activation_checkpointing=none"},
+      {{"parallel.pipeline=2", "parallel.schedule=zbv", "training.compile=yes"}, "refuses compiled stages under zbv"},
+      {{"parallel.pipeline=2", "parallel.schedule=zbv", "fsdp.wrap=size:100000"}, "use block, ends or none"},
       {{"parallel.expert=2"}, "parallel.expert"},
       {{"parallel.framework=fsdp1", "parallel.tensor=2"}, "framework fsdp1 has no tensor parallelism here"},
       {{"parallel.framework=fsdp1", "fsdp.loss_parallel=no"}, "fsdp1 has no other axes"},
@@ -170,6 +251,8 @@ int main(void) {
                                      {"the norm goes along every axis", the_norm_goes_along_every_axis},
                                      {"context ranks share parameters", context_ranks_share_parameters},
                                      {"stages are listed", stages_are_listed},
+                                     {"every rank holds as much", every_rank_holds_as_much},
+                                     {"weights come last", weights_come_last},
                                      {"refuses by name", refuses_by_name},
                                      {NULL, NULL}});
 }

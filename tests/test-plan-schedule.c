@@ -211,6 +211,20 @@ static void zb_h1_bubble_and_memory(void) {
       }
 }
 
+/* The same in chunks, with groups of p micro-batches: bubble (p − 1)(F + I − W) of one chunk, and p chunks more in
+ * flight than the (v − 1)p that a group is played ahead. */
+static void zb_h1_in_chunks(void) {
+  for (guint32 p = 2; p <= 5; p++)
+    for (guint32 v = 2; v <= 4; v++)
+      for (guint32 rounds = 2; rounds <= 4; rounds++) {
+        PlanScheduleShape shape = {LAYOUT_SCHEDULE_ZB_H1, p, v, rounds * p, p};
+        g_autoptr(Play) play = play_new(shape, one);
+        CU_ASSERT_EQUAL(play->makespan, (3 * (guint64)v * rounds * p) + (p - 1));
+        for (guint32 rank = 0; rank < p; rank++)
+          CU_ASSERT_EQUAL(in_flight(play, rank), v * p);
+      }
+}
+
 /* ZBV (arXiv 2405.15362, table 1): no bubble between a rank's first and last pass where F, I and W are equal and m is
  * at least 2p − 1; activations of 2p chunks, the p micro-batches of 1F1B's first rank, on every rank. */
 static void zbv_bubble_and_memory(void) {
@@ -235,7 +249,7 @@ static void nothing_blocks(void) {
                                .micros = (guint32)g_rand_int_range(random, 1, 20)};
     if (shape.schedule == LAYOUT_SCHEDULE_ZBV)
       shape.chunks = 2;
-    if (shape.schedule == LAYOUT_SCHEDULE_INTERLEAVED) {
+    if (shape.schedule == LAYOUT_SCHEDULE_INTERLEAVED || shape.schedule == LAYOUT_SCHEDULE_ZB_H1) {
       shape.chunks = (guint32)g_rand_int_range(random, 2, 5);
       if (!plan_schedule_group_torch(shape.ranks, shape.micros, &shape.group, NULL))
         shape.group = shape.micros;
@@ -285,6 +299,7 @@ int main(void) {
                                      {"interleaved: a last group of another size", interleaved_uneven_group},
                                      {"interleaved: groups", interleaved_groups},
                                      {"zb-h1: bubble and memory", zb_h1_bubble_and_memory},
+                                     {"zb-h1: in chunks", zb_h1_in_chunks},
                                      {"zbv: bubble and memory", zbv_bubble_and_memory},
                                      {"nothing blocks", nothing_blocks},
                                      {"a planted fault blocks", a_planted_fault_blocks},

@@ -208,6 +208,8 @@ static void torchtitan_axes(void) {
       {PIPED "pipeline_parallel_microbatch_size = 2\n", "fsdp.pipeline_microbatches", "4"},
       {PIPED "pipeline_parallel_schedule = \"Interleaved1F1B\"\n", "parallel.interleave", "2"},
       {PIPED "pipeline_parallel_schedule = \"ZBVZeroBubble\"\n", "parallel.schedule", "zbv"},
+      {PIPED "pipeline_parallel_schedule = \"InterleavedZeroBubble\"\n", "parallel.schedule", "zb-h1"},
+      {PIPED "pipeline_parallel_schedule = \"InterleavedZeroBubble\"\n", "parallel.interleave", "2"},
       {PIPED "pipeline_parallel_schedule = \"Interleaved1F1B\"\npipeline_parallel_split_points = [\"layers.7\", "
              "\"layers.15\", \"layers.23\"]\n",
        "fsdp.pipeline_split", "7 15 23"},

@@ -52,6 +52,19 @@ static const RandomAxis pipelines[] = {
     {"training.activation_checkpointing", {"none", "full"}},
 };
 
+/* Backward in two passes. */
+static const RandomAxis halves[] = {
+    {"parallel.framework", {"fsdp2"}},
+    {"parallel.schedule", {"zbv", "zb-h1"}},
+    {"parallel.interleave", {"2"}},
+    {"parallel.tensor", {"1", "2"}},
+    {"parallel.pipeline", {"2", "4"}},
+    {"cluster.topology", {"dgx-h100", "dgx-a100"}},
+    {"training.sequence_length", {"256", "1024"}},
+    {"training.gradient_accumulation", {"120", "152", "200"}},
+    {"training.activation_checkpointing", {"none"}},
+};
+
 static StudyPoint *again(const StudyPoint *point) {
   StudyPoint *copy = study_point_new(point->file);
   copy->typed = TRUE;
@@ -144,7 +157,7 @@ static void compare(const RandomAxis *of, gsize n_axes, gboolean timeline, guint
     played++;
     settled += fast->report->steps_played > 2;
     retried += fast->report->classes[0].retries > 0 && !fast->report->classes[0].has_oom;
-    if (of == pipelines)
+    if (of == pipelines || of == halves)
       settle_levels(fast->report, plain->report);
     gboolean same = reports_equal(fast->report, plain->report);
     CU_ASSERT_TRUE(same);
@@ -172,6 +185,10 @@ static void many_micro_batches_are_those_of_the_plain_run(void) {
 
 static void pipelines_are_those_of_the_plain_run(void) {
   compare(pipelines, G_N_ELEMENTS(pipelines), FALSE, 25);
+}
+
+static void halves_are_those_of_the_plain_run(void) {
+  compare(halves, G_N_ELEMENTS(halves), FALSE, 8);
 }
 
 static const RunTask *task_of_row(const RunClass *in, guint32 row) {
@@ -272,6 +289,7 @@ int main(void) {
                                                {"timelines", timelines_are_those_of_the_plain_run},
                                                {"micro-batches", many_micro_batches_are_those_of_the_plain_run},
                                                {"pipelines", pipelines_are_those_of_the_plain_run},
+                                               {"backward in two passes", halves_are_those_of_the_plain_run},
                                                {"counted timelines", a_counted_timeline_stands_for_all},
                                                {"off the line", what_is_off_the_line_is_not_counted},
                                                {"packed", a_packed_report_is_the_same},

@@ -48,7 +48,7 @@ static const char *given_key(const ConfSettings *settings) {
 
 static gboolean schedule_of_one_chunk(LayoutSchedule schedule) {
   return schedule != LAYOUT_SCHEDULE_DEFAULT && schedule != LAYOUT_SCHEDULE_INTERLEAVED &&
-         schedule != LAYOUT_SCHEDULE_ZBV;
+         schedule != LAYOUT_SCHEDULE_ZB_H1 && schedule != LAYOUT_SCHEDULE_ZBV;
 }
 
 static gboolean check_schedule(const ConfSettings *settings, const Keys *read, GError **error) {

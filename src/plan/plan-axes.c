@@ -119,6 +119,16 @@ guint32 *plan_axes_bounds(const ModelShape *shape, const PlanRecipe *recipe, GEr
   return g_steal_pointer(&bounds);
 }
 
+/* Autograd runs a checkpointed block again in every backward that comes to it (torch/utils/checkpoint.py), and of
+ * weights there is one for each. */
+static gboolean check_checkpointing(const PlanGiven *given, const PlanRecipe *recipe, GError **error) {
+  return !plan_schedule_splits(recipe->axes.schedule) || recipe->checkpointing.kind == PLAN_CHECKPOINT_NONE ||
+         conf_settings_fail(given->settings, "training.activation_checkpointing", error,
+                            "under %s, which plays backward in two passes, a block would run again in both, which is "
+                            "not modelled; set training.activation_checkpointing=none",
+                            layout_schedule_names[recipe->axes.schedule]);
+}
+
 static gboolean check_stages(const PlanGiven *given, const PlanRecipe *recipe, GError **error) {
   PlanScheduleShape schedule = plan_axes_schedule(recipe);
   g_autoptr(GError) fault = NULL;
@@ -147,7 +157,7 @@ gboolean plan_axes_check(const PlanGiven *given, const PlanRecipe *recipe, GErro
     return conf_settings_fail(given->settings, "training.trainable", error,
                               "what is trained in part is not modelled over a pipeline; set parallel.pipeline=1");
   return check_loss(given, recipe, error) && model_share_check(given->shape, given->model, given->settings, error) &&
-         check_stages(given, recipe, error);
+         check_checkpointing(given, recipe, error) && check_stages(given, recipe, error);
 }
 
 static void add_units(GString *text, guint32 first, guint32 end, guint32 layers) {

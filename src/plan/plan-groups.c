@@ -76,11 +76,6 @@ static guint32 colour_of(guint32 start, guint32 p) {
   return p % 2 == 1 && start + 1 == p ? AROUND : start % 2;
 }
 
-/* Whether the last pipeline rank sends to the first. */
-static gboolean goes_around(const PlanRecipe *recipe) {
-  return recipe->axes.schedule == LAYOUT_SCHEDULE_INTERLEAVED;
-}
-
 /* Where the pair of a colour starts that a pipeline rank is in; PROGRAM_NONE: in none. */
 static guint32 start_of(guint32 at, guint32 p, guint32 colour, gboolean around) {
   guint32 start = colour_of(at, p) == colour ? at : (at + p - 1) % p;
@@ -91,12 +86,12 @@ static guint32 add_pairs(ProgramBuilder *builder, const char *name, const PlanRe
   Layout layout = plan_groups_layout(recipe);
   guint32 p = layout.degree[LAYOUT_PIPELINE], pairs = 0;
   for (guint32 at = 0; at < p; at++)
-    pairs += start_of(at, p, colour, goes_around(recipe)) == at;
+    pairs += start_of(at, p, colour, layout_goes_around(&recipe->axes)) == at;
   g_autofree guint32 *of_rank = g_new(guint32, layout.ranks);
   layout_of_rank(&layout, LAYOUT_BIT(LAYOUT_PIPELINE), of_rank);
   for (guint32 i = 0; i < layout.ranks; i++) {
     guint32 at = layout_coordinate(&layout, i, LAYOUT_PIPELINE);
-    guint32 start = start_of(at, p, colour, goes_around(recipe));
+    guint32 start = start_of(at, p, colour, layout_goes_around(&recipe->axes));
     of_rank[i] = start == PROGRAM_NONE ? PROGRAM_NONE : of_rank[i] * pairs + start / 2 * (colour != AROUND);
   }
   return program_builder_communicators(builder, name, of_rank, layout.ranks);
@@ -105,7 +100,7 @@ static guint32 add_pairs(ProgramBuilder *builder, const char *name, const PlanRe
 guint32 plan_groups_pair(ProgramBuilder *builder, const char *name, const PlanRecipe *recipe, guint32 before,
                          guint32 after) {
   static const char *const colours[COLOURS] = {[EVEN] = "even", [ODD] = "odd", [AROUND] = "around"};
-  guint32 start = goes_around(recipe) ? before : MIN(before, after);
+  guint32 start = layout_goes_around(&recipe->axes) ? before : MIN(before, after);
   guint32 colour = colour_of(start, plan_groups_layout(recipe).degree[LAYOUT_PIPELINE]);
   g_autofree char *full = g_strdup_printf("%s %s", name, colours[colour]);
   guint32 known = program_builder_slot(builder, full);

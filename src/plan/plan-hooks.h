@@ -26,7 +26,8 @@ typedef struct {
   const PlanRecipe *recipe;
 } PlanCase;
 
-typedef enum { PLAN_FORWARD, PLAN_RECOMPUTE, PLAN_BACKWARD } PlanPass;
+/* Backward where a schedule splits it: of inputs, then, some passes later, of weights. */
+typedef enum { PLAN_FORWARD, PLAN_RECOMPUTE, PLAN_BACKWARD, PLAN_BACKWARD_INPUTS, PLAN_BACKWARD_WEIGHTS } PlanPass;
 
 /* One that an operation has just completed; of a tied matrix the head's part comes first, then the embedding's. */
 typedef struct {
@@ -46,7 +47,7 @@ typedef struct {
   void (*load)(gpointer policy);        /* first section: takes what lasts, on the row "load the model" */
   void (*step_begins)(gpointer policy); /* before the first pass */
   void (*micro_batch)(gpointer policy); /* before its first forward pass on this rank */
-  /* Around the forward (PLAN_FORWARD) or backward (PLAN_BACKWARD) of a unit, be there anything to do in it or not. */
+  /* Around the forward or backward (or each of its two passes) of a unit, be there anything to do in it or not. */
   void (*before_unit)(gpointer policy, guint32 unit, PlanPass pass);
   void (*after_unit)(gpointer policy, guint32 unit, PlanPass pass);
   /* Its row has not been added: what it shall wait for can be said with plan_walk_need. */
@@ -60,6 +61,7 @@ typedef struct {
   void (*sending)(gpointer policy, guint32 unit, ModelTensorRole role);
   void (*sent)(gpointer policy, guint32 unit, ModelTensorRole role);
   void (*forward_ended)(gpointer policy); /* of a chunk, for one micro-batch */
+  void (*inputs_ended)(gpointer policy);  /* of a backward in two passes; backward_ended comes after its weights */
   void (*backward_ended)(gpointer policy);
   void (*optimizer)(gpointer policy);
   void (*step_ended)(

@@ -70,8 +70,9 @@ const PlanPolicy plan_policies[PLAN_FRAMEWORKS] = {
                     .selective = PLAN_CHECKPOINT_EVERY_2ND_MATMUL,
                     .resolve = plan_fsdp2_resolve,
                     .axes = LAYOUT_BIT(LAYOUT_TENSOR) | LAYOUT_BIT(LAYOUT_CONTEXT) | LAYOUT_BIT(LAYOUT_PIPELINE),
-                    .schedules =
-                        1U << LAYOUT_SCHEDULE_GPIPE | 1U << LAYOUT_SCHEDULE_1F1B | 1U << LAYOUT_SCHEDULE_INTERLEAVED,
+                    .schedules = 1U << LAYOUT_SCHEDULE_GPIPE | 1U << LAYOUT_SCHEDULE_1F1B |
+                                 1U << LAYOUT_SCHEDULE_INTERLEAVED | 1U << LAYOUT_SCHEDULE_ZB_H1 |
+                                 1U << LAYOUT_SCHEDULE_ZBV,
                     .sequence_parallel = TRUE,
                     .spread = plan_fsdp2_spread,
                     .remedies = fsdp2_remedies,

@@ -6,6 +6,7 @@
 #include "model-host.h"
 #include "plan-axes.h"
 #include "plan-groups.h"
+#include "plan-halves.h"
 #include "plan-transfer.h"
 
 /* What all roles share. */
@@ -35,10 +36,11 @@ static void call(const Role *role, void (*hook)(gpointer policy)) {
 static void play_unit(const Role *role, guint32 unit, PlanPass pass) {
   if (role->hooks->before_unit != NULL)
     role->hooks->before_unit(role->policy, unit, pass);
-  if (pass == PLAN_FORWARD)
-    plan_walk_forward(role->walk, unit);
-  else
-    plan_walk_backward(role->walk, unit);
+  static void (*const plays[])(PlanWalk * walk, guint32 unit) = {[PLAN_FORWARD] = plan_walk_forward,
+                                                                 [PLAN_BACKWARD] = plan_walk_backward,
+                                                                 [PLAN_BACKWARD_INPUTS] = plan_halves_inputs,
+                                                                 [PLAN_BACKWARD_WEIGHTS] = plan_halves_weights};
+  plays[pass](role->walk, unit);
   if (role->hooks->after_unit != NULL)
     role->hooks->after_unit(role->policy, unit, pass);
 }
@@ -55,6 +57,35 @@ static void play_backward(const Role *role, const PlanChunk *chunk) {
   call(role, role->hooks->backward_ended);
 }
 
+static void play_inputs(const Role *role, const PlanChunk *chunk) {
+  for (guint32 u = chunk->last + 1; u-- > chunk->first;)
+    play_unit(role, u, PLAN_BACKWARD_INPUTS);
+  call(role, role->hooks->inputs_ended);
+}
+
+/* In the order of parameters. */
+static void play_weights(const Role *role, const PlanChunk *chunk) {
+  for (guint32 u = chunk->first; u <= chunk->last; u++)
+    play_unit(role, u, PLAN_BACKWARD_WEIGHTS);
+  for (guint32 u = chunk->first; u <= chunk->last; u++)
+    plan_halves_end(role->walk, u);
+  call(role, role->hooks->backward_ended);
+}
+
+/* Nobody wants the gradient of the first stage's input: all of its backward is of weights (torch/distributed/pipelining/
+ * stage.py, backward_weight_one_chunk). */
+static void play_chunk(const Role *role, const PlanChunk *chunk, PlanPassKind kind) {
+  gboolean whole = kind == PLAN_PASS_BACKWARD || (kind == PLAN_PASS_BACKWARD_WEIGHT && chunk->stage == 0);
+  if (kind == PLAN_PASS_FORWARD)
+    play_forward(role, chunk);
+  else if (whole)
+    play_backward(role, chunk);
+  else if (kind == PLAN_PASS_BACKWARD_WEIGHT)
+    play_weights(role, chunk);
+  else if (chunk->stage > 0)
+    play_inputs(role, chunk);
+}
+
 static void play_pass(Role *role, guint32 index) {
   const PlanHolding *holding = role->walk->holding;
   const PlanSchedulePass *pass = &holding->passes[index];
@@ -66,10 +97,7 @@ static void play_pass(Role *role, guint32 index) {
   plan_transfers_receive(&role->transfers, index);
   if (forward && pass->chunk == 0)
     call(role, role->hooks->micro_batch);
-  if (forward)
-    play_forward(role, chunk);
-  else
-    play_backward(role, chunk);
+  play_chunk(role, chunk, pass->kind);
   plan_transfers_ended(&role->transfers, index);
   plan_transfers_send(&role->transfers, index);
 }

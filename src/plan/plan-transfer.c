@@ -249,7 +249,7 @@ static void receive_ahead(PlanTransfers *transfers, guint32 pass) {
 
 void plan_transfers_ended(PlanTransfers *transfers, guint32 pass) {
   PlanSchedulePass forward = own(transfers)->passes[pass];
-  gboolean backward = forward.kind == PLAN_PASS_BACKWARD || forward.kind == PLAN_PASS_BACKWARD_INPUT;
+  gboolean backward = forward.kind == PLAN_PASS_BACKWARD || forward.kind == PLAN_PASS_BACKWARD_WEIGHT;
   End kept;
   forward.kind = PLAN_PASS_FORWARD;
   if (backward && transfers->walk->recipe->pipeline.keeps_outputs && output_of(transfers, forward, &kept))

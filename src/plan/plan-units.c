@@ -2,6 +2,7 @@
 /* A walk's units: their operations, and their tensors by name, tenant and place. */
 #include "base-error.h"
 #include "mem-tenant.h"
+#include "plan-halves.h"
 #include "plan-lives.h"
 #include "plan-parameters.h"
 #include "plan-walk.h"
@@ -130,6 +131,8 @@ static void add_kind(PlanWalk *walk, const PlanCase *what, PlanUnit *of, ModelUn
     walk->forward_ops[of->training][kind] = add_ops(walk, (*unit)->forward, (*unit)->n_forward);
     walk->backward_ops[of->training][kind] = add_ops(walk, (*unit)->backward, (*unit)->n_backward);
     walk->keeping_ops[of->training][kind] = add_ops(walk, (*unit)->keeping, (*unit)->n_keeping);
+    if (plan_schedule_splits(walk->recipe->axes.schedule))
+      walk->halves[kind] = plan_halves_new(walk->builder, what, walk->recipe->micro_batch, *unit);
   }
   ModelRecompute how = way_of(walk, of);
   PlanLives **lives = &walk->lives[of->training][kind][how];
@@ -199,6 +202,8 @@ void plan_walk_free(PlanWalk *walk) {
       g_free(walk->backward_ops[training][kind]);
       g_free(walk->keeping_ops[training][kind]);
     }
+  for (int kind = 0; kind < MODEL_UNIT_VARIANTS; kind++)
+    plan_halves_free(walk->halves[kind]);
   plan_exchanges_clear(&walk->exchanges);
   plan_parameters_free(walk->parameters);
   g_array_unref(walk->needs);

@@ -201,21 +201,13 @@ static guint32 add_pieces(PlanWalk *walk, guint32 index, guint i, const ModelOp 
   return row;
 }
 
-/* A run of a unit's operations: `which` of them, their Program operations, and what dies with each. */
-typedef struct {
-  const ModelOp *ops;
-  guint n;
-  const guint32 *program_ops;
-  const ModelSet *deaths;
-  PlanPass pass;
-} Run;
-
-static void emit(PlanWalk *walk, guint32 index, const Run *run, guint i) {
+static void emit(PlanWalk *walk, guint32 index, const PlanRun *run, guint i) {
   PlanUnit *unit = &walk->units[index];
   const ModelOp *op = &run->ops[i];
   if (walk->hooks->before_op != NULL)
     walk->hooks->before_op(walk->policy, index, op, run->pass);
-  static const ProgramPhase phases[] = {PROGRAM_FORWARD, PROGRAM_RECOMPUTE, PROGRAM_BACKWARD};
+  static const ProgramPhase phases[] = {PROGRAM_FORWARD, PROGRAM_RECOMPUTE, PROGRAM_BACKWARD, PROGRAM_BACKWARD,
+                                        PROGRAM_BACKWARD};
   program_builder_context(walk->builder, phases[run->pass], unit->layer, (gint32)walk->micro);
   gboolean exchange = op->exchange.kind != MODEL_EXCHANGE_NONE;
   guint32 row;
@@ -228,7 +220,7 @@ static void emit(PlanWalk *walk, guint32 index, const Run *run, guint i) {
   }
   if (!exchange || !op->exchange.asynchronous)
     plan_walk_give_set(walk, index, run->deaths[i]);
-  if (run->pass == PLAN_BACKWARD) {
+  if (run->pass >= PLAN_BACKWARD) {
     gradient_ready(walk, index, op->gradient_of, row);
     gradient_ready(walk, index, op->also_gradient_of, row);
   }
@@ -260,21 +252,25 @@ static void make_whole(PlanWalk *walk, guint32 index) {
     plan_walk_give_set(walk, index, op->reads);
 }
 
+void plan_walk_run(PlanWalk *walk, guint32 index, const PlanRun *run) {
+  for (guint i = 0; i < run->n; i++)
+    emit(walk, index, run, i);
+  plan_exchanges_end(&walk->exchanges);
+}
+
 void plan_walk_forward(PlanWalk *walk, guint32 index) {
   const PlanUnit *unit = &walk->units[index];
-  Run run = {unit->unit->forward, unit->unit->n_forward, program_ops(walk->forward_ops, unit), unit->lives->forward,
-             PLAN_FORWARD};
-  for (guint i = 0; i < run.n; i++)
-    emit(walk, index, &run, i);
-  plan_exchanges_end(&walk->exchanges);
+  PlanRun run = {unit->unit->forward, unit->unit->n_forward, program_ops(walk->forward_ops, unit), unit->lives->forward,
+                 PLAN_FORWARD};
+  plan_walk_run(walk, index, &run);
   if (unit->keeps_part)
     keep_part(walk, index);
 }
 
 static void recompute(PlanWalk *walk, guint32 index) {
   const PlanUnit *unit = &walk->units[index];
-  Run run = {unit->unit->forward, unit->unit->n_forward, program_ops(walk->forward_ops, unit), unit->lives->redone,
-             PLAN_RECOMPUTE};
+  PlanRun run = {unit->unit->forward, unit->unit->n_forward, program_ops(walk->forward_ops, unit), unit->lives->redone,
+                 PLAN_RECOMPUTE};
   guint outer = plan_exchanges_begin(&walk->exchanges);
   if (unit->keeps_part)
     make_whole(walk, index);
@@ -287,8 +283,8 @@ static void recompute(PlanWalk *walk, guint32 index) {
 
 void plan_walk_backward(PlanWalk *walk, guint32 index) {
   const PlanUnit *unit = &walk->units[index];
-  Run run = {unit->unit->backward, unit->unit->n_backward, program_ops(walk->backward_ops, unit), unit->lives->backward,
-             PLAN_BACKWARD};
+  PlanRun run = {unit->unit->backward, unit->unit->n_backward, program_ops(walk->backward_ops, unit),
+                 unit->lives->backward, PLAN_BACKWARD};
   for (guint i = 0; i < run.n; i++) {
     if (i == unit->lives->again_at && unit->lives->again != 0)
       recompute(walk, index);

@@ -22,6 +22,7 @@
 
 struct HwHost;
 struct PlanParameters;
+struct PlanHalves;
 
 /* One unit where it stands in the model. */
 typedef struct {
@@ -61,10 +62,11 @@ struct PlanWalk {
   struct PlanLives *lives[MODEL_TRAININGS][MODEL_UNIT_VARIANTS][MODEL_RECOMPUTES];
   guint32 *forward_ops[MODEL_TRAININGS][MODEL_UNIT_VARIANTS], *backward_ops[MODEL_TRAININGS][MODEL_UNIT_VARIANTS];
   guint32 *keeping_ops[MODEL_TRAININGS][MODEL_UNIT_VARIANTS];
-  SimTime cost;       /* of the host, on the next row */
-  GArray *needs;      /* guint32: rows for the next compute row */
-  BaseVector pending; /* ProgramGive: for the next row */
-  GByteArray *live;   /* by Program tensor */
+  struct PlanHalves *halves[MODEL_UNIT_VARIANTS]; /* of units in use, where the schedule splits backward */
+  SimTime cost;                                   /* of the host, on the next row */
+  GArray *needs;                                  /* guint32: rows for the next compute row */
+  BaseVector pending;                             /* ProgramGive: for the next row */
+  GByteArray *live;                               /* by Program tensor */
   PlanExchanges exchanges;
 };
 
@@ -77,6 +79,15 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(PlanWalk, plan_walk_free)
 void plan_walk_section(PlanWalk *walk, ProgramSectionKind section);
 void plan_walk_forward(PlanWalk *walk, guint32 unit);
 void plan_walk_backward(PlanWalk *walk, guint32 unit);
+/* A run of a unit's operations: their Program operations, and what dies with each. */
+typedef struct {
+  const ModelOp *ops;
+  guint n;
+  const guint32 *program_ops;
+  const ModelSet *deaths;
+  PlanPass pass;
+} PlanRun;
+void plan_walk_run(PlanWalk *walk, guint32 unit, const PlanRun *run);
 /* The next row on the compute stream waits for this one too; PROGRAM_NONE: nothing. */
 void plan_walk_need(PlanWalk *walk, guint32 row);
 /* The row just added, of another stream, waits for what compute has issued and for all that it waits for. */

@@ -193,6 +193,7 @@ static const char *schedule_of(const char *name, guint64 *ret_chunks) {
               {"gpipe", "gpipe", 1},
               {"interleaved1f1b", "interleaved", 2},
               {"interleaved_1f1b", "interleaved", 2},
+              {"interleavedzerobubble", "zb-h1", 2},
               {"zbvzerobubble", "zbv", 2}};
   for (gsize i = 0; i < G_N_ELEMENTS(rows); i++)
     if (g_ascii_strcasecmp(rows[i].theirs, name) == 0) {
@@ -311,8 +312,9 @@ static gboolean give_schedule(RecipeReading *reading, const Axes *axes, GError *
   if (csv != NULL && csv->text != NULL && *csv->text != '\0')
     return conf_tree_fail(reading->tree, csv, error, "a schedule in a file is not modelled");
   if (schedule == NULL)
-    return conf_tree_fail(reading->tree, node, error,
-                          "\"%s\" is not modelled; 1F1B, GPipe, Interleaved1F1B and ZBVZeroBubble are", name);
+    return conf_tree_fail(
+        reading->tree, node, error,
+        "\"%s\" is not modelled; 1F1B, GPipe, Interleaved1F1B, InterleavedZeroBubble and ZBVZeroBubble are", name);
   return recipe_give(reading, node, "parallel.schedule", schedule, NULL, error) &&
          give_chunks(reading, axes, chunks, error);
 }

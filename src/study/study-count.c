@@ -59,7 +59,7 @@ static guint32 stages_of(const PlanRecipe *recipe) {
 
 /* Micro-batches after which a step goes on as before; of interleaved chunks whole groups. */
 static guint32 body_of(const PlanRecipe *recipe) {
-  guint32 group = recipe->axes.schedule == LAYOUT_SCHEDULE_INTERLEAVED ? recipe->pipeline.group : 1;
+  guint32 group = layout_goes_around(&recipe->axes) ? recipe->pipeline.group : 1;
   guint32 least = stages_of(recipe) > 1 ? MAX(stages_of(recipe), SETTLING) : 1;
   return (least + group - 1) / group * group;
 }

@@ -29,9 +29,14 @@ extern const ConfSchema layout_schema; /* tensor to rank_order of [parallel] */
 typedef struct {
   Layout layout;
   LayoutSchedule schedule;
-  guint32 chunks;             /* model chunks of a pipeline rank: interleave, 2 of zbv, else 1 */
+  guint32 chunks;             /* model chunks of a pipeline rank: interleave, 2 of zbv */
   gboolean sequence_parallel; /* FALSE where tensor is 1: there is nothing to split, as in Megatron-Core */
 } LayoutRecipe;
+
+/* Whether what leaves the last pipeline rank goes on to the first one's next chunk. */
+static inline gboolean layout_goes_around(const LayoutRecipe *recipe) {
+  return recipe->chunks > 1 && recipe->schedule != LAYOUT_SCHEDULE_ZBV;
+}
 
 /* `experts`: the model has them (see layout_default_order). Errors name the key: degrees that do not divide the ranks,
  * a schedule that does not go with pipeline and interleave, experts' degrees for a model without. */

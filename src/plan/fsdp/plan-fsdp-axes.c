@@ -77,6 +77,30 @@ static gboolean check_runs(const ConfSettings *settings, const PlanRecipe *recip
                             all);
 }
 
+/* Backward in two passes is autograd's, on what it has kept of forward: what would run again for it, or what stands in
+ * one function with both gradients, is not modelled. */
+static gboolean check_two_passes(const PlanGiven *given, const PlanRecipe *recipe, GError **error) {
+  LayoutSchedule schedule = recipe->axes.schedule;
+  const char *name = layout_schedule_names[schedule];
+  if (!plan_schedule_splits(schedule))
+    return TRUE;
+  if (schedule == LAYOUT_SCHEDULE_ZB_H1 && recipe->axes.chunks < 2)
+    return conf_settings_fail(given->settings, "parallel.schedule", error,
+                              "PyTorch's InterleavedZeroBubble has at least 2 chunks per rank; set "
+                              "parallel.interleave=2");
+  if (given->model->compiled)
+    return conf_settings_fail(given->settings, "training.compile", error,
+                              "PyTorch refuses compiled stages under %s; set training.compile=no", name);
+  if (given->model->precision == MODEL_FP8)
+    return conf_settings_fail(given->settings, "training.precision", error,
+                              "fp8 layers, whose backward is one function for inputs and weights, are not modelled "
+                              "under %s",
+                              name);
+  return recipe->fsdp.wrap != PLAN_WRAP_SIZE ||
+         conf_settings_fail(given->settings, "fsdp.wrap", error,
+                            "units of the parts of a block are not modelled under %s; use block, ends or none", name);
+}
+
 static gboolean pipeline(const PlanGiven *given, PlanRecipe *recipe, GError **error) {
   guint32 ranks = degree(recipe, LAYOUT_PIPELINE);
   g_autoptr(GError) fault = NULL;
@@ -88,9 +112,10 @@ static gboolean pipeline(const PlanGiven *given, PlanRecipe *recipe, GError **er
     return conf_settings_fail(given->settings, "parallel.pipeline", error,
                               "tied embedding and head are one parameter, which torchtitan does not keep alike on two "
                               "stages; untie them");
-  if (!check_split(given, recipe, error) || !check_runs(given->settings, recipe, error))
+  if (!check_split(given, recipe, error) || !check_runs(given->settings, recipe, error) ||
+      !check_two_passes(given, recipe, error))
     return FALSE;
-  if (recipe->axes.schedule == LAYOUT_SCHEDULE_INTERLEAVED &&
+  if (layout_goes_around(&recipe->axes) &&
       !plan_schedule_group_torch(ranks, (guint32)recipe->gradient_accumulation, &recipe->pipeline.group, &fault))
     return conf_settings_fail(given->settings, "training.gradient_accumulation", error, "%s", fault->message);
   recipe->pipeline.batches = recipe->axes.schedule == LAYOUT_SCHEDULE_1F1B;

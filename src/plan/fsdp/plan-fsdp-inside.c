@@ -55,7 +55,7 @@ void plan_fsdp_inside_after(PlanFsdp *fsdp, guint32 part, const ModelOp *op, Pla
     if (pass == PLAN_FORWARD)
       fsdp->schedule->post_forward(fsdp, unit);
     else if (pass == PLAN_BACKWARD && fsdp->units[unit].has_backward)
-      fsdp->schedule->post_backward(fsdp, unit);
+      fsdp->schedule->post_backward(fsdp, unit, TRUE);
     else if (pass == PLAN_RECOMPUTE && fsdp->units[unit].is_awaited)
       fsdp->schedule->post_recompute(fsdp, unit);
   }

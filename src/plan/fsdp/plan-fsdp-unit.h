@@ -41,4 +41,5 @@ typedef struct {
   gboolean is_awaited;    /* FSDP1: its backward is to come */
   gboolean has_offloaded; /* offload: the host has a gradient shard of this step */
   gboolean is_unsharded, is_kept, has_gradient, has_shard, holds_reduced;
+  gboolean is_fresh; /* its parameters' gradients are there, and not yet added to those of the micro-batches before */
 } PlanFsdpUnit;

@@ -66,6 +66,10 @@ static void gradient_ready(gpointer policy, const PlanGradient *gradient) {
   const PlanParameter *parameter = &fsdp->walk->parameters->list[gradient->parameter];
   guint32 tensor = whole_gradient(fsdp, &fsdp->walk->units[parameter->unit], parameter->index);
   guint64 added = 3 * parameter->elements * fsdp->keys->parameter_bytes;
+  if (fsdp->second.in_weights) {
+    plan_fsdp2_weight_gradient(fsdp, gradient->parameter, tensor);
+    return;
+  }
   plan_walk_take(fsdp->walk, tensor);
   if (gradient->first_part) {
     fsdp->now.half_tied = gradient->parameter;
@@ -154,13 +158,15 @@ static void begin_backward(PlanFsdp *fsdp, guint32 unit) {
 static void before_unit(gpointer policy, guint32 u, PlanPass pass) {
   PlanFsdp *fsdp = policy;
   const PlanWrap *wrap = fsdp->wrap;
+  gboolean backward = pass == PLAN_BACKWARD || pass == PLAN_BACKWARD_INPUTS;
   fsdp->now.in_forward = pass == PLAN_FORWARD;
+  fsdp->second.in_weights = pass == PLAN_BACKWARD_WEIGHTS;
   const PlanWrapIndex *begin = pass == PLAN_FORWARD ? &wrap->firsts : &wrap->lasts;
   for (guint32 i = begin->from[u + 1]; i-- > begin->from[u];) {
     guint32 w = begin->list[i];
     if (pass == PLAN_FORWARD && is_whole(fsdp, w))
       fsdp->schedule->pre_forward(fsdp, w);
-    if (pass == PLAN_BACKWARD && is_whole(fsdp, w) && fsdp->units[w].has_backward)
+    if (backward && is_whole(fsdp, w) && fsdp->units[w].has_backward)
       begin_backward(fsdp, w);
   }
 }
@@ -168,13 +174,14 @@ static void before_unit(gpointer policy, guint32 u, PlanPass pass) {
 static void after_unit(gpointer policy, guint32 u, PlanPass pass) {
   PlanFsdp *fsdp = policy;
   const PlanWrap *wrap = fsdp->wrap;
+  gboolean backward = pass == PLAN_BACKWARD || pass == PLAN_BACKWARD_INPUTS;
   const PlanWrapIndex *end = pass == PLAN_FORWARD ? &wrap->lasts : &wrap->firsts;
   for (guint32 i = end->from[u]; i < end->from[u + 1]; i++) {
     guint32 w = end->list[i];
     if (pass == PLAN_FORWARD && is_whole(fsdp, w))
       fsdp->schedule->post_forward(fsdp, w);
-    if (pass == PLAN_BACKWARD && is_whole(fsdp, w) && fsdp->units[w].has_backward)
-      fsdp->schedule->post_backward(fsdp, w);
+    if (backward && is_whole(fsdp, w) && fsdp->units[w].has_backward)
+      fsdp->schedule->post_backward(fsdp, w, pass == PLAN_BACKWARD);
   }
 }
 
@@ -202,6 +209,11 @@ static void end_forward(gpointer policy) {
     fsdp->schedule->end_forward(fsdp);
   fsdp->now.in_forward = FALSE;
   fsdp->now.last_reduce = PROGRAM_NONE;
+}
+
+static void end_inputs(gpointer policy) {
+  PlanFsdp *fsdp = policy;
+  fsdp->schedule->end_inputs(fsdp);
 }
 
 static void end_backward(gpointer policy) {
@@ -289,6 +301,7 @@ static void clear(gpointer policy) {
   plan_update_free(fsdp->optimizer.update);
   plan_wrap_free(fsdp->wrap);
   g_free(fsdp->units);
+  g_free(fsdp->second.added);
   g_array_unref(fsdp->ops);
   g_array_unref(fsdp->first.frees);
 }
@@ -336,6 +349,7 @@ const PlanHooks plan_fsdp_hooks = {
     .after_op = after_op,
     .after_unit = after_unit,
     .forward_ended = end_forward,
+    .inputs_ended = end_inputs,
     .backward_ended = end_backward,
     .optimizer = optimizer_step,
 };

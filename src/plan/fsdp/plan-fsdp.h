@@ -31,7 +31,8 @@ typedef struct {
   void (*pre_recompute)(PlanFsdp *fsdp, guint32 unit); /* checkpoints_outside; NULL: it has no such */
   void (*post_recompute)(PlanFsdp *fsdp, guint32 unit);
   void (*pre_backward)(PlanFsdp *fsdp, guint32 unit);
-  void (*post_backward)(PlanFsdp *fsdp, guint32 unit);
+  void (*post_backward)(PlanFsdp *fsdp, guint32 unit, gboolean gradients); /* whether those of its weights have come */
+  void (*end_inputs)(PlanFsdp *fsdp); /* of a backward in two passes; NULL: it has no such */
   void (*end_backward)(PlanFsdp *fsdp);
 } PlanFsdpSchedule;
 extern const PlanFsdpSchedule plan_fsdp1_schedule, plan_fsdp2_schedule;
@@ -86,10 +87,12 @@ typedef struct {
 } PlanFsdp1Moment;
 
 typedef struct {
-  guint32 gathered;  /* the all-gather's output that is still held; PROGRAM_NONE: none */
-  guint32 copied;    /* row that copied it out */
-  guint32 reducing;  /* unit whose reduction's input is still held */
-  guint32 scattered; /* row of the newest reduce-scatter of this backward */
+  guint32 gathered;    /* the all-gather's output that is still held; PROGRAM_NONE: none */
+  guint32 copied;      /* row that copied it out */
+  guint32 reducing;    /* unit whose reduction's input is still held */
+  guint32 scattered;   /* row of the newest reduce-scatter of this backward */
+  gboolean in_weights; /* of a backward in two passes: the second */
+  guint32 *added;      /* own, by parameter: tensor of a gradient beside a fresh one; PROGRAM_NONE: none yet */
 } PlanFsdp2Moment;
 
 struct PlanFsdp {
@@ -139,6 +142,10 @@ gboolean plan_fsdp2_axes(const PlanGiven *given, PlanRecipe *recipe, GError **er
  * them before it is reduced; the end of a chunk's last backward under a pipeline. */
 void plan_fsdp2_sum_gradients(PlanFsdp *fsdp, guint32 unit);
 void plan_fsdp2_reduce_chunk(PlanFsdp *fsdp, guint32 chunk);
+/* A parameter's gradient has come in the pass for weights, which has no hooks. */
+void plan_fsdp2_weight_gradient(PlanFsdp *fsdp, guint parameter, guint32 tensor);
+/* The pass for weights of a chunk has ended. */
+void plan_fsdp2_weights_ended(PlanFsdp *fsdp, guint32 chunk);
 /* Tensor of all that other stages send in a step; PROGRAM_NONE: they send nothing. */
 guint32 plan_fsdp2_receive_buffers(const PlanFsdp *fsdp);
 void plan_fsdp2_reduce_unit(PlanFsdp *fsdp, guint32 unit);

@@ -198,7 +198,7 @@ static void reduce(PlanFsdp *fsdp, guint32 unit) {
   plan_fsdp_finish_gradient(fsdp, unit, row, output);
 }
 
-static void post_backward(PlanFsdp *fsdp, guint32 unit) {
+static void post_backward(PlanFsdp *fsdp, guint32 unit, G_GNUC_UNUSED gboolean gradients) {
   gboolean trained = fsdp->units[unit].size.reduced_shard > 0;
   if (trained)
     join_gradients(fsdp, unit);

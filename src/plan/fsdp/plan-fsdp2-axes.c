@@ -6,11 +6,15 @@
  *   pipeline   a chunk's units are gathered in its first forward and stay so (but for reshard_after_forward); gradients
  *              are added up whole; after its last backward, in the order of forward: reduce-scatter(0), (1), …
  *              Each micro-batch has buffers of its own for what comes, made before the first step and kept
+ *   in two     a pass for weights has no hooks: gradients lie as they came until the chunk's next pass for inputs, or
+ *              the end of its last backward, adds them up
  *
  * Source: torch/distributed/fsdp/_fully_shard/_fsdp_param.py (unsharded_grad_data); torch/distributed/pipelining/
- * stage.py (backward_maybe_with_nosync, args_recv_info, grad_recv_info) of PyTorch 2.6 to 2.9. */
+ * stage.py (backward_maybe_with_nosync, args_recv_info, grad_recv_info), _backward.py (stage_backward_weight) of PyTorch
+ * 2.6 to 2.9. */
 #include "mem-tenant.h"
 #include "plan-fsdp.h"
+#include "plan-parameters.h"
 
 void plan_fsdp2_sum_gradients(PlanFsdp *fsdp, guint32 unit) {
   const PlanWrapUnit *members = &fsdp->wrap->units[unit];
@@ -36,6 +40,46 @@ void plan_fsdp2_reduce_chunk(PlanFsdp *fsdp, guint32 chunk) {
   for (guint32 w = 0; w < fsdp->wrap->n; w++)
     if (fsdp->wrap->units[w].chunk == chunk && fsdp->units[w].has_backward)
       plan_fsdp2_reduce_unit(fsdp, w);
+}
+
+/* The tensor that a second gradient comes in, where the first is still there. */
+static guint32 beside(PlanFsdp *fsdp, guint p) {
+  const PlanParameters *parameters = fsdp->walk->parameters;
+  if (fsdp->second.added == NULL) {
+    fsdp->second.added = g_new(guint32, parameters->n);
+    for (guint i = 0; i < parameters->n; i++)
+      fsdp->second.added[i] = PROGRAM_NONE;
+  }
+  if (fsdp->second.added[p] == PROGRAM_NONE) {
+    const PlanParameter *parameter = &parameters->list[p];
+    const PlanUnit *part = &fsdp->walk->units[parameter->unit];
+    g_autofree char *name = g_strdup_printf("%s.%s.grad added", part->name, parameter->name);
+    fsdp->second.added[p] = program_builder_tensor(fsdp->builder, name, MEM_COMMUNICATION,
+                                                   parameter->elements * fsdp->keys->parameter_bytes, 0);
+  }
+  return fsdp->second.added[p];
+}
+
+void plan_fsdp2_weight_gradient(PlanFsdp *fsdp, guint p, guint32 tensor) {
+  const PlanParameter *parameter = &fsdp->walk->parameters->list[p];
+  const PlanFsdpUnit *state = &fsdp->units[fsdp->wrap->of[parameter->unit][parameter->index]];
+  gboolean kept = state->has_gradient && fsdp->keys->reduce_bytes == fsdp->keys->parameter_bytes;
+  if (!state->is_fresh && !kept) {
+    plan_walk_take(fsdp->walk, tensor);
+    return;
+  }
+  guint32 second = state->is_fresh ? beside(fsdp, p) : tensor;
+  plan_walk_take(fsdp->walk, second);
+  plan_fsdp_move(fsdp, fsdp->streams.compute, PROGRAM_NONE, "accumulate gradient",
+                 3 * parameter->elements * fsdp->keys->parameter_bytes);
+  plan_walk_give(fsdp->walk, second, PROGRAM_NONE);
+}
+
+void plan_fsdp2_weights_ended(PlanFsdp *fsdp, guint32 chunk) {
+  gboolean adds = fsdp->keys->reduce_bytes != fsdp->keys->parameter_bytes;
+  for (guint32 w = 0; w < fsdp->wrap->n; w++)
+    if (fsdp->wrap->units[w].chunk == chunk && fsdp->units[w].size.reduced_shard > 0)
+      fsdp->units[w].is_fresh = adds || !fsdp->units[w].has_gradient;
 }
 
 static guint64 boundary_bytes(const PlanWalk *walk, guint32 unit, ModelTensorRole role) {

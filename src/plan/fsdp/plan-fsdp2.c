@@ -163,6 +163,7 @@ static void pre_backward(PlanFsdp *fsdp, guint32 unit) {
 static void accumulate(PlanFsdp *fsdp, guint32 unit) {
   PlanFsdpUnit *state = &fsdp->units[unit];
   gboolean first = !state->has_gradient;
+  state->is_fresh = FALSE;
   if (fsdp->now.syncs && first)
     return;
   if (fsdp->keys->reduce_bytes != fsdp->keys->parameter_bytes) {
@@ -212,10 +213,11 @@ static void reduce(PlanFsdp *fsdp, guint32 unit) {
   plan_fsdp_finish_gradient(fsdp, unit, row, output);
 }
 
-static void post_backward(PlanFsdp *fsdp, guint32 unit) {
+/* After a pass for inputs: what the pass for weights of an earlier micro-batch has left. */
+static void post_backward(PlanFsdp *fsdp, guint32 unit, gboolean gradients) {
   gboolean trained = fsdp->units[unit].size.reduced_shard > 0;
   plan_fsdp_context(fsdp, PROGRAM_BACKWARD, unit);
-  if (trained)
+  if (trained && (gradients || fsdp->units[unit].is_fresh))
     accumulate(fsdp, unit);
   if (fsdp->ranks.piped)
     return;
@@ -225,6 +227,9 @@ static void post_backward(PlanFsdp *fsdp, guint32 unit) {
 }
 
 void plan_fsdp2_reduce_unit(PlanFsdp *fsdp, guint32 unit) {
+  plan_fsdp_context(fsdp, PROGRAM_BACKWARD, unit);
+  if (fsdp->units[unit].is_fresh)
+    accumulate(fsdp, unit);
   reshard(fsdp, unit);
   if (fsdp->units[unit].size.reduced_shard > 0)
     reduce(fsdp, unit);
@@ -249,6 +254,8 @@ static void drop_unused(PlanFsdp *fsdp, guint32 unit) {
 
 static void end_backward(PlanFsdp *fsdp) {
   drop_gathered(fsdp);
+  if (fsdp->second.in_weights)
+    plan_fsdp2_weights_ended(fsdp, fsdp->walk->chunk);
   if (fsdp->ranks.piped && !plan_walk_last_micro(fsdp->walk))
     return;
   if (fsdp->ranks.piped)
@@ -277,5 +284,6 @@ const PlanFsdpSchedule plan_fsdp2_schedule = {
     .end_forward = drop_gathered, /* the root's hook */
     .pre_backward = pre_backward,
     .post_backward = post_backward,
+    .end_inputs = drop_gathered,
     .end_backward = end_backward,
 };

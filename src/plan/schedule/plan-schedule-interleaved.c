@@ -9,8 +9,10 @@
 #include "base-error.h"
 #include "plan-passes.h"
 
-/* The k-th forward pass of a rank; the last group may be another size. */
+/* The last group may be another size; with one chunk there are none. */
 static PlanSchedulePass forward_of(const PlanScheduleShape *shape, guint32 k) {
+  if (shape->chunks == 1)
+    return (PlanSchedulePass){PLAN_PASS_FORWARD, 0, k};
   guint32 group = MIN(shape->group, shape->micros);
   guint32 first = k / (group * shape->chunks) * group;
   guint32 size = MIN(group, shape->micros - first);
@@ -18,24 +20,26 @@ static PlanSchedulePass forward_of(const PlanScheduleShape *shape, guint32 k) {
   return (PlanSchedulePass){PLAN_PASS_FORWARD, within / size, first + (within % size)};
 }
 
-static PlanSchedulePass backward_of(const PlanScheduleShape *shape, guint32 k) {
+void plan_pass_add_forward(const PlanScheduleShape *shape, guint32 k, GArray *passes) {
   PlanSchedulePass pass = forward_of(shape, k);
-  return (PlanSchedulePass){PLAN_PASS_BACKWARD, shape->chunks - 1 - pass.chunk, pass.micro};
+  g_array_append_val(passes, pass);
+}
+
+void plan_pass_add_backward(const PlanScheduleShape *shape, PlanPassKind kind, guint32 k, GArray *passes) {
+  PlanSchedulePass pass = forward_of(shape, k);
+  plan_pass_add(passes, kind, shape->chunks - 1 - pass.chunk, pass.micro);
 }
 
 void plan_interleaved_passes(const PlanScheduleShape *shape, guint32 rank, GArray *passes) {
   guint32 all = shape->micros * shape->chunks;
   guint32 group = MIN(shape->group, shape->micros);
   guint32 warm = MIN(all, ((shape->chunks - 1) * group) + (2 * (shape->ranks - rank - 1)));
-  for (guint32 k = 0; k < warm; k++) {
-    PlanSchedulePass forward = forward_of(shape, k);
-    g_array_append_val(passes, forward);
-  }
+  for (guint32 k = 0; k < warm; k++)
+    plan_pass_add_forward(shape, k, passes);
   for (guint32 k = 0; k < all; k++) {
-    PlanSchedulePass forward = forward_of(shape, MIN(k + warm, all - 1)), backward = backward_of(shape, k);
     if (k + warm < all)
-      g_array_append_val(passes, forward);
-    g_array_append_val(passes, backward);
+      plan_pass_add_forward(shape, k + warm, passes);
+    plan_pass_add_backward(shape, PLAN_PASS_BACKWARD, k, passes);
   }
 }
 

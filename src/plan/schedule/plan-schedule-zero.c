@@ -7,20 +7,23 @@
  * min(m, p), and the bubble falls from (p − 1)(F + I + W) to (p − 1)(F + I − W). p = 4:
  *
  *   rank 0  F F F F       I W F I W F I W F ...        rank 3        F I F I F I F I W F I W F ...
- */
+ *
+ * With several chunks per rank it is PyTorch's ScheduleInterleavedZeroBubble: the interleaved order, but that a rank
+ * plays one forward more, not two, for each rank behind it. */
 void plan_zb_h1_passes(const PlanScheduleShape *shape, guint32 rank, GArray *passes) {
-  guint32 warm = MIN(shape->micros, shape->ranks - rank - 1), late = MIN(rank, shape->micros);
-  for (guint32 micro = 0; micro < warm; micro++)
-    plan_pass_add(passes, PLAN_PASS_FORWARD, 0, micro);
-  for (guint32 micro = 0; micro < shape->micros; micro++) {
-    if (micro + warm < shape->micros)
-      plan_pass_add(passes, PLAN_PASS_FORWARD, 0, micro + warm);
-    plan_pass_add(passes, PLAN_PASS_BACKWARD_INPUT, 0, micro);
-    if (micro >= late)
-      plan_pass_add(passes, PLAN_PASS_BACKWARD_WEIGHT, 0, micro - late);
+  guint32 all = shape->micros * shape->chunks, group = MIN(shape->group, shape->micros);
+  guint32 warm = MIN(all, ((shape->chunks - 1) * group) + (shape->ranks - rank - 1)), late = MIN(rank, all);
+  for (guint32 k = 0; k < warm; k++)
+    plan_pass_add_forward(shape, k, passes);
+  for (guint32 k = 0; k < all; k++) {
+    if (k + warm < all)
+      plan_pass_add_forward(shape, k + warm, passes);
+    plan_pass_add_backward(shape, PLAN_PASS_BACKWARD_INPUT, k, passes);
+    if (k >= late)
+      plan_pass_add_backward(shape, PLAN_PASS_BACKWARD_WEIGHT, k - late, passes);
   }
-  for (guint32 micro = shape->micros - late; micro < shape->micros; micro++)
-    plan_pass_add(passes, PLAN_PASS_BACKWARD_WEIGHT, 0, micro);
+  for (guint32 k = all - late; k < all; k++)
+    plan_pass_add_backward(shape, PLAN_PASS_BACKWARD_WEIGHT, k, passes);
 }
 
 /* Passes of a rank with two chunks: how many of each kind and chunk stand so far. The schedule is written for at least

@@ -6,18 +6,19 @@
 
 typedef struct {
   void (*passes)(const PlanScheduleShape *shape, guint32 rank, GArray *passes);
-  guint32 chunks;  /* 0: any from 2 */
+  guint32 chunks; /* 0: any from `least` */
+  guint32 least;
   gboolean splits; /* backward */
   gboolean v;      /* the second chunk runs back */
 } Schedule;
 
 static const Schedule schedules[LAYOUT_SCHEDULES] = {
-    [LAYOUT_SCHEDULE_SINGLE] = {plan_single_passes, 1, FALSE, FALSE},
-    [LAYOUT_SCHEDULE_GPIPE] = {plan_gpipe_passes, 1, FALSE, FALSE},
-    [LAYOUT_SCHEDULE_1F1B] = {plan_1f1b_passes, 1, FALSE, FALSE},
-    [LAYOUT_SCHEDULE_INTERLEAVED] = {plan_interleaved_passes, 0, FALSE, FALSE},
-    [LAYOUT_SCHEDULE_ZB_H1] = {plan_zb_h1_passes, 1, TRUE, FALSE},
-    [LAYOUT_SCHEDULE_ZBV] = {plan_zbv_passes, 2, TRUE, TRUE},
+    [LAYOUT_SCHEDULE_SINGLE] = {plan_single_passes, 1, 1, FALSE, FALSE},
+    [LAYOUT_SCHEDULE_GPIPE] = {plan_gpipe_passes, 1, 1, FALSE, FALSE},
+    [LAYOUT_SCHEDULE_1F1B] = {plan_1f1b_passes, 1, 1, FALSE, FALSE},
+    [LAYOUT_SCHEDULE_INTERLEAVED] = {plan_interleaved_passes, 0, 2, FALSE, FALSE},
+    [LAYOUT_SCHEDULE_ZB_H1] = {plan_zb_h1_passes, 0, 1, TRUE, FALSE},
+    [LAYOUT_SCHEDULE_ZBV] = {plan_zbv_passes, 2, 2, TRUE, TRUE},
 };
 
 static const Schedule *of(const PlanScheduleShape *shape) {
@@ -29,16 +30,16 @@ static const Schedule *of(const PlanScheduleShape *shape) {
 gboolean plan_schedule_check(const PlanScheduleShape *shape, GError **error) {
   const Schedule *schedule = of(shape);
   const char *name = layout_schedule_names[shape->schedule];
-  gboolean chunks = schedule->chunks == 0 ? shape->chunks > 1 : shape->chunks == schedule->chunks;
+  gboolean chunks = schedule->chunks == 0 ? shape->chunks >= schedule->least : shape->chunks == schedule->chunks;
   if (!chunks)
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s has %s%u chunk%s per pipeline rank, not %u", name,
-                schedule->chunks == 0 ? "at least " : "", MAX(2 - (schedule->chunks == 1), schedule->chunks),
-                schedule->chunks == 1 ? "" : "s", shape->chunks);
+                schedule->chunks == 0 ? "at least " : "", schedule->least, schedule->least == 1 ? "" : "s",
+                shape->chunks);
   else if (shape->ranks == 0 || shape->micros == 0)
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s needs ranks and micro-batches", name);
   else if (shape->schedule == LAYOUT_SCHEDULE_SINGLE && shape->ranks > 1)
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "single has no pipeline, not %u ranks", shape->ranks);
-  else if (shape->schedule == LAYOUT_SCHEDULE_INTERLEAVED && shape->group == 0)
+  else if (schedule->chunks == 0 && shape->chunks > 1 && shape->group == 0)
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s needs a group of micro-batches", name);
   else
     return TRUE;

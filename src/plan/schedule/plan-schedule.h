@@ -41,13 +41,13 @@ typedef struct {
 typedef struct {
   LayoutSchedule schedule; /* not DEFAULT */
   guint32 ranks;           /* of the pipeline */
-  guint32 chunks;          /* per rank: 2 of zbv, any of interleaved, else 1 */
+  guint32 chunks;          /* per rank: 2 of zbv, any of interleaved and zb-h1, else 1 */
   guint32 micros;
-  guint32 group;  /* interleaved: micro-batches that a chunk plays in a row (plan_schedule_group_...) */
+  guint32 group;  /* of several chunks in a loop: micro-batches that each plays in a row (plan_schedule_group_...) */
   gboolean early; /* what a pass receives is there from the pass of its kind before on (plan-transfer.h) */
 } PlanScheduleShape;
 
-/* Errors: chunks that the schedule does not have; of interleaved no group. */
+/* Errors: chunks that the schedule does not have; of several in a loop no group. */
 gboolean plan_schedule_check(const PlanScheduleShape *shape, GError **error);
 
 /* The group of the interleaved schedule. Megatron-Core (pipeline_parallel/schedules.py): `asked`
