@@ -154,6 +154,12 @@ refuses "a spread above the whole" 'cluster.gpu_spread' run a.ini --set cluster.
 says "JSON" '"step_ps"' run a.ini --db a.db --json
 says "step fidelity" 'ZeRO' run a.ini --db a.db --fidelity=step --set model.layers=1
 says "fit" 'ZeRO-3' fit a.ini --vary micro_batch
+says "stages beside another layout" 'tensor=2' stages llama3-8b-fsdp2 --db a.db --layout tensor=2
+refuses "a layout that is none" 'is not KEY=VALUE, as in tensor=4' stages a.ini --db a.db --layout tensor
+refuses "a layout that is none, to fit" 'did you mean "parallel.tensor"' fit a.ini --vary layers --layout tensors=2
+says "fit of a layout" 'context=2' fit llama3-8b-fsdp2 --vary micro_batch --layout context=2
+says "each stage's memory as Megatron logs it" 'Rank 8] (after' run llama2-7b-megatron --db a.db --as megatron \
+  --set parallel.pipeline=2
 says "fit as JSON" '"value"' fit a.ini --vary layers --json
 refuses "fit of nothing" 'what may vary is not said' fit a.ini
 refuses "fit of a key that has no limit" 'is not micro_batch, sequence_length, layers or nodes' fit a.ini --vary lr

@@ -41,7 +41,11 @@ static GString *summary(const RunReport *report) {
 
 static GString *stages(RunReport *const *reports, guint n) {
   GString *text = g_string_new(NULL);
-  report_stages(reports, n, text);
+  static const char *const all[] = {"ZeRO-0", "ZeRO-1", "ZeRO-2", "ZeRO-3"};
+  const char *titles[G_N_ELEMENTS(all)];
+  for (guint i = 0; i < n; i++)
+    titles[i] = all[reports[i]->identity.zero_stage];
+  report_stages(titles, reports, n, text);
   return text;
 }
 
@@ -345,7 +349,7 @@ static void json_holds_every_column(void) {
 static void json_of_stages_is_an_array(void) {
   RunReport *reports[] = {report_sample(0, SAMPLE_CAPACITY), report_sample(3, SAMPLE_CAPACITY)};
   g_autoptr(GString) text = g_string_new(NULL);
-  report_stages_json(reports, 2, text);
+  report_stages_json((const char *const[]){"ZeRO-0", "ZeRO-3"}, reports, 2, text);
   CU_ASSERT_TRUE(g_str_has_suffix(text->str, "]\n"));
   g_autoptr(JsonParser) parser = json_parser_new();
   CU_ASSERT_TRUE_FATAL(json_parser_load_from_data(parser, text->str, -1, NULL));
@@ -353,6 +357,7 @@ static void json_of_stages_is_an_array(void) {
   CU_ASSERT_EQUAL_FATAL(json_array_get_length(array), 2);
   JsonObject *last = json_array_get_object_element(array, 1);
   CU_ASSERT_EQUAL(json_object_get_int_member(last, "zero_stage"), 3);
+  CU_ASSERT_STRING_EQUAL(json_object_get_string_member(last, "title"), "ZeRO-3");
   CU_ASSERT_TRUE(json_object_get_null_member(last, "oom"));
   run_report_free(reports[0]);
   run_report_free(reports[1]);

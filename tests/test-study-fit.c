@@ -34,7 +34,7 @@ static void largest_micro_batch(void) {
   g_autoptr(Study) study = open_small("1");
   g_autoptr(GError) error = NULL;
   StudyFits fits;
-  CU_ASSERT_TRUE_FATAL(study_fit(study, "training.micro_batch", &STUDY_OPTIONS_DEFAULT, &fits, &error));
+  CU_ASSERT_TRUE_FATAL(study_fit(study, "training.micro_batch", NULL, &STUDY_OPTIONS_DEFAULT, &fits, &error));
   CU_ASSERT_STRING_EQUAL(fits.key, "micro_batch");
   CU_ASSERT_PTR_NULL(fits.stages[0].report);
   CU_ASSERT_EQUAL(fits.stages[0].value, 0);
@@ -52,9 +52,10 @@ static void wrong_keys(void) {
   g_autoptr(Study) study = open_small("1");
   GError *error = NULL;
   StudyFits fits;
-  HARNESS_FAILS(study_fit(study, "micro", &STUDY_OPTIONS_DEFAULT, &fits, &error), error,
+  HARNESS_FAILS(study_fit(study, "micro", NULL, &STUDY_OPTIONS_DEFAULT, &fits, &error), error,
                 "did you mean \"micro_batch\"");
-  HARNESS_FAILS(study_fit(study, "model.nodes", &STUDY_OPTIONS_DEFAULT, &fits, &error), error, "is not micro_batch");
+  HARNESS_FAILS(study_fit(study, "model.nodes", NULL, &STUDY_OPTIONS_DEFAULT, &fits, &error), error,
+                "is not micro_batch");
 }
 
 /* 16 bytes a parameter do not fit; an eighth of 12 of them does: stages 1 to 3 are among the remedies and fit, and each

@@ -230,7 +230,7 @@ static void stages_share_nothing(void) {
   StudyStages stages;
   StudyOptions options = STUDY_OPTIONS_DEFAULT;
   g_autoptr(Study) study = study_open("llama2-7b", &error);
-  CU_ASSERT_TRUE_FATAL(study_run_stages(study, &options, &stages, &error));
+  CU_ASSERT_TRUE_FATAL(study_run_stages(study, NULL, &options, &stages, &error));
   CU_ASSERT_EQUAL_FATAL(stages.n, STUDY_STAGES);
   for (guint stage = 0; stage < STUDY_STAGES; stage++) {
     g_autoptr(Study) alone = open_at("llama2-7b", NULL, stage);
@@ -248,18 +248,18 @@ static void frameworks_have_their_stages(void) {
   StudyOptions options = STUDY_OPTIONS_DEFAULT;
   g_autoptr(Study) study = study_open("llama2-7b", &error);
   CU_ASSERT_TRUE_FATAL(study_set(study, "parallel.framework=fsdp1", &error));
-  CU_ASSERT_TRUE_FATAL(study_run_stages(study, &options, &stages, &error));
+  CU_ASSERT_TRUE_FATAL(study_run_stages(study, NULL, &options, &stages, &error));
   CU_ASSERT_EQUAL_FATAL(stages.n, 3);
   CU_ASSERT_EQUAL(stages.reports[1]->identity.zero_stage, 2);
   CU_ASSERT_TRUE(stages.refused[1] != NULL && strstr(stages.refused[1], "FSDP has no stage 1") != NULL);
   study_stages_clear(&stages);
   CU_ASSERT_TRUE_FATAL(study_set(study, "parallel.framework=megatron", &error));
-  CU_ASSERT_TRUE_FATAL(study_run_stages(study, &options, &stages, &error));
+  CU_ASSERT_TRUE_FATAL(study_run_stages(study, NULL, &options, &stages, &error));
   CU_ASSERT_EQUAL_FATAL(stages.n, 2);
   CU_ASSERT_EQUAL(stages.reports[1]->identity.zero_stage, 1);
   study_stages_clear(&stages);
   CU_ASSERT_TRUE_FATAL(study_set(study, "megatron.bucket_size=5", &error));
-  HARNESS_FAILS(study_run_stages(study, &options, &stages, &error), error, "megatron.bucket_size");
+  HARNESS_FAILS(study_run_stages(study, NULL, &options, &stages, &error), error, "megatron.bucket_size");
 }
 
 int main(void) {

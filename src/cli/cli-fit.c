@@ -11,6 +11,7 @@ typedef struct {
   CliWorkload workload;
   const char *const *words;
   const char *vary;
+  const char *const *layouts;
   gboolean json;
 } Fit;
 
@@ -21,6 +22,9 @@ static const CliOption options[] = {CLI_WORKLOAD_WORD(Fit, words, "a workload"),
                                     CLI_JSON(Fit, json),
                                     {"vary", 0, CLI_TEXT, offsetof(Fit, vary), "KEY",
                                      "what may vary: micro_batch, sequence_length, layers or nodes", keys},
+                                    {"layout", 0, CLI_TEXTS, offsetof(Fit, layouts), "SETTINGS",
+                                     "beside the stages another layout of the same GPUs and global batch, as "
+                                     "\"tensor=4 pipeline=2\"; auto: all that can be played; may be repeated"},
                                     CLI_EDGE_FITS(Fit, workload.twins.study.edge_fits),
                                     {NULL}};
 
@@ -33,7 +37,7 @@ static CliExit fit(gconstpointer data, GError **error) {
     return CLI_INPUT;
   }
   g_autoptr(Study) study = cli_open_study(&asked->workload.settings, asked->words[0], error);
-  if (study == NULL || !study_fit(study, asked->vary, &asked->workload.twins.study, &fits, error))
+  if (study == NULL || !study_fit(study, asked->vary, asked->layouts, &asked->workload.twins.study, &fits, error))
     return CLI_INPUT;
   g_autoptr(GString) text = g_string_new(NULL);
   (asked->json ? report_fit_json : report_fit)(&fits, text);

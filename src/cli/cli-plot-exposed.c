@@ -26,7 +26,7 @@ static const CliOption options[] = {CLI_WORDS(Exposed, words, 1, MOST_BARS, "run
 static gboolean run_stages(const Exposed *asked, const char *database, GArray *run_ids, GError **error) {
   StudyStages found;
   g_autoptr(Study) study = cli_open_study(&asked->workload.settings, asked->words[0], error);
-  if (study == NULL || !study_run_stages(study, &asked->workload.twins.study, &found, error))
+  if (study == NULL || !study_run_stages(study, NULL, &asked->workload.twins.study, &found, error))
     return FALSE;
   g_autoptr(StoreDb) db = store_db_open(database, error);
   gboolean good = db != NULL;

@@ -58,7 +58,7 @@ static Played *play(StoreDb *db, gint64 run_id, const StudyOptions *how, GError 
   summary.timeline = FALSE;
   g_autoptr(GError) why = NULL;
   g_autoptr(Study) study = recall(report, &why);
-  if (study == NULL || !study_run_stages(study, &summary, &played->stages, &why)) {
+  if (study == NULL || !study_run_stages(study, NULL, &summary, &played->stages, &why)) {
     played->no_stages = g_strdup_printf("They were not played: %s", why->message);
     return played;
   }

@@ -21,6 +21,7 @@ typedef struct {
   CliOutcome outcome;
   const char *const *words;
   int as; /* of report_tool_names; -1: not given */
+  const char *const *layouts;
 } Run;
 
 #define ROWS(type)                                                                                                     \
@@ -28,7 +29,12 @@ typedef struct {
       CLI_GROUP_ROW(type, outcome, cli_outcome_options),                                                               \
       CLI_TIMELINE(type, workload.twins.study, "keep the timeline in the database (yes)")
 
-static const CliOption stages_options[] = {ROWS(Run), {NULL}};
+static const CliOption stages_options[] = {
+    ROWS(Run),
+    {"layout", 0, CLI_TEXTS, offsetof(Run, layouts), "SETTINGS",
+     "beside the stages another layout of the same GPUs and global batch, as \"tensor=4 pipeline=2\"; auto: the best "
+     "four; may be repeated"},
+    {NULL}};
 static const CliOption run_options[] = {
     ROWS(Run),
     {"as", 0, CLI_CHOICE, offsetof(Run, as), NULL, "print the step as that tool logs it", report_tool_names},
@@ -104,11 +110,13 @@ static CliExit run(gconstpointer data, GError **error) {
   return cli_finish(&asked->outcome, asked->workload.twins.study.timeline, &report, 1, text, error);
 }
 
-/* Stages that the framework lacks, or that the workload's own keys rule out. */
+/* Stages that the framework lacks, or that the workload's own keys rule out; layouts likewise. */
 static void tell_refused(const StudyStages *stages) {
   for (int stage = 0; stage < STUDY_STAGES; stage++)
     if (stages->refused[stage] != NULL)
       fprintf(stderr, "ZeRO-%d is left out: %s\n", stage, stages->refused[stage]);
+  for (char **line = stages->left_out; *line != NULL; line++)
+    fprintf(stderr, "%s\n", *line);
 }
 
 static CliExit stages(gconstpointer data, GError **error) {
@@ -117,10 +125,11 @@ static CliExit stages(gconstpointer data, GError **error) {
   if (cli_database(asked->outcome.db, error) == NULL)
     return CLI_INPUT;
   g_autoptr(Study) study = cli_open_study(&asked->workload.settings, asked->words[0], error);
-  if (study == NULL || !study_run_stages(study, &asked->workload.twins.study, &found, error))
+  if (study == NULL || !study_run_stages(study, asked->layouts, &asked->workload.twins.study, &found, error))
     return CLI_INPUT;
   g_autoptr(GString) text = g_string_new(NULL);
-  (asked->outcome.json ? report_stages_json : report_stages)(found.reports, found.n, text);
+  (asked->outcome.json ? report_stages_json : report_stages)((const char *const *)found.titles, found.reports, found.n,
+                                                             text);
   if (asked->outcome.explain && !asked->outcome.json)
     report_explain(found.reports, found.n, text);
   tell_refused(&found);

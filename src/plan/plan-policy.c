@@ -122,6 +122,14 @@ const PlanSetting *plan_remedies(int framework) {
   return plan_policies[framework].remedies != NULL ? plan_policies[framework].remedies : &none;
 }
 
+LayoutSet plan_framework_axes(int framework) {
+  return plan_policies[framework].axes;
+}
+
+gboolean plan_framework_sequence_parallel(int framework) {
+  return plan_policies[framework].sequence_parallel;
+}
+
 const char *const *plan_elsewhere(int framework) {
   static const char *const nowhere[] = {NULL};
   return plan_policies[framework].elsewhere != NULL ? plan_policies[framework].elsewhere : nowhere;

@@ -112,8 +112,17 @@ static void as_torchtitan(const RunReport *report, GString *text) {
 
 /* ---- Megatron-LM ---- */
 
+static void add_megatron_memory(GString *text, guint32 rank, const RunClass *class) {
+  g_string_append_printf(text,
+                         "[Rank %u] (after 1 iterations) memory (MB) | allocated: %.2f | max allocated: %.2f | max "
+                         "reserved: %.2f\n",
+                         rank, (double)class->steady_allocated / MIB, (double)class->peak_allocated / MIB,
+                         (double)class->peak_reserved / MIB);
+}
+
+/* Each rank that is the first of its data ranks says what it holds (training/utils.py, report_memory): here one of each
+ * stage of a pipeline, whose tensor ranks are alike. */
 static void as_megatron(const RunReport *report, GString *text) {
-  const RunClass *class = run_report_tightest(report);
   guint64 batch = report->identity.global_batch;
   g_string_append_printf(
       text,
@@ -121,11 +130,11 @@ static void as_megatron(const RunReport *report, GString *text) {
       " | elapsed time per iteration (ms): %.1f | throughput per GPU (TFLOP/s/GPU): %.1f | global batch size: "
       "%5" G_GUINT64_FORMAT " |\n",
       1, 1, batch, milliseconds(run_report_slowest(report)->step), teraflops(report), batch);
-  g_string_append_printf(text,
-                         "[Rank 0] (after 1 iterations) memory (MB) | allocated: %.2f | max allocated: %.2f | max "
-                         "reserved: %.2f\n",
-                         (double)class->steady_allocated / MIB, (double)class->peak_allocated / MIB,
-                         (double)class->peak_reserved / MIB);
+  gboolean piped = report->classes[0].role != NULL;
+  for (guint32 i = 0; piped && i < report->n_classes; i++)
+    add_megatron_memory(text, report->classes[i].first_rank, &report->classes[i]);
+  if (!piped)
+    add_megatron_memory(text, 0, run_report_tightest(report));
 }
 
 void report_as(const RunReport *report, ReportTool tool, GString *text) {

@@ -9,14 +9,25 @@
 #include "base-table.h"
 #include "report-words.h"
 
-static void print_fit(BaseTable *table, const StudyFit *fit, int stage) {
-  base_table_cell(table, "ZeRO-%d", stage);
+/* Stages, then layouts. */
+static GPtrArray *all_of(const StudyFits *fits) {
+  GPtrArray *all = g_ptr_array_new();
+  for (int stage = 0; stage < STUDY_STAGES; stage++)
+    g_ptr_array_add(all, (gpointer)&fits->stages[stage]);
+  for (guint i = 0; i < fits->n_layouts; i++)
+    g_ptr_array_add(all, &fits->layouts[i]);
+  return all;
+}
+
+static void print_fit(BaseTable *table, const StudyFit *fit) {
+  base_table_cell(table, "%s", fit->title);
   if (fit->report == NULL) {
     base_table_cell(table, "none");
     for (int i = 0; i < 4; i++)
       base_table_cell(table, "%s", "");
     base_table_cell(table, "%s",
-                    fit->refused != NULL ? "the framework has no such stage"
+                    fit->refused != NULL
+                        ? (g_str_has_prefix(fit->title, "ZeRO-") ? "the framework has no such stage" : "refused")
                     : fit->limit != NULL ? "refused"
                                          : "memory");
     return;
@@ -35,19 +46,22 @@ static void print_fit(BaseTable *table, const StudyFit *fit, int stage) {
   base_table_cell(table, "%s%s", fit->limit != NULL ? "refused further" : "memory", retries);
 }
 
-static void print_envelopes(const StudyFits *fits, GString *text) {
-  static const char *const labels[STUDY_STAGES] = {"ZeRO-0", "ZeRO-1", "ZeRO-2", "ZeRO-3"};
-  const char *envelopes[STUDY_STAGES];
-  for (int stage = 0; stage < STUDY_STAGES; stage++)
-    envelopes[stage] = fits->stages[stage].report != NULL ? fits->stages[stage].report->envelope : NULL;
-  report_envelopes(labels, envelopes, STUDY_STAGES, text);
+static void print_envelopes(const GPtrArray *all, GString *text) {
+  g_autoptr(GPtrArray) labels = g_ptr_array_new(), envelopes = g_ptr_array_new();
+  for (guint i = 0; i < all->len; i++) {
+    const StudyFit *fit = g_ptr_array_index(all, i);
+    g_ptr_array_add(labels, fit->title);
+    g_ptr_array_add(envelopes, fit->report != NULL ? fit->report->envelope : NULL);
+  }
+  report_envelopes((const char *const *)labels->pdata, (const char *const *)envelopes->pdata, all->len, text);
 }
 
 void report_fit(const StudyFits *fits, GString *text) {
   gboolean least = strcmp(fits->key, "nodes") == 0;
+  g_autoptr(GPtrArray) all = all_of(fits);
   g_autoptr(BaseTable) table = base_table_new();
-  g_string_append_printf(text, "The %s %s that fit%s, per stage\n\n", least ? "fewest" : "largest", fits->key,
-                         least ? "" : "s");
+  g_string_append_printf(text, "The %s %s that fit%s, per stage%s\n\n", least ? "fewest" : "largest", fits->key,
+                         least ? "" : "s", fits->n_layouts > 0 ? " and layout" : "");
   base_table_head(table, "stage", BASE_LEFT);
   base_table_head(table, fits->key, BASE_RIGHT);
   base_table_head(table, "step", BASE_RIGHT);
@@ -55,19 +69,20 @@ void report_fit(const StudyFits *fits, GString *text) {
   base_table_head(table, "tokens/s per GPU", BASE_RIGHT);
   base_table_head(table, "needs", BASE_RIGHT);
   base_table_head(table, "bound by", BASE_LEFT);
-  for (int stage = 0; stage < STUDY_STAGES; stage++)
-    print_fit(table, &fits->stages[stage], stage);
+  for (guint i = 0; i < all->len; i++)
+    print_fit(table, g_ptr_array_index(all, i));
   base_table_print(table, 0, text);
-  for (int stage = 0; stage < STUDY_STAGES; stage++) {
-    const StudyFit *fit = &fits->stages[stage];
+  for (guint i = 0; i < all->len; i++) {
+    const StudyFit *fit = g_ptr_array_index(all, i);
     const char *why = fit->refused != NULL ? fit->refused : fit->limit;
-    g_autofree char *first = g_strdup_printf("ZeRO-%d: ", stage);
+    g_autofree char *first = g_strconcat(fit->title, ": ", NULL);
     if (why != NULL)
       report_wrap(text, first, why);
   }
-  print_envelopes(fits, text);
+  print_envelopes(all, text);
 }
 
+/* `stage` -1: of a layout. */
 static void add_fit(BaseJson *json, const char *key, const StudyFit *fit, int stage) {
   const RunReport *report = fit->report;
   const struct {
@@ -79,7 +94,13 @@ static void add_fit(BaseJson *json, const char *key, const StudyFit *fit, int st
                {"step_high_ps", report != NULL ? report->step_high : 0},
                {"device_used_bytes", report != NULL ? (gint64)run_report_tightest(report)->device_used : 0}};
   base_json_map(json, NULL);
-  base_json_integer(json, "zero_stage", stage);
+  base_json_text(json, "title", fit->title);
+  if (stage >= 0)
+    base_json_integer(json, "zero_stage", stage);
+  else if (report != NULL)
+    base_json_integer(json, "zero_stage", report->identity.zero_stage);
+  else
+    base_json_null(json, "zero_stage");
   base_json_text(json, "key", key);
   base_json_text(json, "limit", fit->limit);
   for (gsize i = 0; i < G_N_ELEMENTS(facts); i++)
@@ -98,5 +119,8 @@ void report_fit_json(const StudyFits *fits, GString *text) {
   for (int stage = 0; stage < STUDY_STAGES; stage++)
     if (fits->stages[stage].refused == NULL)
       add_fit(json, fits->key, &fits->stages[stage], stage);
+  for (guint i = 0; i < fits->n_layouts; i++)
+    if (fits->layouts[i].refused == NULL)
+      add_fit(json, fits->key, &fits->layouts[i], -1);
   base_json_end(json);
 }

@@ -127,8 +127,10 @@ static void add_identity(BaseJson *json, const RunIdentity *identity) {
   base_json_end(json);
 }
 
-static void add_report(BaseJson *json, const RunReport *report, const GPtrArray *remedies) {
+static void add_report(BaseJson *json, const char *title, const RunReport *report, const GPtrArray *remedies) {
   base_json_map(json, NULL);
+  if (title != NULL)
+    base_json_text(json, "title", title);
   base_json_integer(json, "json_version", REPORT_JSON_VERSION);
   add_metrics(json, report, FALSE);
   report_json_causes(json, run_report_slowest(report));
@@ -144,17 +146,17 @@ static void add_report(BaseJson *json, const RunReport *report, const GPtrArray 
 
 void report_json_with(const RunReport *report, const GPtrArray *remedies, GString *text) {
   g_autoptr(BaseJson) json = base_json_new(text, BASE_JSON_SPREAD);
-  add_report(json, report, remedies);
+  add_report(json, NULL, report, remedies);
 }
 
 void report_json(const RunReport *report, GString *text) {
   report_json_with(report, NULL, text);
 }
 
-void report_stages_json(RunReport *const *reports, guint n, GString *text) {
+void report_stages_json(const char *const *titles, RunReport *const *reports, guint n, GString *text) {
   g_autoptr(BaseJson) json = base_json_new(text, BASE_JSON_SPREAD);
   base_json_list(json, NULL);
   for (guint i = 0; i < n; i++)
-    add_report(json, reports[i], NULL);
+    add_report(json, titles[i], reports[i], NULL);
   base_json_end(json);
 }

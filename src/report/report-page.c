@@ -143,7 +143,7 @@ static void add_stages(const ReportPageRun *run, GString *html) {
     return;
   }
   g_autoptr(GString) text = g_string_new(NULL);
-  report_stages(run->stages, run->n_stages, text);
+  report_stages(NULL, run->stages, run->n_stages, text);
   add_text(html, "The same step under each ZeRO stage", text->str);
 }
 

@@ -59,6 +59,29 @@ static void print_row(BaseTable *table, const RunReport *base, const StudyRemedy
   base_table_cell(table, "%+.1f %%", price);
 }
 
+/* What a change of layout means, where one was tried. */
+static void print_axes(const GPtrArray *remedies, GString *text) {
+  static const struct {
+    const char *key, *means;
+  } axes[] = {
+      {"parallel.tensor=", "tensor: so many GPUs split each matmul, and exchange activations in every layer."},
+      {"parallel.sequence_parallel=", "sequence_parallel: what lies between matmuls is split over tensor ranks too."},
+      {"parallel.pipeline=", "pipeline: so many stages hold a run of layers each, and wait while it fills and drains."},
+      {"parallel.context=", "context: so many GPUs split each sequence, and exchange keys and values."},
+  };
+  gboolean any = FALSE;
+  for (gsize i = 0; i < G_N_ELEMENTS(axes); i++) {
+    gboolean tried = FALSE;
+    for (guint r = 0; r < remedies->len; r++)
+      tried |= strstr(((StudyRemedy *)g_ptr_array_index(remedies, r))->change, axes[i].key) != NULL;
+    if (tried)
+      report_wrap(text, "  ", axes[i].means);
+    any |= tried;
+  }
+  if (any)
+    report_wrap(text, "  ", "Data ranks are so many times fewer, and each plays so many times the micro-batches.");
+}
+
 void report_remedies(const RunReport *report, const GPtrArray *remedies, GString *text) {
   g_autoptr(GPtrArray) sorted = in_order(remedies);
   g_autoptr(BaseTable) table = base_table_new();
@@ -79,6 +102,7 @@ void report_remedies(const RunReport *report, const GPtrArray *remedies, GString
   for (guint i = 0; i < sorted->len; i++)
     print_row(table, report, g_ptr_array_index(sorted, i));
   base_table_print(table, 2, text);
+  print_axes(sorted, text);
 }
 
 void report_remedies_json(const GPtrArray *remedies, BaseJson *json) {

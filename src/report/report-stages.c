@@ -1,9 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* Stages side by side, and in a sentence each what a rung buys and what it costs. */
+#include <string.h>
+
 #include "base-table.h"
 #include "report-text.h"
 #include "report-verdict.h"
 #include "report-words.h"
+
+/* What is laid side by side: `titles` by report. */
+typedef struct {
+  const char *const *titles;
+  RunReport *const *reports;
+  guint n;
+} Rungs;
 
 /* The three parts of the step in hundredths of a millisecond. */
 static void step_parts(const RunReport *report, gint64 ret[3]) {
@@ -86,13 +95,14 @@ static void print_memory_rows(BaseTable *table, RunReport *const *reports, guint
   }
 }
 
-static void print_table(RunReport *const *reports, guint n, GString *text) {
+static void print_table(const Rungs *rungs, GString *text) {
+  RunReport *const *reports = rungs->reports;
+  guint n = rungs->n;
   g_autoptr(BaseTable) table = base_table_new();
   gboolean priced = FALSE;
   base_table_head(table, "", BASE_LEFT);
   for (guint i = 0; i < n; i++) {
-    g_autofree char *title = g_strdup_printf("ZeRO-%u", reports[i]->identity.zero_stage);
-    base_table_head(table, title, BASE_RIGHT);
+    base_table_head(table, rungs->titles[i], BASE_RIGHT);
     priced |= reports[i]->price_per_million_tokens > 0;
   }
   base_table_cell(table, "verdict");
@@ -150,17 +160,17 @@ static void say_changes(GString *words, const char *const *names, gint64 *change
     g_string_append_printf(words, " %s)", unit);
 }
 
-static void say_memory(GString *words, const RunReport *before, const RunReport *now) {
+static void say_memory(GString *words, const char *than, const RunReport *before, const RunReport *now) {
   const RunClass *was = run_report_tightest(before), *is = run_report_tightest(now);
   gint64 freed = centi_gib_change(is->device_used, was->device_used);
   gint64 changes[RUN_TENANTS];
   for (guint t = 0; t < RUN_TENANTS; t++)
     changes[t] = centi_gib_change(was->peak_held[t], is->peak_held[t]);
   if (freed == 0)
-    g_string_append_printf(words, "needs as much memory as ZeRO-%u", before->identity.zero_stage);
+    g_string_append_printf(words, "needs as much memory as %s", than);
   else
-    g_string_append_printf(words, "%s %.2f GiB %s ZeRO-%u", freed > 0 ? "frees" : "takes", (double)ABS(freed) / 100,
-                           freed > 0 ? "per GPU over" : "more per GPU than", before->identity.zero_stage);
+    g_string_append_printf(words, "%s %.2f GiB %s %s", freed > 0 ? "frees" : "takes", (double)ABS(freed) / 100,
+                           freed > 0 ? "per GPU over" : "more per GPU than", than);
   say_changes(words, run_tenant_names, changes, RUN_TENANTS, "GiB");
 }
 
@@ -195,7 +205,20 @@ static void say_verdict(GString *words, RunReport *const *reports, guint index) 
   }
 }
 
-static void print_sentence(RunReport *const *reports, guint index, GString *text) {
+static gboolean is_stage(const Rungs *rungs, guint index) {
+  return g_str_has_prefix(rungs->titles[index], "ZeRO-");
+}
+
+/* A stage against the one before, a layout against the last stage. */
+static guint against(const Rungs *rungs, guint index) {
+  guint before = index - 1;
+  while (!is_stage(rungs, index) && before > 0 && !is_stage(rungs, before))
+    before--;
+  return before;
+}
+
+static void print_sentence(const Rungs *rungs, guint index, GString *text) {
+  RunReport *const *reports = rungs->reports;
   const RunReport *now = reports[index];
   g_autoptr(GString) words = g_string_new(NULL);
   if (index == 0) {
@@ -205,12 +228,13 @@ static void print_sentence(RunReport *const *reports, guint index, GString *text
                            run_report_runs_out(now) ? " if it fitted" : "",
                            (double)report_centi_ms(run_report_slowest(now)->exposed) / 100);
   } else {
-    say_memory(words, reports[index - 1], now);
-    say_time(words, reports[index - 1], now);
+    guint before = against(rungs, index);
+    say_memory(words, rungs->titles[before], reports[before], now);
+    say_time(words, reports[before], now);
   }
   g_string_append_c(words, '.');
   say_verdict(words, reports, index);
-  g_autofree char *first = g_strdup_printf("ZeRO-%u ", now->identity.zero_stage);
+  g_autofree char *first = g_strconcat(rungs->titles[index], " ", NULL);
   report_wrap(text, first, words->str);
 }
 
@@ -230,64 +254,100 @@ static gboolean is_better(const RunReport *report, const RunReport *than) {
 }
 
 /* The fastest that fits, of equals the one that needs least memory; else the one that needs least. */
-static void print_choice(RunReport *const *reports, guint n, GString *text) {
-  const RunReport *best = reports[0];
-  for (guint i = 1; i < n; i++)
-    best = is_better(reports[i], best) ? reports[i] : best;
+static void print_choice(const Rungs *rungs, GString *text) {
+  RunReport *const *reports = rungs->reports;
+  guint at = 0;
+  for (guint i = 1; i < rungs->n; i++)
+    at = is_better(reports[i], reports[at]) ? i : at;
+  const RunReport *best = reports[at];
   if (best->verdict == RUN_EDGE) {
-    g_string_append_printf(text, "None fits for sure; ZeRO-%u is at the edge.\n", best->identity.zero_stage);
+    g_string_append_printf(text, "None fits for sure; %s is at the edge.\n", rungs->titles[at]);
     return;
   }
   if (best->verdict == RUN_OOM) {
     g_autofree char *missing = base_format_memory(run_report_tightest(best)->short_by);
-    g_string_append_printf(text, "None fits; ZeRO-%u comes nearest and lacks %s per GPU.\n", best->identity.zero_stage,
-                           missing);
+    g_string_append_printf(text, "None fits; %s comes nearest and lacks %s per GPU.\n", rungs->titles[at], missing);
     return;
   }
   g_autoptr(GString) words = g_string_new(NULL);
-  g_string_append_printf(words, "ZeRO-%u, %.2f ms a step", best->identity.zero_stage,
+  g_string_append_printf(words, "%s, %.2f ms a step", rungs->titles[at],
                          (double)report_centi_ms(run_report_slowest(best)->step) / 100);
-  for (guint i = 0; i < n; i++) {
+  for (guint i = 0; i < rungs->n; i++) {
     const RunReport *other = reports[i];
     if (other == best || other->verdict != RUN_FITS)
       continue;
     if (report_centi_ms(run_report_slowest(other)->step) == report_centi_ms(run_report_slowest(best)->step))
-      g_string_append_printf(words, "; ZeRO-%u is as fast, for more memory", other->identity.zero_stage);
+      g_string_append_printf(words, "; %s is as fast, for more memory", rungs->titles[i]);
     else
-      g_string_append_printf(words, "; %.2f times faster than ZeRO-%u",
+      g_string_append_printf(words, "; %.2f times faster than %s",
                              (double)run_report_slowest(other)->step / (double)run_report_slowest(best)->step,
-                             other->identity.zero_stage);
+                             rungs->titles[i]);
   }
   g_string_append_c(words, '.');
   report_wrap(text, "Fastest that fits: ", words->str);
 }
 
-static void print_envelopes(RunReport *const *reports, guint n, GString *text) {
-  g_autoptr(GPtrArray) labels = g_ptr_array_new_with_free_func(g_free);
+static void print_envelopes(const Rungs *rungs, GString *text) {
   g_autoptr(GPtrArray) envelopes = g_ptr_array_new();
-  for (guint i = 0; i < n; i++) {
-    g_ptr_array_add(labels, g_strdup_printf("ZeRO-%u", reports[i]->identity.zero_stage));
-    g_ptr_array_add(envelopes, reports[i]->envelope);
-  }
-  report_envelopes((const char *const *)labels->pdata, (const char *const *)envelopes->pdata, n, text);
+  for (guint i = 0; i < rungs->n; i++)
+    g_ptr_array_add(envelopes, rungs->reports[i]->envelope);
+  report_envelopes(rungs->titles, (const char *const *)envelopes->pdata, rungs->n, text);
 }
 
-void report_stages(RunReport *const *reports, guint n, GString *text) {
+/* Where a layout has another batch, steps do not compare. */
+static void print_batches(const Rungs *rungs, GString *text) {
+  const RunIdentity *first = &rungs->reports[0]->identity;
+  for (guint i = 1; i < rungs->n; i++) {
+    const RunIdentity *identity = &rungs->reports[i]->identity;
+    if (identity->global_batch != first->global_batch)
+      g_string_append_printf(text,
+                             "%s: global batch %" G_GUINT64_FORMAT ", not %" G_GUINT64_FORMAT
+                             ": steps do not compare, tokens/s do\n",
+                             rungs->titles[i], identity->global_batch, first->global_batch);
+  }
+}
+
+#define MOST_TITLE 24
+
+/* Long ones become numbers, and are told beneath the table. */
+static char **short_titles(const char *const *titles, RunReport *const *reports, guint n) {
+  char **all = g_new0(char *, n + 1);
+  guint numbers = 0;
+  for (guint i = 0; i < n; i++)
+    all[i] = titles == NULL                    ? g_strdup_printf("ZeRO-%u", reports[i]->identity.zero_stage)
+             : strlen(titles[i]) <= MOST_TITLE ? g_strdup(titles[i])
+                                               : g_strdup_printf("layout %u", ++numbers);
+  return all;
+}
+
+static void print_titles(const Rungs *rungs, const char *const *titles, GString *text) {
+  for (guint i = 0; i < rungs->n && titles != NULL; i++) {
+    g_autofree char *first = g_strconcat(rungs->titles[i], ": ", NULL);
+    if (strcmp(rungs->titles[i], titles[i]) != 0)
+      report_wrap(text, first, titles[i]);
+  }
+}
+
+void report_stages(const char *const *titles, RunReport *const *reports, guint n, GString *text) {
   const RunIdentity *identity = &reports[0]->identity;
+  g_auto(GStrv) short_ = short_titles(titles, reports, n);
+  const Rungs rungs = {(const char *const *)short_, reports, n};
   g_autofree char *title =
       g_strdup_printf("%s, framework %s, on %u × %s in %u node%s", identity->model, identity->framework, identity->gpus,
                       identity->gpu, identity->nodes, identity->nodes == 1 ? "" : "s");
   report_wrap(text, "", title);
   g_string_append_c(text, '\n');
-  print_table(reports, n, text);
+  print_table(&rungs, text);
   for (guint i = 0; i < n; i++)
     if (run_report_runs_out(reports[i])) {
       g_string_append(text, "(…): step time if it fitted\n");
       break;
     }
+  print_titles(&rungs, titles, text);
+  print_batches(&rungs, text);
   g_string_append_c(text, '\n');
   for (guint i = 0; i < n; i++)
-    print_sentence(reports, i, text);
-  print_choice(reports, n, text);
-  print_envelopes(reports, n, text);
+    print_sentence(&rungs, i, text);
+  print_choice(&rungs, text);
+  print_envelopes(&rungs, text);
 }

@@ -6,6 +6,7 @@
 
 #include "base-error.h"
 #include "base-names.h"
+#include "study-layout.h"
 #include "study-remedy.h"
 
 typedef enum { MICRO_BATCH, SEQUENCE_LENGTH, LAYERS, NODES, KEYS } Key;
@@ -24,8 +25,7 @@ typedef struct {
   const Study *study;
   StudyOptions options;
   Key key;
-  int stage;
-  guint64 micro_batch, accumulation, gpus_per_node, nodes; /* of the workload */
+  guint64 micro_batch, accumulation, data, nodes; /* of the study; data: ranks that play different micro-batches */
 } Search;
 
 /* NULL: refused, as the error says. */
@@ -33,14 +33,13 @@ static RunReport *try_value(const Search *search, guint64 multiple, GError **err
   guint64 value = multiple * keys[search->key].unit;
   guint64 micro = search->key == MICRO_BATCH ? value : search->micro_batch;
   guint64 nodes = search->key == NODES ? value : search->nodes;
-  g_autofree char *stage = g_strdup_printf("parallel.zero_stage=%d", search->stage);
   g_autofree char *varied = g_strdup_printf("%s=%" G_GUINT64_FORMAT, keys[search->key].name, value);
   g_autofree char *batch = g_strdup_printf("training.micro_batch=%" G_GUINT64_FORMAT, micro);
   g_autofree char *accumulation =
       g_strdup_printf("training.gradient_accumulation=%" G_GUINT64_FORMAT, search->accumulation);
   g_autofree char *global = g_strdup_printf("training.global_batch=%" G_GUINT64_FORMAT,
-                                            micro * search->accumulation * nodes * search->gpus_per_node);
-  const char *changes[] = {stage, varied, batch, accumulation, global, NULL};
+                                            micro * search->accumulation * (search->data * nodes / search->nodes));
+  const char *changes[] = {varied, batch, accumulation, global, NULL};
   return study_try(search->study, changes, &search->options, error);
 }
 
@@ -105,7 +104,73 @@ static gboolean find_key(const char *name, Key *ret, GError **error) {
   return FALSE;
 }
 
-gboolean study_fit(const Study *study, const char *name, const StudyOptions *options, StudyFits *ret, GError **error) {
+/* Over the study as a stage or a layout has it. */
+static void find(Search *search, const Study *laid, StudyFit *fit) {
+  g_autoptr(GError) refusal = NULL;
+  g_autoptr(RunReport) runs = study_try(laid, (const char *const[]){NULL}, &search->options, &refusal);
+  if (runs == NULL) {
+    fit->refused = g_strdup(refusal->message);
+    return;
+  }
+  const RunIdentity *identity = &runs->identity;
+  search->study = laid;
+  search->micro_batch = identity->micro_batch;
+  search->accumulation = identity->gradient_accumulation;
+  search->nodes = identity->nodes;
+  search->data = identity->global_batch / (identity->micro_batch * identity->gradient_accumulation);
+  (search->key == NODES ? find_least : find_largest)(search, fit);
+}
+
+static void fit_stage(Search *search, const Study *study, int stage, StudyFit *fit) {
+  g_autofree char *change = g_strdup_printf("zero_stage=%d", stage);
+  g_autoptr(Study) laid = study_lay_out(study, change, NULL, NULL);
+  fit->title = g_strdup_printf("ZeRO-%d", stage);
+  find(search, laid, fit);
+}
+
+/* FALSE: a layout that is none. */
+static gboolean fit_layout(Search *search, const Study *study, const char *layout, const RunIdentity *base,
+                           StudyFit *fit, GError **error) {
+  g_autoptr(Study) laid = study_lay_out(study, layout, base, error);
+  if (laid == NULL)
+    return FALSE;
+  fit->title = g_strdup(layout);
+  find(search, laid, fit);
+  return TRUE;
+}
+
+static void fit_clear(StudyFit *fit) {
+  run_report_free(fit->report);
+  g_free(fit->title);
+  g_free(fit->limit);
+  g_free(fit->refused);
+}
+
+/* Of "auto" those that are refused are not told. */
+static gboolean fit_layouts(Search *search, const Study *study, const char *const *layouts, const RunReport *base,
+                            StudyFits *ret, GError **error) {
+  g_auto(GStrv) all = study_layouts(base);
+  GArray *fits = g_array_new(FALSE, TRUE, sizeof(StudyFit));
+  gboolean good = TRUE;
+  for (; good && layouts != NULL && *layouts != NULL; layouts++) {
+    gboolean every = strcmp(*layouts, STUDY_LAYOUT_AUTO) == 0;
+    const char *const one[] = {*layouts, NULL};
+    for (const char *const *each = every ? (const char *const *)all : one; good && *each != NULL; each++) {
+      StudyFit fit = {NULL};
+      good = fit_layout(search, study, *each, &base->identity, &fit, error);
+      if (!good || (every && fit.refused != NULL))
+        fit_clear(&fit);
+      else
+        g_array_append_val(fits, fit);
+    }
+  }
+  ret->n_layouts = fits->len;
+  ret->layouts = (StudyFit *)(gpointer)g_array_free(fits, FALSE);
+  return good;
+}
+
+gboolean study_fit(const Study *study, const char *name, const char *const *layouts, const StudyOptions *options,
+                   StudyFits *ret, GError **error) {
   Search search = {.study = study, .options = *options};
   if (!find_key(name, &search.key, error))
     return FALSE;
@@ -113,30 +178,20 @@ gboolean study_fit(const Study *study, const char *name, const StudyOptions *opt
   g_autoptr(RunReport) base = study_try(study, (const char *const[]){NULL}, &search.options, error);
   if (base == NULL)
     return FALSE;
-  search.micro_batch = base->identity.micro_batch;
-  search.accumulation = base->identity.gradient_accumulation;
-  search.nodes = base->identity.nodes;
-  search.gpus_per_node = base->identity.gpus / base->identity.nodes;
   *ret = (StudyFits){.key = key_names[search.key]};
-  for (int stage = 0; stage < STUDY_STAGES; stage++) {
-    StudyFit *fit = &ret->stages[stage];
-    g_autofree char *change = g_strdup_printf("parallel.zero_stage=%d", stage);
-    g_autoptr(GError) refusal = NULL;
-    g_autoptr(RunReport) runs = study_try(study, (const char *const[]){change, NULL}, &search.options, &refusal);
-    search.stage = stage;
-    if (runs == NULL)
-      fit->refused = g_strdup(refusal->message);
-    else
-      (search.key == NODES ? find_least : find_largest)(&search, fit);
-  }
-  return TRUE;
+  for (int stage = 0; stage < STUDY_STAGES; stage++)
+    fit_stage(&search, study, stage, &ret->stages[stage]);
+  if (fit_layouts(&search, study, layouts, base, ret, error))
+    return TRUE;
+  study_fits_clear(ret);
+  return FALSE;
 }
 
 void study_fits_clear(StudyFits *fits) {
-  for (int stage = 0; stage < STUDY_STAGES; stage++) {
-    run_report_free(fits->stages[stage].report);
-    g_free(fits->stages[stage].limit);
-    g_free(fits->stages[stage].refused);
-  }
+  for (int stage = 0; stage < STUDY_STAGES; stage++)
+    fit_clear(&fits->stages[stage]);
+  for (guint i = 0; i < fits->n_layouts; i++)
+    fit_clear(&fits->layouts[i]);
+  g_free(fits->layouts);
   *fits = (StudyFits){.key = NULL};
 }

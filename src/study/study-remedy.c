@@ -6,6 +6,7 @@
 
 #include "base-error.h"
 #include "base-names.h"
+#include "study-layout.h"
 #include "study-walk.h"
 
 #define MOST_NODES 16 /* times as many as there are */
@@ -76,13 +77,14 @@ static guint64 missing(const RunReport *report) {
 static void attempt_nodes(Search *search) {
   const RunIdentity *identity = &search->report->identity;
   guint64 accumulation = identity->gradient_accumulation, short_by = missing(search->report);
+  guint64 data = identity->global_batch / (identity->micro_batch * accumulation);
   for (guint32 times = 2; times <= MOST_NODES; times *= 2) {
     accumulation = accumulation % 2 == 0 ? accumulation / 2 : accumulation;
-    guint64 gpus = (guint64)identity->gpus * times;
-    g_autofree char *change = g_strdup_printf(
-        "cluster.nodes=%u training.micro_batch=%" G_GUINT64_FORMAT " training.gradient_accumulation=%" G_GUINT64_FORMAT
-        " training.global_batch=%" G_GUINT64_FORMAT,
-        times * identity->nodes, identity->micro_batch, accumulation, identity->micro_batch * accumulation * gpus);
+    g_autofree char *change = g_strdup_printf("cluster.nodes=%u training.micro_batch=%" G_GUINT64_FORMAT
+                                              " training.gradient_accumulation=%" G_GUINT64_FORMAT
+                                              " training.global_batch=%" G_GUINT64_FORMAT,
+                                              times * identity->nodes, identity->micro_batch, accumulation,
+                                              identity->micro_batch * accumulation * data * times);
     const RunReport *report = attempt(search, change);
     if (report == NULL || fits(search, report) || missing(report) > short_by - short_by / 4)
       return;
@@ -127,6 +129,88 @@ static void attempt_stages(Search *search, int framework) {
     attempt(search, *changes);
 }
 
+/* ---- Axes ---- */
+
+#define MOST_STAGES 16
+
+typedef struct {
+  const char *key;
+  guint32 degree; /* of the run */
+  guint32 most;
+} Axis;
+
+/* Settings of one axis at a degree, and of the tensor ranks' sequence; the batch stays, data ranks play more of it. */
+static char *axis_change(const Axis *axis, guint32 degree, gboolean sequence) {
+  return g_strdup_printf("parallel.%s=%u%s", axis->key, degree, sequence ? " parallel.sequence_parallel=yes" : "");
+}
+
+static const RunReport *attempt_layout(Search *search, const char *axes, guint64 times) {
+  const RunIdentity *identity = &search->report->identity;
+  g_autofree char *change = g_strdup_printf("%s training.gradient_accumulation=%" G_GUINT64_FORMAT
+                                            " training.global_batch=%" G_GUINT64_FORMAT,
+                                            axes, identity->gradient_accumulation * times, identity->global_batch);
+  return attempt(search, change);
+}
+
+/* Of the remedies from `first` on the one that fits, else the one that needs least. */
+static void keep_best(Search *search, guint first) {
+  guint best = first;
+  for (guint i = first + 1; i < search->remedies->len; i++) {
+    const RunReport *report = ((const StudyRemedy *)g_ptr_array_index(search->remedies, i))->report;
+    if (fits(search, report) ||
+        need(report) < need(((const StudyRemedy *)g_ptr_array_index(search->remedies, best))->report))
+      best = i;
+  }
+  for (guint i = search->remedies->len; i-- > first;)
+    if (i != best)
+      g_ptr_array_remove_index(search->remedies, i);
+}
+
+/* Doubled until it fits; one degree is told. *ret_last: the most that could be played, as settings; NULL: none. */
+static gboolean attempt_axis(Search *search, const Axis *axis, gboolean sequence, char **ret_last) {
+  guint first = search->remedies->len;
+  gboolean good = FALSE;
+  for (guint32 degree = axis->degree * 2; !good && degree <= axis->most; degree *= 2) {
+    g_autofree char *change = axis_change(axis, degree, sequence);
+    const RunReport *report = attempt_layout(search, change, degree / axis->degree);
+    if (report != NULL) {
+      g_free(*ret_last);
+      *ret_last = g_steal_pointer(&change);
+    }
+    good = fits(search, report);
+  }
+  keep_best(search, first);
+  return good;
+}
+
+/* Tensor ranks, then stages, then context ranks alone; where neither of the first two does, stages over the most tensor
+ * ranks that could be played. */
+static void attempt_axes(Search *search, int framework) {
+  const RunIdentity *identity = &search->report->identity;
+  LayoutSet has = plan_framework_axes(framework);
+  guint32 node = identity->gpus / identity->nodes;
+  Axis tensor = {"tensor", study_degree(identity, "parallel.tensor"), node};
+  Axis pipeline = {"pipeline", study_degree(identity, "parallel.pipeline"), MOST_STAGES};
+  Axis context = {"context", study_degree(identity, "parallel.context"), node};
+  gboolean sequence = plan_framework_sequence_parallel(framework), good = FALSE;
+  g_autofree char *most = NULL, *unused = NULL;
+  if ((has & LAYOUT_BIT(LAYOUT_TENSOR)) != 0)
+    good |= attempt_axis(search, &tensor, sequence, &most);
+  if ((has & LAYOUT_BIT(LAYOUT_PIPELINE)) != 0)
+    good |= attempt_axis(search, &pipeline, FALSE, &unused);
+  if ((has & LAYOUT_BIT(LAYOUT_CONTEXT)) != 0)
+    attempt_axis(search, &context, FALSE, &unused);
+  guint first = search->remedies->len;
+  guint32 most_tensor = most != NULL ? (guint32)g_ascii_strtoull(strchr(most, '=') + 1, NULL, 10) : 0;
+  for (guint32 degree = pipeline.degree * 2; most != NULL && !good && degree <= MOST_STAGES; degree *= 2) {
+    g_autofree char *stages = axis_change(&pipeline, degree, FALSE);
+    g_autofree char *both = g_strdup_printf("%s %s", most, stages);
+    guint64 times = (guint64)(most_tensor / tensor.degree) * (degree / pipeline.degree);
+    good = fits(search, attempt_layout(search, both, times));
+  }
+  keep_best(search, first);
+}
+
 /* The single change, other than a setting that `changes` has already, with the least need; NULL: none is left. */
 static const char *nearest(const GPtrArray *remedies, guint singles, const char *changes) {
   const StudyRemedy *best = NULL;
@@ -163,6 +247,7 @@ GPtrArray *study_remedies(const Study *study, const RunReport *report, const Stu
   attempt_stages(&search, framework);
   attempt_micro_batches(&search);
   attempt_settings(&search, framework);
+  attempt_axes(&search, framework);
   attempt_nodes(&search);
   attempt_together(&search);
   return search.remedies;

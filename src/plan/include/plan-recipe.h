@@ -117,6 +117,10 @@ typedef struct {
 
 /* What of the framework's own may make a run need less memory; ends with a name of NULL. */
 const PlanSetting *plan_remedies(int framework);
+/* Axes other than data that the framework has: of tensor, context, pipeline, expert. Whether its tensor ranks can split
+ * the sequence between their matmuls. */
+LayoutSet plan_framework_axes(int framework);
+gboolean plan_framework_sequence_parallel(int framework);
 /* Settings, with spaces between, under which another framework shards what this one cannot; ends with NULL. */
 const char *const *plan_elsewhere(int framework);
 

@@ -19,9 +19,10 @@
 
 void report_summary(const RunReport *report, GString *text);
 
-/* The table of stages and one sentence per stage: what the rung bought and what it cost against the one before; last,
- * which of the stages to take. `n` > 0 reports, in the order in which they are to stand. */
-void report_stages(RunReport *const *reports, guint n, GString *text);
+/* The table of stages (and other layouts) and one sentence each: what the rung bought and what it cost against the one
+ * before (a layout: the last stage); last, which of them to take. `n` > 0 reports, in the order in which they are to stand, under their titles
+ * (NULL: ZeRO-0 …). */
+void report_stages(const char *const *titles, RunReport *const *reports, guint n, GString *text);
 
 /* Which ranks and links were played as one, and what kept the others apart; reports that say the same say it once.
  * After a summary or a table of stages. */
@@ -29,6 +30,7 @@ void report_explain(RunReport *const *reports, guint n, GString *text);
 
 /* One object per report, ended by a line feed; `stages` gives an array. Keys of the object are the columns of the
  * database's table run (times _ps, sizes _bytes; null: not known), then
+ *   "title"           of stages alone: "ZeRO-1", or the layout as it was asked for
  *   "json_version"    1; rises when a key changes its meaning or goes
  *   "causes_ps"       {"tail": …, "host": …, …}: every cause; bubble and host-idle are idle time, all others exposed
  *   "memory_at_peak"  {"parameters": {"bytes": …, "unique_bytes": …}, …}: every tenant, of the tightest rank class
@@ -46,4 +48,4 @@ void report_explain(RunReport *const *reports, guint n, GString *text);
 void report_json(const RunReport *report, GString *text);
 /* `remedies`: of StudyRemedy; NULL: without the member. */
 void report_json_with(const RunReport *report, const GPtrArray *remedies, GString *text);
-void report_stages_json(RunReport *const *reports, guint n, GString *text);
+void report_stages_json(const char *const *titles, RunReport *const *reports, guint n, GString *text);

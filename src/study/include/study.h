@@ -59,15 +59,19 @@ char *study_find_key(const Study *study, GError **error);
 /* Plays the step. Nothing is kept in the study. */
 RunReport *study_run(Study *study, const StudyOptions *options, GError **error);
 
-/* The same step under those of ZeRO 0, 1, 2 and 3 that the framework has. */
+/* The same step under those of ZeRO 0, 1, 2 and 3 that the framework has, then under other layouts (study-layout.h). */
 #define STUDY_STAGES 4
 typedef struct {
-  RunReport *reports[STUDY_STAGES]; /* of n stages, ascending */
+  RunReport **reports; /* n of them: stages ascending, layouts as they were given */
+  char **titles;       /* "ZeRO-1", "tensor=4 pipeline=2" */
   guint n;
   char *refused[STUDY_STAGES]; /* by stage: why it was not played; NULL: it was */
+  char **left_out;             /* of layouts: a line for each that was not played; NULL-terminated */
 } StudyStages;
-/* Error: no stage can be played (what the first says); then nothing is returned. */
-gboolean study_run_stages(Study *study, const StudyOptions *options, StudyStages *ret, GError **error);
+/* `layouts`: NULL-terminated or NULL; "auto" stands for the best four that can be played. Error: a layout that is
+ * none, or nothing can be played (what the first says); then nothing is returned. */
+gboolean study_run_stages(Study *study, const char *const *layouts, const StudyOptions *options, StudyStages *ret,
+                          GError **error);
 void study_stages_clear(StudyStages *stages);
 
 /* Every key that a workload or a topology may hold, documented. Appends. */
