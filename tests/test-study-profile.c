@@ -83,6 +83,36 @@ static void times_are_replayed(void) {
   CU_ASSERT_NOT_EQUAL(analytic->classes[0].compute, a->classes[0].compute);
 }
 
+/* The time of a layer's part is spread over its kernels, not over what its ranks exchange: a millisecond more in the
+ * profile is a millisecond more of compute. A profile of whole layers is refused. */
+static void parts_of_layers_are_replayed(void) {
+  static const char *const sets[] = {"parallel.framework=megatron", "cluster.gpus_per_node=2", "parallel.tensor=2",
+                                     "training.gradient_accumulation=1"};
+  g_autofree char *plain = profile_text(-1, -1);
+  g_auto(GStrv) parts = g_strsplit(plain, "\n7,forward,1000.000000", 2);
+  g_autofree char *longer = g_strjoinv("\n7,forward,2000.000000", parts);
+  g_autofree char *whole = g_strdup("layer,phase,time_us,flops,bytes,activation_bytes,parameters\n"
+                                    "0,forward,1,,,,202383360\n");
+  const char *const texts[] = {plain, longer, whole};
+  SimTime compute[2] = {0, 0};
+  for (guint i = 0; i < G_N_ELEMENTS(texts); i++) {
+    g_autofree char *path = write_profile(texts[i]);
+    g_autoptr(Study) study = open_alone(path);
+    g_autoptr(GError) error = NULL;
+    for (gsize s = 0; s < G_N_ELEMENTS(sets); s++)
+      CU_ASSERT_TRUE(study_set(study, sets[s], NULL));
+    g_autoptr(RunReport) report = study_run(study, &(StudyOptions){.fold = TRUE, .no_jitter = TRUE}, &error);
+    g_unlink(path);
+    CU_ASSERT_EQUAL(report == NULL, i == 2);
+    if (report != NULL)
+      compute[i] = report->classes[0].compute;
+    else
+      CU_ASSERT_PTR_NOT_NULL(strstr(error->message, "a profile is of one rank's part of each layer"));
+  }
+  CU_ASSERT_TRUE(compute[0] > 98 * SIM_MILLISECOND);
+  CU_ASSERT_EQUAL(compute[1] - compute[0], SIM_MILLISECOND);
+}
+
 static void refuse(const char *text, const char *expected) {
   GError *error = NULL;
   g_autoptr(RunReport) report = run_with(text, &error);
@@ -114,6 +144,7 @@ static void misfits_are_refused(void) {
 
 int main(void) {
   return harness_run("study-profile", (HarnessCase[]){{"times are replayed", times_are_replayed},
+                                                      {"parts of layers are replayed", parts_of_layers_are_replayed},
                                                       {"misfits are refused", misfits_are_refused},
                                                       {NULL, NULL}});
 }

@@ -10,14 +10,15 @@ static void add_ops(StudyLayers *layers, GArray *ops, const ModelUnit *unit, gbo
   const ModelOp *from = forward ? unit->forward : unit->backward;
   for (guint i = 0; i < (forward ? unit->n_forward : unit->n_backward); i++) {
     const ModelOp *op = &from[i];
+    guint32 pieces = op->exchange.kind != MODEL_EXCHANGE_NONE ? 0 : MAX(op->pieces, 1);
     StudyLayerOp row = {.unit = model_unit_names[unit->kind],
                         .direction = forward ? "forward" : "backward",
                         .name = g_string_chunk_insert_const(layers->names, op->name),
                         .kind = kernel_kind_names[op->kernel->kind],
-                        .flops = op->kernel->flops,
-                        .bytes = op->kernel->bytes,
+                        .flops = op->kernel->flops * pieces,
+                        .bytes = op->kernel->bytes * pieces,
                         .activation_bytes = forward ? model_unit_op_saved_bytes(unit, i) : 0,
-                        .time = kernel_time(gpu, op->kernel)};
+                        .time = pieces * kernel_time(gpu, op->kernel)};
     g_array_append_val(ops, row);
   }
 }

@@ -20,6 +20,7 @@ struct StudyProfile {
   ModelUnit *kinds[MODEL_UNIT_VARIANTS]; /* those in use */
   ModelUnitKind *unit_kinds;             /* of each unit */
   guint32 n_units;                       /* embedding, layers, head */
+  gboolean split;                        /* of one rank's part of them */
   SimTime (*times)[DIRECTIONS];          /* -1: not read yet */
 };
 
@@ -98,10 +99,14 @@ static gboolean read_row(StudyProfile *profile, char **cells, const BasePlace *p
     return FALSE;
   const ModelUnit *model = profile->kinds[kind_of(profile, unit)];
   ModelCost cost = direction == FORWARD ? model_unit_forward_cost(model) : model_unit_backward_cost(model);
+  static const char split[] = "beside parallel.tensor and context a profile is of one rank's part of each layer; "
+                              "foretrain layers -o writes one";
   if (!check_total(cells[3], "flops", cost.flops, FLOPS_SLIP,
-                   "is it a profile of another sequence length, micro-batch or kind of attention?", place, error) ||
-      !check_total(cells[6], "parameters", (double)model_unit_elements(model), 0, "is it a profile of another model?",
-                   place, error))
+                   profile->split ? split
+                                  : "is it a profile of another sequence length, micro-batch or kind of attention?",
+                   place, error) ||
+      !check_total(cells[6], "parameters", (double)model_unit_elements(model), 0,
+                   profile->split ? split : "is it a profile of another model?", place, error))
     return FALSE;
   if (profile->times[unit][direction] >= 0) {
     g_autofree char *name = name_of(profile, unit);
@@ -150,6 +155,7 @@ StudyProfile *study_profile_load(const char *path, const ModelShape *shape, cons
                                  guint64 micro_batch, GError **error) {
   g_autoptr(StudyProfile) profile = g_new0(StudyProfile, 1);
   profile->n_units = (guint32)shape->layers + 2;
+  profile->split = model_share_tensor(&recipe->share) * model_share_context(&recipe->share) > 1;
   profile->unit_kinds = g_new(ModelUnitKind, profile->n_units);
   for (guint32 unit = 0; unit < profile->n_units; unit++) {
     ModelUnitKind kind = profile->unit_kinds[unit] = model_unit_kind_of(shape, unit);
@@ -194,19 +200,25 @@ static const ModelOp *ops_of(const StudyProfile *profile, guint32 unit, Directio
   return direction == FORWARD ? model->forward : model->backward;
 }
 
+/* Alone; an exchange is no kernel's. */
+static SimTime alone(const Spread *spread, const ModelOp *op) {
+  gboolean exchange = op->exchange.kind != MODEL_EXCHANGE_NONE;
+  return exchange ? 0 : (SimTime)MAX(op->pieces, 1) * kernel_time(spread->gpu, op->kernel);
+}
+
 static guint32 *spread_unit(Spread *spread, guint32 unit, Direction direction) {
   guint n;
   const ModelOp *ops = ops_of(spread->profile, unit, direction, &n);
   SimTime whole = 0, part = 0, given = 0;
   for (guint i = 0; i < n; i++)
-    whole += kernel_time(spread->gpu, ops[i].kernel);
+    whole += alone(spread, &ops[i]);
   guint32 *indices = g_new0(guint32, n);
   for (guint i = 0; i < n; i++) {
     KernelOp op = *ops[i].kernel;
-    part += kernel_time(spread->gpu, &op);
+    part += alone(spread, &ops[i]);
     SimTime so_far = share_of(spread->profile->times[unit][direction], part, whole);
     op.is_measured = TRUE;
-    op.measured_ps = so_far - given;
+    op.measured_ps = (so_far - given) / MAX(ops[i].pieces, 1);
     given = so_far;
     indices[i] = spread->ops->len;
     g_array_append_val(spread->ops, op);

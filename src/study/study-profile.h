@@ -8,7 +8,8 @@
  * A row for the embedding, for each layer from 0 and for the head, forward and backward, in any order; `foretrain
  * layers -o` writes one. A layer's time is spread over its operations as their analytic times are, to the picosecond.
  * flops, bytes and activation_bytes may be left empty; parameters and flops that are given must be the model's: they
- * tell a profile of another model, sequence length or micro-batch.
+ * tell a profile of another model, sequence length or micro-batch. Where tensor or context ranks split the layers it is
+ * of one rank's part, without what ranks exchange.
  *
  *   StudyProfile *profile = study_profile_load(path, &shape, &recipe, micro_batch, error);
  *   study_profile_apply(profile, gpu, program);

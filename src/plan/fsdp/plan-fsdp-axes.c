@@ -91,6 +91,9 @@ static gboolean check_two_passes(const PlanGiven *given, const PlanRecipe *recip
   if (given->model->compiled)
     return conf_settings_fail(given->settings, "training.compile", error,
                               "PyTorch refuses compiled stages under %s; set training.compile=no", name);
+  if (given->shape->profile != NULL)
+    return conf_settings_fail(given->settings, "model.profile", error,
+                              "has one time for a layer's backward, and %s plays it in two passes", name);
   if (given->model->precision == MODEL_FP8)
     return conf_settings_fail(given->settings, "training.precision", error,
                               "fp8 layers, whose backward is one function for inputs and weights, are not modelled "
