@@ -77,6 +77,22 @@ static void are_made_whole_each_way(void) {
   CU_ASSERT_EQUAL(unpacked_bytes(twice->backward, twice->n_backward), single + blocks * (1 + 4 + 8) + blocks / 64);
 }
 
+/* int8: a byte each, an fp32 scale for each output (4 096 of q, o and down, 1 024 of k and v, 14 336 of gate and up);
+ * forward makes no whole weight; backward casts it (1 in, 2 out) and scales it in place (2 in, 2 out). */
+static void int8_is_whole_in_backward_alone(void) {
+  g_autoptr(ModelUnit) layer = layer_of(MODEL_BASE_INT8, 0, MODEL_KERNELS_FUSED, MODEL_UNIT_LAYER);
+  guint64 packed = 0, outputs = 3 * WIDTH + 2 * 1024 + 2 * INSIDE;
+  for (guint p = 0; p < layer->n_parameters; p++)
+    packed += layer->parameters[p].packed ? layer->parameters[p].elements : 0;
+  CU_ASSERT_EQUAL(2 * packed, weights);
+  CU_ASSERT_EQUAL(model_unit_constants(layer), 4 * outputs);
+  CU_ASSERT_EQUAL(unpacked_bytes(layer->backward, layer->n_backward), 7 * weights);
+  for (guint t = 0; t < layer->n_tensors; t++)
+    for (guint i = 0; i < layer->n_forward; i++)
+      CU_ASSERT_FALSE(model_set_has(layer->forward[i].writes, t) && strstr(layer->tensors[t].name, "weight_16bit"));
+  masks_check(layer);
+}
+
 /* Matmuls are those of whole weights; no weight is kept for backward; each is there for one matmul alone. */
 static void whole_weights_die_at_once(void) {
   g_autoptr(ModelUnit) full = layer_of(MODEL_BASE_FULL, 0, MODEL_KERNELS_FUSED, MODEL_UNIT_LAYER);
@@ -105,10 +121,12 @@ static void masks_are_whole(void) {
 }
 
 int main(void) {
-  return harness_run("model-packed", (HarnessCase[]){{"take half a byte", take_half_a_byte},
-                                                     {"head and embedding stay", head_and_embedding_stay},
-                                                     {"are made whole each way", are_made_whole_each_way},
-                                                     {"whole weights die at once", whole_weights_die_at_once},
-                                                     {"masks are whole", masks_are_whole},
-                                                     {NULL, NULL}});
+  return harness_run("model-packed",
+                     (HarnessCase[]){{"take half a byte", take_half_a_byte},
+                                     {"head and embedding stay", head_and_embedding_stay},
+                                     {"are made whole each way", are_made_whole_each_way},
+                                     {"int8 is whole in backward alone", int8_is_whole_in_backward_alone},
+                                     {"whole weights die at once", whole_weights_die_at_once},
+                                     {"masks are whole", masks_are_whole},
+                                     {NULL, NULL}});
 }

@@ -78,7 +78,43 @@ static void kernels_and_bits(void) {
          (const Said[]){{"training.base_weights", "nf4-double"}, {"training.loss", "fused-linear"}, {NULL, NULL}});
   expect("trl.yaml", "dataset_name: a/b\nuse_peft: true\nload_in_4bit: true\nloss_type: nll\n",
          (const Said[]){{"training.base_weights", "nf4"}, {"training.loss", "eager"}, {NULL, NULL}});
+  expect("x.yml", AXOLOTL "adapter: lora\nload_in_8bit: true\n",
+         (const Said[]){{"training.base_weights", "int8"}, {NULL, NULL}});
   expect("trl.yaml", "dataset_name: a/b\n", (const Said[]){{"training.loss", "chunked-recompute"}, {NULL, NULL}});
+}
+
+#define TUNE                                                                                                           \
+  "tokenizer:\n  _component_: torchtune.models.llama3.llama3_tokenizer\n  max_seq_len: 2048\nbatch_size: 2\n"          \
+  "optimizer:\n  _component_: %s\n  fused: True\nloss:\n  _component_: "                                               \
+  "torchtune.modules.loss.LinearCrossEntropyLoss\n"                                                                    \
+  "dtype: bf16\nclip_grad_norm: null\n"
+
+/* FSDP2 around each layer, all of it in bf16; adapters by the model's class and its arguments. */
+static void torchtune(void) {
+  g_autofree char *full = g_strdup_printf(TUNE "model:\n  _component_: torchtune.models.llama3.llama3_8b\n"
+                                               "enable_activation_checkpointing: False\n"
+                                               "custom_sharded_layers: ['tok_embeddings', 'output']\n",
+                                          "torch.optim.AdamW");
+  g_autofree char *qlora = g_strdup_printf(TUNE "model:\n  _component_: torchtune.models.llama3.qlora_llama3_8b\n"
+                                                "  lora_attn_modules: ['q_proj', 'output_proj']\n"
+                                                "  apply_lora_to_mlp: True\n  lora_rank: 16\n",
+                                           "bitsandbytes.optim.PagedAdamW8bit");
+  expect("t.yaml", full,
+         (const Said[]){{"parallel.framework", "fsdp2"},
+                        {"training.precision", "bf16"},
+                        {"fsdp.orig_dtype", "bf16"},
+                        {"fsdp.wrap", "ends"},
+                        {"training.optimizer_style", "fused"},
+                        {"training.sequence_length", "2048"},
+                        {"training.activation_checkpointing", "none"},
+                        {"training.trainable", NULL},
+                        {NULL, NULL}});
+  expect("t.yaml", qlora,
+         (const Said[]){{"training.trainable", "lora:16:q_proj+o_proj+gate_proj+up_proj+down_proj"},
+                        {"training.base_weights", "nf4-double"},
+                        {"training.optimizer", "adam8bit"},
+                        {"fsdp.wrap", "block"},
+                        {NULL, NULL}});
 }
 
 #define FACTORY "finetuning_type: %s\nstage: sft\ncutoff_len: 2048\nper_device_train_batch_size: 1\nbf16: true\n"
@@ -163,6 +199,10 @@ static void refusals(void) {
        "training.loss = fused-linear"},
       {"x.yml", AXOLOTL "adapter: lora\nlora_target_modules: 'layers.(3|7).q_proj'\n", "names layers by a pattern"},
       {"x.yml", AXOLOTL "adapter: lora\nlora_target_modules: 'mlp.up_proj|self_attn.(q|k)_proj'\n", "by a pattern"},
+      {"t.yaml", "tokenizer:\n  _component_: a.b\noptimizer_in_bwd: True\n", "optimizer_in_bwd: is not modelled"},
+      {"t.yaml", "model:\n  _component_: a.lora_b\noptimizer:\n  _component_: torch.optim.AdamW\n",
+       "lora_attn_modules does not say where"},
+      {"t.yaml", "model:\n  _component_: a\noptimizer:\n  _component_: torch.optim.Rprop\n", "is not modelled; torch"},
       {"x.yml", AXOLOTL "adapter: ia3\n", "adapter: is not modelled: this adapter"},
       {"x.yml", "base_model: x/y\nbatch_size: 8\n", "stands without micro_batch_size"},
       {"x.yml", "base_model: x/y\nbatch_size: 1\nmicro_batch_size: 2\n", "less than micro_batch_size"},
@@ -171,9 +211,8 @@ static void refusals(void) {
       {"t.yaml", "per_device_train_batch_size: 1\nuse_liger_kernel: true\nliger_kernel_config:\n  rope: false\n",
        "without its norms or its rotary embedding"},
       {"f.yaml", "model_class: llm\ndist_config:\n  name: fsdp2\n", "LLaMA-Factory's new trainer"},
-      {"f.yaml", "finetuning_type: lora\nquantization_bit: 8\n", "quantization_bit: is not modelled"},
+      {"f.yaml", "finetuning_type: lora\nquantization_bit: 3\n", "quantization_bit: is not modelled"},
       {"x.yml", AXOLOTL "adapter: lora\nlora_modules_to_save:\n  - lm_head\n", "lora_modules_to_save: is not modelled"},
-      {"x.yml", AXOLOTL "load_in_8bit: true\n", "load_in_8bit: is not modelled"},
       {"f.yaml", "finetuning_type: freeze\n", "\"freeze\" is not modelled; full and lora are"},
       {"f.yaml", "finetuning_type: full\nstage: dpo\n", "stage: is not modelled"},
       {"t.yaml", "per_device_train_batch_size: 1\ndeepspeed: gone.json\n", "deepspeed: no file"},
@@ -187,6 +226,7 @@ static void refusals(void) {
 int main(void) {
   return harness_run("recipe-finetune", (HarnessCase[]){{"axolotl", axolotl},
                                                         {"axolotl's QLoRA", axolotl_qlora},
+                                                        {"torchtune", torchtune},
                                                         {"kernels and bits", kernels_and_bits},
                                                         {"LLaMA-Factory", llama_factory},
                                                         {"TRL", trl},

@@ -38,13 +38,13 @@ typedef struct {
 typedef struct {
   const ModelShape *shape;
   const ModelRecipe *recipe;
-  ModelTraits traits;               /* of this unit's kind */
-  gboolean mixes;                   /* its MLP is experts */
-  double window;                    /* tokens that attention looks back, or a chunk's; 0: all */
-  KernelDtype dtype;                /* of matmuls; those that model-fp8.c makes apart */
+  ModelTraits traits;                           /* of this unit's kind */
+  gboolean mixes;                               /* its MLP is experts */
+  double window;                                /* tokens that attention looks back, or a chunk's; 0: all */
+  KernelDtype dtype;                            /* of matmuls; those that model-fp8.c makes apart */
   gboolean fused_norm, fused, fused_activation; /* norms, rotary embedding, the activation: one kernel each */
-  gboolean half;                    /* stored in two bytes, so that fp32 arithmetic needs copies */
-  double e;                         /* bytes of an element */
+  gboolean half;                                /* stored in two bytes, so that fp32 arithmetic needs copies */
+  double e;                                     /* bytes of an element */
   /* Of this rank: */
   double b, s, t;          /* sequences, tokens of each, all tokens */
   double between;          /* tokens outside tensor-parallel regions: t, or t / tensor */
@@ -173,12 +173,16 @@ typedef struct {
   ModelSet x;                 /* its input, cast: set by forward */
 } ModelFp8;
 
-/* What a linear layer adds whose weight is kept in 4 bits, model-packed.c. */
+/* What a linear layer adds whose weight is kept in 4 or 8 bits, model-packed.c. */
 typedef struct {
   const char *unpack, *unpack_again, *weight, *weight_again;
+  const char *quantise, *input, *dequantise, *output; /* int8's forward */
 } ModelPackedNames;
 #define MODEL_PACKED_NAMES(name)                                                                                       \
-  { name ".dequantise", name ".dequantise.backward", name ".weight_16bit", name ".weight_16bit_again" }
+  {                                                                                                                    \
+    name ".dequantise", name ".dequantise.backward", name ".weight_16bit", name ".weight_16bit_again",                 \
+        name ".quantise_input", name ".input_int8", name ".dequantise_output", name ".output_int32"                    \
+  }
 
 /* y = x W (+ bias): a matmul forward; dgrad, wgrad and the sum that is the bias's gradient backward. Where the recipe
  * has an adapter for it, also that. */
@@ -204,7 +208,7 @@ typedef struct {
   int weight, bias; /* -1: none */
   ModelAdapter adapter;
   ModelFp8 fp8;
-  gboolean packed; /* its weight is kept in 4 bits */
+  gboolean packed; /* its weight is kept in 4 or 8 bits */
 } ModelLinear;
 
 /* `in` and `out` of this rank: columns split `out` over the tensor ranks, rows `in`. */
@@ -229,9 +233,10 @@ void model_fp8_forward(ModelBuild *build, ModelLinear *linear, ModelSet x, Model
 ModelSet model_fp8_dgrad(ModelBuild *build, const ModelLinear *linear, ModelSet d_y, ModelSet d_x);
 void model_fp8_wgrad(ModelBuild *build, const ModelLinear *linear, ModelSet d_y8);
 
-/* Keeps the layer's weight in 4 bits, frozen; and the whole weight for a matmul of the direction, which must read
- * it. */
+/* Keeps the layer's weight in few bits, frozen. Forward returns its matmul; backward wants the whole weight, which the
+ * matmul must read. */
 void model_packed(ModelBuild *build, ModelLinear *linear);
+ModelOp *model_packed_forward(ModelBuild *build, const ModelLinear *linear, ModelSet x, ModelSet y);
 ModelSet model_packed_weight(ModelBuild *build, const ModelLinear *linear, ModelDirection direction);
 
 /* RMSNorm (llama) or LayerNorm (gpt), of each token over the hidden width or of each head over its own. LayerNorm, and

@@ -74,9 +74,8 @@ static void plain_forward(ModelBuild *build, ModelLinear *linear, ModelSet x, Mo
   const ModelLinearNames *names = linear->names;
   ModelSet plain =
       has_adapter(linear) ? model_build_inner(build, names->adapter.plain, build->e * build->t * linear->out) : y;
-  ModelSet weight = linear->packed ? model_packed_weight(build, linear, MODEL_FORWARD) : 0;
-  ModelOp *op = model_column_matmul(build, linear, x, plain);
-  op->reads |= weight;
+  ModelOp *op =
+      linear->packed ? model_packed_forward(build, linear, x, plain) : model_column_matmul(build, linear, x, plain);
   op->saves = model_region_kept(build, x);
   op->uses = parameter_mask(linear->weight, linear->bias);
   if (has_adapter(linear))

@@ -11,8 +11,8 @@ static const char *const flash_names[] = {"auto", "1", "2", "3", NULL};
 static const char *const fused_names[] = {"no", "yes", "norms", "rms-norm", NULL}; /* as ModelKernels */
 static const char *const rotary_names[] = {"halves", "complex", NULL};
 static const char *const projections_names[] = {"separate", "joined", "copied", NULL};
-static const char *const base_names[] = {"full", "nf4", "nf4-double", NULL};
-static const char *const later_bases[] = {"int8", "gptq", "fp4", NULL};
+static const char *const base_names[] = {"full", "nf4", "nf4-double", "int8", NULL};
+static const char *const later_bases[] = {"gptq", "fp4", NULL};
 static const char *const loss_names[] = {
     "eager",     "fused",        "vocab-parallel", "vocab-parallel-in-place", "half", "kept",
     "causal-lm", "fused-linear", "chunked",        "chunked-recompute",       "cut",  "default",
@@ -78,7 +78,8 @@ static const BaseField keys[] = {
     KEY("base_weights", BASE_NAME, recipe.base, .initial = "full", .names = base_names, .later = later_bases,
         .help = "of the linear layers that adapters stand beside (trainable = lora:RANK), the head left out; full: as "
                 "precision says; nf4: 4 bits and an fp32 maximum for each 64, made 16 bits again for each matmul "
-                "(QLoRA, bitsandbytes); nf4-double: a byte for the maximum. Experts stay as they are"),
+                "(QLoRA, bitsandbytes); nf4-double: a byte for the maximum; int8: a byte and an fp32 scale "
+                "for each output (LLM.int8). Experts stay as they are"),
     KEY("projections", BASE_NAME, recipe.projections, .initial = "separate", .names = projections_names,
         .help = "of the llama family, separate: q, k, v, gate and up are matmuls of their own; joined: one for q, k "
                 "and v, one for gate and up; copied: joined, and q, k and v copied apart, with sequences first, for "

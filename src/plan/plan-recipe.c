@@ -104,7 +104,7 @@ static gboolean read_checkpointing(const ConfSettings *settings, Keys *read, GEr
          conf_settings_fail(settings, "training.activation_checkpointing", error, "%s", fault);
 }
 
-/* Weights in 4 bits: beside adapters, under what bitsandbytes works with. */
+/* Weights in few bits: beside adapters, under what bitsandbytes works with. */
 static gboolean check_base(const PlanGiven *given, const Keys *read, GError **error) {
   const PlanRecipe *recipe = &read->recipe;
   const char *key = "training.base_weights";
@@ -113,16 +113,21 @@ static gboolean check_base(const PlanGiven *given, const Keys *read, GError **er
     return TRUE;
   if (recipe->trainable.lora.rank == 0)
     return conf_settings_fail(given->settings, key, error,
-                              "weights in 4 bits cannot be trained; adapters beside them can: training.trainable = "
+                              "weights in few bits cannot be trained; adapters beside them can: training.trainable = "
                               "lora:16");
   if (recipe->framework == PLAN_MEGATRON || recipe->framework == PLAN_NANOTRON)
     return conf_settings_fail(given->settings, key, error,
-                              "framework %s has no weights in 4 bits; ddp, deepspeed, fsdp1 and fsdp2 have",
+                              "framework %s has no weights in few bits; ddp, deepspeed, fsdp1 and fsdp2 have",
                               plan_framework_names[recipe->framework]);
+  gboolean sharded = recipe->zero_stage == 3 || recipe->framework == PLAN_FSDP1 || recipe->framework == PLAN_FSDP2;
+  if (given->model->base == MODEL_BASE_INT8 && sharded)
+    return conf_settings_fail(given->settings, key, error,
+                              "weights in 8 bits cannot be sharded (bitsandbytes' Int8Params); nf4 can, or framework = "
+                              "ddp, or deepspeed up to stage 2");
   for (gsize i = 0; i < G_N_ELEMENTS(axes); i++)
     if (recipe->axes.layout.degree[axes[i]] > 1)
       return conf_settings_fail(given->settings, key, error,
-                                "weights in 4 bits are not split over other axes than data");
+                                "weights in few bits are not split over other axes than data");
   return TRUE;
 }
 

@@ -115,7 +115,7 @@ static const RecipeRow rows[] = {
     SAFE("gptq_groupsize", "of gptq"),
     SAFE("gptq_model_v1", "of gptq"),
     SAFE("gptq_disable_exllama", "of gptq"),
-    REFUSE("load_in_8bit", "false", "weights that are kept in 8 bits"),
+    TAKE("load_in_8bit", NULL, recipe_take_later, NULL),
     REFUSE("gptq", "false", "weights that are kept in 4 bits"),
     REFUSE("qat.*", NULL, "training of weights that are to be quantized"),
     TAKE("lora_r", NULL, recipe_take_later, NULL),
@@ -158,7 +158,7 @@ static const RecipeRow rows[] = {
     REFUSE("use_scattermoe", "false", "kernels of experts"),
     REFUSE("use_sonicmoe", "false", "kernels of experts"),
     REFUSE("quantize_moe_experts", "false", "experts that are kept in fewer bits"),
-    REFUSE("resize_token_embeddings_to_32x", "false", "a vocabulary that grows; set it to false"),
+    SAFE("resize_token_embeddings_to_32x", "a few rows of the embedding more"),
     REFUSE("torch_compile_mode", "default", "CUDA graphs and tuned matmuls; say default"),
     TAKE("sample_packing", NULL, take_packing, NULL),
     SAFE("pad_to_sequence_len", "every sequence is as long as sequence_len"),
@@ -324,7 +324,7 @@ static gboolean give_batch(RecipeReading *reading, GError **error) {
 static gboolean give_adapters(RecipeReading *reading, GError **error) {
   g_autofree char *adapter = recipe_text(reading, "adapter");
   const RecipeLora lora = {"lora_r", 8, "lora_target_modules", "lora_target_linear"};
-  const RecipeBase base = {"load_in_4bit", "bnb_config_kwargs.bnb_4bit_use_double_quant", TRUE,
+  const RecipeBase base = {"load_in_4bit", "load_in_8bit", "bnb_config_kwargs.bnb_4bit_use_double_quant", TRUE,
                            "bnb_config_kwargs.bnb_4bit_quant_type"};
   if (strcmp(adapter, "lora") != 0 && strcmp(adapter, "qlora") != 0)
     return TRUE;

@@ -136,9 +136,17 @@ gboolean recipe_take_optimizer(RecipeReading *reading, const RecipeRow *row, con
 
 gboolean recipe_take_checkpointing(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node,
                                    GError **error) {
+  static const char *const fsdp[] = {"fsdp_config.activation_checkpointing",
+                                     "fsdp_config.fsdp_activation_checkpointing"};
   gboolean flag;
-  return conf_tree_flag(reading->tree, node, &flag, error) &&
-         recipe_give(reading, node, row->setting, flag ? "full" : "none", flag ? "every layer is recomputed" : NULL,
+  if (!conf_tree_flag(reading->tree, node, &flag, error))
+    return FALSE;
+  for (gsize i = 0; i < G_N_ELEMENTS(fsdp) && !flag; i++)
+    if (strcmp(node->path, fsdp[i]) != 0 && recipe_is_true(reading, fsdp[i])) {
+      recipe_leave(reading, node, "FSDP's own recomputes");
+      return TRUE;
+    }
+  return recipe_give(reading, node, row->setting, flag ? "full" : "none", flag ? "every layer is recomputed" : NULL,
                      error);
 }
 

@@ -42,8 +42,8 @@ static const RecipeRow rows[] = {
     SAFE("loraplus_lr_ratio", ADAPTERS),
     REFUSE("additional_target", "none", "layers that are trained beside adapters"),
     REFUSE("use_dora", "false", "DoRA"),
-    REFUSE("quantization_bit", "4|none", "weights in as many bits; 4 are"),
-    REFUSE("quantization_method", "bnb|bitsandbytes|none", "weights of this kind; bnb's of 4 bits are"),
+    REFUSE("quantization_bit", "4|8|none", "weights in as many bits; 4 and 8 are"),
+    REFUSE("quantization_method", "bnb|bitsandbytes|none", "weights of this kind; bnb's are"),
     TAKE("double_quantization", NULL, recipe_take_later, NULL),
     REFUSE("quantization_type", "nf4|none", "this kind of 4 bits; nf4 is"),
     REFUSE("pure_bf16", "false", "parameters that are kept in bf16 alone"),
@@ -115,7 +115,10 @@ static gboolean give_base(RecipeReading *reading, GError **error) {
   if (bits == NULL)
     return TRUE;
   return (twice == NULL || conf_tree_flag(reading->tree, twice, &on, error)) &&
-         recipe_give(reading, bits, "training.base_weights", on ? "nf4-double" : "nf4",
+         recipe_give(reading, bits, "training.base_weights",
+                     g_strcmp0(bits->text, "8") == 0 ? "int8"
+                     : on                            ? "nf4-double"
+                                                     : "nf4",
                      "the other parameters stay in training.precision", error);
 }
 

@@ -75,6 +75,9 @@ gboolean recipe_give_base(RecipeReading *reading, const RecipeBase *base, GError
   const ConfTreeNode *twice = base->twice != NULL ? conf_tree_given(reading->tree, base->twice) : NULL;
   const ConfTreeNode *kind = base->kind != NULL ? conf_tree_given(reading->tree, base->kind) : NULL;
   gboolean on = base->usual;
+  if (recipe_is_true(reading, base->eight))
+    return recipe_give(reading, conf_tree_given(reading->tree, base->eight), "training.base_weights", "int8",
+                       "the other parameters stay in training.precision", error);
   if (node == NULL || !recipe_is_true(reading, base->on))
     return TRUE;
   if (kind != NULL && g_strcmp0(kind->text, "nf4") != 0)

@@ -17,12 +17,13 @@ typedef struct {
 /* Paths of bitsandbytes' switches; NULL: the tool has none. */
 typedef struct {
   const char *on;    /* weights in 4 bits */
+  const char *eight; /* in 8 */
   const char *twice; /* their maxima in 8 bits */
   gboolean usual;    /* whether they are where nothing says it */
   const char *kind;  /* nf4, fp4 */
 } RecipeBase;
 
-/* Notes training.base_weights where weights in 4 bits are on. Errors: they are fp4. */
+/* Notes training.base_weights where weights in 4 or 8 bits are on. Errors: they are fp4. */
 gboolean recipe_give_base(RecipeReading *reading, const RecipeBase *base, GError **error);
 
 /* Notes training.trainable. Errors: targets by a pattern, a rank that is no number. */

@@ -17,10 +17,3 @@ const RecipeTable recipe_llama_factory_v1 = {
     .marks = factory_marks,
     .refused = "its keys are not those of LLaMA-Factory's files so far; write them as such (finetuning_type, "
                "per_device_train_batch_size, deepspeed or fsdp_config), or a workload"};
-
-static const char *const torchtune_marks[] = {"model._component_", "tokenizer._component_", NULL};
-const RecipeTable recipe_torchtune = {
-    .tool = "torchtune",
-    .marks = torchtune_marks,
-    .refused = "its values are names of Python classes, and its dtype = bf16 keeps parameters and optimizer in 16 bits "
-               "alone, which is not modelled; write a workload with framework = fsdp2"};

@@ -46,7 +46,7 @@ static const RecipeRow rows[] = {
     TAKE("load_in_4bit", NULL, recipe_take_later, NULL),
     TAKE("use_bnb_nested_quant", NULL, recipe_take_later, NULL),
     TAKE("bnb_4bit_quant_type", NULL, recipe_take_later, NULL),
-    REFUSE("load_in_8bit", "false", "weights that are kept in 8 bits"),
+    TAKE("load_in_8bit", NULL, recipe_take_later, NULL),
     REFUSE("activation_offloading", "false", "activations in host memory; set it to false"),
     TAKE("loss_type", "training.loss", take_loss, NULL),
     TAKE("attn_implementation", "training.attention", take_attention, NULL),
@@ -78,8 +78,10 @@ static const RecipeRow rows[] = {
 static gboolean finish(RecipeReading *reading, GError **error) {
   if (recipe_is_true(reading, "use_peft") &&
       !(recipe_give_lora(reading, &(RecipeLora){"lora_r", 16, "lora_target_modules", NULL}, error) &&
-        recipe_give_base(reading, &(RecipeBase){"load_in_4bit", "use_bnb_nested_quant", FALSE, "bnb_4bit_quant_type"},
-                         error)))
+        recipe_give_base(
+            reading,
+            &(RecipeBase){"load_in_4bit", "load_in_8bit", "use_bnb_nested_quant", FALSE, "bnb_4bit_quant_type"},
+            error)))
     return FALSE;
   return recipe_give(reading, NULL, "training.loss", "chunked-recompute",
                      "chunked_nll, TRL's default since 2026 (before: loss_type: nll)", error) &&

@@ -37,8 +37,8 @@ typedef enum {
   MODEL_LOSS_CUT,
   MODEL_LOSS_DEFAULT
 } ModelLoss;
-/* Of a frozen base's linear layers, the head left out: as the others, or in 4 bits. */
-typedef enum { MODEL_BASE_FULL, MODEL_BASE_NF4, MODEL_BASE_NF4_DOUBLE } ModelBase;
+/* Of a frozen base's linear layers, the head left out: as the others, in 4 bits or in 8. */
+typedef enum { MODEL_BASE_FULL, MODEL_BASE_NF4, MODEL_BASE_NF4_DOUBLE, MODEL_BASE_INT8 } ModelBase;
 /* How memory-bound operations run: as separate kernels of the framework, or each as one kernel. */
 typedef enum {
   MODEL_KERNELS_EAGER,
@@ -66,7 +66,7 @@ typedef struct ModelRecipe {
   gboolean compiled;    /* torch.compile: cheaper for the host too */
   gboolean fp8_weights; /* precision fp8: weights come cast. Set by whoever knows how they are gathered */
   int base;             /* ModelBase */
-  double base_storage;  /* bytes of the type in which its 4-bit weights are stored; 0: as an element's. Set by whoever
+  double base_storage;  /* bytes of the type in which its packed weights are stored; 0: as an element's. Set by whoever
                            knows how parameters are kept */
   double expert_imbalance; /* rows on the expert rank that is given most, over the mean; below 1 counts as 1 */
   double expert_capacity;  /* rows that each expert takes, over the mean: padded and cut to it; 0: as they come */

@@ -79,8 +79,8 @@ typedef struct {
                        alone that hold the same ones */
   guint32 copies; /* SPLIT: tensor ranks that hold the same part, whose gradients are to be summed over them; else 1.
                       In a joined projection only its keys and values are copies */
-  gboolean packed;   /* kept in 4 bits: `elements` are those of its storage, `whole` what they stand for */
-  guint64 constants; /* bytes beside it that every rank holds: its blocks' maxima */
+  gboolean packed;   /* kept in 4 or 8 bits: `elements` are those of its storage, `whole` what they stand for */
+  guint64 constants; /* bytes beside it that every rank holds: maxima of its blocks or rows */
 } ModelParameter;
 
 typedef enum {
@@ -199,7 +199,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(ModelUnit, model_unit_free)
 
 /* Elements of the unit's own parameters, shared ones left out. */
 guint64 model_unit_elements(const ModelUnit *unit);
-/* Of these, those that are numbers of the model's precision: not kept in 4 bits. */
+/* Of these, those that are numbers of the model's precision: not packed. */
 guint64 model_unit_plain_elements(const ModelUnit *unit);
 /* Bytes of constants beside them. */
 guint64 model_unit_constants(const ModelUnit *unit);
