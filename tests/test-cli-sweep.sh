@@ -75,6 +75,19 @@ ln -sfn "$source/workloads/models" models
 "$foretrain" best --minimise step --db quote.db --json >out
 [ "$(sqlite3 :memory: "select json_extract(readfile('out'), '\$[0].workload')")" = 'a"b' ] && passed=$((passed + 1)) \
   || { failed=$((failed + 1)); echo "FAILED a quote in a name: $(head -4 out)"; }
+"$foretrain" sweep llama2-7b --grid nics_per_node=4,8 --grid oversubscription=1,2 --grid zero_stage=3,4 \
+  --db axes.db >out
+grep -qF '4 cannot run: parallel.zero_stage: 4 is out of range' out && passed=$((passed + 1)) \
+  || { failed=$((failed + 1)); echo "FAILED a sweep says why points cannot run: $(cat out)"; }
+expect "axes are shown" 0 'nics_per_node  oversubscription' best --minimise step --db axes.db
+expect "and told once where they are equal" 0 'All rows: workload llama2-7b' best --minimise step --db axes.db
+expect "a subject over settings" 0 '"cluster.nics_per_node" : "4"' best --minimise step --db axes.db --json \
+  --subject 'nics_per_node = 4 or oversubscription = 2'
+expect "a row plays again" 0 'FITS' run 2 --db axes.db
+keys='select count(distinct run_key) from run where run_id in (2, (select max(run_id) from run))'
+[ "$(sqlite3 axes.db "$keys")" = 1 ] \
+  && passed=$((passed + 1)) || { failed=$((failed + 1)); echo "FAILED a run played again has the same key"; }
+expect "with a setting over it" 0 'micro-batch 2' run 2 --db axes.db --set training.micro_batch=2
 expect "no objective" 2 '--minimise price_to_train' best --db a.db
 expect "no such metric" 2 'no metric of numbers is called "speed"' best --maximise speed --db a.db
 expect "a wrong unit" 2 'a time cannot be compared with a size in bytes' best --minimise step --subject 'step < 3 GiB' \

@@ -173,9 +173,8 @@ static void words_mistakes(void) {
 static const struct {
   const char *assignment, *message;
 } wrong_sets[] = {
-    {"micro_batch=2",
-     "--set micro_batch=2: expected \"group.key=value\", found the key \"micro_batch\" without a group; "
-     "did you mean \"training.micro_batch\"?"},
+    {"micro_batc=2", "--set micro_batc=2: expected \"group.key=value\", found the key \"micro_batc\" without a group; "
+                     "did you mean \"training.micro_batch\"?"},
     {"training.micro_batch", "--set training.micro_batch: expected \"group.key=value\", found no \"=\""},
     {"training.micro_bach=2",
      "--set training.micro_bach=2: training.micro_bach: no such key in [training]; did you mean "
@@ -194,6 +193,14 @@ static void words_wrong_sets(void) {
     GError *error = NULL;
     HARNESS_FAILS(conf_settings_set(settings, wrong_sets[i].assignment, &error), error, wrong_sets[i].message);
   }
+}
+
+/* The group may be left out where no other has such a key. */
+static void a_key_alone_is_enough(void) {
+  g_autoptr(ConfSettings) settings = defaults();
+  GError *error = NULL;
+  CU_ASSERT_TRUE_FATAL(conf_settings_set(settings, "micro_batch = 2", &error));
+  CU_ASSERT_STRING_EQUAL(conf_settings_get(settings, "training.micro_batch"), "2");
 }
 
 static void higher_layers_win(void) {
@@ -408,6 +415,7 @@ int main(void) {
   return harness_run("conf-settings", (HarnessCase[]){{"canonical forms", canonical_forms},
                                                       {"words mistakes", words_mistakes},
                                                       {"words wrong sets", words_wrong_sets},
+                                                      {"a key alone is enough", a_key_alone_is_enough},
                                                       {"higher layers win", higher_layers_win},
                                                       {"errors change nothing", errors_change_nothing},
                                                       {"fills fields", fills_fields},

@@ -113,11 +113,58 @@ static const char *column(const StoreMetric *metric, gpointer user) {
 
 static void rows_of_text_do_too(void) {
   g_autoptr(StoreExpression) expression = store_expression_parse("step <= 1.9 s", NULL);
-  CU_ASSERT_TRUE(store_expression_holds_row(expression, column, "1900000000000"));
-  CU_ASSERT_FALSE(store_expression_holds_row(expression, column, "1900000000001"));
-  CU_ASSERT_FALSE(store_expression_holds_row(expression, column, NULL));
+  CU_ASSERT_TRUE(store_expression_holds_row(expression, column, NULL, "1900000000000"));
+  CU_ASSERT_FALSE(store_expression_holds_row(expression, column, NULL, "1900000000001"));
+  CU_ASSERT_FALSE(store_expression_holds_row(expression, column, NULL, NULL));
   CU_ASSERT_STRING_EQUAL(store_expression_metrics(expression)[0]->name, "step");
   CU_ASSERT_PTR_NULL(store_expression_metrics(expression)[1]);
+}
+
+static gboolean find_setting(const char *word, StoreSettingFound *ret, G_GNUC_UNUSED gpointer user) {
+  static const StoreSettingFound known[] = {{"deepspeed.overlap_comm", STORE_TEXT, "no"},
+                                            {"ddp.bucket_cap", STORE_BYTES, "26214400 B"},
+                                            {"cluster.nic_bandwidth", STORE_RATE, NULL},
+                                            {"environment.hop_latency", STORE_TIME, NULL}};
+  for (gsize i = 0; i < G_N_ELEMENTS(known); i++)
+    if (strcmp(word, known[i].name) == 0 || strcmp(word, strchr(known[i].name, '.') + 1) == 0) {
+      *ret = known[i];
+      return TRUE;
+    }
+  return FALSE;
+}
+
+static const char *value_of_setting(guint n, gpointer user) {
+  return ((const char *const *)user)[n];
+}
+
+static const char *no_column(G_GNUC_UNUSED const StoreMetric *metric, G_GNUC_UNUSED gpointer user) {
+  return NULL;
+}
+
+static gboolean setting_holds(const char *text, const char *value) {
+  GError *error = NULL;
+  const char *const values[] = {value};
+  g_autoptr(StoreExpression) expression = store_expression_parse_over(text, find_setting, NULL, &error);
+  if (expression == NULL)
+    g_error("%s", error->message);
+  return store_expression_holds_row(expression, no_column, value_of_setting, (gpointer)values);
+}
+
+/* What a run has not is the default; what has none never holds. Texts of settings are in base units. */
+static void settings_count_too(void) {
+  CU_ASSERT_TRUE(setting_holds("overlap_comm = no", NULL));
+  CU_ASSERT_TRUE(setting_holds("deepspeed.overlap_comm = yes", "yes"));
+  CU_ASSERT_FALSE(setting_holds("overlap_comm = yes", NULL));
+  CU_ASSERT_TRUE(setting_holds("bucket_cap = 25 MiB", NULL));
+  CU_ASSERT_TRUE(setting_holds("ddp.bucket_cap > 25 MiB", "26214401 B"));
+  CU_ASSERT_TRUE(setting_holds("nic_bandwidth >= 400 Gb/s", "50000000000 B/s"));
+  CU_ASSERT_TRUE(setting_holds("2 * nic_bandwidth = 100 GB/s", "50000000000 B/s"));
+  CU_ASSERT_FALSE(setting_holds("nic_bandwidth > 0 GB/s", NULL));
+  CU_ASSERT_TRUE(setting_holds("hop_latency = 2.5 us", "2.5e-06 s"));
+  GError *error = NULL;
+  HARNESS_FAILS(store_expression_parse_over("nic_bandwidth = 3", find_setting, NULL, &error), error,
+                "a rate in bytes a second cannot be compared with a plain number");
+  HARNESS_FAILS(store_expression_parse("overlap_comm = no", &error), error, "no metric is called \"overlap_comm\"");
 }
 
 int main(void) {
@@ -129,6 +176,7 @@ int main(void) {
                                                          {"depth", depth_has_an_end},
                                                          {"unknown values", what_is_not_known_never_holds},
                                                          {"rows", rows_of_text_do_too},
+                                                         {"settings", settings_count_too},
                                                          {NULL, NULL}});
   run_report_free(sample);
   return failed;

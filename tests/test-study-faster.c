@@ -85,9 +85,9 @@ static void what_if(void) {
   CU_ASSERT_EQUAL(step_with(study, "what_if.matmul_rate=1"), step);
   CU_ASSERT_TRUE(step_with(study, "what_if.matmul_rate=0.5") > step + step / 3);
   CU_ASSERT_TRUE(step_with(study, "what_if.memory_bandwidth=0.5") > step + step / 10);
-  CU_ASSERT_TRUE(step_with(study, "what_if.nic_bandwidth=0.1") > step);
+  CU_ASSERT_TRUE(step_with(study, "what_if.network_bandwidth=0.1") > step);
   CU_ASSERT_TRUE(step_with(study, "what_if.network_latency=100") > step);
-  CU_ASSERT_TRUE(step_with(study, "what_if.intra_bandwidth=0.05") > step);
+  CU_ASSERT_TRUE(step_with(study, "what_if.node_bandwidth=0.05") > step);
   g_autoptr(RunReport) larger = play(study, (const char *const[]){"what_if.memory_size=1.1", NULL});
   guint64 capacity = run_report_tightest(report)->capacity;
   CU_ASSERT_EQUAL(run_report_tightest(larger)->capacity, (guint64)((double)capacity * 1.1));
@@ -107,7 +107,8 @@ static void tornado_is_what_if(void) {
     CU_ASSERT_EQUAL(run_report_slowest(tornado->bars[i].high)->step, step_with(study, high));
   }
   CU_ASSERT_PTR_NOT_NULL_FATAL(tornado->endless);
-  CU_ASSERT_TRUE(run_report_slowest(tornado->endless)->exposed < MAX(1, step_with(study, "what_if.nic_bandwidth=0.9")));
+  CU_ASSERT_TRUE(run_report_slowest(tornado->endless)->exposed <
+                 MAX(1, step_with(study, "what_if.network_bandwidth=0.9")));
 }
 
 int main(void) {

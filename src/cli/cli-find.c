@@ -84,11 +84,12 @@ Study *cli_find_or_open(const CliWorkload *how, const char *database, const char
                         gboolean *ret_kept, GError **error) {
   gint64 run_id;
   g_autoptr(GError) missing = NULL;
-  g_autoptr(StoreDb) db = store_db_open_existing(database, &missing);
+  g_autoptr(StoreDb) db = names_run(name) ? store_db_open_existing(database, &missing) : NULL;
   *ret_kept = db != NULL && store_db_find(db, name, &run_id, &missing);
-  if (!*ret_kept && !names_run(name))
-    return cli_open_study(&how->settings, name, error);
   if (!*ret_kept) {
+    g_autofree char *path = names_run(name) ? conf_path_find(name, ".ini", "workloads", NULL, NULL, NULL) : NULL;
+    if (!names_run(name) || path != NULL)
+      return cli_open_study(&how->settings, name, error);
     g_propagate_error(error, g_steal_pointer(&missing));
     return NULL;
   }

@@ -5,11 +5,13 @@
 #include <string.h>
 
 #include "base-error.h"
+#include "study-setting.h"
 
 #define SUBJECT                                                                                                        \
   {                                                                                                                    \
     "subject", 0, CLI_TEXT, offsetof(CliObjectives, subject), "EXPRESSION",                                            \
-        "only runs for which this holds, as in \"step <= 1.9 s and gpus <= 64\"; they must fit, unless it names "      \
+        "only runs for which this holds, as in \"step <= 1.9 s and nics_per_node = 8\"; they must fit, unless it "     \
+        "names "                                                                                                       \
         "verdict"                                                                                                      \
   }
 
@@ -54,13 +56,15 @@ static gboolean names_verdict(const StoreExpression *subject) {
 /* What does not fit is no answer, unless the subject speaks of verdicts itself. */
 StoreExpression *cli_subject(const CliObjectives *asked, GError **error) {
   const char *text = asked->subject;
-  g_autoptr(StoreExpression) subject = store_expression_parse(text != NULL ? text : "verdict = fits", error);
+  g_autoptr(StudySettings) settings = study_settings_open();
+  g_autoptr(StoreExpression) subject =
+      store_expression_parse_over(text != NULL ? text : "verdict = fits", study_settings_find, settings, error);
   if (subject == NULL)
     g_prefix_error(error, "--subject ");
   if (subject == NULL || names_verdict(subject))
     return g_steal_pointer(&subject);
   g_autofree char *both = g_strdup_printf("verdict = fits and (%s)", text);
-  return store_expression_parse(both, error);
+  return store_expression_parse_over(both, study_settings_find, settings, error);
 }
 
 gboolean cli_objectives(const CliObjectives *asked, StoreObjective ret[STORE_OBJECTIVES_MOST], guint *ret_n,

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli-find.h"
 #include "cli-write.h"
-#include "cli.h"
 #include "report-as.h"
 #include "report-explained.h"
 #include "report-remedies.h"
@@ -77,7 +77,9 @@ static CliExit run(gconstpointer data, GError **error) {
   const Run *asked = data;
   if (cli_database(asked->outcome.db, error) == NULL)
     return CLI_INPUT;
-  g_autoptr(Study) study = cli_open_study(&asked->workload.settings, asked->words[0], error);
+  gboolean kept;
+  g_autoptr(Study) study = cli_find_or_open(&asked->workload, cli_database(asked->outcome.db, NULL), asked->words[0],
+                                            "cannot be played again", &kept, error);
   if (study == NULL)
     return CLI_INPUT;
   StudyOptions play = asked->workload.twins.study;
@@ -141,8 +143,8 @@ static CliExit stages(gconstpointer data, GError **error) {
   return status;
 }
 
-const CliVerb cli_run = {"run",       "WORKLOAD",  "one training step: summary and verdict, into the database",
-                         run_options, sizeof(Run), &defaults,
+const CliVerb cli_run = {"run",       "WORKLOAD|RUN", "one training step: summary and verdict, into the database",
+                         run_options, sizeof(Run),    &defaults,
                          run};
 const CliVerb cli_stages = {"stages",       "WORKLOAD",  "the same step under ZeRO 0, 1, 2 and 3, side by side",
                             stages_options, sizeof(Run), &defaults,

@@ -9,6 +9,7 @@
 #include "cli-stop.h"
 #include "cli-write.h"
 #include "cli.h"
+#include "store-points.h"
 #include "study-mpi.h"
 #include "study-sweep.h"
 
@@ -80,6 +81,30 @@ static StoreExpression *read_where(const char *text, GError **error) {
 static void show(const StudySweepResult *so_far, gpointer user) {
   guint64 done = so_far->played + so_far->known + so_far->refused + so_far->unwanted;
   cli_progress_show(user, done, done - so_far->played, so_far->points);
+}
+
+#define MOST_REASONS 5
+
+typedef struct {
+  guint n;
+} Reasons;
+
+static void print_reason(G_GNUC_UNUSED int n, G_GNUC_UNUSED const char *const *names, const char *const *values,
+                         gpointer user) {
+  Reasons *reasons = user;
+  if (reasons->n++ < MOST_REASONS)
+    printf("  %s cannot run: %s\n", values[1], values[0]);
+}
+
+/* Why points cannot run, those that were refused earlier too. */
+static gboolean print_reasons(const StudySweep *sweep, const StudySweepResult *result, GError **error) {
+  Reasons reasons = {0};
+  g_autoptr(StoreDb) db = store_db_open_existing(sweep->database, error);
+  if (db == NULL || !store_db_reasons(db, result->sweep_id, print_reason, &reasons, error))
+    return FALSE;
+  if (reasons.n > MOST_REASONS)
+    printf("  and %u more reasons, in table point\n", reasons.n - MOST_REASONS);
+  return TRUE;
 }
 
 static void print_counts(const StudySweepResult *result, double seconds, gboolean json) {
@@ -159,6 +184,8 @@ static CliExit run(const Sweep *asked, StudySweep *sweep, GError **error) {
     return sweep->mpi->rank > 0 && *error == NULL ? CLI_DONE : CLI_FAULT;
   if (speaks)
     print_counts(&result, (double)(g_get_monotonic_time() - begun_at) / G_USEC_PER_SEC, asked->json);
+  if (speaks && !asked->json && result.refused > 0 && !print_reasons(sweep, &result, error))
+    return CLI_FAULT;
   return stopped ? CLI_STOPPED : CLI_DONE;
 }
 

@@ -195,7 +195,9 @@ gboolean conf_settings_set(ConfSettings *settings, const char *assignment, GErro
     base_error_set_at(error, &place, "expected \"group.key=value\", found no \"=\"");
     return FALSE;
   }
-  g_autofree char *name = g_strstrip(g_strndup(assignment, (gsize)(equals - assignment)));
+  g_autofree char *given = g_strstrip(g_strndup(assignment, (gsize)(equals - assignment)));
+  g_autofree char *whole = strchr(given, '.') == NULL ? conf_settings_name(settings, given, NULL) : NULL;
+  const char *name = whole != NULL ? whole : given;
   place.key = name;
   return put_named(settings, name, equals + 1, CONF_ORIGIN_COMMAND_LINE, &place, error);
 }
@@ -286,6 +288,10 @@ char *conf_settings_name(const ConfSettings *settings, const char *name, GError 
                 near != NULL ? "; did you mean \"" : "; foretrain list settings shows all", near != NULL ? near : "",
                 near != NULL ? "\"?" : "");
   return NULL;
+}
+
+const BaseField *conf_settings_field(const ConfSettings *settings, const char *name) {
+  return settings->table->keys[index_of(settings, name)];
 }
 
 ConfOrigin conf_settings_origin(const ConfSettings *settings, const char *name) {

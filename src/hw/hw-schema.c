@@ -116,10 +116,10 @@ static const BaseField cluster_keys[] = {
     WHAT_IF(matmul_rate, 0.001, "1.1: every matmul of the GPU runs at 1.1 times its rate"),
     WHAT_IF(memory_bandwidth, 0.001, "the same of the bandwidth of the GPU's memory"),
     WHAT_IF(memory_size, 0.001, "of the size of the GPU's memory"),
-    WHAT_IF(intra_bandwidth, 0.001, "of what each GPU gets to and from the others of its node"),
-    WHAT_IF(nic_bandwidth, 0.001, "of what each NIC gets; what NCCL chooses stays as it is"),
+    WHAT_IF(node_bandwidth, 0.001, "of what each GPU gets to and from the others of its node"),
+    WHAT_IF(network_bandwidth, 0.001, "of what each NIC gets; what NCCL chooses stays as it is"),
     WHAT_IF(network_latency, 0, "of the latency of a hop between nodes"),
-    WHAT_IF(oversubscription, 0.001, "of the oversubscription of leaves, which stays at least 1"),
+    WHAT_IF(leaf_oversubscription, 0.001, "of the oversubscription of leaves, which stays at least 1"),
 };
 
 const ConfSchema hw_topology_schema = {topology_keys, G_N_ELEMENTS(topology_keys)};

@@ -26,8 +26,8 @@ static gboolean concerns_gpu(const HwWhatIf *factors) {
 void hw_what_if_apply(const HwWhatIf *factors, HwCluster *cluster) {
   if (concerns_gpu(factors))
     scale_gpu(factors, cluster);
-  cluster->intra_bandwidth *= factors->intra_bandwidth;
-  cluster->nic_bandwidth *= factors->nic_bandwidth;
+  cluster->intra_bandwidth *= factors->node_bandwidth;
+  cluster->nic_bandwidth *= factors->network_bandwidth;
   cluster->network_latency = factors->network_latency;
-  cluster->oversubscription = MAX(1, cluster->oversubscription * factors->oversubscription);
+  cluster->oversubscription = MAX(1, cluster->oversubscription * factors->leaf_oversubscription);
 }

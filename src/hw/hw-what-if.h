@@ -13,13 +13,13 @@
 #include "hw-cluster.h"
 
 typedef struct {
-  double matmul_rate;      /* sustained and peak, all dtypes */
-  double memory_bandwidth; /* of the GPU */
-  double memory_size;      /* of the GPU, usable */
-  double intra_bandwidth;  /* of each GPU's way to the others of its node */
-  double nic_bandwidth;    /* of each NIC */
-  double network_latency;  /* of a hop between nodes */
-  double oversubscription; /* of leaves */
+  double matmul_rate;           /* sustained and peak, all dtypes */
+  double memory_bandwidth;      /* of the GPU */
+  double memory_size;           /* of the GPU, usable */
+  double node_bandwidth;        /* of each GPU's way to the others of its node */
+  double network_bandwidth;     /* of each NIC */
+  double network_latency;       /* of a hop between nodes */
+  double leaf_oversubscription; /* of leaves */
 } HwWhatIf;
 #define HW_WHAT_IF_NONE                                                                                                \
   { 1, 1, 1, 1, 1, 1, 1 }

@@ -17,11 +17,17 @@ static const char *column(const StoreMetric *metric, gpointer user) {
   return search->values[1 + (metric - store_metrics)];
 }
 
+/* Behind the metrics stand the settings that the subject names. */
+static const char *setting(guint n, gpointer user) {
+  const Search *search = user;
+  return search->values[1 + store_n_metrics + n];
+}
+
 static void take(int n, const char *const *names, const char *const *values, gpointer user) {
   (void)n, (void)names;
   Search *search = user;
   search->values = values;
-  if (search->subject != NULL && !store_expression_holds_row(search->subject, column, search))
+  if (search->subject != NULL && !store_expression_holds_row(search->subject, column, setting, search))
     return;
   StoreBest best = {.run_id = g_ascii_strtoll(values[0], NULL, 10)};
   for (guint i = 0; i < search->n; i++) {
@@ -81,6 +87,9 @@ GArray *store_db_candidates(StoreDb *db, const StoreObjective *objectives, guint
   g_autoptr(GString) sql = g_string_new("SELECT run_id");
   for (gsize i = 0; i < store_n_metrics; i++)
     g_string_append_printf(sql, ",%s", store_metrics[i].column);
+  for (const char *const *name = subject != NULL ? store_expression_settings(subject) : NULL;
+       name != NULL && *name != NULL; name++) /* of a schema's keys: nothing in them needs quoting */
+    g_string_append_printf(sql, ",(SELECT value FROM setting WHERE run_id = run.run_id AND name = '%s')", *name);
   g_string_append(sql, " FROM run WHERE run_id IN (SELECT max(run_id) FROM run GROUP BY run_key)");
   g_autoptr(GArray) found = g_array_new(FALSE, FALSE, sizeof(StoreBest));
   Search search = {objectives, n, subject, NULL, found};

@@ -1,49 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Recursive descent to a tree, checked for units as it grows; evaluated over a report or a row. */
+/* Recursive descent to a tree, checked for units as it grows. */
 #include "store-expression.h"
 
 #include <string.h>
 
 #include "base-error.h"
 #include "base-names.h"
-
-typedef enum {
-  LITERAL,
-  TEXT,
-  METRIC,
-  ADD,
-  SUBTRACT,
-  MULTIPLY,
-  DIVIDE,
-  LESS,
-  LESS_OR_EQUAL,
-  EQUAL,
-  NOT_EQUAL,
-  MORE_OR_EQUAL,
-  MORE,
-  AND,
-  OR,
-  NOT
-} NodeKind;
-
-typedef struct Node {
-  NodeKind kind;
-  StoreUnit unit; /* of a value; STORE_NUMBER: none */
-  double number;
-  char *text;
-  const StoreMetric *metric;
-  struct Node *left, *right;
-} Node;
-
-struct StoreExpression {
-  char *text;
-  Node *root;
-  GPtrArray *metrics; /* NULL-terminated once parsed */
-};
+#include "store-expression-tree.h"
 
 typedef struct {
   const char *text, *at;
-  GPtrArray *metrics;
+  GPtrArray *metrics, *settings;
+  StoreFindSetting find; /* NULL: settings have no place here */
+  gpointer user;
   guint depth;
   GError **error;
 } Parser;
@@ -131,6 +100,7 @@ static Node *parse_number(Parser *parser) {
   } kinds[] = {{BASE_UNIT_NONE, STORE_NUMBER},
                {BASE_UNIT_TIME, STORE_TIME},
                {BASE_UNIT_BYTES, STORE_BYTES},
+               {BASE_UNIT_BYTE_RATE, STORE_RATE},
                {BASE_UNIT_MONEY, STORE_MONEY}};
   char *end;
   g_ascii_strtod(parser->at, &end);
@@ -139,6 +109,8 @@ static Node *parse_number(Parser *parser) {
   gsize length = *unit == '%' ? 1 : strspn(unit, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
   if (length == 0 || is_keyword(unit, length))
     unit = end, length = 0;
+  else if (g_str_has_prefix(unit + length, "/s") && !g_ascii_isalpha(unit[length + 2]))
+    length += strlen("/s");
   g_autofree char *quantity = g_strdup_printf("%s %.*s", number, (int)length, unit);
   for (gsize i = 0; i < G_N_ELEMENTS(kinds); i++) {
     double value;
@@ -160,6 +132,30 @@ static const char *const *metric_names(void) {
   for (gsize i = 0; i < store_n_metrics; i++)
     names[i] = store_metrics[i].name;
   return names;
+}
+
+/* As long as the name of a setting: "fabric.oversubscription". */
+static gsize name_length(const char *at) {
+  gsize n = word_length(at);
+  while (n > 0 && at[n] == '.' && g_ascii_isalpha(at[n + 1]))
+    n += 1 + word_length(at + n + 1);
+  return n;
+}
+
+/* NULL without an error: no setting is called so. */
+static Node *parse_setting(Parser *parser) {
+  gsize length = name_length(parser->at);
+  g_autofree char *word = g_strndup(parser->at, length);
+  StoreSettingFound found;
+  if (parser->find == NULL || !parser->find(word, &found, parser->user))
+    return NULL;
+  parser->at += length;
+  Node *node = node_new(SETTING, found.unit, NULL, NULL);
+  node->name = g_intern_string(found.name);
+  node->text = g_strdup(found.usual);
+  node->index = parser->settings->len;
+  g_ptr_array_add(parser->settings, (gpointer)node->name);
+  return node;
 }
 
 static Node *parse_text(Parser *parser) {
@@ -200,6 +196,9 @@ static Node *parse_value(Parser *parser, gboolean beside_text) {
     return fail(parser, "expected a metric or a quantity%s", *parser->at == '\0' ? ", found the end" : "");
   g_autofree char *word = g_strndup(parser->at, length);
   const StoreMetric *metric = store_metric_find(word);
+  Node *setting = metric == NULL ? parse_setting(parser) : NULL;
+  if (setting != NULL)
+    return setting;
   if (metric == NULL) {
     g_autofree const char *const *names = metric_names();
     const char *near = base_names_nearest(names, word);
@@ -222,6 +221,8 @@ static const char *unit_name(StoreUnit unit) {
     return "a size in bytes";
   case STORE_MONEY:
     return "an amount of money";
+  case STORE_RATE:
+    return "a rate in bytes a second";
   case STORE_TEXT:
     return "a text";
   default:
@@ -350,6 +351,10 @@ static Node *parse_or(Parser *parser) {
 #define LENGTH_MOST 16384 /* bytes: what is read goes by the stack */
 
 StoreExpression *store_expression_parse(const char *text, GError **error) {
+  return store_expression_parse_over(text, NULL, NULL, error);
+}
+
+StoreExpression *store_expression_parse_over(const char *text, StoreFindSetting find, gpointer user, GError **error) {
   if (strlen(text) > LENGTH_MOST) {
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "\"%.40s…\" has over %d characters", text, LENGTH_MOST);
     return NULL;
@@ -358,12 +363,20 @@ StoreExpression *store_expression_parse(const char *text, GError **error) {
   GError *wrong = NULL;
   expression->text = g_strdup(text);
   expression->metrics = g_ptr_array_new();
-  Parser parser = {.text = expression->text, .at = expression->text, .metrics = expression->metrics, .error = &wrong};
+  expression->settings = g_ptr_array_new();
+  Parser parser = {.text = expression->text,
+                   .at = expression->text,
+                   .metrics = expression->metrics,
+                   .settings = expression->settings,
+                   .find = find,
+                   .user = user,
+                   .error = &wrong};
   expression->root = parse_or(&parser);
   skip_space(&parser);
   if (expression->root != NULL && *parser.at != '\0')
     fail(&parser, "expected \"and\", \"or\" or the end, found \"%s\"", parser.at);
   g_ptr_array_add(expression->metrics, NULL);
+  g_ptr_array_add(expression->settings, NULL);
   if (wrong == NULL)
     return g_steal_pointer(&expression);
   g_propagate_error(error, wrong);
@@ -375,6 +388,7 @@ void store_expression_free(StoreExpression *expression) {
     return;
   node_free(expression->root);
   g_ptr_array_unref(expression->metrics);
+  g_ptr_array_unref(expression->settings);
   g_free(expression->text);
   g_free(expression);
 }
@@ -387,92 +401,6 @@ const StoreMetric *const *store_expression_metrics(const StoreExpression *expres
   return (const StoreMetric *const *)expression->metrics->pdata;
 }
 
-/* Where values come from: a report, or the columns of a row. */
-typedef struct {
-  const RunReport *report; /* NULL: `column` */
-  StoreColumn column;
-  gpointer user;
-} Source;
-
-static const char *text_of(const Node *node, const Source *source) {
-  if (node->kind == TEXT)
-    return node->text;
-  return source->report != NULL ? store_metric_get(node->metric, source->report).string
-                                : source->column(node->metric, source->user);
-}
-
-/* FALSE: there is none. */
-static gboolean metric_value(const StoreMetric *metric, const Source *source, double *ret) {
-  if (source->report == NULL) {
-    const char *text = source->column(metric, source->user);
-    *ret = text != NULL ? g_ascii_strtod(text, NULL) : 0;
-    return text != NULL;
-  }
-  RunValue value = store_metric_get(metric, source->report);
-  *ret = value.kind == RUN_REAL ? value.real : (double)value.integer;
-  return value.kind != RUN_NULL;
-}
-
-static gboolean value_of(const Node *node, const Source *source, double *ret) {
-  double left, right;
-  if (node->kind == METRIC)
-    return metric_value(node->metric, source, ret);
-  if (node->kind == LITERAL) {
-    *ret = node->number;
-    return TRUE;
-  }
-  if (!value_of(node->left, source, &left) || !value_of(node->right, source, &right) ||
-      (node->kind == DIVIDE && right == 0))
-    return FALSE;
-  *ret = node->kind == ADD        ? left + right
-         : node->kind == SUBTRACT ? left - right
-         : node->kind == MULTIPLY ? left * right
-                                  : left / right;
-  return TRUE;
-}
-
-static gboolean compare(const Node *node, const Source *source) {
-  if (node->left->unit == STORE_TEXT) {
-    const char *left = text_of(node->left, source), *right = text_of(node->right, source);
-    gboolean same = left != NULL && right != NULL && g_ascii_strcasecmp(left, right) == 0;
-    return same == (node->kind == EQUAL);
-  }
-  double left, right;
-  if (!value_of(node->left, source, &left) || !value_of(node->right, source, &right))
-    return FALSE;
-  switch (node->kind) {
-  case LESS:
-    return left < right;
-  case LESS_OR_EQUAL:
-    return left <= right;
-  case EQUAL:
-    return left == right;
-  case NOT_EQUAL:
-    return left != right;
-  case MORE_OR_EQUAL:
-    return left >= right;
-  default:
-    return left > right;
-  }
-}
-
-static gboolean holds(const Node *node, const Source *source) {
-  switch (node->kind) {
-  case AND:
-    return holds(node->left, source) && holds(node->right, source);
-  case OR:
-    return holds(node->left, source) || holds(node->right, source);
-  case NOT:
-    return !holds(node->left, source);
-  default:
-    return compare(node, source);
-  }
-}
-
-gboolean store_expression_holds(const StoreExpression *expression, const RunReport *report) {
-  return holds(expression->root, &(Source){.report = report});
-}
-
-gboolean store_expression_holds_row(const StoreExpression *expression, StoreColumn column, gpointer user) {
-  return holds(expression->root, &(Source){.column = column, .user = user});
+const char *const *store_expression_settings(const StoreExpression *expression) {
+  return (const char *const *)expression->settings->pdata;
 }

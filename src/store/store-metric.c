@@ -165,6 +165,8 @@ char *store_metric_shown(const StoreMetric *metric, const char *value) {
     return g_strdup_printf(number >= 1000 ? "%.0f USD" : "%.4g USD", number);
   case STORE_RATE:
     return g_strdup_printf("%.1f", number);
+  case STORE_NUMBER:
+    return store_metric_is_whole(metric) ? g_strdup(value) : g_strdup_printf(number >= 100 ? "%.0f" : "%.3g", number);
   default:
     return g_strdup(value);
   }

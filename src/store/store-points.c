@@ -68,3 +68,19 @@ GArray *store_db_points(StoreDb *db, gint64 sweep_id, GStringChunk *names, GErro
       names};
   return store_reader_rows(&reader, NULL, NULL, error);
 }
+
+gboolean store_db_chosen(StoreDb *db, const gint64 *run_ids, guint n, StoreRow row, gpointer user, GError **error) {
+  g_autoptr(GString) sql = g_string_new("SELECT run_id, name, value FROM setting WHERE run_id IN (");
+  for (guint i = 0; i < n; i++)
+    g_string_append_printf(sql, "%s%" G_GINT64_FORMAT, i > 0 ? "," : "", run_ids[i]);
+  g_string_append(sql, ") AND (origin = 'command line' OR name IN (SELECT axis.key FROM sweep JOIN json_each(CASE WHEN"
+                       " json_valid(axes) THEN axes ELSE '{}' END) AS axis)) ORDER BY name, run_id");
+  return store_db_query(db, sql->str, 0, row, user, error);
+}
+
+gboolean store_db_reasons(StoreDb *db, gint64 sweep_id, StoreRow row, gpointer user, GError **error) {
+  return store_db_query(db,
+                        "SELECT status, count(*) FROM point WHERE sweep_id = ?1 AND run_key IS NULL"
+                        " GROUP BY status ORDER BY count(*) DESC, status",
+                        sweep_id, row, user, error);
+}

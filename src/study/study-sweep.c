@@ -179,6 +179,7 @@ gboolean study_sweep_run(const StudySweep *sweep, StudySweepResult *ret, gboolea
     store_db_end(db, FALSE, NULL);
   if (!good || !end(&sweeping, TRUE, error))
     return FALSE;
+  result.sweep_id = sweeping.sweep_id;
   *ret = result;
   return TRUE;
 }

@@ -6,10 +6,11 @@
 
 #include "study-trial.h"
 
-const char *const study_figure_names[] = {"matmul_rate",   "memory_bandwidth", "memory_size",      "intra_bandwidth",
-                                          "nic_bandwidth", "network_latency",  "oversubscription", NULL};
+const char *const study_figure_names[] = {
+    "matmul_rate",       "memory_bandwidth", "memory_size",           "node_bandwidth",
+    "network_bandwidth", "network_latency",  "leaf_oversubscription", NULL};
 
-#define ENDLESS "what_if.intra_bandwidth=1000 what_if.nic_bandwidth=1000 what_if.network_latency=0"
+#define ENDLESS "what_if.node_bandwidth=1000 what_if.network_bandwidth=1000 what_if.network_latency=0"
 
 static RunReport *take(GPtrArray *trials, const char *change) {
   for (guint i = 0; i < trials->len; i++) {

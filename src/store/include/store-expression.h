@@ -33,6 +33,22 @@ const char *store_expression_text(const StoreExpression *expression);
 /* Metrics that it names, in order of the text, NULL-terminated; borrowed. */
 const StoreMetric *const *store_expression_metrics(const StoreExpression *expression);
 
-/* Of a run in the database: the value of a metric's column in text, NULL where it is NULL. */
+/* Of a run in the database: the value of a metric's column in text, NULL where it is NULL; and of the n-th of the
+ * settings that it names, NULL where the run has it not (then its default counts). `setting` may be NULL. */
 typedef const char *(*StoreColumn)(const StoreMetric *metric, gpointer user);
-gboolean store_expression_holds_row(const StoreExpression *expression, StoreColumn column, gpointer user);
+typedef const char *(*StoreSettingValue)(guint n, gpointer user);
+gboolean store_expression_holds_row(const StoreExpression *expression, StoreColumn column, StoreSettingValue setting,
+                                    gpointer user);
+
+/* Expressions over settings too: `find` knows their names ("nics_per_node", "cluster.nics_per_node"), of which kind
+ * their values are (STORE_RATE: bytes a second; of flags and names STORE_TEXT) and what they usually are; FALSE: no
+ * setting is called so, or several are. A metric of that name goes first. */
+typedef struct {
+  const char *name; /* "cluster.nics_per_node" */
+  StoreUnit unit;
+  const char *usual; /* canonical text; NULL: none */
+} StoreSettingFound;
+typedef gboolean (*StoreFindSetting)(const char *word, StoreSettingFound *ret, gpointer user);
+StoreExpression *store_expression_parse_over(const char *text, StoreFindSetting find, gpointer user, GError **error);
+/* Those that it names, in order of the text, a name as often as it comes; NULL-terminated, borrowed. */
+const char *const *store_expression_settings(const StoreExpression *expression);

@@ -20,6 +20,13 @@ typedef struct {
   char *workload; /* the caller frees it */
 } StoreSweepFound;
 
+/* Calls `row` with run_id, name and value for each setting that tells runs apart because somebody wanted it so: given on
+ * the command line, or an axis of any sweep. In order of name, then of run_id. What a run has by default may be
+ * missing. */
+gboolean store_db_chosen(StoreDb *db, const gint64 *run_ids, guint n, StoreRow row, gpointer user, GError **error);
+/* Calls `row` with a reason and a count for why points of a sweep could not run, the most frequent first. */
+gboolean store_db_reasons(StoreDb *db, gint64 sweep_id, StoreRow row, gpointer user, GError **error);
+
 /* FALSE without an error where there is no sweep. */
 gboolean store_db_newest_sweep(StoreDb *db, StoreSweepFound *ret, GError **error);
 

@@ -15,6 +15,7 @@
 typedef struct {
   guint64 points;                           /* of this share of the grid */
   guint64 played, known, refused, unwanted; /* delivered so far, by what became of them */
+  gint64 sweep_id;                          /* in the database */
 } StudySweepResult;
 
 typedef struct {
