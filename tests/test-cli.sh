@@ -82,6 +82,9 @@ refuses "another framework's section" 'framework paper does not read it' run a.i
   --set deepspeed.reduce_bucket_size=1e8
 refuses "no bf16 on V100" 'training.precision' run a.ini -t dgx2-v100
 refuses "unknown verb" 'stages' stage a.ini
+refuses "advice on GPUs and nodes" 'exclude each other' advise a.ini --gpus 8 --nodes 1..2
+refuses "advice within days of nothing" 'total_tokens' advise a.ini --days 5 --set model.layers=1 -q
+refuses "advice by a day long past" 'a day to come' advise a.ini --by 2020-01-01
 refuses "a page without a name" 'report: say where to' report a.ini
 refuses "a page of nothing" 'one to eight runs' report -o x.html
 refuses "no workload" 'a workload' run

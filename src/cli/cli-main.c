@@ -12,10 +12,10 @@
 #include "cli.h"
 #include "run-report.h"
 
-const CliVerb *const cli_verbs[] = {&cli_run,     &cli_explain,  &cli_stages, &cli_fit,    &cli_collective, &cli_layers,
-                                    &cli_plot,    &cli_validate, &cli_sweep,  &cli_merge,  &cli_best,       &cli_check,
-                                    &cli_compare, &cli_report,   &cli_trace,  &cli_replay, &cli_list,       &cli_import,
-                                    &cli_export,  &cli_schema,   NULL};
+const CliVerb *const cli_verbs[] = {&cli_run,     &cli_explain,  &cli_stages, &cli_fit,   &cli_collective, &cli_layers,
+                                    &cli_plot,    &cli_validate, &cli_sweep,  &cli_merge, &cli_best,       &cli_check,
+                                    &cli_compare, &cli_report,   &cli_advise, &cli_trace, &cli_replay,     &cli_list,
+                                    &cli_import,  &cli_export,   &cli_schema, NULL};
 
 /* Other spellings of what every program takes. */
 static const char *const help[] = {"--help", "-h", "help", "--help-all", NULL};

@@ -11,7 +11,7 @@ extern const CliVerb *const cli_verbs[];
 
 extern const CliVerb cli_run, cli_stages, cli_fit, cli_collective, cli_layers, cli_plot, cli_validate, cli_sweep;
 extern const CliVerb cli_merge, cli_best, cli_check, cli_compare, cli_trace, cli_replay, cli_list, cli_import,
-    cli_export, cli_schema, cli_report, cli_explain;
+    cli_export, cli_schema, cli_report, cli_advise, cli_explain;
 
 /* Kinds of plot that have a file of their own. */
 extern const CliVerb cli_plot_exposed, cli_plot_parity, cli_plot_pareto, cli_plot_scaling, cli_plot_oom_map,

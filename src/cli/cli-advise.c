@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/* foretrain advise: the best layouts that a framework allows, on which cluster, by when, for how much. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base-error.h"
+#include "cli-progress.h"
+#include "cli.h"
+#include "report-advise.h"
+
+typedef struct {
+  guint32 first, last;
+} Range;
+
+typedef struct {
+  CliTwins twins;
+  const char *const *words, *const *sets, *const *topologies;
+  Range nodes;
+  double days, by, budget;
+  int gpus, top, jobs;
+  gboolean json, quiet, everything;
+} Advise;
+
+#define SECONDS_PER_DAY 86400.0
+#define MOST_PLACES     64
+#define TOP             5
+
+static gboolean read_nodes(const char *option, const char *text, gpointer field, GError **error) {
+  Range *range = field;
+  g_auto(GStrv) parts = g_strsplit(text, "..", 2);
+  guint64 first, last;
+  if (parts[0] != NULL && g_ascii_string_to_unsigned(parts[0], 10, 1, 1 << 16, &first, NULL) &&
+      g_ascii_string_to_unsigned(parts[1] != NULL ? parts[1] : parts[0], 10, first, 1 << 16, &last, NULL)) {
+    *range = (Range){(guint32)first, (guint32)last};
+    return TRUE;
+  }
+  g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
+              "%s: expected a number of nodes, or A..B with A at most B, found \"%s\"", option, text);
+  return FALSE;
+}
+
+static gboolean read_number(const char *option, const char *text, gpointer field, GError **error) {
+  char *end;
+  double value = g_ascii_strtod(text, &end);
+  static const char *const units[] = {"", " USD", " days", "k", "M", "k USD", "M USD"};
+  static const double factors[] = {1, 1, 1, 1e3, 1e6, 1e3, 1e6};
+  for (gsize i = 0; end != text && value > 0 && i < G_N_ELEMENTS(units); i++)
+    if (strcmp(end, units[i]) == 0) {
+      *(double *)field = value * factors[i];
+      return TRUE;
+    }
+  g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
+              "%s: expected a number above 0, as in 60, 2M or \"2 M USD\", found \"%s\"", option, text);
+  return FALSE;
+}
+
+static gboolean read_date(const char *option, const char *text, gpointer field, GError **error) {
+  g_autofree char *whole = g_strconcat(text, "T00:00:00Z", NULL);
+  g_autoptr(GDateTime) date = g_date_time_new_from_iso8601(whole, NULL), now = g_date_time_new_now_utc();
+  double days = date != NULL ? (double)g_date_time_difference(date, now) / G_USEC_PER_SEC / SECONDS_PER_DAY : 0;
+  if (days > 0) {
+    *(double *)field = days;
+    return TRUE;
+  }
+  g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: expected a day to come, as in 2027-06-30, found \"%s\"", option,
+              text);
+  return FALSE;
+}
+
+static const CliOption options[] = {
+    CLI_WORKLOAD_WORD(Advise, words, "a workload"),
+    {"set", 's', CLI_FILES, offsetof(Advise, sets), "GROUP.KEY=VALUE",
+     "override a setting of the workload or its topology; what is set is not varied"},
+    {"topology", 't', CLI_FILES, offsetof(Advise, topologies), "T", "a cluster to choose from; once for each",
+     .listed = "topologies"},
+    {"gpus", 0, CLI_NUMBER, offsetof(Advise, gpus), "N", "so many GPUs", .least = 1},
+    {"nodes", 0, CLI_READ, offsetof(Advise, nodes), "A..B", "A nodes, twice as many, and again, up to B",
+     .read = read_nodes},
+    {"days", 0, CLI_READ, offsetof(Advise, days), "N", "train within so many days, as cheap as that can be",
+     .read = read_number},
+    {"by", 0, CLI_READ, offsetof(Advise, by), "DATE", "the same, by a day (2027-06-30), starting now",
+     .read = read_date},
+    {"budget", 0, CLI_READ, offsetof(Advise, budget), "USD", "train for no more than this", .read = read_number},
+    {"top", 0, CLI_NUMBER, offsetof(Advise, top), "N", "so many of them (5)", .least = 1},
+    {"everything", 0, CLI_FLAG, offsetof(Advise, everything), NULL,
+     "also play what bounds prove to be slower or too large", .developer = TRUE},
+    CLI_EDGE_FITS(Advise, twins.study.edge_fits),
+    CLI_JSON(Advise, json),
+    CLI_QUIET(Advise, quiet),
+    CLI_JOBS(Advise, jobs),
+    CLI_GROUP_ROW(Advise, twins, cli_twins_options),
+    {NULL}};
+
+static guint add_nodes(const Advise *asked, const char *topology, StudyPlace *ret, guint n, GError **error) {
+  guint32 nodes = asked->nodes.first;
+  do {
+    if (n == MOST_PLACES) {
+      g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "more than %d clusters: ask for fewer at once", MOST_PLACES);
+      return 0;
+    }
+    ret[n++] = (StudyPlace){topology, nodes, (guint32)asked->gpus};
+    nodes = nodes < asked->nodes.last ? MIN(2 * nodes, asked->nodes.last) : nodes + 1;
+  } while (nodes <= asked->nodes.last);
+  return n;
+}
+
+/* Each topology at each number of nodes. 0: an error. */
+static guint places_of(const Advise *asked, StudyPlace ret[MOST_PLACES], GError **error) {
+  static const char *const here[] = {NULL, NULL};
+  const char *const *topologies = asked->topologies != NULL ? asked->topologies : here;
+  guint n = 0, topology = 0;
+  if (asked->gpus > 0 && asked->nodes.first > 0) {
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "--gpus and --nodes exclude each other");
+    return 0;
+  }
+  do {
+    n = add_nodes(asked, topologies[topology++], ret, n, error);
+  } while (n > 0 && topologies[topology] != NULL);
+  return n;
+}
+
+static gboolean check_limits(const Advise *asked, const StudyAdvice *advice, GError **error) {
+  double days = asked->days > 0 ? asked->days : asked->by;
+  if ((days <= 0 && asked->budget <= 0) || advice->own->identity.total_tokens > 0)
+    return TRUE;
+  g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
+              "days and price of a training are not known: say --set training.total_tokens=2T");
+  return FALSE;
+}
+
+static void show(guint64 done, guint64 all, gpointer user) {
+  cli_progress_show(user, done, 0, all);
+}
+
+static CliExit print(const Advise *asked, const StudyAdvise *ask, const StudyAdvice *advice) {
+  ReportAdvise page = {.advice = advice,
+                       .workload = asked->words[0],
+                       .sets = asked->sets,
+                       .top = (guint)asked->top,
+                       .days = asked->days > 0 ? asked->days : asked->by,
+                       .budget = asked->budget};
+  g_autoptr(GPtrArray) rows = report_advise_order(&page), alone = NULL;
+  const RunIdentity *own = &advice->own->identity;
+  const StudyAdvised *first = rows->len > 0 ? rows->pdata[0] : NULL;
+  if (first != NULL && g_str_equal(first->report->identity.topology, own->topology) &&
+      first->report->identity.nodes == own->nodes)
+    alone = study_advice_alone(ask, advice, first);
+  page.alone = alone;
+  g_autoptr(GString) text = g_string_new(NULL);
+  (asked->json ? report_advise_json : report_advise)(&page, text);
+  fputs(text->str, stdout);
+  return CLI_DONE;
+}
+
+static CliExit advise(gconstpointer data, GError **error) {
+  const Advise *asked = data;
+  StudyPlace places[MOST_PLACES];
+  CliSettings settings = {.sets = asked->sets};
+  guint n = places_of(asked, places, error);
+  g_autoptr(Study) study = n > 0 ? cli_open_study(&settings, asked->words[0], error) : NULL;
+  CliProgress progress;
+  StudyAdvice advice;
+  if (study == NULL)
+    return CLI_INPUT;
+  StudyAdvise ask = {.study = study,
+                     .options = asked->twins.study,
+                     .places = places,
+                     .n_places = n,
+                     .top = (guint)asked->top,
+                     .threads = (guint)asked->jobs,
+                     .everything = asked->everything,
+                     .progress = show,
+                     .user = &progress};
+  cli_progress_begin(&progress, "layouts", asked->quiet);
+  gboolean good = study_advise(&ask, &advice, error);
+  cli_progress_end(&progress);
+  if (!good)
+    return CLI_INPUT;
+  CliExit status = check_limits(asked, &advice, error) ? print(asked, &ask, &advice) : CLI_INPUT;
+  study_advice_clear(&advice);
+  return status;
+}
+
+static const Advise defaults = {.twins = CLI_TWINS_DEFAULT, .top = TOP};
+
+const CliVerb cli_advise = {"advise",
+                            "WORKLOAD [--topology T]... [--gpus N | --nodes A..B] [--days N] [--budget USD]",
+                            "which layout, on which cluster and how many nodes: the best of all that fit",
+                            options,
+                            sizeof(Advise),
+                            &defaults,
+                            advise};

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* The few best layouts, what each costs, and why each beats the next.
+ *
+ *   ReportAdvise page = {.advice = &advice, .workload = "llama3-70b", .top = 5, .days = 60};
+ *   if (!report_advise(&page, text, error)) …          // or report_advise_json
+ *
+ * Among rows of several clusters or numbers of nodes those count that end within `days` and cost no more than `budget`.
+ * With `days` the cheapest is first, else the fastest. */
+#pragma once
+
+#include "study-advise.h"
+
+typedef struct {
+  const StudyAdvice *advice;
+  const GPtrArray *alone; /* of StudyAdvised: what to change first; NULL: not asked */
+  const char *workload;
+  const char *const *sets; /* that the workload was given; NULL: none */
+  guint top;
+  double days, budget; /* USD; 0: no limit */
+} ReportAdvise;
+
+/* Rows (StudyAdvised, borrowed) in the order in which they are advised. Caller unrefs. */
+GPtrArray *report_advise_order(const ReportAdvise *page);
+void report_advise(const ReportAdvise *page, GString *text);
+/* {"json_version", "candidates", "refused", "too_large", "own": run, "advised": [{"change", "why" (it beats the next, or
+ * null), run}], "first": [{"change", "step_ps", "verdict"}]}; a run: "topology", "nodes", "gpus", "verdict", "step_ps",
+ * "step_low_ps", "step_high_ps", "device_used_bytes", "capacity_bytes", "model_flops_utilisation", "tokens_per_second",
+ * "days_to_train", "price_to_train", "price_per_million_tokens" (null: not known). */
+void report_advise_json(const ReportAdvise *page, GString *text);

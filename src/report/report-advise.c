@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: MIT */
+/* Choosing, a table, and sentences from the parts of steps. */
+#include "report-advise.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base-json.h"
+#include "base-table.h"
+#include "report-text.h"
+#include "report-verdict.h"
+#include "report-words.h"
+#include "store-metric.h"
+
+static const RunReport *report_of(const GPtrArray *rows, guint i) {
+  return ((const StudyAdvised *)rows->pdata[i])->report;
+}
+
+static SimTime step_of(const RunReport *report) {
+  return run_report_slowest(report)->step;
+}
+
+/* Whether the price of every row is known; else tokens are compared by the GPU time that they take. */
+static gboolean all_priced(const StudyAdvice *advice) {
+  for (guint i = 0; i < advice->n; i++)
+    if (advice->best[i].report->price_per_million_tokens <= 0)
+      return FALSE;
+  return TRUE;
+}
+
+static double cost_of(const RunReport *report, gboolean priced) {
+  return priced ? report->price_per_million_tokens : 1 / report->tokens_per_second_per_gpu;
+}
+
+static gint by_cost(gconstpointer a, gconstpointer b, gpointer priced) {
+  double x = cost_of((*(const StudyAdvised *const *)a)->report, priced != NULL),
+         y = cost_of((*(const StudyAdvised *const *)b)->report, priced != NULL);
+  return (x > y) - (x < y);
+}
+
+static gint by_speed(gconstpointer a, gconstpointer b, G_GNUC_UNUSED gpointer priced) {
+  double x = (*(const StudyAdvised *const *)a)->report->tokens_per_second,
+         y = (*(const StudyAdvised *const *)b)->report->tokens_per_second;
+  return (x < y) - (x > y);
+}
+
+GPtrArray *report_advise_order(const ReportAdvise *page) {
+  GPtrArray *rows = g_ptr_array_new();
+  for (guint i = 0; i < page->advice->n; i++) {
+    const StudyAdvised *row = &page->advice->best[i];
+    gboolean in_time = page->days <= 0 || row->report->days_to_train <= page->days;
+    gboolean affordable =
+        page->budget <= 0 || (row->report->price_to_train > 0 && row->report->price_to_train <= page->budget);
+    if (in_time && affordable)
+      g_ptr_array_add(rows, (gpointer)row);
+  }
+  g_ptr_array_sort_with_data(rows, page->days > 0 ? by_cost : by_speed, GINT_TO_POINTER(all_priced(page->advice)));
+  if (rows->len > page->top)
+    g_ptr_array_set_size(rows, (gint)page->top);
+  return rows;
+}
+
+/* "tensor 2, micro_batch 4 …": the settings that make the recipe, without their groups. */
+static char *short_change(const char *change) {
+  g_auto(GStrv) each = g_strsplit(change, " ", -1);
+  g_autoptr(GString) text = g_string_new(NULL);
+  for (guint i = 0; each[i] != NULL && *each[i] != '\0'; i++)
+    if (!g_str_has_prefix(each[i], "cluster.") && !g_str_has_prefix(each[i], "training.global_batch="))
+      g_string_append_printf(text, "%s%s", text->len > 0 ? " " : "", strchr(each[i], '.') + 1);
+  return text->len > 0 ? g_string_free(g_steal_pointer(&text), FALSE) : g_strdup("as the workload says");
+}
+
+static void print_row(BaseTable *table, guint number, const StudyAdvised *row) {
+  const RunReport *report = row->report;
+  const RunClass *tight = run_report_tightest(report);
+  g_autofree char *interval = report_interval(report->step_low, report->step_high);
+  gint64 spare = report_centi_gib(tight->capacity) - report_centi_gib(tight->device_used);
+  base_table_cell(table, "%u", number);
+  g_autofree char *topology = g_path_get_basename(report->identity.topology);
+  base_table_cell(table, "%u × %s", report->identity.gpus, report->identity.gpu);
+  base_table_cell(table, "%s", topology);
+  base_table_cell(table, "%.2f", (double)report_centi_ms(step_of(report)) / 100);
+  base_table_cell(table, "%s", interval != NULL ? interval : "-");
+  base_table_cell(table, "%.2f", (double)spare / 100);
+  base_table_cell(table, "%.1f", 100 * report->model_flops_utilisation);
+  base_table_cell(table, "%.0f", report->tokens_per_second);
+  if (report->days_to_train > 0)
+    base_table_cell(table, "%.1f", report->days_to_train);
+  else
+    base_table_cell(table, "-");
+  g_autofree char *price = base_format_count((guint64)(report->price_to_train + 0.5));
+  if (report->price_to_train > 0)
+    base_table_cell(table, "%s", price);
+  else
+    base_table_cell(table, "-");
+}
+
+static void print_table(const GPtrArray *rows, GString *text) {
+  static const char *const heads[] = {"step, ms", "interval, ms", "to spare, GiB", "MFU, %",
+                                      "tokens/s", "days",         "price, USD"};
+  g_autoptr(BaseTable) table = base_table_new();
+  base_table_head(table, "", BASE_RIGHT);
+  base_table_head(table, "on", BASE_LEFT);
+  base_table_head(table, "of", BASE_LEFT);
+  for (gsize i = 0; i < G_N_ELEMENTS(heads); i++)
+    base_table_head(table, heads[i], BASE_RIGHT);
+  for (guint i = 0; i < rows->len; i++)
+    print_row(table, i + 1, rows->pdata[i]);
+  base_table_print(table, 0, text);
+}
+
+typedef struct {
+  const char *name;
+  SimTime less; /* than the other's */
+} Part;
+
+static gint by_size(gconstpointer a, gconstpointer b) {
+  SimTime x = ABS(((const Part *)a)->less), y = ABS(((const Part *)b)->less);
+  return (x < y) - (x > y);
+}
+
+#define WORTH_SAYING 10 /* parts smaller than this part of the largest are left out */
+
+/* "compute -24.10 ms, bubble +3.20 ms": of the same batch on as many GPUs. */
+static void say_parts(const RunReport *better, const RunReport *other, GString *words) {
+  const RunClass *a = run_report_slowest(better), *b = run_report_slowest(other);
+  Part parts[] = {{"compute", b->compute - a->compute},
+                  {"exposed communication", b->exposed - a->exposed},
+                  {"pipeline bubble", b->bubble - a->bubble},
+                  {"waiting for the host", b->host - a->host}};
+  qsort(parts, G_N_ELEMENTS(parts), sizeof *parts, by_size);
+  for (gsize i = 0; i < G_N_ELEMENTS(parts); i++)
+    if (parts[i].less != 0 && ABS(parts[i].less) >= ABS(parts[0].less) / WORTH_SAYING)
+      g_string_append_printf(words, "%s%s %+.2f ms", i > 0 ? ", " : "", parts[i].name,
+                             -(double)report_centi_ms(ABS(parts[i].less)) / 100 * (parts[i].less < 0 ? -1 : 1));
+}
+
+/* Why a row stands before the next. Caller frees. */
+static char *why(const RunReport *better, const RunReport *other, gboolean priced) {
+  GString *words = g_string_new(NULL);
+  double faster = 100 * (better->tokens_per_second / other->tokens_per_second - 1);
+  double dearer = 100 * (cost_of(better, priced) / cost_of(other, priced) - 1);
+  if (better->identity.gpus == other->identity.gpus && better->identity.global_batch == other->identity.global_batch &&
+      strcmp(better->identity.gpu, other->identity.gpu) == 0) {
+    g_string_append_printf(words, "%.1f %% faster: ", faster);
+    say_parts(better, other, words);
+  } else {
+    g_string_append_printf(words, "%.1f %% %s, and a token costs %.1f %% %s%s", fabs(faster),
+                           faster >= 0 ? "faster" : "slower", fabs(dearer), dearer > 0 ? "more" : "less",
+                           priced ? "" : " GPU time");
+  }
+  return g_string_free(words, FALSE);
+}
+
+static void print_recipes(const ReportAdvise *page, const GPtrArray *rows, GString *text) {
+  for (guint i = 0; i < rows->len; i++) {
+    const StudyAdvised *row = rows->pdata[i];
+    g_autofree char *change = short_change(row->change), *first = g_strdup_printf("%u  ", i + 1);
+    g_autoptr(GString) words = g_string_new(change);
+    if (i + 1 < rows->len) {
+      g_autofree char *reason = why(row->report, report_of(rows, i + 1), all_priced(page->advice));
+      g_string_append_printf(words, ". Beats %u: %s.", i + 2, reason);
+    }
+    report_wrap(text, first, words->str);
+  }
+  g_auto(GStrv) sets = g_strsplit(((const StudyAdvised *)rows->pdata[0])->change, " ", -1);
+  g_string_append_printf(text, "\nTo play the first: foretrain run %s", page->workload);
+  for (const char *const *set = page->sets; set != NULL && *set != NULL; set++)
+    g_string_append_printf(text, " --set %s", *set);
+  for (guint i = 0; sets[i] != NULL && *sets[i] != '\0'; i++)
+    g_string_append_printf(text, " --set %s", sets[i]);
+  g_string_append_c(text, '\n');
+}
+
+static void print_own(const ReportAdvise *page, const RunReport *best, GString *text) {
+  const RunReport *own = page->advice->own;
+  g_autoptr(GString) words = g_string_new(NULL);
+  g_string_append_printf(words, "The workload as it is: %s, %.2f ms a step, MFU %.1f %%",
+                         report_verdict_word(own->verdict), (double)report_centi_ms(step_of(own)) / 100,
+                         100 * own->model_flops_utilisation);
+  if (best->identity.gpus == own->identity.gpus)
+    g_string_append_printf(words, "; the first above is %.2f times as fast",
+                           (double)step_of(own) / (double)step_of(best));
+  g_string_append_c(words, '.');
+  g_string_append_c(text, '\n');
+  report_wrap(text, "", words->str);
+  if (page->alone == NULL || page->alone->len == 0)
+    return;
+  g_string_append(text, "Of its changes, each alone, at the same global batch:\n");
+  for (guint i = 0; i < page->alone->len; i++) {
+    const StudyAdvised *row = page->alone->pdata[i];
+    g_autofree char *change = short_change(row->change);
+    g_string_append_printf(text, "  %-36s %10.2f ms  %+6.1f %%\n", change,
+                           (double)report_centi_ms(step_of(row->report)) / 100,
+                           100 * ((double)step_of(row->report) / (double)step_of(own) - 1));
+  }
+}
+
+/* The best of each place, and whether another beats it in time, price and GPUs together. */
+static void print_front(const ReportAdvise *page, GString *text) {
+  g_autoptr(GPtrArray) best = g_ptr_array_new();
+  for (guint i = 0; i < page->advice->n; i++)
+    if (i == 0 || page->advice->best[i].place != page->advice->best[i - 1].place)
+      g_ptr_array_add(best, &page->advice->best[i]);
+  if (best->len < 2)
+    return;
+  g_autoptr(GPtrArray) front = g_ptr_array_new();
+  gboolean priced = all_priced(page->advice);
+  for (guint i = 0; i < best->len; i++) {
+    gboolean beaten = FALSE;
+    for (guint k = 0; k < best->len; k++) {
+      const RunReport *a = report_of(best, i), *b = report_of(best, k);
+      gboolean no_worse = b->tokens_per_second >= a->tokens_per_second && cost_of(b, priced) <= cost_of(a, priced) &&
+                          b->identity.gpus <= a->identity.gpus;
+      beaten |= no_worse && (b->tokens_per_second > a->tokens_per_second || cost_of(b, priced) < cost_of(a, priced) ||
+                             b->identity.gpus < a->identity.gpus);
+    }
+    if (!beaten)
+      g_ptr_array_add(front, best->pdata[i]);
+  }
+  g_string_append(text, priced ? "\nOf speed, price and GPUs together no other beats:\n"
+                               : "\nOf speed, GPU time and GPUs together no other beats:\n");
+  print_table(front, text);
+}
+
+static void print_counts(const ReportAdvise *page, GString *text) {
+  const StudyAdvice *advice = page->advice;
+  g_autofree char *words =
+      g_strdup_printf("%" G_GUINT64_FORMAT " layouts: %" G_GUINT64_FORMAT " are refused, %" G_GUINT64_FORMAT
+                      " have states larger than the device; the others were played, or are slower by a bound "
+                      "on their compute.",
+                      advice->candidates, advice->refused, advice->too_large);
+  report_wrap(text, "", words);
+}
+
+void report_advise(const ReportAdvise *page, GString *text) {
+  g_autoptr(GPtrArray) rows = report_advise_order(page);
+  print_counts(page, text);
+  g_string_append_c(text, '\n');
+  if (rows->len == 0) {
+    g_string_append(text, page->advice->n == 0 ? "None of them fits.\n"
+                                               : "None of those that fit is within the days and the budget.\n");
+    print_front(page, text);
+    return;
+  }
+  print_table(rows, text);
+  g_string_append_c(text, '\n');
+  print_recipes(page, rows, text);
+  print_own(page, report_of(rows, 0), text);
+  print_front(page, text);
+}
+
+static void add_run(BaseJson *json, const RunReport *report) {
+  static const char *const names[] = {"topology",
+                                      "nodes",
+                                      "gpus",
+                                      "verdict",
+                                      "step",
+                                      "step_low",
+                                      "step_high",
+                                      "device_used",
+                                      "capacity",
+                                      "model_flops_utilisation",
+                                      "tokens_per_second",
+                                      "days_to_train",
+                                      "price_to_train",
+                                      "price_per_million_tokens"};
+  for (gsize i = 0; i < G_N_ELEMENTS(names); i++) {
+    const StoreMetric *metric = store_metric_find(names[i]);
+    RunValue value = store_metric_get(metric, report);
+    if (value.kind == RUN_STRING) {
+      base_json_text(json, metric->column, value.string);
+      continue;
+    }
+    g_autofree char *number = store_value_text(value);
+    base_json_digits(json, metric->column, number != NULL ? number : "null");
+  }
+}
+
+void report_advise_json(const ReportAdvise *page, GString *text) {
+  g_autoptr(GPtrArray) rows = report_advise_order(page);
+  g_autoptr(BaseJson) json = base_json_new(text, BASE_JSON_SPREAD);
+  base_json_map(json, NULL);
+  base_json_integer(json, "json_version", REPORT_JSON_VERSION);
+  base_json_integer(json, "candidates", (gint64)page->advice->candidates);
+  base_json_integer(json, "refused", (gint64)page->advice->refused);
+  base_json_integer(json, "too_large", (gint64)page->advice->too_large);
+  base_json_map(json, "own");
+  add_run(json, page->advice->own);
+  base_json_end(json);
+  base_json_list(json, "advised");
+  for (guint i = 0; i < rows->len; i++) {
+    g_autofree char *reason =
+        i + 1 < rows->len ? why(report_of(rows, i), report_of(rows, i + 1), all_priced(page->advice)) : NULL;
+    base_json_map(json, NULL);
+    base_json_text(json, "change", ((const StudyAdvised *)rows->pdata[i])->change);
+    base_json_text(json, "why", reason);
+    add_run(json, report_of(rows, i));
+    base_json_end(json);
+  }
+  base_json_end(json);
+  base_json_list(json, "first");
+  for (guint i = 0; page->alone != NULL && i < page->alone->len; i++) {
+    const StudyAdvised *row = page->alone->pdata[i];
+    base_json_map(json, NULL);
+    base_json_text(json, "change", row->change);
+    base_json_integer(json, "step_ps", step_of(row->report));
+    base_json_text(json, "verdict", run_verdict_names[row->report->verdict]);
+    base_json_end(json);
+  }
+  base_json_end(json);
+  base_json_end(json);
+}

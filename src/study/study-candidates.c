@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/* Nested axes, outermost first; the micro-batch follows from what is left of the global batch. */
+#include "study-candidates.h"
+
+#include <string.h>
+
+#include "base-names.h"
+#include "study-walk.h"
+
+#define MOST_MICRO_BATCH 16
+#define MOST_CONTEXT     16
+#define LONG_SEQUENCE    16384 /* tokens, from which sequences are split */
+#define MOST_PIPELINE    32
+#define MOST_CHUNKS      4
+
+typedef struct {
+  const Study *study;
+  const RunIdentity *base;
+  guint64 layers;
+  const char *topology;
+  guint32 nodes, gpus;
+  guint32 gpus_per_node;
+  GPtrArray *points;
+} Making;
+
+static gboolean is_fixed(const Making *making, const char *name) {
+  return conf_settings_origin(making->study->settings, name) == CONF_ORIGIN_COMMAND_LINE;
+}
+
+static guint64 value_of(const Making *making, const char *name) {
+  const char *text = conf_settings_get(making->study->settings, name);
+  return text != NULL ? g_ascii_strtoull(text, NULL, 10) : 1;
+}
+
+/* Whether the workload has that value, or the command line forbids another. */
+static gboolean allows(const Making *making, const char *name, guint64 value) {
+  return !is_fixed(making, name) || value_of(making, name) == value;
+}
+
+static void add_number(StudyPoint *point, const char *name, guint64 value) {
+  g_autofree char *text = g_strdup_printf("%" G_GUINT64_FORMAT, value);
+  study_point_add(point, name, text, 0, 0);
+}
+
+typedef struct {
+  guint64 stage, tensor, context, pipeline, chunks, micro_batch, accumulation;
+  const char *shard_group, *checkpointing; /* NULL: as the workload says */
+} Candidate;
+
+static void add_point(const Making *making, const Candidate *layout) {
+  StudyPoint *point = study_point_new(NULL);
+  point->base = making->study;
+  point->typed = TRUE;
+  if (making->topology != NULL)
+    study_point_add(point, "cluster.topology", making->topology, 0, 0);
+  add_number(point, "cluster.nodes", making->nodes);
+  add_number(point, "parallel.zero_stage", layout->stage);
+  if (layout->shard_group != NULL)
+    study_point_add(point, "parallel.shard_group", layout->shard_group, 0, 0);
+  add_number(point, "parallel.tensor", layout->tensor);
+  add_number(point, "parallel.context", layout->context);
+  add_number(point, "parallel.pipeline", layout->pipeline);
+  add_number(point, "parallel.interleave", layout->chunks);
+  add_number(point, "training.micro_batch", layout->micro_batch);
+  add_number(point, "training.gradient_accumulation", layout->accumulation);
+  add_number(point, "training.global_batch", making->base->global_batch);
+  if (layout->checkpointing != NULL)
+    study_point_add(point, "training.activation_checkpointing", layout->checkpointing, 0, 0);
+  point->number = making->points->len;
+  g_ptr_array_add(making->points, point);
+}
+
+static void add_checkpointing(const Making *making, Candidate layout) {
+  static const char *const all[] = {"none", "selective", "full"};
+  const char *name = "training.activation_checkpointing";
+  if (is_fixed(making, name)) {
+    add_point(making, &layout);
+    return;
+  }
+  for (gsize i = 0; i < G_N_ELEMENTS(all); i++) {
+    layout.checkpointing = all[i];
+    add_point(making, &layout);
+  }
+}
+
+/* The data ranks share out the global batch. */
+static void add_micro_batches(const Making *making, Candidate layout) {
+  guint64 data = making->gpus / (layout.tensor * layout.context * layout.pipeline);
+  if (data == 0 || making->base->global_batch % data != 0)
+    return;
+  guint64 each = making->base->global_batch / data;
+  for (guint64 micro = 1; micro <= MOST_MICRO_BATCH && each % micro == 0; micro *= 2) {
+    layout.micro_batch = micro;
+    layout.accumulation = each / micro;
+    if (allows(making, "training.micro_batch", micro))
+      add_checkpointing(making, layout);
+  }
+}
+
+/* All ranks, and where parameters are sharded those of a node. */
+static void add_groups(const Making *making, Candidate layout) {
+  gboolean free = !is_fixed(making, "parallel.shard_group");
+  layout.shard_group = free ? "all" : NULL;
+  add_micro_batches(making, layout);
+  if (!free || making->nodes == 1 || layout.stage < 3)
+    return;
+  layout.shard_group = "node";
+  add_micro_batches(making, layout);
+}
+
+static void add_stages(const Making *making, Candidate layout) {
+  for (layout.stage = 0; layout.stage < STUDY_STAGES; layout.stage++)
+    if (allows(making, "parallel.zero_stage", layout.stage))
+      add_groups(making, layout);
+}
+
+static void add_chunks(const Making *making, Candidate layout) {
+  guint64 most = layout.pipeline > 1 ? MOST_CHUNKS : 1;
+  for (layout.chunks = 1; layout.chunks <= most; layout.chunks *= 2)
+    if (making->layers % (layout.pipeline * layout.chunks) == 0 && allows(making, "parallel.interleave", layout.chunks))
+      add_stages(making, layout);
+}
+
+static gboolean divides(const Making *making, const Candidate *layout) {
+  return making->gpus % (layout->tensor * layout->context * layout->pipeline) == 0;
+}
+
+static void add_pipelines(const Making *making, Candidate layout) {
+  for (layout.pipeline = 1; layout.pipeline <= MIN(MOST_PIPELINE, making->layers); layout.pipeline *= 2)
+    if (divides(making, &layout) && allows(making, "parallel.pipeline", layout.pipeline))
+      add_chunks(making, layout);
+}
+
+static void add_contexts(const Making *making, Candidate layout) {
+  guint64 most = making->base->sequence_length >= LONG_SEQUENCE ? MOST_CONTEXT : 1;
+  if (is_fixed(making, "parallel.context"))
+    most = MAX(most, value_of(making, "parallel.context"));
+  for (layout.context = 1; layout.context <= most; layout.context *= 2)
+    if (allows(making, "parallel.context", layout.context))
+      add_pipelines(making, layout);
+}
+
+GPtrArray *study_candidates(const Study *study, const RunIdentity *base, guint64 layers, const char *topology,
+                            guint32 nodes, guint32 gpus_per_node) {
+  Making making = {study,         base,
+                   layers,        topology,
+                   nodes,         nodes * gpus_per_node,
+                   gpus_per_node, g_ptr_array_new_with_free_func((GDestroyNotify)study_point_free)};
+  for (guint64 tensor = 1; tensor <= gpus_per_node; tensor *= 2)
+    if (allows(&making, "parallel.tensor", tensor))
+      add_contexts(&making, (Candidate){.tensor = tensor});
+  return making.points;
+}
