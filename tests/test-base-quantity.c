@@ -17,6 +17,7 @@ static void reads_units(void) {
   CU_ASSERT_EQUAL(read_as("450GB/s", BASE_UNIT_BYTE_RATE), 450e9);
   CU_ASSERT_EQUAL(read_as("80 GiB", BASE_UNIT_BYTES), 80.0 * 1024 * 1024 * 1024);
   CU_ASSERT_EQUAL(read_as("989.4 TFLOP/s", BASE_UNIT_FLOP_RATE), 989.4e12);
+  CU_ASSERT_EQUAL(read_as("0.7 kW", BASE_UNIT_POWER), 700);
   CU_ASSERT_EQUAL(read_as("2.5 us", BASE_UNIT_TIME), 2.5e-6);
   CU_ASSERT_EQUAL(read_as("12 %", BASE_UNIT_NONE), 0.12);
   CU_ASSERT_EQUAL(read_as("5e8", BASE_UNIT_NONE), 5e8);
@@ -73,6 +74,7 @@ static void texts(void) {
   spells(50e9, BASE_UNIT_BYTE_RATE, "50000000000 B/s", "50 GB/s");
   spells(85899345920, BASE_UNIT_BYTES, "85899345920 B", "80 GiB"); /* 80 × 1024³ */
   spells(989.4e12, BASE_UNIT_FLOP_RATE, "989400000000000 FLOP/s", "989.4 TFLOP/s");
+  spells(350, BASE_UNIT_POWER, "350 W", "350 W");
   spells(1e15, BASE_UNIT_FLOP_RATE, "1e+15 FLOP/s", "1 PFLOP/s");
   spells(2.5e-6, BASE_UNIT_TIME, "2.5e-06 s", "2.5 us");
   spells(-0.0, BASE_UNIT_NONE, "0", "0");

@@ -271,6 +271,16 @@ static void errors_point_at_the_topology(void) {
         "mine.ini:9:1: price.node_hour: expected one of gpu_hour and node_hour");
 }
 
+/* The cap stands in the cluster's own copy; what the kernels' rates were measured at stays. */
+static void power_caps(void) {
+  g_auto(Built) built = {0}, own = {0};
+  const HwGpu *gpu = must_build(&built, "cluster.topology=dgx-h100,cluster.power_cap=0.5 kW")->gpu;
+  CU_ASSERT_EQUAL(gpu->power_limit, 500);
+  CU_ASSERT_EQUAL(gpu->power_measured, 700);
+  CU_ASSERT_STRING_EQUAL(gpu->name, "h100-sxm5-80gb");
+  CU_ASSERT_EQUAL(must_build(&own, "cluster.topology=dgx-h100")->gpu->power_limit, 700);
+}
+
 static void errors_point_at_the_setting(void) {
   fails(NODE END, "cluster.nodes=2", "cluster.nodes: 2 nodes need a network, and a node of \"mine\" has no NICs");
   fails(NODE "nics = 0\n" END, "cluster.nodes=2", "mine.ini:5:1: node.nics: 2 nodes need a network");
@@ -283,6 +293,11 @@ static void errors_point_at_the_setting(void) {
   fails(NODE NETWORK END, "cluster.gpu=a100", "cluster.gpu: the catalogue has no gpu \"a100\"");
   fails(NODE NETWORK END, "cluster.nodes=65536,cluster.gpus_per_node=32", "are more than 1048576 GPUs");
   fails(NODE NETWORK END, "cluster.gpu_spread=1.05", "cluster.gpu_spread");
+  fails(NODE NETWORK END, "cluster.gpu=h100-sxm5-80gb,cluster.power_cap=800 W",
+        "cluster.power_cap: h100-sxm5-80gb takes 148 to 700 W");
+  fails(NODE NETWORK END, "cluster.gpu=h100-sxm5-80gb,cluster.power_cap=100 W", "takes 148 to 700 W");
+  fails(NODE NETWORK END, "cluster.gpu=gh200-96gb,cluster.power_cap=500 W", "no power limit of gh200-96gb is known");
+  fails(NODE NETWORK END, "cluster.power_cap=500", "cluster.power_cap");
   g_auto(Built) built = {0};
   GError *error = NULL;
   HARNESS_FAILS(build(&built, "cluster.topology=dgx-h10", &error), error, "did you mean \"dgx-h100\"?");
@@ -415,6 +430,7 @@ int main(void) {
                                      {"the command line stays above the file", command_line_stays_above_the_file},
                                      {"own topology", own_topology},
                                      {"errors point at the topology", errors_point_at_the_topology},
+                                     {"power caps", power_caps},
                                      {"errors point at the setting", errors_point_at_the_setting},
                                      {"slow GPUs", slow_gpus},
                                      {"slow links", slow_links},

@@ -12,7 +12,8 @@
 BaseUnit base_kind_unit(BaseKind kind) {
   static const BaseUnit units[] = {
       [BASE_BYTES] = BASE_UNIT_BYTES, [BASE_BYTE_RATE] = BASE_UNIT_BYTE_RATE, [BASE_FLOP_RATE] = BASE_UNIT_FLOP_RATE,
-      [BASE_TIME] = BASE_UNIT_TIME,   [BASE_MONEY] = BASE_UNIT_MONEY,         [BASE_OWN] = BASE_UNIT_NONE,
+      [BASE_POWER] = BASE_UNIT_POWER, [BASE_TIME] = BASE_UNIT_TIME,           [BASE_MONEY] = BASE_UNIT_MONEY,
+      [BASE_OWN] = BASE_UNIT_NONE,
   };
   return units[kind];
 }
@@ -55,17 +56,12 @@ static char *range_text(const BaseField *field) {
 
 char *base_field_expected(const BaseField *field) {
   static const char *const nouns[] = {
-      [BASE_TEXT] = "text",
-      [BASE_PATH] = "the name of a file",
-      [BASE_FLAG] = "yes or no",
-      [BASE_COUNT] = "a whole number",
-      [BASE_NUMBER] = "a number",
-      [BASE_BYTES] = "a size",
-      [BASE_BYTE_RATE] = "a rate",
-      [BASE_FLOP_RATE] = "a rate",
-      [BASE_TIME] = "a time",
-      [BASE_MONEY] = "a price",
-      [BASE_LINES] = "lines of the group",
+      [BASE_TEXT] = "text",        [BASE_PATH] = "the name of a file",
+      [BASE_FLAG] = "yes or no",   [BASE_COUNT] = "a whole number",
+      [BASE_NUMBER] = "a number",  [BASE_BYTES] = "a size",
+      [BASE_BYTE_RATE] = "a rate", [BASE_FLOP_RATE] = "a rate",
+      [BASE_POWER] = "a power",    [BASE_TIME] = "a time",
+      [BASE_MONEY] = "a price",    [BASE_LINES] = "lines of the group",
       [BASE_LIST] = "text",
   };
   g_autofree char *range = range_text(field);
@@ -198,6 +194,7 @@ static gboolean parse_kind(const BaseField *field, const char *text, BaseValue *
   case BASE_BYTES:
   case BASE_BYTE_RATE:
   case BASE_FLOP_RATE:
+  case BASE_POWER:
   case BASE_TIME:
   case BASE_MONEY:
     return parse_quantity(field, text, value, error);
@@ -233,6 +230,7 @@ char *base_field_canonical(const BaseField *field, const BaseValue *value) {
   case BASE_BYTES:
   case BASE_BYTE_RATE:
   case BASE_FLOP_RATE:
+  case BASE_POWER:
   case BASE_TIME:
   case BASE_MONEY:
     return base_quantity_canonical(value->number, base_kind_unit(field->kind));

@@ -60,6 +60,8 @@ static const UnitName unit_names[] = {
     {BASE_UNIT_FLOP_RATE, "GFLOPS", 9, 1, TRUE},
     {BASE_UNIT_FLOP_RATE, "TFLOPS", 12, 1, TRUE},
     {BASE_UNIT_FLOP_RATE, "PFLOPS", 15, 1, TRUE},
+    {BASE_UNIT_POWER, "W", 0, 1},
+    {BASE_UNIT_POWER, "kW", 3, 1},
     {BASE_UNIT_TIME, "ps", -12, 1},
     {BASE_UNIT_TIME, "ns", -9, 1},
     {BASE_UNIT_TIME, "us", -6, 1},
@@ -75,6 +77,7 @@ static const char *const unit_examples[] = {
     [BASE_UNIT_BYTES] = "80 GiB or 25 MB",
     [BASE_UNIT_BYTE_RATE] = "450 GB/s or 400 Gb/s",
     [BASE_UNIT_FLOP_RATE] = "989.4 TFLOP/s",
+    [BASE_UNIT_POWER] = "700 W",
     [BASE_UNIT_TIME] = "2.5 us",
     [BASE_UNIT_MONEY] = "2.95 USD",
 };
@@ -82,7 +85,8 @@ static const char *const unit_examples[] = {
 static const char *const unit_bases[] = {
     [BASE_UNIT_NONE] = "",          [BASE_UNIT_BYTES] = " B",
     [BASE_UNIT_BYTE_RATE] = " B/s", [BASE_UNIT_FLOP_RATE] = " FLOP/s",
-    [BASE_UNIT_TIME] = " s",        [BASE_UNIT_MONEY] = " USD",
+    [BASE_UNIT_POWER] = " W",       [BASE_UNIT_TIME] = " s",
+    [BASE_UNIT_MONEY] = " USD",
 };
 
 const char *base_unit_example(BaseUnit unit) {

@@ -138,7 +138,8 @@ static gboolean has_section(const HwCatalog *catalog, HwKind kind, GError **erro
 }
 
 static gboolean link_forms(HwCatalog *catalog, GError **error) {
-  if (!has_section(catalog, HW_CONTENTIONS, error) || !has_section(catalog, HW_VARIATIONS, error))
+  if (!has_section(catalog, HW_CONTENTIONS, error) || !has_section(catalog, HW_VARIATIONS, error) ||
+      !has_section(catalog, HW_POWERS, error))
     return FALSE;
   const char *const matmuls[HW_MATMUL_DTYPES] = {"fp32", "16bit", "fp8"};
   const char *const attentions[HW_FLASHES] = {"flash2", "flash3"};
@@ -152,6 +153,7 @@ static gboolean link_forms(HwCatalog *catalog, GError **error) {
     gpu->memory = find_form(catalog, HW_MEMORIES, gpu, "memory");
     gpu->contention = shelf_entry(&catalog->shelves[HW_CONTENTIONS], HW_CONTENTIONS, 0);
     gpu->variation = shelf_entry(&catalog->shelves[HW_VARIATIONS], HW_VARIATIONS, 0);
+    gpu->power = shelf_entry(&catalog->shelves[HW_POWERS], HW_POWERS, 0);
     if (gpu->matmul[HW_MATMUL_FP32] == NULL || gpu->matmul[HW_MATMUL_16BIT] == NULL ||
         (gpu->peak_fp8 > 0 && gpu->matmul[HW_MATMUL_FP8] == NULL))
       return lacks_form(gpu, hw_kinds[HW_MATMULS].file, error);
@@ -242,6 +244,7 @@ const HwGpu *hw_catalog_gpu(const HwCatalog *catalog, const char *name, const Ba
     use(catalog, HW_MEMORIES, gpu->memory);
     use(catalog, HW_CONTENTIONS, gpu->contention);
     use(catalog, HW_VARIATIONS, gpu->variation);
+    use(catalog, HW_POWERS, gpu->power);
   }
   return gpu;
 }

@@ -2,6 +2,8 @@
 /* From a topology and [cluster] to a cluster: overrides, catalogue entries, consistency, then the links. */
 #include "hw-cluster.h"
 
+#include <math.h>
+
 #include "conf-settings.h"
 #include "hw-faults.h"
 #include "hw-links.h"
@@ -31,12 +33,31 @@ static void take_measured_times(HwCluster *cluster, const HwTopology *topology) 
   cluster->platform = &cluster->measured;
 }
 
+static gboolean take_power_cap(HwCluster *cluster, const ConfSettings *settings, const HwClusterKeys *keys,
+                               GError **error) {
+  const HwGpu *gpu = cluster->gpu;
+  if (keys->power_cap == 0)
+    return TRUE;
+  if (gpu->power_limit == 0)
+    return conf_settings_fail(settings, "cluster.power_cap", error, "no power limit of %s is known", gpu->name);
+  double least = gpu->power->fixed * gpu->power_limit;
+  if (keys->power_cap <= least || keys->power_cap > gpu->power_limit)
+    return conf_settings_fail(settings, "cluster.power_cap", error,
+                              "%s takes %g to %g W: it draws the first whatever its clock, the other is its limit",
+                              gpu->name, ceil(least) + 1, gpu->power_limit);
+  cluster->capped = *gpu;
+  cluster->capped.power_limit = keys->power_cap;
+  cluster->capped.power_measured = gpu->power_measured > 0 ? gpu->power_measured : gpu->power_limit;
+  cluster->gpu = &cluster->capped;
+  return TRUE;
+}
+
 static gboolean find_parts(HwCluster *cluster, const ConfSettings *settings, const HwCatalog *catalog,
                            const HwTopology *topology, const HwClusterKeys *keys, GError **error) {
   BasePlace place;
   conf_settings_place(settings, keys->gpu != NULL ? "cluster.gpu" : "node.gpu", &place);
   cluster->gpu = hw_catalog_gpu(catalog, keys->gpu != NULL ? keys->gpu : topology->gpu, &place, error);
-  if (cluster->gpu == NULL)
+  if (cluster->gpu == NULL || !take_power_cap(cluster, settings, keys, error))
     return FALSE;
   cluster->intra = find_link(settings, catalog, "node.intra", topology->intra, error);
   if (cluster->intra == NULL)

@@ -41,6 +41,8 @@ static const BaseField gpu_fields[] = {
     GPU("matmul_fp32", BASE_FLOP_RATE, matmul_fp32, NEEDED),
     GPU("memory_bandwidth", BASE_BYTE_RATE, memory_bandwidth, NEEDED),
     GPU("memory_bandwidth_sustained", BASE_BYTE_RATE, memory_bandwidth_sustained, NEEDED),
+    GPU("power_limit", BASE_POWER, power_limit),
+    GPU("power_measured", BASE_POWER, power_measured),
     KEY("kernel_floor", BASE_TIME, HwGpu, kernel_floor, NEEDED),
     SIZE("memory_nominal", memory_nominal),
     SIZE("memory_usable", memory_usable),
@@ -136,6 +138,12 @@ static const BaseField variation_fields[] = {
     ORIGIN(HwVariation),
 };
 
+static const BaseField power_fields[] = {
+    KEY("static", BASE_NUMBER, HwPower, fixed, .max = 1, NEEDED),
+    KEY("rest_voltage", BASE_NUMBER, HwPower, rest_voltage, .max = 1, NEEDED),
+    ORIGIN(HwPower),
+};
+
 static const BaseField memory_fields[] = {
     MEMORY("stream", stream),
     MEMORY("norm_forward", norm_forward),
@@ -162,5 +170,6 @@ const HwKindInfo hw_kinds[HW_KINDS] = {
     [HW_ATTENTIONS] = SHELF("kernels-attention.ini", "attention", attention_fields, HwAttention),
     [HW_CONTENTIONS] = SHELF("contention.ini", "contention", contention_fields, HwContention),
     [HW_VARIATIONS] = SHELF("variation.ini", "variation", variation_fields, HwVariation),
+    [HW_POWERS] = SHELF("power.ini", "power", power_fields, HwPower),
     [HW_MEMORIES] = SHELF("kernels-memory.ini", "memory", memory_fields, HwMemory),
 };

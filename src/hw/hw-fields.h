@@ -15,6 +15,7 @@ typedef enum {
   HW_MEMORIES,
   HW_CONTENTIONS,
   HW_VARIATIONS,
+  HW_POWERS,
   HW_KINDS
 } HwKind;
 

@@ -101,6 +101,10 @@ static const BaseField cluster_keys[] = {
             .help = "line rate of each NIC and direction, instead of the raw rate of the topology's node.nic; "
                     "the achievable share stays"),
     CLUSTER("overlay", BASE_PATH, overlay, .help = "instead of the topology's environment.overlay"),
+    CLUSTER("power_cap", BASE_POWER, power_cap, .min = 1, .max = 1e4,
+            .help =
+                "limit of each GPU's board, as nvidia-smi -pl sets it, instead of its own: matmuls run at the clock "
+                "that it leaves"),
     CLUSTER("slow_gpus", BASE_TEXT, slow_gpus, .initial = "none",
             .help =
                 "GPUs that run slower, by rank: 17: 0.8, 23: 0.9 (their kernels take 1 / 0.8 and 1 / 0.9 of the time)"),

@@ -41,7 +41,7 @@ double kernel_attention_seconds(const HwAttention *form, const KernelDevice *dev
   if (op->flash == KERNEL_FLASH_1)
     rate *= forward ? form->first_forward : form->first_backward;
   if (!device->burst)
-    rate *= form->sustained;
+    rate *= kernel_power_rate(device->gpu, form->sustained, forward ? form->forward : form->backward);
   double per_key = (forward ? FORWARD_MATMULS : BACKWARD_MATMULS) * 2 * block * width;
   double blocks = (double)op->batch * ceil(queries / block);
   double seen = op->causal ? MIN(keys, (keys + block) / 2) : keys;

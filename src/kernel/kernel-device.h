@@ -12,7 +12,13 @@ typedef struct {
   double rate;      /* FLOP/s in large matmuls of the op's dtype, whole device, short burst */
   double peak;      /* data sheet: nothing runs faster */
   gboolean burst;   /* clocks before the power limit acts */
+  const HwGpu *gpu; /* whose power limit it is */
 } KernelDevice;
+
+/* Share of its rate in a burst that a kernel keeps for long under the GPU's power limit: `sustained`, which its section
+ * says, where that is the limit that it was measured at. `activity`: its rate, of a matmul's; of kernels that met no
+ * limit it tells what they draw. */
+double kernel_power_rate(const HwGpu *gpu, double sustained, double activity);
 
 /* Each in seconds. The forms are described beside the definitions. */
 double kernel_matmul_seconds(const HwMatmul *form, const KernelDevice *device, const KernelOp *op);

@@ -48,7 +48,7 @@ static double arithmetic(const HwMatmul *form, const KernelDevice *device, const
   double batch = (double)op->batch, m = (double)op->m, n = (double)op->n, k = (double)op->k;
   double per_sm = MIN(form->rate * device->rate, device->peak) / device->sms * pass_rate(form, op->pass);
   if (!device->burst)
-    per_sm *= form->sustained;
+    per_sm *= kernel_power_rate(device->gpu, form->sustained, 1);
   Tile tiles[TILES];
   find_tiles(form, tiles);
   double best = INFINITY;

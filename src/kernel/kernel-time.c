@@ -95,6 +95,7 @@ static SimTime time_on(const HwGpu *gpu, const KernelOp *op, KernelShare share, 
       .rate = arithmetic ? matmul_rate(gpu, op->dtype) : 0,
       .peak = kernel_peak(gpu, op->dtype),
       .burst = burst,
+      .gpu = gpu,
   };
   return sim_time_from_seconds(seconds(gpu, op, &device));
 }

@@ -28,8 +28,9 @@ typedef enum {
   BASE_COUNT,     /* whole: "5e8", "64k" and "2T" (decimal); "1_000" is refused */
   BASE_NUMBER,    /* BASE_UNIT_NONE */
   BASE_BYTES,     /* by base_quantity_parse, never negative unless `min` is; to nearest whole bytes */
-  BASE_BYTE_RATE, /* likewise, not rounded; so are the next three */
+  BASE_BYTE_RATE, /* likewise, not rounded; so are the next four */
   BASE_FLOP_RATE,
+  BASE_POWER,
   BASE_TIME,
   BASE_MONEY,
   BASE_LIST,  /* a text that may come several times */

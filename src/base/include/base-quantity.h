@@ -27,11 +27,12 @@ typedef enum {
   BASE_UNIT_BYTES,     /* B, kB, MB, GB, TB (1000s); KiB, MiB, GiB, TiB (1024s) */
   BASE_UNIT_BYTE_RATE, /* the same and bits (Mb/s, Gb/s, Tb/s) per second */
   BASE_UNIT_FLOP_RATE, /* FLOP/s, MFLOP/s, GFLOP/s, TFLOP/s, PFLOP/s */
+  BASE_UNIT_POWER,     /* W, kW */
   BASE_UNIT_TIME,      /* ps, ns, us, ms, s, min, h: in seconds */
   BASE_UNIT_MONEY,     /* USD */
 } BaseUnit;
 
-/* Reads a number and its unit into SI (bytes, bytes/s, FLOP/s, seconds, USD). Underscores and spaces between digits are
+/* Reads a number and its unit into SI (bytes, bytes/s, FLOP/s, watts, seconds, USD). Underscores and spaces between digits are
  * not taken; "5e8" is. Units are case-sensitive (Gb and GB differ); FLOPS and FLOP/s are the same. Decimal units cost
  * no rounding: "2.5 us" is the double 2.5e-6. Errors: SIM_ERROR_INPUT, saying what was found and which units fit; *ret
  * is then untouched. */

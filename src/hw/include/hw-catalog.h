@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The catalogue: what GPUs, links and platforms are, from
- * topologies/catalog/{gpus,links,platforms,hosts,kernels-*,contention,variation}.ini of the first data folder that has
+ * topologies/catalog/{gpus,links,platforms,hosts,kernels-*,contention,variation,power}.ini of the first data folder that has
  * the file. Every section carries `source` (where its figures come from) and `trust` (measured, published, derived,
  * recalled); a section without them is refused, and so is a sustained rate above the vendor's figure.
  *
@@ -79,22 +79,34 @@ typedef struct {
   int trust;
 } HwVariation;
 
+/* What boards draw beside what their SMs' clock moves, and how voltage falls with it. */
+typedef struct {
+  char *name;
+  double fixed;        /* share of the limit */
+  double rest_voltage; /* of that at the boost clock */
+  char *source, *note;
+  int trust;
+} HwPower;
+
 typedef enum { HW_MATMUL_FP32, HW_MATMUL_16BIT, HW_MATMUL_FP8, HW_MATMUL_DTYPES } HwMatmulDtype;
 typedef enum { HW_FLASH_2, HW_FLASH_3, HW_FLASHES } HwFlash; /* FlashAttention-2; -3 or cuDNN's for newer GPUs */
 
 typedef struct {
   char *name;
-  char *architecture;                                                    /* volta, ampere, ada, hopper, blackwell */
-  guint64 compute_capability;                                            /* 70, 80, 90, 100 … */
-  double peak_bf16, peak_fp16, peak_fp8, peak_tf32, peak_fp32;           /* data sheet, dense; 0: not in hardware */
-  double matmul_bf16, matmul_fp16, matmul_fp8, matmul_tf32, matmul_fp32; /* sustained in large matmuls; 0 as above */
-  double memory_bandwidth;                                               /* data sheet */
-  double memory_bandwidth_sustained;                                     /* streaming kernels */
-  SimTime kernel_floor;                                                  /* the least a kernel takes on the device */
-  guint64 memory_nominal;                                                /* what the vendor sells, bytes */
-  guint64 memory_usable;                                                 /* what torch reports as total_memory, bytes */
-  guint64 context_bytes;   /* CUDA context and loaded kernels, outside the allocator */
-  guint64 workspace_bytes; /* cuBLAS workspaces, per handle and stream */
+  char *architecture;                                          /* volta, ampere, ada, hopper, blackwell */
+  guint64 compute_capability;                                  /* 70, 80, 90, 100 … */
+  double peak_bf16, peak_fp16, peak_fp8, peak_tf32, peak_fp32; /* data sheet, dense; 0: not in hardware */
+  double matmul_bf16, matmul_fp16, matmul_fp8, matmul_tf32,
+      matmul_fp32;                   /* in large matmuls, before the power limit acts; 0 as above */
+  double memory_bandwidth;           /* data sheet */
+  double memory_bandwidth_sustained; /* streaming kernels */
+  double power_limit;                /* of the board, watts; 0: not known */
+  double power_measured;             /* limit at which its kernels' `sustained` was measured; 0: power_limit */
+  SimTime kernel_floor;              /* the least a kernel takes on the device */
+  guint64 memory_nominal;            /* what the vendor sells, bytes */
+  guint64 memory_usable;             /* what torch reports as total_memory, bytes */
+  guint64 context_bytes;             /* CUDA context and loaded kernels, outside the allocator */
+  guint64 workspace_bytes;           /* cuBLAS workspaces, per handle and stream */
   guint64 sms;
   guint64 l2_bytes;
   char *source, *note;
@@ -105,6 +117,7 @@ typedef struct {
   const HwMemory *memory;
   const HwContention *contention;
   const HwVariation *variation;
+  const HwPower *power;
 } HwGpu;
 
 typedef enum { HW_LINK_NVSWITCH, HW_LINK_NVLINK, HW_LINK_PCIE, HW_LINK_NETWORK, HW_LINK_HOST } HwLinkScope;

@@ -54,6 +54,7 @@ typedef struct {
   int fabric;
   double oversubscription; /* >= 1 */
   const HwGpu *gpu;
+  HwGpu capped;              /* what `gpu` points to under [cluster] power_cap: the catalogue's with that limit */
   const HwLink *intra, *nic; /* nic: NULL where the topology names none */
   const HwLink *host_link;   /* NULL where the topology names none */
   const HwPlatform *platform;
