@@ -50,7 +50,7 @@ static CliExit best(gconstpointer data, GError **error) {
   g_autoptr(GString) page = g_string_new(NULL);
   if (!(asked->json ? report_best_json : report_best)(db, found, objectives, n, page, error))
     return CLI_FAULT;
-  fputs(page->str, stdout);
+  cli_print(page->str);
   return CLI_DONE;
 }
 
