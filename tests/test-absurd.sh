@@ -137,6 +137,8 @@ while IFS=$'\t' read -r setting takes; do
     while IFS= read -r value; do printf '%s\0%s\0%s\0' "$framework" "$setting" "$value"; done < <(values "$takes")
   done
 done <takes.txt >cases
+# A head that has a matrix more than the tied one, on another stage than the embedding.
+printf '%s\0%s\0%s\0' megatron model.family bert >>cases
 # What each alone is fine with may not be together: a value may hold further settings, after blanks.
 together() { for framework in deepspeed fsdp2 megatron; do printf '%s\0%s\0%s\0' "$framework" "$@"; done; }
 if [ "$extent" = whole ]; then

@@ -15,6 +15,7 @@
  * Source: megatron/core/distributed/param_and_grad_buffer.py and distributed_data_parallel.py,
  * core/optimizer/distrib_optimizer.py. */
 #include "mem-tenant.h"
+#include "model-share.h"
 #include "plan-groups.h"
 #include "plan-megatron-state.h"
 #include "plan-policy.h"
@@ -83,23 +84,29 @@ static void add_communicators(Megatron *megatron) {
   program_builder_pool(builder, megatron->comm_across, megatron->walk->stream);
 }
 
-/* The matrix of embedding and head, where the two stand on different stages: each has a copy. */
-static guint find_tied(const Megatron *megatron, gboolean tied) {
+/* The matrix of embedding and head, of so many elements (0: not tied), where the two stand on different stages: each
+ * has a copy. */
+static guint find_tied(const Megatron *megatron, guint64 elements) {
   const PlanWalk *walk = megatron->walk;
-  if (!tied || megatron_stages(megatron) == 1)
+  if (elements == 0 || megatron_stages(megatron) == 1)
     return PLAN_NO_PARAMETER;
   for (guint p = 0; p < megatron->parameters->n; p++) {
     const PlanParameter *parameter = &megatron->parameters->list[p];
     const ModelUnit *unit = walk->units[parameter->unit].unit;
     gboolean table = unit->kind == MODEL_UNIT_EMBEDDING && parameter->index == 0;
-    gboolean output = unit->kind == MODEL_UNIT_HEAD && parameter->elements > unit->parameters[parameter->index].rows;
-    if (table || output)
+    if (table || (unit->kind == MODEL_UNIT_HEAD && parameter->elements == elements))
       return p;
   }
   return PLAN_NO_PARAMETER;
 }
 
-static void add_buckets(Megatron *megatron, gboolean tied) {
+static guint64 tied_elements(const PlanCase *what) {
+  const ModelShape *shape = what->shape;
+  guint64 rows = model_share_vocabulary(&what->model->share, shape->vocab_size);
+  return shape->tied_embeddings ? rows * shape->hidden_size : 0;
+}
+
+static void add_buckets(Megatron *megatron, guint64 tied) {
   guint32 bytes = megatron->options->gradient_bytes;
   guint shared = find_tied(megatron, tied);
   megatron->layout = plan_megatron_lay_out(megatron->recipe, megatron->shards, megatron->walk, shared);
@@ -208,7 +215,7 @@ static void set_up(gpointer policy, PlanWalk *walk, const PlanCase *what) {
   megatron->comm = program_builder_stream(walk->builder, "comm");
   program_builder_pool(walk->builder, megatron->comm, walk->stream);
   add_communicators(megatron);
-  add_buckets(megatron, what->shape->tied_embeddings);
+  add_buckets(megatron, tied_elements(what));
   add_gradients(megatron);
   if (megatron->options->stands_in)
     add_dummies(megatron);
