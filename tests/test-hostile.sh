@@ -57,6 +57,18 @@ refuses "more threads than a machine has use for" 'at most 1024' sweep a.ini --g
 
 refuses "a database that is no file" 'no file to SQLite' run a.ini --db :memory:
 
+# ---- The machine's faults are no results ----
+
+for files in 6 8 10; do
+  (
+    ulimit -n "$files"
+    exec "$foretrain" sweep a.ini --grid micro_batch=1,2,3,4 --db "files$files.db" >out 2>err
+  )
+  status=$?
+  [ $status -eq 3 ] && grep -q 'Too many open files' err && ! grep -q 'cannot run' out
+  verdict "a sweep with $files file descriptors" $? "status $status: $(head -c 300 err) $(cat out)"
+done
+
 # ---- Names ----
 
 long=$(printf 'x%.0s' $(seq 100000))

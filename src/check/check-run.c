@@ -128,6 +128,8 @@ static gboolean deliver(StudyPoint *point, gpointer user, GError **error) {
   Checking *checking = user;
   Work *work = &g_array_index(checking->works, Work, point->number / 2);
   gboolean recalled = point->number % 2 == 1;
+  if (!study_point_check(point, error))
+    return FALSE;
   if (point->report == NULL && !recalled)
     return fail_point(checking->budgets, work->of, point, error);
   if (point->report == NULL) {

@@ -7,6 +7,7 @@
 #include "base-names.h"
 #include "base-version.h"
 #include "coll-tuning-keys.h"
+#include "conf-data.h"
 #include "conf-path.h"
 #include "conf-settings.h"
 
@@ -63,13 +64,10 @@ static gboolean check_sources(const ConfText *text, GError **error) {
 }
 
 static ConfText *read_table(const char *path, GByteArray *all, GError **error) {
-  g_autofree char *data = NULL;
   gsize length;
-  g_autoptr(GError) cause = NULL;
-  if (!g_file_get_contents(path, &data, &length, &cause)) {
-    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s", cause->message);
+  g_autofree char *data = conf_data_text(path, &length, error);
+  if (data == NULL)
     return NULL;
-  }
   g_byte_array_prepend(all, (const guint8 *)data, (guint)length);
   g_autoptr(ConfText) text = conf_text_parse(path, data, length, error);
   return text != NULL && check_sources(text, error) ? g_steal_pointer(&text) : NULL;

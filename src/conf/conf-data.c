@@ -69,7 +69,20 @@ static GBytes *unpack(const char *path, GBytes *packed, GError **error) {
   return unpacked;
 }
 
+/* The machine's fault, not that of who named the file. */
+static gboolean is_fault(const GError *cause) {
+  static const int faults[] = {G_FILE_ERROR_MFILE, G_FILE_ERROR_NFILE, G_FILE_ERROR_NOMEM, G_FILE_ERROR_IO};
+  for (gsize i = 0; i < G_N_ELEMENTS(faults); i++)
+    if (g_error_matches(cause, G_FILE_ERROR, faults[i]))
+      return TRUE;
+  return FALSE;
+}
+
 static gboolean fail_missing(const char *path, const GError *cause, GError **error) {
+  if (is_fault(cause)) {
+    g_set_error(error, SIM_ERROR, SIM_ERROR_SYSTEM, "%s", cause->message);
+    return FALSE;
+  }
   g_autofree char *advice = conf_file_advice(path);
   if (g_error_matches(cause, G_FILE_ERROR, G_FILE_ERROR_NOENT))
     base_error_set_at(error, &(BasePlace){0}, "no file \"%s\"%s", path, advice);

@@ -97,7 +97,7 @@ static void pack_result(const StudyPoint *point, GByteArray *bytes) {
   for (guint i = 0; i < point->reasons->len; i++)
     g_string_append_printf(reasons, "%s%s", i > 0 ? "\n" : "", (const char *)g_ptr_array_index(point->reasons, i));
   const char *texts[] = {reasons->str, point->run_key != NULL ? point->run_key : ""};
-  guint8 flags = (guint8)((point->unwanted ? 1 : 0) | (point->report != NULL ? 2 : 0));
+  guint8 flags = (guint8)((point->unwanted ? 1 : 0) | (point->report != NULL ? 2 : 0) | (point->faulty ? 4 : 0));
   g_byte_array_append(bytes, &flags, sizeof flags);
   for (gsize i = 0; i < G_N_ELEMENTS(texts); i++)
     g_byte_array_append(bytes, (const guint8 *)texts[i], (guint)strlen(texts[i]) + 1);
@@ -113,6 +113,7 @@ static void unpack_result(StudyPoint *point, const guint8 *bytes, gsize n) {
   for (char **line = lines; *line != NULL; line++)
     g_ptr_array_add(point->reasons, g_strdup(*line));
   point->unwanted = (flags & 1) != 0;
+  point->faulty = (flags & 4) != 0;
   point->run_key = *run_key != '\0' ? g_strdup(run_key) : NULL;
   if ((flags & 2) != 0)
     point->report = run_report_unpack(report, n - (gsize)(report - bytes));

@@ -52,6 +52,7 @@ void study_point_refuse(StudyPoint *point, GError *error) {
   const char *message = without_place(error->message, point);
   if (!g_ptr_array_find_with_equal_func(point->reasons, message, g_str_equal, NULL))
     g_ptr_array_add(point->reasons, g_strdup(message));
+  point->faulty |= g_error_matches(error, SIM_ERROR, SIM_ERROR_SYSTEM);
   g_error_free(error);
 }
 
@@ -84,6 +85,14 @@ static StudyVerdict play_all(G_GNUC_UNUSED const RunReport *identity, G_GNUC_UNU
 
 void study_point_run(StudyPoint *point, const Study *study, const StudyOptions *options, StudyCache *cache) {
   study_point_play(point, study, options, cache, play_all, NULL);
+}
+
+gboolean study_point_check(const StudyPoint *point, GError **error) {
+  if (!point->faulty)
+    return TRUE;
+  g_autofree char *status = study_point_status(point);
+  g_set_error(error, SIM_ERROR, SIM_ERROR_SYSTEM, "%s", status);
+  return FALSE;
 }
 
 char *study_point_status(const StudyPoint *point) {

@@ -128,6 +128,8 @@ static gboolean end(Sweeping *sweeping, gboolean now, GError **error) {
 static gboolean deliver(StudyPoint *point, gpointer user, GError **error) {
   Sweeping *sweeping = user;
   StudySweepResult *result = sweeping->result;
+  if (!study_point_check(point, error))
+    return FALSE;
   const char *run_key = point->report != NULL ? point->report->identity.run_key : point->run_key;
   guint64 *became = point->unwanted         ? &result->unwanted
                     : point->report != NULL ? &result->played

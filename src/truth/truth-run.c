@@ -130,9 +130,13 @@ static void count_defaults(Validation *validation, const Item *item) {
   }
 }
 
-static gboolean deliver(gpointer data, gpointer user, G_GNUC_UNUSED GError **error) {
+static gboolean deliver(gpointer data, gpointer user, GError **error) {
   Validation *validation = user;
   Item *item = data;
+  if (item->point != NULL && !study_point_check(item->point, error)) {
+    item_free(item);
+    return FALSE;
+  }
   const TruthTable *table = item->table;
   TruthRow row = {.table = table,
                   .row = item->row,

@@ -24,6 +24,7 @@ typedef struct {
   GArray *settings;   /* StudyPointSetting */
   RunReport *report;  /* NULL until run, and where it cannot run */
   GPtrArray *reasons; /* char *: why not, without the place; never empty where there is no report after a run */
+  gboolean faulty;    /* the machine refused, by one of the reasons: of the point itself nothing is known */
   gboolean typed;     /* its settings stand on the command line: above those of files */
   gpointer tag;       /* the owner's; not freed */
   /* In a batch (study-batch.h). */
@@ -41,6 +42,8 @@ void study_point_add(StudyPoint *point, const char *name, const char *value, gui
 /* Points that share a study may run at once, each thread with its cache (NULL: none). Settings of the study from the
  * command line stay above the point's. */
 void study_point_run(StudyPoint *point, const Study *study, const StudyOptions *options, StudyCache *cache);
+/* Error (SIM_ERROR_SYSTEM): it is faulty. Whoever takes points as results asks this first. */
+gboolean study_point_check(const StudyPoint *point, GError **error);
 /* Why it did not run, its reasons with "; " between. Caller frees. */
 char *study_point_status(const StudyPoint *point);
 /* Whether a run under `framework` could depend on a setting: another framework's own group says nothing to it. */
