@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* What fuzz-readers.c gives to libFuzzer and to fuzz-main.c. */
+#pragma once
+
+#include <glib.h>
+
+/* The names of readers, NULL after the last. */
+const char *fuzz_name(guint i);
+/* FALSE: no reader of that name. What a reader does wrong ends the program. */
+gboolean fuzz_read(const char *name, const guint8 *data, gsize length);
+/* A value without an error, or none with one: of the input, in words, and short. Takes the error. */
+void fuzz_judge(gboolean value, GError *error);
+/* A profiler's trace: in a file of its own, for the names of its collectives are those of nccl-tests' too. */
+void fuzz_kineto(const char *path);
+/* libFuzzer's door: the reader that FORETRAIN_FUZZ names. */
+int LLVMFuzzerTestOneInput(const guint8 *data, size_t size);
