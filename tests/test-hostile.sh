@@ -51,6 +51,10 @@ refuses "YAML: lists within lists" 'nested deeper than 100' import recipe deep.y
 refuses "YAML: maps within maps" 'nested deeper than 100' import recipe maps.yaml
 { printf '['; printf 'a.%.0s' $(seq 200000); echo 'b]'; } >deep.toml
 refuses "TOML: a table of as many parts" 'nested deeper than 100' import recipe deep.toml
+printf -- '--num-layers 2 \f\f\v\n' >feeds.sh
+timeout 10 "$foretrain" import recipe feeds.sh >out 2>err
+[ $? -le 2 ]
+verdict "a command line with form feeds" $? "$(head -c 300 err)"
 refuses "more threads than a machine has use for" 'at most 1024' sweep a.ini --grid micro_batch=1,2 --jobs 1000000
 
 # ---- What would be lost ----

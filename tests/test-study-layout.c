@@ -141,8 +141,8 @@ static void fit_goes_as_far(void) {
 }
 
 /* 70 B under Megatron's distributed optimizer: more tensor ranks and more stages are tried until they fit, at the same
- * global batch, and one degree of each is told; each is what its changes alone give. Twice the nodes keep the batch of a
- * data rank. */
+ * global batch, and one degree of each is told; each is what its changes alone give. Twice the nodes keep the batch of
+ * a data rank. */
 static void remedies_know_the_axes(void) {
   g_autoptr(Study) study =
       open_with("llama2-70b", (const char *const[]){"parallel.framework=megatron", "parallel.zero_stage=1",

@@ -5,6 +5,7 @@
 
 #include "base-error.h"
 #include "cli-progress.h"
+#include "cli-write.h"
 #include "cli.h"
 #include "report-advise.h"
 
@@ -148,7 +149,7 @@ static CliExit print(const Advise *asked, const StudyAdvise *ask, const StudyAdv
   page.alone = alone;
   g_autoptr(GString) text = g_string_new(NULL);
   (asked->json ? report_advise_json : report_advise)(&page, text);
-  fputs(text->str, stdout);
+  cli_print(text->str);
   return CLI_DONE;
 }
 

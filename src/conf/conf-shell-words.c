@@ -235,7 +235,7 @@ static void add_literal(ConfShellText *shell, Reading *reading, char quote) {
 }
 
 gboolean conf_shell_ends(char c) {
-  return c == '\0' || g_ascii_isspace(c) || strchr(";&|()<>", c) != NULL;
+  return c == '\0' || strchr(" \t\r\n;&|()<>", c) != NULL;
 }
 
 /* The script's own arguments, of which none are known: no word at all. */

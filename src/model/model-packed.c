@@ -8,12 +8,12 @@
  *   x ─ quantise ─ x8 ─┐                            int8, forward; backward as above, in two kernels
  *   W8 ────────────────┴─ matmul ─ y32 ─ dequantise ─ y
  *
- * Of NF4 two elements lie in a byte, and one fp32 maximum scales a block of 64. Double quantisation keeps a byte for it,
- * with an fp32 maximum for 256 of these, and makes it fp32 again first, in two kernels. As storage a weight is a vector
- * of the other parameters' type, as FSDP wants it to be (bnb_4bit_quant_storage): a quarter as many elements of 16 bits.
- * int8 has an fp32 scale for each output. Maxima and scales are no parameters: every rank holds them all. int8's matmul
- * is played at the rate of 16 bits, whose outliers it multiplies apart; that is what it is known to reach at best.
- * Sources: bitsandbytes/autograd/_functions.py (MatMul4Bit, MatMul8bitLt), functional.py (dequantize_4bit),
+ * Of NF4 two elements lie in a byte, and one fp32 maximum scales a block of 64. Double quantisation keeps a byte for
+ * it, with an fp32 maximum for 256 of these, and makes it fp32 again first, in two kernels. As storage a weight is a
+ * vector of the other parameters' type, as FSDP wants it to be (bnb_4bit_quant_storage): a quarter as many elements of
+ * 16 bits. int8 has an fp32 scale for each output. Maxima and scales are no parameters: every rank holds them all.
+ * int8's matmul is played at the rate of 16 bits, whose outliers it multiplies apart; that is what it is known to reach
+ * at best. Sources: bitsandbytes/autograd/_functions.py (MatMul4Bit, MatMul8bitLt), functional.py (dequantize_4bit),
  * nn/modules.py. */
 #include "model-build.h"
 

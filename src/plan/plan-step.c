@@ -72,8 +72,8 @@ static void play_weights(const Role *role, const PlanChunk *chunk) {
   call(role, role->hooks->backward_ended);
 }
 
-/* Nobody wants the gradient of the first stage's input: all of its backward is of weights (torch/distributed/pipelining/
- * stage.py, backward_weight_one_chunk). */
+/* Nobody wants the gradient of the first stage's input: all of its backward is of weights
+ * (torch/distributed/pipelining/stage.py, backward_weight_one_chunk). */
 static void play_chunk(const Role *role, const PlanChunk *chunk, PlanPassKind kind) {
   gboolean whole = kind == PLAN_PASS_BACKWARD || (kind == PLAN_PASS_BACKWARD_WEIGHT && chunk->stage == 0);
   if (kind == PLAN_PASS_FORWARD)

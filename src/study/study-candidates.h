@@ -3,9 +3,9 @@
  *
  *   g_autoptr(GPtrArray) points = study_candidates(study, base, nodes);      // StudyPoint
  *
- * Degrees are powers of two that divide the GPUs of a node (tensor, context) or the layers (pipeline); micro-batches are
- * powers of two that leave a whole number of them to the global batch. A setting from the command line has that value
- * alone, but for the accumulation, which follows. Which of them the framework takes is for it to say. */
+ * Degrees are powers of two that divide the GPUs of a node (tensor, context) or the layers (pipeline); micro-batches
+ * are powers of two that leave a whole number of them to the global batch. A setting from the command line has that
+ * value alone, but for the accumulation, which follows. Which of them the framework takes is for it to say. */
 #pragma once
 
 #include "study-point.h"

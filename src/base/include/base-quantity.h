@@ -32,10 +32,10 @@ typedef enum {
   BASE_UNIT_MONEY,     /* USD */
 } BaseUnit;
 
-/* Reads a number and its unit into SI (bytes, bytes/s, FLOP/s, watts, seconds, USD). Underscores and spaces between digits are
- * not taken; "5e8" is. Units are case-sensitive (Gb and GB differ); FLOPS and FLOP/s are the same. Decimal units cost
- * no rounding: "2.5 us" is the double 2.5e-6. Errors: SIM_ERROR_INPUT, saying what was found and which units fit; *ret
- * is then untouched. */
+/* Reads a number and its unit into SI (bytes, bytes/s, FLOP/s, watts, seconds, USD). Underscores and spaces between
+ * digits are not taken; "5e8" is. Units are case-sensitive (Gb and GB differ); FLOPS and FLOP/s are the same. Decimal
+ * units cost no rounding: "2.5 us" is the double 2.5e-6. Errors: SIM_ERROR_INPUT, saying what was found and which units
+ * fit; *ret is then untouched. */
 gboolean base_quantity_parse(const char *text, BaseUnit unit, double *ret, GError **error);
 
 /* "80 GiB", "450 GB/s", "2.5 us" …: an example of what the unit wants, for messages and reference texts. */

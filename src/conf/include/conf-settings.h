@@ -37,8 +37,8 @@ gboolean conf_settings_load(ConfSettings *settings, const char *path, ConfOrigin
 gboolean conf_settings_load_text(ConfSettings *settings, const ConfText *text, ConfOrigin origin, GError **error);
 /* The same, where errors are gathered: what is good is laid. */
 void conf_settings_load_some(ConfSettings *settings, const ConfText *text, ConfOrigin origin, BaseErrors *errors);
-/* "group.key=value", or "key=value" where no other group has that key; spaces allowed around "="; the place in errors is
- * `--set group.key=value`. */
+/* "group.key=value", or "key=value" where no other group has that key; spaces allowed around "="; the place in errors
+ * is `--set group.key=value`. */
 gboolean conf_settings_set(ConfSettings *settings, const char *assignment, GError **error);
 /* One value with an origin; `place` (may be NULL) is where it stands for errors, copied. */
 gboolean conf_settings_put(ConfSettings *settings, const char *name, const char *value, ConfOrigin origin,

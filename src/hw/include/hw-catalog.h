@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The catalogue: what GPUs, links and platforms are, from
- * topologies/catalog/{gpus,links,platforms,hosts,kernels-*,contention,variation,power}.ini of the first data folder that has
- * the file. Every section carries `source` (where its figures come from) and `trust` (measured, published, derived,
- * recalled); a section without them is refused, and so is a sustained rate above the vendor's figure.
+ * topologies/catalog/{gpus,links,platforms,hosts,kernels-*,contention,variation,power}.ini of the first data folder
+ * that has the file. Every section carries `source` (where its figures come from) and `trust` (measured, published,
+ * derived, recalled); a section without them is refused, and so is a sustained rate above the vendor's figure.
  *
  *   g_autoptr(HwCatalog) catalog = hw_catalog_load(error);
  *   const HwGpu *gpu = hw_catalog_gpu(catalog, "h100-sxm5-80gb", &place, error);   // an unknown name: the nearest

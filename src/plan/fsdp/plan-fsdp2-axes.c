@@ -10,8 +10,8 @@
  *              the end of its last backward, adds them up
  *
  * Source: torch/distributed/fsdp/_fully_shard/_fsdp_param.py (unsharded_grad_data); torch/distributed/pipelining/
- * stage.py (backward_maybe_with_nosync, args_recv_info, grad_recv_info), _backward.py (stage_backward_weight) of PyTorch
- * 2.6 to 2.9. */
+ * stage.py (backward_maybe_with_nosync, args_recv_info, grad_recv_info), _backward.py (stage_backward_weight) of
+ * PyTorch 2.6 to 2.9. */
 #include "mem-tenant.h"
 #include "plan-fsdp.h"
 #include "plan-parameters.h"

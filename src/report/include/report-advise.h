@@ -22,8 +22,8 @@ typedef struct {
 /* Rows (StudyAdvised, borrowed) in the order in which they are advised. Caller unrefs. */
 GPtrArray *report_advise_order(const ReportAdvise *page);
 void report_advise(const ReportAdvise *page, GString *text);
-/* {"json_version", "candidates", "refused", "too_large", "own": run, "advised": [{"change", "why" (it beats the next, or
- * null), run}], "first": [{"change", "step_ps", "verdict"}]}; a run: "topology", "nodes", "gpus", "verdict", "step_ps",
- * "step_low_ps", "step_high_ps", "device_used_bytes", "capacity_bytes", "model_flops_utilisation", "tokens_per_second",
- * "days_to_train", "price_to_train", "price_per_million_tokens" (null: not known). */
+/* {"json_version", "candidates", "refused", "too_large", "own": run, "advised": [{"change", "why" (it beats the next,
+ * or null), run}], "first": [{"change", "step_ps", "verdict"}]}; a run: "topology", "nodes", "gpus", "verdict",
+ * "step_ps", "step_low_ps", "step_high_ps", "device_used_bytes", "capacity_bytes", "model_flops_utilisation",
+ * "tokens_per_second", "days_to_train", "price_to_train", "price_per_million_tokens" (null: not known). */
 void report_advise_json(const ReportAdvise *page, GString *text);

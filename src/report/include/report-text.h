@@ -20,8 +20,8 @@
 void report_summary(const RunReport *report, GString *text);
 
 /* The table of stages (and other layouts) and one sentence each: what the rung bought and what it cost against the one
- * before (a layout: the last stage); last, which of them to take. `n` > 0 reports, in the order in which they are to stand, under their titles
- * (NULL: ZeRO-0 …). */
+ * before (a layout: the last stage); last, which of them to take. `n` > 0 reports, in the order in which they are to
+ * stand, under their titles (NULL: ZeRO-0 …). */
 void report_stages(const char *const *titles, RunReport *const *reports, guint n, GString *text);
 
 /* Which ranks and links were played as one, and what kept the others apart; reports that say the same say it once.

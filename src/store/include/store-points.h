@@ -20,8 +20,8 @@ typedef struct {
   char *workload; /* the caller frees it */
 } StoreSweepFound;
 
-/* Calls `row` with run_id, name and value for each setting that tells runs apart because somebody wanted it so: given on
- * the command line, or an axis of any sweep. In order of name, then of run_id. What a run has by default may be
+/* Calls `row` with run_id, name and value for each setting that tells runs apart because somebody wanted it so: given
+ * on the command line, or an axis of any sweep. In order of name, then of run_id. What a run has by default may be
  * missing. */
 gboolean store_db_chosen(StoreDb *db, const gint64 *run_ids, guint n, StoreRow row, gpointer user, GError **error);
 /* Calls `row` with a reason and a count for why points of a sweep could not run, the most frequent first. */
