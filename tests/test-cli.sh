@@ -163,6 +163,10 @@ refuses "a layout that is none, to fit" 'did you mean "parallel.tensor"' fit a.i
 says "fit of a layout" 'context=2' fit llama3-8b-fsdp2 --vary micro_batch --layout context=2
 says "each stage's memory as Megatron logs it" 'Rank 8] (after' run llama2-7b-megatron --db a.db --as megatron \
   --set parallel.pipeline=2
+"$foretrain" plot timeline llama2-7b-megatron --db a.db --set parallel.pipeline=2 --set model.layers=4 -q -o stages.svg
+grep -q "'stage 0'" stages.gnuplot && grep -q '# bubble' stages.dat
+verdict "stages have lanes, and bubbles show" "$([ $? -eq 0 ] && echo yes)" "  $(head -3 stages.dat)"
+refuses "a stage that is not there" 'has no stage 7' plot timeline last --db a.db --stage 7 -o stages.svg
 says "fit as JSON" '"value"' fit a.ini --vary layers --json
 refuses "fit of nothing" 'what may vary is not said' fit a.ini
 refuses "fit of a key that has no limit" 'is not micro_batch, sequence_length, layers or nodes' fit a.ini --vary lr

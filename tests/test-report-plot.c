@@ -140,6 +140,35 @@ static void png_is_drawn(void) {
   CU_ASSERT_EQUAL(memcmp(memory, "\x89PNG", 4), 0);
 }
 
+/* Lanes from the last stage, at the bottom, to the first: collectives, then passes and waits. A kernel's box ends where
+ * its pass does, a wait of bandwidth lies in the stage's own lane. */
+static void stages_are_drawn(void) {
+  g_autoptr(RunReport) report = report_sample(3, SAMPLE_CAPACITY);
+  report->classes[0].role = "stage 0: embedding, layers 0-15";
+  report->classes[1].role = "stage 1: layers 16-31, head";
+  gint64 piped;
+  CU_ASSERT_TRUE_FATAL(store_db_write(db, report, TRUE, &piped, NULL));
+  g_autofree char *path = in_folder("stages.svg"), *dark = in_folder("dark.svg"), *one = in_folder("one.svg");
+  CU_ASSERT_TRUE(report_plot_timeline(db, piped, -1, -1, path, NULL));
+  CU_ASSERT_TRUE(report_plot_timeline_as(db, piped, &(ReportTimeline){-1, -1, -1, TRUE}, dark, NULL));
+  CU_ASSERT_TRUE(report_plot_timeline_as(db, piped, &(ReportTimeline){-1, -1, 1, FALSE}, one, NULL));
+  is_svg("stages.svg");
+  is_svg("dark.svg");
+  g_autofree char *script = content("stages.gnuplot"), *night = content("dark.gnuplot"), *data = content("stages.dat"),
+                  *stage = content("one.gnuplot"), *svg = content("one.svg");
+  has(script, "'' 0, 'stage 1' 1, '' 2, 'stage 0' 3");
+  has(script, "all 2 stages");
+  has(script, "background rgb 'white'");
+  has(night, "background rgb '#1b1d21'");
+  has(night, "lc rgb '#e05252' title '  bandwidth ");
+  has(data, "# bandwidth: start_ms end_ms bottom top");
+  has(stage, "'idle' 0, 'exposed' 1, 'communication' 2, 'compute' 3");
+  has(svg, "stage 1: layers 16-31, head");
+  g_autoptr(GError) error = NULL;
+  HARNESS_FAILS(report_plot_timeline_as(db, piped, &(ReportTimeline){-1, -1, 2, FALSE}, one, &error), error,
+                "has no stage 2 of a pipeline");
+}
+
 static void names_with_quotes_are_drawn(void) {
   g_autoptr(RunReport) report = report_sample(2, SAMPLE_CAPACITY);
   gint64 odd;
@@ -302,6 +331,7 @@ int main(void) {
     return 1;
   int status = harness_run("report-plot", (HarnessCase[]){
                                               {"timelines are drawn", timelines_are_drawn},
+                                              {"stages are drawn", stages_are_drawn},
                                               {"windows are cut", windows_are_cut},
                                               {"memory is drawn", memory_is_drawn},
                                               {"a capacity that is near is drawn", a_capacity_that_is_near_is_drawn},

@@ -55,7 +55,7 @@ static char *columns_of(StoreDb *db, const char *table) {
 static void are_the_columns_of_the_database(void) {
   g_autoptr(StoreDb) db = store_db_open(":memory:", NULL);
   g_autoptr(GString) run = g_string_new("run_id\n");
-  g_autoptr(GString) rank_class = g_string_new("run_id\nrank_class\nranks\nfirst_rank\n");
+  g_autoptr(GString) rank_class = g_string_new("run_id\nrank_class\nranks\nfirst_rank\nrole\n");
   for (gsize i = 0; i < store_n_metrics; i++) {
     g_string_append_printf(run, "%s\n", store_metrics[i].column);
     if (store_metrics[i].per_class)

@@ -11,6 +11,8 @@ typedef struct {
   const char *const *words;
   const char *db, *output;
   SimTime from, to; /* -1: not given */
+  int stage;        /* -1: not given */
+  gboolean dark;
   gboolean quiet;
 } Picture;
 
@@ -24,16 +26,21 @@ static gboolean read_time(const char *option, const char *text, gpointer field, 
   return TRUE;
 }
 
-static const CliOption options[] = {
-    CLI_WORKLOAD_WORD(Picture, words, "a kind and a run"),
-    CLI_GROUP_ROW(Picture, workload, cli_workload_options),
-    CLI_DB(Picture, db),
-    CLI_QUIET(Picture, quiet),
-    CLI_OUTPUT(Picture, output),
-    {"from", 0, CLI_READ, offsetof(Picture, from), "TIME", "draw from this time of the step on", .read = read_time},
-    {"to", 0, CLI_READ, offsetof(Picture, to), "TIME", "draw to this time of the step", .read = read_time},
-    {NULL}};
-static const Picture defaults = {.workload = CLI_WORKLOAD_DEFAULT, .from = -1, .to = -1};
+#define ROWS                                                                                                           \
+  CLI_WORKLOAD_WORD(Picture, words, "a kind and a run"), CLI_GROUP_ROW(Picture, workload, cli_workload_options),       \
+      CLI_DB(Picture, db), CLI_QUIET(Picture, quiet), CLI_OUTPUT(Picture, output),                                     \
+      {"from", 0, CLI_READ, offsetof(Picture, from), "TIME", "draw from this time of the step on", .read = read_time}, \
+  {                                                                                                                    \
+    "to", 0, CLI_READ, offsetof(Picture, to), "TIME", "draw to this time of the step", .read = read_time               \
+  }
+
+static const CliOption options[] = {ROWS, {NULL}};
+static const CliOption timeline_options[] = {ROWS,
+                                             {"stage", 0, CLI_NUMBER, offsetof(Picture, stage), "N",
+                                              "of a pipeline the streams of this stage, from 0 (all stages)"},
+                                             {"dark", 0, CLI_FLAG, offsetof(Picture, dark), NULL, "on a dark ground"},
+                                             {NULL}};
+static const Picture defaults = {.workload = CLI_WORKLOAD_DEFAULT, .from = -1, .to = -1, .stage = -1};
 
 gboolean cli_plot_check(const char *output, const char *plot, GError **error) {
   if (output != NULL)
@@ -47,7 +54,7 @@ void cli_plot_tell(const char *output, gboolean quiet) {
     fprintf(stderr, "%s is drawn; its script and data stand beside it\n", output);
 }
 
-typedef gboolean (*Plot)(StoreDb *db, gint64 run_id, SimTime from, SimTime to, const char *path, GError **error);
+typedef gboolean (*Plot)(StoreDb *db, gint64 run_id, const Picture *asked, GError **error);
 
 static CliExit draw(const Picture *asked, Plot plot, GError **error) {
   gint64 run_id;
@@ -55,25 +62,39 @@ static CliExit draw(const Picture *asked, Plot plot, GError **error) {
   if (database == NULL)
     return CLI_INPUT;
   g_autoptr(StoreDb) db = cli_find_run(&asked->workload, database, asked->words[0], &run_id, error);
-  if (db == NULL || !plot(db, run_id, asked->from, asked->to, asked->output, error))
+  if (db == NULL || !plot(db, run_id, asked, error))
     return CLI_FAULT;
   cli_plot_tell(asked->output, asked->quiet);
   return CLI_DONE;
 }
 
+static gboolean draw_timeline(StoreDb *db, gint64 run_id, const Picture *asked, GError **error) {
+  ReportTimeline how = {asked->from, asked->to, asked->stage, asked->dark};
+  return report_plot_timeline_as(db, run_id, &how, asked->output, error);
+}
+
+static gboolean draw_memory(StoreDb *db, gint64 run_id, const Picture *asked, GError **error) {
+  return report_plot_memory(db, run_id, asked->from, asked->to, asked->output, error);
+}
+
 static CliExit timeline(gconstpointer data, GError **error) {
-  return draw(data, report_plot_timeline, error);
+  return draw(data, draw_timeline, error);
 }
 
 static CliExit memory(gconstpointer data, GError **error) {
-  return draw(data, report_plot_memory, error);
+  return draw(data, draw_memory, error);
 }
 
 #define REFUSAL "draws one run: --minimise, --maximise and --subject are pareto's"
 
-static const CliVerb plot_timeline = {
-    "timeline", "RUN [--from TIME --to TIME] -o FILE", "what ran when", options, sizeof(Picture), &defaults, timeline,
-    REFUSAL};
+static const CliVerb plot_timeline = {"timeline",
+                                      "RUN [--from TIME --to TIME] -o FILE",
+                                      "what ran when; of a pipeline the passes of all stages",
+                                      timeline_options,
+                                      sizeof(Picture),
+                                      &defaults,
+                                      timeline,
+                                      REFUSAL};
 static const CliVerb plot_memory = {"memory",
                                     "RUN [--from TIME --to TIME] -o FILE",
                                     "who held memory when",

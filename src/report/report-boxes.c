@@ -27,7 +27,7 @@ static void add_gaps(ReportBoxes *boxes, const ReportScene *scene, gboolean idle
     const RunExposure *piece = &scene->of->exposures[i];
     if (run_cause_is_idle(piece->cause) == idle)
       add_box(boxes, scene, idle ? "idle" : "exposed",
-              (ReportBox){piece->start, piece->end, 0, -1, run_cause_names[piece->cause], NULL});
+              (ReportBox){piece->start, piece->end, 0, -1, run_cause_names[piece->cause], NULL, -1});
   }
 }
 
@@ -64,9 +64,9 @@ static void add_tasks(ReportBoxes *boxes, const ReportScene *scene) {
   for (guint i = 0; i < tasks->len; i++) {
     const RunTask *task = tasks->pdata[i];
     const RunCollective *call = run_class_collective(scene->of, task->row);
-    add_box(
-        boxes, scene, task->stream,
-        (ReportBox){task->start, task->end, 0, task->layer, call != NULL ? call->operation : task->phase, task->name});
+    add_box(boxes, scene, task->stream,
+            (ReportBox){task->start, task->end, 0, task->layer, call != NULL ? call->operation : task->phase,
+                        task->name, -1});
   }
 }
 
@@ -89,7 +89,7 @@ static void add_host(ReportBoxes *boxes, const ReportScene *scene) {
     const RunTask *task = &scene->of->tasks[i];
     if (task->host > 0)
       add_box(boxes, scene, "host",
-              (ReportBox){task->issued - task->host, task->issued, 0, task->layer, "issuing", task->name});
+              (ReportBox){task->issued - task->host, task->issued, 0, task->layer, "issuing", task->name, -1});
   }
 }
 

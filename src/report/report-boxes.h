@@ -20,6 +20,7 @@ typedef struct {
   gint32 layer;     /* -1: none or several */
   const char *kind; /* phase, operation, cause or "issuing"; owned by the report */
   const char *name; /* of the task; NULL: several */
+  gint32 micro;     /* of a pass of a pipeline; else -1 */
 } ReportBox;
 
 typedef struct {

@@ -94,6 +94,7 @@ static void add_classes(BaseJson *json, const RunReport *report) {
     base_json_integer(json, "first_rank", report->classes[i].first_rank);
     base_json_text(json, "members", report->classes[i].members);
     base_json_text(json, "apart", report->classes[i].apart);
+    base_json_text(json, "role", report->classes[i].role);
     add_metrics(json, &view, TRUE);
     base_json_end(json);
   }

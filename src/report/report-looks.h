@@ -20,9 +20,10 @@ typedef enum {
 
 typedef struct {
   ReportLookGroup group;
-  const char *kind;   /* phase, operation or cause */
-  const char *colour; /* "#rrggbb" */
-  gboolean dark;      /* labels on it are white */
+  const char *kind;    /* phase, operation or cause */
+  const char *colour;  /* "#rrggbb" */
+  gboolean dark;       /* labels on it are white */
+  const char *on_dark; /* colour on a dark ground, where it is another; labels on it are black */
 } ReportLook;
 
 extern const ReportLook report_looks[];

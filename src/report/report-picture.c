@@ -130,15 +130,28 @@ static gboolean write_beside(const ReportPicture *picture, const char *ending, c
   return FALSE;
 }
 
+#define DARK_GROUND "#1b1d21"
+#define DARK_INK    "#dcdfe4"
+
+/* Borders, tics and letters that what follows says nothing of. */
+static const char dark_style[] =
+    "set border lc rgb '" DARK_INK "'\nset tics textcolor rgb '" DARK_INK "'\nset title tc rgb '" DARK_INK
+    "'\nset xlabel tc rgb '" DARK_INK "'\nset ylabel tc rgb '" DARK_INK "'\nset key tc rgb '" DARK_INK "'\n";
+
+const char *report_picture_ground(const ReportPicture *picture) {
+  return picture->dark ? DARK_GROUND : "white";
+}
+
 static char *whole_script(const ReportPicture *picture) {
   g_autofree char *name = g_path_get_basename(picture->path);
   g_autofree char *output = quote_file(name);
   return g_strdup_printf("# Written by foretrain. To draw it again: gnuplot on this file, in its folder.\n"
                          "set encoding utf8\n"
-                         "set terminal %s size %u,%u font 'Sans,%g' linewidth %u background rgb 'white'\n"
-                         "set output %s\n%s",
+                         "set terminal %s size %u,%u font 'Sans,%g' linewidth %u background rgb '%s'\n"
+                         "set output %s\n%s%s",
                          picture->terminal, PICTURE_WIDTH * picture->scale, picture->height * picture->scale,
-                         report_picture_points(picture, FONT_PIXELS), picture->scale, output, picture->script->str);
+                         report_picture_points(picture, FONT_PIXELS), picture->scale, report_picture_ground(picture),
+                         output, picture->dark ? dark_style : "", picture->script->str);
 }
 
 /* What gnuplot said last, or else how it ended. Caller frees. */

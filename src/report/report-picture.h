@@ -17,6 +17,7 @@ typedef struct {
   char *data_name; /* quoted for the script */
   guint height;    /* of a width of 1280 */
   guint scale;     /* of all sizes: a png has twice the points, for print */
+  gboolean dark;   /* light lines and letters on a dark ground */
   double points;   /* of a font, for each pixel of its size */
   char *path, *folder, *stem;
   const char *terminal;
@@ -33,6 +34,8 @@ static inline double report_picture_points(const ReportPicture *picture, double 
   return pixels * picture->points * picture->scale;
 }
 
+/* The colour that lies behind everything, as gnuplot names it. */
+const char *report_picture_ground(const ReportPicture *picture);
 /* Errors: SIM_ERROR_SYSTEM, also where gnuplot ends well and has written nothing. A picture that gnuplot could not
  * finish is removed, as is one of before; script and data stay. */
 gboolean report_picture_draw(const ReportPicture *picture, GError **error);

@@ -48,6 +48,20 @@ static gboolean has_timeline(const RunReport *report) {
   return (report->missing & RUN_MISSING_TIMELINE) == 0 && samples > 0;
 }
 
+static const RunClass *find_class(const RunReport *report, ReportWhich which, GError **error) {
+  if (which == REPORT_SLOWEST)
+    return run_report_slowest(report);
+  if (which == REPORT_TIGHTEST)
+    return run_report_tightest(report);
+  guint stage = (guint)which - REPORT_STAGES;
+  g_autofree char *name = g_strdup_printf("stage %u:", stage);
+  for (guint32 i = 0; i < report->n_classes; i++)
+    if (report->classes[i].role != NULL && g_str_has_prefix(report->classes[i].role, name))
+      return &report->classes[i];
+  g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "the run has no stage %u of a pipeline", stage);
+  return NULL;
+}
+
 gboolean report_scene_load(StoreDb *db, gint64 run_id, ReportWhich which, SimTime from, SimTime to, ReportScene *ret,
                            GError **error) {
   g_auto(ReportScene) scene = {0};
@@ -55,9 +69,13 @@ gboolean report_scene_load(StoreDb *db, gint64 run_id, ReportWhich which, SimTim
   if (scene.report == NULL)
     return FALSE;
   SimTime step = run_report_slowest(scene.report)->step;
-  scene.of = which == REPORT_SLOWEST ? run_report_slowest(scene.report) : run_report_tightest(scene.report);
+  scene.of = find_class(scene.report, which, error);
+  if (scene.of == NULL)
+    return FALSE;
   scene.title = title_of(scene.report);
-  scene.ranks = ranks_of(scene.report, scene.of, which == REPORT_SLOWEST ? "slowest" : "tightest");
+  scene.ranks = which >= REPORT_STAGES
+                    ? g_strdup(scene.of->role)
+                    : ranks_of(scene.report, scene.of, which == REPORT_SLOWEST ? "slowest" : "tightest");
   scene.capacity = scene.of->capacity;
   scene.device_used = scene.of->device_used;
   if (!has_timeline(scene.report)) {

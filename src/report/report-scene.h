@@ -17,10 +17,12 @@ typedef struct {
   SimTime from, to;
 } ReportScene;
 
-typedef enum { REPORT_SLOWEST, REPORT_TIGHTEST } ReportWhich;
+/* From REPORT_STAGE(0) on: of a stage of a pipeline. */
+typedef enum { REPORT_SLOWEST, REPORT_TIGHTEST, REPORT_STAGES } ReportWhich;
+#define REPORT_STAGE(n) ((ReportWhich)(REPORT_STAGES + (guint)(n)))
 
 /* from or to -1: from the start, to the end of the step. Errors: SIM_ERROR_INPUT for a run that is not there or has no
- * timeline, or for a window outside its step. */
+ * timeline, for a window outside its step, or for a stage that it has not. */
 gboolean report_scene_load(StoreDb *db, gint64 run_id, ReportWhich which, SimTime from, SimTime to, ReportScene *ret,
                            GError **error);
 void report_scene_clear(ReportScene *scene);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The timeline: what every stream of the slowest ranks did when, and why compute stood still. */
+/* The timeline: what every stream of the slowest ranks did when, and why compute stood still; of a pipeline what all
+ * stages did. */
 #include <string.h>
 
 #include "report-boxes.h"
+#include "report-lanes.h"
 #include "report-looks.h"
 #include "report-picture.h"
 #include "report-plot.h"
@@ -15,6 +17,7 @@
 #define RIGHT         0.8
 #define NARROW        100 /* of the width: boxes too narrow for a label of their own */
 #define ROW_HEIGHT    55  /* pixels, as the others */
+#define LANE_HEIGHT   34  /* of a pipeline */
 #define ROOM_AROUND   150
 #define LEGEND_HEIGHT 22
 #define HALF          0.42 /* of a row's distance to the next: how far its boxes reach up and down */
@@ -22,26 +25,33 @@
 #define LABEL_PIXELS  9
 #define LABEL_LETTERS 155 /* of that size fit beside each other in the width of the plot */
 
-/* "gate_proj L12", or what of it fits into the box; "": nothing does. Caller frees. */
+static gboolean has_own(const ReportLook *look, gboolean dark) {
+  return dark && look->on_dark != NULL;
+}
+
+/* "gate_proj L12", "3" of a pass, or what of it fits into the box; "": nothing does. Caller frees. */
 static char *label_of(const ReportBox *box, const ReportScene *scene) {
   double room = (double)(box->end - box->start) * LABEL_LETTERS / (double)(scene->to - scene->from);
-  g_autofree char *layer = box->layer >= 0 ? g_strdup_printf("L%d", box->layer) : g_strdup("");
+  g_autofree char *layer = box->micro >= 0   ? g_strdup_printf("%d", box->micro)
+                           : box->layer >= 0 ? g_strdup_printf("L%d", box->layer)
+                                             : g_strdup("");
   g_autofree char *both = box->name != NULL && *layer != '\0' ? g_strdup_printf("%s %s", box->name, layer)
                                                               : g_strdup(box->name != NULL ? box->name : layer);
   const char *label = (double)strlen(both) + 1 < room ? both : (double)strlen(layer) + 1 < room ? layer : "";
   return g_strdelimit(report_picture_text(label), "\"\\", '\'');
 }
 
-static void print_labels(const ReportBoxes *boxes, const ReportScene *scene, GString *data) {
+static void print_labels(const ReportBoxes *boxes, const ReportScene *scene, gboolean dark, GString *data) {
   g_string_append(data, "# labels: middle_ms row text colour\n");
   for (guint i = 0; i < boxes->boxes->len; i++) {
     const ReportBox *box = &g_array_index(boxes->boxes, ReportBox, i);
     if (box->row < boxes->n_gap_rows)
       continue;
+    const ReportLook *look = report_look(box->kind);
     g_autofree char *label = label_of(box, scene);
     if (*label != '\0')
       g_string_append_printf(data, "%.9g %u \"%s\" %s\n", base_in_ms(box->start + (box->end - box->start) / 2),
-                             box->row, label, report_look(box->kind)->dark ? "0xffffff" : "0x000000");
+                             box->row, label, look->dark && !has_own(look, dark) ? "0xffffff" : "0x000000");
   }
   g_string_append(data, "NaN 0 \"\" 0\n\n\n");
 }
@@ -79,7 +89,8 @@ static void print_look(const ReportLook *look, SimTime time, guint block, const 
                          "  %s index %u using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc "
                          "rgb '%s' title '  %s %.2f', "
                          "\\\n",
-                         picture->data_name, block, look->colour, look->kind, (double)report_centi_ms(time) / 100);
+                         picture->data_name, block, has_own(look, picture->dark) ? look->on_dark : look->colour,
+                         look->kind, (double)report_centi_ms(time) / 100);
 }
 
 /* One plot element per look in the order of their table, under the heading of its group, then the labels. Returns how
@@ -95,8 +106,9 @@ static guint print_plot(const GArray *shares, const ReportBoxes *boxes, const Re
     if (time == 0)
       continue;
     if (heading != (int)look->group) {
-      g_string_append_printf(picture->script, "  keyentry with dots lc rgb 'white' title '%s%s', \\\n",
-                             report_look_headings[look->group], lines == 0 ? ", ms" : "");
+      g_string_append_printf(picture->script, "  keyentry with dots lc rgb '%s' title '%s%s', \\\n",
+                             report_picture_ground(picture), report_look_headings[look->group],
+                             lines == 0 ? ", ms" : "");
       lines++;
     }
     heading = (int)look->group;
@@ -104,7 +116,7 @@ static guint print_plot(const GArray *shares, const ReportBoxes *boxes, const Re
     lines++;
   }
   print_seams(boxes, scene, picture->data);
-  print_labels(boxes, scene, picture->data);
+  print_labels(boxes, scene, picture->dark, picture->data);
   g_string_append_printf(picture->script,
                          "  %s index %u using 1:2:(0):3 with vectors nohead lw 0.5 lc rgb 'black' notitle, \\\n"
                          "  %s index %u using 1:2:3:4 with labels font ',%g' textcolor rgb variable notitle\n",
@@ -134,16 +146,44 @@ static void print_axes(const ReportBoxes *boxes, const ReportScene *scene, GStri
   g_string_append(script, ")\n");
 }
 
-gboolean report_plot_timeline(StoreDb *db, gint64 run_id, SimTime from, SimTime to, const char *path, GError **error) {
+static void say_all_stages(ReportScene *scene) {
+  g_free(scene->ranks);
+  scene->ranks = g_strdup_printf("all %u stages: passes by micro-batch, what runs again as backward; beneath each lane "
+                                 "its collectives",
+                                 scene->report->n_classes);
+}
+
+/* What is drawn, then what is labelled. */
+static ReportBoxes *boxes_of(ReportScene *scene, gboolean lanes, GArray **ret_shares) {
+  ReportBoxes *boxes = lanes ? report_lanes_new(scene) : report_boxes_new(scene);
+  *ret_shares = report_shares(boxes, scene->from, scene->to, COLUMNS);
+  if (!lanes) {
+    report_boxes_merge(boxes, (scene->to - scene->from) / COLUMNS, (scene->to - scene->from) / NARROW);
+    return boxes;
+  }
+  report_boxes_free(boxes);
+  say_all_stages(scene);
+  return report_lanes_passes(scene);
+}
+
+gboolean report_plot_timeline_as(StoreDb *db, gint64 run_id, const ReportTimeline *how, const char *path,
+                                 GError **error) {
   g_autoptr(ReportPicture) picture = report_picture_new(path, error);
   g_auto(ReportScene) scene = {0};
-  if (picture == NULL || !report_scene_load(db, run_id, REPORT_SLOWEST, from, to, &scene, error))
+  ReportWhich which = how->stage >= 0 ? REPORT_STAGE(how->stage) : REPORT_SLOWEST;
+  if (picture == NULL || !report_scene_load(db, run_id, which, how->from, how->to, &scene, error))
     return FALSE;
-  g_autoptr(ReportBoxes) boxes = report_boxes_new(&scene);
-  g_autoptr(GArray) shares = report_shares(boxes, scene.from, scene.to, COLUMNS);
-  report_boxes_merge(boxes, (scene.to - scene.from) / COLUMNS, (scene.to - scene.from) / NARROW);
+  gboolean lanes = how->stage < 0 && report_lanes_has(&scene);
+  g_autoptr(GArray) shares = NULL;
+  g_autoptr(ReportBoxes) boxes = boxes_of(&scene, lanes, &shares);
+  picture->dark = how->dark;
   print_axes(boxes, &scene, picture->script);
   guint legend = print_plot(shares, boxes, &scene, picture);
-  picture->height = ROOM_AROUND + MAX(ROW_HEIGHT * boxes->rows->len, LEGEND_HEIGHT * legend);
+  guint height = lanes ? LANE_HEIGHT : ROW_HEIGHT;
+  picture->height = ROOM_AROUND + MAX(height * boxes->rows->len, LEGEND_HEIGHT * legend);
   return report_picture_draw(picture, error);
+}
+
+gboolean report_plot_timeline(StoreDb *db, gint64 run_id, SimTime from, SimTime to, const char *path, GError **error) {
+  return report_plot_timeline_as(db, run_id, &(ReportTimeline){from, to, -1, FALSE}, path, error);
 }

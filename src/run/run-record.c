@@ -151,7 +151,7 @@ const RunField run_fields_class[] = {
     [RUN_CLASS_FIRST_RANK] = IS(RunClass, first_rank, "first_rank", RUN_COUNT),
     MAYBE(RunClass, members, NULL, RUN_NAME),
     MAYBE(RunClass, apart, NULL, RUN_NAME),
-    MAYBE(RunClass, role, NULL, RUN_NAME),
+    MAYBE(RunClass, role, "role", RUN_NAME),
     IS(RunClass, by_cause, NULL, RUN_TIME),
     IS(RunClass, device_used_step, NULL, RUN_COUNT),
     IS(RunClass, step_retries, NULL, RUN_LARGE),

@@ -15,7 +15,7 @@
 -- keys of the JSON output, and without _ps or _bytes the names of metrics.
 
 PRAGMA application_id = 1182028398; -- 0x4674526e, "FtRn": tells this file from other SQLite files
-PRAGMA user_version = 8;            -- of this schema; a file of another version is refused
+PRAGMA user_version = 9;            -- of this schema; a file of another version is refused
 
 CREATE TABLE run (
   run_id                     INTEGER PRIMARY KEY, -- ascending in order of writing
@@ -128,6 +128,7 @@ CREATE TABLE rank_class (
   rank_class             INTEGER NOT NULL, -- 0, 1, …
   ranks                  INTEGER NOT NULL, -- how many
   first_rank             INTEGER NOT NULL, -- the least of them
+  role                   TEXT,             -- what they hold: 'stage 1: layers 8-15'; NULL: all hold the same
   verdict                TEXT NOT NULL CHECK (verdict IN ('fits', 'edge', 'oom')),
   step_ps                INTEGER NOT NULL,
   compute_ps             INTEGER NOT NULL,

@@ -55,6 +55,7 @@ static void write_results(StoreWriter *writer, gint64 run_id, const RunReport *r
   begin_of_class(writer, STORE_CLASS, run_id, index);
   store_writer_integer(writer, report->classes[index].ranks);
   store_writer_integer(writer, report->classes[index].first_rank);
+  store_writer_text(writer, report->classes[index].role);
   for (gsize i = 0; i < store_n_metrics; i++)
     if (store_metrics[i].per_class)
       store_writer_value(writer, store_metric_get(&store_metrics[i], &view));

@@ -16,7 +16,7 @@ static const struct {
     [STORE_RUN] = {"run", "", NULL, ALL_METRICS},
     [STORE_SETTING] = {"setting", "run_id", &run_record_setting},
     [STORE_NOTE] = {"note", "run_id,number,text"},
-    [STORE_CLASS] = {"rank_class", "run_id,rank_class,ranks,first_rank", NULL, CLASS_METRICS},
+    [STORE_CLASS] = {"rank_class", "run_id,rank_class,ranks,first_rank,role", NULL, CLASS_METRICS},
     [STORE_TASK] = {"task", "run_id,rank_class", &run_record_task},
     [STORE_COLLECTIVE] = {"collective", "run_id,rank_class", &run_record_collective},
     [STORE_EXPOSURE] = {"exposure", "run_id,rank_class", &run_record_exposure},

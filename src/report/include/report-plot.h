@@ -22,6 +22,16 @@ gboolean report_plot_check(const char *path, GError **error);
  * drawn by its share of it; the key has the times of each kind in the window. */
 gboolean report_plot_timeline(StoreDb *db, gint64 run_id, SimTime from, SimTime to, const char *path, GError **error);
 
+/* Of a pipeline: a lane for each stage with its passes, labelled by micro-batch, and its waits (the bubble), and a lane
+ * with its collectives; or, as above, the streams of one stage. */
+typedef struct {
+  SimTime from, to;
+  gint stage;    /* -1: all, or where there is no pipeline the slowest ranks */
+  gboolean dark; /* ground */
+} ReportTimeline;
+gboolean report_plot_timeline_as(StoreDb *db, gint64 run_id, const ReportTimeline *how, const char *path,
+                                 GError **error);
+
 /* Tenants of the tightest rank class stacked over time as the GPU comes to it, with what the allocator holds beyond
  * them up to what the device must hold, against its capacity. */
 gboolean report_plot_memory(StoreDb *db, gint64 run_id, SimTime from, SimTime to, const char *path, GError **error);
