@@ -122,13 +122,32 @@ budgets() { # writes b.ini, changed by a sed script
     'peak_allocated <= 0.95 * capacity ; room' 'baseline = step 2 %, peak_allocated' | sed -e "$1" >b.ini
 }
 budgets ''
-expect "no baseline yet" 2 'b.ini:1: a: has no accepted baseline yet' check b.ini --db k.db
+expect "no baseline yet" 2 'b.ini:1: a: has no accepted baseline in k.db, which does not exist' check b.ini --db k.db
 expect "a baseline without a reason" 2 '--accept: say why' check b.ini --db k.db --accept
 expect "a baseline" 0 'accepted' check b.ini --db k.db --accept --reason 'the first'
 before=$(sha256sum <k.db)
 expect "nothing moved" 0 '0 of 4 checks failed' check b.ini --db k.db
 [ "$before" = "$(sha256sum <k.db)" ] && passed=$((passed + 1)) \
   || { failed=$((failed + 1)); echo "FAILED a check leaves the baselines' file as it is"; }
+budgets 's/^step <=.*/training.sequence_length = 2048/'
+expect "better is no failure" 0 'moved' check b.ini --db k.db
+budgets 's/^step <=.*/training.sequence_length = 2048/; s/, peak_allocated/, peak_allocated either way/'
+expect "either way" 1 'peak_allocated as accepted, either way' check b.ini --db k.db
+budgets 's/micro_batch = 1/micro_batch = 2/; s/step 2 %, peak_allocated/peak_allocated 50 GiB/'
+expect "a tolerance in bytes" 0 'peak_allocated within 50.00 GiB' check b.ini --db k.db
+budgets 's/micro_batch = 1/micro_batch = 2/'
+"$foretrain" check b.ini --db k.db >out
+[ "$(sed -n 2p out | grep -c failed)" = 1 ] && passed=$((passed + 1)) \
+  || { failed=$((failed + 1)); echo "FAILED failures first: $(cat out)"; }
+"$foretrain" check b.ini --db k.db --json >out
+python3 -c 'import json; d = json.load(open("out")); assert d["failed"] == 2 and d["json_version"] and \
+  [c for c in d["checks"] if c["verdict"] == "failed" and c["line"] == 3 and c["accepted"]]' \
+  && passed=$((passed + 1)) || { failed=$((failed + 1)); echo "FAILED a check as JSON: $(cat out)"; }
+expect "an annotation where the recipe changed" 1 '::error file=b.ini,line=3,title=a::step within 2 %25' check b.ini \
+  --db k.db --github -q
+expect "baselines are listed" 0 'the first' list baselines --db k.db
+printf '[a]\nworkload = llama2-7b\n' >w.ini
+expect "a workload alone must fit" 0 'verdict fits, device_used' check w.ini --db none.db
 budgets 's/step <=.*/step <= 1 ns/'
 expect "a breach" 1 '1 of 4 checks failed' check b.ini --db k.db
 expect "an annotation" 1 '::error file=b.ini,line=4,title=a::step <= 1 ns' check b.ini --db k.db --github -q \
@@ -161,6 +180,7 @@ expect "a recipe and a config.json" 0 'zero_stage = 3' check r.ini --db r.db --a
 expect "their baseline" 0 '0 of 6 checks failed' check r.ini --db r.db
 sed -i 's/"stage": 3/"stage": 2/' ds.json
 expect "the recipe's file moved it" 1 'parallel.zero_stage is 2, was 3' check r.ini --db r.db
+expect "said at its line" 1 'file=ds.json,line=1' check r.ini --db r.db --github -q
 sed -i 's/"stage": 2/"stag": 2/' ds.json
 expect "a recipe that is none" 2 'ds.json' check r.ini --db r.db
 sed -i 's/ds.json/none.json/' r.ini
@@ -181,10 +201,12 @@ expect "a missing workload" 2 'b.ini:2: a:' check b.ini --db k.db
 budgets 's/micro_batch = 1/micro_batch = x/; /^baseline/d'
 expect "a wrong setting, at its line" 2 'b.ini:3:1: a: training.micro_batch: expected' check b.ini --db none.db
 budgets 's/baseline = step/baseline = gpus/'
-expect "a tolerance on counts" 2 'gpus is compared exactly' check b.ini --db k.db
+expect "another schema's baseline" 2 'is not one of this version' check b.ini --db k.db
+budgets 's/baseline = step/baseline = topology/'
+expect "a tolerance on texts" 2 'topology is a text and compared as it is' check b.ini --db k.db
 budgets 's/step 2 %/step 2/'
-expect "a tolerance that is no share" 2 'b.ini:6:1: a.baseline: a tolerance of 2 is no share below 100 %' check b.ini \
-  --db k.db
+expect "a tolerance that is no share" 2 'b.ini:6:1: a.baseline: a tolerance of 2 is neither a share below 100 % nor' \
+  check b.ini --db k.db
 budgets 's/micro_batch = 1/micro_batch = 2/; s/\[a\]/[a, b]/; s/^step.*/price_to_train <= 1 USD/; /^baseline/d'
 expect "what has no value fails and says so" 1 'price_to_train has no value in this run' check b.ini --db none.db
 expect "properties of an annotation" 1 '::error file=b.ini,line=4,title=a%2C b::price_to_train' check b.ini \

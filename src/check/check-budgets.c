@@ -47,31 +47,44 @@ static const char *setting_of(const char *key) {
   return plain && strchr(key, '.') != NULL ? key : NULL;
 }
 
-static gboolean is_exact(const StoreMetric *metric) {
-  return metric->unit == STORE_BYTES || metric->unit == STORE_NUMBER || metric->unit == STORE_TEXT;
+/* "2 %", or "0.5 GiB" of a metric in bytes. */
+static gboolean read_tolerance(CheckBaseline *baseline, const char *text) {
+  static const BaseUnit units[] = {
+      [STORE_TIME] = BASE_UNIT_TIME, [STORE_BYTES] = BASE_UNIT_BYTES, [STORE_SHARE] = BASE_UNIT_NONE,
+      [STORE_RATE] = BASE_UNIT_NONE, [STORE_MONEY] = BASE_UNIT_MONEY, [STORE_NUMBER] = BASE_UNIT_NONE};
+  gboolean share = g_str_has_suffix(text, "%");
+  double value;
+  if (!base_quantity_parse(text, share ? BASE_UNIT_NONE : units[baseline->metric->unit], &value, NULL) || value < 0)
+    return FALSE;
+  baseline->tolerance = share ? value : 0;
+  baseline->amount = share ? 0 : baseline->metric->unit == STORE_TIME ? (double)sim_time_from_seconds(value) : value;
+  return baseline->tolerance < 1;
 }
 
 static gboolean add_baseline(CheckCase *one, const char *text, const BasePlace *place, GError **error) {
   gsize length = strcspn(text, " \t");
   g_autofree char *name = g_strndup(text, length);
-  g_autofree char *share = g_strstrip(g_strdup(text + length));
-  CheckBaseline baseline = {store_metric_find(name), 0, place->line};
+  g_autofree char *rest = g_strstrip(g_strdup(text + length));
+  CheckBaseline baseline = {.metric = store_metric_find(name), .line = place->line};
   if (baseline.metric == NULL) {
     base_error_set_at(error, place,
                       "no metric is called \"%s\"; if it was renamed, foretrain schema lists the columns of run", name);
     return FALSE;
   }
-  if (*share != '\0' && is_exact(baseline.metric)) {
-    base_error_set_at(error, place, "%s is compared exactly: leave its tolerance out", name);
+  baseline.either_way = baseline.metric->better == STORE_NEITHER || g_str_has_suffix(rest, "either way");
+  if (g_str_has_suffix(rest, "either way"))
+    rest[strlen(rest) - strlen("either way")] = '\0';
+  g_strstrip(rest);
+  if (*rest != '\0' && baseline.metric->unit == STORE_TEXT) {
+    base_error_set_at(error, place, "%s is a text and compared as it is: leave its tolerance out", name);
     return FALSE;
   }
-  if (*share != '\0' && !base_quantity_parse(share, BASE_UNIT_NONE, &baseline.tolerance, error)) {
-    base_error_prefix_at(error, place);
-    return FALSE;
-  }
-  if (!(baseline.tolerance >= 0 && baseline.tolerance < 1)) {
-    base_error_set_at(error, place, "a tolerance of %s is no share below 100 %%; write it as in \"%s 2 %%\"", share,
-                      name);
+  if (*rest != '\0' && !read_tolerance(&baseline, rest)) {
+    base_error_set_at(
+        error, place,
+        "a tolerance of %s is neither a share below 100 %% nor an amount of what %s is measured in; write "
+        "it as in \"%s 2 %%\"",
+        rest, name, name);
     return FALSE;
   }
   g_array_append_val(one->baselines, baseline);
@@ -133,12 +146,12 @@ static gboolean read_case(CheckBudgets *budgets, const ConfText *text, const cha
   for (const char *const *key = conf_text_keys(text, group); *key != NULL; key++)
     if (!read_line(kept, text, *key, error))
       return FALSE;
-  if (kept->budgets->len + kept->baselines->len > 0 && (kept->workload != NULL || kept->settings->len > 0))
+  if (kept->workload != NULL || kept->settings->len > 0)
     return TRUE;
   place.key = group;
-  base_error_set_at(
-      error, &place,
-      "expected a workload (or a config and settings), and a budget such as \"step <= 1.9 s\" or a baseline");
+  base_error_set_at(error, &place,
+                    "expected a workload (or a config and settings); a budget such as \"step <= 1.9 s\" or a baseline "
+                    "may follow");
   return FALSE;
 }
 

@@ -81,8 +81,11 @@ static gboolean recall(const Checking *checking, Work *work, GError **error) {
   if (work->baselines == NULL)
     return FALSE;
   if (work->baselines->len == 0)
-    return fail(checking->budgets, of, error,
-                "has no accepted baseline yet; foretrain check --accept --reason TEXT takes what is there");
+    return fail(
+        checking->budgets, of, error,
+        "has no accepted baseline in %s%s; foretrain check --accept --reason TEXT takes what is there, --db names "
+        "another database",
+        checking->options->database, db == NULL ? ", which does not exist" : "");
   g_autoptr(GArray) recipe = store_db_baseline_recipe(db, of->name, error);
   if (recipe == NULL)
     return FALSE;
@@ -105,6 +108,15 @@ static gboolean begin(Checking *checking, GError **error) {
   return TRUE;
 }
 
+static StudyPoint *point_of(const Checking *checking, const Work *work) {
+  StudyPoint *point = study_point_new(checking->budgets->file);
+  for (guint i = 0; i < work->of->settings->len; i++) {
+    const StudyPointSetting *setting = &g_array_index(work->of->settings, StudyPointSetting, i);
+    study_point_add(point, setting->name, setting->value, setting->line, setting->column);
+  }
+  return point;
+}
+
 static StudyPoint *next(gpointer user) {
   Checking *checking = user;
   for (; checking->next < 2 * checking->works->len; checking->next++) {
@@ -112,13 +124,9 @@ static StudyPoint *next(gpointer user) {
     gboolean recalled = checking->next % 2 == 1;
     if (recalled && work->recalled == NULL)
       continue;
-    StudyPoint *point = study_point_new(checking->budgets->file);
+    StudyPoint *point = recalled ? study_point_new(checking->budgets->file) : point_of(checking, work);
     point->base = recalled ? work->recalled : work->study;
     point->number = checking->next++;
-    for (guint i = 0; !recalled && i < work->of->settings->len; i++) {
-      const StudyPointSetting *setting = &g_array_index(work->of->settings, StudyPointSetting, i);
-      study_point_add(point, setting->name, setting->value, setting->line, setting->column);
-    }
     return point;
   }
   return NULL;
@@ -147,7 +155,7 @@ static gboolean deliver(StudyPoint *point, gpointer user, GError **error) {
 
 static void line_clear(gpointer data) {
   CheckLine *line = data;
-  char *texts[] = {line->what, line->now, line->was, line->tool, line->recipe, line->why};
+  char *texts[] = {line->what, line->now, line->was, line->tool, line->recipe, line->why, line->file};
   for (gsize i = 0; i < G_N_ELEMENTS(texts); i++)
     g_free(texts[i]);
 }
@@ -204,11 +212,30 @@ static gboolean speaks_of_verdict(const CheckCase *of) {
   return FALSE;
 }
 
+/* Of a group that asks nothing else. */
+static void pass_memory(CheckResult *result, const Work *work) {
+  const RunClass *tight = run_report_tightest(work->now);
+  g_autofree char *used = base_format_gib(tight->device_used), *capacity = base_format_gib(tight->capacity);
+  CheckLine line = {.of = work->of,
+                    .line = work->of->line,
+                    .what = g_strdup("memory"),
+                    .verdict = CHECK_PASSED,
+                    .now = g_strdup_printf("verdict %s, device_used %s, capacity %s",
+                                           run_verdict_names[work->now->verdict], used, capacity),
+                    .why = g_strdup("")};
+  add_line(result, &line);
+}
+
 /* One that does not fit, where its group never asked. */
 static void judge_memory(const Checking *checking, CheckResult *result, const Work *work) {
   RunVerdict verdict = work->now->verdict;
-  if (run_report_fits(work->now, checking->options->study.edge_fits) || speaks_of_verdict(work->of))
+  if (speaks_of_verdict(work->of))
     return;
+  if (run_report_fits(work->now, checking->options->study.edge_fits)) {
+    if (work->of->budgets->len + work->of->baselines->len == 0)
+      pass_memory(result, work);
+    return;
+  }
   const char *figure = verdict == RUN_OOM ? "short_by" : "device_used_high";
   g_autofree char *value = shown(store_metric_find(figure), work->now);
   CheckLine line = {.of = work->of,
@@ -272,18 +299,15 @@ static char *moved_by(const StoreMetric *metric, const char *from, const char *t
   return g_strdup_printf("from %s to %s", a, b);
 }
 
-/* Exact metrics must not move; others must not get worse by more than their tolerance. */
+/* Worse by more than its tolerance; either way: different by more. */
 static gboolean recipe_broke(const CheckBaseline *baseline, const char *before, const char *now) {
   if (g_strcmp0(before, now) == 0)
     return FALSE;
-  if (baseline->tolerance == 0 || before == NULL || now == NULL)
+  if (baseline->metric->unit == STORE_TEXT || before == NULL || now == NULL)
     return TRUE;
   double was = g_ascii_strtod(before, NULL), is = g_ascii_strtod(now, NULL);
-  double worse = baseline->metric->better == STORE_MORE   ? was - is
-                 : baseline->metric->better == STORE_LESS ? is - was
-                 : is > was                               ? is - was
-                                                          : was - is;
-  return worse > baseline->tolerance * (was < 0 ? -was : was);
+  double worse = baseline->either_way ? ABS(is - was) : baseline->metric->better == STORE_MORE ? was - is : is - was;
+  return worse > MAX(baseline->tolerance * ABS(was), baseline->amount);
 }
 
 static const StoreBaseline *accepted(const Work *work, const StoreMetric *metric) {
@@ -294,9 +318,38 @@ static const StoreBaseline *accepted(const Work *work, const StoreMetric *metric
 }
 
 static char *baseline_text(const CheckBaseline *baseline) {
+  g_autofree char *amount = NULL;
+  char value[G_ASCII_DTOSTR_BUF_SIZE];
+  if (baseline->amount > 0)
+    amount = store_metric_shown(baseline->metric, g_ascii_formatd(value, sizeof value, "%.0f", baseline->amount));
+  const char *either = baseline->either_way && baseline->metric->better != STORE_NEITHER ? ", either way" : "";
+  if (amount != NULL)
+    return g_strdup_printf("%s within %s%s", baseline->metric->name, amount, either);
   return baseline->tolerance > 0
-             ? g_strdup_printf("%s within %.4g %%", baseline->metric->name, 100 * baseline->tolerance)
-             : g_strdup_printf("%s as accepted", baseline->metric->name);
+             ? g_strdup_printf("%s within %.4g %%%s", baseline->metric->name, 100 * baseline->tolerance, either)
+             : g_strdup_printf("%s as accepted%s", baseline->metric->name, either);
+}
+
+/* In the folder that annotations are relative to, without its name; NULL: elsewhere. */
+static char *in_repository(const char *file) {
+  g_autofree char *here = g_get_current_dir();
+  g_autofree char *folder = g_strconcat(here, "/", NULL);
+  if (!g_path_is_absolute(file))
+    return g_strdup(file);
+  return g_str_has_prefix(file, folder) ? g_strdup(file + strlen(folder)) : NULL;
+}
+
+/* The line that changed the recipe: of the budgets themselves, the workload or the recipe that it names. */
+static void find_change(const Checking *checking, const Work *work, CheckLine *line) {
+  const RunIdentity *now = &work->now->identity;
+  g_autoptr(StudyPoint) point = point_of(checking, work);
+  for (guint32 i = 0; i < now->n_settings && line->file == NULL; i++) {
+    const char *name = now->settings[i].name;
+    g_autofree char *file = NULL;
+    if (strcmp(setting_of(work->replayed, name), now->settings[i].value) != 0 &&
+        study_point_place(point, work->study, name, &file, &line->file_line))
+      line->file = in_repository(file);
+  }
 }
 
 static gboolean judge_baseline(const Checking *checking, CheckResult *result, const Work *work,
@@ -324,6 +377,8 @@ static gboolean judge_baseline(const Checking *checking, CheckResult *result, co
                     .tool = moved_by(metric, was->value, before),
                     .recipe = moved_by(metric, before, now),
                     .why = g_strconcat(recipe, version, NULL)};
+  if (line.verdict != CHECK_PASSED)
+    find_change(checking, work, &line);
   add_line(result, &line);
   return TRUE;
 }

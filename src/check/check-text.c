@@ -1,13 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* One table in four dresses. */
+/* One table in five dresses. */
 #include "check-text.h"
 
 #include <string.h>
 
+#include "base-json.h"
 #include "base-table.h"
+#include "report-text.h"
 
 static const char *or_dash(const char *text) {
   return text != NULL && *text != '\0' ? text : "-";
+}
+
+/* Lines in the order in which people need them: what failed, what moved, the rest; each as in the file. */
+static GPtrArray *in_order(const CheckResult *result) {
+  static const CheckVerdict order[] = {CHECK_FAILED, CHECK_MOVED, CHECK_ACCEPTED, CHECK_PASSED};
+  GPtrArray *lines = g_ptr_array_new();
+  for (gsize v = 0; v < G_N_ELEMENTS(order); v++)
+    for (guint i = 0; i < result->lines->len; i++)
+      if (g_array_index(result->lines, CheckLine, i).verdict == order[v])
+        g_ptr_array_add(lines, &g_array_index(result->lines, CheckLine, i));
+  return lines;
 }
 
 static void summary(const CheckResult *result, GString *text) {
@@ -15,12 +28,13 @@ static void summary(const CheckResult *result, GString *text) {
 }
 
 void check_text(const CheckResult *result, GString *text) {
+  g_autoptr(GPtrArray) lines = in_order(result);
   static const char *const heads[] = {"budget", "check", "verdict", "now", "accepted", "tool moved", "recipe moved"};
   g_autoptr(BaseTable) table = base_table_new();
   for (gsize i = 0; i < G_N_ELEMENTS(heads); i++)
     base_table_head(table, heads[i], BASE_LEFT);
-  for (guint i = 0; i < result->lines->len; i++) {
-    const CheckLine *line = &g_array_index(result->lines, CheckLine, i);
+  for (guint i = 0; i < lines->len; i++) {
+    const CheckLine *line = g_ptr_array_index(lines, i);
     const char *const cells[] = {
         line->of->name,      line->what,           check_verdict_names[line->verdict], line->now, or_dash(line->was),
         or_dash(line->tool), or_dash(line->recipe)};
@@ -28,8 +42,8 @@ void check_text(const CheckResult *result, GString *text) {
       base_table_cell(table, "%s", cells[c]);
   }
   base_table_print(table, 0, text);
-  for (guint i = 0; i < result->lines->len; i++) {
-    const CheckLine *line = &g_array_index(result->lines, CheckLine, i);
+  for (guint i = 0; i < lines->len; i++) {
+    const CheckLine *line = g_ptr_array_index(lines, i);
     if (*line->why != '\0')
       g_string_append_printf(text, "\n%s, %s: %s\n", line->of->name, line->what, line->why);
   }
@@ -50,10 +64,11 @@ static void cell(GString *text, const char *value) {
 }
 
 void check_markdown(const CheckResult *result, GString *text) {
+  g_autoptr(GPtrArray) lines = in_order(result);
   g_string_append(text, "| | budget | check | now | accepted | tool moved | recipe moved | why |\n"
                         "|---|---|---|---|---|---|---|---|\n");
-  for (guint i = 0; i < result->lines->len; i++) {
-    const CheckLine *line = &g_array_index(result->lines, CheckLine, i);
+  for (guint i = 0; i < lines->len; i++) {
+    const CheckLine *line = g_ptr_array_index(lines, i);
     const char *const cells[] = {check_verdict_names[line->verdict],
                                  line->of->name,
                                  line->what,
@@ -155,9 +170,36 @@ void check_github(const CheckResult *result, GString *text) {
     if (line->verdict != CHECK_FAILED && line->verdict != CHECK_MOVED)
       continue;
     g_autofree char *message = told(line);
-    g_autofree char *data = command_text(message, FALSE), *file = command_text(result->budgets->file, TRUE);
+    g_autofree char *data = command_text(message, FALSE),
+                    *file = command_text(line->file != NULL ? line->file : result->budgets->file, TRUE);
     g_autofree char *title = command_text(line->of->name, TRUE);
     g_string_append_printf(text, "::%s file=%s,line=%u,title=%s::%s\n",
-                           line->verdict == CHECK_FAILED ? "error" : "notice", file, line->line, title, data);
+                           line->verdict == CHECK_FAILED ? "error" : "notice", file,
+                           line->file != NULL ? line->file_line : line->line, title, data);
   }
+}
+
+void check_json(const CheckResult *result, GString *text) {
+  g_autoptr(BaseJson) json = base_json_new(text, BASE_JSON_SPREAD);
+  base_json_map(json, NULL);
+  base_json_integer(json, "json_version", REPORT_JSON_VERSION);
+  base_json_integer(json, "failed", result->failed);
+  base_json_list(json, "checks");
+  for (guint i = 0; i < result->lines->len; i++) {
+    const CheckLine *line = &g_array_index(result->lines, CheckLine, i);
+    base_json_map(json, NULL);
+    base_json_text(json, "budget", line->of->name);
+    base_json_text(json, "check", line->what);
+    base_json_text(json, "verdict", check_verdict_names[line->verdict]);
+    base_json_text(json, "now", line->now);
+    base_json_text(json, "accepted", line->was);
+    base_json_text(json, "tool_moved", line->tool);
+    base_json_text(json, "recipe_moved", line->recipe);
+    base_json_text(json, "why", line->why);
+    base_json_text(json, "file", line->file != NULL ? line->file : result->budgets->file);
+    base_json_integer(json, "line", line->file != NULL ? line->file_line : line->line);
+    base_json_end(json);
+  }
+  base_json_end(json);
+  base_json_end(json);
 }

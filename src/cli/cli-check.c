@@ -11,13 +11,14 @@ typedef struct {
   CliTwins twins;
   const char *const *words;
   const char *db, *junit, *markdown, *reason;
-  gboolean quiet, github, accept;
+  gboolean quiet, json, github, accept;
   int jobs;
 } Check;
 
 static const CliOption options[] = {
     CLI_WORDS(Check, words, 1, 1, "a file of budgets"),
     CLI_DB(Check, db),
+    CLI_JSON(Check, json),
     CLI_QUIET(Check, quiet),
     CLI_JOBS(Check, jobs),
     {"junit", 0, CLI_FILE, offsetof(Check, junit), "FILE", "also as JUnit's XML"},
@@ -37,6 +38,10 @@ static gboolean write_as(void (*form)(const CheckResult *result, GString *text),
 }
 
 static gboolean check_options(const Check *asked, GError **error) {
+  if (asked->json && asked->github) {
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "--json: --github's lines are no JSON; ask for one of them");
+    return FALSE;
+  }
   gboolean reasoned = asked->reason != NULL && asked->reason[0] != '\0';
   if (asked->accept == reasoned)
     return TRUE;
@@ -65,6 +70,7 @@ static CliExit check(gconstpointer data, GError **error) {
   if (!open_database(asked, database, &db, error))
     return CLI_FAULT;
   CheckOptions how = {.db = db,
+                      .database = database,
                       .study = asked->twins.study,
                       .threads = (guint)asked->jobs,
                       .accept = asked->accept ? asked->reason : NULL};
@@ -75,7 +81,7 @@ static CliExit check(gconstpointer data, GError **error) {
     return CLI_FAULT;
   g_autoptr(GString) text = g_string_new(NULL);
   if (!asked->quiet)
-    check_text(result, text);
+    (asked->json ? check_json : check_text)(result, text);
   if (asked->github)
     check_github(result, text);
   cli_print(text->str);

@@ -12,6 +12,7 @@
 #include "hw-catalog.h"
 #include "kernel-time.h"
 #include "program-trace.h"
+#include "store-baseline.h"
 #include "store-points.h"
 
 typedef struct {
@@ -150,6 +151,27 @@ static CliExit list_runs(const List *asked, CliListing *listing, GError **error)
   return good ? CLI_DONE : CLI_FAULT;
 }
 
+static void baseline_row(int n, G_GNUC_UNUSED const char *const *names, const char *const *values, gpointer user) {
+  CliListing *listing = user;
+  const StoreMetric *metric = store_metric_find(values[1]);
+  for (int i = 0; i < n; i++) {
+    g_autofree char *shown = i == 2 && metric != NULL ? store_metric_shown(metric, values[i]) : g_strdup(values[i]);
+    cli_listing_shown(listing, values[i], shown);
+  }
+}
+
+static CliExit list_baselines(const List *asked, CliListing *listing, GError **error) {
+  static const CliColumn columns[] = {{"budget", "budget", BASE_LEFT},  {"metric", "metric", BASE_LEFT},
+                                      {"value", "accepted", BASE_LEFT}, {"model_version", "results version", BASE_LEFT},
+                                      {"reason", "reason", BASE_LEFT},  {NULL, NULL, BASE_LEFT}};
+  const char *database = cli_database(asked->db, error);
+  g_autoptr(StoreDb) db = database != NULL ? store_db_open_existing(database, error) : NULL;
+  if (db == NULL)
+    return CLI_FAULT;
+  cli_listing_columns(listing, columns);
+  return store_db_visit_baselines(db, baseline_row, listing, error) ? CLI_DONE : CLI_FAULT;
+}
+
 static CliExit list_settings(G_GNUC_UNUSED const List *asked, CliListing *listing, G_GNUC_UNUSED GError **error) {
   study_print_reference(cli_listing_page(listing));
   return CLI_DONE;
@@ -184,13 +206,15 @@ KIND(platforms, "platforms of the catalogue", table_options, NO_DATABASE);
 KIND(topologies, "topologies that a bare name finds", table_options, NO_DATABASE);
 KIND(workloads, "workloads that a bare name finds", table_options, NO_DATABASE);
 KIND(runs, "runs of the database", runs_options, NULL);
+KIND(baselines, "what foretrain check accepted, of the database", runs_options, NULL);
 KIND(settings, "every key that a workload or a topology may hold", page_options,
      "is a text for people, of no database: it has no --json and no --db");
 
-static const CliVerb *const kinds[] = {&gpus, &links, &platforms, &topologies, &workloads, &runs, &settings, NULL};
+static const CliVerb *const kinds[] = {&gpus, &links,     &platforms, &topologies, &workloads,
+                                       &runs, &baselines, &settings,  NULL};
 
 const CliVerb cli_list = {.name = "list",
-                          .usage = "gpus|links|platforms|topologies|workloads|runs|settings",
+                          .usage = "gpus|links|platforms|topologies|workloads|runs|baselines|settings",
                           .summary = "what there is to choose from",
                           .kinds = kinds,
                           .wants = "one of %s",

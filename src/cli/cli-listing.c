@@ -7,6 +7,7 @@
 
 #include "base-json.h"
 #include "cli-write.h"
+#include "report-text.h"
 
 struct CliListing {
   BaseTable *table;
@@ -44,8 +45,10 @@ void cli_listing_columns(CliListing *listing, const CliColumn *columns) {
 
 /* The cell's key, of JSON. */
 static const char *begin_cell(CliListing *listing) {
-  if (listing->json != NULL && listing->at == 0)
+  if (listing->json != NULL && listing->at == 0) {
     base_json_map(listing->json, NULL);
+    base_json_integer(listing->json, "json_version", REPORT_JSON_VERSION);
+  }
   return listing->columns[listing->at].key;
 }
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base-error.h"
 #include "cli-find.h"
 #include "cli-write.h"
 #include "report-as.h"
@@ -77,6 +78,10 @@ static CliExit run(gconstpointer data, GError **error) {
   const Run *asked = data;
   if (cli_database(asked->outcome.db, error) == NULL)
     return CLI_INPUT;
+  if (asked->outcome.json && asked->as >= 0) {
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "--json: a log as --as prints it is no JSON; ask for one of them");
+    return CLI_INPUT;
+  }
   gboolean kept;
   g_autoptr(Study) study = cli_find_or_open(&asked->workload, cli_database(asked->outcome.db, NULL), asked->words[0],
                                             "cannot be played again", &kept, error);

@@ -9,6 +9,7 @@
 #include "cli-stop.h"
 #include "cli-write.h"
 #include "cli.h"
+#include "report-text.h"
 #include "store-points.h"
 #include "study-mpi.h"
 #include "study-sweep.h"
@@ -122,6 +123,7 @@ static void print_counts(const StudySweepResult *result, double seconds, gboolea
     g_autoptr(GString) text = g_string_new(NULL);
     g_autoptr(BaseJson) object = base_json_new(text, BASE_JSON_SPREAD);
     base_json_map(object, NULL);
+    base_json_integer(object, "json_version", REPORT_JSON_VERSION);
     for (gsize i = 0; i < G_N_ELEMENTS(counts); i++)
       base_json_integer(object, counts[i].key, (gint64)counts[i].value);
     base_json_end(object);

@@ -7,6 +7,7 @@
 #include "base-json.h"
 #include "base-table.h"
 #include "report-best-rows.h"
+#include "report-text.h"
 #include "report-words.h"
 #include "store-points.h"
 
@@ -153,6 +154,7 @@ gboolean report_best_json(StoreDb *db, const GArray *best, G_GNUC_UNUSED const S
   gboolean good = TRUE;
   for (guint row = 0; good && row < best->len; row++) {
     base_json_map(json, NULL);
+    base_json_integer(json, "json_version", REPORT_JSON_VERSION);
     good = store_db_columns(db, (const StoreMetric *const *)metrics->pdata, metrics->len, run_of(best, row),
                             add_members, json, error);
     add_chosen(&page, row, json);

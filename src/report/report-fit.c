@@ -7,6 +7,7 @@
 
 #include "base-json.h"
 #include "base-table.h"
+#include "report-text.h"
 #include "report-words.h"
 
 /* Stages, then layouts. */
@@ -94,6 +95,7 @@ static void add_fit(BaseJson *json, const char *key, const StudyFit *fit, int st
                {"step_high_ps", report != NULL ? report->step_high : 0},
                {"device_used_bytes", report != NULL ? (gint64)run_report_tightest(report)->device_used : 0}};
   base_json_map(json, NULL);
+  base_json_integer(json, "json_version", REPORT_JSON_VERSION);
   base_json_text(json, "title", fit->title);
   if (stage >= 0)
     base_json_integer(json, "zero_stage", stage);

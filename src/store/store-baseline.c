@@ -91,3 +91,8 @@ gboolean store_db_accept(StoreDb *db, const char *budget, const RunReport *repor
   gboolean good = forget(db, budget, error) && accept_all(db, budget, report, metrics, n, reason, error);
   return store_db_end(db, good, error) && good;
 }
+
+gboolean store_db_visit_baselines(StoreDb *db, StoreRow row, gpointer user, GError **error) {
+  return store_db_query(db, "SELECT budget, metric, value, model_version, reason FROM baseline ORDER BY budget, metric",
+                        0, row, user, error);
+}

@@ -10,8 +10,8 @@
  *
  *   accepted value ──tool drift──► its recipe, now ──recipe drift──► the recipe as it is, now
  *
- * Only what the recipe moved fails. Exact metrics fail when they move at all, those with a tolerance when they get
- * worse by more. */
+ * Only what the recipe moved fails, where it made a metric worse by more than its tolerance. What it made better is
+ * "moved": accept it, and the saving is kept. */
 #pragma once
 
 #include "check-budgets.h"
@@ -28,7 +28,9 @@ typedef struct {
   char *now;                 /* the figures */
   char *was, *tool, *recipe; /* of a baseline: accepted, and by what each moved it; else NULL */
   char *why;                 /* of what moved; "" */
-  double seconds;            /* that its run took, at the first line of a case */
+  char *file;                /* where what moved it stands, in a workload or a recipe; NULL: `line` of the budgets */
+  guint file_line;
+  double seconds; /* that its run took, at the first line of a case */
 } CheckLine;
 
 typedef struct {
@@ -38,7 +40,8 @@ typedef struct {
 } CheckResult;
 
 typedef struct {
-  StoreDb *db; /* where baselines are; written to only by `accept`. NULL: there is none */
+  StoreDb *db;          /* where baselines are; written to only by `accept`. NULL: there is none */
+  const char *database; /* its name, for messages */
   StudyOptions study;
   guint threads;      /* 0: one for each core */
   const char *accept; /* the reason for taking what is there as the new baselines; NULL: they are compared */

@@ -17,6 +17,8 @@ extern const RunRecord store_record_baseline;
 
 GArray *store_db_baselines(StoreDb *db, const char *budget, GError **error);
 GArray *store_db_baseline_recipe(StoreDb *db, const char *budget, GError **error);
+/* Calls `row` with budget, metric, value (as the column has it), model_version and reason of every baseline. */
+gboolean store_db_visit_baselines(StoreDb *db, StoreRow row, gpointer user, GError **error);
 /* In place of what the budget had: the values that `report` has of `metrics`, and its given settings. */
 gboolean store_db_accept(StoreDb *db, const char *budget, const RunReport *report, const StoreMetric *const *metrics,
                          guint n, const char *reason, GError **error);

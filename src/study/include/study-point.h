@@ -48,3 +48,6 @@ gboolean study_point_check(const StudyPoint *point, GError **error);
 char *study_point_status(const StudyPoint *point);
 /* Whether a run under `framework` could depend on a setting: another framework's own group says nothing to it. */
 gboolean study_point_concerns(const char *name, const char *framework);
+/* Where the value of a setting stands: among the point's own, in the study's workload, or in the recipe that these
+ * name. FALSE: nowhere, or a file that tells no lines. The caller frees *ret_file. */
+gboolean study_point_place(StudyPoint *point, const Study *study, const char *name, char **ret_file, guint *ret_line);
