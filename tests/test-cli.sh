@@ -105,6 +105,12 @@ says "and why not" 'rank 5: its GPU runs at 0.8 of its speed' stages a.ini --db 
 says "links too" 'nic.out: 15 alike; nic.1.1 at 0.5 of its capacity' run a.ini --db a.db --explain \
   --set 'cluster.slow_links=nic.1.1: 0.5'
 says "without folding" 'Folding is off' run a.ini --db a.db --explain --fold=off
+says "a length in thousands" '4096 is written out' run a.ini --db a.db --set sequence_length=4k
+says "a spine that nothing crosses" 'under the same leaves' run a.ini --db a.db --set nodes=2 --set oversubscription=2
+printf '[training]\nglobal_batch = 32\n[model]\nconfig = %s\n[cluster]\ntopology = dgx-h100\n' \
+  "$source/workloads/models/llama-2-7b.json" >global.ini
+says "a global batch alone" 'accumulated 4 times' run global.ini --db a.db \
+  --set training.sequence_length=128
 says "a step explained" 'The critical path' explain a.ini --db a.db
 says "and one that was kept" 'What would make it faster' explain last --db a.db
 says "as JSON" '"endless_links_ps"' explain last --db a.db --json

@@ -169,6 +169,16 @@ static gboolean derive(Loading *loading, GError **error) {
   return check_counts(loading, error) && check_heads(loading, error);
 }
 
+/* Hugging Face's files are all called config.json: there the folder's name tells more. */
+static char *folder_of(const char *config) {
+  g_autofree char *folder = g_path_get_dirname(config);
+  char *name = g_path_get_basename(folder);
+  if (strcmp(name, ".") != 0 && strcmp(name, "/") != 0)
+    return name;
+  g_free(name);
+  return g_strdup("config");
+}
+
 static char *name_of(const ModelShape *shape) {
   if (shape->config == NULL)
     return g_strdup_printf("%s-%" G_GUINT64_FORMAT "x%" G_GUINT64_FORMAT, model_family_names[shape->family],
@@ -177,7 +187,10 @@ static char *name_of(const ModelShape *shape) {
   char *ending = strrchr(name, '.');
   if (ending != NULL && ending != name)
     *ending = '\0';
-  return name;
+  if (strcmp(name, "config") != 0)
+    return name;
+  g_free(name);
+  return folder_of(shape->config);
 }
 
 /* A count that was stated, and is another. */

@@ -89,20 +89,14 @@ static void print_row(const Page *page, guint row, BaseTable *table) {
   }
 }
 
-static gboolean open_page(StoreDb *db, const GArray *best, GPtrArray *metrics, Page *ret, GError **error) {
-  *ret = (Page){db, best, metrics, report_chosen_new(db, best, columns, error), NULL};
-  return ret->chosen != NULL;
-}
-
 gboolean report_best(StoreDb *db, const GArray *best, const StoreObjective *objectives, guint n, GString *text,
                      GError **error) {
   g_autoptr(GPtrArray) metrics = shown_metrics(objectives, n), cells = g_ptr_array_new_with_free_func(g_free);
   g_autoptr(BaseTable) table = base_table_new();
-  Page page;
-  if (!open_page(db, best, metrics, &page, error))
+  g_autoptr(ReportChosen) chosen = report_chosen_new(db, best, columns, error);
+  if (chosen == NULL)
     return FALSE;
-  g_autoptr(ReportChosen) chosen = page.chosen;
-  page.cells = cells;
+  Page page = {db, best, metrics, chosen, cells};
   for (guint row = 0; row < best->len; row++)
     if (!store_db_columns(db, (const StoreMetric *const *)metrics->pdata, metrics->len, run_of(best, row), take_cells,
                           &page, error))

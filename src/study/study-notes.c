@@ -33,6 +33,15 @@ static void note_program(GPtrArray *notes, const StudyWalk *walk) {
   if (!conf_settings_given(walk->settings, "training.micro_batch") &&
       !conf_settings_given(walk->settings, "training.global_batch"))
     note(notes, "no batch is stated: one sequence per GPU");
+  else if (!conf_settings_given(walk->settings, "training.micro_batch") &&
+           !conf_settings_given(walk->settings, "training.gradient_accumulation"))
+    note(notes,
+         "no micro-batch is stated: one sequence per GPU at a time, accumulated %" G_GUINT64_FORMAT
+         " times to the global batch",
+         walk->recipe.gradient_accumulation);
+  if (walk->model_recipe.sequence_length % 1000 == 0)
+    note(notes, "the sequence length is %" G_GUINT64_FORMAT ": \"4k\" is 4000, and 4096 is written out",
+         walk->model_recipe.sequence_length);
   if (walk->tool_recipe != NULL)
     g_ptr_array_add(notes, study_recipe_note(walk->tool_recipe, &walk->recipe, walk->settings));
   for (char **assumed = walk->shape.assumed; assumed != NULL && *assumed != NULL; assumed++)
@@ -40,6 +49,18 @@ static void note_program(GPtrArray *notes, const StudyWalk *walk) {
   plan_notes(&walk->recipe, notes);
   if (walk->recipe.zero_stage > 0 && walk->recipe.ranks > 1)
     note(notes, "shards differ by padding at most: every rank plays the largest");
+}
+
+/* Why an oversubscribed spine may cost little or nothing. */
+static void note_spine(GPtrArray *notes, const HwCluster *cluster) {
+  if (cluster->fabric == HW_FABRIC_SINGLE_SWITCH || cluster->oversubscription <= 1)
+    return;
+  if (cluster->nodes <= cluster->nodes_per_leaf)
+    note(notes,
+         "the spine is oversubscribed, but all %u nodes are under the same leaves (of %u nodes): nothing crosses it",
+         cluster->nodes, cluster->nodes_per_leaf);
+  else
+    note(notes, "nodes are placed leaf by leaf and alone on the fabric, so that few transfers cross the spine");
 }
 
 /* What playing any Program leaves out. */
@@ -51,6 +72,7 @@ void study_walk_note_play(GPtrArray *notes, const StudyWalk *walk, const RunRepo
   note(notes, "%s; %s", basis,
        walk->contention ? "they slow down beside collectives, by the SMs and memory bandwidth that these take"
                         : "compute does not slow down beside communication");
+  note_spine(notes, cluster);
   if (cluster->slowest > 0)
     note(notes, "kernels take %.1f %% longer than on a typical GPU: the expected slowest of %u, for whom all wait",
          100 * cluster->slowest, hw_cluster_gpus(cluster));
