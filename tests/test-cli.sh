@@ -137,8 +137,8 @@ for verb in run stages layers plot compare trace replay list import schema; do
 done
 refuses "an option with a slip" 'Unknown option --jsn; did you mean "--json"?' run a.ini --jsn
 refuses "a plot without words names all kinds" \
-  'timeline, memory, exposed, parity, pareto, scaling, oom-map, capacity' plot
-refuses "a plot to come" 'does not exist yet' plot tornado 1 -o x.svg
+  'timeline, memory, exposed, parity, pareto, scaling, oom-map, capacity, tornado' plot
+refuses "a plot of nothing" 'no such plot' plot torando 1 -o x.svg
 refuses "a window of a validation" 'no setting, window' plot parity --from '1 ms' -o x.svg
 refuses "objectives of one run" "are pareto's" plot timeline last --minimize step -o x.svg
 refuses "a number that is none" '--worst: expected a number from 0 on, found few' validate x.csv --worst few
@@ -212,6 +212,10 @@ verdict "OOM says if it fitted" "$([ $? -eq 0 ] && echo yes)" "  $(cat out)"
 "$foretrain" plot timeline last --db a.db -o t.svg && "$foretrain" plot memory last --db a.db -o m.png && [ -s t.svg ] \
   && [ -s m.png ]
 verdict "plots" "$([ $? -eq 0 ] && echo yes)" ""
+# Seven figures, a tenth less and a tenth more of each; the one that matters most makes the step longer, then shorter.
+"$foretrain" plot tornado last --db a.db -o w.svg -q && [ "$(grep -c '^[0-6] ' w.dat)" = 14 ] &&
+  grep '^6 ' w.dat | awk '{sign[NR] = $2} END {exit !(sign[1] > 0 && sign[2] < 0)}'
+verdict "a tornado" "$([ $? -eq 0 ] && echo yes)" "  $(cat w.dat)"
 for view in v_stage_table v_overlap v_memory_at_peak v_exposed_by_cause; do
   [ "$(sqlite3 a.db "select count(*) > 0 from $view")" = 1 ]
   verdict "$view" "$([ $? -eq 0 ] && echo yes)" ""

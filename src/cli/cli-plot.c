@@ -104,16 +104,14 @@ static const CliVerb plot_memory = {"memory",
                                     memory,
                                     REFUSAL};
 
-static const CliVerb *const kinds[] = {&plot_timeline,    &plot_memory,       &cli_plot_exposed,
-                                       &cli_plot_parity,  &cli_plot_pareto,   &cli_plot_scaling,
-                                       &cli_plot_oom_map, &cli_plot_capacity, NULL};
-static const char *const later[] = {"tornado", NULL};
+static const CliVerb *const kinds[] = {
+    &plot_timeline,    &plot_memory,      &cli_plot_exposed,  &cli_plot_parity,  &cli_plot_pareto,
+    &cli_plot_scaling, &cli_plot_oom_map, &cli_plot_capacity, &cli_plot_tornado, NULL};
 
-const CliVerb cli_plot = {
-    .name = "plot",
-    .usage = "timeline|memory|exposed RUN -o FILE.svg|png, or parity|pareto|scaling|oom-map|capacity -o FILE.svg|png",
-    .summary = "draw a run, what validate found, or the runs of a sweep",
-    .kinds = kinds,
-    .wants = "a kind, one of %s",
-    .unknown = "no such plot",
-    .later = later};
+const CliVerb cli_plot = {.name = "plot",
+                          .usage = "timeline|memory|exposed|tornado RUN -o FILE.svg|png, or "
+                                   "parity|pareto|scaling|oom-map|capacity -o FILE.svg|png",
+                          .summary = "draw a run, what validate found, or the runs of a sweep",
+                          .kinds = kinds,
+                          .wants = "a kind, one of %s",
+                          .unknown = "no such plot"};

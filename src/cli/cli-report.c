@@ -6,6 +6,7 @@
 #include "cli-find.h"
 #include "cli-write.h"
 #include "report-page.h"
+#include "study-faster.h"
 #include "study-remedy.h"
 
 #define MOST_RUNS 8 /* that a page still shows side by side */
@@ -27,7 +28,8 @@ static const CliOption options[] = {CLI_WORDS(Page, words, 1, MOST_RUNS, "one to
 /* What a run's page needs beyond the database. */
 typedef struct {
   StudyStages stages;
-  GPtrArray *remedies;
+  GPtrArray *remedies, *faster;
+  StudyTornado *tornado;
   char *no_stages;
 } Played;
 
@@ -35,20 +37,14 @@ static void played_free(gpointer data) {
   Played *played = data;
   study_stages_clear(&played->stages);
   g_clear_pointer(&played->remedies, g_ptr_array_unref);
+  g_clear_pointer(&played->faster, g_ptr_array_unref);
+  g_clear_pointer(&played->tornado, study_tornado_free);
   g_free(played->no_stages);
   g_free(played);
 }
 
-static Study *recall(const RunReport *report, GError **error) {
-  const RunIdentity *identity = &report->identity;
-  g_autoptr(GArray) given = g_array_new(FALSE, FALSE, sizeof(RunSetting));
-  for (guint32 i = 0; i < identity->n_settings; i++)
-    if (!g_str_equal(identity->settings[i].origin, "default"))
-      g_array_append_val(given, identity->settings[i]);
-  return study_recall(identity->workload, (const RunSetting *)(gpointer)given->data, given->len, error);
-}
-
-/* The run's settings played again, under each stage; a run whose files are gone has none. */
+/* The run's settings played again: under each stage, with other figures of the cluster, with other knobs. A run whose
+ * files are gone has none of it. */
 static Played *play(StoreDb *db, gint64 run_id, const StudyOptions *how, GError **error) {
   g_autoptr(RunReport) report = store_db_load(db, run_id, FALSE, error);
   if (report == NULL)
@@ -57,13 +53,15 @@ static Played *play(StoreDb *db, gint64 run_id, const StudyOptions *how, GError 
   StudyOptions summary = *how;
   summary.timeline = FALSE;
   g_autoptr(GError) why = NULL;
-  g_autoptr(Study) study = recall(report, &why);
+  g_autoptr(Study) study = cli_find_study(db, run_id, "cannot be played again", &why);
   if (study == NULL || !study_run_stages(study, NULL, &summary, &played->stages, &why)) {
     played->no_stages = g_strdup_printf("They were not played: %s", why->message);
     return played;
   }
   if (!run_report_fits(report, FALSE))
     played->remedies = study_remedies(study, report, &summary);
+  played->faster = study_faster(study, report, &summary);
+  played->tornado = study_tornado(study, &summary);
   return played;
 }
 
@@ -79,6 +77,8 @@ static gboolean gather(const Page *asked, const char *database, GArray *runs, GP
     run.n_stages = played->stages.n;
     run.no_stages = played->no_stages;
     run.remedies = played->remedies;
+    run.faster = played->faster;
+    run.tornado = played->tornado;
     g_array_append_val(runs, run);
   }
   return TRUE;

@@ -266,8 +266,6 @@ static const CliVerb *find_kind(const CliVerb *verb, const char *name, GError **
   if (name == NULL) {
     g_autofree char *wants = g_strdup_printf(verb->wants, joined);
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "expected %s, found 0 words", wants);
-  } else if (verb->later != NULL && g_strv_contains(verb->later, name)) {
-    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s %s does not exist yet; there is %s", verb->name, name, joined);
   } else {
     g_autofree char *advice = base_names_advice(names, name);
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s \"%s\"%s", verb->unknown, name, advice);

@@ -28,7 +28,6 @@ typedef struct CliVerb {
   const struct CliVerb *const *kinds; /* NULL-terminated */
   const char *wants;                  /* without words: with %s for the kinds' names */
   const char *unknown;                /* what stands before a kind that is none */
-  const char *const *later;           /* kinds that do not exist yet; NULL: none */
 } CliVerb;
 
 CliExit cli_verb_run(const CliVerb *verb, int argc, char **argv, GError **error);

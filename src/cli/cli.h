@@ -15,7 +15,7 @@ extern const CliVerb cli_merge, cli_best, cli_check, cli_compare, cli_trace, cli
 
 /* Kinds of plot that have a file of their own. */
 extern const CliVerb cli_plot_exposed, cli_plot_parity, cli_plot_pareto, cli_plot_scaling, cli_plot_oom_map,
-    cli_plot_capacity;
+    cli_plot_capacity, cli_plot_tornado;
 /* The picture can be written: a name that ends as one does, in a folder that is there. `plot`: the kind. */
 gboolean cli_plot_check(const char *output, const char *plot, GError **error);
 void cli_plot_tell(const char *output, gboolean quiet);

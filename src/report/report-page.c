@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "report-compare.h"
+#include "report-explained.h"
 #include "report-html.h"
 #include "report-page-data.h"
 #include "report-page-tables.h"
@@ -155,6 +156,15 @@ static void add_remedies(const RunReport *report, const ReportPageRun *run, GStr
   add_text(html, "What would make it fit", g_strstrip(text->str));
 }
 
+/* What the step hangs on, and what would make it faster: of a report with its timeline. */
+static void add_explanation(const RunReport *report, const ReportPageRun *run, GString *html) {
+  if (run->faster == NULL || run->tornado == NULL || (report->missing & RUN_MISSING_TIMELINE) != 0)
+    return;
+  g_autoptr(GString) text = g_string_new(NULL);
+  report_explained(report, run->faster, run->tornado, text);
+  add_text(html, "What it hangs on, and what would make it faster", g_strstrip(text->str));
+}
+
 static void add_trust(const RunReport *report, GString *html) {
   g_autoptr(GString) words = g_string_new(NULL);
   if (report->validated_rows > 0)
@@ -192,6 +202,7 @@ static void add_run(StoreDb *db, const RunReport *report, const ReportPageRun *r
   report_page_memory(report, html);
   add_stages(run, html);
   add_remedies(report, run, html);
+  add_explanation(report, run, html);
   add_trust(report, html);
   report_page_inputs(report, html);
   g_string_append(html, "</section>\n");

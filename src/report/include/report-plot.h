@@ -12,6 +12,7 @@
 #include "store-best.h"
 #include "store-db.h"
 #include "store-expression.h"
+#include "study-tornado.h"
 
 /* Whether a picture could be written there, before anything is run for it. Errors: SIM_ERROR_INPUT for another ending,
  * for a folder, or where the folder is missing. */
@@ -39,6 +40,9 @@ gboolean report_plot_memory(StoreDb *db, gint64 run_id, SimTime from, SimTime to
 /* Exposed and idle time of the slowest rank class by cause, a bar for each of n runs. Errors also: SIM_ERROR_INPUT for
  * a run without a timeline. */
 gboolean report_plot_exposed(StoreDb *db, const gint64 *run_ids, guint n, const char *path, GError **error);
+
+/* What the step of a run hangs on: bars for each figure of the cluster, the widest on top. */
+gboolean report_plot_tornado(const RunReport *report, const StudyTornado *tornado, const char *path, GError **error);
 
 /* The rows of the newest validation: predicted over measured, by source, a panel for each figure. Errors also:
  * SIM_ERROR_INPUT where no row has both. */
