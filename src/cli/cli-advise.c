@@ -133,10 +133,12 @@ static void show(guint64 done, guint64 all, gpointer user) {
   cli_progress_show(user, done, 0, all);
 }
 
-static CliExit print(const Advise *asked, const StudyAdvise *ask, const StudyAdvice *advice) {
+static CliExit print(const Advise *asked, const StudyAdvise *ask, const StudyAdvice *advice,
+                     const StudyReliability *reliability) {
   ReportAdvise page = {.advice = advice,
                        .workload = asked->words[0],
                        .sets = asked->sets,
+                       .reliability = reliability,
                        .top = (guint)asked->top,
                        .days = asked->days > 0 ? asked->days : asked->by,
                        .budget = asked->budget};
@@ -161,7 +163,8 @@ static CliExit advise(gconstpointer data, GError **error) {
   g_autoptr(Study) study = n > 0 ? cli_open_study(&settings, asked->words[0], error) : NULL;
   CliProgress progress;
   StudyAdvice advice;
-  if (study == NULL)
+  StudyReliability reliability;
+  if (study == NULL || !study_reliability_load(study, &reliability, error))
     return CLI_INPUT;
   StudyAdvise ask = {.study = study,
                      .options = asked->twins.study,
@@ -177,7 +180,7 @@ static CliExit advise(gconstpointer data, GError **error) {
   cli_progress_end(&progress);
   if (!good)
     return CLI_INPUT;
-  CliExit status = check_limits(asked, &advice, error) ? print(asked, &ask, &advice) : CLI_INPUT;
+  CliExit status = check_limits(asked, &advice, error) ? print(asked, &ask, &advice, &reliability) : CLI_INPUT;
   study_advice_clear(&advice);
   return status;
 }

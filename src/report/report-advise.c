@@ -44,13 +44,32 @@ static gint by_speed(gconstpointer a, gconstpointer b, G_GNUC_UNUSED gpointer pr
   return (x < y) - (x > y);
 }
 
+#define SECONDS_PER_DAY 86400.0
+
+static StudyEndurance endure(const ReportAdvise *page, const RunReport *report) {
+  StudyTraining training = study_training(report);
+  StudyEndurance endurance;
+  study_endure(page->reliability, &training, STUDY_ENDURE_SEED, &endurance);
+  return endurance;
+}
+
+static gboolean endures(const ReportAdvise *page, const RunReport *report) {
+  return page->reliability != NULL && report->days_to_train > 0;
+}
+
+/* How much longer than its steps alone a training takes. */
+static double loss(const ReportAdvise *page, const RunReport *report) {
+  return endures(page, report) ? 1 / endure(page, report).goodput : 1;
+}
+
 GPtrArray *report_advise_order(const ReportAdvise *page) {
   GPtrArray *rows = g_ptr_array_new();
   for (guint i = 0; i < page->advice->n; i++) {
     const StudyAdvised *row = &page->advice->best[i];
-    gboolean in_time = page->days <= 0 || row->report->days_to_train <= page->days;
-    gboolean affordable =
-        page->budget <= 0 || (row->report->price_to_train > 0 && row->report->price_to_train <= page->budget);
+    double times = page->days > 0 || page->budget > 0 ? loss(page, row->report) : 1;
+    double days = times * row->report->days_to_train, price = times * row->report->price_to_train;
+    gboolean in_time = page->days <= 0 || days <= page->days;
+    gboolean affordable = page->budget <= 0 || (price > 0 && price <= page->budget);
     if (in_time && affordable)
       g_ptr_array_add(rows, (gpointer)row);
   }
@@ -223,6 +242,40 @@ static void print_front(const ReportAdvise *page, GString *text) {
   print_table(front, text);
 }
 
+static void print_endurance_row(BaseTable *table, guint number, const RunReport *report, const StudyEndurance *found) {
+  base_table_cell(table, "%u", number);
+  base_table_cell(table, "%.1f", found->failures);
+  base_table_cell(table, "%.1f", found->interval / 60);
+  base_table_cell(table, "%.1f", 100 * found->goodput);
+  base_table_cell(table, "%.1f", found->seconds / SECONDS_PER_DAY);
+  base_table_cell(table, "%.1f to %.1f", found->low / SECONDS_PER_DAY, found->high / SECONDS_PER_DAY);
+  g_autofree char *price = base_format_count((guint64)(report->price_to_train / found->goodput + 0.5));
+  base_table_cell(table, "%s", report->price_to_train > 0 ? price : "-");
+}
+
+/* The same trainings with failures, restarts and checkpoints. */
+static void print_endurance(const ReportAdvise *page, const GPtrArray *rows, GString *text) {
+  static const char *const heads[] = {"",        "failures",     "checkpoint every, min", "goodput, %",
+                                      "days so", "four of five", "price so, USD"};
+  if (!endures(page, report_of(rows, 0)))
+    return;
+  g_autoptr(BaseTable) table = base_table_new();
+  for (gsize i = 0; i < G_N_ELEMENTS(heads); i++)
+    base_table_head(table, heads[i], BASE_RIGHT);
+  for (guint i = 0; i < rows->len; i++) {
+    StudyEndurance found = endure(page, report_of(rows, i));
+    print_endurance_row(table, i + 1, report_of(rows, i), &found);
+  }
+  g_autofree char *words = g_strdup_printf("With failures (a node fails every %.0f h), restarts of %.0f min and "
+                                           "checkpoints; four of five of %d replays with seed "
+                                           "%d lie within:",
+                                           page->reliability->node_mtbf / 3600, page->reliability->restart / 60,
+                                           STUDY_ENDURE_REPLAYS, STUDY_ENDURE_SEED);
+  g_string_append_c(text, '\n');
+  report_wrap(text, "", words);
+  base_table_print(table, 0, text);
+}
+
 static void print_counts(const ReportAdvise *page, GString *text) {
   const StudyAdvice *advice = page->advice;
   g_autofree char *words =
@@ -246,8 +299,21 @@ void report_advise(const ReportAdvise *page, GString *text) {
   print_table(rows, text);
   g_string_append_c(text, '\n');
   print_recipes(page, rows, text);
+  print_endurance(page, rows, text);
   print_own(page, report_of(rows, 0), text);
   print_front(page, text);
+}
+
+static void add_endurance(const ReportAdvise *page, BaseJson *json, const RunReport *report) {
+  if (!endures(page, report))
+    return;
+  StudyEndurance found = endure(page, report);
+  base_json_number(json, "goodput", found.goodput);
+  base_json_number(json, "days", found.seconds / SECONDS_PER_DAY);
+  base_json_number(json, "days_low", found.low / SECONDS_PER_DAY);
+  base_json_number(json, "days_high", found.high / SECONDS_PER_DAY);
+  base_json_number(json, "failures", found.failures);
+  base_json_number(json, "checkpoint_interval_s", found.interval);
 }
 
 static void add_run(BaseJson *json, const RunReport *report) {
@@ -296,6 +362,7 @@ void report_advise_json(const ReportAdvise *page, GString *text) {
     base_json_text(json, "change", ((const StudyAdvised *)rows->pdata[i])->change);
     base_json_text(json, "why", reason);
     add_run(json, report_of(rows, i));
+    add_endurance(page, json, report_of(rows, i));
     base_json_end(json);
   }
   base_json_end(json);

@@ -14,9 +14,10 @@
 #include "study-key.h"
 #include "study-memory.h"
 #include "study-profile.h"
+#include "study-reliability-keys.h"
 #include "study-walk.h"
 
-#define SCHEMAS_MOST (7 + PLAN_SCHEMAS_MOST)
+#define SCHEMAS_MOST (8 + PLAN_SCHEMAS_MOST)
 
 static gsize gather_schemas(ConfSchema ret[SCHEMAS_MOST]) {
   ret[0] = model_shape_schema;
@@ -27,6 +28,7 @@ static gsize gather_schemas(ConfSchema ret[SCHEMAS_MOST]) {
   ret[n++] = coll_knobs_schema;
   ret[n++] = recipe_schema;
   ret[n++] = study_memory_schema;
+  ret[n++] = study_reliability_schema;
   return n;
 }
 

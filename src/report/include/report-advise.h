@@ -4,17 +4,20 @@
  *   ReportAdvise page = {.advice = &advice, .workload = "llama3-70b", .top = 5, .days = 60};
  *   if (!report_advise(&page, text, error)) …          // or report_advise_json
  *
- * Among rows of several clusters or numbers of nodes those count that end within `days` and cost no more than `budget`.
+ * Among rows of several clusters or numbers of nodes those count that end within `days` and cost no more than `budget`,
+ * failures included where these are asked for.
  * With `days` the cheapest is first, else the fastest. */
 #pragma once
 
 #include "study-advise.h"
+#include "study-reliability.h"
 
 typedef struct {
   const StudyAdvice *advice;
   const GPtrArray *alone; /* of StudyAdvised: what to change first; NULL: not asked */
   const char *workload;
   const char *const *sets; /* that the workload was given; NULL: none */
+  const StudyReliability *reliability; /* days as they will be; NULL: not asked */
   guint top;
   double days, budget; /* USD; 0: no limit */
 } ReportAdvise;
@@ -25,5 +28,6 @@ void report_advise(const ReportAdvise *page, GString *text);
 /* {"json_version", "candidates", "refused", "too_large", "own": run, "advised": [{"change", "why" (it beats the next,
  * or null), run}], "first": [{"change", "step_ps", "verdict"}]}; a run: "topology", "nodes", "gpus", "verdict",
  * "step_ps", "step_low_ps", "step_high_ps", "device_used_bytes", "capacity_bytes", "model_flops_utilisation",
- * "tokens_per_second", "days_to_train", "price_to_train", "price_per_million_tokens" (null: not known). */
+ * "tokens_per_second", "days_to_train", "price_to_train", "price_per_million_tokens" (null: not known), and where a
+ * training's length is known "goodput", "days", "days_low", "days_high", "failures", "checkpoint_interval_s". */
 void report_advise_json(const ReportAdvise *page, GString *text);

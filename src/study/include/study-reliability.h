@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* A training as it will be: with failures, restarts and checkpoints.
+ *
+ *   StudyReliability reliability;
+ *   if (!study_reliability_load(study, &reliability, error)) return FALSE;             // [reliability]
+ *   StudyTraining training = study_training(report);
+ *   StudyEndurance endurance;
+ *   study_endure(&reliability, &training, STUDY_ENDURE_SEED, &endurance);
+ *   … endurance.goodput, endurance.seconds, endurance.low, endurance.high …
+ *
+ *   ──compute──|save|──compute──|save|──compu ✗ restart ──compute──|save|──
+ *                    ▲ what was done since the last checkpoint that is safe is done again
+ *
+ * Nodes fail independently at a constant rate, so the time between failures of N of them is exponential with mean
+ * M = node_mtbf / N. Each checkpoint stops training for a time C (all of its writing where it is synchronous) and is safe
+ * once it is written, W later. Expected time of T seconds of steps with a checkpoint every t: Daly, "A higher order
+ * estimate of the optimum checkpoint interval for restart dumps", 2006, equation 20, with a restart of R + W, since that
+ * much more is lost where the newest checkpoint is not safe yet:
+ *
+ *   M e^((R + W)/M) (e^((t + C)/M) - 1) T / t
+ *
+ * The interval is the given one, else Daly's (equation 37), at least W; Young's first-order one beside it. The spread is
+ * of a replay: many trainings, failures drawn from a seed that is printed. */
+#pragma once
+
+#include "study.h"
+
+#define STUDY_ENDURE_SEED    20260101
+#define STUDY_ENDURE_REPLAYS 400
+
+typedef struct {
+  double node_mtbf, restart, interval, stall; /* seconds; interval 0: the best */
+  double storage_bandwidth;                   /* bytes/s of a node, writing */
+  gboolean synchronous;                       /* training waits until a checkpoint is written */
+} StudyReliability;
+
+typedef struct {
+  guint32 nodes;
+  double bytes;   /* of a checkpoint: the states of all ranks, each once */
+  double seconds; /* of uninterrupted steps; 0: not known */
+} StudyTraining;
+
+typedef struct {
+  double mtbf;                  /* of the job, seconds */
+  double write, stall;          /* of a checkpoint, seconds */
+  double young, daly, interval; /* seconds; interval: what is used */
+  double goodput;               /* steps that count, of all time: 0 to 1 */
+  double failures, seconds;     /* expected, of the whole training */
+  double replayed;              /* the mean of the replays, seconds */
+  double low, high;             /* a tenth of the replays is shorter, a tenth longer; seconds */
+} StudyEndurance;
+
+/* What nobody gave is topologies/catalog/reliability.csv's, each with its source. */
+gboolean study_reliability_load(const Study *study, StudyReliability *ret, GError **error);
+/* Saved are 16-bit parameters beside fp32 ones and two moments, or fp32 ones alone under ddp, fsdp1 and fsdp2. */
+StudyTraining study_training(const RunReport *report);
+void study_endure(const StudyReliability *reliability, const StudyTraining *training, guint32 seed,
+                  StudyEndurance *ret);
