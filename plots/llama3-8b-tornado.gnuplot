@@ -11,7 +11,7 @@ set border 1
 set key outside right top vertical Left reverse samplen 2
 set lmargin at screen 0.16
 set arrow from 0, graph 0 to 0, graph 1 nohead lc rgb 'black' lw 0.7
-set ytics ('oversubscription' 0, 'memory size' 1, 'intra bandwidth' 2, 'network latency' 3, 'memory bandwidth' 4, 'matmul rate' 5, 'nic bandwidth' 6)
+set ytics ('leaf oversubscription' 0, 'memory size' 1, 'node bandwidth' 2, 'network latency' 3, 'memory bandwidth' 4, 'matmul rate' 5, 'network bandwidth' 6)
 plot \
   'llama3-8b-tornado.dat' index 0 using ($2/2):1:(0):2:($1-0.36):($1+0.36) with boxxyerror fs solid 1 noborder lc rgb '#9c2a1c' title 'a tenth less', \
   'llama3-8b-tornado.dat' index 0 using ($2+($2<0?-1:1)*77.4190164):1:3 with labels notitle, \
