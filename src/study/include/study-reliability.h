@@ -13,9 +13,9 @@
  *
  * Nodes fail independently at a constant rate, so the time between failures of N of them is exponential with mean
  * M = node_mtbf / N. Each checkpoint stops training for a time C (all of its writing where it is synchronous) and is
- * safe once it is written, W later. Expected time of T seconds of steps with a checkpoint every t: Daly, "A higher order
- * estimate of the optimum checkpoint interval for restart dumps", 2006, equation 20, with a restart of R + W, since that
- * much more is lost where the newest checkpoint is not safe yet:
+ * safe once it is written, W later. Expected time of T seconds of steps with a checkpoint every t: Daly, "A higher
+ * order estimate of the optimum checkpoint interval for restart dumps", 2006, equation 20, with a restart of R + W,
+ * since that much more is lost where the newest checkpoint is not safe yet:
  *
  *   M e^((R + W)/M) (e^((t + C)/M) - 1) T / t
  *
