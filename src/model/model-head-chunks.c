@@ -2,7 +2,7 @@
 /* Four losses without all logits.
  *
  *   fused-linear      forward: logits ─ loss and its gradient in their place ─ dgrad, wgrad; backward: both scaled
- *   chunked           forward: the eager loss of each chunk, and its whole backward; backward: only hands it on
+ *   chunked           forward: the eager loss of each chunk, and its whole backward; backward: only hands them on
  *   chunked-recompute forward: the eager loss of each chunk, nothing kept; backward: again, then its backward
  *   cut               forward: one kernel that makes logits tile by tile and keeps a sum per token; backward: one that
  *                     makes them again and both gradients

@@ -11,9 +11,10 @@
  * Of NF4 two elements lie in a byte, and one fp32 maximum scales a block of 64. Double quantisation keeps a byte for
  * it, with an fp32 maximum for 256 of these, and makes it fp32 again first, in two kernels. As storage a weight is a
  * vector of the other parameters' type, as FSDP wants it to be (bnb_4bit_quant_storage): a quarter as many elements of
- * 16 bits. int8 has an fp32 scale for each output. Maxima and scales are no parameters: every rank holds them all.
- * int8's matmul is played at the rate of 16 bits, whose outliers it multiplies apart; that is what it is known to reach
- * at best. Sources: bitsandbytes/autograd/_functions.py (MatMul4Bit, MatMul8bitLt), functional.py (dequantize_4bit),
+ * 16 bits.
+ * int8 has an fp32 scale for each output. Maxima and scales are no parameters: every rank holds them all. int8's matmul
+ * is played at the rate of 16 bits, whose outliers it multiplies apart; that is what it is known to reach at best.
+ * Sources: bitsandbytes/autograd/_functions.py (MatMul4Bit, MatMul8bitLt), functional.py (dequantize_4bit),
  * nn/modules.py. */
 #include "model-build.h"
 
@@ -74,18 +75,16 @@ static ModelOp *int8_forward(ModelBuild *build, const ModelLinear *linear, Model
   double input = build->t * linear->in, output = build->t * linear->out;
   ModelSet x8 = model_build_inner(build, names->input, INT8 * input);
   ModelSet y32 = model_build_inner(build, names->output, INT32 * output);
-  ModelOp *op = model_build_memory(build, MODEL_FORWARD, names->quantise, (build->e + INT8) * input, x, x8);
-  op = model_build_matmul(build, MODEL_FORWARD, linear->names->forward, 1, build->t, linear->out, linear->in, x8, y32);
-  op->uses = (guint64)1 << linear->weight;
-  op = model_build_memory(build, MODEL_FORWARD, names->dequantise, (INT32 + build->e) * output, y32, y);
-  return op;
+  model_build_memory(build, MODEL_FORWARD, names->quantise, (build->e + INT8) * input, x, x8);
+  model_build_matmul(build, MODEL_FORWARD, linear->names->forward, 1, build->t, linear->out, linear->in, x8, y32)
+      ->uses = (guint64)1 << linear->weight;
+  return model_build_memory(build, MODEL_FORWARD, names->dequantise, (INT32 + build->e) * output, y32, y);
 }
 
 ModelOp *model_packed_forward(ModelBuild *build, const ModelLinear *linear, ModelSet x, ModelSet y) {
   if (is_int8(build))
     return int8_forward(build, linear, x, y);
   ModelSet weight = model_packed_weight(build, linear, MODEL_FORWARD);
-  ModelOp *op = model_build_matmul(build, MODEL_FORWARD, linear->names->forward, 1, build->t, linear->out, linear->in,
-                                   x | weight, y);
-  return op;
+  return model_build_matmul(build, MODEL_FORWARD, linear->names->forward, 1, build->t, linear->out, linear->in,
+                            x | weight, y);
 }

@@ -19,9 +19,9 @@ typedef struct {
 } Kept;
 
 static const Kept kept[] = {
-    [PLAN_ADAMW] = {2, 0, 0},      [PLAN_ADAM] = {2, 0, 0},       [PLAN_SGD] = {1, 0, 0},
-    [PLAN_LION] = {1, 0, 0},       [PLAN_ADAM8BIT] = {2, 8, 256}, /* bitsandbytes' blocks, torchao's AdamW8bit */
-    [PLAN_ADAM4BIT] = {2, 4, 128},                                /* torchao/optim/subclass_4bit.py, adam.py */
+    /* 8 bits: bitsandbytes' block-wise quantisation, torchao's AdamW8bit; 4: torchao/optim/subclass_4bit.py, adam.py */
+    [PLAN_ADAMW] = {2, 0, 0}, [PLAN_ADAM] = {2, 0, 0},       [PLAN_SGD] = {1, 0, 0},
+    [PLAN_LION] = {1, 0, 0},  [PLAN_ADAM8BIT] = {2, 8, 256}, [PLAN_ADAM4BIT] = {2, 4, 128},
 };
 
 static guint64 momentum_bytes(const Kept *what, guint64 elements, guint32 element_bytes) {
