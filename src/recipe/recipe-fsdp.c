@@ -121,7 +121,9 @@ gboolean recipe_take_fsdp_offload(RecipeReading *reading, const RecipeRow *row, 
 #define REFUSE(path, unless, remark)                                                                                   \
   { HERE path, RECIPE_REFUSE, NULL, NULL, unless, remark }
 
-#define LOADING "loading and saving, between steps"
+/* Trainer._inner_training_loop and Accelerator.accumulate: no_sync, or set_requires_gradient_sync(False). */
+#define ACCUMULATES "gradients stay whole until the last micro-batch (accelerate's no_sync)"
+#define LOADING     "loading and saving, between steps"
 
 static const RecipeRow rows[] = {
     TAKE("version", "parallel.framework", take_version),
@@ -153,6 +155,7 @@ gboolean recipe_fsdp_finish(RecipeReading *reading, const char *wrap, const char
   return recipe_give(reading, NULL, "parallel.framework", second ? "fsdp2" : "fsdp1", NULL, error) &&
          recipe_give(reading, NULL, "parallel.zero_stage", "3", "FULL_SHARD is the default", error) &&
          recipe_give(reading, NULL, "fsdp.wrap", wrap, "the tool's default", error) &&
+         recipe_give(reading, NULL, "fsdp.sync_every_micro_batch", "no", ACCUMULATES, error) &&
          (second ? recipe_give(reading, NULL, "training.rotary", "halves", "Transformers' models", error)
                  : recipe_give(reading, NULL, "fsdp.backward_prefetch", prefetch, "the tool's default", error));
 }

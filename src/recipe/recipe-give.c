@@ -107,6 +107,12 @@ void recipe_give_auto(RecipeReading *reading, const ConfTreeNode *node, const ch
     leave_again(reading, node, taken);
 }
 
+void recipe_withdraw(RecipeReading *reading, const char *setting) {
+  RecipeTaken *taken = find_taken(reading, setting);
+  if (taken != NULL && is_default(taken))
+    g_ptr_array_remove(reading->recipe->taken, taken);
+}
+
 void recipe_leave(RecipeReading *reading, const ConfTreeNode *node, const char *reason) {
   RecipeLeft *left = g_new(RecipeLeft, 1);
   *left = (RecipeLeft){g_strdup(conf_tree_file(reading->tree)), g_strdup(node->path), node->line, g_strdup(reason)};

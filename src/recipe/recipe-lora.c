@@ -4,14 +4,34 @@
 
 #include <string.h>
 
+/* Ours for what families call their layers (falcon and gpt_neox, GPT-2, phi, mpt, Meta's llama). */
+static const char *ours(const char *name) {
+  static const char *const names[][2] = {{"query_key_value", "qkv_proj"},
+                                         {"c_attn", "qkv_proj"},
+                                         {"Wqkv", "qkv_proj"},
+                                         {"W_pack", "qkv_proj"},
+                                         {"dense_h_to_4h", "up_proj"},
+                                         {"dense_4h_to_h", "down_proj"},
+                                         {"c_fc", "up_proj"},
+                                         {"fc1", "up_proj"},
+                                         {"fc2", "down_proj"},
+                                         {"w1", "gate_proj"},
+                                         {"w2", "down_proj"},
+                                         {"w3", "up_proj"}};
+  for (gsize i = 0; i < G_N_ELEMENTS(names); i++)
+    if (strcmp(names[i][0], name) == 0)
+      return names[i][1];
+  return name;
+}
+
 /* "self_attn.q_proj" is q_proj wherever it stands. FALSE where it is a pattern. */
 static gboolean add_target(const char *name, GString *targets) {
   const char *dot = strrchr(name, '.');
   const char *last = dot != NULL ? dot + 1 : name;
-  if (*last == '\0' || strspn(last, "abcdefghijklmnopqrstuvwxyz_0123456789") != strlen(last) ||
+  if (*last == '\0' || strspn(last, G_CSET_a_2_z G_CSET_A_2_Z G_CSET_DIGITS "_") != strlen(last) ||
       strpbrk(name, "[]()|*+?\\^$") != NULL)
     return FALSE;
-  g_string_append_printf(targets, "%s%s", targets->len > 0 ? "+" : "", last);
+  g_string_append_printf(targets, "%s%s", targets->len > 0 ? "+" : "", ours(last));
   return TRUE;
 }
 

@@ -77,6 +77,8 @@ void recipe_give_rule(RecipeReading *reading, const ConfTreeNode *node, const ch
 /* A value that any key overrules: what "auto" is where nobody says more. */
 void recipe_give_auto(RecipeReading *reading, const ConfTreeNode *node, const char *setting, const char *value,
                       const char *remark);
+/* What the tool does where no key says it does not hold after all. */
+void recipe_withdraw(RecipeReading *reading, const char *setting);
 void recipe_leave(RecipeReading *reading, const ConfTreeNode *node, const char *reason);
 /* Whether a setting is noted so far, with that value (NULL: any). */
 gboolean recipe_gives(const RecipeReading *reading, const char *setting, const char *value);

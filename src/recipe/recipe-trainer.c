@@ -181,8 +181,12 @@ gboolean recipe_trainer_finish(RecipeReading *reading, GError **error) {
   if (!recipe_give(reading, NULL, "training.gradient_clipping", "1", "the Trainer's default", error) ||
       !give_precision(reading, error))
     return FALSE;
-  if (recipe_gives(reading, "parallel.framework", "deepspeed"))
+  if (recipe_gives(reading, "parallel.framework", "deepspeed")) {
+    if (recipe_gives(reading, "training.optimizer", NULL) && !recipe_gives(reading, "training.optimizer", "adamw") &&
+        !recipe_gives(reading, "training.optimizer", "adam"))
+      recipe_withdraw(reading, "training.optimizer_style"); /* it spoke of torch's Adam */
     return TRUE;
+  }
   if (conf_tree_given(reading->tree, "fsdp") == NULL && conf_tree_given(reading->tree, "fsdp_config") == NULL)
     return recipe_give(reading, NULL, "parallel.framework", "ddp", "no fsdp, no deepspeed", error);
   return recipe_fsdp_finish(reading, "none", "none", error);
