@@ -54,6 +54,7 @@ static const Refusal refusals[] = {
     {"nanotron", {"training.trainable=lora:8", "training.base_weights=nf4", NULL}, "no weights in few bits"},
     {"fsdp2", {"training.loss=cut", "parallel.tensor=2", NULL}, "over tensor ranks"},
     {"fsdp2", {"training.loss=cut", NULL}, NULL},
+    {"nanotron", {"parallel.zero_stage=1", "training.loss=cut", NULL}, "no loss without all logits"},
     {"fsdp2", {"training.loss=fused-linear", "training.trainable=0", NULL}, "above a head that is frozen"},
     {"fsdp2", {"training.loss=chunked", "training.loss_metrics=2", NULL}, "which this loss never makes"},
     {"fsdp1", {"fsdp.checkpoint_outside=yes", NULL}, NULL},

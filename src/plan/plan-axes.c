@@ -143,6 +143,10 @@ static gboolean check_loss(const PlanGiven *given, const PlanRecipe *recipe, GEr
   const PlanTrainable *trainable = &recipe->trainable;
   if (!model_loss_in_chunks(given->model->loss))
     return TRUE;
+  if (recipe->framework == PLAN_MEGATRON || recipe->framework == PLAN_NANOTRON)
+    return conf_settings_fail(given->settings, "training.loss", error,
+                              "framework %s has no loss without all logits; default or fused",
+                              plan_framework_names[recipe->framework]);
   if (recipe->axes.layout.degree[LAYOUT_TENSOR] > 1)
     return conf_settings_fail(given->settings, "training.loss", error,
                               "without all logits, over tensor ranks, is not modelled; eager, fused or vocab-parallel");
