@@ -104,7 +104,8 @@ static ConfSettings *read_back(const RecipeExport *what, const GString *text, GE
 
 typedef struct {
   const ConfSettings *ours, *theirs;
-  GPtrArray *unsaid; /* "[training] gradient_clipping = 0" */
+  GPtrArray *unsaid; /* "training.gradient_clipping = 0" */
+  int tool;
 } Compared;
 
 /* A section that the framework in force does not read. */
@@ -118,13 +119,20 @@ static gboolean is_others(const char *name, const char *framework) {
   return FALSE;
 }
 
-/* Files that stand for a model, which a file of arguments says by its sizes, and what is no part of a recipe. */
-static gboolean is_elsewhere(const char *name) {
+/* What is no part of a recipe. A file of arguments says the model too, by its sizes. */
+static gboolean is_elsewhere(const char *name, int tool) {
   static const char *const groups[] = {"cluster.", "node.", "fabric.", "environment.", "host.", "price.", "pci.", NULL};
+  static const char *const files[] = {"parallel.recipe", "model.config", "model.profile", "model.parameters", NULL};
   for (const char *const *group = groups; *group != NULL; group++)
     if (g_str_has_prefix(name, *group))
       return TRUE;
-  return strcmp(name, "parallel.recipe") == 0 || g_str_has_prefix(name, "model.");
+  return g_strv_contains(files, name) || (tool != RECIPE_EXPORT_MEGATRON && g_str_has_prefix(name, "model."));
+}
+
+/* As many key heads as heads are what is meant where nobody says it. */
+static gboolean is_implied(const Compared *compared, const char *name, const char *value) {
+  return strcmp(name, "model.kv_heads") == 0 && conf_settings_get(compared->theirs, name) == NULL &&
+         g_strcmp0(value, conf_settings_get(compared->ours, "model.heads")) == 0;
 }
 
 static void compare(const char *name, const char *value, ConfOrigin origin, gpointer user) {
@@ -132,7 +140,8 @@ static void compare(const char *name, const char *value, ConfOrigin origin, gpoi
   gboolean given = origin > CONF_ORIGIN_DEFAULT || conf_settings_origin(compared->theirs, name) > CONF_ORIGIN_DEFAULT;
   const char *theirs = conf_settings_get(compared->theirs, name);
   const char *framework = conf_settings_get(compared->ours, "parallel.framework");
-  if (given && !is_elsewhere(name) && !is_others(name, framework) && g_strcmp0(value, theirs) != 0)
+  if (given && !is_elsewhere(name, compared->tool) && !is_others(name, framework) &&
+      !is_implied(compared, name, value) && g_strcmp0(value, theirs) != 0)
     g_ptr_array_add(compared->unsaid, g_strdup_printf("%s = %s", name, value));
 }
 
@@ -155,7 +164,7 @@ static gboolean is_batch(const char *line) {
 
 static void add_remarks(const RecipeExport *what, const ConfSettings *theirs, GPtrArray *remarks) {
   g_autoptr(GPtrArray) unsaid = g_ptr_array_new_with_free_func(g_free);
-  Compared compared = {what->settings, theirs, unsaid};
+  Compared compared = {what->settings, theirs, unsaid, what->tool};
   conf_settings_visit(what->settings, compare, &compared);
   gboolean follows = batch_follows(&compared);
   g_ptr_array_add(remarks, g_strdup_printf("Written by foretrain for %s.", tools[what->tool].title));
