@@ -61,8 +61,8 @@ static const ModelOp *op_of(const ModelOp *ops, guint n, const char *name) {
 }
 
 /* Every rank sends its k rows of h elements per token, and gets them back: four all-to-alls of t k h e bytes, two each
- * way (arXiv 2006.16668, section 3.2). The rank that is given most works on `imbalance` times the mean; what counts for
- * the model does not grow. */
+ * way (arXiv 2006.16668, section 3.2), which end with the rank that is given most: it is sent, sends back and works on
+ * `imbalance` times the mean; what counts for the model does not grow. */
 static void ranks_share_experts(void) {
   ModelShape shape = mixture();
   ModelRecipe recipe = {.share = {.expert = 8}, .expert_imbalance = 1.5};
@@ -75,7 +75,7 @@ static void ranks_share_experts(void) {
     exchanges++;
     CU_ASSERT_EQUAL(op->exchange.kind, MODEL_EXCHANGE_ALL_TO_ALL);
     CU_ASSERT_EQUAL(op->exchange.axis, MODEL_AXIS_EXPERT);
-    CU_ASSERT_EQUAL(op->exchange.bytes, 1024 * 4 * 256 * 2);
+    CU_ASSERT_EQUAL(op->exchange.bytes, 1024 * 4 * 256 * 2 * 3 / 2);
   }
   CU_ASSERT_EQUAL(exchanges, 4);
   const ModelOp *up = op_of(unit->forward, unit->n_forward, "experts.up_proj");
@@ -231,7 +231,7 @@ static void tensor_ranks_gather_latents(void) {
 
 /* With whatever share, latents, experts and shared experts are consistent. */
 static void every_share_is_consistent(void) {
-  for (int way = 0; way < 96; way++) {
+  for (int way = 0; way < 4 * 96; way++) {
     ModelShape shape = way % 2 == 0 ? mixture() : latent();
     shape.shared_intermediate_size = way / 2 % 2 * 256;
     shape.experts = 16;
@@ -239,7 +239,9 @@ static void every_share_is_consistent(void) {
     shape.expert_intermediate_size = 128;
     shape.q_rank = shape.kv_rank > 0 && way / 4 % 2 ? 256 : 0;
     ModelRecipe recipe = {.kernels = way / 8 % 3,
+                          .experts_by_engine = way / 192,
                           .share = {.tensor = 1u << way / 24 % 2,
+                                    .dispatch = way / 96 % 2,
                                     .expert = 1u << 2 * (way / 48 % 2),
                                     .expert_tensor = way / 8 % 2 == 0 ? 1 : 1u << way / 24 % 2,
                                     .sequence_parallel = TRUE,

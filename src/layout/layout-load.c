@@ -30,7 +30,9 @@ static const BaseField keys[] = {
         .help = "what tensor parallelism leaves whole (norms, dropout) is split over the sequence"),
     DEGREE(context, "1", "context parallelism: ranks that split each sequence"),
     DEGREE(expert, "1", "expert parallelism: ranks that hold different experts"),
-    DEGREE(expert_tensor, NULL, "tensor parallelism of expert layers; as tensor where it is not given"),
+    DEGREE(expert_tensor, NULL,
+           "tensor parallelism of expert layers; where it is not given: as tensor, and 1 of deepspeed and fsdp2 beside "
+           "expert"),
     KEY("rank_order", BASE_TEXT, rank_order,
         .help = "order of the axes over ranks, the fastest first, as tp-cp-ep-pp-dp; else the framework's"),
 };
@@ -114,7 +116,7 @@ gboolean layout_load(const ConfSettings *settings, guint32 ranks, const char *fr
                   check_schedule(settings, &read, error) && check_experts(settings, &read, experts, error);
   if (good) {
     if (experts && read.expert_tensor == 0)
-      read.expert_tensor = read.tensor;
+      read.expert_tensor = layout_default_expert_tensor(framework, (guint32)read.tensor, (guint32)read.expert);
     const char *order = read.rank_order != NULL ? read.rank_order : layout_default_order(framework, experts);
     good = lay_out(settings, &read, ranks, order, &recipe.layout, error);
   }

@@ -18,6 +18,14 @@ const char *layout_default_order(const char *framework, gboolean experts) {
   return "tp-cp-ep-dp-pp";
 }
 
+/* Sources: Megatron-Core parallel_state.initialize_model_parallel (expert_tensor_parallel_size None); torchtitan
+ * config/job_config.py (expert_tensor_parallel_degree = 1, of no effect where expert_parallel_degree is 1); DeepSpeed
+ * utils/groups.py (expert tensor parallelism off). */
+guint32 layout_default_expert_tensor(const char *framework, guint32 tensor, guint32 expert) {
+  gboolean whole = g_strcmp0(framework, "fsdp2") == 0 || g_strcmp0(framework, "deepspeed") == 0;
+  return whole && expert > 1 ? 1 : tensor;
+}
+
 static gboolean take_word(const char *text, const char *word, gboolean *seen, LayoutWord *ret, GError **error) {
   int found = base_names_find(words, word);
   if (found < 0) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Router, permutation, grouped matmuls and shared experts as operations, each way. */
+/* Router, grouped matmuls and shared experts as operations, each way. */
 #include "model-experts.h"
 
 #include <math.h>
@@ -7,27 +7,16 @@
 #include "model-projections.h"
 
 #define INDEX_BYTES 8.0 /* of an int64 */
-/* Kernels: casting, scoring, choosing and weighing (top_k); counting and sorting rows by expert, then copying
- * (permute); weighing and adding up (unpermute). transformers, models/mixtral/modeling_mixtral.py; torchtitan,
+/* Kernels: casting, scoring, choosing and weighing (top_k). transformers, models/mixtral/modeling_mixtral.py; torchtitan,
  * models/moe/moe.py; Megatron-LM, transformer/moe/moe_utils.py */
-#define TOP_K_LAUNCHES     4
-#define AUX_LAUNCHES       4
-#define PERMUTE_LAUNCHES   6
-#define UNPERMUTE_LAUNCHES 3
+#define TOP_K_LAUNCHES 4
+#define AUX_LAUNCHES   4
 
 static const ModelMlpNames shared_names = MODEL_MLP_NAMES("shared_", "shared_in");
 
-static double rows_bytes(const ModelBuild *build, double rows, double width) {
-  return build->e * rows * width;
-}
-
-static double expert_splits(const ModelBuild *build) {
-  return MAX(build->share->expert_tensor, 1);
-}
-
 /* Of this rank. */
 static double expert_width(const ModelBuild *build) {
-  return (double)build->shape->expert_intermediate_size / expert_splits(build);
+  return (double)build->shape->expert_intermediate_size / model_experts_splits(build);
 }
 
 static double experts_of(const ModelBuild *build) {
@@ -40,10 +29,6 @@ static gboolean is_gated(const ModelBuild *build) {
 
 static gboolean is_joined(const ModelBuild *build) {
   return is_gated(build) && model_projections_gate_joined(build);
-}
-
-static double expert_ranks(const ModelBuild *build) {
-  return MAX(build->share->expert, 1);
 }
 
 /* ---- Parameters ---- */
@@ -59,8 +44,8 @@ static int whole_parameter(ModelBuild *build, const char *name, double rows, dou
 static int grouped_parameter(ModelBuild *build, const ModelExperts *experts, const char *name, double rows,
                              double columns, gboolean split) {
   int parameter = whole_parameter(build, name, experts->held * rows, columns);
-  double whole = experts_of(build) * rows * columns * (split ? expert_splits(build) : 1);
-  if (split && expert_splits(build) > 1)
+  double whole = experts_of(build) * rows * columns * (split ? model_experts_splits(build) : 1);
+  if (split && model_experts_splits(build) > 1)
     model_build_place(build, parameter, MODEL_PLACE_SPLIT, whole);
   build->parameters[parameter].whole = (guint64)whole;
   build->parameters[parameter].expert = TRUE;
@@ -90,12 +75,12 @@ static void define_grouped(ModelBuild *build, ModelExperts *experts) {
 /* Rows and groups of this rank. Where there are fewer rows than experts, as many groups as rows. */
 static void count_rows(const ModelBuild *build, ModelExperts *experts) {
   double capacity = build->recipe->expert_capacity > 0 ? build->recipe->expert_capacity : 1;
-  gboolean drops = build->recipe->expert_capacity > 0, shares = expert_ranks(build) > 1;
+  gboolean drops = build->recipe->expert_capacity > 0, shares = model_experts_ranks(build) > 1;
   experts->tokens = build->between;
   experts->rows = ceil(build->between * (double)build->shape->experts_per_token * capacity);
   experts->arrived = shares && !drops ? ceil(experts->rows * MAX(build->recipe->expert_imbalance, 1)) : experts->rows;
-  experts->worked = experts->arrived * expert_splits(build);
-  experts->held = experts_of(build) / expert_ranks(build);
+  experts->worked = experts->arrived * model_experts_splits(build);
+  experts->held = experts_of(build) / model_experts_ranks(build);
   experts->groups = MIN(experts->held, experts->worked);
   experts->per_group = experts->worked / experts->groups;
 }
@@ -144,8 +129,8 @@ static void grouped_wgrad(ModelBuild *build, const ModelExperts *experts, const 
 static void grouped_bgrad(ModelBuild *build, const ModelExperts *experts, const char *name, double out, ModelSet d_y,
                           int bias) {
   if (bias >= 0)
-    model_build_kernels(build, MODEL_BACKWARD, name, KERNEL_REDUCTION, 1, rows_bytes(build, experts->worked, out), d_y,
-                        0)
+    model_build_kernels(build, MODEL_BACKWARD, name, KERNEL_REDUCTION, 1,
+                        model_experts_bytes(build, experts->worked, out), d_y, 0)
         ->gradient_of = bias;
 }
 
@@ -169,67 +154,30 @@ static void route_forward(ModelBuild *build, ModelExperts *experts) {
                       experts->probabilities | experts->chosen, 0);
 }
 
-static ModelSet exchange_rows(ModelBuild *build, const ModelExperts *experts, ModelDirection direction,
-                              const char *name, const char *tensor, double rows, ModelSet from) {
-  if (expert_ranks(build) == 1)
-    return from;
-  ModelSet to = model_build_inner(build, tensor, rows_bytes(build, rows, build->h));
-  model_build_exchange(build, direction, name, MODEL_EXCHANGE_ALL_TO_ALL, MODEL_AXIS_EXPERT,
-                       rows_bytes(build, experts->rows, build->h), from, to);
-  return to;
-}
-
-/* Rows of all ranks that split the experts; and the sums over them, of this rank's rows. */
-static ModelSet gather_rows(ModelBuild *build, const ModelExperts *experts, ModelDirection direction, const char *name,
-                            const char *tensor, ModelSet own) {
-  double bytes = rows_bytes(build, experts->worked, build->h);
-  if (expert_splits(build) == 1)
-    return own;
-  ModelSet all = model_build_inner(build, tensor, bytes);
-  model_build_exchange(build, direction, name, MODEL_EXCHANGE_ALL_GATHER, MODEL_AXIS_EXPERT_TENSOR, bytes, own, all);
-  return all;
-}
-
-static ModelSet scatter_rows(ModelBuild *build, const ModelExperts *experts, ModelDirection direction, const char *name,
-                             const char *tensor, ModelSet all) {
-  if (expert_splits(build) == 1)
-    return all;
-  ModelSet own = model_build_inner(build, tensor, rows_bytes(build, experts->arrived, build->h));
-  model_build_exchange(build, direction, name, MODEL_EXCHANGE_REDUCE_SCATTER, MODEL_AXIS_EXPERT_TENSOR,
-                       rows_bytes(build, experts->worked, build->h), all, own);
-  return own;
-}
-
-static void dispatch_forward(ModelBuild *build, ModelExperts *experts) {
-  double rows = rows_bytes(build, experts->rows, build->h);
-  ModelSet permuted = model_build_inner(build, "rows_permuted", rows);
-  model_build_kernels(build, MODEL_FORWARD, "experts.permute", KERNEL_GATHER, PERMUTE_LAUNCHES,
-                      2 * rows + 4 * INDEX_BYTES * experts->rows, experts->x | experts->chosen, permuted);
-  ModelSet arrived =
-      exchange_rows(build, experts, MODEL_FORWARD, "experts.dispatch", "rows_arrived", experts->arrived, permuted);
-  experts->input = gather_rows(build, experts, MODEL_FORWARD, "experts.gather", "rows_gathered", arrived);
-}
-
 /* As model-mlp.c, of rows. */
 static void inside_forward(ModelBuild *build, ModelExperts *experts) {
-  double f = expert_width(build), inside = rows_bytes(build, experts->worked, f);
+  double f = expert_width(build), inside = model_experts_bytes(build, experts->worked, f);
   gboolean joined = is_joined(build), fused = build->fused_activation, gated = is_gated(build);
   experts->gate_out =
       gated ? model_build_inner(build, joined ? "rows_gate_up" : "rows_gate", joined ? 2 * inside : inside) : 0;
   experts->up_out = joined ? experts->gate_out : model_build_inner(build, "rows_up", inside);
   experts->act = fused || !gated ? 0 : model_build_inner(build, "rows_act", inside);
   experts->product = model_build_inner(build, "rows_product", inside);
+  ModelSet weights = model_experts_weigh_last(build) ? 0 : experts->chosen;
+  gboolean counted = model_experts_counts_late(build);
   if (gated) {
     ModelOp *op = grouped(build, experts, MODEL_FORWARD, joined ? "experts.gate_up_proj" : "experts.gate_proj",
                           joined ? 2 * f : f, build->h, experts->input, experts->gate_out);
     op->saves = experts->input;
     op->uses = mask_of(experts->gate, experts->gate_bias);
+    op->counted = counted;
   }
   if (!joined) {
     ModelOp *op =
         grouped(build, experts, MODEL_FORWARD, "experts.up_proj", f, build->h, experts->input, experts->up_out);
     op->saves = experts->input;
     op->uses = mask_of(experts->up, experts->up_bias);
+    op->counted = counted && !gated;
   }
   model_build_kernels(build, MODEL_FORWARD, "experts.act", joined && !fused ? KERNEL_ROTARY : KERNEL_MEMORY,
                       fused || !gated ? 1 : 2,
@@ -237,33 +185,25 @@ static void inside_forward(ModelBuild *build, ModelExperts *experts) {
                        : fused ? 3
                                : 5) *
                           inside,
-                      experts->gate_out | experts->up_out, experts->act | experts->product)
-      ->saves = experts->gate_out | experts->up_out | experts->act;
+                      experts->gate_out | experts->up_out | weights, experts->act | experts->product)
+      ->saves = experts->gate_out | experts->up_out | experts->act | weights;
 }
 
-static ModelSet combine_forward(ModelBuild *build, ModelExperts *experts, const char *name, ModelSet y) {
-  double stream = rows_bytes(build, experts->tokens, build->h);
-  ModelSet out = model_build_inner(build, "rows_out", rows_bytes(build, experts->worked, build->h));
+static ModelSet down_forward(ModelBuild *build, const ModelExperts *experts) {
+  ModelSet out = model_build_inner(build, "rows_out", model_experts_bytes(build, experts->worked, build->h));
   ModelOp *op =
       grouped(build, experts, MODEL_FORWARD, "experts.down_proj", build->h, expert_width(build), experts->product, out);
   op->saves = experts->product;
   op->uses = mask_of(experts->down, experts->down_bias);
-  ModelSet sums = scatter_rows(build, experts, MODEL_FORWARD, "experts.scatter", "rows_scattered", out);
-  experts->returned =
-      exchange_rows(build, experts, MODEL_FORWARD, "experts.combine", "rows_returned", experts->rows, sums);
-  ModelSet routed = y != 0 ? y : model_build_inner(build, name, stream);
-  model_build_kernels(build, MODEL_FORWARD, "experts.unpermute", KERNEL_GATHER, UNPERMUTE_LAUNCHES,
-                      rows_bytes(build, experts->rows, build->h) + stream, experts->returned | experts->chosen, routed)
-      ->saves = experts->returned | experts->chosen;
-  return routed;
+  return out;
 }
 
 /* A number per token, its sigmoid, and the product with what the shared experts made. */
 static ModelSet gate_forward(ModelBuild *build, ModelExperts *experts, ModelSet shared) {
-  double stream = rows_bytes(build, experts->tokens, build->h);
+  double stream = model_experts_bytes(build, experts->tokens, build->h);
   if (experts->shared_gate < 0)
     return shared;
-  experts->shared_score = model_build_inner(build, "shared_score", rows_bytes(build, experts->tokens, 1));
+  experts->shared_score = model_build_inner(build, "shared_score", model_experts_bytes(build, experts->tokens, 1));
   ModelSet gated = model_build_inner(build, "shared_gated", stream);
   ModelOp *op = model_build_matmul(build, MODEL_FORWARD, "shared_gate", 1, experts->tokens, 1, build->h, experts->x,
                                    experts->shared_score);
@@ -276,7 +216,7 @@ static ModelSet gate_forward(ModelBuild *build, ModelExperts *experts, ModelSet 
 }
 
 static void shared_forward(ModelBuild *build, ModelExperts *experts, ModelSet routed, ModelSet y) {
-  double stream = rows_bytes(build, experts->tokens, build->h);
+  double stream = model_experts_bytes(build, experts->tokens, build->h);
   experts->shared_out = model_build_inner(build, "shared_out", stream);
   model_mlp_forward(build, &experts->shared, experts->x, experts->shared_out);
   ModelSet shared = gate_forward(build, experts, experts->shared_out);
@@ -287,9 +227,9 @@ void model_experts_forward(ModelBuild *build, ModelExperts *experts, ModelSet x,
   gboolean shared = build->shape->shared_intermediate_size > 0;
   experts->x = x;
   route_forward(build, experts);
-  dispatch_forward(build, experts);
+  model_experts_dispatch(build, experts);
   inside_forward(build, experts);
-  ModelSet routed = combine_forward(build, experts, "routed_out", shared ? 0 : y);
+  ModelSet routed = model_experts_combine(build, experts, down_forward(build, experts), shared ? 0 : y);
   if (shared)
     shared_forward(build, experts, routed, y);
 }
@@ -298,10 +238,10 @@ void model_experts_forward(ModelBuild *build, ModelExperts *experts, ModelSet x,
 
 /* Returns the shared experts' part of x's gradient, and the gate's added to it. */
 static ModelSet shared_backward(ModelBuild *build, ModelExperts *experts, ModelSet d_y) {
-  double stream = rows_bytes(build, experts->tokens, build->h);
+  double stream = model_experts_bytes(build, experts->tokens, build->h);
   if (experts->shared_gate < 0)
     return model_mlp_backward(build, &experts->shared, d_y);
-  ModelSet d_score = model_build_inner(build, "d_shared_score", rows_bytes(build, experts->tokens, 1));
+  ModelSet d_score = model_build_inner(build, "d_shared_score", model_experts_bytes(build, experts->tokens, 1));
   ModelSet d_shared = model_build_inner(build, "d_shared_out", stream);
   ModelSet of_gate = model_build_inner(build, "d_x_of_shared_gate", stream);
   model_build_kernels(build, MODEL_BACKWARD, "shared_gate.mul.backward", KERNEL_MEMORY, 4, 4 * stream,
@@ -315,22 +255,9 @@ static ModelSet shared_backward(ModelBuild *build, ModelExperts *experts, ModelS
   return of_shared;
 }
 
-/* Rows' gradients from their tokens', and the weights': of each row its own output with the token's gradient. */
-static ModelSet combine_backward(ModelBuild *build, ModelExperts *experts, ModelSet d_y, ModelSet *ret_d_chosen) {
-  double rows = rows_bytes(build, experts->rows, build->h);
-  ModelSet d_returned = model_build_inner(build, "d_rows_returned", rows);
-  *ret_d_chosen = model_build_inner(build, "d_router_chosen",
-                                    MODEL_BYTES_FP32 * experts->tokens * (double)build->shape->experts_per_token);
-  model_build_kernels(build, MODEL_BACKWARD, "experts.unpermute.backward", KERNEL_GATHER, UNPERMUTE_LAUNCHES + 1,
-                      3 * rows, d_y | experts->returned | experts->chosen, d_returned | *ret_d_chosen);
-  ModelSet d_sums = exchange_rows(build, experts, MODEL_BACKWARD, "experts.combine.backward", "d_rows_scattered",
-                                  experts->arrived, d_returned);
-  return gather_rows(build, experts, MODEL_BACKWARD, "experts.scatter.backward", "d_rows_out", d_sums);
-}
-
 static ModelSet down_backward(ModelBuild *build, const ModelExperts *experts, ModelSet d_out) {
   double f = expert_width(build);
-  ModelSet d_product = model_build_inner(build, "d_rows_product", rows_bytes(build, experts->worked, f));
+  ModelSet d_product = model_build_inner(build, "d_rows_product", model_experts_bytes(build, experts->worked, f));
   grouped(build, experts, MODEL_BACKWARD, "experts.down_proj.dgrad", f, build->h, d_out, d_product)->uses =
       mask_of(experts->down, -1);
   grouped_wgrad(build, experts, "experts.down_proj.wgrad", build->h, f, d_out | experts->product, experts->down);
@@ -341,14 +268,16 @@ static ModelSet down_backward(ModelBuild *build, const ModelExperts *experts, Mo
 /* Fused: three read, two written (a plain one: two and one); else the product's two gradients and the activation's,
  * and for a joined matmul both put beside each other. */
 static void act_backward(ModelBuild *build, const ModelExperts *experts, ModelSet d_product, ModelSet d_gate,
-                         ModelSet d_up) {
-  double inside = rows_bytes(build, experts->worked, expert_width(build));
+                         ModelSet d_up, ModelSet d_chosen) {
+  double inside = model_experts_bytes(build, experts->worked, expert_width(build));
   gboolean fused = build->fused_activation, gated = is_gated(build), joined = is_joined(build);
   double passes = !gated ? 3 : fused ? 5 : 9 + (joined ? 4 : 0);
   guint32 launches = !gated || fused ? 1 : joined ? 4 : 3;
   model_build_kernels(build, MODEL_BACKWARD, "experts.act.backward", joined && !fused ? KERNEL_ROTARY : KERNEL_MEMORY,
-                      launches, passes * inside, d_product | experts->gate_out | experts->up_out | experts->act,
-                      d_gate | d_up);
+                      launches, passes * inside,
+                      d_product | experts->gate_out | experts->up_out | experts->act |
+                          (d_chosen != 0 ? experts->chosen : 0),
+                      d_gate | d_up | d_chosen);
 }
 
 static void one_backward(ModelBuild *build, const ModelExperts *experts, const char *const names[3], double out,
@@ -358,23 +287,23 @@ static void one_backward(ModelBuild *build, const ModelExperts *experts, const c
   grouped_bgrad(build, experts, names[2], out, d_y, bias);
 }
 
-static ModelSet inside_backward(ModelBuild *build, const ModelExperts *experts, ModelSet d_product) {
+static ModelSet inside_backward(ModelBuild *build, const ModelExperts *experts, ModelSet d_product, ModelSet d_chosen) {
   static const char *const gate[] = {"experts.gate_proj.dgrad", "experts.gate_proj.wgrad", "experts.gate_proj.bgrad"};
   static const char *const up[] = {"experts.up_proj.dgrad", "experts.up_proj.wgrad", "experts.up_proj.bgrad"};
   static const char *const both[] = {"experts.gate_up_proj.dgrad", "experts.gate_up_proj.wgrad",
                                      "experts.gate_up_proj.bgrad"};
-  double f = expert_width(build), inside = rows_bytes(build, experts->worked, f);
-  double worked = rows_bytes(build, experts->worked, build->h);
+  double f = expert_width(build), inside = model_experts_bytes(build, experts->worked, f);
+  double worked = model_experts_bytes(build, experts->worked, build->h);
   ModelSet d_input = model_build_inner(build, "d_rows_gathered", worked);
   if (is_joined(build)) {
     ModelSet d_both = model_build_inner(build, "d_rows_gate_up", 2 * inside);
-    act_backward(build, experts, d_product, d_both, 0);
+    act_backward(build, experts, d_product, d_both, 0, d_chosen);
     one_backward(build, experts, both, 2 * f, d_both, d_input, experts->gate, experts->gate_bias);
     return d_input;
   }
   ModelSet d_up = model_build_inner(build, "d_rows_up", inside);
   ModelSet d_gate = is_gated(build) ? model_build_inner(build, "d_rows_gate", inside) : 0;
-  act_backward(build, experts, d_product, d_gate, d_up);
+  act_backward(build, experts, d_product, d_gate, d_up, d_chosen);
   one_backward(build, experts, up, f, d_up, d_input, experts->up, experts->up_bias);
   if (!is_gated(build))
     return d_input;
@@ -384,23 +313,10 @@ static ModelSet inside_backward(ModelBuild *build, const ModelExperts *experts, 
   return d_input;
 }
 
-/* Each row's gradient is added to its token's. */
-static ModelSet dispatch_backward(ModelBuild *build, const ModelExperts *experts, ModelSet d_input) {
-  double stream = rows_bytes(build, experts->tokens, build->h);
-  ModelSet d_arrived =
-      scatter_rows(build, experts, MODEL_BACKWARD, "experts.gather.backward", "d_rows_arrived", d_input);
-  ModelSet d_permuted = exchange_rows(build, experts, MODEL_BACKWARD, "experts.dispatch.backward", "d_rows_permuted",
-                                      experts->rows, d_arrived);
-  ModelSet d_x = model_build_inner(build, "d_x_of_experts", stream);
-  model_build_kernels(build, MODEL_BACKWARD, "experts.permute.backward", KERNEL_GATHER, UNPERMUTE_LAUNCHES,
-                      rows_bytes(build, experts->rows, build->h) + stream, d_permuted | experts->chosen, d_x);
-  return d_x;
-}
-
 static ModelSet route_backward(ModelBuild *build, const ModelExperts *experts, ModelSet d_chosen) {
   double scores = experts->tokens * experts_of(build);
   ModelSet d_logits = model_build_inner(build, "d_router_logits", build->e * scores);
-  ModelSet d_x = model_build_inner(build, "d_x_of_router", rows_bytes(build, experts->tokens, build->h));
+  ModelSet d_x = model_build_inner(build, "d_x_of_router", model_experts_bytes(build, experts->tokens, build->h));
   model_build_kernels(build, MODEL_BACKWARD, "router.top_k.backward", KERNEL_MEMORY, TOP_K_LAUNCHES,
                       (3 * MODEL_BYTES_FP32 + build->e) * scores, d_chosen | experts->probabilities | experts->chosen,
                       d_logits);
@@ -416,12 +332,15 @@ static ModelSet route_backward(ModelBuild *build, const ModelExperts *experts, M
 }
 
 ModelSet model_experts_backward(ModelBuild *build, ModelExperts *experts, ModelSet d_y) {
-  double stream = rows_bytes(build, experts->tokens, build->h);
+  double stream = model_experts_bytes(build, experts->tokens, build->h);
   gboolean shared = build->shape->shared_intermediate_size > 0;
   ModelSet of_shared = shared ? shared_backward(build, experts, d_y) : 0, d_chosen;
-  ModelSet d_out = combine_backward(build, experts, d_y, &d_chosen);
-  ModelSet d_input = inside_backward(build, experts, down_backward(build, experts, d_out));
-  ModelSet of_rows = dispatch_backward(build, experts, d_input);
+  ModelSet d_out = model_experts_combine_backward(build, experts, d_y, &d_chosen);
+  ModelSet d_product = down_backward(build, experts, d_out);
+  if (!model_experts_weigh_last(build))
+    d_chosen = model_experts_d_chosen(build, experts);
+  ModelSet d_input = inside_backward(build, experts, d_product, model_experts_weigh_last(build) ? 0 : d_chosen);
+  ModelSet of_rows = model_experts_dispatch_backward(build, experts, d_input);
   ModelSet of_router = route_backward(build, experts, d_chosen);
   ModelSet d_x = model_build_inner(build, "d_x", stream);
   model_build_kernels(build, MODEL_BACKWARD, "experts.sum", KERNEL_MEMORY, shared ? 2 : 1, (shared ? 6 : 3) * stream,

@@ -11,6 +11,8 @@
  *   rows kept      tokens × experts per token × capacity, padded and cut (capacity), or as they come (dropless)
  *   rows arrived   the same on average; on the rank that is given most, times the recipe's imbalance
  * Without expert parallelism all experts' weights are on the rank, and every row is its own.
+ * Or dispatch gathers all tokens of the ranks, each of which works on its experts' rows of them, and combine scatters
+ * the sums (MODEL_DISPATCH_GATHER: Megatron-LM's MoEAllGatherTokenDispatcher).
  * Under tensor parallelism the experts are whole on each rank, which gives them its own tokens (sequence parallelism);
  * only shared ones are split. Or tensor ranks split each expert too: then the rows that arrived on all of them are
  * gathered before the experts, and their partial sums scattered after (Megatron-LM,
@@ -32,7 +34,40 @@ typedef struct {
   ModelSet shared_out, shared_score;
 } ModelExperts;
 
+static inline double model_experts_bytes(const ModelBuild *build, double rows, double width) {
+  return build->e * rows * width;
+}
+static inline double model_experts_ranks(const ModelBuild *build) {
+  return MAX(build->share->expert, 1);
+}
+static inline double model_experts_splits(const ModelBuild *build) {
+  return MAX(build->share->expert_tensor, 1);
+}
+
 void model_experts_define(ModelBuild *build, ModelExperts *experts);
 void model_experts_forward(ModelBuild *build, ModelExperts *experts, ModelSet x, ModelSet y);
 /* Returns the gradient of x. */
 ModelSet model_experts_backward(ModelBuild *build, ModelExperts *experts, ModelSet d_y);
+
+/* Between tokens and the rows that this rank works on, model-experts-move.c. Dispatch sets `input`; combine returns y,
+ * or where that is none a new tensor. Backward: combine returns the rows' gradient, and in *ret_d_chosen that of the
+ * weights where they are applied there (else none); dispatch returns the gradient of x. */
+void model_experts_dispatch(ModelBuild *build, ModelExperts *experts);
+ModelSet model_experts_combine(ModelBuild *build, ModelExperts *experts, ModelSet out, ModelSet y);
+ModelSet model_experts_combine_backward(ModelBuild *build, ModelExperts *experts, ModelSet d_y, ModelSet *ret_d_chosen);
+ModelSet model_experts_dispatch_backward(ModelBuild *build, const ModelExperts *experts, ModelSet d_input);
+/* The gradient of the weights of each token's experts. */
+ModelSet model_experts_d_chosen(ModelBuild *build, const ModelExperts *experts);
+/* Rows as they come, whose numbers the host has to know: before an all-to-all, else before the first grouped matmul of
+ * Transformer Engine. */
+static inline gboolean model_experts_counts_early(const ModelBuild *build) {
+  return build->recipe->expert_capacity == 0 && model_experts_ranks(build) > 1 &&
+         build->share->dispatch == MODEL_DISPATCH_ALL_TO_ALL;
+}
+static inline gboolean model_experts_counts_late(const ModelBuild *build) {
+  return build->recipe->expert_capacity == 0 && build->recipe->experts_by_engine && !model_experts_counts_early(build);
+}
+/* Weights are applied to what comes back, not within the activation. */
+static inline gboolean model_experts_weigh_last(const ModelBuild *build) {
+  return !build->recipe->experts_by_engine;
+}

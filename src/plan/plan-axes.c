@@ -26,6 +26,8 @@ static gboolean check_axes(const ConfSettings *settings, const PlanRecipe *recip
   for (gsize i = 0; i < G_N_ELEMENTS(axes); i++)
     if (recipe->axes.layout.degree[axes[i].axis] > 1 && (has & LAYOUT_BIT(axes[i].axis)) == 0)
       return refuse(settings, recipe, axes[i].key, axes[i].what, error);
+  if (conf_settings_given(settings, "parallel.expert_tensor") && (has & LAYOUT_BIT(LAYOUT_EXPERT)) == 0)
+    return refuse(settings, recipe, "parallel.expert_tensor", "axes of experts", error);
   if (conf_settings_given(settings, "parallel.rank_order") && has == 0)
     return refuse(settings, recipe, "parallel.rank_order", "axes to order", error);
   return TRUE;
@@ -71,13 +73,18 @@ static gboolean read_shard_group(const ConfSettings *settings, const char *text,
          conf_settings_fail(settings, "parallel.shard_group", error, "%s", fault->message);
 }
 
-gboolean plan_axes_load(const ConfSettings *settings, guint32 ranks, const char *shard_group, PlanRecipe *recipe,
+gboolean plan_axes_load(const PlanGiven *given, guint32 ranks, const char *shard_group, PlanRecipe *recipe,
                         GError **error) {
+  const ConfSettings *settings = given->settings;
   const char *framework = plan_policies[recipe->framework].name;
-  if (!layout_load(settings, ranks, framework, FALSE, &recipe->axes, error) || !check_axes(settings, recipe, error) ||
-      !check_schedule(settings, recipe, error) || !check_sequence_parallel(settings, recipe, error))
+  if (!layout_load(settings, ranks, framework, given->shape->experts > 0, &recipe->axes, error) ||
+      !check_axes(settings, recipe, error) || !check_schedule(settings, recipe, error) ||
+      !check_sequence_parallel(settings, recipe, error))
     return FALSE;
   recipe->ranks = layout_data(&recipe->axes.layout) * recipe->axes.layout.degree[LAYOUT_CONTEXT];
+  const guint32 *degree = recipe->axes.layout.degree;
+  recipe->experts_apart =
+      given->shape->experts > 0 && (degree[LAYOUT_EXPERT] > 1 || degree[LAYOUT_EXPERT_TENSOR] != degree[LAYOUT_TENSOR]);
   recipe->pipeline.group = recipe->axes.layout.degree[LAYOUT_PIPELINE];
   return read_shard_group(settings, shard_group, recipe, error);
 }
@@ -88,6 +95,10 @@ void plan_axes_share(const PlanRecipe *recipe, ModelShare *share) {
   share->tensor = recipe->axes.layout.degree[LAYOUT_TENSOR];
   share->context = recipe->axes.layout.degree[LAYOUT_CONTEXT];
   share->sequence_parallel = recipe->axes.sequence_parallel;
+  if ((plan_policies[recipe->framework].axes & LAYOUT_BIT(LAYOUT_EXPERT)) == 0)
+    return;
+  share->expert = recipe->axes.layout.degree[LAYOUT_EXPERT];
+  share->expert_tensor = recipe->axes.layout.degree[LAYOUT_EXPERT_TENSOR];
 }
 
 PlanScheduleShape plan_axes_schedule(const PlanRecipe *recipe) {

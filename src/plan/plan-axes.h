@@ -7,7 +7,7 @@
 
 /* Reads the layout, splits its data ranks into shard groups (as parallel.shard_group says) and refuses by key what the
  * framework does not have. */
-gboolean plan_axes_load(const ConfSettings *settings, guint32 ranks, const char *shard_group, PlanRecipe *recipe,
+gboolean plan_axes_load(const PlanGiven *given, guint32 ranks, const char *shard_group, PlanRecipe *recipe,
                         GError **error);
 /* Degrees of a rank's share of a unit; what else the framework's share is, its policy says. */
 void plan_axes_share(const PlanRecipe *recipe, ModelShare *share);

@@ -17,7 +17,7 @@ typedef struct {
 
 void plan_exchanges_init(PlanExchanges *exchanges, struct PlanWalk *walk) {
   *exchanges = (PlanExchanges){.walk = walk, .pieces_of = G_MAXUINT};
-  for (guint axis = 0; axis < PLAN_AXES; axis++)
+  for (guint axis = 0; axis < MODEL_AXES; axis++)
     exchanges->slots[axis] = PROGRAM_NONE;
   exchanges->waits = g_array_new(FALSE, FALSE, sizeof(Wait));
   exchanges->pieces = g_array_new(FALSE, FALSE, sizeof(guint32));
@@ -32,9 +32,12 @@ static void connect(PlanExchanges *exchanges, guint axis) {
   static const struct {
     const char *name;
     LayoutSet set;
-  } axes[PLAN_AXES] = {[MODEL_AXIS_TENSOR] = {"tensor", LAYOUT_BIT(LAYOUT_TENSOR)},
-                       [MODEL_AXIS_CONTEXT] = {"context", LAYOUT_BIT(LAYOUT_CONTEXT)},
-                       [MODEL_AXIS_EXPERT] = {"expert", LAYOUT_BIT(LAYOUT_EXPERT)}};
+  } axes[MODEL_AXES] = {
+      [MODEL_AXIS_TENSOR] = {"tensor", LAYOUT_BIT(LAYOUT_TENSOR)},
+      [MODEL_AXIS_CONTEXT] = {"context", LAYOUT_BIT(LAYOUT_CONTEXT)},
+      [MODEL_AXIS_EXPERT] = {"expert", LAYOUT_BIT(LAYOUT_EXPERT)},
+      [MODEL_AXIS_EXPERT_TENSOR] = {"expert-tensor", LAYOUT_BIT(LAYOUT_EXPERT_TENSOR)},
+      [MODEL_AXIS_EXPERT_BOTH] = {"experts", LAYOUT_BIT(LAYOUT_EXPERT) | LAYOUT_BIT(LAYOUT_EXPERT_TENSOR)}};
   PlanWalk *walk = exchanges->walk;
   if (exchanges->slots[axis] != PROGRAM_NONE)
     return;

@@ -19,15 +19,13 @@
 
 struct PlanWalk;
 
-#define PLAN_AXES 3 /* of ModelAxis */
-
 typedef struct {
   struct PlanWalk *walk;
-  guint32 slots[PLAN_AXES], streams[PLAN_AXES]; /* PROGRAM_NONE until the first exchange */
-  GArray *waits;                                /* own: of runs within each other, the innermost last */
-  guint from;                                   /* the innermost's first */
-  GArray *pieces;                               /* guint32: rows of the last op in pieces */
-  guint pieces_of;                              /* its index */
+  guint32 slots[MODEL_AXES], streams[MODEL_AXES]; /* PROGRAM_NONE until the first exchange */
+  GArray *waits;                                  /* own: of runs within each other, the innermost last */
+  guint from;                                     /* the innermost's first */
+  GArray *pieces;                                 /* guint32: rows of the last op in pieces */
+  guint pieces_of;                                /* its index */
 } PlanExchanges;
 
 void plan_exchanges_init(PlanExchanges *exchanges, struct PlanWalk *walk);

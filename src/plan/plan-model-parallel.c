@@ -11,7 +11,8 @@ guint64 plan_summed_elements(const PlanWalk *walk) {
   for (guint p = 0; p < walk->parameters->n; p++) {
     const PlanParameter *parameter = &walk->parameters->list[p];
     const ModelParameter *shape = &walk->units[parameter->unit].unit->parameters[parameter->index];
-    elements += shape->place == MODEL_PLACE_SUMMED || shape->copies > 1 ? shape->elements : 0;
+    gboolean summed = !parameter->apart && (shape->place == MODEL_PLACE_SUMMED || shape->copies > 1);
+    elements += summed ? shape->elements : 0;
   }
   return elements;
 }

@@ -30,9 +30,12 @@ static PlanParameters *list_parameters(const PlanWalk *walk, gboolean frozen_too
         parameters->of_unit[u][p] = shared_with(walk, parameters->of_unit, shape);
       if (shape->shared || (shape->frozen && !frozen_too))
         continue;
-      PlanParameter parameter = {shape->name, u, p, shape->elements, parameters->elements};
+      gboolean apart = shape->expert && walk->recipe->experts_apart;
+      guint64 offset = apart ? parameters->apart : parameters->elements - parameters->apart;
+      PlanParameter parameter = {shape->name, u, p, shape->elements, offset, apart};
       parameters->of_unit[u][p] = list->len;
       parameters->elements += shape->elements;
+      parameters->apart += apart ? shape->elements : 0;
       g_array_append_val(list, parameter);
     }
   }

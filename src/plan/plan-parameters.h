@@ -15,7 +15,8 @@ typedef struct {
   guint32 unit;
   guint index; /* among the unit's */
   guint64 elements;
-  guint64 offset; /* of its first element in the row */
+  guint64 offset; /* of its first element in the row, of those apart among themselves */
+  gboolean apart; /* of experts that other ranks hold than hold the rest: PlanRecipe.experts_apart */
 } PlanParameter;
 
 #define PLAN_NO_PARAMETER G_MAXUINT
@@ -24,6 +25,7 @@ typedef struct PlanParameters {
   PlanParameter *list;
   guint n;
   guint64 elements; /* of all */
+  guint64 apart;    /* of those that are */
   guint **of_unit;  /* by unit and index: place in the list, PLAN_NO_PARAMETER where it is frozen */
   guint32 n_units;
 } PlanParameters;

@@ -49,7 +49,8 @@ const PlanPolicy plan_policies[PLAN_FRAMEWORKS] = {
                         .selective = PLAN_CHECKPOINT_ATTENTION,
                         .resolve = plan_deepspeed_resolve,
                         .hooks = &plan_deepspeed_hooks,
-                        .axes = LAYOUT_BIT(LAYOUT_TENSOR) | LAYOUT_BIT(LAYOUT_CONTEXT) | LAYOUT_BIT(LAYOUT_PIPELINE),
+                        .axes = LAYOUT_BIT(LAYOUT_TENSOR) | LAYOUT_BIT(LAYOUT_CONTEXT) | LAYOUT_BIT(LAYOUT_PIPELINE) |
+                                LAYOUT_BIT(LAYOUT_EXPERT),
                         .schedules = 1U << LAYOUT_SCHEDULE_1F1B,
                         .spread = plan_deepspeed_spread,
                         .offloads = TRUE,
@@ -69,7 +70,8 @@ const PlanPolicy plan_policies[PLAN_FRAMEWORKS] = {
                     .options = G_STRUCT_OFFSET(PlanRecipe, fsdp),
                     .selective = PLAN_CHECKPOINT_EVERY_2ND_MATMUL,
                     .resolve = plan_fsdp2_resolve,
-                    .axes = LAYOUT_BIT(LAYOUT_TENSOR) | LAYOUT_BIT(LAYOUT_CONTEXT) | LAYOUT_BIT(LAYOUT_PIPELINE),
+                    .axes = LAYOUT_BIT(LAYOUT_TENSOR) | LAYOUT_BIT(LAYOUT_CONTEXT) | LAYOUT_BIT(LAYOUT_PIPELINE) |
+                            LAYOUT_BIT(LAYOUT_EXPERT),
                     .schedules = 1U << LAYOUT_SCHEDULE_GPIPE | 1U << LAYOUT_SCHEDULE_1F1B |
                                  1U << LAYOUT_SCHEDULE_INTERLEAVED | 1U << LAYOUT_SCHEDULE_ZB_H1 |
                                  1U << LAYOUT_SCHEDULE_ZBV,
@@ -85,7 +87,8 @@ const PlanPolicy plan_policies[PLAN_FRAMEWORKS] = {
                        .selective = PLAN_CHECKPOINT_ATTENTION,
                        .resolve = plan_megatron_resolve,
                        .hooks = &plan_megatron_hooks,
-                       .axes = LAYOUT_BIT(LAYOUT_TENSOR) | LAYOUT_BIT(LAYOUT_CONTEXT) | LAYOUT_BIT(LAYOUT_PIPELINE),
+                       .axes = LAYOUT_BIT(LAYOUT_TENSOR) | LAYOUT_BIT(LAYOUT_CONTEXT) | LAYOUT_BIT(LAYOUT_PIPELINE) |
+                               LAYOUT_BIT(LAYOUT_EXPERT),
                        .schedules = 1U << LAYOUT_SCHEDULE_1F1B | 1U << LAYOUT_SCHEDULE_INTERLEAVED,
                        .sequence_parallel = TRUE,
                        .spread = plan_megatron_spread,

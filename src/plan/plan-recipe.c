@@ -224,7 +224,7 @@ gboolean plan_recipe_load(const ConfSettings *settings, const PlanPlace *place, 
   ModelRecipe completed = *model;
   PlanGiven given = {settings, shape, &completed};
   gboolean good = conf_settings_fill(settings, &plan_schema, &read, error) &&
-                  plan_axes_load(settings, place->ranks, read.shard_group, &read.recipe, error) &&
+                  plan_axes_load(&given, place->ranks, read.shard_group, &read.recipe, error) &&
                   plan_batch_complete(settings, &read.recipe, error) && read_checkpointing(settings, &read, error) &&
                   read_trainable(&given, &read, error) && read_version(settings, &read, error) &&
                   check_sections(settings, &read.recipe, error) && read_policy(&given, &read.recipe, error) &&

@@ -209,6 +209,8 @@ static void emit(PlanWalk *walk, guint32 index, const PlanRun *run, guint i) {
   static const ProgramPhase phases[] = {PROGRAM_FORWARD, PROGRAM_RECOMPUTE, PROGRAM_BACKWARD, PROGRAM_BACKWARD,
                                         PROGRAM_BACKWARD};
   program_builder_context(walk->builder, phases[run->pass], unit->layer, (gint32)walk->micro);
+  if (op->counted)
+    plan_walk_wait(walk);
   gboolean exchange = op->exchange.kind != MODEL_EXCHANGE_NONE;
   guint32 row;
   if (exchange) {

@@ -25,7 +25,13 @@ char *report_layout(const RunIdentity *identity) {
     if (degree > 1)
       g_string_append_printf(text, "%s %" G_GUINT64_FORMAT " × ", axes[i], degree);
   }
-  return others > 1 ? g_strdup_printf("%sdata %" G_GUINT64_FORMAT, text->str, identity->gpus / others) : NULL;
+  guint64 expert = degree_of(identity, "parallel.expert");
+  if (others == 1 && expert == 1)
+    return NULL;
+  g_string_append_printf(text, "data %" G_GUINT64_FORMAT, identity->gpus / others);
+  if (expert > 1)
+    g_string_append_printf(text, "; experts over %" G_GUINT64_FORMAT, expert);
+  return g_string_free(g_steal_pointer(&text), FALSE);
 }
 
 static void print_class(BaseTable *table, const RunClass *of) {

@@ -4,7 +4,7 @@
 
 #include "run-report.h"
 
-/* "tensor 2 × pipeline 4 × data 2", where ranks are laid along more axes than data; NULL: they are not. Caller
+/* "tensor 2 × pipeline 4 × data 2; experts over 8", where ranks are laid along more axes than data; NULL: they are not. Caller
  * frees. */
 char *report_layout(const RunIdentity *identity);
 /* Nothing where all do the same. */

@@ -60,6 +60,9 @@ typedef struct {
 /* The order that a framework lays its axes in: "megatron", "deepspeed", "nanotron", "fsdp2" (torchtitan), any
  * other. nanotron's changes when a model has experts. Borrowed. */
 const char *layout_default_order(const char *framework, gboolean experts);
+/* Tensor ranks that split an expert where nobody says: Megatron-Core's are those of other layers, torchtitan's and
+ * DeepSpeed's one where ranks hold different experts. */
+guint32 layout_default_expert_tensor(const char *framework, guint32 tensor, guint32 expert);
 
 /* Lays `degrees` over `ranks` by `order`; the data axes take what is left, all of it in shard. Errors: an order with an
  * unknown or repeated axis, or without one whose degree is more than 1; ranks that are not a multiple, with the nearest

@@ -70,6 +70,9 @@ typedef struct ModelRecipe {
                            knows how parameters are kept */
   double expert_imbalance; /* rows on the expert rank that is given most, over the mean; below 1 counts as 1 */
   double expert_capacity;  /* rows that each expert takes, over the mean: padded and cut to it; 0: as they come */
+  gboolean experts_by_engine; /* Transformer Engine's grouped matmuls, for which the host counts each expert's rows, and
+                                 weights of rows within the activation (Megatron-Core). Set by whoever knows the
+                                 framework */
   ModelLora lora;          /* adapters: then they alone are trained. Set by whoever knows what is trained */
   ModelShare share; /* one rank's part of each unit. Set, and checked, by whoever knows the layout of the ranks */
 } ModelRecipe;

@@ -123,7 +123,14 @@ typedef struct {
   guint64 bytes;
 } ModelTensor;
 
-typedef enum { MODEL_AXIS_TENSOR, MODEL_AXIS_CONTEXT, MODEL_AXIS_EXPERT, MODEL_AXIS_EXPERT_TENSOR } ModelAxis;
+typedef enum {
+  MODEL_AXIS_TENSOR,
+  MODEL_AXIS_CONTEXT,
+  MODEL_AXIS_EXPERT,
+  MODEL_AXIS_EXPERT_TENSOR,
+  MODEL_AXIS_EXPERT_BOTH, /* ranks of a layer's experts, whole or split: all that work on one token group */
+  MODEL_AXES
+} ModelAxis;
 
 typedef enum {
   MODEL_EXCHANGE_NONE,
@@ -159,6 +166,7 @@ typedef struct {
   const char *name;              /* "gate_proj", "gate_proj.dgrad"; static */
   const struct KernelOp *kernel; /* owned by the unit */
   guint32 pieces;                /* the kernel runs as often; 0 counts as 1 */
+  gboolean counted;              /* the host has to read what the ops before it counted before it can issue it */
   ModelExchange exchange;
   double nominal_flops;   /* of all pieces, what model FLOPs utilisation counts: attention in full, not causal, and
                                   * its backward as two forwards, whatever a flash kernel computes again; no copies */

@@ -52,6 +52,22 @@ static gboolean check_tensor(const PlanGiven *given, const PlanRecipe *recipe, G
          conf_settings_fail(settings, "parallel.context", error, "Ulysses beside parallel.tensor is not modelled");
 }
 
+static gboolean check_experts(const PlanGiven *given, const PlanRecipe *recipe, GError **error) {
+  const ConfSettings *settings = given->settings;
+  if (!recipe->experts_apart)
+    return TRUE;
+  if (recipe->zero_stage == 3)
+    return conf_settings_fail(settings, "parallel.zero_stage", error,
+                              "DeepSpeed's experts of several ranks take stages 0 to 2; 3 gathers all experts: set "
+                              "parallel.expert=1");
+  if (degree(recipe, LAYOUT_PIPELINE) > 1)
+    return conf_settings_fail(settings, "parallel.pipeline", error,
+                              "experts of several ranks over a pipeline are not modelled");
+  return recipe->offload_optimizer == PLAN_OFFLOAD_NO ||
+         conf_settings_fail(settings, "parallel.offload_optimizer", error,
+                            "beside experts of several ranks it is not modelled");
+}
+
 /* ---- Shares ---- */
 
 /* Where nobody says otherwise: its loss, its fused kernels, one matmul for q, k and v. */
@@ -152,7 +168,7 @@ static void send(PlanRecipe *recipe) {
 
 gboolean plan_deepspeed_axes(const PlanGiven *given, PlanRecipe *recipe, GError **error) {
   if (!check_pipeline(given, recipe, error) || !check_tensor(given, recipe, error) ||
-      !read_partition(given, &recipe->deepspeed, error))
+      !check_experts(given, recipe, error) || !read_partition(given, &recipe->deepspeed, error))
     return FALSE;
   share_tensor(given, recipe);
   if (degree(recipe, LAYOUT_CONTEXT) > 1)
@@ -173,6 +189,9 @@ void plan_deepspeed_note_axes(const PlanRecipe *recipe, GPtrArray *notes) {
   if (degree(recipe, LAYOUT_CONTEXT) > 1)
     g_ptr_array_add(
         notes, g_strdup_printf("deepspeed: Ulysses; %u data and sequence ranks share out the states", recipe->ranks));
+  if (recipe->experts_apart)
+    g_ptr_array_add(notes, g_strdup("deepspeed: experts are a group of the optimizer, over the ranks that hold the "
+                                    "same ones; rows are permuted, as by Tutel, not multiplied by a mask"));
   if (degree(recipe, LAYOUT_PIPELINE) > 1)
     g_ptr_array_add(notes, g_strdup("deepspeed: the pipeline engine reduces gradients after the last micro-batch; "
                                     "compute waits for each send and receive"));

@@ -22,6 +22,15 @@ static void context(PlanDeepspeedEngine *engine) {
 
 /* ---- One bucket through the network ---- */
 
+/* Of the members that are reduced. */
+static const PlanDeepspeedData *data_of(const PlanDeepspeedEngine *engine) {
+  return &engine->data[engine->bucket.kind];
+}
+
+static gboolean is_reduced(const PlanDeepspeedEngine *engine, guint parameter) {
+  return plan_deepspeed_kind(engine, parameter) == engine->bucket.kind;
+}
+
 static guint32 temporary(PlanDeepspeedEngine *engine, const char *name, guint64 bytes) {
   return program_builder_tensor(engine->builder, name, MEM_COMMUNICATION, bytes, 0);
 }
@@ -40,7 +49,7 @@ static void all_reduce(PlanDeepspeedEngine *engine, guint64 elements, guint32 by
     pass_taking(engine, "cast bucket", elements, bytes + engine->bytes.sent, sent);
   pass_taking(engine, "divide bucket", elements, 2 * engine->bytes.sent, PROGRAM_NONE);
   CollCall call = {COLL_ALL_REDUCE, elements * engine->bytes.sent};
-  plan_stream_collective(&engine->streams.reduce, engine->streams.comm, "reduce gradients", engine->world, call,
+  plan_stream_collective(&engine->streams.reduce, engine->streams.comm, "reduce gradients", data_of(engine)->slot, call,
                          PROGRAM_HINT_BUCKET);
   if (!casts)
     return;
@@ -50,7 +59,7 @@ static void all_reduce(PlanDeepspeedEngine *engine, guint64 elements, guint32 by
 
 /* Owner of an element of the flat buffer of all parameters. */
 static guint64 owner_of(const PlanDeepspeedEngine *engine, guint64 element) {
-  return element / engine->shard;
+  return element / data_of(engine)->shard;
 }
 
 /* Runs of elements of the bucket that go to one owner each; `visit` may be NULL. */
@@ -59,9 +68,12 @@ static guint visit_slices(PlanDeepspeedEngine *engine, VisitSlice visit) {
   guint runs = 0;
   guint64 owner = 0, length = 0;
   for (guint i = 0; i < engine->bucket.open.members->len; i++) {
-    const PlanParameter *parameter = &engine->parameters->list[plan_open_bucket_member(&engine->bucket.open, i)];
+    guint index = plan_open_bucket_member(&engine->bucket.open, i);
+    const PlanParameter *parameter = &engine->parameters->list[index];
+    if (!is_reduced(engine, index))
+      continue;
     for (guint64 at = parameter->offset, end = at + parameter->elements; at < end;) {
-      guint64 of = owner_of(engine, at), next = MIN(end, (of + 1) * engine->shard);
+      guint64 of = owner_of(engine, at), next = MIN(end, (of + 1) * data_of(engine)->shard);
       if (length > 0 && of != owner) {
         if (visit != NULL)
           visit(engine, length);
@@ -90,7 +102,7 @@ static void synchronize(PlanDeepspeedEngine *engine) {
 static void reduce_slice(PlanDeepspeedEngine *engine, guint64 elements) {
   synchronize(engine);
   CollCall call = {COLL_REDUCE, elements * engine->bytes.sent};
-  plan_stream_collective(&engine->streams.reduce, engine->streams.comm, "reduce slice", engine->world, call,
+  plan_stream_collective(&engine->streams.reduce, engine->streams.comm, "reduce slice", data_of(engine)->slot, call,
                          PROGRAM_HINT_BUCKET);
 }
 
@@ -119,7 +131,9 @@ static void reduce_to_all(PlanDeepspeedEngine *engine, guint64 elements) {
   all_reduce(engine, elements, engine->bytes.made);
   if (!flattens)
     return;
-  guint64 own = engine->options->contiguous_gradients ? (elements + engine->owners - 1) / engine->owners : elements;
+  guint64 own = engine->options->contiguous_gradients
+                    ? (elements + data_of(engine)->owners - 1) / data_of(engine)->owners
+                    : elements;
   pass_taking(engine, "copy own slices back", own, 2 * engine->bytes.made, PROGRAM_NONE);
   plan_walk_give(engine->walk, flat, PROGRAM_NONE);
 }
@@ -132,7 +146,7 @@ static void take_once(PlanDeepspeedEngine *engine, gboolean *held, guint32 tenso
 
 /* Owned slices leave the bucket for the rank's own buffer. */
 static void keep_own(PlanDeepspeedEngine *engine, guint64 elements) {
-  guint64 own = (elements + engine->owners - 1) / engine->owners;
+  guint64 own = (elements + data_of(engine)->owners - 1) / data_of(engine)->owners;
   if (plan_deepspeed_offload_on(engine)) {
     plan_deepspeed_offload_own(engine, own);
     return;
@@ -162,9 +176,26 @@ void plan_deepspeed_bucket_empty(PlanDeepspeedEngine *engine) {
   plan_open_bucket_empty(&engine->bucket.open);
 }
 
-static void flush(PlanDeepspeedEngine *engine) {
-  guint64 elements = engine->bucket.open.elements;
+/* Members of one kind, through the network of those that hold the same. */
+static void reduce_kind(PlanDeepspeedEngine *engine) {
+  guint64 elements = 0;
+  gboolean to_owners = engine->options->contiguous_gradients && engine->options->reduce_scatter &&
+                       !engine->options->use_multi_rank_bucket_allreduce;
+  for (guint i = 0; i < engine->bucket.open.members->len; i++) {
+    guint parameter = plan_open_bucket_member(&engine->bucket.open, i);
+    elements += is_reduced(engine, parameter) ? engine->parameters->list[parameter].elements : 0;
+  }
   if (elements == 0)
+    return;
+  if (data_of(engine)->ranks > 1 && to_owners)
+    reduce_to_owners(engine, elements);
+  else if (data_of(engine)->ranks > 1)
+    reduce_to_all(engine, elements);
+  keep_own(engine, elements);
+}
+
+static void flush(PlanDeepspeedEngine *engine) {
+  if (engine->bucket.open.elements == 0)
     return;
   context(engine);
   if (engine->streams.reduce.id != engine->streams.compute.id) {
@@ -178,13 +209,9 @@ static void flush(PlanDeepspeedEngine *engine) {
         plan_stream_need(compute, g_array_index(waits, guint32, i));
     }
   }
-  gboolean to_owners = engine->options->contiguous_gradients && engine->options->reduce_scatter &&
-                       !engine->options->use_multi_rank_bucket_allreduce;
-  if (to_owners)
-    reduce_to_owners(engine, elements);
-  else
-    reduce_to_all(engine, elements);
-  keep_own(engine, elements);
+  for (engine->bucket.kind = 0; engine->bucket.kind < engine->kinds; engine->bucket.kind++)
+    reduce_kind(engine);
+  engine->bucket.kind = 0;
   plan_deepspeed_bucket_empty(engine);
   engine->bucket.index = engine->options->overlap_comm ? 1 - engine->bucket.index : 0;
 }
@@ -267,20 +294,26 @@ void plan_deepspeed_buckets_gradient(PlanDeepspeedEngine *engine, guint paramete
 
 /* ---- Ends of backward passes ---- */
 
-/* Buffers over parameters in order, each closed once it holds more than 5e8 elements. */
+static void all_reduce_buffer(PlanDeepspeedEngine *engine, guint64 elements, guint32 bytes) {
+  guint32 flat = temporary(engine, "flat buffer", elements * bytes);
+  pass_taking(engine, "flatten buffer", elements, 2 * bytes, flat);
+  all_reduce(engine, elements, bytes);
+  pass_taking(engine, "copy out of buffer", elements, 2 * bytes, PROGRAM_NONE);
+  plan_walk_give(engine->walk, flat, PROGRAM_NONE);
+}
+
+/* Buffers over parameters of a kind in order, each closed once it holds more than 5e8 elements. */
 static void all_reduce_buffered(PlanDeepspeedEngine *engine, guint32 bytes) {
   guint64 elements = 0;
-  for (guint i = 0; i < engine->parameters->n; i++) {
-    elements += engine->parameters->list[i].elements;
-    if (elements <= PLAN_DEEPSPEED_BUFFER && i + 1 < engine->parameters->n)
+  for (guint i = 0; i < engine->parameters->n && data_of(engine)->ranks > 1; i++) {
+    elements += is_reduced(engine, i) ? engine->parameters->list[i].elements : 0;
+    if (elements <= PLAN_DEEPSPEED_BUFFER)
       continue;
-    guint32 flat = temporary(engine, "flat buffer", elements * bytes);
-    pass_taking(engine, "flatten buffer", elements, 2 * bytes, flat);
-    all_reduce(engine, elements, bytes);
-    pass_taking(engine, "copy out of buffer", elements, 2 * bytes, PROGRAM_NONE);
-    plan_walk_give(engine->walk, flat, PROGRAM_NONE);
+    all_reduce_buffer(engine, elements, bytes);
     elements = 0;
   }
+  if (elements > 0)
+    all_reduce_buffer(engine, elements, bytes);
 }
 
 static void add_to_full(PlanDeepspeedEngine *engine) {
@@ -328,8 +361,9 @@ void plan_deepspeed_buckets_reduce(PlanDeepspeedEngine *engine) {
     return;
   gboolean last = plan_walk_last_micro(engine->walk);
   if (engine->recipe->zero_stage == 0 || engine->hybrid) {
-    if (last)
+    for (engine->bucket.kind = 0; last && engine->bucket.kind < engine->kinds; engine->bucket.kind++)
       all_reduce_buffered(engine, engine->hybrid ? FP32 : engine->bytes.made);
+    engine->bucket.kind = 0;
     return;
   }
   if (engine->recipe->zero_stage == 1 && !last)

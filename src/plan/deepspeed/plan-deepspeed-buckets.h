@@ -21,6 +21,7 @@ typedef struct {
   guint32 buffers[2];  /* tensors */
   gboolean buffers_held;
   guint index; /* of the buffer that is filled */
+  guint kind;  /* while it is reduced: which of its members, see PlanDeepspeedData */
 } PlanDeepspeedBucket;
 
 /* Whether the bucket has room for more elements; whether a gradient stays where it is, instead of being copied into it;

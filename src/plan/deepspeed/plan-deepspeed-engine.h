@@ -51,14 +51,24 @@ typedef struct {
   guint32 own, small, second;
 } PlanDeepspeedWeights;
 
+/* Parameters that the same ranks hold, a group of the optimizer: all, or those that are no experts, and experts that
+ * other ranks hold. Source: deepspeed/moe/utils.py, stage_1_and_2.py (real_dp_process_group). */
+typedef struct {
+  guint32 slot;            /* of these ranks */
+  guint32 ranks, owners;   /* in it; that states are spread over */
+  guint64 elements, shard; /* trained; of one rank's states */
+} PlanDeepspeedData;
+
 struct PlanDeepspeedEngine {
   const PlanRecipe *recipe;
   const PlanDeepspeed *options;
   ProgramBuilder *builder;
   PlanWalk *walk;
-  guint32 world;                    /* slot of all ranks */
-  guint32 owners;                   /* ranks that states are spread over */
-  guint64 shard;                    /* elements of one rank's states */
+  guint32 world;             /* slot of all ranks that hold what is no expert */
+  guint32 owners;            /* of these, ranks that states are spread over */
+  guint64 shard;             /* elements of one rank's states, of all kinds */
+  PlanDeepspeedData data[2]; /* the second: experts apart */
+  guint kinds;
   gboolean hybrid;                  /* BF16_Optimizer: fp32 gradients beside 16-bit ones */
   const PlanParameters *parameters; /* those that are trained, of the walk */
   PlanParameters *every;            /* frozen ones too */
@@ -73,6 +83,11 @@ struct PlanDeepspeedEngine {
   PlanDeepspeedFetch *fetch; /* stage 3 */
   PlanDeepspeedShards *shards;
 };
+
+/* That of a parameter. */
+static inline guint plan_deepspeed_kind(const PlanDeepspeedEngine *engine, guint parameter) {
+  return engine->parameters->list[parameter].apart ? 1 : 0;
+}
 
 guint32 plan_deepspeed_op(PlanDeepspeedEngine *engine, guint64 elements, guint32 bytes_each);
 

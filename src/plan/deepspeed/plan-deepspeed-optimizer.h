@@ -8,7 +8,6 @@ typedef struct PlanDeepspeedEngine PlanDeepspeedEngine;
 
 typedef struct {
   guint32 master, momenta[2]; /* tensors; the second PROGRAM_NONE where there is but one */
-  guint32 flat;               /* the step's copy of the own gradients, as accumulated */
   GPtrArray *sizes;           /* PlanDeepspeedGroup: of the groups, each size once */
   GArray *groups;             /* guint, places in `sizes`: what is updated one after the other */
   PlanUpdate *norm;           /* its norm pass reads all own gradients */
@@ -17,6 +16,7 @@ typedef struct {
 /* Own elements that the optimizer updates at a time. */
 typedef struct {
   guint64 elements;
+  guint32 flat;     /* tensor: the step's copy of their gradients, as accumulated; PROGRAM_NONE: none */
   guint32 cast;     /* tensor: the step's copy of their gradients in fp32 */
   guint32 roots[2]; /* torch's Adam: its temporaries; PROGRAM_NONE: none */
   PlanUpdate *update;

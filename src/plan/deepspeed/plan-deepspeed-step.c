@@ -25,16 +25,13 @@ static void give_up(PlanDeepspeedEngine *engine, guint32 tensor) {
 static void norm(PlanDeepspeedEngine *engine) {
   if (!plan_deepspeed_offload_on(engine))
     plan_update_norm(engine->walk, engine->optimizer.norm);
-  if (!plan_walk_alone(engine->walk))
-    plan_stream_collective(&engine->streams.compute, engine->streams.comm, "reduce norm", engine->world,
-                           (CollCall){COLL_ALL_REDUCE, SCALAR}, PROGRAM_HINT_NONE);
+  for (guint kind = 0; kind < engine->kinds; kind++)
+    if (engine->data[kind].ranks > 1)
+      plan_stream_collective(&engine->streams.compute, engine->streams.comm, "reduce norm", engine->data[kind].slot,
+                             (CollCall){COLL_ALL_REDUCE, SCALAR}, PROGRAM_HINT_NONE);
   plan_sum_norm(engine->walk);
   plan_walk_host(engine->walk, "wait for the norm");
   plan_stream_block(&engine->streams.compute);
-}
-
-static gboolean flattens(const PlanDeepspeedEngine *engine) {
-  return engine->optimizer.flat != PROGRAM_NONE;
 }
 
 static void take_momenta(PlanDeepspeedEngine *engine) {
@@ -48,14 +45,13 @@ static void update(PlanDeepspeedEngine *engine) {
     plan_deepspeed_offload_update(engine);
     return;
   }
-  if (flattens(engine)) {
-    plan_stream_pass(&engine->streams.compute, "flatten own gradients",
-                     plan_deepspeed_op(engine, engine->shard, 2 * engine->bytes.kept));
-    take_in(engine, engine->optimizer.flat);
-  }
   for (guint i = 0; i < engine->optimizer.groups->len; i++) {
     const PlanDeepspeedGroup *group =
         g_ptr_array_index(engine->optimizer.sizes, g_array_index(engine->optimizer.groups, guint, i));
+    if (group->flat != PROGRAM_NONE)
+      plan_stream_pass(&engine->streams.compute, "flatten own gradients",
+                       plan_deepspeed_op(engine, group->elements, 2 * engine->bytes.kept));
+    take_in(engine, group->flat);
     plan_update_run(engine->walk, group->update, NULL);
     take_in(engine, group->cast);
     if (engine->walk->section == PROGRAM_FIRST && i == 0)
@@ -64,21 +60,20 @@ static void update(PlanDeepspeedEngine *engine) {
       take_in(engine, group->roots[k]);
     for (guint k = 0; k < G_N_ELEMENTS(group->roots); k++)
       give_up(engine, group->roots[k]);
-    if (flattens(engine))
-      give_up(engine, engine->optimizer.flat);
+    give_up(engine, group->flat);
     give_up(engine, group->cast);
   }
 }
 
 /* Pieces of at most allgather_bucket_size elements, as long as there were any. */
-static void gather(PlanDeepspeedEngine *engine) {
-  guint64 all = engine->shard * engine->owners, piece = all;
+static void gather(PlanDeepspeedEngine *engine, const PlanDeepspeedData *data) {
+  guint64 all = data->shard * data->owners, piece = all;
   if (engine->recipe->version < PLAN_DEEPSPEED_ONE_GATHER && engine->options->allgather_bucket_size > 0)
     piece = MIN(all, engine->options->allgather_bucket_size);
   program_builder_context(engine->builder, PROGRAM_GATHER, -1, -1);
   for (guint64 done = 0; done < all; done += piece) {
     CollCall call = {COLL_ALL_GATHER, MIN(piece, all - done) * engine->walk->element_bytes};
-    plan_stream_collective(&engine->streams.compute, engine->streams.comm, "gather parameters", engine->world, call,
+    plan_stream_collective(&engine->streams.compute, engine->streams.comm, "gather parameters", data->slot, call,
                            PROGRAM_HINT_BOUNDARY);
   }
 }
@@ -99,7 +94,9 @@ void plan_deepspeed_step(gpointer policy) {
   update(engine);
   free_gradients(engine);
   if ((engine->recipe->zero_stage == 1 || engine->recipe->zero_stage == 2) && !plan_walk_alone(engine->walk))
-    gather(engine);
+    for (guint kind = 0; kind < engine->kinds; kind++)
+      if (engine->data[kind].ranks > 1)
+        gather(engine, &engine->data[kind]);
   if (engine->fetch != NULL && !plan_walk_alone(engine->walk))
     plan_deepspeed_fetch_step_ended(engine->fetch);
   plan_deepspeed_pipe_loss(engine);
@@ -139,17 +136,27 @@ static void add_roots(PlanDeepspeedEngine *engine, PlanDeepspeedGroup *group) {
                           : PROGRAM_NONE;
 }
 
+/* Stages 1 and 2, of what several ranks share out. */
+static gboolean flattens(const PlanDeepspeedEngine *engine) {
+  guint64 stage = engine->recipe->zero_stage;
+  return (stage == 1 || stage == 2) && !engine->hybrid && !plan_walk_alone(engine->walk);
+}
+
 static guint size_of_group(PlanDeepspeedEngine *engine, guint64 elements, guint32 arriving) {
   GPtrArray *sizes = engine->optimizer.sizes;
   for (guint i = 0; i < sizes->len; i++)
     if (((PlanDeepspeedGroup *)g_ptr_array_index(sizes, i))->elements == elements)
       return i;
   PlanDeepspeedGroup *group = g_new(PlanDeepspeedGroup, 1);
-  guint32 cast = arriving < FP32 ? program_builder_tensor(engine->builder, "own gradients in fp32", MEM_TEMPORARY,
-                                                          elements * FP32, 0)
-                                 : PROGRAM_NONE;
-  *group =
-      (PlanDeepspeedGroup){.elements = elements, .cast = cast, .update = update_of(engine, elements, arriving, FALSE)};
+  *group = (PlanDeepspeedGroup){.elements = elements,
+                                .flat = PROGRAM_NONE,
+                                .cast = PROGRAM_NONE,
+                                .update = update_of(engine, elements, arriving, FALSE)};
+  if (arriving < FP32)
+    group->cast = program_builder_tensor(engine->builder, "own gradients in fp32", MEM_TEMPORARY, elements * FP32, 0);
+  if (flattens(engine))
+    group->flat =
+        program_builder_tensor(engine->builder, "own gradients, flat", MEM_TEMPORARY, elements * engine->bytes.kept, 0);
   add_roots(engine, group);
   g_ptr_array_add(sizes, group);
   return sizes->len - 1;
@@ -167,7 +174,8 @@ static void add_groups(PlanDeepspeedEngine *engine, guint32 arriving) {
   engine->optimizer.sizes = g_ptr_array_new_with_free_func(group_free);
   engine->optimizer.groups = g_array_new(FALSE, FALSE, sizeof(guint));
   if (engine->recipe->zero_stage < 3 || least >= engine->shard) {
-    add_group(engine, engine->shard, arriving);
+    for (guint kind = 0; kind < engine->kinds; kind++)
+      add_group(engine, engine->data[kind].shard, arriving);
     return;
   }
   for (guint p = 0; p < engine->parameters->n; p++) {
@@ -181,12 +189,6 @@ static void add_groups(PlanDeepspeedEngine *engine, guint32 arriving) {
 
 void plan_deepspeed_step_init(PlanDeepspeedEngine *engine) {
   guint32 arriving = engine->hybrid ? FP32 : engine->bytes.kept;
-  guint64 stage = engine->recipe->zero_stage;
-  gboolean lists = (stage == 1 || stage == 2) && !engine->hybrid && !plan_walk_alone(engine->walk);
-  engine->optimizer.flat = PROGRAM_NONE;
-  if (lists)
-    engine->optimizer.flat = program_builder_tensor(engine->builder, "own gradients, flat", MEM_TEMPORARY,
-                                                    engine->shard * engine->bytes.kept, 0);
   add_groups(engine, arriving);
   engine->optimizer.norm = update_of(engine, engine->shard, arriving, TRUE);
 }

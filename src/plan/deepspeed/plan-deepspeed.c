@@ -91,27 +91,65 @@ static guint32 state(PlanDeepspeedEngine *engine, const char *name, MemTenant te
  * pads each parameter to the ranks' number. */
 static guint64 shard_elements(const PlanDeepspeedEngine *engine, const PlanParameters *parameters) {
   guint64 shard = 0, owners = engine->owners;
-  if (engine->recipe->zero_stage < 3)
-    return owners == 1 ? parameters->elements : (parameters->elements + 2 * owners - 1) / (2 * owners) * 2;
   for (guint p = 0; p < parameters->n; p++)
     shard += (parameters->list[p].elements + owners - 1) / owners;
   return shard;
 }
 
+static void measure(PlanDeepspeedEngine *engine, PlanDeepspeedData *data, guint64 elements) {
+  guint64 owners = data->owners = engine->recipe->zero_stage > 0 ? data->ranks : 1;
+  data->elements = elements;
+  data->shard = owners == 1 ? elements : (elements + 2 * owners - 1) / (2 * owners) * 2;
+}
+
+static void add_kinds(PlanDeepspeedEngine *engine) {
+  Layout layout = plan_groups_layout(engine->recipe);
+  PlanDeepspeedData *all = &engine->data[0], *experts = &engine->data[1];
+  engine->kinds = engine->recipe->experts_apart ? 2 : 1;
+  all->slot = engine->world;
+  all->ranks = engine->recipe->ranks;
+  measure(engine, all, engine->parameters->elements - engine->parameters->apart);
+  engine->owners = all->owners;
+  if (engine->kinds > 1) {
+    experts->ranks = layout_group_size(&layout, LAYOUT_EXPERT_DATA);
+    if (experts->ranks > 1)
+      experts->slot = plan_groups_of(engine->builder, "expert data-parallel", engine->recipe, LAYOUT_EXPERT_DATA);
+    measure(engine, experts, engine->parameters->apart);
+  }
+  if (engine->recipe->zero_stage == 3) {
+    all->owners = engine->owners = engine->recipe->shard_ranks;
+    all->shard = shard_elements(engine, engine->parameters);
+  }
+  engine->shard = all->shard + experts->shard;
+}
+
+/* Elements of what each rank holds whole: all of them with padding, and those that exist once. */
+static void count_whole(const PlanDeepspeedEngine *engine, guint64 *ret_all, guint64 *ret_unique) {
+  guint64 frozen = plan_walk_all_elements(engine->walk) - engine->parameters->elements;
+  *ret_all = frozen;
+  *ret_unique = frozen / engine->recipe->ranks;
+  for (guint kind = 0; kind < engine->kinds; kind++) {
+    const PlanDeepspeedData *data = &engine->data[kind];
+    *ret_all += data->shard * data->owners;
+    *ret_unique += data->shard * data->owners / data->ranks;
+  }
+}
+
 static void add_states(PlanDeepspeedEngine *engine) {
   gboolean sharded = engine->recipe->zero_stage > 0, shards_weights = engine->recipe->zero_stage == 3;
   guint32 element_bytes = engine->walk->element_bytes;
-  engine->owners = shards_weights ? engine->recipe->shard_ranks : sharded ? engine->recipe->ranks : 1;
-  engine->shard = shard_elements(engine, engine->parameters);
-  guint64 padding = engine->shard * engine->owners - engine->parameters->elements;
-  guint64 weights =
-      shards_weights ? shard_elements(engine, engine->every) : plan_walk_all_elements(engine->walk) + padding;
+  guint64 weights, unique;
+  add_kinds(engine);
+  count_whole(engine, &weights, &unique);
+  if (shards_weights)
+    weights = unique = shard_elements(engine, engine->every);
   if (engine->recipe->offload_parameters)
-    weights = 0;
+    weights = unique = 0;
   gboolean master = sharded || element_bytes < FP32;
   guint n_momenta = plan_optimizer_momenta(engine->recipe->optimizer);
   guint64 momentum = plan_optimizer_bytes(engine->recipe->optimizer, engine->shard, FP32, FALSE) / n_momenta;
-  engine->weights.own = state(engine, "parameters", MEM_PARAMETERS, weights * element_bytes, shards_weights);
+  engine->weights.own = program_builder_tensor(engine->builder, "parameters", MEM_PARAMETERS, weights * element_bytes,
+                                               unique * element_bytes);
   engine->optimizer.master =
       master ? state(engine, "master parameters", MEM_OPTIMIZER, engine->shard * FP32, sharded) : PROGRAM_NONE;
   engine->optimizer.momenta[0] = state(engine, "momentum", MEM_OPTIMIZER, momentum, sharded);

@@ -39,6 +39,22 @@ static gboolean share(const PlanGiven *given, PlanRecipe *recipe, GError **error
   return TRUE;
 }
 
+/* ---- Experts ---- */
+
+static gboolean experts(const PlanGiven *given, const PlanRecipe *recipe, GError **error) {
+  const PlanFsdpKeys *keys = &recipe->fsdp;
+  if (!recipe->experts_apart)
+    return TRUE;
+  if (keys->wrap != PLAN_WRAP_BLOCK && keys->wrap != PLAN_WRAP_ENDS)
+    return conf_settings_fail(given->settings, "fsdp.wrap", error,
+                              "experts that ranks share are a unit inside each block; fsdp.wrap = block or ends");
+  if (keys->reshard == PLAN_RESHARD_SMALLER)
+    return conf_settings_fail(given->settings, "fsdp.reshard_after_forward", error,
+                              "a smaller shard of experts that ranks share is not modelled; yes or no");
+  return !keys->offloads || conf_settings_fail(given->settings, "fsdp.cpu_offload", error,
+                                               "beside ranks that share experts it is not modelled");
+}
+
 /* ---- Pipeline ---- */
 
 static gboolean read_split(const ConfSettings *settings, PlanFsdpKeys *keys, GError **error) {
@@ -128,7 +144,7 @@ static gboolean pipeline(const PlanGiven *given, PlanRecipe *recipe, GError **er
 
 gboolean plan_fsdp2_axes(const PlanGiven *given, PlanRecipe *recipe, GError **error) {
   return read_split(given->settings, &recipe->fsdp, error) && share(given, recipe, error) &&
-         pipeline(given, recipe, error);
+         experts(given, recipe, error) && pipeline(given, recipe, error);
 }
 
 gboolean plan_fsdp2_spread(const ModelShape *shape, const PlanRecipe *recipe, guint32 *ret_bounds, GError **error) {

@@ -333,6 +333,10 @@ static void note_axes(const PlanRecipe *recipe, GPtrArray *notes) {
   if (layout->degree[LAYOUT_CONTEXT] > 1)
     g_ptr_array_add(notes, g_strdup_printf("fsdp: context ranks share out parameters as data ranks do, over %u ranks",
                                            recipe->shard_ranks));
+  if (recipe->experts_apart)
+    g_ptr_array_add(notes, g_strdup_printf("fsdp: a block's experts are a unit inside it, over the %u ranks that hold "
+                                           "the same ones; the block before gathers both, as torchtitan has it",
+                                           layout_group_size(layout, LAYOUT_EXPERT_DATA)));
 }
 
 void plan_fsdp_note(const PlanRecipe *recipe, GPtrArray *notes) {

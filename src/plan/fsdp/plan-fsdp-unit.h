@@ -31,7 +31,14 @@ typedef struct {
   guint32 states, temporaries; /* of the optimizer, of my shard */
 } PlanFsdpTensors;
 
+/* Ranks over which a unit's parameters are sharded and its gradients averaged. */
 typedef struct {
+  guint32 shards, replicas; /* ranks that share one copy; copies */
+  guint32 shard, replica;   /* communicators, where there are several */
+} PlanFsdpData;
+
+typedef struct {
+  const PlanFsdpData *data;
   PlanFsdpSizes size;
   PlanFsdpTensors tensor;
   gboolean reshards;     /* after forward */

@@ -26,7 +26,7 @@ static guint64 unique_of(const PlanFsdp *fsdp, const PlanFsdpUnit *unit, guint64
   guint64 alike = unit->size.replicated > 0
                       ? (guint64)((double)bytes * ((double)unit->size.replicated / (double)unit->size.shard))
                       : 0;
-  return (bytes - alike + alike / fsdp->ranks.tensors) / fsdp->ranks.replicas;
+  return (bytes - alike + alike / fsdp->ranks.tensors) / unit->data->replicas;
 }
 
 static gboolean holds_head(const PlanFsdp *fsdp, guint32 w) {
@@ -38,20 +38,24 @@ static void measure_unit(PlanFsdp *fsdp, guint32 w) {
   for (guint32 u = fsdp->wrap->units[w].first; u <= fsdp->wrap->units[w].last; u++)
     unit->has_backward |= plan_walk_has_backward(fsdp->walk, u) && plan_wrap_holds(fsdp->wrap, fsdp->walk, w, u);
   const PlanFsdpKeys *keys = fsdp->keys;
+  gboolean apart = fsdp->wrap->units[w].apart;
+  unit->data = apart ? &fsdp->experts : &fsdp->data;
+  guint32 shards = unit->data->shards;
+  unit->is_awaited = apart && unit->has_backward;
   unit->size.shard = fsdp->schedule->shard(fsdp, w);
-  unit->size.padded = unit->size.shard * fsdp->ranks.shards;
+  unit->size.padded = unit->size.shard * shards;
   if (keys->gathers_fp8)
-    unit->size.fp8_shard = plan_wrap_rows_shard(fsdp->wrap, fsdp->walk, PLAN_WRAP_FP8, w, fsdp->ranks.shards);
-  unit->size.gathered_bytes = unit->size.padded * keys->parameter_bytes -
-                              unit->size.fp8_shard * fsdp->ranks.shards * (keys->parameter_bytes - 1);
+    unit->size.fp8_shard = plan_wrap_rows_shard(fsdp->wrap, fsdp->walk, PLAN_WRAP_FP8, w, shards);
+  unit->size.gathered_bytes =
+      unit->size.padded * keys->parameter_bytes - unit->size.fp8_shard * shards * (keys->parameter_bytes - 1);
   unit->size.reduced_shard = fsdp->schedule->reduced_shard(fsdp, w);
-  unit->size.reduced_padded = unit->size.reduced_shard * fsdp->ranks.shards;
-  guint64 trained = plan_wrap_flat_shard(fsdp->wrap, fsdp->walk, PLAN_WRAP_TRAINED, w, fsdp->ranks.shards, 1);
+  unit->size.reduced_padded = unit->size.reduced_shard * shards;
+  guint64 trained = plan_wrap_flat_shard(fsdp->wrap, fsdp->walk, PLAN_WRAP_TRAINED, w, shards, 1);
   unit->size.owned = unit->size.reduced_shard == unit->size.shard && trained < unit->size.shard && keys->use_orig_params
                          ? trained
                          : unit->size.reduced_shard;
-  if (fsdp->ranks.tensors > 1)
-    unit->size.replicated = plan_wrap_rows_shard(fsdp->wrap, fsdp->walk, PLAN_WRAP_ALIKE, w, fsdp->ranks.shards);
+  if (fsdp->ranks.tensors > 1 && !apart)
+    unit->size.replicated = plan_wrap_rows_shard(fsdp->wrap, fsdp->walk, PLAN_WRAP_ALIKE, w, shards);
   gboolean stays = keys->reshard == PLAN_RESHARD_DEFAULT && fsdp->schedule == &plan_fsdp2_schedule &&
                    (fsdp->ranks.piped || (keys->wrap == PLAN_WRAP_ENDS && holds_head(fsdp, w)));
   unit->reshards = fsdp->recipe->zero_stage == 3 && !fsdp->wrap->units[w].root && !stays;
@@ -123,21 +127,34 @@ void plan_fsdp_add_units(PlanFsdp *fsdp) {
   add_scales(fsdp);
 }
 
+static void add_expert_groups(PlanFsdp *fsdp) {
+  const PlanRecipe *recipe = fsdp->recipe;
+  LayoutSet alike = recipe->zero_stage == 0 ? LAYOUT_EXPERT_DATA : LAYOUT_BIT(LAYOUT_EXPERT_REPLICA);
+  if (fsdp->experts.shards > 1)
+    fsdp->experts.shard = plan_groups_of(fsdp->builder, "expert shard", recipe, LAYOUT_BIT(LAYOUT_EXPERT_SHARD));
+  if (fsdp->experts.replicas > 1)
+    fsdp->experts.replica = plan_groups_of(fsdp->builder, "expert replicate", recipe, alike);
+  if (plan_groups_layout(recipe).degree[LAYOUT_EXPERT] > 1)
+    fsdp->slots.expert = plan_groups_of(fsdp->builder, "expert", recipe, LAYOUT_BIT(LAYOUT_EXPERT));
+}
+
 /* Ranks side by side share a copy; those of one place in their copy hold the same shard. */
 void plan_fsdp_add_communicators(PlanFsdp *fsdp) {
   const PlanRecipe *recipe = fsdp->recipe;
   guint32 kept = fsdp->keys->reshard == PLAN_RESHARD_SMALLER ? fsdp->keys->reshard_ranks : 1;
-  fsdp->slots.tensor = fsdp->slots.pipeline = PROGRAM_NONE;
-  if (fsdp->ranks.shards > 1)
-    fsdp->slots.shard = plan_groups_beside(fsdp->builder, "shard", recipe, fsdp->ranks.shards);
-  if (fsdp->ranks.replicas > 1)
-    fsdp->slots.replica = plan_groups_alike(fsdp->builder, "replicate", recipe, fsdp->ranks.shards);
+  fsdp->slots.tensor = fsdp->slots.pipeline = fsdp->slots.expert = PROGRAM_NONE;
+  if (fsdp->data.shards > 1)
+    fsdp->data.shard = plan_groups_beside(fsdp->builder, "shard", recipe, fsdp->data.shards);
+  if (fsdp->data.replicas > 1)
+    fsdp->data.replica = plan_groups_alike(fsdp->builder, "replicate", recipe, fsdp->data.shards);
   if (kept > 1)
     fsdp->slots.kept = plan_groups_beside(fsdp->builder, "post-forward", recipe, kept);
   if (fsdp->ranks.tensors > 1) {
     fsdp->slots.tensor = plan_groups_of(fsdp->builder, "tensor", recipe, LAYOUT_BIT(LAYOUT_TENSOR));
     fsdp->streams.tensor = program_builder_stream(fsdp->builder, "tensor");
   }
+  if (recipe->experts_apart)
+    add_expert_groups(fsdp);
   if (fsdp->ranks.piped)
     fsdp->slots.pipeline = plan_groups_of(fsdp->builder, "pipeline", recipe, LAYOUT_BIT(LAYOUT_PIPELINE));
 }

@@ -113,11 +113,11 @@ void plan_fsdp_finish_gradient(PlanFsdp *fsdp, guint32 unit, guint32 row, guint3
   const PlanFsdpKeys *keys = fsdp->keys;
   guint64 elements = state->size.reduced_shard;
   gboolean casts = keys->reduce_bytes != keys->shard_bytes, stays = !casts && !state->has_shard;
-  guint32 stream = fsdp->ranks.replicas > 1 ? fsdp->streams.all_reduces : fsdp->streams.reduces;
+  guint32 stream = state->data->replicas > 1 ? fsdp->streams.all_reduces : fsdp->streams.reduces;
   if (stays && held != state->tensor.gradient_shard)
     become_shard(fsdp, state, held);
-  if (fsdp->ranks.replicas > 1)
-    row = plan_fsdp_collective(fsdp, stream, row, "all-reduce gradients", fsdp->slots.replica, COLL_ALL_REDUCE,
+  if (state->data->replicas > 1)
+    row = plan_fsdp_collective(fsdp, stream, row, "all-reduce gradients", state->data->replica, COLL_ALL_REDUCE,
                                elements * keys->reduce_bytes);
   if (fsdp->reduction.postdivides)
     row = plan_fsdp_move(fsdp, stream, row, "divide gradient shard", 2 * elements * keys->reduce_bytes);
@@ -221,17 +221,24 @@ static void end_backward(gpointer policy) {
   fsdp->schedule->end_backward(fsdp);
 }
 
-/* The norm of each rank's shards, then of them all: along one axis after the other. */
+static guint32 sum_norm(PlanFsdp *fsdp, guint32 row, gboolean several, guint32 slot) {
+  return several ? plan_fsdp_collective(fsdp, fsdp->streams.compute, row, "all-reduce norm", slot, COLL_ALL_REDUCE,
+                                        sizeof(float))
+                 : row;
+}
+
+/* The norm of each rank's shards, then of them all: along one axis after the other. That of experts apart by itself
+ * (torchtitan's distributed/utils.py, _clip_grad_norm_with_ep). */
 static void gradient_norm(PlanFsdp *fsdp) {
   guint32 row = plan_update_norm(fsdp->walk, fsdp->optimizer.update);
   if (row == PROGRAM_NONE)
     return;
-  if (fsdp->ranks.shards > 1)
-    row = plan_fsdp_collective(fsdp, fsdp->streams.compute, row, "all-reduce norm", fsdp->slots.shard, COLL_ALL_REDUCE,
-                               sizeof(float));
-  if (fsdp->ranks.tensors > 1)
-    plan_fsdp_collective(fsdp, fsdp->streams.compute, row, "all-reduce norm", fsdp->slots.tensor, COLL_ALL_REDUCE,
-                         sizeof(float));
+  if (fsdp->recipe->experts_apart) {
+    row = sum_norm(fsdp, row, fsdp->experts.shards > 1, fsdp->experts.shard);
+    row = sum_norm(fsdp, row, fsdp->slots.expert != PROGRAM_NONE, fsdp->slots.expert);
+  }
+  row = sum_norm(fsdp, row, fsdp->data.shards > 1, fsdp->data.shard);
+  sum_norm(fsdp, row, fsdp->ranks.tensors > 1, fsdp->slots.tensor);
   if (fsdp->ranks.piped)
     plan_walk_collective(fsdp->walk, fsdp->streams.compute, "all-reduce norm", fsdp->slots.pipeline,
                          (CollCall){COLL_ALL_REDUCE, sizeof(float)}, PROGRAM_HINT_PIPELINE);
@@ -254,8 +261,8 @@ static void find_scales(PlanFsdp *fsdp) {
   if (fsdp->fp8.find == PROGRAM_NONE)
     return;
   guint32 row = plan_walk_pass(fsdp->walk, fsdp->streams.compute, "largest of weights", fsdp->fp8.find);
-  if (fsdp->ranks.shards > 1)
-    plan_fsdp_collective(fsdp, fsdp->streams.compute, row, "all-reduce scales", fsdp->slots.shard, COLL_ALL_REDUCE,
+  if (fsdp->data.shards > 1)
+    plan_fsdp_collective(fsdp, fsdp->streams.compute, row, "all-reduce scales", fsdp->data.shard, COLL_ALL_REDUCE,
                          fsdp->fp8.tensors * sizeof(float));
 }
 
@@ -319,8 +326,10 @@ static void set_up(gpointer policy, PlanWalk *walk, const PlanCase *what) {
   sim_require(recipe->fsdp.gathers_fp8 == what->model->fp8_weights, 0, NULL,
               "the model and its gathers disagree on whether weights come in fp8");
   Layout layout = plan_groups_layout(recipe);
-  fsdp->ranks.shards = recipe->zero_stage == 0 ? 1 : recipe->shard_ranks;
-  fsdp->ranks.replicas = recipe->ranks / fsdp->ranks.shards;
+  fsdp->data.shards = recipe->zero_stage == 0 ? 1 : recipe->shard_ranks;
+  fsdp->data.replicas = recipe->ranks / fsdp->data.shards;
+  fsdp->experts.shards = recipe->zero_stage == 0 ? 1 : layout.degree[LAYOUT_EXPERT_SHARD];
+  fsdp->experts.replicas = layout_group_size(&layout, LAYOUT_EXPERT_DATA) / fsdp->experts.shards;
   fsdp->ranks.tensors = layout.degree[LAYOUT_TENSOR];
   fsdp->ranks.piped = layout.degree[LAYOUT_PIPELINE] > 1;
   fsdp->reduction.fp16 = recipe->fsdp.reduce_dtype == PLAN_DTYPE_FP16 ||

@@ -38,14 +38,13 @@ typedef struct {
 extern const PlanFsdpSchedule plan_fsdp1_schedule, plan_fsdp2_schedule;
 
 typedef struct {
-  guint32 shards, replicas; /* that share one copy; copies */
-  guint32 tensors;          /* that split matmuls */
-  gboolean piped;           /* units stay gathered and gradients whole until a chunk's last backward */
+  guint32 tensors; /* that split matmuls */
+  gboolean piped;  /* units stay gathered and gradients whole until a chunk's last backward */
 } PlanFsdpRanks;
 
-/* Communicators; of tensor and pipeline PROGRAM_NONE: there is one rank. */
+/* Communicators; of tensor, pipeline and those that hold different experts PROGRAM_NONE: there is one rank. */
 typedef struct {
-  guint32 shard, replica, kept, tensor, pipeline;
+  guint32 kept, tensor, pipeline, expert;
 } PlanFsdpSlots;
 
 typedef struct {
@@ -102,9 +101,10 @@ struct PlanFsdp {
   ProgramBuilder *builder;
   PlanWalk *walk;
   PlanWrap *wrap;
-  PlanFsdpUnit *units;     /* by unit of the wrap */
-  GArray *ops;             /* of copies and casts, once each */
-  guint32 receive_buffers; /* tensor; PROGRAM_NONE: none */
+  PlanFsdpUnit *units;        /* by unit of the wrap */
+  GArray *ops;                /* of copies and casts, once each */
+  guint32 receive_buffers;    /* tensor; PROGRAM_NONE: none */
+  PlanFsdpData data, experts; /* of all units but those apart; of these, whose ranks are fewer */
   PlanFsdpRanks ranks;
   PlanFsdpSlots slots;
   PlanFsdpStreams streams;

@@ -28,7 +28,7 @@ static void start(PlanFsdp *fsdp) {
   fsdp->streams.copies = program_builder_stream(fsdp->builder, "pre-unshard");
   fsdp->streams.gathers = program_builder_stream(fsdp->builder, "unshard");
   fsdp->streams.reduces = program_builder_stream(fsdp->builder, "post-backward");
-  gboolean hybrid = fsdp->ranks.replicas > 1 && fsdp->ranks.shards > 1;
+  gboolean hybrid = fsdp->data.replicas > 1 && fsdp->data.shards > 1;
   fsdp->streams.all_reduces = hybrid ? program_builder_stream(fsdp->builder, "all-reduce") : fsdp->streams.reduces;
   fsdp->reduction.postdivides = fsdp->recipe->ranks / predivides_by(fsdp->recipe->ranks) > 1;
 }
@@ -37,7 +37,7 @@ static void start(PlanFsdp *fsdp) {
 
 static guint64 shard(const PlanFsdp *fsdp, guint32 unit) {
   guint64 aligned = fsdp->keys->use_orig_params ? ALIGNED_BYTES / fsdp->keys->parameter_bytes : 1;
-  return plan_wrap_flat_shard(fsdp->wrap, fsdp->walk, PLAN_WRAP_ALL, unit, fsdp->ranks.shards, aligned);
+  return plan_wrap_flat_shard(fsdp->wrap, fsdp->walk, PLAN_WRAP_ALL, unit, fsdp->data.shards, aligned);
 }
 
 /* A flat gradient is whole, whatever part of it is trained. */
@@ -64,7 +64,7 @@ static void limit(PlanFsdp *fsdp) {
 
 static void unshard(PlanFsdp *fsdp, guint32 unit) {
   PlanFsdpUnit *state = &fsdp->units[unit];
-  gboolean shared = fsdp->ranks.shards > 1;
+  gboolean shared = fsdp->data.shards > 1;
   if (state->is_unsharded || !(shared || casts(fsdp)))
     return;
   guint32 cast = PROGRAM_NONE, ready = fsdp->now.event;
@@ -85,7 +85,7 @@ static void unshard(PlanFsdp *fsdp, guint32 unit) {
   limit(fsdp);
   state->gather =
       plan_fsdp_collective(fsdp, fsdp->streams.gathers, cast != PROGRAM_NONE ? cast : ready, "all-gather parameters",
-                           fsdp->slots.shard, COLL_ALL_GATHER, state->size.padded * fsdp->keys->parameter_bytes);
+                           fsdp->data.shard, COLL_ALL_GATHER, state->size.padded * fsdp->keys->parameter_bytes);
   plan_walk_take(fsdp->walk, state->tensor.unsharded);
   if (cast != PROGRAM_NONE)
     plan_walk_give(fsdp->walk, state->tensor.gathering, fsdp->streams.gathers);
@@ -99,7 +99,7 @@ static void reshard(PlanFsdp *fsdp, guint32 unit) {
     return;
   plan_walk_give(fsdp->walk, state->tensor.unsharded, fsdp->streams.compute);
   state->is_unsharded = FALSE;
-  if (fsdp->ranks.shards > 1)
+  if (fsdp->data.shards > 1)
     g_array_append_val(fsdp->first.frees, fsdp->walk->last);
 }
 
@@ -121,7 +121,7 @@ static void pre_forward(PlanFsdp *fsdp, guint32 unit) {
 
 static void post_forward(PlanFsdp *fsdp, guint32 unit) {
   fsdp->units[unit].is_awaited = fsdp->units[unit].has_backward;
-  if (fsdp->units[unit].reshards || fsdp->ranks.shards == 1)
+  if (fsdp->units[unit].reshards || fsdp->data.shards == 1)
     reshard(fsdp, unit);
 }
 
@@ -139,7 +139,7 @@ static void pre_recompute(PlanFsdp *fsdp, guint32 unit) {
 }
 
 static void post_recompute(PlanFsdp *fsdp, guint32 unit) {
-  if (fsdp->units[unit].reshards || fsdp->ranks.shards == 1)
+  if (fsdp->units[unit].reshards || fsdp->data.shards == 1)
     reshard(fsdp, unit);
 }
 
@@ -186,12 +186,12 @@ static void reduce(PlanFsdp *fsdp, guint32 unit) {
   if (predivides_by(fsdp->recipe->ranks) > 1)
     row = plan_fsdp_move(fsdp, fsdp->streams.reduces, row, "divide gradients", 2 * whole);
   state->has_gradient = FALSE;
-  if (fsdp->ranks.shards == 1) { /* reduced where it lies */
+  if (fsdp->data.shards == 1) { /* reduced where it lies */
     plan_fsdp_finish_gradient(fsdp, unit, row, input);
     return;
   }
   guint32 output = plan_fsdp_reduced(fsdp, unit);
-  row = plan_fsdp_collective(fsdp, fsdp->streams.reduces, row, "reduce-scatter gradients", fsdp->slots.shard,
+  row = plan_fsdp_collective(fsdp, fsdp->streams.reduces, row, "reduce-scatter gradients", fsdp->data.shard,
                              COLL_REDUCE_SCATTER, whole);
   plan_walk_take(fsdp->walk, output);
   plan_walk_give(fsdp->walk, input, input == state->tensor.reducing ? PROGRAM_NONE : fsdp->streams.reduces);

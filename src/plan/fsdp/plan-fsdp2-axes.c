@@ -19,7 +19,7 @@
 void plan_fsdp2_sum_gradients(PlanFsdp *fsdp, guint32 unit) {
   const PlanWrapUnit *members = &fsdp->wrap->units[unit];
   guint32 bytes = fsdp->units[unit].has_gradient ? fsdp->keys->reduce_bytes : fsdp->keys->parameter_bytes;
-  if (fsdp->slots.tensor == PROGRAM_NONE)
+  if (fsdp->slots.tensor == PROGRAM_NONE || members->apart)
     return;
   for (guint32 u = members->first; u <= members->last; u++) {
     const ModelUnit *part = fsdp->walk->units[u].unit;

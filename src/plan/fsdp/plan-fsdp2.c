@@ -19,19 +19,19 @@ static void start(PlanFsdp *fsdp) {
   fsdp->streams.copies = program_builder_stream(fsdp->builder, "all-gather copy-in");
   fsdp->streams.gathers = program_builder_stream(fsdp->builder, "all-gather");
   fsdp->streams.reduces = program_builder_stream(fsdp->builder, "reduce-scatter");
-  fsdp->streams.all_reduces =
-      fsdp->ranks.replicas > 1 ? program_builder_stream(fsdp->builder, "all-reduce") : fsdp->streams.reduces;
-  fsdp->reduction.holds_output = fsdp->ranks.replicas > 1 && fsdp->keys->reduce_bytes != fsdp->keys->shard_bytes;
+  gboolean copies = fsdp->data.replicas > 1 || (fsdp->recipe->experts_apart && fsdp->experts.replicas > 1);
+  fsdp->streams.all_reduces = copies ? program_builder_stream(fsdp->builder, "all-reduce") : fsdp->streams.reduces;
+  fsdp->reduction.holds_output = copies && fsdp->keys->reduce_bytes != fsdp->keys->shard_bytes;
   /* NCCL divides as it reduces, but for fp16, whose sums could overflow. */
   fsdp->reduction.postdivides = fsdp->reduction.fp16;
 }
 
 static guint64 shard(const PlanFsdp *fsdp, guint32 unit) {
-  return plan_wrap_rows_shard(fsdp->wrap, fsdp->walk, PLAN_WRAP_ALL, unit, fsdp->ranks.shards);
+  return plan_wrap_rows_shard(fsdp->wrap, fsdp->walk, PLAN_WRAP_ALL, unit, fsdp->units[unit].data->shards);
 }
 
 static guint64 reduced_shard(const PlanFsdp *fsdp, guint32 unit) {
-  return plan_wrap_rows_shard(fsdp->wrap, fsdp->walk, PLAN_WRAP_TRAINED, unit, fsdp->ranks.shards);
+  return plan_wrap_rows_shard(fsdp->wrap, fsdp->walk, PLAN_WRAP_TRAINED, unit, fsdp->units[unit].data->shards);
 }
 
 static void begin_section(PlanFsdp *fsdp) {
@@ -53,7 +53,7 @@ static guint64 copy_in_bytes(const PlanFsdp *fsdp, const PlanFsdpUnit *state) {
     return 2 * state->size.gathered_bytes / fsdp->keys->reshard_ranks;
   guint64 casts =
       fsdp->keys->parameter_bytes != fsdp->keys->shard_bytes ? state->size.shard - state->size.fp8_shard : 0;
-  return 2 * state->size.gathered_bytes / fsdp->ranks.shards +
+  return 2 * state->size.gathered_bytes / state->data->shards +
          casts * (fsdp->keys->shard_bytes + fsdp->keys->parameter_bytes) + state->size.fp8_shard * fp8_cast_bytes(fsdp);
 }
 
@@ -74,11 +74,11 @@ static void unshard(PlanFsdp *fsdp, guint32 unit) {
   plan_walk_take(fsdp->walk, buffer_of(fsdp, unit));
   if (fetches)
     plan_walk_give(fsdp->walk, state->tensor.fetched, PROGRAM_NONE);
-  guint32 group = state->is_kept ? fsdp->keys->reshard_ranks : fsdp->ranks.shards;
+  guint32 group = state->is_kept ? fsdp->keys->reshard_ranks : state->data->shards;
   if (group == 1)
     return;
   state->gather = plan_fsdp_collective(fsdp, fsdp->streams.gathers, state->gather, "all-gather parameters",
-                                       state->is_kept ? fsdp->slots.kept : fsdp->slots.shard, COLL_ALL_GATHER,
+                                       state->is_kept ? fsdp->slots.kept : state->data->shard, COLL_ALL_GATHER,
                                        state->size.gathered_bytes);
 }
 
@@ -120,11 +120,33 @@ static void prefetch_after(PlanFsdp *fsdp, guint32 unit) {
   }
 }
 
+/* With experts apart torchtitan names what a block prefetches: the next one and its experts, in backward the one before
+ * and its (models/llama4/infra/parallelize.py, apply_fsdp). The host reads row counts within a block, and would issue
+ * the gathers late. */
+static void prefetch_block(PlanFsdp *fsdp, guint32 unit, int step) {
+  const PlanWrap *wrap = fsdp->wrap;
+  guint32 block = unit + (guint32)step;
+  while (block < wrap->n && wrap->units[block].apart)
+    block += (guint32)step;
+  if (block >= wrap->n || wrap->units[block].root || wrap->units[block].chunk != wrap->units[unit].chunk)
+    return;
+  unshard(fsdp, block);
+  if (block > 0 && wrap->units[block - 1].apart && wrap->units[block - 1].first == wrap->units[block].first)
+    unshard(fsdp, block - 1);
+}
+
+static gboolean names_prefetches(const PlanFsdp *fsdp, guint32 unit) {
+  return fsdp->recipe->experts_apart && !fsdp->wrap->units[unit].apart && !fsdp->wrap->units[unit].root;
+}
+
 static void pre_forward(PlanFsdp *fsdp, guint32 unit) {
   plan_fsdp_hook_cost(fsdp);
   unshard(fsdp, unit);
   wait_for(fsdp, unit);
-  prefetch_after(fsdp, unit);
+  if (names_prefetches(fsdp, unit))
+    prefetch_block(fsdp, unit, 1);
+  else
+    prefetch_after(fsdp, unit);
 }
 
 static void reshard(PlanFsdp *fsdp, guint32 unit) {
@@ -147,12 +169,26 @@ static void post_forward(PlanFsdp *fsdp, guint32 unit) {
   reshard(fsdp, unit);
 }
 
+/* Experts inside a block that runs again: their own hooks gather them for that, and free them as after forward. */
+static void pre_recompute(PlanFsdp *fsdp, guint32 unit) {
+  plan_fsdp_hook_cost(fsdp);
+  unshard(fsdp, unit);
+  wait_for(fsdp, unit);
+}
+
+static void post_recompute(PlanFsdp *fsdp, guint32 unit) {
+  if (fsdp->units[unit].reshards)
+    reshard(fsdp, unit);
+}
+
 /* The unit before in the order in which forward ended. */
 static void pre_backward(PlanFsdp *fsdp, guint32 unit) {
   plan_fsdp_hook_cost(fsdp);
   unshard(fsdp, unit);
   wait_for(fsdp, unit);
-  if (unit > 0 && fsdp->wrap->units[unit - 1].chunk == fsdp->wrap->units[unit].chunk)
+  if (names_prefetches(fsdp, unit))
+    prefetch_block(fsdp, unit, -1);
+  else if (unit > 0 && fsdp->wrap->units[unit - 1].chunk == fsdp->wrap->units[unit].chunk)
     unshard(fsdp, unit - 1);
   plan_fsdp_context(fsdp, PROGRAM_BACKWARD, unit);
   fsdp->now.adds_in_place = fsdp->keys->reduce_bytes == fsdp->keys->parameter_bytes && fsdp->units[unit].has_gradient;
@@ -204,12 +240,12 @@ static void reduce(PlanFsdp *fsdp, guint32 unit) {
   if (fsdp->reduction.postdivides)
     row = plan_fsdp_move(fsdp, fsdp->streams.reduces, row, "divide gradients", 2 * whole);
   guint32 output = plan_fsdp_reduced(fsdp, unit);
-  row = fsdp->ranks.shards == 1 ? plan_fsdp_move(fsdp, fsdp->streams.reduces, row, "copy gradients", 2 * whole)
-                                : plan_fsdp_collective(fsdp, fsdp->streams.reduces, row, "reduce-scatter gradients",
-                                                       fsdp->slots.shard, COLL_REDUCE_SCATTER, whole);
+  row = state->data->shards == 1 ? plan_fsdp_move(fsdp, fsdp->streams.reduces, row, "copy gradients", 2 * whole)
+                                 : plan_fsdp_collective(fsdp, fsdp->streams.reduces, row, "reduce-scatter gradients",
+                                                        state->data->shard, COLL_REDUCE_SCATTER, whole);
   plan_walk_take(fsdp->walk, output);
   fsdp->second.scattered = row;
-  state->holds_reduced = fsdp->reduction.holds_output && output == state->tensor.reduced;
+  state->holds_reduced = fsdp->reduction.holds_output && state->data->replicas > 1 && output == state->tensor.reduced;
   plan_fsdp_finish_gradient(fsdp, unit, row, output);
 }
 
@@ -282,6 +318,8 @@ const PlanFsdpSchedule plan_fsdp2_schedule = {
     .pre_forward = pre_forward,
     .post_forward = post_forward,
     .end_forward = drop_gathered, /* the root's hook */
+    .pre_recompute = pre_recompute,
+    .post_recompute = post_recompute,
     .pre_backward = pre_backward,
     .post_backward = post_backward,
     .end_inputs = drop_gathered,

@@ -89,6 +89,19 @@ static guint64 split_block(PlanWrap *wrap, const PlanWalk *walk, guint32 part, g
   return left;
 }
 
+/* A block's experts, where their data ranks are not the others'; returns the elements that they leave. */
+static guint64 take_experts(PlanWrap *wrap, const PlanWalk *walk, guint32 part) {
+  const ModelUnit *block = walk->units[part].unit;
+  guint64 left = model_unit_elements(block), experts = 0;
+  for (guint p = 0; p < block->n_parameters && walk->recipe->experts_apart; p++)
+    experts |= block->parameters[p].expert ? (guint64)1 << p : 0;
+  if (experts == 0)
+    return left;
+  add_inside(wrap, walk, part, &(PlanWrapModule){"experts", experts, experts});
+  wrap->units[wrap->n - 1].apart = TRUE;
+  return left - wrap->units[wrap->n - 1].elements;
+}
+
 /* ---- Whole parts ---- */
 
 /* What no unit inside holds of the owner's parts. */
@@ -143,7 +156,7 @@ static void add_chunk(PlanWrap *wrap, const PlanWalk *walk, PlanWrapKind kind, g
     owner[u] = ROOT(walk);
   for (guint32 u = chunk->first; u <= chunk->last; u++) {
     gboolean splits = kind == PLAN_WRAP_SIZE && part_of(walk, u) == BLOCK;
-    guint64 left = splits ? split_block(wrap, walk, u, least) : model_unit_elements(walk->units[u].unit);
+    guint64 left = splits ? split_block(wrap, walk, u, least) : take_experts(wrap, walk, u);
     owner[u] = stands_alone(walk, kind, least, u, left) ? u : u < head ? MODEL(walk) : ROOT(walk);
     rest += owner[u] == MODEL(walk) ? left : 0;
     if (u < head && owner[u] == u)
@@ -200,7 +213,7 @@ static void clear_index(PlanWrapIndex *index) {
 
 PlanWrap *plan_wrap_new(const PlanWalk *walk, PlanWrapKind kind, guint64 least) {
   PlanWrap *wrap = g_new0(PlanWrap, 1);
-  gsize most = kind == PLAN_WRAP_SIZE ? (gsize)walk->n_units * (PLAN_WRAP_INSIDE + 1) : walk->n_units;
+  gsize most = kind == PLAN_WRAP_SIZE ? (gsize)walk->n_units * (PLAN_WRAP_INSIDE + 1) : 2 * (gsize)walk->n_units;
   most += 2 * (gsize)walk->holding->n_chunks;
   wrap->units = g_new0(PlanWrapUnit, most);
   wrap->begun = g_new(guint32, most);

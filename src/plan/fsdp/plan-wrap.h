@@ -9,6 +9,8 @@
  *   none       root{everything}
  *   size:N     as size_based_auto_wrap_policy goes: a module of at least N parameters that no unit inside it holds.
  *              Where N is small that makes units inside a block: its attention, its MLP, single linear layers
+ *   experts    of block and ends, where other ranks hold a rank's experts: those of a block are a unit inside it, over
+ *              their own data ranks (torchtitan's models/moe, apply_fsdp)
  *
  * A unit is gathered before the first of its members (parts of the walk) in forward and before the last in backward; a
  * unit inside a block before and after operations of it. The root comes last. Each chunk of a pipeline rank is a model
@@ -30,6 +32,7 @@ typedef struct {
   gboolean root;       /* the module that holds all others of its chunk */
   guint32 first, last; /* parts of the walk: a root's may lie around those of other units */
   const char *inside;  /* module inside a block, "mlp"; NULL: it is whole parts of the walk */
+  gboolean apart;      /* the experts of a block, which other ranks hold than hold the rest */
   PlanSpan forward;    /* where it is inside a block: from its first operation to its last */
   PlanSpan backward;   /* from the first that uses it to the last that makes a gradient of it */
   guint64 elements;    /* parameters, tied ones once */

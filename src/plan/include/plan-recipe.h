@@ -61,8 +61,10 @@ typedef struct {
 typedef struct PlanRecipe {
   guint32 ranks; /* that hold the same parameters, and average their gradients: data ranks × context ranks */
   guint32 ranks_per_node;
-  LayoutRecipe axes;                                        /* of no ranks: data parallelism alone */
-  PlanPipeline pipeline;                                    /* where there is one */
+  LayoutRecipe axes;      /* of no ranks: data parallelism alone */
+  gboolean experts_apart; /* other ranks hold a rank's experts than hold its other parameters: their gradients are
+                             averaged over LAYOUT_EXPERT_DATA */
+  PlanPipeline pipeline;  /* where there is one */
   guint64 micro_batch, gradient_accumulation, global_batch; /* sequences */
   guint64 micro_batches; /* that rows are written for, by which others are counted; 0: all */
   double total_tokens;   /* 0: not stated */

@@ -9,7 +9,7 @@
 #include "plan-megatron-state.h"
 
 static gboolean gathers_in_forward(const Megatron *megatron) {
-  return megatron_shards(megatron) && !megatron_gathers_after(megatron);
+  return megatron_shards_any(megatron) && !megatron_gathers_after(megatron);
 }
 
 static gboolean is_aligned(const Megatron *megatron) {
@@ -18,8 +18,11 @@ static gboolean is_aligned(const Megatron *megatron) {
 
 static guint32 gather_bucket(Megatron *megatron, guint b, guint32 need, ProgramHint hint) {
   guint64 bytes = megatron->layout->buckets->list[b].elements * megatron->options->parameter_bytes;
+  const MegatronData *data = megatron_data(megatron, b);
+  if (data->shards == 1)
+    return PROGRAM_NONE;
   program_builder_context(megatron->builder, PROGRAM_GATHER, -1, -1);
-  guint32 row = plan_walk_collective(megatron->walk, megatron->comm, "all-gather parameters", megatron->shard_slot,
+  guint32 row = plan_walk_collective(megatron->walk, data->comm, "all-gather parameters", data->shard_slot,
                                      (CollCall){COLL_ALL_GATHER, bytes}, hint);
   program_builder_need(megatron->builder, need);
   return megatron->work[b].gather = row;
@@ -65,13 +68,13 @@ void megatron_before_unit(gpointer policy, guint32 unit, PlanPass pass) {
 /* A module's hook waits for its bucket and dispatches the one after it in forward, which lies before it in the
  * buffer. */
 static void wait_for_bucket(Megatron *megatron, guint b) {
-  guint first = megatron->layout->firsts[megatron->walk->chunk];
+  guint before = plan_megatron_bucket_before(megatron->layout, megatron->walk->chunk, b);
   guint32 row = megatron->work[b].gather;
   if (row == PROGRAM_NONE)
     row = gather_bucket(megatron, b, PROGRAM_NONE, PROGRAM_HINT_NONE);
   plan_walk_need(megatron->walk, row);
-  if (b > first && megatron->work[b - 1].gather == PROGRAM_NONE)
-    gather_bucket(megatron, b - 1, PROGRAM_NONE, PROGRAM_HINT_NONE);
+  if (before != PLAN_NO_BUCKET && megatron->work[before].gather == PROGRAM_NONE)
+    gather_bucket(megatron, before, PROGRAM_NONE, PROGRAM_HINT_NONE);
 }
 
 void megatron_before_op(gpointer policy, guint32 unit, const ModelOp *op, PlanPass pass) {

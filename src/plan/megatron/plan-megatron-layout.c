@@ -11,7 +11,8 @@
 typedef struct {
   const PlanParameters *parameters;
   PlanBuckets *buckets;
-  guint64 end; /* what elements of a bucket are a multiple of */
+  GArray *kinds; /* MegatronKind */
+  guint64 end;   /* what elements of a bucket are a multiple of */
   gboolean padded;
   guint tied;
 } Laying;
@@ -43,29 +44,45 @@ static guint64 closes_at(const PlanRecipe *recipe, const PlanHolding *holding, g
                                           : MAX((guint64)BUCKET_LEAST, (guint64)BUCKET_PER_RANK * ranks);
 }
 
-/* Parameters `first` to `end` − 1. */
-static void lay_chunk(Laying *laying, guint first, guint end, guint64 most) {
+static void close_bucket(Laying *laying, MegatronKind kind) {
+  plan_buckets_close(laying->buckets, laying->end);
+  while (laying->kinds->len < laying->buckets->n)
+    g_array_append_val(laying->kinds, kind);
+}
+
+/* Those of parameters `first` to `end` − 1 that are of the kind. */
+static void lay_buffer(Laying *laying, MegatronKind kind, guint first, guint end, guint64 most) {
   PlanBuckets *buckets = laying->buckets;
   for (guint p = end; p-- > first;) {
+    if (laying->parameters->list[p].apart != (kind == MEGATRON_EXPERTS))
+      continue;
     gboolean alone = laying->padded && p == laying->tied;
     if (alone || buckets->open.elements >= most)
-      plan_buckets_close(buckets, laying->end);
+      close_bucket(laying, kind);
     guint64 before = buckets->open.elements, start = laying->padded ? rounded_up(before, PARAMETER_START) : before;
     plan_buckets_lay(buckets, p, start - before + laying->parameters->list[p].elements);
     if (alone)
-      plan_buckets_close(buckets, laying->end);
+      close_bucket(laying, kind);
   }
-  plan_buckets_close(buckets, laying->end);
+  close_bucket(laying, kind);
 }
 
-MegatronLayout *plan_megatron_lay_out(const PlanRecipe *recipe, guint32 shards, const PlanWalk *walk, guint tied) {
+static void lay_chunk(Laying *laying, const PlanRecipe *recipe, const guint32 shards[MEGATRON_KINDS], guint first,
+                      guint end, guint64 most) {
+  for (int kind = 0; kind < MEGATRON_KINDS; kind++) {
+    laying->end = laying->padded ? bucket_end(recipe, shards[kind]) : 1;
+    lay_buffer(laying, (MegatronKind)kind, first, end, most);
+  }
+}
+
+MegatronLayout *plan_megatron_lay_out(const PlanRecipe *recipe, const guint32 shards[MEGATRON_KINDS],
+                                      const PlanWalk *walk, guint tied) {
   const PlanHolding *holding = walk->holding;
   MegatronLayout *layout = g_new(MegatronLayout, 1);
-  gboolean padded = recipe->zero_stage == 1;
   Laying laying = {.parameters = walk->parameters,
                    .buckets = plan_buckets_none(walk->parameters->n),
-                   .end = padded ? bucket_end(recipe, shards) : 1,
-                   .padded = padded,
+                   .kinds = g_array_new(FALSE, FALSE, sizeof(MegatronKind)),
+                   .padded = recipe->zero_stage == 1,
                    .tied = tied};
   guint next = 0, n = walk->parameters->n;
   layout->firsts = g_new(guint, holding->n_chunks + 1);
@@ -74,11 +91,17 @@ MegatronLayout *plan_megatron_lay_out(const PlanRecipe *recipe, guint32 shards, 
     while (next < n && walk->parameters->list[next].unit <= holding->chunks[c].last)
       next++;
     layout->firsts[c] = laying.buckets->n;
-    lay_chunk(&laying, first, next, closes_at(recipe, holding, c));
+    lay_chunk(&laying, recipe, shards, first, next, closes_at(recipe, holding, c));
   }
   layout->firsts[holding->n_chunks] = laying.buckets->n;
   layout->buckets = laying.buckets;
+  layout->kinds = (MegatronKind *)(gpointer)g_array_free(laying.kinds, FALSE);
   return layout;
+}
+
+guint plan_megatron_bucket_before(const MegatronLayout *layout, guint32 chunk, guint bucket) {
+  gboolean before = bucket > layout->firsts[chunk] && layout->kinds[bucket - 1] == layout->kinds[bucket];
+  return before ? bucket - 1 : PLAN_NO_BUCKET;
 }
 
 void plan_megatron_layout_free(MegatronLayout *layout) {
@@ -86,5 +109,6 @@ void plan_megatron_layout_free(MegatronLayout *layout) {
     return;
   plan_buckets_free(layout->buckets);
   g_free(layout->firsts);
+  g_free(layout->kinds);
   g_free(layout);
 }

@@ -29,29 +29,32 @@ static guint32 scale_bucket(Megatron *megatron, guint b) {
                                      : plan_walk_pass(walk, walk->stream, "scale gradients", megatron->work[b].scale);
 }
 
-/* Within the instance, then over instances. */
+/* Within the instance, then over instances. Experts' gradients are means over all tokens too, of which as many ranks
+ * saw some as of dense layers', so they are scaled even where nobody else holds them. */
 static void reduce_bucket(Megatron *megatron, guint b) {
   PlanWalk *walk = megatron->walk;
   guint64 bytes = megatron->layout->buckets->list[b].elements * megatron->options->gradient_bytes;
   ProgramHint hint = megatron->options->overlap_grad_reduce ? PROGRAM_HINT_BUCKET : PROGRAM_HINT_BOUNDARY;
+  const MegatronData *data = megatron_data(megatron, b);
   program_builder_context(megatron->builder, PROGRAM_REDUCE, -1, (gint32)walk->micro);
   check_bucket(megatron, b);
-  if (plan_walk_alone(walk))
+  if (plan_walk_alone(walk) && data->shards * data->replicas == 1)
     return;
   guint32 ready = scale_bucket(megatron, b), row = ready;
-  if (megatron_shards(megatron)) {
-    row = plan_walk_collective(walk, megatron->comm, "reduce-scatter gradients", megatron->shard_slot,
+  if (megatron_shards(megatron, megatron->layout->kinds[b])) {
+    row = plan_walk_collective(walk, data->comm, "reduce-scatter gradients", data->shard_slot,
                                (CollCall){COLL_REDUCE_SCATTER, bytes}, hint);
     program_builder_need(megatron->builder, ready);
-    bytes /= megatron->shards;
+    bytes /= data->shards;
   }
-  if (megatron->replicas > 1) {
+  if (data->replicas > 1) {
     guint32 before = row;
-    row = plan_walk_collective(walk, megatron->comm_across, "all-reduce gradients", megatron->replica_slot,
+    row = plan_walk_collective(walk, data->comm_across, "all-reduce gradients", data->replica_slot,
                                (CollCall){COLL_ALL_REDUCE, bytes}, hint);
     program_builder_need(megatron->builder, before);
   }
-  g_array_append_val(walk->reductions, row);
+  if (row != ready)
+    g_array_append_val(walk->reductions, row);
 }
 
 static void reduce_chunk(Megatron *megatron, guint32 chunk) {

@@ -62,6 +62,7 @@ static void fill_share(const PlanRecipe *recipe, ModelShare *share) {
   share->keys = MODEL_KEYS_GATHERED;
   share->overlap = options->tp_comm_overlap ? MODEL_OVERLAP_CHUNKS : MODEL_OVERLAP_NONE;
   share->context_kind = options->context_kind;
+  share->dispatch = options->dispatch;
   share->zigzag = TRUE;
   share->async_gradient = TRUE;
   share->gathers_again = TRUE;
@@ -145,6 +146,7 @@ gboolean plan_megatron_resolve(const PlanGiven *given, PlanRecipe *recipe, GErro
   /* The loss scale looks for what overflows. */
   if (precision == MODEL_FP16 && !conf_settings_given(settings, "megatron.check_for_nan_in_grad"))
     options->checks_gradients = FALSE;
+  given->model->experts_by_engine = TRUE;
   options->stands_in = options->gradient_accumulation_fusion;
   fill_share(recipe, &given->model->share);
   return check_data(settings, recipe, error) && check_tensor(given, recipe, error) &&
@@ -165,6 +167,12 @@ static void note_axes(const PlanRecipe *recipe, GPtrArray *notes) {
     g_ptr_array_add(notes, g_strdup_printf("megatron: the vocabulary is padded to a multiple of %" G_GUINT64_FORMAT
                                            " x %u tensor ranks",
                                            options->vocabulary_multiple, recipe->axes.layout.degree[LAYOUT_TENSOR]));
+  if (recipe->experts_apart)
+    g_ptr_array_add(notes, g_strdup_printf("megatron: experts have buffers and an optimizer of their own, over the %u "
+                                           "ranks that hold the same ones; rows come by %s "
+                                           "(moe_token_dispatcher_type)",
+                                           layout_group_size(&recipe->axes.layout, LAYOUT_EXPERT_DATA),
+                                           options->dispatch == MODEL_DISPATCH_GATHER ? "all-gather" : "all-to-all"));
 }
 
 void plan_megatron_note(const PlanRecipe *recipe, GPtrArray *notes) {

@@ -20,24 +20,32 @@ typedef struct {
   guint32 gather;      /* row; PROGRAM_NONE: not dispatched */
 } MegatronWork;
 
+/* Ranks that hold the same parameters of a kind, and what they share. */
+typedef struct {
+  guint32 shards, replicas;         /* ranks of an instance of the distributed optimizer; instances */
+  guint32 shard_slot, replica_slot; /* where there are several */
+  guint32 comm, comm_across;        /* streams */
+  guint32 stats_slot;               /* over which norms are summed; PROGRAM_NONE: this rank alone */
+  guint64 elements;                 /* of its buckets */
+  guint tensors;                    /* parameters */
+  PlanUpdate *update;               /* NULL: this stage has no such parameters */
+} MegatronData;
+
 typedef struct {
   const PlanRecipe *recipe;
   const PlanMegatron *options;
   ProgramBuilder *builder;
   PlanWalk *walk;
   const PlanParameters *parameters;
-  PlanUpdate *update;
-  guint32 comm, comm_across;
-  guint32 shard_slot, replica_slot; /* of the distributed optimizer's instance; of data ranks beyond it */
-  guint32 stats_slot, model_slot;   /* over which norms are summed; PROGRAM_NONE: this rank alone */
-  guint32 shards, replicas;
+  MegatronData data[MEGATRON_KINDS];
+  int kinds;                                       /* 2 where experts are apart, on every stage */
+  guint32 model_slot;                              /* of one copy of the model; PROGRAM_NONE: this rank alone */
   guint32 zero, cast, unscale;                     /* ops; unscale PROGRAM_NONE: no loss scale */
   guint32 weights, buffer, states, fp32_gradients; /* tensors */
   guint32 *new_gradients, *add_ops;                /* by parameter: where its gradient is not added by a matmul */
   guint32 *dummies; /* by parameter: what stands for its gradient; PROGRAM_NONE: nothing */
   MegatronLayout *layout;
   MegatronWork *work;          /* by bucket */
-  guint64 elements;            /* of all buckets */
   guint64 summed;              /* elements whose gradients are summed over tensor ranks */
   guint32 sum_copy;            /* op: these put together, and back */
   guint64 tied;                /* elements of the matrix that another stage holds too; 0: none */
@@ -45,8 +53,15 @@ typedef struct {
   gboolean *reduced;           /* by chunk: its reductions are under way */
 } Megatron;
 
-static inline gboolean megatron_shards(const Megatron *megatron) {
-  return megatron->recipe->zero_stage == 1 && megatron->shards > 1;
+static inline gboolean megatron_shards(const Megatron *megatron, MegatronKind kind) {
+  return megatron->recipe->zero_stage == 1 && megatron->data[kind].shards > 1;
+}
+static inline gboolean megatron_shards_any(const Megatron *megatron) {
+  return megatron_shards(megatron, MEGATRON_DENSE) ||
+         (megatron->kinds > 1 && megatron_shards(megatron, MEGATRON_EXPERTS));
+}
+static inline MegatronData *megatron_data(Megatron *megatron, guint bucket) {
+  return &megatron->data[megatron->layout->kinds[bucket]];
 }
 static inline guint32 megatron_chunks(const Megatron *megatron) {
   return megatron->walk->holding->n_chunks;
@@ -55,7 +70,7 @@ static inline guint32 megatron_stages(const Megatron *megatron) {
   return MAX(megatron->recipe->axes.layout.degree[LAYOUT_PIPELINE], 1);
 }
 static inline gboolean megatron_gathers_after(const Megatron *megatron) {
-  return megatron_shards(megatron) &&
+  return megatron_shards_any(megatron) &&
          (!megatron->options->overlap_param_gather || megatron->walk->section == PROGRAM_FIRST);
 }
 /* The first step counts gradients, and overlaps nothing. */

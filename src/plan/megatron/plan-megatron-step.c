@@ -29,15 +29,24 @@ static void unscale(Megatron *megatron) {
   if (megatron->unscale == PROGRAM_NONE)
     return;
   guint32 row = plan_walk_pass(megatron->walk, megatron->walk->stream, "unscale gradients", megatron->unscale);
-  agree(megatron, megatron->stats_slot, "all-reduce overflow", "read overflow", row);
+  agree(megatron, megatron->data[MEGATRON_DENSE].stats_slot, "all-reduce overflow", "read overflow", row);
 }
 
 /* The host reads the norm to know what to scale by. Without the distributed optimizer a data rank has all gradients,
- * and the sum is over tensor and pipeline ranks alone. */
-static void read_norm(Megatron *megatron) {
-  guint32 row = plan_update_norm(megatron->walk, megatron->update);
-  if (row != PROGRAM_NONE)
-    agree(megatron, megatron->stats_slot, "all-reduce norm", "read norm", row);
+ * and the sum is over tensor and pipeline ranks alone. Experts that are apart have an optimizer of their own
+ * (ChainedOptimizer), whose norm is read by itself; a stage without any has its part in the sum. */
+static void read_norms(Megatron *megatron) {
+  for (int kind = 0; kind < megatron->kinds && megatron->recipe->gradient_clipping > 0; kind++) {
+    const MegatronData *data = &megatron->data[kind];
+    guint32 row = data->update != NULL ? plan_update_norm(megatron->walk, data->update) : megatron->walk->last;
+    agree(megatron, data->stats_slot, "all-reduce norm", "read norm", row);
+  }
+}
+
+static void update(Megatron *megatron) {
+  for (int kind = 0; kind < megatron->kinds; kind++)
+    if (megatron->data[kind].update != NULL)
+      plan_update_run(megatron->walk, megatron->data[kind].update, NULL);
 }
 
 /* Whether the step was done, and its norm, are made known to all ranks of the model. */
@@ -59,8 +68,8 @@ void megatron_optimizer(gpointer policy) {
     plan_walk_take(walk, megatron->fp32_gradients);
   }
   unscale(megatron);
-  read_norm(megatron);
-  plan_update_run(walk, megatron->update, NULL);
+  read_norms(megatron);
+  update(megatron);
   if (megatron->walk->section == PROGRAM_FIRST)
     plan_walk_take(walk, megatron->states);
   if (casts)

@@ -12,6 +12,7 @@
  *   buffer  | last layer's parameters … | … | first layer's, embedding |     buckets in order of backward
  *
  * Over a pipeline each rank does this with its own chunks, see plan-megatron-reduce.c and plan-megatron-gather.c.
+ * Experts that other ranks hold have buffers, data ranks and an optimizer of their own.
  * Source: megatron/core/distributed/param_and_grad_buffer.py and distributed_data_parallel.py,
  * core/optimizer/distrib_optimizer.py. */
 #include "mem-tenant.h"
@@ -52,36 +53,75 @@ static void end_step(gpointer policy) {
 
 /* ---- Setting up ---- */
 
-#define MODEL_RANKS (LAYOUT_BIT(LAYOUT_TENSOR) | LAYOUT_BIT(LAYOUT_PIPELINE))
+#define MODEL_RANKS  (LAYOUT_BIT(LAYOUT_TENSOR) | LAYOUT_BIT(LAYOUT_PIPELINE))
+#define EXPERT_RANKS (LAYOUT_BIT(LAYOUT_EXPERT_TENSOR) | LAYOUT_BIT(LAYOUT_EXPERT) | LAYOUT_BIT(LAYOUT_PIPELINE))
+
+static guint32 all_ranks(Megatron *megatron) {
+  return plan_groups_of(megatron->builder, "all ranks", megatron->recipe,
+                        MODEL_RANKS | LAYOUT_DATA | LAYOUT_BIT(LAYOUT_CONTEXT));
+}
 
 /* With the distributed optimizer norms are summed over all ranks, else over those of one copy of the model. */
 static void add_statistics(Megatron *megatron) {
   Layout layout = plan_groups_layout(megatron->recipe);
+  MegatronData *dense = &megatron->data[MEGATRON_DENSE], *experts = &megatron->data[MEGATRON_EXPERTS];
   gboolean model = layout_group_size(&layout, MODEL_RANKS) > 1, sharded = megatron->recipe->zero_stage == 1;
   megatron->model_slot = model ? plan_groups_model(megatron->builder, megatron->recipe) : PROGRAM_NONE;
   if (!model)
-    megatron->stats_slot = megatron_shards(megatron) ? megatron->shard_slot : PROGRAM_NONE;
+    dense->stats_slot = megatron_shards(megatron, MEGATRON_DENSE) ? dense->shard_slot : PROGRAM_NONE;
   else
-    megatron->stats_slot = sharded ? plan_groups_of(megatron->builder, "all ranks", megatron->recipe,
-                                                    MODEL_RANKS | LAYOUT_DATA | LAYOUT_BIT(LAYOUT_CONTEXT))
-                                   : megatron->model_slot;
+    dense->stats_slot = sharded ? all_ranks(megatron) : megatron->model_slot;
+  if (megatron->kinds > 1)
+    experts->stats_slot =
+        sharded ? all_ranks(megatron)
+                : plan_groups_of(megatron->builder, "expert model-parallel", megatron->recipe, EXPERT_RANKS);
+}
+
+static guint32 add_stream(Megatron *megatron, const char *name) {
+  guint32 stream = program_builder_stream(megatron->builder, name);
+  program_builder_pool(megatron->builder, stream, megatron->walk->stream);
+  return stream;
+}
+
+static void add_dense_groups(Megatron *megatron) {
+  MegatronData *data = &megatron->data[MEGATRON_DENSE];
+  const PlanRecipe *recipe = megatron->recipe;
+  data->shards = recipe->zero_stage == 1 ? recipe->shard_ranks : 1;
+  data->replicas = recipe->ranks / data->shards;
+  if (data->shards > 1)
+    data->shard_slot = plan_groups_beside(megatron->builder, "optimizer instance", recipe, data->shards);
+  if (data->replicas > 1)
+    data->replica_slot = plan_groups_alike(megatron->builder, "data-parallel", recipe, data->shards);
+  data->comm = data->comm_across = add_stream(megatron, "comm");
+  if (data->shards > 1 && data->replicas > 1)
+    data->comm_across = add_stream(megatron, "comm across instances");
+}
+
+/* Those that hold the same experts, of one instance and of all. */
+static void add_expert_groups(Megatron *megatron) {
+  MegatronData *data = &megatron->data[MEGATRON_EXPERTS];
+  const PlanRecipe *recipe = megatron->recipe;
+  Layout layout = plan_groups_layout(recipe);
+  data->shards = recipe->zero_stage == 1 ? layout.degree[LAYOUT_EXPERT_SHARD] : 1;
+  data->replicas = layout_group_size(&layout, LAYOUT_EXPERT_DATA) / data->shards;
+  LayoutSet alike = recipe->zero_stage == 1 ? LAYOUT_BIT(LAYOUT_EXPERT_REPLICA) : LAYOUT_EXPERT_DATA;
+  if (data->shards > 1)
+    data->shard_slot =
+        plan_groups_of(megatron->builder, "expert optimizer instance", recipe, LAYOUT_BIT(LAYOUT_EXPERT_SHARD));
+  if (data->replicas > 1)
+    data->replica_slot = plan_groups_of(megatron->builder, "expert data-parallel", recipe, alike);
+  data->comm = data->comm_across = add_stream(megatron, "comm of experts");
+  if (data->shards > 1 && data->replicas > 1)
+    data->comm_across = add_stream(megatron, "comm of experts across instances");
 }
 
 static void add_communicators(Megatron *megatron) {
-  ProgramBuilder *builder = megatron->builder;
-  guint32 ranks = megatron->recipe->ranks;
-  megatron->shards = megatron->recipe->zero_stage == 1 ? megatron->recipe->shard_ranks : 1;
-  megatron->replicas = ranks / megatron->shards;
-  if (megatron->shards > 1)
-    megatron->shard_slot = plan_groups_beside(builder, "optimizer instance", megatron->recipe, megatron->shards);
-  if (megatron->replicas > 1)
-    megatron->replica_slot = plan_groups_alike(builder, "data-parallel", megatron->recipe, megatron->shards);
+  megatron->kinds = megatron->recipe->experts_apart ? 2 : 1;
+  megatron->data[MEGATRON_EXPERTS].shards = megatron->data[MEGATRON_EXPERTS].replicas = 1;
+  add_dense_groups(megatron);
+  if (megatron->kinds > 1)
+    add_expert_groups(megatron);
   add_statistics(megatron);
-  megatron->comm_across = megatron->comm;
-  if (megatron->shards == 1 || megatron->replicas == 1)
-    return;
-  megatron->comm_across = program_builder_stream(builder, "comm across instances");
-  program_builder_pool(builder, megatron->comm_across, megatron->walk->stream);
 }
 
 /* The matrix of embedding and head, of so many elements (0: not tied), where the two stand on different stages: each
@@ -109,14 +149,16 @@ static guint64 tied_elements(const PlanCase *what) {
 static void add_buckets(Megatron *megatron, guint64 tied) {
   guint32 bytes = megatron->options->gradient_bytes;
   guint shared = find_tied(megatron, tied);
-  megatron->layout = plan_megatron_lay_out(megatron->recipe, megatron->shards, megatron->walk, shared);
+  const guint32 shards[] = {megatron->data[MEGATRON_DENSE].shards, megatron->data[MEGATRON_EXPERTS].shards};
+  megatron->layout = plan_megatron_lay_out(megatron->recipe, shards, megatron->walk, shared);
   megatron->tied = shared != PLAN_NO_PARAMETER ? megatron->parameters->list[shared].elements : 0;
   megatron->reduced = g_new0(gboolean, megatron_chunks(megatron));
   const PlanBuckets *buckets = megatron->layout->buckets;
   megatron->work = g_new0(MegatronWork, buckets->n);
   for (guint b = 0; b < buckets->n; b++) {
     guint64 elements = buckets->list[b].elements;
-    megatron->elements += elements;
+    megatron_data(megatron, b)->elements += elements;
+    megatron_data(megatron, b)->tensors += buckets->list[b].n;
     megatron->work[b].norm = program_builder_memory_op(megatron->builder, elements * bytes);
     megatron->work[b].scale = program_builder_memory_op(megatron->builder, 2 * elements * bytes);
   }
@@ -133,7 +175,7 @@ static void add_gradients(Megatron *megatron) {
     const ModelParameter *shape = &megatron->walk->units[parameter->unit].unit->parameters[parameter->index];
     megatron->add_ops[p] = program_builder_memory_op(
         megatron->builder, parameter->elements * (options->parameter_bytes + 2 * options->gradient_bytes));
-    megatron->summed += shape->place == MODEL_PLACE_SUMMED ? parameter->elements : 0;
+    megatron->summed += shape->place == MODEL_PLACE_SUMMED && !parameter->apart ? parameter->elements : 0;
   }
   if (megatron->summed > 0)
     megatron->sum_copy = program_builder_memory_op(megatron->builder, 2 * megatron->summed * options->gradient_bytes);
@@ -169,29 +211,58 @@ static void add_dummies(Megatron *megatron) {
   }
 }
 
+static void add_update(Megatron *megatron, MegatronData *data) {
+  if (data->tensors > 0)
+    data->update = plan_update_usual(megatron->walk, MODEL_OPTIMIZER_FUSED,
+                                     (ModelOptimizer){.elements = data->elements / data->shards,
+                                                      .tensors = data->tensors,
+                                                      .element_bytes = megatron->options->parameter_bytes,
+                                                      .gradient_bytes = FP32});
+}
+
+/* What a kind adds to a rank's memory: elements of all, of the optimizer's shard, and what exists once. */
+typedef struct {
+  guint64 all, shard, states;
+  guint64 unique, unique_states; /* of elements, of bytes of states */
+} Sums;
+
+static Sums sum_kinds(const Megatron *megatron) {
+  gboolean master = megatron->options->parameter_bytes < FP32;
+  Sums sums = {0};
+  for (int kind = 0; kind < megatron->kinds; kind++) {
+    const MegatronData *data = &megatron->data[kind];
+    guint64 shard = data->elements / data->shards;
+    guint64 states = plan_optimizer_bytes(megatron->recipe->optimizer, shard, FP32, master);
+    sums.all += data->elements;
+    sums.shard += shard;
+    sums.states += states;
+    sums.unique += data->elements / ((guint64)data->shards * data->replicas);
+    sums.unique_states += states / data->replicas;
+  }
+  return sums;
+}
+
 static void add_states(Megatron *megatron, int precision) {
   const PlanMegatron *options = megatron->options;
   ProgramBuilder *builder = megatron->builder;
-  guint64 shard = megatron->elements / megatron->shards, copies = megatron->replicas;
-  guint64 weights = (megatron->elements + plan_walk_all_elements(megatron->walk) - megatron->parameters->elements) *
-                    options->parameter_bytes;
-  guint64 buffer = megatron->elements * options->gradient_bytes;
-  gboolean master = options->parameter_bytes < FP32;
-  guint64 states = plan_optimizer_bytes(megatron->recipe->optimizer, shard, FP32, master);
-  guint32 ranks = megatron->recipe->ranks;
-  PlanWalk *walk = megatron->walk;
-  megatron->weights = plan_states_tensor(walk, "parameter buffer", MEM_PARAMETERS, weights, ranks);
-  megatron->buffer = plan_states_tensor(walk, "gradient buffer", MEM_GRADIENTS, buffer, ranks);
-  megatron->states = plan_states_tensor(walk, "optimizer states", MEM_OPTIMIZER, states, copies);
-  megatron->fp32_gradients = program_builder_tensor(builder, "fp32 gradients", MEM_TEMPORARY, shard * FP32, 0);
+  Sums sums = sum_kinds(megatron);
+  guint64 frozen = plan_walk_all_elements(megatron->walk) - megatron->parameters->elements;
+  guint64 once = sums.unique + frozen / megatron->recipe->ranks;
+  guint64 buffer = sums.all * options->gradient_bytes;
+  megatron->weights =
+      program_builder_tensor(builder, "parameter buffer", MEM_PARAMETERS,
+                             (sums.all + frozen) * options->parameter_bytes, once * options->parameter_bytes);
+  megatron->buffer =
+      program_builder_tensor(builder, "gradient buffer", MEM_GRADIENTS, buffer, sums.unique * options->gradient_bytes);
+  megatron->states =
+      program_builder_tensor(builder, "optimizer states", MEM_OPTIMIZER, sums.states, sums.unique_states);
+  megatron->fp32_gradients = program_builder_tensor(builder, "fp32 gradients", MEM_TEMPORARY, sums.shard * FP32, 0);
   megatron->zero = program_builder_memory_op(builder, buffer);
-  megatron->cast = program_builder_memory_op(builder, shard * (options->gradient_bytes + FP32));
-  megatron->unscale = precision == MODEL_FP16 ? program_builder_memory_op(builder, 2 * shard * FP32) : PROGRAM_NONE;
-  megatron->update = plan_update_usual(walk, MODEL_OPTIMIZER_FUSED,
-                                       (ModelOptimizer){.elements = shard,
-                                                        .tensors = megatron->parameters->n,
-                                                        .element_bytes = options->parameter_bytes,
-                                                        .gradient_bytes = FP32});
+  megatron->cast = program_builder_memory_op(builder, sums.shard * (options->gradient_bytes + FP32));
+  megatron->unscale =
+      precision == MODEL_FP16 ? program_builder_memory_op(builder, 2 * sums.shard * FP32) : PROGRAM_NONE;
+  for (int kind = 0; kind < megatron->kinds; kind++)
+    add_update(megatron, &megatron->data[kind]);
 }
 
 static void clear(gpointer policy) {
@@ -202,7 +273,8 @@ static void clear(gpointer policy) {
   g_free(megatron->add_ops);
   g_free(megatron->reduced);
   g_free(megatron->dummies);
-  plan_update_free(megatron->update);
+  for (int kind = 0; kind < MEGATRON_KINDS; kind++)
+    plan_update_free(megatron->data[kind].update);
 }
 
 static void set_up(gpointer policy, PlanWalk *walk, const PlanCase *what) {
@@ -212,8 +284,6 @@ static void set_up(gpointer policy, PlanWalk *walk, const PlanCase *what) {
                          .builder = walk->builder,
                          .walk = walk,
                          .parameters = walk->parameters};
-  megatron->comm = program_builder_stream(walk->builder, "comm");
-  program_builder_pool(walk->builder, megatron->comm, walk->stream);
   add_communicators(megatron);
   add_buckets(megatron, tied_elements(what));
   add_gradients(megatron);
