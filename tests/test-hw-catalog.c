@@ -100,7 +100,7 @@ static void shipped_links_are_sane(void) {
     CU_ASSERT_TRUE(link->achievable <= link->raw);
     CU_ASSERT_TRUE(link->achievable > 0.3 * link->raw);
   }
-  CU_ASSERT_EQUAL(g_strv_length((char **)hw_catalog_platform_names(catalog)), 9);
+  CU_ASSERT_EQUAL(g_strv_length((char **)hw_catalog_platform_names(catalog)), 10);
   for (const char *const *name = hw_catalog_platform_names(catalog); *name != NULL; name++) {
     const HwPlatform *platform = hw_catalog_platform(catalog, *name, NULL, NULL);
     check_origin(platform->name, platform->source, platform->trust);
@@ -168,6 +168,9 @@ static void visits_what_was_asked(void) {
                                     "platform.roce.launch_floor=5.3e-06 s\n"
                                     "platform.roce.launch_per_gpu=5.75e-06 s\n"
                                     "platform.roce.graph_floor=1.55e-05 s\n"
+                                    "platform.roce.peer=0 s\n"
+                                    "platform.roce.short_peer=0 s\n"
+                                    "platform.roce.short_bytes=0 B\n"
                                     "platform.roce.gdr=yes\n"
                                     "platform.roce.nccl_tests=threads\n");
   g_string_truncate(text, 0);

@@ -153,6 +153,9 @@ CollGroup *coll_group_new(CollLibrary *library, const guint32 *ranks, guint32 n,
   group->nic_latency = cluster->platform->nic_latency;
   group->hop_latency = cluster->platform->hop_latency;
   group->network_latency = cluster->network_latency;
+  group->peer = cluster->platform->peer > 0 ? cluster->platform->peer : library->tuning->p2p_net_peer;
+  group->short_bytes = cluster->platform->short_bytes;
+  group->short_peer = cluster->platform->short_peer;
   group->flushes = cluster->gpu->compute_capability < 90;
   group->launch_floor = floor_of(cluster->platform, &library->knobs);
   group->tree_depth = coll_tree_depth(layout->nodes);

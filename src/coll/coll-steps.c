@@ -180,15 +180,21 @@ static void steps_collnet(const CollGroup *group, const CollCall *call, const Co
   ret->fill = (1 + 2 * (SimTime)(chain ? others : MIN(others, 1))) * coll_steps_wire(ret, 0);
 }
 
+/* What each gets of a call. */
+static SimTime far_peer(const CollGroup *group, const CollCall *call) {
+  guint64 part = call->operation == COLL_ALL_TO_ALL ? divide_up(call->bytes, group->size) : call->bytes;
+  return part < group->short_bytes ? group->short_peer : group->peer;
+}
+
 /* Sends and receives before the first byte: once, and for each further peer; over the network its proxy takes them one
  * after another. */
-static SimTime p2p_base(const CollGroup *group, const CollPlan *plan, const CollSteps *steps) {
+static SimTime p2p_base(const CollGroup *group, const CollCall *call, const CollPlan *plan, const CollSteps *steps) {
   const CollPeerTuning *peers = &group->tuning->p2p[group->intra];
   gboolean all = plan->algorithm == COLL_P2P_ALL;
   SimTime near = all ? group->per_node - 1 : 1, far = all ? group->size - group->per_node : 1;
   if (group->nodes == 1)
     return peers->base[plan->protocol] + (near - 1) * peers->peer;
-  return steps->base + steps->network + (all ? near : 0) * peers->peer + (far - 1) * group->tuning->p2p_net_peer;
+  return steps->base + steps->network + (all ? near : 0) * peers->peer + (far - 1) * far_peer(group, call);
 }
 
 /* Sends and receives; PAT's rounds overlap but for the share that the tuner counts, and symmetric kernels have none. */
@@ -201,7 +207,7 @@ static void steps_direct(const CollGroup *group, const CollCall *call, const Col
   if (rounds)
     ret->base = coll_tuner_cell(group, call->operation, plan->algorithm, COLL_SIMPLE).latency;
   else
-    ret->base = p2p_base(group, plan, ret);
+    ret->base = p2p_base(group, call, plan, ret);
   guint64 chunk =
       group->intra == COLL_HOP_NVLINK && group->nodes == 1 ? group->tuning->p2p_chunk_nvlink : group->tuning->p2p_chunk;
   cut(group, (guint64)plan->volume, chunk, 1, ret);

@@ -73,6 +73,8 @@ typedef struct CollGroup {
   CollCpu cpu;
   SimTime nic_latency, hop_latency, launch_floor;
   double network_latency;    /* factor of what a hop between nodes takes */
+  SimTime peer, short_peer;  /* grouped sends over the network: for each further peer, and where less than … */
+  guint64 short_bytes;       /* … go to each */
   gboolean flushes;          /* a Simple step over the network waits until what arrived is seen: up to Ampere */
   CollTuning *tuning;        /* the library's (g_rc_box) */
   CollKnobs knobs;           /* without its texts */

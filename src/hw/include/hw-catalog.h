@@ -137,14 +137,17 @@ typedef enum { HW_TESTS_THREADS, HW_TESTS_PROCESSES } HwTests;
 
 /* How a platform launches and sends: the floors under every collective. */
 typedef struct {
-  char *name;             /* infiniband, roce, efa, tcpx, tcpxo, sockets */
+  char *name;             /* infiniband, roce, slingshot, efa, tcpx, tcpxo, sockets */
   SimTime nic_latency;    /* NCCL's per-NIC latency attribute, by which it chooses */
   SimTime hop_latency;    /* what a network hop really takes beyond NCCL's own latency of one */
   SimTime launch_floor;   /* the least that a collective takes, from its launch to its end */
   SimTime launch_per_gpu; /* what one thread needs to launch it on each further GPU that it drives */
   SimTime graph_floor;    /* the least from one collective to the next in a CUDA graph */
-  int gdr;                /* 1: its NICs read and write GPU memory themselves (GPUDirect RDMA) */
-  int nccl_tests;         /* HW_TESTS_THREADS: one process for the GPUs of a node; HW_TESTS_PROCESSES: one for each */
+  SimTime peer;           /* of grouped sends and receives, what the proxy takes for each further peer; 0: NCCL's own */
+  SimTime short_peer;     /* the same where less than `short_bytes` go to each; 0: as `peer` */
+  guint64 short_bytes;
+  int gdr;        /* 1: its NICs read and write GPU memory themselves (GPUDirect RDMA) */
+  int nccl_tests; /* HW_TESTS_THREADS: one process for the GPUs of a node; HW_TESTS_PROCESSES: one for each */
   char *source, *note;
   int trust;
 } HwPlatform;
