@@ -12,8 +12,13 @@ static SimTime per_launch(const HwHost *host, const KernelOp *op) {
   return op->pass == KERNEL_FORWARD ? host->forward_kernel : host->backward_kernel;
 }
 
+/* A matmul of several launches is a loop below Python: what each further one takes. */
+static SimTime further_launch(const HwHost *host, const KernelOp *op) {
+  return op->kind == KERNEL_MATMUL && !op->compiled ? host->forward_kernel : per_launch(host, op);
+}
+
 SimTime kernel_host_time(const HwHost *host, const KernelOp *op) {
-  return host != NULL ? per_launch(host, op) * kernel_launches(op) : 0;
+  return host != NULL ? per_launch(host, op) + (kernel_launches(op) - 1) * further_launch(host, op) : 0;
 }
 
 SimTime kernel_host_cost(const HwHost *host, KernelHostCost what) {

@@ -111,9 +111,17 @@ static double useful_part(const ModelBuild *build, const ModelExperts *experts) 
   return experts->tokens * (double)build->shape->experts_per_token / experts->arrived;
 }
 
+/* Transformer Engine's is a loop over groups, on a few streams so that they fill the device together (module/
+ * grouped_linear.py, cublas_grouped_gemm): the host launches each. Others are one kernel. */
+static void launch_each(ModelBuild *build, const ModelExperts *experts, ModelDirection direction) {
+  if (build->recipe->experts_by_engine)
+    build->kernels[direction][build->n_ops[direction] - 1].launches = (guint32)MIN(experts->groups, G_MAXUINT32);
+}
+
 static ModelOp *grouped(ModelBuild *build, const ModelExperts *experts, ModelDirection direction, const char *name,
                         double out, double in, ModelSet reads, ModelSet writes) {
   ModelOp *op = model_build_matmul(build, direction, name, experts->groups, experts->per_group, out, in, reads, writes);
+  launch_each(build, experts, direction);
   op->nominal_flops *= useful_part(build, experts);
   return op;
 }
@@ -122,6 +130,7 @@ static void grouped_wgrad(ModelBuild *build, const ModelExperts *experts, const 
                           ModelSet reads, int weight) {
   ModelOp *op = model_build_matmul(build, MODEL_BACKWARD, name, experts->groups, out, in, experts->per_group, reads, 0);
   build->kernels[MODEL_BACKWARD][build->n_ops[MODEL_BACKWARD] - 1].pass = KERNEL_WGRAD;
+  launch_each(build, experts, MODEL_BACKWARD);
   op->nominal_flops *= useful_part(build, experts);
   op->gradient_of = weight;
 }
