@@ -34,6 +34,26 @@ static void a_class_is_a_stage(void) {
     twins_check(&cases[i]);
 }
 
+#define EXPERTS(framework, expert)                                                                                     \
+  "parallel.framework=" framework, "parallel.expert=" expert, "cluster.nodes=2", "training.sequence_length=512",       \
+      "parallel.interleave=1", "training.global_batch=16"
+
+/* Experts of other ranks: their groups lie across those of dense layers, and ranks stay alike. */
+static void ranks_that_share_experts_are_alike(void) {
+  static const TwinsCase cases[] = {
+      {"mixtral-8x7b", 1, {EXPERTS("megatron", "4"), "parallel.pipeline=2"}, 2},
+      {"mixtral-8x7b",
+       1,
+       {EXPERTS("megatron", "8"), "parallel.pipeline=1", "parallel.tensor=2", "parallel.expert_tensor=1",
+        "parallel.sequence_parallel=yes"},
+       1},
+      {"mixtral-8x7b", 3, {EXPERTS("fsdp2", "8"), "parallel.pipeline=1"}, 1},
+      {"mixtral-8x7b", 1, {EXPERTS("deepspeed", "8"), "parallel.pipeline=1"}, 1},
+  };
+  for (gsize i = 0; i < G_N_ELEMENTS(cases); i++)
+    twins_check(&cases[i]);
+}
+
 /* A slow GPU is its tensor group's, its stage's and, through the pipeline, everybody's: only those that stand to it
  * alike stay together. */
 static void a_slow_gpu_splits_what_it_touches(void) {
@@ -48,7 +68,8 @@ static void a_slow_gpu_splits_what_it_touches(void) {
 }
 
 int main(void) {
-  return harness_run(
-      "fold layouts",
-      (HarnessCase[]){{"stages", a_class_is_a_stage}, {"slow", a_slow_gpu_splits_what_it_touches}, {NULL, NULL}});
+  return harness_run("fold layouts", (HarnessCase[]){{"stages", a_class_is_a_stage},
+                                                     {"experts", ranks_that_share_experts_are_alike},
+                                                     {"slow", a_slow_gpu_splits_what_it_touches},
+                                                     {NULL, NULL}});
 }

@@ -8,7 +8,7 @@
 typedef struct {
   const char *workload;
   guint stage;
-  const char *sets[10]; /* "group.key=value", NULL-terminated */
+  const char *sets[12]; /* "group.key=value", NULL-terminated */
   guint32 classes;      /* of ranks, folded */
 } TwinsCase;
 
