@@ -96,6 +96,27 @@ static void ranks_share_experts(void) {
   masks_check_gradients(unit);
 }
 
+/* DeepEP: a token goes once to each of the 8 ranks that has any of its 4 experts of 16, two on each:
+ * 8 (1 − C(14, 4) / C(16, 4)) = 3.6 on average; over two nodes once to each: 2 (1 − C(8, 4) / C(16, 4)) = 25 / 13. The
+ * sums come back so. */
+static void tokens_go_once(void) {
+  ModelShape shape = mixture();
+  ModelRecipe recipe = {.share = {.expert = 8, .dispatch = MODEL_DISPATCH_FLEX, .expert_nodes = 2}};
+  g_autoptr(ModelUnit) unit = layer_of(&shape, recipe), rows = layer_of(&shape, (ModelRecipe){.share = {.expert = 8}});
+  static const char *const names[] = {"experts.dispatch", "experts.combine", "experts.combine.backward",
+                                      "experts.dispatch.backward"};
+  for (gsize i = 0; i < G_N_ELEMENTS(names); i++) {
+    const ModelOp *op =
+        i < 2 ? op_of(unit->forward, unit->n_forward, names[i]) : op_of(unit->backward, unit->n_backward, names[i]);
+    CU_ASSERT_EQUAL(op->exchange.bytes, (guint64)(1024 * 3.6 * 256 * 2));
+    CU_ASSERT_EQUAL(op->exchange.far_bytes, (guint64)(1024 * 256 * 2 * 25.0 / 13));
+  }
+  CU_ASSERT_EQUAL(matmuls(unit->forward, unit->n_forward, "experts."),
+                  matmuls(rows->forward, rows->n_forward, "experts."));
+  masks_check(unit);
+  masks_check_gradients(unit);
+}
+
 /* Capacity: each expert takes so many times its mean, whatever the imbalance. Fewer rows than experts: as many
  * groups. */
 static void capacity_pads(void) {
@@ -231,22 +252,23 @@ static void tensor_ranks_gather_latents(void) {
 
 /* With whatever share, latents, experts and shared experts are consistent. */
 static void every_share_is_consistent(void) {
-  for (int way = 0; way < 4 * 96; way++) {
+  for (int way = 0; way < 6 * 96; way++) {
     ModelShape shape = way % 2 == 0 ? mixture() : latent();
     shape.shared_intermediate_size = way / 2 % 2 * 256;
     shape.experts = 16;
     shape.experts_per_token = 4;
     shape.expert_intermediate_size = 128;
     shape.q_rank = shape.kv_rank > 0 && way / 4 % 2 ? 256 : 0;
-    ModelRecipe recipe = {.kernels = way / 8 % 3,
-                          .experts_by_engine = way / 192,
-                          .share = {.tensor = 1u << way / 24 % 2,
-                                    .dispatch = way / 96 % 2,
-                                    .expert = 1u << 2 * (way / 48 % 2),
-                                    .expert_tensor = way / 8 % 2 == 0 ? 1 : 1u << way / 24 % 2,
-                                    .sequence_parallel = TRUE,
-                                    .gathers_again = way / 24 % 2,
-                                    .async_gradient = way / 48 % 2}};
+    ModelRecipe recipe = {
+        .kernels = way / 8 % 3,
+        .experts_by_engine = way / 96 % 2,
+        .share = {.tensor = 1u << way / 24 % 2,
+                  .dispatch = way / 192,
+                  .expert = 1u << 2 * (way / 48 % 2),
+                  .expert_tensor = way / 8 % 2 == 0 || way / 192 == MODEL_DISPATCH_FLEX ? 1 : 1u << way / 24 % 2,
+                  .sequence_parallel = TRUE,
+                  .gathers_again = way / 24 % 2,
+                  .async_gradient = way / 48 % 2}};
     g_autoptr(ModelUnit) unit = layer_of(&shape, recipe);
     masks_check(unit);
     masks_check_gradients(unit);
@@ -257,6 +279,7 @@ int main(void) {
   return harness_run("model-experts",
                      (HarnessCase[]){{"FLOPs are of active experts", flops_are_of_active_experts},
                                      {"ranks share experts", ranks_share_experts},
+                                     {"tokens go once", tokens_go_once},
                                      {"capacity pads", capacity_pads},
                                      {"tensor ranks have whole experts", tensor_ranks_have_whole_experts},
                                      {"tensor ranks split experts", tensor_ranks_split_experts},

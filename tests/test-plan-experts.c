@@ -64,7 +64,7 @@ static void expect_to_play(const Program *program, const char *settings) {
 }
 
 static void any_layout_plays(void) {
-  static const char *const dispatchers[] = {"alltoall", "allgather"};
+  static const char *const dispatchers[] = {"alltoall", "allgather", "flex"};
   static const char *const recomputes[] = {"none", "full", "selective"};
   g_autoptr(GRand) random = harness_random();
   for (int i = 0; i < 120; i++) {
@@ -78,7 +78,8 @@ static void any_layout_plays(void) {
             ? g_strdup_printf("parallel.framework=megatron parallel.zero_stage=%d parallel.sequence_parallel=%s "
                               "megatron.moe_token_dispatcher_type=%s megatron.overlap_grad_reduce=%s",
                               g_rand_int_range(random, 0, 2), tensor > 1 ? "yes" : "no",
-                              dispatchers[g_rand_int_range(random, 0, 2)], g_rand_boolean(random) ? "yes" : "no")
+                              dispatchers[g_rand_int_range(random, 0, split > 1 ? 2 : 3)],
+                              g_rand_boolean(random) ? "yes" : "no")
         : framework == 1
             ? g_strdup_printf("parallel.framework=fsdp2 parallel.zero_stage=%d fsdp.wrap=%s",
                               g_rand_int_range(random, 2, 4), g_rand_boolean(random) ? "ends" : "block")
@@ -172,6 +173,26 @@ static void megatron_gathers_tokens(void) {
     CU_ASSERT_EQUAL(sent(program, names[i], 8).bytes, tokens);
 }
 
+/* DeepEP on two nodes of eight. With experts next to tensor ranks a node's eight ranks share them; with data ranks
+ * inside, every second rank of both nodes does: each token goes once to the other node, between two ranks of one place,
+ * and is handed on among the four inside. */
+static void tokens_cross_nodes_once(void) {
+  const char *settings = "parallel.framework=megatron parallel.tensor=2 parallel.expert_tensor=1 parallel.expert=8 "
+                         "parallel.sequence_parallel=yes megatron.moe_token_dispatcher_type=flex parallel.rank_order=";
+  g_autofree char *near = g_strconcat(settings, "tp-cp-ep-dp-pp", NULL);
+  g_autoptr(Program) inside = program_of(16, near);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(inside);
+  CU_ASSERT_EQUAL(sent(inside, "experts.dispatch", 8).rows, LAYERS);
+  CU_ASSERT_EQUAL(sent(inside, "experts.dispatch", 2).rows, 0);
+  g_autofree char *far = g_strconcat(settings, "tp-cp-dp-ep-pp", NULL);
+  g_autoptr(Program) over = program_of(16, far);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(over);
+  CU_ASSERT_EQUAL(sent(over, "experts.dispatch", 8).rows, 0);
+  CU_ASSERT_EQUAL(sent(over, "experts.dispatch", 2).rows, LAYERS);
+  CU_ASSERT_EQUAL(sent(over, "experts.dispatch", 4).rows, LAYERS);
+  CU_ASSERT_TRUE(sent(over, "experts.dispatch", 2).bytes < sent(over, "experts.dispatch", 4).bytes);
+}
+
 /* torchtitan: of sixteen ranks eight share the experts, so that two hold the same: these two gather and reduce them,
  * all sixteen the rest. Parameters come twice a step, as blocks are freed after forward; under full recompute experts a
  * third time. Rows are multiples of 16. */
@@ -243,6 +264,9 @@ static void refusals(void) {
       {"parallel.framework=megatron parallel.tensor=2 parallel.expert=2", "need sequence parallelism"},
       {"parallel.framework=megatron parallel.tensor=4 parallel.expert_tensor=2 parallel.sequence_parallel=yes",
        "all 4 tensor ranks or none"},
+      {"parallel.framework=megatron parallel.tensor=2 parallel.expert=2 parallel.sequence_parallel=yes "
+       "megatron.moe_token_dispatcher_type=flex",
+       "set parallel.expert_tensor=1"},
       {"parallel.framework=deepspeed parallel.zero_stage=3 parallel.expert=2", "set parallel.expert=1"},
       {"parallel.framework=deepspeed parallel.zero_stage=1 parallel.expert=2 parallel.offload_optimizer=cpu",
        "parallel.offload_optimizer"},
@@ -264,6 +288,7 @@ int main(void) {
                       {"megatron reduces experts over their own", megatron_reduces_experts_over_their_own},
                       {"tensor ranks are data ranks of experts", tensor_ranks_are_data_ranks_of_experts},
                       {"megatron gathers tokens", megatron_gathers_tokens},
+                      {"tokens cross nodes once", tokens_cross_nodes_once},
                       {"fsdp2 shards experts over their own", fsdp2_shards_experts_over_their_own},
                       {"deepspeed has a group of experts", deepspeed_has_a_group_of_experts},
                       {"the host counts rows", the_host_counts_rows},

@@ -3,7 +3,10 @@
  *
  *   all-to-all   permute by expert ─[all-to-all]─[gather over ranks that split experts]─ … ─[scatter]─[all-to-all]─ unpermute
  *   gather       [gather tokens of all]─ permute those of my experts ─ … ─ unpermute ─[scatter the sums]
+ *   flex         [tokens to ranks that have experts of them]─ permute ─ … ─ unpermute ─[sums back]
  *
+ * Of k experts of a token, drawn from all, E ranks or nodes have some: E = n (1 − (1 − 1/n)^k) of n, but that experts are
+ * drawn once (n experts apart: hypergeometric).
  * All members of an all-to-all end together, with the one that is sent most to or sends most back: it is the one that
  * is built, so all its bytes are those of the rows that arrived. Sources: Megatron-LM,
  * transformer/moe/token_dispatcher.py; torchtitan, distributed/expert_parallel.py; DeepSpeed, moe/sharded_moe.py. */
@@ -16,17 +19,33 @@
 #define PERMUTE_LAUNCHES   6
 #define UNPERMUTE_LAUNCHES 3
 
-static gboolean gathers(const ModelBuild *build) {
-  return build->share->dispatch == MODEL_DISPATCH_GATHER &&
+static gboolean by_tokens(const ModelBuild *build) {
+  return build->share->dispatch != MODEL_DISPATCH_ALL_TO_ALL &&
          model_experts_ranks(build) * model_experts_splits(build) > 1;
+}
+
+static gboolean gathers(const ModelBuild *build) {
+  return build->share->dispatch == MODEL_DISPATCH_GATHER;
+}
+
+/* Of `n` equal parts of the experts, those that have some of a token's. */
+static double parts_of_token(const ModelBuild *build, double n) {
+  double all = (double)build->shape->experts, part = all / n, none = 1;
+  for (guint64 i = 0; i < build->shape->experts_per_token; i++)
+    none *= MAX(all - part - (double)i, 0) / (all - (double)i);
+  return n * (1 - none);
 }
 
 /* Tokens, and rows, that permutation sees. */
 static double tokens_seen(const ModelBuild *build, const ModelExperts *experts) {
-  return gathers(build) ? experts->tokens * model_experts_ranks(build) * model_experts_splits(build) : experts->tokens;
+  if (!by_tokens(build))
+    return experts->tokens;
+  return gathers(build)
+             ? experts->tokens * model_experts_ranks(build) * model_experts_splits(build)
+             : experts->tokens * parts_of_token(build, model_experts_ranks(build)) * experts->arrived / experts->rows;
 }
 static double rows_seen(const ModelBuild *build, const ModelExperts *experts) {
-  return gathers(build) ? experts->worked : experts->rows;
+  return by_tokens(build) ? experts->worked : experts->rows;
 }
 
 /* ---- Exchanges ---- */
@@ -72,6 +91,23 @@ static ModelSet scatter_rows(ModelBuild *build, const ModelExperts *experts, Mod
                                                     MODEL_AXIS_EXPERT_TENSOR, all, 0);
 }
 
+/* All tokens, or those of this rank's experts: from `from` to `to`; none: a new tensor. */
+static ModelSet exchange_tokens(ModelBuild *build, const ModelExperts *experts, ModelDirection direction,
+                                const char *name, const char *tensor, double tokens, ModelSet from, ModelSet to) {
+  double seen = tokens_seen(build, experts), nodes = MAX(build->share->expert_nodes, 1);
+  gboolean back = to != 0;
+  if (gathers(build))
+    return back ? scatter(build, direction, name, NULL, seen, tokens, MODEL_AXIS_EXPERT_BOTH, from, to)
+                : gather(build, direction, name, tensor, seen, MODEL_AXIS_EXPERT_BOTH, from);
+  to = to != 0 ? to : model_build_inner(build, tensor, model_experts_bytes(build, tokens, build->h));
+  ModelOp *op = model_build_exchange(build, direction, name, MODEL_EXCHANGE_ALL_TO_ALL, MODEL_AXIS_EXPERT,
+                                     model_experts_bytes(build, seen, build->h), from, to);
+  if (nodes > 1)
+    op->exchange.far_bytes =
+        (guint64)model_experts_bytes(build, experts->tokens * parts_of_token(build, nodes), build->h);
+  return to;
+}
+
 /* ---- Forward ---- */
 
 static ModelSet permute(ModelBuild *build, const ModelExperts *experts, ModelSet tokens) {
@@ -83,9 +119,10 @@ static ModelSet permute(ModelBuild *build, const ModelExperts *experts, ModelSet
 }
 
 void model_experts_dispatch(ModelBuild *build, ModelExperts *experts) {
-  if (gathers(build)) {
-    ModelSet all = gather(build, MODEL_FORWARD, "experts.dispatch", "tokens_gathered", tokens_seen(build, experts),
-                          MODEL_AXIS_EXPERT_BOTH, experts->x);
+  if (by_tokens(build)) {
+    ModelSet all = exchange_tokens(build, experts, MODEL_FORWARD, "experts.dispatch", "tokens_gathered",
+                                   tokens_seen(build, experts), experts->x, 0);
+    build->ops[MODEL_FORWARD][build->n_ops[MODEL_FORWARD] - 1].counted = model_experts_counts_early(build);
     experts->input = permute(build, experts, all);
     return;
   }
@@ -107,12 +144,11 @@ ModelSet model_experts_combine(ModelBuild *build, ModelExperts *experts, ModelSe
   double stream = model_experts_bytes(build, experts->tokens, build->h);
   double all = model_experts_bytes(build, tokens_seen(build, experts), build->h);
   ModelSet routed = y != 0 ? y : model_build_inner(build, "routed_out", stream);
-  if (gathers(build)) {
+  if (by_tokens(build)) {
     ModelSet partial = model_build_inner(build, "tokens_partial", all);
     experts->returned = out;
     unpermute(build, experts, out, partial);
-    return scatter(build, MODEL_FORWARD, "experts.combine", NULL, tokens_seen(build, experts), experts->tokens,
-                   MODEL_AXIS_EXPERT_BOTH, partial, routed);
+    return exchange_tokens(build, experts, MODEL_FORWARD, "experts.combine", NULL, experts->tokens, partial, routed);
   }
   ModelSet sums = scatter_rows(build, experts, MODEL_FORWARD, "experts.scatter", "rows_scattered", out);
   experts->returned =
@@ -144,9 +180,9 @@ static ModelSet unpermute_backward(ModelBuild *build, const ModelExperts *expert
 
 ModelSet model_experts_combine_backward(ModelBuild *build, ModelExperts *experts, ModelSet d_y,
                                         ModelSet *ret_d_chosen) {
-  if (gathers(build)) {
-    ModelSet all = gather(build, MODEL_BACKWARD, "experts.combine.backward", "d_tokens_gathered",
-                          tokens_seen(build, experts), MODEL_AXIS_EXPERT_BOTH, d_y);
+  if (by_tokens(build)) {
+    ModelSet all = exchange_tokens(build, experts, MODEL_BACKWARD, "experts.combine.backward", "d_tokens_gathered",
+                                   tokens_seen(build, experts), d_y, 0);
     return unpermute_backward(build, experts, all, ret_d_chosen);
   }
   ModelSet d_returned = unpermute_backward(build, experts, d_y, ret_d_chosen);
@@ -166,10 +202,11 @@ static ModelSet permute_backward(ModelBuild *build, const ModelExperts *experts,
 }
 
 ModelSet model_experts_dispatch_backward(ModelBuild *build, const ModelExperts *experts, ModelSet d_input) {
-  if (gathers(build)) {
+  if (by_tokens(build)) {
     ModelSet all = permute_backward(build, experts, d_input, "d_tokens_gathered_of_experts");
-    return scatter(build, MODEL_BACKWARD, "experts.dispatch.backward", "d_x_of_experts", tokens_seen(build, experts),
-                   experts->tokens, MODEL_AXIS_EXPERT_BOTH, all, 0);
+    ModelSet d_x = model_build_inner(build, "d_x_of_experts", model_experts_bytes(build, experts->tokens, build->h));
+    return exchange_tokens(build, experts, MODEL_BACKWARD, "experts.dispatch.backward", NULL, experts->tokens, all,
+                           d_x);
   }
   ModelSet d_arrived =
       scatter_rows(build, experts, MODEL_BACKWARD, "experts.gather.backward", "d_rows_arrived", d_input);

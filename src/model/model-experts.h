@@ -12,7 +12,8 @@
  *   rows arrived   the same on average; on the rank that is given most, times the recipe's imbalance
  * Without expert parallelism all experts' weights are on the rank, and every row is its own.
  * Or dispatch gathers all tokens of the ranks, each of which works on its experts' rows of them, and combine scatters
- * the sums (MODEL_DISPATCH_GATHER: Megatron-LM's MoEAllGatherTokenDispatcher).
+ * the sums (MODEL_DISPATCH_GATHER: Megatron-LM's MoEAllGatherTokenDispatcher); or tokens go to the ranks that have an
+ * expert of them (MODEL_DISPATCH_FLEX: DeepEP).
  * Under tensor parallelism the experts are whole on each rank, which gives them its own tokens (sequence parallelism);
  * only shared ones are split. Or tensor ranks split each expert too: then the rows that arrived on all of them are
  * gathered before the experts, and their partial sums scattered after (Megatron-LM,
@@ -62,7 +63,7 @@ ModelSet model_experts_d_chosen(ModelBuild *build, const ModelExperts *experts);
  * Transformer Engine. */
 static inline gboolean model_experts_counts_early(const ModelBuild *build) {
   return build->recipe->expert_capacity == 0 && model_experts_ranks(build) > 1 &&
-         build->share->dispatch == MODEL_DISPATCH_ALL_TO_ALL;
+         build->share->dispatch != MODEL_DISPATCH_GATHER;
 }
 static inline gboolean model_experts_counts_late(const ModelBuild *build) {
   return build->recipe->expert_capacity == 0 && build->recipe->experts_by_engine && !model_experts_counts_early(build);

@@ -61,9 +61,32 @@ static void follow(const PlanExchanges *exchanges, const ModelExchange *exchange
     plan_walk_follow(exchanges->walk);
 }
 
+/* Over the network once to each node, and from there on inside; both at one time, as chunks are handed on. Compute waits
+ * for both. */
+static guint32 add_far(PlanExchanges *exchanges, const ModelOp *op) {
+  PlanWalk *walk = exchanges->walk;
+  static const char *const names[] = {"expert across nodes", "expert in node"};
+  const guint64 bytes[] = {op->exchange.far_bytes, op->exchange.bytes};
+  guint32 rows[2];
+  for (guint near = 0; near < 2; near++) {
+    guint32 stream = program_builder_stream(walk->builder, names[near]);
+    guint32 slot = plan_groups_experts(walk->builder, walk->recipe, near == 1);
+    program_builder_pool(walk->builder, stream, walk->stream);
+    rows[near] =
+        plan_walk_collective(walk, stream, op->name, slot, (CollCall){COLL_ALL_TO_ALL, bytes[near]}, PROGRAM_HINT_NONE);
+    plan_walk_follow(walk);
+  }
+  g_array_set_size(walk->needs, 0);
+  plan_walk_need(walk, rows[0]);
+  plan_walk_need(walk, rows[1]);
+  return rows[1];
+}
+
 guint32 plan_exchanges_add(PlanExchanges *exchanges, const ModelOp *op, guint32 unit, ModelSet deaths) {
   PlanWalk *walk = exchanges->walk;
   const ModelExchange *exchange = &op->exchange;
+  if (exchange->far_bytes > 0)
+    return add_far(exchanges, op);
   connect(exchanges, (guint)exchange->axis);
   Wait wait = {
       PROGRAM_NONE, MAX(exchange->steps, 1), exchange->awaited_by, exchange->chunks == MODEL_CHUNKS_BEFORE, unit,

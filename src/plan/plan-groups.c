@@ -33,6 +33,36 @@ guint32 plan_groups_of(ProgramBuilder *builder, const char *name, const PlanReci
   return add(builder, name, of_rank, layout.ranks, layout_group_size(&layout, set) == layout.ranks);
 }
 
+/* ---- Experts over nodes ---- */
+
+static guint32 experts_near(const PlanRecipe *recipe, const Layout *layout) {
+  guint32 expert = layout->degree[LAYOUT_EXPERT], stride = layout->stride[LAYOUT_EXPERT];
+  guint32 near = stride > 0 ? recipe->ranks_per_node / stride : 0;
+  gboolean even = near > 0 && recipe->ranks_per_node % stride == 0 && expert % near == 0;
+  return even ? near : expert;
+}
+
+guint32 plan_groups_expert_nodes(const PlanRecipe *recipe) {
+  Layout layout = plan_groups_layout(recipe);
+  return layout.degree[LAYOUT_EXPERT] / experts_near(recipe, &layout);
+}
+
+guint32 plan_groups_experts(ProgramBuilder *builder, const PlanRecipe *recipe, gboolean near) {
+  const char *name = near ? "expert in node" : "expert across nodes";
+  guint32 known = program_builder_slot(builder, name);
+  if (known != PROGRAM_NONE)
+    return known;
+  Layout layout = plan_groups_layout(recipe);
+  guint32 inside = experts_near(recipe, &layout), parts = near ? layout.degree[LAYOUT_EXPERT] / inside : inside;
+  g_autofree guint32 *of_rank = g_new(guint32, layout.ranks);
+  layout_of_rank(&layout, LAYOUT_BIT(LAYOUT_EXPERT), of_rank);
+  for (guint32 i = 0; i < layout.ranks; i++) {
+    guint32 at = layout_coordinate(&layout, i, LAYOUT_EXPERT);
+    of_rank[i] = of_rank[i] * parts + (near ? at / inside : at % inside);
+  }
+  return program_builder_communicators(builder, name, of_rank, layout.ranks);
+}
+
 guint32 plan_groups_everyone(ProgramBuilder *builder, const PlanRecipe *recipe) {
   return plan_groups_of(builder, "data-parallel", recipe, DENSE_DATA);
 }

@@ -16,6 +16,11 @@
 /* Of the recipe. */
 Layout plan_groups_layout(const PlanRecipe *recipe);
 
+/* Nodes that the ranks which share experts stand in; 1 where a node's part of them is not the same in each. */
+guint32 plan_groups_expert_nodes(const PlanRecipe *recipe);
+/* Of these ranks, those of one node (`near`), or those of one place in each. */
+guint32 plan_groups_experts(ProgramBuilder *builder, const PlanRecipe *recipe, gboolean near);
+
 /* Of axes. */
 guint32 plan_groups_of(ProgramBuilder *builder, const char *name, const PlanRecipe *recipe, LayoutSet set);
 /* "data-parallel" */

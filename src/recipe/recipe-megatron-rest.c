@@ -272,8 +272,9 @@ static const RecipeRow rows[] = {
     SAFE("--moe-aux-loss-coeff", EXPERTS),
     SAFE("--moe-router-topk", EXPERTS),
     SAFE("--moe-grouped-gemm", EXPERTS),
-    SAFE("--moe-token-dispatcher-type", EXPERTS),
     SAFE("--moe-permute-fusion", EXPERTS),
     SAFE("--moe-ffn-hidden-size", EXPERTS),
+    SAFE("--moe-pad-expert-input-to-capacity", "a capacity is taken as padded"),
+    SAFE("--moe-enable-deepep", "of the flex dispatcher"),
 };
 const RecipeRows recipe_megatron_rest = {rows, G_N_ELEMENTS(rows)};

@@ -203,6 +203,8 @@ static const RecipeRow rows[] = {
     TAKE("--cp-comm-type", "megatron.cp_comm_type", take_context_kind, NULL),
     COUNT("--expert-model-parallel-size", "parallel.expert", NULL),
     COUNT("--expert-tensor-parallel-size", "parallel.expert_tensor", NULL),
+    TAKE("--moe-token-dispatcher-type", "megatron.moe_token_dispatcher_type", recipe_take_text, NULL),
+    TAKE("--moe-expert-capacity-factor", "training.expert_capacity", recipe_take_text, NULL),
     FLAG("--sequence-parallel", "parallel.sequence_parallel", "yes"),
     FLAG("--use-tp-pp-dp-mapping", "parallel.rank_order", "tp-cp-ep-pp-dp"),
     FLAG("--use-distributed-optimizer", "parallel.zero_stage", "1"),

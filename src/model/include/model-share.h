@@ -41,18 +41,20 @@ typedef enum { MODEL_OVERLAP_NONE, MODEL_OVERLAP_OWN, MODEL_OVERLAP_CHUNKS } Mod
 typedef enum { MODEL_CONTEXT_RING, MODEL_CONTEXT_GATHER, MODEL_CONTEXT_ULYSSES } ModelContext;
 
 /* How rows come to the ranks that hold their experts, model-experts-move.c: each row alone to where it is worked on; or
- * all tokens to all ranks, of which each works on its experts' rows, and the sums of what they made. */
-typedef enum { MODEL_DISPATCH_ALL_TO_ALL, MODEL_DISPATCH_GATHER } ModelDispatch;
+ * all tokens to all ranks, of which each works on its experts' rows, and the sums of what they made; or each token once
+ * to each rank that has experts of it, over the network once to each node, and the sums back (DeepEP). */
+typedef enum { MODEL_DISPATCH_ALL_TO_ALL, MODEL_DISPATCH_GATHER, MODEL_DISPATCH_FLEX } ModelDispatch;
 
 typedef struct {
   guint32 tensor, context; /* degrees; 0 counts as 1 */
   guint32 expert;          /* ranks that share a layer's experts, each holding some whole; 0 counts as 1 */
   guint32 expert_tensor; /* ranks that split each expert, as they split other layers: all of a tensor group, or 1 (0) */
   gboolean sequence_parallel;
-  int dispatch;     /* ModelDispatch */
-  int overlap;      /* ModelOverlap */
-  int keys;         /* ModelKeys */
-  int context_kind; /* ModelContext */
+  int dispatch;         /* ModelDispatch */
+  guint32 expert_nodes; /* that the ranks which share experts stand in; 0 counts as 1. Of FLEX */
+  int overlap;          /* ModelOverlap */
+  int keys;             /* ModelKeys */
+  int context_kind;     /* ModelContext */
 
   /* Ring and gather: a rank has one early and one late piece of each sequence, so that causal work is even; else the
    * rank with the last tokens decides, and is the one that is built. */

@@ -153,6 +153,8 @@ typedef enum {
 typedef struct {
   int kind, axis; /* ModelExchangeKind, ModelAxis */
   guint64 bytes;
+  guint64 far_bytes;     /* all-to-all: above 0, what goes to other nodes goes there once and is handed on inside, where
+                            `bytes` count; all that one member sends to nodes, its own included */
   guint32 steps;         /* of a ring, else 1 */
   gboolean asynchronous; /* compute goes on */
   int chunks;            /* ModelChunks: with RING only, which is asynchronous then */

@@ -11,8 +11,7 @@
 static const char *const impl_names[] = {"transformer_engine", "local", NULL};        /* as PlanMegatronImpl */
 static const char *const context_names[] = {"p2p", "all-gather", "all-to-all", NULL}; /* as ModelContext */
 
-static const char *const dispatch_names[] = {"alltoall", "allgather", NULL}; /* as ModelDispatch */
-static const char *const later_dispatch[] = {"flex", NULL};
+static const char *const dispatch_names[] = {"alltoall", "allgather", "flex", NULL}; /* as ModelDispatch */
 
 #define KEY(key_, kind_, member_, ...) BASE_ROW("megatron", key_, kind_, PlanMegatron, member_, __VA_ARGS__)
 
@@ -67,8 +66,9 @@ static const BaseField keys[] = {
         .help = "how attention sees the keys and values of other context ranks: p2p, a ring; all-gather; all-to-all, "
                 "heads for tokens (Ulysses)"),
     KEY("moe_token_dispatcher_type", BASE_NAME, dispatch, .initial = "allgather", .names = dispatch_names,
-        .later = later_dispatch,
         .help = "how rows come to the ranks of their experts: alltoall, each to the rank that works on it; allgather, "
-                "all tokens to all of them"),
+                "all tokens to all of them; flex, DeepEP: each token once to each rank that has experts of it, over "
+                "the network "
+                "once to each node"),
 };
 const ConfSchema plan_megatron_schema = {keys, G_N_ELEMENTS(keys)};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What follows from [megatron], and what does not go together. Sources: megatron/training/arguments.py (validate_args),
  * megatron/core/model_parallel_config.py, core 0.12. */
+#include "plan-groups.h"
 #include "plan-policy.h"
 #include "plan-schedule.h"
 #include "plan-stages.h"
@@ -46,6 +47,10 @@ static gboolean check_tensor(const PlanGiven *given, const PlanRecipe *recipe, G
   if (options->tp_comm_overlap && !recipe->axes.sequence_parallel)
     return conf_settings_fail(settings, "megatron.tp_comm_overlap", error,
                               "it needs parallel.sequence_parallel over tensor ranks");
+  if (options->dispatch == MODEL_DISPATCH_FLEX && recipe->axes.layout.degree[LAYOUT_EXPERT_TENSOR] > 1)
+    return conf_settings_fail(settings, "megatron.moe_token_dispatcher_type", error,
+                              "flex beside tensor ranks that split experts is not modelled; set "
+                              "parallel.expert_tensor=1");
   if (!options->distributes_saved)
     return TRUE;
   if (recipe->axes.layout.degree[LAYOUT_TENSOR] < 2 || recipe->axes.sequence_parallel)
@@ -63,6 +68,7 @@ static void fill_share(const PlanRecipe *recipe, ModelShare *share) {
   share->overlap = options->tp_comm_overlap ? MODEL_OVERLAP_CHUNKS : MODEL_OVERLAP_NONE;
   share->context_kind = options->context_kind;
   share->dispatch = options->dispatch;
+  share->expert_nodes = plan_groups_expert_nodes(recipe);
   share->zigzag = TRUE;
   share->async_gradient = TRUE;
   share->gathers_again = TRUE;
@@ -172,7 +178,9 @@ static void note_axes(const PlanRecipe *recipe, GPtrArray *notes) {
                                            "ranks that hold the same ones; rows come by %s "
                                            "(moe_token_dispatcher_type)",
                                            layout_group_size(&recipe->axes.layout, LAYOUT_EXPERT_DATA),
-                                           options->dispatch == MODEL_DISPATCH_GATHER ? "all-gather" : "all-to-all"));
+                                           options->dispatch == MODEL_DISPATCH_GATHER ? "all-gather"
+                                           : options->dispatch == MODEL_DISPATCH_FLEX ? "DeepEP's exchange"
+                                                                                      : "all-to-all"));
 }
 
 void plan_megatron_note(const PlanRecipe *recipe, GPtrArray *notes) {
