@@ -17,7 +17,14 @@ typedef struct {
 #define FSDP1 "parallel.framework=fsdp1", "training.activation_checkpointing=full", "fsdp.wrap=block"
 
 static const Case cases[] = {
-    {"mixtral-8x7b", "deepspeed", {NULL}},
+    {"mixtral-8x7b",
+     "deepspeed",
+     {"parallel.interleave=1", "parallel.pipeline=1", "parallel.framework=deepspeed", "parallel.zero_stage=2", NULL}},
+    {"mixtral-8x7b", "megatron", {NULL}},
+    {"mixtral-8x7b",
+     "megatron",
+     {"parallel.sequence_parallel=yes", "parallel.tensor=2", "parallel.expert_tensor=1", "parallel.expert=4",
+      "megatron.moe_token_dispatcher_type=flex", NULL}},
     {"qwen3-32b", "deepspeed", {"deepspeed.reduce_bucket_size=1e8", "deepspeed.overlap_comm=no", NULL}},
     {"qwen3-32b", "deepspeed", {"parallel.zero_stage=2", "training.optimizer_style=foreach", NULL}},
     {"qwen3-32b",

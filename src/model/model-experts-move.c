@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Tokens to the rows of the experts that this rank holds, and back.
  *
- *   all-to-all   permute by expert ─[all-to-all]─[gather over ranks that split experts]─ … ─[scatter]─[all-to-all]─ unpermute
+ *   all-to-all   permute ─[all-to-all]─[gather over ranks that split experts]─ … ─[scatter]─[all-to-all]─ unpermute
  *   gather       [gather tokens of all]─ permute those of my experts ─ … ─ unpermute ─[scatter the sums]
  *   flex         [tokens to ranks that have experts of them]─ permute ─ … ─ unpermute ─[sums back]
  *
- * Of k experts of a token, drawn from all, E ranks or nodes have some: E = n (1 − (1 − 1/n)^k) of n, but that experts are
- * drawn once (n experts apart: hypergeometric).
+ * Of k experts of a token, drawn from all, E ranks or nodes have some: E = n (1 − (1 − 1/n)^k) of n, but that experts
+ * are drawn once (n experts apart: hypergeometric).
  * All members of an all-to-all end together, with the one that is sent most to or sends most back: it is the one that
  * is built, so all its bytes are those of the rows that arrived. Sources: Megatron-LM,
  * transformer/moe/token_dispatcher.py; torchtitan, distributed/expert_parallel.py; DeepSpeed, moe/sharded_moe.py. */

@@ -7,8 +7,8 @@
 #include "model-projections.h"
 
 #define INDEX_BYTES 8.0 /* of an int64 */
-/* Kernels: casting, scoring, choosing and weighing (top_k). transformers, models/mixtral/modeling_mixtral.py; torchtitan,
- * models/moe/moe.py; Megatron-LM, transformer/moe/moe_utils.py */
+/* Kernels: casting, scoring, choosing and weighing (top_k). transformers, models/mixtral/modeling_mixtral.py;
+ * torchtitan, models/moe/moe.py; Megatron-LM, transformer/moe/moe_utils.py */
 #define TOP_K_LAUNCHES 4
 #define AUX_LAUNCHES   4
 

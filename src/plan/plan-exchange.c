@@ -61,8 +61,8 @@ static void follow(const PlanExchanges *exchanges, const ModelExchange *exchange
     plan_walk_follow(exchanges->walk);
 }
 
-/* Over the network once to each node, and from there on inside; both at one time, as chunks are handed on. Compute waits
- * for both. */
+/* Over the network once to each node, and from there on inside; both at one time, as chunks are handed on. Compute
+ * waits for both. */
 static guint32 add_far(PlanExchanges *exchanges, const ModelOp *op) {
   PlanWalk *walk = exchanges->walk;
   static const char *const names[] = {"expert across nodes", "expert in node"};

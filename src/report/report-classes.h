@@ -4,8 +4,8 @@
 
 #include "run-report.h"
 
-/* "tensor 2 × pipeline 4 × data 2; experts over 8", where ranks are laid along more axes than data; NULL: they are not. Caller
- * frees. */
+/* "tensor 2 × pipeline 4 × data 2; experts over 8", where ranks are laid along more axes than data; NULL: they are
+ * not. Caller frees. */
 char *report_layout(const RunIdentity *identity);
 /* Nothing where all do the same. */
 void report_classes(const RunReport *report, GString *text);

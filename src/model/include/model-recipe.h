@@ -68,12 +68,12 @@ typedef struct ModelRecipe {
   int base;             /* ModelBase */
   double base_storage;  /* bytes of the type in which its packed weights are stored; 0: as an element's. Set by whoever
                            knows how parameters are kept */
-  double expert_imbalance; /* rows on the expert rank that is given most, over the mean; below 1 counts as 1 */
-  double expert_capacity;  /* rows that each expert takes, over the mean: padded and cut to it; 0: as they come */
+  double expert_imbalance;    /* rows on the expert rank that is given most, over the mean; below 1 counts as 1 */
+  double expert_capacity;     /* rows that each expert takes, over the mean: padded and cut to it; 0: as they come */
   gboolean experts_by_engine; /* Transformer Engine's grouped matmuls, for which the host counts each expert's rows, and
                                  weights of rows within the activation (Megatron-Core). Set by whoever knows the
                                  framework */
-  ModelLora lora;          /* adapters: then they alone are trained. Set by whoever knows what is trained */
+  ModelLora lora;             /* adapters: then they alone are trained. Set by whoever knows what is trained */
   ModelShare share; /* one rank's part of each unit. Set, and checked, by whoever knows the layout of the ranks */
 } ModelRecipe;
 
