@@ -6,7 +6,7 @@
 
 static const struct {
   const char *option, *setting;
-} counts[] = {
+} values[] = {
     {"--num-layers", "model.layers"},
     {"--hidden-size", "model.hidden_size"},
     {"--ffn-hidden-size", "model.intermediate_size"},
@@ -22,6 +22,8 @@ static const struct {
     {"--context-parallel-size", "parallel.context"},
     {"--expert-model-parallel-size", "parallel.expert"},
     {"--expert-tensor-parallel-size", "parallel.expert_tensor"},
+    {"--moe-token-dispatcher-type", "megatron.moe_token_dispatcher_type"},
+    {"--moe-expert-capacity-factor", "training.expert_capacity"},
     {"--make-vocab-size-divisible-by", "megatron.make_vocab_size_divisible_by"},
     {"--ddp-bucket-size", "megatron.bucket_size"},
     {"--microbatch-group-size-per-virtual-pipeline-stage", "megatron.microbatch_group_size_per_virtual_pipeline_stage"},
@@ -127,8 +129,8 @@ static void say_rest(RecipeOut *out) {
 
 void recipe_export_megatron(const RecipeExport *what, RecipeOut *out) {
   say_launcher(what, out);
-  for (gsize i = 0; i < G_N_ELEMENTS(counts); i++)
-    recipe_out_given(out, counts[i].option, counts[i].setting);
+  for (gsize i = 0; i < G_N_ELEMENTS(values); i++)
+    recipe_out_given(out, values[i].option, values[i].setting);
   say_family(out);
   for (gsize i = 0; i < G_N_ELEMENTS(switches); i++)
     if (recipe_out_is(out, switches[i].setting, switches[i].value))
