@@ -26,10 +26,11 @@ gboolean plan_stages_nanotron(const double *costs, guint32 n_units, guint32 stag
       bounds[++stage] = unit + 1;
   }
   if (stage + 1 < stages) {
-    g_set_error(
-        error, SIM_ERROR, SIM_ERROR_INPUT,
-        "nanotron spreads the layers by cost, which leaves %u of %u pipeline ranks without any; take fewer ranks",
-        stages - stage - 1, stages);
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
+                "nanotron spreads the layers by cost, which leaves %u of %u pipeline ranks without any: to them go the "
+                "cast of the "
+                "logits and the loss, blocks of their own there, which is not modelled; take fewer ranks",
+                stages - stage - 1, stages);
     return FALSE;
   }
   bounds[stages] = n_units;
