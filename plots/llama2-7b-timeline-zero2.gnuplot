@@ -2,9 +2,9 @@
 set encoding utf8
 set terminal pngcairo noenhanced size 2560,784 font 'Sans,19.5' linewidth 2 background rgb 'white'
 set output 'llama2-7b-timeline-zero2.png'
-set title 'llama-2-7b, ZeRO-2 (paper), 16 × h100-sxm5-80gb in 2 nodes: 619.44 ms (598 to 820 ms) a step'."\n".'16 ranks, all alike'
+set title 'llama-2-7b, ZeRO-2 (paper), 16 × h100-sxm5-80gb in 2 nodes: 627.50 ms (606 to 830 ms) a step'."\n".'16 ranks, all alike'
 set xlabel 'time since the start of the step, ms'
-set xrange [0:619.442417]
+set xrange [0:627.497614]
 set yrange [-0.6:2.6]
 set key outside right top vertical Left reverse samplen 2 spacing 1.1
 set tics nomirror out
@@ -14,9 +14,9 @@ set rmargin at screen 0.8
 set ytics ('exposed' 0, 'comm' 1, 'compute' 2)
 plot \
   keyentry with dots lc rgb 'white' title 'compute, ms', \
-  'llama2-7b-timeline-zero2.dat' index 0 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#a6cee3' title '  forward 138.52', \
-  'llama2-7b-timeline-zero2.dat' index 1 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#6fa8dc' title '  recompute 135.67', \
-  'llama2-7b-timeline-zero2.dat' index 2 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#1f66ad' title '  backward 305.77', \
+  'llama2-7b-timeline-zero2.dat' index 0 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#a6cee3' title '  forward 140.53', \
+  'llama2-7b-timeline-zero2.dat' index 1 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#6fa8dc' title '  recompute 137.63', \
+  'llama2-7b-timeline-zero2.dat' index 2 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#1f66ad' title '  backward 309.86', \
   'llama2-7b-timeline-zero2.dat' index 3 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#08203f' title '  optimizer 4.80', \
   keyentry with dots lc rgb 'white' title 'communication', \
   'llama2-7b-timeline-zero2.dat' index 4 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#fdd0a2' title '  all-gather 33.92', \

@@ -55,13 +55,12 @@
     {"h100-sxm5-80gb", "matmul", "fp32", "long", 2, 29},            /* 7 rows: 1.0 27.2, bias +0.0 % */
     {"h100-sxm5-80gb", "matmul", "fp8", "burst", 6, 17},            /* 180 rows: 4.5 15.2, bias -0.9 % */
     {"h100-sxm5-80gb", "matmul", "fp8", "long", 8, 11},             /* 9 rows: 7.0 9.1, bias +2.3 % */
-    {"h100-sxm5-80gb", "matmul", "fp8", "sustained", 18, 48},       /* 9 rows: 17.0 46.7, bias +17.0 % */
+    {"h100-sxm5-80gb", "matmul", "fp8", "sustained", 7, 41},        /* 9 rows: 6.4 39.2, bias +6.4 % */
     {"h200-sxm5-141gb", "matmul", "16bit", "burst", 5, 14},         /* 320 rows: 4.2 13.0, bias +0.1 % */
     {"h200-sxm5-141gb", "matmul", "16bit", "long", 11, 17},         /* 21 rows: 10.5 15.7, bias -10.5 % */
     {"h200-sxm5-141gb", "matmul", "fp8", "burst", 6, 17},           /* 181 rows: 4.7 15.9, bias -0.7 % */
     {"h200-sxm5-141gb", "matmul", "fp8", "long", 6, 13},            /* 8 rows: 5.4 11.2, bias +1.5 % */
-    {"h200-sxm5-141gb", "matmul", "16bit", "sustained", 4, 8},      /* 64 rows: 2.8 6.4, bias -0.0 % */
-    {"h200-sxm5-141gb", "matmul", "fp8", "sustained", 16, 78},      /* 9 rows: 14.6 76.4, bias +14.6 % */
+    {"h200-sxm5-141gb", "matmul", "fp8", "sustained", 8, 73},       /* 9 rows: 7.3 71.0, bias +2.8 % */
     {"h800-sxm5-80gb", "matmul", "16bit", "burst", 6, 14},          /* 8 rows: 5.2 12.5, bias +3.1 % */
     {"h800-sxm5-80gb", "matmul", "fp8", "burst", 12, 28},           /* 121 rows: 11.1 26.6, bias +5.6 % */
     {"h800-sxm5-80gb", "matmul", "fp8", "long", 16, 48},            /* 39 rows: 15.3 46.8, bias -15.3 % */
