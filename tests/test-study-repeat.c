@@ -39,16 +39,16 @@ static const RandomAxis many[] = {
 
 /* Stages that fill and drain. */
 static const RandomAxis pipelines[] = {
-    {"parallel.framework", {"nanotron"}},
-    {"parallel.zero_stage", {"0", "1"}},
+    {"parallel.framework", {"nanotron", "megatron", "megatron", "fsdp2", "deepspeed"}},
+    {"parallel.zero_stage", {"0", "1", "3"}},
     {"parallel.tensor", {"1", "2", "4"}},
     {"parallel.sequence_parallel", {"no", "yes"}},
     {"parallel.pipeline", {"2", "4"}},
-    {"nanotron.tp_linear_async_communication", {"no", "yes"}},
+    {"parallel.interleave", {"1", "1", "2", "4"}},
     {"cluster.nodes", {"1", "2"}},
     {"cluster.topology", {"dgx-h100", "dgx-a100"}},
     {"training.sequence_length", {"256", "1024"}},
-    {"training.gradient_accumulation", {"31", "150", "201"}},
+    {"training.gradient_accumulation", {"32", "60", "150", "201"}},
     {"training.activation_checkpointing", {"none", "full"}},
 };
 
@@ -119,25 +119,51 @@ static gboolean reports_equal(const RunReport *a, const RunReport *b) {
   return same;
 }
 
-/* Of a pipeline times are exact. Its micro-batches in flight take turns in the allocator's blocks, which may settle
- * later than what is played before it is counted: by a segment or two, here a thousandth. The busiest link of a class
- * may be another in a long step than in the short ones. */
-static void settle(guint64 *counted, guint64 plain) {
-  if (MAX(*counted, plain) - MIN(*counted, plain) <= plain / 1000)
-    *counted = plain;
+/* Of a pipeline that is settling the step, what memory held and what links carried are exact, and only how the step
+ * splits is not: a part may be off by a 100th of it, what waits for peers can change by a 20th (run-window.h). */
+static gboolean nearly(SimTime *counted, SimTime plain, SimTime most) {
+  gboolean near = ABS(*counted - plain) <= most;
+  *counted = plain;
+  return near;
 }
 
-static void settle_levels(RunReport *counted, const RunReport *plain) {
-  for (guint32 i = 0; i < counted->n_classes && counted->n_classes == plain->n_classes; i++) {
+static gboolean shares_nearly(RunClass *counted, const RunClass *plain) {
+  gboolean near = nearly(&counted->compute, plain->compute, plain->step / 100) &&
+                  nearly(&counted->exposed, plain->exposed, plain->step / 100) &&
+                  nearly(&counted->idle, plain->idle, plain->step / 100) &&
+                  nearly(&counted->communication, plain->communication, plain->step / 20);
+  for (int cause = 0; cause < RUN_CAUSES; cause++)
+    near &= nearly(&counted->by_cause[cause], plain->by_cause[cause], plain->step / 100);
+  return near;
+}
+
+static gboolean settling_nearly(RunReport *counted, const RunReport *plain) {
+  gboolean near = counted->n_classes == plain->n_classes && counted->n_links == plain->n_links;
+  for (guint32 i = 0; near && i < counted->n_classes; i++)
+    near = shares_nearly(&counted->classes[i], &plain->classes[i]);
+  for (guint32 i = 0; near && i < counted->n_links; i++)
+    near = nearly(&counted->links[i].busy, plain->links[i].busy, plain->classes[0].step / 20);
+  return near;
+}
+
+/* Peaks of memory are those of what was played: micro-batches in flight change places in the allocator, which may take
+ * a segment more later. */
+static gboolean peak_nearly(guint64 *counted, guint64 plain) {
+  gboolean near = *counted <= plain && plain - *counted <= plain / 100;
+  *counted = plain;
+  return near;
+}
+
+static gboolean peaks_nearly(RunReport *counted, const RunReport *plain) {
+  gboolean near = counted->n_classes == plain->n_classes;
+  for (guint32 i = 0; near && i < counted->n_classes; i++) {
     RunClass *a = &counted->classes[i];
     const RunClass *b = &plain->classes[i];
-    settle(&a->peak_allocated, b->peak_allocated);
-    settle(&a->peak_active, b->peak_active);
-    settle(&a->peak_reserved, b->peak_reserved);
-    settle(&a->device_used, b->device_used);
+    near = peak_nearly(&a->peak_allocated, b->peak_allocated) && peak_nearly(&a->peak_active, b->peak_active) &&
+           peak_nearly(&a->peak_reserved, b->peak_reserved) && peak_nearly(&a->device_used, b->device_used);
+    a->device_used_step = b->device_used_step;
   }
-  for (guint32 i = 0; i < counted->n_links && counted->n_links == plain->n_links; i++)
-    counted->links[i].busy = MAX(counted->links[i].busy, plain->links[i].busy);
+  return near;
 }
 
 static void compare(const RandomAxis *of, gsize n_axes, gboolean timeline, guint points) {
@@ -145,7 +171,7 @@ static void compare(const RandomAxis *of, gsize n_axes, gboolean timeline, guint
   g_autoptr(Study) base = study_open("llama2-7b", NULL);
   g_autoptr(StudyCache) cache = study_cache_new();
   CU_ASSERT_PTR_NOT_NULL_FATAL(base);
-  guint played = 0, settled = 0, retried = 0;
+  guint played = 0, settled = 0, retried = 0, counted[RUN_SETTLED + 1] = {0};
   for (guint i = 0; i < points; i++) {
     g_autoptr(StudyPoint) fast = random_point(of, n_axes, random), plain = again(fast);
     study_point_run(fast, base, &(StudyOptions){.fold = TRUE, .timeline = timeline}, cache);
@@ -157,9 +183,10 @@ static void compare(const RandomAxis *of, gsize n_axes, gboolean timeline, guint
     played++;
     settled += fast->report->steps_played > 2;
     retried += fast->report->classes[0].retries > 0 && !fast->report->classes[0].has_oom;
-    if (of == pipelines || of == halves)
-      settle_levels(fast->report, plain->report);
-    gboolean same = reports_equal(fast->report, plain->report);
+    counted[fast->report->settled]++;
+    gboolean near = (fast->report->settled != RUN_SETTLING || settling_nearly(fast->report, plain->report)) &&
+                    (fast->report->settled == RUN_UNSETTLED || peaks_nearly(fast->report, plain->report));
+    gboolean same = reports_equal(fast->report, plain->report) && near;
     CU_ASSERT_TRUE(same);
     for (guint s = 0; !same && s < fast->settings->len; s++)
       printf("\n    %s = %s", g_array_index(fast->settings, StudyPointSetting, s).name,
@@ -167,8 +194,10 @@ static void compare(const RandomAxis *of, gsize n_axes, gboolean timeline, guint
     fast->report->classes[0].peak_reserved++; /* the comparison can fail */
     CU_ASSERT_FALSE(reports_equal(fast->report, plain->report));
   }
-  printf(" (%u of %u played, %u took more than two steps, %u retried) ", played, points, settled, retried);
+  printf(" (%u of %u played, %u took more than two steps, %u retried, %u settled, %u settling) ", played, points,
+         settled, retried, counted[RUN_SETTLED], counted[RUN_SETTLING]);
   CU_ASSERT_TRUE(played > points / 5);
+  CU_ASSERT_TRUE(of != pipelines || counted[RUN_SETTLED] + counted[RUN_SETTLING] > played / 4);
 }
 
 static void summaries_are_those_of_the_plain_run(void) {
@@ -184,7 +213,7 @@ static void many_micro_batches_are_those_of_the_plain_run(void) {
 }
 
 static void pipelines_are_those_of_the_plain_run(void) {
-  compare(pipelines, G_N_ELEMENTS(pipelines), FALSE, 25);
+  compare(pipelines, G_N_ELEMENTS(pipelines), FALSE, 60);
 }
 
 static void halves_are_those_of_the_plain_run(void) {

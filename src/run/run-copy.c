@@ -52,7 +52,8 @@ static void copy_times(const RunStep *first, const guint32 *map, RunStep *steady
       *run_row_call(steady, row) = *run_row_call(first, i);
   }
   steady->end = first->end;
-  steady->watched = first->watched;
+  steady->seen = first->seen;
+  memcpy(steady->watched, first->watched, sizeof steady->watched);
   steady->remaining = 0;
 }
 

@@ -146,18 +146,9 @@ static gboolean host_keeps_up(const RunClass *first, const RunClass *second) {
 
 /* ---- The timeline ---- */
 
-/* Where the body of a class stands in the play of which the timeline was kept. */
-typedef struct {
-  guint32 row, end_row; /* its rows, and the first after them */
-  SimTime start, end;   /* from its first compute to the first after it */
-  SimTime period;       /* that a body more puts off what follows */
-  SimTime host_period;  /* that it puts off the host */
-  SimTime watched;      /* when the host came to the end of it */
-} Body;
-
-static gboolean find_body(const RunClass *first, const RunClass *second, const RunBodies *bodies, Body *ret) {
+static gboolean find_body(const RunClass *first, const RunClass *second, const RunBodies *bodies, RunBody *ret) {
   gint32 end_micro = (gint32)(bodies->played - bodies->body), micro = end_micro - (gint32)bodies->body;
-  Body body = {.row = G_MAXUINT32, .end_row = G_MAXUINT32};
+  RunBody body = {.row = G_MAXUINT32, .end_row = G_MAXUINT32};
   for (guint32 i = 0; i < first->n_tasks; i++) {
     const RunTask *task = &first->tasks[i];
     if (task->micro >= micro)
@@ -178,12 +169,13 @@ static gboolean find_body(const RunClass *first, const RunClass *second, const R
   body.period = second->step - first->step;
   body.host_period = second->watched - first->watched;
   body.watched = first->watched;
+  body.micros = bodies->body;
   *ret = body;
   return body.row < body.end_row && body.end != SIM_TIME_NEVER;
 }
 
 /* What is exposed within the body is what each body more adds. */
-static gboolean causes_agree(const RunClass *first, const RunClass *second, const Body *body) {
+static gboolean causes_agree(const RunClass *first, const RunClass *second, const RunBody *body) {
   SimTime within[RUN_CAUSES] = {0};
   for (guint32 i = 0; i < first->n_exposures; i++) {
     const RunExposure *exposure = &first->exposures[i];
@@ -199,72 +191,77 @@ static gboolean causes_agree(const RunClass *first, const RunClass *second, cons
 }
 
 static gboolean timeline_goes_on(const RunClass *first, const RunClass *second, const RunBodies *bodies) {
-  Body body;
+  RunBody body;
   return first->n_tasks == 0 || (find_body(first, second, bodies, &body) && causes_agree(first, second, &body));
 }
 
-static void move_tasks(RunClass *kept, const Body *body, const RunBodies *bodies) {
-  SimTime later = (SimTime)bodies->more * body->period;
+static void move_tasks(RunClass *kept, const RunBody *body, guint64 more) {
+  SimTime later = (SimTime)more * body->period;
   for (guint32 i = 0; i < kept->n_tasks; i++) {
     RunTask *task = &kept->tasks[i];
     if (task->row >= body->row && task->row < body->end_row)
-      task->repeats += (guint32)bodies->more;
+      task->repeats += (guint32)more;
     if (task->row < body->end_row)
       continue;
-    task->row += (guint32)bodies->more * (body->end_row - body->row);
-    task->micro += task->micro >= 0 ? (gint32)(bodies->more * bodies->body) : 0;
-    task->issued += (SimTime)bodies->more * body->host_period;
+    task->row += (guint32)more * (body->end_row - body->row);
+    task->micro += task->micro >= 0 ? (gint32)(more * body->micros) : 0;
+    task->issued += (SimTime)more * body->host_period;
     task->start += later;
     task->end += later;
   }
 }
 
-static void move_collectives(RunClass *kept, const Body *body, const RunBodies *bodies) {
-  SimTime later = (SimTime)bodies->more * body->period;
+static void move_collectives(RunClass *kept, const RunBody *body, guint64 more) {
+  SimTime later = (SimTime)more * body->period;
   for (guint32 i = 0; i < kept->n_collectives; i++) {
     RunCollective *collective = &kept->collectives[i];
     if (collective->row >= body->row && collective->row < body->end_row)
-      collective->repeats += (guint32)bodies->more;
+      collective->repeats += (guint32)more;
     if (collective->row < body->end_row)
       continue;
-    collective->row += (guint32)bodies->more * (body->end_row - body->row);
+    collective->row += (guint32)more * (body->end_row - body->row);
     collective->queued += later;
     collective->start += later;
     collective->end += later;
   }
 }
 
-static void move_exposures(RunClass *kept, const Body *body, const RunBodies *bodies) {
-  SimTime later = (SimTime)bodies->more * body->period;
+static void move_exposures(RunClass *kept, const RunBody *body, guint64 more) {
+  SimTime later = (SimTime)more * body->period;
   for (guint32 i = 0; i < kept->n_exposures; i++) {
     RunExposure *exposure = &kept->exposures[i];
     if (exposure->row != G_MAXUINT32 && exposure->row >= body->end_row)
-      exposure->row += (guint32)bodies->more * (body->end_row - body->row);
+      exposure->row += (guint32)more * (body->end_row - body->row);
     if (exposure->start >= body->end) {
       exposure->start += later;
       exposure->end += later;
     } else if (exposure->start >= body->start) {
-      exposure->repeats += (guint32)bodies->more;
+      exposure->repeats += (guint32)more;
     }
   }
 }
 
 /* Levels are on the host's clock. */
-static void move_samples(RunClass *kept, const Body *body, const RunBodies *bodies) {
+static void move_samples(RunClass *kept, const RunBody *body, guint64 more) {
   for (guint32 i = 0; i < kept->n_samples; i++)
     if (kept->samples[i].at >= body->watched)
-      kept->samples[i].at += (SimTime)bodies->more * body->host_period;
+      kept->samples[i].at += (SimTime)more * body->host_period;
+}
+
+void run_count_move(RunClass *kept, const RunBody *body, guint64 more) {
+  if (kept->n_tasks == 0)
+    return;
+  move_tasks(kept, body, more);
+  move_collectives(kept, body, more);
+  move_exposures(kept, body, more);
+  move_samples(kept, body, more);
+  kept->counted = (RunCounted){.start = body->start, .end = body->end, .period = body->period, .more = more};
 }
 
 static void move_timeline(RunClass *first, const RunClass *second, const RunBodies *bodies) {
-  Body body;
-  if (first->n_tasks == 0 || !find_body(first, second, bodies, &body))
-    return;
-  move_tasks(first, &body, bodies);
-  move_collectives(first, &body, bodies);
-  move_exposures(first, &body, bodies);
-  move_samples(first, &body, bodies);
-  first->counted = (RunCounted){.start = body.start, .end = body.end, .period = body.period, .more = bodies->more};
+  RunBody body;
+  if (first->n_tasks > 0 && find_body(first, second, bodies, &body))
+    run_count_move(first, &body, bodies->more);
 }
 
 /* ---- The whole ---- */

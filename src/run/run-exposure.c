@@ -31,6 +31,7 @@ typedef struct {
   GArray *stages;      /* guint32: exchanges between stages that one gap's rows wait for */
   gboolean keep;
   GArray *exposures; /* RunExposure */
+  RunWindow *window; /* NULL: there is none */
   RunClass *ret;
 } Analysis;
 
@@ -167,13 +168,25 @@ static gboolean resident(const Analysis *analysis, SimTime start, SimTime end) {
   return FALSE;
 }
 
+static BaseSpan body_of(const RunWindow *window, guint i) {
+  return (BaseSpan){window->starts[i], window->starts[i + 1]};
+}
+
+static gboolean is_border(const RunWindow *window, SimTime at) {
+  return window != NULL && (at == window->starts[0] || at == window->starts[1] || at == window->starts[2]);
+}
+
 static void charge(Analysis *analysis, BaseSpan piece, guint32 row, RunCause cause) {
+  RunWindow *window = analysis->window;
   analysis->ret->by_cause[cause] += piece.end - piece.start;
+  for (guint i = 0; window != NULL && i < RUN_BODIES; i++)
+    window->shares[i].by_cause[cause] += base_span_length(base_span_within(piece, body_of(window, i)));
   if (!analysis->keep)
     return;
   if (analysis->exposures->len > 0) {
     RunExposure *last = &g_array_index(analysis->exposures, RunExposure, analysis->exposures->len - 1);
-    if (last->end == piece.start && last->row == row && last->cause == cause) {
+    if (!is_border(analysis->window, piece.start) && last->end == piece.start && last->row == row &&
+        last->cause == cause) {
       last->end = piece.end;
       return;
     }
@@ -213,6 +226,8 @@ static void explain_gap(Analysis *analysis, BaseSpan gap, const Ran *next) {
     cut(analysis, gap, run_row_call(step, row)->issued);
     cut(analysis, gap, run_collective_move(step, row)->begun);
   }
+  for (guint i = 0; analysis->window != NULL && i < RUN_BORDERS; i++)
+    cut(analysis, gap, analysis->window->starts[i]);
   g_array_sort(analysis->cuts, by_time);
   g_array_append_val(analysis->cuts, gap.end);
   for (guint i = 0; i + 1 < analysis->cuts->len; i++) {
@@ -252,7 +267,16 @@ static void explain_all(Analysis *analysis, BaseSpan window) {
     explain_gap(analysis, (BaseSpan){cover.covered, window.end}, NULL);
 }
 
-void run_exposure(const RunRank *rank, gboolean keep, RunClass *ret) {
+/* Shares other than causes. */
+static void measure_bodies(const Analysis *analysis) {
+  for (guint i = 0; analysis->window != NULL && i < RUN_BODIES; i++) {
+    RunShares *shares = &analysis->window->shares[i];
+    shares->compute = union_length(analysis->computes, body_of(analysis->window, i));
+    shares->communication = union_length(analysis->collectives, body_of(analysis->window, i));
+  }
+}
+
+void run_exposure(RunRank *rank, gboolean keep, RunClass *ret) {
   Analysis analysis = {.step = rank->last, .start = rank->before, .end = rank->last->end, .keep = keep, .ret = ret};
   BaseSpan window = {analysis.start, analysis.end};
   analysis.computes = g_array_new(FALSE, FALSE, sizeof(Ran));
@@ -261,7 +285,9 @@ void run_exposure(const RunRank *rank, gboolean keep, RunClass *ret) {
   analysis.stages = g_array_new(FALSE, FALSE, sizeof(guint32));
   analysis.exposures = g_array_new(FALSE, FALSE, sizeof(RunExposure));
   collect(&analysis);
+  analysis.window = rank->window.found ? &rank->window : NULL;
   explain_all(&analysis, window);
+  measure_bodies(&analysis);
   ret->step = window.end - window.start;
   ret->compute = union_length(analysis.computes, window);
   ret->communication = union_length(analysis.collectives, window);

@@ -10,8 +10,8 @@
 static gboolean issue_row(RunRank *rank) {
   RunStep *step = rank->host.step;
   const ProgramRow *row = run_row(step, rank->host.row);
-  if (rank->host.row == step->table->watched && step->watched == RUN_UNSET)
-    step->watched = run_now(rank->play);
+  if (step->seen < step->table->n_watched && rank->host.row == step->table->watched[step->seen])
+    run_window_seen(rank);
   if (row->host > 0 && !rank->host.paid) {
     rank->host.paid = TRUE;
     run_schedule(rank->play, &rank->host.event, run_now(rank->play), row->host);

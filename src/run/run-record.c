@@ -216,6 +216,7 @@ const RunField run_fields_report[] = {
     IS(RunReport, peak_flops, NULL, RUN_NUMBER),
     IS(RunReport, events, NULL, RUN_LARGE),
     IS(RunReport, wall_seconds, NULL, RUN_NUMBER),
+    IS(RunReport, settled, NULL, RUN_COUNT),
     IS(RunReport, missing, NULL, RUN_COUNT),
 };
 /* clang-format on */

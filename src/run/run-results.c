@@ -122,10 +122,10 @@ static void fill_network(const RunRank *rank, RunClass *ret) {
     }
 }
 
-static void fill_class(RunReport *report, const RunRank *rank, RunClass *ret) {
+static void fill_class(RunReport *report, RunRank *rank, RunClass *ret) {
   ret->ranks = rank->rank->count;
   ret->first_rank = rank->rank->device;
-  ret->watched = rank->last->watched != RUN_UNSET ? rank->last->watched - rank->before : 0;
+  ret->watched = rank->last->seen > 0 ? rank->last->watched[0] - rank->before : 0;
   run_exposure(rank, rank->play->options->timeline, ret);
   fill_memory(report, rank, ret);
   fill_network(rank, ret);
@@ -160,8 +160,14 @@ static double sum_capacities(const GArray *capacities) {
   return sum;
 }
 
+/* What is counted of each link, beside what was played. */
+typedef struct {
+  guint64 more, *bytes;
+  SimTime *busy;
+} Counted;
+
 /* One class of links; FALSE where the cluster has none. */
-static gboolean fill_link(const RunPlay *play, HwLinkClass link_class, RunLink *ret) {
+static gboolean fill_link(const RunPlay *play, HwLinkClass link_class, const Counted *counted, RunLink *ret) {
   const RunSystem *system = play->system;
   guint32 n = system->n_links;
   g_autoptr(GArray) capacities = g_array_new(FALSE, FALSE, sizeof(Capacity));
@@ -171,18 +177,24 @@ static gboolean fill_link(const RunPlay *play, HwLinkClass link_class, RunLink *
     if (each->link_class != link_class)
       continue;
     ret->links += each->count;
-    ret->bytes += round(play->link_bytes[i] - play->link_bytes[i + n]) * each->count;
-    ret->busy = MAX(ret->busy, play->link_busy[i] - play->link_busy[i + n]);
+    double bytes = round(play->link_bytes[i] - play->link_bytes[i + n]);
+    SimTime busy = play->link_busy[i] - play->link_busy[i + n];
+    if (counted->more > 0) {
+      bytes += (double)(counted->more * counted->bytes[i]);
+      busy += (SimTime)counted->more * counted->busy[i];
+    }
+    ret->bytes += bytes * each->count;
+    ret->busy = MAX(ret->busy, busy);
     add_capacity(capacities, each);
   }
   ret->capacity = sum_capacities(capacities);
   return ret->links > 0;
 }
 
-static void fill_links(RunReport *report, const RunPlay *play) {
+static void fill_links(RunReport *report, const RunPlay *play, const Counted *counted) {
   report->links = g_new0(RunLink, HW_LINK_CLASSES);
   for (int link_class = 0; link_class < HW_LINK_CLASSES; link_class++)
-    if (fill_link(play, (HwLinkClass)link_class, &report->links[report->n_links]))
+    if (fill_link(play, (HwLinkClass)link_class, counted, &report->links[report->n_links]))
       report->n_links++;
 }
 
@@ -201,16 +213,24 @@ RunReport *run_results(RunPlay *play) {
   RunReport *report = g_new0(RunReport, 1);
   report->names = g_string_chunk_new(1024);
   run_memory_stop(play);
+  run_windows_find(play);
   report->n_classes = play->n_ranks;
   report->classes = g_new0(RunClass, play->n_ranks);
   for (guint32 i = 0; i < play->n_ranks; i++)
     fill_class(report, &play->ranks[i], &report->classes[i]);
+  Counted counted = {0};
+  report->settled = run_windows_judge(play, &counted.bytes, &counted.busy);
+  counted.more = report->settled != RUN_UNSETTLED ? play->options->windows.more : 0;
+  for (guint32 i = 0; i < play->n_ranks && counted.more > 0; i++)
+    run_windows_draw(&play->ranks[i], &report->classes[i]);
   run_report_choose(report);
   report->steps_played = play->steps_ended - 1;
   report->repeats = play->repeats;
   report->events = event_queue_played(play->queue);
   fill_facts(report, play);
-  fill_links(report, play);
+  fill_links(report, play, &counted);
+  g_free(counted.bytes);
+  g_free(counted.busy);
   run_report_rates(report);
   return report;
 }

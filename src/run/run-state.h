@@ -6,6 +6,7 @@
  *            │                                    ├─ RunDevice           run-device.h: streams, contention
  *            │                                    ├─ RunMemory           run-heap.h: ledger, allocator
  *            │                                    ├─ RunReplay           run-replay.h
+ *            │                                    ├─ RunWindow           run-window.h
  *            │                                    └─ RunStep             run-step.h: one for each step under way
  *            └─ RunCommunicator                                          run-collective.h */
 #pragma once
@@ -15,6 +16,7 @@
 #include "run-host.h"
 #include "run-play.h"
 #include "run-replay.h"
+#include "run-window.h"
 
 struct RunRank {
   RunPlay *play;
@@ -34,6 +36,7 @@ struct RunRank {
   guint64 retries;                /* of all steps that have ended */
   RunMemory memory;
   RunReplay replay;
+  RunWindow window;
 };
 
 struct RunPlay {
@@ -64,8 +67,9 @@ struct RunPlay {
   SimTime *link_busy;
 };
 
-/* run-exposure.c: fills times, causes and, if kept, exposures of a class from its last step. */
-void run_exposure(const RunRank *rank, gboolean keep, RunClass *ret);
+/* run-exposure.c: fills times, causes and, if kept, exposures of a class from its last step; what of them lies in the
+ * rank's windows too, if it has any. */
+void run_exposure(RunRank *rank, gboolean keep, RunClass *ret);
 /* run-trace.c: what a point that is asked for prints. */
 void BASE_TRACE_COLD run_trace_row(const RunStream *stream, RunTracePoint point);
 void BASE_TRACE_COLD run_trace_memory(const RunRank *rank, const RunHeap *heap, RunTracePoint point);

@@ -7,8 +7,7 @@
 RunStep *run_step_begin(RunRank *rank, guint32 number) {
   const RunTable *table = &rank->play->tables[rank->rank->role][number == 0 ? PROGRAM_FIRST : PROGRAM_STEADY];
   RunStep *step = rank->spare != NULL ? g_steal_pointer(&rank->spare) : g_new(RunStep, 1);
-  *step = (RunStep){
-      .rank = rank, .table = table, .number = number, .remaining = table->section->n_rows, .watched = RUN_UNSET};
+  *step = (RunStep){.rank = rank, .table = table, .number = number, .remaining = table->section->n_rows};
   run_plane_enter(step);
   rank->steps[number] = step;
   return step;

@@ -12,11 +12,13 @@
 #pragma once
 
 #include "program.h"
+#include "run-play.h"
 
 typedef struct RunPlay RunPlay;
 typedef struct RunRank RunRank;
 typedef struct RunStep RunStep;
 
+#define RUN_BORDERS    (RUN_BODIES + 1)
 #define RUN_UNSET      ((SimTime)-1)
 #define RUN_MOST_STEPS 5 /* the first and four steady ones */
 
@@ -31,7 +33,8 @@ typedef struct {
   guint32 *sequence;                 /* by row: its number among those of its slot */
   guint32 *calls;                    /* by slot: collectives of the section */
   guint32 n_calls;
-  guint32 watched; /* row of RunOptions.watched; PROGRAM_NONE: none */
+  guint32 watched[RUN_BORDERS]; /* rows of RunOptions.watched, or of its windows' borders; PROGRAM_NONE: none */
+  guint32 n_watched;
 } RunTable;
 
 /* A collective's row on one rank. */
@@ -48,12 +51,13 @@ struct RunStep {
   SimTime stalled; /* host time that they took: the wait for all streams, and the device's allocator */
   guint32 remaining;
   SimTime end;
-  SimTime watched;        /* when the host came to the row of that name; RUN_UNSET: not yet, or there is none */
-  guint32 stride;         /* from row to row on its plane */
-  SimTime *starts, *ends; /* by row; host rows have none, and collectives' ends stand in their RunMove */
-  SimTime *issues;        /* by row, of a timeline; NULL: none is asked for */
-  guint32 *unmet;         /* by row: needs that have not ended */
-  RunCall *calls;         /* by number of call */
+  guint32 seen;                 /* rows of RunTable.watched that the host has come to */
+  SimTime watched[RUN_BORDERS]; /* when */
+  guint32 stride;               /* from row to row on its plane */
+  SimTime *starts, *ends;       /* by row; host rows have none, and collectives' ends stand in their RunMove */
+  SimTime *issues;              /* by row, of a timeline; NULL: none is asked for */
+  guint32 *unmet;               /* by row: needs that have not ended */
+  RunCall *calls;               /* by number of call */
 };
 
 /* One step of all ranks of a role. */
@@ -73,7 +77,7 @@ typedef struct {
 } RunPlanes;
 
 /* run-table.c */
-void run_table_init(RunTable *table, const ProgramSection *section, const Program *program, guint32 watched);
+void run_table_init(RunTable *table, const ProgramSection *section, const Program *program, const RunOptions *options);
 void run_table_clear(RunTable *table);
 /* run-plane.c: planes for all ranks of a role; where RunOptions.apart, for each. */
 void run_planes_init(RunPlay *play);

@@ -48,9 +48,17 @@ static guint32 first_of_micro(const ProgramSection *section, guint32 micro) {
   return PROGRAM_NONE;
 }
 
-void run_table_init(RunTable *table, const ProgramSection *section, const Program *program, guint32 watched) {
+static void find_watched(RunTable *table, const RunOptions *options) {
+  const RunWindows *windows = &options->windows;
+  table->n_watched = windows->body > 0 ? RUN_BORDERS : 1;
+  table->watched[0] = first_of_micro(table->section, windows->body > 0 ? windows->first : options->watched);
+  for (guint32 i = 1; i < table->n_watched; i++)
+    table->watched[i] = first_of_micro(table->section, windows->first + i * windows->body);
+}
+
+void run_table_init(RunTable *table, const ProgramSection *section, const Program *program, const RunOptions *options) {
   table->section = section;
-  table->watched = first_of_micro(section, watched);
+  find_watched(table, options);
   find_waiters(table, section);
   find_order(table, section, program);
 }

@@ -4,42 +4,37 @@
 
 #include "run-count.h"
 
+static RunReport *play(StudyWalk *walk, const StudyOptions *options, guint64 micro_batches, GError **error) {
+  walk->recipe.micro_batches = micro_batches;
+  study_walk_drop_program(walk);
+  return study_walk_build(walk, error) ? study_walk_play(walk, options, error) : NULL;
+}
+
+/* ---- One stage: three plays on a line ---- */
+
 #define PLAYS 3
 
 /* How many the first play has: few, then, where what the step began with takes longer to settle, more. A play must be
  * worth it: all three together cost less than the step. */
 static const guint32 tries[] = {3, 8};
 
-/* A pipeline is in its rhythm once all stages are busy, and leaves it as they run out. Its micro-batches in flight take
- * turns in the allocator's blocks, which settles late: a body of many shows it. */
-static const guint32 rounds[] = {2, 4}; /* of all stages */
-#define SETTLING 12                     /* micro-batches, at least */
-G_STATIC_ASSERT(G_N_ELEMENTS(rounds) == G_N_ELEMENTS(tries));
-
 #define MOST_PLAYED 4096 /* micro-batches: beyond, those that are not alike are counted all the same */
 
-static guint64 cost_of(guint32 played, guint32 body) {
-  return PLAYS * (guint64)played + (PLAYS * (PLAYS - 1) / 2) * body;
-}
-
-static RunReport *play(StudyWalk *walk, const StudyOptions *options, guint64 micro_batches, guint32 watched,
-                       GError **error) {
-  walk->recipe.micro_batches = micro_batches;
-  walk->watched = watched;
-  study_walk_drop_program(walk);
-  return study_walk_build(walk, error) ? study_walk_play(walk, options, error) : NULL;
+static guint64 cost_of(guint32 played) {
+  return PLAYS * (guint64)played + PLAYS * (PLAYS - 1) / 2;
 }
 
 /* FALSE: an error. */
-static gboolean try_bodies(StudyWalk *walk, const StudyOptions *options, const RunBodies *bodies, gboolean anyway,
-                           RunReport **ret, GError **error) {
+static gboolean try_line(StudyWalk *walk, const StudyOptions *options, const RunBodies *bodies, gboolean anyway,
+                         RunReport **ret, GError **error) {
   RunReport *reports[PLAYS] = {NULL};
   StudyOptions summary = *options;
   summary.timeline = FALSE;
   gboolean played = TRUE;
   for (guint i = 0; i < PLAYS && played; i++) {
     guint32 micro_batches = bodies->played + i * bodies->body;
-    reports[i] = play(walk, i == 0 ? options : &summary, micro_batches, micro_batches - bodies->body, error);
+    walk->watched = micro_batches - bodies->body;
+    reports[i] = play(walk, i == 0 ? options : &summary, micro_batches, error);
     played = reports[i] != NULL;
   }
   if (played && run_count(reports[0], reports[1], reports[2], bodies)) {
@@ -53,43 +48,91 @@ static gboolean try_bodies(StudyWalk *walk, const StudyOptions *options, const R
   return played;
 }
 
+static gboolean count_line(StudyWalk *walk, const StudyOptions *options, RunReport **ret, GError **error) {
+  guint64 all = walk->recipe.gradient_accumulation;
+  for (guint i = 0; i < G_N_ELEMENTS(tries) && *ret == NULL && all > cost_of(tries[i]); i++) {
+    RunBodies bodies = {.played = tries[i], .body = 1, .more = all - tries[i]};
+    gboolean anyway = i + 1 == G_N_ELEMENTS(tries) && all > MOST_PLAYED;
+    if (!try_line(walk, options, &bodies, anyway, ret, error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+/* ---- A pipeline: two windows of one play ---- */
+
+/* Micro-batches in flight change places in the allocator's blocks, which a short body would not show. */
+#define LEAST_BODY 4
+
+/* Micro-batches before the windows, in each of them, after them. */
+typedef struct {
+  guint32 fill, body, drain;
+  gboolean settling; /* is good enough */
+} Windows;
+
 static guint32 stages_of(const PlanRecipe *recipe) {
   return MAX(recipe->axes.layout.degree[LAYOUT_PIPELINE], 1);
 }
 
-/* Micro-batches after which a step goes on as before; of interleaved chunks whole groups. */
-static guint32 body_of(const PlanRecipe *recipe) {
-  guint32 group = layout_goes_around(&recipe->axes) ? recipe->pipeline.group : 1;
-  guint32 least = stages_of(recipe) > 1 ? MAX(stages_of(recipe), SETTLING) : 1;
-  return (least + group - 1) / group * group;
+/* Of interleaved chunks whole groups: those that fill the pipeline and one more; then, where its stages have not found
+ * their rhythm by then, twice as many. */
+static Windows of_groups(const PlanRecipe *recipe, guint attempt) {
+  static const guint32 fills[] = {3, 6};
+  guint32 group = recipe->pipeline.group, least = MAX(stages_of(recipe), LEAST_BODY);
+  guint32 body = (least + group - 1) / group * group;
+  return (Windows){.fill = fills[attempt] * body, .body = body, .drain = group, .settling = TRUE};
 }
 
-/* As many more than it takes as make the rest whole bodies. */
-static guint32 first_play(const PlanRecipe *recipe, guint attempt) {
-  guint64 all = recipe->gradient_accumulation;
-  guint32 stages = stages_of(recipe), body = body_of(recipe);
-  guint32 least = stages > 1 ? MAX(rounds[attempt] * stages, rounds[attempt] * SETTLING) : tries[attempt];
-  return all > least ? least + (guint32)((all - least) % body) : least;
+/* Of others first few, where the stages are in step at once. */
+static Windows windows_of(const PlanRecipe *recipe, guint attempt) {
+  guint32 stages = stages_of(recipe), body = MAX(stages, LEAST_BODY);
+  if (layout_goes_around(&recipe->axes))
+    return of_groups(recipe, attempt);
+  if (attempt == 0)
+    return (Windows){.fill = stages + LEAST_BODY, .body = LEAST_BODY, .drain = 1};
+  return (Windows){.fill = 3 * body, .body = body, .drain = 1, .settling = TRUE};
 }
 
-gboolean study_count(StudyWalk *walk, const StudyOptions *options, RunReport **ret, GError **error) {
+/* What is left beside whole bodies is played before the windows. FALSE: an error. */
+static gboolean try_windows(StudyWalk *walk, const StudyOptions *options, const Windows *windows, RunReport **ret,
+                            GError **error) {
   guint64 all = walk->recipe.gradient_accumulation;
-  guint32 body = body_of(&walk->recipe);
-  *ret = NULL;
-  for (guint i = 0; i < G_N_ELEMENTS(tries) && *ret == NULL && !options->every_step && !options->every_micro_batch &&
-                    !options->chunks;
-       i++) {
-    guint32 played = first_play(&walk->recipe, i);
-    if (all <= cost_of(played, body))
-      break;
-    RunBodies bodies = {.played = played, .body = body, .more = (all - played) / body};
-    gboolean anyway = i + 1 == G_N_ELEMENTS(tries) && all > MOST_PLAYED;
-    if (!try_bodies(walk, options, &bodies, anyway, ret, error))
+  guint32 least = windows->fill + RUN_BODIES * windows->body + windows->drain;
+  if (all <= least + least / 4) /* it would not be worth it */
+    return TRUE;
+  guint32 rest = (guint32)((all - least) % windows->body);
+  walk->windows =
+      (RunWindows){.first = windows->fill + rest, .body = windows->body, .more = (all - least - rest) / windows->body};
+  *ret = play(walk, options, least + rest, error);
+  if (*ret == NULL)
+    return FALSE;
+  RunSettled enough = windows->settling ? RUN_SETTLING : RUN_SETTLED;
+  if ((*ret)->settled < enough)
+    g_clear_pointer(ret, run_report_free);
+  return TRUE;
+}
+
+static gboolean count_windows(StudyWalk *walk, const StudyOptions *options, RunReport **ret, GError **error) {
+  for (guint i = 0; i < 2 && *ret == NULL; i++) {
+    Windows windows = windows_of(&walk->recipe, i);
+    if (!try_windows(walk, options, &windows, ret, error))
       return FALSE;
   }
+  return TRUE;
+}
+
+/* ---- The whole ---- */
+
+gboolean study_count(StudyWalk *walk, const StudyOptions *options, RunReport **ret, GError **error) {
+  *ret = NULL;
+  if (options->every_step || options->every_micro_batch || options->chunks)
+    return TRUE;
+  gboolean good =
+      stages_of(&walk->recipe) > 1 ? count_windows(walk, options, ret, error) : count_line(walk, options, ret, error);
   walk->recipe.micro_batches = 0;
   walk->watched = 0;
+  walk->windows = (RunWindows){0};
   if (*ret == NULL)
     study_walk_drop_program(walk);
-  return TRUE;
+  return good;
 }

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Counting micro-batches: a step with many is played as three with few, wherever that gives the same Report
- * (run-count.h).
+/* Counting micro-batches: a step with many is played as one or three with few, wherever that gives the same Report: of
+ * one stage three plays that lie on a line (run-count.h), of a pipeline one, in which two windows are alike
+ * (run-window.h).
  *
  *   RunReport *report = NULL;
  *   if (!study_count(walk, options, &report, error)) return NULL;      // an error
  *   if (report == NULL) … all are to be played …
  *
- * Cost: that of a dozen micro-batches, whatever the accumulation; of a pipeline, of a hundred. Of a pipeline times are
- * exact, while levels of the allocator may be a segment or two off, and the busiest link of a class another: both can
- * settle later than what is played. Private to this floor. */
+ * Cost: that of a dozen micro-batches, whatever the accumulation; of a pipeline, of a few for each stage. Of a pipeline
+ * step, bytes and verdict are exact; parts of the step may be off by a hundredth where its stages are still settling
+ * (RunReport.settled), and peaks of memory by a segment or two, since micro-batches in flight go on changing places in
+ * the allocator. Private to this floor. */
 #pragma once
 
 #include "study-walk.h"

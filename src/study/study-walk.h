@@ -12,6 +12,7 @@
 #include "plan-recipe.h"
 #include "program.h"
 #include "recipe.h"
+#include "run-count.h"
 #include "study-cache.h"
 #include "study-point.h"
 #include "trust.h"
@@ -66,7 +67,8 @@ typedef struct StudyWalk {
   Program *program;
   gboolean program_kept; /* it is the cache's */
   CollGroup **groups;
-  guint32 watched; /* RunOptions.watched */
+  guint32 watched;    /* RunOptions.watched */
+  RunWindows windows; /* RunOptions.windows */
 } StudyWalk;
 
 /* The Program of the walk's recipes. *ret_kept: it is the cache's, and stands until four others have been asked for. */

@@ -314,6 +314,7 @@ RunReport *study_walk_play(const StudyWalk *walk, const StudyOptions *options, G
                     .every_step = options->every_step,
                     .apart = options->apart,
                     .watched = walk->watched,
+                    .windows = walk->windows,
                     .memory = walk->memory,
                     .chunks = options->chunks,
                     .trace = options->trace};

@@ -26,6 +26,28 @@ typedef struct {
   guint64 more;   /* bodies that the counted step has more than the first play */
 } RunBodies;
 
+/* Of a pipeline's micro-batches some stand for many: two bodies of them, one after the other, the first from
+ * micro-batch `first` on. If nothing changes from the one to the other, the Report is that of a step with `more` bodies
+ * more: RunReport.settled says so. */
+#define RUN_BODIES 2
+typedef struct {
+  guint32 first, body; /* micro-batches; body 0: all are played */
+  guint64 more;
+} RunWindows;
+
+/* Where the body of a class stands in the play of which the timeline was kept; times since the step's start. */
+typedef struct {
+  guint32 row, end_row; /* its rows, and the first after them */
+  guint32 micros;       /* micro-batches */
+  SimTime start, end;   /* from its first compute to the first after it */
+  SimTime period;       /* that a body more puts off what follows */
+  SimTime host_period;  /* that it puts off the host */
+  SimTime watched;      /* when the host came to the end of it */
+} RunBody;
+
+/* Moves what comes after the body in a kept timeline, if any, by so many bodies more. */
+void run_count_move(RunClass *kept, const RunBody *body, guint64 more);
+
 /* Changes `first`; FALSE: it is as it was. All three are of one system and one recipe but for the micro-batches, and
  * played with RunOptions.watched at `played` - `body` and as many more. */
 gboolean run_count(RunReport *first, const RunReport *second, const RunReport *third, const RunBodies *bodies);

@@ -14,6 +14,7 @@
 #include "mem-allocator.h"
 #include "net-system.h"
 #include "program.h"
+#include "run-count.h"
 #include "run-report.h"
 
 /* What is played. All borrowed, for the time of the call. */
@@ -35,9 +36,10 @@ typedef struct {
   NetSolver solver;
   EventTie tie;
   guint64 tie_seed;
-  MemPolicy memory;       /* the caching allocator's */
-  gboolean contention;    /* collectives take SMs and memory bandwidth from the kernels beside them */
-  guint32 watched;        /* micro-batch: when each host comes to the first row of it or a later one; 0: none */
+  MemPolicy memory;    /* the caching allocator's */
+  gboolean contention; /* collectives take SMs and memory bandwidth from the kernels beside them */
+  guint32 watched;     /* micro-batch: when each host comes to the first row of it or a later one; 0: none */
+  RunWindows windows;
   gboolean every_step;    /* also steps that must repeat the one before are played */
   gboolean apart;         /* ranks that are alike share neither heaps nor planes of rows */
   gboolean chunks;        /* step fidelity: collectives chunk by chunk; the system must not be folded */

@@ -169,6 +169,11 @@ typedef struct {
   double total_tokens; /* 0: not stated */
 } RunIdentity;
 
+/* How micro-batches of RunWindows followed each other, if any were asked for. SETTLED: one body as the other to the
+ * picosecond. SETTLING: in the same time, but how it splits still drifts; what is counted takes the later's, and may be
+ * off by what run-window.h allows. Else they are not counted: the Report is of those that were played. */
+typedef enum { RUN_UNSETTLED, RUN_SETTLING, RUN_SETTLED } RunSettled;
+
 /* What the database did not keep of a report that was loaded from it. */
 enum {
   RUN_MISSING_TIMELINE = 1, /* tasks, collectives, exposures, samples, by_cause */
@@ -196,6 +201,7 @@ typedef struct {
   double price_per_step, price_per_million_tokens, days_to_train, price_to_train; /* 0: not known */
   guint32 steps_played;                                                           /* steady steps until they repeated */
   gboolean repeats; /* FALSE: still changing after the most that are played */
+  RunSettled settled;
   RunClass *classes;
   guint32 n_classes;
   RunLink *links;

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* Two bodies of micro-batches in the middle of a step, seen from each rank, to count many for them. Private to this
+ * floor.
+ *
+ *   rank's rows    fill │ body 0 │ body 1 │ drain        borders: the first rows of the bodies and of what follows
+ *   time          ──────┴── P ───┴── P ───┴─────►        starts: P apart, the last where the first compute after
+ *                                                        body 1 starts
+ *
+ * Counted is what a body adds, so often as there are bodies more: where bodies are the same rows, as much is held at
+ * their borders with no new peak between them, and they are the same to the picosecond on all ranks and links
+ * (SETTLED).
+ *
+ * In a pipeline whose kernels slow down beside collectives stages that wait go on shifting by less and less, for
+ * hundreds of micro-batches, before that is so. There it is enough that some stage, for which the others wait, has
+ * found its period, that none waits for its host, and that no part of the time within one, on any rank, changes by
+ * more than a hundredth of it; what communication and the busiest link take, waits for peers included, by more than a
+ * twentieth (SETTLING).
+ *
+ * Micro-batches in flight change places in the allocator, which may come to take a segment more later than in any
+ * window: peaks of memory are those of what was played, and may be off by that. */
+#pragma once
+
+#include "mem-ledger.h"
+#include "run-report.h"
+#include "run-step.h"
+
+/* What tensors hold and the most that was held, when the host came to a border. */
+typedef struct {
+  guint64 held[MEM_TENANTS], peak_allocated, peak_active, peak_reserved, device_peak;
+} RunBorder;
+
+/* Parts of a body's time. */
+typedef struct {
+  SimTime compute, communication, by_cause[RUN_CAUSES];
+} RunShares;
+
+typedef struct {
+  gboolean found;
+  SimTime starts[RUN_BORDERS]; /* absolute */
+  RunBorder borders[RUN_BORDERS];
+  RunShares shares[RUN_BODIES];
+  guint64 sent_intra, sent_inter; /* in a body */
+} RunWindow;
+
+/* The host stands before a watched row of the step that it is in. */
+void run_window_seen(RunRank *rank);
+/* Of all ranks, once play is over and before anything is made of it: where windows are, if any were asked for. */
+void run_windows_find(RunPlay *play);
+/* Whether they may be counted, of ranks whose shares are known; what the links carry and for how long they are busy in
+ * body 1, by link: callers free both. */
+RunSettled run_windows_judge(const RunPlay *play, guint64 **ret_bytes, SimTime **ret_busy);
+/* Makes of a class as it was played one of the longer step. */
+void run_windows_draw(const RunRank *rank, RunClass *played);
