@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Sweep throughput: a grid over Llama-2-7B (32 layers) on one core, summaries into a database, new points; then the
- * same points again, which are found by their keys.
+/* Sweep throughput: grids over Llama-2-7B (32 layers) and over layouts of Llama-2-70B, on one core, summaries into a
+ * database, new points; then the same points again, which are found by their keys.
  *
- * Target: 1 000 configurations/s on one core. */
+ * Targets: 1 000 configurations/s; a thousand layouts over tensor and pipeline ranks in a minute. */
 #include <glib/gstdio.h>
 #include <sys/resource.h>
 
@@ -11,7 +11,7 @@
 
 typedef struct {
   const char *what, *workload;
-  const char *axes[4];
+  const char *axes[9];
 } Load;
 
 static double cpu_seconds(void) {
@@ -61,9 +61,14 @@ int main(void) {
        "llama2-7b",
        {"framework=fsdp2", "nodes=2..9:1", "cluster.nic_bandwidth=100..400 Gb/s:50", "price.gpu_hour=1..4 USD:0.5"}},
       {"ZeRO-3, sequence length and micro-batch", "llama2-7b", {"sequence_length=512..8192:64", "micro_batch=1..8:1"}},
+      {"layouts of 70B on 512 GPUs",
+       "llama2-70b",
+       {"framework=megatron", "zero_stage=1", "nodes=64", "tensor=1,2,4,8", "pipeline=1,2,4,8,16",
+        "sequence_parallel=no,yes", "micro_batch=1,2,4", "gradient_accumulation=16,64,256",
+        "activation_checkpointing=none,selective,full"}},
   };
   g_autofree char *folder = g_dir_make_tmp("foretrain-bench-XXXXXX", NULL);
-  bench_head("sweeps of llama2-7b, one thread");
+  bench_head("sweeps, one thread");
   for (guint i = 0; i < G_N_ELEMENTS(loads); i++)
     bench_load(&loads[i], folder, i);
   g_autofree char *remove = g_strdup_printf("rm -rf '%s'", folder);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Speed that slips is seen: instructions of five cases against those in instructions.csv, which no other load on the
+# Speed that slips is seen: instructions of seven cases against those in instructions.csv, which no other load on the
 # machine changes. Beyond the tolerance either way fails: what became slower needs its reason in the commit, what became
 # faster must be held.
 # usage: tests/bench/instructions.sh FORETRAIN VALGRIND "COMPILER AND LIBRARIES" [--accept]
@@ -24,6 +24,9 @@ run_of() { # CASE → its arguments
       --db "$scratch/unfolded.db" -q ;;
     communicators) echo run llama2-70b-hsdp --set cluster.nodes=512 --set parallel.shard_group=8 --timeline=no \
       --db "$scratch/communicators.db" -q ;;
+    pipeline) echo run llama3.1-405b-megatron --timeline=no --db "$scratch/pipeline.db" -q ;;
+    layouts) echo sweep llama2-70b --grid framework=megatron --grid nodes=64 --grid gradient_accumulation=64 \
+      --grid zero_stage=1 --grid tensor=2,8 --grid pipeline=1,2,4 --jobs 1 --db "$scratch/layouts.db" -q ;;
     sweep) echo sweep llama2-7b --grid zero_stage=0,1,2,3 --grid nodes=1..4:1 --jobs 1 --db "$scratch/sweep.db" -q ;;
   esac
 }
@@ -34,7 +37,7 @@ instructions() { # CASE → how many
     | sed -n 's/.*I *refs: *//p' | tr -d ,
 }
 
-cases="start run unfolded communicators sweep"
+cases="start run unfolded communicators pipeline layouts sweep"
 if [ "${4:-}" = --accept ]; then
   {
     echo "# Instructions that each case takes, in all of the process: instructions.sh compares, --accept writes."
