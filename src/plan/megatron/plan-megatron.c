@@ -231,13 +231,13 @@ static Sums sum_kinds(const Megatron *megatron) {
   Sums sums = {0};
   for (int kind = 0; kind < megatron->kinds; kind++) {
     const MegatronData *data = &megatron->data[kind];
-    guint64 shard = data->elements / data->shards;
+    guint64 shards = MAX(data->shards, 1), replicas = MAX(data->replicas, 1), shard = data->elements / shards;
     guint64 states = plan_optimizer_bytes(megatron->recipe->optimizer, shard, FP32, master);
     sums.all += data->elements;
     sums.shard += shard;
     sums.states += states;
-    sums.unique += data->elements / ((guint64)data->shards * data->replicas);
-    sums.unique_states += states / data->replicas;
+    sums.unique += data->elements / (shards * replicas);
+    sums.unique_states += states / replicas;
   }
   return sums;
 }
