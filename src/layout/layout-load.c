@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The schema of the axes' keys, and reading it. */
+/* The schema of the axes' keys, the names of pipeline schedules among them, and reading it. */
 #include <string.h>
 
 #include "layout-load.h"

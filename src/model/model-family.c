@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The rows: one family each. */
+/* The rows: one family each; below them their names, in the same order, and the types that are known and refused. */
 #include "model-family.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Compute time by kind of operation, and what perfect overlap would leave: private to this floor. */
+/* Compute time by kind of operation, and what perfect overlap would leave: private to this floor. Kinds of plot are in
+ * report-plot.h. */
 #pragma once
 
 #include "report-purpose.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of colours. */
+/* The table of colours: of phases, operations and causes, and of memory tenants. */
 #include "report-looks.h"
 
 #include <string.h>

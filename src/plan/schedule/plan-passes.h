@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the schedules share while they write passes. Private to this folder. */
+/* The schedules' functions, and what they share while they write passes. Private to this folder. */
 #pragma once
 
 #include "plan-schedule.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Pictures by gnuplot: a script and its data beside the picture, so that it can be drawn again or changed.
+/* Pictures by gnuplot, a function for each kind: a script and its data beside the picture, so that it can be drawn
+ * again or changed.
  *
  *   report_plot_timeline(db, run_id, from, to, "step.svg", error);    // writes step.gnuplot, step.dat and step.svg
  *   // later, in that folder: gnuplot step.gnuplot
