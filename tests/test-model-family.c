@@ -4,6 +4,7 @@
 #include <glib/gstdio.h>
 #include <string.h>
 
+#include "model-family.h"
 #include "model-masks.h"
 
 static ConfSettings *new_settings(const char *const *assignments) {
@@ -342,6 +343,7 @@ static ModelShape of_family(int family) {
 static void for_families(void (*property)(const ModelShape *shape, const ModelRecipe *recipe)) {
   for (int family = 0; model_family_names[family] != NULL; family++) {
     ModelShape shape = of_family(family);
+    CU_ASSERT_STRING_EQUAL(model_family_names[family], model_family_row(family)->name);
     for (int way = 0; way < 48; way++) {
       ModelRecipe recipe = {.sequence_length = 128,
                             .kernels = way % 3,

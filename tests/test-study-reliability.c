@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Trainings with failures: Daly's expectation against the replay, the best interval, and a training that was published. */
+/* Trainings with failures: Daly's expectation against the replay, the best interval, and a training that was
+ * published. */
 #include <math.h>
 
 #include "base-error.h"

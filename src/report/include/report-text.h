@@ -40,8 +40,8 @@ void report_explain(RunReport *const *reports, guint n, GString *text);
  *                     "held_bytes" by tenant at that moment; null where all fits
  *   "remedies"        on OOM, of foretrain run alone: as report-remedies.h says
  *   "rank_classes"    [{"rank_class", "ranks", "first_rank", "members" ("0-16,18-63"), "apart" (what keeps
- *                     them from other classes, or null), "role" ("stage 1: layers 8-15", or null), and the columns of table
- *                     rank_class}]
+ *                     them from other classes, or null), "role" ("stage 1: layers 8-15", or null), and the columns
+ *                     of table rank_class}]
  *   "links"           [{"link_class", "links", "bytes", "busy_ps", "utilisation", "apart" (which of them differ, or
  *                     null)}]
  *   "settings"        {"group.key": {"value", "origin"}, …}
