@@ -43,7 +43,8 @@ static void prepare(const StudyWalk *walk) {
 }
 
 gboolean study_walk_groups(StudyWalk *walk, GError **error) {
-  walk->groups = g_new0(CollGroup *, walk->program->n_communicators);
+  walk->n_groups = walk->program->n_communicators;
+  walk->groups = g_new0(CollGroup *, walk->n_groups);
   for (guint32 c = 0; c < walk->program->n_communicators; c++) {
     const ProgramCommunicator *communicator = &walk->program->communicators[c];
     walk->groups[c] = coll_group_new(walk->machine->library, communicator->ranks, communicator->n_ranks, error);
@@ -57,8 +58,7 @@ gboolean study_walk_groups(StudyWalk *walk, GError **error) {
 }
 
 void study_walk_clear_groups(StudyWalk *walk) {
-  if (walk->groups != NULL)
-    for (guint32 c = 0; c < walk->program->n_communicators; c++)
-      coll_group_free(walk->groups[c]);
+  for (guint32 c = 0; walk->groups != NULL && c < walk->n_groups; c++)
+    coll_group_free(walk->groups[c]);
   g_clear_pointer(&walk->groups, g_free);
 }

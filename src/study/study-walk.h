@@ -66,7 +66,8 @@ typedef struct StudyWalk {
   char *key;
   Program *program;
   gboolean program_kept; /* it is the cache's */
-  CollGroup **groups;
+  CollGroup **groups;    /* of the Program's communicators; they outlive a Program that is dropped */
+  guint32 n_groups;
   guint32 watched;    /* RunOptions.watched */
   RunWindows windows; /* RunOptions.windows */
 } StudyWalk;
