@@ -2,9 +2,9 @@
 set encoding utf8
 set terminal pngcairo noenhanced size 2560,1136 font 'Sans,19.5' linewidth 2 background rgb 'white'
 set output 'llama2-7b-pipeline.png'
-set title 'llama-2-7b, ZeRO-1 (megatron), 16 × h100-sxm5-80gb in 2 nodes: 1025.08 ms (940 to 1876 ms) a step'."\n".'all 4 stages: passes by micro-batch, what runs again as backward; beneath each lane its collectives'
+set title 'llama-2-7b, ZeRO-1 (megatron), 16 × h100-sxm5-80gb in 2 nodes: 1042.43 ms (952 to 1706 ms) a step'."\n".'all 4 stages: passes by micro-batch, what runs again as backward; beneath each lane its collectives'
 set xlabel 'time since the start of the step, ms'
-set xrange [0:1025.08103]
+set xrange [0:1042.42508]
 set yrange [-0.6:7.6]
 set key outside right top vertical Left reverse samplen 2 spacing 1.1
 set tics nomirror out
@@ -15,15 +15,15 @@ set ytics ('' 0, 'stage 3' 1, '' 2, 'stage 2' 3, '' 4, 'stage 1' 5, '' 6, 'stage
 plot \
   keyentry with dots lc rgb 'white' title 'compute, ms', \
   'llama2-7b-pipeline.dat' index 0 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#e6e6e6' title '  setup 9.66', \
-  'llama2-7b-pipeline.dat' index 1 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#a6cee3' title '  forward 840.92', \
-  'llama2-7b-pipeline.dat' index 2 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#1f66ad' title '  backward 1883.51', \
+  'llama2-7b-pipeline.dat' index 1 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#a6cee3' title '  forward 856.94', \
+  'llama2-7b-pipeline.dat' index 2 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#1f66ad' title '  backward 1916.11', \
   'llama2-7b-pipeline.dat' index 3 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#7b5ea7' title '  reduce 28.13', \
   'llama2-7b-pipeline.dat' index 4 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#08203f' title '  optimizer 29.38', \
   keyentry with dots lc rgb 'white' title 'communication', \
   'llama2-7b-pipeline.dat' index 5 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#fdd0a2' title '  all-gather 31.76', \
   'llama2-7b-pipeline.dat' index 6 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#e6813c' title '  reduce-scatter 62.65', \
-  'llama2-7b-pipeline.dat' index 7 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#8c3a04' title '  all-reduce 322.69', \
-  'llama2-7b-pipeline.dat' index 8 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#d9b26f' title '  send-recv 529.75', \
+  'llama2-7b-pipeline.dat' index 7 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#8c3a04' title '  all-reduce 328.68', \
+  'llama2-7b-pipeline.dat' index 8 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#d9b26f' title '  send-recv 537.91', \
   keyentry with dots lc rgb 'white' title 'exposed by', \
   'llama2-7b-pipeline.dat' index 9 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#650000' title '  bandwidth 45.48', \
   'llama2-7b-pipeline.dat' index 10 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#f29072' title '  latency 1.11', \
@@ -31,6 +31,6 @@ plot \
   'llama2-7b-pipeline.dat' index 12 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#8a6d00' title '  host 5.72', \
   keyentry with dots lc rgb 'white' title 'idle by', \
   'llama2-7b-pipeline.dat' index 13 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#9e9e9e' title '  host-idle 8.32', \
-  'llama2-7b-pipeline.dat' index 14 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#d9d9d9' title '  bubble 1202.16', \
+  'llama2-7b-pipeline.dat' index 14 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#d9d9d9' title '  bubble 1222.92', \
   'llama2-7b-pipeline.dat' index 15 using 1:2:(0):3 with vectors nohead lw 0.5 lc rgb 'black' notitle, \
   'llama2-7b-pipeline.dat' index 16 using 1:2:3:4 with labels font ',13.5' textcolor rgb variable notitle
