@@ -40,7 +40,6 @@ char *report_interval(SimTime low, SimTime high);
  * envelopes (NULL: none) are n each. */
 void report_envelopes(const char *const *labels, const char *const *envelopes, guint n, GString *text);
 
-
 /* Appends words broken into lines: the first begins with `first`, the others with as many spaces. A number keeps what
  * follows it (its unit) on its line. */
 void report_wrap(GString *text, const char *first, const char *words);

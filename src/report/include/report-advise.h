@@ -16,7 +16,7 @@ typedef struct {
   const StudyAdvice *advice;
   const GPtrArray *alone; /* of StudyAdvised: what to change first; NULL: not asked */
   const char *workload;
-  const char *const *sets; /* that the workload was given; NULL: none */
+  const char *const *sets;             /* that the workload was given; NULL: none */
   const StudyReliability *reliability; /* days as they will be; NULL: not asked */
   guint top;
   double days, budget; /* USD; 0: no limit */
