@@ -110,7 +110,7 @@ static guint64 outline_of(const ProgramRole *role) {
 static gboolean *find_alone(const Program *program) {
   g_autoptr(GHashTable) counts = g_hash_table_new(g_int64_hash, g_int64_equal);
   g_autofree gint64 *outlines = g_new(gint64, program->n_roles);
-  gboolean *alone = g_new(gboolean, program->n_roles);
+  gboolean *alone = g_new0(gboolean, program->n_roles);
   for (guint32 i = 0; i < program->n_roles; i++) {
     outlines[i] = (gint64)outline_of(&program->roles[i]);
     gsize count = GPOINTER_TO_SIZE(g_hash_table_lookup(counts, &outlines[i]));

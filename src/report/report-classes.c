@@ -21,7 +21,7 @@ char *report_layout(const RunIdentity *identity) {
   for (gsize i = 0; i < G_N_ELEMENTS(axes); i++) {
     g_autofree char *name = g_strconcat("parallel.", axes[i], NULL);
     guint64 degree = degree_of(identity, name);
-    others *= degree;
+    others *= MAX(degree, 1);
     if (degree > 1)
       g_string_append_printf(text, "%s %" G_GUINT64_FORMAT " × ", axes[i], degree);
   }

@@ -68,7 +68,7 @@ GArray *report_shares(const ReportBoxes *boxes, SimTime from, SimTime to, guint 
   Grid grid = {from, to, (guint)MIN(to - from, columns), NULL};
   GArray *shares = g_array_new(FALSE, FALSE, sizeof(ReportShare));
   gsize cells = (gsize)grid.columns * report_n_looks;
-  g_autofree SimTime *times = g_new(SimTime, cells);
+  g_autofree SimTime *times = g_new0(SimTime, cells);
   grid.times = times;
   for (guint row = 0; row < boxes->rows->len; row++) {
     for (gsize i = 0; i < cells; i++)

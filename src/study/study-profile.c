@@ -183,7 +183,7 @@ __extension__ typedef unsigned __int128 Wide; /* picoseconds squared */
 
 /* Of a total, what falls to the first `part` of `whole`. */
 static SimTime share_of(SimTime total, SimTime part, SimTime whole) {
-  return (SimTime)(((Wide)total * (Wide)part + (Wide)whole / 2) / (Wide)whole);
+  return whole > 0 ? (SimTime)(((Wide)total * (Wide)part + (Wide)whole / 2) / (Wide)whole) : 0;
 }
 
 typedef struct {

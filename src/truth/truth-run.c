@@ -143,7 +143,7 @@ static gboolean deliver(gpointer data, gpointer user, GError **error) {
                   .id = conf_csv_cell(table->csv, item->row, table->id),
                   .source = conf_csv_cell(table->csv, item->row, table->source),
                   .set = conf_csv_cell(table->csv, item->row, table->set),
-                  .ran = item->called || item->point->report != NULL};
+                  .ran = item->called || (item->point != NULL && item->point->report != NULL)};
   for (StoreMeasureKind kind = 0; kind < STORE_MEASURES; kind++) {
     row.measured[kind] = truth_table_measured(table, item->row, kind);
     row.predicted[kind] = STORE_UNKNOWN;

@@ -97,7 +97,7 @@ static guint64 shard_elements(const PlanDeepspeedEngine *engine, const PlanParam
 }
 
 static void measure(PlanDeepspeedEngine *engine, PlanDeepspeedData *data, guint64 elements) {
-  guint64 owners = data->owners = engine->recipe->zero_stage > 0 ? data->ranks : 1;
+  guint64 owners = data->owners = engine->recipe->zero_stage > 0 ? MAX(data->ranks, 1) : 1;
   data->elements = elements;
   data->shard = owners == 1 ? elements : (elements + 2 * owners - 1) / (2 * owners) * 2;
 }
