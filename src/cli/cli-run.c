@@ -15,7 +15,8 @@
 #include "study-recipe.h"
 #include "study-remedy.h"
 
-#define MUCH_EXPOSED 0.1 /* of the step */
+#define MUCH_EXPOSED 0.1    /* of the step */
+#define MANY_EVENTS  400000 /* of a step whose changes would be played for longer than the step itself is waited for */
 
 typedef struct {
   CliWorkload workload;
@@ -70,6 +71,10 @@ CliExit cli_finish(const CliOutcome *outcome, gboolean timeline, RunReport *cons
 static void hint(const Study *study, const RunReport *report, const StudyOptions *options, GString *text) {
   if (run_report_exposed_share(report) <= MUCH_EXPOSED)
     return;
+  if (report->events > MANY_EVENTS) {
+    report_faster_hint(report, NULL, text);
+    return;
+  }
   g_autoptr(GPtrArray) faster = study_faster(study, report, options);
   report_faster_hint(report, faster, text);
 }

@@ -183,6 +183,11 @@ static const StudyTrial *best_of(const RunReport *report, const GPtrArray *sorte
 }
 
 void report_faster_hint(const RunReport *report, const GPtrArray *faster, GString *text) {
+  if (faster == NULL) {
+    g_string_append_c(text, '\n');
+    report_wrap(text, "Faster with    ", "what foretrain explain finds; for a step as large as this it takes a while");
+    return;
+  }
   g_autoptr(GPtrArray) sorted = in_order(faster);
   const StudyTrial *one = best_of(report, sorted, faster, FALSE), *all = best_of(report, sorted, faster, TRUE);
   if (one == NULL)

@@ -30,5 +30,5 @@ void report_explained_json(const RunReport *report, const GPtrArray *faster, con
  */
 void report_faster(const RunReport *report, const GPtrArray *faster, guint most, GString *text);
 /* The two lines under a run whose step is exposed for more than a tenth: the best single change, and the best
- * together. */
+ * together. `faster` NULL: who can tell, where it was not looked for. */
 void report_faster_hint(const RunReport *report, const GPtrArray *faster, GString *text);
