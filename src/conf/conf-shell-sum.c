@@ -36,9 +36,14 @@ static gboolean read_factor(Sum *sum, gint64 *ret) {
   if (*sum->at == '(') {
     sum->at++;
     gboolean good = ++sum->depth < DEPTH_MAX && read_sum(sum, ret);
-    skip(sum);
     sum->depth--;
-    return good && *sum->at++ == ')';
+    if (!good)
+      return FALSE;
+    skip(sum);
+    if (*sum->at != ')')
+      return FALSE;
+    sum->at++;
+    return TRUE;
   }
   if (!g_ascii_isdigit(*sum->at))
     return read_name(sum, ret);
