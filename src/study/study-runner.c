@@ -100,7 +100,8 @@ static guint start_threads(GThread **threads, guint n_threads, Ring *ring, GErro
   while (started < n_threads && (threads[started] = g_thread_try_new("study", worker, ring, &cause)) != NULL)
     started++;
   if (started == 0)
-    g_set_error(error, SIM_ERROR, SIM_ERROR_SYSTEM, "no thread can be started: %s", cause->message);
+    g_set_error(error, SIM_ERROR, SIM_ERROR_SYSTEM, "no thread can be started: %s",
+                cause != NULL ? cause->message : "none was asked for");
   return started;
 }
 
