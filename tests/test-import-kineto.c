@@ -58,12 +58,12 @@ static void sums_a_step(void) {
   CU_ASSERT_EQUAL(got.communication, 75 * US);
   CU_ASSERT_EQUAL(got.exposed, 50 * US);
   CU_ASSERT_EQUAL(got.idle, 40 * US);
-  CU_ASSERT_EQUAL(got.of[IMPORT_ALL_GATHER].calls, 1);
-  CU_ASSERT_EQUAL(got.of[IMPORT_ALL_GATHER].busy, 60 * US);
-  CU_ASSERT_EQUAL(got.of[IMPORT_ALL_GATHER].exposed, 40 * US);
-  CU_ASSERT_EQUAL(got.of[IMPORT_REDUCE_SCATTER].busy, 35 * US);
-  CU_ASSERT_EQUAL(got.of[IMPORT_REDUCE_SCATTER].exposed, 10 * US);
-  CU_ASSERT_EQUAL(got.of[IMPORT_ALL_REDUCE].calls, 0);
+  CU_ASSERT_EQUAL(got.of[IMPORT_TRACED_ALL_GATHER].calls, 1);
+  CU_ASSERT_EQUAL(got.of[IMPORT_TRACED_ALL_GATHER].busy, 60 * US);
+  CU_ASSERT_EQUAL(got.of[IMPORT_TRACED_ALL_GATHER].exposed, 40 * US);
+  CU_ASSERT_EQUAL(got.of[IMPORT_TRACED_REDUCE_SCATTER].busy, 35 * US);
+  CU_ASSERT_EQUAL(got.of[IMPORT_TRACED_REDUCE_SCATTER].exposed, 10 * US);
+  CU_ASSERT_EQUAL(got.of[IMPORT_TRACED_ALL_REDUCE].calls, 0);
 }
 
 /* No marks: from the first kernel to the last, 7.25 µs, at times since 1970 whose last digits a double would lose. The

@@ -176,10 +176,10 @@ static CliExit compare_trace(const Compare *asked, const char *database, GError 
                           .communication = read.communication,
                           .exposed = read.exposed,
                           .idle = read.idle};
-  static const ReportOperation operations[] = {[IMPORT_ALL_REDUCE] = REPORT_ALL_REDUCE,
-                                               [IMPORT_ALL_GATHER] = REPORT_ALL_GATHER,
-                                               [IMPORT_REDUCE_SCATTER] = REPORT_REDUCE_SCATTER,
-                                               [IMPORT_OTHER_COLLECTIVE] = REPORT_OTHER};
+  static const ReportOperation operations[] = {[IMPORT_TRACED_ALL_REDUCE] = REPORT_ALL_REDUCE,
+                                               [IMPORT_TRACED_ALL_GATHER] = REPORT_ALL_GATHER,
+                                               [IMPORT_TRACED_REDUCE_SCATTER] = REPORT_REDUCE_SCATTER,
+                                               [IMPORT_TRACED_OTHER] = REPORT_OTHER};
   for (int i = 0; i < IMPORT_COLLECTIVES; i++)
     trace.of[operations[i]] = (ReportTraffic){read.of[i].calls, read.of[i].busy, read.of[i].exposed};
   g_autoptr(GString) text = g_string_new(NULL);

@@ -110,9 +110,9 @@ GArray *import_kineto_ranks(const char *text) {
 
 /* ---- Communication ---- */
 
+/* Whatever the case of letters. */
 static gboolean has(const char *text, const char *part) {
-  g_autofree char *small = g_ascii_strdown(text, -1);
-  return strstr(small, part) != NULL;
+  return strcasestr(text, part) != NULL;
 }
 
 gboolean import_kineto_communicates(const char *kernel, gboolean *ret_foreign) {
@@ -121,26 +121,50 @@ gboolean import_kineto_communicates(const char *kernel, gboolean *ret_foreign) {
   *ret_foreign = FALSE;
   if (has(kernel, "nccl"))
     return TRUE;
-  for (gsize i = 0; i < G_N_ELEMENTS(parts); i++)
-    *ret_foreign |= has(kernel, parts[i]);
+  for (gsize i = 0; i < G_N_ELEMENTS(parts) && !*ret_foreign; i++)
+    *ret_foreign = has(kernel, parts[i]);
   return *ret_foreign;
 }
 
-/* By the name that PyTorch wrote with it ("_allgather_base"), else by the kernel's
- * ("ncclDevKernel_AllGather_RING_LL"). */
+/* PyTorch's names ("_allgather_base") and NCCL's kernels' ("ncclDevKernel_AllGather_RING_LL"). */
+static const struct {
+  const char *part;
+  CollOperation operation;
+  gboolean out; /* the payload is what comes out */
+} operations[] = {{"reduce_scatter", COLL_REDUCE_SCATTER, FALSE},
+                  {"reducescatter", COLL_REDUCE_SCATTER, FALSE},
+                  {"allreduce", COLL_ALL_REDUCE, FALSE},
+                  {"all_reduce", COLL_ALL_REDUCE, FALSE},
+                  {"allgather", COLL_ALL_GATHER, TRUE},
+                  {"all_gather", COLL_ALL_GATHER, TRUE},
+                  {"all_to_all", COLL_ALL_TO_ALL, FALSE},
+                  {"alltoall", COLL_ALL_TO_ALL, FALSE},
+                  {"broadcast", COLL_BROADCAST, FALSE},
+                  {"reduce", COLL_REDUCE, FALSE},
+                  {"send", COLL_SEND_RECV, FALSE},
+                  {"recv", COLL_SEND_RECV, TRUE}};
+
+/* Place in `operations`; -1: none. */
+static gint operation_of(const char *text) {
+  for (gsize i = 0; i < G_N_ELEMENTS(operations); i++)
+    if (has(text, operations[i].part))
+      return (gint)i;
+  return -1;
+}
+
+/* By the name that PyTorch wrote with it, else by the kernel's. */
 ImportCollective import_kineto_collective(const ImportKinetoEvent *event) {
-  static const struct {
-    const char *part;
-    ImportCollective what;
-  } known[] = {{"reduce_scatter", IMPORT_REDUCE_SCATTER}, {"reducescatter", IMPORT_REDUCE_SCATTER},
-               {"allreduce", IMPORT_ALL_REDUCE},          {"all_reduce", IMPORT_ALL_REDUCE},
-               {"allgather", IMPORT_ALL_GATHER},          {"all_gather", IMPORT_ALL_GATHER}};
-  const char *const texts[] = {event->collective->str, event->name->str};
-  for (gsize t = 0; t < G_N_ELEMENTS(texts); t++)
-    for (gsize k = 0; k < G_N_ELEMENTS(known); k++)
-      if (has(texts[t], known[k].part))
-        return known[k].what;
-  return IMPORT_OTHER_COLLECTIVE;
+  static const ImportCollective told[COLL_OPERATIONS] = {[COLL_ALL_REDUCE] = IMPORT_TRACED_ALL_REDUCE,
+                                                         [COLL_ALL_GATHER] = IMPORT_TRACED_ALL_GATHER,
+                                                         [COLL_REDUCE_SCATTER] = IMPORT_TRACED_REDUCE_SCATTER,
+                                                         [COLL_BROADCAST] = IMPORT_TRACED_OTHER,
+                                                         [COLL_REDUCE] = IMPORT_TRACED_OTHER,
+                                                         [COLL_SEND_RECV] = IMPORT_TRACED_OTHER,
+                                                         [COLL_ALL_TO_ALL] = IMPORT_TRACED_OTHER};
+  gint known = operation_of(event->collective->str);
+  if (known < 0)
+    known = operation_of(event->name->str);
+  return known < 0 ? IMPORT_TRACED_OTHER : told[operations[known].operation];
 }
 
 static guint64 bytes_of(const GString *dtype) {
@@ -156,31 +180,13 @@ static guint64 bytes_of(const GString *dtype) {
 }
 
 guint64 import_kineto_payload(const ImportKinetoEvent *event, int *ret_operation) {
-  static const struct {
-    const char *part;
-    CollOperation operation;
-    gboolean out; /* the payload is what comes out */
-  } known[] = {{"reduce_scatter", COLL_REDUCE_SCATTER, FALSE},
-               {"allreduce", COLL_ALL_REDUCE, FALSE},
-               {"all_reduce", COLL_ALL_REDUCE, FALSE},
-               {"allgather", COLL_ALL_GATHER, TRUE},
-               {"all_gather", COLL_ALL_GATHER, TRUE},
-               {"all_to_all", COLL_ALL_TO_ALL, FALSE},
-               {"alltoall", COLL_ALL_TO_ALL, FALSE},
-               {"broadcast", COLL_BROADCAST, FALSE},
-               {"reduce", COLL_REDUCE, FALSE},
-               {"send", COLL_SEND_RECV, FALSE},
-               {"recv", COLL_SEND_RECV, TRUE}};
-  for (gsize i = 0; i < G_N_ELEMENTS(known); i++) {
-    if (!has(event->collective->str, known[i].part))
-      continue;
-    guint64 bytes;
-    if (!g_uint64_checked_mul(&bytes, import_kineto_count(known[i].out ? event->out : event->in),
-                              bytes_of(event->dtype)) ||
-        bytes == 0)
-      return 0;
-    *ret_operation = known[i].operation;
-    return bytes;
-  }
-  return 0;
+  gint known = operation_of(event->collective->str);
+  guint64 bytes;
+  if (known < 0 ||
+      !g_uint64_checked_mul(&bytes, import_kineto_count(operations[known].out ? event->out : event->in),
+                            bytes_of(event->dtype)) ||
+      bytes == 0)
+    return 0;
+  *ret_operation = operations[known].operation;
+  return bytes;
 }

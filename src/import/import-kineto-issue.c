@@ -133,9 +133,9 @@ ProgramPhase import_kineto_phase(const ImportKinetoTrace *trace, const ImportKin
   *ret_layer = scope != NULL ? scope->layer : -1;
   if (issue->kernel != IMPORT_KINETO_NONE) {
     ImportCollective what = g_array_index(trace->kernels, ImportKinetoKernel, issue->kernel).what;
-    if (what == IMPORT_ALL_GATHER)
+    if (what == IMPORT_TRACED_ALL_GATHER)
       return PROGRAM_GATHER;
-    if (what == IMPORT_ALL_REDUCE || what == IMPORT_REDUCE_SCATTER)
+    if (what == IMPORT_TRACED_ALL_REDUCE || what == IMPORT_TRACED_REDUCE_SCATTER)
       return PROGRAM_REDUCE;
   }
   if (scope != NULL && scope->layer == IMPORT_KINETO_NONE)

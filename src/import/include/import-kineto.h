@@ -4,7 +4,7 @@
  *
  *   ImportKineto measured;
  *   if (!import_kineto_load("rank0.json", &measured, error)) return FALSE;
- *   … measured.step, measured.exposed, measured.of[IMPORT_ALL_GATHER].busy …
+ *   … measured.step, measured.exposed, measured.of[IMPORT_TRACED_ALL_GATHER].busy …
  *
  * Steps are those that the profiler marks (ProfilerStep#7), from one mark to the next: the GPU's own where they are
  * there, else the host's. Of several the one of middle length is taken; without marks everything from the first kernel
@@ -17,10 +17,10 @@
 #include "base-quantity.h"
 
 typedef enum {
-  IMPORT_ALL_REDUCE,
-  IMPORT_ALL_GATHER,
-  IMPORT_REDUCE_SCATTER,
-  IMPORT_OTHER_COLLECTIVE, /* broadcast, reduce, send and receive */
+  IMPORT_TRACED_ALL_REDUCE,
+  IMPORT_TRACED_ALL_GATHER,
+  IMPORT_TRACED_REDUCE_SCATTER,
+  IMPORT_TRACED_OTHER, /* broadcast, reduce, send and receive */
   IMPORT_COLLECTIVES
 } ImportCollective;
 
