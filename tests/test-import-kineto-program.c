@@ -143,6 +143,9 @@ static void refuses(void) {
        "do not say what they send"},
       {{"{\"schema\": \"1.0.1\", \"nodes\": [], \"traceEvents\": []}"}, "execution trace"},
       {{"[[1, 2, 3]]"}, "memory timeline"},
+      {{"{\"traceEvents\": [" EVENT("user_annotation", "ProfilerStep#1", "1", "1000", "0", "") "," CALL(
+           "cudaLaunchKernel", "1", "10", "1", "1") "," KERNEL("a", "7", "20", "5", "1", "") "]}"},
+       "launches no kernels"},
   };
   for (gsize i = 0; i < G_N_ELEMENTS(rows); i++) {
     ProgramOrigin origin = {0};

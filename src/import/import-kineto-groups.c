@@ -32,15 +32,16 @@ static gint by_rank(gconstpointer a, gconstpointer b) {
   return one->rank < other->rank ? -1 : one->rank > other->rank;
 }
 
-gboolean import_kineto_order(GPtrArray *traces, const char *const *paths, GError **error) {
+gboolean import_kineto_order(GPtrArray *traces, GError **error) {
   guint32 world = import_kineto_world(traces);
+  const char *path = ((ImportKinetoTrace *)g_ptr_array_index(traces, 0))->path;
   gboolean known = TRUE;
   for (guint i = 0; i < traces->len; i++)
     known &= ((ImportKinetoTrace *)g_ptr_array_index(traces, i))->rank != IMPORT_KINETO_NONE;
   if (traces->len > 1 && traces->len != world) {
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
-                "%s: %u files of a world of %u ranks; give the file of one rank, or of every rank", paths[0],
-                traces->len, world);
+                "%s: %u files of a world of %u ranks; give the file of one rank, or of every rank", path, traces->len,
+                world);
     return FALSE;
   }
   if (traces->len == 1 || !known)
@@ -48,8 +49,8 @@ gboolean import_kineto_order(GPtrArray *traces, const char *const *paths, GError
   g_ptr_array_sort(traces, by_rank);
   for (guint i = 0; i < traces->len; i++)
     if (((ImportKinetoTrace *)g_ptr_array_index(traces, i))->rank != (gint64)i) {
-      g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s and the other files: rank %u is missing, or there twice",
-                  paths[0], i);
+      g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s and the other files: rank %u is missing, or there twice", path,
+                  i);
       return FALSE;
     }
   return TRUE;
@@ -109,7 +110,7 @@ static gboolean add_group(ProgramBuilder *builder, const ImportKinetoGroup *grou
   return TRUE;
 }
 
-static gboolean check_sized(const ImportKinetoTrace *trace, const char *path, GError **error) {
+static gboolean check_sized(const ImportKinetoTrace *trace, GError **error) {
   guint sent = 0, silent = 0;
   const char *name = NULL;
   for (guint i = 0; i < trace->kernels->len; i++) {
@@ -126,20 +127,20 @@ static gboolean check_sized(const ImportKinetoTrace *trace, const char *path, GE
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
                 "%s: %u of %u kernels of communication (\"%.60s\") do not say what they send, so they cannot be "
                 "simulated; PyTorch writes it since version 2.2 (compare RUN FILE reads what was measured)",
-                path, silent, sent, name);
+                trace->path, silent, sent, name);
   return silent == 0;
 }
 
-ImportKinetoSlots *import_kineto_slots_new(ProgramBuilder *builder, const ImportKinetoTrace *trace, const char *path,
-                                           guint32 world, gboolean each, GError **error) {
-  if (!check_sized(trace, path, error))
+ImportKinetoSlots *import_kineto_slots_new(ProgramBuilder *builder, const ImportKinetoTrace *trace, guint32 world,
+                                           gboolean each, GError **error) {
+  if (!check_sized(trace, error))
     return NULL;
   g_autoptr(ImportKinetoSlots) slots = g_new0(ImportKinetoSlots, 1);
   slots->of_group = g_new(guint32, MAX(trace->groups->len, 1));
   for (guint g = 0; g < trace->groups->len; g++) {
     slots->of_group[g] = PROGRAM_NONE;
     const ImportKinetoGroup *group = &g_array_index(trace->groups, ImportKinetoGroup, g);
-    if (world > 1 && !add_group(builder, group, path, world, each, &slots->of_group[g], error))
+    if (world > 1 && !add_group(builder, group, trace->path, world, each, &slots->of_group[g], error))
       return NULL;
   }
   return g_steal_pointer(&slots);

@@ -194,12 +194,24 @@ static void write_section(Writing *writing, const GArray *issues, BaseSpan windo
     charge(writing, window.end);
 }
 
-static void write_role(ProgramBuilder *builder, ImportKinetoTrace *trace, const ImportKinetoSlots *slots,
-                       ImportKineto *ret_measured) {
+static gboolean has_kernels(const GArray *issues) {
+  for (guint i = 0; i < issues->len; i++)
+    if (g_array_index(issues, ImportKinetoIssue, i).kernel != IMPORT_KINETO_NONE)
+      return TRUE;
+  return FALSE;
+}
+
+static gboolean write_role(ProgramBuilder *builder, ImportKinetoTrace *trace, const ImportKinetoSlots *slots,
+                           ImportKineto *ret_measured, GError **error) {
   BaseSpan window;
   *ret_measured = (ImportKineto){0};
   import_kineto_step(trace, &ret_measured->steps, &ret_measured->taken);
   g_autoptr(GArray) issues = import_kineto_issues(trace, &window);
+  if (!has_kernels(issues)) {
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: step %u of the %u that are marked launches no kernels",
+                trace->path, ret_measured->taken, ret_measured->steps);
+    return FALSE;
+  }
   import_kineto_sum(trace, import_kineto_on_gpu(trace, issues), ret_measured);
   Writing writing = {.builder = builder,
                      .trace = trace,
@@ -210,6 +222,7 @@ static void write_role(ProgramBuilder *builder, ImportKinetoTrace *trace, const 
     write_section(&writing, issues, window, (ProgramSectionKind)section);
   g_ptr_array_unref(writing.lanes);
   g_hash_table_unref(writing.last);
+  return TRUE;
 }
 
 /* ---- The whole ---- */
@@ -252,18 +265,19 @@ static void describe(const GPtrArray *traces, const char *path, guint32 world, P
 Program *import_kineto_program(const char *const *paths, guint n, ProgramOrigin *ret_origin, ImportKineto *ret_measured,
                                GError **error) {
   g_autoptr(GPtrArray) traces = read_all(paths, n, error);
-  if (traces == NULL || !import_kineto_order(traces, paths, error))
+  if (traces == NULL || !import_kineto_order(traces, error))
     return NULL;
   g_autoptr(ProgramBuilder) builder = program_builder_new();
   guint32 world = import_kineto_world(traces);
   for (guint i = 0; i < traces->len; i++) {
     ImportKinetoTrace *trace = g_ptr_array_index(traces, i);
-    g_autoptr(ImportKinetoSlots) slots = import_kineto_slots_new(builder, trace, paths[i], world, n > 1, error);
+    g_autoptr(ImportKinetoSlots) slots = import_kineto_slots_new(builder, trace, world, n > 1, error);
     if (slots == NULL)
       return NULL;
     g_autofree char *name = n > 1 ? g_strdup_printf("rank %u", i) : g_strdup("rank");
     program_builder_role(builder, name, n > 1 ? 1 : world);
-    write_role(builder, trace, slots, &ret_measured[i]);
+    if (!write_role(builder, trace, slots, &ret_measured[i], error))
+      return NULL;
   }
   program_builder_facts(builder, 0, 0, 0, KERNEL_FP32);
   describe(traces, paths[0], world, ret_origin);

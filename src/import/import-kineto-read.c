@@ -282,8 +282,9 @@ static void group_clear(gpointer group) {
   g_array_unref(((ImportKinetoGroup *)group)->ranks);
 }
 
-static ImportKinetoTrace *trace_new(void) {
+static ImportKinetoTrace *trace_new(const char *path) {
   ImportKinetoTrace *trace = g_new0(ImportKinetoTrace, 1);
+  trace->path = g_strdup(path);
   trace->kernels = g_array_new(FALSE, FALSE, sizeof(ImportKinetoKernel));
   trace->calls = g_array_new(FALSE, FALSE, sizeof(ImportKinetoCall));
   trace->scopes = g_array_new(FALSE, FALSE, sizeof(ImportKinetoScope));
@@ -307,6 +308,7 @@ void import_kineto_free(ImportKinetoTrace *trace) {
   g_array_unref(trace->groups);
   g_string_chunk_free(trace->names);
   g_free(trace->device);
+  g_free(trace->path);
   g_free(trace);
 }
 
@@ -316,7 +318,7 @@ ImportKinetoTrace *import_kineto_read(const char *path, GError **error) {
     return NULL;
   gsize length;
   const char *data = g_bytes_get_data(bytes, &length);
-  g_autoptr(ImportKinetoTrace) trace = trace_new();
+  g_autoptr(ImportKinetoTrace) trace = trace_new(path);
   g_autoptr(GString) device = g_string_new(NULL);
   Reading reading = {.trace = trace, .device = device};
   ConfPull pull;

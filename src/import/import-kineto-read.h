@@ -53,6 +53,7 @@ typedef struct {
 } ImportKinetoGroup;
 
 typedef struct {
+  char *path;
   GArray *kernels;           /* ImportKinetoKernel, in order of start */
   GArray *calls;             /* ImportKinetoCall, likewise */
   GArray *scopes;            /* ImportKinetoScope, likewise */
