@@ -8,6 +8,7 @@
 #include "base-json.h"
 #include "base-table.h"
 #include "report-text.h"
+#include "report-trial.h"
 #include "report-verdict.h"
 #include "report-words.h"
 #include "store-metric.h"
@@ -79,14 +80,9 @@ GPtrArray *report_advise_order(const ReportAdvise *page) {
   return rows;
 }
 
-/* "tensor 2, micro_batch 4 …": the settings that make the recipe, without their groups. */
-static char *short_change(const char *change) {
-  g_auto(GStrv) each = g_strsplit(change, " ", -1);
-  g_autoptr(GString) text = g_string_new(NULL);
-  for (guint i = 0; each[i] != NULL && *each[i] != '\0'; i++)
-    if (!g_str_has_prefix(each[i], "cluster.") && !g_str_has_prefix(each[i], "training.global_batch="))
-      g_string_append_printf(text, "%s%s", text->len > 0 ? " " : "", strchr(each[i], '.') + 1);
-  return text->len > 0 ? g_string_free(g_steal_pointer(&text), FALSE) : g_strdup("as the workload says");
+static char *recipe_of(const char *change) {
+  g_autofree char *text = report_trial_change(change, "cluster.");
+  return *text != '\0' ? g_steal_pointer(&text) : g_strdup("as the workload says");
 }
 
 static void print_row(BaseTable *table, guint number, const StudyAdvised *row) {
@@ -174,7 +170,7 @@ static char *why(const RunReport *better, const RunReport *other, gboolean price
 static void print_recipes(const ReportAdvise *page, const GPtrArray *rows, GString *text) {
   for (guint i = 0; i < rows->len; i++) {
     const StudyAdvised *row = rows->pdata[i];
-    g_autofree char *change = short_change(row->change), *first = g_strdup_printf("%u  ", i + 1);
+    g_autofree char *change = recipe_of(row->change), *first = g_strdup_printf("%u  ", i + 1);
     g_autoptr(GString) words = g_string_new(change);
     if (i + 1 < rows->len) {
       g_autofree char *reason = why(row->report, report_of(rows, i + 1), all_priced(page->advice));
@@ -208,7 +204,7 @@ static void print_own(const ReportAdvise *page, const RunReport *best, GString *
   g_string_append(text, "Of its changes, each alone, at the same global batch:\n");
   for (guint i = 0; i < page->alone->len; i++) {
     const StudyAdvised *row = page->alone->pdata[i];
-    g_autofree char *change = short_change(row->change);
+    g_autofree char *change = recipe_of(row->change);
     g_string_append_printf(text, "  %-36s %10.2f ms  %+6.1f %%\n", change,
                            (double)report_centi_ms(step_of(row->report)) / 100,
                            100 * ((double)step_of(row->report) / (double)step_of(own) - 1));

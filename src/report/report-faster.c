@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base-table.h"
+#include "report-trial.h"
 #include "report-verdict.h"
 #include "report-words.h"
 #include "study-faster.h"
@@ -13,12 +14,8 @@
 #define LEAST_SHOWN 0.0005 /* of time per token: what rounds to 0.0 % is no change */
 #define MOST_UNFIT  3      /* of the changes that pay but do not fit */
 
-static double time_per_token(const RunReport *from, const RunReport *to) {
-  return from->tokens_per_second_per_gpu / to->tokens_per_second_per_gpu - 1;
-}
-
 static gboolean pays(const RunReport *from, const StudyTrial *trial) {
-  return time_per_token(from, trial->report) <= -LEAST_SHOWN;
+  return report_trial_cost(from, trial->report) <= -LEAST_SHOWN;
 }
 
 static gint by_gain(gconstpointer a, gconstpointer b) {
@@ -41,16 +38,6 @@ static gboolean rounds_more(const char *change) {
   return strstr(change, "quantized") != NULL || strstr(change, "float8") != NULL;
 }
 
-/* "micro_batch=2 overlap_comm=yes": without groups and what follows from the rest. Caller frees. */
-static char *short_change(const char *change) {
-  g_auto(GStrv) each = g_strsplit(change, " ", -1);
-  GString *text = g_string_new(NULL);
-  for (guint i = 0; each[i] != NULL; i++)
-    if (!g_str_has_prefix(each[i], "training.global_batch="))
-      g_string_append_printf(text, "%s%s", text->len > 0 ? " " : "", strchr(each[i], '.') + 1);
-  return g_string_free(text, FALSE);
-}
-
 static double gib_more(const RunReport *from, const RunReport *to) {
   return (double)(report_centi_gib(run_report_tightest(to)->device_used) -
                   report_centi_gib(run_report_tightest(from)->device_used)) /
@@ -58,9 +45,9 @@ static double gib_more(const RunReport *from, const RunReport *to) {
 }
 
 static void print_row(BaseTable *table, const RunReport *from, const StudyTrial *trial) {
-  g_autofree char *change = short_change(trial->change);
+  g_autofree char *change = report_trial_change(trial->change, NULL);
   base_table_cell(table, "%s%s", change, rounds_more(trial->change) ? " *" : "");
-  base_table_cell(table, "%+.1f %%", 100 * time_per_token(from, trial->report));
+  base_table_cell(table, "%+.1f %%", 100 * report_trial_cost(from, trial->report));
   base_table_cell(table, "%.2f ms", (double)report_centi_ms(run_report_slowest(trial->report)->step) / 100);
   base_table_cell(table, "%+.2f GiB", gib_more(from, trial->report));
   base_table_cell(table, "%s", report_verdict_word(trial->report->verdict));
@@ -105,7 +92,7 @@ static void print_together(const RunReport *report, const GPtrArray *sorted, con
     if (!is_together(faster, trial))
       continue;
     g_string_append_printf(text, "  Together: %+.1f %% GPU time per token, step %.2f ms, %+.2f GiB, %s:\n",
-                           100 * time_per_token(report, trial->report),
+                           100 * report_trial_cost(report, trial->report),
                            (double)report_centi_ms(run_report_slowest(trial->report)->step) / 100,
                            gib_more(report, trial->report), report_verdict_word(trial->report->verdict));
     print_sets(trial->change, text);
@@ -152,10 +139,10 @@ void report_knobs(const RunReport *report, const GPtrArray *faster, GString *tex
   guint rows = 0;
   for (guint i = 0; i < sorted->len; i++) {
     const StudyTrial *trial = g_ptr_array_index(sorted, i);
-    g_autofree char *change = short_change(trial->change);
+    g_autofree char *change = report_trial_change(trial->change, NULL);
     if (pays(report, trial))
       continue;
-    if (fabs(time_per_token(report, trial->report)) < LEAST_SHOWN && fabs(gib_more(report, trial->report)) < 0.01) {
+    if (fabs(report_trial_cost(report, trial->report)) < LEAST_SHOWN && fabs(gib_more(report, trial->report)) < 0.01) {
       g_string_append_printf(same, "%s%s", same->len > 0 ? ", " : "", change);
       continue;
     }
@@ -192,14 +179,15 @@ void report_faster_hint(const RunReport *report, const GPtrArray *faster, GStrin
   const StudyTrial *one = best_of(report, sorted, faster, FALSE), *all = best_of(report, sorted, faster, TRUE);
   if (one == NULL)
     return;
-  g_autofree char *change = short_change(one->change), *changes = all != NULL ? short_change(all->change) : NULL;
+  g_autofree char *change = report_trial_change(one->change, NULL),
+                  *changes = all != NULL ? report_trial_change(all->change, NULL) : NULL;
   g_autofree char *first = g_strdup_printf("%s (%+.1f %% GPU time per token, %+.2f GiB)%s", change,
-                                           100 * time_per_token(report, one->report), gib_more(report, one->report),
+                                           100 * report_trial_cost(report, one->report), gib_more(report, one->report),
                                            rounds_more(one->change) ? ", in fewer bits" : "");
   g_string_append_c(text, '\n');
   report_wrap(text, "Faster with    ", first);
   g_autofree char *second =
-      all != NULL ? g_strdup_printf("%s (%+.1f %%, %+.2f GiB)", changes, 100 * time_per_token(report, all->report),
+      all != NULL ? g_strdup_printf("%s (%+.1f %%, %+.2f GiB)", changes, 100 * report_trial_cost(report, all->report),
                                     gib_more(report, all->report))
                   : g_strdup("foretrain explain shows what else was tried");
   report_wrap(text, all != NULL ? "  or all of    " : "               ", second);
@@ -212,15 +200,10 @@ void report_faster_json(const RunReport *report, const GPtrArray *faster, BaseJs
     const StudyTrial *trial = g_ptr_array_index(sorted, i);
     const RunClass *tight = run_report_tightest(trial->report);
     base_json_map(json, NULL);
-    base_json_text(json, "change", trial->change);
-    base_json_text(json, "verdict", run_verdict_names[trial->report->verdict]);
-    base_json_integer(json, "step_ps", run_report_slowest(trial->report)->step);
-    base_json_number(json, "tokens_per_second_per_gpu", trial->report->tokens_per_second_per_gpu);
+    report_trial_json(trial, json);
     base_json_number(json, "gain", study_gain(report, trial->report));
-    base_json_integer(json, "device_used_bytes", (gint64)tight->device_used);
     base_json_integer(json, "device_used_bytes_more",
                       (gint64)tight->device_used - (gint64)run_report_tightest(report)->device_used);
-    base_json_integer(json, "short_by_bytes", (gint64)tight->short_by);
     base_json_integer(json, "advised", pays(report, trial) && study_may_advise(report, trial->report));
     base_json_end(json);
   }

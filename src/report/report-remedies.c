@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base-table.h"
+#include "report-trial.h"
 #include "report-verdict.h"
 #include "report-words.h"
 #include "study-remedy.h"
@@ -34,22 +35,12 @@ static GPtrArray *in_order(const GPtrArray *remedies) {
   return sorted;
 }
 
-/* "nodes=4 micro_batch=2": without the groups, and the global batch that follows. Caller frees. */
-static char *short_change(const char *change) {
-  g_auto(GStrv) each = g_strsplit(change, " ", -1);
-  GString *text = g_string_new(NULL);
-  for (guint i = 0; each[i] != NULL; i++)
-    if (!g_str_has_prefix(each[i], "training.global_batch="))
-      g_string_append_printf(text, "%s%s", text->len > 0 ? " " : "", strchr(each[i], '.') + 1);
-  return g_string_free(text, FALSE);
-}
-
 static void print_row(BaseTable *table, const RunReport *base, const StudyRemedy *remedy) {
   const RunReport *report = remedy->report;
   const RunClass *tight = run_report_tightest(report);
   gint64 spare = report_centi_gib(tight->capacity) - report_centi_gib(tight->device_used);
-  double price = 100 * (base->tokens_per_second_per_gpu / report->tokens_per_second_per_gpu - 1);
-  g_autofree char *change = short_change(remedy->change);
+  double price = 100 * report_trial_cost(base, report);
+  g_autofree char *change = report_trial_change(remedy->change, NULL);
   g_autofree char *interval = report_interval(report->step_low, report->step_high);
   base_table_cell(table, "%s", change);
   base_table_cell(table, "%s", report_verdict_word(report->verdict));
@@ -109,15 +100,8 @@ void report_remedies_json(const GPtrArray *remedies, BaseJson *json) {
   g_autoptr(GPtrArray) sorted = in_order(remedies);
   base_json_list(json, "remedies");
   for (guint i = 0; i < sorted->len; i++) {
-    const StudyRemedy *remedy = g_ptr_array_index(sorted, i);
-    const RunClass *tight = run_report_tightest(remedy->report);
     base_json_map(json, NULL);
-    base_json_text(json, "change", remedy->change);
-    base_json_text(json, "verdict", run_verdict_names[remedy->report->verdict]);
-    base_json_integer(json, "step_ps", step_of(remedy->report));
-    base_json_number(json, "tokens_per_second_per_gpu", remedy->report->tokens_per_second_per_gpu);
-    base_json_integer(json, "device_used_bytes", (gint64)tight->device_used);
-    base_json_integer(json, "short_by_bytes", (gint64)tight->short_by);
+    report_trial_json(g_ptr_array_index(sorted, i), json);
     base_json_end(json);
   }
   base_json_end(json);

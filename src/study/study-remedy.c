@@ -11,18 +11,6 @@
 
 #define MOST_NODES 16 /* times as many as there are */
 
-RunReport *study_try(const Study *study, const char *const *changes, const StudyOptions *options, GError **error) {
-  Study mine = {study->workload, conf_settings_copy(study->settings)};
-  RunReport *report = NULL;
-  gboolean good = TRUE;
-  for (gsize i = 0; good && changes[i] != NULL; i++)
-    good = conf_settings_set(mine.settings, changes[i], error);
-  if (good)
-    report = study_run(&mine, options, error);
-  conf_settings_free(mine.settings);
-  return report;
-}
-
 typedef struct {
   const Study *study;
   const RunReport *report;
@@ -36,8 +24,7 @@ static guint64 need(const RunReport *report) {
 
 /* `change`: settings with spaces between. What needs no less memory is no remedy. NULL: none, or refused. */
 static const RunReport *attempt(Search *search, const char *change) {
-  g_auto(GStrv) changes = g_strsplit(change, " ", -1);
-  RunReport *report = study_try(search->study, (const char *const *)changes, &search->options, NULL);
+  RunReport *report = study_trial_run(search->study, change, &search->options, NULL);
   if (report == NULL || need(report) >= need(search->report)) {
     run_report_free(report);
     return NULL;

@@ -25,15 +25,24 @@ void study_trials_add(GPtrArray *trials, const char *change) {
   g_ptr_array_add(trials, trial);
 }
 
+static RunReport *run(const Study *study, const char *const *changes, const StudyOptions *options, StudyCache *cache,
+                      GError **error) {
+  g_autoptr(ConfSettings) settings = conf_settings_copy(study->settings);
+  for (gsize i = 0; changes[i] != NULL; i++)
+    if (!conf_settings_set(settings, changes[i], error))
+      return NULL;
+  return study_run_settings(study->workload, g_steal_pointer(&settings), options, cache, NULL, NULL, error);
+}
+
+RunReport *study_try(const Study *study, const char *const *changes, const StudyOptions *options, GError **error) {
+  return run(study, changes, options, NULL, error);
+}
+
 RunReport *study_trial_run(const Study *study, const char *change, const StudyOptions *options, StudyCache *cache) {
   g_auto(GStrv) each = g_strsplit(change, " ", -1);
-  g_autoptr(ConfSettings) settings = conf_settings_copy(study->settings);
   StudyOptions summary = *options;
   summary.timeline = FALSE;
-  for (guint i = 0; each[i] != NULL; i++)
-    if (!conf_settings_set(settings, each[i], NULL))
-      return NULL;
-  return study_run_settings(study->workload, g_steal_pointer(&settings), &summary, cache, NULL, NULL, NULL);
+  return run(study, (const char *const *)each, &summary, cache, NULL);
 }
 
 typedef struct {

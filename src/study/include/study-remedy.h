@@ -16,6 +16,3 @@
 typedef StudyTrial StudyRemedy; /* fits or not */
 
 GPtrArray *study_remedies(const Study *study, const RunReport *report, const StudyOptions *options);
-
-/* The study with changes ("group.key=value", NULL-terminated) over it, above all else that was said. Error: refused. */
-RunReport *study_try(const Study *study, const char *const *changes, const StudyOptions *options, GError **error);

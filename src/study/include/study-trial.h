@@ -26,3 +26,6 @@ void study_trials_play(const Study *study, GPtrArray *trials, const StudyOptions
 RunReport *study_trial_run(const Study *study, const char *change, const StudyOptions *options, StudyCache *cache);
 /* Whether two changes give a value to the same setting. */
 gboolean study_changes_clash(const char *a, const char *b);
+
+/* The study with changes ("group.key=value", NULL-terminated) over it, above all else that was said. Error: refused. */
+RunReport *study_try(const Study *study, const char *const *changes, const StudyOptions *options, GError **error);
