@@ -23,6 +23,15 @@ static guint32 launches_of_op(const ModelOp *ops, guint n, const char *name) {
   return 0;
 }
 
+static const ModelShape small_llama = {.family = MODEL_LLAMA,
+                                       .layers = 1,
+                                       .hidden_size = 64,
+                                       .heads = 4,
+                                       .kv_heads = 2,
+                                       .head_dim = 16,
+                                       .intermediate_size = 160,
+                                       .vocab_size = 1000};
+
 /* Bytes per element in 16 bits, of the unfused kernels: RMSNorm 6 (to fp32) + 8 (squares) + 4 (mean) + 8 (scaled) + 6
  * (cast back) + 4 (weight) = 36, back 4 (weight) + 8 (the weight's gradient) + 6 (to fp32) + 24 (the product's) + 4
  * (mean) + 28 (square) + 12 (sum) + 6 (back) = 92; residual 2 + 2 + 2; silu 4 and product 6; rope 4 (cos) + 2 (half
@@ -75,14 +84,7 @@ static void memory_bound_bytes(void) {
  * logits. What is kept loses silu, 2 bytes per element of the MLP's width, and of each norm 6 bytes per element in
  * place of the input's 2; the loss keeps the logits alone. */
 static void fused_kernels(void) {
-  ModelShape shape = {.family = MODEL_LLAMA,
-                      .layers = 1,
-                      .hidden_size = 64,
-                      .heads = 4,
-                      .kv_heads = 2,
-                      .head_dim = 16,
-                      .intermediate_size = 160,
-                      .vocab_size = 1000};
+  ModelShape shape = small_llama;
   guint64 t = 128;
   ModelRecipe eager = {.sequence_length = t}, fused = eager;
   fused.kernels = MODEL_KERNELS_FUSED;
@@ -105,14 +107,7 @@ static void fused_kernels(void) {
 /* Of queries and keys as complex numbers: to fp32 6 bytes, the product 8, back 6, either way, in three kernels each; on
  * the way 8 bytes of fp32 for each of 2. PyTorch's own RMSNorm is one kernel and leaves rotary embedding alone. */
 static void complex_rotary(void) {
-  ModelShape shape = {.family = MODEL_LLAMA,
-                      .layers = 1,
-                      .hidden_size = 64,
-                      .heads = 4,
-                      .kv_heads = 2,
-                      .head_dim = 16,
-                      .intermediate_size = 160,
-                      .vocab_size = 1000};
+  ModelShape shape = small_llama;
   guint64 t = 128;
   ModelRecipe recipe = {.sequence_length = t, .rotary = MODEL_ROTARY_COMPLEX, .kernels = MODEL_KERNELS_RMS_NORM};
   g_autoptr(ModelUnit) unit = model_unit_new(&shape, &recipe, 1, MODEL_UNIT_LAYER);
@@ -184,14 +179,7 @@ static void metrics_of_training(void) {
  * is copied, 64 × 4, twice, and its gradient. silu's and the product's gradients to one tensor, 2 × 160 × 4. Parameters
  * are as many. */
 static void projections(void) {
-  ModelShape shape = {.family = MODEL_LLAMA,
-                      .layers = 1,
-                      .hidden_size = 64,
-                      .heads = 4,
-                      .kv_heads = 2,
-                      .head_dim = 16,
-                      .intermediate_size = 160,
-                      .vocab_size = 1000};
+  ModelShape shape = small_llama;
   guint64 t = 256;
   ModelRecipe recipe = {.sequence_length = t / 2, .kernels = MODEL_KERNELS_NORMS};
   g_autoptr(ModelUnit) separate = model_unit_new(&shape, &recipe, 2, MODEL_UNIT_LAYER);

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "plan-case.h"
-#include "program-trace.h"
 
 #define ELEMENT   2 /* bytes of bf16 */
 #define FP32      4
@@ -48,21 +47,6 @@ static Program *program_of(guint32 ranks, const char *settings) {
   return plan_program(&shape, &model, &recipe);
 }
 
-/* As in test-plan-megatron-axes.c: reading a trace checks that all waits end, that members of a communicator issue the
- * same calls, and that what is taken is given. */
-static void expect_to_play(const Program *program, const char *settings) {
-  ProgramOrigin origin = {0}, read_origin;
-  g_autoptr(GString) text = g_string_new(NULL);
-  g_autoptr(GError) error = NULL;
-  program_trace_write(program, &origin, NULL, text);
-  g_autoptr(Program) read = program_trace_read("a", text->str, text->len, &read_origin, &error);
-  CU_ASSERT_PTR_NOT_NULL(read);
-  if (read != NULL)
-    program_origin_clear(&read_origin);
-  else
-    printf("\n    %s: %s\n", settings, error->message);
-}
-
 static void any_layout_plays(void) {
   static const char *const dispatchers[] = {"alltoall", "allgather", "flex"};
   static const char *const recomputes[] = {"none", "full", "selective"};
@@ -91,7 +75,7 @@ static void any_layout_plays(void) {
                         recomputes[g_rand_int_range(random, 0, 3)]);
     g_autoptr(Program) program = program_of(ranks, settings);
     if (program != NULL)
-      expect_to_play(program, settings);
+      plan_case_plays(program, settings);
   }
 }
 

@@ -5,7 +5,6 @@
 
 #include "mem-tenant.h"
 #include "plan-case.h"
-#include "program-trace.h"
 
 #define ELEMENT 2 /* bytes of bf16 */
 #define FP32    4
@@ -32,21 +31,6 @@ static Program *program_of(guint64 layers, gboolean tied, guint32 ranks, const c
     return NULL;
   }
   return plan_program(&shape, &model, &recipe);
-}
-
-/* Reading a trace checks that all waits end, that members of a communicator issue the same calls in the same order, and
- * that what is taken is given (program-check.h). */
-static void expect_to_play(const Program *program, const char *settings) {
-  ProgramOrigin origin = {0}, read_origin;
-  g_autoptr(GString) text = g_string_new(NULL);
-  g_autoptr(GError) error = NULL;
-  program_trace_write(program, &origin, NULL, text);
-  g_autoptr(Program) read = program_trace_read("a", text->str, text->len, &read_origin, &error);
-  CU_ASSERT_PTR_NOT_NULL(read);
-  if (read != NULL)
-    program_origin_clear(&read_origin);
-  else
-    printf("\n    %s: %s\n", settings, error->message);
 }
 
 static gboolean toss(GRand *random) {
@@ -77,7 +61,7 @@ static void any_layout_plays(void) {
     if (program == NULL)
       continue;
     CU_ASSERT_EQUAL(program->n_roles, pipeline);
-    expect_to_play(program, settings);
+    plan_case_plays(program, settings);
   }
 }
 

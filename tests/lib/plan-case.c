@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "golden.h"
+#include "program-trace.h"
 
 void plan_case_shape(const PlanShape *from, ModelShape *ret) {
   *ret = (ModelShape){.family = MODEL_LLAMA,
@@ -49,6 +50,19 @@ Program *plan_case(const PlanShape *shape, guint32 ranks, guint32 per_node, cons
   if (!plan_case_load(&model, ranks, per_node, assignments, &model_recipe, &recipe, &error))
     g_error("a recipe was refused: %s", error->message);
   return plan_program(&model, &model_recipe, &recipe);
+}
+
+void plan_case_plays(const Program *program, const char *settings) {
+  ProgramOrigin origin = {0}, read_origin;
+  g_autoptr(GString) text = g_string_new(NULL);
+  g_autoptr(GError) error = NULL;
+  program_trace_write(program, &origin, NULL, text);
+  g_autoptr(Program) read = program_trace_read("a", text->str, text->len, &read_origin, &error);
+  CU_ASSERT_PTR_NOT_NULL(read);
+  if (read != NULL)
+    program_origin_clear(&read_origin);
+  else
+    printf("\n    %s: %s\n", settings, error->message);
 }
 
 /* ---- Condensed rows ---- */

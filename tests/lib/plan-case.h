@@ -27,6 +27,11 @@ gboolean plan_case_recipe(guint32 ranks, guint32 per_node, const char *const *as
 
 Program *plan_case(const PlanShape *shape, guint32 ranks, guint32 per_node, const char *const *assignments);
 
+/* Fails the test, with `settings` in the message, where the Program breaks a rule of program-check.h: written as a
+ * trace and read back, all waits end, members of a communicator issue the same calls in the same order, and what is
+ * taken is given. */
+void plan_case_plays(const Program *program, const char *settings);
+
 /* ---- Condensed rows ---- */
 
 /* Condensed, a section is what tests/golden has under that name. */
