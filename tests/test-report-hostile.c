@@ -6,6 +6,7 @@
 
 #include "base-error.h"
 #include "harness.h"
+#include "light.h"
 #include "report-picture.h"
 #include "report-plot.h"
 #include "report-sample.h"
@@ -87,8 +88,8 @@ static void draw_both(const RunReport *report) {
   gint64 run_id;
   g_autofree char *path = in_folder("p.svg");
   CU_ASSERT_TRUE_FATAL(store_db_write(db, report, TRUE, &run_id, NULL));
-  was_drawn(report_plot_timeline(db, run_id, -1, -1, path, &error), &error);
-  CU_ASSERT_TRUE(report_plot_memory(db, run_id, -1, -1, path, &error));
+  was_drawn(report_plot_timeline(db, run_id, -1, -1, LIGHT(path), &error), &error);
+  CU_ASSERT_TRUE(report_plot_memory(db, run_id, -1, -1, LIGHT(path), &error));
   is_harmless("p.gnuplot");
   is_harmless("p.dat");
   CU_ASSERT_FALSE(pwned());
@@ -98,7 +99,7 @@ static void draw_both(const RunReport *report) {
 static void a_raw_line_is_executed(void) {
   empty_folder();
   g_autofree char *path = in_folder("p.svg");
-  g_autoptr(ReportPicture) picture = report_picture_new(path, NULL);
+  g_autoptr(ReportPicture) picture = report_picture_new(LIGHT(path), NULL);
   picture->height = 400;
   g_string_append(picture->script, "set title 'x\n!touch pwned\nplot x\n");
   report_picture_draw(picture, NULL);
@@ -143,7 +144,7 @@ static void labels_of_tasks(void) {
   slowest->tasks[1].start = slowest->step / 2;
   slowest->tasks[1].end = slowest->step;
   CU_ASSERT_TRUE_FATAL(store_db_write(db, report, TRUE, &run_id, NULL));
-  was_drawn(report_plot_timeline(db, run_id, -1, -1, path, &error), &error);
+  was_drawn(report_plot_timeline(db, run_id, -1, -1, LIGHT(path), &error), &error);
 }
 
 /* Two recipes on 8 and 16 GPUs, told apart by what `which` names. */
@@ -173,9 +174,9 @@ static void names_of_many_runs(void) {
   for (int which = 0; which < 4; which++) {
     g_autoptr(GError) error = NULL;
     g_autoptr(StoreDb) db = two_lines(which);
-    was_drawn(report_plot_pareto(db, objectives, NULL, path, &error), &error);
+    was_drawn(report_plot_pareto(db, objectives, NULL, LIGHT(path), &error), &error);
     if (which < 3)
-      was_drawn(report_plot_scaling(db, NULL, path, &error), &error);
+      was_drawn(report_plot_scaling(db, NULL, LIGHT(path), &error), &error);
     CU_ASSERT_FALSE(pwned());
   }
 }
@@ -203,8 +204,8 @@ static void names_of_sweeps(void) {
   CU_ASSERT_TRUE_FATAL(store_db_sweep(db, &sweep, &sweep_id, NULL));
   for (guint64 i = 0; i < 4; i++)
     add_point(db, sweep_id, i);
-  was_drawn(report_plot_oom_map(db, NULL, NULL, path, &error), &error);
-  was_drawn(report_plot_capacity(db, path, &error), &error);
+  was_drawn(report_plot_oom_map(db, NULL, NULL, LIGHT(path), &error), &error);
+  was_drawn(report_plot_capacity(db, LIGHT(path), &error), &error);
 }
 
 static void sources_of_measurements(void) {
@@ -218,7 +219,7 @@ static void sources_of_measurements(void) {
   CU_ASSERT_TRUE_FATAL(store_db_begin_validation(db, &validation_id, NULL) &&
                        store_db_write_validation(db, validation_id, &row, NULL) &&
                        store_db_end_validation(db, TRUE, NULL));
-  was_drawn(report_plot_parity(db, path, &error), &error);
+  was_drawn(report_plot_parity(db, LIGHT(path), &error), &error);
 }
 
 /* gnuplot would run what follows | or <, and take - or + for sources of its own and an argument -d for an option. */
@@ -238,7 +239,7 @@ static void names_of_pictures(void) {
     empty_folder();
     g_autoptr(GError) error = NULL;
     g_autofree char *path = in_folder(names[i]), *svg = NULL;
-    g_autoptr(ReportPicture) picture = report_picture_new(path, &error);
+    g_autoptr(ReportPicture) picture = report_picture_new(LIGHT(path), &error);
     CU_ASSERT_PTR_NOT_NULL_FATAL(picture);
     picture->height = 400;
     g_string_append(picture->data, "0 1\n1 2\n");
@@ -274,7 +275,7 @@ static void what_gnuplot_did_is_checked(void) {
   empty_folder();
   g_autofree char *old = g_strdup(g_getenv("PATH")), *path = in_folder("p.svg");
   g_autofree char *with = g_strconcat(folder, ":", old, NULL);
-  g_autoptr(ReportPicture) picture = report_picture_new(path, NULL);
+  g_autoptr(ReportPicture) picture = report_picture_new(LIGHT(path), NULL);
   picture->height = 400;
   g_string_append(picture->script, "plot x\n");
   CU_ASSERT_TRUE(report_picture_draw(picture, NULL));

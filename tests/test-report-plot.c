@@ -5,6 +5,7 @@
 
 #include "base-error.h"
 #include "harness.h"
+#include "light.h"
 #include "report-picture.h"
 #include "report-plot.h"
 #include "report-sample.h"
@@ -13,7 +14,8 @@ static char *folder;
 static StoreDb *db;
 static gint64 run_id;
 
-typedef gboolean (*Plot)(StoreDb *db, gint64 run_id, SimTime from, SimTime to, const char *path, GError **error);
+typedef gboolean (*Plot)(StoreDb *db, gint64 run_id, SimTime from, SimTime to, const ReportCanvas *canvas,
+                         GError **error);
 
 static char *in_folder(const char *name) {
   return g_build_filename(folder, name, NULL);
@@ -29,7 +31,7 @@ static char *content(const char *name) {
 static void draw(Plot plot, SimTime from, SimTime to, const char *name) {
   g_autoptr(GError) error = NULL;
   g_autofree char *path = in_folder(name);
-  if (!plot(db, run_id, from, to, path, &error)) {
+  if (!plot(db, run_id, from, to, LIGHT(path), &error)) {
     printf("\n    %s\n", error->message);
     CU_FAIL_FATAL("not drawn");
   }
@@ -116,7 +118,7 @@ static void a_capacity_that_is_near_is_drawn(void) {
 static void exposed_is_drawn_by_cause(void) {
   g_autofree char *path = in_folder("exposed.svg");
   const gint64 ids[] = {run_id, run_id};
-  CU_ASSERT_TRUE_FATAL(report_plot_exposed(db, ids, 2, path, NULL));
+  CU_ASSERT_TRUE_FATAL(report_plot_exposed(db, ids, 2, LIGHT(path), NULL));
   is_svg("exposed.svg");
   g_autofree char *data = content("exposed.dat"), *script = content("exposed.gnuplot");
   g_autoptr(RunReport) report = store_db_load(db, run_id, TRUE, NULL);
@@ -129,7 +131,7 @@ static void exposed_is_drawn_by_cause(void) {
   gint64 bare;
   CU_ASSERT_TRUE(store_db_write(db, summary, FALSE, &bare, NULL));
   GError *error = NULL;
-  HARNESS_FAILS(report_plot_exposed(db, &bare, 1, path, &error), error, "has no timeline, so that its causes");
+  HARNESS_FAILS(report_plot_exposed(db, &bare, 1, LIGHT(path), &error), error, "has no timeline, so that its causes");
 }
 
 static void png_is_drawn(void) {
@@ -138,6 +140,26 @@ static void png_is_drawn(void) {
   g_autofree char *step = content("step.png"), *memory = content("memory.png");
   CU_ASSERT_EQUAL(memcmp(step, "\x89PNG", 4), 0);
   CU_ASSERT_EQUAL(memcmp(memory, "\x89PNG", 4), 0);
+}
+
+/* On a dark ground nothing is left black but what is written on boxes: each kind says its letters' and lines' ink, and
+ * colours that the ground would swallow have others. */
+static void dark_pictures_have_light_ink(void) {
+  g_autofree char *memory = in_folder("night.svg"), *exposed = in_folder("night-exposed.svg");
+  const ReportCanvas dark = {memory, TRUE}, bars = {exposed, TRUE};
+  CU_ASSERT_TRUE(report_plot_memory(db, run_id, -1, -1, &dark, NULL));
+  CU_ASSERT_TRUE(report_plot_exposed(db, &run_id, 1, &bars, NULL));
+  static const char *const names[] = {"night", "night-exposed"}, *const swallowed[] = {"#333333", "#9c2a1c", "#650000"};
+  for (gsize i = 0; i < G_N_ELEMENTS(names); i++) {
+    g_autofree char *drawn = g_strconcat(names[i], ".svg", NULL), *written = g_strconcat(names[i], ".gnuplot", NULL);
+    g_autofree char *svg = content(drawn), *script = content(written);
+    is_svg(drawn);
+    has(svg, "fill=\"#1b1d21\"");
+    has(svg, "fill=\"rgb(220,223,228)\"");
+    CU_ASSERT_PTR_NULL(strstr(svg, "fill=\"black\""));
+    for (gsize k = 0; k < G_N_ELEMENTS(swallowed); k++)
+      CU_ASSERT_PTR_NULL(strstr(script, swallowed[k]));
+  }
 }
 
 /* Lanes from the last stage, at the bottom, to the first: collectives, then passes and waits. A kernel's box ends where
@@ -149,23 +171,23 @@ static void stages_are_drawn(void) {
   gint64 piped;
   CU_ASSERT_TRUE_FATAL(store_db_write(db, report, TRUE, &piped, NULL));
   g_autofree char *path = in_folder("stages.svg"), *dark = in_folder("dark.svg"), *one = in_folder("one.svg");
-  CU_ASSERT_TRUE(report_plot_timeline(db, piped, -1, -1, path, NULL));
-  CU_ASSERT_TRUE(report_plot_timeline_as(db, piped, &(ReportTimeline){-1, -1, -1, TRUE}, dark, NULL));
-  CU_ASSERT_TRUE(report_plot_timeline_as(db, piped, &(ReportTimeline){-1, -1, 1, FALSE}, one, NULL));
+  CU_ASSERT_TRUE(report_plot_timeline(db, piped, -1, -1, LIGHT(path), NULL));
+  CU_ASSERT_TRUE(report_plot_timeline_as(db, piped, &(ReportTimeline){-1, -1, -1}, &(ReportCanvas){dark, TRUE}, NULL));
+  CU_ASSERT_TRUE(report_plot_timeline_as(db, piped, &(ReportTimeline){-1, -1, 1}, LIGHT(one), NULL));
   is_svg("stages.svg");
   is_svg("dark.svg");
   g_autofree char *script = content("stages.gnuplot"), *night = content("dark.gnuplot"), *data = content("stages.dat"),
                   *stage = content("one.gnuplot"), *svg = content("one.svg");
   has(script, "'' 0, 'stage 1' 1, '' 2, 'stage 0' 3");
   has(script, "all 2 stages");
-  has(script, "background rgb 'white'");
-  has(night, "background rgb '#1b1d21'");
+  has(script, "ground = '#ffffff'");
+  has(night, "ground = '#1b1d21'");
   has(night, "lc rgb '#e05252' title '  bandwidth ");
   has(data, "# bandwidth: start_ms end_ms bottom top");
   has(stage, "'idle' 0, 'exposed' 1, 'communication' 2, 'compute' 3");
   has(svg, "stage 1: layers 16-31, head");
   g_autoptr(GError) error = NULL;
-  HARNESS_FAILS(report_plot_timeline_as(db, piped, &(ReportTimeline){-1, -1, 2, FALSE}, one, &error), error,
+  HARNESS_FAILS(report_plot_timeline_as(db, piped, &(ReportTimeline){-1, -1, 2}, LIGHT(one), &error), error,
                 "has no stage 2 of a pipeline");
 }
 
@@ -177,7 +199,7 @@ static void names_with_quotes_are_drawn(void) {
   report->classes[1].tasks[0].name = "say \"it\"";
   CU_ASSERT_TRUE(store_db_write(db, report, TRUE, &odd, NULL));
   g_autofree char *path = in_folder("it's.svg");
-  CU_ASSERT_TRUE(report_plot_timeline(db, odd, 0, 20 * SIM_MILLISECOND, path, NULL));
+  CU_ASSERT_TRUE(report_plot_timeline(db, odd, 0, 20 * SIM_MILLISECOND, LIGHT(path), NULL));
   is_svg("it's.svg");
   g_autofree char *svg = content("it's.svg");
   has(svg, "50%, ZeRO-2");
@@ -189,20 +211,20 @@ static void what_cannot_be_drawn_is_said(void) {
   gint64 summary;
   CU_ASSERT_TRUE(store_db_write(db, report, FALSE, &summary, NULL));
   g_autofree char *path = in_folder("no.svg"), *pdf = in_folder("no.pdf"), *bare = in_folder(".svg");
-  HARNESS_FAILS(report_plot_timeline(db, run_id, -1, -1, pdf, &error), error, "ends in .svg or .png");
-  HARNESS_FAILS(report_plot_memory(db, run_id, -1, -1, bare, &error), error, "ends in .svg or .png");
-  HARNESS_FAILS(report_plot_timeline(db, summary, -1, -1, path, &error), error, "has no timeline");
-  HARNESS_FAILS(report_plot_timeline(db, 999, -1, -1, path, &error), error, "no run 999");
-  HARNESS_FAILS(report_plot_memory(db, run_id, 5, 5, path, &error), error, "no window from");
-  HARNESS_FAILS(report_plot_memory(db, run_id, 5 * SIM_SECOND, -1, path, &error), error, "in a step of 1008.8");
-  HARNESS_FAILS(report_plot_timeline(db, run_id, -1, -1, "/nowhere/no.svg", &error), error,
+  HARNESS_FAILS(report_plot_timeline(db, run_id, -1, -1, LIGHT(pdf), &error), error, "ends in .svg or .png");
+  HARNESS_FAILS(report_plot_memory(db, run_id, -1, -1, LIGHT(bare), &error), error, "ends in .svg or .png");
+  HARNESS_FAILS(report_plot_timeline(db, summary, -1, -1, LIGHT(path), &error), error, "has no timeline");
+  HARNESS_FAILS(report_plot_timeline(db, 999, -1, -1, LIGHT(path), &error), error, "no run 999");
+  HARNESS_FAILS(report_plot_memory(db, run_id, 5, 5, LIGHT(path), &error), error, "no window from");
+  HARNESS_FAILS(report_plot_memory(db, run_id, 5 * SIM_SECOND, -1, LIGHT(path), &error), error, "in a step of 1008.8");
+  HARNESS_FAILS(report_plot_timeline(db, run_id, -1, -1, LIGHT("/nowhere/no.svg"), &error), error,
                 "/nowhere/no.svg: there is no folder \"/nowhere\"");
   g_autofree char *taken = in_folder("taken.svg"), *data = in_folder("data.svg"), *blocked = in_folder("data.dat");
   g_mkdir(taken, 0700);
-  HARNESS_FAILS(report_plot_timeline(db, run_id, -1, -1, taken, &error), error, "taken.svg: is a folder");
+  HARNESS_FAILS(report_plot_timeline(db, run_id, -1, -1, LIGHT(taken), &error), error, "taken.svg: is a folder");
   HARNESS_FAILS(report_plot_check(taken, &error), error, "taken.svg: is a folder");
   g_mkdir(blocked, 0700);
-  HARNESS_FAILS(report_plot_timeline(db, run_id, -1, -1, data, &error), error,
+  HARNESS_FAILS(report_plot_timeline(db, run_id, -1, -1, LIGHT(data), &error), error,
                 "data.dat: cannot be written: Is a directory");
   g_rmdir(taken);
   g_rmdir(blocked);
@@ -213,7 +235,7 @@ static void a_missing_gnuplot_is_named(void) {
   GError *error = NULL;
   g_autofree char *path = in_folder("later.png"), *old = g_strdup(g_getenv("PATH"));
   g_setenv("PATH", folder, TRUE);
-  HARNESS_FAILS(report_plot_timeline(db, run_id, -1, -1, path, &error), error, "gnuplot does not run");
+  HARNESS_FAILS(report_plot_timeline(db, run_id, -1, -1, LIGHT(path), &error), error, "gnuplot does not run");
   g_setenv("PATH", old, TRUE);
   g_autofree char *script = content("later.gnuplot");
   has(script, "set output 'later.png'");
@@ -222,13 +244,13 @@ static void a_missing_gnuplot_is_named(void) {
 static void a_failing_gnuplot_is_quoted(void) {
   g_autoptr(GError) error = NULL;
   g_autofree char *path = in_folder("bad.svg");
-  g_autoptr(ReportPicture) picture = report_picture_new(path, &error);
+  g_autoptr(ReportPicture) picture = report_picture_new(LIGHT(path), &error);
   picture->height = 400;
   g_string_append(picture->script, "plot sin(\n");
   CU_ASSERT_FALSE(report_picture_draw(picture, &error));
   CU_ASSERT_TRUE(g_error_matches(error, SIM_ERROR, SIM_ERROR_SYSTEM));
   has(error->message, "bad.svg: gnuplot failed: ");
-  has(error->message, "line 5");
+  has(error->message, "line 8");
   CU_ASSERT_FALSE(g_file_test(path, G_FILE_TEST_EXISTS));
 }
 
@@ -259,7 +281,7 @@ static void fronts_are_drawn(void) {
   const StoreObjective objectives[] = {{store_metric_find("gpus"), FALSE},
                                        {store_metric_find("tokens_per_second"), TRUE}};
   g_autofree char *path = in_folder("front.svg");
-  CU_ASSERT_TRUE(report_plot_pareto(points, objectives, NULL, path, NULL));
+  CU_ASSERT_TRUE(report_plot_pareto(points, objectives, NULL, LIGHT(path), NULL));
   is_svg("front.svg");
   g_autofree char *data = content("front.dat"), *script = content("front.gnuplot");
   has(data, "tokens_per_second\n8 10\n16 18\n32 15\n\n\n# the front, numbered\n8 10 1\n16 18 2\n");
@@ -268,7 +290,8 @@ static void fronts_are_drawn(void) {
   has(script, "'3 runs, 2 on the front'");
   g_autoptr(StoreExpression) none = store_expression_parse("gpus = 7", NULL);
   GError *error = NULL;
-  HARNESS_FAILS(report_plot_pareto(points, objectives, none, path, &error), error, "no run of the database has gpus");
+  HARNESS_FAILS(report_plot_pareto(points, objectives, none, LIGHT(path), &error), error,
+                "no run of the database has gpus");
   store_db_close(points);
 }
 
@@ -276,7 +299,7 @@ static void fronts_are_drawn(void) {
 static void scaling_is_drawn(void) {
   StoreDb *points = three_runs();
   g_autofree char *path = in_folder("scaling.svg");
-  CU_ASSERT_TRUE(report_plot_scaling(points, NULL, path, NULL));
+  CU_ASSERT_TRUE(report_plot_scaling(points, NULL, LIGHT(path), NULL));
   is_svg("scaling.svg");
   g_autofree char *data = content("scaling.dat");
   has(data, " 10 10 100\n16 ");
@@ -284,7 +307,7 @@ static void scaling_is_drawn(void) {
   has(data, " 15 40 37.5\n");
   g_autoptr(StoreExpression) one = store_expression_parse("gpus = 8", NULL);
   GError *error = NULL;
-  HARNESS_FAILS(report_plot_scaling(points, one, path, &error), error, "no two runs");
+  HARNESS_FAILS(report_plot_scaling(points, one, LIGHT(path), &error), error, "no two runs");
   store_db_close(points);
 }
 
@@ -309,7 +332,7 @@ static void many_tasks_stay_drawable(void) {
   gint64 many;
   CU_ASSERT_TRUE_FATAL(store_db_write(db, report, TRUE, &many, NULL));
   g_autofree char *path = in_folder("many.svg");
-  CU_ASSERT_TRUE(report_plot_timeline(db, many, -1, -1, path, NULL));
+  CU_ASSERT_TRUE(report_plot_timeline(db, many, -1, -1, LIGHT(path), NULL));
   g_autofree char *data = content("many.dat"), *svg = content("many.svg");
   g_auto(GStrv) lines = g_strsplit(data, "\n", -1);
   CU_ASSERT_TRUE(g_strv_length(lines) < 5000);
@@ -336,6 +359,7 @@ int main(void) {
                                               {"memory is drawn", memory_is_drawn},
                                               {"a capacity that is near is drawn", a_capacity_that_is_near_is_drawn},
                                               {"png is drawn", png_is_drawn},
+                                              {"dark pictures have light ink", dark_pictures_have_light_ink},
                                               {"names with quotes are drawn", names_with_quotes_are_drawn},
                                               {"what cannot be drawn is said", what_cannot_be_drawn_is_said},
                                               {"a missing gnuplot is named", a_missing_gnuplot_is_named},

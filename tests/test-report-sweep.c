@@ -5,6 +5,7 @@
 
 #include "base-error.h"
 #include "harness.h"
+#include "light.h"
 #include "report-grid.h"
 #include "report-plot.h"
 #include "report-sample.h"
@@ -76,7 +77,7 @@ static void cells_are_where_their_settings_say(void) {
     if (i != 5)
       add_point(db, sweep, i, 3, 8, SAMPLE_PARAMETERS, used[i] * GIB, used[i] > 0 ? 80 * GIB : 0);
   g_autofree char *path = in_folder("map.svg"), *turned = in_folder("turned.svg");
-  CU_ASSERT_TRUE_FATAL(report_plot_oom_map(db, "t.micro", "sequence", path, NULL));
+  CU_ASSERT_TRUE_FATAL(report_plot_oom_map(db, "t.micro", "sequence", LIGHT(path), NULL));
   g_autofree char *data = content("map.dat"), *script = content("map.gnuplot");
   has(data, "# panel 0 'stage 2': column row kind spare_gib\n"
             "0 0 0 +40.0\n1 0 0 +4.0\n0 1 1 +3.0\n1 1 2 -1.0\n0 2 3 -\n\n");
@@ -85,7 +86,7 @@ static void cells_are_where_their_settings_say(void) {
   has(script, "set ytics ('1k' 0, '2k' 1, '4k' 2)");
   /* Left to itself: the axis with most values, and of the two with equally many the later one; the faster goes
    * across. */
-  CU_ASSERT_TRUE_FATAL(report_plot_oom_map(db, NULL, NULL, turned, NULL));
+  CU_ASSERT_TRUE_FATAL(report_plot_oom_map(db, NULL, NULL, LIGHT(turned), NULL));
   g_autofree char *same = content("turned.dat");
   CU_ASSERT_STRING_EQUAL(same, data);
 }
@@ -102,7 +103,7 @@ static void capacity_is_the_largest_that_fits(void) {
   add_point(db, sweep, 4, 0, 8, 7 * G_GUINT64_CONSTANT(1000000000), 120 * GIB, 80 * GIB);
   add_point(db, sweep, 5, 0, 16, 7 * G_GUINT64_CONSTANT(1000000000), 60 * GIB, 80 * GIB);
   g_autofree char *path = in_folder("capacity.svg");
-  CU_ASSERT_TRUE_FATAL(report_plot_capacity(db, path, NULL));
+  CU_ASSERT_TRUE_FATAL(report_plot_capacity(db, LIGHT(path), NULL));
   g_autofree char *data = content("capacity.dat"), *script = content("capacity.gnuplot");
   has(data, "ZeRO-0: gpus parameters_in_billions bounded_by_memory\n16 7 0\n\n\n");
   has(data, "ZeRO-2: gpus parameters_in_billions bounded_by_memory\n8 7 1\n16 13 0\n");
@@ -120,13 +121,13 @@ static void what_cannot_be_drawn_is_said(void) {
                  "{\"t.a\":[\"1\",\"2\",\"3\",\"4\"],\"t.b\":[\"1\",\"2\",\"3\",\"4\"],\"t.micro\":[\"1\","
                  "\"2\",\"3\",\"4\"],\"t.sequence\":[\"1\",\"2\",\"3\",\"4\"]}",
                  256, &sweep);
-  HARNESS_FAILS(report_plot_oom_map(none, NULL, NULL, path, &error), error, "there is no sweep in the database");
-  HARNESS_FAILS(report_plot_capacity(none, path, &error), error, "there is no sweep in the database");
-  HARNESS_FAILS(report_plot_oom_map(line, NULL, NULL, path, &error), error, "has one axis");
-  HARNESS_FAILS(report_plot_capacity(line, path, &error), error, "no models of several sizes");
-  HARNESS_FAILS(report_plot_oom_map(many, NULL, NULL, path, &error), error, "more than 12 combinations");
-  HARNESS_FAILS(report_plot_oom_map(many, "micr", "a", path, &error), error, "did you mean \"micro\"?");
-  HARNESS_FAILS(report_plot_oom_map(many, "a", "t.a", path, &error), error, "both across and up");
+  HARNESS_FAILS(report_plot_oom_map(none, NULL, NULL, LIGHT(path), &error), error, "there is no sweep in the database");
+  HARNESS_FAILS(report_plot_capacity(none, LIGHT(path), &error), error, "there is no sweep in the database");
+  HARNESS_FAILS(report_plot_oom_map(line, NULL, NULL, LIGHT(path), &error), error, "has one axis");
+  HARNESS_FAILS(report_plot_capacity(line, LIGHT(path), &error), error, "no models of several sizes");
+  HARNESS_FAILS(report_plot_oom_map(many, NULL, NULL, LIGHT(path), &error), error, "more than 12 combinations");
+  HARNESS_FAILS(report_plot_oom_map(many, "micr", "a", LIGHT(path), &error), error, "did you mean \"micro\"?");
+  HARNESS_FAILS(report_plot_oom_map(many, "a", "t.a", LIGHT(path), &error), error, "both across and up");
   CU_ASSERT_FALSE(g_file_test(path, G_FILE_TEST_EXISTS));
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base-error.h"
+#include "base-names.h"
 #include "study-setting.h"
 
 #define SUBJECT                                                                                                        \
@@ -26,22 +27,40 @@ const CliOption cli_objectives_options[] = {
     SUBJECT,
     {NULL}};
 
-static gboolean add_objectives(const char *const *names, gboolean more, StoreObjective *objectives, guint *n,
+static void no_metric(const char *option, const char *name, GError **error) {
+  g_autofree const char **names = g_new0(const char *, store_n_metrics + 1);
+  for (gsize i = 0, n = 0; i < store_n_metrics; i++)
+    if (store_metrics[i].unit != STORE_TEXT)
+      names[n++] = store_metrics[i].name;
+  const char *nearest = base_names_nearest(names, name);
+  g_autofree char *advice = nearest != NULL ? g_strdup_printf("did you mean \"%s\"?", nearest)
+                                            : g_strdup("foretrain schema lists the columns of run");
+  g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: no metric of numbers is called \"%s\"; %s", option, name, advice);
+}
+
+static gboolean add_objective(const char *option, const char *name, StoreObjective *objectives, guint *n,
+                              GError **error) {
+  const StoreMetric *metric = store_metric_find(name);
+  if (metric == NULL || metric->unit == STORE_TEXT) {
+    no_metric(option, name, error);
+    return FALSE;
+  }
+  if (*n == STORE_OBJECTIVES_MOST) {
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: at most %d objectives", option, STORE_OBJECTIVES_MOST);
+    return FALSE;
+  }
+  objectives[(*n)++] = (StoreObjective){metric, g_str_equal(option, "--maximise")};
+  return TRUE;
+}
+
+/* An option may be given several times, or name several metrics with commas between. */
+static gboolean add_objectives(const char *const *texts, const char *option, StoreObjective *objectives, guint *n,
                                GError **error) {
-  const char *option = more ? "--maximise" : "--minimise";
-  for (; names != NULL && *names != NULL; names++) {
-    const StoreMetric *metric = store_metric_find(*names);
-    if (metric == NULL || metric->unit == STORE_TEXT) {
-      g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
-                  "%s: no metric of numbers is called \"%s\"; foretrain schema lists the columns of run", option,
-                  *names);
-      return FALSE;
-    }
-    if (*n == STORE_OBJECTIVES_MOST) {
-      g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: at most %d objectives", option, STORE_OBJECTIVES_MOST);
-      return FALSE;
-    }
-    objectives[(*n)++] = (StoreObjective){metric, more};
+  for (; texts != NULL && *texts != NULL; texts++) {
+    g_auto(GStrv) names = g_strsplit(*texts, ",", -1);
+    for (char **name = names; *name != NULL; name++)
+      if (!add_objective(option, g_strstrip(*name), objectives, n, error))
+        return FALSE;
   }
   return TRUE;
 }
@@ -70,6 +89,6 @@ StoreExpression *cli_subject(const CliObjectives *asked, GError **error) {
 gboolean cli_objectives(const CliObjectives *asked, StoreObjective ret[STORE_OBJECTIVES_MOST], guint *ret_n,
                         GError **error) {
   *ret_n = 0;
-  return add_objectives(asked->minimise, FALSE, ret, ret_n, error) &&
-         add_objectives(asked->maximise, TRUE, ret, ret_n, error);
+  return add_objectives(asked->minimise, "--minimise", ret, ret_n, error) &&
+         add_objectives(asked->maximise, "--maximise", ret, ret_n, error);
 }

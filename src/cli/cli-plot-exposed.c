@@ -4,13 +4,13 @@
 
 #include "base-error.h"
 #include "cli-find.h"
-#include "report-plot.h"
+#include "cli-plot.h"
 
 typedef struct {
   CliWorkload workload;
   const char *const *words;
-  const char *db, *output;
-  gboolean quiet;
+  const char *db;
+  CliCanvas on;
 } Exposed;
 
 #define MOST_BARS 16
@@ -18,8 +18,7 @@ typedef struct {
 static const CliOption options[] = {CLI_WORDS(Exposed, words, 1, MOST_BARS, "runs, or a workload"),
                                     CLI_GROUP_ROW(Exposed, workload, cli_workload_options),
                                     CLI_DB(Exposed, db),
-                                    CLI_QUIET(Exposed, quiet),
-                                    CLI_OUTPUT(Exposed, output),
+                                    CLI_CANVAS(Exposed, on),
                                     {NULL}};
 
 /* Each stage that the workload's framework has, played and kept. */
@@ -59,7 +58,7 @@ static gboolean find_all(const Exposed *asked, const char *database, GArray *run
 
 static CliExit exposed(gconstpointer data, GError **error) {
   const Exposed *asked = data;
-  const char *database = cli_plot_check(asked->output, "exposed", error) ? cli_database(asked->db, error) : NULL;
+  const char *database = cli_plot_check(&asked->on, "exposed", error) ? cli_database(asked->db, error) : NULL;
   if (database == NULL)
     return CLI_INPUT;
   g_autoptr(GArray) run_ids = g_array_new(FALSE, FALSE, sizeof(gint64));
@@ -67,9 +66,9 @@ static CliExit exposed(gconstpointer data, GError **error) {
     return CLI_FAULT;
   g_autoptr(StoreDb) db = store_db_open_existing(database, error);
   if (db == NULL ||
-      !report_plot_exposed(db, (const gint64 *)(gpointer)run_ids->data, run_ids->len, asked->output, error))
+      !report_plot_exposed(db, (const gint64 *)(gpointer)run_ids->data, run_ids->len, &asked->on.canvas, error))
     return CLI_FAULT;
-  cli_plot_tell(asked->output, asked->quiet);
+  cli_plot_tell(&asked->on);
   return CLI_DONE;
 }
 

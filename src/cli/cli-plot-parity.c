@@ -1,29 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /* foretrain plot parity: what validate found, drawn. */
-#include "cli.h"
-#include "report-plot.h"
+#include "cli-plot.h"
 
 typedef struct {
   const char *const *words;
-  const char *db, *output;
-  gboolean quiet;
+  const char *db;
+  CliCanvas on;
 } Parity;
 
 static const CliOption options[] = {CLI_WORDS(Parity, words, 0, 0, "parity alone: it draws the newest validation"),
                                     CLI_DB(Parity, db),
-                                    CLI_QUIET(Parity, quiet),
-                                    CLI_OUTPUT(Parity, output),
+                                    CLI_CANVAS(Parity, on),
                                     {NULL}};
 
 static CliExit parity(gconstpointer data, GError **error) {
   const Parity *asked = data;
-  const char *database = cli_plot_check(asked->output, "parity", error) ? cli_database(asked->db, error) : NULL;
+  const char *database = cli_plot_check(&asked->on, "parity", error) ? cli_database(asked->db, error) : NULL;
   if (database == NULL)
     return CLI_INPUT;
   g_autoptr(StoreDb) db = store_db_open_existing(database, error);
-  if (db == NULL || !report_plot_parity(db, asked->output, error))
+  if (db == NULL || !report_plot_parity(db, &asked->on.canvas, error))
     return CLI_FAULT;
-  cli_plot_tell(asked->output, asked->quiet);
+  cli_plot_tell(&asked->on);
   return CLI_DONE;
 }
 

@@ -5,19 +5,19 @@
 
 #include "base-error.h"
 #include "cli-objectives.h"
-#include "report-plot.h"
+#include "cli-plot.h"
 
 /* How many GPUs, and what they bring: asked of every sweep, and always known. */
 typedef struct {
   CliObjectives objectives;
   const char *const *words;
-  const char *db, *output;
-  gboolean quiet;
+  const char *db;
+  CliCanvas on;
 } Points;
 
 #define ROWS(objectives_table)                                                                                         \
   CLI_WORDS(Points, words, 0, 0, "the kind alone: it draws the runs of the database"), CLI_DB(Points, db),             \
-      CLI_QUIET(Points, quiet), CLI_OUTPUT(Points, output), CLI_GROUP_ROW(Points, objectives, objectives_table), {     \
+      CLI_CANVAS(Points, on), CLI_GROUP_ROW(Points, objectives, objectives_table), {                                   \
     NULL                                                                                                               \
   }
 
@@ -48,24 +48,24 @@ static CliExit draw(const Points *asked, const StoreObjective *objectives, GErro
   if (database == NULL)
     return CLI_INPUT;
   g_autoptr(StoreDb) db = store_db_open_existing(database, error);
-  if (db == NULL || !(objectives == NULL ? report_plot_scaling(db, subject, asked->output, error)
-                                         : report_plot_pareto(db, objectives, subject, asked->output, error)))
+  if (db == NULL || !(objectives == NULL ? report_plot_scaling(db, subject, &asked->on.canvas, error)
+                                         : report_plot_pareto(db, objectives, subject, &asked->on.canvas, error)))
     return CLI_FAULT;
-  cli_plot_tell(asked->output, asked->quiet);
+  cli_plot_tell(&asked->on);
   return CLI_DONE;
 }
 
 static CliExit pareto(gconstpointer data, GError **error) {
   const Points *asked = data;
   StoreObjective objectives[STORE_OBJECTIVES_MOST];
-  if (!cli_plot_check(asked->output, "pareto", error) || !two_objectives(&asked->objectives, objectives, error))
+  if (!cli_plot_check(&asked->on, "pareto", error) || !two_objectives(&asked->objectives, objectives, error))
     return CLI_INPUT;
   return draw(asked, objectives, error);
 }
 
 static CliExit scaling(gconstpointer data, GError **error) {
   const Points *asked = data;
-  return cli_plot_check(asked->output, "scaling", error) ? draw(asked, NULL, error) : CLI_INPUT;
+  return cli_plot_check(&asked->on, "scaling", error) ? draw(asked, NULL, error) : CLI_INPUT;
 }
 
 const CliVerb cli_plot_pareto = {

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* foretrain plot oom-map, capacity: the newest sweep of the database, drawn. */
 #include "base-error.h"
-#include "cli.h"
-#include "report-plot.h"
+#include "cli-plot.h"
 
 typedef struct {
   const char *const *axes;
-  const char *db, *output;
-  gboolean quiet;
+  const char *db;
+  CliCanvas on;
 } SweepPlot;
 
-#define ROWS CLI_DB(SweepPlot, db), CLI_QUIET(SweepPlot, quiet), CLI_OUTPUT(SweepPlot, output)
+#define ROWS CLI_DB(SweepPlot, db), CLI_CANVAS(SweepPlot, on)
 
 static const CliOption map_options[] = {CLI_WORDS(SweepPlot, axes, 0, 2, "no more, or two of its axes"), ROWS, {NULL}};
 static const CliOption capacity_options[] = {
@@ -18,7 +17,7 @@ static const CliOption capacity_options[] = {
 
 /* The newest sweep; NULL where it cannot be drawn to the output either. */
 static StoreDb *open_sweep(const SweepPlot *asked, const char *kind, GError **error) {
-  const char *database = cli_plot_check(asked->output, kind, error) ? cli_database(asked->db, error) : NULL;
+  const char *database = cli_plot_check(&asked->on, kind, error) ? cli_database(asked->db, error) : NULL;
   return database != NULL ? store_db_open_existing(database, error) : NULL;
 }
 
@@ -32,18 +31,18 @@ static CliExit map(gconstpointer data, GError **error) {
     return CLI_INPUT;
   }
   g_autoptr(StoreDb) db = open_sweep(asked, "oom-map", error);
-  if (db == NULL || !report_plot_oom_map(db, across, up, asked->output, error))
+  if (db == NULL || !report_plot_oom_map(db, across, up, &asked->on.canvas, error))
     return CLI_FAULT;
-  cli_plot_tell(asked->output, asked->quiet);
+  cli_plot_tell(&asked->on);
   return CLI_DONE;
 }
 
 static CliExit capacity(gconstpointer data, GError **error) {
   const SweepPlot *asked = data;
   g_autoptr(StoreDb) db = open_sweep(asked, "capacity", error);
-  if (db == NULL || !report_plot_capacity(db, asked->output, error))
+  if (db == NULL || !report_plot_capacity(db, &asked->on.canvas, error))
     return CLI_FAULT;
-  cli_plot_tell(asked->output, asked->quiet);
+  cli_plot_tell(&asked->on);
   return CLI_DONE;
 }
 

@@ -4,20 +4,19 @@
 
 #include "base-error.h"
 #include "cli-find.h"
-#include "report-plot.h"
+#include "cli-plot.h"
 
 typedef struct {
   CliWorkload workload;
   const char *const *words;
-  const char *db, *output;
-  gboolean quiet;
+  const char *db;
+  CliCanvas on;
 } Tornado;
 
 static const CliOption options[] = {CLI_WORKLOAD_WORD(Tornado, words, "a run or a workload"),
                                     CLI_GROUP_ROW(Tornado, workload, cli_workload_options),
                                     CLI_DB(Tornado, db),
-                                    CLI_QUIET(Tornado, quiet),
-                                    CLI_OUTPUT(Tornado, output),
+                                    CLI_CANVAS(Tornado, on),
                                     {NULL}};
 
 static CliExit tornado(gconstpointer data, GError **error) {
@@ -25,7 +24,7 @@ static CliExit tornado(gconstpointer data, GError **error) {
   gboolean kept;
   StudyOptions summary = asked->workload.twins.study;
   summary.timeline = FALSE;
-  const char *database = cli_plot_check(asked->output, "tornado", error) ? cli_database(asked->db, error) : NULL;
+  const char *database = cli_plot_check(&asked->on, "tornado", error) ? cli_database(asked->db, error) : NULL;
   g_autoptr(Study) study = database != NULL ? cli_find_or_open(&asked->workload, database, asked->words[0],
                                                                "cannot be played again", &kept, error)
                                             : NULL;
@@ -33,9 +32,9 @@ static CliExit tornado(gconstpointer data, GError **error) {
   if (report == NULL)
     return CLI_INPUT;
   g_autoptr(StudyTornado) found = study_tornado(study, &summary);
-  if (!report_plot_tornado(report, found, asked->output, error))
+  if (!report_plot_tornado(report, found, &asked->on.canvas, error))
     return CLI_FAULT;
-  cli_plot_tell(asked->output, asked->quiet);
+  cli_plot_tell(&asked->on);
   return CLI_DONE;
 }
 

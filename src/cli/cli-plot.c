@@ -4,16 +4,15 @@
 
 #include "base-error.h"
 #include "cli-find.h"
-#include "report-plot.h"
+#include "cli-plot.h"
 
 typedef struct {
   CliWorkload workload;
   const char *const *words;
-  const char *db, *output;
+  const char *db;
+  CliCanvas on;
   SimTime from, to; /* -1: not given */
   int stage;        /* -1: not given */
-  gboolean dark;
-  gboolean quiet;
 } Picture;
 
 static gboolean read_time(const char *option, const char *text, gpointer field, GError **error) {
@@ -28,7 +27,7 @@ static gboolean read_time(const char *option, const char *text, gpointer field, 
 
 #define ROWS                                                                                                           \
   CLI_WORKLOAD_WORD(Picture, words, "a kind and a run"), CLI_GROUP_ROW(Picture, workload, cli_workload_options),       \
-      CLI_DB(Picture, db), CLI_QUIET(Picture, quiet), CLI_OUTPUT(Picture, output),                                     \
+      CLI_DB(Picture, db), CLI_CANVAS(Picture, on),                                                                    \
       {"from", 0, CLI_READ, offsetof(Picture, from), "TIME", "draw from this time of the step on", .read = read_time}, \
   {                                                                                                                    \
     "to", 0, CLI_READ, offsetof(Picture, to), "TIME", "draw to this time of the step", .read = read_time               \
@@ -38,43 +37,42 @@ static const CliOption options[] = {ROWS, {NULL}};
 static const CliOption timeline_options[] = {ROWS,
                                              {"stage", 0, CLI_NUMBER, offsetof(Picture, stage), "N",
                                               "of a pipeline the streams of this stage, from 0 (all stages)"},
-                                             {"dark", 0, CLI_FLAG, offsetof(Picture, dark), NULL, "on a dark ground"},
                                              {NULL}};
 static const Picture defaults = {.workload = CLI_WORKLOAD_DEFAULT, .from = -1, .to = -1, .stage = -1};
 
-gboolean cli_plot_check(const char *output, const char *plot, GError **error) {
-  if (output != NULL)
-    return report_plot_check(output, error);
+gboolean cli_plot_check(const CliCanvas *asked, const char *plot, GError **error) {
+  if (asked->canvas.path != NULL)
+    return report_plot_check(asked->canvas.path, error);
   g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "plot: say where to, as in -o %s.svg or -o %s.png", plot, plot);
   return FALSE;
 }
 
-void cli_plot_tell(const char *output, gboolean quiet) {
-  if (!quiet)
-    fprintf(stderr, "%s is drawn; its script and data stand beside it\n", output);
+void cli_plot_tell(const CliCanvas *asked) {
+  if (!asked->quiet)
+    fprintf(stderr, "%s is drawn; its script and data stand beside it\n", asked->canvas.path);
 }
 
 typedef gboolean (*Plot)(StoreDb *db, gint64 run_id, const Picture *asked, GError **error);
 
 static CliExit draw(const Picture *asked, Plot plot, GError **error) {
   gint64 run_id;
-  const char *database = cli_plot_check(asked->output, "step", error) ? cli_database(asked->db, error) : NULL;
+  const char *database = cli_plot_check(&asked->on, "step", error) ? cli_database(asked->db, error) : NULL;
   if (database == NULL)
     return CLI_INPUT;
   g_autoptr(StoreDb) db = cli_find_run(&asked->workload, database, asked->words[0], &run_id, error);
   if (db == NULL || !plot(db, run_id, asked, error))
     return CLI_FAULT;
-  cli_plot_tell(asked->output, asked->quiet);
+  cli_plot_tell(&asked->on);
   return CLI_DONE;
 }
 
 static gboolean draw_timeline(StoreDb *db, gint64 run_id, const Picture *asked, GError **error) {
-  ReportTimeline how = {asked->from, asked->to, asked->stage, asked->dark};
-  return report_plot_timeline_as(db, run_id, &how, asked->output, error);
+  ReportTimeline how = {asked->from, asked->to, asked->stage};
+  return report_plot_timeline_as(db, run_id, &how, &asked->on.canvas, error);
 }
 
 static gboolean draw_memory(StoreDb *db, gint64 run_id, const Picture *asked, GError **error) {
-  return report_plot_memory(db, run_id, asked->from, asked->to, asked->output, error);
+  return report_plot_memory(db, run_id, asked->from, asked->to, &asked->on.canvas, error);
 }
 
 static CliExit timeline(gconstpointer data, GError **error) {

@@ -13,13 +13,6 @@ extern const CliVerb cli_run, cli_stages, cli_fit, cli_collective, cli_layers, c
 extern const CliVerb cli_merge, cli_best, cli_check, cli_compare, cli_trace, cli_replay, cli_list, cli_import,
     cli_export, cli_schema, cli_report, cli_advise, cli_explain;
 
-/* Kinds of plot that have a file of their own. */
-extern const CliVerb cli_plot_exposed, cli_plot_parity, cli_plot_pareto, cli_plot_scaling, cli_plot_oom_map,
-    cli_plot_capacity, cli_plot_tornado;
-/* The picture can be written: a name that ends as one does, in a folder that is there. `plot`: the kind. */
-gboolean cli_plot_check(const char *output, const char *plot, GError **error);
-void cli_plot_tell(const char *output, gboolean quiet);
-
 /* 2 or 3, as the error is theirs or ours. */
 CliExit cli_exit_of(const GError *error);
 

@@ -42,6 +42,7 @@ static void begin_line(Chart *chart, const char *framework, guint stage) {
   g_autofree char *plain = report_picture_text(framework);
   g_autofree char *line = g_strdup_printf("%s ZeRO-%u", framework, stage);
   g_autofree char *title = report_picture_quote(line);
+  const char *colour = report_picture_colour(chart->picture, looks[look].colour);
   double size = 1.3 * chart->picture->scale;
   g_string_append_printf(chart->picture->data, "%s# %s, ZeRO-%u: gpus parameters_in_billions bounded_by_memory\n",
                          chart->lines > 0 ? "\n\n" : "", plain, stage);
@@ -49,9 +50,9 @@ static void begin_line(Chart *chart, const char *framework, guint stage) {
                          "%s  %s index %u using 1:2 with lines lw 2 dt %u lc rgb '%s' notitle, \\\n"
                          "  %s index %u using 1:($3==1?$2:NaN) with points pt %d ps %.1f lc rgb '%s' title %s, "
                          "\\\n  %s index %u using 1:($3==0?$2:NaN) with points pt %d ps %.1f lc rgb '%s' notitle",
-                         chart->lines > 0 ? ", \\\n" : "", name, chart->lines, chart->frameworks, looks[look].colour,
-                         name, chart->lines, looks[look].filled, size, looks[look].colour, title, name, chart->lines,
-                         looks[look].open, size, looks[look].colour);
+                         chart->lines > 0 ? ", \\\n" : "", name, chart->lines, chart->frameworks, colour, name,
+                         chart->lines, looks[look].filled, size, colour, title, name, chart->lines, looks[look].open,
+                         size, colour);
   chart->lines++;
 }
 
@@ -142,15 +143,15 @@ static void print_chart(const Chart *chart, const ReportGrid *grid) {
       chart->picture->script,
       "set title %s\nset xlabel 'GPUs'\nset ylabel 'parameters, billions'\nset logscale xy\n"
       "set xrange [%.9g:%.9g]\nset yrange [%.9g:%.9g]\nset xtics (%s)\n"
-      "set key left top Left reverse samplen 2\nset grid lc rgb '#dddddd'\nset border 3\n"
+      "set key left top Left reverse samplen 2\nset grid lc rgb rule\nset border 3\n"
       "set tics nomirror out\nset ytics (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000)\nplot \\\n%s\n",
       title, chart->least_gpus / ROOM, chart->most_gpus * ROOM, chart->least / ROOM, chart->most * ROOM,
       chart->tics->str, chart->plots->str);
   chart->picture->height = HEIGHT;
 }
 
-gboolean report_plot_capacity(StoreDb *db, const char *path, GError **error) {
-  g_autoptr(ReportPicture) picture = report_picture_new(path, error);
+gboolean report_plot_capacity(StoreDb *db, const ReportCanvas *canvas, GError **error) {
+  g_autoptr(ReportPicture) picture = report_picture_new(canvas, error);
   g_autoptr(ReportGrid) grid = picture != NULL ? report_grid_load(db, error) : NULL;
   if (grid == NULL)
     return FALSE;

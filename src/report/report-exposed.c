@@ -67,10 +67,11 @@ static void print_plot(const Bars *bars) {
       g_string_append_printf(picture->script,
                              "  %s index %u using 1:(($2+$3)/2):($1-%g):($1+%g):2:3 with boxxyerror fs solid 1 "
                              "noborder lc rgb '%s' title '%s', \\\n",
-                             picture->data_name, blocks++, HALF, HALF, report_look(run_cause_names[cause])->colour,
+                             picture->data_name, blocks++, HALF, HALF,
+                             report_picture_colour(picture, report_look(run_cause_names[cause])->colour),
                              run_cause_names[cause]);
   print_totals(bars, picture->data);
-  g_string_append_printf(picture->script, "  %s index %u using 1:2:3 with labels offset 0,0.7 notitle\n",
+  g_string_append_printf(picture->script, "  %s index %u using 1:2:3 with labels offset 0,0.7 tc rgb ink notitle\n",
                          picture->data_name, blocks);
 }
 
@@ -118,7 +119,7 @@ static void print_axes(const Bars *bars) {
                          "set title %s\nset ylabel 'exposed and idle, ms'\nset xrange [-0.6:%u.6]\n"
                          "set yrange [0:%.9g]\nset key outside right top vertical Left reverse invert samplen 2 "
                          "spacing 1.1\nset tics nomirror out\nset border 3\nset bmargin %u\n"
-                         "set grid ytics lc rgb '#dddddd'\nset xtics (",
+                         "set grid ytics lc rgb rule\nset xtics (",
                          quoted, bars->reports->len - 1, MAX(base_in_ms(bars->highest), LEAST_MS) * ROOM,
                          LINES + differ.models + differ.clusters);
   for (guint i = 0; i < bars->reports->len; i++) {
@@ -147,8 +148,8 @@ static gboolean load(StoreDb *db, const gint64 *run_ids, guint n, Bars *bars, GE
   return TRUE;
 }
 
-gboolean report_plot_exposed(StoreDb *db, const gint64 *run_ids, guint n, const char *path, GError **error) {
-  g_autoptr(ReportPicture) picture = report_picture_new(path, error);
+gboolean report_plot_exposed(StoreDb *db, const gint64 *run_ids, guint n, const ReportCanvas *canvas, GError **error) {
+  g_autoptr(ReportPicture) picture = report_picture_new(canvas, error);
   g_autoptr(GPtrArray) reports = g_ptr_array_new_with_free_func((GDestroyNotify)run_report_free);
   Bars bars = {reports, run_ids, picture, 0};
   if (picture == NULL || !load(db, run_ids, n, &bars, error))

@@ -20,10 +20,9 @@ typedef enum {
 
 typedef struct {
   ReportLookGroup group;
-  const char *kind;    /* phase, operation or cause */
-  const char *colour;  /* "#rrggbb" */
-  gboolean dark;       /* labels on it are white */
-  const char *on_dark; /* colour on a dark ground, where it is another; labels on it are black */
+  const char *kind;   /* phase, operation or cause */
+  const char *colour; /* "#rrggbb" */
+  gboolean dark;      /* labels on it are white */
 } ReportLook;
 
 extern const ReportLook report_looks[];
@@ -34,6 +33,19 @@ const ReportLook *report_look(const char *kind);
 static inline guint report_look_index(const ReportLook *look) {
   return (guint)(look - report_looks);
 }
+
+/* Colours that a dark ground would swallow, or that would shine on it, have another one there, on which labels are
+ * black; the rest stays. */
+gboolean report_colour_has_other(const char *colour);
+const char *report_colour_on_dark(const char *colour);
+
+/* Lines and points of a picture that compares: lightness and shape differ between neighbours. */
+#define REPORT_SERIES 10
+typedef struct {
+  const char *colour;
+  int shape; /* of gnuplot's points */
+} ReportSeriesLook;
+extern const ReportSeriesLook report_series_looks[REPORT_SERIES];
 
 /* Tenants of memory as a stack, from below: what stays, then what comes and goes; last what the allocator holds beyond
  * them. */

@@ -84,26 +84,28 @@ static void print_axes(const ReportScene *scene, const ReportLevel *top, GString
                          title, second, base_in_ms(scene->from), base_in_ms(scene->to), axis_end(scene));
 }
 
-/* A dashed line on white, seen on every colour. */
+/* A dashed line on the ground's colour, seen on every other. */
 static void print_line(GString *script, guint64 bytes, const char *dash, const char *what) {
   g_string_append_printf(script,
-                         "  %.9g with lines lc rgb 'white' lw 4 notitle, \\\n"
-                         "  %.9g with lines lc rgb 'black' lw 2 dt %s title '%s, %.2f', \\\n",
+                         "  %.9g with lines lc rgb ground lw 4 notitle, \\\n"
+                         "  %.9g with lines lc rgb ink lw 2 dt %s title '%s, %.2f', \\\n",
                          base_in_gib(bytes), base_in_gib(bytes), dash, what, (double)report_centi_gib(bytes) / 100);
 }
 
 /* An arrow out of the top of the plot, and what lies there. */
 static void print_capacity_beyond(const ReportScene *scene, GString *script) {
-  g_string_append_printf(script,
-                         "set arrow from graph 0.02, graph 0.90 to graph 0.02, graph 0.995 head filled lw 2\n"
-                         "set label 'capacity %.2f GiB, above' at graph 0.035, graph 0.95 left\n",
-                         (double)report_centi_gib(scene->capacity) / 100);
+  g_string_append_printf(
+      script,
+      "set arrow from graph 0.02, graph 0.90 to graph 0.02, graph 0.995 head filled lw 2 lc rgb ink\n"
+      "set label 'capacity %.2f GiB, above' at graph 0.035, graph 0.95 left tc rgb ink\n",
+      (double)report_centi_gib(scene->capacity) / 100);
 }
 
 static void print_layer(guint layer, ReportPicture *picture) {
   g_string_append_printf(
       picture->script, "  %s index 0 using 1:%u:%u with filledcurves fs solid 1 noborder lc rgb '%s' title '%s', \\\n",
-      picture->data_name, layer + 2, layer + 3, report_tenant_looks[layer].colour, report_tenant_looks[layer].tenant);
+      picture->data_name, layer + 2, layer + 3, report_picture_colour(picture, report_tenant_looks[layer].colour),
+      report_tenant_looks[layer].tenant);
 }
 
 static void print_plot(const ReportScene *scene, const ReportLevel *top, ReportPicture *picture) {
@@ -120,14 +122,15 @@ static void print_plot(const ReportScene *scene, const ReportLevel *top, ReportP
   g_string_append_printf(picture->data, "# highest: time_ms GiB\n%.9g %.9g\n", base_in_ms(top->at),
                          base_in_gib(report_level_total(top)));
   g_string_append_printf(script,
-                         "  %s index 1 with points pt 7 ps %.1f lc rgb 'white' notitle, \\\n"
-                         "  %s index 1 with points pt 7 ps %.1f lc rgb 'black' title 'tensors at most, %.2f'\n",
+                         "  %s index 1 with points pt 7 ps %.1f lc rgb ground notitle, \\\n"
+                         "  %s index 1 with points pt 7 ps %.1f lc rgb ink title 'tensors at most, %.2f'\n",
                          picture->data_name, 0.9 * picture->scale, picture->data_name, 0.6 * picture->scale,
                          (double)report_centi_gib(report_level_total(top)) / 100);
 }
 
-gboolean report_plot_memory(StoreDb *db, gint64 run_id, SimTime from, SimTime to, const char *path, GError **error) {
-  g_autoptr(ReportPicture) picture = report_picture_new(path, error);
+gboolean report_plot_memory(StoreDb *db, gint64 run_id, SimTime from, SimTime to, const ReportCanvas *canvas,
+                            GError **error) {
+  g_autoptr(ReportPicture) picture = report_picture_new(canvas, error);
   g_auto(ReportScene) scene = {0};
   if (picture == NULL || !report_scene_load(db, run_id, REPORT_TIGHTEST, from, to, &scene, error))
     return FALSE;

@@ -181,7 +181,7 @@ static void print_panel(const Map *map, guint panel, gboolean figures, const Rep
   if (figures)
     g_string_append_printf(picture->script, ", \\\n  %s index %u using 1:2:4 with labels notitle", picture->data_name,
                            panel);
-  g_string_append(picture->script, "\nset key off\n");
+  g_string_append(picture->script, "\nset key off\nunset label 1\n");
 }
 
 /* Where panels stand, from what the longest values of the axes need. */
@@ -209,12 +209,13 @@ static void print_layout(const Map *map, const Places *places, gboolean figures,
   g_autofree char *title = report_picture_quote(asked);
   double height = picture->height;
   g_string_append_printf(picture->script,
-                         "set multiplot layout %u,%u title %s margins screen %.3f, screen 0.98, screen %.3f, screen "
+                         "set label 1 %s at screen 0.5, screen %.3f center tc rgb ink\n"
+                         "set multiplot layout %u,%u margins screen %.3f, screen 0.98, screen %.3f, screen "
                          "%.3f spacing screen %.3f, screen %.3f\n"
                          "set key at screen 0.5, screen %.3f center horizontal maxrows 1 samplen 2\n"
                          "set tics nomirror out\nset border 3\n",
-                         places->rows, places->columns, title, MIN(places->left / WIDTH, MOST_LEFT),
-                         (places->below + KEY) / height, 1 - TITLE / height,
+                         title, 1 - KEY / 2 / height, places->rows, places->columns,
+                         MIN(places->left / WIDTH, MOST_LEFT), (places->below + KEY) / height, 1 - TITLE / height,
                          MIN((places->left - LEFT + BESIDE) / WIDTH, MOST_LEFT), (places->below + TITLE - KEY) / height,
                          KEY / 2 / height);
 }
@@ -237,8 +238,9 @@ static void print_map(const Map *map, ReportPicture *picture) {
   g_string_append(picture->script, "unset multiplot\n");
 }
 
-gboolean report_plot_oom_map(StoreDb *db, const char *across, const char *up, const char *path, GError **error) {
-  g_autoptr(ReportPicture) picture = report_picture_new(path, error);
+gboolean report_plot_oom_map(StoreDb *db, const char *across, const char *up, const ReportCanvas *canvas,
+                             GError **error) {
+  g_autoptr(ReportPicture) picture = report_picture_new(canvas, error);
   g_autoptr(ReportGrid) grid = picture != NULL ? report_grid_load(db, error) : NULL;
   Map map = {.grid = grid};
   if (grid == NULL || !choose_axes(&map, across, up, error) || !count_panels(&map, error))

@@ -87,11 +87,10 @@ static gboolean print_names(StoreDb *db, const GArray *points, const GArray *fro
         g_strdup_printf("%u  %s%srun %" G_GINT64_FORMAT, i + 1, name, *name != '\0' ? ", " : "", run_id);
     g_autofree char *quoted = report_picture_quote(title);
     g_string_append_printf(
-        picture->script,
-        ", \\\n  %s index 1 every ::%u::%u using 1:2 with points pt 7 ps %.1f lc rgb '#9c2a1c' title %s",
-        picture->data_name, i, i, 0.9 * picture->scale, quoted);
+        picture->script, ", \\\n  %s index 1 every ::%u::%u using 1:2 with points pt 7 ps %.1f lc rgb '%s' title %s",
+        picture->data_name, i, i, 0.9 * picture->scale, report_picture_colour(picture, "#9c2a1c"), quoted);
   }
-  g_string_append_printf(picture->script, ", \\\n  %s index 1 using 1:2:3 with labels offset 0,0.9 notitle",
+  g_string_append_printf(picture->script, ", \\\n  %s index 1 using 1:2:3 with labels offset 0,0.9 tc rgb ink notitle",
                          picture->data_name);
   return TRUE;
 }
@@ -122,13 +121,14 @@ static gboolean print_script(StoreDb *db, const GArray *points, const GArray *fr
                              GError **error) {
   g_string_append_printf(picture->script,
                          "set title '%u runs, %u on the front'\n"
-                         "set grid lc rgb '#dddddd'\n"
+                         "set grid lc rgb rule\n"
                          "set tics nomirror out\n"
                          "set border 3\n"
                          "set key outside right top vertical Left reverse samplen 1 spacing 1.1\n"
                          "plot %s index 0 using 1:2 with points pt 7 ps %.1f lc rgb '#9db7d2' title 'runs', \\\n"
-                         "  %s index 1 using 1:2 with steps lw 1.5 lc rgb '#08203f' title 'the front'",
-                         points->len, front->len, picture->data_name, 0.5 * picture->scale, picture->data_name);
+                         "  %s index 1 using 1:2 with steps lw 1.5 lc rgb '%s' title 'the front'",
+                         points->len, front->len, picture->data_name, 0.5 * picture->scale, picture->data_name,
+                         report_picture_colour(picture, "#08203f"));
   if (front->len <= NAMES_MOST && !print_names(db, points, front, picture, error))
     return FALSE;
   g_string_append_c(picture->script, '\n');
@@ -136,8 +136,8 @@ static gboolean print_script(StoreDb *db, const GArray *points, const GArray *fr
 }
 
 gboolean report_plot_pareto(StoreDb *db, const StoreObjective objectives[2], const StoreExpression *subject,
-                            const char *path, GError **error) {
-  g_autoptr(ReportPicture) picture = report_picture_new(path, error);
+                            const ReportCanvas *canvas, GError **error) {
+  g_autoptr(ReportPicture) picture = report_picture_new(canvas, error);
   g_autoptr(GArray) points = picture != NULL ? store_db_candidates(db, objectives, 2, subject, error) : NULL;
   if (points == NULL)
     return FALSE;

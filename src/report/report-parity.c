@@ -11,6 +11,7 @@
 
 #include "base-error.h"
 #include "report-axis.h"
+#include "report-looks.h"
 #include "report-picture.h"
 #include "report-plot.h"
 #include "store-validation.h"
@@ -22,13 +23,6 @@
 /* Figures worth a panel, in this order. Tokens per second are step times over again. */
 static const StoreMeasureKind panels[] = {STORE_MEASURE_STEP_TIME, STORE_MEASURE_RESERVED, STORE_MEASURE_ALLOCATED,
                                           STORE_MEASURE_STEADY, STORE_MEASURE_TIME};
-
-/* Readable side by side and in grey: lightness and shape differ between neighbours. */
-static const struct {
-  const char *colour;
-  int shape; /* of gnuplot's points */
-} looks[] = {{"#1f66ad", 7}, {"#e6813c", 5}, {"#33792c", 9}, {"#9c2a1c", 11}, {"#7b5ea7", 13},
-             {"#08203f", 6}, {"#c9a400", 4}, {"#6fa8dc", 8}, {"#333333", 2},  {"#d45fa0", 1}};
 
 typedef struct {
   StoreMeasureKind kind;
@@ -46,13 +40,14 @@ static void begin_source(Panel *panel, const char *source) {
   g_autofree char *shortened =
       g_utf8_strlen(whole, -1) > SHORT_NAMES ? g_utf8_substring(whole, 0, SHORT_NAMES) : g_strdup(whole);
   g_autofree char *title = report_picture_quote(shortened);
-  guint look = panel->sources % G_N_ELEMENTS(looks);
+  guint look = panel->sources % REPORT_SERIES;
   g_string_append_printf(panel->picture->data, "%s# %s of %s: measured, predicted in %s\n",
                          *panel->blocks > 0 ? "\n\n" : "", store_measures[panel->kind].title, whole,
                          store_measures[panel->kind].shown_unit);
   g_string_append_printf(panel->plots, ", \\\n  %s index %u using 1:2 with points pt %d ps %.1f lc rgb '%s' title %s",
-                         panel->picture->data_name, *panel->blocks, looks[look].shape, 0.7 * panel->picture->scale,
-                         looks[look].colour, title);
+                         panel->picture->data_name, *panel->blocks, report_series_looks[look].shape,
+                         0.7 * panel->picture->scale,
+                         report_picture_colour(panel->picture, report_series_looks[look].colour), title);
   panel->sources++;
   (*panel->blocks)++;
 }
@@ -88,7 +83,7 @@ static void print_panel(const Panel *panel, GString *text) {
                          panel->most * ROOM, panel->least / ROOM, panel->most * ROOM);
   report_log_tics('x', panel->least / ROOM, panel->most * ROOM, text);
   report_log_tics('y', panel->least / ROOM, panel->most * ROOM, text);
-  g_string_append_printf(text, "plot x with lines lc rgb 'black' lw 1 title 'equal'%s\n", panel->plots->str);
+  g_string_append_printf(text, "plot x with lines lc rgb ink lw 1 title 'equal'%s\n", panel->plots->str);
 }
 
 static gboolean add_panel(StoreDb *db, Panel *panel, guint *panels_drawn, GString *text, GError **error) {
@@ -101,8 +96,8 @@ static gboolean add_panel(StoreDb *db, Panel *panel, guint *panels_drawn, GStrin
   return TRUE;
 }
 
-gboolean report_plot_parity(StoreDb *db, const char *path, GError **error) {
-  g_autoptr(ReportPicture) picture = report_picture_new(path, error);
+gboolean report_plot_parity(StoreDb *db, const ReportCanvas *canvas, GError **error) {
+  g_autoptr(ReportPicture) picture = report_picture_new(canvas, error);
   if (picture == NULL)
     return FALSE;
   g_autoptr(GString) text = g_string_new(NULL);
@@ -127,7 +122,7 @@ gboolean report_plot_parity(StoreDb *db, const char *path, GError **error) {
                          "set multiplot layout %u,%u\n"
                          "set logscale xy\n"
                          "set key left top Left reverse samplen 1\n"
-                         "set grid lc rgb '#dddddd'\n"
+                         "set grid lc rgb rule\n"
                          "%sunset multiplot\n",
                          rows, columns, text->str);
   return report_picture_draw(picture, error);

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 
 #include "base-error.h"
-#include "report-plot.h"
+#include "report-looks.h"
 
 #define PICTURE_WIDTH 1280
 #define FONT_PIXELS   13
@@ -46,7 +46,8 @@ static gboolean has_control(const char *name) {
   return FALSE;
 }
 
-ReportPicture *report_picture_new(const char *path, GError **error) {
+ReportPicture *report_picture_new(const ReportCanvas *canvas, GError **error) {
+  const char *path = canvas->path;
   guint kind = 0;
   while (kind < G_N_ELEMENTS(endings) && !g_str_has_suffix(path, endings[kind].ending))
     kind++;
@@ -79,12 +80,13 @@ ReportPicture *report_picture_new(const char *path, GError **error) {
   picture->data_name = quote_file(data);
   picture->data = g_string_new(NULL);
   picture->script = g_string_new(NULL);
+  picture->dark = canvas->dark;
   picture->terminal = endings[kind].terminal;
   return picture;
 }
 
 gboolean report_plot_check(const char *path, GError **error) {
-  g_autoptr(ReportPicture) picture = report_picture_new(path, error);
+  g_autoptr(ReportPicture) picture = report_picture_new(&(ReportCanvas){path, FALSE}, error);
   return picture != NULL;
 }
 
@@ -130,28 +132,34 @@ static gboolean write_beside(const ReportPicture *picture, const char *ending, c
   return FALSE;
 }
 
-#define DARK_GROUND "#1b1d21"
-#define DARK_INK    "#dcdfe4"
+typedef struct {
+  const char *ground, *ink, *rule;
+} Ground;
 
-/* Borders, tics and letters that what follows says nothing of. */
-static const char dark_style[] =
-    "set border lc rgb '" DARK_INK "'\nset tics textcolor rgb '" DARK_INK "'\nset title tc rgb '" DARK_INK
-    "'\nset xlabel tc rgb '" DARK_INK "'\nset ylabel tc rgb '" DARK_INK "'\nset key tc rgb '" DARK_INK "'\n";
+static Ground ground_of(const ReportPicture *picture) {
+  return picture->dark ? (Ground){"#1b1d21", "#dcdfe4", "#3a3e45"} : (Ground){"#ffffff", "#000000", "#dddddd"};
+}
 
-const char *report_picture_ground(const ReportPicture *picture) {
-  return picture->dark ? DARK_GROUND : "white";
+/* Borders, tics and letters of which a script says nothing. */
+static const char inked[] = "set border lc rgb ink\nset tics textcolor rgb ink\nset title tc rgb ink\n"
+                            "set xlabel tc rgb ink\nset ylabel tc rgb ink\nset key tc rgb ink\n";
+
+const char *report_picture_colour(const ReportPicture *picture, const char *colour) {
+  return picture->dark ? report_colour_on_dark(colour) : colour;
 }
 
 static char *whole_script(const ReportPicture *picture) {
   g_autofree char *name = g_path_get_basename(picture->path);
   g_autofree char *output = quote_file(name);
+  Ground ground = ground_of(picture);
   return g_strdup_printf("# Written by foretrain. To draw it again: gnuplot on this file, in its folder.\n"
                          "set encoding utf8\n"
-                         "set terminal %s size %u,%u font 'Sans,%g' linewidth %u background rgb '%s'\n"
+                         "ink = '%s'\nrule = '%s'\nground = '%s'\n"
+                         "set terminal %s size %u,%u font 'Sans,%g' linewidth %u background rgb ground\n"
                          "set output %s\n%s%s",
-                         picture->terminal, PICTURE_WIDTH * picture->scale, picture->height * picture->scale,
-                         report_picture_points(picture, FONT_PIXELS), picture->scale, report_picture_ground(picture),
-                         output, picture->dark ? dark_style : "", picture->script->str);
+                         ground.ink, ground.rule, ground.ground, picture->terminal, PICTURE_WIDTH * picture->scale,
+                         picture->height * picture->scale, report_picture_points(picture, FONT_PIXELS), picture->scale,
+                         output, picture->dark ? inked : "", picture->script->str);
 }
 
 /* What gnuplot said last, or else how it ended. Caller frees. */

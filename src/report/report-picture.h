@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* One picture being made: its script and data grow as text, then gnuplot draws them.
  *
- *   g_autoptr(ReportPicture) picture = report_picture_new("a/step.svg", error);
+ *   ReportCanvas canvas = {"a/step.svg", FALSE};
+ *   g_autoptr(ReportPicture) picture = report_picture_new(&canvas, error);
  *   g_string_append(picture->data, "0 1\n");
  *   picture->height = 400;
  *   g_string_append_printf(picture->script, "plot %s with lines\n", picture->data_name);
  *   return report_picture_draw(picture, error);       // writes a/step.dat, a/step.gnuplot, a/step.svg
  *
- * Names inside the script are relative, so that the three files can be moved together. */
+ * A script finds the variables ink, rule and ground: the colours of letters and lines, of a grid, and of what lies
+ * behind. Names inside the script are relative, so that the three files can be moved together. */
 #pragma once
 
-#include <glib.h>
+#include "report-plot.h"
 
 typedef struct {
   GString *script, *data;
@@ -25,7 +27,7 @@ typedef struct {
 
 /* Errors: SIM_ERROR_INPUT for an ending other than svg and png, a control character in the file's name, a folder, or a
  * folder that is missing. */
-ReportPicture *report_picture_new(const char *path, GError **error);
+ReportPicture *report_picture_new(const ReportCanvas *canvas, GError **error);
 void report_picture_free(ReportPicture *picture);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ReportPicture, report_picture_free)
 
@@ -34,8 +36,8 @@ static inline double report_picture_points(const ReportPicture *picture, double 
   return pixels * picture->points * picture->scale;
 }
 
-/* The colour that lies behind everything, as gnuplot names it. */
-const char *report_picture_ground(const ReportPicture *picture);
+/* What stands for this colour on the picture's ground. */
+const char *report_picture_colour(const ReportPicture *picture, const char *colour);
 /* Errors: SIM_ERROR_SYSTEM, also where gnuplot ends well and has written nothing. A picture that gnuplot could not
  * finish is removed, as is one of before; script and data stay. */
 gboolean report_picture_draw(const ReportPicture *picture, GError **error);

@@ -11,22 +11,16 @@
 
 #include "base-error.h"
 #include "report-axis.h"
+#include "report-looks.h"
 #include "report-names.h"
 #include "report-picture.h"
 #include "report-plot.h"
 #include "report-points.h"
 
-#define HEIGHT     440 /* pixels */
-#define LINES_MOST 10
-#define KEY_LINE   18  /* pixels */
-#define BELOW      60  /* pixels below the panels, for their axis */
-#define ROOM       1.1 /* of a logarithmic axis beyond its outermost points, as a factor */
-
-static const struct {
-  const char *colour;
-  int shape; /* of gnuplot's points */
-} looks[LINES_MOST] = {{"#1f66ad", 7}, {"#e6813c", 5}, {"#33792c", 9}, {"#9c2a1c", 11}, {"#7b5ea7", 13},
-                       {"#08203f", 6}, {"#c9a400", 4}, {"#6fa8dc", 8}, {"#333333", 2},  {"#d45fa0", 1}};
+#define HEIGHT   440 /* pixels */
+#define KEY_LINE 18  /* pixels */
+#define BELOW    60  /* pixels below the panels, for their axis */
+#define ROOM     1.1 /* of a logarithmic axis beyond its outermost points, as a factor */
 
 typedef struct {
   double gpus, step, tokens;
@@ -117,7 +111,7 @@ static GPtrArray *gather(StoreDb *db, const GArray *runs, GError **error) {
 }
 
 static guint drawn_of(const GPtrArray *lines) {
-  return MIN(lines->len, LINES_MOST);
+  return MIN(lines->len, REPORT_SERIES);
 }
 
 /* gpus, step in ms, tokens/s, tokens/s at the first point's rate per GPU, share of that rate in percent. */
@@ -144,28 +138,32 @@ static void print_panel(const GPtrArray *lines, const char *axis, guint column, 
   for (guint i = 0; i < drawn_of(lines); i++) {
     const Line *line = lines->pdata[i];
     g_autofree char *title = report_picture_quote(*line->name != '\0' ? line->name : "runs");
+    const char *colour = report_picture_colour(picture, report_series_looks[i].colour);
     if (ideal)
       g_string_append_printf(picture->script, "%s index %u using 1:4 with lines dt 2 lc rgb '%s' notitle, \\\n  ",
-                             picture->data_name, i, looks[i].colour);
+                             picture->data_name, i, colour);
     g_string_append_printf(picture->script,
                            "%s index %u using 1:%u with linespoints pt %d ps %.1f lw 1.5 lc rgb '%s' title %s%s",
-                           picture->data_name, i, column, looks[i].shape, 0.7 * picture->scale, looks[i].colour, title,
-                           i + 1 < drawn_of(lines) ? ", \\\n  " : "\n");
+                           picture->data_name, i, column, report_series_looks[i].shape, 0.7 * picture->scale, colour,
+                           title, i + 1 < drawn_of(lines) ? ", \\\n  " : "\n");
   }
 }
 
 static void print_gpus(const GPtrArray *lines, GString *script) {
   g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
+  guint least = G_MAXUINT, most = 0;
   g_string_append(script, "set xtics (");
   for (guint i = 0; i < drawn_of(lines); i++) {
     const GArray *points = ((const Line *)lines->pdata[i])->points;
     for (guint k = 0; k < points->len; k++) {
       guint gpus = (guint)g_array_index(points, Point, k).gpus;
+      least = MIN(least, gpus);
+      most = MAX(most, gpus);
       if (g_hash_table_add(seen, GUINT_TO_POINTER(gpus)))
         g_string_append_printf(script, "%s%u", g_hash_table_size(seen) > 1 ? ", " : "", gpus);
     }
   }
-  g_string_append(script, ")\n");
+  g_string_append_printf(script, ")\nset xrange [%.9g:%.9g]\n", least / ROOM, most * ROOM);
 }
 
 /* Of tokens per second, ideal ones too. */
@@ -193,10 +191,9 @@ static void print_script(const GPtrArray *lines, ReportPicture *picture) {
                          (double)(key + BELOW) / picture->height, (double)key / picture->height);
   g_string_append(picture->script, "set xlabel 'GPUs'\n"
                                    "set logscale x 2\n"
-                                   "set grid lc rgb '#dddddd'\n"
+                                   "set grid lc rgb rule\n"
                                    "set tics nomirror out\n"
-                                   "set border 3\n"
-                                   "set xrange [*:*] noextend\n");
+                                   "set border 3\n");
   print_gpus(lines, picture->script);
   print_panel(lines, "step, ms", 2, "set yrange [0:*]\n", FALSE, picture);
   g_string_append(picture->script, "unset key\n");
@@ -204,16 +201,16 @@ static void print_script(const GPtrArray *lines, ReportPicture *picture) {
   print_panel(lines, "tokens per second (dashed: as the first)", 3, "", TRUE, picture);
   print_panel(lines, "tokens per second per GPU, % of the first (line: 100 %)", 5,
               "unset logscale y\nset ytics autofreq\nset yrange [0:*]\n"
-              "set arrow from graph 0, first 100 to graph 1, first 100 nohead lc rgb 'black' lw 0.7\n",
+              "set arrow from graph 0, first 100 to graph 1, first 100 nohead lc rgb ink lw 0.7\n",
               FALSE, picture);
   g_string_append(picture->script, "unset multiplot\n");
 }
 
-gboolean report_plot_scaling(StoreDb *db, const StoreExpression *subject, const char *path, GError **error) {
+gboolean report_plot_scaling(StoreDb *db, const StoreExpression *subject, const ReportCanvas *canvas, GError **error) {
   const StoreObjective figures[] = {{store_metric_find("gpus"), FALSE},
                                     {store_metric_find("tokens_per_second"), TRUE},
                                     {store_metric_find("step"), FALSE}};
-  g_autoptr(ReportPicture) picture = report_picture_new(path, error);
+  g_autoptr(ReportPicture) picture = report_picture_new(canvas, error);
   g_autoptr(GArray) runs =
       picture != NULL ? store_db_candidates(db, figures, G_N_ELEMENTS(figures), subject, error) : NULL;
   g_autoptr(GPtrArray) lines = runs != NULL ? gather(db, runs, error) : NULL;

@@ -25,10 +25,6 @@
 #define LABEL_PIXELS  9
 #define LABEL_LETTERS 155 /* of that size fit beside each other in the width of the plot */
 
-static gboolean has_own(const ReportLook *look, gboolean dark) {
-  return dark && look->on_dark != NULL;
-}
-
 /* "gate_proj L12", "3" of a pass, or what of it fits into the box; "": nothing does. Caller frees. */
 static char *label_of(const ReportBox *box, const ReportScene *scene) {
   double room = (double)(box->end - box->start) * LABEL_LETTERS / (double)(scene->to - scene->from);
@@ -51,7 +47,8 @@ static void print_labels(const ReportBoxes *boxes, const ReportScene *scene, gbo
     g_autofree char *label = label_of(box, scene);
     if (*label != '\0')
       g_string_append_printf(data, "%.9g %u \"%s\" %s\n", base_in_ms(box->start + (box->end - box->start) / 2),
-                             box->row, label, look->dark && !has_own(look, dark) ? "0xffffff" : "0x000000");
+                             box->row, label,
+                             look->dark && !(dark && report_colour_has_other(look->colour)) ? "0xffffff" : "0x000000");
   }
   g_string_append(data, "NaN 0 \"\" 0\n\n\n");
 }
@@ -89,8 +86,8 @@ static void print_look(const ReportLook *look, SimTime time, guint block, const 
                          "  %s index %u using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc "
                          "rgb '%s' title '  %s %.2f', "
                          "\\\n",
-                         picture->data_name, block, has_own(look, picture->dark) ? look->on_dark : look->colour,
-                         look->kind, (double)report_centi_ms(time) / 100);
+                         picture->data_name, block, report_picture_colour(picture, look->colour), look->kind,
+                         (double)report_centi_ms(time) / 100);
 }
 
 /* One plot element per look in the order of their table, under the heading of its group, then the labels. Returns how
@@ -106,9 +103,8 @@ static guint print_plot(const GArray *shares, const ReportBoxes *boxes, const Re
     if (time == 0)
       continue;
     if (heading != (int)look->group) {
-      g_string_append_printf(picture->script, "  keyentry with dots lc rgb '%s' title '%s%s', \\\n",
-                             report_picture_ground(picture), report_look_headings[look->group],
-                             lines == 0 ? ", ms" : "");
+      g_string_append_printf(picture->script, "  keyentry with dots lc rgb ground title '%s%s', \\\n",
+                             report_look_headings[look->group], lines == 0 ? ", ms" : "");
       lines++;
     }
     heading = (int)look->group;
@@ -166,9 +162,9 @@ static ReportBoxes *boxes_of(ReportScene *scene, gboolean lanes, GArray **ret_sh
   return report_lanes_passes(scene);
 }
 
-gboolean report_plot_timeline_as(StoreDb *db, gint64 run_id, const ReportTimeline *how, const char *path,
+gboolean report_plot_timeline_as(StoreDb *db, gint64 run_id, const ReportTimeline *how, const ReportCanvas *canvas,
                                  GError **error) {
-  g_autoptr(ReportPicture) picture = report_picture_new(path, error);
+  g_autoptr(ReportPicture) picture = report_picture_new(canvas, error);
   g_auto(ReportScene) scene = {0};
   ReportWhich which = how->stage >= 0 ? REPORT_STAGE(how->stage) : REPORT_SLOWEST;
   if (picture == NULL || !report_scene_load(db, run_id, which, how->from, how->to, &scene, error))
@@ -176,7 +172,6 @@ gboolean report_plot_timeline_as(StoreDb *db, gint64 run_id, const ReportTimelin
   gboolean lanes = how->stage < 0 && report_lanes_has(&scene);
   g_autoptr(GArray) shares = NULL;
   g_autoptr(ReportBoxes) boxes = boxes_of(&scene, lanes, &shares);
-  picture->dark = how->dark;
   print_axes(boxes, &scene, picture->script);
   guint legend = print_plot(shares, boxes, &scene, picture);
   guint height = lanes ? LANE_HEIGHT : ROW_HEIGHT;
@@ -184,6 +179,7 @@ gboolean report_plot_timeline_as(StoreDb *db, gint64 run_id, const ReportTimelin
   return report_picture_draw(picture, error);
 }
 
-gboolean report_plot_timeline(StoreDb *db, gint64 run_id, SimTime from, SimTime to, const char *path, GError **error) {
-  return report_plot_timeline_as(db, run_id, &(ReportTimeline){from, to, -1, FALSE}, path, error);
+gboolean report_plot_timeline(StoreDb *db, gint64 run_id, SimTime from, SimTime to, const ReportCanvas *canvas,
+                              GError **error) {
+  return report_plot_timeline_as(db, run_id, &(ReportTimeline){from, to, -1}, canvas, error);
 }

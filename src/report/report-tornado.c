@@ -8,6 +8,7 @@
  */
 #include <stdlib.h>
 
+#include "report-looks.h"
 #include "report-picture.h"
 #include "report-plot.h"
 #include "report-words.h"
@@ -79,7 +80,7 @@ static void print_axes(const RunReport *report, const Bar *bars, guint n, SimTim
                          "set title %s\nset xlabel 'ms that the step gets longer (+) or shorter (-)'\n"
                          "set xrange [%.9g:%.9g]\nset yrange [-0.7:%u.7]\nset tics nomirror out\nset border 1\n"
                          "set key outside right top vertical Left reverse samplen 2\nset lmargin at screen 0.16\n"
-                         "set arrow from 0, graph 0 to 0, graph 1 nohead lc rgb 'black' lw 0.7\nset ytics (",
+                         "set arrow from 0, graph 0 to 0, graph 1 nohead lc rgb ink lw 0.7\nset ytics (",
                          quoted, -ROOM * base_in_ms(most), ROOM * base_in_ms(most), n - 1);
   for (guint i = 0; i < n; i++) {
     g_autofree char *words = g_strdelimit(g_strdup(study_figure_names[bars[i].figure]), "_", ' ');
@@ -98,13 +99,14 @@ static void print_plot(SimTime most, ReportPicture *picture) {
     g_string_append_printf(picture->script,
                            "  %s index %u using ($2/2):1:(0):2:($1-%g):($1+%g) with boxxyerror fs solid 1 noborder lc "
                            "rgb '%s' title '%s', \\\n"
-                           "  %s index %u using ($2+($2<0?-1:1)*%.9g):1:3 with labels notitle%s",
-                           picture->data_name, i, HALF, HALF, sides[i].colour, sides[i].title, picture->data_name, i,
-                           BESIDE * base_in_ms(most), i == 0 ? ", \\\n" : "\n");
+                           "  %s index %u using ($2+($2<0?-1:1)*%.9g):1:3 with labels tc rgb ink notitle%s",
+                           picture->data_name, i, HALF, HALF, report_picture_colour(picture, sides[i].colour),
+                           sides[i].title, picture->data_name, i, BESIDE * base_in_ms(most), i == 0 ? ", \\\n" : "\n");
 }
 
-gboolean report_plot_tornado(const RunReport *report, const StudyTornado *tornado, const char *path, GError **error) {
-  g_autoptr(ReportPicture) picture = report_picture_new(path, error);
+gboolean report_plot_tornado(const RunReport *report, const StudyTornado *tornado, const ReportCanvas *canvas,
+                             GError **error) {
+  g_autoptr(ReportPicture) picture = report_picture_new(canvas, error);
   Bar bars[STUDY_FIGURES];
   if (picture == NULL)
     return FALSE;
