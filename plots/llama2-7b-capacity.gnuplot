@@ -1,6 +1,9 @@
 # Written by foretrain. To draw it again: gnuplot on this file, in its folder.
 set encoding utf8
-set terminal pngcairo noenhanced size 2560,1120 font 'Sans,19.5' linewidth 2 background rgb 'white'
+ink = '#000000'
+rule = '#dddddd'
+ground = '#ffffff'
+set terminal pngcairo noenhanced size 2560,1120 font 'Sans,19.5' linewidth 2 background rgb ground
 set output 'llama2-7b-capacity.png'
 set title 'llama2-7b: the largest model of the sweep that fits (open: no larger one was tried)'
 set xlabel 'GPUs'
@@ -10,7 +13,7 @@ set xrange [6.4:40]
 set yrange [2.80022548:81.2810291]
 set xtics (8, 16, 32)
 set key left top Left reverse samplen 2
-set grid lc rgb '#dddddd'
+set grid lc rgb rule
 set border 3
 set tics nomirror out
 set ytics (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000)

@@ -1,6 +1,9 @@
 # Written by foretrain. To draw it again: gnuplot on this file, in its folder.
 set encoding utf8
-set terminal pngcairo noenhanced size 2560,784 font 'Sans,19.5' linewidth 2 background rgb 'white'
+ink = '#000000'
+rule = '#dddddd'
+ground = '#ffffff'
+set terminal pngcairo noenhanced size 2560,784 font 'Sans,19.5' linewidth 2 background rgb ground
 set output 'llama2-7b-timeline-zero2.png'
 set title 'llama-2-7b, ZeRO-2 (paper), 16 × h100-sxm5-80gb in 2 nodes: 627.50 ms (593 to 764 ms) a step'."\n".'16 ranks, all alike'
 set xlabel 'time since the start of the step, ms'
@@ -13,15 +16,15 @@ set lmargin at screen 0.125
 set rmargin at screen 0.8
 set ytics ('exposed' 0, 'comm' 1, 'compute' 2)
 plot \
-  keyentry with dots lc rgb 'white' title 'compute, ms', \
+  keyentry with dots lc rgb ground title 'compute, ms', \
   'llama2-7b-timeline-zero2.dat' index 0 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#a6cee3' title '  forward 140.53', \
   'llama2-7b-timeline-zero2.dat' index 1 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#6fa8dc' title '  recompute 137.63', \
   'llama2-7b-timeline-zero2.dat' index 2 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#1f66ad' title '  backward 309.86', \
   'llama2-7b-timeline-zero2.dat' index 3 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#08203f' title '  optimizer 4.80', \
-  keyentry with dots lc rgb 'white' title 'communication', \
+  keyentry with dots lc rgb ground title 'communication', \
   'llama2-7b-timeline-zero2.dat' index 4 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#fdd0a2' title '  all-gather 33.92', \
   'llama2-7b-timeline-zero2.dat' index 5 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#e6813c' title '  reduce-scatter 51.98', \
-  keyentry with dots lc rgb 'white' title 'exposed by', \
+  keyentry with dots lc rgb ground title 'exposed by', \
   'llama2-7b-timeline-zero2.dat' index 6 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#c2412d' title '  boundary 33.92', \
   'llama2-7b-timeline-zero2.dat' index 7 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#e8b04a' title '  bucket-fill 0.75', \
   'llama2-7b-timeline-zero2.dat' index 8 using 1:2:(0):3 with vectors nohead lw 0.5 lc rgb 'black' notitle, \

@@ -1,6 +1,9 @@
 # Written by foretrain. To draw it again: gnuplot on this file, in its folder.
 set encoding utf8
-set terminal pngcairo noenhanced size 2560,960 font 'Sans,19.5' linewidth 2 background rgb 'white'
+ink = '#000000'
+rule = '#dddddd'
+ground = '#ffffff'
+set terminal pngcairo noenhanced size 2560,960 font 'Sans,19.5' linewidth 2 background rgb ground
 set output 'llama3-8b-memory.png'
 set title 'llama-3-8b, ZeRO-3 (fsdp2), 8 × h100-sxm5-80gb in 1 node: 1234.50 ms (1090 to 1504 ms) a step'."\n".'8 ranks, all alike; tensors hold at most 41.02 GiB, at 338.35 ms'
 set xlabel 'time since the start of the step as the GPU comes to it, ms'
@@ -19,9 +22,9 @@ plot \
   'llama3-8b-memory.dat' index 0 using 1:4:5 with filledcurves fs solid 1 noborder lc rgb '#2a6db5' title 'optimizer', \
   'llama3-8b-memory.dat' index 0 using 1:3:4 with filledcurves fs solid 1 noborder lc rgb '#9cc7e0' title 'parameters', \
   'llama3-8b-memory.dat' index 0 using 1:2:3 with filledcurves fs solid 1 noborder lc rgb '#333333' title 'overhead', \
-  79.11 with lines lc rgb 'white' lw 4 notitle, \
-  79.11 with lines lc rgb 'black' lw 2 dt (12,6) title 'capacity, 79.11', \
-  51.2960937 with lines lc rgb 'white' lw 4 notitle, \
-  51.2960937 with lines lc rgb 'black' lw 2 dt (2,4) title 'peak on the device, 51.30', \
-  'llama3-8b-memory.dat' index 1 with points pt 7 ps 1.8 lc rgb 'white' notitle, \
-  'llama3-8b-memory.dat' index 1 with points pt 7 ps 1.2 lc rgb 'black' title 'tensors at most, 41.02'
+  79.11 with lines lc rgb ground lw 4 notitle, \
+  79.11 with lines lc rgb ink lw 2 dt (12,6) title 'capacity, 79.11', \
+  51.2960937 with lines lc rgb ground lw 4 notitle, \
+  51.2960937 with lines lc rgb ink lw 2 dt (2,4) title 'peak on the device, 51.30', \
+  'llama3-8b-memory.dat' index 1 with points pt 7 ps 1.8 lc rgb ground notitle, \
+  'llama3-8b-memory.dat' index 1 with points pt 7 ps 1.2 lc rgb ink title 'tensors at most, 41.02'

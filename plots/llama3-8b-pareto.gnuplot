@@ -1,13 +1,16 @@
 # Written by foretrain. To draw it again: gnuplot on this file, in its folder.
 set encoding utf8
-set terminal pngcairo noenhanced size 2560,1280 font 'Sans,19.5' linewidth 2 background rgb 'white'
+ink = '#000000'
+rule = '#dddddd'
+ground = '#ffffff'
+set terminal pngcairo noenhanced size 2560,1280 font 'Sans,19.5' linewidth 2 background rgb ground
 set output 'llama3-8b-pareto.png'
 set xlabel 'peak reserved, GiB (less is better)'
 set xrange [33.9833594:72.1377344]
 set ylabel 'tokens per second per gpu (more is better)'
 set yrange [6615.91888:6988.17225]
 set title '11 runs, 9 on the front'
-set grid lc rgb '#dddddd'
+set grid lc rgb rule
 set tics nomirror out
 set border 3
 set key outside right top vertical Left reverse samplen 1 spacing 1.1
@@ -22,4 +25,4 @@ plot 'llama3-8b-pareto.dat' index 0 using 1:2 with points pt 7 ps 1.0 lc rgb '#9
   'llama3-8b-pareto.dat' index 1 every ::6::6 using 1:2 with points pt 7 ps 1.8 lc rgb '#9c2a1c' title '7  ZeRO-3, nodes 8, micro-batch 2, run 23', \
   'llama3-8b-pareto.dat' index 1 every ::7::7 using 1:2 with points pt 7 ps 1.8 lc rgb '#9c2a1c' title '8  ZeRO-3, nodes 4, micro-batch 2, run 17', \
   'llama3-8b-pareto.dat' index 1 every ::8::8 using 1:2 with points pt 7 ps 1.8 lc rgb '#9c2a1c' title '9  ZeRO-3, nodes 2, micro-batch 2, run 11', \
-  'llama3-8b-pareto.dat' index 1 using 1:2:3 with labels offset 0,0.9 notitle
+  'llama3-8b-pareto.dat' index 1 using 1:2:3 with labels offset 0,0.9 tc rgb ink notitle

@@ -8,6 +8,7 @@
 
 #include "base-error.h"
 #include "store-help.h"
+#include "store-merge.h"
 
 static void other_files_are_refused(void) {
   GError *error = NULL;
@@ -55,6 +56,53 @@ static void a_read_only_file_is_read_but_not_written(void) {
   store_db_close(g_steal_pointer(&db));
   if (dropped && seteuid(0) != 0)
     CU_FAIL("back to root");
+}
+
+/* A file of version 5 is one of today without what came since: views, a table, columns. Its runs come with all that it
+ * knows of them; what it does not is as the schema says: a device's use without a range, a task issued when it starts.
+ * The file itself stays as it was. */
+static void older_files_are_brought_up_to_date(void) {
+  GError *error = NULL;
+  g_autofree char *old = store_help_path("old.db"), *now = store_help_path("now.db");
+  g_autoptr(StoreDb) made = store_db_open(old, NULL);
+  store_help_write(made, 1);
+  store_db_close(g_steal_pointer(&made));
+  store_help_execute(old, "INSERT INTO baseline VALUES ('a', 'step', '7', '1', 'first')");
+  store_help_execute(old,
+                     "DROP VIEW v_stage_table; DROP VIEW v_overlap; DROP VIEW v_exposed_by_cause;"
+                     "DROP VIEW v_memory_at_peak; DROP VIEW v_links; DROP VIEW v_validation; DROP TABLE counted;"
+                     "ALTER TABLE collective DROP COLUMN repeats; ALTER TABLE exposure DROP COLUMN repeats;"
+                     "ALTER TABLE task DROP COLUMN repeats; ALTER TABLE task DROP COLUMN issued_ps;"
+                     "ALTER TABLE task DROP COLUMN host_ps; ALTER TABLE rank_class DROP COLUMN role;"
+                     "ALTER TABLE rank_class DROP COLUMN device_used_low_bytes;"
+                     "ALTER TABLE rank_class DROP COLUMN device_used_high_bytes;"
+                     "ALTER TABLE run DROP COLUMN device_used_low_bytes;"
+                     "ALTER TABLE run DROP COLUMN device_used_high_bytes;"
+                     "ALTER TABLE run DROP COLUMN host_used_bytes; ALTER TABLE run DROP COLUMN host_capacity_bytes;"
+                     "PRAGMA user_version = 5");
+  HARNESS_FAILS(store_db_open_existing(old, &error), error, "old.db' --db NEW.db brings what it holds there");
+  g_autoptr(StoreDb) db = store_db_open(now, NULL);
+  guint64 runs = 0, points = 0;
+  CU_ASSERT_TRUE_FATAL(store_db_merge(db, old, &runs, &points, NULL));
+  CU_ASSERT_EQUAL(runs, 1);
+  CU_ASSERT_TRUE(store_help_number(db, "SELECT count(*) FROM task", 0) > 100);
+  CU_ASSERT_EQUAL(store_help_number(db, "SELECT count(*) FROM task WHERE issued_ps <> start_ps OR host_ps <> 0", 0), 0);
+  CU_ASSERT_EQUAL(store_help_number(db,
+                                    "SELECT count(*) FROM run WHERE device_used_low_bytes = device_used_bytes"
+                                    " AND device_used_high_bytes = device_used_bytes AND host_used_bytes IS NULL",
+                                    0),
+                  1);
+  CU_ASSERT_EQUAL(store_help_number(db, "SELECT count(*) FROM baseline WHERE budget = 'a' AND value = '7'", 0), 1);
+  g_autoptr(RunReport) loaded = store_db_load(db, 1, TRUE, &error);
+  CU_ASSERT_PTR_NOT_NULL(loaded);
+  CU_ASSERT_TRUE(store_db_merge(db, old, &runs, &points, NULL));
+  CU_ASSERT_EQUAL(runs, 0); /* merging twice changes nothing */
+  store_help_execute(old, "ALTER TABLE memory_peak DROP COLUMN unique_bytes");
+  g_autofree char *third = store_help_path("third.db");
+  g_autoptr(StoreDb) other = store_db_open(third, NULL);
+  HARNESS_FAILS(store_db_merge(other, old, &runs, &points, &error), error, "has no column unique_bytes");
+  store_help_execute(old, "PRAGMA user_version = 4");
+  HARNESS_FAILS(store_db_merge(db, old, &runs, &points, &error), error, "it is too old");
 }
 
 static guint files_in_folder(void) {
@@ -236,6 +284,7 @@ int main(void) {
                                              {"other files are refused", other_files_are_refused},
                                              {"a read-only file", a_read_only_file_is_read_but_not_written},
                                              {"who reads creates nothing", who_reads_creates_nothing},
+                                             {"older files are brought up to date", older_files_are_brought_up_to_date},
                                              {"a failed write leaves nothing", a_failed_write_leaves_nothing},
                                              {"a locked file is named", a_locked_file_is_named},
                                              {"writers wait for each other", writers_wait_for_each_other},

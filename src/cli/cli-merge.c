@@ -24,7 +24,7 @@ static CliExit merge(gconstpointer data, GError **error) {
   if (database == NULL)
     return CLI_INPUT;
   for (const char *const *path = asked->paths; *path != NULL; path++) {
-    StoreDb *other = strcmp(*path, database) != 0 ? store_db_open_existing(*path, error) : NULL;
+    StoreDb *other = strcmp(*path, database) != 0 ? store_db_open_older(*path, error) : NULL;
     if (other == NULL && *error == NULL)
       g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: is where the others go (--db); name another file", *path);
     if (other == NULL)

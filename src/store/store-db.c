@@ -5,7 +5,8 @@
 #include <unistd.h>
 
 #include "base-error.h"
-#include "store-db-private.h"
+#include "store-merge.h"
+#include "store-older.h"
 
 #define PATIENCE_MS 5000 /* for another process's transaction */
 
@@ -79,8 +80,21 @@ static gboolean read_marks(StoreDb *db, gint64 ret[3], GError **error) {
   return read;
 }
 
-/* TRUE and *ret_blank for a database without content; TRUE for one of ours. */
-static gboolean recognise(StoreDb *db, gboolean *ret_blank, GError **error) {
+static gboolean fail_version(const StoreDb *db, gint64 version, GError **error) {
+  g_autofree char *quoted = g_shell_quote(db->path);
+  g_autofree char *advice = version > STORE_SCHEMA_VERSION
+                                ? g_strdup("a newer foretrain wrote it: use that one, or name another file")
+                            : version < STORE_OLDEST_VERSION
+                                ? g_strdup("it is too old to be brought there: name another file")
+                                : g_strdup_printf("foretrain merge %s --db NEW.db brings what it holds there", quoted);
+  g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
+              "%s: has schema version %" G_GINT64_FORMAT ", this foretrain reads and writes version %d; %s", db->path,
+              version, STORE_SCHEMA_VERSION, advice);
+  return FALSE;
+}
+
+/* TRUE and *ret_blank for a database without content; TRUE for one of ours, of this version down to `oldest`. */
+static gboolean recognise(StoreDb *db, gint64 oldest, gboolean *ret_blank, GError **error) {
   gint64 marks[3];
   if (!read_marks(db, marks, error))
     return FALSE;
@@ -91,13 +105,8 @@ static gboolean recognise(StoreDb *db, gboolean *ret_blank, GError **error) {
                 db->path);
     return FALSE;
   }
-  if (!blank && version != STORE_SCHEMA_VERSION) {
-    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
-                "%s: has schema version %" G_GINT64_FORMAT ", this foretrain reads and writes version %d; "
-                "name another file",
-                db->path, version, STORE_SCHEMA_VERSION);
-    return FALSE;
-  }
+  if (!blank && (version < oldest || version > STORE_SCHEMA_VERSION))
+    return fail_version(db, version, error);
   *ret_blank = blank;
   return TRUE;
 }
@@ -117,7 +126,8 @@ static gboolean create(StoreDb *db, GError **error) {
   if (!use_wal(db, error) || !store_db_exec(db, "BEGIN IMMEDIATE", "creating it", error))
     return FALSE;
   gboolean blank;
-  if (recognise(db, &blank, error) && (!blank || store_db_exec(db, store_schema_text, "creating it", error)) &&
+  if (recognise(db, STORE_SCHEMA_VERSION, &blank, error) &&
+      (!blank || store_db_exec(db, store_schema_text, "creating it", error)) &&
       store_db_exec(db, "COMMIT", "creating it", error))
     return TRUE;
   sqlite3_exec(db->sqlite, "ROLLBACK", NULL, NULL, NULL);
@@ -154,8 +164,8 @@ StoreDb *store_db_open(const char *path, GError **error) {
   g_autoptr(StoreDb) db = g_new0(StoreDb, 1);
   db->path = g_strdup(path);
   gboolean there = g_file_test(path, G_FILE_TEST_EXISTS), blank;
-  if (connect_to(db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, error) && recognise(db, &blank, error) &&
-      (!blank || create(db, error)))
+  if (connect_to(db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, error) &&
+      recognise(db, STORE_SCHEMA_VERSION, &blank, error) && (!blank || create(db, error)))
     return g_steal_pointer(&db);
   g_clear_pointer(&db, store_db_close);
   if (!there)
@@ -163,7 +173,7 @@ StoreDb *store_db_open(const char *path, GError **error) {
   return NULL;
 }
 
-StoreDb *store_db_open_existing(const char *path, GError **error) {
+static StoreDb *open_existing(const char *path, gint64 oldest, GError **error) {
   g_autoptr(StoreDb) db = g_new0(StoreDb, 1);
   db->path = g_strdup(path);
   if (!g_file_test(path, G_FILE_TEST_EXISTS)) {
@@ -171,13 +181,21 @@ StoreDb *store_db_open_existing(const char *path, GError **error) {
     return NULL;
   }
   gboolean blank;
-  if (!connect_to(db, SQLITE_OPEN_READWRITE, error) || !recognise(db, &blank, error))
+  if (!connect_to(db, SQLITE_OPEN_READWRITE, error) || !recognise(db, oldest, &blank, error))
     return NULL;
   if (blank) {
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: is empty, no database of foretrain's yet", path);
     return NULL;
   }
   return g_steal_pointer(&db);
+}
+
+StoreDb *store_db_open_existing(const char *path, GError **error) {
+  return open_existing(path, STORE_SCHEMA_VERSION, error);
+}
+
+StoreDb *store_db_open_older(const char *path, GError **error) {
+  return open_existing(path, STORE_OLDEST_VERSION, error);
 }
 
 void store_db_close(StoreDb *db) {

@@ -2,10 +2,8 @@
 /* ATTACH, then INSERT … SELECT table by table, run_ids moved behind those that are there. */
 #include "store-merge.h"
 
-#include <string.h>
-
 #include "base-error.h"
-#include "store-db-private.h"
+#include "store-older.h"
 
 #define MERGING "merging"
 
@@ -22,28 +20,16 @@ static gboolean count(StoreDb *db, const char *sql, guint64 *ret, GError **error
   return store_db_query(db, sql, 0, first_column, ret, error);
 }
 
-static void append_name(int n, const char *const *names, const char *const *values, gpointer user) {
-  (void)n, (void)names;
-  GString *columns = user;
-  if (strcmp(values[0], "run_id") != 0)
-    g_string_append_printf(columns, ",%s", values[0]);
-}
-
-/* All columns of a table but run_id, each after a comma. */
-static GString *other_columns(StoreDb *db, const char *table, GError **error) {
-  g_autoptr(GString) columns = g_string_new(NULL);
-  g_autofree char *sql = g_strdup_printf("SELECT name FROM pragma_table_info('%s') ORDER BY cid", table);
-  return store_db_query(db, sql, 0, append_name, columns, error) ? g_steal_pointer(&columns) : NULL;
-}
-
 /* `fresh` names the runs that come: their old id and their new one. */
 static gboolean copy_table(StoreDb *db, const char *table, GError **error) {
-  g_autoptr(GString) columns = other_columns(db, table, error);
-  if (columns == NULL)
+  g_autoptr(GString) columns = g_string_new(NULL), values = g_string_new(NULL);
+  if (!store_older_columns(db, table, columns, values, error))
     return FALSE;
+  if (columns->len == 0)
+    return TRUE;
   g_autofree char *sql = g_strdup_printf("INSERT INTO main.%s (run_id%s) SELECT fresh.run_id%s FROM other.%s AS t"
                                          " JOIN temp.fresh ON t.run_id = fresh.old_id ORDER BY fresh.run_id",
-                                         table, columns->str, columns->str, table);
+                                         table, columns->str, values->str, table);
   return store_db_exec(db, sql, MERGING, error);
 }
 
@@ -73,8 +59,20 @@ static gboolean copy_points(StoreDb *db, GError **error) {
                        MERGING, error);
 }
 
+/* Those of budgets that have none here; what was validated, where nothing was here. */
+static gboolean copy_judgements(StoreDb *db, GError **error) {
+  return store_db_exec(db,
+                       "INSERT INTO main.baseline_setting SELECT * FROM other.baseline_setting"
+                       " WHERE budget NOT IN (SELECT budget FROM main.baseline);"
+                       "INSERT INTO main.baseline SELECT * FROM other.baseline"
+                       " WHERE budget NOT IN (SELECT budget FROM main.baseline);"
+                       "INSERT INTO main.validation SELECT * FROM other.validation"
+                       " WHERE NOT EXISTS (SELECT 1 FROM main.validation)",
+                       MERGING, error);
+}
+
 static gboolean copy_all(StoreDb *db, guint64 *ret_runs, guint64 *ret_points, GError **error) {
-  return copy_runs(db, error) && copy_points(db, error) &&
+  return copy_runs(db, error) && copy_points(db, error) && copy_judgements(db, error) &&
          count(db, "SELECT count(*) FROM temp.fresh", ret_runs, error) &&
          count(db, "SELECT count(*) FROM other.point", ret_points, error);
 }
@@ -90,7 +88,7 @@ static gboolean attach(StoreDb *db, const char *path, GError **error) {
 }
 
 gboolean store_db_merge(StoreDb *db, const char *path, guint64 *ret_runs, guint64 *ret_points, GError **error) {
-  StoreDb *other = store_db_open_existing(path, error); /* whether it is ours */
+  StoreDb *other = store_db_open_older(path, error); /* whether it is ours */
   if (other == NULL)
     return FALSE;
   store_db_close(other);
