@@ -5,7 +5,7 @@
 
 #include "base-error.h"
 #include "base-names.h"
-#include "cli-listing.h"
+#include "cli-list.h"
 #include "cli-write.h"
 #include "cli.h"
 #include "conf-path.h"
@@ -102,9 +102,8 @@ static CliExit list_files(CliListing *listing, const char *folder, const CliColu
   return CLI_DONE;
 }
 
-static CliExit list_topologies(G_GNUC_UNUSED const List *asked, CliListing *listing, G_GNUC_UNUSED GError **error) {
-  static const CliColumn columns[] = {{"topology", "", BASE_LEFT}, {NULL, NULL, BASE_LEFT}};
-  return list_files(listing, "topologies", columns);
+static CliExit list_topologies(G_GNUC_UNUSED const List *asked, CliListing *listing, GError **error) {
+  return cli_list_topologies(listing, error);
 }
 
 static CliExit list_workloads(G_GNUC_UNUSED const List *asked, CliListing *listing, G_GNUC_UNUSED GError **error) {

@@ -8,6 +8,7 @@
 #include "conf-path.h"
 #include "conf-settings.h"
 #include "hw-cluster.h"
+#include "hw-instance.h"
 #include "hw-overlay.h"
 
 static gboolean refuse_group(const ConfText *text, const char *group, GError **error) {
@@ -88,12 +89,27 @@ static gboolean load_topology(ConfSettings *settings, const char *path, ConfText
   return TRUE;
 }
 
+/* Of what a cloud calls the machine; `none` says that it is no file. */
+static char *instance_path(const char *name, const BasePlace *place, const GError *none, GError **error) {
+  g_autofree char *near = NULL;
+  g_autofree char *topology = hw_instance_topology(name, &near);
+  if (topology != NULL)
+    return conf_path_find(topology, ".ini", "topologies", NULL, place, error);
+  if (near != NULL && strstr(none->message, "did you mean") == NULL)
+    g_set_error(error, none->domain, none->code, "%s; did you mean the instance \"%s\"?", none->message, near);
+  else if (error != NULL)
+    *error = g_error_copy(none);
+  return NULL;
+}
+
 static char *topology_path(const ConfSettings *settings, const char *name, GError **error) {
   BasePlace place;
   conf_settings_place(settings, "cluster.topology", &place);
   gboolean named_in_file = place.file != NULL && g_file_test(place.file, G_FILE_TEST_IS_REGULAR);
   g_autofree char *beside = named_in_file ? g_path_get_dirname(place.file) : NULL;
-  return conf_path_find(name, ".ini", "topologies", beside, &place, error);
+  g_autoptr(GError) none = NULL;
+  char *path = conf_path_find(name, ".ini", "topologies", beside, &place, &none);
+  return path != NULL ? path : instance_path(name, &place, none, error);
 }
 
 static char *bare_name(const char *path) {

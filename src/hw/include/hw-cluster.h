@@ -80,6 +80,11 @@ typedef struct {
 /* The schemas of the topology file's groups and of [cluster]. */
 extern const struct ConfSchema hw_topology_schema, hw_cluster_schema;
 
+/* Names that clouds sell machines by, in the order of topologies/catalog/instances.ini: cluster.topology takes each as
+ * it takes the name of its topology. */
+typedef void (*HwInstanceVisit)(const char *cloud, const char *name, const char *topology, gpointer user);
+void hw_instances_visit(HwInstanceVisit visit, gpointer user);
+
 /* Loads the topology that cluster.topology names into the settings, over the defaults and under --set, and builds the
  * cluster. A topology's key in another file is refused, so settings serve one topology. Errors: SIM_ERROR_INPUT at the
  * place of the key at fault. Cost: O(links). */

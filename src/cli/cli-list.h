@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: MIT */
+/* Kinds of foretrain list that have a file of their own. Private to this floor. */
+#pragma once
+
+#include "cli-listing.h"
+#include "cli.h"
+
+/* Builds every topology of the data folders. Errors: one that cannot be read. */
+CliExit cli_list_topologies(CliListing *listing, GError **error);
