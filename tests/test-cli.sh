@@ -299,6 +299,16 @@ data=$source/tests/data
 says "import a matrix" 'GPUs are h100-sxm5-80gb, as --gpu says' import nvidia-smi-topo \
   "$data/nvidia-smi-topo/nvswitch.txt" --gpu h100-sxm5-80gb -o smi.ini
 says "the imported matrix runs" 'on 4 × h100-sxm5-80gb in 1 node' run a.ini -t smi.ini --set cluster.nodes=1 --db b.db
+says "import what nvidia-smi -q says" '2 NICs, one beside each GPU' import nvidia-smi "$data/nvidia-smi/l40sx2.xml" \
+  --nic roce-200g -o smi.ini
+says "import hwloc's machine" 'no NVLink joins the GPUs' import lstopo "$data/lstopo/h100x2.xml" -o hwloc.ini
+says "import a fabric over an instance" '4 nodes with up to 2 links' import iblinkinfo "$data/fabric/rails.iblinkinfo" \
+  -t a3-megagpu-8g -o fabric.ini
+says "import Slurm's tree" 'states no rates' import slurm-topology "$data/fabric/topology.conf" -t fabric.ini -o tree.ini
+for machine in smi hwloc fabric tree; do
+  says "$machine.ini runs" 'all-reduce' collective all-reduce -t $machine.ini --nodes 2 --bytes 1M
+done
+refuses "a fabric of no machine" 'add --topology' import ibnetdiscover "$data/fabric/rails.ibnetdiscover"
 says "import NCCL's machine" 'written by foretrain import' import nccl-topology "$data/nccl-topology/full.xml" \
   -o nccl.ini
 says "the imported machine runs over nodes" 'on 4 × h100-sxm5-80gb in 2 nodes' run a.ini -t nccl.ini \

@@ -6,7 +6,9 @@
 
 #include "cluster.h"
 #include "harness.h"
+#include "import-lstopo.h"
 #include "import-nccl-topology.h"
+#include "import-smi-query.h"
 #include "import-smi-topo.h"
 
 static char *data(const char *folder, const char *name) {
@@ -16,8 +18,12 @@ static char *data(const char *folder, const char *name) {
 
 static GString *topology_of(const char *folder, const char *name, const ImportParts *parts, GError **error) {
   g_autofree char *path = data(folder, name);
-  g_autoptr(ImportMachine) machine =
-      strcmp(folder, "nccl-topology") == 0 ? import_nccl_topology_load(path, error) : import_smi_topo_load(path, error);
+  ImportMachine *(*load)(const char *path, GError **error) = strcmp(folder, "nccl-topology") == 0
+                                                                 ? import_nccl_topology_load
+                                                             : strcmp(folder, "nvidia-smi") == 0 ? import_smi_query_load
+                                                             : strcmp(folder, "lstopo") == 0     ? import_lstopo_load
+                                                                                                 : import_smi_topo_load;
+  g_autoptr(ImportMachine) machine = load(path, error);
   return machine != NULL ? import_machine_text(machine, parts, error) : NULL;
 }
 
@@ -204,6 +210,94 @@ static void matrix_pairs(void) {
   cluster_clear(&built);
 }
 
+/* Four H100 whose fabric is complete: an NVSwitch with all 18 links of each. What the query cannot know is said, and
+ * the PCI tree is left to the topology. */
+static void query_text(void) {
+  g_autoptr(GString) text =
+      topology_of("nvidia-smi", "h100x4.txt", &(ImportParts){.nic = "ib-ndr400", .nics = 2}, NULL);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+  CU_ASSERT_TRUE(says(text, "[node]\ngpu = h100-sxm5-80gb\ngpus = 4\nintra = nvlink4-nvswitch3\nnic = ib-ndr400\n"
+                            "nics = 2\ncpu = intel-spr\nsockets = 2\npcie = gen5x16\n[nvlink]\ngpu.0 = switch*18\n"));
+  CU_ASSERT_TRUE(says(text, "#   2 NICs evenly beside the GPUs, as --nics says"));
+  CU_ASSERT_TRUE(says(text, "[host]\nlink = pcie5-x16-host\n"));
+  TestCluster built = built_from(text, 2);
+  CU_ASSERT_EQUAL(built.cluster->machine->switch_nvlinks[3], 18);
+  cluster_clear(&built);
+}
+
+/* The same facts as XML: two L40S, PCI Express 4.0 x16, no fabric. */
+static void query_xml(void) {
+  g_autoptr(GString) text = topology_of("nvidia-smi", "l40sx2.xml", &(ImportParts){0}, NULL);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+  CU_ASSERT_TRUE(says(text,
+                      "gpu = l40s\ngpus = 2\nintra = pcie4-x16-shm\ncpu = intel-spr\nsockets = 2\npcie = gen4x16\n"
+                      "[fabric]\n"));
+  TestCluster built = built_from(text, 1);
+  cluster_clear(&built);
+}
+
+/* Ports with one device alone are its links, the bridge with two ports below it is a switch; GPUs that show 4 GB/s are
+ * idle; 1 TiB of memory at each socket; an NVMe disk is neither GPU nor NIC. */
+static void hwloc(void) {
+  g_autoptr(GString) text = topology_of("lstopo", "h100x2.xml", &(ImportParts){0}, NULL);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+  CU_ASSERT_TRUE(says(text, "gpu = h100-sxm5-80gb\ngpus = 2\nintra = pcie5-x16\nnic = ib-ndr400\nnics = 2\n"
+                            "cpu = intel-spr\nsockets = 2\n"));
+  CU_ASSERT_TRUE(says(text, "switch.0 = socket.0@gen5x16: gpu.0 nic.0@gen5x16\n"
+                            "switch.1 = socket.1@gen5x16: gpu.1 nic.1@gen5x16\n"));
+  CU_ASSERT_TRUE(says(text, "#   the links of 2 GPUs are as usual for them"));
+  CU_ASSERT_TRUE(says(text, "dram = 2048 GiB\n"));
+  TestCluster built = built_from(text, 2);
+  CU_ASSERT_EQUAL(built.cluster->machine->switches, 2);
+  CU_ASSERT_EQUAL(built.cluster->dram, (guint64)2 << 40);
+  cluster_clear(&built);
+}
+
+/* Each row changes one thing in a good file. Ethernet cards become RoCE of their rate, an unknown processor is named
+ * with what is taken for it. */
+static void queries_changed(void) {
+  static const struct {
+    const char *folder, *file, *from, *to, *why; /* why: of the error, or what the topology says */
+    gboolean good;
+  } cases[] = {
+      {"nvidia-smi", "h100x4.txt", "NVSMI LOG", "LOG", "gpu = h100", TRUE},
+      {"nvidia-smi", "h100x4.txt", "Attached GPUs                             : 4",
+       "Attached GPUs                             : 8", "8 GPUs are attached, and 4 stand in it", FALSE},
+      {"nvidia-smi", "h100x4.txt", "\nGPU 0", "\nGPX 0", "holds no GPU of nvidia-smi -q", FALSE},
+      {"nvidia-smi", "h100x4.txt", "Completed", "N/A", "intra = pcie5-x16\n", TRUE},
+      {"nvidia-smi", "l40sx2.xml", "nvidia_smi_log", "log", "expected <nvidia_smi_log>", FALSE},
+      {"nvidia-smi", "l40sx2.xml", "26B910DE", "DEAD10DE", "gpu = l40s\n", TRUE}, /* by its name */
+      {"lstopo", "h100x2.xml", "0207 [15b3:1021]", "0200 [15b3:1021]", "nic = roce-400g\n", TRUE},
+      {"lstopo", "h100x2.xml", "0207 [15b3:1021]", "0200 [ffff:1021]",
+       "#   the NICs are roce-400g, as such machines mostly have on Ethernet", TRUE},
+      {"lstopo", "h100x2.xml", "0302 [10de:2330]", "0380 [1002:74a1]", "AMD GPUs are not modelled yet", FALSE},
+      {"lstopo", "h100x2.xml", "0302 [10de:2330]", "none", "pci_type \"none", FALSE},
+      {"lstopo", "h100x2.xml", "CPUModelNumber\" value=\"143\"", "CPUModelNumber\" value=\"999\"",
+       "#   the processor, GenuineIntel family 6 model 999, is not in the catalogue: it is taken as intel-spr", TRUE},
+      {"lstopo", "h100x2.xml", "<topology", "<system", "is no well-formed XML", FALSE},
+      {"lstopo", "h100x2.xml", "type=\"NUMANode\"", "type=\"Machine\"", "a second Machine", FALSE},
+  };
+  for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+    g_autofree char *path = data(cases[i].folder, cases[i].file);
+    g_autofree char *good = NULL;
+    CU_ASSERT_TRUE_FATAL(g_file_get_contents(path, &good, NULL, NULL));
+    g_autoptr(GString) changed = g_string_new(good);
+    CU_ASSERT_TRUE_FATAL(g_string_replace(changed, cases[i].from, cases[i].to, 0) > 0);
+    g_autofree char *changed_path = g_build_filename(g_get_tmp_dir(), "foretrain-test-query", NULL);
+    CU_ASSERT_TRUE_FATAL(g_file_set_contents(changed_path, changed->str, -1, NULL));
+    GError *error = NULL;
+    g_autoptr(ImportMachine) machine = strcmp(cases[i].folder, "lstopo") == 0
+                                           ? import_lstopo_load(changed_path, &error)
+                                           : import_smi_query_load(changed_path, &error);
+    g_autoptr(GString) text = machine != NULL ? import_machine_text(machine, &(ImportParts){0}, &error) : NULL;
+    if (cases[i].good)
+      CU_ASSERT_TRUE(text != NULL && says(text, cases[i].why));
+    if (!cases[i].good)
+      HARNESS_FAILS(text != NULL, error, cases[i].why);
+    g_remove(changed_path);
+  }
+}
+
 static void refused_matrix(void) {
   static const struct {
     const char *from, *to, *why;
@@ -271,6 +365,10 @@ int main(void) {
                                                  {"XML within XML", deep_xml},
                                                  {"a matrix with NVSwitch", matrix_nvswitch},
                                                  {"a matrix of pairs", matrix_pairs},
+                                                 {"nvidia-smi -q", query_text},
+                                                 {"nvidia-smi -q -x", query_xml},
+                                                 {"lstopo", hwloc},
+                                                 {"queries with one thing changed", queries_changed},
                                                  {"refused matrices", refused_matrix},
                                                  {"any bytes", any_bytes},
                                                  {NULL, NULL}});

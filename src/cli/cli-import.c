@@ -8,8 +8,11 @@
 #include "cli-import.h"
 #include "cli-write.h"
 #include "cli.h"
+#include "import-fabric.h"
+#include "import-lstopo.h"
 #include "import-nccl-topology.h"
 #include "import-overlay.h"
+#include "import-smi-query.h"
 #include "import-smi-topo.h"
 
 static GString *import_nccl_tests(const CliImport *asked, GError **error) {
@@ -41,7 +44,7 @@ static GString *import_nccl_tests(const CliImport *asked, GError **error) {
 }
 
 static GString *machine_text(const CliImport *asked, ImportMachine *machine, GError **error) {
-  const ImportParts parts = {asked->gpu, asked->nic, asked->intra, asked->platform};
+  const ImportParts parts = {asked->gpu, asked->nic, asked->intra, asked->platform, (guint)asked->nics};
   GString *text = machine != NULL ? import_machine_text(machine, &parts, error) : NULL;
   import_machine_free(machine);
   return text;
@@ -55,10 +58,42 @@ static GString *import_smi_topo(const CliImport *asked, GError **error) {
   return machine_text(asked, import_smi_topo_load(asked->paths[0], error), error);
 }
 
-/* What stands in the new file's comments: where it is from, what was left out, what was assumed. */
+static GString *import_smi(const CliImport *asked, GError **error) {
+  return machine_text(asked, import_smi_query_load(asked->paths[0], error), error);
+}
+
+static GString *import_lstopo(const CliImport *asked, GError **error) {
+  return machine_text(asked, import_lstopo_load(asked->paths[0], error), error);
+}
+
+static GString *fabric_text(const CliImport *asked, ImportFabric *(*load)(const char *path, GError **error),
+                            GError **error) {
+  if (asked->topology == NULL) {
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
+                "import: add --topology, the machine that the nodes of the fabric are (foretrain list topologies)");
+    return NULL;
+  }
+  g_autoptr(ImportFabric) fabric = load(asked->paths[0], error);
+  return fabric != NULL ? import_fabric_text(fabric, asked->topology, error) : NULL;
+}
+
+static GString *import_discover(const CliImport *asked, GError **error) {
+  return fabric_text(asked, import_ibnetdiscover_load, error);
+}
+
+static GString *import_linkinfo(const CliImport *asked, GError **error) {
+  return fabric_text(asked, import_iblinkinfo_load, error);
+}
+
+static GString *import_slurm(const CliImport *asked, GError **error) {
+  return fabric_text(asked, import_slurm_load, error);
+}
+
+/* What stands in the new file's comments: where it is from, what was left out, what was assumed; not those of the file
+ * that a fabric is laid over. */
 static void print_remarks(const char *text) {
   g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
-  for (char **line = lines; *line != NULL; line++)
+  for (char **line = lines; *line != NULL && !g_str_has_prefix(*line, IMPORT_FABRIC_REST); line++)
     if (g_str_has_prefix(*line, "# ") || strcmp(*line, "#") == 0)
       puts(**line != '\0' && (*line)[1] == ' ' ? *line + 2 : "");
 }
@@ -93,9 +128,16 @@ static const CliOption machine_options[] = {
     ONE_FILE,
     {"gpu", 0, CLI_TEXT, offsetof(CliImport, gpu), "GPU", "machines: which GPUs (foretrain list gpus)"},
     {"nic", 0, CLI_TEXT, offsetof(CliImport, nic), "LINK", "machines: which NICs (foretrain list links)"},
+    {"nics", 0, CLI_NUMBER, offsetof(CliImport, nics), "N", "machines: how many NICs, where the file shows none",
+     .least = 1},
     {"intra", 0, CLI_TEXT, offsetof(CliImport, intra), "LINK", "machines: what joins the GPUs (foretrain list links)"},
     {"platform", 0, CLI_TEXT, offsetof(CliImport, platform), "PLATFORM", "machines: foretrain list platforms"},
     {NULL}};
+
+static const CliOption fabric_options[] = {ONE_FILE,
+                                           {"topology", 't', CLI_FILE, offsetof(CliImport, topology), "T",
+                                            "fabrics: the machine that its nodes are", .listed = "topologies"},
+                                           {NULL}};
 
 static const CliOption recipe_options[] = {
     ONE_FILE,
@@ -112,7 +154,13 @@ static const CliOption recipe_options[] = {
 
 KIND(tests, "nccl-tests", "LOG... -t T", "logs of nccl-tests to an overlay", tests_options, import_nccl_tests);
 KIND(nccl, "nccl-topology", "FILE", "NCCL's dump of a machine to a topology", machine_options, import_nccl_topology);
-KIND(smi, "nvidia-smi-topo", "FILE", "nvidia-smi topo -m to a topology", machine_options, import_smi_topo);
+KIND(matrix, "nvidia-smi-topo", "FILE", "nvidia-smi topo -m to a topology", machine_options, import_smi_topo);
+KIND(smi, "nvidia-smi", "FILE", "nvidia-smi -q, or -q -x, to a topology", machine_options, import_smi);
+KIND(lstopo, "lstopo", "FILE", "hwloc's XML (lstopo machine.xml) to a topology", machine_options, import_lstopo);
+KIND(discover, "ibnetdiscover", "FILE -t T", "InfiniBand's switches to a topology of nodes T", fabric_options,
+     import_discover);
+KIND(linkinfo, "iblinkinfo", "FILE -t T", "the same from iblinkinfo", fabric_options, import_linkinfo);
+KIND(slurm, "slurm-topology", "FILE -t T", "the same from Slurm's topology.conf", fabric_options, import_slurm);
 static const CliOption kineto_options[] = {
     CLI_WORDS(CliImport, paths, 1, CLI_WORDS_ANY, "a kind and a file"),
     CLI_OUTPUT(CliImport, output),
@@ -133,11 +181,14 @@ static const CliVerb kineto = {.name = "kineto",
                                .run = kineto_run};
 KIND(recipe, "recipe", "FILE", "another tool's recipe to a workload", recipe_options, cli_import_recipe);
 
-static const CliVerb *const kinds[] = {&kineto, &tests, &nccl, &smi, &recipe, NULL};
+static const CliVerb *const kinds[] = {&kineto,   &tests,    &nccl,  &matrix, &smi, &lstopo,
+                                       &discover, &linkinfo, &slurm, &recipe, NULL};
 
-const CliVerb cli_import = {.name = "import",
-                            .usage = "kineto|nccl-tests|nccl-topology|nvidia-smi-topo|recipe FILE... [-o FILE]",
-                            .summary = "other tools' files into ours",
-                            .kinds = kinds,
-                            .wants = "a kind and a file, kinds being %s",
-                            .unknown = "import: no such kind"};
+const CliVerb cli_import = {
+    .name = "import",
+    .usage = "kineto|nccl-tests|recipe FILE..., nccl-topology|nvidia-smi-topo|nvidia-smi|lstopo FILE, or "
+             "ibnetdiscover|iblinkinfo|slurm-topology FILE -t T [-o FILE]",
+    .summary = "other tools' files into ours",
+    .kinds = kinds,
+    .wants = "a kind and a file, kinds being %s",
+    .unknown = "import: no such kind"};

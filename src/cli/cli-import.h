@@ -11,7 +11,7 @@
 typedef struct {
   const char *const *paths, *const *sets; /* paths: at least one */
   const char *output, *topology, *operation, *model, *gpu, *nic, *intra, *platform;
-  int nodes; /* 0: not given */
+  int nodes, nics; /* 0: not given */
 } CliImport;
 
 /* Each: the text of the new file, NULL on error. */

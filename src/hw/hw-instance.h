@@ -3,8 +3,8 @@
  *
  *   char *topology = hw_instance_topology("P5.48xlarge", &near);      // "aws-p5"; NULL: no such instance
  *
- * The table is topologies/catalog/instances.ini of the first data folder that has it: a group for each cloud, a line for
- * each name. */
+ * The table is topologies/catalog/instances.ini of the first data folder that has it: a group for each cloud, a line
+ * for each name. */
 #pragma once
 
 #include "base-error.h"

@@ -102,14 +102,18 @@ static char *instance_path(const char *name, const BasePlace *place, const GErro
   return NULL;
 }
 
+char *hw_topology_find(const char *name, const char *beside, const BasePlace *place, GError **error) {
+  g_autoptr(GError) none = NULL;
+  char *path = conf_path_find(name, ".ini", "topologies", beside, place, &none);
+  return path != NULL ? path : instance_path(name, place, none, error);
+}
+
 static char *topology_path(const ConfSettings *settings, const char *name, GError **error) {
   BasePlace place;
   conf_settings_place(settings, "cluster.topology", &place);
   gboolean named_in_file = place.file != NULL && g_file_test(place.file, G_FILE_TEST_IS_REGULAR);
   g_autofree char *beside = named_in_file ? g_path_get_dirname(place.file) : NULL;
-  g_autoptr(GError) none = NULL;
-  char *path = conf_path_find(name, ".ini", "topologies", beside, &place, &none);
-  return path != NULL ? path : instance_path(name, &place, none, error);
+  return hw_topology_find(name, beside, &place, error);
 }
 
 static char *bare_name(const char *path) {

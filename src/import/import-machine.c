@@ -2,6 +2,8 @@
 /* Parts, their numbers and their distances. */
 #include "import-machine.h"
 
+#include "import-ids.h"
+
 static void part_free(gpointer data) {
   ImportPart *part = data;
   g_free(part->link);
@@ -84,6 +86,18 @@ void import_machine_assume(ImportMachine *machine, const char *format, ...) {
   va_start(arguments, format);
   g_ptr_array_add(machine->assumed, g_strdup_vprintf(format, arguments));
   va_end(arguments);
+}
+
+void import_machine_take_cpu(ImportMachine *machine, const ImportIds *ids, const char *vendor, const char *family,
+                             const char *model) {
+  if (machine->cpu != NULL || *vendor == '\0')
+    return;
+  g_autofree char *identity = g_strdup_printf("%s.%s.%s", vendor, family, model);
+  const char *name = import_ids_get(ids, "cpus", identity);
+  if (name == NULL && (name = import_ids_pair(ids, "cpus", vendor, "*")) != NULL && *model != '\0')
+    import_machine_assume(machine, "the processor, %s family %s model %s, is not in the catalogue: it is taken as %s",
+                          vendor, family, model, name);
+  machine->cpu = g_strdup(name);
 }
 
 static gboolean is_above(const ImportMachine *machine, guint above, guint part) {

@@ -150,6 +150,7 @@ static gboolean read_net(ImportNcclReader *reader, const ImportXml *net, const I
   part->gdr = import_xml_get(net, "gdr") == NULL || import_xml_number(net, "gdr") != 0;
   const char *known = known_nic(reader, pci, speed);
   part->nic = g_strdup(known != NULL ? known : import_ids_nic(reader->ids, speaks(pci, name), part->rate));
+  part->ethernet = strcmp(speaks(pci, name), "infiniband") != 0;
   return TRUE;
 }
 
@@ -167,5 +168,6 @@ gboolean import_nccl_nic(ImportNcclReader *reader, const ImportXml *nic, const I
   part->link = import_nccl_link(reader, pci);
   part->order = busid_order(part->name);
   part->nic = g_strdup(known_nic(reader, pci, 0));
+  part->ethernet = import_xml_number(pci, "class") >> 8 == 0x0200;
   return TRUE;
 }

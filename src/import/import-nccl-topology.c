@@ -110,13 +110,8 @@ static gboolean read_nvlinks(ImportNcclReader *reader, const ImportXml *element,
 static void name_cpu(ImportNcclReader *reader, const ImportXml *cpu) {
   const char *arch = import_xml_text(cpu, "arch"),
              *vendor = *import_xml_text(cpu, "vendor") != '\0' ? import_xml_text(cpu, "vendor") : arch;
-  g_autofree char *model =
-      g_strdup_printf("%s.%s.%s", vendor, import_xml_text(cpu, "familyid"), import_xml_text(cpu, "modelid"));
-  const char *name = import_ids_get(reader->ids, "cpus", model);
-  if (name == NULL)
-    name = import_ids_pair(reader->ids, "cpus", vendor, "*");
-  if (name != NULL && reader->machine->cpu == NULL)
-    reader->machine->cpu = g_strdup(name);
+  import_machine_take_cpu(reader->machine, reader->ids, vendor, import_xml_text(cpu, "familyid"),
+                          import_xml_text(cpu, "modelid"));
 }
 
 static gboolean read_system(ImportNcclReader *reader, const ImportXml *root, GError **error) {

@@ -14,6 +14,7 @@ void import_xml_free(ImportXml *element) {
   g_strfreev(element->names);
   g_strfreev(element->values);
   g_ptr_array_unref(element->children);
+  g_free(element->content);
   g_free(element);
 }
 
@@ -44,6 +45,13 @@ const ImportXml *import_xml_child(const ImportXml *element, const char *name) {
       return child;
   }
   return NULL;
+}
+
+const char *import_xml_content(const ImportXml *element, const char *path) {
+  g_auto(GStrv) names = g_strsplit(path, "/", -1);
+  for (char **name = names; *name != NULL && element != NULL; name++)
+    element = import_xml_child(element, *name);
+  return element != NULL && element->content != NULL ? element->content : "";
 }
 
 #define DEPTH_MOST 200 /* elements within elements; machines have about ten */
@@ -85,6 +93,17 @@ static void end(G_GNUC_UNUSED GMarkupParseContext *context, G_GNUC_UNUSED const 
   tree->open = tree->open->parent;
 }
 
+/* Text next to elements is white space, or of no use here. */
+static void text(G_GNUC_UNUSED GMarkupParseContext *context, const char *data, gsize length, gpointer user,
+                 G_GNUC_UNUSED GError **error) {
+  const Tree *tree = user;
+  if (tree->open == NULL || tree->open->children->len > 0)
+    return;
+  g_autofree char *found = g_strstrip(g_strndup(data, length));
+  if (*found != '\0' && tree->open->content == NULL)
+    tree->open->content = g_steal_pointer(&found);
+}
+
 /* GMarkup says "Error on line 3 char 5: what"; the place goes in front as everywhere here. */
 static void set_error(const char *path, GMarkupParseContext *context, const GError *why, GError **error) {
   int line, column;
@@ -102,18 +121,21 @@ static void set_error(const char *path, GMarkupParseContext *context, const GErr
 }
 
 ImportXml *import_xml_load(const char *path, GError **error) {
-  static const GMarkupParser parser = {.start_element = start, .end_element = end};
+  static const GMarkupParser parser = {.start_element = start, .end_element = end, .text = text};
   gsize length;
   g_autoptr(GError) why = NULL;
-  g_autofree char *text = conf_data_text(path, &length, error);
-  if (text == NULL)
+  g_autofree char *data = conf_data_text(path, &length, error);
+  if (data == NULL)
     return NULL;
   Tree tree = {0};
   g_autoptr(GMarkupParseContext) context = g_markup_parse_context_new(&parser, 0, &tree, NULL);
-  if (g_markup_parse_context_parse(context, text, (gssize)length, &why) &&
-      g_markup_parse_context_end_parse(context, &why))
+  if (g_markup_parse_context_parse(context, data, (gssize)length, &why) &&
+      g_markup_parse_context_end_parse(context, &why) && tree.root != NULL)
     return tree.root;
-  set_error(path, context, why, error);
+  if (why != NULL)
+    set_error(path, context, why, error);
+  else
+    base_error_set_at(error, &(BasePlace){.file = path}, "holds no XML element");
   import_xml_free(tree.root);
   return NULL;
 }

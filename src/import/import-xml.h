@@ -4,7 +4,7 @@
  *   g_autoptr(ImportXml) root = import_xml_load("topo.xml", error);      // machine.xml:7:12: … where it is malformed
  *   const char *speed = import_xml_get(element, "link_speed");           // NULL where it is absent
  *
- * Comments and the text between elements are dropped. */
+ * Comments are dropped. Text is kept where it stands alone in an element: <id>3</id>. */
 #pragma once
 
 #include "base-error.h"
@@ -14,6 +14,7 @@ typedef struct ImportXml {
   char **names, **values; /* attributes, NULL-terminated */
   struct ImportXml *parent;
   GPtrArray *children; /* ImportXml, in order */
+  char *content;       /* its text without outer blanks; NULL: none, or elements */
   guint line;          /* where its opening tag ends */
 } ImportXml;
 
@@ -25,6 +26,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(ImportXml, import_xml_free)
 const char *import_xml_get(const ImportXml *element, const char *name);
 /* The same, "" where it is absent. */
 const char *import_xml_text(const ImportXml *element, const char *name);
+/* The text of the element at a path of children ("pci/pci_bus_id"), "" where it is absent. */
+const char *import_xml_content(const ImportXml *element, const char *path);
 /* As a whole number, in hexadecimal after "0x"; 0 where it is absent or none. */
 guint64 import_xml_number(const ImportXml *element, const char *name);
 /* The first child of a name; NULL: none. */

@@ -20,8 +20,11 @@
 #include "conf-json.h"
 #include "conf-text.h"
 #include "conf-tree.h"
+#include "import-fabric.h"
+#include "import-lstopo.h"
 #include "import-nccl-tests.h"
 #include "import-nccl-topology.h"
+#include "import-smi-query.h"
 #include "import-smi-topo.h"
 #include "program-trace.h"
 #include "recipe.h"
@@ -118,6 +121,45 @@ static void read_smi_topo(const char *path) {
   fuzz_judge(machine != NULL, error);
 }
 
+static void judge_machine(ImportMachine *machine, GError *error) {
+  fuzz_judge(machine != NULL, error);
+  import_machine_free(machine);
+}
+
+static void read_smi_query(const char *path) {
+  GError *error = NULL;
+  ImportMachine *machine = import_smi_query_load(path, &error);
+  judge_machine(machine, error);
+}
+
+static void read_lstopo(const char *path) {
+  GError *error = NULL;
+  ImportMachine *machine = import_lstopo_load(path, &error);
+  judge_machine(machine, error);
+}
+
+/* Its shape too: any tree of switches is one, or refused. */
+static void read_fabric(const char *path, ImportFabric *(*load)(const char *path, GError **error)) {
+  GError *error = NULL;
+  g_autoptr(ImportFabric) fabric = load(path, &error);
+  GString *text = fabric != NULL ? import_fabric_text(fabric, "dgx-h100", &error) : NULL;
+  fuzz_judge(text != NULL, error);
+  if (text != NULL)
+    g_string_free(text, TRUE);
+}
+
+static void read_ibnetdiscover(const char *path) {
+  read_fabric(path, import_ibnetdiscover_load);
+}
+
+static void read_iblinkinfo(const char *path) {
+  read_fabric(path, import_iblinkinfo_load);
+}
+
+static void read_slurm(const char *path) {
+  read_fabric(path, import_slurm_load);
+}
+
 static void read_recipe(const char *path) {
   GError *error = NULL;
   g_autoptr(Recipe) recipe = recipe_load(path, &error);
@@ -137,14 +179,26 @@ typedef struct {
 } Reader;
 
 static const Reader readers[] = {
-    {"ini", read_ini, NULL},           {"csv", read_csv, NULL},
-    {"json", read_json, NULL},         {"yaml", read_yaml, NULL},
-    {"toml", read_toml, NULL},         {"arguments", read_arguments, NULL},
-    {"trace", read_trace, NULL},       {"expression", read_expression, NULL},
-    {"quantity", read_quantity, NULL}, {"nccl-tests", read_nccl_tests, NULL},
-    {"kineto", NULL, fuzz_kineto},     {"nccl-topology", NULL, read_nccl_topology},
-    {"smi-topo", NULL, read_smi_topo}, {"recipe", NULL, read_recipe},
+    {"ini", read_ini, NULL},
+    {"csv", read_csv, NULL},
+    {"json", read_json, NULL},
+    {"yaml", read_yaml, NULL},
+    {"toml", read_toml, NULL},
+    {"arguments", read_arguments, NULL},
+    {"trace", read_trace, NULL},
+    {"expression", read_expression, NULL},
+    {"quantity", read_quantity, NULL},
+    {"nccl-tests", read_nccl_tests, NULL},
+    {"kineto", NULL, fuzz_kineto},
+    {"nccl-topology", NULL, read_nccl_topology},
+    {"smi-topo", NULL, read_smi_topo},
+    {"recipe", NULL, read_recipe},
     {"budgets", NULL, read_budgets},
+    {"smi-query", NULL, read_smi_query},
+    {"lstopo", NULL, read_lstopo},
+    {"ibnetdiscover", NULL, read_ibnetdiscover},
+    {"iblinkinfo", NULL, read_iblinkinfo},
+    {"slurm", NULL, read_slurm},
 };
 
 static void as_file(const Reader *reader, const char *data, gsize length) {

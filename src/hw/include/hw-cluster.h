@@ -85,6 +85,10 @@ extern const struct ConfSchema hw_topology_schema, hw_cluster_schema;
 typedef void (*HwInstanceVisit)(const char *cloud, const char *name, const char *topology, gpointer user);
 void hw_instances_visit(HwInstanceVisit visit, gpointer user);
 
+/* The file of a topology: a path, the name of one beside `beside` (NULL: the current folder) or in the data folders, or
+ * an instance. Errors: no such file, at `place` (may be NULL), with the nearest name. Caller frees. */
+char *hw_topology_find(const char *name, const char *beside, const BasePlace *place, GError **error);
+
 /* Loads the topology that cluster.topology names into the settings, over the defaults and under --set, and builds the
  * cluster. A topology's key in another file is refused, so settings serve one topology. Errors: SIM_ERROR_INPUT at the
  * place of the key at fault. Cost: O(links). */

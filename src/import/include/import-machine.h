@@ -8,7 +8,8 @@
  *   import_machine_assume(machine, "the GPUs are h100-sxm5-80gb: it is what --gpu says");
  *   GString *text = import_machine_text(machine, &parts, error);      // [node], [pci], [nvlink], [nics] and comments
  *
- * Parts are added parents first. Read by import-nccl-topology.h and import-smi-topo.h. */
+ * Parts are added parents first. Read by
+ * import-nccl-topology.h, import-smi-topo.h, import-smi-query.h and import-lstopo.h. */
 #pragma once
 
 #include "hw-machine.h"
@@ -30,8 +31,8 @@ typedef struct {
   double rate;
   SimTime latency;
   guint card, port;
-  gboolean gdr;
-  char *nic; /* its entry in the catalogue, NULL: not known */
+  gboolean gdr, ethernet; /* ethernet: the file says that it is no InfiniBand */
+  char *nic;              /* its entry in the catalogue, NULL: not known */
 } ImportPart;
 
 typedef struct {
@@ -46,11 +47,14 @@ typedef struct {
   GPtrArray *assumed;   /* char *: what it does not say and was taken */
   char *gpu, *cpu;      /* names in the catalogue; NULL: not known */
   gboolean knows_links; /* the file would say if there were NVLinks */
+  gboolean flat;        /* it says nothing of sockets and switches: those here are a guess, and not written */
+  guint64 dram;         /* bytes of host memory; 0: not said */
 } ImportMachine;
 
 /* What the person says of the machine: names in the catalogue, each may be NULL. */
 typedef struct {
   const char *gpu, *nic, *intra, *platform;
+  guint nics; /* where the file shows none; 0: one beside each GPU, if `nic` says what they are */
 } ImportParts;
 
 ImportMachine *import_machine_new(const char *file, const char *what);
@@ -68,6 +72,11 @@ guint import_machine_find(const ImportMachine *machine, HwPartKind kind, guint i
 void import_machine_number(ImportMachine *machine);
 void import_machine_say(ImportMachine *machine, const char *format, ...) G_GNUC_PRINTF(2, 3);
 void import_machine_assume(ImportMachine *machine, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
+/* Names the processor, "GenuineIntel", "6", "143", and says so where another is taken for it. The first counts. */
+struct ImportIds;
+void import_machine_take_cpu(ImportMachine *machine, const struct ImportIds *ids, const char *vendor,
+                             const char *family, const char *model);
 
 /* How far two devices are: 0 under one switch, 1 under switches of one tree, 2 in one socket, 3 across. */
 guint import_machine_distance(const ImportMachine *machine, guint a, guint b);

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/* Both forms to the same few facts of each GPU, and those to a machine without a tree. */
+#include "import-smi-query.h"
+
+#include <string.h>
+
+#include "conf-data.h"
+#include "import-ids.h"
+#include "import-line.h"
+#include "import-xml.h"
+
+typedef struct {
+  char *busid, *product, *architecture, *device, *generation, *width, *fabric;
+  guint line;
+} Gpu;
+
+static void gpu_free(gpointer data) {
+  Gpu *gpu = data;
+  g_free(gpu->busid);
+  g_free(gpu->product);
+  g_free(gpu->architecture);
+  g_free(gpu->device);
+  g_free(gpu->generation);
+  g_free(gpu->width);
+  g_free(gpu->fabric);
+  g_free(gpu);
+}
+
+typedef struct {
+  const char *path;
+  GPtrArray *gpus; /* Gpu */
+  guint64 attached;
+} Query;
+
+static gboolean fail(const Query *query, guint line, GError **error, const char *format, ...) G_GNUC_PRINTF(4, 5);
+
+static gboolean fail(const Query *query, guint line, GError **error, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  g_autofree char *message = g_strdup_vprintf(format, arguments);
+  va_end(arguments);
+  base_error_set_at(error, &(BasePlace){.file = query->path, .line = line}, "%s", message);
+  return FALSE;
+}
+
+/* The heads that a line of the text stands under, by indentation: four blanks a level. */
+#define INDENT 4
+#define LEVELS 8
+
+static void take_value(Gpu *gpu, const char *where, const char *value) {
+  const struct {
+    const char *where;
+    char **into;
+  } facts[] = {
+      {"Product Name", &gpu->product},
+      {"Product Architecture", &gpu->architecture},
+      {"PCI/Device Id", &gpu->device},
+      {"PCI/GPU Link Info/PCIe Generation/Max", &gpu->generation},
+      {"PCI/GPU Link Info/Link Width/Max", &gpu->width},
+      {"Fabric/State", &gpu->fabric},
+  };
+  for (gsize i = 0; i < G_N_ELEMENTS(facts); i++)
+    if (strcmp(facts[i].where, where) == 0 && *facts[i].into == NULL)
+      *facts[i].into = g_strdup(value);
+}
+
+static Gpu *add_gpu(Query *query, const char *busid, guint line) {
+  Gpu *gpu = g_new0(Gpu, 1);
+  gpu->busid = g_strstrip(g_strdup(busid));
+  gpu->line = line;
+  g_ptr_array_add(query->gpus, gpu);
+  return gpu;
+}
+
+static gboolean begins_gpu(const char *line) {
+  return g_str_has_prefix(line, "GPU ") && g_ascii_isxdigit(line[4]) && strchr(line, '.') != NULL;
+}
+
+static void take_line(Query *query, char *heads[LEVELS], const char *line, guint number) {
+  gsize depth = strspn(line, " ") / INDENT;
+  g_auto(GStrv) halves = g_strsplit(line, " : ", 2);
+  char *key = halves[0] != NULL ? g_strstrip(halves[0]) : NULL;
+  if (key == NULL || *key == '\0' || depth >= LEVELS)
+    return;
+  if (depth == 0 && begins_gpu(line))
+    add_gpu(query, line + 4, number);
+  else if (depth == 0 && strcmp(key, "Attached GPUs") == 0 && halves[1] != NULL)
+    query->attached = g_ascii_strtoull(g_strstrip(halves[1]), NULL, 10);
+  g_free(heads[depth]);
+  heads[depth] = g_strdup(key);
+  for (gsize i = depth + 1; i < LEVELS; i++)
+    g_clear_pointer(&heads[i], g_free);
+  if (depth == 0 || halves[1] == NULL || query->gpus->len == 0)
+    return;
+  g_autoptr(GString) where = g_string_new(heads[1] != NULL ? heads[1] : "");
+  for (gsize i = 2; i <= depth; i++)
+    g_string_append_printf(where, "/%s", heads[i] != NULL ? heads[i] : "");
+  take_value(g_ptr_array_index(query->gpus, query->gpus->len - 1), where->str, g_strstrip(halves[1]));
+}
+
+static void read_text(Query *query, const char *text) {
+  char *heads[LEVELS] = {NULL};
+  g_autofree char *readable = g_utf8_make_valid(text, -1);
+  g_auto(GStrv) lines = g_strsplit(readable, "\n", -1);
+  for (guint i = 0; lines[i] != NULL; i++) {
+    g_autofree char *plain = import_line_plain(lines[i]);
+    take_line(query, heads, plain, i + 1);
+  }
+  for (gsize i = 0; i < LEVELS; i++)
+    g_free(heads[i]);
+}
+
+static gboolean read_xml(Query *query, GError **error) {
+  g_autoptr(ImportXml) root = import_xml_load(query->path, error);
+  if (root == NULL)
+    return FALSE;
+  if (strcmp(root->name, "nvidia_smi_log") != 0)
+    return fail(query, root->line, error, "expected <nvidia_smi_log>, as nvidia-smi -q -x writes it, found <%s>",
+                root->name);
+  query->attached = g_ascii_strtoull(import_xml_content(root, "attached_gpus"), NULL, 10);
+  for (guint i = 0; i < root->children->len; i++) {
+    const ImportXml *element = g_ptr_array_index(root->children, i);
+    if (strcmp(element->name, "gpu") != 0)
+      continue;
+    Gpu *gpu = add_gpu(query, import_xml_text(element, "id"), element->line);
+    gpu->product = g_strdup(import_xml_content(element, "product_name"));
+    gpu->architecture = g_strdup(import_xml_content(element, "product_architecture"));
+    gpu->device = g_strdup(import_xml_content(element, "pci/pci_device_id"));
+    gpu->generation = g_strdup(import_xml_content(element, "pci/pci_gpu_link_info/pcie_gen/max_link_gen"));
+    gpu->width = g_strdup(import_xml_content(element, "pci/pci_gpu_link_info/link_widths/max_link_width"));
+    gpu->fabric = g_strdup(import_xml_content(element, "fabric/state"));
+  }
+  return TRUE;
+}
+
+/* "0x233010DE" or "233010DE": device, then NVIDIA's vendor. Else by its name. */
+static const char *catalogue_name(const ImportIds *ids, const Gpu *gpu) {
+  const char *digits = gpu->device != NULL ? gpu->device : "";
+  digits += g_str_has_prefix(digits, "0x") ? 2 : 0;
+  g_autofree char *device = g_ascii_strdown(digits, strlen(digits) == 8 ? 4 : 0);
+  const char *name = *device != '\0' ? import_ids_get(ids, "gpus", device) : NULL;
+  if (name != NULL || gpu->product == NULL)
+    return name;
+  g_autofree char *product = g_ascii_strdown(gpu->product, -1);
+  g_strdelimit(product, " ", '-');
+  return import_ids_get(ids, "gpu-names", product);
+}
+
+static gboolean name_gpus(const Query *query, const ImportIds *ids, ImportMachine *machine, GError **error) {
+  for (guint i = 0; i < query->gpus->len; i++) {
+    const Gpu *gpu = g_ptr_array_index(query->gpus, i), *first = g_ptr_array_index(query->gpus, 0);
+    if (g_strcmp0(gpu->product, first->product) != 0)
+      return fail(query, gpu->line, error, "GPU %s is a %s, others are %s: machines of two kinds are not modelled",
+                  gpu->busid, gpu->product != NULL ? gpu->product : "GPU without a name",
+                  first->product != NULL ? first->product : "GPUs without a name");
+  }
+  const Gpu *first = g_ptr_array_index(query->gpus, 0);
+  machine->gpu = g_strdup(catalogue_name(ids, first));
+  if (machine->gpu == NULL && first->product != NULL)
+    import_machine_say(machine, "the GPUs' name, %s, is not in the catalogue of identities", first->product);
+  return TRUE;
+}
+
+/* "gen5x16"; NULL: not said. */
+static char *link_of(const Gpu *gpu) {
+  guint64 generation, width;
+  g_autofree char *lanes = g_strdup(gpu->width != NULL ? gpu->width : "");
+  g_strdelimit(lanes, "xX", '\0');
+  if (gpu->generation == NULL || !g_ascii_string_to_unsigned(gpu->generation, 10, 1, 6, &generation, NULL) ||
+      !g_ascii_string_to_unsigned(lanes, 10, 1, 16, &width, NULL) || (width & (width - 1)) != 0)
+    return NULL;
+  return g_strdup_printf("gen%ux%u", (guint)generation, (guint)width);
+}
+
+/* Half of the GPUs at each of two sockets: where they sit the file does not say. */
+static void add_gpus(const Query *query, const ImportIds *ids, ImportMachine *machine) {
+  guint n = query->gpus->len, sockets = n > 1 ? 2 : 1, places[2];
+  for (guint i = 0; i < sockets; i++)
+    places[i] = import_machine_add(machine, HW_PART_SOCKET, IMPORT_NO_PART);
+  for (guint i = 0; i < n; i++) {
+    const Gpu *gpu = g_ptr_array_index(query->gpus, i);
+    g_autofree char *architecture = g_ascii_strdown(gpu->architecture != NULL ? gpu->architecture : "", -1);
+    const char *links = import_ids_get(ids, "nvlinks", architecture);
+    ImportPart *part = import_machine_part(machine, import_machine_add(machine, HW_PART_GPU, places[i * sockets / n]));
+    part->name = g_strdup(gpu->busid);
+    part->order = i;
+    part->link = link_of(gpu);
+    if (g_strcmp0(gpu->fabric, "Completed") == 0 && links != NULL)
+      part->switch_links = (guint)g_ascii_strtoull(links, NULL, 10);
+  }
+  import_machine_number(machine);
+}
+
+static ImportMachine *machine_of(const Query *query, GError **error) {
+  g_autoptr(ImportIds) ids = import_ids_load(error);
+  guint n = query->gpus->len;
+  if (ids == NULL)
+    return NULL;
+  if (n == 0) {
+    fail(query, 0, error, "holds no GPU of nvidia-smi -q: expected lines as \"GPU 00000000:18:00.0\", or its XML");
+    return NULL;
+  }
+  if (query->attached > n) {
+    fail(query, 0, error,
+         "%" G_GUINT64_FORMAT " GPUs are attached, and %u stand in it: query all of them (nvidia-smi -q)",
+         query->attached, n);
+    return NULL;
+  }
+  g_autoptr(ImportMachine) machine = import_machine_new(query->path, "what nvidia-smi -q says");
+  machine->flat = TRUE;
+  if (!name_gpus(query, ids, machine, error))
+    return NULL;
+  add_gpus(query, ids, machine);
+  import_machine_assume(machine, "%u sockets, and PCI switches as usual for these GPUs: the file says nothing of them",
+                        import_machine_count(machine, HW_PART_SOCKET));
+  return g_steal_pointer(&machine);
+}
+
+ImportMachine *import_smi_query_load(const char *path, GError **error) {
+  gsize length;
+  g_autofree char *text = conf_data_text(path, &length, error);
+  if (text == NULL)
+    return NULL;
+  Query query = {.path = path, .gpus = g_ptr_array_new_with_free_func(gpu_free)};
+  const char *first = text + strspn(text, " \t\r\n");
+  gboolean good = TRUE;
+  if (*first == '<')
+    good = read_xml(&query, error);
+  else
+    read_text(&query, text);
+  ImportMachine *machine = good ? machine_of(&query, error) : NULL;
+  g_ptr_array_unref(query.gpus);
+  return machine;
+}
