@@ -227,6 +227,57 @@ static void tags_inside_lines(void) {
   CU_ASSERT_TRUE(import_run_other_gpu(run, "a100-sxm4-80gb"));
 }
 
+/* One table behind the tags of launchers: srun -l, pdsh, torchrun, PyTorch, MPICH, docker compose, kubectl, a container's
+ * clock, Open MPI 4 and 5, words that nobody knows. Always two ranks on one node and two rows. */
+static void tags(void) {
+  static const char *const lines[] = {
+      "# nThread 1 nGpus 1 minBytes 8 maxBytes 16 step: 2(factor) warmup iters: 5 iters: 20 agg iters: 1",
+      "#  Rank  0 Group  0 Pid  1 on node0 device  0 [0x00] NVIDIA H100 80GB HBM3",
+      "#  Rank  1 Group  0 Pid  2 on node0 device  1 [0x01] NVIDIA H100 80GB HBM3",
+      "           8             2     float     sum      -1    12.10    0.00    0.00      0    12.00    0.00    0.00   "
+      "   0",
+      "          16             4     float     sum      -1    12.10    0.00    0.00      0    12.00    0.00    0.00   "
+      "   0",
+  };
+  static const char *const tags[] = {"",
+                                     "0: ",
+                                     "node0: ",
+                                     "[default0]:",
+                                     "[rank0]: ",
+                                     "[0] ",
+                                     "worker-0  | ",
+                                     "[pod/a-0/main] ",
+                                     "2026-03-02T10:11:12.123Z ",
+                                     "2026-03-02 10:11:12 [rank0]: ",
+                                     "[1,0]<stdout>:",
+                                     "[job,0]<stdout>: ",
+                                     "a-worker-0 nccl "};
+  for (gsize t = 0; t < G_N_ELEMENTS(tags); t++) {
+    g_autoptr(GString) text = g_string_new(NULL);
+    for (gsize i = 0; i < G_N_ELEMENTS(lines); i++)
+      g_string_append_printf(text, "%s%s\n", tags[t], lines[i]);
+    g_autoptr(ImportLog) log = import_log_parse("a.log", text->str, text->len);
+    CU_ASSERT_EQUAL_FATAL(log->runs->len, 1);
+    const ImportRun *run = g_ptr_array_index(log->runs, 0);
+    CU_ASSERT_EQUAL(run->rows->len, 2);
+    CU_ASSERT_EQUAL(run->ranks, 2);
+    CU_ASSERT_EQUAL(run->nodes, 1);
+    CU_ASSERT_EQUAL(log->skipped->len, 0);
+  }
+}
+
+/* A row with a letter in a number costs itself, and is told. */
+static void bad_row(void) {
+  static const char text[] = "    8    2  float  sum  -1  12.10  0.00  0.00  0  12.00  0.00  0.00  0\n"
+                             "   16    4  float  sum  -1  1x.10  0.00  0.00  0  12.00  0.00  0.00  0\n"
+                             "   32    8  float  sum  -1  12.10  0.00  0.00  0  12.00  0.00  0.00  0\n";
+  g_autoptr(ImportLog) log = import_log_parse("a.log", text, strlen(text));
+  CU_ASSERT_EQUAL_FATAL(log->runs->len, 1);
+  CU_ASSERT_EQUAL(((const ImportRun *)g_ptr_array_index(log->runs, 0))->rows->len, 2);
+  CU_ASSERT_EQUAL_FATAL(log->skipped->len, 1);
+  CU_ASSERT_EQUAL(((const ImportSkip *)g_ptr_array_index(log->skipped, 0))->line, 2);
+}
+
 int main(void) {
   return harness_run("nccl-tests logs", (HarnessCase[]){{"two collectives", two_collectives},
                                                         {"the layout of 2019", old_layout},
@@ -238,5 +289,7 @@ int main(void) {
                                                         {"any bytes", any_bytes},
                                                         {"wrong rows", wrong_rows},
                                                         {"tags inside lines", tags_inside_lines},
+                                                        {"tags of all launchers", tags},
+                                                        {"a bad row", bad_row},
                                                         {NULL, NULL}});
 }

@@ -9,9 +9,14 @@ struct ImportHosts {
   GRegex *tag, *inner, *leading, *listed, *message;
 };
 
-/* A launcher's, at the beginning of a line; and Open MPI's, which may break into one. */
+/* A launcher's, at the beginning of a line, of which several may stand together; and Open MPI's, which may break into
+ * a line. Brackets: torchrun's [default0]:, PyTorch's [rank0]:, MPICH's [0], kubectl's [pod/a/main]. A name and a colon:
+ * srun -l, pdsh; a name and a bar: docker compose. The time of a container's log. */
 #define OPEN_MPI "\\[[^\\]\\s]*\\d+,\\d+\\]<std(?:out|err)>:"
-#define TAG      "^\\s*(?:" OPEN_MPI "|\\d+:(?=\\s|#))"
+#define BRACKETS "\\[[^\\]\\s]*\\](?:<std(?:out|err)>)?:?(?=[\\s#])"
+#define NAMED    "[A-Za-z0-9_.-]+:(?=\\s+[\\d#]|#)|[A-Za-z0-9_.-]+ +\\| "
+#define TIMED    "\\d{4}-\\d\\d-\\d\\d[T ]\\d\\d:\\d\\d:\\d\\d(?:[.,]\\d+)?(?:Z|[+-]\\d\\d:?\\d\\d)? "
+#define TAG      "^(?:\\s*(?:" OPEN_MPI "|\\d+:(?=\\s|#)|" BRACKETS "|" NAMED "|" TIMED "))+"
 /* Before it may stand a time; host, process, thread, device. */
 #define SPOKEN "(?:\\[\\d{4}-\\d\\d-\\d\\d[ T][\\d:.]+\\] )?([A-Za-z0-9_.-]+):\\d+:\\d+ \\[\\d+\\] NCCL [A-Z]+ ?"
 

@@ -102,15 +102,25 @@ static void take_row(Reader *reader, ImportRow *row, guint line) {
     g_array_append_val(reader->run->rows, *row);
 }
 
+/* Where a row begins behind words of a launcher that are none of its known tags; 0: nowhere. */
+#define STRANGE_WORDS 4
+static guint strange_words(char **words) {
+  for (guint i = 1; i <= STRANGE_WORDS && i < g_strv_length(words); i++)
+    if (import_row_begins(words + i))
+      return i;
+  return 0;
+}
+
 /* A row, the beginning of one, or what completes one: else FALSE. */
 static gboolean take_words(Reader *reader, const char *text) {
-  g_auto(GStrv) words = import_words(text);
+  g_auto(GStrv) all = import_words(text);
+  char **words = all + strange_words(all);
   ImportRow row;
   ImportRowKind kind = import_row_read(words, &row);
   if (kind == IMPORT_ROW_NONE && reader->torn->len > 0 && import_row_is_tail(words)) {
     g_string_append_printf(reader->torn, " %s", text);
     g_auto(GStrv) joined = import_words(reader->torn->str);
-    kind = import_row_read(joined, &row);
+    kind = import_row_read(joined + strange_words(joined), &row);
     if (kind == IMPORT_ROW_WHOLE) {
       g_string_truncate(reader->torn, 0);
       take_row(reader, &row, reader->torn_line);
@@ -194,7 +204,9 @@ static void take_line(Reader *reader, const char *line) {
   if (words[0] == NULL || take_words(reader, text))
     return;
   drop_torn(reader);
-  if (words[1] != NULL && words[2] != NULL && import_row_is_tail(words))
+  if (import_row_begins(words))
+    skip_at(reader, reader->line, "a row with something else than numbers in it");
+  else if (words[1] != NULL && words[2] != NULL && import_row_is_tail(words))
     skip_at(reader, reader->line, "the rest of a row whose beginning is missing");
   else
     take_banner(reader, text);

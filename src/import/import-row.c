@@ -64,13 +64,23 @@ static gboolean read_timing(char **words, ImportTiming *ret) {
   return TRUE;
 }
 
+static gboolean read_head(char **words, ImportRow *ret) {
+  return g_strv_length(words) >= 3 && g_ascii_string_to_unsigned(words[0], 10, 0, G_MAXINT64, &ret->bytes, NULL) &&
+         g_ascii_string_to_unsigned(words[1], 10, 0, G_MAXINT64, &ret->count, NULL) &&
+         import_row_type_size(words[2]) > 0;
+}
+
+gboolean import_row_begins(char **words) {
+  ImportRow row;
+  return read_head(words, &row);
+}
+
 #define TIMINGS 8 /* columns of both halves */
 
 ImportRowKind import_row_read(char **words, ImportRow *ret) {
   guint n = g_strv_length(words);
   ImportRow row = {0};
-  if (n < 3 || !g_ascii_string_to_unsigned(words[0], 10, 0, G_MAXINT64, &row.bytes, NULL) ||
-      !g_ascii_string_to_unsigned(words[1], 10, 0, G_MAXINT64, &row.count, NULL) || import_row_type_size(words[2]) == 0)
+  if (!read_head(words, &row))
     return IMPORT_ROW_NONE;
   g_strlcpy(row.type, words[2], sizeof row.type);
   guint at = 3;

@@ -34,6 +34,8 @@ typedef enum { IMPORT_ROW_NONE, IMPORT_ROW_PART, IMPORT_ROW_WHOLE } ImportRowKin
 /* Of words between blanks, NULL-terminated. Writes bytes, count, type and reduction for a part, all but the line for a
  * whole row. */
 ImportRowKind import_row_read(char **words, ImportRow *ret);
+/* Whether it begins as a row does: bytes, count, type. */
+gboolean import_row_begins(char **words);
 /* Numbers and N/A alone, as the later parts of a torn row are. */
 gboolean import_row_is_tail(char **words);
 /* Bytes of an element; 0: unknown. */
