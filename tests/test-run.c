@@ -129,6 +129,21 @@ static void copies_and_cores(void) {
   cluster_clear(&bench.built);
 }
 
+/* The host spends 50 ms, then waits for a copy that has ended after 20 of them: 50 ms all the same. */
+static void a_wait_that_is_over_while_the_host_pays(void) {
+  Bench bench = bench_new();
+  for (ProgramSectionKind kind = 0; kind < PROGRAM_SECTIONS; kind++) {
+    program_builder_section(bench.builder, kind);
+    guint32 down = program_builder_copy(bench.builder, bench.compute, "to host", 1 * GB, PROGRAM_PINNED);
+    program_builder_host(bench.builder, "work, then wait");
+    program_builder_cost(bench.builder, SIM_SECOND / 20);
+    program_builder_need(bench.builder, down);
+  }
+  g_autoptr(RunReport) report = play(&bench, TRUE, EVENT_TIE_FORWARD);
+  CU_ASSERT_EQUAL(report->classes[0].step, SIM_SECOND / 20);
+  cluster_clear(&bench.built);
+}
+
 static void overlap_and_serialisation(void) {
   SimTime a, b, gather;
   g_autoptr(RunReport) report = overlap(TRUE, EVENT_TIE_FORWARD, &a, &b, &gather);
@@ -277,11 +292,13 @@ static void oom_is_a_result(void) {
 }
 
 int main(void) {
-  return harness_run("run", (HarnessCase[]){{"copies and cores", copies_and_cores},
-                                            {"overlap and serialisation", overlap_and_serialisation},
-                                            {"folding and ties change nothing", folding_and_ties_change_nothing},
-                                            {"record_stream delays a give", record_stream_delays_a_give},
-                                            {"a flush waits for all streams", a_flush_waits_for_all_streams},
-                                            {"an OOM is a result", oom_is_a_result},
-                                            {NULL, NULL}});
+  return harness_run(
+      "run", (HarnessCase[]){{"copies and cores", copies_and_cores},
+                             {"a wait that is over while the host pays", a_wait_that_is_over_while_the_host_pays},
+                             {"overlap and serialisation", overlap_and_serialisation},
+                             {"folding and ties change nothing", folding_and_ties_change_nothing},
+                             {"record_stream delays a give", record_stream_delays_a_give},
+                             {"a flush waits for all streams", a_flush_waits_for_all_streams},
+                             {"an OOM is a result", oom_is_a_result},
+                             {NULL, NULL}});
 }

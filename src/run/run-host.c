@@ -10,6 +10,8 @@
 static gboolean issue_row(RunRank *rank) {
   RunStep *step = rank->host.step;
   const ProgramRow *row = run_row(step, rank->host.row);
+  if (event_is_pending(&rank->host.event))
+    return FALSE; /* woken while it pays: what it will wait for has ended already */
   if (step->seen < step->table->n_watched && rank->host.row == step->table->watched[step->seen])
     run_window_seen(rank);
   if (row->host > 0 && !rank->host.paid) {
