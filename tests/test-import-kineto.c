@@ -66,6 +66,37 @@ static void sums_a_step(void) {
   CU_ASSERT_EQUAL(got.of[IMPORT_TRACED_ALL_REDUCE].calls, 0);
 }
 
+/* HTA's figures over everything but what is launched in the last of two marked steps: kernels 0 to 10 and 5 to 30, an
+ * all-reduce 20 to 50 of which 10 overlap, a copy 60 to 65, a symmetric-memory kernel (compute to HTA) 45 to 47 (of the
+ * all-reduce's remaining 20, 2). 65 = 32 compute + 23 else + 10 idle (50 to 60). */
+static void figures_of_hta(void) {
+  /* clang-format off */
+  static const char marked[] = "["
+      EVENT("user_annotation", "ProfilerStep#1", "0", "60", "") ","
+      EVENT("user_annotation", "ProfilerStep#2", "60", "60", "") ","
+      EVENT("cuda_runtime", "cudaLaunchKernel", "1", "1", "\"correlation\": 1") ","
+      EVENT("cuda_runtime", "cudaLaunchKernel", "2", "1", "\"correlation\": 2") ","
+      EVENT("cuda_runtime", "cudaLaunchKernel", "3", "1", "\"correlation\": 3") ","
+      EVENT("cuda_runtime", "cudaLaunchKernel", "5", "1", "\"correlation\": 5") ","
+      EVENT("cuda_runtime", "cudaLaunchKernel", "70", "1", "\"correlation\": 6") ","
+      EVENT("cuda_runtime", "cudaMemcpyAsync", "4", "1", "\"correlation\": 4") ","
+      EVENT("kernel", "a", "0", "10", GPU0 ", \"correlation\": 1") ","
+      EVENT("kernel", "b", "5", "25", GPU0 ", \"correlation\": 2") ","
+      EVENT("kernel", "ncclKernel_AllReduce_RING_LL_Sum_float", "20", "30", GPU0 ", \"correlation\": 3") ","
+      EVENT("kernel", "multimem_all_reduce_kernel", "45", "2", GPU0 ", \"correlation\": 5") ","
+      EVENT("kernel", "last", "80", "5", GPU0 ", \"correlation\": 6") ","
+      EVENT("gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", "60", "5", GPU0 ", \"correlation\": 4") "]";
+  /* clang-format on */
+  ImportKineto got;
+  CU_ASSERT_TRUE_FATAL(load(marked, &got, NULL));
+  CU_ASSERT_EQUAL(got.figures.kernel_time, 65 * US);
+  CU_ASSERT_EQUAL(got.figures.compute, 32 * US);
+  CU_ASSERT_EQUAL(got.figures.non_compute, 23 * US);
+  CU_ASSERT_EQUAL(got.figures.idle, 10 * US);
+  CU_ASSERT_EQUAL(got.figures.communication, 30 * US);
+  CU_ASSERT_EQUAL(got.figures.overlap, 12 * US);
+}
+
 /* No marks: from the first kernel to the last, 7.25 µs, at times since 1970 whose last digits a double would lose. The
  * GPU's own marks go before the host's: 2 µs from the first to the second, 5.25 to the last kernel's end; of two the
  * shorter. */
@@ -144,6 +175,7 @@ static void refuses(void) {
 int main(void) {
   return harness_run("import-kineto", (HarnessCase[]){{"sums a step", sums_a_step},
                                                       {"times are exact", times_are_exact},
+                                                      {"figures of HTA", figures_of_hta},
                                                       {"ends with its pages", ends_with_its_pages},
                                                       {"refuses", refuses},
                                                       {NULL, NULL}});

@@ -167,6 +167,12 @@ static const CliOption kineto_options[] = {
     {"topology", 't', CLI_FILE, offsetof(CliImport, topology), "T",
      "kineto: the machine to replay it on, beside what was measured", .listed = "topologies"},
     {"set", 's', CLI_TEXTS, offsetof(CliImport, sets), "GROUP.KEY=VALUE", "kineto: of the machine to replay it on"},
+    {"scale", 0, CLI_TEXTS, offsetof(CliImport, scales), "compute=F", "kineto: stretch compute times in the replay"},
+    {"keep-unsized", 0, CLI_FLAG, offsetof(CliImport, keep_unsized), NULL,
+     "kineto: communication that does not say what it sends takes the time that was measured"},
+    {"keep-communication", 0, CLI_FLAG, offsetof(CliImport, keep_communication), NULL,
+     "kineto: all communication takes the time that was measured: nothing is simulated"},
+    {"figures", 0, CLI_FLAG, offsetof(CliImport, figures), NULL, "kineto: what was measured, and no trace file"},
     {NULL}};
 
 static CliExit kineto_run(gconstpointer data, GError **error) {
@@ -174,7 +180,7 @@ static CliExit kineto_run(gconstpointer data, GError **error) {
 }
 
 static const CliVerb kineto = {.name = "kineto",
-                               .usage = "FILE... -o FILE",
+                               .usage = "FILE... -o FILE|--figures",
                                .summary = "a profiler's step (PyTorch's Kineto) to a trace that replays",
                                .options = kineto_options,
                                .size = sizeof(CliImport),

@@ -9,9 +9,10 @@
 
 /* What all kinds are asked for; each takes only what its own table has. */
 typedef struct {
-  const char *const *paths, *const *sets; /* paths: at least one */
+  const char *const *paths, *const *sets, *const *scales; /* paths: at least one */
   const char *output, *topology, *operation, *model, *gpu, *nic, *intra, *platform;
   int nodes, nics; /* 0: not given */
+  gboolean keep_unsized, keep_communication, figures;
 } CliImport;
 
 /* Each: the text of the new file, NULL on error. */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base-error.h"
-#include "base-names.h"
+#include "cli-scale.h"
 #include "cli.h"
 #include "report-text.h"
 #include "study-trace.h"
@@ -26,27 +26,6 @@ static const CliOption options[] = {
     {"keep-times", 0, CLI_FLAG, offsetof(Replay, keep_times), NULL, "the trace's compute times, whatever the GPU"},
     {NULL}};
 
-static gboolean read_scale(const char *text, StudyReplay *replay, GError **error) {
-  static const char *const names[] = {"compute", NULL};
-  g_auto(GStrv) parts = g_strsplit(text, "=", 2);
-  g_autofree char *advice = base_names_advice(names, parts[0] != NULL ? parts[0] : "");
-  g_autoptr(GError) local = NULL;
-  double factor;
-  if (parts[0] == NULL || base_names_find(names, parts[0]) < 0) {
-    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "--scale: nothing to scale is called \"%s\"%s",
-                parts[0] != NULL ? parts[0] : "", advice);
-    return FALSE;
-  }
-  if (parts[1] == NULL || !base_quantity_parse(parts[1], BASE_UNIT_NONE, &factor, &local) || factor < 1e-6 ||
-      factor > 1e6) {
-    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "--scale: expected compute=F, F from 1e-6 to 1e6, found \"%s\"",
-                text);
-    return FALSE;
-  }
-  replay->compute_scale = factor;
-  return TRUE;
-}
-
 static gboolean read_replay(const Replay *asked, StudyReplay *replay, GError **error) {
   *replay = STUDY_REPLAY_DEFAULT;
   if (asked->retime && asked->keep_times) {
@@ -55,10 +34,7 @@ static gboolean read_replay(const Replay *asked, StudyReplay *replay, GError **e
   }
   if (asked->retime || asked->keep_times)
     replay->times = asked->retime ? STUDY_TIMES_OF_SHAPES : STUDY_TIMES_KEPT;
-  for (const char *const *scale = asked->scales; scale != NULL && *scale != NULL; scale++)
-    if (!read_scale(*scale, replay, error))
-      return FALSE;
-  return TRUE;
+  return cli_scale(asked->scales, replay, error);
 }
 
 static StudyTrace *open_trace(const Replay *asked, GError **error) {

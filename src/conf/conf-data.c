@@ -6,35 +6,34 @@
 #include <string.h>
 
 #include "conf-file.h"
+#include "conf-tar.h"
 
 #define UNPACKED_MOST ((gsize)2 << 30)
 #define PIECE         ((gsize)1 << 16)
-#define TAR_MARK_AT   257
 
-static gboolean begins(const char *data, gsize length, const char *mark, gsize at, gsize n) {
-  return length >= at + n && memcmp(data + at, mark, n) == 0;
+static gboolean begins(const char *data, gsize length, const char *mark, gsize n) {
+  return length >= n && memcmp(data, mark, n) == 0;
 }
 
-/* Marks of archives: RFC 1952, RFC 8878, POSIX.1-1988 ustar, and the formats' own documents. */
+/* Marks of archives: RFC 1952, RFC 8878, and the formats' own documents. */
 static gboolean is_gzip(const char *data, gsize length) {
-  return begins(data, length, "\x1f\x8b", 0, 2);
+  return begins(data, length, "\x1f\x8b", 2);
 }
 
-static gboolean refuse_archive(const char *path, const char *data, gsize length, GError **error) {
+static gboolean refuse_packed(const char *path, const char *data, gsize length, GError **error) {
   static const struct {
     const char *mark, *advice;
-    gsize at, n;
+    gsize n;
   } archives[] = {
-      {"ustar", "is a tar archive; unpack it (tar xf) and name a file of it", TAR_MARK_AT, 5},
-      {"PK\x03\x04", "is a zip archive; unpack it (unzip) and name a file of it", 0, 4},
-      {"\x28\xb5\x2f\xfd", "is packed; unpack it first (unzstd)", 0, 4},
+      {"PK\x03\x04", "is a zip archive; unpack it (unzip) and name a file of it", 4},
+      {"\x28\xb5\x2f\xfd", "is packed; unpack it first (unzstd)", 4},
       {"\xfd"
        "7zXZ",
-       "is packed; unpack it first (unxz)", 0, 5},
-      {"BZh", "is packed; unpack it first (bunzip2)", 0, 3},
+       "is packed; unpack it first (unxz)", 5},
+      {"BZh", "is packed; unpack it first (bunzip2)", 3},
   };
   for (gsize i = 0; i < G_N_ELEMENTS(archives); i++)
-    if (begins(data, length, archives[i].mark, archives[i].at, archives[i].n)) {
+    if (begins(data, length, archives[i].mark, archives[i].n)) {
       base_error_set_at(error, &(BasePlace){.file = path}, "%s", archives[i].advice);
       return FALSE;
     }
@@ -62,7 +61,7 @@ static GBytes *unpack(const char *path, GBytes *packed, GError **error) {
   g_autoptr(GConverter) gunzip = G_CONVERTER(g_zlib_decompressor_new(G_ZLIB_COMPRESSOR_FORMAT_GZIP));
   g_autoptr(GInputStream) stream = g_converter_input_stream_new(bytes, gunzip);
   GByteArray *all = g_byte_array_new();
-  gboolean good = read_all(path, stream, all, error) && refuse_archive(path, (const char *)all->data, all->len, error);
+  gboolean good = read_all(path, stream, all, error) && refuse_packed(path, (const char *)all->data, all->len, error);
   GBytes *unpacked = g_byte_array_free_to_bytes(all);
   if (!good)
     g_clear_pointer(&unpacked, g_bytes_unref);
@@ -91,7 +90,8 @@ static gboolean fail_missing(const char *path, const GError *cause, GError **err
   return FALSE;
 }
 
-GBytes *conf_data_load(const char *path, GError **error) {
+/* As it is, or unpacked: a tar archive may be within. */
+static GBytes *open_file(const char *path, GError **error) {
   if (g_file_test(path, G_FILE_TEST_IS_DIR)) {
     base_error_set_at(error, &(BasePlace){.file = path}, "is a folder; expected a file");
     return NULL;
@@ -107,7 +107,61 @@ GBytes *conf_data_load(const char *path, GError **error) {
   const char *data = g_bytes_get_data(bytes, &length);
   if (is_gzip(data, length))
     return unpack(path, bytes, error);
-  return refuse_archive(path, data, length, error) ? g_steal_pointer(&bytes) : NULL;
+  return refuse_packed(path, data, length, error) ? g_steal_pointer(&bytes) : NULL;
+}
+
+GBytes *conf_data_load(const char *path, GError **error) {
+  g_autoptr(GBytes) bytes = open_file(path, error);
+  gsize length;
+  const char *data = bytes != NULL ? g_bytes_get_data(bytes, &length) : NULL;
+  if (bytes != NULL && conf_tar_is(data, length)) {
+    base_error_set_at(error, &(BasePlace){.file = path}, "is a tar archive; unpack it (tar xf) and name a file of it");
+    return NULL;
+  }
+  return g_steal_pointer(&bytes);
+}
+
+static void part_free(gpointer data) {
+  ConfPart *part = data;
+  g_bytes_unref(part->bytes);
+  g_free(part->path);
+  g_free(part);
+}
+
+static gboolean unpack_part(ConfPart *part, GError **error) {
+  gsize length;
+  const char *data = g_bytes_get_data(part->bytes, &length);
+  if (!is_gzip(data, length))
+    return TRUE;
+  GBytes *unpacked = unpack(part->path, part->bytes, error);
+  if (unpacked == NULL)
+    return FALSE;
+  g_bytes_unref(part->bytes);
+  part->bytes = unpacked;
+  return TRUE;
+}
+
+GPtrArray *conf_data_parts(const char *path, GError **error) {
+  g_autoptr(GBytes) whole = open_file(path, error);
+  if (whole == NULL)
+    return NULL;
+  g_autoptr(GPtrArray) parts = g_ptr_array_new_with_free_func(part_free);
+  gsize length;
+  const char *data = g_bytes_get_data(whole, &length);
+  if (!conf_tar_is(data, length)) {
+    ConfPart *part = g_new(ConfPart, 1);
+    *part = (ConfPart){g_strdup(path), g_bytes_ref(whole)};
+    g_ptr_array_add(parts, part);
+    return g_steal_pointer(&parts);
+  }
+  if (!conf_tar_parts(path, whole, parts, error))
+    return NULL;
+  for (guint i = 0; i < parts->len; i++)
+    if (!unpack_part(g_ptr_array_index(parts, i), error))
+      return NULL;
+  if (parts->len == 0)
+    base_error_set_at(error, &(BasePlace){.file = path}, "is a tar archive without files");
+  return parts->len > 0 ? g_steal_pointer(&parts) : NULL;
 }
 
 char *conf_data_text(const char *path, gsize *ret_length, GError **error) {

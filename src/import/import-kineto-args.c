@@ -10,9 +10,12 @@
 typedef struct {
   const char *name;
   gsize at; /* of the GString * in ImportKinetoEvent */
+  gboolean raw;
 } Member;
 #define MEMBER(name, member)                                                                                           \
-  { name, offsetof(ImportKinetoEvent, member) }
+  { name, offsetof(ImportKinetoEvent, member), FALSE }
+#define RAW(name, member)                                                                                              \
+  { name, offsetof(ImportKinetoEvent, member), TRUE }
 
 static const Member members[] = {MEMBER("ph", ph), MEMBER("cat", cat), MEMBER("name", name),
                                  MEMBER("ts", ts), MEMBER("dur", dur), MEMBER("tid", tid)};
@@ -20,6 +23,8 @@ static const Member arguments[] = {MEMBER("device", device),
                                    MEMBER("stream", stream),
                                    MEMBER("correlation", correlation),
                                    MEMBER("bytes", bytes),
+                                   RAW("Input Dims", dims),
+                                   RAW("Input type", types),
                                    MEMBER("Collective name", collective),
                                    MEMBER("In msg nelems", in),
                                    MEMBER("Out msg nelems", out),
@@ -50,13 +55,23 @@ void import_kineto_event_clear(ImportKinetoEvent *event) {
 
 static gboolean read_map(ConfPull *pull, ImportKinetoEvent *event, const Member *table, gsize n, GError **error);
 
+static gboolean read_raw(ConfPull *pull, GString *text, GError **error) {
+  conf_pull_peek(pull);
+  const char *from = pull->at;
+  if (!conf_pull_value(pull, NULL, error))
+    return FALSE;
+  g_string_overwrite_len(text, 0, from, pull->at - from);
+  return TRUE;
+}
+
 static gboolean read_one(ConfPull *pull, ImportKinetoEvent *event, const Member *table, gsize n, GError **error) {
   if (table == members && strcmp(event->key->str, "args") == 0)
     return conf_pull_peek(pull) == '{' ? read_map(pull, event, arguments, G_N_ELEMENTS(arguments), error)
                                        : conf_pull_value(pull, NULL, error);
   for (gsize i = 0; i < n; i++)
     if (strcmp(event->key->str, table[i].name) == 0)
-      return conf_pull_value(pull, *text_of(event, &table[i]), error);
+      return table[i].raw ? read_raw(pull, *text_of(event, &table[i]), error)
+                          : conf_pull_value(pull, *text_of(event, &table[i]), error);
   return conf_pull_value(pull, NULL, error);
 }
 
@@ -91,7 +106,7 @@ guint64 import_kineto_count(const GString *text) {
   return (guint64)MAX(import_kineto_number(text), 0);
 }
 
-GArray *import_kineto_ranks(const char *text) {
+GArray *import_kineto_rank_list(const char *text) {
   GArray *ranks = g_array_new(FALSE, FALSE, sizeof(guint32));
   g_auto(GStrv) words = g_strsplit_set(text, "[], ", -1);
   for (char **word = words; *word != NULL; word++) {
@@ -167,14 +182,16 @@ ImportCollective import_kineto_collective(const ImportKinetoEvent *event) {
   return known < 0 ? IMPORT_TRACED_OTHER : told[operations[known].operation];
 }
 
-static guint64 bytes_of(const GString *dtype) {
+/* ScalarType's names ("BFloat16") and those of C++ that stand in "Input type" ("c10::BFloat16", "long int"). */
+static guint64 bytes_of(const char *dtype) {
   static const struct {
     const char *name;
     guint64 bytes;
-  } known[] = {{"Double", 8},   {"Long", 8},  {"Float8", 1}, {"Float", 4}, {"Int", 4}, {"Half", 2},
-               {"BFloat16", 2}, {"Short", 2}, {"Char", 1},   {"Byte", 1},  {"Bool", 1}};
+  } known[] = {{"Double", 8},   {"Long", 8},     {"Float8", 1},  {"Float", 4},      {"Int", 4},  {"Half", 2},
+               {"BFloat16", 2}, {"Short", 2},    {"Char", 1},    {"Byte", 1},       {"Bool", 1}, {"c10::Half", 2},
+               {"signed", 1},   {"unsigned", 1}, {"c10::BF", 2}, {"c10::Float8", 1}};
   for (gsize i = 0; i < G_N_ELEMENTS(known); i++)
-    if (g_str_has_prefix(dtype->str, known[i].name))
+    if (g_ascii_strncasecmp(dtype, known[i].name, strlen(known[i].name)) == 0)
       return known[i].bytes;
   return 0;
 }
@@ -184,9 +201,41 @@ guint64 import_kineto_payload(const ImportKinetoEvent *event, int *ret_operation
   guint64 bytes;
   if (known < 0 ||
       !g_uint64_checked_mul(&bytes, import_kineto_count(operations[known].out ? event->out : event->in),
-                            bytes_of(event->dtype)) ||
+                            bytes_of(event->dtype->str)) ||
       bytes == 0)
     return 0;
   *ret_operation = operations[known].operation;
+  return bytes;
+}
+
+/* Of "[[8, 1024], [], [[2], [3]]]" the elements of all tensors: what stands in the innermost lists, multiplied. */
+static guint64 elements_of(const char *dims) {
+  guint64 sum = 0, product = 1;
+  gboolean any = FALSE;
+  for (const char *at = dims; *at != '\0'; at++) {
+    if (g_ascii_isdigit(*at)) {
+      char *end;
+      if (!g_uint64_checked_mul(&product, product, g_ascii_strtoull(at, &end, 10)))
+        return 0;
+      any = TRUE;
+      at = end - 1;
+    } else if (*at == ']') {
+      if (any && !g_uint64_checked_add(&sum, sum, product))
+        return 0;
+      product = 1;
+      any = FALSE;
+    }
+  }
+  return sum;
+}
+
+guint64 import_kineto_noted(const ImportKinetoEvent *event, int *ret_operation, gboolean *ret_part) {
+  gint known = operation_of(event->name->str);
+  const char *type = event->types->str + strspn(event->types->str, "[ \"'");
+  guint64 bytes;
+  if (known < 0 || !g_uint64_checked_mul(&bytes, elements_of(event->dims->str), bytes_of(type)) || bytes == 0)
+    return 0;
+  *ret_operation = operations[known].operation;
+  *ret_part = operations[known].operation == COLL_ALL_GATHER;
   return bytes;
 }

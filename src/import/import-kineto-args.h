@@ -5,10 +5,11 @@
 #include "conf-pull.h"
 #include "import-kineto.h"
 
-/* Empty where the event has no such member. The last eight are arguments. */
+/* Empty where the event has no such member. All but the first line are arguments; dims and types as they stand:
+ * "[[8, 1024], []]", "[\"float\", \"\"]". */
 typedef struct {
   GString *ph, *cat, *name, *ts, *dur, *tid;
-  GString *device, *stream, *correlation, *bytes;
+  GString *device, *stream, *correlation, *bytes, *dims, *types;
   GString *collective, *in, *out, *dtype, *group, *group_size, *group_ranks;
   GString *key;
 } ImportKinetoEvent;
@@ -22,7 +23,7 @@ gboolean import_kineto_event_read(ConfPull *pull, ImportKinetoEvent *event, GErr
 gint64 import_kineto_number(const GString *text);
 guint64 import_kineto_count(const GString *text);
 /* "[0, 1, 2]" as PyTorch writes a group's ranks: guint32; empty where the text is cut short or none. */
-GArray *import_kineto_ranks(const char *text);
+GArray *import_kineto_rank_list(const char *text);
 
 /* By a kernel's name. *ret_foreign: it is neither NCCL's nor RCCL's. */
 gboolean import_kineto_communicates(const char *kernel, gboolean *ret_foreign);
@@ -30,3 +31,6 @@ ImportCollective import_kineto_collective(const ImportKinetoEvent *event);
 /* CollCall's payload and operation by "Collective name", its elements and dtype; 0, *ret_operation untouched: not
  * stated. */
 guint64 import_kineto_payload(const ImportKinetoEvent *event, int *ret_operation);
+/* The same of the host's note of a collective ("nccl:all_reduce") by its "Input Dims" and "Input type"; *ret_part: it
+ * is one member's part of what is gathered. */
+guint64 import_kineto_noted(const ImportKinetoEvent *event, int *ret_operation, gboolean *ret_part);

@@ -63,50 +63,66 @@ static gboolean fail(const char *path, const ImportKinetoGroup *group, const cha
   return FALSE;
 }
 
-/* Every stride-th of a block of stride × n ranks. */
-static gboolean repeat(ProgramBuilder *builder, const ImportKinetoGroup *group, const char *path, guint32 world,
-                       guint32 *ret, GError **error) {
+/* Every stride-th of a block of stride × n ranks; one that reaches around all that were measured reaches around all. */
+static gboolean repeat(ProgramBuilder *builder, const ImportKinetoGroup *group, const char *path,
+                       const ImportKinetoWorld *world, guint32 *ret, GError **error) {
   const guint32 *ranks = (const guint32 *)(gpointer)group->ranks->data;
   guint32 n = group->ranks->len, stride = ranks[1] - ranks[0];
   guint64 block = (guint64)stride * n;
   for (guint32 i = 1; i < n; i++)
     if (ranks[i] <= ranks[i - 1] || ranks[i] - ranks[i - 1] != stride)
       return fail(path, group, "has ranks at uneven distances; give the files of all ranks", error);
-  if (ranks[n - 1] >= world || world % block != 0 || ranks[0] % block != ranks[0] % stride)
+  if (ranks[n - 1] >= world->measured || world->measured % block != 0 || ranks[0] % block != ranks[0] % stride)
     return fail(path, group, "does not repeat over all ranks; give the files of all ranks", error);
-  g_autofree guint32 *of_rank = g_new(guint32, world);
-  for (guint32 r = 0; r < world; r++)
+  if (block == world->measured)
+    block = world->ranks;
+  g_autofree guint32 *of_rank = g_new(guint32, world->ranks);
+  for (guint32 r = 0; r < world->ranks; r++)
     of_rank[r] = (guint32)(r / block) * stride + r % stride;
-  *ret = program_builder_communicators(builder, group->name, of_rank, world);
+  *ret = program_builder_communicators(builder, group->name, of_rank, world->ranks);
   return TRUE;
 }
 
-static gboolean add_group(ProgramBuilder *builder, const ImportKinetoGroup *group, const char *path, guint32 world,
-                          gboolean each, guint32 *ret, GError **error) {
+static gboolean add_group(ProgramBuilder *builder, const ImportKinetoGroup *group, const char *path,
+                          const ImportKinetoWorld *world, guint32 *ret, GError **error) {
   guint32 n = group->ranks->len;
   if (n == 1 || (n == 0 && group->size == 1))
     return TRUE;
-  if (n == 0 && group->size != 0 && group->size != world)
+  if (n == 0 && group->size != 0 && group->size != world->measured)
     return fail(path, group, "does not say which its ranks are", error);
   *ret = program_builder_slot(builder, group->name);
   if (*ret != PROGRAM_NONE)
     return TRUE;
-  if (n == world || n == 0) {
-    g_autofree guint32 *all = g_new0(guint32, world);
-    *ret = program_builder_communicators(builder, group->name, all, world);
+  if (n == world->measured || n == 0) {
+    g_autofree guint32 *all = g_new0(guint32, world->ranks);
+    *ret = program_builder_communicators(builder, group->name, all, world->ranks);
     return TRUE;
   }
-  if (!each)
+  if (!world->each)
     return repeat(builder, group, path, world, ret, error);
   const guint32 *ranks = (const guint32 *)(gpointer)group->ranks->data;
-  if (ranks[n - 1] >= world)
+  if (ranks[n - 1] >= world->measured)
     return fail(path, group, "has ranks beyond those of the files", error);
-  g_autofree guint32 *of_rank = g_new(guint32, world);
-  for (guint32 r = 0; r < world; r++)
+  g_autofree guint32 *of_rank = g_new(guint32, world->ranks);
+  for (guint32 r = 0; r < world->ranks; r++)
     of_rank[r] = PROGRAM_NONE;
   for (guint32 i = 0; i < n; i++)
     of_rank[ranks[i]] = 0;
-  *ret = program_builder_communicators(builder, group->name, of_rank, world);
+  *ret = program_builder_communicators(builder, group->name, of_rank, world->ranks);
+  return TRUE;
+}
+
+/* With more ranks each member of an all-to-all sends to more peers: how much to whom is not known. */
+static gboolean check_growth(const ImportKinetoTrace *trace, const ImportKinetoWorld *world, GError **error) {
+  for (guint i = 0; i < trace->kernels->len && world->ranks != world->measured; i++) {
+    const ImportKinetoKernel *kernel = &g_array_index(trace->kernels, ImportKinetoKernel, i);
+    if (kernel->operation != COLL_ALL_TO_ALL && kernel->operation != COLL_SEND_RECV)
+      continue;
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
+                "%s: \"%.60s\" (%s) says how much each rank sends to each of %u, which says nothing of %u ranks",
+                trace->path, kernel->name, coll_operation_names[kernel->operation], world->measured, world->ranks);
+    return FALSE;
+  }
   return TRUE;
 }
 
@@ -118,29 +134,42 @@ static gboolean check_sized(const ImportKinetoTrace *trace, GError **error) {
     if (kernel->what == IMPORT_COLLECTIVES || kernel->foreign)
       continue;
     sent++;
-    if (kernel->operation != IMPORT_KINETO_NONE)
+    if (kernel->operation != IMPORT_KINETO_NONE || kernel->before)
       continue;
     silent++;
     name = kernel->name;
   }
   if (silent > 0)
-    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
-                "%s: %u of %u kernels of communication (\"%.60s\") do not say what they send, so they cannot be "
-                "simulated; PyTorch writes it since version 2.2 (compare RUN FILE reads what was measured)",
-                trace->path, silent, sent, name);
+    g_set_error(
+        error, SIM_ERROR, SIM_ERROR_INPUT,
+        "%s: %u of %u kernels of communication (\"%.60s\") do not say what they send, so they cannot be "
+        "simulated; PyTorch writes it since version 2.2, and notes it around the launch with record_shapes=True; "
+        "--keep-unsized lets them take the time that was measured",
+        trace->path, silent, sent, name);
   return silent == 0;
 }
 
-ImportKinetoSlots *import_kineto_slots_new(ProgramBuilder *builder, const ImportKinetoTrace *trace, guint32 world,
-                                           gboolean each, GError **error) {
-  if (!check_sized(trace, error))
+static gboolean *used_groups(const ImportKinetoTrace *trace) {
+  gboolean *used = g_new0(gboolean, MAX(trace->groups->len, 1));
+  for (guint i = 0; i < trace->kernels->len; i++) {
+    const ImportKinetoKernel *kernel = &g_array_index(trace->kernels, ImportKinetoKernel, i);
+    if (kernel->operation != IMPORT_KINETO_NONE && kernel->group != IMPORT_KINETO_NONE)
+      used[kernel->group] = TRUE;
+  }
+  return used;
+}
+
+ImportKinetoSlots *import_kineto_slots_new(ProgramBuilder *builder, const ImportKinetoTrace *trace,
+                                           const ImportKinetoWorld *world, GError **error) {
+  if ((!world->keep_unsized && !check_sized(trace, error)) || !check_growth(trace, world, error))
     return NULL;
   g_autoptr(ImportKinetoSlots) slots = g_new0(ImportKinetoSlots, 1);
   slots->of_group = g_new(guint32, MAX(trace->groups->len, 1));
+  g_autofree gboolean *used = used_groups(trace);
   for (guint g = 0; g < trace->groups->len; g++) {
     slots->of_group[g] = PROGRAM_NONE;
     const ImportKinetoGroup *group = &g_array_index(trace->groups, ImportKinetoGroup, g);
-    if (world > 1 && !add_group(builder, group, trace->path, world, each, &slots->of_group[g], error))
+    if (world->ranks > 1 && used[g] && !add_group(builder, group, trace->path, world, &slots->of_group[g], error))
       return NULL;
   }
   return g_steal_pointer(&slots);

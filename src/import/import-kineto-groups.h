@@ -14,10 +14,16 @@ guint32 import_kineto_world(const GPtrArray *traces);
  * world's, ranks of different worlds. */
 gboolean import_kineto_order(GPtrArray *traces, GError **error);
 
-/* `each`: every rank has its own file, so that groups are as stated; else the one that this file names is repeated over
- * the world: {0, 8, 16} of 24 ranks is one of eight. Errors: see import-kineto-program.h. */
-ImportKinetoSlots *import_kineto_slots_new(ProgramBuilder *builder, const ImportKinetoTrace *trace, guint32 world,
-                                           gboolean each, GError **error);
+typedef struct {
+  guint32 measured, ranks; /* ranks: to be played, a multiple */
+  gboolean each;           /* every rank has its own file */
+  gboolean keep_unsized;
+} ImportKinetoWorld;
+
+/* With every rank's file groups are as stated; else the one that this file names is repeated over the world: {0, 8, 16}
+ * of 24 ranks is one of eight. Errors: see import-kineto-program.h. */
+ImportKinetoSlots *import_kineto_slots_new(ProgramBuilder *builder, const ImportKinetoTrace *trace,
+                                           const ImportKinetoWorld *world, GError **error);
 void import_kineto_slots_free(ImportKinetoSlots *slots);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ImportKinetoSlots, import_kineto_slots_free)
 /* PROGRAM_NONE: it is no collective, or one with itself alone. */

@@ -70,19 +70,18 @@ static void cut(GArray *issues, BaseSpan window) {
   g_array_set_size(issues, kept);
 }
 
-GArray *import_kineto_issues(ImportKinetoTrace *trace, BaseSpan *ret_window) {
+GArray *import_kineto_issues(ImportKinetoTrace *trace, BaseSpan *ret_window, guint *ret_n, guint *ret_taken) {
   g_autoptr(GHashTable) calls = calls_by_correlation(trace);
-  gboolean known, marked;
-  guint n, taken;
+  gboolean known;
   GArray *issues = issues_of_kernels(trace, calls, &known);
   if (known)
     add_waits(trace, issues);
   g_array_sort(issues, base_span_compare);
   if (known)
     mark_stream_waits(trace, issues);
-  *ret_window = known ? import_kineto_host_step(trace, &marked) : import_kineto_step(trace, &n, &taken);
+  *ret_window = (known ? import_kineto_host_step : import_kineto_step)(trace, ret_n, ret_taken);
   cut(issues, *ret_window);
-  if (known && !marked && issues->len > 0) {
+  if (known && *ret_n == 0 && issues->len > 0) {
     ret_window->start = g_array_index(issues, ImportKinetoIssue, 0).at.start;
     ret_window->end = g_array_index(issues, ImportKinetoIssue, issues->len - 1).at.end;
   }

@@ -15,8 +15,9 @@ typedef struct {
   gint64 thread;
 } ImportKinetoIssue;
 
-/* In order. *ret_window: the step on the host's clock; on the GPU's where no calls are known. The caller frees it. */
-GArray *import_kineto_issues(ImportKinetoTrace *trace, BaseSpan *ret_window);
+/* In order. *ret_window: the step on the host's clock; on the GPU's where no calls are known. ret_n, ret_taken: see
+ * import_kineto_step. The caller frees it. */
+GArray *import_kineto_issues(ImportKinetoTrace *trace, BaseSpan *ret_window, guint *ret_n, guint *ret_taken);
 /* The same step on the GPU's clock: from the first of its kernels to the first of the next step's, or to its last one's
  * end. */
 BaseSpan import_kineto_on_gpu(const ImportKinetoTrace *trace, const GArray *issues);

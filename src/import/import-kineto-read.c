@@ -8,6 +8,7 @@
 #include "conf-data.h"
 #include "conf-pull.h"
 #include "import-kineto-args.h"
+#include "import-kineto-notes.h"
 #include "program-ranks.h"
 
 #define PS_DIGITS 6 /* of a microsecond */
@@ -84,7 +85,7 @@ static gint find_group(ImportKinetoTrace *trace, const ImportKinetoEvent *event)
   for (guint i = 0; i < trace->groups->len; i++)
     if (g_array_index(trace->groups, ImportKinetoGroup, i).name == name)
       return (gint)i;
-  ImportKinetoGroup group = {name, import_kineto_ranks(event->group_ranks->str),
+  ImportKinetoGroup group = {name, import_kineto_rank_list(event->group_ranks->str),
                              import_kineto_count(event->group_size)};
   g_array_append_val(trace->groups, group);
   return (gint)trace->groups->len - 1;
@@ -169,6 +170,8 @@ static void keep(Reading *reading, const ImportKinetoEvent *event) {
   keep_kernel(reading, event, at);
   if (is_of(event, runtime))
     keep_call(trace, event, at);
+  else if (import_kineto_is_note(event->name->str) && strcmp(event->cat->str, "gpu_user_annotation") != 0)
+    import_kineto_note(trace, event, at, find_group(trace, event));
   else if (strcmp(event->cat->str, "gpu_user_annotation") != 0)
     keep_scope(trace, event, at);
 }
@@ -288,6 +291,7 @@ static ImportKinetoTrace *trace_new(const char *path) {
   trace->kernels = g_array_new(FALSE, FALSE, sizeof(ImportKinetoKernel));
   trace->calls = g_array_new(FALSE, FALSE, sizeof(ImportKinetoCall));
   trace->scopes = g_array_new(FALSE, FALSE, sizeof(ImportKinetoScope));
+  trace->notes = g_array_new(FALSE, FALSE, sizeof(ImportKinetoNote));
   trace->gpu_marks = g_array_new(FALSE, FALSE, sizeof(BaseSpan));
   trace->marks = g_array_new(FALSE, FALSE, sizeof(BaseSpan));
   trace->groups = g_array_new(FALSE, FALSE, sizeof(ImportKinetoGroup));
@@ -303,6 +307,7 @@ void import_kineto_free(ImportKinetoTrace *trace) {
   g_array_unref(trace->kernels);
   g_array_unref(trace->calls);
   g_array_unref(trace->scopes);
+  g_array_unref(trace->notes);
   g_array_unref(trace->gpu_marks);
   g_array_unref(trace->marks);
   g_array_unref(trace->groups);
@@ -312,31 +317,64 @@ void import_kineto_free(ImportKinetoTrace *trace) {
   g_free(trace);
 }
 
-ImportKinetoTrace *import_kineto_read(const char *path, GError **error) {
-  g_autoptr(GBytes) bytes = conf_data_load(path, error);
-  if (bytes == NULL)
-    return NULL;
+/* Marks between which no launch stands are no steps: the profiler's last may hold but its own end. */
+static void drop_empty_marks(ImportKinetoTrace *trace) {
+  guint kept = 0, next = 0, launches = 0;
+  g_array_sort(trace->marks, base_span_compare);
+  trace->marked = trace->marks->len;
+  if (trace->marked > 0)
+    trace->last_mark = g_array_index(trace->marks, BaseSpan, trace->marked - 1).start;
+  for (guint i = 0; i < trace->marks->len; i++) {
+    BaseSpan mark = g_array_index(trace->marks, BaseSpan, i);
+    SimTime end = i + 1 < trace->marks->len ? g_array_index(trace->marks, BaseSpan, i + 1).start : mark.end;
+    for (launches = 0; next < trace->calls->len; next++) {
+      const ImportKinetoCall *call = &g_array_index(trace->calls, ImportKinetoCall, next);
+      if (call->at.start >= end)
+        break;
+      launches += call->kind == IMPORT_KINETO_LAUNCH && call->at.start >= mark.start;
+    }
+    if (launches > 0)
+      g_array_index(trace->marks, BaseSpan, kept++) = mark;
+  }
+  if (kept > 0)
+    g_array_set_size(trace->marks, kept);
+}
+
+static gboolean check_kernels(const ImportKinetoTrace *trace, gboolean has_nodes, GError **error) {
+  gboolean any = FALSE;
+  for (guint i = 0; i < trace->kernels->len; i++)
+    any |= !g_array_index(trace->kernels, ImportKinetoKernel, i).copies;
+  if (!any)
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: %s", trace->path,
+                has_nodes ? "is a PyTorch execution trace, which has no times of kernels; the profiler's "
+                            "(export_chrome_trace) is read"
+                          : "has no kernels of a GPU; profile with ProfilerActivity.CUDA");
+  return any;
+}
+
+ImportKinetoTrace *import_kineto_parse(const char *path, GBytes *bytes, GError **error) {
   gsize length;
   const char *data = g_bytes_get_data(bytes, &length);
+  if (!import_kineto_check(path, data, length, error))
+    return NULL;
   g_autoptr(ImportKinetoTrace) trace = trace_new(path);
   g_autoptr(GString) device = g_string_new(NULL);
   Reading reading = {.trace = trace, .device = device};
   ConfPull pull;
   conf_pull_begin(&pull, path, data, length, NULL);
-  if (!read_file(&pull, &reading, error) || !conf_pull_end(&pull, error))
+  if (!read_file(&pull, &reading, error) || !conf_pull_end(&pull, error) ||
+      !check_kernels(trace, reading.has_nodes, error))
     return NULL;
-  gboolean any = FALSE;
-  for (guint i = 0; i < trace->kernels->len; i++)
-    any |= !g_array_index(trace->kernels, ImportKinetoKernel, i).copies;
-  if (!any) {
-    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: %s", path,
-                reading.has_nodes ? "is a PyTorch execution trace, which has no times of kernels; the profiler's "
-                                    "(export_chrome_trace) is read"
-                                  : "has no kernels of a GPU; profile with ProfilerActivity.CUDA");
-    return NULL;
-  }
   g_array_sort(trace->kernels, base_span_compare);
   g_array_sort(trace->calls, base_span_compare);
   g_array_sort(trace->scopes, base_span_compare);
+  g_array_sort(trace->notes, base_span_compare);
+  drop_empty_marks(trace);
+  import_kineto_use_notes(trace);
   return g_steal_pointer(&trace);
+}
+
+ImportKinetoTrace *import_kineto_read(const char *path, GError **error) {
+  g_autoptr(GBytes) bytes = conf_data_load(path, error);
+  return bytes != NULL ? import_kineto_parse(path, bytes, error) : NULL;
 }

@@ -23,6 +23,7 @@ typedef struct {
   gboolean copies;       /* from or to host memory: neither compute nor communication */
   gboolean pageable;     /* of copies */
   gboolean foreign;      /* communicates, and is neither NCCL's nor RCCL's */
+  gboolean before;       /* silent, and launched before the file begins */
   const char *name;
   gint64 stream, correlation; /* IMPORT_KINETO_NONE: not stated */
   int operation;              /* CollOperation; IMPORT_KINETO_NONE: its arguments do not say */
@@ -46,6 +47,16 @@ typedef struct {
   gint32 layer; /* IMPORT_KINETO_NONE: the optimizer */
 } ImportKinetoScope;
 
+/* What the host noted of a collective: see import-kineto-notes.h. */
+typedef struct {
+  BaseSpan at;
+  gint64 thread;
+  int operation; /* CollOperation */
+  guint64 bytes; /* CollCall's payload */
+  gboolean part; /* or one member's part of it */
+  gint group;    /* index in ImportKinetoTrace.groups; IMPORT_KINETO_NONE */
+} ImportKinetoNote;
+
 typedef struct {
   const char *name; /* of the process group */
   GArray *ranks;    /* guint32, ascending; empty: not stated */
@@ -57,8 +68,11 @@ typedef struct {
   GArray *kernels;           /* ImportKinetoKernel, in order of start */
   GArray *calls;             /* ImportKinetoCall, likewise */
   GArray *scopes;            /* ImportKinetoScope, likewise */
-  GArray *gpu_marks, *marks; /* BaseSpan, of steps */
+  GArray *notes;             /* ImportKinetoNote, likewise */
+  GArray *gpu_marks, *marks; /* BaseSpan, of steps; without those in which nothing is launched */
   GArray *groups;            /* ImportKinetoGroup */
+  guint marked;              /* as the host marked them, those included in which nothing is launched */
+  SimTime last_mark;         /* start of the last of them */
   gint64 main_thread;        /* the one that marks steps; IMPORT_KINETO_NONE */
   char *device;              /* its name: "NVIDIA H100 80GB HBM3"; NULL: not stated */
   gint64 rank, world;        /* IMPORT_KINETO_NONE: not stated */
@@ -67,13 +81,19 @@ typedef struct {
 } ImportKinetoTrace;
 
 ImportKinetoTrace *import_kineto_read(const char *path, GError **error);
+/* The same of a file that is read already; `path` for messages. */
+ImportKinetoTrace *import_kineto_parse(const char *path, GBytes *bytes, GError **error);
 void import_kineto_free(ImportKinetoTrace *trace);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ImportKinetoTrace, import_kineto_free)
+
+/* FALSE, and the sentence: the file begins as one of another tool's that is no such trace. */
+gboolean import_kineto_check(const char *path, const char *data, gsize length, GError **error);
 
 /* The step that is taken: see import-kineto.h. ret_n: how many are marked; ret_taken: which, from 1 on, 0: all is one.
  * Sorts the marks. */
 BaseSpan import_kineto_step(ImportKinetoTrace *trace, guint *ret_n, guint *ret_taken);
-/* The same by the host's marks, whatever the GPU's are; *ret_marked FALSE: there are none. */
-BaseSpan import_kineto_host_step(ImportKinetoTrace *trace, gboolean *ret_marked);
-/* Its kernels as sums; steps and taken are left. */
+/* The same by the host's marks, whatever the GPU's are; *ret_n 0: there are none. */
+BaseSpan import_kineto_host_step(ImportKinetoTrace *trace, guint *ret_n, guint *ret_taken);
+/* Its kernels as sums, and those of the whole file; steps and taken are left. */
 void import_kineto_sum(const ImportKinetoTrace *trace, BaseSpan step, ImportKineto *ret);
+ImportKinetoFigures import_kineto_figures(const ImportKinetoTrace *trace);

@@ -47,13 +47,13 @@ BaseSpan import_kineto_step(ImportKinetoTrace *trace, guint *ret_n, guint *ret_t
   return middle(marks, ret_taken);
 }
 
-BaseSpan import_kineto_host_step(ImportKinetoTrace *trace, gboolean *ret_marked) {
-  guint taken;
-  *ret_marked = trace->marks->len > 0;
-  if (!*ret_marked)
+BaseSpan import_kineto_host_step(ImportKinetoTrace *trace, guint *ret_n, guint *ret_taken) {
+  *ret_n = trace->marks->len;
+  *ret_taken = 0;
+  if (trace->marks->len == 0)
     return (BaseSpan){G_MININT64, G_MAXINT64};
   stretch(trace->marks, G_MININT64);
-  return middle(trace->marks, &taken);
+  return middle(trace->marks, ret_taken);
 }
 
 /* What of the kernels lies within the step: compute as BaseSpan, collectives as ImportKinetoKernel. */
@@ -91,6 +91,7 @@ void import_kineto_sum(const ImportKinetoTrace *trace, BaseSpan step, ImportKine
   ret->communication = communication.length;
   ret->idle = ret->step - ret->compute - ret->exposed;
   ret->foreign = trace->foreign;
+  ret->figures = import_kineto_figures(trace);
 }
 
 gboolean import_kineto_load(const char *path, ImportKineto *ret, GError **error) {

@@ -190,6 +190,20 @@ static gboolean find_nodes(const StudyTrace *trace, StudyWalk *walk, GError **er
   return FALSE;
 }
 
+gboolean study_trace_gpus(const StudyTrace *trace, guint32 *ret_gpus, GError **error) {
+  *ret_gpus = trace->program->n_ranks;
+  if (!conf_settings_given(trace->settings, "cluster.nodes"))
+    return TRUE;
+  StudyWalk walk = {.settings = conf_settings_copy(trace->settings)};
+  study_walk_need_cache(&walk);
+  const HwCatalog *catalog = study_cache_catalog(walk.cache, error);
+  g_autoptr(HwCluster) cluster = catalog != NULL ? hw_cluster_build(walk.settings, catalog, error) : NULL;
+  if (cluster != NULL)
+    *ret_gpus = hw_cluster_gpus(cluster);
+  study_walk_clear(&walk);
+  return cluster != NULL;
+}
+
 static gboolean build_cluster(const StudyTrace *trace, StudyWalk *walk, GError **error) {
   if (!conf_settings_given(walk->settings, "cluster.topology")) {
     const char *made_for = trace->origin.topology;

@@ -14,3 +14,14 @@
 GBytes *conf_data_load(const char *path, GError **error);
 /* The same as a text with a NUL behind it; caller frees. */
 char *conf_data_text(const char *path, gsize *ret_length, GError **error);
+
+/* A file, or one of a tar archive's: `path` is then "traces.tar.gz:rank0.json". */
+typedef struct {
+  char *path;
+  GBytes *bytes;
+} ConfPart;
+
+/* The plain files of a tar archive (packed by gzip or not) in the archive's order, each unpacked where gzip packed it
+ * too; of any other file that file alone. ConfPart, to be unreffed. Errors: as conf_data_load, a broken archive, one
+ * without files. */
+GPtrArray *conf_data_parts(const char *path, GError **error);

@@ -30,11 +30,22 @@ typedef struct {
   SimTime exposed; /* when it runs and no compute does; of two at once the one that began first */
 } ImportTraffic;
 
+/* HolisticTraceAnalysis' figures (get_temporal_breakdown, get_comm_comp_overlap), over what it looks at: all of the
+ * file, without the last of several marked steps. Kernels are told apart by their names as it does: memory copies and
+ * sets are neither compute nor communication, but no idle time; communication that is not NCCL's or RCCL's counts as
+ * compute. compute + non_compute + idle = kernel_time. Checked against HTA's own program, commit f4d0062. */
+typedef struct {
+  SimTime kernel_time; /* from the first kernel to the end of the last */
+  SimTime compute, non_compute, idle;
+  SimTime communication, overlap; /* overlap: communication beside compute */
+} ImportKinetoFigures;
+
 typedef struct {
   guint steps, taken; /* marked by the profiler, 0: none is; which, from 1 on */
   SimTime step, compute, communication, exposed, idle;
   ImportTraffic of[IMPORT_COLLECTIVES];
   guint foreign; /* communication kernels of the file that are neither NCCL's nor RCCL's: DeepEP, symmetric memory */
+  ImportKinetoFigures figures;
 } ImportKineto;
 
 gboolean import_kineto_load(const char *path, ImportKineto *ret, GError **error);

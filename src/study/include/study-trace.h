@@ -41,6 +41,8 @@ void study_trace_free(StudyTrace *trace);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(StudyTrace, study_trace_free)
 /* "group.key=value", of [cluster], [nccl] or the topology's groups. */
 gboolean study_trace_set(StudyTrace *trace, const char *assignment, GError **error);
+/* GPUs of the cluster that is set; the trace's ranks where cluster.nodes is not. Errors: as study_trace_run. */
+gboolean study_trace_gpus(const StudyTrace *trace, guint32 *ret_gpus, GError **error);
 /* The trace keeps nothing of a run. */
 RunReport *study_trace_run(const StudyTrace *trace, const StudyReplay *replay, const StudyOptions *options,
                            GError **error);
