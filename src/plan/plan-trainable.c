@@ -9,7 +9,7 @@ static gboolean parse_range(const char *text, PlanTrainable *trainable) {
     return FALSE;
   g_auto(GStrv) ends = g_strsplit(text, "-", 2);
   guint64 first, last;
-  if (!g_ascii_string_to_unsigned(g_strstrip(ends[0]), 10, 0, G_MAXUINT32, &first, NULL))
+  if (ends[0] == NULL || !g_ascii_string_to_unsigned(g_strstrip(ends[0]), 10, 0, G_MAXUINT32, &first, NULL))
     return FALSE;
   last = first;
   if (ends[1] != NULL && !g_ascii_string_to_unsigned(g_strstrip(ends[1]), 10, first, G_MAXUINT32, &last, NULL))

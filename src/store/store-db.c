@@ -8,7 +8,8 @@
 #include "store-merge.h"
 #include "store-older.h"
 
-#define PATIENCE_MS 5000 /* for another process's transaction */
+#define PATIENCE_MS 5000       /* for another process's transaction */
+#define VALUE_MOST  (64 << 20) /* bytes of a text: more is nobody's but a hostile file's */
 
 extern const char store_schema_text[]; /* made of schema.sql */
 
@@ -140,6 +141,20 @@ static gboolean is_frozen(const char *path) {
   return faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) != 0 && !g_file_test(log, G_FILE_TEST_EXISTS);
 }
 
+/* The file may be a stranger's: none of its triggers or views runs, its schema calls no function that does more than
+ * compute, and no statement can damage it. */
+static void distrust(sqlite3 *sqlite) {
+  static const struct {
+    int what, on;
+  } rules[] = {{SQLITE_DBCONFIG_ENABLE_TRIGGER, 0},
+               {SQLITE_DBCONFIG_ENABLE_VIEW, 0},
+               {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
+               {SQLITE_DBCONFIG_DEFENSIVE, 1}};
+  for (gsize i = 0; i < G_N_ELEMENTS(rules); i++)
+    sqlite3_db_config(sqlite, rules[i].what, rules[i].on, NULL);
+  sqlite3_limit(sqlite, SQLITE_LIMIT_LENGTH, VALUE_MOST);
+}
+
 static gboolean connect_to(StoreDb *db, int flags, GError **error) {
   g_autofree char *uri = NULL;
   if ((flags & SQLITE_OPEN_CREATE) == 0 && is_frozen(db->path)) {
@@ -149,6 +164,7 @@ static gboolean connect_to(StoreDb *db, int flags, GError **error) {
   }
   if (sqlite3_open_v2(uri != NULL ? uri : db->path, &db->sqlite, flags, NULL) != SQLITE_OK)
     return store_db_fail(db, "opening it", error);
+  distrust(db->sqlite);
   sqlite3_busy_timeout(db->sqlite, PATIENCE_MS);
   return store_db_exec(db, "PRAGMA foreign_keys = ON; PRAGMA synchronous = NORMAL", "opening it", error);
 }

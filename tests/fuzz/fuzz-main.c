@@ -7,10 +7,11 @@
 
 #include "fuzz.h"
 
-#define PREFIXES_OF 256 /* bytes: of longer files a few prefixes will do */
+#define PREFIXES_OF   256 /* bytes: of longer files a few prefixes will do */
+#define PREFIXES_DEAR 6
 
-static void replay(const char *name, const guint8 *data, gsize length) {
-  gsize step = MAX(length / PREFIXES_OF, 1);
+static void replay(const char *name, gsize prefixes, const guint8 *data, gsize length) {
+  gsize step = MAX(length / prefixes, 1);
   fuzz_read(name, data, length);
   for (gsize bytes = 0; bytes < length; bytes += step) {
     g_autofree guint8 *changed = g_memdup2(data, length);
@@ -20,7 +21,7 @@ static void replay(const char *name, const guint8 *data, gsize length) {
   }
 }
 
-static guint replay_folder(const char *name, const char *folder) {
+static guint replay_folder(const char *name, gsize prefixes, const char *folder) {
   g_autoptr(GDir) dir = g_dir_open(folder, 0, NULL);
   guint n = 0;
   for (const char *file = dir != NULL ? g_dir_read_name(dir) : NULL; file != NULL; file = g_dir_read_name(dir)) {
@@ -28,7 +29,7 @@ static guint replay_folder(const char *name, const char *folder) {
     gsize length;
     if (!g_file_get_contents(path, &data, &length, NULL))
       continue;
-    replay(name, (const guint8 *)data, length);
+    replay(name, prefixes, (const guint8 *)data, length);
     n++;
   }
   return n;
@@ -38,7 +39,7 @@ int main(int argc, char **argv) {
   gboolean good = argc == 2;
   for (guint i = 0; good && fuzz_name(i) != NULL; i++) {
     g_autofree char *folder = g_build_filename(argv[1], fuzz_name(i), NULL);
-    guint n = replay_folder(fuzz_name(i), folder);
+    guint n = replay_folder(fuzz_name(i), fuzz_dear(i) ? PREFIXES_DEAR : PREFIXES_OF, folder);
     printf("%s: %u files\n", fuzz_name(i), n);
     fflush(stdout);
     good = n > 0;

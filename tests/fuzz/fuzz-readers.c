@@ -13,8 +13,6 @@
 #include <string.h>
 
 #include "base-error.h"
-#include "base-quantity.h"
-#include "base-version.h"
 #include "check-budgets.h"
 #include "conf-csv.h"
 #include "conf-json.h"
@@ -91,19 +89,6 @@ static void read_expression(const char *data, gsize length) {
   fuzz_judge(expression != NULL, error);
 }
 
-static void read_quantity(const char *data, gsize length) {
-  g_autofree char *text = g_strndup(data, length);
-  guint32 version;
-  base_version_parse(text, &version);
-  for (BaseUnit unit = 0; unit <= BASE_UNIT_MONEY; unit++) {
-    GError *error = NULL;
-    double value = 0;
-    gboolean good = base_quantity_parse(text, unit, &value, &error);
-    fuzz_judge(good, error);
-    sim_require(value == value, 0, NULL, "%s is no number", text);
-  }
-}
-
 static void read_nccl_tests(const char *data, gsize length) {
   g_autoptr(ImportLog) log = import_log_parse("a.log", data, length);
   sim_require(log != NULL, 0, NULL, "any bytes are a log");
@@ -176,6 +161,7 @@ typedef struct {
   const char *name;
   void (*of_memory)(const char *data, gsize length);
   void (*of_file)(const char *path);
+  gboolean dear; /* some milliseconds each */
 } Reader;
 
 static const Reader readers[] = {
@@ -187,13 +173,24 @@ static const Reader readers[] = {
     {"arguments", read_arguments, NULL},
     {"trace", read_trace, NULL},
     {"expression", read_expression, NULL},
-    {"quantity", read_quantity, NULL},
+    {"quantity", fuzz_quantity, NULL},
+    {"words", fuzz_words, NULL},
+    {"ranks", fuzz_ranks, NULL},
+    {"grid", fuzz_grid, NULL, TRUE},
     {"nccl-tests", read_nccl_tests, NULL},
     {"kineto", NULL, fuzz_kineto},
+    {"kineto-program", NULL, fuzz_kineto_program},
     {"nccl-topology", NULL, read_nccl_topology},
     {"smi-topo", NULL, read_smi_topo},
     {"recipe", NULL, read_recipe},
+    {"recipe-import", NULL, fuzz_recipe, TRUE},
     {"budgets", NULL, read_budgets},
+    {"workload", NULL, fuzz_workload, TRUE},
+    {"model", NULL, fuzz_model, TRUE},
+    {"topology", NULL, fuzz_topology, TRUE},
+    {"overlay", NULL, fuzz_overlay, TRUE},
+    {"truth", NULL, fuzz_truth, TRUE},
+    {"database", NULL, fuzz_database, TRUE},
     {"smi-query", NULL, read_smi_query},
     {"lstopo", NULL, read_lstopo},
     {"ibnetdiscover", NULL, read_ibnetdiscover},
@@ -225,6 +222,10 @@ gboolean fuzz_read(const char *name, const guint8 *data, gsize length) {
     return TRUE;
   }
   return FALSE;
+}
+
+gboolean fuzz_dear(guint i) {
+  return readers[i].dear;
 }
 
 const char *fuzz_name(guint i) {
