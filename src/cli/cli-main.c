@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* foretrain: the table of verbs. */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -77,6 +78,7 @@ static CliExit print_made(const char *what) {
 }
 
 int main(int argc, char **argv) {
+  signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error that names it */
   if (argc < 2 || g_strv_contains(help, argv[1])) {
     print_usage(argc < 2 ? stderr : stdout);
     return argc < 2 ? CLI_INPUT : flush(CLI_DONE);

@@ -3,7 +3,7 @@
  *
  *   if (!cli_write(options->output, text->str, error)) return CLI_FAULT;   // cli_exit_of tells 2 from 3
  *
- * A file that cannot be finished, on a full disk say, is removed. Of standard output main tells whether all arrived. */
+ * A file is written whole or not at all (base-file.h). Of standard output main tells whether all arrived. */
 #pragma once
 
 #include <glib.h>

@@ -4,11 +4,12 @@
 
 #include <errno.h>
 #include <glib/gstdio.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "base-error.h"
+#include "base-file.h"
 #include "report-looks.h"
 
 #define PICTURE_WIDTH 1280
@@ -120,16 +121,7 @@ char *report_picture_quote(const char *text) {
 static gboolean write_beside(const ReportPicture *picture, const char *ending, const char *text, GError **error) {
   g_autofree char *name = g_strconcat(picture->stem, ending, NULL);
   g_autofree char *path = g_build_filename(picture->folder, name, NULL);
-  FILE *file = g_fopen(path, "w");
-  gboolean written = file != NULL && fputs(text, file) >= 0;
-  written = file != NULL && fclose(file) == 0 && written;
-  if (written)
-    return TRUE;
-  int cause = errno;
-  if (file != NULL && g_file_test(path, G_FILE_TEST_IS_REGULAR))
-    g_unlink(path);
-  g_set_error(error, SIM_ERROR, SIM_ERROR_SYSTEM, "%s: cannot be written: %s", path, g_strerror(cause));
-  return FALSE;
+  return base_file_write(path, text, strlen(text), error);
 }
 
 typedef struct {
@@ -175,42 +167,90 @@ static char *why_it_failed(char *complaints, int status) {
                                                        : g_strdup("it wrote no picture");
 }
 
-/* An empty file where the picture will be, so that one of before is not taken for it. */
-static gboolean make_room(const ReportPicture *picture, GError **error) {
-  FILE *file = g_fopen(picture->path, "w");
-  if (file != NULL && fclose(file) == 0)
-    return TRUE;
-  g_set_error(error, SIM_ERROR, SIM_ERROR_SYSTEM, "%s: cannot be written: %s", picture->path, g_strerror(errno));
-  return FALSE;
-}
+/* A folder of gnuplot's own beside the picture, so that one of before is not taken for it, and is replaced whole. */
+typedef struct {
+  char *folder, *files[3]; /* the picture, and links to its script and its data */
+} Room;
 
-static gboolean is_drawn(const ReportPicture *picture, int status) {
-  GStatBuf found;
-  return g_spawn_check_wait_status(status, NULL) && g_stat(picture->path, &found) == 0 && found.st_size > 0;
-}
-
-gboolean report_picture_draw(const ReportPicture *picture, GError **error) {
-  g_autofree char *whole = whole_script(picture);
-  if (!write_beside(picture, ".dat", picture->data->str, error) || !write_beside(picture, ".gnuplot", whole, error) ||
-      !make_room(picture, error))
+static gboolean make_room(const ReportPicture *picture, Room *ret, GError **error) {
+  static const char *const beside[] = {NULL, ".gnuplot", ".dat"};
+  g_autofree char *folder = g_build_filename(picture->folder, ".foretrain-XXXXXX", NULL);
+  if (g_mkdtemp(folder) == NULL) {
+    g_set_error(error, SIM_ERROR, SIM_ERROR_SYSTEM, "%s: cannot be written: %s", picture->path, g_strerror(errno));
     return FALSE;
+  }
+  g_autofree char *name = g_path_get_basename(picture->path);
+  ret->folder = g_steal_pointer(&folder);
+  ret->files[0] = g_build_filename(ret->folder, name, NULL);
+  gboolean good = TRUE;
+  for (gsize i = 1; i < G_N_ELEMENTS(beside); i++) {
+    g_autofree char *own = g_strconcat(picture->stem, beside[i], NULL), *to = g_build_filename("..", own, NULL);
+    ret->files[i] = g_build_filename(ret->folder, own, NULL);
+    good &= symlink(to, ret->files[i]) == 0;
+  }
+  if (!good)
+    g_set_error(error, SIM_ERROR, SIM_ERROR_SYSTEM, "%s: cannot be written: %s", picture->path, g_strerror(errno));
+  return good;
+}
+
+static void clear_room(Room *room) {
+  for (gsize i = 0; room->folder != NULL && i < G_N_ELEMENTS(room->files); i++)
+    g_unlink(room->files[i]);
+  if (room->folder != NULL)
+    g_rmdir(room->folder);
+  for (gsize i = 0; i < G_N_ELEMENTS(room->files); i++)
+    g_free(room->files[i]);
+  g_free(room->folder);
+}
+
+/* FALSE without an error: gnuplot ran, and said *ret_complaints. */
+static gboolean run_gnuplot(const ReportPicture *picture, const Room *room, char **ret_complaints, int *ret_status,
+                            GError **error) {
   g_autofree char *script = g_strconcat("./", picture->stem, ".gnuplot", NULL);
   char *arguments[] = {"gnuplot", script, NULL};
-  g_autofree char *complaints = NULL;
   g_autoptr(GError) cause = NULL;
-  int status;
-  if (!g_spawn_sync(picture->folder, arguments, NULL, G_SPAWN_SEARCH_PATH | G_SPAWN_STDOUT_TO_DEV_NULL, NULL, NULL,
-                    NULL, &complaints, &status, &cause)) {
-    g_unlink(picture->path);
+  if (!g_spawn_sync(room->folder, arguments, NULL, G_SPAWN_SEARCH_PATH | G_SPAWN_STDOUT_TO_DEV_NULL, NULL, NULL, NULL,
+                    ret_complaints, ret_status, &cause)) {
     g_set_error(error, SIM_ERROR, SIM_ERROR_SYSTEM,
                 "%s: gnuplot does not run (%s); it draws %s/%s once it is installed", picture->path, cause->message,
                 picture->folder, script + strlen("./"));
     return FALSE;
   }
-  if (is_drawn(picture, status))
+  return g_spawn_check_wait_status(*ret_status, NULL);
+}
+
+/* What gnuplot drew, to where it was asked for. */
+static gboolean deliver(const ReportPicture *picture, const Room *room, gboolean *ret_empty, GError **error) {
+  g_autofree char *drawn = NULL;
+  gsize length;
+  *ret_empty = !g_file_get_contents(room->files[0], &drawn, &length, NULL) || length == 0;
+  return !*ret_empty && base_file_write(picture->path, drawn, length, error);
+}
+
+static gboolean draw(const ReportPicture *picture, const Room *room, GError **error) {
+  g_autofree char *complaints = NULL;
+  GError *cause = NULL;
+  int status = 0;
+  gboolean empty = TRUE;
+  if (run_gnuplot(picture, room, &complaints, &status, &cause) && deliver(picture, room, &empty, &cause))
     return TRUE;
-  g_unlink(picture->path);
-  g_autofree char *why = why_it_failed(complaints, status);
-  g_set_error(error, SIM_ERROR, SIM_ERROR_SYSTEM, "%s: gnuplot failed: %s", picture->path, why);
+  if (cause == NULL) {
+    g_autofree char *why = why_it_failed(complaints, status);
+    g_set_error(&cause, SIM_ERROR, SIM_ERROR_SYSTEM, "%s: gnuplot failed: %s", picture->path, why);
+  }
+  if (empty)
+    g_unlink(picture->path);
+  g_propagate_error(error, cause);
   return FALSE;
+}
+
+gboolean report_picture_draw(const ReportPicture *picture, GError **error) {
+  g_autofree char *whole = whole_script(picture), *target = base_file_target(picture->path, error);
+  if (target == NULL || !write_beside(picture, ".dat", picture->data->str, error) ||
+      !write_beside(picture, ".gnuplot", whole, error))
+    return FALSE;
+  Room room = {0};
+  gboolean drawn = make_room(picture, &room, error) && draw(picture, &room, error);
+  clear_room(&room);
+  return drawn;
 }

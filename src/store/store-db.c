@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base-error.h"
+#include "base-file.h"
 #include "store-merge.h"
 #include "store-older.h"
 
@@ -176,9 +177,20 @@ static void remove_begun(const char *path) {
     unlink(path);
 }
 
-StoreDb *store_db_open(const char *path, GError **error) {
-  g_autoptr(StoreDb) db = g_new0(StoreDb, 1);
+/* Not through a link that somebody else put there. */
+static StoreDb *new_for(const char *path, GError **error) {
+  g_autofree char *target = base_file_target(path, error);
+  if (target == NULL)
+    return NULL;
+  StoreDb *db = g_new0(StoreDb, 1);
   db->path = g_strdup(path);
+  return db;
+}
+
+StoreDb *store_db_open(const char *path, GError **error) {
+  g_autoptr(StoreDb) db = new_for(path, error);
+  if (db == NULL)
+    return NULL;
   gboolean there = g_file_test(path, G_FILE_TEST_EXISTS), blank;
   if (connect_to(db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, error) &&
       recognise(db, STORE_SCHEMA_VERSION, &blank, error) && (!blank || create(db, error)))
@@ -190,8 +202,9 @@ StoreDb *store_db_open(const char *path, GError **error) {
 }
 
 static StoreDb *open_existing(const char *path, gint64 oldest, GError **error) {
-  g_autoptr(StoreDb) db = g_new0(StoreDb, 1);
-  db->path = g_strdup(path);
+  g_autoptr(StoreDb) db = new_for(path, error);
+  if (db == NULL)
+    return NULL;
   if (!g_file_test(path, G_FILE_TEST_EXISTS)) {
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "no database \"%s\": runs are kept there once there are some", path);
     return NULL;
