@@ -21,6 +21,9 @@ static const char *const fabric_names[] = {"single-switch", "fat-tree", "rail-op
 #define WHAT_IF(key_, least, help_)                                                                                    \
   BASE_ROW("what_if", #key_, BASE_NUMBER, HwClusterKeys, what_if.key_, .min = least, .max = 1e6, .help = help_)
 
+/* What nothing of a cluster depends on: read where it is asked for. */
+#define STATED(group, key, kind, ...) BASE_ROW_UNKEPT(group, key, kind, __VA_ARGS__)
+
 static const BaseField topology_keys[] = {
     TOPOLOGY("node", "gpu", BASE_TEXT, gpu, .required = TRUE, .help = "a section of topologies/catalog/gpus.ini"),
     TOPOLOGY("node", "gpus", BASE_COUNT, gpus, .min = 1, .max = 576, .required = TRUE, .help = "GPUs in a node"),
@@ -86,6 +89,15 @@ static const BaseField topology_keys[] = {
     TOPOLOGY("price", "gpu_hour", BASE_MONEY, gpu_hour, .min = 0, .max = 1e6, .help = "price of a GPU for an hour"),
     TOPOLOGY("price", "node_hour", BASE_MONEY, node_hour, .min = 0, .max = 1e6,
              .help = "price of a node for an hour, instead of gpu_hour"),
+    STATED("power", "node_overhead", BASE_POWER, .min = 0, .max = 1e6,
+           .help = "what a node draws beside its GPUs' boards: CPUs, memory, NICs, fans (a published one)"),
+    STATED("power", "pue", BASE_NUMBER, .min = 1, .max = 5,
+           .help = "what the building draws for each watt of its nodes (a published average)"),
+    STATED("power", "kwh_price", BASE_MONEY, .min = 0, .max = 10, .help = "price of a kilowatt-hour"),
+    STATED("power", "waiting_share", BASE_NUMBER, .min = 0.01, .max = 1,
+           .help = "what a GPU draws that computes nothing, as a share of its chip's own limit (a published one)"),
+    STATED("power", "streaming_share", BASE_NUMBER, .min = 0.01, .max = 1,
+           .help = "the same of kernels that wait for memory (a published one)"),
 };
 
 static const BaseField cluster_keys[] = {

@@ -20,6 +20,9 @@ typedef struct {
  * limit it tells what they draw. */
 double kernel_power_rate(const HwGpu *gpu, double sustained, double activity);
 
+/* What such a kernel draws there, watts: the limit, or what it wants at the boost clock where that is less. */
+double kernel_power_draw(const HwGpu *gpu, double sustained, double activity);
+
 /* Each in seconds. The forms are described beside the definitions. */
 double kernel_matmul_seconds(const HwMatmul *form, const KernelDevice *device, const KernelOp *op);
 double kernel_attention_seconds(const HwAttention *form, const KernelDevice *device, const KernelOp *op);

@@ -34,13 +34,26 @@ static double clock_for(const HwPower *power, double share) {
   return low;
 }
 
+/* The limit that the sustained rates were measured at. */
+static double measured_at(const HwGpu *gpu) {
+  return gpu->power_measured > 0 ? gpu->power_measured : gpu->power_limit;
+}
+
+/* What the SMs would draw at the boost clock. */
+static double wanted(const HwGpu *gpu, double sustained, double activity) {
+  double left = (1 - gpu->power->fixed) * measured_at(gpu), matmul = gpu->matmul[HW_MATMUL_16BIT]->sustained;
+  return sustained < 1 ? left / drawn(gpu->power, sustained) : MIN(activity / drawn(gpu->power, matmul), 1) * left;
+}
+
+double kernel_power_draw(const HwGpu *gpu, double sustained, double activity) {
+  if (gpu->power_limit <= 0)
+    return 0;
+  return MIN(gpu->power_limit, gpu->power->fixed * measured_at(gpu) + wanted(gpu, sustained, activity));
+}
+
 double kernel_power_rate(const HwGpu *gpu, double sustained, double activity) {
-  double measured = gpu->power_measured > 0 ? gpu->power_measured : gpu->power_limit;
-  if (gpu->power_limit == measured)
+  if (gpu->power_limit == measured_at(gpu))
     return sustained;
-  double fixed = gpu->power->fixed * measured, left = gpu->power_limit - fixed;
-  double matmul = gpu->matmul[HW_MATMUL_16BIT]->sustained;
-  double full = sustained < 1 ? (measured - fixed) / drawn(gpu->power, sustained)
-                              : MIN(activity / drawn(gpu->power, matmul), 1) * (measured - fixed);
+  double full = wanted(gpu, sustained, activity), left = gpu->power_limit - gpu->power->fixed * measured_at(gpu);
   return left >= full ? 1 : clock_for(gpu->power, MAX(left, 0) / full);
 }

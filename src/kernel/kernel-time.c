@@ -27,6 +27,12 @@ static const HwMatmul *matmul_form(const HwGpu *gpu, KernelDtype dtype) {
   return gpu->matmul[forms[dtype]];
 }
 
+KernelDraw kernel_power_matmul(const HwGpu *gpu, KernelDtype dtype) {
+  double sustained = matmul_form(gpu, dtype)->sustained;
+  return (KernelDraw){MIN(matmul_rate(gpu, dtype), kernel_peak(gpu, dtype)) * kernel_power_rate(gpu, sustained, 1),
+                      kernel_power_draw(gpu, sustained, 1)};
+}
+
 gboolean kernel_supports(const HwGpu *gpu, KernelDtype dtype) {
   return matmul_rate(gpu, dtype) > 0;
 }

@@ -215,6 +215,8 @@ static double in_unit(const StoreMetric *metric_, const char *value, const char 
     return number;
   default:
     *ret_unit = "";
+    if (g_str_has_prefix(metric_->name, "energy") && number < 1)
+      *ret_format = "%.4f";
     return number;
   }
 }

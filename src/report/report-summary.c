@@ -137,6 +137,31 @@ static void print_price(const RunReport *report, GString *text) {
   g_string_append_c(text, '\n');
 }
 
+/* [power] or a power cap is among its settings. */
+static gboolean asks_for_energy(const RunIdentity *identity) {
+  for (guint32 i = 0; i < identity->n_settings; i++)
+    if (g_str_has_prefix(identity->settings[i].name, "power.") ||
+        g_str_equal(identity->settings[i].name, "cluster.power_cap"))
+      return TRUE;
+  return FALSE;
+}
+
+static void print_energy(const RunReport *report, GString *text) {
+  if (report->gpu_power <= 0 || !asks_for_energy(&report->identity))
+    return;
+  g_string_append_printf(text, "Energy         %.0f W per GPU; with node and building %.4f kWh per step",
+                         report->gpu_power, report->energy_per_step);
+  if (report->energy_to_train > 0) {
+    g_autofree char *whole = base_format_count((guint64)(report->energy_to_train + 0.5));
+    g_string_append_printf(text, ", %s kWh to train", whole);
+  }
+  if (report->energy_cost > 0) {
+    g_autofree char *price = base_format_count((guint64)(report->energy_cost + 0.5));
+    g_string_append_printf(text, " for %s USD", price);
+  }
+  g_string_append_c(text, '\n');
+}
+
 static void print_rates(const RunReport *report, GString *text) {
   const RunClass *slow = run_report_slowest(report);
   g_autofree char *intra = base_format_gb(slow->network_bytes_intra);
@@ -147,6 +172,7 @@ static void print_rates(const RunReport *report, GString *text) {
   g_string_append_printf(text, "Throughput     %s tokens/s, %s per GPU; MFU %.1f %%, HFU %.1f %%\n", all, each,
                          100 * report->model_flops_utilisation, 100 * report->hardware_flops_utilisation);
   print_price(report, text);
+  print_energy(report, text);
 }
 
 void report_summary(const RunReport *report, GString *text) {

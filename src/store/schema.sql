@@ -15,7 +15,7 @@
 -- keys of the JSON output, and without _ps or _bytes the names of metrics.
 
 PRAGMA application_id = 1182028398; -- 0x4674526e, "FtRn": tells this file from other SQLite files
-PRAGMA user_version = 9;            -- of this schema; a file of another version is refused
+PRAGMA user_version = 10;           -- of this schema; a file of another version is refused
 
 CREATE TABLE run (
   run_id                     INTEGER PRIMARY KEY, -- ascending in order of writing
@@ -86,6 +86,10 @@ CREATE TABLE run (
   price_per_million_tokens   REAL,             -- USD
   days_to_train              REAL,             -- days for the workload's total_tokens
   price_to_train             REAL,             -- USD for the workload's total_tokens
+  gpu_power_watts            REAL,             -- of a GPU's board, mean of the step. NULL: its limit is not known
+  energy_per_step_kwh        REAL,             -- at the building's meter: GPUs, the rest of their nodes, cooling
+  energy_to_train_kwh        REAL,             -- the same for the workload's total_tokens
+  energy_cost_to_train       REAL,             -- USD for it at power.kwh_price
   step_low_ps                INTEGER,          -- interval around step_ps that 80 % of cases are to fall into, from the
                                                -- residuals of published steps: always holds step_ps
   step_high_ps               INTEGER,          -- NULL: too few were validated

@@ -35,6 +35,7 @@ struct StudyCache {
   GArray *tables;         /* Tables */
   Trust *trust;           /* NULL until needed */
   ConfSettings *defaults; /* likewise */
+  StudyPower *power;      /* likewise */
 };
 
 static void machine_free(gpointer data) {
@@ -82,6 +83,7 @@ void study_cache_free(StudyCache *cache) {
   hw_catalog_free(cache->catalog);
   trust_free(cache->trust);
   conf_settings_free(cache->defaults);
+  g_free(cache->power);
   g_free(cache);
 }
 
@@ -105,6 +107,13 @@ const Trust *study_cache_trust(StudyCache *cache, GError **error) {
   if (cache->trust == NULL)
     cache->trust = trust_load(error);
   return cache->trust;
+}
+
+const StudyPower *study_cache_power(StudyCache *cache, GError **error) {
+  StudyPower power;
+  if (cache->power == NULL && study_power_load(&power, error))
+    cache->power = g_memdup2(&power, sizeof power);
+  return cache->power;
 }
 
 const ConfSettings *study_cache_defaults(StudyCache *cache) {

@@ -13,6 +13,7 @@
 #include "program-trace.h"
 #include "study-key.h"
 #include "study-memory.h"
+#include "study-power.h"
 #include "study-walk.h"
 
 struct StudyTrace {
@@ -383,6 +384,10 @@ static RunReport *play(const StudyTrace *trace, StudyWalk *walk, const StudyRepl
     return NULL;
   }
   fill_identity(trace, walk, replay, report);
+  const StudyPower *power = study_cache_power(walk->cache, error);
+  if (power == NULL)
+    return NULL;
+  study_walk_energy(walk, power, report);
   return g_steal_pointer(&report);
 }
 

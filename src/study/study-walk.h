@@ -14,6 +14,7 @@
 #include "recipe.h"
 #include "run-count.h"
 #include "study-cache.h"
+#include "study-energy.h"
 #include "study-point.h"
 #include "trust.h"
 
@@ -41,6 +42,8 @@ StudyMachine *study_cache_machine(StudyCache *cache, ConfSettings *settings, GEr
 const ModelShape *study_cache_model(StudyCache *cache, ConfSettings *settings, GError **error);
 /* How far off predictions are. NULL on error, never after a machine was connected. */
 const Trust *study_cache_trust(StudyCache *cache, GError **error);
+/* What boards, nodes and buildings draw. NULL on error. */
+const StudyPower *study_cache_power(StudyCache *cache, GError **error);
 /* What every setting is where nobody gives it. */
 const ConfSettings *study_cache_defaults(StudyCache *cache);
 /* A library of the caller's over a machine's cluster: tables are read once, searches shared with connected machines. */

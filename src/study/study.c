@@ -13,6 +13,7 @@
 #include "study-count.h"
 #include "study-key.h"
 #include "study-memory.h"
+#include "study-power.h"
 #include "study-profile.h"
 #include "study-reliability-keys.h"
 #include "study-walk.h"
@@ -340,7 +341,9 @@ static RunReport *run_walk(const char *workload, StudyWalk *walk, const StudyOpt
   RunReport *report = NULL;
   if (wanted && study_count(walk, options, &report, error) && report == NULL && build_program(walk, error))
     report = study_walk_play(walk, options, error);
-  if (report == NULL) {
+  const StudyPower *power = report != NULL ? study_cache_power(walk->cache, error) : NULL;
+  if (power == NULL) {
+    run_report_free(report);
     run_identity_clear(&known.identity);
     return NULL;
   }
@@ -349,6 +352,7 @@ static RunReport *run_walk(const char *workload, StudyWalk *walk, const StudyOpt
   report->identity = known.identity;
   report->identity.notes = study_walk_join(study_walk_notes(walk), played);
   study_walk_price(report);
+  study_walk_energy(walk, power, report);
   study_trust(walk, NULL, report);
   return report;
 }

@@ -276,6 +276,10 @@ RunReport *report_sample(guint32 zero_stage, guint64 capacity) {
   report->price_per_million_tokens = report->price_per_step / (double)report->tokens * 1e6;
   report->days_to_train = identity->total_tokens / report->tokens_per_second / 86400;
   report->price_to_train = report->price_per_million_tokens * identity->total_tokens / 1e6;
+  report->gpu_power = 612.5;
+  report->energy_per_step = report->gpu_power * SAMPLE_GPUS * seconds / 3.6e6;
+  report->energy_to_train = report->energy_per_step * identity->total_tokens / (double)report->tokens;
+  report->energy_cost = report->energy_to_train * 0.08;
   report->steps_played = 2;
   report->repeats = TRUE;
   report->n_links = 2;

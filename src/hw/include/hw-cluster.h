@@ -5,7 +5,7 @@
  *   guint32 out = hw_cluster_gpu_out(cluster, rank);       // link index of the GPU's way into NVSwitch or PCIe
  *
  * Ranks are numbered node by node. `settings` holds the topology's groups ([node], [pci], [nvlink], [nics], [fabric],
- * [environment], [host], [price]) and the workload's [cluster] group (topology, nodes and the overrides).
+ * [environment], [host], [price], [power]) and the workload's [cluster] group (topology, nodes and the overrides).
  *
  *        spine
  *       /     \            leaf.up / leaf.down: one pair per leaf, capacity = members × NIC / oversubscription
@@ -93,7 +93,7 @@ char *hw_topology_find(const char *name, const char *beside, const BasePlace *pl
  * cluster. A topology's key in another file is refused, so settings serve one topology. Errors: SIM_ERROR_INPUT at the
  * place of the key at fault. Cost: O(links). */
 HwCluster *hw_cluster_build(struct ConfSettings *settings, const HwCatalog *catalog, GError **error);
-/* The settings that say what its GPUs cost; nothing else of a cluster depends on them. NULL-terminated. */
+/* The settings that say what its GPUs cost and draw; nothing else of a cluster depends on them. NULL-terminated. */
 extern const char *const hw_price_keys[];
 /* USD for a GPU and hour on the cluster under these settings, its topology laid; 0: not stated. Errors: stated both
  * ways. */

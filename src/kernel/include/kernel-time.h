@@ -39,6 +39,13 @@ KernelShare kernel_share_beside(const HwGpu *gpu, guint32 channels, double memor
 typedef enum { KERNEL_ALL_GATHER, KERNEL_REDUCE_SCATTER, KERNEL_ALL_REDUCE } KernelBeside;
 double kernel_memory_traffic(const HwGpu *gpu, KernelBeside collective);
 
+/* What matmuls that fill the device sustain for long and draw meanwhile, at the clock that the power limit leaves. */
+typedef struct {
+  double rate;  /* FLOP/s */
+  double watts; /* 0: no limit of the board is known */
+} KernelDraw;
+KernelDraw kernel_power_matmul(const HwGpu *gpu, KernelDtype dtype);
+
 gboolean kernel_supports(const HwGpu *gpu, KernelDtype dtype);
 /* Data-sheet dense FLOP/s, what MFU divides by. */
 double kernel_peak(const HwGpu *gpu, KernelDtype dtype);
