@@ -147,9 +147,10 @@ static gboolean settling_nearly(RunReport *counted, const RunReport *plain) {
 }
 
 /* Peaks of memory are those of what was played: micro-batches in flight change places in the allocator, which may take
- * a segment more later. */
-static gboolean peak_nearly(guint64 *counted, guint64 plain) {
-  gboolean near = *counted <= plain && plain - *counted <= plain / 100;
+ * a segment more later; beyond the device's memory it takes more and less. */
+static gboolean peak_nearly(guint64 *counted, guint64 plain, gboolean has_oom) {
+  guint64 off = MAX(*counted, plain) - MIN(*counted, plain);
+  gboolean near = has_oom ? off <= plain / 20 : *counted <= plain && off <= plain / 100;
   *counted = plain;
   return near;
 }
@@ -159,9 +160,15 @@ static gboolean peaks_nearly(RunReport *counted, const RunReport *plain) {
   for (guint32 i = 0; near && i < counted->n_classes; i++) {
     RunClass *a = &counted->classes[i];
     const RunClass *b = &plain->classes[i];
-    near = peak_nearly(&a->peak_allocated, b->peak_allocated) && peak_nearly(&a->peak_active, b->peak_active) &&
-           peak_nearly(&a->peak_reserved, b->peak_reserved) && peak_nearly(&a->device_used, b->device_used);
+    near = a->short_by == (a->device_used > a->capacity ? a->device_used - a->capacity : 0) &&
+           peak_nearly(&a->peak_allocated, b->peak_allocated, FALSE) &&
+           peak_nearly(&a->peak_active, b->peak_active, FALSE) &&
+           peak_nearly(&a->peak_reserved, b->peak_reserved, b->has_oom) &&
+           peak_nearly(&a->device_used, b->device_used, b->has_oom);
+    a->short_by = b->short_by;
     a->device_used_step = b->device_used_step;
+    counted->steps_played = b->has_oom ? plain->steps_played : counted->steps_played;
+    counted->repeats = b->has_oom ? plain->repeats : counted->repeats;
   }
   return near;
 }
@@ -214,6 +221,37 @@ static void many_micro_batches_are_those_of_the_plain_run(void) {
 
 static void pipelines_are_those_of_the_plain_run(void) {
   compare(pipelines, G_N_ELEMENTS(pipelines), FALSE, 60);
+}
+
+static RunReport *deep(const char *stages, const char *micro_batch, gboolean every_step) {
+  g_autoptr(Study) study = study_open("llama2-7b", NULL);
+  g_autofree char *pipeline = g_strconcat("parallel.pipeline=", stages, NULL);
+  g_autofree char *sequences = g_strconcat("training.micro_batch=", micro_batch, NULL);
+  CU_ASSERT_TRUE_FATAL(study_set(study, "parallel.framework=megatron", NULL));
+  CU_ASSERT_TRUE_FATAL(study_set(study, "parallel.zero_stage=1", NULL));
+  CU_ASSERT_TRUE_FATAL(study_set(study, "training.gradient_accumulation=48", NULL));
+  CU_ASSERT_TRUE_FATAL(study_set(study, "training.activation_checkpointing=none", NULL));
+  CU_ASSERT_TRUE_FATAL(study_set(study, pipeline, NULL));
+  CU_ASSERT_TRUE_FATAL(study_set(study, sequences, NULL));
+  return study_run(study, &(StudyOptions){.fold = TRUE, .every_step = every_step}, NULL);
+}
+
+/* However many stages: at a pipeline's ends what is sent is issued in other rows than between them, and its middle is
+ * counted all the same. With 8 sequences in a micro-batch memory runs out. */
+static void deep_pipelines_are_counted(void) {
+  static const char *const sequences[] = {"1", "8"}, *const stages[] = {"2", "4", "8"};
+  for (gsize i = 0; i < G_N_ELEMENTS(stages) * G_N_ELEMENTS(sequences); i++) {
+    const char *n = stages[i / G_N_ELEMENTS(sequences)], *of = sequences[i % G_N_ELEMENTS(sequences)];
+    g_autoptr(RunReport) counted = deep(n, of, FALSE), plain = deep(n, of, TRUE);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(counted);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(plain);
+    CU_ASSERT_NOT_EQUAL(counted->settled, RUN_UNSETTLED);
+    CU_ASSERT_TRUE(counted->events < plain->events);
+    CU_ASSERT_TRUE(counted->settled == RUN_SETTLED || settling_nearly(counted, plain));
+    CU_ASSERT_TRUE(peaks_nearly(counted, plain));
+    CU_ASSERT_TRUE(reports_equal(counted, plain));
+    CU_ASSERT_EQUAL(plain->classes[0].has_oom, strcmp(of, "8") == 0);
+  }
 }
 
 static void halves_are_those_of_the_plain_run(void) {
@@ -318,6 +356,7 @@ int main(void) {
                                                {"timelines", timelines_are_those_of_the_plain_run},
                                                {"micro-batches", many_micro_batches_are_those_of_the_plain_run},
                                                {"pipelines", pipelines_are_those_of_the_plain_run},
+                                               {"deep pipelines", deep_pipelines_are_counted},
                                                {"backward in two passes", halves_are_those_of_the_plain_run},
                                                {"counted timelines", a_counted_timeline_stands_for_all},
                                                {"off the line", what_is_off_the_line_is_not_counted},

@@ -29,6 +29,7 @@ void run_window_seen(RunRank *rank) {
   border->peak_active = use->peak_active;
   border->peak_reserved = use->peak_reserved;
   border->device_peak = heap->device_peak;
+  border->has_oom = heap->has_oom;
 }
 
 /* ---- Rows ---- */
@@ -44,18 +45,27 @@ static gboolean rows_alike(const ProgramSection *section, guint32 a, guint32 b, 
   return alike;
 }
 
-/* What a body more would add to the section: all rows of so many micro-batches. */
-static guint32 rows_of_body(const ProgramSection *section, const RunWindows *windows) {
+static guint32 computes_between(const ProgramSection *section, guint32 first, guint32 end) {
+  guint32 n = 0;
+  for (guint32 i = first; i < end; i++)
+    n += section->rows[i].kind == PROGRAM_COMPUTE;
+  return n;
+}
+
+/* All compute of so many micro-batches, which a body more would add to the section. What is sent between stages is
+ * issued in other rows at a pipeline's ends. */
+static guint32 computes_of_body(const ProgramSection *section, const RunWindows *windows) {
   gint32 first = (gint32)(windows->first + windows->body), end = first + (gint32)windows->body;
   guint32 n = 0;
   for (guint32 i = 0; i < section->n_rows; i++)
-    n += section->rows[i].micro >= first && section->rows[i].micro < end;
+    n += section->rows[i].kind == PROGRAM_COMPUTE && section->rows[i].micro >= first && section->rows[i].micro < end;
   return n;
 }
 
 static gboolean bodies_alike(const RunTable *table, const RunWindows *windows) {
   guint32 first = table->watched[0], end = table->watched[1], n = end - first;
-  if (table->watched[2] == PROGRAM_NONE || table->watched[2] - end != n || rows_of_body(table->section, windows) != n)
+  if (table->watched[2] == PROGRAM_NONE || table->watched[2] - end != n ||
+      computes_between(table->section, first, end) != computes_of_body(table->section, windows))
     return FALSE;
   for (guint32 i = first; i < end; i++)
     if (!rows_alike(table->section, i, i + n, (gint32)windows->body))
@@ -120,8 +130,20 @@ static gboolean all_seen(const RunPlay *play) {
   return TRUE;
 }
 
+/* Steps that differ in nothing, or in what the allocator of a rank without memory makes of it. */
+static gboolean steps_repeat(const RunPlay *play) {
+  for (guint32 i = 0; i < play->n_ranks; i++) {
+    const RunRank *rank = &play->ranks[i];
+    if (!run_step_repeats(rank) &&
+        !(rank->memory.heap->has_oom && rank->steps_ended > 2 && rank->period[0] == rank->period[1] &&
+          memcmp(rank->replay.level[0], rank->replay.level[1], sizeof rank->replay.level[0]) == 0))
+      return FALSE;
+  }
+  return TRUE;
+}
+
 void run_windows_find(RunPlay *play) {
-  if (asked(play)->body == 0 || !play->repeats || !roles_alike(play) || !all_seen(play))
+  if (asked(play)->body == 0 || !steps_repeat(play) || !roles_alike(play) || !all_seen(play))
     return;
   for (guint32 i = 0; i < play->n_ranks; i++)
     find_starts(&play->ranks[i]);
@@ -207,9 +229,11 @@ static SimTime measure_links(const RunPlay *play, guint64 *ret_bytes, SimTime *r
 
 /* ---- Whether ---- */
 
+/* Beyond the device's memory nothing waits for any, and the allocator, which need reuse nothing, may go on growing: there
+ * it is enough that as much is held. */
 static gboolean memory_settled(const RunRank *rank) {
   const RunBorder *first = &rank->window.borders[0], *last = &rank->window.borders[RUN_BODIES];
-  return memcmp(first, last, sizeof *first) == 0;
+  return memcmp(first, last, first->has_oom ? sizeof first->held : sizeof *first) == 0;
 }
 
 /* FALSE: a share changes by more than it may. A rank that waits for its host may be the one that all wait for. */

@@ -17,7 +17,9 @@
  * twentieth (SETTLING).
  *
  * Micro-batches in flight change places in the allocator, which may come to take a segment more later than in any
- * window: peaks of memory are those of what was played, and may be off by that. */
+ * window: peaks of memory are those of what was played, and may be off by that. Of a rank whose memory has run out only
+ * what is held must be the same: nothing waits for its allocator any more, and what that reserves beyond the device may
+ * be off by some hundredths. */
 #pragma once
 
 #include "mem-ledger.h"
@@ -26,7 +28,7 @@
 
 /* What tensors hold and the most that was held, when the host came to a border. */
 typedef struct {
-  guint64 held[MEM_TENANTS], peak_allocated, peak_active, peak_reserved, device_peak;
+  guint64 held[MEM_TENANTS], peak_allocated, peak_active, peak_reserved, device_peak, has_oom; /* held first */
 } RunBorder;
 
 /* Parts of a body's time. */
