@@ -77,8 +77,9 @@ void fuzz_truth(const char *path) {
 void fuzz_kineto_program(const char *path) {
   GError *error = NULL;
   ProgramOrigin origin = {0};
-  ImportKineto measured = {0};
-  g_autoptr(Program) program = import_kineto_program(&path, 1, &origin, &measured, &error);
+  g_autoptr(ImportKinetoSet) set = import_kineto_open(&path, 1, &error);
+  const ImportKinetoOptions how = {.keep_unsized = TRUE};
+  g_autoptr(Program) program = set != NULL ? import_kineto_program(set, &how, &origin, &error) : NULL;
   if (program != NULL)
     program_origin_clear(&origin);
   fuzz_judge(program != NULL, error);
