@@ -319,6 +319,8 @@ says "without -o it prints" 'gpu = a100-pcie-80gb' import nccl-topology "$data/n
     "# Rank $i Group 0 Pid 1 on node$((i / 8)) device $((i % 8)) [0000:0$((i % 8)):00] H100"; done
   echo '1024 16 float none -1 60.0 0.02 0.02 0 60.0 0.02 0.02 0'
   echo '1073741824 16777216 float none -1 4000.0 268.44 251.66 0 4000.0 268.44 251.66 0'; } >gather.log
+sed '/Rank/d' gather.log >bare.log
+refuses "import asks for all that a log lacks" 'say so with --nodes' import nccl-tests bare.log
 says "import a log" '16 ranks on 2 nodes' import nccl-tests gather.log -t dgx-h100 -o mine.overlay.ini
 grep -q '^hop_latency = ' mine.overlay.ini && grep -q '^nic_achievable = ' mine.overlay.ini
 verdict "an overlay has its figures" "$([ $? -eq 0 ] && echo yes)" "  $(cat mine.overlay.ini)"

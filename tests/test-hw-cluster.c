@@ -89,6 +89,18 @@ static const struct {
     /* (4 + 1) × 2 × 2, and (4 + 2) × 2 × 2 */
     {"gcp-a2-4g", "a100-sxm4-40gb", 4, 1, 2, 20, 5.9e9, FALSE},
     {"polaris", "a100-sxm4-40gb", 4, 2, 2, 24, 2 * 18.3e9, TRUE},
+    /* two nodes of the same sizes, on the links of their kin above; p3dn has one NIC: (8 + 1) × 2 × 2, so has a2 */
+    {"aws-p3dn", "v100-sxm2-32gb", 8, 1, 2, 36, 10.6e9, FALSE},
+    {"aws-p4de", "a100-sxm4-80gb", 8, 4, 2, 48, 42.4e9, FALSE},
+    {"aws-p5e", "h200-sxm5-141gb", 8, 8, 2, 64, 310.4e9, TRUE},
+    {"azure-ndv4-80gb", "a100-sxm4-80gb", 8, 8, 2, 64, 8 * 24e9, TRUE},
+    {"azure-ndv5-h200", "h200-sxm5-141gb", 8, 8, 2, 64, 8 * 48e9, FALSE},
+    {"gcp-a2-8g", "a100-sxm4-40gb", 8, 1, 2, 36, 7.6e9, FALSE},
+    {"gcp-a2-ultra", "a100-sxm4-80gb", 8, 1, 2, 36, 7.6e9, FALSE},
+    {"gcp-a3-high", "h100-sxm5-80gb", 8, 4, 2, 48, 4 * 20e9, FALSE},
+    {"gcp-a3-ultra", "h200-sxm5-141gb", 8, 8, 2, 64, 8 * 46e9, FALSE},
+    {"oci-a100", "a100-sxm4-80gb", 8, 16, 2, 96, 16 * 11.5e9, TRUE},
+    {"oci-h200", "h200-sxm5-141gb", 8, 8, 2, 64, 8 * 46e9, FALSE},
     /* (72 + 72) × 2 × 2 */
     {"gb200-nvl72", "gb200-per-gpu-186gb", 72, 72, 2, 576, 72 * 48e9, FALSE},
 };

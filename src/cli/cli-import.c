@@ -16,11 +16,6 @@
 #include "import-smi-topo.h"
 
 static GString *import_nccl_tests(const CliImport *asked, GError **error) {
-  if (asked->topology == NULL) {
-    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
-                "import nccl-tests: add --topology, the machine that the log was measured on");
-    return NULL;
-  }
   g_autoptr(ImportLog) log = import_log_load_all(asked->paths, error);
   if (log == NULL)
     return NULL;
@@ -34,6 +29,13 @@ static GString *import_nccl_tests(const CliImport *asked, GError **error) {
       return NULL;
     }
     how.operation = (ImportOperation)(operation + 1);
+  }
+  if (asked->topology == NULL) {
+    g_autofree char *more = import_fit_missing(log, &how);
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
+                "import nccl-tests: add --topology, the machine that the log was measured on%s%s",
+                more != NULL ? "; " : "", more != NULL ? more : "");
+    return NULL;
   }
   ImportFit fit;
   if (!import_fit_run(log, &how, &fit, error))

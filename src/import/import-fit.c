@@ -197,6 +197,17 @@ static char *missing(ImportOperation operation, guint nodes) {
                          first != NULL && second != NULL ? second : "");
 }
 
+char *import_fit_missing(const ImportLog *log, const ImportFitOptions *options) {
+  for (guint i = 0; i < log->runs->len; i++) {
+    const ImportRun *run = g_ptr_array_index(log->runs, i);
+    g_autofree char *refusal = import_run_refusal(run);
+    if (refusal == NULL)
+      return missing(run->operation != IMPORT_UNKNOWN ? run->operation : options->operation,
+                     options->nodes > 0 ? options->nodes : run->nodes);
+  }
+  return NULL;
+}
+
 /* Why a run says nothing here, or NULL. */
 static char *reason(const ImportRun *run, const ImportFitOptions *options, const ImportModel *model, guint *ret_nodes) {
   ImportOperation operation = run->operation != IMPORT_UNKNOWN ? run->operation : options->operation;

@@ -57,6 +57,9 @@ typedef struct {
   GArray *runs; /* ImportFitRun, one per run of the log */
 } ImportFit;
 
+/* The options that a log needs and lacks: "the log does not say which operation it measures: say so with --operation";
+ * NULL: none. Of its first run that can be used. Caller frees. */
+char *import_fit_missing(const ImportLog *log, const ImportFitOptions *options);
 /* Errors (SIM_ERROR_INPUT): no run can be used (the first one's reason), none decides a figure, and what building the
  * cluster finds. */
 gboolean import_fit_run(const ImportLog *log, const ImportFitOptions *options, ImportFit *ret, GError **error);
