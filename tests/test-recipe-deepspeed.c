@@ -122,7 +122,7 @@ static void refusals(void) {
       {"{\"tensor_parallel\": {\"autotp_size\": 2, \"partition_config\": {\"layer_specs\": []}}, \"bf16\": {}}",
        "partition_config: is not modelled: layers that are split by rules of one's own"},
       {"{\"answer\": 42}", "is no recipe of a tool that is read"},
-      {"{\"pipe-parallel-size\": 1, \"zero_optimization\": {}}", "is a file of GPT-NeoX"},
+      {"{\"pipe-parallel-size\": 1, \"zero_optimization\": {\"stages\": 1}}", "is no key of GPT-NeoX"},
   };
   for (gsize i = 0; i < G_N_ELEMENTS(rows); i++) {
     GError *error = NULL;

@@ -18,6 +18,73 @@ static void expect(const char *name, const char *text, const Said *said) {
     RECIPE_SAYS(recipe, said->setting, said->value);
 }
 
+#define NEOX                                                                                                           \
+  "{\n \"pipe-parallel-size\": 2, \"model_parallel_size\": 4,\n \"num_layers\": 24, \"hidden_size\": 1024, "           \
+  "\"num_attention_heads\": 16, \"seq_length\": 2048, \"max_position_embeddings\": 2048,\n"
+
+/* GPT-NeoX: Megatron's keys with dashes or underscores beside DeepSpeed's. Pythia's form is the family gpt_neox; the
+ * MLP is four times as wide. Its defaults: tied embeddings, eager attention, clipping at 1, stages of as many layers. */
+static void neox(void) {
+  expect("x.yml",
+         NEOX "\"pos-emb\": \"rotary\", \"gpt-j-residual\": true, \"no-weight-tying\": true,\n"
+              "\"attention-config\": [[[\"flash\"], 24]], \"bias-gelu-fusion\": True,\n"
+              "\"checkpoint-activations\": true, \"checkpoint-num-layers\": 1,\n"
+              "\"zero_optimization\": {\"stage\": 1, \"reduce_bucket_size\": 500000000,},\n"
+              "\"train_micro_batch_size_per_gpu\": 4, \"fp16\": {\"enabled\": true, \"fp16\": true}, # half\n}\n",
+         (const Said[]){{"parallel.pipeline", "2"},
+                        {"parallel.tensor", "4"},
+                        {"parallel.framework", "deepspeed"},
+                        {"parallel.zero_stage", "1"},
+                        {"model.family", "gpt_neox"},
+                        {"model.intermediate_size", "4096"},
+                        {"model.tied_embeddings", "no"},
+                        {"training.attention", "flash"},
+                        {"training.fused_kernels", "yes"},
+                        {"training.activation_checkpointing", "full"},
+                        {"training.precision", "fp16"},
+                        {"training.gradient_clipping", "1.0"},
+                        {"training.dropout", "0"},
+                        {"deepspeed.partition_method", "type:transformer|mlp"},
+                        {"deepspeed.reduce_bucket_size", "500000000"},
+                        {NULL, NULL}});
+  /* A gated MLP: 8448 × 2/3 / 2 = 2816 a half, a multiple of 256; llama's parts. */
+  expect("x.yml",
+         NEOX
+         "\"pos_emb\": \"rotary\", \"norm\": \"rmsnorm\", \"activation\": \"swiglu\", \"intermediate_size\": 8448, "
+         "\"mlp_multiple_of\": 256, \"use_bias_in_norms\": false, \"use_bias_in_attn_linear\": false, "
+         "\"use_bias_in_mlp\": false, \"precision\": \"bfloat16\", \"fp32_allreduce\": true}\n",
+         (const Said[]){{"model.family", "llama"},
+                        {"model.intermediate_size", "2816"},
+                        {"model.tied_embeddings", "yes"},
+                        {"training.attention", "eager"},
+                        {"training.fused_kernels", "no"},
+                        {"training.precision", "bf16"},
+                        {"training.gradient_communication_dtype", "fp32"},
+                        {NULL, NULL}});
+  /* Rotary positions with branches one after the other are no family here. */
+  expect("x.yml", NEOX "\"pos_emb\": \"rotary\"}\n", (const Said[]){{"model.family", NULL}, {NULL, NULL}});
+}
+
+static void neox_refused(void) {
+  static const struct {
+    const char *more, *why;
+  } rows[] = {
+      {"\"attention_config\": [[[\"mamba\"], 24]]}", "\"mamba\" is not modelled; flash and global are"},
+      {"\"attention_config\": [[[\"flash\", \"global\"], 12]]}", "layers of \"flash\" and of \"global\" in one model"},
+      {"\"moe_num_experts\": 8}", "mixtures of experts of GPT-NeoX"},
+      {"\"checkpoint_activations\": true, \"checkpoint_num_layers\": 2}",
+       "several layers that are checkpointed as one"},
+      {"\"hidden_dropout\": 0.1}", "dropout of hidden states 0.1 and of attention 0"},
+      {"\"te_mha\": true}", "Transformer Engine's layers"},
+      {"\"pip_parallel_size\": 2}", "did you mean \"pipe_parallel_size\"?"},
+  };
+  for (gsize i = 0; i < G_N_ELEMENTS(rows); i++) {
+    g_autofree char *text = g_strconcat(NEOX, rows[i].more, NULL);
+    GError *error = NULL;
+    HARNESS_FAILS(recipe_of_text("x.yml", text, &error) != NULL, error, rows[i].why);
+  }
+}
+
 #define AXOLOTL "base_model: x/y\nsequence_len: 512\nmicro_batch_size: 4\n"
 
 static void axolotl(void) {
@@ -229,7 +296,9 @@ static void refusals(void) {
 }
 
 int main(void) {
-  return harness_run("recipe-finetune", (HarnessCase[]){{"axolotl", axolotl},
+  return harness_run("recipe-finetune", (HarnessCase[]){{"GPT-NeoX", neox},
+                                                        {"GPT-NeoX, refused", neox_refused},
+                                                        {"axolotl", axolotl},
                                                         {"axolotl's QLoRA", axolotl_qlora},
                                                         {"torchtune", torchtune},
                                                         {"kernels and bits", kernels_and_bits},

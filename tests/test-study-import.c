@@ -75,6 +75,8 @@ static const struct {
                     "  fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP\n"},
     {"a.yaml", "distributed_type: DEEPSPEED\nmixed_precision: bf16\nnum_processes: 8\ndeepspeed_config:\n"
                "  zero_stage: 2\n  gradient_accumulation_steps: 2\n"},
+    {"n.yml", "pipe_parallel_size: 0\nmodel_parallel_size: 2\ntrain_micro_batch_size_per_gpu: 1\n"
+              "zero_optimization:\n  stage: 1\nbf16:\n  enabled: true\nattention_config: [[[flash], 32]]\n"},
     {"t.json", "{\"fsdp\": \"full_shard auto_wrap offload\", \"fsdp_config\": {\"backward_prefetch\": "
                "\"backward_pre\"}, \"bf16\": true, \"per_device_train_batch_size\": 1}"},
     {"t.toml", "[training]\nlocal_batch_size = 1\nseq_len = 512\nenable_cpu_offload = true\n[parallelism]\n"

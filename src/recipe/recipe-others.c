@@ -2,15 +2,6 @@
 /* Files that people will try, of tools whose recipes are known and not read: better told by name than key by key. */
 #include "recipe-map.h"
 
-static const char *const neox_marks[] = {"pipe_parallel_size", "pipe-parallel-size", "model_parallel_size",
-                                         "model-parallel-size", NULL};
-const RecipeTable recipe_neox = {
-    .tool = "GPT-NeoX",
-    .marks = neox_marks,
-    .refused =
-        "its keys are Megatron's beside DeepSpeed's; give the DeepSpeed part as a ds_config.json, and the rest in "
-        "a workload"};
-
 static const char *const factory_marks[] = {"model_class", "dist_config", NULL};
 const RecipeTable recipe_llama_factory_v1 = {
     .tool = "LLaMA-Factory's new trainer (v1)",
