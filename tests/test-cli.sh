@@ -304,7 +304,8 @@ says "import what nvidia-smi -q says" '2 NICs, one beside each GPU' import nvidi
 says "import hwloc's machine" 'no NVLink joins the GPUs' import lstopo "$data/lstopo/h100x2.xml" -o hwloc.ini
 says "import a fabric over an instance" '4 nodes with up to 2 links' import iblinkinfo "$data/fabric/rails.iblinkinfo" \
   -t a3-megagpu-8g -o fabric.ini
-says "import Slurm's tree" 'states no rates' import slurm-topology "$data/fabric/topology.conf" -t fabric.ini -o tree.ini
+says "import Slurm's tree" 'states no rates' import slurm-topology "$data/fabric/topology.conf" \
+  -t fabric.ini -o tree.ini
 for machine in smi hwloc fabric tree; do
   says "$machine.ini runs" 'all-reduce' collective all-reduce -t $machine.ini --nodes 2 --bytes 1M
 done

@@ -227,8 +227,8 @@ static void tags_inside_lines(void) {
   CU_ASSERT_TRUE(import_run_other_gpu(run, "a100-sxm4-80gb"));
 }
 
-/* One table behind the tags of launchers: srun -l, pdsh, torchrun, PyTorch, MPICH, docker compose, kubectl, a container's
- * clock, Open MPI 4 and 5, words that nobody knows. Always two ranks on one node and two rows. */
+/* One table behind the tags of launchers: srun -l, pdsh, torchrun, PyTorch, MPICH, docker compose, kubectl, a
+ * container's clock, Open MPI 4 and 5, words that nobody knows. Always two ranks on one node and two rows. */
 static void tags(void) {
   static const char *const lines[] = {
       "# nThread 1 nGpus 1 minBytes 8 maxBytes 16 step: 2(factor) warmup iters: 5 iters: 20 agg iters: 1",

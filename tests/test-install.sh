@@ -30,7 +30,8 @@ for file in share/man/man1/foretrain.1 share/bash-completion/completions/foretra
   verdict "$file" $? "$(find "$scratch/moved" -name "$(basename $file)*")"
 done
 for list in topologies workloads; do
-  diff <("$foretrain" list $list | sed "/^topology /d; s/ .*//") <(cd "$source/$list" && for file in *.ini; do echo "${file%.ini}"; done \
+  diff <("$foretrain" list $list | sed "/^topology /d; s/ .*//") \
+    <(cd "$source/$list" && for file in *.ini; do echo "${file%.ini}"; done \
     | LC_ALL=C sort) >diff
   verdict "all $list are installed" $? "$(cat diff)"
 done

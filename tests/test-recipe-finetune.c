@@ -23,7 +23,8 @@ static void expect(const char *name, const char *text, const Said *said) {
   "\"num_attention_heads\": 16, \"seq_length\": 2048, \"max_position_embeddings\": 2048,\n"
 
 /* GPT-NeoX: Megatron's keys with dashes or underscores beside DeepSpeed's. Pythia's form is the family gpt_neox; the
- * MLP is four times as wide. Its defaults: tied embeddings, eager attention, clipping at 1, stages of as many layers. */
+ * MLP is four times as wide. Its defaults: tied embeddings, eager attention, clipping at 1, stages of as many layers.
+ */
 static void neox(void) {
   expect("x.yml",
          NEOX "\"pos-emb\": \"rotary\", \"gpt-j-residual\": true, \"no-weight-tying\": true,\n"

@@ -50,7 +50,8 @@ static guint find_levels(const ImportFabric *fabric) {
   return levels;
 }
 
-/* Bandwidth to nodes over that to switches, `mark` being the leaf's own; 0: nothing goes up. Without rates each link counts alike. */
+/* Bandwidth to nodes over that to switches, `mark` being the leaf's own; 0: nothing goes up. Without rates each link
+ * counts alike. */
 static double ratio_of(const ImportFabric *fabric, guint mark, const ImportFabricPart *leaf, guint *ret_nodes) {
   double down = 0, up = 0;
   guint nodes = 0;

@@ -8,6 +8,6 @@
 
 #define IMPORT_HOSTLIST_MOST 65536
 
-/* In order. FALSE: brackets that do not close, ranges that are none, over IMPORT_HOSTLIST_MOST names; some may have been
- * visited by then. */
+/* In order. FALSE: brackets that do not close, ranges that are none, over IMPORT_HOSTLIST_MOST names; some may have
+ * been visited by then. */
 gboolean import_hostlist_visit(const char *list, void (*take)(const char *name, gpointer user), gpointer user);

@@ -7,8 +7,8 @@
 #include "import-fabric.h"
 #include "import-line.h"
 
-/* A node's description is its host's name and the adapter's: "node01 mlx5_0". One without a host's name is a node of its
- * own. NULL: no node (the part of a switch that reduces, SHARP). Caller frees. */
+/* A node's description is its host's name and the adapter's: "node01 mlx5_0". One without a host's name is a node of
+ * its own. NULL: no node (the part of a switch that reduces, SHARP). Caller frees. */
 static char *node_name(ImportFabric *fabric, const char *description, guint *nameless) {
   if (strstr(description, "Aggregation Node") != NULL)
     return NULL;

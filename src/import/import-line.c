@@ -9,9 +9,9 @@ struct ImportHosts {
   GRegex *tag, *inner, *leading, *listed, *message;
 };
 
-/* A launcher's, at the beginning of a line, of which several may stand together; and Open MPI's, which may break into
- * a line. Brackets: torchrun's [default0]:, PyTorch's [rank0]:, MPICH's [0], kubectl's [pod/a/main]. A name and a colon:
- * srun -l, pdsh; a name and a bar: docker compose. The time of a container's log. */
+/* A launcher's, at the beginning of a line, of which several may stand together; and Open MPI's, which may break
+ * into a line. Brackets: torchrun's [default0]:, PyTorch's [rank0]:, MPICH's [0], kubectl's [pod/a/main]. A name and a
+ * colon: srun -l, pdsh; a name and a bar: docker compose. The time of a container's log. */
 #define OPEN_MPI "\\[[^\\]\\s]*\\d+,\\d+\\]<std(?:out|err)>:"
 #define BRACKETS "\\[[^\\]\\s]*\\](?:<std(?:out|err)>)?:?(?=[\\s#])"
 #define NAMED    "[A-Za-z0-9_.-]+:(?=\\s+[\\d#]|#)|[A-Za-z0-9_.-]+ +\\| "

@@ -5,7 +5,7 @@
  *
  *   Attached GPUs                     : 8
  *   GPU 00000000:18:00.0                         <gpu id="00000000:18:00.0">
- *       Product Name                  : NVIDIA H100 80GB HBM3         <product_name>NVIDIA H100 80GB HBM3</product_name>
+ *       Product Name                  : NVIDIA H100 80GB HBM3   <product_name>NVIDIA H100 80GB HBM3</…>
  *       PCI
  *           Device Id                 : 0x233010DE
  *           GPU Link Info … Max       : 5 … 16x
