@@ -69,6 +69,10 @@ static void start(GMarkupParseContext *context, const char *name, const char **n
                 DEPTH_MOST);
     return;
   }
+  if (tree->root != NULL && tree->open == NULL) {
+    g_set_error(error, G_MARKUP_ERROR, G_MARKUP_ERROR_INVALID_CONTENT, "a second element stands beside the first");
+    return;
+  }
   ImportXml *element = g_new0(ImportXml, 1);
   int line, column;
   g_markup_parse_context_get_position(context, &line, &column);
