@@ -47,10 +47,9 @@ static void by_hand(void) {
 /* Morrison et al. 2025 (arXiv 2503.05804): OLMo's trainings, 7 billion parameters under FSDP on H100, draw 85 % of the
  * boards' limit while they compute. What the figures take from there is the 15 % of waiting alone. */
 static void olmo_is_met(void) {
-  g_autoptr(RunReport) report =
-      run("llama2-7b", (const char *const[]){"parallel.framework=fsdp2", "parallel.zero_stage=3",
-                                             "training.micro_batch=1", "training.compile=yes", "cluster.nodes=2",
-                                             NULL});
+  g_autoptr(RunReport) report = run(
+      "llama2-7b", (const char *const[]){"parallel.framework=fsdp2", "parallel.zero_stage=3", "training.micro_batch=1",
+                                         "training.compile=yes", "cluster.nodes=2", NULL});
   CU_ASSERT_DOUBLE_EQUAL(report->gpu_power / 700, 0.85, 0.06);
 }
 

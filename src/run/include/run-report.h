@@ -201,8 +201,8 @@ typedef struct {
   double price_per_step, price_per_million_tokens, days_to_train, price_to_train; /* 0: not known */
   double gpu_power;                                     /* watts of a GPU's board, mean of the step; 0: not known */
   double energy_per_step, energy_to_train, energy_cost; /* kWh at the building's meter; USD to train; 0: not known */
-  guint32 steps_played;                                                           /* steady steps until they repeated */
-  gboolean repeats; /* FALSE: still changing after the most that are played */
+  guint32 steps_played;                                 /* steady steps until they repeated */
+  gboolean repeats;                                     /* FALSE: still changing after the most that are played */
   RunSettled settled;
   RunClass *classes;
   guint32 n_classes;
