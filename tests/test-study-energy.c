@@ -53,8 +53,8 @@ static void olmo_is_met(void) {
   CU_ASSERT_DOUBLE_EQUAL(report->gpu_power / 700, 0.85, 0.06);
 }
 
-/* Newkirk et al. 2025 (arXiv 2506.14551): nodes of eight H100 under the heaviest trainings draw 76 % of the 10.2 kW that
- * they are rated at: 7.75 kW at the node's plug, so without PUE. */
+/* Newkirk et al. 2025 (arXiv 2506.14551): nodes of eight H100 under the heaviest trainings draw 76 % of the 10.2 kW
+ * that they are rated at: 7.75 kW at the node's plug, so without PUE. */
 static void a_node_is_met(void) {
   g_autoptr(RunReport) report =
       run("llama2-7b", (const char *const[]){"parallel.framework=fsdp2", "parallel.zero_stage=3", "cluster.nodes=1",

@@ -8,16 +8,23 @@
 #include "cli-write.h"
 #include "cli.h"
 #include "report-advise.h"
+#include "study-quote.h"
 
 typedef struct {
   guint32 first, last;
 } Range;
 
 typedef struct {
+  double days;       /* from now on */
+  guint32 by, today; /* as GDate counts */
+} Deadline;
+
+typedef struct {
   CliTwins twins;
   const char *const *words, *const *sets, *const *topologies;
   Range nodes;
-  double days, by, budget;
+  double days, budget;
+  Deadline by;
   int gpus, top, jobs;
   gboolean json, quiet, everything;
 } Advise;
@@ -60,7 +67,14 @@ static gboolean read_date(const char *option, const char *text, gpointer field, 
   g_autoptr(GDateTime) date = g_date_time_new_from_iso8601(whole, NULL), now = g_date_time_new_now_utc();
   double days = date != NULL ? (double)g_date_time_difference(date, now) / G_USEC_PER_SEC / SECONDS_PER_DAY : 0;
   if (days > 0) {
-    *(double *)field = days;
+    Deadline *deadline = field;
+    GDate today;
+    g_date_clear(&today, 1);
+    g_date_set_dmy(&today, (GDateDay)g_date_time_get_day_of_month(now), (GDateMonth)g_date_time_get_month(now),
+                   (GDateYear)g_date_time_get_year(now));
+    deadline->days = days;
+    deadline->today = g_date_get_julian(&today);
+    deadline->by = deadline->today + (guint32)days + 1;
     return TRUE;
   }
   g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: expected a day to come, as in 2027-06-30, found \"%s\"", option,
@@ -121,12 +135,21 @@ static guint places_of(const Advise *asked, StudyPlace ret[MOST_PLACES], GError 
 }
 
 static gboolean check_limits(const Advise *asked, const StudyAdvice *advice, GError **error) {
-  double days = asked->days > 0 ? asked->days : asked->by;
+  double days = asked->days > 0 ? asked->days : asked->by.days;
   if ((days <= 0 && asked->budget <= 0) || advice->own->identity.total_tokens > 0)
     return TRUE;
   g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
               "days and price of a training are not known: say --set training.total_tokens=2T");
   return FALSE;
+}
+
+/* Quotes that cannot be read are told before anything is weighed. */
+static gboolean check_quotes(const StudyAdvice *advice, GError **error) {
+  StudyQuote quote;
+  for (guint i = 0; i < advice->n; i++)
+    if (!study_quote_read(advice->best[i].report, &quote, error))
+      return FALSE;
+  return TRUE;
 }
 
 static void show(guint64 done, guint64 all, gpointer user) {
@@ -140,7 +163,9 @@ static CliExit print(const Advise *asked, const StudyAdvise *ask, const StudyAdv
                        .sets = asked->sets,
                        .reliability = reliability,
                        .top = (guint)asked->top,
-                       .days = asked->days > 0 ? asked->days : asked->by,
+                       .days = asked->days > 0 ? asked->days : asked->by.days,
+                       .by = asked->days > 0 ? 0 : asked->by.by,
+                       .today = asked->by.today,
                        .budget = asked->budget};
   g_autoptr(GPtrArray) rows = report_advise_order(&page), alone = NULL;
   const RunIdentity *own = &advice->own->identity;
@@ -180,7 +205,9 @@ static CliExit advise(gconstpointer data, GError **error) {
   cli_progress_end(&progress);
   if (!good)
     return CLI_INPUT;
-  CliExit status = check_limits(asked, &advice, error) ? print(asked, &ask, &advice, &reliability) : CLI_INPUT;
+  CliExit status = check_limits(asked, &advice, error) && check_quotes(&advice, error)
+                       ? print(asked, &ask, &advice, &reliability)
+                       : CLI_INPUT;
   study_advice_clear(&advice);
   return status;
 }

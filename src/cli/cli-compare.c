@@ -190,6 +190,19 @@ static CliExit compare_trace(const Compare *asked, const char *database, GError 
   return CLI_DONE;
 }
 
+/* What each is offered for. Caller frees. */
+static StudyOffer *offers_of(const GPtrArray *reports, GError **error) {
+  g_autofree StudyOffer *offers = g_new0(StudyOffer, reports->len);
+  for (guint i = 0; i < reports->len; i++) {
+    offers[i].report = reports->pdata[i];
+    offers[i].days = offers[i].report->days_to_train;
+    if (!study_quote_read(offers[i].report, &offers[i].quote, error))
+      return NULL;
+  }
+  study_offers_weigh(offers, reports->len, 0, STUDY_QUOTE_SEED);
+  return g_steal_pointer(&offers);
+}
+
 static CliExit compare(gconstpointer data, GError **error) {
   const Compare *asked = data;
   const char *database = cli_database(asked->db, error);
@@ -207,8 +220,11 @@ static CliExit compare(gconstpointer data, GError **error) {
     g_ptr_array_add(reports, report);
   }
   g_autoptr(GString) text = g_string_new(NULL);
+  g_autofree StudyOffer *offers = offers_of(reports, error);
+  if (offers == NULL)
+    return CLI_INPUT;
   g_autofree RunReport **taken = (RunReport **)g_ptr_array_steal(reports, NULL);
-  (asked->json ? report_compared_json : report_compared)(taken, run_ids, n, text);
+  (asked->json ? report_compared_json : report_compared)(taken, run_ids, offers, n, text);
   cli_print(text->str);
   return CLI_DONE;
 }

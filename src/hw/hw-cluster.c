@@ -231,8 +231,19 @@ HwCluster *hw_cluster_build(ConfSettings *settings, const HwCatalog *catalog, GE
   return built ? g_steal_pointer(&cluster) : NULL;
 }
 
-const char *const hw_price_keys[] = {"price.gpu_hour",  "price.node_hour",     "power.node_overhead",   "power.pue",
-                                     "power.kwh_price", "power.waiting_share", "power.streaming_share", NULL};
+const char *const hw_price_keys[] = {"price.gpu_hour",
+                                     "price.node_hour",
+                                     "quote.term",
+                                     "quote.up_front",
+                                     "quote.power",
+                                     "quote.delivery",
+                                     "quote.price_spread",
+                                     "power.node_overhead",
+                                     "power.pue",
+                                     "power.kwh_price",
+                                     "power.waiting_share",
+                                     "power.streaming_share",
+                                     NULL};
 
 gboolean hw_cluster_price(const HwCluster *cluster, const ConfSettings *settings, double *ret, GError **error) {
   if (conf_settings_given(settings, "price.gpu_hour") && conf_settings_given(settings, "price.node_hour"))

@@ -24,6 +24,8 @@ static const char *const fabric_names[] = {"single-switch", "fat-tree", "rail-op
 /* What nothing of a cluster depends on: read where it is asked for. */
 #define STATED(group, key, kind, ...) BASE_ROW_UNKEPT(group, key, kind, __VA_ARGS__)
 
+static const char *const quote_power_names[] = {"included", "extra", NULL};
+
 static const BaseField topology_keys[] = {
     TOPOLOGY("node", "gpu", BASE_TEXT, gpu, .required = TRUE, .help = "a section of topologies/catalog/gpus.ini"),
     TOPOLOGY("node", "gpus", BASE_COUNT, gpus, .min = 1, .max = 576, .required = TRUE, .help = "GPUs in a node"),
@@ -89,6 +91,15 @@ static const BaseField topology_keys[] = {
     TOPOLOGY("price", "gpu_hour", BASE_MONEY, gpu_hour, .min = 0, .max = 1e6, .help = "price of a GPU for an hour"),
     TOPOLOGY("price", "node_hour", BASE_MONEY, node_hour, .min = 0, .max = 1e6,
              .help = "price of a node for an hour, instead of gpu_hour"),
+    STATED("quote", "term", BASE_TIME, .min = 3600, .max = 1e9,
+           .help = "for so long the GPUs are paid at least, as in 720 h; a training that ends earlier pays all of it"),
+    STATED("quote", "up_front", BASE_MONEY, .min = 0, .max = 1e7,
+           .help = "paid once for each GPU, before the first hour"),
+    STATED("quote", "power", BASE_NAME, .names = quote_power_names,
+           .help = "who pays for electricity: included in the price, or extra, at power.kwh_price (included)"),
+    STATED("quote", "delivery", BASE_TEXT, .help = "the day from which the GPUs can be used, as in 2027-03-01"),
+    STATED("quote", "price_spread", BASE_NUMBER, .min = 0, .max = 0.9,
+           .help = "how far the prices may still move either way, as a share of them (0.1)"),
     STATED("power", "node_overhead", BASE_POWER, .min = 0, .max = 1e6,
            .help = "what a node draws beside its GPUs' boards: CPUs, memory, NICs, fans (a published one)"),
     STATED("power", "pue", BASE_NUMBER, .min = 1, .max = 5,

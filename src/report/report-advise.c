@@ -7,6 +7,7 @@
 
 #include "base-json.h"
 #include "base-table.h"
+#include "report-quotes.h"
 #include "report-text.h"
 #include "report-trial.h"
 #include "report-verdict.h"
@@ -21,31 +22,9 @@ static SimTime step_of(const RunReport *report) {
   return run_report_slowest(report)->step;
 }
 
-/* Whether the price of every row is known; else tokens are compared by the GPU time that they take. */
-static gboolean all_priced(const StudyAdvice *advice) {
-  for (guint i = 0; i < advice->n; i++)
-    if (advice->best[i].report->price_per_million_tokens <= 0)
-      return FALSE;
-  return TRUE;
-}
-
-static double cost_of(const RunReport *report, gboolean priced) {
-  return priced ? report->price_per_million_tokens : 1 / report->tokens_per_second_per_gpu;
-}
-
-static gint by_cost(gconstpointer a, gconstpointer b, gpointer priced) {
-  double x = cost_of((*(const StudyAdvised *const *)a)->report, priced != NULL),
-         y = cost_of((*(const StudyAdvised *const *)b)->report, priced != NULL);
-  return (x > y) - (x < y);
-}
-
-static gint by_speed(gconstpointer a, gconstpointer b, G_GNUC_UNUSED gpointer priced) {
-  double x = (*(const StudyAdvised *const *)a)->report->tokens_per_second,
-         y = (*(const StudyAdvised *const *)b)->report->tokens_per_second;
-  return (x < y) - (x > y);
-}
-
 #define SECONDS_PER_DAY 86400.0
+#define KWH_PER_MWH     1000.0
+#define MOST_OFFERS     8
 
 static StudyEndurance endure(const ReportAdvise *page, const RunReport *report) {
   StudyTraining training = study_training(report);
@@ -58,23 +37,88 @@ static gboolean endures(const ReportAdvise *page, const RunReport *report) {
   return page->reliability != NULL && report->days_to_train > 0;
 }
 
-/* How much longer than its steps alone a training takes. */
+/* Whether the price of every row is known; else tokens are compared by the GPU time that they take. */
+static gboolean all_priced(const StudyAdvice *advice) {
+  for (guint i = 0; i < advice->n; i++)
+    if (advice->best[i].report->price_per_million_tokens <= 0)
+      return FALSE;
+  return TRUE;
+}
+
+/* Without what the spread of failures needs. */
 static double loss(const ReportAdvise *page, const RunReport *report) {
-  return endures(page, report) ? 1 / endure(page, report).goodput : 1;
+  StudyTraining training = study_training(report);
+  StudyEndurance endurance;
+  if (!endures(page, report))
+    return 1;
+  training.seconds = 0;
+  study_endure(page->reliability, &training, STUDY_ENDURE_SEED, &endurance);
+  return 1 / endurance.goodput;
+}
+
+/* What the training costs as it will be; 0: not known. */
+static double cost_to_train(const ReportAdvise *page, const RunReport *report, StudyQuote *ret_quote) {
+  StudyQuote quote;
+  if (!study_quote_read(report, &quote, NULL) || report->days_to_train <= 0)
+    return 0;
+  if (ret_quote != NULL)
+    *ret_quote = quote;
+  return study_quote_cost(&quote, report, report->days_to_train * loss(page, report), 1).total;
+}
+
+/* The price of the training where it takes so many days; 0: not known. */
+static double price_for(const RunReport *report, double days) {
+  StudyQuote quote;
+  return report->days_to_train > 0 && study_quote_read(report, &quote, NULL)
+             ? study_quote_cost(&quote, report, days, 1).total
+             : 0;
+}
+
+static double cost_of(const RunReport *report, gboolean priced) {
+  return priced ? report->price_per_million_tokens : 1 / report->tokens_per_second_per_gpu;
+}
+
+/* By what a training costs where that is known of both, by what tokens cost where the price of all is, else by GPU
+ * time. */
+static int compare_costs(const ReportAdvise *page, const RunReport *left, const RunReport *right) {
+  double x = cost_to_train(page, left, NULL), y = cost_to_train(page, right, NULL);
+  if (x <= 0 || y <= 0) {
+    gboolean priced = all_priced(page->advice);
+    x = cost_of(left, priced);
+    y = cost_of(right, priced);
+  }
+  return (x > y) - (x < y);
+}
+
+static gint by_cost(gconstpointer a, gconstpointer b, gpointer user) {
+  return compare_costs(user, (*(const StudyAdvised *const *)a)->report, (*(const StudyAdvised *const *)b)->report);
+}
+
+static gint by_speed(gconstpointer a, gconstpointer b, G_GNUC_UNUSED gpointer user) {
+  double x = (*(const StudyAdvised *const *)a)->report->tokens_per_second,
+         y = (*(const StudyAdvised *const *)b)->report->tokens_per_second;
+  return (x < y) - (x > y);
+}
+
+/* Days from its delivery on. */
+static double limit_of(const ReportAdvise *page, const StudyQuote *quote) {
+  gboolean later = page->by > 0 && quote->delivery > page->today;
+  return later ? (double)page->by - quote->delivery : page->days;
 }
 
 GPtrArray *report_advise_order(const ReportAdvise *page) {
   GPtrArray *rows = g_ptr_array_new();
   for (guint i = 0; i < page->advice->n; i++) {
     const StudyAdvised *row = &page->advice->best[i];
-    double times = page->days > 0 || page->budget > 0 ? loss(page, row->report) : 1;
-    double days = times * row->report->days_to_train, price = times * row->report->price_to_train;
-    gboolean in_time = page->days <= 0 || days <= page->days;
+    StudyQuote quote = {0};
+    double price = cost_to_train(page, row->report, &quote);
+    gboolean in_time =
+        page->days <= 0 || row->report->days_to_train * loss(page, row->report) <= limit_of(page, &quote);
     gboolean affordable = page->budget <= 0 || (price > 0 && price <= page->budget);
     if (in_time && affordable)
       g_ptr_array_add(rows, (gpointer)row);
   }
-  g_ptr_array_sort_with_data(rows, page->days > 0 ? by_cost : by_speed, GINT_TO_POINTER(all_priced(page->advice)));
+  g_ptr_array_sort_with_data(rows, page->days > 0 ? by_cost : by_speed, (gpointer)page);
   if (rows->len > page->top)
     g_ptr_array_set_size(rows, (gint)page->top);
   return rows;
@@ -83,6 +127,11 @@ GPtrArray *report_advise_order(const ReportAdvise *page) {
 static char *recipe_of(const char *change) {
   g_autofree char *text = report_trial_change(change, "cluster.");
   return *text != '\0' ? g_steal_pointer(&text) : g_strdup("as the workload says");
+}
+
+static void print_price(BaseTable *table, double usd) {
+  g_autofree char *price = base_format_count((guint64)(usd + 0.5));
+  base_table_cell(table, "%s", usd > 0 ? price : "-");
 }
 
 static void print_row(BaseTable *table, guint number, const StudyAdvised *row) {
@@ -103,11 +152,7 @@ static void print_row(BaseTable *table, guint number, const StudyAdvised *row) {
     base_table_cell(table, "%.1f", report->days_to_train);
   else
     base_table_cell(table, "-");
-  g_autofree char *price = base_format_count((guint64)(report->price_to_train + 0.5));
-  if (report->price_to_train > 0)
-    base_table_cell(table, "%s", price);
-  else
-    base_table_cell(table, "-");
+  print_price(table, price_for(report, report->days_to_train));
 }
 
 static void print_table(const GPtrArray *rows, GString *text) {
@@ -225,10 +270,11 @@ static void print_front(const ReportAdvise *page, GString *text) {
     gboolean beaten = FALSE;
     for (guint k = 0; k < best->len; k++) {
       const RunReport *a = report_of(best, i), *b = report_of(best, k);
-      gboolean no_worse = b->tokens_per_second >= a->tokens_per_second && cost_of(b, priced) <= cost_of(a, priced) &&
-                          b->identity.gpus <= a->identity.gpus;
-      beaten |= no_worse && (b->tokens_per_second > a->tokens_per_second || cost_of(b, priced) < cost_of(a, priced) ||
-                             b->identity.gpus < a->identity.gpus);
+      int dearer = compare_costs(page, b, a);
+      gboolean no_worse =
+          b->tokens_per_second >= a->tokens_per_second && dearer <= 0 && b->identity.gpus <= a->identity.gpus;
+      beaten |= no_worse &&
+                (b->tokens_per_second > a->tokens_per_second || dearer < 0 || b->identity.gpus < a->identity.gpus);
     }
     if (!beaten)
       g_ptr_array_add(front, best->pdata[i]);
@@ -245,14 +291,17 @@ static void print_endurance_row(BaseTable *table, guint number, const RunReport 
   base_table_cell(table, "%.1f", 100 * found->goodput);
   base_table_cell(table, "%.1f", found->seconds / SECONDS_PER_DAY);
   base_table_cell(table, "%.1f to %.1f", found->low / SECONDS_PER_DAY, found->high / SECONDS_PER_DAY);
-  g_autofree char *price = base_format_count((guint64)(report->price_to_train / found->goodput + 0.5));
-  base_table_cell(table, "%s", report->price_to_train > 0 ? price : "-");
+  print_price(table, price_for(report, report->days_to_train / found->goodput));
+  if (report->energy_to_train > 0)
+    base_table_cell(table, "%.1f", report->energy_to_train / found->goodput / KWH_PER_MWH);
+  else
+    base_table_cell(table, "-");
 }
 
 /* The same trainings with failures, restarts and checkpoints. */
 static void print_endurance(const ReportAdvise *page, const GPtrArray *rows, GString *text) {
   static const char *const heads[] = {"",        "failures",     "checkpoint every, min", "goodput, %",
-                                      "days so", "four of five", "price so, USD"};
+                                      "days so", "four of five", "price so, USD",         "MWh so"};
   if (!endures(page, report_of(rows, 0)))
     return;
   g_autoptr(BaseTable) table = base_table_new();
@@ -282,6 +331,37 @@ static void print_counts(const ReportAdvise *page, GString *text) {
   report_wrap(text, "", words);
 }
 
+static gint by_total(gconstpointer a, gconstpointer b) {
+  const StudyOffer *left = a, *right = b;
+  return (left->cost.total > right->cost.total) - (left->cost.total < right->cost.total);
+}
+
+/* What the best layout of each place is offered for, the cheapest first. Caller unrefs. */
+static GArray *offers_of(const ReportAdvise *page) {
+  GArray *offers = g_array_new(FALSE, FALSE, sizeof(StudyOffer));
+  for (guint i = 0; i < page->advice->n; i++) {
+    const RunReport *report = page->advice->best[i].report;
+    StudyOffer offer = {.report = report, .days = report->days_to_train * loss(page, report)};
+    gboolean first = i == 0 || page->advice->best[i].place != page->advice->best[i - 1].place;
+    if (!first || !study_quote_read(report, &offer.quote, NULL))
+      continue;
+    offer.cost = study_quote_cost(&offer.quote, report, offer.days, 1);
+    g_array_append_val(offers, offer);
+  }
+  g_array_sort(offers, by_total);
+  if (offers->len > MOST_OFFERS)
+    g_array_set_size(offers, MOST_OFFERS);
+  study_offers_weigh((StudyOffer *)(gpointer)offers->data, offers->len, page->days, STUDY_QUOTE_SEED);
+  return offers;
+}
+
+static void print_quotes(const ReportAdvise *page, GString *text) {
+  g_autoptr(GArray) offers = offers_of(page);
+  const StudyOffer *all = (const StudyOffer *)(gconstpointer)offers->data;
+  if (report_quotes_wanted(all, offers->len))
+    report_quotes(all, offers->len, text);
+}
+
 void report_advise(const ReportAdvise *page, GString *text) {
   g_autoptr(GPtrArray) rows = report_advise_order(page);
   print_counts(page, text);
@@ -296,6 +376,7 @@ void report_advise(const ReportAdvise *page, GString *text) {
   g_string_append_c(text, '\n');
   print_recipes(page, rows, text);
   print_endurance(page, rows, text);
+  print_quotes(page, text);
   print_own(page, report_of(rows, 0), text);
   print_front(page, text);
 }
@@ -326,7 +407,11 @@ static void add_run(BaseJson *json, const RunReport *report) {
                                       "tokens_per_second",
                                       "days_to_train",
                                       "price_to_train",
-                                      "price_per_million_tokens"};
+                                      "price_per_million_tokens",
+                                      "gpu_power_watts",
+                                      "energy_per_step_kwh",
+                                      "energy_to_train_kwh",
+                                      "energy_cost_to_train"};
   for (gsize i = 0; i < G_N_ELEMENTS(names); i++) {
     const StoreMetric *metric = store_metric_find(names[i]);
     RunValue value = store_metric_get(metric, report);
@@ -362,6 +447,9 @@ void report_advise_json(const ReportAdvise *page, GString *text) {
     base_json_end(json);
   }
   base_json_end(json);
+  g_autoptr(GArray) offers = offers_of(page);
+  if (report_quotes_wanted((const StudyOffer *)(gconstpointer)offers->data, offers->len))
+    report_quotes_json((const StudyOffer *)(gconstpointer)offers->data, offers->len, json);
   base_json_list(json, "first");
   for (guint i = 0; page->alone != NULL && i < page->alone->len; i++) {
     const StudyAdvised *row = page->alone->pdata[i];

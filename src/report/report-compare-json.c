@@ -5,6 +5,7 @@
 #include "base-json.h"
 #include "report-compare-step.h"
 #include "report-compare.h"
+#include "report-quotes.h"
 #include "report-text.h"
 
 static void add_metrics(BaseJson *json, const ReportStep *step) {
@@ -106,7 +107,8 @@ static void add_difference(BaseJson *json, const ReportStep *from, const ReportS
   base_json_end(json);
 }
 
-void report_compared_json(RunReport *const *reports, const gint64 *run_ids, guint n, GString *text) {
+void report_compared_json(RunReport *const *reports, const gint64 *run_ids, const StudyOffer *offers, guint n,
+                          GString *text) {
   g_autoptr(GPtrArray) steps = report_steps(reports, run_ids, n);
   g_autoptr(BaseJson) json = base_json_new(text, BASE_JSON_SPREAD);
   base_json_map(json, NULL);
@@ -119,12 +121,14 @@ void report_compared_json(RunReport *const *reports, const gint64 *run_ids, guin
   for (guint i = 1; i < n; i++)
     add_difference(json, steps->pdata[0], steps->pdata[i]);
   base_json_end(json);
+  if (offers != NULL && report_quotes_wanted(offers, n))
+    report_quotes_json(offers, n, json);
   base_json_end(json);
 }
 
 gboolean report_compare_json(StoreDb *db, const gint64 *run_ids, guint n, GString *text, GError **error) {
   g_autofree RunReport **reports = report_compare_load(db, run_ids, n, error);
   if (reports != NULL)
-    report_compared_json(reports, run_ids, n, text);
+    report_compared_json(reports, run_ids, NULL, n, text);
   return reports != NULL;
 }

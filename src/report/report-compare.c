@@ -6,6 +6,7 @@
 
 #include "base-table.h"
 #include "report-compare-step.h"
+#include "report-quotes.h"
 #include "report-words.h"
 
 #define MOST_PERCENT 5.0 /* times; beyond, a ratio reads better than a percentage */
@@ -290,7 +291,8 @@ static void print_table(Page *page, GString *text) {
   g_string_append_c(text, '\n');
 }
 
-void report_compared(RunReport *const *reports, const gint64 *run_ids, guint n, GString *text) {
+void report_compared(RunReport *const *reports, const gint64 *run_ids, const StudyOffer *offers, guint n,
+                     GString *text) {
   g_autoptr(GPtrArray) steps = report_steps(reports, run_ids, n);
   Page page = {(ReportStep **)steps->pdata, n, NULL};
   print_titles(&page, text);
@@ -301,11 +303,13 @@ void report_compared(RunReport *const *reports, const gint64 *run_ids, guint n, 
     report_wrap(text, "", words);
   }
   print_envelopes(&page, text);
+  if (offers != NULL && report_quotes_wanted(offers, n))
+    report_quotes(offers, n, text);
 }
 
 gboolean report_compare(StoreDb *db, const gint64 *run_ids, guint n, GString *text, GError **error) {
   g_autofree RunReport **reports = report_compare_load(db, run_ids, n, error);
   if (reports != NULL)
-    report_compared(reports, run_ids, n, text);
+    report_compared(reports, run_ids, NULL, n, text);
   return reports != NULL;
 }

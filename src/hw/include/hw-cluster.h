@@ -5,7 +5,8 @@
  *   guint32 out = hw_cluster_gpu_out(cluster, rank);       // link index of the GPU's way into NVSwitch or PCIe
  *
  * Ranks are numbered node by node. `settings` holds the topology's groups ([node], [pci], [nvlink], [nics], [fabric],
- * [environment], [host], [price], [power]) and the workload's [cluster] group (topology, nodes and the overrides).
+ * [environment], [host], [price], [quote], [power]) and the workload's [cluster] group (topology, nodes and
+ * the overrides).
  *
  *        spine
  *       /     \            leaf.up / leaf.down: one pair per leaf, capacity = members × NIC / oversubscription

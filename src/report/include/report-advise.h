@@ -20,6 +20,7 @@ typedef struct {
   const StudyReliability *reliability; /* days as they will be; NULL: not asked */
   guint top;
   double days, budget; /* USD; 0: no limit */
+  guint32 by, today;   /* days as GDate counts: the last for a cluster that is delivered after today; by 0: none */
 } ReportAdvise;
 
 /* Rows (StudyAdvised, borrowed) in the order in which they are advised. Caller unrefs. */
@@ -29,5 +30,6 @@ void report_advise(const ReportAdvise *page, GString *text);
  * or null), run}], "first": [{"change", "step_ps", "verdict"}]}; a run: "topology", "nodes", "gpus", "verdict",
  * "step_ps", "step_low_ps", "step_high_ps", "device_used_bytes", "capacity_bytes", "model_flops_utilisation",
  * "tokens_per_second", "days_to_train", "price_to_train", "price_per_million_tokens" (null: not known), and where a
- * training's length is known "goodput", "days", "days_low", "days_high", "failures", "checkpoint_interval_s". */
+ * training's length is known "goodput", "days", "days_low", "days_high", "failures", "checkpoint_interval_s"; also
+ * "gpu_power_watts", "energy_per_step_kwh", "energy_to_train_kwh", "energy_cost_to_train". Where they are offers, "quotes" (report-quotes.h). */
 void report_advise_json(const ReportAdvise *page, GString *text);

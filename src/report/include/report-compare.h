@@ -12,6 +12,7 @@
 #pragma once
 
 #include "store-db.h"
+#include "study-quote.h"
 
 /* `n` >= 2. Appends the settings that differ, a table, and in words what makes the difference. Errors: of the database.
  */
@@ -23,10 +24,12 @@ gboolean report_compare(StoreDb *db, const gint64 *run_ids, guint n, GString *te
  *   "memory_at_peak" {tenant: bytes}}],
  *   "differences" [{"from" ("A"), "to" ("B"), "parts" [as above, of both, "time_ps" to − from], "memory_at_peak",
  *   columns of table run that are numbers (to − from; null where one is not known), "settings" {name: [from, to]},
- *   "words"}] */
+ *   "words"}], and where they are offers "quotes", as report-quotes.h has it */
 gboolean report_compare_json(StoreDb *db, const gint64 *run_ids, guint n, GString *text, GError **error);
 
 /* The same of reports, each with its timeline, which they take: what the database did not keep can be played again.
- * `run_ids`: of each, as printed. */
-void report_compared(RunReport *const *reports, const gint64 *run_ids, guint n, GString *text);
-void report_compared_json(RunReport *const *reports, const gint64 *run_ids, guint n, GString *text);
+ * `run_ids`: of each, as printed. `offers`: what each is offered for, weighed (report-quotes.h); NULL: not asked. */
+void report_compared(RunReport *const *reports, const gint64 *run_ids, const StudyOffer *offers, guint n,
+                     GString *text);
+void report_compared_json(RunReport *const *reports, const gint64 *run_ids, const StudyOffer *offers, guint n,
+                          GString *text);
