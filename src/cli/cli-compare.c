@@ -157,7 +157,11 @@ static RunReport *find(const Compare *asked, const char *database, guint n, gint
 /* RUN TRACE: the second word is a profiler's file. */
 static gboolean is_trace(const Compare *asked) {
   const char *second = length(asked->words) == 2 ? asked->words[1] : "";
-  return g_str_has_suffix(second, ".json") || g_str_has_suffix(second, ".json.gz");
+  static const char *const endings[] = {".json", ".json.gz", ".sqlite"};
+  for (gsize i = 0; i < G_N_ELEMENTS(endings); i++)
+    if (g_str_has_suffix(second, endings[i]))
+      return TRUE;
+  return FALSE;
 }
 
 static CliExit compare_trace(const Compare *asked, const char *database, GError **error) {

@@ -74,6 +74,7 @@ typedef struct {
   guint marked;              /* as the host marked them, those included in which nothing is launched */
   SimTime last_mark;         /* start of the last of them */
   gint64 main_thread;        /* the one that marks steps; IMPORT_KINETO_NONE */
+  char *device_id;           /* the first that a kernel names; NULL: none does */
   char *device;              /* its name: "NVIDIA H100 80GB HBM3"; NULL: not stated */
   gint64 rank, world;        /* IMPORT_KINETO_NONE: not stated */
   guint foreign;             /* kernels that communicate and are not NCCL's or RCCL's */

@@ -6,6 +6,7 @@
 #include "conf-data.h"
 #include "import-kineto-groups.h"
 #include "import-kineto-issue.h"
+#include "import-nsys.h"
 
 static gboolean is_json(const char *path) {
   return g_str_has_suffix(path, ".json") || g_str_has_suffix(path, ".json.gz");
@@ -22,6 +23,8 @@ static gboolean read_path(ImportKinetoSet *set, const char *path, GError **error
     const char *data = g_bytes_get_data(part->bytes, &length);
     if (parts->len > 1 && !is_json(part->path))
       continue;
+    if (parts->len == 1 && import_nsys_is(data, length))
+      return import_nsys_read(path, set->traces, error);
     if (!import_kineto_check(part->path, data, length, error))
       return FALSE;
     any = TRUE;

@@ -74,17 +74,6 @@ void fuzz_truth(const char *path) {
   fuzz_judge(table != NULL, error);
 }
 
-void fuzz_kineto_program(const char *path) {
-  GError *error = NULL;
-  ProgramOrigin origin = {0};
-  g_autoptr(ImportKinetoSet) set = import_kineto_open(&path, 1, &error);
-  const ImportKinetoOptions how = {.keep_unsized = TRUE};
-  g_autoptr(Program) program = set != NULL ? import_kineto_program(set, &how, &origin, &error) : NULL;
-  if (program != NULL)
-    program_origin_clear(&origin);
-  fuzz_judge(program != NULL, error);
-}
-
 void fuzz_grid(const char *data, gsize length) {
   g_autofree char *text = g_strndup(data, length);
   GError *error = NULL;

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/* Reports of Nsight Systems as SQLite: the same step as a profiler's trace has the same rows; what is no such report is
+ * refused by what is missing. */
+#include <glib/gstdio.h>
+#include <sqlite3.h>
+#include <string.h>
+
+#include "harness.h"
+#include "import-kineto-program.h"
+
+#define US SIM_MICROSECOND
+
+/* Tables and columns of Nsight Systems' "SQLite Schema Reference", those that are read. */
+static const char schema[] =
+    "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);"
+    "CREATE TABLE TARGET_INFO_GPU (id INTEGER, name TEXT);"
+    "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, end INTEGER, deviceId INTEGER, streamId INTEGER, "
+    "correlationId INTEGER, globalPid INTEGER, demangledName INTEGER, shortName INTEGER);"
+    "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INTEGER, end INTEGER, deviceId INTEGER, streamId INTEGER, "
+    "correlationId INTEGER, globalPid INTEGER, bytes INTEGER, copyKind INTEGER, srcKind INTEGER, dstKind INTEGER);"
+    "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER, end INTEGER, globalTid INTEGER, correlationId INTEGER, "
+    "nameId INTEGER);"
+    "CREATE TABLE NVTX_EVENTS (start INTEGER, end INTEGER, eventType INTEGER, text TEXT, globalTid INTEGER, "
+    "textId INTEGER);"
+    "INSERT INTO StringIds VALUES (1, 'one'), (2, 'ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgs)'), "
+    "(3, 'two'), (4, 'cudaLaunchKernel_v7000'), (5, 'cudaDeviceSynchronize_v3020'), (6, 'cudaMemcpyAsync_v3020'), "
+    "(7, 'iteration 3');"
+    "INSERT INTO TARGET_INFO_GPU VALUES (0, 'NVIDIA H200');";
+
+/* Process 5 (globalPid 5 << 24, thread 9): a step of 1 to 2 ms that launches "one" (10 µs at 1020), an all-reduce (100
+ * at 1040), copies 64 bytes to pageable memory (1 at 1150) and waits; "two" belongs to no step. */
+static const char events[] =
+    "INSERT INTO NVTX_EVENTS VALUES (1000000, 2000000, 59, NULL, 83886089, 7);"
+    "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (1010000, 1015000, 83886089, 1, 4), "
+    "(1020000, 1030000, 83886089, 2, 4), (1100000, 1152000, 83886089, 3, 6), (1160000, 1170000, 83886089, 4, 5), "
+    "(2100000, 2110000, 83886089, 5, 4);"
+    "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1020000, 1030000, 0, 7, 1, 83886080, 1, 1), "
+    "(1040000, 1140000, 0, 20, 2, 83886080, 2, 2), (2110000, 2120000, 0, 7, 5, 83886080, 3, 3);"
+    "INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (1150000, 1151000, 0, 7, 3, 83886080, 64, 2, 2, 0);";
+
+/* Runs the statements in a new file; NULL: no database, `sql` is the file. */
+static char *write_report(gboolean database, const char *const *sql) {
+  char *path = NULL;
+  g_close(g_file_open_tmp("nsys-XXXXXX.sqlite", &path, NULL), NULL);
+  if (!database) {
+    CU_ASSERT_TRUE_FATAL(g_file_set_contents(path, *sql, -1, NULL));
+    return path;
+  }
+  sqlite3 *db = NULL;
+  CU_ASSERT_EQUAL_FATAL(sqlite3_open(path, &db), SQLITE_OK);
+  for (; *sql != NULL; sql++)
+    CU_ASSERT_EQUAL_FATAL(sqlite3_exec(db, *sql, NULL, NULL, NULL), SQLITE_OK);
+  sqlite3_close(db);
+  return path;
+}
+
+static ImportKinetoSet *open_report(const char *const *sql, GError **error) {
+  g_autofree char *path = write_report(TRUE, sql);
+  const char *const paths[] = {path};
+  ImportKinetoSet *set = import_kineto_open(paths, 1, error);
+  g_unlink(path);
+  return set;
+}
+
+static void a_step_of_a_report(void) {
+  static const char *const names[] = {"one",
+                                      "ncclDevKernel_AllReduce_Sum_bf16_RING_LL",
+                                      "Memcpy DtoH ",
+                                      "wait for a copy",
+                                      "cudaDeviceSynchronize_v3020",
+                                      "end of the step"};
+  const char *const sql[] = {schema, events, NULL};
+  GError *error = NULL;
+  g_autoptr(ImportKinetoSet) set = open_report(sql, &error);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(set);
+  const ImportKineto *measured = import_kineto_measured(set, 0);
+  CU_ASSERT_EQUAL(measured->steps, 1);
+  CU_ASSERT_EQUAL(measured->communication, 100 * US);
+  CU_ASSERT_EQUAL(measured->compute, 10 * US);
+  CU_ASSERT_EQUAL(measured->figures.kernel_time, 1100 * US);
+  CU_ASSERT_EQUAL(import_kineto_length(set), 1000 * US);
+  ProgramOrigin origin = {0};
+  HARNESS_FAILS(import_kineto_program(set, &IMPORT_KINETO_DEFAULT, &origin, &error) != NULL, error,
+                "do not say what they send");
+  error = NULL;
+  g_autoptr(Program) program =
+      import_kineto_program(set, &(ImportKinetoOptions){.keep_unsized = TRUE}, &origin, &error);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(program);
+  CU_ASSERT_STRING_EQUAL(origin.gpu, "h200-sxm5-141gb");
+  program_origin_clear(&origin);
+  const ProgramSection *steady = &program->roles[0].sections[PROGRAM_STEADY];
+  CU_ASSERT_EQUAL_FATAL(steady->n_rows, G_N_ELEMENTS(names));
+  for (guint32 i = 0; i < steady->n_rows; i++)
+    CU_ASSERT_STRING_EQUAL(steady->rows[i].name, names[i]);
+  CU_ASSERT_EQUAL(steady->rows[2].kind, PROGRAM_COPY);
+  CU_ASSERT_EQUAL(steady->rows[0].host, 15 * US);
+}
+
+/* Two processes of one report are two ranks. */
+static void processes_are_ranks(void) {
+  const char *const sql[] = {
+      schema, events, "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1000000, 1005000, 1, 7, 1, 67108864, 1, 1);",
+      NULL};
+  GError *error = NULL;
+  g_autoptr(ImportKinetoSet) set = open_report(sql, &error);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(set);
+  CU_ASSERT_EQUAL(import_kineto_files(set), 2);
+  CU_ASSERT_EQUAL(import_kineto_measured(set, 0)->compute, 5 * US);
+}
+
+static void refuses(void) {
+  static const char *const reports[][3] = {
+      {"CREATE TABLE a (b);", NULL, "has no table CUPTI_ACTIVITY_KIND_KERNEL"},
+      {"CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, globalPid); "
+       "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1, 2);",
+       NULL, "has not the columns it should"},
+      {schema, NULL, "has no kernels of a GPU"},
+      {schema, "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (-1, 5, 0, 7, 1, 83886080, 1, 1);", "a time of -1 ns"},
+  };
+  for (gsize i = 0; i < G_N_ELEMENTS(reports); i++) {
+    const char *const sql[] = {reports[i][0], reports[i][1], NULL};
+    GError *error = NULL;
+    HARNESS_FAILS(open_report(sql, &error) != NULL, error, reports[i][2]);
+  }
+  const char *const broken[] = {"SQLite format 3"};
+  g_autofree char *path = write_report(FALSE, broken);
+  CU_ASSERT_TRUE_FATAL(g_file_set_contents(path, "SQLite format 3\0 and no more", 29, NULL));
+  GError *error = NULL;
+  const char *const paths[] = {path};
+  HARNESS_FAILS(import_kineto_open(paths, 1, &error) != NULL, error, "nsys export --type sqlite");
+  g_unlink(path);
+}
+
+int main(void) {
+  return harness_run("import-nsys", (HarnessCase[]){{"a step of a report", a_step_of_a_report},
+                                                    {"processes are ranks", processes_are_ranks},
+                                                    {"refuses", refuses},
+                                                    {NULL, NULL}});
+}
