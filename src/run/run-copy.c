@@ -58,17 +58,14 @@ static void copy_times(const RunStep *first, const guint32 *map, RunStep *steady
 }
 
 /* What became of the first's collectives becomes of as many more. */
-static void copy_moves(RunRank *rank, const RunTable *first) {
-  const Program *program = rank->play->system->program;
-  for (guint32 slot = 0; slot < program->n_slots; slot++) {
-    guint32 n = first->calls[slot];
-    if (n == 0)
-      continue;
-    GArray *moves = rank->play->communicators[program_group(program, rank->index, slot)].moves;
+static void copy_moves(RunPlay *play) {
+  for (guint32 c = 0; c < play->system->program->n_communicators; c++) {
+    GArray *moves = play->communicators[c].moves;
+    guint n = moves->len;
     g_array_set_size(moves, 2 * n);
     RunMove *all = (RunMove *)(gpointer)moves->data;
-    memcpy(all + n, all, n * sizeof *all);
-    rank->device.ended_calls[slot] += n;
+    if (n > 0)
+      memcpy(all + n, all, n * sizeof *all);
   }
 }
 
@@ -86,19 +83,45 @@ static void map_notes(RunRank *rank, const guint32 *map) {
   rank->replay.notes.n = n;
 }
 
-gboolean run_copy_first(RunPlay *play) {
-  RunRank *rank = &play->ranks[0];
-  RunStep *first = rank->last;
-  const ProgramSection *sections = rank->role->sections;
-  g_autofree guint32 *map = map_rows(&sections[PROGRAM_FIRST], &sections[PROGRAM_STEADY]);
-  if (map == NULL)
-    return FALSE;
-  RunStep *steady = run_step_begin(rank, 1);
+static void copy_rank(RunRank *rank, const guint32 *map) {
+  RunStep *first = rank->last, *steady = run_step_begin(rank, 1);
   copy_times(first, map, steady);
-  copy_moves(rank, first->table);
+  for (guint32 slot = 0; slot < rank->play->system->program->n_slots; slot++)
+    rank->device.ended_calls[slot] += first->table->calls[slot];
   map_notes(rank, map);
   run_step_forget(rank, first);
   rank->last = rank->host.step = steady;
-  rank->host.row = sections[PROGRAM_STEADY].n_rows;
+  rank->host.row = steady->table->section->n_rows;
+}
+
+static void free_maps(guint32 **maps, guint32 n) {
+  for (guint32 r = 0; r < n; r++)
+    g_free(maps[r]);
+  g_free(maps);
+}
+
+/* By role; NULL: of one of them the steady section is none. */
+static guint32 **map_roles(const Program *program) {
+  guint32 **maps = g_new0(guint32 *, program->n_roles);
+  for (guint32 r = 0; r < program->n_roles; r++) {
+    const ProgramSection *sections = program->roles[r].sections;
+    maps[r] = map_rows(&sections[PROGRAM_FIRST], &sections[PROGRAM_STEADY]);
+    if (maps[r] == NULL) {
+      free_maps(maps, r);
+      return NULL;
+    }
+  }
+  return maps;
+}
+
+gboolean run_copy_first(RunPlay *play) {
+  const Program *program = play->system->program;
+  guint32 **maps = map_roles(program);
+  if (maps == NULL)
+    return FALSE;
+  for (guint32 i = 0; i < play->n_ranks; i++)
+    copy_rank(&play->ranks[i], maps[play->ranks[i].rank->role]);
+  copy_moves(play);
+  free_maps(maps, program->n_roles);
   return TRUE;
 }

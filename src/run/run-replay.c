@@ -21,6 +21,7 @@ void run_replay_note(RunRank *rank, guint32 row, guint32 stream) {
 static void replay_row(RunRank *rank, guint32 index) {
   RunStep *step = rank->last;
   const ProgramRow *row = run_row(step, index);
+  run_window_again(rank, index);
   run_memory_act(rank, step, index);
   if (row->kind == PROGRAM_HOST)
     return;
@@ -90,17 +91,20 @@ static void step_passes(RunPlay *play) {
   play->steps_ended++;
 }
 
-/* The first steady step of a rank alone, where it is a copy of the first. Of a timeline the levels would have to be
- * kept too. */
+/* The first steady step, where it is a copy of the first on all ranks. Of a timeline the levels would have to be kept
+ * too. */
 static void copy_first(RunPlay *play) {
-  RunRank *rank = &play->ranks[0];
-  if (play->n_ranks > 1 || play->options->timeline || !run_copy_first(play))
+  if (play->options->timeline || !run_copy_first(play))
     return;
-  replay_step(rank);
+  for (guint32 i = 0; i < play->n_ranks; i++)
+    replay_step(&play->ranks[i]);
   step_passes(play);
-  rank->replay.rested[1] = rank->replay.rested[0];
-  memcpy(rank->replay.level[1], rank->replay.level[0], sizeof rank->replay.level[0]);
-  memcpy(rank->replay.level[0], rank->memory.heap->ledger.held, sizeof rank->replay.level[0]);
+  for (guint32 i = 0; i < play->n_ranks; i++) {
+    RunRank *rank = &play->ranks[i];
+    rank->replay.rested[1] = rank->replay.rested[0];
+    memcpy(rank->replay.level[1], rank->replay.level[0], sizeof rank->replay.level[0]);
+    memcpy(rank->replay.level[0], rank->memory.heap->ledger.held, sizeof rank->replay.level[0]);
+  }
 }
 
 /* The step that has ended did not wait for memory, nor may later ones. */

@@ -31,6 +31,6 @@ void run_replay_mark(RunRank *rank);
 /* Plays their memory, once a step has ended, until it repeats or the most steps are reached. FALSE: the next must be
  * played. */
 gboolean run_replay(RunPlay *play);
-/* run-copy.c: once the first step has ended at rest. Makes the first steady step the rank's last, ended at this moment,
+/* run-copy.c: once the first step has ended at rest. Makes the first steady step all ranks' last, ended at this moment,
  * but for its memory. FALSE: it must be played. */
 gboolean run_copy_first(RunPlay *play);

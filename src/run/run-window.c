@@ -18,18 +18,27 @@ static const RunWindows *asked(const RunPlay *play) {
   return &play->options->windows;
 }
 
-void run_window_seen(RunRank *rank) {
-  RunStep *step = rank->host.step;
-  const RunHeap *heap = rank->memory.heap;
+static void note_memory(const RunHeap *heap, RunBorder *border) {
   const MemUse *use = mem_allocator_use(heap->allocator);
-  RunBorder *border = &rank->window.borders[step->seen];
-  step->watched[step->seen++] = run_now(rank->play);
   memcpy(border->held, heap->ledger.held, sizeof border->held);
   border->peak_allocated = use->peak_allocated;
   border->peak_active = use->peak_active;
   border->peak_reserved = use->peak_reserved;
   border->device_peak = heap->device_peak;
   border->has_oom = heap->has_oom;
+}
+
+void run_window_seen(RunRank *rank) {
+  RunStep *step = rank->host.step;
+  note_memory(rank->memory.heap, &rank->window.borders[step->seen]);
+  step->watched[step->seen++] = run_now(rank->play);
+}
+
+void run_window_again(RunRank *rank, guint32 row) {
+  const RunTable *table = rank->last->table;
+  for (guint32 i = 0; asked(rank->play)->body > 0 && i < table->n_watched; i++)
+    if (table->watched[i] == row)
+      note_memory(rank->memory.heap, &rank->window.borders[i]);
 }
 
 /* ---- Rows ---- */
