@@ -64,6 +64,7 @@ static void clear(RunPlay *play) {
     RunRank *rank = &play->ranks[i];
     run_steps_clear(rank);
     g_free(rank->replay.notes.data);
+    g_free(rank->window.moves.data);
     g_free(rank->replay.layout[0].data);
     g_free(rank->replay.layout[1].data);
     g_free(rank->device.streams);

@@ -220,6 +220,8 @@ RunReport *run_results(RunPlay *play) {
     fill_class(report, &play->ranks[i], &report->classes[i]);
   Counted counted = {0};
   report->settled = run_windows_judge(play, &counted.bytes, &counted.busy);
+  if (report->settled != RUN_UNSETTLED && !run_windows_memory(play))
+    report->settled = RUN_UNSETTLED;
   counted.more = report->settled != RUN_UNSETTLED ? play->options->windows.more : 0;
   for (guint32 i = 0; i < play->n_ranks && counted.more > 0; i++)
     run_windows_draw(&play->ranks[i], &report->classes[i]);

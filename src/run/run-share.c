@@ -150,7 +150,10 @@ static void stall(RunRank *rank, RunStep *step, const RunOutcome *outcome) {
 }
 
 gboolean run_memory_act(RunRank *rank, RunStep *step, guint32 row) {
-  const RunOutcome *outcome = make_move(rank, run_move_word(RUN_ACTS, step->number, row));
+  guint64 move = run_move_word(RUN_ACTS, step->number, row);
+  const RunOutcome *outcome = make_move(rank, move);
+  if (outcome->done)
+    run_window_moved(rank, move);
   if (is_plain(outcome) && !rank->host.waits)
     return TRUE;
   if (outcome->peak)
@@ -162,7 +165,9 @@ gboolean run_memory_act(RunRank *rank, RunStep *step, guint32 row) {
 }
 
 void run_memory_end(RunStream *stream) {
-  make_move(stream->rank, run_move_word(RUN_ENDS, 0, (guint32)(stream - stream->rank->device.streams)));
+  guint64 move = run_move_word(RUN_ENDS, 0, (guint32)(stream - stream->rank->device.streams));
+  make_move(stream->rank, move);
+  run_window_moved(stream->rank, move);
 }
 
 RunLevels run_memory_step(RunRank *rank) {
@@ -225,6 +230,7 @@ void run_memory_begin(RunPlay *play) {
     RunRank *rank = &play->ranks[i];
     rank->memory.samples = g_array_new(FALSE, FALSE, sizeof(RunMemorySample));
     rank->memory.heap = heap_for(rank);
+    run_window_begin(rank);
   }
 }
 

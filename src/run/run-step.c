@@ -90,6 +90,7 @@ void run_step_ended(RunStep *step) {
   memcpy(rank->replay.level[1], rank->replay.level[0], sizeof rank->replay.level[0]);
   memcpy(rank->replay.level[0], levels.held, sizeof rank->replay.level[0]);
   run_step_note_memory(rank, &levels);
+  run_window_step(rank, &levels);
   if (rank->replay.rested[0] && run_replay_wanted(play))
     run_replay_mark(rank);
   run_step_forget(rank, rank->last);

@@ -308,8 +308,23 @@ static ProgramSectionKind section_of(guint32 step) {
   return step == 0 ? PROGRAM_FIRST : PROGRAM_STEADY;
 }
 
+static void draw_levels(const RunRank *rank, RunClass *played) {
+  const RunHeap *heap = rank->window.counted;
+  const MemUse *use = mem_allocator_use(heap->allocator);
+  played->peak_allocated = use->peak_allocated;
+  played->peak_active = use->peak_active;
+  played->peak_reserved = use->peak_reserved;
+  played->steady_allocated = rank->window.ended_with;
+  played->device_used = played->device_used_low = played->device_used_high = heap->device_peak;
+  played->device_used_step = heap->device_peak_step;
+  played->short_by = heap->device_peak > played->capacity ? heap->device_peak - played->capacity : 0;
+  played->oom.free = heap->oom.free;
+  played->oom.allocated = heap->oom.allocated;
+  played->oom.reserved = heap->oom.reserved;
+}
+
 /* What the host did after the bodies it does later. */
-static void draw_memory(const RunRank *rank, guint64 bodies, RunClass *played) {
+static void draw_moments(const RunRank *rank, guint64 bodies, RunClass *played) {
   const RunTable *tables = rank->play->tables[rank->rank->role];
   const RunHeap *heap = rank->memory.heap;
   SimTime later = (SimTime)bodies * (rank->last->watched[2] - rank->last->watched[1]);
@@ -337,5 +352,6 @@ void run_windows_draw(const RunRank *rank, RunClass *played) {
                   .micros = asked(rank->play)->body};
   run_count_move(played, &body, more);
   draw_shares(window, more, played);
-  draw_memory(rank, more, played);
+  draw_levels(rank, played);
+  draw_moments(rank, more, played);
 }

@@ -17,12 +17,11 @@
  * twentieth (SETTLING).
  *
  * Micro-batches in flight change places in the allocator, which may come to take a segment more later than in any
- * window: peaks of memory are those of what was played, and may be off by that. Of a rank whose memory has run out only
- * what is held must be the same: nothing waits for its allocator any more, and what that reserves beyond the device may
- * be off by some hundredths. */
+ * window: so the memory of all bodies is made, by the moves of those that were played (run-window-memory.c). */
 #pragma once
 
 #include "mem-ledger.h"
+#include "run-heap.h"
 #include "run-report.h"
 #include "run-step.h"
 
@@ -41,9 +40,19 @@ typedef struct {
   SimTime starts[RUN_BORDERS]; /* absolute */
   RunBorder borders[RUN_BORDERS];
   RunShares shares[RUN_BODIES];
-  guint64 sent_intra, sent_inter; /* in a body */
+  guint64 sent_intra, sent_inter;   /* in a body */
+  gboolean noted;                   /* the rank's moves are */
+  guint32 like;                     /* first rank whose heap began as this one's */
+  BaseVector moves;                 /* guint64: words of run-heap.h, in their order */
+  RunLevels levels[RUN_MOST_STEPS]; /* when its steps ended */
+  RunHeap *counted;                 /* with all bodies; borrowed */
+  guint64 ended_with;               /* bytes allocated there when the last step ended */
 } RunWindow;
 
+/* Before play: whether to note a rank's moves. A move is made; a step has ended. */
+void run_window_begin(RunRank *rank);
+void run_window_moved(RunRank *rank, guint64 move);
+void run_window_step(RunRank *rank, const RunLevels *levels);
 /* The host stands before a watched row of the step that it is in. */
 void run_window_seen(RunRank *rank);
 /* A step of which the memory alone is played comes to a row. */
@@ -53,5 +62,7 @@ void run_windows_find(RunPlay *play);
 /* Whether they may be counted, of ranks whose shares are known; what the links carry and for how long they are busy in
  * body 1, by link: callers free both. */
 RunSettled run_windows_judge(const RunPlay *play, guint64 **ret_bytes, SimTime **ret_busy);
+/* Makes the memory of all bodies. FALSE: steps would wait for memory otherwise than they did, or repeat elsewhere. */
+gboolean run_windows_memory(RunPlay *play);
 /* Makes of a class as it was played one of the longer step. */
 void run_windows_draw(const RunRank *rank, RunClass *played);

@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: MIT */
+/* The memory of a step whose micro-batches are counted: all of it is made, move by move, though only few bodies were
+ * played. The allocator may put tensors of later micro-batches elsewhere, and come to need another segment.
+ *
+ *   moves as played     a1 a2 e a3 │ body 0 │ body 1 │ a9 e …        of one rank, in their order
+ *   made                a1 a2 e a3 │ body 0 │ body 1 │ 1' │ 1" │ … │ a9 e …
+ *
+ * What a copy of body 1 gives was taken as many takes before as what body 1 gives was. Takes are numbered in the order
+ * of the section; those that a later give can reach lie in a ring, by number:
+ *
+ *   number   … T-3 T-2 T-1 │ T T+1 …          T: takes before the first copy
+ *   ring       the blocks that tensors of that number have, whichever tensors stand for them
+ *
+ * Once a copy leaves the allocator, and the blocks in the ring, as an earlier one did, all that lies between repeats,
+ * and so many copies are passed over: what is left costs as many copies as the allocator takes to settle. Cost: that
+ * many times the moves of a body, and all moves as played once more, for each heap. */
+#include <string.h>
+
+#include "run-state.h"
+
+/* ---- Bodies ---- */
+
+/* Of a section: what body 1 takes and gives. */
+typedef struct {
+  const guint32 *watched;
+  guint32 takes, of_body; /* before the first copy; in a body */
+  guint32 reach;          /* most takes since what is given was taken */
+  guint32 *tensors;       /* by number of the take */
+  guint32 *last;          /* by tensor: number of its last take */
+  guint32 *taken;         /* of body 1's gives, in order: number of the take */
+} Body;
+
+static void body_clear(Body *body) {
+  g_free(body->tensors);
+  g_free(body->last);
+  g_free(body->taken);
+}
+
+/* What scanning a section up to its last border finds. */
+typedef struct {
+  BaseVector tensors, given; /* guint32: of takes; numbers of takes */
+  guint32 takes_at[RUN_BORDERS], gives_at[RUN_BORDERS];
+  guint32 reach;
+} Scan;
+
+static guint32 number_at(const BaseVector *vector, guint32 i) {
+  return ((const guint32 *)vector->data)[i];
+}
+
+static void scan_row(const ProgramSection *section, guint32 index, gboolean within, guint32 *last, Scan *scan) {
+  const ProgramRow *row = &section->rows[index];
+  for (guint32 i = 0; within && i < row->n_gives; i++) {
+    guint32 number = last[section->gives[row->gives + i].tensor];
+    *(guint32 *)base_vector_next(&scan->given, sizeof(guint32)) = number;
+    scan->reach = number != PROGRAM_NONE ? MAX(scan->reach, scan->tensors.n - number) : scan->reach;
+  }
+  for (guint32 i = 0; i < row->n_takes; i++) {
+    guint32 tensor = section->takes[row->takes + i];
+    last[tensor] = scan->tensors.n;
+    *(guint32 *)base_vector_next(&scan->tensors, sizeof(guint32)) = tensor;
+  }
+}
+
+static void scan_section(const ProgramSection *section, const guint32 *watched, guint32 *last, Scan *scan) {
+  guint border = 0;
+  for (guint32 i = 0; i <= watched[RUN_BODIES]; i++) {
+    while (border < RUN_BORDERS && i == watched[border]) {
+      scan->takes_at[border] = scan->tensors.n;
+      scan->gives_at[border++] = scan->given.n;
+    }
+    if (i < watched[RUN_BODIES])
+      scan_row(section, i, border > 0, last, scan);
+  }
+}
+
+static gboolean same_kind(const ProgramTensor *a, const ProgramTensor *b) {
+  return a->tenant == b->tenant && a->bytes == b->bytes && a->unique_bytes == b->unique_bytes;
+}
+
+static gboolean bodies_move_alike(const Scan *scan, const ProgramTensor *tensors) {
+  guint32 takes = scan->takes_at[2] - scan->takes_at[1], gives = scan->gives_at[2] - scan->gives_at[1];
+  if (scan->takes_at[1] - scan->takes_at[0] != takes || scan->gives_at[1] - scan->gives_at[0] != gives)
+    return FALSE;
+  for (guint32 i = scan->takes_at[1]; i < scan->takes_at[2]; i++)
+    if (!same_kind(&tensors[number_at(&scan->tensors, i)], &tensors[number_at(&scan->tensors, i - takes)]))
+      return FALSE;
+  for (guint32 i = scan->gives_at[1]; i < scan->gives_at[2]; i++) {
+    guint32 number = number_at(&scan->given, i), before = number_at(&scan->given, i - gives);
+    if (number == PROGRAM_NONE || before == PROGRAM_NONE || number - before != takes)
+      return FALSE;
+  }
+  return TRUE;
+}
+
+/* FALSE: what body 1 gives is not what body 0 gives, a body later. */
+static gboolean body_init(Body *body, const RunTable *table, const Program *program) {
+  Scan scan = {0};
+  *body = (Body){.watched = table->watched};
+  body->last = g_new(guint32, MAX(program->n_tensors, 1));
+  memset(body->last, 0xff, program->n_tensors * sizeof *body->last);
+  scan_section(table->section, table->watched, body->last, &scan);
+  gboolean alike = bodies_move_alike(&scan, program->tensors);
+  body->takes = scan.takes_at[RUN_BODIES];
+  body->of_body = body->takes - scan.takes_at[1];
+  body->reach = scan.reach;
+  body->tensors = scan.tensors.data;
+  body->taken = alike ? g_memdup2((guint32 *)scan.given.data + scan.gives_at[1],
+                                  (scan.gives_at[2] - scan.gives_at[1]) * sizeof(guint32))
+                      : NULL;
+  g_free(scan.given.data);
+  return alike;
+}
+
+/* ---- Copies ---- */
+
+/* A rank's moves, made anew in a heap of its own. */
+typedef struct {
+  RunRank *rank;
+  RunHeap *heap;
+  const Body *bodies; /* by section */
+  const guint64 *moves;
+  guint32 n_moves;
+  guint32 from;   /* move at which the host came to body 1 of the step that it is in */
+  guint32 copied; /* bodies, those passed over not counted */
+  guint32 *ring, room;
+  GArray *held;          /* guint32: numbers of what was held before the first copy, of what is in reach */
+  BaseVector layouts[2]; /* guint64: at an earlier copy, and now */
+  RunLevels levels[RUN_MOST_STEPS];
+  guint32 ended;    /* steps */
+  gboolean changed; /* a move is not what it was when it was played */
+} Anew;
+
+static guint32 *block_of(const Anew *anew, guint64 number) {
+  return &anew->ring[number % anew->room];
+}
+
+/* By number, the takes that a later give can reach. */
+static guint32 first_reached(const Body *body) {
+  return body->takes > body->reach ? body->takes - body->reach : 0;
+}
+
+static void into_ring(Anew *anew, const Body *body) {
+  anew->room = body->reach + body->of_body + 1;
+  anew->ring = g_renew(guint32, anew->ring, anew->room);
+  anew->copied = 0;
+  memset(anew->ring, 0xff, anew->room * sizeof *anew->ring);
+  g_array_set_size(anew->held, 0);
+  for (guint32 i = first_reached(body); i < body->takes; i++) {
+    guint32 tensor = body->tensors[i], block = anew->heap->blocks[tensor];
+    if (block == PROGRAM_NONE || body->last[tensor] != i)
+      continue;
+    *block_of(anew, i) = block;
+    g_array_append_val(anew->held, i);
+  }
+}
+
+static guint64 takes_of_copies(const Anew *anew, const Body *body) {
+  return (guint64)anew->copied * body->of_body;
+}
+
+/* The same tensors as before stand for what later copies of them took. */
+static void out_of_ring(Anew *anew, const Body *body) {
+  for (guint32 i = 0; i < anew->held->len; i++) {
+    guint32 number = g_array_index(anew->held, guint32, i);
+    guint32 block = *block_of(anew, number + takes_of_copies(anew, body));
+    anew->changed |= block == PROGRAM_NONE;
+    anew->heap->blocks[body->tensors[number]] = block;
+  }
+}
+
+/* The host acts on a row of a copy; `gives` and `takes`: of the copy, so far. */
+static void act_copied(Anew *anew, const Body *body, guint64 move, guint32 *gives, guint32 *takes) {
+  const ProgramSection *section =
+      &anew->rank->role->sections[run_move_step(move) == 0 ? PROGRAM_FIRST : PROGRAM_STEADY];
+  const ProgramRow *row = &section->rows[(guint32)move];
+  guint32 *blocks = anew->heap->blocks;
+  guint64 later = takes_of_copies(anew, body), number = body->takes - body->of_body + later + *takes;
+  for (guint32 i = 0; i < row->n_gives; i++) {
+    guint32 *block = block_of(anew, body->taken[*gives + i] + later);
+    blocks[section->gives[row->gives + i].tensor] = *block;
+    anew->changed |= *block == PROGRAM_NONE;
+    *block = PROGRAM_NONE;
+  }
+  if (anew->changed)
+    return;
+  run_heap_move(anew->heap, anew->rank, move);
+  for (guint32 i = 0; i < row->n_takes; i++)
+    *block_of(anew, number + i) = blocks[section->takes[row->takes + i]];
+  *gives += row->n_gives;
+  *takes += row->n_takes;
+}
+
+static void end_copied(Anew *anew, guint64 move) {
+  const RunPasses *passes = &anew->heap->passes[(guint32)move];
+  if (passes->ended < passes->issued)
+    run_heap_move(anew->heap, anew->rank, move);
+}
+
+static void copy_body(Anew *anew, const Body *body, guint32 end) {
+  guint32 gives = 0, takes = 0, step = run_move_step(anew->moves[anew->from]);
+  anew->copied++;
+  for (guint32 i = anew->from; i < end && !anew->changed; i++) {
+    guint64 move = anew->moves[i];
+    if (run_move_kind(move) == RUN_ENDS)
+      end_copied(anew, move);
+    else if (run_move_kind(move) == RUN_ACTS && run_move_step(move) == step)
+      act_copied(anew, body, move, &gives, &takes);
+    else
+      anew->changed = TRUE;
+  }
+}
+
+static void add_number(BaseVector *layout, guint64 number) {
+  *(guint64 *)base_vector_next(layout, sizeof number) = number;
+}
+
+static void add_frees(const Anew *anew, const RunPasses *passes, BaseVector *layout) {
+  const RunFree *frees = passes->frees.data;
+  add_number(layout, passes->issued - passes->ended);
+  for (guint32 i = passes->frees_begun; i < passes->frees.n; i++) {
+    add_number(layout, passes->issued - frees[i].ordinal);
+    add_number(layout, mem_allocator_address(anew->heap->allocator, frees[i].block));
+  }
+}
+
+/* All that decides what further copies make of the heap. */
+static void take_layout(const Anew *anew, const Body *body, BaseVector *layout) {
+  guint64 end = body->takes + takes_of_copies(anew, body);
+  layout->n = 0;
+  mem_allocator_layout(anew->heap->allocator, layout);
+  for (guint64 i = end - MIN(end, body->reach); i < end; i++) {
+    guint32 block = *block_of(anew, i);
+    add_number(layout, block == PROGRAM_NONE ? G_MAXUINT64 : mem_allocator_address(anew->heap->allocator, block));
+  }
+  for (guint32 s = 0; s < anew->rank->play->system->program->n_streams; s++)
+    add_frees(anew, &anew->heap->passes[s], layout);
+}
+
+static gboolean layouts_equal(const BaseVector *layouts) {
+  return layouts[0].n == layouts[1].n && memcmp(layouts[0].data, layouts[1].data, layouts[0].n * sizeof(guint64)) == 0;
+}
+
+/* All copies; the layout to compare with is that after the 1st, 2nd, 4th, 8th … */
+static void copy_bodies(Anew *anew, const Body *body, guint32 end) {
+  guint64 left = anew->rank->play->options->windows.more;
+  guint32 noted = 0;
+  into_ring(anew, body);
+  while (left > 0 && !anew->changed) {
+    copy_body(anew, body, end);
+    left--;
+    take_layout(anew, body, &anew->layouts[1]);
+    if (noted > 0 && layouts_equal(anew->layouts))
+      left %= anew->copied - noted;
+    if ((anew->copied & (anew->copied - 1)) == 0) {
+      BaseVector before = anew->layouts[0];
+      anew->layouts[0] = anew->layouts[1];
+      anew->layouts[1] = before;
+      noted = anew->copied;
+    }
+  }
+  if (!anew->changed)
+    out_of_ring(anew, body);
+}
+
+/* ---- The whole ---- */
+
+static RunLevels levels_now(const RunHeap *heap) {
+  const MemUse *use = mem_allocator_use(heap->allocator);
+  RunLevels levels = {.allocated = use->allocated, .reserved = use->reserved};
+  memcpy(levels.held, heap->ledger.held, sizeof levels.held);
+  return levels;
+}
+
+static void make_move(Anew *anew, guint32 i) {
+  guint64 move = anew->moves[i];
+  const Body *body = &anew->bodies[run_move_step(move) == 0 ? PROGRAM_FIRST : PROGRAM_STEADY];
+  if (run_move_kind(move) == RUN_STEP_ENDS) {
+    anew->levels[anew->ended++] = levels_now(anew->heap);
+    return;
+  }
+  if (run_move_kind(move) == RUN_ACTS && (guint32)move == body->watched[1])
+    anew->from = i;
+  if (run_move_kind(move) == RUN_ACTS && (guint32)move == body->watched[RUN_BODIES]) {
+    gboolean ran_out = anew->heap->has_oom;
+    copy_bodies(anew, body, i);
+    anew->changed |= anew->heap->has_oom != ran_out;
+  }
+  if (!anew->changed)
+    run_heap_move(anew->heap, anew->rank, move);
+}
+
+static gboolean same_levels(const RunLevels *levels) {
+  return levels[0].allocated == levels[1].allocated && levels[0].reserved == levels[1].reserved;
+}
+
+static gboolean repeats_where_it_did(const Anew *anew) {
+  gboolean same = anew->ended == anew->rank->steps_ended;
+  for (guint32 i = 1; same && i + 1 < anew->ended; i++)
+    same = same_levels(&anew->levels[i]) == same_levels(&anew->rank->window.levels[i]);
+  return same;
+}
+
+/* It waits for memory no more than it did as played, and is found to repeat where it was. Once memory has run out
+ * nothing waits for it: then it is enough that it runs out at the same row. */
+static gboolean goes_as_played(const Anew *anew) {
+  const RunHeap *played = anew->rank->memory.heap, *heap = anew->heap;
+  if (anew->changed || heap->has_oom != played->has_oom || heap->ledger.peak != played->ledger.peak)
+    return FALSE;
+  if (heap->has_oom)
+    return heap->oom.step == played->oom.step && heap->oom.row == played->oom.row;
+  return repeats_where_it_did(anew) &&
+         mem_allocator_use(heap->allocator)->flushes == mem_allocator_use(played->allocator)->flushes;
+}
+
+/* Moves neither wait nor are told again. */
+static void make_moves(Anew *anew) {
+  RunPlay *play = anew->rank->play;
+  gboolean again = play->again;
+  guint32 traced = play->traced;
+  play->traced = 0;
+  anew->rank->replay.replaying = TRUE;
+  anew->heap->told = FALSE;
+  for (guint32 i = 0; i < anew->n_moves && !anew->changed; i++)
+    make_move(anew, i);
+  anew->rank->replay.replaying = FALSE;
+  play->traced = traced;
+  play->again = again;
+}
+
+/* FALSE: it goes otherwise. */
+static gboolean count_heap(RunRank *rank, const Body *bodies) {
+  Anew anew = {.rank = rank, .bodies = bodies, .moves = rank->window.moves.data, .n_moves = rank->window.moves.n};
+  anew.heap = rank->window.counted = run_heap_new(rank);
+  g_ptr_array_add(rank->play->heaps, anew.heap);
+  anew.held = g_array_new(FALSE, FALSE, sizeof(guint32));
+  make_moves(&anew);
+  if (anew.ended > 0)
+    rank->window.ended_with = anew.levels[anew.ended - 1].allocated;
+  gboolean goes = goes_as_played(&anew);
+  g_free(anew.ring);
+  g_array_unref(anew.held);
+  g_free(anew.layouts[0].data);
+  g_free(anew.layouts[1].data);
+  return goes;
+}
+
+/* Ranks that share a heap share what becomes of it; those whose moves were not noted take that of the first like
+ * them. */
+static const RunRank *known_from(const RunPlay *play, const RunRank *rank) {
+  for (guint32 i = 0; i < rank->index; i++)
+    if (play->ranks[i].window.counted != NULL && play->ranks[i].memory.heap == rank->memory.heap)
+      return &play->ranks[i];
+  return rank->window.moves.n == 0 ? &play->ranks[rank->window.like] : NULL;
+}
+
+static gboolean count_rank(RunRank *rank, const Body *bodies) {
+  const RunRank *known = known_from(rank->play, rank);
+  if (known == NULL)
+    return count_heap(rank, bodies);
+  rank->window.counted = known->window.counted;
+  rank->window.ended_with = known->window.ended_with;
+  return rank->window.counted != NULL;
+}
+
+static gboolean role_bodies(const RunPlay *play, guint32 role, Body *bodies) {
+  gboolean alike = TRUE;
+  for (int s = 0; s < PROGRAM_SECTIONS; s++)
+    alike &= body_init(&bodies[s], &play->tables[role][s], play->system->program);
+  return alike;
+}
+
+gboolean run_windows_memory(RunPlay *play) {
+  gboolean goes = TRUE;
+  for (guint32 role = 0; goes && role < play->system->program->n_roles; role++) {
+    Body bodies[PROGRAM_SECTIONS];
+    goes = role_bodies(play, role, bodies);
+    for (guint32 i = 0; goes && i < play->n_ranks; i++)
+      if (play->ranks[i].rank->role == role)
+        goes = count_rank(&play->ranks[i], bodies);
+    for (int s = 0; s < PROGRAM_SECTIONS; s++)
+      body_clear(&bodies[s]);
+  }
+  return goes;
+}
+
+void run_window_begin(RunRank *rank) {
+  rank->window.like = rank->memory.heap->like;
+  rank->window.noted = rank->play->options->windows.body > 0 &&
+                       (rank->play->n_ranks <= RUN_MOST_NOTED || rank->window.like == rank->index);
+}
+
+void run_window_moved(RunRank *rank, guint64 move) {
+  if (rank->window.noted)
+    *(guint64 *)base_vector_next(&rank->window.moves, sizeof move) = move;
+}
+
+void run_window_step(RunRank *rank, const RunLevels *levels) {
+  if (rank->play->options->windows.body == 0 || rank->steps_ended >= RUN_MOST_STEPS)
+    return;
+  rank->window.levels[rank->steps_ended] = *levels;
+  run_window_moved(rank, run_move_word(RUN_STEP_ENDS, 0, 0));
+}
