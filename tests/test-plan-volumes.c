@@ -276,6 +276,24 @@ static void fp8_gathers_half_of_the_weights(void) {
   }
 }
 
+/* Megatron's fp8_param_gather: the same, once a step; the rows of norms, embedding and head stay two bytes. */
+static void fp8_parameters_are_gathered_in_half(void) {
+  g_autoptr(GRand) random = harness_random();
+  for (int i = 0; i < 20; i++) {
+    Case c = draw(random);
+    g_autoptr(Program) whole = plan(
+        &c, (const char *[]){"parallel.framework=megatron", "parallel.zero_stage=1", "training.precision=fp8", NULL});
+    g_autoptr(Program) half =
+        plan(&c, (const char *[]){"parallel.framework=megatron", "parallel.zero_stage=1", "training.precision=fp8",
+                                  "megatron.fp8_param_gather=yes", NULL});
+    guint64 weights = c.layers - c.shape.layers * 2 * c.shape.hidden_size;
+    CU_ASSERT_EQUAL(elements(whole, PROGRAM_STEADY, COLL_ALL_GATHER, NULL, 1),
+                    elements(half, PROGRAM_STEADY, COLL_ALL_GATHER, NULL, 1) + weights);
+    CU_ASSERT_EQUAL(elements(whole, PROGRAM_STEADY, COLL_REDUCE_SCATTER, NULL, 1),
+                    elements(half, PROGRAM_STEADY, COLL_REDUCE_SCATTER, NULL, 1));
+  }
+}
+
 /* checkpoint(FSDP(block)): blocks are gathered for forward, for running again and for backward; the root once. With
  * their gradients' reduction 4ψ of blocks each micro-batch; inside, 3ψ. Padding: parameters begin on 8 elements, flat
  * ones end on the ranks. */
@@ -330,6 +348,8 @@ static void books_balance(void) {
       {"parallel.framework=fsdp1", "parallel.zero_stage=3", NULL},
       {"parallel.framework=fsdp1", "parallel.zero_stage=2", NULL},
       {"parallel.framework=fsdp1", "parallel.zero_stage=3", "model.tied_embeddings=no", "fsdp.wrap=size:10000", NULL},
+      {"parallel.framework=megatron", "parallel.zero_stage=1", "training.precision=fp8",
+       "megatron.fp8_param_gather=yes", NULL},
       {"parallel.framework=fsdp2", "parallel.zero_stage=3", "training.precision=fp8", "fsdp.float8_all_gather=yes",
        NULL},
       {"parallel.framework=ddp", "training.trainable=0", NULL},
@@ -370,6 +390,7 @@ int main(void) {
                       {"checkpoint outside gathers once more", checkpoint_outside_gathers_once_more},
                       {"units inside blocks are gathered again", units_inside_blocks_are_gathered_again},
                       {"fp8 gathers half of the weights", fp8_gathers_half_of_the_weights},
+                      {"fp8 parameters are gathered in half", fp8_parameters_are_gathered_in_half},
                       {"books balance", books_balance},
                       {NULL, NULL}});
 }

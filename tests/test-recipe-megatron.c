@@ -67,6 +67,10 @@ static void defaults(void) {
       {"--micro-batch-size 1 --use-tp-pp-dp-mapping", "parallel.rank_order", "tp-cp-ep-pp-dp"},
       {"--micro-batch-size 1 --num-distributed-optimizer-instances 2 --use-distributed-optimizer",
        "parallel.shard_group", "?"},
+      {"--micro-batch-size 1 --bf16 --fp8-format hybrid", "training.precision", "fp8"},
+      {"--micro-batch-size 1 --bf16 --fp8-recipe mxfp8", "training.precision", "bf16"},
+      {"--micro-batch-size 1 --bf16 --fp8-format hybrid --fp8-recipe tensorwise", "training.fp8_scaling", "tensorwise"},
+      {"--micro-batch-size 1 --bf16 --fp8-format e4m3 --fp8-param-gather", "megatron.fp8_param_gather", "yes"},
       {"--micro-batch-size 1 --context-parallel-size 2 --cp-comm-type a2a", "megatron.cp_comm_type", "all-to-all"},
   };
   for (gsize i = 0; i < G_N_ELEMENTS(rows); i++) {
@@ -87,7 +91,9 @@ static void refusals(void) {
       {"--num-layers $1", "${1} names no key of this file"},
       {"--num-layers two", "m.args:1:1: --num-layers: expected a whole number, found \"two\""},
       {"--micro-batch-size 1 --bf16 yes", "takes no value, and \"yes\" follows it"},
-      {"--micro-batch-size 1 --fp8-format hybrid", "--fp8-format: is not modelled: Transformer Engine's fp8"},
+      {"--micro-batch-size 1 --fp8-format hybrid", "needs --bf16"},
+      {"--micro-batch-size 1 --bf16 --fp8-format e5m2", "expected hybrid or e4m3"},
+      {"--micro-batch-size 1 --bf16 --fp8-format hybrid --fp8-recipe blockwise", "\"blockwise\" is not modelled"},
       {"--micro-batch-size 1 --num-experts 8", "mixtures of experts by these arguments"},
       {"--micro-batch-size 1 --hidden-dropout 0.0", "one without the other is not modelled"},
       {"--micro-batch-size 1 --optimizer muon", "\"muon\" is not modelled; adam and sgd are"},

@@ -61,6 +61,9 @@ static const Case cases[] = {
      {"parallel.tensor=2", "parallel.sequence_parallel=yes", "training.activation_checkpointing=full",
       "parallel.pipeline=2", "parallel.schedule=1f1b", NULL}},
     {"llama2-7b-megatron", "megatron", {"parallel.zero_stage=0", "megatron.overlap_param_gather=no", NULL}},
+    {"llama2-7b-megatron",
+     "megatron",
+     {"training.precision=fp8", "training.fp8_scaling=tensorwise", "megatron.fp8_param_gather=yes", NULL}},
 };
 
 static Study *open_case(const Case *of, GError **error) {

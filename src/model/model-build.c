@@ -56,6 +56,7 @@ void model_build_begin(ModelBuild *build, const ModelShape *shape, const ModelRe
   build->dtype = recipe->precision == MODEL_FP8 ? KERNEL_BF16 : (KernelDtype)model_precision_dtype(recipe->precision);
   build->fp8 = recipe->precision == MODEL_FP8 && model_unit_is_layer(kind);
   build->fp8_cast = build->fp8_turned = (ModelMade){0, 0};
+  build->fp8_kept = build->fp8_gathered = 0;
   build->e = model_precision_bytes(recipe->precision);
   build->fused_norm = recipe->kernels != MODEL_KERNELS_EAGER;
   build->fused = recipe->kernels == MODEL_KERNELS_FUSED || recipe->kernels == MODEL_KERNELS_NORMS;
@@ -178,12 +179,17 @@ ModelOp *model_build_matmul(ModelBuild *build, ModelDirection direction, const c
   return add_op(build, direction, name, kernel, flops, reads, writes);
 }
 
+/* Both operands in, the result out, which is never fp8. */
+static double matmul_bytes(const ModelBuild *build, const KernelOp *kernel) {
+  double m = (double)kernel->m, n = (double)kernel->n, k = (double)kernel->k;
+  double operand = kernel->dtype == KERNEL_FP8 ? kernel_dtype_bytes(KERNEL_FP8) : build->e;
+  return (double)kernel->batch * (operand * (m * k + k * n) + build->e * m * n);
+}
+
 void model_build_in_fp8(ModelBuild *build, ModelDirection direction) {
   KernelOp *kernel = &build->kernels[direction][build->n_ops[direction] - 1];
-  double m = (double)kernel->m, n = (double)kernel->n, k = (double)kernel->k;
   kernel->dtype = KERNEL_FP8;
-  kernel->bytes =
-      traffic((double)kernel->batch * (kernel_dtype_bytes(KERNEL_FP8) * (m * k + k * n) + build->e * m * n));
+  kernel->bytes = traffic(matmul_bytes(build, kernel));
 }
 
 ModelOp *model_build_wgrad(ModelBuild *build, const char *name, double m, double n, double k, ModelSet reads) {
@@ -240,7 +246,6 @@ void model_build_in_pieces(ModelBuild *build, ModelDirection direction, guint32 
   KernelOp *kernel = &build->kernels[direction][last];
   kernel->m /= pieces;
   kernel->flops /= pieces;
-  double m = (double)kernel->m, n = (double)kernel->n, k = (double)kernel->k;
-  kernel->bytes = traffic(build->e * (double)kernel->batch * (m * k + k * n + m * n));
+  kernel->bytes = traffic(matmul_bytes(build, kernel));
   build->ops[direction][last].pieces = pieces;
 }

@@ -63,6 +63,8 @@ typedef struct {
 
   gboolean fp8;                   /* linear layers of this unit multiply in fp8 */
   ModelMade fp8_cast, fp8_turned; /* the last input that was cast for them, turned for them */
+  ModelSet fp8_kept;              /* of that cast, what backward reads */
+  ModelSet fp8_gathered;          /* engine: the last tensor that tensor ranks gathered in fp8 */
 
   ModelUnitKind kind;
   ModelParameter parameters[MODEL_PARAMETERS_MOST];
@@ -170,7 +172,8 @@ typedef struct {
 
 typedef struct {
   const ModelFp8Names *names; /* NULL: the layer multiplies in the model's precision */
-  ModelSet x;                 /* its input, cast: set by forward */
+  ModelSet x;                 /* of its input, what is kept for backward: set by forward */
+  gboolean gathered;          /* tensor ranks gathered it cast */
 } ModelFp8;
 
 /* What a linear layer adds whose weight is kept in 4 or 8 bits, model-packed.c. */
@@ -231,7 +234,8 @@ void model_linear_bgrad(ModelBuild *build, const ModelLinear *linear, ModelSet d
 /* The layer's matmuls over cast operands, with the casts: where linear->fp8.names is set. */
 void model_fp8_forward(ModelBuild *build, ModelLinear *linear, ModelSet x, ModelSet y);
 ModelSet model_fp8_dgrad(ModelBuild *build, const ModelLinear *linear, ModelSet d_y, ModelSet d_x);
-void model_fp8_wgrad(ModelBuild *build, const ModelLinear *linear, ModelSet d_y8);
+/* x: the layer's input, as far as it is not kept cast. */
+void model_fp8_wgrad(ModelBuild *build, const ModelLinear *linear, ModelSet x, ModelSet d_y);
 
 /* Keeps the layer's weight in few bits, frozen. Forward returns its matmul; backward wants the whole weight, which the
  * matmul must read. */

@@ -49,6 +49,7 @@ static int grouped_parameter(ModelBuild *build, const ModelExperts *experts, con
     model_build_place(build, parameter, MODEL_PLACE_SPLIT, whole);
   build->parameters[parameter].whole = (guint64)whole;
   build->parameters[parameter].expert = TRUE;
+  build->parameters[parameter].fp8 = columns > 1 && model_fp8_by_engine(build);
   return parameter;
 }
 
@@ -114,6 +115,8 @@ static double useful_part(const ModelBuild *build, const ModelExperts *experts) 
 /* Transformer Engine's is a loop over groups, on a few streams so that they fill the device together (module/
  * grouped_linear.py, cublas_grouped_gemm): the host launches each. Others are one kernel. */
 static void launch_each(ModelBuild *build, const ModelExperts *experts, ModelDirection direction) {
+  if (model_fp8_by_engine(build))
+    model_build_in_fp8(build, direction);
   if (build->recipe->experts_by_engine)
     build->kernels[direction][build->n_ops[direction] - 1].launches = (guint32)MIN(experts->groups, G_MAXUINT32);
 }
@@ -174,17 +177,19 @@ static void inside_forward(ModelBuild *build, ModelExperts *experts) {
   experts->product = model_build_inner(build, "rows_product", inside);
   ModelSet weights = model_experts_weigh_last(build) ? 0 : experts->chosen;
   gboolean counted = model_experts_counts_late(build);
+  ModelSet padded = model_experts_pad(build, experts, experts->input, MODEL_FORWARD);
+  ModelFp8Pair input = model_experts_cast(build, experts, MODEL_EXPERTS_INPUT, build->h, padded);
+  experts->kept_input = input.columns;
   if (gated) {
     ModelOp *op = grouped(build, experts, MODEL_FORWARD, joined ? "experts.gate_up_proj" : "experts.gate_proj",
-                          joined ? 2 * f : f, build->h, experts->input, experts->gate_out);
-    op->saves = experts->input;
+                          joined ? 2 * f : f, build->h, input.rows, experts->gate_out);
+    op->saves = input.columns;
     op->uses = mask_of(experts->gate, experts->gate_bias);
     op->counted = counted;
   }
   if (!joined) {
-    ModelOp *op =
-        grouped(build, experts, MODEL_FORWARD, "experts.up_proj", f, build->h, experts->input, experts->up_out);
-    op->saves = experts->input;
+    ModelOp *op = grouped(build, experts, MODEL_FORWARD, "experts.up_proj", f, build->h, input.rows, experts->up_out);
+    op->saves = input.columns;
     op->uses = mask_of(experts->up, experts->up_bias);
     op->counted = counted && !gated;
   }
@@ -198,13 +203,15 @@ static void inside_forward(ModelBuild *build, ModelExperts *experts) {
       ->saves = experts->gate_out | experts->up_out | experts->act | weights;
 }
 
-static ModelSet down_forward(ModelBuild *build, const ModelExperts *experts) {
+static ModelSet down_forward(ModelBuild *build, ModelExperts *experts) {
+  ModelFp8Pair product =
+      model_experts_cast(build, experts, MODEL_EXPERTS_PRODUCT, expert_width(build), experts->product);
   ModelSet out = model_build_inner(build, "rows_out", model_experts_bytes(build, experts->worked, build->h));
   ModelOp *op =
-      grouped(build, experts, MODEL_FORWARD, "experts.down_proj", build->h, expert_width(build), experts->product, out);
-  op->saves = experts->product;
+      grouped(build, experts, MODEL_FORWARD, "experts.down_proj", build->h, expert_width(build), product.rows, out);
+  op->saves = experts->kept_product = product.columns;
   op->uses = mask_of(experts->down, experts->down_bias);
-  return out;
+  return model_experts_unpad(build, experts, out, MODEL_FORWARD);
 }
 
 /* A number per token, its sigmoid, and the product with what the shared experts made. */
@@ -267,9 +274,12 @@ static ModelSet shared_backward(ModelBuild *build, ModelExperts *experts, ModelS
 static ModelSet down_backward(ModelBuild *build, const ModelExperts *experts, ModelSet d_out) {
   double f = expert_width(build);
   ModelSet d_product = model_build_inner(build, "d_rows_product", model_experts_bytes(build, experts->worked, f));
-  grouped(build, experts, MODEL_BACKWARD, "experts.down_proj.dgrad", f, build->h, d_out, d_product)->uses =
+  d_out = model_experts_pad(build, experts, d_out, MODEL_BACKWARD);
+  ModelFp8Pair cast = model_experts_cast(build, experts, MODEL_EXPERTS_D_OUT, build->h, d_out);
+  grouped(build, experts, MODEL_BACKWARD, "experts.down_proj.dgrad", f, build->h, cast.rows, d_product)->uses =
       mask_of(experts->down, -1);
-  grouped_wgrad(build, experts, "experts.down_proj.wgrad", build->h, f, d_out | experts->product, experts->down);
+  grouped_wgrad(build, experts, "experts.down_proj.wgrad", build->h, f, cast.columns | experts->kept_product,
+                experts->down);
   grouped_bgrad(build, experts, "experts.down_proj.bgrad", build->h, d_out, experts->down_bias);
   return d_product;
 }
@@ -289,10 +299,11 @@ static void act_backward(ModelBuild *build, const ModelExperts *experts, ModelSe
                       d_gate | d_up | d_chosen);
 }
 
-static void one_backward(ModelBuild *build, const ModelExperts *experts, const char *const names[3], double out,
-                         ModelSet d_y, ModelSet d_x, int weight, int bias) {
-  grouped(build, experts, MODEL_BACKWARD, names[0], build->h, out, d_y, d_x)->uses = mask_of(weight, -1);
-  grouped_wgrad(build, experts, names[1], out, build->h, d_y | experts->input, weight);
+static void one_backward(ModelBuild *build, const ModelExperts *experts, ModelExpertsCast which,
+                         const char *const names[3], double out, ModelSet d_y, ModelSet d_x, int weight, int bias) {
+  ModelFp8Pair cast = model_experts_cast(build, experts, which, out, d_y);
+  grouped(build, experts, MODEL_BACKWARD, names[0], build->h, out, cast.rows, d_x)->uses = mask_of(weight, -1);
+  grouped_wgrad(build, experts, names[1], out, build->h, cast.columns | experts->kept_input, weight);
   grouped_bgrad(build, experts, names[2], out, d_y, bias);
 }
 
@@ -307,19 +318,19 @@ static ModelSet inside_backward(ModelBuild *build, const ModelExperts *experts, 
   if (is_joined(build)) {
     ModelSet d_both = model_build_inner(build, "d_rows_gate_up", 2 * inside);
     act_backward(build, experts, d_product, d_both, 0, d_chosen);
-    one_backward(build, experts, both, 2 * f, d_both, d_input, experts->gate, experts->gate_bias);
-    return d_input;
+    one_backward(build, experts, MODEL_EXPERTS_D_GATE, both, 2 * f, d_both, d_input, experts->gate, experts->gate_bias);
+    return model_experts_unpad(build, experts, d_input, MODEL_BACKWARD);
   }
   ModelSet d_up = model_build_inner(build, "d_rows_up", inside);
   ModelSet d_gate = is_gated(build) ? model_build_inner(build, "d_rows_gate", inside) : 0;
   act_backward(build, experts, d_product, d_gate, d_up, d_chosen);
-  one_backward(build, experts, up, f, d_up, d_input, experts->up, experts->up_bias);
+  one_backward(build, experts, MODEL_EXPERTS_D_UP, up, f, d_up, d_input, experts->up, experts->up_bias);
   if (!is_gated(build))
-    return d_input;
+    return model_experts_unpad(build, experts, d_input, MODEL_BACKWARD);
   ModelSet of_gate = model_build_inner(build, "d_rows_of_gate", worked);
-  one_backward(build, experts, gate, f, d_gate, of_gate, experts->gate, experts->gate_bias);
+  one_backward(build, experts, MODEL_EXPERTS_D_GATE, gate, f, d_gate, of_gate, experts->gate, experts->gate_bias);
   model_build_memory(build, MODEL_BACKWARD, "experts.gate_proj.sum", 3 * worked, d_input | of_gate, 0);
-  return d_input;
+  return model_experts_unpad(build, experts, d_input, MODEL_BACKWARD);
 }
 
 static ModelSet route_backward(ModelBuild *build, const ModelExperts *experts, ModelSet d_chosen) {

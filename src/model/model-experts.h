@@ -20,6 +20,7 @@
  * transformer/moe/token_dispatcher.py, MoEAlltoAllTokenDispatcher, expert tensor parallelism). */
 #pragma once
 
+#include "model-fp8.h"
 #include "model-mlp.h"
 
 typedef struct {
@@ -32,6 +33,7 @@ typedef struct {
   double held, groups, per_group;            /* experts here; those with rows at all, and rows of each */
   ModelSet x, logits, probabilities, chosen; /* chosen: experts and weights of each token */
   ModelSet input, gate_out, up_out, act, product, returned;
+  ModelSet kept_input, kept_product; /* what backward reads of input and product: they, or their casts */
   ModelSet shared_out, shared_score;
 } ModelExperts;
 
@@ -59,6 +61,20 @@ ModelSet model_experts_combine_backward(ModelBuild *build, ModelExperts *experts
 ModelSet model_experts_dispatch_backward(ModelBuild *build, const ModelExperts *experts, ModelSet d_input);
 /* The gradient of the weights of each token's experts. */
 ModelSet model_experts_d_chosen(ModelBuild *build, const ModelExperts *experts);
+/* fp8, model-experts-fp8.c: rows so wide as a grouped matmul reads them, and as the weight's gradient does; else both
+ * as they are. `which`: of input, product, and the gradients of outputs. */
+typedef enum {
+  MODEL_EXPERTS_INPUT,
+  MODEL_EXPERTS_PRODUCT,
+  MODEL_EXPERTS_D_OUT,
+  MODEL_EXPERTS_D_UP,
+  MODEL_EXPERTS_D_GATE
+} ModelExpertsCast;
+ModelFp8Pair model_experts_cast(ModelBuild *build, const ModelExperts *experts, ModelExpertsCast which, double width,
+                                ModelSet rows);
+/* Rows copied to where each expert's are a multiple of 16, or back from there; else as they are. */
+ModelSet model_experts_pad(ModelBuild *build, const ModelExperts *experts, ModelSet rows, ModelDirection direction);
+ModelSet model_experts_unpad(ModelBuild *build, const ModelExperts *experts, ModelSet rows, ModelDirection direction);
 /* Rows as they come, whose numbers the host has to know: before an all-to-all, else before the first grouped matmul of
  * Transformer Engine. */
 static inline gboolean model_experts_counts_early(const ModelBuild *build) {

@@ -109,7 +109,7 @@ ModelSet model_linear_dgrad(ModelBuild *build, const ModelLinear *linear, ModelS
 
 void model_linear_wgrad(ModelBuild *build, const ModelLinear *linear, ModelSet x, ModelSet read_of_d_y) {
   if (linear->fp8.names != NULL)
-    model_fp8_wgrad(build, linear, read_of_d_y);
+    model_fp8_wgrad(build, linear, x, read_of_d_y);
   else
     model_build_wgrad(build, linear->names->wgrad, linear->out, linear->in, build->t, read_of_d_y | x)->gradient_of =
         linear->weight;

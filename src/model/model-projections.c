@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Queries, keys and values: as matmuls of their own, or as one and what is copied out of it. */
 #include "model-projections.h"
+#include "model-fp8.h"
 
 static const ModelLinearNames q_names = MODEL_LINEAR_NAMES("q_proj"), k_names = MODEL_LINEAR_NAMES("k_proj"),
                               v_names = MODEL_LINEAR_NAMES("v_proj"), qkv_names = MODEL_LINEAR_NAMES("qkv_proj");
@@ -278,7 +279,7 @@ void model_projections_output(ModelBuild *build, ModelLinear *o, ModelSet contex
 ModelSet model_projections_output_backward(ModelBuild *build, const ModelLinear *o, ModelSet context, ModelSet d_y) {
   gboolean copies = reorders_context(build);
   ModelSet d_context = model_build_inner(build, "d_context", build->e * build->t * build->c);
-  ModelSet x = copies && o->fp8.names == NULL
+  ModelSet x = copies && (o->fp8.names == NULL || !model_fp8_keeps_cast(build))
                    ? reordered(build, MODEL_BACKWARD, "context_again", "context_again", context)
                    : context; /* fp8 kept it cast */
   model_linear_backward(build, o, x, d_y, d_context);

@@ -7,6 +7,8 @@
 const char *const model_precision_names[] = {"bf16", "fp16", "fp32", "tf32", "fp8", NULL};
 const char *const model_attention_names[] = {"flash", "eager", NULL};
 
+const char *const model_fp8_scaling_names[] = {"default", "tensorwise", "rowwise", "mxfp8", "delayed", NULL};
+static const char *const later_scalings[] = {"blockwise", "nvfp4", NULL};
 static const char *const flash_names[] = {"auto", "1", "2", "3", NULL};
 static const char *const fused_names[] = {"no", "yes", "norms", "rms-norm", NULL}; /* as ModelKernels */
 static const char *const rotary_names[] = {"halves", "complex", NULL};
@@ -32,8 +34,12 @@ static const BaseField keys[] = {
         .help = "tokens of a sequence"),
     KEY("precision", BASE_NAME, recipe.precision, .initial = "bf16", .names = model_precision_names,
         .help = "of parameters, gradients and activations: bf16 and fp16 beside fp32 master weights; tf32 is fp32 in "
-                "memory with tf32 matmuls; fp8 is bf16 in memory, the linear layers of each block multiply in fp8, one "
-                "scale per tensor, taken when it is cast"),
+                "memory with tf32 matmuls; fp8 is bf16 in memory, the linear layers of each block multiply in fp8"),
+    KEY("fp8_scaling", BASE_NAME, recipe.fp8_scaling, .initial = "default", .names = model_fp8_scaling_names,
+        .later = later_scalings,
+        .help = "scales of fp8 operands: tensorwise, one for each tensor, taken when it is cast; rowwise, one for each "
+                "row or column; mxfp8, one for each 32 elements; delayed, one for each tensor from steps before; "
+                "default: the framework's (megatron delayed, others tensorwise)"),
     KEY("attention", BASE_NAME, recipe.attention, .initial = "flash", .names = model_attention_names,
         .help = "flash: one kernel that skips what the causal mask hides and keeps one number per row; eager: scores "
                 "and probabilities of every pair of tokens in memory"),

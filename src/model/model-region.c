@@ -10,6 +10,7 @@
  *
  * Chunk by chunk the gather and the scatter are rings of tensor - 1 steps, each of one rank's tokens. */
 #include "model-region.h"
+#include "model-fp8.h"
 
 static double between_bytes(const ModelBuild *build, double width) {
   return build->e * build->between * width;
@@ -20,7 +21,8 @@ static double whole_bytes(const ModelBuild *build, double width) {
 }
 
 static gboolean in_chunks(const ModelBuild *build) {
-  return build->sequence && build->share->overlap == MODEL_OVERLAP_CHUNKS && !build->fp8;
+  return build->sequence && build->share->overlap == MODEL_OVERLAP_CHUNKS &&
+         (!build->fp8 || model_fp8_by_engine(build));
 }
 
 static gboolean computes_own_first(const ModelBuild *build, ModelSet x) {
@@ -28,7 +30,7 @@ static gboolean computes_own_first(const ModelBuild *build, ModelSet x) {
 }
 
 static gboolean gathers_again(const ModelBuild *build) {
-  return build->sequence && build->share->gathers_again && !build->fp8;
+  return build->sequence && build->share->gathers_again && !model_fp8_keeps_cast(build);
 }
 
 /* ---- Tokens ---- */
@@ -57,12 +59,13 @@ ModelOp *model_region_scatter_tokens(ModelBuild *build, ModelDirection direction
                               own);
 }
 
-static ModelOp *gather(ModelBuild *build, ModelDirection direction, const char *name, double width, ModelSet from,
-                       ModelSet to) {
+/* `e`: bytes of an element as it crosses. */
+static ModelOp *gather(ModelBuild *build, ModelDirection direction, const char *name, double width, double e,
+                       ModelSet from, ModelSet to) {
   if (!in_chunks(build))
-    return model_region_gather_tokens(build, direction, name, width, from, to);
+    return model_region_gather_tokens(build, direction, name, width * e / build->e, from, to);
   ModelOp *op = model_build_exchange(build, direction, name, MODEL_EXCHANGE_RING, MODEL_AXIS_TENSOR,
-                                     between_bytes(build, width), from, to);
+                                     e * build->between * width, from, to);
   op->exchange.steps = (guint32)build->tensor - 1;
   op->exchange.chunks = MODEL_CHUNKS_BEFORE;
   op->exchange.asynchronous = TRUE;
@@ -73,12 +76,18 @@ static ModelOp *gather(ModelBuild *build, ModelDirection direction, const char *
 
 ModelSet model_region_enter_width(ModelBuild *build, ModelRegion *region, const ModelRegionNames *names, double width,
                                   ModelSet x) {
-  *region = (ModelRegion){.names = names, .width = width, .x = x, .again = x};
+  *region = (ModelRegion){.names = names, .width = width, .e = build->e, .x = x, .again = x};
   if (!build->sequence)
     return x;
-  ModelSet whole = region->again = model_build_inner(build, names->whole, whole_bytes(build, region->width));
-  ModelOp *op = gather(build, MODEL_FORWARD, names->gather, width, x, whole);
-  build->gathered = (ModelMade){x, whole};
+  gboolean cast = model_fp8_gathers(build, width);
+  ModelFp8Pair own =
+      cast ? model_fp8_own(build, MODEL_FORWARD, &names->cast, &names->cast_turned, width, x) : (ModelFp8Pair){x, x};
+  region->e = cast ? model_fp8_element(build->recipe) : build->e;
+  region->x = own.columns;
+  ModelSet whole = region->again = model_build_inner(build, names->whole, region->e * build->t * width);
+  ModelOp *op = gather(build, MODEL_FORWARD, names->gather, width, region->e, own.rows, whole);
+  build->gathered = (ModelMade){own.columns, whole};
+  build->fp8_gathered = cast ? whole : 0;
   build->in_chunks = build->share->overlap != MODEL_OVERLAP_NONE;
   op->exchange.asynchronous |= computes_own_first(build, whole);
   return whole;
@@ -101,10 +110,17 @@ static ModelOp *matmul(ModelBuild *build, const ModelLinear *linear, const char 
   return op;
 }
 
+gboolean model_region_takes_pieces(ModelBuild *build, ModelSet x) {
+  gboolean takes = in_chunks(build) && build->in_chunks && x == build->gathered.to;
+  if (takes)
+    build->in_chunks = FALSE;
+  return takes;
+}
+
 /* The rank's own tokens are multiplied while the others' come: two kernels that write one output. */
 ModelOp *model_column_matmul(ModelBuild *build, const ModelLinear *linear, ModelSet x, ModelSet y) {
-  gboolean own = computes_own_first(build, x), chunks = in_chunks(build) && build->in_chunks && x == build->gathered.to;
-  if (own || chunks)
+  gboolean own = computes_own_first(build, x), chunks = model_region_takes_pieces(build, x);
+  if (own)
     build->in_chunks = FALSE;
   if (own) {
     matmul(build, linear, linear->names->own, build->between, build->gathered.from, y)->uses = (guint64)1
@@ -120,7 +136,7 @@ ModelOp *model_column_matmul(ModelBuild *build, const ModelLinear *linear, Model
 void model_region_return(ModelBuild *build, ModelRegion *region) {
   if (!gathers_again(build))
     return;
-  double bytes = whole_bytes(build, region->width);
+  double bytes = region->e * build->t * region->width;
   region->again = model_build_inner(build, region->names->again, bytes);
   model_build_exchange(build, MODEL_BACKWARD, region->names->gather_again, MODEL_EXCHANGE_ALL_GATHER, MODEL_AXIS_TENSOR,
                        bytes, region->x, region->again)
@@ -200,11 +216,24 @@ void model_row_reduce(ModelBuild *build, const ModelLinear *linear, ModelSet par
   op->exchange.asynchronous = TRUE;
 }
 
+static ModelSet own_gradient(ModelBuild *build, const ModelLinear *linear, ModelSet d_y) {
+  const ModelFp8Names *names = linear->fp8.names;
+  ModelFp8Pair own = model_fp8_own(build, MODEL_BACKWARD, &names->d_y, &names->d_y_turned, linear->out, d_y);
+  return own.rows | own.columns;
+}
+
 ModelSet model_row_gather(ModelBuild *build, const ModelLinear *linear, ModelSet d_y) {
   if (!is_split(build, linear) || !build->sequence)
     return d_y;
-  ModelSet whole = model_build_inner(build, linear->names->d_whole, whole_bytes(build, linear->out));
-  gather(build, MODEL_BACKWARD, linear->names->gather, linear->out, d_y, whole);
+  gboolean cast = linear->fp8.names != NULL && model_fp8_gathers(build, linear->out);
+  if (cast)
+    d_y = own_gradient(build, linear, d_y);
+  /* Of 32 elements' scales both ways cross together. */
+  double ways = cast && build->recipe->fp8_scaling == MODEL_FP8_MX ? 2 : 1;
+  double e = cast ? ways * model_fp8_element(build->recipe) : build->e;
+  ModelSet whole = model_build_inner(build, linear->names->d_whole, e * build->t * linear->out);
+  gather(build, MODEL_BACKWARD, linear->names->gather, linear->out, e, d_y, whole);
+  build->fp8_gathered = cast ? whole : 0;
   return whole;
 }
 

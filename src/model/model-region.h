@@ -21,13 +21,18 @@ ModelOp *model_region_scatter_tokens(ModelBuild *build, ModelDirection direction
  */
 typedef struct {
   const char *gather, *whole, *gather_again, *again, *d_x, *d_whole, *reduce;
+  ModelFp8Made cast, cast_turned; /* of this rank's tokens, where what is cast is gathered */
 } ModelRegionNames;
 #define MODEL_REGION_NAMES(x)                                                                                          \
-  { x ".gather", x "_whole", x ".gather_again", x "_again", "d_" x, "d_" x "_whole", "d_" x ".reduce" }
+  {                                                                                                                    \
+    x ".gather", x "_whole", x ".gather_again", x "_again", "d_" x, "d_" x "_whole", "d_" x ".reduce",                 \
+        MODEL_FP8_MADE(x, "own"), MODEL_FP8_MADE(x, "own_turned")                                                      \
+  }
 
 typedef struct {
   const ModelRegionNames *names;
   double width; /* of a token of x */
+  double e;     /* bytes of an element of x as it is gathered */
   ModelSet x, again;
 } ModelRegion;
 
@@ -51,6 +56,8 @@ ModelSet model_row_gather(ModelBuild *build, const ModelLinear *linear, ModelSet
 void model_row_in_chunks(ModelBuild *build);
 /* The matmul of a column layer, and of its own tokens first where the share says so. */
 ModelOp *model_column_matmul(ModelBuild *build, const ModelLinear *linear, ModelSet x, ModelSet y);
+/* Whether x is what comes piece by piece, and nobody has multiplied it yet: the caller's matmul is to be cut. */
+gboolean model_region_takes_pieces(ModelBuild *build, ModelSet x);
 /* What autograd keeps of a linear layer's input. */
 ModelSet model_region_kept(const ModelBuild *build, ModelSet x);
 

@@ -51,6 +51,9 @@ gboolean plan_policy_refuse(const ConfSettings *settings, const char *name, cons
 /* A version before the oldest that is known is played as that one; plan_notes says so. */
 void plan_policy_oldest(PlanRecipe *recipe, guint32 oldest);
 
+/* Scales of fp8, by framework and compute capability (0: not known); completes the model's recipe. */
+gboolean plan_fp8_resolve(const PlanGiven *given, const PlanRecipe *recipe, guint32 capability, GError **error);
+
 gboolean plan_paper_resolve(const PlanGiven *given, PlanRecipe *recipe, GError **error);
 gboolean plan_ddp_resolve(const PlanGiven *given, PlanRecipe *recipe, GError **error);
 void plan_ddp_note(const PlanRecipe *recipe, GPtrArray *notes);

@@ -227,8 +227,9 @@ gboolean plan_recipe_load(const ConfSettings *settings, const PlanPlace *place, 
                   plan_axes_load(&given, place->ranks, read.shard_group, &read.recipe, error) &&
                   plan_batch_complete(settings, &read.recipe, error) && read_checkpointing(settings, &read, error) &&
                   read_trainable(&given, &read, error) && read_version(settings, &read, error) &&
-                  check_sections(settings, &read.recipe, error) && read_policy(&given, &read.recipe, error) &&
-                  plan_axes_check(&given, &read.recipe, error);
+                  check_sections(settings, &read.recipe, error) &&
+                  plan_fp8_resolve(&given, &read.recipe, place->capability, error) &&
+                  read_policy(&given, &read.recipe, error) && plan_axes_check(&given, &read.recipe, error);
   if (good)
     *ret = read.recipe, *model = completed;
   conf_struct_clear(&plan_schema, &read);

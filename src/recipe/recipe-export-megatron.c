@@ -37,6 +37,9 @@ static const struct {
 } switches[] = {
     {"--untie-embeddings-and-output-weights", "model.tied_embeddings", "no"},
     {"--bf16", "training.precision", "bf16"},
+    {"--bf16", "training.precision", "fp8"},
+    {"--fp8-param-gather", "megatron.fp8_param_gather", "yes"},
+    {"--moe-router-padding-for-fp8", "megatron.moe_router_padding_for_fp8", "yes"},
     {"--fp16", "training.precision", "fp16"},
     {"--accumulate-allreduce-grads-in-fp32", "training.gradient_accumulation_dtype", "fp32"},
     {"--grad-reduce-in-bf16", "training.gradient_accumulation_dtype", "bf16"},
@@ -104,6 +107,15 @@ static void say_recompute(RecipeOut *out) {
   recipe_out_say(out, "--recompute-num-layers", "1");
 }
 
+static void say_fp8(RecipeOut *out) {
+  const char *scaling = conf_settings_get(out->settings, "training.fp8_scaling");
+  if (!recipe_out_is(out, "training.precision", "fp8"))
+    return;
+  recipe_out_say(out, "--fp8-format", "hybrid");
+  if (scaling != NULL && strcmp(scaling, "default") != 0)
+    recipe_out_say(out, "--fp8-recipe", scaling);
+}
+
 static void say_rest(RecipeOut *out) {
   static const char *const ours[] = {"p2p", "all-gather", "all-to-all"}, *const theirs[] = {"p2p", "allgather", "a2a"};
   const char *dropout = conf_settings_get(out->settings, "training.dropout");
@@ -135,6 +147,7 @@ void recipe_export_megatron(const RecipeExport *what, RecipeOut *out) {
   for (gsize i = 0; i < G_N_ELEMENTS(switches); i++)
     if (recipe_out_is(out, switches[i].setting, switches[i].value))
       recipe_out_say(out, switches[i].option, "true");
+  say_fp8(out);
   say_batch(what, out);
   say_recompute(out);
   say_rest(out);

@@ -97,16 +97,20 @@ static void say_compile(RecipeOut *out) {
 
 static void say_float8(RecipeOut *out) {
   gboolean gathers = recipe_out_is(out, "fsdp.float8_all_gather", "yes");
-  if (!is_fp8(out))
+  if (!is_fp8(out) || recipe_out_is(out, "training.fp8_scaling", "mxfp8"))
     return;
   recipe_out_say(out, "quantize.linear.float8.enable_fsdp_float8_all_gather", gathers ? "true" : "false");
   recipe_out_say(out, "quantize.linear.float8.precompute_float8_dynamic_scale_for_fsdp", gathers ? "true" : "false");
+  if (recipe_out_is(out, "training.fp8_scaling", "rowwise"))
+    recipe_out_text(out, "quantize.linear.float8.recipe_name", "rowwise");
   recipe_out_say(out, "quantize.linear.float8.filter_fqns", "[\"output\"]");
 }
 
 void recipe_export_torchtitan(const RecipeExport *what, RecipeOut *out) {
   if (is_fp8(out))
-    recipe_out_say(out, "model.converters", "[\"quantize.linear.float8\"]");
+    recipe_out_say(out, "model.converters",
+                   recipe_out_is(out, "training.fp8_scaling", "mxfp8") ? "[\"quantize.linear.mx\"]"
+                                                                       : "[\"quantize.linear.float8\"]");
   if (recipe_out_is(out, "training.optimizer", "adamw") || recipe_out_is(out, "training.optimizer", "adam")) {
     recipe_out_text(out, "optimizer.name", recipe_out_is(out, "training.optimizer", "adamw") ? "AdamW" : "Adam");
     recipe_out_text(out, "optimizer.implementation",

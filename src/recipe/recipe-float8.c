@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* torchtitan's float8 linear layers: when they are on, and which of torchao's recipes is ours.
  *
- * Ours is one dynamic scale per tensor, the head in 16 bits, and of fp8 all-gathers the one whose scales are found
- * after the step. Versions have the options in [float8] or, since 2025, [quantize.linear.float8]. Source:
- * torchtitan/components/ quantization/float8.py and config/job_config.py; before 2025 torchtitan/float8.py, which
- * leaves the head out by itself. */
+ * Ours are one dynamic scale per tensor and one per row, the head in 16 bits, and of fp8 all-gathers the one whose
+ * scales are found after the step. Versions have the options in [float8] or, since 2025, [quantize.linear.float8];
+ * mxfp8 is a converter of its own. Source: torchtitan/components/quantization/float8.py, mx.py and
+ * config/job_config.py; before 2025 torchtitan/float8.py, which leaves the head out by itself. */
 #include "recipe-float8.h"
 
 #include <string.h>
@@ -37,9 +37,12 @@ gboolean recipe_take_converters(RecipeReading *reading, const RecipeRow *row, co
     return *node->text == '\0' || conf_tree_fail(reading->tree, node, error, "expected a list of names");
   for (guint i = 0; (converter = element(reading, node, i)) != NULL; i++) {
     const char *name = converter->text != NULL ? converter->text : "";
-    if (strcmp(name, "float8") != 0 && strcmp(name, "quantize.linear.float8") != 0)
-      return conf_tree_fail(reading->tree, converter, error, "converter \"%s\" is not modelled; float8 is", name);
-    if (!turn_on(reading, node, error))
+    gboolean mx = strcmp(name, "mx") == 0 || strcmp(name, "quantize.linear.mx") == 0;
+    if (!mx && strcmp(name, "float8") != 0 && strcmp(name, "quantize.linear.float8") != 0)
+      return conf_tree_fail(reading->tree, converter, error, "converter \"%s\" is not modelled; float8 and mx are",
+                            name);
+    if (!turn_on(reading, node, error) ||
+        (mx && !recipe_give(reading, node, "training.fp8_scaling", "mxfp8", "torchao's mx linear layers", error)))
       return FALSE;
   }
   return TRUE;
@@ -96,11 +99,12 @@ static gboolean check_section(RecipeReading *reading, const char *section, GErro
                      *filter = option_of(reading, section, "filter_fqns"),
                      *emulate = option_of(reading, section, "emulate");
   gboolean emulates = FALSE;
-  if (name != NULL && g_strcmp0(name->text, "tensorwise") != 0)
-    return conf_tree_fail(reading->tree, name, error, "\"%s\" is not modelled; tensorwise is",
+  gboolean rows = name != NULL && g_strcmp0(name->text, "rowwise") == 0;
+  if (name != NULL && !rows && g_strcmp0(name->text, "tensorwise") != 0)
+    return conf_tree_fail(reading->tree, name, error, "\"%s\" is not modelled; tensorwise and rowwise are",
                           name->text != NULL ? name->text : "");
-  if (name != NULL)
-    recipe_leave(reading, name, "one scale per tensor, which is what is modelled");
+  if (name != NULL && !recipe_give(reading, name, "training.fp8_scaling", rows ? "rowwise" : "tensorwise", NULL, error))
+    return FALSE;
   if (emulate != NULL && (!conf_tree_flag(reading->tree, emulate, &emulates, error) || emulates))
     return emulates && conf_tree_fail(reading->tree, emulate, error, "emulated fp8 is not modelled");
   if (filter != NULL && !check_filter(reading, filter, error))

@@ -30,7 +30,7 @@ gboolean plan_case_load(const ModelShape *shape, guint32 ranks, guint32 per_node
     if (!conf_settings_set(settings, *assignments, error))
       return FALSE;
   return model_recipe_load(settings, model, error) &&
-         plan_recipe_load(settings, &(PlanPlace){ranks, per_node, NULL}, shape, model, ret, error);
+         plan_recipe_load(settings, &(PlanPlace){ranks, per_node, NULL, 0}, shape, model, ret, error);
 }
 
 gboolean plan_case_recipe(guint32 ranks, guint32 per_node, const char *const *assignments, PlanRecipe *ret,

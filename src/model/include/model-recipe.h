@@ -15,6 +15,16 @@
 
 typedef enum { MODEL_BF16, MODEL_FP16, MODEL_FP32, MODEL_TF32, MODEL_FP8 } ModelPrecision;
 typedef enum { MODEL_ATTENTION_FLASH, MODEL_ATTENTION_EAGER } ModelAttention;
+/* Of what the scales of fp8 operands are, and when they are found: of a tensor, as it is cast; of a row or a column; of
+ * 32 elements in a row or column (mxfp8); of a tensor, from its largest values in steps before. DEFAULT: the
+ * framework's. */
+typedef enum {
+  MODEL_FP8_DEFAULT,
+  MODEL_FP8_TENSORWISE,
+  MODEL_FP8_ROWWISE,
+  MODEL_FP8_MX,
+  MODEL_FP8_DELAYED
+} ModelFp8Scaling;
 /* Which flash kernels: those that frameworks usually call on the GPU, the first FlashAttention's, FlashAttention-2,
  * FlashAttention-3 or cuDNN's. */
 typedef enum { MODEL_FLASH_USUAL, MODEL_FLASH_1, MODEL_FLASH_2, MODEL_FLASH_3 } ModelFlash;
@@ -64,7 +74,14 @@ typedef struct ModelRecipe {
   int rotary;           /* ModelRotary */
   int kernels;          /* ModelKernels: fused where `compile` or `fused_kernels` says so */
   gboolean compiled;    /* torch.compile: cheaper for the host too */
+  int fp8_scaling;      /* ModelFp8Scaling; where precision is fp8 */
   gboolean fp8_weights; /* precision fp8: weights come cast. Set by whoever knows how they are gathered */
+  gboolean fp8_engine;  /* Transformer Engine's layers, whose weights are cast outside the unit: casts are its own
+                           kernels, tensor ranks gather what is cast, experts multiply in fp8 too. Set by whoever knows
+                           the framework */
+  gboolean fp8_turns;   /* the GPU multiplies fp8 operands with the summed dimension innermost alone, so that backward
+                           wants them turned (before compute capability 10.0). Set by whoever knows the GPU */
+  gboolean fp8_pads;    /* engine: rows of each expert are copied to where their number is a multiple of 16 */
   int base;             /* ModelBase */
   double base_storage;  /* bytes of the type in which its packed weights are stored; 0: as an element's. Set by whoever
                            knows how parameters are kept */
@@ -101,5 +118,11 @@ guint32 model_precision_bytes(int precision);
 /* The KernelDtype that its matmuls run in; fp8: those of the layers. */
 int model_precision_dtype(int precision);
 
-extern const char *const model_precision_names[]; /* "bf16", "fp16", "fp32", "tf32", "fp8" */
-extern const char *const model_attention_names[]; /* "flash", "eager" */
+/* Compute capability from which on a GPU multiplies fp8 operands as they lie: 10.0; one that is not known does not. */
+#define MODEL_FP8_ANY_ORDER_SINCE 100
+/* mxfp8's scales are hardware's from there on. */
+#define MODEL_FP8_MX_SINCE 100
+
+extern const char *const model_fp8_scaling_names[]; /* "default", "tensorwise", … */
+extern const char *const model_precision_names[];   /* "bf16", "fp16", "fp32", "tf32", "fp8" */
+extern const char *const model_attention_names[];   /* "flash", "eager" */

@@ -279,6 +279,9 @@ static gboolean check_fp8(const PlanGiven *given, const PlanRecipe *recipe, gboo
     return conf_settings_fail(settings, "fsdp.float8_all_gather", error,
                               "only layers that multiply in fp8 can have their weights gathered so; set "
                               "training.precision=fp8");
+  if (given->model->fp8_scaling != MODEL_FP8_TENSORWISE)
+    return conf_settings_fail(given->settings, "fsdp.float8_all_gather", error,
+                              "weights are gathered in fp8 with one scale each; set training.fp8_scaling=tensorwise");
   if (recipe->fsdp.offloads)
     return conf_settings_fail(settings, "fsdp.float8_all_gather", error, "with cpu_offload it is not modelled");
   return second || conf_settings_fail(settings, "fsdp.float8_all_gather", error,

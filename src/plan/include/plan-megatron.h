@@ -26,6 +26,7 @@ typedef struct {
   gboolean stands_in; /* a tensor stands for a gradient that is in the buffer; filled by plan_megatron_resolve */
   int context_kind;   /* ModelContext */
   int dispatch;       /* ModelDispatch */
+  gboolean fp8_param_gather, router_pads;
   guint32 parameter_bytes, gradient_bytes; /* per element of the two buffers; filled by plan_megatron_resolve */
 } PlanMegatron;
 

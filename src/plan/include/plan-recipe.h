@@ -105,6 +105,7 @@ gboolean plan_put_defaults(ConfSettings *settings, GError **error);
 typedef struct {
   guint32 ranks, ranks_per_node;
   const struct HwHost *host; /* what rows cost it; NULL: nothing */
+  guint32 capability;        /* compute capability of the GPUs, as 90; 0: not known */
 } PlanPlace;
 
 /* `model`: as model_recipe_load read it; completed by what depends on the framework and on what is trained (adapters,

@@ -17,7 +17,7 @@ static gboolean is_aligned(const Megatron *megatron) {
 }
 
 static guint32 gather_bucket(Megatron *megatron, guint b, guint32 need, ProgramHint hint) {
-  guint64 bytes = megatron->layout->buckets->list[b].elements * megatron->options->parameter_bytes;
+  guint64 bytes = megatron_gather_bytes(megatron, b);
   const MegatronData *data = megatron_data(megatron, b);
   if (data->shards == 1)
     return PROGRAM_NONE;
@@ -58,6 +58,7 @@ void megatron_before_unit(gpointer policy, guint32 unit, PlanPass pass) {
   Megatron *megatron = policy;
   const PlanHolding *holding = megatron->walk->holding;
   guint32 chunk;
+  megatron_fp8_before_unit(megatron, unit, pass);
   if (pass != PLAN_FORWARD || unit != holding->chunks[megatron->walk->chunk].first)
     return;
   if (is_aligned(megatron) && find_begun(megatron, holding->rank, &chunk) && chunk > 0 && chunk + 1 < holding->n_chunks)
@@ -77,16 +78,19 @@ static void wait_for_bucket(Megatron *megatron, guint b) {
     gather_bucket(megatron, before, PROGRAM_NONE, PROGRAM_HINT_NONE);
 }
 
-void megatron_before_op(gpointer policy, guint32 unit, const ModelOp *op, PlanPass pass) {
-  Megatron *megatron = policy;
-  const PlanWalk *walk = megatron->walk;
-  if (pass != PLAN_FORWARD || walk->micro > 0 || !gathers_in_forward(megatron))
-    return;
-  for (guint i = 0; i < walk->units[unit].unit->n_parameters; i++) {
+static void wait_for_parameters(Megatron *megatron, guint32 unit, const ModelOp *op) {
+  for (guint i = 0; i < megatron->walk->units[unit].unit->n_parameters; i++) {
     guint p = plan_parameters_find(megatron->parameters, unit, i);
     if ((op->uses >> i & 1) != 0 && p != PLAN_NO_PARAMETER)
       wait_for_bucket(megatron, megatron->layout->buckets->of[p]);
   }
+}
+
+void megatron_before_op(gpointer policy, guint32 unit, const ModelOp *op, PlanPass pass) {
+  Megatron *megatron = policy;
+  if (pass == PLAN_FORWARD && megatron->walk->micro == 0 && gathers_in_forward(megatron))
+    wait_for_parameters(megatron, unit, op);
+  megatron_fp8_before_op(megatron, unit, op, pass);
 }
 
 void megatron_gather_all(Megatron *megatron) {

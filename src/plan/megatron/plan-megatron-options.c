@@ -70,5 +70,11 @@ static const BaseField keys[] = {
                 "all tokens to all of them; flex, DeepEP: each token once to each rank that has experts of it, over "
                 "the network "
                 "once to each node"),
+    FLAG("fp8_param_gather", fp8_param_gather, "no",
+         "parameters of layers that multiply in fp8 are kept in fp8 beside fp32 masters, and gathered so (mxfp8: "
+         "gathered "
+         "in 16 bits)"),
+    FLAG("moe_router_padding_for_fp8", router_pads, "no",
+         "the router gives each expert a multiple of 16 rows; no: rows are copied apart, and together after"),
 };
 const ConfSchema plan_megatron_schema = {keys, G_N_ELEMENTS(keys)};

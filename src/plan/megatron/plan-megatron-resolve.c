@@ -39,6 +39,21 @@ static gboolean check_data(const ConfSettings *settings, const PlanRecipe *recip
                             "stage 0 shards nothing; instances of the distributed optimizer need zero_stage = 1");
 }
 
+/* arguments.py: fp8 parameters are the distributed optimizer's; rows padded by the router are of fp8. */
+static gboolean check_fp8(const PlanGiven *given, const PlanRecipe *recipe, GError **error) {
+  const PlanMegatron *options = &recipe->megatron;
+  gboolean fp8 = given->model->precision == MODEL_FP8;
+  if (options->router_pads && !fp8)
+    return conf_settings_fail(given->settings, "megatron.moe_router_padding_for_fp8", error,
+                              "it is of training.precision=fp8");
+  if (!options->fp8_param_gather)
+    return TRUE;
+  if (!fp8)
+    return conf_settings_fail(given->settings, "megatron.fp8_param_gather", error, "it is of training.precision=fp8");
+  return recipe->zero_stage == 1 || conf_settings_fail(given->settings, "megatron.fp8_param_gather", error,
+                                                       "it needs the distributed optimizer (zero_stage = 1)");
+}
+
 /* ---- Tensor and context ranks ---- */
 
 static gboolean check_tensor(const PlanGiven *given, const PlanRecipe *recipe, GError **error) {
@@ -137,10 +152,6 @@ gboolean plan_megatron_resolve(const PlanGiven *given, PlanRecipe *recipe, GErro
   int precision = given->model->precision;
   if (given->model->loss == MODEL_LOSS_VOCAB_PARALLEL)
     given->model->loss = MODEL_LOSS_IN_PLACE; /* Megatron-Core's own is */
-  if (precision == MODEL_FP8)
-    return conf_settings_fail(settings, "training.precision", error,
-                              "Transformer Engine's fp8, as Megatron has it, is not modelled: it keeps weights and "
-                              "activations cast over micro-batches");
   options->parameter_bytes = model_precision_bytes(precision);
   options->gradient_bytes = plan_dtype_bytes(
       recipe->accumulation_dtype, precision == MODEL_FP16 ? options->parameter_bytes : (guint32)sizeof(float));
@@ -155,7 +166,8 @@ gboolean plan_megatron_resolve(const PlanGiven *given, PlanRecipe *recipe, GErro
   given->model->experts_by_engine = TRUE;
   options->stands_in = options->gradient_accumulation_fusion;
   fill_share(recipe, &given->model->share);
-  return check_data(settings, recipe, error) && check_tensor(given, recipe, error) &&
+  given->model->fp8_pads = !options->router_pads;
+  return check_data(settings, recipe, error) && check_fp8(given, recipe, error) && check_tensor(given, recipe, error) &&
          check_pipeline(settings, recipe, error) && fill_pipeline(settings, recipe, error) &&
          plan_policy_refuse(settings, "parallel.framework_version", recipe,
                             "is modelled as of core 0.12 on; no version", error);
@@ -198,5 +210,8 @@ void plan_megatron_note(const PlanRecipe *recipe, GPtrArray *notes) {
     g_ptr_array_add(notes, g_strdup(options->overlap_param_gather
                                         ? "megatron: parameters are gathered in the next forward, bucket by bucket"
                                         : "megatron: parameters are gathered after the step, which nothing hides"));
+  if (options->fp8_param_gather)
+    g_ptr_array_add(notes, g_strdup("megatron: parameters of linear layers are kept and gathered in fp8 "
+                                    "(fp8_param_gather)"));
   note_axes(recipe, notes);
 }

@@ -6,6 +6,7 @@
  *   plan-megatron-layout.c   where parameters lie in the buffers
  *   plan-megatron-reduce.c   gradients: into the buffer, over data ranks, over tensor ranks, over first and last stage
  *   plan-megatron-gather.c   parameters, after the step or in the next forward
+ *   plan-megatron-fp8.c      weights cast, scales
  *   plan-megatron-step.c     norm, optimizer, what ranks agree on
  */
 #pragma once
@@ -31,6 +32,8 @@ typedef struct {
   PlanUpdate *update;               /* NULL: this stage has no such parameters */
 } MegatronData;
 
+typedef struct MegatronFp8 MegatronFp8;
+
 typedef struct {
   const PlanRecipe *recipe;
   const PlanMegatron *options;
@@ -51,6 +54,8 @@ typedef struct {
   guint64 tied;                /* elements of the matrix that another stage holds too; 0: none */
   guint32 forwards, backwards; /* passes of the step so far */
   gboolean *reduced;           /* by chunk: its reductions are under way */
+  MegatronFp8 *fp8;            /* NULL: matmuls are of the parameters' own precision */
+  guint64 less_weights;        /* bytes that fp8 spares the parameter buffer */
 } Megatron;
 
 static inline gboolean megatron_shards(const Megatron *megatron, MegatronKind kind) {
@@ -84,6 +89,15 @@ void megatron_backward_ended(gpointer policy);
 void megatron_before_unit(gpointer policy, guint32 unit, PlanPass pass);
 void megatron_before_op(gpointer policy, guint32 unit, const ModelOp *op, PlanPass pass);
 void megatron_optimizer(gpointer policy);
+
+/* fp8: what it needs, before the parameter buffer's size is known; then what it does at each hook. */
+void megatron_fp8_new(Megatron *megatron, const ModelRecipe *model);
+void megatron_fp8_free(MegatronFp8 *fp8);
+void megatron_fp8_load(Megatron *megatron);
+void megatron_fp8_before_unit(Megatron *megatron, guint32 unit, PlanPass pass);
+void megatron_fp8_before_op(Megatron *megatron, guint32 unit, const ModelOp *op, PlanPass pass);
+/* Of a bucket's parameters, as they are gathered. */
+guint64 megatron_gather_bytes(const Megatron *megatron, guint b);
 
 /* What is left to reduce once all passes are over. */
 void megatron_finish_reductions(Megatron *megatron);

@@ -31,6 +31,7 @@ static void begin_micro_batch(gpointer policy) {
 static void load(gpointer policy) {
   Megatron *megatron = policy;
   plan_walk_take(megatron->walk, megatron->weights);
+  megatron_fp8_load(megatron);
   plan_walk_take(megatron->walk, megatron->buffer);
 }
 
@@ -249,9 +250,10 @@ static void add_states(Megatron *megatron, int precision) {
   guint64 frozen = plan_walk_all_elements(megatron->walk) - megatron->parameters->elements;
   guint64 once = sums.unique + frozen / megatron->recipe->ranks;
   guint64 buffer = sums.all * options->gradient_bytes;
-  megatron->weights =
-      program_builder_tensor(builder, "parameter buffer", MEM_PARAMETERS,
-                             (sums.all + frozen) * options->parameter_bytes, once * options->parameter_bytes);
+  megatron->weights = program_builder_tensor(builder, "parameter buffer", MEM_PARAMETERS,
+                                             (sums.all + frozen) * options->parameter_bytes - megatron->less_weights,
+                                             once * options->parameter_bytes -
+                                                 megatron->less_weights / MAX(megatron->recipe->ranks, 1));
   megatron->buffer =
       program_builder_tensor(builder, "gradient buffer", MEM_GRADIENTS, buffer, sums.unique * options->gradient_bytes);
   megatron->states =
@@ -273,6 +275,7 @@ static void clear(gpointer policy) {
   g_free(megatron->add_ops);
   g_free(megatron->reduced);
   g_free(megatron->dummies);
+  megatron_fp8_free(megatron->fp8);
   for (int kind = 0; kind < MEGATRON_KINDS; kind++)
     plan_update_free(megatron->data[kind].update);
 }
@@ -289,6 +292,7 @@ static void set_up(gpointer policy, PlanWalk *walk, const PlanCase *what) {
   add_gradients(megatron);
   if (megatron->options->stands_in)
     add_dummies(megatron);
+  megatron_fp8_new(megatron, what->model);
   add_states(megatron, what->model->precision);
 }
 
