@@ -69,6 +69,9 @@ static void shipped_kernels_are_sane(void) {
     /* Reports of eager operations run from 5 to 12 us a kernel; older CPUs a third more. */
     CU_ASSERT_TRUE(host->forward_kernel > 4 * SIM_MICROSECOND && host->forward_kernel < 16 * SIM_MICROSECOND);
     CU_ASSERT_TRUE(host->compiled_kernel < host->forward_kernel);
+    /* A forward of Megatron-Core's linear layer is published at 74 us on the fastest of them. */
+    CU_ASSERT_TRUE(host->matmul + host->layer_function > 60 * SIM_MICROSECOND);
+    CU_ASSERT_TRUE(host->checkpoint > 10 * host->matmul);
   }
   for (const char *const *name = hw_catalog_gpu_names(catalog); *name != NULL; name++) {
     const HwGpu *gpu = hw_catalog_gpu(catalog, *name, NULL, NULL);

@@ -289,6 +289,37 @@ static void hosts_pay_by_kernel(void) {
   CU_ASSERT_EQUAL(model_op_host(&compiled->forward[0], &host), 5);
 }
 
+static guint in_functions(const ModelOp *ops, guint n) {
+  guint found = 0;
+  for (guint i = 0; i < n; i++)
+    found += ops[i].in_function;
+  return found;
+}
+
+/* Each of q, k, v, o, gate, up and down is a function, once forward and once for all that it makes backward; torch's
+ * own layers and compiled ones are none, nor are the two products of eager attention. */
+static void layer_functions(void) {
+  ModelShape shape = {.family = MODEL_LLAMA,
+                      .layers = 1,
+                      .hidden_size = 64,
+                      .heads = 4,
+                      .kv_heads = 4,
+                      .head_dim = 16,
+                      .intermediate_size = 160,
+                      .vocab_size = 1000};
+  ModelRecipe recipe = {.sequence_length = 128, .attention = MODEL_ATTENTION_EAGER};
+  g_autoptr(ModelUnit) plain = model_unit_new(&shape, &recipe, 1, MODEL_UNIT_LAYER);
+  CU_ASSERT_EQUAL(in_functions(plain->forward, plain->n_forward) + in_functions(plain->backward, plain->n_backward), 0);
+  recipe.layer_functions = TRUE;
+  g_autoptr(ModelUnit) functions = model_unit_new(&shape, &recipe, 1, MODEL_UNIT_LAYER);
+  CU_ASSERT_EQUAL(in_functions(functions->forward, functions->n_forward), 7);
+  CU_ASSERT_EQUAL(in_functions(functions->backward, functions->n_backward), 7);
+  recipe.compiled = TRUE;
+  recipe.kernels = MODEL_KERNELS_FUSED;
+  g_autoptr(ModelUnit) compiled = model_unit_new(&shape, &recipe, 1, MODEL_UNIT_LAYER);
+  CU_ASSERT_EQUAL(in_functions(compiled->forward, compiled->n_forward), 0);
+}
+
 int main(void) {
   return harness_run("model-kernels", (HarnessCase[]){{"memory-bound bytes", memory_bound_bytes},
                                                       {"fused kernels", fused_kernels},
@@ -299,5 +330,6 @@ int main(void) {
                                                       {"passes", passes},
                                                       {"optimizer steps", optimizer_steps},
                                                       {"hosts pay by kernel", hosts_pay_by_kernel},
+                                                      {"layer functions", layer_functions},
                                                       {NULL, NULL}});
 }

@@ -81,6 +81,8 @@ static const BaseField host_fields[] = {
     HOST("forward_kernel", forward_kernel),
     HOST("backward_kernel", backward_kernel),
     HOST("matmul", matmul),
+    HOST("layer_function", layer_function),
+    HOST("checkpoint", checkpoint),
     HOST("compiled_kernel", compiled_kernel),
     HOST("collective", collective),
     HOST("fsdp_unit", fsdp_unit),

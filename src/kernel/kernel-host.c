@@ -25,6 +25,8 @@ SimTime kernel_host_cost(const HwHost *host, KernelHostCost what) {
   if (host == NULL)
     return 0;
   const SimTime costs[] = {
+      [KERNEL_HOST_LAYER_FUNCTION] = host->layer_function,
+      [KERNEL_HOST_CHECKPOINT] = host->checkpoint,
       [KERNEL_HOST_COLLECTIVE] = host->collective,
       [KERNEL_HOST_FSDP_UNIT] = host->fsdp_unit,
       [KERNEL_HOST_DEEPSPEED_MODULE] = host->deepspeed_module,

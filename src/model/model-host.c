@@ -10,6 +10,8 @@ SimTime model_op_host(const ModelOp *op, const struct HwHost *host) {
 
 SimTime model_host_cost(const struct HwHost *host, ModelHostCost what) {
   static const KernelHostCost costs[] = {
+      [MODEL_HOST_LAYER_FUNCTION] = KERNEL_HOST_LAYER_FUNCTION,
+      [MODEL_HOST_CHECKPOINT] = KERNEL_HOST_CHECKPOINT,
       [MODEL_HOST_COLLECTIVE] = KERNEL_HOST_COLLECTIVE,
       [MODEL_HOST_FSDP_UNIT] = KERNEL_HOST_FSDP_UNIT,
       [MODEL_HOST_DEEPSPEED_MODULE] = KERNEL_HOST_DEEPSPEED_MODULE,

@@ -61,6 +61,11 @@ static ModelOp *last_op(ModelBuild *build, ModelDirection direction) {
   return &build->ops[direction][build->n_ops[direction] - 1];
 }
 
+/* Compiled layers have no Python left. */
+static gboolean is_function(const ModelBuild *build) {
+  return build->recipe->layer_functions && !build->recipe->compiled;
+}
+
 static gboolean has_adapter(const ModelLinear *linear) {
   return linear->adapter.names != NULL;
 }
@@ -78,6 +83,7 @@ static void plain_forward(ModelBuild *build, ModelLinear *linear, ModelSet x, Mo
       linear->packed ? model_packed_forward(build, linear, x, plain) : model_column_matmul(build, linear, x, plain);
   op->saves = model_region_kept(build, x);
   op->uses = parameter_mask(linear->weight, linear->bias);
+  op->in_function = is_function(build);
   if (has_adapter(linear))
     model_adapter_forward(build, &linear->adapter, x, plain, y);
 }
@@ -87,6 +93,7 @@ void model_linear_forward(ModelBuild *build, ModelLinear *linear, ModelSet x, Mo
   if (linear->fp8.names != NULL) {
     model_fp8_forward(build, linear, x, partial);
     model_linear_useful(linear, last_op(build, MODEL_FORWARD));
+    last_op(build, MODEL_FORWARD)->in_function = is_function(build);
   } else {
     plain_forward(build, linear, x, partial);
   }
@@ -104,6 +111,7 @@ ModelSet model_linear_dgrad(ModelBuild *build, const ModelLinear *linear, ModelS
     dgrad->uses = parameter_mask(linear->weight, -1);
   }
   model_linear_useful(linear, last_op(build, MODEL_BACKWARD));
+  last_op(build, MODEL_BACKWARD)->in_function = is_function(build);
   return read;
 }
 

@@ -165,6 +165,7 @@ PlanWalk *plan_walk_new(ProgramBuilder *builder, const PlanCase *what, const Pla
   walk->stream = stream;
   walk->recipe = recipe;
   walk->host = recipe->host;
+  walk->compiled = what->model->compiled;
   walk->hooks = &no_hooks;
   walk->element_bytes = model_precision_bytes(what->model->precision);
   walk->last = walk->waited = PROGRAM_NONE;

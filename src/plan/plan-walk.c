@@ -196,6 +196,8 @@ static guint32 add_pieces(PlanWalk *walk, guint32 index, guint i, const ModelOp 
     row = add_kernel(walk, op, program_op);
     if (piece == 0)
       take_set(walk, index, born);
+    if (piece == 0 && op->in_function)
+      program_builder_cost(walk->builder, model_host_cost(walk->host, MODEL_HOST_LAYER_FUNCTION));
     plan_exchanges_piece(&walk->exchanges, i, piece, row);
   }
   return row;
@@ -260,11 +262,19 @@ void plan_walk_run(PlanWalk *walk, guint32 index, const PlanRun *run) {
   plan_exchanges_end(&walk->exchanges);
 }
 
+/* Of a region that runs again, in each of its runs: the whole was measured, and is spread alike. A compiled layer's
+ * second run is part of its graph. */
+static void half_checkpoint(PlanWalk *walk, const PlanUnit *unit) {
+  if (unit->lives->again != 0 && !walk->compiled)
+    plan_walk_cost(walk, model_host_cost(walk->host, MODEL_HOST_CHECKPOINT) / 2);
+}
+
 void plan_walk_forward(PlanWalk *walk, guint32 index) {
   const PlanUnit *unit = &walk->units[index];
   PlanRun run = {unit->unit->forward, unit->unit->n_forward, program_ops(walk->forward_ops, unit), unit->lives->forward,
                  PLAN_FORWARD};
   plan_walk_run(walk, index, &run);
+  half_checkpoint(walk, unit);
   if (unit->keeps_part)
     keep_part(walk, index);
 }
@@ -274,6 +284,7 @@ static void recompute(PlanWalk *walk, guint32 index) {
   PlanRun run = {unit->unit->forward, unit->unit->n_forward, program_ops(walk->forward_ops, unit), unit->lives->redone,
                  PLAN_RECOMPUTE};
   guint outer = plan_exchanges_begin(&walk->exchanges);
+  half_checkpoint(walk, unit);
   if (unit->keeps_part)
     make_whole(walk, index);
   for (guint i = 0; i < run.n; i++)

@@ -48,6 +48,7 @@ struct PlanWalk {
   const PlanHooks *hooks;            /* of the policy, with its state */
   gpointer policy;
   const struct HwHost *host; /* of the recipe: what each row costs; NULL: nothing */
+  gboolean compiled;         /* torch.compile: of the layers no Python is left */
   ProgramSectionKind section;
   guint32 micro;      /* micro-batch of the rows that follow */
   guint32 place;      /* of its tensors */

@@ -157,6 +157,8 @@ typedef struct HwHost {
   char *name;                              /* a CPU: intel-spr, amd-rome … */
   SimTime forward_kernel, backward_kernel; /* dispatch and launch of one kernel of an eager operation */
   SimTime matmul;                          /* the same of a linear layer's matmul */
+  SimTime layer_function;                  /* what a framework's own linear layer adds to it, once per direction */
+  SimTime checkpoint;                      /* one region that runs again in backward */
   SimTime compiled_kernel;                 /* one kernel of a compiled graph */
   SimTime collective;                      /* issue of one */
   SimTime fsdp_unit, deepspeed_module;     /* hooks, once per direction */

@@ -16,6 +16,8 @@ SimTime kernel_host_time(const struct HwHost *host, const KernelOp *op);
 
 /* What else a step asks of the host. */
 typedef enum {
+  KERNEL_HOST_LAYER_FUNCTION,
+  KERNEL_HOST_CHECKPOINT,
   KERNEL_HOST_COLLECTIVE,
   KERNEL_HOST_FSDP_UNIT,
   KERNEL_HOST_DEEPSPEED_MODULE,

@@ -13,6 +13,8 @@
 struct HwHost;
 
 typedef enum {
+  MODEL_HOST_LAYER_FUNCTION,   /* what an op `in_function` adds to its kernel's launch */
+  MODEL_HOST_CHECKPOINT,       /* one region that runs again in backward */
   MODEL_HOST_COLLECTIVE,       /* issue of one */
   MODEL_HOST_FSDP_UNIT,        /* FSDP's hooks of one unit, once per direction */
   MODEL_HOST_DEEPSPEED_MODULE, /* ZeRO-3's hooks of one leaf module, once per direction */

@@ -90,6 +90,8 @@ typedef struct ModelRecipe {
   gboolean experts_by_engine; /* Transformer Engine's grouped matmuls, for which the host counts each expert's rows, and
                                  weights of rows within the activation (Megatron-Core). Set by whoever knows the
                                  framework */
+  gboolean layer_functions;   /* linear layers are modules of the framework's own around an autograd function in Python,
+                                 not torch.nn's. Set by whoever knows the framework */
   ModelLora lora;             /* adapters: then they alone are trained. Set by whoever knows what is trained */
   ModelShare share; /* one rank's part of each unit. Set, and checked, by whoever knows the layout of the ranks */
 } ModelRecipe;

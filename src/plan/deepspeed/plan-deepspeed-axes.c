@@ -72,6 +72,7 @@ static gboolean check_experts(const PlanGiven *given, const PlanRecipe *recipe, 
 
 /* Where nobody says otherwise: its loss, its fused kernels, one matmul for q, k and v. */
 static void as_megatron(const PlanGiven *given) {
+  given->model->layer_functions = TRUE;
   if (!conf_settings_given(given->settings, "training.loss"))
     given->model->loss = MODEL_LOSS_VOCAB_PARALLEL;
   if (!conf_settings_given(given->settings, "training.projections"))

@@ -164,6 +164,7 @@ gboolean plan_megatron_resolve(const PlanGiven *given, PlanRecipe *recipe, GErro
   if (precision == MODEL_FP16 && !conf_settings_given(settings, "megatron.check_for_nan_in_grad"))
     options->checks_gradients = FALSE;
   given->model->experts_by_engine = TRUE;
+  given->model->layer_functions = TRUE;
   options->stands_in = options->gradient_accumulation_fusion;
   fill_share(recipe, &given->model->share);
   given->model->fp8_pads = !options->router_pads;

@@ -58,6 +58,7 @@ gboolean plan_nanotron_resolve(const PlanGiven *given, PlanRecipe *recipe, GErro
   if (!conf_settings_given(settings, "training.gradient_clipping"))
     recipe->gradient_clipping = USUAL_CLIPPING;
   recipe->pipeline = pipeline;
+  given->model->layer_functions = TRUE;
   fill_share(&recipe->nanotron, &given->model->share);
   return check_dtypes(settings, recipe, error) && check_micro_batches(settings, recipe, error) &&
          plan_policy_refuse(settings, "parallel.framework_version", recipe, "is modelled without versions", error) &&
