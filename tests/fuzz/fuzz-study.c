@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base-error.h"
-#include "import-kineto-program.h"
 #include "study-grid.h"
 #include "study-recipe.h"
 #include "study-trace.h"
