@@ -333,8 +333,6 @@ static void refusals(void) {
       {"t.toml", "[parallelism]\nx = 1\n", "parallelism.x: is no key of torchtitan"},
       {"t.toml", "[training]\nseq_len = \"long\"\n", "training.seq_len: expected a whole number, found \"long\""},
       {"t.toml", "[parallelism]\n[activation_checkpoint]\nmode = \"selective\"\n", "say selective_ac_option"},
-      {"t.toml", "[parallelism]\n[model]\nconverters = [\"quantize.linear.mx\"]\n",
-       "converter \"quantize.linear.mx\" is not modelled"},
       {"t.toml", FLOAT8 "recipe_name = \"rowwise_with_gw_hp\"\n",
        "t.toml:5:1: float8.recipe_name: \"rowwise_with_gw_hp\" is not modelled"},
       {"t.toml", FLOAT8 "enable_fsdp_float8_all_gather = true\n", "without precompute_float8_dynamic_scale_for_fsdp"},
