@@ -86,6 +86,84 @@ static void neox_refused(void) {
   }
 }
 
+#define NEMO                                                                                                           \
+  "trainer:\n  devices: 8\n  num_nodes: 4\n  precision: bf16-mixed\n  gradient_clip_val: 1.0\nmodel:\n"                \
+  "  mcore_gpt: true\n  micro_batch_size: 1\n  global_batch_size: 128\n  tensor_model_parallel_size: 2\n"              \
+  "  encoder_seq_length: 4096\n  max_position_embeddings: ${.encoder_seq_length}\n  num_layers: 32\n"                  \
+  "  hidden_size: 4096\n  num_attention_heads: 32\n"
+
+/* NeMo: names beside a key and products of them are worked out; a key without a value says nothing. Dropout is 0.1 for
+ * both where neither is said; without both fusions norms alone are fused. 4 layers of each of 2 stages' 16: 8 of 32. */
+static void nemo(void) {
+  expect("x.yaml",
+         NEMO "  ffn_hidden_size: ${multiply:4, ${.hidden_size}}\n  num_query_groups: null\n"
+              "  transformer_engine: true\n  optim:\n    name: mcore_distributed_optim\n    overlap_grad_sync: true\n"
+              "    bucket_cap_mb: 400\n",
+         (const Said[]){{"model.max_positions", "4096"},
+                        {"model.intermediate_size", "16384"},
+                        {"model.kv_heads", NULL},
+                        {"model.family", "gpt"},
+                        {"model.tied_embeddings", "yes"},
+                        {"training.dropout", "0.1"},
+                        {"training.precision", "bf16"},
+                        {"parallel.framework", "megatron"},
+                        {"parallel.zero_stage", "1"},
+                        {"megatron.overlap_grad_reduce", "yes"},
+                        {"megatron.bucket_size", NULL},
+                        {"cluster.nodes", "4"},
+                        {NULL, NULL}});
+  expect("x.yaml",
+         NEMO "  activation: fast-swiglu\n  normalization: rmsnorm\n  position_embedding_type: rope\n  bias: false\n"
+              "  bias_activation_fusion: false\n  bias_dropout_add_fusion: false\n  hidden_dropout: 0.0\n"
+              "  attention_dropout: 0.0\n  pipeline_model_parallel_size: 2\n"
+              "  activations_checkpoint_granularity: full\n  activations_checkpoint_method: block\n"
+              "  activations_checkpoint_num_layers: 4\n  share_embeddings_and_output_weights: false\n",
+         (const Said[]){{"model.family", "llama"},
+                        {"model.tied_embeddings", "no"},
+                        {"training.fused_kernels", "norms"},
+                        {"training.activation_checkpointing", "fraction:0.25"},
+                        {"parallel.zero_stage", "0"},
+                        {NULL, NULL}});
+}
+
+/* What Megatron-Bridge lays over a recipe: its shape and dropout are the workload's. */
+static void bridge(void) {
+  expect("x.yaml",
+         "model:\n  tensor_model_parallel_size: 2\n  sequence_parallel: true\n  recompute_granularity: selective\n"
+         "train:\n  micro_batch_size: 1\n  global_batch_size: 64\n  train_iters: 10\ndataset:\n  seq_length: 8192\n"
+         "ddp:\n  grad_reduce_in_fp32: false\n  overlap_param_gather: true\noptimizer:\n  lr: 0.0003\n"
+         "mixed_precision: bf16_mixed\n",
+         (const Said[]){{"parallel.tensor", "2"},
+                        {"parallel.zero_stage", "1"},
+                        {"training.global_batch", "64"},
+                        {"training.sequence_length", "8192"},
+                        {"training.gradient_accumulation_dtype", "bf16"},
+                        {"training.activation_checkpointing", "selective"},
+                        {"training.dropout", NULL},
+                        {"megatron.overlap_param_gather", "yes"},
+                        {NULL, NULL}});
+}
+
+static void nemo_refused(void) {
+  static const struct {
+    const char *more, *why;
+  } rows[] = {
+      {"  fp8: true\n", "Transformer Engine's fp8"},
+      {"  bias_activation_fusion: false\n", "kernels that are not fused"},
+      {"  optim:\n    name: distributed_fused_adam\n", "Apex's distributed Adam is not modelled"},
+      {"  activations_checkpoint_granularity: half\n", "expected selective or full, found \"half\""},
+      {"  activations_checkpoint_granularity: full\n  activations_checkpoint_num_layers: 2\n", "several layers"},
+      {"  hidden_dropout: 0.0\n", "dropout of hidden states 0.0 and of attention 0.1"},
+      {"  ffn_hidden_size: ${multiply:4, ${.width}}\n", "ffn_hidden_size"},
+      {"  tensor_model_paralel_size: 2\n", "did you mean \"model.tensor_model_parallel_size\"?"},
+  };
+  for (gsize i = 0; i < G_N_ELEMENTS(rows); i++) {
+    g_autofree char *text = g_strconcat(NEMO, rows[i].more, NULL);
+    GError *error = NULL;
+    HARNESS_FAILS(recipe_of_text("x.yaml", text, &error) != NULL, error, rows[i].why);
+  }
+}
+
 #define AXOLOTL "base_model: x/y\nsequence_len: 512\nmicro_batch_size: 4\n"
 
 static void axolotl(void) {
@@ -299,6 +377,9 @@ static void refusals(void) {
 int main(void) {
   return harness_run("recipe-finetune", (HarnessCase[]){{"GPT-NeoX", neox},
                                                         {"GPT-NeoX, refused", neox_refused},
+                                                        {"NeMo", nemo},
+                                                        {"Megatron-Bridge", bridge},
+                                                        {"NeMo, refused", nemo_refused},
                                                         {"axolotl", axolotl},
                                                         {"axolotl's QLoRA", axolotl_qlora},
                                                         {"torchtune", torchtune},

@@ -87,6 +87,18 @@ static const struct {
                "optimizer:\n  name: decoupled_adamw\nmodel:\n  name: mpt_causal_lm\n  d_model: 512\n  n_heads: 8\n"
                "  n_layers: 2\n  vocab_size: 1000\n  max_seq_len: 512\nfsdp_config:\n  sharding_strategy: FULL_SHARD\n"
                "  mixed_precision: DEFAULT\n  backward_prefetch: BACKWARD_POST\n"},
+    {"m.args",
+     "--tensor-model-parallel-size 2\n--micro-batch-size 1\n--global-batch-size 16\n--seq-length 512\n--bf16\n"
+     "--use-distributed-optimizer\n--overlap-grad-reduce\n--overlap-param-gather\n--sequence-parallel\n"
+     "--attention-dropout 0\n--hidden-dropout 0\n--ddp-bucket-size 50000000\n"},
+    {"n.yaml", "trainer:\n  devices: 8\n  precision: bf16\nmodel:\n  tensor_model_parallel_size: 2\n"
+               "  micro_batch_size: 1\n  global_batch_size: 16\n  hidden_dropout: 0\n  attention_dropout: 0\n"
+               "  sequence_parallel: true\n  optim:\n    name: mcore_distributed_optim\n    overlap_grad_sync: true\n"
+               "    overlap_param_sync: true\n"},
+    {"b.yaml", "model:\n  tensor_model_parallel_size: 1\ntrain:\n  micro_batch_size: 1\n  global_batch_size: 16\n"
+               "ddp:\n  overlap_grad_reduce: true\n"},
+    {"l.yaml", "model_name_or_path: x/y\nstage: sft\ndo_train: true\nfinetuning_type: lora\nlora_rank: 8\n"
+               "lora_target: all\ncutoff_len: 512\nper_device_train_batch_size: 1\nbf16: true\n"},
     {"x.yml", "base_model: x/y\nsequence_len: 512\nmicro_batch_size: 1\ngradient_accumulation_steps: 2\nbf16: true\n"
               "fsdp:\n  - full_shard\n  - auto_wrap\nfsdp_config:\n  fsdp_sharding_strategy: FULL_SHARD\n"},
 };
@@ -105,7 +117,7 @@ static void recipes_of_every_tool(void) {
 /* The whole chain names the file once more where what it wrote were not read. */
 static void data_files(void) {
   static const char *const names[] = {"accelerate-deepspeed.yaml", "accelerate-fsdp.yaml", "ds-plain.json",
-                                      "llm-foundry.yaml", NULL};
+                                      "llm-foundry.yaml",          "megatron.sh",          NULL};
   g_autofree char *folder = g_dir_make_tmp("foretrain-XXXXXX", NULL);
   for (const char *const *name = names; *name != NULL; name++) {
     g_autofree char *relative = g_build_filename("tests/data/recipe", *name, NULL);

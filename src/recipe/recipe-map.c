@@ -84,12 +84,22 @@ char *recipe_text(const RecipeReading *reading, const char *path) {
   return node != NULL && node->text != NULL ? g_ascii_strdown(node->text, -1) : g_strdup("");
 }
 
+/* "a.b", or ".b", which stands beside the key. */
+static char *named_path(const ConfTreeNode *node, const char *name, gsize length) {
+  const char *last = strrchr(node->path, '.');
+  g_autofree char *bare = g_strndup(name, length);
+  if (*bare != '.')
+    return g_steal_pointer(&bare);
+  return g_strdup_printf("%.*s%s", last != NULL ? (int)(last - node->path) : 0, node->path,
+                         last != NULL ? bare : bare + 1);
+}
+
 const ConfTreeNode *recipe_follow(const ConfTree *tree, const ConfTreeNode *node, GError **error) {
   for (int i = 0; i < FOLLOW_MAX; i++) {
     const char *text = node->kind == CONF_TREE_TEXT ? node->text : "";
     if (!g_str_has_prefix(text, "${") || strchr(text, '}') != text + strlen(text) - 1)
       return node;
-    g_autofree char *path = g_strndup(text + 2, strlen(text) - 3);
+    g_autofree char *path = named_path(node, text + 2, strlen(text) - 3);
     const ConfTreeNode *named = conf_tree_find(tree, path);
     if (named == NULL) {
       conf_tree_fail(tree, node, error, "%s names no key of this file; fill in the template", text);

@@ -56,7 +56,7 @@ struct RecipeReading {
 };
 
 extern const RecipeTable recipe_deepspeed, recipe_accelerate, recipe_trainer, recipe_torchtitan, recipe_llm_foundry,
-    recipe_axolotl, recipe_llama_factory, recipe_trl, recipe_megatron, recipe_neox, recipe_torchtune,
+    recipe_axolotl, recipe_llama_factory, recipe_trl, recipe_megatron, recipe_nemo, recipe_neox, recipe_torchtune,
     recipe_llama_factory_v1;
 extern const RecipeRows recipe_fsdp_rows; /* below "fsdp_config.", of accelerate, Trainer and axolotl */
 

@@ -177,15 +177,35 @@ static void write_group(const Recipe *recipe, const RecipeFacts *facts, const ch
   }
 }
 
+/* Groups in the order in which they are read best, then what else the recipe speaks of: nothing is lost. Caller frees. */
+static char **groups_of(const Recipe *recipe) {
+  static const char *const first[] = {"model", "training", "parallel", "deepspeed",
+                                      "ddp",   "fsdp",     "megatron", "memory"};
+  g_autoptr(GStrvBuilder) groups = g_strv_builder_new();
+  g_autoptr(GHashTable) known = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+  for (gsize i = 0; i < G_N_ELEMENTS(first); i++) {
+    g_strv_builder_add(groups, first[i]);
+    g_hash_table_add(known, g_strdup(first[i]));
+  }
+  g_hash_table_add(known, g_strdup("cluster"));
+  for (guint i = 0; i < recipe->taken->len; i++) {
+    const char *setting = ((const RecipeTaken *)g_ptr_array_index(recipe->taken, i))->setting;
+    g_autofree char *group = g_strndup(setting, strcspn(setting, "."));
+    if (g_hash_table_add(known, g_strdup(group)))
+      g_strv_builder_add(groups, group);
+  }
+  g_strv_builder_add(groups, "cluster");
+  return g_strv_builder_end(groups);
+}
+
 gboolean recipe_write(const Recipe *recipe, const RecipeFacts *facts, const char *model, GString *text,
                       GError **error) {
-  static const char *const groups[] = {"model", "training", "parallel", "deepspeed",
-                                       "ddp",   "fsdp",     "memory",   "cluster"};
+  g_auto(GStrv) groups = groups_of(recipe);
   if (!check_known(recipe, facts, error))
     return FALSE;
   g_string_append_printf(text, "# From %s, a recipe of %s. Behind each value stands the key it came from.\n",
                          recipe->file, recipe->tool);
-  for (gsize g = 0; g < G_N_ELEMENTS(groups); g++) {
+  for (gsize g = 0; groups[g] != NULL; g++) {
     gboolean any = FALSE;
     for (gsize i = 0; i < G_N_ELEMENTS(blanks); i++)
       any = any || strcmp(blanks[i].group, groups[g]) == 0;

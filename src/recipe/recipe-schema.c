@@ -5,6 +5,6 @@
 static const BaseField keys[] = {
     BASE_ROW("parallel", "recipe", BASE_PATH, RecipeKeys, file,
              .help = "another tool's file, below the keys of this one: DeepSpeed's JSON, accelerate, Trainer, "
-                     "torchtitan, llm-foundry, axolotl, LLaMA-Factory, TRL, torchtune, GPT-NeoX, Megatron-LM"),
+                     "torchtitan, llm-foundry, axolotl, LLaMA-Factory, TRL, torchtune, GPT-NeoX, NeMo, Megatron-LM"),
 };
 const ConfSchema recipe_schema = {keys, G_N_ELEMENTS(keys)};
