@@ -306,6 +306,19 @@ says "import a fabric over an instance" '4 nodes with up to 2 links' import ibli
   -t a3-megagpu-8g -o fabric.ini
 says "import Slurm's tree" 'states no rates' import slurm-topology "$data/fabric/topology.conf" \
   -t fabric.ini -o tree.ini
+yes '# a line of something else' | head -c 100000 >big.log
+truncate -s 1G big.log
+for kind in nccl-topology nvidia-smi-topo nvidia-smi lstopo recipe; do
+  refuses "1 GiB for $kind" 'no file of this kind is so large' import $kind big.log
+done
+for kind in ibnetdiscover iblinkinfo slurm-topology nccl-tests; do
+  refuses "1 GiB for $kind" 'no file of this kind is so large' import $kind big.log -t dgx-h100
+done
+refuses "1 GiB for kineto" 'expected "{"' import kineto big.log -o big.csv
+truncate -s 100 big.log
+truncate -s 1G big.log
+refuses "what is no text" 'is no text: byte 101 is NUL' import nccl-tests big.log -t dgx-h100
+rm big.log
 for machine in smi hwloc fabric tree; do
   says "$machine.ini runs" 'all-reduce' collective all-reduce -t $machine.ini --nodes 2 --bytes 1M
 done

@@ -164,10 +164,7 @@ GPtrArray *conf_data_parts(const char *path, GError **error) {
   return parts->len > 0 ? g_steal_pointer(&parts) : NULL;
 }
 
-char *conf_data_text(const char *path, gsize *ret_length, GError **error) {
-  g_autoptr(GBytes) bytes = conf_data_load(path, error);
-  if (bytes == NULL)
-    return NULL;
+static char *text_of(GBytes *bytes, gsize *ret_length) {
   gsize length;
   const char *data = g_bytes_get_data(bytes, &length);
   char *text = g_malloc(length + 1);
@@ -176,4 +173,29 @@ char *conf_data_text(const char *path, gsize *ret_length, GError **error) {
   text[length] = '\0';
   *ret_length = length;
   return text;
+}
+
+char *conf_data_text(const char *path, gsize *ret_length, GError **error) {
+  g_autoptr(GBytes) bytes = conf_data_load(path, error);
+  return bytes != NULL ? text_of(bytes, ret_length) : NULL;
+}
+
+#define LOOKED_AT ((gsize)1 << 16) /* bytes of the beginning */
+
+char *conf_data_small_text(const char *path, gsize *ret_length, GError **error) {
+  g_autoptr(GBytes) bytes = conf_data_load(path, error);
+  BasePlace place = {.file = path};
+  if (bytes == NULL)
+    return NULL;
+  gsize length;
+  const char *data = g_bytes_get_data(bytes, &length);
+  const char *nul = length > 0 ? memchr(data, '\0', MIN(length, LOOKED_AT)) : NULL;
+  if (nul != NULL)
+    base_error_set_at(error, &place, "is no text: byte %" G_GSIZE_FORMAT " is NUL", (gsize)(nul - data) + 1);
+  else if (length > CONF_DATA_MOST)
+    base_error_set_at(error, &place, "has more than %" G_GSIZE_FORMAT " MiB; no file of this kind is so large",
+                      CONF_DATA_MOST >> 20);
+  else
+    return text_of(bytes, ret_length);
+  return NULL;
 }

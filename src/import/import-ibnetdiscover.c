@@ -141,7 +141,7 @@ static void each_line(Reader *reader, const char *text, void (*take)(Reader *rea
 
 static ImportFabric *load(const char *path, const char *what, const char *expected, gboolean links, GError **error) {
   gsize length;
-  g_autofree char *text = conf_data_text(path, &length, error);
+  g_autofree char *text = conf_data_small_text(path, &length, error);
   if (text == NULL)
     return NULL;
   g_autofree char *readable = g_utf8_make_valid(text, -1);

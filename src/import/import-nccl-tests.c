@@ -244,7 +244,7 @@ ImportLog *import_log_parse(const char *name, const char *text, gsize length) {
 
 static gboolean read_file(ImportLog *log, const char *path, GError **error) {
   gsize length;
-  g_autofree char *text = conf_data_text(path, &length, error);
+  g_autofree char *text = conf_data_small_text(path, &length, error);
   if (text == NULL)
     return FALSE;
   read_text(log, path, text, length);

@@ -75,7 +75,7 @@ static gboolean take_line(Reader *reader, char *line, GError **error) {
 
 ImportFabric *import_slurm_load(const char *path, GError **error) {
   gsize length;
-  g_autofree char *text = conf_data_text(path, &length, error);
+  g_autofree char *text = conf_data_small_text(path, &length, error);
   if (text == NULL)
     return NULL;
   g_autofree char *readable = g_utf8_make_valid(text, -1);

@@ -138,7 +138,7 @@ static gboolean read_matrix(ImportMatrix *matrix, const char *text, GError **err
 
 ImportMatrix *import_matrix_load(const char *path, GError **error) {
   gsize length;
-  g_autofree char *text = conf_data_text(path, &length, error);
+  g_autofree char *text = conf_data_small_text(path, &length, error);
   if (text == NULL)
     return NULL;
   g_autoptr(ImportMatrix) matrix = g_new0(ImportMatrix, 1);

@@ -218,7 +218,7 @@ static ImportMachine *machine_of(const Query *query, GError **error) {
 
 ImportMachine *import_smi_query_load(const char *path, GError **error) {
   gsize length;
-  g_autofree char *text = conf_data_text(path, &length, error);
+  g_autofree char *text = conf_data_small_text(path, &length, error);
   if (text == NULL)
     return NULL;
   Query query = {.path = path, .gpus = g_ptr_array_new_with_free_func(gpu_free)};

@@ -128,7 +128,7 @@ ImportXml *import_xml_load(const char *path, GError **error) {
   static const GMarkupParser parser = {.start_element = start, .end_element = end, .text = text};
   gsize length;
   g_autoptr(GError) why = NULL;
-  g_autofree char *data = conf_data_text(path, &length, error);
+  g_autofree char *data = conf_data_small_text(path, &length, error);
   if (data == NULL)
     return NULL;
   Tree tree = {0};

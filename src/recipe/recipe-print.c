@@ -177,7 +177,8 @@ static void write_group(const Recipe *recipe, const RecipeFacts *facts, const ch
   }
 }
 
-/* Groups in the order in which they are read best, then what else the recipe speaks of: nothing is lost. Caller frees. */
+/* Groups in the order in which they are read best, then what else the recipe speaks of: nothing is lost. Caller
+ * frees. */
 static char **groups_of(const Recipe *recipe) {
   static const char *const first[] = {"model", "training", "parallel", "deepspeed",
                                       "ddp",   "fsdp",     "megatron", "memory"};

@@ -25,3 +25,7 @@ typedef struct {
  * too; of any other file that file alone. ConfPart, to be unreffed. Errors: as conf_data_load, a broken archive, one
  * without files. */
 GPtrArray *conf_data_parts(const char *path, GError **error);
+/* The same of what a person or a tool wrote about one machine or one job. Errors too: more than CONF_DATA_MOST bytes,
+ * told without reading them, and a NUL near the beginning, which no text has. */
+#define CONF_DATA_MOST ((gsize)256 << 20)
+char *conf_data_small_text(const char *path, gsize *ret_length, GError **error);
