@@ -162,6 +162,9 @@ static void nemo_refused(void) {
     GError *error = NULL;
     HARNESS_FAILS(recipe_of_text("x.yaml", text, &error) != NULL, error, rows[i].why);
   }
+  GError *error = NULL;
+  HARNESS_FAILS(recipe_of_text("x.py", "def config():\n  return Trainer.Config()\n", &error) != NULL, error,
+                "is Python");
 }
 
 #define AXOLOTL "base_model: x/y\nsequence_len: 512\nmicro_batch_size: 4\n"
@@ -182,6 +185,10 @@ static void axolotl(void) {
               "liger_glu_activation: true\nliger_cross_entropy: true\n",
       (const Said[]){
           {"training.fused_kernels", "yes"}, {"training.loss", "fused"}, {"training.trainable", NULL}, {NULL, NULL}});
+  expect("x.yml", "base_model: x/y\nsequence_len: 500_000\n",
+         (const Said[]){{"training.sequence_length", "500000"}, {NULL, NULL}});
+  expect("x.yml", AXOLOTL "attn_implementation: xformers\n",
+         (const Said[]){{"training.attention", "flash"}, {NULL, NULL}});
   expect("x.yml", AXOLOTL "bf16: false\nfp16:\n", (const Said[]){{"training.precision", "fp32"}, {NULL, NULL}});
 }
 

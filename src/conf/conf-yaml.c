@@ -42,6 +42,19 @@ static ConfTreeKind kind_of(const yaml_node_t *node) {
   return base_flag_parse(text, &flag) ? CONF_TREE_FLAG : CONF_TREE_TEXT;
 }
 
+/* "500_000" without quotes is a whole number of YAML 1.1, which PyYAML reads; its digits, else NULL. Caller frees. */
+static char *grouped_digits(const yaml_node_t *node) {
+  const char *text = (const char *)node->data.scalar.value;
+  gsize length = strlen(text);
+  gboolean grouped = strchr(text, '_') != NULL && g_ascii_isdigit(*text) && *text != '0' &&
+                     g_ascii_isdigit(text[length - 1]) && text[strspn(text, "0123456789_")] == '\0';
+  if (!grouped || node->data.scalar.style != YAML_PLAIN_SCALAR_STYLE)
+    return NULL;
+  GString *digits = g_string_new(text);
+  g_string_replace(digits, "_", "", 0);
+  return g_string_free(digits, FALSE);
+}
+
 static gboolean add_below(Walk *walk, const char *path, const yaml_node_t *node);
 
 /* A tag that says another type than what is written ("!!python/tuple") is nothing that a recipe holds. */
@@ -62,6 +75,9 @@ static gboolean add_node(Walk *walk, const char *path, const yaml_node_t *node, 
     const char *text = (const char *)node->data.scalar.value;
     if (strlen(text) != node->data.scalar.length)
       return conf_tree_fail_at(walk->tree, line, column, path, walk->error, "a text cannot hold the character 0");
+    g_autofree char *digits = grouped_digits(node);
+    if (digits != NULL)
+      return conf_tree_add(walk->tree, path, CONF_TREE_NUMBER, digits, line, column, walk->error);
     ConfTreeKind kind = kind_of(node);
     return conf_tree_add(walk->tree, path, kind, kind == CONF_TREE_NULL ? NULL : text, line, column, walk->error);
   }

@@ -21,8 +21,12 @@ static gboolean take_precision(RecipeReading *reading, const RecipeRow *row, con
          (!on || recipe_give(reading, node, "training.precision", row->setting, NULL, error));
 }
 
+#define XFORMERS "xformers takes FlashAttention's kernels on these GPUs"
+
 static gboolean take_attention(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
   gboolean flash = node->text != NULL && (strstr(node->text, "flash") != NULL || strcmp(node->text, "sdpa") == 0);
+  if (g_strcmp0(node->text, "xformers") == 0)
+    return recipe_give(reading, node, row->setting, "flash", XFORMERS, error);
   if (!flash && g_strcmp0(node->text, "eager") != 0)
     return conf_tree_fail(reading->tree, node, error, "\"%s\" is not modelled; flash attention, sdpa and eager are",
                           node->text != NULL ? node->text : "");
@@ -93,7 +97,7 @@ static const RecipeRow rows[] = {
     REFUSE("activation_offloading", "false", "activations in host memory; set it to false"),
     TAKE("attn_implementation", "training.attention", take_attention, NULL),
     TAKE("flash_attention", "training.attention", take_flash, NULL),
-    REFUSE("xformers_attention", "false", "xformers' attention; flash attention, sdpa and eager are"),
+    TAKE("xformers_attention", "training.attention", take_flash, XFORMERS),
     REFUSE("flex_attention", "false", "flex attention; flash attention, sdpa and eager are"),
     REFUSE("flash_optimum", "false", "BetterTransformer"),
     TAKE("float16", "fp16", take_precision, NULL),

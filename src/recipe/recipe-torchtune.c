@@ -96,6 +96,7 @@ static const RecipeRow rows[] = {
     REFUSE("enable_activation_offloading", "false", "activations in host memory; set it to false"),
     REFUSE("ac_mode", "full|none", "selective recomputation by torchtune's rules"),
     SAFE("ac_option", "of selective recomputation, which is not on"),
+    REFUSE("fsdp.cpu_offload", "false", "a key that torchtune no longer reads; say fsdp_cpu_offload"),
     TAKE("fsdp_cpu_offload", "fsdp.cpu_offload", recipe_take_flag, NULL),
     TAKE("custom_sharded_layers.*", "fsdp.wrap", take_sharded, NULL),
     TAKE("tensor_parallel_dim", "parallel.tensor", recipe_take_count, NULL),

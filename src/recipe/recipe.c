@@ -87,8 +87,22 @@ static Recipe *read_tree(const ConfTree *tree, BaseErrors *errors, GError **erro
   return recipe;
 }
 
+/* torchtitan's of 2026, Megatron-Bridge's, NeMo's 2: programs that build what they configure. */
+static gboolean refuse_python(const char *path, BaseErrors *errors) {
+  GError *cause = NULL;
+  if (!g_str_has_suffix(path, ".py"))
+    return TRUE;
+  base_error_set_at(&cause, &(BasePlace){.file = path},
+                    "is Python, which is not read: say its values in the tool's file of plain ones (torchtitan: TOML, "
+                    "Megatron-Bridge: its YAML), or in a workload");
+  base_errors_add(errors, cause);
+  return FALSE;
+}
+
 Recipe *recipe_load_some(const char *path, BaseErrors *errors) {
   GError *cause = NULL;
+  if (!refuse_python(path, errors))
+    return NULL;
   g_autoptr(ConfTree) tree = conf_tree_load(path, &cause);
   Recipe *recipe = tree != NULL ? read_tree(tree, errors, &cause) : NULL;
   base_errors_add(errors, cause);
