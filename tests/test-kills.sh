@@ -59,7 +59,7 @@ sound() { # DATABASE
 # Over processes one of them is killed at random, and mpirun, below timeout, ends the others.
 kill_now() { # PROCESS
   local all=("$1")
-  [ "$over" -eq 0 ] || mapfile -t all < <(pgrep -P "$(pgrep -P "$1" -x mpirun)" -x foretrain)
+  [ "$over" -eq 0 ] || mapfile -t all < <(pgrep -P "$(pgrep -P "$1" -x mpirun || echo 0)" -x foretrain)
   [ ${#all[@]} -eq 0 ] || kill -9 "${all[RANDOM % ${#all[@]}]}" 2>/dev/null
 }
 

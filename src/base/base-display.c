@@ -6,27 +6,27 @@
 
 #define REPLACEMENT 0xfffd
 
-static gboolean is_control(gunichar letter) {
-  gboolean stays = letter == '\n' || letter == '\t';
+static gboolean is_control(gunichar letter, gboolean lines) {
+  gboolean stays = lines && (letter == '\n' || letter == '\t');
   return (letter < 0x20 && !stays) || (letter >= 0x7f && letter < 0xa0);
 }
 
 /* Bytes of the run that `text` begins with and that can be shown as it is. */
-static gsize shown_bytes(const char *text) {
+static gsize shown_bytes(const char *text, gboolean lines) {
   const char *at = text;
   while (*at != '\0') {
     gunichar letter = g_utf8_get_char_validated(at, -1);
-    if (letter == (gunichar)-1 || letter == (gunichar)-2 || is_control(letter))
+    if (letter == (gunichar)-1 || letter == (gunichar)-2 || is_control(letter, lines))
       break;
     at = g_utf8_next_char(at);
   }
   return (gsize)(at - text);
 }
 
-char *base_display(const char *text) {
+static char *display(const char *text, gboolean lines) {
   GString *shown = g_string_sized_new(strlen(text));
   while (*text != '\0') {
-    gsize bytes = shown_bytes(text);
+    gsize bytes = shown_bytes(text, lines);
     g_string_append_len(shown, text, (gssize)bytes);
     text += bytes;
     if (*text == '\0')
@@ -37,4 +37,39 @@ char *base_display(const char *text) {
     text = broken ? text + 1 : g_utf8_next_char(text);
   }
   return g_string_free(shown, FALSE);
+}
+
+/* At the beginning of a line, behind blanks, or anywhere: what CI runners take for commands. */
+static gboolean is_command(const char *line, const char *at) {
+  if (g_str_has_prefix(at, "##["))
+    return TRUE;
+  return g_str_has_prefix(at, "::") && line + strspn(line, " \t\r") == at;
+}
+
+static char *disarm(const char *text) {
+  GString *plain = g_string_sized_new(strlen(text));
+  const char *line = text;
+  for (const char *at = text; *at != '\0'; at++) {
+    if (is_command(line, at))
+      g_string_append_printf(plain, "\\u%04x", (guint)*at);
+    else
+      g_string_append_c(plain, *at);
+    if (*at == '\n')
+      line = at + 1;
+  }
+  return g_string_free(plain, FALSE);
+}
+
+char *base_display(const char *text) {
+  g_autofree char *shown = display(text, TRUE);
+  gboolean armed = strstr(shown, "::") != NULL || strstr(shown, "##[") != NULL;
+  return armed ? disarm(shown) : g_steal_pointer(&shown);
+}
+
+char *base_display_commands(const char *text) {
+  return display(text, TRUE);
+}
+
+char *base_display_line(const char *text) {
+  return display(text, FALSE);
 }

@@ -79,12 +79,13 @@ static CliExit check(gconstpointer data, GError **error) {
   if (result == NULL || !write_as(check_junit, result, asked->junit, error) ||
       !write_as(check_markdown, result, asked->markdown, error))
     return CLI_FAULT;
-  g_autoptr(GString) text = g_string_new(NULL);
+  g_autoptr(GString) text = g_string_new(NULL), commands = g_string_new(NULL);
   if (!asked->quiet)
     (asked->json ? check_json : check_text)(result, text);
   if (asked->github)
-    check_github(result, text);
+    check_github(result, commands);
   cli_print(text->str);
+  cli_print_commands(commands->str);
   return result->failed > 0 ? CLI_FAILED : CLI_DONE;
 }
 

@@ -13,6 +13,11 @@ void cli_print(const char *text) {
   fputs(shown, stdout);
 }
 
+void cli_print_commands(const char *text) {
+  g_autofree char *shown = base_display_commands(text);
+  fputs(shown, stdout);
+}
+
 gboolean cli_write_bytes(const char *path, const void *data, gsize length, GError **error) {
   if (strcmp(path, "-") == 0) {
     fwrite(data, 1, length, stdout);

@@ -10,6 +10,8 @@
 
 /* A verb's answer to standard output; control characters of what it quotes do nothing there. */
 void cli_print(const char *text);
+/* The same for lines that are commands to a CI runner. */
+void cli_print_commands(const char *text);
 
 gboolean cli_write_bytes(const char *path, const void *data, gsize length, GError **error);
 gboolean cli_write(const char *path, const char *text, GError **error);

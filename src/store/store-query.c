@@ -2,6 +2,7 @@
 /* Finding a run by the name a person gives it, and reading rows as text. */
 #include <string.h>
 
+#include "base-display.h"
 #include "base-error.h"
 #include "store-db-private.h"
 
@@ -56,6 +57,14 @@ gboolean store_db_find(StoreDb *db, const char *name, gint64 *ret_run_id, GError
   return TRUE;
 }
 
+/* The file may be a stranger's: its texts begin no lines where they are shown. Kept by `lines`, if it is another. */
+static const char *in_line(const char *text, GPtrArray *lines) {
+  if (text == NULL || strpbrk(text, "\n\r\t") == NULL)
+    return text;
+  g_ptr_array_add(lines, base_display_line(text));
+  return g_ptr_array_index(lines, lines->len - 1);
+}
+
 gboolean store_db_query(StoreDb *db, const char *sql, gint64 run_id, StoreRow row, gpointer user, GError **error) {
   sqlite3_stmt *statement = store_db_prepare(db, sql, "reading", error);
   if (statement == NULL)
@@ -74,8 +83,9 @@ gboolean store_db_query(StoreDb *db, const char *sql, gint64 run_id, StoreRow ro
     names[i] = sqlite3_column_name(statement, i);
   int status;
   while ((status = sqlite3_step(statement)) == SQLITE_ROW) {
+    g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
     for (int i = 0; i < n; i++)
-      values[i] = (const char *)sqlite3_column_text(statement, i);
+      values[i] = in_line((const char *)sqlite3_column_text(statement, i), lines);
     row(n, names, values, user);
   }
   gboolean done = status == SQLITE_DONE;

@@ -2,6 +2,9 @@
 /* One SELECT of a record's columns, and its rows set field by field. */
 #include "store-reader.h"
 
+#include <string.h>
+
+#include "base-display.h"
 #include "base-error.h"
 
 #define READING "reading"
@@ -33,11 +36,19 @@ static RunValue value_at(sqlite3_stmt *statement, int column) {
   }
 }
 
+/* Texts of a stranger's file begin no lines where they are shown. */
+static gboolean set_field(const RunField *field, gpointer row, RunValue value, GStringChunk *names) {
+  g_autofree char *line = NULL;
+  if (value.kind == RUN_STRING && value.string != NULL && strpbrk(value.string, "\n\r\t") != NULL)
+    value.string = line = base_display_line(value.string);
+  return run_field_set(field, row, value, names);
+}
+
 static gboolean read_row(const StoreReader *reader, sqlite3_stmt *statement, gpointer row, GError **error) {
   int column = 0;
   for (guint i = 0; i < reader->record->n; i++) {
     const RunField *field = &reader->record->fields[i];
-    if (field->key == NULL || run_field_set(field, row, value_at(statement, ++column), reader->names))
+    if (field->key == NULL || set_field(field, row, value_at(statement, ++column), reader->names))
       continue;
     const char *found = (const char *)sqlite3_column_text(statement, column);
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: is damaged: a row of table %s has the %s %s", reader->db->path,

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base-display.h"
 #include "base-error.h"
 #include "conf-data.h"
 #include "kernel-time.h"
@@ -330,9 +331,9 @@ static void fill_identity(const StudyTrace *trace, const StudyWalk *walk, const 
   const ProgramOrigin *origin = &trace->origin;
   RunIdentity *identity = &report->identity;
   identity->run_key = g_strdup(walk->key);
-  identity->workload = g_strdup(origin->workload != NULL ? origin->workload : trace->name);
-  identity->topology = g_strdup(walk->cluster->topology);
-  identity->model = g_strdup(origin->model != NULL ? origin->model : identity->workload);
+  identity->workload = base_display_line(origin->workload != NULL ? origin->workload : trace->name);
+  identity->topology = base_display_line(walk->cluster->topology);
+  identity->model = base_display_line(origin->model != NULL ? origin->model : identity->workload);
   identity->gpu = g_strdup(walk->cluster->gpu->name);
   identity->architecture = g_strdup(walk->cluster->gpu->architecture);
   identity->network_rate = study_network_rate(walk->cluster);

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base-display.h"
 #include "base-names.h"
 #include "conf-path.h"
 #include "fold.h"
@@ -238,9 +239,9 @@ void study_walk_price(RunReport *report) {
 
 static void fill_identity(const char *workload, const StudyWalk *walk, RunIdentity *identity) {
   identity->run_key = g_strdup(walk->key);
-  identity->workload = g_strdup(workload);
-  identity->topology = g_strdup(walk->cluster->topology);
-  identity->model = g_strdup(walk->shape.name);
+  identity->workload = base_display_line(workload);
+  identity->topology = base_display_line(walk->cluster->topology);
+  identity->model = base_display_line(walk->shape.name);
   identity->gpu = g_strdup(walk->cluster->gpu->name);
   identity->architecture = g_strdup(walk->cluster->gpu->architecture);
   identity->network_rate = study_network_rate(walk->cluster);

@@ -9,5 +9,9 @@
 
 #include <glib.h>
 
-/* Caller frees. */
+/* Nor are lines commands to a CI runner: "::" that begins one, "##[" anywhere. Caller frees. */
 char *base_display(const char *text);
+/* For lines that are such commands. Caller frees. */
+char *base_display_commands(const char *text);
+/* A name within a line: ends of lines and tabs are controls too, so that no name begins a line. Caller frees. */
+char *base_display_line(const char *text);

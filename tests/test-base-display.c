@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* What files hold does nothing to a terminal, nor to a CI runner that reads along. */
+#include "base-display.h"
+#include "harness.h"
+
+static void shows(const char *text, const char *wanted) {
+  g_autofree char *shown = base_display(text);
+  CU_ASSERT_STRING_EQUAL(shown, wanted);
+}
+
+static void controls_are_shown(void) {
+  shows("a\033[2Jb\n\tc\x7f", "a\\u001b[2Jb\n\tc\\u007f");
+  shows("caf\xe9 \xc2\x85", "caf\\ufffd \\u0085");
+  shows("größer, 🙂", "größer, 🙂");
+}
+
+/* GitHub's runner takes a line for a command that begins, behind blanks, with "::"; the older form stands anywhere. */
+static void commands_are_not_given(void) {
+  shows("::error::x", "\\u003a:error::x");
+  shows("a\n \t::stop-commands::t\nstd::move, a :: b", "a\n \t\\u003a:stop-commands::t\nstd::move, a :: b");
+  shows("a ##[group]b ## [", "a \\u0023#[group]b ## [");
+  g_autofree char *command = base_display_commands("::error file=a::b\033");
+  CU_ASSERT_STRING_EQUAL(command, "::error file=a::b\\u001b");
+}
+
+static void a_name_stays_in_its_line(void) {
+  g_autofree char *line = base_display_line("a\nb\tc\rd");
+  CU_ASSERT_STRING_EQUAL(line, "a\\u000ab\\u0009c\\u000dd");
+}
+
+int main(void) {
+  return harness_run("base display", (HarnessCase[]){{"controls", controls_are_shown},
+                                                     {"commands", commands_are_not_given},
+                                                     {"names", a_name_stays_in_its_line},
+                                                     {NULL, NULL}});
+}

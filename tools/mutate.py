@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Do the tests notice? Changes lines of the floors where numbers decide, one at a time, and runs tests until one fails.
+
+usage: tools/mutate.py [COUNT [SEED]]      100 changes, seed 1; in a copy of the tree, which is left as it is
+
+A change is a comparison, an operator, a constant or a condition that means something else, or a statement that is left
+out. What does not compile is drawn again. First the tests of the floor are run, then those of whole steps. Prints each
+change that no test noticed, and how many were. Exit status: 0 at least nine tenths were noticed, 1 fewer.
+"""
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+FLOORS = ["event", "net", "mem", "coll", "plan", "run", "fold"]
+WHOLE = ["study", "study-repeat", "study-random", "study-memory", "study-zero-bubble", "study-layout", "run",
+         "run-share", "run-pipeline", "run-contention", "facts-volume", "facts-time", "facts-memory",
+         "exposure-frameworks", "fold-frameworks", "fold-layouts", "fold-workloads", "program-trace", "plan-refusals",
+         "study-collective", "coll-fidelity", "study-fit", "run-trace", "report-chrome", "store-load", "study-families"]
+CHANGES = [(r" < ", " <= "), (r" <= ", " < "), (r" > ", " >= "), (r" >= ", " > "), (r" == ", " != "), (r" != ", " == "),
+           (r" \+ ", " - "), (r" - ", " + "), (r" \* ", " + "), (r" / ", " * "), (r" && ", " || "), (r" \|\| ", " && "),
+           (r"\b1\b", "2"), (r"\b0\b", "1"), (r"\bTRUE\b", "FALSE"), (r"\bFALSE\b", "TRUE"), (r"\+\+", "--"),
+           (r" \+= ", " -= "), (r" -= ", " += "), (r"\bMIN\(", "MAX("), (r"\bMAX\(", "MIN("), (r"if \(", "if (!")]
+STATEMENT = re.compile(r"^ +[a-z_>.\[\]-]+(\(.*\)| [-+*|]?= .*);$")
+# What stops the program when a contract is broken, explains a choice in words, or only traces it.
+PLAIN = re.compile(r"^\s*(/\*|\*|#|static const|const |sim_require|base_trace|g_set_error|g_string_append|\"|[a-z_]+:$)")
+
+
+def candidates(root):
+    found = []
+    for floor in FLOORS:
+        for folder, _, names in os.walk(os.path.join(root, "src", floor)):
+            for name in sorted(names):
+                if name.endswith(".c"):
+                    path = os.path.join(folder, name)
+                    inside = False
+                    for number, line in enumerate(open(path, encoding="utf-8")):
+                        inside = line.startswith(" ") if line.strip() else inside
+                        if inside and not PLAIN.match(line) and "_trace" not in line and "explain" not in name:
+                            found.append((floor, path, number))
+    return sorted(found)
+
+
+def change(line, rng):
+    ways = [(old, new) for old, new in CHANGES if re.search(old, line)]
+    if STATEMENT.match(line.rstrip("\n")):
+        ways.append(None)
+    if not ways:
+        return None
+    way = rng.choice(ways)
+    if way is None:
+        return re.sub(r"\S.*", ";", line)
+    spots = list(re.finditer(way[0], line))
+    spot = rng.choice(spots)
+    changed = line[:spot.start()] + way[1] + line[spot.end():]
+    if way[1] == "if (!":
+        changed = re.sub(r"if \(!(.*)\)( \{)?$", r"if (!(\1))\2", changed.rstrip("\n")) + "\n"
+    return changed
+
+
+def quiet(command, seconds, **more):
+    try:
+        return subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=seconds,
+                              check=False, **more).returncode
+    except subprocess.TimeoutExpired:
+        return 124
+
+
+def tests_of(floor, root):
+    own = [name[5:-2] for name in sorted(os.listdir(os.path.join(root, "tests")))
+           if name.startswith("test-" + floor) and name.endswith(".c") and "large" not in name and "truth" not in name]
+    return own + [name for name in WHOLE if name not in own]
+
+
+def noticed(floor, root, environment):
+    """The test that fails, None: all pass, False: it does not compile."""
+    for name in tests_of(floor, root):
+        target = "tests/test-" + name
+        if quiet(["ninja", "-C", root + "/build", target], 300) != 0:
+            return False
+        if quiet([root + "/build/" + target], 100, env=environment, cwd=root) != 0:
+            return name
+    return None
+
+
+def main():
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 100
+    rng = random.Random(int(sys.argv[2]) if len(sys.argv) > 2 else 1)
+    source = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    root = os.path.join(tempfile.mkdtemp(prefix="mutate-"), "tree")
+    shutil.copytree(source, root, symlinks=True, ignore=shutil.ignore_patterns("build*", ".git"))
+    environment = dict(os.environ, FORETRAIN_DATA=root, FORETRAIN_TEST_SOURCE=root, G_DEBUG="fatal-warnings")
+    subprocess.run(["meson", "setup", root + "/build", root, "-Dbuildtype=plain", "-Dc_args=-O1"], check=True,
+                   stdout=subprocess.DEVNULL)
+    lines = candidates(root)
+    tried = found = 0
+    while tried < count:
+        floor, path, number = rng.choice(lines)
+        text = open(path, encoding="utf-8").read().splitlines(keepends=True)
+        changed = change(text[number], rng)
+        if changed is None or changed == text[number]:
+            continue
+        with open(path, "w", encoding="utf-8") as out:
+            out.write("".join(text[:number] + [changed] + text[number + 1:]))
+        by = noticed(floor, root, environment)
+        with open(path, "w", encoding="utf-8") as out:
+            out.write("".join(text))
+        if by is False:
+            continue
+        tried += 1
+        found += by is not None
+        where = f"{os.path.relpath(path, root)}:{number + 1}"
+        print(f"{tried} {where}: " + (f"noticed by {by}" if by else
+                                      f"NOT NOTICED\n  - {text[number].strip()}\n  + {changed.strip()}"), flush=True)
+    print(f"{found} of {tried} changes were noticed")
+    shutil.rmtree(os.path.dirname(root))
+    sys.exit(found * 10 < tried * 9)
+
+
+main()
