@@ -59,7 +59,7 @@ static void one_node(void) {
   CU_ASSERT_EQUAL(fit.figures[IMPORT_INTRA_ACHIEVABLE].rows, 5);
   const ImportFitRun *run = &g_array_index(fit.runs, ImportFitRun, 0);
   CU_ASSERT_TRUE(run->after < 0.01 && run->before > 0.1);
-  g_autoptr(GString) overlay = import_overlay_text(log, &fit);
+  g_autoptr(GString) overlay = import_overlay_text(log, &fit, "foretrain import nccl-tests");
   CU_ASSERT_PTR_NOT_NULL(strstr(overlay->str, "[environment]\nlaunch_floor = 40.00 us ;"));
   CU_ASSERT_PTR_NOT_NULL(strstr(overlay->str, "[node]\nintra_achievable = "));
   CU_ASSERT_PTR_NOT_NULL(
@@ -121,7 +121,7 @@ static void refuted(void) {
   CU_ASSERT_TRUE(fit.figures[IMPORT_NIC_ACHIEVABLE].refuted);
   CU_ASSERT_FALSE(fit.figures[IMPORT_NIC_ACHIEVABLE].fitted);
   CU_ASSERT_TRUE(fit.figures[IMPORT_NIC_ACHIEVABLE].value < 40e9);
-  g_autoptr(GString) overlay = import_overlay_text(log, &fit);
+  g_autoptr(GString) overlay = import_overlay_text(log, &fit, "foretrain import nccl-tests");
   CU_ASSERT_PTR_NOT_NULL(strstr(overlay->str, "but then the log as a whole is foretold worse"));
   CU_ASSERT_PTR_NULL(strstr(overlay->str, "\nnic_achievable"));
   import_fit_clear(&fit);
@@ -134,7 +134,7 @@ static void overlay_is_read(void) {
   g_autoptr(ImportLog) log = import_log_parse("a.log", text, strlen(text));
   ImportFit fit;
   CU_ASSERT_TRUE_FATAL(import_fit_run(log, &(ImportFitOptions){.topology = "dgx-h100"}, &fit, NULL));
-  g_autoptr(GString) overlay = import_overlay_text(log, &fit);
+  g_autoptr(GString) overlay = import_overlay_text(log, &fit, "foretrain import nccl-tests");
   import_fit_clear(&fit);
   g_autofree char *path = g_build_filename(g_get_tmp_dir(), "foretrain-test-fit.overlay.ini", NULL);
   CU_ASSERT_TRUE_FATAL(g_file_set_contents(path, overlay->str, -1, NULL));

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "harness.h"
+#include "import-kineto-log.h"
 #include "import-kineto-program.h"
 
 #define US SIM_MICROSECOND
@@ -297,6 +298,37 @@ static void ranks_on_one_clock(void) {
   CU_ASSERT_STRING_EQUAL(second[0].name, "ncclDevKernel_AllGather_RING_LL");
 }
 
+/* Its collectives as nccl-tests would have them: 800 bytes in 245 µs, of the rank that came last, not the other's 285;
+ * over two nodes, since the group's ranks lie on both. */
+static void collectives_as_a_log(void) {
+  const char *const json[] = {"{" WORLD("0", "2") "," STEP("[0, 1]"), "{" WORLD("1", "2") "," STEP("[0, 1]")};
+  g_auto(GStrv) paths = g_new0(char *, 3);
+  for (guint i = 0; i < 2; i++) {
+    g_autofree char *slow = g_strdup(json[i]);
+    char *found = i == 1 ? strstr(slow, "\"dur\": 245") : NULL;
+    if (found != NULL)
+      memcpy(found, "\"dur\": 285", strlen("\"dur\": 285"));
+    g_close(g_file_open_tmp("kineto-XXXXXX.json", &paths[i], NULL), NULL);
+    CU_ASSERT_TRUE_FATAL(g_file_set_contents(paths[i], slow, -1, NULL));
+  }
+  GError *error = NULL;
+  g_autoptr(ImportKinetoSet) set = import_kineto_open((const char *const *)paths, 2, &error);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(set);
+  g_autoptr(ImportLog) log = import_kineto_log(set, 2, &error);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(log);
+  CU_ASSERT_EQUAL_FATAL(log->runs->len, 1);
+  const ImportRun *run = g_ptr_array_index(log->runs, 0);
+  CU_ASSERT_EQUAL(run->operation, IMPORT_ALL_GATHER);
+  CU_ASSERT_EQUAL(run->ranks, 2);
+  CU_ASSERT_EQUAL(run->nodes, 2);
+  CU_ASSERT_EQUAL_FATAL(run->rows->len, 1);
+  CU_ASSERT_EQUAL(g_array_index(run->rows, ImportRow, 0).bytes, 800);
+  CU_ASSERT_EQUAL(g_array_index(run->rows, ImportRow, 0).in_place.time, 245 * US);
+  HARNESS_FAILS(import_kineto_log(set, 3, &error) != NULL, error, "2 ranks do not go evenly on 3 nodes");
+  for (guint i = 0; i < 2; i++)
+    g_unlink(paths[i]);
+}
+
 /* ustar's header: name at 0, size in octal at 124, type at 156, "ustar" at 257 (POSIX.1-1988). */
 static void add_to_tar(GByteArray *tar, const char *name, const char *text) {
   guint8 header[512] = {0}, padding[512] = {0};
@@ -344,6 +376,7 @@ int main(void) {
                                                               {"notes of the host", notes_of_the_host},
                                                               {"more ranks", more_ranks},
                                                               {"ranks on one clock", ranks_on_one_clock},
+                                                              {"collectives as a log", collectives_as_a_log},
                                                               {"ranks of an archive", ranks_of_an_archive},
                                                               {"refuses", refuses},
                                                               {NULL, NULL}});

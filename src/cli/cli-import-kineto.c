@@ -7,7 +7,10 @@
 #include "cli-import.h"
 #include "cli-scale.h"
 #include "cli-write.h"
+#include "import-fit.h"
+#include "import-kineto-log.h"
 #include "import-kineto-program.h"
+#include "import-overlay.h"
 #include "study-trace.h"
 
 static double milliseconds(SimTime time) {
@@ -138,11 +141,32 @@ static CliExit replay(const CliImport *asked, const ImportKinetoSet *set, GError
   return CLI_DONE;
 }
 
+/* ---- What it teaches ---- */
+
+static GString *calibrate(const CliImport *asked, const ImportKinetoSet *set, GError **error) {
+  guint nodes = asked->nodes > 0 ? (guint)asked->nodes : 1;
+  g_autoptr(ImportLog) log = import_kineto_log(set, nodes, error);
+  ImportFitOptions how = {.topology = asked->topology, .small = IMPORT_KINETO_SMALL, .large = IMPORT_KINETO_LARGE};
+  ImportFit fit;
+  if (log == NULL || !import_fit_run(log, &how, &fit, error))
+    return NULL;
+  GString *text = import_overlay_text(log, &fit, "foretrain import kineto --calibrate");
+  import_fit_clear(&fit);
+  return text;
+}
+
 static gboolean check_asked(const CliImport *asked, gboolean prints, GError **error) {
   const char *why = NULL;
-  if (asked->figures && (asked->output != NULL || asked->topology != NULL))
+  if (asked->calibrate && asked->topology == NULL)
+    why = "--calibrate needs --topology, the machine that it ran on";
+  else if (asked->calibrate && (asked->figures || asked->sets != NULL || asked->scales != NULL || asked->keep_unsized ||
+                                asked->keep_communication))
+    why = "--calibrate replays nothing: leave out --figures, --set, --scale and --keep-…";
+  else if (asked->nodes > 0 && !asked->calibrate)
+    why = "--nodes goes with --calibrate; a replay takes --set cluster.nodes=N";
+  else if (asked->figures && (asked->output != NULL || asked->topology != NULL))
     why = "--figures prints what was measured, and writes and replays nothing; leave out -o and --topology";
-  else if (prints && asked->topology != NULL)
+  else if (prints && asked->topology != NULL && !asked->calibrate)
     why = "--topology replays the written trace; add -o FILE";
   else if (asked->topology == NULL && (asked->sets != NULL || asked->scales != NULL))
     why = "--set and --scale are of the replay; add --topology T";
@@ -158,6 +182,8 @@ CliExit cli_import_kineto(const CliImport *asked, GError **error) {
   g_autoptr(ImportKinetoSet) set = import_kineto_open(asked->paths, g_strv_length((char **)asked->paths), error);
   if (set == NULL)
     return CLI_INPUT;
+  if (asked->calibrate)
+    return cli_import_finish(asked, calibrate(asked, set, error), error);
   if (asked->figures || !prints)
     print_measured(set);
   if (asked->figures)

@@ -40,7 +40,7 @@ static GString *import_nccl_tests(const CliImport *asked, GError **error) {
   ImportFit fit;
   if (!import_fit_run(log, &how, &fit, error))
     return NULL;
-  GString *text = import_overlay_text(log, &fit);
+  GString *text = import_overlay_text(log, &fit, "foretrain import nccl-tests");
   import_fit_clear(&fit);
   return text;
 }
@@ -100,8 +100,7 @@ static void print_remarks(const char *text) {
       puts(**line != '\0' && (*line)[1] == ' ' ? *line + 2 : "");
 }
 
-/* Prints what `text` says of itself, once it is written. Takes it; NULL: it could not be made. */
-static CliExit finish(const CliImport *asked, GString *text, GError **error) {
+CliExit cli_import_finish(const CliImport *asked, GString *text, GError **error) {
   if (text == NULL)
     return CLI_INPUT;
   gboolean written = TRUE;
@@ -150,7 +149,7 @@ static const CliOption recipe_options[] = {
 /* A kind of file: one row of the table below. */
 #define KIND(id, name, usage, what, table, import)                                                                     \
   static CliExit id##_run(gconstpointer data, GError **error) {                                                        \
-    return finish(data, import(data, error), error);                                                                   \
+    return cli_import_finish(data, import(data, error), error);                                                        \
   }                                                                                                                    \
   static const CliVerb id = {name, usage, what, table, sizeof(CliImport), NULL, id##_run}
 
@@ -174,6 +173,10 @@ static const CliOption kineto_options[] = {
      "kineto: communication that does not say what it sends takes the time that was measured"},
     {"keep-communication", 0, CLI_FLAG, offsetof(CliImport, keep_communication), NULL,
      "kineto: all communication takes the time that was measured: nothing is simulated"},
+    {"calibrate", 0, CLI_FLAG, offsetof(CliImport, calibrate), NULL,
+     "kineto: no trace, but an overlay of what its collectives say of --topology"},
+    {"nodes", 0, CLI_NUMBER, offsetof(CliImport, nodes), "N", "kineto: --calibrate: on how many nodes it ran (1)",
+     .least = 1},
     {"figures", 0, CLI_FLAG, offsetof(CliImport, figures), NULL, "kineto: what was measured, and no trace file"},
     {NULL}};
 
@@ -182,7 +185,7 @@ static CliExit kineto_run(gconstpointer data, GError **error) {
 }
 
 static const CliVerb kineto = {.name = "kineto",
-                               .usage = "FILE... -o FILE|--figures",
+                               .usage = "FILE... -o FILE|--figures|--calibrate -t T",
                                .summary = "a profiler's step (PyTorch's Kineto) to a trace that replays",
                                .options = kineto_options,
                                .size = sizeof(CliImport),

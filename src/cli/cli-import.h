@@ -12,11 +12,14 @@ typedef struct {
   const char *const *paths, *const *sets, *const *scales; /* paths: at least one */
   const char *output, *topology, *operation, *model, *gpu, *nic, *intra, *platform;
   int nodes, nics; /* 0: not given */
-  gboolean keep_unsized, keep_communication, figures;
+  gboolean keep_unsized, keep_communication, figures, calibrate;
 } CliImport;
 
 /* Each: the text of the new file, NULL on error. */
 GString *cli_import_recipe(const CliImport *asked, GError **error);
+
+/* Prints the new file, or writes it and prints what it says of itself. Takes the text; NULL: it could not be made. */
+CliExit cli_import_finish(const CliImport *asked, GString *text, GError **error);
 
 /* Writes the trace, and prints what was measured and, with a topology, what it replays to. */
 CliExit cli_import_kineto(const CliImport *asked, GError **error);

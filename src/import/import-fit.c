@@ -21,6 +21,7 @@
 
 typedef struct {
   const ImportModel *model;
+  guint64 small, large;
   GArray *samples; /* ImportSample, run by run */
   double figures[IMPORT_FIGURES];
   SimTime *times; /* one per sample */
@@ -39,12 +40,12 @@ static gboolean is_latency(ImportFigureKind kind) {
   return kind == IMPORT_LAUNCH_FLOOR || kind == IMPORT_HOP_LATENCY;
 }
 
-static gboolean decides(ImportFigureKind kind, const ImportSample *sample) {
+static gboolean decides(const Fit *fit, ImportFigureKind kind, const ImportSample *sample) {
   gboolean network = kind == IMPORT_NIC_ACHIEVABLE || kind == IMPORT_HOP_LATENCY;
   if (kind == IMPORT_LAUNCH_FLOOR && sample->driven > 1)
     return FALSE; /* launches in turn hide it */
   return (sample->nodes > 1) == network &&
-         (is_latency(kind) ? sample->call.bytes <= SMALL_BYTES : sample->call.bytes >= LARGE_BYTES);
+         (is_latency(kind) ? sample->call.bytes <= fit->small : sample->call.bytes >= fit->large);
 }
 
 static gboolean predict(Fit *fit, GError **error) {
@@ -65,7 +66,7 @@ static gboolean try_value(Fit *fit, ImportFigureKind kind, double value, Trial *
     return FALSE;
   *ret = (Trial){0};
   for (guint i = 0; i < fit->samples->len; i++)
-    if (decides(kind, sample_at(fit, i))) {
+    if (decides(fit, kind, sample_at(fit, i))) {
       double foretold = sim_time_to_seconds(fit->times[i]);
       ret->slow += fit->times[i] > sample_at(fit, i)->measured;
       ret->sum += foretold;
@@ -154,7 +155,7 @@ static gboolean fit_figures(Fit *fit, ImportFigure *figures, GError **error) {
   for (int kind = 0; kind < IMPORT_FIGURES; kind++) {
     figures[kind].before = import_model_own(fit->model, kind);
     for (guint i = 0; i < fit->samples->len; i++)
-      figures[kind].rows += decides(kind, sample_at(fit, i));
+      figures[kind].rows += decides(fit, kind, sample_at(fit, i));
   }
   for (int round = 0; round < ROUNDS; round++)
     for (int kind = 0; kind < IMPORT_FIGURES; kind++)
@@ -164,8 +165,9 @@ static gboolean fit_figures(Fit *fit, ImportFigure *figures, GError **error) {
     any = any || figures[kind].fitted || figures[kind].refuted;
   if (!any)
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
-                "no row decides a figure: launch and latency need calls of at most 4 KiB, bandwidths of at least 128 "
-                "MiB");
+                "no row decides a figure: launch and latency need calls of at most %" G_GUINT64_FORMAT
+                " KiB, bandwidths of at least %" G_GUINT64_FORMAT " MiB",
+                fit->small >> 10, fit->large >> 20);
   return any;
 }
 
@@ -302,11 +304,16 @@ gboolean import_fit_run(const ImportLog *log, const ImportFitOptions *options, I
   g_autoptr(ImportModel) model = import_model_new(options->topology, error);
   if (model == NULL)
     return FALSE;
+  guint64 small = options->small > 0 ? options->small : SMALL_BYTES;
+  guint64 large = options->large > 0 ? options->large : LARGE_BYTES;
   ImportFit found = {.topology = g_strdup(import_model_name(model)),
+                     .small = small,
+                     .large = large,
                      .gpu = g_strdup(import_model_gpu(model)),
                      .runs = g_array_new(FALSE, FALSE, sizeof(ImportFitRun))};
   g_array_set_clear_func(found.runs, run_clear);
-  Fit fit = {.model = model, .samples = g_array_new(FALSE, FALSE, sizeof(ImportSample))};
+  Fit fit = {
+      .model = model, .small = small, .large = large, .samples = g_array_new(FALSE, FALSE, sizeof(ImportSample))};
   gboolean good = fit_all(&fit, log, options, &found, error);
   g_array_unref(fit.samples);
   g_free(fit.times);

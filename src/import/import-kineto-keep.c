@@ -153,6 +153,7 @@ void import_kineto_free(ImportKinetoTrace *trace) {
   g_string_chunk_free(trace->names);
   g_free(trace->device);
   g_free(trace->device_id);
+  g_free(trace->nccl_version);
   g_free(trace->path);
   g_free(trace);
 }

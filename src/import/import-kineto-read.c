@@ -122,9 +122,11 @@ static gboolean read_member(ConfPull *pull, const char *const *names, GString *c
 }
 
 static gboolean read_key(ConfPull *pull, Reading *reading, const char *key, GError **error) {
-  static const char *const of_world[] = {"rank", "world_size", NULL}, *const of_device[] = {"name", NULL};
+  static const char *const of_world[] = {"rank", "world_size", "nccl_version", NULL}, *const of_device[] = {"name",
+                                                                                                            NULL};
   g_autoptr(GString) one = g_string_new(NULL), other = g_string_new(NULL);
-  GString *const into[] = {one, other};
+  g_autoptr(GString) version = g_string_new(NULL);
+  GString *const into[] = {one, other, version};
   GError *local = NULL;
   ImportKinetoTrace *trace = reading->trace;
   reading->has_nodes |= strcmp(key, "nodes") == 0;
@@ -141,6 +143,8 @@ static gboolean read_key(ConfPull *pull, Reading *reading, const char *key, GErr
   if (world) {
     trace->rank = import_kineto_number(one);
     trace->world = import_kineto_number(other);
+    if (version->len > 0 && trace->nccl_version == NULL)
+      trace->nccl_version = g_strdup(version->str);
   } else if (one->len > 0 && trace->device == NULL) {
     trace->device = g_strdup(one->str);
   }

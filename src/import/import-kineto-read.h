@@ -76,6 +76,7 @@ typedef struct {
   gint64 main_thread;        /* the one that marks steps; IMPORT_KINETO_NONE */
   char *device_id;           /* the first that a kernel names; NULL: none does */
   char *device;              /* its name: "NVIDIA H100 80GB HBM3"; NULL: not stated */
+  char *nccl_version;        /* "2.22.3"; NULL: not stated */
   gint64 rank, world;        /* IMPORT_KINETO_NONE: not stated */
   guint foreign;             /* kernels that communicate and are not NCCL's or RCCL's */
   GStringChunk *names;

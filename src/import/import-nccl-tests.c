@@ -8,6 +8,7 @@
 #include "conf-data.h"
 #include "import-banner.h"
 #include "import-line.h"
+#include "import-log.h"
 
 const char *const import_operation_names[] = {"unknown",   "all-reduce", "all-gather", "reduce-scatter",
                                               "broadcast", "reduce",     "all-to-all", "send-recv",
@@ -71,16 +72,20 @@ static void close_run(Reader *reader) {
   reader->banners = reader->closed = FALSE;
 }
 
-static void open_run(Reader *reader) {
-  close_run(reader);
+ImportRun *import_run_add(ImportLog *log, guint line) {
   ImportRun *run = g_new0(ImportRun, 1);
   run->rows = g_array_new(FALSE, FALSE, sizeof(ImportRow));
-  run->file = g_ptr_array_index(reader->log->files, reader->log->files->len - 1);
-  run->line = reader->line;
-  run->operation = reader->named;
+  run->file = g_ptr_array_index(log->files, log->files->len - 1);
+  run->line = line;
   run->processes = 1;
-  g_ptr_array_add(reader->log->runs, run);
-  reader->run = run;
+  g_ptr_array_add(log->runs, run);
+  return run;
+}
+
+static void open_run(Reader *reader) {
+  close_run(reader);
+  reader->run = import_run_add(reader->log, reader->line);
+  reader->run->operation = reader->named;
 }
 
 /* The run that a banner belongs to: the open one until it has rows, ended or failed. */
@@ -212,7 +217,7 @@ static void take_line(Reader *reader, const char *line) {
     take_banner(reader, text);
 }
 
-static ImportLog *log_new(void) {
+ImportLog *import_log_new(void) {
   ImportLog *log = g_new0(ImportLog, 1);
   log->files = g_ptr_array_new_with_free_func(g_free);
   log->runs = g_ptr_array_new_with_free_func(run_free);
@@ -237,7 +242,7 @@ static void read_text(ImportLog *log, const char *name, const char *text, gsize 
 }
 
 ImportLog *import_log_parse(const char *name, const char *text, gsize length) {
-  ImportLog *log = log_new();
+  ImportLog *log = import_log_new();
   read_text(log, name, text, length);
   return log;
 }
@@ -252,7 +257,7 @@ static gboolean read_file(ImportLog *log, const char *path, GError **error) {
 }
 
 ImportLog *import_log_load_all(const char *const *paths, GError **error) {
-  g_autoptr(ImportLog) log = log_new();
+  g_autoptr(ImportLog) log = import_log_new();
   for (const char *const *path = paths; *path != NULL; path++)
     if (!read_file(log, *path, error))
       return NULL;

@@ -5,14 +5,21 @@
 #include <string.h>
 
 static const struct {
-  const char *rows;
+  const char *where;
   gboolean is_rate;
 } kinds[IMPORT_FIGURES] = {
-    [IMPORT_INTRA_ACHIEVABLE] = {"calls of 128 MiB and more in one node", TRUE},
-    [IMPORT_LAUNCH_FLOOR] = {"calls of at most 4 KiB in one node", FALSE},
-    [IMPORT_NIC_ACHIEVABLE] = {"calls of 128 MiB and more over nodes", TRUE},
-    [IMPORT_HOP_LATENCY] = {"calls of at most 4 KiB over nodes", FALSE},
+    [IMPORT_INTRA_ACHIEVABLE] = {"in one node", TRUE},
+    [IMPORT_LAUNCH_FLOOR] = {"in one node", FALSE},
+    [IMPORT_NIC_ACHIEVABLE] = {"over nodes", TRUE},
+    [IMPORT_HOP_LATENCY] = {"over nodes", FALSE},
 };
+
+/* Which rows decide it. Caller frees. */
+static char *rows_of(const ImportFit *fit, int kind) {
+  return kinds[kind].is_rate
+             ? g_strdup_printf("calls of %" G_GUINT64_FORMAT " MiB and more %s", fit->large >> 20, kinds[kind].where)
+             : g_strdup_printf("calls of at most %" G_GUINT64_FORMAT " KiB %s", fit->small >> 10, kinds[kind].where);
+}
 
 /* In the units and to the digits that such figures are known to. */
 static char *shown(ImportFigureKind kind, double value) {
@@ -23,7 +30,7 @@ static char *shown(ImportFigureKind kind, double value) {
 /* "all_reduce.log:12". Caller frees. */
 static char *place_of(const char *file, guint line) {
   g_autofree char *name = g_path_get_basename(file);
-  return g_strdup_printf("%s:%u", name, line);
+  return line > 0 ? g_strdup_printf("%s:%u", name, line) : g_steal_pointer(&name);
 }
 
 static void print_runs(const ImportFit *fit, GString *text) {
@@ -86,8 +93,9 @@ static void print_unfitted(const ImportFit *fit, GString *text) {
     if (figure->fitted)
       continue;
     g_autofree char *asked = shown(kind, figure->value);
+    g_autofree char *rows = rows_of(fit, kind);
     g_autofree char *refuted =
-        g_strdup_printf("by %s it would be %s, but then the log as a whole is foretold worse", kinds[kind].rows, asked);
+        g_strdup_printf("by %s it would be %s, but then the log as a whole is foretold worse", rows, asked);
     g_string_append_printf(text, "# %s keeps the topology's value: %s.\n", import_figure_keys[kind],
                            figure->rows == 0 ? "no row of the log shows it"
                            : figure->refuted ? refuted
@@ -100,15 +108,16 @@ static void print_figure(const ImportFit *fit, ImportFigureKind kind, GString *t
   g_autofree char *value = shown(kind, figure->value);
   g_autofree char *before = shown(kind, figure->before);
   const char *key = strchr(import_figure_keys[kind], '.') + 1;
-  g_string_append_printf(text, "%s = %s ; from %u %s; the topology's own is %s", key, value, figure->rows,
-                         kinds[kind].rows, before);
+  g_autofree char *rows = rows_of(fit, kind);
+  g_string_append_printf(text, "%s = %s ; from %u %s; the topology's own is %s", key, value, figure->rows, rows,
+                         before);
   if (figure->at_limit)
     g_string_append(text, kinds[kind].is_rate ? "; most rows are faster than even the raw rate allows"
                                               : "; most rows are faster than NCCL's own latencies, so this adds none");
   g_string_append_c(text, '\n');
 }
 
-GString *import_overlay_text(const ImportLog *log, const ImportFit *fit) {
+GString *import_overlay_text(const ImportLog *log, const ImportFit *fit, const char *tool) {
   static const char *const groups[] = {"environment", "node", NULL};
   GString *text = g_string_new(NULL);
   g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
@@ -117,10 +126,10 @@ GString *import_overlay_text(const ImportLog *log, const ImportFit *fit) {
   g_ptr_array_add(names, NULL);
   g_autofree char *files = g_strjoinv(", ", (char **)names->pdata);
   g_string_append_printf(text,
-                         "# Figures of one cluster, measured: written by foretrain import nccl-tests from %s on %s.\n"
+                         "# Figures of one cluster, measured: written by %s from %s on %s.\n"
                          "# A topology takes it in with \"overlay = FILE\" under [environment], a workload under "
                          "[cluster].\n#\n# Runs:\n",
-                         files, fit->topology);
+                         tool, files, fit->topology);
   print_runs(fit, text);
   print_doubts(fit, text);
   print_skipped(log, text);

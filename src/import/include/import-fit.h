@@ -32,6 +32,7 @@ typedef struct {
   const char *topology;      /* as --topology takes it */
   guint nodes;               /* 0: as the log's host names say */
   ImportOperation operation; /* of runs that do not say; IMPORT_UNKNOWN: none */
+  guint64 small, large;      /* bytes up to which calls decide a latency, and from which a bandwidth; 0: see above */
 } ImportFitOptions;
 
 typedef struct {
@@ -53,6 +54,7 @@ typedef struct {
 
 typedef struct {
   char *topology, *gpu; /* bare name; its GPUs */
+  guint64 small, large; /* as they were taken */
   ImportFigure figures[IMPORT_FIGURES];
   GArray *runs; /* ImportFitRun, one per run of the log */
 } ImportFit;

@@ -45,7 +45,7 @@ SimTime import_kineto_length(const ImportKinetoSet *set);
 guint32 import_kineto_ranks(const ImportKinetoSet *set);
 
 typedef struct {
-  gboolean keep_unsized;        /* communication that does not say what it sends takes the time that it took */
+  gboolean keep_unsized;       /* communication that does not say what it sends takes the time that it took */
   gboolean keep_communication; /* all of it does */
   guint32 ranks;               /* 0: as many as were measured */
 } ImportKinetoOptions;
