@@ -9,6 +9,7 @@
 #include "cli-write.h"
 #include "import-fit.h"
 #include "import-kineto-log.h"
+#include "import-kineto-profile.h"
 #include "import-kineto-program.h"
 #include "import-overlay.h"
 #include "study-trace.h"
@@ -155,6 +156,16 @@ static GString *calibrate(const CliImport *asked, const ImportKinetoSet *set, GE
   return text;
 }
 
+static CliExit write_profile(const CliImport *asked, const ImportKinetoSet *set, GError **error) {
+  g_autoptr(GString) text = import_kineto_profile(set, error);
+  if (text == NULL)
+    return CLI_INPUT;
+  if (asked->output != NULL && strcmp(asked->output, "-") != 0)
+    return cli_write(asked->output, text->str, error) ? CLI_DONE : CLI_FAULT;
+  cli_print(text->str);
+  return CLI_DONE;
+}
+
 static gboolean check_asked(const CliImport *asked, gboolean prints, GError **error) {
   const char *why = NULL;
   if (asked->calibrate && asked->topology == NULL)
@@ -162,6 +173,9 @@ static gboolean check_asked(const CliImport *asked, gboolean prints, GError **er
   else if (asked->calibrate && (asked->figures || asked->sets != NULL || asked->scales != NULL || asked->keep_unsized ||
                                 asked->keep_communication))
     why = "--calibrate replays nothing: leave out --figures, --set, --scale and --keep-…";
+  else if (asked->profile && (asked->calibrate || asked->figures || asked->topology != NULL || asked->keep_unsized ||
+                              asked->keep_communication))
+    why = "--profile writes times of layers alone: leave out --topology, --figures, --calibrate and --keep-…";
   else if (asked->nodes > 0 && !asked->calibrate)
     why = "--nodes goes with --calibrate; a replay takes --set cluster.nodes=N";
   else if (asked->figures && (asked->output != NULL || asked->topology != NULL))
@@ -182,6 +196,8 @@ CliExit cli_import_kineto(const CliImport *asked, GError **error) {
   g_autoptr(ImportKinetoSet) set = import_kineto_open(asked->paths, g_strv_length((char **)asked->paths), error);
   if (set == NULL)
     return CLI_INPUT;
+  if (asked->profile)
+    return write_profile(asked, set, error);
   if (asked->calibrate)
     return cli_import_finish(asked, calibrate(asked, set, error), error);
   if (asked->figures || !prints)

@@ -173,6 +173,8 @@ static const CliOption kineto_options[] = {
      "kineto: communication that does not say what it sends takes the time that was measured"},
     {"keep-communication", 0, CLI_FLAG, offsetof(CliImport, keep_communication), NULL,
      "kineto: all communication takes the time that was measured: nothing is simulated"},
+    {"profile", 0, CLI_FLAG, offsetof(CliImport, profile), NULL,
+     "kineto: no trace, but a layer profile, which a workload takes in as model.profile"},
     {"calibrate", 0, CLI_FLAG, offsetof(CliImport, calibrate), NULL,
      "kineto: no trace, but an overlay of what its collectives say of --topology"},
     {"nodes", 0, CLI_NUMBER, offsetof(CliImport, nodes), "N", "kineto: --calibrate: on how many nodes it ran (1)",
@@ -185,7 +187,7 @@ static CliExit kineto_run(gconstpointer data, GError **error) {
 }
 
 static const CliVerb kineto = {.name = "kineto",
-                               .usage = "FILE... -o FILE|--figures|--calibrate -t T",
+                               .usage = "FILE... -o FILE|--figures|--profile|--calibrate -t T",
                                .summary = "a profiler's step (PyTorch's Kineto) to a trace that replays",
                                .options = kineto_options,
                                .size = sizeof(CliImport),

@@ -9,7 +9,7 @@
  * "[[8, 1024], []]", "[\"float\", \"\"]". */
 typedef struct {
   GString *ph, *cat, *name, *ts, *dur, *tid;
-  GString *device, *stream, *correlation, *bytes, *dims, *types;
+  GString *device, *stream, *correlation, *bytes, *dims, *types, *sequence, *forward;
   GString *collective, *in, *out, *dtype, *group, *group_size, *group_ranks;
   GString *key;
 } ImportKinetoEvent;

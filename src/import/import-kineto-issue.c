@@ -2,7 +2,7 @@
 /* Calls joined to kernels by their correlation, cut to the step. */
 #include "import-kineto-issue.h"
 
-#define BACK 64 /* scopes that are looked at for one that holds a call: so deep modules are nested */
+#include "import-kineto-layers.h"
 
 static GHashTable *calls_by_correlation(const ImportKinetoTrace *trace) {
   GHashTable *found = g_hash_table_new(g_int64_hash, g_int64_equal);
@@ -109,27 +109,24 @@ BaseSpan import_kineto_on_gpu(const ImportKinetoTrace *trace, const GArray *issu
   return step;
 }
 
-/* The innermost that holds the call. */
-static const ImportKinetoScope *scope_of(const ImportKinetoTrace *trace, const ImportKinetoIssue *issue) {
-  guint low = 0, high = trace->scopes->len;
-  while (low < high) {
-    guint mid = low + (high - low) / 2;
-    if (g_array_index(trace->scopes, ImportKinetoScope, mid).at.start <= issue->at.start)
-      low = mid + 1;
-    else
-      high = mid;
-  }
-  for (guint i = 0; i < BACK && i < low; i++) {
-    const ImportKinetoScope *scope = &g_array_index(trace->scopes, ImportKinetoScope, low - 1 - i);
-    if (scope->thread == issue->thread && holds(scope->at, issue->at.start))
-      return scope;
-  }
-  return NULL;
+static ProgramPhase phase_of(const ImportKinetoTrace *trace, const ImportKinetoIssue *issue,
+                             const ImportKinetoScope *scope, const ImportKinetoOp *op) {
+  gboolean other = issue->known && trace->main_thread != IMPORT_KINETO_NONE && issue->thread != trace->main_thread;
+  if (scope != NULL && scope->layer == IMPORT_KINETO_NONE)
+    return PROGRAM_OPTIMIZER;
+  if (scope != NULL && (other || (op != NULL && op->backward)))
+    return PROGRAM_RECOMPUTE;
+  return other || (op != NULL && op->backward) ? PROGRAM_BACKWARD : PROGRAM_FORWARD;
 }
 
 ProgramPhase import_kineto_phase(const ImportKinetoTrace *trace, const ImportKinetoIssue *issue, gint32 *ret_layer) {
-  const ImportKinetoScope *scope = issue->known ? scope_of(trace, issue) : NULL;
-  *ret_layer = scope != NULL ? scope->layer : -1;
+  const ImportKinetoScope *scope = NULL;
+  const ImportKinetoOp *op = NULL;
+  if (issue->known) {
+    scope = import_kineto_scope(trace, issue->thread, issue->at.start);
+    op = import_kineto_op(trace, issue->thread, issue->at.start);
+  }
+  *ret_layer = scope != NULL ? scope->layer : op != NULL && op->backward ? op->layer : -1;
   if (issue->kernel != IMPORT_KINETO_NONE) {
     ImportCollective what = g_array_index(trace->kernels, ImportKinetoKernel, issue->kernel).what;
     if (what == IMPORT_TRACED_ALL_GATHER)
@@ -137,8 +134,5 @@ ProgramPhase import_kineto_phase(const ImportKinetoTrace *trace, const ImportKin
     if (what == IMPORT_TRACED_ALL_REDUCE || what == IMPORT_TRACED_REDUCE_SCATTER)
       return PROGRAM_REDUCE;
   }
-  if (scope != NULL && scope->layer == IMPORT_KINETO_NONE)
-    return PROGRAM_OPTIMIZER;
-  gboolean other = issue->known && trace->main_thread != IMPORT_KINETO_NONE && issue->thread != trace->main_thread;
-  return other ? PROGRAM_BACKWARD : PROGRAM_FORWARD;
+  return phase_of(trace, issue, scope, op);
 }

@@ -22,6 +22,6 @@ GArray *import_kineto_issues(ImportKinetoTrace *trace, BaseSpan *ret_window, gui
  * end. */
 BaseSpan import_kineto_on_gpu(const ImportKinetoTrace *trace, const GArray *issues);
 
-/* By the thread and what runs on it: the optimizer's, backward on a thread of its own, else forward; collectives are
- * gathers and reductions. -1: of no layer. */
+/* By the thread and what runs on it: the optimizer's; backward by autograd's numbers or on a thread of its own, and
+ * recompute where a module runs within it; else forward; collectives are gathers and reductions. -1: of no layer. */
 ProgramPhase import_kineto_phase(const ImportKinetoTrace *trace, const ImportKinetoIssue *issue, gint32 *ret_layer);

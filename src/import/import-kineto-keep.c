@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base-error.h"
+#include "import-kineto-layers.h"
 #include "import-kineto-notes.h"
 
 #define MARK      "ProfilerStep#"
@@ -116,6 +117,8 @@ void import_kineto_keep(ImportKinetoTrace *trace, const ImportKinetoEvent *event
     import_kineto_note(trace, event, at, find_group(trace, event));
   else if (strcmp(event->cat->str, "gpu_user_annotation") != 0)
     keep_scope(trace, event, at);
+  if (event->sequence->len > 0)
+    import_kineto_keep_op(trace, event, at);
 }
 
 /* ---- The trace ---- */
@@ -130,6 +133,7 @@ ImportKinetoTrace *import_kineto_new(const char *path) {
   trace->kernels = g_array_new(FALSE, FALSE, sizeof(ImportKinetoKernel));
   trace->calls = g_array_new(FALSE, FALSE, sizeof(ImportKinetoCall));
   trace->scopes = g_array_new(FALSE, FALSE, sizeof(ImportKinetoScope));
+  trace->ops = g_array_new(FALSE, FALSE, sizeof(ImportKinetoOp));
   trace->notes = g_array_new(FALSE, FALSE, sizeof(ImportKinetoNote));
   trace->gpu_marks = g_array_new(FALSE, FALSE, sizeof(BaseSpan));
   trace->marks = g_array_new(FALSE, FALSE, sizeof(BaseSpan));
@@ -146,6 +150,7 @@ void import_kineto_free(ImportKinetoTrace *trace) {
   g_array_unref(trace->kernels);
   g_array_unref(trace->calls);
   g_array_unref(trace->scopes);
+  g_array_unref(trace->ops);
   g_array_unref(trace->notes);
   g_array_unref(trace->gpu_marks);
   g_array_unref(trace->marks);
@@ -197,6 +202,7 @@ gboolean import_kineto_finish(ImportKinetoTrace *trace, const char *empty, GErro
   g_array_sort(trace->calls, base_span_compare);
   g_array_sort(trace->scopes, base_span_compare);
   g_array_sort(trace->notes, base_span_compare);
+  import_kineto_place_ops(trace);
   drop_empty_marks(trace);
   import_kineto_use_notes(trace);
   return TRUE;

@@ -47,6 +47,14 @@ typedef struct {
   gint32 layer; /* IMPORT_KINETO_NONE: the optimizer */
 } ImportKinetoScope;
 
+/* An operation that autograd numbers: its backward has the same number, on another thread. */
+typedef struct {
+  BaseSpan at;
+  gint64 thread, sequence;
+  gboolean backward;
+  gint32 layer; /* of the scope around it, of a backward that of its forward; IMPORT_KINETO_NONE */
+} ImportKinetoOp;
+
 /* What the host noted of a collective: see import-kineto-notes.h. */
 typedef struct {
   BaseSpan at;
@@ -68,6 +76,7 @@ typedef struct {
   GArray *kernels;           /* ImportKinetoKernel, in order of start */
   GArray *calls;             /* ImportKinetoCall, likewise */
   GArray *scopes;            /* ImportKinetoScope, likewise */
+  GArray *ops;               /* ImportKinetoOp, likewise */
   GArray *notes;             /* ImportKinetoNote, likewise */
   GArray *gpu_marks, *marks; /* BaseSpan, of steps; without those in which nothing is launched */
   GArray *groups;            /* ImportKinetoGroup */

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* Scopes and numbered operations, looked up by thread and time. */
+#include "import-kineto-layers.h"
+
+#define BACK 64 /* what began last is looked at for one that holds a time: so deep modules and operations are nested */
+
+void import_kineto_keep_op(ImportKinetoTrace *trace, const ImportKinetoEvent *event, BaseSpan at) {
+  ImportKinetoOp op = {.at = at,
+                       .thread = import_kineto_number(event->tid),
+                       .sequence = import_kineto_number(event->sequence),
+                       .backward = import_kineto_number(event->forward) > 0,
+                       .layer = IMPORT_KINETO_NONE};
+  if (op.sequence >= 0)
+    g_array_append_val(trace->ops, op);
+}
+
+/* Elements begin with a BaseSpan, and are in order: how many begin by then. */
+static guint begun_by(const GArray *array, SimTime at) {
+  guint size = g_array_get_element_size((GArray *)array), low = 0, high = array->len;
+  while (low < high) {
+    guint mid = low + (high - low) / 2;
+    if (((const BaseSpan *)(gpointer)(array->data + (gsize)mid * size))->start <= at)
+      low = mid + 1;
+    else
+      high = mid;
+  }
+  return low;
+}
+
+static gboolean holds(BaseSpan span, SimTime at) {
+  return at >= span.start && at < span.end;
+}
+
+const ImportKinetoScope *import_kineto_scope(const ImportKinetoTrace *trace, gint64 thread, SimTime at) {
+  guint begun = begun_by(trace->scopes, at);
+  for (guint i = 0; i < BACK && i < begun; i++) {
+    const ImportKinetoScope *scope = &g_array_index(trace->scopes, ImportKinetoScope, begun - 1 - i);
+    if (scope->thread == thread && holds(scope->at, at))
+      return scope;
+  }
+  return NULL;
+}
+
+const ImportKinetoOp *import_kineto_op(const ImportKinetoTrace *trace, gint64 thread, SimTime at) {
+  guint begun = begun_by(trace->ops, at);
+  for (guint i = 0; i < BACK && i < begun; i++) {
+    const ImportKinetoOp *op = &g_array_index(trace->ops, ImportKinetoOp, begun - 1 - i);
+    if (op->thread == thread && holds(op->at, at))
+      return op;
+  }
+  return NULL;
+}
+
+void import_kineto_place_ops(ImportKinetoTrace *trace) {
+  g_autoptr(GHashTable) layers = g_hash_table_new(g_int64_hash, g_int64_equal);
+  g_array_sort(trace->ops, base_span_compare);
+  for (guint i = 0; i < trace->ops->len; i++) {
+    ImportKinetoOp *op = &g_array_index(trace->ops, ImportKinetoOp, i);
+    gpointer found;
+    if (op->backward) {
+      if (g_hash_table_lookup_extended(layers, &op->sequence, NULL, &found))
+        op->layer = GPOINTER_TO_INT(found);
+      continue;
+    }
+    const ImportKinetoScope *scope = import_kineto_scope(trace, op->thread, op->at.start);
+    op->layer = scope != NULL ? scope->layer : IMPORT_KINETO_NONE;
+    g_hash_table_replace(layers, &op->sequence, GINT_TO_POINTER(op->layer));
+  }
+}
