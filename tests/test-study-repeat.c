@@ -253,6 +253,46 @@ static void halves_are_those_of_the_plain_run(void) {
   compare(halves, G_N_ELEMENTS(halves), FALSE, 5);
 }
 
+static StudyPoint *priced(const char *gpu_hour, const char *micro_batch) {
+  StudyPoint *point = study_point_new("test");
+  point->typed = TRUE;
+  study_point_add(point, "price.gpu_hour", gpu_hour, 0, 0);
+  study_point_add(point, "training.micro_batch", micro_batch, 0, 0);
+  study_point_add(point, "training.gradient_accumulation", "16", 0, 0);
+  return point;
+}
+
+/* A play that is remembered keeps the time that it took; none takes as long as another to the nanosecond. */
+static gboolean is_remembered(const StudyPoint *point, const StudyPoint *of) {
+  return point->report->wall_seconds == of->report->wall_seconds;
+}
+
+/* Points that differ in prices alone are played once, and are what each is by itself; one that differs in more, or is
+ * played with other options, is played. */
+static void prices_share_a_play(void) {
+  StudyOptions plain = {.fold = TRUE}, every = {.fold = TRUE, .every_step = TRUE};
+  g_autoptr(Study) base = study_open("llama2-7b", NULL);
+  g_autoptr(StudyCache) cache = study_cache_new();
+  g_autoptr(StudyPoint) first = priced("1 USD", "1"), dearer = priced("3 USD", "1"), alone = priced("3 USD", "1");
+  g_autoptr(StudyPoint) larger = priced("1 USD", "2"), twin = priced("1 USD", "1");
+  CU_ASSERT_PTR_NOT_NULL_FATAL(base);
+  study_point_run(first, base, &plain, cache);
+  study_point_run(dearer, base, &plain, cache);
+  study_point_run(larger, base, &plain, cache);
+  study_point_run(twin, base, &every, cache);
+  study_point_run(alone, base, &plain, NULL);
+  CU_ASSERT_TRUE_FATAL(first->report != NULL && dearer->report != NULL && larger->report != NULL);
+  CU_ASSERT_TRUE_FATAL(twin->report != NULL && alone->report != NULL);
+  CU_ASSERT_TRUE(is_remembered(dearer, first));
+  CU_ASSERT_FALSE(is_remembered(larger, first));
+  CU_ASSERT_FALSE(is_remembered(twin, first));
+  CU_ASSERT_TRUE(reports_equal(dearer->report, alone->report));
+  CU_ASSERT_FALSE(reports_equal(dearer->report, first->report));
+  CU_ASSERT_DOUBLE_EQUAL(dearer->report->price_per_step, 3 * first->report->price_per_step, 1e-9);
+  CU_ASSERT_EQUAL(dearer->report->verdict, alone->report->verdict);
+  CU_ASSERT_EQUAL(g_strv_length(dearer->report->identity.notes), g_strv_length(alone->report->identity.notes));
+}
+
 static const RunTask *task_of_row(const RunClass *in, guint32 row) {
   for (guint32 i = 0; i < in->n_tasks; i++)
     if (in->tasks[i].row == row)
@@ -353,6 +393,7 @@ int main(void) {
                                                {"pipelines", pipelines_are_those_of_the_plain_run},
                                                {"deep pipelines", deep_pipelines_are_counted},
                                                {"backward in two passes", halves_are_those_of_the_plain_run},
+                                               {"prices", prices_share_a_play},
                                                {"counted timelines", a_counted_timeline_stands_for_all},
                                                {"off the line", what_is_off_the_line_is_not_counted},
                                                {"packed", a_packed_report_is_the_same},

@@ -29,7 +29,8 @@ typedef struct {
 struct StudyCache {
   HwCatalog *catalog; /* NULL until needed */
   GHashTable *machines, *models;
-  guint32 links; /* of all machines */
+  GHashTable *played; /* GBytes, of study-played.h */
+  guint32 links;      /* of all machines */
   Kept programs[MOST_PROGRAMS];
   guint oldest;           /* Program */
   GArray *tables;         /* Tables */
@@ -67,6 +68,7 @@ StudyCache *study_cache_new(void) {
   g_array_set_clear_func(cache->tables, tables_clear);
   cache->machines = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, machine_free);
   cache->models = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, model_free);
+  cache->played = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)g_bytes_unref);
   return cache;
 }
 
@@ -77,6 +79,7 @@ void study_cache_free(StudyCache *cache) {
     g_free(cache->programs[i].key);
     program_free(cache->programs[i].program);
   }
+  g_hash_table_unref(cache->played);
   g_hash_table_unref(cache->machines);
   g_hash_table_unref(cache->models);
   g_array_unref(cache->tables);
@@ -85,6 +88,10 @@ void study_cache_free(StudyCache *cache) {
   conf_settings_free(cache->defaults);
   g_free(cache->power);
   g_free(cache);
+}
+
+GHashTable *study_cache_played(StudyCache *cache) {
+  return cache->played;
 }
 
 /* All given values of the schemas' keys, and where they stand: relative paths start there, and errors name it. */
@@ -150,6 +157,7 @@ StudyMachine *study_cache_machine(StudyCache *cache, ConfSettings *settings, GEr
   machine->figures = g_checksum_new(G_CHECKSUM_SHA256);
   hw_catalog_visit_used(cache->catalog, add_figure, machine->figures);
   if (g_hash_table_size(cache->machines) >= MOST_MACHINES || cache->links + cluster->n_links > MOST_LINKS) {
+    g_hash_table_remove_all(cache->played);
     g_hash_table_remove_all(cache->machines);
     cache->links = 0;
   }
@@ -235,7 +243,7 @@ const ModelShape *study_cache_model(StudyCache *cache, ConfSettings *settings, G
 }
 
 /* All that plan sees. */
-static char *program_key(const StudyWalk *walk) {
+char *study_cache_program_key(const StudyWalk *walk) {
   ConfSchema schemas[2 + PLAN_SCHEMAS_MOST] = {model_shape_schema, model_recipe_schema};
   gsize n = 2 + plan_schemas(schemas + 2, PLAN_SCHEMAS_MOST);
   GString *key = g_string_new(NULL);
@@ -256,7 +264,7 @@ static gsize rows_of(const Program *program) {
 }
 
 Program *study_cache_program(StudyCache *cache, const StudyWalk *walk, gboolean *ret_kept) {
-  g_autofree char *key = program_key(walk);
+  g_autofree char *key = study_cache_program_key(walk);
   for (guint i = 0; i < MOST_PROGRAMS; i++)
     if (g_strcmp0(cache->programs[i].key, key) == 0) {
       *ret_kept = TRUE;

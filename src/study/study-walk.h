@@ -75,6 +75,10 @@ typedef struct StudyWalk {
   RunWindows windows; /* RunOptions.windows */
 } StudyWalk;
 
+/* All given settings that decide the Program of the walk's recipes. Caller frees. */
+char *study_cache_program_key(const StudyWalk *walk);
+/* What study-played.h keeps, by key; none of it outlives a machine. */
+GHashTable *study_cache_played(StudyCache *cache);
 /* The Program of the walk's recipes. *ret_kept: it is the cache's, and stands until four others have been asked for. */
 Program *study_cache_program(StudyCache *cache, const StudyWalk *walk, gboolean *ret_kept);
 

@@ -14,6 +14,7 @@
 #include "study-count.h"
 #include "study-key.h"
 #include "study-memory.h"
+#include "study-played.h"
 #include "study-power.h"
 #include "study-profile.h"
 #include "study-reliability-keys.h"
@@ -333,6 +334,17 @@ RunReport *study_walk_play(const StudyWalk *walk, const StudyOptions *options, G
   return report;
 }
 
+static RunReport *play_walk(StudyWalk *walk, const StudyOptions *options, GError **error) {
+  RunReport *report = study_played_find(walk, options);
+  if (report != NULL)
+    return report;
+  if (study_count(walk, options, &report, error) && report == NULL && build_program(walk, error))
+    report = study_walk_play(walk, options, error);
+  if (report != NULL)
+    study_played_keep(walk, options, report);
+  return report;
+}
+
 static RunReport *run_walk(const char *workload, StudyWalk *walk, const StudyOptions *options, StudyJudge judge,
                            gpointer user, GError **error) {
   if (!study_walk_read(walk, error) || !find_key(walk, error))
@@ -340,9 +352,7 @@ static RunReport *run_walk(const char *workload, StudyWalk *walk, const StudyOpt
   RunReport known = {0};
   fill_identity(workload, walk, &known.identity);
   gboolean wanted = judge == NULL || judge(&known, user) == STUDY_PLAY;
-  RunReport *report = NULL;
-  if (wanted && study_count(walk, options, &report, error) && report == NULL && build_program(walk, error))
-    report = study_walk_play(walk, options, error);
+  RunReport *report = wanted ? play_walk(walk, options, error) : NULL;
   const StudyPower *power = report != NULL ? study_cache_power(walk->cache, error) : NULL;
   if (power == NULL) {
     run_report_free(report);
