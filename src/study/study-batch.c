@@ -15,6 +15,16 @@ typedef struct {
   StoreDb *db; /* NULL: none to look in */
 } Bench;
 
+/* What a point gives back serves the next: by default glibc hands a few hundred kilobytes back to the kernel after
+ * each, which takes a sixth of the time. */
+static void keep_memory(void) {
+#ifdef __GLIBC__
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  mallopt(M_TRIM_THRESHOLD, 256 << 20);
+  mallopt(M_TOP_PAD, 1 << 20);
+#endif
+}
+
 static gpointer bench_new(gpointer user) {
   const StudyBatch *batch = user;
   Bench *bench = g_new0(Bench, 1);
@@ -69,6 +79,18 @@ static void work(gpointer item, gpointer thread, gpointer user) {
   study_point_play(item, ((StudyPoint *)item)->base, &batch->options, bench->cache, judge, &mine);
 }
 
+void study_batch_work(const StudyBatch *batch, StudyPoint *(*more)(gpointer queue),
+                      void (*played)(StudyPoint *point, gpointer queue), gpointer queue) {
+  Bench *bench = bench_new((gpointer)batch);
+  StudyPoint *point;
+  keep_memory();
+  while ((point = more(queue)) != NULL) {
+    work(point, bench, (gpointer)batch);
+    played(point, queue);
+  }
+  bench_free(bench);
+}
+
 static gboolean deliver(gpointer item, gpointer user, GError **error) {
   const StudyBatch *batch = user;
   gboolean good = batch->deliver(item, batch->user, error);
@@ -78,16 +100,6 @@ static gboolean deliver(gpointer item, gpointer user, GError **error) {
 
 static void drop(gpointer item) {
   study_point_free(item);
-}
-
-/* What a point gives back serves the next: by default glibc hands a few hundred kilobytes back to the kernel after
- * each, which takes a sixth of the time. */
-static void keep_memory(void) {
-#ifdef __GLIBC__
-  mallopt(M_MMAP_THRESHOLD, 32 << 20);
-  mallopt(M_TRIM_THRESHOLD, 256 << 20);
-  mallopt(M_TOP_PAD, 1 << 20);
-#endif
 }
 
 gboolean study_batch_run(const StudyBatch *batch, gboolean *ret_stopped, GError **error) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers of points out, results back; whoever has returned one gets the next. */
+/* Numbers of points out, results back; whoever has returned one gets the next. Process 0, which hands them out, plays
+ * too, on threads that know nothing of MPI. */
 #include "study-mpi.h"
 
 #include <mpi.h>
@@ -180,9 +181,18 @@ typedef struct {
   gboolean done;
 } Slot;
 
+/* Process 0's own players. */
+typedef struct {
+  const StudyBatch *batch;
+  GAsyncQueue *todo, *done; /* StudyPoint; its tag is its place in the order of all */
+  GThread **threads;
+  guint n_threads;
+} Own;
+
 typedef struct {
   const StudyMpi *mpi;
   const StudyBatch *batch;
+  Own own;
   Slot *slots;
   guint n_slots, held_most; /* points at a time: of all, of a process */
   guint *held;              /* by process */
@@ -190,11 +200,55 @@ typedef struct {
   gboolean closed, failed;
 } Lead;
 
+static StudyPoint nothing_more;
+
+static StudyPoint *take_own(gpointer queue) {
+  StudyPoint *point = g_async_queue_pop(((Own *)queue)->todo);
+  return point != &nothing_more ? point : NULL;
+}
+
+static void put_own(StudyPoint *point, gpointer queue) {
+  g_async_queue_push(((Own *)queue)->done, point);
+}
+
+static gpointer play_own(gpointer data) {
+  study_batch_work(((Own *)data)->batch, take_own, put_own, data);
+  return NULL;
+}
+
+/* As many threads as the machine gives: without any, only the others play. */
+static void own_begin(Own *own, const StudyBatch *batch) {
+  guint n = MAX(batch->threads, 1);
+  *own = (Own){batch, g_async_queue_new(), g_async_queue_new(), g_new0(GThread *, n), 0};
+  while (own->n_threads < n && (own->threads[own->n_threads] = g_thread_try_new("study", play_own, own, NULL)) != NULL)
+    own->n_threads++;
+}
+
+static void own_end(Own *own) {
+  for (guint i = 0; i < own->n_threads; i++)
+    g_async_queue_push(own->todo, &nothing_more);
+  for (guint i = 0; i < own->n_threads; i++)
+    g_thread_join(own->threads[i]);
+  g_async_queue_unref(own->todo);
+  g_async_queue_unref(own->done);
+  g_free(own->threads);
+}
+
 static guint least_loaded(const Lead *lead) {
   guint best = 1;
   for (guint rank = 2; rank < lead->mpi->size; rank++)
     best = lead->held[rank] < lead->held[best] ? rank : best;
-  return best;
+  return lead->own.n_threads > 0 && lead->held[0] < lead->held[best] ? 0 : best;
+}
+
+static void send_out(const Lead *lead, StudyPoint *point, guint64 place, guint rank) {
+  guint64 message[2] = {place, point->number};
+  if (rank > 0) {
+    MPI_Send(message, 2, MPI_UINT64_T, (int)rank, TAG_POINT, MPI_COMM_WORLD);
+    return;
+  }
+  point->tag = GSIZE_TO_POINTER(place);
+  g_async_queue_push(lead->own.todo, point);
 }
 
 static void hand_out(Lead *lead, gboolean *ret_stopped) {
@@ -208,11 +262,25 @@ static void hand_out(Lead *lead, gboolean *ret_stopped) {
     lead->closed = point == NULL;
     if (point == NULL)
       return;
-    guint64 message[2] = {lead->taken, point->number};
-    lead->slots[lead->taken++ % lead->n_slots] = (Slot){point, FALSE};
+    lead->slots[lead->taken % lead->n_slots] = (Slot){point, FALSE};
     lead->held[rank]++;
-    MPI_Send(message, 2, MPI_UINT64_T, (int)rank, TAG_POINT, MPI_COMM_WORLD);
+    send_out(lead, point, lead->taken++, rank);
   }
+}
+
+static void has_returned(Lead *lead, guint64 place, guint rank) {
+  lead->slots[place % lead->n_slots].done = TRUE;
+  lead->held[rank]--;
+  lead->returned++;
+}
+
+/* FALSE: none has been played. */
+static gboolean collect_own(Lead *lead) {
+  const StudyPoint *point = g_async_queue_try_pop(lead->own.done);
+  if (point == NULL)
+    return FALSE;
+  has_returned(lead, GPOINTER_TO_SIZE(point->tag), 0);
+  return TRUE;
 }
 
 /* FALSE: none has come. */
@@ -227,11 +295,9 @@ static gboolean collect(Lead *lead) {
   MPI_Recv(bytes, n, MPI_BYTE, status.MPI_SOURCE, TAG_RESULT, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   guint64 place;
   memcpy(&place, bytes, sizeof place);
-  Slot *slot = &lead->slots[place % lead->n_slots];
-  unpack_result(slot->point, bytes + sizeof place, (gsize)n - sizeof place);
-  slot->done = TRUE;
-  lead->held[status.MPI_SOURCE]--;
-  lead->returned++;
+  StudyPoint *point = lead->slots[place % lead->n_slots].point;
+  unpack_result(point, bytes + sizeof place, (gsize)n - sizeof place);
+  has_returned(lead, place, (guint)status.MPI_SOURCE);
   return TRUE;
 }
 
@@ -247,14 +313,15 @@ static void deliver(Lead *lead, GError **error) {
 
 static gboolean lead_others(const StudyMpi *mpi, const StudyBatch *batch, gboolean *ret_stopped, GError **error) {
   Lead lead = {.mpi = mpi, .batch = batch, .held_most = HELD_PER_THREAD * MAX(batch->threads, 1)};
-  lead.n_slots = lead.held_most * (mpi->size - 1);
+  lead.n_slots = lead.held_most * mpi->size;
   lead.slots = g_new0(Slot, lead.n_slots);
   lead.held = g_new0(guint, mpi->size);
+  own_begin(&lead.own, batch);
   gboolean stopped = FALSE;
   while (!lead.closed || lead.delivered < lead.taken) {
     hand_out(&lead, &stopped);
     guint64 before = lead.returned;
-    while (collect(&lead))
+    while (collect_own(&lead) || collect(&lead))
       deliver(&lead, error);
     if (lead.returned == before)
       g_usleep(IDLE_US);
@@ -262,6 +329,7 @@ static gboolean lead_others(const StudyMpi *mpi, const StudyBatch *batch, gboole
   guint64 nothing[2] = {0};
   for (guint rank = 1; rank < mpi->size; rank++)
     MPI_Send(nothing, 2, MPI_UINT64_T, (int)rank, TAG_END, MPI_COMM_WORLD);
+  own_end(&lead.own);
   g_free(lead.slots);
   g_free(lead.held);
   if (ret_stopped != NULL)

@@ -30,3 +30,7 @@ typedef struct {
 
 /* Errors: what `deliver` says. */
 gboolean study_batch_run(const StudyBatch *batch, gboolean *ret_stopped, GError **error);
+/* A worker of a batch that others lead: plays what `more` gives until that is NULL, each as study_batch_run would, and
+ * hands it to `played`. To be called on a thread of its own. */
+void study_batch_work(const StudyBatch *batch, StudyPoint *(*more)(gpointer queue),
+                      void (*played)(StudyPoint *point, gpointer queue), gpointer queue);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* A batch over the processes of an MPI job: one hands out points and takes delivery, the others play them.
+/* A batch over the processes of an MPI job: one hands out points and takes delivery, all of them play.
  *
- *   process 0:  next ─► hand out ─┬─► process 1: play ─┐
- *                                 ├─► process 2: play ─┼─► deliver 0, deliver 1, …
- *                                 └─► process 3: play ─┘
+ *   process 0:  next ─► hand out ─┬─► its own threads: play ─┐
+ *                                 ├─► process 1: play ───────┼─► deliver 0, deliver 1, …
+ *                                 └─► process 2: play ───────┘
  *
  *   StudyMpi mpi;
  *   if (!study_mpi_begin(&mpi, error)) return FALSE;
