@@ -33,6 +33,15 @@ static gboolean gathers_again(const ModelBuild *build) {
   return build->sequence && build->share->gathers_again && !model_fp8_keeps_cast(build);
 }
 
+/* Of what lies in a buffer of the process a unit holds nothing. */
+static double of_columns(const ModelBuild *build, double bytes) {
+  return gathers_again(build) && build->share->gathers_to_buffers ? 0 : bytes;
+}
+
+static double of_rows(const ModelBuild *build, double bytes) {
+  return build->share->gathers_to_buffers && build->share->overlap == MODEL_OVERLAP_OWN ? 0 : bytes;
+}
+
 /* ---- Tokens ---- */
 
 ModelOp *model_region_gather_tokens(ModelBuild *build, ModelDirection direction, const char *name, double width,
@@ -84,7 +93,7 @@ ModelSet model_region_enter_width(ModelBuild *build, ModelRegion *region, const 
       cast ? model_fp8_own(build, MODEL_FORWARD, &names->cast, &names->cast_turned, width, x) : (ModelFp8Pair){x, x};
   region->e = cast ? model_fp8_element(build->recipe) : build->e;
   region->x = own.columns;
-  ModelSet whole = region->again = model_build_inner(build, names->whole, region->e * build->t * width);
+  ModelSet whole = region->again = model_build_inner(build, names->whole, of_columns(build, region->e * build->t * width));
   ModelOp *op = gather(build, MODEL_FORWARD, names->gather, width, region->e, own.rows, whole);
   build->gathered = (ModelMade){own.columns, whole};
   build->fp8_gathered = cast ? whole : 0;
@@ -137,7 +146,7 @@ void model_region_return(ModelBuild *build, ModelRegion *region) {
   if (!gathers_again(build))
     return;
   double bytes = region->e * build->t * region->width;
-  region->again = model_build_inner(build, region->names->again, bytes);
+  region->again = model_build_inner(build, region->names->again, of_columns(build, bytes));
   model_build_exchange(build, MODEL_BACKWARD, region->names->gather_again, MODEL_EXCHANGE_ALL_GATHER, MODEL_AXIS_TENSOR,
                        bytes, region->x, region->again)
       ->exchange.asynchronous = TRUE;
@@ -231,7 +240,7 @@ ModelSet model_row_gather(ModelBuild *build, const ModelLinear *linear, ModelSet
   /* Of 32 elements' scales both ways cross together. */
   double ways = cast && build->recipe->fp8_scaling == MODEL_FP8_MX ? 2 : 1;
   double e = cast ? ways * model_fp8_element(build->recipe) : build->e;
-  ModelSet whole = model_build_inner(build, linear->names->d_whole, e * build->t * linear->out);
+  ModelSet whole = model_build_inner(build, linear->names->d_whole, of_rows(build, e * build->t * linear->out));
   gather(build, MODEL_BACKWARD, linear->names->gather, linear->out, e, d_y, whole);
   build->fp8_gathered = cast ? whole : 0;
   return whole;

@@ -68,10 +68,28 @@ static void item_free(gpointer data) {
   g_free(item);
 }
 
+/* Pipeline stages are the outermost axis wherever memory of one is told. */
+static guint32 class_of_first_stage(const RunReport *report) {
+  guint32 first = 0;
+  for (guint32 i = 1; i < report->n_classes; i++)
+    if (report->classes[i].first_rank < report->classes[first].first_rank)
+      first = i;
+  return first;
+}
+
+static void keep_memory_of_first(TruthRow *row, const RunReport *report) {
+  RunReport of_first = *report;
+  of_first.tightest = class_of_first_stage(report);
+  for (StoreMeasureKind kind = STORE_MEASURE_RESERVED; kind <= STORE_MEASURE_STEADY; kind++)
+    row->predicted[kind] = store_measure_predicted(kind, &of_first);
+}
+
 static void keep_run(TruthRow *row, const RunReport *report, const Trust *trust) {
   const RunClass *slowest = run_report_slowest(report), *tightest = run_report_tightest(report);
   for (StoreMeasureKind kind = 0; kind < STORE_MEASURES; kind++)
     row->predicted[kind] = store_measure_predicted(kind, report);
+  if (truth_table_of_first_stage(row->table, row->row))
+    keep_memory_of_first(row, report);
   if (slowest->n_tasks > 0)
     truth_parts(slowest, row->predicted);
   row->run_key = g_strdup(report->identity.run_key);

@@ -8,7 +8,9 @@
 
 #define MEASURED "measured."
 
-static const char *const own_names[] = {"id", "source", "set", "note", NULL};
+#define FIRST_STAGE "first-stage"
+
+static const char *const own_names[] = {"id", "source", "set", "note", "memory_of", NULL};
 
 static gboolean fail_column(const TruthTable *table, guint column, GError **error, const char *message,
                             const char *advice) {
@@ -21,6 +23,8 @@ static gboolean fail_column(const TruthTable *table, guint column, GError **erro
 
 static gboolean read_column(TruthTable *table, guint column, GError **error) {
   const char *name = conf_csv_column(table->csv, column);
+  if (strcmp(name, "memory_of") == 0)
+    table->memory_of = (int)column;
   if (base_names_find(own_names, name) >= 0)
     return TRUE;
   if (g_str_has_prefix(name, MEASURED)) {
@@ -58,6 +62,15 @@ static gboolean read_head(TruthTable *table, GError **error) {
   return TRUE;
 }
 
+static gboolean check_memory_of(const TruthTable *table, guint row, GError **error) {
+  if (table->memory_of < 0)
+    return TRUE;
+  const char *of = conf_csv_cell(table->csv, row, (guint)table->memory_of);
+  return *of == '\0' || strcmp(of, FIRST_STAGE) == 0 ||
+         conf_csv_fail(table->csv, row, (guint)table->memory_of, error, "expected " FIRST_STAGE " or nothing, found \"%s\"",
+                       of);
+}
+
 static gboolean check_rows(const TruthTable *table, GError **error) {
   g_autoptr(GHashTable) ids = g_hash_table_new(g_str_hash, g_str_equal);
   for (guint row = 0; row < table->csv->n_rows; row++) {
@@ -66,6 +79,8 @@ static gboolean check_rows(const TruthTable *table, GError **error) {
       return conf_csv_fail(table->csv, row, table->id, error, "expected the name of the row, found nothing");
     if (!g_hash_table_add(ids, id))
       return conf_csv_fail(table->csv, row, table->id, error, "\"%s\" stands twice", id);
+    if (!check_memory_of(table, row, error))
+      return FALSE;
     for (StoreMeasureKind kind = 0; kind < STORE_MEASURES; kind++) {
       double value;
       if (table->measured[kind] < 0)
@@ -87,6 +102,7 @@ TruthTable *truth_table_load(const char *path, GError **error) {
   table->settings = g_array_new(FALSE, FALSE, sizeof(guint));
   for (int kind = 0; kind < STORE_MEASURES; kind++)
     table->measured[kind] = -1;
+  table->memory_of = -1;
   table->csv = conf_csv_load(path, error);
   if (table->csv == NULL || !read_head(table, error) || !check_rows(table, error))
     return NULL;
@@ -126,6 +142,10 @@ double truth_table_measured(const TruthTable *table, guint row, StoreMeasureKind
   if (table->measured[kind] >= 0)
     store_measure_parse(kind, conf_csv_cell(table->csv, row, (guint)table->measured[kind]), &value, NULL);
   return value;
+}
+
+gboolean truth_table_of_first_stage(const TruthTable *table, guint row) {
+  return table->memory_of >= 0 && *conf_csv_cell(table->csv, row, (guint)table->memory_of) != '\0';
 }
 
 const char *truth_table_setting(const TruthTable *table, guint row, const char *name) {

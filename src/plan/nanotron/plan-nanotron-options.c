@@ -23,6 +23,7 @@ static void fill_share(const PlanNanotron *options, ModelShare *share) {
   share->overlap = options->async && share->sequence_parallel ? MODEL_OVERLAP_OWN : MODEL_OVERLAP_NONE;
   share->async_gradient = options->async;
   share->gathers_again = options->regains;
+  share->gathers_to_buffers = TRUE;
   share->vocabulary_multiple = 1;
 }
 

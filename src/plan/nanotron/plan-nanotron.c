@@ -13,6 +13,9 @@
  *                                it. Every rank's slice of every parameter is a copy of its own, issued from Python one
  *                                by one: parameters × ranks launches, for which the GPU waits where ranks are many
  *
+ * Under sequence parallelism column layers gather into one buffer and, asynchronously, row layers' backward into another;
+ * both are kept (parallel/utils.py, MemoryBuffer).
+ *
  * The gather's flat buffers (all parameters once more, and my slice of them) are alive at the end of each step. Source:
  * nanotron's optim/gradient_accumulator.py, optim/clip_grads.py (each rank all that it holds, sharded or not),
  * optim/zero.py and distributed.py (lists of one buffer a rank, which c10d copies into one of its own); DDP copies
@@ -48,6 +51,7 @@ typedef struct {
   guint64 shard;                            /* elements of my slices */
   guint32 weights, gradients, sums, states; /* tensors */
   guint32 gathered, slices;                 /* tensors of the gather */
+  guint32 buffers[2];                       /* for tokens of all tensor ranks, of columns and of rows; PROGRAM_NONE */
   guint32 zero, flatten, spread, unflatten; /* ops */
   guint32 empty, cast, gathered_copy;       /* ops: out of DDP's buckets, masters to 16 bits, out of c10d's buffer */
   guint32 copies, copy_rows;                /* launches of one row of the copies back; rows */
@@ -128,10 +132,19 @@ static void gradient_ready(gpointer policy, const PlanGradient *gradient) {
 
 /* ---- The step ---- */
 
+/* They last from the first time that anything is gathered there. */
+static void take_buffers(Nanotron *nanotron) {
+  for (guint i = 0; i < G_N_ELEMENTS(nanotron->buffers); i++)
+    if (nanotron->buffers[i] != PROGRAM_NONE)
+      plan_walk_take(nanotron->walk, nanotron->buffers[i]);
+}
+
 static void begin_micro_batch(gpointer policy) {
   Nanotron *nanotron = policy;
   plan_buckets_begin(nanotron->buckets[nanotron->walk->section]);
   plan_step_micro_batch(nanotron->walk, PROGRAM_FORWARD);
+  if (nanotron->walk->section == PROGRAM_FIRST)
+    take_buffers(nanotron);
 }
 
 static void end_backward(gpointer policy) {
@@ -247,6 +260,18 @@ static void add_states(Nanotron *nanotron) {
                                                                             (nanotron->bytes + 2 * FP32));
 }
 
+static void add_buffers(Nanotron *nanotron, const PlanCase *what) {
+  static const char *const names[] = {"gathered for columns", "gathered for rows"};
+  const ModelShare *share = &what->model->share;
+  const gboolean used[] = {share->gathers_again, share->overlap == MODEL_OVERLAP_OWN};
+  guint64 tokens = what->recipe->micro_batch * what->model->sequence_length / model_share_context(share);
+  for (guint i = 0; i < G_N_ELEMENTS(names); i++)
+    nanotron->buffers[i] = used[i] && share->sequence_parallel && model_share_tensor(share) > 1
+                               ? program_builder_tensor(nanotron->builder, names[i], MEM_COMMUNICATION,
+                                                        tokens * what->shape->hidden_size * nanotron->bytes, 0)
+                               : PROGRAM_NONE;
+}
+
 static void clear(gpointer policy) {
   Nanotron *nanotron = policy;
   for (int s = 0; s < PROGRAM_SECTIONS; s++) {
@@ -267,6 +292,7 @@ static void set_up(gpointer policy, PlanWalk *walk, const PlanCase *what) {
   program_builder_pool(walk->builder, nanotron->comm, walk->stream);
   nanotron->group = plan_groups_everyone(walk->builder, what->recipe);
   add_states(nanotron);
+  add_buffers(nanotron, what);
   nanotron->order = plan_parameters_ready(nanotron->parameters, walk);
   lay_out(nanotron, PROGRAM_FIRST);
   lay_out(nanotron, PROGRAM_STEADY);

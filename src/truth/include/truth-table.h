@@ -7,7 +7,7 @@
  *   g_autoptr(TruthTable) table = truth_table_load("rows.csv", error);
  *   StudyPoint *point = truth_table_point(table, row);        // the settings of its cells that are not empty
  *
- * `id`, `source` and `set` must be there, `note` may; columns measured.* are those of store-validation.h; every other
+ * `id`, `source` and `set` must be there, `note` and `memory_of` may; columns measured.* are those of store-validation.h; every other
  * column is a setting, group.key, and an empty cell leaves it as the topology or the framework has it. A table with the
  * column collective.operation holds collectives. Errors: SIM_ERROR_INPUT at the cell. Cost: one pass. */
 #pragma once
@@ -21,6 +21,7 @@ typedef struct {
   gboolean collectives;
   guint id, source, set;
   int measured[STORE_MEASURES]; /* columns; -1: none */
+  int memory_of;                /* column; -1: none */
   GArray *settings;             /* guint: columns */
 } TruthTable;
 
@@ -34,5 +35,7 @@ gboolean truth_table_has_parts(const TruthTable *table);
 StudyPoint *truth_table_point(const TruthTable *table, guint row);
 /* Of a row; checked at loading. STORE_UNKNOWN: not measured. */
 double truth_table_measured(const TruthTable *table, guint row, StoreMeasureKind kind);
+/* memory_of = first-stage: memory was measured on the first pipeline stage; else on the rank that needs most. */
+gboolean truth_table_of_first_stage(const TruthTable *table, guint row);
 /* The cell of a setting; "" where it is empty or the table has no such column. */
 const char *truth_table_setting(const TruthTable *table, guint row, const char *name);
