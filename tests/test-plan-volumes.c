@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What each framework sends per rank and step, over random models, GPUs and micro-batches: elements with the ring
  * factor left out. An all-reduce sends its payload twice; sums of one number are not counted. */
+#include "kernel-op.h"
+#include "mem-tenant.h"
 #include "plan-case.h"
 
 #define SCALAR 8 /* bytes */
@@ -294,6 +296,51 @@ static void fp8_parameters_are_gathered_in_half(void) {
   }
 }
 
+static double states(const Program *program) {
+  double bytes = 0;
+  for (guint32 t = 0; t < program->n_tensors; t++)
+    bytes += program->tensors[t].tenant == MEM_OPTIMIZER ? (double)program->tensors[t].bytes : 0;
+  return bytes;
+}
+
+/* Matmuls of an optimizer's step. */
+static double step_flops(const Program *program) {
+  const ProgramSection *section = &program->roles[0].sections[PROGRAM_STEADY];
+  double flops = 0;
+  for (guint32 i = 0; i < section->n_rows; i++)
+    if (section->rows[i].phase == PROGRAM_OPTIMIZER && section->rows[i].kind == PROGRAM_COMPUTE)
+      flops += program->ops[section->rows[i].op].flops;
+  return flops;
+}
+
+/* Muon: fp32 momenta of layers' matrices once, of all else twice; under ddp every rank orthogonalises every matrix,
+ * five times 2 · (2 m² n + m³), of 4 of h × h and 3 of h × f a layer; under fsdp2 too, which first gathers each in
+ * bf16 once a step. Adafactor keeps no more than sums of rows and columns, 8 h + 3 (h + f) a layer, and vectors. */
+static void optimizers_that_see_matrices(void) {
+  g_autoptr(GRand) random = harness_random();
+  for (int i = 0; i < 20; i++) {
+    Case c = draw(random);
+    double h = (double)c.shape.hidden_size, f = (double)c.shape.intermediate_size, layers = (double)c.shape.layers;
+    double vocab = (double)c.shape.vocab_size, tables = c.shape.tied ? 1 : 2;
+    double moved = layers * (4 * h * h + 3 * h * f), all = (double)c.psi, m = MIN(h, f), n = MAX(h, f);
+    double flops = layers * 5 * 2 * (4 * 3 * h * h * h + 3 * (2 * m * m * n + m * m * m));
+    g_autoptr(Program) whole = plan(&c, (const char *[]){"parallel.framework=ddp", "training.optimizer=muon", NULL});
+    CU_ASSERT_DOUBLE_EQUAL(states(whole), 4 * (moved + 2 * (all - moved)), 1e-6 * all + 64);
+    CU_ASSERT_DOUBLE_EQUAL(step_flops(whole), flops, 1e-9 * flops);
+    const char *const fsdp2[] = {"parallel.framework=fsdp2", "parallel.zero_stage=3", "training.optimizer=muon", NULL};
+    const char *const adam[] = {"parallel.framework=fsdp2", "parallel.zero_stage=3", NULL};
+    g_autoptr(Program) shards = plan(&c, fsdp2), usual = plan(&c, adam);
+    CU_ASSERT_DOUBLE_EQUAL(step_flops(shards), flops, 1e-9 * flops);
+    CU_ASSERT_EQUAL(elements(shards, PROGRAM_STEADY, COLL_ALL_GATHER, NULL, 2),
+                    elements(usual, PROGRAM_STEADY, COLL_ALL_GATHER, NULL, 2) + (guint64)moved);
+    g_autoptr(Program) factored =
+        plan(&c, (const char *[]){"parallel.framework=ddp", "training.optimizer=adafactor", NULL});
+    double numbers = layers * (8 * h + 3 * (h + f) + 2 * h) + h + tables * (vocab + h);
+    CU_ASSERT_DOUBLE_EQUAL(states(factored), 4 * numbers, 1e-6 * all + 64);
+    CU_ASSERT_EQUAL(step_flops(factored), 0);
+  }
+}
+
 /* checkpoint(FSDP(block)): blocks are gathered for forward, for running again and for backward; the root once. With
  * their gradients' reduction 4ψ of blocks each micro-batch; inside, 3ψ. Padding: parameters begin on 8 elements, flat
  * ones end on the ranks. */
@@ -352,6 +399,8 @@ static void books_balance(void) {
        "megatron.fp8_param_gather=yes", NULL},
       {"parallel.framework=fsdp2", "parallel.zero_stage=3", "training.precision=fp8", "fsdp.float8_all_gather=yes",
        NULL},
+      {"parallel.framework=fsdp2", "parallel.zero_stage=3", "training.optimizer=muon", NULL},
+      {"parallel.framework=ddp", "training.optimizer=adafactor", NULL},
       {"parallel.framework=ddp", "training.trainable=0", NULL},
       {"parallel.framework=ddp", "training.trainable=0, embedding, head", NULL},
       {"parallel.framework=deepspeed", "parallel.zero_stage=1", "training.trainable=0", NULL},
@@ -391,6 +440,7 @@ int main(void) {
                       {"units inside blocks are gathered again", units_inside_blocks_are_gathered_again},
                       {"fp8 gathers half of the weights", fp8_gathers_half_of_the_weights},
                       {"fp8 parameters are gathered in half", fp8_parameters_are_gathered_in_half},
+                      {"optimizers that see matrices", optimizers_that_see_matrices},
                       {"books balance", books_balance},
                       {NULL, NULL}});
 }

@@ -4,12 +4,15 @@
 
 #include <limits.h>
 
+#include "mem-tenant.h"
 #include "model-host.h"
+#include "plan-matrix-optimizer.h"
 #include "plan-recipe.h"
 
 #define FP32 4
 
-const char *const plan_optimizer_names[] = {"adamw", "adam", "sgd", "lion", "adam8bit", "adam4bit", NULL};
+const char *const plan_optimizer_names[] = {"adamw",    "adam",      "sgd",  "lion", "adam8bit",
+                                            "adam4bit", "adafactor", "muon", NULL};
 const char *const plan_optimizer_style_names[] = {"default", "foreach", "fused", "single", NULL};
 
 typedef struct {
@@ -20,8 +23,9 @@ typedef struct {
 
 static const Kept kept[] = {
     /* 8 bits: bitsandbytes' block-wise quantisation, torchao's AdamW8bit; 4: torchao/optim/subclass_4bit.py, adam.py */
-    [PLAN_ADAMW] = {2, 0, 0}, [PLAN_ADAM] = {2, 0, 0},       [PLAN_SGD] = {1, 0, 0},
-    [PLAN_LION] = {1, 0, 0},  [PLAN_ADAM8BIT] = {2, 8, 256}, [PLAN_ADAM4BIT] = {2, 4, 128},
+    [PLAN_ADAMW] = {2, 0, 0},     [PLAN_ADAM] = {2, 0, 0},       [PLAN_SGD] = {1, 0, 0},
+    [PLAN_LION] = {1, 0, 0},      [PLAN_ADAM8BIT] = {2, 8, 256}, [PLAN_ADAM4BIT] = {2, 4, 128},
+    [PLAN_ADAFACTOR] = {0, 0, 0}, [PLAN_MUON] = {1, 0, 0}, /* plan-matrix-optimizer.c */
 };
 
 static guint64 momentum_bytes(const Kept *what, guint64 elements, guint32 element_bytes) {
@@ -33,6 +37,12 @@ static guint64 momentum_bytes(const Kept *what, guint64 elements, guint32 elemen
 guint64 plan_optimizer_bytes(int optimizer, guint64 elements, guint32 element_bytes, gboolean master) {
   const Kept *what = &kept[optimizer];
   return what->momenta * momentum_bytes(what, elements, element_bytes) + (master ? elements * FP32 : 0);
+}
+
+guint64 plan_optimizer_states(const PlanWalk *walk, guint64 elements, guint32 element_bytes) {
+  int optimizer = walk->recipe->optimizer;
+  return plan_sees_matrices(optimizer) ? plan_matrix_states(walk, elements, element_bytes)
+                                       : plan_optimizer_bytes(optimizer, elements, element_bytes, FALSE);
 }
 
 guint plan_optimizer_momenta(int optimizer) {
@@ -50,16 +60,14 @@ guint32 plan_states_tensor(PlanWalk *walk, const char *name, guint8 tenant, guin
   return program_builder_tensor(walk->builder, name, tenant, bytes, bytes / copies);
 }
 
-typedef struct {
-  const char *name; /* static */
-  guint32 op;
-  SimTime host;
-} Pass;
+typedef PlanUpdatePass Pass;
 
 struct PlanUpdate {
-  GArray *passes; /* Pass */
-  Pass norm;      /* op PROGRAM_NONE: none */
-  SimTime step;   /* what the step costs the host beside its launches */
+  GArray *passes;      /* Pass */
+  Pass norm;           /* op PROGRAM_NONE: none */
+  SimTime step;        /* what the step costs the host beside its launches */
+  guint32 slot;        /* over which whole matrices are gathered; PROGRAM_NONE: nobody */
+  guint32 temporaries; /* of a matrix; PROGRAM_NONE: none */
 };
 
 /* Adam's passes, of which all but the norm may be replaced. */
@@ -67,7 +75,7 @@ static void add_adam(PlanWalk *walk, PlanUpdate *update, const ModelOptimizer *w
   g_autoptr(ModelUnit) unit = model_optimizer_new(what);
   for (guint i = 0; i < unit->n_forward; i++) {
     Pass pass = {unit->forward[i].name, program_builder_op(walk->builder, unit->forward[i].kernel),
-                 model_op_host(&unit->forward[i], walk->host)};
+                 model_op_host(&unit->forward[i], walk->host), 0};
     if (what->norm && i == 0)
       update->norm = pass;
     else
@@ -82,8 +90,21 @@ static void add_fused(PlanWalk *walk, PlanUpdate *update, const ModelOptimizer *
   guint64 bytes = what->elements * (what->gradient_bytes + 2 * FP32 + (master ? what->element_bytes : 0)) +
                   2 * keeps->momenta * momentum_bytes(keeps, what->elements, FP32);
   Pass pass = {plan_optimizer_names[optimizer], program_builder_memory_op(walk->builder, bytes),
-               model_host_cost(walk->host, MODEL_HOST_PASS)};
+               model_host_cost(walk->host, MODEL_HOST_PASS), 0};
   g_array_append_val(update->passes, pass);
+}
+
+/* Norm and clipping over all, then matrices, then what is left to Adam. */
+static void add_matrices(PlanWalk *walk, PlanUpdate *update, ModelOptimizer what) {
+  g_autoptr(GArray) passes = g_array_new(FALSE, FALSE, sizeof(Pass));
+  what.normed_elements = MAX(what.normed_elements, what.elements);
+  guint64 bytes = plan_matrix_passes(walk, &what, passes);
+  add_adam(walk, update, &what);
+  if (what.elements == 0)
+    g_array_set_size(update->passes, what.clip ? 1 : 0);
+  g_array_append_vals(update->passes, passes->data, passes->len);
+  if (bytes > 0)
+    update->temporaries = program_builder_tensor(walk->builder, "orthogonalised matrix", MEM_TEMPORARY, bytes, 0);
 }
 
 PlanUpdate *plan_update_new(PlanWalk *walk, const ModelOptimizer *what) {
@@ -93,6 +114,11 @@ PlanUpdate *plan_update_new(PlanWalk *walk, const ModelOptimizer *what) {
   update->norm.op = PROGRAM_NONE;
   update->step = model_host_cost(walk->host, MODEL_HOST_OPTIMIZER_STEP) +
                  (SimTime)what->tensors * model_host_cost(walk->host, MODEL_HOST_OPTIMIZER_TENSOR);
+  update->slot = update->temporaries = PROGRAM_NONE;
+  if (plan_sees_matrices(optimizer)) {
+    add_matrices(walk, update, *what);
+    return update;
+  }
   add_adam(walk, update, what);
   if (optimizer == PLAN_ADAMW || optimizer == PLAN_ADAM)
     return update;
@@ -107,6 +133,10 @@ PlanUpdate *plan_update_usual(PlanWalk *walk, ModelOptimizerStyle usual, ModelOp
   return plan_update_new(walk, &what);
 }
 
+void plan_update_over(PlanUpdate *update, guint32 slot) {
+  update->slot = slot;
+}
+
 void plan_update_free(PlanUpdate *update) {
   if (update == NULL)
     return;
@@ -116,6 +146,15 @@ void plan_update_free(PlanUpdate *update) {
 
 guint plan_update_passes(const PlanUpdate *update) {
   return update->passes->len;
+}
+
+/* On compute's stream: what follows reads it. */
+static guint32 run_gather(PlanWalk *walk, const PlanUpdate *update, const Pass *pass) {
+  guint32 before = walk->last;
+  guint32 row = plan_walk_collective(walk, walk->stream, pass->name, update->slot,
+                                     (CollCall){COLL_ALL_GATHER, pass->gathers}, PROGRAM_HINT_BOUNDARY);
+  program_builder_need(walk->builder, before);
+  return row;
 }
 
 static guint32 run_pass(PlanWalk *walk, const Pass *pass) {
@@ -129,12 +168,17 @@ guint32 plan_update_norm(PlanWalk *walk, const PlanUpdate *update) {
 guint32 plan_update_run(PlanWalk *walk, const PlanUpdate *update, guint32 *ret_first) {
   guint32 row = PROGRAM_NONE;
   for (guint i = 0; i < update->passes->len; i++) {
-    row = run_pass(walk, &g_array_index(update->passes, Pass, i));
+    const Pass *pass = &g_array_index(update->passes, Pass, i);
+    row = pass->gathers > 0 ? run_gather(walk, update, pass) : run_pass(walk, pass);
     if (i > 0)
       continue;
     program_builder_cost(walk->builder, update->step);
+    if (update->temporaries != PROGRAM_NONE)
+      plan_walk_take(walk, update->temporaries);
     if (ret_first != NULL)
       *ret_first = row;
   }
+  if (row != PROGRAM_NONE && update->temporaries != PROGRAM_NONE)
+    plan_walk_give(walk, update->temporaries, PROGRAM_NONE);
   return row;
 }

@@ -6,12 +6,12 @@
 #include "base-version.h"
 #include "plan-axes.h"
 #include "plan-batch.h"
-#include "plan-optimizer.h"
+#include "plan-matrix-optimizer.h"
 #include "plan-policy.h"
 
 const char *const plan_framework_names[] = {"paper", "ddp",      "deepspeed", "fsdp1",
                                             "fsdp2", "megatron", "nanotron",  NULL};
-static const char *const later_optimizers[] = {"lamb", "adafactor", "muon", NULL};
+static const char *const later_optimizers[] = {"lamb", NULL};
 static const char *const offload_names[] = {"no", "cpu", NULL};
 static const char *const later_offload[] = {"nvme", NULL};
 static const char *const dtype_names[] = {"default", "bf16", "fp16", "fp32", NULL};
@@ -37,7 +37,8 @@ static const BaseField keys[] = {
         .later = later_optimizers,
         .help = "adamw and adam: two fp32 momenta, and fp32 master weights where precision is 16 bits; sgd (with "
                 "momentum) and lion: one; adam8bit: two of a byte each; adam4bit: of half "
-                "a byte"),
+                "a byte; adafactor: sums of rows and columns; muon: one for the layers' matrices, which five steps of "
+                "Newton-Schulz orthogonalise, adamw for the rest (both under ddp and fsdp2)"),
     KEY("training", "optimizer_style", BASE_NAME, optimizer_style, .initial = "default",
         .names = plan_optimizer_style_names,
         .help = "foreach: a pass over all tensors per elementary operation; fused: one pass; single: foreach's passes "
@@ -170,6 +171,24 @@ static gboolean refuse_offload(const ConfSettings *settings, const PlanRecipe *r
           plan_policy_refuse(settings, "parallel.offload_parameters", recipe, why, error));
 }
 
+/* Those that see matrices, where parameters keep their shapes. */
+static gboolean check_optimizer(const PlanGiven *given, const PlanRecipe *recipe, GError **error) {
+  const char *key = "training.optimizer", *name = plan_optimizer_names[recipe->optimizer];
+  const LayoutAxis axes[] = {LAYOUT_TENSOR, LAYOUT_PIPELINE, LAYOUT_EXPERT};
+  if (!plan_sees_matrices(recipe->optimizer))
+    return TRUE;
+  if (recipe->framework != PLAN_DDP && recipe->framework != PLAN_FSDP2)
+    return conf_settings_fail(given->settings, key, error,
+                              "%s is modelled where parameters keep their shapes, under ddp and fsdp2; not under %s",
+                              name, plan_framework_names[recipe->framework]);
+  if (recipe->optimizer == PLAN_MUON && given->shape->experts > 0)
+    return conf_settings_fail(given->settings, key, error, "muon of experts' matrices is not modelled");
+  for (gsize i = 0; i < G_N_ELEMENTS(axes); i++)
+    if (recipe->axes.layout.degree[axes[i]] > 1)
+      return conf_settings_fail(given->settings, key, error, "%s is not modelled over other axes than data", name);
+  return TRUE;
+}
+
 static gboolean read_policy(const PlanGiven *given, PlanRecipe *recipe, GError **error) {
   const PlanPolicy *policy = &plan_policies[recipe->framework];
   if (!policy->offloads && !refuse_offload(given->settings, recipe, error))
@@ -183,6 +202,8 @@ static gboolean read_policy(const PlanGiven *given, PlanRecipe *recipe, GError *
     given->model->loss = policy->loss;
   if (policy->hostless)
     recipe->host = NULL;
+  if (!check_optimizer(given, recipe, error))
+    return FALSE;
   if (recipe->optimizer_style == PLAN_STYLE_SINGLE && recipe->framework != PLAN_DEEPSPEED)
     return conf_settings_fail(given->settings, "training.optimizer_style", error,
                               "single is modelled under deepspeed alone; torch's default is foreach");

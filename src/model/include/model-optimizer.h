@@ -36,5 +36,15 @@ typedef struct {
   gboolean clip;           /* scaling by the norm as a pass of its own */
 } ModelOptimizer;
 
+/* One matrix under Muon (Newton-Schulz in bf16, five steps), of which a rank has a shard: its momentum first, then what
+ * is done to the whole, then its update. Source: torch/optim/_muon.py. */
+typedef struct {
+  guint64 rows, columns, shards;
+  guint32 element_bytes, gradient_bytes;
+} ModelMuon;
+ModelUnit *model_muon_new(const ModelMuon *what);
+/* Adafactor over all elements, without a first moment. Source: torch/optim/_adafactor.py. */
+ModelUnit *model_adafactor_new(const ModelOptimizer *what);
+
 /* A unit with forward operations alone: names and kernels. Free with model_unit_free. */
 ModelUnit *model_optimizer_new(const ModelOptimizer *what);

@@ -292,7 +292,7 @@ static void add_by_unit(Ddp *ddp, gboolean is_foreach) {
   ddp->temporaries = is_foreach ? g_new0(guint32, n) : NULL;
   for (guint32 u = 0; u < n; u++) {
     guint64 all = model_unit_elements(ddp->walk->units[u].unit) * ddp->bytes;
-    guint64 states = plan_optimizer_bytes(ddp->recipe->optimizer, trained[u], ddp->bytes, FALSE);
+    guint64 states = plan_optimizer_states(ddp->walk, trained[u], ddp->bytes);
     ddp->weights[u] = unit_tensor(ddp, u, "parameters", MEM_PARAMETERS, all, all / ranks);
     ddp->states[u] = unit_tensor(ddp, u, "optimizer states", MEM_OPTIMIZER, states, states / ranks);
     if (is_foreach)

@@ -88,7 +88,7 @@ static void add_unit(PlanFsdp *fsdp, guint32 w) {
   unit->tensor.gradient_shard =
       unit_tensor(fsdp, w, "gradient shard", MEM_GRADIENTS, shard, unique_of(fsdp, unit, shard));
   guint64 parameters = unit->size.shard * keys->shard_bytes;
-  guint64 states = plan_optimizer_bytes(fsdp->recipe->optimizer, unit->size.owned, keys->shard_bytes, FALSE);
+  guint64 states = plan_optimizer_states(fsdp->walk, unit->size.owned, keys->shard_bytes);
   unit->tensor.parameters =
       unit_tensor(fsdp, w, "parameter shard", MEM_PARAMETERS, parameters, unique_of(fsdp, unit, parameters));
   unit->tensor.states = unit_tensor(fsdp, w, "optimizer states", MEM_OPTIMIZER, states, unique_of(fsdp, unit, states));
@@ -120,6 +120,7 @@ static void add_states(PlanFsdp *fsdp) {
   fsdp->optimizer.elements = what.elements;
   fsdp->optimizer.is_foreach = plan_optimizer_style(fsdp->recipe, MODEL_OPTIMIZER_FOREACH) == MODEL_OPTIMIZER_FOREACH;
   fsdp->optimizer.update = plan_update_usual(fsdp->walk, MODEL_OPTIMIZER_FOREACH, what);
+  plan_update_over(fsdp->optimizer.update, fsdp->data.shard);
 }
 
 void plan_fsdp_add_units(PlanFsdp *fsdp) {
