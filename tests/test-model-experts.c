@@ -117,6 +117,18 @@ static void tokens_go_once(void) {
   masks_check_gradients(unit);
 }
 
+/* A token's experts are of 2 of 4 groups of four: on 4 of the 8 ranks, of which 4 (1 - C(6, 4) / C(8, 4)) = 22 / 7 have
+ * some. Two nodes are fewer than groups: nothing is said of them. */
+static void groups_bound_where_tokens_go(void) {
+  ModelShape shape = mixture();
+  ModelRecipe recipe = {.share = {.expert = 8, .dispatch = MODEL_DISPATCH_FLEX, .expert_nodes = 2}};
+  shape.expert_groups = 4, shape.groups_per_token = 2;
+  g_autoptr(ModelUnit) unit = layer_of(&shape, recipe);
+  const ModelOp *op = op_of(unit->forward, unit->n_forward, "experts.dispatch");
+  CU_ASSERT_EQUAL(op->exchange.bytes, (guint64)(1024 * 256 * 2 * 22.0 / 7));
+  CU_ASSERT_EQUAL(op->exchange.far_bytes, (guint64)(1024 * 256 * 2 * 25.0 / 13));
+}
+
 /* Capacity: each expert takes so many times its mean, whatever the imbalance. Fewer rows than experts: as many
  * groups. */
 static void capacity_pads(void) {
@@ -280,6 +292,7 @@ int main(void) {
                      (HarnessCase[]){{"FLOPs are of active experts", flops_are_of_active_experts},
                                      {"ranks share experts", ranks_share_experts},
                                      {"tokens go once", tokens_go_once},
+                                     {"groups bound where tokens go", groups_bound_where_tokens_go},
                                      {"capacity pads", capacity_pads},
                                      {"tensor ranks have whole experts", tensor_ranks_have_whole_experts},
                                      {"tensor ranks split experts", tensor_ranks_split_experts},

@@ -210,6 +210,11 @@ static void tensor_ranks_gather_what_is_cast(void) {
   CU_ASSERT_EQUAL(gathered(mx->forward, mx->n_forward), 2 * TOKENS * 64 * 33 / 32);
   CU_ASSERT_EQUAL(gathered(mx->backward, mx->n_backward), (2 + 2 * 2) * TOKENS * 64 * 33 / 32);
   CU_ASSERT_EQUAL(ending(mx->backward, mx->n_backward, "_turned"), 0);
+  /* torchao's one scale: the same, but that what was gathered is kept. */
+  recipe.fp8_engine = FALSE, recipe.fp8_scaling = MODEL_FP8_TENSORWISE;
+  g_autoptr(ModelUnit) torchao = model_unit_new(&shape, &recipe, 1, MODEL_UNIT_LAYER);
+  CU_ASSERT_EQUAL(gathered(torchao->forward, torchao->n_forward), 2 * TOKENS * 64);
+  CU_ASSERT_EQUAL(gathered(torchao->backward, torchao->n_backward), 2 * TOKENS * 64);
   recipe.precision = MODEL_BF16;
   g_autoptr(ModelUnit) bf16 = model_unit_new(&shape, &recipe, 1, MODEL_UNIT_LAYER);
   CU_ASSERT_EQUAL(gathered(bf16->forward, bf16->n_forward), 2 * 2 * TOKENS * 64);

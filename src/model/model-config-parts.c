@@ -222,7 +222,7 @@ gboolean model_reading_experts(const ModelReading *reading, GError **error) {
   ModelShape *shape = reading->shape;
   if (!reading->row->mixes || shape->experts == 0) {
     shape->experts = shape->experts_per_token = shape->expert_intermediate_size = shape->shared_intermediate_size = 0;
-    shape->dense_layers = shape->expert_every = 0;
+    shape->dense_layers = shape->expert_every = shape->expert_groups = shape->groups_per_token = 0;
     return TRUE;
   }
   return read_expert_widths(reading, error);

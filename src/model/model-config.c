@@ -41,6 +41,8 @@ static const struct {
     {SIZE(shared_intermediate_size),
      {"shared_expert_intermediate_size", "shared_expert_intermediate_size", "shared_expert_intermediate_size"},
      {NULL}},
+    {SIZE(expert_groups), {"n_group", "n_group", "n_group"}, {NULL}},
+    {SIZE(groups_per_token), {"topk_group", "topk_group", "topk_group"}, {NULL}},
     {SIZE(dense_layers), {"first_k_dense_replace", "first_k_dense_replace", "first_k_dense_replace"}, {NULL}},
     {SIZE(expert_every),
      {"decoder_sparse_step", "decoder_sparse_step", "decoder_sparse_step"},

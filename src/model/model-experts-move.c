@@ -6,7 +6,8 @@
  *   flex         [tokens to ranks that have experts of them]─ permute ─ … ─ unpermute ─[sums back]
  *
  * Of k experts of a token, drawn from all, E ranks or nodes have some: E = n (1 − (1 − 1/n)^k) of n, but that experts
- * are drawn once (n experts apart: hypergeometric).
+ * are drawn once (n experts apart: hypergeometric). Where they are of a few groups alone (arXiv 2412.19437, 2.1.2: a
+ * group's experts on one node), drawn from those, on their ranks.
  * All members of an all-to-all end together, with the one that is sent most to or sends most back: it is the one that
  * is built, so all its bytes are those of the rows that arrived. Sources: Megatron-LM,
  * transformer/moe/token_dispatcher.py; torchtitan, distributed/expert_parallel.py; DeepSpeed, moe/sharded_moe.py. */
@@ -31,6 +32,11 @@ static gboolean gathers(const ModelBuild *build) {
 /* Of `n` equal parts of the experts, those that have some of a token's. */
 static double parts_of_token(const ModelBuild *build, double n) {
   double all = (double)build->shape->experts, part = all / n, none = 1;
+  if (build->shape->expert_groups > 1 && n >= (double)build->shape->expert_groups) {
+    double share = (double)build->shape->groups_per_token / (double)build->shape->expert_groups;
+    all *= share;
+    n *= share;
+  }
   for (guint64 i = 0; i < build->shape->experts_per_token; i++)
     none *= MAX(all - part - (double)i, 0) / (all - (double)i);
   return n * (1 - none);

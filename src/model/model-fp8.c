@@ -91,7 +91,7 @@ ModelFp8Pair model_fp8_pair(ModelBuild *build, ModelDirection direction, const M
 }
 
 gboolean model_fp8_gathers(const ModelBuild *build, double width) {
-  return model_fp8_by_engine(build) && build->sequence && fmod(width, MULTIPLE) == 0;
+  return build->fp8 && model_fp8_way(build->recipe) != MODEL_FP8_AGAIN && build->sequence && fmod(width, MULTIPLE) == 0;
 }
 
 /* One scale: what was gathered can be turned. Of 32: each way is gathered by itself. */
@@ -118,7 +118,7 @@ static ModelSet input_cast(ModelBuild *build, const ModelLinear *linear, ModelSe
   double elements = build->t * linear->in;
   if (build->fp8_cast.from == x)
     return build->fp8_cast.to;
-  if (model_fp8_by_engine(build)) {
+  if (model_fp8_by_engine(build) || x == build->fp8_gathered) {
     ModelFp8Pair pair = x == build->fp8_gathered
                             ? (ModelFp8Pair){x, model_region_kept(build, x)}
                             : model_fp8_pair(build, MODEL_FORWARD, &names->x, &names->x_turned, elements, x);
@@ -174,12 +174,12 @@ void model_fp8_forward(ModelBuild *build, ModelLinear *linear, ModelSet x, Model
 static ModelFp8Pair gradient_cast(ModelBuild *build, const ModelLinear *linear, ModelSet d_y) {
   const ModelFp8Names *names = linear->fp8.names;
   double elements = build->t * linear->out;
+  if (d_y == build->fp8_gathered)
+    return (ModelFp8Pair){d_y, d_y};
   if (!model_fp8_by_engine(build)) {
     ModelSet d_y8 = cast(build, MODEL_BACKWARD, &names->d_y, elements, d_y, 0);
     return (ModelFp8Pair){d_y8, model_fp8_way(build->recipe) == MODEL_FP8_AGAIN ? d_y : d_y8};
   }
-  if (d_y == build->fp8_gathered)
-    return (ModelFp8Pair){d_y, d_y};
   return model_fp8_pair(build, MODEL_BACKWARD, &names->d_y, &names->d_y_turned, elements, d_y);
 }
 

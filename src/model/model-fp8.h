@@ -2,9 +2,10 @@
 /* How fp8 operands are cast: which ways there are, and the casts that experts and gathers share with linear layers. For
  * this room alone.
  *
- *   TURN    torchao, one scale per tensor: a cast, and a turned copy where backward wants the other order; x kept cast
- *   AGAIN   torchao, scales along rows (of 32, or all): each matmul's operand is cast along its own summed dimension, so
- *           x is kept in 16 bits
+ *   TURN    torchao, one scale per tensor: a cast, and a turned copy where backward wants the other order; x kept cast,
+ *           and gathered so over tensor ranks
+ *   AGAIN   torchao, scales along rows (of 32, or all): each matmul's operand is cast along its own summed dimension,
+ *           so x is kept in 16 bits
  *   ENGINE  Transformer Engine: one kernel casts both ways (pair); weights come cast
  *
  * Sources: torchao/float8/float8_linear.py and config.py, torchao/prototype/mx_formats/mx_linear.py;
@@ -40,7 +41,7 @@ typedef struct {
 ModelFp8Pair model_fp8_pair(ModelBuild *build, ModelDirection direction, const ModelFp8Made *rows,
                             const ModelFp8Made *columns, double elements, ModelSet from);
 
-/* The engine's gathers over tensor ranks: casts this rank's tokens, `width` wide, and says what is gathered
+/* Gathers over tensor ranks of what is cast, the engine's and those of torchao's one scale (Float8ColwiseParallel): casts this rank's tokens, `width` wide, and says what is gathered
  * (rows) and what is kept for backward's gather (columns). */
 ModelFp8Pair model_fp8_own(ModelBuild *build, ModelDirection direction, const ModelFp8Made *rows,
                            const ModelFp8Made *columns, double width, ModelSet own);

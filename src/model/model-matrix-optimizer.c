@@ -3,7 +3,7 @@
  *
  *   Muon, each matrix   momentum ─ to bf16, divided by its norm ─ 5 × (X Xᵀ, its square, X + … X) ─ update
  *
- * Matmuls of a step of Newton and Schulz, of a matrix of m rows and n ≥ m columns (else turned): m·m·n, m·m·m, m·n·m. */
+ * Matmuls of one step, of a matrix of m rows and n ≥ m columns (else turned): m·m·n, m·m·m, m·n·m. */
 #include "kernel-op.h"
 #include "model-optimizer.h"
 

@@ -22,7 +22,7 @@ static double whole_bytes(const ModelBuild *build, double width) {
 
 static gboolean in_chunks(const ModelBuild *build) {
   return build->sequence && build->share->overlap == MODEL_OVERLAP_CHUNKS &&
-         (!build->fp8 || model_fp8_by_engine(build));
+         (!build->fp8 || model_fp8_way(build->recipe) != MODEL_FP8_AGAIN);
 }
 
 static gboolean computes_own_first(const ModelBuild *build, ModelSet x) {

@@ -44,6 +44,10 @@ static const BaseField keys[] = {
     SIZE(expert_intermediate_size, 1 << 24, "width inside one expert. Required with experts"),
     SIZE(shared_intermediate_size, 1 << 24,
          "width of what every token goes through beside its experts, all shared experts together. Left out: none"),
+    SIZE(
+        expert_groups, 65536,
+        "groups of experts, of which a token's experts are in groups_per_token (deepseek_v3: n_group). Left out: none"),
+    SIZE(groups_per_token, 65536, "groups that a token's experts may be in. Required with expert_groups"),
     SIZE(dense_layers, 10000, "with experts: so many layers, the first, have an MLP instead. Left out: none"),
     SIZE(expert_every, 10000, "with experts: every so many layers one has them, the others an MLP. Left out: all"),
     SIZE(kv_rank, 1 << 20,
@@ -134,6 +138,23 @@ static void take_defaults(const Loading *loading, ModelShape *shape) {
     shape->expert_intermediate_size = shape->intermediate_size;
 }
 
+/* Groups are equal, and those that a token may go to have experts enough for it. */
+static gboolean check_groups(const Loading *loading, GError **error) {
+  const ModelShape *shape = &loading->shape;
+  guint64 groups = shape->expert_groups, chosen = shape->groups_per_token;
+  if (groups == 0 && chosen == 0)
+    return TRUE;
+  if (groups == 0 || chosen == 0 || chosen > groups || shape->experts % groups != 0)
+    return fail(loading, groups == 0 ? "groups_per_token" : "expert_groups", error,
+                "%" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " groups of %" G_GUINT64_FORMAT
+                " experts: expected equal groups, and some of them",
+                chosen, groups, shape->experts);
+  return shape->experts / groups * chosen >= shape->experts_per_token ||
+         fail(loading, "groups_per_token", error,
+              "in %" G_GUINT64_FORMAT " groups there are fewer than %" G_GUINT64_FORMAT " experts", chosen,
+              shape->experts_per_token);
+}
+
 static gboolean check_heads(const Loading *loading, GError **error) {
   const ModelShape *shape = &loading->shape;
   if (shape->kv_heads == 0 || shape->heads % shape->kv_heads != 0)
@@ -145,7 +166,7 @@ static gboolean check_heads(const Loading *loading, GError **error) {
   if (shape->experts_per_token > shape->experts)
     return fail(loading, "experts_per_token", error, "%" G_GUINT64_FORMAT " is more than experts %" G_GUINT64_FORMAT,
                 shape->experts_per_token, shape->experts);
-  return TRUE;
+  return check_groups(loading, error);
 }
 
 static gboolean derive(Loading *loading, GError **error) {

@@ -7,9 +7,9 @@
  * Muon (Newton-Schulz, five steps in bf16) moves the weights of the layers' linear parts and keeps one momentum for
  * them; embedding, head, norms and biases are AdamW's. Where shards of a matrix lie on several ranks, all of them
  * gather its update in bf16, orthogonalise the whole and keep their shard (Distributed Muon: Liu et al. 2025, arXiv
- * 2502.16982, algorithm 1). Adafactor keeps of a matrix the sums of rows and columns, of a vector all (Shazeer and Stern
- * 2018, arXiv 1804.04235, without a first moment). Passes: torch/optim/_muon.py and _adafactor.py. Private to this
- * floor. */
+ * 2502.16982, algorithm 1). Adafactor keeps of a matrix the sums of rows and columns, of a vector all (Shazeer and
+ * Stern 2018, arXiv 1804.04235, without a first moment). Passes: torch/optim/_muon.py and _adafactor.py. Private to
+ * this floor. */
 #pragma once
 
 #include "plan-optimizer.h"

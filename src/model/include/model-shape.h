@@ -36,6 +36,7 @@ typedef struct {
   guint64 experts, experts_per_token;
   guint64 expert_intermediate_size; /* of one expert */
   guint64 shared_intermediate_size; /* of all shared experts together; 0: none */
+  guint64 expert_groups, groups_per_token; /* experts are chosen out of so many of as many equal groups; 0: of all */
   guint64 dense_layers;             /* the first ones have an MLP of intermediate_size in place of experts */
   guint64 expert_every;             /* of the others, every so many have experts; 0 counts as 1 */
 
