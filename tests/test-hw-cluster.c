@@ -293,6 +293,15 @@ static void power_caps(void) {
   CU_ASSERT_EQUAL(must_build(&own, "cluster.topology=dgx-h100")->gpu->power_limit, 700);
 }
 
+/* The share is taken off what long transfers get, not off the line rate by which NCCL chooses. */
+static void a_network_gets_its_share(void) {
+  g_auto(Built) whole = {0}, part = {0};
+  double achieved = must_build(&whole, "cluster.topology=dgx-h100,cluster.nodes=4")->nic_bandwidth;
+  const HwCluster *shared = must_build(&part, "cluster.topology=dgx-h100,cluster.nodes=4,cluster.network_share=60%");
+  CU_ASSERT_DOUBLE_EQUAL(shared->nic_bandwidth, 0.6 * achieved, 1);
+  CU_ASSERT_DOUBLE_EQUAL(shared->links[hw_cluster_nic_in(shared, 1, 3)].capacity, 0.6 * achieved, 1);
+}
+
 static void errors_point_at_the_setting(void) {
   fails(NODE END, "cluster.nodes=2", "cluster.nodes: 2 nodes need a network, and a node of \"mine\" has no NICs");
   fails(NODE "nics = 0\n" END, "cluster.nodes=2", "mine.ini:5:1: node.nics: 2 nodes need a network");
@@ -300,6 +309,8 @@ static void errors_point_at_the_setting(void) {
   fails(NODE END, "cluster.nodes=2,cluster.nics_per_node=1", "\"mine\" does not say which (node.nic)");
   fails(NODE END, "cluster.nodes=1,cluster.nic_bandwidth=1 GB/s",
         "cluster.nic_bandwidth: a node of \"mine\" has no NICs");
+  fails(NODE END, "cluster.nodes=1,cluster.network_share=60%", "cluster.network_share: a node of \"mine\" has no NICs");
+  fails(NODE NETWORK END, "cluster.network_share=1.2", "cluster.network_share");
   fails(NODE NETWORK END, "cluster.nodes=0", "cluster.nodes");
   fails(NODE NETWORK END, "cluster.gpus_per_node=0", "cluster.gpus_per_node");
   fails(NODE NETWORK END, "cluster.gpu=a100", "cluster.gpu: the catalogue has no gpu \"a100\"");
@@ -443,6 +454,7 @@ int main(void) {
                                      {"own topology", own_topology},
                                      {"errors point at the topology", errors_point_at_the_topology},
                                      {"power caps", power_caps},
+                                     {"a network gets its share", a_network_gets_its_share},
                                      {"errors point at the setting", errors_point_at_the_setting},
                                      {"slow GPUs", slow_gpus},
                                      {"slow links", slow_links},

@@ -109,6 +109,9 @@ static gboolean check_network(const HwCluster *cluster, const ConfSettings *sett
   if (conf_settings_given(settings, "cluster.nic_bandwidth") && cluster->nics_per_node == 0)
     return conf_settings_fail(settings, "cluster.nic_bandwidth", error, "a node of \"%s\" has no NICs",
                               cluster->topology);
+  if (conf_settings_given(settings, "cluster.network_share") && cluster->nics_per_node == 0)
+    return conf_settings_fail(settings, "cluster.network_share", error, "a node of \"%s\" has no NICs",
+                              cluster->topology);
   if ((guint64)cluster->nodes * cluster->gpus_per_node > MOST_GPUS)
     return conf_settings_fail(settings, "cluster.nodes", error, "%u nodes of %u GPUs are more than %u GPUs",
                               cluster->nodes, cluster->gpus_per_node, MOST_GPUS);
@@ -213,6 +216,7 @@ static gboolean build(HwCluster *cluster, ConfSettings *settings, const HwCatalo
       !build_machine(cluster, settings, text, topology, keys, error))
     return FALSE;
   hw_what_if_apply(&keys->what_if, cluster);
+  cluster->nic_bandwidth *= keys->network_share;
   hw_links_build(cluster);
   gboolean stated = conf_settings_given(settings, "cluster.gpu_spread");
   cluster->slowest =

@@ -123,6 +123,10 @@ static const BaseField cluster_keys[] = {
     CLUSTER("nic_bandwidth", BASE_BYTE_RATE, nic_bandwidth, .min = 1, .max = 1e15,
             .help = "line rate of each NIC and direction, instead of the raw rate of the topology's node.nic; "
                     "the achievable share stays"),
+    CLUSTER("network_share", BASE_NUMBER, network_share, .min = 0.01, .max = 1, .initial = "1",
+            .help =
+                "60%: of what a NIC achieves, a job over many nodes gets so much here, as measured; for a network that "
+                "is shared or set up unevenly. What NCCL chooses stays as it is"),
     CLUSTER("overlay", BASE_PATH, overlay, .help = "instead of the topology's environment.overlay"),
     CLUSTER("power_cap", BASE_POWER, power_cap, .min = 1, .max = 1e4,
             .help =

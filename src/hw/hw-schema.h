@@ -23,7 +23,7 @@ typedef struct {
 typedef struct {
   char *topology, *gpu; /* gpu NULL: the topology's */
   guint64 nodes, gpus_per_node, nics_per_node;
-  double nic_bandwidth, gpu_spread, power_cap;
+  double nic_bandwidth, network_share, gpu_spread, power_cap;
   char *slow_gpus, *slow_links, *overlay;
   HwWhatIf what_if;
 } HwClusterKeys;
