@@ -157,6 +157,23 @@ static void a_gpu_has_its_own_nics(void) {
   cluster_clear(&built);
 }
 
+/* Polaris: four GPUs, each joined to each other by 4 of its 12 NVLinks. A ring of all four takes every wire, one of two
+ * those between them: a third (measured there: 0.26 to 0.30 of what twelve links carry), as does a send to the next. */
+static void a_pair_uses_its_own_wires(void) {
+  TestCluster built = cluster_new("polaris", 1, NULL);
+  double all = built.cluster->intra_bandwidth;
+  g_autoptr(CollGroup) four = group_of_first(built.cluster, 4);
+  coll_group_connect(four, COLL_RING);
+  coll_group_connect(four, COLL_P2P);
+  CU_ASSERT_DOUBLE_EQUAL(four->rates[COLL_RING] * four->rings, all, 1);
+  CU_ASSERT_DOUBLE_EQUAL(four->rates[COLL_P2P], all / 3, 1);
+  g_autoptr(CollGroup) two = group_of_first(built.cluster, 2);
+  coll_group_connect(two, COLL_RING);
+  CU_ASSERT_DOUBLE_EQUAL(two->rates[COLL_RING] * two->rings, all / 3, 1);
+  CU_ASSERT_DOUBLE_EQUAL(two->node_rate, two->rates[COLL_RING], 1);
+  cluster_clear(&built);
+}
+
 static void uneven_groups_are_refused(void) {
   TestCluster built = cluster_new("dgx-h100", 2, NULL);
   CollTuning tuning;
@@ -205,6 +222,7 @@ int main(void) {
                                              {"uncontended bus bandwidth", uncontended_bus_bandwidth},
                                              {"a GPU has its own NICs", a_gpu_has_its_own_nics},
                                              {"scalars load no link", scalars_load_no_link},
+                                             {"a pair uses its own wires", a_pair_uses_its_own_wires},
                                              {"uneven groups are refused", uneven_groups_are_refused},
                                              {NULL, NULL}});
 }

@@ -107,6 +107,8 @@ static void connect(CollGroup *group, CollAlgorithm algorithm) {
     group->switch_rate = head_rate(group);
     rate = MIN(rate, group->switch_rate);
   }
+  if (group->nodes == 1)
+    rate *= algorithm == COLL_P2P ? group->wired_next : group->wired;
   group->routes[algorithm] = route;
   group->rates[algorithm] = rate;
   group->connected |= 1u << algorithm;

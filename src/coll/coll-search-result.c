@@ -40,6 +40,32 @@ static double host_cap(const CollGroup *group) {
   return group->knobs.p2p_disable ? group->found[COLL_SEARCHED_RING].intra : G_MAXDOUBLE;
 }
 
+static guint32 gpu_of(const CollLayout *layout, guint32 i) {
+  return layout->ranks[i % layout->per_node] % layout->cluster->gpus_per_node;
+}
+
+static guint32 wires_of(const HwMachine *machine, guint32 gpu) {
+  guint32 wires = 0;
+  for (guint32 other = 0; other < machine->gpus; other++)
+    wires += hw_machine_nvlinks(machine, gpu, other);
+  return wires;
+}
+
+/* Where NVLinks join pairs, members use those among themselves alone: the least share of a GPU's wires that lead to its
+ * next `peers` members in the node. 1 through an NVSwitch, and where two have no wire and take another way. */
+static double wired_share(const CollLayout *layout, guint32 peers) {
+  const HwMachine *machine = layout->cluster->machine;
+  double least = 1;
+  for (guint32 i = 0; i < layout->per_node && layout->per_node > 1; i++) {
+    guint32 gpu = gpu_of(layout, i), all = wires_of(machine, gpu), wires = 0;
+    for (guint32 k = 1; k <= peers; k++)
+      wires += hw_machine_nvlinks(machine, gpu, gpu_of(layout, i + k));
+    if (wires > 0 && machine->switch_nvlinks[gpu] == 0)
+      least = MIN(least, wires / (double)all);
+  }
+  return least;
+}
+
 /* Symmetric kernels: one NVSwitch domain of Hopper or later, a version that has them. */
 static gboolean check_registration(const CollGroup *group, GError **error) {
   const HwCluster *cluster = group->layout->cluster;
@@ -110,7 +136,9 @@ gboolean coll_search_result(CollGroup *group, CollLibrary *library, GError **err
   take_graphs(group, graphs, &counts);
   gboolean nvlink = group->found[COLL_SEARCHED_RING].nvlink || cluster->intra->scope != HW_LINK_PCIE;
   group->intra = nvlink ? COLL_HOP_NVLINK : COLL_HOP_PCI;
-  group->node_rate = cluster->intra_bandwidth / group->rings;
+  group->wired = wired_share(layout, layout->per_node - 1);
+  group->wired_next = wired_share(layout, 1);
+  group->node_rate = cluster->intra_bandwidth * group->wired / group->rings;
   group->p2p_cap = host_cap(group);
   group->net_connections = net_connections(group, &library->rules);
   if (layout->nodes == 1)

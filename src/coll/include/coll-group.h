@@ -65,11 +65,12 @@ typedef struct CollGroup {
   guint32 units[COLL_ALGORITHMS]; /* that share a call's bytes: rings, trees (two to a ring), heads … */
   double rates[COLL_ALGORITHMS];  /* bytes/s of one unit that the links allow, uncontended, protocol Simple */
   double node_rate;               /* bytes/s of one ring, were there nothing but the node's own links */
-  double switch_rate;             /* bytes/s of one NVLS tree or head inside the node alone */
-  double nic_rate;                /* bytes/s of all the node's NICs in use */
-  double p2p_cap;                 /* with P2P disabled: bytes/s of one ring through host memory; else G_MAXDOUBLE */
-  guint32 tree_depth;             /* hops over the network from the root */
-  CollHop intra;                  /* kind of a hop inside the node */
+  double wired, wired_next; /* where NVLinks join pairs: share of a GPU's that lead to members, to the next one alone */
+  double switch_rate;       /* bytes/s of one NVLS tree or head inside the node alone */
+  double nic_rate;          /* bytes/s of all the node's NICs in use */
+  double p2p_cap;           /* with P2P disabled: bytes/s of one ring through host memory; else G_MAXDOUBLE */
+  guint32 tree_depth;       /* hops over the network from the root */
+  CollHop intra;            /* kind of a hop inside the node */
   CollCpu cpu;
   SimTime nic_latency, hop_latency, launch_floor;
   double network_latency;    /* factor of what a hop between nodes takes */
