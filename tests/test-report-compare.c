@@ -3,6 +3,8 @@
 #include <json-glib/json-glib.h>
 #include <string.h>
 
+#include "base-names.h"
+
 #include "report-compare.h"
 #include "report-measured.h"
 #include "store-help.h"
@@ -243,10 +245,52 @@ static void beside_a_measured_step(void) {
   CU_ASSERT_PTR_NOT_NULL(strstr(text->str, "all-gather, calls"));
 }
 
+/* Layer 1's forward is twice as long as predicted, and the second reduce-scatter has other bytes: they part there. */
+static void where_they_part_first(void) {
+  GError *error = NULL;
+  g_autoptr(StoreDb) db = store_help_fresh();
+  gint64 id = keep(db, "llama3-8b-fsdp2", (const char *[]){"model.layers=2", NULL}, TRUE);
+  ReportMeasured bare = {.file = "a.json", .step = SIM_SECOND, .compute = SIM_SECOND};
+  g_autoptr(GString) json = g_string_new(NULL), text = g_string_new(NULL);
+  CU_ASSERT_TRUE_FATAL(report_measured_json(db, id, &bare, json, &error));
+  g_autoptr(JsonNode) node = json_from_string(json->str, NULL);
+  JsonObject *side = json_object_get_object_member(json_node_get_object(node), "predicted");
+  JsonArray *of_layers = json_object_get_array_member(side, "layers");
+  JsonArray *of_calls = json_object_get_array_member(side, "collectives");
+  ReportLayer layers[2];
+  CU_ASSERT_EQUAL_FATAL(json_array_get_length(of_layers), 2);
+  for (guint i = 0; i < 2; i++) {
+    JsonObject *one = json_array_get_object_element(of_layers, i);
+    layers[i] =
+        (ReportLayer){json_object_get_int_member(one, "forward_ps") * (1 + (gint64)i),
+                      json_object_get_int_member(one, "recompute_ps"), json_object_get_int_member(one, "backward_ps")};
+  }
+  guint n = json_array_get_length(of_calls), reduced = 0;
+  g_autofree ReportCall *calls = g_new0(ReportCall, n);
+  for (guint i = 0; i < n; i++) {
+    JsonObject *one = json_array_get_object_element(of_calls, i);
+    calls[i] = (ReportCall){
+        (ReportOperation)base_names_find(report_operation_names, json_object_get_string_member(one, "operation")),
+        (guint64)json_object_get_int_member(one, "bytes"), json_object_get_int_member(one, "time_ps")};
+    if (calls[i].operation == REPORT_REDUCE_SCATTER && ++reduced == 2)
+      calls[i].bytes++;
+  }
+  bare.layers = layers;
+  bare.n_layers = 2;
+  bare.calls = calls;
+  bare.n_calls = n;
+  CU_ASSERT_TRUE_FATAL(report_measured(db, id, &bare, text, &error));
+  g_strdelimit(text->str, "\n", ' ');
+  CU_ASSERT_PTR_NOT_NULL(strstr(text->str, "They part first in the forward of layer 1"));
+  CU_ASSERT_PTR_NOT_NULL(strstr(text->str, "the reduce-scatter no. 2 parts first"));
+  CU_ASSERT_PTR_NULL(strstr(text->str, "the all-gather no."));
+}
+
 int main(void) {
   store_help_begin();
   int status =
       harness_run("report-compare", (HarnessCase[]){{"parts add up", parts_add_up},
+                                                    {"where they part first", where_they_part_first},
                                                     {"the page adds up", the_page_adds_up},
                                                     {"what is equal is said to be", what_is_equal_is_said_to_be},
                                                     {"purposes cancel", purposes_cancel},

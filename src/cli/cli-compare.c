@@ -5,11 +5,10 @@
 #include <string.h>
 
 #include "base-error.h"
+#include "cli-compare-trace.h"
 #include "cli-find.h"
 #include "cli-write.h"
-#include "import-kineto.h"
 #include "report-compare.h"
-#include "report-measured.h"
 
 typedef struct {
   CliTwins twins;
@@ -154,44 +153,13 @@ static RunReport *find(const Compare *asked, const char *database, guint n, gint
   return report;
 }
 
-/* RUN TRACE: the second word is a profiler's file. */
-static gboolean is_trace(const Compare *asked) {
-  const char *second = length(asked->words) == 2 ? asked->words[1] : "";
-  static const char *const endings[] = {".json", ".json.gz", ".sqlite"};
-  for (gsize i = 0; i < G_N_ELEMENTS(endings); i++)
-    if (g_str_has_suffix(second, endings[i]))
-      return TRUE;
-  return FALSE;
-}
-
 static CliExit compare_trace(const Compare *asked, const char *database, GError **error) {
-  ImportKineto read;
   gint64 run_id;
-  if (!import_kineto_load(asked->words[1], &read, error))
+  g_autoptr(ImportKinetoSet) set = import_kineto_open(asked->words + 1, length(asked->words) - 1, error);
+  if (set == NULL)
     return CLI_INPUT;
   g_autoptr(RunReport) report = find(asked, database, 0, &run_id, error);
-  if (report == NULL)
-    return CLI_FAULT;
-  ReportMeasured trace = {.file = asked->words[1],
-                          .steps = read.steps,
-                          .taken = read.taken,
-                          .step = read.step,
-                          .compute = read.compute,
-                          .communication = read.communication,
-                          .exposed = read.exposed,
-                          .idle = read.idle};
-  static const ReportOperation operations[] = {[IMPORT_TRACED_ALL_REDUCE] = REPORT_ALL_REDUCE,
-                                               [IMPORT_TRACED_ALL_GATHER] = REPORT_ALL_GATHER,
-                                               [IMPORT_TRACED_REDUCE_SCATTER] = REPORT_REDUCE_SCATTER,
-                                               [IMPORT_TRACED_OTHER] = REPORT_OTHER};
-  for (int i = 0; i < IMPORT_COLLECTIVES; i++)
-    trace.of[operations[i]] = (ReportTraffic){read.of[i].calls, read.of[i].busy, read.of[i].exposed};
-  g_autoptr(GString) text = g_string_new(NULL);
-  g_autoptr(StoreDb) db = store_db_open_existing(database, error);
-  if (db == NULL || !(asked->json ? report_measured_json : report_measured)(db, run_id, &trace, text, error))
-    return CLI_FAULT;
-  cli_print(text->str);
-  return CLI_DONE;
+  return report != NULL ? cli_compare_trace(set, database, run_id, asked->json, error) : CLI_FAULT;
 }
 
 /* What each is offered for. Caller frees. */
@@ -210,7 +178,7 @@ static StudyOffer *offers_of(const GPtrArray *reports, GError **error) {
 static CliExit compare(gconstpointer data, GError **error) {
   const Compare *asked = data;
   const char *database = cli_database(asked->db, error);
-  if (database != NULL && is_trace(asked))
+  if (database != NULL && cli_compare_is_trace(asked->words))
     return compare_trace(asked, database, error);
   if (database == NULL || !check_words(asked, error))
     return CLI_INPUT;
@@ -237,7 +205,7 @@ static const Compare defaults = {.twins = CLI_TWINS_DEFAULT};
 
 const CliVerb cli_compare = {
     "compare",
-    "A B... | --topology T1[=NODES] --topology T2 WORKLOAD | A --set GROUP.KEY=VALUE | RUN TRACE.json",
+    "A B... | --topology T1[=NODES] --topology T2 WORKLOAD | A --set GROUP.KEY=VALUE | RUN TRACE.json...",
     "why steps differ; the quotes for one workload; predicted against a profiler's timeline",
     options,
     sizeof(Compare),

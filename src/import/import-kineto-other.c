@@ -50,7 +50,7 @@ static gboolean is_chakra(const char *head) {
          !g_ascii_isspace(head[0]) && g_utf8_validate(head, 1, NULL) && (head[2] < ' ' || head[3] < ' ');
 }
 
-#define NETWORK "; say the network under [cluster] and [node] (foretrain schema topology)"
+#define NETWORK "; say the network under [cluster] and [node] (foretrain list settings)"
 
 static const struct {
   gboolean (*is)(const char *head);
@@ -65,8 +65,9 @@ static const struct {
     {is_logical, "is a logical topology of ASTRA-sim" NETWORK},
     {is_astra_system,
      "is a system of ASTRA-sim: which algorithm each dimension uses; NCCL's choice is set under [nccl] "
-     "(foretrain schema nccl)"},
-    {is_chakra, "is a Chakra trace: foretrain import chakra reads it"},
+     "(foretrain list settings)"},
+    {is_chakra, "is a Chakra trace; foretrain writes such files (trace --format chakra) and reads the profiler's trace "
+                "that they are made of"},
 };
 
 gboolean import_kineto_check(const char *path, const char *data, gsize length, GError **error) {

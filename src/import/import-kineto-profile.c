@@ -90,6 +90,45 @@ void import_kineto_layers_clear(ImportKinetoLayers *layers) {
   layers->n = 0;
 }
 
+/* ---- Collectives ---- */
+
+typedef struct {
+  BaseSpan at; /* first, to sort by */
+  ImportKinetoSent sent;
+} Placed;
+
+static GArray *sent_of(const ImportKinetoSet *set, guint file) {
+  const ImportKinetoTrace *trace = g_ptr_array_index(set->traces, file);
+  const GArray *issues = g_array_index(set->steps, ImportKinetoStep, file).issues;
+  g_autoptr(GArray) placed = g_array_new(FALSE, FALSE, sizeof(Placed));
+  GArray *sent = g_array_new(FALSE, FALSE, sizeof(ImportKinetoSent));
+  for (guint i = 0; i < issues->len; i++) {
+    gint index = g_array_index(issues, ImportKinetoIssue, i).kernel;
+    const ImportKinetoKernel *kernel =
+        index != IMPORT_KINETO_NONE ? &g_array_index(trace->kernels, ImportKinetoKernel, index) : NULL;
+    if (kernel == NULL || kernel->what == IMPORT_COLLECTIVES)
+      continue;
+    Placed one = {kernel->at, {kernel->what, kernel->bytes, base_span_length(kernel->at)}};
+    g_array_append_val(placed, one);
+  }
+  g_array_sort(placed, base_span_compare);
+  for (guint i = 0; i < placed->len; i++)
+    g_array_append_val(sent, g_array_index(placed, Placed, i).sent);
+  return sent;
+}
+
+GArray *import_kineto_sent(const ImportKinetoSet *set, guint file) {
+  GArray *sent = sent_of(set, file);
+  for (guint other = 0; other < set->traces->len; other++) {
+    g_autoptr(GArray) peer = sent_of(set, other);
+    for (guint i = 0; peer->len == sent->len && i < sent->len; i++) {
+      ImportKinetoSent *one = &g_array_index(sent, ImportKinetoSent, i);
+      one->time = MIN(one->time, g_array_index(peer, ImportKinetoSent, i).time);
+    }
+  }
+  return sent;
+}
+
 /* ---- As a file ---- */
 
 static void add_rows(GString *text, const char *layer, const ImportKinetoLayer *of, guint passes) {

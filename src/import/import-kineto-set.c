@@ -154,6 +154,10 @@ guint import_kineto_files(const ImportKinetoSet *set) {
   return set->traces->len;
 }
 
+const char *import_kineto_path(const ImportKinetoSet *set, guint file) {
+  return ((ImportKinetoTrace *)g_ptr_array_index(set->traces, file))->path;
+}
+
 const ImportKineto *import_kineto_measured(const ImportKinetoSet *set, guint file) {
   return &g_array_index(set->steps, ImportKinetoStep, file).measured;
 }

@@ -7,6 +7,7 @@
 #include "base-json.h"
 #include "base-names.h"
 #include "base-table.h"
+#include "report-measured-parts.h"
 #include "report-text.h"
 #include "report-words.h"
 
@@ -27,6 +28,7 @@ static gboolean predict(StoreDb *db, gint64 run_id, ReportMeasured *ret, GError 
                           .communication = slow->communication,
                           .exposed = slow->exposed,
                           .idle = slow->idle};
+  report_measured_take(slow, ret);
   for (guint32 i = 0; i < slow->n_collectives; i++) {
     ReportTraffic *of = of_operation(ret, slow->collectives[i].operation);
     of->calls += slow->collectives[i].repeats;
@@ -130,10 +132,33 @@ gboolean report_measured(StoreDb *db, gint64 run_id, const ReportMeasured *trace
     g_string_append(text, ", from its first kernel to its last: no ProfilerStep is marked in it\n\n");
   print_table(&predicted, trace, text);
   in_words(&predicted, trace, text);
+  report_measured_parts(&predicted, trace, text);
+  report_measured_release(&predicted);
   return TRUE;
 }
 
 /* ---- JSON ---- */
+
+static void add_parts(BaseJson *json, const ReportMeasured *side) {
+  base_json_list(json, "layers");
+  for (guint i = 0; i < side->n_layers; i++) {
+    base_json_map(json, NULL);
+    base_json_integer(json, "forward_ps", side->layers[i].forward);
+    base_json_integer(json, "recompute_ps", side->layers[i].recompute);
+    base_json_integer(json, "backward_ps", side->layers[i].backward);
+    base_json_end(json);
+  }
+  base_json_end(json);
+  base_json_list(json, "collectives");
+  for (guint i = 0; i < side->n_calls; i++) {
+    base_json_map(json, NULL);
+    base_json_text(json, "operation", report_operation_names[side->calls[i].operation]);
+    base_json_integer(json, "bytes", (gint64)side->calls[i].bytes);
+    base_json_integer(json, "time_ps", side->calls[i].time);
+    base_json_end(json);
+  }
+  base_json_end(json);
+}
 
 static void add_side(BaseJson *json, const char *name, const ReportMeasured *side) {
   base_json_map(json, name);
@@ -151,6 +176,7 @@ static void add_side(BaseJson *json, const char *name, const ReportMeasured *sid
     base_json_end(json);
   }
   base_json_end(json);
+  add_parts(json, side);
   base_json_end(json);
 }
 
@@ -170,5 +196,6 @@ gboolean report_measured_json(StoreDb *db, gint64 run_id, const ReportMeasured *
   add_side(json, "predicted", &predicted);
   add_side(json, "measured", trace);
   base_json_end(json);
+  report_measured_release(&predicted);
   return TRUE;
 }

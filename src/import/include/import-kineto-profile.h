@@ -34,6 +34,15 @@ typedef struct {
 
 void import_kineto_layers(const ImportKinetoSet *set, guint file, ImportKinetoLayers *ret);
 void import_kineto_layers_clear(ImportKinetoLayers *layers);
+/* Collectives of a file's step, in order of start. */
+typedef struct {
+  ImportCollective what;
+  guint64 bytes; /* 0: not said */
+  SimTime time;
+} ImportKinetoSent;
+/* ImportKinetoSent. With every rank's file, and as many in each: the times are those of the rank that waited least. */
+GArray *import_kineto_sent(const ImportKinetoSet *set, guint file);
+
 /* Of the first file's step, of one micro-batch: as `foretrain layers --profile` writes it, without what no trace tells.
  * Errors (SIM_ERROR_INPUT): no layers; a layer without forward or backward. */
 GString *import_kineto_profile(const ImportKinetoSet *set, GError **error);

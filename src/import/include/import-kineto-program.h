@@ -37,6 +37,7 @@ void import_kineto_set_free(ImportKinetoSet *set);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ImportKinetoSet, import_kineto_set_free)
 /* How many files, in order of rank; the step of each as it was measured; its rank, -1: it does not say. */
 guint import_kineto_files(const ImportKinetoSet *set);
+const char *import_kineto_path(const ImportKinetoSet *set, guint file);
 const ImportKineto *import_kineto_measured(const ImportKinetoSet *set, guint file);
 gint64 import_kineto_rank(const ImportKinetoSet *set, guint file);
 /* The longest of the ranks' steps on the host's clock; on the GPU's where no calls are known. */
