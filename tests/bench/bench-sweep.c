@@ -14,27 +14,18 @@ typedef struct {
   const char *axes[9];
 } Load;
 
-static double cpu_seconds(void) {
-  struct rusage usage;
-  getrusage(RUSAGE_SELF, &usage);
-  return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-         (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / G_USEC_PER_SEC;
-}
-
 static void sweep(const char *what, const StudySweep *asked) {
   GError *error = NULL;
   StudySweepResult result;
-  double begin = bench_seconds(), cpu = cpu_seconds();
+  double begin = bench_seconds();
   if (!study_sweep_run(asked, &result, NULL, &error))
     g_error("%s", error->message);
   double seconds = bench_seconds() - begin;
-  cpu = cpu_seconds() - cpu;
   struct rusage usage;
   getrusage(RUSAGE_SELF, &usage);
-  printf("  %-44s %6" G_GUINT64_FORMAT " points, %5" G_GUINT64_FORMAT " played, %5.0f/s, %5.0f per second "
-         "of processor time, %4.0f MB so far\n",
-         what, result.points, result.played, (double)result.points / seconds, (double)result.points / cpu,
-         (double)usage.ru_maxrss / 1024);
+  printf("  %-44s %6" G_GUINT64_FORMAT " points, %5" G_GUINT64_FORMAT " played, %5.0f per second "
+         "of processor time, %6.2f s, %4.0f MB so far\n",
+         what, result.points, result.played, (double)result.points / seconds, seconds, (double)usage.ru_maxrss / 1024);
 }
 
 static void bench_load(const Load *load, const char *folder, guint number) {

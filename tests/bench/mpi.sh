@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A sweep over processes beside the same in one: points per second of each, and how near to N times one N processes come.
+# A sweep over processes beside the same in one: points per second of each, and how near N processes come to N times
+# one.
 # The machine must have a free core for each process.
 # usage: tests/bench/mpi.sh FORETRAIN [PROCESSES [SEQUENCE LENGTHS]]
 #   FORETRAIN of a build with -Dmpi=enabled. Points: 8 for each sequence length; 12 500 of them make 100 000.
@@ -10,7 +11,7 @@ export FORETRAIN_DATA=${FORETRAIN_DATA:-$(dirname "$(dirname "$(dirname "$(readl
 export LC_ALL=C OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-sweep=(sweep llama2-7b --grid zero_stage=0,1,2,3 --grid nodes=1,2 --grid "sequence_length=256..$((255 + lengths)):1"
+sweep=(sweep llama2-7b --grid 'zero_stage=0,1,2,3' --grid 'nodes=1,2' --grid "sequence_length=256..$((255 + lengths)):1"
        --jobs 1 -q)
 
 seconds() { # COMMAND → wall time
