@@ -238,8 +238,8 @@ static SimTime measure_links(const RunPlay *play, guint64 *ret_bytes, SimTime *r
 
 /* ---- Whether ---- */
 
-/* Beyond the device's memory nothing waits for any, and the allocator, which need reuse nothing, may go on growing: there
- * it is enough that as much is held. */
+/* Beyond the device's memory nothing waits for any, and the allocator, which need reuse nothing, may go on growing:
+ * there it is enough that as much is held. */
 static gboolean memory_settled(const RunRank *rank) {
   const RunBorder *first = &rank->window.borders[0], *last = &rank->window.borders[RUN_BODIES];
   return memcmp(first, last, first->has_oom ? sizeof first->held : sizeof *first) == 0;
