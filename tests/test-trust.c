@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "harness.h"
+#include "trust-ratio.h"
 #include "trust.h"
 
 #define SETTINGS(rows, version)                                                                                        \
@@ -342,8 +343,30 @@ static void files_are_checked(void) {
   refuse(SETTINGS("0", "2"), "id,source\n", "column 3: expected \"tier\", found \"nothing\"");
 }
 
+/* Nine rows of one class, 1.00 … 1.08: 72 pairs, each once either way, so the limits are each other's inverses, and far
+ * inside what two rows can be apart. Two classes without a common source have none: theirs are of the class around
+ * both. */
+static void ratios_of_pairs(void) {
+  g_autoptr(Trust) trust = load(RUN_MODEL_VERSION);
+  TrustCase from = like_forge(), to = like_forge();
+  TrustRatio ratio;
+  CU_ASSERT_TRUE_FATAL(trust_ratio(trust, &from, &to, &ratio));
+  CU_ASSERT_EQUAL(ratio.pairs, 72);
+  CU_ASSERT_EQUAL(ratio.sources, 1);
+  CU_ASSERT_DOUBLE_EQUAL(ratio.low * ratio.high, 1, 1e-3);
+  CU_ASSERT_TRUE(ratio.high > 1.04 && ratio.high < 1.08);
+  say(&to, TRUST_FRAMEWORK, "megatron");
+  say(&to, TRUST_ARCHITECTURE, "hopper");
+  say(&to, TRUST_BOUND, "compute");
+  CU_ASSERT_TRUE_FATAL(trust_ratio(trust, &from, &to, &ratio));
+  CU_ASSERT_EQUAL(ratio.sources, 2);
+  trust_case_clear(&from);
+  trust_case_clear(&to);
+}
+
 int main(void) {
-  return harness_run("trust", (HarnessCase[]){{"alike", alike},
+  return harness_run("trust", (HarnessCase[]){{"ratios of pairs", ratios_of_pairs},
+                                              {"alike", alike},
                                               {"beyond is wider", beyond_is_wider},
                                               {"another framework or GPU", another_framework},
                                               {"classes lean on wider ones", classes_lean},

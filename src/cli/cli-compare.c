@@ -7,6 +7,7 @@
 #include "base-error.h"
 #include "cli-compare-trace.h"
 #include "cli-find.h"
+#include "cli-ratio.h"
 #include "cli-write.h"
 #include "report-compare.h"
 
@@ -191,13 +192,17 @@ static CliExit compare(gconstpointer data, GError **error) {
       return CLI_FAULT;
     g_ptr_array_add(reports, report);
   }
-  g_autoptr(GString) text = g_string_new(NULL);
+  g_autoptr(GString) text = g_string_new(NULL), ratios = g_string_new(NULL);
   g_autofree StudyOffer *offers = offers_of(reports, error);
   if (offers == NULL)
     return CLI_INPUT;
+  if (!cli_ratios((RunReport *const *)reports->pdata, n, ratios, error))
+    return CLI_FAULT;
   g_autofree RunReport **taken = (RunReport **)g_ptr_array_steal(reports, NULL);
   (asked->json ? report_compared_json : report_compared)(taken, run_ids, offers, n, text);
   cli_print(text->str);
+  if (!asked->json)
+    cli_print(ratios->str);
   return CLI_DONE;
 }
 
