@@ -126,8 +126,8 @@ static void a_summary_says_what_fits(void) {
   HAS(text, "Step time      1008.88 ms  100.0 %  908 to 1312 ms, like 12 validated rows\n");
   HAS(text, "2 T tokens take 356.3 days (320.7 to 463.3) and 403 670 USD\n");
   HAS(text, "Interval of step time: validated: like 12 rows of nobody; 80 % interval of 34 rows (hopper).\n");
-  HAS(text, "Memory per GPU at its peak, in the loss: 168.24 ms after the start, by lm_head_loss (forward) in\nsteady "
-            "step 1\n");
+  HAS(text, "Memory per GPU at its peak, in the loss: as the host issues lm_head_loss (forward) in steady step 1,\n"
+            "168.24 ms after its start\n");
   HAS(text, "slowest of 2 classes of ranks: 2 from rank 14 on");
   HAS(text, "tightest of 2 classes of ranks: 14 from rank 0 on");
   HAS(text, "  - Dropout is off.\n");

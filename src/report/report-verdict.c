@@ -128,8 +128,8 @@ static void print_peak(const RunClass *tight, GString *text) {
   g_autofree char *step = report_step(tight->peak_step);
   g_autofree char *at = base_format_time(tight->peak_at);
   g_autofree char *where =
-      g_strdup_printf("Memory per GPU at its peak, in %s: %s after the start, by %s %s",
-                      report_place(tight->peak_name, tight->peak_layer, tight->peak_phase), at, row, step);
+      g_strdup_printf("Memory per GPU at its peak, in %s: as the host issues %s %s, %s after its start",
+                      report_place(tight->peak_name, tight->peak_layer, tight->peak_phase), row, step, at);
   g_string_append_c(text, '\n');
   report_wrap(text, "", where);
 }
