@@ -162,7 +162,7 @@ static void compare_nics(ImportFabric *fabric, const ConfText *topology, const c
 }
 
 GString *import_fabric_text(ImportFabric *fabric, const char *topology, GError **error) {
-  Shape shape = {0};
+  Shape shape = {.kind = "single-switch"};
   g_autofree char *path = hw_topology_find(topology, NULL, NULL, error), *lines = NULL;
   g_autoptr(ConfText) parsed = path != NULL ? conf_text_load(path, error) : NULL;
   if (parsed == NULL || !measure(fabric, &shape, error))

@@ -37,7 +37,7 @@ static gboolean plain_or_named(const RecipeReading *reading, const ConfTreeNode 
   gsize length = strlen(bare);
   if (g_ascii_string_to_unsigned(bare, 10, 0, G_MAXUINT32, ret, NULL))
     return TRUE;
-  if (!g_str_has_prefix(bare, "${") || bare[length - 1] != '}')
+  if (!g_str_has_prefix(bare, "${") || !g_str_has_suffix(bare, "}"))
     return FALSE;
   g_autofree char *name = g_strndup(bare + 2, length - 3), *group = g_strdup(node->path);
   char *dot = strrchr(group, '.');
@@ -51,7 +51,7 @@ static gboolean product(const RecipeReading *reading, const ConfTreeNode *node, 
   static const char head[] = "${multiply:";
   const char *text = node->text != NULL ? node->text : "";
   gsize length = strlen(text);
-  if (!g_str_has_prefix(text, head) || text[length - 1] != '}')
+  if (!g_str_has_prefix(text, head) || !g_str_has_suffix(text, "}"))
     return plain_or_named(reading, node, text, ret);
   g_autofree char *inside = g_strndup(text + strlen(head), length - strlen(head) - 1);
   g_auto(GStrv) factors = g_strsplit(inside, ",", 2);
