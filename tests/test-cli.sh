@@ -508,6 +508,34 @@ verdict "full disk: trace" "$([ $? -eq 0 ] && echo yes)" "  $(cat err)"
 says "compare runs" 'times faster than A' compare 1 3 --db same.db
 printf '{"traceEvents":[{"ph":"X","cat":"kernel","name":"a","ts":0,"dur":1000}]}' >measured.json
 says "compare with a measured timeline" 'than the measured one' compare 1 measured.json --db same.db
+# Two ranks: a kernel of 1 ms, then an all-reduce of 64 MiB that took 2 ms.
+cat >sent.json <<'JSON'
+{"distributedInfo": {"rank": 0, "world_size": 2}, "traceEvents": [
+{"ph": "X", "cat": "kernel", "name": "a", "ts": 0, "dur": 1000, "args": {"device": 0, "stream": 7, "correlation": 1}},
+{"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce_Sum_f32_RING_LL", "ts": 1000, "dur": 2000,
+ "args": {"device": 0, "stream": 20, "correlation": 2, "Collective name": "allreduce", "In msg nelems": 16777216,
+  "Out msg nelems": 16777216, "dtype": "Float", "Process Group Name": "0", "Group size": 2,
+  "Process Group Ranks": "[0, 1]"}}]}
+JSON
+says "figures of a trace" '3.000       1.000  33.33 %       2.000  66.67 %' import kineto sent.json --figures
+says "a trace replayed" 'Replayed on dgx-h100: ' import kineto sent.json -o sent.trace.csv -t dgx-h100
+says "a trace on more ranks" 'Replayed on dgx-h100, 16 ranks: ' import kineto sent.json -o sent.trace.csv \
+  -t dgx-h100 -s cluster.gpus_per_node=8 -s cluster.nodes=2
+says "a trace on half the compute" 'compute times 0.5: ' import kineto sent.json -o sent.trace.csv -t dgx-h100 \
+  --scale compute=0.5
+says "a trace as it was measured" 'Replayed on dgx-h100: +0.0 % of the measured step (3.00 ms' \
+  import kineto sent.json -o sent.trace.csv -t dgx-h100 --keep-communication
+says "what a trace teaches" 'intra_achievable = ' import kineto sent.json --calibrate -t dgx-h100
+refuses "a profile without layers" 'no module called' import kineto sent.json --profile
+refuses "calibrate without a machine" '--calibrate needs --topology' import kineto sent.json --calibrate
+refuses "nodes without calibrate" '--nodes goes with --calibrate' import kineto sent.json --nodes 2
+refuses "figures and a trace" '--figures prints what was measured' import kineto sent.json --figures -o a.csv
+"$foretrain" import kineto sent.json -o sent.trace.csv -t dgx-h100 -s cluster.gpus_per_node=3 -s cluster.nodes=1 \
+  >out 2>err
+[ $? -eq 2 ] && grep -q '3 ranks cannot be made of the 2' err && grep -q '^measured' out && good=yes || good=no
+verdict "ranks that are no multiple, after what was measured" $good "$(cat err)"
+printf 'MICRO\n1\nconv1 -1 5 NONE 0 5 NONE 0 5 ALLREDUCE 1048576 5\n' >micro.txt
+refuses "another simulator's workload" 'is a workload of ASTRA-sim or SimAI' import kineto micro.txt -o a.csv
 printf '{"traceEvents":[{"ph":"X","cat":"kernel","name":"a"' >broken.json
 refuses "a broken timeline" 'broken.json:1:52: the file ends where' compare llama2-7b broken.json
 says "compare equal runs" 'B takes as long as A' compare 1 2 --db same.db

@@ -235,6 +235,12 @@ static void notes_of_the_host(void) {
   program_origin_clear(&origin);
   CU_ASSERT_EQUAL(kept->durations[row_named(kept, "ncclKernel_Broadcast")->op], 30 * US);
   CU_ASSERT_EQUAL(row_named(kept, "ncclKernel_AllReduce_RING_LL_Sum_float")->kind, PROGRAM_COLLECTIVE);
+  const ImportKinetoOptions all = {.keep_communication = TRUE};
+  g_autoptr(Program) measured_all = load_on(silent, 1, &all, &origin, &measured, &error);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(measured_all);
+  program_origin_clear(&origin);
+  CU_ASSERT_EQUAL(measured_all->durations[row_named(measured_all, "ncclKernel_AllReduce_RING_LL_Sum_float")->op],
+                  10 * US);
 }
 
 /* Four ranks' step on eight and on twelve: a group that goes around all four goes around all, one of neighbours

@@ -137,7 +137,7 @@ static void add_rows(GString *text, const char *layer, const ImportKinetoLayer *
     ImportKinetoDirection direction;
   } rows[] = {{"forward", IMPORT_KINETO_FORWARD}, {"backward", IMPORT_KINETO_BACKWARD}};
   for (gsize i = 0; i < G_N_ELEMENTS(rows); i++) {
-    SimTime time = of->time[rows[i].direction] / passes;
+    SimTime time = of->time[rows[i].direction] / MAX(passes, 1);
     g_string_append_printf(text, "%s,%s,%" G_GINT64_FORMAT ".%06" G_GINT64_FORMAT ",,,,\n", layer, rows[i].name,
                            time / SIM_MICROSECOND, time % SIM_MICROSECOND);
   }

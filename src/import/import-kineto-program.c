@@ -108,7 +108,7 @@ static SimTime add_needs(Writing *writing, const ImportKinetoIssue *issue, const
   SimTime ready = MAX(last_end(lane), since), ended = ready;
   if (issue->waits && !collective)
     ended = need_newest(writing, lane, kernel->at.start, G_MININT64, TRUE);
-  else if (ready != G_MININT64 && kernel->at.start - ready > GAP)
+  else if (ready == G_MININT64 ? !issue->known : kernel->at.start - ready > GAP)
     ended = need_newest(writing, lane, kernel->at.start, ready, FALSE);
   return ready != G_MININT64 ? MAX(0, kernel->at.start - MAX(ready, ended)) : 0;
 }
@@ -180,6 +180,15 @@ static void write_wait(Writing *writing, const ImportKinetoIssue *issue) {
   writing->free_at = MAX(writing->free_at, ended);
 }
 
+/* Where no calls are known the step is from the first kernel to the end of the last, and the next begins there. */
+static void need_all(Writing *writing) {
+  for (guint i = 0; i < writing->lanes->len; i++) {
+    const Lane *lane = g_ptr_array_index(writing->lanes, i);
+    if (lane->rows->len > 0)
+      program_builder_need(writing->builder, g_array_index(lane->rows, guint32, lane->rows->len - 1));
+  }
+}
+
 static void write_section(Writing *writing, const ImportKinetoStep *step, ProgramSectionKind section) {
   const GArray *issues = step->issues;
   program_builder_section(writing->builder, section);
@@ -204,6 +213,8 @@ static void write_section(Writing *writing, const ImportKinetoStep *step, Progra
   program_builder_host(writing->builder, "end of the step");
   if (issues->len > 0 && g_array_index(issues, ImportKinetoIssue, issues->len - 1).known)
     charge(writing, step->window.end);
+  else
+    need_all(writing);
 }
 
 static void write_role(ProgramBuilder *builder, ImportKinetoTrace *trace, const ImportKinetoSlots *slots,
