@@ -84,6 +84,9 @@ refuses "no bf16 on V100" 'training.precision' run a.ini -t dgx2-v100
 refuses "unknown verb" 'stages' stage a.ini
 refuses "advice on GPUs and nodes" 'exclude each other' advise a.ini --gpus 8 --nodes 1..2
 refuses "advice within days of nothing" 'total_tokens' advise a.ini --days 5 --set model.layers=1 -q
+refuses "a share of advice without a database" 'with --db FILE' advise a.ini --shard 1/2
+refuses "a tool's recipe without a file" 'with -o FILE' advise a.ini --as megatron
+refuses "advice on shares of no number" 'I/N' advise a.ini --shard 3/2 --db advice.db
 refuses "advice by a day long past" 'a day to come' advise a.ini --by 2020-01-01
 refuses "a page without a name" 'report: say where to' report a.ini
 refuses "a page of nothing" 'one to eight runs' report -o x.html

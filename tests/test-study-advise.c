@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Advice: its bounds hold for all that is played, and with them the search finds what it finds without. */
+#include <glib/gstdio.h>
 #include <string.h>
 
 #include "base-error.h"
@@ -76,8 +77,8 @@ static void bounds_hold(void) {
     StudyOptions options = {.fold = TRUE};
     g_autoptr(RunReport) own = study_run(study, &options, NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(own);
-    g_autoptr(GPtrArray) points =
-        study_candidates(study, &own->identity, 4, NULL, own->identity.nodes, own->identity.gpus / own->identity.nodes);
+    g_autoptr(GPtrArray) points = study_candidates(study, &own->identity, &(StudySize){.layers = 4}, NULL,
+                                                   own->identity.nodes, own->identity.gpus / own->identity.nodes);
     for (guint k = 0; k < points->len; k += 3) {
       StudyPoint *point = points->pdata[k];
       StudyWalk walk = {
@@ -137,12 +138,83 @@ static void what_is_set_stays(void) {
   HARNESS_FAILS(study_advise(&ask, &advice, &error), error, "12 GPUs do not fill nodes of 8: nearest are 8 and 16");
 }
 
+/* In shares, with what is played kept: the shares' databases together give the advice of one search, which plays
+ * nothing that they have. */
+static void shares_are_one(void) {
+  g_autoptr(Study) study = open_space(1);
+  StudyAdvise ask = {.study = study, .options = STUDY_OPTIONS_DEFAULT, .top = 3};
+  StudyAdvice whole, part, again;
+  CU_ASSERT_TRUE_FATAL(study_advise(&ask, &whole, NULL));
+  g_autofree char *folder = g_dir_make_tmp("foretrain-XXXXXX", NULL);
+  g_autofree char *database = g_build_filename(folder, "kept.db", NULL);
+  ask.database = database;
+  ask.shards = 2;
+  for (ask.shard = 0; ask.shard < 2; ask.shard++) {
+    CU_ASSERT_TRUE_FATAL(study_advise(&ask, &part, NULL));
+    CU_ASSERT_TRUE(part.played > 0 && part.candidates == whole.candidates);
+    study_advice_clear(&part);
+  }
+  ask.shard = ask.shards = 0;
+  CU_ASSERT_TRUE_FATAL(study_advise(&ask, &again, NULL));
+  CU_ASSERT_EQUAL(again.played, 0);
+  CU_ASSERT_EQUAL_FATAL(again.n, whole.n);
+  for (guint i = 0; i < whole.n; i++)
+    CU_ASSERT_STRING_EQUAL(again.best[i].change, whole.best[i].change);
+  study_advice_clear(&whole);
+  study_advice_clear(&again);
+  for (const char *const *end = (const char *const[]){"", "-wal", "-shm", NULL}; *end != NULL; end++) {
+    g_autofree char *file = g_strconcat(database, *end, NULL);
+    g_unlink(file);
+  }
+  g_rmdir(folder);
+}
+
+static gboolean at_once(G_GNUC_UNUSED gpointer user) {
+  return TRUE;
+}
+
+/* Who stops it before it begins is told so, and gets nothing. */
+static void it_stops(void) {
+  g_autoptr(Study) study = open_space(0);
+  StudyAdvise ask = {.study = study, .options = STUDY_OPTIONS_DEFAULT, .top = 1, .stop = at_once};
+  StudyAdvice advice;
+  CU_ASSERT_TRUE_FATAL(study_advise(&ask, &advice, NULL));
+  CU_ASSERT_TRUE(advice.stopped && advice.n == 0 && advice.played == 0);
+  study_advice_clear(&advice);
+}
+
+/* Offload is for layouts that do not fit without: where memory is short it is advised, and then only it. */
+static void offload_where_it_must_be(void) {
+  g_autoptr(Study) study = study_open("llama2-70b", NULL);
+  static const char *const sets[] = {"parallel.framework=fsdp2",
+                                     "parallel.zero_stage=3",
+                                     "parallel.tensor=1",
+                                     "parallel.pipeline=1",
+                                     "cluster.nodes=1",
+                                     "model.layers=60",
+                                     "training.micro_batch=1",
+                                     "training.gradient_accumulation=1",
+                                     NULL};
+  for (const char *const *set = sets; *set != NULL; set++)
+    CU_ASSERT_TRUE_FATAL(study_set(study, *set, NULL));
+  StudyAdvise ask = {.study = study, .options = STUDY_OPTIONS_DEFAULT, .top = 2};
+  StudyAdvice advice;
+  CU_ASSERT_TRUE_FATAL(study_advise(&ask, &advice, NULL));
+  CU_ASSERT_TRUE(advice.n > 0);
+  for (guint i = 0; i < advice.n; i++)
+    CU_ASSERT_PTR_NOT_NULL(strstr(advice.best[i].change, "fsdp.cpu_offload=yes"));
+  study_advice_clear(&advice);
+}
+
 int main(void) {
   return harness_run("study-advise", (HarnessCase[]){
                                          {"bounds hold", bounds_hold},
                                          {"pruned is full", pruned_is_full},
                                          {"pipelines wait", pipelines_wait},
                                          {"what is set stays", what_is_set_stays},
+                                         {"shares are one", shares_are_one},
+                                         {"it stops", it_stops},
+                                         {"offload where it must be", offload_where_it_must_be},
                                          {NULL, NULL},
                                      });
 }

@@ -5,14 +5,22 @@
 
 #include "base-error.h"
 #include "cli-progress.h"
+#include "cli-stop.h"
 #include "cli-write.h"
 #include "cli.h"
+#include "recipe-export.h"
 #include "report-advise.h"
+#include "study-mpi.h"
 #include "study-quote.h"
+#include "study-recipe.h"
 
 typedef struct {
   guint32 first, last;
 } Range;
+
+typedef struct {
+  guint64 index, of;
+} Shard;
 
 typedef struct {
   double days;       /* from now on */
@@ -25,7 +33,9 @@ typedef struct {
   Range nodes;
   double days, budget;
   Deadline by;
-  int gpus, top, jobs;
+  const char *output, *db;
+  Shard shard;
+  int gpus, top, jobs, tool;
   gboolean json, quiet, everything;
 } Advise;
 
@@ -82,6 +92,17 @@ static gboolean read_date(const char *option, const char *text, gpointer field, 
   return FALSE;
 }
 
+static gboolean read_shard(const char *option, const char *text, gpointer field, GError **error) {
+  Shard *shard = field;
+  g_auto(GStrv) parts = g_strsplit(text, "/", 2);
+  if (parts[0] != NULL && parts[1] != NULL &&
+      g_ascii_string_to_unsigned(parts[0], 10, 1, G_MAXUINT32, &shard->index, NULL) &&
+      g_ascii_string_to_unsigned(parts[1], 10, 1, G_MAXUINT32, &shard->of, NULL) && shard->index <= shard->of)
+    return TRUE;
+  g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: expected I/N with I from 1 to N, found \"%s\"", option, text);
+  return FALSE;
+}
+
 static const CliOption options[] = {
     CLI_WORKLOAD_WORD(Advise, words, "a workload"),
     {"set", 's', CLI_FILES, offsetof(Advise, sets), "GROUP.KEY=VALUE",
@@ -99,6 +120,13 @@ static const CliOption options[] = {
     {"top", 0, CLI_NUMBER, offsetof(Advise, top), "N", "so many of them (5)", .least = 1},
     {"everything", 0, CLI_FLAG, offsetof(Advise, everything), NULL,
      "also play what bounds prove to be slower or too large", .developer = TRUE},
+    {"output", 'o', CLI_FILE, offsetof(Advise, output), "FILE", "write the first as a workload, or as --as says"},
+    {"as", 0, CLI_CHOICE, offsetof(Advise, tool), NULL, "whose recipe -o writes (a workload of foretrain)",
+     recipe_export_names},
+    {"db", 0, CLI_FILE, offsetof(Advise, db), "FILE", "keep what is played there, and play nothing again that it has"},
+    {"shard", 0, CLI_READ, offsetof(Advise, shard), "I/N",
+     "only this share of the layouts, from 1/N to N/N, into --db; foretrain merge puts the files together",
+     .read = read_shard},
     CLI_EDGE_FITS(Advise, twins.study.edge_fits),
     CLI_JSON(Advise, json),
     CLI_QUIET(Advise, quiet),
@@ -156,8 +184,34 @@ static void show(guint64 done, guint64 all, gpointer user) {
   cli_progress_show(user, done, 0, all);
 }
 
+/* The study with what is advised laid over it, as the command line would. */
+static Study *open_advised(const Advise *asked, const StudyAdvised *advised, GError **error) {
+  CliSettings settings = {.sets = asked->sets};
+  g_autoptr(Study) study = cli_open_study(&settings, asked->words[0], error);
+  g_auto(GStrv) changes = g_strsplit(advised->change, " ", -1);
+  for (guint i = 0; study != NULL && changes[i] != NULL && *changes[i] != '\0'; i++)
+    if (!study_set(study, changes[i], error))
+      return NULL;
+  return g_steal_pointer(&study);
+}
+
+static gboolean write_recipe(const Advise *asked, const StudyAdvised *first, GError **error) {
+  g_autoptr(Study) study = first != NULL ? open_advised(asked, first, error) : NULL;
+  g_autoptr(GString) text = g_string_new(NULL);
+  if (first == NULL) {
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "--output %s: no layout to write", asked->output);
+    return FALSE;
+  }
+  if (study == NULL)
+    return FALSE;
+  g_autofree char *folder = g_path_get_dirname(asked->output);
+  return (asked->tool >= 0 ? study_export(study, asked->tool, text, error)
+                           : study_print_workload(study, folder, text, error)) &&
+         cli_write(asked->output, text->str, error);
+}
+
 static CliExit print(const Advise *asked, const StudyAdvise *ask, const StudyAdvice *advice,
-                     const StudyReliability *reliability) {
+                     const StudyReliability *reliability, GError **error) {
   ReportAdvise page = {.advice = advice,
                        .workload = asked->words[0],
                        .sets = asked->sets,
@@ -177,20 +231,56 @@ static CliExit print(const Advise *asked, const StudyAdvise *ask, const StudyAdv
   g_autoptr(GString) text = g_string_new(NULL);
   (asked->json ? report_advise_json : report_advise)(&page, text);
   cli_print(text->str);
-  return CLI_DONE;
+  return asked->output == NULL || write_recipe(asked, first, error) ? CLI_DONE : CLI_INPUT;
+}
+
+static gboolean check_asked(const Advise *asked, GError **error) {
+  const char *problem =
+      asked->shard.of > 1 && asked->db == NULL    ? "--shard: say where its share is kept, with --db FILE"
+      : asked->tool >= 0 && asked->output == NULL ? "--as: say where the recipe is to be, with -o FILE"
+                                                  : NULL;
+  if (problem != NULL)
+    g_set_error_literal(error, SIM_ERROR, SIM_ERROR_INPUT, problem);
+  return problem == NULL;
+}
+
+/* Searches, and on the first process prints. */
+static CliExit search(const Advise *asked, StudyAdvise *ask, const StudyReliability *reliability, GError **error) {
+  gboolean first = ask->mpi->rank == 0;
+  CliProgress progress;
+  CliStop stop;
+  StudyAdvice advice;
+  ask->user = &progress;
+  ask->stop = cli_stop_asked;
+  ask->stop_user = &stop;
+  cli_stop_begin(&stop);
+  cli_progress_begin(&progress, "layouts", asked->quiet || !first);
+  gboolean good = study_advise(ask, &advice, error);
+  cli_progress_end(&progress);
+  cli_stop_end(&stop);
+  if (!good)
+    return CLI_INPUT;
+  CliExit status = CLI_DONE;
+  if (first)
+    status = check_limits(asked, &advice, error) && check_quotes(&advice, error)
+                 ? print(asked, ask, &advice, reliability, error)
+                 : CLI_INPUT;
+  gboolean stopped = advice.stopped && status == CLI_DONE;
+  study_advice_clear(&advice);
+  return stopped ? CLI_STOPPED : status;
 }
 
 static CliExit advise(gconstpointer data, GError **error) {
   const Advise *asked = data;
   StudyPlace places[MOST_PLACES];
   CliSettings settings = {.sets = asked->sets};
-  guint n = places_of(asked, places, error);
-  g_autoptr(Study) study = n > 0 ? cli_open_study(&settings, asked->words[0], error) : NULL;
-  CliProgress progress;
-  StudyAdvice advice;
+  StudyMpi mpi;
   StudyReliability reliability;
-  if (study == NULL || !study_reliability_load(study, &reliability, error))
+  if (!study_mpi_begin(&mpi, error))
     return CLI_INPUT;
+  guint n = check_asked(asked, error) ? places_of(asked, places, error) : 0;
+  g_autoptr(Study) study = n > 0 ? cli_open_study(&settings, asked->words[0], error) : NULL;
+  gboolean ready = study != NULL && study_reliability_load(study, &reliability, error);
   StudyAdvise ask = {.study = study,
                      .options = asked->twins.study,
                      .places = places,
@@ -198,21 +288,17 @@ static CliExit advise(gconstpointer data, GError **error) {
                      .top = (guint)asked->top,
                      .threads = (guint)asked->jobs,
                      .everything = asked->everything,
-                     .progress = show,
-                     .user = &progress};
-  cli_progress_begin(&progress, "layouts", asked->quiet);
-  gboolean good = study_advise(&ask, &advice, error);
-  cli_progress_end(&progress);
-  if (!good)
-    return CLI_INPUT;
-  CliExit status = check_limits(asked, &advice, error) && check_quotes(&advice, error)
-                       ? print(asked, &ask, &advice, &reliability)
-                       : CLI_INPUT;
-  study_advice_clear(&advice);
+                     .database = asked->db,
+                     .shard = asked->shard.index - 1,
+                     .shards = asked->shard.of,
+                     .mpi = &mpi,
+                     .progress = show};
+  CliExit status = study_mpi_agree(&mpi, ready, error) ? search(asked, &ask, &reliability, error) : CLI_INPUT;
+  study_mpi_end(&mpi);
   return status;
 }
 
-static const Advise defaults = {.twins = CLI_TWINS_DEFAULT, .top = TOP};
+static const Advise defaults = {.twins = CLI_TWINS_DEFAULT, .top = TOP, .tool = -1, .shard = {1, 1}};
 
 const CliVerb cli_advise = {"advise",
                             "WORKLOAD [--topology T]... [--gpus N | --nodes A..B] [--days N] [--budget USD]",

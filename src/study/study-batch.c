@@ -76,6 +76,10 @@ static void work(gpointer item, gpointer thread, gpointer user) {
   const StudyBatch *batch = user;
   Bench *bench = thread;
   Judge mine = {batch, bench->db, item};
+  if (batch->skip != NULL && batch->skip(item, batch->user)) {
+    mine.point->unwanted = TRUE;
+    return;
+  }
   study_point_play(item, ((StudyPoint *)item)->base, &batch->options, bench->cache, judge, &mine);
 }
 

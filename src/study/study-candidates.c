@@ -12,11 +12,12 @@
 #define LONG_SEQUENCE    16384 /* tokens, from which sequences are split */
 #define MOST_PIPELINE    32
 #define MOST_CHUNKS      4
+#define MOST_EXPERT      64 /* ranks that share the experts */
 
 typedef struct {
   const Study *study;
   const RunIdentity *base;
-  guint64 layers;
+  guint64 layers, experts;
   const char *topology;
   guint32 nodes, gpus;
   guint32 gpus_per_node;
@@ -43,11 +44,44 @@ static void add_number(StudyPoint *point, const char *name, guint64 value) {
 }
 
 typedef struct {
-  guint64 stage, tensor, context, pipeline, chunks, micro_batch, accumulation;
+  guint64 stage, tensor, context, pipeline, chunks, expert, micro_batch, accumulation;
   const char *shard_group, *checkpointing; /* NULL: as the workload says */
 } Candidate;
 
-static void add_point(const Making *making, const Candidate *layout) {
+/* Other settings of a framework that change a layout's step: buckets, and what stays in the host's memory. */
+typedef struct {
+  const char *framework;
+  guint64 first_stage, last_stage;
+  gboolean offloads;
+  const char *settings[4]; /* name, value */
+} Variant;
+
+static const Variant variants[] = {
+    {"ddp", 0, 0, FALSE, {"ddp.bucket_cap", "100MiB"}},
+    {"deepspeed", 1, 2, FALSE, {"deepspeed.reduce_bucket_size", "50000000"}},
+    {"deepspeed", 1, 3, TRUE, {"parallel.offload_optimizer", "cpu"}},
+    {"deepspeed", 3, 3, TRUE, {"parallel.offload_optimizer", "cpu", "parallel.offload_parameters", "cpu"}},
+    {"fsdp1", 2, 3, TRUE, {"fsdp.cpu_offload", "yes"}},
+    {"fsdp2", 2, 3, TRUE, {"fsdp.cpu_offload", "yes"}},
+};
+
+/* A workload's own offload is taken away first: with it the layout is one of the variants. */
+static void add_no_offload(const Making *making, StudyPoint *point) {
+  static const char *const names[] = {"parallel.offload_optimizer", "parallel.offload_parameters", "fsdp.cpu_offload"};
+  for (gsize i = 0; i < G_N_ELEMENTS(names); i++)
+    if (conf_settings_given(making->study->settings, names[i]) && !is_fixed(making, names[i]))
+      study_point_add(point, names[i], "no", 0, 0);
+}
+
+static gboolean has_variant(const Making *making, const Variant *variant, const Candidate *layout) {
+  for (gsize i = 0; i < G_N_ELEMENTS(variant->settings) && variant->settings[i] != NULL; i += 2)
+    if (is_fixed(making, variant->settings[i]))
+      return FALSE;
+  return strcmp(making->base->framework, variant->framework) == 0 && layout->stage >= variant->first_stage &&
+         layout->stage <= variant->last_stage;
+}
+
+static void add_point(const Making *making, const Candidate *layout, const Variant *variant, guint plain) {
   StudyPoint *point = study_point_new(NULL);
   point->base = making->study;
   point->typed = TRUE;
@@ -66,20 +100,35 @@ static void add_point(const Making *making, const Candidate *layout) {
   add_number(point, "training.global_batch", making->base->global_batch);
   if (layout->checkpointing != NULL)
     study_point_add(point, "training.activation_checkpointing", layout->checkpointing, 0, 0);
+  if (making->experts > 1)
+    add_number(point, "parallel.expert", layout->expert);
+  add_no_offload(making, point);
+  for (gsize i = 0; variant != NULL && i < G_N_ELEMENTS(variant->settings) && variant->settings[i] != NULL; i += 2)
+    study_point_add(point, variant->settings[i], variant->settings[i + 1], 0, 0);
+  if (variant != NULL && variant->offloads)
+    point->tag = GUINT_TO_POINTER(plain + 1);
   point->number = making->points->len;
   g_ptr_array_add(making->points, point);
+}
+
+static void add_variants(const Making *making, const Candidate *layout) {
+  guint plain = making->points->len;
+  add_point(making, layout, NULL, 0);
+  for (gsize i = 0; i < G_N_ELEMENTS(variants); i++)
+    if (has_variant(making, &variants[i], layout))
+      add_point(making, layout, &variants[i], plain);
 }
 
 static void add_checkpointing(const Making *making, Candidate layout) {
   static const char *const all[] = {"none", "selective", "full"};
   const char *name = "training.activation_checkpointing";
   if (is_fixed(making, name)) {
-    add_point(making, &layout);
+    add_variants(making, &layout);
     return;
   }
   for (gsize i = 0; i < G_N_ELEMENTS(all); i++) {
     layout.checkpointing = all[i];
-    add_point(making, &layout);
+    add_variants(making, &layout);
   }
 }
 
@@ -114,11 +163,20 @@ static void add_stages(const Making *making, Candidate layout) {
       add_groups(making, layout);
 }
 
+/* Powers of two that divide the experts and the GPUs; one where there are none. */
+static void add_experts(const Making *making, Candidate layout) {
+  guint64 most = MIN(MAX(making->experts, 1), MOST_EXPERT);
+  for (layout.expert = 1; layout.expert <= most; layout.expert *= 2)
+    if (MAX(making->experts, 1) % layout.expert == 0 && making->gpus % layout.expert == 0 &&
+        allows(making, "parallel.expert", layout.expert))
+      add_stages(making, layout);
+}
+
 static void add_chunks(const Making *making, Candidate layout) {
   guint64 most = layout.pipeline > 1 ? MOST_CHUNKS : 1;
   for (layout.chunks = 1; layout.chunks <= most; layout.chunks *= 2)
     if (making->layers % (layout.pipeline * layout.chunks) == 0 && allows(making, "parallel.interleave", layout.chunks))
-      add_stages(making, layout);
+      add_experts(making, layout);
 }
 
 static gboolean divides(const Making *making, const Candidate *layout) {
@@ -140,12 +198,17 @@ static void add_contexts(const Making *making, Candidate layout) {
       add_pipelines(making, layout);
 }
 
-GPtrArray *study_candidates(const Study *study, const RunIdentity *base, guint64 layers, const char *topology,
+GPtrArray *study_candidates(const Study *study, const RunIdentity *base, const StudySize *size, const char *topology,
                             guint32 nodes, guint32 gpus_per_node) {
-  Making making = {study,         base,
-                   layers,        topology,
-                   nodes,         nodes * gpus_per_node,
-                   gpus_per_node, g_ptr_array_new_with_free_func((GDestroyNotify)study_point_free)};
+  Making making = {.study = study,
+                   .base = base,
+                   .layers = size->layers,
+                   .experts = size->experts,
+                   .topology = topology,
+                   .nodes = nodes,
+                   .gpus = nodes * gpus_per_node,
+                   .gpus_per_node = gpus_per_node,
+                   .points = g_ptr_array_new_with_free_func((GDestroyNotify)study_point_free)};
   for (guint64 tensor = 1; tensor <= gpus_per_node; tensor *= 2)
     if (allows(&making, "parallel.tensor", tensor))
       add_contexts(&making, (Candidate){.tensor = tensor});

@@ -31,5 +31,6 @@ void report_advise(const ReportAdvise *page, GString *text);
  * "step_ps", "step_low_ps", "step_high_ps", "device_used_bytes", "capacity_bytes", "model_flops_utilisation",
  * "tokens_per_second", "days_to_train", "price_to_train", "price_per_million_tokens" (null: not known), and where a
  * training's length is known "goodput", "days", "days_low", "days_high", "failures", "checkpoint_interval_s"; also
- * "gpu_power_watts", "energy_per_step_kwh", "energy_to_train_kwh", "energy_cost_to_train". Where they are offers, "quotes" (report-quotes.h). */
+ * "gpu_power_watts", "energy_per_step_kwh", "energy_to_train_kwh", "energy_cost_to_train". Where they are
+ * offers, "quotes" (report-quotes.h). */
 void report_advise_json(const ReportAdvise *page, GString *text);

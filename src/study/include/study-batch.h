@@ -18,6 +18,8 @@ typedef struct {
   StudyPoint *(*again)(guint64 number, gpointer user); /* the point that had this number, in another process */
   /* Asked on any thread of a point before it is played, with a report that holds its identity alone. NULL: all are. */
   gboolean (*wanted)(const RunReport *identity, gpointer user);
+  /* Asked on any thread of this process before anything of a point is read: TRUE leaves it, unwanted. NULL: none is. */
+  gboolean (*skip)(const StudyPoint *point, gpointer user);
   gboolean (*deliver)(StudyPoint *point, gpointer user, GError **error); /* the point stays the batch's */
   gpointer user;
   const char *database; /* runs that stand there are not played again; NULL: all are. It must exist */
