@@ -154,6 +154,7 @@ static void refuses(void) {
        "\"dur\": 1}]",
        ":2: times of events lie more than 26 days apart"},
       {"[] 1", "expected the end of the file"},
+      {"{\"deviceProperties\": [{\"name\": 1 \"b\"}]}", "found \"b\""},
       {"{\"traceEvents\": []}", "has no kernels of a GPU"},
       {"\x1f\x8b\x08", "is packed by gzip and broken"},
   };

@@ -117,7 +117,7 @@ static gboolean read_member(ConfPull *pull, const char *const *names, GString *c
       if (!conf_pull_value(pull, to, error))
         return FALSE;
     }
-  } while (list);
+  } while (list && *error == NULL);
   return *error == NULL;
 }
 
