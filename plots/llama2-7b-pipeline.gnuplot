@@ -5,9 +5,9 @@ rule = '#dddddd'
 ground = '#ffffff'
 set terminal pngcairo noenhanced size 2560,1136 font 'Sans,19.5' linewidth 2 background rgb ground
 set output 'llama2-7b-pipeline.png'
-set title 'llama-2-7b, ZeRO-1 (megatron), 16 × h100-sxm5-80gb in 2 nodes: 1042.43 ms (952 to 1706 ms) a step'."\n".'all 4 stages: passes by micro-batch, what runs again as backward; beneath each lane its collectives'
+set title 'llama-2-7b, ZeRO-1 (megatron), 16 × h100-sxm5-80gb in 2 nodes: 1042.94 ms (953 to 1707 ms) a step'."\n".'all 4 stages: passes by micro-batch, what runs again as backward; beneath each lane its collectives'
 set xlabel 'time since the start of the step, ms'
-set xrange [0:1042.42508]
+set xrange [0:1042.94021]
 set yrange [-0.6:7.6]
 set key outside right top vertical Left reverse samplen 2 spacing 1.1
 set tics nomirror out
@@ -25,15 +25,15 @@ plot \
   keyentry with dots lc rgb ground title 'communication', \
   'llama2-7b-pipeline.dat' index 5 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#fdd0a2' title '  all-gather 31.76', \
   'llama2-7b-pipeline.dat' index 6 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#e6813c' title '  reduce-scatter 62.65', \
-  'llama2-7b-pipeline.dat' index 7 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#8c3a04' title '  all-reduce 328.68', \
-  'llama2-7b-pipeline.dat' index 8 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#d9b26f' title '  send-recv 537.91', \
+  'llama2-7b-pipeline.dat' index 7 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#8c3a04' title '  all-reduce 329.04', \
+  'llama2-7b-pipeline.dat' index 8 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#d9b26f' title '  send-recv 537.17', \
   keyentry with dots lc rgb ground title 'exposed by', \
   'llama2-7b-pipeline.dat' index 9 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#650000' title '  bandwidth 45.48', \
   'llama2-7b-pipeline.dat' index 10 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#f29072' title '  latency 1.11', \
   'llama2-7b-pipeline.dat' index 11 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#e8b04a' title '  bucket-fill 45.94', \
   'llama2-7b-pipeline.dat' index 12 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#8a6d00' title '  host 5.72', \
   keyentry with dots lc rgb ground title 'idle by', \
-  'llama2-7b-pipeline.dat' index 13 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#9e9e9e' title '  host-idle 8.32', \
-  'llama2-7b-pipeline.dat' index 14 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#d9d9d9' title '  bubble 1222.92', \
+  'llama2-7b-pipeline.dat' index 13 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#9e9e9e' title '  host-idle 10.83', \
+  'llama2-7b-pipeline.dat' index 14 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#d9d9d9' title '  bubble 1222.46', \
   'llama2-7b-pipeline.dat' index 15 using 1:2:(0):3 with vectors nohead lw 0.5 lc rgb 'black' notitle, \
   'llama2-7b-pipeline.dat' index 16 using 1:2:3:4 with labels font ',13.5' textcolor rgb variable notitle
