@@ -7,11 +7,11 @@
 #include "study-quote.h"
 
 /* Ten GPUs that train for 30 days, with as much electricity as is said. */
-static void make(RunReport *report, RunClass *rank_class, const char *gpu, double energy) {
+static void make(RunReport *report, RunClass *rank_class, const char *name, double energy) {
   *rank_class = (RunClass){.step = SIM_SECOND};
   *report = (RunReport){.classes = rank_class, .n_classes = 1, .days_to_train = 30, .energy_to_train = energy};
-  report->identity.gpu = (char *)gpu;
-  report->identity.topology = (char *)"somewhere";
+  report->identity.gpu = (char *)"h";
+  report->identity.topology = (char *)name;
   report->identity.gpus = 10;
 }
 
@@ -44,7 +44,7 @@ static void where_they_meet(void) {
   RunClass classes[2];
   StudyOffer offers[2];
   for (int i = 0; i < 2; i++) {
-    make(&reports[i], &classes[i], "h", 0);
+    make(&reports[i], &classes[i], i == 0 ? "a" : "b", 0);
     offers[i] = (StudyOffer){.report = &reports[i], .days = 30, .quote = {.gpu_hour = i == 0 ? 2 : 0.2}};
   }
   offers[1].quote.up_front = 10000;
@@ -68,7 +68,7 @@ static void shares_of_cases(void) {
   RunClass classes[2];
   StudyOffer offers[2];
   for (int i = 0; i < 2; i++) {
-    make(&reports[i], &classes[i], "h", 0);
+    make(&reports[i], &classes[i], i == 0 ? "a" : "b", 0);
     reports[i].step_low = SIM_SECOND / 2;
     reports[i].step_high = 2 * SIM_SECOND;
     offers[i] = (StudyOffer){.report = &reports[i], .days = 30, .quote = {.gpu_hour = 1, .spread = 0.1}};

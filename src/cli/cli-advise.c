@@ -228,6 +228,11 @@ static CliExit print(const Advise *asked, const StudyAdvise *ask, const StudyAdv
       first->report->identity.nodes == own->nodes)
     alone = study_advice_alone(ask, advice, first);
   page.alone = alone;
+  StudySaving saving;
+  gboolean saves = first != NULL && first->report->days_to_train > 0;
+  if (saves && !study_saving_find(ask->study, first->change, &ask->options, reliability, &saving, error))
+    return CLI_INPUT;
+  page.saving = saves ? &saving : NULL;
   g_autoptr(GString) text = g_string_new(NULL);
   (asked->json ? report_advise_json : report_advise)(&page, text);
   cli_print(text->str);

@@ -144,6 +144,7 @@ static const BaseField cluster_keys[] = {
                 "how far the slowest GPU of a node of eight is behind the fastest, as a share of a kernel's time: all "
                 "wait for "
                 "the expected slowest of the job; 0: all alike; else topologies/catalog/variation.ini"),
+    BASE_ROW_UNKEPT("cluster", "jobs", BASE_LATER, .help = "sharing a cluster among several jobs"),
     WHAT_IF(matmul_rate, 0.001, "1.1: every matmul of the GPU runs at 1.1 times its rate"),
     WHAT_IF(memory_bandwidth, 0.001, "the same of the bandwidth of the GPU's memory"),
     WHAT_IF(memory_size, 0.001, "of the size of the GPU's memory"),

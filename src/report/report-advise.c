@@ -355,6 +355,21 @@ static GArray *offers_of(const ReportAdvise *page) {
   return offers;
 }
 
+/* What a checkpoint of the first row is in the step where it happens. */
+static void print_saving(const StudySaving *saving, GString *text) {
+  g_autoptr(GString) words = g_string_new(NULL);
+  g_string_append_printf(words, "A checkpoint of 1 has %.1f GB: each node writes %.1f GB in %.1f s",
+                         saving->bytes / 1e9, saving->node_bytes / 1e9, saving->write);
+  if (saving->staged > 0)
+    g_string_append_printf(words, ", staged in its host memory%s",
+                           study_saving_is_short(saving) ? ", WHICH IS TOO SMALL FOR IT" : "");
+  if (saving->beside > 0)
+    g_string_append_printf(words, ". Over the NICs of the training: a step beside it takes %.2f ms, not %.2f",
+                           (double)report_centi_ms(saving->beside) / 100, (double)report_centi_ms(saving->step) / 100);
+  g_string_append_c(words, '.');
+  report_wrap(text, "", words->str);
+}
+
 static void print_quotes(const ReportAdvise *page, GString *text) {
   g_autoptr(GArray) offers = offers_of(page);
   const StudyOffer *all = (const StudyOffer *)(gconstpointer)offers->data;
@@ -376,6 +391,8 @@ void report_advise(const ReportAdvise *page, GString *text) {
   g_string_append_c(text, '\n');
   print_recipes(page, rows, text);
   print_endurance(page, rows, text);
+  if (page->saving != NULL)
+    print_saving(page->saving, text);
   print_quotes(page, text);
   print_own(page, report_of(rows, 0), text);
   print_front(page, text);
@@ -450,6 +467,15 @@ void report_advise_json(const ReportAdvise *page, GString *text) {
   g_autoptr(GArray) offers = offers_of(page);
   if (report_quotes_wanted((const StudyOffer *)(gconstpointer)offers->data, offers->len))
     report_quotes_json((const StudyOffer *)(gconstpointer)offers->data, offers->len, json);
+  if (page->saving != NULL) {
+    base_json_map(json, "checkpoint");
+    base_json_number(json, "bytes", page->saving->bytes);
+    base_json_number(json, "node_bytes", page->saving->node_bytes);
+    base_json_number(json, "write_s", page->saving->write);
+    base_json_integer(json, "staged_bytes", (gint64)page->saving->staged);
+    base_json_integer(json, "step_beside_ps", page->saving->beside);
+    base_json_end(json);
+  }
   base_json_list(json, "first");
   for (guint i = 0; page->alone != NULL && i < page->alone->len; i++) {
     const StudyAdvised *row = page->alone->pdata[i];

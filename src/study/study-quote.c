@@ -119,17 +119,20 @@ static double step_factor(const RunReport *report, double draw) {
   return MAX(1 + away * reach, LEAST_STEP);
 }
 
-/* Draws of one case: of steps by kind of GPU, of prices by offer. */
+/* Draws of one case: of steps by kind of GPU, of prices by topology. */
 static void draw(GRand *random, const StudyOffer *offers, guint n, double *ret_steps, double *ret_prices) {
   for (guint i = 0; i < n; i++) {
-    double own = g_rand_double(random);
-    ret_steps[i] = own;
-    for (guint k = 0; k < i; k++)
-      if (g_str_equal(offers[k].report->identity.gpu, offers[i].report->identity.gpu)) {
+    const RunIdentity *identity = &offers[i].report->identity;
+    double price = g_rand_double(random);
+    ret_steps[i] = g_rand_double(random);
+    ret_prices[i] = 1 + offers[i].quote.spread * (2 * price - 1);
+    for (guint k = 0; k < i; k++) {
+      const RunIdentity *other = &offers[k].report->identity;
+      if (g_str_equal(other->gpu, identity->gpu))
         ret_steps[i] = ret_steps[k];
-        break;
-      }
-    ret_prices[i] = 1 + offers[i].quote.spread * (2 * g_rand_double(random) - 1);
+      if (g_str_equal(other->topology, identity->topology))
+        ret_prices[i] = ret_prices[k];
+    }
   }
 }
 

@@ -14,6 +14,8 @@
 
 #define FIELD(key, kind, member, ...) BASE_ROW("reliability", key, kind, StudyReliability, member, __VA_ARGS__)
 
+static const char *const network_names[] = {"own", "shared", NULL};
+
 static const BaseField keys[] = {
     FIELD("node_mtbf", BASE_TIME, node_mtbf, .min = 1, .max = 1e10,
           .help = "mean time between failures of one node, as in 6000 h (a published one)"),
@@ -27,6 +29,8 @@ static const BaseField keys[] = {
           .help = "of a node that writes a checkpoint (a published one)"),
     FIELD("synchronous_checkpoints", BASE_FLAG, synchronous,
           .help = "training waits until a checkpoint is written (no)"),
+    FIELD("storage_network", BASE_NAME, shared, .names = network_names,
+          .help = "how checkpoints go: over NICs of their own, or shared, over those of the training (own)"),
 };
 const ConfSchema study_reliability_schema = {keys, G_N_ELEMENTS(keys)};
 

@@ -15,8 +15,8 @@
  *
  * How sure the cheapest is: cases are drawn from a seed. In each, every step is as much longer or shorter than foretold
  * as a draw from its interval says (straight between its ends, which hold 80 % of cases, and the step at the middle),
- * one draw for all offers of one kind of GPU, since what errs there errs alike; and every price is moved by a draw
- * within its spread, each for itself. A case is won by the cheapest of those that end in time. */
+ * one draw for all offers of one kind of GPU, since what errs there errs alike; and the prices of each topology
+ * are moved by a draw within their spread. A case is won by the cheapest of those that end in time. */
 #pragma once
 
 #include "run-report.h"

@@ -32,6 +32,7 @@ typedef struct {
   double node_mtbf, restart, interval, stall; /* seconds; interval 0: the best */
   double storage_bandwidth;                   /* bytes/s of a node, writing */
   gboolean synchronous;                       /* training waits until a checkpoint is written */
+  int shared;                                 /* it is written over the NICs of the training: 1; else 0 */
 } StudyReliability;
 
 typedef struct {
