@@ -85,7 +85,10 @@ static gboolean apart(SimTime predicted, SimTime measured) {
 static void cells(BaseTable *table, SimTime predicted, SimTime measured) {
   base_table_cell(table, "%.3f", milliseconds(predicted));
   base_table_cell(table, "%.3f", milliseconds(measured));
-  base_table_cell(table, measured > 0 ? "%.2f" : "", measured > 0 ? (double)predicted / (double)measured : 0);
+  if (measured > 0)
+    base_table_cell(table, "%.2f", (double)predicted / (double)measured);
+  else
+    base_table_cell(table, "%s", "");
 }
 
 static void print_layers(const ReportMeasured *predicted, const ReportMeasured *measured, GString *text) {
