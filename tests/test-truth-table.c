@@ -66,9 +66,21 @@ static void refuses(void) {
   HARNESS_FAILS(load("id,source,set,measured.bus_bandwidth\na,s,t,12\n", &error), error, "measured.bus_bandwidth: ");
 }
 
+/* Trainers that log from one rank tell the memory of its stage. */
+static void memory_may_be_of_the_first_stage(void) {
+  GError *error = NULL;
+  g_autoptr(TruthTable) table = load("id,source,set,memory_of\na,s,t,first-stage\nb,s,t,\n", NULL);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(table);
+  CU_ASSERT_TRUE(truth_table_of_first_stage(table, 0));
+  CU_ASSERT_FALSE(truth_table_of_first_stage(table, 1));
+  HARNESS_FAILS(load("id,source,set,memory_of\na,s,t,last\n", &error), error,
+                ":2:7: memory_of: expected first-stage or nothing, found \"last\"");
+}
+
 int main(void) {
   return harness_run("validation tables", (HarnessCase[]){{"measures and their units", reads_units},
                                                           {"settings", settings_are_cells_that_say_something},
+                                                          {"memory of a stage", memory_may_be_of_the_first_stage},
                                                           {"mistakes", refuses},
                                                           {NULL, NULL}});
 }

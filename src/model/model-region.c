@@ -93,7 +93,8 @@ ModelSet model_region_enter_width(ModelBuild *build, ModelRegion *region, const 
       cast ? model_fp8_own(build, MODEL_FORWARD, &names->cast, &names->cast_turned, width, x) : (ModelFp8Pair){x, x};
   region->e = cast ? model_fp8_element(build->recipe) : build->e;
   region->x = own.columns;
-  ModelSet whole = region->again = model_build_inner(build, names->whole, of_columns(build, region->e * build->t * width));
+  ModelSet whole = region->again =
+      model_build_inner(build, names->whole, of_columns(build, region->e * build->t * width));
   ModelOp *op = gather(build, MODEL_FORWARD, names->gather, width, region->e, own.rows, whole);
   build->gathered = (ModelMade){own.columns, whole};
   build->fp8_gathered = cast ? whole : 0;

@@ -67,8 +67,8 @@ static gboolean check_memory_of(const TruthTable *table, guint row, GError **err
     return TRUE;
   const char *of = conf_csv_cell(table->csv, row, (guint)table->memory_of);
   return *of == '\0' || strcmp(of, FIRST_STAGE) == 0 ||
-         conf_csv_fail(table->csv, row, (guint)table->memory_of, error, "expected " FIRST_STAGE " or nothing, found \"%s\"",
-                       of);
+         conf_csv_fail(table->csv, row, (guint)table->memory_of, error,
+                       "expected " FIRST_STAGE " or nothing, found \"%s\"", of);
 }
 
 static gboolean check_rows(const TruthTable *table, GError **error) {

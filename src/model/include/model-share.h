@@ -71,9 +71,9 @@ typedef struct {
   /* Sequence parallelism: backward gathers the column layers' input again, beside their input gradient, and keeps this
    * rank's tokens alone (Megatron-LM; nanotron's tp_recompute_allgather). Not in fp8: the cast input is kept whole. */
   gboolean gathers_again;
-  /* What is gathered for a column layer and again for its weight gradient lies in one buffer of the process, where
-   * MODEL_OVERLAP_OWN what a row layer gathers backward in another (nanotron's MemoryBuffer, parallel/utils.py): neither
-   * is a unit's. With gathers_again. */
+  /* What is gathered for a column layer, and again for its weight gradient, lies in one buffer of the process; what a
+   * row layer gathers backward, with MODEL_OVERLAP_OWN, in another (nanotron's MemoryBuffer, parallel/utils.py).
+   * Neither is a unit's. With gathers_again. */
   gboolean gathers_to_buffers;
   /* Without sequence parallelism: of the input that a layer under full recompute keeps, each tensor rank keeps a part
    * (Megatron-LM's distribute_saved_activations, tensor_parallel/random.py, CheckpointFunction). */

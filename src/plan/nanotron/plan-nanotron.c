@@ -13,8 +13,8 @@
  *                                it. Every rank's slice of every parameter is a copy of its own, issued from Python one
  *                                by one: parameters × ranks launches, for which the GPU waits where ranks are many
  *
- * Under sequence parallelism column layers gather into one buffer and, asynchronously, row layers' backward into another;
- * both are kept (parallel/utils.py, MemoryBuffer).
+ * Under sequence parallelism column layers gather into one buffer, which is kept, and so is another into which row
+ * layers' backward gathers where communication is asynchronous (parallel/utils.py, MemoryBuffer).
  *
  * The gather's flat buffers (all parameters once more, and my slice of them) are alive at the end of each step. Source:
  * nanotron's optim/gradient_accumulator.py, optim/clip_grads.py (each rank all that it holds, sharded or not),
