@@ -367,6 +367,16 @@ static void what_is_off_the_line_is_not_counted(void) {
   }
 }
 
+/* A million micro-batches of half a minute each are 347 days: more than picoseconds in 63 bits hold with an interval. */
+static void a_step_that_no_clock_holds_is_refused(void) {
+  GError *error = NULL;
+  g_autoptr(Study) study = study_open("llama2-7b", NULL);
+  CU_ASSERT_TRUE_FATAL(study_set(study, "training.gradient_accumulation=1000000", NULL));
+  CU_ASSERT_TRUE_FATAL(study_set(study, "what_if.matmul_rate=0.01", NULL));
+  RunReport *report = study_run(study, &(StudyOptions){.fold = TRUE}, &error);
+  HARNESS_FAILS(report, error, "a step of so many micro-batches lasts longer than");
+}
+
 /* What goes to another process and comes back. */
 static void a_packed_report_is_the_same(void) {
   g_autoptr(Study) base = study_open("llama2-7b", NULL);
@@ -396,6 +406,7 @@ int main(void) {
                                                {"prices", prices_share_a_play},
                                                {"counted timelines", a_counted_timeline_stands_for_all},
                                                {"off the line", what_is_off_the_line_is_not_counted},
+                                               {"no clock holds", a_step_that_no_clock_holds_is_refused},
                                                {"packed", a_packed_report_is_the_same},
                                                {NULL, NULL}});
 }

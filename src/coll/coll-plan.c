@@ -125,7 +125,7 @@ static void measure(const CollGroup *group, const CollCall *call, CollPlan *plan
     return;
   case COLL_NVLS:
   case COLL_NVLS_TREE: { /* a gather moves (heads) parts past a GPU, where an all-reduce moves one more */
-    double heads = per_node;
+    double heads = (double)per_node;
     plan->volume = bytes / units * (call->operation == COLL_ALL_REDUCE ? 1 : heads / (heads + 1));
     plan->sent_intra = call->bytes + (call->operation == COLL_ALL_REDUCE ? call->bytes / per_node : 0);
     plan->sent_inter = 2 * call->bytes * (nodes - 1) / n;

@@ -306,7 +306,7 @@ static void host_acts(RunHeap *heap, RunRank *rank, guint32 step, guint32 index)
     return;
   }
   Move move = {heap, rank, section, step, index};
-  heap->outcome.done = act(&move, row);
+  heap->outcome.done = act(&move, row) ? 1 : 0;
 }
 
 void run_heap_move(RunHeap *heap, RunRank *rank, guint64 word) {

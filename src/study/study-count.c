@@ -2,6 +2,7 @@
 /* Which few micro-batches are played for many. */
 #include "study-count.h"
 
+#include "base-quantity.h"
 #include "run-count.h"
 
 static RunReport *play(StudyWalk *walk, const StudyOptions *options, guint64 micro_batches, GError **error) {
@@ -24,6 +25,21 @@ static guint64 cost_of(guint32 played) {
   return PLAYS * (guint64)played + PLAYS * (PLAYS - 1) / 2;
 }
 
+/* Of a step, so that its interval is a SimTime too: 26 days. */
+#define LONGEST ((SimTime)1 << 61)
+
+/* What is left is counted on a line, which may leave the numbers. */
+static gboolean check_end(const StudyWalk *walk, RunReport *const reports[PLAYS], const RunBodies *bodies,
+                          GError **error) {
+  double last = (double)run_report_slowest(reports[PLAYS - 1])->step;
+  double each = last - (double)run_report_slowest(reports[PLAYS - 2])->step;
+  if (last + each * (double)bodies->more < (double)LONGEST)
+    return TRUE;
+  g_autofree char *longest = base_format_time(LONGEST);
+  return conf_settings_fail(walk->settings, "training.gradient_accumulation", error,
+                            "a step of so many micro-batches lasts longer than %s, which is the most", longest);
+}
+
 /* FALSE: an error. */
 static gboolean try_line(StudyWalk *walk, const StudyOptions *options, const RunBodies *bodies, gboolean anyway,
                          RunReport **ret, GError **error) {
@@ -37,6 +53,7 @@ static gboolean try_line(StudyWalk *walk, const StudyOptions *options, const Run
     reports[i] = play(walk, i == 0 ? options : &summary, micro_batches, error);
     played = reports[i] != NULL;
   }
+  played = played && check_end(walk, reports, bodies, error);
   if (played && run_count(reports[0], reports[1], reports[2], bodies)) {
     *ret = g_steal_pointer(&reports[0]);
   } else if (played && anyway) {
