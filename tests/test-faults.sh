@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What the machine does to a run: full disks, files that may not be written, other writers, damaged and foreign databases,
-# no gnuplot, no output, no home, other languages and time zones, a folder that is gone, names of every kind. Each is one
-# clear message, or has no effect.
+# What the machine does to a run: full disks, files that may not be written, other writers, damaged and foreign
+# databases, no gnuplot, no output, no home, other languages and time zones, a folder that is gone, names of every kind.
+# Each is one clear message, or has no effect.
 # usage: tests/test-faults.sh FORETRAIN [fast|whole]
 #   fast: of sizes of disks, damages and names only some
 set -uo pipefail
@@ -131,7 +131,8 @@ verdict "is left as it is" $? "$(head -c 40 a.ini)"
 size=$(stat -c %s good.db)
 for part in $parts; do
   cp good.db torn.db && truncate -s $((size * part / 100)) torn.db
-  cp good.db holed.db && dd if=/dev/urandom of=holed.db bs=512 seek=$((size * part / 51200)) count=8 conv=notrunc 2>/dev/null
+  cp good.db holed.db &&
+    dd if=/dev/urandom of=holed.db bs=512 seek=$((size * part / 51200)) count=8 conv=notrunc 2>/dev/null
   for file in torn holed; do
     for words in 'list runs' 'report last -o x.html' 'compare last last' 'run a.ini -q'; do
       # shellcheck disable=SC2086
@@ -211,7 +212,8 @@ verdict "a relative name in it" $? "status $status: $(head -c 300 err)"
 mkdir names && cd names || exit 3
 # shellcheck disable=SC2016
 names=('$(touch pwned)' $'new\nline' '-dash' $'caf\xe9' "'; DROP TABLE run; --" '?mode=memory')
-[ "$extent" = fast ] || names+=('with blanks' "single ' quote" 'double " quote' 'back \ slash' '`touch pwned`' ';touch pwned'
+[ "$extent" = fast ] || names+=('with blanks' "single ' quote" 'double " quote' 'back \ slash' '`touch pwned`'
+  ';touch pwned'
   '|touch pwned' '--set' '%s%n' $'bell\a' '#x' '~' '*')
 for name in "${names[@]}"; do
   rm -rf ./* && cp ../a.ini "./$name.ini"

@@ -367,7 +367,8 @@ static void what_is_off_the_line_is_not_counted(void) {
   }
 }
 
-/* A million micro-batches of half a minute each are 347 days: more than picoseconds in 63 bits hold with an interval. */
+/* A million micro-batches of half a minute each are 347 days: more than picoseconds in 63 bits hold with an interval.
+ * */
 static void a_step_that_no_clock_holds_is_refused(void) {
   GError *error = NULL;
   g_autoptr(Study) study = study_open("llama2-7b", NULL);

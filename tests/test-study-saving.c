@@ -35,8 +35,9 @@ static void by_hand(void) {
   CU_ASSERT_EQUAL(find(&reliability).staged, 0);
 }
 
-/* Over the NICs of the training: 400 GB/s a node. A hundredth of it changes a step by less than a fiftieth (gathers that
- * take longer leave compute beside them more of the memory), nearly all of it lengthens it; all of it is refused. */
+/* Over the NICs of the training: 400 GB/s a node. A hundredth of it changes a step by less than a fiftieth (gathers
+ * that take longer leave compute beside them more of the memory), nearly all of it lengthens it; all of it is refused.
+ * */
 static void beside_their_traffic(void) {
   StudyReliability reliability = {.storage_bandwidth = 4e9, .shared = 1};
   StudySaving little = find(&reliability);

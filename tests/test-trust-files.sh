@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Files from strangers: a database whose texts are commands and markup, whose triggers, views and values are traps; links
-# in shared folders. Nothing of it runs, nothing else is written, texts stay texts.
+# Files from strangers: a database whose texts are commands and markup, whose triggers, views and values are traps;
+# links in shared folders. Nothing of it runs, nothing else is written, texts stay texts.
 # usage: tests/test-trust-files.sh FORETRAIN
 set -uo pipefail
 foretrain=$(readlink -f "$1")
@@ -44,7 +44,8 @@ INI
 # ---- Texts ----
 
 # Markup, a formula of a spreadsheet, a terminal's command, a shell's, SQL, a runner's command on a line of its own.
-text=$'</script><script>bad()</script><img src=x onerror=bad()>\n::error::x\n  ::warning::y ##[error]\e]0;t\a$(touch pwned)`touch pwned`'
+text=$'</script><script>bad()</script><img src=x onerror=bad()>\n::error::x\n  ::warning::y ##[error]\e]0;t\a'
+text+='$(touch pwned)`touch pwned`'
 text+=$'\n!touch pwned\n\'; DROP TABLE run; --"|=cmd()|%s%n'
 cp good.db hostile.db
 hex=$(printf %s "$text" | od -An -v -tx1 | tr -d ' \n')
@@ -53,9 +54,11 @@ sqlite3 hostile.db "update run set workload = cast(x'$hex' as text), model = cas
   update task set name = cast(x'$hex' as text), stream = cast(x'$hex' as text);
   update note set text = cast(x'$hex' as text);
   update setting set value = cast(x'$hex' as text) where name in ('cluster.topology', 'model.name')"
-for words in 'report last -o p.html' 'plot timeline last -o t.svg' 'plot memory last -o m.svg' 'plot exposed last -o e.svg' \
+for words in 'report last -o p.html' 'plot timeline last -o t.svg' 'plot memory last -o m.svg' \
+  'plot exposed last -o e.svg' \
   'compare last last' 'compare last last --json' 'list runs' 'list runs --json' 'explain last' 'best --minimise step' \
-  'trace last --format chrome -o c.json' 'run last' 'plot pareto -o q.svg' 'plot scaling -o s.svg' 'export last --as trainer'; do
+  'trace last --format chrome -o c.json' 'run last' 'plot pareto -o q.svg' 'plot scaling -o s.svg' \
+  'export last --as trainer'; do
   # shellcheck disable=SC2086
   call $words --db hostile.db
   verdict "$words" $? "status $status: $(head -c 300 err)"
@@ -100,7 +103,8 @@ trapped() {
   cp good.db trap.db
   sqlite3 trap.db "$2" || { verdict "$name: laying it" 1 ""; return; }
   before=$(sqlite3 good.db 'select count(*) from run')
-  for words in 'list runs' 'compare last last' 'report last -o r.html' 'best --minimise step' 'plot memory last -o r.svg' \
+  for words in 'list runs' 'compare last last' 'report last -o r.html' 'best --minimise step' \
+    'plot memory last -o r.svg' \
     'run a.ini -q'; do
     # shellcheck disable=SC2086
     call $words --db trap.db
@@ -132,14 +136,16 @@ trapped "no classes" "delete from rank_class"
 trapped "a missing table" "drop table rank_class"
 trapped "a missing column" "alter table setting drop column origin"
 # Ten million bytes in place of a table's rows, and its schema rewritten to nonsense.
-trapped "a schema of nonsense" "pragma writable_schema = on; update sqlite_master set sql = 'create table run (' where name = 'run'"
+trapped "a schema of nonsense" \
+  "pragma writable_schema = on; update sqlite_master set sql = 'create table run (' where name = 'run'"
 
 # ---- Links ----
 
 mkdir shared && chmod 1777 shared && echo precious >victim
 for name in out.html out.svg out.dat out.db out.csv; do ln -s ../victim "shared/$name"; done
 call trace a.ini -o shared/out.csv
-verdict "a link of one's own is followed" "$([ $status -eq 0 ] && grep -q streams victim; echo $?)" "status $status: $(cat err)"
+verdict "a link of one's own is followed" "$([ $status -eq 0 ] && grep -q streams victim; echo $?)" \
+  "status $status: $(cat err)"
 if [ "$(id -u)" -eq 0 ]; then
   echo precious >victim
   chown -h 65534:65534 shared/*

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Which lines and branches of each floor the tests reached, by gcov.
 
-usage: tools/coverage.py BUILD      built with -Db_coverage=true, after its tests; writes BUILD/uncovered, FILE:LINE: text
+usage: tools/coverage.py BUILD      built with -Db_coverage=true, after its tests; writes
+BUILD/uncovered, FILE:LINE: text
 """
 import collections
 import json
@@ -17,7 +18,8 @@ for folder, _, names in os.walk(os.path.join(build, "src")):
     data = [os.path.join(folder, name) for name in names if name.endswith(".gcda")]
     if not data:
         continue
-    found = subprocess.run(["gcov", "--json-format", "--stdout", "--branch-probabilities", *data], cwd=build, check=True,
+    found = subprocess.run(["gcov", "--json-format", "--stdout", "--branch-probabilities", *data], cwd=build,
+                           check=True,
                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
     for text in found.splitlines():
         for file in json.loads(text)["files"]:

@@ -27,7 +27,8 @@ CHANGES = [(r" < ", " <= "), (r" <= ", " < "), (r" > ", " >= "), (r" >= ", " > "
            (r" \+= ", " -= "), (r" -= ", " += "), (r"\bMIN\(", "MAX("), (r"\bMAX\(", "MIN("), (r"if \(", "if (!")]
 STATEMENT = re.compile(r"^ +[a-z_>.\[\]-]+(\(.*\)| [-+*|]?= .*);$")
 # What stops the program when a contract is broken, explains a choice in words, or only traces it.
-PLAIN = re.compile(r"^\s*(/\*|\*|#|static const|const |sim_require|base_trace|g_set_error|g_string_append|\"|[a-z_]+:$)")
+PLAIN = re.compile(r"^\s*(/\*|\*|#|static const|const |sim_require|base_trace|g_set_error|g_string_append|\"|"
+                   r"[a-z_]+:$)")
 
 
 def candidates(root):

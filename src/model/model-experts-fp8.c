@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Experts' rows in fp8, as Transformer Engine's grouped linear layers cast them: each expert's rows by themselves, which
- * is as many bytes as all at once (module/grouped_linear.py). Their numbers have to be multiples of 16: where the router
- * does not see to that, rows are copied apart before the first matmul and together after the last (Megatron-LM,
+/* Experts' rows in fp8, as Transformer Engine's grouped linear layers cast them: each expert's rows by themselves,
+ * which is as many bytes as all at once (module/grouped_linear.py). Their numbers have to be multiples of 16: where the
+ * router does not see to that, rows are copied apart before the first matmul and together after the last (Megatron-LM,
  * transformer/moe/experts.py, quantization_padding). */
 #include "model-experts.h"
 

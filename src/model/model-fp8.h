@@ -41,8 +41,9 @@ typedef struct {
 ModelFp8Pair model_fp8_pair(ModelBuild *build, ModelDirection direction, const ModelFp8Made *rows,
                             const ModelFp8Made *columns, double elements, ModelSet from);
 
-/* Gathers over tensor ranks of what is cast, the engine's and those of torchao's one scale (Float8ColwiseParallel): casts this rank's tokens, `width` wide, and says what is gathered
- * (rows) and what is kept for backward's gather (columns). */
+/* Gathers over tensor ranks of what is cast, the engine's and those of torchao's one scale (Float8ColwiseParallel):
+ * casts this rank's tokens, `width` wide, and says what is gathered (rows) and what is kept for backward's gather
+ * (columns). */
 ModelFp8Pair model_fp8_own(ModelBuild *build, ModelDirection direction, const ModelFp8Made *rows,
                            const ModelFp8Made *columns, double width, ModelSet own);
 /* Whether a tensor so wide is gathered cast. */

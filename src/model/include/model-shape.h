@@ -34,11 +34,11 @@ typedef struct {
 
   /* Mixture of experts; experts = 0: none. */
   guint64 experts, experts_per_token;
-  guint64 expert_intermediate_size; /* of one expert */
-  guint64 shared_intermediate_size; /* of all shared experts together; 0: none */
+  guint64 expert_intermediate_size;        /* of one expert */
+  guint64 shared_intermediate_size;        /* of all shared experts together; 0: none */
   guint64 expert_groups, groups_per_token; /* experts are chosen out of so many of as many equal groups; 0: of all */
-  guint64 dense_layers;             /* the first ones have an MLP of intermediate_size in place of experts */
-  guint64 expert_every;             /* of the others, every so many have experts; 0 counts as 1 */
+  guint64 dense_layers;                    /* the first ones have an MLP of intermediate_size in place of experts */
+  guint64 expert_every;                    /* of the others, every so many have experts; 0 counts as 1 */
 
   /* Multi-head latent attention (arXiv 2405.04434); kv_rank = 0: none. head_dim is then the width of a query, the part
    * without positions and rotary_dim together, and kv_heads is heads. */

@@ -38,8 +38,8 @@ static double copy_bytes(const MegatronFp8 *fp8) {
   return fp8->mx || fp8->turns ? 2 * one : one;
 }
 
-/* What is moved for an element before its first matmul: read for the largest value, read, and written both ways. Weights
- * that came in fp8 are turned. */
+/* What is moved for an element before its first matmul: read for the largest value, read, and written both ways.
+ * Weights that came in fp8 are turned. */
 static double cast_bytes(const MegatronFp8 *fp8) {
   if (fp8->gathers && !fp8->mx)
     return fp8->turns ? 2 * FP8 : 0;
