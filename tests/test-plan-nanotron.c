@@ -57,8 +57,8 @@ static Buffers buffers_of(const char *sequence, const char *async, const char *a
   return ret;
 }
 
-/* parallel/utils.py, MemoryBuffer: tokens of all tensor ranks, as wide as the hidden state, in 16 bits; "allgather"
- * with tp_recompute_allgather, "allgather2" where _RowLinearAsyncCommunication is used. Taken once, never given. */
+/* parallel/utils.py, MemoryBuffer: tokens of all tensor ranks, as wide as the hidden state, in 16 bits. "allgather" is
+ * used with tp_recompute_allgather, "allgather2" by _RowLinearAsyncCommunication. Taken once, never given. */
 static void gathers_lie_in_buffers(void) {
   guint64 whole = (guint64)SEQUENCE * HIDDEN * 2;
   Buffers async = buffers_of("parallel.sequence_parallel=yes", "nanotron.tp_linear_async_communication=yes",

@@ -7,8 +7,8 @@
  *   g_autoptr(TruthTable) table = truth_table_load("rows.csv", error);
  *   StudyPoint *point = truth_table_point(table, row);        // the settings of its cells that are not empty
  *
- * `id`, `source` and `set` must be there, `note` and `memory_of` may; columns measured.* are those of store-
- * validation.h; every other column is a setting, group.key, and an empty cell leaves it as the topology or the
+ * `id`, `source` and `set` must be there, `note` and `memory_of` may; columns measured.* are those of
+ * store-validation.h; every other column is a setting, group.key, and an empty cell leaves it as the topology or the
  * framework has it. A table with the column collective.operation holds collectives. Errors: SIM_ERROR_INPUT at the
  * cell. Cost: one pass. */
 #pragma once
