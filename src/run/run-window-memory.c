@@ -77,19 +77,32 @@ static gboolean same_kind(const ProgramTensor *a, const ProgramTensor *b) {
   return a->tenant == b->tenant && a->bytes == b->bytes && a->unique_bytes == b->unique_bytes;
 }
 
-static gboolean bodies_move_alike(const Scan *scan, const ProgramTensor *tensors) {
-  guint32 takes = scan->takes_at[2] - scan->takes_at[1], gives = scan->gives_at[2] - scan->gives_at[1];
-  if (scan->takes_at[1] - scan->takes_at[0] != takes || scan->gives_at[1] - scan->gives_at[0] != gives)
-    return FALSE;
-  for (guint32 i = scan->takes_at[1]; i < scan->takes_at[2]; i++)
-    if (!same_kind(&tensors[number_at(&scan->tensors, i)], &tensors[number_at(&scan->tensors, i - takes)]))
+/* The takes from `first` on, and those a body later. */
+static gboolean takes_alike(const Scan *scan, const ProgramTensor *tensors, guint32 first, guint32 of_body) {
+  for (guint32 i = first; i + of_body < scan->takes_at[RUN_BODIES]; i++)
+    if (!same_kind(&tensors[number_at(&scan->tensors, i)], &tensors[number_at(&scan->tensors, i + of_body)]))
       return FALSE;
+  return TRUE;
+}
+
+/* What chunks take in one body they may give two later: what body 0 gives may come from before all was alike, but what
+ * body 1 gives was taken in a body that is. */
+static gboolean gives_alike(const Scan *scan, guint32 first, guint32 of_body) {
+  guint32 gives = scan->gives_at[2] - scan->gives_at[1];
   for (guint32 i = scan->gives_at[1]; i < scan->gives_at[2]; i++) {
     guint32 number = number_at(&scan->given, i), before = number_at(&scan->given, i - gives);
-    if (number == PROGRAM_NONE || before == PROGRAM_NONE || number - before != takes)
+    if (number == PROGRAM_NONE || number < first || before == PROGRAM_NONE ||
+        (before >= first && number - before != of_body))
       return FALSE;
   }
   return TRUE;
+}
+
+static gboolean bodies_move_alike(const Scan *scan, const ProgramTensor *tensors) {
+  guint32 takes = scan->takes_at[2] - scan->takes_at[1], gives = scan->gives_at[2] - scan->gives_at[1];
+  guint32 first = scan->takes_at[0] - MIN(scan->takes_at[0], takes); /* of the body before body 0 */
+  return scan->takes_at[1] - scan->takes_at[0] == takes && scan->gives_at[1] - scan->gives_at[0] == gives &&
+         takes_alike(scan, tensors, first, takes) && gives_alike(scan, first, takes);
 }
 
 /* FALSE: what body 1 gives is not what body 0 gives, a body later. */
