@@ -4,15 +4,8 @@
 # UTF-8; and what would take for ever or be lost is refused.
 # usage: tests/test-hostile.sh FORETRAIN
 set -uo pipefail
-foretrain=$(readlink -f "$1")
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 3
-passed=0 failed=0
-
-verdict() { # NAME STATUS DETAIL
-  if [ "$2" -eq 0 ]; then passed=$((passed + 1)); else failed=$((failed + 1)); printf 'FAILED %s\n  %s\n' "$1" "$3"; fi
-}
+# shellcheck source=tests/lib/verdicts.sh
+. "$(dirname "$0")/lib/verdicts.sh"
 
 # refuses NAME FRAGMENT ARGUMENT…: exit status 2 within 10 s, with an error that holds the fragment.
 refuses() {
@@ -24,24 +17,7 @@ refuses() {
   verdict "$name" $? "status $status: $(head -c 300 err)"
 }
 
-cat >a.ini <<'INI'
-[model]
-family = llama
-layers = 2
-hidden_size = 256
-heads = 4
-intermediate_size = 512
-vocab_size = 1000
-[training]
-sequence_length = 128
-micro_batch = 1
-[parallel]
-framework = fsdp2
-zero_stage = 3
-[cluster]
-topology = dgx-h100
-nodes = 1
-INI
+small_workload >a.ini
 
 # ---- What would take for ever ----
 
@@ -112,5 +88,4 @@ verdict "no name is HTML or code in Markdown" $? "$(tail -4 table.md)"
 [ "$(sed 's/\\\\//g; s/\\|//g' table.md | grep '^|' | awk -F'|' '{ print NF }' | sort -u | wc -l)" -eq 1 ]
 verdict "no name ends its cell" $? "$(tail -4 table.md)"
 
-echo "test-hostile: $passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+count_verdicts

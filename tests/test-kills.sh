@@ -5,38 +5,18 @@
 # usage: tests/test-kills.sh FORETRAIN [KILLS [PROCESSES]]
 #   KILLS: how many in all (6); PROCESSES: also over so many of mpirun's, of a program that is built with MPI (0: not)
 set -uo pipefail
-foretrain=$(readlink -f "$1")
+# shellcheck source=tests/lib/verdicts.sh
+. "$(dirname "$0")/lib/verdicts.sh"
 kills=${2:-6} processes=${3:-0}
 seed=${FORETRAIN_SEED:-1}
 RANDOM=$seed
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 3
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 \
   OMPI_MCA_btl=self,vader
 
-cat >a.ini <<'INI'
-[model]
-family = llama
-layers = 2
-hidden_size = 256
-heads = 4
-intermediate_size = 512
-vocab_size = 1000
-[training]
-sequence_length = 128
-micro_batch = 1
-[parallel]
-framework = fsdp2
-zero_stage = 3
-[cluster]
-topology = dgx-h100
-nodes = 1
-INI
+small_workload >a.ini
 # One point in forty cannot run: that too is kept.
 grid=(sweep a.ini --grid micro_batch=1..20:1 --grid sequence_length=128..1280:128 --grid zero_stage=0,2,3,4 -q)
 
-dump() { sqlite3 "$1" .dump | grep -v '^INSERT INTO provenance'; }
 fail() { echo "FAILED $1 (FORETRAIN_SEED=$seed)"; exit 1; }
 now() { date +%s%N; }
 

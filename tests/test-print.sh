@@ -3,15 +3,8 @@
 # The manual page and the completions: every option of every verb, as its own help lists them, is in each.
 # usage: tests/test-print.sh FORETRAIN
 set -uo pipefail
-foretrain=$(readlink -f "$1")
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 3
-passed=0 failed=0
-
-verdict() { # NAME STATUS DETAIL
-  if [ "$2" -eq 0 ]; then passed=$((passed + 1)); else failed=$((failed + 1)); printf 'FAILED %s\n  %s\n' "$1" "$3"; fi
-}
+# shellcheck source=tests/lib/verdicts.sh
+. "$(dirname "$0")/lib/verdicts.sh"
 
 for what in man bash zsh; do "$foretrain" --print $what >$what; done
 "$foretrain" --print fish >out 2>err
@@ -84,5 +77,4 @@ complete_line foretrain run -- >section.bash
 ! grep -qx -- --require-fit section.bash
 verdict "an option taken out is missed" $? ""
 
-echo "$passed passed, $failed failed"
-[ $failed -eq 0 ]
+count_verdicts

@@ -4,16 +4,10 @@
 # links in shared folders. Nothing of it runs, nothing else is written, texts stay texts.
 # usage: tests/test-trust-files.sh FORETRAIN
 set -uo pipefail
-foretrain=$(readlink -f "$1")
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 3
-passed=0 failed=0
+# shellcheck source=tests/lib/verdicts.sh
+. "$(dirname "$0")/lib/verdicts.sh"
 unset FORETRAIN_DB
 
-verdict() { # NAME STATUS DETAIL
-  if [ "$2" -eq 0 ]; then passed=$((passed + 1)); else failed=$((failed + 1)); printf 'FAILED %s\n  %s\n' "$1" "$3"; fi
-}
 # call ARGUMENT…: within 10 s, and never a crash.
 call() {
   timeout 10 "$foretrain" "$@" >out 2>err
@@ -21,24 +15,7 @@ call() {
   [ $status -le 3 ]
 }
 
-cat >a.ini <<'INI'
-[model]
-family = llama
-layers = 2
-hidden_size = 256
-heads = 4
-intermediate_size = 512
-vocab_size = 1000
-[training]
-sequence_length = 128
-micro_batch = 1
-[parallel]
-framework = fsdp2
-zero_stage = 3
-[cluster]
-topology = dgx-h100
-nodes = 1
-INI
+small_workload >a.ini
 "$foretrain" run a.ini --db good.db -q || exit 1
 
 # ---- Texts ----
@@ -164,5 +141,4 @@ if [ "$(id -u)" -eq 0 ]; then
   verdict "somebody else's link beside the picture" $? "status $status: $(head -c 300 err)"
 fi
 
-echo "test-trust-files: $passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+count_verdicts

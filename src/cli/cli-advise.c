@@ -19,10 +19,6 @@ typedef struct {
 } Range;
 
 typedef struct {
-  guint64 index, of;
-} Shard;
-
-typedef struct {
   double days;       /* from now on */
   guint32 by, today; /* as GDate counts */
 } Deadline;
@@ -34,7 +30,7 @@ typedef struct {
   double days, budget;
   Deadline by;
   const char *output, *db;
-  Shard shard;
+  CliShard shard;
   int gpus, top, jobs, tool;
   gboolean json, quiet, everything;
 } Advise;
@@ -92,17 +88,6 @@ static gboolean read_date(const char *option, const char *text, gpointer field, 
   return FALSE;
 }
 
-static gboolean read_shard(const char *option, const char *text, gpointer field, GError **error) {
-  Shard *shard = field;
-  g_auto(GStrv) parts = g_strsplit(text, "/", 2);
-  if (parts[0] != NULL && parts[1] != NULL &&
-      g_ascii_string_to_unsigned(parts[0], 10, 1, G_MAXUINT32, &shard->index, NULL) &&
-      g_ascii_string_to_unsigned(parts[1], 10, 1, G_MAXUINT32, &shard->of, NULL) && shard->index <= shard->of)
-    return TRUE;
-  g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: expected I/N with I from 1 to N, found \"%s\"", option, text);
-  return FALSE;
-}
-
 static const CliOption options[] = {
     CLI_WORKLOAD_WORD(Advise, words, "a workload"),
     {"set", 's', CLI_FILES, offsetof(Advise, sets), "GROUP.KEY=VALUE",
@@ -124,9 +109,7 @@ static const CliOption options[] = {
     {"as", 0, CLI_CHOICE, offsetof(Advise, tool), NULL, "whose recipe -o writes (a workload of foretrain)",
      recipe_export_names},
     {"db", 0, CLI_FILE, offsetof(Advise, db), "FILE", "keep what is played there, and play nothing again that it has"},
-    {"shard", 0, CLI_READ, offsetof(Advise, shard), "I/N",
-     "only this share of the layouts, from 1/N to N/N, into --db; foretrain merge puts the files together",
-     .read = read_shard},
+    CLI_GROUP_ROW(Advise, shard, cli_shard_options),
     CLI_EDGE_FITS(Advise, twins.study.edge_fits),
     CLI_JSON(Advise, json),
     CLI_QUIET(Advise, quiet),
@@ -303,7 +286,7 @@ static CliExit advise(gconstpointer data, GError **error) {
   return status;
 }
 
-static const Advise defaults = {.twins = CLI_TWINS_DEFAULT, .top = TOP, .tool = -1, .shard = {1, 1}};
+static const Advise defaults = {.twins = CLI_TWINS_DEFAULT, .top = TOP, .tool = -1, .shard = CLI_SHARD_DEFAULT};
 
 const CliVerb cli_advise = {"advise",
                             "WORKLOAD [--topology T]... [--gpus N | --nodes A..B] [--days N] [--budget USD]",

@@ -147,3 +147,20 @@ const char *cli_database(const char *db, GError **error) {
               db != NULL ? "--db" : "FORETRAIN_DB");
   return NULL;
 }
+
+static gboolean read_shard(const char *option, const char *text, gpointer field, GError **error) {
+  CliShard *shard = field;
+  g_auto(GStrv) parts = g_strsplit(text, "/", 2);
+  if (parts[0] != NULL && parts[1] != NULL &&
+      g_ascii_string_to_unsigned(parts[0], 10, 1, G_MAXUINT32, &shard->index, NULL) &&
+      g_ascii_string_to_unsigned(parts[1], 10, 1, G_MAXUINT32, &shard->of, NULL) && shard->index <= shard->of)
+    return TRUE;
+  g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: expected I/N with I from 1 to N, found \"%s\"", option, text);
+  return FALSE;
+}
+
+const CliOption cli_shard_options[] = {
+    {"shard", 0, CLI_READ, 0, "I/N",
+     "only this share of what is to be played, from 1/N to N/N; foretrain merge puts the files together",
+     .read = read_shard},
+    {NULL}};

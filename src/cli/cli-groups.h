@@ -36,6 +36,14 @@ typedef struct {
   }
 extern const CliOption cli_twins_options[];
 
+/* A share of what is to be played, for several machines. */
+typedef struct {
+  guint64 index, of; /* index: from 1 */
+} CliShard;
+#define CLI_SHARD_DEFAULT                                                                                              \
+  { 1, 1 }
+extern const CliOption cli_shard_options[];
+
 /* A workload as it is to be played. */
 typedef struct {
   CliSettings settings;

@@ -15,28 +15,13 @@
 #include "study-sweep.h"
 
 typedef struct {
-  guint64 index, of;
-} Shard;
-
-typedef struct {
   CliWorkload workload;
   const char *const *words, *const *grid;
   const char *db, *where;
-  Shard shard;
+  CliShard shard;
   gboolean json, quiet;
   int jobs;
 } Sweep;
-
-static gboolean read_shard(const char *option, const char *text, gpointer field, GError **error) {
-  Shard *shard = field;
-  g_auto(GStrv) parts = g_strsplit(text, "/", 2);
-  if (parts[0] != NULL && parts[1] != NULL &&
-      g_ascii_string_to_unsigned(parts[0], 10, 1, G_MAXUINT32, &shard->index, NULL) &&
-      g_ascii_string_to_unsigned(parts[1], 10, 1, G_MAXUINT32, &shard->of, NULL) && shard->index <= shard->of)
-    return TRUE;
-  g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: expected I/N with I from 1 to N, found \"%s\"", option, text);
-  return FALSE;
-}
 
 static const CliOption options[] = {
     CLI_WORKLOAD_WORD(Sweep, words, "a workload"),
@@ -49,8 +34,7 @@ static const CliOption options[] = {
      "an axis, as KEY=V1,V2,... or KEY=A..B:STEP or KEY=A..B:xFACTOR; the last given runs fastest"},
     {"where", 'w', CLI_TEXT, offsetof(Sweep, where), "EXPRESSION",
      "only points for which this holds, as in \"zero_stage >= 2 and gpus <= 64\""},
-    {"shard", 0, CLI_READ, offsetof(Sweep, shard), "I/N",
-     "only this share of the points, from 1/N to N/N; foretrain merge puts the files together", .read = read_shard},
+    CLI_GROUP_ROW(Sweep, shard, cli_shard_options),
     CLI_TIMELINE(Sweep, workload.twins.study, "also keep every point's timeline (no)"),
     {NULL}};
 
@@ -210,7 +194,7 @@ static CliExit sweep(gconstpointer data, GError **error) {
   return status;
 }
 
-static const Sweep defaults = {.workload = {.twins = {.study = {.fold = TRUE}}}, .shard = {1, 1}};
+static const Sweep defaults = {.workload = {.twins = {.study = {.fold = TRUE}}}, .shard = CLI_SHARD_DEFAULT};
 
 const CliVerb cli_sweep = {"sweep",
                            "WORKLOAD --grid KEY=V1,V2,... [--grid KEY=A..B:STEP]",
