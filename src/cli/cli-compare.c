@@ -196,13 +196,12 @@ static CliExit compare(gconstpointer data, GError **error) {
   g_autofree StudyOffer *offers = offers_of(reports, error);
   if (offers == NULL)
     return CLI_INPUT;
-  if (!cli_ratios((RunReport *const *)reports->pdata, n, ratios, error))
+  if (!asked->json && !cli_ratios((RunReport *const *)reports->pdata, n, ratios, error))
     return CLI_FAULT;
   g_autofree RunReport **taken = (RunReport **)g_ptr_array_steal(reports, NULL);
   (asked->json ? report_compared_json : report_compared)(taken, run_ids, offers, n, text);
   cli_print(text->str);
-  if (!asked->json)
-    cli_print(ratios->str);
+  cli_print(ratios->str);
   return CLI_DONE;
 }
 
