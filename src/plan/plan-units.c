@@ -41,7 +41,7 @@ static guint32 add_tensor(PlanWalk *walk, const PlanUnit *unit, guint t, const c
   gboolean received = tensor->role == MODEL_TENSOR_INPUT || tensor->role == MODEL_TENSOR_GRAD_OUTPUT;
   guint64 bytes =
       received && unit->unit->kind != MODEL_UNIT_EMBEDDING && walk->recipe->pipeline.buffers ? 0 : tensor->bytes;
-  return program_builder_tensor(walk->builder, name, tenant, bytes, bytes);
+  return program_builder_tensor(walk->builder, name, (guint8)tenant, bytes, bytes);
 }
 
 /* A neighbour's are linked below. */

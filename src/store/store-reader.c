@@ -39,8 +39,10 @@ static RunValue value_at(sqlite3_stmt *statement, int column) {
 /* Texts of a stranger's file begin no lines where they are shown. */
 static gboolean set_field(const RunField *field, gpointer row, RunValue value, GStringChunk *names) {
   g_autofree char *line = NULL;
-  if (value.kind == RUN_STRING && value.string != NULL && strpbrk(value.string, "\n\r\t") != NULL)
-    value.string = line = base_display_line(value.string);
+  if (value.kind == RUN_STRING && value.string != NULL && strpbrk(value.string, "\n\r\t") != NULL) {
+    line = base_display_line(value.string);
+    value.string = line;
+  }
   return run_field_set(field, row, value, names);
 }
 

@@ -278,7 +278,7 @@ static guint32 unit_tensor(Ddp *ddp, guint32 unit, const char *what, MemTenant t
   const PlanUnit *part = &ddp->walk->units[unit];
   g_autofree char *name = part->layer >= 0 ? g_strdup_printf("layer%d.%s", part->layer, what)
                                            : g_strdup_printf("%s.%s", model_unit_names[part->unit->kind], what);
-  return program_builder_tensor(ddp->builder, name, tenant, bytes, unique);
+  return program_builder_tensor(ddp->builder, name, (guint8)tenant, bytes, unique);
 }
 
 /* What PyTorch allocates parameter by parameter, as a block for each unit. */
@@ -305,7 +305,7 @@ static void add_states(Ddp *ddp, guint32 compute_bytes) {
   guint64 trained = ddp->parameters->elements;
   MemTenant of_buckets = ddp->options->gradient_as_bucket_view ? MEM_GRADIENTS : MEM_COMMUNICATION;
   ModelOptimizerStyle style = plan_optimizer_style(ddp->recipe, MODEL_OPTIMIZER_FOREACH);
-  ddp->memory = plan_states_tensor(ddp->walk, "buckets", of_buckets, trained * ddp->bytes, ranks);
+  ddp->memory = plan_states_tensor(ddp->walk, "buckets", (guint8)of_buckets, trained * ddp->bytes, ranks);
   add_by_unit(ddp, style == MODEL_OPTIMIZER_FOREACH);
   ddp->update = plan_update_usual(ddp->walk, MODEL_OPTIMIZER_FOREACH,
                                   (ModelOptimizer){.elements = trained,

@@ -84,7 +84,7 @@ static void end_step(gpointer policy) {
 }
 
 static guint32 state(PlanDeepspeedEngine *engine, const char *name, MemTenant tenant, guint64 bytes, gboolean sharded) {
-  return plan_states_tensor(engine->walk, name, tenant, bytes, sharded ? 1 : engine->recipe->ranks);
+  return plan_states_tensor(engine->walk, name, (guint8)tenant, bytes, sharded ? 1 : engine->recipe->ranks);
 }
 
 /* Stages 1 and 2 pad the flat buffer to twice the ranks' number of elements, NCCL's alignment of 16-bit slices; stage 3

@@ -17,7 +17,7 @@ static guint32 unit_tensor(PlanFsdp *fsdp, guint32 unit, const char *what, MemTe
     name = g_strdup_printf("root.%s", what);
   else
     name = g_strdup_printf("%s.%s", model_unit_names[fsdp->walk->units[wrapped->first].unit->kind], what);
-  return program_builder_tensor(fsdp->builder, name, tenant, bytes, unique);
+  return program_builder_tensor(fsdp->builder, name, (guint8)tenant, bytes, unique);
 }
 
 /* Of what is kept in shards, this much exists once: a copy's share of the cluster's, of what tensor ranks hold alike
