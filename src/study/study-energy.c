@@ -50,8 +50,8 @@ static void overrule(const ConfSettings *settings, const char *name, double *val
     *value = conf_settings_number(settings, name);
 }
 
-StudyPower study_power_of(const StudyPower *figures_, const ConfSettings *settings) {
-  StudyPower power = *figures_;
+StudyPower study_power_of(const StudyPower *catalogue, const ConfSettings *settings) {
+  StudyPower power = *catalogue;
   overrule(settings, "power.waiting_share", &power.waiting);
   overrule(settings, "power.streaming_share", &power.streaming);
   overrule(settings, "power.node_overhead", &power.node_overhead);
@@ -76,8 +76,8 @@ double study_power_mean(const StudyPower *power, const HwGpu *gpu, KernelDtype d
   return (dense * MAX(matmul.watts, streams) + (compute - dense) * streams + (step - compute) * waits) / step;
 }
 
-void study_walk_energy(const StudyWalk *walk, const StudyPower *figures_, RunReport *report) {
-  StudyPower power = study_power_of(figures_, walk->settings);
+void study_walk_energy(const StudyWalk *walk, const StudyPower *catalogue, RunReport *report) {
+  StudyPower power = study_power_of(catalogue, walk->settings);
   const HwCluster *cluster = walk->cluster;
   const RunClass *slow = run_report_slowest(report);
   double gpus = report->identity.gpus, step = sim_time_to_seconds(slow->step);
