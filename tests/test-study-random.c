@@ -66,10 +66,17 @@ static void add_values(Setting *setting, const char *takes) {
   }
 }
 
+static void setting_clear(gpointer data) {
+  Setting *setting = data;
+  g_free(setting->name);
+  g_ptr_array_unref(setting->values);
+}
+
 /* Of the reference, "[group]" and lines "  key  takes  …" below it: what has few values, or is a number. */
 static GArray *read_reference(void) {
   g_autoptr(GString) text = g_string_new(NULL);
   GArray *settings = g_array_new(FALSE, FALSE, sizeof(Setting));
+  g_array_set_clear_func(settings, setting_clear);
   study_print_reference(text);
   g_auto(GStrv) lines = g_strsplit(text->str, "\n", -1);
   g_autofree char *group = NULL;
@@ -83,17 +90,11 @@ static GArray *read_reference(void) {
       add_values(&setting, cells[2]);
       if (setting.values->len > 0)
         g_array_append_val(settings, setting);
+      else
+        setting_clear(&setting);
     }
   }
   return settings;
-}
-
-static void settings_free(GArray *settings) {
-  for (guint i = 0; i < settings->len; i++) {
-    g_free(g_array_index(settings, Setting, i).name);
-    g_ptr_array_unref(g_array_index(settings, Setting, i).values);
-  }
-  g_array_free(settings, TRUE);
 }
 
 /* GROUP.KEY=VALUE, each key once: the newest. */
@@ -253,7 +254,7 @@ static void a_picosecond_is_seen(void) {
 }
 
 static void short_ways_are_their_plain_twins(void) {
-  GArray *settings = read_reference();
+  g_autoptr(GArray) settings = read_reference();
   Tally tally = {0};
   gint64 end = g_get_monotonic_time() + (gint64)seconds * G_USEC_PER_SEC;
   CU_ASSERT_TRUE(settings->len > 90);
@@ -264,7 +265,6 @@ static void short_ways_are_their_plain_twins(void) {
   printf(" (%u drawn, %u played: %u out of memory, %u counted, %u of several classes) ", tally.drawn, tally.played,
          tally.oom, tally.counted, tally.classes);
   CU_ASSERT_TRUE(tally.played > tally.drawn / 3);
-  settings_free(settings);
 }
 
 int main(int argc, char **argv) {

@@ -171,10 +171,13 @@ static gboolean refuse_offload(const ConfSettings *settings, const PlanRecipe *r
           plan_policy_refuse(settings, "parallel.offload_parameters", recipe, why, error));
 }
 
-/* Those that see matrices, where parameters keep their shapes. */
+/* Which frameworks and axes have it. Optimizers that see matrices want parameters that keep their shapes. */
 static gboolean check_optimizer(const PlanGiven *given, const PlanRecipe *recipe, GError **error) {
   const char *key = "training.optimizer", *name = plan_optimizer_names[recipe->optimizer];
   const LayoutAxis axes[] = {LAYOUT_TENSOR, LAYOUT_PIPELINE, LAYOUT_EXPERT};
+  if (recipe->optimizer_style == PLAN_STYLE_SINGLE && recipe->framework != PLAN_DEEPSPEED)
+    return conf_settings_fail(given->settings, "training.optimizer_style", error,
+                              "single is modelled under deepspeed alone; torch's default is foreach");
   if (!plan_sees_matrices(recipe->optimizer))
     return TRUE;
   if (recipe->framework != PLAN_DDP && recipe->framework != PLAN_FSDP2)
@@ -191,7 +194,7 @@ static gboolean check_optimizer(const PlanGiven *given, const PlanRecipe *recipe
 
 static gboolean read_policy(const PlanGiven *given, PlanRecipe *recipe, GError **error) {
   const PlanPolicy *policy = &plan_policies[recipe->framework];
-  if (!policy->offloads && !refuse_offload(given->settings, recipe, error))
+  if ((!policy->offloads && !refuse_offload(given->settings, recipe, error)) || !check_optimizer(given, recipe, error))
     return FALSE;
   if (policy->schema != NULL &&
       !conf_settings_fill(given->settings, policy->schema, (char *)recipe + policy->options, error))
@@ -202,11 +205,6 @@ static gboolean read_policy(const PlanGiven *given, PlanRecipe *recipe, GError *
     given->model->loss = policy->loss;
   if (policy->hostless)
     recipe->host = NULL;
-  if (!check_optimizer(given, recipe, error))
-    return FALSE;
-  if (recipe->optimizer_style == PLAN_STYLE_SINGLE && recipe->framework != PLAN_DEEPSPEED)
-    return conf_settings_fail(given->settings, "training.optimizer_style", error,
-                              "single is modelled under deepspeed alone; torch's default is foreach");
   return policy->resolve == NULL || policy->resolve(given, recipe, error);
 }
 
