@@ -87,14 +87,6 @@ static char *link_of(const ImportXml *device, gboolean gpu, Reader *reader) {
   return speed > 0 ? g_strdup_printf("%.3fGB/s", speed) : NULL;
 }
 
-static guint64 busid_order(const char *busid) {
-  guint64 order = 0;
-  for (; *busid != '\0'; busid++)
-    if (g_ascii_isxdigit(*busid))
-      order = order << 4 | (guint64)g_ascii_xdigit_value(*busid);
-  return order;
-}
-
 /* The name of its device in the system: "mlx5_0" rather than "ib0". */
 static const char *device_name(const ImportXml *device) {
   const char *name = "";
@@ -119,7 +111,7 @@ static gboolean add_gpu(Reader *reader, const ImportXml *device, guint id, guint
     machine->gpu = g_strdup(name);
   ImportPart *part = import_machine_part(machine, import_machine_add(machine, HW_PART_GPU, parent));
   part->name = g_strdup(busid);
-  part->order = busid_order(busid);
+  part->order = import_busid_order(busid);
   part->link = link_of(device, TRUE, reader);
   return TRUE;
 }
@@ -132,7 +124,7 @@ static void add_nic(Reader *reader, const ImportXml *device, guint class, guint 
   g_autofree char *rate = g_strdup_printf("%s Gb/s", gbps != NULL ? gbps : "");
   double bytes;
   part->name = g_strdup(device_name(device));
-  part->order = busid_order(import_xml_text(device, "pci_busid"));
+  part->order = import_busid_order(import_xml_text(device, "pci_busid"));
   part->link = link_of(device, FALSE, reader);
   part->ethernet = class == CLASS_ETHERNET;
   part->gdr = TRUE;
@@ -182,7 +174,7 @@ static gboolean read_pci(Reader *reader, const ImportXml *above, guint parent, G
     if (strcmp(import_xml_text(child, "bridge_type"), "1-1") == 0 && below > 1 && bridges > 0) {
       place = import_machine_add(reader->machine, HW_PART_SWITCH, parent);
       import_machine_part(reader->machine, place)->link = link_of(child, FALSE, reader);
-      import_machine_part(reader->machine, place)->order = busid_order(import_xml_text(child, "pci_busid"));
+      import_machine_part(reader->machine, place)->order = import_busid_order(import_xml_text(child, "pci_busid"));
     }
     if (!read_pci(reader, child, place, error))
       return FALSE;

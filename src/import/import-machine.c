@@ -161,3 +161,11 @@ void import_machine_drop_far_nics(ImportMachine *machine) {
   drop_empty_switches(machine);
   import_machine_number(machine);
 }
+
+guint64 import_busid_order(const char *busid) {
+  guint64 order = 0;
+  for (; *busid != '\0'; busid++)
+    if (g_ascii_isxdigit(*busid))
+      order = order << 4 | (guint64)g_ascii_xdigit_value(*busid);
+  return order;
+}

@@ -15,15 +15,6 @@ gboolean import_nccl_fail(const ImportNcclReader *reader, const ImportXml *eleme
   return FALSE;
 }
 
-/* "0000:0f:00.0" as a number that sorts as the driver does. */
-static guint64 busid_order(const char *busid) {
-  guint64 order = 0;
-  for (; *busid != '\0'; busid++)
-    if (g_ascii_isxdigit(*busid))
-      order = order << 4 | (guint64)g_ascii_xdigit_value(*busid);
-  return order;
-}
-
 /* Lanes that PCI Express has, as bits; 0, not said, is taken as 16. */
 #define PCI_WIDTHS   (1ull << 0 | 1ull << 1 | 1ull << 2 | 1ull << 4 | 1ull << 8 | 1ull << 12 | 1ull << 16 | 1ull << 32)
 #define MOST_NVLINKS 64
@@ -75,7 +66,7 @@ gboolean import_nccl_gpu(ImportNcclReader *reader, const ImportXml *pci, guint p
   ImportPart *part = import_machine_part(machine, place);
   part->name = g_strdup(busid);
   part->link = import_nccl_link(reader, pci);
-  part->order = element != NULL ? import_xml_number(element, "dev") : busid_order(busid);
+  part->order = element != NULL ? import_xml_number(element, "dev") : import_busid_order(busid);
   g_hash_table_insert(reader->places, g_strdup(busid), GUINT_TO_POINTER(place + 1));
   if (name == NULL && import_xml_get(pci, "device") != NULL)
     import_machine_say(machine, "device %s of GPU %s is not in the catalogue of identities", device, busid);
@@ -166,7 +157,7 @@ gboolean import_nccl_nic(ImportNcclReader *reader, const ImportXml *nic, const I
   ImportPart *part = import_machine_part(reader->machine, import_machine_add(reader->machine, HW_PART_NIC, parent));
   part->name = g_strdup(import_xml_text(pci, "busid"));
   part->link = import_nccl_link(reader, pci);
-  part->order = busid_order(part->name);
+  part->order = import_busid_order(part->name);
   part->nic = g_strdup(known_nic(reader, pci, 0));
   part->ethernet = import_xml_number(pci, "class") >> 8 == 0x0200;
   return TRUE;

@@ -86,3 +86,5 @@ void import_machine_drop_far_nics(ImportMachine *machine);
 
 /* The topology. Errors (SIM_ERROR_INPUT): no GPU, GPUs that nothing names, names that the catalogue lacks. */
 GString *import_machine_text(ImportMachine *machine, const ImportParts *parts, GError **error);
+/* "0000:0f:00.0" as a number that sorts as the driver does. */
+guint64 import_busid_order(const char *busid);
