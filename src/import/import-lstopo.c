@@ -15,18 +15,6 @@ typedef struct {
   guint machines, slow, others; /* slow: links that idle GPUs show; others: devices that are neither GPU nor NIC */
 } Reader;
 
-static gboolean fail(const Reader *reader, const ImportXml *element, GError **error, const char *format, ...)
-    G_GNUC_PRINTF(4, 5);
-
-static gboolean fail(const Reader *reader, const ImportXml *element, GError **error, const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  g_autofree char *message = g_strdup_vprintf(format, arguments);
-  va_end(arguments);
-  base_error_set_at(error, &(BasePlace){.file = reader->path, .line = element->line}, "%s", message);
-  return FALSE;
-}
-
 static gboolean is_type(const ImportXml *element, const char *type) {
   return strcmp(element->name, "object") == 0 && strcmp(import_xml_text(element, "type"), type) == 0;
 }
@@ -46,7 +34,7 @@ static gboolean pci_identity(const ImportXml *device, guint *ret_class, guint *r
   return sscanf(import_xml_text(device, "pci_type"), "%4x [%4x:%4x]", ret_class, ret_vendor, ret_device) == 3;
 }
 
-enum { CLASS_ETHERNET = 0x0200, CLASS_INFINIBAND = 0x0207, CLASS_NETWORK = 0x02, CLASS_DISPLAY = 0x03 };
+enum { CLASS_ETHERNET = 0x0200, CLASS_INFINIBAND = 0x0207, CLASS_DISPLAY = 0x03 };
 enum { VENDOR_NVIDIA = 0x10de, VENDOR_AMD = 0x1002, VENDOR_INTEL = 0x8086, CLASS_ACCELERATOR = 0x12 };
 
 /* What is worth a part: a GPU for computing, a NIC. */
@@ -66,7 +54,8 @@ static gboolean is_nic(const ImportXml *device, guint class) {
   return class == CLASS_INFINIBAND;
 }
 
-/* GB/s of a lane by generation, with its encoding: 2.5 and 5 GT/s × 8/10, 8, 16 and 32 × 128/130, 64 (PCI-SIG). */
+/* GB/s of a lane by generation, with its encoding: 2.5 and 5 GT/s × 8/10, 8, 16 and 32 × 128/130, 64 × 242/256
+ * (PCI-SIG). */
 static const double lane_rates[] = {0.25, 0.5, 0.9846, 1.9692, 3.9385, 7.5625};
 
 /* hwloc writes GB/s: 63.015 is gen5x16, and 15.754, which gen3x16, gen4x8 and gen5x4 are alike, gen3x16. NULL: not
@@ -101,14 +90,9 @@ static const char *device_name(const ImportXml *device) {
 static gboolean add_gpu(Reader *reader, const ImportXml *device, guint id, guint parent, GError **error) {
   ImportMachine *machine = reader->machine;
   g_autofree char *digits = g_strdup_printf("%04x", id);
-  const char *name = import_ids_get(reader->ids, "gpus", digits), *busid = import_xml_text(device, "pci_busid");
-  if (name == NULL)
-    import_machine_say(machine, "device %s of GPU %s is not in the catalogue of identities", digits, busid);
-  if (machine->gpu != NULL && name != NULL && strcmp(machine->gpu, name) != 0)
-    return fail(reader, device, error, "GPU %s is a %s, others are %s: machines of two kinds are not modelled", busid,
-                name, machine->gpu);
-  if (machine->gpu == NULL)
-    machine->gpu = g_strdup(name);
+  const char *busid = import_xml_text(device, "pci_busid");
+  if (!import_machine_take_gpu(machine, reader->ids, digits, busid, device->line, error))
+    return FALSE;
   ImportPart *part = import_machine_part(machine, import_machine_add(machine, HW_PART_GPU, parent));
   part->name = g_strdup(busid);
   part->order = import_busid_order(busid);
@@ -136,12 +120,13 @@ static void add_nic(Reader *reader, const ImportXml *device, guint class, guint 
 static gboolean read_device(Reader *reader, const ImportXml *device, guint parent, GError **error) {
   guint class = 0, vendor = 0, id = 0;
   if (!pci_identity(device, &class, &vendor, &id))
-    return fail(reader, device, error, "pci_type \"%s\": expected as \"0302 [10de:2330] [10de:16c1] a1\"",
-                import_xml_text(device, "pci_type"));
+    return import_xml_fail(reader->path, device, error,
+                           "pci_type \"%s\": expected as \"0302 [10de:2330] [10de:16c1] a1\"",
+                           import_xml_text(device, "pci_type"));
   gboolean computes = class >> 8 == CLASS_ACCELERATOR || class == 0x0380 || class == 0x0302;
   if (computes && (vendor == VENDOR_AMD || vendor == VENDOR_INTEL))
-    return fail(reader, device, error, "GPU %s (vendor %04x): %s GPUs are not modelled yet",
-                import_xml_text(device, "pci_busid"), vendor, vendor == VENDOR_AMD ? "AMD" : "Intel");
+    return import_xml_fail(reader->path, device, error, "GPU %s (vendor %04x): %s GPUs are not modelled yet",
+                           import_xml_text(device, "pci_busid"), vendor, vendor == VENDOR_AMD ? "AMD" : "Intel");
   if (is_gpu(class, vendor))
     return add_gpu(reader, device, id, parent, error);
   if (is_nic(device, class))
@@ -193,7 +178,7 @@ static guint first_socket(ImportMachine *machine) {
 /* Walks the objects; `socket` is the package that stands above. */
 static gboolean read_object(Reader *reader, const ImportXml *element, guint socket, GError **error) {
   if (is_type(element, "Machine") && ++reader->machines > 1)
-    return fail(reader, element, error, "a second Machine: write the topology of one");
+    return import_xml_fail(reader->path, element, error, "a second Machine: write the topology of one");
   if (is_type(element, "Package") || is_type(element, "Socket")) {
     socket = import_machine_add(reader->machine, HW_PART_SOCKET, IMPORT_NO_PART);
     import_machine_take_cpu(reader->machine, reader->ids, info(element, "CPUVendor"), info(element, "CPUFamilyNumber"),
@@ -217,8 +202,9 @@ static gboolean read_object(Reader *reader, const ImportXml *element, guint sock
 
 static gboolean read_root(Reader *reader, const ImportXml *root, GError **error) {
   if (strcmp(root->name, "topology") != 0)
-    return fail(reader, root, error, "expected <topology>, as lstopo machine.xml writes it, found <%s>%s", root->name,
-                strcmp(root->name, "system") == 0 ? " (NCCL's: foretrain import nccl-topology)" : "");
+    return import_xml_fail(reader->path, root, error,
+                           "expected <topology>, as lstopo machine.xml writes it, found <%s>%s", root->name,
+                           strcmp(root->name, "system") == 0 ? " (NCCL's: foretrain import nccl-topology)" : "");
   if (!read_object(reader, root, IMPORT_NO_PART, error))
     return FALSE;
   if (reader->slow > 0)

@@ -2,6 +2,8 @@
 /* Parts, their numbers and their distances. */
 #include "import-machine.h"
 
+#include <string.h>
+
 #include "import-ids.h"
 
 static void part_free(gpointer data) {
@@ -86,6 +88,20 @@ void import_machine_assume(ImportMachine *machine, const char *format, ...) {
   va_start(arguments, format);
   g_ptr_array_add(machine->assumed, g_strdup_vprintf(format, arguments));
   va_end(arguments);
+}
+
+gboolean import_machine_take_gpu(ImportMachine *machine, const ImportIds *ids, const char *device, const char *busid,
+                                 guint line, GError **error) {
+  const char *name = device != NULL ? import_ids_get(ids, "gpus", device) : NULL;
+  if (name == NULL && device != NULL)
+    import_machine_say(machine, "device %s of GPU %s is not in the catalogue of identities", device, busid);
+  if (machine->gpu == NULL)
+    machine->gpu = g_strdup(name);
+  if (name == NULL || strcmp(machine->gpu, name) == 0)
+    return TRUE;
+  base_error_set_at(error, &(BasePlace){.file = machine->file, .line = line},
+                    "GPU %s is a %s, others are %s: machines of two kinds are not modelled", busid, name, machine->gpu);
+  return FALSE;
 }
 
 void import_machine_take_cpu(ImportMachine *machine, const ImportIds *ids, const char *vendor, const char *family,

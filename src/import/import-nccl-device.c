@@ -4,17 +4,6 @@
 
 #include <string.h>
 
-gboolean import_nccl_fail(const ImportNcclReader *reader, const ImportXml *element, GError **error, const char *format,
-                          ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  g_autofree char *message = g_strdup_vprintf(format, arguments);
-  va_end(arguments);
-  BasePlace place = {.file = reader->path, .line = element->line};
-  base_error_set_at(error, &place, "%s", message);
-  return FALSE;
-}
-
 /* Lanes that PCI Express has, as bits; 0, not said, is taken as 16. */
 #define PCI_WIDTHS   (1ull << 0 | 1ull << 1 | 1ull << 2 | 1ull << 4 | 1ull << 8 | 1ull << 12 | 1ull << 16 | 1ull << 32)
 #define MOST_NVLINKS 64
@@ -22,11 +11,12 @@ gboolean import_nccl_fail(const ImportNcclReader *reader, const ImportXml *eleme
 gboolean import_nccl_check(const ImportNcclReader *reader, const ImportXml *element, GError **error) {
   guint64 width = import_xml_number(element, "link_width"), links = import_xml_number(element, "count");
   if (width > 32 || !(PCI_WIDTHS >> width & 1))
-    return import_nccl_fail(reader, element, error, "link_width \"%s\": PCI Express has 1, 2, 4, 8, 12, 16 or 32 lanes",
-                            import_xml_text(element, "link_width"));
+    return import_xml_fail(reader->path, element, error,
+                           "link_width \"%s\": PCI Express has 1, 2, 4, 8, 12, 16 or 32 lanes",
+                           import_xml_text(element, "link_width"));
   if (strcmp(element->name, "nvlink") == 0 && (links < 1 || links > MOST_NVLINKS))
-    return import_nccl_fail(reader, element, error, "count \"%s\": expected 1 to %d NVLinks",
-                            import_xml_text(element, "count"), MOST_NVLINKS);
+    return import_xml_fail(reader->path, element, error, "count \"%s\": expected 1 to %d NVLinks",
+                           import_xml_text(element, "count"), MOST_NVLINKS);
   for (guint i = 0; i < element->children->len; i++)
     if (!import_nccl_check(reader, g_ptr_array_index(element->children, i), error))
       return FALSE;
@@ -53,28 +43,24 @@ gboolean import_nccl_refuse_amd(const ImportNcclReader *reader, const ImportXml 
   const char *name = gpu != NULL ? import_xml_get(gpu, "gcn") : NULL;
   if (name == NULL && (import_xml_number(pci, "vendor") != 0x1002 || import_xml_child(pci, "pci") != NULL))
     return TRUE;
-  return import_nccl_fail(reader, pci, error, "GPU %s (%s): AMD GPUs are not modelled yet",
-                          import_xml_text(pci, "busid"), name != NULL ? name : "vendor 1002");
+  return import_xml_fail(reader->path, pci, error, "GPU %s (%s): AMD GPUs are not modelled yet",
+                         import_xml_text(pci, "busid"), name != NULL ? name : "vendor 1002");
 }
 
 gboolean import_nccl_gpu(ImportNcclReader *reader, const ImportXml *pci, guint parent, GError **error) {
   ImportMachine *machine = reader->machine;
   const ImportXml *element = import_xml_child(pci, "gpu");
   g_autofree char *device = g_strdup_printf("%04x", (guint)import_xml_number(pci, "device"));
-  const char *busid = import_xml_text(pci, "busid"), *name = import_ids_get(reader->ids, "gpus", device);
+  const char *busid = import_xml_text(pci, "busid");
   guint place = import_machine_add(machine, HW_PART_GPU, parent);
   ImportPart *part = import_machine_part(machine, place);
   part->name = g_strdup(busid);
   part->link = import_nccl_link(reader, pci);
   part->order = element != NULL ? import_xml_number(element, "dev") : import_busid_order(busid);
   g_hash_table_insert(reader->places, g_strdup(busid), GUINT_TO_POINTER(place + 1));
-  if (name == NULL && import_xml_get(pci, "device") != NULL)
-    import_machine_say(machine, "device %s of GPU %s is not in the catalogue of identities", device, busid);
-  if (machine->gpu != NULL && name != NULL && strcmp(machine->gpu, name) != 0)
-    return import_nccl_fail(reader, pci, error, "GPU %s is a %s, others are %s: machines of two kinds are not modelled",
-                            busid, name, machine->gpu);
-  if (machine->gpu == NULL && name != NULL)
-    machine->gpu = g_strdup(name);
+  if (!import_machine_take_gpu(machine, reader->ids, import_xml_get(pci, "device") != NULL ? device : NULL, busid,
+                               pci->line, error))
+    return FALSE;
   if (element == NULL)
     return TRUE;
   machine->knows_links = TRUE;
@@ -129,8 +115,8 @@ static gboolean read_net(ImportNcclReader *reader, const ImportXml *net, const I
   double seconds;
   if (!base_quantity_parse(rate, BASE_UNIT_BYTE_RATE, &part->rate, NULL) ||
       !base_quantity_parse(latency, BASE_UNIT_TIME, &seconds, NULL) || seconds < 0)
-    return import_nccl_fail(reader, net, error, "net \"%s\": latency \"%s\" is no number of microseconds", name,
-                            import_xml_text(net, "latency"));
+    return import_xml_fail(reader->path, net, error, "net \"%s\": latency \"%s\" is no number of microseconds", name,
+                           import_xml_text(net, "latency"));
   const char *guid = import_xml_get(net, "guid");
   part->name = g_strdup(name);
   part->link = pci != NULL ? import_nccl_link(reader, pci) : NULL;

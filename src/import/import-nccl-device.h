@@ -18,9 +18,6 @@ typedef struct {
   guint slow_links;   /* links without a speed */
 } ImportNcclReader;
 
-/* Sets SIM_ERROR_INPUT at the element; always FALSE. */
-gboolean import_nccl_fail(const ImportNcclReader *reader, const ImportXml *element, GError **error, const char *format,
-                          ...) G_GNUC_PRINTF(4, 5);
 /* Lanes and counts, of the element and all below it. */
 gboolean import_nccl_check(const ImportNcclReader *reader, const ImportXml *element, GError **error);
 gboolean import_nccl_refuse_amd(const ImportNcclReader *reader, const ImportXml *pci, GError **error);

@@ -49,8 +49,8 @@ static gboolean read_pci(ImportNcclReader *reader, const ImportXml *pci, guint p
   if (import_xml_child(pci, "pci") != NULL)
     return read_switch(reader, pci, parent, error);
   if (import_xml_get(pci, "class") == NULL)
-    return import_nccl_fail(
-        reader, pci, error,
+    return import_xml_fail(
+        reader->path, pci, error,
         "pci %s does not say what it is (no class): NCCL fills that in on the machine itself; dump the "
         "topology there with NCCL_TOPO_DUMP_FILE",
         import_xml_text(pci, "busid"));
@@ -84,8 +84,8 @@ static gboolean read_nvlink(ImportNcclReader *reader, const ImportXml *nvlink, g
   }
   guint other = GPOINTER_TO_UINT(g_hash_table_lookup(reader->places, target));
   if (other == 0)
-    return import_nccl_fail(reader, nvlink, error, "NVLinks of GPU %s go to \"%s\", which is no GPU of this file",
-                            part->name, target);
+    return import_xml_fail(reader->path, nvlink, error, "NVLinks of GPU %s go to \"%s\", which is no GPU of this file",
+                           part->name, target);
   if (other - 1 == gpu)
     import_machine_say(reader->machine, "line %u: NVLinks of GPU %s to itself", nvlink->line, part->name);
   else
@@ -117,22 +117,22 @@ static void name_cpu(ImportNcclReader *reader, const ImportXml *cpu) {
 static gboolean read_system(ImportNcclReader *reader, const ImportXml *root, GError **error) {
   const char *host = NULL;
   if (strcmp(root->name, "graphs") == 0)
-    return import_nccl_fail(
-        reader, root, error,
+    return import_xml_fail(
+        reader->path, root, error,
         "a graph (NCCL_GRAPH_FILE): what NCCL found on a machine, not what is plugged into what; expected a "
         "topology (NCCL_TOPO_DUMP_FILE)");
   if (strcmp(root->name, "system") != 0)
-    return import_nccl_fail(reader, root, error, "expected <system>, found <%s>", root->name);
+    return import_xml_fail(reader->path, root, error, "expected <system>, found <%s>", root->name);
   if (!import_nccl_check(reader, root, error))
     return FALSE;
   for (guint i = 0; i < root->children->len; i++) {
     const ImportXml *cpu = g_ptr_array_index(root->children, i);
     if (strcmp(cpu->name, "cpu") != 0)
-      return import_nccl_fail(reader, cpu, error, "expected <cpu> in <system>, found <%s>", cpu->name);
+      return import_xml_fail(reader->path, cpu, error, "expected <cpu> in <system>, found <%s>", cpu->name);
     const char *its = import_xml_get(cpu, "host_hash");
     if (host != NULL && its != NULL && strcmp(host, its) != 0)
-      return import_nccl_fail(reader, cpu, error, "a second host (host_hash %s): dump the topology of one machine",
-                              its);
+      return import_xml_fail(reader->path, cpu, error, "a second host (host_hash %s): dump the topology of one machine",
+                             its);
     host = its != NULL ? its : host;
     name_cpu(reader, cpu);
     guint place = import_machine_add(reader->machine, HW_PART_SOCKET, IMPORT_NO_PART);

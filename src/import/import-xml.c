@@ -124,13 +124,9 @@ static void set_error(const char *path, GMarkupParseContext *context, const GErr
   base_error_set_at(error, &place, "is no well-formed XML: %s", why->message + skip);
 }
 
-ImportXml *import_xml_load(const char *path, GError **error) {
+ImportXml *import_xml_parse(const char *path, const char *data, gsize length, GError **error) {
   static const GMarkupParser parser = {.start_element = start, .end_element = end, .text = text};
-  gsize length;
   g_autoptr(GError) why = NULL;
-  g_autofree char *data = conf_data_small_text(path, &length, error);
-  if (data == NULL)
-    return NULL;
   Tree tree = {0};
   g_autoptr(GMarkupParseContext) context = g_markup_parse_context_new(&parser, 0, &tree, NULL);
   if (g_markup_parse_context_parse(context, data, (gssize)length, &why) &&
@@ -142,4 +138,19 @@ ImportXml *import_xml_load(const char *path, GError **error) {
     base_error_set_at(error, &(BasePlace){.file = path}, "holds no XML element");
   import_xml_free(tree.root);
   return NULL;
+}
+
+ImportXml *import_xml_load(const char *path, GError **error) {
+  gsize length;
+  g_autofree char *data = conf_data_small_text(path, &length, error);
+  return data != NULL ? import_xml_parse(path, data, length, error) : NULL;
+}
+
+gboolean import_xml_fail(const char *path, const ImportXml *element, GError **error, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  g_autofree char *message = g_strdup_vprintf(format, arguments);
+  va_end(arguments);
+  base_error_set_at(error, &(BasePlace){.file = path, .line = element->line}, "%s", message);
+  return FALSE;
 }

@@ -20,6 +20,8 @@ typedef struct ImportXml {
 
 /* Errors (SIM_ERROR_INPUT): no such file, what is no XML (line and column). */
 ImportXml *import_xml_load(const char *path, GError **error);
+/* The same of a text that is read already; `path` for messages. */
+ImportXml *import_xml_parse(const char *path, const char *data, gsize length, GError **error);
 void import_xml_free(ImportXml *element);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ImportXml, import_xml_free)
 
@@ -32,3 +34,7 @@ const char *import_xml_content(const ImportXml *element, const char *path);
 guint64 import_xml_number(const ImportXml *element, const char *name);
 /* The first child of a name; NULL: none. */
 const ImportXml *import_xml_child(const ImportXml *element, const char *name);
+
+/* Sets SIM_ERROR_INPUT at the element; always FALSE. */
+gboolean import_xml_fail(const char *path, const ImportXml *element, GError **error, const char *format, ...)
+    G_GNUC_PRINTF(4, 5);

@@ -8,8 +8,8 @@
  *   import_machine_assume(machine, "the GPUs are h100-sxm5-80gb: it is what --gpu says");
  *   GString *text = import_machine_text(machine, &parts, error);      // [node], [pci], [nvlink], [nics] and comments
  *
- * Parts are added parents first. Read by
- * import-nccl-topology.h, import-smi-topo.h, import-smi-query.h and import-lstopo.h. */
+ * Parts are added parents first. Read by import-nccl-topology.h, import-smi-topo.h, import-smi-query.h and
+ * import-lstopo.h. */
 #pragma once
 
 #include "hw-machine.h"
@@ -73,8 +73,12 @@ void import_machine_number(ImportMachine *machine);
 void import_machine_say(ImportMachine *machine, const char *format, ...) G_GNUC_PRINTF(2, 3);
 void import_machine_assume(ImportMachine *machine, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
-/* Names the processor, "GenuineIntel", "6", "143", and says so where another is taken for it. The first counts. */
 struct ImportIds;
+/* Names the GPUs by the PCI device of one ("2330"; NULL: not said), and says so where the catalogue lacks it. Errors
+ * (SIM_ERROR_INPUT, at the line): it is another than those before. */
+gboolean import_machine_take_gpu(ImportMachine *machine, const struct ImportIds *ids, const char *device,
+                                 const char *busid, guint line, GError **error);
+/* Names the processor, "GenuineIntel", "6", "143", and says so where another is taken for it. The first counts. */
 void import_machine_take_cpu(ImportMachine *machine, const struct ImportIds *ids, const char *vendor,
                              const char *family, const char *model);
 
