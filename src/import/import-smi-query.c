@@ -9,21 +9,36 @@
 #include "import-line.h"
 #include "import-xml.h"
 
+/* What both forms say of a GPU, and where: below which heads of the text, within which elements. */
+typedef enum { PRODUCT, ARCHITECTURE, DEVICE, GENERATION, WIDTH, FABRIC, FACTS } Fact;
+static const struct {
+  const char *text, *xml;
+} facts[FACTS] = {
+    [PRODUCT] = {"Product Name", "product_name"},
+    [ARCHITECTURE] = {"Product Architecture", "product_architecture"},
+    [DEVICE] = {"PCI/Device Id", "pci/pci_device_id"},
+    [GENERATION] = {"PCI/GPU Link Info/PCIe Generation/Max", "pci/pci_gpu_link_info/pcie_gen/max_link_gen"},
+    [WIDTH] = {"PCI/GPU Link Info/Link Width/Max", "pci/pci_gpu_link_info/link_widths/max_link_width"},
+    [FABRIC] = {"Fabric/State", "fabric/state"},
+};
+
 typedef struct {
-  char *busid, *product, *architecture, *device, *generation, *width, *fabric;
+  char *busid;
+  char *facts[FACTS]; /* NULL: not said */
   guint line;
 } Gpu;
 
 static void gpu_free(gpointer data) {
   Gpu *gpu = data;
   g_free(gpu->busid);
-  g_free(gpu->product);
-  g_free(gpu->architecture);
-  g_free(gpu->device);
-  g_free(gpu->generation);
-  g_free(gpu->width);
-  g_free(gpu->fabric);
+  for (int fact = 0; fact < FACTS; fact++)
+    g_free(gpu->facts[fact]);
   g_free(gpu);
+}
+
+/* "" where it is not said. */
+static const char *fact_of(const Gpu *gpu, Fact fact) {
+  return gpu->facts[fact] != NULL ? gpu->facts[fact] : "";
 }
 
 typedef struct {
@@ -48,20 +63,9 @@ static gboolean fail(const Query *query, guint line, GError **error, const char 
 #define LEVELS 8
 
 static void take_value(Gpu *gpu, const char *where, const char *value) {
-  const struct {
-    const char *where;
-    char **into;
-  } facts[] = {
-      {"Product Name", &gpu->product},
-      {"Product Architecture", &gpu->architecture},
-      {"PCI/Device Id", &gpu->device},
-      {"PCI/GPU Link Info/PCIe Generation/Max", &gpu->generation},
-      {"PCI/GPU Link Info/Link Width/Max", &gpu->width},
-      {"Fabric/State", &gpu->fabric},
-  };
-  for (gsize i = 0; i < G_N_ELEMENTS(facts); i++)
-    if (strcmp(facts[i].where, where) == 0 && *facts[i].into == NULL)
-      *facts[i].into = g_strdup(value);
+  for (int fact = 0; fact < FACTS; fact++)
+    if (strcmp(facts[fact].text, where) == 0 && gpu->facts[fact] == NULL)
+      gpu->facts[fact] = g_strdup(value);
 }
 
 static Gpu *add_gpu(Query *query, const char *busid, guint line) {
@@ -110,38 +114,34 @@ static void read_text(Query *query, const char *text) {
     g_free(heads[i]);
 }
 
-static gboolean read_xml(Query *query, GError **error) {
-  g_autoptr(ImportXml) root = import_xml_load(query->path, error);
+static gboolean read_xml(Query *query, const char *text, gsize length, GError **error) {
+  g_autoptr(ImportXml) root = import_xml_parse(query->path, text, length, error);
   if (root == NULL)
     return FALSE;
   if (strcmp(root->name, "nvidia_smi_log") != 0)
-    return fail(query, root->line, error, "expected <nvidia_smi_log>, as nvidia-smi -q -x writes it, found <%s>",
-                root->name);
+    return import_xml_fail(query->path, root, error,
+                           "expected <nvidia_smi_log>, as nvidia-smi -q -x writes it, found <%s>", root->name);
   query->attached = g_ascii_strtoull(import_xml_content(root, "attached_gpus"), NULL, 10);
   for (guint i = 0; i < root->children->len; i++) {
     const ImportXml *element = g_ptr_array_index(root->children, i);
     if (strcmp(element->name, "gpu") != 0)
       continue;
     Gpu *gpu = add_gpu(query, import_xml_text(element, "id"), element->line);
-    gpu->product = g_strdup(import_xml_content(element, "product_name"));
-    gpu->architecture = g_strdup(import_xml_content(element, "product_architecture"));
-    gpu->device = g_strdup(import_xml_content(element, "pci/pci_device_id"));
-    gpu->generation = g_strdup(import_xml_content(element, "pci/pci_gpu_link_info/pcie_gen/max_link_gen"));
-    gpu->width = g_strdup(import_xml_content(element, "pci/pci_gpu_link_info/link_widths/max_link_width"));
-    gpu->fabric = g_strdup(import_xml_content(element, "fabric/state"));
+    for (int fact = 0; fact < FACTS; fact++)
+      gpu->facts[fact] = g_strdup(import_xml_content(element, facts[fact].xml));
   }
   return TRUE;
 }
 
 /* "0x233010DE" or "233010DE": device, then NVIDIA's vendor. Else by its name. */
 static const char *catalogue_name(const ImportIds *ids, const Gpu *gpu) {
-  const char *digits = gpu->device != NULL ? gpu->device : "";
+  const char *digits = fact_of(gpu, DEVICE);
   digits += g_str_has_prefix(digits, "0x") ? 2 : 0;
   g_autofree char *device = g_ascii_strdown(digits, strlen(digits) == 8 ? 4 : 0);
   const char *name = *device != '\0' ? import_ids_get(ids, "gpus", device) : NULL;
-  if (name != NULL || gpu->product == NULL)
+  if (name != NULL)
     return name;
-  g_autofree char *product = g_ascii_strdown(gpu->product, -1);
+  g_autofree char *product = g_ascii_strdown(fact_of(gpu, PRODUCT), -1);
   g_strdelimit(product, " ", '-');
   return import_ids_get(ids, "gpu-names", product);
 }
@@ -149,24 +149,24 @@ static const char *catalogue_name(const ImportIds *ids, const Gpu *gpu) {
 static gboolean name_gpus(const Query *query, const ImportIds *ids, ImportMachine *machine, GError **error) {
   for (guint i = 0; i < query->gpus->len; i++) {
     const Gpu *gpu = g_ptr_array_index(query->gpus, i), *first = g_ptr_array_index(query->gpus, 0);
-    if (g_strcmp0(gpu->product, first->product) != 0)
+    if (g_strcmp0(gpu->facts[PRODUCT], first->facts[PRODUCT]) != 0)
       return fail(query, gpu->line, error, "GPU %s is a %s, others are %s: machines of two kinds are not modelled",
-                  gpu->busid, gpu->product != NULL ? gpu->product : "GPU without a name",
-                  first->product != NULL ? first->product : "GPUs without a name");
+                  gpu->busid, gpu->facts[PRODUCT] != NULL ? gpu->facts[PRODUCT] : "GPU without a name",
+                  first->facts[PRODUCT] != NULL ? first->facts[PRODUCT] : "GPUs without a name");
   }
   const Gpu *first = g_ptr_array_index(query->gpus, 0);
   machine->gpu = g_strdup(catalogue_name(ids, first));
-  if (machine->gpu == NULL && first->product != NULL)
-    import_machine_say(machine, "the GPUs' name, %s, is not in the catalogue of identities", first->product);
+  if (machine->gpu == NULL && first->facts[PRODUCT] != NULL)
+    import_machine_say(machine, "the GPUs' name, %s, is not in the catalogue of identities", first->facts[PRODUCT]);
   return TRUE;
 }
 
 /* "gen5x16"; NULL: not said. */
 static char *link_of(const Gpu *gpu) {
   guint64 generation, width;
-  g_autofree char *lanes = g_strdup(gpu->width != NULL ? gpu->width : "");
+  g_autofree char *lanes = g_strdup(fact_of(gpu, WIDTH));
   g_strdelimit(lanes, "xX", '\0');
-  if (gpu->generation == NULL || !g_ascii_string_to_unsigned(gpu->generation, 10, 1, 6, &generation, NULL) ||
+  if (!g_ascii_string_to_unsigned(fact_of(gpu, GENERATION), 10, 1, 6, &generation, NULL) ||
       !g_ascii_string_to_unsigned(lanes, 10, 1, 16, &width, NULL) || (width & (width - 1)) != 0)
     return NULL;
   return g_strdup_printf("gen%ux%u", (guint)generation, (guint)width);
@@ -179,13 +179,13 @@ static void add_gpus(const Query *query, const ImportIds *ids, ImportMachine *ma
     places[i] = import_machine_add(machine, HW_PART_SOCKET, IMPORT_NO_PART);
   for (guint i = 0; i < n; i++) {
     const Gpu *gpu = g_ptr_array_index(query->gpus, i);
-    g_autofree char *architecture = g_ascii_strdown(gpu->architecture != NULL ? gpu->architecture : "", -1);
+    g_autofree char *architecture = g_ascii_strdown(fact_of(gpu, ARCHITECTURE), -1);
     const char *links = import_ids_get(ids, "nvlinks", architecture);
     ImportPart *part = import_machine_part(machine, import_machine_add(machine, HW_PART_GPU, places[i * sockets / n]));
     part->name = g_strdup(gpu->busid);
     part->order = i;
     part->link = link_of(gpu);
-    if (g_strcmp0(gpu->fabric, "Completed") == 0 && links != NULL)
+    if (strcmp(fact_of(gpu, FABRIC), "Completed") == 0 && links != NULL)
       part->switch_links = (guint)g_ascii_strtoull(links, NULL, 10);
   }
   import_machine_number(machine);
@@ -225,7 +225,7 @@ ImportMachine *import_smi_query_load(const char *path, GError **error) {
   const char *first = text + strspn(text, " \t\r\n");
   gboolean good = TRUE;
   if (*first == '<')
-    good = read_xml(&query, error);
+    good = read_xml(&query, text, length, error);
   else
     read_text(&query, text);
   ImportMachine *machine = good ? machine_of(&query, error) : NULL;
