@@ -155,6 +155,7 @@ static void refuses(void) {
        ":2: times of events lie more than 26 days apart"},
       {"[] 1", "expected the end of the file"},
       {"{\"deviceProperties\": [{\"name\": 1 \"b\"}]}", "found \"b\""},
+      {"{\"deviceProperties\": [{\"name\": 1} 2]}", "expected \",\" or \"]\", found \"2\""},
       {"{\"traceEvents\": []}", "has no kernels of a GPU"},
       {"\x1f\x8b\x08", "is packed by gzip and broken"},
   };

@@ -91,34 +91,34 @@ static gboolean read_events(ConfPull *pull, Reading *reading, GError **error) {
   return good;
 }
 
-/* Of a map one member, of a list of maps that of its first: as text. Whatever else is there is passed. */
-static gboolean read_member(ConfPull *pull, const char *const *names, GString *const *into, GError **error) {
+/* Members of a map, by name, as texts; others are passed. */
+static gboolean read_members(ConfPull *pull, const char *const *names, GString *const *into, GError **error) {
   g_autoptr(GString) key = g_string_new(NULL);
-  gboolean more, list = conf_pull_peek(pull) == '[', first = TRUE;
-  if (list && !conf_pull_enter(pull, '[', error))
-    return FALSE;
-  do {
-    if (list && (!conf_pull_next(pull, &more, error) || !more))
-      return !more;
-    if (conf_pull_peek(pull) != '{' || !first) {
-      if (!conf_pull_value(pull, NULL, error))
-        return FALSE;
-      continue;
-    }
-    first = FALSE;
-    if (!conf_pull_enter(pull, '{', error))
-      return FALSE;
-    while (conf_pull_next(pull, &more, error) && more) {
-      GString *to = NULL;
-      if (!conf_pull_key(pull, key, error))
-        return FALSE;
-      for (gsize i = 0; names[i] != NULL; i++)
-        to = strcmp(key->str, names[i]) == 0 ? into[i] : to;
-      if (!conf_pull_value(pull, to, error))
-        return FALSE;
-    }
-  } while (list && *error == NULL);
-  return *error == NULL;
+  gboolean more, good = conf_pull_enter(pull, '{', error);
+  while (good && (good = conf_pull_next(pull, &more, error)) && more) {
+    GString *to = NULL;
+    good = conf_pull_key(pull, key, error);
+    for (gsize i = 0; names[i] != NULL; i++)
+      to = strcmp(key->str, names[i]) == 0 ? into[i] : to;
+    good = good && conf_pull_value(pull, to, error);
+  }
+  return good;
+}
+
+/* The same of a list of maps, from its first; whatever else is there is passed. */
+static gboolean read_first(ConfPull *pull, const char *const *names, GString *const *into, GError **error) {
+  gboolean more, found = FALSE;
+  if (conf_pull_peek(pull) == '{')
+    return read_members(pull, names, into, error);
+  if (conf_pull_peek(pull) != '[')
+    return conf_pull_value(pull, NULL, error);
+  gboolean good = conf_pull_enter(pull, '[', error);
+  while (good && (good = conf_pull_next(pull, &more, error)) && more) {
+    gboolean map = !found && conf_pull_peek(pull) == '{';
+    good = map ? read_members(pull, names, into, error) : conf_pull_value(pull, NULL, error);
+    found |= map;
+  }
+  return good;
 }
 
 static gboolean read_key(ConfPull *pull, Reading *reading, const char *key, GError **error) {
@@ -127,7 +127,6 @@ static gboolean read_key(ConfPull *pull, Reading *reading, const char *key, GErr
   g_autoptr(GString) one = g_string_new(NULL), other = g_string_new(NULL);
   g_autoptr(GString) version = g_string_new(NULL);
   GString *const into[] = {one, other, version};
-  GError *local = NULL;
   ImportKinetoTrace *trace = reading->trace;
   reading->has_nodes |= strcmp(key, "nodes") == 0;
   gboolean world = strcmp(key, "distributedInfo") == 0, device = strcmp(key, "deviceProperties") == 0;
@@ -135,11 +134,8 @@ static gboolean read_key(ConfPull *pull, Reading *reading, const char *key, GErr
     return read_events(pull, reading, error);
   if (!world && !device)
     return conf_pull_value(pull, NULL, error);
-  if (!read_member(pull, world ? of_world : of_device, into, &local)) {
-    if (local != NULL)
-      g_propagate_error(error, local);
-    return local == NULL;
-  }
+  if (!read_first(pull, world ? of_world : of_device, into, error))
+    return FALSE;
   if (world) {
     trace->rank = import_kineto_number(one);
     trace->world = import_kineto_number(other);

@@ -25,8 +25,6 @@ static gboolean read_path(ImportKinetoSet *set, const char *path, GError **error
       continue;
     if (parts->len == 1 && import_nsys_is(data, length))
       return import_nsys_read(path, set->traces, error);
-    if (!import_kineto_check(part->path, data, length, error))
-      return FALSE;
     any = TRUE;
     ImportKinetoTrace *trace = import_kineto_parse(part->path, part->bytes, error);
     if (trace == NULL)
