@@ -33,6 +33,11 @@ const char *import_ids_get(const ImportIds *ids, const char *group, const char *
   return conf_text_get(ids->text, group, key);
 }
 
+const char *import_ids_gpu(const ImportIds *ids, const char *product) {
+  g_autofree char *key = g_ascii_strdown(product, -1);
+  return import_ids_get(ids, "gpu-names", g_strdelimit(key, " ", '-'));
+}
+
 const char *import_ids_pair(const ImportIds *ids, const char *group, const char *first, const char *second) {
   g_autofree char *key = g_strdup_printf("%s.%s", first, second);
   return import_ids_get(ids, group, key);

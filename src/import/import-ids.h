@@ -17,6 +17,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(ImportIds, import_ids_free)
 
 /* Borrowed. */
 const char *import_ids_get(const ImportIds *ids, const char *group, const char *key);
+/* The GPU of a product's name, "NVIDIA H100 80GB HBM3" in any case; NULL: not known. */
+const char *import_ids_gpu(const ImportIds *ids, const char *product);
 /* "FIRST.SECOND", as in [intra]. */
 const char *import_ids_pair(const ImportIds *ids, const char *group, const char *first, const char *second);
 /* By the platform and the rate in bytes/s; NULL: none holds it. */

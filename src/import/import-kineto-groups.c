@@ -183,8 +183,5 @@ guint32 import_kineto_slot(const ImportKinetoSlots *slots, const ImportKinetoKer
 
 char *import_kineto_gpu(const char *device) {
   g_autoptr(ImportIds) ids = device != NULL ? import_ids_load(NULL) : NULL;
-  if (ids == NULL)
-    return NULL;
-  g_autofree char *key = g_ascii_strdown(device, -1);
-  return g_strdup(import_ids_get(ids, "gpu-names", g_strdelimit(key, " ", '-')));
+  return ids != NULL ? g_strdup(import_ids_gpu(ids, device)) : NULL;
 }

@@ -4,26 +4,16 @@
 
 #include "import-kineto-layers.h"
 
-static GHashTable *calls_by_correlation(const ImportKinetoTrace *trace) {
-  GHashTable *found = g_hash_table_new(g_int64_hash, g_int64_equal);
-  for (guint i = 0; i < trace->calls->len; i++) {
-    ImportKinetoCall *call = &g_array_index(trace->calls, ImportKinetoCall, i);
-    if (call->kind == IMPORT_KINETO_LAUNCH && call->correlation != IMPORT_KINETO_NONE)
-      g_hash_table_insert(found, &call->correlation, call);
-  }
-  return found;
-}
-
 static gboolean holds(BaseSpan window, SimTime at) {
   return at >= window.start && at < window.end;
 }
 
-static GArray *issues_of_kernels(const ImportKinetoTrace *trace, GHashTable *calls, gboolean *ret_known) {
+static GArray *issues_of_kernels(const ImportKinetoTrace *trace, gboolean *ret_known) {
   GArray *issues = g_array_new(FALSE, FALSE, sizeof(ImportKinetoIssue));
   *ret_known = FALSE;
   for (guint i = 0; i < trace->kernels->len; i++) {
     const ImportKinetoKernel *kernel = &g_array_index(trace->kernels, ImportKinetoKernel, i);
-    const ImportKinetoCall *call = g_hash_table_lookup(calls, &kernel->correlation);
+    const ImportKinetoCall *call = g_hash_table_lookup(trace->launches, &kernel->correlation);
     ImportKinetoIssue issue = {.at = call != NULL ? call->at : kernel->at,
                                .kernel = (gint)i,
                                .known = call != NULL,
@@ -71,9 +61,8 @@ static void cut(GArray *issues, BaseSpan window) {
 }
 
 GArray *import_kineto_issues(ImportKinetoTrace *trace, BaseSpan *ret_window, guint *ret_n, guint *ret_taken) {
-  g_autoptr(GHashTable) calls = calls_by_correlation(trace);
   gboolean known;
-  GArray *issues = issues_of_kernels(trace, calls, &known);
+  GArray *issues = issues_of_kernels(trace, &known);
   if (known)
     add_waits(trace, issues);
   g_array_sort(issues, base_span_compare);

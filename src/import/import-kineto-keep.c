@@ -25,18 +25,21 @@ static gboolean is_of_device(ImportKinetoTrace *trace, const ImportKinetoEvent *
   return event->device->len == 0 || strcmp(trace->device_id, event->device->str) == 0;
 }
 
-static gint find_group(ImportKinetoTrace *trace, const ImportKinetoEvent *event) {
-  if (event->group->len == 0 && event->group_ranks->len == 0)
-    return IMPORT_KINETO_NONE;
-  g_autofree char *whole = g_strconcat(event->group->str, " ", event->group_ranks->str, NULL);
-  const char *name = g_string_chunk_insert_const(trace->names, whole);
+gint import_kineto_group(ImportKinetoTrace *trace, const char *name, const char *ranks, guint64 size) {
+  name = g_string_chunk_insert_const(trace->names, name);
   for (guint i = 0; i < trace->groups->len; i++)
     if (g_array_index(trace->groups, ImportKinetoGroup, i).name == name)
       return (gint)i;
-  ImportKinetoGroup group = {name, import_kineto_rank_list(event->group_ranks->str),
-                             import_kineto_count(event->group_size)};
+  ImportKinetoGroup group = {name, import_kineto_rank_list(ranks), size};
   g_array_append_val(trace->groups, group);
   return (gint)trace->groups->len - 1;
+}
+
+static gint group_of(ImportKinetoTrace *trace, const ImportKinetoEvent *event) {
+  if (event->group->len == 0 && event->group_ranks->len == 0)
+    return IMPORT_KINETO_NONE;
+  g_autofree char *name = g_strconcat(event->group->str, " ", event->group_ranks->str, NULL);
+  return import_kineto_group(trace, name, event->group_ranks->str, import_kineto_count(event->group_size));
 }
 
 static void keep_kernel(ImportKinetoTrace *trace, const ImportKinetoEvent *event, BaseSpan at) {
@@ -59,7 +62,7 @@ static void keep_kernel(ImportKinetoTrace *trace, const ImportKinetoEvent *event
     kernel.what = import_kineto_collective(event);
     trace->foreign += kernel.foreign;
     kernel.bytes = kernel.foreign ? 0 : import_kineto_payload(event, &kernel.operation);
-    kernel.group = find_group(trace, event);
+    kernel.group = group_of(trace, event);
   }
   g_array_append_val(trace->kernels, kernel);
 }
@@ -114,7 +117,7 @@ void import_kineto_keep(ImportKinetoTrace *trace, const ImportKinetoEvent *event
   if (is_of(event, runtime))
     keep_call(trace, event, at);
   else if (import_kineto_is_note(event->name->str) && strcmp(event->cat->str, "gpu_user_annotation") != 0)
-    import_kineto_note(trace, event, at, find_group(trace, event));
+    import_kineto_note(trace, event, at, group_of(trace, event));
   else if (strcmp(event->cat->str, "gpu_user_annotation") != 0)
     keep_scope(trace, event, at);
   if (event->sequence->len > 0)
@@ -132,6 +135,7 @@ ImportKinetoTrace *import_kineto_new(const char *path) {
   trace->path = g_strdup(path);
   trace->kernels = g_array_new(FALSE, FALSE, sizeof(ImportKinetoKernel));
   trace->calls = g_array_new(FALSE, FALSE, sizeof(ImportKinetoCall));
+  trace->launches = g_hash_table_new(g_int64_hash, g_int64_equal);
   trace->scopes = g_array_new(FALSE, FALSE, sizeof(ImportKinetoScope));
   trace->ops = g_array_new(FALSE, FALSE, sizeof(ImportKinetoOp));
   trace->notes = g_array_new(FALSE, FALSE, sizeof(ImportKinetoNote));
@@ -149,6 +153,7 @@ void import_kineto_free(ImportKinetoTrace *trace) {
     return;
   g_array_unref(trace->kernels);
   g_array_unref(trace->calls);
+  g_hash_table_unref(trace->launches);
   g_array_unref(trace->scopes);
   g_array_unref(trace->ops);
   g_array_unref(trace->notes);
@@ -195,11 +200,20 @@ static gboolean check_kernels(const ImportKinetoTrace *trace, const char *empty,
   return any;
 }
 
+static void find_launches(ImportKinetoTrace *trace) {
+  for (guint i = 0; i < trace->calls->len; i++) {
+    ImportKinetoCall *call = &g_array_index(trace->calls, ImportKinetoCall, i);
+    if (call->kind == IMPORT_KINETO_LAUNCH && call->correlation != IMPORT_KINETO_NONE)
+      g_hash_table_insert(trace->launches, &call->correlation, call);
+  }
+}
+
 gboolean import_kineto_finish(ImportKinetoTrace *trace, const char *empty, GError **error) {
   if (!check_kernels(trace, empty, error))
     return FALSE;
   g_array_sort(trace->kernels, base_span_compare);
   g_array_sort(trace->calls, base_span_compare);
+  find_launches(trace);
   g_array_sort(trace->scopes, base_span_compare);
   g_array_sort(trace->notes, base_span_compare);
   import_kineto_place_ops(trace);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Scopes and numbered operations, looked up by thread and time. */
+/* Scopes, numbered operations and notes, looked up by thread and time. */
 #include "import-kineto-layers.h"
 
 #define BACK 64 /* what began last is looked at for one that holds a time: so deep modules and operations are nested */
@@ -14,7 +14,13 @@ void import_kineto_keep_op(ImportKinetoTrace *trace, const ImportKinetoEvent *ev
     g_array_append_val(trace->ops, op);
 }
 
-/* Elements begin with a BaseSpan, and are in order: how many begin by then. */
+/* What scopes, operations and notes begin with. */
+typedef struct {
+  BaseSpan at;
+  gint64 thread;
+} OnThread;
+
+/* Of elements in order: how many begin by then. */
 static guint begun_by(const GArray *array, SimTime at) {
   guint size = g_array_get_element_size((GArray *)array), low = 0, high = array->len;
   while (low < high) {
@@ -31,24 +37,22 @@ static gboolean holds(BaseSpan span, SimTime at) {
   return at >= span.start && at < span.end;
 }
 
-const ImportKinetoScope *import_kineto_scope(const ImportKinetoTrace *trace, gint64 thread, SimTime at) {
-  guint begun = begun_by(trace->scopes, at);
-  for (guint i = 0; i < BACK && i < begun; i++) {
-    const ImportKinetoScope *scope = &g_array_index(trace->scopes, ImportKinetoScope, begun - 1 - i);
-    if (scope->thread == thread && holds(scope->at, at))
-      return scope;
+gconstpointer import_kineto_around(const GArray *array, gint64 thread, SimTime at, guint *back) {
+  guint size = g_array_get_element_size((GArray *)array);
+  for (guint begun = begun_by(array, at); *back < MIN(BACK, begun);) {
+    const OnThread *one = (const OnThread *)(gpointer)(array->data + (gsize)(begun - ++*back) * size);
+    if (one->thread == thread && holds(one->at, at))
+      return one;
   }
   return NULL;
 }
 
+const ImportKinetoScope *import_kineto_scope(const ImportKinetoTrace *trace, gint64 thread, SimTime at) {
+  return import_kineto_around(trace->scopes, thread, at, &(guint){0});
+}
+
 const ImportKinetoOp *import_kineto_op(const ImportKinetoTrace *trace, gint64 thread, SimTime at) {
-  guint begun = begun_by(trace->ops, at);
-  for (guint i = 0; i < BACK && i < begun; i++) {
-    const ImportKinetoOp *op = &g_array_index(trace->ops, ImportKinetoOp, begun - 1 - i);
-    if (op->thread == thread && holds(op->at, at))
-      return op;
-  }
-  return NULL;
+  return import_kineto_around(trace->ops, thread, at, &(guint){0});
 }
 
 void import_kineto_place_ops(ImportKinetoTrace *trace) {

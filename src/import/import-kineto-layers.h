@@ -15,6 +15,9 @@ void import_kineto_keep_op(ImportKinetoTrace *trace, const ImportKinetoEvent *ev
 /* Operations in order, each with its layer. Scopes are in order. */
 void import_kineto_place_ops(ImportKinetoTrace *trace);
 
-/* The innermost scope, and operation, of a thread at a time; NULL: none. */
+/* Of scopes, operations or notes in order: the innermost one of a thread around a time; with the same *back, 0 at
+ * first, the next one outward; NULL: no more. */
+gconstpointer import_kineto_around(const GArray *array, gint64 thread, SimTime at, guint *back);
+/* The innermost scope, and operation; NULL: none. */
 const ImportKinetoScope *import_kineto_scope(const ImportKinetoTrace *trace, gint64 thread, SimTime at);
 const ImportKinetoOp *import_kineto_op(const ImportKinetoTrace *trace, gint64 thread, SimTime at);

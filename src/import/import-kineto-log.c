@@ -83,11 +83,6 @@ static SimTime time_of(const Calls *calls, const GArray *times) {
   return g_array_index(times, SimTime, all ? (times->len - 1) / 2 : 0);
 }
 
-static gint by_time(gconstpointer a, gconstpointer b) {
-  SimTime one = *(const SimTime *)a, other = *(const SimTime *)b;
-  return (one > other) - (one < other);
-}
-
 /* The row of the calls from `first` on that are of one size; returns the next call's place. */
 static guint add_row(const Calls *calls, guint first, ImportRun *run) {
   const Call *head = &g_array_index(calls->calls, Call, first);
@@ -102,7 +97,7 @@ static guint add_row(const Calls *calls, guint first, ImportRun *run) {
       g_array_append_val(times, call->time);
     last = call;
   }
-  g_array_sort(times, by_time);
+  g_array_sort(times, import_kineto_by_time);
   ImportRow row = {.bytes = head->bytes,
                    .out_of_place = {.time = SIM_TIME_NEVER, .wrong = -1},
                    .in_place = {.time = time_of(calls, times), .wrong = -1}};

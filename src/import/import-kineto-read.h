@@ -73,11 +73,12 @@ typedef struct {
 
 typedef struct {
   char *path;
-  GArray *kernels;           /* ImportKinetoKernel, in order of start */
-  GArray *calls;             /* ImportKinetoCall, likewise */
-  GArray *scopes;            /* ImportKinetoScope, likewise */
-  GArray *ops;               /* ImportKinetoOp, likewise */
-  GArray *notes;             /* ImportKinetoNote, likewise */
+  GArray *kernels;      /* ImportKinetoKernel, in order of start */
+  GArray *calls;        /* ImportKinetoCall, likewise */
+  GHashTable *launches; /* gint64 correlation → ImportKinetoCall in `calls` that launches; looked up, never walked */
+  GArray *scopes;       /* ImportKinetoScope, likewise */
+  GArray *ops;          /* ImportKinetoOp, likewise */
+  GArray *notes;        /* ImportKinetoNote, likewise */
   GArray *gpu_marks, *marks; /* BaseSpan, of steps; without those in which nothing is launched */
   GArray *groups;            /* ImportKinetoGroup */
   guint marked;              /* as the host marked them, those included in which nothing is launched */

@@ -76,7 +76,7 @@ static GArray *common_ends(const ImportKinetoTrace *trace, guint32 world) {
   return ends;
 }
 
-static gint by_time(gconstpointer a, gconstpointer b) {
+gint import_kineto_by_time(gconstpointer a, gconstpointer b) {
   SimTime one = *(const SimTime *)a, other = *(const SimTime *)b;
   return (one > other) - (one < other);
 }
@@ -90,7 +90,7 @@ static gboolean offset_of(const GArray *first, const GArray *own, SimTime *ret) 
     SimTime one = g_array_index(own, SimTime, i) - g_array_index(first, SimTime, i);
     g_array_append_val(apart, one);
   }
-  g_array_sort(apart, by_time);
+  g_array_sort(apart, import_kineto_by_time);
   *ret = g_array_index(apart, SimTime, apart->len / 2);
   return TRUE;
 }

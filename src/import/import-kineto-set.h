@@ -18,3 +18,6 @@ struct ImportKinetoSet {
   GArray *steps;     /* ImportKinetoStep, of the same places */
   char *name;        /* of the first path */
 };
+
+/* Of SimTime, to sort by. */
+gint import_kineto_by_time(gconstpointer a, gconstpointer b);

@@ -139,11 +139,7 @@ static const char *catalogue_name(const ImportIds *ids, const Gpu *gpu) {
   digits += g_str_has_prefix(digits, "0x") ? 2 : 0;
   g_autofree char *device = g_ascii_strdown(digits, strlen(digits) == 8 ? 4 : 0);
   const char *name = *device != '\0' ? import_ids_get(ids, "gpus", device) : NULL;
-  if (name != NULL)
-    return name;
-  g_autofree char *product = g_ascii_strdown(fact_of(gpu, PRODUCT), -1);
-  g_strdelimit(product, " ", '-');
-  return import_ids_get(ids, "gpu-names", product);
+  return name != NULL ? name : import_ids_gpu(ids, fact_of(gpu, PRODUCT));
 }
 
 static gboolean name_gpus(const Query *query, const ImportIds *ids, ImportMachine *machine, GError **error) {
