@@ -62,16 +62,12 @@ static gboolean take_dynamo(RecipeReading *reading, const RecipeRow *row, const 
 
 /* Of Megatron-LM: core attention, --recompute-activations. */
 static gboolean take_recompute(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
-  gboolean on;
-  return conf_tree_flag(reading->tree, node, &on, error) &&
-         recipe_give(reading, node, row->setting, on ? "selective" : "none", NULL, error);
+  return recipe_give_flag(reading, node, row->setting, "selective", "none", NULL, error);
 }
 
 static gboolean take_distributed(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node,
                                  GError **error) {
-  gboolean on;
-  return conf_tree_flag(reading->tree, node, &on, error) &&
-         recipe_give(reading, node, row->setting, on ? "1" : "0", "the distributed optimizer", error);
+  return recipe_give_flag(reading, node, row->setting, "1", "0", "the distributed optimizer", error);
 }
 
 #define LAUNCHING "of the launcher"

@@ -10,15 +10,13 @@
 #include "recipe-trainer.h"
 
 static gboolean take_precision(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
-  gboolean on;
   if (recipe_is_auto(node)) { /* bf16 where the GPU has it, as all do that are modelled since 2020 */
     recipe_give_rule(reading, node, "training.precision", &(RecipeWait){RECIPE_RULE_WORKLOAD}, "auto: the workload's");
     return TRUE;
   }
   if (g_strcmp0(node->text, "full") == 0)
     return conf_tree_fail(reading->tree, node, error, "is not modelled: parameters that are kept in bf16 alone");
-  return conf_tree_flag(reading->tree, node, &on, error) &&
-         (!on || recipe_give(reading, node, "training.precision", row->setting, NULL, error));
+  return recipe_give_flag(reading, node, "training.precision", row->setting, NULL, NULL, error);
 }
 
 #define XFORMERS "xformers takes FlashAttention's kernels on these GPUs"
@@ -34,9 +32,7 @@ static gboolean take_attention(RecipeReading *reading, const RecipeRow *row, con
 }
 
 static gboolean take_flash(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
-  gboolean on;
-  return conf_tree_flag(reading->tree, node, &on, error) &&
-         (!on || recipe_give(reading, node, row->setting, "flash", NULL, error));
+  return recipe_give_flag(reading, node, row->setting, "flash", NULL, row->remark, error);
 }
 
 /* Those that change a step say by keys of their own how; but Cut Cross-Entropy's is on with its plugin. */
@@ -63,9 +59,7 @@ static gboolean take_plugins(RecipeReading *reading, const RecipeRow *row, const
 }
 
 static gboolean take_loss(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
-  gboolean on;
-  return conf_tree_flag(reading->tree, node, &on, error) &&
-         (!on || recipe_give(reading, node, "training.loss", row->setting, NULL, error));
+  return recipe_give_flag(reading, node, "training.loss", row->setting, NULL, NULL, error);
 }
 
 static gboolean take_packing(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {

@@ -44,12 +44,19 @@ gboolean recipe_take_count(RecipeReading *reading, const RecipeRow *row, const C
   return recipe_give(reading, node, row->setting, text, row->remark, error);
 }
 
-gboolean recipe_take_flag(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
+gboolean recipe_give_flag(RecipeReading *reading, const ConfTreeNode *node, const char *setting, const char *yes,
+                          const char *no, const char *remark, GError **error) {
   gboolean flag;
+  if (!conf_tree_flag(reading->tree, node, &flag, error))
+    return FALSE;
+  const char *value = flag ? yes : no;
+  return value == NULL || recipe_give(reading, node, setting, value, remark, error);
+}
+
+gboolean recipe_take_flag(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
   if (recipe_is_auto(node))
     return fail_auto(reading, row, node, error);
-  return conf_tree_flag(reading->tree, node, &flag, error) &&
-         recipe_give(reading, node, row->setting, flag ? "yes" : "no", row->remark, error);
+  return recipe_give_flag(reading, node, row->setting, "yes", "no", row->remark, error);
 }
 
 gboolean recipe_take_text(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {

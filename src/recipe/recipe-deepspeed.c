@@ -22,9 +22,7 @@ static gboolean take_stage(RecipeReading *reading, const RecipeRow *row, const C
 }
 
 static gboolean take_zero(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
-  gboolean on;
-  return conf_tree_flag(reading->tree, node, &on, error) &&
-         recipe_give(reading, node, row->setting, on ? "1" : "0", "true meant stage 1", error);
+  return recipe_give_flag(reading, node, row->setting, "1", "0", "true meant stage 1", error);
 }
 
 /* Sizes; "auto" is what Hugging Face makes of the model, where it fills that key, else DeepSpeed's default. */
@@ -67,9 +65,7 @@ static gboolean take_mics(RecipeReading *reading, const RecipeRow *row, const Co
 /* cpu_offload and cpu_offload_param: flags of 2020. */
 static gboolean take_cpu_offload(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node,
                                  GError **error) {
-  gboolean on;
-  return conf_tree_flag(reading->tree, node, &on, error) &&
-         recipe_give(reading, node, row->setting, on ? "cpu" : "no", "the old name of offload_…", error);
+  return recipe_give_flag(reading, node, row->setting, "cpu", "no", "the old name of offload_…", error);
 }
 
 static gboolean take_device(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
@@ -86,9 +82,7 @@ static gboolean take_device(RecipeReading *reading, const RecipeRow *row, const 
 
 static gboolean take_torch_adam(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node,
                                 GError **error) {
-  gboolean on;
-  return conf_tree_flag(reading->tree, node, &on, error) &&
-         (!on || recipe_give(reading, node, row->setting, "foreach", row->remark, error));
+  return recipe_give_flag(reading, node, row->setting, "foreach", NULL, row->remark, error);
 }
 
 /* The model dtypes that communication and accumulation may have. */

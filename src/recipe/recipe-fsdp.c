@@ -98,20 +98,16 @@ gboolean recipe_take_backward_prefetch(RecipeReading *reading, const RecipeRow *
 /* Explicit prefetch of one unit, or none. */
 gboolean recipe_take_forward_prefetch(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node,
                                       GError **error) {
-  gboolean on;
   if (leave_second(reading, node))
     return TRUE;
-  return conf_tree_flag(reading->tree, node, &on, error) &&
-         recipe_give(reading, node, row->setting, on ? "1" : "0", "units gathered ahead", error);
+  return recipe_give_flag(reading, node, row->setting, "1", "0", "units gathered ahead", error);
 }
 
 /* FSDP keeps parameters, gradients and optimizer on the host, and steps there. */
 gboolean recipe_take_fsdp_offload(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node,
                                   GError **error) {
-  gboolean on;
   (void)row;
-  return conf_tree_flag(reading->tree, node, &on, error) &&
-         recipe_give(reading, node, "fsdp.cpu_offload", on ? "yes" : "no", NULL, error);
+  return recipe_give_flag(reading, node, "fsdp.cpu_offload", "yes", "no", NULL, error);
 }
 
 #define TAKE(path, setting, convert)                                                                                   \

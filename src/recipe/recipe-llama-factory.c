@@ -26,9 +26,7 @@ static gboolean take_attention(RecipeReading *reading, const RecipeRow *row, con
 }
 
 static gboolean take_disabled(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
-  gboolean off;
-  return conf_tree_flag(reading->tree, node, &off, error) &&
-         recipe_give(reading, node, row->setting, off ? "none" : "full", NULL, error);
+  return recipe_give_flag(reading, node, row->setting, "none", "full", NULL, error);
 }
 
 static const RecipeRow rows[] = {

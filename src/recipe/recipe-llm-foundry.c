@@ -66,9 +66,7 @@ static gboolean take_attention(RecipeReading *reading, const RecipeRow *row, con
 
 /* Of Hugging Face's models. */
 static gboolean take_flash(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
-  gboolean on;
-  return conf_tree_flag(reading->tree, node, &on, error) &&
-         recipe_give(reading, node, row->setting, on ? "flash" : "eager", NULL, error);
+  return recipe_give_flag(reading, node, row->setting, "flash", "eager", NULL, error);
 }
 
 static gboolean take_implementation(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node,
@@ -82,9 +80,7 @@ static gboolean take_implementation(RecipeReading *reading, const RecipeRow *row
 }
 
 static gboolean take_metrics(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
-  gboolean on;
-  return conf_tree_flag(reading->tree, node, &on, error) &&
-         recipe_give(reading, node, row->setting, on ? "2" : "0", "cross-entropies of all logits", error);
+  return recipe_give_flag(reading, node, row->setting, "2", "0", "cross-entropies of all logits", error);
 }
 
 static gboolean take_loss(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {

@@ -72,6 +72,9 @@ void recipe_read(Recipe *recipe, const ConfTree *tree, const RecipeTable *table,
  * error. */
 gboolean recipe_give(RecipeReading *reading, const ConfTreeNode *node, const char *setting, const char *value,
                      const char *remark, GError **error);
+/* The same by true or false: `yes` or `no`, each NULL where it says nothing. Errors too: neither. */
+gboolean recipe_give_flag(RecipeReading *reading, const ConfTreeNode *node, const char *setting, const char *yes,
+                          const char *no, const char *remark, GError **error);
 void recipe_give_rule(RecipeReading *reading, const ConfTreeNode *node, const char *setting, const RecipeWait *wait,
                       const char *remark);
 /* A value that any key overrules: what "auto" is where nobody says more. */

@@ -100,28 +100,19 @@ static gboolean take_optimizer(RecipeReading *reading, const RecipeRow *row, con
 }
 
 static gboolean take_sharded(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
-  gboolean on;
-  return conf_tree_flag(reading->tree, node, &on, error) &&
-         recipe_give(reading, node, row->setting, on ? "1" : "0", NULL, error);
+  return recipe_give_flag(reading, node, row->setting, "1", "0", NULL, error);
 }
 
 static gboolean take_reduction(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
-  gboolean on;
-  return conf_tree_flag(reading->tree, node, &on, error) &&
-         recipe_give(reading, node, row->setting, on ? "fp32" : "bf16", NULL, error);
+  return recipe_give_flag(reading, node, row->setting, "fp32", "bf16", NULL, error);
 }
 
 static gboolean take_engine(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
-  gboolean on;
-  return conf_tree_flag(reading->tree, node, &on, error) &&
-         recipe_give(reading, node, row->setting, on ? "transformer_engine" : "local", NULL, error);
+  return recipe_give_flag(reading, node, row->setting, "transformer_engine", "local", NULL, error);
 }
 
 static gboolean take_mapping(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
-  gboolean on;
-  if (!conf_tree_flag(reading->tree, node, &on, error))
-    return FALSE;
-  return !on || recipe_give(reading, node, row->setting, "tp-cp-ep-pp-dp", NULL, error);
+  return recipe_give_flag(reading, node, row->setting, "tp-cp-ep-pp-dp", NULL, NULL, error);
 }
 
 #define COUNT(path, setting) TAKE(path, setting, take_count, NULL)

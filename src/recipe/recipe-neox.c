@@ -81,10 +81,7 @@ static gboolean take_checkpoints(RecipeReading *reading, const RecipeRow *row, c
 
 static gboolean take_fp32_allreduce(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node,
                                     GError **error) {
-  gboolean on;
-  if (!conf_tree_flag(reading->tree, node, &on, error))
-    return FALSE;
-  return !on || recipe_give(reading, node, row->setting, "fp32", NULL, error);
+  return recipe_give_flag(reading, node, row->setting, "fp32", NULL, NULL, error);
 }
 
 #define COUNT(path, setting, remark) TAKE(path, setting, recipe_take_count, remark)

@@ -72,9 +72,7 @@ static gboolean take_style(RecipeReading *reading, const RecipeRow *row, const C
 }
 
 static gboolean take_fused(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
-  gboolean on;
-  return conf_tree_flag(reading->tree, node, &on, error) &&
-         recipe_give(reading, node, row->setting, on ? "fused" : "foreach", NULL, error);
+  return recipe_give_flag(reading, node, row->setting, "fused", "foreach", NULL, error);
 }
 
 /* Of a list of names, whether `name` is among them. */

@@ -37,9 +37,7 @@ static gboolean take_optimizer(RecipeReading *reading, const RecipeRow *row, con
 }
 
 static gboolean take_fused(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
-  gboolean on;
-  return conf_tree_flag(reading->tree, node, &on, error) &&
-         recipe_give(reading, node, row->setting, on ? "fused" : "foreach", NULL, error);
+  return recipe_give_flag(reading, node, row->setting, "fused", "foreach", NULL, error);
 }
 
 static gboolean take_loss(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {

@@ -53,9 +53,7 @@ gboolean recipe_take_fsdp_words(RecipeReading *reading, const RecipeRow *row, co
 }
 
 static gboolean take_precision(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
-  gboolean on;
-  return conf_tree_flag(reading->tree, node, &on, error) &&
-         (!on || recipe_give(reading, node, "training.precision", row->setting, NULL, error));
+  return recipe_give_flag(reading, node, "training.precision", row->setting, NULL, NULL, error);
 }
 
 static gboolean is_off(const RecipeReading *reading, const char *kernel) {
