@@ -53,6 +53,23 @@ gboolean recipe_give_flag(RecipeReading *reading, const ConfTreeNode *node, cons
   return value == NULL || recipe_give(reading, node, setting, value, remark, error);
 }
 
+gboolean recipe_give_dropout(RecipeReading *reading, const ConfTreeNode *hidden, const ConfTreeNode *attention,
+                             const char *usual, GError **error) {
+  const ConfTreeNode *const nodes[] = {hidden, attention}, *first = hidden != NULL ? hidden : attention;
+  const char *values[] = {usual, usual};
+  for (gsize i = 0; i < G_N_ELEMENTS(nodes); i++) {
+    if (nodes[i] != NULL && (nodes[i]->text == NULL || nodes[i]->kind == CONF_TREE_FLAG))
+      return conf_tree_fail(reading->tree, nodes[i], error, "expected a probability");
+    values[i] = nodes[i] != NULL ? nodes[i]->text : usual;
+  }
+  if ((g_ascii_strtod(values[0], NULL) > 0) != (g_ascii_strtod(values[1], NULL) > 0))
+    return conf_tree_fail(reading->tree, first, error,
+                          "dropout of hidden states %s and of attention %s: one without the other is not modelled "
+                          "(both are %s where they are not said)",
+                          values[0], values[1], usual);
+  return recipe_give(reading, first, "training.dropout", values[0], NULL, error);
+}
+
 gboolean recipe_take_flag(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
   if (recipe_is_auto(node))
     return fail_auto(reading, row, node, error);

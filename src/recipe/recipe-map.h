@@ -83,6 +83,10 @@ void recipe_give_auto(RecipeReading *reading, const ConfTreeNode *node, const ch
 /* What the tool does where no key says it does not hold after all. */
 void recipe_withdraw(RecipeReading *reading, const char *setting);
 void recipe_leave(RecipeReading *reading, const ConfTreeNode *node, const char *reason);
+/* One probability for hidden states and attention; NULL: the file does not say it, and the tool's is `usual`. Errors:
+ * a flag or a group; one of them without the other. */
+gboolean recipe_give_dropout(RecipeReading *reading, const ConfTreeNode *hidden, const ConfTreeNode *attention,
+                             const char *usual, GError **error);
 /* Whether a setting is noted so far, with that value (NULL: any). */
 gboolean recipe_gives(const RecipeReading *reading, const char *setting, const char *value);
 

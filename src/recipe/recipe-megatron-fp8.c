@@ -14,11 +14,8 @@ static gboolean is_on(const RecipeReading *reading) {
 gboolean recipe_megatron_take_bf16(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node,
                                    GError **error) {
   gboolean on = is_on(reading);
-  if (node->kind != CONF_TREE_FLAG) {
-    g_autofree char *shown = conf_tree_shown(node);
-    return conf_tree_fail(reading->tree, node, error, "takes no value, and %s follows it", shown);
-  }
-  return recipe_give(reading, node, row->setting, on ? "fp8" : "bf16", on ? "with " SWITCH : NULL, error);
+  return recipe_megatron_check_switch(reading, node, error) &&
+         recipe_give(reading, node, row->setting, on ? "fp8" : "bf16", on ? "with " SWITCH : NULL, error);
 }
 
 gboolean recipe_megatron_take_fp8(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node,

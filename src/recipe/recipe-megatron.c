@@ -25,14 +25,17 @@ static gboolean count_of(const RecipeReading *reading, const char *name, guint64
 
 /* ---- Flags: there, or not ---- */
 
+gboolean recipe_megatron_check_switch(const RecipeReading *reading, const ConfTreeNode *node, GError **error) {
+  g_autofree char *shown = conf_tree_shown(node);
+  return node->kind == CONF_TREE_FLAG ||
+         conf_tree_fail(reading->tree, node, error, "takes no value, and %s follows it", shown);
+}
+
 /* Sets what the row says, "setting=value". */
 static gboolean take_switch(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
   g_auto(GStrv) parts = g_strsplit(row->setting, "=", 2);
-  if (node->kind != CONF_TREE_FLAG) {
-    g_autofree char *shown = conf_tree_shown(node);
-    return conf_tree_fail(reading->tree, node, error, "takes no value, and %s follows it", shown);
-  }
-  return recipe_give(reading, node, parts[0], parts[1], row->remark, error);
+  return recipe_megatron_check_switch(reading, node, error) &&
+         recipe_give(reading, node, parts[0], parts[1], row->remark, error);
 }
 
 static gboolean take_value(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
@@ -90,6 +93,13 @@ static gboolean take_instances(RecipeReading *reading, const RecipeRow *row, con
 
 /* ---- Recompute ---- */
 
+gboolean recipe_megatron_give_blocks(RecipeReading *reading, const ConfTreeNode *node, double share, GError **error) {
+  char text[G_ASCII_DTOSTR_BUF_SIZE];
+  g_autofree char *fraction = g_strconcat("fraction:", g_ascii_formatd(text, sizeof text, "%.6g", share), NULL);
+  return recipe_give(reading, node, "training.activation_checkpointing", share < 1 ? fraction : "full",
+                     "blocks of each stage", error);
+}
+
 static gboolean take_granularity(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node,
                                  GError **error) {
   const char *name = node->text != NULL ? node->text : "";
@@ -111,10 +121,8 @@ static gboolean take_granularity(RecipeReading *reading, const RecipeRow *row, c
   if (!count_of(reading, "--pipeline-model-parallel-size", &stages))
     stages = 1;
   count_of(reading, "--num-virtual-stages-per-pipeline-rank", &chunks);
-  double share = MIN(1.0, (double)layers * (double)stages * (double)chunks / (double)all);
-  char text[G_ASCII_DTOSTR_BUF_SIZE];
-  g_autofree char *fraction = g_strconcat("fraction:", g_ascii_formatd(text, sizeof text, "%.6g", share), NULL);
-  return recipe_give(reading, node, row->setting, share < 1 ? fraction : "full", "blocks of each stage", error);
+  return recipe_megatron_give_blocks(reading, node, (double)layers * (double)stages * (double)chunks / (double)all,
+                                     error);
 }
 
 static gboolean take_modules(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
@@ -277,26 +285,6 @@ static gboolean give_shape(RecipeReading *reading, GError **error) {
   return recipe_give(reading, NULL, "model.intermediate_size", text, "Megatron's default", error);
 }
 
-/* One probability for both; flash attention drops inside its kernel. */
-static gboolean give_dropout(RecipeReading *reading, GError **error) {
-  static const char *const names[] = {"--hidden-dropout", "--attention-dropout"};
-  const char *values[2] = {USUAL_DROPOUT, USUAL_DROPOUT};
-  for (gsize i = 0; i < 2; i++) {
-    const ConfTreeNode *node = find(reading, names[i]);
-    if (node != NULL && (node->text == NULL || node->kind == CONF_TREE_FLAG))
-      return conf_tree_fail(reading->tree, node, error, "expected a probability");
-    values[i] = node != NULL ? node->text : USUAL_DROPOUT;
-  }
-  gboolean on[2] = {g_ascii_strtod(values[0], NULL) > 0, g_ascii_strtod(values[1], NULL) > 0};
-  const ConfTreeNode *node = find(reading, names[0]) != NULL ? find(reading, names[0]) : find(reading, names[1]);
-  if (on[0] != on[1])
-    return conf_tree_fail(reading->tree, node != NULL ? node : conf_tree_at(reading->tree, 0), error,
-                          "dropout of hidden states %s and of attention %s: one without the other is not modelled "
-                          "(both are 0.1 where they are not said)",
-                          values[0], values[1]);
-  return recipe_give(reading, node, "training.dropout", values[0], NULL, error);
-}
-
 static gboolean give_chunks(RecipeReading *reading, GError **error) {
   guint64 layers, stages = 1, per_chunk;
   const ConfTreeNode *node = find(reading, "--num-layers-per-virtual-pipeline-stage");
@@ -341,8 +329,9 @@ static gboolean finish(RecipeReading *reading, GError **error) {
          recipe_give(reading, NULL, "training.precision", "fp32", "neither --bf16 nor --fp16", error) &&
          (find(reading, "--global-batch-size") != NULL ||
           recipe_give(reading, NULL, "training.gradient_accumulation", "1", "no --global-batch-size", error)) &&
-         give_dropout(reading, error) && give_chunks(reading, error) && give_loss(reading, error) &&
-         give_attention(reading, error);
+         recipe_give_dropout(reading, find(reading, "--hidden-dropout"), find(reading, "--attention-dropout"),
+                             USUAL_DROPOUT, error) &&
+         give_chunks(reading, error) && give_loss(reading, error) && give_attention(reading, error);
 }
 
 static const char *const marks[] = {"--tensor-model-parallel-size", "--micro-batch-size", "--num-layers",

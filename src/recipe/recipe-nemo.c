@@ -7,6 +7,7 @@
  * read); Megatron-Bridge src/megatron/bridge/training/config.py. "${multiply:4, ${.hidden_size}}" is worked out. */
 #include <string.h>
 
+#include "recipe-megatron.h"
 #include "recipe-rows.h"
 
 #define M "model."
@@ -25,47 +26,37 @@ static gboolean is_bridge(const RecipeReading *reading) {
 }
 
 static const ConfTreeNode *find(const RecipeReading *reading, const char *path) {
-  const ConfTreeNode *node = conf_tree_given(reading->tree, path);
-  return node != NULL && node->kind != CONF_TREE_NULL ? node : NULL;
+  return conf_tree_given(reading->tree, path);
 }
 
 /* ---- Values ---- */
 
-/* A number, or what "${.other}" names beside the key; FALSE: neither. */
-static gboolean plain_or_named(const RecipeReading *reading, const ConfTreeNode *node, const char *text, guint64 *ret) {
-  g_autofree char *bare = g_strstrip(g_strdup(text));
-  gsize length = strlen(bare);
-  if (g_ascii_string_to_unsigned(bare, 10, 0, G_MAXUINT32, ret, NULL))
-    return TRUE;
-  if (!g_str_has_prefix(bare, "${") || !g_str_has_suffix(bare, "}"))
-    return FALSE;
-  g_autofree char *name = g_strndup(bare + 2, length - 3), *group = g_strdup(node->path);
-  char *dot = strrchr(group, '.');
-  g_autofree char *path = *name == '.' && dot != NULL ? (*dot = '\0', g_strconcat(group, name, NULL)) : g_strdup(name);
-  const ConfTreeNode *named = find(reading, path);
-  return named != NULL && conf_tree_count(reading->tree, named, ret, NULL);
+/* One factor: a number, or what "${.other}" names beside the key. */
+static gboolean factor_of(const RecipeReading *reading, const ConfTreeNode *node, char *text, guint64 *ret) {
+  ConfTreeNode factor = *node;
+  factor.kind = CONF_TREE_TEXT;
+  factor.text = g_strstrip(text);
+  const ConfTreeNode *meant = recipe_follow(reading->tree, &factor, NULL);
+  return meant != NULL && conf_tree_count(reading->tree, meant, ret, NULL);
 }
 
-/* "${multiply:4, ${.hidden_size}}", as NeMo's own resolver works it out. */
-static gboolean product(const RecipeReading *reading, const ConfTreeNode *node, guint64 *ret) {
+/* "4096", or "${multiply:4, ${.hidden_size}}", as NeMo's own resolver works it out. */
+static gboolean count_of(const RecipeReading *reading, const ConfTreeNode *node, guint64 *ret) {
   static const char head[] = "${multiply:";
-  const char *text = node->text != NULL ? node->text : "";
+  g_autofree char *text = g_strdup(node->text != NULL ? node->text : "");
   gsize length = strlen(text);
   if (!g_str_has_prefix(text, head) || !g_str_has_suffix(text, "}"))
-    return plain_or_named(reading, node, text, ret);
-  g_autofree char *inside = g_strndup(text + strlen(head), length - strlen(head) - 1);
-  g_auto(GStrv) factors = g_strsplit(inside, ",", 2);
+    return factor_of(reading, node, text, ret);
+  text[length - 1] = '\0';
+  g_auto(GStrv) factors = g_strsplit(text + strlen(head), ",", 2);
   guint64 a, b;
-  if (factors[0] == NULL || factors[1] == NULL || !plain_or_named(reading, node, factors[0], &a) ||
-      !plain_or_named(reading, node, factors[1], &b))
-    return FALSE;
-  *ret = a * b;
-  return TRUE;
+  return factors[0] != NULL && factors[1] != NULL && factor_of(reading, node, factors[0], &a) &&
+         factor_of(reading, node, factors[1], &b) && g_uint64_checked_mul(ret, a, b);
 }
 
 static gboolean take_count(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
   guint64 count;
-  if (!product(reading, node, &count))
+  if (!count_of(reading, node, &count))
     return recipe_take_count(reading, row, node, error);
   g_autofree char *text = g_strdup_printf("%" G_GUINT64_FORMAT, count);
   return recipe_give(reading, node, row->setting, text, row->remark, error);
@@ -378,15 +369,13 @@ static gboolean give_recompute(RecipeReading *reading, GError **error) {
   const ConfTreeNode *depth = find(reading, M "num_layers"),
                      *pipeline = find(reading, M "pipeline_model_parallel_size"),
                      *virtual = find(reading, M "virtual_pipeline_model_parallel_size");
-  if (g_strcmp0(method->text, "block") != 0 || depth == NULL || !product(reading, depth, &all) || all == 0)
+  if (g_strcmp0(method->text, "block") != 0 || depth == NULL || !count_of(reading, depth, &all) || all == 0)
     return conf_tree_fail(reading->tree, method, error, "expected uniform, or block beside num_layers");
   if ((pipeline != NULL && !conf_tree_count(reading->tree, pipeline, &stages, error)) ||
       (virtual != NULL && !conf_tree_count(reading->tree, virtual, &chunks, error)))
     return FALSE;
-  double share = MIN(1.0, (double)layers * (double)stages * (double)chunks / (double)all);
-  char text[G_ASCII_DTOSTR_BUF_SIZE];
-  g_autofree char *fraction = g_strconcat("fraction:", g_ascii_formatd(text, sizeof text, "%.6g", share), NULL);
-  return recipe_give(reading, grain, setting, share < 1 ? fraction : "full", "blocks of each stage", error);
+  return recipe_megatron_give_blocks(reading, grain, (double)layers * (double)stages * (double)chunks / (double)all,
+                                     error);
 }
 
 /* Without both fusions norms alone are fused, by Transformer Engine. */
@@ -407,14 +396,7 @@ static gboolean give_dropout(RecipeReading *reading, GError **error) {
   const ConfTreeNode *hidden = find(reading, M "hidden_dropout"), *attention = find(reading, M "attention_dropout");
   if (is_bridge(reading) && hidden == NULL && attention == NULL)
     return TRUE;
-  const char *usual = is_bridge(reading) ? "0" : USUAL_DROPOUT;
-  const char *of_hidden = hidden != NULL && hidden->text != NULL ? hidden->text : usual,
-             *of_attention = attention != NULL && attention->text != NULL ? attention->text : usual;
-  if ((g_ascii_strtod(of_hidden, NULL) > 0) != (g_ascii_strtod(of_attention, NULL) > 0))
-    return conf_tree_fail(reading->tree, hidden != NULL ? hidden : attention, error,
-                          "dropout of hidden states %s and of attention %s: one without the other is not modelled",
-                          of_hidden, of_attention);
-  return recipe_give(reading, hidden, "training.dropout", of_hidden, NULL, error);
+  return recipe_give_dropout(reading, hidden, attention, is_bridge(reading) ? "0" : USUAL_DROPOUT, error);
 }
 
 static gboolean finish(RecipeReading *reading, GError **error) {

@@ -311,19 +311,6 @@ static gboolean give_width(RecipeReading *reading, GError **error) {
                      is_gated(reading) ? "a third of it: of a gated MLP" : NULL, error);
 }
 
-static gboolean give_dropout(RecipeReading *reading, GError **error) {
-  static const char *const names[] = {"hidden_dropout", "attention_dropout"};
-  const ConfTreeNode *nodes[2] = {find(reading, names[0]), find(reading, names[1])};
-  const char *values[2];
-  for (gsize i = 0; i < 2; i++)
-    values[i] = nodes[i] != NULL && nodes[i]->text != NULL ? nodes[i]->text : "0";
-  if ((g_ascii_strtod(values[0], NULL) > 0) != (g_ascii_strtod(values[1], NULL) > 0))
-    return conf_tree_fail(reading->tree, nodes[0] != NULL ? nodes[0] : nodes[1], error,
-                          "dropout of hidden states %s and of attention %s: one without the other is not modelled",
-                          values[0], values[1]);
-  return recipe_give(reading, nodes[0], "training.dropout", values[0], NULL, error);
-}
-
 /* Its own fused kernels: of the activation and, without flash attention, of the masked softmax. */
 static gboolean give_kernels(RecipeReading *reading, GError **error) {
   gboolean flash = recipe_gives(reading, "training.attention", "flash");
@@ -346,7 +333,9 @@ static gboolean finish(RecipeReading *reading, GError **error) {
                      error) &&
          recipe_give(reading, NULL, "training.optimizer_style", "fused", "Apex's or DeepSpeed's FusedAdam", error) &&
          recipe_give(reading, NULL, "training.gradient_clipping", "1.0", "GPT-NeoX's default", error) &&
-         give_dropout(reading, error) && give_kernels(reading, error) && recipe_deepspeed.finish(reading, error);
+         recipe_give_dropout(reading, find(reading, "hidden_dropout"), find(reading, "attention_dropout"), "0",
+                             error) &&
+         give_kernels(reading, error) && recipe_deepspeed.finish(reading, error);
 }
 
 static const char *const marks[] = {"pipe_parallel_size", "pipe-parallel-size", "model_parallel_size",
