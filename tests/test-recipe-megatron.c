@@ -91,6 +91,8 @@ static void refusals(void) {
       {"--num-layers $1", "${1} names no key of this file"},
       {"--num-layers two", "m.args:1:1: --num-layers: expected a whole number, found \"two\""},
       {"--micro-batch-size 1 --bf16 yes", "takes no value, and \"yes\" follows it"},
+      {"--micro-batch-size 1 --bf16 --fp8-format hybrid --fp8-param-gather no",
+       "takes no value, and \"no\" follows it"},
       {"--micro-batch-size 1 --fp8-format hybrid", "needs --bf16"},
       {"--micro-batch-size 1 --bf16 --fp8-format e5m2", "expected hybrid or e4m3"},
       {"--micro-batch-size 1 --bf16 --fp8-format hybrid --fp8-recipe blockwise", "\"blockwise\" is not modelled"},

@@ -45,6 +45,8 @@ gboolean recipe_megatron_take_fp8_recipe(RecipeReading *reading, const RecipeRow
 
 gboolean recipe_megatron_take_fp8_flag(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node,
                                        GError **error) {
+  if (!recipe_megatron_check_switch(reading, node, error))
+    return FALSE;
   if (is_on(reading))
     return recipe_give(reading, node, row->setting, "yes", NULL, error);
   recipe_leave(reading, node, "of fp8, which " SWITCH " switches on");
