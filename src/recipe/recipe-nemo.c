@@ -16,7 +16,7 @@
 #define FUSION        "kernels that are not fused; take it out, or say training.fused_kernels in the workload"
 #define SHAPE         "; take it out and name the model's config.json in the workload"
 #define FSDP          "FSDP under Megatron; say framework = fsdp2 in a workload"
-#define FP8           "Transformer Engine's fp8; set it to false to predict the step in 16 bits"
+#define FP8           "Transformer Engine's fp8; set it to false here and say training.precision = fp8 in the workload"
 #define OF_FP8        "of fp8, which is not on"
 #define START         "of the start, before the first step"
 #define LAUNCHING     "of the launcher"
