@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "conf-data.h"
 #include "import-fabric.h"
 #include "import-line.h"
 
@@ -130,8 +129,7 @@ static void linkinfo_line(Reader *reader, const char *line) {
     import_fabric_link(reader->fabric, at - 1, import_fabric_node(reader->fabric, name), gbps);
 }
 
-static void each_line(Reader *reader, const char *text, void (*take)(Reader *reader, const char *line)) {
-  g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+static void each_line(Reader *reader, char **lines, void (*take)(Reader *reader, const char *line)) {
   reader->at = G_MAXUINT;
   for (char **line = lines; *line != NULL; line++) {
     g_autofree char *plain = import_line_plain(*line);
@@ -140,16 +138,14 @@ static void each_line(Reader *reader, const char *text, void (*take)(Reader *rea
 }
 
 static ImportFabric *load(const char *path, const char *what, const char *expected, gboolean links, GError **error) {
-  gsize length;
-  g_autofree char *text = conf_data_small_text(path, &length, error);
-  if (text == NULL)
+  g_auto(GStrv) lines = import_lines_load(path, error);
+  if (lines == NULL)
     return NULL;
-  g_autofree char *readable = g_utf8_make_valid(text, -1);
   g_autoptr(ImportFabric) fabric = import_fabric_new(path, what);
   Reader reader = {.fabric = fabric, .lids = g_hash_table_new(NULL, NULL)};
   if (links)
-    each_line(&reader, readable, linkinfo_learn);
-  each_line(&reader, readable, links ? linkinfo_line : discover_line);
+    each_line(&reader, lines, linkinfo_learn);
+  each_line(&reader, lines, links ? linkinfo_line : discover_line);
   g_hash_table_unref(reader.lids);
   say_nameless(fabric, reader.nameless);
   if (fabric->parts->len > 0)

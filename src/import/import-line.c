@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "conf-data.h"
+
 struct ImportHosts {
   GPtrArray *names; /* in order of appearance */
   GRegex *tag, *inner, *leading, *listed, *message;
@@ -57,6 +59,17 @@ char *import_line_plain(const char *line) {
     }
   }
   return g_string_free(plain, FALSE);
+}
+
+char **import_lines(const char *text) {
+  g_autofree char *readable = g_utf8_make_valid(text, -1);
+  return g_strsplit(readable, "\n", -1);
+}
+
+char **import_lines_load(const char *path, GError **error) {
+  gsize length;
+  g_autofree char *text = conf_data_small_text(path, &length, error);
+  return text != NULL ? import_lines(text) : NULL;
 }
 
 static char *without_tag(const char *line, const ImportHosts *hosts) {

@@ -28,3 +28,8 @@ void import_hosts_learn(ImportHosts *hosts, const char *line);
 char *import_line_split(const char *line, const ImportHosts *hosts, char **ret_message);
 /* Only the escape sequences and carriage returns. Caller frees. */
 char *import_line_plain(const char *line);
+
+/* Lines of a text, each of them UTF-8 whatever the bytes are. Caller frees. */
+char **import_lines(const char *text);
+/* The same of a file. Errors: as conf_data_small_text. */
+char **import_lines_load(const char *path, GError **error);

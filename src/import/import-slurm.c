@@ -2,9 +2,9 @@
 /* Slurm's topology.conf: SwitchName=leaf1 Nodes=node[01-16], SwitchName=spine Switches=leaf[1-4]. */
 #include <string.h>
 
-#include "conf-data.h"
 #include "import-fabric.h"
 #include "import-hostlist.h"
+#include "import-line.h"
 
 typedef struct {
   ImportFabric *fabric;
@@ -74,12 +74,9 @@ static gboolean take_line(Reader *reader, char *line, GError **error) {
 }
 
 ImportFabric *import_slurm_load(const char *path, GError **error) {
-  gsize length;
-  g_autofree char *text = conf_data_small_text(path, &length, error);
-  if (text == NULL)
+  g_auto(GStrv) lines = import_lines_load(path, error);
+  if (lines == NULL)
     return NULL;
-  g_autofree char *readable = g_utf8_make_valid(text, -1);
-  g_auto(GStrv) lines = g_strsplit(readable, "\n", -1);
   g_autoptr(ImportFabric) fabric = import_fabric_new(path, "Slurm's tree of switches");
   Reader reader = {.fabric = fabric};
   for (char **line = lines; *line != NULL; line++) {

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base-names.h"
-#include "conf-data.h"
 #include "import-banner.h"
 #include "import-line.h"
 
@@ -118,9 +117,7 @@ static gboolean check_rows(const ImportMatrix *matrix, GError **error) {
   return TRUE;
 }
 
-static gboolean read_matrix(ImportMatrix *matrix, const char *text, GError **error) {
-  g_autofree char *readable = g_utf8_make_valid(text, -1);
-  g_auto(GStrv) lines = g_strsplit(readable, "\n", -1);
+static gboolean read_matrix(ImportMatrix *matrix, char **lines, GError **error) {
   for (guint i = 0; lines[i] != NULL; i++) {
     g_autofree char *plain = import_line_plain(lines[i]);
     g_auto(GStrv) words = import_words(plain);
@@ -137,15 +134,14 @@ static gboolean read_matrix(ImportMatrix *matrix, const char *text, GError **err
 }
 
 ImportMatrix *import_matrix_load(const char *path, GError **error) {
-  gsize length;
-  g_autofree char *text = conf_data_small_text(path, &length, error);
-  if (text == NULL)
+  g_auto(GStrv) lines = import_lines_load(path, error);
+  if (lines == NULL)
     return NULL;
   g_autoptr(ImportMatrix) matrix = g_new0(ImportMatrix, 1);
   matrix->path = g_strdup(path);
   matrix->devices = g_array_new(FALSE, FALSE, sizeof(ImportMatrixDevice));
   g_array_set_clear_func(matrix->devices, device_clear);
-  return read_matrix(matrix, text, error) ? g_steal_pointer(&matrix) : NULL;
+  return read_matrix(matrix, lines, error) ? g_steal_pointer(&matrix) : NULL;
 }
 
 void import_matrix_free(ImportMatrix *matrix) {

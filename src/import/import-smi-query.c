@@ -104,8 +104,7 @@ static void take_line(Query *query, char *heads[LEVELS], const char *line, guint
 
 static void read_text(Query *query, const char *text) {
   char *heads[LEVELS] = {NULL};
-  g_autofree char *readable = g_utf8_make_valid(text, -1);
-  g_auto(GStrv) lines = g_strsplit(readable, "\n", -1);
+  g_auto(GStrv) lines = import_lines(text);
   for (guint i = 0; lines[i] != NULL; i++) {
     g_autofree char *plain = import_line_plain(lines[i]);
     take_line(query, heads, plain, i + 1);
