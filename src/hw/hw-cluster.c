@@ -94,6 +94,7 @@ static gboolean find_parts(HwCluster *cluster, const ConfSettings *settings, con
 }
 
 static gboolean check_network(const HwCluster *cluster, const ConfSettings *settings, GError **error) {
+  static const char *const of_nics[] = {"cluster.nic_bandwidth", "cluster.network_share"};
   const char *nics_key = conf_settings_given(settings, "cluster.nics_per_node") ? "cluster.nics_per_node"
                          : conf_settings_given(settings, "node.nics")           ? "node.nics"
                                                                                 : "cluster.nodes";
@@ -106,12 +107,9 @@ static gboolean check_network(const HwCluster *cluster, const ConfSettings *sett
   if (cluster->nics_per_node % cluster->nics_grouped != 0)
     return conf_settings_fail(settings, nics_key, error, "%u NICs are not whole groups of node.nics_grouped = %u",
                               cluster->nics_per_node, cluster->nics_grouped);
-  if (conf_settings_given(settings, "cluster.nic_bandwidth") && cluster->nics_per_node == 0)
-    return conf_settings_fail(settings, "cluster.nic_bandwidth", error, "a node of \"%s\" has no NICs",
-                              cluster->topology);
-  if (conf_settings_given(settings, "cluster.network_share") && cluster->nics_per_node == 0)
-    return conf_settings_fail(settings, "cluster.network_share", error, "a node of \"%s\" has no NICs",
-                              cluster->topology);
+  for (gsize i = 0; i < G_N_ELEMENTS(of_nics); i++)
+    if (conf_settings_given(settings, of_nics[i]) && cluster->nics_per_node == 0)
+      return conf_settings_fail(settings, of_nics[i], error, "a node of \"%s\" has no NICs", cluster->topology);
   if ((guint64)cluster->nodes * cluster->gpus_per_node > MOST_GPUS)
     return conf_settings_fail(settings, "cluster.nodes", error, "%u nodes of %u GPUs are more than %u GPUs",
                               cluster->nodes, cluster->gpus_per_node, MOST_GPUS);
