@@ -2,6 +2,7 @@
 /* A fabric's shape in the three figures that a topology has, and that topology's lines with them. */
 #include <string.h>
 
+#include "conf-data.h"
 #include "conf-text.h"
 #include "hw-cluster.h"
 #include "import-fabric.h"
@@ -163,14 +164,12 @@ static void compare_nics(ImportFabric *fabric, const ConfText *topology, const c
 
 GString *import_fabric_text(ImportFabric *fabric, const char *topology, GError **error) {
   Shape shape = {.kind = "single-switch"};
-  g_autofree char *path = hw_topology_find(topology, NULL, NULL, error), *lines = NULL;
-  g_autoptr(ConfText) parsed = path != NULL ? conf_text_load(path, error) : NULL;
+  gsize length;
+  g_autofree char *path = hw_topology_find(topology, NULL, NULL, error),
+                  *lines = path != NULL ? conf_data_text(path, &length, error) : NULL;
+  g_autoptr(ConfText) parsed = lines != NULL ? conf_text_parse(path, lines, length, error) : NULL;
   if (parsed == NULL || !measure(fabric, &shape, error))
     return NULL;
-  if (!g_file_get_contents(path, &lines, NULL, NULL)) {
-    base_error_set_at(error, &(BasePlace){.file = path}, "cannot be read");
-    return NULL;
-  }
   say_shape(fabric, &shape);
   compare_nics(fabric, parsed, topology, &shape);
   g_autofree char *file = g_path_get_basename(fabric->file);
