@@ -16,14 +16,25 @@ static char *data(const char *folder, const char *name) {
   return harness_path(relative);
 }
 
+/* By the folder of tests/data that holds such files. */
+static ImportMachine *load_machine(const char *folder, const char *path, GError **error) {
+  static const struct {
+    const char *folder;
+    ImportMachine *(*load)(const char *path, GError **error);
+  } loads[] = {{"nccl-topology", import_nccl_topology_load},
+               {"nvidia-smi", import_smi_query_load},
+               {"nvidia-smi-topo", import_smi_topo_load},
+               {"lstopo", import_lstopo_load}};
+  for (gsize i = 0; i < G_N_ELEMENTS(loads); i++)
+    if (strcmp(folder, loads[i].folder) == 0)
+      return loads[i].load(path, error);
+  CU_FAIL_FATAL("no such folder");
+  return NULL;
+}
+
 static GString *topology_of(const char *folder, const char *name, const ImportParts *parts, GError **error) {
   g_autofree char *path = data(folder, name);
-  ImportMachine *(*load)(const char *path, GError **error) = strcmp(folder, "nccl-topology") == 0
-                                                                 ? import_nccl_topology_load
-                                                             : strcmp(folder, "nvidia-smi") == 0 ? import_smi_query_load
-                                                             : strcmp(folder, "lstopo") == 0     ? import_lstopo_load
-                                                                                                 : import_smi_topo_load;
-  g_autoptr(ImportMachine) machine = load(path, error);
+  g_autoptr(ImportMachine) machine = load_machine(folder, path, error);
   return machine != NULL ? import_machine_text(machine, parts, error) : NULL;
 }
 
@@ -286,9 +297,7 @@ static void queries_changed(void) {
     g_autofree char *changed_path = g_build_filename(g_get_tmp_dir(), "foretrain-test-query", NULL);
     CU_ASSERT_TRUE_FATAL(g_file_set_contents(changed_path, changed->str, -1, NULL));
     GError *error = NULL;
-    g_autoptr(ImportMachine) machine = strcmp(cases[i].folder, "lstopo") == 0
-                                           ? import_lstopo_load(changed_path, &error)
-                                           : import_smi_query_load(changed_path, &error);
+    g_autoptr(ImportMachine) machine = load_machine(cases[i].folder, changed_path, &error);
     g_autoptr(GString) text = machine != NULL ? import_machine_text(machine, &(ImportParts){0}, &error) : NULL;
     if (cases[i].good)
       CU_ASSERT_TRUE(text != NULL && says(text, cases[i].why));

@@ -8,7 +8,7 @@
 #include "fuzz.h"
 
 #define PREFIXES_OF   256 /* bytes: of longer files a few prefixes will do */
-#define PREFIXES_DEAR 6
+#define PREFIXES_DEAR 6   /* the same where each takes milliseconds (fuzz_dear) */
 
 static void replay(const char *name, gsize prefixes, const guint8 *data, gsize length) {
   gsize step = MAX(length / prefixes, 1);

@@ -94,33 +94,26 @@ static void read_nccl_tests(const char *data, gsize length) {
   sim_require(log != NULL, 0, NULL, "any bytes are a log");
 }
 
-static void read_nccl_topology(const char *path) {
+static void read_machine(const char *path, ImportMachine *(*load)(const char *path, GError **error)) {
   GError *error = NULL;
-  g_autoptr(ImportMachine) machine = import_nccl_topology_load(path, &error);
+  g_autoptr(ImportMachine) machine = load(path, &error);
   fuzz_judge(machine != NULL, error);
+}
+
+static void read_nccl_topology(const char *path) {
+  read_machine(path, import_nccl_topology_load);
 }
 
 static void read_smi_topo(const char *path) {
-  GError *error = NULL;
-  g_autoptr(ImportMachine) machine = import_smi_topo_load(path, &error);
-  fuzz_judge(machine != NULL, error);
-}
-
-static void judge_machine(ImportMachine *machine, GError *error) {
-  fuzz_judge(machine != NULL, error);
-  import_machine_free(machine);
+  read_machine(path, import_smi_topo_load);
 }
 
 static void read_smi_query(const char *path) {
-  GError *error = NULL;
-  ImportMachine *machine = import_smi_query_load(path, &error);
-  judge_machine(machine, error);
+  read_machine(path, import_smi_query_load);
 }
 
 static void read_lstopo(const char *path) {
-  GError *error = NULL;
-  ImportMachine *machine = import_lstopo_load(path, &error);
-  judge_machine(machine, error);
+  read_machine(path, import_lstopo_load);
 }
 
 /* Its shape too: any tree of switches is one, or refused. */

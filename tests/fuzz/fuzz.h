@@ -12,8 +12,11 @@ gboolean fuzz_dear(guint i);
 gboolean fuzz_read(const char *name, const guint8 *data, gsize length);
 /* A value without an error, or none with one: of the input, in words, and short. Takes the error. */
 void fuzz_judge(gboolean value, GError *error);
-/* A profiler's trace: in a file of its own, for the names of its collectives are those of nccl-tests' too. */
+/* Profilers' traces (fuzz-kineto.c). */
 void fuzz_kineto(const char *path);
+void fuzz_kineto_program(const char *path);
+/* SQL that a stranger ran on a database of ours (fuzz-database.c). */
+void fuzz_database(const char *path);
 /* Files that a study reads (fuzz-study.c). */
 void fuzz_workload(const char *path);
 void fuzz_model(const char *path);
@@ -21,8 +24,6 @@ void fuzz_topology(const char *path);
 void fuzz_overlay(const char *path);
 void fuzz_recipe(const char *path);
 void fuzz_truth(const char *path);
-void fuzz_kineto_program(const char *path);
-void fuzz_database(const char *path);
 void fuzz_grid(const char *data, gsize length);
 /* Small texts (fuzz-words.c). */
 void fuzz_quantity(const char *data, gsize length);
