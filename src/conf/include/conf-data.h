@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Bytes of a file that people have: as they are, or unpacked where gzip packed them; other archives are named.
+/* Bytes of a file that people have: as they are, or unpacked where gzip packed them; the files of a tar archive, where
+ * they are asked for; other archives are named.
  *
  *   g_autoptr(GBytes) data = conf_data_load("trace.json.gz", error);
  *   // a.tgz: is a tar archive; unpack it (tar xf a.tgz) and name a file of it
@@ -14,6 +15,10 @@
 GBytes *conf_data_load(const char *path, GError **error);
 /* The same as a text with a NUL behind it; caller frees. */
 char *conf_data_text(const char *path, gsize *ret_length, GError **error);
+/* The same of what a person or a tool wrote about one machine or one job. Errors too: more than CONF_DATA_MOST bytes
+ * (of what is not packed, told without reading them), and a NUL near the beginning, which no text has. */
+#define CONF_DATA_MOST ((gsize)256 << 20)
+char *conf_data_small_text(const char *path, gsize *ret_length, GError **error);
 
 /* A file, or one of a tar archive's: `path` is then "traces.tar.gz:rank0.json". */
 typedef struct {
@@ -25,7 +30,3 @@ typedef struct {
  * too; of any other file that file alone. ConfPart, to be unreffed. Errors: as conf_data_load, a broken archive, one
  * without files. */
 GPtrArray *conf_data_parts(const char *path, GError **error);
-/* The same of what a person or a tool wrote about one machine or one job. Errors too: more than CONF_DATA_MOST bytes,
- * told without reading them, and a NUL near the beginning, which no text has. */
-#define CONF_DATA_MOST ((gsize)256 << 20)
-char *conf_data_small_text(const char *path, gsize *ret_length, GError **error);

@@ -20,9 +20,10 @@ typedef struct {
   gboolean leaf; /* of a switch: has nodes */
   gboolean is_switch;
   guint links_up; /* of a node: links to leaves; leaves: how many of them are distinct */
-  guint leaves, last_leaf, seen;
-  guint level;   /* of a switch: 0 a leaf, 1 above leaves, …; G_MAXUINT: not reached */
-  GArray *links; /* of a switch: ImportFabricLink, each as this switch sees it */
+  guint leaves;
+  guint last_leaf, seen; /* of whom it was counted last, as links are read and as leaves are measured */
+  guint level;           /* of a switch: 0 a leaf, 1 above leaves, …; G_MAXUINT: not reached */
+  GArray *links;         /* of a switch: ImportFabricLink, each as this switch sees it */
 } ImportFabricPart;
 
 typedef struct {
@@ -54,9 +55,11 @@ void import_fabric_say(ImportFabric *fabric, const char *format, ...) G_GNUC_PRI
  * found. Errors (SIM_ERROR_INPUT): no such topology, a file without nodes, leaves that nothing joins. */
 GString *import_fabric_text(ImportFabric *fabric, const char *topology, GError **error);
 
-/* "ibnetdiscover >ib.txt": its sections of switches. Refused: no switch, a line that is none of its. */
+/* "ibnetdiscover >ib.txt": its sections of switches; what else stands in it is passed. Each of the three refuses
+ * (SIM_ERROR_INPUT) a file without switches. */
 ImportFabric *import_ibnetdiscover_load(const char *path, GError **error);
 /* "iblinkinfo >links.txt": its sections of switches; ports that are down are left out. */
 ImportFabric *import_iblinkinfo_load(const char *path, GError **error);
-/* Slurm's topology.conf of topology/tree: SwitchName with Nodes or Switches. It states no rates. Refused: blocks. */
+/* Slurm's topology.conf of topology/tree: SwitchName with Nodes or Switches. It states no rates. Refused too, at the
+ * line: blocks, other keys, lists of names that are none. */
 ImportFabric *import_slurm_load(const char *path, GError **error);

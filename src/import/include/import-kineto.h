@@ -20,7 +20,7 @@ typedef enum {
   IMPORT_TRACED_ALL_REDUCE,
   IMPORT_TRACED_ALL_GATHER,
   IMPORT_TRACED_REDUCE_SCATTER,
-  IMPORT_TRACED_OTHER, /* broadcast, reduce, send and receive */
+  IMPORT_TRACED_OTHER, /* broadcast, reduce, all-to-all, send and receive */
   IMPORT_COLLECTIVES
 } ImportCollective;
 

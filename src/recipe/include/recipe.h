@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Other tools' recipe files to our settings, key by key: ds_config.json, accelerate and Trainer files, torchtitan's
- * TOML, llm-foundry's, axolotl's, LLaMA-Factory's, torchtune's and TRL's YAML, Megatron-LM's command line as a script
- * or list of arguments.
+ * TOML, llm-foundry's, axolotl's, LLaMA-Factory's, torchtune's, TRL's, GPT-NeoX's, NeMo's and Megatron-Bridge's YAML,
+ * Megatron-LM's command line as a script or list of arguments.
  *
  *   g_autoptr(Recipe) recipe = recipe_load("ds_config.json", error);   // a key is taken, known to be safe, or an error
  *   if (!recipe_apply(recipe, settings, facts, user, error))           // as CONF_ORIGIN_RECIPE, below the workload
