@@ -21,7 +21,6 @@ void run_replay_note(RunRank *rank, guint32 row, guint32 stream) {
 static void replay_row(RunRank *rank, guint32 index) {
   RunStep *step = rank->last;
   const ProgramRow *row = run_row(step, index);
-  run_window_again(rank, index);
   run_memory_act(rank, step, index);
   if (row->kind == PROGRAM_HOST)
     return;

@@ -34,13 +34,6 @@ void run_window_seen(RunRank *rank) {
   step->watched[step->seen++] = run_now(rank->play);
 }
 
-void run_window_again(RunRank *rank, guint32 row) {
-  const RunTable *table = rank->last->table;
-  for (guint32 i = 0; asked(rank->play)->body > 0 && i < table->n_watched; i++)
-    if (table->watched[i] == row)
-      note_memory(rank->memory.heap, &rank->window.borders[i]);
-}
-
 /* ---- Rows ---- */
 
 static gboolean rows_alike(const ProgramSection *section, guint32 a, guint32 b, gint32 body) {

@@ -55,8 +55,6 @@ void run_window_moved(RunRank *rank, guint64 move);
 void run_window_step(RunRank *rank, const RunLevels *levels);
 /* The host stands before a watched row of the step that it is in. */
 void run_window_seen(RunRank *rank);
-/* A step of which the memory alone is played comes to a row. */
-void run_window_again(RunRank *rank, guint32 row);
 /* Of all ranks, once play is over and before anything is made of it: where windows are, if any were asked for. */
 void run_windows_find(RunPlay *play);
 /* Whether they may be counted, of ranks whose shares are known; what the links carry and for how long they are busy in
