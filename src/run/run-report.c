@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "mem-tenant.h"
 #include "run-record.h"
@@ -129,6 +130,13 @@ void run_identity_clear(RunIdentity *identity) {
   for (guint i = 0; i < run_record_report.n; i++)
     if (run_fields_report[i].type == RUN_TEXT && run_fields_report[i].offset < sizeof *identity)
       g_free(*run_field_text(&run_fields_report[i], identity));
+}
+
+const char *run_identity_setting(const RunIdentity *identity, const char *name) {
+  for (guint32 i = 0; i < identity->n_settings; i++)
+    if (strcmp(identity->settings[i].name, name) == 0)
+      return identity->settings[i].value;
+  return NULL;
 }
 
 void run_report_free(RunReport *report) {

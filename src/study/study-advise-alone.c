@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "study-advise.h"
-#include "study-remedy.h"
 #include "study-trial.h"
 
 static void advised_free(gpointer data) {
@@ -20,10 +19,8 @@ static gint by_own_step(gconstpointer a, gconstpointer b) {
 static guint64 number_of(const RunIdentity *identity, const char *name, const char *change) {
   if (g_str_has_prefix(change, name) && change[strlen(name)] == '=')
     return MAX(g_ascii_strtoull(change + strlen(name) + 1, NULL, 10), 1);
-  for (guint32 i = 0; i < identity->n_settings; i++)
-    if (strcmp(identity->settings[i].name, name) == 0)
-      return MAX(g_ascii_strtoull(identity->settings[i].value, NULL, 10), 1);
-  return 1;
+  const char *value = run_identity_setting(identity, name);
+  return value != NULL ? MAX(g_ascii_strtoull(value, NULL, 10), 1) : 1;
 }
 
 /* The micro-batches that keep the global batch under one change. NULL: it does not divide. Caller frees. */

@@ -15,15 +15,8 @@ typedef struct {
   GPtrArray *trials;
 } Knobs;
 
-static const char *value_of(const RunIdentity *identity, const char *name) {
-  for (guint32 i = 0; i < identity->n_settings; i++)
-    if (strcmp(identity->settings[i].name, name) == 0)
-      return identity->settings[i].value;
-  return NULL;
-}
-
 static guint64 degree_of(const RunIdentity *identity, const char *name) {
-  const char *value = value_of(identity, name);
+  const char *value = run_identity_setting(identity, name);
   return value != NULL ? MAX(1, g_ascii_strtoull(value, NULL, 10)) : 1;
 }
 
@@ -53,7 +46,7 @@ static char *meant(const Knobs *knobs, const PlanSetting *knob) {
   const RunIdentity *identity = knobs->identity;
   for (gsize i = 0; i < G_N_ELEMENTS(factors); i++)
     if (strcmp(knob->value, factors[i].word) == 0)
-      return times(value_of(identity, knob->name), factors[i].factor);
+      return times(run_identity_setting(identity, knob->name), factors[i].factor);
   if (strcmp(knob->value, PLAN_KNOB_NODE) == 0)
     return identity->nodes > 1 ? g_strdup_printf("%u", identity->gpus / identity->nodes) : NULL;
   return g_strdup(knob->value);
@@ -61,7 +54,7 @@ static char *meant(const Knobs *knobs, const PlanSetting *knob) {
 
 static void try_setting(const Knobs *knobs, const PlanSetting *knob) {
   g_autofree char *value = meant(knobs, knob);
-  if (value != NULL && g_strcmp0(value, value_of(knobs->identity, knob->name)) != 0)
+  if (value != NULL && g_strcmp0(value, run_identity_setting(knobs->identity, knob->name)) != 0)
     add(knobs, "%s=%s", knob->name, value);
 }
 

@@ -61,10 +61,8 @@ Study *study_lay_out(const Study *study, const char *layout, const RunIdentity *
 }
 
 guint32 study_degree(const RunIdentity *identity, const char *axis) {
-  for (guint32 i = 0; i < identity->n_settings; i++)
-    if (strcmp(identity->settings[i].name, axis) == 0)
-      return (guint32)MAX(1, g_ascii_strtoull(identity->settings[i].value, NULL, 10));
-  return 1;
+  const char *value = run_identity_setting(identity, axis);
+  return value != NULL ? (guint32)MAX(1, g_ascii_strtoull(value, NULL, 10)) : 1;
 }
 
 /* Said where it is not what the run has. */

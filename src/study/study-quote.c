@@ -15,16 +15,9 @@
 #define LEAST_STEP         0.05 /* of what is foretold */
 #define HALF_OF_THE_MIDDLE 0.4  /* an interval holds 80 % of cases, 40 % to either side */
 
-static const char *setting(const RunIdentity *identity, const char *name) {
-  for (guint32 i = 0; i < identity->n_settings; i++)
-    if (g_str_equal(identity->settings[i].name, name))
-      return identity->settings[i].value;
-  return NULL;
-}
-
 /* A canonical value ("3600 s", "0.1"): its unit is the base. */
 static double number(const RunIdentity *identity, const char *name, double otherwise) {
-  const char *value = setting(identity, name);
+  const char *value = run_identity_setting(identity, name);
   return value != NULL ? g_ascii_strtod(value, NULL) : otherwise;
 }
 
@@ -47,10 +40,10 @@ gboolean study_quote_read(const RunReport *report, StudyQuote *ret, GError **err
   StudyQuote quote = {.gpu_hour = report->price_per_step / (hours * identity->gpus),
                       .term = number(identity, "quote.term", 0),
                       .up_front = number(identity, "quote.up_front", 0),
-                      .extra = g_strcmp0(setting(identity, "quote.power"), "extra") == 0,
+                      .extra = g_strcmp0(run_identity_setting(identity, "quote.power"), "extra") == 0,
                       .kwh_price = number(identity, "power.kwh_price", 0),
                       .spread = number(identity, "quote.price_spread", USUAL_SPREAD)};
-  const char *delivery = setting(identity, "quote.delivery");
+  const char *delivery = run_identity_setting(identity, "quote.delivery");
   for (guint32 i = 0; i < identity->n_settings; i++)
     quote.given |= g_str_has_prefix(identity->settings[i].name, "quote.");
   if (delivery != NULL && !read_day(delivery, &quote.delivery)) {

@@ -80,11 +80,7 @@ static void attempt_nodes(Search *search) {
 }
 
 static gboolean is_set(const Search *search, const char *name, const char *value) {
-  const RunIdentity *identity = &search->report->identity;
-  for (guint32 i = 0; i < identity->n_settings; i++)
-    if (strcmp(identity->settings[i].name, name) == 0)
-      return strcmp(identity->settings[i].value, value) == 0;
-  return FALSE;
+  return g_strcmp0(run_identity_setting(&search->report->identity, name), value) == 0;
 }
 
 static void attempt_setting(Search *search, const PlanSetting *setting) {

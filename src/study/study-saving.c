@@ -6,10 +6,8 @@
 #include "study-trial.h"
 
 static guint64 host_memory(const RunIdentity *identity) {
-  for (guint32 i = 0; i < identity->n_settings; i++)
-    if (g_str_equal(identity->settings[i].name, "host.dram"))
-      return (guint64)g_ascii_strtod(identity->settings[i].value, NULL);
-  return 0;
+  const char *value = run_identity_setting(identity, "host.dram");
+  return value != NULL ? (guint64)g_ascii_strtod(value, NULL) : 0;
 }
 
 static RunReport *play(const Study *study, const char *change, const char *more, const StudyOptions *options,

@@ -237,10 +237,7 @@ static char *change_of(const StudySearch *search, const StudyPoint *point) {
   GString *change = g_string_new(NULL);
   for (guint i = 0; i < point->settings->len; i++) {
     const StudyPointSetting *setting = &g_array_index(point->settings, StudyPointSetting, i);
-    const char *had = NULL;
-    for (guint32 k = 0; k < own->n_settings; k++)
-      if (strcmp(own->settings[k].name, setting->name) == 0)
-        had = own->settings[k].value;
+    const char *had = run_identity_setting(own, setting->name);
     if (g_strcmp0(had, setting->value) != 0 && strcmp(setting->name, "training.global_batch") != 0)
       g_string_append_printf(change, "%s%s=%s", change->len > 0 ? " " : "", setting->name, setting->value);
   }

@@ -125,10 +125,8 @@ static const char *value_used(const Item *item, const char *name) {
   const RunReport *report = item->point->report;
   if (item->called && strcmp(name, "collective.dtype") == 0)
     return item->call.dtype;
-  for (guint32 i = 0; report != NULL && i < report->identity.n_settings; i++)
-    if (strcmp(report->identity.settings[i].name, name) == 0)
-      return report->identity.settings[i].value;
-  return "";
+  const char *value = report != NULL ? run_identity_setting(&report->identity, name) : NULL;
+  return value != NULL ? value : "";
 }
 
 /* Empty cells, and settings that have no column and that nobody gave. */

@@ -216,6 +216,8 @@ typedef struct {
 /* Frees the arrays, the strings of `identity` (g_malloc'ed, notes a strv) and `names`, which owns every const string.
  */
 void run_identity_clear(RunIdentity *identity);
+/* The value of a setting ("group.key"), canonical; NULL: it is not among the identity's. The identity owns it. */
+const char *run_identity_setting(const RunIdentity *identity, const char *name);
 void run_report_free(RunReport *report);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RunReport, run_report_free)
 /* The class that decides: chooses the slowest for the times and the tightest for memory and verdict, of equals the
