@@ -8,8 +8,7 @@
 #define BF16 2
 
 static const ModelParameter *parameter_of(const PlanWalk *walk, guint p) {
-  const PlanParameter *of = &walk->parameters->list[p];
-  return &walk->units[of->unit].unit->parameters[of->index];
+  return plan_parameters_model(walk->parameters, walk, p);
 }
 
 static guint64 columns_of(const ModelParameter *parameter) {

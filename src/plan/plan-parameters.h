@@ -39,6 +39,11 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(PlanParameters, plan_parameters_free)
 static inline guint plan_parameters_find(const PlanParameters *parameters, guint32 unit, guint index) {
   return parameters->of_unit[unit][index];
 }
+/* The parameter of a place in the row, with its shape. */
+static inline const ModelParameter *plan_parameters_model(const PlanParameters *parameters, const PlanWalk *walk,
+                                                          guint p) {
+  return &walk->units[parameters->list[p].unit].unit->parameters[parameters->list[p].index];
+}
 /* Places in the row in the order in which backward completes their gradients; caller frees. */
 guint *plan_parameters_ready(const PlanParameters *parameters, const PlanWalk *walk);
 /* "layer3.q_proj.weight.SUFFIX" for each, as Program tensors of `element_bytes`; caller frees. */

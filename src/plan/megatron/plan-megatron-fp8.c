@@ -27,11 +27,6 @@ struct MegatronFp8 {
   guint32 slot, update, unit;           /* unit: at which the pass that was begun last begins */
 };
 
-static const ModelParameter *model_parameter(const Megatron *megatron, guint p) {
-  const PlanParameter *of = &megatron->parameters->list[p];
-  return &megatron->walk->units[of->unit].unit->parameters[of->index];
-}
-
 /* Copies of an element, both ways. */
 static double copy_bytes(const MegatronFp8 *fp8) {
   double one = FP8 + (fp8->mx ? MX_SCALE : 0);
@@ -61,7 +56,7 @@ static guint64 count(Megatron *megatron, MegatronFp8 *fp8) {
   fp8->of_bucket = g_new0(guint64, megatron->layout->buckets->n);
   for (guint p = 0; p < megatron->parameters->n; p++) {
     guint64 of_one = megatron->parameters->list[p].elements;
-    gboolean casts = model_parameter(megatron, p)->fp8;
+    gboolean casts = plan_parameters_model(megatron->parameters, megatron->walk, p)->fp8;
     fp8->casts[p] = casts ? op_of(megatron, of_one, cast_bytes(fp8)) : PROGRAM_NONE;
     if (!casts)
       continue;

@@ -183,8 +183,7 @@ static void add_gradients(Megatron *megatron) {
 }
 
 static guint64 rows_of(const Megatron *megatron, guint parameter) {
-  const PlanParameter *of = &megatron->parameters->list[parameter];
-  return megatron->walk->units[of->unit].unit->parameters[of->index].rows;
+  return plan_parameters_model(megatron->parameters, megatron->walk, parameter)->rows;
 }
 
 static guint32 add_dummy(Megatron *megatron, const ModelParameter *of) {
