@@ -93,6 +93,8 @@ void run_heap_move(RunHeap *heap, RunRank *rank, guint64 word);
 
 /* run-share.c: whether a timeline or a trace asks for all that is held. */
 gboolean run_memory_told(const RunPlay *play);
+/* What the heap holds now. */
+RunLevels run_heap_levels(const RunHeap *heap);
 /* Every rank gets its heap. */
 void run_memory_begin(RunPlay *play);
 void run_memory_clear(RunPlay *play);

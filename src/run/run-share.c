@@ -55,7 +55,7 @@ static gboolean is_plain(const RunOutcome *outcome) {
   return outcome->done && outcome->cost == 0 && outcome->retries == 0 && !outcome->peak && !outcome->oom;
 }
 
-static RunLevels levels_of(const RunHeap *heap) {
+RunLevels run_heap_levels(const RunHeap *heap) {
   const MemUse *use = mem_allocator_use(heap->allocator);
   RunLevels levels = {.allocated = use->allocated, .reserved = use->reserved};
   memcpy(levels.held, heap->ledger.held, sizeof levels.held);
@@ -67,7 +67,7 @@ static void write_down(RunHeap *heap, guint64 word) {
   Moved moved = {.word = word};
   if (run_move_kind(word) == RUN_STEP_ENDS) {
     heap->outcome.levels = log->levels.n;
-    *(RunLevels *)base_vector_next(&log->levels, sizeof(RunLevels)) = levels_of(heap);
+    *(RunLevels *)base_vector_next(&log->levels, sizeof(RunLevels)) = run_heap_levels(heap);
   }
   if (!is_plain(&heap->outcome) || run_move_kind(word) == RUN_STEP_ENDS) {
     *(RunOutcome *)base_vector_next(&log->outcomes, sizeof(RunOutcome)) = heap->outcome;
@@ -173,7 +173,7 @@ void run_memory_end(RunStream *stream) {
 RunLevels run_memory_step(RunRank *rank) {
   const RunHeap *heap = rank->memory.heap;
   if (heap->log == NULL)
-    return levels_of(heap);
+    return run_heap_levels(heap);
   const RunOutcome *outcome = make_move(rank, run_move_word(RUN_STEP_ENDS, 0, 0));
   return ((const RunLevels *)rank->memory.heap->log->levels.data)[outcome->levels];
 }

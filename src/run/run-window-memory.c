@@ -277,18 +277,11 @@ static void copy_bodies(Anew *anew, const Body *body, guint32 end) {
 
 /* ---- The whole ---- */
 
-static RunLevels levels_now(const RunHeap *heap) {
-  const MemUse *use = mem_allocator_use(heap->allocator);
-  RunLevels levels = {.allocated = use->allocated, .reserved = use->reserved};
-  memcpy(levels.held, heap->ledger.held, sizeof levels.held);
-  return levels;
-}
-
 static void make_move(Anew *anew, guint32 i) {
   guint64 move = anew->moves[i];
   const Body *body = &anew->bodies[run_move_step(move) == 0 ? PROGRAM_FIRST : PROGRAM_STEADY];
   if (run_move_kind(move) == RUN_STEP_ENDS) {
-    anew->levels[anew->ended++] = levels_now(anew->heap);
+    anew->levels[anew->ended++] = run_heap_levels(anew->heap);
     return;
   }
   if (run_move_kind(move) == RUN_ACTS && (guint32)move == body->watched[1])
