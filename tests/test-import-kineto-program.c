@@ -264,6 +264,7 @@ static void more_ranks(void) {
   program_origin_clear(&origin);
   const ProgramRow *dp = row_named(program, "ncclDevKernel_ReduceScatter");
   const ProgramRow *tp = row_named(program, "ncclDevKernel_AllReduce");
+  CU_ASSERT_TRUE_FATAL(dp != NULL && tp != NULL);
   CU_ASSERT_EQUAL(program->n_ranks, 12);
   CU_ASSERT_EQUAL(dp->call.bytes, 1600);
   CU_ASSERT_EQUAL(program_group(program, 0, dp->group), program_group(program, 10, dp->group));

@@ -70,7 +70,8 @@ static void was_drawn(gboolean drawn, GError **error) {
   CU_ASSERT_TRUE_FATAL(drawn);
   g_autofree char *path = in_folder("p.svg");
   g_autofree char *svg = NULL, *script = NULL, *drawn_by = in_folder("p.gnuplot");
-  CU_ASSERT_TRUE(g_file_get_contents(path, &svg, NULL, NULL) && g_file_get_contents(drawn_by, &script, NULL, NULL));
+  CU_ASSERT_TRUE_FATAL(g_file_get_contents(path, &svg, NULL, NULL) &&
+                       g_file_get_contents(drawn_by, &script, NULL, NULL));
   g_autoptr(GMarkupParseContext) context = g_markup_parse_context_new(&ignore, 0, NULL, NULL);
   CU_ASSERT_TRUE(g_markup_parse_context_parse(context, svg, -1, NULL));
   CU_ASSERT_TRUE(strstr(svg, "!touch") != NULL ||

@@ -232,9 +232,10 @@ static void try(const GArray *settings, GRand *random, Tally *tally) {
       return;
     }
     judge(g_error_matches(error, SIM_ERROR, SIM_ERROR_INPUT), "an error of the input", sets);
-    if (!take_out_refused(sets, error->message)) {
+    const char *why = error != NULL ? error->message : "";
+    if (!take_out_refused(sets, why)) {
       if (seconds > 0)
-        printf("\n    refused: %s", error->message);
+        printf("\n    refused: %s", why);
       return;
     }
   }

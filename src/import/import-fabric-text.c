@@ -165,8 +165,8 @@ static void compare_nics(ImportFabric *fabric, const ConfText *topology, const c
 GString *import_fabric_text(ImportFabric *fabric, const char *topology, GError **error) {
   Shape shape = {.kind = "single-switch"};
   gsize length;
-  g_autofree char *path = hw_topology_find(topology, NULL, NULL, error),
-                  *lines = path != NULL ? conf_data_text(path, &length, error) : NULL;
+  g_autofree char *path = hw_topology_find(topology, NULL, NULL, error);
+  g_autofree char *lines = path != NULL ? conf_data_text(path, &length, error) : NULL;
   g_autoptr(ConfText) parsed = lines != NULL ? conf_text_parse(path, lines, length, error) : NULL;
   if (parsed == NULL || !measure(fabric, &shape, error))
     return NULL;
