@@ -192,16 +192,16 @@ static CliExit compare(gconstpointer data, GError **error) {
       return CLI_FAULT;
     g_ptr_array_add(reports, report);
   }
-  g_autoptr(GString) text = g_string_new(NULL), ratios = g_string_new(NULL);
+  g_autoptr(GString) text = g_string_new(NULL);
   g_autofree StudyOffer *offers = offers_of(reports, error);
   if (offers == NULL)
     return CLI_INPUT;
-  if (!asked->json && !cli_ratios((RunReport *const *)reports->pdata, n, ratios, error))
+  g_autofree ReportRatio *ratios = cli_ratios((RunReport *const *)reports->pdata, n, error);
+  if (ratios == NULL)
     return CLI_FAULT;
   g_autofree RunReport **taken = (RunReport **)g_ptr_array_steal(reports, NULL);
-  (asked->json ? report_compared_json : report_compared)(taken, run_ids, offers, n, text);
+  (asked->json ? report_compared_json : report_compared)(taken, run_ids, &(ReportBeside){offers, ratios}, n, text);
   cli_print(text->str);
-  cli_print(ratios->str);
   return CLI_DONE;
 }
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What is known of how much longer one step takes than another: sentences for compare. Private to this floor. */
+/* What is known of how much longer one step takes than another: for compare. Private to this floor. */
 #pragma once
 
+#include "report-ratio.h"
 #include "run-report.h"
 
-/* One line for each report after the first, against the first: the ratio that is foretold, the interval that pairs of
- * published steps give it, and whether the difference can be told at all. Nothing for steps that are equal, or of which
- * there are too few pairs. Errors: the catalogue's files. */
-gboolean cli_ratios(RunReport *const *reports, guint n, GString *text, GError **error);
+/* One for each report, against the first: the ratio that is foretold, and the interval that pairs of published steps
+ * give it. Nothing is known of steps that are equal, or of which there are too few pairs. Caller frees. Errors: the
+ * catalogue's files. */
+ReportRatio *cli_ratios(RunReport *const *reports, guint n, GError **error);

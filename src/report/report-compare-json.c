@@ -82,7 +82,7 @@ static void add_settings(BaseJson *json, const ReportStep *from, const ReportSte
       add_setting(json, from, to, second->settings[i].name);
 }
 
-static void add_difference(BaseJson *json, const ReportStep *from, const ReportStep *to) {
+static void add_difference(BaseJson *json, const ReportStep *from, const ReportStep *to, const ReportRatio *ratio) {
   ReportStep *const pair[] = {(ReportStep *)from, (ReportStep *)to};
   g_autoptr(GPtrArray) rows = report_rows(pair, 2, REPORT_KINDS, REPORT_BY_LEAF);
   g_autofree char *words = report_difference_words(from, to);
@@ -104,11 +104,13 @@ static void add_difference(BaseJson *json, const ReportStep *from, const ReportS
   add_settings(json, from, to);
   base_json_end(json);
   base_json_text(json, "words", words);
+  report_ratio_json(ratio, json);
   base_json_end(json);
 }
 
-void report_compared_json(RunReport *const *reports, const gint64 *run_ids, const StudyOffer *offers, guint n,
+void report_compared_json(RunReport *const *reports, const gint64 *run_ids, const ReportBeside *beside, guint n,
                           GString *text) {
+  const ReportRatio none = {0};
   g_autoptr(GPtrArray) steps = report_steps(reports, run_ids, n);
   g_autoptr(BaseJson) json = base_json_new(text, BASE_JSON_SPREAD);
   base_json_map(json, NULL);
@@ -119,16 +121,16 @@ void report_compared_json(RunReport *const *reports, const gint64 *run_ids, cons
   base_json_end(json);
   base_json_list(json, "differences");
   for (guint i = 1; i < n; i++)
-    add_difference(json, steps->pdata[0], steps->pdata[i]);
+    add_difference(json, steps->pdata[0], steps->pdata[i], beside->ratios != NULL ? &beside->ratios[i] : &none);
   base_json_end(json);
-  if (offers != NULL && report_quotes_wanted(offers, n))
-    report_quotes_json(offers, n, json);
+  if (beside->offers != NULL && report_quotes_wanted(beside->offers, n))
+    report_quotes_json(beside->offers, n, json);
   base_json_end(json);
 }
 
 gboolean report_compare_json(StoreDb *db, const gint64 *run_ids, guint n, GString *text, GError **error) {
   g_autofree RunReport **reports = report_compare_load(db, run_ids, n, error);
   if (reports != NULL)
-    report_compared_json(reports, run_ids, NULL, n, text);
+    report_compared_json(reports, run_ids, &(ReportBeside){0}, n, text);
   return reports != NULL;
 }

@@ -291,7 +291,7 @@ static void print_table(Page *page, GString *text) {
   g_string_append_c(text, '\n');
 }
 
-void report_compared(RunReport *const *reports, const gint64 *run_ids, const StudyOffer *offers, guint n,
+void report_compared(RunReport *const *reports, const gint64 *run_ids, const ReportBeside *beside, guint n,
                      GString *text) {
   g_autoptr(GPtrArray) steps = report_steps(reports, run_ids, n);
   Page page = {(ReportStep **)steps->pdata, n, NULL};
@@ -303,13 +303,15 @@ void report_compared(RunReport *const *reports, const gint64 *run_ids, const Stu
     report_wrap(text, "", words);
   }
   print_envelopes(&page, text);
-  if (offers != NULL && report_quotes_wanted(offers, n))
-    report_quotes(offers, n, text);
+  if (beside->offers != NULL && report_quotes_wanted(beside->offers, n))
+    report_quotes(beside->offers, n, text);
+  for (guint i = 1; beside->ratios != NULL && i < n; i++)
+    report_ratio(&beside->ratios[i], text);
 }
 
 gboolean report_compare(StoreDb *db, const gint64 *run_ids, guint n, GString *text, GError **error) {
   g_autofree RunReport **reports = report_compare_load(db, run_ids, n, error);
   if (reports != NULL)
-    report_compared(reports, run_ids, NULL, n, text);
+    report_compared(reports, run_ids, &(ReportBeside){0}, n, text);
   return reports != NULL;
 }

@@ -11,6 +11,7 @@
  * of steps, and what is printed is rounded so that it does too. A run without a timeline has three leaves. */
 #pragma once
 
+#include "report-ratio.h"
 #include "store-db.h"
 #include "study-quote.h"
 
@@ -24,12 +25,19 @@ gboolean report_compare(StoreDb *db, const gint64 *run_ids, guint n, GString *te
  *   "memory_at_peak" {tenant: bytes}}],
  *   "differences" [{"from" ("A"), "to" ("B"), "parts" [as above, of both, "time_ps" to − from], "memory_at_peak",
  *   columns of table run that are numbers (to − from; null where one is not known), "settings" {name: [from, to]},
- *   "words"}], and where they are offers "quotes", as report-quotes.h has it */
+ *   "words", "step_ratio" (null: not known) {"foretold", "low", "high", "coverage" (per cent), "pairs", "sources"}}],
+ *   and where they are offers "quotes", as report-quotes.h has it */
 gboolean report_compare_json(StoreDb *db, const gint64 *run_ids, guint n, GString *text, GError **error);
 
+/* What stands beside the steps, of each of them; NULL: not asked. */
+typedef struct {
+  const StudyOffer *offers;  /* what each is offered for, weighed (report-quotes.h) */
+  const ReportRatio *ratios; /* to the first; the first's own is not read */
+} ReportBeside;
+
 /* The same of reports, each with its timeline, which they take: what the database did not keep can be played again.
- * `run_ids`: of each, as printed. `offers`: what each is offered for, weighed (report-quotes.h); NULL: not asked. */
-void report_compared(RunReport *const *reports, const gint64 *run_ids, const StudyOffer *offers, guint n,
+ * `run_ids`: of each, as printed. */
+void report_compared(RunReport *const *reports, const gint64 *run_ids, const ReportBeside *beside, guint n,
                      GString *text);
-void report_compared_json(RunReport *const *reports, const gint64 *run_ids, const StudyOffer *offers, guint n,
+void report_compared_json(RunReport *const *reports, const gint64 *run_ids, const ReportBeside *beside, guint n,
                           GString *text);
