@@ -126,12 +126,10 @@ refuses "layers plays nothing" 'Unknown option --fold' layers a.ini --fold=off
 refuses "layers writes no run" 'Unknown option --db' layers a.ini --db a.db
 refuses "run draws nothing" 'Unknown option -o' run a.ini -o x.svg
 refuses "run has no window" 'Unknown option --from' run a.ini --from '1 ms'
-refuses "plot prints nothing" 'Unknown option --json' plot memory a.ini --json -o x.svg
+refuses "a trace and its JSON on one output" 'add -o FILE' trace a.ini --json
 refuses "plot has no verdict" 'Unknown option --require-fit' plot memory a.ini --require-fit -o x.svg
 refuses "list has no settings" 'Unknown option --set' list gpus --set a.b=1
 refuses "list gpus reads no database" 'reads no database' list gpus --db b.db
-refuses "list settings as JSON" 'no --json' list settings --json
-refuses "schema as JSON" 'Unknown option --json' schema --json
 refuses "layers: one output" 'choose one' layers a.ini --json -o x.csv
 for verb in run stages layers plot compare trace replay list import schema; do
   says "$verb --help" "foretrain $verb" $verb --help

@@ -30,7 +30,7 @@ for file in share/man/man1/foretrain.1 share/bash-completion/completions/foretra
   verdict "$file" $? "$(find "$scratch/moved" -name "$(basename $file)*")"
 done
 for list in topologies workloads; do
-  diff <("$foretrain" list $list | sed "/^topology /d; s/ .*//") \
+  diff <("$foretrain" list $list | tail -n +2 | cut -d " " -f1) \
     <(cd "$source/$list" && for file in *.ini; do echo "${file%.ini}"; done \
     | LC_ALL=C sort) >diff
   verdict "all $list are installed" $? "$(cat diff)"
@@ -44,9 +44,9 @@ verdict "it looks beside itself" $? "$(cat err)"
 mkdir -p "$scratch/home/.local/share/foretrain/workloads" "$scratch/xdg/foretrain/workloads"
 cp "$scratch/moved/share/foretrain/workloads/gpt2-xl.ini" "$scratch/home/.local/share/foretrain/workloads/mine.ini"
 cp "$scratch/moved/share/foretrain/workloads/gpt2-xl.ini" "$scratch/xdg/foretrain/workloads/ours.ini"
-"$foretrain" list workloads | grep -qx mine
+"$foretrain" list workloads | grep -q '^mine '
 verdict "the person's own data" $? ""
-XDG_DATA_DIRS=$scratch/xdg "$foretrain" list workloads | grep -qx ours
+XDG_DATA_DIRS=$scratch/xdg "$foretrain" list workloads | grep -q '^ours '
 verdict "data of XDG_DATA_DIRS" $? ""
 strip -o stripped "$foretrain" 2>/dev/null || cp "$foretrain" stripped
 ! grep -qF "$source/" stripped

@@ -11,6 +11,7 @@ struct BaseTable {
   GArray *heads;    /* Head */
   GPtrArray *cells; /* char *, row after row */
   GArray *rules;    /* guint: row before which a rule stands */
+  glong cap;        /* of widths */
 };
 
 static void head_clear(gpointer head) {
@@ -23,6 +24,7 @@ BaseTable *base_table_new(void) {
   g_array_set_clear_func(table->heads, head_clear);
   table->cells = g_ptr_array_new_with_free_func(g_free);
   table->rules = g_array_new(FALSE, FALSE, sizeof(guint));
+  table->cap = G_MAXLONG;
   return table;
 }
 
@@ -38,6 +40,10 @@ void base_table_free(BaseTable *table) {
 void base_table_head(BaseTable *table, const char *title, BaseAlign align) {
   Head head = {g_strdup(title), align};
   g_array_append_val(table->heads, head);
+}
+
+void base_table_cap(BaseTable *table, guint characters) {
+  table->cap = characters;
 }
 
 void base_table_cell(BaseTable *table, const char *format, ...) {
@@ -58,7 +64,7 @@ void base_table_rule(BaseTable *table) {
 }
 
 static void print_padded(GString *line, const char *cell, glong width, BaseAlign align) {
-  glong padding = width - g_utf8_strlen(cell, -1);
+  glong padding = MAX(width - g_utf8_strlen(cell, -1), 0);
   if (align == BASE_RIGHT)
     g_string_append_printf(line, "%*s", (int)padding, "");
   g_string_append(line, cell);
@@ -82,8 +88,10 @@ void base_table_print(const BaseTable *table, guint indent, GString *text) {
     const char *title = g_array_index(table->heads, Head, c).title;
     widths[c] = g_utf8_strlen(title, -1);
     titled |= *title != '\0';
-    for (guint i = c; i < table->cells->len; i += columns)
-      widths[c] = MAX(widths[c], g_utf8_strlen(g_ptr_array_index(table->cells, i), -1));
+    for (guint i = c; i < table->cells->len; i += columns) {
+      glong width = g_utf8_strlen(g_ptr_array_index(table->cells, i), -1);
+      widths[c] = MAX(widths[c], width <= table->cap ? width : 0);
+    }
     total += widths[c] + (c > 0 ? 2 : 0);
   }
   g_autoptr(GString) line = g_string_new(NULL);

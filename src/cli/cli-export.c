@@ -5,6 +5,7 @@
 #include "base-error.h"
 #include "cli-find.h"
 #include "cli-write.h"
+#include "cli-written.h"
 #include "recipe-export.h"
 #include "store-db.h"
 #include "study-recipe.h"
@@ -14,6 +15,7 @@ typedef struct {
   const char *const *words;
   const char *db, *output;
   int tool;
+  gboolean json;
 } Export;
 
 static const CliOption options[] = {
@@ -21,6 +23,7 @@ static const CliOption options[] = {
     CLI_GROUP_ROW(Export, settings, cli_settings_options),
     CLI_DB(Export, db),
     CLI_OUTPUT(Export, output),
+    CLI_JSON(Export, json),
     {"as", 0, CLI_CHOICE, offsetof(Export, tool), NULL, "whose file it is (deepspeed)", recipe_export_names},
     {NULL}};
 
@@ -46,15 +49,27 @@ static Study *open_named(const Export *asked, GError **error) {
   return kept ? open_kept(db, run_id, error) : cli_open_study(&asked->settings, asked->words[0], error);
 }
 
+static void tell(const Export *asked) {
+  CliWritten written;
+  cli_written_begin(&written, (const char *const[]){asked->output, NULL});
+  base_json_text(written.json, "tool", recipe_export_names[asked->tool]);
+  cli_written_print(&written);
+}
+
 static CliExit export(gconstpointer data, GError **error) {
   const Export *asked = data;
+  if (!cli_written_check(asked->json, asked->output, "export", error))
+    return CLI_INPUT;
   g_autoptr(Study) study = open_named(asked, error);
   g_autoptr(GString) text = g_string_new(NULL);
   if (study == NULL || !study_export(study, asked->tool, text, error))
     return CLI_INPUT;
-  if (asked->output != NULL)
-    return cli_write(asked->output, text->str, error) ? CLI_DONE : CLI_FAULT;
-  cli_print(text->str);
+  if (asked->output == NULL)
+    cli_print(text->str);
+  else if (!cli_write(asked->output, text->str, error))
+    return CLI_FAULT;
+  if (asked->json)
+    tell(asked);
   return CLI_DONE;
 }
 

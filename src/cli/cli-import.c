@@ -7,6 +7,7 @@
 #include "base-names.h"
 #include "cli-import.h"
 #include "cli-write.h"
+#include "cli-written.h"
 #include "cli.h"
 #include "import-fabric.h"
 #include "import-lstopo.h"
@@ -93,29 +94,55 @@ static GString *import_slurm(const CliImport *asked, GError **error) {
 
 /* What stands in the new file's comments: where it is from, what was left out, what was assumed; not those of the file
  * that a fabric is laid over. */
-static void print_remarks(const char *text) {
+static void visit_remarks(const char *text, void (*visit)(const char *remark, gpointer user), gpointer user) {
   g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
   for (char **line = lines; *line != NULL && !g_str_has_prefix(*line, IMPORT_FABRIC_REST); line++)
     if (g_str_has_prefix(*line, "# ") || strcmp(*line, "#") == 0)
-      puts(**line != '\0' && (*line)[1] == ' ' ? *line + 2 : "");
+      visit((*line)[1] == ' ' ? *line + 2 : "", user);
+}
+
+static void print_remark(const char *remark, G_GNUC_UNUSED gpointer user) {
+  puts(remark);
+}
+
+static void add_remark(const char *remark, gpointer json) {
+  base_json_text(json, NULL, remark);
+}
+
+static void tell(const CliImport *asked, const char *text) {
+  if (!asked->json) {
+    visit_remarks(text, print_remark, NULL);
+    return;
+  }
+  CliWritten written;
+  cli_written_begin(&written, (const char *const[]){asked->output, NULL});
+  base_json_list(written.json, "remarks");
+  visit_remarks(text, add_remark, written.json);
+  base_json_end(written.json);
+  cli_written_print(&written);
 }
 
 CliExit cli_import_finish(const CliImport *asked, GString *text, GError **error) {
-  if (text == NULL)
+  if (text == NULL || !cli_written_check(asked->json, asked->output, "import", error)) {
+    if (text != NULL)
+      g_string_free(text, TRUE);
     return CLI_INPUT;
+  }
   gboolean written = TRUE;
   if (asked->output == NULL || strcmp(asked->output, "-") == 0)
     cli_print(text->str);
   else if ((written = cli_write(asked->output, text->str, error)))
-    print_remarks(text->str);
+    tell(asked, text->str);
   g_string_free(text, TRUE);
   return written ? CLI_DONE : CLI_FAULT;
 }
 
-#define ONE_FILE CLI_WORDS(CliImport, paths, 1, 1, "a kind and one file"), CLI_OUTPUT(CliImport, output)
+#define ONE_FILE                                                                                                       \
+  CLI_WORDS(CliImport, paths, 1, 1, "a kind and one file"), CLI_OUTPUT(CliImport, output), CLI_JSON(CliImport, json)
 
 static const CliOption tests_options[] = {CLI_WORDS(CliImport, paths, 1, CLI_WORDS_ANY, "a kind and a file"),
                                           CLI_OUTPUT(CliImport, output),
+                                          CLI_JSON(CliImport, json),
                                           {"topology", 't', CLI_FILE, offsetof(CliImport, topology), "T",
                                            "nccl-tests: the machine it was measured on", .listed = "topologies"},
                                           {"nodes", 0, CLI_NUMBER, offsetof(CliImport, nodes), "N",

@@ -12,7 +12,7 @@ typedef struct {
   const char *const *paths, *const *sets, *const *scales; /* paths: at least one */
   const char *output, *topology, *operation, *model, *gpu, *nic, *intra, *platform;
   int nodes, nics; /* 0: not given */
-  gboolean keep_unsized, keep_communication, figures, calibrate, profile;
+  gboolean json, keep_unsized, keep_communication, figures, calibrate, profile;
 } CliImport;
 
 /* Each: the text of the new file, NULL on error. */

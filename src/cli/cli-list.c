@@ -12,6 +12,7 @@
 #include "hw-catalog.h"
 #include "kernel-time.h"
 #include "program-trace.h"
+#include "report-text.h"
 #include "store-baseline.h"
 #include "store-points.h"
 
@@ -93,22 +94,45 @@ static CliExit list_platforms(G_GNUC_UNUSED const List *asked, CliListing *listi
   return CLI_DONE;
 }
 
-/* Without a head: the names alone, one a line. */
-static CliExit list_files(CliListing *listing, const char *folder, const CliColumn *columns) {
-  g_auto(GStrv) names = conf_path_list(folder, ".ini");
-  cli_listing_columns(listing, columns);
-  for (char **name = names; *name != NULL; name++)
-    cli_listing_text(listing, *name);
-  return CLI_DONE;
-}
-
 static CliExit list_topologies(G_GNUC_UNUSED const List *asked, CliListing *listing, GError **error) {
   return cli_list_topologies(listing, error);
 }
 
+/* A setting as it stands in the file, or its default; "-" where there is none, and in a file that cannot be read. */
+static void setting_cell(CliListing *listing, const Study *study, const char *name) {
+  const char *value = study != NULL ? study_setting(study, name) : NULL;
+  guint64 number;
+  if (!cli_listing_is_right(listing))
+    cli_listing_shown(listing, value, value != NULL ? value : "-");
+  else if (value != NULL && g_ascii_string_to_unsigned(value, 10, 0, G_MAXINT64, &number, NULL))
+    cli_listing_integer(listing, (gint64)number, value);
+  else
+    cli_listing_number(listing, 0, "%.0f", 0);
+}
+
 static CliExit list_workloads(G_GNUC_UNUSED const List *asked, CliListing *listing, G_GNUC_UNUSED GError **error) {
-  static const CliColumn columns[] = {{"workload", "", BASE_LEFT}, {NULL, NULL, BASE_LEFT}};
-  return list_files(listing, "workloads", columns);
+  static const CliColumn columns[] = {{"workload", "workload", BASE_LEFT},
+                                      {"framework", "framework", BASE_LEFT},
+                                      {"zero_stage", "ZeRO", BASE_RIGHT},
+                                      {"tensor", "tensor", BASE_RIGHT},
+                                      {"pipeline", "pipeline", BASE_RIGHT},
+                                      {"expert", "expert", BASE_RIGHT},
+                                      {"sequence_length", "sequence", BASE_RIGHT},
+                                      {"topology", "topology", BASE_LEFT},
+                                      {"nodes", "nodes", BASE_RIGHT},
+                                      {NULL, NULL, BASE_LEFT}};
+  static const char *const settings[] = {"parallel.framework", "parallel.zero_stage", "parallel.tensor",
+                                         "parallel.pipeline",  "parallel.expert",     "training.sequence_length",
+                                         "cluster.topology",   "cluster.nodes"};
+  g_auto(GStrv) names = conf_path_list("workloads", ".ini");
+  cli_listing_columns(listing, columns);
+  for (char **name = names; *name != NULL; name++) {
+    g_autoptr(Study) study = study_open(*name, NULL);
+    cli_listing_text(listing, *name);
+    for (gsize i = 0; i < G_N_ELEMENTS(settings); i++)
+      setting_cell(listing, study, settings[i]);
+  }
+  return CLI_DONE;
 }
 
 #define KEY_SHOWN 10 /* letters of a run key */
@@ -150,6 +174,17 @@ static CliExit list_runs(const List *asked, CliListing *listing, GError **error)
   return good ? CLI_DONE : CLI_FAULT;
 }
 
+/* {"json_version", key: [what `fill` adds]} */
+static void object_of(GString *text, const char *key, void (*fill)(BaseJson *json)) {
+  g_autoptr(BaseJson) json = base_json_new(text, BASE_JSON_SPREAD);
+  base_json_map(json, NULL);
+  base_json_integer(json, "json_version", REPORT_JSON_VERSION);
+  base_json_list(json, key);
+  fill(json);
+  base_json_end(json);
+  base_json_end(json);
+}
+
 static void baseline_row(int n, G_GNUC_UNUSED const char *const *names, const char *const *values, gpointer user) {
   CliListing *listing = user;
   const StoreMetric *metric = store_metric_find(values[1]);
@@ -171,8 +206,14 @@ static CliExit list_baselines(const List *asked, CliListing *listing, GError **e
   return store_db_visit_baselines(db, baseline_row, listing, error) ? CLI_DONE : CLI_FAULT;
 }
 
-static CliExit list_settings(G_GNUC_UNUSED const List *asked, CliListing *listing, G_GNUC_UNUSED GError **error) {
-  study_print_reference(cli_listing_page(listing));
+static CliExit settings_run(gconstpointer data, G_GNUC_UNUSED GError **error) {
+  const List *asked = data;
+  g_autoptr(GString) text = g_string_new(NULL);
+  if (asked->json)
+    object_of(text, "settings", study_reference_json);
+  else
+    study_print_reference(text);
+  cli_print(text->str);
   return CLI_DONE;
 }
 
@@ -187,7 +228,6 @@ static CliExit list(const List *asked, CliExit (*fill)(const List *asked, CliLis
 
 #define NO_DATABASE "reads no database: leave out --db"
 
-static const CliOption page_options[] = {CLI_WORDS(List, words, 0, 0, "no word more"), {NULL}};
 static const CliOption table_options[] = {CLI_WORDS(List, words, 0, 0, "no word more"), CLI_JSON(List, json), {NULL}};
 static const CliOption runs_options[] = {
     CLI_WORDS(List, words, 0, 0, "no word more"), CLI_DB(List, db), CLI_JSON(List, json), {NULL}};
@@ -206,8 +246,9 @@ KIND(topologies, "topologies that a bare name finds", table_options, NO_DATABASE
 KIND(workloads, "workloads that a bare name finds", table_options, NO_DATABASE);
 KIND(runs, "runs of the database", runs_options, NULL);
 KIND(baselines, "what foretrain check accepted, of the database", runs_options, NULL);
-KIND(settings, "every key that a workload or a topology may hold", page_options,
-     "is a text for people, of no database: it has no --json and no --db");
+static const CliVerb settings = {"settings",    "",           "every key that a workload or a topology may hold",
+                                 table_options, sizeof(List), NULL,
+                                 settings_run,  NO_DATABASE};
 
 static const CliVerb *const kinds[] = {&gpus, &links,     &platforms, &topologies, &workloads,
                                        &runs, &baselines, &settings,  NULL};
@@ -221,11 +262,30 @@ const CliVerb cli_list = {.name = "list",
 
 typedef struct {
   const char *const *words;
+  gboolean json;
 } Schema;
 
 static const char *const schemas[] = {"database", "trace", NULL};
 static const CliOption schema_options[] = {
-    {NULL, 0, CLI_WORD, offsetof(Schema, words), "database or trace", NULL, schemas, 0, 1}, {NULL}};
+    {NULL, 0, CLI_WORD, offsetof(Schema, words), "database or trace", NULL, schemas, 0, 1},
+    CLI_JSON(Schema, json),
+    {NULL}};
+
+static gboolean print_json(gboolean trace, GError **error) {
+  g_autoptr(GString) text = g_string_new(NULL);
+  g_autoptr(BaseJson) json = base_json_new(text, BASE_JSON_SPREAD);
+  base_json_map(json, NULL);
+  base_json_integer(json, "json_version", REPORT_JSON_VERSION);
+  gboolean good = TRUE;
+  if (trace)
+    program_trace_reference_json(json);
+  else
+    good = store_schema_json(json, error);
+  base_json_end(json);
+  if (good)
+    cli_print(text->str);
+  return good;
+}
 
 static CliExit schema(gconstpointer data, GError **error) {
   const Schema *asked = data;
@@ -236,6 +296,8 @@ static CliExit schema(gconstpointer data, GError **error) {
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "no schema of \"%s\"%s", word, advice);
     return CLI_INPUT;
   }
+  if (asked->json)
+    return print_json(index == 1, error) ? CLI_DONE : CLI_FAULT;
   g_autoptr(GString) trace = g_string_new(NULL);
   if (index == 1)
     program_trace_reference(trace);

@@ -90,10 +90,6 @@ gboolean cli_listing_is_right(const CliListing *listing) {
   return listing->columns[listing->at].align == BASE_RIGHT;
 }
 
-GString *cli_listing_page(CliListing *listing) {
-  return listing->page;
-}
-
 void cli_listing_print(CliListing *listing) {
   if (listing->json != NULL)
     base_json_end(listing->json);

@@ -33,7 +33,5 @@ void cli_listing_number(CliListing *listing, double value, const char *format, d
 /* Whether the next cell's column is one of numbers. */
 gboolean cli_listing_is_right(const CliListing *listing);
 
-/* For a list that is a page of text: appended to, printed in place of the table. */
-GString *cli_listing_page(CliListing *listing);
 /* To stdout. */
 void cli_listing_print(CliListing *listing);

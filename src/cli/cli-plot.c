@@ -5,6 +5,7 @@
 #include "base-error.h"
 #include "cli-find.h"
 #include "cli-plot.h"
+#include "cli-written.h"
 
 typedef struct {
   CliWorkload workload;
@@ -42,14 +43,21 @@ static const Picture defaults = {.workload = CLI_WORKLOAD_DEFAULT, .from = -1, .
 
 gboolean cli_plot_check(const CliCanvas *asked, const char *plot, GError **error) {
   if (asked->canvas.path != NULL)
-    return report_plot_check(asked->canvas.path, error);
+    return cli_written_check(asked->json, asked->canvas.path, "plot", error) &&
+           report_plot_check(asked->canvas.path, error);
   g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "plot: say where to, as in -o %s.svg or -o %s.png", plot, plot);
   return FALSE;
 }
 
 void cli_plot_tell(const CliCanvas *asked) {
-  if (!asked->quiet)
+  if (asked->json) {
+    g_auto(GStrv) files = report_plot_files(asked->canvas.path);
+    CliWritten written;
+    cli_written_begin(&written, (const char *const *)files);
+    cli_written_print(&written);
+  } else if (!asked->quiet) {
     fprintf(stderr, "%s is drawn; its script and data stand beside it\n", asked->canvas.path);
+  }
 }
 
 typedef gboolean (*Plot)(StoreDb *db, gint64 run_id, const Picture *asked, GError **error);

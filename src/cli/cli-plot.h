@@ -7,12 +7,12 @@
 
 typedef struct {
   ReportCanvas canvas;
-  gboolean quiet;
+  gboolean json, quiet;
 } CliCanvas;
 
 /* Rows of a table of options: of the CliCanvas at `field` of the struct `type`. */
 #define CLI_CANVAS(type, field)                                                                                        \
-  CLI_QUIET(type, field.quiet), CLI_OUTPUT(type, field.canvas.path), {                                                 \
+  CLI_JSON(type, field.json), CLI_QUIET(type, field.quiet), CLI_OUTPUT(type, field.canvas.path), {                     \
     "dark", 0, CLI_FLAG, offsetof(type, field.canvas.dark), NULL, "on a dark ground"                                   \
   }
 

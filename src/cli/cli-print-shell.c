@@ -15,9 +15,8 @@ static const CliOption *words_of(const CliVerb *verb) {
 
 /* What completes a value, as words of a shell; NULL: files, where files are meant. */
 static char *values_of(const CliOption *row) {
-  if (row->listed != NULL) /* the first column, without a head where there are several */
-    return g_strdup_printf("$(foretrain list %s 2>/dev/null%s)", row->listed,
-                           strcmp(row->listed, "topologies") == 0 ? " | tail -n +2 | cut -d\\  -f1" : "");
+  if (row->listed != NULL) /* the first column, without its head */
+    return g_strdup_printf("$(foretrain list %s 2>/dev/null | tail -n +2 | cut -d\\  -f1)", row->listed);
   return row->choices != NULL ? g_strjoinv(" ", (char **)row->choices) : NULL;
 }
 

@@ -5,6 +5,7 @@
 #include "base-error.h"
 #include "cli-find.h"
 #include "cli-write.h"
+#include "cli-written.h"
 #include "report-page.h"
 #include "study-faster.h"
 #include "study-remedy.h"
@@ -15,12 +16,13 @@ typedef struct {
   CliWorkload workload;
   const char *const *words;
   const char *db, *output;
-  gboolean quiet;
+  gboolean json, quiet;
 } Page;
 
 static const CliOption options[] = {CLI_WORDS(Page, words, 1, MOST_RUNS, "one to eight runs, or workloads"),
                                     CLI_GROUP_ROW(Page, workload, cli_workload_options),
                                     CLI_DB(Page, db),
+                                    CLI_JSON(Page, json),
                                     CLI_QUIET(Page, quiet),
                                     CLI_OUTPUT(Page, output),
                                     {NULL}};
@@ -84,6 +86,16 @@ static gboolean gather(const Page *asked, const char *database, GArray *runs, GP
   return TRUE;
 }
 
+static void tell(const Page *asked, const GArray *runs) {
+  CliWritten written;
+  cli_written_begin(&written, (const char *const[]){asked->output, NULL});
+  base_json_list(written.json, "run_ids");
+  for (guint i = 0; i < runs->len; i++)
+    base_json_integer(written.json, NULL, g_array_index(runs, ReportPageRun, i).run_id);
+  base_json_end(written.json);
+  cli_written_print(&written);
+}
+
 static CliExit write_page(const Page *asked, GError **error) {
   const char *database = cli_database(asked->db, error);
   if (database == NULL)
@@ -97,7 +109,9 @@ static CliExit write_page(const Page *asked, GError **error) {
   if (db == NULL || !report_page(db, (const ReportPageRun *)(gpointer)runs->data, runs->len, html, error) ||
       !cli_write(asked->output, html->str, error))
     return CLI_FAULT;
-  if (!asked->quiet && !g_str_equal(asked->output, "-"))
+  if (asked->json)
+    tell(asked, runs);
+  else if (!asked->quiet && !g_str_equal(asked->output, "-"))
     fprintf(stderr, "%s is written; it needs no other file\n", asked->output);
   return CLI_DONE;
 }
@@ -105,7 +119,7 @@ static CliExit write_page(const Page *asked, GError **error) {
 static CliExit report(gconstpointer data, GError **error) {
   const Page *asked = data;
   if (asked->output != NULL)
-    return write_page(asked, error);
+    return cli_written_check(asked->json, asked->output, "report", error) ? write_page(asked, error) : CLI_INPUT;
   g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "report: say where to, as in -o step.html");
   return CLI_INPUT;
 }

@@ -6,6 +6,7 @@
 #include "base-error.h"
 #include "cli-find.h"
 #include "cli-write.h"
+#include "cli-written.h"
 #include "report-chrome.h"
 #include "study-trace.h"
 
@@ -14,8 +15,14 @@ typedef struct {
   const char *const *words;
   const char *db, *output;
   int format;
-  gboolean quiet;
+  gboolean json, quiet;
 } Trace;
+
+/* Files of a trace: one, or one for each rank. */
+typedef struct {
+  const Trace *asked;
+  GPtrArray *paths; /* as they are written; ends with NULL once all are */
+} Written;
 
 static const char *const formats[] = {"csv", "chrome", "chakra", NULL};
 
@@ -23,16 +30,27 @@ static const CliOption options[] = {
     CLI_WORKLOAD_WORD(Trace, words, "a workload or a run"),
     CLI_GROUP_ROW(Trace, workload, cli_workload_options),
     CLI_DB(Trace, db),
+    CLI_JSON(Trace, json),
     CLI_QUIET(Trace, quiet),
     CLI_OUTPUT(Trace, output),
     {"format", 0, CLI_CHOICE, offsetof(Trace, format), NULL,
      "csv: the Program; chrome: the timeline for Perfetto; chakra: a file for each rank (csv)", formats},
     {NULL}};
 
+static void tell(const Trace *asked, const char *const *paths) {
+  CliWritten written;
+  cli_written_begin(&written, paths);
+  base_json_text(written.json, "format", formats[asked->format]);
+  cli_written_print(&written);
+}
+
 static CliExit write_out(const Trace *asked, const GString *text, GError **error) {
-  if (asked->output != NULL)
-    return cli_write(asked->output, text->str, error) ? CLI_DONE : CLI_FAULT;
-  fwrite(text->str, 1, text->len, stdout);
+  if (asked->output != NULL && !cli_write(asked->output, text->str, error))
+    return CLI_FAULT;
+  if (asked->output == NULL)
+    fwrite(text->str, 1, text->len, stdout);
+  if (asked->json)
+    tell(asked, (const char *const[]){asked->output, NULL});
   return CLI_DONE;
 }
 
@@ -74,8 +92,9 @@ static CliExit trace_chrome(const Trace *asked, GError **error) {
 
 /* -o is what the files' names begin with. */
 static gboolean write_rank(const char *ending, const guint8 *data, gsize length, gpointer user, GError **error) {
-  const Trace *asked = user;
-  g_autofree char *path = g_strconcat(asked->output, ".", ending, NULL);
+  Written *written = user;
+  char *path = g_strconcat(written->asked->output, ".", ending, NULL);
+  g_ptr_array_add(written->paths, path);
   return cli_write_bytes(path, data, length, error);
 }
 
@@ -86,14 +105,21 @@ static CliExit trace_chakra(const Trace *asked, GError **error) {
     return CLI_INPUT;
   }
   g_autoptr(Study) study = open_traced(asked, error);
-  if (study == NULL || !study_chakra(study, write_rank, (gpointer)asked, error))
+  g_autoptr(GPtrArray) paths = g_ptr_array_new_with_free_func(g_free);
+  Written written = {asked, paths};
+  if (study == NULL || !study_chakra(study, write_rank, &written, error))
     return CLI_FAULT;
+  g_ptr_array_add(paths, NULL);
+  if (asked->json)
+    tell(asked, (const char *const *)paths->pdata);
   return CLI_DONE;
 }
 
 static CliExit trace(gconstpointer data, GError **error) {
   static CliExit (*const writers[])(const Trace *, GError **) = {trace_csv, trace_chrome, trace_chakra};
   const Trace *asked = data;
+  if (!cli_written_check(asked->json, asked->output, "trace", error))
+    return CLI_INPUT;
   return writers[asked->format](asked, error);
 }
 

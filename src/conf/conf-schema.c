@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The reference text of schema tables: what --help and the documentation show is what the reader checks. */
+/* The reference text of schema tables, and the same as JSON: what --help and the documentation show is what the reader
+ * checks. */
 #include "conf-schema.h"
 
 #include <string.h>
@@ -7,6 +8,8 @@
 #include "base-field.h"
 #include "base-names.h"
 #include "base-table.h"
+
+#define TAKES_WIDTH 64 /* characters; longer lists of values push their meaning on */
 
 static void add_row(BaseTable *table, const BaseField *key) {
   g_autofree char *expected = base_field_expected(key);
@@ -22,6 +25,7 @@ static void add_row(BaseTable *table, const BaseField *key) {
 
 static void print_group(const ConfSchema *schemas, gsize n_schemas, const char *group, GString *text) {
   g_autoptr(BaseTable) table = base_table_new();
+  base_table_cap(table, TAKES_WIDTH);
   base_table_head(table, "key", BASE_LEFT);
   base_table_head(table, "takes", BASE_LEFT);
   base_table_head(table, "default", BASE_LEFT);
@@ -40,4 +44,26 @@ void conf_schema_print(const ConfSchema *schemas, gsize n_schemas, GString *text
     for (gsize k = 0; k < schemas[s].n_keys; k++)
       if (g_hash_table_add(printed, (gpointer)schemas[s].keys[k].group))
         print_group(schemas, n_schemas, schemas[s].keys[k].group, text);
+}
+
+static void add_map(const BaseField *key, BaseJson *json) {
+  g_autofree char *name = g_strconcat(key->group, ".", key->key, NULL), *expected = base_field_expected(key);
+  base_json_map(json, NULL);
+  base_json_text(json, "setting", name);
+  base_json_text(json, "takes", expected);
+  base_json_list(json, "later");
+  for (const char *const *value = key->later; value != NULL && *value != NULL; value++)
+    base_json_text(json, NULL, *value);
+  base_json_end(json);
+  base_json_integer(json, "modelled", key->kind != BASE_LATER);
+  base_json_integer(json, "required", key->required);
+  base_json_text(json, "default", key->initial);
+  base_json_text(json, "meaning", key->help);
+  base_json_end(json);
+}
+
+void conf_schema_json(const ConfSchema *schemas, gsize n_schemas, BaseJson *json) {
+  for (gsize s = 0; s < n_schemas; s++)
+    for (gsize k = 0; k < schemas[s].n_keys; k++)
+      add_map(&schemas[s].keys[k], json);
 }

@@ -98,6 +98,19 @@ void program_head_reference(GString *text) {
     g_string_append_printf(text, "%-26s %s%s\n", facts[i].key, facts[i].help, facts[i].required ? " (needed)" : "");
 }
 
+void program_head_key_json(const char *key, const char *help, gboolean required, BaseJson *json) {
+  base_json_map(json, NULL);
+  base_json_text(json, "key", key);
+  base_json_text(json, "meaning", help);
+  base_json_integer(json, "required", required);
+  base_json_end(json);
+}
+
+void program_head_reference_json(BaseJson *json) {
+  for (gsize i = 0; i < G_N_ELEMENTS(facts); i++)
+    program_head_key_json(facts[i].key, facts[i].help, facts[i].required, json);
+}
+
 void program_origin_clear(ProgramOrigin *origin) {
   ProgramHead head = {.origin = *origin};
   base_fields_clear(facts, G_N_ELEMENTS(facts), &head);

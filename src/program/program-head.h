@@ -33,3 +33,6 @@ const char *program_head_missing(GHashTable *seen);
 /* `; did you mean "tokens"?` Caller frees. */
 char *program_head_advice(const char *key);
 void program_head_reference(GString *text);
+/* As elements of a list that was begun. */
+void program_head_reference_json(BaseJson *json);
+void program_head_key_json(const char *key, const char *help, gboolean required, BaseJson *json);

@@ -289,3 +289,17 @@ void program_line_reference(GString *text) {
     g_string_append_c(text, '\n');
   }
 }
+
+void program_line_reference_json(BaseJson *json) {
+  for (gsize i = 0; i < G_N_ELEMENTS(columns); i++) {
+    g_autofree char *meaning = g_strconcat(on_text(columns[i].marks & ON_ALL), columns[i].help, NULL);
+    base_json_map(json, NULL);
+    base_json_text(json, "column", columns[i].key);
+    base_json_text(json, "meaning", meaning);
+    base_json_list(json, "values");
+    for (const char *const *name = columns[i].names; name != NULL && *name != NULL; name++)
+      base_json_text(json, NULL, *name);
+    base_json_end(json);
+    base_json_end(json);
+  }
+}

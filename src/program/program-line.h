@@ -10,6 +10,7 @@
 #pragma once
 
 #include "base-error.h"
+#include "base-json.h"
 #include "kernel-op.h"
 #include "program.h"
 
@@ -43,3 +44,5 @@ void program_line_print(const ProgramLine *line, GString *text);
 gboolean program_line_read(ProgramLine *line, char *const *fields, BasePlace *place, GStringChunk *keys,
                            GError **error);
 void program_line_reference(GString *text);
+/* As elements of a list that was begun. */
+void program_line_reference_json(BaseJson *json);

@@ -185,16 +185,36 @@ void program_trace_write(const Program *program, const ProgramOrigin *origin, co
   g_string_free(writer.gives, TRUE);
 }
 
+/* Lists of the head, whose readers are their owners'. */
+static const struct {
+  const char *key, *help;
+  gboolean required;
+} lists[] = {
+    {"streams", "host and the others, in order", TRUE},
+    {"pool.STREAM", "the stream whose memory the rows of this one take; left out: its own", FALSE},
+    {"role.NAME", "ranks that behave so, as in 0-7,16-56:8; every rank in one", TRUE},
+    {"communicator.NAME", "ranks of a communicator; of several side by side, as in 0-7 | 8-15, each rank means its own",
+     FALSE},
+};
+
 void program_trace_reference(GString *text) {
   g_string_append(text,
                   "A trace file: lines of the head, then the line of columns, then a row a line in the order in which "
                   "the host\nissues them. Other lines that begin with # are comments.\n\n# key = value\n");
   program_head_reference(text);
-  g_string_append(text,
-                  "streams                    host and the others, in order (needed)\n"
-                  "pool.STREAM                the stream whose memory the rows of this one take; left out: its own\n"
-                  "role.NAME                  ranks that behave so, as in 0-7,16-56:8 (one needed; every rank in one)\n"
-                  "communicator.NAME          ranks of a communicator; of several side by side, as in 0-7 | 8-15, each "
-                  "rank means its own\n\nrole,step,task,…\n");
+  for (gsize i = 0; i < G_N_ELEMENTS(lists); i++)
+    g_string_append_printf(text, "%-26s %s%s\n", lists[i].key, lists[i].help, lists[i].required ? " (needed)" : "");
+  g_string_append(text, "\nrole,step,task,…\n");
   program_line_reference(text);
+}
+
+void program_trace_reference_json(BaseJson *json) {
+  base_json_list(json, "head");
+  program_head_reference_json(json);
+  for (gsize i = 0; i < G_N_ELEMENTS(lists); i++)
+    program_head_key_json(lists[i].key, lists[i].help, lists[i].required, json);
+  base_json_end(json);
+  base_json_list(json, "columns");
+  program_line_reference_json(json);
+  base_json_end(json);
 }

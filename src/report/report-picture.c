@@ -167,6 +167,15 @@ static char *why_it_failed(char *complaints, int status) {
                                                        : g_strdup("it wrote no picture");
 }
 
+char **report_plot_files(const char *path) {
+  g_autofree char *stem = g_strndup(path, (gsize)(strrchr(path, '.') - path));
+  char **files = g_new0(char *, 4);
+  files[0] = g_strdup(path);
+  files[1] = g_strconcat(stem, ".gnuplot", NULL);
+  files[2] = g_strconcat(stem, ".dat", NULL);
+  return files;
+}
+
 /* A folder of gnuplot's own beside the picture, so that one of before is not taken for it, and is replaced whole. */
 typedef struct {
   char *folder, *files[3]; /* the picture, and links to its script and its data */

@@ -106,10 +106,20 @@ gboolean study_set(Study *study, const char *assignment, GError **error) {
   return conf_settings_set(study->settings, assignment, error);
 }
 
+const char *study_setting(const Study *study, const char *name) {
+  return conf_settings_get(study->settings, name);
+}
+
 void study_print_reference(GString *text) {
   ConfSchema schemas[SCHEMAS_MOST];
   gsize n_schemas = gather_schemas(schemas);
   conf_schema_print(schemas, n_schemas, text);
+}
+
+void study_reference_json(BaseJson *json) {
+  ConfSchema schemas[SCHEMAS_MOST];
+  gsize n_schemas = gather_schemas(schemas);
+  conf_schema_json(schemas, n_schemas, json);
 }
 
 void study_walk_clear(StudyWalk *walk) {

@@ -25,6 +25,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(BaseTable, base_table_free)
 /* All heads come before the first cell. */
 void base_table_head(BaseTable *table, const char *title, BaseAlign align);
 void base_table_cell(BaseTable *table, const char *format, ...) G_GNUC_PRINTF(2, 3);
+/* Cells wider than this do not widen their column: they push on what follows in their row alone. */
+void base_table_cap(BaseTable *table, guint characters);
 /* Fills the row with empty cells; nothing where it is complete. */
 void base_table_end_row(BaseTable *table);
 /* A line of dashes before the next row. */

@@ -14,6 +14,7 @@
 #pragma once
 
 #include "base-field.h"
+#include "base-json.h"
 
 typedef struct ConfSchema {
   const BaseField *keys;
@@ -22,3 +23,7 @@ typedef struct ConfSchema {
 
 /* The reference text: per group, each key with kind, unit example, range, default, help. Appends to `text`. */
 void conf_schema_print(const ConfSchema *schemas, gsize n_schemas, GString *text);
+/* The same as elements of the list that was begun, a map each: "setting" ("group.key"), "takes", "later" (values that
+ * are known and not modelled yet), "modelled" (0: only its default is taken), "required", "default" (null: none),
+ * "meaning". */
+void conf_schema_json(const ConfSchema *schemas, gsize n_schemas, BaseJson *json);

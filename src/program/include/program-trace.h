@@ -21,6 +21,7 @@
  * program-check.h. */
 #pragma once
 
+#include "base-json.h"
 #include "program.h"
 
 /* What a trace says of where it comes from: reports state it, nothing is computed of it. */
@@ -46,3 +47,6 @@ Program *program_trace_read(const char *file, const char *data, gsize length, Pr
 
 /* Every key of the head and every column, with what it means. Appends. */
 void program_trace_reference(GString *text);
+/* The same as members of the object that was begun: "head" [{"key", "meaning", "required"}], "columns" [{"column",
+ * "meaning", "values" (empty: any)}]. */
+void program_trace_reference_json(BaseJson *json);

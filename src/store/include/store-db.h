@@ -12,6 +12,7 @@
  * another version, SIM_ERROR_SYSTEM for what SQLite says (locked, read-only, disk full). */
 #pragma once
 
+#include "base-json.h"
 #include "run-report.h"
 
 typedef struct StoreDb StoreDb;
@@ -54,3 +55,6 @@ gboolean store_db_query(StoreDb *db, const char *sql, gint64 run_id, StoreRow ro
 
 /* The schema with its documentation, as `foretrain schema` prints it. */
 const char *store_schema(void);
+/* Members of the object that was begun: "schema_version", "tables" [{"name", "kind" (table, view), "columns" [{"name",
+ * "type" (of a view null where it is none), "null" (1: may be NULL)}]}], in the order of their making. */
+gboolean store_schema_json(BaseJson *json, GError **error);

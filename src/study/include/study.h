@@ -10,6 +10,7 @@
 #pragma once
 
 #include "base-errors.h"
+#include "base-json.h"
 #include "base-trace.h"
 #include "run-report.h"
 
@@ -52,6 +53,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Study, study_free)
 
 /* "group.key=value", of the workload's or the topology's groups. */
 gboolean study_set(Study *study, const char *assignment, GError **error);
+/* What a setting is as given, or its default; NULL: neither. Borrowed. `name` ("group.key") must be a setting. */
+const char *study_setting(const Study *study, const char *name);
 
 /* The run key that study_run would report, in flow fidelity. Caller frees. */
 char *study_find_key(const Study *study, GError **error);
@@ -76,3 +79,5 @@ void study_stages_clear(StudyStages *stages);
 
 /* Every key that a workload or a topology may hold, documented. Appends. */
 void study_print_reference(GString *text);
+/* The same as elements of the list that was begun (conf-schema.h). */
+void study_reference_json(BaseJson *json);
