@@ -6,11 +6,8 @@
 
 #include "fit.h"
 
-#define SMALLEST_M 128
-/* Replays of a matmul this long go on for tenths of a second, as long as a power limit takes to act; with operands that
- * are random, so many rows tell what it leaves. */
-#define LASTING_SECONDS 8e-3
-#define LASTING_LEAST   5
+#define SMALLEST_M    128
+#define SHORTEST_TOLD 1024 /* of a matmul whose speed tells anything: the least of its three extents */
 
 typedef struct {
   const char *gpu;
@@ -75,30 +72,6 @@ static MatmulCase *find_matmul(const char *gpu, HwMatmulDtype dtype) {
   return NULL;
 }
 
-/* Measured over predicted speed, the median of each source (or of one of them), and the mean of those; 0: no rows. */
-static double speed(const HwGpu *gpu, const GArray *rows, const char *only) {
-  g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
-  double sum = 0;
-  guint n_sources = 0;
-  for (guint i = 0; i < rows->len; i++) {
-    const char *source = g_array_index(rows, KernelSample, i).source;
-    if (!g_hash_table_add(seen, (gpointer)source) || (only != NULL && strcmp(source, only) != 0))
-      continue;
-    g_autofree double *ratios = g_new(double, rows->len);
-    guint n = 0;
-    for (guint j = 0; j < rows->len; j++) {
-      const KernelSample *row = &g_array_index(rows, KernelSample, j);
-      if (strcmp(row->source, source) == 0 && MIN(row->op.m, MIN(row->op.n, row->op.k)) >= 1024)
-        ratios[n++] = kernel_sample_predict(gpu, row) / row->seconds;
-    }
-    if (n > 0) {
-      sum += kernel_quantile(ratios, n, 0.5);
-      n_sources++;
-    }
-  }
-  return n_sources > 0 ? sum / n_sources : 0;
-}
-
 static void fit_passes(MatmulCase *item, Fit *fit) {
   HwMatmul *form = &fit->matmul;
   if (item->passes != NULL || item->dtype == HW_MATMUL_FP32) {
@@ -114,7 +87,7 @@ static void fit_passes(MatmulCase *item, Fit *fit) {
   const char *source = g_array_index(backward, KernelSample, 0).source;
   for (wish.pass = KERNEL_FORWARD; wish.pass < KERNEL_PASSES; wish.pass++) {
     g_autoptr(GArray) rows = fit_choose(item->gpu, is_matmul, &wish);
-    speeds[wish.pass] = speed(&fit->gpu, rows, source);
+    speeds[wish.pass] = fit_speed(&fit->gpu, rows, source, SHORTEST_TOLD);
   }
   form->dgrad = MIN(1, speeds[KERNEL_DGRAD] / speeds[KERNEL_FORWARD]);
   form->wgrad = MIN(1, speeds[KERNEL_WGRAD] / speeds[KERNEL_FORWARD]);
@@ -124,9 +97,9 @@ static void fit_passes(MatmulCase *item, Fit *fit) {
 static double lasting_speed(const HwGpu *gpu, const GArray *lengthy) {
   g_autoptr(GArray) lasting = g_array_new(FALSE, FALSE, sizeof(KernelSample));
   for (guint i = 0; i < lengthy->len; i++)
-    if (g_array_index(lengthy, KernelSample, i).seconds > LASTING_SECONDS)
+    if (g_array_index(lengthy, KernelSample, i).seconds > FIT_LASTING_SECONDS)
       g_array_append_val(lasting, g_array_index(lengthy, KernelSample, i));
-  return lasting->len >= LASTING_LEAST ? speed(gpu, lasting, NULL) : 1;
+  return lasting->len >= FIT_LASTING_LEAST ? fit_speed(gpu, lasting, NULL, SHORTEST_TOLD) : 1;
 }
 
 static void fit_sustained(const MatmulCase *item, Fit *fit, gboolean base_sustained) {
@@ -140,7 +113,7 @@ static void fit_sustained(const MatmulCase *item, Fit *fit, gboolean base_sustai
   wish.sustained = FALSE;
   wish.lengthy = TRUE;
   g_autoptr(GArray) lengthy = fit_choose(item->gpu, is_matmul, &wish);
-  double found = speed(&fit->gpu, rows->len > 0 ? rows : lengthy, NULL);
+  double found = fit_speed(&fit->gpu, rows->len > 0 ? rows : lengthy, NULL, SHORTEST_TOLD);
   form->sustained = MIN(found > 0 ? MIN(1, found) : 1, lasting_speed(&fit->gpu, lengthy));
 }
 

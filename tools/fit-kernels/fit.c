@@ -105,6 +105,32 @@ double fit_search(Fit *fit) {
   return best;
 }
 
+static double median_speed(const HwGpu *gpu, const GArray *rows, const char *source, guint64 shortest) {
+  g_autofree double *ratios = g_new(double, rows->len);
+  guint n = 0;
+  for (guint i = 0; i < rows->len; i++) {
+    const KernelSample *row = &g_array_index(rows, KernelSample, i);
+    if (strcmp(row->source, source) == 0 && MIN(row->op.m, MIN(row->op.n, row->op.k)) >= shortest)
+      ratios[n++] = kernel_sample_predict(gpu, row) / row->seconds;
+  }
+  return n > 0 ? kernel_quantile(ratios, n, 0.5) : 0;
+}
+
+double fit_speed(const HwGpu *gpu, const GArray *rows, const char *only, guint64 shortest) {
+  g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
+  double sum = 0;
+  guint n_sources = 0;
+  for (guint i = 0; i < rows->len; i++) {
+    const char *source = g_array_index(rows, KernelSample, i).source;
+    if (!g_hash_table_add(seen, (gpointer)source) || (only != NULL && strcmp(source, only) != 0))
+      continue;
+    double found = median_speed(gpu, rows, source, shortest);
+    sum += found;
+    n_sources += found > 0;
+  }
+  return n_sources > 0 ? sum / n_sources : 0;
+}
+
 static void residual(Fit *fit, gboolean held, guint *ret_n, double *ret_median, double *ret_90th) {
   g_autofree double *errors = g_new(double, fit->rows->len + 1);
   guint n = 0;

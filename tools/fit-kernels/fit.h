@@ -9,6 +9,10 @@
 #include "kernel-table.h"
 
 #define FIT_KNOBS_MOST 16
+/* Replays of a kernel this long go on for tenths of a second, as long as a power limit takes to act; with operands that
+ * are random, so many rows tell what it leaves. */
+#define FIT_LASTING_SECONDS 8e-3
+#define FIT_LASTING_LEAST   5
 
 typedef struct {
   double *value, least, most;
@@ -36,6 +40,10 @@ void fit_apply(Fit *fit);
 
 /* Turns the knobs until no step makes the mean error smaller; returns it. */
 double fit_search(Fit *fit);
+
+/* Measured over predicted speed, the median of each source (or of `only` one of them), and the mean of those; 0: no row
+ * whose extents are all `shortest` at least. */
+double fit_speed(const HwGpu *gpu, const GArray *rows, const char *only, guint64 shortest);
 
 /* Residuals, for a section's note; caller frees. */
 char *fit_note(Fit *fit);
