@@ -39,6 +39,7 @@ static const HwAttention attention = {.name = "round.flash2",
                                       .floor_backward = SIM_MICROSECOND,
                                       .sustained = 1};
 static const HwMemory memory = {.name = "round.memory",
+                                .bandwidth = 1e12,
                                 .stream = 1,
                                 .norm_forward = 0.5,
                                 .norm_backward = 0.25,
@@ -155,6 +156,21 @@ static void memory_operations_go_by_bytes(void) {
   CU_ASSERT_EQUAL(kernel_time(&device, &op), 6 * SIM_MICROSECOND);
   op.bytes = 0; /* a kernel that does nothing takes the floor */
   CU_ASSERT_EQUAL(kernel_time(&device, &op), 2 * SIM_MICROSECOND);
+}
+
+static void borrowed_shares_keep_the_sms_time(void) {
+  /* Measured at 1 TB/s, 1 MB of a norm takes 2 us, of which 1 us is its bytes' way. Memory of 2 TB/s makes the way 0.5 us
+   * and leaves the other; a copy, and rows of an embedding, go by the share alone: 0.5 and 1 us. Each launch 2 us. */
+  HwGpu faster = device;
+  faster.memory_bandwidth_sustained = 2e12;
+  KernelOp op = {.kind = KERNEL_NORM, .dtype = KERNEL_BF16, .batch = 1, .bytes = 1000000};
+  CU_ASSERT_EQUAL(kernel_time(&faster, &op), 3500 * SIM_NANOSECOND);
+  op.kind = KERNEL_LOSS;
+  CU_ASSERT_EQUAL(kernel_time(&faster, &op), 3500 * SIM_NANOSECOND);
+  op.kind = KERNEL_MEMORY;
+  CU_ASSERT_EQUAL(kernel_time(&faster, &op), 2500 * SIM_NANOSECOND);
+  op.kind = KERNEL_GATHER;
+  CU_ASSERT_EQUAL(kernel_time(&faster, &op), 3 * SIM_MICROSECOND);
 }
 
 static void contention(void) {
@@ -300,16 +316,18 @@ static void host_time(void) {
 }
 
 int main(void) {
-  return harness_run("kernel-time", (HarnessCase[]){{"tiles and waves", tiles_and_waves},
-                                                    {"traffic of matmuls", traffic_of_matmuls},
-                                                    {"blocks of attention", blocks_of_attention},
-                                                    {"flash kernels", flash_kernels},
-                                                    {"memory operations go by bytes", memory_operations_go_by_bytes},
-                                                    {"contention", contention},
-                                                    {"contention as measured", contention_as_measured},
-                                                    {"monotone", monotone},
-                                                    {"dtypes", dtypes},
-                                                    {"shipped devices", shipped_devices},
-                                                    {"host time", host_time},
-                                                    {NULL, NULL}});
+  return harness_run("kernel-time",
+                     (HarnessCase[]){{"tiles and waves", tiles_and_waves},
+                                     {"traffic of matmuls", traffic_of_matmuls},
+                                     {"blocks of attention", blocks_of_attention},
+                                     {"flash kernels", flash_kernels},
+                                     {"memory operations go by bytes", memory_operations_go_by_bytes},
+                                     {"borrowed shares keep the SMs' time", borrowed_shares_keep_the_sms_time},
+                                     {"contention", contention},
+                                     {"contention as measured", contention_as_measured},
+                                     {"monotone", monotone},
+                                     {"dtypes", dtypes},
+                                     {"shipped devices", shipped_devices},
+                                     {"host time", host_time},
+                                     {NULL, NULL}});
 }

@@ -150,6 +150,7 @@ static const BaseField power_fields[] = {
 };
 
 static const BaseField memory_fields[] = {
+    KEY("bandwidth", BASE_BYTE_RATE, HwMemory, bandwidth, SOME, NEEDED),
     MEMORY("stream", stream),
     MEMORY("norm_forward", norm_forward),
     MEMORY("norm_backward", norm_backward),

@@ -61,6 +61,9 @@ void fit_print_memories(void) {
         "# norm       layer and RMS norms as PyTorch runs them, fp32 inside; rotary: eager rotary embedding, slices "
         "and copies\n"
         "# loss       log-softmax and its gradient over a vocabulary; gather: rows of an embedding\n"
+        "# bandwidth  sustained by the GPU on which these were measured: what norms, rotary embeddings and losses take "
+        "beyond\n"
+        "#            their bytes' way is their SMs' time, as long on a GPU of the same kind with another memory\n"
         "# optimizer  many tensors in, many out; reduction: their norm. Not in the table: 0.85 and 0.7 recalled\n"
         "#\n"
         "# A share that was not measured on a GPU is the median of the GPUs on which it was.\n",
@@ -98,7 +101,8 @@ void fit_print_memories(void) {
       g_ptr_array_add(listed, key->data);
     g_autofree char *from = fit_cite(listed);
     for (guint s = 0; sections[s] != NULL; s++) {
-      printf("\n[%s.memory]\n", sections[s]);
+      printf("\n[%s.memory]\nbandwidth = %.0f GB/s\n", sections[s],
+             fit_gpu(gpus[g][0])->memory_bandwidth_sustained / 1e9);
       for (guint k = 0; k < G_N_ELEMENTS(memory_keys); k++)
         printf("%s = %.3f\n", memory_keys[k].key, shares[g][k]);
       if (s == 0)

@@ -52,9 +52,10 @@ typedef struct {
   int trust;
 } HwAttention;
 
-/* Shares of the sustained bandwidth, by kind of kernel. */
+/* Shares of the sustained bandwidth, by kind of kernel, on a GPU whose memory sustains `bandwidth` (byte/s). */
 typedef struct {
   char *name; /* "h100-sxm5-80gb.memory" */
+  double bandwidth;
   double stream, norm_forward, norm_backward, rotary, softmax_forward, softmax_backward, loss_forward, loss_backward,
       gather, optimizer, reduction;
   char *source, *note;
