@@ -159,8 +159,9 @@ static void memory_operations_go_by_bytes(void) {
 }
 
 static void borrowed_shares_keep_the_sms_time(void) {
-  /* Measured at 1 TB/s, 1 MB of a norm takes 2 us, of which 1 us is its bytes' way. Memory of 2 TB/s makes the way 0.5 us
-   * and leaves the other; a copy, and rows of an embedding, go by the share alone: 0.5 and 1 us. Each launch 2 us. */
+  /* Measured at 1 TB/s, 1 MB of a norm takes 2 us, of which 1 us is its bytes' way. Memory of 2 TB/s makes the way
+   * 0.5 us and leaves the other; a copy, and rows of an embedding, go by the share alone: 0.5 and 1 us. Each launch
+   * takes 2 us. */
   HwGpu faster = device;
   faster.memory_bandwidth_sustained = 2e12;
   KernelOp op = {.kind = KERNEL_NORM, .dtype = KERNEL_BF16, .batch = 1, .bytes = 1000000};

@@ -108,8 +108,8 @@ static double attention_sustained(const AttentionCase *item, const HwGpu *gpu, c
   return own != NULL ? own->sustained : 1;
 }
 
-/* Of what a burst would do: rows at the clocks that the limit leaves, long loops and bursts of kernels that last. 0: they
- * are too few. */
+/* Of what a burst would do: rows at the clocks that the limit leaves, long loops and bursts of kernels that last.
+ * 0: they are too few. */
 static double limited_speed(const HwGpu *gpu, const GArray *rows) {
   g_autoptr(GArray) limited = g_array_new(FALSE, FALSE, sizeof(KernelSample));
   for (guint i = 0; i < rows->len; i++) {
