@@ -4,10 +4,17 @@
 
 #include <math.h>
 
+#include "model-samples.h"
+
+/* Tokens of what a query sees at most: its sequence, or its sample. */
+static double sample_length(const ModelBuild *build) {
+  return build->recipe->packing == MODEL_PACKING_PACKED ? model_samples_length(build->recipe) : build->s;
+}
+
 /* Keys that a query sees, on average. Causal: half of them. Windowed: what a window w of s tokens lets through is w s
  * - w² / 2 pairs, of chunks s w / 2 (as the causal half, without the diagonal's other half). */
-static double keys_seen(const ModelBuild *build) {
-  double s = build->s, w = build->window;
+static double keys_within(const ModelBuild *build, double s) {
+  double w = build->window;
   if (model_build_has(build, MODEL_BIDIRECTIONAL))
     return s;
   if (w == 0 || w >= s)
@@ -15,13 +22,18 @@ static double keys_seen(const ModelBuild *build) {
   return model_build_has(build, MODEL_CHUNKED) ? w / 2 : w - w * w / (2 * s);
 }
 
-static gboolean is_windowed(const ModelBuild *build) {
-  return build->window > 0 && build->window < build->s;
+static double keys_seen(const ModelBuild *build) {
+  return keys_within(build, sample_length(build));
 }
 
-/* Of the model: without the causal mask's half, where there is one. */
+static gboolean is_windowed(const ModelBuild *build) {
+  return build->window > 0 && build->window < sample_length(build);
+}
+
+/* Of the model: without the causal mask's half, where there is one, and without padding. */
 static double nominal_keys(const ModelBuild *build) {
-  return model_build_has(build, MODEL_BIDIRECTIONAL) ? build->s : 2 * keys_seen(build);
+  double s = build->recipe->packing == MODEL_PACKING_FULL ? build->s : model_samples_length(build->recipe);
+  return model_build_has(build, MODEL_BIDIRECTIONAL) ? s : 2 * keys_within(build, s);
 }
 
 /* Every query with so many keys, over all heads: two matmuls of it make the forward, one as wide as the queries and
@@ -31,9 +43,10 @@ static double pair_flops(const ModelBuild *build, double keys, double of_queries
 }
 
 static ModelPairs kernel_pairs(const ModelBuild *build) {
+  double s = sample_length(build), samples = build->s / s;
   if (is_windowed(build))
-    return (ModelPairs){build->s, floor(keys_seen(build) + 0.5), FALSE};
-  return (ModelPairs){build->s, build->s, !model_build_has(build, MODEL_BIDIRECTIONAL)};
+    return (ModelPairs){s, floor(keys_seen(build) + 0.5), FALSE, samples};
+  return (ModelPairs){s, s, !model_build_has(build, MODEL_BIDIRECTIONAL), samples};
 }
 
 /* FlashAttention's causal kernel skips the half of the pairs that the mask hides; its backward is five matmuls for the
@@ -72,10 +85,13 @@ static double value_width(const ModelBuild *build) {
   return build->c / build->a;
 }
 
-/* A matmul per sequence and head. */
+/* A matmul per sequence and head, over all pairs of tokens; the model's are those within samples. */
 static ModelOp *per_head(ModelBuild *build, ModelDirection direction, const char *name, double n, double k,
                          ModelSet reads, ModelSet writes) {
-  return model_build_matmul(build, direction, name, build->b * build->a, build->s, n, k, reads, writes);
+  ModelOp *op = model_build_matmul(build, direction, name, build->b * build->a, build->s, n, k, reads, writes);
+  if (build->recipe->packing != MODEL_PACKING_FULL)
+    op->nominal_flops *= model_samples_length(build->recipe) / build->s;
+  return op;
 }
 
 /* Passes over scores between the matmuls, each in and out: scale and mask, a bias by distance, and where scores are

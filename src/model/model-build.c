@@ -222,7 +222,7 @@ ModelOp *model_build_attention(ModelBuild *build, ModelDirection direction, cons
                                         [MODEL_FLASH_3] = KERNEL_FLASH_3};
   KernelOp kernel = {.kind = KERNEL_ATTENTION,
                      .dtype = build->dtype,
-                     .batch = (guint64)(build->b * build->a),
+                     .batch = (guint64)(build->b * build->a * (pairs.samples > 0 ? pairs.samples : 1)),
                      .m = (guint64)pairs.queries,
                      .n = (guint64)pairs.keys,
                      .k = (guint64)build->d,

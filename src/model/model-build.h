@@ -106,8 +106,9 @@ ModelOp *model_build_kernels(ModelBuild *build, ModelDirection direction, const 
                              guint32 launches, double bytes, ModelSet reads, ModelSet writes);
 /* One kernel over queries and keys of every head. */
 typedef struct {
-  double queries, keys; /* of a sequence */
+  double queries, keys; /* of a sequence, or of a sample in it */
   gboolean causal;
+  double samples; /* of a sequence, side by side; 0 counts as 1 */
 } ModelPairs;
 ModelOp *model_build_attention(ModelBuild *build, ModelDirection direction, const char *name, ModelPairs pairs,
                                double flops, double nominal_flops, double bytes, ModelSet reads, ModelSet writes);

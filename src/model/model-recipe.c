@@ -3,12 +3,14 @@
 #include "model-recipe.h"
 
 #include "kernel-op.h"
+#include "model-samples.h"
 
 const char *const model_precision_names[] = {"bf16", "fp16", "fp32", "tf32", "fp8", NULL};
 const char *const model_attention_names[] = {"flash", "eager", NULL};
 
 const char *const model_fp8_scaling_names[] = {"default", "tensorwise", "rowwise", "mxfp8", "delayed", NULL};
 static const char *const later_scalings[] = {"blockwise", "nvfp4", NULL};
+static const char *const packing_names[] = {"full", "packed", "padded", NULL};
 static const char *const flash_names[] = {"auto", "1", "2", "3", NULL};
 static const char *const fused_names[] = {"no", "yes", "norms", "rms-norm", NULL}; /* as ModelKernels */
 static const char *const rotary_names[] = {"halves", "complex", NULL};
@@ -32,6 +34,14 @@ typedef struct {
 static const BaseField keys[] = {
     KEY("sequence_length", BASE_COUNT, recipe.sequence_length, .min = 1, .max = 1 << 24, .required = TRUE,
         .help = "tokens of a sequence"),
+    KEY("packing", BASE_NAME, recipe.packing, .initial = "full", .names = packing_names,
+        .help = "full: every sequence is one sample, or several that see each other; packed: samples of which each "
+                "sees itself alone (variable-length flash attention); padded: one sample each, filled up to "
+                "sequence_length"),
+    KEY("sample_mean", BASE_COUNT, recipe.sample_mean, .initial = "0", .max = 1 << 24,
+        .help = "packed and padded: tokens of a sample, on average"),
+    KEY("sample_longest", BASE_COUNT, recipe.sample_longest, .initial = "0", .max = 1 << 24,
+        .help = "packed and padded: tokens of the longest sample. 0: sequence_length"),
     KEY("precision", BASE_NAME, recipe.precision, .initial = "bf16", .names = model_precision_names,
         .help = "of parameters, gradients and activations: bf16 and fp16 beside fp32 master weights; tf32 is fp32 in "
                 "memory with tf32 matmuls; fp8 is bf16 in memory, the linear layers of each block multiply in fp8"),
@@ -105,6 +115,8 @@ gboolean model_recipe_load(const ConfSettings *settings, ModelRecipe *ret, GErro
 gboolean model_recipe_check(const ModelShape *shape, const ModelRecipe *recipe, const ConfSettings *settings,
                             GError **error) {
   ModelTraits traits = model_shape_traits(shape);
+  if (!model_samples_check(shape, recipe, settings, error))
+    return FALSE;
   if (model_has(traits, MODEL_LEARNED) && recipe->sequence_length > shape->max_positions)
     return conf_settings_fail(settings, "training.sequence_length", error,
                               "%" G_GUINT64_FORMAT " is more than the %" G_GUINT64_FORMAT

@@ -141,6 +141,11 @@ static gboolean refuse_unmodelled(const ModelShape *shape, const ModelRecipe *re
   if (eager && recipe->share.context_kind != MODEL_CONTEXT_ULYSSES)
     return conf_settings_fail(settings, "parallel.context", error,
                               "eager attention over keys of other ranks is not modelled; set training.attention=flash");
+  if (degrees.context > 1 && recipe->packing != MODEL_PACKING_FULL &&
+      recipe->share.context_kind != MODEL_CONTEXT_ULYSSES)
+    return conf_settings_fail(settings, "parallel.context", error,
+                              "packed or padded samples over keys of other ranks are not modelled; set "
+                              "parallel.context=1 or training.packing=full");
   return refuse_parts(shape, recipe, degrees, settings, error);
 }
 

@@ -4,6 +4,7 @@
 
 #include "mem-tenant.h"
 #include "model-host.h"
+#include "model-samples.h"
 #include "plan-axes.h"
 #include "plan-groups.h"
 #include "plan-halves.h"
@@ -194,15 +195,16 @@ static void add_role(Step *step, guint32 rank) {
   role_clear(&role);
 }
 
-/* A micro-batch is computed by the tensor and context ranks of each role, each with its share. */
+/* Of padding nothing counts as the model's. A micro-batch is computed by the tensor and context ranks of each role,
+ * each with its share. */
 static void add_facts(const Step *step) {
   const PlanRecipe *recipe = step->what->recipe;
   const ModelRecipe *model = step->what->model;
   double batches = (double)recipe->global_batch / (double)recipe->micro_batch;
   double shares = (double)model_share_tensor(&model->share) * (double)model_share_context(&model->share);
-  program_builder_facts(step->builder, recipe->global_batch * model->sequence_length,
-                        batches * step->model_flops * shares, batches * step->hardware_flops * shares,
-                        model_precision_dtype(model->precision));
+  double useful = model_samples_share(model), all = (double)(recipe->global_batch * model->sequence_length);
+  program_builder_facts(step->builder, (guint64)(all * useful + 0.5), batches * step->model_flops * shares * useful,
+                        batches * step->hardware_flops * shares, model_precision_dtype(model->precision));
 }
 
 static void add_holdings(Step *step) {

@@ -67,10 +67,12 @@ static gboolean take_packing(RecipeReading *reading, const RecipeRow *row, const
   (void)row;
   if (!conf_tree_flag(reading->tree, node, &on, error))
     return FALSE;
-  recipe_leave(reading, node,
-               on ? "sequences are full; attention is over each whole one, an upper bound: packed samples do not see "
-                    "each other"
-                  : "every sequence is taken to be as long as sequence_len, an upper bound");
+  recipe_leave(
+      reading, node,
+      on ? "sequences are full; attention is over each whole one, an upper bound: training.packing=packed and "
+           "sample_mean keep it within samples"
+         : "every sequence is taken to be as long as sequence_len, an upper bound: training.packing=padded and "
+           "sample_mean tell padding apart");
   return TRUE;
 }
 

@@ -52,7 +52,10 @@ static const RecipeRow rows[] = {
     REFUSE("use_apollo", "false", "APOLLO"),
     REFUSE("use_badam", "false", "BAdam"),
     REFUSE("use_kt", "false", "KTransformers"),
-    SAFE("neat_packing", "attention is over each whole sequence, an upper bound: packed samples do not see each other"),
+    SAFE(
+        "neat_packing",
+        "attention is over each whole sequence, an upper bound: training.packing=packed and sample_mean keep it within "
+        "samples"),
     TAKE("disable_gradient_checkpointing", "training.activation_checkpointing", take_disabled, NULL),
     SAFE("use_reentrant_gc", "how PyTorch recomputes: the same operations"),
     TAKE("flash_attn", "training.attention", take_attention, NULL),

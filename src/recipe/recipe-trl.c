@@ -52,7 +52,8 @@ static const RecipeRow rows[] = {
     TAKE("attn_implementation", "training.attention", take_attention, NULL),
     REFUSE("torch_dtype", "float32|auto|none", "parameters that are kept in 16 bits"),
     REFUSE("dtype", "float32|auto|none", "parameters that are kept in 16 bits"),
-    SAFE("packing", "every sequence is as long as max_length"),
+    SAFE("packing", "every sequence is as long as max_length; training.packing=packed and sample_mean keep attention "
+                    "within samples"),
     SAFE("packing_strategy", DATA),
     SAFE("padding_free", "no padding: every sequence is as long as max_length"),
     SAFE("eval_packing", EVAL),

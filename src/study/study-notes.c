@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "kernel-time.h"
+#include "model-samples.h"
 #include "plan.h"
 #include "study-recipe.h"
 #include "study-walk.h"
@@ -39,6 +40,9 @@ static void note_program(GPtrArray *notes, const StudyWalk *walk) {
          "no micro-batch is stated: one sequence per GPU at a time, accumulated %" G_GUINT64_FORMAT
          " times to the global batch",
          walk->recipe.gradient_accumulation);
+  char *samples = model_samples_note(&walk->model_recipe);
+  if (samples != NULL)
+    g_ptr_array_add(notes, samples);
   if (walk->model_recipe.sequence_length % 1000 == 0)
     note(notes, "the sequence length is %" G_GUINT64_FORMAT ": \"4k\" is 4000, and 4096 is written out",
          walk->model_recipe.sequence_length);

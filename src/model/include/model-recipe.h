@@ -31,6 +31,8 @@ typedef enum { MODEL_FLASH_USUAL, MODEL_FLASH_1, MODEL_FLASH_2, MODEL_FLASH_3 } 
 /* Matmuls of their own for q, k, v, gate and up; one for q, k, v, one for gate and up; these, and copies for attention.
  * */
 typedef enum { MODEL_PROJECTIONS_SEPARATE, MODEL_PROJECTIONS_JOINED, MODEL_PROJECTIONS_COPIED } ModelProjectionsKind;
+/* What a sequence is made of: model-samples.h. */
+typedef enum { MODEL_PACKING_FULL, MODEL_PACKING_PACKED, MODEL_PACKING_PADDED } ModelPacking;
 /* DEFAULT: the framework's; built as EAGER where nobody has said which that is. */
 typedef enum {
   MODEL_LOSS_EAGER,
@@ -61,6 +63,8 @@ typedef enum { MODEL_ROTARY_HALVES, MODEL_ROTARY_COMPLEX } ModelRotary;
 
 typedef struct ModelRecipe {
   guint64 sequence_length;
+  int packing;                         /* ModelPacking */
+  guint64 sample_mean, sample_longest; /* tokens of a sample; 0: not stated */
   int precision;  /* ModelPrecision: bf16 and fp16 with fp32 master weights, fp32 and tf32 without; fp8: as bf16, the
                      layers' matmuls over operands that are cast for them */
   int attention;  /* ModelAttention */
@@ -96,8 +100,8 @@ typedef struct ModelRecipe {
   ModelShare share; /* one rank's part of each unit. Set, and checked, by whoever knows the layout of the ranks */
 } ModelRecipe;
 
-/* [training]: sequence_length, precision, attention, flash_version, dropout, loss, loss_metrics,
- * compile, fused_kernels, rotary, projections, base_weights. */
+/* [training]: sequence_length, packing, sample_mean, sample_longest, precision, attention, flash_version, dropout,
+ * loss, loss_metrics, compile, fused_kernels, rotary, projections, base_weights. */
 extern const ConfSchema model_recipe_schema;
 
 /* Reads [training] into *ret. Error: SIM_ERROR_INPUT, sequence_length is missing (the values themselves were checked
@@ -105,8 +109,8 @@ extern const ConfSchema model_recipe_schema;
 gboolean model_recipe_load(const ConfSettings *settings, ModelRecipe *ret, GError **error);
 
 /* Whether this model can be trained so. Errors, at the key: a sequence longer than the learned positions;
- * fp8 by separate kernels beside norms of queries and keys, latent attention or experts; metrics of logits that no
- * loss makes. */
+ * samples that fit no sequence (model-samples.h); fp8 by separate kernels beside norms of queries and keys,
+ * latent attention or experts; metrics of logits that no loss makes. */
 gboolean model_recipe_check(const ModelShape *shape, const ModelRecipe *recipe, const ConfSettings *settings,
                             GError **error);
 
