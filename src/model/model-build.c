@@ -64,7 +64,7 @@ void model_build_begin(ModelBuild *build, const ModelShape *shape, const ModelRe
   build->half = build->e < kernel_dtype_bytes(KERNEL_FP32);
   build->h = (double)shape->hidden_size;
   build->d = (double)shape->head_dim;
-  build->b = (double)micro_batch;
+  build->b = (double)micro_batch * (kind == MODEL_UNIT_HEAD ? 1 + (double)shape->mtp_layers : 1); /* streams */
   build->gathered = build->copied = (ModelMade){0, 0};
   build->in_chunks = FALSE;
   set_share(build);

@@ -184,16 +184,6 @@ static gboolean read_tying(const ModelReading *reading, GError **error) {
   return model_reading_flag(reading, "tie_word_embeddings", tied, error);
 }
 
-/* The layer that foretells tokens beyond the next is no part of what other tools train, or count. */
-static gboolean note_further_tokens(const ModelReading *reading, GError **error) {
-  guint64 layers = 0;
-  if (!model_reading_count(reading, "num_nextn_predict_layers", &layers, error))
-    return FALSE;
-  if (layers > 0)
-    model_reading_assume(reading, "num_nextn_predict_layers is left out: no token beyond the next is foretold");
-  return TRUE;
-}
-
 static gboolean refuse_projections(const ModelReading *reading, GError **error) {
   guint64 width = reading->shape->hidden_size;
   return model_reading_count(reading, "word_embed_proj_dim", &width, error) &&
@@ -213,8 +203,18 @@ gboolean model_config_read(const ConfJson *json, int family, ModelShape *shape, 
          model_reading_traits(&reading, error) && read_sizes(&reading, error) && refuse_projections(&reading, error) &&
          read_multi_query(&reading, error) && read_rotary(&reading, error) && model_reading_window(&reading, error) &&
          model_reading_experts(&reading, error) && model_reading_latent(&reading, error) &&
-         model_reading_image(&reading, error) && model_reading_dropout(&reading, error) &&
-         read_tying(&reading, error) && note_further_tokens(&reading, error);
+         model_reading_image(&reading, error) && model_reading_dropout(&reading, error) && read_tying(&reading, error);
+}
+
+gboolean model_config_note_further(const ConfJson *json, const ModelShape *shape, GPtrArray *assumed, GError **error) {
+  const ModelFamilyRow *row = model_family_row(shape->family);
+  ModelReading reading = {json, row, prefix_of(json, row), NULL, assumed};
+  guint64 layers = 0;
+  if (!model_reading_count(&reading, "num_nextn_predict_layers", &layers, error))
+    return FALSE;
+  if (layers > 0 && shape->mtp_layers == 0)
+    model_reading_assume(&reading, "num_nextn_predict_layers is left out: no token beyond the next is foretold");
+  return TRUE;
 }
 
 char *model_config_key(const ConfJson *json, int family, const char *key) {

@@ -14,6 +14,10 @@
  * modelled, with the nearest that is; a key that changes the architecture in a way that is not modelled, by name. */
 gboolean model_config_read(const ConfJson *json, int family, ModelShape *shape, GPtrArray *assumed, GError **error);
 
+/* The layer that foretells tokens beyond the next is no part of what most tools train, or count: says so where the file
+ * has it and the shape, keys of [model] included, has not. */
+gboolean model_config_note_further(const ConfJson *json, const ModelShape *shape, GPtrArray *assumed, GError **error);
+
 /* What this config.json calls a key of [model] ("layers" is "n_layer" in gpt2, "num_hidden_layers" elsewhere), or `key`
  * itself. Caller frees. */
 char *model_config_key(const ConfJson *json, int family, const char *key);

@@ -72,6 +72,13 @@ static guint64 head(const ModelShape *shape, ModelTraits traits) {
          if_has(traits, MODEL_HEAD_BIAS, shape->vocab_size) + (shape->tied_embeddings ? 0 : shape->vocab_size * h);
 }
 
+/* Three norms and a projection of two streams around a layer like the others. */
+static guint64 further(const ModelShape *shape, ModelTraits traits, guint64 counted) {
+  guint64 h = shape->hidden_size;
+  return 3 * norm(traits, h) + 2 * h * h + attention(shape, traits) + layer_norms(traits, h) +
+         (shape->experts > 0 ? experts(shape, traits, counted) : mlp(shape, traits, shape->intermediate_size));
+}
+
 static guint64 all(const ModelShape *shape, guint64 counted) {
   ModelTraits traits = model_shape_traits(shape);
   guint64 sum = embedding(shape, traits) + head(shape, traits), plain = 0;
@@ -79,7 +86,7 @@ static guint64 all(const ModelShape *shape, guint64 counted) {
     plain += model_shape_layer_is_dense(shape, i);
   plain = shape->experts > 0 ? plain : shape->layers;
   sum += shape->layers * (attention(shape, traits) + layer_norms(traits, shape->hidden_size));
-  sum += plain * mlp(shape, traits, shape->intermediate_size);
+  sum += plain * mlp(shape, traits, shape->intermediate_size) + shape->mtp_layers * further(shape, traits, counted);
   return sum + (shape->layers - plain) * experts(shape, traits, counted);
 }
 

@@ -142,6 +142,11 @@ static double scatter_bytes(const ModelBuild *build, double rows, double tokens)
   return build->e * build->h * (rows + 3 * tokens);
 }
 
+ModelOp *model_table_gradient(ModelBuild *build, const char *name, ModelSet d_rows, ModelSet writes) {
+  return model_build_kernels(build, MODEL_BACKWARD, name, KERNEL_GATHER, SCATTER_LAUNCHES,
+                             scatter_bytes(build, build->v, build->t) + TOKEN_ID * build->t, d_rows, writes);
+}
+
 static ModelSet gathered_gradient(ModelBuild *build, ModelSet d_own) {
   ModelSet whole = model_build_inner(build, "d_output_whole", build->e * build->t * build->h);
   model_region_gather_tokens(build, MODEL_BACKWARD, "d_output.gather", build->h, d_own, whole);
@@ -197,17 +202,13 @@ static void embedding_backward(ModelBuild *build, const Embedding *of) {
   }
   if (splits_vocabulary(build))
     d_sum = masked_gradient(build, d_sum);
-  double bytes = scatter_bytes(build, build->v, build->t) + TOKEN_ID * build->t;
   if (!build->shape->tied_embeddings) {
-    model_build_kernels(build, MODEL_BACKWARD, "embed_tokens.backward", KERNEL_GATHER, SCATTER_LAUNCHES, bytes,
-                        d_sum | of->ids, 0)
-        ->gradient_of = of->table;
+    model_table_gradient(build, "embed_tokens.backward", d_sum | of->ids, 0)->gradient_of = of->table;
     return;
   }
   double matrix = build->e * build->v * build->h;
   ModelSet d_table = model_build_inner(build, "d_table", matrix);
-  model_build_kernels(build, MODEL_BACKWARD, "embed_tokens.backward", KERNEL_GATHER, SCATTER_LAUNCHES, bytes,
-                      d_sum | of->ids, d_table);
+  model_table_gradient(build, "embed_tokens.backward", d_sum | of->ids, d_table);
   model_build_memory(build, MODEL_BACKWARD, "embed_tokens.sum", 3 * matrix, d_table, 0)->gradient_of = of->table;
 }
 

@@ -235,8 +235,10 @@ static void before_define(ModelBuild *build, Before *before) {
       model_build_place(build, parameter, build->sequence ? MODEL_PLACE_SUMMED : MODEL_PLACE_WHOLE,
                         (double)build->parameters[parameter].elements);
   }
-  if (has_final_norm(build))
-    before->norm = model_norm(build, &norm_names);
+  if (!has_final_norm(build))
+    return;
+  before->norm = model_norm(build, &norm_names);
+  before->norm.elements /= 1 + (double)build->shape->mtp_layers; /* the further stream was normed by its layer */
 }
 
 static ModelSet before_forward(ModelBuild *build, Before *before, ModelSet input) {

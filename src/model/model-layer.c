@@ -7,10 +7,12 @@
  *
  * Of the norms a family has those before the branches (most), those that end them (olmo2), both (gemma2), or those of
  * the sums (bert). Parallel (falcon, gptj, gpt_neox, phi): both branches read the input, through one norm or two, and
- * one sum ends them. Dropout ends each branch. Projections: model-projections.h, model-latent.h; MLP: model-mlp.h,
+ * one sum ends them. A layer that foretells a further token has parts around it: model-further.h. Dropout ends each
+ * branch. Projections: model-projections.h, model-latent.h; MLP: model-mlp.h,
  * model-experts.h. Backward runs in the order of autograd: what forward did last comes first, and a tensor that several
  * ops read gets its gradients summed as they come. */
 #include "model-experts.h"
+#include "model-further.h"
 #include "model-latent.h"
 #include "model-mlp.h"
 #include "model-projections.h"
@@ -32,6 +34,7 @@ typedef struct {
   ModelLinear o;
   ModelMlp mlp;
   ModelExperts experts;
+  ModelFurther further; /* where the layer foretells a further token */
   int sinks;
   ModelAttentionTensors attention;
   ModelRegion attention_in;                      /* what the projections read */
@@ -252,7 +255,8 @@ static ModelSet mlp_backward(ModelBuild *build, Layer *layer, ModelSet d_ended) 
 
 static void forward(ModelBuild *build, Layer *layer) {
   double stream = stream_bytes(build);
-  layer->input = model_build_tensor(build, "input", MODEL_TENSOR_INPUT, stream);
+  layer->input = model_further_is(build) ? model_further_enter(build, &layer->further)
+                                         : model_build_tensor(build, "input", MODEL_TENSOR_INPUT, stream);
   layer->normed = enter_forward(build, &layer->input_norm, "normed", layer->input);
   ModelSet attention = attention_forward(build, layer, layer->normed);
   layer->middle = model_build_inner(build, "middle", stream);
@@ -262,16 +266,20 @@ static void forward(ModelBuild *build, Layer *layer) {
     model_norm_forward(build, &layer->input_norm, layer->attention_sum, layer->middle);
   layer->middle_normed = enter_forward(build, &layer->post_norm, "middle_normed", layer->middle);
   ModelSet mlp = mlp_forward(build, layer, layer->middle_normed);
-  ModelSet output = model_build_tensor(build, "output", MODEL_TENSOR_OUTPUT, stream);
+  ModelSet output = model_further_is(build) ? model_build_inner(build, "further_made", stream)
+                                            : model_build_tensor(build, "output", MODEL_TENSOR_OUTPUT, stream);
   layer->mlp_sum = sum_tensor(build, &mlp_branch, output);
   join_forward(build, &mlp_branch, mlp, &layer->mlp_mask, layer->middle, layer->mlp_sum);
   if (layer->mlp_sum != output)
     model_norm_forward(build, &layer->post_norm, layer->mlp_sum, output);
+  if (model_further_is(build))
+    model_further_leave(build, &layer->further, output);
 }
 
 static void backward(ModelBuild *build, Layer *layer) {
   double stream = stream_bytes(build);
-  ModelSet d_output = model_build_tensor(build, "d_output", MODEL_TENSOR_GRAD_OUTPUT, stream);
+  ModelSet d_output = model_further_is(build) ? model_further_leave_backward(build, &layer->further)
+                                              : model_build_tensor(build, "d_output", MODEL_TENSOR_GRAD_OUTPUT, stream);
   ModelSet d_sum = sum_backward(build, &mlp_branch, &layer->post_norm, layer->mlp_sum, d_output);
   ModelSet of_mlp = mlp_backward(build, layer, enter_backward(build, &mlp_branch, layer->mlp_mask, d_sum));
   of_mlp = leave_backward(build, &layer->post_norm, "d_middle_of_norm", layer->middle, of_mlp);
@@ -282,9 +290,12 @@ static void backward(ModelBuild *build, Layer *layer) {
   ModelSet d_branch = enter_backward(build, &attention_branch, layer->attention_mask, d_sum);
   ModelSet of_attention = attention_backward(build, layer, d_branch);
   of_attention = leave_backward(build, &layer->input_norm, "d_input_of_norm", layer->input, of_attention);
-  ModelSet d_input = model_build_tensor(build, "d_input", MODEL_TENSOR_GRAD_INPUT, stream);
+  ModelSet d_input = model_further_is(build) ? model_build_inner(build, "d_further_read", stream)
+                                             : model_build_tensor(build, "d_input", MODEL_TENSOR_GRAD_INPUT, stream);
   model_build_memory(build, MODEL_BACKWARD, attention_branch.residual_backward, 3 * stream, d_sum | of_attention,
                      d_input);
+  if (model_further_is(build))
+    model_further_enter_backward(build, &layer->further, d_input);
 }
 
 /* ---- Both branches beside each other ---- */
@@ -333,7 +344,9 @@ static void parallel_backward(ModelBuild *build, Layer *layer) {
 void model_layer_build(ModelBuild *build) {
   Layer layer = {0};
   define_parameters(build, &layer);
+  if (model_further_is(build))
+    model_further_define(build, &layer.further);
   (is_parallel(build) ? parallel_forward : forward)(build, &layer);
   (is_parallel(build) ? parallel_backward : backward)(build, &layer);
-  model_keep_part(build, layer.input);
+  model_keep_part(build, model_further_is(build) ? layer.further.hidden : layer.input);
 }

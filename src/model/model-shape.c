@@ -35,6 +35,9 @@ static const BaseField keys[] = {
     SIZE(sliding_window, 1 << 28, "tokens that attention looks back. Left out: as config says, or all"),
     SIZE(full_every, 10000, "with a window: every so many layers one sees all tokens (gemma2: 2). Left out: none"),
     SIZE(full_layers, 10000, "with a window: so many layers, the first, see all tokens (qwen2). Left out: none"),
+    KEY("mtp_layers", BASE_COUNT, mtp_layers, .max = 1,
+        .help = "multi-token prediction: layers behind the last, of which each foretells a further token (deepseek_v3: "
+                "num_nextn_predict_layers; Megatron-LM: mtp_num_layers), under megatron. Left out: none"),
     SIZE(rotary_dim, 4096, "of each head, what rotary positions turn. Left out: all of it"),
     SIZE(patch_elements, 1 << 24,
          "of images (vit): numbers of a patch, all channels together. vocab_size is then the number of labels, "
@@ -169,6 +172,18 @@ static gboolean check_heads(const Loading *loading, GError **error) {
   return check_groups(loading, error);
 }
 
+static gboolean check_further(const Loading *loading, GError **error) {
+  const ModelShape *shape = &loading->shape;
+  if (shape->mtp_layers > 0 && shape->tied_embeddings)
+    return fail(loading, "mtp_layers", error, "is not modelled beside a head that is tied to the embedding");
+  if (shape->mtp_layers > 0 &&
+      model_has(model_shape_traits(shape),
+                MODEL_PARALLEL | MODEL_BIDIRECTIONAL | MODEL_PATCHES | MODEL_LEARNED | MODEL_POST_NORM))
+    return fail(loading, "mtp_layers", error, "is modelled for decoders like llama and deepseek_v3, not for %s",
+                model_family_names[shape->family]);
+  return TRUE;
+}
+
 static gboolean derive(Loading *loading, GError **error) {
   ModelShape *shape = &loading->shape;
   const ModelFamilyRow *row = model_family_row(shape->family);
@@ -187,7 +202,7 @@ static gboolean derive(Loading *loading, GError **error) {
     shape->intermediate_size = row->mlp_times * shape->hidden_size;
   if (model_has(model_shape_traits(shape), MODEL_LEARNED) && shape->max_positions == 0)
     shape->max_positions = sequence_of(loading->settings);
-  return check_counts(loading, error) && check_heads(loading, error);
+  return check_counts(loading, error) && check_heads(loading, error) && check_further(loading, error);
 }
 
 /* Hugging Face's files are all called config.json: there the folder's name tells more. */
@@ -232,7 +247,8 @@ static gboolean load_config(Loading *loading, GPtrArray *assumed, GError **error
   model_shape_clear(shape);
   loading->json = conf_json_load(config, error);
   return loading->json != NULL && model_config_read(loading->json, family, shape, assumed, error) &&
-         conf_settings_fill(loading->settings, &model_shape_schema, shape, error);
+         conf_settings_fill(loading->settings, &model_shape_schema, shape, error) &&
+         model_config_note_further(loading->json, shape, assumed, error);
 }
 
 static gboolean load(Loading *loading, GPtrArray *assumed, GError **error) {

@@ -146,6 +146,10 @@ static gboolean refuse_unmodelled(const ModelShape *shape, const ModelRecipe *re
     return conf_settings_fail(settings, "parallel.context", error,
                               "packed or padded samples over keys of other ranks are not modelled; set "
                               "parallel.context=1 or training.packing=full");
+  if (degrees.tensor * degrees.context > 1 && shape->mtp_layers > 0)
+    return conf_settings_fail(settings, degrees.tensor > 1 ? "parallel.tensor" : "parallel.context", error,
+                              "a layer that foretells a further token is not modelled over several ranks; set it to 1, "
+                              "or model.mtp_layers=0");
   return refuse_parts(shape, recipe, degrees, settings, error);
 }
 

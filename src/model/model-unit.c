@@ -5,12 +5,14 @@
 #include "base-error.h"
 #include "model-build.h"
 
-const char *const model_unit_names[] = {"embedding",        "layer", "head", "dense layer", "full layer",
-                                        "dense full layer", NULL};
+const char *const model_unit_names[] = {"embedding",        "layer",         "head", "dense layer", "full layer",
+                                        "dense full layer", "further layer", NULL};
 
 ModelUnitKind model_unit_kind_of(const ModelShape *shape, guint64 unit) {
-  if (unit == 0 || unit > shape->layers)
+  if (unit == 0 || unit > shape->layers + shape->mtp_layers)
     return unit == 0 ? MODEL_UNIT_EMBEDDING : MODEL_UNIT_HEAD;
+  if (unit > shape->layers)
+    return MODEL_UNIT_LAYER_FURTHER;
   gboolean dense = model_shape_layer_is_dense(shape, unit - 1), full = model_shape_layer_is_full(shape, unit - 1);
   if (dense)
     return full ? MODEL_UNIT_LAYER_DENSE_FULL : MODEL_UNIT_LAYER_DENSE;
@@ -22,6 +24,7 @@ ModelUnit *model_unit_new(const ModelShape *shape, const ModelRecipe *recipe, gu
       [MODEL_UNIT_EMBEDDING] = model_embedding_build, [MODEL_UNIT_LAYER] = model_layer_build,
       [MODEL_UNIT_HEAD] = model_head_build,           [MODEL_UNIT_LAYER_DENSE] = model_layer_build,
       [MODEL_UNIT_LAYER_FULL] = model_layer_build,    [MODEL_UNIT_LAYER_DENSE_FULL] = model_layer_build,
+      [MODEL_UNIT_LAYER_FURTHER] = model_layer_build,
   };
   sim_require(kind < MODEL_UNIT_VARIANTS && micro_batch > 0 && micro_batch <= MODEL_MICRO_BATCH_MOST, 0, NULL,
               "unit %d, micro-batch %" G_GUINT64_FORMAT, (int)kind, micro_batch);

@@ -121,6 +121,7 @@ guint32 *plan_axes_bounds(const ModelShape *shape, const PlanRecipe *recipe, GEr
   bounds[1] = (guint32)shape->layers + 2;
   if (stages > 1 && !plan_policies[recipe->framework].spread(shape, recipe, bounds, error))
     return NULL;
+  bounds[stages] += (guint32)shape->mtp_layers; /* they stand before the head */
   for (guint32 stage = 0; stage < stages; stage++)
     if (bounds[stage] == bounds[stage + 1]) {
       g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "stage %u of %u holds nothing of the %u layers", stage, stages,
@@ -197,7 +198,7 @@ char *plan_rank_text(const ModelShape *shape, const PlanRecipe *recipe, guint32 
   g_string_append_printf(text, "stage %u:", at);
   for (guint32 c = 0; bounds != NULL && c < schedule.chunks; c++) {
     guint32 stage = plan_schedule_stage(&schedule, at, c);
-    add_units(text, bounds[stage], bounds[stage + 1], (guint32)shape->layers);
+    add_units(text, bounds[stage], bounds[stage + 1], (guint32)(shape->layers + shape->mtp_layers));
   }
   return g_string_free(text, FALSE);
 }

@@ -132,6 +132,18 @@ static gboolean check_base(const PlanGiven *given, const Keys *read, GError **er
   return TRUE;
 }
 
+static gboolean check_further(const PlanGiven *given, const PlanRecipe *recipe, GError **error) {
+  if (given->shape->mtp_layers == 0)
+    return TRUE;
+  if (recipe->framework != PLAN_MEGATRON)
+    return conf_settings_fail(given->settings, "model.mtp_layers", error,
+                              "framework %s foretells no further tokens here; megatron does",
+                              plan_framework_names[recipe->framework]);
+  return !recipe->trainable.part ||
+         conf_settings_fail(given->settings, "training.trainable", error,
+                            "a part of a model that foretells further tokens is not modelled");
+}
+
 static gboolean read_trainable(const PlanGiven *given, Keys *read, GError **error) {
   const ConfSettings *settings = given->settings;
   const ModelShape *shape = given->shape;
@@ -245,8 +257,8 @@ gboolean plan_recipe_load(const ConfSettings *settings, const PlanPlace *place, 
   gboolean good = conf_settings_fill(settings, &plan_schema, &read, error) &&
                   plan_axes_load(&given, place->ranks, read.shard_group, &read.recipe, error) &&
                   plan_batch_complete(settings, &read.recipe, error) && read_checkpointing(settings, &read, error) &&
-                  read_trainable(&given, &read, error) && read_version(settings, &read, error) &&
-                  check_sections(settings, &read.recipe, error) &&
+                  read_trainable(&given, &read, error) && check_further(&given, &read.recipe, error) &&
+                  read_version(settings, &read, error) && check_sections(settings, &read.recipe, error) &&
                   plan_fp8_resolve(&given, &read.recipe, place->capability, error) &&
                   read_policy(&given, &read.recipe, error) && plan_axes_check(&given, &read.recipe, error);
   if (good)

@@ -144,7 +144,7 @@ static void add_kind(PlanWalk *walk, const PlanCase *what, PlanUnit *of, ModelUn
 }
 
 static void add_unit(PlanWalk *walk, const PlanCase *what, guint32 index, guint32 position) {
-  guint32 all = (guint32)what->shape->layers + 2;
+  guint32 all = (guint32)(what->shape->layers + what->shape->mtp_layers) + 2;
   PlanUnit *unit = &walk->units[index];
   ModelUnitKind kind = model_unit_kind_of(what->shape, position);
   unit->layer = model_unit_is_layer(kind) ? (gint32)position - 1 : -1;

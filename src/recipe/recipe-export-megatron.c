@@ -8,6 +8,7 @@ static const struct {
   const char *option, *setting;
 } values[] = {
     {"--num-layers", "model.layers"},
+    {"--mtp-num-layers", "model.mtp_layers"},
     {"--hidden-size", "model.hidden_size"},
     {"--ffn-hidden-size", "model.intermediate_size"},
     {"--num-attention-heads", "model.heads"},

@@ -23,7 +23,6 @@ static const RecipeRow rows[] = {
     REFUSE("--quick-geglu", NULL, "another activation than SwiGLU and GELU"),
     REFUSE("--multi-latent-attention", NULL, "latent attention" MODEL),
     REFUSE("--window-size", NULL, "sliding-window attention"),
-    REFUSE("--mtp-num-layers", "0", "prediction of several tokens"),
     REFUSE("--spec", "local", "layers that a module of one's own specifies"),
     REFUSE("--num-experts", NULL, "mixtures of experts by these arguments" MODEL),
     REFUSE("--heterogeneous-layers-config-path", NULL, "layers of unlike shapes"),

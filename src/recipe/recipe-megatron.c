@@ -161,6 +161,7 @@ static const RecipeRow rows[] = {
 
     COUNT("--num-layers", "model.layers", NULL),
     COUNT("--decoder-num-layers", "model.layers", NULL),
+    COUNT("--mtp-num-layers", "model.mtp_layers", NULL),
     COUNT("--hidden-size", "model.hidden_size", NULL),
     COUNT("--ffn-hidden-size", "model.intermediate_size", NULL),
     COUNT("--num-attention-heads", "model.heads", NULL),

@@ -146,6 +146,7 @@ static const RecipeRow rows[] = {
     REFUSE(M "pipeline_model_parallel_split_rank", "0", "encoders beside decoders"),
 
     COUNT(M "num_layers", "model.layers"),
+    COUNT(M "mtp_num_layers", "model.mtp_layers"),
     COUNT(M "hidden_size", "model.hidden_size"),
     COUNT(M "ffn_hidden_size", "model.intermediate_size"),
     COUNT(M "num_attention_heads", "model.heads"),
@@ -168,7 +169,6 @@ static const RecipeRow rows[] = {
     REFUSE(M "openai_gelu", "false", "another activation" SHAPE),
     REFUSE(M "headscale", "false", "scaled heads"),
     REFUSE(M "qk_layernorm", "false", "norms of queries and keys" SHAPE),
-    REFUSE(M "mtp_num_layers", "0", "prediction of several tokens"),
     REFUSE(M "teacher.*", NULL, "distillation, which runs several models"),
     REFUSE(M "kd_config.*", NULL, "distillation, which runs several models"),
     REFUSE(M "peft.*", NULL, "adapters of NeMo; say training.trainable in the workload"),

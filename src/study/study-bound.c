@@ -68,7 +68,7 @@ StudyBound study_bound(const StudyWalk *walk) {
   guint32 stages = MAX(walk->recipe.axes.layout.ranks > 0 ? walk->recipe.axes.layout.degree[LAYOUT_PIPELINE] : 1, 1);
   guint64 count[MODEL_UNIT_VARIANTS] = {[MODEL_UNIT_EMBEDDING] = 1, [MODEL_UNIT_HEAD] = 1}, elements = 0;
   SimTime micro_batch = 0;
-  for (guint64 i = 0; i < walk->shape.layers; i++)
+  for (guint64 i = 0; i < walk->shape.layers + walk->shape.mtp_layers; i++)
     count[model_unit_kind_of(&walk->shape, i + 1)]++;
   for (ModelUnitKind kind = 0; kind < MODEL_UNIT_VARIANTS; kind++) {
     if (count[kind] == 0)

@@ -30,7 +30,7 @@ static StudyLayers *layers_of(const StudyWalk *walk) {
   layers->gpu = g_strdup(walk->cluster->gpu->name);
   layers->basis = kernel_basis(walk->cluster->gpu);
   layers->parameters = model_shape_parameters(&walk->shape);
-  layers->layers = walk->shape.layers;
+  layers->layers = walk->shape.layers + walk->shape.mtp_layers;
   layers->micro_batch = walk->recipe.micro_batch;
   layers->sequence_length = walk->model_recipe.sequence_length;
   GArray *ops = g_array_new(FALSE, FALSE, sizeof(StudyLayerOp));

@@ -154,7 +154,7 @@ static gboolean read_rows(StudyProfile *profile, const char *path, GError **erro
 StudyProfile *study_profile_load(const char *path, const ModelShape *shape, const ModelRecipe *recipe,
                                  guint64 micro_batch, GError **error) {
   g_autoptr(StudyProfile) profile = g_new0(StudyProfile, 1);
-  profile->n_units = (guint32)shape->layers + 2;
+  profile->n_units = (guint32)(shape->layers + shape->mtp_layers) + 2;
   profile->split = model_share_tensor(&recipe->share) * model_share_context(&recipe->share) > 1;
   profile->unit_kinds = g_new(ModelUnitKind, profile->n_units);
   for (guint32 unit = 0; unit < profile->n_units; unit++) {

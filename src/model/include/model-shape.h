@@ -32,6 +32,8 @@ typedef struct {
   guint64 full_layers;      /* with a window: as many layers from the first on see all */
   guint64 rotary_dim;       /* of a head, what rotary positions turn; 0: all of it */
 
+  guint64 mtp_layers; /* behind the others: they foretell further tokens, one each; at most 1 */
+
   /* Mixture of experts; experts = 0: none. */
   guint64 experts, experts_per_token;
   guint64 expert_intermediate_size;        /* of one expert */

@@ -38,7 +38,8 @@
 struct KernelOp;
 
 /* The kinds that every model has; then layers that differ from MODEL_UNIT_LAYER in models whose layers are not all
- * alike: an MLP where that has experts, attention to all tokens where that has a window. */
+ * alike: an MLP where that has experts, attention to all tokens where that has a window; and the layer behind them that
+ * foretells a further token, whose OUTPUT has two streams, the head's INPUT then. */
 typedef enum {
   MODEL_UNIT_EMBEDDING,
   MODEL_UNIT_LAYER,
@@ -47,6 +48,7 @@ typedef enum {
   MODEL_UNIT_LAYER_DENSE = MODEL_UNIT_KINDS,
   MODEL_UNIT_LAYER_FULL,
   MODEL_UNIT_LAYER_DENSE_FULL,
+  MODEL_UNIT_LAYER_FURTHER,
   MODEL_UNIT_VARIANTS
 } ModelUnitKind;
 extern const char *const model_unit_names[]; /* "embedding", "layer", "head", "dense layer", … */
@@ -54,7 +56,7 @@ extern const char *const model_unit_names[]; /* "embedding", "layer", "head", "d
 static inline gboolean model_unit_is_layer(ModelUnitKind kind) {
   return kind != MODEL_UNIT_EMBEDDING && kind != MODEL_UNIT_HEAD;
 }
-/* Of embedding, layers and head, numbered from 0 on in this order. */
+/* Of embedding, layers (those that foretell further tokens are last) and head, numbered from 0 on in this order. */
 ModelUnitKind model_unit_kind_of(const ModelShape *shape, guint64 unit);
 
 /* How the ranks of a tensor group hold a parameter. */

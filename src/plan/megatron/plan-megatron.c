@@ -15,6 +15,8 @@
  * Experts that other ranks hold have buffers, data ranks and an optimizer of their own.
  * Source: megatron/core/distributed/param_and_grad_buffer.py and distributed_data_parallel.py,
  * core/optimizer/distrib_optimizer.py. */
+#include <string.h>
+
 #include "mem-tenant.h"
 #include "model-share.h"
 #include "plan-groups.h"
@@ -125,8 +127,8 @@ static void add_communicators(Megatron *megatron) {
   add_statistics(megatron);
 }
 
-/* The matrix of embedding and head, of so many elements (0: not tied), where the two stand on different stages: each
- * has a copy. */
+/* The matrix of embedding and head, or of embedding and the layer that foretells a further token, of so many elements
+ * (0: not tied), where the two stand on different stages: each has a copy. */
 static guint find_tied(const Megatron *megatron, guint64 elements) {
   const PlanWalk *walk = megatron->walk;
   if (elements == 0 || megatron_stages(megatron) == 1)
@@ -134,7 +136,7 @@ static guint find_tied(const Megatron *megatron, guint64 elements) {
   for (guint p = 0; p < megatron->parameters->n; p++) {
     const PlanParameter *parameter = &megatron->parameters->list[p];
     const ModelUnit *unit = walk->units[parameter->unit].unit;
-    gboolean table = unit->kind == MODEL_UNIT_EMBEDDING && parameter->index == 0;
+    gboolean table = strcmp(parameter->name, "embed_tokens.weight") == 0;
     if (table || (unit->kind == MODEL_UNIT_HEAD && parameter->elements == elements))
       return p;
   }
@@ -144,7 +146,7 @@ static guint find_tied(const Megatron *megatron, guint64 elements) {
 static guint64 tied_elements(const PlanCase *what) {
   const ModelShape *shape = what->shape;
   guint64 rows = model_share_vocabulary(&what->model->share, shape->vocab_size);
-  return shape->tied_embeddings ? rows * shape->hidden_size : 0;
+  return shape->tied_embeddings || shape->mtp_layers > 0 ? rows * shape->hidden_size : 0;
 }
 
 static void add_buckets(Megatron *megatron, guint64 tied) {
