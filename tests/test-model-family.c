@@ -421,25 +421,6 @@ static void units_of_family(const ModelShape *shape, const ModelRecipe *recipe) 
   CU_ASSERT_EQUAL(elements + corrections, model_shape_parameters(shape));
 }
 
-/* ViT-Base/16 on ImageNet's 1 000 labels: 86 567 656 parameters. Of a batch of images, the patches' matrix works on 196
- * tokens each, the layers' on 197, the head's on one. */
-static void images_are_patches(void) {
-  ModelShape shape = load("{'model_type': 'vit', 'hidden_size': 768, 'image_size': 224, 'intermediate_size': 3072,"
-                          " 'num_attention_heads': 12, 'num_channels': 3, 'num_hidden_layers': 12, 'patch_size': 16}",
-                          (const char *const[]){"model.vocab_size=1000", NULL});
-  CU_ASSERT_EQUAL(model_shape_parameters(&shape), 86567656);
-  CU_ASSERT_EQUAL(shape.max_positions, 197);
-  ModelRecipe recipe = {.sequence_length = 197};
-  g_autoptr(ModelUnit) embedding = model_unit_new(&shape, &recipe, 8, MODEL_UNIT_EMBEDDING);
-  g_autoptr(ModelUnit) head = model_unit_new(&shape, &recipe, 8, MODEL_UNIT_HEAD);
-  CU_ASSERT_EQUAL(model_unit_forward_cost(embedding).flops, 2.0 * 8 * 196 * 768 * 768);
-  CU_ASSERT_EQUAL(model_unit_backward_cost(embedding).flops, 2.0 * 8 * 196 * 768 * 768); /* nobody wants d_pixels */
-  CU_ASSERT_EQUAL(model_unit_forward_cost(head).flops, 2.0 * 8 * 768 * 1000);
-  masks_check(embedding);
-  masks_check(head);
-  model_shape_clear(&shape);
-}
-
 static void every_family_is_consistent(void) {
   for_families(units_of_family);
   printf("at most %u tensors, %u operations ... ", tensors_most, ops_most);
@@ -491,7 +472,6 @@ int main(void) {
                                                      {"counts active parameters", counts_active_parameters},
                                                      {"tells layers apart", tells_layers_apart},
                                                      {"says what it takes", says_what_it_takes},
-                                                     {"images are patches", images_are_patches},
                                                      {"every family is consistent", every_family_is_consistent},
                                                      {"FLOPs are two per weight", flops_are_two_per_weight},
                                                      {"attention goes by its window", attention_goes_by_its_window},

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a config.json says beside sizes: switches, activation, windows, experts, latents; and what is refused. */
+#include <math.h>
 #include <string.h>
 
 #include "base-names.h"
@@ -113,7 +114,8 @@ gboolean model_reading_dropout(const ModelReading *reading, GError **error) {
 
 /* Patches of an image, and the token before them. */
 gboolean model_reading_image(const ModelReading *reading, GError **error) {
-  guint64 image = 224, patch = 16, channels = 3;
+  double width = sqrt((double)reading->row->defaults.patch_elements / 3);
+  guint64 image = 224, patch = (guint64)width, channels = 3;
   if (!model_has(reading->row->traits, MODEL_PATCHES))
     return TRUE;
   if (!model_reading_count(reading, "image_size", &image, error) ||

@@ -26,7 +26,7 @@ static const struct {
     {SIZE(intermediate_size),
      {"intermediate_size", "n_inner", "ffn_config.ffn_hidden_size"},
      {"ffn_dim", "ffn_hidden_size"}},
-    {SIZE(vocab_size), {"vocab_size", "vocab_size", "vocab_size"}, {"padded_vocab_size"}},
+    {SIZE(vocab_size), {"vocab_size", "vocab_size", "vocab_size"}, {"padded_vocab_size", "projection_dim"}},
     {SIZE(max_positions), {"max_position_embeddings", "n_positions", "max_seq_len"}, {"seq_length"}},
     {SIZE(rotary_dim), {"rotary_dim", "rotary_dim", "rotary_dim"}, {"qk_rope_head_dim"}},
     {SIZE(experts),
@@ -161,18 +161,22 @@ static int family_of(const ConfJson *json, int family, GError **error) {
 }
 
 static const char *prefix_of(const ConfJson *json, const ModelFamilyRow *row) {
-  return row->nested && conf_json_has(json, "text_config") ? "text_config." : "";
+  g_autofree char *block = row->nested != NULL ? g_strndup(row->nested, strlen(row->nested) - 1) : NULL;
+  return block != NULL && conf_json_has(json, block) ? row->nested : "";
 }
 
-/* The towers beside a nested model's text. */
+/* The towers beside a nested model. */
 static gboolean check_towers(const ModelReading *reading, gboolean named, GError **error) {
-  if (!conf_json_has(reading->json, "vision_config"))
+  gboolean vision = strcmp(reading->prefix, "vision_config.") == 0;
+  const char *other = vision ? "text_config" : "vision_config";
+  if (!conf_json_has(reading->json, other))
     return TRUE;
   if (!named)
-    return conf_json_fail(reading->json, "vision_config", error,
-                          "the vision tower is not modelled; model.family=%s takes the text model alone",
-                          reading->row->name);
-  model_reading_assume(reading, "vision_config is left out: the text model alone is trained");
+    return conf_json_fail(reading->json, other, error, "the %s tower is not modelled; model.family=%s takes the %s",
+                          vision ? "text" : "vision", reading->row->name,
+                          vision ? "vision tower alone" : "text model alone");
+  model_reading_assume(reading, "%s is left out: the %s alone is trained", other,
+                       vision ? "vision tower" : "text model");
   return TRUE;
 }
 

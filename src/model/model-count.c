@@ -59,8 +59,9 @@ static guint64 experts(const ModelShape *shape, ModelTraits traits, guint64 coun
 
 static guint64 embedding(const ModelShape *shape, ModelTraits traits) {
   guint64 h = shape->hidden_size;
-  guint64 tokens = model_has(traits, MODEL_PATCHES) ? shape->patch_elements * h + h + h
-                                                    : shape->vocab_size * h; /* bias, first token */
+  guint64 tokens = model_has(traits, MODEL_PATCHES)
+                       ? shape->patch_elements * h + if_has(~traits, MODEL_PATCHES_PLAIN, h) + h
+                       : shape->vocab_size * h; /* bias, first token */
   return tokens + if_has(traits, MODEL_LEARNED, shape->max_positions * h) +
          if_has(traits, MODEL_POSITIONS_PLUS, EXTRA_POSITIONS * h) +
          if_has(traits, MODEL_TOKEN_TYPES, TOKEN_TYPES * h) + if_has(traits, MODEL_EMBEDDING_NORM, norm(traits, h));

@@ -72,7 +72,7 @@ static void patches_forward(ModelBuild *build, const Embedding *of, ModelSet tok
   ModelSet made = model_build_inner(build, "patch_rows", build->e * rows * build->h);
   ModelOp *op = model_build_matmul(build, MODEL_FORWARD, "embed_patches", 1, rows, build->h, elements, of->ids, made);
   op->saves = of->ids;
-  op->uses = (guint64)1 << of->patch | (guint64)1 << of->patch_bias;
+  op->uses = (guint64)1 << of->patch | (of->patch_bias >= 0 ? (guint64)1 << of->patch_bias : 0);
   model_build_memory(build, MODEL_FORWARD, "embed_first", 2 * build->e * build->t * build->h, made, tokens)->uses =
       (guint64)1 << of->first;
 }
@@ -84,6 +84,8 @@ static void patches_backward(ModelBuild *build, const Embedding *of, ModelSet d_
                      d_made)
       ->gradient_of = of->first;
   model_build_wgrad(build, "embed_patches.wgrad", build->h, elements, rows, d_made | of->ids)->gradient_of = of->patch;
+  if (of->patch_bias < 0)
+    return;
   model_build_kernels(build, MODEL_BACKWARD, "embed_patches.bgrad", KERNEL_REDUCTION, 1, build->e * rows * build->h,
                       d_made, 0)
       ->gradient_of = of->patch_bias;
@@ -237,7 +239,8 @@ static void define_tokens(ModelBuild *build, Embedding *of) {
   if (model_build_has(build, MODEL_PATCHES)) {
     of->first = model_build_parameter(build, "first_token", build->h, 1);
     of->patch = model_build_parameter(build, "patch.weight", build->h, (double)build->shape->patch_elements);
-    of->patch_bias = model_build_parameter(build, "patch.bias", build->h, 1);
+    if (!model_build_has(build, MODEL_PATCHES_PLAIN))
+      of->patch_bias = model_build_parameter(build, "patch.bias", build->h, 1);
     return;
   }
   of->table = model_build_parameter(build, "embed_tokens.weight", build->v, build->h);
@@ -246,7 +249,7 @@ static void define_tokens(ModelBuild *build, Embedding *of) {
 
 void model_embedding_build(ModelBuild *build) {
   static const ModelNormNames norm_names = MODEL_NORM_NAMES("embedding_norm");
-  Embedding of = {.table = -1, .positions = -1, .types = -1};
+  Embedding of = {.table = -1, .positions = -1, .types = -1, .patch_bias = -1};
   gboolean patches = model_build_has(build, MODEL_PATCHES);
   of.normed = model_build_has(build, MODEL_EMBEDDING_NORM);
   of.dropped = model_build_has(build, MODEL_BRANCH_DROPOUT) && build->recipe->dropout > 0;

@@ -16,6 +16,8 @@
 #define NO_LATENT_BIAS                                                                                                 \
   { "attention_bias", FALSE, 0, 0, 0, "biases of latent projections are not modelled" }
 
+#define TEXT "text_config."
+
 static const ModelFamilyRow rows[] = {
     {.name = "llama", .types = {"llama"}, .traits = MODEL_LLAMAISH, .switches = {LLAMA_BIASES}},
     {.name = "gpt",
@@ -163,7 +165,7 @@ static const ModelFamilyRow rows[] = {
                   .full_every = 6},
      .switches = {ATTENTION_BIASES},
      .window_key = "sliding_window",
-     .nested = TRUE},
+     .nested = TEXT},
     {.name = "olmo",
      .types = {"olmo"},
      .traits = MODEL_LLAMAISH | MODEL_LAYER_NORM | MODEL_NORM_PLAIN,
@@ -178,7 +180,7 @@ static const ModelFamilyRow rows[] = {
      .traits = MODEL_LLAMAISH | MODEL_QK_NORM,
      .defaults = {.kv_heads = 32, .head_dim = 128},
      .switches = {ATTENTION_BIASES},
-     .nested = TRUE},
+     .nested = TEXT},
     {.name = "bert",
      .dropout = 0.1,
      .types = {"bert"},
@@ -193,6 +195,20 @@ static const ModelFamilyRow rows[] = {
          LAYERED_GPT | MODEL_LEARNED | MODEL_BIDIRECTIONAL | MODEL_HEAD_BIAS | MODEL_BRANCH_DROPOUT | MODEL_PATCHES,
      .defaults = {.vocab_size = 2, .max_positions = 197, .patch_elements = 768},
      .switches = {{"qkv_bias", TRUE, 0, MODEL_QKV_BIAS, 0, NULL}}},
+
+    /* CLIP's tower of images with its projection, whose width stands for the labels: CLIPVisionModelWithProjection. */
+    {.name = "clip_vision",
+     .types = {"clip_vision_model"},
+     .traits =
+         LAYERED_GPT | MODEL_LEARNED | MODEL_BIDIRECTIONAL | MODEL_EMBEDDING_NORM | MODEL_PATCHES | MODEL_PATCHES_PLAIN,
+     .defaults = {.layers = 12,
+                  .hidden_size = 768,
+                  .heads = 12,
+                  .intermediate_size = 3072,
+                  .vocab_size = 512,
+                  .max_positions = 50,
+                  .patch_elements = 3072},
+     .nested = "vision_config."},
 
     /* ---- Mixtures of experts ---- */
     {.name = "mixtral",
@@ -290,7 +306,7 @@ static const ModelFamilyRow rows[] = {
                   {"attention_bias", FALSE, MODEL_QKV_BIAS | MODEL_O_BIAS, 0, 0, NULL}},
      .window_key = "attention_chunk_size",
      .shared_alike = TRUE,
-     .nested = TRUE},
+     .nested = TEXT},
     {.name = "minimax_m2",
      .mixes = TRUE,
      .types = {"minimax_m2"},
@@ -304,12 +320,12 @@ G_STATIC_ASSERT(MODEL_LLAMA == 0 && MODEL_GPT == 1);
 
 /* Names, for tables of settings: those of the rows, in order. */
 const char *const model_family_names[] = {
-    "llama",    "gpt",       "mistral",   "qwen2",     "qwen3",      "phi3",        "gpt_bigcode",
-    "gpt_neox", "gptj",      "phi",       "falcon",    "opt",        "bloom",       "mpt",
-    "baichuan", "internlm2", "chatglm",   "minicpm",   "starcoder2", "stablelm",    "gemma",
-    "gemma2",   "gemma3",    "olmo",      "olmo2",     "mimo",       "qwen3_vl",    "bert",
-    "vit",      "mixtral",   "qwen2_moe", "qwen3_moe", "olmoe",      "deepseek_v2", "deepseek_v3",
-    "gpt_oss",  "dbrx",      "glm4_moe",  "llama4",    "minimax_m2", NULL};
+    "llama",       "gpt",         "mistral", "qwen2",     "qwen3",      "phi3",       "gpt_bigcode",
+    "gpt_neox",    "gptj",        "phi",     "falcon",    "opt",        "bloom",      "mpt",
+    "baichuan",    "internlm2",   "chatglm", "minicpm",   "starcoder2", "stablelm",   "gemma",
+    "gemma2",      "gemma3",      "olmo",    "olmo2",     "mimo",       "qwen3_vl",   "bert",
+    "vit",         "clip_vision", "mixtral", "qwen2_moe", "qwen3_moe",  "olmoe",      "deepseek_v2",
+    "deepseek_v3", "gpt_oss",     "dbrx",    "glm4_moe",  "llama4",     "minimax_m2", NULL};
 G_STATIC_ASSERT(G_N_ELEMENTS(model_family_names) == G_N_ELEMENTS(rows) + 1);
 
 /* Known, and not modelled. */
@@ -326,7 +342,11 @@ static const struct {
     {"deepseek_v32", "its sparse attention is not modelled; deepseek_v3 is the same model with dense attention"},
     {"t5", "a decoder that attends to an encoder is not modelled"},
     {"decoder_only_t5", "its relative positions are not modelled"},
-    {"clip", "two towers and a loss over pairs are not modelled"},
+    {"clip",
+     "two towers and a loss over pairs are not modelled; model.family=clip_vision reads its vision tower alone"},
+    {"clip_text_model", "a text of which the head reads one token is not modelled"},
+    {"mt5", "a decoder that attends to an encoder is not modelled"},
+    {"umt5", "a decoder that attends to an encoder is not modelled"},
     {"minimax", "its layers of linear attention are not modelled"},
     {"openmoe", "its router is not modelled"},
     {"phi4mm", "its towers for images and sound are not modelled"},

@@ -43,7 +43,7 @@ typedef struct {
   double dropout;          /* where config.json says nothing */
   double rotary_part;      /* of each head, where config.json says nothing; 0: all */
   gboolean shared_alike;   /* one shared expert as wide as the others; MLPs as intermediate_size_mlp says (llama4) */
-  gboolean nested;         /* the text model is in text_config */
+  const char *nested;      /* where the model is in a file of several: "text_config.", or NULL */
 } ModelFamilyRow;
 
 guint model_family_count(void);

@@ -63,6 +63,8 @@ typedef guint64 ModelTraits;
 
 #define MODEL_PATCHES MODEL_TRAIT(36) /* tokens are an image's patches, and one more that the head reads (vit) */
 
+#define MODEL_PATCHES_PLAIN MODEL_TRAIT(37) /* … whose matrix has no bias (clip) */
+
 #define MODEL_STATED MODEL_TRAIT(63) /* the bits are all that hold; without it they are beside the family's */
 
 #define MODEL_BIASES   (MODEL_QKV_BIAS | MODEL_O_BIAS | MODEL_MLP_BIAS)
