@@ -2,6 +2,7 @@
 /* Units: what is read, what is refused, and that canonical text reads back as the same number. */
 #include <string.h>
 
+#include "base-decimal.h"
 #include "base-error.h"
 #include "base-quantity.h"
 #include "harness.h"
@@ -121,6 +122,31 @@ static void formats(void) {
   CU_ASSERT_STRING_EQUAL(time, "1.23 ms");
 }
 
+/* The short way against the plain one, whatever the digits: g_ascii_strtod of the same text with the power joined. */
+static void decimals_as_strtod(void) {
+  g_autoptr(GRand) random = harness_random();
+  static const char *const exponents[] = {"", "e3", "E-7", "e+12", "e", "e-300", "e310"};
+  for (int i = 0; i < 20000; i++) {
+    int digits = g_rand_int_range(random, 1, 20), point = g_rand_int_range(random, 0, digits + 1);
+    g_autoptr(GString) text = g_string_new(g_rand_boolean(random) ? "-" : "");
+    for (int d = 0; d < digits; d++)
+      g_string_append_printf(text, "%s%d", d == point ? "." : "", g_rand_int_range(random, 0, 10));
+    int power = g_rand_int_range(random, -12, 16);
+    g_autofree char *joined = g_strdup_printf("%se%d", text->str, power);
+    CU_ASSERT_EQUAL(base_decimal_read(text->str, power, NULL), g_ascii_strtod(joined, NULL));
+    g_string_append_printf(text, "%s W", exponents[g_rand_int_range(random, 0, G_N_ELEMENTS(exponents))]);
+    char *end = NULL, *plain_end = NULL;
+    CU_ASSERT_EQUAL(base_decimal_read(text->str, 0, &end), g_ascii_strtod(text->str, &plain_end));
+    CU_ASSERT_PTR_EQUAL(end, plain_end);
+  }
+  static const char *const others[] = {"", "-", ".", "+.e5", "W", "inf", "nan"};
+  for (gsize i = 0; i < G_N_ELEMENTS(others); i++) {
+    char *end = NULL;
+    CU_ASSERT_EQUAL(base_decimal_read(others[i], 0, &end), 0);
+    CU_ASSERT_PTR_EQUAL(end, others[i]);
+  }
+}
+
 int main(void) {
   return harness_run("base-quantity", (HarnessCase[]){{"reads units", reads_units},
                                                       {"refuses", refuses},
@@ -129,5 +155,6 @@ int main(void) {
                                                       {"spellings agree", spellings_agree},
                                                       {"time rounds to nearest", time_rounds_to_nearest},
                                                       {"formats", formats},
+                                                      {"decimals as strtod reads them", decimals_as_strtod},
                                                       {NULL, NULL}});
 }

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base-decimal.h"
 #include "base-error.h"
 
 /* A unit is worth scale × 10^power. The power is joined to the digits before they are read, so "2.5 us", "2500 ns" and
@@ -124,25 +125,11 @@ static char *unit_advice(BaseUnit unit, const char *suffix) {
   return g_strdup_printf("write for example %s (units: %s)", unit_examples[unit], all->str);
 }
 
-/* The digits of `number` times 10^power, as one reading rounds them. */
-static double number_times_power(const char *number, gsize length, int power) {
-  gsize mantissa = strcspn(number, "eE");
-  gint64 exponent = power;
-  if (mantissa < length)
-    exponent += CLAMP(g_ascii_strtoll(number + mantissa + 1, NULL, 10), -100000, 100000);
-  g_autofree char *text = g_strdup_printf("%.*se%" G_GINT64_FORMAT, (int)MIN(mantissa, length), number, exponent);
-  return g_ascii_strtod(text, NULL);
-}
-
 gboolean base_quantity_parse(const char *text, BaseUnit unit, double *ret, GError **error) {
   g_autofree char *clean = g_strstrip(g_strdup(text));
   char *end = NULL;
-  double number = g_ascii_strtod(clean, &end);
-  /* strtod also takes hexadecimal, "inf" and "nan", which no file means. */
-  gboolean plain = end != clean && isfinite(number);
-  for (const char *p = clean; plain && p < end; p++)
-    plain = strchr("0123456789+-.eE", *p) != NULL;
-  if (!plain) {
+  double number = base_decimal_read(clean, 0, &end);
+  if (end == clean || !isfinite(number) || g_ascii_tolower(*end) == 'x') {
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "expected a number such as %s, found \"%s\"", unit_examples[unit],
                 clean);
     return FALSE;
@@ -159,7 +146,7 @@ gboolean base_quantity_parse(const char *text, BaseUnit unit, double *ret, GErro
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "\"%s\" is no unit here (in \"%s\"): %s", suffix, clean, advice);
     return FALSE;
   }
-  double value = found->power == 0 ? number : number_times_power(clean, (gsize)(end - clean), found->power);
+  double value = found->power == 0 ? number : base_decimal_read(clean, found->power, NULL);
   value *= found->scale;
   if (!isfinite(value)) {
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "\"%s\" is too large to be a number here", clean);
@@ -196,7 +183,7 @@ char *base_quantity_readable(double value, BaseUnit unit) {
     const UnitName *each = &unit_names[i];
     if (each->unit != unit || each->alias || *each->name == '\0')
       continue;
-    g_autofree char *number = number_text(number_times_power(digits, strlen(digits), -each->power) / each->scale);
+    g_autofree char *number = number_text(base_decimal_read(digits, -each->power, NULL) / each->scale);
     g_autofree char *text = g_strdup_printf("%s %s", number, each->name);
     double back;
     if (strlen(text) < strlen(best) && base_quantity_parse(text, unit, &back, NULL) && back == value) {
