@@ -57,14 +57,24 @@ static gboolean read_quoted(Scan *scan, char **ret_end, GError **error) {
   return fail(&opening, error, "the quote that opens here is never closed");
 }
 
+/* Letters and digits stand behind the comma in ASCII, all that is none of a bare cell before it. */
+static inline gboolean is_bare(char c) {
+  return (guchar)c > ',' || (c != ',' && c != '\n' && c != '\r' && c != '"' && c != '\0');
+}
+
 static gboolean read_bare(Scan *scan, char **ret_end, GError **error) {
-  while (*scan->at != ',' && *scan->at != '\0' && !at_line_end(scan)) {
-    if (*scan->at == '"')
-      return fail(scan, error, "a quote inside a cell without quotes; write the cell as \"…\" with quotes doubled");
-    step(scan);
+  char *at = scan->at;
+  for (;;) {
+    for (; is_bare(*at); at++)
+      scan->column += ((guchar)*at & 0xc0) != 0x80;
+    if (*at != '\r' || at[1] == '\n')
+      break;
+    at++; /* a carriage return alone is text */
+    scan->column++;
   }
-  *ret_end = scan->at;
-  return TRUE;
+  scan->at = *ret_end = at;
+  return *at != '"' ||
+         fail(scan, error, "a quote inside a cell without quotes; write the cell as \"…\" with quotes doubled");
 }
 
 /* The cell at `scan`, which then stands behind the comma or line end that closed it. */

@@ -58,6 +58,18 @@ char *conf_file_advice(const char *path) {
   return g_string_free(text, FALSE);
 }
 
+/* Length of a front that is ASCII without NULs, eight bytes at once: most files are little else. */
+static gsize ascii_prefix(const char *data, gsize length) {
+  gsize n = 0;
+  for (guint64 word; n + sizeof word <= length; n += sizeof word) {
+    memcpy(&word, data + n, sizeof word);
+    if ((word & G_GUINT64_CONSTANT(0x8080808080808080)) != 0 ||
+        ((word - G_GUINT64_CONSTANT(0x0101010101010101)) & G_GUINT64_CONSTANT(0x8080808080808080)) != 0)
+      break;
+  }
+  return n;
+}
+
 /* UTF-16, as Windows Notepad calls "Unicode", is worth its own words. */
 static gboolean check_encoding(const char *name, const char *data, gsize length, GError **error) {
   BasePlace place = {.file = name};
@@ -66,7 +78,8 @@ static gboolean check_encoding(const char *name, const char *data, gsize length,
     return FALSE;
   }
   const char *end;
-  if (g_utf8_validate_len(data, length, &end))
+  gsize plain = ascii_prefix(data, length);
+  if (g_utf8_validate_len(data + plain, length - plain, &end))
     return TRUE;
   g_autofree char *valid = g_strndup(data, (gsize)(end - data));
   conf_file_position(valid, strlen(valid), &place.line, &place.column);
