@@ -2,6 +2,7 @@
 /* residuals.ini by a schema, residuals.csv column by column, and margins.csv beside them. */
 #include <string.h>
 
+#include "base-decimal.h"
 #include "base-names.h"
 #include "conf-csv.h"
 #include "conf-path.h"
@@ -74,16 +75,14 @@ static gboolean check_head(const ConfCsv *csv, GError **error) {
 
 static void row_free(gpointer data) {
   TrustRow *row = data;
-  trust_case_clear(&row->one);
-  g_free(row->id);
-  g_free(row->source);
+  g_strfreev(row->one.options);
   g_free(row);
 }
 
 static gboolean read_number(const ConfCsv *csv, guint at, guint column, double least, double *ret, GError **error) {
   const char *text = conf_csv_cell(csv, at, column);
   char *end;
-  double value = g_ascii_strtod(text, &end);
+  double value = base_decimal_read(text, 0, &end);
   if (end == text || *end != '\0' || !(value >= least && value <= G_MAXDOUBLE))
     return conf_csv_fail(csv, at, column, error, "expected a number from %g on, found \"%s\"", least, text);
   *ret = value;
@@ -97,11 +96,11 @@ static gboolean read_row(Trust *trust, const ConfCsv *csv, guint at, GError **er
     return conf_csv_fail(csv, at, TIER, error, "expected A or B, found \"%s\": others vouch for nothing", tier);
   TrustRow *row = g_new0(TrustRow, 1);
   g_ptr_array_add(trust->rows, row);
-  row->id = g_strdup(conf_csv_cell(csv, at, ID));
-  row->source = g_strdup(conf_csv_cell(csv, at, SOURCE));
+  row->id = conf_csv_cell(csv, at, ID);
+  row->source = conf_csv_cell(csv, at, SOURCE);
   guint column = FEATURES;
   for (int w = 0; w < TRUST_WORDS; w++)
-    row->one.words[w] = g_strdup(conf_csv_cell(csv, at, column++));
+    row->one.words[w] = (char *)conf_csv_cell(csv, at, column++);
   for (int f = 0; f < TRUST_NUMBERS; f++)
     if (!read_number(csv, at, column++, 0, &row->one.numbers[f], error))
       return FALSE;
@@ -140,7 +139,7 @@ enum { OF_SETTINGS, OF_ROWS, OF_MARGINS, FILES };
 static const char *const file_names[FILES] = {SETTINGS, ROWS, MARGINS};
 
 static char *sum_of(const File files[FILES]) {
-  g_autoptr(GChecksum) sum = g_checksum_new(G_CHECKSUM_SHA256);
+  g_autoptr(GChecksum) sum = g_checksum_new(G_CHECKSUM_MD5);
   for (int i = 0; i < FILES; i++)
     g_checksum_update(sum, (const guchar *)files[i].text, -1);
   return g_strdup(g_checksum_get_string(sum));
@@ -150,6 +149,7 @@ static Trust *read_texts(const File files[FILES], GError **error) {
   const File *settings = &files[OF_SETTINGS], *rows = &files[OF_ROWS], *margins = &files[OF_MARGINS];
   g_autoptr(Trust) trust = g_new0(Trust, 1);
   trust->rows = g_ptr_array_new_with_free_func(row_free);
+  trust->classes = trust_classes_new();
   g_autoptr(ConfText) text = conf_text_parse(settings->path, settings->text, strlen(settings->text), error);
   g_autoptr(ConfCsv) csv = text != NULL ? conf_csv_parse(rows->path, rows->text, strlen(rows->text), error) : NULL;
   if (csv == NULL || !read_settings(trust, text, error) || !read_rows(trust, csv, error))
@@ -158,7 +158,7 @@ static Trust *read_texts(const File files[FILES], GError **error) {
   if (trust->margins == NULL)
     return NULL;
   trust->sum = sum_of(files);
-  trust_make_classes(trust);
+  trust->table = g_steal_pointer(&csv);
   return g_steal_pointer(&trust);
 }
 
@@ -217,24 +217,25 @@ Trust *trust_without(const Trust *trust, const char *source) {
   rest->source = g_strdup(trust->source);
   rest->sum = g_strdup(trust->sum);
   rest->margins = g_array_ref(trust->margins);
+  rest->table = NULL;
+  rest->classes = trust_classes_new();
   rest->rows = g_ptr_array_new(); /* borrowed */
   for (guint i = 0; i < trust->rows->len; i++) {
     TrustRow *row = g_ptr_array_index(trust->rows, i);
     if (strcmp(row->source, source) != 0)
       g_ptr_array_add(rest->rows, row);
   }
-  trust_make_classes(rest);
   return rest;
 }
 
 void trust_free(Trust *trust) {
   if (trust == NULL)
     return;
-  if (trust->classes != NULL)
-    g_array_unref(trust->classes);
+  trust_classes_free(trust->classes);
   if (trust->margins != NULL)
     g_array_unref(trust->margins);
   g_ptr_array_unref(trust->rows);
+  conf_csv_free(trust->table);
   g_free(trust->date);
   g_free(trust->model_version);
   g_free(trust->source);

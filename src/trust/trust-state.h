@@ -2,6 +2,7 @@
 /* Rows and classes of residuals: private to this floor. */
 #pragma once
 
+#include "conf-csv.h"
 #include "trust-span.h"
 #include "trust.h"
 
@@ -9,8 +10,9 @@
  * (trust_margin_kind); of the same framework; of the same architecture. */
 typedef enum { TRUST_ALL, TRUST_ON_BOUND, TRUST_ON_KIND, TRUST_ON_FRAMEWORK, TRUST_EXACT, TRUST_LEVELS } TrustLevel;
 
+/* Its texts are cells of the table, but for the options. */
 typedef struct {
-  char *id, *source;
+  const char *id, *source;
   double ratio; /* measured / predicted */
   TrustCase one;
 } TrustRow;
@@ -21,22 +23,30 @@ typedef struct {
   TrustSpan span;        /* leaning on the classes around it */
 } TrustClass;
 
+/* Those that were asked for. */
+typedef struct TrustClasses TrustClasses;
+TrustClasses *trust_classes_new(void);
+void trust_classes_free(TrustClasses *classes);
+
+/* The narrowest class of the case up to a level, made when it is first asked for; threads may ask at once. NULL: there
+ * are too few rows in all. Cost: a look-up; for a new class, a pass over the rows for each level. */
+const TrustClass *trust_class_find(const Trust *trust, TrustLevel narrowest, const TrustCase *one);
+
 struct Trust {
   TrustRule rule;
   double bound_from;
   double near[TRUST_NUMBERS];
   char *date, *model_version, *source;
   guint64 n_rows;  /* as residuals.ini says */
+  ConfCsv *table;  /* NULL: another's rows */
   GPtrArray *rows; /* TrustRow, in order of the file */
   GArray *margins; /* TrustMargin */
-  GArray *classes; /* TrustClass, wide ones first; none where there are too few rows in all */
+  TrustClasses *classes;
   char *sum;
 };
 
 /* Whether both are of one class of the level. */
 gboolean trust_same_class(TrustLevel level, const TrustCase *one, const TrustCase *other);
-/* From the rows. */
-void trust_make_classes(Trust *trust);
 
 /* Whether each feature is alike; a word by number, then numbers, then the options as a whole. */
 gboolean trust_alike_word(const TrustRow *row, const TrustCase *one, TrustWord word);

@@ -1,56 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows to classes; a case to its peers, its class and its interval. */
+/* A case to its peers, its class and its interval. */
 #include "trust.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "trust-state.h"
-
-gboolean trust_same_class(TrustLevel level, const TrustCase *one, const TrustCase *other) {
-  return (level < TRUST_ON_BOUND || strcmp(one->words[TRUST_BOUND], other->words[TRUST_BOUND]) == 0) &&
-         (level < TRUST_ON_KIND || strcmp(trust_margin_kind(one), trust_margin_kind(other)) == 0) &&
-         (level < TRUST_ON_FRAMEWORK || strcmp(one->words[TRUST_FRAMEWORK], other->words[TRUST_FRAMEWORK]) == 0) &&
-         (level < TRUST_EXACT || strcmp(one->words[TRUST_ARCHITECTURE], other->words[TRUST_ARCHITECTURE]) == 0);
-}
-
-/* The narrowest class of the case up to a level. NULL: there are too few rows in all. */
-static const TrustClass *find_class(const Trust *trust, TrustLevel narrowest, const TrustCase *one) {
-  for (guint i = trust->classes->len; i-- > 0;) {
-    const TrustClass *found = &g_array_index(trust->classes, TrustClass, i);
-    if (found->level <= narrowest && trust_same_class(found->level, found->like, one))
-      return found;
-  }
-  return NULL;
-}
-
-static void add_class(Trust *trust, TrustLevel level, const TrustCase *like) {
-  g_autofree TrustResidual *residuals = g_new(TrustResidual, trust->rows->len);
-  guint n = 0;
-  for (guint i = 0; i < trust->rows->len; i++) {
-    const TrustRow *row = g_ptr_array_index(trust->rows, i);
-    if (trust_same_class(level, &row->one, like))
-      residuals[n++] = (TrustResidual){row->source, row->ratio};
-  }
-  TrustClass fresh = {.level = level, .like = like, .span = trust_span_of(residuals, n, &trust->rule)};
-  const TrustClass *around = level > TRUST_ALL ? find_class(trust, level - 1, like) : NULL;
-  if (around != NULL)
-    fresh.span = n == around->span.rows ? around->span : trust_span_pool(&around->span, &fresh.span, &trust->rule);
-  g_array_append_val(trust->classes, fresh);
-}
-
-void trust_make_classes(Trust *trust) {
-  trust->classes = g_array_new(FALSE, FALSE, sizeof(TrustClass));
-  if (trust->rows->len < trust_span_least((guint)trust->rule.coverage))
-    return;
-  for (TrustLevel level = 0; level < TRUST_LEVELS; level++)
-    for (guint i = 0; i < trust->rows->len; i++) {
-      const TrustRow *row = g_ptr_array_index(trust->rows, i);
-      const TrustClass *known = find_class(trust, level, &row->one);
-      if (known == NULL || known->level < level)
-        add_class(trust, level, &row->one);
-    }
-}
 
 gboolean trust_alike_word(const TrustRow *row, const TrustCase *one, TrustWord word) {
   return strcmp(row->one.words[word], one->words[word]) == 0;
@@ -76,13 +31,14 @@ gboolean trust_alike_options(const TrustRow *row, const TrustCase *one) {
   return holds_all(&row->one, one) && holds_all(one, &row->one);
 }
 
-static guint differences(const Trust *trust, const TrustRow *row, const TrustCase *one) {
-  guint n = !trust_alike_options(row, one);
-  for (int w = 0; w < TRUST_WORDS; w++)
-    n += !trust_alike_word(row, one, (TrustWord)w);
-  for (int f = 0; f < TRUST_NUMBERS; f++)
+/* As far as it is fewer than `most`. */
+static guint differences(const Trust *trust, const TrustRow *row, const TrustCase *one, guint most) {
+  guint n = 0;
+  for (int f = 0; f < TRUST_NUMBERS && n < most; f++)
     n += !trust_alike_number(trust, row, one, (TrustNumber)f);
-  return n;
+  for (int w = 0; w < TRUST_WORDS && n < most; w++)
+    n += !trust_alike_word(row, one, (TrustWord)w);
+  return n < most ? n + !trust_alike_options(row, one) : most;
 }
 
 /* Rows that share the first words of which `architecture` and `framework` say so. */
@@ -103,7 +59,7 @@ void trust_peers(const Trust *trust, const TrustCase *one, TrustPeers *ret) {
   guint fewest = G_MAXUINT;
   for (guint i = 0; i < ret->rows->len; i++) {
     const TrustRow *row = g_ptr_array_index(ret->rows, i);
-    guint n = differences(trust, row, one);
+    guint n = differences(trust, row, one, MAX(fewest, 1));
     if (n < fewest) {
       fewest = n;
       ret->nearest = row;
@@ -112,7 +68,7 @@ void trust_peers(const Trust *trust, const TrustCase *one, TrustPeers *ret) {
       continue;
     ret->alike++;
     if (!g_ptr_array_find_with_equal_func(ret->sources, row->source, g_str_equal, NULL))
-      g_ptr_array_add(ret->sources, row->source);
+      g_ptr_array_add(ret->sources, (gpointer)row->source);
   }
 }
 
@@ -126,7 +82,8 @@ void trust_judge(const Trust *trust, const TrustCase *one, SimTime step, const c
   trust_peers(trust, one, &peers);
   if (unlike != NULL)
     peers.alike = 0;
-  const TrustClass *found = find_class(trust, TRUST_EXACT, one), *around = find_class(trust, TRUST_ON_KIND, one);
+  const TrustClass *found = trust_class_find(trust, TRUST_EXACT, one);
+  const TrustClass *around = trust_class_find(trust, TRUST_ON_KIND, one);
   *ret = (TrustVerdict){.alike = peers.alike, .envelope = trust_words(trust, one, &peers, found, around, unlike)};
   if (found != NULL) {
     TrustSpan span = peers.alike > 0 ? found->span : trust_span_join(&found->span, &around->span);
