@@ -416,8 +416,7 @@ void conf_settings_append_given(const ConfSettings *settings, const ConfSchema *
     const Slot *slot = &settings->slots[index];
     const char *name = settings->table->names[index];
     if (slot->origin > CONF_ORIGIN_DEFAULT && (except == NULL || !g_strv_contains(except, name)))
-      g_string_append_printf(text, "%s=%s\n%d %s:%u:%u\n", name, slot->text, slot->origin, slot->file, slot->line,
-                             slot->column);
+      g_string_append_printf(text, "%s=%s\n%d %s\n", name, slot->text, slot->origin, slot->file);
   }
 }
 
@@ -425,9 +424,11 @@ void conf_settings_take(ConfSettings *settings, const ConfSettings *from, const 
   for (gsize k = 0; k < schema->n_keys; k++) {
     const BaseField *key = &schema->keys[k];
     gsize index = index_of_key(settings, key);
-    if (settings->slots[index].origin <= from->slots[index].origin) {
+    const Slot *own = &settings->slots[index], *other = &from->slots[index];
+    gboolean same = own->origin == other->origin && g_strcmp0(own->text, other->text) == 0;
+    if (own->origin <= other->origin && !same) {
       slot_clear(&settings->slots[index]);
-      settings->slots[index] = slot_copy(&from->slots[index]);
+      settings->slots[index] = slot_copy(other);
     }
     const GroupPlace *group = g_hash_table_lookup(from->groups, key->group);
     if (group != NULL)

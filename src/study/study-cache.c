@@ -44,6 +44,7 @@ static void machine_free(gpointer data) {
   if (machine->figures != NULL)
     g_checksum_free(machine->figures);
   coll_library_free(machine->library);
+  coll_library_free(machine->searches);
   hw_cluster_free(machine->cluster);
   conf_settings_free(machine->laid);
   g_free(machine);
@@ -94,7 +95,7 @@ GHashTable *study_cache_played(StudyCache *cache) {
   return cache->played;
 }
 
-/* All given values of the schemas' keys, and where they stand: relative paths start there, and errors name it. */
+/* All given values of the schemas' keys, and the files they stand in: relative paths start there. */
 static char *key_of(const ConfSettings *settings, const ConfSchema *const *schemas, const char *const *except) {
   GString *key = g_string_new(NULL);
   for (; *schemas != NULL; schemas++)
@@ -188,7 +189,8 @@ static void share_searches(const StudyCache *cache, CollLibrary *library) {
   g_hash_table_iter_init(&iter, cache->machines);
   while (g_hash_table_iter_next(&iter, NULL, &value)) {
     const StudyMachine *other = value;
-    if (other->library != NULL && coll_library_share(library, other->library))
+    if ((other->library != NULL && coll_library_share(library, other->library)) ||
+        (other->searches != NULL && coll_library_share(library, other->searches)))
       return;
   }
 }
@@ -200,9 +202,16 @@ static CollLibrary *library_of(StudyCache *cache, const Tables *tables, const Hw
   return library;
 }
 
-CollLibrary *study_cache_library(StudyCache *cache, const HwCluster *cluster, const CollKnobs *knobs, GError **error) {
-  const Tables *tables = find_tables(cache, cluster, knobs, error);
-  return tables != NULL ? library_of(cache, tables, cluster, knobs) : NULL;
+CollLibrary *study_cache_library(StudyCache *cache, StudyMachine *machine, const CollKnobs *knobs, GError **error) {
+  const Tables *tables = find_tables(cache, machine->cluster, knobs, error);
+  if (tables == NULL)
+    return NULL;
+  CollLibrary *library = library_of(cache, tables, machine->cluster, knobs);
+  if (machine->searches == NULL) {
+    machine->searches = coll_library_new_like(tables->library, machine->cluster, knobs);
+    coll_library_share(machine->searches, library);
+  }
+  return library;
 }
 
 gboolean study_machine_connect(StudyCache *cache, StudyMachine *machine, const CollKnobs *knobs, GError **error) {

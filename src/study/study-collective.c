@@ -118,12 +118,12 @@ static gboolean build(StudyCollective *collective, StudyCache *cache, GError **e
     return FALSE;
   if (collective->keys.protocol >= 0)
     collective->knobs.protocols[collective->keys.operation] = 1u << collective->keys.protocol;
-  const StudyMachine *machine = study_cache_machine(cache, collective->settings, error);
+  StudyMachine *machine = study_cache_machine(cache, collective->settings, error);
   if (machine == NULL)
     return FALSE;
   collective->cluster = machine->cluster;
   take_launches(collective);
-  collective->library = study_cache_library(cache, collective->cluster, &collective->knobs, error);
+  collective->library = study_cache_library(cache, machine, &collective->knobs, error);
   if (collective->library == NULL)
     return FALSE;
   guint32 n = hw_cluster_gpus(collective->cluster);

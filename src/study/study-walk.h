@@ -26,9 +26,10 @@ struct Study {
 /* A cluster with NCCL on it. */
 typedef struct {
   HwCluster *cluster;
-  CollLibrary *library; /* NULL until connected */
-  GChecksum *figures;   /* of the catalogue values used and, once connected, of NCCL's tables */
-  ConfSettings *laid;   /* settings under which the topology lies */
+  CollLibrary *library;  /* NULL until connected */
+  CollLibrary *searches; /* keeps what calls without a step searched on it; NULL: there was none */
+  GChecksum *figures;    /* of the catalogue values used and, once connected, of NCCL's tables */
+  ConfSettings *laid;    /* settings under which the topology lies */
 } StudyMachine;
 
 typedef struct {
@@ -46,8 +47,8 @@ const Trust *study_cache_trust(StudyCache *cache, GError **error);
 const StudyPower *study_cache_power(StudyCache *cache, GError **error);
 /* What every setting is where nobody gives it. */
 const ConfSettings *study_cache_defaults(StudyCache *cache);
-/* A library of the caller's over a machine's cluster: tables are read once, searches shared with connected machines. */
-CollLibrary *study_cache_library(StudyCache *cache, const HwCluster *cluster, const CollKnobs *knobs, GError **error);
+/* A library of the caller's over a machine's cluster: tables are read once, searches shared among all machines. */
+CollLibrary *study_cache_library(StudyCache *cache, StudyMachine *machine, const CollKnobs *knobs, GError **error);
 gboolean study_machine_connect(StudyCache *cache, StudyMachine *machine, const CollKnobs *knobs, GError **error);
 
 typedef struct StudyWalk {

@@ -82,7 +82,7 @@ void conf_settings_visit(const ConfSettings *settings, ConfVisit visit, gpointer
 void conf_settings_append_given(const ConfSettings *settings, const ConfSchema *schema, const char *const *except,
                                 GString *text);
 /* Gives the keys of `schema` the values, origins and places that they have in `from`, settings of the same schemas; a
- * value of a higher origin stays, as if what gave them had been loaded over it. */
+ * value of a higher origin stays, as if what gave them had been loaded over it; an equal one keeps its place. */
 void conf_settings_take(ConfSettings *settings, const ConfSettings *from, const ConfSchema *schema);
 /* As if nobody had given the key; it must have no default. */
 void conf_settings_forget(ConfSettings *settings, const char *name);
