@@ -19,6 +19,14 @@ gboolean conf_tree_add(ConfTree *tree, const char *path, ConfTreeKind kind, cons
 void conf_tree_show(ConfTree *tree, guint index, const char *shown);
 /* Where the root begins, if not at 1:1. */
 void conf_tree_begin(ConfTree *tree, guint line, guint column);
+/* Takes out a node with all below it. Cost: one pass. */
+void conf_tree_remove(ConfTree *tree, const char *path);
+/* What was called to make what stands at `path`, a map from then on; "": the whole. Copied. */
+void conf_tree_call(ConfTree *tree, const char *path, const char *call);
+/* Maps before what they hold again, after nodes were removed and added. */
+void conf_tree_order(ConfTree *tree);
+/* Of FILE.py:FUNCTION the function; NULL: none was named. */
+const char *conf_tree_part(const ConfTree *tree);
 /* At a place without a node; always FALSE. */
 gboolean conf_tree_fail_at(const ConfTree *tree, guint line, guint column, const char *path, GError **error,
                            const char *format, ...) G_GNUC_PRINTF(6, 7);
@@ -30,3 +38,4 @@ gboolean conf_tree_read_json(ConfTree *tree, char *data, gsize length, GError **
 gboolean conf_tree_read_yaml(ConfTree *tree, char *data, gsize length, GError **error);
 gboolean conf_tree_read_toml(ConfTree *tree, char *data, gsize length, GError **error);
 gboolean conf_tree_read_arguments(ConfTree *tree, char *data, gsize length, GError **error);
+gboolean conf_tree_read_python(ConfTree *tree, char *data, gsize length, GError **error);

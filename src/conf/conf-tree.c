@@ -13,6 +13,7 @@
 
 struct ConfTree {
   char *file;
+  char *part, *call;  /* Python: the function that is read, or NULL; what it calls */
   guint line, column; /* of the root */
   GPtrArray *nodes;   /* ConfTreeNode */
   GHashTable *index;  /* path → ConfTreeNode, both borrowed from `nodes` */
@@ -23,12 +24,21 @@ static void node_free(gpointer data) {
   g_free(node->path);
   g_free(node->text);
   g_free(node->shown);
+  g_free(node->call);
   g_free(node);
+}
+
+/* The colon of FILE.py:FUNCTION; NULL: none. */
+static const char *part_of(const char *path) {
+  const char *ending = g_strrstr(path, ".py:");
+  return ending != NULL ? ending + strlen(".py") : NULL;
 }
 
 static ConfTree *tree_new(const char *file) {
   ConfTree *tree = g_new0(ConfTree, 1);
-  tree->file = g_strdup(file);
+  const char *part = part_of(file);
+  tree->file = part != NULL ? g_strndup(file, (gsize)(part - file)) : g_strdup(file);
+  tree->part = part != NULL ? g_strdup(part + 1) : NULL;
   tree->line = tree->column = 1;
   tree->nodes = g_ptr_array_new_with_free_func(node_free);
   tree->index = g_hash_table_new(g_str_hash, g_str_equal);
@@ -41,6 +51,8 @@ void conf_tree_free(ConfTree *tree) {
   g_hash_table_unref(tree->index);
   g_ptr_array_unref(tree->nodes);
   g_free(tree->file);
+  g_free(tree->part);
+  g_free(tree->call);
   g_free(tree);
 }
 
@@ -69,7 +81,7 @@ gboolean conf_tree_add(ConfTree *tree, const char *path, ConfTreeKind kind, cons
     return conf_tree_fail_at(tree, line, column, path, error, "the file holds more than %d values",
                              CONF_TREE_NODES_MAX);
   ConfTreeNode *node = g_new(ConfTreeNode, 1);
-  *node = (ConfTreeNode){g_strdup(path), g_strdup(text), kind, line, column, NULL};
+  *node = (ConfTreeNode){g_strdup(path), g_strdup(text), kind, line, column, NULL, NULL};
   g_ptr_array_add(tree->nodes, node);
   g_hash_table_insert(tree->index, node->path, node);
   return TRUE;
@@ -78,6 +90,68 @@ gboolean conf_tree_add(ConfTree *tree, const char *path, ConfTreeKind kind, cons
 void conf_tree_show(ConfTree *tree, guint index, const char *shown) {
   ConfTreeNode *node = g_ptr_array_index(tree->nodes, index);
   node->shown = g_strdup(shown);
+}
+
+void conf_tree_remove(ConfTree *tree, const char *path) {
+  gsize length = strlen(path);
+  if (conf_tree_find(tree, path) == NULL)
+    return;
+  for (guint i = tree->nodes->len; i-- > 0;) {
+    const ConfTreeNode *node = conf_tree_at(tree, i);
+    if (strncmp(node->path, path, length) == 0 && (node->path[length] == '\0' || node->path[length] == '.')) {
+      g_hash_table_remove(tree->index, node->path);
+      g_ptr_array_remove_index(tree->nodes, i);
+    }
+  }
+}
+
+void conf_tree_call(ConfTree *tree, const char *path, const char *call) {
+  ConfTreeNode *node = *path != '\0' ? g_hash_table_lookup(tree->index, path) : NULL;
+  if (node != NULL)
+    node->kind = CONF_TREE_MAP;
+  char **at = node != NULL ? &node->call : &tree->call;
+  g_free(*at);
+  *at = g_strdup(call);
+}
+
+/* The nearest node above, or the root's "". Caller frees. */
+static char *holder_of(const ConfTree *tree, const ConfTreeNode *node) {
+  g_autofree char *path = g_strdup(node->path);
+  char *dot;
+  while ((dot = strrchr(path, '.')) != NULL) {
+    *dot = '\0';
+    if (conf_tree_find(tree, path) != NULL)
+      return g_steal_pointer(&path);
+  }
+  return g_strdup("");
+}
+
+static void order_below(const char *path, GHashTable *held, GPtrArray *ordered) {
+  const GPtrArray *nodes = g_hash_table_lookup(held, path);
+  for (guint i = 0; nodes != NULL && i < nodes->len; i++) {
+    const ConfTreeNode *node = g_ptr_array_index(nodes, i);
+    g_ptr_array_add(ordered, (gpointer)node);
+    order_below(node->path, held, ordered);
+  }
+}
+
+void conf_tree_order(ConfTree *tree) {
+  g_autoptr(GHashTable) held =
+      g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)g_ptr_array_unref);
+  GPtrArray *ordered = g_ptr_array_new_with_free_func(node_free);
+  for (guint i = 0; i < tree->nodes->len; i++) {
+    g_autofree char *holder = holder_of(tree, conf_tree_at(tree, i));
+    GPtrArray *nodes = g_hash_table_lookup(held, holder);
+    if (nodes == NULL) {
+      nodes = g_ptr_array_new();
+      g_hash_table_insert(held, g_steal_pointer(&holder), nodes);
+    }
+    g_ptr_array_add(nodes, g_ptr_array_index(tree->nodes, i));
+  }
+  order_below("", held, ordered);
+  g_ptr_array_set_free_func(tree->nodes, NULL);
+  g_ptr_array_unref(tree->nodes);
+  tree->nodes = ordered;
 }
 
 void conf_tree_begin(ConfTree *tree, guint line, guint column) {
@@ -96,8 +170,11 @@ static ConfSyntax syntax_of(const char *path, const char *data) {
     const char *ending;
     ConfSyntax syntax;
   } endings[] = {{".json", CONF_SYNTAX_JSON}, {".yaml", CONF_SYNTAX_YAML},    {".yml", CONF_SYNTAX_YAML},
-                 {".toml", CONF_SYNTAX_TOML}, {".sh", CONF_SYNTAX_ARGUMENTS}, {".args", CONF_SYNTAX_ARGUMENTS}};
+                 {".toml", CONF_SYNTAX_TOML}, {".sh", CONF_SYNTAX_ARGUMENTS}, {".args", CONF_SYNTAX_ARGUMENTS},
+                 {".py", CONF_SYNTAX_PYTHON}};
   g_autofree char *lower = g_ascii_strdown(path, -1);
+  if (part_of(path) != NULL)
+    return CONF_SYNTAX_PYTHON;
   for (gsize i = 0; i < G_N_ELEMENTS(endings); i++)
     if (g_str_has_suffix(lower, endings[i].ending))
       return endings[i].syntax;
@@ -113,7 +190,8 @@ static ConfTree *read_tree(const char *name, ConfSyntax syntax, char *data, gsiz
                                      GError **) = {[CONF_SYNTAX_JSON] = conf_tree_read_json,
                                                    [CONF_SYNTAX_YAML] = conf_tree_read_yaml,
                                                    [CONF_SYNTAX_TOML] = conf_tree_read_toml,
-                                                   [CONF_SYNTAX_ARGUMENTS] = conf_tree_read_arguments};
+                                                   [CONF_SYNTAX_ARGUMENTS] = conf_tree_read_arguments,
+                                                   [CONF_SYNTAX_PYTHON] = conf_tree_read_python};
   g_autoptr(ConfTree) tree = tree_new(name);
   return readers[syntax](tree, data, length, error) ? g_steal_pointer(&tree) : NULL;
 }
@@ -126,12 +204,22 @@ ConfTree *conf_tree_parse(const char *name, ConfSyntax syntax, const char *data,
 
 ConfTree *conf_tree_load(const char *path, GError **error) {
   gsize length = 0;
-  g_autofree char *data = conf_file_read(path, &length, error);
+  const char *part = part_of(path);
+  g_autofree char *file = g_strndup(path, part != NULL ? (gsize)(part - path) : strlen(path));
+  g_autofree char *data = conf_file_read(file, &length, error);
   return data != NULL ? read_tree(path, syntax_of(path, data), data, length, error) : NULL;
 }
 
 const char *conf_tree_file(const ConfTree *tree) {
   return tree->file;
+}
+
+const char *conf_tree_root_call(const ConfTree *tree) {
+  return tree->call;
+}
+
+const char *conf_tree_part(const ConfTree *tree) {
+  return tree->part;
 }
 
 guint conf_tree_length(const ConfTree *tree) {
@@ -168,6 +256,8 @@ char *conf_tree_shown(const ConfTreeNode *node) {
     return g_strdup("a list");
   if (node->kind == CONF_TREE_NULL)
     return g_strdup("null");
+  if (node->kind == CONF_TREE_CODE)
+    return g_strdup_printf("the expression %s", node->shown);
   gboolean cut = g_utf8_strlen(node->text, -1) > SHOWN_MAX;
   g_autofree char *part = cut ? g_utf8_substring(node->text, 0, SHOWN_MAX) : g_strdup(node->text);
   g_strdelimit(part, "\r\n", ' ');

@@ -69,6 +69,10 @@ static void read_toml(const char *data, gsize length) {
   read_tree(CONF_SYNTAX_TOML, data, length);
 }
 
+static void read_python(const char *data, gsize length) {
+  read_tree(CONF_SYNTAX_PYTHON, data, length);
+}
+
 static void read_arguments(const char *data, gsize length) {
   read_tree(CONF_SYNTAX_ARGUMENTS, data, length);
 }
@@ -163,6 +167,7 @@ static const Reader readers[] = {
     {"json", read_json, NULL},
     {"yaml", read_yaml, NULL},
     {"toml", read_toml, NULL},
+    {"python", read_python, NULL},
     {"arguments", read_arguments, NULL},
     {"trace", read_trace, NULL},
     {"expression", read_expression, NULL},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One tree for JSON, YAML, TOML and the arguments of a shell script: each value by its path, with the place it stands
- * at, so that who maps keys need not know the syntax.
+/* One tree for JSON, YAML, TOML, the arguments of a shell script and a function of Python that writes its values out:
+ * each value by its path, with the place it stands at, so that who maps keys need not know the syntax.
  *
  *   g_autoptr(ConfTree) tree = conf_tree_load("ds_config.json", error);
  *   const ConfTreeNode *stage = conf_tree_find(tree, "zero_optimization.stage");   // NULL where it is absent
@@ -21,6 +21,7 @@ typedef enum {
   CONF_TREE_NUMBER,
   CONF_TREE_FLAG,
   CONF_TREE_NULL,
+  CONF_TREE_CODE, /* Python: an expression that is not evaluated, no text */
 } ConfTreeKind;
 
 typedef struct {
@@ -28,15 +29,23 @@ typedef struct {
   char *text; /* as it was written, quotes off; NULL for maps, lists and null */
   ConfTreeKind kind;
   guint line, column; /* of the key; of the value for elements of lists */
-  char *shown;        /* JSON: the value as it was written, shortened, for messages; NULL for maps */
+  char *shown;        /* JSON, code: the value as it was written, shortened, for messages; NULL for maps */
+  char *call;         /* Python, of a map: what was called with its keys, "TrainingConfig"; else NULL */
 } ConfTreeNode;
 
-typedef enum { CONF_SYNTAX_JSON, CONF_SYNTAX_YAML, CONF_SYNTAX_TOML, CONF_SYNTAX_ARGUMENTS } ConfSyntax;
+typedef enum {
+  CONF_SYNTAX_JSON,
+  CONF_SYNTAX_YAML,
+  CONF_SYNTAX_TOML,
+  CONF_SYNTAX_ARGUMENTS,
+  CONF_SYNTAX_PYTHON,
+} ConfSyntax;
 
 typedef struct ConfTree ConfTree;
 
-/* By the file's ending: .json, .yaml, .yml, .toml, .sh, .args; one without any of them is JSON where it begins with
- * "{", arguments where it begins with "--" or "#!", else YAML.
+/* By the file's ending: .json, .yaml, .yml, .toml, .sh, .args, .py; one without any of them is JSON where it begins
+ * with "{", arguments where it begins with "--" or "#!", else YAML. Of Python with several functions one is named:
+ * "configs.py:llama3_8b".
  * Errors (SIM_ERROR_INPUT): no such file, not UTF-8, each mistake of syntax at its line and column, a key given twice,
  * a root that is no map. Cost: one pass. */
 ConfTree *conf_tree_load(const char *path, GError **error);
@@ -45,6 +54,9 @@ void conf_tree_free(ConfTree *tree);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ConfTree, conf_tree_free)
 
 const char *conf_tree_file(const ConfTree *tree);
+/* Python: what was called to make the whole, "Trainer.Config", or a function of another file that is not followed;
+ * NULL in other syntaxes. */
+const char *conf_tree_root_call(const ConfTree *tree);
 /* Where the root begins. */
 void conf_tree_root_place(const ConfTree *tree, guint *ret_line, guint *ret_column);
 guint conf_tree_length(const ConfTree *tree);
