@@ -163,8 +163,8 @@ static void nemo_refused(void) {
     HARNESS_FAILS(recipe_of_text("x.yaml", text, &error) != NULL, error, rows[i].why);
   }
   GError *error = NULL;
-  HARNESS_FAILS(recipe_of_text("x.py", "def config():\n  return Trainer.Config()\n", &error) != NULL, error,
-                "is Python");
+  HARNESS_FAILS(recipe_of_text("x.py", "def config():\n  return Experiment()\n", &error) != NULL, error,
+                "builds Experiment");
 }
 
 #define AXOLOTL "base_model: x/y\nsequence_len: 512\nmicro_batch_size: 4\n"

@@ -154,7 +154,9 @@ char *conf_path_search(const char *name, const char *extension, const char *cons
     return NULL;
   }
   g_autofree char *home = g_str_has_prefix(name, "~/") ? g_build_filename(g_get_home_dir(), name + 2, NULL) : NULL;
-  const char *asked = home != NULL ? home : name;
+  const char *whole = home != NULL ? home : name;
+  const char *part = g_strrstr(whole, ".py:") != NULL ? g_strrstr(whole, ".py:") + strlen(".py") : "";
+  g_autofree char *asked = g_strndup(whole, strlen(whole) - strlen(part));
   gboolean absolute = g_path_is_absolute(asked);
   g_autoptr(GPtrArray) places = g_ptr_array_new_with_free_func(g_free);
   g_ptr_array_add(places, g_strdup(absolute || beside == NULL ? "." : beside));
@@ -162,9 +164,9 @@ char *conf_path_search(const char *name, const char *extension, const char *cons
     add_data_folders(places, folders);
   for (guint i = 0; i < places->len; i++) {
     g_autofree char *path = join(g_ptr_array_index(places, i), asked);
-    char *found = try_file(path, extension);
+    g_autofree char *found = try_file(path, extension);
     if (found != NULL)
-      return found;
+      return g_strconcat(found, part, NULL);
   }
   fail_missing(asked, extension, places, &at, error);
   return NULL;

@@ -12,7 +12,8 @@
 static const char *const sections[] = {"float8", "quantize.linear.float8"};
 static const char *const options[] = {"enable_fsdp_float8_all_gather", "precompute_float8_dynamic_scale_for_fsdp",
                                       "recipe_name", "filter_fqns", "emulate"};
-#define HEAD "output"
+#define HEAD      "output"
+#define LATE_HEAD "lm_head" /* its name since 2026 */
 
 static const ConfTreeNode *option_of(const RecipeReading *reading, const char *section, const char *option) {
   g_autofree char *path = g_strdup_printf("%s.%s", section, option);
@@ -69,8 +70,9 @@ static gboolean check_filter(RecipeReading *reading, const ConfTreeNode *node, G
   gboolean head = FALSE;
   const ConfTreeNode *name;
   for (guint i = 0; (name = element(reading, node, i)) != NULL; i++) {
-    head |= g_strcmp0(name->text, HEAD) == 0;
-    if (g_strcmp0(name->text, HEAD) != 0)
+    gboolean is_head = g_strcmp0(name->text, HEAD) == 0 || g_strcmp0(name->text, LATE_HEAD) == 0;
+    head |= is_head;
+    if (!is_head)
       return conf_tree_fail(reading->tree, name, error, "layers in 16 bits beside the head are not modelled");
   }
   if (head)
@@ -94,7 +96,7 @@ static gboolean check_gather(RecipeReading *reading, const char *section, GError
   return gather == NULL || recipe_give(reading, gather, "fsdp.float8_all_gather", on ? "yes" : "no", NULL, error);
 }
 
-static gboolean check_section(RecipeReading *reading, const char *section, GError **error) {
+gboolean recipe_float8_section(RecipeReading *reading, const char *section, GError **error) {
   const ConfTreeNode *name = option_of(reading, section, "recipe_name"),
                      *filter = option_of(reading, section, "filter_fqns"),
                      *emulate = option_of(reading, section, "emulate");
@@ -115,7 +117,7 @@ static gboolean check_section(RecipeReading *reading, const char *section, GErro
 gboolean recipe_float8_finish(RecipeReading *reading, GError **error) {
   gboolean on = recipe_gives(reading, "training.precision", "fp8");
   for (gsize s = 0; s < G_N_ELEMENTS(sections); s++) {
-    if (on && !check_section(reading, sections[s], error))
+    if (on && !recipe_float8_section(reading, sections[s], error))
       return FALSE;
     for (gsize o = 0; o < G_N_ELEMENTS(options) && !on; o++) {
       const ConfTreeNode *node = option_of(reading, sections[s], options[o]);

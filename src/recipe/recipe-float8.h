@@ -14,6 +14,9 @@ gboolean recipe_take_float8_scaling(RecipeReading *, const RecipeRow *, const Co
 /* What follows from the section's options, once all keys are read. Errors: another of torchao's recipes. */
 gboolean recipe_float8_finish(RecipeReading *reading, GError **error);
 
+/* The same for the options at one path, where fp8 is on. */
+gboolean recipe_float8_section(RecipeReading *reading, const char *section, GError **error);
+
 /* Options that the above reads; the rest of the section. */
 #define RECIPE_FLOAT8_LATER(path)                                                                                      \
   { path, RECIPE_TAKE, NULL, recipe_take_later, NULL, NULL }

@@ -143,6 +143,9 @@ static gboolean obey_row(RecipeReading *reading, const RecipeRow *row, const Con
     recipe_leave(reading, node, "is off");
     return TRUE;
   }
+  if (meant->kind == CONF_TREE_CODE)
+    return conf_tree_fail(reading->tree, node, error, "%s is Python, which is not evaluated; write its value",
+                          meant->shown);
   ConfTreeNode here = *meant; /* what is meant, standing where it is used */
   here.path = node->path;
   here.line = node->line;

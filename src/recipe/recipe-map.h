@@ -39,7 +39,8 @@ typedef struct RecipeRows {
 
 typedef struct {
   const char *tool;
-  const char *const *marks; /* a file that has one of these paths is this tool's; NULL-terminated */
+  const char *const *marks; /* a file that has one of these paths is this tool's; NULL-terminated; NULL: none */
+  const char *const *calls; /* Python: endings of what is called to make the whole; NULL: never from Python */
   const char *refused;      /* known, and not read: why; NULL where it is read */
   RecipeRows rows;
   const RecipeRows *shared;          /* searched after its own; NULL: none */
@@ -57,7 +58,7 @@ struct RecipeReading {
 
 extern const RecipeTable recipe_deepspeed, recipe_accelerate, recipe_trainer, recipe_torchtitan, recipe_llm_foundry,
     recipe_axolotl, recipe_llama_factory, recipe_trl, recipe_megatron, recipe_nemo, recipe_neox, recipe_torchtune,
-    recipe_llama_factory_v1;
+    recipe_llama_factory_v1, recipe_torchtitan_python;
 extern const RecipeRows recipe_fsdp_rows; /* below "fsdp_config.", of accelerate, Trainer and axolotl */
 
 /* Of one that is nobody's but the caller's: its two arrays. */

@@ -66,11 +66,15 @@ static gboolean take_precision(RecipeReading *reading, const RecipeRow *row, con
   static const char *const names[][2] = {{"bf16", "bf16"},     {"bf16-mixed", "bf16"}, {"bf16_mixed", "bf16"},
                                          {"16", "fp16"},       {"16-mixed", "fp16"},   {"fp16_mixed", "fp16"},
                                          {"16_mixed", "fp16"}, {"32", "fp32"},         {"32-true", "fp32"}};
+  const ConfTreeNode *named = find(reading, "mixed_precision.0"); /* Python: get_mixed_precision_config("bf16_mixed") */
+  const char *said = node->kind == CONF_TREE_MAP ? node->call : node->text; /* Python: bf16_mixed() */
+  if (g_strcmp0(said, "get_mixed_precision_config") == 0 && named != NULL)
+    said = named->text;
   for (gsize i = 0; i < G_N_ELEMENTS(names); i++)
-    if (g_strcmp0(node->text, names[i][0]) == 0)
+    if (g_strcmp0(said, names[i][0]) == 0)
       return recipe_give(reading, node, row->setting, names[i][1], NULL, error);
   return conf_tree_fail(reading->tree, node, error, "expected bf16, bf16-mixed, 16-mixed or 32, found \"%s\"",
-                        node->text != NULL ? node->text : "a group");
+                        said != NULL ? said : "a group");
 }
 
 /* Which Adam, and whether its states are sharded. */
@@ -109,6 +113,17 @@ static gboolean take_mapping(RecipeReading *reading, const RecipeRow *row, const
 #define COUNT(path, setting) TAKE(path, setting, take_count, NULL)
 #define FLAG(path, setting)  TAKE(path, setting, recipe_take_flag, NULL)
 #define LATER(path)          TAKE(path, NULL, recipe_take_later, NULL)
+
+/* Transformer Engine's is one kernel, where the fusion is on; Megatron's own is the framework's usual loss. */
+static gboolean take_fused_loss(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node,
+                                GError **error) {
+  gboolean engine = g_strcmp0(node->text, "te") == 0 && recipe_is_true(reading, M "cross_entropy_loss_fusion");
+  if (engine)
+    return recipe_give(reading, node, row->setting, "fused", "Transformer Engine's", error);
+  recipe_leave(reading, node, "Megatron's own loss");
+  return g_strcmp0(node->text, "te") == 0 || g_strcmp0(node->text, "native") == 0 ||
+         conf_tree_fail(reading->tree, node, error, "expected native or te");
+}
 
 static const RecipeRow rows[] = {
     COUNT("trainer.devices", "cluster.gpus_per_node"),
@@ -193,10 +208,12 @@ static const RecipeRow rows[] = {
     FLAG(M "ub_tp_comm_overlap", "megatron.tp_comm_overlap"),
     SAFE(M "ub_tp_comm_overlap_cfg.*", "methods of overlap by layer, which are taken as usual"),
     FLAG("comm_overlap.tp_comm_overlap", "megatron.tp_comm_overlap"),
+    SAFE("comm_overlap.tp_comm_overlap_cfg", "methods of overlap by layer, which are taken as usual"),
     FLAG(M "overlap_p2p_comm", "megatron.overlap_p2p_communication"),
     LATER(M "bias_activation_fusion"),
     LATER(M "bias_gelu_fusion"),
     LATER(M "bias_dropout_add_fusion"),
+    LATER(M "bias_dropout_fusion"),
     REFUSE(M "masked_softmax_fusion", "true", FUSION),
     SAFE(M "apply_rope_fusion", "taken as the other fused kernels are"),
     REFUSE(M "fp8", "false", FP8),
@@ -219,10 +236,20 @@ static const RecipeRow rows[] = {
     REFUSE(M "fp16_lm_cross_entropy", "false", "the loss in 16 bits"),
     REFUSE(M "sharp", "false", "a choice of collectives; say nccl.algo in the workload"),
     REFUSE(M "enable_cuda_graph", "false", "CUDA graphs; take it out"),
+    REFUSE(M "cuda_graph_impl", "none", "CUDA graphs; say \"none\""),
+    REFUSE(M "cuda_graph_scope", "full", "CUDA graphs of parts; take it out"),
+    SAFE(M "cuda_graph_warmup_steps", START),
+    TAKE(M "transformer_impl", "megatron.transformer_impl", recipe_take_text, NULL),
+    TAKE(M "cross_entropy_fusion_impl", "training.loss", take_fused_loss, NULL),
+    FLAG(M "account_for_embedding_in_pipeline_split", "megatron.account_for_embedding_in_pipeline_split"),
+    FLAG(M "account_for_loss_in_pipeline_split", "megatron.account_for_loss_in_pipeline_split"),
+    REFUSE(M "fine_grained_activation_offloading", "false", "activations that are offloaded; set it to false"),
+    REFUSE(M "pipeline_dtype", "bfloat16|torch.bfloat16|bf16", "another dtype between stages than bfloat16"),
+    SAFE(M "use_transformer_engine_full_layer_spec", "the same kernels, wrapped at once"),
     REFUSE(M "nccl_communicator_config_path", NULL, "NCCL's settings by group; say those of [nccl] in the workload"),
     REFUSE(M "defer_embedding_wgrad_compute", "false", "the head's weight gradients after the pipeline"),
     SAFE(M "use_flash_attention", "Transformer Engine's attention is flash"),
-    SAFE(M "cross_entropy_loss_fusion", "Megatron's own loss either way"),
+    SAFE(M "cross_entropy_loss_fusion", "which one, cross_entropy_fusion_impl says"),
 
     TAKE(M "optim.name", "training.optimizer", take_optimizer, NULL),
     FLAG(M "optim.overlap_grad_sync", "megatron.overlap_grad_reduce"),
@@ -246,6 +273,7 @@ static const RecipeRow rows[] = {
     COUNT("ddp.bucket_size", "megatron.bucket_size"),
     FLAG("ddp.check_for_nan_in_grad", "megatron.check_for_nan_in_grad"),
     REFUSE("ddp.use_megatron_fsdp", "false", FSDP),
+    SAFE("ddp.data_parallel_sharding_strategy", "of FSDP under Megatron, which is not on"),
     REFUSE("ddp.use_custom_fsdp", "false", FSDP),
     REFUSE("dist.use_megatron_fsdp", "false", FSDP),
     REFUSE("dist.use_torch_fsdp2", "false", FSDP),
@@ -346,6 +374,14 @@ static const ConfTreeNode *either(const RecipeReading *reading, const char *nemo
   return node != NULL ? node : find(reading, bridge);
 }
 
+/* What a function of Python begins from is told, since it says more than is seen. */
+static void leave_base(RecipeReading *reading) {
+  const char *call = conf_tree_root_call(reading->tree);
+  ConfTreeNode base = {.path = (char *)call, .line = 1};
+  if (call != NULL && !g_str_has_suffix(call, "ConfigContainer"))
+    recipe_leave(reading, &base, "a function of another file, which is not read: say in the workload what it sets");
+}
+
 /* As Megatron's arguments of these names. */
 static gboolean give_recompute(RecipeReading *reading, GError **error) {
   static const char setting[] = "training.activation_checkpointing";
@@ -381,7 +417,7 @@ static gboolean give_recompute(RecipeReading *reading, GError **error) {
 /* Without both fusions norms alone are fused, by Transformer Engine. */
 static gboolean give_kernels(RecipeReading *reading, GError **error) {
   const ConfTreeNode *activation = either(reading, M "bias_activation_fusion", M "bias_gelu_fusion"),
-                     *addition = find(reading, M "bias_dropout_add_fusion");
+                     *addition = either(reading, M "bias_dropout_add_fusion", M "bias_dropout_fusion");
   gboolean first = TRUE, second = TRUE;
   if ((activation != NULL && !conf_tree_flag(reading->tree, activation, &first, error)) ||
       (addition != NULL && !conf_tree_flag(reading->tree, addition, &second, error)))
@@ -401,6 +437,7 @@ static gboolean give_dropout(RecipeReading *reading, GError **error) {
 
 static gboolean finish(RecipeReading *reading, GError **error) {
   gboolean bridge = is_bridge(reading);
+  leave_base(reading);
   if (!give_family(reading, error) || !give_recompute(reading, error) || !give_kernels(reading, error) ||
       !give_dropout(reading, error) || !recipe_give(reading, NULL, "parallel.framework", "megatron", NULL, error) ||
       !recipe_give(reading, NULL, "training.attention", "flash", "Transformer Engine's", error))
@@ -416,5 +453,9 @@ static gboolean finish(RecipeReading *reading, GError **error) {
 
 static const char *const marks[] = {"model.tensor_model_parallel_size", "model.pipeline_model_parallel_size",
                                     "model.encoder_seq_length", NULL};
-const RecipeTable recipe_nemo = {
-    .tool = "NeMo and Megatron-Bridge", .marks = marks, .rows = {rows, G_N_ELEMENTS(rows)}, .finish = finish};
+static const char *const calls[] = {"ConfigContainer", "_common", "_config", NULL}; /* Bridge's names for its bases */
+const RecipeTable recipe_nemo = {.tool = "NeMo and Megatron-Bridge",
+                                 .marks = marks,
+                                 .calls = calls,
+                                 .rows = {rows, G_N_ELEMENTS(rows)},
+                                 .finish = finish};

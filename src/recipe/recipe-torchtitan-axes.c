@@ -22,7 +22,7 @@ typedef struct {
 
 /* The key of whichever generation's section has it; NULL: none. */
 static const ConfTreeNode *find(const RecipeReading *reading, const char *name) {
-  static const char *const sections[] = {"parallelism", "training", "experimental"};
+  static const char *const sections[] = {"parallelism", "training", "experimental", "compile"};
   const ConfTreeNode *found = NULL;
   for (gsize i = 0; i < G_N_ELEMENTS(sections) && found == NULL; i++) {
     g_autofree char *path = g_strconcat(sections[i], ".", name, NULL);
@@ -79,7 +79,8 @@ static gboolean axis(RecipeReading *reading, const char *name, const char *setti
 static gboolean give_wrap(RecipeReading *reading, GError **error) {
   gboolean old = recipe_torchtitan_has(reading, "training.batch_size") ||
                  recipe_torchtitan_has(reading, "training.compile") ||
-                 recipe_torchtitan_has(reading, "model.norm_type") || !recipe_torchtitan_has(reading, "parallelism");
+                 recipe_torchtitan_has(reading, "model.norm_type") ||
+                 !(recipe_torchtitan_has(reading, "parallelism") || recipe_torchtitan_is_python(reading));
   return old ? recipe_give(reading, NULL, "fsdp.wrap", "block", "as until 2025-07-28, by the file's keys", error)
              : recipe_give(reading, NULL, "fsdp.wrap", "ends", "embedding and head are units", error);
 }
@@ -354,6 +355,9 @@ static gboolean give_micro_batches(RecipeReading *reading, const Axes *axes, gui
 static gboolean give_batch(RecipeReading *reading, const Axes *axes, GError **error) {
   const ConfTreeNode *node = local_batch(reading);
   guint64 local = 8; /* its default */
+  if (recipe_torchtitan_has(reading, "training.max_context_length") ||
+      recipe_torchtitan_has(reading, "training.num_tokens_per_microbatch_per_dp_rank"))
+    return recipe_torchtitan_tokens(reading, axes->pipeline > 1, error);
   if (node == NULL && axes->pipeline == 1)
     return TRUE;
   if (node != NULL && !conf_tree_count(reading->tree, node, &local, error))

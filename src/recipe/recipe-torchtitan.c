@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* torchtitan's TOML files, of 2024 to 2026 (then its settings became Python).
+/* torchtitan's TOML files, of 2024 to 2026 (then its settings became Python: recipe-torchtitan-python.c).
  *
  * Source: torchtitan/config/job_config.py and, before, config_manager.py. Its data parallelism is FSDP2, gradients
  * reduced in fp32 and on every micro-batch; DDP where nothing is sharded. Defaults changed without new keys, so a file
@@ -35,7 +35,7 @@ static gboolean take_checkpointing(RecipeReading *reading, const RecipeRow *row,
     return recipe_give(reading, node, row->setting, mode, NULL, error);
   if (strcmp(mode, "selective") != 0)
     return conf_tree_fail(reading->tree, node, error, "expected none, selective or full, found \"%s\"", mode);
-  if (strcmp(option, "op") == 0)
+  if (strcmp(option, "op") == 0 || (*option == '\0' && recipe_torchtitan_is_python(reading)))
     return recipe_give(reading, node, row->setting, "every-2nd-matmul", "selective, op", error);
   guint64 every;
   const ConfTreeNode *count = conf_tree_given(reading->tree, "activation_checkpoint.selective_ac_option");
@@ -270,5 +270,6 @@ static gboolean finish(RecipeReading *reading, GError **error) {
 }
 
 static const char *const marks[] = {"parallelism", "training.seq_len", "activation_checkpoint", NULL};
+const RecipeRows recipe_torchtitan_rows = {rows, G_N_ELEMENTS(rows), NULL};
 const RecipeTable recipe_torchtitan = {
-    .tool = "torchtitan", .marks = marks, .rows = {rows, G_N_ELEMENTS(rows)}, .finish = finish};
+    .tool = "torchtitan", .marks = marks, .rows = {rows, G_N_ELEMENTS(rows), NULL}, .finish = finish};

@@ -8,9 +8,9 @@
 
 /* In the order in which they are tried: the more telling marks first. */
 static const RecipeTable *const tables[] = {
-    &recipe_megatron,   &recipe_nemo,       &recipe_neox,        &recipe_torchtune, &recipe_llama_factory_v1,
-    &recipe_accelerate, &recipe_torchtitan, &recipe_llm_foundry, &recipe_axolotl,   &recipe_llama_factory,
-    &recipe_trl,        &recipe_trainer,    &recipe_deepspeed,
+    &recipe_megatron,   &recipe_nemo,       &recipe_neox,        &recipe_torchtune,         &recipe_llama_factory_v1,
+    &recipe_accelerate, &recipe_torchtitan, &recipe_llm_foundry, &recipe_axolotl,           &recipe_llama_factory,
+    &recipe_trl,        &recipe_trainer,    &recipe_deepspeed,   &recipe_torchtitan_python,
 };
 
 static void taken_free(gpointer data) {
@@ -49,9 +49,25 @@ void recipe_free(Recipe *recipe) {
   g_free(recipe);
 }
 
-static const RecipeTable *find_table(const ConfTree *tree, GError **error) {
+/* Of what a function of Python builds. */
+static const RecipeTable *find_python(const ConfTree *tree, GError **error) {
+  const char *call = conf_tree_root_call(tree);
   for (gsize i = 0; i < G_N_ELEMENTS(tables); i++)
-    for (const char *const *mark = tables[i]->marks; *mark != NULL; mark++)
+    for (const char *const *ending = tables[i]->calls; ending != NULL && *ending != NULL; ending++)
+      if (g_str_has_suffix(call, *ending))
+        return tables[i];
+  base_error_set_at(error, &(BasePlace){.file = conf_tree_file(tree)},
+                    "builds %s; of Python, functions are read that return "
+                    "torchtitan's Trainer.Config(…) or change a Megatron-Bridge recipe",
+                    call);
+  return NULL;
+}
+
+static const RecipeTable *find_table(const ConfTree *tree, GError **error) {
+  if (conf_tree_root_call(tree) != NULL)
+    return find_python(tree, error);
+  for (gsize i = 0; i < G_N_ELEMENTS(tables); i++)
+    for (const char *const *mark = tables[i]->marks; mark != NULL && *mark != NULL; mark++)
       if (conf_tree_find(tree, *mark) != NULL)
         return tables[i];
   g_autoptr(GString) tools = g_string_new(NULL);
@@ -87,22 +103,8 @@ static Recipe *read_tree(const ConfTree *tree, BaseErrors *errors, GError **erro
   return recipe;
 }
 
-/* torchtitan's of 2026, Megatron-Bridge's, NeMo's 2: programs that build what they configure. */
-static gboolean refuse_python(const char *path, BaseErrors *errors) {
-  GError *cause = NULL;
-  if (!g_str_has_suffix(path, ".py"))
-    return TRUE;
-  base_error_set_at(&cause, &(BasePlace){.file = path},
-                    "is Python, which is not read: say its values in the tool's file of plain ones (torchtitan: TOML, "
-                    "Megatron-Bridge: its YAML), or in a workload");
-  base_errors_add(errors, cause);
-  return FALSE;
-}
-
 Recipe *recipe_load_some(const char *path, BaseErrors *errors) {
   GError *cause = NULL;
-  if (!refuse_python(path, errors))
-    return NULL;
   g_autoptr(ConfTree) tree = conf_tree_load(path, &cause);
   Recipe *recipe = tree != NULL ? read_tree(tree, errors, &cause) : NULL;
   base_errors_add(errors, cause);

@@ -9,7 +9,8 @@
 #include "base-error.h"
 
 /* `name`: a path (absolute, from "~/", or relative to `beside`, or to the current folder where that is NULL), or a bare
- * name (without "/"). FORETRAIN_DATA may be a list of folders with ":" between them. `extension` (may be NULL) is tried
+ * name (without "/"); a function that follows a file of Python ("configs.py:llama3_8b") goes with its path.
+ * FORETRAIN_DATA may be a list of folders with ":" between them. `extension` (may be NULL) is tried
  * when the name alone is not there. `folder`: the data folder for bare names (may be ""). `beside`: folder of the
  * naming file or NULL. Error: SIM_ERROR_INPUT at `place` (may be NULL), with the nearest existing name and the places
  * looked in. Caller frees. */
