@@ -485,6 +485,14 @@ refuses "chakra without a name" 'what their names begin with' trace a.ini --form
   && [ "$(ls step.*.et | wc -l)" = "$(sqlite3 :memory: "select max(cast(r.value as integer)) + 1 from \
   json_each(readfile('step.groups.json')) as g, json_each(g.value) as r")" ]
 verdict "trace --format chakra: a file for each rank" "$([ $? -eq 0 ] && echo yes)" ""
+if "$foretrain" import chakra step.0.et 2>&1 | grep -q 'built without protobuf-c'; then
+  refuses "Chakra traces without protobuf-c" '-Dchakra=enabled' import chakra step.0.et
+else
+  says "Chakra traces come back" 'Replayed on dgx-h100, 16 ranks' import chakra step.*.et --groups step.groups.json \
+    -o back.trace.csv -t dgx-h100
+  refuses "Chakra traces of some ranks" 'is needed, once' import chakra step.0.et step.2.et
+  refuses "a machine without a trace" 'add -o FILE' import chakra step.0.et -t dgx-h100
+fi
 refuses "format with a slip" 'did you mean "chrome"?' trace a.ini --format crome
 says "trace files documented" 'duration_ps' schema trace
 refuses "no such schema" 'database, trace' schema tables
@@ -520,6 +528,8 @@ cat >sent.json <<'JSON'
 JSON
 says "figures of a trace" '3.000       1.000  33.33 %       2.000  66.67 %' import kineto sent.json --figures
 says "a trace replayed" 'Replayed on dgx-h100: ' import kineto sent.json -o sent.trace.csv -t dgx-h100
+says "why a replay is far off" 'are waits of streams and of the host' import kineto sent.json -o sent.trace.csv \
+  -t dgx-h100
 says "a trace on more ranks" 'Replayed on dgx-h100, 16 ranks: ' import kineto sent.json -o sent.trace.csv \
   -t dgx-h100 -s cluster.gpus_per_node=8 -s cluster.nodes=2
 says "a trace on half the compute" 'compute times 0.5: ' import kineto sent.json -o sent.trace.csv -t dgx-h100 \

@@ -28,7 +28,11 @@ while IFS=$'\t' read -r file result what; do
   case $file in '#'* | '') continue ;; esac
   options=()
   [ "$result" = measured ] && options=(--keep-communication)
-  if [ "$result" = refused ]; then
+  if [ "$result" = chakra ]; then
+    "$foretrain" import chakra "$FORETRAIN_INPUTS/$file" --ranks 2 -o "$scratch/o.csv" --topology "$what" \
+      >"$scratch/out" 2>"$scratch/err" && grep -q '^replayed' "$scratch/out"
+    verdict "$file" $? "$(head -c 300 "$scratch/err")"
+  elif [ "$result" = refused ]; then
     "$foretrain" import kineto "$FORETRAIN_INPUTS/$file" -o "$scratch/o.csv" >"$scratch/out" 2>"$scratch/err"
     status=$?
     [ $status -eq 2 ] && grep -qF -- "$what" "$scratch/err" && [ "$(wc -l <"$scratch/err")" -eq 1 ]

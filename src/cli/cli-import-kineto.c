@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* foretrain import kineto: what was measured, the measured step as a trace file, and what that replays to. */
+#include <glib/gstdio.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base-error.h"
 #include "cli-import.h"
-#include "cli-scale.h"
 #include "cli-write.h"
 #include "import-fit.h"
 #include "import-kineto-log.h"
 #include "import-kineto-profile.h"
 #include "import-kineto-program.h"
 #include "import-overlay.h"
-#include "study-trace.h"
 
 static double milliseconds(SimTime time) {
   return (double)time / SIM_MILLISECOND;
@@ -49,13 +50,6 @@ static void print_figures(const ImportKinetoSet *set) {
   }
 }
 
-static void print_row(const char *name, SimTime step, SimTime compute, SimTime communication, SimTime exposed,
-                      SimTime idle) {
-  printf("%-10s %11.2f %11.2f %14.2f %9.1f %% %11.2f %11.2f\n", name, milliseconds(step), milliseconds(compute),
-         milliseconds(communication), percent(communication - exposed, communication), milliseconds(exposed),
-         milliseconds(idle));
-}
-
 static void print_measured(const ImportKinetoSet *set) {
   const ImportKineto *first = import_kineto_measured(set, 0);
   print_figures(set);
@@ -63,12 +57,11 @@ static void print_measured(const ImportKinetoSet *set) {
     printf("Step %u of %u that the profiler marked, in ms:\n", first->taken, first->steps);
   else
     puts("The profiler marked no step: all of the file is one, in ms:");
-  printf("%-10s %11s %11s %14s %11s %11s %11s\n", "measured", "step", "compute", "communication", "hidden", "exposed",
-         "idle");
+  cli_import_print_head("measured");
   for (guint i = 0; i < import_kineto_files(set); i++) {
     const ImportKineto *step = import_kineto_measured(set, i);
     g_autofree char *name = rank_name(set, i);
-    print_row(name, step->step, step->compute, step->communication, step->exposed, step->idle);
+    cli_import_print_row(name, step->step, step->compute, step->communication, step->exposed, step->idle);
   }
 }
 
@@ -90,55 +83,77 @@ static gboolean write_trace(const CliImport *asked, const ImportKinetoSet *set, 
   return TRUE;
 }
 
-#define NODE 8 /* GPUs of most machines: fewer ranks are one node's, on any */
-
-static StudyTrace *open_trace(const CliImport *asked, guint32 ranks, GError **error) {
-  g_autofree char *some = g_strdup_printf("cluster.gpus_per_node=%u", ranks);
-  g_autoptr(StudyTrace) trace = study_trace_open(asked->output, error);
-  g_autofree char *topology = g_strconcat("cluster.topology=", asked->topology, NULL);
-  if (trace == NULL || !study_trace_set(trace, topology, error))
-    return NULL;
-  if (ranks < NODE && !study_trace_set(trace, some, error))
-    return NULL;
-  for (const char *const *set = asked->sets; set != NULL && *set != NULL; set++)
-    if (!study_trace_set(trace, *set, error))
-      return NULL;
-  return g_steal_pointer(&trace);
-}
-
 /* On the ranks of the machine where it has others than were measured: the file is written anew. */
 static StudyTrace *fit_trace(const CliImport *asked, const ImportKinetoSet *set, guint32 *ret_ranks, GError **error) {
   guint32 measured = import_kineto_ranks(set);
-  g_autoptr(StudyTrace) trace = open_trace(asked, measured, error);
+  g_autoptr(StudyTrace) trace = cli_import_open_trace(asked, asked->output, measured, error);
   if (trace == NULL || !study_trace_gpus(trace, ret_ranks, error))
     return NULL;
   if (*ret_ranks == measured)
     return g_steal_pointer(&trace);
-  return write_trace(asked, set, *ret_ranks, error) ? open_trace(asked, measured, error) : NULL;
+  return write_trace(asked, set, *ret_ranks, error) ? cli_import_open_trace(asked, asked->output, measured, error)
+                                                    : NULL;
+}
+
+/* What the same step replays to where communication takes the time that it took; -1: it cannot be played. */
+static SimTime step_with_measured_communication(const CliImport *asked, const ImportKinetoSet *set) {
+  CliImport again = *asked;
+  g_autofree char *path = NULL;
+  double scale;
+  int file = g_file_open_tmp("foretrain-XXXXXX.trace.csv", &path, NULL);
+  if (file < 0)
+    return -1;
+  close(file);
+  again.output = path;
+  again.keep_communication = TRUE;
+  gboolean written = write_trace(&again, set, 0, NULL);
+  g_autoptr(StudyTrace) trace = written ? cli_import_open_trace(&again, path, import_kineto_ranks(set), NULL) : NULL;
+  g_autoptr(RunReport) report = trace != NULL ? cli_import_play(&again, trace, &scale, NULL) : NULL;
+  g_unlink(path);
+  return report != NULL ? run_report_slowest(report)->step : -1;
+}
+
+static SimTime measured_communication(const ImportKinetoSet *set) {
+  SimTime most = 0;
+  for (guint i = 0; i < import_kineto_files(set); i++)
+    most = MAX(most, import_kineto_measured(set, i)->communication);
+  return most;
+}
+
+/* Beyond `LIMIT` percent: how much of it the network makes, and how much is left without it. */
+#define LIMIT 3.0
+static void print_why(const CliImport *asked, const ImportKinetoSet *set, const RunClass *slowest, double off) {
+  SimTime step = asked->keep_communication ? slowest->step : step_with_measured_communication(asked, set);
+  if (step < 0)
+    return;
+  double rest = percent(step, import_kineto_length(set)) - 100;
+  printf("Why: ");
+  if (!asked->keep_communication)
+    printf("%+.1f points are communication's, simulated %.2f ms on %s for the %.2f ms that were measured%s; ",
+           off - rest, milliseconds(slowest->communication), asked->topology, milliseconds(measured_communication(set)),
+           import_kineto_files(set) < import_kineto_ranks(set) ? ", with waits for peers that have no file" : "");
+  printf("%+.1f are waits of streams and of the host, which such traces do not name\n", rest);
 }
 
 static CliExit replay(const CliImport *asked, const ImportKinetoSet *set, GError **error) {
-  StudyReplay how = STUDY_REPLAY_DEFAULT;
-  how.times = STUDY_TIMES_KEPT;
-  StudyOptions options = {0};
   guint32 ranks;
-  if (!cli_scale(asked->scales, &how, error))
-    return CLI_INPUT;
+  double scale;
   g_autoptr(StudyTrace) trace = fit_trace(asked, set, &ranks, error);
-  g_autoptr(RunReport) report = trace != NULL ? study_trace_run(trace, &how, &options, error) : NULL;
+  g_autoptr(RunReport) report = trace != NULL ? cli_import_play(asked, trace, &scale, error) : NULL;
   if (report == NULL)
     return CLI_INPUT;
   const RunClass *slowest = run_report_slowest(report);
-  print_row("replayed", slowest->step, slowest->compute, slowest->communication, slowest->exposed,
-            slowest->step - slowest->compute - slowest->exposed);
+  gboolean same = ranks == import_kineto_ranks(set) && scale == 1;
+  double off = percent(slowest->step, import_kineto_length(set)) - 100;
+  cli_import_print_slowest(report);
   printf("Replayed on %s", asked->topology);
   if (ranks != import_kineto_ranks(set))
     printf(", %u ranks", ranks);
-  if (how.compute_scale != 1)
-    printf(", compute times %g", how.compute_scale);
-  printf(": %+.1f %% of the measured step (%.2f ms on the host)\n",
-         100 * ((double)slowest->step / (double)import_kineto_length(set) - 1),
-         milliseconds(import_kineto_length(set)));
+  if (scale != 1)
+    printf(", compute times %g", scale);
+  printf(": %+.1f %% of the measured step (%.2f ms on the host)\n", off, milliseconds(import_kineto_length(set)));
+  if (same && fabs(off) > LIMIT)
+    print_why(asked, set, slowest, off);
   return CLI_DONE;
 }
 

@@ -219,14 +219,39 @@ static const CliVerb kineto = {.name = "kineto",
                                .options = kineto_options,
                                .size = sizeof(CliImport),
                                .run = kineto_run};
+
+static const CliOption chakra_options[] = {
+    CLI_WORDS(CliImport, paths, 1, CLI_WORDS_ANY, "a kind and a file"),
+    CLI_OUTPUT(CliImport, output),
+    {"groups", 0, CLI_FILE, offsetof(CliImport, groups), "FILE",
+     "chakra: ranks of each group, JSON as ASTRA-sim takes it ({\"1\": [0, 1]})"},
+    {"ranks", 0, CLI_NUMBER, offsetof(CliImport, ranks), "N", "chakra: how many ranks one file stands for", .least = 1},
+    {"topology", 't', CLI_FILE, offsetof(CliImport, topology), "T", "chakra: the machine to replay it on",
+     .listed = "topologies"},
+    {"set", 's', CLI_TEXTS, offsetof(CliImport, sets), "GROUP.KEY=VALUE", "chakra: of the machine to replay it on"},
+    {"scale", 0, CLI_TEXTS, offsetof(CliImport, scales), "compute=F", "chakra: stretch compute times in the replay"},
+    {"keep-communication", 0, CLI_FLAG, offsetof(CliImport, keep_communication), NULL,
+     "chakra: communication takes the duration that its node states"},
+    {NULL}};
+
+static CliExit chakra_run(gconstpointer data, GError **error) {
+  return cli_import_chakra(data, error);
+}
+
+static const CliVerb chakra = {.name = "chakra",
+                               .usage = "FILE... [-o FILE] [--groups FILE] [-t T]",
+                               .summary = "Chakra execution traces, a file per rank, to a trace that replays",
+                               .options = chakra_options,
+                               .size = sizeof(CliImport),
+                               .run = chakra_run};
 KIND(recipe, "recipe", "FILE", "another tool's recipe to a workload", recipe_options, cli_import_recipe);
 
-static const CliVerb *const kinds[] = {&kineto,   &tests,    &nccl,  &matrix, &smi, &lstopo,
-                                       &discover, &linkinfo, &slurm, &recipe, NULL};
+static const CliVerb *const kinds[] = {&kineto, &chakra,   &tests,    &nccl,  &matrix, &smi,
+                                       &lstopo, &discover, &linkinfo, &slurm, &recipe, NULL};
 
 const CliVerb cli_import = {
     .name = "import",
-    .usage = "kineto|nccl-tests|recipe FILE..., nccl-topology|nvidia-smi-topo|nvidia-smi|lstopo FILE, or "
+    .usage = "kineto|chakra|nccl-tests|recipe FILE..., nccl-topology|nvidia-smi-topo|nvidia-smi|lstopo FILE, or "
              "ibnetdiscover|iblinkinfo|slurm-topology FILE -t T [-o FILE]",
     .summary = "other tools' files into ours",
     .kinds = kinds,

@@ -66,8 +66,7 @@ static const struct {
     {is_astra_system,
      "is a system of ASTRA-sim: which algorithm each dimension uses; NCCL's choice is set under [nccl] "
      "(foretrain list settings)"},
-    {is_chakra, "is a Chakra trace; foretrain writes such files (trace --format chakra) and reads the profiler's trace "
-                "that they are made of"},
+    {is_chakra, "is a Chakra trace; read it with foretrain import chakra"},
 };
 
 gboolean import_kineto_check(const char *path, const char *data, gsize length, GError **error) {

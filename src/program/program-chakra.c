@@ -130,6 +130,10 @@ static void add_node(const Program *program, guint32 rank, guint32 index, const 
   }
   add_attribute_number(node, "is_cpu_op", ATTR_BOOL, row->kind == PROGRAM_HOST);
   add_attribute_text(node, "phase", program_phase_names[row->phase]);
+  add_attribute_text(node, "stream", program->streams[row->stream]);
+  add_attribute_number(node, "issue_ps", ATTR_INT64, (guint64)row->host);
+  if (row->layer >= 0)
+    add_attribute_number(node, "layer", ATTR_INT64, (guint64)row->layer);
   if (row->kind == PROGRAM_COLLECTIVE)
     add_collective(program, rank, row, node);
   add_message(out, node);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The reader of profilers' traces (JSON, tar archives, Nsight Systems' SQLite) as a fuzz target: sums of a step, and
- * the step as a Program. */
+/* The readers of traces as fuzz targets: a profiler's (JSON, tar archives, Nsight Systems' SQLite) as sums of a step,
+ * and the step as a Program; Chakra's as a Program of two ranks. */
 #include "fuzz.h"
+#include "import-chakra.h"
 #include "import-kineto-program.h"
 
 void fuzz_kineto(const char *path) {
@@ -21,6 +22,16 @@ void fuzz_kineto_program(const char *path) {
   g_autoptr(Program) program = set != NULL ? import_kineto_program(set, &how, &origin, &error) : NULL;
   if (set != NULL)
     fuzz_judge(program != NULL, error);
+  if (program != NULL)
+    program_origin_clear(&origin);
+}
+
+void fuzz_chakra(const char *path) {
+  GError *error = NULL;
+  ProgramOrigin origin = {0};
+  const ImportChakraOptions how = {.ranks = 2};
+  g_autoptr(Program) program = import_chakra_program(&path, 1, &how, &origin, &error);
+  fuzz_judge(program != NULL, error);
   if (program != NULL)
     program_origin_clear(&origin);
 }

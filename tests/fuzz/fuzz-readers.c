@@ -178,6 +178,7 @@ static const Reader readers[] = {
     {"nccl-tests", read_nccl_tests, NULL},
     {"kineto", NULL, fuzz_kineto},
     {"kineto-program", NULL, fuzz_kineto_program},
+    {"chakra", NULL, fuzz_chakra},
     {"nccl-topology", NULL, read_nccl_topology},
     {"smi-topo", NULL, read_smi_topo},
     {"recipe", NULL, read_recipe},

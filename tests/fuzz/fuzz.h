@@ -12,7 +12,8 @@ gboolean fuzz_dear(guint i);
 gboolean fuzz_read(const char *name, const guint8 *data, gsize length);
 /* A value without an error, or none with one: of the input, in words, and short. Takes the error. */
 void fuzz_judge(gboolean value, GError *error);
-/* Profilers' traces (fuzz-kineto.c). */
+/* Profilers' and Chakra's traces (fuzz-kineto.c). */
+void fuzz_chakra(const char *path);
 void fuzz_kineto(const char *path);
 void fuzz_kineto_program(const char *path);
 /* SQL that a stranger ran on a database of ours (fuzz-database.c). */

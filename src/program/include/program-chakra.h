@@ -8,8 +8,9 @@
  * A row is a node: compute COMP_NODE, a collective COMM_COLL_NODE with attributes comm_type, comm_size (what a rank
  * brings: of an all-gather its shard) and pg_name (the number of its group), a host row a COMP_NODE with is_cpu_op.
  * Dependencies are the row's needs, the row before it on its stream, and the last host row that waited. Durations are
- * of whole microseconds there, so the attribute duration_ps has them exactly; what issuing a row costs the host, and
- * memory, have no place in it. Errors (SIM_ERROR_INPUT): rows that copy to or from the host, or use its cores. Format:
+ * of whole microseconds there, so the attribute duration_ps has them exactly; stream, layer and issue_ps, what issuing
+ * a row costs the host, are attributes that `import chakra` reads back. Memory has no place in it. Errors
+ * (SIM_ERROR_INPUT): rows that copy to or from the host, or use its cores. Format:
  * messages GlobalMetadata and Node, each with its length before it; mlcommons/chakra, schema/protobuf/et_def.proto. */
 #pragma once
 
