@@ -69,6 +69,7 @@ static void the_table_that_nccl_prints(void) {
         CollTunerCell ours = coll_tuner_cell(group, operation, algorithm, protocol);
         CU_ASSERT_DOUBLE_EQUAL(base_in_us(ours.latency), cell.latency, 0.0501);
         CU_ASSERT_DOUBLE_EQUAL(base_in_gb(ours.bandwidth), cell.bandwidth, 0.0501);
+        CU_ASSERT_EQUAL(coll_tuner_enabled(group, operation, algorithm, protocol), cell.bandwidth > 0);
       }
   /* The same log: all-reduce of 256 MiB and more went by NVLS, on 16 channels. */
   CollCall call = {COLL_ALL_REDUCE, 256 << 20};
@@ -80,6 +81,20 @@ static void the_table_that_nccl_prints(void) {
   /* It also says what NVLS' buffers take: 201 326 592 bytes, 6 heads x 16 channels x 2 x 1 MiB. */
   CU_ASSERT_EQUAL(group->buffer_bytes, 201326592);
   cluster_clear(&built);
+}
+
+/* A send over the network counts on more of a host's CPU where that is AMD's: dgx-a100 has EPYCs, aws-p4d Xeons. */
+static void processors_differ(void) {
+  static const struct {
+    const char *topology;
+    CollCpu cpu;
+  } cases[] = {{"dgx-a100", COLL_CPU_AMD}, {"aws-p4d", COLL_CPU_INTEL}};
+  for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+    TestCluster built = cluster_new(cases[i].topology, 2, NULL);
+    g_autoptr(CollGroup) group = group_of_first(built.cluster, 16);
+    CU_ASSERT_EQUAL(group->cpu, cases[i].cpu);
+    cluster_clear(&built);
+  }
 }
 
 static char *table_of(const char *version, gboolean *ret_exact, GError **error) {
@@ -303,6 +318,7 @@ static void proxies_take_peers_in_turn(void) {
 
 int main(void) {
   return harness_run("coll-tuning", (HarnessCase[]){{"the table that NCCL prints", the_table_that_nccl_prints},
+                                                    {"processors differ", processors_differ},
                                                     {"nearest older table", nearest_older_table},
                                                     {"versions differ", versions_differ},
                                                     {"knobs as NCCL reads them", knobs_as_nccl_reads_them},

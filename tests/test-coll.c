@@ -174,6 +174,22 @@ static void a_pair_uses_its_own_wires(void) {
   cluster_clear(&built);
 }
 
+/* What one rank sends to another goes by the network, all of it, or not at all. */
+static void a_pair_sends_one_way(void) {
+  TestCluster built = cluster_new("dgx-h100", 2, NULL);
+  static const guint32 pairs[][2] = {{0, 8}, {0, 1}};
+  for (gsize i = 0; i < G_N_ELEMENTS(pairs); i++) {
+    g_autoptr(CollGroup) pair = group_new(built.cluster, pairs[i], 2, NULL);
+    CollCall call = {COLL_SEND_RECV, 1 << 20};
+    CollPlan plan;
+    coll_group_prepare(pair, &call);
+    coll_plan(pair, &call, &plan);
+    CU_ASSERT_EQUAL(plan.sent_inter, i == 0 ? call.bytes : 0);
+    CU_ASSERT_EQUAL(plan.sent_intra, call.bytes - plan.sent_inter);
+  }
+  cluster_clear(&built);
+}
+
 static void uneven_groups_are_refused(void) {
   TestCluster built = cluster_new("dgx-h100", 2, NULL);
   CollTuning tuning;
@@ -223,6 +239,7 @@ int main(void) {
                                              {"a GPU has its own NICs", a_gpu_has_its_own_nics},
                                              {"scalars load no link", scalars_load_no_link},
                                              {"a pair uses its own wires", a_pair_uses_its_own_wires},
+                                             {"a pair sends one way", a_pair_sends_one_way},
                                              {"uneven groups are refused", uneven_groups_are_refused},
                                              {NULL, NULL}});
 }

@@ -48,6 +48,27 @@ static void first_micro_batch_gathers_nothing_ahead(void) {
   plan_case_expect(program, PROGRAM_FIRST, "plan-deepspeed-stage-3-first");
 }
 
+/* ZeRO++ qgZ over two nodes of 8: the elements of a bucket go as int4, half a byte each and an fp32 scale per 2048, inside
+ * the node; an eighth of them then goes the same way between nodes. The buckets are head with norm, three layers (41 088:
+ * 20 544 + 21·4 = 20 628 bytes; 5136: 2568 + 3·4 = 2580) and the embedding (41 024: 20 512 + 84; 5128: 2564 + 12). */
+static void quantised_gradients_shrink_between_nodes(void) {
+  static const guint64 inside[] = {20628, 20628, 20628, 20628, 20596}, across[] = {2580, 2580, 2580, 2580, 2576};
+  g_autoptr(Program) program =
+      plan_case(&three_layers, 16, 8, (const char *[]){STAGE_3, "deepspeed.zero_quantized_gradients=yes", NULL});
+  const ProgramSection *section = &program->roles[0].sections[PROGRAM_STEADY];
+  gsize sent = 0;
+  for (guint32 i = 0; i < section->n_rows; i++) {
+    const ProgramRow *row = &section->rows[i];
+    if (row->kind != PROGRAM_COLLECTIVE || strcmp(row->name, "exchange gradients, int4") != 0)
+      continue;
+    CU_ASSERT_TRUE_FATAL(sent < 2 * G_N_ELEMENTS(inside));
+    CU_ASSERT_EQUAL(row->call.operation, COLL_ALL_TO_ALL);
+    CU_ASSERT_EQUAL(row->call.bytes, sent % 2 == 0 ? inside[sent / 2] : across[sent / 2]);
+    sent++;
+  }
+  CU_ASSERT_EQUAL(sent, 2 * G_N_ELEMENTS(inside));
+}
+
 /* Before 0.14.4 compute went on while an earlier bucket was under way: no compute row waits for the stream reduce until
  * the end of backward. */
 static gboolean compute_waits_for_buckets(const char *version) {
@@ -247,6 +268,7 @@ int main(void) {
                       {"stage 3 gathers one unit ahead", stage_3_gathers_one_unit_ahead},
                       {"first micro-batch gathers nothing ahead", first_micro_batch_gathers_nothing_ahead},
                       {"versions differ", versions_differ},
+                      {"quantised gradients shrink between nodes", quantised_gradients_shrink_between_nodes},
                       {"older versions are played as the oldest", older_versions_are_played_as_the_oldest},
                       {"offload copies", offload_copies},
                       {"copies that the host waits for", copies_that_the_host_waits_for},

@@ -276,6 +276,29 @@ static void units_are_chosen(void) {
   CU_ASSERT_FALSE(plan_wrap_splits_blocks(&drawn.shape, 98305));
 }
 
+/* Queries and output are 16384 elements each, keys and values half as many: 16384 makes units of both, of what is left
+ * of attention (keys and values, whose forward holds the other two's) and of the MLP's three layers. A module's forward
+ * begins before its children's. */
+static void outer_units_begin_first(void) {
+  static const char *const order[] = {"self_attn", "q_proj", "o_proj", "gate_proj", "up_proj", "down_proj"};
+  Drawn drawn = three_units(PLAN_FSDP1);
+  drawn.shape.kv_heads = 1;
+  g_autoptr(ProgramBuilder) builder = program_builder_new();
+  g_autoptr(PlanHolding) all = all_units(&drawn);
+  g_autoptr(PlanWalk) walk = NULL;
+  g_autoptr(PlanWrap) wrap = wrapped(&drawn, builder, all, &walk, PLAN_WRAP_SIZE, 16384);
+  gsize seen = 0;
+  for (guint32 i = 0; i < wrap->n; i++) {
+    const PlanWrapUnit *unit = &wrap->units[wrap->begun[i]];
+    CU_ASSERT_EQUAL(wrap->place[wrap->begun[i]], i);
+    if (unit->inside == NULL)
+      continue;
+    CU_ASSERT_TRUE_FATAL(seen < G_N_ELEMENTS(order));
+    CU_ASSERT_STRING_EQUAL(unit->inside, order[seen++]);
+  }
+  CU_ASSERT_EQUAL(seen, G_N_ELEMENTS(order));
+}
+
 int main(void) {
   return harness_run("plan-fsdp",
                      (HarnessCase[]){{"fsdp1 runs as PyTorch does", fsdp1_runs_as_pytorch_does},
@@ -288,5 +311,6 @@ int main(void) {
                                      {"alignment pads nothing that is aligned", alignment_pads_nothing_that_is_aligned},
                                      {"backward holds ten bytes an element", backward_holds_ten_bytes_an_element},
                                      {"units are chosen", units_are_chosen},
+                                     {"outer units begin first", outer_units_begin_first},
                                      {NULL, NULL}});
 }

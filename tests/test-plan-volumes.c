@@ -425,6 +425,26 @@ static void books_balance(void) {
     }
 }
 
+/* The host's last row is the optimizer's and no unit's, whatever the framework did last. */
+static void steps_end_in_the_optimizer(void) {
+  static const char *const frameworks[] = {"paper", "ddp", "fsdp1", "fsdp2", "deepspeed", "megatron", "nanotron"};
+  PlanShape shape = {.layers = 2, .hidden_size = 64, .intermediate_size = 128, .vocab_size = 640};
+  for (gsize i = 0; i < G_N_ELEMENTS(frameworks); i++) {
+    g_autofree char *set = g_strconcat("parallel.framework=", frameworks[i], NULL);
+    const char *stage = g_str_has_prefix(frameworks[i], "fsdp") ? "parallel.zero_stage=3"
+                        : i > 3                                 ? "parallel.zero_stage=1"
+                                                                : NULL;
+    g_autoptr(Program) program = plan_case(&shape, 8, 8, (const char *[]){set, stage, NULL});
+    const ProgramSection *section = &program->roles[0].sections[PROGRAM_STEADY];
+    const ProgramRow *last = &section->rows[section->n_rows - 1];
+    while (last > section->rows && strcmp(last->name, "end of step") != 0)
+      last--;
+    CU_ASSERT_EQUAL(last->phase, PROGRAM_OPTIMIZER);
+    CU_ASSERT_EQUAL(last->layer, -1);
+    CU_ASSERT_EQUAL(last->micro, -1);
+  }
+}
+
 int main(void) {
   return harness_run(
       "plan-volumes",
@@ -441,6 +461,7 @@ int main(void) {
                       {"fp8 gathers half of the weights", fp8_gathers_half_of_the_weights},
                       {"fp8 parameters are gathered in half", fp8_parameters_are_gathered_in_half},
                       {"optimizers that see matrices", optimizers_that_see_matrices},
+                      {"steps end in the optimizer", steps_end_in_the_optimizer},
                       {"books balance", books_balance},
                       {NULL, NULL}});
 }

@@ -283,17 +283,18 @@ static void take_next(PlanTransfers *transfers, guint32 pass, const End *end) {
   walk->place = place;
 }
 
-/* Both ways between two passes. */
+/* Both ways between two passes: as many bytes come as go. */
 static guint32 exchange(PlanTransfers *transfers, guint32 pass, const End *sent, const End *received, guint32 stream) {
   PlanWalk *walk = transfers->walk;
-  guint64 bytes[] = {bytes_of(walk, sent), bytes_of(walk, received)};
+  guint64 bytes = bytes_of(walk, sent);
   guint32 row;
+  sim_require(bytes == bytes_of(walk, received), 0, NULL, "neighbours exchange unequal tensors");
   if (walk->recipe->pipeline.in_turn) {
     const End *first = sent->gradients ? received : sent, *second = sent->gradients ? sent : received;
-    call(walk, stream, "exchange activations", "neighbours", first, bytes[first == received]);
-    row = call(walk, stream, "exchange gradients", "neighbours", second, bytes[second == received]);
+    call(walk, stream, "exchange activations", "neighbours", first, bytes);
+    row = call(walk, stream, "exchange gradients", "neighbours", second, bytes);
   } else {
-    row = call(walk, stream, "exchange", "neighbours", sent, MAX(bytes[0], bytes[1]));
+    row = call(walk, stream, "exchange", "neighbours", sent, bytes);
   }
   take_next(transfers, pass, received);
   transfers->received = TRUE;

@@ -207,7 +207,6 @@ static void end_forward(gpointer policy) {
   PlanFsdp *fsdp = policy;
   if (fsdp->schedule->end_forward != NULL)
     fsdp->schedule->end_forward(fsdp);
-  fsdp->now.in_forward = FALSE;
   fsdp->now.last_reduce = PROGRAM_NONE;
 }
 
