@@ -48,9 +48,10 @@ static void first_micro_batch_gathers_nothing_ahead(void) {
   plan_case_expect(program, PROGRAM_FIRST, "plan-deepspeed-stage-3-first");
 }
 
-/* ZeRO++ qgZ over two nodes of 8: the elements of a bucket go as int4, half a byte each and an fp32 scale per 2048, inside
- * the node; an eighth of them then goes the same way between nodes. The buckets are head with norm, three layers (41 088:
- * 20 544 + 21·4 = 20 628 bytes; 5136: 2568 + 3·4 = 2580) and the embedding (41 024: 20 512 + 84; 5128: 2564 + 12). */
+/* ZeRO++ qgZ over two nodes of 8: the elements of a bucket go as int4, half a byte each and an fp32 scale per 2048,
+ * inside the node; an eighth of them then goes the same way between nodes. The buckets are head with norm, three layers
+ * (41 088: 20 544 + 21·4 = 20 628 bytes; 5136: 2568 + 3·4 = 2580) and the embedding (41 024: 20 512 + 84; 5128:
+ * 2564 + 12). */
 static void quantised_gradients_shrink_between_nodes(void) {
   static const guint64 inside[] = {20628, 20628, 20628, 20628, 20596}, across[] = {2580, 2580, 2580, 2580, 2576};
   g_autoptr(Program) program =

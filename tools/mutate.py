@@ -5,12 +5,14 @@
 usage: tools/mutate.py [COUNT [SEED]]      100 changes, seed 1; in a copy of the tree, which is left as it is
 
 A change is a comparison, an operator, a constant or a condition that means something else, or a statement that is left
-out. What does not compile is drawn again. First the tests of the floor are run, then those of whole steps. Prints each
-change that no test noticed, and how many were. Exit status: 0 at least nine tenths were noticed, 1 fewer.
+out. What does not compile is drawn again. Run are the tests of the floor and those of whole steps, the shortest first;
+a test that takes ten times as long as it should has noticed. Prints each change that no test noticed, and how many
+were. Exit status: 0 at least nine tenths were noticed, 1 fewer, 2 a test fails as things are.
 """
 import os
 import random
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -64,11 +66,11 @@ def change(line, rng):
 
 
 def quiet(command, seconds, **more):
-    try:
-        return subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=seconds,
-                              check=False, **more).returncode
-    except subprocess.TimeoutExpired:
-        return 124
+    """The exit status; `seconds` of processor time are a test's limit, whatever else the machine does."""
+    def limit():
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+    return subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=limit, check=False,
+                          **more).returncode
 
 
 def tests_of(floor, root):
@@ -77,26 +79,61 @@ def tests_of(floor, root):
     return own + [name for name in WHOLE if name not in own]
 
 
-def noticed(floor, root, environment):
+def make(root, targets):
+    return subprocess.run(["ninja", "-C", root + "/build"] + targets, stdout=subprocess.DEVNULL, check=False,
+                          stderr=subprocess.DEVNULL).returncode == 0
+
+
+def measure(root, environment):
+    """By test: seconds of processor time as things are."""
+    names = sorted({name for floor in FLOORS for name in tests_of(floor, root)})
+    if not make(root, ["tests/test-" + name for name in names]):
+        sys.exit("mutate: the tests are not built")
+    seconds = {}
+    for name in names:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        if quiet([root + "/build/tests/test-" + name], 600, env=environment, cwd=root) != 0:
+            print(f"mutate: {name} fails as things are", file=sys.stderr)
+            sys.exit(2)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        seconds[name] = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+    return seconds
+
+
+def noticed(floor, root, environment, seconds):
     """The test that fails, None: all pass, False: it does not compile."""
-    for name in tests_of(floor, root):
-        target = "tests/test-" + name
-        if quiet(["ninja", "-C", root + "/build", target], 300) != 0:
-            return False
-        if quiet([root + "/build/" + target], 100, env=environment, cwd=root) != 0:
+    names = sorted(tests_of(floor, root), key=lambda name: (seconds[name], name))
+    if not make(root, ["tests/test-" + name for name in names]):
+        return False
+    for name in names:
+        if quiet([root + "/build/tests/test-" + name], 5 + int(10 * seconds[name]), env=environment, cwd=root) != 0:
             return name
     return None
+
+
+def prepare(source):
+    """A copy whose floors are shared libraries: a change links one of them, not every test."""
+    root = os.path.join(tempfile.mkdtemp(prefix="mutate-"), "tree")
+    shutil.copytree(source, root, symlinks=True, ignore=shutil.ignore_patterns("build*", ".git"))
+    path = os.path.join(root, "src/meson.build")
+    text = open(path, encoding="utf-8").read()
+    shared = text.replace("static_library('floor-", "shared_library('floor-")
+    if shared == text:
+        sys.exit("mutate: src/meson.build makes no static libraries")
+    with open(path, "w", encoding="utf-8") as out:
+        out.write(shared)
+    subprocess.run(["meson", "setup", root + "/build", root, "-Dbuildtype=plain", "-Dc_args=-O1", "-Db_lundef=false"],
+                   check=True, stdout=subprocess.DEVNULL)
+    return root
 
 
 def main():
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 100
     rng = random.Random(int(sys.argv[2]) if len(sys.argv) > 2 else 1)
     source = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    root = os.path.join(tempfile.mkdtemp(prefix="mutate-"), "tree")
-    shutil.copytree(source, root, symlinks=True, ignore=shutil.ignore_patterns("build*", ".git"))
+    root = prepare(source)
     environment = dict(os.environ, FORETRAIN_DATA=root, FORETRAIN_TEST_SOURCE=root, G_DEBUG="fatal-warnings")
-    subprocess.run(["meson", "setup", root + "/build", root, "-Dbuildtype=plain", "-Dc_args=-O1"], check=True,
-                   stdout=subprocess.DEVNULL)
+    seconds = measure(root, environment)
     lines = candidates(root)
     tried = found = 0
     while tried < count:
@@ -107,7 +144,7 @@ def main():
             continue
         with open(path, "w", encoding="utf-8") as out:
             out.write("".join(text[:number] + [changed] + text[number + 1:]))
-        by = noticed(floor, root, environment)
+        by = noticed(floor, root, environment, seconds)
         with open(path, "w", encoding="utf-8") as out:
             out.write("".join(text))
         if by is False:

@@ -6,13 +6,13 @@
 #include <string.h>
 
 #include "base-error.h"
+#include "base-wide.h"
 
 #define ROOT EVENT_HEAP_ROOT
 #define LINE 64 /* bytes of a cache line, on which the slots begin */
 
 static inline gboolean before(const EventSlot *a, const EventSlot *b) {
-  __extension__ typedef unsigned __int128 Key;
-  return (((Key)(guint64)a->time << 64) | a->low) < (((Key)(guint64)b->time << 64) | b->low);
+  return (((BaseWide)(guint64)a->time << 64) | a->low) < (((BaseWide)(guint64)b->time << 64) | b->low);
 }
 
 static inline void place(EventSlot *slots, guint32 at, EventSlot slot) {

@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "base-error.h"
+#include "base-wide.h"
 
 static inline gboolean is_below(const MemSpan *span, guint64 size, guint64 address) {
-  __extension__ typedef unsigned __int128 Key;
-  return ((Key)span->size << 64 | span->address) < ((Key)size << 64 | address);
+  return ((BaseWide)span->size << 64 | span->address) < ((BaseWide)size << 64 | address);
 }
 
 #define FEW 16 /* entries that are counted one by one: their comparisons do not wait for each other */

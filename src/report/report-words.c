@@ -4,18 +4,17 @@
 
 #include <string.h>
 
-__extension__ typedef unsigned __int128 Wide;
+#include "base-wide.h"
 
 void report_split(const gint64 *parts, guint n, gint64 units, gint64 *ret) {
-  Wide sum = 0;
+  BaseWide sum = 0;
   gint64 left = MAX(units, 0);
-  g_autofree Wide *remainders = g_new0(Wide, n);
+  g_autofree BaseWide *remainders = g_new0(BaseWide, n);
   for (guint i = 0; i < n; i++)
-    sum += (Wide)MAX(parts[i], 0);
+    sum += (guint64)MAX(parts[i], 0);
   for (guint i = 0; i < n; i++) {
-    Wide product = (Wide)MAX(parts[i], 0) * (Wide)MAX(units, 0);
-    ret[i] = sum > 0 ? (gint64)(product / sum) : 0;
-    remainders[i] = sum > 0 ? product % sum : 0;
+    BaseWide product = base_wide_product((guint64)MAX(parts[i], 0), (guint64)MAX(units, 0));
+    ret[i] = sum > 0 ? (gint64)base_wide_divide(product, sum, &remainders[i]) : 0;
     left -= ret[i];
   }
   while (sum > 0 && left-- > 0) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base-error.h"
+#include "base-wide.h"
 #include "kernel-time.h"
 #include "model-unit.h"
 
@@ -179,11 +180,10 @@ void study_profile_free(StudyProfile *profile) {
   g_free(profile);
 }
 
-__extension__ typedef unsigned __int128 Wide; /* picoseconds squared */
-
 /* Of a total, what falls to the first `part` of `whole`. */
 static SimTime share_of(SimTime total, SimTime part, SimTime whole) {
-  return whole > 0 ? (SimTime)(((Wide)total * (Wide)part + (Wide)whole / 2) / (Wide)whole) : 0;
+  BaseWide squared = base_wide_product((guint64)total, (guint64)part); /* picoseconds */
+  return whole > 0 ? (SimTime)base_wide_divide(squared + (guint64)whole / 2, (guint64)whole, NULL) : 0;
 }
 
 typedef struct {

@@ -32,6 +32,7 @@
  * but for an asynchronous one, for which only `awaited_by` waits (and by that op all later ones). */
 #pragma once
 
+#include "base-wide.h"
 #include "model-recipe.h"
 #include "model-shape.h"
 
@@ -95,7 +96,7 @@ typedef enum {
 
 /* Sets of a unit's tensors, or of its operations, as bit masks. A layer with adapters on every projection has more than
  * 64. */
-__extension__ typedef unsigned __int128 ModelSet;
+typedef BaseWide ModelSet;
 #define MODEL_SET_MOST 128
 
 static inline ModelSet model_set_of(guint index) {
