@@ -202,3 +202,19 @@ char *plan_rank_text(const ModelShape *shape, const PlanRecipe *recipe, guint32 
   }
   return g_string_free(text, FALSE);
 }
+
+gboolean plan_chunk_units(const ModelShape *shape, const PlanRecipe *recipe, guint32 at, guint32 chunk,
+                          guint32 *ret_first, guint32 *ret_end) {
+  PlanScheduleShape schedule = plan_axes_schedule(recipe);
+  g_autofree guint32 *bounds = plan_axes_bounds(shape, recipe, NULL);
+  if (bounds == NULL)
+    return FALSE;
+  guint32 stage = plan_schedule_stage(&schedule, at, chunk);
+  *ret_first = bounds[stage];
+  *ret_end = bounds[stage + 1];
+  return TRUE;
+}
+
+gboolean plan_splits_backward(const PlanRecipe *recipe) {
+  return plan_schedule_splits(recipe->axes.schedule);
+}

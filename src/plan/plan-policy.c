@@ -133,6 +133,10 @@ gboolean plan_framework_sequence_parallel(int framework) {
   return plan_policies[framework].sequence_parallel;
 }
 
+guint plan_framework_schedules(int framework) {
+  return plan_policies[framework].schedules;
+}
+
 const char *const *plan_elsewhere(int framework) {
   static const char *const nowhere[] = {NULL};
   return plan_policies[framework].elsewhere != NULL ? plan_policies[framework].elsewhere : nowhere;

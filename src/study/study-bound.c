@@ -3,21 +3,45 @@
 #include "study-bound.h"
 
 #include "kernel-time.h"
-#include "model-unit.h"
+#include "model-recompute.h"
+#include "plan.h"
 
-static SimTime ops_time(const HwGpu *gpu, const ModelOp *ops, guint n) {
+/* Of those of a set. */
+static SimTime ops_time(const HwGpu *gpu, const ModelOp *ops, guint n, ModelSet of) {
   SimTime time = 0;
   for (guint i = 0; i < n; i++)
-    if (ops[i].exchange.kind == MODEL_EXCHANGE_NONE)
+    if (model_set_has(of, i) && ops[i].exchange.kind == MODEL_EXCHANGE_NONE)
       time += kernel_time(gpu, ops[i].kernel) * MAX(ops[i].pieces, 1);
   return time;
 }
 
-/* Of one micro-batch; backward only where every parameter has a gradient, since else part of it is not run. */
-static SimTime unit_time(const StudyWalk *walk, const ModelUnit *unit) {
+/* Of one micro-batch through some units: forward, backward, and what runs again before it. */
+typedef struct {
+  SimTime forward, backward, again;
+} Passes;
+
+static SimTime sum(const Passes *passes) {
+  return passes->forward + passes->backward + passes->again;
+}
+
+static void add(Passes *to, const Passes *passes) {
+  to->forward += passes->forward;
+  to->backward += passes->backward;
+  to->again += passes->again;
+}
+
+/* Backward only where every parameter has a gradient, since else part of it is not run. */
+static Passes unit_passes(const StudyWalk *walk, const ModelUnit *unit, ModelRecompute how) {
+  const HwGpu *gpu = walk->cluster->gpu;
   gboolean all = !walk->recipe.trainable.part && walk->recipe.trainable.lora.rank == 0;
-  return ops_time(walk->cluster->gpu, unit->forward, unit->n_forward) +
-         (all ? ops_time(walk->cluster->gpu, unit->backward, unit->n_backward) : 0);
+  ModelRecomputed redone;
+  Passes passes = {.forward = ops_time(gpu, unit->forward, unit->n_forward, ~(ModelSet)0)};
+  if (!all)
+    return passes;
+  model_recompute(unit, how, &redone);
+  passes.backward = ops_time(gpu, unit->backward, unit->n_backward, ~(ModelSet)0);
+  passes.again = ops_time(gpu, unit->forward, unit->n_forward, redone.again);
+  return passes;
 }
 
 static guint64 trained_elements(const ModelUnit *unit) {
@@ -51,32 +75,70 @@ static guint64 state_bytes(const StudyWalk *walk, guint64 elements) {
   return parameters + states;
 }
 
-/* W of the header to L: (2) where it holds, else (1). */
-static SimTime step_time(const StudyWalk *walk, SimTime micro_batch, guint32 stages) {
-  const LayoutRecipe *axes = &walk->recipe.axes;
-  double m = (double)walk->recipe.gradient_accumulation, idle = 1;
-  gboolean plain =
-      axes->chunks <= 1 && (axes->schedule == LAYOUT_SCHEDULE_1F1B || axes->schedule == LAYOUT_SCHEDULE_GPIPE);
-  if (stages == 1 || !plain)
-    return micro_batch / stages * (SimTime)walk->recipe.gradient_accumulation;
-  for (guint32 s = 0; s < stages; s++)
-    idle *= 1 - 1 / m;
-  return (SimTime)((double)micro_batch / (1 - idle));
+/* What runs again in a unit numbered as model_unit_kind_of does; of layers that foretell further tokens the least. */
+static ModelRecompute way_of(const StudyWalk *walk, guint64 unit) {
+  return unit == 0 || unit > walk->shape.layers
+             ? MODEL_RECOMPUTE_NONE
+             : plan_checkpointing_of(&walk->recipe.checkpointing, (guint32)unit - 1);
+}
+
+/* Units that are alike are known once. */
+typedef struct {
+  gboolean known[MODEL_UNIT_VARIANTS][MODEL_RECOMPUTES];
+  Passes passes[MODEL_UNIT_VARIANTS][MODEL_RECOMPUTES];
+  guint64 elements[MODEL_UNIT_VARIANTS];
+} Kinds;
+
+static void know(const StudyWalk *walk, Kinds *kinds, ModelUnitKind kind, ModelRecompute how) {
+  if (kinds->known[kind][how])
+    return;
+  g_autoptr(ModelUnit) unit = model_unit_new(&walk->shape, &walk->model_recipe, walk->recipe.micro_batch, kind);
+  kinds->known[kind][how] = TRUE;
+  kinds->passes[kind][how] = unit_passes(walk, unit, how);
+  kinds->elements[kind] = trained_elements(unit);
+}
+
+static Passes passes_of(const StudyWalk *walk, const Kinds *kinds, guint32 first, guint32 end) {
+  Passes all = {0};
+  for (guint32 u = first; u < end; u++)
+    add(&all, &kinds->passes[model_unit_kind_of(&walk->shape, u)][way_of(walk, u)]);
+  return all;
+}
+
+static Passes chunk_passes(const StudyWalk *walk, const Kinds *kinds, guint32 rank, guint32 chunk) {
+  guint32 first = 0, end = 0;
+  plan_chunk_units(&walk->shape, &walk->recipe, rank, chunk, &first, &end);
+  return passes_of(walk, kinds, first, end);
+}
+
+/* The largest of (2) over the ranks of a pipeline. */
+static SimTime pipeline_time(const StudyWalk *walk, const Kinds *kinds, guint32 ranks) {
+  gboolean drains = !plan_splits_backward(&walk->recipe);
+  SimTime before = 0, longest = 0;
+  for (guint32 rank = 0; rank < ranks; rank++) {
+    Passes first = chunk_passes(walk, kinds, rank, 0), all = first;
+    for (guint32 chunk = 1; chunk < walk->recipe.axes.chunks; chunk++) {
+      Passes passes = chunk_passes(walk, kinds, rank, chunk);
+      add(&all, &passes);
+    }
+    longest = MAX(longest, before + (SimTime)walk->recipe.gradient_accumulation * sum(&all));
+    before += first.forward + (drains ? first.backward : 0);
+  }
+  return longest;
 }
 
 StudyBound study_bound(const StudyWalk *walk) {
   guint32 stages = MAX(walk->recipe.axes.layout.ranks > 0 ? walk->recipe.axes.layout.degree[LAYOUT_PIPELINE] : 1, 1);
-  guint64 count[MODEL_UNIT_VARIANTS] = {[MODEL_UNIT_EMBEDDING] = 1, [MODEL_UNIT_HEAD] = 1}, elements = 0;
-  SimTime micro_batch = 0;
-  for (guint64 i = 0; i < walk->shape.layers + walk->shape.mtp_layers; i++)
-    count[model_unit_kind_of(&walk->shape, i + 1)]++;
-  for (ModelUnitKind kind = 0; kind < MODEL_UNIT_VARIANTS; kind++) {
-    if (count[kind] == 0)
-      continue;
-    g_autoptr(ModelUnit) unit = model_unit_new(&walk->shape, &walk->model_recipe, walk->recipe.micro_batch, kind);
-    micro_batch += (SimTime)count[kind] * unit_time(walk, unit);
-    elements += count[kind] * trained_elements(unit);
+  guint32 units = (guint32)(walk->shape.layers + walk->shape.mtp_layers) + 2;
+  Kinds kinds = {0};
+  guint64 elements = 0;
+  for (guint32 u = 0; u < units; u++) {
+    ModelUnitKind kind = model_unit_kind_of(&walk->shape, u);
+    know(walk, &kinds, kind, way_of(walk, u));
+    elements += kinds.elements[kind];
   }
-  gboolean timed = walk->shape.profile == NULL;
-  return (StudyBound){timed ? step_time(walk, micro_batch, stages) : 0, state_bytes(walk, elements) / stages};
+  Passes all = passes_of(walk, &kinds, 0, units);
+  SimTime time =
+      stages > 1 ? pipeline_time(walk, &kinds, stages) : sum(&all) * (SimTime)walk->recipe.gradient_accumulation;
+  return (StudyBound){walk->shape.profile == NULL ? time : 0, state_bytes(walk, elements) / stages};
 }

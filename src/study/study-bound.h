@@ -6,23 +6,22 @@
  *
  * Both are bounds, not estimates: no play of the walk ends below them.
  *
- * Time. Let w_s be the time of all kernels of stage s of a pipeline of p, forward and backward, for one micro-batch on
- * one of its ranks, each kernel alone on the device; their sum W does not depend on how layers are spread over stages.
- * A stage's kernels share one stream, so one runs after the other, and none is faster than alone (kernel_time_shared
- * never falls with less to share). So the m micro-batches keep stage s for at least m w_s, and the step L is no
- * shorter:
+ * Time. Let w_r be the time of all kernels of rank r of a pipeline of p for one micro-batch, forward, backward and what
+ * runs again in backward (model-recompute.h), each kernel alone on the device. A rank's kernels share one stream, so one
+ * runs after the other, and none is faster than alone (kernel_time_shared never falls with less to share). So the m
+ * micro-batches keep rank r for at least m w_r, and without a pipeline the step L is no shorter:
  *
- *   (1)  L >= m max w_s >= m W / p
+ *   (1)  L >= m w
  *
- * Where each stage is one chunk of layers and backward is not split (gpipe, 1F1B), more holds. Stage s cannot begin
- * before the first micro-batch has gone forward through the stages before it, and when it ends, the backward of its
- * last micro-batch still has to go through these. So L >= w_1 + … + w_{s-1} + m w_s for every s. The w that keep all of
- * these below a given L and add up to most are those that reach each of them: w_s = L/m (1 - 1/m)^(s-1), L (1 - (1 -
- * 1/m)^p) in all (by induction over s). That must be W at least:
+ * The first chunk of rank q is stage q of the pipeline; let f_q and b_q be its forward and backward without what runs
+ * again, which may be done while gradients are on their way. Whatever stage rank r plays first, a micro-batch has gone
+ * forward through the stages 0 to r - 1 before. Its last pass is a backward, whatever stage that is of, and goes back
+ * through these stages then; where a schedule makes gradients of weights apart, the last pass may be of these, and
+ * nothing need follow. So for every r:
  *
- *   (2)  L >= W / (1 - (1 - 1/m)^p)
+ *   (2)  L >= f_0 + … + f_{r-1} + m w_r   (+ b_0 + … + b_{r-1} where backward is whole)
  *
- * which is m W for p = 1. What is left out can only add: recomputation, the optimizer, copies, communication, waiting.
+ * What is left out can only add: the optimizer, copies, communication, waiting.
  *
  * Memory. A rank holds the elements that are trained, in the dtype of the precision, and of Adam two moments in fp32,
  * or in one byte each of the quantised. Over the p stages these add up to the model's share, so one stage holds at

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base-names.h"
+#include "layout-load.h"
 #include "study-walk.h"
 
 #define MOST_MICRO_BATCH 16
@@ -18,6 +19,7 @@ typedef struct {
   const Study *study;
   const RunIdentity *base;
   guint64 layers, experts;
+  guint schedules; /* that the framework has, bits of LayoutSchedule */
   const char *topology;
   guint32 nodes, gpus;
   guint32 gpus_per_node;
@@ -46,6 +48,7 @@ static void add_number(StudyPoint *point, const char *name, guint64 value) {
 typedef struct {
   guint64 stage, tensor, context, pipeline, chunks, expert, micro_batch, accumulation;
   const char *shard_group, *checkpointing; /* NULL: as the workload says */
+  const char *schedule;                    /* NULL: the default one of so many chunks */
 } Candidate;
 
 /* Other settings of a framework that change a layout's step: buckets, and what stays in the host's memory. */
@@ -53,7 +56,7 @@ typedef struct {
   const char *framework;
   guint64 first_stage, last_stage;
   gboolean offloads;
-  const char *settings[4]; /* name, value */
+  const char *settings[6]; /* name, value */
 } Variant;
 
 static const Variant variants[] = {
@@ -61,6 +64,20 @@ static const Variant variants[] = {
     {"deepspeed", 1, 2, FALSE, {"deepspeed.reduce_bucket_size", "50000000"}},
     {"deepspeed", 1, 3, TRUE, {"parallel.offload_optimizer", "cpu"}},
     {"deepspeed", 3, 3, TRUE, {"parallel.offload_optimizer", "cpu", "parallel.offload_parameters", "cpu"}},
+    {"megatron", 0, 0, FALSE, {"megatron.overlap_grad_reduce", "yes", "megatron.overlap_param_gather", "no"}},
+    {"megatron",
+     0,
+     0,
+     FALSE,
+     {"megatron.overlap_grad_reduce", "yes", "megatron.overlap_param_gather", "no", "megatron.bucket_size",
+      "200000000"}},
+    {"megatron", 1, 1, FALSE, {"megatron.overlap_grad_reduce", "yes", "megatron.overlap_param_gather", "yes"}},
+    {"megatron",
+     1,
+     1,
+     FALSE,
+     {"megatron.overlap_grad_reduce", "yes", "megatron.overlap_param_gather", "yes", "megatron.bucket_size",
+      "200000000"}},
     {"fsdp1", 2, 3, TRUE, {"fsdp.cpu_offload", "yes"}},
     {"fsdp2", 2, 3, TRUE, {"fsdp.cpu_offload", "yes"}},
 };
@@ -73,12 +90,28 @@ static void add_no_offload(const Making *making, StudyPoint *point) {
       study_point_add(point, names[i], "no", 0, 0);
 }
 
-static gboolean has_variant(const Making *making, const Variant *variant, const Candidate *layout) {
-  for (gsize i = 0; i < G_N_ELEMENTS(variant->settings) && variant->settings[i] != NULL; i += 2)
-    if (is_fixed(making, variant->settings[i]))
+/* Not what the workload is anyway, nor another value than the command line's. */
+static gboolean differs(const Making *making, const Variant *variant) {
+  gboolean other = FALSE;
+  for (gsize i = 0; i < G_N_ELEMENTS(variant->settings) && variant->settings[i] != NULL; i += 2) {
+    gboolean same = g_strcmp0(run_identity_setting(making->base, variant->settings[i]), variant->settings[i + 1]) == 0;
+    if (!same && is_fixed(making, variant->settings[i]))
       return FALSE;
+    other |= !same;
+  }
+  return other;
+}
+
+static gboolean has_variant(const Making *making, const Variant *variant, const Candidate *layout) {
   return strcmp(making->base->framework, variant->framework) == 0 && layout->stage >= variant->first_stage &&
-         layout->stage <= variant->last_stage;
+         layout->stage <= variant->last_stage && differs(making, variant);
+}
+
+static void add_schedule(const Making *making, const Candidate *layout, StudyPoint *point) {
+  static const char *const name = "parallel.schedule";
+  gboolean away = conf_settings_given(making->study->settings, name) && !is_fixed(making, name);
+  if (layout->schedule != NULL || away)
+    study_point_add(point, name, layout->schedule != NULL ? layout->schedule : "default", 0, 0);
 }
 
 static void add_point(const Making *making, const Candidate *layout, const Variant *variant, guint plain) {
@@ -95,6 +128,7 @@ static void add_point(const Making *making, const Candidate *layout, const Varia
   add_number(point, "parallel.context", layout->context);
   add_number(point, "parallel.pipeline", layout->pipeline);
   add_number(point, "parallel.interleave", layout->chunks);
+  add_schedule(making, layout, point);
   add_number(point, "training.micro_batch", layout->micro_batch);
   add_number(point, "training.gradient_accumulation", layout->accumulation);
   add_number(point, "training.global_batch", making->base->global_batch);
@@ -172,11 +206,28 @@ static void add_experts(const Making *making, Candidate layout) {
       add_stages(making, layout);
 }
 
+/* The default one of so many chunks of a pipeline rank, and the others that the framework has. */
+static void add_schedules(const Making *making, Candidate layout) {
+  static const struct {
+    LayoutSchedule schedule;
+    guint64 least, most; /* chunks */
+  } others[] = {{LAYOUT_SCHEDULE_GPIPE, 1, 1}, {LAYOUT_SCHEDULE_ZB_H1, 1, MOST_CHUNKS}, {LAYOUT_SCHEDULE_ZBV, 2, 2}};
+  add_experts(making, layout);
+  if (layout.pipeline == 1 || is_fixed(making, "parallel.schedule"))
+    return;
+  for (gsize i = 0; i < G_N_ELEMENTS(others); i++)
+    if ((making->schedules >> others[i].schedule & 1) != 0 && layout.chunks >= others[i].least &&
+        layout.chunks <= others[i].most) {
+      layout.schedule = layout_schedule_names[others[i].schedule];
+      add_experts(making, layout);
+    }
+}
+
 static void add_chunks(const Making *making, Candidate layout) {
   guint64 most = layout.pipeline > 1 ? MOST_CHUNKS : 1;
   for (layout.chunks = 1; layout.chunks <= most; layout.chunks *= 2)
     if (making->layers % (layout.pipeline * layout.chunks) == 0 && allows(making, "parallel.interleave", layout.chunks))
-      add_experts(making, layout);
+      add_schedules(making, layout);
 }
 
 static gboolean divides(const Making *making, const Candidate *layout) {
@@ -204,6 +255,7 @@ GPtrArray *study_candidates(const Study *study, const RunIdentity *base, const S
                    .base = base,
                    .layers = size->layers,
                    .experts = size->experts,
+                   .schedules = plan_framework_schedules(base_names_find(plan_framework_names, base->framework)),
                    .topology = topology,
                    .nodes = nodes,
                    .gpus = nodes * gpus_per_node,

@@ -5,8 +5,9 @@
  *
  * Degrees are powers of two that divide the GPUs of a node (tensor, context) or the layers (pipeline); micro-batches
  * are powers of two that leave a whole number of them to the global batch. A setting from the command line has that
- * value alone, but for the accumulation, which follows. Beside each layout stand those of other bucket sizes, and those
- * that keep states in the host's memory. Which of them the framework takes is for it to say. */
+ * value alone, but for the accumulation, which follows. A pipeline has all schedules of the framework. Beside each
+ * layout stand those of other buckets, and those that keep states in the host's memory. Which of them the framework
+ * takes is for it to say. */
 #pragma once
 
 #include "study-point.h"

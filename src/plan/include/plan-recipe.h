@@ -124,6 +124,8 @@ const PlanSetting *plan_remedies(int framework);
  * the sequence between their matmuls. */
 LayoutSet plan_framework_axes(int framework);
 gboolean plan_framework_sequence_parallel(int framework);
+/* Pipeline schedules that it has, a bit for each LayoutSchedule. */
+guint plan_framework_schedules(int framework);
 /* Settings, with spaces between, under which another framework shards what this one cannot; ends with NULL. */
 const char *const *plan_elsewhere(int framework);
 

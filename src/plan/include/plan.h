@@ -16,6 +16,13 @@ Program *plan_program(const ModelShape *shape, const ModelRecipe *model_recipe, 
 /* What a rank holds that not all ranks do: "stage 1: layers 8-15", "stage 0: embedding, layers 0-1, 4-5"; NULL: all
  * hold the same. `rank`: of the recipe's layout. Caller frees. */
 char *plan_rank_text(const ModelShape *shape, const PlanRecipe *recipe, guint32 rank);
+
+/* The units that a pipeline rank's chunk holds, numbered as model_unit_kind_of does: from `first` to before `end`.
+ * FALSE: they cannot be spread. */
+gboolean plan_chunk_units(const ModelShape *shape, const PlanRecipe *recipe, guint32 at, guint32 chunk,
+                          guint32 *ret_first, guint32 *ret_end);
+/* Whether its schedule makes gradients of weights apart from those of inputs. */
+gboolean plan_splits_backward(const PlanRecipe *recipe);
 /* Host memory that a rank's offload keeps: states, without buffers and what loading takes. 0: none. */
 guint64 plan_host_bytes(const ModelShape *shape, const ModelRecipe *model_recipe, const PlanRecipe *recipe);
 /* Adds lines about what the framework's policy assumes and resolved; the array frees them. */

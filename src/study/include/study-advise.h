@@ -8,8 +8,9 @@
  *   … advice.best[0].change, advice.best[0].report …
  *   study_advice_clear(&advice);
  *
- * Varied: ZeRO stage, shard group, tensor, context, expert and pipeline ranks, model chunks of a pipeline rank,
- * micro-batch at the workload's global batch, recomputation, bucket sizes, offload; clusters and their nodes where
+ * Varied: ZeRO stage, shard group, tensor, context, expert and pipeline ranks, model chunks of a pipeline rank and its
+ * schedule, micro-batch at the workload's global batch, recomputation, buckets (their size, and whether they go beside
+ * compute), offload; clusters and their nodes where
  * several are asked for. What the command line sets stays (accumulation only says what the global batch is), and what
  * the framework refuses is left out.
  *
