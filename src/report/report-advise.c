@@ -7,6 +7,7 @@
 
 #include "base-json.h"
 #include "base-table.h"
+#include "report-endurance.h"
 #include "report-quotes.h"
 #include "report-text.h"
 #include "report-trial.h"
@@ -23,19 +24,7 @@ static SimTime step_of(const RunReport *report) {
 }
 
 #define SECONDS_PER_DAY 86400.0
-#define KWH_PER_MWH     1000.0
 #define MOST_OFFERS     8
-
-static StudyEndurance endure(const ReportAdvise *page, const RunReport *report) {
-  StudyTraining training = study_training(report);
-  StudyEndurance endurance;
-  study_endure(page->reliability, &training, STUDY_ENDURE_SEED, &endurance);
-  return endurance;
-}
-
-static gboolean endures(const ReportAdvise *page, const RunReport *report) {
-  return page->reliability != NULL && report->days_to_train > 0;
-}
 
 /* Whether the price of every row is known; else tokens are compared by the GPU time that they take. */
 static gboolean all_priced(const StudyAdvice *advice) {
@@ -49,7 +38,7 @@ static gboolean all_priced(const StudyAdvice *advice) {
 static double loss(const ReportAdvise *page, const RunReport *report) {
   StudyTraining training = study_training(report);
   StudyEndurance endurance;
-  if (!endures(page, report))
+  if (!report_endures(page, report))
     return 1;
   training.seconds = 0;
   study_endure(page->reliability, &training, STUDY_ENDURE_SEED, &endurance);
@@ -64,14 +53,6 @@ static double cost_to_train(const ReportAdvise *page, const RunReport *report, S
   if (ret_quote != NULL)
     *ret_quote = quote;
   return study_quote_cost(&quote, report, report->days_to_train * loss(page, report), 1).total;
-}
-
-/* The price of the training where it takes so many days; 0: not known. */
-static double price_for(const RunReport *report, double days) {
-  StudyQuote quote;
-  return report->days_to_train > 0 && study_quote_read(report, &quote, NULL)
-             ? study_quote_cost(&quote, report, days, 1).total
-             : 0;
 }
 
 static double cost_of(const RunReport *report, gboolean priced) {
@@ -129,11 +110,6 @@ static char *recipe_of(const char *change) {
   return *text != '\0' ? g_steal_pointer(&text) : g_strdup("as the workload says");
 }
 
-static void print_price(BaseTable *table, double usd) {
-  g_autofree char *price = base_format_count((guint64)(usd + 0.5));
-  base_table_cell(table, "%s", usd > 0 ? price : "-");
-}
-
 static void print_row(BaseTable *table, guint number, const StudyAdvised *row) {
   const RunReport *report = row->report;
   const RunClass *tight = run_report_tightest(report);
@@ -152,7 +128,7 @@ static void print_row(BaseTable *table, guint number, const StudyAdvised *row) {
     base_table_cell(table, "%.1f", report->days_to_train);
   else
     base_table_cell(table, "-");
-  print_price(table, price_for(report, report->days_to_train));
+  report_print_price(table, report_price_for(report, report->days_to_train));
 }
 
 static void print_table(const GPtrArray *rows, GString *text) {
@@ -284,43 +260,6 @@ static void print_front(const ReportAdvise *page, GString *text) {
   print_table(front, text);
 }
 
-static void print_endurance_row(BaseTable *table, guint number, const RunReport *report, const StudyEndurance *found) {
-  base_table_cell(table, "%u", number);
-  base_table_cell(table, "%.1f", found->failures);
-  base_table_cell(table, "%.1f", found->interval / 60);
-  base_table_cell(table, "%.1f", 100 * found->goodput);
-  base_table_cell(table, "%.1f", found->seconds / SECONDS_PER_DAY);
-  base_table_cell(table, "%.1f to %.1f", found->low / SECONDS_PER_DAY, found->high / SECONDS_PER_DAY);
-  print_price(table, price_for(report, report->days_to_train / found->goodput));
-  if (report->energy_to_train > 0)
-    base_table_cell(table, "%.1f", report->energy_to_train / found->goodput / KWH_PER_MWH);
-  else
-    base_table_cell(table, "-");
-}
-
-/* The same trainings with failures, restarts and checkpoints. */
-static void print_endurance(const ReportAdvise *page, const GPtrArray *rows, GString *text) {
-  static const char *const heads[] = {"",        "failures",     "checkpoint every, min", "goodput, %",
-                                      "days so", "four of five", "price so, USD",         "MWh so"};
-  if (!endures(page, report_of(rows, 0)))
-    return;
-  g_autoptr(BaseTable) table = base_table_new();
-  for (gsize i = 0; i < G_N_ELEMENTS(heads); i++)
-    base_table_head(table, heads[i], BASE_RIGHT);
-  for (guint i = 0; i < rows->len; i++) {
-    StudyEndurance found = endure(page, report_of(rows, i));
-    print_endurance_row(table, i + 1, report_of(rows, i), &found);
-  }
-  g_autofree char *words = g_strdup_printf("With failures (a node fails every %.0f h), restarts of %.0f min and "
-                                           "checkpoints; four of five of %d replays with seed "
-                                           "%d lie within:",
-                                           page->reliability->node_mtbf / 3600, page->reliability->restart / 60,
-                                           STUDY_ENDURE_REPLAYS, STUDY_ENDURE_SEED);
-  g_string_append_c(text, '\n');
-  report_wrap(text, "", words);
-  base_table_print(table, 0, text);
-}
-
 static void print_counts(const ReportAdvise *page, GString *text) {
   const StudyAdvice *advice = page->advice;
   g_autofree char *words =
@@ -390,7 +329,7 @@ void report_advise(const ReportAdvise *page, GString *text) {
   print_table(rows, text);
   g_string_append_c(text, '\n');
   print_recipes(page, rows, text);
-  print_endurance(page, rows, text);
+  report_endurance(page, rows, text);
   if (page->saving != NULL)
     print_saving(page->saving, text);
   print_quotes(page, text);
@@ -399,14 +338,15 @@ void report_advise(const ReportAdvise *page, GString *text) {
 }
 
 static void add_endurance(const ReportAdvise *page, BaseJson *json, const RunReport *report) {
-  if (!endures(page, report))
+  if (!report_endures(page, report))
     return;
-  StudyEndurance found = endure(page, report);
+  StudyEndurance found = report_endure(page, report);
   base_json_number(json, "goodput", found.goodput);
   base_json_number(json, "days", found.seconds / SECONDS_PER_DAY);
   base_json_number(json, "days_low", found.low / SECONDS_PER_DAY);
   base_json_number(json, "days_high", found.high / SECONDS_PER_DAY);
   base_json_number(json, "failures", found.failures);
+  base_json_number(json, "no_node_left", found.waiting);
   base_json_number(json, "checkpoint_interval_s", found.interval);
 }
 

@@ -43,6 +43,7 @@ gboolean study_quote_read(const RunReport *report, StudyQuote *ret, GError **err
                       .extra = g_strcmp0(run_identity_setting(identity, "quote.power"), "extra") == 0,
                       .kwh_price = number(identity, "power.kwh_price", 0),
                       .spread = number(identity, "quote.price_spread", USUAL_SPREAD)};
+  quote.spares = number(identity, "reliability.spare_nodes", 0) * identity->gpus / identity->nodes;
   const char *delivery = run_identity_setting(identity, "quote.delivery");
   for (guint32 i = 0; i < identity->n_settings; i++)
     quote.given |= g_str_has_prefix(identity->settings[i].name, "quote.");
@@ -62,7 +63,7 @@ gboolean study_quote_read(const RunReport *report, StudyQuote *ret, GError **err
 }
 
 StudyCost study_quote_cost(const StudyQuote *quote, const RunReport *report, double days, double trainings) {
-  double gpus = report->identity.gpus, used = days * trainings;
+  double gpus = report->identity.gpus + quote->spares, used = days * trainings;
   StudyCost cost = {.days = MAX(used, quote->term / SECONDS_PER_DAY), .up_front = quote->up_front * gpus};
   cost.rent = quote->gpu_hour * gpus * HOURS_PER_DAY * cost.days;
   if (quote->extra && report->days_to_train > 0)
@@ -97,7 +98,7 @@ static void break_even(StudyOffer *offers, guint n, guint of) {
   for (guint i = 0; i < n; i++)
     if (i != of && offers[i].cost.total < offers[other].cost.total)
       other = i;
-  double hours = offer->report->identity.gpus * HOURS_PER_DAY * offer->cost.days;
+  double hours = (offer->report->identity.gpus + offer->quote.spares) * HOURS_PER_DAY * offer->cost.days;
   double left = offers[other].cost.total - offer->cost.up_front - offer->cost.electricity;
   offer->breaks_even_at = left > 0 && hours > 0 ? left / hours : 0;
   offer->breaks_even_for = offers[other].cost.total < offer->cost.total ? trainings_until(offer, &offers[other]) : 0;

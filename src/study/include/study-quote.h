@@ -10,6 +10,7 @@
  *
  *   GPUs × (up_front + gpu_hour × hours that are paid) + electricity where it is extra
  *
+ * of all GPUs, those of spare nodes ([reliability] spare_nodes) among them, which draw nothing.
  * and paid is the longer of the training and the committed term. Who keeps the GPUs after the training has them for
  * what is left of the term; that is not counted as worth anything.
  *
@@ -32,6 +33,7 @@ typedef struct {
   gboolean extra;   /* electricity is not in the price */
   double kwh_price; /* USD; of `extra` */
   double spread;    /* of prices, a share of them */
+  double spares;    /* GPUs of spare nodes, which are paid as the others are */
   guint32 delivery; /* day, as GDate counts (g_date_get_julian); 0: at once */
 } StudyQuote;
 
