@@ -9,8 +9,8 @@
 #include "study-bound.h"
 #include "study-candidates.h"
 
-/* Small spaces: four layers, short sequences, a global batch of 8 to 16 on one node of eight or two of them. Between them
- * they have all schedules of pipelines, Megatron's buckets, and experts. */
+/* Small spaces: four layers, short sequences, a global batch of 8 to 16 on one node of eight or two of them. Between
+ * them they have all schedules of pipelines, Megatron's buckets, and experts. */
 static const struct {
   const char *workload, *sets[8];
 } spaces[] = {

@@ -6,10 +6,10 @@
  *
  * Both are bounds, not estimates: no play of the walk ends below them.
  *
- * Time. Let w_r be the time of all kernels of rank r of a pipeline of p for one micro-batch, forward, backward and what
- * runs again in backward (model-recompute.h), each kernel alone on the device. A rank's kernels share one stream, so one
- * runs after the other, and none is faster than alone (kernel_time_shared never falls with less to share). So the m
- * micro-batches keep rank r for at least m w_r, and without a pipeline the step L is no shorter:
+ * Time. Let w_r be the time of all kernels of rank r of a pipeline of p for one micro-batch, forward, backward and
+ * what runs again in backward (model-recompute.h), each kernel alone on the device. A rank's kernels share one stream,
+ * so one runs after the other, and none is faster than alone (kernel_time_shared never falls with less to share). So
+ * the m micro-batches keep rank r for at least m w_r, and without a pipeline the step L is no shorter:
  *
  *   (1)  L >= m w
  *

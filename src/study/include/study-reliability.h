@@ -12,7 +12,8 @@
  *                    ▲ what was done since the last checkpoint that is safe is done again
  *
  * Nodes and GPUs fail independently at constant rates, so the time between failures of N nodes with G GPUs is
- * exponential with mean M = 1 / (N / node_mtbf + G / gpu_mtbf). Each checkpoint stops training for a time C (all of its writing where it is synchronous) and is
+ * exponential with mean M = 1 / (N / node_mtbf + G / gpu_mtbf).
+ * Each checkpoint stops training for a time C (all of its writing where it is synchronous) and is
  * safe once it is written, W later. Expected time of T seconds of steps with a checkpoint every t: Daly, "A higher
  * order estimate of the optimum checkpoint interval for restart dumps", 2006, equation 20, with a restart of R + W,
  * since that much more is lost where the newest checkpoint is not safe yet:
