@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A sweep over processes gives the database of a sweep in one, row for row, and goes on like it.
+# A sweep over processes gives the database of a sweep in one, row for row, and goes on like it; advice is the same.
 # usage: tests/test-sweep-mpi.sh FORETRAIN
 set -euo pipefail
 foretrain=$(readlink -f "$1")
@@ -23,6 +23,11 @@ mpirun -n 3 "$foretrain" "${grid[@]}" --db 2.db >again
 check "nothing is played twice" grep -q '24 points, 0 played, 12 in the database already' again
 "$foretrain" "${grid[@]}" --set training.micro_batch=2 --db other.db --jobs 1 -q
 check "the comparison can fail" eval '! cmp -s <(dump one.db) <(dump other.db)'
+advice=(advise llama2-7b-megatron -q --top 3 --set training.micro_batch=1 --set parallel.tensor=1)
+"$foretrain" "${advice[@]}" --jobs 1 >alone
+mpirun -n 3 "$foretrain" "${advice[@]}" --db advice.db >together
+check "advice of 3 processes is that of one" cmp alone together
+check "and they played what it needs" [ "$(sqlite3 advice.db 'SELECT count(*) FROM run')" -gt 3 ]
 mpirun -n 2 "$foretrain" sweep llama2-7b --grid nods=1 >out 2>&1 && status=0 || status=$?
 check "bad input is said once, with status 2" [ "$status-$(grep -c 'no setting is called' out)" = 2-1 ]
 mpirun -n 2 timeout 20 "$foretrain" sweep llama2-7b --grid nodes=1 --db none/x.db >out 2>&1 && status=0 || status=$?

@@ -99,7 +99,7 @@ static const BaseField topology_keys[] = {
            .help = "who pays for electricity: included in the price, or extra, at power.kwh_price (included)"),
     STATED("quote", "delivery", BASE_TEXT, .help = "the day from which the GPUs can be used, as in 2027-03-01"),
     STATED("quote", "price_spread", BASE_NUMBER, .min = 0, .max = 0.9,
-           .help = "how far the prices may still move either way, as a share of them (0.1)"),
+           .help = "how far the prices may still move either way, as a share of them (0: the quote is firm)"),
     STATED("power", "node_overhead", BASE_POWER, .min = 0, .max = 1e6,
            .help = "what a node draws beside its GPUs' boards: CPUs, memory, NICs, fans (a published one)"),
     STATED("power", "pue", BASE_NUMBER, .min = 1, .max = 5,

@@ -59,8 +59,8 @@ static char *failures_text(const ReportAdvise *page, const RunReport *report) {
   const StudyReliability *reliability = page->reliability;
   double hours = report_endure(page, report).mtbf * report->identity.nodes / 3600;
   return reliability->has_spares
-             ? g_strdup_printf("a node fails every %.0f h; %" G_GUINT64_FORMAT " stand by, a repair takes %.1f days",
-                               hours, reliability->spares, reliability->repair / SECONDS_PER_DAY)
+             ? g_strdup_printf("a node fails every %.0f h and is away for %.1f days; spare nodes: %" G_GUINT64_FORMAT,
+                               hours, reliability->repair / SECONDS_PER_DAY, reliability->spares)
              : g_strdup_printf("a node fails every %.0f h", hours);
 }
 

@@ -9,7 +9,6 @@
 #define SECONDS_PER_DAY    86400.0
 #define HOURS_PER_DAY      24.0
 #define DAYS_PER_MONTH     (365.25 / 12)
-#define USUAL_SPREAD       0.1
 #define MOST_TRAININGS     1000.0
 #define HALVINGS           50
 #define LEAST_STEP         0.05 /* of what is foretold */
@@ -42,7 +41,7 @@ gboolean study_quote_read(const RunReport *report, StudyQuote *ret, GError **err
                       .up_front = number(identity, "quote.up_front", 0),
                       .extra = g_strcmp0(run_identity_setting(identity, "quote.power"), "extra") == 0,
                       .kwh_price = number(identity, "power.kwh_price", 0),
-                      .spread = number(identity, "quote.price_spread", USUAL_SPREAD)};
+                      .spread = number(identity, "quote.price_spread", 0)};
   quote.spares = number(identity, "reliability.spare_nodes", 0) * identity->gpus / identity->nodes;
   const char *delivery = run_identity_setting(identity, "quote.delivery");
   for (guint32 i = 0; i < identity->n_settings; i++)
