@@ -11,15 +11,18 @@ typedef struct {
   Kind kind;
   gboolean level; /* must not grow */
   guint n;        /* of an array */
+  gboolean made;  /* where the third play made the memory of all bodies: as it is there */
 } Number;
 
 #define NUMBER(type, member, kind, level)                                                                              \
-  { G_STRUCT_OFFSET(type, member), kind, level, 1 }
+  { G_STRUCT_OFFSET(type, member), kind, level, 1, FALSE }
 #define GROWS(member) NUMBER(RunClass, member, WIDE, FALSE)
 #define LEVEL(member) NUMBER(RunClass, member, WIDE, TRUE)
 #define FIXED(member) NUMBER(RunClass, member, INTEGER, TRUE)
 #define LEVELS(member, count)                                                                                          \
-  { G_STRUCT_OFFSET(RunClass, member), WIDE, TRUE, count }
+  { G_STRUCT_OFFSET(RunClass, member), WIDE, TRUE, count, FALSE }
+#define MADE(member, kind)                                                                                             \
+  { G_STRUCT_OFFSET(RunClass, member), kind, TRUE, 1, TRUE }
 
 static const Number of_class[] = {
     FIXED(ranks),
@@ -31,19 +34,21 @@ static const Number of_class[] = {
     GROWS(idle),
     GROWS(host),
     GROWS(bubble),
-    {G_STRUCT_OFFSET(RunClass, by_cause), WIDE, FALSE, RUN_CAUSES},
+    {G_STRUCT_OFFSET(RunClass, by_cause), WIDE, FALSE, RUN_CAUSES, FALSE},
     GROWS(network_bytes_intra),
     GROWS(network_bytes_inter),
     GROWS(watched),
     FIXED(verdict),
     LEVEL(capacity),
     LEVEL(short_by),
-    LEVEL(steady_allocated),
-    LEVEL(peak_allocated),
-    LEVEL(peak_active),
-    LEVEL(peak_reserved),
-    LEVEL(device_used),
-    FIXED(device_used_step),
+    MADE(steady_allocated, WIDE),
+    MADE(peak_allocated, WIDE),
+    MADE(peak_active, WIDE),
+    MADE(peak_reserved, WIDE),
+    MADE(device_used, WIDE),
+    MADE(device_used_low, WIDE),
+    MADE(device_used_high, WIDE),
+    MADE(device_used_step, INTEGER),
     GROWS(retries),
     GROWS(step_retries),
     GROWS(step_stalled),
@@ -89,11 +94,14 @@ static gboolean reals_go_on(const Number *number, const char *a, const char *b, 
   return number->level ? *x == *y && *y == *z : *y - *x == *z - *y;
 }
 
-static gboolean all_go_on(const Number *numbers, gsize n, gconstpointer a, gconstpointer b, gconstpointer c) {
+static gboolean all_go_on(const Number *numbers, gsize n, gconstpointer a, gconstpointer b, gconstpointer c,
+                          gboolean made) {
   static gboolean (*const kinds[])(const Number *, const char *, const char *, const char *) = {
       [INTEGER] = integers_go_on, [WIDE] = wide_go_on, [REAL] = reals_go_on};
   for (gsize i = 0; i < n; i++) {
     gsize at = numbers[i].offset;
+    if (made && numbers[i].made)
+      continue;
     if (!kinds[numbers[i].kind](&numbers[i], (const char *)a + at, (const char *)b + at, (const char *)c + at))
       return FALSE;
   }
@@ -118,6 +126,13 @@ static void draw_on(const Number *numbers, gsize n, gpointer first, gconstpointe
         break;
       }
   }
+}
+
+static void take_made(RunClass *first, const RunClass *third) {
+  for (gsize i = 0; i < G_N_ELEMENTS(of_class); i++)
+    if (of_class[i].made)
+      memcpy((char *)first + of_class[i].offset, (const char *)third + of_class[i].offset,
+             of_class[i].kind == INTEGER ? sizeof(guint32) : sizeof(guint64));
 }
 
 /* The last growth for every body that is left; levels stay. */
@@ -266,6 +281,11 @@ static void move_timeline(RunClass *first, const RunClass *second, const RunBodi
 
 /* ---- The whole ---- */
 
+/* Whether the levels are those that the third play made. */
+static gboolean is_made(const RunReport *third, const RunClass *of) {
+  return third->settled != RUN_UNSETTLED && of->n_tasks == 0;
+}
+
 static gboolean goes_on(const RunReport *first, const RunReport *second, const RunReport *third,
                         const RunBodies *bodies) {
   if (first->n_classes != second->n_classes || second->n_classes != third->n_classes ||
@@ -276,12 +296,12 @@ static gboolean goes_on(const RunReport *first, const RunReport *second, const R
     return FALSE;
   for (guint32 i = 0; i < first->n_classes; i++) {
     const RunClass *a = &first->classes[i], *b = &second->classes[i], *c = &third->classes[i];
-    if (!all_go_on(of_class, G_N_ELEMENTS(of_class), a, b, c) || !same_names(a, b) || !same_names(b, c) ||
-        !host_keeps_up(a, b) || !timeline_goes_on(a, b, bodies))
+    if (!all_go_on(of_class, G_N_ELEMENTS(of_class), a, b, c, is_made(third, a)) || !same_names(a, b) ||
+        !same_names(b, c) || !host_keeps_up(a, b) || !timeline_goes_on(a, b, bodies))
       return FALSE;
   }
   for (guint32 i = 0; i < first->n_links; i++)
-    if (!all_go_on(of_link, G_N_ELEMENTS(of_link), &first->links[i], &second->links[i], &third->links[i]))
+    if (!all_go_on(of_link, G_N_ELEMENTS(of_link), &first->links[i], &second->links[i], &third->links[i], FALSE))
       return FALSE;
   return TRUE;
 }
@@ -297,6 +317,8 @@ gboolean run_count(RunReport *first, const RunReport *second, const RunReport *t
   for (guint32 i = 0; i < first->n_classes; i++) {
     move_timeline(&first->classes[i], &second->classes[i], bodies);
     draw_on(of_class, G_N_ELEMENTS(of_class), &first->classes[i], &second->classes[i], bodies->more);
+    if (is_made(third, &first->classes[i]))
+      take_made(&first->classes[i], &third->classes[i]);
   }
   for (guint32 i = 0; i < first->n_links; i++)
     draw_on(of_link, G_N_ELEMENTS(of_link), &first->links[i], &second->links[i], bodies->more);

@@ -125,7 +125,7 @@ static void fill_network(const RunRank *rank, RunClass *ret) {
 static void fill_class(RunReport *report, RunRank *rank, RunClass *ret) {
   ret->ranks = rank->rank->count;
   ret->first_rank = rank->rank->device;
-  ret->watched = rank->last->seen > 0 ? rank->last->watched[0] - rank->before : 0;
+  ret->watched = rank->last->seen > 0 ? rank->last->watched[rank->last->seen - 1] - rank->before : 0;
   run_exposure(rank, rank->play->options->timeline, ret);
   fill_memory(report, rank, ret);
   fill_network(rank, ret);
@@ -209,6 +209,15 @@ static void fill_facts(RunReport *report, const RunPlay *play) {
   report->peak_flops = kernel_peak(play->system->gpu, (KernelDtype)program->dtype) * (double)gpus;
 }
 
+static void count_windows(RunReport *report, RunPlay *play, Counted *ret) {
+  report->settled = run_windows_judge(play, &ret->bytes, &ret->busy);
+  if (report->settled != RUN_UNSETTLED && !run_windows_memory(play))
+    report->settled = RUN_UNSETTLED;
+  ret->more = report->settled != RUN_UNSETTLED ? play->options->windows.more : 0;
+  for (guint32 i = 0; i < play->n_ranks && ret->more > 0; i++)
+    run_windows_draw(&play->ranks[i], &report->classes[i]);
+}
+
 RunReport *run_results(RunPlay *play) {
   RunReport *report = g_new0(RunReport, 1);
   report->names = g_string_chunk_new(1024);
@@ -219,12 +228,10 @@ RunReport *run_results(RunPlay *play) {
   for (guint32 i = 0; i < play->n_ranks; i++)
     fill_class(report, &play->ranks[i], &report->classes[i]);
   Counted counted = {0};
-  report->settled = run_windows_judge(play, &counted.bytes, &counted.busy);
-  if (report->settled != RUN_UNSETTLED && !run_windows_memory(play))
-    report->settled = RUN_UNSETTLED;
-  counted.more = report->settled != RUN_UNSETTLED ? play->options->windows.more : 0;
-  for (guint32 i = 0; i < play->n_ranks && counted.more > 0; i++)
-    run_windows_draw(&play->ranks[i], &report->classes[i]);
+  if (play->options->windows.memory)
+    report->settled = run_windows_levels(play, report->classes) ? RUN_SETTLED : RUN_UNSETTLED;
+  else
+    count_windows(report, play, &counted);
   run_report_choose(report);
   report->steps_played = play->steps_ended - 1;
   report->repeats = play->repeats;

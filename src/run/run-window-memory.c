@@ -28,12 +28,14 @@ typedef struct {
   guint32 *tensors;       /* by number of the take */
   guint32 *last;          /* by tensor: number of its last take */
   guint32 *taken;         /* of body 1's gives, in order: number of the take */
+  gboolean *waited;       /* by stream: body 1 gives what must wait for it */
 } Body;
 
 static void body_clear(Body *body) {
   g_free(body->tensors);
   g_free(body->last);
   g_free(body->taken);
+  g_free(body->waited);
 }
 
 /* What scanning a section up to its last border finds. */
@@ -105,6 +107,17 @@ static gboolean bodies_move_alike(const Scan *scan, const ProgramTensor *tensors
          takes_alike(scan, tensors, first, takes) && gives_alike(scan, first, takes);
 }
 
+static gboolean *streams_waited(const RunTable *table, guint32 n_streams) {
+  gboolean *waited = g_new0(gboolean, n_streams);
+  for (guint32 i = table->watched[1]; i < table->watched[RUN_BODIES]; i++)
+    for (guint32 g = 0; g < table->section->rows[i].n_gives; g++) {
+      guint32 stream = table->section->gives[table->section->rows[i].gives + g].stream;
+      if (stream != PROGRAM_NONE)
+        waited[stream] = TRUE;
+    }
+  return waited;
+}
+
 /* FALSE: what body 1 gives is not what body 0 gives, a body later. */
 static gboolean body_init(Body *body, const RunTable *table, const Program *program) {
   Scan scan = {0};
@@ -121,6 +134,7 @@ static gboolean body_init(Body *body, const RunTable *table, const Program *prog
                                   (scan.gives_at[2] - scan.gives_at[1]) * sizeof(guint32))
                       : NULL;
   g_free(scan.given.data);
+  body->waited = streams_waited(table, program->n_streams);
   return alike;
 }
 
@@ -227,9 +241,12 @@ static void add_number(BaseVector *layout, guint64 number) {
   *(guint64 *)base_vector_next(layout, sizeof number) = number;
 }
 
-static void add_frees(const Anew *anew, const RunPasses *passes, BaseVector *layout) {
+/* By how much the host is ahead of a stream may grow with every body, where its host is the faster; it matters only
+ * where something waits for the stream. */
+static void add_frees(const Anew *anew, const RunPasses *passes, gboolean waited, BaseVector *layout) {
   const RunFree *frees = passes->frees.data;
-  add_number(layout, passes->issued - passes->ended);
+  if (waited || passes->frees.n > 0)
+    add_number(layout, passes->issued - passes->ended);
   for (guint32 i = passes->frees_begun; i < passes->frees.n; i++) {
     add_number(layout, passes->issued - frees[i].ordinal);
     add_number(layout, mem_allocator_address(anew->heap->allocator, frees[i].block));
@@ -246,7 +263,7 @@ static void take_layout(const Anew *anew, const Body *body, BaseVector *layout) 
     add_number(layout, block == PROGRAM_NONE ? G_MAXUINT64 : mem_allocator_address(anew->heap->allocator, block));
   }
   for (guint32 s = 0; s < anew->rank->play->system->program->n_streams; s++)
-    add_frees(anew, &anew->heap->passes[s], layout);
+    add_frees(anew, &anew->heap->passes[s], body->waited[s], layout);
 }
 
 static gboolean layouts_equal(const BaseVector *layouts) {

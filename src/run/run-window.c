@@ -36,12 +36,17 @@ void run_window_seen(RunRank *rank) {
 
 /* ---- Rows ---- */
 
+/* What memory asks of a row. */
+static gboolean moves_alike(const ProgramRow *x, const ProgramRow *y) {
+  return x->kind == y->kind && x->stream == y->stream && x->group == y->group && x->layer == y->layer &&
+         x->n_takes == y->n_takes && x->n_gives == y->n_gives;
+}
+
 static gboolean rows_alike(const ProgramSection *section, guint32 a, guint32 b, gint32 body) {
   const ProgramRow *x = &section->rows[a], *y = &section->rows[b];
-  gboolean alike = x->kind == y->kind && x->stream == y->stream && x->phase == y->phase && x->op == y->op &&
-                   x->group == y->group && x->call.operation == y->call.operation && x->call.bytes == y->call.bytes &&
-                   x->host == y->host && x->layer == y->layer && x->n_needs == y->n_needs && x->n_takes == y->n_takes &&
-                   x->n_gives == y->n_gives && (x->micro < 0 ? y->micro < 0 : y->micro == x->micro + body);
+  gboolean alike = moves_alike(x, y) && x->phase == y->phase && x->op == y->op &&
+                   x->call.operation == y->call.operation && x->call.bytes == y->call.bytes && x->host == y->host &&
+                   x->n_needs == y->n_needs && (x->micro < 0 ? y->micro < 0 : y->micro == x->micro + body);
   for (guint32 i = 0; alike && i < x->n_needs; i++)
     alike = a - section->needs[x->needs + i] == b - section->needs[y->needs + i];
   return alike;
@@ -70,7 +75,8 @@ static gboolean bodies_alike(const RunTable *table, const RunWindows *windows) {
       computes_between(table->section, first, end) != computes_of_body(table->section, windows))
     return FALSE;
   for (guint32 i = first; i < end; i++)
-    if (!rows_alike(table->section, i, i + n, (gint32)windows->body))
+    if (windows->memory ? !moves_alike(&table->section->rows[i], &table->section->rows[i + n])
+                        : !rows_alike(table->section, i, i + n, (gint32)windows->body))
       return FALSE;
   return TRUE;
 }
@@ -145,7 +151,7 @@ static gboolean steps_repeat(const RunPlay *play) {
 }
 
 void run_windows_find(RunPlay *play) {
-  if (asked(play)->body == 0 || !steps_repeat(play) || !roles_alike(play) || !all_seen(play))
+  if (asked(play)->body == 0 || asked(play)->memory || !steps_repeat(play) || !roles_alike(play) || !all_seen(play))
     return;
   for (guint32 i = 0; i < play->n_ranks; i++)
     find_starts(&play->ranks[i]);
@@ -328,6 +334,21 @@ static void draw_moments(const RunRank *rank, guint64 bodies, RunClass *played) 
     return;
   played->oom.at += later;
   played->oom.row += (guint32)bodies * (table->watched[2] - table->watched[1]);
+}
+
+static gboolean all_fit_and_seen(const RunPlay *play) {
+  for (guint32 i = 0; i < play->n_ranks; i++)
+    if (play->ranks[i].memory.heap->has_oom || play->ranks[i].last->seen < RUN_BORDERS)
+      return FALSE;
+  return TRUE;
+}
+
+gboolean run_windows_levels(RunPlay *play, RunClass *played) {
+  if (!steps_repeat(play) || !all_fit_and_seen(play) || !roles_alike(play) || !run_windows_memory(play))
+    return FALSE;
+  for (guint32 i = 0; i < play->n_ranks; i++)
+    draw_levels(&play->ranks[i], &played[i]);
+  return TRUE;
 }
 
 void run_windows_draw(const RunRank *rank, RunClass *played) {

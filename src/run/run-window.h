@@ -17,7 +17,8 @@
  * twentieth (SETTLING).
  *
  * Micro-batches in flight change places in the allocator, which may come to take a segment more later than in any
- * window: so the memory of all bodies is made, by the moves of those that were played (run-window-memory.c). */
+ * window: so the memory of all bodies is made, by the moves of those that were played (run-window-memory.c). That alone
+ * is asked of windows where the time of one stage is counted by three plays (run-count.h). */
 #pragma once
 
 #include "mem-ledger.h"
@@ -62,5 +63,8 @@ void run_windows_find(RunPlay *play);
 RunSettled run_windows_judge(const RunPlay *play, guint64 **ret_bytes, SimTime **ret_busy);
 /* Makes the memory of all bodies. FALSE: steps would wait for memory otherwise than they did, or repeat elsewhere. */
 gboolean run_windows_memory(RunPlay *play);
+/* Of windows that are asked for memory alone: makes it, and changes the levels of classes to what it is then. FALSE:
+ * they are as they were; as above, or memory has run out. */
+gboolean run_windows_levels(RunPlay *play, RunClass *played);
 /* Makes of a class as it was played one of the longer step. */
 void run_windows_draw(const RunRank *rank, RunClass *played);

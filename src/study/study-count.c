@@ -40,6 +40,11 @@ static gboolean check_end(const StudyWalk *walk, RunReport *const reports[PLAYS]
                             "a step of so many micro-batches lasts longer than %s, which is the most", longest);
 }
 
+/* Levels of the allocator are known: they were made, or nothing depends on them, for memory has run out. */
+static gboolean memory_known(const RunReport *third) {
+  return third->settled != RUN_UNSETTLED || third->classes[third->tightest].has_oom;
+}
+
 /* FALSE: an error. */
 static gboolean try_line(StudyWalk *walk, const StudyOptions *options, const RunBodies *bodies, gboolean anyway,
                          RunReport **ret, GError **error) {
@@ -50,11 +55,17 @@ static gboolean try_line(StudyWalk *walk, const StudyOptions *options, const Run
   for (guint i = 0; i < PLAYS && played; i++) {
     guint32 micro_batches = bodies->played + i * bodies->body;
     walk->watched = micro_batches - bodies->body;
+    if (i + 1 == PLAYS) /* the last two bodies but for what follows them */
+      walk->windows = (RunWindows){.first = walk->watched - RUN_BODIES * bodies->body,
+                                   .body = bodies->body,
+                                   .more = bodies->more - (PLAYS - 1),
+                                   .memory = TRUE};
     reports[i] = play(walk, i == 0 ? options : &summary, micro_batches, error);
     played = reports[i] != NULL;
   }
+  walk->windows = (RunWindows){0};
   played = played && check_end(walk, reports, bodies, error);
-  if (played && run_count(reports[0], reports[1], reports[2], bodies)) {
+  if (played && memory_known(reports[PLAYS - 1]) && run_count(reports[0], reports[1], reports[2], bodies)) {
     *ret = g_steal_pointer(&reports[0]);
   } else if (played && anyway) {
     run_count_anyway(reports[0], reports[1], reports[2], bodies);

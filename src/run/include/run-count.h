@@ -13,8 +13,9 @@
  *
  * Peaks of the allocator do not follow from this: tensors of later micro-batches may go on changing places in it, and
  * take larger blocks than in any of the three plays. Seen: gpt2-xl, paper, ZeRO-2, 4 sequences of 64 tokens, where
- * allocated bytes have a higher peak again between 20 and 30 micro-batches: what is counted for 40 is 0.01 % too low,
- * for 60 0.04 %.
+ * allocated bytes have a higher peak again between 20 and 30 micro-batches. So the third play makes the memory of all
+ * bodies (RunWindows.memory); its `settled` says that it did, and then its levels are those of the counted step. Where
+ * memory has run out, or a timeline shows levels, they must be those that all three plays found.
  *
  *   if (run_count(first, second, third, &(RunBodies){.played = 4, .body = 1, .more = 996}))
  *     … `first` is the Report of 1 000 micro-batches …
@@ -33,11 +34,13 @@ typedef struct {
 
 /* Of a pipeline's micro-batches some stand for many: two bodies of them, one after the other, the first from
  * micro-batch `first` on. If nothing changes from the one to the other, the Report is that of a step with `more` bodies
- * more: RunReport.settled says so. */
+ * more: RunReport.settled says so. With `memory` that holds of the allocator's levels alone, and all else is as it was
+ * played. */
 #define RUN_BODIES 2
 typedef struct {
   guint32 first, body; /* micro-batches; body 0: all are played */
   guint64 more;
+  gboolean memory;
 } RunWindows;
 
 /* Where the body of a class stands in the play of which the timeline was kept; times since the step's start. */
