@@ -149,7 +149,10 @@ static void what_does_not_divide(void) {
                 "96 GPUs are not a multiple of tensor 8 × pipeline 5 = 40; 80 or 120 are");
   degrees = (LayoutDegrees){.tensor = 16};
   HARNESS_FAILS(layout_init(&layout, &degrees, 8, "tp-cp-ep-dp-pp", &error), error,
-                "8 GPUs are not a multiple of tensor 16; 16 are");
+                "8 GPUs are not a multiple of tensor 16; 16 are, or take tensor 8");
+  degrees = (LayoutDegrees){.pipeline = 7}; /* 8 is nearer than 4, and divides */
+  HARNESS_FAILS(layout_init(&layout, &degrees, 16, "tp-cp-ep-dp-pp", &error), error,
+                "16 GPUs are not a multiple of pipeline 7; 14 or 21 are, or take pipeline 8");
   degrees = (LayoutDegrees){.tensor = 2, .expert = 3};
   HARNESS_FAILS(layout_init(&layout, &degrees, 8, "tp-cp-ep-dp-pp", &error), error,
                 "8 GPUs are not a multiple of expert_tensor 2 × expert 3 = 6; 6 or 12 are");

@@ -14,6 +14,8 @@ static const Refusal refusals[] = {
     {"fsdp2", {"parallel.zero_stage=0", NULL}, "fully_shard has no stage 0"},
     {"fsdp1", {"parallel.zero_stage=0", "parallel.shard_group=node", NULL}, "stage 0 shards nothing"},
     {"fsdp1", {"parallel.shard_group=3", NULL}, "parallel.shard_group"},
+    {"fsdp1", {"parallel.shard_group=7", NULL}, "7 does not divide the 16 GPUs; the nearest that does is 8"},
+    {"fsdp1", {"training.global_batch=65", NULL}, "64 or 80 are multiples of what a micro-batch takes"},
     {"fsdp1", {"fsdp.wrap=blocks", NULL}, "is not block, ends, none or size:N"},
     {"fsdp1", {"fsdp.wrap=size:1e8", NULL}, NULL},
     {"fsdp2", {"fsdp.wrap=size:1e8", "training.activation_checkpointing=none", NULL}, NULL},

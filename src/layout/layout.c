@@ -28,6 +28,26 @@ static char *product_text(const Layout *layout, LayoutSet set, guint64 product) 
   return g_string_free(g_steal_pointer(&text), FALSE);
 }
 
+/* The degree nearest to one that does not divide, where it is that of one axis alone; 0: of several. */
+static guint64 nearest_degree(guint32 ranks, guint64 product, LayoutSet set, const Layout *layout) {
+  guint axes = 0;
+  for (guint axis = 0; axis < LAYOUT_AXES; axis++)
+    axes += has(set, axis) && layout->degree[axis] > 1;
+  guint64 below = MIN(product, ranks), above = product;
+  while (ranks % below != 0)
+    below--;
+  while (above < ranks && ranks % above != 0)
+    above++;
+  if (axes > 1)
+    return 0;
+  return above <= ranks && above - product < product - below ? above : below;
+}
+
+/* Of the axis that a product_text begins with. */
+static char *degree_text(const char *axes, guint64 degree) {
+  return g_strdup_printf(", or take %.*s %" G_GUINT64_FORMAT, (int)strcspn(axes, " "), axes, degree);
+}
+
 /* What is left of the ranks for the data axis when the axes of `set` are taken. */
 static gboolean divide_ranks(const Layout *layout, LayoutSet set, guint32 *ret, GError **error) {
   guint64 product = 1;
@@ -40,13 +60,15 @@ static gboolean divide_ranks(const Layout *layout, LayoutSet set, guint32 *ret, 
   }
   guint64 below = layout->ranks / product * product;
   g_autofree char *axes = product_text(layout, set, product);
+  guint64 degree = nearest_degree(layout->ranks, product, set, layout);
+  g_autofree char *advice = degree > 0 ? degree_text(axes, degree) : g_strdup("");
   if (below == 0)
-    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%u GPUs are not a multiple of %s; %" G_GUINT64_FORMAT " are",
-                layout->ranks, axes, product);
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%u GPUs are not a multiple of %s; %" G_GUINT64_FORMAT " are%s",
+                layout->ranks, axes, product, advice);
   else
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
-                "%u GPUs are not a multiple of %s; %" G_GUINT64_FORMAT " or %" G_GUINT64_FORMAT " are", layout->ranks,
-                axes, below, below + product);
+                "%u GPUs are not a multiple of %s; %" G_GUINT64_FORMAT " or %" G_GUINT64_FORMAT " are%s", layout->ranks,
+                axes, below, below + product, advice);
   return FALSE;
 }
 

@@ -49,6 +49,17 @@ static gboolean check_sequence_parallel(const ConfSettings *settings, const Plan
 
 /* ---- Shard groups ---- */
 
+/* The divisor nearest to a number that is none, the smaller of two. */
+static guint64 nearest_divisor(guint64 of, guint64 number) {
+  for (guint64 away = 1; away < of; away++) {
+    if (number > away && of % (number - away) == 0)
+      return number - away;
+    if (of % (number + away) == 0)
+      return number + away;
+  }
+  return 1;
+}
+
 static gboolean read_shard_group(const ConfSettings *settings, const char *text, PlanRecipe *recipe, GError **error) {
   Layout *layout = &recipe->axes.layout;
   guint32 context = layout->degree[LAYOUT_CONTEXT];
@@ -62,8 +73,11 @@ static gboolean read_shard_group(const ConfSettings *settings, const char *text,
                               "\"%s\" is not all, node, or a number of GPUs from 1 to %u", text, recipe->ranks);
   if (recipe->ranks % size != 0)
     return conf_settings_fail(settings, "parallel.shard_group", error,
-                              "%" G_GUINT64_FORMAT " does not divide the %u %s", size, recipe->ranks,
-                              recipe->ranks == layout->ranks ? "GPUs" : "ranks that hold the same parameters");
+                              "%" G_GUINT64_FORMAT " does not divide the %u %s; the nearest that does is "
+                              "%" G_GUINT64_FORMAT,
+                              size, recipe->ranks,
+                              recipe->ranks == layout->ranks ? "GPUs" : "ranks that hold the same parameters",
+                              nearest_divisor(recipe->ranks, size));
   if (size % context != 0)
     return conf_settings_fail(settings, "parallel.shard_group", error,
                               "%" G_GUINT64_FORMAT " is not a multiple of the %u context ranks", size, context);

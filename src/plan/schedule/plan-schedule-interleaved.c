@@ -48,8 +48,9 @@ gboolean plan_schedule_group_megatron(guint32 ranks, guint32 micros, guint32 ask
   if (group < ranks || group > micros) {
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
                 "the interleaved schedule plays %u micro-batches of a chunk in a row, which must lie between the %u "
-                "pipeline ranks and the %u micro-batches",
-                group, ranks, micros);
+                "pipeline ranks and the %u micro-batches; %s %u",
+                group, ranks, micros, micros < ranks ? "the least number of micro-batches is" : "the nearest is",
+                micros < ranks ? ranks : CLAMP(group, ranks, micros));
     return FALSE;
   }
   guint32 last = micros % group;
