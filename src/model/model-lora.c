@@ -14,14 +14,17 @@
 const char *const model_lora_targets[] = {"q_proj",    "k_proj",  "v_proj",    "qkv_proj", "o_proj",
                                           "gate_proj", "up_proj", "down_proj", NULL};
 
+static gboolean has_experts(int family) {
+  return model_family_row(family)->defaults.experts > 0;
+}
+
 /* Of a family's layers; adapters beside experts are not modelled. */
 static char *linears_of(int family) {
   const ModelFamilyRow *row = model_family_row(family);
-  gboolean experts = row->defaults.experts > 0;
   if (row->defaults.value_dim > 0) /* latent attention */
     return g_strdup("o_proj");
   return g_strconcat(model_has(row->traits, MODEL_JOINED) ? "qkv_proj" : "q_proj k_proj v_proj", " o_proj",
-                     experts                               ? ""
+                     has_experts(family)                   ? ""
                      : model_has(row->traits, MODEL_GATED) ? " gate_proj up_proj down_proj"
                                                            : " up_proj down_proj",
                      NULL);
@@ -73,7 +76,8 @@ gboolean model_lora_fits(const ModelLora *lora, int family, char **ret_fault) {
     any |= wanted && has;
     if (!lora->named || !wanted || has)
       continue;
-    *ret_fault = g_strdup_printf("%s is no layer of this family, which has %s", model_lora_targets[target], linears);
+    *ret_fault = g_strdup_printf("%s is no layer of this family, which has %s%s", model_lora_targets[target], linears,
+                                 has_experts(family) ? "; adapters in experts are not modelled" : "");
     return FALSE;
   }
   if (!any)

@@ -190,7 +190,8 @@ gboolean plan_axes_check(const PlanGiven *given, const PlanRecipe *recipe, GErro
          check_checkpointing(given, recipe, error) && check_stages(given, recipe, error);
 }
 
-static void add_units(GString *text, guint32 first, guint32 end, guint32 layers) {
+static void add_units(GString *text, guint32 first, guint32 end, const ModelShape *shape) {
+  guint32 layers = (guint32)shape->layers, further = (guint32)shape->mtp_layers;
   gboolean after = strstr(text->str, "layers") != NULL;
   if (first == 0)
     g_string_append(text, " embedding");
@@ -198,7 +199,9 @@ static void add_units(GString *text, guint32 first, guint32 end, guint32 layers)
   if (from < to)
     g_string_append_printf(text, "%s %s%u-%u", text->str[text->len - 1] == ':' ? "" : ",", after ? "" : "layers ",
                            from - 1, to - 2);
-  if (end == layers + 2)
+  if (end == layers + further + 2 && further > 0)
+    g_string_append_printf(text, "%s further layer", text->str[text->len - 1] == ':' ? "" : ",");
+  if (end == layers + further + 2)
     g_string_append_printf(text, "%s head", text->str[text->len - 1] == ':' ? "" : ",");
 }
 
@@ -212,7 +215,7 @@ char *plan_rank_text(const ModelShape *shape, const PlanRecipe *recipe, guint32 
   g_string_append_printf(text, "stage %u:", at);
   for (guint32 c = 0; bounds != NULL && c < schedule.chunks; c++) {
     guint32 stage = plan_schedule_stage(&schedule, at, c);
-    add_units(text, bounds[stage], bounds[stage + 1], (guint32)(shape->layers + shape->mtp_layers));
+    add_units(text, bounds[stage], bounds[stage + 1], shape);
   }
   return g_string_free(text, FALSE);
 }

@@ -43,6 +43,8 @@ static void note_program(GPtrArray *notes, const StudyWalk *walk) {
   char *samples = model_samples_note(&walk->model_recipe);
   if (samples != NULL)
     g_ptr_array_add(notes, samples);
+  if (walk->model_recipe.lora.rank > 0 && walk->shape.experts > 0)
+    note(notes, "adapters stand beside attention and dense MLPs alone, none in experts");
   if (walk->model_recipe.sequence_length % 1000 == 0)
     note(notes, "the sequence length is %" G_GUINT64_FORMAT ": \"4k\" is 4000, and 4096 is written out",
          walk->model_recipe.sequence_length);
