@@ -351,6 +351,30 @@ static void copies_and_visits(void) {
   CU_ASSERT_STRING_EQUAL(conf_settings_get(settings, "training.compile"), "yes");
 }
 
+/* Rows of a table that say the same share what is kept under their key; errors name the line of each one's own. */
+static void equal_values_keep_their_places(void) {
+  const BasePlace third = {.file = "rows.csv", .line = 3, .column = 1},
+                  ninth = {.file = "rows.csv", .line = 9, .column = 1};
+  g_autoptr(ConfSettings) before = defaults();
+  g_autoptr(ConfSettings) after = defaults();
+  CU_ASSERT_TRUE(conf_settings_put(before, "training.micro_batch", "4", CONF_ORIGIN_COMMAND_LINE, &third, NULL));
+  CU_ASSERT_TRUE(conf_settings_put(after, "training.micro_batch", "4", CONF_ORIGIN_COMMAND_LINE, &ninth, NULL));
+  g_autoptr(GString) key = g_string_new(NULL);
+  g_autoptr(GString) same = g_string_new(NULL);
+  for (gsize i = 0; i < G_N_ELEMENTS(schemas); i++) {
+    conf_settings_append_given(before, &schemas[i], NULL, key);
+    conf_settings_append_given(after, &schemas[i], NULL, same);
+    conf_settings_take(after, before, &schemas[i]);
+  }
+  CU_ASSERT_STRING_EQUAL(key->str, same->str);
+  GError *error = NULL;
+  HARNESS_FAILS(conf_settings_fail(after, "training.micro_batch", &error, "too many"), error, "rows.csv:9:1");
+  CU_ASSERT_TRUE(conf_settings_put(after, "training.micro_batch", "8", CONF_ORIGIN_COMMAND_LINE, &ninth, NULL));
+  for (gsize i = 0; i < G_N_ELEMENTS(schemas); i++)
+    conf_settings_take(after, before, &schemas[i]);
+  HARNESS_FAILS(conf_settings_fail(after, "training.micro_batch", &error, "too many"), error, "rows.csv:3:1");
+}
+
 static void prints_the_reference(void) {
   g_autoptr(GString) text = g_string_new(NULL);
   conf_schema_print(schemas, G_N_ELEMENTS(schemas), text);
@@ -412,18 +436,20 @@ static void survives_mutations(void) {
 }
 
 int main(void) {
-  return harness_run("conf-settings", (HarnessCase[]){{"canonical forms", canonical_forms},
-                                                      {"words mistakes", words_mistakes},
-                                                      {"words wrong sets", words_wrong_sets},
-                                                      {"a key alone is enough", a_key_alone_is_enough},
-                                                      {"higher layers win", higher_layers_win},
-                                                      {"errors change nothing", errors_change_nothing},
-                                                      {"fills fields", fills_fields},
-                                                      {"paths lie beside their file", paths_lie_beside_their_file},
-                                                      {"failures name their place", failures_name_their_place},
-                                                      {"groups of lines", groups_of_lines},
-                                                      {"copies and visits", copies_and_visits},
-                                                      {"prints the reference", prints_the_reference},
-                                                      {"survives mutations", survives_mutations},
-                                                      {NULL, NULL}});
+  return harness_run("conf-settings",
+                     (HarnessCase[]){{"canonical forms", canonical_forms},
+                                     {"words mistakes", words_mistakes},
+                                     {"words wrong sets", words_wrong_sets},
+                                     {"a key alone is enough", a_key_alone_is_enough},
+                                     {"higher layers win", higher_layers_win},
+                                     {"errors change nothing", errors_change_nothing},
+                                     {"fills fields", fills_fields},
+                                     {"paths lie beside their file", paths_lie_beside_their_file},
+                                     {"failures name their place", failures_name_their_place},
+                                     {"groups of lines", groups_of_lines},
+                                     {"copies and visits", copies_and_visits},
+                                     {"equal values keep their places", equal_values_keep_their_places},
+                                     {"prints the reference", prints_the_reference},
+                                     {"survives mutations", survives_mutations},
+                                     {NULL, NULL}});
 }
