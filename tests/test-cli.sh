@@ -307,6 +307,9 @@ says "import a fabric over an instance" '4 nodes with up to 2 links' import ibli
   -t a3-megagpu-8g -o fabric.ini
 says "import Slurm's tree" 'states no rates' import slurm-topology "$data/fabric/topology.conf" \
   -t fabric.ini -o tree.ini
+for made in smi hwloc fabric tree; do
+  says "what import wrote to $made.ini runs" 'in 1 node' run a.ini -t "$made.ini" --set cluster.nodes=1 --db b.db
+done
 yes '# a line of something else' | head -c 100000 >big.log
 truncate -s 1G big.log
 for kind in nccl-topology nvidia-smi-topo nvidia-smi lstopo recipe; do

@@ -99,6 +99,17 @@ static const struct {
                "ddp:\n  overlap_grad_reduce: true\n"},
     {"l.yaml", "model_name_or_path: x/y\nstage: sft\ndo_train: true\nfinetuning_type: lora\nlora_rank: 8\n"
                "lora_target: all\ncutoff_len: 512\nper_device_train_batch_size: 1\nbf16: true\n"},
+    {"r.yaml", "model_name_or_path: x/y\ndataset_name: z\nuse_peft: true\nlora_r: 8\nlora_target_modules: all-linear\n"
+               "max_length: 512\nper_device_train_batch_size: 1\nbf16: true\n"},
+    {"u.yaml", "model:\n  _component_: torchtune.models.llama2.llama2_7b\ntokenizer:\n  max_seq_len: 512\n"
+               "batch_size: 1\noptimizer:\n  _component_: torch.optim.AdamW\n  fused: true\nloss:\n"
+               "  _component_: torchtune.modules.loss.LinearCrossEntropyLoss\ndtype: bf16\ncompile: false\n"
+               "enable_activation_checkpointing: true\n"},
+    {"c.py", "def llama():\n  config = Trainer.Config(training=TrainingConfig(local_batch_size=1, seq_len=512),\n"
+             "    activation_checkpoint=FullAC.Config())\n  config.compile.enable = True\n  return config\n"},
+    {"b.py", "def llama():\n  cfg = _pretrain_common()\n  cfg.model.tensor_model_parallel_size = 2\n"
+             "  cfg.train.micro_batch_size = 1\n  cfg.train.global_batch_size = 16\n"
+             "  cfg.ddp.overlap_grad_reduce = True\n  return cfg\n"},
     {"x.yml", "base_model: x/y\nsequence_len: 512\nmicro_batch_size: 1\ngradient_accumulation_steps: 2\nbf16: true\n"
               "fsdp:\n  - full_shard\n  - auto_wrap\nfsdp_config:\n  fsdp_sharding_strategy: FULL_SHARD\n"},
 };
