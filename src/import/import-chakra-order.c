@@ -39,9 +39,9 @@ static gboolean fail(const ImportChakraTrace *trace, const ImportChakraNode *nod
   return FALSE;
 }
 
-/* Control dependencies of PyTorch's traces are who called whom: circles, where a call waits for what it called, and roots
- * that are left out. Chakra's converter puts into data dependencies all that orders nodes; where a file has any, they
- * alone count. */
+/* Control dependencies of PyTorch's traces are who called whom: circles, where a call waits for what it called, and
+ * roots that are left out. Chakra's converter puts into data dependencies all that orders nodes; where a file has any,
+ * they alone count. */
 static gboolean resolve_needs(ImportChakraTrace *trace, GHashTable *indices, ImportChakraNode *node, GError **error) {
   guint known = 0;
   for (guint k = 0; k < node->n_needs; k++) {

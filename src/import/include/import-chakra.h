@@ -11,8 +11,8 @@
  * with its duration (duration_ps where we wrote it, else microseconds), or without one by num_ops and tensor_size, as a
  * square matmul of so many operations that moves so many bytes; memory loads and stores as copies from host memory;
  * collectives, sends and receives by comm_size, simulated. Streams are those of the attribute `stream`; without it all
- * compute is one, and each group's communication another. The step has ended when all nodes have. Of nodes that wait for
- * nothing the GPU's are issued before the host's next one, since such traces do not say when a host issues.
+ * compute is one, and each group's communication another. The step has ended when all nodes have. Of nodes that wait
+ * for nothing the GPU's are issued before the host's next one, since such traces do not say when a host issues.
  *
  * Errors (SIM_ERROR_INPUT): as import-chakra-node.h says; a group of no stated ranks, or without this one; of one file,
  * a group that is not all ranks, or a send; collectives that NCCL has none of; a send that nobody receives. A program
