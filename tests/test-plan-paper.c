@@ -74,6 +74,26 @@ static void volumes(void) {
   }
 }
 
+/* What is reduced is called by what is done: whole at stages 0 and 1, to shards at 2 and 3. */
+static void reductions_are_named(void) {
+  g_autoptr(GRand) random = harness_random();
+  Case drawn = draw(random);
+  for (guint64 stage = 0; stage < PLAN_STAGES; stage++) {
+    g_autoptr(Program) program = plan(&drawn, stage);
+    const ProgramSection *section = &program->roles[0].sections[PROGRAM_STEADY];
+    guint seen = 0;
+    for (guint32 i = 0; i < section->n_rows; i++) {
+      const ProgramRow *row = &section->rows[i];
+      if (row->kind != PROGRAM_COLLECTIVE || row->phase != PROGRAM_REDUCE)
+        continue;
+      CU_ASSERT_STRING_EQUAL(row->name,
+                             row->call.operation == COLL_ALL_REDUCE ? "reduce gradients" : "reduce-scatter gradients");
+      seen++;
+    }
+    CU_ASSERT_TRUE(seen > 0);
+  }
+}
+
 static void one_rank_sends_nothing(void) {
   g_autoptr(GRand) random = harness_random();
   Case drawn = draw(random);
@@ -185,6 +205,7 @@ static void stage_3_prefetches_one_unit_ahead(void) {
 int main(void) {
   return harness_run("plan-paper",
                      (HarnessCase[]){{"volumes", volumes},
+                                     {"reductions are named", reductions_are_named},
                                      {"one rank sends nothing", one_rank_sends_nothing},
                                      {"activations do not know the stage", activations_do_not_know_the_stage},
                                      {"books balance", books_balance},

@@ -364,6 +364,10 @@ void run_windows_draw(const RunRank *rank, RunClass *played) {
                   .host_period = hosts[2] - hosts[1],
                   .watched = hosts[2] - rank->before,
                   .micros = asked(rank->play)->body};
+  if ((double)played->step + (double)more * (double)body.period >= (double)RUN_LONGEST) {
+    played->step = RUN_LONGEST;
+    return;
+  }
   run_count_move(played, &body, more);
   draw_shares(window, more, played);
   draw_levels(rank, played);

@@ -25,19 +25,18 @@ static guint64 cost_of(guint32 played) {
   return PLAYS * (guint64)played + PLAYS * (PLAYS - 1) / 2;
 }
 
-/* Of a step, so that its interval is a SimTime too: 26 days. */
-#define LONGEST ((SimTime)1 << 61)
+static gboolean refuse_longest(const StudyWalk *walk, GError **error) {
+  g_autofree char *longest = base_format_time(RUN_LONGEST);
+  return conf_settings_fail(walk->settings, "training.gradient_accumulation", error,
+                            "a step of so many micro-batches lasts longer than %s, which is the most", longest);
+}
 
 /* What is left is counted on a line, which may leave the numbers. */
 static gboolean check_end(const StudyWalk *walk, RunReport *const reports[PLAYS], const RunBodies *bodies,
                           GError **error) {
   double last = (double)run_report_slowest(reports[PLAYS - 1])->step;
   double each = last - (double)run_report_slowest(reports[PLAYS - 2])->step;
-  if (last + each * (double)bodies->more < (double)LONGEST)
-    return TRUE;
-  g_autofree char *longest = base_format_time(LONGEST);
-  return conf_settings_fail(walk->settings, "training.gradient_accumulation", error,
-                            "a step of so many micro-batches lasts longer than %s, which is the most", longest);
+  return last + each * (double)bodies->more < (double)RUN_LONGEST || refuse_longest(walk, error);
 }
 
 /* Levels of the allocator are known: they were made, or nothing depends on them, for memory has run out. */
@@ -134,6 +133,10 @@ static gboolean try_windows(StudyWalk *walk, const StudyOptions *options, const 
   *ret = play(walk, options, least + rest, error);
   if (*ret == NULL)
     return FALSE;
+  if (run_report_slowest(*ret)->step >= RUN_LONGEST) {
+    g_clear_pointer(ret, run_report_free);
+    return refuse_longest(walk, error);
+  }
   RunSettled enough = windows->settling ? RUN_SETTLING : RUN_SETTLED;
   if ((*ret)->settled < enough)
     g_clear_pointer(ret, run_report_free);

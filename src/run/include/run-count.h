@@ -43,6 +43,10 @@ typedef struct {
   gboolean memory;
 } RunWindows;
 
+/* Of a counted step, so that its interval is a SimTime too: 26 days. A pipeline's that lasts longer ends here, and
+ * nothing else of its class is counted. */
+#define RUN_LONGEST ((SimTime)1 << 61)
+
 /* Where the body of a class stands in the play of which the timeline was kept; times since the step's start. */
 typedef struct {
   guint32 row, end_row; /* its rows, and the first after them */
