@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whole numbers of 128 bits: products of two of 64 bits, sets of up to 128 members, keys of two fields compared at once.
+/* Whole numbers of 128 bits: products of two of 64, sets of up to 128 members, keys of two fields compared at once.
  *
  *   BaseWide product = base_wide_product(total, part);          // exact
  *   guint64 share = (guint64)base_wide_divide(product, whole, NULL);
