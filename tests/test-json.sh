@@ -66,7 +66,8 @@ answers "trace of Chakra" trace a.ini --format chakra -o a
 answers "replay" replay a.trace.csv --topology dgx-h100 --db a.db
 answers "export" export a.ini --as torchtitan -o a.toml
 answers "import" import recipe a.toml -o b.ini
-{ head -n 1 "$FORETRAIN_DATA/tests/truth/data_parallel.csv" && grep -m 1 '^[^#]*,fsdp2,' "$FORETRAIN_DATA/tests/truth/data_parallel.csv"; } >truth.csv
+table=$FORETRAIN_DATA/tests/truth/data_parallel.csv
+{ head -n 1 "$table" && grep -m 1 '^[^#]*,fsdp2,' "$table"; } >truth.csv
 answers "validate" validate truth.csv --rows --db a.db
 answers "schema" schema
 answers "schema trace" schema trace
