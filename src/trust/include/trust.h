@@ -18,8 +18,8 @@
  * that of all frameworks and architectures for the kind and what binds: how wrong predictions are for somebody of whom
  * only that is known.
  *
- * Threads may share it: nothing of it changes but the classes that were asked for, under a lock. Cost: 2 ms to load,
- * 20 us a verdict. */
+ * Threads may share it: nothing of it changes but the classes that were asked for, under a lock. Cost: some
+ * 11 million instructions to load; a pass over the rows a verdict, and for a new class one for each level. */
 #pragma once
 
 #include "base-error.h"
