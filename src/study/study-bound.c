@@ -77,9 +77,8 @@ static guint64 state_bytes(const StudyWalk *walk, guint64 elements) {
 
 /* What runs again in a unit numbered as model_unit_kind_of does; of layers that foretell further tokens the least. */
 static ModelRecompute way_of(const StudyWalk *walk, guint64 unit) {
-  return unit == 0 || unit > walk->shape.layers
-             ? MODEL_RECOMPUTE_NONE
-             : plan_checkpointing_of(&walk->recipe.checkpointing, (guint32)unit - 1);
+  return unit == 0 || unit > walk->shape.layers ? MODEL_RECOMPUTE_NONE
+                                                : plan_checkpointing_of(&walk->recipe.checkpointing, (guint32)unit - 1);
 }
 
 /* Units that are alike are known once. */
