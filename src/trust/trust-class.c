@@ -76,7 +76,7 @@ static TrustClass *class_of(const Trust *trust, TrustLevel level, const TrustCas
 const TrustClass *trust_class_find(const Trust *trust, TrustLevel narrowest, const TrustCase *one) {
   if (trust->rows->len < trust_span_least((guint)trust->rule.coverage))
     return NULL;
-  g_autoptr(GMutexLocker) locker = g_mutex_locker_new(&trust->classes->lock);
+  G_GNUC_UNUSED g_autoptr(GMutexLocker) locker = g_mutex_locker_new(&trust->classes->lock);
   const TrustClass *found = NULL;
   for (int level = (int)narrowest; found == NULL && level >= TRUST_ALL; level--)
     found = class_of(trust, (TrustLevel)level, one);
