@@ -68,6 +68,33 @@ answers "export" export a.ini --as torchtitan -o a.toml
 answers "import" import recipe a.toml -o b.ini
 table=$FORETRAIN_DATA/tests/truth/data_parallel.csv
 { head -n 1 "$table" && grep -m 1 '^[^#]*,fsdp2,' "$table"; } >truth.csv
+# Two ranks: a kernel of 1 ms, then an all-reduce of 64 MiB that took 2 ms.
+cat >sent.json <<'JSON'
+{"distributedInfo": {"rank": 0, "world_size": 2}, "traceEvents": [
+{"ph": "X", "cat": "kernel", "name": "a", "ts": 0, "dur": 1000, "args": {"device": 0, "stream": 7, "correlation": 1}},
+{"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce_Sum_f32_RING_LL", "ts": 1000, "dur": 2000,
+ "args": {"device": 0, "stream": 20, "correlation": 2, "Collective name": "allreduce", "In msg nelems": 16777216,
+  "Out msg nelems": 16777216, "dtype": "Float", "Process Group Name": "0", "Group size": 2,
+  "Process Group Ranks": "[0, 1]"}}]}
+JSON
+has() { # NAME EXPRESSION, of the last answer as `a`
+  python3 -c "import json; a = json.load(open('answer.json')); assert $2" 2>why.txt
+  verdict "$1" $? "$(tail -n 1 why.txt)"
+}
+answers "import of figures" import kineto sent.json --figures
+has "measured figures" \
+  "a['measured'][0]['whole']['compute_ps'] == 10**9 and a['measured'][0]['exposed_ps'] == 2 * 10**9"
+answers "import of a trace" import kineto sent.json -o sent.csv
+has "no replay without a machine" "a['replay'] is None and a['written'][0]['path'] == 'sent.csv'"
+answers "import of a replay" import kineto sent.json -o sent.csv -t dgx-h100 --keep-communication
+has "a replay" "a['replay']['step_ps'] == a['measured_ps'] == 3 * 10**9 and a['replay']['of_measured'] == 1"
+answers "import far off" import kineto sent.json -o sent.csv -t dgx-h100
+has "why it is off" "a['replay']['of_measured'] < 0.97 and a['replay']['of_measured_with_its_communication'] == 1"
+answers "import that calibrates" import kineto sent.json -o sent.ini -t dgx-h100 --calibrate
+if ! "$foretrain" import chakra a.0.et 2>&1 | grep -q 'built without protobuf-c'; then
+  answers "import of Chakra" import chakra a.*.et --groups a.groups.json -o back.csv -t dgx-h100
+  has "Chakra's replay" "a['ranks'] == a['replay']['ranks'] and a['replay']['of_measured'] is None"
+fi
 answers "validate" validate truth.csv --rows --db a.db
 answers "schema" schema
 answers "schema trace" schema trace

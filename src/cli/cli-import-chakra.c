@@ -4,23 +4,33 @@
 #include <string.h>
 
 #include "base-error.h"
+#include "cli-import-json.h"
 #include "cli-import.h"
 #include "cli-write.h"
+#include "cli-written.h"
 #include "import-chakra.h"
 
-static CliExit replay(const CliImport *asked, guint32 ranks, GError **error) {
-  double scale = 1;
-  g_autoptr(StudyTrace) trace = cli_import_open_trace(asked, asked->output, ranks, error);
-  g_autoptr(RunReport) report = trace != NULL ? cli_import_play(asked, trace, &scale, error) : NULL;
-  if (report == NULL)
-    return CLI_INPUT;
-  printf("Replayed on %s, %u ranks", asked->topology, ranks);
-  if (scale != 1)
-    printf(", compute times %g", scale);
+static gboolean replay(const CliImport *asked, CliReplayed *replayed, GError **error) {
+  g_autoptr(StudyTrace) trace = cli_import_open_trace(asked, asked->output, replayed->ranks, error);
+  replayed->report = trace != NULL ? cli_import_play(asked, trace, &replayed->scale, error) : NULL;
+  return replayed->report != NULL;
+}
+
+static void print_replayed(const CliImport *asked, const CliReplayed *replayed) {
+  printf("Replayed on %s, %u ranks", asked->topology, replayed->ranks);
+  if (replayed->scale != 1)
+    printf(", compute times %g", replayed->scale);
   puts(", in ms:");
   cli_import_print_head("");
-  cli_import_print_slowest(report);
-  return CLI_DONE;
+  cli_import_print_slowest(replayed->report);
+}
+
+static void print_json(const CliImport *asked, const CliReplayed *replayed) {
+  CliWritten written;
+  cli_written_begin(&written, (const char *const[]){asked->output, NULL});
+  base_json_integer(written.json, "ranks", replayed->ranks);
+  cli_import_json_replay(written.json, asked->topology, replayed);
+  cli_written_print(&written);
 }
 
 static gboolean check_asked(const CliImport *asked, gboolean prints, GError **error) {
@@ -39,7 +49,7 @@ CliExit cli_import_chakra(const CliImport *asked, GError **error) {
   ImportChakraOptions how = {
       .groups = asked->groups, .ranks = (guint32)asked->ranks, .keep_communication = asked->keep_communication};
   ProgramOrigin origin = {0};
-  if (!check_asked(asked, prints, error))
+  if (!check_asked(asked, prints, error) || !cli_written_check(asked->json, asked->output, "import", error))
     return CLI_INPUT;
   g_autoptr(Program) program =
       import_chakra_program(asked->paths, g_strv_length((char **)asked->paths), &how, &origin, error);
@@ -52,5 +62,13 @@ CliExit cli_import_chakra(const CliImport *asked, GError **error) {
     cli_print(text->str);
   else if (!cli_write(asked->output, text->str, error))
     return CLI_FAULT;
-  return asked->topology != NULL ? replay(asked, program->n_ranks, error) : CLI_DONE;
+  CliReplayed replayed = {.ranks = program->n_ranks, .scale = 1, .kept = -1};
+  if (asked->topology != NULL && !replay(asked, &replayed, error))
+    return CLI_INPUT;
+  if (asked->json)
+    print_json(asked, &replayed);
+  else if (replayed.report != NULL)
+    print_replayed(asked, &replayed);
+  run_report_free(replayed.report);
+  return CLI_DONE;
 }

@@ -7,8 +7,10 @@
 #include <unistd.h>
 
 #include "base-error.h"
+#include "cli-import-json.h"
 #include "cli-import.h"
 #include "cli-write.h"
+#include "cli-written.h"
 #include "import-fit.h"
 #include "import-kineto-log.h"
 #include "import-kineto-profile.h"
@@ -122,39 +124,56 @@ static SimTime measured_communication(const ImportKinetoSet *set) {
 
 /* Beyond `LIMIT` percent: how much of it the network makes, and how much is left without it. */
 #define LIMIT 3.0
-static void print_why(const CliImport *asked, const ImportKinetoSet *set, const RunClass *slowest, double off) {
-  SimTime step = asked->keep_communication ? slowest->step : step_with_measured_communication(asked, set);
-  if (step < 0)
-    return;
-  double rest = percent(step, import_kineto_length(set)) - 100;
+
+static double percent_off(const CliReplayed *replayed, SimTime step) {
+  return percent(step, replayed->measured) - 100;
+}
+
+static gboolean replay(const CliImport *asked, const ImportKinetoSet *set, CliReplayed *ret, GError **error) {
+  CliReplayed replayed = {.measured = import_kineto_length(set), .kept = -1};
+  g_autoptr(StudyTrace) trace = fit_trace(asked, set, &replayed.ranks, error);
+  replayed.report = trace != NULL ? cli_import_play(asked, trace, &replayed.scale, error) : NULL;
+  if (replayed.report == NULL)
+    return FALSE;
+  SimTime step = run_report_slowest(replayed.report)->step;
+  gboolean same = replayed.ranks == import_kineto_ranks(set) && replayed.scale == 1;
+  if (same && fabs(percent_off(&replayed, step)) > LIMIT)
+    replayed.kept = asked->keep_communication ? step : step_with_measured_communication(asked, set);
+  *ret = replayed;
+  return TRUE;
+}
+
+static void print_why(const CliImport *asked, const ImportKinetoSet *set, const CliReplayed *replayed) {
+  const RunClass *slowest = run_report_slowest(replayed->report);
+  double rest = percent_off(replayed, replayed->kept);
   printf("Why: ");
   if (!asked->keep_communication)
     printf("%+.1f points are communication's, simulated %.2f ms on %s for the %.2f ms that were measured%s; ",
-           off - rest, milliseconds(slowest->communication), asked->topology, milliseconds(measured_communication(set)),
+           percent_off(replayed, slowest->step) - rest, milliseconds(slowest->communication), asked->topology,
+           milliseconds(measured_communication(set)),
            import_kineto_files(set) < import_kineto_ranks(set) ? ", with waits for peers that have no file" : "");
   printf("%+.1f are waits of streams and of the host, which such traces do not name\n", rest);
 }
 
-static CliExit replay(const CliImport *asked, const ImportKinetoSet *set, GError **error) {
-  guint32 ranks;
-  double scale;
-  g_autoptr(StudyTrace) trace = fit_trace(asked, set, &ranks, error);
-  g_autoptr(RunReport) report = trace != NULL ? cli_import_play(asked, trace, &scale, error) : NULL;
-  if (report == NULL)
-    return CLI_INPUT;
-  const RunClass *slowest = run_report_slowest(report);
-  gboolean same = ranks == import_kineto_ranks(set) && scale == 1;
-  double off = percent(slowest->step, import_kineto_length(set)) - 100;
-  cli_import_print_slowest(report);
+static void print_replayed(const CliImport *asked, const ImportKinetoSet *set, const CliReplayed *replayed) {
+  cli_import_print_slowest(replayed->report);
   printf("Replayed on %s", asked->topology);
-  if (ranks != import_kineto_ranks(set))
-    printf(", %u ranks", ranks);
-  if (scale != 1)
-    printf(", compute times %g", scale);
-  printf(": %+.1f %% of the measured step (%.2f ms on the host)\n", off, milliseconds(import_kineto_length(set)));
-  if (same && fabs(off) > LIMIT)
-    print_why(asked, set, slowest, off);
-  return CLI_DONE;
+  if (replayed->ranks != import_kineto_ranks(set))
+    printf(", %u ranks", replayed->ranks);
+  if (replayed->scale != 1)
+    printf(", compute times %g", replayed->scale);
+  printf(": %+.1f %% of the measured step (%.2f ms on the host)\n",
+         percent_off(replayed, run_report_slowest(replayed->report)->step), milliseconds(replayed->measured));
+  if (replayed->kept >= 0)
+    print_why(asked, set, replayed);
+}
+
+static void print_json(const CliImport *asked, const ImportKinetoSet *set, const CliReplayed *replayed) {
+  CliWritten written;
+  cli_written_begin(&written, (const char *const[]){asked->output, NULL});
+  cli_import_json_measured(written.json, set);
+  cli_import_json_replay(written.json, asked->topology, replayed);
+  cli_written_print(&written);
 }
 
 /* ---- What it teaches ---- */
@@ -169,16 +188,6 @@ static GString *calibrate(const CliImport *asked, const ImportKinetoSet *set, GE
   GString *text = import_overlay_text(log, &fit, "foretrain import kineto --calibrate");
   import_fit_clear(&fit);
   return text;
-}
-
-static CliExit write_profile(const CliImport *asked, const ImportKinetoSet *set, GError **error) {
-  g_autoptr(GString) text = import_kineto_profile(set, error);
-  if (text == NULL)
-    return CLI_INPUT;
-  if (asked->output != NULL && strcmp(asked->output, "-") != 0)
-    return cli_write(asked->output, text->str, error) ? CLI_DONE : CLI_FAULT;
-  cli_print(text->str);
-  return CLI_DONE;
 }
 
 static gboolean check_asked(const CliImport *asked, gboolean prints, GError **error) {
@@ -204,22 +213,35 @@ static gboolean check_asked(const CliImport *asked, gboolean prints, GError **er
   return why == NULL;
 }
 
+/* Figures are told before the file is written: what was measured is of use even where it cannot be replayed. */
+static CliExit write_and_replay(const CliImport *asked, const ImportKinetoSet *set, gboolean prints, GError **error) {
+  CliReplayed replayed = {.kept = -1};
+  if (!asked->json && (asked->figures || !prints))
+    print_measured(set);
+  if (!asked->figures && !write_trace(asked, set, 0, error))
+    return g_error_matches(*error, SIM_ERROR, SIM_ERROR_INPUT) ? CLI_INPUT : CLI_FAULT;
+  if (asked->topology != NULL && !replay(asked, set, &replayed, error))
+    return CLI_INPUT;
+  if (asked->json)
+    print_json(asked, set, &replayed);
+  else if (replayed.report != NULL)
+    print_replayed(asked, set, &replayed);
+  run_report_free(replayed.report);
+  return CLI_DONE;
+}
+
 CliExit cli_import_kineto(const CliImport *asked, GError **error) {
   gboolean prints = asked->output == NULL || strcmp(asked->output, "-") == 0;
   if (!check_asked(asked, prints, error))
+    return CLI_INPUT;
+  if (!asked->figures && !cli_written_check(asked->json, asked->output, "import", error))
     return CLI_INPUT;
   g_autoptr(ImportKinetoSet) set = import_kineto_open(asked->paths, g_strv_length((char **)asked->paths), error);
   if (set == NULL)
     return CLI_INPUT;
   if (asked->profile)
-    return write_profile(asked, set, error);
+    return cli_import_finish(asked, import_kineto_profile(set, error), error);
   if (asked->calibrate)
     return cli_import_finish(asked, calibrate(asked, set, error), error);
-  if (asked->figures || !prints)
-    print_measured(set);
-  if (asked->figures)
-    return CLI_DONE;
-  if (!write_trace(asked, set, 0, error))
-    return g_error_matches(*error, SIM_ERROR, SIM_ERROR_INPUT) ? CLI_INPUT : CLI_FAULT;
-  return asked->topology != NULL ? replay(asked, set, error) : CLI_DONE;
+  return write_and_replay(asked, set, prints, error);
 }

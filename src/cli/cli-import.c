@@ -192,6 +192,7 @@ KIND(slurm, "slurm-topology", "FILE -t T", "the same from Slurm's topology.conf"
 static const CliOption kineto_options[] = {
     CLI_WORDS(CliImport, paths, 1, CLI_WORDS_ANY, "a kind and a file"),
     CLI_OUTPUT(CliImport, output),
+    CLI_JSON(CliImport, json),
     {"topology", 't', CLI_FILE, offsetof(CliImport, topology), "T",
      "kineto: the machine to replay it on, beside what was measured", .listed = "topologies"},
     {"set", 's', CLI_TEXTS, offsetof(CliImport, sets), "GROUP.KEY=VALUE", "kineto: of the machine to replay it on"},
@@ -223,6 +224,7 @@ static const CliVerb kineto = {.name = "kineto",
 static const CliOption chakra_options[] = {
     CLI_WORDS(CliImport, paths, 1, CLI_WORDS_ANY, "a kind and a file"),
     CLI_OUTPUT(CliImport, output),
+    CLI_JSON(CliImport, json),
     {"groups", 0, CLI_FILE, offsetof(CliImport, groups), "FILE",
      "chakra: ranks of each group, JSON as ASTRA-sim takes it ({\"1\": [0, 1]})"},
     {"ranks", 0, CLI_NUMBER, offsetof(CliImport, ranks), "N", "chakra: how many ranks one file stands for", .least = 1},

@@ -28,6 +28,15 @@ CliExit cli_import_kineto(const CliImport *asked, GError **error);
 /* The same of Chakra traces. */
 CliExit cli_import_chakra(const CliImport *asked, GError **error);
 
+/* What a written trace replayed to. */
+typedef struct {
+  RunReport *report; /* owned; NULL: nothing was replayed */
+  guint32 ranks;
+  double scale;     /* of compute times */
+  SimTime measured; /* the step on the host's clock; 0: not known */
+  SimTime kept;     /* the step where communication takes the time that was measured; -1: not asked for, or not known */
+} CliReplayed;
+
 /* A written trace on --topology and --set; fewer ranks than most machines have are one node's. */
 StudyTrace *cli_import_open_trace(const CliImport *asked, const char *path, guint32 ranks, GError **error);
 /* Its times kept, but for --scale, which *ret_scale gets. */
