@@ -36,7 +36,7 @@ static void add_attributes(GByteArray *node, const char *attributes) {
   g_auto(GStrv) each = g_strsplit(attributes, " ", -1);
   for (char **at = each; *at != NULL && **at != '\0'; at++) {
     g_autoptr(GByteArray) attribute = g_byte_array_new();
-    char *value = strchr(*at, '=');
+    char *value = *at + strcspn(*at, "=");
     *value++ = '\0';
     add_bytes(attribute, 1, *at, strlen(*at));
     if (*value == ':')

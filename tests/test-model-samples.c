@@ -66,7 +66,7 @@ static const ModelOp *op_named(const ModelUnit *unit, const char *name) {
   for (guint i = 0; i < unit->n_forward; i++)
     if (g_strcmp0(unit->forward[i].name, name) == 0)
       return &unit->forward[i];
-  return NULL;
+  g_error("no operation %s", name);
 }
 
 /* Four samples of 2 048 in a sequence of 8 192: q · kᵀ and p · v of 4 · 2048² / 2 pairs, 2 · 256 each, by one kernel of
