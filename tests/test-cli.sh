@@ -540,6 +540,22 @@ says "a trace on half the compute" 'compute times 0.5: ' import kineto sent.json
 says "a trace as it was measured" 'Replayed on dgx-h100: +0.0 % of the measured step (3.00 ms' \
   import kineto sent.json -o sent.trace.csv -t dgx-h100 --keep-communication
 says "what a trace teaches" 'intra_achievable = ' import kineto sent.json --calibrate -t dgx-h100
+# With matmuls of bf16 (4096 cubed in 250 us) beside it, both stand under one [node], which a run takes in.
+sed '$s/]}$//' sent.json >matmuls.json
+for i in 1 2 3; do cat <<JSON
+, {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "tid": 1, "ts": ${i}0000, "dur": 20, "args": {
+   "Input type": ["c10::BFloat16", "c10::BFloat16"], "Input Dims": [[4096, 4096], [4096, 4096]]}},
+  {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "tid": 1, "ts": ${i}0005, "dur": 2,
+   "args": {"correlation": ${i}0}},
+  {"ph": "X", "cat": "kernel", "name": "gemm", "ts": ${i}0010, "dur": 250, "args": {"device": 0, "stream": 7,
+   "correlation": ${i}0}}
+JSON
+done >>matmuls.json && echo ']}' >>matmuls.json
+"$foretrain" import kineto matmuls.json --calibrate -t dgx-h100 -o taught.ini >out \
+  && grep -q '^matmul_rate = 0\.' taught.ini \
+  && grep -q '^intra_achievable = ' taught.ini && [ "$(grep -c '^.node.' taught.ini)" = 1 ]
+verdict "what matmuls teach" "$([ $? -eq 0 ] && echo yes)" "  $(cat out taught.ini)"
+says "a run with what a trace taught" 'step' run a.ini --db same.db -s cluster.overlay=taught.ini
 refuses "a profile without layers" 'no module called' import kineto sent.json --profile
 refuses "calibrate without a machine" '--calibrate needs --topology' import kineto sent.json --calibrate
 refuses "nodes without calibrate" '--nodes goes with --calibrate' import kineto sent.json --nodes 2

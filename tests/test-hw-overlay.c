@@ -16,7 +16,8 @@ static char *overlay(const char *key, const char *text) {
 /* Each figure of the overlay replaces the catalogue's. */
 static void replaces(void) {
   const char *text = "[environment]\nlaunch_floor = 21 us\nhop_latency = 3 us\n[node]\nintra_achievable = 350 GB/s\n"
-                     "nic_achievable = 45 GB/s\n";
+                     "nic_achievable = 45 GB/s\nmatmul_rate = 0.5\n";
+  TestCluster own = cluster_new("dgx-h100", 2, NULL);
   static const char *const keys[] = {"cluster.overlay", "environment.overlay"};
   for (gsize i = 0; i < G_N_ELEMENTS(keys); i++) {
     g_autofree char *assignment = overlay(keys[i], text);
@@ -26,8 +27,10 @@ static void replaces(void) {
     CU_ASSERT_STRING_EQUAL(built.cluster->platform->name, "infiniband");
     CU_ASSERT_EQUAL(built.cluster->intra_bandwidth, 350e9);
     CU_ASSERT_EQUAL(built.cluster->nic_bandwidth, 45e9);
+    CU_ASSERT_EQUAL(built.cluster->gpu->matmul_bf16, own.cluster->gpu->matmul_bf16 / 2);
     cluster_clear(&built);
   }
+  cluster_clear(&own);
 }
 
 /* --set is above it; a NIC of another rate keeps the measured share: 45 of 50 GB/s, so 22.5 of 25. */

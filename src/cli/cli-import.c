@@ -204,7 +204,7 @@ static const CliOption kineto_options[] = {
     {"profile", 0, CLI_FLAG, offsetof(CliImport, profile), NULL,
      "kineto: no trace, but a layer profile, which a workload takes in as model.profile"},
     {"calibrate", 0, CLI_FLAG, offsetof(CliImport, calibrate), NULL,
-     "kineto: no trace, but an overlay of what its collectives say of --topology"},
+     "kineto: no trace, but an overlay of what collectives and matmuls say of --topology"},
     {"nodes", 0, CLI_NUMBER, offsetof(CliImport, nodes), "N", "kineto: --calibrate: on how many nodes it ran (1)",
      .least = 1},
     {"figures", 0, CLI_FLAG, offsetof(CliImport, figures), NULL, "kineto: what was measured, and no trace file"},

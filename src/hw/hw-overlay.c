@@ -6,7 +6,7 @@
 #include "conf-settings.h"
 
 const char *const hw_overlay_keys[] = {"environment.launch_floor", "environment.hop_latency", "node.intra_achievable",
-                                       "node.nic_achievable", NULL};
+                                       "node.nic_achievable",      "node.matmul_rate",        NULL};
 
 typedef struct {
   char *of_topology, *of_cluster;

@@ -42,6 +42,8 @@ static const BaseField topology_keys[] = {
                  "what a long transfer gets per GPU and direction, as measured here; instead of that of node.intra"),
     TOPOLOGY("node", "nic_achievable", BASE_BYTE_RATE, nic_achievable, .min = 1, .max = 1e15,
              .help = "what a long transfer gets per NIC and direction, as measured here; instead of that of node.nic"),
+    TOPOLOGY("node", "matmul_rate", BASE_NUMBER, matmul_rate, .min = 0.001, .max = 1000,
+             .help = "how fast the GPUs multiply matrices, as measured here: a factor of the catalogue's rates"),
     TOPOLOGY("node", "cpu", BASE_NAME, cpu, .names = hw_cpu_names, .initial = "intel-spr",
              .help = "the host processor: what launching an operation costs; NCCL's network overhead is larger on AMD"),
     TOPOLOGY("node", "sockets", BASE_COUNT, sockets, .min = 1, .max = 288, .initial = "2",

@@ -6,6 +6,7 @@
 
 #include "base-error.h"
 #include "import-kineto-layers.h"
+#include "import-kineto-matmuls.h"
 #include "import-kineto-notes.h"
 
 #define MARK      "ProfilerStep#"
@@ -122,6 +123,8 @@ void import_kineto_keep(ImportKinetoTrace *trace, const ImportKinetoEvent *event
     keep_scope(trace, event, at);
   if (event->sequence->len > 0)
     import_kineto_keep_op(trace, event, at);
+  if (event->dims->len > 0)
+    import_kineto_keep_matmul(trace, event, at);
 }
 
 /* ---- The trace ---- */
@@ -139,6 +142,7 @@ ImportKinetoTrace *import_kineto_new(const char *path) {
   trace->scopes = g_array_new(FALSE, FALSE, sizeof(ImportKinetoScope));
   trace->ops = g_array_new(FALSE, FALSE, sizeof(ImportKinetoOp));
   trace->notes = g_array_new(FALSE, FALSE, sizeof(ImportKinetoNote));
+  trace->matmuls = g_array_new(FALSE, FALSE, sizeof(ImportKinetoMatmul));
   trace->gpu_marks = g_array_new(FALSE, FALSE, sizeof(BaseSpan));
   trace->marks = g_array_new(FALSE, FALSE, sizeof(BaseSpan));
   trace->groups = g_array_new(FALSE, FALSE, sizeof(ImportKinetoGroup));
@@ -157,6 +161,7 @@ void import_kineto_free(ImportKinetoTrace *trace) {
   g_array_unref(trace->scopes);
   g_array_unref(trace->ops);
   g_array_unref(trace->notes);
+  g_array_unref(trace->matmuls);
   g_array_unref(trace->gpu_marks);
   g_array_unref(trace->marks);
   g_array_unref(trace->groups);
@@ -216,6 +221,7 @@ gboolean import_kineto_finish(ImportKinetoTrace *trace, const char *empty, GErro
   find_launches(trace);
   g_array_sort(trace->scopes, base_span_compare);
   g_array_sort(trace->notes, base_span_compare);
+  g_array_sort(trace->matmuls, base_span_compare);
   import_kineto_place_ops(trace);
   drop_empty_marks(trace);
   import_kineto_use_notes(trace);

@@ -65,6 +65,14 @@ typedef struct {
   gint group;    /* index in ImportKinetoTrace.groups; IMPORT_KINETO_NONE */
 } ImportKinetoNote;
 
+/* A matmul that PyTorch was called for, with the shapes that its profiler noted (record_shapes). */
+typedef struct {
+  BaseSpan at;
+  gint64 thread;
+  int dtype; /* KernelDtype */
+  guint64 batch, m, n, k;
+} ImportKinetoMatmul;
+
 typedef struct {
   const char *name; /* of the process group */
   GArray *ranks;    /* guint32, ascending; empty: not stated */
@@ -79,6 +87,7 @@ typedef struct {
   GArray *scopes;       /* ImportKinetoScope, likewise */
   GArray *ops;          /* ImportKinetoOp, likewise */
   GArray *notes;        /* ImportKinetoNote, likewise */
+  GArray *matmuls;      /* ImportKinetoMatmul, likewise */
   GArray *gpu_marks, *marks; /* BaseSpan, of steps; without those in which nothing is launched */
   GArray *groups;            /* ImportKinetoGroup */
   guint marked;              /* as the host marked them, those included in which nothing is launched */

@@ -93,6 +93,13 @@ guint import_model_gpus(const ImportModel *model) {
   return model->gpus;
 }
 
+HwCluster *import_model_node(const ImportModel *model, const char *assignment, GError **error) {
+  g_autoptr(ConfSettings) settings = conf_settings_copy(model->settings);
+  if (!conf_settings_set(settings, "cluster.nodes=1", error) || !conf_settings_set(settings, assignment, error))
+    return NULL;
+  return hw_cluster_build(settings, model->catalog, error);
+}
+
 double import_model_own(const ImportModel *model, ImportFigureKind kind) {
   return model->own[kind];
 }

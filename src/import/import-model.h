@@ -6,6 +6,7 @@
 #pragma once
 
 #include "coll-call.h"
+#include "hw-cluster.h"
 #include "import-fit.h"
 
 typedef struct {
@@ -26,6 +27,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(ImportModel, import_model_free)
 const char *import_model_name(const ImportModel *model);
 const char *import_model_gpu(const ImportModel *model); /* its name in the catalogue */
 guint import_model_gpus(const ImportModel *model);      /* of a node */
+/* One node of the topology, with a setting more ("node.matmul_rate=1.1"). */
+HwCluster *import_model_node(const ImportModel *model, const char *assignment, GError **error);
 /* Whether there are constants for an NCCL version: else the error says why. */
 gboolean import_model_knows(const char *nccl_version, GError **error);
 /* The topology's own figure, and the most it may be (a link's raw rate); 0: it has none (no NIC). */
