@@ -35,18 +35,46 @@ static void a_published_training_is_met(void) {
 /* Wan et al. 2025, Robust LLM Training Infrastructure at ByteDance, arXiv 2509.16293: 97 % effective training time of
  * three months on 9 600 GPUs; with restarts faster than the default's, so the default's is to be less, by no more than
  * three points. Kokolis et al. 2024, arXiv 2410.21680: at 6.50 failures per thousand node-days 16 384 GPUs fail every
- * 1.8 h. BLOOM (Workshop 2022, arXiv 2211.05100, section 3.3): one to two failures of GPUs a week on 48 nodes of eight;
- * the default's, made on another cluster, says 48 nodes × 168 h / 6 334 h = 1.27 failures a week. */
+ * 1.8 h. */
 static void other_published_trainings_are_met(void) {
   StudyReliability reliability = published(), research = {.node_mtbf = 1000 * DAY / 6.50, .storage_bandwidth = 1e9};
-  StudyTraining bytedance = {1200, 405e9 * 12, 90 * DAY, 9600}, bloom = {48, 2.3e12, 7 * DAY, 384};
+  StudyTraining bytedance = {1200, 405e9 * 12, 90 * DAY, 9600};
   StudyEndurance found;
   study_endure(&reliability, &bytedance, STUDY_ENDURE_SEED, &found);
   CU_ASSERT_TRUE(found.goodput > 0.94 && found.goodput < 0.97);
   study_endure(&research, &llama, STUDY_ENDURE_SEED, &found);
   CU_ASSERT_DOUBLE_EQUAL(found.mtbf / HOUR, 1.8, 0.05);
-  study_endure(&reliability, &bloom, STUDY_ENDURE_SEED, &found);
-  CU_ASSERT_DOUBLE_EQUAL(7 * DAY / found.mtbf, 1.27, 0.01);
+}
+
+/* Jiang et al. 2024, MegaScale, arXiv 2402.15627, section 6.3: "over 90 % effective training time rate" of several
+ * weeks on more than 10 000 GPUs, with over 100 restarts (the default's restart is theirs, its failures are not).
+ * 1 250 nodes × 168 h / 6 334 h = 33.2 failures in a week of steps, and as many more as failures make it longer: three
+ * such weeks have the hundredth, two do not. */
+static void megascale_is_met(void) {
+  StudyReliability reliability = published();
+  StudyTraining week = {1250, 175e9 * 12, 7 * DAY, 10000};
+  StudyEndurance found;
+  study_endure(&reliability, &week, STUDY_ENDURE_SEED, &found);
+  CU_ASSERT_TRUE(found.goodput > 0.90 && found.goodput < 0.99);
+  CU_ASSERT_DOUBLE_EQUAL(found.failures * found.goodput, 33.2, 0.1);
+  CU_ASSERT_TRUE(3 * found.failures > 100 && 2 * found.failures < 100);
+}
+
+/* Two clusters that failed more often than the default's. BLOOM ("The Technology Behind BLOOM Training", Hugging Face
+ * 2022): one to two failures of GPUs a week in a new cluster of about 400; the default's GPUs fail 400 × 168 h /
+ * 79 230 h = 0.85 times. OPT-175B (Zhang et al. 2022, arXiv 2205.01068, sections 2.4 and 2.5): at least 35 manual and
+ * an estimated 70 automatic restarts in two months on 992 GPUs; the default has 124 nodes × 1 464 h / 6 334 h = 28.7
+ * failures. A fleet's own rate meets it: 105 restarts are a failure of a node every 124 × 1 464 h / 105 = 1 729 h. */
+static void clusters_that_fail_more_are_missed_by_so_much(void) {
+  StudyReliability reliability = published(),
+                   own = {.node_mtbf = 1729 * HOUR, .restart = 600, .storage_bandwidth = 1e9};
+  StudyTraining opt = {124, 175e9 * 12, 61 * DAY, 992};
+  StudyEndurance found;
+  CU_ASSERT_DOUBLE_EQUAL(400 * 7 * DAY / reliability.gpu_mtbf, 0.85, 0.005);
+  study_endure(&reliability, &opt, STUDY_ENDURE_SEED, &found);
+  CU_ASSERT_DOUBLE_EQUAL(found.failures * found.goodput, 28.7, 0.1);
+  study_endure(&own, &opt, STUDY_ENDURE_SEED, &found);
+  CU_ASSERT_DOUBLE_EQUAL(found.failures * found.goodput, 105, 0.5);
 }
 
 /* What GPUs and the rest of nodes do apart they do together: 8 GPUs a node at 80 000 h and 10 000 h without them is a
@@ -149,15 +177,18 @@ static void keys_are_read(void) {
 }
 
 int main(void) {
-  return harness_run("study-reliability", (HarnessCase[]){
-                                              {"a published training", a_published_training_is_met},
-                                              {"other published trainings", other_published_trainings_are_met},
-                                              {"GPUs fail beside nodes", gpus_fail_beside_nodes},
-                                              {"spare nodes are waited for", spare_nodes_are_waited_for},
-                                              {"the replay agrees with Daly", the_replay_agrees_with_daly},
-                                              {"Daly's interval is the best", dalys_interval_is_the_best},
-                                              {"seeds and limits", seeds_and_limits},
-                                              {"keys are read", keys_are_read},
-                                              {NULL, NULL},
-                                          });
+  return harness_run("study-reliability",
+                     (HarnessCase[]){
+                         {"a published training", a_published_training_is_met},
+                         {"other published trainings", other_published_trainings_are_met},
+                         {"MegaScale", megascale_is_met},
+                         {"clusters that fail more often", clusters_that_fail_more_are_missed_by_so_much},
+                         {"GPUs fail beside nodes", gpus_fail_beside_nodes},
+                         {"spare nodes are waited for", spare_nodes_are_waited_for},
+                         {"the replay agrees with Daly", the_replay_agrees_with_daly},
+                         {"Daly's interval is the best", dalys_interval_is_the_best},
+                         {"seeds and limits", seeds_and_limits},
+                         {"keys are read", keys_are_read},
+                         {NULL, NULL},
+                     });
 }
