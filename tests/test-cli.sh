@@ -46,6 +46,8 @@ workload() { # writes a.ini from the shipped workload, changed by a sed script
   ln -sfn "$source/workloads/models" models
 }
 
+says "advice on more GPUs than the batch has sequences" "keeps the workload's global batch" advise llama3-8b-fsdp2 -q \
+  --gpus 16 --set parallel.tensor=1 --set parallel.pipeline=1 --set parallel.zero_stage=3
 workload 's/^micro_batch/micro_bach/'
 refuses "unknown key" 'training.micro_bach' run a.ini
 grep -q '^foretrain: a.ini:[0-9]*:[0-9]*: ' err && grep -q 'micro_batch' err
@@ -87,6 +89,7 @@ refuses "advice within days of nothing" 'total_tokens' advise a.ini --days 5 --s
 refuses "a share of advice without a database" 'with --db FILE' advise a.ini --shard 1/2
 refuses "a tool's recipe without a file" 'with -o FILE' advise a.ini --as megatron
 refuses "advice on shares of no number" 'I/N' advise a.ini --shard 3/2 --db advice.db
+refuses "advice on several jobs" 'each job gets is not modelled' advise a.ini a.ini --gpus 8
 refuses "advice by a day long past" 'a day to come' advise a.ini --by 2020-01-01
 refuses "a page without a name" 'report: say where to' report a.ini
 refuses "a page of nothing" 'one to eight runs' report -o x.html

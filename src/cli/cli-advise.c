@@ -37,6 +37,7 @@ typedef struct {
 
 #define SECONDS_PER_DAY 86400.0
 #define MOST_PLACES     64
+#define MOST_WORDS      100 /* so that several are refused for what they are */
 #define TOP             5
 
 static gboolean read_nodes(const char *option, const char *text, gpointer field, GError **error) {
@@ -89,7 +90,7 @@ static gboolean read_date(const char *option, const char *text, gpointer field, 
 }
 
 static const CliOption options[] = {
-    CLI_WORKLOAD_WORD(Advise, words, "a workload"),
+    {NULL, 0, CLI_WORD, offsetof(Advise, words), "a workload", NULL, NULL, 1, MOST_WORDS, .listed = "workloads"},
     {"set", 's', CLI_FILES, offsetof(Advise, sets), "GROUP.KEY=VALUE",
      "override a setting of the workload or its topology; what is set is not varied"},
     {"topology", 't', CLI_FILES, offsetof(Advise, topologies), "T", "a cluster to choose from; once for each",
@@ -224,7 +225,9 @@ static CliExit print(const Advise *asked, const StudyAdvise *ask, const StudyAdv
 
 static gboolean check_asked(const Advise *asked, GError **error) {
   const char *problem =
-      asked->shard.of > 1 && asked->db == NULL    ? "--shard: say where its share is kept, with --db FILE"
+      asked->words[1] != NULL ? "several workloads: which share of a cluster each job gets is not modelled; "
+                                "advise on one at a time"
+      : asked->shard.of > 1 && asked->db == NULL  ? "--shard: say where its share is kept, with --db FILE"
       : asked->tool >= 0 && asked->output == NULL ? "--as: say where the recipe is to be, with -o FILE"
                                                   : NULL;
   if (problem != NULL)

@@ -268,6 +268,8 @@ static void print_counts(const ReportAdvise *page, GString *text) {
                       "on their compute.",
                       advice->candidates, advice->refused, advice->too_large);
   report_wrap(text, "", words);
+  if (advice->stopped)
+    g_string_append(text, "Stopped before all were played: what follows is the best so far.\n");
 }
 
 static gint by_total(gconstpointer a, gconstpointer b) {
@@ -316,13 +318,19 @@ static void print_quotes(const ReportAdvise *page, GString *text) {
     report_quotes(all, offers->len, text);
 }
 
+static const char *why_none(const StudyAdvice *advice) {
+  return advice->candidates == 0 ? "No layout keeps the workload's global batch and what is set on so many GPUs. "
+                                   "A larger training.gradient_accumulation makes that batch larger."
+         : advice->n == 0        ? "None of them fits."
+                                 : "None of those that fit is within the days and the budget.";
+}
+
 void report_advise(const ReportAdvise *page, GString *text) {
   g_autoptr(GPtrArray) rows = report_advise_order(page);
   print_counts(page, text);
   g_string_append_c(text, '\n');
   if (rows->len == 0) {
-    g_string_append(text, page->advice->n == 0 ? "None of them fits.\n"
-                                               : "None of those that fit is within the days and the budget.\n");
+    report_wrap(text, "", why_none(page->advice));
     print_front(page, text);
     return;
   }
