@@ -173,6 +173,8 @@ static void say_parts(const RunReport *better, const RunReport *other, GString *
 
 /* Why a row stands before the next. Caller frees. */
 static char *why(const RunReport *better, const RunReport *other, gboolean priced) {
+  if (better->tokens_per_second == other->tokens_per_second && cost_of(better, priced) == cost_of(other, priced))
+    return g_strdup("as fast, and first in the order of the search");
   GString *words = g_string_new(NULL);
   double faster = 100 * (better->tokens_per_second / other->tokens_per_second - 1);
   double dearer = 100 * (cost_of(better, priced) / cost_of(other, priced) - 1);
