@@ -134,9 +134,10 @@ static void dalys_interval_is_the_best(void) {
   study_endure(&reliability, &llama, 11, &best);
   CU_ASSERT_DOUBLE_EQUAL(best.young, sqrt(2 * 60 * best.mtbf), 1e-6);
   CU_ASSERT_TRUE(best.interval == best.daly && fabs(best.daly / best.young - 1) < 0.1);
-  for (double factor = 0.5; factor <= 2; factor *= 4) {
+  static const double factors[] = {0.5, 2};
+  for (gsize i = 0; i < G_N_ELEMENTS(factors); i++) {
     StudyEndurance other;
-    reliability.interval = best.daly * factor;
+    reliability.interval = best.daly * factors[i];
     study_endure(&reliability, &llama, 11, &other);
     CU_ASSERT_TRUE(other.replayed > best.replayed && other.goodput < best.goodput);
   }
