@@ -35,10 +35,8 @@ typedef struct {
   gboolean json, quiet, everything;
 } Advise;
 
-#define SECONDS_PER_DAY 86400.0
-#define MOST_PLACES     64
-#define MOST_WORDS      100 /* so that several are refused for what they are */
-#define TOP             5
+#define MOST_PLACES 64
+#define TOP         5
 
 static gboolean read_nodes(const char *option, const char *text, gpointer field, GError **error) {
   Range *range = field;
@@ -72,7 +70,7 @@ static gboolean read_number(const char *option, const char *text, gpointer field
 static gboolean read_date(const char *option, const char *text, gpointer field, GError **error) {
   g_autofree char *whole = g_strconcat(text, "T00:00:00Z", NULL);
   g_autoptr(GDateTime) date = g_date_time_new_from_iso8601(whole, NULL), now = g_date_time_new_now_utc();
-  double days = date != NULL ? (double)g_date_time_difference(date, now) / G_USEC_PER_SEC / SECONDS_PER_DAY : 0;
+  double days = date != NULL ? (double)g_date_time_difference(date, now) / G_USEC_PER_SEC / BASE_DAY : 0;
   if (days > 0) {
     Deadline *deadline = field;
     GDate today;
@@ -90,7 +88,7 @@ static gboolean read_date(const char *option, const char *text, gpointer field, 
 }
 
 static const CliOption options[] = {
-    {NULL, 0, CLI_WORD, offsetof(Advise, words), "a workload", NULL, NULL, 1, MOST_WORDS, .listed = "workloads"},
+    {NULL, 0, CLI_WORD, offsetof(Advise, words), "a workload", NULL, NULL, 1, CLI_WORDS_ANY, .listed = "workloads"},
     {"set", 's', CLI_FILES, offsetof(Advise, sets), "GROUP.KEY=VALUE",
      "override a setting of the workload or its topology; what is set is not varied"},
     {"topology", 't', CLI_FILES, offsetof(Advise, topologies), "T", "a cluster to choose from; once for each",

@@ -23,7 +23,6 @@ static SimTime step_of(const RunReport *report) {
   return run_report_slowest(report)->step;
 }
 
-#define SECONDS_PER_DAY 86400.0
 #define MOST_OFFERS     8
 
 /* Whether the price of every row is known; else tokens are compared by the GPU time that they take. */
@@ -352,9 +351,9 @@ static void add_endurance(const ReportAdvise *page, BaseJson *json, const RunRep
     return;
   StudyEndurance found = report_endure(page, report);
   base_json_number(json, "goodput", found.goodput);
-  base_json_number(json, "days", found.seconds / SECONDS_PER_DAY);
-  base_json_number(json, "days_low", found.low / SECONDS_PER_DAY);
-  base_json_number(json, "days_high", found.high / SECONDS_PER_DAY);
+  base_json_number(json, "days", found.seconds / BASE_DAY);
+  base_json_number(json, "days_low", found.low / BASE_DAY);
+  base_json_number(json, "days_high", found.high / BASE_DAY);
   base_json_number(json, "failures", found.failures);
   base_json_number(json, "no_node_left", found.waiting);
   base_json_number(json, "checkpoint_interval_s", found.interval);

@@ -178,7 +178,7 @@ static void say_price(GString *words, const ReportStep *from, const ReportStep *
 
 /* USD for a GPU and hour, from what the step costs; 0: no price. */
 static double gpu_hour_of(const ReportStep *step) {
-  double hours = sim_time_to_seconds(step->step) / 3600;
+  double hours = sim_time_to_seconds(step->step) / BASE_HOUR;
   return step->step > 0 ? number_of(step, "price_per_step") / (number_of(step, "gpus") * hours) : 0;
 }
 

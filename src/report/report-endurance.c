@@ -5,8 +5,7 @@
 #include "report-words.h"
 #include "study-quote.h"
 
-#define SECONDS_PER_DAY 86400.0
-#define KWH_PER_MWH     1000.0
+#define KWH_PER_MWH 1000.0
 
 static const RunReport *report_of(const GPtrArray *rows, guint i) {
   return ((const StudyAdvised *)rows->pdata[i])->report;
@@ -41,8 +40,8 @@ static void print_endurance_row(const ReportAdvise *page, BaseTable *table, guin
   base_table_cell(table, "%.1f", found->failures);
   base_table_cell(table, "%.1f", found->interval / 60);
   base_table_cell(table, "%.1f", 100 * found->goodput);
-  base_table_cell(table, "%.1f", found->seconds / SECONDS_PER_DAY);
-  base_table_cell(table, "%.1f to %.1f", found->low / SECONDS_PER_DAY, found->high / SECONDS_PER_DAY);
+  base_table_cell(table, "%.1f", found->seconds / BASE_DAY);
+  base_table_cell(table, "%.1f to %.1f", found->low / BASE_DAY, found->high / BASE_DAY);
   if (page->reliability->has_spares)
     base_table_cell(table, "%.1f", 100 * found->waiting);
   report_print_price(table, report_price_for(report, report->days_to_train / found->goodput));
@@ -55,12 +54,11 @@ static void print_endurance_row(const ReportAdvise *page, BaseTable *table, guin
 #define SPARES_COLUMN 6
 
 /* Of a node with its GPUs, and which spares are there. Caller frees. */
-static char *failures_text(const ReportAdvise *page, const RunReport *report) {
-  const StudyReliability *reliability = page->reliability;
-  double hours = report_endure(page, report).mtbf * report->identity.nodes / 3600;
+static char *failures_text(const StudyReliability *reliability, const StudyEndurance *found, guint32 nodes) {
+  double hours = found->mtbf * nodes / BASE_HOUR;
   return reliability->has_spares
              ? g_strdup_printf("a node fails every %.0f h and is away for %.1f days; spare nodes: %" G_GUINT64_FORMAT,
-                               hours, reliability->repair / SECONDS_PER_DAY, reliability->spares)
+                               hours, reliability->repair / BASE_DAY, reliability->spares)
              : g_strdup_printf("a node fails every %.0f h", hours);
 }
 
@@ -76,11 +74,12 @@ void report_endurance(const ReportAdvise *page, const GPtrArray *rows, GString *
   for (gsize i = 0; i < G_N_ELEMENTS(heads); i++)
     if (i != SPARES_COLUMN || reliability->has_spares)
       base_table_head(table, heads[i], BASE_RIGHT);
+  g_autofree StudyEndurance *found = g_new(StudyEndurance, rows->len);
   for (guint i = 0; i < rows->len; i++) {
-    StudyEndurance found = report_endure(page, report_of(rows, i));
-    print_endurance_row(page, table, i + 1, report_of(rows, i), &found);
+    found[i] = report_endure(page, report_of(rows, i));
+    print_endurance_row(page, table, i + 1, report_of(rows, i), &found[i]);
   }
-  g_autofree char *failures = failures_text(page, report_of(rows, 0));
+  g_autofree char *failures = failures_text(reliability, &found[0], report_of(rows, 0)->identity.nodes);
   g_autofree char *words =
       g_strdup_printf("With failures (%s), restarts of %.0f min and checkpoints; four of five of "
                       "%d replays with seed %d lie within:",

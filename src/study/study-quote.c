@@ -6,8 +6,7 @@
 
 #include "base-error.h"
 
-#define SECONDS_PER_DAY    86400.0
-#define HOURS_PER_DAY      24.0
+#define HOURS_PER_DAY      (BASE_DAY / BASE_HOUR)
 #define DAYS_PER_MONTH     (365.25 / 12)
 #define MOST_TRAININGS     1000.0
 #define HALVINGS           50
@@ -35,7 +34,7 @@ static gboolean read_day(const char *text, guint32 *ret) {
 
 gboolean study_quote_read(const RunReport *report, StudyQuote *ret, GError **error) {
   const RunIdentity *identity = &report->identity;
-  double hours = sim_time_to_seconds(run_report_slowest(report)->step) / SECONDS_PER_DAY * HOURS_PER_DAY;
+  double hours = sim_time_to_seconds(run_report_slowest(report)->step) / BASE_HOUR;
   StudyQuote quote = {.gpu_hour = report->price_per_step / (hours * identity->gpus),
                       .term = number(identity, "quote.term", 0),
                       .up_front = number(identity, "quote.up_front", 0),
@@ -63,7 +62,7 @@ gboolean study_quote_read(const RunReport *report, StudyQuote *ret, GError **err
 
 StudyCost study_quote_cost(const StudyQuote *quote, const RunReport *report, double days, double trainings) {
   double gpus = report->identity.gpus + quote->spares, used = days * trainings;
-  StudyCost cost = {.days = MAX(used, quote->term / SECONDS_PER_DAY), .up_front = quote->up_front * gpus};
+  StudyCost cost = {.days = MAX(used, quote->term / BASE_DAY), .up_front = quote->up_front * gpus};
   cost.rent = quote->gpu_hour * gpus * HOURS_PER_DAY * cost.days;
   if (quote->extra && report->days_to_train > 0)
     cost.electricity = report->energy_to_train * quote->kwh_price * used / report->days_to_train;

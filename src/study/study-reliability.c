@@ -74,16 +74,15 @@ gboolean study_reliability_load(const Study *study, StudyReliability *ret, GErro
   return TRUE;
 }
 
-#define SECONDS_PER_DAY 86400.0
-#define WHOLE_BYTES     12 /* fp32 parameters and two moments */
-#define HALF_BYTES      2  /* 16-bit parameters beside them */
+#define WHOLE_BYTES 12 /* fp32 parameters and two moments */
+#define HALF_BYTES  2  /* 16-bit parameters beside them */
 
 StudyTraining study_training(const RunReport *report) {
   const RunIdentity *identity = &report->identity;
   gboolean whole = g_str_has_prefix(identity->framework, "fsdp") || strcmp(identity->framework, "ddp") == 0;
   return (StudyTraining){identity->nodes,
                          (double)identity->parameters * (whole ? WHOLE_BYTES : WHOLE_BYTES + HALF_BYTES),
-                         report->days_to_train * SECONDS_PER_DAY, identity->gpus};
+                         report->days_to_train * BASE_DAY, identity->gpus};
 }
 
 #define TERMS 30 /* of series whose terms fall by half at least */

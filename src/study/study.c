@@ -233,18 +233,15 @@ gboolean study_walk_plan(StudyWalk *walk, GError **error) {
   return find_key(walk, error) && build_program(walk, error);
 }
 
-#define SECONDS_PER_HOUR 3600.0
-#define HOURS_PER_DAY    24.0
-
 void study_walk_price(RunReport *report) {
   const RunIdentity *identity = &report->identity;
   double step = sim_time_to_seconds(run_report_slowest(report)->step);
-  report->price_per_step = identity->gpu_hour * identity->gpus * step / SECONDS_PER_HOUR;
+  report->price_per_step = identity->gpu_hour * identity->gpus * step / BASE_HOUR;
   if (report->tokens == 0)
     return;
   report->price_per_million_tokens = report->price_per_step / (double)report->tokens * 1e6;
   double steps = identity->total_tokens / (double)report->tokens;
-  report->days_to_train = steps * step / SECONDS_PER_HOUR / HOURS_PER_DAY;
+  report->days_to_train = steps * step / BASE_DAY;
   report->price_to_train = steps * report->price_per_step;
 }
 

@@ -22,6 +22,10 @@ typedef gint64 SimTime; /* picoseconds */
 #define SIM_SECOND      ((SimTime)1000000000000)
 #define SIM_TIME_NEVER  G_MAXINT64
 
+/* Long times that are no simulated ones, in seconds. */
+#define BASE_HOUR 3600.0
+#define BASE_DAY  86400.0
+
 typedef enum {
   BASE_UNIT_NONE,      /* a pure number: "0.8", "1e9", "12 %" (0.12), "5k", "2T" (decimal k, M, G or B, T) */
   BASE_UNIT_BYTES,     /* B, kB, MB, GB, TB (1000s); KiB, MiB, GiB, TiB (1024s) */
