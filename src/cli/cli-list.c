@@ -98,40 +98,8 @@ static CliExit list_topologies(G_GNUC_UNUSED const List *asked, CliListing *list
   return cli_list_topologies(listing, error);
 }
 
-/* A setting as it stands in the file, or its default; "-" where there is none, and in a file that cannot be read. */
-static void setting_cell(CliListing *listing, const Study *study, const char *name) {
-  const char *value = study != NULL ? study_setting(study, name) : NULL;
-  guint64 number;
-  if (!cli_listing_is_right(listing))
-    cli_listing_shown(listing, value, value != NULL ? value : "-");
-  else if (value != NULL && g_ascii_string_to_unsigned(value, 10, 0, G_MAXINT64, &number, NULL))
-    cli_listing_integer(listing, (gint64)number, value);
-  else
-    cli_listing_number(listing, 0, "%.0f", 0);
-}
-
 static CliExit list_workloads(G_GNUC_UNUSED const List *asked, CliListing *listing, G_GNUC_UNUSED GError **error) {
-  static const CliColumn columns[] = {{"workload", "workload", BASE_LEFT},
-                                      {"framework", "framework", BASE_LEFT},
-                                      {"zero_stage", "ZeRO", BASE_RIGHT},
-                                      {"tensor", "tensor", BASE_RIGHT},
-                                      {"pipeline", "pipeline", BASE_RIGHT},
-                                      {"expert", "expert", BASE_RIGHT},
-                                      {"sequence_length", "sequence", BASE_RIGHT},
-                                      {"topology", "topology", BASE_LEFT},
-                                      {"nodes", "nodes", BASE_RIGHT},
-                                      {NULL, NULL, BASE_LEFT}};
-  static const char *const settings[] = {"parallel.framework", "parallel.zero_stage", "parallel.tensor",
-                                         "parallel.pipeline",  "parallel.expert",     "training.sequence_length",
-                                         "cluster.topology",   "cluster.nodes"};
-  g_auto(GStrv) names = conf_path_list("workloads", ".ini");
-  cli_listing_columns(listing, columns);
-  for (char **name = names; *name != NULL; name++) {
-    g_autoptr(Study) study = study_open(*name, NULL);
-    cli_listing_text(listing, *name);
-    for (gsize i = 0; i < G_N_ELEMENTS(settings); i++)
-      setting_cell(listing, study, settings[i]);
-  }
+  cli_list_workloads(listing);
   return CLI_DONE;
 }
 
@@ -174,15 +142,17 @@ static CliExit list_runs(const List *asked, CliListing *listing, GError **error)
   return good ? CLI_DONE : CLI_FAULT;
 }
 
-/* {"json_version", key: [what `fill` adds]} */
-static void object_of(GString *text, const char *key, void (*fill)(BaseJson *json)) {
+/* An object of which `fill` adds all but its version. */
+static CliExit print_object(gboolean (*fill)(BaseJson *json, GError **error), GError **error) {
+  g_autoptr(GString) text = g_string_new(NULL);
   g_autoptr(BaseJson) json = base_json_new(text, BASE_JSON_SPREAD);
   base_json_map(json, NULL);
   base_json_integer(json, "json_version", REPORT_JSON_VERSION);
-  base_json_list(json, key);
-  fill(json);
+  gboolean good = fill(json, error);
   base_json_end(json);
-  base_json_end(json);
+  if (good)
+    cli_print(text->str);
+  return good ? CLI_DONE : CLI_FAULT;
 }
 
 static void baseline_row(int n, G_GNUC_UNUSED const char *const *names, const char *const *values, gpointer user) {
@@ -206,13 +176,18 @@ static CliExit list_baselines(const List *asked, CliListing *listing, GError **e
   return store_db_visit_baselines(db, baseline_row, listing, error) ? CLI_DONE : CLI_FAULT;
 }
 
-static CliExit settings_run(gconstpointer data, G_GNUC_UNUSED GError **error) {
-  const List *asked = data;
+static gboolean fill_settings(BaseJson *json, G_GNUC_UNUSED GError **error) {
+  base_json_list(json, "settings");
+  study_reference_json(json);
+  base_json_end(json);
+  return TRUE;
+}
+
+static CliExit settings_run(gconstpointer data, GError **error) {
+  if (((const List *)data)->json)
+    return print_object(fill_settings, error);
   g_autoptr(GString) text = g_string_new(NULL);
-  if (asked->json)
-    object_of(text, "settings", study_reference_json);
-  else
-    study_print_reference(text);
+  study_print_reference(text);
   cli_print(text->str);
   return CLI_DONE;
 }
@@ -271,20 +246,9 @@ static const CliOption schema_options[] = {
     CLI_JSON(Schema, json),
     {NULL}};
 
-static gboolean print_json(gboolean trace, GError **error) {
-  g_autoptr(GString) text = g_string_new(NULL);
-  g_autoptr(BaseJson) json = base_json_new(text, BASE_JSON_SPREAD);
-  base_json_map(json, NULL);
-  base_json_integer(json, "json_version", REPORT_JSON_VERSION);
-  gboolean good = TRUE;
-  if (trace)
-    program_trace_reference_json(json);
-  else
-    good = store_schema_json(json, error);
-  base_json_end(json);
-  if (good)
-    cli_print(text->str);
-  return good;
+static gboolean fill_trace(BaseJson *json, G_GNUC_UNUSED GError **error) {
+  program_trace_reference_json(json);
+  return TRUE;
 }
 
 static CliExit schema(gconstpointer data, GError **error) {
@@ -297,7 +261,7 @@ static CliExit schema(gconstpointer data, GError **error) {
     return CLI_INPUT;
   }
   if (asked->json)
-    return print_json(index == 1, error) ? CLI_DONE : CLI_FAULT;
+    return print_object(index == 1 ? fill_trace : store_schema_json, error);
   g_autoptr(GString) trace = g_string_new(NULL);
   if (index == 1)
     program_trace_reference(trace);
