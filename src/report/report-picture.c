@@ -167,22 +167,24 @@ static char *why_it_failed(char *complaints, int status) {
                                                        : g_strdup("it wrote no picture");
 }
 
+/* What stands beside a picture. */
+static const char *const beside[] = {".gnuplot", ".dat"};
+
 char **report_plot_files(const char *path) {
   g_autofree char *stem = g_strndup(path, (gsize)(strrchr(path, '.') - path));
-  char **files = g_new0(char *, 4);
+  char **files = g_new0(char *, G_N_ELEMENTS(beside) + 2);
   files[0] = g_strdup(path);
-  files[1] = g_strconcat(stem, ".gnuplot", NULL);
-  files[2] = g_strconcat(stem, ".dat", NULL);
+  for (gsize i = 0; i < G_N_ELEMENTS(beside); i++)
+    files[i + 1] = g_strconcat(stem, beside[i], NULL);
   return files;
 }
 
 /* A folder of gnuplot's own beside the picture, so that one of before is not taken for it, and is replaced whole. */
 typedef struct {
-  char *folder, *files[3]; /* the picture, and links to its script and its data */
+  char *folder, *files[G_N_ELEMENTS(beside) + 1]; /* the picture, and links to its script and its data */
 } Room;
 
 static gboolean make_room(const ReportPicture *picture, Room *ret, GError **error) {
-  static const char *const beside[] = {NULL, ".gnuplot", ".dat"};
   g_autofree char *folder = g_build_filename(picture->folder, ".foretrain-XXXXXX", NULL);
   if (g_mkdtemp(folder) == NULL) {
     g_set_error(error, SIM_ERROR, SIM_ERROR_SYSTEM, "%s: cannot be written: %s", picture->path, g_strerror(errno));
@@ -192,10 +194,10 @@ static gboolean make_room(const ReportPicture *picture, Room *ret, GError **erro
   ret->folder = g_steal_pointer(&folder);
   ret->files[0] = g_build_filename(ret->folder, name, NULL);
   gboolean good = TRUE;
-  for (gsize i = 1; i < G_N_ELEMENTS(beside); i++) {
+  for (gsize i = 0; i < G_N_ELEMENTS(beside); i++) {
     g_autofree char *own = g_strconcat(picture->stem, beside[i], NULL), *to = g_build_filename("..", own, NULL);
-    ret->files[i] = g_build_filename(ret->folder, own, NULL);
-    good &= symlink(to, ret->files[i]) == 0;
+    ret->files[i + 1] = g_build_filename(ret->folder, own, NULL);
+    good &= symlink(to, ret->files[i + 1]) == 0;
   }
   if (!good)
     g_set_error(error, SIM_ERROR, SIM_ERROR_SYSTEM, "%s: cannot be written: %s", picture->path, g_strerror(errno));

@@ -25,7 +25,7 @@ typedef struct {
 /* Whether a picture could be written there, before anything is run for it. Errors: SIM_ERROR_INPUT for another ending,
  * for a folder, or where the folder is missing. */
 gboolean report_plot_check(const char *path, GError **error);
-/* The picture of that name, its script and its data. Caller frees. */
+/* The picture of that name, which report_plot_check took, its script and its data. Caller frees. */
 char **report_plot_files(const char *path);
 
 /* Streams of the slowest rank class as rows over time: compute by phase, collectives by operation, and below them every
