@@ -524,14 +524,7 @@ says "compare runs" 'times faster than A' compare 1 3 --db same.db
 printf '{"traceEvents":[{"ph":"X","cat":"kernel","name":"a","ts":0,"dur":1000}]}' >measured.json
 says "compare with a measured timeline" 'than the measured one' compare 1 measured.json --db same.db
 # Two ranks: a kernel of 1 ms, then an all-reduce of 64 MiB that took 2 ms.
-cat >sent.json <<'JSON'
-{"distributedInfo": {"rank": 0, "world_size": 2}, "traceEvents": [
-{"ph": "X", "cat": "kernel", "name": "a", "ts": 0, "dur": 1000, "args": {"device": 0, "stream": 7, "correlation": 1}},
-{"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce_Sum_f32_RING_LL", "ts": 1000, "dur": 2000,
- "args": {"device": 0, "stream": 20, "correlation": 2, "Collective name": "allreduce", "In msg nelems": 16777216,
-  "Out msg nelems": 16777216, "dtype": "Float", "Process Group Name": "0", "Group size": 2,
-  "Process Group Ranks": "[0, 1]"}}]}
-JSON
+cp "$source/tests/data/traces/two-ranks.json" sent.json
 says "figures of a trace" '3.000       1.000  33.33 %       2.000  66.67 %' import kineto sent.json --figures
 says "a trace replayed" 'Replayed on dgx-h100: ' import kineto sent.json -o sent.trace.csv -t dgx-h100
 says "why a replay is far off" 'are waits of streams and of the host' import kineto sent.json -o sent.trace.csv \

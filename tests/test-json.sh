@@ -69,14 +69,7 @@ answers "import" import recipe a.toml -o b.ini
 table=$FORETRAIN_DATA/tests/truth/data_parallel.csv
 { head -n 1 "$table" && grep -m 1 '^[^#]*,fsdp2,' "$table"; } >truth.csv
 # Two ranks: a kernel of 1 ms, then an all-reduce of 64 MiB that took 2 ms.
-cat >sent.json <<'JSON'
-{"distributedInfo": {"rank": 0, "world_size": 2}, "traceEvents": [
-{"ph": "X", "cat": "kernel", "name": "a", "ts": 0, "dur": 1000, "args": {"device": 0, "stream": 7, "correlation": 1}},
-{"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce_Sum_f32_RING_LL", "ts": 1000, "dur": 2000,
- "args": {"device": 0, "stream": 20, "correlation": 2, "Collective name": "allreduce", "In msg nelems": 16777216,
-  "Out msg nelems": 16777216, "dtype": "Float", "Process Group Name": "0", "Group size": 2,
-  "Process Group Ranks": "[0, 1]"}}]}
-JSON
+cp "$FORETRAIN_DATA/tests/data/traces/two-ranks.json" sent.json
 has() { # NAME EXPRESSION, of the last answer as `a`
   python3 -c "import json; a = json.load(open('answer.json')); assert $2" 2>why.txt
   verdict "$1" $? "$(tail -n 1 why.txt)"
