@@ -35,6 +35,43 @@ static const Example examples[] = {
                   "\"OneBitAdam\"}, \"train_micro_batch_size_per_gpu\": \"auto\"}"}},
      {"optimizer.type: is not modelled: OneBitAdam", "train_micro_batch_size_per_gpu: is \"auto\", and nothing says it",
       "model_type: \"nothing\" is not modelled", NULL}},
+    {"a missing model hides no axis that the framework does not have, nor any other reason of its",
+     {{"w.ini",
+       "[model]\nconfig = gone.json\n[training]\nactivation_checkpointing = some\n[parallel]\nframework = ddp\n"
+       "tensor = 2\npipeline = 2\nframework_version = x\n[cluster]\ntopology = dgx-h100\n"}},
+     {"model.config: no file \"gone.json\"", "parallel.tensor: framework ddp has no tensor parallelism",
+      "parallel.pipeline: framework ddp has no pipeline parallelism",
+      "training.activation_checkpointing: unknown activation checkpointing",
+      "parallel.framework_version: \"x\" is not a version", NULL}},
+    {"nor ranks that do not divide; a key that is none and a value out of range stand beside them",
+     {{"w.ini", "[model]\nconfig = gone.json\n[training]\nsequence_lenght = 4096\nmicro_batch = 0\n[parallel]\n"
+                "framework = megatron\ntensor = 3\n[cluster]\ntopology = dgx-h100\nnodes = 1\n"}},
+     {"model.config: no file \"gone.json\"", "training.sequence_lenght: no such key",
+      "training.micro_batch: 0 is out of range", "parallel.tensor: 8 GPUs are not a multiple of tensor 3", NULL}},
+    {"nor does a missing model in JSON's place hide the batch",
+     {{"w.ini", "[model]\nconfig = m.json\n[training]\nsequence_length = 64\nmicro_batch = 3\nglobal_batch = 7\n"
+                "[parallel]\nframework = fsdp2\n[cluster]\ntopology = dgx-h100\nnodes = 1\n"},
+      {"m.json", "{\"model_type\": \"nothing\"}"}},
+     {"model_type: \"nothing\" is not modelled", "training.global_batch: 7 is not a multiple of micro_batch 3 x 8 GPUs",
+      NULL}},
+    {"a key of [parallel] at fault: only what the framework lacks is told, not how the ranks would then lie",
+     {{"w.ini",
+       "[model]\nconfig = gone.json\n[training]\nsequence_length = 64\nglobal_batch = 8\nmicro_batch = 8\n"
+       "[parallel]\nframework = fsdp1\ntensor = 2\ncontexts = 4\n[cluster]\ntopology = dgx-h100\nnodes = 1\n"}},
+     {"model.config: no file \"gone.json\"", "parallel.contexts: no such key",
+      "parallel.tensor: framework fsdp1 has no tensor parallelism", NULL}},
+    {"a missing topology leaves the axes too",
+     {{"w.ini", "[model]\nconfig = m.json\n[training]\nsequence_length = 64\n[parallel]\nframework = ddp\n"
+                "context = 2\n[cluster]\ntopology = dgx-h1000\n"},
+      {"m.json", "{\"model_type\": \"nothing\"}"}},
+     {"cluster.topology: no file \"dgx-h1000.ini\"", "model_type: \"nothing\" is not modelled",
+      "parallel.context: framework ddp has no context parallelism", NULL}},
+    {"all files are good: every reason of the recipe still comes in one pass",
+     {{"w.ini", "[model]\nconfig = llama-3-8b.json\n[training]\nsequence_length = 64\n[parallel]\nframework = ddp\n"
+                "tensor = 2\ncontext = 2\nframework_version = x\n[cluster]\ntopology = dgx-h100\nnodes = 1\n"}},
+     {"parallel.tensor: framework ddp has no tensor parallelism",
+      "parallel.context: framework ddp has no context parallelism",
+      "parallel.framework_version: \"x\" is not a version", NULL}},
 };
 
 static char *refusal(const char *folder) {

@@ -12,7 +12,13 @@ static gboolean refuse(const ConfSettings *settings, const PlanRecipe *recipe, c
                             what);
 }
 
-static gboolean check_axes(const ConfSettings *settings, const PlanRecipe *recipe, GError **error) {
+guint64 plan_axes_degree(const ConfSettings *settings, const char *key) {
+  const char *text = conf_settings_get(settings, key);
+  return text != NULL ? g_ascii_strtoull(text, NULL, 10) : 0;
+}
+
+/* By what settings say: these hold however the ranks are laid out. */
+void plan_axes_gather(const ConfSettings *settings, const PlanRecipe *recipe, BaseErrors *errors) {
   static const struct {
     LayoutAxis axis;
     const char *key, *what;
@@ -23,14 +29,23 @@ static gboolean check_axes(const ConfSettings *settings, const PlanRecipe *recip
       {LAYOUT_EXPERT, "parallel.expert", "expert parallelism"},
   };
   LayoutSet has = plan_policies[recipe->framework].axes;
+  GError *cause = NULL;
   for (gsize i = 0; i < G_N_ELEMENTS(axes); i++)
-    if (recipe->axes.layout.degree[axes[i].axis] > 1 && (has & LAYOUT_BIT(axes[i].axis)) == 0)
-      return refuse(settings, recipe, axes[i].key, axes[i].what, error);
-  if (conf_settings_given(settings, "parallel.expert_tensor") && (has & LAYOUT_BIT(LAYOUT_EXPERT)) == 0)
-    return refuse(settings, recipe, "parallel.expert_tensor", "axes of experts", error);
-  if (conf_settings_given(settings, "parallel.rank_order") && has == 0)
-    return refuse(settings, recipe, "parallel.rank_order", "axes to order", error);
-  return TRUE;
+    if (plan_axes_degree(settings, axes[i].key) > 1 && (has & LAYOUT_BIT(axes[i].axis)) == 0 &&
+        !refuse(settings, recipe, axes[i].key, axes[i].what, &cause))
+      base_errors_add(errors, g_steal_pointer(&cause));
+  if (conf_settings_given(settings, "parallel.expert_tensor") && (has & LAYOUT_BIT(LAYOUT_EXPERT)) == 0 &&
+      !refuse(settings, recipe, "parallel.expert_tensor", "axes of experts", &cause))
+    base_errors_add(errors, g_steal_pointer(&cause));
+  if (conf_settings_given(settings, "parallel.rank_order") && has == 0 &&
+      !refuse(settings, recipe, "parallel.rank_order", "axes to order", &cause))
+    base_errors_add(errors, g_steal_pointer(&cause));
+}
+
+static gboolean check_axes(const ConfSettings *settings, const PlanRecipe *recipe, GError **error) {
+  BaseErrors errors = {0};
+  plan_axes_gather(settings, recipe, &errors);
+  return base_errors_end(&errors, error);
 }
 
 static gboolean check_schedule(const ConfSettings *settings, const PlanRecipe *recipe, GError **error) {

@@ -9,6 +9,10 @@
  * framework does not have. */
 gboolean plan_axes_load(const PlanGiven *given, guint32 ranks, const char *shard_group, PlanRecipe *recipe,
                         GError **error);
+/* What settings say of an axis by its key, whether or not ranks can be laid so; 0: nothing. */
+guint64 plan_axes_degree(const ConfSettings *settings, const char *key);
+/* Adds a line for each axis that settings give and the recipe's framework does not have. */
+void plan_axes_gather(const ConfSettings *settings, const PlanRecipe *recipe, BaseErrors *errors);
 /* Degrees of a rank's share of a unit; what else the framework's share is, its policy says. */
 void plan_axes_share(const PlanRecipe *recipe, ModelShare *share);
 /* Whether the model can be split so, and its layers spread over the stages. */

@@ -249,6 +249,29 @@ static gboolean check_sections(const ConfSettings *settings, const PlanRecipe *r
                                             plan_policies[recipe->framework].name);
 }
 
+void plan_recipe_judge(const ConfSettings *settings, const PlanPlace *place, const ModelShape *shape, PlanJudged judged,
+                       BaseErrors *errors) {
+  Keys read = {.recipe = {.ranks_per_node = place->ranks_per_node}};
+  ModelShape unknown = {.experts = plan_axes_degree(settings, "parallel.expert") > 1 ||
+                                   plan_axes_degree(settings, "parallel.expert_tensor") > 1};
+  PlanGiven given = {settings, shape != NULL ? shape : &unknown, NULL};
+  GError *cause = NULL;
+  if (conf_settings_fill(settings, &plan_schema, &read, &cause)) {
+    plan_axes_gather(settings, &read.recipe, errors);
+    if (judged >= PLAN_JUDGED_LAYOUT && plan_axes_load(&given, place->ranks, read.shard_group, &read.recipe, &cause) &&
+        judged >= PLAN_JUDGED_BATCH)
+      plan_batch_complete(settings, &read.recipe, &cause);
+    base_errors_add(errors, g_steal_pointer(&cause));
+    read_checkpointing(settings, &read, &cause);
+    base_errors_add(errors, g_steal_pointer(&cause));
+    read_version(settings, &read, &cause);
+    base_errors_add(errors, g_steal_pointer(&cause));
+    check_sections(settings, &read.recipe, &cause);
+  }
+  base_errors_add(errors, cause);
+  conf_struct_clear(&plan_schema, &read);
+}
+
 gboolean plan_recipe_load(const ConfSettings *settings, const PlanPlace *place, const ModelShape *shape,
                           ModelRecipe *model, PlanRecipe *ret, GError **error) {
   Keys read = {.recipe = {.ranks_per_node = place->ranks_per_node, .host = place->host}};

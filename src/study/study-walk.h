@@ -102,6 +102,9 @@ void study_walk_need_cache(StudyWalk *walk);
 /* Reads and checks everything that settings name: cluster, shape, recipes. The walk starts zeroed but for its settings.
  */
 gboolean study_walk_read(StudyWalk *walk, GError **error);
+/* Adds what can be said against the recipe of parallelism though other parts of the walk are at fault: as far as
+ * `judged`, and of ranks only where the machine is known. */
+void study_walk_judge(const StudyWalk *walk, PlanJudged judged, BaseErrors *errors);
 /* The Program that the recipes make, and the run key. */
 gboolean study_walk_plan(StudyWalk *walk, GError **error);
 /* The Program's communicators on the cluster, by the walk's library. */

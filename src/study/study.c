@@ -175,9 +175,12 @@ static void read_whole(StudyWalk *walk, BaseErrors *errors) {
                conf_settings_fail(settings, "training.precision", &cause, "%s matmuls are not in the hardware of %s",
                                   kernel_dtype_names[dtype], walk->cluster->gpu->name),
                &cause);
-  if (note_error(errors, plan_recipe_load(settings, &place, &walk->shape, &walk->model_recipe, &walk->recipe, &cause),
-                 &cause))
+  if (plan_recipe_load(settings, &place, &walk->shape, &walk->model_recipe, &walk->recipe, &cause)) {
     note_error(errors, study_memory_check_offload(settings, walk->cluster, &walk->recipe, &cause), &cause);
+    return;
+  }
+  plan_recipe_judge(settings, &place, &walk->shape, PLAN_JUDGED_BATCH, errors);
+  note_error(errors, FALSE, &cause);
 }
 
 gboolean study_walk_read(StudyWalk *walk, GError **error) {
@@ -187,9 +190,12 @@ gboolean study_walk_read(StudyWalk *walk, GError **error) {
   if (catalog == NULL)
     return FALSE;
   walk->tool_recipe = study_recipe_apply(walk->settings, catalog, &errors);
+  gboolean laid = errors.lines == 0;
   read_parts(walk, &errors);
   if (errors.lines == 0)
     read_whole(walk, &errors);
+  else if (laid || conf_settings_given(walk->settings, "parallel.framework"))
+    study_walk_judge(walk, laid ? PLAN_JUDGED_BATCH : PLAN_JUDGED_FRAMEWORK, &errors);
   return base_errors_end(&errors, error) || study_recipe_fail(walk->tool_recipe, walk->settings, error);
 }
 

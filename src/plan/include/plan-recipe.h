@@ -114,6 +114,14 @@ typedef struct {
 gboolean plan_recipe_load(const ConfSettings *settings, const PlanPlace *place, const ModelShape *shape,
                           ModelRecipe *model, PlanRecipe *ret, GError **error);
 
+/* How much of a recipe can be judged though other files or settings are at fault: what its framework has, how it lays
+ * ranks out (of a place that is known), the batch over them too. */
+typedef enum { PLAN_JUDGED_FRAMEWORK, PLAN_JUDGED_LAYOUT, PLAN_JUDGED_BATCH } PlanJudged;
+/* Adds every reason to refuse that stands by itself, where plan_recipe_load tells the first alone. `shape`: NULL where
+ * the model is not known. */
+void plan_recipe_judge(const ConfSettings *settings, const PlanPlace *place, const ModelShape *shape, PlanJudged judged,
+                       BaseErrors *errors);
+
 typedef struct {
   const char *name, *value;
 } PlanSetting;
