@@ -122,6 +122,9 @@ static void refusals(void) {
       {"{\"tensor_parallel\": {\"autotp_size\": 2, \"partition_config\": {\"layer_specs\": []}}, \"bf16\": {}}",
        "partition_config: is not modelled: layers that are split by rules of one's own"},
       {"{\"answer\": 42}", "is no recipe of a tool that is read"},
+      {"{\"answer\": 42}", "Hugging Face's Trainer, DeepSpeed): it has none"},
+      {"{\"transformer_layer_cls_to_wrap\": [\"LlamaDecoderLayer\"]}", "is what Trainer's --fsdp_config names"},
+      {"{\"fsdp_version\": 2, \"reshard_after_forward\": true}", "is what Trainer's --fsdp_config names"},
       {"{\"pipe-parallel-size\": 1, \"zero_optimization\": {\"stages\": 1}}", "is no key of GPT-NeoX"},
   };
   for (gsize i = 0; i < G_N_ELEMENTS(rows); i++) {

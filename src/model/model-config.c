@@ -140,7 +140,9 @@ static gboolean refuse_type(const ConfJson *json, const char *model_type, GError
   if (obstacle != NULL)
     return conf_json_fail(json, "model_type", error, "\"%s\" is not modelled: %s", model_type, obstacle);
   g_autofree const char **types = model_family_types();
-  g_autofree char *joined = base_names_join(types), *advice = base_names_advice(types, model_type);
+  const char *near = base_names_nearest(types, model_type);
+  g_autofree char *joined = base_names_join(types);
+  g_autofree char *advice = near != NULL ? g_strdup_printf("; did you mean \"%s\"?", near) : g_strdup("");
   return conf_json_fail(json, "model_type", error,
                         "\"%s\" is not modelled%s; modelled are %s. Where it is built as one of these, say so: "
                         "model.family=NAME reads this file's sizes as that family's",

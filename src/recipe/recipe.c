@@ -63,6 +63,35 @@ static const RecipeTable *find_python(const ConfTree *tree, GError **error) {
   return NULL;
 }
 
+/* Beside its words: the file that Trainer's --fsdp_config names has neither --fsdp nor a batch. */
+static gboolean is_fsdp_config(const ConfTree *tree) {
+  static const char *const keys[] = {"transformer_layer_cls_to_wrap",
+                                     "fsdp_transformer_layer_cls_to_wrap",
+                                     "backward_prefetch",
+                                     "fsdp_backward_prefetch",
+                                     "min_num_params",
+                                     "fsdp_min_num_params",
+                                     "reshard_after_forward",
+                                     "fsdp_reshard_after_forward",
+                                     "auto_wrap_policy",
+                                     "fsdp_auto_wrap_policy",
+                                     NULL};
+  gboolean found = FALSE;
+  for (const char *const *key = keys; *key != NULL; key++)
+    found |= conf_tree_find(tree, *key) != NULL;
+  return found;
+}
+
+/* Two readers may be of one tool. */
+static char *list_tools(void) {
+  g_autoptr(GPtrArray) tools = g_ptr_array_new();
+  for (gsize i = 0; i < G_N_ELEMENTS(tables); i++)
+    if (tables[i]->refused == NULL && !g_ptr_array_find_with_equal_func(tools, tables[i]->tool, g_str_equal, NULL))
+      g_ptr_array_add(tools, (gpointer)tables[i]->tool);
+  g_ptr_array_add(tools, NULL);
+  return g_strjoinv(", ", (char **)tools->pdata);
+}
+
 static const RecipeTable *find_table(const ConfTree *tree, GError **error) {
   if (conf_tree_root_call(tree) != NULL)
     return find_python(tree, error);
@@ -70,14 +99,18 @@ static const RecipeTable *find_table(const ConfTree *tree, GError **error) {
     for (const char *const *mark = tables[i]->marks; mark != NULL && *mark != NULL; mark++)
       if (conf_tree_find(tree, *mark) != NULL)
         return tables[i];
-  g_autoptr(GString) tools = g_string_new(NULL);
-  for (gsize i = 0; i < G_N_ELEMENTS(tables); i++)
-    if (tables[i]->refused == NULL)
-      g_string_append_printf(tools, "%s%s", tools->len > 0 ? ", " : "", tables[i]->tool);
-  base_error_set_at(error, &(BasePlace){.file = conf_tree_file(tree)},
-                    "is no recipe of a tool that is read (%s): it has none of their leading keys, such as "
-                    "zero_optimization, distributed_type or parallelism",
-                    tools->str);
+  BasePlace place = {.file = conf_tree_file(tree)};
+  g_autofree char *tools = list_tools();
+  if (is_fsdp_config(tree))
+    base_error_set_at(
+        error, &place,
+        "is what Trainer's --fsdp_config names, which does not say what is sharded; write "
+        "{\"fsdp\": \"full_shard auto_wrap\", \"fsdp_config\": {...}} with what stands here in place of ...");
+  else
+    base_error_set_at(error, &place,
+                      "is no recipe of a tool that is read (%s): it has none of their leading keys, such as "
+                      "zero_optimization, distributed_type or parallelism",
+                      tools);
   return NULL;
 }
 
