@@ -292,6 +292,8 @@ static void llama_factory(void) {
                         {"training.activation_checkpointing", "none"},
                         {"training.attention", "flash"},
                         {NULL, NULL}});
+  expect("f.yaml", "finetuning_type: full\nper_device_train_batch_size: 1\n",
+         (const Said[]){{"training.sequence_length", "2048"}, {NULL, NULL}}); /* cutoff_len of data_args.py */
 }
 
 /* SFTConfig's defaults: bf16, every layer recomputed, 1 024 tokens. */

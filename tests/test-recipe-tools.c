@@ -20,6 +20,15 @@ static void accelerate(void) {
   CU_ASSERT_PTR_NOT_NULL(recipe_reason(recipe, "fsdp_config.fsdp_state_dict_type"));
 }
 
+/* accelerate hands FSDP no prefetch where no key says one: utils/dataclasses.py, whatever torch's own default. */
+static void accelerate_prefetches_nothing(void) {
+  g_autoptr(Recipe) recipe =
+      recipe_of_text("a.yaml", "distributed_type: FSDP\nfsdp_config:\n  fsdp_sharding_strategy: FULL_SHARD\n", NULL);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(recipe);
+  RECIPE_SAYS(recipe, "fsdp.backward_prefetch", "none");
+  RECIPE_SAYS(recipe, "fsdp.wrap", "none");
+}
+
 /* The ds_config.json that it names is read as if it stood in it; places are those of the inner file. */
 static void accelerate_names_a_file(void) {
   g_autoptr(Recipe) recipe = recipe_of_data("accelerate-deepspeed.yaml");
@@ -141,6 +150,8 @@ static void torchtitan_by_date(void) {
       {"[training]\nseq_len = 1\nlocal_batch_size = 1\n[parallelism]\n[compile]\nenable = true\ncomponents = "
        "[\"model\"]\n",
        "ends", NULL, "fused"},
+      {"[training]\nseq_len = 1\nlocal_batch_size = 1\n[compile]\nenable = true\n", "ends", "fused",
+       "fused"}, /* the same without the block of axes, all of which have defaults */
   };
   for (gsize i = 0; i < G_N_ELEMENTS(rows); i++) {
     g_autoptr(Recipe) each = recipe_of_text("t.toml", rows[i].toml, NULL);
@@ -371,19 +382,21 @@ static void refusals(void) {
 }
 
 int main(void) {
-  return harness_run("recipe-tools", (HarnessCase[]){{"accelerate", accelerate},
-                                                     {"accelerate names a file", accelerate_names_a_file},
-                                                     {"accelerate with Megatron-LM", accelerate_megatron},
-                                                     {"second generation", second_generation},
-                                                     {"Trainer", trainer},
-                                                     {"torchtitan", torchtitan},
-                                                     {"torchtitan by date", torchtitan_by_date},
-                                                     {"says it once", says_it_once},
-                                                     {"auto yields", auto_yields},
-                                                     {"torchtitan's axes", torchtitan_axes},
-                                                     {"torchtitan's axes that wait", torchtitan_axes_wait},
-                                                     {"llm-foundry", llm_foundry},
-                                                     {"axolotl", axolotl},
-                                                     {"refusals", refusals},
-                                                     {NULL, NULL}});
+  return harness_run("recipe-tools",
+                     (HarnessCase[]){{"accelerate", accelerate},
+                                     {"accelerate prefetches nothing unasked", accelerate_prefetches_nothing},
+                                     {"accelerate names a file", accelerate_names_a_file},
+                                     {"accelerate with Megatron-LM", accelerate_megatron},
+                                     {"second generation", second_generation},
+                                     {"Trainer", trainer},
+                                     {"torchtitan", torchtitan},
+                                     {"torchtitan by date", torchtitan_by_date},
+                                     {"says it once", says_it_once},
+                                     {"auto yields", auto_yields},
+                                     {"torchtitan's axes", torchtitan_axes},
+                                     {"torchtitan's axes that wait", torchtitan_axes_wait},
+                                     {"llm-foundry", llm_foundry},
+                                     {"axolotl", axolotl},
+                                     {"refusals", refusals},
+                                     {NULL, NULL}});
 }

@@ -3,7 +3,8 @@
  *
  * Source: accelerate/commands/config/config_args.py, which refuses keys that it does not know, and commands/launch.py.
  * num_machines × GPUs per machine = num_processes. Of DeepSpeed it has its own short names, or the name of a
- * ds_config.json, which is then read as if it stood here. */
+ * ds_config.json, which is then read as if it stood here. What FSDP does where nothing is said: utils/dataclasses.py,
+ * FullyShardedDataParallelPlugin (no wrapping, and no prefetch in backward, since 2022). */
 #include <string.h>
 
 #include "recipe-fsdp.h"
@@ -159,7 +160,7 @@ static gboolean finish(RecipeReading *reading, GError **error) {
   if (strcmp(kind, "megatron_lm") == 0)
     return recipe_give(reading, NULL, "parallel.framework", "megatron", NULL, error);
   if (strcmp(kind, "fsdp") == 0)
-    return recipe_fsdp_finish(reading, "none", "pre", error);
+    return recipe_fsdp_finish(reading, "none", "none", error);
   if (strcmp(kind, "deepspeed") != 0)
     return TRUE;
   return recipe_give(reading, NULL, "parallel.framework", "deepspeed", NULL, error) &&

@@ -132,7 +132,9 @@ static gboolean finish(RecipeReading *reading, GError **error) {
       !(recipe_give_lora(reading, &(RecipeLora){"lora_rank", 8, "lora_target", NULL}, error) &&
         give_base(reading, error)))
     return FALSE;
-  return recipe_give(reading, NULL, "training.activation_checkpointing", "full", "LLaMA-Factory's default", error) &&
+  return recipe_give(reading, NULL, "training.sequence_length", "2048",
+                     "cutoff_len, LLaMA-Factory's default since 2024-11-10 (before: 1024)", error) &&
+         recipe_give(reading, NULL, "training.activation_checkpointing", "full", "LLaMA-Factory's default", error) &&
          recipe_trainer_finish(reading, error);
 }
 

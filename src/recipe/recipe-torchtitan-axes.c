@@ -80,7 +80,7 @@ static gboolean give_wrap(RecipeReading *reading, GError **error) {
   gboolean old = recipe_torchtitan_has(reading, "training.batch_size") ||
                  recipe_torchtitan_has(reading, "training.compile") ||
                  recipe_torchtitan_has(reading, "model.norm_type") ||
-                 !(recipe_torchtitan_has(reading, "parallelism") || recipe_torchtitan_is_python(reading));
+                 !(recipe_torchtitan_is_late(reading) || recipe_torchtitan_is_python(reading));
   return old ? recipe_give(reading, NULL, "fsdp.wrap", "block", "as until 2025-07-28, by the file's keys", error)
              : recipe_give(reading, NULL, "fsdp.wrap", "ends", "embedding and head are units", error);
 }

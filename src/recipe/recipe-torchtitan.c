@@ -247,7 +247,7 @@ static const RecipeRow rows[] = {
 
 /* Since its keys moved to [parallelism], at the end of 2024, its AdamW is fused where it does not say otherwise. */
 static gboolean give_style(RecipeReading *reading, GError **error) {
-  return recipe_torchtitan_has(reading, "parallelism")
+  return recipe_torchtitan_is_late(reading)
              ? recipe_give(reading, NULL, "training.optimizer_style", "fused", "torchtitan's default since 2025-02-24",
                            error)
              : recipe_give(reading, NULL, "training.optimizer_style", "foreach",
@@ -256,7 +256,7 @@ static gboolean give_style(RecipeReading *reading, GError **error) {
 
 /* The loss is compiled with the blocks where no key says what is compiled. */
 static gboolean give_loss(RecipeReading *reading, GError **error) {
-  gboolean late = recipe_torchtitan_has(reading, "parallelism") && !recipe_torchtitan_has(reading, "model.norm_type");
+  gboolean late = recipe_torchtitan_is_late(reading) && !recipe_torchtitan_has(reading, "model.norm_type");
   gboolean compiled = recipe_is_true(reading, "compile.enable") || recipe_is_true(reading, "training.compile");
   return !late || !compiled || recipe_torchtitan_has(reading, "compile.components") ||
          recipe_give(reading, NULL, "training.loss", "fused", COMPILED_LOSS, error);

@@ -20,3 +20,9 @@ static inline gboolean recipe_torchtitan_is_python(const RecipeReading *reading)
 static inline gboolean recipe_torchtitan_has(const RecipeReading *reading, const char *path) {
   return conf_tree_given(reading->tree, path) != NULL;
 }
+
+/* By keys that came with [parallelism], at the end of 2024, or after: a file of FSDP alone may leave the block out. */
+static inline gboolean recipe_torchtitan_is_late(const RecipeReading *reading) {
+  return recipe_torchtitan_has(reading, "parallelism") || recipe_torchtitan_has(reading, "compile") ||
+         recipe_torchtitan_has(reading, "training.local_batch_size");
+}
