@@ -214,13 +214,15 @@ static void wrong_rows(void) {
   }
 }
 
-/* Open MPI's tag of another process in the middle of a line names no host. */
+/* Open MPI's tag of another process in the middle of a line names no host; of a row, neither does pdsh's or srun's. */
 static void tags_inside_lines(void) {
   static const char text[] = "# Rank  0 Pid 11 on [1,4]<stdout>:node1 device  0 [0x0f] NVIDIA H100 80GB HBM3\n"
                              "[1,1]<stdout>:# Rank  1 Pid 12 on node1 device  1 [0x1f] NVIDIA H100 80GB HBM3\n"
-                             "1024 256 float sum -1 10.0 0.10 0.10 0 10.0 0.10 0.10 0\n";
+                             "1024 256 float sum -1 10.0 0.10 0.10 0 10.0 0.10 0.10 0\n"
+                             "2048 512 node1: float sum -1 11.0 0.19 0.19 0 3: 11.0 0.19 0.19 0\n";
   g_autoptr(ImportLog) log = import_log_parse("a.log", text, strlen(text));
   const ImportRun *run = g_ptr_array_index(log->runs, 0);
+  CU_ASSERT_EQUAL(run->rows->len, 2);
   CU_ASSERT_EQUAL(run->nodes, 1);
   CU_ASSERT_EQUAL(run->ranks, 2);
   CU_ASSERT_FALSE(import_run_other_gpu(run, "h100-sxm5-80gb"));

@@ -116,15 +116,29 @@ static guint strange_words(char **words) {
   return 0;
 }
 
+/* Of a line that may be a row: no word of one ends with a colon, so such a word is a launcher's, wherever it stands. */
+static char **row_words(const char *text) {
+  char **words = import_words(text);
+  guint kept = 0;
+  for (guint i = 0; words[i] != NULL; i++) {
+    if (g_str_has_suffix(words[i], ":"))
+      g_free(words[i]);
+    else
+      words[kept++] = words[i];
+  }
+  words[kept] = NULL;
+  return words;
+}
+
 /* A row, the beginning of one, or what completes one: else FALSE. */
 static gboolean take_words(Reader *reader, const char *text) {
-  g_auto(GStrv) all = import_words(text);
+  g_auto(GStrv) all = row_words(text);
   char **words = all + strange_words(all);
   ImportRow row;
   ImportRowKind kind = import_row_read(words, &row);
   if (kind == IMPORT_ROW_NONE && reader->torn->len > 0 && import_row_is_tail(words)) {
     g_string_append_printf(reader->torn, " %s", text);
-    g_auto(GStrv) joined = import_words(reader->torn->str);
+    g_auto(GStrv) joined = row_words(reader->torn->str);
     kind = import_row_read(joined + strange_words(joined), &row);
     if (kind == IMPORT_ROW_WHOLE) {
       g_string_truncate(reader->torn, 0);
