@@ -16,6 +16,11 @@ static void finds_and_advises(void) {
   /* The beginning of a name. */
   CU_ASSERT_STRING_EQUAL(base_names_nearest(names, "gradient"), "gradient_accumulation");
   CU_ASSERT_PTR_NULL(base_names_nearest(names, "zero"));
+  /* Its first words, before another whose last word is wrong; but a wrong letter is nearer than a word too many. */
+  static const char *const metrics[] = {"step_low", "step_high", "step", NULL};
+  CU_ASSERT_STRING_EQUAL(base_names_nearest(metrics, "step_time"), "step");
+  CU_ASSERT_STRING_EQUAL(base_names_nearest(metrics, "step_hihg"), "step_high");
+  CU_ASSERT_PTR_NULL(base_names_nearest(metrics, "stepping"));
   g_autofree char *near = base_names_advice(names, "micro_bach");
   CU_ASSERT_STRING_EQUAL(near, "; did you mean \"micro_batch\"?");
   g_autofree char *all = base_names_advice(names, "zzz");

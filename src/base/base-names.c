@@ -29,6 +29,14 @@ static gsize edit_distance(const char *a, const char *b) {
   return row[width];
 }
 
+/* What a name with a word too many is away from it: as two wrong letters, less than a wrong word. */
+#define WORD_TOO_MANY 2
+
+static gboolean begins_words_of(const char *name, const char *text) {
+  gsize length = strlen(name);
+  return length > 0 && g_ascii_strncasecmp(name, text, length) == 0 && strchr("_-. ", text[length]) != NULL;
+}
+
 const char *base_names_nearest(const char *const *names, const char *text) {
   const char *best = NULL;
   gsize best_distance = G_MAXSIZE;
@@ -37,7 +45,10 @@ const char *base_names_nearest(const char *const *names, const char *text) {
     gsize distance = edit_distance(names[i], text);
     gsize longest = MAX(strlen(names[i]), length);
     gboolean begins = length >= 3 && g_ascii_strncasecmp(names[i], text, length) == 0;
-    if ((distance * 3 <= longest || begins) && distance < best_distance) {
+    gboolean near = distance * 3 <= longest || begins;
+    if (begins_words_of(names[i], text))
+      distance = MIN(distance, WORD_TOO_MANY), near = TRUE;
+    if (near && distance < best_distance) {
       best = names[i];
       best_distance = distance;
     }

@@ -12,8 +12,9 @@
 /* Index of `text` in the NULL-terminated table, whatever the case; -1 where it is not. */
 int base_names_find(const char *const *names, const char *text);
 
-/* The name with the least edit distance, if it is close enough to be what was meant (at most a third of its letters
- * differ, or one is the beginning of the other); else NULL. Ties go to the first. Cost: names × lengths. */
+/* The name with the least edit distance, if it is close enough to be what was meant: at most a third of its letters
+ * differ, or `text` begins it, or it is the first words of `text` ("step" of "step_time"); else NULL. Ties go to the
+ * first. Cost: names × lengths. */
 const char *base_names_nearest(const char *const *names, const char *text);
 
 /* "a, b, c", without those that are empty. Caller frees. */
