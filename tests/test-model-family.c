@@ -1,39 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Families: exact counts of published models from their config.json, and of every row of the table units that are
  * consistent and add up. */
-#include <glib/gstdio.h>
 #include <string.h>
 
 #include "model-family.h"
 #include "model-masks.h"
-
-static ConfSettings *new_settings(const char *const *assignments) {
-  const ConfSchema schemas[] = {model_shape_schema, model_recipe_schema};
-  ConfSettings *settings = conf_settings_new(schemas, G_N_ELEMENTS(schemas));
-  for (; assignments != NULL && *assignments != NULL; assignments++)
-    CU_ASSERT_TRUE(conf_settings_set(settings, *assignments, NULL));
-  return settings;
-}
-
-static ModelShape load(const char *text, const char *const *assignments) {
-  g_autofree char *json = g_strdelimit(g_strdup(text), "'", '"');
-  g_autofree char *folder = g_dir_make_tmp("foretrain-XXXXXX", NULL);
-  g_autofree char *path = g_build_filename(folder, "some-model.json", NULL);
-  CU_ASSERT_TRUE(g_file_set_contents(path, json, -1, NULL));
-  g_autoptr(ConfSettings) settings = new_settings(assignments);
-  g_autofree char *config = g_strconcat("model.config=", path, NULL);
-  CU_ASSERT_TRUE(conf_settings_set(settings, config, NULL));
-  ModelShape shape = {0};
-  GError *error = NULL;
-  if (!model_shape_load(settings, &shape, &error)) {
-    printf("\n    %s\n", error->message);
-    CU_FAIL("a config.json that should be taken");
-    g_clear_error(&error);
-  }
-  g_unlink(path);
-  g_rmdir(folder);
-  return shape;
-}
+#include "shape-case.h"
 
 /* The keys that sizes and parts depend on, of the files that were published with the models on the Hugging Face Hub,
  * and the counts of their checkpoints; bert with the head for masked tokens (BertForMaskedLM), deepseek_v3 and kimi_k2
@@ -211,7 +183,7 @@ static const struct {
 
 static void counts_published_models(void) {
   for (gsize i = 0; i < G_N_ELEMENTS(published); i++) {
-    ModelShape shape = load(published[i].json, NULL);
+    ModelShape shape = shape_case_load(published[i].json, NULL);
     guint64 counted = model_shape_parameters(&shape);
     if (counted != published[i].parameters)
       printf("\n    %s: %" G_GUINT64_FORMAT "\n", published[i].json, counted);
@@ -231,7 +203,7 @@ static void counts_active_parameters(void) {
     for (gsize k = 0; k < G_N_ELEMENTS(published); k++) {
       if (strstr(published[k].json, active[i].model_type) == NULL)
         continue;
-      ModelShape shape = load(published[k].json, NULL);
+      ModelShape shape = shape_case_load(published[k].json, NULL);
       double counted = (double)model_shape_active_parameters(&shape) / 1e9 - active[i].without_embedding;
       CU_ASSERT_DOUBLE_EQUAL(counted / active[i].billions, 1, 0.025);
       model_shape_clear(&shape);
@@ -244,17 +216,17 @@ static void counts_active_parameters(void) {
 
 /* Which layers see all, which have experts. */
 static void tells_layers_apart(void) {
-  ModelShape shape = load("{'model_type': 'gemma2', " SMALL "}", NULL);
+  ModelShape shape = shape_case_load("{'model_type': 'gemma2', " SMALL "}", NULL);
   const ModelUnitKind alternating[] = {MODEL_UNIT_EMBEDDING, MODEL_UNIT_LAYER, MODEL_UNIT_LAYER_FULL};
   for (guint unit = 0; unit < G_N_ELEMENTS(alternating); unit++)
     CU_ASSERT_EQUAL(model_unit_kind_of(&shape, unit), alternating[unit]);
   CU_ASSERT_EQUAL(model_unit_kind_of(&shape, 7), MODEL_UNIT_HEAD);
   model_shape_clear(&shape);
 
-  shape =
-      load("{'model_type': 'llama4', 'text_config': {" SMALL ", 'num_local_experts': 8, 'intermediate_size_mlp': 320,"
-           " 'interleave_moe_layer_step': 2}}",
-           NULL);
+  shape = shape_case_load("{'model_type': 'llama4', 'text_config': {" SMALL
+                          ", 'num_local_experts': 8, 'intermediate_size_mlp': 320,"
+                          " 'interleave_moe_layer_step': 2}}",
+                          NULL);
   const ModelUnitKind llama4[] = {MODEL_UNIT_LAYER_DENSE, MODEL_UNIT_LAYER, MODEL_UNIT_LAYER_DENSE,
                                   MODEL_UNIT_LAYER_FULL};
   for (guint unit = 0; unit < G_N_ELEMENTS(llama4); unit++)
@@ -264,9 +236,10 @@ static void tells_layers_apart(void) {
   model_shape_clear(&shape);
 
   /* By the list that newer files have: the third of three sees all. */
-  shape = load("{'model_type': 'gemma3_text', " SMALL ", 'sliding_window': 32, 'layer_types': ['sliding_attention',"
-               " 'sliding_attention', 'full_attention', 'sliding_attention', 'sliding_attention', 'full_attention']}",
-               NULL);
+  shape = shape_case_load(
+      "{'model_type': 'gemma3_text', " SMALL ", 'sliding_window': 32, 'layer_types': ['sliding_attention',"
+      " 'sliding_attention', 'full_attention', 'sliding_attention', 'sliding_attention', 'full_attention']}",
+      NULL);
   CU_ASSERT_EQUAL(shape.full_every, 3);
   CU_ASSERT_EQUAL(shape.sliding_window, 32);
   model_shape_clear(&shape);
@@ -281,16 +254,17 @@ static gboolean has_assumed(const ModelShape *shape, const char *fragment) {
 
 /* What is taken is said; a count that is stated wrong is said too; a family beside config reads the file as its own. */
 static void says_what_it_takes(void) {
-  ModelShape shape = load("{'model_type': 'mixtral', " SMALL "}", (const char *const[]){"model.parameters=12", NULL});
+  ModelShape shape =
+      shape_case_load("{'model_type': 'mixtral', " SMALL "}", (const char *const[]){"model.parameters=12", NULL});
   CU_ASSERT_EQUAL(shape.experts, 8);
   CU_ASSERT_TRUE(has_assumed(&shape, "num_local_experts") && has_assumed(&shape, "model.parameters says 12"));
   model_shape_clear(&shape);
-  shape = load("{'model_type': 'of-my-own', " SMALL "}", (const char *const[]){"model.family=qwen3", NULL});
+  shape = shape_case_load("{'model_type': 'of-my-own', " SMALL "}", (const char *const[]){"model.family=qwen3", NULL});
   CU_ASSERT_EQUAL(shape.head_dim, 128);
   CU_ASSERT_TRUE(model_has(model_shape_traits(&shape), MODEL_QK_NORM));
   model_shape_clear(&shape);
-  shape = load("{'model_type': 'gemma3', 'text_config': {" SMALL "}, 'vision_config': {}}",
-               (const char *const[]){"model.family=gemma3", NULL});
+  shape = shape_case_load("{'model_type': 'gemma3', 'text_config': {" SMALL "}, 'vision_config': {}}",
+                          (const char *const[]){"model.family=gemma3", NULL});
   CU_ASSERT_TRUE(has_assumed(&shape, "vision_config"));
   model_shape_clear(&shape);
 }
@@ -310,7 +284,7 @@ static ModelShape of_family(int family) {
                                "model.max_positions=128",
                                "model.sliding_window=32",
                                NULL};
-  g_autoptr(ConfSettings) settings = new_settings(sizes);
+  g_autoptr(ConfSettings) settings = shape_case_settings(sizes);
   gboolean latent = g_str_has_prefix(model_family_names[family], "deepseek");
   const char *const latents[] = {"model.kv_rank=32",
                                  "model.q_rank=48",

@@ -1,45 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* Models of images: vit, and CLIP's tower; patches in place of a table of words. */
-#include <glib/gstdio.h>
-#include <string.h>
-
 #include "model-family.h"
 #include "model-masks.h"
-
-static ConfSettings *new_settings(const char *const *assignments) {
-  const ConfSchema schemas[] = {model_shape_schema, model_recipe_schema};
-  ConfSettings *settings = conf_settings_new(schemas, G_N_ELEMENTS(schemas));
-  for (; assignments != NULL && *assignments != NULL; assignments++)
-    CU_ASSERT_TRUE(conf_settings_set(settings, *assignments, NULL));
-  return settings;
-}
-
-static ModelShape load(const char *text, const char *const *assignments) {
-  g_autofree char *json = g_strdelimit(g_strdup(text), "'", '"');
-  g_autofree char *folder = g_dir_make_tmp("foretrain-XXXXXX", NULL);
-  g_autofree char *path = g_build_filename(folder, "some-model.json", NULL);
-  CU_ASSERT_TRUE(g_file_set_contents(path, json, -1, NULL));
-  g_autoptr(ConfSettings) settings = new_settings(assignments);
-  g_autofree char *config = g_strconcat("model.config=", path, NULL);
-  CU_ASSERT_TRUE(conf_settings_set(settings, config, NULL));
-  ModelShape shape = {0};
-  GError *error = NULL;
-  if (!model_shape_load(settings, &shape, &error)) {
-    printf("\n    %s\n", error->message);
-    CU_FAIL("a config.json that should be taken");
-    g_clear_error(&error);
-  }
-  g_unlink(path);
-  g_rmdir(folder);
-  return shape;
-}
+#include "shape-case.h"
 
 /* ViT-Base/16 on ImageNet's 1 000 labels: 86 567 656 parameters. Of a batch of images, the patches' matrix works on 196
  * tokens each, the layers' on 197, the head's on one. */
 static void images_are_patches(void) {
-  ModelShape shape = load("{'model_type': 'vit', 'hidden_size': 768, 'image_size': 224, 'intermediate_size': 3072,"
-                          " 'num_attention_heads': 12, 'num_channels': 3, 'num_hidden_layers': 12, 'patch_size': 16}",
-                          (const char *const[]){"model.vocab_size=1000", NULL});
+  ModelShape shape =
+      shape_case_load("{'model_type': 'vit', 'hidden_size': 768, 'image_size': 224, 'intermediate_size': 3072,"
+                      " 'num_attention_heads': 12, 'num_channels': 3, 'num_hidden_layers': 12, 'patch_size': 16}",
+                      (const char *const[]){"model.vocab_size=1000", NULL});
   CU_ASSERT_EQUAL(model_shape_parameters(&shape), 86567656);
   CU_ASSERT_EQUAL(shape.max_positions, 197);
   ModelRecipe recipe = {.sequence_length = 197};
@@ -57,17 +28,18 @@ static void images_are_patches(void) {
  * texts, 63 428 096 with its projection, and 87 849 216 in that of images; ViT-L/14's tower has 303 966 208. The head
  * is the projection of one token; the patches' matrix has no bias. */
 static void clip_is_a_tower(void) {
-  ModelShape shape = load("{'model_type': 'clip', 'text_config': {'hidden_size': 512},"
-                          " 'vision_config': {'hidden_size': 768, 'patch_size': 32, 'projection_dim': 512}}",
-                          (const char *const[]){"model.family=clip_vision", NULL});
+  ModelShape shape = shape_case_load("{'model_type': 'clip', 'text_config': {'hidden_size': 512},"
+                                     " 'vision_config': {'hidden_size': 768, 'patch_size': 32, 'projection_dim': 512}}",
+                                     (const char *const[]){"model.family=clip_vision", NULL});
   CU_ASSERT_EQUAL(model_shape_parameters(&shape), 151277313 - 1 - 63428096);
   CU_ASSERT_EQUAL(shape.max_positions, 50);
   CU_ASSERT_TRUE(g_strv_contains((const char *const *)shape.assumed,
                                  "text_config is left out: the vision tower alone is trained"));
   model_shape_clear(&shape);
-  shape = load("{'model_type': 'clip_vision_model', 'hidden_size': 1024, 'intermediate_size': 4096,"
-               " 'num_attention_heads': 16, 'num_hidden_layers': 24, 'patch_size': 14, 'projection_dim': 768}",
-               (const char *const[]){NULL});
+  shape =
+      shape_case_load("{'model_type': 'clip_vision_model', 'hidden_size': 1024, 'intermediate_size': 4096,"
+                      " 'num_attention_heads': 16, 'num_hidden_layers': 24, 'patch_size': 14, 'projection_dim': 768}",
+                      (const char *const[]){NULL});
   CU_ASSERT_EQUAL(model_shape_parameters(&shape), 303966208);
   model_shape_clear(&shape);
 }

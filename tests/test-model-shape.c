@@ -1,56 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Shapes: exact parameter counts from config.json and from keys, what its absences mean, what is refused. */
-#include <glib/gstdio.h>
-#include <string.h>
-
 #include "harness.h"
 #include "model-recipe.h"
 #include "model-shape.h"
-
-static ConfSettings *new_settings(void) {
-  const ConfSchema schemas[] = {model_shape_schema, model_recipe_schema};
-  return conf_settings_new(schemas, G_N_ELEMENTS(schemas));
-}
-
-static void set(ConfSettings *settings, const char *assignment) {
-  GError *error = NULL;
-  if (!conf_settings_set(settings, assignment, &error)) {
-    printf("\n    %s\n", error->message);
-    CU_FAIL("a setting that should be taken");
-    g_clear_error(&error);
-  }
-}
-
-static void set_all(ConfSettings *settings, const char *const *assignments) {
-  for (; assignments != NULL && *assignments != NULL; assignments++)
-    set(settings, *assignments);
-}
-
-/* Loads config.json of this text, with the settings beside it. */
-static gboolean load_text(const char *json, const char *const *assignments, ModelShape *ret, GError **error) {
-  g_autofree char *folder = g_dir_make_tmp("foretrain-XXXXXX", NULL);
-  g_autofree char *path = g_build_filename(folder, "some-model.json", NULL);
-  CU_ASSERT_TRUE(g_file_set_contents(path, json, -1, NULL));
-  g_autoptr(ConfSettings) settings = new_settings();
-  g_autofree char *config = g_strconcat("model.config=", path, NULL);
-  set(settings, config);
-  set_all(settings, assignments);
-  gboolean loaded = model_shape_load(settings, ret, error);
-  g_unlink(path);
-  g_rmdir(folder);
-  return loaded;
-}
-
-static ModelShape loaded(const char *json, const char *const *assignments) {
-  ModelShape shape = {0};
-  GError *error = NULL;
-  if (!load_text(json, assignments, &shape, &error)) {
-    printf("\n    %s\n", error->message);
-    CU_FAIL("a config.json that should be taken");
-    g_clear_error(&error);
-  }
-  return shape;
-}
+#include "shape-case.h"
 
 /* The counts of the published checkpoints, by their safetensors files. */
 static const struct {
@@ -114,8 +67,7 @@ static const struct {
 
 static void counts_published_models(void) {
   for (gsize i = 0; i < G_N_ELEMENTS(published); i++) {
-    g_autofree char *json = g_strdelimit(g_strdup(published[i].json), "'", '"');
-    ModelShape shape = loaded(json, NULL);
+    ModelShape shape = shape_case_load(published[i].json, NULL);
     CU_ASSERT_EQUAL(model_shape_parameters(&shape), published[i].parameters);
     CU_ASSERT_STRING_EQUAL(shape.name, "some-model");
     model_shape_clear(&shape);
@@ -134,8 +86,7 @@ static void counts_workload_models(void) {
   for (gsize i = 0; i < G_N_ELEMENTS(models); i++) {
     g_autofree char *relative = g_strdup_printf("workloads/models/%s.json", models[i].name);
     g_autofree char *path = harness_path(relative), *config = g_strconcat("model.config=", path, NULL);
-    g_autoptr(ConfSettings) settings = new_settings();
-    set(settings, config);
+    g_autoptr(ConfSettings) settings = shape_case_settings((const char *const[]){config, NULL});
     ModelShape shape = {0};
     CU_ASSERT_TRUE(model_shape_load(settings, &shape, NULL));
     CU_ASSERT_EQUAL(model_shape_parameters(&shape), models[i].parameters);
@@ -152,7 +103,7 @@ static void counts_workload_models(void) {
   "{\"model_type\": \"gpt2\", \"n_embd\": 64, \"n_head\": 4, \"n_layer\": 2, \"vocab_size\": 100, \"n_positions\": 32"
 
 static void reads_absences(void) {
-  ModelShape shape = loaded(LLAMA ", \"head_dim\": null}", NULL);
+  ModelShape shape = shape_case_load(LLAMA ", \"head_dim\": null}", NULL);
   CU_ASSERT_EQUAL(shape.kv_heads, 4); /* multi-head */
   CU_ASSERT_EQUAL(shape.head_dim, 16);
   CU_ASSERT_EQUAL(shape.sliding_window, 0);
@@ -160,37 +111,39 @@ static void reads_absences(void) {
   CU_ASSERT_FALSE(model_has(shape.traits, MODEL_QKV_BIAS));
   model_shape_clear(&shape);
 
-  shape = loaded(LLAMA ", \"num_key_value_heads\": null, \"head_dim\": 32, \"sliding_window\": 7}", NULL);
+  shape = shape_case_load(LLAMA ", \"num_key_value_heads\": null, \"head_dim\": 32, \"sliding_window\": 7}", NULL);
   CU_ASSERT_EQUAL(shape.kv_heads, 4);
   CU_ASSERT_EQUAL(shape.head_dim, 32);
   CU_ASSERT_EQUAL(shape.sliding_window, 0); /* LlamaConfig has no such key */
   model_shape_clear(&shape);
 
   /* MistralConfig: 8 key and value heads and a window of 4096 where nothing is said; null switches the window off. */
-  shape = loaded("{\"model_type\": \"mistral\", " LLAMA_REST "}", (const char *const[]){"model.heads=16", NULL});
+  shape =
+      shape_case_load("{\"model_type\": \"mistral\", " LLAMA_REST "}", (const char *const[]){"model.heads=16", NULL});
   CU_ASSERT_EQUAL(shape.kv_heads, 8);
   CU_ASSERT_EQUAL(shape.sliding_window, 4096);
   model_shape_clear(&shape);
-  shape = loaded("{\"model_type\": \"mistral\", " LLAMA_REST ", \"num_key_value_heads\": 2, \"sliding_window\": null}",
-                 NULL);
+  shape = shape_case_load(
+      "{\"model_type\": \"mistral\", " LLAMA_REST ", \"num_key_value_heads\": 2, \"sliding_window\": null}", NULL);
   CU_ASSERT_EQUAL(shape.sliding_window, 0);
   model_shape_clear(&shape);
-  shape = loaded("{\"model_type\": \"qwen2\", " LLAMA_REST ", \"num_key_value_heads\": 2, \"use_sliding_window\": true,"
-                 " \"sliding_window\": 512}",
-                 NULL);
+  shape = shape_case_load("{\"model_type\": \"qwen2\", " LLAMA_REST
+                          ", \"num_key_value_heads\": 2, \"use_sliding_window\": true,"
+                          " \"sliding_window\": 512}",
+                          NULL);
   CU_ASSERT_EQUAL(shape.sliding_window, 512);
   CU_ASSERT_TRUE(model_has(shape.traits, MODEL_QKV_BIAS));
   model_shape_clear(&shape);
 
-  shape = loaded(GPT2 "}", NULL);
+  shape = shape_case_load(GPT2 "}", NULL);
   CU_ASSERT_EQUAL(shape.intermediate_size, 256);
   CU_ASSERT_EQUAL(shape.max_positions, 32);
   CU_ASSERT_TRUE(shape.tied_embeddings);
   model_shape_clear(&shape);
-  shape =
-      loaded("{\"model_type\": \"gpt2\", \"hidden_size\": 64, \"num_attention_heads\": 4, \"num_hidden_layers\": 2,"
-             " \"vocab_size\": 100, \"max_position_embeddings\": 32, \"n_inner\": 80, \"tie_word_embeddings\": false}",
-             NULL);
+  shape = shape_case_load(
+      "{\"model_type\": \"gpt2\", \"hidden_size\": 64, \"num_attention_heads\": 4, \"num_hidden_layers\": 2,"
+      " \"vocab_size\": 100, \"max_position_embeddings\": 32, \"n_inner\": 80, \"tie_word_embeddings\": false}",
+      NULL);
   CU_ASSERT_EQUAL(shape.intermediate_size, 80);
   CU_ASSERT_FALSE(shape.tied_embeddings);
   model_shape_clear(&shape);
@@ -198,7 +151,7 @@ static void reads_absences(void) {
 
 /* A key beside config wins, and what follows from it is worked out anew. */
 static void expect_dropout(const char *json, double dropout) {
-  ModelShape shape = loaded(json, NULL);
+  ModelShape shape = shape_case_load(json, NULL);
   CU_ASSERT_EQUAL(shape.dropout, dropout);
   model_shape_clear(&shape);
 }
@@ -213,7 +166,7 @@ static void reads_dropout(void) {
 }
 
 static void keys_override_config(void) {
-  ModelShape shape = loaded(
+  ModelShape shape = shape_case_load(
       LLAMA "}", (const char *const[]){"model.layers=3", "model.hidden_size=128", "model.tied_embeddings=yes", NULL});
   CU_ASSERT_EQUAL(shape.layers, 3);
   CU_ASSERT_EQUAL(shape.head_dim, 32);
@@ -221,7 +174,7 @@ static void keys_override_config(void) {
   /* 100 h + 3 (4 h² + 3 h 160 + 2 h) + h at h = 128. */
   CU_ASSERT_EQUAL(model_shape_parameters(&shape), 12800 + 3 * (65536 + 61440 + 256) + 128);
   model_shape_clear(&shape);
-  shape = loaded(GPT2 "}", (const char *const[]){"model.hidden_size=128", NULL});
+  shape = shape_case_load(GPT2 "}", (const char *const[]){"model.hidden_size=128", NULL});
   CU_ASSERT_EQUAL(shape.intermediate_size, 512);
   model_shape_clear(&shape);
 }
@@ -240,9 +193,8 @@ static void trains_with_the_files_dropout(void) {
       {LLAMA "}", NULL, "0"},
   };
   for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
-    ModelShape shape = loaded(cases[i].json, NULL);
-    g_autoptr(ConfSettings) settings = new_settings();
-    set_all(settings, (const char *const[]){cases[i].given, NULL});
+    ModelShape shape = shape_case_load(cases[i].json, NULL);
+    g_autoptr(ConfSettings) settings = shape_case_settings((const char *const[]){cases[i].given, NULL});
     CU_ASSERT_TRUE(model_shape_record_training(&shape, settings, NULL));
     CU_ASSERT_STRING_EQUAL(conf_settings_get(settings, "training.dropout"), cases[i].expected);
     model_shape_clear(&shape);
@@ -250,8 +202,7 @@ static void trains_with_the_files_dropout(void) {
 }
 
 static gboolean load_keys(const char *const *assignments, ModelShape *ret, GError **error) {
-  g_autoptr(ConfSettings) settings = new_settings();
-  set_all(settings, assignments);
+  g_autoptr(ConfSettings) settings = shape_case_settings(assignments);
   return model_shape_load(settings, ret, error);
 }
 
@@ -315,7 +266,7 @@ static void refuses_configs(void) {
   for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
     ModelShape shape = {0};
     GError *error = NULL;
-    HARNESS_FAILS(load_text(cases[i].json, NULL, &shape, &error), error, cases[i].fragment);
+    HARNESS_FAILS(shape_case_try(cases[i].json, NULL, &shape, &error), error, cases[i].fragment);
     CU_ASSERT_PTR_NULL(shape.name);
   }
 }
@@ -342,7 +293,7 @@ static void refuses_keys(void) {
                 &shape, &error),
       error, "does not divide heads 4");
   /* An override that breaks a file's shape is at fault itself. */
-  HARNESS_FAILS(load_text(LLAMA "}", (const char *const[]){"model.heads=3", NULL}, &shape, &error), error,
+  HARNESS_FAILS(shape_case_try(LLAMA "}", (const char *const[]){"model.heads=3", NULL}, &shape, &error), error,
                 "model.heads=3");
 }
 
