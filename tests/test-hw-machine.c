@@ -155,13 +155,13 @@ static void printed_machines_read_back(void) {
     g_auto(Machine) built = {0}, again = {0};
     const HwMachine *machine = machine_must(&built, texts[i], settings[i]);
     g_autoptr(GString) first = g_string_new(NULL), second = g_string_new(NULL);
-    hw_machine_print(machine, first);
+    machine_print(machine, first);
     g_autofree char *text = g_strdup_printf(
         "[node]\ngpu = %s\ngpus = %u\nintra = %s\n%snics = %u\nsockets = %u\n[environment]\nplatform = %s\n%s",
         built.cluster->gpu->name, machine->gpus, built.cluster->intra->name,
         machine->nics > 0 ? "nic = ib-hdr200\n" : "", machine->nics, machine->sockets, built.cluster->platform->name,
         first->str);
-    hw_machine_print(machine_must(&again, text, ""), second);
+    machine_print(machine_must(&again, text, ""), second);
     CU_ASSERT_STRING_EQUAL(first->str, second->str);
     CU_ASSERT_EQUAL(again.cluster->machine->switches, machine->switches);
   }

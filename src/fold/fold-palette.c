@@ -32,10 +32,6 @@ void fold_palette_reset(FoldPalette *palette) {
   memset(palette->slots, 0, palette->n_slots * sizeof *palette->slots);
 }
 
-guint32 fold_palette_colours(const FoldPalette *palette) {
-  return palette->rows->len;
-}
-
 /* MurmurHash3's finaliser (Appleby 2011) after every word. */
 static guint32 hash_of(const guint64 *words, guint32 n) {
   guint64 hash = n;

@@ -25,4 +25,3 @@ void fold_palette_clear(FoldPalette *palette);
 /* Forgets all rows, keeps the room. */
 void fold_palette_reset(FoldPalette *palette);
 guint32 fold_palette_colour(FoldPalette *palette, const guint64 *words, guint32 n);
-guint32 fold_palette_colours(const FoldPalette *palette);

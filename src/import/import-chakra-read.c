@@ -23,10 +23,6 @@ static const int operations[] = {
 #define LONGEST    ((guint64)(G_MAXINT64 / SIM_MICROSECOND / 4)) /* us: 26 days */
 #define MOST_BYTES ((guint64)1 << 50)                            /* a PiB is no message */
 
-gboolean import_chakra_is_built(void) {
-  return TRUE;
-}
-
 /* ---- Attributes ---- */
 
 static const Attribute *find(const Message *message, const char *name) {

@@ -4,10 +4,6 @@
 #include "import-chakra-node.h"
 #include "import-chakra.h"
 
-gboolean import_chakra_is_built(void) {
-  return FALSE;
-}
-
 ImportChakraTrace *import_chakra_read(const char *path, GBytes *bytes G_GNUC_UNUSED, GError **error) {
   g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
               "%s: this foretrain was built without protobuf-c, which Chakra traces are read by; install "

@@ -75,12 +75,6 @@ void import_model_free(ImportModel *model) {
   g_free(model);
 }
 
-gboolean import_model_knows(const char *nccl_version, GError **error) {
-  gboolean exact;
-  g_autofree char *table = coll_tuning_find(nccl_version, &exact, error);
-  return table != NULL;
-}
-
 const char *import_model_name(const ImportModel *model) {
   return model->name;
 }

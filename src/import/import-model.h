@@ -29,8 +29,6 @@ const char *import_model_gpu(const ImportModel *model); /* its name in the catal
 guint import_model_gpus(const ImportModel *model);      /* of a node */
 /* One node of the topology, with a setting more ("node.matmul_rate=1.1"). */
 HwCluster *import_model_node(const ImportModel *model, const char *assignment, GError **error);
-/* Whether there are constants for an NCCL version: else the error says why. */
-gboolean import_model_knows(const char *nccl_version, GError **error);
 /* The topology's own figure, and the most it may be (a link's raw rate); 0: it has none (no NIC). */
 double import_model_own(const ImportModel *model, ImportFigureKind kind);
 double import_model_most(const ImportModel *model, ImportFigureKind kind);

@@ -25,3 +25,6 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Machine, machine_clear)
 gboolean machine_build(Machine *ret, const char *text, const char *more, GError **error);
 
 const HwMachine *machine_must(Machine *ret, const char *text, const char *more);
+
+/* The machine in a topology file's own lines ([pci], [nvlink], [nics]). Appends. */
+void machine_print(const HwMachine *machine, GString *text);

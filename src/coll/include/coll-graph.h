@@ -14,9 +14,9 @@
  *   nvls     NIC ► head                                 GPUs that the switch's multicast pulls from
  *
  * One search serves every node with the same GPUs, and every communicator of such nodes (coll_graph_requests_share).
- * Over unlike nodes: coll-graph-nodes.h. Cost: below 1 ms for eight GPUs behind an NVSwitch; some ms on PCI trees,
- * where steps are bounded as NCCL bounds them. Rates are bytes/s of one channel; NICs are indices on the machine; GPUs
- * are indices into the request's list. Deterministic.
+ * Cost: below 1 ms for eight GPUs behind an NVSwitch; some ms on PCI trees, where steps are bounded as NCCL bounds
+ * them. Rates are bytes/s of one channel; NICs are indices on the machine; GPUs are indices into the request's list.
+ * Deterministic.
  *
  * Source: NCCL v2.30.7 src/graph/search.cc, connect.cc, paths.cc; figures: topologies/catalog/nccl-search.ini. */
 #pragma once

@@ -73,8 +73,6 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(HwMachine, hw_machine_free)
 gboolean hw_machine_equal(const HwMachine *a, const HwMachine *b);
 /* "gpu.3": name of a part. Caller frees. */
 char *hw_machine_part_name(const HwMachine *machine, guint32 part);
-/* The machine in the file's own lines ([pci], [nvlink], [nics]), as an importer would write it. Appends. */
-void hw_machine_print(const HwMachine *machine, GString *text);
 
 static inline guint32 hw_machine_switch_part(const HwMachine *machine, guint32 index) {
   return machine->sockets + index;

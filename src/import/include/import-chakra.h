@@ -27,9 +27,6 @@ typedef struct {
   gboolean keep_communication; /* it takes the duration that its node states */
 } ImportChakraOptions;
 
-/* Whether this program was built with protobuf-c. */
-gboolean import_chakra_is_built(void);
-
 /* Paths of files or of tar archives of them; where all names end in .0.et, .1.et, … they are put in that order, else
  * the first is rank 0. *ret_origin is to be cleared. */
 Program *import_chakra_program(const char *const *paths, guint n, const ImportChakraOptions *options,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A machine as the lines that build it. */
-#include "hw-machine.h"
+/* A machine as the lines that build it, for reading it back. */
+#include "machine.h"
 
 static void print_link(const HwPciLink *link, GString *text) {
   if (link->rate > 0) {
@@ -74,7 +74,7 @@ static void print_nics(const HwMachine *machine, GString *text) {
   }
 }
 
-void hw_machine_print(const HwMachine *machine, GString *text) {
+void machine_print(const HwMachine *machine, GString *text) {
   print_tree(machine, text);
   print_nvlinks(machine, text);
   print_nics(machine, text);
