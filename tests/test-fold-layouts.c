@@ -19,6 +19,11 @@ static void a_class_is_a_stage(void) {
       {"llama2-7b", 0, {NANOTRON("4", "1"), "training.gradient_accumulation=5", "parallel.schedule=gpipe"}, 4},
       {"llama2-7b", 1, {NANOTRON("3", "1"), "training.gradient_accumulation=4", "cluster.nodes=3"}, 3},
       {"llama2-7b", 1, {NANOTRON("8", "2"), "training.gradient_accumulation=8"}, 8},
+      /* Two layers, one, output layer, cast, loss, and three that hold nothing. */
+      {"llama2-7b",
+       1,
+       {NANOTRON("8", "1"), "training.gradient_accumulation=8", "model.layers=3", "model.vocab_size=300000"},
+       8},
       {"llama2-7b",
        1,
        {NANOTRON("1", "8"), "nanotron.tp_linear_async_communication=yes", "parallel.sequence_parallel=yes"},

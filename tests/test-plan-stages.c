@@ -82,25 +82,50 @@ static void torchtitan_spread(void) {
 static void nanotron_thresholds(void) {
   double costs[12] = {0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2};
   guint32 bounds[MAX_STAGES];
-  g_autoptr(GError) error = NULL;
-  CU_ASSERT_TRUE(plan_stages_nanotron(costs, 12, 3, bounds, &error));
+  plan_stages_nanotron(costs, 12, 3, bounds);
   bounds_are(bounds, (guint32[]){0, 6, 10, 12}, 3);
-  double few[4] = {0, 1, 1, 0};
-  HARNESS_FAILS(plan_stages_nanotron(few, 4, 4, bounds, &error), error, "leaves 1 of 4 pipeline ranks without any");
+}
+
+/* A layer and a head of the same cost: shares of eight stages end at each quarter. The layer fills the first, the norm,
+ * with 1 so far over 1/2, the second, the output layer the third; cast and loss have one each, and nobody the rest. */
+static void nanotron_idle_stages(void) {
+  double costs[6] = {0, 1, 0, 1, 0, 0};
+  guint32 bounds[MAX_STAGES];
+  plan_stages_nanotron(costs, 6, 8, bounds);
+  bounds_are(bounds, (guint32[]){0, 2, 3, 4, 5, 6, 6, 6, 6}, 8);
+  plan_stages_whole_head(1, 8, bounds);
+  bounds_are(bounds, (guint32[]){0, 2, 3, 4, 5, 6, 6, 6, 6}, 8);
 }
 
 /* Llama-2-7B: a layer 4 · 32 · 128 · 4096 + 3 · 11008 · 4096, the head 32000 · 4096: whole 6 607 077 376. Of 4 stages
- * the first is left when 9 layers (9 · 202 375 168) pass a quarter (1 651 769 344), and so on: 9, 8, 8, 7 layers. */
+ * the first is left when 9 layers (9 · 202 375 168) pass a quarter (1 651 769 344), and so on: 9, 8, 8, 7 layers, and
+ * the head whole. */
 static void nanotron_llama(void) {
-  double costs[34];
+  double costs[37];
   guint32 bounds[MAX_STAGES];
-  g_autoptr(GError) error = NULL;
   plan_stages_nanotron_costs(32, 4096, 32, 128, 11008, 32000, costs);
   CU_ASSERT_EQUAL(costs[0], 0);
   CU_ASSERT_EQUAL(costs[1], 202375168);
-  CU_ASSERT_EQUAL(costs[33], 131072000);
-  CU_ASSERT_TRUE(plan_stages_nanotron(costs, 34, 4, bounds, &error));
+  CU_ASSERT_EQUAL(costs[33], 0);
+  CU_ASSERT_EQUAL(costs[34], 131072000);
+  CU_ASSERT_EQUAL(costs[35] + costs[36], 0);
+  plan_stages_nanotron(costs, 37, 4, bounds);
+  bounds_are(bounds, (guint32[]){0, 10, 18, 26, 37}, 4);
+  plan_stages_whole_head(32, 4, bounds);
   bounds_are(bounds, (guint32[]){0, 10, 18, 26, 34}, 4);
+}
+
+/* 16 layers of 4 · 2048² + 3 · 8192 · 2048 = 67 108 864, a head of 131072 · 2048, four times that: 20 in all, and of
+ * eight stages each has 2.5. Left after layers 3, 6, 8, 11, 13 and 16; final norm and output layer are the seventh
+ * stage's, which 20 > 17.5 leaves, and cast and loss the last one's. */
+static void nanotron_cuts_the_head(void) {
+  double costs[21];
+  guint32 bounds[MAX_STAGES], cut[] = {0, 4, 7, 9, 12, 14, 17, 19, 21};
+  plan_stages_nanotron_costs(16, 2048, 32, 64, 8192, 131072, costs);
+  plan_stages_nanotron(costs, 21, 8, bounds);
+  bounds_are(bounds, cut, 8);
+  plan_stages_whole_head(16, 8, bounds);
+  bounds_are(bounds, cut, 8);
 }
 
 static void deepspeed_uniform(void) {
@@ -163,7 +188,9 @@ int main(void) {
                                                     {"Megatron-Core refuses", megatron_refuses},
                                                     {"torchtitan", torchtitan_spread},
                                                     {"nanotron: thresholds", nanotron_thresholds},
+                                                    {"nanotron: idle stages", nanotron_idle_stages},
                                                     {"nanotron: Llama-2-7B", nanotron_llama},
+                                                    {"nanotron: cuts the head", nanotron_cuts_the_head},
                                                     {"DeepSpeed: uniform", deepspeed_uniform},
                                                     {"DeepSpeed: balanced", deepspeed_balanced},
                                                     {"listed", listed},

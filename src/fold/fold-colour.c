@@ -162,7 +162,7 @@ static void colour_start(System *system) {
   fold_palette_clear(&palette);
 }
 
-/* Colours of which some rank has two communicators. FALSE: there is none. */
+/* Colours of which some rank uses two communicators. FALSE: there is none. */
 static gboolean find_tangled(const System *system, gboolean *tangled) {
   g_autofree guint32 *rank_of =
       g_new0(guint32, system->graph.n_nodes); /* by colour: the rank that saw it last, from 1 */
@@ -171,6 +171,8 @@ static gboolean find_tangled(const System *system, gboolean *tangled) {
   for (guint32 rank = 0; rank < system->program->n_ranks; rank++)
     for (guint32 i = system->graph.offsets[rank]; i < system->graph.offsets[rank + 1]; i++) {
       guint32 node = system->graph.edges[i].node, colour = system->colours[node];
+      if (system->graph.edges[i].label == 0)
+        continue;
       if (rank_of[colour] == rank + 1 && node_of[colour] != node)
         any = tangled[colour] = TRUE;
       rank_of[colour] = rank + 1;

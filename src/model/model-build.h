@@ -284,5 +284,10 @@ static inline gboolean model_build_has(const ModelBuild *build, ModelTraits trai
 void model_layer_build(ModelBuild *build);
 void model_embedding_build(ModelBuild *build);
 void model_head_build(ModelBuild *build);
+/* Of a head that comes apart, model-head-parts.c. */
+void model_head_norm_build(ModelBuild *build);
+void model_head_output_build(ModelBuild *build);
+void model_head_cast_build(ModelBuild *build);
+void model_head_loss_build(ModelBuild *build);
 /* The embedding's dense gradient from those of its tokens' rows. */
 ModelOp *model_table_gradient(ModelBuild *build, const char *name, ModelSet d_rows, ModelSet writes);

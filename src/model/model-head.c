@@ -7,9 +7,10 @@
  * logits, the sum of their exponentials, and the logit of the token's label if it is one of its own, and these are
  * reduced, a number per token each. Or the logits are gathered, and each rank computes the loss of all.
  *
- * Losses that never hold all logits are in model-head-chunks.c. */
+ * Losses that never hold all logits are in model-head-chunks.c, a head in parts in model-head-parts.c. */
 #include "base-error.h"
 #include "model-head-chunks.h"
+#include "model-head-parts.h"
 #include "model-region.h"
 
 static const ModelNormNames norm_names = MODEL_NORM_NAMES("final_norm");
@@ -184,14 +185,14 @@ static ModelSet softmax_begun(ModelBuild *build, ModelSet logits, ModelSet softm
   return softmax;
 }
 
-static ModelSet vocab_parallel_forward(ModelBuild *build, ModelSet logits, ModelSet softmax) {
+void model_head_vocab_parallel(ModelBuild *build, ModelSet logits, ModelSet in_fp32, ModelSet softmax) {
   double wide = MODEL_BYTES_FP32 * loss_elements(build);
-  ModelSet in_fp32 = softmax_begun(build, logits, softmax), written = in_fp32 == softmax ? 0 : softmax;
+  ModelSet written = in_fp32 == softmax ? 0 : softmax;
   if (!is_joint(build)) {
     model_build_kernels(build, MODEL_FORWARD, "cross_entropy", KERNEL_MEMORY, 5, (1 + 2 + 2 + 1 + 2) * wide,
                         logits | in_fp32, written)
         ->saves = softmax;
-    return 0;
+    return;
   }
   ModelSet largest = largest_of_all(build, in_fp32);
   ModelSet label = per_token(build, "label_logit", 1), sum = per_token(build, "exponentials_sum", 1);
@@ -200,6 +201,10 @@ static ModelSet vocab_parallel_forward(ModelBuild *build, ModelSet logits, Model
   reduce_sums(build, label, sum);
   model_build_memory(build, MODEL_FORWARD, "cross_entropy", 2 * wide, logits | softmax | label | sum, 0)->saves =
       softmax;
+}
+
+static ModelSet vocab_parallel_forward(ModelBuild *build, ModelSet logits, ModelSet softmax) {
+  model_head_vocab_parallel(build, logits, softmax_begun(build, logits, softmax), softmax);
   return 0;
 }
 
@@ -335,7 +340,7 @@ static ModelSet first_tokens_backward(ModelBuild *build, ModelSet d_first) {
   return d_normed;
 }
 
-static ModelLinear head_linear(ModelBuild *build) {
+ModelLinear model_head_linear(ModelBuild *build) {
   gboolean split = splits_vocabulary(build);
   double vocabulary = (double)build->shape->vocab_size;
   ModelLinear head = model_linear(build, &head_names, split ? MODEL_COLUMNS : MODEL_UNSPLIT, build->h, build->v,
@@ -403,7 +408,7 @@ void model_head_build(ModelBuild *build) {
   const Loss *loss = loss_of(build);
   Before before = {0};
   before_define(build, &before);
-  ModelLinear head = head_linear(build);
+  ModelLinear head = model_head_linear(build);
   ModelRegion region;
   ModelHeadChunks chunks;
   if (model_chunks_of(build, &head, &chunks)) {

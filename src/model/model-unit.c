@@ -5,8 +5,9 @@
 #include "base-error.h"
 #include "model-build.h"
 
-const char *const model_unit_names[] = {"embedding",        "layer",         "head", "dense layer", "full layer",
-                                        "dense full layer", "further layer", NULL};
+const char *const model_unit_names[] = {
+    "embedding",     "layer",      "head",    "dense layer", "full layer", "dense full layer",
+    "further layer", "final_norm", "lm_head", "cast",        "loss",       NULL};
 
 ModelUnitKind model_unit_kind_of(const ModelShape *shape, guint64 unit) {
   if (unit == 0 || unit > shape->layers + shape->mtp_layers)
@@ -19,12 +20,24 @@ ModelUnitKind model_unit_kind_of(const ModelShape *shape, guint64 unit) {
   return full ? MODEL_UNIT_LAYER_FULL : MODEL_UNIT_LAYER;
 }
 
+guint64 model_units_of(const ModelShape *shape, gboolean head_apart) {
+  return 1 + shape->layers + shape->mtp_layers + (head_apart ? MODEL_HEAD_PARTS : 1);
+}
+
+ModelUnitKind model_unit_kind_among(const ModelShape *shape, guint64 unit, guint64 units) {
+  guint64 head = model_units_of(shape, FALSE) - 1;
+  return units > head + 1 && unit >= head ? (ModelUnitKind)(MODEL_UNIT_NORM + (unit - head))
+                                          : model_unit_kind_of(shape, unit);
+}
+
 ModelUnit *model_unit_new(const ModelShape *shape, const ModelRecipe *recipe, guint64 micro_batch, ModelUnitKind kind) {
   static void (*const builders[MODEL_UNIT_VARIANTS])(ModelBuild *) = {
       [MODEL_UNIT_EMBEDDING] = model_embedding_build, [MODEL_UNIT_LAYER] = model_layer_build,
       [MODEL_UNIT_HEAD] = model_head_build,           [MODEL_UNIT_LAYER_DENSE] = model_layer_build,
       [MODEL_UNIT_LAYER_FULL] = model_layer_build,    [MODEL_UNIT_LAYER_DENSE_FULL] = model_layer_build,
-      [MODEL_UNIT_LAYER_FURTHER] = model_layer_build,
+      [MODEL_UNIT_LAYER_FURTHER] = model_layer_build, [MODEL_UNIT_NORM] = model_head_norm_build,
+      [MODEL_UNIT_OUTPUT] = model_head_output_build,  [MODEL_UNIT_CAST] = model_head_cast_build,
+      [MODEL_UNIT_LOSS] = model_head_loss_build,
   };
   sim_require(kind < MODEL_UNIT_VARIANTS && micro_batch > 0 && micro_batch <= MODEL_MICRO_BATCH_MOST, 0, NULL,
               "unit %d, micro-batch %" G_GUINT64_FORMAT, (int)kind, micro_batch);

@@ -152,12 +152,27 @@ guint32 *plan_axes_bounds(const ModelShape *shape, const PlanRecipe *recipe, GEr
     return NULL;
   bounds[stages] += (guint32)shape->mtp_layers; /* they stand before the head */
   for (guint32 stage = 0; stage < stages; stage++)
-    if (bounds[stage] == bounds[stage + 1]) {
+    if (bounds[stage] == bounds[stage + 1] &&
+        (!plan_policies[recipe->framework].idles || bounds[stage] < bounds[stages])) {
       g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "stage %u of %u holds nothing of the %u layers", stage, stages,
                   (guint)shape->layers);
       return NULL;
     }
   return g_steal_pointer(&bounds);
+}
+
+guint32 plan_axes_output(const ModelShape *shape, const PlanRecipe *recipe) {
+  PlanScheduleShape schedule = plan_axes_schedule(recipe);
+  guint32 stages = plan_schedule_stages(&schedule), stage = 0, rank, chunk;
+  g_autofree guint32 *bounds = plan_axes_bounds(shape, recipe, NULL);
+  sim_require(bounds != NULL, 0, NULL, "a recipe that was not checked");
+  guint32 unit = bounds[0];
+  while (!model_unit_makes_logits(model_unit_kind_among(shape, unit, bounds[stages])))
+    unit++;
+  while (bounds[stage + 1] <= unit)
+    stage++;
+  plan_schedule_of_stage(&schedule, stage, &rank, &chunk);
+  return rank;
 }
 
 /* Autograd runs a checkpointed block again in every backward that comes to it (torch/utils/checkpoint.py), and of
@@ -176,7 +191,15 @@ static gboolean check_stages(const PlanGiven *given, const PlanRecipe *recipe, G
   if (!plan_schedule_check(&schedule, &fault))
     return conf_settings_fail(given->settings, "parallel.schedule", error, "%s", fault->message);
   g_autofree guint32 *bounds = plan_axes_bounds(given->shape, recipe, &fault);
-  return bounds != NULL || conf_settings_fail(given->settings, "parallel.pipeline", error, "%s", fault->message);
+  if (bounds == NULL)
+    return conf_settings_fail(given->settings, "parallel.pipeline", error, "%s", fault->message);
+  gboolean apart = bounds[plan_schedule_stages(&schedule)] > model_units_of(given->shape, FALSE);
+  return !apart || (model_head_comes_apart(given->shape, given->model) && given->shape->profile == NULL) ||
+         conf_settings_fail(given->settings, "parallel.pipeline", error,
+                            "%s spreads blocks by cost, and %u stages cut the head between two of its own; that is "
+                            "modelled in 16 bits, with a final norm, uncapped logits and its usual loss, and not of "
+                            "profiles; take fewer ranks",
+                            plan_policies[recipe->framework].name, plan_schedule_stages(&schedule));
 }
 
 /* Gradients of the head that are made in forward, and losses that no vocabulary of several ranks goes through. */
@@ -205,7 +228,7 @@ gboolean plan_axes_check(const PlanGiven *given, const PlanRecipe *recipe, GErro
          check_checkpointing(given, recipe, error) && check_stages(given, recipe, error);
 }
 
-static void add_units(GString *text, guint32 first, guint32 end, const ModelShape *shape) {
+static void add_units(GString *text, guint32 first, guint32 end, guint32 units, const ModelShape *shape) {
   guint32 layers = (guint32)shape->layers, further = (guint32)shape->mtp_layers;
   gboolean after = strstr(text->str, "layers") != NULL;
   if (first == 0)
@@ -214,10 +237,11 @@ static void add_units(GString *text, guint32 first, guint32 end, const ModelShap
   if (from < to)
     g_string_append_printf(text, "%s %s%u-%u", text->str[text->len - 1] == ':' ? "" : ",", after ? "" : "layers ",
                            from - 1, to - 2);
-  if (end == layers + further + 2 && further > 0)
+  if (end >= layers + further + 2 && first <= layers + further && further > 0)
     g_string_append_printf(text, "%s further layer", text->str[text->len - 1] == ':' ? "" : ",");
-  if (end == layers + further + 2)
-    g_string_append_printf(text, "%s head", text->str[text->len - 1] == ':' ? "" : ",");
+  for (guint32 unit = MAX(first, layers + further + 1); unit < end; unit++)
+    g_string_append_printf(text, "%s %s", text->str[text->len - 1] == ':' ? "" : ",",
+                           model_unit_names[model_unit_kind_among(shape, unit, units)]);
 }
 
 char *plan_rank_text(const ModelShape *shape, const PlanRecipe *recipe, guint32 rank) {
@@ -230,9 +254,17 @@ char *plan_rank_text(const ModelShape *shape, const PlanRecipe *recipe, guint32 
   g_string_append_printf(text, "stage %u:", at);
   for (guint32 c = 0; bounds != NULL && c < schedule.chunks; c++) {
     guint32 stage = plan_schedule_stage(&schedule, at, c);
-    add_units(text, bounds[stage], bounds[stage + 1], shape);
+    add_units(text, bounds[stage], bounds[stage + 1], bounds[plan_schedule_stages(&schedule)], shape);
+    if (bounds[stage] == bounds[stage + 1])
+      g_string_append(text, " nothing");
   }
   return g_string_free(text, FALSE);
+}
+
+guint32 plan_units(const ModelShape *shape, const PlanRecipe *recipe) {
+  PlanScheduleShape schedule = plan_axes_schedule(recipe);
+  g_autofree guint32 *bounds = plan_axes_bounds(shape, recipe, NULL);
+  return bounds != NULL ? bounds[plan_schedule_stages(&schedule)] : (guint32)model_units_of(shape, FALSE);
 }
 
 gboolean plan_chunk_units(const ModelShape *shape, const PlanRecipe *recipe, guint32 at, guint32 chunk,

@@ -23,3 +23,5 @@ PlanScheduleShape plan_axes_schedule(const PlanRecipe *recipe);
 /* Which units each of its stages holds, as in plan-stages.h: of a recipe without a pipeline all. Caller frees; NULL and
  * an error where they cannot be spread. */
 guint32 *plan_axes_bounds(const ModelShape *shape, const PlanRecipe *recipe, GError **error);
+/* The pipeline rank that makes the logits. */
+guint32 plan_axes_output(const ModelShape *shape, const PlanRecipe *recipe);

@@ -7,7 +7,7 @@ static void add_chunks(PlanHolding *holding, const PlanScheduleShape *shape, con
   holding->chunks = g_new(PlanChunk, shape->chunks);
   for (guint32 c = 0; c < shape->chunks; c++) {
     guint32 stage = plan_schedule_stage(shape, holding->rank, c), n = bounds[stage + 1] - bounds[stage];
-    holding->chunks[c] = (PlanChunk){stage, bounds[stage], holding->n_units, holding->n_units + n - 1};
+    holding->chunks[c] = (PlanChunk){stage, bounds[stage], holding->n_units, holding->n_units + n - 1, n};
     holding->n_units += n;
   }
 }
@@ -62,6 +62,7 @@ static void find_places(PlanHolding *holding, const PlanScheduleShape *shape) {
 PlanHolding *plan_holding_new(const PlanScheduleShape *shape, const guint32 *bounds, guint32 rank) {
   PlanHolding *holding = g_new0(PlanHolding, 1);
   holding->rank = rank;
+  holding->model_units = bounds[plan_schedule_stages(shape)];
   add_chunks(holding, shape, bounds);
   holding->passes = plan_schedule_passes(shape, rank, &holding->n_passes);
   find_places(holding, shape);

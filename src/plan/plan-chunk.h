@@ -19,20 +19,22 @@
 typedef struct {
   guint32 stage;
   guint32 unit;        /* its first, among the model's */
-  guint32 first, last; /* among the rank's, both within */
+  guint32 first, last; /* among the rank's, both within; without sense of a chunk that holds none */
+  guint32 n;
 } PlanChunk;
 
 typedef struct {
   guint32 rank; /* of the pipeline */
   PlanChunk *chunks;
   guint32 n_chunks, n_units;
+  guint32 model_units;      /* of the model, as in plan-stages.h */
   PlanSchedulePass *passes; /* in the order of the host */
   guint32 n_passes;
   guint32 *places; /* by pass: of its micro-batch */
   guint32 n_places;
 } PlanHolding;
 
-/* `bounds`: of plan_schedule_stages(shape) stages, as in plan-stages.h; each stage holds a unit. */
+/* `bounds`: of plan_schedule_stages(shape) stages, as in plan-stages.h; the last ones may hold no unit. */
 PlanHolding *plan_holding_new(const PlanScheduleShape *shape, const guint32 *bounds, guint32 rank);
 void plan_holding_free(PlanHolding *holding);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PlanHolding, plan_holding_free)

@@ -137,7 +137,7 @@ guint32 plan_groups_pair(ProgramBuilder *builder, const char *name, const PlanRe
   return known != PROGRAM_NONE ? known : add_pairs(builder, full, recipe, colour);
 }
 
-guint32 plan_groups_ends(ProgramBuilder *builder, const PlanRecipe *recipe) {
+guint32 plan_groups_tied(ProgramBuilder *builder, const PlanRecipe *recipe, guint32 output) {
   guint32 known = program_builder_slot(builder, "embeddings");
   if (known != PROGRAM_NONE)
     return known;
@@ -146,7 +146,7 @@ guint32 plan_groups_ends(ProgramBuilder *builder, const PlanRecipe *recipe) {
   layout_of_rank(&layout, LAYOUT_BIT(LAYOUT_PIPELINE), of_rank);
   for (guint32 i = 0; i < layout.ranks; i++) {
     guint32 at = layout_coordinate(&layout, i, LAYOUT_PIPELINE);
-    of_rank[i] = at == 0 || at + 1 == layout.degree[LAYOUT_PIPELINE] ? of_rank[i] : PROGRAM_NONE;
+    of_rank[i] = at == 0 || at == output ? of_rank[i] : PROGRAM_NONE;
   }
   return program_builder_communicators(builder, "embeddings", of_rank, layout.ranks);
 }

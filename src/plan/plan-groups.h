@@ -30,7 +30,7 @@ guint32 plan_groups_alike(ProgramBuilder *builder, const char *name, const PlanR
 /* Two pipeline ranks of the same tensor, context and data place: that of a stage, and that of the stage after. */
 guint32 plan_groups_pair(ProgramBuilder *builder, const char *name, const PlanRecipe *recipe, guint32 before,
                          guint32 after);
-/* First and last pipeline rank of the same other places. */
-guint32 plan_groups_ends(ProgramBuilder *builder, const PlanRecipe *recipe);
+/* The first pipeline rank and the one that makes logits, of the same other places. */
+guint32 plan_groups_tied(ProgramBuilder *builder, const PlanRecipe *recipe, guint32 output);
 /* All ranks of one copy of the model: tensor and pipeline, over which a norm is summed. */
 guint32 plan_groups_model(ProgramBuilder *builder, const PlanRecipe *recipe);

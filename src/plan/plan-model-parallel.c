@@ -2,6 +2,7 @@
 /* Collectives over tensor ranks, over the ends of a pipeline, and over both axes. */
 #include "plan-model-parallel.h"
 
+#include "plan-axes.h"
 #include "plan-groups.h"
 #include "plan-parameters.h"
 
@@ -36,15 +37,23 @@ guint32 plan_sum_over_tensor(PlanWalk *walk, guint32 element_bytes) {
              PROGRAM_HINT_BOUNDARY);
 }
 
+static gboolean makes_logits(const PlanWalk *walk) {
+  for (guint32 u = 0; u < walk->n_units; u++)
+    if (model_unit_makes_logits(walk->units[u].unit->kind))
+      return TRUE;
+  return FALSE;
+}
+
 guint32 plan_sum_tied(PlanWalk *walk, const PlanCase *what, guint32 element_bytes) {
   guint32 stages = plan_groups_layout(walk->recipe).degree[LAYOUT_PIPELINE];
-  gboolean first = walk->units[0].unit->kind == MODEL_UNIT_EMBEDDING;
-  gboolean last = walk->units[walk->n_units - 1].unit->kind == MODEL_UNIT_HEAD;
+  gboolean first = walk->n_units > 0 && walk->units[0].unit->kind == MODEL_UNIT_EMBEDDING;
+  gboolean last = makes_logits(walk);
   if (!what->shape->tied_embeddings || stages == 1 || first == last)
     return PROGRAM_NONE;
+  guint32 slot = plan_groups_tied(walk->builder, walk->recipe, plan_axes_output(what->shape, walk->recipe));
   guint64 rows = model_share_vocabulary(&what->model->share, what->shape->vocab_size);
-  return sum(walk, "embeddings", "all-reduce tied gradients", plan_groups_ends(walk->builder, walk->recipe),
-             rows * what->shape->hidden_size * element_bytes, PROGRAM_HINT_PIPELINE);
+  return sum(walk, "embeddings", "all-reduce tied gradients", slot, rows * what->shape->hidden_size * element_bytes,
+             PROGRAM_HINT_PIPELINE);
 }
 
 guint32 plan_sum_norm(PlanWalk *walk) {

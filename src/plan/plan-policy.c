@@ -105,6 +105,7 @@ const PlanPolicy plan_policies[PLAN_FRAMEWORKS] = {
                        .schedules = 1U << LAYOUT_SCHEDULE_1F1B | 1U << LAYOUT_SCHEDULE_GPIPE,
                        .sequence_parallel = TRUE,
                        .spread = plan_nanotron_spread,
+                       .idles = TRUE,
                        .loss = MODEL_LOSS_VOCAB_PARALLEL,
                        .note = plan_nanotron_note},
 };

@@ -32,6 +32,7 @@ typedef struct {
   gboolean sequence_parallel; /* between its tensor ranks */
   /* Spreads the units over the stages of the recipe's pipeline, as in plan-stages.h; NULL where it has none. */
   gboolean (*spread)(const ModelShape *shape, const PlanRecipe *recipe, guint32 *ret_bounds, GError **error);
+  gboolean idles;               /* its last stages may hold nothing */
   ModelLoss loss;               /* where nobody chooses */
   gboolean hostless;            /* the host costs nothing */
   gboolean offloads;            /* by parallel.offload_optimizer and offload_parameters */

@@ -47,28 +47,28 @@ static void play_unit(const Role *role, guint32 unit, PlanPass pass) {
 }
 
 static void play_forward(const Role *role, const PlanChunk *chunk) {
-  for (guint32 u = chunk->first; u <= chunk->last; u++)
+  for (guint32 u = chunk->first; u < chunk->first + chunk->n; u++)
     play_unit(role, u, PLAN_FORWARD);
   call(role, role->hooks->forward_ended);
 }
 
 static void play_backward(const Role *role, const PlanChunk *chunk) {
-  for (guint32 u = chunk->last + 1; u-- > chunk->first;)
+  for (guint32 u = chunk->first + chunk->n; u-- > chunk->first;)
     play_unit(role, u, PLAN_BACKWARD);
   call(role, role->hooks->backward_ended);
 }
 
 static void play_inputs(const Role *role, const PlanChunk *chunk) {
-  for (guint32 u = chunk->last + 1; u-- > chunk->first;)
+  for (guint32 u = chunk->first + chunk->n; u-- > chunk->first;)
     play_unit(role, u, PLAN_BACKWARD_INPUTS);
   call(role, role->hooks->inputs_ended);
 }
 
 /* In the order of parameters. */
 static void play_weights(const Role *role, const PlanChunk *chunk) {
-  for (guint32 u = chunk->first; u <= chunk->last; u++)
+  for (guint32 u = chunk->first; u < chunk->first + chunk->n; u++)
     play_unit(role, u, PLAN_BACKWARD_WEIGHTS);
-  for (guint32 u = chunk->first; u <= chunk->last; u++)
+  for (guint32 u = chunk->first; u < chunk->first + chunk->n; u++)
     plan_halves_end(role->walk, u);
   call(role, role->hooks->backward_ended);
 }

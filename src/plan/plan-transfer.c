@@ -40,13 +40,21 @@ void plan_transfers_clear(PlanTransfers *transfers) {
   g_free(transfers->early);
 }
 
+/* Whether the stage, and so each after it, holds no unit. */
+static gboolean is_idle(const PlanTransfers *transfers, guint32 stage) {
+  guint32 rank, chunk;
+  plan_schedule_of_stage(transfers->shape, stage, &rank, &chunk);
+  return transfers->holdings[rank]->chunks[chunk].n == 0;
+}
+
 /* FALSE: the pass needs nothing of another rank. */
 static gboolean input_of(const PlanTransfers *transfers, PlanSchedulePass pass, End *ret) {
   const PlanHolding *holding = own(transfers);
   const PlanChunk *chunk = &holding->chunks[pass.chunk];
   gboolean forward = pass.kind == PLAN_PASS_FORWARD;
   if (!plan_schedule_before(transfers->shape, holding->rank, pass, &ret->peer, &ret->other) ||
-      ret->peer == holding->rank)
+      ret->peer == holding->rank || is_idle(transfers, chunk->stage) ||
+      (!forward && is_idle(transfers, chunk->stage + 1)))
     return FALSE;
   ret->unit = forward ? chunk->first : chunk->last;
   ret->role = forward ? MODEL_TENSOR_INPUT : MODEL_TENSOR_GRAD_OUTPUT;
@@ -61,7 +69,8 @@ static gboolean output_of(const PlanTransfers *transfers, PlanSchedulePass pass,
   const PlanChunk *chunk = &holding->chunks[pass.chunk];
   gboolean forward = pass.kind == PLAN_PASS_FORWARD;
   if (pass.kind == PLAN_PASS_BACKWARD_WEIGHT ||
-      chunk->stage == (forward ? plan_schedule_stages(transfers->shape) - 1 : 0))
+      chunk->stage == (forward ? plan_schedule_stages(transfers->shape) - 1 : 0) ||
+      is_idle(transfers, forward ? chunk->stage + 1 : chunk->stage))
     return FALSE;
   ret->other = pass;
   plan_schedule_of_stage(transfers->shape, forward ? chunk->stage + 1 : chunk->stage - 1, &ret->peer,

@@ -144,9 +144,9 @@ static void add_kind(PlanWalk *walk, const PlanCase *what, PlanUnit *of, ModelUn
 }
 
 static void add_unit(PlanWalk *walk, const PlanCase *what, guint32 index, guint32 position) {
-  guint32 all = (guint32)(what->shape->layers + what->shape->mtp_layers) + 2;
+  guint32 all = walk->holding->model_units;
   PlanUnit *unit = &walk->units[index];
-  ModelUnitKind kind = model_unit_kind_of(what->shape, position);
+  ModelUnitKind kind = model_unit_kind_among(what->shape, position, all);
   unit->layer = model_unit_is_layer(kind) ? (gint32)position - 1 : -1;
   unit->training = plan_trainable_of(&walk->recipe->trainable, position, all);
   add_kind(walk, what, unit, kind);
@@ -177,7 +177,7 @@ PlanWalk *plan_walk_new(ProgramBuilder *builder, const PlanCase *what, const Pla
   walk->units = g_new0(PlanUnit, walk->n_units);
   plan_exchanges_init(&walk->exchanges, walk);
   for (guint32 c = 0; c < holding->n_chunks; c++)
-    for (guint32 u = holding->chunks[c].first; u <= holding->chunks[c].last; u++)
+    for (guint32 u = holding->chunks[c].first; u < holding->chunks[c].first + holding->chunks[c].n; u++)
       add_unit(walk, what, u, holding->chunks[c].unit + u - holding->chunks[c].first);
   for (walk->place = 0; walk->place < holding->n_places; walk->place++)
     link_neighbours(walk);

@@ -75,7 +75,7 @@ static guint64 state_bytes(const StudyWalk *walk, guint64 elements) {
   return parameters + states;
 }
 
-/* What runs again in a unit numbered as model_unit_kind_of does; of layers that foretell further tokens the least. */
+/* What runs again in a unit numbered as model_unit_kind_among does; of layers that foretell further tokens the least. */
 static ModelRecompute way_of(const StudyWalk *walk, guint64 unit) {
   return unit == 0 || unit > walk->shape.layers ? MODEL_RECOMPUTE_NONE
                                                 : plan_checkpointing_of(&walk->recipe.checkpointing, (guint32)unit - 1);
@@ -83,6 +83,7 @@ static ModelRecompute way_of(const StudyWalk *walk, guint64 unit) {
 
 /* Units that are alike are known once. */
 typedef struct {
+  guint32 units; /* of the model */
   gboolean known[MODEL_UNIT_VARIANTS][MODEL_RECOMPUTES];
   Passes passes[MODEL_UNIT_VARIANTS][MODEL_RECOMPUTES];
   guint64 elements[MODEL_UNIT_VARIANTS];
@@ -100,7 +101,7 @@ static void know(const StudyWalk *walk, Kinds *kinds, ModelUnitKind kind, ModelR
 static Passes passes_of(const StudyWalk *walk, const Kinds *kinds, guint32 first, guint32 end) {
   Passes all = {0};
   for (guint32 u = first; u < end; u++)
-    add(&all, &kinds->passes[model_unit_kind_of(&walk->shape, u)][way_of(walk, u)]);
+    add(&all, &kinds->passes[model_unit_kind_among(&walk->shape, u, kinds->units)][way_of(walk, u)]);
   return all;
 }
 
@@ -128,15 +129,15 @@ static SimTime pipeline_time(const StudyWalk *walk, const Kinds *kinds, guint32 
 
 StudyBound study_bound(const StudyWalk *walk) {
   guint32 stages = MAX(walk->recipe.axes.layout.ranks > 0 ? walk->recipe.axes.layout.degree[LAYOUT_PIPELINE] : 1, 1);
-  guint32 units = (guint32)(walk->shape.layers + walk->shape.mtp_layers) + 2;
-  Kinds kinds = {0};
+  Kinds kinds = {.units = stages > 1 ? plan_units(&walk->shape, &walk->recipe)
+                                     : (guint32)model_units_of(&walk->shape, FALSE)};
   guint64 elements = 0;
-  for (guint32 u = 0; u < units; u++) {
-    ModelUnitKind kind = model_unit_kind_of(&walk->shape, u);
+  for (guint32 u = 0; u < kinds.units; u++) {
+    ModelUnitKind kind = model_unit_kind_among(&walk->shape, u, kinds.units);
     know(walk, &kinds, kind, way_of(walk, u));
     elements += kinds.elements[kind];
   }
-  Passes all = passes_of(walk, &kinds, 0, units);
+  Passes all = passes_of(walk, &kinds, 0, kinds.units);
   SimTime time =
       stages > 1 ? pipeline_time(walk, &kinds, stages) : sum(&all) * (SimTime)walk->recipe.gradient_accumulation;
   return (StudyBound){walk->shape.profile == NULL ? time : 0, state_bytes(walk, elements) / stages};

@@ -19,7 +19,8 @@
  *
  * INPUT belongs to the unit before (kept for backward if some op saves it), OUTPUT passes to the unit after;
  * GRAD_OUTPUT comes from the unit after, GRAD_INPUT passes to the unit before. The embedding has no INPUT tensor but
- * its token ids, and no GRAD_INPUT; the head has no OUTPUT and no GRAD_OUTPUT: its loss starts the backward. Weights
+ * its token ids, and no GRAD_INPUT; the head, or its last part, has no OUTPUT and no GRAD_OUTPUT: its loss starts the
+ * backward. Weights
  * and their gradients are parameters, not tensors. A tensor's bytes stop at MODEL_TENSOR_MOST, more than any device
  * holds.
  *
@@ -40,7 +41,8 @@ struct KernelOp;
 
 /* The kinds that every model has; then layers that differ from MODEL_UNIT_LAYER in models whose layers are not all
  * alike: an MLP where that has experts, attention to all tokens where that has a window; and the layer behind them that
- * foretells a further token, whose OUTPUT has two streams, the head's INPUT then. */
+ * foretells a further token, whose OUTPUT has two streams, the head's INPUT then; and the head in parts, where somebody
+ * cuts it: final norm, output layer, cast of the logits to fp32, loss. */
 typedef enum {
   MODEL_UNIT_EMBEDDING,
   MODEL_UNIT_LAYER,
@@ -50,15 +52,30 @@ typedef enum {
   MODEL_UNIT_LAYER_FULL,
   MODEL_UNIT_LAYER_DENSE_FULL,
   MODEL_UNIT_LAYER_FURTHER,
+  MODEL_UNIT_NORM,
+  MODEL_UNIT_OUTPUT,
+  MODEL_UNIT_CAST,
+  MODEL_UNIT_LOSS,
   MODEL_UNIT_VARIANTS
 } ModelUnitKind;
+#define MODEL_HEAD_PARTS 4
 extern const char *const model_unit_names[]; /* "embedding", "layer", "head", "dense layer", … */
 
 static inline gboolean model_unit_is_layer(ModelUnitKind kind) {
-  return kind != MODEL_UNIT_EMBEDDING && kind != MODEL_UNIT_HEAD;
+  return kind != MODEL_UNIT_EMBEDDING && kind != MODEL_UNIT_HEAD && kind < MODEL_UNIT_NORM;
+}
+/* Whether the unit multiplies by the table of the vocabulary that a tied embedding shares. */
+static inline gboolean model_unit_makes_logits(ModelUnitKind kind) {
+  return kind == MODEL_UNIT_HEAD || kind == MODEL_UNIT_OUTPUT;
 }
 /* Of embedding, layers (those that foretell further tokens are last) and head, numbered from 0 on in this order. */
 ModelUnitKind model_unit_kind_of(const ModelShape *shape, guint64 unit);
+/* The same in a chain of `units`, which may end in the head's parts in its place. */
+ModelUnitKind model_unit_kind_among(const ModelShape *shape, guint64 unit, guint64 units);
+/* Embedding, layers and head, or the head's parts in its place. */
+guint64 model_units_of(const ModelShape *shape, gboolean head_apart);
+/* Whether a head in parts is modelled: a final norm, the output, a cast to fp32 and the loss of ranks together. */
+gboolean model_head_comes_apart(const ModelShape *shape, const ModelRecipe *recipe);
 
 /* How the ranks of a tensor group hold a parameter. */
 typedef enum {

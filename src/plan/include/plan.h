@@ -17,7 +17,9 @@ Program *plan_program(const ModelShape *shape, const ModelRecipe *model_recipe, 
  * hold the same. `rank`: of the recipe's layout. Caller frees. */
 char *plan_rank_text(const ModelShape *shape, const PlanRecipe *recipe, guint32 rank);
 
-/* The units that a pipeline rank's chunk holds, numbered as model_unit_kind_of does: from `first` to before `end`.
+/* How many units the model is spread in: it may be cut within its head. */
+guint32 plan_units(const ModelShape *shape, const PlanRecipe *recipe);
+/* The units that a pipeline rank's chunk holds, numbered as model_unit_kind_among does: from `first` to before `end`.
  * FALSE: they cannot be spread. */
 gboolean plan_chunk_units(const ModelShape *shape, const PlanRecipe *recipe, guint32 at, guint32 chunk,
                           guint32 *ret_first, guint32 *ret_end);

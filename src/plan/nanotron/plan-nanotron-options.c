@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* [nanotron], and what follows from it. Defaults: nanotron/config/parallelism_config.py, config/config.py. */
+#include "model-unit.h"
 #include "plan-axes.h"
 #include "plan-nanotron.h"
 #include "plan-policy.h"
@@ -67,13 +68,17 @@ gboolean plan_nanotron_resolve(const PlanGiven *given, PlanRecipe *recipe, GErro
           plan_policy_refuse(settings, "parallel.shard_group", recipe, "shards over all ranks", error));
 }
 
-gboolean plan_nanotron_spread(const ModelShape *shape, const PlanRecipe *recipe, guint32 *ret_bounds, GError **error) {
-  guint32 n_units = (guint32)shape->layers + 2;
+gboolean plan_nanotron_spread(const ModelShape *shape, const PlanRecipe *recipe, guint32 *ret_bounds,
+                              G_GNUC_UNUSED GError **error) {
+  guint32 layers = (guint32)shape->layers, n_blocks = layers + 1 + MODEL_HEAD_PARTS;
   PlanScheduleShape schedule = plan_axes_schedule(recipe);
-  g_autofree double *costs = g_new(double, n_units);
-  plan_stages_nanotron_costs((guint32)shape->layers, shape->hidden_size, shape->heads, shape->head_dim,
-                             shape->intermediate_size, shape->vocab_size, costs);
-  return plan_stages_nanotron(costs, n_units, plan_schedule_stages(&schedule), ret_bounds, error);
+  guint32 stages = plan_schedule_stages(&schedule);
+  g_autofree double *costs = g_new(double, n_blocks);
+  plan_stages_nanotron_costs(layers, shape->hidden_size, shape->heads, shape->head_dim, shape->intermediate_size,
+                             shape->vocab_size, costs);
+  plan_stages_nanotron(costs, n_blocks, stages, ret_bounds);
+  plan_stages_whole_head(layers, stages, ret_bounds);
+  return TRUE;
 }
 
 void plan_nanotron_note(const PlanRecipe *recipe, GPtrArray *notes) {

@@ -61,6 +61,16 @@ typedef struct {
   BucketOps *ops[PROGRAM_SECTIONS]; /* by bucket */
 } Nanotron;
 
+/* A stage of casts and losses has no parameters: of the optimizer's step the norm of all stages is left. */
+static gboolean trains(const Nanotron *nanotron) {
+  return nanotron->parameters->n > 0;
+}
+
+/* Whether parameters are gathered after the step. */
+static gboolean gathers(const Nanotron *nanotron) {
+  return nanotron->recipe->zero_stage == 1 && !plan_walk_alone(nanotron->walk) && trains(nanotron);
+}
+
 /* ---- Buckets ---- */
 
 static void add_bucket_ops(const Nanotron *nanotron, const PlanBucket *bucket, BucketOps *ops) {
@@ -154,14 +164,14 @@ static void end_backward(gpointer policy) {
   program_builder_context(nanotron->builder, last ? PROGRAM_REDUCE : PROGRAM_BACKWARD, -1, (gint32)walk->micro);
   for (guint p = 0; p < nanotron->parameters->n && !last; p++)
     plan_walk_pass(walk, walk->stream, "add to fp32 gradient", nanotron->add_ops[p]);
-  if (last)
+  if (last && trains(nanotron))
     many_passes(nanotron, walk->stream, "gradients from buckets", nanotron->empty, nanotron->parameters->n);
   plan_walk_need_reductions(walk);
 }
 
 static void gather_parameters(Nanotron *nanotron) {
   PlanWalk *walk = nanotron->walk;
-  if (nanotron->recipe->zero_stage == 0 || plan_walk_alone(nanotron->walk))
+  if (!gathers(nanotron))
     return;
   program_builder_context(nanotron->builder, PROGRAM_GATHER, -1, -1);
   plan_walk_pass(walk, walk->stream, "flatten slices", nanotron->flatten);
@@ -183,7 +193,7 @@ static void gather_parameters(Nanotron *nanotron) {
  * bytes per parameter between steps, of which 2 + 2/N are these. */
 static void drop_gathered(gpointer policy) {
   Nanotron *nanotron = policy;
-  if (nanotron->walk->section == PROGRAM_FIRST || nanotron->recipe->zero_stage == 0 || plan_walk_alone(nanotron->walk))
+  if (nanotron->walk->section == PROGRAM_FIRST || !gathers(nanotron))
     return;
   plan_walk_give(nanotron->walk, nanotron->slices, PROGRAM_NONE);
   plan_walk_give(nanotron->walk, nanotron->gathered, PROGRAM_NONE);
@@ -196,6 +206,8 @@ static void optimizer_step(gpointer policy) {
   plan_sum_tied(walk, nanotron->what, FP32);
   if (plan_update_norm(walk, nanotron->update) != PROGRAM_NONE)
     plan_sum_norm(walk);
+  if (!trains(nanotron))
+    return;
   plan_update_run(walk, nanotron->update, NULL);
   if (nanotron->bytes < FP32)
     many_passes(nanotron, walk->stream, "parameters to 16 bits", nanotron->cast, nanotron->parameters->n);

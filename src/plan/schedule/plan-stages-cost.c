@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base-error.h"
+#include "model-unit.h"
 #include "plan-stages.h"
 
 void plan_stages_nanotron_costs(guint32 layers, guint64 hidden, guint64 heads, guint64 head_dim, guint64 intermediate,
@@ -10,32 +11,33 @@ void plan_stages_nanotron_costs(guint32 layers, guint64 hidden, guint64 heads, g
   ret[0] = 0;
   for (guint32 layer = 1; layer <= layers; layer++)
     ret[layer] = (double)((4 * heads * head_dim * hidden) + (3 * intermediate * hidden));
-  ret[layers + 1] = (double)(vocabulary * hidden);
+  memset(&ret[layers + 1], 0, MODEL_HEAD_PARTS * sizeof *ret);
+  ret[layers + 2] = (double)(vocabulary * hidden);
 }
 
-gboolean plan_stages_nanotron(const double *costs, guint32 n_units, guint32 stages, guint32 *ret_bounds,
-                              GError **error) {
+void plan_stages_nanotron(const double *costs, guint32 n_blocks, guint32 stages, guint32 *ret_bounds) {
   double whole = 0, so_far = 0;
-  for (guint32 unit = 0; unit < n_units; unit++)
-    whole += costs[unit];
-  g_autofree guint32 *bounds = g_new0(guint32, stages + 1);
+  for (guint32 block = 0; block < n_blocks; block++)
+    whole += costs[block];
   guint32 stage = 0;
-  for (guint32 unit = 0; unit + 1 < n_units; unit++) {
-    so_far += costs[unit];
+  ret_bounds[0] = 0;
+  for (guint32 block = 0; block + 1 < n_blocks; block++) {
+    so_far += costs[block];
     if (stage + 1 < stages && so_far > whole * ((double)(stage + 1) / stages))
-      bounds[++stage] = unit + 1;
+      ret_bounds[++stage] = block + 1;
   }
-  if (stage + 1 < stages) {
-    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
-                "nanotron spreads the layers by cost, which leaves %u of %u pipeline ranks without any: to them go the "
-                "cast of the "
-                "logits and the loss, blocks of their own there, which is not modelled; take fewer ranks",
-                stages - stage - 1, stages);
-    return FALSE;
-  }
-  bounds[stages] = n_units;
-  memcpy(ret_bounds, bounds, (stages + 1) * sizeof *bounds);
-  return TRUE;
+  while (stage < stages)
+    ret_bounds[++stage] = n_blocks;
+}
+
+void plan_stages_whole_head(guint32 layers, guint32 stages, guint32 *bounds) {
+  guint32 head = layers + 1;
+  guint32 ends = bounds[stages];
+  for (guint32 stage = 0; stage < stages; stage++)
+    if (bounds[stage] > head && bounds[stage] < ends)
+      return;
+  for (guint32 stage = 0; stage <= stages; stage++)
+    bounds[stage] = MIN(bounds[stage], head + 1);
 }
 
 void plan_stages_uniform(guint32 n_units, guint32 stages, guint32 *ret_bounds) {

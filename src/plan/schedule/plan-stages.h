@@ -3,7 +3,7 @@
  *
  * Units of a model with L layers: 0 the embedding, 1 to L the layers, L + 1 the head (last norm, output, loss). A
  * spread is `bounds`, of stages + 1 numbers: stage s holds units bounds[s] to bounds[s + 1] − 1; bounds[0] is 0, the
- * last L + 2.
+ * last L + 2; or, of a head that is cut, L + 1 + MODEL_HEAD_PARTS, the parts being units from L + 1 on.
  *
  *   guint32 bounds[5];
  *   plan_stages_torchtitan(32, 4, 1, 1, bounds, error);    // 34 parts: 9 9 8 8, less one of both ends: 8 9 8 7 layers
@@ -32,15 +32,18 @@ gboolean plan_stages_torchtitan(guint32 layers, guint32 stages, guint32 input, g
 gboolean plan_stages_torchtitan_count(guint32 layers, guint32 ranks, guint32 per_stage, guint32 input, guint32 output,
                                       guint32 *ret_stages, GError **error);
 
-/* nanotron (models/base.py build_model): a unit goes to the stage at hand, which is left once the cost so far exceeds
- * its share (s + 1)/stages of the whole. Costs of units in any measure; nanotron's are plan_stages_nanotron_cost. An
- * error where a stage is left with no layer and no head, as nanotron's. `n_units`: layers + 2. */
-gboolean plan_stages_nanotron(const double *costs, guint32 n_units, guint32 stages, guint32 *ret_bounds,
-                              GError **error);
+/* nanotron (models/base.py build_model): a block goes to the stage at hand, which is left once the cost so far exceeds
+ * its share (s + 1)/stages of the whole; the last may be left with none. Costs of blocks in any measure; nanotron's are
+ * plan_stages_nanotron_costs. */
+void plan_stages_nanotron(const double *costs, guint32 n_blocks, guint32 stages, guint32 *ret_bounds);
 /* get_block_compute_costs of models/llama.py: 4·heads·head_dim·hidden + 3·intermediate·hidden of a layer,
- * vocabulary·hidden of the head, none of the embedding. `ret` holds layers + 2. */
+ * vocabulary·hidden of the output layer, none of embedding, final norm, cast and loss. `ret` holds layers + 1 +
+ * MODEL_HEAD_PARTS. */
 void plan_stages_nanotron_costs(guint32 layers, guint64 hidden, guint64 heads, guint64 head_dim, guint64 intermediate,
                                 guint64 vocabulary, double *ret);
+
+/* Of a chain that ends in the head's parts: one that ends in the head, where no stage begins within it. */
+void plan_stages_whole_head(guint32 layers, guint32 stages, guint32 *bounds);
 
 /* DeepSpeed's partition_method uniform (utils.partition_uniform): units / stages each, what is left over one each to
  * the first. `n_units` is any number of items in order: DeepSpeed counts the modules of a PipelineModule. */
