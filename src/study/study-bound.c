@@ -75,7 +75,8 @@ static guint64 state_bytes(const StudyWalk *walk, guint64 elements) {
   return parameters + states;
 }
 
-/* What runs again in a unit numbered as model_unit_kind_among does; of layers that foretell further tokens the least. */
+/* What runs again in a unit numbered as model_unit_kind_among does; of layers that foretell further tokens the
+ * least. */
 static ModelRecompute way_of(const StudyWalk *walk, guint64 unit) {
   return unit == 0 || unit > walk->shape.layers ? MODEL_RECOMPUTE_NONE
                                                 : plan_checkpointing_of(&walk->recipe.checkpointing, (guint32)unit - 1);
