@@ -16,7 +16,7 @@ static char *overlay(const char *key, const char *text) {
 /* Each figure of the overlay replaces the catalogue's. */
 static void replaces(void) {
   const char *text = "[environment]\nlaunch_floor = 21 us\nhop_latency = 3 us\n[node]\nintra_achievable = 350 GB/s\n"
-                     "nic_achievable = 45 GB/s\nmatmul_rate = 0.5\n";
+                     "nic_achievable = 45 GB/s\nmatmul_rate = 0.5\nmemory_rate = 0.25\nhost_rate = 0.5\n";
   TestCluster own = cluster_new("dgx-h100", 2, NULL);
   static const char *const keys[] = {"cluster.overlay", "environment.overlay"};
   for (gsize i = 0; i < G_N_ELEMENTS(keys); i++) {
@@ -28,6 +28,10 @@ static void replaces(void) {
     CU_ASSERT_EQUAL(built.cluster->intra_bandwidth, 350e9);
     CU_ASSERT_EQUAL(built.cluster->nic_bandwidth, 45e9);
     CU_ASSERT_EQUAL(built.cluster->gpu->matmul_bf16, own.cluster->gpu->matmul_bf16 / 2);
+    CU_ASSERT_EQUAL(built.cluster->gpu->memory_bandwidth_sustained, own.cluster->gpu->memory_bandwidth_sustained / 4);
+    CU_ASSERT_EQUAL(built.cluster->host->forward_kernel, own.cluster->host->forward_kernel * 2);
+    CU_ASSERT_EQUAL(built.cluster->host->micro_batch, own.cluster->host->micro_batch * 2);
+    CU_ASSERT_EQUAL(built.cluster->host->segment_take, own.cluster->host->segment_take);
     cluster_clear(&built);
   }
   cluster_clear(&own);

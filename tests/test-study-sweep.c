@@ -227,6 +227,30 @@ static void the_cache_changes_nothing(void) {
   }
 }
 
+/* A host a hundred times slower, by --set and by an overlay, plans other Programs, though it is the same CPU. */
+static void another_host_is_another_program(void) {
+  g_autoptr(Study) base = study();
+  g_autoptr(StudyCache) cache = study_cache_new();
+  g_autofree char *path = store_help_path("slow.overlay.ini");
+  g_autofree char *overlay = g_strconcat("cluster.overlay=", path, NULL);
+  CU_ASSERT_TRUE_FATAL(g_file_set_contents(path, "[node]\nhost_rate = 0.01\n", -1, NULL));
+  const char *const axis[] = {"framework=fsdp2", "zero_stage=3", "node.host_rate=1,0.01"};
+  const char *const laid[] = {"framework=fsdp2", "zero_stage=3", overlay};
+  const StudyOptions options = {.fold = TRUE};
+  g_autoptr(StudyGrid) grid = grid_of(base, axis, 3), over = grid_of(base, laid, 3);
+  g_autoptr(StudyPoint) own = study_grid_point(grid, 0), slow = study_grid_point(grid, 1);
+  g_autoptr(StudyPoint) fresh = study_grid_point(grid, 1), measured = study_grid_point(over, 0);
+  study_point_run(own, base, &options, cache);
+  study_point_run(slow, base, &options, cache);
+  study_point_run(measured, base, &options, cache);
+  study_point_run(fresh, base, &options, NULL);
+  CU_ASSERT_TRUE_FATAL(own->report != NULL && slow->report != NULL && fresh->report != NULL &&
+                       measured->report != NULL);
+  CU_ASSERT_TRUE(slow->report->classes[0].step > 2 * own->report->classes[0].step);
+  CU_ASSERT_EQUAL(slow->report->classes[0].step, fresh->report->classes[0].step);
+  CU_ASSERT_EQUAL(measured->report->classes[0].step, fresh->report->classes[0].step);
+}
+
 int main(void) {
   store_help_begin();
   int failed = harness_run("sweep", (HarnessCase[]){{"axes", axes_expand},
@@ -238,6 +262,7 @@ int main(void) {
                                                     {"where", a_condition_narrows_the_grid},
                                                     {"shards", shards_share_the_points},
                                                     {"the cache", the_cache_changes_nothing},
+                                                    {"another host", another_host_is_another_program},
                                                     {NULL, NULL}});
   store_help_end();
   return failed;

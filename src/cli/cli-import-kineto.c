@@ -12,10 +12,10 @@
 #include "cli-write.h"
 #include "cli-written.h"
 #include "import-fit.h"
-#include "import-kineto-kernels.h"
 #include "import-kineto-log.h"
 #include "import-kineto-profile.h"
 #include "import-kineto-program.h"
+#include "import-kineto-rates.h"
 #include "import-overlay.h"
 
 static double milliseconds(SimTime time) {
@@ -191,49 +191,32 @@ static GString *calibrate_links(const CliImport *asked, const ImportKinetoSet *s
   return text;
 }
 
-static void print_matmuls(const ImportKinetoKernels *found, GString *text) {
-  if (found->wide > 0)
-    g_string_append_printf(text,
-                           "# %u matmuls of 32-bit operands are left out: whether they ran in fp32 or in TF32, a trace "
-                           "does not say.\n",
-                           found->wide);
-  if (found->calls == 0)
-    return;
-  g_string_append_printf(text,
-                         "# Matmuls of %g GFLOP and more: %u calls, median error of foretold times %.1f %% "
-                         "before, %.1f %% at %g of the catalogue's rate.\n",
-                         IMPORT_KINETO_MATMUL / 1e9, found->calls, 100 * found->before, 100 * found->after,
-                         found->rate);
-  if (found->at_limit)
-    g_string_append_printf(text,
-                           "# matmul_rate keeps the catalogue's value: the fit ends at its limit (%g, or the peak of "
-                           "the GPU's datasheet).\n",
-                           IMPORT_KINETO_RATE_LEAST);
-  else if (!found->fitted)
-    g_string_append(text, "# matmul_rate keeps the catalogue's value: with that, calls are foretold no better.\n");
-  else
-    g_string_append_printf(text, "%smatmul_rate = %g\n", strstr(text->str, "\n[node]\n") != NULL ? "" : "[node]\n",
-                           found->rate);
+static gboolean teaches(const ImportKinetoRates *rates) {
+  for (int kind = 0; kind < IMPORT_KINETO_RATES; kind++)
+    if (rates->of[kind].calls > 0)
+      return TRUE;
+  return FALSE;
 }
 
-/* Links by the collectives, the GPU by its matmuls; either may be missing. */
+/* Links by the collectives, the GPU and its host by operations; either may be missing. */
 static GString *calibrate(const CliImport *asked, const ImportKinetoSet *set, GError **error) {
   g_autoptr(GError) why = NULL;
-  ImportKinetoKernels found;
-  if (!import_kineto_kernels(set, asked->topology, &found, error))
+  ImportKinetoRates rates;
+  if (!import_kineto_rates(set, asked->topology, &rates, error))
     return NULL;
   GString *text = calibrate_links(asked, set, &why);
-  if (text == NULL && found.calls == 0) {
+  if (text == NULL && !teaches(&rates)) {
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s%s", why->message,
-                found.wide > 0 ? "; its matmuls are of 32-bit operands, and whether in fp32 or TF32 it does not say"
-                               : "");
+                rates.wide > 0
+                    ? "; its matmuls are of 32-bit operands, and whether in fp32 or TF32 their kernels do not say"
+                    : "");
     return NULL;
   }
   if (text == NULL) {
     text = g_string_new("# Figures of one cluster, measured: written by foretrain import kineto --calibrate.\n");
     g_string_append_printf(text, "# Links keep the topology's figures: %s\n", why->message);
   }
-  print_matmuls(&found, text);
+  import_kineto_rates_write(&rates, text);
   return text;
 }
 

@@ -214,7 +214,9 @@ static gboolean build(HwCluster *cluster, ConfSettings *settings, const HwCatalo
       !build_machine(cluster, settings, text, topology, keys, error))
     return FALSE;
   keys->what_if.matmul_rate *= topology->matmul_rate;
+  keys->what_if.memory_bandwidth *= topology->memory_rate;
   hw_what_if_apply(&keys->what_if, cluster);
+  hw_what_if_host(topology->host_rate, cluster);
   cluster->nic_bandwidth *= keys->network_share;
   hw_links_build(cluster);
   gboolean stated = conf_settings_given(settings, "cluster.gpu_spread");
@@ -225,8 +227,13 @@ static gboolean build(HwCluster *cluster, ConfSettings *settings, const HwCatalo
 }
 
 HwCluster *hw_cluster_build(ConfSettings *settings, const HwCatalog *catalog, GError **error) {
-  HwTopology topology = {
-      .launch_floor = -1, .hop_latency = -1, .intra_achievable = -1, .nic_achievable = -1, .matmul_rate = 1};
+  HwTopology topology = {.launch_floor = -1,
+                         .hop_latency = -1,
+                         .intra_achievable = -1,
+                         .nic_achievable = -1,
+                         .matmul_rate = 1,
+                         .memory_rate = 1,
+                         .host_rate = 1};
   HwClusterKeys keys = {.what_if = HW_WHAT_IF_NONE};
   g_autoptr(HwCluster) cluster = g_new0(HwCluster, 1);
   gboolean built = build(cluster, settings, catalog, &topology, &keys, error);

@@ -5,8 +5,9 @@
 #include "base-names.h"
 #include "conf-settings.h"
 
-const char *const hw_overlay_keys[] = {"environment.launch_floor", "environment.hop_latency", "node.intra_achievable",
-                                       "node.nic_achievable",      "node.matmul_rate",        NULL};
+const char *const hw_overlay_keys[] = {
+    "environment.launch_floor", "environment.hop_latency", "node.intra_achievable", "node.nic_achievable",
+    "node.matmul_rate",         "node.memory_rate",        "node.host_rate",        NULL};
 
 typedef struct {
   char *of_topology, *of_cluster;

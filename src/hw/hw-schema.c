@@ -44,6 +44,11 @@ static const BaseField topology_keys[] = {
              .help = "what a long transfer gets per NIC and direction, as measured here; instead of that of node.nic"),
     TOPOLOGY("node", "matmul_rate", BASE_NUMBER, matmul_rate, .min = 0.001, .max = 1000,
              .help = "how fast the GPUs multiply matrices, as measured here: a factor of the catalogue's rates"),
+    TOPOLOGY("node", "memory_rate", BASE_NUMBER, memory_rate, .min = 0.001, .max = 1000,
+             .help = "how fast the GPUs' memory is in kernels that wait for it, as measured here: a factor of the "
+                     "catalogue's bandwidth"),
+    TOPOLOGY("node", "host_rate", BASE_NUMBER, host_rate, .min = 0.001, .max = 1000,
+             .help = "how fast the host issues work, as measured here: its times are those of node.cpu over this"),
     TOPOLOGY("node", "cpu", BASE_NAME, cpu, .names = hw_cpu_names, .initial = "intel-spr",
              .help = "the host processor: what launching an operation costs; NCCL's network overhead is larger on AMD"),
     TOPOLOGY("node", "sockets", BASE_COUNT, sockets, .min = 1, .max = 288, .initial = "2",

@@ -17,7 +17,7 @@ typedef struct {
   guint64 dram; /* bytes; 0: not stated */
   double oversubscription, dram_bandwidth, gpu_hour, node_hour;
   double launch_floor, hop_latency, intra_achievable, nic_achievable; /* -1: the catalogue's */
-  double matmul_rate;                                                 /* factor of the catalogue's rates */
+  double matmul_rate, memory_rate, host_rate;                         /* factors of the catalogue's */
   char *overlay;                                                      /* its path; NULL: none */
 } HwTopology;
 

@@ -2,6 +2,8 @@
 /* Factors over the figures of a cluster. */
 #include "hw-what-if.h"
 
+#include <math.h>
+
 #include "hw-cluster.h"
 
 static void scale_gpu(const HwWhatIf *factors, HwCluster *cluster) {
@@ -30,4 +32,18 @@ void hw_what_if_apply(const HwWhatIf *factors, HwCluster *cluster) {
   cluster->nic_bandwidth *= factors->network_bandwidth;
   cluster->network_latency = factors->network_latency;
   cluster->oversubscription = MAX(1, cluster->oversubscription * factors->leaf_oversubscription);
+}
+
+void hw_what_if_host(double rate, HwCluster *cluster) {
+  HwHost *host = &cluster->other_host;
+  if (rate == 1)
+    return;
+  *host = *cluster->host;
+  SimTime *const times[] = {
+      &host->forward_kernel,  &host->backward_kernel,  &host->matmul,    &host->layer_function,   &host->checkpoint,
+      &host->compiled_kernel, &host->collective,       &host->fsdp_unit, &host->deepspeed_module, &host->gradient_hook,
+      &host->optimizer_step,  &host->optimizer_tensor, &host->copy,      &host->micro_batch};
+  for (gsize i = 0; i < G_N_ELEMENTS(times); i++)
+    *times[i] = (SimTime)round((double)*times[i] / rate);
+  cluster->host = host;
 }

@@ -26,3 +26,5 @@ typedef struct {
 
 /* Before the links are built; what the cluster borrows from the catalogue stays as it is there. */
 void hw_what_if_apply(const HwWhatIf *factors, HwCluster *cluster);
+/* Its host does what it does at `rate` times its speed; what the device's allocator takes is the driver's: it stays. */
+void hw_what_if_host(double rate, HwCluster *cluster);

@@ -184,8 +184,7 @@ ImportCollective import_kineto_collective(const ImportKinetoEvent *event) {
   return known < 0 ? IMPORT_TRACED_OTHER : told[operations[known].operation];
 }
 
-/* ScalarType's names ("BFloat16") and those of C++ that stand in "Input type" ("c10::BFloat16", "long int"). */
-static guint64 bytes_of(const char *dtype) {
+guint64 import_kineto_dtype_bytes(const char *dtype) {
   static const struct {
     const char *name;
     guint64 bytes;
@@ -203,7 +202,7 @@ guint64 import_kineto_payload(const ImportKinetoEvent *event, int *ret_operation
   guint64 bytes;
   if (known < 0 ||
       !g_uint64_checked_mul(&bytes, import_kineto_count(operations[known].out ? event->out : event->in),
-                            bytes_of(event->dtype->str)) ||
+                            import_kineto_dtype_bytes(event->dtype->str)) ||
       bytes == 0)
     return 0;
   *ret_operation = operations[known].operation;
@@ -235,7 +234,8 @@ guint64 import_kineto_noted(const ImportKinetoEvent *event, int *ret_operation, 
   gint known = operation_of(event->name->str);
   const char *type = event->types->str + strspn(event->types->str, "[ \"'");
   guint64 bytes;
-  if (known < 0 || !g_uint64_checked_mul(&bytes, elements_of(event->dims->str), bytes_of(type)) || bytes == 0)
+  if (known < 0 || !g_uint64_checked_mul(&bytes, elements_of(event->dims->str), import_kineto_dtype_bytes(type)) ||
+      bytes == 0)
     return 0;
   *ret_operation = operations[known].operation;
   *ret_part = operations[known].operation == COLL_ALL_GATHER;

@@ -25,6 +25,10 @@ guint64 import_kineto_count(const GString *text);
 /* "[0, 1, 2]" as PyTorch writes a group's ranks: guint32; empty where the text is cut short or none. */
 GArray *import_kineto_rank_list(const char *text);
 
+/* Of an element: ScalarType's names ("BFloat16") and those of C++ that stand in "Input type" ("c10::BFloat16",
+ * "long int"); 0: of none known. */
+guint64 import_kineto_dtype_bytes(const char *dtype);
+
 /* By a kernel's name. *ret_foreign: it is neither NCCL's nor RCCL's. */
 gboolean import_kineto_communicates(const char *kernel, gboolean *ret_foreign);
 ImportCollective import_kineto_collective(const ImportKinetoEvent *event);

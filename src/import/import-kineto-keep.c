@@ -6,8 +6,8 @@
 
 #include "base-error.h"
 #include "import-kineto-layers.h"
-#include "import-kineto-matmuls.h"
 #include "import-kineto-notes.h"
+#include "import-kineto-shapes.h"
 
 #define MARK      "ProfilerStep#"
 #define OPTIMIZER "Optimizer.step#"
@@ -115,6 +115,7 @@ void import_kineto_keep(ImportKinetoTrace *trace, const ImportKinetoEvent *event
     return;
   }
   keep_kernel(trace, event, at);
+  trace->stacked |= strcmp(event->cat->str, "python_function") == 0;
   if (is_of(event, runtime))
     keep_call(trace, event, at);
   else if (import_kineto_is_note(event->name->str) && strcmp(event->cat->str, "gpu_user_annotation") != 0)
@@ -124,7 +125,7 @@ void import_kineto_keep(ImportKinetoTrace *trace, const ImportKinetoEvent *event
   if (event->sequence->len > 0)
     import_kineto_keep_op(trace, event, at);
   if (event->dims->len > 0)
-    import_kineto_keep_matmul(trace, event, at);
+    import_kineto_keep_shaped(trace, event, at);
 }
 
 /* ---- The trace ---- */
@@ -142,7 +143,7 @@ ImportKinetoTrace *import_kineto_new(const char *path) {
   trace->scopes = g_array_new(FALSE, FALSE, sizeof(ImportKinetoScope));
   trace->ops = g_array_new(FALSE, FALSE, sizeof(ImportKinetoOp));
   trace->notes = g_array_new(FALSE, FALSE, sizeof(ImportKinetoNote));
-  trace->matmuls = g_array_new(FALSE, FALSE, sizeof(ImportKinetoMatmul));
+  trace->shaped = g_array_new(FALSE, FALSE, sizeof(ImportKinetoShaped));
   trace->gpu_marks = g_array_new(FALSE, FALSE, sizeof(BaseSpan));
   trace->marks = g_array_new(FALSE, FALSE, sizeof(BaseSpan));
   trace->groups = g_array_new(FALSE, FALSE, sizeof(ImportKinetoGroup));
@@ -161,7 +162,7 @@ void import_kineto_free(ImportKinetoTrace *trace) {
   g_array_unref(trace->scopes);
   g_array_unref(trace->ops);
   g_array_unref(trace->notes);
-  g_array_unref(trace->matmuls);
+  g_array_unref(trace->shaped);
   g_array_unref(trace->gpu_marks);
   g_array_unref(trace->marks);
   g_array_unref(trace->groups);
@@ -221,7 +222,7 @@ gboolean import_kineto_finish(ImportKinetoTrace *trace, const char *empty, GErro
   find_launches(trace);
   g_array_sort(trace->scopes, base_span_compare);
   g_array_sort(trace->notes, base_span_compare);
-  g_array_sort(trace->matmuls, base_span_compare);
+  g_array_sort(trace->shaped, base_span_compare);
   import_kineto_place_ops(trace);
   drop_empty_marks(trace);
   import_kineto_use_notes(trace);

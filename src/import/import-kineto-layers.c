@@ -2,13 +2,25 @@
 /* Scopes, numbered operations and notes, looked up by thread and time. */
 #include "import-kineto-layers.h"
 
+#include <string.h>
+
 #define BACK 64 /* what began last is looked at for one that holds a time: so deep modules and operations are nested */
+
+/* "autograd::engine::evaluate_function: AddmmBackward0" */
+static gboolean is_matmul(const char *name) {
+  static const char *const names[] = {"aten::mm",     "aten::addmm",      "aten::bmm",       "aten::baddbmm",
+                                      "aten::linear", "aten::matmul",     "MmBackward0",     "AddmmBackward0",
+                                      "BmmBackward0", "BaddbmmBackward0", "LinearBackward0", NULL};
+  const char *colon = strrchr(name, ' ');
+  return g_strv_contains(names, colon != NULL ? colon + 1 : name);
+}
 
 void import_kineto_keep_op(ImportKinetoTrace *trace, const ImportKinetoEvent *event, BaseSpan at) {
   ImportKinetoOp op = {.at = at,
                        .thread = import_kineto_number(event->tid),
                        .sequence = import_kineto_number(event->sequence),
                        .backward = import_kineto_number(event->forward) > 0,
+                       .matmul = is_matmul(event->name->str),
                        .layer = IMPORT_KINETO_NONE};
   if (op.sequence >= 0)
     g_array_append_val(trace->ops, op);

@@ -14,6 +14,7 @@
 #include "base-span.h"
 #include "coll-call.h"
 #include "import-kineto.h"
+#include "kernel-op.h"
 
 #define IMPORT_KINETO_NONE (-1)
 
@@ -51,7 +52,7 @@ typedef struct {
 typedef struct {
   BaseSpan at;
   gint64 thread, sequence;
-  gboolean backward;
+  gboolean backward, matmul;
   gint32 layer; /* of the scope around it, of a backward that of its forward; IMPORT_KINETO_NONE */
 } ImportKinetoOp;
 
@@ -65,13 +66,12 @@ typedef struct {
   gint group;    /* index in ImportKinetoTrace.groups; IMPORT_KINETO_NONE */
 } ImportKinetoNote;
 
-/* A matmul that PyTorch was called for, with the shapes that its profiler noted (record_shapes). */
+/* An operation that PyTorch was called for, with the shapes that its profiler noted (record_shapes). */
 typedef struct {
   BaseSpan at;
   gint64 thread;
-  int dtype; /* KernelDtype */
-  guint64 batch, m, n, k;
-} ImportKinetoMatmul;
+  KernelOp op;
+} ImportKinetoShaped;
 
 typedef struct {
   const char *name; /* of the process group */
@@ -87,7 +87,7 @@ typedef struct {
   GArray *scopes;       /* ImportKinetoScope, likewise */
   GArray *ops;          /* ImportKinetoOp, likewise */
   GArray *notes;        /* ImportKinetoNote, likewise */
-  GArray *matmuls;      /* ImportKinetoMatmul, likewise */
+  GArray *shaped;       /* ImportKinetoShaped, likewise */
   GArray *gpu_marks, *marks; /* BaseSpan, of steps; without those in which nothing is launched */
   GArray *groups;            /* ImportKinetoGroup */
   guint marked;              /* as the host marked them, those included in which nothing is launched */
@@ -98,6 +98,7 @@ typedef struct {
   char *nccl_version;        /* "2.22.3"; NULL: not stated */
   gint64 rank, world;        /* IMPORT_KINETO_NONE: not stated */
   guint foreign;             /* kernels that communicate and are not NCCL's or RCCL's */
+  gboolean stacked;          /* Python's calls are in it (with_stack) */
   GStringChunk *names;
 } ImportKinetoTrace;
 

@@ -60,7 +60,8 @@ typedef struct {
   const HwLink *host_link;   /* NULL where the topology names none */
   const HwPlatform *platform;
   const HwHost *host;     /* what its CPU pays per operation */
-  HwGpu other_gpu;        /* what `gpu` points to under [what_if] */
+  HwGpu other_gpu;        /* what `gpu` points to under [what_if], and where the topology states its rates */
+  HwHost other_host;      /* what `host` points to where the topology states its rate */
   HwPlatform measured;    /* what `platform` points to where the topology, or its overlay, states launch or latency */
   double intra_bandwidth; /* achievable, per GPU and direction: the catalogue's, or node.intra_achievable */
   double nic_bandwidth;   /* achievable, per NIC and direction: the catalogue's, or node.nic_achievable; under [cluster]
