@@ -7,36 +7,9 @@
 
 #include "harness.h"
 #include "import-kineto-program.h"
+#include "nsys-sample.h"
 
 #define US SIM_MICROSECOND
-
-/* Tables and columns of Nsight Systems' "SQLite Schema Reference", those that are read. */
-static const char schema[] =
-    "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);"
-    "CREATE TABLE TARGET_INFO_GPU (id INTEGER, name TEXT);"
-    "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, end INTEGER, deviceId INTEGER, streamId INTEGER, "
-    "correlationId INTEGER, globalPid INTEGER, demangledName INTEGER, shortName INTEGER);"
-    "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INTEGER, end INTEGER, deviceId INTEGER, streamId INTEGER, "
-    "correlationId INTEGER, globalPid INTEGER, bytes INTEGER, copyKind INTEGER, srcKind INTEGER, dstKind INTEGER);"
-    "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER, end INTEGER, globalTid INTEGER, correlationId INTEGER, "
-    "nameId INTEGER);"
-    "CREATE TABLE NVTX_EVENTS (start INTEGER, end INTEGER, eventType INTEGER, text TEXT, globalTid INTEGER, "
-    "textId INTEGER);"
-    "INSERT INTO StringIds VALUES (1, 'one'), (2, 'ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgs)'), "
-    "(3, 'two'), (4, 'cudaLaunchKernel_v7000'), (5, 'cudaDeviceSynchronize_v3020'), (6, 'cudaMemcpyAsync_v3020'), "
-    "(7, 'iteration 3');"
-    "INSERT INTO TARGET_INFO_GPU VALUES (0, 'NVIDIA H200');";
-
-/* Process 5 (globalPid 5 << 24, thread 9): a step of 1 to 2 ms that launches "one" (10 µs at 1020), an all-reduce (100
- * at 1040), copies 64 bytes to pageable memory (1 at 1150) and waits; "two" belongs to no step. */
-static const char events[] =
-    "INSERT INTO NVTX_EVENTS VALUES (1000000, 2000000, 59, NULL, 83886089, 7);"
-    "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (1010000, 1015000, 83886089, 1, 4), "
-    "(1020000, 1030000, 83886089, 2, 4), (1100000, 1152000, 83886089, 3, 6), (1160000, 1170000, 83886089, 4, 5), "
-    "(2100000, 2110000, 83886089, 5, 4);"
-    "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1020000, 1030000, 0, 7, 1, 83886080, 1, 1), "
-    "(1040000, 1140000, 0, 20, 2, 83886080, 2, 2), (2110000, 2120000, 0, 7, 5, 83886080, 3, 3);"
-    "INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (1150000, 1151000, 0, 7, 3, 83886080, 64, 2, 2, 0);";
 
 /* Runs the statements in a new file; NULL: no database, `sql` is the file. */
 static char *write_report(gboolean database, const char *const *sql) {
@@ -69,7 +42,7 @@ static void a_step_of_a_report(void) {
                                       "wait for a copy",
                                       "cudaDeviceSynchronize_v3020",
                                       "end of the step"};
-  const char *const sql[] = {schema, events, NULL};
+  const char *const sql[] = {nsys_sample_schema, nsys_sample_events, NULL};
   GError *error = NULL;
   g_autoptr(ImportKinetoSet) set = open_report(sql, &error);
   CU_ASSERT_PTR_NOT_NULL_FATAL(set);
@@ -99,8 +72,8 @@ static void a_step_of_a_report(void) {
 /* Two processes of one report are two ranks. */
 static void processes_are_ranks(void) {
   const char *const sql[] = {
-      schema, events, "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1000000, 1005000, 1, 7, 1, 67108864, 1, 1);",
-      NULL};
+      nsys_sample_schema, nsys_sample_events,
+      "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1000000, 1005000, 1, 7, 1, 67108864, 1, 1);", NULL};
   GError *error = NULL;
   g_autoptr(ImportKinetoSet) set = open_report(sql, &error);
   CU_ASSERT_PTR_NOT_NULL_FATAL(set);
@@ -114,8 +87,9 @@ static void refuses(void) {
       {"CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, globalPid); "
        "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1, 2);",
        NULL, "has not the columns it should"},
-      {schema, NULL, "has no kernels of a GPU"},
-      {schema, "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (-1, 5, 0, 7, 1, 83886080, 1, 1);", "a time of -1 ns"},
+      {nsys_sample_schema, NULL, "has no kernels of a GPU"},
+      {nsys_sample_schema, "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (-1, 5, 0, 7, 1, 83886080, 1, 1);",
+       "a time of -1 ns"},
   };
   for (gsize i = 0; i < G_N_ELEMENTS(reports); i++) {
     const char *const sql[] = {reports[i][0], reports[i][1], NULL};

@@ -179,6 +179,7 @@ static const Reader readers[] = {
     {"kineto", NULL, fuzz_kineto},
     {"kineto-program", NULL, fuzz_kineto_program},
     {"chakra", NULL, fuzz_chakra},
+    {"nsys", NULL, fuzz_nsys, TRUE},
     {"nccl-topology", NULL, read_nccl_topology},
     {"smi-topo", NULL, read_smi_topo},
     {"recipe", NULL, read_recipe},

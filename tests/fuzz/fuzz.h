@@ -16,6 +16,8 @@ void fuzz_judge(gboolean value, GError *error);
 void fuzz_chakra(const char *path);
 void fuzz_kineto(const char *path);
 void fuzz_kineto_program(const char *path);
+/* SQL that a stranger ran on a report of Nsight Systems (fuzz-nsys.c). */
+void fuzz_nsys(const char *path);
 /* SQL that a stranger ran on a database of ours (fuzz-database.c). */
 void fuzz_database(const char *path);
 /* Files that a study reads (fuzz-study.c). */
