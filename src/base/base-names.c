@@ -34,7 +34,7 @@ static gsize edit_distance(const char *a, const char *b) {
 
 static gboolean begins_words_of(const char *name, const char *text) {
   gsize length = strlen(name);
-  return length > 0 && g_ascii_strncasecmp(name, text, length) == 0 && strchr("_-. ", text[length]) != NULL;
+  return length > 0 && g_ascii_strncasecmp(name, text, length) == 0 && strchr("_- ", text[length]) != NULL;
 }
 
 const char *base_names_nearest(const char *const *names, const char *text) {
