@@ -13,6 +13,7 @@ const char *const plan_framework_names[] = {"paper", "ddp",      "deepspeed", "f
                                             "fsdp2", "megatron", "nanotron",  NULL};
 static const char *const later_optimizers[] = {"lamb", NULL};
 static const char *const offload_names[] = {"no", "cpu", NULL};
+static const char *const debug_names[] = {"off", "detail", NULL};
 static const char *const later_offload[] = {"nvme", NULL};
 static const char *const dtype_names[] = {"default", "bf16", "fp16", "fp32", NULL};
 
@@ -71,6 +72,9 @@ static const BaseField keys[] = {
     KEY("parallel", "offload_parameters", BASE_NAME, offload_parameters, .initial = "no", .names = offload_names,
         .later = later_offload,
         .help = "cpu: sharded parameters live in host memory and are copied before each gather"),
+    KEY("parallel", "distributed_debug", BASE_NAME, distributed_debug, .initial = "off", .names = debug_names,
+        .help = "TORCH_DISTRIBUTED_DEBUG; detail: before each collective the hosts of its ranks meet over TCP and "
+                "compare what they call"),
 };
 static const ConfSchema plan_schema = {keys, G_N_ELEMENTS(keys)};
 
@@ -215,6 +219,9 @@ static gboolean read_policy(const PlanGiven *given, PlanRecipe *recipe, GError *
   plan_axes_share(recipe, &given->model->share);
   if (given->model->loss == MODEL_LOSS_DEFAULT)
     given->model->loss = policy->loss;
+  if (policy->hostless && recipe->distributed_debug != PLAN_DEBUG_OFF)
+    return conf_settings_fail(given->settings, "parallel.distributed_debug", error,
+                              "framework %s has no host that could wait; the others have", policy->name);
   if (policy->hostless)
     recipe->host = NULL;
   return policy->resolve == NULL || policy->resolve(given, recipe, error);

@@ -98,10 +98,22 @@ void plan_walk_follow(PlanWalk *walk) {
   add_needs(walk);
 }
 
+/* c10d's ProcessGroupWrapper: a monitored barrier, through one rank, and two all-gathers of what is called, in a ring;
+ * sends and receives have none. */
+static SimTime check_cost(const PlanWalk *walk, guint32 slot, const CollCall *call) {
+  if (walk->recipe->distributed_debug == PLAN_DEBUG_OFF || call->operation == COLL_SEND_RECV)
+    return 0;
+  gboolean far = FALSE;
+  guint32 ranks = program_builder_group(walk->builder, slot, walk->recipe->ranks_per_node, &far);
+  SimTime each = model_host_cost(walk->host, far ? MODEL_HOST_CHECKED_RANK_FAR : MODEL_HOST_CHECKED_RANK);
+  return model_host_cost(walk->host, MODEL_HOST_CHECK) + (SimTime)ranks * each;
+}
+
 guint32 plan_walk_collective(PlanWalk *walk, guint32 stream, const char *name, guint32 slot, CollCall call,
                              ProgramHint hint) {
   guint32 row = program_builder_collective(walk->builder, stream, name, slot, call, hint);
   program_builder_cost(walk->builder, model_host_cost(walk->host, MODEL_HOST_COLLECTIVE));
+  program_builder_cost(walk->builder, check_cost(walk, slot, &call));
   plan_walk_settle(walk);
   if (stream == walk->stream) {
     settle_needs(walk);

@@ -179,6 +179,13 @@ guint32 program_builder_communicators(ProgramBuilder *builder, const char *name,
   return builder->slots->len - 1;
 }
 
+guint32 program_builder_group(const ProgramBuilder *builder, guint32 slot, guint32 per_node, gboolean *ret_far) {
+  guint32 first = g_array_index(builder->slots, Slot, slot).first;
+  const ProgramCommunicator *group = &g_array_index(builder->communicators, ProgramCommunicator, first);
+  *ret_far = group->ranks[0] / per_node != group->ranks[group->n_ranks - 1] / per_node;
+  return group->n_ranks;
+}
+
 guint32 program_builder_tensor(ProgramBuilder *builder, const char *name, guint8 tenant, guint64 bytes,
                                guint64 unique_bytes) {
   ProgramTensor tensor = {g_string_chunk_insert(builder->names, name), tenant, bytes, unique_bytes};

@@ -96,6 +96,7 @@ static const char *const option_names[] = {
     "training.dropout",
     "training.loss",
     "training.fused_kernels",
+    "parallel.distributed_debug",
     "ddp.",
     "deepspeed.",
     "fsdp.",

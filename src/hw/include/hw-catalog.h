@@ -162,6 +162,8 @@ typedef struct HwHost {
   SimTime checkpoint;                      /* one region that runs again in backward */
   SimTime compiled_kernel;                 /* one kernel of a compiled graph */
   SimTime collective;                      /* issue of one */
+  SimTime check;                           /* what c10d's check of one takes first, where that is on */
+  SimTime checked_rank, checked_rank_far;  /* and each member adds to it; over nodes */
   SimTime fsdp_unit, deepspeed_module;     /* hooks, once per direction */
   SimTime gradient_hook;                   /* per parameter */
   SimTime optimizer_step, optimizer_tensor;

@@ -16,6 +16,9 @@ typedef enum {
   MODEL_HOST_LAYER_FUNCTION,   /* what an op `in_function` adds to its kernel's launch */
   MODEL_HOST_CHECKPOINT,       /* one region that runs again in backward */
   MODEL_HOST_COLLECTIVE,       /* issue of one */
+  MODEL_HOST_CHECK,            /* of one by c10d, before it */
+  MODEL_HOST_CHECKED_RANK,     /* what each member adds to that, within a node */
+  MODEL_HOST_CHECKED_RANK_FAR, /* and over nodes */
   MODEL_HOST_FSDP_UNIT,        /* FSDP's hooks of one unit, once per direction */
   MODEL_HOST_DEEPSPEED_MODULE, /* ZeRO-3's hooks of one leaf module, once per direction */
   MODEL_HOST_GRADIENT_HOOK,    /* a hook on one parameter's gradient */

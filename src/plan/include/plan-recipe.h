@@ -42,6 +42,9 @@ guint32 plan_dtype_bytes(int dtype, guint32 or);
 
 typedef enum { PLAN_OFFLOAD_NO, PLAN_OFFLOAD_CPU } PlanOffload;
 
+/* TORCH_DISTRIBUTED_DEBUG. */
+typedef enum { PLAN_DEBUG_OFF, PLAN_DEBUG_DETAIL } PlanDebug;
+
 /* How a framework's pipeline sends and receives; its policy says. */
 typedef struct {
   guint32 group;            /* of the interleaved schedule, see plan-schedule.h */
@@ -81,6 +84,7 @@ typedef struct PlanRecipe {
   PlanFsdpKeys fsdp;     /* [fsdp] */
   const struct HwHost *host;                 /* the cluster's; NULL: the host never limits */
   int offload_optimizer, offload_parameters; /* PlanOffload */
+  int distributed_debug;                     /* PlanDebug */
   PlanDdp ddp;
   PlanDeepspeed deepspeed;
   PlanMegatron megatron;

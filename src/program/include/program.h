@@ -175,6 +175,8 @@ guint32 program_builder_slot(const ProgramBuilder *builder, const char *name);
  * them. One slot for all. */
 guint32 program_builder_communicators(ProgramBuilder *builder, const char *name, const guint32 *of_rank,
                                       guint32 n_ranks);
+/* Ranks of the slot's first communicator, and whether they stand in several nodes of `per_node` ranks each. */
+guint32 program_builder_group(const ProgramBuilder *builder, guint32 slot, guint32 per_node, gboolean *ret_far);
 guint32 program_builder_tensor(ProgramBuilder *builder, const char *name, guint8 tenant, guint64 bytes,
                                guint64 unique_bytes);
 /* Copies the operation. */
