@@ -184,6 +184,16 @@ static void each_but_not_together(void) {
   trust_case_clear(&one);
 }
 
+/* No row had c10d check each call: of what is bound by the same nothing tells, only all rows do. */
+static void checked_apart(void) {
+  TrustCase one = like_forge();
+  one.options = g_strsplit("parallel.distributed_debug=detail", ";", -1);
+  expect(&one, NULL, 0, ALL_LOW, ALL_HIGH,
+         "beyond what was validated (in brackets what was): parallel.distributed_debug=detail; 80 % interval of all 18 "
+         "rows");
+  trust_case_clear(&one);
+}
+
 /* m-8 alone has overlap, and 512 GPUs, bound by communication. */
 static void options_count(void) {
   TrustCase one = like_mill();
@@ -371,6 +381,7 @@ int main(void) {
                                               {"another framework or GPU", another_framework},
                                               {"classes lean on wider ones", classes_lean},
                                               {"each, but not together", each_but_not_together},
+                                              {"checked apart", checked_apart},
                                               {"options", options_count},
                                               {"defaults count too", defaults_count_too},
                                               {"unlike in words", unlike_in_words},

@@ -22,8 +22,14 @@ void trust_classes_free(TrustClasses *classes) {
   g_free(classes);
 }
 
+/* Told apart: how far off the waits of checks are says nothing of runs without. */
+static gboolean is_checked(const TrustCase *one) {
+  return trust_has_option(one, "parallel.distributed_debug=detail");
+}
+
 gboolean trust_same_class(TrustLevel level, const TrustCase *one, const TrustCase *other) {
-  return (level < TRUST_ON_BOUND || strcmp(one->words[TRUST_BOUND], other->words[TRUST_BOUND]) == 0) &&
+  return (level < TRUST_ON_BOUND ||
+          (strcmp(one->words[TRUST_BOUND], other->words[TRUST_BOUND]) == 0 && is_checked(one) == is_checked(other))) &&
          (level < TRUST_ON_KIND || strcmp(trust_margin_kind(one), trust_margin_kind(other)) == 0) &&
          (level < TRUST_ON_FRAMEWORK || strcmp(one->words[TRUST_FRAMEWORK], other->words[TRUST_FRAMEWORK]) == 0) &&
          (level < TRUST_EXACT || strcmp(one->words[TRUST_ARCHITECTURE], other->words[TRUST_ARCHITECTURE]) == 0);
@@ -36,7 +42,8 @@ static char *key_of(TrustLevel level, const TrustCase *one) {
   const char *kept[G_N_ELEMENTS(words)];
   for (int i = 0; i < (int)G_N_ELEMENTS(words); i++)
     kept[i] = i < (int)level ? words[i] : "";
-  return g_strjoin("\n", kept[0], kept[1], kept[2], kept[3], NULL);
+  const char *checked = level >= TRUST_ON_BOUND && is_checked(one) ? "checked" : "";
+  return g_strjoin("\n", checked, kept[0], kept[1], kept[2], kept[3], NULL);
 }
 
 static TrustClass *class_of(const Trust *trust, TrustLevel level, const TrustCase *one);

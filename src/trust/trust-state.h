@@ -6,8 +6,8 @@
 #include "trust-span.h"
 #include "trust.h"
 
-/* Classes, each within the one before it: all rows; those bound by the same; of them, those of the same kind
- * (trust_margin_kind); of the same framework; of the same architecture. */
+/* Classes, each within the one before it: all rows; those bound by the same, with c10d's checks or without; of them,
+ * those of the same kind (trust_margin_kind); of the same framework; of the same architecture. */
 typedef enum { TRUST_ALL, TRUST_ON_BOUND, TRUST_ON_KIND, TRUST_ON_FRAMEWORK, TRUST_EXACT, TRUST_LEVELS } TrustLevel;
 
 /* Its texts are cells of the table, but for the options. */

@@ -12,11 +12,11 @@
  *
  * Alike: a row with the same words, the same options and each number within the factor that residuals.ini gives it.
  *
- * The interval is that of the narrowest class with a row, of rows bound by the same; of them, of the same kind (over
- * data, tensor or pipeline ranks, with offload); of the same framework; of the same architecture. Each leans on the
- * class around it as far as its own rows are few (trust-span.h). Where no row is alike, it is widened so as to hold
- * that of all frameworks and architectures for the kind and what binds: how wrong predictions are for somebody of whom
- * only that is known.
+ * The interval is that of the narrowest class with a row, of rows bound by the same, with c10d's checks
+ * (parallel.distributed_debug) or without; of them, of the same kind (over data, tensor or pipeline ranks, with
+ * offload); of the same framework; of the same architecture. Each leans on the class around it as far as its own rows
+ * are few (trust-span.h). Where no row is alike, it is widened so as to hold that of all frameworks and architectures
+ * for the kind and what binds: how wrong predictions are for somebody of whom only that is known.
  *
  * Threads may share it: nothing of it changes but the classes that were asked for, under a lock. Cost: some
  * 11 million instructions to load; a pass over the rows a verdict, and for a new class one for each level. */
