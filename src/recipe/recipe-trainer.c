@@ -96,7 +96,31 @@ static const RecipeRow rows[] = {
     TAKE("liger_kernel_config.cross_entropy", NULL, recipe_take_later, NULL),
     TAKE("liger_kernel_config.fused_linear_cross_entropy", NULL, recipe_take_later, NULL),
     SAFE("tf32", "of the few fp32 matmuls beside 16-bit training"),
-    REFUSE("bf16_full_eval", "false", "evaluation in bf16"),
+    REFUSE("per_gpu_train_batch_size", "none", "the batch by its old name; say per_device_train_batch_size"),
+    REFUSE("split_batches", "false", "a batch that is split over the ranks; set it to false and say what one GPU gets"),
+    REFUSE("accelerator_config.split_batches", "false",
+           "a batch that is split over the ranks; set it to false and say what one GPU gets"),
+    REFUSE("accelerator_config.gradient_accumulation_kwargs.*", NULL, "accumulation by other rules"),
+    REFUSE("accelerator_config", "none", "the file that it names; write its keys here"),
+    REFUSE("parallelism_config.*", NULL, "parallelism beyond data parallel; leave the block out"),
+    REFUSE("torch_empty_cache_steps", "none", "a cache that is emptied every so many steps; leave it out"),
+    REFUSE("half_precision_backend", "auto|cuda_amp|amp|none", "Apex's mixed precision; auto is"),
+    REFUSE("fp16_backend", "auto|cuda_amp|amp|none", "Apex's mixed precision; auto is"),
+    REFUSE("ddp_backend", "nccl|none", "another library of collectives than NCCL"),
+    TAKE("ddp_bucket_cap_mb", NULL, recipe_take_later, NULL),
+    REFUSE("no_cuda", "false", "training without a GPU"),
+    REFUSE("use_cpu", "false", "training without a GPU"),
+    REFUSE("use_mps_device", "false", "training without a GPU of NVIDIA"),
+    REFUSE("use_ipex", "false", "training without a GPU of NVIDIA"),
+    REFUSE("tpu_num_cores", "none", "training without a GPU of NVIDIA"),
+    REFUSE("debug", "|none", "hooks on every layer; leave it out"),
+    REFUSE("past_index", "-1", "states that pass from step to step"),
+    REFUSE("adafactor", "false", "Adafactor"),
+    REFUSE("mp_parameters", "|none", "SageMaker's model parallelism"),
+    REFUSE("full_determinism", "false", "deterministic kernels"),
+    REFUSE("torchdynamo", "none", "a compiler by its old name; say torch_compile"),
+    REFUSE("optim_target_modules.*", NULL, "an optimizer for a part of the layers"),
+    REFUSE("fsdp_min_num_params", "0|none", "wrapping by size under its old name; write fsdp_config.min_num_params"),
     REFUSE("neftune_noise_alpha", "none", "noise on embeddings"),
     REFUSE("gradient_accumulation_kwargs.*", NULL, "accumulation by other rules"),
     REFUSE("torch_compile_mode", "default", "CUDA graphs and tuned matmuls; say default"),
@@ -158,6 +182,50 @@ static const RecipeRow rows[] = {
     SAFE("dataloader_persistent_workers", DATA),
     SAFE("group_by_length", DATA),
     SAFE("remove_unused_columns", DATA),
+    SAFE("do_predict", EVAL),
+    SAFE("prediction_loss_only", EVAL),
+    SAFE("bf16_full_eval", EVAL),
+    SAFE("fp16_full_eval", EVAL),
+    SAFE("eval_delay", EVAL),
+    SAFE("eval_accumulation_steps", EVAL),
+    SAFE("per_gpu_eval_batch_size", EVAL),
+    SAFE("greater_is_better", EVAL),
+    SAFE("include_inputs_for_metrics", EVAL),
+    SAFE("include_for_metrics.*", EVAL),
+    SAFE("eval_do_concat_batches", EVAL),
+    SAFE("batch_eval_metrics", EVAL),
+    SAFE("eval_use_gather_object", EVAL),
+    SAFE("use_legacy_prediction_loop", EVAL),
+    SAFE("jit_mode_eval", EVAL),
+    SAFE("log_level_replica", LOGGING),
+    SAFE("log_on_each_node", LOGGING),
+    SAFE("logging_nan_inf_filter", LOGGING),
+    SAFE("skip_memory_metrics", LOGGING),
+    SAFE("project", LOGGING),
+    SAFE("trackio_space_id", LOGGING),
+    SAFE("tpu_metrics_debug", LOGGING),
+    SAFE("save_on_each_node", LOADING),
+    SAFE("restore_callback_states_from_checkpoint", LOADING),
+    SAFE("hub_always_push", LOADING),
+    SAFE("hub_revision", LOADING),
+    SAFE("hub_token", LOADING),
+    SAFE("push_to_hub_model_id", LOADING),
+    SAFE("push_to_hub_organization", LOADING),
+    SAFE("push_to_hub_token", LOADING),
+    SAFE("ignore_data_skip", DATA),
+    SAFE("length_column_name", DATA),
+    SAFE("label_names.*", DATA),
+    SAFE("dispatch_batches", DATA),
+    SAFE("accelerator_config.even_batches", DATA),
+    SAFE("accelerator_config.dispatch_batches", DATA),
+    SAFE("accelerator_config.use_seedable_sampler", DATA),
+    SAFE("accelerator_config.non_blocking", DATA),
+    SAFE("accelerator_config.use_configured_state", DATA),
+    SAFE("local_rank", "of the launcher"),
+    SAFE("ray_scope", "of the launcher"),
+    SAFE("fp16_opt_level", "of Apex's mixed precision, which half_precision_backend names"),
+    SAFE("average_tokens_across_devices", "one number over all ranks"),
+    SAFE("ddp_broadcast_buffers", "buffers of a model, some kilobytes"),
     SAFE("lr_scheduler_kwargs.*", LEARNING),
     SAFE("label_smoothing_factor", LEARNING),
 };
@@ -174,7 +242,20 @@ static gboolean give_precision(RecipeReading *reading, GError **error) {
   return !whole || recipe_give(reading, NULL, "training.precision", "fp32", "neither bf16 nor fp16 is on", error);
 }
 
-/* Without FSDP or DeepSpeed the Trainer wraps the model in DDP. */
+/* Without FSDP or DeepSpeed the Trainer wraps the model in DDP. Its buckets are in MiB. */
+static gboolean give_ddp(RecipeReading *reading, GError **error) {
+  const ConfTreeNode *node = conf_tree_given(reading->tree, "ddp_bucket_cap_mb");
+  guint64 size;
+  if (node != NULL) {
+    if (!conf_tree_count(reading->tree, node, &size, error))
+      return FALSE;
+    g_autofree char *cap = g_strdup_printf("%" G_GUINT64_FORMAT " MiB", size);
+    if (!recipe_give(reading, node, "ddp.bucket_cap", cap, NULL, error))
+      return FALSE;
+  }
+  return recipe_give(reading, NULL, "parallel.framework", "ddp", "no fsdp, no deepspeed", error);
+}
+
 gboolean recipe_trainer_finish(RecipeReading *reading, GError **error) {
   if (!recipe_give(reading, NULL, "training.gradient_clipping", "1", "the Trainer's default", error) ||
       !give_precision(reading, error))
@@ -186,7 +267,7 @@ gboolean recipe_trainer_finish(RecipeReading *reading, GError **error) {
     return TRUE;
   }
   if (conf_tree_given(reading->tree, "fsdp") == NULL && conf_tree_given(reading->tree, "fsdp_config") == NULL)
-    return recipe_give(reading, NULL, "parallel.framework", "ddp", "no fsdp, no deepspeed", error);
+    return give_ddp(reading, error);
   return recipe_fsdp_finish(reading, "none", "none", error);
 }
 

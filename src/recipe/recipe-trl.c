@@ -52,6 +52,17 @@ static const RecipeRow rows[] = {
     TAKE("attn_implementation", "training.attention", take_attention, NULL),
     REFUSE("torch_dtype", "float32|auto|none", "parameters that are kept in 16 bits"),
     REFUSE("dtype", "float32|auto|none", "parameters that are kept in 16 bits"),
+    REFUSE("lora_target_parameters.*", NULL, "adapters of experts"),
+    REFUSE("model_init_kwargs.*", NULL,
+           "arguments of the model; say what they mean beside them (dtype, attn_implementation)"),
+    REFUSE("beta", "none", "preferences, which run several models; sft is"),
+    REFUSE("max_prompt_length", "none", "preferences or generation, which run several models; sft is"),
+    REFUSE("max_completion_length", "none", "reinforcement learning, which runs several models; sft is"),
+    REFUSE("num_generations", "none", "reinforcement learning, which runs several models; sft is"),
+    REFUSE("reward_funcs.*", NULL, "reinforcement learning, which runs several models; sft is"),
+    REFUSE("reward_model_path", "none", "reinforcement learning, which runs several models; sft is"),
+    REFUSE("ref_model_name_or_path", "none", "preferences, which run several models; sft is"),
+    REFUSE("teacher_model_name_or_path", "none", "a teacher beside the model; sft is"),
     SAFE("packing", "every sequence is as long as max_length; training.packing=packed and sample_mean keep attention "
                     "within samples"),
     SAFE("packing_strategy", DATA),
@@ -73,6 +84,25 @@ static const RecipeRow rows[] = {
     SAFE("completion_only_loss", DATA),
     SAFE("eos_token", DATA),
     SAFE("pad_token", DATA),
+    SAFE("chat_template", DATA),
+    SAFE("dataset_kwargs.*", DATA),
+    SAFE("dataset_mixer.*", DATA),
+    SAFE("dataset_mixture.*", DATA),
+    SAFE("dataset_splits.*", DATA),
+    SAFE("dataset_configs.*", DATA),
+    SAFE("dataset_batch_size", DATA),
+    SAFE("truncation_mode", DATA),
+    SAFE("shuffle_dataset", DATA),
+    SAFE("eval_dataset_name", DATA),
+    SAFE("pad_to_multiple_of", "every sequence is as long as max_length"),
+    SAFE("tokenizer_name_or_path", MODEL),
+    SAFE("config_name", MODEL),
+    SAFE("tokenizer_revision", MODEL),
+    SAFE("router_aux_loss_coef", LEARNING),
+    SAFE("use_rslora", ADAPTERS),
+    SAFE("bnb_4bit_quant_storage", "in what the 4 bits are packed"),
+    SAFE("bnb_4bit_compute_dtype", "training.precision is what is multiplied in"),
+    SAFE("ignore_bias_buffers", "a work-around of DDP"),
     SAFE("env.*", "of the launcher"),
 };
 
@@ -92,7 +122,9 @@ static gboolean finish(RecipeReading *reading, GError **error) {
          recipe_trainer_finish(reading, error);
 }
 
-static const char *const marks[] = {"use_peft", "dataset_name", "dataset_text_field", NULL};
+static const char *const marks[] = {
+    "use_peft",       "dataset_name",   "dataset_text_field",  "dataset_mixture",     "dataset_mixer",
+    "max_seq_length", "dataset_kwargs", "dataset_train_split", "assistant_only_loss", NULL};
 const RecipeTable recipe_trl = {.tool = "TRL",
                                 .marks = marks,
                                 .rows = {rows, G_N_ELEMENTS(rows), NULL},
