@@ -312,6 +312,29 @@ static void trl(void) {
 }
 
 /* "auto" of the file below is what the arguments say, whichever comes first; the file is found from a folder above. */
+/* What parameters are loaded in. axolotl and TRL's dtype load them in 16 bits: DDP leaves them so, accelerate's FSDP
+ * and DeepSpeed do not. LLaMA-Factory makes those that are trained fp32, so that with LoRA, its default, the base alone
+ * is in 16 bits. */
+static void loaded(void) {
+  static const Said half[] = {{"parallel.framework", "ddp"}, {"ddp.autocast", "no"}, {NULL, NULL}},
+                    whole[] = {{"ddp.autocast", NULL}, {NULL, NULL}};
+  expect("x.yml", "base_model: a/b\nmicro_batch_size: 1\nbf16: true\n", half);
+  expect("x.yml", "base_model: a/b\nmicro_batch_size: 1\nbf16: false\n", whole);
+  expect("x.yml", "base_model: a/b\nmicro_batch_size: 1\nbf16: true\nfsdp:\n  - full_shard\n  - auto_wrap\n", whole);
+  expect("t.yaml", "dataset_mixture:\n  seed: 0\ntorch_dtype: bfloat16\nbf16: true\n", half);
+  expect("t.yaml", "dataset_name: a/b\ndtype: float32\n", whole);
+  expect("t.yaml", "dataset_name: a/b\ndtype: bfloat16\nfsdp: full_shard auto_wrap\n", whole);
+  expect("f.yaml", "cutoff_len: 2048\nper_device_train_batch_size: 1\nbf16: true\n",
+         (const Said[]){{"training.trainable", "lora:8:all-linear"}, {"ddp.autocast", "no"}, {NULL, NULL}});
+  expect("f.yaml", "finetuning_type: full\nper_device_train_batch_size: 1\nbf16: true\n", whole);
+  expect("f.yaml", "finetuning_type: full\nper_device_train_batch_size: 1\npure_bf16: true\n", half);
+}
+
+static void ddp_buckets(void) {
+  expect("t.yaml", "per_device_train_batch_size: 1\nddp_bucket_cap_mb: 100\n",
+         (const Said[]){{"ddp.bucket_cap", "100 MiB"}, {NULL, NULL}});
+}
+
 static void names_a_deepspeed_file(void) {
   static const char ds[] = "{\"train_micro_batch_size_per_gpu\": \"auto\", \"gradient_accumulation_steps\": \"auto\", "
                            "\"gradient_clipping\": \"auto\", \"bf16\": {\"enabled\": \"auto\"}, "
@@ -376,6 +399,15 @@ static void refusals(void) {
       {"f.yaml", "finetuning_type: freeze\n", "\"freeze\" is not modelled; full and lora are"},
       {"f.yaml", "finetuning_type: full\nstage: dpo\n", "stage: is not modelled"},
       {"t.yaml", "per_device_train_batch_size: 1\ndeepspeed: gone.json\n", "deepspeed: no file"},
+      {"t.yaml", "per_device_train_batch_size: 1\nsplit_batches: true\n", "a batch that is split over the ranks"},
+      {"t.yaml", "per_device_train_batch_size: 1\naccelerator_config:\n  split_batches: true\n",
+       "accelerator_config.split_batches: is not modelled"},
+      {"t.yaml", "dataset_mixture:\n  seed: 0\nbeta: 0.1\n", "beta: is not modelled: preferences"},
+      {"x.yml", AXOLOTL "gradient_checkpointing: offload\n", "\"offload\" is not modelled: checkpoints outside"},
+      {"x.yml", AXOLOTL "flash_attn_rms_norm: true\n", "flash_attn_rms_norm: is not modelled"},
+      {"f.yaml", "finetuning_type: full\nuse_asft_loss: true\n", "a reference model beside the model"},
+      {"f.yaml", "finetuning_type: full\npure_bf16: true\nfsdp: full_shard\n", "is modelled under DDP alone"},
+      {"n.yaml", "general:\n  project: p\nparallelism:\n  dp: 2\n  pp_engine: 1f1b\n", "a file of nanotron"},
   };
   for (gsize i = 0; i < G_N_ELEMENTS(rows); i++) {
     GError *error = NULL;
@@ -395,6 +427,8 @@ int main(void) {
                                                         {"kernels and bits", kernels_and_bits},
                                                         {"LLaMA-Factory", llama_factory},
                                                         {"TRL", trl},
+                                                        {"what parameters are loaded in", loaded},
+                                                        {"DDP's buckets", ddp_buckets},
                                                         {"names a DeepSpeed file", names_a_deepspeed_file},
                                                         {"refusals", refusals},
                                                         {NULL, NULL}});

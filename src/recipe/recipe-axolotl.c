@@ -198,7 +198,7 @@ static gboolean give_batch(RecipeReading *reading, GError **error) {
 
 static gboolean give_adapters(RecipeReading *reading, GError **error) {
   g_autofree char *adapter = recipe_text(reading, "adapter");
-  const RecipeLora lora = {"lora_r", 8, "lora_target_modules", "lora_target_linear"};
+  const RecipeLora lora = {"lora_r", 8, "lora_target_modules", "lora_target_linear", NULL};
   const RecipeBase base = {"load_in_4bit", "load_in_8bit", "bnb_config_kwargs.bnb_4bit_use_double_quant", TRUE,
                            "bnb_config_kwargs.bnb_4bit_quant_type"};
   if (strcmp(adapter, "lora") != 0 && strcmp(adapter, "qlora") != 0)
@@ -211,7 +211,8 @@ static gboolean give_adapters(RecipeReading *reading, GError **error) {
 
 static gboolean finish(RecipeReading *reading, GError **error) {
   return give_batch(reading, error) && give_adapters(reading, error) && give_liger(reading, error) &&
-         give_precision(reading, error) && recipe_trainer_finish(reading, error);
+         give_precision(reading, error) && recipe_trainer_finish(reading, error) &&
+         recipe_give_half(reading, NULL, "axolotl loads parameters in 16 bits, and DDP leaves them so", error);
 }
 
 static const char *const marks[] = {"base_model", NULL};

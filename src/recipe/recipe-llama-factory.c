@@ -44,7 +44,7 @@ static const RecipeRow rows[] = {
     REFUSE("quantization_method", "bnb|bitsandbytes|none", "weights of this kind; bnb's are"),
     TAKE("double_quantization", NULL, recipe_take_later, NULL),
     REFUSE("quantization_type", "nf4|none", "this kind of 4 bits; nf4 is"),
-    REFUSE("pure_bf16", "false", "parameters that are kept in bf16 alone"),
+    TAKE("pure_bf16", NULL, recipe_take_later, NULL),
     REFUSE("upcast_layernorm", "false", "norms in fp32"),
     TAKE("enable_liger_kernel", NULL, recipe_take_liger, NULL),
     REFUSE("use_unsloth", "false", "Unsloth's kernels"),
@@ -107,6 +107,11 @@ static const RecipeRow rows[] = {
     SAFE("pissa_convert", LEARNING),
     SAFE("create_new_adapter", LEARNING),
     SAFE("predict_with_generate", EVAL),
+    SAFE("visual_inputs", DATA),
+    SAFE("model_max_length", DATA),
+    SAFE("compute_dtype", "worked out from bf16 and fp16"),
+    SAFE("device_map", "of the launcher"),
+    SAFE("quantization_device_map", "of the launcher"),
     SAFE("compute_accuracy", EVAL),
     SAFE("do_predict", EVAL),
     REFUSE("use_llama_pro", "false", "LLaMA Pro"),
@@ -262,6 +267,8 @@ static const RecipeRow rows[] = {
     SAFE("block_diag_attn", "of neat_packing"),
     SAFE("plot_loss", LOGGING),
     SAFE("ray_run_name", "of the launcher"),
+    SAFE("resources_per_worker.*", "of the launcher"),
+    SAFE("placement_strategy", "of the launcher"),
     SAFE("ray_num_workers", "of the launcher"),
     SAFE("ray_storage_path", "of the launcher"),
 };
@@ -288,13 +295,25 @@ static gboolean finish(RecipeReading *reading, GError **error) {
   if (node != NULL && strcmp(kind, "lora") != 0 && strcmp(kind, "full") != 0)
     return conf_tree_fail(reading->tree, node, error, "\"%s\" is not modelled; full and lora are", kind);
   if (strcmp(kind, "lora") == 0 &&
-      !(recipe_give_lora(reading, &(RecipeLora){"lora_rank", 8, "lora_target", NULL}, error) &&
+      !(recipe_give_lora(reading, &(RecipeLora){"lora_rank", 8, "lora_target", NULL, "all-linear"}, error) &&
         give_base(reading, error)))
     return FALSE;
-  return recipe_give(reading, NULL, "training.sequence_length", "2048",
-                     "cutoff_len, LLaMA-Factory's default since 2024-11-10 (before: 1024)", error) &&
-         recipe_give(reading, NULL, "training.activation_checkpointing", "full", "LLaMA-Factory's default", error) &&
-         recipe_trainer_finish(reading, error);
+  const ConfTreeNode *pure = conf_tree_given(reading->tree, "pure_bf16");
+  gboolean half = recipe_is_true(reading, "pure_bf16");
+  if (half && !recipe_give(reading, pure, "training.precision", "bf16", NULL, error))
+    return FALSE;
+  if (!recipe_give(reading, NULL, "training.sequence_length", "2048",
+                   "cutoff_len, LLaMA-Factory's default since 2024-11-10 (before: 1024)", error) ||
+      !recipe_give(reading, NULL, "training.activation_checkpointing", "full", "LLaMA-Factory's default", error) ||
+      !recipe_trainer_finish(reading, error))
+    return FALSE;
+  if (half && !recipe_gives(reading, "parallel.framework", "ddp"))
+    return conf_tree_fail(reading->tree, pure, error,
+                          "is modelled under DDP alone; under FSDP or DeepSpeed say bf16: true");
+  return (!half && strcmp(kind, "lora") != 0) ||
+         recipe_give_half(reading, NULL,
+                          half ? "pure_bf16" : "the base is loaded in 16 bits; its adapters are fp32, some bytes more",
+                          error);
 }
 
 static const char *const marks[] = {"finetuning_type", "cutoff_len", NULL};

@@ -118,6 +118,8 @@ gboolean recipe_give_lora(RecipeReading *reading, const RecipeLora *lora, GError
     return FALSE;
   if (lora->linear != NULL && recipe_is_true(reading, lora->linear))
     g_string_assign(targets, "all-linear");
+  else if (named == NULL && lora->usual != NULL)
+    g_string_assign(targets, lora->usual);
   else if (named != NULL && !read_targets(reading, named, targets, error))
     return FALSE;
   g_autofree char *value =

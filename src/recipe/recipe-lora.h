@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Adapters by the names that Hugging Face's peft gives its tools. Private to this floor.
  *
- *   return recipe_give_lora(reading, &(RecipeLora){"lora_r", 8, "lora_target_modules", "lora_target_linear"}, error);
+ *   const RecipeLora lora = {"lora_r", 8, "lora_target_modules", "lora_target_linear", NULL};
+ *   return recipe_give_lora(reading, &lora, error);
  */
 #pragma once
 
@@ -12,6 +13,7 @@ typedef struct {
   guint usual_rank; /* the tool's where nothing says it */
   const char *targets;
   const char *linear; /* path of a flag: all linear layers; NULL: the tool has none */
+  const char *usual;  /* layers where nothing says them; NULL: peft's choice, queries and values */
 } RecipeLora;
 
 /* Paths of bitsandbytes' switches; NULL: the tool has none. */

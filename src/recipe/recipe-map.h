@@ -58,7 +58,7 @@ struct RecipeReading {
 
 extern const RecipeTable recipe_deepspeed, recipe_accelerate, recipe_trainer, recipe_torchtitan, recipe_llm_foundry,
     recipe_axolotl, recipe_llama_factory, recipe_trl, recipe_megatron, recipe_nemo, recipe_neox, recipe_torchtune,
-    recipe_llama_factory_v1, recipe_torchtitan_python;
+    recipe_llama_factory_v1, recipe_nanotron, recipe_generation, recipe_reinforcement, recipe_torchtitan_python;
 extern const RecipeRows recipe_fsdp_rows; /* below "fsdp_config.", of accelerate, Trainer and axolotl */
 
 /* Of one that is nobody's but the caller's: its two arrays. */

@@ -92,6 +92,9 @@ static const RecipeRow rows[] = {
     TAKE("compile", "training.compile", recipe_take_flag, NULL),
     TAKE("enable_activation_checkpointing", "training.activation_checkpointing", recipe_take_checkpointing, NULL),
     REFUSE("enable_activation_offloading", "false", "activations in host memory; set it to false"),
+    REFUSE("memory_efficient_fsdp_wrap", "false",
+           "FSDP1 with embeddings and norms wrapped apart, of torchtune before "
+           "0.3; take it out to predict torchtune's FSDP2"),
     REFUSE("ac_mode", "full|none", "selective recomputation by torchtune's rules"),
     SAFE("ac_option", "of selective recomputation, which is not on"),
     REFUSE("fsdp.cpu_offload", "false", "a key that torchtune no longer reads; say fsdp_cpu_offload"),

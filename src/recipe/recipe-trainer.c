@@ -242,6 +242,18 @@ static gboolean give_precision(RecipeReading *reading, GError **error) {
   return !whole || recipe_give(reading, NULL, "training.precision", "fp32", "neither bf16 nor fp16 is on", error);
 }
 
+/* Source: accelerate/accelerator.py (prepare_model) and utils/fsdp_utils.py (fsdp2_prepare_model). */
+gboolean recipe_give_half(RecipeReading *reading, const ConfTreeNode *node, const char *remark, GError **error) {
+  if (recipe_gives(reading, "training.precision", "fp32"))
+    return TRUE;
+  if (recipe_gives(reading, "parallel.framework", "ddp"))
+    return recipe_give(reading, node, "ddp.autocast", "no", remark, error);
+  if (node != NULL)
+    recipe_leave(reading, node,
+                 "parameters that are trained are fp32 beside it: accelerate's FSDP and DeepSpeed say so");
+  return TRUE;
+}
+
 /* Without FSDP or DeepSpeed the Trainer wraps the model in DDP. Its buckets are in MiB. */
 static gboolean give_ddp(RecipeReading *reading, GError **error) {
   const ConfTreeNode *node = conf_tree_given(reading->tree, "ddp_bucket_cap_mb");

@@ -32,6 +32,22 @@ static gboolean take_loss(RecipeReading *reading, const RecipeRow *row, const Co
   return recipe_give(reading, node, row->setting, chunked ? "chunked-recompute" : "eager", NULL, error);
 }
 
+/* What the model is loaded in; finish() gives it. */
+static gboolean take_dtype(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
+  static const char *const known[] = {"bfloat16", "float32", "auto", "none", "None", NULL};
+  return g_strv_contains(known, node->text != NULL ? node->text : "")
+             ? recipe_take_later(reading, row, node, error)
+             : conf_tree_fail(reading->tree, node, error, "\"%s\" is not modelled; float32 and bfloat16 are",
+                              node->text != NULL ? node->text : "");
+}
+
+static gboolean give_dtype(RecipeReading *reading, GError **error) {
+  const ConfTreeNode *node = conf_tree_given(reading->tree, "dtype");
+  node = node != NULL ? node : conf_tree_given(reading->tree, "torch_dtype");
+  return node == NULL || g_strcmp0(node->text, "bfloat16") != 0 ||
+         recipe_give_half(reading, node, "parameters are loaded in 16 bits, and DDP leaves them so", error);
+}
+
 static const RecipeRow rows[] = {
     TAKE("max_length", "training.sequence_length", recipe_take_count, "tokens, as if every sequence were as long"),
     TAKE("max_seq_length", "training.sequence_length", recipe_take_count, "tokens, as if every sequence were as long"),
@@ -50,8 +66,8 @@ static const RecipeRow rows[] = {
     REFUSE("activation_offloading", "false", "activations in host memory; set it to false"),
     TAKE("loss_type", "training.loss", take_loss, NULL),
     TAKE("attn_implementation", "training.attention", take_attention, NULL),
-    REFUSE("torch_dtype", "float32|auto|none", "parameters that are kept in 16 bits"),
-    REFUSE("dtype", "float32|auto|none", "parameters that are kept in 16 bits"),
+    TAKE("torch_dtype", NULL, take_dtype, NULL),
+    TAKE("dtype", NULL, take_dtype, NULL),
     REFUSE("lora_target_parameters.*", NULL, "adapters of experts"),
     REFUSE("model_init_kwargs.*", NULL,
            "arguments of the model; say what they mean beside them (dtype, attn_implementation)"),
@@ -108,7 +124,7 @@ static const RecipeRow rows[] = {
 
 static gboolean finish(RecipeReading *reading, GError **error) {
   if (recipe_is_true(reading, "use_peft") &&
-      !(recipe_give_lora(reading, &(RecipeLora){"lora_r", 16, "lora_target_modules", NULL}, error) &&
+      !(recipe_give_lora(reading, &(RecipeLora){"lora_r", 16, "lora_target_modules", NULL, NULL}, error) &&
         recipe_give_base(
             reading,
             &(RecipeBase){"load_in_4bit", "load_in_8bit", "use_bnb_nested_quant", FALSE, "bnb_4bit_quant_type"},
@@ -119,7 +135,7 @@ static gboolean finish(RecipeReading *reading, GError **error) {
          recipe_give(reading, NULL, "training.sequence_length", "1024", "TRL's default", error) &&
          recipe_give(reading, NULL, "training.precision", "bf16", "TRL's default", error) &&
          recipe_give(reading, NULL, "training.activation_checkpointing", "full", "TRL's default", error) &&
-         recipe_trainer_finish(reading, error);
+         recipe_trainer_finish(reading, error) && give_dtype(reading, error);
 }
 
 static const char *const marks[] = {

@@ -8,9 +8,10 @@
 
 /* In the order in which they are tried: the more telling marks first. */
 static const RecipeTable *const tables[] = {
-    &recipe_megatron,   &recipe_nemo,       &recipe_neox,        &recipe_torchtune,         &recipe_llama_factory_v1,
-    &recipe_accelerate, &recipe_torchtitan, &recipe_llm_foundry, &recipe_axolotl,           &recipe_llama_factory,
-    &recipe_trl,        &recipe_trainer,    &recipe_deepspeed,   &recipe_torchtitan_python,
+    &recipe_nanotron,    &recipe_generation,        &recipe_reinforcement,    &recipe_megatron,   &recipe_nemo,
+    &recipe_neox,        &recipe_torchtune,         &recipe_llama_factory_v1, &recipe_accelerate, &recipe_torchtitan,
+    &recipe_llm_foundry, &recipe_axolotl,           &recipe_llama_factory,    &recipe_trl,        &recipe_trainer,
+    &recipe_deepspeed,   &recipe_torchtitan_python,
 };
 
 static void taken_free(gpointer data) {
