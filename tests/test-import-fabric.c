@@ -85,6 +85,17 @@ static void uneven(void) {
   cluster_clear(&built);
 }
 
+/* As scontrol shows it: the nodes of an upper switch are those below it. */
+static void shown_by_scontrol(void) {
+  g_autoptr(GString) text = laid(import_slurm_load,
+                                 "SwitchName=top Level=1 LinkSpeed=1 Nodes=n[1-4] Switches=a,b\n"
+                                 "SwitchName=a Level=0 LinkSpeed=1 Nodes=n[1-2]\n"
+                                 "SwitchName=b Level=0 LinkSpeed=1 Nodes=n[3-4]\n",
+                                 "dgx-h100", NULL);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+  CU_ASSERT_PTR_NOT_NULL(strstr(text->str, "4 nodes with up to 1 links, on 2 of 3 switches"));
+}
+
 /* All nodes on one switch: nothing to cross. */
 static void one_switch(void) {
   g_autoptr(GString) text = laid(import_slurm_load, "SwitchName=s Nodes=n[1-3,7],m[01-02]x[1-2]\n", "dgx-h100", NULL);
@@ -126,6 +137,7 @@ int main(void) {
                                                       {"Slurm's tree", slurm},
                                                       {"uneven leaves", uneven},
                                                       {"one switch", one_switch},
+                                                      {"as scontrol shows it", shown_by_scontrol},
                                                       {"refused", refused},
                                                       {NULL, NULL}});
 }

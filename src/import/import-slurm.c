@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Slurm's topology.conf: SwitchName=leaf1 Nodes=node[01-16], SwitchName=spine Switches=leaf[1-4]. */
+/* Slurm's topology.conf: SwitchName=leaf1 Nodes=node[01-16], SwitchName=spine Switches=leaf[1-4]; and what `scontrol
+ * show topology` prints, whose upper switches list the nodes below them too. */
 #include <string.h>
 
 #include "import-fabric.h"
@@ -10,6 +11,7 @@ typedef struct {
   ImportFabric *fabric;
   guint at, line;
   gboolean nodes; /* the list is of nodes */
+  gboolean upper; /* the line has switches: nodes are those below them */
 } Reader;
 
 static gboolean fail(const Reader *reader, GError **error, const char *format, ...) G_GNUC_PRINTF(3, 4);
@@ -55,18 +57,28 @@ static gboolean take_word(Reader *reader, const char *word, GError **error) {
   else if (g_ascii_strcasecmp(key, "Nodes") == 0 || g_ascii_strcasecmp(key, "Switches") == 0) {
     if (reader->at == G_MAXUINT)
       return fail(reader, error, "%s before SwitchName", key);
-    return take_list(reader, key, equals + 1, error);
-  } else if (g_ascii_strcasecmp(key, "LinkSpeed") != 0) {
+    gboolean below = reader->upper && g_ascii_strcasecmp(key, "Nodes") == 0;
+    return below || take_list(reader, key, equals + 1, error);
+  } else if (g_ascii_strcasecmp(key, "LinkSpeed") != 0 && g_ascii_strcasecmp(key, "Level") != 0) {
     return fail(reader, error, "no key \"%s\" of a switch; expected one of SwitchName, Nodes, Switches, LinkSpeed",
                 key);
   }
   return TRUE;
 }
 
+static gboolean has_switches(char **words) {
+  static const char key[] = "Switches=";
+  for (; *words != NULL; words++)
+    if (g_ascii_strncasecmp(*words, key, strlen(key)) == 0 && (*words)[strlen(key)] != '\0')
+      return TRUE;
+  return FALSE;
+}
+
 static gboolean take_line(Reader *reader, char *line, GError **error) {
   line[strcspn(line, "#")] = '\0';
   g_auto(GStrv) words = g_strsplit_set(line, " \t\r", -1);
   reader->at = G_MAXUINT;
+  reader->upper = has_switches(words);
   for (char **word = words; *word != NULL; word++)
     if (**word != '\0' && !take_word(reader, *word, error))
       return FALSE;

@@ -14,9 +14,7 @@ static const char *const nanotron_marks[] = {"general.project", "model.ddp_bucke
 const RecipeTable recipe_nanotron = {
     .tool = "nanotron",
     .marks = nanotron_marks,
-    .refused =
-        "its keys are not read; write a workload: framework = megatron is the nearest to its ZeRO stage 1 and its "
-        "tensor and pipeline parallelism"};
+    .refused = "its keys are not read; write a workload with framework = nanotron, which is its schedule"};
 
 static const char *const generation_marks[] = {"enable_kv_cache", NULL};
 const RecipeTable recipe_generation = {.tool = "torchtune's generation or evaluation",
