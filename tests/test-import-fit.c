@@ -166,6 +166,21 @@ static void refused(void) {
   }
 }
 
+/* 10 GiB in 90 ms over two GPUs a node is more than a NIC of 100 Gbit/s carries: the log is of another machine. */
+static void another_machine(void) {
+  static const char text[] = "# Collective test starting: all_reduce_perf\n"
+                             "#  Rank  0 Group  0 Pid 1 on a device  0 [0x0f] NVIDIA A100-SXM4-40GB\n"
+                             "#  Rank  1 Group  0 Pid 2 on a device  1 [0x15] NVIDIA A100-SXM4-40GB\n"
+                             "#  Rank  2 Group  0 Pid 3 on b device  0 [0x0f] NVIDIA A100-SXM4-40GB\n"
+                             "#  Rank  3 Group  0 Pid 4 on b device  1 [0x15] NVIDIA A100-SXM4-40GB\n"
+                             "10737418240 2684354560 float sum -1 90330 118.87 178.30 0 91945 116.78 175.17 0\n";
+  g_autoptr(ImportLog) log = import_log_parse("a.log", text, strlen(text));
+  ImportFit fit;
+  GError *error = NULL;
+  HARNESS_FAILS(import_fit_run(log, &(ImportFitOptions){.topology = "aws-p5"}, &fit, &error), error,
+                "a.log does not fit aws-p5, whose GPUs are h100-sxm5-80gb; the log's are NVIDIA A100-SXM4-40GB; name");
+}
+
 int main(void) {
   return harness_run("fit", (HarnessCase[]){{"one node", one_node},
                                             {"two nodes", two_nodes},
@@ -173,5 +188,6 @@ int main(void) {
                                             {"refuted", refuted},
                                             {"an overlay is read", overlay_is_read},
                                             {"refused", refused},
+                                            {"another machine", another_machine},
                                             {NULL, NULL}});
 }

@@ -106,6 +106,7 @@ static void refusals(void) {
        "30 layers over 4 stages are no multiple of 2 layers"},
       {"--micro-batch-size 1 --num-distributed-optimizer-instances 0", "expected a number from 1 on"},
       {"python pretrain_bert.py --micro-batch-size 1", "pretrain_bert.py trains another kind of model"},
+      {"python tools/run_text_generation_server.py --micro-batch-size 1", "or none"},
       {"--alpha 1 --beta 2", "is no recipe of a tool that is read (Megatron-LM"},
   };
   for (gsize i = 0; i < G_N_ELEMENTS(rows); i++) {

@@ -278,6 +278,15 @@ static gboolean take_runs(Fit *fit, const ImportLog *log, const ImportFitOptions
   return FALSE;
 }
 
+/* A figure that the topology cannot have: the log is of another machine. */
+static gboolean fail_fit(const ImportFit *fit, GError **error) {
+  const ImportRun *run = g_array_index(fit->runs, ImportFitRun, 0).run;
+  g_prefix_error(error,
+                 "%s does not fit %s, whose GPUs are %s%s%s; name the machine that it was measured on: ", run->file,
+                 fit->topology, fit->gpu, run->gpu != NULL ? "; the log's are " : "", run->gpu != NULL ? run->gpu : "");
+  return FALSE;
+}
+
 static gboolean fit_all(Fit *fit, const ImportLog *log, const ImportFitOptions *options, ImportFit *ret,
                         GError **error) {
   if (!take_runs(fit, log, options, ret->runs, error))
@@ -290,7 +299,7 @@ static gboolean fit_all(Fit *fit, const ImportLog *log, const ImportFitOptions *
   for (guint i = 0; i < ret->runs->len; i++)
     g_array_index(ret->runs, ImportFitRun, i).before = median_error(fit, i);
   if (!fit_figures(fit, ret->figures, error) || !predict(fit, error))
-    return FALSE;
+    return fail_fit(ret, error);
   for (guint i = 0; i < ret->runs->len; i++)
     g_array_index(ret->runs, ImportFitRun, i).after = median_error(fit, i);
   return TRUE;

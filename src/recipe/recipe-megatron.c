@@ -135,7 +135,9 @@ static gboolean take_modules(RecipeReading *reading, const RecipeRow *row, const
 
 /* pretrain_gpt.py and one's own; other models have programs of their own. */
 static gboolean take_program(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
-  static const char *const others[] = {"bert", "t5", "vision", "vlm", "mamba", "retro", "ict", "inference", NULL};
+  static const char *const others[] = {"bert",     "t5",      "vision",    "vlm",        "mamba",
+                                       "retro",    "ict",     "inference", "generat",    "server",
+                                       "evaluate", "convert", "export",    "preprocess", NULL};
   (void)row;
   for (gsize i = 0; others[i] != NULL; i++)
     if (strstr(node->text, others[i]) != NULL)
