@@ -329,6 +329,11 @@ static void broken_files(void) {
       add_file(&files, "a.2.et", bytes->data, bytes->len);
     HARNESS_FAILS(read_files(&files, (ImportChakraOptions){0}, &error) != NULL, error, wrongs[i].what);
   }
+  static const char own[] = "{\n  \"schema\": \"1.0.1\", \"nodes\": []}";
+  Files foreign = files_new();
+  GError *why = NULL;
+  add_file(&foreign, "a.et", own, strlen(own));
+  HARNESS_FAILS(read_files(&foreign, (ImportChakraOptions){0}, &why) != NULL, why, "import kineto TRACE --execution");
   static const char *const groups[][2] = {{"{\"1\": [0, 0]}", "names rank 0 twice"},
                                           {"{\"1\": [0, 9]}", "rank 9 of 2 ranks"},
                                           {"{\"1\": 4}", "is no list of ranks"}};

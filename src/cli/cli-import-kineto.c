@@ -222,7 +222,9 @@ static GString *calibrate(const CliImport *asked, const ImportKinetoSet *set, GE
 
 static gboolean check_asked(const CliImport *asked, gboolean prints, GError **error) {
   const char *why = NULL;
-  if (asked->calibrate && asked->topology == NULL)
+  if (asked->executions != NULL && g_strv_length((char **)asked->executions) != g_strv_length((char **)asked->paths))
+    why = "--execution is given once for each file, in their order";
+  else if (asked->calibrate && asked->topology == NULL)
     why = "--calibrate needs --topology, the machine that it ran on";
   else if (asked->calibrate && (asked->figures || asked->sets != NULL || asked->scales != NULL || asked->keep_unsized ||
                                 asked->keep_communication))
@@ -266,7 +268,8 @@ CliExit cli_import_kineto(const CliImport *asked, GError **error) {
     return CLI_INPUT;
   if (!asked->figures && !cli_written_check(asked->json, asked->output, "import", error))
     return CLI_INPUT;
-  g_autoptr(ImportKinetoSet) set = import_kineto_open(asked->paths, g_strv_length((char **)asked->paths), error);
+  g_autoptr(ImportKinetoSet) set =
+      import_kineto_open_linked(asked->paths, asked->executions, g_strv_length((char **)asked->paths), error);
   if (set == NULL)
     return CLI_INPUT;
   if (asked->profile)

@@ -10,7 +10,7 @@
 
 /* What all kinds are asked for; each takes only what its own table has. */
 typedef struct {
-  const char *const *paths, *const *sets, *const *scales; /* paths: at least one */
+  const char *const *paths, *const *sets, *const *scales, *const *executions; /* paths: at least one */
   const char *output, *topology, *operation, *model, *gpu, *nic, *intra, *platform, *groups;
   int nodes, nics, ranks; /* 0: not given */
   gboolean json, keep_unsized, keep_communication, figures, calibrate, profile;

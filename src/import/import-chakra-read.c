@@ -279,6 +279,18 @@ static gboolean read_message(ImportChakraTrace *trace, const guint8 *data, gsize
   return good;
 }
 
+/* PyTorch's own form, of which Chakra's tools make theirs. */
+static gboolean check_form(const char *path, const char *data, gsize length, GError **error) {
+  gboolean own = length > 0 && *data == '{' && g_strstr_len(data, (gssize)MIN(length, 256), "\"schema\"") != NULL;
+  if (own)
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
+                "%s: is a PyTorch execution trace, not yet Chakra's; give it beside the profiler's trace of the same "
+                "run (foretrain import kineto TRACE --execution FILE), or convert both with chakra_trace_link and "
+                "chakra_converter",
+                path);
+  return !own;
+}
+
 ImportChakraTrace *import_chakra_read(const char *path, GBytes *bytes, GError **error) {
   g_autoptr(ImportChakraTrace) trace = g_new0(ImportChakraTrace, 1);
   gsize length, at = 0;
@@ -287,6 +299,8 @@ ImportChakraTrace *import_chakra_read(const char *path, GBytes *bytes, GError **
   trace->nodes = g_array_new(FALSE, FALSE, sizeof(ImportChakraNode));
   trace->needs = g_array_new(FALSE, FALSE, sizeof(guint64));
   trace->names = g_string_chunk_new(4096);
+  if (!check_form(path, (const char *)data, length, error))
+    return NULL;
   while (at < length) {
     gsize begin = at, size;
     if (!read_length(data, length, &at, &size)) {

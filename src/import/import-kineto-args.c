@@ -25,6 +25,7 @@ static const Member arguments[] = {MEMBER("device", device),
                                    MEMBER("bytes", bytes),
                                    MEMBER("Sequence number", sequence),
                                    MEMBER("Fwd thread id", forward),
+                                   MEMBER("Record function id", function),
                                    RAW("Input Dims", dims),
                                    RAW("Input type", types),
                                    MEMBER("Collective name", collective),
@@ -57,12 +58,13 @@ void import_kineto_event_clear(ImportKinetoEvent *event) {
 
 static gboolean read_map(ConfPull *pull, ImportKinetoEvent *event, const Member *table, gsize n, GError **error);
 
-static gboolean read_raw(ConfPull *pull, GString *text, GError **error) {
+gboolean import_kineto_read_raw(ConfPull *pull, GString *text, GError **error) {
   conf_pull_peek(pull);
   const char *from = pull->at;
   if (!conf_pull_value(pull, NULL, error))
     return FALSE;
-  g_string_overwrite_len(text, 0, from, pull->at - from);
+  g_string_truncate(text, 0);
+  g_string_append_len(text, from, pull->at - from);
   return TRUE;
 }
 
@@ -72,7 +74,7 @@ static gboolean read_one(ConfPull *pull, ImportKinetoEvent *event, const Member 
                                        : conf_pull_value(pull, NULL, error);
   for (gsize i = 0; i < n; i++)
     if (strcmp(event->key->str, table[i].name) == 0)
-      return table[i].raw ? read_raw(pull, *text_of(event, &table[i]), error)
+      return table[i].raw ? import_kineto_read_raw(pull, *text_of(event, &table[i]), error)
                           : conf_pull_value(pull, *text_of(event, &table[i]), error);
   return conf_pull_value(pull, NULL, error);
 }

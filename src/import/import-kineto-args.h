@@ -9,7 +9,7 @@
  * "[[8, 1024], []]", "[\"float\", \"\"]". */
 typedef struct {
   GString *ph, *cat, *name, *ts, *dur, *tid;
-  GString *device, *stream, *correlation, *bytes, *dims, *types, *sequence, *forward;
+  GString *device, *stream, *correlation, *bytes, *dims, *types, *sequence, *forward, *function;
   GString *collective, *in, *out, *dtype, *group, *group_size, *group_ranks;
   GString *key;
 } ImportKinetoEvent;
@@ -18,6 +18,9 @@ void import_kineto_event_init(ImportKinetoEvent *event);
 void import_kineto_event_clear(ImportKinetoEvent *event);
 /* The next value of a list of events. */
 gboolean import_kineto_event_read(ConfPull *pull, ImportKinetoEvent *event, GError **error);
+
+/* The next value as it stands, lists and maps too. */
+gboolean import_kineto_read_raw(ConfPull *pull, GString *text, GError **error);
 
 /* -1: no whole number; the second: 0. */
 gint64 import_kineto_number(const GString *text);

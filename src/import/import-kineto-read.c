@@ -7,6 +7,7 @@
 #include "base-error.h"
 #include "conf-data.h"
 #include "conf-pull.h"
+#include "import-execution.h"
 #include "import-kineto-args.h"
 #include "import-kineto-keep.h"
 #include "import-nsys.h"
@@ -17,6 +18,7 @@
 
 typedef struct {
   ImportKinetoTrace *trace;
+  ImportExecution *execution; /* NULL: none was given */
   gint64 base;                /* microseconds of the first event: times are from there */
   gboolean has_base, has_far; /* a time too far from it was met */
   gboolean has_nodes;         /* as PyTorch's execution traces */
@@ -82,6 +84,8 @@ static gboolean read_events(ConfPull *pull, Reading *reading, GError **error) {
     good = import_kineto_event_read(pull, &event, error);
     if (good) {
       BaseSpan at;
+      if (reading->execution != NULL)
+        import_execution_link(reading->execution, &event);
       if (read_span(reading, &event, &at))
         import_kineto_keep(reading->trace, &event, at);
       good = check_near(reading, pull, error);
@@ -165,19 +169,19 @@ static gboolean read_file(ConfPull *pull, Reading *reading, GError **error) {
   }
 }
 
-ImportKinetoTrace *import_kineto_parse(const char *path, GBytes *bytes, GError **error) {
+ImportKinetoTrace *import_kineto_parse(const char *path, GBytes *bytes, ImportExecution *execution, GError **error) {
   gsize length;
   const char *data = g_bytes_get_data(bytes, &length);
   if (!import_kineto_check(path, data, length, error))
     return NULL;
   g_autoptr(ImportKinetoTrace) trace = import_kineto_new(path);
-  Reading reading = {.trace = trace};
+  Reading reading = {.trace = trace, .execution = execution};
   ConfPull pull;
   conf_pull_begin(&pull, path, data, length, NULL);
   if (!read_file(&pull, &reading, error) || !conf_pull_end(&pull, error))
     return NULL;
-  const char *empty = reading.has_nodes ? "is a PyTorch execution trace, which has no times of kernels; the profiler's "
-                                          "(export_chrome_trace) is read"
+  const char *empty = reading.has_nodes ? "is a PyTorch execution trace, which has no times of kernels; give the "
+                                          "profiler's (export_chrome_trace), and this beside it with --execution"
                                         : "has no kernels of a GPU; profile with ProfilerActivity.CUDA";
   return import_kineto_finish(trace, empty, error) ? g_steal_pointer(&trace) : NULL;
 }
@@ -187,7 +191,7 @@ ImportKinetoTrace *import_kineto_read(const char *path, GError **error) {
   gsize length;
   const char *data = bytes != NULL ? g_bytes_get_data(bytes, &length) : NULL;
   if (bytes == NULL || !import_nsys_is(data, length))
-    return bytes != NULL ? import_kineto_parse(path, bytes, error) : NULL;
+    return bytes != NULL ? import_kineto_parse(path, bytes, NULL, error) : NULL;
   g_autoptr(GPtrArray) traces = g_ptr_array_new_with_free_func((GDestroyNotify)import_kineto_free);
   return import_nsys_read(path, traces, error) ? g_ptr_array_steal_index(traces, 0) : NULL;
 }

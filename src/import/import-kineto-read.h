@@ -102,9 +102,11 @@ typedef struct {
   GStringChunk *names;
 } ImportKinetoTrace;
 
+struct ImportExecution; /* import-execution.h */
 ImportKinetoTrace *import_kineto_read(const char *path, GError **error);
-/* The same of a file that is read already; `path` for messages. */
-ImportKinetoTrace *import_kineto_parse(const char *path, GBytes *bytes, GError **error);
+/* The same of a file that is read already; `path` for messages. `execution`: of the same run, NULL: none. */
+ImportKinetoTrace *import_kineto_parse(const char *path, GBytes *bytes, struct ImportExecution *execution,
+                                       GError **error);
 void import_kineto_free(ImportKinetoTrace *trace);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ImportKinetoTrace, import_kineto_free)
 

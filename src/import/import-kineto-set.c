@@ -4,6 +4,7 @@
 
 #include "base-error.h"
 #include "conf-data.h"
+#include "import-execution.h"
 #include "import-kineto-groups.h"
 #include "import-kineto-issue.h"
 #include "import-nsys.h"
@@ -12,7 +13,7 @@ static gboolean is_json(const char *path) {
   return g_str_has_suffix(path, ".json") || g_str_has_suffix(path, ".json.gz");
 }
 
-static gboolean read_path(ImportKinetoSet *set, const char *path, GError **error) {
+static gboolean read_path(ImportKinetoSet *set, const char *path, ImportExecution *execution, GError **error) {
   g_autoptr(GPtrArray) parts = conf_data_parts(path, error);
   gboolean any = FALSE;
   if (parts == NULL)
@@ -26,7 +27,7 @@ static gboolean read_path(ImportKinetoSet *set, const char *path, GError **error
     if (parts->len == 1 && import_nsys_is(data, length))
       return import_nsys_read(path, set->traces, error);
     any = TRUE;
-    ImportKinetoTrace *trace = import_kineto_parse(part->path, part->bytes, error);
+    ImportKinetoTrace *trace = import_kineto_parse(part->path, part->bytes, execution, error);
     if (trace == NULL)
       return FALSE;
     g_ptr_array_add(set->traces, trace);
@@ -113,14 +114,28 @@ static void align(ImportKinetoSet *set) {
     g_array_index(set->steps, ImportKinetoStep, i).late = starts[i] - earliest;
 }
 
-ImportKinetoSet *import_kineto_open(const char *const *paths, guint n, GError **error) {
+static gboolean read_linked(ImportKinetoSet *set, const char *path, const char *of, GError **error) {
+  g_autoptr(ImportExecution) execution = import_execution_read(of, error);
+  guint before = set->traces->len;
+  if (execution == NULL || !read_path(set, path, execution, error))
+    return FALSE;
+  if (set->traces->len != before + 1) {
+    base_error_set_at(error, &(BasePlace){.file = path}, "holds %u traces; an execution trace goes with one",
+                      set->traces->len - before);
+    return FALSE;
+  }
+  return import_execution_check(execution, path, error);
+}
+
+ImportKinetoSet *import_kineto_open_linked(const char *const *paths, const char *const *executions, guint n,
+                                           GError **error) {
   g_autoptr(ImportKinetoSet) set = g_new0(ImportKinetoSet, 1);
   set->traces = g_ptr_array_new_with_free_func((GDestroyNotify)import_kineto_free);
   set->steps = g_array_new(FALSE, FALSE, sizeof(ImportKinetoStep));
   set->name = g_path_get_basename(paths[0]);
   g_array_set_clear_func(set->steps, step_clear);
   for (guint i = 0; i < n; i++)
-    if (!read_path(set, paths[i], error))
+    if (executions != NULL ? !read_linked(set, paths[i], executions[i], error) : !read_path(set, paths[i], NULL, error))
       return NULL;
   if (!import_kineto_order(set->traces, error))
     return NULL;
@@ -130,6 +145,10 @@ ImportKinetoSet *import_kineto_open(const char *const *paths, guint n, GError **
   if (set->traces->len > 1)
     align(set);
   return g_steal_pointer(&set);
+}
+
+ImportKinetoSet *import_kineto_open(const char *const *paths, guint n, GError **error) {
+  return import_kineto_open_linked(paths, NULL, n, error);
 }
 
 SimTime import_kineto_length(const ImportKinetoSet *set) {

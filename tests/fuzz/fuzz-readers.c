@@ -178,6 +178,7 @@ static const Reader readers[] = {
     {"nccl-tests", read_nccl_tests, NULL},
     {"kineto", NULL, fuzz_kineto},
     {"kineto-program", NULL, fuzz_kineto_program},
+    {"execution", NULL, fuzz_execution},
     {"chakra", NULL, fuzz_chakra},
     {"nsys", NULL, fuzz_nsys, TRUE},
     {"nccl-topology", NULL, read_nccl_topology},

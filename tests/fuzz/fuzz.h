@@ -14,6 +14,7 @@ gboolean fuzz_read(const char *name, const guint8 *data, gsize length);
 void fuzz_judge(gboolean value, GError *error);
 /* Profilers' and Chakra's traces (fuzz-kineto.c). */
 void fuzz_chakra(const char *path);
+void fuzz_execution(const char *path);
 void fuzz_kineto(const char *path);
 void fuzz_kineto_program(const char *path);
 /* SQL that a stranger ran on a report of Nsight Systems (fuzz-nsys.c). */

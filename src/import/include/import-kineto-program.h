@@ -33,6 +33,10 @@ typedef struct ImportKinetoSet ImportKinetoSet;
 /* Paths of files, or of tar archives of them, of rank 0 first where they do not say their rank. Errors
  * (SIM_ERROR_INPUT): as import_kineto_load; an archive without JSON; fewer files than ranks, but one. */
 ImportKinetoSet *import_kineto_open(const char *const *paths, guint n, GError **error);
+/* The same beside PyTorch's execution traces of the same run, one for each file: what the profiler did not note of
+ * shapes (record_shapes) is theirs. Errors also: one that cannot be read, or that is of another run. */
+ImportKinetoSet *import_kineto_open_linked(const char *const *paths, const char *const *executions, guint n,
+                                           GError **error);
 void import_kineto_set_free(ImportKinetoSet *set);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ImportKinetoSet, import_kineto_set_free)
 /* How many files, in order of rank; the step of each as it was measured; its rank, -1: it does not say. */
