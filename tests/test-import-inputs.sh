@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Published traces and other tools' texts: each replays within 3 % of its measured step or is refused with the sentence
-# of tests/data/traces/results.tsv, and the figures of those that are read are HTA's, by tests/truth/traces.tsv.
+# of tests/data/traces/results.tsv, and the figures of those that are read are HTA's, by tests/truth/traces.tsv, and
+# what they teach is that of tests/data/traces/rates.tsv.
 # usage: FORETRAIN_INPUTS=FOLDER tests/test-import-inputs.sh FORETRAIN
 set -uo pipefail
 foretrain=$(readlink -f "$1")
@@ -64,6 +65,13 @@ while IFS=$'\t' read -r file rank kernel compute rest idle overlap why; do
   if [ -n "$why" ]; then status=$((!status)); fi
   verdict "$file $rank: HTA's figures${why:+ (ours are not: $why)}" $status "$row"
 done <"$here/truth/traces.tsv"
+
+while IFS=$'\t' read -r file machine what; do
+  case $file in '#'* | '') continue ;; esac
+  "$foretrain" import kineto "$FORETRAIN_INPUTS/traces/$file" --calibrate --topology "$machine" >"$scratch/out" \
+    2>"$scratch/err" && grep -qF -- "$what" "$scratch/out"
+  verdict "$file teaches $what" $? "$(cat "$scratch/err" "$scratch/out")"
+done <"$here/data/traces/rates.tsv"
 
 printf '%d passed, %d failed\n' "$passed" "$failed"
 [ "$failed" -eq 0 ]

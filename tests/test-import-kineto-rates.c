@@ -31,14 +31,17 @@ static double foretold_us(const char *topology, const char *rate) {
 typedef struct {
   const char *name, *dims, *type, *kernel;
   double us;
+  const char *strides; /* NULL: not noted */
 } Made;
 
 static void add_call(GString *text, const Made *made, guint i, double at) {
+  g_autofree char *strides = made->strides != NULL ? g_strdup_printf("\"Input Strides\": %s, ", made->strides) : NULL;
   g_string_append_printf(text,
                          "%s{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"%s\", \"tid\": 1, \"ts\": %f, "
-                         "\"dur\": 5, \"args\": {\"Input type\": [\"%s\", \"%s\"], \"Sequence number\": %u, "
+                         "\"dur\": 5, \"args\": {\"Input type\": [\"%s\", \"%s\"], \"Sequence number\": %u, %s"
                          "\"Input Dims\": %s}},\n",
-                         i > 0 ? ",\n" : "", made->name, at, made->type, made->type, i, made->dims);
+                         i > 0 ? ",\n" : "", made->name, at, made->type, made->type, i, strides != NULL ? strides : "",
+                         made->dims);
   g_string_append_printf(text,
                          "{\"ph\": \"X\", \"cat\": \"cuda_runtime\", \"name\": \"cudaLaunchKernel\", \"tid\": 1, "
                          "\"ts\": %f, \"dur\": 2, \"args\": {\"correlation\": %u}},\n{\"ph\": \"X\", \"cat\": "
@@ -125,11 +128,16 @@ static void streams(void) {
   TestCluster built = cluster_new("dgx-h100", 1, "node.memory_rate=0.9", NULL);
   double us = (double)kernel_time(built.cluster->gpu, &op) / SIM_MICROSECOND;
   cluster_clear(&built);
-  Made add = {"aten::add", "[[8192, 16384], [8192, 16384]]", "c10::BFloat16", "add", us};
+  Made add = {"aten::add", "[[8192, 16384], [8192, 16384]]", "c10::BFloat16", "add", us, "[[16384, 1], [16384, 1]]"};
   ImportKinetoRate found = taught("dgx-h100", &add, CALLS, APART, "").of[IMPORT_KINETO_STREAMS];
   CU_ASSERT_EQUAL(found.calls, CALLS);
   CU_ASSERT_TRUE(found.fitted);
   CU_ASSERT_DOUBLE_EQUAL(found.rate, 0.9, 0.002);
+  add.strides = "[[16384, 1], [1, 8192]]"; /* one lies across the other */
+  CU_ASSERT_EQUAL(taught("dgx-h100", &add, CALLS, APART, "").of[IMPORT_KINETO_STREAMS].calls, 0);
+  add.strides = NULL;
+  add.dims = "[[8192, 16384], [8192, 1]]"; /* one is stretched over the other */
+  CU_ASSERT_EQUAL(taught("dgx-h100", &add, CALLS, APART, "").of[IMPORT_KINETO_STREAMS].calls, 0);
   add.dims = "[[8192, 1024], [8192, 1024]]";
   CU_ASSERT_EQUAL(taught("dgx-h100", &add, CALLS, APART, "").of[IMPORT_KINETO_STREAMS].calls, 0);
   add.dims = "[[8192, 16384], []]"; /* added to a number: one read, one written, two thirds of the bytes */

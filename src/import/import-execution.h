@@ -20,7 +20,8 @@ ImportExecution *import_execution_read(const char *path, GError **error);
 void import_execution_free(ImportExecution *execution);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ImportExecution, import_execution_free)
 
-/* Whether it has the event's operation, of the same number and name: then what the profiler did not note is filled in. */
+/* Whether it has the event's operation, of the same number and name: then what the profiler did not note is filled
+ * in. */
 gboolean import_execution_link(ImportExecution *execution, ImportKinetoEvent *event);
 /* FALSE, and the sentence: of the events of `trace` whose numbers it has, most have other names, or there are none. */
 gboolean import_execution_check(const ImportExecution *execution, const char *trace, GError **error);

@@ -5,11 +5,11 @@
 #include "conf-pull.h"
 #include "import-kineto.h"
 
-/* Empty where the event has no such member. All but the first line are arguments; dims and types as they stand:
- * "[[8, 1024], []]", "[\"float\", \"\"]". */
+/* Empty where the event has no such member. All but the first line are arguments; dims, strides and types as they
+ * stand: "[[8, 1024], []]", "[\"float\", \"\"]". */
 typedef struct {
   GString *ph, *cat, *name, *ts, *dur, *tid;
-  GString *device, *stream, *correlation, *bytes, *dims, *types, *sequence, *forward, *function;
+  GString *device, *stream, *correlation, *bytes, *dims, *strides, *types, *sequence, *forward, *function;
   GString *collective, *in, *out, *dtype, *group, *group_size, *group_ranks;
   GString *key;
 } ImportKinetoEvent;

@@ -138,14 +138,32 @@ static guint64 elements_of(const char *dims) {
   return n > 0 ? product : 0;
 }
 
+/* Whether two arguments have the same sides. */
+static gboolean same_sides(const char *list, guint one, guint other) {
+  guint64 a[DIMS_MOST], b[DIMS_MOST];
+  guint n = sides_of(argument(list, one), a, DIMS_MOST);
+  return n == sides_of(argument(list, other), b, DIMS_MOST) && memcmp(a, b, n * sizeof *a) == 0;
+}
+
+/* One that is stretched over another, or lies across it, is read at less than the bandwidth. */
+static gboolean lie_alike(const ImportKinetoEvent *event, guint one, guint other) {
+  return same_sides(event->dims->str, one, other) &&
+         (event->strides->len == 0 || same_sides(event->strides->str, one, other));
+}
+
 /* Every tensor is read once, and one like the largest is written. */
 static gboolean read_stream(const ImportKinetoEvent *event, KernelOp *ret) {
   const Stream *stream = find_stream(event->name->str);
   guint64 bytes = 0, largest = 0;
+  gint first = -1;
   const char *dims;
   for (guint n = 0; stream != NULL && (dims = argument(event->dims->str, n)) != NULL; n++) {
     guint64 elements = elements_of(dims), width = type_bytes(event, n);
     if (elements > 0 && width == 0)
+      return FALSE;
+    if (elements > 0 && first < 0)
+      first = (gint)n;
+    if (elements > 0 && stream->kind == KERNEL_MEMORY && !lie_alike(event, (guint)first, n))
       return FALSE;
     bytes += elements * width;
     largest = MAX(largest, elements * width);

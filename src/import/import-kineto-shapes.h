@@ -6,6 +6,6 @@
 #include "import-kineto-args.h"
 #include "import-kineto-read.h"
 
-/* Matmuls (aten::mm, addmm, bmm, baddbmm) of two matrices that fit, elementwise operations and layer norms of tensors
- * that are large enough to say something of the GPU; all else is passed. */
+/* Matmuls (aten::mm, addmm, bmm, baddbmm) of two matrices that fit, elementwise operations on tensors that lie
+ * alike and layer norms, if they are large enough to say something of the GPU; all else is passed. */
 void import_kineto_keep_shaped(ImportKinetoTrace *trace, const ImportKinetoEvent *event, BaseSpan at);

@@ -16,7 +16,8 @@
  *   operands of 32 bits count by what their kernels' names say, fp32 or TF32, a factor of eight apart; where these say
  *   neither they are left out.
  * - streams: likewise elementwise operations and norms whose tensors together are larger than the GPU's L2: what they
- *   read once and write once, over the bandwidth.
+ *   read once and write once, over the bandwidth. An elementwise operation counts if its tensors have the same sides
+ *   and, where they are noted, strides: one that is stretched over another is read at less.
  * - issues: on a thread, IMPORT_KINETO_STRETCH launches of kernels one after another, all in operations that autograd
  *   numbers and all forward or all backward, nothing else asked of the device between. The profiler's own time is in
  *   it. Where it recorded Python's calls (with_stack=True), which takes longer than what is measured, none are looked
