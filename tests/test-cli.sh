@@ -554,6 +554,14 @@ verdict "what matmuls teach" "$([ $? -eq 0 ] && echo yes)" "  $(cat out taught.i
 says "a run with what a trace taught" 'step' run a.ini --db same.db -s cluster.overlay=taught.ini
 refuses "a profile without layers" 'no module called' import kineto sent.json --profile
 refuses "calibrate without a machine" '--calibrate needs --topology' import kineto sent.json --calibrate
+refuses "an execution trace too many" '--execution is given once for each file' import kineto sent.json --figures \
+  --execution a.json --execution b.json
+printf '{"schema": "1.0.1", "nodes": []}' >et.json
+refuses "an execution trace of another run" 'is not of the run of sent.json' import kineto sent.json --figures \
+  --execution et.json
+refuses "an execution trace alone" 'this beside it with --execution' import kineto et.json -o a.csv
+printf '[node]\nmemory_rate = 0.5\nhost_rate = 0.1\n' >slower.ini
+says "a run with slower memory and host" 'step' run a.ini --db same.db -s cluster.overlay=slower.ini
 refuses "nodes without calibrate" '--nodes goes with --calibrate' import kineto sent.json --nodes 2
 refuses "figures and a trace" '--figures prints what was measured' import kineto sent.json --figures -o a.csv
 "$foretrain" import kineto sent.json -o sent.trace.csv -t dgx-h100 -s cluster.gpus_per_node=3 -s cluster.nodes=1 \
