@@ -24,7 +24,7 @@ MemAllocator *mem_allocator_new(const MemPolicy *policy, guint32 n_streams, guin
   allocator->n_pools = 2 * n_streams;
   allocator->pools = g_new0(MemPool, allocator->n_pools);
   for (guint32 i = 0; i < allocator->n_pools; i++)
-    allocator->pools[i] = (MemPool){i % 2 == 0, {0}, g_array_new(FALSE, FALSE, sizeof(guint32)), MEM_NONE};
+    allocator->pools[i] = (MemPool){i % 2 == 0, {{0}, 0}, 0, g_array_new(FALSE, FALSE, sizeof(guint32)), MEM_NONE};
   return allocator;
 }
 
@@ -32,7 +32,7 @@ void mem_allocator_free(MemAllocator *allocator) {
   if (allocator == NULL)
     return;
   for (guint32 i = 0; i < allocator->n_pools; i++) {
-    g_free(allocator->pools[i].free.data);
+    mem_list_clear(&allocator->pools[i].free);
     g_array_unref(allocator->pools[i].unmapped);
   }
   g_free(allocator->pools);
@@ -76,24 +76,34 @@ static guint64 size_grown(const MemAllocator *allocator, const MemSpan *span) {
   return span->size + (grows ? mem_block(allocator, next)->size : 0);
 }
 
+/* Of blocks that would do, the first that the one after it does not undercut. */
+static MemPlace least_grown(const MemAllocator *allocator, const MemList *list, MemPlace at) {
+  MemPlace next = mem_list_next(list, at);
+  const MemSpan *after = mem_list_at(list, next);
+  while (after != NULL && size_grown(allocator, after) < size_grown(allocator, mem_list_at(list, at))) {
+    at = next;
+    next = mem_list_next(list, at);
+    after = mem_list_at(list, next);
+  }
+  return at;
+}
+
 /* The block stays in its list, at *ret_at. */
-static guint32 best_fit(const MemAllocator *allocator, guint32 pool, guint64 size, guint *ret_at) {
+static guint32 best_fit(const MemAllocator *allocator, guint32 pool, guint64 size, MemPlace *ret_at) {
   const MemList *list = &allocator->pools[pool].free;
   guint64 most = allocator->policy.max_split_size;
-  guint at = mem_list_fit(list, size);
-  if (at == list->n)
+  MemPlace at = mem_list_fit(list, size);
+  if (mem_list_at(list, at) == NULL)
     return MEM_NONE;
   if (allocator->policy.expandable_segments)
-    while (at + 1 < list->n &&
-           size_grown(allocator, &mem_list_spans(list)[at + 1]) < size_grown(allocator, &mem_list_spans(list)[at]))
-      at++;
-  MemSpan found = mem_list_spans(list)[at];
-  gboolean spares_large = size < most && found.size >= most;
-  gboolean wastes = size >= most && found.size >= size + LARGE_SEGMENT;
+    at = least_grown(allocator, list, at);
+  const MemSpan *found = mem_list_at(list, at);
+  gboolean spares_large = size < most && found->size >= most;
+  gboolean wastes = size >= most && found->size >= size + LARGE_SEGMENT;
   if (spares_large || wastes)
     return MEM_NONE;
   *ret_at = at;
-  return found.block;
+  return found->block;
 }
 
 /* A new segment as one block in no list. */
@@ -111,15 +121,14 @@ static guint32 new_segment(MemAllocator *allocator, guint32 pool, guint64 size, 
   return mem_block_add(allocator, pool, MEM_NONE, address, bytes, MEM_BLOCK_FREE);
 }
 
-static gboolean is_whole(const MemBlock *block) {
-  return block->previous == MEM_NONE && block->next == MEM_NONE;
-}
-
-static void give_back(MemAllocator *allocator, guint32 block) {
+/* A free segment, whose block is in its pool's list. Returns the place after it. */
+static MemPlace give_back(MemAllocator *allocator, MemPool *pool, MemPlace at) {
+  guint32 block = mem_list_at(&pool->free, at)->block;
   allocator->use.reserved -= mem_block(allocator, block)->size;
   allocator->use.device_gives++;
-  mem_block_unlist(allocator, block);
   mem_block_remove(allocator, block);
+  pool->whole--;
+  return mem_list_remove(&pool->free, at);
 }
 
 /* With a bounded max_split_size: a free segment that is large enough, else the largest ones until their sum is. */
@@ -127,43 +136,39 @@ static gboolean give_back_large(MemAllocator *allocator, guint32 pool, guint64 s
   guint64 most = allocator->policy.max_split_size;
   if (most == MEM_NO_SPLIT_LIMIT || allocator->policy.expandable_segments)
     return FALSE;
-  const MemList *list = &allocator->pools[pool].free;
-  guint at = mem_list_fit(list, MAX(size, most));
-  if (at < list->n) {
-    give_back(allocator, mem_list_spans(list)[at].block);
+  MemPool *within = &allocator->pools[pool];
+  MemPlace enough = mem_list_fit(&within->free, MAX(size, most));
+  if (mem_list_at(&within->free, enough) != NULL) {
+    give_back(allocator, within, enough);
     return TRUE;
   }
   guint64 given = 0;
-  while (given < size && list->n > 0) {
-    const MemSpan *largest = &mem_list_spans(list)[list->n - 1];
-    if (largest->size < most)
+  while (given < size && within->free.n > 0) {
+    MemPlace last = mem_list_last(&within->free);
+    guint64 largest = mem_list_at(&within->free, last)->size;
+    if (largest < most)
       return FALSE;
-    given += largest->size;
-    give_back(allocator, largest->block);
+    given += largest;
+    give_back(allocator, within, last);
   }
   return given >= size;
+}
+
+/* Gives back the segments of one pool that are free as a whole. */
+static void flush_pool(MemAllocator *allocator, MemPool *pool) {
+  MemPlace at = mem_list_first();
+  while (pool->whole > 0)
+    at = mem_block_is_whole(allocator, mem_list_at(&pool->free, at)->block) ? give_back(allocator, pool, at)
+                                                                            : mem_list_next(&pool->free, at);
 }
 
 static void flush(MemAllocator *allocator) {
   allocator->use.flushes++;
   for (guint32 p = 0; p < allocator->n_pools; p++) {
-    MemPool *pool = &allocator->pools[p];
-    if (pool->head != MEM_NONE) {
+    if (allocator->pools[p].head != MEM_NONE)
       mem_expand_unmap(allocator, p);
-      continue;
-    }
-    guint kept = 0;
-    for (guint i = 0; i < pool->free.n; i++) {
-      MemSpan span = mem_list_spans(&pool->free)[i];
-      if (is_whole(mem_block(allocator, span.block))) {
-        allocator->use.reserved -= span.size;
-        allocator->use.device_gives++;
-        mem_block_remove(allocator, span.block);
-      } else {
-        mem_list_spans(&pool->free)[kept++] = span;
-      }
-    }
-    pool->free.n = kept;
+    else
+      flush_pool(allocator, &allocator->pools[p]);
   }
 }
 
@@ -173,21 +178,22 @@ static gboolean worth_splitting(const MemAllocator *allocator, guint32 pool, gui
   return size < allocator->policy.max_split_size && rest > SMALL_REQUEST;
 }
 
-#define UNLISTED G_MAXUINT
-
-/* `at`: where the block stands in its pool's list. */
-static guint32 hand_out(MemAllocator *allocator, guint32 pool, guint32 block, guint at, guint64 size) {
+/* `at`: where the block stands in its pool's list; NULL: it is in none. */
+static guint32 hand_out(MemAllocator *allocator, guint32 pool, guint32 block, const MemPlace *at, guint64 size) {
   guint64 address = mem_block(allocator, block)->address, rest = mem_block(allocator, block)->size - size;
   MemList *list = &allocator->pools[pool].free;
+  if (at != NULL)
+    allocator->pools[pool].whole -= mem_block_is_whole(allocator, block);
   if (worth_splitting(allocator, pool, size, rest)) {
     guint32 after = mem_block_add(allocator, pool, block, address + size, rest, MEM_BLOCK_FREE);
-    if (at != UNLISTED)
-      mem_list_replace(list, at, (MemSpan){rest, address + size, after});
+    const MemSpan span = {rest, address + size, after};
+    if (at != NULL)
+      mem_list_replace(list, *at, span);
     else
-      mem_list_add(list, rest, address + size, after);
+      mem_list_add(list, span);
     mem_block(allocator, block)->size = size;
-  } else if (at != UNLISTED) {
-    mem_list_remove_at(list, at);
+  } else if (at != NULL) {
+    mem_list_remove(list, *at);
   }
   MemBlock *taken = mem_block(allocator, block);
   MemUse *use = &allocator->use;
@@ -203,15 +209,16 @@ static guint32 hand_out(MemAllocator *allocator, guint32 pool, guint32 block, gu
 gboolean mem_allocator_take(MemAllocator *allocator, guint32 stream, guint64 bytes, guint32 *ret_block) {
   guint64 size = mem_allocator_round(bytes);
   guint32 pool = pool_of(stream, size);
-  guint at = UNLISTED;
+  MemPlace at = {0, 0};
   guint32 block = best_fit(allocator, pool, size, &at);
+  gboolean listed = block != MEM_NONE;
   if (block == MEM_NONE)
     block = new_segment(allocator, pool, size, FALSE);
   if (block == MEM_NONE && give_back_large(allocator, pool, size))
     block = new_segment(allocator, pool, size, FALSE);
   if (block == MEM_NONE)
     return FALSE;
-  *ret_block = hand_out(allocator, pool, block, at, size);
+  *ret_block = hand_out(allocator, pool, block, listed ? &at : NULL, size);
   return TRUE;
 }
 
@@ -222,14 +229,14 @@ gboolean mem_allocator_flush_and_take(MemAllocator *allocator, guint32 stream, g
   guint32 block = new_segment(allocator, pool, size, FALSE);
   if (block == MEM_NONE)
     return FALSE;
-  *ret_block = hand_out(allocator, pool, block, UNLISTED, size);
+  *ret_block = hand_out(allocator, pool, block, NULL, size);
   return TRUE;
 }
 
 guint32 mem_allocator_take_beyond(MemAllocator *allocator, guint32 stream, guint64 bytes) {
   guint64 size = mem_allocator_round(bytes);
   guint32 pool = pool_of(stream, size);
-  return hand_out(allocator, pool, new_segment(allocator, pool, size, TRUE), UNLISTED, size);
+  return hand_out(allocator, pool, new_segment(allocator, pool, size, TRUE), NULL, size);
 }
 
 static void require_state(const MemAllocator *allocator, guint32 block, MemBlockState state) {

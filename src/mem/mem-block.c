@@ -2,74 +2,6 @@
 /* Blocks: adding, joining, listing. */
 #include "mem-block.h"
 
-#include <string.h>
-
-#include "base-error.h"
-#include "base-wide.h"
-
-static inline gboolean is_below(const MemSpan *span, guint64 size, guint64 address) {
-  return ((BaseWide)span->size << 64 | span->address) < ((BaseWide)size << 64 | address);
-}
-
-#define FEW 16 /* entries that are counted one by one: their comparisons do not wait for each other */
-
-/* Both halve what is left, then count, without a branch on what is compared, which no processor could foretell. */
-static guint find_within(const MemSpan *spans, guint first, guint end, guint64 size, guint64 address) {
-  guint left = end - first;
-  for (; left > FEW; left -= left / 2)
-    first += left / 2 & -(guint)is_below(&spans[first + left / 2 - 1], size, address);
-  guint below = 0;
-  for (guint i = 0; i < left; i++)
-    below += (guint)is_below(&spans[first + i], size, address);
-  return first + below;
-}
-
-guint mem_list_find(const MemList *list, guint64 size, guint64 address) {
-  return find_within(mem_list_spans(list), 0, list->n, size, address);
-}
-
-guint mem_list_fit(const MemList *list, guint64 size) {
-  const MemSpan *spans = mem_list_spans(list);
-  guint first = 0, left = list->n;
-  for (; left > FEW; left -= left / 2)
-    first += left / 2 & -(guint)(spans[first + left / 2 - 1].size < size);
-  guint below = 0;
-  for (guint i = 0; i < left; i++)
-    below += spans[first + i].size < size;
-  return first + below;
-}
-
-void mem_list_add(MemList *list, guint64 size, guint64 address, guint32 block) {
-  guint at = mem_list_find(list, size, address), n = list->n;
-  base_vector_next(list, sizeof(MemSpan));
-  MemSpan *spans = mem_list_spans(list);
-  memmove(&spans[at + 1], &spans[at], (n - at) * sizeof *spans);
-  spans[at] = (MemSpan){size, address, block};
-}
-
-void mem_list_remove_at(MemList *list, guint at) {
-  MemSpan *spans = mem_list_spans(list);
-  list->n--;
-  memmove(&spans[at], &spans[at + 1], (list->n - at) * sizeof *spans);
-}
-
-void mem_list_remove(MemList *list, guint64 size, guint64 address) {
-  mem_list_remove_at(list, mem_list_find(list, size, address));
-}
-
-void mem_list_replace(MemList *list, guint at, MemSpan span) {
-  MemSpan *spans = mem_list_spans(list);
-  gboolean rises = is_below(&spans[at], span.size, span.address);
-  guint to = rises ? find_within(spans, at + 1, list->n, span.size, span.address) - 1
-                   : find_within(spans, 0, at, span.size, span.address);
-  if (rises) {
-    memmove(&spans[at], &spans[at + 1], (to - at) * sizeof *spans);
-  } else {
-    memmove(&spans[to + 1], &spans[to], (at - to) * sizeof *spans);
-  }
-  spans[to] = span;
-}
-
 guint32 mem_block_add(MemAllocator *allocator, guint32 pool, guint32 previous, guint64 address, guint64 size,
                       MemBlockState state) {
   guint32 block = allocator->unused;
@@ -105,19 +37,18 @@ void mem_block_join(MemAllocator *allocator, guint32 block) {
   mem_block_remove(allocator, next);
 }
 
-void mem_block_unlist(MemAllocator *allocator, guint32 block) {
+/* In its pool's list. */
+static MemPlace place_of(const MemAllocator *allocator, guint32 block) {
   const MemBlock *listed = mem_block(allocator, block);
-  mem_list_remove(&allocator->pools[listed->pool].free, listed->size, listed->address);
+  return mem_list_find(&allocator->pools[listed->pool].free, listed->size, listed->address);
+}
+
+void mem_block_unlist(MemAllocator *allocator, guint32 block) {
+  mem_list_remove(&allocator->pools[mem_block(allocator, block)->pool].free, place_of(allocator, block));
 }
 
 static gboolean is_free(const MemAllocator *allocator, guint32 block) {
   return block != MEM_NONE && mem_block(allocator, block)->state == MEM_BLOCK_FREE;
-}
-
-/* Index in its pool's list. */
-static guint place_of(const MemAllocator *allocator, guint32 block) {
-  const MemBlock *listed = mem_block(allocator, block);
-  return mem_list_find(&allocator->pools[listed->pool].free, listed->size, listed->address);
 }
 
 guint32 mem_block_set_free(MemAllocator *allocator, guint32 block) {
@@ -127,7 +58,9 @@ guint32 mem_block_set_free(MemAllocator *allocator, guint32 block) {
   freed->state = MEM_BLOCK_FREE;
   if (before && after)
     mem_block_unlist(allocator, freed->next);
-  guint at = before ? place_of(allocator, freed->previous) : after ? place_of(allocator, freed->next) : 0;
+  MemPlace place = {0};
+  if (before || after)
+    place = place_of(allocator, before ? freed->previous : freed->next);
   if (after)
     mem_block_join(allocator, block);
   if (before) {
@@ -135,10 +68,12 @@ guint32 mem_block_set_free(MemAllocator *allocator, guint32 block) {
     mem_block_join(allocator, block);
   }
   const MemBlock *joined = mem_block(allocator, block);
+  const MemSpan span = {joined->size, joined->address, block};
   if (before || after)
-    mem_list_replace(list, at, (MemSpan){joined->size, joined->address, block});
+    mem_list_replace(list, place, span);
   else
-    mem_list_add(list, joined->size, joined->address, block);
+    mem_list_add(list, span);
+  allocator->pools[joined->pool].whole += mem_block_is_whole(allocator, block);
   return block;
 }
 
@@ -151,8 +86,10 @@ void mem_allocator_layout(const MemAllocator *allocator, BaseVector *layout) {
   for (guint32 p = 0; p < allocator->n_pools; p++) {
     const MemPool *pool = &allocator->pools[p];
     write_span(layout, pool->free.n, pool->unmapped->len);
-    for (guint i = 0; i < pool->free.n; i++)
-      write_span(layout, mem_list_spans(&pool->free)[i].address, mem_list_spans(&pool->free)[i].size);
+    const MemSpan *span;
+    for (MemPlace at = mem_list_first(); (span = mem_list_at(&pool->free, at)) != NULL;
+         at = mem_list_next(&pool->free, at))
+      write_span(layout, span->address, span->size);
     for (guint i = 0; i < pool->unmapped->len; i++) {
       const MemBlock *block = mem_block(allocator, g_array_index(pool->unmapped, guint32, i));
       write_span(layout, block->address, block->size);

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Blocks and the sorted lists of free ones: private to this floor.
- *
- *   MemList list = {0};
- *   mem_list_add(&list, size, address, block);
- *   guint at = mem_list_fit(&list, size);               // the first of at least that size; list.n: none
+/* Blocks, and the pools of one stream that list the free ones: private to this floor.
  *
  * A segment is its blocks, in order of address, linked both ways; a block without neighbours is a whole segment. */
 #pragma once
 
 #include "mem-allocator.h"
+#include "mem-list.h"
 
 #define MEM_NONE G_MAXUINT32
 
@@ -27,17 +24,11 @@ typedef struct {
   MemBlockState state;
 } MemBlock;
 
-typedef struct {
-  guint64 size, address;
-  guint32 block;
-} MemSpan;
-
-typedef BaseVector MemList; /* MemSpan, by size, then address */
-
 /* One stream's small or large blocks. */
 typedef struct {
   gboolean small;
   MemList free;
+  guint32 whole;    /* of them segments that are free as a whole; of pools that do not expand */
   GArray *unmapped; /* guint32: unmapped blocks of its expandable segment, by address */
   guint32 head;     /* of the expandable segment; MEM_NONE: none yet */
 } MemPool;
@@ -56,23 +47,12 @@ struct MemAllocator {
 static inline MemBlock *mem_block(const MemAllocator *allocator, guint32 block) {
   return &((MemBlock *)allocator->blocks.data)[block];
 }
+static inline gboolean mem_block_is_whole(const MemAllocator *allocator, guint32 block) {
+  return mem_block(allocator, block)->previous == MEM_NONE && mem_block(allocator, block)->next == MEM_NONE;
+}
 static inline guint64 mem_round_up(guint64 bytes, guint64 unit) {
   return (bytes + unit - 1) / unit * unit;
 }
-
-static inline MemSpan *mem_list_spans(const MemList *list) {
-  return list->data;
-}
-void mem_list_add(MemList *list, guint64 size, guint64 address, guint32 block);
-/* The entry must be there. */
-void mem_list_remove(MemList *list, guint64 size, guint64 address);
-void mem_list_remove_at(MemList *list, guint at);
-/* The entry at `at` becomes another: only those between its old place and its new one are moved. */
-void mem_list_replace(MemList *list, guint at, MemSpan span);
-/* Index of the first entry of at least `size`. */
-guint mem_list_fit(const MemList *list, guint64 size);
-/* Index of the first entry that is not below (size, address). */
-guint mem_list_find(const MemList *list, guint64 size, guint64 address);
 
 /* mem-block.c */
 /* A block after `previous` (MEM_NONE: a segment of its own); in no list. Pointers to blocks are no longer valid. */

@@ -5,7 +5,7 @@
 
 typedef struct {
   guint64 allocated, active, mapped;
-  guint free;
+  guint free, whole;
 } Sums;
 
 static void check_segment(const MemAllocator *allocator, guint32 head, Sums *sums) {
@@ -18,10 +18,10 @@ static void check_segment(const MemAllocator *allocator, guint32 head, Sums *sum
     sim_require(block->size > 0 && block->pool == pool, 0, NULL, "block %u is empty, or of another pool", at);
     if (block->state == MEM_BLOCK_FREE) {
       const MemList *list = &allocator->pools[pool].free;
-      guint index = mem_list_find(list, block->size, block->address);
+      const MemSpan *span = mem_list_at(list, mem_list_find(list, block->size, block->address));
       sums->free++;
-      sim_require(index < list->n && mem_list_spans(list)[index].block == at, 0, NULL, "free block %u is in no list",
-                  at);
+      sums->whole += mem_block_is_whole(allocator, at);
+      sim_require(span != NULL && span->block == at, 0, NULL, "free block %u is in no list", at);
     }
     if (block->next == MEM_NONE)
       continue;
@@ -35,18 +35,22 @@ static void check_segment(const MemAllocator *allocator, guint32 head, Sums *sum
 
 void mem_allocator_check(const MemAllocator *allocator) {
   Sums sums = {0};
-  guint listed = 0;
+  guint listed = 0, whole = 0;
   for (guint32 i = 0; i < allocator->blocks.n; i++) {
     const MemBlock *block = mem_block(allocator, i);
     if (block->state != MEM_BLOCK_UNUSED && block->previous == MEM_NONE)
       check_segment(allocator, i, &sums);
   }
-  for (guint32 p = 0; p < allocator->n_pools; p++)
+  for (guint32 p = 0; p < allocator->n_pools; p++) {
     listed += allocator->pools[p].free.n;
+    whole += allocator->pools[p].whole;
+  }
   const MemUse *use = &allocator->use;
   sim_require(sums.allocated == use->allocated && sums.active == use->active && sums.mapped == use->reserved, 0, NULL,
               "blocks do not add up: %" G_GUINT64_FORMAT " allocated, %" G_GUINT64_FORMAT " active, %" G_GUINT64_FORMAT
               " reserved",
               sums.allocated, sums.active, sums.mapped);
   sim_require(sums.free == listed, 0, NULL, "%u blocks are free, %u are listed", sums.free, listed);
+  sim_require(allocator->policy.expandable_segments || sums.whole == whole, 0, NULL,
+              "%u segments are free as a whole, %u are counted", sums.whole, whole);
 }
