@@ -4,6 +4,7 @@
 
 #include "cluster.h"
 #include "coll-knobs.h"
+#include "coll-steps.h"
 #include "coll-tuner.h"
 #include "conf-settings.h"
 #include "group.h"
@@ -316,6 +317,37 @@ static void proxies_take_peers_in_turn(void) {
   CU_ASSERT_TRUE(ABS(shorter - whole - 27 * (SimTime)(12.5 * SIM_MICROSECOND)) < SIM_MICROSECOND);
 }
 
+static guint64 head_chunk_of(const CollGroup *group, CollPlan *plan, guint64 bytes) {
+  CollSteps steps;
+  const CollCall call = {COLL_ALL_REDUCE, bytes};
+  coll_plan(group, &call, plan);
+  CU_ASSERT_EQUAL(plan->algorithm, COLL_NVLS_TREE);
+  coll_steps(group, &call, plan, &steps);
+  return steps.chunk / group->per_node;
+}
+
+/* Over two nodes each GPU carries the data of 8 + 1 heads twice, of 80.4 % of what a ring gets. A chunk of 512 KiB is
+ * halved in turn. With C channels and heads at once, a call of 7 MiB times C is below 32 × 512 KiB × C, so 256 KiB, and
+ * not below 16 × 256 KiB × C; one of 16 MiB times C is below neither. */
+static void heads_over_two_nodes(void) {
+  TestCluster built = cluster_new("dgx-h100", 2, NULL);
+  g_autoptr(CollGroup) group = group_of_first(built.cluster, 16);
+  CollPlan plan;
+  const CollCall call = {COLL_ALL_REDUCE, 1 << 30};
+  coll_group_prepare(group, &call);
+  CU_ASSERT_DOUBLE_EQUAL(group->switch_rate, built.cluster->intra_bandwidth * 0.804 / 18, 1);
+  CollTuning *own = group->tuning;
+  CollTuning tuning = *own;
+  tuning.nvls.chunk = 512 << 10;
+  group->tuning = &tuning;
+  coll_plan(group, &call, &plan);
+  guint64 concurrent = (guint64)group->per_node * plan.channels;
+  CU_ASSERT_EQUAL(head_chunk_of(group, &plan, (7 << 20) * concurrent), 256 << 10);
+  CU_ASSERT_EQUAL(head_chunk_of(group, &plan, (16 << 20) * concurrent), 512 << 10);
+  group->tuning = own;
+  cluster_clear(&built);
+}
+
 int main(void) {
   return harness_run("coll-tuning", (HarnessCase[]){{"the table that NCCL prints", the_table_that_nccl_prints},
                                                     {"processors differ", processors_differ},
@@ -327,5 +359,6 @@ int main(void) {
                                                     {"at scale latency rules", at_scale_latency_rules},
                                                     {"every operation", every_operation},
                                                     {"proxies take peers in turn", proxies_take_peers_in_turn},
+                                                    {"heads over two nodes", heads_over_two_nodes},
                                                     {NULL, NULL}});
 }

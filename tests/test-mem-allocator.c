@@ -146,6 +146,18 @@ static void split_limit(void) {
   holds(allocator, 60 * MIB, 60 * MIB, 60 * MIB);
 }
 
+/* 70 are met by no segment: the largest go until they are 70 in all, which they are to the byte. */
+static void the_largest_are_given_back(void) {
+  MemPolicy policy = {FALSE, 32 * MIB};
+  g_autoptr(MemAllocator) allocator = mem_allocator_new(&policy, 1, 100 * MIB);
+  guint32 first = take(allocator, 0, 34 * MIB), second = take(allocator, 0, 36 * MIB), block;
+  mem_allocator_give(allocator, first);
+  mem_allocator_give(allocator, second);
+  CU_ASSERT_TRUE(mem_allocator_take(allocator, 0, 70 * MIB, &block));
+  holds(allocator, 70 * MIB, 70 * MIB, 70 * MIB);
+  CU_ASSERT_EQUAL(mem_allocator_use(allocator)->flushes, 0);
+}
+
 typedef struct {
   guint32 block, segment;
   guint64 address;
@@ -307,6 +319,7 @@ int main(void) {
                                                           {"flush", flushes},
                                                           {"expandable segments", expands},
                                                           {"max_split_size", split_limit},
+                                                          {"the largest are given back", the_largest_are_given_back},
                                                           {"twins", twins},
                                                           {"steps settle", steps_settle},
                                                           {NULL, NULL}});

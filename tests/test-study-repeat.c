@@ -301,8 +301,17 @@ static const RunTask *task_of_row(const RunClass *in, guint32 row) {
   return NULL;
 }
 
-/* Each task that was kept is one of the plain run, at its time; with those it stands for they are all. Causes add
- * up. */
+static gboolean is_collective_of(const RunCollective *kept, const RunClass *in) {
+  for (guint32 i = 0; i < in->n_collectives; i++) {
+    const RunCollective *same = &in->collectives[i];
+    if (same->row == kept->row)
+      return same->queued == kept->queued && same->start == kept->start && same->end == kept->end;
+  }
+  return FALSE;
+}
+
+/* Each task and collective that was kept is one of the plain run, at its time; with those they stand for they are all.
+ * Causes add up. */
 static void check_counted(const RunClass *counted, const RunClass *plain) {
   guint64 tasks = 0, collectives = 0, strangers = 0;
   SimTime causes[RUN_CAUSES] = {0};
@@ -312,8 +321,10 @@ static void check_counted(const RunClass *counted, const RunClass *plain) {
     strangers += same == NULL || same->start != task->start || same->end != task->end || same->micro != task->micro ||
                  !same_text(same->name, task->name);
   }
-  for (guint32 i = 0; i < counted->n_collectives; i++)
+  for (guint32 i = 0; i < counted->n_collectives; i++) {
     collectives += counted->collectives[i].repeats;
+    strangers += !is_collective_of(&counted->collectives[i], plain);
+  }
   for (guint32 i = 0; i < counted->n_exposures; i++)
     causes[counted->exposures[i].cause] +=
         (counted->exposures[i].end - counted->exposures[i].start) * counted->exposures[i].repeats;

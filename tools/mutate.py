@@ -5,9 +5,10 @@
 usage: tools/mutate.py [COUNT [SEED]]      100 changes, seed 1; in a copy of the tree, which is left as it is
 
 A change is a comparison, an operator, a constant or a condition that means something else, or a statement that is left
-out. What does not compile is drawn again. Run are the tests of the floor and those of whole steps, the shortest first;
-a test that takes ten times as long as it should has noticed. Prints each change that no test noticed, and how many
-were. Exit status: 0 at least nine tenths were noticed, 1 fewer, 2 a test fails as things are.
+out. What does not compile is drawn again. Run are the tests of the floor and those of whole steps, the shortest and
+those that noticed most so far first, then all others but the dearest, until one fails; a test that takes ten times as
+long as it should, or 4 GiB, has noticed. Prints each change that no test noticed, and how many were. Exit status: 0 at
+least nine tenths were noticed, 1 fewer, 2 a test fails as things are.
 """
 import os
 import random
@@ -18,6 +19,8 @@ import subprocess
 import sys
 import tempfile
 
+DEAR = 5  # seconds of processor time: what only a longer test would notice counts as not noticed
+MEMORY = 4 << 30
 FLOORS = ["event", "net", "mem", "coll", "plan", "run", "fold"]
 WHOLE = ["study", "study-repeat", "study-random", "study-memory", "study-zero-bubble", "study-layout", "run",
          "run-share", "run-pipeline", "run-contention", "facts-volume", "facts-time", "facts-memory",
@@ -68,15 +71,24 @@ def change(line, rng):
 def quiet(command, seconds, **more):
     """The exit status; `seconds` of processor time are a test's limit, whatever else the machine does."""
     def limit():
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     return subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=limit, check=False,
                           **more).returncode
 
 
-def tests_of(floor, root):
-    own = [name[5:-2] for name in sorted(os.listdir(os.path.join(root, "tests")))
-           if name.startswith("test-" + floor) and name.endswith(".c") and "large" not in name and "truth" not in name]
-    return own + [name for name in WHOLE if name not in own]
+def all_tests(root):
+    return [name[5:-2] for name in sorted(os.listdir(os.path.join(root, "tests")))
+            if re.fullmatch(r"test-[a-z0-9-]+\.c", name) and not re.search("large|truth|chakra", name)]
+
+
+def tests_of(floor, root, seconds, caught):
+    """The floor's and those of whole steps, then the rest; the most promising first."""
+    def near(name):
+        return name.startswith(floor) or name in WHOLE
+    cheap = [name for name in all_tests(root) if seconds[name] <= DEAR]
+    return sorted(cheap, key=lambda name: (not near(name), seconds[name] / (1 + caught[name]), name))
 
 
 def make(root, targets):
@@ -86,7 +98,7 @@ def make(root, targets):
 
 def measure(root, environment):
     """By test: seconds of processor time as things are."""
-    names = sorted({name for floor in FLOORS for name in tests_of(floor, root)})
+    names = all_tests(root)
     if not make(root, ["tests/test-" + name for name in names]):
         sys.exit("mutate: the tests are not built")
     seconds = {}
@@ -100,13 +112,14 @@ def measure(root, environment):
     return seconds
 
 
-def noticed(floor, root, environment, seconds):
+def noticed(floor, root, environment, seconds, caught):
     """The test that fails, None: all pass, False: it does not compile."""
-    names = sorted(tests_of(floor, root), key=lambda name: (seconds[name], name))
+    names = tests_of(floor, root, seconds, caught)
     if not make(root, ["tests/test-" + name for name in names]):
         return False
     for name in names:
-        if quiet([root + "/build/tests/test-" + name], 5 + int(10 * seconds[name]), env=environment, cwd=root) != 0:
+        if quiet([root + "/build/tests/test-" + name], 2 + int(10 * seconds[name]), env=environment, cwd=root) != 0:
+            caught[name] += 1
             return name
     return None
 
@@ -134,6 +147,7 @@ def main():
     root = prepare(source)
     environment = dict(os.environ, FORETRAIN_DATA=root, FORETRAIN_TEST_SOURCE=root, G_DEBUG="fatal-warnings")
     seconds = measure(root, environment)
+    caught = dict.fromkeys(seconds, 0)
     lines = candidates(root)
     tried = found = 0
     while tried < count:
@@ -144,7 +158,7 @@ def main():
             continue
         with open(path, "w", encoding="utf-8") as out:
             out.write("".join(text[:number] + [changed] + text[number + 1:]))
-        by = noticed(floor, root, environment, seconds)
+        by = noticed(floor, root, environment, seconds, caught)
         with open(path, "w", encoding="utf-8") as out:
             out.write("".join(text))
         if by is False:
