@@ -81,6 +81,14 @@ static void processes_are_ranks(void) {
   CU_ASSERT_EQUAL(import_kineto_measured(set, 0)->compute, 5 * US);
 }
 
+/* A view in a table's place that never ends; 10 000 processes, each of which would be looked for in all rows. */
+static const char endless[] =
+    "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1, 5, 0, 7, 1, 83886080, 1, 1); DROP TABLE StringIds; "
+    "CREATE VIEW StringIds AS WITH RECURSIVE n (id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n) "
+    "SELECT id, 'x' AS value FROM n;";
+static const char processes[] = "WITH RECURSIVE n (id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n WHERE id < 10000) "
+                                "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT 1, 5, 0, 7, 1, id << 24, 1, 1 FROM n;";
+
 static void refuses(void) {
   static const char *const reports[][3] = {
       {"CREATE TABLE a (b);", NULL, "has no table CUPTI_ACTIVITY_KIND_KERNEL"},
@@ -90,6 +98,8 @@ static void refuses(void) {
       {nsys_sample_schema, NULL, "has no kernels of a GPU"},
       {nsys_sample_schema, "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (-1, 5, 0, 7, 1, 83886080, 1, 1);",
        "a time of -1 ns"},
+      {nsys_sample_schema, endless, "no such table"},
+      {nsys_sample_schema, processes, "more work than any report of its size"},
   };
   for (gsize i = 0; i < G_N_ELEMENTS(reports); i++) {
     const char *const sql[] = {reports[i][0], reports[i][1], NULL};

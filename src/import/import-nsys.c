@@ -2,6 +2,7 @@
 /* Tables of Nsight Systems to events. */
 #include "import-nsys.h"
 
+#include <glib/gstdio.h>
 #include <sqlite3.h>
 #include <string.h>
 
@@ -42,9 +43,17 @@ static const struct {
      "WHERE n.end IS NOT NULL AND " PROCESS("n.globalTid") " = ?1 ORDER BY n.start, n.end"},
 };
 
+/* What a report may ask of SQLite, which may be a stranger's: its machine's instructions for each byte of the file, and
+ * for any file; rows of real ones take some tens of bytes, and of instructions for each process. */
+#define STEPS_EACH   100
+#define STEPS_LEAST  20000000
+#define STEPS_LOOKED 1000 /* of a statement, between two looks at the sum */
+#define LONGEST_TEXT (1 << 20)
+
 typedef struct {
   const char *path;
   sqlite3 *db;
+  gint64 left; /* instructions */
 } Nsys;
 
 gboolean import_nsys_is(const char *data, gsize length) {
@@ -52,6 +61,11 @@ gboolean import_nsys_is(const char *data, gsize length) {
 }
 
 static gboolean fail(const Nsys *nsys, const char *doing, GError **error) {
+  if (nsys->left < 0) {
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
+                "%s: asks for more work than any report of its size; is it an export of nsys?", nsys->path);
+    return FALSE;
+  }
   g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: %s: %s; export the report anew with nsys export --type sqlite",
               nsys->path, doing, sqlite3_errmsg(nsys->db));
   return FALSE;
@@ -189,13 +203,15 @@ static GArray *processes_of(const Nsys *nsys, GError **error) {
               "table CUPTI_ACTIVITY_KIND_KERNEL has not the columns it should", error);
   if (statement == NULL)
     return NULL;
-  GArray *processes = g_array_new(FALSE, FALSE, sizeof(gint64));
-  while (sqlite3_step(statement) == SQLITE_ROW) {
+  g_autoptr(GArray) processes = g_array_new(FALSE, FALSE, sizeof(gint64));
+  int status;
+  while ((status = sqlite3_step(statement)) == SQLITE_ROW) {
     gint64 process = sqlite3_column_int64(statement, 0);
     g_array_append_val(processes, process);
   }
+  gboolean good = status == SQLITE_DONE || fail(nsys, "cannot be read", error);
   sqlite3_finalize(statement);
-  return processes;
+  return good ? g_steal_pointer(&processes) : NULL;
 }
 
 static gboolean read_all(const Nsys *nsys, GPtrArray *traces, GError **error) {
@@ -211,18 +227,30 @@ static gboolean read_all(const Nsys *nsys, GPtrArray *traces, GError **error) {
   return processes->len > 0;
 }
 
-/* The file may be a stranger's: its triggers and views do not run, its schema calls nothing but what computes. */
-static void distrust(sqlite3 *db) {
+static int count_steps(gpointer data) {
+  Nsys *nsys = data;
+  nsys->left -= STEPS_LOOKED;
+  return nsys->left < 0;
+}
+
+/* The file may be a stranger's: its triggers and views do not run, its schema calls nothing but what computes, and what
+ * is asked of its bytes is no more than of a report's. */
+static void distrust(Nsys *nsys) {
   static const int off[] = {SQLITE_DBCONFIG_ENABLE_TRIGGER, SQLITE_DBCONFIG_ENABLE_VIEW,
                             SQLITE_DBCONFIG_TRUSTED_SCHEMA};
+  GStatBuf file = {0};
   for (gsize i = 0; i < G_N_ELEMENTS(off); i++)
-    sqlite3_db_config(db, off[i], 0, NULL);
+    sqlite3_db_config(nsys->db, off[i], 0, NULL);
+  sqlite3_limit(nsys->db, SQLITE_LIMIT_LENGTH, LONGEST_TEXT);
+  g_stat(nsys->path, &file);
+  nsys->left = STEPS_LEAST + STEPS_EACH * (gint64)file.st_size;
+  sqlite3_progress_handler(nsys->db, STEPS_LOOKED, count_steps, nsys);
 }
 
 gboolean import_nsys_read(const char *path, GPtrArray *traces, GError **error) {
   Nsys nsys = {.path = path};
   gboolean good = sqlite3_open_v2(path, &nsys.db, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK;
-  distrust(nsys.db);
+  distrust(&nsys);
   good = good ? read_all(&nsys, traces, error) : fail(&nsys, "cannot be opened", error);
   sqlite3_close(nsys.db);
   return good;
