@@ -35,13 +35,21 @@ static inline ModelSet masks_play(const ModelUnit *unit, const ModelOp *ops, gui
   return alive;
 }
 
+/* What other units make: of SIDE what no op here writes, and gradients of SIDE, to which all add. */
+static inline ModelSet masks_of_others(const ModelUnit *unit) {
+  ModelSet own = 0;
+  for (guint i = 0; i < unit->n_forward; i++)
+    own |= unit->forward[i].writes;
+  return masks_of_role(unit, MODEL_TENSOR_SIDE) & ~own;
+}
+
 /* Each tensor is written, those that are kept are read in backward, and the sums over ops are the unit's. */
 static inline void masks_check(const ModelUnit *unit) {
   ModelSet all = unit->n_tensors < MODEL_SET_MOST ? model_set_of(unit->n_tensors) - 1 : ~(ModelSet)0;
   ModelSet input = masks_of_role(unit, MODEL_TENSOR_INPUT), saved = masks_saved(unit), by_backward = 0;
-  ModelSet after_forward = masks_play(unit, unit->forward, unit->n_forward, input);
+  ModelSet after_forward = masks_play(unit, unit->forward, unit->n_forward, input | masks_of_others(unit));
   CU_ASSERT_EQUAL(saved & ~after_forward, 0);
-  ModelSet start = saved | masks_of_role(unit, MODEL_TENSOR_GRAD_OUTPUT);
+  ModelSet start = saved | masks_of_role(unit, MODEL_TENSOR_GRAD_OUTPUT) | masks_of_role(unit, MODEL_TENSOR_GRAD_SIDE);
   ModelSet after = masks_play(unit, unit->backward, unit->n_backward, start) | after_forward;
   for (guint i = 0; i < unit->n_keeping; i++)
     after |= unit->keeping[i].writes;

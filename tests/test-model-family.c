@@ -303,6 +303,10 @@ static ModelShape of_family(int family) {
     CU_ASSERT_TRUE(conf_settings_set(settings, "model.rotary_dim=8", NULL));
   if (strcmp(model_family_names[family], "llama4") == 0)
     CU_ASSERT_TRUE(conf_settings_set(settings, "model.expert_intermediate_size=32", NULL));
+  if (model_has(model_family_traits(family), MODEL_ENCODED)) {
+    CU_ASSERT_TRUE(conf_settings_set(settings, "model.encoder_layers=2", NULL));
+    CU_ASSERT_TRUE(conf_settings_set(settings, "model.kv_heads=4", NULL));
+  }
   ModelShape shape = {0};
   GError *error = NULL;
   if (!model_shape_load(settings, &shape, &error)) {
@@ -311,6 +315,13 @@ static ModelShape of_family(int family) {
     g_clear_error(&error);
   }
   return shape;
+}
+
+/* A decoder beside an encoder has eager attention alone, in 16 or 32 bits, and projections of their own. */
+static gboolean is_possible(const ModelShape *shape, const ModelRecipe *recipe) {
+  return shape->encoder_layers == 0 ||
+         (recipe->attention == MODEL_ATTENTION_EAGER && recipe->kernels != MODEL_KERNELS_FUSED &&
+          recipe->precision != MODEL_FP8 && recipe->projections == MODEL_PROJECTIONS_SEPARATE);
 }
 
 /* All ways to build units that families differ in. */
@@ -324,11 +335,15 @@ static void for_families(void (*property)(const ModelShape *shape, const ModelRe
                             .projections = way / 3 % 2,
                             .attention = way / 6 % 2,
                             .precision = way / 12 % 2 == 0 ? MODEL_BF16 : MODEL_FP32,
-                            .dropout = way / 24 % 2 == 0 ? 0 : 0.1};
+                            .dropout = way / 24 % 2 == 0 ? 0 : 0.1,
+                            .decoder_length = shape.encoder_layers > 0 ? 64 : 0};
+      if (!is_possible(&shape, &recipe))
+        continue;
       property(&shape, &recipe);
       if (recipe.kernels != MODEL_KERNELS_EAGER && recipe.precision == MODEL_BF16) {
         recipe.precision = MODEL_FP8;
-        property(&shape, &recipe);
+        if (is_possible(&shape, &recipe))
+          property(&shape, &recipe);
       }
     }
     model_shape_clear(&shape);
@@ -354,7 +369,8 @@ static double weights_at_work(const ModelShape *shape, const ModelUnit *unit) {
 }
 
 static void flops_by_weights(const ModelShape *shape, const ModelRecipe *recipe) {
-  if (recipe->attention == MODEL_ATTENTION_EAGER || model_has(model_shape_traits(shape), MODEL_PATCHES))
+  if (recipe->attention == MODEL_ATTENTION_EAGER ||
+      model_has(model_shape_traits(shape), MODEL_PATCHES | MODEL_ONE_TOKEN))
     return;
   for (guint64 u = 0; u < shape->layers + 2; u++) {
     g_autoptr(ModelUnit) unit = model_unit_new(shape, recipe, 2, model_unit_kind_of(shape, u));
@@ -371,7 +387,7 @@ static void flops_are_two_per_weight(void) {
 
 static void units_of_family(const ModelShape *shape, const ModelRecipe *recipe) {
   guint64 elements = 0;
-  for (guint64 u = 0; u < shape->layers + 2; u++) {
+  for (guint64 u = 0; u < model_units_of(shape, FALSE); u++) {
     g_autoptr(ModelUnit) unit = model_unit_new(shape, recipe, 2, model_unit_kind_of(shape, u));
     masks_check(unit);
     masks_check_gradients(unit);

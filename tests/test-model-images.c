@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Models of images: vit, and CLIP's tower; patches in place of a table of words. */
+/* Models whose head reads one token: of images, vit and CLIP's tower, with patches in place of a table of words; of
+ * texts, CLIP's other tower. */
 #include "model-family.h"
 #include "model-masks.h"
 #include "shape-case.h"
@@ -44,8 +45,30 @@ static void clip_is_a_tower(void) {
   model_shape_clear(&shape);
 }
 
+/* The other tower, and ViT-L/14's of 427 616 513 in all (openai/clip-vit-large-patch14). Of 8 texts of 77 tokens the
+ * projection works on 8; attention is causal, and its table of words is not the projection. */
+static void clip_reads_texts(void) {
+  ModelShape shape = shape_case_load("{'model_type': 'clip', 'text_config': {'hidden_size': 512, 'projection_dim': 512},"
+                          " 'vision_config': {'hidden_size': 768}}",
+                          (const char *const[]){"model.family=clip_text", NULL});
+  CU_ASSERT_EQUAL(model_shape_parameters(&shape), 63428096);
+  CU_ASSERT_TRUE(g_strv_contains((const char *const *)shape.assumed,
+                                 "vision_config is left out: the text model alone is trained"));
+  ModelRecipe recipe = {.sequence_length = 77};
+  g_autoptr(ModelUnit) head = model_unit_new(&shape, &recipe, 8, MODEL_UNIT_HEAD);
+  CU_ASSERT_EQUAL(model_unit_forward_cost(head).flops, 2.0 * 8 * 512 * 512);
+  masks_check(head);
+  model_shape_clear(&shape);
+  shape = shape_case_load("{'model_type': 'clip_text_model', 'hidden_size': 768, 'intermediate_size': 3072,"
+               " 'num_attention_heads': 12, 'vocab_size': 49408, 'projection_dim': 768}",
+               (const char *const[]){NULL});
+  CU_ASSERT_EQUAL(model_shape_parameters(&shape), 427616513 - 1 - 303966208);
+  model_shape_clear(&shape);
+}
+
 int main(void) {
-  return harness_run(
-      "model-images",
-      (HarnessCase[]){{"images are patches", images_are_patches}, {"CLIP is a tower", clip_is_a_tower}, {NULL, NULL}});
+  return harness_run("model-images", (HarnessCase[]){{"images are patches", images_are_patches},
+                                                     {"CLIP is a tower", clip_is_a_tower},
+                                                     {"CLIP reads texts", clip_reads_texts},
+                                                     {NULL, NULL}});
 }

@@ -55,6 +55,11 @@ static Study *study_of(const char *family, const char *framework, int stage, con
   set(study, of_checkpointing);
   for (const char *const *key = latent; g_str_has_prefix(family, "deepseek") && *key != NULL; key++)
     set(study, *key);
+  if (strstr(family, "t5") != NULL) {
+    set(study, "model.encoder_layers=3");
+    set(study, "model.kv_heads=4");
+    set(study, "training.decoder_length=64");
+  }
   if (strcmp(family, "gptj") == 0)
     set(study, "model.rotary_dim=8");
   if (strcmp(family, "llama4") == 0 || strstr(family, "moe") != NULL)
@@ -77,6 +82,12 @@ static void plays(const char *family, const char *framework, int stage, const ch
   CU_ASSERT_EQUAL(report->verdict, RUN_FITS);
 }
 
+/* A decoder beside an encoder is transformers', and checkpoints whole layers. */
+static gboolean is_modelled(const char *family, const char *framework, const char *checkpointing) {
+  return strstr(family, "t5") == NULL || (strcmp(framework, "megatron") != 0 && strcmp(framework, "nanotron") != 0 &&
+                                          strcmp(checkpointing, "every-2nd-matmul") != 0);
+}
+
 static void every_family_under_every_framework(void) {
   static const struct {
     const char *name, *checkpointing;
@@ -87,7 +98,8 @@ static void every_family_under_every_framework(void) {
       {"nanotron", "full", 1}};
   for (int family = 0; model_family_names[family] != NULL; family++)
     for (gsize i = 0; i < G_N_ELEMENTS(frameworks); i++)
-      plays(model_family_names[family], frameworks[i].name, frameworks[i].stage, frameworks[i].checkpointing);
+      if (is_modelled(model_family_names[family], frameworks[i].name, frameworks[i].checkpointing))
+        plays(model_family_names[family], frameworks[i].name, frameworks[i].stage, frameworks[i].checkpointing);
 }
 
 int main(void) {

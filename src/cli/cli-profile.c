@@ -41,6 +41,8 @@ static void print_rows(const StudyLayers *layers, ModelUnitKind unit, const char
 static GString *profile(const StudyLayers *layers) {
   GString *text = g_string_new("layer,phase,time_us,flops,bytes,activation_bytes,parameters\n");
   print_rows(layers, MODEL_UNIT_EMBEDDING, model_unit_names[MODEL_UNIT_EMBEDDING], text);
+  if (layers->between)
+    print_rows(layers, MODEL_UNIT_BETWEEN, model_unit_names[MODEL_UNIT_BETWEEN], text);
   for (guint64 layer = 0; layer < layers->layers; layer++) {
     g_autofree char *number = g_strdup_printf("%" G_GUINT64_FORMAT, layer);
     print_rows(layers, layers->kinds[layer], number, text);

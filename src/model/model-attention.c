@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Flash and eager attention as operations, one function each way. */
-#include "model-attention.h"
+#include "model-relative.h"
 
 #include <math.h>
 
@@ -171,11 +171,17 @@ void model_attention_core_backward(ModelBuild *build, const ModelAttentionTensor
 }
 
 void model_attention_forward(ModelBuild *build, ModelAttentionTensors *tensors) {
-  (build->context > 1 ? model_context_forward : model_attention_core)(build, tensors);
+  if (tensors->relative != NULL)
+    model_relative_forward(build, tensors);
+  else
+    (build->context > 1 ? model_context_forward : model_attention_core)(build, tensors);
 }
 
 void model_attention_backward(ModelBuild *build, const ModelAttentionTensors *tensors, ModelSet d_context, ModelSet d_q,
                               ModelSet d_k, ModelSet d_v) {
-  (build->context > 1 ? model_context_backward : model_attention_core_backward)(build, tensors, d_context, d_q, d_k,
-                                                                                d_v);
+  if (tensors->relative != NULL)
+    model_relative_backward(build, tensors, d_context, d_q, d_k, d_v);
+  else
+    (build->context > 1 ? model_context_backward : model_attention_core_backward)(build, tensors, d_context, d_q, d_k,
+                                                                                  d_v);
 }

@@ -12,6 +12,7 @@
 #include "model-build.h"
 
 typedef struct {
+  struct ModelRelative *relative;                      /* where scores have a bias: model-relative.h; else NULL */
   ModelSet q, k, v;                                    /* read; the same mask where they are one tensor */
   ModelSet context;                                    /* written */
   ModelSet lse;                                        /* flash */

@@ -28,8 +28,17 @@ static void set_kind(ModelBuild *build, ModelUnitKind kind) {
   build->traits = model_shape_traits(build->shape);
   build->mixes = build->shape->experts > 0 && !dense;
   build->window = full ? 0 : (double)build->shape->sliding_window;
+  if (build->shape->encoder_layers > 0 && (kind == MODEL_UNIT_LAYER || kind == MODEL_UNIT_LAYER_FIRST))
+    build->traits |= MODEL_BIDIRECTIONAL;
   if (full && model_has(build->traits, MODEL_CHUNKED))
     build->traits &= ~(MODEL_ROTARY | MODEL_QK_NORM_PLAIN);
+}
+
+/* Whether its tokens are the decoder's. */
+static gboolean is_decoded(const ModelBuild *build) {
+  ModelUnitKind kind = build->kind;
+  return kind == MODEL_UNIT_BETWEEN || kind == MODEL_UNIT_DECODER || kind == MODEL_UNIT_DECODER_FIRST ||
+         (kind == MODEL_UNIT_HEAD && build->shape->encoder_layers > 0);
 }
 
 static void set_share(ModelBuild *build) {
@@ -39,12 +48,14 @@ static void set_share(ModelBuild *build) {
   build->sequence = share->sequence_parallel && build->tensor > 1;
   sim_require(!build->sequence || !share->whole_vocabulary, 0, NULL,
               "sequence parallelism with a whole vocabulary on each rank");
-  build->keys = (double)build->recipe->sequence_length;
+  build->encoded = (double)build->recipe->sequence_length;
+  build->keys = is_decoded(build) ? (double)build->recipe->decoder_length : build->encoded;
   build->s = build->keys / build->context;
   build->t = build->b * build->s;
   build->between = build->sequence ? build->t / build->tensor : build->t;
   build->f = (double)build->shape->intermediate_size / build->tensor;
-  build->v = (double)model_share_vocabulary(share, build->shape->vocab_size);
+  gboolean labels = build->kind == MODEL_UNIT_HEAD && build->shape->labels > 0;
+  build->v = (double)model_share_vocabulary(share, labels ? build->shape->labels : build->shape->vocab_size);
   set_heads(build);
 }
 
@@ -134,6 +145,20 @@ ModelSet model_build_tensor(ModelBuild *build, const char *name, ModelTensorRole
 
 ModelSet model_build_inner(ModelBuild *build, const char *name, double bytes) {
   return add_tensor(build, name, MODEL_TENSOR_INNER, FALSE, bytes);
+}
+
+static ModelSet add_side(ModelBuild *build, const char *name, ModelTensorRole role, ModelSide side, double bytes) {
+  ModelSet set = add_tensor(build, name, role, FALSE, bytes);
+  build->tensors[model_set_first(set)].side = side;
+  return set;
+}
+
+ModelSet model_build_side(ModelBuild *build, const char *name, ModelSide side, double bytes) {
+  return add_side(build, name, MODEL_TENSOR_SIDE, side, bytes);
+}
+
+ModelSet model_build_grad_side(ModelBuild *build, const char *name, ModelSide side, double bytes) {
+  return add_side(build, name, MODEL_TENSOR_GRAD_SIDE, side, bytes);
 }
 
 ModelSet model_build_scratch(ModelBuild *build, const char *name, double bytes) {
@@ -239,6 +264,10 @@ ModelOp *model_build_exchange(ModelBuild *build, ModelDirection direction, const
   ModelOp *op = model_build_memory(build, direction, name, 0, reads, writes);
   op->exchange = (ModelExchange){.kind = kind, .axis = axis, .bytes = traffic(bytes), .steps = 1};
   return op;
+}
+
+void model_build_join(ModelBuild *build, const char *name, double bytes, ModelSet part, ModelSet gradient) {
+  model_build_memory(build, MODEL_BACKWARD, name, 3 * bytes, part | gradient, 0)->joins = TRUE;
 }
 
 void model_build_in_pieces(ModelBuild *build, ModelDirection direction, guint32 pieces) {

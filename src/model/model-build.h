@@ -49,6 +49,7 @@ typedef struct {
   double b, s, t;          /* sequences, tokens of each, all tokens */
   double between;          /* tokens outside tensor-parallel regions: t, or t / tensor */
   double keys;             /* tokens of a sequence that attention sees, those of other ranks included */
+  double encoded;          /* tokens of a sequence of the encoder beside a decoder */
   double h, a, d;          /* hidden, heads, head_dim */
   double q, kv;            /* widths of the queries, and of the keys, that attention reads */
   double q_made, kv_made;  /* that the projections make: others where keys are gathered */
@@ -90,6 +91,9 @@ void model_build_place(ModelBuild *build, int parameter, ModelPlace place, doubl
 /* Returns the mask. */
 ModelSet model_build_tensor(ModelBuild *build, const char *name, ModelTensorRole role, double bytes);
 ModelSet model_build_inner(ModelBuild *build, const char *name, double bytes);
+/* What a unit made for several, or makes; and its gradient. */
+ModelSet model_build_side(ModelBuild *build, const char *name, ModelSide side, double bytes);
+ModelSet model_build_grad_side(ModelBuild *build, const char *name, ModelSide side, double bytes);
 /* Working memory of the next op, which must read and write it. */
 ModelSet model_build_scratch(ModelBuild *build, const char *name, double bytes);
 
@@ -115,6 +119,8 @@ ModelOp *model_build_attention(ModelBuild *build, ModelDirection direction, cons
 /* What crosses ranks. In place where nothing is written. */
 ModelOp *model_build_exchange(ModelBuild *build, ModelDirection direction, const char *name, ModelExchangeKind kind,
                               ModelAxis axis, double bytes, ModelSet reads, ModelSet writes);
+/* Backward: adds `part`, which nobody reads later, to a side's gradient. */
+void model_build_join(ModelBuild *build, const char *name, double bytes, ModelSet part, ModelSet gradient);
 /* Cuts the matmul that was added last into equal pieces by its rows. */
 void model_build_in_pieces(ModelBuild *build, ModelDirection direction, guint32 pieces);
 
@@ -289,5 +295,6 @@ void model_head_norm_build(ModelBuild *build);
 void model_head_output_build(ModelBuild *build);
 void model_head_cast_build(ModelBuild *build);
 void model_head_loss_build(ModelBuild *build);
+void model_between_build(ModelBuild *build);
 /* The embedding's dense gradient from those of its tokens' rows. */
 ModelOp *model_table_gradient(ModelBuild *build, const char *name, ModelSet d_rows, ModelSet writes);

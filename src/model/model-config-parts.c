@@ -53,6 +53,39 @@ static gboolean check_activation(const ModelReading *reading, GError **error) {
   return TRUE;
 }
 
+/* "relu", "gated-gelu": what t5's configuration calls the MLP. */
+static gboolean read_feed_forward(const ModelReading *reading, GError **error) {
+  static const char prefix[] = "gated-";
+  ModelTraits *traits = &reading->shape->traits;
+  const char *kind = model_has(*traits, MODEL_GATED) ? "gated-gelu" : "relu";
+  g_autofree char *path = model_reading_path(reading, "feed_forward_proj");
+  if (!model_has(*traits, MODEL_ENCODED))
+    return TRUE;
+  if (conf_json_has(reading->json, path) && !conf_json_string(reading->json, path, &kind, error))
+    return FALSE;
+  gboolean gated = g_str_has_prefix(kind, prefix);
+  const char *activation = gated ? kind + strlen(prefix) : kind;
+  if (base_names_find(gated ? gated_names : plain_names, activation) < 0) {
+    g_autofree char *joined = base_names_join(gated ? gated_names : plain_names);
+    return model_reading_fail(reading, "feed_forward_proj", error, "\"%s\" is not modelled; activations are %s%s", kind,
+                              joined, gated ? "" : ", or gated-NAME");
+  }
+  *traits = gated ? *traits | MODEL_GATED : *traits & ~MODEL_GATED;
+  *traits = strcmp(kind, "relu") == 0 ? *traits | MODEL_RELU : *traits & ~MODEL_RELU;
+  return TRUE;
+}
+
+/* The file's layers are the encoder's; the decoder has as many where it does not say. */
+gboolean model_reading_stacks(const ModelReading *reading, GError **error) {
+  ModelShape *shape = reading->shape;
+  if (!model_has(reading->row->traits, MODEL_ENCODED)) {
+    shape->relative_buckets = 0;
+    return TRUE;
+  }
+  shape->encoder_layers = shape->layers;
+  return model_reading_count(reading, "num_decoder_layers", &shape->layers, error);
+}
+
 /* Weights that were published in few bits, and are trained in what the recipe says. */
 static gboolean check_quantization(const ModelReading *reading, GError **error) {
   static const char *const published[] = {"fp8", "mxfp4", NULL};
@@ -79,8 +112,9 @@ static gboolean refuse_unmodelled(const ModelReading *reading, GError **error) {
                                 "is not modelled for %s, and would change the answer", reading->row->name);
   if (!model_reading_flag(reading, "is_encoder_decoder", &encoder, error))
     return FALSE;
-  return !encoder || model_reading_fail(reading, "is_encoder_decoder", error,
-                                        "true is not modelled for %s, and would change the answer", reading->row->name);
+  return !encoder || model_has(reading->row->traits, MODEL_ENCODED) ||
+         model_reading_fail(reading, "is_encoder_decoder", error,
+                            "true is not modelled for %s, and would change the answer", reading->row->name);
 }
 
 gboolean model_reading_refuse(const ModelReading *reading, GError **error) {
@@ -88,13 +122,13 @@ gboolean model_reading_refuse(const ModelReading *reading, GError **error) {
 }
 
 gboolean model_reading_traits(const ModelReading *reading, GError **error) {
-  return read_switches(reading, error) && check_activation(reading, error);
+  return read_switches(reading, error) && read_feed_forward(reading, error) && check_activation(reading, error);
 }
 
 /* Branches' where the family has that, else attention's: one probability for all places. */
 gboolean model_reading_dropout(const ModelReading *reading, GError **error) {
   static const char *const of_branches[] = {
-      "resid_pdrop", "hidden_dropout_prob", "hidden_dropout", "residual_dropout", "dropout", NULL};
+      "dropout_rate", "resid_pdrop", "hidden_dropout_prob", "hidden_dropout", "residual_dropout", "dropout", NULL};
   static const char *const of_attention[] = {"attention_dropout", "attn_pdrop", "attn_config.attn_pdrop", NULL};
   gboolean branches = model_has(reading->shape->traits, MODEL_BRANCH_DROPOUT);
   double *dropout = &reading->shape->dropout;
@@ -112,12 +146,17 @@ gboolean model_reading_dropout(const ModelReading *reading, GError **error) {
   return TRUE;
 }
 
-/* Patches of an image, and the token before them. */
+/* Patches of an image, and the token before them; and what of towers the head makes. */
 gboolean model_reading_image(const ModelReading *reading, GError **error) {
   double width = sqrt((double)reading->row->defaults.patch_elements / 3);
   guint64 image = 224, patch = (guint64)width, channels = 3;
+  guint64 labels = reading->shape->labels;
+  if (!model_has(reading->row->traits, MODEL_ONE_TOKEN))
+    reading->shape->labels = 0;
   if (!model_has(reading->row->traits, MODEL_PATCHES))
     return TRUE;
+  if (labels > 0) /* a projection stands for labels */
+    reading->shape->vocab_size = labels;
   if (!model_reading_count(reading, "image_size", &image, error) ||
       !model_reading_count(reading, "patch_size", &patch, error) ||
       !model_reading_count(reading, "num_channels", &channels, error))

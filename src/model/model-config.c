@@ -22,11 +22,11 @@ static const struct {
     {SIZE(kv_heads),
      {"num_key_value_heads", "n_head_kv", "attn_config.kv_n_heads"},
      {"num_kv_heads", "multi_query_group_num"}},
-    {SIZE(head_dim), {"head_dim", "head_dim", "head_dim"}, {"kv_channels"}},
+    {SIZE(head_dim), {"head_dim", "head_dim", "head_dim"}, {"kv_channels", "d_kv"}},
     {SIZE(intermediate_size),
      {"intermediate_size", "n_inner", "ffn_config.ffn_hidden_size"},
-     {"ffn_dim", "ffn_hidden_size"}},
-    {SIZE(vocab_size), {"vocab_size", "vocab_size", "vocab_size"}, {"padded_vocab_size", "projection_dim"}},
+     {"ffn_dim", "ffn_hidden_size", "d_ff"}},
+    {SIZE(vocab_size), {"vocab_size", "vocab_size", "vocab_size"}, {"padded_vocab_size"}},
     {SIZE(max_positions), {"max_position_embeddings", "n_positions", "max_seq_len"}, {"seq_length"}},
     {SIZE(rotary_dim), {"rotary_dim", "rotary_dim", "rotary_dim"}, {"qk_rope_head_dim"}},
     {SIZE(experts),
@@ -47,6 +47,10 @@ static const struct {
     {SIZE(expert_every),
      {"decoder_sparse_step", "decoder_sparse_step", "decoder_sparse_step"},
      {"interleave_moe_layer_step"}},
+    {SIZE(labels), {"projection_dim", "projection_dim", "projection_dim"}, {NULL}},
+    {SIZE(relative_buckets),
+     {"relative_attention_num_buckets", "relative_attention_num_buckets", "relative_attention_num_buckets"},
+     {NULL}},
     {SIZE(kv_rank), {"kv_lora_rank", "kv_lora_rank", "kv_lora_rank"}, {NULL}},
     {SIZE(q_rank), {"q_lora_rank", "q_lora_rank", "q_lora_rank"}, {NULL}},
     {SIZE(value_dim), {"v_head_dim", "v_head_dim", "v_head_dim"}, {NULL}},
@@ -209,7 +213,8 @@ gboolean model_config_read(const ConfJson *json, int family, ModelShape *shape, 
          model_reading_traits(&reading, error) && read_sizes(&reading, error) && refuse_projections(&reading, error) &&
          read_multi_query(&reading, error) && read_rotary(&reading, error) && model_reading_window(&reading, error) &&
          model_reading_experts(&reading, error) && model_reading_latent(&reading, error) &&
-         model_reading_image(&reading, error) && model_reading_dropout(&reading, error) && read_tying(&reading, error);
+         model_reading_stacks(&reading, error) && model_reading_image(&reading, error) &&
+         model_reading_dropout(&reading, error) && read_tying(&reading, error);
 }
 
 gboolean model_config_note_further(const ConfJson *json, const ModelShape *shape, GPtrArray *assumed, GError **error) {

@@ -68,9 +68,9 @@ static guint64 embedding(const ModelShape *shape, ModelTraits traits) {
 }
 
 static guint64 head(const ModelShape *shape, ModelTraits traits) {
-  guint64 h = shape->hidden_size;
+  guint64 h = shape->hidden_size, outputs = shape->labels > 0 ? shape->labels : shape->vocab_size;
   return if_has(traits, MODEL_FINAL_NORM, norm(traits, h)) + if_has(traits, MODEL_HEAD_TRANSFORM, h * h + h) +
-         if_has(traits, MODEL_HEAD_BIAS, shape->vocab_size) + (shape->tied_embeddings ? 0 : shape->vocab_size * h);
+         if_has(traits, MODEL_HEAD_BIAS, shape->vocab_size) + (shape->tied_embeddings ? 0 : outputs * h);
 }
 
 /* Three norms and a projection of two streams around a layer like the others. */
@@ -80,8 +80,20 @@ static guint64 further(const ModelShape *shape, ModelTraits traits, guint64 coun
          (shape->experts > 0 ? experts(shape, traits, counted) : mlp(shape, traits, shape->intermediate_size));
 }
 
+/* A layer of the encoder, one more attention with its norm in each of the decoder's; a norm ends the encoder, and each
+ * stack or layer has a table of distances. */
+static guint64 stacks(const ModelShape *shape, ModelTraits traits) {
+  guint64 both = shape->encoder_layers + shape->layers, h = shape->hidden_size;
+  guint64 layer = attention(shape, traits) + mlp(shape, traits, shape->intermediate_size) + layer_norms(traits, h);
+  guint64 tables = if_has(traits, MODEL_RELATIVE, 2) + if_has(traits, MODEL_RELATIVE_EACH, both);
+  return embedding(shape, traits) + both * layer + shape->layers * (attention(shape, traits) + norm(traits, h)) +
+         norm(traits, h) + tables * shape->relative_buckets * shape->heads + head(shape, traits);
+}
+
 static guint64 all(const ModelShape *shape, guint64 counted) {
   ModelTraits traits = model_shape_traits(shape);
+  if (model_has(traits, MODEL_ENCODED))
+    return stacks(shape, traits);
   guint64 sum = embedding(shape, traits) + head(shape, traits), plain = 0;
   for (guint64 i = 0; shape->experts > 0 && i < shape->layers; i++)
     plain += model_shape_layer_is_dense(shape, i);

@@ -188,7 +188,8 @@ static ModelSet summed_gradient(ModelBuild *build, const Embedding *of) {
   return build->sequence ? gathered_gradient(build, d_sum) : d_sum;
 }
 
-/* Where the head shares the table, the head's gradient was first, and autograd adds the dense one to it. */
+/* Where the head shares the table, or a decoder's embedding, their gradient was first, and autograd adds the dense one
+ * to it. */
 static void embedding_backward(ModelBuild *build, const Embedding *of) {
   double sequence = build->e * build->s * build->h;
   ModelSet d_sum = summed_gradient(build, of);
@@ -204,7 +205,7 @@ static void embedding_backward(ModelBuild *build, const Embedding *of) {
   }
   if (splits_vocabulary(build))
     d_sum = masked_gradient(build, d_sum);
-  if (!build->shape->tied_embeddings) {
+  if (!build->shape->tied_embeddings && build->shape->encoder_layers == 0) {
     model_table_gradient(build, "embed_tokens.backward", d_sum | of->ids, 0)->gradient_of = of->table;
     return;
   }

@@ -189,6 +189,27 @@ static const ModelFamilyRow rows[] = {
                MODEL_BRANCH_DROPOUT | MODEL_TIED,
      .switches = {NO_CROSS_ATTENTION, {"is_decoder", FALSE, 0, 0, 0, "a bert that decodes is not modelled"}}},
 
+    /* ---- A decoder beside an encoder ---- */
+    {.name = "t5",
+     .dropout = 0.1,
+     .types = {"t5"},
+     .spelling = MODEL_SPELLS_MPT,
+     .traits = MODEL_T5ISH | MODEL_RELATIVE | MODEL_RELU | MODEL_TIED,
+     .defaults = {.head_dim = 64, .relative_buckets = 32}},
+    {.name = "mt5",
+     .dropout = 0.1,
+     .types = {"mt5"},
+     .spelling = MODEL_SPELLS_MPT,
+     .traits = MODEL_T5ISH | MODEL_RELATIVE | MODEL_GATED,
+     .defaults = {.head_dim = 64, .relative_buckets = 32}},
+    {.name = "umt5",
+     .dropout = 0.1,
+     .types = {"umt5"},
+     .spelling = MODEL_SPELLS_MPT,
+     .traits = MODEL_T5ISH | MODEL_RELATIVE_EACH | MODEL_GATED,
+     .defaults = {.head_dim = 64, .relative_buckets = 32}},
+
+    /* ---- Images ---- */
     {.name = "vit",
      .types = {"vit"},
      .traits =
@@ -209,6 +230,19 @@ static const ModelFamilyRow rows[] = {
                   .max_positions = 50,
                   .patch_elements = 3072},
      .nested = "vision_config."},
+
+    /* CLIP's tower of texts, whose projection is of the token that ends a text: CLIPTextModelWithProjection. */
+    {.name = "clip_text",
+     .types = {"clip_text_model"},
+     .traits = LAYERED_GPT | MODEL_LEARNED | MODEL_ONE_TOKEN,
+     .defaults = {.layers = 12,
+                  .hidden_size = 512,
+                  .heads = 8,
+                  .intermediate_size = 2048,
+                  .vocab_size = 49408,
+                  .max_positions = 77,
+                  .labels = 512},
+     .nested = TEXT},
 
     /* ---- Mixtures of experts ---- */
     {.name = "mixtral",
@@ -320,12 +354,12 @@ G_STATIC_ASSERT(MODEL_LLAMA == 0 && MODEL_GPT == 1);
 
 /* Names, for tables of settings: those of the rows, in order. */
 const char *const model_family_names[] = {
-    "llama",       "gpt",         "mistral", "qwen2",     "qwen3",      "phi3",       "gpt_bigcode",
-    "gpt_neox",    "gptj",        "phi",     "falcon",    "opt",        "bloom",      "mpt",
-    "baichuan",    "internlm2",   "chatglm", "minicpm",   "starcoder2", "stablelm",   "gemma",
-    "gemma2",      "gemma3",      "olmo",    "olmo2",     "mimo",       "qwen3_vl",   "bert",
-    "vit",         "clip_vision", "mixtral", "qwen2_moe", "qwen3_moe",  "olmoe",      "deepseek_v2",
-    "deepseek_v3", "gpt_oss",     "dbrx",    "glm4_moe",  "llama4",     "minimax_m2", NULL};
+    "llama",       "gpt",       "mistral",    "qwen2",     "qwen3",      "phi3",   "gpt_bigcode", "gpt_neox",
+    "gptj",        "phi",       "falcon",     "opt",       "bloom",      "mpt",    "baichuan",    "internlm2",
+    "chatglm",     "minicpm",   "starcoder2", "stablelm",  "gemma",      "gemma2", "gemma3",      "olmo",
+    "olmo2",       "mimo",      "qwen3_vl",   "bert",      "t5",         "mt5",    "umt5",        "vit",
+    "clip_vision", "clip_text", "mixtral",    "qwen2_moe", "qwen3_moe",  "olmoe",  "deepseek_v2", "deepseek_v3",
+    "gpt_oss",     "dbrx",      "glm4_moe",   "llama4",    "minimax_m2", NULL};
 G_STATIC_ASSERT(G_N_ELEMENTS(model_family_names) == G_N_ELEMENTS(rows) + 1);
 
 /* Known, and not modelled. */
@@ -340,13 +374,9 @@ static const struct {
     {"mllama", "its layers that attend to an image encoder are not modelled"},
     {"gemma4", "its layers with heads of two widths are not modelled"},
     {"deepseek_v32", "its sparse attention is not modelled; deepseek_v3 is the same model with dense attention"},
-    {"t5", "a decoder that attends to an encoder is not modelled"},
     {"decoder_only_t5", "its relative positions are not modelled"},
     {"clip",
-     "two towers and a loss over pairs are not modelled; model.family=clip_vision reads its vision tower alone"},
-    {"clip_text_model", "a text of which the head reads one token is not modelled"},
-    {"mt5", "a decoder that attends to an encoder is not modelled"},
-    {"umt5", "a decoder that attends to an encoder is not modelled"},
+     "two towers and a loss over pairs are not modelled; model.family=clip_vision or clip_text reads one tower alone"},
     {"minimax", "its layers of linear attention are not modelled"},
     {"openmoe", "its router is not modelled"},
     {"phi4mm", "its towers for images and sound are not modelled"},

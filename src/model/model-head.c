@@ -225,6 +225,7 @@ typedef struct {
   int weight, bias;
   ModelNorm norm;
   ModelSet input, made, active; /* active: what the norm reads */
+  ModelSet mask;                /* of dropout after the norm */
 } Before;
 
 static gboolean has_final_norm(const ModelBuild *build) {
@@ -246,6 +247,44 @@ static void before_define(ModelBuild *build, Before *before) {
   before->norm.elements /= 1 + (double)build->shape->mtp_layers; /* the further stream was normed by its layer */
 }
 
+static gboolean drops_at_end(const ModelBuild *build) {
+  return model_build_has(build, MODEL_INNER_DROPOUT) && build->recipe->dropout > 0;
+}
+
+static gboolean scales(const ModelBuild *build) {
+  return model_build_has(build, MODEL_SCALED_TIED) && build->shape->tied_embeddings;
+}
+
+/* t5: dropout, and a tied head's factor. */
+static ModelSet end_of_stack(ModelBuild *build, Before *before, ModelSet normed) {
+  double elements = build->between * build->h, stream = build->e * elements;
+  ModelSet x = normed;
+  if (drops_at_end(build)) {
+    x = model_build_inner(build, "normed_dropped", stream);
+    before->mask = model_build_inner(build, "normed_mask", elements);
+    model_dropout_forward(build, "final_dropout", elements, normed, x, before->mask);
+  }
+  if (!scales(build))
+    return x;
+  ModelSet scaled = model_build_inner(build, "normed_scaled", stream);
+  model_build_memory(build, MODEL_FORWARD, "lm_head.scale", 2 * stream, x, scaled);
+  return scaled;
+}
+
+static ModelSet end_of_stack_backward(ModelBuild *build, const Before *before, ModelSet d_read) {
+  double elements = build->between * build->h, stream = build->e * elements;
+  ModelSet d_x = d_read;
+  if (scales(build)) {
+    d_x = model_build_inner(build, "d_normed_dropped", stream);
+    model_build_memory(build, MODEL_BACKWARD, "lm_head.scale.backward", 2 * stream, d_read, d_x);
+  }
+  if (!drops_at_end(build))
+    return d_x;
+  ModelSet d_normed = model_build_inner(build, "d_final_normed", stream);
+  model_dropout_backward(build, "final_dropout.backward", elements, before->mask, d_x, d_normed);
+  return d_normed;
+}
+
 static ModelSet before_forward(ModelBuild *build, Before *before, ModelSet input) {
   double stream = build->e * build->between * build->h;
   before->input = before->active = input;
@@ -263,7 +302,7 @@ static ModelSet before_forward(ModelBuild *build, Before *before, ModelSet input
     return before->active;
   ModelSet normed = model_build_inner(build, "normed", stream);
   model_norm_forward(build, &before->norm, before->active, normed);
-  return normed;
+  return end_of_stack(build, before, normed);
 }
 
 /* From the gradient of what the head's matmul read to d_input. */
@@ -273,6 +312,7 @@ static void before_backward(ModelBuild *build, const Before *before, ModelSet d_
     model_build_memory(build, MODEL_BACKWARD, "lm_head.input.backward", 2 * stream, d_normed, d_input);
     return;
   }
+  d_normed = end_of_stack_backward(build, before, d_normed);
   ModelSet d_active = before->weight >= 0 ? model_build_inner(build, "d_transform_gelu", stream) : d_input;
   model_norm_backward(build, &before->norm, before->active, d_normed, d_active);
   if (before->weight < 0)
@@ -316,10 +356,14 @@ static ModelSet capped_backward(ModelBuild *build, ModelSet made, ModelSet d_log
   return d_made;
 }
 
-/* ---- Of an image, its first token alone ---- */
+/* ---- Of an image its first token alone, of a text tower's text its last ---- */
+
+static gboolean reads_one(const ModelBuild *build) {
+  return model_build_has(build, MODEL_PATCHES | MODEL_ONE_TOKEN);
+}
 
 static ModelSet first_tokens(ModelBuild *build, ModelSet normed) {
-  if (!model_build_has(build, MODEL_PATCHES))
+  if (!reads_one(build))
     return normed;
   double bytes = build->e * build->b * build->h;
   ModelSet first = model_build_inner(build, "first_tokens", bytes);
@@ -330,7 +374,7 @@ static ModelSet first_tokens(ModelBuild *build, ModelSet normed) {
 
 /* Zeros, but for these. */
 static ModelSet first_tokens_backward(ModelBuild *build, ModelSet d_first) {
-  if (!model_build_has(build, MODEL_PATCHES))
+  if (!reads_one(build))
     return d_first;
   build->t = build->between = build->b * build->s;
   double bytes = build->e * build->t * build->h;
@@ -342,7 +386,8 @@ static ModelSet first_tokens_backward(ModelBuild *build, ModelSet d_first) {
 
 ModelLinear model_head_linear(ModelBuild *build) {
   gboolean split = splits_vocabulary(build);
-  double vocabulary = (double)build->shape->vocab_size;
+  guint64 labels = build->shape->labels;
+  double vocabulary = (double)(labels > 0 ? labels : build->shape->vocab_size);
   ModelLinear head = model_linear(build, &head_names, split ? MODEL_COLUMNS : MODEL_UNSPLIT, build->h, build->v,
                                   model_build_has(build, MODEL_HEAD_BIAS));
   head.useful = MIN(build->v, vocabulary / (split ? build->tensor : 1));

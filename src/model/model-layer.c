@@ -7,10 +7,12 @@
  *
  * Of the norms a family has those before the branches (most), those that end them (olmo2), both (gemma2), or those of
  * the sums (bert). Parallel (falcon, gptj, gpt_neox, phi): both branches read the input, through one norm or two, and
- * one sum ends them. A layer that foretells a further token has parts around it: model-further.h. Dropout ends each
+ * one sum ends them. A decoder's layer beside an encoder has a third branch between both, model-cross.h. A layer that
+ * foretells a further token has parts around it: model-further.h. Dropout ends each
  * branch. Projections: model-projections.h, model-latent.h; MLP: model-mlp.h,
  * model-experts.h. Backward runs in the order of autograd: what forward did last comes first, and a tensor that several
  * ops read gets its gradients summed as they come. */
+#include "model-cross.h"
 #include "model-experts.h"
 #include "model-further.h"
 #include "model-latent.h"
@@ -21,6 +23,7 @@ static const ModelLinearNames o_names = MODEL_LINEAR_NAMES("o_proj");
 static const ModelNormNames input_names = MODEL_NORM_NAMES("input_norm"), post_names = MODEL_NORM_NAMES("post_norm");
 static const ModelNormNames attention_end_names = MODEL_NORM_NAMES("attention_end_norm"),
                             mlp_end_names = MODEL_NORM_NAMES("mlp_end_norm");
+static const ModelNormNames cross_norm_names = MODEL_NORM_NAMES("cross_norm");
 static const ModelRegionNames attention_region = MODEL_REGION_NAMES("normed");
 static const ModelMlpNames mlp_names = MODEL_MLP_NAMES("", "middle_normed");
 
@@ -34,7 +37,11 @@ typedef struct {
   ModelLinear o;
   ModelMlp mlp;
   ModelExperts experts;
-  ModelFurther further; /* where the layer foretells a further token */
+  ModelRelative relative; /* of attention whose scores have a bias */
+  ModelCross cross;       /* a decoder's, beside an encoder */
+  ModelNorm cross_norm;
+  ModelSet crossed, cross_mask; /* the residual stream after it */
+  ModelFurther further;         /* where the layer foretells a further token */
   int sinks;
   ModelAttentionTensors attention;
   ModelRegion attention_in;                      /* what the projections read */
@@ -76,6 +83,8 @@ static void define_attention(ModelBuild *build, Layer *layer) {
     layer->sinks = model_build_parameter(build, "sinks", build->a, 1);
     model_build_place(build, layer->sinks, MODEL_PLACE_SPLIT, build->a * build->tensor);
   }
+  if (model_relative_is(build))
+    model_relative_define(build, &layer->relative);
 }
 
 static void define_mlp(ModelBuild *build, Layer *layer) {
@@ -91,6 +100,10 @@ static void define_parameters(ModelBuild *build, Layer *layer) {
   if (!last)
     define_input_norms(build, layer, TRUE);
   define_attention(build, layer);
+  if (model_cross_is(build)) {
+    model_cross_define(build, &layer->cross);
+    layer->cross_norm = model_norm(build, &cross_norm_names);
+  }
   if (!last)
     define_input_norms(build, layer, FALSE);
   define_mlp(build, layer);
@@ -123,6 +136,7 @@ typedef struct {
     .d_ended = "d_" branch "_ended", .d_sum = "d_" branch "_sum"                                                       \
   }
 static const BranchNames attention_branch = BRANCH_NAMES("attention", "o_proj");
+static const BranchNames cross_branch = BRANCH_NAMES("cross", "cross_o_proj");
 static const BranchNames mlp_branch = BRANCH_NAMES("mlp", "down_proj");
 
 /* The branch's output, dropped out where that is so, added to the residual: fused (Megatron-LM's bias_dropout_add),
@@ -210,6 +224,7 @@ static ModelSet leave_backward(ModelBuild *build, const ModelNorm *norm, const c
 
 static ModelSet attention_forward(ModelBuild *build, Layer *layer, ModelSet x) {
   layer->attention.sinks = layer->sinks;
+  layer->attention.relative = model_relative_is(build) ? &layer->relative : NULL;
   if (build->shape->kv_rank > 0) {
     model_latent_forward(build, &layer->latent, x, &layer->attention);
   } else {
@@ -232,6 +247,29 @@ static ModelSet attention_backward(ModelBuild *build, Layer *layer, ModelSet d_e
   ModelSet d_normed = model_region_gradient(build, &layer->attention_in);
   return model_projections_backward(build, &layer->projections, &layer->attention_in, &layer->attention, d_context,
                                     d_normed);
+}
+
+static ModelSet cross_forward(ModelBuild *build, Layer *layer) {
+  if (!model_cross_is(build))
+    return layer->middle;
+  ModelSet normed = enter_forward(build, &layer->cross_norm, "cross_normed", layer->middle);
+  ModelSet out = model_build_inner(build, cross_branch.out, stream_bytes(build));
+  model_cross_forward(build, &layer->cross, normed, out);
+  ModelSet crossed = model_build_inner(build, "crossed", stream_bytes(build));
+  join_forward(build, &cross_branch, out, &layer->cross_mask, layer->middle, crossed);
+  return crossed;
+}
+
+static ModelSet cross_backward(ModelBuild *build, Layer *layer, ModelSet d_crossed) {
+  if (!model_cross_is(build))
+    return d_crossed;
+  ModelSet d_branch = enter_backward(build, &cross_branch, layer->cross_mask, d_crossed);
+  ModelSet d_normed = model_cross_backward(build, &layer->cross, d_branch);
+  ModelSet of_cross = leave_backward(build, &layer->cross_norm, "d_middle_of_cross_norm", layer->middle, d_normed);
+  ModelSet d_middle = model_build_inner(build, "d_middle", stream_bytes(build));
+  model_build_memory(build, MODEL_BACKWARD, cross_branch.residual_backward, 3 * stream_bytes(build),
+                     d_crossed | of_cross, d_middle);
+  return d_middle;
 }
 
 static ModelSet mlp_forward(ModelBuild *build, Layer *layer, ModelSet x) {
@@ -264,12 +302,13 @@ static void forward(ModelBuild *build, Layer *layer) {
   join_forward(build, &attention_branch, attention, &layer->attention_mask, layer->input, layer->attention_sum);
   if (layer->attention_sum != layer->middle)
     model_norm_forward(build, &layer->input_norm, layer->attention_sum, layer->middle);
-  layer->middle_normed = enter_forward(build, &layer->post_norm, "middle_normed", layer->middle);
+  layer->crossed = cross_forward(build, layer);
+  layer->middle_normed = enter_forward(build, &layer->post_norm, "middle_normed", layer->crossed);
   ModelSet mlp = mlp_forward(build, layer, layer->middle_normed);
   ModelSet output = model_further_is(build) ? model_build_inner(build, "further_made", stream)
                                             : model_build_tensor(build, "output", MODEL_TENSOR_OUTPUT, stream);
   layer->mlp_sum = sum_tensor(build, &mlp_branch, output);
-  join_forward(build, &mlp_branch, mlp, &layer->mlp_mask, layer->middle, layer->mlp_sum);
+  join_forward(build, &mlp_branch, mlp, &layer->mlp_mask, layer->crossed, layer->mlp_sum);
   if (layer->mlp_sum != output)
     model_norm_forward(build, &layer->post_norm, layer->mlp_sum, output);
   if (model_further_is(build))
@@ -282,9 +321,10 @@ static void backward(ModelBuild *build, Layer *layer) {
                                               : model_build_tensor(build, "d_output", MODEL_TENSOR_GRAD_OUTPUT, stream);
   ModelSet d_sum = sum_backward(build, &mlp_branch, &layer->post_norm, layer->mlp_sum, d_output);
   ModelSet of_mlp = mlp_backward(build, layer, enter_backward(build, &mlp_branch, layer->mlp_mask, d_sum));
-  of_mlp = leave_backward(build, &layer->post_norm, "d_middle_of_norm", layer->middle, of_mlp);
-  ModelSet d_middle = model_build_inner(build, "d_middle", stream);
-  model_build_memory(build, MODEL_BACKWARD, mlp_branch.residual_backward, 3 * stream, d_sum | of_mlp, d_middle);
+  of_mlp = leave_backward(build, &layer->post_norm, "d_middle_of_norm", layer->crossed, of_mlp);
+  ModelSet d_crossed = model_build_inner(build, model_cross_is(build) ? "d_crossed" : "d_middle", stream);
+  model_build_memory(build, MODEL_BACKWARD, mlp_branch.residual_backward, 3 * stream, d_sum | of_mlp, d_crossed);
+  ModelSet d_middle = cross_backward(build, layer, d_crossed);
 
   d_sum = sum_backward(build, &attention_branch, &layer->input_norm, layer->attention_sum, d_middle);
   ModelSet d_branch = enter_backward(build, &attention_branch, layer->attention_mask, d_sum);

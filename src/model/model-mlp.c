@@ -51,6 +51,38 @@ static void gated_forward(ModelBuild *build, ModelMlp *mlp, ModelSet normed) {
       ->saves = mlp->gate_out | mlp->up_out | mlp->silu;
 }
 
+/* Of a plain MLP: its input, or its result where that says enough. */
+static ModelSet kept_by_activation(const ModelBuild *build, const ModelMlp *mlp) {
+  return model_build_has(build, MODEL_RELU) ? mlp->product : mlp->up_out;
+}
+
+static gboolean drops_inside(const ModelBuild *build) {
+  return model_build_has(build, MODEL_INNER_DROPOUT) && build->recipe->dropout > 0;
+}
+
+static void drop_inside(ModelBuild *build, ModelMlp *mlp) {
+  double elements = build->t * mlp->width;
+  mlp->dropped = mlp->product;
+  if (!drops_inside(build))
+    return;
+  mlp->dropped = model_build_inner(build, mlp->names->dropped, inside_bytes(build, mlp));
+  mlp->mask = model_build_inner(build, mlp->names->mask, elements);
+  model_dropout_forward(build, mlp->names->dropout, elements, mlp->product, mlp->dropped, mlp->mask);
+}
+
+/* The gradient of the product, from the output's. */
+static ModelSet product_gradient(ModelBuild *build, const ModelMlp *mlp, ModelSet d_y) {
+  const ModelMlpNames *names = mlp->names;
+  double f = inside_bytes(build, mlp);
+  ModelSet d_product = model_build_inner(build, names->d_product, f), d_dropped = d_product;
+  if (drops_inside(build))
+    d_dropped = model_build_inner(build, names->d_dropped, f);
+  model_linear_backward(build, &mlp->down, mlp->dropped, d_y, d_dropped);
+  if (drops_inside(build))
+    model_dropout_backward(build, names->dropout_back, build->t * mlp->width, mlp->mask, d_dropped, d_product);
+  return d_product;
+}
+
 void model_mlp_forward(ModelBuild *build, ModelMlp *mlp, ModelSet x, ModelSet y) {
   const ModelMlpNames *names = mlp->names;
   double f = inside_bytes(build, mlp);
@@ -59,11 +91,13 @@ void model_mlp_forward(ModelBuild *build, ModelMlp *mlp, ModelSet x, ModelSet y)
     mlp->up_out = model_build_inner(build, names->up_out, f);
     mlp->product = model_build_inner(build, names->plain, f);
     model_linear_forward(build, &mlp->up, normed, mlp->up_out);
-    model_build_memory(build, MODEL_FORWARD, names->activation, 2 * f, mlp->up_out, mlp->product)->saves = mlp->up_out;
+    model_build_memory(build, MODEL_FORWARD, names->activation, 2 * f, mlp->up_out, mlp->product)->saves =
+        kept_by_activation(build, mlp);
   } else {
     gated_forward(build, mlp, normed);
   }
-  model_linear_forward(build, &mlp->down, mlp->product, y);
+  drop_inside(build, mlp);
+  model_linear_forward(build, &mlp->down, mlp->dropped, y);
 }
 
 static ModelSet separate_gate_backward(ModelBuild *build, ModelMlp *mlp, ModelSet d_product, ModelSet d_normed) {
@@ -111,11 +145,11 @@ ModelSet model_mlp_backward(ModelBuild *build, ModelMlp *mlp, ModelSet d_y) {
   const ModelMlpNames *names = mlp->names;
   double f = inside_bytes(build, mlp);
   ModelSet d_normed = model_region_gradient(build, &mlp->in);
-  ModelSet d_product = model_build_inner(build, names->d_product, f);
-  model_linear_backward(build, &mlp->down, mlp->product, d_y, d_product);
+  ModelSet d_product = product_gradient(build, mlp, d_y);
   if (!is_gated(build)) {
     ModelSet d_up = model_build_inner(build, names->d_up, f);
-    model_build_memory(build, MODEL_BACKWARD, names->activation_back, 3 * f, d_product | mlp->up_out, d_up);
+    model_build_memory(build, MODEL_BACKWARD, names->activation_back, 3 * f, d_product | kept_by_activation(build, mlp),
+                       d_up);
     return model_region_backward(build, &mlp->in, &mlp->up, d_up, d_normed);
   }
   return (model_projections_gate_joined(build) ? joined_gate_backward : separate_gate_backward)(build, mlp, d_product,

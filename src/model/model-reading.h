@@ -37,4 +37,5 @@ gboolean model_reading_window(const ModelReading *reading, GError **error);
 gboolean model_reading_experts(const ModelReading *reading, GError **error);
 gboolean model_reading_dropout(const ModelReading *reading, GError **error);
 gboolean model_reading_image(const ModelReading *reading, GError **error);
+gboolean model_reading_stacks(const ModelReading *reading, GError **error);
 gboolean model_reading_latent(const ModelReading *reading, GError **error);

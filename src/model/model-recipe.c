@@ -33,7 +33,9 @@ typedef struct {
 
 static const BaseField keys[] = {
     KEY("sequence_length", BASE_COUNT, recipe.sequence_length, .min = 1, .max = 1 << 24, .required = TRUE,
-        .help = "tokens of a sequence"),
+        .help = "tokens of a sequence; of a model with an encoder, of the encoder's"),
+    KEY("decoder_length", BASE_COUNT, recipe.decoder_length, .initial = "0", .max = 1 << 24,
+        .help = "of a model with an encoder (t5): tokens of the decoder's sequence. 0: as many as sequence_length"),
     KEY("packing", BASE_NAME, recipe.packing, .initial = "full", .names = packing_names,
         .help = "full: every sequence is one sample, or several that see each other; packed: samples of which each "
                 "sees itself alone (variable-length flash attention); padded: one sample each, filled up to "
@@ -112,11 +114,49 @@ gboolean model_recipe_load(const ConfSettings *settings, ModelRecipe *ret, GErro
   return TRUE;
 }
 
+void model_recipe_settle(const ModelShape *shape, const ConfSettings *settings, ModelRecipe *recipe) {
+  if (shape->encoder_layers == 0)
+    return;
+  if (recipe->decoder_length == 0)
+    recipe->decoder_length = recipe->sequence_length;
+  if (!conf_settings_given(settings, "training.attention"))
+    recipe->attention = MODEL_ATTENTION_EAGER;
+}
+
+/* What transformers' T5 has. */
+static gboolean check_stacks(const ModelShape *shape, const ModelRecipe *recipe, const ConfSettings *settings,
+                             GError **error) {
+  const struct {
+    gboolean refused;
+    const char *key, *why;
+  } refusals[] = {
+      {recipe->attention != MODEL_ATTENTION_EAGER, "attention",
+       "no flash kernel adds a bias to its scores; set it to eager"},
+      {recipe->compiled, "compile", "compiled layers of it are not modelled; set it to no"},
+      {recipe->kernels == MODEL_KERNELS_FUSED, "fused_kernels", "its norms alone may be fused; set it to rms-norm"},
+      {recipe->precision == MODEL_FP8, "precision", "fp8 is not modelled for it; set it to bf16"},
+      {recipe->packing != MODEL_PACKING_FULL, "packing", "its samples are a sequence each; set it to full"},
+      {recipe->projections != MODEL_PROJECTIONS_SEPARATE, "projections", "its projections are separate; leave it out"},
+  };
+  for (gsize i = 0; i < G_N_ELEMENTS(refusals); i++) {
+    g_autofree char *key = g_strconcat("training.", refusals[i].key, NULL);
+    if (refusals[i].refused)
+      return conf_settings_fail(settings, key, error, "%s has a decoder beside an encoder: %s", shape->name,
+                                refusals[i].why);
+  }
+  return TRUE;
+}
+
 gboolean model_recipe_check(const ModelShape *shape, const ModelRecipe *recipe, const ConfSettings *settings,
                             GError **error) {
   ModelTraits traits = model_shape_traits(shape);
   if (!model_samples_check(shape, recipe, settings, error))
     return FALSE;
+  if (shape->encoder_layers > 0 && !check_stacks(shape, recipe, settings, error))
+    return FALSE;
+  if (shape->encoder_layers == 0 && recipe->decoder_length > 0)
+    return conf_settings_fail(settings, "training.decoder_length", error,
+                              "%s has one stack of layers, whose length is training.sequence_length", shape->name);
   if (model_has(traits, MODEL_LEARNED) && recipe->sequence_length > shape->max_positions)
     return conf_settings_fail(settings, "training.sequence_length", error,
                               "%" G_GUINT64_FORMAT " is more than the %" G_GUINT64_FORMAT

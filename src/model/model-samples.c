@@ -49,6 +49,10 @@ gboolean model_samples_check(const ModelShape *shape, const ModelRecipe *recipe,
   if (model_has(model_shape_traits(shape), MODEL_PATCHES))
     return conf_settings_fail(settings, "training.packing", error, "images of %s are all alike; set it to full",
                               shape->name);
+  if (model_has(model_shape_traits(shape), MODEL_ONE_TOKEN))
+    return conf_settings_fail(settings, "training.packing", error,
+                              "the head of %s reads one token of each sequence, which is one text; set it to full",
+                              shape->name);
   return check_lengths(recipe, settings, error);
 }
 

@@ -35,6 +35,10 @@ static const BaseField keys[] = {
     SIZE(sliding_window, 1 << 28, "tokens that attention looks back. Left out: as config says, or all"),
     SIZE(full_every, 10000, "with a window: every so many layers one sees all tokens (gemma2: 2). Left out: none"),
     SIZE(full_layers, 10000, "with a window: so many layers, the first, see all tokens (qwen2). Left out: none"),
+    SIZE(encoder_layers, 10000,
+         "of an encoder before the layers, which are a decoder's then (t5). training.sequence_length is then of its "
+         "sequences, training.decoder_length of the decoder's. Left out: as config says, or none"),
+    SIZE(relative_buckets, 1 << 20, "rows of a learned bias on scores by distance (t5). Left out: 32 in t5"),
     KEY("mtp_layers", BASE_COUNT, mtp_layers, .max = 1,
         .help = "multi-token prediction: layers behind the last, of which each foretells a further token (deepseek_v3: "
                 "num_nextn_predict_layers; Megatron-LM: mtp_num_layers), under megatron. Left out: none"),
@@ -42,6 +46,9 @@ static const BaseField keys[] = {
     SIZE(patch_elements, 1 << 24,
          "of images (vit): numbers of a patch, all channels together. vocab_size is then the number of labels, "
          "max_positions the patches of an image and one more. Left out: tokens are words"),
+    SIZE(labels, 1 << 28,
+         "of a text tower (clip_text): width of what the head makes of one token of each text. Left out: the head has "
+         "vocab_size outputs for every token"),
     SIZE(experts, 65536, "experts of a layer, of which a router gives each token some. Left out: none"),
     SIZE(experts_per_token, 65536, "to how many experts a token goes. Required with experts"),
     SIZE(expert_intermediate_size, 1 << 24, "width inside one expert. Required with experts"),
@@ -99,9 +106,12 @@ static gboolean is_required(const ModelShape *shape, const char *key) {
   static const char *const always[] = {"layers",   "hidden_size",       "heads",      "kv_heads",
                                        "head_dim", "intermediate_size", "vocab_size", NULL};
   static const char *const of_experts[] = {"experts_per_token", "expert_intermediate_size", NULL};
+  static const char *const of_stacks[] = {"encoder_layers", "relative_buckets", NULL};
   static const char *const of_latents[] = {"rotary_dim", "value_dim", NULL};
   return g_strv_contains(always, key) || (shape->experts > 0 && g_strv_contains(of_experts, key)) ||
          (shape->kv_rank > 0 && g_strv_contains(of_latents, key)) ||
+         (model_has(model_shape_traits(shape), MODEL_ENCODED) && g_strv_contains(of_stacks, key)) ||
+         (model_has(model_shape_traits(shape), MODEL_ONE_TOKEN) && strcmp(key, "labels") == 0) ||
          (model_has(model_shape_traits(shape), MODEL_PATCHES) && strcmp(key, "patch_elements") == 0) ||
          (model_has(model_shape_traits(shape), MODEL_LEARNED) && strcmp(key, "max_positions") == 0);
 }
@@ -184,6 +194,25 @@ static gboolean check_further(const Loading *loading, GError **error) {
   return TRUE;
 }
 
+/* An encoder is its family's, and so is a head of one token. */
+static gboolean check_stacks(const Loading *loading, GError **error) {
+  const ModelShape *shape = &loading->shape;
+  if (shape->labels > 0 && !model_has(model_shape_traits(shape), MODEL_ONE_TOKEN))
+    return fail(loading, "labels", error, "%s has as many outputs as model.vocab_size; clip_text has labels",
+                model_family_names[shape->family]);
+  if (shape->labels > 0 && shape->tied_embeddings)
+    return fail(loading, "tied_embeddings", error, "a head of labels is no table of words");
+  gboolean encoded = model_has(model_shape_traits(shape), MODEL_ENCODED);
+  if (!encoded && shape->encoder_layers > 0)
+    return fail(loading, "encoder_layers", error, "%s has no encoder; t5, mt5 and umt5 have",
+                model_family_names[shape->family]);
+  if (!encoded && shape->relative_buckets > 0)
+    return fail(loading, "relative_buckets", error, "%s has no learned bias by distance; t5, mt5 and umt5 have",
+                model_family_names[shape->family]);
+  return !encoded || shape->kv_heads == shape->heads ||
+         fail(loading, "kv_heads", error, "%s has as many as heads", model_family_names[shape->family]);
+}
+
 static gboolean derive(Loading *loading, GError **error) {
   ModelShape *shape = &loading->shape;
   const ModelFamilyRow *row = model_family_row(shape->family);
@@ -202,7 +231,8 @@ static gboolean derive(Loading *loading, GError **error) {
     shape->intermediate_size = row->mlp_times * shape->hidden_size;
   if (model_has(model_shape_traits(shape), MODEL_LEARNED) && shape->max_positions == 0)
     shape->max_positions = sequence_of(loading->settings);
-  return check_counts(loading, error) && check_heads(loading, error) && check_further(loading, error);
+  return check_counts(loading, error) && check_heads(loading, error) && check_further(loading, error) &&
+         check_stacks(loading, error);
 }
 
 /* Hugging Face's files are all called config.json: there the folder's name tells more. */

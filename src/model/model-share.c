@@ -108,9 +108,10 @@ static gboolean refuse_parts(const ModelShape *shape, const ModelRecipe *recipe,
   if (degrees.tensor > 1 && shape->experts > 0 && !recipe->share.sequence_parallel)
     return conf_settings_fail(settings, "parallel.tensor", error,
                               "experts under tensor parallelism need sequence parallelism, as in Megatron-LM");
-  if (degrees.tensor * degrees.context > 1 && model_has(model_shape_traits(shape), MODEL_PATCHES))
+  if (degrees.tensor * degrees.context > 1 && model_has(model_shape_traits(shape), MODEL_PATCHES | MODEL_ONE_TOKEN))
     return conf_settings_fail(settings, degrees.tensor > 1 ? "parallel.tensor" : "parallel.context", error,
-                              "a model of image patches is not modelled over several ranks; set it to 1");
+                              "a model whose head reads one token (of an image, of a text tower) is not modelled over "
+                              "several ranks; set it to 1");
   if (recipe->share.expert_tensor > 1 && shape->experts > 0 && recipe->share.expert_tensor != degrees.tensor)
     return conf_settings_fail(settings, "parallel.expert_tensor", error,
                               "experts are split over all %" G_GUINT64_FORMAT " tensor ranks or none, not %u",
@@ -146,6 +147,9 @@ static gboolean refuse_unmodelled(const ModelShape *shape, const ModelRecipe *re
     return conf_settings_fail(settings, "parallel.context", error,
                               "packed or padded samples over keys of other ranks are not modelled; set "
                               "parallel.context=1 or training.packing=full");
+  if (degrees.tensor * degrees.context > 1 && shape->encoder_layers > 0)
+    return conf_settings_fail(settings, degrees.tensor > 1 ? "parallel.tensor" : "parallel.context", error,
+                              "a decoder beside an encoder is not modelled over several ranks; set it to 1");
   if (degrees.tensor * degrees.context > 1 && shape->mtp_layers > 0)
     return conf_settings_fail(settings, degrees.tensor > 1 ? "parallel.tensor" : "parallel.context", error,
                               "a layer that foretells a further token is not modelled over several ranks; set it to 1, "

@@ -6,12 +6,37 @@
 #include "model-build.h"
 
 const char *const model_unit_names[] = {
-    "embedding",     "layer",      "head",    "dense layer", "full layer", "dense full layer",
-    "further layer", "final_norm", "lm_head", "cast",        "loss",       NULL};
+    "embedding",        "layer",       "head",        "dense layer",   "full layer",
+    "dense full layer", "further layer", "first layer", "decoder layer", "first decoder layer",
+    "between",          "final_norm",  "lm_head",     "cast",          "loss",
+    NULL};
+
+gint64 model_unit_layer_of(const ModelShape *shape, guint64 unit) {
+  if (!model_unit_is_layer(model_unit_kind_of(shape, unit)))
+    return -1;
+  return (gint64)unit - 1 - (shape->encoder_layers > 0 && unit > shape->encoder_layers);
+}
+
+guint64 model_unit_of_layer(const ModelShape *shape, guint64 layer) {
+  return layer + 1 + (shape->encoder_layers > 0 && layer >= shape->encoder_layers);
+}
+
+/* Where the stacks have a bias each, their first layers differ. */
+static ModelUnitKind kind_of_stacks(const ModelShape *shape, guint64 unit) {
+  gboolean of_stack = model_has(model_shape_traits(shape), MODEL_RELATIVE);
+  guint64 between = shape->encoder_layers + 1;
+  if (unit == between)
+    return MODEL_UNIT_BETWEEN;
+  if (unit < between)
+    return unit == 1 && of_stack ? MODEL_UNIT_LAYER_FIRST : MODEL_UNIT_LAYER;
+  return unit == between + 1 && of_stack ? MODEL_UNIT_DECODER_FIRST : MODEL_UNIT_DECODER;
+}
 
 ModelUnitKind model_unit_kind_of(const ModelShape *shape, guint64 unit) {
-  if (unit == 0 || unit > shape->layers + shape->mtp_layers)
+  if (unit == 0 || unit + 1 >= model_units_of(shape, FALSE))
     return unit == 0 ? MODEL_UNIT_EMBEDDING : MODEL_UNIT_HEAD;
+  if (shape->encoder_layers > 0)
+    return kind_of_stacks(shape, unit);
   if (unit > shape->layers)
     return MODEL_UNIT_LAYER_FURTHER;
   gboolean dense = model_shape_layer_is_dense(shape, unit - 1), full = model_shape_layer_is_full(shape, unit - 1);
@@ -21,7 +46,8 @@ ModelUnitKind model_unit_kind_of(const ModelShape *shape, guint64 unit) {
 }
 
 guint64 model_units_of(const ModelShape *shape, gboolean head_apart) {
-  return 1 + shape->layers + shape->mtp_layers + (head_apart ? MODEL_HEAD_PARTS : 1);
+  guint64 encoder = shape->encoder_layers > 0 ? shape->encoder_layers + 1 : 0;
+  return 1 + encoder + shape->layers + shape->mtp_layers + (head_apart ? MODEL_HEAD_PARTS : 1);
 }
 
 ModelUnitKind model_unit_kind_among(const ModelShape *shape, guint64 unit, guint64 units) {
@@ -35,7 +61,10 @@ ModelUnit *model_unit_new(const ModelShape *shape, const ModelRecipe *recipe, gu
       [MODEL_UNIT_EMBEDDING] = model_embedding_build, [MODEL_UNIT_LAYER] = model_layer_build,
       [MODEL_UNIT_HEAD] = model_head_build,           [MODEL_UNIT_LAYER_DENSE] = model_layer_build,
       [MODEL_UNIT_LAYER_FULL] = model_layer_build,    [MODEL_UNIT_LAYER_DENSE_FULL] = model_layer_build,
-      [MODEL_UNIT_LAYER_FURTHER] = model_layer_build, [MODEL_UNIT_NORM] = model_head_norm_build,
+      [MODEL_UNIT_LAYER_FURTHER] = model_layer_build, [MODEL_UNIT_LAYER_FIRST] = model_layer_build,
+      [MODEL_UNIT_BETWEEN] = model_between_build,     [MODEL_UNIT_DECODER] = model_layer_build,
+      [MODEL_UNIT_DECODER_FIRST] = model_layer_build,
+      [MODEL_UNIT_NORM] = model_head_norm_build,
       [MODEL_UNIT_OUTPUT] = model_head_output_build,  [MODEL_UNIT_CAST] = model_head_cast_build,
       [MODEL_UNIT_LOSS] = model_head_loss_build,
   };

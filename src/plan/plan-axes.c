@@ -147,7 +147,7 @@ guint32 *plan_axes_bounds(const ModelShape *shape, const PlanRecipe *recipe, GEr
   guint32 stages = plan_schedule_stages(&schedule);
   g_autofree guint32 *bounds = g_new(guint32, stages + 1);
   bounds[0] = 0;
-  bounds[1] = (guint32)shape->layers + 2;
+  bounds[1] = (guint32)(model_units_of(shape, FALSE) - shape->mtp_layers);
   if (stages > 1 && !plan_policies[recipe->framework].spread(shape, recipe, bounds, error))
     return NULL;
   bounds[stages] += (guint32)shape->mtp_layers; /* they stand before the head */

@@ -3,7 +3,9 @@
  *
  *   forward     a tensor dies after its last reader, unless backward reads it, or an op that runs again does
  *   second run  what it writes anew and backward does not read dies after its last reader of that run
- *   backward    a tensor dies after its last reader of backward */
+ *   backward    a tensor dies after its last reader of backward
+ *
+ * A SIDE tensor outlives its unit: plan-sides.h says how long. Its gradient dies with the unit that made it. */
 #include "plan-lives.h"
 
 #include "base-error.h"
@@ -62,6 +64,28 @@ static guint second_run(const ModelUnit *unit, const ModelRecomputed *how, Model
   return at;
 }
 
+ModelSet plan_lives_wanted(const ModelUnit *unit, const PlanLives *lives) {
+  return plan_lives_saved(unit) | read_by(unit, lives->again);
+}
+
+static gboolean makes(const ModelUnit *unit, ModelSide side) {
+  ModelSet made = written_by(unit, EVERY);
+  for (guint t = 0; t < unit->n_tensors; t++)
+    if (unit->tensors[t].role == MODEL_TENSOR_SIDE && unit->tensors[t].side == side && model_set_has(made, t))
+      return TRUE;
+  return FALSE;
+}
+
+/* What no operation of this unit ends. */
+static ModelSet outlives(const ModelUnit *unit) {
+  ModelSet set = 0;
+  for (guint t = 0; t < unit->n_tensors; t++)
+    if (unit->tensors[t].role == MODEL_TENSOR_SIDE ||
+        (unit->tensors[t].role == MODEL_TENSOR_GRAD_SIDE && !makes(unit, unit->tensors[t].side)))
+      set |= model_set_of(t);
+  return set;
+}
+
 PlanLives *plan_lives_new(const ModelUnit *unit, ModelRecompute how) {
   ModelRecomputed parts;
   model_recompute(unit, how, &parts);
@@ -73,6 +97,7 @@ PlanLives *plan_lives_new(const ModelUnit *unit, ModelRecompute how) {
   ModelSet saved = plan_lives_saved(unit), saved_outside = saved_by(unit, ~parts.region);
   ModelSet anew = written_by(unit, parts.again), wanted = saved | read_by(unit, parts.again);
   ModelSet kept = saved_outside | (wanted & ~anew), second = (saved & ~kept) | read_by(unit, parts.again);
+  ModelSet others = outlives(unit);
   lives->again_at = second_run(unit, &parts, saved & second);
   for (guint t = 0; t < unit->n_tensors; t++) {
     ModelSet tensor = model_set_of(t);
@@ -80,14 +105,14 @@ PlanLives *plan_lives_new(const ModelUnit *unit, ModelRecompute how) {
     gint forward = last_use(unit->forward, unit->n_forward, EVERY, tensor, role != MODEL_TENSOR_INPUT);
     gint again = last_use(unit->forward, unit->n_forward, parts.again, tensor, role != MODEL_TENSOR_INPUT);
     gint backward = last_use(unit->backward, unit->n_backward, EVERY, tensor, TRUE);
-    if (role != MODEL_TENSOR_GRAD_INPUT)
+    if (role != MODEL_TENSOR_GRAD_INPUT && !(others & tensor))
       mark(lives->backward, backward, tensor);
     sim_require(!(saved & tensor) || backward >= (gint)(second & tensor ? lives->again_at : 0), 0, NULL,
                 "tensor %s of %s is saved but not read in backward after it is there again", unit->tensors[t].name,
                 model_unit_names[unit->kind]);
-    if (role != MODEL_TENSOR_OUTPUT && !(kept & tensor))
+    if (role != MODEL_TENSOR_OUTPUT && !(kept & tensor) && !(others & tensor))
       mark(lives->forward, forward, tensor);
-    if (!(saved & tensor))
+    if (!(saved & tensor) && (!(others & tensor) || (written_by(unit, parts.again) & tensor)))
       mark(lives->redone, again, tensor);
   }
   return lives;

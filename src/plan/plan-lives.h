@@ -19,5 +19,7 @@ typedef struct PlanLives {
 
 PlanLives *plan_lives_new(const ModelUnit *unit, ModelRecompute how);
 void plan_lives_free(PlanLives *lives);
+/* Of the unit's tensors, what backward or a second run reads of forward's. */
+ModelSet plan_lives_wanted(const ModelUnit *unit, const PlanLives *lives);
 /* Tensors that autograd keeps because of some op of the unit. */
 ModelSet plan_lives_saved(const ModelUnit *unit);

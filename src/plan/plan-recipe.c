@@ -148,6 +148,28 @@ static gboolean check_further(const PlanGiven *given, const PlanRecipe *recipe, 
                             "a part of a model that foretells further tokens is not modelled");
 }
 
+/* transformers' classes, under what wraps them. */
+static gboolean check_stacks(const PlanGiven *given, const PlanRecipe *recipe, GError **error) {
+  const ConfSettings *settings = given->settings;
+  if (given->shape->encoder_layers == 0)
+    return TRUE;
+  if (recipe->framework == PLAN_MEGATRON || recipe->framework == PLAN_NANOTRON)
+    return conf_settings_fail(settings, "parallel.framework", error,
+                              "%s trains no decoder beside an encoder here; ddp, deepspeed, fsdp1 and fsdp2 do",
+                              plan_framework_names[recipe->framework]);
+  if (recipe->axes.layout.degree[LAYOUT_PIPELINE] > 1)
+    return conf_settings_fail(settings, "parallel.pipeline", error,
+                              "a decoder beside an encoder is not modelled over a pipeline; set it to 1");
+  if (recipe->trainable.part)
+    return conf_settings_fail(settings, "training.trainable", error,
+                              "a part of a model with a decoder beside an encoder is not modelled; set it to all");
+  if (recipe->checkpointing.kind == PLAN_CHECKPOINT_ATTENTION ||
+      recipe->checkpointing.kind == PLAN_CHECKPOINT_EVERY_2ND_MATMUL)
+    return conf_settings_fail(settings, "training.activation_checkpointing", error,
+                              "of a decoder beside an encoder whole layers are checkpointed; none, full or layers:K");
+  return TRUE;
+}
+
 static gboolean read_trainable(const PlanGiven *given, Keys *read, GError **error) {
   const ConfSettings *settings = given->settings;
   const ModelShape *shape = given->shape;
@@ -288,7 +310,8 @@ gboolean plan_recipe_load(const ConfSettings *settings, const PlanPlace *place, 
                   plan_axes_load(&given, place->ranks, read.shard_group, &read.recipe, error) &&
                   plan_batch_complete(settings, &read.recipe, error) && read_checkpointing(settings, &read, error) &&
                   read_trainable(&given, &read, error) && check_further(&given, &read.recipe, error) &&
-                  read_version(settings, &read, error) && check_sections(settings, &read.recipe, error) &&
+                  check_stacks(&given, &read.recipe, error) && read_version(settings, &read, error) &&
+                  check_sections(settings, &read.recipe, error) &&
                   plan_fp8_resolve(&given, &read.recipe, place->capability, error) &&
                   read_policy(&given, &read.recipe, error) && plan_axes_check(&given, &read.recipe, error);
   if (good)

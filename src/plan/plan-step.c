@@ -202,7 +202,7 @@ static void add_facts(const Step *step) {
   const ModelRecipe *model = step->what->model;
   double batches = (double)recipe->global_batch / (double)recipe->micro_batch;
   double shares = (double)model_share_tensor(&model->share) * (double)model_share_context(&model->share);
-  double useful = model_samples_share(model), all = (double)(recipe->global_batch * model->sequence_length);
+  double useful = model_samples_share(model), all = (double)(recipe->global_batch * model_recipe_tokens(model));
   program_builder_facts(step->builder, (guint64)(all * useful + 0.5), batches * step->model_flops * shares * useful,
                         batches * step->hardware_flops * shares, model_precision_dtype(model->precision));
 }

@@ -5,10 +5,12 @@
 #include "plan-halves.h"
 #include "plan-lives.h"
 #include "plan-parameters.h"
+#include "plan-sides.h"
 #include "plan-walk.h"
 
 static MemTenant tenant_of(const ModelTensor *tensor, gboolean saved) {
-  gboolean boundary = tensor->role == MODEL_TENSOR_INPUT || tensor->role == MODEL_TENSOR_OUTPUT;
+  gboolean boundary =
+      tensor->role == MODEL_TENSOR_INPUT || tensor->role == MODEL_TENSOR_OUTPUT || tensor->role == MODEL_TENSOR_SIDE;
   return !tensor->scratch && (saved || boundary) ? MEM_ACTIVATIONS : MEM_TEMPORARY;
 }
 
@@ -44,10 +46,12 @@ static guint32 add_tensor(PlanWalk *walk, const PlanUnit *unit, guint t, const c
   return program_builder_tensor(walk->builder, name, (guint8)tenant, bytes, bytes);
 }
 
-/* A neighbour's are linked below. */
-static gboolean is_own(const PlanWalk *walk, guint32 index, ModelTensorRole role) {
+/* A neighbour's, and those of a maker of sides, are linked below. */
+static gboolean is_own(const PlanWalk *walk, guint32 index, guint tensor) {
+  const ModelUnit *unit = walk->units[index].unit;
+  ModelTensorRole role = unit->tensors[tensor].role;
   gboolean others = role == MODEL_TENSOR_GRAD_OUTPUT || role == MODEL_TENSOR_INPUT;
-  return !others || !has_neighbour(walk, index, role);
+  return (!others || !has_neighbour(walk, index, role)) && !plan_sides_is_read(unit, tensor);
 }
 
 static void add_tensors(PlanWalk *walk, guint32 index) {
@@ -64,8 +68,7 @@ static void add_tensors(PlanWalk *walk, guint32 index) {
         g_strlcpy(end, shape->tensors[t].name, room);
       else
         g_snprintf(end, room, "%s.%u", shape->tensors[t].name, walk->place);
-      *plan_walk_tensor(walk, index, t) =
-          is_own(walk, index, shape->tensors[t].role) ? add_tensor(walk, unit, t, name) : PROGRAM_NONE;
+      *plan_walk_tensor(walk, index, t) = is_own(walk, index, t) ? add_tensor(walk, unit, t, name) : PROGRAM_NONE;
     }
   walk->place = 0;
   unit->gradients = g_new(guint32, shape->n_parameters);
@@ -99,6 +102,11 @@ static void link_neighbours(PlanWalk *walk) {
     *input = *output;
     *wanted = *gradient;
   }
+}
+
+static void link_all(PlanWalk *walk) {
+  link_neighbours(walk);
+  plan_sides_link(walk);
 }
 
 static guint32 *add_ops(PlanWalk *walk, const ModelOp *ops, guint n) {
@@ -147,7 +155,7 @@ static void add_unit(PlanWalk *walk, const PlanCase *what, guint32 index, guint3
   guint32 all = walk->holding->model_units;
   PlanUnit *unit = &walk->units[index];
   ModelUnitKind kind = model_unit_kind_among(what->shape, position, all);
-  unit->layer = model_unit_is_layer(kind) ? (gint32)position - 1 : -1;
+  unit->layer = model_unit_is_layer(kind) ? (gint32)model_unit_layer_of(what->shape, position) : -1;
   unit->training = plan_trainable_of(&walk->recipe->trainable, position, all);
   add_kind(walk, what, unit, kind);
   add_tensors(walk, index);
@@ -180,7 +188,7 @@ PlanWalk *plan_walk_new(ProgramBuilder *builder, const PlanCase *what, const Pla
     for (guint32 u = holding->chunks[c].first; u < holding->chunks[c].first + holding->chunks[c].n; u++)
       add_unit(walk, what, u, holding->chunks[c].unit + u - holding->chunks[c].first);
   for (walk->place = 0; walk->place < holding->n_places; walk->place++)
-    link_neighbours(walk);
+    link_all(walk);
   walk->place = 0;
   walk->parameters = plan_parameters_new(walk);
   return walk;

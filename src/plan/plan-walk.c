@@ -8,6 +8,7 @@
 #include "model-host.h"
 #include "plan-lives.h"
 #include "plan-parameters.h"
+#include "plan-sides.h"
 
 void plan_walk_section(PlanWalk *walk, ProgramSectionKind section) {
   program_builder_section(walk->builder, section);
@@ -218,6 +219,8 @@ static guint32 add_pieces(PlanWalk *walk, guint32 index, guint i, const ModelOp 
 static void emit(PlanWalk *walk, guint32 index, const PlanRun *run, guint i) {
   PlanUnit *unit = &walk->units[index];
   const ModelOp *op = &run->ops[i];
+  if (op->joins && plan_sides_is_first(walk, index, op))
+    return;
   if (walk->hooks->before_op != NULL)
     walk->hooks->before_op(walk->policy, index, op, run->pass);
   static const ProgramPhase phases[] = {PROGRAM_FORWARD, PROGRAM_RECOMPUTE, PROGRAM_BACKWARD, PROGRAM_BACKWARD,
@@ -289,6 +292,7 @@ void plan_walk_forward(PlanWalk *walk, guint32 index) {
   half_checkpoint(walk, unit);
   if (unit->keeps_part)
     keep_part(walk, index);
+  plan_walk_give_set(walk, index, unit->read_last);
 }
 
 static void recompute(PlanWalk *walk, guint32 index) {
@@ -310,6 +314,7 @@ void plan_walk_backward(PlanWalk *walk, guint32 index) {
   const PlanUnit *unit = &walk->units[index];
   PlanRun run = {unit->unit->backward, unit->unit->n_backward, program_ops(walk->backward_ops, unit),
                  unit->lives->backward, PLAN_BACKWARD};
+  plan_walk_give_set(walk, index, unit->kept);
   for (guint i = 0; i < run.n; i++) {
     if (i == unit->lives->again_at && unit->lives->again != 0)
       recompute(walk, index);

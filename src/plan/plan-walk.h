@@ -30,6 +30,8 @@ typedef struct {
   const struct PlanLives *lives; /* own */
   ModelTraining training;
   gboolean keeps_part; /* of its input, for recompute: ModelUnit.keeping */
+  ModelSet read_last;  /* SIDE tensors that nobody wants after its forward; */
+  ModelSet kept;       /* or that it made and that are kept until its backward begins: plan-sides.h */
   gint32 layer;        /* of the model; -1: embedding, head */
   char name[20];       /* "layer31", "head" */
   guint32 *tensors;    /* own: Program tensors by place and unit tensor, see plan_walk_tensor */

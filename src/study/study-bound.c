@@ -78,8 +78,10 @@ static guint64 state_bytes(const StudyWalk *walk, guint64 elements) {
 /* What runs again in a unit numbered as model_unit_kind_among does; of layers that foretell further tokens the
  * least. */
 static ModelRecompute way_of(const StudyWalk *walk, guint64 unit) {
-  return unit == 0 || unit > walk->shape.layers ? MODEL_RECOMPUTE_NONE
-                                                : plan_checkpointing_of(&walk->recipe.checkpointing, (guint32)unit - 1);
+  gint64 layer = model_unit_layer_of(&walk->shape, unit);
+  gboolean further = model_unit_kind_of(&walk->shape, unit) == MODEL_UNIT_LAYER_FURTHER;
+  return layer < 0 || further ? MODEL_RECOMPUTE_NONE
+                              : plan_checkpointing_of(&walk->recipe.checkpointing, (guint32)layer);
 }
 
 /* Units that are alike are known once. */

@@ -23,6 +23,10 @@ static void add_ops(StudyLayers *layers, GArray *ops, const ModelUnit *unit, gbo
   }
 }
 
+static guint64 layers_in(const ModelShape *shape) {
+  return shape->encoder_layers + shape->layers + shape->mtp_layers;
+}
+
 static StudyLayers *layers_of(const StudyWalk *walk) {
   StudyLayers *layers = g_new0(StudyLayers, 1);
   layers->names = g_string_chunk_new(1024);
@@ -30,14 +34,15 @@ static StudyLayers *layers_of(const StudyWalk *walk) {
   layers->gpu = g_strdup(walk->cluster->gpu->name);
   layers->basis = kernel_basis(walk->cluster->gpu);
   layers->parameters = model_shape_parameters(&walk->shape);
-  layers->layers = walk->shape.layers + walk->shape.mtp_layers;
+  layers->layers = layers_in(&walk->shape);
   layers->micro_batch = walk->recipe.micro_batch;
   layers->sequence_length = walk->model_recipe.sequence_length;
   GArray *ops = g_array_new(FALSE, FALSE, sizeof(StudyLayerOp));
   gboolean has[MODEL_UNIT_VARIANTS] = {[MODEL_UNIT_EMBEDDING] = TRUE, [MODEL_UNIT_HEAD] = TRUE};
   layers->kinds = g_new(ModelUnitKind, layers->layers);
+  layers->between = has[MODEL_UNIT_BETWEEN] = walk->shape.encoder_layers > 0;
   for (guint64 i = 0; i < layers->layers; i++)
-    has[layers->kinds[i] = model_unit_kind_of(&walk->shape, i + 1)] = TRUE;
+    has[layers->kinds[i] = model_unit_kind_of(&walk->shape, model_unit_of_layer(&walk->shape, i))] = TRUE;
   for (ModelUnitKind kind = 0; kind < MODEL_UNIT_VARIANTS; kind++) {
     if (!has[kind])
       continue;

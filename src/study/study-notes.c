@@ -21,12 +21,24 @@ static void note_trust(GPtrArray *notes, const char *name, int trust) {
     note(notes, "figures of %s are %s, not measured", name, hw_trust_names[trust]);
 }
 
+/* Of a decoder beside an encoder, what nobody said. */
+static void note_stacks(GPtrArray *notes, const StudyWalk *walk) {
+  if (walk->shape.encoder_layers == 0)
+    return;
+  if (!conf_settings_given(walk->settings, "training.decoder_length"))
+    note(notes, "training.decoder_length is not stated: %" G_GUINT64_FORMAT " tokens, as training.sequence_length",
+         walk->model_recipe.decoder_length);
+  if (!conf_settings_given(walk->settings, "training.attention"))
+    note(notes, "attention is eager: no flash kernel adds the bias of %s to its scores", walk->shape.name);
+}
+
 /* What the Program of a workload leaves out. */
 static void note_program(GPtrArray *notes, const StudyWalk *walk) {
   static const char *const kernels[] = {
       [MODEL_KERNELS_EAGER] = "norms, rotary embedding and activations run as separate kernels, as without fusion",
       [MODEL_KERNELS_FUSED] = "norms, rotary embedding, activations, masked softmax and dropout run as one kernel each",
-      [MODEL_KERNELS_NORMS] = "norms and rotary embedding run as one kernel each, activations as separate ones"};
+      [MODEL_KERNELS_NORMS] = "norms and rotary embedding run as one kernel each, activations as separate ones",
+      [MODEL_KERNELS_RMS_NORM] = "norms run as one kernel each, rotary embedding and activations as separate ones"};
   note(notes, "%s", kernels[walk->model_recipe.kernels]);
   if (walk->shape.dropout > 0 && walk->model_recipe.dropout == walk->shape.dropout)
     note(notes, "dropout %g everywhere is the largest of config.json; training.dropout = 0 leaves it out",
@@ -40,6 +52,7 @@ static void note_program(GPtrArray *notes, const StudyWalk *walk) {
          "no micro-batch is stated: one sequence per GPU at a time, accumulated %" G_GUINT64_FORMAT
          " times to the global batch",
          walk->recipe.gradient_accumulation);
+  note_stacks(notes, walk);
   char *samples = model_samples_note(&walk->model_recipe);
   if (samples != NULL)
     g_ptr_array_add(notes, samples);

@@ -20,9 +20,12 @@ static const char *const phases[] = {"forward", "backward"};
 struct StudyProfile {
   ModelUnit *kinds[MODEL_UNIT_VARIANTS]; /* those in use */
   ModelUnitKind *unit_kinds;             /* of each unit */
-  guint32 n_units;                       /* embedding, layers, head */
-  gboolean split;                        /* of one rank's part of them */
-  SimTime (*times)[DIRECTIONS];          /* -1: not read yet */
+  guint32 n_units;                       /* embedding, layers (of two stacks, with what is between), head */
+  guint32 n_layers;
+  guint32 *of_layer;            /* the unit that each layer is */
+  guint32 between;              /* unit between two stacks; 0: none */
+  gboolean split;               /* of one rank's part of them */
+  SimTime (*times)[DIRECTIONS]; /* -1: not read yet */
 };
 
 static ModelUnitKind kind_of(const StudyProfile *profile, guint32 unit) {
@@ -31,8 +34,12 @@ static ModelUnitKind kind_of(const StudyProfile *profile, guint32 unit) {
 
 static char *name_of(const StudyProfile *profile, guint32 unit) {
   ModelUnitKind kind = kind_of(profile, unit);
-  return model_unit_is_layer(kind) ? g_strdup_printf("layer %u", unit - 1)
-                                   : g_strdup_printf("the %s", model_unit_names[kind]);
+  if (!model_unit_is_layer(kind))
+    return g_strdup_printf("the %s", model_unit_names[kind]);
+  guint32 layer = 0;
+  while (profile->of_layer[layer] != unit)
+    layer++;
+  return g_strdup_printf("layer %u", layer);
 }
 
 static gboolean find_unit(const StudyProfile *profile, const char *name, guint32 *ret, const BasePlace *place,
@@ -42,11 +49,13 @@ static gboolean find_unit(const StudyProfile *profile, const char *name, guint32
     *ret = 0;
   else if (strcmp(name, model_unit_names[MODEL_UNIT_HEAD]) == 0)
     *ret = profile->n_units - 1;
-  else if (g_ascii_string_to_unsigned(name, 10, 0, profile->n_units - 3, &number, NULL))
-    *ret = (guint32)number + 1;
+  else if (profile->between > 0 && strcmp(name, model_unit_names[MODEL_UNIT_BETWEEN]) == 0)
+    *ret = profile->between;
+  else if (g_ascii_string_to_unsigned(name, 10, 0, profile->n_layers - 1, &number, NULL))
+    *ret = profile->of_layer[number];
   else {
-    base_error_set_at(error, place, "layer \"%s\": the model has embedding, 0 to %u and head", name,
-                      profile->n_units - 3);
+    base_error_set_at(error, place, "layer \"%s\": the model has embedding, 0 to %u%s and head", name,
+                      profile->n_layers - 1, profile->between > 0 ? ", between" : "");
     return FALSE;
   }
   return TRUE;
@@ -155,11 +164,16 @@ static gboolean read_rows(StudyProfile *profile, const char *path, GError **erro
 StudyProfile *study_profile_load(const char *path, const ModelShape *shape, const ModelRecipe *recipe,
                                  guint64 micro_batch, GError **error) {
   g_autoptr(StudyProfile) profile = g_new0(StudyProfile, 1);
-  profile->n_units = (guint32)(shape->layers + shape->mtp_layers) + 2;
+  profile->n_units = (guint32)model_units_of(shape, FALSE);
+  profile->of_layer = g_new(guint32, profile->n_units);
   profile->split = model_share_tensor(&recipe->share) * model_share_context(&recipe->share) > 1;
   profile->unit_kinds = g_new(ModelUnitKind, profile->n_units);
   for (guint32 unit = 0; unit < profile->n_units; unit++) {
     ModelUnitKind kind = profile->unit_kinds[unit] = model_unit_kind_of(shape, unit);
+    if (model_unit_is_layer(kind))
+      profile->of_layer[profile->n_layers++] = unit;
+    else if (kind == MODEL_UNIT_BETWEEN)
+      profile->between = unit;
     if (profile->kinds[kind] == NULL)
       profile->kinds[kind] = model_unit_new(shape, recipe, micro_batch, kind);
   }
@@ -176,6 +190,7 @@ void study_profile_free(StudyProfile *profile) {
   for (ModelUnitKind kind = 0; kind < MODEL_UNIT_VARIANTS; kind++)
     model_unit_free(profile->kinds[kind]);
   g_free(profile->unit_kinds);
+  g_free(profile->of_layer);
   g_free(profile->times);
   g_free(profile);
 }
@@ -233,9 +248,9 @@ static gboolean find_op(const StudyProfile *profile, const ProgramRow *row, guin
   if (row->kind != PROGRAM_COMPUTE || (!forward && row->phase != PROGRAM_BACKWARD))
     return FALSE;
   Direction direction = forward ? FORWARD : BACKWARD;
-  const guint32 ends[] = {0, profile->n_units - 1}, inside[] = {(guint32)row->layer + 1};
-  const guint32 *units = row->layer < 0 ? ends : inside;
-  for (guint u = 0; u < (row->layer < 0 ? G_N_ELEMENTS(ends) : G_N_ELEMENTS(inside)); u++) {
+  const guint32 ends[] = {0, profile->n_units - 1, profile->between};
+  const guint32 *units = row->layer < 0 ? ends : &profile->of_layer[row->layer];
+  for (guint u = 0; u < (row->layer < 0 ? 2 + (profile->between > 0) : 1); u++) {
     guint n;
     const ModelOp *ops = ops_of(profile, units[u], direction, &n);
     for (guint i = 0; i < n; i++)

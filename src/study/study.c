@@ -168,6 +168,7 @@ static void read_whole(StudyWalk *walk, BaseErrors *errors) {
   ConfSettings *settings = walk->settings;
   PlanPlace place = {hw_cluster_gpus(walk->cluster), walk->cluster->gpus_per_node, walk->cluster->host,
                      (guint32)walk->cluster->gpu->compute_capability};
+  model_recipe_settle(&walk->shape, settings, &walk->model_recipe);
   note_error(errors, model_recipe_check(&walk->shape, &walk->model_recipe, settings, &cause), &cause);
   KernelDtype dtype = (KernelDtype)model_precision_dtype(walk->model_recipe.precision);
   if (!kernel_supports(walk->cluster->gpu, dtype))

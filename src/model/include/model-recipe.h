@@ -63,6 +63,7 @@ typedef enum { MODEL_ROTARY_HALVES, MODEL_ROTARY_COMPLEX } ModelRotary;
 
 typedef struct ModelRecipe {
   guint64 sequence_length;
+  guint64 decoder_length;              /* tokens of a decoder's sequence beside an encoder's; 0: none, or not stated */
   int packing;                         /* ModelPacking */
   guint64 sample_mean, sample_longest; /* tokens of a sample; 0: not stated */
   int precision;  /* ModelPrecision: bf16 and fp16 with fp32 master weights, fp32 and tf32 without; fp8: as bf16, the
@@ -100,17 +101,25 @@ typedef struct ModelRecipe {
   ModelShare share; /* one rank's part of each unit. Set, and checked, by whoever knows the layout of the ranks */
 } ModelRecipe;
 
-/* [training]: sequence_length, packing, sample_mean, sample_longest, precision, attention, flash_version, dropout,
- * loss, loss_metrics, compile, fused_kernels, rotary, projections, base_weights. */
+/* [training]: sequence_length, decoder_length, packing, sample_mean, sample_longest, precision, attention,
+ * flash_version, dropout, loss, loss_metrics, compile, fused_kernels, rotary, projections, base_weights. */
 extern const ConfSchema model_recipe_schema;
 
 /* Reads [training] into *ret. Error: SIM_ERROR_INPUT, sequence_length is missing (the values themselves were checked
  * when they entered the settings). */
 gboolean model_recipe_load(const ConfSettings *settings, ModelRecipe *ret, GError **error);
 
+/* What nobody said, of a model with an encoder: the decoder's length, as long as the encoder's, and eager attention. */
+void model_recipe_settle(const ModelShape *shape, const ConfSettings *settings, ModelRecipe *recipe);
+
+/* Tokens of a sample, the decoder's too. */
+static inline guint64 model_recipe_tokens(const ModelRecipe *recipe) {
+  return recipe->sequence_length + recipe->decoder_length;
+}
+
 /* Whether this model can be trained so. Errors, at the key: a sequence longer than the learned positions;
  * samples that fit no sequence (model-samples.h); fp8 by separate kernels beside norms of queries and keys,
- * latent attention or experts; metrics of logits that no loss makes. */
+ * latent attention or experts; metrics of logits that no loss makes; what models with an encoder have not. */
 gboolean model_recipe_check(const ModelShape *shape, const ModelRecipe *recipe, const ConfSettings *settings,
                             GError **error);
 

@@ -25,12 +25,16 @@ typedef struct {
   ModelTraits traits; /* with MODEL_STATED all of them, else those beside the family's */
   guint64 layers, hidden_size, heads, kv_heads, head_dim, intermediate_size, vocab_size;
   guint64 max_positions;    /* rows of the learned positions; 0 where it is not stated, and nothing depends on it */
+  guint64 labels;           /* what the head makes of one token; 0: of every token vocab_size */
   gboolean tied_embeddings; /* head and token embedding are one matrix */
   guint64 patch_elements;   /* of images: numbers of a patch, all channels together; 0: tokens are words */
   guint64 sliding_window;   /* tokens that attention looks back; 0: all */
   guint64 full_every;       /* with a window: every so many layers one sees all; 0: none */
   guint64 full_layers;      /* with a window: as many layers from the first on see all */
   guint64 rotary_dim;       /* of a head, what rotary positions turn; 0: all of it */
+
+  guint64 encoder_layers;   /* before the `layers`, which are a decoder's then; 0: no encoder */
+  guint64 relative_buckets; /* rows of a learned bias by distance */
 
   guint64 mtp_layers; /* behind the others: they foretell further tokens, one each; at most 1 */
 

@@ -65,12 +65,24 @@ typedef guint64 ModelTraits;
 
 #define MODEL_PATCHES_PLAIN MODEL_TRAIT(37) /* … whose matrix has no bias (clip) */
 
+#define MODEL_ONE_TOKEN MODEL_TRAIT(44) /* the head reads one token of each sequence, to `labels` numbers (clip) */
+
+/* A decoder beside an encoder, and what its layers have (t5). */
+#define MODEL_ENCODED       MODEL_TRAIT(38) /* layers attend to an encoder's output too, which its own layers make */
+#define MODEL_RELATIVE      MODEL_TRAIT(39) /* a learned bias on scores, by distance: a stack's first layer has it */
+#define MODEL_RELATIVE_EACH MODEL_TRAIT(40) /* … each layer has its own (umt5) */
+#define MODEL_INNER_DROPOUT MODEL_TRAIT(41) /* dropout inside MLPs and after stacks' final norms, too */
+#define MODEL_RELU          MODEL_TRAIT(42) /* an activation that is differentiated from its result */
+#define MODEL_SCALED_TIED   MODEL_TRAIT(43) /* what a tied head reads is multiplied by a number */
+
 #define MODEL_STATED MODEL_TRAIT(63) /* the bits are all that hold; without it they are beside the family's */
 
 #define MODEL_BIASES   (MODEL_QKV_BIAS | MODEL_O_BIAS | MODEL_MLP_BIAS)
 #define MODEL_LAYERED  (MODEL_LAYER_NORM | MODEL_NORM_BIAS | MODEL_PRE_NORM | MODEL_FINAL_NORM)
 #define MODEL_LLAMAISH (MODEL_PRE_NORM | MODEL_FINAL_NORM | MODEL_ROTARY | MODEL_GATED)
-#define MODEL_GPTISH   (MODEL_LAYERED | MODEL_LEARNED | MODEL_BIASES | MODEL_BRANCH_DROPOUT)
+#define MODEL_T5ISH                                                                                                    \
+  (MODEL_PRE_NORM | MODEL_FINAL_NORM | MODEL_ENCODED | MODEL_BRANCH_DROPOUT | MODEL_INNER_DROPOUT | MODEL_SCALED_TIED)
+#define MODEL_GPTISH (MODEL_LAYERED | MODEL_LEARNED | MODEL_BIASES | MODEL_BRANCH_DROPOUT)
 
 static inline gboolean model_has(ModelTraits traits, ModelTraits trait) {
   return (traits & trait) != 0;

@@ -24,6 +24,12 @@
  * and their gradients are parameters, not tensors. A tensor's bytes stop at MODEL_TENSOR_MOST, more than any device
  * holds.
  *
+ * Beside that one stream some units read what an earlier one made for all of them (an encoder's output, a bias on
+ * scores): SIDE tensors, each of a kind, of which the nearest unit before that writes it is the maker. Their gradients
+ * are summed in the maker's GRAD_SIDE by operations that join them: op->joins.
+ *
+ *      maker ─► SIDE ─► reader, reader, …       maker ◄─ GRAD_SIDE ◄─ + ◄─ reader's part, + ◄─ reader's part …
+ *
  * A unit is one rank's share (recipe->share). What crosses ranks within it is an op with an exchange:
  *
  *   if (op->exchange.kind != MODEL_EXCHANGE_NONE) … a collective along op->exchange.axis; its kernel is empty …
@@ -41,8 +47,10 @@ struct KernelOp;
 
 /* The kinds that every model has; then layers that differ from MODEL_UNIT_LAYER in models whose layers are not all
  * alike: an MLP where that has experts, attention to all tokens where that has a window; and the layer behind them that
- * foretells a further token, whose OUTPUT has two streams, the head's INPUT then; and the head in parts, where somebody
- * cuts it: final norm, output layer, cast of the logits to fp32, loss. */
+ * foretells a further token, whose OUTPUT has two streams, the head's INPUT then. Of an encoder and a decoder the
+ * encoder's layers are MODEL_UNIT_LAYER, the first of a stack makes the bias that its other layers read, and what stands
+ * between both stacks ends the one and embeds the other's tokens. And the head in parts, where somebody cuts it: final
+ * norm, output layer, cast of the logits to fp32, loss. */
 typedef enum {
   MODEL_UNIT_EMBEDDING,
   MODEL_UNIT_LAYER,
@@ -52,6 +60,10 @@ typedef enum {
   MODEL_UNIT_LAYER_FULL,
   MODEL_UNIT_LAYER_DENSE_FULL,
   MODEL_UNIT_LAYER_FURTHER,
+  MODEL_UNIT_LAYER_FIRST,
+  MODEL_UNIT_DECODER,
+  MODEL_UNIT_DECODER_FIRST,
+  MODEL_UNIT_BETWEEN,
   MODEL_UNIT_NORM,
   MODEL_UNIT_OUTPUT,
   MODEL_UNIT_CAST,
@@ -62,13 +74,14 @@ typedef enum {
 extern const char *const model_unit_names[]; /* "embedding", "layer", "head", "dense layer", … */
 
 static inline gboolean model_unit_is_layer(ModelUnitKind kind) {
-  return kind != MODEL_UNIT_EMBEDDING && kind != MODEL_UNIT_HEAD && kind < MODEL_UNIT_NORM;
+  return kind != MODEL_UNIT_EMBEDDING && kind != MODEL_UNIT_HEAD && kind < MODEL_UNIT_BETWEEN;
 }
 /* Whether the unit multiplies by the table of the vocabulary that a tied embedding shares. */
 static inline gboolean model_unit_makes_logits(ModelUnitKind kind) {
   return kind == MODEL_UNIT_HEAD || kind == MODEL_UNIT_OUTPUT;
 }
-/* Of embedding, layers (those that foretell further tokens are last) and head, numbered from 0 on in this order. */
+/* Of embedding, layers (those that foretell further tokens are last) and head, numbered from 0 on in this order; with
+ * an encoder its layers, and what is between, come before the decoder's. */
 ModelUnitKind model_unit_kind_of(const ModelShape *shape, guint64 unit);
 /* The same in a chain of `units`, which may end in the head's parts in its place. */
 ModelUnitKind model_unit_kind_among(const ModelShape *shape, guint64 unit, guint64 units);
@@ -76,6 +89,9 @@ ModelUnitKind model_unit_kind_among(const ModelShape *shape, guint64 unit, guint
 guint64 model_units_of(const ModelShape *shape, gboolean head_apart);
 /* Whether a head in parts is modelled: a final norm, the output, a cast to fp32 and the loss of ranks together. */
 gboolean model_head_comes_apart(const ModelShape *shape, const ModelRecipe *recipe);
+/* Layers, numbered from 0 on whatever stack they are of, by their units. -1: another unit. */
+gint64 model_unit_layer_of(const ModelShape *shape, guint64 unit);
+guint64 model_unit_of_layer(const ModelShape *shape, guint64 layer);
 
 /* How the ranks of a tensor group hold a parameter. */
 typedef enum {
@@ -108,8 +124,20 @@ typedef enum {
   MODEL_TENSOR_INPUT,
   MODEL_TENSOR_OUTPUT,
   MODEL_TENSOR_GRAD_OUTPUT,
-  MODEL_TENSOR_GRAD_INPUT
+  MODEL_TENSOR_GRAD_INPUT,
+  MODEL_TENSOR_SIDE,
+  MODEL_TENSOR_GRAD_SIDE
 } ModelTensorRole;
+
+/* What units make for several later ones. */
+typedef enum {
+  MODEL_SIDE_NONE,
+  MODEL_SIDE_MEMORY,       /* the encoder's output, which the decoder's layers attend to */
+  MODEL_SIDE_ENCODER_BIAS, /* on scores, by distance and mask */
+  MODEL_SIDE_DECODER_BIAS,
+  MODEL_SIDE_CROSS_BIAS, /* the mask alone; it has no gradient */
+  MODEL_SIDES
+} ModelSide;
 
 /* Sets of a unit's tensors, or of its operations, as bit masks. A layer with adapters on every projection has more than
  * 64. */
@@ -138,6 +166,7 @@ static inline ModelSet model_set_rest(ModelSet set) {
 typedef struct {
   const char *name; /* "gate", "d_gate"; static */
   ModelTensorRole role;
+  ModelSide side;   /* of SIDE and GRAD_SIDE */
   gboolean scratch; /* working memory of the ops that read it (fp32 copies, partial sums): tenant temporary even in
                        forward */
   guint64 bytes;
@@ -198,6 +227,8 @@ typedef struct {
   guint64 uses;           /* mask of the unit's parameters that the op reads */
   int gradient_of;        /* backward only: index of the parameter whose gradient this op completes, else -1 */
   int also_gradient_of;   /* a second one (weight and bias of one norm, bias of a wgrad), else -1 */
+  gboolean joins;         /* backward only: adds a tensor, which it is the last to read, to the GRAD_SIDE that it reads
+                             too; of the first that comes the tensor itself becomes GRAD_SIDE, without an operation */
   struct {
     ModelSet reads;
     guint64 bytes;

@@ -112,6 +112,10 @@ static gboolean read_wrap(const ConfSettings *settings, PlanFsdpKeys *keys_, GEr
 static gboolean check_wrap(const PlanGiven *given, const PlanRecipe *recipe, gboolean second, GError **error) {
   const PlanFsdpKeys *keys_ = &recipe->fsdp;
   gboolean parts = keys_->wrap == PLAN_WRAP_ENDS || keys_->wrap == PLAN_WRAP_SIZE;
+  if (parts && given->shape->encoder_layers > 0)
+    return conf_settings_fail(given->settings, "fsdp.wrap", error,
+                              "the embedding that encoder and decoder share is modelled in the root alone; set it to "
+                              "block");
   if (parts && given->shape->tied_embeddings)
     return conf_settings_fail(
         given->settings, "fsdp.wrap", error,

@@ -59,8 +59,8 @@ static guint32 whole_gradient(PlanFsdp *fsdp, PlanUnit *part, guint p) {
   return part->gradients[p];
 }
 
-/* Autograd hands over a parameter's gradient; where there is one already (the head's of a tied matrix, or that of an
- * earlier micro-batch that was not reduced) they are added: two in, one out. */
+/* Autograd hands over a parameter's gradient; where there is one already (of a tied matrix the head's, and that of a
+ * decoder's embedding; or that of an earlier micro-batch that was not reduced) they are added: two in, one out. */
 static void gradient_ready(gpointer policy, const PlanGradient *gradient) {
   PlanFsdp *fsdp = policy;
   const PlanParameter *parameter = &fsdp->walk->parameters->list[gradient->parameter];
@@ -71,14 +71,13 @@ static void gradient_ready(gpointer policy, const PlanGradient *gradient) {
     return;
   }
   plan_walk_take(fsdp->walk, tensor);
-  if (gradient->first_part) {
-    fsdp->now.half_tied = gradient->parameter;
-    return;
-  }
-  if (fsdp->now.half_tied == gradient->parameter) {
-    fsdp->now.half_tied = PLAN_NO_PARAMETER;
+  gboolean other_half = fsdp->now.half_tied == gradient->parameter;
+  if (other_half)
     plan_fsdp_move(fsdp, fsdp->streams.compute, PROGRAM_NONE, "add tied gradient", added);
-  }
+  if (other_half || gradient->first_part)
+    fsdp->now.half_tied = gradient->first_part ? gradient->parameter : PLAN_NO_PARAMETER;
+  if (gradient->first_part)
+    return;
   if (!fsdp->now.adds_in_place)
     return;
   plan_fsdp_move(fsdp, fsdp->streams.compute, PROGRAM_NONE, "accumulate gradient", added);

@@ -4,11 +4,12 @@
 
 #include "base-error.h"
 
+/* What stands between two stacks is of the model around their blocks, as the embedding is. */
 typedef enum { EMBEDDING, BLOCK, HEAD } Part;
 
 static Part part_of(const PlanWalk *walk, guint32 index) {
   ModelUnitKind kind = walk->units[index].unit->kind;
-  return kind == MODEL_UNIT_EMBEDDING ? EMBEDDING : kind == MODEL_UNIT_HEAD ? HEAD : BLOCK;
+  return model_unit_is_layer(kind) ? BLOCK : kind == MODEL_UNIT_HEAD ? HEAD : EMBEDDING;
 }
 
 #define ROOT(walk)  ((walk)->n_units)     /* owners beside the parts themselves */

@@ -103,20 +103,24 @@ static guint32 visit_unit(const Paper *paper, guint32 visit) {
   return visit < n ? visit : 2 * n - 1 - visit;
 }
 
-/* The tied matrix's second gather is the head's: the head's forward gathers it beside its own. */
+/* What of the embedding the unit uses too. */
+static guint64 shared_elements(const ModelUnit *unit) {
+  guint64 elements = 0;
+  for (guint p = 0; p < unit->n_parameters; p++)
+    elements += unit->parameters[p].shared ? unit->parameters[p].elements : 0;
+  return elements;
+}
+
+/* Units that share the embedding's matrix gather it beside their own in forward; a tied head's is the second gather
+ * that the embedding would have in backward. */
 static guint64 gathered_elements(const Paper *paper, guint32 visit) {
   const PlanWalk *walk = paper->walk;
-  guint32 n = walk->n_units, unit = visit_unit(paper, visit);
-  guint64 own = model_unit_elements(walk->units[unit].unit);
-  if (!paper->tied)
-    return own;
-  const ModelUnit *head = walk->units[n - 1].unit;
-  guint64 matrix = 0;
-  for (guint p = 0; p < head->n_parameters; p++)
-    matrix += head->parameters[p].shared ? head->parameters[p].elements : 0;
-  if (visit == n - 1)
-    return own + matrix;
-  return visit == 2 * n - 1 ? own - matrix : own;
+  guint32 n = walk->n_units;
+  const ModelUnit *unit = walk->units[visit_unit(paper, visit)].unit;
+  guint64 own = model_unit_elements(unit);
+  if (visit < n)
+    return own + shared_elements(unit);
+  return paper->tied && visit == 2 * n - 1 ? own - shared_elements(walk->units[n - 1].unit) : own;
 }
 
 static gboolean gathers(const Paper *paper, guint32 visit) {

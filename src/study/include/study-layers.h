@@ -5,7 +5,7 @@
  *   for (guint i = 0; i < layers->n_ops; i++) … layers->ops[i].flops …
  *
  * Each kind of unit stands once, for all that are alike: embedding, head, and as many kinds of layer as the model
- * has. */
+ * has, and what stands between two stacks. */
 #pragma once
 
 #include "model-unit.h"
@@ -27,6 +27,7 @@ typedef struct {
   guint64 parameters, layers, micro_batch, sequence_length;
   guint64 unit_parameters[MODEL_UNIT_VARIANTS]; /* of one of each kind; a tied head's matrix is the embedding's */
   ModelUnitKind *kinds;                         /* of each layer */
+  gboolean between;                             /* two stacks, with a unit between them */
   StudyLayerOp *ops;
   guint n_ops;
   GStringChunk *names;
