@@ -2,9 +2,7 @@
 /* The layer that foretells a further token: parameters, FLOPs and boundaries, and which models have one. */
 #include <string.h>
 
-#include "harness.h"
-#include "kernel-op.h"
-#include "model-unit.h"
+#include "model-masks.h"
 
 #define TOKENS 128
 
@@ -71,6 +69,14 @@ static guint64 role_bytes(const ModelUnit *unit, ModelTensorRole role) {
   return bytes;
 }
 
+/* Bytes of what crosses ranks. */
+static guint64 exchanged(const ModelOp *ops, guint n) {
+  guint64 bytes = 0;
+  for (guint i = 0; i < n; i++)
+    bytes += ops[i].exchange.kind != MODEL_EXCHANGE_NONE ? ops[i].exchange.bytes : 0;
+  return bytes;
+}
+
 /* One stream comes in, two go out, and the head reads both: 2 bytes · 128 tokens · 64. */
 static void boundaries_meet(void) {
   guint64 stream = 2 * TOKENS * 64;
@@ -116,6 +122,35 @@ static void gradients_are_made(void) {
   CU_ASSERT_EQUAL(tables, 1);
 }
 
+static void joins_ranks(const ModelShape *shape, guint32 tensor, gboolean sequence) {
+  ModelRecipe shared = recipe;
+  shared.kernels = MODEL_KERNELS_FUSED;
+  shared.share.tensor = tensor;
+  shared.share.sequence_parallel = sequence;
+  g_autoptr(ModelUnit) alone = model_unit_new(shape, &recipe, 2, MODEL_UNIT_LAYER_FURTHER);
+  g_autoptr(ModelUnit) further = model_unit_new(shape, &shared, 2, MODEL_UNIT_LAYER_FURTHER);
+  g_autoptr(ModelUnit) layer = model_unit_new(shape, &shared, 2, MODEL_UNIT_LAYER);
+  masks_check(further);
+  masks_check_gradients(further);
+  double own = model_unit_forward_cost(further).nominal_flops, all = model_unit_forward_cost(alone).nominal_flops;
+  CU_ASSERT_DOUBLE_EQUAL(own * tensor, all, 1e-9 * all);
+  guint64 stream = 2 * 2 * TOKENS * 64,
+          sent = exchanged(further->forward, further->n_forward) - exchanged(layer->forward, layer->n_forward);
+  CU_ASSERT_EQUAL(sent, sequence ? (1 + 2 + 1) * stream : 2 * stream);
+  sent = exchanged(further->backward, further->n_backward) - exchanged(layer->backward, layer->n_backward);
+  CU_ASSERT_EQUAL(sent, sequence ? (1 + 2 + 1) * stream : 2 * stream);
+  CU_ASSERT_EQUAL(role_bytes(further, MODEL_TENSOR_OUTPUT), 2 * stream / (sequence ? tensor : 1));
+}
+
+/* Of a stream of 2 · 128 tokens and 64 numbers cross, over a plain layer: the table's rows (summed), the columns of
+ * eh_proj (gathered), and with sequence parallelism what that reads, two streams (gathered). Backward the gradient of
+ * what it read (two streams, summed), of its columns, and of the rows with sequence parallelism (gathered). */
+static void tensor_ranks_share_it(void) {
+  for (guint32 tensor = 2; tensor <= 4; tensor *= 2)
+    for (int sequence = 0; sequence < 2; sequence++)
+      joins_ranks(&dense, tensor, sequence);
+}
+
 static void refuses(void) {
   static const char *const common[] = {"model.layers=2",
                                        "model.hidden_size=64",
@@ -145,6 +180,7 @@ int main(void) {
                                                       {"boundaries meet", boundaries_meet},
                                                       {"FLOPs of a further token", flops_of_a_further_token},
                                                       {"gradients are made", gradients_are_made},
+                                                      {"tensor ranks share it", tensor_ranks_share_it},
                                                       {"refuses", refuses},
                                                       {NULL, NULL}});
 }

@@ -296,5 +296,16 @@ void model_head_output_build(ModelBuild *build);
 void model_head_cast_build(ModelBuild *build);
 void model_head_loss_build(ModelBuild *build);
 void model_between_build(ModelBuild *build);
+/* A table of words that tensor ranks may share, read and differentiated. Rows of all tokens become sums over the ranks:
+ * in place, or, where `own` is given, of this rank's tokens; and gradients of this rank's tokens those of all, zero for
+ * rows of others. On ranks that hold the whole table, and of all tokens, nothing is to be done. */
+typedef struct {
+  const char *mask, *reduce, *gather, *mask_backward; /* operations */
+  const char *d_whole, *d_masked;                     /* tensors */
+} ModelTableNames;
+gboolean model_table_is_shared(const ModelBuild *build);
+void model_table_sum(ModelBuild *build, const ModelTableNames *names, ModelSet rows, ModelSet own);
+ModelSet model_table_gather(ModelBuild *build, const ModelTableNames *names, ModelSet d_own);
+ModelSet model_table_mask(ModelBuild *build, const ModelTableNames *names, ModelSet d_rows);
 /* The embedding's dense gradient from those of its tokens' rows. */
 ModelOp *model_table_gradient(ModelBuild *build, const char *name, ModelSet d_rows, ModelSet writes);

@@ -5,7 +5,10 @@
 
 #define TOKEN_ID 8.0 /* bytes of an int64 */
 
-static gboolean splits_vocabulary(const ModelBuild *build) {
+static const ModelTableNames table_names = {"embed_tokens.mask",          "embed_tokens.reduce", "d_output.gather",
+                                            "embed_tokens.mask.backward", "d_output_whole",      "d_token_rows"};
+
+gboolean model_table_is_shared(const ModelBuild *build) {
   return build->tensor > 1 && !build->share->whole_vocabulary;
 }
 
@@ -20,13 +23,12 @@ static void mask_rows(ModelBuild *build, ModelDirection direction, const char *n
                       MASK_PASSES * TOKEN_ID * build->t + row_passes * build->e * build->t * build->h, reads, writes);
 }
 
-/* Sums the ranks' rows: all of them in place, or into this rank's tokens. */
-static void sum_rows(ModelBuild *build, ModelSet rows, ModelSet own) {
-  mask_rows(build, MODEL_FORWARD, "embed_tokens.mask", 1, rows, 0);
+void model_table_sum(ModelBuild *build, const ModelTableNames *names, ModelSet rows, ModelSet own) {
+  mask_rows(build, MODEL_FORWARD, names->mask, 1, rows, 0);
   if (own != 0)
-    model_region_scatter_tokens(build, MODEL_FORWARD, "embed_tokens.reduce", build->h, rows, own);
+    model_region_scatter_tokens(build, MODEL_FORWARD, names->reduce, build->h, rows, own);
   else
-    model_build_exchange(build, MODEL_FORWARD, "embed_tokens.reduce", MODEL_EXCHANGE_ALL_REDUCE, MODEL_AXIS_TENSOR,
+    model_build_exchange(build, MODEL_FORWARD, names->reduce, MODEL_EXCHANGE_ALL_REDUCE, MODEL_AXIS_TENSOR,
                          build->e * build->t * build->h, rows, 0);
 }
 
@@ -107,13 +109,13 @@ static void tokens_forward(ModelBuild *build, const Embedding *of, ModelSet toke
  * writes the output if it is the last. */
 static void embedding_forward(ModelBuild *build, Embedding *of) {
   double stream = build->e * build->t * build->h, own = build->e * build->between * build->h;
-  gboolean split = splits_vocabulary(build), scattered = build->sequence, added = of->positions >= 0;
+  gboolean split = model_table_is_shared(build), scattered = build->sequence, added = of->positions >= 0;
   gboolean later = of->normed || of->dropped;
   ModelSet output = model_build_tensor(build, "output", MODEL_TENSOR_OUTPUT, own);
   ModelSet tokens = added || later || scattered ? model_build_inner(build, "token_rows", stream) : output, x = tokens;
   tokens_forward(build, of, tokens);
   if (split)
-    sum_rows(build, tokens, scattered && !added && !later ? output : 0);
+    model_table_sum(build, &table_names, tokens, scattered && !added && !later ? output : 0);
   if (model_build_has(build, MODEL_SCALED))
     model_build_memory(build, MODEL_FORWARD, "embed_scale", 2 * own, scattered && !added && !later ? output : x, 0);
   if (added) {
@@ -149,16 +151,16 @@ ModelOp *model_table_gradient(ModelBuild *build, const char *name, ModelSet d_ro
                              scatter_bytes(build, build->v, build->t) + TOKEN_ID * build->t, d_rows, writes);
 }
 
-static ModelSet gathered_gradient(ModelBuild *build, ModelSet d_own) {
-  ModelSet whole = model_build_inner(build, "d_output_whole", build->e * build->t * build->h);
-  model_region_gather_tokens(build, MODEL_BACKWARD, "d_output.gather", build->h, d_own, whole);
+ModelSet model_table_gather(ModelBuild *build, const ModelTableNames *names, ModelSet d_own) {
+  ModelSet whole = model_build_inner(build, names->d_whole, build->e * build->t * build->h);
+  model_region_gather_tokens(build, MODEL_BACKWARD, names->gather, build->h, d_own, whole);
   return whole;
 }
 
 /* The zeroed rows' gradients are zeroed in a copy. */
-static ModelSet masked_gradient(ModelBuild *build, ModelSet d_rows) {
-  ModelSet masked = model_build_inner(build, "d_token_rows", build->e * build->t * build->h);
-  mask_rows(build, MODEL_BACKWARD, "embed_tokens.mask.backward", 3, d_rows, masked);
+ModelSet model_table_mask(ModelBuild *build, const ModelTableNames *names, ModelSet d_rows) {
+  ModelSet masked = model_build_inner(build, names->d_masked, build->e * build->t * build->h);
+  mask_rows(build, MODEL_BACKWARD, names->mask_backward, 3, d_rows, masked);
   return masked;
 }
 
@@ -185,7 +187,7 @@ static ModelSet summed_gradient(ModelBuild *build, const Embedding *of) {
     d_sum = model_build_inner(build, "d_embedded_sum", own);
     model_norm_backward(build, &of->norm, of->to_norm, d_normed, d_sum);
   }
-  return build->sequence ? gathered_gradient(build, d_sum) : d_sum;
+  return build->sequence ? model_table_gather(build, &table_names, d_sum) : d_sum;
 }
 
 /* Where the head shares the table, or a decoder's embedding, their gradient was first, and autograd adds the dense one
@@ -203,8 +205,8 @@ static void embedding_backward(ModelBuild *build, const Embedding *of) {
     patches_backward(build, of, d_sum);
     return;
   }
-  if (splits_vocabulary(build))
-    d_sum = masked_gradient(build, d_sum);
+  if (model_table_is_shared(build))
+    d_sum = model_table_mask(build, &table_names, d_sum);
   if (!build->shape->tied_embeddings && build->shape->encoder_layers == 0) {
     model_table_gradient(build, "embed_tokens.backward", d_sum | of->ids, 0)->gradient_of = of->table;
     return;
@@ -231,7 +233,7 @@ static void loss_metrics(ModelBuild *build) {
 }
 
 static void place_vocabulary(ModelBuild *build, int table) {
-  model_build_place(build, table, splits_vocabulary(build) ? MODEL_PLACE_SPLIT : MODEL_PLACE_WHOLE,
+  model_build_place(build, table, model_table_is_shared(build) ? MODEL_PLACE_SPLIT : MODEL_PLACE_WHOLE,
                     (double)build->shape->vocab_size * build->h);
 }
 

@@ -7,7 +7,9 @@
  *   table ──┼─ rows ─ norm ─┘                      cat ─ output: both streams, one behind the other
  *           └──────────────────────────────────────┘
  *
- * The table of rows is the embedding's; a rank that has no embedding holds a copy. The head reads both streams. */
+ * The table of rows is the embedding's; a rank that has no embedding holds a copy. The head reads both streams. Of
+ * several tensor ranks each makes columns of eh_proj, which all of them gather, and each goes on with its own tokens:
+ * gather_from_tensor_model_parallel_region, scatter_to_sequence_parallel_region. */
 #pragma once
 
 #include "model-projections.h"
@@ -16,9 +18,10 @@ typedef struct {
   int table;
   ModelNorm embedded_norm, hidden_norm, final_norm;
   ModelLinear projection;
-  ModelSet hidden, embedded, joined; /* hidden: the unit's INPUT */
-  ModelSet made;                     /* what the layer made */
-  ModelSet d_streams;                /* the unit's GRAD_OUTPUT */
+  ModelRegion joined_in;
+  ModelSet hidden, embedded; /* hidden: the unit's INPUT */
+  ModelSet made;             /* what the layer made */
+  ModelSet d_streams;        /* the unit's GRAD_OUTPUT */
 } ModelFurther;
 
 static inline gboolean model_further_is(const ModelBuild *build) {
@@ -33,4 +36,4 @@ void model_further_leave(ModelBuild *build, ModelFurther *further, ModelSet made
 
 /* Returns the gradient of what the layer made; then that of what it read becomes the unit's. */
 ModelSet model_further_leave_backward(ModelBuild *build, ModelFurther *further);
-void model_further_enter_backward(ModelBuild *build, const ModelFurther *further, ModelSet d_read);
+void model_further_enter_backward(ModelBuild *build, ModelFurther *further, ModelSet d_read);
