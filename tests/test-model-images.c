@@ -48,9 +48,10 @@ static void clip_is_a_tower(void) {
 /* The other tower, and ViT-L/14's of 427 616 513 in all (openai/clip-vit-large-patch14). Of 8 texts of 77 tokens the
  * projection works on 8; attention is causal, and its table of words is not the projection. */
 static void clip_reads_texts(void) {
-  ModelShape shape = shape_case_load("{'model_type': 'clip', 'text_config': {'hidden_size': 512, 'projection_dim': 512},"
-                          " 'vision_config': {'hidden_size': 768}}",
-                          (const char *const[]){"model.family=clip_text", NULL});
+  ModelShape shape =
+      shape_case_load("{'model_type': 'clip', 'text_config': {'hidden_size': 512, 'projection_dim': 512},"
+                      " 'vision_config': {'hidden_size': 768}}",
+                      (const char *const[]){"model.family=clip_text", NULL});
   CU_ASSERT_EQUAL(model_shape_parameters(&shape), 63428096);
   CU_ASSERT_TRUE(g_strv_contains((const char *const *)shape.assumed,
                                  "vision_config is left out: the text model alone is trained"));
@@ -60,8 +61,8 @@ static void clip_reads_texts(void) {
   masks_check(head);
   model_shape_clear(&shape);
   shape = shape_case_load("{'model_type': 'clip_text_model', 'hidden_size': 768, 'intermediate_size': 3072,"
-               " 'num_attention_heads': 12, 'vocab_size': 49408, 'projection_dim': 768}",
-               (const char *const[]){NULL});
+                          " 'num_attention_heads': 12, 'vocab_size': 49408, 'projection_dim': 768}",
+                          (const char *const[]){NULL});
   CU_ASSERT_EQUAL(model_shape_parameters(&shape), 427616513 - 1 - 303966208);
   model_shape_clear(&shape);
 }

@@ -13,9 +13,11 @@ static void reads_ranks_and_targets(void) {
   CU_ASSERT_TRUE(model_lora_adapts(&lora, "q_proj") && model_lora_adapts(&lora, "v_proj"));
   CU_ASSERT_TRUE(model_lora_adapts(&lora, "qkv_proj"));
   CU_ASSERT_FALSE(model_lora_adapts(&lora, "k_proj") || model_lora_adapts(&lora, "lm_head"));
-  CU_ASSERT_TRUE(model_lora_fits(&lora, MODEL_LLAMA, NULL) && model_lora_fits(&lora, MODEL_GPT, NULL));
+  CU_ASSERT_TRUE(model_lora_fits(&lora, &(ModelShape){.family = MODEL_LLAMA}, NULL) &&
+                 model_lora_fits(&lora, &(ModelShape){.family = MODEL_GPT}, NULL));
   CU_ASSERT_TRUE(model_lora_parse("lora:8:all-linear", &lora, NULL));
-  CU_ASSERT_TRUE(model_lora_adapts(&lora, "down_proj") && model_lora_fits(&lora, MODEL_GPT, NULL));
+  CU_ASSERT_TRUE(model_lora_adapts(&lora, "down_proj") &&
+                 model_lora_fits(&lora, &(ModelShape){.family = MODEL_GPT}, NULL));
   CU_ASSERT_FALSE(model_lora_adapts(&lora, "lm_head"));
   CU_ASSERT_TRUE(model_lora_parse("lora:8:o_proj+gate_proj", &lora, NULL));
   CU_ASSERT_TRUE(model_lora_adapts(&lora, "o_proj") && !model_lora_adapts(&lora, "q_proj"));
@@ -37,18 +39,18 @@ static void refuses(void) {
   ModelLora lora;
   g_autofree char *fault = NULL;
   CU_ASSERT_TRUE(model_lora_parse("lora:8:gate_proj", &lora, NULL));
-  CU_ASSERT_FALSE(model_lora_fits(&lora, MODEL_GPT, &fault));
+  CU_ASSERT_FALSE(model_lora_fits(&lora, &(ModelShape){.family = MODEL_GPT}, &fault));
   CU_ASSERT_PTR_NOT_NULL(strstr(fault, "gate_proj"));
 
   /* Latent attention has neither q_proj nor v_proj, and of experts none is adapted. */
   g_autofree char *none = NULL;
-  int latent = base_names_find(model_family_names, "deepseek_v3");
+  ModelShape latent = {.family = base_names_find(model_family_names, "deepseek_v3"), .experts = 8};
   CU_ASSERT_TRUE(model_lora_parse("lora:8", &lora, NULL));
-  CU_ASSERT_FALSE(model_lora_fits(&lora, latent, &none));
+  CU_ASSERT_FALSE(model_lora_fits(&lora, &latent, &none));
   CU_ASSERT_PTR_NOT_NULL(strstr(none, "o_proj"));
   CU_ASSERT_TRUE(model_lora_parse("lora:8:all-linear", &lora, NULL));
-  CU_ASSERT_TRUE(model_lora_fits(&lora, latent, NULL));
-  CU_ASSERT_TRUE(model_lora_fits(&(ModelLora){0}, latent, NULL));
+  CU_ASSERT_TRUE(model_lora_fits(&lora, &latent, NULL));
+  CU_ASSERT_TRUE(model_lora_fits(&(ModelLora){0}, &latent, NULL));
 }
 
 static const ModelShape shape = {.family = MODEL_LLAMA,
@@ -186,6 +188,43 @@ static void masks_hold_together(void) {
   CU_ASSERT_TRUE(most > 64 && most <= MODEL_TENSORS_MOST);
 }
 
+/* Eight experts of 32 inside: gate and up from 128 to 32, down back, an A and a B of rank 4 of each; the base stays
+ * frozen, and what adapters compute is 2 · rows · rank · (in + out) more, of 2 · 64 tokens given to 2 experts each. */
+static void adapts_experts(void) {
+  ModelShape mixed = shape, fused, beside;
+  mixed.family = base_names_find(model_family_names, "mixtral");
+  mixed.experts = 8;
+  mixed.experts_per_token = 2;
+  mixed.expert_intermediate_size = 32;
+  ModelRecipe recipe = {.sequence_length = 64}, without = recipe;
+  CU_ASSERT_TRUE(model_lora_parse("lora:4:gate_proj+up_proj+down_proj", &recipe.lora, NULL));
+  CU_ASSERT_TRUE(model_lora_parse("lora:4:o_proj", &without.lora, NULL));
+  CU_ASSERT_TRUE(model_lora_fits(&recipe.lora, &mixed, NULL));
+  g_autoptr(ModelUnit) unit = model_unit_new(&mixed, &recipe, 2, MODEL_UNIT_LAYER);
+  g_autoptr(ModelUnit) plain = model_unit_new(&mixed, &without, 2, MODEL_UNIT_LAYER);
+  guint64 trained = 0;
+  for (guint p = 0; p < unit->n_parameters; p++) {
+    CU_ASSERT_TRUE(unit->parameters[p].frozen || unit->parameters[p].expert);
+    trained += unit->parameters[p].frozen ? 0 : unit->parameters[p].elements;
+  }
+  CU_ASSERT_EQUAL(trained, 8 * 3 * 4 * (128 + 32));
+  double rows = 2 * 64 * 2, adapters = 3 * 2 * rows * 4 * (128 + 32), other = 2 * 2 * 64 * 4.0 * (128 + 128);
+  CU_ASSERT_EQUAL(model_unit_forward_cost(unit).flops - adapters, model_unit_forward_cost(plain).flops - other);
+  model_unit_train(unit, MODEL_TRAINED);
+  CU_ASSERT_FALSE(does(unit, "experts.gate_proj.wgrad"));
+  CU_ASSERT_TRUE(does(unit, "experts.gate_proj.lora_A.wgrad") && does(unit, "experts.down_proj.lora_B.wgrad"));
+
+  g_autofree char *of_fused = NULL;
+  g_autofree char *of_shared = NULL;
+  fused = beside = mixed;
+  fused.family = base_names_find(model_family_names, "gpt_oss");
+  beside.shared_intermediate_size = 64;
+  CU_ASSERT_FALSE(model_lora_fits(&recipe.lora, &fused, &of_fused));
+  CU_ASSERT_PTR_NOT_NULL(strstr(of_fused, "target_parameters"));
+  CU_ASSERT_FALSE(model_lora_fits(&recipe.lora, &beside, &of_shared));
+  CU_ASSERT_PTR_NOT_NULL(strstr(of_shared, "beside shared ones"));
+}
+
 int main(void) {
   return harness_run(
       "model-lora",
@@ -196,5 +235,6 @@ int main(void) {
                       {"keeps what gradients need", keeps_what_gradients_need},
                       {"the lowest layer ends at its adapters", the_lowest_layer_ends_at_its_adapters},
                       {"masks hold together", masks_hold_together},
+                      {"adapts experts", adapts_experts},
                       {NULL, NULL}});
 }

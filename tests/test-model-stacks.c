@@ -97,8 +97,9 @@ static void units_read_each_other(void) {
                                         MODEL_UNIT_LAYER,     MODEL_UNIT_BETWEEN,     MODEL_UNIT_DECODER_FIRST,
                                         MODEL_UNIT_DECODER,   MODEL_UNIT_HEAD};
   static const gint64 layers[] = {-1, 0, 1, 2, -1, 3, 4, -1};
-  ModelShape shape = shape_case_load("{" OLD SIZES("512", "2048", "64", "8", "3") ", 'num_decoder_layers': 2}");
-  ModelShape each = shape_case_load("{'model_type': 'umt5', 'vocab_size': 100, " SIZES("64", "96", "16", "4", "3") "}", NULL);
+  ModelShape shape = shape_case_load("{" OLD SIZES("512", "2048", "64", "8", "3") ", 'num_decoder_layers': 2}", NULL);
+  ModelShape each =
+      shape_case_load("{'model_type': 'umt5', 'vocab_size': 100, " SIZES("64", "96", "16", "4", "3") "}", NULL);
   CU_ASSERT_EQUAL(model_units_of(&shape, FALSE), G_N_ELEMENTS(kinds));
   for (guint64 unit = 0; unit < G_N_ELEMENTS(kinds); unit++) {
     CU_ASSERT_EQUAL(model_unit_kind_of(&shape, unit), kinds[unit]);

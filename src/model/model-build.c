@@ -80,6 +80,7 @@ void model_build_begin(ModelBuild *build, const ModelShape *shape, const ModelRe
   build->in_chunks = FALSE;
   set_share(build);
   build->n_parameters = build->n_tensors = 0;
+  build->too_many = NULL;
   memset(build->n_ops, 0, sizeof build->n_ops);
 }
 
@@ -133,7 +134,10 @@ void model_build_place(ModelBuild *build, int parameter, ModelPlace place, doubl
 }
 
 static ModelSet add_tensor(ModelBuild *build, const char *name, ModelTensorRole role, gboolean scratch, double bytes) {
-  sim_require(build->n_tensors < MODEL_TENSORS_MOST, 0, NULL, "%s is one tensor too many", name);
+  if (build->n_tensors == MODEL_TENSORS_MOST) {
+    build->too_many = build->too_many != NULL ? build->too_many : name;
+    build->n_tensors--;
+  }
   build->tensors[build->n_tensors] = (ModelTensor){
       .name = name, .role = role, .scratch = scratch, .bytes = (guint64)MIN(bytes, (double)MODEL_TENSOR_MOST)};
   return model_set_of(build->n_tensors++);
@@ -167,9 +171,12 @@ ModelSet model_build_scratch(ModelBuild *build, const char *name, double bytes) 
 
 static ModelOp *add_op(ModelBuild *build, ModelDirection direction, const char *name, KernelOp kernel,
                        double nominal_flops, ModelSet reads, ModelSet writes) {
+  if (build->n_ops[direction] == MODEL_OPS_MOST) {
+    build->too_many = build->too_many != NULL ? build->too_many : name;
+    build->n_ops[direction]--;
+  }
   guint i = build->n_ops[direction]++;
   kernel.compiled = build->recipe->compiled;
-  sim_require(i < MODEL_OPS_MOST, 0, NULL, "%s is one operation too many", name);
   build->kernels[direction][i] = kernel;
   build->ops[direction][i] = (ModelOp){.name = name,
                                        .kernel = &build->kernels[direction][i],

@@ -75,6 +75,7 @@ typedef struct {
   ModelOp ops[MODEL_DIRECTIONS][MODEL_OPS_MOST];
   KernelOp kernels[MODEL_DIRECTIONS][MODEL_OPS_MOST];
   guint n_ops[MODEL_DIRECTIONS];
+  const char *too_many; /* the first tensor or operation for which there was no room; NULL: there was for all */
 } ModelBuild;
 
 void model_build_begin(ModelBuild *build, const ModelShape *shape, const ModelRecipe *recipe, guint64 micro_batch,

@@ -40,9 +40,8 @@ static int whole_parameter(ModelBuild *build, const char *name, double rows, dou
   return parameter;
 }
 
-/* One matrix (or bias) for each expert that is held here; `split`: of which tensor ranks may have parts. */
-static int grouped_parameter(ModelBuild *build, const ModelExperts *experts, const char *name, double rows,
-                             double columns, gboolean split) {
+int model_experts_parameter(ModelBuild *build, const ModelExperts *experts, const char *name, double rows,
+                            double columns, gboolean split) {
   int parameter = whole_parameter(build, name, experts->held * rows, columns);
   double whole = experts_of(build) * rows * columns * (split ? model_experts_splits(build) : 1);
   if (split && model_experts_splits(build) > 1)
@@ -58,19 +57,20 @@ static void define_grouped(ModelBuild *build, ModelExperts *experts) {
   gboolean bias = model_build_has(build, MODEL_MLP_BIAS);
   experts->gate = experts->up = experts->gate_bias = experts->up_bias = experts->down_bias = -1;
   if (is_gated(build))
-    experts->gate =
-        grouped_parameter(build, experts, is_joined(build) ? "experts.gate_up_proj.weight" : "experts.gate_proj.weight",
-                          inside, build->h, TRUE);
+    experts->gate = model_experts_parameter(
+        build, experts, is_joined(build) ? "experts.gate_up_proj.weight" : "experts.gate_proj.weight", inside, build->h,
+        TRUE);
   if (is_gated(build) && bias)
-    experts->gate_bias = grouped_parameter(
+    experts->gate_bias = model_experts_parameter(
         build, experts, is_joined(build) ? "experts.gate_up_proj.bias" : "experts.gate_proj.bias", inside, 1, TRUE);
   if (!is_joined(build))
-    experts->up = grouped_parameter(build, experts, "experts.up_proj.weight", f, build->h, TRUE);
+    experts->up = model_experts_parameter(build, experts, "experts.up_proj.weight", f, build->h, TRUE);
   if (!is_joined(build) && bias)
-    experts->up_bias = grouped_parameter(build, experts, "experts.up_proj.bias", f, 1, TRUE);
-  experts->down = grouped_parameter(build, experts, "experts.down_proj.weight", build->h, f, TRUE);
+    experts->up_bias = model_experts_parameter(build, experts, "experts.up_proj.bias", f, 1, TRUE);
+  experts->down = model_experts_parameter(build, experts, "experts.down_proj.weight", build->h, f, TRUE);
+  model_experts_adapters(build, experts, f);
   if (bias)
-    experts->down_bias = grouped_parameter(build, experts, "experts.down_proj.bias", build->h, 1, FALSE);
+    experts->down_bias = model_experts_parameter(build, experts, "experts.down_proj.bias", build->h, 1, FALSE);
 }
 
 /* Rows and groups of this rank. Where there are fewer rows than experts, as many groups as rows. */
@@ -121,16 +121,16 @@ static void launch_each(ModelBuild *build, const ModelExperts *experts, ModelDir
     build->kernels[direction][build->n_ops[direction] - 1].launches = (guint32)MIN(experts->groups, G_MAXUINT32);
 }
 
-static ModelOp *grouped(ModelBuild *build, const ModelExperts *experts, ModelDirection direction, const char *name,
-                        double out, double in, ModelSet reads, ModelSet writes) {
+ModelOp *model_experts_matmul(ModelBuild *build, const ModelExperts *experts, ModelDirection direction,
+                              const char *name, double out, double in, ModelSet reads, ModelSet writes) {
   ModelOp *op = model_build_matmul(build, direction, name, experts->groups, experts->per_group, out, in, reads, writes);
   launch_each(build, experts, direction);
   op->nominal_flops *= useful_part(build, experts);
   return op;
 }
 
-static void grouped_wgrad(ModelBuild *build, const ModelExperts *experts, const char *name, double out, double in,
-                          ModelSet reads, int weight) {
+void model_experts_wgrad(ModelBuild *build, const ModelExperts *experts, const char *name, double out, double in,
+                         ModelSet reads, int weight) {
   ModelOp *op = model_build_matmul(build, MODEL_BACKWARD, name, experts->groups, out, in, experts->per_group, reads, 0);
   build->kernels[MODEL_BACKWARD][build->n_ops[MODEL_BACKWARD] - 1].pass = KERNEL_WGRAD;
   launch_each(build, experts, MODEL_BACKWARD);
@@ -181,17 +181,23 @@ static void inside_forward(ModelBuild *build, ModelExperts *experts) {
   ModelFp8Pair input = model_experts_cast(build, experts, MODEL_EXPERTS_INPUT, build->h, padded);
   experts->kept_input = input.columns;
   if (gated) {
-    ModelOp *op = grouped(build, experts, MODEL_FORWARD, joined ? "experts.gate_up_proj" : "experts.gate_proj",
-                          joined ? 2 * f : f, build->h, input.rows, experts->gate_out);
+    ModelSet plain = model_experts_plain(build, experts, &experts->gate_adapter, experts->gate_out);
+    ModelOp *op =
+        model_experts_matmul(build, experts, MODEL_FORWARD, joined ? "experts.gate_up_proj" : "experts.gate_proj",
+                             joined ? 2 * f : f, build->h, input.rows, plain);
     op->saves = input.columns;
     op->uses = mask_of(experts->gate, experts->gate_bias);
     op->counted = counted;
+    model_experts_adapt(build, experts, &experts->gate_adapter, input.rows, plain, experts->gate_out);
   }
   if (!joined) {
-    ModelOp *op = grouped(build, experts, MODEL_FORWARD, "experts.up_proj", f, build->h, input.rows, experts->up_out);
+    ModelSet plain = model_experts_plain(build, experts, &experts->up_adapter, experts->up_out);
+    ModelOp *op =
+        model_experts_matmul(build, experts, MODEL_FORWARD, "experts.up_proj", f, build->h, input.rows, plain);
     op->saves = input.columns;
     op->uses = mask_of(experts->up, experts->up_bias);
     op->counted = counted && !gated;
+    model_experts_adapt(build, experts, &experts->up_adapter, input.rows, plain, experts->up_out);
   }
   model_build_kernels(build, MODEL_FORWARD, "experts.act", joined && !fused ? KERNEL_ROTARY : KERNEL_MEMORY,
                       fused || !gated ? 1 : 2,
@@ -207,10 +213,12 @@ static ModelSet down_forward(ModelBuild *build, ModelExperts *experts) {
   ModelFp8Pair product =
       model_experts_cast(build, experts, MODEL_EXPERTS_PRODUCT, expert_width(build), experts->product);
   ModelSet out = model_build_inner(build, "rows_out", model_experts_bytes(build, experts->worked, build->h));
-  ModelOp *op =
-      grouped(build, experts, MODEL_FORWARD, "experts.down_proj", build->h, expert_width(build), product.rows, out);
+  ModelSet plain = model_experts_plain(build, experts, &experts->down_adapter, out);
+  ModelOp *op = model_experts_matmul(build, experts, MODEL_FORWARD, "experts.down_proj", build->h, expert_width(build),
+                                     product.rows, plain);
   op->saves = experts->kept_product = product.columns;
   op->uses = mask_of(experts->down, experts->down_bias);
+  model_experts_adapt(build, experts, &experts->down_adapter, product.rows, plain, out);
   return model_experts_unpad(build, experts, out, MODEL_FORWARD);
 }
 
@@ -275,12 +283,14 @@ static ModelSet down_backward(ModelBuild *build, const ModelExperts *experts, Mo
   double f = expert_width(build);
   ModelSet d_product = model_build_inner(build, "d_rows_product", model_experts_bytes(build, experts->worked, f));
   d_out = model_experts_pad(build, experts, d_out, MODEL_BACKWARD);
+  ModelSet part = model_experts_adapt_backward(build, experts, &experts->down_adapter, experts->kept_product, d_out);
   ModelFp8Pair cast = model_experts_cast(build, experts, MODEL_EXPERTS_D_OUT, build->h, d_out);
-  grouped(build, experts, MODEL_BACKWARD, "experts.down_proj.dgrad", f, build->h, cast.rows, d_product)->uses =
-      mask_of(experts->down, -1);
-  grouped_wgrad(build, experts, "experts.down_proj.wgrad", build->h, f, cast.columns | experts->kept_product,
-                experts->down);
+  model_experts_matmul(build, experts, MODEL_BACKWARD, "experts.down_proj.dgrad", f, build->h, cast.rows, d_product)
+      ->uses = mask_of(experts->down, -1);
+  model_experts_wgrad(build, experts, "experts.down_proj.wgrad", build->h, f, cast.columns | experts->kept_product,
+                      experts->down);
   grouped_bgrad(build, experts, "experts.down_proj.bgrad", build->h, d_out, experts->down_bias);
+  model_experts_adapt_sum(build, experts, &experts->down_adapter, part, d_product);
   return d_product;
 }
 
@@ -299,36 +309,51 @@ static void act_backward(ModelBuild *build, const ModelExperts *experts, ModelSe
                       d_gate | d_up | d_chosen);
 }
 
-static void one_backward(ModelBuild *build, const ModelExperts *experts, ModelExpertsCast which,
-                         const char *const names[3], double out, ModelSet d_y, ModelSet d_x, int weight, int bias) {
-  ModelFp8Pair cast = model_experts_cast(build, experts, which, out, d_y);
-  grouped(build, experts, MODEL_BACKWARD, names[0], build->h, out, cast.rows, d_x)->uses = mask_of(weight, -1);
-  grouped_wgrad(build, experts, names[1], out, build->h, cast.columns | experts->kept_input, weight);
-  grouped_bgrad(build, experts, names[2], out, d_y, bias);
+/* What one of the column projections is differentiated by. */
+typedef struct {
+  ModelExpertsCast cast;
+  const char *dgrad, *wgrad, *bgrad;
+  int weight, bias;
+  const ModelAdapter *adapter;
+} Projection;
+
+static void one_backward(ModelBuild *build, const ModelExperts *experts, const Projection *of, double out, ModelSet d_y,
+                         ModelSet d_x) {
+  ModelSet part = model_experts_adapt_backward(build, experts, of->adapter, experts->kept_input, d_y);
+  ModelFp8Pair cast = model_experts_cast(build, experts, of->cast, out, d_y);
+  model_experts_matmul(build, experts, MODEL_BACKWARD, of->dgrad, build->h, out, cast.rows, d_x)->uses =
+      mask_of(of->weight, -1);
+  model_experts_wgrad(build, experts, of->wgrad, out, build->h, cast.columns | experts->kept_input, of->weight);
+  grouped_bgrad(build, experts, of->bgrad, out, d_y, of->bias);
+  model_experts_adapt_sum(build, experts, of->adapter, part, d_x);
 }
 
 static ModelSet inside_backward(ModelBuild *build, const ModelExperts *experts, ModelSet d_product, ModelSet d_chosen) {
-  static const char *const gate[] = {"experts.gate_proj.dgrad", "experts.gate_proj.wgrad", "experts.gate_proj.bgrad"};
-  static const char *const up[] = {"experts.up_proj.dgrad", "experts.up_proj.wgrad", "experts.up_proj.bgrad"};
-  static const char *const both[] = {"experts.gate_up_proj.dgrad", "experts.gate_up_proj.wgrad",
-                                     "experts.gate_up_proj.bgrad"};
+  const Projection gate = {
+      MODEL_EXPERTS_D_GATE, "experts.gate_proj.dgrad", "experts.gate_proj.wgrad", "experts.gate_proj.bgrad",
+      experts->gate,        experts->gate_bias,        &experts->gate_adapter};
+  const Projection up = {MODEL_EXPERTS_D_UP, "experts.up_proj.dgrad", "experts.up_proj.wgrad", "experts.up_proj.bgrad",
+                         experts->up,        experts->up_bias,        &experts->up_adapter};
+  const Projection both = {
+      MODEL_EXPERTS_D_GATE, "experts.gate_up_proj.dgrad", "experts.gate_up_proj.wgrad", "experts.gate_up_proj.bgrad",
+      experts->gate,        experts->gate_bias,           &experts->gate_adapter};
   double f = expert_width(build), inside = model_experts_bytes(build, experts->worked, f);
   double worked = model_experts_bytes(build, experts->worked, build->h);
   ModelSet d_input = model_build_inner(build, "d_rows_gathered", worked);
   if (is_joined(build)) {
     ModelSet d_both = model_build_inner(build, "d_rows_gate_up", 2 * inside);
     act_backward(build, experts, d_product, d_both, 0, d_chosen);
-    one_backward(build, experts, MODEL_EXPERTS_D_GATE, both, 2 * f, d_both, d_input, experts->gate, experts->gate_bias);
+    one_backward(build, experts, &both, 2 * f, d_both, d_input);
     return model_experts_unpad(build, experts, d_input, MODEL_BACKWARD);
   }
   ModelSet d_up = model_build_inner(build, "d_rows_up", inside);
   ModelSet d_gate = is_gated(build) ? model_build_inner(build, "d_rows_gate", inside) : 0;
   act_backward(build, experts, d_product, d_gate, d_up, d_chosen);
-  one_backward(build, experts, MODEL_EXPERTS_D_UP, up, f, d_up, d_input, experts->up, experts->up_bias);
+  one_backward(build, experts, &up, f, d_up, d_input);
   if (!is_gated(build))
     return model_experts_unpad(build, experts, d_input, MODEL_BACKWARD);
   ModelSet of_gate = model_build_inner(build, "d_rows_of_gate", worked);
-  one_backward(build, experts, MODEL_EXPERTS_D_GATE, gate, f, d_gate, of_gate, experts->gate, experts->gate_bias);
+  one_backward(build, experts, &gate, f, d_gate, of_gate);
   model_build_memory(build, MODEL_BACKWARD, "experts.gate_proj.sum", 3 * worked, d_input | of_gate, 0);
   return model_experts_unpad(build, experts, d_input, MODEL_BACKWARD);
 }

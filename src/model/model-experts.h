@@ -28,6 +28,7 @@ typedef struct {
   int gate, up, down;      /* grouped weights; joined: gate is both */
   int gate_bias, up_bias, down_bias;
   int shared_gate;
+  ModelAdapter gate_adapter, up_adapter, down_adapter; /* of every expert held here; names NULL: none */
   ModelMlp shared;
   double tokens, rows, arrived, worked;      /* of this rank; sent; come; worked on, with those of other tensor ranks */
   double held, groups, per_group;            /* experts here; those with rows at all, and rows of each */
@@ -51,6 +52,26 @@ void model_experts_define(ModelBuild *build, ModelExperts *experts);
 void model_experts_forward(ModelBuild *build, ModelExperts *experts, ModelSet x, ModelSet y);
 /* Returns the gradient of x. */
 ModelSet model_experts_backward(ModelBuild *build, ModelExperts *experts, ModelSet d_y);
+
+/* One matrix (or bias) for each expert that is held here; `split`: of which tensor ranks may have parts. */
+int model_experts_parameter(ModelBuild *build, const ModelExperts *experts, const char *name, double rows,
+                            double columns, gboolean split);
+/* A grouped matmul of the rows worked on, `in` to `out`; and of a weight's gradient. */
+ModelOp *model_experts_matmul(ModelBuild *build, const ModelExperts *experts, ModelDirection direction,
+                              const char *name, double out, double in, ModelSet reads, ModelSet writes);
+void model_experts_wgrad(ModelBuild *build, const ModelExperts *experts, const char *name, double out, double in,
+                         ModelSet reads, int weight);
+
+/* Adapters beside experts' projections, one of each expert, model-experts-adapter.c; as model_adapter's. Forward:
+ * the tensor that the projection is to write. Backward returns the adapter's part of x's gradient, none without. */
+void model_experts_adapters(ModelBuild *build, ModelExperts *experts, double width);
+ModelSet model_experts_plain(ModelBuild *build, const ModelExperts *experts, const ModelAdapter *adapter, ModelSet y);
+void model_experts_adapt(ModelBuild *build, const ModelExperts *experts, ModelAdapter *adapter, ModelSet x,
+                         ModelSet plain, ModelSet y);
+ModelSet model_experts_adapt_backward(ModelBuild *build, const ModelExperts *experts, const ModelAdapter *adapter,
+                                      ModelSet x, ModelSet d_y);
+void model_experts_adapt_sum(ModelBuild *build, const ModelExperts *experts, const ModelAdapter *adapter, ModelSet part,
+                             ModelSet d_x);
 
 /* Between tokens and the rows that this rank works on, model-experts-move.c. Dispatch sets `input`; combine returns y,
  * or where that is none a new tensor. Backward: combine returns the rows' gradient, and in *ret_d_chosen that of the

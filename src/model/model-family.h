@@ -42,6 +42,7 @@ typedef struct {
   gboolean experts_alone;  /* intermediate_size is an expert's, and no layer is dense */
   double dropout;          /* where config.json says nothing */
   double rotary_part;      /* of each head, where config.json says nothing; 0: all */
+  gboolean experts_fused;  /* all experts' weights are one tensor, no linear layer that an adapter could stand beside */
   gboolean shared_alike;   /* one shared expert as wide as the others; MLPs as intermediate_size_mlp says (llama4) */
   const char *nested;      /* where the model is in a file of several: "text_config.", or NULL */
 } ModelFamilyRow;

@@ -14,17 +14,23 @@
 const char *const model_lora_targets[] = {"q_proj",    "k_proj",  "v_proj",    "qkv_proj", "o_proj",
                                           "gate_proj", "up_proj", "down_proj", NULL};
 
-static gboolean has_experts(int family) {
-  return model_family_row(family)->defaults.experts > 0;
+/* Whether some layers are experts that have no adapters, and why. */
+static const char *obstacle(const ModelShape *shape) {
+  if (shape->experts == 0)
+    return NULL;
+  if (model_family_row(shape->family)->experts_fused)
+    return "; its experts are one tensor, of which peft's target_parameters makes adapters, which is not modelled";
+  return shape->shared_intermediate_size > 0 ? "; adapters of experts beside shared ones are not modelled" : NULL;
 }
 
-/* Of a family's layers; adapters beside experts are not modelled. */
-static char *linears_of(int family) {
+/* Of the shape's layers, what may have adapters. */
+static char *linears_of(const ModelShape *shape) {
+  int family = shape->family;
   const ModelFamilyRow *row = model_family_row(family);
   if (row->defaults.value_dim > 0) /* latent attention */
     return g_strdup("o_proj");
   return g_strconcat(model_has(row->traits, MODEL_JOINED) ? "qkv_proj" : "q_proj k_proj v_proj", " o_proj",
-                     has_experts(family)                   ? ""
+                     obstacle(shape) != NULL               ? ""
                      : model_has(row->traits, MODEL_GATED) ? " gate_proj up_proj down_proj"
                                                            : " up_proj down_proj",
                      NULL);
@@ -66,8 +72,9 @@ gboolean model_lora_parse(const char *text, ModelLora *ret, char **ret_fault) {
   return TRUE;
 }
 
-gboolean model_lora_fits(const ModelLora *lora, int family, char **ret_fault) {
-  g_autofree char *linears = linears_of(family);
+gboolean model_lora_fits(const ModelLora *lora, const ModelShape *shape, char **ret_fault) {
+  g_autofree char *linears = linears_of(shape);
+  const char *why = obstacle(shape);
   g_auto(GStrv) own = g_strsplit(linears, " ", -1);
   gboolean any = lora->rank == 0;
   for (int target = 0; model_lora_targets[target] != NULL; target++) {
@@ -77,12 +84,16 @@ gboolean model_lora_fits(const ModelLora *lora, int family, char **ret_fault) {
     if (!lora->named || !wanted || has)
       continue;
     *ret_fault = g_strdup_printf("%s is no layer of this family, which has %s%s", model_lora_targets[target], linears,
-                                 has_experts(family) ? "; adapters in experts are not modelled" : "");
+                                 why != NULL ? why : "");
     return FALSE;
   }
   if (!any)
     *ret_fault = g_strdup_printf("none of the usual layers is one of this family, which has %s: name them", linears);
   return any;
+}
+
+gboolean model_lora_adapts_experts(const ModelLora *lora, const ModelShape *shape, const char *linear) {
+  return lora->rank > 0 && shape->kv_rank == 0 && obstacle(shape) == NULL && model_lora_adapts(lora, linear);
 }
 
 gboolean model_lora_adapts(const ModelLora *lora, const char *linear) {

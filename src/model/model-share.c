@@ -150,12 +150,6 @@ static gboolean refuse_unmodelled(const ModelShape *shape, const ModelRecipe *re
   if (degrees.tensor * degrees.context > 1 && shape->encoder_layers > 0)
     return conf_settings_fail(settings, degrees.tensor > 1 ? "parallel.tensor" : "parallel.context", error,
                               "a decoder beside an encoder is not modelled over several ranks; set it to 1");
-  gboolean latent_further = shape->mtp_layers > 0 && shape->kv_rank > 0 && degrees.tensor > 1;
-  if (latent_further && (recipe->precision == MODEL_FP8 || recipe->kernels == MODEL_KERNELS_EAGER))
-    return conf_settings_fail(
-        settings, recipe->precision == MODEL_FP8 ? "training.precision" : "training.fused_kernels", error,
-        "a layer of latent attention that foretells a further token is modelled over tensor ranks "
-        "in bf16 and with fused kernels alone");
   if (degrees.context > 1 && shape->mtp_layers > 0)
     return conf_settings_fail(settings, "parallel.context", error,
                               "a layer that foretells a further token is not modelled over several context ranks; set "

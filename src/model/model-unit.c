@@ -5,11 +5,14 @@
 #include "base-error.h"
 #include "model-build.h"
 
-const char *const model_unit_names[] = {
-    "embedding",        "layer",       "head",        "dense layer",   "full layer",
-    "dense full layer", "further layer", "first layer", "decoder layer", "first decoder layer",
-    "between",          "final_norm",  "lm_head",     "cast",          "loss",
-    NULL};
+const char *const model_unit_names[] = {"embedding",     "layer",
+                                        "head",          "dense layer",
+                                        "full layer",    "dense full layer",
+                                        "further layer", "first layer",
+                                        "decoder layer", "first decoder layer",
+                                        "between",       "final_norm",
+                                        "lm_head",       "cast",
+                                        "loss",          NULL};
 
 gint64 model_unit_layer_of(const ModelShape *shape, guint64 unit) {
   if (!model_unit_is_layer(model_unit_kind_of(shape, unit)))
@@ -56,24 +59,54 @@ ModelUnitKind model_unit_kind_among(const ModelShape *shape, guint64 unit, guint
                                           : model_unit_kind_of(shape, unit);
 }
 
-ModelUnit *model_unit_new(const ModelShape *shape, const ModelRecipe *recipe, guint64 micro_batch, ModelUnitKind kind) {
+static void build_unit(ModelBuild *build, const ModelShape *shape, const ModelRecipe *recipe, guint64 micro_batch,
+                       ModelUnitKind kind) {
   static void (*const builders[MODEL_UNIT_VARIANTS])(ModelBuild *) = {
       [MODEL_UNIT_EMBEDDING] = model_embedding_build, [MODEL_UNIT_LAYER] = model_layer_build,
       [MODEL_UNIT_HEAD] = model_head_build,           [MODEL_UNIT_LAYER_DENSE] = model_layer_build,
       [MODEL_UNIT_LAYER_FULL] = model_layer_build,    [MODEL_UNIT_LAYER_DENSE_FULL] = model_layer_build,
       [MODEL_UNIT_LAYER_FURTHER] = model_layer_build, [MODEL_UNIT_LAYER_FIRST] = model_layer_build,
       [MODEL_UNIT_BETWEEN] = model_between_build,     [MODEL_UNIT_DECODER] = model_layer_build,
-      [MODEL_UNIT_DECODER_FIRST] = model_layer_build,
-      [MODEL_UNIT_NORM] = model_head_norm_build,
+      [MODEL_UNIT_DECODER_FIRST] = model_layer_build, [MODEL_UNIT_NORM] = model_head_norm_build,
       [MODEL_UNIT_OUTPUT] = model_head_output_build,  [MODEL_UNIT_CAST] = model_head_cast_build,
       [MODEL_UNIT_LOSS] = model_head_loss_build,
   };
   sim_require(kind < MODEL_UNIT_VARIANTS && micro_batch > 0 && micro_batch <= MODEL_MICRO_BATCH_MOST, 0, NULL,
               "unit %d, micro-batch %" G_GUINT64_FORMAT, (int)kind, micro_batch);
+  model_build_begin(build, shape, recipe, micro_batch, kind);
+  builders[kind](build);
+}
+
+ModelUnit *model_unit_new(const ModelShape *shape, const ModelRecipe *recipe, guint64 micro_batch, ModelUnitKind kind) {
   ModelBuild build;
-  model_build_begin(&build, shape, recipe, micro_batch, kind);
-  builders[kind](&build);
+  build_unit(&build, shape, recipe, micro_batch, kind);
+  sim_require(build.too_many == NULL, 0, NULL, "%s is one too many for a set", build.too_many);
   return model_build_end(&build);
+}
+
+/* What adapters, further tokens and fp8 make of layers alone may be too much. */
+gboolean model_unit_check(const ModelShape *shape, const ModelRecipe *recipe, const ConfSettings *settings,
+                          GError **error) {
+  gboolean met[MODEL_UNIT_VARIANTS] = {FALSE};
+  gboolean small = recipe->lora.rank == 0 && shape->mtp_layers == 0 && recipe->precision != MODEL_FP8;
+  for (guint64 unit = 0; unit < model_units_of(shape, FALSE) && !small; unit++) {
+    ModelUnitKind kind = model_unit_kind_of(shape, unit);
+    ModelBuild build;
+    if (met[kind])
+      continue;
+    met[kind] = TRUE;
+    build_unit(&build, shape, recipe, 1, kind);
+    const char *key = recipe->lora.rank > 0            ? "training.trainable"
+                      : recipe->precision == MODEL_FP8 ? "training.precision"
+                                                       : "training.fused_kernels";
+    if (build.too_many != NULL)
+      return conf_settings_fail(settings, key, error,
+                                "a %s of %s has more than %d tensors or operations so, which is not modelled; norms in "
+                                "one kernel each (rms-norm), fewer adapters, bf16 in place of fp8, or "
+                                "model.mtp_layers=0 make fewer",
+                                model_unit_names[kind], shape->name, MODEL_SET_MOST);
+  }
+  return TRUE;
 }
 
 void model_unit_free(ModelUnit *unit) {

@@ -191,7 +191,7 @@ static gboolean read_trainable(const PlanGiven *given, Keys *read, GError **erro
         "adapters beside layers that multiply in fp8 are not modelled; set training.precision=bf16");
   if (!check_base(given, read, error))
     return FALSE;
-  return model_lora_fits(&trainable->lora, shape->family, &fault) ||
+  return model_lora_fits(&trainable->lora, shape, &fault) ||
          conf_settings_fail(settings, "training.trainable", error, "%s", fault);
 }
 
@@ -313,7 +313,8 @@ gboolean plan_recipe_load(const ConfSettings *settings, const PlanPlace *place, 
                   check_stacks(&given, &read.recipe, error) && read_version(settings, &read, error) &&
                   check_sections(settings, &read.recipe, error) &&
                   plan_fp8_resolve(&given, &read.recipe, place->capability, error) &&
-                  read_policy(&given, &read.recipe, error) && plan_axes_check(&given, &read.recipe, error);
+                  read_policy(&given, &read.recipe, error) && plan_axes_check(&given, &read.recipe, error) &&
+                  model_unit_check(shape, &completed, settings, error);
   if (good)
     *ret = read.recipe, *model = completed;
   conf_struct_clear(&plan_schema, &read);

@@ -148,10 +148,7 @@ gboolean recipe_take_optimizer(RecipeReading *reading, const RecipeRow *row, con
     pairs[i] = (Pair){names[i].theirs, names[i].ours};
     if (node->text != NULL && g_ascii_strcasecmp(names[i].theirs, node->text) == 0)
       return recipe_give(reading, node, row->setting, names[i].ours,
-                         g_str_has_prefix(lower, "paged") ? "its states are taken to stay on the GPU, as they do where "
-                                                            "there is room"
-                                                          : row->remark,
-                         error) &&
+                         g_str_has_prefix(lower, "paged") ? RECIPE_PAGED : row->remark, error) &&
              (names[i].style == NULL ||
               recipe_give(reading, node, "training.optimizer_style", names[i].style, node->text, error));
   }

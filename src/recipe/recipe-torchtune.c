@@ -22,8 +22,8 @@ static gboolean take_optimizer(RecipeReading *reading, const RecipeRow *row, con
       {"torch.optim.SGD", "sgd", NULL},
       {"bitsandbytes.optim.AdamW", "adamw", NULL},
       {"bitsandbytes.optim.AdamW8bit", "adam8bit", NULL},
-      {"bitsandbytes.optim.PagedAdamW", "adamw", "its states are taken to stay on the GPU"},
-      {"bitsandbytes.optim.PagedAdamW8bit", "adam8bit", "its states are taken to stay on the GPU"},
+      {"bitsandbytes.optim.PagedAdamW", "adamw", RECIPE_PAGED},
+      {"bitsandbytes.optim.PagedAdamW8bit", "adam8bit", RECIPE_PAGED},
       {"torchao.optim.AdamW8bit", "adam8bit", NULL},
       {"torchao.optim.AdamW4bit", "adam4bit", NULL},
   };

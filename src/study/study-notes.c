@@ -21,6 +21,14 @@ static void note_trust(GPtrArray *notes, const char *name, int trust) {
     note(notes, "figures of %s are %s, not measured", name, hw_trust_names[trust]);
 }
 
+static gboolean adapts_experts(const StudyWalk *walk) {
+  static const char *const linears[] = {"gate_proj", "up_proj", "down_proj"};
+  gboolean any = FALSE;
+  for (gsize i = 0; i < G_N_ELEMENTS(linears); i++)
+    any |= model_lora_adapts_experts(&walk->model_recipe.lora, &walk->shape, linears[i]);
+  return any;
+}
+
 /* Of a decoder beside an encoder, what nobody said. */
 static void note_stacks(GPtrArray *notes, const StudyWalk *walk) {
   if (walk->shape.encoder_layers == 0)
@@ -57,7 +65,9 @@ static void note_program(GPtrArray *notes, const StudyWalk *walk) {
   if (samples != NULL)
     g_ptr_array_add(notes, samples);
   if (walk->model_recipe.lora.rank > 0 && walk->shape.experts > 0)
-    note(notes, "adapters stand beside attention and dense MLPs alone, none in experts");
+    note(notes, "%s",
+         adapts_experts(walk) ? "adapters stand beside each expert's layers too, none beside routers"
+                              : "adapters stand beside attention and dense MLPs alone, none in experts");
   if (walk->model_recipe.sequence_length % 1000 == 0)
     note(notes, "the sequence length is %" G_GUINT64_FORMAT ": \"4k\" is 4000, and 4096 is written out",
          walk->model_recipe.sequence_length);

@@ -20,7 +20,7 @@
 typedef enum { MODEL_LLAMA, MODEL_GPT } ModelFamily;
 extern const char *const model_family_names[]; /* "llama", "gpt", "mistral", … */
 
-typedef struct {
+typedef struct ModelShape {
   int family;         /* index of model_family_names */
   ModelTraits traits; /* with MODEL_STATED all of them, else those beside the family's */
   guint64 layers, hidden_size, heads, kv_heads, head_dim, intermediate_size, vocab_size;

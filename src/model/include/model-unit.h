@@ -48,9 +48,9 @@ struct KernelOp;
 /* The kinds that every model has; then layers that differ from MODEL_UNIT_LAYER in models whose layers are not all
  * alike: an MLP where that has experts, attention to all tokens where that has a window; and the layer behind them that
  * foretells a further token, whose OUTPUT has two streams, the head's INPUT then. Of an encoder and a decoder the
- * encoder's layers are MODEL_UNIT_LAYER, the first of a stack makes the bias that its other layers read, and what stands
- * between both stacks ends the one and embeds the other's tokens. And the head in parts, where somebody cuts it: final
- * norm, output layer, cast of the logits to fp32, loss. */
+ * encoder's layers are MODEL_UNIT_LAYER, the first of a stack makes the bias that its other layers read, and what
+ * stands between both stacks ends the one and embeds the other's tokens. And the head in parts, where somebody cuts it:
+ * final norm, output layer, cast of the logits to fp32, loss. */
 typedef enum {
   MODEL_UNIT_EMBEDDING,
   MODEL_UNIT_LAYER,
@@ -256,6 +256,10 @@ typedef struct {
  * and checked. Cost: a few allocations. */
 #define MODEL_MICRO_BATCH_MOST ((guint64)1 << 32)
 ModelUnit *model_unit_new(const ModelShape *shape, const ModelRecipe *recipe, guint64 micro_batch, ModelUnitKind kind);
+/* Whether each kind of the shape's units has no more tensors and operations than a set holds, as model_unit_new
+ * requires. Error: SIM_ERROR_INPUT. */
+gboolean model_unit_check(const ModelShape *shape, const ModelRecipe *recipe, const ConfSettings *settings,
+                          GError **error);
 void model_unit_free(ModelUnit *unit);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ModelUnit, model_unit_free)
 
