@@ -350,9 +350,12 @@ void conf_settings_visit(const ConfSettings *settings, ConfVisit visit, gpointer
 
 /* The slot of a key of `schema`, which may be another table than the one that checked the value. */
 static gsize index_of_key(const ConfSettings *settings, const BaseField *key) {
+  gsize index;
+  if (conf_table_find_row(settings->table, key, &index))
+    return index;
   char name[128];
   g_strlcpy(g_stpcpy(g_stpcpy(name, key->group), "."), key->key, sizeof name / 2);
-  gsize index = index_of(settings, name);
+  index = index_of(settings, name);
   const BaseField *owner = settings->table->keys[index];
   sim_require(owner->kind == key->kind && owner->names == key->names, 0, NULL, "%s has two kinds", name);
   return index;

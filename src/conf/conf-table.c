@@ -13,6 +13,7 @@ ConfTable *conf_table_new(const ConfSchema *schemas, gsize n_schemas) {
   g_autoptr(GPtrArray) groups = g_ptr_array_new();
   ConfTable *table = g_atomic_rc_box_new0(ConfTable);
   table->index = g_hash_table_new(g_str_hash, g_str_equal);
+  table->rows = g_hash_table_new(g_direct_hash, g_direct_equal);
   for (gsize s = 0; s < n_schemas; s++)
     for (gsize k = 0; k < schemas[s].n_keys; k++) {
       const BaseField *key = &schemas[s].keys[k];
@@ -20,6 +21,7 @@ ConfTable *conf_table_new(const ConfSchema *schemas, gsize n_schemas) {
       g_ptr_array_add(keys, (gpointer)key);
       g_ptr_array_add(names, name);
       gboolean fresh = g_hash_table_insert(table->index, name, GUINT_TO_POINTER(keys->len));
+      g_hash_table_insert(table->rows, (gpointer)key, GUINT_TO_POINTER(keys->len));
       sim_require(fresh, 0, NULL, "two schemas own the key %s", name);
       sim_require(key->offset == 0 || key->type != BASE_NOWHERE, 0, NULL, "%s has a member of no type", name);
       if (!g_ptr_array_find_with_equal_func(groups, key->group, g_str_equal, NULL))
@@ -41,6 +43,7 @@ ConfTable *conf_table_ref(ConfTable *table) {
 static void table_clear(gpointer data) {
   ConfTable *table = data;
   g_hash_table_unref(table->index);
+  g_hash_table_unref(table->rows);
   g_strfreev(table->names);
   g_strfreev(table->groups);
   g_free(table->keys);
@@ -51,11 +54,19 @@ void conf_table_unref(ConfTable *table) {
     g_atomic_rc_box_release_full(table, table_clear);
 }
 
-gboolean conf_table_find(const ConfTable *table, const char *name, gsize *ret_index) {
-  gsize found = GPOINTER_TO_SIZE(g_hash_table_lookup(table->index, name));
+static gboolean find(GHashTable *index, gconstpointer key, gsize *ret_index) {
+  gsize found = GPOINTER_TO_SIZE(g_hash_table_lookup(index, key));
   if (found > 0)
     *ret_index = found - 1;
   return found > 0;
+}
+
+gboolean conf_table_find(const ConfTable *table, const char *name, gsize *ret_index) {
+  return find(table->index, name, ret_index);
+}
+
+gboolean conf_table_find_row(const ConfTable *table, const BaseField *key, gsize *ret_index) {
+  return find(table->rows, key, ret_index);
 }
 
 gboolean conf_table_find_lines(const ConfTable *table, const char *group, gsize *ret_index) {

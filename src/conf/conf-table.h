@@ -18,6 +18,7 @@ typedef struct {
   gsize n_keys;
   char **groups;     /* each once, in order, NULL-terminated */
   GHashTable *index; /* name → position + 1 */
+  GHashTable *rows;  /* key, by its address → the same */
 } ConfTable;
 
 /* The same key twice is a broken contract: each has one owner. */
@@ -26,6 +27,8 @@ ConfTable *conf_table_ref(ConfTable *table);
 void conf_table_unref(ConfTable *table);
 
 gboolean conf_table_find(const ConfTable *table, const char *name, gsize *ret_index);
+/* By the row itself, one of those that the table was made of: no name is read. */
+gboolean conf_table_find_row(const ConfTable *table, const BaseField *key, gsize *ret_index);
 /* The group's key of kind BASE_LINES. */
 gboolean conf_table_find_lines(const ConfTable *table, const char *group, gsize *ret_index);
 

@@ -20,12 +20,11 @@ void plan_exchanges_init(PlanExchanges *exchanges, struct PlanWalk *walk) {
   for (guint axis = 0; axis < MODEL_AXES; axis++)
     exchanges->slots[axis] = PROGRAM_NONE;
   exchanges->waits = g_array_new(FALSE, FALSE, sizeof(Wait));
-  exchanges->pieces = g_array_new(FALSE, FALSE, sizeof(guint32));
 }
 
 void plan_exchanges_clear(PlanExchanges *exchanges) {
   g_array_unref(exchanges->waits);
-  g_array_unref(exchanges->pieces);
+  g_free(exchanges->pieces.data);
 }
 
 static void connect(PlanExchanges *exchanges, guint axis) {
@@ -54,9 +53,8 @@ static const CollOperation operations[] = {[MODEL_EXCHANGE_ALL_REDUCE] = COLL_AL
 
 /* A step after a piece waits for that alone. */
 static void follow(const PlanExchanges *exchanges, const ModelExchange *exchange, guint32 step) {
-  if (exchange->chunks == MODEL_CHUNKS_AFTER && exchanges->pieces_of == exchange->follows &&
-      step < exchanges->pieces->len)
-    program_builder_need(exchanges->walk->builder, g_array_index(exchanges->pieces, guint32, step));
+  if (exchange->chunks == MODEL_CHUNKS_AFTER && exchanges->pieces_of == exchange->follows && step < exchanges->pieces.n)
+    program_builder_need(exchanges->walk->builder, ((const guint32 *)exchanges->pieces.data)[step]);
   else if (step == 0 || exchange->chunks != MODEL_CHUNKS_BEFORE)
     plan_walk_follow(exchanges->walk);
 }
@@ -138,9 +136,9 @@ void plan_exchanges_await(PlanExchanges *exchanges, guint index, guint32 piece, 
 
 void plan_exchanges_piece(PlanExchanges *exchanges, guint index, guint32 piece, guint32 row) {
   if (piece == 0)
-    g_array_set_size(exchanges->pieces, 0);
+    exchanges->pieces.n = 0;
   exchanges->pieces_of = index;
-  g_array_append_val(exchanges->pieces, row);
+  *(guint32 *)base_vector_next(&exchanges->pieces, sizeof row) = row;
 }
 
 guint plan_exchanges_begin(PlanExchanges *exchanges) {

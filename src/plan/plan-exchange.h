@@ -14,6 +14,7 @@
  * Private to this floor. */
 #pragma once
 
+#include "base-vector.h"
 #include "model-unit.h"
 #include "program.h"
 
@@ -24,7 +25,7 @@ typedef struct {
   guint32 slots[MODEL_AXES], streams[MODEL_AXES]; /* PROGRAM_NONE until the first exchange */
   GArray *waits;                                  /* own: of runs within each other, the innermost last */
   guint from;                                     /* the innermost's first */
-  GArray *pieces;                                 /* guint32: rows of the last op in pieces */
+  BaseVector pieces;                              /* guint32: rows of the last op in pieces */
   guint pieces_of;                                /* its index */
 } PlanExchanges;
 

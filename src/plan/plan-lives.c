@@ -94,7 +94,7 @@ PlanLives *plan_lives_new(const ModelUnit *unit, ModelRecompute how) {
   lives->redone = g_new0(ModelSet, unit->n_forward);
   lives->backward = g_new0(ModelSet, unit->n_backward);
   lives->again = parts.again;
-  ModelSet saved = plan_lives_saved(unit), saved_outside = saved_by(unit, ~parts.region);
+  ModelSet saved = lives->saved = plan_lives_saved(unit), saved_outside = saved_by(unit, ~parts.region);
   ModelSet anew = written_by(unit, parts.again), wanted = saved | read_by(unit, parts.again);
   ModelSet kept = saved_outside | (wanted & ~anew), second = (saved & ~kept) | read_by(unit, parts.again);
   ModelSet others = outlives(unit);

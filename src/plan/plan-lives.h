@@ -10,6 +10,7 @@
 #include "model-recompute.h"
 
 typedef struct PlanLives {
+  ModelSet saved;     /* plan_lives_saved */
   ModelSet *forward;  /* per forward op */
   ModelSet again;     /* mask of forward ops that run a second time, before the backward op `again_at` */
   ModelSet *redone;   /* per forward op, in its second run */

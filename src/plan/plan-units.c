@@ -39,7 +39,7 @@ static guint32 add_tensor(PlanWalk *walk, const PlanUnit *unit, guint t, const c
   const ModelUnit *shape = unit->unit;
   const ModelTensor *tensor = &shape->tensors[t];
   gboolean kept = shape->n_keeping > 0 && model_set_has(shape->keeping[0].writes, t);
-  MemTenant tenant = tenant_of(tensor, kept || model_set_has(plan_lives_saved(shape), t));
+  MemTenant tenant = tenant_of(tensor, kept || model_set_has(unit->lives->saved, t));
   gboolean received = tensor->role == MODEL_TENSOR_INPUT || tensor->role == MODEL_TENSOR_GRAD_OUTPUT;
   guint64 bytes =
       received && unit->unit->kind != MODEL_UNIT_EMBEDDING && walk->recipe->pipeline.buffers ? 0 : tensor->bytes;

@@ -90,6 +90,8 @@ static void add_needs(PlanWalk *walk) {
 }
 
 static void settle_needs(PlanWalk *walk) {
+  if (walk->needs->len == 0)
+    return;
   add_needs(walk);
   g_array_set_size(walk->needs, 0);
 }

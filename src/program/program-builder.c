@@ -44,12 +44,13 @@ struct ProgramBuilder {
   GArray *ranks;         /* ProgramRank */
   GArray *communicators; /* ProgramCommunicator */
   GArray *slots;         /* Slot */
-  GArray *tensors;       /* ProgramTensor */
-  GArray *ops;           /* KernelOp */
-  GArray *durations;     /* SimTime, by op */
+  BaseVector tensors;    /* ProgramTensor */
+  BaseVector ops;        /* KernelOp */
+  BaseVector durations;  /* SimTime, by op */
   GPtrArray *streams;    /* const char * */
   GArray *pools;         /* guint32, by stream */
   ProgramSectionKind section;
+  Section *current;   /* of the last role; NULL: no role yet */
   ProgramPhase phase; /* of the rows that follow, as are layer and micro */
   gint32 layer, micro;
   guint64 tokens;
@@ -64,9 +65,6 @@ ProgramBuilder *program_builder_new(void) {
   builder->ranks = g_array_new(FALSE, FALSE, sizeof(ProgramRank));
   builder->communicators = g_array_new(FALSE, FALSE, sizeof(ProgramCommunicator));
   builder->slots = g_array_new(FALSE, FALSE, sizeof(Slot));
-  builder->tensors = g_array_new(FALSE, FALSE, sizeof(ProgramTensor));
-  builder->ops = g_array_new(FALSE, FALSE, sizeof(KernelOp));
-  builder->durations = g_array_new(FALSE, FALSE, sizeof(SimTime));
   builder->streams = g_ptr_array_new();
   builder->pools = g_array_new(FALSE, FALSE, sizeof(guint32));
   program_builder_context(builder, PROGRAM_SETUP, -1, -1);
@@ -102,9 +100,9 @@ void program_builder_free(ProgramBuilder *builder) {
   g_array_unref(builder->ranks);
   g_array_unref(builder->communicators);
   slots_free(builder->slots);
-  g_array_unref(builder->tensors);
-  g_array_unref(builder->ops);
-  g_array_unref(builder->durations);
+  g_free(builder->tensors.data);
+  g_free(builder->ops.data);
+  g_free(builder->durations.data);
   g_ptr_array_unref(builder->streams);
   g_array_unref(builder->pools);
   if (builder->names != NULL)
@@ -188,15 +186,15 @@ guint32 program_builder_group(const ProgramBuilder *builder, guint32 slot, guint
 
 guint32 program_builder_tensor(ProgramBuilder *builder, const char *name, guint8 tenant, guint64 bytes,
                                guint64 unique_bytes) {
-  ProgramTensor tensor = {g_string_chunk_insert(builder->names, name), tenant, bytes, unique_bytes};
-  g_array_append_val(builder->tensors, tensor);
-  return builder->tensors->len - 1;
+  ProgramTensor *tensor = base_vector_next(&builder->tensors, sizeof *tensor);
+  *tensor = (ProgramTensor){g_string_chunk_insert(builder->names, name), tenant, bytes, unique_bytes};
+  return builder->tensors.n - 1;
 }
 
 guint32 program_builder_timed_op(ProgramBuilder *builder, const struct KernelOp *op, SimTime duration) {
-  g_array_append_vals(builder->ops, op, 1);
-  g_array_append_val(builder->durations, duration);
-  return builder->ops->len - 1;
+  *(KernelOp *)base_vector_next(&builder->ops, sizeof *op) = *op;
+  *(SimTime *)base_vector_next(&builder->durations, sizeof duration) = duration;
+  return builder->ops.n - 1;
 }
 
 guint32 program_builder_op(ProgramBuilder *builder, const struct KernelOp *op) {
@@ -212,9 +210,16 @@ guint32 program_builder_memory_op(ProgramBuilder *builder, guint64 bytes) {
   return program_builder_memory_ops(builder, bytes, 0);
 }
 
+/* Roles move when one is added. */
+static void find_current(ProgramBuilder *builder) {
+  Role *role = &g_array_index(builder->roles, Role, builder->roles->len - 1);
+  builder->current = &role->sections[builder->section];
+}
+
 static void add_role(ProgramBuilder *builder, const char *name) {
   Role role = {.name = keep_name(builder, name)};
   g_array_append_val(builder->roles, role);
+  find_current(builder);
 }
 
 static void add_rank(ProgramBuilder *builder, guint32 device) {
@@ -249,6 +254,7 @@ void program_builder_section(ProgramBuilder *builder, ProgramSectionKind section
   Role *role = &g_array_index(builder->roles, Role, builder->roles->len - 1);
   for (int other = 0; other < PROGRAM_SECTIONS; other++)
     reserve(&role->sections[section], &role->sections[other]);
+  find_current(builder);
 }
 
 void program_builder_context(ProgramBuilder *builder, ProgramPhase phase, gint32 layer, gint32 micro) {
@@ -257,9 +263,9 @@ void program_builder_context(ProgramBuilder *builder, ProgramPhase phase, gint32
   builder->micro = micro;
 }
 
-static Section *current_section(ProgramBuilder *builder) {
-  sim_require(builder->roles->len > 0, 0, NULL, "a row before any role");
-  return &g_array_index(builder->roles, Role, builder->roles->len - 1).sections[builder->section];
+static inline Section *current_section(ProgramBuilder *builder) {
+  sim_require(builder->current != NULL, 0, NULL, "a row before any role");
+  return builder->current;
 }
 
 static ProgramRow *last_row(const Section *section) {
@@ -419,9 +425,11 @@ Program *program_builder_end(ProgramBuilder *builder) {
   program->communicators = steal(builder->communicators, &program->n_communicators);
   end_slots(builder, program);
   slots_free(builder->slots);
-  program->tensors = steal(builder->tensors, &program->n_tensors);
-  program->ops = steal(builder->ops, &program->n_ops);
-  program->durations = steal(builder->durations, NULL);
+  program->tensors = builder->tensors.data;
+  program->n_tensors = builder->tensors.n;
+  program->ops = builder->ops.data;
+  program->n_ops = builder->ops.n;
+  program->durations = builder->durations.data;
   program->n_streams = builder->streams->len;
   if (builder->pools->len > 1)
     g_array_index(builder->pools, guint32, 0) = g_array_index(builder->pools, guint32, 1);
