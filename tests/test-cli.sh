@@ -419,6 +419,8 @@ says "collectives by size" '>= 64 MiB' validate "$truth/collectives.csv" --db v.
 says "every row" 's-4 (hand-made) did not run' validate "$truth/collectives.csv" --db v.db --rows
 says "the worst rows" 'at the peak: parameters' validate "$truth/steps.csv" --db v.db --worst 1
 says "validation as JSON" '"predicted.step_time_s"' validate "$truth/steps.csv" --db v.db --json --rows
+cp v.db other.db && sqlite3 other.db 'pragma user_version = 99'
+refuses "a database of another schema, before tables are read" "schema version 99" validate nothing.csv --db other.db
 "$foretrain" validate "$truth/steps.csv" --db v.db -q >out && [ ! -s out ]
 verdict "validate, quietly" "$([ $? -eq 0 ] && echo yes)" "  $(cat out)"
 "$foretrain" validate "$truth"/*.csv --db v.db --jobs 1 --json --rows >one \
