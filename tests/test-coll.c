@@ -229,6 +229,33 @@ static void scalars_load_no_link(void) {
   cluster_clear(&built);
 }
 
+static guint32 connections(const char *version, guint32 nodes, guint32 per_node) {
+  g_autofree char *gpus = g_strdup_printf("cluster.gpus_per_node=%u", per_node);
+  TestCluster built = cluster_new("dgx-h100", nodes, gpus, NULL);
+  CollKnobs knobs;
+  coll_knobs_init(&knobs);
+  knobs.version = (char *)(gpointer)version;
+  g_autoptr(CollLibrary) library = coll_library_new(built.cluster, &knobs, NULL);
+  g_autofree guint32 *ranks = g_new(guint32, nodes * per_node);
+  for (guint32 i = 0; i < nodes * per_node; i++)
+    ranks[i] = i;
+  g_autoptr(CollGroup) group = coll_group_new(library, ranks, nodes * per_node, NULL);
+  guint32 n = group->net_connections;
+  cluster_clear(&built);
+  return n;
+}
+
+/* Rules follow the release that is asked for, though 2.29 shares its tuning table with 2.28: from 2.29 on a
+ * connection for each 14 GB/s of a NIC of 50, the next power of two, 4, if 8 operations a channel leave room for it
+ * in 32 channels: 80 ranks are 10 such batches, and 40 channels too many. Before it 2 whatever the NIC. */
+static void rules_are_of_the_release(void) {
+  CU_ASSERT_EQUAL(connections("2.28", 10, 1), 2);
+  CU_ASSERT_EQUAL(connections("2.29.2", 10, 1), 4);
+  CU_ASSERT_EQUAL(connections("2.29.2", 10, 2), 4);
+  CU_ASSERT_EQUAL(connections("2.29.2", 10, 8), 2);
+  CU_ASSERT_EQUAL(connections("2.30", 10, 1), 4);
+}
+
 int main(void) {
   return harness_run("coll", (HarnessCase[]){{"one node", one_node},
                                              {"two nodes", two_nodes},
@@ -238,6 +265,7 @@ int main(void) {
                                              {"uncontended bus bandwidth", uncontended_bus_bandwidth},
                                              {"a GPU has its own NICs", a_gpu_has_its_own_nics},
                                              {"scalars load no link", scalars_load_no_link},
+                                             {"rules are of the release", rules_are_of_the_release},
                                              {"a pair uses its own wires", a_pair_uses_its_own_wires},
                                              {"a pair sends one way", a_pair_sends_one_way},
                                              {"uneven groups are refused", uneven_groups_are_refused},

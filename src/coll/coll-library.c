@@ -57,7 +57,7 @@ CollLibrary *coll_library_new(const HwCluster *cluster, const CollKnobs *knobs, 
   library->table = coll_tuning_find(knobs->version, &library->exact, error);
   if (library->table == NULL)
     return NULL;
-  g_autofree char *version = version_of(library->table);
+  g_autofree char *version = knobs->version != NULL ? g_strdup(knobs->version) : version_of(library->table);
   if (!coll_tuning_load(library->table, cluster->gpu->architecture, library->tuning, &library->text, error) ||
       !coll_search_rules_load(version, &library->rules, error))
     return NULL;
@@ -80,7 +80,7 @@ CollLibrary *coll_library_new_like(const CollLibrary *other, const HwCluster *cl
 }
 
 gboolean coll_library_share(CollLibrary *library, const CollLibrary *other) {
-  if (strcmp(library->table, other->table) != 0 ||
+  if (strcmp(library->table, other->table) != 0 || library->rules.release != other->rules.release ||
       !hw_machine_equal(library->cluster->machine, other->cluster->machine))
     return FALSE;
   g_hash_table_unref(library->graphs);

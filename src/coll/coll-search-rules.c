@@ -186,7 +186,7 @@ gboolean coll_search_rules_load(const char *version, CollSearchRules *ret, GErro
   g_autoptr(ConfText) text = path != NULL ? conf_text_load(path, error) : NULL;
   if (text == NULL || !check_sections(text, error))
     return FALSE;
-  CollSearchRules rules = {0};
+  CollSearchRules rules = {.release = number};
   for (gsize i = 0; i < G_N_ELEMENTS(fields); i++)
     if (!read_field(text, &fields[i], number, &rules, error))
       return FALSE;

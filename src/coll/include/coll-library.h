@@ -30,7 +30,8 @@ typedef struct CollLibrary {
 CollLibrary *coll_library_new(const HwCluster *cluster, const CollKnobs *knobs, GError **error);
 /* The same with the tables of another, which must be of the same version and architecture: nothing is read. */
 CollLibrary *coll_library_new_like(const CollLibrary *other, const HwCluster *cluster, const CollKnobs *knobs);
-/* From now on what either searches serves both, if their tables and machines are equal; FALSE: they are not. */
+/* From now on what either searches serves both, if their tables, releases and machines are equal; FALSE: they are
+ * not. */
 gboolean coll_library_share(CollLibrary *library, const CollLibrary *other);
 void coll_library_free(CollLibrary *library);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CollLibrary, coll_library_free)

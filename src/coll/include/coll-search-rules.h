@@ -57,6 +57,7 @@ typedef struct {
   gint64 nvls_blackwell_nic, nvls_blackwell_nic_fast;
   guint32 p2p_per_nvlink, p2p_node, p2p_net, p2p_operations;
   gint64 p2p_net_rate; /* 0: not by rate */
+  guint32 release;     /* as base_version_parse has it, whose rules these are */
 } CollSearchRules;
 
 /* "2.30", "2.30.7". Cost: the size of the file. */
