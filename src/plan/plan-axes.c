@@ -64,15 +64,14 @@ static gboolean check_sequence_parallel(const ConfSettings *settings, const Plan
 
 /* ---- Shard groups ---- */
 
-/* The divisor nearest to a number that is none, the smaller of two. */
-static guint64 nearest_divisor(guint64 of, guint64 number) {
-  for (guint64 away = 1; away < of; away++) {
+guint64 plan_axes_divisor(guint64 of, guint64 number) {
+  for (guint64 away = 1; number <= of && away < of; away++) {
     if (number > away && of % (number - away) == 0)
       return number - away;
     if (of % (number + away) == 0)
       return number + away;
   }
-  return 1;
+  return number > of ? of : 1;
 }
 
 static gboolean read_shard_group(const ConfSettings *settings, const char *text, PlanRecipe *recipe, GError **error) {
@@ -92,7 +91,7 @@ static gboolean read_shard_group(const ConfSettings *settings, const char *text,
                               "%" G_GUINT64_FORMAT,
                               size, recipe->ranks,
                               recipe->ranks == layout->ranks ? "GPUs" : "ranks that hold the same parameters",
-                              nearest_divisor(recipe->ranks, size));
+                              plan_axes_divisor(recipe->ranks, size));
   if (size % context != 0)
     return conf_settings_fail(settings, "parallel.shard_group", error,
                               "%" G_GUINT64_FORMAT " is not a multiple of the %u context ranks", size, context);

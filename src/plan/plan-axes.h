@@ -18,6 +18,9 @@ void plan_axes_share(const PlanRecipe *recipe, ModelShare *share);
 /* Whether the model can be split so, and its layers spread over the stages. */
 gboolean plan_axes_check(const PlanGiven *given, const PlanRecipe *recipe, GError **error);
 
+/* The divisor nearest to a number that is none, the smaller of two. */
+guint64 plan_axes_divisor(guint64 of, guint64 number);
+
 /* The schedule that a recipe plays. */
 PlanScheduleShape plan_axes_schedule(const PlanRecipe *recipe);
 /* Which units each of its stages holds, as in plan-stages.h: of a recipe without a pipeline all. Caller frees; NULL and

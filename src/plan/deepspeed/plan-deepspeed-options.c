@@ -2,6 +2,7 @@
 /* [deepspeed] and what follows from it, by version. Sources: DeepSpeed's runtime/zero/config.py and offload_config.py
  * at 0.19.6; versions at which something changed: its pull requests 4695 (0.12.4), 4705 (0.12.5), 5606 (0.14.4), 7371
  * (0.17.2), which 7805 undid (merged after 0.18.4 and found in 0.18.7: 0.18.6 is taken), 8207 (0.19.5). */
+#include "plan-axes.h"
 #include "plan-deepspeed.h"
 
 #include "plan-deepspeed-engine.h"
@@ -121,6 +122,14 @@ static gboolean resolve_version(const ConfSettings *settings, PlanRecipe *recipe
   return TRUE;
 }
 
+static gboolean refuse_size(const ConfSettings *settings, const char *key, guint64 size, const PlanRecipe *recipe,
+                            GError **error) {
+  return conf_settings_fail(settings, key, error,
+                            "%" G_GUINT64_FORMAT " does not divide the %u GPUs; the nearest that does is "
+                            "%" G_GUINT64_FORMAT,
+                            size, recipe->ranks, plan_axes_divisor(recipe->ranks, size));
+}
+
 /* A key that another stage reads is refused, so that none is without effect unseen. */
 static gboolean check_stage_keys(const PlanGiven *given, const PlanRecipe *recipe, GError **error) {
   const ConfSettings *settings = given->settings;
@@ -153,14 +162,12 @@ static gboolean resolve_groups(const ConfSettings *settings, PlanRecipe *recipe,
   }
   if (options->mics_shard_size > recipe->ranks ||
       (options->mics_shard_size > 0 && recipe->ranks % options->mics_shard_size != 0))
-    return conf_settings_fail(settings, "deepspeed.mics_shard_size", error, "does not divide the %u GPUs",
-                              recipe->ranks);
+    return refuse_size(settings, "deepspeed.mics_shard_size", options->mics_shard_size, recipe, error);
   if (options->mics_shard_size > 0)
     recipe->shard_ranks = (guint32)options->mics_shard_size;
   guint64 hpz = options->hpz_partition_size;
   if (hpz == 0 || hpz > recipe->ranks || recipe->ranks % hpz != 0)
-    return conf_settings_fail(settings, "deepspeed.zero_hpz_partition_size", error, "does not divide the %u GPUs",
-                              recipe->ranks);
+    return refuse_size(settings, "deepspeed.zero_hpz_partition_size", hpz, recipe, error);
   if (hpz > 1 && options->mics_shard_size > 0)
     return conf_settings_fail(settings, "deepspeed.zero_hpz_partition_size", error, "and MiCS exclude each other");
   return TRUE;
