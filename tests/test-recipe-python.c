@@ -73,6 +73,7 @@ static void torchtitan_of_august(void) {
                "num_pp_microbatches=8), training=TrainingConfig(max_context_length=4096, disable_cuda_graphs=True)"),
          (const Said[]){{"training.micro_batch", "4"}, /* 16384, its default, / 4096 */
                         {"fsdp.pipeline_microbatches", "8"},
+                        {"training.gradient_accumulation", "8"},
                         {"parallel.pipeline", "4"},
                         {"training.activation_checkpointing", "every-2nd-matmul"},
                         {NULL, NULL}});

@@ -195,8 +195,9 @@ static void auto_yields(void) {
 }
 
 /* Beside other axes: the shard group is of ranks with the same parameters, 64 GPUs / (2 × 2 × 2 copies), context ranks
- * among them; a pipeline cuts the local batch of 8 into micro-batches of 2, four of which are one run; 30 layers and
- * both ends as one each in stages of 8 are 4 stages, 2 chunks on each of 2 ranks. */
+ * among them; a pipeline cuts the local batch of 8 into micro-batches of 2, four of which are one run, and without a
+ * global batch one step; 30 layers and both ends as one each in stages of 8 are 4 stages, 2 chunks on each of 2
+ * ranks. */
 static void torchtitan_axes(void) {
 #define AXES  "[training]\nlocal_batch_size = 8\n[parallelism]\n"
 #define PIPED AXES "pipeline_parallel_degree = 2\n"
@@ -220,6 +221,12 @@ static void torchtitan_axes(void) {
       {PIPED, "training.micro_batch", "1"},
       {PIPED "pipeline_parallel_microbatch_size = 2\n", "training.micro_batch", "2"},
       {PIPED "pipeline_parallel_microbatch_size = 2\n", "fsdp.pipeline_microbatches", "4"},
+      {PIPED "pipeline_parallel_microbatch_size = 2\n", "training.gradient_accumulation", "4"},
+      {"[training]\nlocal_batch_size = 8\nglobal_batch_size = -1\n[parallelism]\npipeline_parallel_degree = 2\n",
+       "training.gradient_accumulation", "8"},
+      {"[training]\nlocal_batch_size = 8\nglobal_batch_size = 64\n[parallelism]\npipeline_parallel_degree = 2\n",
+       "training.gradient_accumulation", NULL},
+      {AXES, "training.gradient_accumulation", NULL},
       {PIPED "pipeline_parallel_schedule = \"Interleaved1F1B\"\n", "parallel.interleave", "2"},
       {PIPED "pipeline_parallel_schedule = \"ZBVZeroBubble\"\n", "parallel.schedule", "zbv"},
       {PIPED "pipeline_parallel_schedule = \"InterleavedZeroBubble\"\n", "parallel.schedule", "zb-h1"},
@@ -235,6 +242,8 @@ static void torchtitan_axes(void) {
       {PIPED "pipeline_parallel_last_stage_less_layers = 2\n", "fsdp.pipeline_last_stage_less_layers", "2"},
       {"[training]\nbatch_size = 8\nseq_len = 1\n[experimental]\npipeline_parallel_degree = 2\n",
        "training.micro_batch", "4"}, /* of 2024: one micro-batch for each stage */
+      {"[training]\nbatch_size = 8\nseq_len = 1\n[experimental]\npipeline_parallel_degree = 2\n",
+       "training.gradient_accumulation", "2"},
   };
   for (gsize i = 0; i < G_N_ELEMENTS(rows); i++) {
     g_autoptr(GError) error = NULL;

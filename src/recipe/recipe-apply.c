@@ -114,6 +114,12 @@ static gboolean is_overruled(const RecipeTaken *taken, const ConfSettings *setti
          (shape && conf_settings_given(settings, "model.config"));
 }
 
+/* A tool's number of micro-batches where its file says no batch of all GPUs: not beside the workload's. */
+static gboolean makes_way(const RecipeTaken *taken, const ConfSettings *settings) {
+  return *taken->key == '\0' && strcmp(taken->setting, recipe_batch[1]) == 0 &&
+         conf_settings_given(settings, recipe_batch[2]);
+}
+
 static gboolean put_fixed(const Recipe *recipe, ConfSettings *settings, GError **error) {
   gboolean batch_follows = batch_given(settings) >= 2;
   BaseErrors errors = {0};
@@ -121,7 +127,7 @@ static gboolean put_fixed(const Recipe *recipe, ConfSettings *settings, GError *
     const RecipeTaken *taken = g_ptr_array_index(recipe->taken, i);
     gboolean follows = batch_follows && g_strv_contains(recipe_batch, taken->setting);
     GError *cause = NULL;
-    if (taken->value != NULL && !follows && !is_overruled(taken, settings) &&
+    if (taken->value != NULL && !follows && !makes_way(taken, settings) && !is_overruled(taken, settings) &&
         !put(taken, taken->value, settings, &cause))
       base_errors_add(&errors, cause);
   }

@@ -333,6 +333,13 @@ static gboolean give_count(RecipeReading *reading, const ConfTreeNode *node, con
   return recipe_give(reading, node, setting, text, remark, error);
 }
 
+/* Without global_batch_size, or with -1, a step is one local batch on each GPU: one run through the pipeline. */
+static gboolean give_step(RecipeReading *reading, guint64 of_run, GError **error) {
+  const ConfTreeNode *all = conf_tree_given(reading->tree, "training.global_batch_size");
+  return (all != NULL && g_strcmp0(all->text, "-1") != 0) ||
+         give_count(reading, NULL, "training.gradient_accumulation", of_run, "no global_batch_size", error);
+}
+
 /* Until 2025 a number of micro-batches, by default one for each stage; since then their size, by default one. */
 static gboolean give_micro_batches(RecipeReading *reading, const Axes *axes, guint64 local, GError **error) {
   gboolean old = conf_tree_given(reading->tree, "parallelism") == NULL;
@@ -349,7 +356,8 @@ static gboolean give_micro_batches(RecipeReading *reading, const Axes *axes, gui
     size = local / runs;
   return give_count(reading, node, "training.micro_batch", size, "sequences per GPU and pass", error) &&
          give_count(reading, local_batch(reading), "fsdp.pipeline_microbatches", local / size,
-                    "micro-batches of a run through the pipeline", error);
+                    "micro-batches of a run through the pipeline", error) &&
+         give_step(reading, local / size, error);
 }
 
 static gboolean give_batch(RecipeReading *reading, const Axes *axes, GError **error) {

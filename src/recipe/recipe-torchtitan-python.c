@@ -173,7 +173,9 @@ gboolean recipe_torchtitan_tokens(RecipeReading *reading, gboolean pipeline, GEr
          give_count(reading, micro, "training.micro_batch", size, "sequences per GPU", error) &&
          (!has_all || give_count(reading, all, "training.global_batch", step, "sequences per step", error)) &&
          (!pipeline || give_count(reading, runs, "fsdp.pipeline_microbatches", count,
-                                  "micro-batches of a run through the pipeline", error));
+                                  "micro-batches of a run through the pipeline", error)) &&
+         (!pipeline || has_all ||
+          give_count(reading, NULL, "training.gradient_accumulation", count, "no num_tokens_per_train_step", error));
 }
 
 #define LATER(path)                                                                                                    \
