@@ -254,6 +254,39 @@ static void halves_are_those_of_the_plain_run(void) {
   compare(halves, G_N_ELEMENTS(halves), FALSE, 5);
 }
 
+static RunReport *of_settings(const char *const *settings, gboolean every_step) {
+  g_autoptr(Study) study = study_open("llama2-7b", NULL);
+  for (; *settings != NULL; settings++)
+    CU_ASSERT_TRUE_FATAL(study_set(study, *settings, NULL));
+  return study_run(study, &(StudyOptions){.fold = TRUE, .every_step = every_step}, NULL);
+}
+
+static void is_played_not_counted(const char *const *settings) {
+  g_autoptr(RunReport) fast = of_settings(settings, FALSE), plain = of_settings(settings, TRUE);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(fast);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(plain);
+  CU_ASSERT_EQUAL(fast->settled, RUN_UNSETTLED);
+  CU_ASSERT_TRUE(reports_equal(fast, plain));
+}
+
+/* Stage 0's host issues a window of four micro-batches in 227.0 ms, its stream takes 228.4 ms: gradients that were sent
+ * are free later and later in the order of what the host takes, by parts of a micro-batch that no window shows. */
+static void hosts_get_ahead_of_what_is_given(void) {
+  is_played_not_counted((const char *const[]){
+      "parallel.framework=fsdp2", "parallel.zero_stage=3", "parallel.schedule=zb-h1", "parallel.interleave=2",
+      "parallel.pipeline=2", "cluster.topology=dgx-a100", "training.sequence_length=256",
+      "training.gradient_accumulation=60", "training.activation_checkpointing=none", NULL});
+}
+
+/* 33 times the cache goes back before memory runs out, and giving segments back takes time: how many there are changes
+ * with the number of micro-batches, on a line between 3, 4 and 5 of them and not between 5 and 6. */
+static void caches_go_back_before_memory_runs_out(void) {
+  is_played_not_counted((const char *const[]){"parallel.framework=fsdp1", "parallel.zero_stage=0", "cluster.nodes=2",
+                                              "cluster.topology=h100-eth100", "training.sequence_length=1024",
+                                              "training.micro_batch=2", "training.gradient_accumulation=16",
+                                              "training.activation_checkpointing=none", NULL});
+}
+
 static StudyPoint *priced(const char *gpu_hour, const char *micro_batch) {
   StudyPoint *point = study_point_new("test");
   point->typed = TRUE;
@@ -424,6 +457,8 @@ int main(void) {
                                                {"pipelines", pipelines_are_those_of_the_plain_run},
                                                {"deep pipelines", deep_pipelines_are_counted},
                                                {"backward in two passes", halves_are_those_of_the_plain_run},
+                                               {"hosts ahead", hosts_get_ahead_of_what_is_given},
+                                               {"caches back", caches_go_back_before_memory_runs_out},
                                                {"prices", prices_share_a_play},
                                                {"counted timelines", a_counted_timeline_stands_for_all},
                                                {"off the line", what_is_off_the_line_is_not_counted},

@@ -59,6 +59,7 @@ struct RunHeap {
   gboolean waits;      /* the host, for all streams, to give the cache back */
   guint64 device_peak; /* most that was reserved and outside */
   guint32 device_peak_step;
+  SimTime device_time; /* host time that the device's allocator took, had all steps been played */
   guint64 unique[MEM_TENANTS], unique_at_peak[MEM_TENANTS];
   guint32 peak_step, peak_row; /* row being issued when the peak was reached */
   gboolean has_oom;

@@ -223,7 +223,7 @@ static gboolean must_wait(const Move *move) {
  * back, for until then all that is taken is taken once. */
 static SimTime device_time(const Move *move, guint64 takes, guint64 gives) {
   const MemUse *use = mem_allocator_use(move->heap->allocator);
-  if (use->flushes == 0 || move->heap->has_oom || move->rank->replay.replaying)
+  if (use->flushes == 0 || move->heap->has_oom)
     return 0;
   return (SimTime)(use->device_takes - takes) * system_of(move)->segment_take +
          (SimTime)(use->device_gives - gives) * system_of(move)->segment_give;
@@ -242,7 +242,9 @@ static gboolean take(const Move *move, guint32 tensor, guint32 stream) {
     heap->blocks[tensor] = retry(move, stream, &request);
   }
   charge(move, &request);
-  heap->outcome.cost = device_time(move, takes, gives);
+  SimTime cost = device_time(move, takes, gives);
+  heap->device_time += cost;
+  heap->outcome.cost = move->rank->replay.replaying ? 0 : cost;
   heap->outcome.retries += heap->waits;
   heap->waits = FALSE;
   return TRUE;

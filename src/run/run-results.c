@@ -211,7 +211,7 @@ static void fill_facts(RunReport *report, const RunPlay *play) {
 
 static void count_windows(RunReport *report, RunPlay *play, Counted *ret) {
   report->settled = run_windows_judge(play, &ret->bytes, &ret->busy);
-  if (report->settled != RUN_UNSETTLED && !run_windows_memory(play))
+  if (report->settled != RUN_UNSETTLED && !run_windows_memory(play, report->settled))
     report->settled = RUN_UNSETTLED;
   ret->more = report->settled != RUN_UNSETTLED ? play->options->windows.more : 0;
   for (guint32 i = 0; i < play->n_ranks && ret->more > 0; i++)

@@ -11,6 +11,10 @@
  *   number   … T-3 T-2 T-1 │ T T+1 …          T: takes before the first copy
  *   ring       the blocks that tensors of that number have, whichever tensors stand for them
  *
+ * What waits for a stream is free once the stream has come so far, and where the host issues faster than the stream
+ * runs that is later, in the order of moves, with every body: copies of one do not say when. Bodies of a rank that
+ * gives so are counted only where its host and its streams keep step.
+ *
  * Once a copy leaves the allocator, and the blocks in the ring, as an earlier one did, all that lies between repeats,
  * and so many copies are passed over: what is left costs as many copies as the allocator takes to settle. Cost: that
  * many times the moves of a body, and all moves as played once more, for each heap. */
@@ -28,7 +32,7 @@ typedef struct {
   guint32 *tensors;       /* by number of the take */
   guint32 *last;          /* by tensor: number of its last take */
   guint32 *taken;         /* of body 1's gives, in order: number of the take */
-  gboolean *waited;       /* by stream: body 1 gives what must wait for it */
+  gboolean *waited;       /* by stream: something is given that must wait for it */
 } Body;
 
 static void body_clear(Body *body) {
@@ -107,9 +111,10 @@ static gboolean bodies_move_alike(const Scan *scan, const ProgramTensor *tensors
          takes_alike(scan, tensors, first, takes) && gives_alike(scan, first, takes);
 }
 
+/* From the bodies on. */
 static gboolean *streams_waited(const RunTable *table, guint32 n_streams) {
   gboolean *waited = g_new0(gboolean, n_streams);
-  for (guint32 i = table->watched[1]; i < table->watched[RUN_BODIES]; i++)
+  for (guint32 i = table->watched[0]; i < table->section->n_rows; i++)
     for (guint32 g = 0; g < table->section->rows[i].n_gives; g++) {
       guint32 stream = table->section->gives[table->section->rows[i].gives + g].stream;
       if (stream != PROGRAM_NONE)
@@ -152,6 +157,7 @@ typedef struct {
   guint32 *ring, room;
   GArray *held;          /* guint32: numbers of what was held before the first copy, of what is in reach */
   BaseVector layouts[2]; /* guint64: at an earlier copy, and now */
+  BaseVector ahead;      /* guint64: rows that the host is ahead of waited streams, at the borders of a step */
   RunLevels levels[RUN_MOST_STEPS];
   guint32 ended;    /* steps */
   gboolean changed; /* a move is not what it was when it was played */
@@ -292,6 +298,36 @@ static void copy_bodies(Anew *anew, const Body *body, guint32 end) {
     out_of_ring(anew, body);
 }
 
+/* ---- Streams that are waited for ---- */
+
+static void note_ahead(Anew *anew, const Body *body) {
+  for (guint32 s = 0; s < anew->rank->play->system->program->n_streams; s++)
+    if (body->waited[s])
+      add_number(&anew->ahead, anew->heap->passes[s].issued - anew->heap->passes[s].ended);
+}
+
+/* Of as many numbers at each border. */
+static gboolean keeps_ahead(const Anew *anew) {
+  const guint64 *ahead = anew->ahead.data;
+  guint32 n = anew->ahead.n / RUN_BORDERS;
+  return n == 0 || (memcmp(ahead, ahead + n, n * sizeof *ahead) == 0 &&
+                    memcmp(ahead, ahead + RUN_BODIES * n, n * sizeof *ahead) == 0);
+}
+
+static void at_border(Anew *anew, const Body *body, guint32 border) {
+  anew->ahead.n = border == 0 ? 0 : anew->ahead.n;
+  note_ahead(anew, body);
+  anew->changed |= border == RUN_BODIES && !keeps_ahead(anew);
+}
+
+static gboolean waits(const Body *bodies, guint32 n_streams) {
+  for (guint32 s = 0; s < n_streams; s++)
+    for (int section = 0; section < PROGRAM_SECTIONS; section++)
+      if (bodies[section].waited[s])
+        return TRUE;
+  return FALSE;
+}
+
 /* ---- The whole ---- */
 
 static void make_move(Anew *anew, guint32 i) {
@@ -303,7 +339,10 @@ static void make_move(Anew *anew, guint32 i) {
   }
   if (run_move_kind(move) == RUN_ACTS && (guint32)move == body->watched[1])
     anew->from = i;
-  if (run_move_kind(move) == RUN_ACTS && (guint32)move == body->watched[RUN_BODIES]) {
+  for (guint32 border = 0; border < RUN_BORDERS && run_move_kind(move) == RUN_ACTS; border++)
+    if ((guint32)move == body->watched[border])
+      at_border(anew, body, border);
+  if (run_move_kind(move) == RUN_ACTS && (guint32)move == body->watched[RUN_BODIES] && !anew->changed) {
     gboolean ran_out = anew->heap->has_oom;
     copy_bodies(anew, body, i);
     anew->changed |= anew->heap->has_oom != ran_out;
@@ -323,11 +362,12 @@ static gboolean repeats_where_it_did(const Anew *anew) {
   return same;
 }
 
-/* It waits for memory no more than it did as played, and is found to repeat where it was. Once memory has run out
- * nothing waits for it: then it is enough that it runs out at the same row. */
+/* It waits for memory, and the host for the device's allocator, no more than it did as played, and is found to repeat
+ * where it was. Once memory has run out nothing waits for it: then it is enough that it runs out at the same row. */
 static gboolean goes_as_played(const Anew *anew) {
   const RunHeap *played = anew->rank->memory.heap, *heap = anew->heap;
-  if (anew->changed || heap->has_oom != played->has_oom || heap->ledger.peak != played->ledger.peak)
+  if (anew->changed || heap->has_oom != played->has_oom || heap->ledger.peak != played->ledger.peak ||
+      heap->device_time != played->device_time)
     return FALSE;
   if (heap->has_oom)
     return heap->oom.step == played->oom.step && heap->oom.row == played->oom.row;
@@ -364,6 +404,7 @@ static gboolean count_heap(RunRank *rank, const Body *bodies) {
   g_array_unref(anew.held);
   g_free(anew.layouts[0].data);
   g_free(anew.layouts[1].data);
+  g_free(anew.ahead.data);
   return goes;
 }
 
@@ -392,14 +433,16 @@ static gboolean role_bodies(const RunPlay *play, guint32 role, Body *bodies) {
   return alike;
 }
 
-gboolean run_windows_memory(RunPlay *play) {
+gboolean run_windows_memory(RunPlay *play, RunSettled settled) {
   gboolean goes = TRUE;
   for (guint32 role = 0; goes && role < play->system->program->n_roles; role++) {
     Body bodies[PROGRAM_SECTIONS];
     goes = role_bodies(play, role, bodies);
     for (guint32 i = 0; goes && i < play->n_ranks; i++)
       if (play->ranks[i].rank->role == role)
-        goes = count_rank(&play->ranks[i], bodies);
+        goes = (!waits(bodies, play->system->program->n_streams) ||
+                (settled == RUN_SETTLED && run_window_keeps_step(&play->ranks[i]))) &&
+               count_rank(&play->ranks[i], bodies);
     for (int s = 0; s < PROGRAM_SECTIONS; s++)
       body_clear(&bodies[s]);
   }

@@ -99,9 +99,16 @@ static SimTime first_compute_from(const RunStep *step, guint32 row) {
   return first;
 }
 
-static void find_starts(RunRank *rank) {
+static void find_starts(const RunRank *rank, SimTime *ret_starts) {
   for (guint i = 0; i < RUN_BORDERS; i++)
-    rank->window.starts[i] = first_compute_from(rank->last, rank->last->table->watched[i]);
+    ret_starts[i] = first_compute_from(rank->last, rank->last->table->watched[i]);
+}
+
+gboolean run_window_keeps_step(const RunRank *rank) {
+  const SimTime *hosts = rank->last->watched;
+  SimTime starts[RUN_BORDERS], period = hosts[1] - hosts[0];
+  find_starts(rank, starts);
+  return hosts[2] - hosts[1] == period && starts[1] - starts[0] == period && starts[2] - starts[1] == period;
 }
 
 /* The period of the first rank that has found it; 0: none has. */
@@ -154,7 +161,7 @@ void run_windows_find(RunPlay *play) {
   if (asked(play)->body == 0 || asked(play)->memory || !steps_repeat(play) || !roles_alike(play) || !all_seen(play))
     return;
   for (guint32 i = 0; i < play->n_ranks; i++)
-    find_starts(&play->ranks[i]);
+    find_starts(&play->ranks[i], play->ranks[i].window.starts);
   SimTime period = period_of(play);
   for (guint32 i = 0; i < play->n_ranks && period > 0; i++) {
     RunRank *rank = &play->ranks[i];
@@ -344,7 +351,7 @@ static gboolean all_fit_and_seen(const RunPlay *play) {
 }
 
 gboolean run_windows_levels(RunPlay *play, RunClass *played) {
-  if (!steps_repeat(play) || !all_fit_and_seen(play) || !roles_alike(play) || !run_windows_memory(play))
+  if (!steps_repeat(play) || !all_fit_and_seen(play) || !roles_alike(play) || !run_windows_memory(play, RUN_SETTLED))
     return FALSE;
   for (guint32 i = 0; i < play->n_ranks; i++)
     draw_levels(&play->ranks[i], &played[i]);

@@ -39,9 +39,17 @@ static gboolean check_end(const StudyWalk *walk, RunReport *const reports[PLAYS]
   return last + each * (double)bodies->more < (double)RUN_LONGEST || refuse_longest(walk, error);
 }
 
+/* Nor did any time depend on what the cache held when it was given back before. */
+static gboolean only_runs_out(const RunReport *third) {
+  for (guint32 i = 0; i < third->n_classes; i++)
+    if (third->classes[i].retries > 0)
+      return FALSE;
+  return third->classes[third->tightest].has_oom;
+}
+
 /* Levels of the allocator are known: they were made, or nothing depends on them, for memory has run out. */
 static gboolean memory_known(const RunReport *third) {
-  return third->settled != RUN_UNSETTLED || third->classes[third->tightest].has_oom;
+  return third->settled != RUN_UNSETTLED || only_runs_out(third);
 }
 
 /* FALSE: an error. */
