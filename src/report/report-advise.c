@@ -23,7 +23,7 @@ static SimTime step_of(const RunReport *report) {
   return run_report_slowest(report)->step;
 }
 
-#define MOST_OFFERS     8
+#define MOST_OFFERS 8
 
 /* Whether the price of every row is known; else tokens are compared by the GPU time that they take. */
 static gboolean all_priced(const StudyAdvice *advice) {
