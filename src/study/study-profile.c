@@ -37,7 +37,7 @@ static char *name_of(const StudyProfile *profile, guint32 unit) {
   if (!model_unit_is_layer(kind))
     return g_strdup_printf("the %s", model_unit_names[kind]);
   guint32 layer = 0;
-  while (profile->of_layer[layer] != unit)
+  while (layer + 1 < profile->n_layers && profile->of_layer[layer] != unit)
     layer++;
   return g_strdup_printf("layer %u", layer);
 }
@@ -165,7 +165,7 @@ StudyProfile *study_profile_load(const char *path, const ModelShape *shape, cons
                                  guint64 micro_batch, GError **error) {
   g_autoptr(StudyProfile) profile = g_new0(StudyProfile, 1);
   profile->n_units = (guint32)model_units_of(shape, FALSE);
-  profile->of_layer = g_new(guint32, profile->n_units);
+  profile->of_layer = g_new0(guint32, profile->n_units);
   profile->split = model_share_tensor(&recipe->share) * model_share_context(&recipe->share) > 1;
   profile->unit_kinds = g_new(ModelUnitKind, profile->n_units);
   for (guint32 unit = 0; unit < profile->n_units; unit++) {
