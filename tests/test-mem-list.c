@@ -55,7 +55,8 @@ static MemPlace place_of(const MemList *list, const MemSpan *span) {
 
 /* What stood after a span that goes is what its removal returns. */
 static gboolean remove_both(MemList *list, Plain *plain, guint at) {
-  MemPlace after = mem_list_remove(list, place_of(list, &plain->spans[at]));
+  MemPlace after = place_of(list, &plain->spans[at]);
+  mem_list_remove(list, &after);
   plain_remove(plain, at);
   const MemSpan *next = mem_list_at(list, after);
   return at == plain->n ? next == NULL : next != NULL && compare(next, &plain->spans[at]) == 0;

@@ -80,7 +80,7 @@ static guint64 size_grown(const MemAllocator *allocator, const MemSpan *span) {
 static MemPlace least_grown(const MemAllocator *allocator, const MemList *list, MemPlace at) {
   MemPlace next = mem_list_next(list, at);
   const MemSpan *after = mem_list_at(list, next);
-  while (after != NULL && size_grown(allocator, after) < size_grown(allocator, mem_list_at(list, at))) {
+  while (after != NULL && size_grown(allocator, after) < size_grown(allocator, mem_list_span(list, at))) {
     at = next;
     next = mem_list_next(list, at);
     after = mem_list_at(list, next);
@@ -97,7 +97,7 @@ static guint32 best_fit(const MemAllocator *allocator, guint32 pool, guint64 siz
     return MEM_NONE;
   if (allocator->policy.expandable_segments)
     at = least_grown(allocator, list, at);
-  const MemSpan *found = mem_list_at(list, at);
+  const MemSpan *found = mem_list_span(list, at);
   gboolean spares_large = size < most && found->size >= most;
   gboolean wastes = size >= most && found->size >= size + LARGE_SEGMENT;
   if (spares_large || wastes)
@@ -121,14 +121,14 @@ static guint32 new_segment(MemAllocator *allocator, guint32 pool, guint64 size, 
   return mem_block_add(allocator, pool, MEM_NONE, address, bytes, MEM_BLOCK_FREE);
 }
 
-/* A free segment, whose block is in its pool's list. Returns the place after it. */
-static MemPlace give_back(MemAllocator *allocator, MemPool *pool, MemPlace at) {
-  guint32 block = mem_list_at(&pool->free, at)->block;
+/* A free segment, whose block is in its pool's list. *at becomes the place after it. */
+static void give_back(MemAllocator *allocator, MemPool *pool, MemPlace *at) {
+  guint32 block = mem_list_span(&pool->free, *at)->block;
   allocator->use.reserved -= mem_block(allocator, block)->size;
   allocator->use.device_gives++;
   mem_block_remove(allocator, block);
   pool->whole--;
-  return mem_list_remove(&pool->free, at);
+  mem_list_remove(&pool->free, at);
 }
 
 /* With a bounded max_split_size: a free segment that is large enough, else the largest ones until their sum is. */
@@ -139,17 +139,17 @@ static gboolean give_back_large(MemAllocator *allocator, guint32 pool, guint64 s
   MemPool *within = &allocator->pools[pool];
   MemPlace enough = mem_list_fit(&within->free, MAX(size, most));
   if (mem_list_at(&within->free, enough) != NULL) {
-    give_back(allocator, within, enough);
+    give_back(allocator, within, &enough);
     return TRUE;
   }
   guint64 given = 0;
   while (given < size && within->free.n > 0) {
     MemPlace last = mem_list_last(&within->free);
-    guint64 largest = mem_list_at(&within->free, last)->size;
+    guint64 largest = mem_list_span(&within->free, last)->size;
     if (largest < most)
       return FALSE;
     given += largest;
-    give_back(allocator, within, last);
+    give_back(allocator, within, &last);
   }
   return given >= size;
 }
@@ -157,9 +157,12 @@ static gboolean give_back_large(MemAllocator *allocator, guint32 pool, guint64 s
 /* Gives back the segments of one pool that are free as a whole. */
 static void flush_pool(MemAllocator *allocator, MemPool *pool) {
   MemPlace at = mem_list_first();
-  while (pool->whole > 0)
-    at = mem_block_is_whole(allocator, mem_list_at(&pool->free, at)->block) ? give_back(allocator, pool, at)
-                                                                            : mem_list_next(&pool->free, at);
+  while (pool->whole > 0) {
+    if (mem_block_is_whole(allocator, mem_list_span(&pool->free, at)->block))
+      give_back(allocator, pool, &at);
+    else
+      at = mem_list_next(&pool->free, at);
+  }
 }
 
 static void flush(MemAllocator *allocator) {
@@ -179,7 +182,7 @@ static gboolean worth_splitting(const MemAllocator *allocator, guint32 pool, gui
 }
 
 /* `at`: where the block stands in its pool's list; NULL: it is in none. */
-static guint32 hand_out(MemAllocator *allocator, guint32 pool, guint32 block, const MemPlace *at, guint64 size) {
+static guint32 hand_out(MemAllocator *allocator, guint32 pool, guint32 block, MemPlace *at, guint64 size) {
   guint64 address = mem_block(allocator, block)->address, rest = mem_block(allocator, block)->size - size;
   MemList *list = &allocator->pools[pool].free;
   if (at != NULL)
@@ -193,7 +196,7 @@ static guint32 hand_out(MemAllocator *allocator, guint32 pool, guint32 block, co
       mem_list_add(list, span);
     mem_block(allocator, block)->size = size;
   } else if (at != NULL) {
-    mem_list_remove(list, *at);
+    mem_list_remove(list, at);
   }
   MemBlock *taken = mem_block(allocator, block);
   MemUse *use = &allocator->use;

@@ -44,7 +44,8 @@ static MemPlace place_of(const MemAllocator *allocator, guint32 block) {
 }
 
 void mem_block_unlist(MemAllocator *allocator, guint32 block) {
-  mem_list_remove(&allocator->pools[mem_block(allocator, block)->pool].free, place_of(allocator, block));
+  MemPlace place = place_of(allocator, block);
+  mem_list_remove(&allocator->pools[mem_block(allocator, block)->pool].free, &place);
 }
 
 static gboolean is_free(const MemAllocator *allocator, guint32 block) {

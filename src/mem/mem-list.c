@@ -118,17 +118,16 @@ static void remove_page(MemList *list, guint32 page) {
   memmove(removed, removed + 1, (list->pages.n - page) * sizeof *removed);
 }
 
-MemPlace mem_list_remove(MemList *list, MemPlace place) {
-  BaseVector *page = page_of(list, place.page);
+void mem_list_remove(MemList *list, MemPlace *place) {
+  BaseVector *page = page_of(list, place->page);
   MemSpan *spans = page->data;
   page->n--;
   list->n--;
-  memmove(&spans[place.at], &spans[place.at + 1], (page->n - place.at) * sizeof *spans);
+  memmove(&spans[place->at], &spans[place->at + 1], (page->n - place->at) * sizeof *spans);
   if (page->n == 0)
-    remove_page(list, place.page);
-  else if (place.at == page->n)
-    return (MemPlace){place.page + 1, 0};
-  return place;
+    remove_page(list, place->page);
+  else if (place->at == page->n)
+    *place = (MemPlace){place->page + 1, 0};
 }
 
 static void replace_within(BaseVector *page, guint at, MemSpan span) {
@@ -148,7 +147,7 @@ void mem_list_replace(MemList *list, MemPlace place, MemSpan span) {
   if (list->pages.n == 1 || find_page(list, span.size, span.address) == place.page) {
     replace_within(page_of(list, place.page), place.at, span);
   } else {
-    mem_list_remove(list, place);
+    mem_list_remove(list, &place);
     mem_list_add(list, span);
   }
 }

@@ -39,8 +39,8 @@ typedef struct {
 void mem_list_clear(MemList *list);
 
 void mem_list_add(MemList *list, MemSpan span);
-/* Returns the place of the one after it. */
-MemPlace mem_list_remove(MemList *list, MemPlace place);
+/* *place becomes that of the one after it. */
+void mem_list_remove(MemList *list, MemPlace *place);
 /* The span there becomes another: within a page only those between its old place and its new one are moved. */
 void mem_list_replace(MemList *list, MemPlace place, MemSpan span);
 
@@ -54,9 +54,13 @@ static inline const BaseVector *mem_list_page(const MemList *list, guint32 page)
   return &((const BaseVector *)list->pages.data)[page];
 }
 
+/* Of a place that is not the end. */
+static inline const MemSpan *mem_list_span(const MemList *list, MemPlace place) {
+  return &((const MemSpan *)mem_list_page(list, place.page)->data)[place.at];
+}
 /* NULL: the place is the end. */
 static inline const MemSpan *mem_list_at(const MemList *list, MemPlace place) {
-  return place.page < list->pages.n ? &((const MemSpan *)mem_list_page(list, place.page)->data)[place.at] : NULL;
+  return place.page < list->pages.n ? mem_list_span(list, place) : NULL;
 }
 
 static inline MemPlace mem_list_first(void) {
