@@ -194,6 +194,13 @@ gboolean conf_pull_key(ConfPull *pull, GString *key, GError **error) {
   return TRUE;
 }
 
+gboolean conf_pull_map(ConfPull *pull, GString *key, ConfPullMember member, gpointer data, GError **error) {
+  gboolean more, good = conf_pull_enter(pull, '{', error);
+  while (good && (good = conf_pull_next(pull, &more, error)) && more)
+    good = conf_pull_key(pull, key, error) && member(pull, key->str, data, error);
+  return good;
+}
+
 /* A map or a list and all in it; the depth bounds the recursion. */
 static gboolean pass_members(ConfPull *pull, char open, GError **error) {
   g_autoptr(GString) key = open == '{' ? g_string_new(NULL) : NULL;

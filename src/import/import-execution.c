@@ -45,46 +45,33 @@ static void parts_empty(Parts *parts) {
 
 /* ---- Reading ---- */
 
-typedef gboolean (*ReadMember)(ConfPull *pull, Parts *parts, GError **error);
-
-/* A map, member by member; what is no map is passed. */
-static gboolean read_map(ConfPull *pull, Parts *parts, ReadMember read, GError **error) {
-  gboolean more;
-  if (conf_pull_peek(pull) != '{')
-    return conf_pull_value(pull, NULL, error);
-  if (!conf_pull_enter(pull, '{', error))
-    return FALSE;
-  for (;;) {
-    if (!conf_pull_next(pull, &more, error))
-      return FALSE;
-    if (!more)
-      return TRUE;
-    if (!conf_pull_key(pull, parts->key, error) || !read(pull, parts, error))
-      return FALSE;
-  }
+/* What is no map is passed. */
+static gboolean read_map(ConfPull *pull, Parts *parts, ConfPullMember read, GError **error) {
+  return conf_pull_peek(pull) == '{' ? conf_pull_map(pull, parts->key, read, parts, error)
+                                     : conf_pull_value(pull, NULL, error);
 }
 
 /* "inputs" since schema 1.0.2. */
-static gboolean read_input(ConfPull *pull, Parts *parts, GError **error) {
-  if (strcmp(parts->key->str, "shapes") == 0)
+static gboolean read_input(ConfPull *pull, const char *key, gpointer data, GError **error) {
+  Parts *parts = data;
+  if (strcmp(key, "shapes") == 0)
     return import_kineto_read_raw(pull, parts->dims, error);
-  if (strcmp(parts->key->str, "types") == 0)
+  if (strcmp(key, "types") == 0)
     return import_kineto_read_raw(pull, parts->types, error);
   return conf_pull_value(pull, NULL, error);
 }
 
 /* One of "attrs" since schema 1.0.2: {"name": "rf_id", "type": "uint64", "value": 24}. */
 static gboolean read_attribute(ConfPull *pull, GString *number, GError **error) {
-  g_autoptr(GString) key = g_string_new(NULL), name = g_string_new(NULL), value = g_string_new(NULL);
-  gboolean more, good = conf_pull_enter(pull, '{', error);
-  while (good && (good = conf_pull_next(pull, &more, error)) && more) {
-    good = conf_pull_key(pull, key, error);
-    GString *into = strcmp(key->str, "name") == 0 ? name : strcmp(key->str, "value") == 0 ? value : NULL;
-    good = good && conf_pull_value(pull, into, error);
-  }
-  if (good && strcmp(name->str, "rf_id") == 0)
+  static const char *const names[] = {"name", "value", NULL};
+  g_autoptr(GString) name = g_string_new(NULL);
+  g_autoptr(GString) value = g_string_new(NULL);
+  GString *const into[] = {name, value};
+  if (!import_kineto_read_members(pull, names, into, error))
+    return FALSE;
+  if (strcmp(name->str, "rf_id") == 0)
     g_string_assign(number, value->str);
-  return good;
+  return TRUE;
 }
 
 static gboolean read_attributes(ConfPull *pull, Parts *parts, GError **error) {
@@ -98,8 +85,8 @@ static gboolean read_attributes(ConfPull *pull, Parts *parts, GError **error) {
   return good;
 }
 
-static gboolean read_member(ConfPull *pull, Parts *parts, GError **error) {
-  const char *key = parts->key->str;
+static gboolean read_member(ConfPull *pull, const char *key, gpointer data, GError **error) {
+  Parts *parts = data;
   if (strcmp(key, "name") == 0)
     return conf_pull_value(pull, parts->name, error);
   if (strcmp(key, "rf_id") == 0)
@@ -147,15 +134,14 @@ static gboolean read_nodes(ConfPull *pull, ImportExecution *execution, GError **
   return good;
 }
 
+static gboolean read_key(ConfPull *pull, const char *key, gpointer execution, GError **error) {
+  gboolean nodes = strcmp(key, "nodes") == 0 && conf_pull_peek(pull) == '[';
+  return nodes ? read_nodes(pull, execution, error) : conf_pull_value(pull, NULL, error);
+}
+
 static gboolean read_file(ConfPull *pull, ImportExecution *execution, GError **error) {
   g_autoptr(GString) key = g_string_new(NULL);
-  gboolean more, good = conf_pull_enter(pull, '{', error);
-  while (good && (good = conf_pull_next(pull, &more, error)) && more) {
-    good = conf_pull_key(pull, key, error);
-    gboolean nodes = strcmp(key->str, "nodes") == 0 && conf_pull_peek(pull) == '[';
-    good = good && (nodes ? read_nodes(pull, execution, error) : conf_pull_value(pull, NULL, error));
-  }
-  return good && conf_pull_end(pull, error);
+  return conf_pull_map(pull, key, read_key, execution, error) && conf_pull_end(pull, error);
 }
 
 ImportExecution *import_execution_read(const char *path, GError **error) {

@@ -69,29 +69,49 @@ gboolean import_kineto_read_raw(ConfPull *pull, GString *text, GError **error) {
   return TRUE;
 }
 
-static gboolean read_one(ConfPull *pull, ImportKinetoEvent *event, const Member *table, gsize n, GError **error) {
-  if (table == members && strcmp(event->key->str, "args") == 0)
+typedef struct {
+  const char *const *names;
+  GString *const *into;
+} Named;
+
+static gboolean read_one_of(ConfPull *pull, const char *key, gpointer data, GError **error) {
+  const Named *named = data;
+  GString *to = NULL;
+  for (gsize i = 0; named->names[i] != NULL; i++)
+    to = strcmp(key, named->names[i]) == 0 ? named->into[i] : to;
+  return conf_pull_value(pull, to, error);
+}
+
+gboolean import_kineto_read_members(ConfPull *pull, const char *const *names, GString *const *into, GError **error) {
+  g_autoptr(GString) key = g_string_new(NULL);
+  Named named = {names, into};
+  return conf_pull_map(pull, key, read_one_of, &named, error);
+}
+
+/* What is read of a map. */
+typedef struct {
+  ImportKinetoEvent *event;
+  const Member *table;
+  gsize n;
+} Map;
+
+static gboolean read_one(ConfPull *pull, const char *key, gpointer data, GError **error) {
+  const Map *map = data;
+  ImportKinetoEvent *event = map->event;
+  const Member *table = map->table;
+  if (table == members && strcmp(key, "args") == 0)
     return conf_pull_peek(pull) == '{' ? read_map(pull, event, arguments, G_N_ELEMENTS(arguments), error)
                                        : conf_pull_value(pull, NULL, error);
-  for (gsize i = 0; i < n; i++)
-    if (strcmp(event->key->str, table[i].name) == 0)
+  for (gsize i = 0; i < map->n; i++)
+    if (strcmp(key, table[i].name) == 0)
       return table[i].raw ? import_kineto_read_raw(pull, *text_of(event, &table[i]), error)
                           : conf_pull_value(pull, *text_of(event, &table[i]), error);
   return conf_pull_value(pull, NULL, error);
 }
 
 static gboolean read_map(ConfPull *pull, ImportKinetoEvent *event, const Member *table, gsize n, GError **error) {
-  gboolean more;
-  if (!conf_pull_enter(pull, '{', error))
-    return FALSE;
-  for (;;) {
-    if (!conf_pull_next(pull, &more, error))
-      return FALSE;
-    if (!more)
-      return TRUE;
-    if (!conf_pull_key(pull, event->key, error) || !read_one(pull, event, table, n, error))
-      return FALSE;
-  }
+  Map map = {event, table, n};
+  return conf_pull_map(pull, event->key, read_one, &map, error);
 }
 
 gboolean import_kineto_event_read(ConfPull *pull, ImportKinetoEvent *event, GError **error) {

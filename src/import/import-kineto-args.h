@@ -19,6 +19,9 @@ void import_kineto_event_clear(ImportKinetoEvent *event);
 /* The next value of a list of events. */
 gboolean import_kineto_event_read(ConfPull *pull, ImportKinetoEvent *event, GError **error);
 
+/* Of the map that comes next the members of these names (NULL after the last) as texts; others are passed. */
+gboolean import_kineto_read_members(ConfPull *pull, const char *const *names, GString *const *into, GError **error);
+
 /* The next value as it stands, lists and maps too. */
 gboolean import_kineto_read_raw(ConfPull *pull, GString *text, GError **error);
 

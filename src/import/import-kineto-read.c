@@ -95,37 +95,24 @@ static gboolean read_events(ConfPull *pull, Reading *reading, GError **error) {
   return good;
 }
 
-/* Members of a map, by name, as texts; others are passed. */
-static gboolean read_members(ConfPull *pull, const char *const *names, GString *const *into, GError **error) {
-  g_autoptr(GString) key = g_string_new(NULL);
-  gboolean more, good = conf_pull_enter(pull, '{', error);
-  while (good && (good = conf_pull_next(pull, &more, error)) && more) {
-    GString *to = NULL;
-    good = conf_pull_key(pull, key, error);
-    for (gsize i = 0; names[i] != NULL; i++)
-      to = strcmp(key->str, names[i]) == 0 ? into[i] : to;
-    good = good && conf_pull_value(pull, to, error);
-  }
-  return good;
-}
-
-/* The same of a list of maps, from its first; whatever else is there is passed. */
+/* Members of a map, or of a list of maps from its first; whatever else is there is passed. */
 static gboolean read_first(ConfPull *pull, const char *const *names, GString *const *into, GError **error) {
   gboolean more, found = FALSE;
   if (conf_pull_peek(pull) == '{')
-    return read_members(pull, names, into, error);
+    return import_kineto_read_members(pull, names, into, error);
   if (conf_pull_peek(pull) != '[')
     return conf_pull_value(pull, NULL, error);
   gboolean good = conf_pull_enter(pull, '[', error);
   while (good && (good = conf_pull_next(pull, &more, error)) && more) {
     gboolean map = !found && conf_pull_peek(pull) == '{';
-    good = map ? read_members(pull, names, into, error) : conf_pull_value(pull, NULL, error);
+    good = map ? import_kineto_read_members(pull, names, into, error) : conf_pull_value(pull, NULL, error);
     found |= map;
   }
   return good;
 }
 
-static gboolean read_key(ConfPull *pull, Reading *reading, const char *key, GError **error) {
+static gboolean read_key(ConfPull *pull, const char *key, gpointer data, GError **error) {
+  Reading *reading = data;
   static const char *const of_world[] = {"rank", "world_size", "nccl_version", NULL}, *const of_device[] = {"name",
                                                                                                             NULL};
   g_autoptr(GString) one = g_string_new(NULL), other = g_string_new(NULL);
@@ -153,20 +140,9 @@ static gboolean read_key(ConfPull *pull, Reading *reading, const char *key, GErr
 
 /* A list of events, or a map that has it as "traceEvents". */
 static gboolean read_file(ConfPull *pull, Reading *reading, GError **error) {
-  gboolean more;
-  if (conf_pull_peek(pull) == '[')
-    return read_events(pull, reading, error);
   g_autoptr(GString) key = g_string_new(NULL);
-  if (!conf_pull_enter(pull, '{', error))
-    return FALSE;
-  for (;;) {
-    if (!conf_pull_next(pull, &more, error))
-      return FALSE;
-    if (!more)
-      return TRUE;
-    if (!conf_pull_key(pull, key, error) || !read_key(pull, reading, key->str, error))
-      return FALSE;
-  }
+  return conf_pull_peek(pull) == '[' ? read_events(pull, reading, error)
+                                     : conf_pull_map(pull, key, read_key, reading, error);
 }
 
 ImportKinetoTrace *import_kineto_parse(const char *path, GBytes *bytes, ImportExecution *execution, GError **error) {

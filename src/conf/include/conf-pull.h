@@ -4,9 +4,10 @@
  *
  *   ConfPull pull;
  *   conf_pull_begin(&pull, "trace.json", data, length, NULL);
- *   if (!conf_pull_enter(&pull, '{', error)) return FALSE;
+ *   if (!conf_pull_map(&pull, key, read_member, &what, error)) return FALSE;   // or, step by step:
+ *   if (!conf_pull_enter(&pull, '[', error)) return FALSE;
  *   while ((good = conf_pull_next(&pull, &more, error)) && more)
- *     … conf_pull_key(&pull, key, error), then conf_pull_value, or conf_pull_enter for what it holds …
+ *     … conf_pull_value, or conf_pull_enter for what it holds …
  *   conf_pull_end(&pull, error);
  *
  * JSON as the standard has it, and what people write: comments (//, slash-star, #), trailing commas, NaN and Infinity
@@ -52,6 +53,9 @@ gboolean conf_pull_enter(ConfPull *pull, char open, GError **error);
 gboolean conf_pull_next(ConfPull *pull, gboolean *ret_more, GError **error);
 /* A member's key and its colon. `key` is emptied first. */
 gboolean conf_pull_key(ConfPull *pull, GString *key, GError **error);
+/* A map, member by member, each key read into `key`: `member` reads the value. It ends where one fails. */
+typedef gboolean (*ConfPullMember)(ConfPull *pull, const char *key, gpointer data, GError **error);
+gboolean conf_pull_map(ConfPull *pull, GString *key, ConfPullMember member, gpointer data, GError **error);
 /* The next value: a text decoded, a number or a word (true, null, NaN) as it stands; maps and lists are passed and are
  * "". `text` NULL: of a text nothing but its end is looked at. */
 gboolean conf_pull_value(ConfPull *pull, GString *text, GError **error);
