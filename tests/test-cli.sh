@@ -196,7 +196,8 @@ says "schema" 'CREATE TABLE' schema
   --require-fit >out
 verdict "--require-fit" "$([ $? -eq 1 ] && echo yes)" "  $(head -5 out)"
 # Llama 3 8B with two sequences a GPU: 0.1 GiB to spare, less than peaks are known to within.
-"$foretrain" run llama3-8b-fsdp2 --set training.micro_batch=2 --db edge.db --require-fit >edge.out
+"$foretrain" run llama3-8b-fsdp2 --set training.micro_batch=2 --set training.sequence_length=8448 --db edge.db \
+  --require-fit >edge.out
 [ $? -eq 1 ] && grep -q '^AT THE EDGE: ' edge.out && grep -q ' edge  ' edge.out &&
   [ "$(sqlite3 edge.db 'select verdict, device_used_low_bytes < capacity_bytes, device_used_high_bytes > capacity_bytes
     from run')" = 'edge|1|1' ]

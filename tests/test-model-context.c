@@ -101,6 +101,31 @@ static void recomputes_with_exchanges(void) {
   }
 }
 
+static gboolean runs_again(const ModelUnit *unit, ModelRecompute how, const char *op) {
+  ModelRecomputed redone;
+  model_recompute(unit, how, &redone);
+  return model_set_has(redone.again, one_rank_op(unit->forward, unit->n_forward, op));
+}
+
+/* Of a layer's end backward wants no value: down_proj saves its input and its weight, its sum over ranks and the
+ * residual's nothing. Both ways end with the activation, one of them without what it keeps. */
+static void stops_early(void) {
+  ModelShape shape = one_rank_shape();
+  ModelRecipe recipe = one_rank_recipe((ModelShare){.tensor = 2});
+  g_autoptr(ModelUnit) unit = model_unit_new(&shape, &recipe, BATCH, MODEL_UNIT_LAYER);
+  ModelRecomputed all, stopped, kept;
+  model_recompute(unit, MODEL_RECOMPUTE_ALL, &all);
+  model_recompute(unit, MODEL_RECOMPUTE_ALL_STOPPED, &stopped);
+  model_recompute(unit, MODEL_RECOMPUTE_EVERY_2ND_MATMUL_STOPPED, &kept);
+  guint down = one_rank_op(unit->forward, unit->n_forward, "down_proj");
+  CU_ASSERT_TRUE(all.region == stopped.region && all.region == kept.region);
+  CU_ASSERT_TRUE(stopped.again == (model_set_of(down) - 1));
+  CU_ASSERT_TRUE((kept.again & ~stopped.again) == 0);
+  CU_ASSERT_TRUE(runs_again(unit, MODEL_RECOMPUTE_ALL, "down_proj"));
+  CU_ASSERT_FALSE(runs_again(unit, MODEL_RECOMPUTE_ALL_STOPPED, "down_proj"));
+  CU_ASSERT_FALSE(runs_again(unit, MODEL_RECOMPUTE_EVERY_2ND_MATMUL_STOPPED, "attention"));
+}
+
 /* Megatron-LM's distribute_saved_activations: 2 s b h / t are kept of a layer's input, copied out of it, and gathered
  * before the second run. Under sequence parallelism a rank has no more than its part. */
 static void keeps_a_part(void) {
@@ -125,6 +150,7 @@ int main(void) {
                                                       {"a ring goes by pieces", ring_goes_by_pieces},
                                                       {"Ulysses copies keys", ulysses_copies_keys},
                                                       {"recomputes with exchanges", recomputes_with_exchanges},
+                                                      {"stops early", stops_early},
                                                       {"keeps a part", keeps_a_part},
                                                       {NULL, NULL}});
 }

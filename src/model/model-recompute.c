@@ -47,6 +47,18 @@ static ModelSet kept_by_op(const ModelUnit *unit) {
   return kept;
 }
 
+/* The operations up to the last one that makes what some operation saves for backward. */
+static ModelSet until_saved(const ModelUnit *unit) {
+  ModelSet saved = 0;
+  guint end = 0;
+  for (guint i = 0; i < unit->n_forward; i++)
+    saved |= unit->forward[i].saves;
+  for (guint i = 0; i < unit->n_forward; i++)
+    if (unit->forward[i].writes & saved)
+      end = i + 1;
+  return first_ops(end);
+}
+
 void model_recompute(const ModelUnit *unit, ModelRecompute how, ModelRecomputed *ret) {
   ModelSet all = first_ops(unit->n_forward);
   switch (how) {
@@ -58,6 +70,12 @@ void model_recompute(const ModelUnit *unit, ModelRecompute how, ModelRecomputed 
     break;
   case MODEL_RECOMPUTE_EVERY_2ND_MATMUL:
     *ret = (ModelRecomputed){all, all & ~kept_by_op(unit)};
+    break;
+  case MODEL_RECOMPUTE_ALL_STOPPED:
+    *ret = (ModelRecomputed){all, until_saved(unit)};
+    break;
+  case MODEL_RECOMPUTE_EVERY_2ND_MATMUL_STOPPED:
+    *ret = (ModelRecomputed){all, until_saved(unit) & ~kept_by_op(unit)};
     break;
   default:
     *ret = (ModelRecomputed){0, 0};

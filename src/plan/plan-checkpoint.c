@@ -57,23 +57,27 @@ static guint64 chosen_before(double fraction, guint32 layers) {
   return (guint64)((double)layers * fraction + 0.5);
 }
 
-ModelRecompute plan_checkpointing_of(const PlanCheckpointing *checkpointing, guint32 layer) {
+gboolean plan_checkpointing_whole(const PlanCheckpointing *checkpointing, guint32 layer) {
   switch (checkpointing->kind) {
   case PLAN_CHECKPOINT_FULL:
-    return MODEL_RECOMPUTE_ALL;
-  case PLAN_CHECKPOINT_ATTENTION:
-    return MODEL_RECOMPUTE_ATTENTION;
-  case PLAN_CHECKPOINT_EVERY_2ND_MATMUL:
-    return MODEL_RECOMPUTE_EVERY_2ND_MATMUL;
+    return TRUE;
   case PLAN_CHECKPOINT_LAYERS:
-    return (layer + 1) % checkpointing->every == 0 ? MODEL_RECOMPUTE_ALL : MODEL_RECOMPUTE_NONE;
+    return (layer + 1) % checkpointing->every == 0;
   case PLAN_CHECKPOINT_FRACTION:
-    return chosen_before(checkpointing->fraction, layer + 1) > chosen_before(checkpointing->fraction, layer)
-               ? MODEL_RECOMPUTE_ALL
-               : MODEL_RECOMPUTE_NONE;
+    return chosen_before(checkpointing->fraction, layer + 1) > chosen_before(checkpointing->fraction, layer);
   default:
-    return MODEL_RECOMPUTE_NONE;
+    return FALSE;
   }
+}
+
+ModelRecompute plan_checkpointing_of(const PlanCheckpointing *checkpointing, guint32 layer) {
+  if (checkpointing->kind == PLAN_CHECKPOINT_ATTENTION)
+    return MODEL_RECOMPUTE_ATTENTION;
+  if (checkpointing->kind == PLAN_CHECKPOINT_EVERY_2ND_MATMUL)
+    return checkpointing->stops ? MODEL_RECOMPUTE_EVERY_2ND_MATMUL_STOPPED : MODEL_RECOMPUTE_EVERY_2ND_MATMUL;
+  if (!plan_checkpointing_whole(checkpointing, layer))
+    return MODEL_RECOMPUTE_NONE;
+  return checkpointing->stops ? MODEL_RECOMPUTE_ALL_STOPPED : MODEL_RECOMPUTE_ALL;
 }
 
 char *plan_checkpointing_text(const PlanCheckpointing *checkpointing) {

@@ -24,6 +24,11 @@ typedef struct {
   const ConfSchema *schema;     /* its section; NULL: it has none */
   gsize options;                /* offset in PlanRecipe of the struct that the schema fills */
   PlanCheckpointKind selective; /* what it calls "selective" checkpointing */
+  enum {
+    PLAN_STOPS_NEVER, /* its own function runs all of a layer again */
+    PLAN_STOPS_ASKED, /* PyTorch's, reentrant where nobody says so */
+    PLAN_STOPS        /* PyTorch's checkpoint_wrapper, which is not */
+  } stops;
   /* Fills in defaults that depend on version or stage, refuses what it cannot do, by the key's name; NULL: nothing. */
   gboolean (*resolve)(const PlanGiven *given, PlanRecipe *recipe, GError **error);
   const PlanHooks *hooks;

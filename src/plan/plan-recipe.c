@@ -11,14 +11,18 @@
 
 const char *const plan_framework_names[] = {"paper", "ddp",      "deepspeed", "fsdp1",
                                             "fsdp2", "megatron", "nanotron",  NULL};
+#define STOPS_EARLY BASE_VERSION(2, 1, 0) /* PyTorch's checkpoints: torch/utils/checkpoint.py */
+
 static const char *const later_optimizers[] = {"lamb", NULL};
 static const char *const offload_names[] = {"no", "cpu", NULL};
 static const char *const debug_names[] = {"off", "detail", NULL};
+static const char *const early_stop_names[] = {"default", "yes", "no", NULL};
 static const char *const later_offload[] = {"nvme", NULL};
 static const char *const dtype_names[] = {"default", "bf16", "fp16", "fp32", NULL};
 
 typedef struct {
   PlanRecipe recipe; /* first: offsets of PlanRecipe are offsets of Keys */
+  int early_stop;    /* PlanEarlyStop */
   char *checkpointing, *trainable, *version, *shard_group;
 } Keys;
 
@@ -51,6 +55,11 @@ static const BaseField keys[] = {
              .help = "none; full: only the input of each layer is kept, the layer is recomputed in backward; "
                      "attention; every-2nd-matmul; layers:K, every K-th layer in full; fraction:F, that share of the "
                      "layers in full; selective: what the framework means by it"),
+    BASE_ROW("training", "checkpoint_early_stop", BASE_NAME, Keys, early_stop, .initial = "default",
+             .names = early_stop_names,
+             .help = "a recomputed layer's second run ends with the last value that its backward wants, so its last "
+                     "matmul does not run again (PyTorch's checkpoints that are not reentrant, since 2.1); no: all of "
+                     "it runs; default: yes under fsdp1 and fsdp2, else no. What is compiled always ends so"),
     KEY("training", "gradient_accumulation_dtype", BASE_NAME, accumulation_dtype, .initial = "default",
         .names = dtype_names, .help = "of accumulated gradients; default: the framework's"),
     KEY("training", "gradient_communication_dtype", BASE_NAME, communication_dtype, .initial = "default",
@@ -107,6 +116,24 @@ static gboolean read_checkpointing(const ConfSettings *settings, Keys *read, GEr
   return plan_checkpointing_parse(read->checkpointing, plan_policies[read->recipe.framework].selective,
                                   &read->recipe.checkpointing, &fault) ||
          conf_settings_fail(settings, "training.activation_checkpointing", error, "%s", fault);
+}
+
+/* A compiler drops what nobody reads, whatever the checkpoint would run. */
+static gboolean read_early_stop(const PlanGiven *given, Keys *read, GError **error) {
+  const PlanRecipe *recipe = &read->recipe;
+  const PlanPolicy *policy = &plan_policies[recipe->framework];
+  gboolean torch = policy->stops == PLAN_STOPS && !recipe->fsdp.checkpoints_outside &&
+                   (recipe->version == 0 || recipe->version >= STOPS_EARLY);
+  if (read->early_stop == PLAN_EARLY_STOP_YES && policy->stops == PLAN_STOPS_NEVER)
+    return conf_settings_fail(given->settings, "training.checkpoint_early_stop", error,
+                              "%s's own checkpoint function runs all of a layer again; set it to no", policy->name);
+  if (read->early_stop == PLAN_EARLY_STOP_YES && recipe->fsdp.checkpoints_outside)
+    return conf_settings_fail(given->settings, "training.checkpoint_early_stop", error,
+                              "with fsdp.checkpoint_outside it is not modelled; set it to no");
+  read->recipe.checkpointing.stops = (given->model->compiled && !recipe->fsdp.checkpoints_outside) ||
+                                     read->early_stop == PLAN_EARLY_STOP_YES ||
+                                     (read->early_stop == PLAN_EARLY_STOP_DEFAULT && torch);
+  return TRUE;
 }
 
 /* Weights in few bits: beside adapters, under what bitsandbytes works with. */
@@ -313,8 +340,8 @@ gboolean plan_recipe_load(const ConfSettings *settings, const PlanPlace *place, 
                   check_stacks(&given, &read.recipe, error) && read_version(settings, &read, error) &&
                   check_sections(settings, &read.recipe, error) &&
                   plan_fp8_resolve(&given, &read.recipe, place->capability, error) &&
-                  read_policy(&given, &read.recipe, error) && plan_axes_check(&given, &read.recipe, error) &&
-                  model_unit_check(shape, &completed, settings, error);
+                  read_policy(&given, &read.recipe, error) && read_early_stop(&given, &read, error) &&
+                  plan_axes_check(&given, &read.recipe, error) && model_unit_check(shape, &completed, settings, error);
   if (good)
     *ret = read.recipe, *model = completed;
   conf_struct_clear(&plan_schema, &read);

@@ -10,7 +10,7 @@
 
 static const RecipeRow rows[] = {
     SAFE("tf32", "of the few fp32 matmuls beside 16-bit training"),
-    SAFE("gradient_checkpointing_kwargs.*", "how PyTorch recomputes: the same operations"),
+    SAFE("gradient_checkpointing_kwargs.*", "checks, and random numbers that are kept"),
     SAFE("dp_replicate_size", "copies follow from the shard group and the number of GPUs"),
     SAFE("gptq_groupsize", "of gptq"),
     SAFE("gptq_model_v1", "of gptq"),

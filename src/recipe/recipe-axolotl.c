@@ -98,6 +98,7 @@ static const RecipeRow rows[] = {
     TAKE("bf16", "bf16", take_precision, NULL),
     TAKE("fp16", "fp16", take_precision, NULL),
     TAKE("gradient_checkpointing", "training.activation_checkpointing", take_checkpointing, NULL),
+    TAKE("gradient_checkpointing_kwargs.use_reentrant", "training.checkpoint_early_stop", recipe_take_reentrant, NULL),
     REFUSE("activation_offloading", "false", "activations in host memory; set it to false"),
     TAKE("attn_implementation", "training.attention", take_attention, NULL),
     TAKE("flash_attention", "training.attention", take_flash, NULL),
@@ -210,7 +211,10 @@ static gboolean give_adapters(RecipeReading *reading, GError **error) {
 }
 
 static gboolean finish(RecipeReading *reading, GError **error) {
-  return give_batch(reading, error) && give_adapters(reading, error) && give_liger(reading, error) &&
+  return (!recipe_gives(reading, "training.activation_checkpointing", "full") ||
+          recipe_give(reading, NULL, "training.checkpoint_early_stop", "yes",
+                      "axolotl's checkpoints are not reentrant by default", error)) &&
+         give_batch(reading, error) && give_adapters(reading, error) && give_liger(reading, error) &&
          give_precision(reading, error) && recipe_trainer_finish(reading, error) &&
          recipe_give_half(reading, NULL, "axolotl loads parameters in 16 bits, and DDP leaves them so", error);
 }

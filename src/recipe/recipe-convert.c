@@ -155,6 +155,11 @@ gboolean recipe_take_optimizer(RecipeReading *reading, const RecipeRow *row, con
   return fail_name(reading, node, pairs, G_N_ELEMENTS(pairs), error);
 }
 
+gboolean recipe_take_reentrant(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
+  return recipe_give_flag(reading, node, row->setting, "no", "yes", "reentrant checkpoints run all of a layer again",
+                          error);
+}
+
 gboolean recipe_take_checkpointing(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node,
                                    GError **error) {
   static const char *const fsdp[] = {"fsdp_config.activation_checkpointing",

@@ -68,7 +68,7 @@ static const RecipeRow rows[] = {
         "attention is over each whole sequence, an upper bound: training.packing=packed and sample_mean keep it within "
         "samples"),
     TAKE("disable_gradient_checkpointing", "training.activation_checkpointing", take_disabled, NULL),
-    SAFE("use_reentrant_gc", "how PyTorch recomputes: the same operations"),
+    TAKE("use_reentrant_gc", "training.checkpoint_early_stop", recipe_take_reentrant, NULL),
     TAKE("flash_attn", "training.attention", take_attention, NULL),
     SAFE("packing", "every sequence is as long as cutoff_len"),
     SAFE("model_name_or_path", MODEL),

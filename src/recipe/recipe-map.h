@@ -123,6 +123,8 @@ gboolean recipe_take_clipping(RecipeReading *, const RecipeRow *, const ConfTree
 gboolean recipe_take_optimizer(RecipeReading *, const RecipeRow *, const ConfTreeNode *, GError **error);
 /* true: full, false: none. */
 gboolean recipe_take_checkpointing(RecipeReading *, const RecipeRow *, const ConfTreeNode *, GError **error);
+/* use_reentrant of PyTorch's checkpoints: those that are not stop early. */
+gboolean recipe_take_reentrant(RecipeReading *, const RecipeRow *, const ConfTreeNode *, GError **error);
 /* The dtype's name to ours: bfloat16, amp_bf16, fp16, float32, no, … */
 gboolean recipe_take_precision(RecipeReading *, const RecipeRow *, const ConfTreeNode *, GError **error);
 gboolean recipe_take_sharding(RecipeReading *, const RecipeRow *, const ConfTreeNode *, GError **error);

@@ -207,7 +207,7 @@ static const RecipeRow rows[] = {
     TAKE("activation_checkpoint.mode", "training.activation_checkpointing", take_checkpointing, NULL),
     LATER("activation_checkpoint.selective_ac_option"),
     SAFE("activation_checkpoint.per_op_sac_force_recompute_mm_shapes_by_fqns", "of mixtures of experts"),
-    SAFE("activation_checkpoint.early_stop", "ends a recomputation with the last value that is needed"),
+    TAKE("activation_checkpoint.early_stop", "training.checkpoint_early_stop", recipe_take_flag, NULL),
     SAFE("activation_checkpoint.preserve_rng_state", LEARNING),
     SAFE("activation_checkpoint.determinism_check", "a check"),
     SAFE("activation_checkpoint.debug", "a check"),
@@ -262,9 +262,16 @@ static gboolean give_loss(RecipeReading *reading, GError **error) {
          recipe_give(reading, NULL, "training.loss", "fused", COMPILED_LOSS, error);
 }
 
+/* With [compile], which is nine days older. */
+static gboolean give_early_stop(RecipeReading *reading, GError **error) {
+  return !recipe_torchtitan_has(reading, "compile.enable") ||
+         recipe_give(reading, NULL, "training.checkpoint_early_stop", "no", "torchtitan's default since 2025-08-29",
+                     error);
+}
+
 static gboolean finish(RecipeReading *reading, GError **error) {
-  return recipe_float8_finish(reading, error) && give_style(reading, error) && give_loss(reading, error) &&
-         recipe_torchtitan_axes(reading, error) &&
+  return give_early_stop(reading, error) && recipe_float8_finish(reading, error) && give_style(reading, error) &&
+         give_loss(reading, error) && recipe_torchtitan_axes(reading, error) &&
          recipe_give(reading, NULL, "training.precision", "bf16", "torchtitan's default", error) &&
          recipe_give(reading, NULL, "training.gradient_clipping", "1", "torchtitan's default", error);
 }

@@ -82,7 +82,8 @@ static const RecipeRow rows[] = {
     TAKE("per_device_train_batch_size", "training.micro_batch", recipe_take_batch, "sequences per GPU"),
     TAKE("gradient_accumulation_steps", "training.gradient_accumulation", recipe_take_batch, "micro-batches per step"),
     TAKE("gradient_checkpointing", "training.activation_checkpointing", recipe_take_checkpointing, NULL),
-    SAFE("gradient_checkpointing_kwargs.*", "how PyTorch recomputes: the same operations"),
+    TAKE("gradient_checkpointing_kwargs.use_reentrant", "training.checkpoint_early_stop", recipe_take_reentrant, NULL),
+    SAFE("gradient_checkpointing_kwargs.*", "checks, and random numbers that are kept"),
     TAKE("bf16", "bf16", take_precision, NULL),
     TAKE("fp16", "fp16", take_precision, NULL),
     TAKE("optim", "training.optimizer", recipe_take_optimizer, NULL),
@@ -268,8 +269,18 @@ static gboolean give_ddp(RecipeReading *reading, GError **error) {
   return recipe_give(reading, NULL, "parallel.framework", "ddp", "no fsdp, no deepspeed", error);
 }
 
+/* Of the model's own checkpoints; FSDP's wrapper is not reentrant. */
+static gboolean give_reentrant(RecipeReading *reading, GError **error) {
+  return recipe_is_true(reading, "fsdp_config.activation_checkpointing") ||
+         recipe_is_true(reading, "fsdp_config.fsdp_activation_checkpointing") ||
+         !recipe_gives(reading, "training.activation_checkpointing", "full") ||
+         recipe_give(reading, NULL, "training.checkpoint_early_stop", "no",
+                     "checkpoints are reentrant by Transformers' default", error);
+}
+
 gboolean recipe_trainer_finish(RecipeReading *reading, GError **error) {
-  if (!recipe_give(reading, NULL, "training.gradient_clipping", "1", "the Trainer's default", error) ||
+  if (!give_reentrant(reading, error) ||
+      !recipe_give(reading, NULL, "training.gradient_clipping", "1", "the Trainer's default", error) ||
       !give_precision(reading, error))
     return FALSE;
   if (recipe_gives(reading, "parallel.framework", "deepspeed")) {

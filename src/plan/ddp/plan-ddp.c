@@ -182,7 +182,7 @@ static void cast_weights(Ddp *ddp, guint32 unit, gboolean recompute) {
 static gboolean drops_casts(const Ddp *ddp, guint32 unit) {
   gint32 layer = ddp->walk->units[unit].layer;
   return !plan_walk_has_backward(ddp->walk, unit) ||
-         (layer >= 0 && plan_checkpointing_of(&ddp->recipe->checkpointing, (guint32)layer) == MODEL_RECOMPUTE_ALL);
+         (layer >= 0 && plan_checkpointing_whole(&ddp->recipe->checkpointing, (guint32)layer));
 }
 
 /* Autocast's cache of weights ends with the forward pass; autograd keeps those that backward reads. */

@@ -11,6 +11,9 @@
 
 #include "model-recompute.h"
 
+/* Whether a layer's second run ends with the last value that its backward wants (model-recompute.h). */
+typedef enum { PLAN_EARLY_STOP_DEFAULT, PLAN_EARLY_STOP_YES, PLAN_EARLY_STOP_NO } PlanEarlyStop;
+
 typedef enum {
   PLAN_CHECKPOINT_NONE,
   PLAN_CHECKPOINT_FULL,
@@ -25,11 +28,14 @@ typedef struct {
   guint64 every;      /* LAYERS: K */
   double fraction;    /* FRACTION: F, 0 to 1 */
   gboolean selective; /* was written as "selective" */
+  gboolean stops;     /* early: as PlanEarlyStop says, and the framework, or a compiler */
 } PlanCheckpointing;
 
 /* `selective`: what this framework means by it. FALSE: *ret_fault says what is wrong; caller frees. */
 gboolean plan_checkpointing_parse(const char *text, PlanCheckpointKind selective, PlanCheckpointing *ret,
                                   char **ret_fault);
+/* Whether layer 0, 1, … is recomputed as a whole. */
+gboolean plan_checkpointing_whole(const PlanCheckpointing *checkpointing, guint32 layer);
 ModelRecompute plan_checkpointing_of(const PlanCheckpointing *checkpointing, guint32 layer);
 /* "full", "layers:2", "selective (attention)"; caller frees. */
 char *plan_checkpointing_text(const PlanCheckpointing *checkpointing);
