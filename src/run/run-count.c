@@ -9,20 +9,23 @@ typedef enum { INTEGER, WIDE, REAL } Kind; /* 32 bits, 64 bits (times and counts
 typedef struct {
   gsize offset;
   Kind kind;
-  gboolean level; /* must not grow */
-  guint n;        /* of an array */
-  gboolean made;  /* where the third play made the memory of all bodies: as it is there */
+  gboolean level;  /* must not grow */
+  guint n;         /* of an array */
+  gboolean made;   /* where the third play made the memory of all bodies: as it is there */
+  gboolean beyond; /* where memory has run out it is of no consequence: as in the third play */
 } Number;
 
 #define NUMBER(type, member, kind, level)                                                                              \
-  { G_STRUCT_OFFSET(type, member), kind, level, 1, FALSE }
+  { G_STRUCT_OFFSET(type, member), kind, level, 1, FALSE, FALSE }
 #define GROWS(member) NUMBER(RunClass, member, WIDE, FALSE)
 #define LEVEL(member) NUMBER(RunClass, member, WIDE, TRUE)
 #define FIXED(member) NUMBER(RunClass, member, INTEGER, TRUE)
 #define LEVELS(member, count)                                                                                          \
-  { G_STRUCT_OFFSET(RunClass, member), WIDE, TRUE, count, FALSE }
+  { G_STRUCT_OFFSET(RunClass, member), WIDE, TRUE, count, FALSE, FALSE }
 #define MADE(member, kind)                                                                                             \
-  { G_STRUCT_OFFSET(RunClass, member), kind, TRUE, 1, TRUE }
+  { G_STRUCT_OFFSET(RunClass, member), kind, TRUE, 1, TRUE, FALSE }
+#define BEYOND(member, kind, made)                                                                                     \
+  { G_STRUCT_OFFSET(RunClass, member), kind, TRUE, 1, made, TRUE }
 
 static const Number of_class[] = {
     FIXED(ranks),
@@ -34,21 +37,21 @@ static const Number of_class[] = {
     GROWS(idle),
     GROWS(host),
     GROWS(bubble),
-    {G_STRUCT_OFFSET(RunClass, by_cause), WIDE, FALSE, RUN_CAUSES, FALSE},
+    {G_STRUCT_OFFSET(RunClass, by_cause), WIDE, FALSE, RUN_CAUSES, FALSE, FALSE},
     GROWS(network_bytes_intra),
     GROWS(network_bytes_inter),
     GROWS(watched),
     FIXED(verdict),
     LEVEL(capacity),
-    LEVEL(short_by),
+    BEYOND(short_by, WIDE, FALSE),
     MADE(steady_allocated, WIDE),
     MADE(peak_allocated, WIDE),
     MADE(peak_active, WIDE),
-    MADE(peak_reserved, WIDE),
-    MADE(device_used, WIDE),
-    MADE(device_used_low, WIDE),
-    MADE(device_used_high, WIDE),
-    MADE(device_used_step, INTEGER),
+    BEYOND(peak_reserved, WIDE, TRUE),
+    BEYOND(device_used, WIDE, TRUE),
+    BEYOND(device_used_low, WIDE, TRUE),
+    BEYOND(device_used_high, WIDE, TRUE),
+    BEYOND(device_used_step, INTEGER, TRUE),
     GROWS(retries),
     GROWS(step_retries),
     GROWS(step_stalled),
@@ -94,13 +97,22 @@ static gboolean reals_go_on(const Number *number, const char *a, const char *b, 
   return number->level ? *x == *y && *y == *z : *y - *x == *z - *y;
 }
 
+/* Which numbers of a class are as in the third play. */
+typedef struct {
+  gboolean made, beyond;
+} Third;
+
+static gboolean is_of_third(const Number *number, Third third) {
+  return (number->made && third.made) || (number->beyond && third.beyond);
+}
+
 static gboolean all_go_on(const Number *numbers, gsize n, gconstpointer a, gconstpointer b, gconstpointer c,
-                          gboolean made) {
+                          Third third) {
   static gboolean (*const kinds[])(const Number *, const char *, const char *, const char *) = {
       [INTEGER] = integers_go_on, [WIDE] = wide_go_on, [REAL] = reals_go_on};
   for (gsize i = 0; i < n; i++) {
     gsize at = numbers[i].offset;
-    if (made && numbers[i].made)
+    if (is_of_third(&numbers[i], third))
       continue;
     if (!kinds[numbers[i].kind](&numbers[i], (const char *)a + at, (const char *)b + at, (const char *)c + at))
       return FALSE;
@@ -128,9 +140,9 @@ static void draw_on(const Number *numbers, gsize n, gpointer first, gconstpointe
   }
 }
 
-static void take_made(RunClass *first, const RunClass *third) {
+static void take_third(RunClass *first, const RunClass *third, Third of) {
   for (gsize i = 0; i < G_N_ELEMENTS(of_class); i++)
-    if (of_class[i].made)
+    if (is_of_third(&of_class[i], of))
       memcpy((char *)first + of_class[i].offset, (const char *)third + of_class[i].offset,
              of_class[i].kind == INTEGER ? sizeof(guint32) : sizeof(guint64));
 }
@@ -281,27 +293,40 @@ static void move_timeline(RunClass *first, const RunClass *second, const RunBodi
 
 /* ---- The whole ---- */
 
-/* Whether the levels are those that the third play made. */
-static gboolean is_made(const RunReport *third, const RunClass *of) {
-  return third->settled != RUN_UNSETTLED && of->n_tasks == 0;
+static Third of_third(const RunReport *third, const RunClass *of, const RunClass *there) {
+  return (Third){third->settled != RUN_UNSETTLED && of->n_tasks == 0, of->has_oom && there->has_oom};
+}
+
+static gboolean all_ran_out(const RunReport *report) {
+  gboolean out = TRUE;
+  for (guint32 i = 0; i < report->n_classes; i++)
+    out &= report->classes[i].has_oom;
+  return out;
+}
+
+/* Where no rank has memory, steps may differ for ever in what the allocator takes beyond it, and in nothing else. */
+static gboolean steps_alike(const RunReport *a, const RunReport *b) {
+  return (a->repeats && b->repeats && a->steps_played == b->steps_played) || (all_ran_out(a) && all_ran_out(b));
+}
+
+static gboolean played_alike(const RunReport *a, const RunReport *b) {
+  return a->n_classes == b->n_classes && a->n_links == b->n_links && a->slowest == b->slowest &&
+         a->tightest == b->tightest && steps_alike(a, b);
 }
 
 static gboolean goes_on(const RunReport *first, const RunReport *second, const RunReport *third,
                         const RunBodies *bodies) {
-  if (first->n_classes != second->n_classes || second->n_classes != third->n_classes ||
-      first->n_links != second->n_links || second->n_links != third->n_links || !first->repeats || !second->repeats ||
-      !third->repeats || first->steps_played != second->steps_played || second->steps_played != third->steps_played ||
-      first->slowest != second->slowest || second->slowest != third->slowest || first->tightest != second->tightest ||
-      second->tightest != third->tightest)
+  if (!played_alike(first, second) || !played_alike(second, third))
     return FALSE;
   for (guint32 i = 0; i < first->n_classes; i++) {
     const RunClass *a = &first->classes[i], *b = &second->classes[i], *c = &third->classes[i];
-    if (!all_go_on(of_class, G_N_ELEMENTS(of_class), a, b, c, is_made(third, a)) || !same_names(a, b) ||
+    if (!all_go_on(of_class, G_N_ELEMENTS(of_class), a, b, c, of_third(third, a, c)) || !same_names(a, b) ||
         !same_names(b, c) || !host_keeps_up(a, b) || !timeline_goes_on(a, b, bodies))
       return FALSE;
   }
   for (guint32 i = 0; i < first->n_links; i++)
-    if (!all_go_on(of_link, G_N_ELEMENTS(of_link), &first->links[i], &second->links[i], &third->links[i], FALSE))
+    if (!all_go_on(of_link, G_N_ELEMENTS(of_link), &first->links[i], &second->links[i], &third->links[i],
+                   (Third){FALSE, FALSE}))
       return FALSE;
   return TRUE;
 }
@@ -316,9 +341,9 @@ gboolean run_count(RunReport *first, const RunReport *second, const RunReport *t
     return FALSE;
   for (guint32 i = 0; i < first->n_classes; i++) {
     move_timeline(&first->classes[i], &second->classes[i], bodies);
+    Third of = of_third(third, &first->classes[i], &third->classes[i]);
     draw_on(of_class, G_N_ELEMENTS(of_class), &first->classes[i], &second->classes[i], bodies->more);
-    if (is_made(third, &first->classes[i]))
-      take_made(&first->classes[i], &third->classes[i]);
+    take_third(&first->classes[i], &third->classes[i], of);
   }
   for (guint32 i = 0; i < first->n_links; i++)
     draw_on(of_link, G_N_ELEMENTS(of_link), &first->links[i], &second->links[i], bodies->more);

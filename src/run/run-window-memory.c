@@ -3,10 +3,11 @@
  * played. The allocator may put tensors of later micro-batches elsewhere, and come to need another segment.
  *
  *   moves as played     a1 a2 e a3 │ body 0 │ body 1 │ a9 e …        of one rank, in their order
- *   made                a1 a2 e a3 │ body 0 │ body 1 │ 1' │ 1" │ … │ a9 e …
+ *   made                a1 a2 e a3 │ body 0 │ body 1 │ u' │ u" │ … │ a9 e …
  *
- * What a copy of body 1 gives was taken as many takes before as what body 1 gives was. Takes are numbered in the order
- * of the section; those that a later give can reach lie in a ring, by number:
+ * Copied is a unit: the end of body 1 that is like what stands before it in both bodies, a micro-batch or a group of
+ * them, or all of body 1. What a copy gives was taken as many takes before as what the unit gives was. Takes are
+ * numbered in the order of the section; those that a later give can reach lie in a ring, by number:
  *
  *   number   … T-3 T-2 T-1 │ T T+1 …          T: takes before the first copy
  *   ring       the blocks that tensors of that number have, whichever tensors stand for them
@@ -16,23 +17,26 @@
  * gives so are counted only where its host and its streams keep step.
  *
  * Once a copy leaves the allocator, and the blocks in the ring, as an earlier one did, all that lies between repeats,
- * and so many copies are passed over: what is left costs as many copies as the allocator takes to settle. Cost: that
- * many times the moves of a body, and all moves as played once more, for each heap. */
+ * and so many copies are passed over: what is left costs as many copies as the allocator takes to settle (blocks of
+ * micro-batches in flight take turns, so of n in flight some multiple of n). Cost: that many times the moves of a unit,
+ * and all moves as played once more, for each heap. */
 #include <string.h>
 
 #include "run-state.h"
 
 /* ---- Bodies ---- */
 
-/* Of a section: what body 1 takes and gives. */
+/* Of a section: what the unit takes and gives. */
 typedef struct {
   const guint32 *watched;
-  guint32 takes, of_body; /* before the first copy; in a body */
+  guint32 row, micros;    /* of the unit: its first row, and how many */
+  guint32 takes, of_unit; /* before the first copy; in a unit */
   guint32 reach;          /* most takes since what is given was taken */
   guint32 *tensors;       /* by number of the take */
   guint32 *last;          /* by tensor: number of its last take */
-  guint32 *taken;         /* of body 1's gives, in order: number of the take */
+  guint32 *taken;         /* of the unit's gives, in order: number of the take */
   gboolean *waited;       /* by stream: something is given that must wait for it */
+  gboolean waits;         /* there is such a stream */
 } Body;
 
 static void body_clear(Body *body) {
@@ -67,14 +71,15 @@ static void scan_row(const ProgramSection *section, guint32 index, gboolean with
   }
 }
 
-static void scan_section(const ProgramSection *section, const guint32 *watched, guint32 *last, Scan *scan) {
+/* Up to the last of three borders. */
+static void scan_section(const ProgramSection *section, const guint32 *borders, guint32 *last, Scan *scan) {
   guint border = 0;
-  for (guint32 i = 0; i <= watched[RUN_BODIES]; i++) {
-    while (border < RUN_BORDERS && i == watched[border]) {
+  for (guint32 i = 0; i <= borders[RUN_BODIES]; i++) {
+    while (border < RUN_BORDERS && i == borders[border]) {
       scan->takes_at[border] = scan->tensors.n;
       scan->gives_at[border++] = scan->given.n;
     }
-    if (i < watched[RUN_BODIES])
+    if (i < borders[RUN_BODIES])
       scan_row(section, i, border > 0, last, scan);
   }
 }
@@ -92,7 +97,7 @@ static gboolean takes_alike(const Scan *scan, const ProgramTensor *tensors, guin
 }
 
 /* What chunks take in one body they may give two later: what body 0 gives may come from before all was alike, but what
- * body 1 gives was taken in a body that is. */
+ * body 1 gives was taken where all is. */
 static gboolean gives_alike(const Scan *scan, guint32 first, guint32 of_body) {
   guint32 gives = scan->gives_at[2] - scan->gives_at[1];
   for (guint32 i = scan->gives_at[1]; i < scan->gives_at[2]; i++) {
@@ -104,9 +109,17 @@ static gboolean gives_alike(const Scan *scan, guint32 first, guint32 of_body) {
   return TRUE;
 }
 
+/* The oldest take that body 1 gives, at the latest the first of the body before body 0. */
+static guint32 first_alike(const Scan *scan) {
+  guint32 first = scan->takes_at[0] - MIN(scan->takes_at[0], scan->takes_at[2] - scan->takes_at[1]);
+  for (guint32 i = scan->gives_at[1]; i < scan->gives_at[2]; i++)
+    first = MIN(first, number_at(&scan->given, i));
+  return first;
+}
+
 static gboolean bodies_move_alike(const Scan *scan, const ProgramTensor *tensors) {
   guint32 takes = scan->takes_at[2] - scan->takes_at[1], gives = scan->gives_at[2] - scan->gives_at[1];
-  guint32 first = scan->takes_at[0] - MIN(scan->takes_at[0], takes); /* of the body before body 0 */
+  guint32 first = first_alike(scan);
   return scan->takes_at[1] - scan->takes_at[0] == takes && scan->gives_at[1] - scan->gives_at[0] == gives &&
          takes_alike(scan, tensors, first, takes) && gives_alike(scan, first, takes);
 }
@@ -123,24 +136,59 @@ static gboolean *streams_waited(const RunTable *table, guint32 n_streams) {
   return waited;
 }
 
-/* FALSE: what body 1 gives is not what body 0 gives, a body later. */
-static gboolean body_init(Body *body, const RunTable *table, const Program *program) {
+/* Two of so many rows before the last border. FALSE: what the second gives is not what the first gives, later. */
+static gboolean try_unit(Body *body, const RunTable *table, const Program *program, guint32 rows) {
+  guint32 end = table->watched[RUN_BODIES];
+  const guint32 borders[RUN_BORDERS] = {end - 2 * rows, end - rows, end};
   Scan scan = {0};
+  memset(body->last, 0xff, program->n_tensors * sizeof *body->last);
+  scan_section(table->section, borders, body->last, &scan);
+  gboolean alike = bodies_move_alike(&scan, program->tensors);
+  body->row = borders[1];
+  body->takes = scan.takes_at[RUN_BODIES];
+  body->of_unit = body->takes - scan.takes_at[1];
+  body->reach = scan.reach;
+  if (alike) {
+    body->tensors = g_steal_pointer(&scan.tensors.data);
+    body->taken = g_memdup2((guint32 *)scan.given.data + scan.gives_at[1],
+                            (scan.gives_at[2] - scan.gives_at[1]) * sizeof(guint32));
+  }
+  g_free(scan.tensors.data);
+  g_free(scan.given.data);
+  return alike;
+}
+
+/* In both bodies each row is like the one so many rows on. */
+static gboolean rows_repeat(const RunTable *table, guint32 rows) {
+  for (guint32 i = table->watched[0]; i + rows < table->watched[RUN_BODIES]; i++)
+    if (!run_window_moves_alike(&table->section->rows[i], &table->section->rows[i + rows]))
+      return FALSE;
+  return TRUE;
+}
+
+/* Where streams are waited for it is all of body 1, which was held against body 0 in time as well. */
+static gboolean may_be_unit(const Body *body, const RunTable *table, guint32 micros, guint32 of_body) {
+  guint32 rows = table->watched[2] - table->watched[1];
+  if (micros == of_body)
+    return TRUE;
+  return !body->waits && of_body % micros == 0 && rows % (of_body / micros) == 0 &&
+         rows_repeat(table, rows / (of_body / micros));
+}
+
+/* FALSE: what body 1 gives is not what body 0 gives, a body later. */
+static gboolean body_init(Body *body, const RunTable *table, const Program *program, guint32 of_body) {
+  guint32 rows = table->watched[2] - table->watched[1];
   *body = (Body){.watched = table->watched};
   body->last = g_new(guint32, MAX(program->n_tensors, 1));
-  memset(body->last, 0xff, program->n_tensors * sizeof *body->last);
-  scan_section(table->section, table->watched, body->last, &scan);
-  gboolean alike = bodies_move_alike(&scan, program->tensors);
-  body->takes = scan.takes_at[RUN_BODIES];
-  body->of_body = body->takes - scan.takes_at[1];
-  body->reach = scan.reach;
-  body->tensors = scan.tensors.data;
-  body->taken = alike ? g_memdup2((guint32 *)scan.given.data + scan.gives_at[1],
-                                  (scan.gives_at[2] - scan.gives_at[1]) * sizeof(guint32))
-                      : NULL;
-  g_free(scan.given.data);
   body->waited = streams_waited(table, program->n_streams);
-  return alike;
+  for (guint32 s = 0; s < program->n_streams; s++)
+    body->waits |= body->waited[s];
+  for (guint32 micros = 1; micros <= of_body; micros++) {
+    body->micros = micros;
+    if (may_be_unit(body, table, micros, of_body) && try_unit(body, table, program, rows / (of_body / micros)))
+      return TRUE;
+  }
+  return FALSE;
 }
 
 /* ---- Copies ---- */
@@ -152,8 +200,9 @@ typedef struct {
   const Body *bodies; /* by section */
   const guint64 *moves;
   guint32 n_moves;
-  guint32 from;   /* move at which the host came to body 1 of the step that it is in */
-  guint32 copied; /* bodies, those passed over not counted */
+  guint32 from;   /* move at which the host came to the unit of the step that it is in */
+  guint32 copied; /* units, those passed over not counted */
+  guint64 mark;   /* of the addresses that the last copy took */
   guint32 *ring, room;
   GArray *held;          /* guint32: numbers of what was held before the first copy, of what is in reach */
   BaseVector layouts[2]; /* guint64: at an earlier copy, and now */
@@ -173,7 +222,7 @@ static guint32 first_reached(const Body *body) {
 }
 
 static void into_ring(Anew *anew, const Body *body) {
-  anew->room = body->reach + body->of_body + 1;
+  anew->room = body->reach + body->of_unit + 1;
   anew->ring = g_renew(guint32, anew->ring, anew->room);
   anew->copied = 0;
   memset(anew->ring, 0xff, anew->room * sizeof *anew->ring);
@@ -188,7 +237,7 @@ static void into_ring(Anew *anew, const Body *body) {
 }
 
 static guint64 takes_of_copies(const Anew *anew, const Body *body) {
-  return (guint64)anew->copied * body->of_body;
+  return (guint64)anew->copied * body->of_unit;
 }
 
 /* The same tensors as before stand for what later copies of them took. */
@@ -201,13 +250,15 @@ static void out_of_ring(Anew *anew, const Body *body) {
   }
 }
 
+#define MARK_FACTOR G_GUINT64_CONSTANT(0x9e3779b97f4a7c15) /* odd: 2^64 / the golden ratio */
+
 /* The host acts on a row of a copy; `gives` and `takes`: of the copy, so far. */
 static void act_copied(Anew *anew, const Body *body, guint64 move, guint32 *gives, guint32 *takes) {
   const ProgramSection *section =
       &anew->rank->role->sections[run_move_step(move) == 0 ? PROGRAM_FIRST : PROGRAM_STEADY];
   const ProgramRow *row = &section->rows[(guint32)move];
   guint32 *blocks = anew->heap->blocks;
-  guint64 later = takes_of_copies(anew, body), number = body->takes - body->of_body + later + *takes;
+  guint64 later = takes_of_copies(anew, body), number = body->takes - body->of_unit + later + *takes;
   for (guint32 i = 0; i < row->n_gives; i++) {
     guint32 *block = block_of(anew, body->taken[*gives + i] + later);
     blocks[section->gives[row->gives + i].tensor] = *block;
@@ -217,25 +268,30 @@ static void act_copied(Anew *anew, const Body *body, guint64 move, guint32 *give
   if (anew->changed)
     return;
   run_heap_move(anew->heap, anew->rank, move);
-  for (guint32 i = 0; i < row->n_takes; i++)
-    *block_of(anew, number + i) = blocks[section->takes[row->takes + i]];
+  for (guint32 i = 0; i < row->n_takes; i++) {
+    guint32 block = blocks[section->takes[row->takes + i]];
+    *block_of(anew, number + i) = block;
+    anew->mark = MARK_FACTOR * (anew->mark ^ mem_allocator_address(anew->heap->allocator, block));
+  }
   *gives += row->n_gives;
   *takes += row->n_takes;
 }
 
-static void end_copied(Anew *anew, guint64 move) {
+/* It matters only where something waits for a stream. */
+static void end_copied(Anew *anew, const Body *body, guint64 move) {
   const RunPasses *passes = &anew->heap->passes[(guint32)move];
-  if (passes->ended < passes->issued)
+  if (body->waits && passes->ended < passes->issued)
     run_heap_move(anew->heap, anew->rank, move);
 }
 
-static void copy_body(Anew *anew, const Body *body, guint32 end) {
+static void copy_unit(Anew *anew, const Body *body, guint32 end) {
   guint32 gives = 0, takes = 0, step = run_move_step(anew->moves[anew->from]);
   anew->copied++;
+  anew->mark = 0;
   for (guint32 i = anew->from; i < end && !anew->changed; i++) {
     guint64 move = anew->moves[i];
     if (run_move_kind(move) == RUN_ENDS)
-      end_copied(anew, move);
+      end_copied(anew, body, move);
     else if (run_move_kind(move) == RUN_ACTS && run_move_step(move) == step)
       act_copied(anew, body, move, &gives, &takes);
     else
@@ -276,21 +332,26 @@ static gboolean layouts_equal(const BaseVector *layouts) {
   return layouts[0].n == layouts[1].n && memcmp(layouts[0].data, layouts[1].data, layouts[0].n * sizeof(guint64)) == 0;
 }
 
-/* All copies; the layout to compare with is that after the 1st, 2nd, 4th, 8th … */
-static void copy_bodies(Anew *anew, const Body *body, guint32 end) {
-  guint64 left = anew->rank->play->options->windows.more;
+/* The last copy left all as the one did that was noted. */
+static gboolean copies_repeat(Anew *anew, const Body *body) {
+  take_layout(anew, body, &anew->layouts[1]);
+  return layouts_equal(anew->layouts);
+}
+
+/* All copies; what to compare with is noted after the 1st, 2nd, 4th, 8th … */
+static void copy_units(Anew *anew, const Body *body, guint32 end) {
+  const RunWindows *windows = &anew->rank->play->options->windows;
+  guint64 left = windows->more * (windows->body / body->micros), mark = 0;
   guint32 noted = 0;
   into_ring(anew, body);
   while (left > 0 && !anew->changed) {
-    copy_body(anew, body, end);
+    copy_unit(anew, body, end);
     left--;
-    take_layout(anew, body, &anew->layouts[1]);
-    if (noted > 0 && layouts_equal(anew->layouts))
+    if (noted > 0 && anew->mark == mark && copies_repeat(anew, body))
       left %= anew->copied - noted;
     if ((anew->copied & (anew->copied - 1)) == 0) {
-      BaseVector before = anew->layouts[0];
-      anew->layouts[0] = anew->layouts[1];
-      anew->layouts[1] = before;
+      take_layout(anew, body, &anew->layouts[0]);
+      mark = anew->mark;
       noted = anew->copied;
     }
   }
@@ -320,12 +381,11 @@ static void at_border(Anew *anew, const Body *body, guint32 border) {
   anew->changed |= border == RUN_BODIES && !keeps_ahead(anew);
 }
 
-static gboolean waits(const Body *bodies, guint32 n_streams) {
-  for (guint32 s = 0; s < n_streams; s++)
-    for (int section = 0; section < PROGRAM_SECTIONS; section++)
-      if (bodies[section].waited[s])
-        return TRUE;
-  return FALSE;
+static gboolean waits(const Body *bodies) {
+  gboolean waits = FALSE;
+  for (int section = 0; section < PROGRAM_SECTIONS; section++)
+    waits |= bodies[section].waits;
+  return waits;
 }
 
 /* ---- The whole ---- */
@@ -337,14 +397,14 @@ static void make_move(Anew *anew, guint32 i) {
     anew->levels[anew->ended++] = run_heap_levels(anew->heap);
     return;
   }
-  if (run_move_kind(move) == RUN_ACTS && (guint32)move == body->watched[1])
+  if (run_move_kind(move) == RUN_ACTS && (guint32)move == body->row)
     anew->from = i;
   for (guint32 border = 0; border < RUN_BORDERS && run_move_kind(move) == RUN_ACTS; border++)
     if ((guint32)move == body->watched[border])
       at_border(anew, body, border);
   if (run_move_kind(move) == RUN_ACTS && (guint32)move == body->watched[RUN_BODIES] && !anew->changed) {
     gboolean ran_out = anew->heap->has_oom;
-    copy_bodies(anew, body, i);
+    copy_units(anew, body, i);
     anew->changed |= anew->heap->has_oom != ran_out;
   }
   if (!anew->changed)
@@ -429,7 +489,7 @@ static gboolean count_rank(RunRank *rank, const Body *bodies) {
 static gboolean role_bodies(const RunPlay *play, guint32 role, Body *bodies) {
   gboolean alike = TRUE;
   for (int s = 0; s < PROGRAM_SECTIONS; s++)
-    alike &= body_init(&bodies[s], &play->tables[role][s], play->system->program);
+    alike &= body_init(&bodies[s], &play->tables[role][s], play->system->program, play->options->windows.body);
   return alike;
 }
 
@@ -440,8 +500,7 @@ gboolean run_windows_memory(RunPlay *play, RunSettled settled) {
     goes = role_bodies(play, role, bodies);
     for (guint32 i = 0; goes && i < play->n_ranks; i++)
       if (play->ranks[i].rank->role == role)
-        goes = (!waits(bodies, play->system->program->n_streams) ||
-                (settled == RUN_SETTLED && run_window_keeps_step(&play->ranks[i]))) &&
+        goes = (!waits(bodies) || (settled == RUN_SETTLED && run_window_keeps_step(&play->ranks[i]))) &&
                count_rank(&play->ranks[i], bodies);
     for (int s = 0; s < PROGRAM_SECTIONS; s++)
       body_clear(&bodies[s]);

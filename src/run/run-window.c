@@ -36,15 +36,14 @@ void run_window_seen(RunRank *rank) {
 
 /* ---- Rows ---- */
 
-/* What memory asks of a row. */
-static gboolean moves_alike(const ProgramRow *x, const ProgramRow *y) {
+gboolean run_window_moves_alike(const ProgramRow *x, const ProgramRow *y) {
   return x->kind == y->kind && x->stream == y->stream && x->group == y->group && x->layer == y->layer &&
          x->n_takes == y->n_takes && x->n_gives == y->n_gives;
 }
 
 static gboolean rows_alike(const ProgramSection *section, guint32 a, guint32 b, gint32 body) {
   const ProgramRow *x = &section->rows[a], *y = &section->rows[b];
-  gboolean alike = moves_alike(x, y) && x->phase == y->phase && x->op == y->op &&
+  gboolean alike = run_window_moves_alike(x, y) && x->phase == y->phase && x->op == y->op &&
                    x->call.operation == y->call.operation && x->call.bytes == y->call.bytes && x->host == y->host &&
                    x->n_needs == y->n_needs && (x->micro < 0 ? y->micro < 0 : y->micro == x->micro + body);
   for (guint32 i = 0; alike && i < x->n_needs; i++)
@@ -75,7 +74,7 @@ static gboolean bodies_alike(const RunTable *table, const RunWindows *windows) {
       computes_between(table->section, first, end) != computes_of_body(table->section, windows))
     return FALSE;
   for (guint32 i = first; i < end; i++)
-    if (windows->memory ? !moves_alike(&table->section->rows[i], &table->section->rows[i + n])
+    if (windows->memory ? !run_window_moves_alike(&table->section->rows[i], &table->section->rows[i + n])
                         : !rows_alike(table->section, i, i + n, (gint32)windows->body))
       return FALSE;
   return TRUE;
@@ -343,15 +342,15 @@ static void draw_moments(const RunRank *rank, guint64 bodies, RunClass *played) 
   played->oom.row += (guint32)bodies * (table->watched[2] - table->watched[1]);
 }
 
-static gboolean all_fit_and_seen(const RunPlay *play) {
+static gboolean borders_seen(const RunPlay *play) {
   for (guint32 i = 0; i < play->n_ranks; i++)
-    if (play->ranks[i].memory.heap->has_oom || play->ranks[i].last->seen < RUN_BORDERS)
+    if (play->ranks[i].last->seen < RUN_BORDERS)
       return FALSE;
   return TRUE;
 }
 
 gboolean run_windows_levels(RunPlay *play, RunClass *played) {
-  if (!steps_repeat(play) || !all_fit_and_seen(play) || !roles_alike(play) || !run_windows_memory(play, RUN_SETTLED))
+  if (!steps_repeat(play) || !borders_seen(play) || !roles_alike(play) || !run_windows_memory(play, RUN_SETTLED))
     return FALSE;
   for (guint32 i = 0; i < play->n_ranks; i++)
     draw_levels(&play->ranks[i], &played[i]);

@@ -61,6 +61,8 @@ void run_windows_find(RunPlay *play);
 /* Whether they may be counted, of ranks whose shares are known; what the links carry and for how long they are busy in
  * body 1, by link: callers free both. */
 RunSettled run_windows_judge(const RunPlay *play, guint64 **ret_bytes, SimTime **ret_busy);
+/* Whether memory asks the same of both rows. */
+gboolean run_window_moves_alike(const ProgramRow *x, const ProgramRow *y);
 /* Whether host and compute take the same time for both bodies of the last step, to the picosecond. */
 gboolean run_window_keeps_step(const RunRank *rank);
 /* Makes the memory of all bodies, of windows that are as settled as that. FALSE: steps would wait for memory otherwise
@@ -68,7 +70,7 @@ gboolean run_window_keeps_step(const RunRank *rank);
  * is free when in later bodies is not known. */
 gboolean run_windows_memory(RunPlay *play, RunSettled settled);
 /* Of windows that are asked for memory alone: makes it, and changes the levels of classes to what it is then. FALSE:
- * they are as they were; as above, or memory has run out. */
+ * they are as they were; as above. */
 gboolean run_windows_levels(RunPlay *play, RunClass *played);
 /* Makes of a class as it was played one of the longer step. */
 void run_windows_draw(const RunRank *rank, RunClass *played);

@@ -39,17 +39,18 @@ static gboolean check_end(const StudyWalk *walk, RunReport *const reports[PLAYS]
   return last + each * (double)bodies->more < (double)RUN_LONGEST || refuse_longest(walk, error);
 }
 
-/* Nor did any time depend on what the cache held when it was given back before. */
+/* Nor did any time depend on what the cache held when it was given back before: it was once at most, for the request
+ * that could not be met. */
 static gboolean only_runs_out(const RunReport *third) {
   for (guint32 i = 0; i < third->n_classes; i++)
-    if (third->classes[i].retries > 0)
+    if (third->classes[i].retries > 1)
       return FALSE;
-  return third->classes[third->tightest].has_oom;
+  return TRUE;
 }
 
 /* Levels of the allocator are known: they were made, or nothing depends on them, for memory has run out. */
 static gboolean memory_known(const RunReport *third) {
-  return third->settled != RUN_UNSETTLED || only_runs_out(third);
+  return third->classes[third->tightest].has_oom ? only_runs_out(third) : third->settled != RUN_UNSETTLED;
 }
 
 /* FALSE: an error. */
@@ -124,7 +125,7 @@ static Windows windows_of(const PlanRecipe *recipe, guint attempt) {
   if (layout_goes_around(&recipe->axes))
     return of_groups(recipe, attempt);
   if (attempt == 0)
-    return (Windows){.fill = stages + LEAST_BODY, .body = LEAST_BODY, .drain = 1};
+    return (Windows){.fill = MAX(stages, 2 * stages - 2 * LEAST_BODY) + LEAST_BODY, .body = LEAST_BODY, .drain = 1};
   return (Windows){.fill = 3 * body, .body = body, .drain = 1, .settling = TRUE};
 }
 
