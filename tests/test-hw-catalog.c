@@ -166,6 +166,7 @@ static void visits_what_was_asked(void) {
                                     "link.ib-hdr200.raw=25000000000 B/s\n"
                                     "link.ib-hdr200.achievable=24000000000 B/s\n"
                                     "link.ib-hdr200.pageable=0 B/s\n"
+                                    "link.ib-hdr200.managed=0 B/s\n"
                                     "platform.roce.nic_latency=0 s\n"
                                     "platform.roce.hop_latency=0 s\n"
                                     "platform.roce.launch_floor=5.3e-06 s\n"

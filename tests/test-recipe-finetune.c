@@ -193,7 +193,7 @@ static void axolotl(void) {
 }
 
 /* A base in 4 bits has its maxima quantised too, unless bnb_config_kwargs says no; Cut Cross-Entropy is on with its
- * plugin; states of a paged optimizer are another's. */
+ * plugin; a paged optimizer's states are managed memory. */
 static void axolotl_qlora(void) {
   expect("x.yml",
          AXOLOTL "adapter: qlora\nload_in_4bit: true\nlora_r: 16\noptimizer: paged_adamw_8bit\n"
@@ -203,6 +203,7 @@ static void axolotl_qlora(void) {
          (const Said[]){{"training.trainable", "lora:16:up_proj+down_proj+q_proj+o_proj"},
                         {"training.base_weights", "nf4-double"},
                         {"training.optimizer", "adam8bit"},
+                        {"training.paged_states", "yes"},
                         {"training.loss", "cut"},
                         {NULL, NULL}});
   expect("x.yml",

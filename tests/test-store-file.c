@@ -19,7 +19,7 @@ static void other_files_are_refused(void) {
   store_help_execute(foreign, "SELECT name FROM recipe"); /* still there */
   store_db_close(store_db_open(future, NULL));
   store_help_execute(future, "PRAGMA user_version = 99");
-  HARNESS_FAILS(store_db_open(future, &error), error, "schema version 99, this foretrain reads and writes version 10");
+  HARNESS_FAILS(store_db_open(future, &error), error, "schema version 99, this foretrain reads and writes version 11");
   g_file_set_contents(text, "step,time\n", -1, NULL);
   HARNESS_FAILS(store_db_open(text, &error), error, "text.db: is no SQLite database");
   g_autofree char *content = NULL;

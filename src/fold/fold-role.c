@@ -50,6 +50,7 @@ static void write_tensor(Writer *writer, guint32 index) {
   word(writer, tensor->tenant);
   word(writer, tensor->bytes);
   word(writer, tensor->unique_bytes);
+  word(writer, tensor->managed);
 }
 
 static void write_row(Writer *writer, const ProgramSection *section, const ProgramRow *row) {

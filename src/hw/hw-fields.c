@@ -58,6 +58,7 @@ static const BaseField link_fields[] = {
     LINK("raw", raw, NEEDED),
     LINK("achievable", achievable, NEEDED),
     LINK("pageable", pageable),
+    LINK("managed", managed),
     ORIGIN(HwLink),
 };
 

@@ -39,8 +39,15 @@ guint64 plan_optimizer_bytes(int optimizer, guint64 elements, guint32 element_by
   return what->momenta * momentum_bytes(what, elements, element_bytes) + (master ? elements * FP32 : 0);
 }
 
+guint64 plan_optimizer_paged_bytes(int optimizer, guint64 elements) {
+  const Kept *what = &kept[optimizer];
+  return what->momenta * (what->bits > 0 ? elements * what->bits / CHAR_BIT : elements * FP32);
+}
+
 guint64 plan_optimizer_states(const PlanWalk *walk, guint64 elements, guint32 element_bytes) {
   int optimizer = walk->recipe->optimizer;
+  if (walk->recipe->paged)
+    element_bytes = FP32; /* bitsandbytes' are, whatever the parameters */
   return plan_sees_matrices(optimizer) ? plan_matrix_states(walk, elements, element_bytes)
                                        : plan_optimizer_bytes(optimizer, elements, element_bytes, FALSE);
 }
@@ -53,6 +60,8 @@ ModelOptimizerStyle plan_optimizer_style(const PlanRecipe *recipe, ModelOptimize
   static const ModelOptimizerStyle styles[] = {[PLAN_STYLE_FOREACH] = MODEL_OPTIMIZER_FOREACH,
                                                [PLAN_STYLE_FUSED] = MODEL_OPTIMIZER_FUSED,
                                                [PLAN_STYLE_SINGLE] = MODEL_OPTIMIZER_FOREACH};
+  if (recipe->paged)
+    return MODEL_OPTIMIZER_FUSED; /* bitsandbytes' own kernel, a tensor at a time */
   return recipe->optimizer_style == PLAN_STYLE_DEFAULT ? usual : styles[recipe->optimizer_style];
 }
 

@@ -32,6 +32,8 @@ extern const char *const plan_optimizer_style_names[];
 /* Bytes of the states of so many elements whose momenta are of `element_bytes` (4, or 2 in pure 16-bit training);
  * `master`: with an fp32 copy of the parameters. */
 guint64 plan_optimizer_bytes(int optimizer, guint64 elements, guint32 element_bytes, gboolean master);
+/* The momenta alone, without the maxima that blocks of them share; of the framework's type: fp32. */
+guint64 plan_optimizer_paged_bytes(int optimizer, guint64 elements);
 /* How many momenta there are: torch asks for each by itself. */
 guint plan_optimizer_momenta(int optimizer);
 /* Of the recipe's choice, else the framework's. */

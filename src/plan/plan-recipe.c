@@ -49,6 +49,10 @@ static const BaseField keys[] = {
         .help = "foreach: a pass over all tensors per elementary operation; fused: one pass; single: foreach's passes "
                 "over one tensor after the other, of deepspeed alone; default: the framework's. Of deepspeed foreach "
                 "and single are torch's Adam in place of DeepSpeed's own, as trainers bring it"),
+    KEY("training", "paged_states", BASE_FLAG, paged, .initial = "no",
+        .help =
+            "bitsandbytes' paged optimizers: the momenta of tensors of 100 000 elements on are managed memory, which "
+            "the driver moves to the host where the GPU has no room, and back in every step"),
     KEY("training", "gradient_clipping", BASE_NUMBER, gradient_clipping, .initial = "0", .min = 0, .max = 1e6,
         .help = "largest norm of the gradients; 0: they are not clipped"),
     BASE_ROW("training", "activation_checkpointing", BASE_TEXT, Keys, checkpointing, .initial = "none",
@@ -257,6 +261,32 @@ static gboolean check_optimizer(const PlanGiven *given, const PlanRecipe *recipe
   return TRUE;
 }
 
+/* Which of bitsandbytes' optimizers are paged, and beside what they run: not beside DTensors (meta-pytorch/torchtune
+ * issue 1856: a CUDA error under FSDP2), nor where a framework brings its own. */
+static gboolean check_paged(const PlanGiven *given, const PlanRecipe *recipe, GError **error) {
+  static const LayoutAxis axes[] = {LAYOUT_TENSOR, LAYOUT_PIPELINE, LAYOUT_CONTEXT, LAYOUT_EXPERT};
+  const char *key = "training.paged_states";
+  int optimizer = recipe->optimizer, framework = recipe->framework;
+  if (!recipe->paged)
+    return TRUE;
+  if (optimizer != PLAN_ADAMW && optimizer != PLAN_ADAM && optimizer != PLAN_LION && optimizer != PLAN_ADAM8BIT)
+    return conf_settings_fail(given->settings, key, error,
+                              "bitsandbytes has no paged %s; adamw, adam, lion and adam8bit",
+                              plan_optimizer_names[optimizer]);
+  gboolean alone = framework == PLAN_FSDP2 && recipe->ranks == 1;
+  if (framework != PLAN_DDP && framework != PLAN_FSDP1 && framework != PLAN_DEEPSPEED && !alone)
+    return conf_settings_fail(given->settings, key, error,
+                              "bitsandbytes' paged optimizers do not run under %s; under ddp, fsdp1 and deepspeed, and "
+                              "on one GPU under fsdp2",
+                              plan_framework_names[framework]);
+  if (recipe->offload_optimizer != PLAN_OFFLOAD_NO || recipe->fsdp.offloads)
+    return conf_settings_fail(given->settings, key, error, "states that are offloaded are not paged: one or the other");
+  for (gsize i = 0; i < G_N_ELEMENTS(axes); i++)
+    if (recipe->axes.layout.degree[axes[i]] > 1)
+      return conf_settings_fail(given->settings, key, error, "paged states are modelled along data ranks alone");
+  return TRUE;
+}
+
 static gboolean read_policy(const PlanGiven *given, PlanRecipe *recipe, GError **error) {
   const PlanPolicy *policy = &plan_policies[recipe->framework];
   if ((!policy->offloads && !refuse_offload(given->settings, recipe, error)) || !check_optimizer(given, recipe, error))
@@ -273,7 +303,7 @@ static gboolean read_policy(const PlanGiven *given, PlanRecipe *recipe, GError *
                               "framework %s has no host that could wait; the others have", policy->name);
   if (policy->hostless)
     recipe->host = NULL;
-  return policy->resolve == NULL || policy->resolve(given, recipe, error);
+  return (policy->resolve == NULL || policy->resolve(given, recipe, error)) && check_paged(given, recipe, error);
 }
 
 /* A key of another framework's section: said on the command line, it was meant to do something. In files sections of

@@ -8,6 +8,7 @@
 #include "mem-tenant.h"
 #include "program.h"
 
+const char *const program_path_names[] = {"pinned", "pageable", PROGRAM_MANAGED_WORD, NULL};
 const char *const program_kind_names[] = {"compute", "collective", "host", "copy", "cpu", NULL};
 const char *const program_phase_names[] = {"setup",  "forward",   "backward", "recompute",
                                            "reduce", "optimizer", "gather",   NULL};
@@ -187,8 +188,12 @@ guint32 program_builder_group(const ProgramBuilder *builder, guint32 slot, guint
 guint32 program_builder_tensor(ProgramBuilder *builder, const char *name, guint8 tenant, guint64 bytes,
                                guint64 unique_bytes) {
   ProgramTensor *tensor = base_vector_next(&builder->tensors, sizeof *tensor);
-  *tensor = (ProgramTensor){g_string_chunk_insert(builder->names, name), tenant, bytes, unique_bytes};
+  *tensor = (ProgramTensor){g_string_chunk_insert(builder->names, name), tenant, bytes, unique_bytes, FALSE};
   return builder->tensors.n - 1;
+}
+
+void program_builder_manage(ProgramBuilder *builder, guint32 tensor) {
+  ((ProgramTensor *)builder->tensors.data)[tensor].managed = TRUE;
 }
 
 guint32 program_builder_timed_op(ProgramBuilder *builder, const struct KernelOp *op, SimTime duration) {

@@ -48,7 +48,7 @@ static const BaseField columns[] = {
     COUNT("host_ps", host, ON_ALL, "picoseconds of the host thread that issuing the row takes"),
     BASE_ROW_UNKEPT(
         NULL, "shape", BASE_OWN, .marks = ON_COMPUTE | ON_COPY | NEEDED_ON(ON_COPY) | OF_OP,
-        .help = "of a copy the host memory, pinned or pageable; of compute matmul:BATCHxMxNxK, "
+        .help = "of a copy the host memory, pinned, pageable or managed; of compute matmul:BATCHxMxNxK, "
                 "attention:BATCHxQUERIESxKEYSxDIMENSION, or what is timed by its bytes (memory, norm, ...); behind it "
                 ":dgrad or :wgrad, :causal, :compiled, :launches=N; empty: not known, duration_ps is all there is"),
     NAME("dtype", dtype, ON_COMPUTE | OF_OP, kernel_dtype_names, "of the arithmetic"),
@@ -62,7 +62,9 @@ static const BaseField columns[] = {
     TEXT("group", group, ON_COLLECTIVE | NEEDED_ON(ON_COLLECTIVE), "one of the head's communicators"),
     TEXT("needs", needs, ON_ALL, "tasks of the same role and step, above, whose ends the row waits for"),
     TEXT("takes", takes, ON_ALL,
-         "memory that begins here: tensor:tenant:bytes, and :bytes that exist once over the cluster where not all do"),
+         "memory that begins here: tensor:tenant:bytes, and :bytes that exist once over the cluster where not all do, "
+         "and "
+         ":managed behind those where it is beside the allocator"),
     TEXT("gives", gives, ON_ALL, "memory that ends here: tensor, and @stream that must first have passed"),
     NAME("hint", hint, ON_COLLECTIVE, program_hint_names, "what causes of exposed time need to know; empty: nothing"),
 };
@@ -98,7 +100,6 @@ static gboolean needs_extents(int kind) {
   return kind == KERNEL_MATMUL || kind == KERNEL_ATTENTION;
 }
 
-static const char *const path_names[] = {"pinned", "pageable", NULL};
 static const char *const pass_names[] = {"forward", "dgrad", "wgrad", NULL};
 
 static gboolean has_extents(const KernelOp *op) {
@@ -109,7 +110,7 @@ static gboolean has_extents(const KernelOp *op) {
 static void print_shape(const ProgramLine *line, GString *text) {
   const KernelOp *op = &line->op;
   if (line->kind == PROGRAM_COPY)
-    g_string_append(text, path_names[line->path]);
+    g_string_append(text, program_path_names[line->path]);
   if (!line->shaped)
     return;
   g_string_append(text, kernel_kind_names[op->kind]);
@@ -191,7 +192,7 @@ static gboolean read_part(KernelOp *op, const char *part, gboolean *extents) {
 
 static gboolean read_shape(ProgramLine *line, const char *text) {
   if (line->kind == PROGRAM_COPY)
-    return (line->path = base_names_find(path_names, text)) >= 0;
+    return (line->path = base_names_find(program_path_names, text)) >= 0;
   g_auto(GStrv) parts = g_strsplit(text, ":", -1);
   int kind = base_names_find(kernel_kind_names, parts[0]);
   gboolean extents = FALSE;

@@ -13,6 +13,7 @@ typedef struct {
   guint line;
   guint8 tenant;
   guint64 bytes, unique_bytes;
+  gboolean managed;
 } Held;
 
 gboolean program_reader_fail(const ProgramReader *reader, const ProgramLine *line, const char *column, GError **error,
@@ -75,10 +76,13 @@ static gboolean read_bytes(const char *text, guint64 *ret) {
 static gboolean parse_take(char **parts, Held *ret) {
   guint n = g_strv_length(parts);
   int tenant = n >= 3 ? base_names_find(mem_tenant_names, parts[1]) : -1;
-  if (n < 3 || n > 4 || tenant < 0 || !read_bytes(parts[2], &ret->bytes))
+  if (n < 3 || n > 5 || tenant < 0 || !read_bytes(parts[2], &ret->bytes))
     return FALSE;
   ret->tenant = (guint8)tenant;
   ret->unique_bytes = ret->bytes;
+  ret->managed = n == 5;
+  if (ret->managed && strcmp(parts[4], PROGRAM_MANAGED_WORD) != 0)
+    return FALSE;
   return n == 3 || (read_bytes(parts[3], &ret->unique_bytes) && ret->unique_bytes <= ret->bytes);
 }
 
@@ -88,18 +92,21 @@ static gboolean add_take(const ProgramReader *reader, const ProgramLine *line, c
   Held held = {.line = line->number};
   if (name == NULL || !parse_take(parts, &held)) {
     g_autofree char *tenants = base_names_join(mem_tenant_names);
-    return program_reader_fail(
-        reader, line, "takes", error,
-        "expected tensor:tenant:bytes, with bytes that exist once after another colon (tenants: %s), found \"%s\"",
-        tenants, word);
+    return program_reader_fail(reader, line, "takes", error,
+                               "expected tensor:tenant:bytes, with bytes that exist once after another colon, and "
+                               ":managed (tenants: %s), found \"%s\"",
+                               tenants, word);
   }
   const Held *before = g_hash_table_lookup(reader->tensors, parts[0]);
   if (before == NULL) {
     held.tensor = program_builder_tensor(reader->builder, name, held.tenant, held.bytes, held.unique_bytes);
+    if (held.managed)
+      program_builder_manage(reader->builder, held.tensor);
     before = g_memdup2(&held, sizeof held);
     g_hash_table_insert(reader->tensors, g_strdup(parts[0]), (gpointer)before);
   }
-  if (before->tenant != held.tenant || before->bytes != held.bytes || before->unique_bytes != held.unique_bytes)
+  if (before->tenant != held.tenant || before->bytes != held.bytes || before->unique_bytes != held.unique_bytes ||
+      before->managed != held.managed)
     return program_reader_fail(reader, line, "takes", error,
                                "%s is %s of %" G_GUINT64_FORMAT " bytes (%" G_GUINT64_FORMAT
                                " once) here, but %s of %" G_GUINT64_FORMAT " bytes (%" G_GUINT64_FORMAT

@@ -90,8 +90,10 @@ static void list_take(const Writer *writer, guint32 tensor) {
   const ProgramTensor *taken = &writer->program->tensors[tensor];
   list_word(writer->takes, writer->tensors[tensor]);
   g_string_append_printf(writer->takes, ":%s:%" G_GUINT64_FORMAT, mem_tenant_names[taken->tenant], taken->bytes);
-  if (taken->unique_bytes != taken->bytes)
+  if (taken->unique_bytes != taken->bytes || taken->managed)
     g_string_append_printf(writer->takes, ":%" G_GUINT64_FORMAT, taken->unique_bytes);
+  if (taken->managed)
+    g_string_append(writer->takes, ":" PROGRAM_MANAGED_WORD);
 }
 
 static void list_all(const Writer *writer, const ProgramSection *section, const ProgramRow *row) {

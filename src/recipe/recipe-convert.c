@@ -147,8 +147,9 @@ gboolean recipe_take_optimizer(RecipeReading *reading, const RecipeRow *row, con
   for (gsize i = 0; i < G_N_ELEMENTS(names); i++) {
     pairs[i] = (Pair){names[i].theirs, names[i].ours};
     if (node->text != NULL && g_ascii_strcasecmp(names[i].theirs, node->text) == 0)
-      return recipe_give(reading, node, row->setting, names[i].ours,
-                         g_str_has_prefix(lower, "paged") ? RECIPE_PAGED : row->remark, error) &&
+      return recipe_give(reading, node, row->setting, names[i].ours, row->remark, error) &&
+             (!g_str_has_prefix(lower, "paged") ||
+              recipe_give(reading, node, "training.paged_states", "yes", names[i].theirs, error)) &&
              (names[i].style == NULL ||
               recipe_give(reading, node, "training.optimizer_style", names[i].style, node->text, error));
   }

@@ -114,7 +114,12 @@ void recipe_export_accelerate(const RecipeExport *what, RecipeOut *out) {
 
 static void say_trainer_optimizer(RecipeOut *out) {
   gboolean fused = recipe_out_is(out, "training.optimizer_style", "fused");
-  if (recipe_out_is(out, "training.optimizer", "adamw"))
+  if (recipe_out_is(out, "training.paged_states", "yes"))
+    recipe_out_text(out, "optim",
+                    recipe_out_is(out, "training.optimizer", "lion")       ? "paged_lion_32bit"
+                    : recipe_out_is(out, "training.optimizer", "adam8bit") ? "paged_adamw_8bit"
+                                                                           : "paged_adamw_32bit");
+  else if (recipe_out_is(out, "training.optimizer", "adamw"))
     recipe_out_text(out, "optim", fused ? "adamw_torch_fused" : "adamw_torch");
   else if (recipe_out_is(out, "training.optimizer", "adam8bit"))
     recipe_out_text(out, "optim", "adamw_bnb_8bit");

@@ -114,12 +114,6 @@ gboolean recipe_take_batch(RecipeReading *, const RecipeRow *, const ConfTreeNod
 /* A limit of the gradients' norm. */
 gboolean recipe_take_clipping(RecipeReading *, const RecipeRow *, const ConfTreeNode *, GError **error);
 /* Names of optimizers of torch, DeepSpeed and bitsandbytes to ours. */
-/* bitsandbytes' paged optimizers keep their states in unified memory (functional.py, get_paged; optim/optimizer.py,
- * prefetch_state), which the driver moves to the host page by page where the GPU is full. */
-#define RECIPE_PAGED                                                                                                   \
-  "its states are taken to stay on the GPU, as they do where there is room; where there is none pages would go to "    \
-  "the "                                                                                                               \
-  "host, which is not modelled: oom is foretold (parallel.offload_optimizer = cpu under deepspeed is)"
 gboolean recipe_take_optimizer(RecipeReading *, const RecipeRow *, const ConfTreeNode *, GError **error);
 /* true: full, false: none. */
 gboolean recipe_take_checkpointing(RecipeReading *, const RecipeRow *, const ConfTreeNode *, GError **error);

@@ -15,21 +15,23 @@
 
 static gboolean take_optimizer(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
   static const struct {
-    const char *theirs, *ours, *remark;
+    const char *theirs, *ours;
+    gboolean paged;
   } names[] = {
-      {"torch.optim.AdamW", "adamw", NULL},
-      {"torch.optim.Adam", "adam", NULL},
-      {"torch.optim.SGD", "sgd", NULL},
-      {"bitsandbytes.optim.AdamW", "adamw", NULL},
-      {"bitsandbytes.optim.AdamW8bit", "adam8bit", NULL},
-      {"bitsandbytes.optim.PagedAdamW", "adamw", RECIPE_PAGED},
-      {"bitsandbytes.optim.PagedAdamW8bit", "adam8bit", RECIPE_PAGED},
-      {"torchao.optim.AdamW8bit", "adam8bit", NULL},
-      {"torchao.optim.AdamW4bit", "adam4bit", NULL},
+      {"torch.optim.AdamW", "adamw", FALSE},
+      {"torch.optim.Adam", "adam", FALSE},
+      {"torch.optim.SGD", "sgd", FALSE},
+      {"bitsandbytes.optim.AdamW", "adamw", FALSE},
+      {"bitsandbytes.optim.AdamW8bit", "adam8bit", FALSE},
+      {"bitsandbytes.optim.PagedAdamW", "adamw", TRUE},
+      {"bitsandbytes.optim.PagedAdamW8bit", "adam8bit", TRUE},
+      {"torchao.optim.AdamW8bit", "adam8bit", FALSE},
+      {"torchao.optim.AdamW4bit", "adam4bit", FALSE},
   };
   for (gsize i = 0; i < G_N_ELEMENTS(names); i++)
     if (g_strcmp0(names[i].theirs, node->text) == 0)
-      return recipe_give(reading, node, row->setting, names[i].ours, names[i].remark, error);
+      return recipe_give(reading, node, row->setting, names[i].ours, NULL, error) &&
+             (!names[i].paged || recipe_give(reading, node, "training.paged_states", "yes", node->text, error));
   return conf_tree_fail(reading->tree, node, error,
                         "\"%s\" is not modelled; torch.optim.AdamW, Adam and SGD, and AdamW of bitsandbytes and "
                         "torchao are",

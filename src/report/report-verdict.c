@@ -87,7 +87,19 @@ static void print_edge(const RunClass *tight, GString *text) {
 static void print_host(const RunReport *report, GString *text) {
   g_autofree char *need = base_format_gib(report->host_used);
   g_autofree char *capacity = base_format_gib(report->host_capacity);
-  g_string_append_printf(text, "\nOUT OF HOST MEMORY: offload keeps %s of states in each node's %s\n", need, capacity);
+  g_string_append_printf(text, "\nOUT OF HOST MEMORY: %s %s of states in each node's %s\n",
+                         report->paged_host > 0 ? "pages take" : "offload keeps", need, capacity);
+}
+
+static void print_paged(const RunReport *report, GString *text) {
+  if (report->paged_host == 0)
+    return;
+  g_autofree char *all = base_format_memory(report->paged);
+  g_autofree char *host = base_format_memory(report->paged_host);
+  g_autofree char *words = g_strdup_printf("Of %s of paged optimizer states %s lie in host memory between steps; each "
+                                           "step moves all of them in and out (move paged states).",
+                                           all, host);
+  report_wrap(text, "  ", words);
 }
 
 void report_verdict(const RunReport *report, GString *text) {
@@ -114,6 +126,7 @@ void report_verdict(const RunReport *report, GString *text) {
     print_request(report, tight, text);
   else
     print_retries(tight, text);
+  print_paged(report, text);
 }
 
 static void memory_row(BaseTable *table, const char *name, gint64 centi_gib, const char *share, const char *unique) {

@@ -51,6 +51,7 @@ struct RunHeap {
   MemLedger ledger;
   MemAllocator *allocator;
   guint64 outside;     /* of the device's bytes, beside the allocator */
+  guint64 managed;     /* of these, what the driver may move out */
   guint32 *blocks;     /* by tensor; PROGRAM_NONE: it is not held */
   gboolean *connected; /* by slot: its communicator has its buffers */
   RunPasses *passes;   /* by stream */

@@ -106,19 +106,28 @@ static void charge(const Move *move, const Request *request) {
   sample(move);
 }
 
+static void set_outside(const Move *move, guint64 bytes) {
+  move->heap->outside = bytes;
+  mem_allocator_limit(move->heap->allocator, capacity(move) > bytes ? capacity(move) - bytes : 0);
+}
+
 /* Beside the allocator: its cache does not make way. */
 static void take_outside(const Move *move, const Request *request) {
   RunHeap *heap = move->heap;
   if (device_used(heap) + request->bytes > capacity(move))
     run_out(move, request);
-  heap->outside += request->bytes;
-  mem_allocator_limit(heap->allocator, capacity(move) > heap->outside ? capacity(move) - heap->outside : 0);
+  set_outside(move, heap->outside + request->bytes);
   charge(move, request);
 }
 
 static void pass(const Move *move, const RunFree *free) {
   const ProgramTensor *given = &system_of(move)->program->tensors[free->tensor];
-  mem_allocator_pass(move->heap->allocator, free->block);
+  if (given->managed) {
+    set_outside(move, move->heap->outside - given->bytes);
+    move->heap->managed -= given->bytes;
+  } else {
+    mem_allocator_pass(move->heap->allocator, free->block);
+  }
   mem_ledger_give(&move->heap->ledger, given->tenant, given->bytes, run_now(move->rank->play));
   move->heap->unique[given->tenant] -= given->unique_bytes;
   sample(move);
@@ -236,6 +245,11 @@ static gboolean take(const Move *move, guint32 tensor, guint32 stream) {
   const MemUse *use = mem_allocator_use(heap->allocator);
   guint64 takes = use->device_takes, gives = use->device_gives;
   Request request = {(MemTenant)taken->tenant, taken->bytes, taken->unique_bytes, taken->name};
+  if (taken->managed) {
+    heap->managed += taken->bytes;
+    take_outside(move, &request);
+    return TRUE;
+  }
   if (heap->waits || !mem_allocator_take(heap->allocator, stream, taken->bytes, &heap->blocks[tensor])) {
     if (must_wait(move))
       return FALSE;
@@ -255,7 +269,8 @@ static void give(const Move *move, guint32 tensor, RunPasses *passes) {
   RunHeap *heap = move->heap;
   RunFree given = {passes != NULL ? passes->issued : 0, tensor, heap->blocks[tensor]};
   heap->blocks[tensor] = PROGRAM_NONE;
-  mem_allocator_hold(heap->allocator, given.block);
+  if (given.block != PROGRAM_NONE)
+    mem_allocator_hold(heap->allocator, given.block);
   if (passes == NULL || passes->issued == passes->ended)
     pass(move, &given);
   else

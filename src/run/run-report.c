@@ -65,6 +65,8 @@ void run_report_judge(RunReport *report, double low, double high) {
     RunClass *of = &report->classes[i];
     of->device_used_low = of->device_used - (guint64)llround((double)of->peak_reserved * (1 - low));
     of->device_used_high = of->device_used + (guint64)llround((double)of->peak_reserved * (high - 1));
+    if (of->device_used_high > of->capacity) /* managed pages make way */
+      of->device_used_high -= MIN(of->managed, of->device_used_high - MAX(of->capacity, of->device_used));
     of->verdict = verdict_of(of);
   }
   run_report_choose(report);

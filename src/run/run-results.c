@@ -24,6 +24,7 @@ static void fill_memory(RunReport *report, const RunRank *rank, RunClass *ret) {
   ret->peak_allocated = use->peak_allocated;
   ret->peak_active = use->peak_active;
   ret->peak_reserved = use->peak_reserved;
+  ret->managed = heap->managed;
   ret->retries = rank->retries;
   ret->step_retries = rank->last->retries;
   ret->step_stalled = rank->last->stalled;

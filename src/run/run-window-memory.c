@@ -85,7 +85,8 @@ static void scan_section(const ProgramSection *section, const guint32 *borders, 
 }
 
 static gboolean same_kind(const ProgramTensor *a, const ProgramTensor *b) {
-  return a->tenant == b->tenant && a->bytes == b->bytes && a->unique_bytes == b->unique_bytes;
+  return a->tenant == b->tenant && a->bytes == b->bytes && a->unique_bytes == b->unique_bytes &&
+         a->managed == b->managed;
 }
 
 /* The takes from `first` on, and those a body later. */

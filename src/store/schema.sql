@@ -15,7 +15,7 @@
 -- keys of the JSON output, and without _ps or _bytes the names of metrics.
 
 PRAGMA application_id = 1182028398; -- 0x4674526e, "FtRn": tells this file from other SQLite files
-PRAGMA user_version = 10;           -- of this schema; a file of another version is refused
+PRAGMA user_version = 11;           -- of this schema; a file of another version is refused
 
 CREATE TABLE run (
   run_id                     INTEGER PRIMARY KEY, -- ascending in order of writing
@@ -78,10 +78,13 @@ CREATE TABLE run (
                                                -- played
   alloc_stall_ps             INTEGER NOT NULL, -- host time that these take in the step: the wait for all streams, and
                                                -- the device's allocator
-  host_used_bytes            INTEGER,          -- host memory of a node that offload keeps: states. NULL: nothing is
-                                               -- offloaded
+  host_used_bytes            INTEGER,          -- host memory of a node that offload keeps, and that paged states have
+                                               -- passed through. NULL: nothing is there
   host_capacity_bytes        INTEGER,          -- host memory of a node. NULL: the topology does not state it, or
                                                -- nothing is offloaded
+  paged_bytes                INTEGER,          -- a GPU's optimizer states in managed memory. NULL: none are
+  paged_host_bytes           INTEGER,          -- of these, what lies in host memory between steps: the GPU has no room
+                                               -- for it. NULL: none
   price_per_step             REAL,             -- USD
   price_per_million_tokens   REAL,             -- USD
   days_to_train              REAL,             -- days for the workload's total_tokens

@@ -8,7 +8,7 @@
 
 /* "FtRn"; schema.sql sets both. */
 #define STORE_APPLICATION_ID 0x4674526e
-#define STORE_SCHEMA_VERSION 10
+#define STORE_SCHEMA_VERSION 11
 
 #define STORE_WRITING "writing a run"
 

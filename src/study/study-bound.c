@@ -71,7 +71,7 @@ static guint64 state_bytes(const StudyWalk *walk, guint64 elements) {
   gboolean shards = recipe->zero_stage == 3 || recipe->framework == PLAN_FSDP1 || recipe->framework == PLAN_FSDP2;
   guint64 ranks = MAX(recipe->ranks, 1);
   guint64 parameters = recipe->offload_parameters ? 0 : elements * element_bytes(walk) / (shards ? ranks : 1);
-  guint64 states = recipe->offload_optimizer ? 0 : elements * moment_bytes(walk) / ranks;
+  guint64 states = recipe->offload_optimizer || recipe->paged ? 0 : elements * moment_bytes(walk) / ranks;
   return parameters + states;
 }
 

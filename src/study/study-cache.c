@@ -260,9 +260,10 @@ char *study_cache_program_key(const StudyWalk *walk) {
     conf_settings_append_given(walk->settings, &schemas[i], NULL, key);
   const HwHost *host = walk->recipe.host;
   const char *rate = conf_settings_get(walk->settings, "node.host_rate");
-  g_string_append_printf(key, "%u ranks, %u per node, %" G_GUINT64_FORMAT " micro-batches, %s %s", walk->recipe.ranks,
-                         walk->recipe.ranks_per_node, walk->recipe.micro_batches, host != NULL ? host->name : "",
-                         rate != NULL ? rate : "");
+  g_string_append_printf(
+      key, "%u ranks, %u per node, %" G_GUINT64_FORMAT " micro-batches, pages %d %" G_GUINT64_FORMAT ", %s %s",
+      walk->recipe.ranks, walk->recipe.ranks_per_node, walk->recipe.micro_batches, walk->recipe.pages_move,
+      walk->recipe.pages_room, host != NULL ? host->name : "", rate != NULL ? rate : "");
   return g_string_free(key, FALSE);
 }
 

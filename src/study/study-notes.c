@@ -80,6 +80,24 @@ static void note_program(GPtrArray *notes, const StudyWalk *walk) {
     note(notes, "shards differ by padding at most: every rank plays the largest");
 }
 
+static void note_paged(GPtrArray *notes, const HwCluster *cluster, const RunReport *report) {
+  gboolean stated = cluster->host_link != NULL && cluster->host_link->managed > 0;
+  if (report->paged == 0)
+    return;
+  g_autofree char *rate = stated ? base_format_byte_rate(cluster->host_link->managed) : NULL;
+  g_autofree char *time =
+      stated ? base_format_time(sim_time_of_amount((double)report->paged, cluster->host_link->managed)) : NULL;
+  if (report->paged_host > 0)
+    note(
+        notes,
+        "paged states move in and out at %s, %s of each step: all of them, for the driver evicts what came longest ago",
+        rate, time);
+  else if (stated)
+    note(notes, "paged states have room on the GPU and stay there");
+  else
+    note(notes, "paged states stay on the GPU: [host] link says no rate at which they would move to the host");
+}
+
 /* Why an oversubscribed spine may cost little or nothing. */
 static void note_spine(GPtrArray *notes, const HwCluster *cluster) {
   if (cluster->fabric == HW_FABRIC_SINGLE_SWITCH || cluster->oversubscription <= 1)
@@ -101,6 +119,7 @@ void study_walk_note_play(GPtrArray *notes, const StudyWalk *walk, const RunRepo
   note(notes, "%s; %s", basis,
        walk->contention ? "they slow down beside collectives, by the SMs and memory bandwidth that these take"
                         : "compute does not slow down beside communication");
+  note_paged(notes, cluster, report);
   note_spine(notes, cluster);
   if (cluster->slowest > 0)
     note(notes, "kernels take %.1f %% longer than on a typical GPU: the expected slowest of %u, for whom all wait",

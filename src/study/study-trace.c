@@ -294,7 +294,9 @@ static gboolean check_host(const StudyTrace *trace, const HwCluster *cluster, GE
       const ProgramSection *section = &trace->program->roles[r].sections[s];
       for (guint32 i = 0; i < section->n_rows; i++) {
         gboolean copy = section->rows[i].kind == PROGRAM_COPY, cpu = section->rows[i].kind == PROGRAM_CPU;
-        if (!(copy && cluster->host_link == NULL) && !(cpu && cluster->dram_bandwidth <= 0))
+        gboolean unknown = copy && (cluster->host_link == NULL ||
+                                    (section->rows[i].op == PROGRAM_MANAGED && cluster->host_link->managed <= 0));
+        if (!unknown && !(cpu && cluster->dram_bandwidth <= 0))
           continue;
         g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: \"%s\" is %s, and %s does not say how fast that is there",
                     trace->path, section->rows[i].name, copy ? "a copy over the host's link" : "work of the CPU",

@@ -14,6 +14,7 @@
 #include "study-count.h"
 #include "study-key.h"
 #include "study-memory.h"
+#include "study-pages.h"
 #include "study-played.h"
 #include "study-power.h"
 #include "study-profile.h"
@@ -236,10 +237,6 @@ gboolean study_walk_build(StudyWalk *walk, GError **error) {
   return build_program(walk, error);
 }
 
-gboolean study_walk_plan(StudyWalk *walk, GError **error) {
-  return find_key(walk, error) && build_program(walk, error);
-}
-
 void study_walk_price(RunReport *report) {
   const RunIdentity *identity = &report->identity;
   double step = sim_time_to_seconds(run_report_slowest(report)->step);
@@ -301,6 +298,7 @@ static void fill_host_rates(const HwCluster *cluster, RunSystem *system) {
     return;
   system->copy_rates[PROGRAM_PINNED] = cluster->host_link->achievable;
   system->copy_rates[PROGRAM_PAGEABLE] = cluster->host_link->pageable;
+  system->copy_rates[PROGRAM_MANAGED] = cluster->host_link->managed;
   system->cpu_rate = cluster->dram_bandwidth / cluster->gpus_per_node;
 }
 
@@ -341,6 +339,8 @@ RunReport *study_walk_play(const StudyWalk *walk, const StudyOptions *options, G
   if (report == NULL)
     return NULL;
   fill_host_memory(walk, report);
+  study_pages_fill(walk, report);
+  run_report_choose(report);
   fill_folding(walk, folded, report);
   study_walk_note_play(notes, walk, report);
   g_ptr_array_add(notes, NULL);
@@ -348,7 +348,7 @@ RunReport *study_walk_play(const StudyWalk *walk, const StudyOptions *options, G
   return report;
 }
 
-static RunReport *play_walk(StudyWalk *walk, const StudyOptions *options, GError **error) {
+static RunReport *play_once(StudyWalk *walk, const StudyOptions *options, GError **error) {
   RunReport *report = study_played_find(walk, options);
   if (report != NULL)
     return report;
@@ -357,6 +357,22 @@ static RunReport *play_walk(StudyWalk *walk, const StudyOptions *options, GError
   if (report != NULL)
     study_played_keep(walk, options, report);
   return report;
+}
+
+static RunReport *play_walk(StudyWalk *walk, const StudyOptions *options, GError **error) {
+  return study_pages_play(walk, options, play_once, error);
+}
+
+/* Where paged states have room is known from a play. */
+static gboolean settle_pages(StudyWalk *walk, GError **error) {
+  const StudyOptions options = {.fold = TRUE};
+  g_autoptr(RunReport) report = walk->recipe.paged ? play_walk(walk, &options, error) : NULL;
+  study_walk_drop_program(walk);
+  return !walk->recipe.paged || report != NULL;
+}
+
+gboolean study_walk_plan(StudyWalk *walk, GError **error) {
+  return find_key(walk, error) && settle_pages(walk, error) && build_program(walk, error);
 }
 
 static RunReport *run_walk(const char *workload, StudyWalk *walk, const StudyOptions *options, StudyJudge judge,

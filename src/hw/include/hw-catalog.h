@@ -130,6 +130,7 @@ typedef struct {
   double raw;        /* per direction and device */
   double achievable; /* what a long NCCL transfer gets of it, per direction and device */
   double pageable;   /* host links: what copies from host memory that is not page-locked get; 0: not stated */
+  double managed;    /* host links: managed memory that the driver moves in as it moves as much out; 0: not stated */
   char *source, *note;
   int trust;
 } HwLink;

@@ -16,6 +16,7 @@
 #include "plan-buckets.h"
 #include "plan-groups.h"
 #include "plan-optimizer.h"
+#include "plan-paged.h"
 #include "plan-parameters.h"
 #include "plan-policy.h"
 #include "plan-step.h"
@@ -41,7 +42,8 @@ typedef struct {
   PlanUpdate *update;
   guint32 memory;                          /* tensor of all buckets */
   guint32 *weights, *states, *temporaries; /* by unit: tensors; temporaries NULL: none */
-  guint32 *casts;                          /* by unit: tensors of 16-bit weights; NULL: none */
+  PlanPaged paged;
+  guint32 *casts; /* by unit: tensors of 16-bit weights; NULL: none */
   guint32 *cast_ops;
   guint32 *gradients, *parts; /* by parameter: .grad, and a gradient as backward makes it */
   guint32 *convert_ops, *add_ops, *copy_ops;
@@ -227,9 +229,11 @@ static void optimizer_step(gpointer policy) {
   Ddp *ddp = policy;
   PlanWalk *walk = ddp->walk;
   guint32 first = plan_update_norm(walk, ddp->update);
+  plan_paged_move(&ddp->paged, walk);
   plan_update_run(walk, ddp->update, &first);
   if (ddp->walk->section == PROGRAM_FIRST)
     take_all(ddp, ddp->states);
+  plan_paged_take(&ddp->paged, walk);
   if (ddp->temporaries != NULL) {
     take_all(ddp, ddp->temporaries);
     for (guint32 u = 0; u < walk->n_units; u++)
@@ -284,20 +288,26 @@ static guint32 unit_tensor(Ddp *ddp, guint32 unit, const char *what, MemTenant t
 /* What PyTorch allocates parameter by parameter, as a block for each unit. */
 static void add_by_unit(Ddp *ddp, gboolean is_foreach) {
   guint32 n = ddp->walk->n_units, ranks = ddp->recipe->ranks;
-  g_autofree guint64 *trained = g_new0(guint64, n);
-  for (guint p = 0; p < ddp->parameters->n; p++)
-    trained[ddp->parameters->list[p].unit] += ddp->parameters->list[p].elements;
+  g_autofree guint64 *trained = g_new0(guint64, n), *paged = g_new0(guint64, n);
+  guint64 all_paged = 0;
+  for (guint p = 0; p < ddp->parameters->n; p++) {
+    const PlanParameter *parameter = &ddp->parameters->list[p];
+    trained[parameter->unit] += parameter->elements;
+    paged[parameter->unit] += plan_paged_bytes(ddp->recipe, parameter->elements);
+  }
   ddp->weights = g_new0(guint32, n);
   ddp->states = g_new0(guint32, n);
   ddp->temporaries = is_foreach ? g_new0(guint32, n) : NULL;
   for (guint32 u = 0; u < n; u++) {
     guint64 all = model_unit_elements(ddp->walk->units[u].unit) * ddp->bytes;
-    guint64 states = plan_optimizer_states(ddp->walk, trained[u], ddp->bytes);
+    guint64 states = plan_optimizer_states(ddp->walk, trained[u], ddp->bytes) - paged[u];
+    all_paged += paged[u];
     ddp->weights[u] = unit_tensor(ddp, u, "parameters", MEM_PARAMETERS, all, all / ranks);
     ddp->states[u] = unit_tensor(ddp, u, "optimizer states", MEM_OPTIMIZER, states, states / ranks);
     if (is_foreach)
       ddp->temporaries[u] = unit_tensor(ddp, u, "foreach temporaries", MEM_TEMPORARY, trained[u] * ddp->bytes, 0);
   }
+  plan_paged_init(&ddp->paged, ddp->walk, all_paged, ranks);
 }
 
 static void add_states(Ddp *ddp, guint32 compute_bytes) {

@@ -3,14 +3,16 @@
 #pragma once
 
 #include "plan-optimizer.h"
+#include "plan-paged.h"
 
 typedef struct PlanDeepspeedEngine PlanDeepspeedEngine;
 
 typedef struct {
   guint32 master, momenta[2]; /* tensors; the second PROGRAM_NONE where there is but one */
-  GPtrArray *sizes;           /* PlanDeepspeedGroup: of the groups, each size once */
-  GArray *groups;             /* guint, places in `sizes`: what is updated one after the other */
-  PlanUpdate *norm;           /* its norm pass reads all own gradients */
+  PlanPaged paged;
+  GPtrArray *sizes; /* PlanDeepspeedGroup: of the groups, each size once */
+  GArray *groups;   /* guint, places in `sizes`: what is updated one after the other */
+  PlanUpdate *norm; /* its norm pass reads all own gradients */
 } PlanDeepspeedOptimizer;
 
 /* Own elements that the optimizer updates at a time. */

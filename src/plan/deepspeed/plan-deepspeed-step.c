@@ -38,6 +38,7 @@ static void take_momenta(PlanDeepspeedEngine *engine) {
   for (guint k = 0; k < G_N_ELEMENTS(engine->optimizer.momenta); k++)
     if (engine->optimizer.momenta[k] != PROGRAM_NONE)
       program_builder_take(engine->builder, engine->optimizer.momenta[k]);
+  plan_paged_take(&engine->optimizer.paged, engine->walk);
 }
 
 static void update(PlanDeepspeedEngine *engine) {
@@ -45,6 +46,7 @@ static void update(PlanDeepspeedEngine *engine) {
     plan_deepspeed_offload_update(engine);
     return;
   }
+  plan_paged_move(&engine->optimizer.paged, engine->walk);
   for (guint i = 0; i < engine->optimizer.groups->len; i++) {
     const PlanDeepspeedGroup *group =
         g_ptr_array_index(engine->optimizer.sizes, g_array_index(engine->optimizer.groups, guint, i));

@@ -147,7 +147,8 @@ static void add_states(PlanDeepspeedEngine *engine) {
     weights = unique = 0;
   gboolean master = sharded || element_bytes < FP32;
   guint n_momenta = plan_optimizer_momenta(engine->recipe->optimizer);
-  guint64 momentum = plan_optimizer_bytes(engine->recipe->optimizer, engine->shard, FP32, FALSE) / n_momenta;
+  guint64 paged = plan_paged_bytes(engine->recipe, engine->shard);
+  guint64 momentum = (plan_optimizer_bytes(engine->recipe->optimizer, engine->shard, FP32, FALSE) - paged) / n_momenta;
   engine->weights.own = program_builder_tensor(engine->builder, "parameters", MEM_PARAMETERS, weights * element_bytes,
                                                unique * element_bytes);
   engine->optimizer.master =
@@ -155,6 +156,7 @@ static void add_states(PlanDeepspeedEngine *engine) {
   engine->optimizer.momenta[0] = state(engine, "momentum", MEM_OPTIMIZER, momentum, sharded);
   engine->optimizer.momenta[1] =
       n_momenta > 1 ? state(engine, "variance", MEM_OPTIMIZER, momentum, sharded) : PROGRAM_NONE;
+  plan_paged_init(&engine->optimizer.paged, engine->walk, paged, sharded ? 1 : engine->recipe->ranks);
   engine->grads.full = engine->hybrid
                            ? state(engine, "fp32 gradients", MEM_GRADIENTS, engine->parameters->elements * FP32, FALSE)
                            : PROGRAM_NONE;

@@ -61,6 +61,25 @@ static void measure_unit(PlanFsdp *fsdp, guint32 w) {
   unit->reshards = fsdp->recipe->zero_stage == 3 && !fsdp->wrap->units[w].root && !stays;
 }
 
+/* Of a unit's states. With parameters of their own each of them decides, whose parts of the shard are as large as their
+ * parts of the unit; else the flat one. */
+static guint64 paged_of(const PlanFsdp *fsdp, guint32 w) {
+  const PlanFsdpUnit *unit = &fsdp->units[w];
+  guint64 all = 0, large = 0;
+  if (!fsdp->keys->use_orig_params)
+    return plan_paged_bytes(fsdp->recipe, unit->size.owned);
+  for (guint32 u = fsdp->wrap->units[w].first; u <= fsdp->wrap->units[w].last; u++)
+    for (guint p = 0; p < fsdp->walk->units[u].unit->n_parameters; p++) {
+      const ModelParameter *parameter = &fsdp->walk->units[u].unit->parameters[p];
+      guint64 elements = parameter->frozen || parameter->shared ? 0 : parameter->elements;
+      all += elements;
+      large += plan_paged_bytes(fsdp->recipe, elements) > 0 ? elements : 0;
+    }
+  return large > 0 ? plan_optimizer_paged_bytes(fsdp->recipe->optimizer,
+                                                (guint64)((double)unit->size.owned * (double)large / (double)all))
+                   : 0;
+}
+
 static void add_unit(PlanFsdp *fsdp, guint32 w) {
   PlanFsdpUnit *unit = &fsdp->units[w];
   const PlanFsdpKeys *keys = fsdp->keys;
@@ -88,7 +107,7 @@ static void add_unit(PlanFsdp *fsdp, guint32 w) {
   unit->tensor.gradient_shard =
       unit_tensor(fsdp, w, "gradient shard", MEM_GRADIENTS, shard, unique_of(fsdp, unit, shard));
   guint64 parameters = unit->size.shard * keys->shard_bytes;
-  guint64 states = plan_optimizer_states(fsdp->walk, unit->size.owned, keys->shard_bytes);
+  guint64 states = plan_optimizer_states(fsdp->walk, unit->size.owned, keys->shard_bytes) - paged_of(fsdp, w);
   unit->tensor.parameters =
       unit_tensor(fsdp, w, "parameter shard", MEM_PARAMETERS, parameters, unique_of(fsdp, unit, parameters));
   unit->tensor.states = unit_tensor(fsdp, w, "optimizer states", MEM_OPTIMIZER, states, unique_of(fsdp, unit, states));
@@ -121,6 +140,10 @@ static void add_states(PlanFsdp *fsdp) {
   fsdp->optimizer.is_foreach = plan_optimizer_style(fsdp->recipe, MODEL_OPTIMIZER_FOREACH) == MODEL_OPTIMIZER_FOREACH;
   fsdp->optimizer.update = plan_update_usual(fsdp->walk, MODEL_OPTIMIZER_FOREACH, what);
   plan_update_over(fsdp->optimizer.update, fsdp->data.shard);
+  guint64 paged = 0;
+  for (guint32 w = 0; w < fsdp->wrap->n; w++)
+    paged += paged_of(fsdp, w);
+  plan_paged_init(&fsdp->optimizer.paged, fsdp->walk, paged, fsdp->data.replicas);
 }
 
 void plan_fsdp_add_units(PlanFsdp *fsdp) {

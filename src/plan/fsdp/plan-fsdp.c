@@ -245,7 +245,9 @@ static void gradient_norm(PlanFsdp *fsdp) {
 static void update(PlanFsdp *fsdp) {
   PlanWalk *walk = fsdp->walk;
   gradient_norm(fsdp);
+  plan_paged_move(&fsdp->optimizer.paged, walk);
   plan_update_run(walk, fsdp->optimizer.update, NULL);
+  plan_paged_take(&fsdp->optimizer.paged, walk);
   for (guint32 w = 0; w < fsdp->wrap->n && fsdp->walk->section == PROGRAM_FIRST; w++)
     plan_walk_take(walk, fsdp->units[w].tensor.states);
   for (guint32 w = 0; w < fsdp->wrap->n && fsdp->optimizer.is_foreach; w++)

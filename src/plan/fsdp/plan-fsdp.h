@@ -12,6 +12,7 @@
 
 #include "plan-fsdp-unit.h"
 #include "plan-optimizer.h"
+#include "plan-paged.h"
 #include "plan-parameters.h"
 #include "plan-policy.h"
 #include "plan-walk.h"
@@ -61,6 +62,7 @@ typedef struct {
 typedef struct {
   guint64 elements; /* that this rank updates */
   PlanUpdate *update;
+  PlanPaged paged;
   gboolean is_foreach; /* it makes a list of all tensors' temporaries at once */
 } PlanFsdpOptimizer;
 

@@ -75,6 +75,9 @@ typedef struct PlanRecipe {
   PlanCheckpointing checkpointing;
   PlanTrainable trainable;
   int optimizer, optimizer_style;              /* PlanOptimizer, PlanOptimizerStyle */
+  gboolean paged;                              /* states are managed memory (plan-paged.h) */
+  gboolean pages_move;                         /* they have not all room on the GPU; set by who plays */
+  guint64 pages_room;                          /* then: bytes that have */
   double gradient_clipping;                    /* largest norm; 0: none */
   int accumulation_dtype, communication_dtype; /* PlanDtype, of gradients */
   guint64 zero_stage;

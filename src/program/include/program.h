@@ -33,8 +33,11 @@ extern const char *const program_kind_names[]; /* "compute", "collective", "host
 typedef enum {
   PROGRAM_PINNED,
   PROGRAM_PAGEABLE,
+  PROGRAM_MANAGED, /* pages that the driver moves in, and others out before them */
   PROGRAM_PATHS
-} ProgramPath; /* host memory that a COPY reads or writes */
+} ProgramPath;                                 /* host memory that a COPY reads or writes */
+extern const char *const program_path_names[]; /* "pinned", "pageable", "managed" */
+#define PROGRAM_MANAGED_WORD "managed"         /* of a tensor in a trace */
 
 typedef enum {
   PROGRAM_SETUP,
@@ -93,6 +96,7 @@ typedef struct {
   guint8 tenant; /* MemTenant */
   guint64 bytes;
   guint64 unique_bytes; /* of these, how much exists once over the cluster; the rest is copies */
+  gboolean managed;     /* the driver's managed memory: beside the caching allocator */
 } ProgramTensor;
 
 typedef struct {
@@ -179,6 +183,8 @@ guint32 program_builder_communicators(ProgramBuilder *builder, const char *name,
 guint32 program_builder_group(const ProgramBuilder *builder, guint32 slot, guint32 per_node, gboolean *ret_far);
 guint32 program_builder_tensor(ProgramBuilder *builder, const char *name, guint8 tenant, guint64 bytes,
                                guint64 unique_bytes);
+/* It is managed memory. */
+void program_builder_manage(ProgramBuilder *builder, guint32 tensor);
 /* Copies the operation. */
 guint32 program_builder_op(ProgramBuilder *builder, const struct KernelOp *op);
 /* One that takes a given time, as a trace says; -1: what the kernel model says. */

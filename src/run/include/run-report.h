@@ -112,6 +112,7 @@ typedef struct {
   guint64 peak_active;      /* those, and blocks that wait for a stream */
   guint64 peak_reserved;    /* torch's max_memory_reserved: segments */
   guint64 device_used;      /* peak of what nvidia-smi shows: reserved, context, NCCL's buffers */
+  guint64 managed;          /* of these, pages that the driver may move to host memory, at the end of play */
   guint64 device_used_low;  /* least and most that it may be in truth: see run_report_judge */
   guint64 device_used_high;
   guint32 device_used_step; /* in which it is first reached */
@@ -188,6 +189,7 @@ typedef struct {
   RunVerdict verdict;
   guint64 host_used,
       host_capacity;           /* host memory of a node that offload keeps, and what there is; 0: none, not stated */
+  guint64 paged, paged_host;   /* a GPU's paged states, and what of them lies in host memory between steps; 0: none */
   SimTime step_low, step_high; /* interval around the step of the slowest class; 0: not known */
   guint32 validated_rows;      /* published rows like this run */
   char *envelope;              /* whether anything like it was validated, in words; NULL: not asked */
