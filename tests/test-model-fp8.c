@@ -4,6 +4,7 @@
 
 #include "harness.h"
 #include "kernel-op.h"
+#include "model-train.h"
 #include "model-unit.h"
 
 static int model_family_of(const char *name) {
@@ -249,6 +250,33 @@ static void experts_multiply_in_fp8(void) {
   CU_ASSERT_EQUAL(dtype_of(torchao, "experts.down_proj"), KERNEL_BF16);
 }
 
+/* Transformer Engine's layers beside adapters: frozen, so no gradient of a weight, and nothing is cast for one: an input
+ * and a gradient in one order, 2 bytes read and one written, on Hopper too (delayed scaling). q and v of seven have
+ * adapters, whose matmuls are in 16 bits and keep their input, which no layer keeps cast. The lowest inputs' gradients
+ * of q, k and v are wanted too. */
+static void frozen_beside_adapters(void) {
+  ModelShape shape = shape_of(160);
+  ModelRecipe recipe = recipe_of(MODEL_KERNELS_FUSED), whole = recipe;
+  char *fault = NULL;
+  recipe.fp8_engine = recipe.fp8_turns = whole.fp8_engine = whole.fp8_turns = TRUE;
+  recipe.fp8_scaling = whole.fp8_scaling = MODEL_FP8_DELAYED;
+  CU_ASSERT_TRUE_FATAL(model_lora_parse("lora:4", &recipe.lora, &fault));
+  g_autoptr(ModelUnit) layer = model_unit_new(&shape, &recipe, 1, MODEL_UNIT_LAYER);
+  g_autoptr(ModelUnit) trained = model_unit_new(&shape, &whole, 1, MODEL_UNIT_LAYER);
+  model_unit_train(layer, MODEL_TRAINED);
+  const ModelOp *cast = op_named(layer->forward, layer->n_forward, "down_proj.cast_input");
+  CU_ASSERT_EQUAL(cast->kernel->bytes, TOKENS * 160 * (2 + 1));
+  CU_ASSERT_EQUAL(op_named(trained->forward, trained->n_forward, "down_proj.cast_input")->kernel->bytes,
+                  TOKENS * 160 * (2 + 2));
+  CU_ASSERT_EQUAL(op_named(layer->forward, layer->n_forward, "down_proj")->saves, 0);
+  CU_ASSERT_TRUE(dtype_of(layer, "q_proj") == KERNEL_FP8 && dtype_of(layer, "q_proj.lora_A") == KERNEL_BF16);
+  CU_ASSERT_EQUAL(ending(layer->backward, layer->n_backward, "_proj.wgrad"), 0);
+  CU_ASSERT_EQUAL(ending(layer->backward, layer->n_backward, ".lora_A.wgrad"), 2);
+  CU_ASSERT_EQUAL(ending(layer->backward, layer->n_backward, "_proj.dgrad"), 7);
+  CU_ASSERT_EQUAL(ending(trained->backward, trained->n_backward, "_proj.wgrad"), 7);
+  CU_ASSERT_EQUAL(ending(layer->backward, layer->n_backward, "_turned"), 0);
+}
+
 int main(void) {
   return harness_run("model-fp8",
                      (HarnessCase[]){{"casts what it multiplies", casts_what_it_multiplies},
@@ -260,5 +288,6 @@ int main(void) {
                                      {"the engine casts both ways", the_engine_casts_both_ways},
                                      {"tensor ranks gather what is cast", tensor_ranks_gather_what_is_cast},
                                      {"experts multiply in fp8", experts_multiply_in_fp8},
+                                     {"frozen beside adapters", frozen_beside_adapters},
                                      {NULL, NULL}});
 }

@@ -82,7 +82,8 @@ static ModelSet turn(ModelBuild *build, const ModelFp8Made *names, double elemen
 ModelFp8Pair model_fp8_pair(ModelBuild *build, ModelDirection direction, const ModelFp8Made *rows,
                             const ModelFp8Made *columns, double elements, ModelSet from) {
   double bytes = element(build) * elements;
-  gboolean pairs = model_fp8_pairs(build);
+  gboolean pairs =
+      model_fp8_pairs(build) && build->recipe->lora.rank == 0; /* no gradient of a frozen weight reads it */
   ModelSet row = model_build_inner(build, rows->tensor, bytes),
            column = pairs ? model_build_inner(build, columns->tensor, bytes) : row;
   add_cast(build, direction, rows->operation, elements, pairs ? 2 * element(build) : element(build), from,

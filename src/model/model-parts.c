@@ -76,27 +76,29 @@ void model_linear_useful(const ModelLinear *linear, ModelOp *op) {
 }
 
 static void plain_forward(ModelBuild *build, ModelLinear *linear, ModelSet x, ModelSet y) {
-  const ModelLinearNames *names = linear->names;
-  ModelSet plain =
-      has_adapter(linear) ? model_build_inner(build, names->adapter.plain, build->e * build->t * linear->out) : y;
-  ModelOp *op =
-      linear->packed ? model_packed_forward(build, linear, x, plain) : model_column_matmul(build, linear, x, plain);
+  ModelOp *op = linear->packed ? model_packed_forward(build, linear, x, y) : model_column_matmul(build, linear, x, y);
   op->saves = model_region_kept(build, x);
   op->uses = parameter_mask(linear->weight, linear->bias);
   op->in_function = is_function(build);
-  if (has_adapter(linear))
-    model_adapter_forward(build, &linear->adapter, x, plain, y);
+}
+
+static void fp8_forward(ModelBuild *build, ModelLinear *linear, ModelSet x, ModelSet y) {
+  model_fp8_forward(build, linear, x, y);
+  model_linear_useful(linear, last_op(build, MODEL_FORWARD));
+  last_op(build, MODEL_FORWARD)->in_function = is_function(build);
 }
 
 void model_linear_forward(ModelBuild *build, ModelLinear *linear, ModelSet x, ModelSet y) {
+  const ModelAdapterNames *adapter = linear->adapter.names;
   ModelSet partial = model_row_partial(build, linear, y);
-  if (linear->fp8.names != NULL) {
-    model_fp8_forward(build, linear, x, partial);
-    model_linear_useful(linear, last_op(build, MODEL_FORWARD));
-    last_op(build, MODEL_FORWARD)->in_function = is_function(build);
-  } else {
-    plain_forward(build, linear, x, partial);
-  }
+  ModelSet plain =
+      adapter != NULL ? model_build_inner(build, adapter->plain, build->e * build->t * linear->out) : partial;
+  if (linear->fp8.names != NULL)
+    fp8_forward(build, linear, x, plain);
+  else
+    plain_forward(build, linear, x, plain);
+  if (adapter != NULL)
+    model_adapter_forward(build, &linear->adapter, x, plain, partial);
   model_row_reduce(build, linear, partial, y);
 }
 

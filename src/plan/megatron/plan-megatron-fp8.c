@@ -21,7 +21,8 @@ struct MegatronFp8 {
   gboolean gathers, mx, turns, largest; /* largest: a scale is found as a tensor is cast, by a pass of its own */
   gboolean shares;                      /* delayed scaling */
   guint32 copies;                       /* tensor; PROGRAM_NONE: the parameter buffer is all there is */
-  guint32 *casts;                       /* by parameter: op; PROGRAM_NONE: nothing is to be done for it */
+  PlanParameters *all;                  /* frozen ones beside adapters too */
+  guint32 *casts;                       /* of them: op; PROGRAM_NONE: nothing is to be done for it */
   guint64 *of_bucket;                   /* elements */
   guint64 weights;                      /* how many */
   guint32 slot, update, unit;           /* unit: at which the pass that was begun last begins */
@@ -52,15 +53,18 @@ static guint32 op_of(Megatron *megatron, guint64 elements, double bytes) {
 
 static guint64 count(Megatron *megatron, MegatronFp8 *fp8) {
   guint64 elements = 0;
-  fp8->casts = g_new(guint32, megatron->parameters->n);
+  fp8->all = plan_parameters_all(megatron->walk);
+  fp8->casts = g_new(guint32, fp8->all->n);
   fp8->of_bucket = g_new0(guint64, megatron->layout->buckets->n);
-  for (guint p = 0; p < megatron->parameters->n; p++) {
-    guint64 of_one = megatron->parameters->list[p].elements;
-    gboolean casts = plan_parameters_model(megatron->parameters, megatron->walk, p)->fp8;
-    fp8->casts[p] = casts ? op_of(megatron, of_one, cast_bytes(fp8)) : PROGRAM_NONE;
+  for (guint i = 0; i < fp8->all->n; i++) {
+    guint64 of_one = fp8->all->list[i].elements;
+    gboolean casts = plan_parameters_model(fp8->all, megatron->walk, i)->fp8;
+    fp8->casts[i] = casts ? op_of(megatron, of_one, cast_bytes(fp8)) : PROGRAM_NONE;
     if (!casts)
       continue;
-    fp8->of_bucket[megatron->layout->buckets->of[p]] += of_one;
+    guint p = plan_parameters_find(megatron->parameters, fp8->all->list[i].unit, fp8->all->list[i].index);
+    if (p != PLAN_NO_PARAMETER)
+      fp8->of_bucket[megatron->layout->buckets->of[p]] += of_one;
     fp8->weights++;
     elements += of_one;
   }
@@ -99,6 +103,7 @@ void megatron_fp8_new(Megatron *megatron, const ModelRecipe *model) {
 void megatron_fp8_free(MegatronFp8 *fp8) {
   if (fp8 == NULL)
     return;
+  plan_parameters_free(fp8->all);
   g_free(fp8->casts);
   g_free(fp8->of_bucket);
   g_free(fp8);
@@ -146,7 +151,7 @@ void megatron_fp8_before_op(Megatron *megatron, guint32 unit, const ModelOp *op,
   if (fp8 == NULL || pass != PLAN_FORWARD || walk->micro > 0)
     return;
   for (guint i = 0; i < walk->units[unit].unit->n_parameters; i++) {
-    guint p = plan_parameters_find(megatron->parameters, unit, i);
+    guint p = plan_parameters_find(fp8->all, unit, i);
     if ((op->uses >> i & 1) != 0 && p != PLAN_NO_PARAMETER && fp8->casts[p] != PROGRAM_NONE)
       plan_walk_pass(megatron->walk, walk->stream, "weight to fp8", fp8->casts[p]);
   }

@@ -50,6 +50,9 @@ static gboolean check_fp8(const PlanGiven *given, const PlanRecipe *recipe, GErr
     return TRUE;
   if (!fp8)
     return conf_settings_fail(given->settings, "megatron.fp8_param_gather", error, "it is of training.precision=fp8");
+  if (recipe->trainable.lora.rank > 0)
+    return conf_settings_fail(given->settings, "megatron.fp8_param_gather", error,
+                              "weights that are frozen beside adapters are not gathered; set it to no");
   return recipe->zero_stage == 1 || conf_settings_fail(given->settings, "megatron.fp8_param_gather", error,
                                                        "it needs the distributed optimizer (zero_stage = 1)");
 }
