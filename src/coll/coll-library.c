@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "base-version.h"
+
 /* A request and what was found for it. */
 typedef struct {
   CollGraphRequest request;
@@ -52,6 +54,23 @@ static void take_buffers(CollLibrary *library) {
   library->tuning->receive_bytes = (rest + (guint64)library->knobs.buffer_bytes + page - 1) / page * page;
 }
 
+#define TREE_CHUNK_SINCE BASE_VERSION(2, 20, 3) /* NCCL_NVLSTREE_MAX_CHUNKSIZE's first release */
+
+static guint64 given(double knob, guint64 platform, guint64 table) {
+  return knob > 0 ? (guint64)knob : platform > 0 ? platform : table;
+}
+
+/* Chunks of heads: as the user's environment says, else as the network's plugin sets it; a tree's never the larger. */
+static void take_chunks(CollLibrary *library) {
+  const HwPlatform *platform = library->cluster->platform;
+  CollNvlsTuning *nvls = &library->tuning->nvls;
+  nvls->chunk = given(library->knobs.nvls_chunk, platform->nvls_chunk, library->plain_nvls_chunk);
+  nvls->tree_chunk_more_nodes = library->plain_nvls_tree_chunk;
+  if (library->rules.release >= TREE_CHUNK_SINCE)
+    nvls->tree_chunk_more_nodes =
+        given(library->knobs.nvls_tree_chunk, platform->nvls_tree_chunk, library->plain_nvls_tree_chunk);
+}
+
 CollLibrary *coll_library_new(const HwCluster *cluster, const CollKnobs *knobs, GError **error) {
   g_autoptr(CollLibrary) library = library_new(cluster, knobs);
   library->table = coll_tuning_find(knobs->version, &library->exact, error);
@@ -62,7 +81,10 @@ CollLibrary *coll_library_new(const HwCluster *cluster, const CollKnobs *knobs, 
       !coll_search_rules_load(version, &library->rules, error))
     return NULL;
   library->plain_receive_bytes = library->tuning->receive_bytes;
+  library->plain_nvls_chunk = library->tuning->nvls.chunk;
+  library->plain_nvls_tree_chunk = library->tuning->nvls.tree_chunk_more_nodes;
   take_buffers(library);
+  take_chunks(library);
   return g_steal_pointer(&library);
 }
 
@@ -73,9 +95,12 @@ CollLibrary *coll_library_new_like(const CollLibrary *other, const HwCluster *cl
   *library->tuning = *other->tuning;
   library->tuning->slot_bytes[COLL_SIMPLE] = other->plain_slot_bytes;
   library->plain_receive_bytes = other->plain_receive_bytes;
+  library->plain_nvls_chunk = other->plain_nvls_chunk;
+  library->plain_nvls_tree_chunk = other->plain_nvls_tree_chunk;
   library->rules = other->rules;
   library->text = g_bytes_ref(other->text);
   take_buffers(library);
+  take_chunks(library);
   return library;
 }
 

@@ -73,6 +73,8 @@ static const BaseField platform_fields[] = {
     KEY("peer", BASE_TIME, HwPlatform, peer),
     KEY("short_peer", BASE_TIME, HwPlatform, short_peer),
     KEY("short_bytes", BASE_BYTES, HwPlatform, short_bytes, .max = 0x1p30),
+    KEY("nvls_chunk", BASE_BYTES, HwPlatform, nvls_chunk, .max = 0x1p30),
+    KEY("nvls_tree_chunk", BASE_BYTES, HwPlatform, nvls_tree_chunk, .max = 0x1p30),
     KEY("gdr", BASE_FLAG, HwPlatform, gdr, NEEDED),
     KEY("nccl_tests", BASE_NAME, HwPlatform, nccl_tests, NEEDED, .names = nccl_tests_names),
     ORIGIN(HwPlatform),

@@ -22,6 +22,7 @@ typedef struct {
   gboolean nvls_enable, p2p_disable, collnet_enable, registration, cuda_graph;
   guint64 cross_nic, gpus_per_process;
   double buffer_bytes;                                             /* of Simple; 0: NCCL's own */
+  double nvls_chunk, nvls_tree_chunk;                              /* of heads; 0: the platform's, or NCCL's own */
   guint32 algorithms[COLL_OPERATIONS], protocols[COLL_OPERATIONS]; /* masks of those allowed */
   gboolean algorithms_given[COLL_OPERATIONS], protocols_given[COLL_OPERATIONS];
   char *algo, *proto; /* as written; NULL: not set */
