@@ -175,6 +175,8 @@ static void visits_what_was_asked(void) {
                                     "platform.roce.peer=0 s\n"
                                     "platform.roce.short_peer=0 s\n"
                                     "platform.roce.short_bytes=0 B\n"
+                                    "platform.roce.nvls_chunk=0 B\n"
+                                    "platform.roce.nvls_tree_chunk=0 B\n"
                                     "platform.roce.gdr=yes\n"
                                     "platform.roce.nccl_tests=threads\n");
   g_string_truncate(text, 0);

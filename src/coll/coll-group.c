@@ -150,6 +150,7 @@ CollGroup *coll_group_new(CollLibrary *library, const guint32 *ranks, guint32 n,
   group->nodes = layout->nodes;
   group->per_node = layout->per_node;
   group->tuning = g_rc_box_acquire(library->tuning);
+  group->platform = cluster->platform->name;
   group->knobs = library->knobs;
   group->cpu = cluster->cpu_amd ? COLL_CPU_AMD : COLL_CPU_INTEL;
   group->nic_latency = cluster->platform->nic_latency;

@@ -34,9 +34,13 @@ static const BaseField keys[] = {
     KEY("buffsize", BASE_BYTES, buffer_bytes, .min = 65536, .max = 1073741824,
         .help = "NCCL_BUFFSIZE: buffer of a connection in Simple"),
     KEY("nvls_chunksize", BASE_BYTES, nvls_chunk, .min = 1024, .max = 16777216,
-        .help = "NCCL_NVLS_CHUNKSIZE: chunk of a head in NVSwitch; else what the platform's plugin sets, or NCCL's own"),
+        .help =
+            "NCCL_NVLS_CHUNKSIZE: chunk of a head in NVSwitch; else what the platform's plugin sets, or NCCL's own"),
     KEY("nvlstree_max_chunksize", BASE_BYTES, nvls_tree_chunk, .min = 1024, .max = 16777216,
         .help = "NCCL_NVLSTREE_MAX_CHUNKSIZE: the same in trees over four nodes and more, since NCCL 2.20"),
+    KEY("tuner_plugin", BASE_FLAG, tuner_plugin, .initial = "yes",
+        .help =
+            "the tuner in the network's plugin chooses, where the platform's has one (NCCL_TUNER_PLUGIN; AWS's p5)"),
     KEY("registration", BASE_FLAG, registration, .initial = "no",
         .help = "buffers are registered as symmetric windows: kernels that read and write them directly"),
     KEY("gpus_per_process", BASE_COUNT, gpus_per_process, .min = 1, .max = MOST_CHANNELS, .initial = "1",
@@ -109,8 +113,12 @@ static gboolean read_lists(const ConfSettings *settings, const char *key, const 
 }
 
 void coll_knobs_init(CollKnobs *ret) {
-  *ret = (CollKnobs){
-      .min_channels = 1, .max_channels = MOST_CHANNELS, .nvls_enable = TRUE, .cross_nic = 2, .gpus_per_process = 1};
+  *ret = (CollKnobs){.min_channels = 1,
+                     .max_channels = MOST_CHANNELS,
+                     .nvls_enable = TRUE,
+                     .tuner_plugin = TRUE,
+                     .cross_nic = 2,
+                     .gpus_per_process = 1};
   for (int o = 0; o < COLL_OPERATIONS; o++)
     ret->algorithms[o] = ret->protocols[o] = G_MAXUINT32;
 }

@@ -64,11 +64,11 @@ static guint64 given(double knob, guint64 platform, guint64 table) {
 static void take_chunks(CollLibrary *library) {
   const HwPlatform *platform = library->cluster->platform;
   CollNvlsTuning *nvls = &library->tuning->nvls;
-  nvls->chunk = given(library->knobs.nvls_chunk, platform->nvls_chunk, library->plain_nvls_chunk);
-  nvls->tree_chunk_more_nodes = library->plain_nvls_tree_chunk;
+  nvls->chunk = given(library->knobs.nvls_chunk, platform->nvls_chunk, library->plain_chunk);
+  nvls->tree_chunk_more_nodes = library->plain_tree_chunk;
   if (library->rules.release >= TREE_CHUNK_SINCE)
     nvls->tree_chunk_more_nodes =
-        given(library->knobs.nvls_tree_chunk, platform->nvls_tree_chunk, library->plain_nvls_tree_chunk);
+        given(library->knobs.nvls_tree_chunk, platform->nvls_tree_chunk, library->plain_tree_chunk);
 }
 
 CollLibrary *coll_library_new(const HwCluster *cluster, const CollKnobs *knobs, GError **error) {
@@ -78,11 +78,12 @@ CollLibrary *coll_library_new(const HwCluster *cluster, const CollKnobs *knobs, 
     return NULL;
   g_autofree char *version = knobs->version != NULL ? g_strdup(knobs->version) : version_of(library->table);
   if (!coll_tuning_load(library->table, cluster->gpu->architecture, library->tuning, &library->text, error) ||
-      !coll_search_rules_load(version, &library->rules, error))
+      !coll_search_rules_load(version, &library->rules, error) ||
+      !coll_regions_load(library->rules.release, &library->tuning->regions, error))
     return NULL;
   library->plain_receive_bytes = library->tuning->receive_bytes;
-  library->plain_nvls_chunk = library->tuning->nvls.chunk;
-  library->plain_nvls_tree_chunk = library->tuning->nvls.tree_chunk_more_nodes;
+  library->plain_chunk = library->tuning->nvls.chunk;
+  library->plain_tree_chunk = library->tuning->nvls.tree_chunk_more_nodes;
   take_buffers(library);
   take_chunks(library);
   return g_steal_pointer(&library);
@@ -95,8 +96,8 @@ CollLibrary *coll_library_new_like(const CollLibrary *other, const HwCluster *cl
   *library->tuning = *other->tuning;
   library->tuning->slot_bytes[COLL_SIMPLE] = other->plain_slot_bytes;
   library->plain_receive_bytes = other->plain_receive_bytes;
-  library->plain_nvls_chunk = other->plain_nvls_chunk;
-  library->plain_nvls_tree_chunk = other->plain_nvls_tree_chunk;
+  library->plain_chunk = other->plain_chunk;
+  library->plain_tree_chunk = other->plain_tree_chunk;
   library->rules = other->rules;
   library->text = g_bytes_ref(other->text);
   take_buffers(library);

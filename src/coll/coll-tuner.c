@@ -271,9 +271,23 @@ gboolean coll_choice_among(const CollGroup *group, const CollCall *call, guint32
   return found;
 }
 
+/* What the tuner of the network's plugin names, if it names anything that can run. */
+static gboolean choice_of_plugin(const CollGroup *group, const CollCall *call, CollChoice *ret) {
+  if (!group->knobs.tuner_plugin || group->nodes < 2)
+    return FALSE;
+  const CollRegion *region = coll_regions_find(&group->tuning->regions, group->platform, call->operation,
+                                               group->per_node, call->bytes, group->size);
+  if (region == NULL || !coll_tuner_enabled(group, call->operation, region->algorithm, region->protocol))
+    return FALSE;
+  *ret = (CollChoice){region->algorithm, region->protocol};
+  return TRUE;
+}
+
 /* Where [nccl] leaves nothing that a call could run: as NCCL does, the ring in Simple. */
 CollChoice coll_choice(const CollGroup *group, const CollCall *call) {
   CollChoice choice = {COLL_RING, COLL_SIMPLE};
+  if (choice_of_plugin(group, call, &choice))
+    return choice;
   coll_choice_among(group, call, G_MAXUINT32, &choice);
   return choice;
 }

@@ -78,6 +78,7 @@ typedef struct CollGroup {
   guint64 short_bytes;       /* … go to each */
   gboolean flushes;          /* a Simple step over the network waits until what arrived is seen: up to Ampere */
   CollTuning *tuning;        /* the library's (g_rc_box) */
+  const char *platform;      /* the cluster's, by which a plugin's tuner is found */
   CollKnobs knobs;           /* without its texts */
   struct CollLayout *layout; /* who sits where; shared by copies */
 } CollGroup;

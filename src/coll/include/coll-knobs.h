@@ -19,7 +19,7 @@ struct ConfSchema;
 typedef struct {
   char *version; /* NULL: the newest table */
   guint64 min_channels, max_channels;
-  gboolean nvls_enable, p2p_disable, collnet_enable, registration, cuda_graph;
+  gboolean nvls_enable, p2p_disable, collnet_enable, registration, cuda_graph, tuner_plugin;
   guint64 cross_nic, gpus_per_process;
   double buffer_bytes;                                             /* of Simple; 0: NCCL's own */
   double nvls_chunk, nvls_tree_chunk;                              /* of heads; 0: the platform's, or NCCL's own */

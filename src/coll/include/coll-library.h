@@ -23,7 +23,8 @@ typedef struct CollLibrary {
   GBytes *text;                /* of its files */
   guint64 plain_receive_bytes; /* of a connection, and: */
   guint64 plain_slot_bytes;    /* of Simple, before any buffer size that the knobs give */
-  guint64 plain_nvls_chunk, plain_nvls_tree_chunk; /* the table's, before platform and knobs */
+  guint64 plain_chunk;         /* of heads, and: */
+  guint64 plain_tree_chunk;    /* in trees over four nodes and more, before the platform and the knobs */
   gboolean exact;              /* it is that of the version that [nccl] names, or none is named */
   GHashTable *graphs;          /* private: of CollGraphs by what requests share */
 } CollLibrary;

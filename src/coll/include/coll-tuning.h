@@ -11,6 +11,7 @@
 #pragma once
 
 #include "base-quantity.h"
+#include "coll-regions.h"
 
 typedef enum {
   COLL_RING,
@@ -114,6 +115,7 @@ typedef struct {
   CollTreeTuning tree;
   CollNvlsTuning nvls;
   CollThreadTuning threads;
+  CollRegions regions; /* of tuners that plugins bring; empty until a library loads them */
 } CollTuning;
 
 /* Path of the table of `version` ("2.21", "2.21.5"), or of the nearest older that is shipped: *ret_exact. NULL: of the
