@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The tuner that a network's plugin brings: which region holds a call, at edges and between corners, and what that makes
- * of a choice. */
+/* The tuner that a network's plugin brings: which region holds a call, at edges and between corners. */
 #include <CUnit/Basic.h>
 #include <math.h>
 

@@ -206,6 +206,36 @@ static void older_versions_are_played_as_the_oldest(void) {
   }
 }
 
+static guint rows_named(const Program *program, const char *name) {
+  const ProgramSection *section = &program->roles[0].sections[PROGRAM_STEADY];
+  guint n = 0;
+  for (guint32 i = 0; i < section->n_rows; i++)
+    n += strcmp(section->rows[i].name, name) == 0;
+  return n;
+}
+
+/* Stage 3 before 0.6: a parameter is gathered by itself after its room is zeroed and the device is idle, until 0.5.5
+ * out of a list; each gradient is reduce-scattered by itself: a head and an embedding, and of each of three layers four
+ * matrices of attention, three of the MLP, two norms, with the last norm 2 + 3·9 + 1 = 30 parameters. From 0.6 on all
+ * that a layer, one module here, lacks is one gather. */
+static void parameters_were_gathered_one_by_one(void) {
+  static const struct {
+    const char *version;
+    gboolean single, lists;
+  } eras[] = {{"0.3.15", TRUE, TRUE}, {"0.5.4", TRUE, TRUE}, {"0.5.5", TRUE, FALSE}, {"0.6", FALSE, FALSE}};
+  for (gsize i = 0; i < G_N_ELEMENTS(eras); i++) {
+    g_autofree char *set = g_strconcat("parallel.framework_version=", eras[i].version, NULL);
+    g_autoptr(Program) program = plan_case(&three_layers, 8, 8, (const char *[]){STAGE_3, set, NULL});
+    guint gathers = rows_named(program, "gather parameters"), zeros = rows_named(program, "zero a gathered parameter");
+    CU_ASSERT_TRUE(eras[i].single ? gathers > 30 : gathers < 30);
+    CU_ASSERT_EQUAL(zeros, eras[i].single ? gathers : 0);
+    CU_ASSERT_TRUE(rows_named(program, "wait for the device") >= zeros);
+    CU_ASSERT_EQUAL(rows_named(program, "copy out of the gathered list"), eras[i].lists ? gathers : 0);
+    CU_ASSERT_EQUAL(rows_named(program, "reduce-scatter gradient"), eras[i].single ? 30 : 0);
+    plan_case_plays(program, set);
+  }
+}
+
 static void refuses_by_name(void) {
   static const struct {
     const char *stage, *set, *named;
@@ -271,6 +301,7 @@ int main(void) {
                       {"versions differ", versions_differ},
                       {"quantised gradients shrink between nodes", quantised_gradients_shrink_between_nodes},
                       {"older versions are played as the oldest", older_versions_are_played_as_the_oldest},
+                      {"parameters were gathered one by one", parameters_were_gathered_one_by_one},
                       {"offload copies", offload_copies},
                       {"copies that the host waits for", copies_that_the_host_waits_for},
                       {"refuses by name", refuses_by_name},

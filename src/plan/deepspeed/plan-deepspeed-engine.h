@@ -5,6 +5,7 @@
  *   plan-deepspeed-buckets     gradients; stages 0 to 2: into buckets and through the network
  *   plan-deepspeed-optimizer   (plan-deepspeed-step.c) norm, optimizer, the gather after it
  *   plan-deepspeed-fetch       stage 3: which parameters are gathered when
+ *   plan-deepspeed-single      stage 3 before 0.6: parameter by parameter, the host in step with the device
  *   plan-deepspeed-shards      stage 3: gradients to their shards
  *   plan-deepspeed-offload     what lies in host memory
  *   plan-deepspeed-axes.c      beside other axes: shares, stages, what goes together
@@ -18,12 +19,15 @@
 #include "plan-deepspeed-optimizer.h"
 #include "plan-deepspeed-pipe.h"
 #include "plan-deepspeed-shards.h"
+#include "plan-deepspeed-single.h"
 #include "plan-deepspeed.h"
 #include "plan-parameters.h"
 #include "plan-policy.h"
 #include "plan-stream.h"
 
 /* Versions at which something changed; see plan-deepspeed-options.c. */
+#define PLAN_DEEPSPEED_LISTS        BASE_VERSION(0, 5, 5)  /* stage 3 gathers into lists of views until then, */
+#define PLAN_DEEPSPEED_TOGETHER     BASE_VERSION(0, 6, 0)  /* and one parameter by another */
 #define PLAN_DEEPSPEED_MULTI_RANK   BASE_VERSION(0, 12, 4) /* all-reduce of whole buckets */
 #define PLAN_DEEPSPEED_ONE_GATHER   BASE_VERSION(0, 12, 5) /* after the step */
 #define PLAN_DEEPSPEED_META_KEPT    BASE_VERSION(0, 12, 6) /* of parts that tensor ranks send */

@@ -9,8 +9,8 @@
  *
  * The first micro-batch of all records the trace: nothing is gathered ahead. Several parameters are gathered as one
  * flat buffer and copied out of it. The host lets at most two waits be unfinished. No decision depends on time:
- * elements are counted in host order. Source: runtime/zero/partitioned_param_coordinator.py,
- * partition_parameters.py. */
+ * elements are counted in host order. Before 0.6 each parameter by itself: plan-deepspeed-single.h. Source:
+ * runtime/zero/partitioned_param_coordinator.py, partition_parameters.py. */
 #include "mem-tenant.h"
 #include "model-host.h"
 #include "plan-deepspeed-engine.h"
@@ -54,6 +54,7 @@ struct PlanDeepspeedFetch {
   GPtrArray *gathers;   /* Gather *, owned */
   GArray *events;       /* guint32: rows that waits ended with */
   guint32 passed;       /* of these, the last that the host waited for */
+  guint32 latest;       /* row of the last gather; before 0.6 */
   guint32 slot, second; /* communicators: of owners, of hpZ's second copies */
   gboolean second_valid;
 };
@@ -107,6 +108,8 @@ static void gather_now(PlanDeepspeedFetch *fetch, const guint *parameters, guint
   gather->quantised = engine->options->quantized_weights;
   for (guint i = 0; i < n; i++)
     gather->elements += padded(fetch, parameters[i]);
+  if (plan_deepspeed_single(engine))
+    plan_deepspeed_single_before(engine, &fetch->stream, fetch->latest, gather->elements);
   if (!fetch->second_valid)
     plan_deepspeed_offload_fetch(engine, &fetch->stream, gather->elements / engine->owners);
   guint64 bytes = gather->elements * engine->walk->element_bytes;
@@ -121,7 +124,10 @@ static void gather_now(PlanDeepspeedFetch *fetch, const guint *parameters, guint
     plan_walk_take(engine->walk, gather->flat);
   } else {
     plan_walk_take(engine->walk, fetch->held[parameters[0]].tensor);
+    if (plan_deepspeed_single_lists(engine))
+      gather->row = plan_deepspeed_single_after(engine, &fetch->stream, gather->row, gather->elements);
   }
+  fetch->latest = gather->row;
   for (guint i = 0; i < n; i++) {
     fetch->held[parameters[i]].status = IN_FLIGHT;
     fetch->held[parameters[i]].gather = gather;
@@ -131,7 +137,7 @@ static void gather_now(PlanDeepspeedFetch *fetch, const guint *parameters, guint
 }
 
 static void gather_all(PlanDeepspeedFetch *fetch, const guint *parameters, guint n) {
-  if (!fetch->engine->options->allgather_sequential) {
+  if (!fetch->engine->options->allgather_sequential && !plan_deepspeed_single(fetch->engine)) {
     gather_now(fetch, parameters, n);
     return;
   }
@@ -229,8 +235,13 @@ static void enter(PlanDeepspeedFetch *fetch, const PlanModule *module, PlanPass 
       g_array_append_val(missing, module->parameters[i]);
   if (missing->len > 0)
     gather_all(fetch, (const guint *)(gpointer)missing->data, missing->len);
-  for (guint i = 0; i < module->n; i++)
+  gboolean lacked = FALSE;
+  for (guint i = 0; i < module->n; i++) {
+    lacked |= fetch->held[module->parameters[i]].gather != NULL;
     wait_for(fetch, module->parameters[i]);
+  }
+  if (lacked && plan_deepspeed_single(engine))
+    plan_deepspeed_single_wait(engine, &fetch->stream, fetch->latest);
   plan_stream_follow(&engine->streams.compute, &fetch->stream);
   if (fetch->complete) {
     pass_over(fetch, module);
@@ -309,7 +320,7 @@ void plan_deepspeed_fetch_after(PlanDeepspeedFetch *fetch, guint32 unit, const M
 void plan_deepspeed_fetch_section(PlanDeepspeedFetch *fetch) {
   plan_stream_section(&fetch->stream);
   g_array_set_size(fetch->events, 0);
-  fetch->passed = PROGRAM_NONE;
+  fetch->passed = fetch->latest = PROGRAM_NONE;
   fetch->second_valid = FALSE;
 }
 

@@ -98,6 +98,7 @@ const ConfSchema plan_deepspeed_schema = {keys, G_N_ELEMENTS(keys)};
 #define ALLGATHER_BUCKET ((guint64)500000000) /* its default */
 #define NEWEST           BASE_VERSION(0, 19, 6)
 #define OLDEST           BASE_VERSION(0, 8, 0)
+#define OLDEST_SINGLE    BASE_VERSION(0, 3, 15) /* of stage 3 before 0.6 */
 
 static gboolean is_given(const ConfSettings *settings, const char *key) {
   g_autofree char *name = g_strconcat("deepspeed.", key, NULL);
@@ -107,7 +108,8 @@ static gboolean is_given(const ConfSettings *settings, const char *key) {
 static gboolean resolve_version(const ConfSettings *settings, PlanRecipe *recipe, GError **error) {
   if (recipe->version == 0)
     recipe->version = NEWEST;
-  plan_policy_oldest(recipe, OLDEST);
+  gboolean single = recipe->zero_stage == 3 && recipe->version < PLAN_DEEPSPEED_TOGETHER;
+  plan_policy_oldest(recipe, single ? OLDEST_SINGLE : OLDEST);
   PlanDeepspeed *options = &recipe->deepspeed;
   if (recipe->version < PLAN_DEEPSPEED_MULTI_RANK) {
     if (is_given(settings, "use_multi_rank_bucket_allreduce"))

@@ -84,6 +84,8 @@ static void flush(PlanDeepspeedShards *shards) {
     plan_walk_take(engine->walk, joined);
     if (shards->inside != PROGRAM_NONE)
       reduce_quantised(shards, elements);
+    else if (plan_deepspeed_single(engine) && engine->options->reduce_scatter)
+      plan_deepspeed_single_reduce(engine, shards->slot);
     else
       reduce_plain(shards, elements);
   }
