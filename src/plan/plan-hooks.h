@@ -24,6 +24,7 @@ typedef struct {
   const ModelShape *shape;
   const ModelRecipe *model;
   const PlanRecipe *recipe;
+  gboolean every_section; /* is walked, be it like another or not */
 } PlanCase;
 
 /* Backward where a schedule splits it: of inputs, then, some passes later, of weights. */
@@ -43,6 +44,8 @@ typedef struct {
   /* Streams, communicators, tensors and operations: the walk has its units and its compute stream. */
   void (*set_up)(gpointer policy, PlanWalk *walk, const PlanCase *what);
   void (*clear)(gpointer policy);
+  /* Whether each step issues the same rows, of which the first takes more with plan_walk_take_once; NULL: not so. */
+  gboolean (*repeats)(gconstpointer policy);
   void (*section)(gpointer policy);     /* rows of the section before no longer count */
   void (*load)(gpointer policy);        /* first section: takes what lasts, on the row "load the model" */
   void (*step_begins)(gpointer policy); /* before the first pass */

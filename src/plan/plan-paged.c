@@ -26,6 +26,6 @@ void plan_paged_move(const PlanPaged *paged, PlanWalk *walk) {
 }
 
 void plan_paged_take(const PlanPaged *paged, PlanWalk *walk) {
-  if (paged->tensor != PROGRAM_NONE && walk->section == PROGRAM_FIRST)
-    program_builder_take(walk->builder, paged->tensor);
+  if (paged->tensor != PROGRAM_NONE)
+    program_builder_take_once(walk->builder, paged->tensor);
 }

@@ -161,7 +161,11 @@ void plan_policy_oldest(PlanRecipe *recipe, guint32 oldest) {
 }
 
 Program *plan_program(const ModelShape *shape, const ModelRecipe *model_recipe, const PlanRecipe *recipe) {
-  return plan_step_program(&(PlanCase){shape, model_recipe, recipe}, plan_policies[recipe->framework].hooks);
+  return plan_step_program(&(PlanCase){shape, model_recipe, recipe, FALSE}, plan_policies[recipe->framework].hooks);
+}
+
+Program *plan_program_of_all(const ModelShape *shape, const ModelRecipe *model_recipe, const PlanRecipe *recipe) {
+  return plan_step_program(&(PlanCase){shape, model_recipe, recipe, TRUE}, plan_policies[recipe->framework].hooks);
 }
 
 static void note_version(const PlanRecipe *recipe, GPtrArray *notes) {

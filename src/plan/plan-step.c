@@ -128,6 +128,7 @@ static void begin(const Role *role) {
     plan_walk_host(role->walk, "load the model");
     take_constants(role->walk);
     call(role, role->hooks->load);
+    plan_walk_mark(role->walk);
   }
   call(role, role->hooks->step_begins);
 }
@@ -149,6 +150,11 @@ static void play_section(Role *role, ProgramSectionKind section) {
   for (guint32 i = 0; i < role->walk->holding->n_passes; i++)
     play_pass(role, i);
   end(role);
+}
+
+static gboolean may_repeat(const Role *role, const PlanCase *what) {
+  return !what->every_section && role->hooks->repeats != NULL && role->hooks->repeats(role->policy) &&
+         plan_walk_ends_as_marked(role->walk);
 }
 
 /* ---- Roles ---- */
@@ -187,7 +193,10 @@ static void add_role(Step *step, guint32 rank) {
   plan_transfers_init(&role.transfers, role.walk, &step->shape, step->holdings);
   step->hooks->set_up(role.policy, role.walk, what);
   play_section(&role, PROGRAM_FIRST);
-  play_section(&role, PROGRAM_STEADY);
+  if (may_repeat(&role, what))
+    program_builder_repeat(step->builder, role.walk->ahead);
+  else
+    play_section(&role, PROGRAM_STEADY);
   double model, hardware;
   plan_walk_flops(role.walk, &model, &hardware);
   step->model_flops += model;

@@ -219,5 +219,6 @@ void plan_walk_free(PlanWalk *walk) {
   g_array_unref(walk->reductions);
   g_free(walk->pending.data);
   g_byte_array_unref(walk->live);
+  g_free(walk->held);
   g_free(walk);
 }

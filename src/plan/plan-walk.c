@@ -19,6 +19,8 @@ void plan_walk_section(PlanWalk *walk, ProgramSectionKind section) {
   g_array_set_size(walk->reductions, 0);
 }
 
+#define LASTS 2 /* beside TRUE, in PlanWalk.live: to the end */
+
 static guint8 *liveness(PlanWalk *walk, guint32 tensor) {
   guint old = walk->live->len;
   if (tensor >= old) {
@@ -34,6 +36,39 @@ void plan_walk_take(PlanWalk *walk, guint32 tensor) {
     return;
   *live = TRUE;
   program_builder_take(walk->builder, tensor);
+}
+
+void plan_walk_take_once(PlanWalk *walk, guint32 tensor) {
+  if (walk->section != PROGRAM_FIRST)
+    return;
+  guint8 *live = liveness(walk, tensor);
+  sim_require(!*live, 0, NULL, "tensor %u is taken once, but was", tensor);
+  *live = LASTS;
+  program_builder_take_once(walk->builder, tensor);
+}
+
+/* Of what is taken and given in every step. */
+static guint8 *passing(const PlanWalk *walk) {
+  guint8 *held = g_new0(guint8, walk->live->len + 1);
+  for (guint t = 0; t < walk->live->len; t++)
+    held[t] = walk->live->data[t] == TRUE;
+  return held;
+}
+
+void plan_walk_mark(PlanWalk *walk) {
+  g_free(walk->held);
+  walk->held = passing(walk);
+  walk->n_held = walk->live->len;
+  walk->ahead = program_builder_rows(walk->builder);
+  walk->marked = walk->pending.n == 0 && walk->cost == 0;
+}
+
+gboolean plan_walk_ends_as_marked(const PlanWalk *walk) {
+  g_autofree guint8 *held = passing(walk);
+  gboolean same = walk->marked && walk->pending.n == 0 && walk->cost == 0;
+  for (guint t = 0; same && t < walk->live->len; t++)
+    same = held[t] == (t < walk->n_held && walk->held[t]);
+  return same;
 }
 
 void plan_walk_give(PlanWalk *walk, guint32 tensor, guint32 stream) {

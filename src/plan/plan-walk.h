@@ -70,6 +70,10 @@ struct PlanWalk {
   GArray *needs;                                  /* guint32: rows for the next compute row */
   BaseVector pending;                             /* ProgramGive: for the next row */
   GByteArray *live;                               /* by Program tensor */
+  guint8 *held; /* likewise, at plan_walk_mark; so many, before so many rows; nothing hung over */
+  guint n_held;
+  guint32 ahead;
+  gboolean marked;
   PlanExchanges exchanges;
 };
 
@@ -123,6 +127,11 @@ void plan_walk_give_set(PlanWalk *walk, guint32 unit, ModelSet set);
 void plan_walk_settle(PlanWalk *walk);
 /* Takes a tensor on the row just added, unless it is held. */
 void plan_walk_take(PlanWalk *walk, guint32 tensor);
+/* In the first section alone: it lasts. */
+void plan_walk_take_once(PlanWalk *walk, guint32 tensor);
+/* Remembers what is held and how many rows there are; whether the same is held now, but for what lasts. */
+void plan_walk_mark(PlanWalk *walk);
+gboolean plan_walk_ends_as_marked(const PlanWalk *walk);
 
 /* FLOPs of one micro-batch, forward and backward. Model: attention in full, nothing twice. Hardware: what is executed
  * (the causal half of flash attention, its longer backward, each operation that runs again). */

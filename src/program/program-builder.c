@@ -8,13 +8,6 @@
 #include "mem-tenant.h"
 #include "program.h"
 
-const char *const program_path_names[] = {"pinned", "pageable", PROGRAM_MANAGED_WORD, NULL};
-const char *const program_kind_names[] = {"compute", "collective", "host", "copy", "cpu", NULL};
-const char *const program_phase_names[] = {"setup",  "forward",   "backward", "recompute",
-                                           "reduce", "optimizer", "gather",   NULL};
-const char *const program_hint_names[] = {"", "bucket", "boundary", "pipeline", NULL};
-const char *const program_section_names[] = {"first", "steady", NULL};
-
 typedef struct {
   BaseVector rows, needs, gives, takes;
 } Section;
@@ -22,6 +15,8 @@ typedef struct {
 typedef struct {
   const char *name;
   Section sections[PROGRAM_SECTIONS];
+  guint32 ahead;   /* ProgramRole.ahead */
+  BaseVector once; /* guint32: in the first section's takes, those that a repetition leaves out */
 } Role;
 
 /* Rows' name for a communicator, or for one of several side by side. */
@@ -95,6 +90,7 @@ void program_builder_free(ProgramBuilder *builder) {
       g_free(role->sections[s].gives.data);
       g_free(role->sections[s].takes.data);
     }
+    g_free(role->once.data);
   }
   communicators_clear(builder->communicators);
   g_array_unref(builder->roles);
@@ -216,14 +212,16 @@ guint32 program_builder_memory_op(ProgramBuilder *builder, guint64 bytes) {
 }
 
 /* Roles move when one is added. */
+static Role *last_role(ProgramBuilder *builder) {
+  return &g_array_index(builder->roles, Role, builder->roles->len - 1);
+}
+
 static void find_current(ProgramBuilder *builder) {
-  Role *role = &g_array_index(builder->roles, Role, builder->roles->len - 1);
-  builder->current = &role->sections[builder->section];
+  builder->current = &last_role(builder)->sections[builder->section];
 }
 
 static void add_role(ProgramBuilder *builder, const char *name) {
-  Role role = {.name = keep_name(builder, name)};
-  g_array_append_val(builder->roles, role);
+  g_array_append_val(builder->roles, ((Role){.name = keep_name(builder, name)}));
   find_current(builder);
 }
 
@@ -256,7 +254,7 @@ void program_builder_section(ProgramBuilder *builder, ProgramSectionKind section
   builder->section = section;
   if (builder->roles->len == 0)
     return;
-  Role *role = &g_array_index(builder->roles, Role, builder->roles->len - 1);
+  Role *role = last_role(builder);
   for (int other = 0; other < PROGRAM_SECTIONS; other++)
     reserve(&role->sections[section], &role->sections[other]);
   find_current(builder);
@@ -349,10 +347,64 @@ void program_builder_take(ProgramBuilder *builder, guint32 tensor) {
   last_row(section)->n_takes++;
 }
 
+void program_builder_take_once(ProgramBuilder *builder, guint32 tensor) {
+  if (builder->section != PROGRAM_FIRST)
+    return;
+  *(guint32 *)base_vector_next(&last_role(builder)->once, sizeof(guint32)) = current_section(builder)->takes.n;
+  program_builder_take(builder, tensor);
+}
+
 void program_builder_give(ProgramBuilder *builder, guint32 tensor, guint32 stream) {
   Section *section = current_section(builder);
   *(ProgramGive *)base_vector_next(&section->gives, sizeof(ProgramGive)) = (ProgramGive){tensor, stream};
   last_row(section)->n_gives++;
+}
+
+guint32 program_builder_rows(const ProgramBuilder *builder) {
+  return builder->current->rows.n;
+}
+
+static gpointer append(BaseVector *to, const BaseVector *from, guint32 first, gsize element) {
+  base_vector_reserve(to, from->n - first, element);
+  if (from->n > first)
+    memcpy(to->data, (const char *)from->data + first * element, (from->n - first) * element);
+  to->n = from->n - first;
+  return to->data;
+}
+
+/* Takes of a row of the first section without those that are made once; *at: how many of these stand before it. */
+static void copy_takes(const Role *role, ProgramRow *row, guint32 *at, BaseVector *takes) {
+  const guint32 *once = role->once.data, *from = role->sections[PROGRAM_FIRST].takes.data;
+  guint32 first = row->takes, n = row->n_takes;
+  row->takes = takes->n;
+  for (guint32 i = first; i < first + n; i++)
+    if (*at < role->once.n && once[*at] == i)
+      (*at)++;
+    else
+      *(guint32 *)base_vector_next(takes, sizeof *from) = from[i];
+  row->n_takes = takes->n - row->takes;
+}
+
+void program_builder_repeat(ProgramBuilder *builder, guint32 ahead) {
+  Role *role = last_role(builder);
+  const Section *first = &role->sections[PROGRAM_FIRST];
+  program_builder_section(builder, PROGRAM_STEADY);
+  Section *steady = builder->current;
+  sim_require(steady->rows.n == 0 && ahead < first->rows.n, 0, NULL, "a steady section is repeated where one stands");
+  const ProgramRow base = ((const ProgramRow *)first->rows.data)[ahead];
+  ProgramRow *rows = append(&steady->rows, &first->rows, ahead, sizeof *rows);
+  guint32 *needs = append(&steady->needs, &first->needs, base.needs, sizeof *needs), once = 0;
+  append(&steady->gives, &first->gives, base.gives, sizeof(ProgramGive));
+  for (guint32 i = 0; i < steady->needs.n; i++) {
+    sim_require(needs[i] >= ahead, 0, NULL, "a row that is repeated needs row %u, which is not", needs[i]);
+    needs[i] -= ahead;
+  }
+  for (guint32 i = 0; i < steady->rows.n; i++) {
+    rows[i].needs -= base.needs;
+    rows[i].gives -= base.gives;
+    copy_takes(role, &rows[i], &once, &steady->takes);
+  }
+  role->ahead = ahead;
 }
 
 void program_builder_facts(ProgramBuilder *builder, guint64 tokens, double model_flops, double hardware_flops,
@@ -422,6 +474,8 @@ Program *program_builder_end(ProgramBuilder *builder) {
   for (guint i = 0; i < program->n_roles; i++) {
     Role *role = &g_array_index(builder->roles, Role, i);
     program->roles[i].name = role->name;
+    program->roles[i].ahead = role->ahead;
+    g_free(role->once.data);
     for (int s = 0; s < PROGRAM_SECTIONS; s++)
       program->roles[i].sections[s] = end_section(&role->sections[s]);
   }
@@ -447,31 +501,4 @@ Program *program_builder_end(ProgramBuilder *builder) {
   program->names = builder->names;
   g_free(builder);
   return program;
-}
-
-void program_free(Program *program) {
-  if (program == NULL)
-    return;
-  for (guint i = 0; i < program->n_roles; i++)
-    for (int s = 0; s < PROGRAM_SECTIONS; s++) {
-      ProgramSection *section = &program->roles[i].sections[s];
-      g_free(section->rows);
-      g_free(section->needs);
-      g_free(section->gives);
-      g_free(section->takes);
-    }
-  for (guint i = 0; i < program->n_communicators; i++)
-    g_free(program->communicators[i].ranks);
-  g_free(program->roles);
-  g_free(program->ranks);
-  g_free(program->communicators);
-  g_free((gpointer)program->slots);
-  g_free(program->memberships);
-  g_free(program->tensors);
-  g_free(program->ops);
-  g_free(program->durations);
-  g_free((gpointer)program->streams);
-  g_free(program->pools);
-  g_string_chunk_free(program->names);
-  g_free(program);
 }

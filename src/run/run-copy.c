@@ -38,6 +38,17 @@ static guint32 *map_rows(const ProgramSection *first, const ProgramSection *stea
   return next == steady->n_rows ? g_steal_pointer(&map) : NULL;
 }
 
+/* The same of rows that the steady section repeats from one on. */
+static guint32 *map_repeated(const ProgramSection *first, guint32 ahead) {
+  for (guint32 i = 0; i < ahead; i++)
+    if (!is_silent(&first->rows[i]))
+      return NULL;
+  guint32 *map = g_new(guint32, first->n_rows);
+  for (guint32 i = 0; i < first->n_rows; i++)
+    map[i] = i < ahead ? PROGRAM_NONE : i - ahead;
+  return map;
+}
+
 static void copy_times(const RunStep *first, const guint32 *map, RunStep *steady) {
   for (guint32 i = 0; i < first->table->section->n_rows; i++) {
     guint32 row = map[i];
@@ -105,7 +116,9 @@ static guint32 **map_roles(const Program *program) {
   guint32 **maps = g_new0(guint32 *, program->n_roles);
   for (guint32 r = 0; r < program->n_roles; r++) {
     const ProgramSection *sections = program->roles[r].sections;
-    maps[r] = map_rows(&sections[PROGRAM_FIRST], &sections[PROGRAM_STEADY]);
+    guint32 ahead = program->roles[r].ahead;
+    maps[r] = ahead > 0 ? map_repeated(&sections[PROGRAM_FIRST], ahead)
+                        : map_rows(&sections[PROGRAM_FIRST], &sections[PROGRAM_STEADY]);
     if (maps[r] == NULL) {
       free_maps(maps, r);
       return NULL;

@@ -261,9 +261,9 @@ char *study_cache_program_key(const StudyWalk *walk) {
   const HwHost *host = walk->recipe.host;
   const char *rate = conf_settings_get(walk->settings, "node.host_rate");
   g_string_append_printf(
-      key, "%u ranks, %u per node, %" G_GUINT64_FORMAT " micro-batches, pages %d %" G_GUINT64_FORMAT ", %s %s",
-      walk->recipe.ranks, walk->recipe.ranks_per_node, walk->recipe.micro_batches, walk->recipe.pages_move,
-      walk->recipe.pages_room, host != NULL ? host->name : "", rate != NULL ? rate : "");
+      key, "%s%u ranks, %u per node, %" G_GUINT64_FORMAT " micro-batches, pages %d %" G_GUINT64_FORMAT ", %s %s",
+      walk->every_section ? "walked " : "", walk->recipe.ranks, walk->recipe.ranks_per_node, walk->recipe.micro_batches,
+      walk->recipe.pages_move, walk->recipe.pages_room, host != NULL ? host->name : "", rate != NULL ? rate : "");
   return g_string_free(key, FALSE);
 }
 
@@ -282,7 +282,7 @@ Program *study_cache_program(StudyCache *cache, const StudyWalk *walk, gboolean 
       *ret_kept = TRUE;
       return cache->programs[i].program;
     }
-  Program *program = plan_program(&walk->shape, &walk->model_recipe, &walk->recipe);
+  Program *program = study_walk_program(walk);
   *ret_kept = rows_of(program) <= MOST_ROWS;
   if (!*ret_kept)
     return program;

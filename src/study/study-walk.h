@@ -62,8 +62,9 @@ typedef struct StudyWalk {
   ModelShape shape;
   ModelRecipe model_recipe;
   PlanRecipe recipe;
-  const char *fidelity; /* of collectives */
-  gboolean contention;  /* kernels slow down beside them */
+  const char *fidelity;   /* of collectives */
+  gboolean every_section; /* of Programs is walked: StudyOptions.every_step */
+  gboolean contention;    /* kernels slow down beside them */
   CollKnobs knobs;
   MemPolicy memory;
   const CollLibrary *library;
@@ -127,6 +128,7 @@ double study_network_rate(const HwCluster *cluster);
 void study_walk_price(RunReport *report);
 void study_walk_clear(StudyWalk *walk);
 /* The Program of the recipe as it is now, with its communicators where there are none yet; and away with it. */
+Program *study_walk_program(const StudyWalk *walk); /* of no profile; caller frees */
 gboolean study_walk_build(StudyWalk *walk, GError **error);
 void study_walk_drop_program(StudyWalk *walk);
 /* Its communicators alone: before a Program that is another's is taken out of the walk. */

@@ -211,6 +211,12 @@ static gboolean find_key(StudyWalk *walk, GError **error) {
   return walk->key != NULL;
 }
 
+Program *study_walk_program(const StudyWalk *walk) {
+  Program *(*plan)(const ModelShape *, const ModelRecipe *, const PlanRecipe *) =
+      walk->every_section ? plan_program_of_all : plan_program;
+  return plan(&walk->shape, &walk->model_recipe, &walk->recipe);
+}
+
 static gboolean build_program(StudyWalk *walk, GError **error) {
   g_autoptr(StudyProfile) profile = NULL;
   if (walk->shape.profile != NULL &&
@@ -220,7 +226,7 @@ static gboolean build_program(StudyWalk *walk, GError **error) {
   if (profile == NULL) {
     walk->program = study_cache_program(walk->cache, walk, &walk->program_kept);
   } else {
-    walk->program = plan_program(&walk->shape, &walk->model_recipe, &walk->recipe);
+    walk->program = study_walk_program(walk);
     study_profile_apply(profile, walk->cluster->gpu, walk->program);
   }
   return walk->groups != NULL || study_walk_groups(walk, error);
@@ -403,6 +409,7 @@ RunReport *study_run_settings(const char *workload, ConfSettings *settings, cons
                               StudyCache *cache, StudyJudge judge, gpointer user, GError **error) {
   StudyWalk walk = {.settings = settings,
                     .cache = cache,
+                    .every_section = options->every_step,
                     .fidelity = options->chunks ? "step" : "flow",
                     .contention = !options->no_contention};
   gboolean set = !options->no_jitter || conf_settings_set(walk.settings, "cluster.gpu_spread=0", error);

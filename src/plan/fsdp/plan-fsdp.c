@@ -248,8 +248,8 @@ static void update(PlanFsdp *fsdp) {
   plan_paged_move(&fsdp->optimizer.paged, walk);
   plan_update_run(walk, fsdp->optimizer.update, NULL);
   plan_paged_take(&fsdp->optimizer.paged, walk);
-  for (guint32 w = 0; w < fsdp->wrap->n && fsdp->walk->section == PROGRAM_FIRST; w++)
-    plan_walk_take(walk, fsdp->units[w].tensor.states);
+  for (guint32 w = 0; w < fsdp->wrap->n; w++)
+    plan_walk_take_once(walk, fsdp->units[w].tensor.states);
   for (guint32 w = 0; w < fsdp->wrap->n && fsdp->optimizer.is_foreach; w++)
     plan_walk_take(walk, fsdp->units[w].tensor.temporaries);
   for (guint32 w = 0; w < fsdp->wrap->n && fsdp->optimizer.is_foreach; w++)
@@ -279,6 +279,12 @@ static void optimizer_step(gpointer policy) {
       plan_walk_give(walk, fsdp->units[w].tensor.gradient_shard, PROGRAM_NONE);
     fsdp->units[w].has_shard = FALSE;
   }
+}
+
+/* FSDP1 learns in the first step what to gather ahead in forward. */
+static gboolean repeats(gconstpointer policy) {
+  const PlanFsdp *fsdp = policy;
+  return fsdp->keys->forward_prefetch == 0;
 }
 
 static void begin_section(gpointer policy) {
@@ -349,6 +355,7 @@ const PlanHooks plan_fsdp_hooks = {
     .size = sizeof(PlanFsdp),
     .set_up = set_up,
     .clear = clear,
+    .repeats = repeats,
     .section = begin_section,
     .load = load,
     .micro_batch = begin_micro_batch,

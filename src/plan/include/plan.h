@@ -11,8 +11,11 @@
 #include "plan-recipe.h"
 #include "program.h"
 
-/* A role for each pipeline rank. Cost: O(rows) = layers × operations × micro-batches, twice (first and steady). */
+/* A role for each pipeline rank. Cost: O(rows) = layers × operations × micro-batches, twice (first and steady); once
+ * where the framework says that its steps issue the same rows: those of the first are repeated. */
 Program *plan_program(const ModelShape *shape, const ModelRecipe *model_recipe, const PlanRecipe *recipe);
+/* The same, both sections walked: the plain twin. */
+Program *plan_program_of_all(const ModelShape *shape, const ModelRecipe *model_recipe, const PlanRecipe *recipe);
 /* What a rank holds that not all ranks do: "stage 1: layers 8-15", "stage 0: embedding, layers 0-1, 4-5"; NULL: all
  * hold the same. `rank`: of the recipe's layout. Caller frees. */
 char *plan_rank_text(const ModelShape *shape, const PlanRecipe *recipe, guint32 rank);

@@ -189,8 +189,7 @@ static void optimizer_step(gpointer policy) {
   for (guint i = 0; i < walk->reductions->len; i++)
     program_builder_need(paper->builder, g_array_index(walk->reductions, guint32, i));
   plan_update_run(walk, paper->update, NULL);
-  if (walk->section == PROGRAM_FIRST)
-    program_builder_take(paper->builder, paper->optimizer);
+  program_builder_take_once(paper->builder, paper->optimizer);
   paper->gather = PROGRAM_NONE;
   if (!paper->stage->gather_after_step || plan_walk_alone(walk))
     return;
@@ -289,10 +288,15 @@ static void set_up(gpointer policy, PlanWalk *walk, const PlanCase *what) {
                                                           .gradient_bytes = paper->element_bytes});
 }
 
+static gboolean repeats(G_GNUC_UNUSED gconstpointer policy) {
+  return TRUE;
+}
+
 const PlanHooks plan_paper_hooks = {
     .size = sizeof(Paper),
     .set_up = set_up,
     .clear = clear,
+    .repeats = repeats,
     .load = load,
     .step_begins = begin_step,
     .before_unit = before_unit,

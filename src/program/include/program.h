@@ -102,6 +102,8 @@ typedef struct {
 typedef struct {
   const char *name;
   ProgramSection sections[PROGRAM_SECTIONS];
+  guint32 ahead; /* where the steady section is known to repeat the first's rows: from this one on, but for takes made
+                    once; 0: not known */
 } ProgramRole;
 
 typedef struct {
@@ -214,7 +216,13 @@ guint32 program_builder_cpu(ProgramBuilder *builder, guint32 stream, const char 
 void program_builder_cost(ProgramBuilder *builder, SimTime host);
 void program_builder_need(ProgramBuilder *builder, guint32 row);
 void program_builder_take(ProgramBuilder *builder, guint32 tensor);
+/* In the first section alone: of what lasts. */
+void program_builder_take_once(ProgramBuilder *builder, guint32 tensor);
 void program_builder_give(ProgramBuilder *builder, guint32 tensor, guint32 stream);
+/* Rows of the current section so far. */
+guint32 program_builder_rows(const ProgramBuilder *builder);
+/* Makes the steady section of the last role the rows of the first from `ahead` on, without what they take once. */
+void program_builder_repeat(ProgramBuilder *builder, guint32 ahead);
 void program_builder_facts(ProgramBuilder *builder, guint64 tokens, double model_flops, double hardware_flops,
                            int dtype);
 
