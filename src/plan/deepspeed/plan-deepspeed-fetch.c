@@ -35,8 +35,9 @@ typedef struct {
   Status status;
   gboolean persists;
   guint32 tensor;
-  Gather *gather;    /* IN_FLIGHT */
-  gint64 wanted_for; /* step of the trace that it was last gathered or passed over for */
+  Gather *gather;         /* IN_FLIGHT */
+  gint64 wanted_for;      /* step of the trace that it was last gathered or passed over for */
+  guint first, next, end; /* in `steps`: those of the trace that use it; the next of them that was not yet passed */
 } Held;
 
 struct PlanDeepspeedFetch {
@@ -47,6 +48,8 @@ struct PlanDeepspeedFetch {
   gboolean complete;
   GArray *queue;        /* guint64 pairs as (parameter, step) of the trace: see Use */
   guint next_use;       /* in queue */
+  guint *steps;         /* of the trace that use a parameter, in order, one parameter after another */
+  guint64 *passed_by;   /* by step of the trace: elements of all steps before it */
   guint step;           /* of the trace: modules entered */
   guint64 live;         /* elements gathered or under way */
   Held *held;           /* by parameter */
@@ -250,20 +253,17 @@ static void enter(PlanDeepspeedFetch *fetch, const PlanModule *module, PlanPass 
   fetch->step++;
 }
 
-static gboolean is_used_soon(const PlanDeepspeedFetch *fetch, guint parameter) {
-  guint64 passed = 0, most = fetch->engine->options->max_reuse_distance;
-  for (guint step = fetch->step; step < fetch->trace->len && passed < most; step++) {
-    const PlanModule *module = &fetch->modules->list[g_array_index(fetch->trace, guint, step)];
-    for (guint i = 0; i < module->n; i++) {
-      if (module->parameters[i] == parameter)
-        return TRUE;
-      passed += elements_of(fetch, module->parameters[i]);
-    }
-  }
-  return FALSE;
+static gboolean is_used_soon(PlanDeepspeedFetch *fetch, guint parameter) {
+  Held *held = &fetch->held[parameter];
+  while (held->next < held->end && fetch->steps[held->next] < fetch->step)
+    held->next++;
+  if (held->next == held->end)
+    return FALSE;
+  guint64 passed = fetch->passed_by[fetch->steps[held->next]] - fetch->passed_by[fetch->step];
+  return passed < fetch->engine->options->max_reuse_distance;
 }
 
-static gboolean keeps(const PlanDeepspeedFetch *fetch, guint parameter) {
+static gboolean keeps(PlanDeepspeedFetch *fetch, guint parameter) {
   const Held *held = &fetch->held[parameter];
   if (held->persists)
     return TRUE;
@@ -327,8 +327,10 @@ void plan_deepspeed_fetch_section(PlanDeepspeedFetch *fetch) {
 void plan_deepspeed_fetch_micro_batch(PlanDeepspeedFetch *fetch) {
   fetch->complete = fetch->engine->walk->section == PROGRAM_STEADY || fetch->engine->walk->micro > 0;
   fetch->step = fetch->next_use = 0;
-  for (guint p = 0; p < fetch->engine->every->n; p++)
+  for (guint p = 0; p < fetch->engine->every->n; p++) {
     fetch->held[p].wanted_for = -1;
+    fetch->held[p].next = fetch->held[p].first;
+  }
 }
 
 /* From the end of a step's first forward pass on, the second copy serves. */
@@ -367,13 +369,32 @@ static void choose_persistent(PlanDeepspeedFetch *fetch) {
 
 static void make_queue(PlanDeepspeedFetch *fetch) {
   fetch->queue = g_array_new(FALSE, FALSE, sizeof(Use));
+  fetch->passed_by = g_new0(guint64, fetch->trace->len + 1);
   for (guint step = 0; step < fetch->trace->len; step++) {
+    fetch->passed_by[step + 1] = fetch->passed_by[step];
     const PlanModule *module = &fetch->modules->list[g_array_index(fetch->trace, guint, step)];
     for (guint i = 0; i < module->n; i++) {
       Use use = {module->parameters[i], step};
       g_array_append_val(fetch->queue, use);
+      fetch->passed_by[step + 1] += elements_of(fetch, use.parameter);
     }
   }
+}
+
+static void list_steps(PlanDeepspeedFetch *fetch) {
+  fetch->steps = g_new(guint, fetch->queue->len + 1);
+  const Use *uses = (const Use *)(gpointer)fetch->queue->data;
+  for (guint i = 0; i < fetch->queue->len; i++)
+    fetch->held[uses[i].parameter].end++;
+  guint so_far = 0;
+  for (guint p = 0; p < fetch->engine->every->n; p++) {
+    Held *held = &fetch->held[p];
+    guint n = held->end;
+    held->first = held->end = so_far;
+    so_far += n;
+  }
+  for (guint i = 0; i < fetch->queue->len; i++)
+    fetch->steps[fetch->held[uses[i].parameter].end++] = uses[i].step;
 }
 
 PlanDeepspeedFetch *plan_deepspeed_fetch_new(PlanDeepspeedEngine *engine, guint32 stream, guint32 slot,
@@ -394,6 +415,7 @@ PlanDeepspeedFetch *plan_deepspeed_fetch_new(PlanDeepspeedEngine *engine, guint3
   plan_stream_init(&fetch->stream, engine->walk, stream);
   choose_persistent(fetch);
   make_queue(fetch);
+  list_steps(fetch);
   return fetch;
 }
 
@@ -408,6 +430,8 @@ void plan_deepspeed_fetch_free(PlanDeepspeedFetch *fetch) {
   plan_modules_free(fetch->modules);
   g_array_unref(fetch->trace);
   g_array_unref(fetch->queue);
+  g_free(fetch->steps);
+  g_free(fetch->passed_by);
   g_array_unref(fetch->events);
   g_ptr_array_unref(fetch->gathers);
   g_free(fetch->held);
