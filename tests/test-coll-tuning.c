@@ -98,6 +98,28 @@ static void processors_differ(void) {
   }
 }
 
+/* What the network plugin gives for a NIC comes on top of each hop over the network: once in LL and LL128, twice in
+ * Simple. Two nodes of one GPU pass a broadcast on over one hop, which NCCL takes from its tree's row. */
+static void nics_have_latencies(void) {
+  static const struct {
+    const char *topology;
+    double nic_us;
+  } cases[] = {{"aws-p4d", 75}, {"dgx-h100", 0}};
+  for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+    TestCluster built = cluster_new(cases[i].topology, 2, "cluster.gpus_per_node=1", NULL);
+    g_autoptr(CollGroup) group = group_of_first(built.cluster, 2);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(group);
+    CU_ASSERT_DOUBLE_EQUAL(base_in_us(group->nic_latency), cases[i].nic_us, 1e-9);
+    for (CollProtocol protocol = 0; protocol < COLL_PROTOCOLS; protocol++) {
+      SimTime base = group->tuning->base[COLL_RING][protocol],
+              hop = group->tuning->hop[COLL_TREE][COLL_HOP_NET][protocol];
+      SimTime nic = (protocol == COLL_SIMPLE ? 2 : 1) * group->nic_latency;
+      CU_ASSERT_EQUAL(coll_tuner_cell(group, COLL_BROADCAST, COLL_RING, protocol).latency, base + hop + nic);
+    }
+    cluster_clear(&built);
+  }
+}
+
 static char *table_of(const char *version, gboolean *ret_exact, GError **error) {
   g_autofree char *path = coll_tuning_find(version, ret_exact, error);
   return path != NULL ? g_path_get_basename(path) : NULL;
@@ -351,6 +373,7 @@ static void heads_over_two_nodes(void) {
 int main(void) {
   return harness_run("coll-tuning", (HarnessCase[]){{"the table that NCCL prints", the_table_that_nccl_prints},
                                                     {"processors differ", processors_differ},
+                                                    {"NICs have latencies", nics_have_latencies},
                                                     {"nearest older table", nearest_older_table},
                                                     {"versions differ", versions_differ},
                                                     {"knobs as NCCL reads them", knobs_as_nccl_reads_them},

@@ -158,6 +158,28 @@ static void books_balance(void) {
   }
 }
 
+/* A host that has waited for all compute waits again only once more was issued, or for what is given after it. */
+static void the_host_waits_once(void) {
+  g_autoptr(GRand) random = harness_random();
+  for (guint64 stage = 0; stage < PLAN_STAGES; stage++) {
+    Case drawn = draw(random);
+    g_autoptr(Program) program = plan(&drawn, stage);
+    guint waits = 0;
+    gboolean passed = FALSE;
+    for (guint32 i = 0; i < steady(program)->n_rows; i++) {
+      const ProgramRow *row = &steady(program)->rows[i];
+      if (row->kind == PROGRAM_HOST && strcmp(row->name, "wait for compute") == 0) {
+        CU_ASSERT_TRUE(!passed || row->n_gives > 0);
+        passed = TRUE;
+        waits++;
+      } else if (row->kind == PROGRAM_COMPUTE) {
+        passed = FALSE;
+      }
+    }
+    CU_ASSERT_TRUE(waits > drawn.shape.layers);
+  }
+}
+
 static guint64 adam_bytes(const Program *program) {
   for (guint32 i = 0; i < steady(program)->n_rows; i++)
     if (strcmp(steady(program)->rows[i].name, "adam") == 0)
@@ -209,6 +231,7 @@ int main(void) {
                                      {"one rank sends nothing", one_rank_sends_nothing},
                                      {"activations do not know the stage", activations_do_not_know_the_stage},
                                      {"books balance", books_balance},
+                                     {"the host waits once", the_host_waits_once},
                                      {"optimizer falls as 1/N", optimizer_work_falls_as_one_over_n},
                                      {"stage 3 prefetches one unit ahead", stage_3_prefetches_one_unit_ahead},
                                      {NULL, NULL}});

@@ -319,9 +319,20 @@ static double step_flops(const Program *program) {
   return flops;
 }
 
+/* What Adam reads and writes in a step. */
+static double adam_bytes(const Program *program) {
+  const ProgramSection *section = &program->roles[0].sections[PROGRAM_STEADY];
+  double bytes = 0;
+  for (guint32 i = 0; i < section->n_rows; i++)
+    if (section->rows[i].kind == PROGRAM_COMPUTE && g_str_has_prefix(section->rows[i].name, "adam"))
+      bytes += (double)program->ops[section->rows[i].op].bytes;
+  return bytes;
+}
+
 /* Muon: fp32 momenta of layers' matrices once, of all else twice; under ddp every rank orthogonalises every matrix,
  * five times 2 · (2 m² n + m³), of 4 of h × h and 3 of h × f a layer; under fsdp2 too, which first gathers each in
- * bf16 once a step. Adafactor keeps no more than sums of rows and columns, 8 h + 3 (h + f) a layer, and vectors. */
+ * bf16 once a step; Adam has the others. Adafactor keeps no more than sums of rows and columns, 8 h + 3 (h + f) a
+ * layer, and vectors. */
 static void optimizers_that_see_matrices(void) {
   g_autoptr(GRand) random = harness_random();
   for (int i = 0; i < 20; i++) {
@@ -339,6 +350,7 @@ static void optimizers_that_see_matrices(void) {
     CU_ASSERT_DOUBLE_EQUAL(step_flops(shards), flops, 1e-9 * flops);
     CU_ASSERT_EQUAL(elements(shards, PROGRAM_STEADY, COLL_ALL_GATHER, NULL, 2),
                     elements(usual, PROGRAM_STEADY, COLL_ALL_GATHER, NULL, 2) + (guint64)moved);
+    CU_ASSERT_DOUBLE_EQUAL(adam_bytes(shards) / adam_bytes(usual), (all - moved) / all, 0.01);
     g_autoptr(Program) factored =
         plan(&c, (const char *[]){"parallel.framework=ddp", "training.optimizer=adafactor", NULL});
     double numbers = layers * (8 * h + 3 * (h + f) + 2 * h) + h + tables * (vocab + h);
