@@ -7,12 +7,13 @@
 #   fast: the upper end of each range and what lies beyond; whole: many more values, and under every framework
 set -uo pipefail
 foretrain=$(readlink -f "$1")
+source=$(readlink -f "$(dirname "$0")/..")
 extent=${2:-fast}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 3
 SECONDS_MOST=20 MEMORY_MOST=$((4 << 20)) # KiB
-export foretrain SECONDS_MOST MEMORY_MOST
+export foretrain source SECONDS_MOST MEMORY_MOST
 
 # Sanitizers reserve terabytes of addresses.
 if grep -q __asan_init "$foretrain"; then MEMORY_MOST=unlimited; fi
@@ -57,6 +58,10 @@ try() {
   if [[ $3 =~ ^[0-9]+\ [a-z]+\.[a-z_]+= ]]; then
     settings=(-s "$2=${3%% *}")
     for more in ${3#* }; do settings+=(-s "$more"); done
+  fi
+  if [ "$2" = lines ]; then # GROUP LINE…: of a topology, a line on each row
+    { cat "$source/topologies/dgx-h100.ini" && printf '[%s]\n%s\n' "${3%% *}" "${3#* }"; } >"$room/t.ini"
+    settings=(-s "cluster.topology=$room/t.ini")
   fi
   (
     ulimit -c 0 -t "$SECONDS_MOST"
@@ -139,6 +144,27 @@ while IFS=$'\t' read -r setting takes; do
 done <takes.txt >cases
 # A head that has a matrix more than the tied one, on another stage than the embedding.
 printf '%s\0%s\0%s\0' megatron model.family bert >>cases
+# Lines of a topology: of NICs, of NVLinks, of the PCI tree.
+of_lines() { printf 'paper\0lines\0%s\0' "$@"; }
+{
+  for number in $numbers; do
+    of_lines "nics nic.0 = rate:${number}GB/s" "nics nic.0 = rate:200Gb/s latency:${number}us" \
+      "nics nic.0 = rate:200Gb/s card:$number" "nics nic.$number = rate:200Gb/s" "nvlink gpu.0 = gpu.1*$number" \
+      "nvlink gpu.0 = switch*$number" "nvlink gpu.$number = switch*18" "nvlink gpu.0 = c2c@${number}GB/s" \
+      "pci switch.0 = socket.$number: gpu.0" "pci switch.0 = socket.0@gen${number}x16: gpu.0" \
+      "pci switch.0 = socket.0@gen4x$number: gpu.0" "pci switch.0 = socket.0@${number}GB/s: gpu.0"
+  done
+  # A switch below itself, a pair that is no pair, a machine of one chain of switches, every GPU linked to every other
+  # as often as may be.
+  of_lines "pci switch.0 = switch.0: gpu.0" $'pci switch.0 = switch.1: gpu.0\nswitch.1 = switch.0: gpu.1' \
+    "nvlink gpu.0 = gpu.0" "nvlink gpu.0 = gpu.1*2147483647" "nics nic.0 =" "pci socket.0 =" "nics $long" \
+    "pci $(echo 'switch.0 = socket.0: gpu.0 gpu.1 gpu.2 gpu.3 gpu.4 gpu.5 gpu.6 gpu.7 nic.0 nic.1 nic.2 nic.3 nic.4 nic.5 nic.6';
+      for i in $(seq 2000); do echo "switch.$i = switch.$((i - 1)):"; done
+      echo 'switch.2001 = switch.2000: nic.7')" \
+    "nvlink $(for i in 0 1 2 3 4 5 6; do
+      echo "gpu.$i =$(for ((j = i + 1; j < 8; j++)); do echo -n " gpu.$j*64"; done)"
+    done)"
+} >>cases
 # What each alone is fine with may not be together: a value may hold further settings, after blanks.
 together() { for framework in deepspeed fsdp2 megatron; do printf '%s\0%s\0%s\0' "$framework" "$@"; done; }
 if [ "$extent" = whole ]; then
