@@ -19,6 +19,8 @@ static void commands_are_not_given(void) {
   shows("::error::x", "\\u003a:error::x");
   shows("a\n \t::stop-commands::t\nstd::move, a :: b", "a\n \t\\u003a:stop-commands::t\nstd::move, a :: b");
   shows("a ##[group]b ## [", "a \\u0023#[group]b ## [");
+  shows("x ##vso[task.setvariable]y ##teamcity['z'] ## a[",
+        "x \\u0023#vso[task.setvariable]y \\u0023#teamcity['z'] ## a[");
   g_autofree char *command = base_display_commands("::error file=a::b\033");
   CU_ASSERT_STRING_EQUAL(command, "::error file=a::b\\u001b");
 }
@@ -28,9 +30,16 @@ static void a_name_stays_in_its_line(void) {
   CU_ASSERT_STRING_EQUAL(line, "a\\u000ab\\u0009c\\u000dd");
 }
 
+static void a_file_has_a_line_more(void) {
+  g_autoptr(GString) text = g_string_new("first\n");
+  base_display_append(text, "# %s, %d", "a\n[environment]\noverlay = b", 3);
+  CU_ASSERT_STRING_EQUAL(text->str, "first\n# a\\u000a[environment]\\u000aoverlay = b, 3\n");
+}
+
 int main(void) {
   return harness_run("base display", (HarnessCase[]){{"controls", controls_are_shown},
                                                      {"commands", commands_are_not_given},
                                                      {"names", a_name_stays_in_its_line},
+                                                     {"lines of files", a_file_has_a_line_more},
                                                      {NULL, NULL}});
 }

@@ -39,10 +39,15 @@ static char *display(const char *text, gboolean lines) {
   return g_string_free(shown, FALSE);
 }
 
-/* At the beginning of a line, behind blanks, or anywhere: what CI runners take for commands. */
+/* At the beginning of a line, behind blanks, or anywhere: what CI runners take for commands. GitHub's ::error and ##[group],
+ * Azure's ##vso[, TeamCity's ##teamcity[. */
 static gboolean is_command(const char *line, const char *at) {
-  if (g_str_has_prefix(at, "##["))
-    return TRUE;
+  if (g_str_has_prefix(at, "##")) {
+    const char *after = at + 2;
+    while (g_ascii_isalpha(*after))
+      after++;
+    return *after == '[';
+  }
   return g_str_has_prefix(at, "::") && line + strspn(line, " \t\r") == at;
 }
 
@@ -62,7 +67,7 @@ static char *disarm(const char *text) {
 
 char *base_display(const char *text) {
   g_autofree char *shown = display(text, TRUE);
-  gboolean armed = strstr(shown, "::") != NULL || strstr(shown, "##[") != NULL;
+  gboolean armed = strstr(shown, "::") != NULL || strstr(shown, "##") != NULL;
   return armed ? disarm(shown) : g_steal_pointer(&shown);
 }
 
@@ -72,4 +77,13 @@ char *base_display_commands(const char *text) {
 
 char *base_display_line(const char *text) {
   return display(text, FALSE);
+}
+
+void base_display_append(GString *text, const char *format, ...) {
+  va_list values;
+  va_start(values, format);
+  g_autofree char *line = g_strdup_vprintf(format, values);
+  va_end(values);
+  g_autofree char *shown = base_display_line(line);
+  g_string_append_printf(text, "%s\n", shown);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base-display.h"
 #include "base-error.h"
 #include "cli-import-json.h"
 #include "cli-import.h"
@@ -214,7 +215,7 @@ static GString *calibrate(const CliImport *asked, const ImportKinetoSet *set, GE
   }
   if (text == NULL) {
     text = g_string_new("# Figures of one cluster, measured: written by foretrain import kineto --calibrate.\n");
-    g_string_append_printf(text, "# Links keep the topology's figures: %s\n", why->message);
+    base_display_append(text, "# Links keep the topology's figures: %s", why->message);
   }
   import_kineto_rates_write(&rates, text);
   return text;

@@ -2,6 +2,7 @@
 /* A fabric's shape in the three figures that a topology has, and that topology's lines with them. */
 #include <string.h>
 
+#include "base-display.h"
 #include "conf-data.h"
 #include "conf-text.h"
 #include "hw-cluster.h"
@@ -174,12 +175,13 @@ GString *import_fabric_text(ImportFabric *fabric, const char *topology, GError *
   compare_nics(fabric, parsed, topology, &shape);
   g_autofree char *file = g_path_get_basename(fabric->file);
   GString *text = g_string_new(NULL);
-  g_string_append_printf(text, "# %s, %s, laid over %s: written by foretrain import.\n#\n", file, fabric->what,
-                         topology);
+  base_display_append(text, "# %s, %s, laid over %s: written by foretrain import.", file, fabric->what, topology);
+  g_string_append(text, "#\n");
   for (guint i = 0; i < fabric->said->len; i++)
-    g_string_append_printf(text, "#   %s\n", (const char *)g_ptr_array_index(fabric->said, i));
+    base_display_append(text, "#   %s", (const char *)g_ptr_array_index(fabric->said, i));
   print_fabric(fabric, &shape, text);
-  g_string_append_printf(text, "\n" IMPORT_FABRIC_REST "%s.\n", topology);
+  g_string_append_c(text, '\n');
+  base_display_append(text, IMPORT_FABRIC_REST "%s.", topology);
   print_without_fabric(lines, text);
   return text;
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* A machine as the lines of a topology. */
+#include "base-display.h"
 #include "import-machine-names.h"
 
 static void print_comments(const char *head, const GPtrArray *lines, GString *text) {
   if (lines->len > 0)
     g_string_append_printf(text, "#\n# %s\n", head);
   for (guint i = 0; i < lines->len; i++)
-    g_string_append_printf(text, "#   %s\n", (const char *)g_ptr_array_index(lines, i));
+    base_display_append(text, "#   %s", (const char *)g_ptr_array_index(lines, i));
 }
 
 static void print_at(const ImportPart *part, GString *text) {
@@ -83,9 +84,7 @@ static void print_nics(const ImportMachine *machine, GString *text) {
     g_string_append_printf(text, "%snic.%u = rate:%.17gGb/s latency:%.17gus card:%u port:%u gdr:%s",
                            headed ? "" : "[nics]\n", index, 8 * base_in_gb(nic->rate),
                            (double)nic->latency / SIM_MICROSECOND, nic->card, nic->port, nic->gdr ? "yes" : "no");
-    if (nic->name != NULL)
-      g_string_append_printf(text, " ; %s", nic->name);
-    g_string_append_c(text, '\n');
+    base_display_append(text, "%s%s", nic->name != NULL ? " ; " : "", nic->name != NULL ? nic->name : "");
     headed = TRUE;
   }
 }
@@ -95,7 +94,7 @@ static GString *print(const ImportNaming *naming) {
   GString *text = g_string_new(NULL);
   g_autofree char *file = g_path_get_basename(machine->file);
   guint nics = import_machine_count(machine, HW_PART_NIC);
-  g_string_append_printf(text, "# %s, %s, as a topology: written by foretrain import.\n", file, machine->what);
+  base_display_append(text, "# %s, %s, as a topology: written by foretrain import.", file, machine->what);
   print_comments("Left out:", machine->said, text);
   print_comments("The file does not say this; assumed:", machine->assumed, text);
   g_string_append_printf(text, "[node]\ngpu = %s\ngpus = %u\nintra = %s\n", naming->gpu->name,
@@ -112,7 +111,7 @@ static GString *print(const ImportNaming *naming) {
   g_string_append_printf(text, "[fabric]\nkind = single-switch\n[environment]\nplatform = %s\n", naming->platform);
   if (naming->host != NULL)
     g_string_append_printf(text, "[host]\nlink = %s\n", naming->host);
-  if (naming->host != NULL && machine->dram > 0)
+  if (naming->host != NULL && base_in_gib(machine->dram) >= 1)
     g_string_append_printf(text, "dram = %.0f GiB\n", base_in_gib(machine->dram));
   return text;
 }

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "base-display.h"
+
 static const struct {
   const char *where;
   gboolean is_rate;
@@ -29,7 +31,8 @@ static char *shown(ImportFigureKind kind, double value) {
 
 /* "all_reduce.log:12". Caller frees. */
 static char *place_of(const char *file, guint line) {
-  g_autofree char *name = g_path_get_basename(file);
+  g_autofree char *base = g_path_get_basename(file);
+  g_autofree char *name = base_display_line(base);
   return line > 0 ? g_strdup_printf("%s:%u", name, line) : g_steal_pointer(&name);
 }
 
@@ -125,11 +128,10 @@ GString *import_overlay_text(const ImportLog *log, const ImportFit *fit, const c
     g_ptr_array_add(names, g_path_get_basename(g_ptr_array_index(log->files, i)));
   g_ptr_array_add(names, NULL);
   g_autofree char *files = g_strjoinv(", ", (char **)names->pdata);
-  g_string_append_printf(text,
-                         "# Figures of one cluster, measured: written by %s from %s on %s.\n"
-                         "# A topology takes it in with \"overlay = FILE\" under [environment], a workload under "
-                         "[cluster].\n#\n# Runs:\n",
-                         tool, files, fit->topology);
+  base_display_append(text, "# Figures of one cluster, measured: written by %s from %s on %s.", tool, files,
+                      fit->topology);
+  g_string_append(text, "# A topology takes it in with \"overlay = FILE\" under [environment], a workload under "
+                        "[cluster].\n#\n# Runs:\n");
   print_runs(fit, text);
   print_doubts(fit, text);
   print_skipped(log, text);

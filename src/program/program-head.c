@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base-display.h"
 #include "base-field.h"
 #include "base-names.h"
 #include "kernel-op.h"
@@ -51,12 +52,12 @@ static void print_fact(const BaseField *fact, const ProgramHead *head, GString *
   if (fact->kind == BASE_LIST) {
     const char *const *items = *(const char *const *const *)((const char *)head + fact->offset);
     for (; items != NULL && *items != NULL; items++)
-      g_string_append_printf(text, "# %s = %s\n", fact->key, *items);
+      base_display_append(text, "# %s = %s", fact->key, *items);
     return;
   }
   g_autofree char *value = base_field_print(fact, head);
   if (!is_empty(fact, value))
-    g_string_append_printf(text, "# %s = %s\n", fact->key, value);
+    base_display_append(text, "# %s = %s", fact->key, value);
 }
 
 void program_head_print(const ProgramHead *head, GString *text) {

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base-display.h"
 #include "base-json.h"
 
 static void key_free(gpointer data) {
@@ -157,5 +158,5 @@ void recipe_out_print(const RecipeOut *out, RecipeOutForm form, const GPtrArray 
   if (remarks->len > 0 && form != RECIPE_OUT_JSON)
     g_string_append_c(text, '\n');
   for (guint i = 0; i < remarks->len && form != RECIPE_OUT_JSON; i++)
-    g_string_append_printf(text, "# %s\n", (const char *)g_ptr_array_index(remarks, i));
+    base_display_append(text, "# %s", (const char *)g_ptr_array_index(remarks, i));
 }

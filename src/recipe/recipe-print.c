@@ -2,6 +2,7 @@
 /* A Recipe for people: tables, and the sections of a workload file. */
 #include <string.h>
 
+#include "base-display.h"
 #include "base-table.h"
 #include "recipe-map.h"
 
@@ -171,9 +172,9 @@ static void write_group(const Recipe *recipe, const RecipeFacts *facts, const ch
       continue;
     g_autofree char *value = value_of(taken, facts);
     g_autofree char *said = g_strdup_printf("%s = %s", taken->setting + dot + 1, value != NULL ? value : "");
-    g_string_append_printf(text, "%s%-30s ; %s%s%s\n", value != NULL ? "" : "# ", said,
-                           *taken->key != '\0' ? taken->key : "not said", taken->remark != NULL ? ": " : "",
-                           taken->remark != NULL ? taken->remark : "");
+    base_display_append(text, "%s%-30s ; %s%s%s", value != NULL ? "" : "# ", said,
+                        *taken->key != '\0' ? taken->key : "not said", taken->remark != NULL ? ": " : "",
+                        taken->remark != NULL ? taken->remark : "");
   }
 }
 
@@ -204,8 +205,8 @@ gboolean recipe_write(const Recipe *recipe, const RecipeFacts *facts, const char
   g_auto(GStrv) groups = groups_of(recipe);
   if (!check_known(recipe, facts, error))
     return FALSE;
-  g_string_append_printf(text, "# From %s, a recipe of %s. Behind each value stands the key it came from.\n",
-                         recipe->file, recipe->tool);
+  base_display_append(text, "# From %s, a recipe of %s. Behind each value stands the key it came from.", recipe->file,
+                      recipe->tool);
   for (gsize g = 0; groups[g] != NULL; g++) {
     gboolean any = FALSE;
     for (gsize i = 0; i < G_N_ELEMENTS(blanks); i++)
@@ -219,7 +220,7 @@ gboolean recipe_write(const Recipe *recipe, const RecipeFacts *facts, const char
   g_string_append(text, "\n# Left out, as it changes no step:\n");
   for (guint i = 0; i < recipe->left->len; i++) {
     const RecipeLeft *left = g_ptr_array_index(recipe->left, i);
-    g_string_append_printf(text, "#   line %u: %s: %s\n", left->line, left->key, left->reason);
+    base_display_append(text, "#   line %u: %s: %s", left->line, left->key, left->reason);
   }
   return TRUE;
 }

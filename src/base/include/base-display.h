@@ -9,9 +9,11 @@
 
 #include <glib.h>
 
-/* Nor are lines commands to a CI runner: "::" that begins one, "##[" anywhere. Caller frees. */
+/* Nor are lines commands to a CI runner: "::" that begins one, "##[", "##vso[" and their like anywhere. Caller frees. */
 char *base_display(const char *text);
 /* For lines that are such commands. Caller frees. */
 char *base_display_commands(const char *text);
 /* A name within a line: ends of lines and tabs are controls too, so that no name begins a line. Caller frees. */
 char *base_display_line(const char *text);
+/* Appends such a line and its end, for files that are read line by line, whatever names it holds. */
+void base_display_append(GString *text, const char *format, ...) G_GNUC_PRINTF(2, 3);
