@@ -158,7 +158,7 @@ of_lines() { printf 'paper\0lines\0%s\0' "$@"; }
   # as often as may be.
   of_lines "pci switch.0 = switch.0: gpu.0" $'pci switch.0 = switch.1: gpu.0\nswitch.1 = switch.0: gpu.1' \
     "nvlink gpu.0 = gpu.0" "nvlink gpu.0 = gpu.1*2147483647" "nics nic.0 =" "pci socket.0 =" "nics $long" \
-    "pci $(echo 'switch.0 = socket.0: gpu.0 gpu.1 gpu.2 gpu.3 gpu.4 gpu.5 gpu.6 gpu.7 nic.0 nic.1 nic.2 nic.3 nic.4 nic.5 nic.6';
+    "pci $(echo "switch.0 = socket.0:$(printf ' gpu.%u' 0 1 2 3 4 5 6 7) nic.0 nic.1 nic.2 nic.3 nic.4 nic.5 nic.6";
       for i in $(seq 2000); do echo "switch.$i = switch.$((i - 1)):"; done
       echo 'switch.2001 = switch.2000: nic.7')" \
     "nvlink $(for i in 0 1 2 3 4 5 6; do

@@ -39,8 +39,8 @@ static char *display(const char *text, gboolean lines) {
   return g_string_free(shown, FALSE);
 }
 
-/* At the beginning of a line, behind blanks, or anywhere: what CI runners take for commands. GitHub's ::error and ##[group],
- * Azure's ##vso[, TeamCity's ##teamcity[. */
+/* At the beginning of a line, behind blanks, or anywhere: what CI runners take for commands. GitHub's ::error and
+ * ##[group], Azure's ##vso[, TeamCity's ##teamcity[. */
 static gboolean is_command(const char *line, const char *at) {
   if (g_str_has_prefix(at, "##")) {
     const char *after = at + 2;

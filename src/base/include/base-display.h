@@ -9,7 +9,8 @@
 
 #include <glib.h>
 
-/* Nor are lines commands to a CI runner: "::" that begins one, "##[", "##vso[" and their like anywhere. Caller frees. */
+/* Nor are lines commands to a CI runner: "::" that begins one; "##[", "##vso[" and their like anywhere. Caller
+ * frees. */
 char *base_display(const char *text);
 /* For lines that are such commands. Caller frees. */
 char *base_display_commands(const char *text);
