@@ -55,6 +55,25 @@ static void fsdp2_runs_as_pytorch_does(void) {
   expect_picture(&drawn, "plan-fsdp2");
 }
 
+/* Before the first unit computes it is gathered, and as many of the three as set_modules_to_forward_prefetch names. */
+static void forward_prefetches_as_asked(void) {
+  static const guint expected[] = {1, 2, 3, 3};
+  for (guint64 ahead = 0; ahead < G_N_ELEMENTS(expected); ahead++) {
+    Drawn drawn = three_units(PLAN_FSDP2);
+    drawn.recipe.fsdp.forward_prefetch = ahead;
+    g_autoptr(Program) program = draw_plan(&drawn);
+    const ProgramSection *section = &program->roles[0].sections[PROGRAM_STEADY];
+    guint gathered = 0;
+    for (guint32 i = 0; i < section->n_rows; i++) {
+      const ProgramRow *row = &section->rows[i];
+      gathered += row->kind == PROGRAM_COLLECTIVE && row->call.operation == COLL_ALL_GATHER;
+      if (row->kind == PROGRAM_COMPUTE && !g_str_has_prefix(row->name, "copy"))
+        break;
+    }
+    CU_ASSERT_EQUAL(gathered, expected[ahead]);
+  }
+}
+
 /* A recipe with every knob turned at random; shards that divide: 2, 4 or 8 ranks share, matrices and vocabulary are
  * multiples of 64. */
 static Drawn draw_fsdp(GRand *random, PlanFramework framework) {
@@ -303,6 +322,7 @@ int main(void) {
   return harness_run("plan-fsdp",
                      (HarnessCase[]){{"fsdp1 runs as PyTorch does", fsdp1_runs_as_pytorch_does},
                                      {"fsdp2 runs as PyTorch does", fsdp2_runs_as_pytorch_does},
+                                     {"forward prefetches as asked", forward_prefetches_as_asked},
                                      {"volumes", volumes},
                                      {"offload copies shards", offload_copies_shards},
                                      {"no shard all-reduces", no_shard_all_reduces},
