@@ -250,10 +250,10 @@ static void experts_multiply_in_fp8(void) {
   CU_ASSERT_EQUAL(dtype_of(torchao, "experts.down_proj"), KERNEL_BF16);
 }
 
-/* Transformer Engine's layers beside adapters: frozen, so no gradient of a weight, and nothing is cast for one: an input
- * and a gradient in one order, 2 bytes read and one written, on Hopper too (delayed scaling). q and v of seven have
- * adapters, whose matmuls are in 16 bits and keep their input, which no layer keeps cast. The lowest inputs' gradients
- * of q, k and v are wanted too. */
+/* Transformer Engine's layers beside adapters: frozen, so no gradient of a weight, and nothing is cast for one: an
+ * input and a gradient in one order, 2 bytes read and one written, on Hopper too (delayed scaling). q and v of seven
+ * have adapters, whose matmuls are in 16 bits and keep their input, which no layer keeps cast. The lowest inputs'
+ * gradients of q, k and v are wanted too. */
 static void frozen_beside_adapters(void) {
   ModelShape shape = shape_of(160);
   ModelRecipe recipe = recipe_of(MODEL_KERNELS_FUSED), whole = recipe;

@@ -9,9 +9,9 @@
  *
  * Cost: that of a dozen micro-batches, whatever the accumulation; of a pipeline, of a few for each stage. Of a pipeline
  * step, bytes and verdict are exact; parts of the step may be off by a hundredth where its stages are still settling
- * (RunReport.settled). Memory is exact to the byte, of one stage as of a pipeline (run-window-memory.c); but where it has
- * run out, what is reserved beyond it may be off by a few hundredths. A step whose allocator gives
- * its cache back in micro-batch after micro-batch is not counted: it is played. Private to this floor. */
+ * (RunReport.settled). Memory is exact to the byte, of one stage as of a pipeline (run-window-memory.c); but where it
+ * has run out, what is reserved beyond it may be off by a few hundredths. A step whose allocator gives its cache back
+ * in micro-batch after micro-batch is not counted: it is played. Private to this floor. */
 #pragma once
 
 #include "study-walk.h"

@@ -149,7 +149,7 @@ typedef struct {
   SimTime short_peer;     /* the same where less than `short_bytes` go to each; 0: as `peer` */
   guint64 short_bytes;
   guint64 nvls_chunk, nvls_tree_chunk; /* what its plugin sets NCCL_NVLS_CHUNKSIZE, NVLSTREE_MAX_CHUNKSIZE to; 0: not */
-  int gdr;        /* 1: its NICs read and write GPU memory themselves (GPUDirect RDMA) */
+  int gdr;                             /* 1: its NICs read and write GPU memory themselves (GPUDirect RDMA) */
   int nccl_tests; /* HW_TESTS_THREADS: one process for the GPUs of a node; HW_TESTS_PROCESSES: one for each */
   char *source, *note;
   int trust;

@@ -14,8 +14,8 @@
  * Peaks of the allocator do not follow from this: tensors of later micro-batches may go on changing places in it, and
  * take larger blocks than in any of the three plays. Seen: gpt2-xl, paper, ZeRO-2, 4 sequences of 64 tokens, where
  * allocated bytes have a higher peak again between 20 and 30 micro-batches. So the third play makes the memory of all
- * bodies (RunWindows.memory); its `settled` says that it did, and then its levels are those of the counted step. Where a
- * timeline shows levels, they must be those that all three plays found; where memory has run out, but for what the
+ * bodies (RunWindows.memory); its `settled` says that it did, and then its levels are those of the counted step. Where
+ * a timeline shows levels, they must be those that all three plays found; where memory has run out, but for what the
  * allocator would reserve beyond the device, which may grow from step to step and from play to play: that is the third
  * play's.
  *
