@@ -73,7 +73,7 @@ static const Refusal refusals[] = {
     {"fsdp1", {"fsdp.checkpoint_outside=yes", "training.checkpoint_early_stop=no", NULL}, NULL},
     {"fsdp1", {"fsdp.checkpoint_outside=yes", "training.checkpoint_early_stop=yes", NULL}, "is not modelled"},
     {"deepspeed", {"training.checkpoint_early_stop=yes", NULL}, NULL},
-    {"megatron", {"training.checkpoint_early_stop=yes", NULL}, "own checkpoint function"},
+    {"megatron", {"parallel.zero_stage=1", "training.checkpoint_early_stop=yes", NULL}, "own checkpoint function"},
     {"fsdp1", {"parallel.framework_version=1.13", NULL}, NULL},
     {"fsdp1", {"parallel.framework_version=2.0", NULL}, NULL},
     {"fsdp2", {"parallel.framework_version=2.4", NULL}, NULL},
