@@ -158,6 +158,21 @@ static void the_largest_are_given_back(void) {
   CU_ASSERT_EQUAL(mem_allocator_use(allocator)->flushes, 0);
 }
 
+/* Segments of 40 and 30 MiB; the first goes back for one of 50, which lies at 70 and then where the 30 end. */
+static void segments_move_together(void) {
+  g_autoptr(MemAllocator) allocator = mem_allocator_new(&plain, 1, 100 * MIB);
+  guint32 first = take(allocator, 0, 40 * MIB), second = take(allocator, 0, 30 * MIB), third;
+  mem_allocator_give(allocator, first);
+  CU_ASSERT_TRUE(mem_allocator_flush_and_take(allocator, 0, 50 * MIB, &third));
+  CU_ASSERT_EQUAL(mem_allocator_address(allocator, second), 40 * MIB);
+  CU_ASSERT_EQUAL(mem_allocator_address(allocator, third), 70 * MIB);
+  mem_allocator_compact(allocator);
+  CU_ASSERT_EQUAL(mem_allocator_address(allocator, second), 0);
+  CU_ASSERT_EQUAL(mem_allocator_address(allocator, third), 30 * MIB);
+  CU_ASSERT_EQUAL(mem_allocator_address(allocator, take(allocator, 0, 20 * MIB)), 80 * MIB);
+  holds(allocator, 100 * MIB, 100 * MIB, 100 * MIB);
+}
+
 typedef struct {
   guint32 block, segment;
   guint64 address;
@@ -244,6 +259,8 @@ static guint agree(const MemPolicy *policy, guint64 limit, guint64 twins_limit, 
       break;
     if (!takes)
       give_both(allocator, &twin, random, live);
+    if (i % 37 == 0)
+      mem_allocator_compact(allocator); /* it goes on as the twin does */
     if (!same(allocator, &twin))
       break;
   }
@@ -320,6 +337,7 @@ int main(void) {
                                                           {"expandable segments", expands},
                                                           {"max_split_size", split_limit},
                                                           {"the largest are given back", the_largest_are_given_back},
+                                                          {"segments move together", segments_move_together},
                                                           {"twins", twins},
                                                           {"steps settle", steps_settle},
                                                           {NULL, NULL}});

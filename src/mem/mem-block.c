@@ -98,6 +98,53 @@ void mem_allocator_layout(const MemAllocator *allocator, BaseVector *layout) {
   }
 }
 
+typedef struct {
+  guint64 address;
+  guint32 head;
+} Segment;
+
+static gint by_address(gconstpointer a, gconstpointer b) {
+  guint64 x = ((const Segment *)a)->address, y = ((const Segment *)b)->address;
+  return (x > y) - (x < y);
+}
+
+static GArray *segments_in_order(const MemAllocator *allocator) {
+  GArray *segments = g_array_new(FALSE, FALSE, sizeof(Segment));
+  for (guint32 i = 0; i < allocator->blocks.n; i++) {
+    const Segment segment = {mem_block(allocator, i)->address, i};
+    if (mem_block(allocator, i)->state != MEM_BLOCK_UNUSED && mem_block(allocator, i)->previous == MEM_NONE)
+      g_array_append_val(segments, segment);
+  }
+  g_array_sort(segments, by_address);
+  return segments;
+}
+
+/* Returns where the segment ends. */
+static guint64 move_segment(MemAllocator *allocator, guint32 head, guint64 to) {
+  for (guint32 i = head; i != MEM_NONE; i = mem_block(allocator, i)->next) {
+    mem_block(allocator, i)->address = to;
+    to += mem_block(allocator, i)->size;
+  }
+  return to;
+}
+
+void mem_allocator_compact(MemAllocator *allocator) {
+  if (allocator->policy.expandable_segments)
+    return;
+  g_autoptr(GArray) segments = segments_in_order(allocator);
+  allocator->next_address = 0;
+  for (guint i = 0; i < segments->len; i++)
+    allocator->next_address =
+        move_segment(allocator, g_array_index(segments, Segment, i).head, allocator->next_address);
+  for (guint32 p = 0; p < allocator->n_pools; p++) {
+    const MemList *list = &allocator->pools[p].free;
+    for (MemPlace at = mem_list_first(); mem_list_at(list, at) != NULL; at = mem_list_next(list, at)) {
+      MemSpan *span = &((MemSpan *)mem_list_page(list, at.page)->data)[at.at];
+      span->address = mem_block(allocator, span->block)->address;
+    }
+  }
+}
+
 guint64 mem_allocator_address(const MemAllocator *allocator, guint32 block) {
   return mem_block(allocator, block)->address;
 }

@@ -23,174 +23,7 @@
 #include <string.h>
 
 #include "run-state.h"
-
-/* ---- Bodies ---- */
-
-/* Of a section: what the unit takes and gives. */
-typedef struct {
-  const guint32 *watched;
-  guint32 row, micros;    /* of the unit: its first row, and how many */
-  guint32 takes, of_unit; /* before the first copy; in a unit */
-  guint32 reach;          /* most takes since what is given was taken */
-  guint32 *tensors;       /* by number of the take */
-  guint32 *last;          /* by tensor: number of its last take */
-  guint32 *taken;         /* of the unit's gives, in order: number of the take */
-  gboolean *waited;       /* by stream: something is given that must wait for it */
-  gboolean waits;         /* there is such a stream */
-} Body;
-
-static void body_clear(Body *body) {
-  g_free(body->tensors);
-  g_free(body->last);
-  g_free(body->taken);
-  g_free(body->waited);
-}
-
-/* What scanning a section up to its last border finds. */
-typedef struct {
-  BaseVector tensors, given; /* guint32: of takes; numbers of takes */
-  guint32 takes_at[RUN_BORDERS], gives_at[RUN_BORDERS];
-  guint32 reach;
-} Scan;
-
-static guint32 number_at(const BaseVector *vector, guint32 i) {
-  return ((const guint32 *)vector->data)[i];
-}
-
-static void scan_row(const ProgramSection *section, guint32 index, gboolean within, guint32 *last, Scan *scan) {
-  const ProgramRow *row = &section->rows[index];
-  for (guint32 i = 0; within && i < row->n_gives; i++) {
-    guint32 number = last[section->gives[row->gives + i].tensor];
-    *(guint32 *)base_vector_next(&scan->given, sizeof(guint32)) = number;
-    scan->reach = number != PROGRAM_NONE ? MAX(scan->reach, scan->tensors.n - number) : scan->reach;
-  }
-  for (guint32 i = 0; i < row->n_takes; i++) {
-    guint32 tensor = section->takes[row->takes + i];
-    last[tensor] = scan->tensors.n;
-    *(guint32 *)base_vector_next(&scan->tensors, sizeof(guint32)) = tensor;
-  }
-}
-
-/* Up to the last of three borders. */
-static void scan_section(const ProgramSection *section, const guint32 *borders, guint32 *last, Scan *scan) {
-  guint border = 0;
-  for (guint32 i = 0; i <= borders[RUN_BODIES]; i++) {
-    while (border < RUN_BORDERS && i == borders[border]) {
-      scan->takes_at[border] = scan->tensors.n;
-      scan->gives_at[border++] = scan->given.n;
-    }
-    if (i < borders[RUN_BODIES])
-      scan_row(section, i, border > 0, last, scan);
-  }
-}
-
-static gboolean same_kind(const ProgramTensor *a, const ProgramTensor *b) {
-  return a->tenant == b->tenant && a->bytes == b->bytes && a->unique_bytes == b->unique_bytes &&
-         a->managed == b->managed;
-}
-
-/* The takes from `first` on, and those a body later. */
-static gboolean takes_alike(const Scan *scan, const ProgramTensor *tensors, guint32 first, guint32 of_body) {
-  for (guint32 i = first; i + of_body < scan->takes_at[RUN_BODIES]; i++)
-    if (!same_kind(&tensors[number_at(&scan->tensors, i)], &tensors[number_at(&scan->tensors, i + of_body)]))
-      return FALSE;
-  return TRUE;
-}
-
-/* What chunks take in one body they may give two later: what body 0 gives may come from before all was alike, but what
- * body 1 gives was taken where all is. */
-static gboolean gives_alike(const Scan *scan, guint32 first, guint32 of_body) {
-  guint32 gives = scan->gives_at[2] - scan->gives_at[1];
-  for (guint32 i = scan->gives_at[1]; i < scan->gives_at[2]; i++) {
-    guint32 number = number_at(&scan->given, i), before = number_at(&scan->given, i - gives);
-    if (number == PROGRAM_NONE || number < first || before == PROGRAM_NONE ||
-        (before >= first && number - before != of_body))
-      return FALSE;
-  }
-  return TRUE;
-}
-
-/* The oldest take that body 1 gives, at the latest the first of the body before body 0. */
-static guint32 first_alike(const Scan *scan) {
-  guint32 first = scan->takes_at[0] - MIN(scan->takes_at[0], scan->takes_at[2] - scan->takes_at[1]);
-  for (guint32 i = scan->gives_at[1]; i < scan->gives_at[2]; i++)
-    first = MIN(first, number_at(&scan->given, i));
-  return first;
-}
-
-static gboolean bodies_move_alike(const Scan *scan, const ProgramTensor *tensors) {
-  guint32 takes = scan->takes_at[2] - scan->takes_at[1], gives = scan->gives_at[2] - scan->gives_at[1];
-  guint32 first = first_alike(scan);
-  return scan->takes_at[1] - scan->takes_at[0] == takes && scan->gives_at[1] - scan->gives_at[0] == gives &&
-         takes_alike(scan, tensors, first, takes) && gives_alike(scan, first, takes);
-}
-
-/* From the bodies on. */
-static gboolean *streams_waited(const RunTable *table, guint32 n_streams) {
-  gboolean *waited = g_new0(gboolean, n_streams);
-  for (guint32 i = table->watched[0]; i < table->section->n_rows; i++)
-    for (guint32 g = 0; g < table->section->rows[i].n_gives; g++) {
-      guint32 stream = table->section->gives[table->section->rows[i].gives + g].stream;
-      if (stream != PROGRAM_NONE)
-        waited[stream] = TRUE;
-    }
-  return waited;
-}
-
-/* Two of so many rows before the last border. FALSE: what the second gives is not what the first gives, later. */
-static gboolean try_unit(Body *body, const RunTable *table, const Program *program, guint32 rows) {
-  guint32 end = table->watched[RUN_BODIES];
-  const guint32 borders[RUN_BORDERS] = {end - 2 * rows, end - rows, end};
-  Scan scan = {0};
-  memset(body->last, 0xff, program->n_tensors * sizeof *body->last);
-  scan_section(table->section, borders, body->last, &scan);
-  gboolean alike = bodies_move_alike(&scan, program->tensors);
-  body->row = borders[1];
-  body->takes = scan.takes_at[RUN_BODIES];
-  body->of_unit = body->takes - scan.takes_at[1];
-  body->reach = scan.reach;
-  if (alike) {
-    body->tensors = g_steal_pointer(&scan.tensors.data);
-    body->taken = g_memdup2((guint32 *)scan.given.data + scan.gives_at[1],
-                            (scan.gives_at[2] - scan.gives_at[1]) * sizeof(guint32));
-  }
-  g_free(scan.tensors.data);
-  g_free(scan.given.data);
-  return alike;
-}
-
-/* In both bodies each row is like the one so many rows on. */
-static gboolean rows_repeat(const RunTable *table, guint32 rows) {
-  for (guint32 i = table->watched[0]; i + rows < table->watched[RUN_BODIES]; i++)
-    if (!run_window_moves_alike(&table->section->rows[i], &table->section->rows[i + rows]))
-      return FALSE;
-  return TRUE;
-}
-
-/* Where streams are waited for it is all of body 1, which was held against body 0 in time as well. */
-static gboolean may_be_unit(const Body *body, const RunTable *table, guint32 micros, guint32 of_body) {
-  guint32 rows = table->watched[2] - table->watched[1];
-  if (micros == of_body)
-    return TRUE;
-  return !body->waits && of_body % micros == 0 && rows % (of_body / micros) == 0 &&
-         rows_repeat(table, rows / (of_body / micros));
-}
-
-/* FALSE: what body 1 gives is not what body 0 gives, a body later. */
-static gboolean body_init(Body *body, const RunTable *table, const Program *program, guint32 of_body) {
-  guint32 rows = table->watched[2] - table->watched[1];
-  *body = (Body){.watched = table->watched};
-  body->last = g_new(guint32, MAX(program->n_tensors, 1));
-  body->waited = streams_waited(table, program->n_streams);
-  for (guint32 s = 0; s < program->n_streams; s++)
-    body->waits |= body->waited[s];
-  for (guint32 micros = 1; micros <= of_body; micros++) {
-    body->micros = micros;
-    if (may_be_unit(body, table, micros, of_body) && try_unit(body, table, program, rows / (of_body / micros)))
-      return TRUE;
-  }
-  return FALSE;
-}
+#include "run-unit.h"
 
 /* ---- Copies ---- */
 
@@ -198,12 +31,13 @@ static gboolean body_init(Body *body, const RunTable *table, const Program *prog
 typedef struct {
   RunRank *rank;
   RunHeap *heap;
-  const Body *bodies; /* by section */
+  const RunUnit *units; /* by section */
   const guint64 *moves;
   guint32 n_moves;
-  guint32 from;   /* move at which the host came to the unit of the step that it is in */
-  guint32 copied; /* units, those passed over not counted */
-  guint64 mark;   /* of the addresses that the last copy took */
+  guint32 from;    /* move at which the host came to the unit of the step that it is in */
+  guint32 copied;  /* units, those passed over not counted */
+  guint64 mark;    /* of the addresses that the last copy took */
+  guint64 flushes; /* when segments were moved together */
   guint32 *ring, room;
   GArray *held;          /* guint32: numbers of what was held before the first copy, of what is in reach */
   BaseVector layouts[2]; /* guint64: at an earlier copy, and now */
@@ -218,50 +52,50 @@ static guint32 *block_of(const Anew *anew, guint64 number) {
 }
 
 /* By number, the takes that a later give can reach. */
-static guint32 first_reached(const Body *body) {
-  return body->takes > body->reach ? body->takes - body->reach : 0;
+static guint32 first_reached(const RunUnit *unit) {
+  return unit->takes > unit->reach ? unit->takes - unit->reach : 0;
 }
 
-static void into_ring(Anew *anew, const Body *body) {
-  anew->room = body->reach + body->of_unit + 1;
+static void into_ring(Anew *anew, const RunUnit *unit) {
+  anew->room = unit->reach + unit->of_unit + 1;
   anew->ring = g_renew(guint32, anew->ring, anew->room);
   anew->copied = 0;
   memset(anew->ring, 0xff, anew->room * sizeof *anew->ring);
   g_array_set_size(anew->held, 0);
-  for (guint32 i = first_reached(body); i < body->takes; i++) {
-    guint32 tensor = body->tensors[i], block = anew->heap->blocks[tensor];
-    if (block == PROGRAM_NONE || body->last[tensor] != i)
+  for (guint32 i = first_reached(unit); i < unit->takes; i++) {
+    guint32 tensor = unit->tensors[i], block = anew->heap->blocks[tensor];
+    if (block == PROGRAM_NONE || unit->last[tensor] != i)
       continue;
     *block_of(anew, i) = block;
     g_array_append_val(anew->held, i);
   }
 }
 
-static guint64 takes_of_copies(const Anew *anew, const Body *body) {
-  return (guint64)anew->copied * body->of_unit;
+static guint64 takes_of_copies(const Anew *anew, const RunUnit *unit) {
+  return (guint64)anew->copied * unit->of_unit;
 }
 
 /* The same tensors as before stand for what later copies of them took. */
-static void out_of_ring(Anew *anew, const Body *body) {
+static void out_of_ring(Anew *anew, const RunUnit *unit) {
   for (guint32 i = 0; i < anew->held->len; i++) {
     guint32 number = g_array_index(anew->held, guint32, i);
-    guint32 block = *block_of(anew, number + takes_of_copies(anew, body));
+    guint32 block = *block_of(anew, number + takes_of_copies(anew, unit));
     anew->changed |= block == PROGRAM_NONE;
-    anew->heap->blocks[body->tensors[number]] = block;
+    anew->heap->blocks[unit->tensors[number]] = block;
   }
 }
 
 #define MARK_FACTOR G_GUINT64_CONSTANT(0x9e3779b97f4a7c15) /* odd: 2^64 / the golden ratio */
 
 /* The host acts on a row of a copy; `gives` and `takes`: of the copy, so far. */
-static void act_copied(Anew *anew, const Body *body, guint64 move, guint32 *gives, guint32 *takes) {
+static void act_copied(Anew *anew, const RunUnit *unit, guint64 move, guint32 *gives, guint32 *takes) {
   const ProgramSection *section =
       &anew->rank->role->sections[run_move_step(move) == 0 ? PROGRAM_FIRST : PROGRAM_STEADY];
   const ProgramRow *row = &section->rows[(guint32)move];
   guint32 *blocks = anew->heap->blocks;
-  guint64 later = takes_of_copies(anew, body), number = body->takes - body->of_unit + later + *takes;
+  guint64 later = takes_of_copies(anew, unit), number = unit->takes - unit->of_unit + later + *takes;
   for (guint32 i = 0; i < row->n_gives; i++) {
-    guint32 *block = block_of(anew, body->taken[*gives + i] + later);
+    guint32 *block = block_of(anew, unit->taken[*gives + i] + later);
     blocks[section->gives[row->gives + i].tensor] = *block;
     anew->changed |= *block == PROGRAM_NONE;
     *block = PROGRAM_NONE;
@@ -279,22 +113,31 @@ static void act_copied(Anew *anew, const Body *body, guint64 move, guint32 *give
 }
 
 /* It matters only where something waits for a stream. */
-static void end_copied(Anew *anew, const Body *body, guint64 move) {
+static void end_copied(Anew *anew, const RunUnit *unit, guint64 move) {
   const RunPasses *passes = &anew->heap->passes[(guint32)move];
-  if (body->waits && passes->ended < passes->issued)
+  if (unit->waits && passes->ended < passes->issued)
     run_heap_move(anew->heap, anew->rank, move);
 }
 
-static void copy_unit(Anew *anew, const Body *body, guint32 end) {
+/* Once memory has run out the cache goes back again and again, and all segments after that are new. */
+static void move_together(Anew *anew) {
+  guint64 flushes = mem_allocator_use(anew->heap->allocator)->flushes;
+  if (anew->copied == 0 || flushes != anew->flushes)
+    mem_allocator_compact(anew->heap->allocator);
+  anew->flushes = flushes;
+}
+
+static void copy_unit(Anew *anew, const RunUnit *unit, guint32 end) {
   guint32 gives = 0, takes = 0, step = run_move_step(anew->moves[anew->from]);
+  move_together(anew);
   anew->copied++;
   anew->mark = 0;
   for (guint32 i = anew->from; i < end && !anew->changed; i++) {
     guint64 move = anew->moves[i];
     if (run_move_kind(move) == RUN_ENDS)
-      end_copied(anew, body, move);
+      end_copied(anew, unit, move);
     else if (run_move_kind(move) == RUN_ACTS && run_move_step(move) == step)
-      act_copied(anew, body, move, &gives, &takes);
+      act_copied(anew, unit, move, &gives, &takes);
     else
       anew->changed = TRUE;
   }
@@ -304,7 +147,7 @@ static void add_number(BaseVector *layout, guint64 number) {
   *(guint64 *)base_vector_next(layout, sizeof number) = number;
 }
 
-/* By how much the host is ahead of a stream may grow with every body, where its host is the faster; it matters only
+/* By how much the host is ahead of a stream may grow with every unit, where its host is the faster; it matters only
  * where something waits for the stream. */
 static void add_frees(const Anew *anew, const RunPasses *passes, gboolean waited, BaseVector *layout) {
   const RunFree *frees = passes->frees.data;
@@ -317,16 +160,16 @@ static void add_frees(const Anew *anew, const RunPasses *passes, gboolean waited
 }
 
 /* All that decides what further copies make of the heap. */
-static void take_layout(const Anew *anew, const Body *body, BaseVector *layout) {
-  guint64 end = body->takes + takes_of_copies(anew, body);
+static void take_layout(const Anew *anew, const RunUnit *unit, BaseVector *layout) {
+  guint64 end = unit->takes + takes_of_copies(anew, unit);
   layout->n = 0;
   mem_allocator_layout(anew->heap->allocator, layout);
-  for (guint64 i = end - MIN(end, body->reach); i < end; i++) {
+  for (guint64 i = end - MIN(end, unit->reach); i < end; i++) {
     guint32 block = *block_of(anew, i);
     add_number(layout, block == PROGRAM_NONE ? G_MAXUINT64 : mem_allocator_address(anew->heap->allocator, block));
   }
   for (guint32 s = 0; s < anew->rank->play->system->program->n_streams; s++)
-    add_frees(anew, &anew->heap->passes[s], body->waited[s], layout);
+    add_frees(anew, &anew->heap->passes[s], unit->waited[s], layout);
 }
 
 static gboolean layouts_equal(const BaseVector *layouts) {
@@ -334,37 +177,39 @@ static gboolean layouts_equal(const BaseVector *layouts) {
 }
 
 /* The last copy left all as the one did that was noted. */
-static gboolean copies_repeat(Anew *anew, const Body *body) {
-  take_layout(anew, body, &anew->layouts[1]);
+static gboolean copies_repeat(Anew *anew, const RunUnit *unit) {
+  move_together(anew);
+  take_layout(anew, unit, &anew->layouts[1]);
   return layouts_equal(anew->layouts);
 }
 
 /* All copies; what to compare with is noted after the 1st, 2nd, 4th, 8th … */
-static void copy_units(Anew *anew, const Body *body, guint32 end) {
+static void copy_units(Anew *anew, const RunUnit *unit, guint32 end) {
   const RunWindows *windows = &anew->rank->play->options->windows;
-  guint64 left = windows->more * (windows->body / body->micros), mark = 0;
+  guint64 left = windows->more * (windows->body / unit->micros), mark = 0;
   guint32 noted = 0;
-  into_ring(anew, body);
+  into_ring(anew, unit);
   while (left > 0 && !anew->changed) {
-    copy_unit(anew, body, end);
+    copy_unit(anew, unit, end);
     left--;
-    if (noted > 0 && anew->mark == mark && copies_repeat(anew, body))
+    if (noted > 0 && anew->mark == mark && copies_repeat(anew, unit))
       left %= anew->copied - noted;
     if ((anew->copied & (anew->copied - 1)) == 0) {
-      take_layout(anew, body, &anew->layouts[0]);
+      move_together(anew);
+      take_layout(anew, unit, &anew->layouts[0]);
       mark = anew->mark;
       noted = anew->copied;
     }
   }
   if (!anew->changed)
-    out_of_ring(anew, body);
+    out_of_ring(anew, unit);
 }
 
 /* ---- Streams that are waited for ---- */
 
-static void note_ahead(Anew *anew, const Body *body) {
+static void note_ahead(Anew *anew, const RunUnit *unit) {
   for (guint32 s = 0; s < anew->rank->play->system->program->n_streams; s++)
-    if (body->waited[s])
+    if (unit->waited[s])
       add_number(&anew->ahead, anew->heap->passes[s].issued - anew->heap->passes[s].ended);
 }
 
@@ -376,16 +221,16 @@ static gboolean keeps_ahead(const Anew *anew) {
                     memcmp(ahead, ahead + RUN_BODIES * n, n * sizeof *ahead) == 0);
 }
 
-static void at_border(Anew *anew, const Body *body, guint32 border) {
+static void at_border(Anew *anew, const RunUnit *unit, guint32 border) {
   anew->ahead.n = border == 0 ? 0 : anew->ahead.n;
-  note_ahead(anew, body);
+  note_ahead(anew, unit);
   anew->changed |= border == RUN_BODIES && !keeps_ahead(anew);
 }
 
-static gboolean waits(const Body *bodies) {
+static gboolean waits(const RunUnit *units) {
   gboolean waits = FALSE;
   for (int section = 0; section < PROGRAM_SECTIONS; section++)
-    waits |= bodies[section].waits;
+    waits |= units[section].waits;
   return waits;
 }
 
@@ -393,19 +238,19 @@ static gboolean waits(const Body *bodies) {
 
 static void make_move(Anew *anew, guint32 i) {
   guint64 move = anew->moves[i];
-  const Body *body = &anew->bodies[run_move_step(move) == 0 ? PROGRAM_FIRST : PROGRAM_STEADY];
+  const RunUnit *unit = &anew->units[run_move_step(move) == 0 ? PROGRAM_FIRST : PROGRAM_STEADY];
   if (run_move_kind(move) == RUN_STEP_ENDS) {
     anew->levels[anew->ended++] = run_heap_levels(anew->heap);
     return;
   }
-  if (run_move_kind(move) == RUN_ACTS && (guint32)move == body->row)
+  if (run_move_kind(move) == RUN_ACTS && (guint32)move == unit->row)
     anew->from = i;
   for (guint32 border = 0; border < RUN_BORDERS && run_move_kind(move) == RUN_ACTS; border++)
-    if ((guint32)move == body->watched[border])
-      at_border(anew, body, border);
-  if (run_move_kind(move) == RUN_ACTS && (guint32)move == body->watched[RUN_BODIES] && !anew->changed) {
+    if ((guint32)move == unit->watched[border])
+      at_border(anew, unit, border);
+  if (run_move_kind(move) == RUN_ACTS && (guint32)move == unit->watched[RUN_BODIES] && !anew->changed) {
     gboolean ran_out = anew->heap->has_oom;
-    copy_units(anew, body, i);
+    copy_units(anew, unit, i);
     anew->changed |= anew->heap->has_oom != ran_out;
   }
   if (!anew->changed)
@@ -452,8 +297,8 @@ static void make_moves(Anew *anew) {
 }
 
 /* FALSE: it goes otherwise. */
-static gboolean count_heap(RunRank *rank, const Body *bodies) {
-  Anew anew = {.rank = rank, .bodies = bodies, .moves = rank->window.moves.data, .n_moves = rank->window.moves.n};
+static gboolean count_heap(RunRank *rank, const RunUnit *units) {
+  Anew anew = {.rank = rank, .units = units, .moves = rank->window.moves.data, .n_moves = rank->window.moves.n};
   anew.heap = rank->window.counted = run_heap_new(rank);
   g_ptr_array_add(rank->play->heaps, anew.heap);
   anew.held = g_array_new(FALSE, FALSE, sizeof(guint32));
@@ -478,33 +323,33 @@ static const RunRank *known_from(const RunPlay *play, const RunRank *rank) {
   return rank->window.moves.n == 0 ? &play->ranks[rank->window.like] : NULL;
 }
 
-static gboolean count_rank(RunRank *rank, const Body *bodies) {
+static gboolean count_rank(RunRank *rank, const RunUnit *units) {
   const RunRank *known = known_from(rank->play, rank);
   if (known == NULL)
-    return count_heap(rank, bodies);
+    return count_heap(rank, units);
   rank->window.counted = known->window.counted;
   rank->window.ended_with = known->window.ended_with;
   return rank->window.counted != NULL;
 }
 
-static gboolean role_bodies(const RunPlay *play, guint32 role, Body *bodies) {
+static gboolean role_units(const RunPlay *play, guint32 role, RunUnit *units) {
   gboolean alike = TRUE;
   for (int s = 0; s < PROGRAM_SECTIONS; s++)
-    alike &= body_init(&bodies[s], &play->tables[role][s], play->system->program, play->options->windows.body);
+    alike &= run_unit_init(&units[s], &play->tables[role][s], play->system->program, play->options->windows.body);
   return alike;
 }
 
 gboolean run_windows_memory(RunPlay *play, RunSettled settled) {
   gboolean goes = TRUE;
   for (guint32 role = 0; goes && role < play->system->program->n_roles; role++) {
-    Body bodies[PROGRAM_SECTIONS];
-    goes = role_bodies(play, role, bodies);
+    RunUnit units[PROGRAM_SECTIONS];
+    goes = role_units(play, role, units);
     for (guint32 i = 0; goes && i < play->n_ranks; i++)
       if (play->ranks[i].rank->role == role)
-        goes = (!waits(bodies) || (settled == RUN_SETTLED && run_window_keeps_step(&play->ranks[i]))) &&
-               count_rank(&play->ranks[i], bodies);
+        goes = (!waits(units) || (settled == RUN_SETTLED && run_window_keeps_step(&play->ranks[i]))) &&
+               count_rank(&play->ranks[i], units);
     for (int s = 0; s < PROGRAM_SECTIONS; s++)
-      body_clear(&bodies[s]);
+      run_unit_clear(&units[s]);
   }
   return goes;
 }

@@ -72,6 +72,10 @@ guint64 mem_allocator_segment(const MemAllocator *allocator, guint64 bytes);
  * same at two moments, and so are the addresses of all that is taken, the same requests will be met in the same way.
  * O(free blocks). */
 void mem_allocator_layout(const MemAllocator *allocator, BaseVector *layout);
+/* Segments move together, in their order, as if the device's addresses began anew: requests are met as before, and what
+ * is taken and freed again and again comes to lie where it lay though segments went back to the device in between.
+ * Expandable ones stay. O(blocks × log segments). */
+void mem_allocator_compact(MemAllocator *allocator);
 /* Of a block that is taken. */
 guint64 mem_allocator_address(const MemAllocator *allocator, guint32 block);
 /* Breaks the run with a message unless blocks tile their segments, free neighbours are merged, lists are in order and
