@@ -230,29 +230,57 @@ static gboolean read_points(RecipeReading *reading, const ConfTreeNode *node, GS
   }
 }
 
-/* The first layer among a part's modules; its others are taken to follow. */
-static gboolean part_begins(const RecipeReading *reading, const char *part, guint64 *ret) {
+/* Layers of a part. */
+typedef struct {
+  guint64 first, last, n;
+} Part;
+
+/* FALSE: it has none. */
+static gboolean read_part(const RecipeReading *reading, const char *path, Part *ret) {
+  *ret = (Part){.first = G_MAXUINT64};
   for (guint i = 0;; i++) {
-    g_autofree char *path = g_strdup_printf("%s.%u", part, i);
-    const ConfTreeNode *module = conf_tree_find(reading->tree, path);
-    if (module == NULL || layer_of(module->text, ret))
-      return module != NULL;
+    g_autofree char *at = g_strdup_printf("%s.%u", path, i);
+    const ConfTreeNode *module = conf_tree_find(reading->tree, at);
+    guint64 layer;
+    if (module == NULL)
+      return ret->n > 0;
+    if (!layer_of(module->text, &layer))
+      continue;
+    ret->first = MIN(ret->first, layer);
+    ret->last = MAX(ret->last, layer);
+    ret->n++;
   }
+}
+
+/* A layer that no part lists would be left out of the model: the first of those missing is named. */
+static gboolean check_part(const RecipeReading *reading, const ConfTreeNode *node, const Part *part, guint64 next,
+                           GError **error) {
+  if (part->first == next && part->last - part->first + 1 == part->n)
+    return TRUE;
+  return conf_tree_fail(reading->tree, node, error,
+                        "parts are modelled that hold all layers once, in order: this one has %" G_GUINT64_FORMAT
+                        " from layers.%" G_GUINT64_FORMAT " to layers.%" G_GUINT64_FORMAT
+                        ", and should go on from layers.%" G_GUINT64_FORMAT,
+                        part->n, part->first, part->last, next);
 }
 
 static gboolean read_parts(RecipeReading *reading, const ConfTreeNode *node, GString *text, guint64 *ret_stages,
                            GError **error) {
+  guint64 next = 0;
   for (guint i = 0;; i++) {
     g_autofree char *path = g_strdup_printf("%s.%u", node->path, i);
-    const ConfTreeNode *part = conf_tree_find(reading->tree, path);
-    guint64 layer;
+    const ConfTreeNode *at = conf_tree_find(reading->tree, path);
+    Part part;
     *ret_stages = i;
-    if (part == NULL)
+    if (at == NULL)
       return TRUE;
-    if (!part_begins(reading, path, &layer))
-      return conf_tree_fail(reading->tree, part, error, "a part without a layer is not modelled");
+    if (!read_part(reading, path, &part))
+      return conf_tree_fail(reading->tree, at, error, "a part without a layer is not modelled");
+    if (!check_part(reading, at, &part, next, error))
+      return FALSE;
     if (i > 0)
-      add_split(text, layer);
+      add_split(text, part.first);
+    next = part.last + 1;
   }
 }
 
