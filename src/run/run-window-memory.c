@@ -18,8 +18,9 @@
  *
  * Once a copy leaves the allocator, and the blocks in the ring, as an earlier one did, all that lies between repeats,
  * and so many copies are passed over: what is left costs as many copies as the allocator takes to settle (blocks of
- * micro-batches in flight take turns, so of n in flight some multiple of n). Cost: that many times the moves of a unit,
- * and all moves as played once more, for each heap. */
+ * micro-batches in flight take turns, so of n in flight some multiple of n). A step that ends as the one before it
+ * ended is followed by its like, and no further one is made. Cost: that many times the moves of a unit, and all moves
+ * of two or three steps as played once more, for each heap. */
 #include <string.h>
 
 #include "run-state.h"
@@ -43,8 +44,10 @@ typedef struct {
   BaseVector layouts[2]; /* guint64: at an earlier copy, and now */
   BaseVector ahead;      /* guint64: rows that the host is ahead of waited streams, at the borders of a step */
   RunLevels levels[RUN_MOST_STEPS];
-  guint32 ended;    /* steps */
-  gboolean changed; /* a move is not what it was when it was played */
+  guint32 ended;      /* steps */
+  BaseVector ends[2]; /* guint64: what was held where when the last but one ended, and the last */
+  gboolean known;     /* further steps are as the last */
+  gboolean changed;   /* a move is not what it was when it was played */
 } Anew;
 
 static guint32 *block_of(const Anew *anew, guint64 number) {
@@ -236,11 +239,42 @@ static gboolean waits(const RunUnit *units) {
 
 /* ---- The whole ---- */
 
+static void note_end(const Anew *anew, BaseVector *end) {
+  const RunHeap *heap = anew->heap;
+  end->n = 0;
+  add_number(end, heap->outside);
+  add_number(end, heap->managed);
+  mem_allocator_layout(heap->allocator, end);
+  for (guint32 t = 0; t < anew->rank->play->system->program->n_tensors; t++) {
+    if (heap->blocks[t] == PROGRAM_NONE)
+      continue;
+    add_number(end, t);
+    add_number(end, mem_allocator_address(heap->allocator, heap->blocks[t]));
+  }
+}
+
+/* Where nothing waits for a stream all that further steps make of a heap follows from what is held where. */
+static void end_step(Anew *anew) {
+  BaseVector before = anew->ends[0];
+  anew->levels[anew->ended++] = run_heap_levels(anew->heap);
+  if (waits(anew->units))
+    return;
+  move_together(anew);
+  anew->ends[0] = anew->ends[1];
+  anew->ends[1] = before;
+  note_end(anew, &anew->ends[1]);
+  anew->known = layouts_equal(anew->ends);
+  while (anew->known && anew->ended < anew->rank->steps_ended) {
+    anew->levels[anew->ended] = anew->levels[anew->ended - 1];
+    anew->ended++;
+  }
+}
+
 static void make_move(Anew *anew, guint32 i) {
   guint64 move = anew->moves[i];
   const RunUnit *unit = &anew->units[run_move_step(move) == 0 ? PROGRAM_FIRST : PROGRAM_STEADY];
   if (run_move_kind(move) == RUN_STEP_ENDS) {
-    anew->levels[anew->ended++] = run_heap_levels(anew->heap);
+    end_step(anew);
     return;
   }
   if (run_move_kind(move) == RUN_ACTS && (guint32)move == unit->row)
@@ -289,7 +323,7 @@ static void make_moves(Anew *anew) {
   play->traced = 0;
   anew->rank->replay.replaying = TRUE;
   anew->heap->told = FALSE;
-  for (guint32 i = 0; i < anew->n_moves && !anew->changed; i++)
+  for (guint32 i = 0; i < anew->n_moves && !anew->changed && !anew->known; i++)
     make_move(anew, i);
   anew->rank->replay.replaying = FALSE;
   play->traced = traced;
@@ -310,6 +344,8 @@ static gboolean count_heap(RunRank *rank, const RunUnit *units) {
   g_array_unref(anew.held);
   g_free(anew.layouts[0].data);
   g_free(anew.layouts[1].data);
+  g_free(anew.ends[0].data);
+  g_free(anew.ends[1].data);
   g_free(anew.ahead.data);
   return goes;
 }
