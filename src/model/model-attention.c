@@ -60,6 +60,7 @@ static void flash_forward(ModelBuild *build, ModelAttentionTensors *at) {
       pair_flops(build, nominal_keys(build), 1, 1), bytes, at->q | at->k | at->v, at->context | at->lse);
   op->saves = at->q | at->k | at->v | at->context | at->lse;
   op->uses = at->sinks >= 0 ? (guint64)1 << at->sinks : 0;
+  op->counted = build->recipe->attention_waits;
 }
 
 static void flash_backward(ModelBuild *build, const ModelAttentionTensors *at, ModelSet d_context, ModelSet d_q,

@@ -58,6 +58,10 @@ static const BaseField keys[] = {
     KEY("flash_version", BASE_NAME, recipe.flash, .initial = "auto", .names = flash_names,
         .help = "1: the first FlashAttention, in Triton; 2: FlashAttention-2; 3: FlashAttention-3 or cuDNN's, on GPUs "
                 "that have them; auto: 2 up to Hopper, 3 from data-centre Blackwell on, as PyTorch calls them"),
+    KEY("attention_waits", BASE_FLAG, recipe.attention_waits, .initial = "no",
+        .help = "the host waits for the GPU before each layer's flash attention, as Transformers does, which reads "
+                "whether positions are packed (_is_packed_sequence: with one sequence in a micro-batch; before 4.53 "
+                "with any number)"),
     KEY("dropout", BASE_NUMBER, recipe.dropout, .initial = "0", .max = 0.99,
         .help = "probability; above 0 it adds masks and passes after the embedding and both branches (gpt), and on the "
                 "attention weights where attention is eager (flash drops inside its kernel and keeps no mask)"),
@@ -167,6 +171,10 @@ gboolean model_recipe_check(const ModelShape *shape, const ModelRecipe *recipe, 
                               "%" G_GUINT64_FORMAT " is not the %" G_GUINT64_FORMAT
                               " patches and one token of an image of %s (model.max_positions)",
                               recipe->sequence_length, shape->max_positions, shape->name);
+  if (recipe->attention_waits && recipe->attention != MODEL_ATTENTION_FLASH)
+    return conf_settings_fail(
+        settings, "training.attention_waits", error,
+        "it is flash attention that is asked for by positions; eager attention waits for nothing");
   gboolean many = model_has(traits, MODEL_QK_NORM | MODEL_QK_NORM_WIDE | MODEL_QK_NORM_PLAIN | MODEL_BRANCH_NORM) ||
                   shape->kv_rank > 0 || shape->experts > 0;
   if (recipe->loss_metrics > 0 && model_loss_in_chunks(recipe->loss))

@@ -134,6 +134,9 @@ static gboolean refuse_unmodelled(const ModelShape *shape, const ModelRecipe *re
   if (degrees.tensor > 1 && recipe->lora.rank > 0)
     return conf_settings_fail(settings, "parallel.tensor", error,
                               "adapters under tensor parallelism are not modelled; set parallel.tensor=1");
+  if (degrees.context > 1 && recipe->attention_waits)
+    return conf_settings_fail(settings, "training.attention_waits", error,
+                              "Transformers' own attention does not split a sequence; set parallel.context=1");
   gboolean eager = degrees.context > 1 && recipe->attention == MODEL_ATTENTION_EAGER;
   if (eager && recipe->precision == MODEL_FP8)
     return conf_settings_fail(

@@ -93,6 +93,8 @@ static void find_settings(const RunIdentity *identity, const char *ret[SETTINGS]
 static const char *const option_names[] = {
     "model.profile",
     "training.flash_version",
+    "training.attention_waits",
+    "training.paged_states",
     "training.dropout",
     "training.loss",
     "training.fused_kernels",

@@ -218,7 +218,7 @@ typedef struct {
   const struct KernelOp *kernel; /* owned by the unit */
   guint32 pieces;                /* the kernel runs as often; 0 counts as 1 */
   gboolean in_function;          /* issued by an autograd function that the framework wrote in Python */
-  gboolean counted;              /* the host has to read what the ops before it counted before it can issue it */
+  gboolean counted;              /* the host reads what the ops before it found (counts, say) before it can issue it */
   ModelExchange exchange;
   double nominal_flops;   /* of all pieces, what model FLOPs utilisation counts: attention in full, not causal, and
                                   * its backward as two forwards, whatever a flash kernel computes again; no copies */
