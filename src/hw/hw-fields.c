@@ -97,6 +97,7 @@ static const BaseField host_fields[] = {
     HOST("optimizer_step", optimizer_step),
     HOST("optimizer_tensor", optimizer_tensor),
     HOST("copy", copy),
+    HOST("listed_rank", listed_rank),
     HOST("micro_batch", micro_batch),
     HOST("segment_take", segment_take),
     HOST("segment_give", segment_give),

@@ -42,7 +42,7 @@ void hw_what_if_host(double rate, HwCluster *cluster) {
   SimTime *const times[] = {
       &host->forward_kernel,  &host->backward_kernel,  &host->matmul,    &host->layer_function,   &host->checkpoint,
       &host->compiled_kernel, &host->collective,       &host->fsdp_unit, &host->deepspeed_module, &host->gradient_hook,
-      &host->optimizer_step,  &host->optimizer_tensor, &host->copy,      &host->micro_batch};
+      &host->optimizer_step,  &host->optimizer_tensor, &host->copy,      &host->listed_rank,      &host->micro_batch};
   for (gsize i = 0; i < G_N_ELEMENTS(times); i++)
     *times[i] = (SimTime)round((double)*times[i] / rate);
   cluster->host = host;

@@ -37,6 +37,7 @@ SimTime kernel_host_cost(const HwHost *host, KernelHostCost what) {
       [KERNEL_HOST_OPTIMIZER_STEP] = host->optimizer_step,
       [KERNEL_HOST_OPTIMIZER_TENSOR] = host->optimizer_tensor,
       [KERNEL_HOST_COPY] = host->copy,
+      [KERNEL_HOST_LISTED_RANK] = host->listed_rank,
       [KERNEL_HOST_MICRO_BATCH] = host->micro_batch,
       [KERNEL_HOST_PASS] = host->forward_kernel,
   };

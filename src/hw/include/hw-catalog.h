@@ -170,6 +170,7 @@ typedef struct HwHost {
   SimTime gradient_hook;                   /* per parameter */
   SimTime optimizer_step, optimizer_tensor;
   SimTime copy;                       /* one of many in a loop without autograd */
+  SimTime listed_rank;                /* what each member adds to a collective over lists of tensors */
   SimTime micro_batch;                /* the training loop around one */
   SimTime segment_take, segment_give; /* one call of the device's allocator: cudaMalloc, cudaFree */
   char *source, *note;

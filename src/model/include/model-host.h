@@ -25,6 +25,7 @@ typedef enum {
   MODEL_HOST_OPTIMIZER_STEP,   /* one step, whatever it holds */
   MODEL_HOST_OPTIMIZER_TENSOR, /* what each parameter tensor adds to it */
   MODEL_HOST_COPY,             /* one of many copies in a loop without autograd */
+  MODEL_HOST_LISTED_RANK,      /* what each member adds to a collective over lists of tensors */
   MODEL_HOST_MICRO_BATCH,      /* the training loop around one micro-batch */
   MODEL_HOST_PASS              /* one pass of a framework's own: a copy, a division */
 } ModelHostCost;

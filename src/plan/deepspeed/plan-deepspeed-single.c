@@ -6,8 +6,8 @@
  *   reduce a bucket      of each parameter: R: copy in, a view of each rank, reduce-scatter
  *
  * So compute overlaps with the one gather that was issued ahead of it and with reductions, and with nothing that the
- * host does. What the host takes for a view is what it takes for one of many copies; making the list of views is not
- * counted. Source: DeepSpeed 0.3.15 to 0.5.10, runtime/zero/partition_parameters.py (_allgather_param,
+ * host does. What a view takes of the host, from its making in Python to its copy, is what ranks add to a collective
+ * over lists. Source: DeepSpeed 0.3.15 to 0.5.10, runtime/zero/partition_parameters.py (_allgather_param,
  * _reduce_scatter_gradient) and stage3.py (fetch_sub_module, _synchronize_communication); PyTorch 1.8,
  * ProcessGroupNCCL.cpp (allgather, reduce_scatter). */
 #include "plan-deepspeed-single.h"
@@ -42,7 +42,7 @@ void plan_deepspeed_single_before(PlanDeepspeedEngine *engine, const PlanStream 
 /* Copies between a flat buffer and views of it, one of each rank, that the host issues one by one. */
 static guint32 copy_views(PlanDeepspeedEngine *engine, PlanStream *stream, const char *name, guint64 bytes) {
   guint32 op = program_builder_memory_ops(engine->builder, 2 * bytes, engine->owners);
-  plan_walk_cost(engine->walk, (SimTime)engine->owners * model_host_cost(engine->walk->host, MODEL_HOST_COPY));
+  plan_walk_cost(engine->walk, (SimTime)engine->owners * model_host_cost(engine->walk->host, MODEL_HOST_LISTED_RANK));
   return plan_stream_pass(stream, name, op);
 }
 
