@@ -89,6 +89,13 @@ static gboolean read_number(const ConfCsv *csv, guint at, guint column, double l
   return TRUE;
 }
 
+static char *known_word(Trust *trust, const char *word) {
+  char *known = g_hash_table_lookup(trust->words, word);
+  if (known == NULL)
+    g_hash_table_add(trust->words, known = (char *)word);
+  return known;
+}
+
 static gboolean read_row(Trust *trust, const ConfCsv *csv, guint at, GError **error) {
   static const char *const tiers[] = {"A", "B", NULL};
   const char *tier = conf_csv_cell(csv, at, TIER);
@@ -100,7 +107,7 @@ static gboolean read_row(Trust *trust, const ConfCsv *csv, guint at, GError **er
   row->source = conf_csv_cell(csv, at, SOURCE);
   guint column = FEATURES;
   for (int w = 0; w < TRUST_WORDS; w++)
-    row->one.words[w] = (char *)conf_csv_cell(csv, at, column++);
+    row->one.words[w] = known_word(trust, conf_csv_cell(csv, at, column++));
   for (int f = 0; f < TRUST_NUMBERS; f++)
     if (!read_number(csv, at, column++, 0, &row->one.numbers[f], error))
       return FALSE;
@@ -149,6 +156,7 @@ static Trust *read_texts(const File files[FILES], GError **error) {
   const File *settings = &files[OF_SETTINGS], *rows = &files[OF_ROWS], *margins = &files[OF_MARGINS];
   g_autoptr(Trust) trust = g_new0(Trust, 1);
   trust->rows = g_ptr_array_new_with_free_func(row_free);
+  trust->words = g_hash_table_new(g_str_hash, g_str_equal);
   trust->classes = trust_classes_new();
   g_autoptr(ConfText) text = conf_text_parse(settings->path, settings->text, strlen(settings->text), error);
   g_autoptr(ConfCsv) csv = text != NULL ? conf_csv_parse(rows->path, rows->text, strlen(rows->text), error) : NULL;
@@ -217,6 +225,7 @@ Trust *trust_without(const Trust *trust, const char *source) {
   rest->source = g_strdup(trust->source);
   rest->sum = g_strdup(trust->sum);
   rest->margins = g_array_ref(trust->margins);
+  rest->words = g_hash_table_ref(trust->words);
   rest->table = NULL;
   rest->classes = trust_classes_new();
   rest->rows = g_ptr_array_new(); /* borrowed */
@@ -235,6 +244,7 @@ void trust_free(Trust *trust) {
   if (trust->margins != NULL)
     g_array_unref(trust->margins);
   g_ptr_array_unref(trust->rows);
+  g_hash_table_unref(trust->words);
   conf_csv_free(trust->table);
   g_free(trust->date);
   g_free(trust->model_version);

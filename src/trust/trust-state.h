@@ -37,10 +37,11 @@ struct Trust {
   double bound_from;
   double near[TRUST_NUMBERS];
   char *date, *model_version, *source;
-  guint64 n_rows;  /* as residuals.ini says */
-  ConfCsv *table;  /* NULL: another's rows */
-  GPtrArray *rows; /* TrustRow, in order of the file */
-  GArray *margins; /* TrustMargin */
+  guint64 n_rows;    /* as residuals.ini says */
+  ConfCsv *table;    /* NULL: another's rows */
+  GPtrArray *rows;   /* TrustRow, in order of the file */
+  GHashTable *words; /* of all rows, which have each once: equal words of theirs are one pointer */
+  GArray *margins;   /* TrustMargin */
   TrustClasses *classes;
   char *sum;
 };
@@ -48,9 +49,19 @@ struct Trust {
 /* Whether both are of one class of the level. */
 gboolean trust_same_class(TrustLevel level, const TrustCase *one, const TrustCase *other);
 
-/* Whether each feature is alike; a word by number, then numbers, then the options as a whole. */
-gboolean trust_alike_word(const TrustRow *row, const TrustCase *one, TrustWord word);
-gboolean trust_alike_number(const Trust *trust, const TrustRow *row, const TrustCase *one, TrustNumber number);
+/* A case with the rows' pointers for words, where a row has them: borrowed from the case and the rows, not cleared. */
+TrustCase trust_among(const Trust *trust, const TrustCase *one);
+
+/* Whether each feature is alike; a word by number, then numbers, then the options as a whole. Of a case from
+ * trust_among: it is asked of every row for every run. */
+static inline gboolean trust_alike_word(const TrustRow *row, const TrustCase *among, TrustWord word) {
+  return row->one.words[word] == among->words[word];
+}
+static inline gboolean trust_alike_number(const Trust *trust, const TrustRow *row, const TrustCase *one,
+                                          TrustNumber number) {
+  double a = row->one.numbers[number], b = one->numbers[number], factor = trust->near[number];
+  return a <= factor * b && b <= factor * a;
+}
 gboolean trust_alike_options(const TrustRow *row, const TrustCase *one);
 /* "group.key=value". */
 gboolean trust_has_option(const TrustCase *one, const char *option);

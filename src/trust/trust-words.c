@@ -25,7 +25,7 @@ static void list_values(const GPtrArray *rows, TrustWord word, GString *words) {
   g_autoptr(GPtrArray) seen = g_ptr_array_new();
   for (guint i = 0; i < rows->len; i++) {
     char *value = ((const TrustRow *)g_ptr_array_index(rows, i))->one.words[word];
-    if (g_ptr_array_find_with_equal_func(seen, value, g_str_equal, NULL))
+    if (g_ptr_array_find(seen, value, NULL))
       continue;
     g_string_append_printf(words, "%s%s", seen->len > 0 ? ", " : "", value);
     g_ptr_array_add(seen, value);

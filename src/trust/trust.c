@@ -7,13 +7,13 @@
 
 #include "trust-state.h"
 
-gboolean trust_alike_word(const TrustRow *row, const TrustCase *one, TrustWord word) {
-  return strcmp(row->one.words[word], one->words[word]) == 0;
-}
-
-gboolean trust_alike_number(const Trust *trust, const TrustRow *row, const TrustCase *one, TrustNumber number) {
-  double a = row->one.numbers[number], b = one->numbers[number], factor = trust->near[number];
-  return a <= factor * b && b <= factor * a;
+TrustCase trust_among(const Trust *trust, const TrustCase *one) {
+  TrustCase among = *one;
+  for (int w = 0; w < TRUST_WORDS; w++) {
+    char *known = g_hash_table_lookup(trust->words, one->words[w]);
+    among.words[w] = known != NULL ? known : one->words[w];
+  }
+  return among;
 }
 
 gboolean trust_has_option(const TrustCase *one, const char *option) {
@@ -79,12 +79,13 @@ void trust_peers_clear(TrustPeers *peers) {
 
 void trust_judge(const Trust *trust, const TrustCase *one, SimTime step, const char *unlike, TrustVerdict *ret) {
   TrustPeers peers;
-  trust_peers(trust, one, &peers);
+  const TrustCase among = trust_among(trust, one);
+  trust_peers(trust, &among, &peers);
   if (unlike != NULL)
     peers.alike = 0;
   const TrustClass *found = trust_class_find(trust, TRUST_EXACT, one);
   const TrustClass *around = trust_class_find(trust, TRUST_ON_KIND, one);
-  *ret = (TrustVerdict){.alike = peers.alike, .envelope = trust_words(trust, one, &peers, found, around, unlike)};
+  *ret = (TrustVerdict){.alike = peers.alike, .envelope = trust_words(trust, &among, &peers, found, around, unlike)};
   if (found != NULL) {
     TrustSpan span = peers.alike > 0 ? found->span : trust_span_join(&found->span, &around->span);
     ret->low = (SimTime)round((double)step * span.low);
