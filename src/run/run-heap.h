@@ -88,6 +88,12 @@ static inline guint32 run_move_step(guint64 word) {
   return word >> 32 & 0xff;
 }
 
+/* The oldest row of a stream has ended, but for what it held back. */
+static inline void run_heap_stream_ends(RunHeap *heap, RunPasses *passes) {
+  passes->ended++;
+  heap->busy -= passes->ended == passes->issued;
+}
+
 /* run-memory.c: a heap as a rank finds it, context and workspaces taken; and what a move makes of it. */
 RunHeap *run_heap_new(RunRank *rank);
 void run_heap_free(RunHeap *heap, guint32 n_streams);

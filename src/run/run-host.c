@@ -6,6 +6,12 @@
 #include "base-error.h"
 #include "run-state.h"
 
+/* Of a host's row that moves no memory, nor does the steady step's row that it is like, nothing is to be noted. */
+static gboolean is_of_note(const RunRank *rank, const ProgramRow *row) {
+  gboolean unlike_steady = rank->host.step->number == 0 && rank->role->ahead == 0;
+  return row->kind != PROGRAM_HOST || row->n_takes > 0 || row->n_gives > 0 || unlike_steady;
+}
+
 /* Issues the row the host stands before; FALSE where it must stop: a cost to pay, or a wait. */
 static gboolean issue_row(RunRank *rank) {
   RunStep *step = rank->host.step;
@@ -21,7 +27,7 @@ static gboolean issue_row(RunRank *rank) {
   }
   if (row->kind == PROGRAM_HOST && *run_row_unmet(step, rank->host.row) > 0)
     return FALSE;
-  if (run_replay_wanted(rank->play) && rank->memory.heap->acts == 0)
+  if (run_replay_wanted(rank->play) && rank->memory.heap->acts == 0 && is_of_note(rank, row))
     run_replay_note(rank, rank->host.row, PROGRAM_NONE);
   if (!run_memory_act(rank, step, rank->host.row))
     return FALSE;

@@ -99,8 +99,9 @@ static void charge(const Move *move, const Request *request) {
     heap->peak_step = step_number(move);
     heap->peak_row = move->index;
   }
-  if (device_used(heap) > heap->device_peak) {
-    heap->device_peak = device_used(heap);
+  guint64 used = device_used(heap);
+  if (used > heap->device_peak) {
+    heap->device_peak = used;
     heap->device_peak_step = step_number(move);
   }
   sample(move);
@@ -143,10 +144,9 @@ static void pass_until(const Move *move, RunPasses *passes, guint64 ended) {
 }
 
 static void stream_ends(RunHeap *heap, RunRank *rank, RunPasses *passes) {
-  passes->ended++;
+  run_heap_stream_ends(heap, passes);
   if (passes->frees.n > 0)
     pass_until(&(Move){.heap = heap, .rank = rank}, passes, passes->ended);
-  heap->busy -= passes->ended == passes->issued;
 }
 
 /* Once memory has run out it has no end: what streams hold back is as if passed, and nothing waits. */

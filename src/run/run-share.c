@@ -149,7 +149,19 @@ static void stall(RunRank *rank, RunStep *step, const RunOutcome *outcome) {
     run_schedule(rank->play, &rank->host.event, now, outcome->cost);
 }
 
+/* Rows of hosts that only wait, and ends of streams that hold nothing back, are most moves: where nobody else follows
+ * the heap, they are made without a word. */
+static gboolean is_alone(const RunRank *rank) {
+  return rank->memory.heap->log == NULL && !rank->window.noted;
+}
+
+static gboolean moves_nothing(const RunRank *rank, const ProgramRow *row) {
+  return row->kind == PROGRAM_HOST && row->n_takes == 0 && row->n_gives == 0 && is_alone(rank) && !rank->host.waits;
+}
+
 gboolean run_memory_act(RunRank *rank, RunStep *step, guint32 row) {
+  if (moves_nothing(rank, run_row(step, row)))
+    return TRUE;
   guint64 move = run_move_word(RUN_ACTS, step->number, row);
   const RunOutcome *outcome = make_move(rank, move);
   if (outcome->done)
@@ -165,6 +177,11 @@ gboolean run_memory_act(RunRank *rank, RunStep *step, guint32 row) {
 }
 
 void run_memory_end(RunStream *stream) {
+  RunPasses *passes = &stream->rank->memory.heap->passes[stream - stream->rank->device.streams];
+  if (passes->frees.n == 0 && is_alone(stream->rank)) {
+    run_heap_stream_ends(stream->rank->memory.heap, passes);
+    return;
+  }
   guint64 move = run_move_word(RUN_ENDS, 0, (guint32)(stream - stream->rank->device.streams));
   make_move(stream->rank, move);
   run_window_moved(stream->rank, move);
