@@ -283,8 +283,7 @@ static CliExit advise(gconstpointer data, GError **error) {
                      .mpi = &mpi,
                      .progress = show};
   CliExit status = study_mpi_agree(&mpi, ready, error) ? search(asked, &ask, &reliability, error) : CLI_INPUT;
-  study_mpi_end(&mpi);
-  return status;
+  return cli_end_together(&mpi, status, error);
 }
 
 static const Advise defaults = {.twins = CLI_TWINS_DEFAULT, .top = TOP, .tool = -1, .shard = CLI_SHARD_DEFAULT};

@@ -12,6 +12,7 @@
 #include "cli-version.h"
 #include "cli.h"
 #include "run-report.h"
+#include "study-mpi.h"
 
 const CliVerb *const cli_verbs[] = {&cli_run,     &cli_explain,  &cli_stages, &cli_fit,   &cli_collective, &cli_layers,
                                     &cli_plot,    &cli_validate, &cli_sweep,  &cli_merge, &cli_best,       &cli_check,
@@ -49,6 +50,21 @@ CliExit cli_exit_of(const GError *error) {
   gboolean theirs = g_error_matches(error, SIM_ERROR, SIM_ERROR_INPUT) || error->domain == G_OPTION_ERROR ||
                     error->domain == G_CONVERT_ERROR; /* an option's value that is no text */
   return theirs ? CLI_INPUT : CLI_FAULT;
+}
+
+CliExit cli_tell(const GError *error) {
+  g_autofree char *shown = base_display(error->message);
+  fprintf(stderr, "foretrain: %s\n", shown);
+  return cli_exit_of(error);
+}
+
+CliExit cli_end_together(const StudyMpi *mpi, CliExit status, GError **error) {
+  if (mpi->size > 1 && *error != NULL) {
+    status = cli_tell(*error);
+    g_clear_error(error);
+  }
+  study_mpi_end(mpi);
+  return status;
 }
 
 /* What was printed must have arrived: a full disk shows only here. */
@@ -92,9 +108,5 @@ int main(int argc, char **argv) {
   g_autoptr(GError) error = NULL;
   const CliVerb *verb = find_verb(argv[1], &error);
   CliExit status = verb != NULL ? cli_verb_run(verb, argc - 1, argv + 1, &error) : CLI_INPUT;
-  if (error == NULL)
-    return flush(status);
-  g_autofree char *shown = base_display(error->message);
-  fprintf(stderr, "foretrain: %s\n", shown);
-  return cli_exit_of(error);
+  return error == NULL ? flush(status) : cli_tell(error);
 }

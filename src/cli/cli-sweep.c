@@ -190,8 +190,7 @@ static CliExit sweep(gconstpointer data, GError **error) {
   gboolean ready = load(asked, &how, &loaded, error);
   CliExit status = study_mpi_agree(&mpi, ready, error) ? run(asked, &how, error) : CLI_INPUT;
   loaded_clear(&loaded);
-  study_mpi_end(&mpi);
-  return status;
+  return cli_end_together(&mpi, status, error);
 }
 
 static const Sweep defaults = {.workload = {.twins = {.study = {.fold = TRUE}}}, .shard = CLI_SHARD_DEFAULT};

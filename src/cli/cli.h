@@ -15,6 +15,12 @@ extern const CliVerb cli_merge, cli_best, cli_check, cli_compare, cli_trace, cli
 
 /* 2 or 3, as the error is theirs or ours. */
 CliExit cli_exit_of(const GError *error);
+/* Says it on stderr; the same. */
+CliExit cli_tell(const GError *error);
+struct StudyMpi;
+/* Of several processes each says what went wrong before any of them ends: the launcher ends all with the first that
+ * fails. *error is then told, and NULL. */
+CliExit cli_end_together(const struct StudyMpi *mpi, CliExit status, GError **error);
 
 /* Reports into the database, then text to stdout (with --quiet: neither more nor less than the first). `timeline`:
  * kept. CLI_FAILED where --require-fit met one that does not fit. */

@@ -37,8 +37,10 @@ void study_mpi_end(const StudyMpi *mpi) {
   (void)mpi;
   int begun;
   MPI_Initialized(&begun);
-  if (begun)
-    MPI_Finalize();
+  if (!begun)
+    return;
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Finalize();
 }
 
 gboolean study_mpi_agree(const StudyMpi *mpi, gboolean go, GError **error) {

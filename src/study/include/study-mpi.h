@@ -24,6 +24,7 @@ typedef struct StudyMpi {
 /* Joins the job that a launcher has started; where none has, MPI is not touched. Errors: SIM_ERROR_INPUT: this build
  * has no MPI. */
 gboolean study_mpi_begin(StudyMpi *ret, GError **error);
+/* Waits for all processes to come to it. */
 void study_mpi_end(const StudyMpi *mpi);
 /* On all processes, before anything that only works if all have come so far: whether `go` holds on each. Where it does
  * not on another, that is the error; of errors that the first process has too, the others' are dropped, so that each is
