@@ -202,15 +202,6 @@ guint32 program_builder_op(ProgramBuilder *builder, const struct KernelOp *op) {
   return program_builder_timed_op(builder, op, -1);
 }
 
-guint32 program_builder_memory_ops(ProgramBuilder *builder, guint64 bytes, guint32 launches) {
-  KernelOp op = {.kind = KERNEL_MEMORY, .dtype = KERNEL_FP32, .batch = 1, .bytes = bytes, .launches = launches};
-  return program_builder_op(builder, &op);
-}
-
-guint32 program_builder_memory_op(ProgramBuilder *builder, guint64 bytes) {
-  return program_builder_memory_ops(builder, bytes, 0);
-}
-
 /* Roles move when one is added. */
 static Role *last_role(ProgramBuilder *builder) {
   return &g_array_index(builder->roles, Role, builder->roles->len - 1);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of a Program's kinds; freeing what it owns. */
+/* Names of a Program's kinds; operations that only move bytes; freeing what a Program owns. */
 #include "program.h"
+#include "kernel-op.h"
 
 const char *const program_path_names[] = {"pinned", "pageable", PROGRAM_MANAGED_WORD, NULL};
 const char *const program_kind_names[] = {"compute", "collective", "host", "copy", "cpu", NULL};
@@ -8,6 +9,15 @@ const char *const program_phase_names[] = {"setup",  "forward",   "backward", "r
                                            "reduce", "optimizer", "gather",   NULL};
 const char *const program_hint_names[] = {"", "bucket", "boundary", "pipeline", NULL};
 const char *const program_section_names[] = {"first", "steady", NULL};
+
+guint32 program_builder_memory_ops(ProgramBuilder *builder, guint64 bytes, guint32 launches) {
+  KernelOp op = {.kind = KERNEL_MEMORY, .dtype = KERNEL_FP32, .batch = 1, .bytes = bytes, .launches = launches};
+  return program_builder_op(builder, &op);
+}
+
+guint32 program_builder_memory_op(ProgramBuilder *builder, guint64 bytes) {
+  return program_builder_memory_ops(builder, bytes, 0);
+}
 
 void program_free(Program *program) {
   if (program == NULL)
