@@ -105,6 +105,18 @@ static gboolean write_beside(const char *path, const struct stat *old, const voi
   return FALSE;
 }
 
+/* Runs that somebody keeps: no text takes their place. */
+static gboolean is_database(const char *path) {
+  static const char begin[16] = "SQLite format 3"; /* https://www.sqlite.org/fileformat.html, 1.3 */
+  char found[sizeof begin];
+  int file = g_open(path, O_RDONLY | O_CLOEXEC, 0);
+  gboolean same =
+      file >= 0 && read(file, found, sizeof found) == sizeof found && memcmp(found, begin, sizeof begin) == 0;
+  if (file >= 0)
+    close(file);
+  return same;
+}
+
 /* Nothing is lost where another file takes this one's place. */
 static gboolean is_ours_alone(const struct stat *old) {
   return S_ISREG(old->st_mode) && old->st_uid == geteuid() && old->st_nlink == 1;
@@ -119,6 +131,11 @@ gboolean base_file_write(const char *path, const void *data, gsize length, GErro
            stream = g_str_has_prefix(path, "/dev/") || g_str_has_prefix(path, "/proc/");
   if (there && S_ISDIR(old.st_mode))
     return fail(path, EISDIR, error);
+  if (there && S_ISREG(old.st_mode) && is_database(target)) {
+    g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "%s: is a database, which is not written over; name another file",
+                path);
+    return FALSE;
+  }
   gboolean in_place = stream || (there && !is_ours_alone(&old));
   gboolean written = in_place ? write_in_place(stream ? path : target, data, length)
                               : write_beside(target, there ? &old : NULL, data, length);

@@ -214,14 +214,16 @@ static void clear_room(Room *room) {
   g_free(room->folder);
 }
 
-/* FALSE without an error: gnuplot ran, and said *ret_complaints. */
+/* The same picture whoever draws it: no .gnuplot from a home, no terminal from the environment.
+ * FALSE without an error: gnuplot ran, and said *ret_complaints. */
 static gboolean run_gnuplot(const ReportPicture *picture, const Room *room, char **ret_complaints, int *ret_status,
                             GError **error) {
   g_autofree char *script = g_strconcat("./", picture->stem, ".gnuplot", NULL);
-  char *arguments[] = {"gnuplot", script, NULL};
+  char *arguments[] = {"gnuplot", "-d", script, NULL};
+  g_auto(GStrv) surroundings = g_environ_unsetenv(g_get_environ(), "GNUTERM");
   g_autoptr(GError) cause = NULL;
-  if (!g_spawn_sync(room->folder, arguments, NULL, G_SPAWN_SEARCH_PATH | G_SPAWN_STDOUT_TO_DEV_NULL, NULL, NULL, NULL,
-                    ret_complaints, ret_status, &cause)) {
+  if (!g_spawn_sync(room->folder, arguments, surroundings, G_SPAWN_SEARCH_PATH | G_SPAWN_STDOUT_TO_DEV_NULL, NULL, NULL,
+                    NULL, ret_complaints, ret_status, &cause)) {
     g_set_error(error, SIM_ERROR, SIM_ERROR_SYSTEM,
                 "%s: gnuplot does not run (%s); it draws %s/%s once it is installed", picture->path, cause->message,
                 picture->folder, script + strlen("./"));

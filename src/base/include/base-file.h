@@ -7,10 +7,10 @@
  * The new file is made beside the old one and takes its place when it is complete; whatever stops it before leaves the
  * old one as it was. What is no regular file (a pipe, a device), belongs to somebody else, has a second name, or stands
  * where no file can be made is written in place. A link is followed to where it leads, but not out of a folder that
- * others may write to, if one of them put it there.
+ * others may write to, if one of them put it there. An SQLite database is never written over.
  *
- * Errors name the file: SIM_ERROR_INPUT for a folder, a folder that is not there, such a link; SIM_ERROR_SYSTEM for
- * what the machine refuses. */
+ * Errors name the file: SIM_ERROR_INPUT for a folder, a folder that is not there, such a link, a database;
+ * SIM_ERROR_SYSTEM for what the machine refuses. */
 #pragma once
 
 #include <glib.h>
