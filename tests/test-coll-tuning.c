@@ -120,6 +120,20 @@ static void nics_have_latencies(void) {
   }
 }
 
+/* LL128 crosses nodes where GPUs reach their NICs through PCI switches alone (NCCL's graph/tuning.cc: typeInter at most
+ * PXB). On these machines every GPU has a NIC below its own switch: the search must end with those, the fewest hops
+ * away, and not with others of the same rate behind the processors. */
+static void ways_to_nics_are_short(void) {
+  static const char *const topologies[] = {"dgx-a100", "oci-a100", "azure-ndv4"};
+  for (gsize i = 0; i < G_N_ELEMENTS(topologies); i++) {
+    TestCluster built = cluster_new(topologies[i], 2, NULL);
+    g_autoptr(CollGroup) group = group_of_first(built.cluster, 16);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(group);
+    CU_ASSERT_TRUE(coll_tuner_enabled(group, COLL_ALL_REDUCE, COLL_RING, COLL_LL128));
+    cluster_clear(&built);
+  }
+}
+
 static char *table_of(const char *version, gboolean *ret_exact, GError **error) {
   g_autofree char *path = coll_tuning_find(version, ret_exact, error);
   return path != NULL ? g_path_get_basename(path) : NULL;
@@ -374,6 +388,7 @@ int main(void) {
   return harness_run("coll-tuning", (HarnessCase[]){{"the table that NCCL prints", the_table_that_nccl_prints},
                                                     {"processors differ", processors_differ},
                                                     {"NICs have latencies", nics_have_latencies},
+                                                    {"ways to NICs are short", ways_to_nics_are_short},
                                                     {"nearest older table", nearest_older_table},
                                                     {"versions differ", versions_differ},
                                                     {"knobs as NCCL reads them", knobs_as_nccl_reads_them},
