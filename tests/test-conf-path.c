@@ -88,7 +88,7 @@ static void searches_in_order(void) {
 static void lists_each_once(void) {
   World world;
   world_begin(&world);
-  g_auto(GStrv) names = conf_path_list("topologies", ".ini");
+  g_auto(GStrv) names = conf_path_list("topologies", ".ini", NULL);
   GString *ours = g_string_new(NULL);
   for (guint i = 0; names[i] != NULL; i++) {
     CU_ASSERT_TRUE(i == 0 || strcmp(names[i - 1], names[i]) < 0);
@@ -98,7 +98,7 @@ static void lists_each_once(void) {
   }
   CU_ASSERT_STRING_EQUAL(ours->str, "both dgx-h100 ");
   g_string_free(ours, TRUE);
-  g_auto(GStrv) places = conf_path_folders("topologies");
+  g_auto(GStrv) places = conf_path_folders("topologies", NULL);
   g_autofree char *first = g_build_filename(world.root, "first", "topologies", NULL);
   g_autofree char *second = g_build_filename(world.root, "second", "topologies", NULL);
   CU_ASSERT_TRUE(g_strv_length(places) >= 2);

@@ -39,9 +39,11 @@ refuses "a database that is no file" 'no file to SQLite' run a.ini --db :memory:
 
 # ---- The machine's faults are no results ----
 
-for files in 6 8 10; do
+# Also where the program itself looks for its data.
+for files in 6 8 10 -6 -8 -10; do
   (
-    ulimit -n "$files"
+    [ "$files" -gt 0 ] || unset FORETRAIN_DATA
+    ulimit -n "${files#-}"
     exec "$foretrain" sweep a.ini --grid micro_batch=1,2,3,4 --db "files$files.db" >out 2>err
   )
   status=$?
@@ -55,6 +57,10 @@ long=$(printf 'x%.0s' $(seq 100000))
 refuses "a value of any length" 'training.trainable' run a.ini -s "training.trainable=$long"
 [ "$(wc -c <err)" -lt 4000 ]
 verdict "an error stays short, whatever it quotes" $? "$(wc -c <err) bytes"
+{ grep -v '^family' a.ini && printf '[ddp]\nbucket_cap = %s\n' "$long"; } >long.ini
+refuses "the same in a file" 'ddp.bucket_cap' run long.ini
+[ "$(wc -c <err)" -lt 4000 ]
+verdict "an error of a file stays short" $? "$(wc -c <err) bytes"
 escape=$'\033[2J\033]0;title\a'
 refuses "an error that quotes escape sequences" 'u001b[2J' run a.ini -s "training.precision=$escape"
 ! LC_ALL=C grep -q $'[\001-\010\013-\037]' err

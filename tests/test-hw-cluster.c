@@ -106,7 +106,7 @@ static const struct {
 };
 
 static void shipped_topologies(void) {
-  g_auto(GStrv) files = conf_path_list("topologies", ".ini");
+  g_auto(GStrv) files = conf_path_list("topologies", ".ini", NULL);
   CU_ASSERT_EQUAL(g_strv_length(files), G_N_ELEMENTS(machines));
   for (gsize i = 0; i < G_N_ELEMENTS(machines); i++) {
     CU_ASSERT_TRUE(g_strv_contains((const char *const *)files, machines[i].name));

@@ -8,7 +8,7 @@
 
 /* One node of each, and two of those that have NICs. */
 static void all_build(void) {
-  g_auto(GStrv) names = conf_path_list("topologies", ".ini");
+  g_auto(GStrv) names = conf_path_list("topologies", ".ini", NULL);
   guint n = 0;
   for (char **name = names; *name != NULL; name++, n++) {
     TestCluster built = cluster_new(*name, 1, NULL);

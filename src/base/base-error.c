@@ -52,6 +52,8 @@ void base_error_set_at(GError **error, const BasePlace *place, const char *forma
 
 void base_error_prefix_at(GError **error, const BasePlace *place) {
   g_autofree char *where = cut(place_text(place));
+  if (error != NULL && *error != NULL && strchr((*error)->message, '\n') == NULL)
+    (*error)->message = cut((*error)->message);
   g_prefix_error(error, "%s", where);
 }
 

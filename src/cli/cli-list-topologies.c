@@ -64,8 +64,8 @@ static gboolean row(const char *topology, const HwCatalog *catalog, CliListing *
 
 CliExit cli_list_topologies(CliListing *listing, GError **error) {
   g_autoptr(HwCatalog) catalog = hw_catalog_load(error);
-  g_auto(GStrv) names = conf_path_list("topologies", ".ini");
-  gboolean good = catalog != NULL;
+  g_auto(GStrv) names = catalog != NULL ? conf_path_list("topologies", ".ini", error) : NULL;
+  gboolean good = names != NULL;
   cli_listing_columns(listing, columns);
   for (char **name = names; good && *name != NULL; name++)
     good = row(*name, catalog, listing, error);

@@ -16,7 +16,7 @@ static void setting_cell(CliListing *listing, const Study *study, const char *na
     cli_listing_number(listing, 0, "%.0f", 0);
 }
 
-void cli_list_workloads(CliListing *listing) {
+CliExit cli_list_workloads(CliListing *listing, GError **error) {
   static const CliColumn columns[] = {{"workload", "workload", BASE_LEFT},
                                       {"framework", "framework", BASE_LEFT},
                                       {"zero_stage", "ZeRO", BASE_RIGHT},
@@ -30,12 +30,13 @@ void cli_list_workloads(CliListing *listing) {
   static const char *const settings[] = {"parallel.framework", "parallel.zero_stage", "parallel.tensor",
                                          "parallel.pipeline",  "parallel.expert",     "training.sequence_length",
                                          "cluster.topology",   "cluster.nodes"};
-  g_auto(GStrv) names = conf_path_list("workloads", ".ini");
+  g_auto(GStrv) names = conf_path_list("workloads", ".ini", error);
   cli_listing_columns(listing, columns);
-  for (char **name = names; *name != NULL; name++) {
+  for (char **name = names; name != NULL && *name != NULL; name++) {
     g_autoptr(Study) study = study_open(*name, NULL);
     cli_listing_text(listing, *name);
     for (gsize i = 0; i < G_N_ELEMENTS(settings); i++)
       setting_cell(listing, study, settings[i]);
   }
+  return names != NULL ? CLI_DONE : CLI_INPUT;
 }

@@ -98,9 +98,8 @@ static CliExit list_topologies(G_GNUC_UNUSED const List *asked, CliListing *list
   return cli_list_topologies(listing, error);
 }
 
-static CliExit list_workloads(G_GNUC_UNUSED const List *asked, CliListing *listing, G_GNUC_UNUSED GError **error) {
-  cli_list_workloads(listing);
-  return CLI_DONE;
+static CliExit list_workloads(G_GNUC_UNUSED const List *asked, CliListing *listing, GError **error) {
+  return cli_list_workloads(listing, error);
 }
 
 #define KEY_SHOWN 10 /* letters of a run key */

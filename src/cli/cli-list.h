@@ -8,4 +8,4 @@
 /* Builds every topology of the data folders. Errors: one that cannot be read. */
 CliExit cli_list_topologies(CliListing *listing, GError **error);
 /* Reads every workload of the data folders; of one that cannot be read the name alone. */
-void cli_list_workloads(CliListing *listing);
+CliExit cli_list_workloads(CliListing *listing, GError **error);

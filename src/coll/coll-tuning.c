@@ -145,7 +145,9 @@ char *coll_tuning_find(const char *version, gboolean *ret_exact, GError **error)
     g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT, "\"%s\" is not a version of NCCL: such as 2.21 or 2.21.5", version);
     return NULL;
   }
-  g_auto(GStrv) names = conf_path_list("topologies/catalog", ".ini");
+  g_auto(GStrv) names = conf_path_list("topologies/catalog", ".ini", error);
+  if (names == NULL)
+    return NULL;
   for (char **name = names; *name != NULL; name++) {
     if (!g_str_has_prefix(*name, TABLE) || !base_version_parse(*name + strlen(TABLE), &each))
       continue;

@@ -6,6 +6,7 @@
 
 #include "base-names.h"
 #include "conf-data.h"
+#include "conf-root.h"
 
 #define TEXT_MOST ((gsize)256 << 20)
 
@@ -25,9 +26,14 @@ static int compare_names(gconstpointer a, gconstpointer b) {
   return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-char **conf_file_names(const char *folder) {
+char **conf_file_names(const char *folder, GError **error) {
   g_autoptr(GPtrArray) names = g_ptr_array_new();
-  g_autoptr(GDir) dir = g_dir_open(folder, 0, NULL);
+  g_autoptr(GError) cause = NULL;
+  g_autoptr(GDir) dir = g_dir_open(folder, 0, &cause);
+  if (conf_is_machines(cause)) {
+    g_set_error(error, SIM_ERROR, SIM_ERROR_SYSTEM, "%s", cause->message);
+    return NULL;
+  }
   for (const char *name = dir != NULL ? g_dir_read_name(dir) : NULL; name != NULL; name = g_dir_read_name(dir))
     if (*name != '.' && g_utf8_validate(name, -1, NULL))
       g_ptr_array_add(names, g_strdup(name));
@@ -47,9 +53,9 @@ char *conf_file_advice(const char *path) {
   GString *text = g_string_new(NULL);
   if (strcmp(missing, path) != 0)
     g_string_append_printf(text, "; there is no folder \"%s\"", missing);
-  g_auto(GStrv) names = conf_file_names(folder);
+  g_auto(GStrv) names = conf_file_names(folder, NULL);
   g_autofree char *name = g_path_get_basename(missing);
-  const char *near = base_names_nearest((const char *const *)names, name);
+  const char *near = names != NULL ? base_names_nearest((const char *const *)names, name) : NULL;
   if (near != NULL) {
     gboolean here = strcmp(folder, ".") == 0 && !g_str_has_prefix(missing, "./");
     g_autofree char *whole = here ? g_strdup(near) : g_build_filename(folder, near, NULL);

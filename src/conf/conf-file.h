@@ -22,7 +22,7 @@ void conf_file_position(const char *data, gsize offset, guint *ret_line, guint *
 
 /* Names of a folder's files and folders but hidden ones, sorted, so that no answer depends on the disk's order; empty
  * where there is no such folder. Caller frees with g_strfreev. */
-char **conf_file_names(const char *folder);
+char **conf_file_names(const char *folder, GError **error);
 
 /* Why a path that is not there is not there: `; did you mean "models/llama-2-7b.json"?` (`; there is no folder "modls"`
  * where even that is missing), or "" where nothing is near. Caller frees. */

@@ -30,15 +30,17 @@ static void add_root(GPtrArray *places, const char *root, const char *const *fol
     add_folder(places, root, *folders);
 }
 
-static void add_data_folders(GPtrArray *places, const char *const *folders) {
-  g_auto(GStrv) roots = conf_roots();
-  for (char **root = roots; *root != NULL; root++)
+static gboolean add_data_folders(GPtrArray *places, const char *const *folders, GError **error) {
+  g_auto(GStrv) roots = conf_roots(error);
+  for (char **root = roots; root != NULL && *root != NULL; root++)
     add_root(places, *root, folders);
+  return roots != NULL;
 }
 
-char **conf_path_folders(const char *folder) {
-  g_autoptr(GPtrArray) places = g_ptr_array_new();
-  add_data_folders(places, (const char *const[]){folder, NULL});
+char **conf_path_folders(const char *folder, GError **error) {
+  g_autoptr(GPtrArray) places = g_ptr_array_new_with_free_func(g_free);
+  if (!add_data_folders(places, (const char *const[]){folder, NULL}, error))
+    return NULL;
   g_ptr_array_add(places, NULL);
   return (char **)g_ptr_array_free(g_steal_pointer(&places), FALSE);
 }
@@ -64,14 +66,15 @@ static int compare_names(gconstpointer a, gconstpointer b) {
 }
 
 /* Adds the files of a folder that end so, without their endings. */
-static void add_stems(GPtrArray *stems, const char *folder, const char *extension) {
-  g_auto(GStrv) names = conf_file_names(folder);
-  for (char **name = names; *name != NULL; name++) {
+static gboolean add_stems(GPtrArray *stems, const char *folder, const char *extension, GError **error) {
+  g_auto(GStrv) names = conf_file_names(folder, error);
+  for (char **name = names; name != NULL && *name != NULL; name++) {
     g_autofree char *path = g_build_filename(folder, *name, NULL);
     gsize length = strlen(*name), ending = extension != NULL ? strlen(extension) : 0;
     if (length > ending && is_file(path) && (ending == 0 || g_str_has_suffix(*name, extension)))
       g_ptr_array_add(stems, g_strndup(*name, length - ending));
   }
+  return names != NULL;
 }
 
 /* Sorts, drops doubles, ends with NULL. */
@@ -84,19 +87,20 @@ static char **finish_stems(GPtrArray *stems) {
   return g_strdupv((char **)stems->pdata);
 }
 
-char **conf_path_list(const char *folder, const char *extension) {
+char **conf_path_list(const char *folder, const char *extension, GError **error) {
   g_autoptr(GPtrArray) stems = g_ptr_array_new_with_free_func(g_free);
-  g_auto(GStrv) folders = conf_path_folders(folder);
-  for (char **each = folders; *each != NULL; each++)
-    add_stems(stems, *each, extension);
-  return finish_stems(stems);
+  g_auto(GStrv) folders = conf_path_folders(folder, error);
+  gboolean good = folders != NULL;
+  for (char **each = folders; good && *each != NULL; each++)
+    good = add_stems(stems, *each, extension, error);
+  return good ? finish_stems(stems) : NULL;
 }
 
 /* The nearest name to a bare one among all folders, without ending; NULL where none is near. */
 static char *nearest_stem(const char *name, const char *extension, const GPtrArray *places) {
   g_autoptr(GPtrArray) stems = g_ptr_array_new_with_free_func(g_free);
   for (guint i = 0; i < places->len; i++)
-    add_stems(stems, g_ptr_array_index(places, i), extension);
+    add_stems(stems, g_ptr_array_index(places, i), extension, NULL);
   g_auto(GStrv) names = finish_stems(stems);
   gboolean ended = extension != NULL && g_str_has_suffix(name, extension);
   g_autofree char *stem = g_strndup(name, strlen(name) - (ended ? strlen(extension) : 0));
@@ -160,8 +164,8 @@ char *conf_path_search(const char *name, const char *extension, const char *cons
   gboolean absolute = g_path_is_absolute(asked);
   g_autoptr(GPtrArray) places = g_ptr_array_new_with_free_func(g_free);
   g_ptr_array_add(places, g_strdup(absolute || beside == NULL ? "." : beside));
-  if (!absolute && (anywhere || strchr(asked, '/') == NULL))
-    add_data_folders(places, folders);
+  if (!absolute && (anywhere || strchr(asked, '/') == NULL) && !add_data_folders(places, folders, error))
+    return NULL;
   for (guint i = 0; i < places->len; i++) {
     g_autofree char *path = join(g_ptr_array_index(places, i), asked);
     g_autofree char *found = try_file(path, extension);

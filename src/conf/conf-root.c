@@ -2,10 +2,17 @@
 /* Roots of the data, from the environment and from where the program's own file lies. */
 #include "conf-root.h"
 
+#include "base-error.h"
+
 #define BUILD_LEVELS 3 /* programs of a build lie at most so deep: BUILD/tests/bench */
 
 static char **split(const char *list) {
   return g_strsplit(list != NULL ? list : "", G_SEARCHPATH_SEPARATOR_S, -1);
+}
+
+gboolean conf_is_machines(const GError *cause) {
+  return g_error_matches(cause, G_FILE_ERROR, G_FILE_ERROR_MFILE) ||
+         g_error_matches(cause, G_FILE_ERROR, G_FILE_ERROR_NFILE);
 }
 
 char **conf_roots_asked(void) {
@@ -19,28 +26,38 @@ static void add_all(GPtrArray *roots, char **list, const char *folder) {
 }
 
 /* What the build says, in the program's folder or one a little above; NULL: it was installed. */
-static char *find_source(const char *folder) {
+static gboolean find_source(const char *folder, char **ret, GError **error) {
   g_autofree char *above = g_strdup(folder);
+  *ret = NULL;
   for (int level = 0; level < BUILD_LEVELS; level++) {
     g_autofree char *file = g_build_filename(above, "foretrain.data", NULL);
-    char *text = NULL;
-    if (g_file_get_contents(file, &text, NULL, NULL))
-      return g_strchomp(text);
+    g_autoptr(GError) cause = NULL;
+    if (g_file_get_contents(file, ret, NULL, &cause)) {
+      g_strchomp(*ret);
+      return TRUE;
+    }
+    if (conf_is_machines(cause)) {
+      g_set_error(error, SIM_ERROR, SIM_ERROR_SYSTEM, "%s", cause->message);
+      return FALSE;
+    }
     char *next = g_path_get_dirname(above);
     g_free(above);
     above = next;
   }
-  return NULL;
+  return TRUE;
 }
 
-static void add_of_program(GPtrArray *roots) {
+static gboolean add_of_program(GPtrArray *roots, GError **error) {
   g_autofree char *program = g_file_read_link("/proc/self/exe", NULL);
   g_autofree char *folder = program != NULL ? g_path_get_dirname(program) : NULL;
-  char *source = folder != NULL ? find_source(folder) : NULL;
+  char *source = NULL;
+  if (folder != NULL && !find_source(folder, &source, error))
+    return FALSE;
   if (folder != NULL)
     g_ptr_array_add(roots, g_canonicalize_filename(FORETRAIN_DATA_FROM_BIN, folder));
   if (source != NULL)
     g_ptr_array_add(roots, source);
+  return TRUE;
 }
 
 static void add_of_desktop(GPtrArray *roots) {
@@ -53,13 +70,14 @@ static void add_of_desktop(GPtrArray *roots) {
   add_all(roots, folders, "foretrain");
 }
 
-char **conf_roots(void) {
-  GPtrArray *roots = g_ptr_array_new();
+char **conf_roots(GError **error) {
+  g_autoptr(GPtrArray) roots = g_ptr_array_new_with_free_func(g_free);
   g_auto(GStrv) asked = conf_roots_asked();
   for (char **root = asked; *root != NULL; root++)
     g_ptr_array_add(roots, g_strdup(*root));
-  add_of_program(roots);
+  if (!add_of_program(roots, error))
+    return NULL;
   add_of_desktop(roots);
   g_ptr_array_add(roots, NULL);
-  return (char **)g_ptr_array_free(roots, FALSE);
+  return (char **)g_ptr_array_free(g_steal_pointer(&roots), FALSE);
 }

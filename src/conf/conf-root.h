@@ -11,7 +11,10 @@
 
 #include <glib.h>
 
-/* NULL-terminated, whether they exist or not; g_strfreev. Reads links and the environment at each call. */
-char **conf_roots(void);
+/* NULL-terminated, whether they exist or not; g_strfreev. Reads links and the environment at each call. NULL where the
+ * machine does not let them be read (SIM_ERROR_SYSTEM): too many open files. */
+char **conf_roots(GError **error);
 /* FORETRAIN_DATA, split; g_strfreev. */
 char **conf_roots_asked(void);
+/* Whether a file could not be read because too many are open. */
+gboolean conf_is_machines(const GError *cause);

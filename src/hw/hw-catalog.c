@@ -76,7 +76,9 @@ static gboolean check_entry(const ConfText *text, HwKind kind, const char *secti
 
 /* The first data folder that has the file; never the current folder. */
 static char *find_file(const char *file, GError **error) {
-  g_auto(GStrv) folders = conf_path_folders("topologies/catalog");
+  g_auto(GStrv) folders = conf_path_folders("topologies/catalog", error);
+  if (folders == NULL)
+    return NULL;
   for (char **folder = folders; *folder != NULL; folder++) {
     g_autofree char *path = g_build_filename(*folder, file, NULL);
     if (g_file_test(path, G_FILE_TEST_IS_REGULAR))

@@ -203,7 +203,9 @@ static Trust *load_from(const char *folder, GError **error) {
 
 /* All from the first data folder that has the settings. */
 Trust *trust_load(GError **error) {
-  g_auto(GStrv) folders = conf_path_folders(FOLDER);
+  g_auto(GStrv) folders = conf_path_folders(FOLDER, error);
+  if (folders == NULL)
+    return NULL;
   for (char **folder = folders; *folder != NULL; folder++) {
     g_autofree char *settings_path = g_build_filename(*folder, SETTINGS, NULL);
     if (g_file_test(settings_path, G_FILE_TEST_IS_REGULAR))

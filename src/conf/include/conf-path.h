@@ -18,8 +18,8 @@ char *conf_path_find(const char *name, const char *extension, const char *folder
                      const BasePlace *place, GError **error);
 
 /* Existing data files of a folder ("topologies") with the extension, bare names sorted, each once; caller frees with
- * g_strfreev. */
-char **conf_path_list(const char *folder, const char *extension);
+ * g_strfreev. NULL where the machine refuses (SIM_ERROR_SYSTEM). */
+char **conf_path_list(const char *folder, const char *extension, GError **error);
 
-/* Paths of those data folders that exist, in order of search, for `folder`; g_strfreev. */
-char **conf_path_folders(const char *folder);
+/* Paths of those data folders that exist, in order of search, for `folder`; g_strfreev. NULL as above. */
+char **conf_path_folders(const char *folder, GError **error);
