@@ -126,10 +126,11 @@ static guint64 bytes_of(const Program *program, ProgramKind kind) {
 }
 
 /* Own elements: 205 376 over 8, a multiple of 2: 25 672, and no padding. Stage 2, two micro-batches: 16-bit gradients
- * to the host once, back once, fp32 ones to the host, 16-bit parameters back: 2 + 2 + 4 + 2 bytes each; a bucket of 41
- * 088 elements rounds up nowhere, one of 41 024 neither. Adam: 8 of gradients scaled in place, 4 of gradient, 8 of
- * parameter in and out, 16 of momenta, 2 of 16-bit parameter. Stage 3 with parameters too: 16-bit gradients go to the
- * host and come back before the fp32 ones go, updated parameters stay there, and each gather takes own shards up. */
+ * to the host once, back once, fp32 ones to the host, 16-bit parameters back (before 0.17 of 32 bits): 2 + 2 + 4 + 2
+ * bytes each; a bucket of 41 088 elements rounds up nowhere, one of 41 024 neither. Adam: 8 of gradients scaled in
+ * place, 4 of gradient, 8 of parameter in and out, 16 of momenta, 2 of 16-bit parameter. Stage 3 with parameters too:
+ * 16-bit gradients go to the host and come back before the fp32 ones go, updated parameters stay there, and each gather
+ * takes own shards up. */
 static void offload_copies(void) {
   g_autoptr(Program) two = plan_case(
       &three_layers, 8, 8,
@@ -137,11 +138,16 @@ static void offload_copies(void) {
                        "training.gradient_accumulation=2", "deepspeed.reduce_bucket_size=41088", NULL});
   CU_ASSERT_EQUAL(bytes_of(two, PROGRAM_COPY), 25672 * (2 + 2 + 4 + 2));
   CU_ASSERT_EQUAL(bytes_of(two, PROGRAM_CPU), 25672 * 38);
-  g_autoptr(Program) old =
-      plan_case(&three_layers, 8, 8,
-                (const char *[]){"parallel.framework=deepspeed", "parallel.zero_stage=2",
-                                 "parallel.offload_optimizer=cpu", "parallel.framework_version=0.16.0", NULL});
-  CU_ASSERT_EQUAL(bytes_of(old, PROGRAM_COPY), 25672 * (4 + 4));
+  static const struct {
+    const char *version;
+    guint64 back;
+  } eras[] = {{"parallel.framework_version=0.16.9", 4}, {"parallel.framework_version=0.17.0", 2}};
+  for (gsize i = 0; i < G_N_ELEMENTS(eras); i++) {
+    g_autoptr(Program) once = plan_case(&three_layers, 8, 8,
+                                        (const char *[]){"parallel.framework=deepspeed", "parallel.zero_stage=2",
+                                                         "parallel.offload_optimizer=cpu", eras[i].version, NULL});
+    CU_ASSERT_EQUAL(bytes_of(once, PROGRAM_COPY), 25672 * (4 + eras[i].back));
+  }
   g_autoptr(Program) three =
       plan_case(&three_layers, 8, 8,
                 (const char *[]){STAGE_3, "parallel.offload_optimizer=cpu", "parallel.offload_parameters=cpu", NULL});
