@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* NCCL's tuner against the table that it prints itself; versions, knobs, and what follows at scale. */
+#include <glib/gstdio.h>
 #include <math.h>
+#include <string.h>
 
 #include "cluster.h"
 #include "coll-knobs.h"
+#include "coll-matrix.h"
 #include "coll-steps.h"
 #include "coll-tuner.h"
 #include "conf-settings.h"
@@ -154,6 +157,50 @@ static void nearest_older_table(void) {
   CU_ASSERT_FALSE(exact);
   HARNESS_FAILS(table_of("2.12", &exact, &error), error, "older than the oldest");
   HARNESS_FAILS(table_of("latest", &exact, &error), error, "not a version");
+}
+
+/* A table of one's own, based on 2.30 but for the group that is given. */
+static gboolean load_table(const char *group, GError **error) {
+  g_autofree char *folder = g_dir_make_tmp("foretrain-tuning-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename(folder, "own.ini", NULL);
+  g_autofree char *text = g_strconcat("[table]\nbased_on = nccl-2.30\n", group, NULL);
+  CollTuning tuning;
+  CU_ASSERT_TRUE_FATAL(g_file_set_contents(path, text, -1, NULL));
+  gboolean loaded = coll_tuning_load(path, "hopper", &tuning, NULL, error);
+  g_unlink(path);
+  g_rmdir(folder);
+  return loaded;
+}
+
+static void tables_are_checked(void) {
+  GError *error = NULL;
+  CU_ASSERT_TRUE(load_table("[steps]\nslots = 8\nsource = here\ntrust = derived\n", &error));
+  HARNESS_FAILS(load_table("[steps]\nslots = 8\n", &error), error, "the group has no source: every row needs one");
+  HARNESS_FAILS(load_table("[steps]\nslots = 1\nsource = here\n", &error), error,
+                "a connection must hold two chunks of a ring");
+  HARNESS_FAILS(load_table("[tree]\ncorrection_ll = 1 2 3\nsource = here\n", &error), error, "numbers");
+  HARNESS_FAILS(load_table("[steps]\nslot = 8\nsource = here\n", &error), error, "did you mean");
+}
+
+/* As NCCL prints it under NCCL_DEBUG=INFO: the cells of the log above, three algorithms to a block. */
+static void the_table_as_text(void) {
+  TestCluster built = cluster_new("dgx-h100", 1, "cluster.gpus_per_node=6", NULL);
+  CollKnobs knobs;
+  coll_knobs_init(&knobs);
+  knobs.version = "2.29.2";
+  g_autoptr(CollGroup) group = group_with(built.cluster, &knobs, 6, NULL);
+  CU_ASSERT_PTR_NOT_NULL_FATAL(group);
+  g_autoptr(GString) text = g_string_new(NULL);
+  coll_matrix_print(group, text);
+  CU_ASSERT_PTR_NOT_NULL(strstr(text->str, "\n    AllGather |"));
+  CU_ASSERT_PTR_NOT_NULL(strstr(text->str, "    9.6/ 169.2 |   23.5/ 397.4 |   25.4/ 432.0 |"));
+  CU_ASSERT_PTR_NOT_NULL(strstr(text->str, "   12.6/  84.6 |   33.0/ 198.7 |   42.4/ 216.0 |"));
+  CU_ASSERT_PTR_NOT_NULL(strstr(text->str, "24 coll channels, 16 nvls channels, 32 p2p channels\n"));
+  CollCall call = {COLL_ALL_REDUCE, 256 << 20};
+  g_string_truncate(text, 0);
+  coll_matrix_print_call(group, &call, text);
+  CU_ASSERT_TRUE(g_str_has_prefix(text->str, "all-reduce of 268435456 bytes\n"));
+  cluster_clear(&built);
 }
 
 /* Each table differs from the one it is based on where its history says: a tree's hop in Simple, LL's share, PAT. */
@@ -390,6 +437,8 @@ int main(void) {
                                                     {"NICs have latencies", nics_have_latencies},
                                                     {"ways to NICs are short", ways_to_nics_are_short},
                                                     {"nearest older table", nearest_older_table},
+                                                    {"tables are checked", tables_are_checked},
+                                                    {"the table as text", the_table_as_text},
                                                     {"versions differ", versions_differ},
                                                     {"knobs as NCCL reads them", knobs_as_nccl_reads_them},
                                                     {"knobs act", knobs_act},
