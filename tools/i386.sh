@@ -12,7 +12,7 @@ packages="libc6 libc6-dev linux-libc-dev libcrypt1 libgcc-s1 libgcc-12-dev zlib1
 apt=(apt-get -qq -o APT::Architecture=i386 -o APT::Architectures=i386 -o "Dir::State::Lists=$folder/lists"
   -o APT::Sandbox::User=root)
 if [ ! -e "$root/usr/lib/i386-linux-gnu/libglib-2.0.so" ]; then
-  "${apt[@]}" update
+  "${apt[@]}" update || echo "tools/i386.sh: goes on with the lists of packages that there are" >&2
   # shellcheck disable=SC2086
   (cd "$folder/debs" && "${apt[@]}" download $packages)
   for package in "$folder"/debs/*.deb; do dpkg -x "$package" "$root"; done

@@ -33,8 +33,8 @@ CHANGES = [(r" < ", " <= "), (r" <= ", " < "), (r" > ", " >= "), (r" >= ", " > "
            (r"\b1\b", "2"), (r"\b0\b", "1"), (r"\bTRUE\b", "FALSE"), (r"\bFALSE\b", "TRUE"), (r"\+\+", "--"),
            (r" \+= ", " -= "), (r" -= ", " += "), (r"\bMIN\(", "MAX("), (r"\bMAX\(", "MIN("), (r"if \(", "if (!")]
 STATEMENT = re.compile(r"^ +[a-z_>.\[\]-]+(\(.*\)| [-+*|]?= .*);$")
-# What stops the program when a contract is broken, explains a choice in words, or only traces it; what only frees, which
-# is LeakSanitizer's to notice (./dev sanitize).
+# What stops the program when a contract is broken, explains a choice in words, or only traces it; what only frees,
+# which is LeakSanitizer's to notice (./dev sanitize).
 PLAIN = re.compile(r"^\s*(/\*|\*|#|static const|const |sim_require|base_trace|g_set_error|g_string_append|\"|"
                    r"g_free\(|[a-z_]+_(free|clear|unref)\(|[a-z_]+:$)")
 
