@@ -71,6 +71,8 @@ static const struct {
     {"dgx-h100", "h100-sxm5-80gb", 8, 8, 33, 1088, 8 * 48e9, FALSE},
     /* two nodes: (8 + 8) × 2 × 2 */
     {"dgx-h200", "h200-sxm5-141gb", 8, 8, 2, 64, 8 * 48e9, FALSE},
+    /* two nodes: (4 + 4) × 2 × 2 */
+    {"hgx-h200-4gpu", "h200-sxm5-141gb", 4, 4, 2, 32, 4 * 48e9, TRUE},
     /* two nodes: (8 + 4) × 2 × 2 */
     {"dgx1-v100", "v100-sxm2-32gb", 8, 4, 2, 48, 4 * 12e9, FALSE},
     /* seventeen nodes: (16 + 8) × 17 × 2 + two leaves × 2 */
