@@ -204,6 +204,25 @@ static void one_dummy_for_each_shape(void) {
   CU_ASSERT_EQUAL(held[1], 0);
 }
 
+/* Its own checkpoint function runs all of a layer again, compiled or not, and keeps parts of inputs all the same. */
+static void keeps_parts_when_compiled(void) {
+  ModelShape shape;
+  ModelRecipe model;
+  PlanRecipe recipe;
+  g_autoptr(GError) error = NULL;
+  shape_of(2, FALSE, &shape);
+  const char *settings[] = {"parallel.framework=megatron",
+                            "parallel.tensor=2",
+                            "training.activation_checkpointing=full",
+                            "training.compile=yes",
+                            "megatron.distribute_saved_activations=yes",
+                            NULL};
+  CU_ASSERT_TRUE_FATAL(plan_case_load(&shape, 2, 8, settings, &model, &recipe, &error));
+  CU_ASSERT_FALSE(recipe.checkpointing.stops);
+  g_autoptr(Program) program = plan_program(&shape, &model, &recipe);
+  CU_ASSERT_TRUE(sent(program, 0, "input.gather").rows > 0);
+}
+
 static void refusals(void) {
   static const struct {
     const char *settings, *fragment;
@@ -244,6 +263,7 @@ int main(void) {
                       {"stages reduce when they should", stages_reduce_when_they_should},
                       {"chunks are reduced at one time", chunks_are_reduced_at_one_time},
                       {"one dummy for each shape", one_dummy_for_each_shape},
+                      {"keeps parts when compiled", keeps_parts_when_compiled},
                       {"refusals", refusals},
                       {NULL, NULL}});
 }

@@ -74,6 +74,8 @@ static const Refusal refusals[] = {
     {"fsdp1", {"fsdp.checkpoint_outside=yes", "training.checkpoint_early_stop=yes", NULL}, "is not modelled"},
     {"deepspeed", {"training.checkpoint_early_stop=yes", NULL}, NULL},
     {"megatron", {"parallel.zero_stage=1", "training.checkpoint_early_stop=yes", NULL}, "own checkpoint function"},
+    {"fsdp1", {"parallel.framework_version=2.0", "training.checkpoint_early_stop=yes", NULL}, "from 2.1 on"},
+    {"paper", {"training.attention_waits=yes", NULL}, "no host that could wait"},
     {"fsdp1", {"parallel.framework_version=1.13", NULL}, NULL},
     {"fsdp1", {"parallel.framework_version=2.0", NULL}, NULL},
     {"fsdp2", {"parallel.framework_version=2.4", NULL}, NULL},

@@ -18,6 +18,34 @@ static void expect(const char *name, const char *text, const Said *said) {
     RECIPE_SAYS(recipe, said->setting, said->value);
 }
 
+/* PyTorch's checkpoints that are not reentrant end early; Transformers' are by default, axolotl's and TRL's are not,
+ * nor is FSDP's wrapper, of which use_reentrant does not speak. */
+static void reentrant(void) {
+  static const struct {
+    const char *text, *stops;
+  } rows[] = {
+      {"per_device_train_batch_size: 1\ngradient_checkpointing: true\n", "no"},
+      {"per_device_train_batch_size: 1\ngradient_checkpointing: true\n"
+       "gradient_checkpointing_kwargs: {use_reentrant: false}\n",
+       "yes"},
+      {"per_device_train_batch_size: 1\ngradient_checkpointing: false\n"
+       "gradient_checkpointing_kwargs: {use_reentrant: false}\n",
+       NULL},
+      {"per_device_train_batch_size: 1\nfsdp: full_shard\nfsdp_config: {activation_checkpointing: true}\n"
+       "gradient_checkpointing_kwargs: {use_reentrant: true}\n",
+       NULL},
+      {"base_model: x\nmicro_batch_size: 1\ngradient_checkpointing: true\n", "yes"},
+      {"base_model: x\nmicro_batch_size: 1\ngradient_checkpointing: true\n"
+       "gradient_checkpointing_kwargs: {use_reentrant: true}\n",
+       "no"},
+      {"dataset_name: x\nper_device_train_batch_size: 1\n", "yes"},
+      {"finetuning_type: full\nper_device_train_batch_size: 1\n", "no"},
+      {"finetuning_type: full\nper_device_train_batch_size: 1\nuse_reentrant_gc: false\n", "yes"},
+  };
+  for (gsize i = 0; i < G_N_ELEMENTS(rows); i++)
+    expect("x.yaml", rows[i].text, (const Said[]){{"training.checkpoint_early_stop", rows[i].stops}, {NULL, NULL}});
+}
+
 #define NEOX                                                                                                           \
   "{\n \"pipe-parallel-size\": 2, \"model_parallel_size\": 4,\n \"num_layers\": 24, \"hidden_size\": 1024, "           \
   "\"num_attention_heads\": 16, \"seq_length\": 2048, \"max_position_embeddings\": 2048,\n"
@@ -417,7 +445,8 @@ static void refusals(void) {
 }
 
 int main(void) {
-  return harness_run("recipe-finetune", (HarnessCase[]){{"GPT-NeoX", neox},
+  return harness_run("recipe-finetune", (HarnessCase[]){{"reentrant", reentrant},
+                                                        {"GPT-NeoX", neox},
                                                         {"GPT-NeoX, refused", neox_refused},
                                                         {"NeMo", nemo},
                                                         {"Megatron-Bridge", bridge},

@@ -47,6 +47,10 @@ static ModelSet kept_by_op(const ModelUnit *unit) {
   return kept;
 }
 
+gboolean model_recompute_is_whole(ModelRecompute how) {
+  return how == MODEL_RECOMPUTE_ALL || how == MODEL_RECOMPUTE_ALL_STOPPED;
+}
+
 /* The operations up to the last one that makes what some operation saves for backward. */
 static ModelSet until_saved(const ModelUnit *unit) {
   ModelSet saved = 0;

@@ -63,7 +63,8 @@ static const BaseField keys[] = {
              .names = early_stop_names,
              .help = "a recomputed layer's second run ends with the last value that its backward wants, so its last "
                      "matmul does not run again (PyTorch's checkpoints that are not reentrant, since 2.1); no: all of "
-                     "it runs; default: yes under fsdp1 and fsdp2, else no. What is compiled always ends so"),
+                     "it runs; default: yes under fsdp1 and fsdp2, else no. What is compiled ends so whatever is said "
+                     "here; checkpoint functions of megatron, nanotron and of DeepSpeed itself never do"),
     KEY("training", "gradient_accumulation_dtype", BASE_NAME, accumulation_dtype, .initial = "default",
         .names = dtype_names, .help = "of accumulated gradients; default: the framework's"),
     KEY("training", "gradient_communication_dtype", BASE_NAME, communication_dtype, .initial = "default",
@@ -122,21 +123,26 @@ static gboolean read_checkpointing(const ConfSettings *settings, Keys *read, GEr
          conf_settings_fail(settings, "training.activation_checkpointing", error, "%s", fault);
 }
 
-/* A compiler drops what nobody reads, whatever the checkpoint would run. */
+/* Why a second run cannot end early; NULL: it can. */
+static const char *never_stops(const PlanRecipe *recipe) {
+  gboolean torch = plan_policies[recipe->framework].stops == PLAN_STOPS;
+  if (plan_policies[recipe->framework].stops == PLAN_STOPS_NEVER)
+    return "the framework's own checkpoint function runs all of a layer again";
+  if (recipe->framework == PLAN_DEEPSPEED && recipe->deepspeed.partition_activations)
+    return "DeepSpeed's own checkpoint function (partition_activations) runs all of a layer again";
+  return torch && recipe->fsdp.checkpoints_outside ? "with fsdp.checkpoint_outside it is not modelled" : NULL;
+}
+
+/* A compiler drops what nobody reads of what it compiles as one: layers whose checkpoint is PyTorch's. */
 static gboolean read_early_stop(const PlanGiven *given, Keys *read, GError **error) {
   const PlanRecipe *recipe = &read->recipe;
-  const PlanPolicy *policy = &plan_policies[recipe->framework];
-  gboolean torch = policy->stops == PLAN_STOPS && !recipe->fsdp.checkpoints_outside &&
-                   (recipe->version == 0 || recipe->version >= STOPS_EARLY);
-  if (read->early_stop == PLAN_EARLY_STOP_YES && policy->stops == PLAN_STOPS_NEVER)
-    return conf_settings_fail(given->settings, "training.checkpoint_early_stop", error,
-                              "%s's own checkpoint function runs all of a layer again; set it to no", policy->name);
-  if (read->early_stop == PLAN_EARLY_STOP_YES && recipe->fsdp.checkpoints_outside)
-    return conf_settings_fail(given->settings, "training.checkpoint_early_stop", error,
-                              "with fsdp.checkpoint_outside it is not modelled; set it to no");
-  read->recipe.checkpointing.stops = (given->model->compiled && !recipe->fsdp.checkpoints_outside) ||
-                                     read->early_stop == PLAN_EARLY_STOP_YES ||
-                                     (read->early_stop == PLAN_EARLY_STOP_DEFAULT && torch);
+  gboolean torch = plan_policies[recipe->framework].stops == PLAN_STOPS;
+  gboolean old = torch && recipe->version > 0 && recipe->version < STOPS_EARLY;
+  const char *never = never_stops(recipe), *why = never == NULL && old ? "PyTorch has it from 2.1 on" : never;
+  if (read->early_stop == PLAN_EARLY_STOP_YES && why != NULL)
+    return conf_settings_fail(given->settings, "training.checkpoint_early_stop", error, "%s; set it to no", why);
+  gboolean said = read->early_stop == PLAN_EARLY_STOP_DEFAULT ? torch && !old : read->early_stop == PLAN_EARLY_STOP_YES;
+  read->recipe.checkpointing.stops = never == NULL && (given->model->compiled || said);
   return TRUE;
 }
 
@@ -312,8 +318,11 @@ static gboolean read_policy(const PlanGiven *given, PlanRecipe *recipe, GError *
   plan_axes_share(recipe, &given->model->share);
   if (given->model->loss == MODEL_LOSS_DEFAULT)
     given->model->loss = policy->loss;
-  if (policy->hostless && recipe->distributed_debug != PLAN_DEBUG_OFF)
-    return conf_settings_fail(given->settings, "parallel.distributed_debug", error,
+  const char *waits = recipe->distributed_debug != PLAN_DEBUG_OFF ? "parallel.distributed_debug"
+                      : given->model->attention_waits             ? "training.attention_waits"
+                                                                  : NULL;
+  if (policy->hostless && waits != NULL)
+    return conf_settings_fail(given->settings, waits, error,
                               "framework %s has no host that could wait; the others have", policy->name);
   if (policy->hostless)
     recipe->host = NULL;

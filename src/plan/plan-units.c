@@ -148,7 +148,7 @@ static void add_kind(PlanWalk *walk, const PlanCase *what, PlanUnit *of, ModelUn
     *lives = plan_lives_new(*unit, how);
   of->unit = *unit;
   of->lives = *lives;
-  of->keeps_part = (*unit)->n_keeping > 0 && how == MODEL_RECOMPUTE_ALL;
+  of->keeps_part = (*unit)->n_keeping > 0 && model_recompute_is_whole(how);
 }
 
 static void add_unit(PlanWalk *walk, const PlanCase *what, guint32 index, guint32 position) {

@@ -211,9 +211,7 @@ static gboolean give_adapters(RecipeReading *reading, GError **error) {
 }
 
 static gboolean finish(RecipeReading *reading, GError **error) {
-  return (!recipe_gives(reading, "training.activation_checkpointing", "full") ||
-          recipe_give(reading, NULL, "training.checkpoint_early_stop", "yes",
-                      "axolotl's checkpoints are not reentrant by default", error)) &&
+  return recipe_give_reentrant(reading, FALSE, "axolotl's checkpoints are not reentrant by default", error) &&
          give_batch(reading, error) && give_adapters(reading, error) && give_liger(reading, error) &&
          give_precision(reading, error) && recipe_trainer_finish(reading, error) &&
          recipe_give_half(reading, NULL, "axolotl loads parameters in 16 bits, and DDP leaves them so", error);

@@ -156,9 +156,34 @@ gboolean recipe_take_optimizer(RecipeReading *reading, const RecipeRow *row, con
   return fail_name(reading, node, pairs, G_N_ELEMENTS(pairs), error);
 }
 
+gboolean recipe_wraps_checkpoints(const RecipeReading *reading) {
+  return recipe_is_true(reading, "fsdp_config.activation_checkpointing") ||
+         recipe_is_true(reading, "fsdp_config.fsdp_activation_checkpointing");
+}
+
+static gboolean checkpoints_nothing(const RecipeReading *reading) {
+  return recipe_is_true(reading, "disable_gradient_checkpointing") ||
+         (conf_tree_given(reading->tree, "gradient_checkpointing") != NULL &&
+          !recipe_is_true(reading, "gradient_checkpointing"));
+}
+
 gboolean recipe_take_reentrant(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node, GError **error) {
-  return recipe_give_flag(reading, node, row->setting, "no", "yes", "reentrant checkpoints run all of a layer again",
-                          error);
+  gboolean flag;
+  if (!conf_tree_flag(reading->tree, node, &flag, error))
+    return FALSE;
+  const char *idle = recipe_wraps_checkpoints(reading) ? "FSDP's own recomputes, which is not reentrant"
+                     : checkpoints_nothing(reading)    ? "nothing is recomputed"
+                                                       : NULL;
+  if (idle == NULL)
+    return recipe_give(reading, node, row->setting, flag ? "no" : "yes",
+                       flag ? "reentrant checkpoints run all of a layer again" : NULL, error);
+  recipe_leave(reading, node, idle);
+  return TRUE;
+}
+
+gboolean recipe_give_reentrant(RecipeReading *reading, gboolean reentrant, const char *remark, GError **error) {
+  return recipe_wraps_checkpoints(reading) || !recipe_gives(reading, "training.activation_checkpointing", "full") ||
+         recipe_give(reading, NULL, "training.checkpoint_early_stop", reentrant ? "no" : "yes", remark, error);
 }
 
 gboolean recipe_take_checkpointing(RecipeReading *reading, const RecipeRow *row, const ConfTreeNode *node,

@@ -112,7 +112,9 @@ static const RecipeRow rows[] = {
     TAKE(FSDP "sharding_strategy", NULL, recipe_take_sharding, NULL),
     TAKE(FSDP "mixed_precision", "training.gradient_communication_dtype", take_mixed_precision, NULL),
     TAKE(FSDP "activation_checkpointing", "training.activation_checkpointing", recipe_take_checkpointing, NULL),
-    TAKE(FSDP "activation_checkpointing_reentrant", "training.checkpoint_early_stop", recipe_take_reentrant, NULL),
+    SAFE(FSDP "activation_checkpointing_reentrant", "llm-foundry's train makes checkpoints that are not reentrant "
+                                                    "since July 2024, whatever is said here (from July "
+                                                    "2023 on: reentrant ones, training.checkpoint_early_stop = no)"),
     REFUSE(FSDP "activation_checkpointing_target", NULL, "a part of each layer that is recomputed"),
     REFUSE(FSDP "activation_cpu_offload", "false", "activations in host memory; set it to false"),
     TAKE(FSDP "limit_all_gathers", "fsdp.limit_all_gathers", recipe_take_flag, NULL),

@@ -119,6 +119,10 @@ gboolean recipe_take_optimizer(RecipeReading *, const RecipeRow *, const ConfTre
 gboolean recipe_take_checkpointing(RecipeReading *, const RecipeRow *, const ConfTreeNode *, GError **error);
 /* use_reentrant of PyTorch's checkpoints: those that are not stop early. */
 gboolean recipe_take_reentrant(RecipeReading *, const RecipeRow *, const ConfTreeNode *, GError **error);
+/* What they are by the tool's default, where layers are recomputed by others than FSDP's wrapper. */
+gboolean recipe_give_reentrant(RecipeReading *reading, gboolean reentrant, const char *remark, GError **error);
+/* Whether FSDP's wrapper recomputes, which is not reentrant. */
+gboolean recipe_wraps_checkpoints(const RecipeReading *reading);
 /* The dtype's name to ours: bfloat16, amp_bf16, fp16, float32, no, … */
 gboolean recipe_take_precision(RecipeReading *, const RecipeRow *, const ConfTreeNode *, GError **error);
 gboolean recipe_take_sharding(RecipeReading *, const RecipeRow *, const ConfTreeNode *, GError **error);

@@ -269,17 +269,8 @@ static gboolean give_ddp(RecipeReading *reading, GError **error) {
   return recipe_give(reading, NULL, "parallel.framework", "ddp", "no fsdp, no deepspeed", error);
 }
 
-/* Of the model's own checkpoints; FSDP's wrapper is not reentrant. */
-static gboolean give_reentrant(RecipeReading *reading, GError **error) {
-  return recipe_is_true(reading, "fsdp_config.activation_checkpointing") ||
-         recipe_is_true(reading, "fsdp_config.fsdp_activation_checkpointing") ||
-         !recipe_gives(reading, "training.activation_checkpointing", "full") ||
-         recipe_give(reading, NULL, "training.checkpoint_early_stop", "no",
-                     "checkpoints are reentrant by Transformers' default", error);
-}
-
 gboolean recipe_trainer_finish(RecipeReading *reading, GError **error) {
-  if (!give_reentrant(reading, error) ||
+  if (!recipe_give_reentrant(reading, TRUE, "checkpoints are reentrant by Transformers' default", error) ||
       !recipe_give(reading, NULL, "training.gradient_clipping", "1", "the Trainer's default", error) ||
       !give_precision(reading, error))
     return FALSE;

@@ -135,9 +135,7 @@ static gboolean finish(RecipeReading *reading, GError **error) {
          recipe_give(reading, NULL, "training.sequence_length", "1024", "TRL's default", error) &&
          recipe_give(reading, NULL, "training.precision", "bf16", "TRL's default", error) &&
          recipe_give(reading, NULL, "training.activation_checkpointing", "full", "TRL's default", error) &&
-         (!recipe_gives(reading, "training.activation_checkpointing", "full") ||
-          recipe_give(reading, NULL, "training.checkpoint_early_stop", "yes",
-                      "TRL's checkpoints are not reentrant by default", error)) &&
+         recipe_give_reentrant(reading, FALSE, "TRL's checkpoints are not reentrant by default", error) &&
          recipe_trainer_finish(reading, error) && give_dtype(reading, error);
 }
 

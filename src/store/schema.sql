@@ -81,7 +81,7 @@ CREATE TABLE run (
   host_used_bytes            INTEGER,          -- host memory of a node that offload keeps, and that paged states have
                                                -- passed through. NULL: nothing is there
   host_capacity_bytes        INTEGER,          -- host memory of a node. NULL: the topology does not state it, or
-                                               -- nothing is offloaded
+                                               -- nothing is offloaded or paged
   paged_bytes                INTEGER,          -- a GPU's optimizer states in managed memory. NULL: none are
   paged_host_bytes           INTEGER,          -- of these, what lies in host memory between steps: the GPU has no room
                                                -- for it. NULL: none

@@ -82,7 +82,7 @@ const StoreMetric store_metrics[] = {
     TIGHTEST("alloc_retries", "alloc_retries", NUMBER, LESS, RETRIES,
         "times the allocator gave its cache back to make room, all steps played"),
     TIGHTEST("alloc_stall", "alloc_stall_ps", TIME, LESS, STALLED, "host time that these take in a step"),
-    RUN("host_used", "host_used_bytes", BYTES, LESS, HOST_USED, "host memory of a node that offload keeps"),
+    RUN("host_used", "host_used_bytes", BYTES, LESS, HOST_USED, "host memory of a node, of offload or pages"),
     RUN("host_capacity", "host_capacity_bytes", BYTES, NEITHER, HOST_CAPACITY, "host memory of a node"),
     RUN("paged", "paged_bytes", BYTES, NEITHER, PAGED, "a GPU's paged optimizer states"),
     RUN("paged_host", "paged_host_bytes", BYTES, LESS, PAGED_HOST,

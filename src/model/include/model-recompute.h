@@ -36,3 +36,5 @@ typedef struct {
 } ModelRecomputed;
 
 void model_recompute(const ModelUnit *unit, ModelRecompute how, ModelRecomputed *ret);
+/* Of a layer only the input is kept; its second run stopped or not. */
+gboolean model_recompute_is_whole(ModelRecompute how);

@@ -187,8 +187,8 @@ typedef struct {
   guint32 slowest;  /* class whose times stand for the step */
   guint32 tightest; /* of the classes with the worst verdict the one nearest to, or furthest over, its capacity */
   RunVerdict verdict;
-  guint64 host_used,
-      host_capacity;           /* host memory of a node that offload keeps, and what there is; 0: none, not stated */
+  guint64 host_used;           /* host memory of a node that offload keeps or paged states have; 0: none */
+  guint64 host_capacity;       /* of a node; 0: not stated, or nothing asks for it */
   guint64 paged, paged_host;   /* a GPU's paged states, and what of them lies in host memory between steps; 0: none */
   SimTime step_low, step_high; /* interval around the step of the slowest class; 0: not known */
   guint32 validated_rows;      /* published rows like this run */
@@ -228,7 +228,7 @@ void run_report_choose(RunReport *report);
 /* Verdicts of the classes and of the whole, once it is known that peaks of reserved memory are `low` (at most 1) to
  * `high` (at least 1) times what is foretold. What lies outside the allocator is taken as it is. */
 void run_report_judge(RunReport *report, double low, double high);
-/* Offload needs more than the node's host memory: the verdict is oom, whatever the device has to spare. */
+/* Offload, or paged states, need more than the node has: the verdict is oom, whatever the device has to spare. */
 static inline gboolean run_report_host_short(const RunReport *report) {
   return report->host_capacity > 0 && report->host_used > report->host_capacity;
 }
