@@ -117,6 +117,18 @@ else
   failed=$((failed + 1)); echo "FAILED Ctrl-C: status $status, $reached points"
 fi
 
+# A key stands for every file that a run has read: NCCL's table, the rules of its search, tuners of plugins.
+mkdir data && cp -r "$FORETRAIN_DATA/topologies" "$FORETRAIN_DATA/workloads" data
+keyed() { FORETRAIN_DATA=$PWD/data "$foretrain" run llama2-7b -q --db keys.db; }
+keyed
+for file in nccl-2.30 nccl-search nccl-tuners; do
+  echo '# a line' >>"data/topologies/catalog/$file.ini"
+  keyed
+done
+keys=$(sqlite3 keys.db 'select count(distinct run_key) from run')
+[ "$keys" = 4 ] && passed=$((passed + 1)) \
+  || { failed=$((failed + 1)); echo "FAILED a key for each set of files: $keys"; }
+
 budgets() { # writes b.ini, changed by a sed script
   printf '%s\n' '[a]' 'workload = llama2-7b' 'training.micro_batch = 1' 'step <= 60 s' \
     'peak_allocated <= 0.95 * capacity ; room' 'baseline = step 2 %, peak_allocated' | sed -e "$1" >b.ini

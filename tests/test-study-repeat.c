@@ -219,13 +219,14 @@ static void pipelines_are_those_of_the_plain_run(void) {
   compare(pipelines, G_N_ELEMENTS(pipelines), FALSE, 60);
 }
 
-static RunReport *deep(const char *stages, const char *micro_batch, gboolean every_step) {
+static RunReport *deep(const char *stages, const char *micro_batch, const char *accumulation, gboolean every_step) {
   g_autoptr(Study) study = study_open("llama2-7b", NULL);
   g_autofree char *pipeline = g_strconcat("parallel.pipeline=", stages, NULL);
   g_autofree char *sequences = g_strconcat("training.micro_batch=", micro_batch, NULL);
   CU_ASSERT_TRUE_FATAL(study_set(study, "parallel.framework=megatron", NULL));
   CU_ASSERT_TRUE_FATAL(study_set(study, "parallel.zero_stage=1", NULL));
-  CU_ASSERT_TRUE_FATAL(study_set(study, "training.gradient_accumulation=48", NULL));
+  g_autofree char *micro_batches = g_strconcat("training.gradient_accumulation=", accumulation, NULL);
+  CU_ASSERT_TRUE_FATAL(study_set(study, micro_batches, NULL));
   CU_ASSERT_TRUE_FATAL(study_set(study, "training.activation_checkpointing=none", NULL));
   CU_ASSERT_TRUE_FATAL(study_set(study, pipeline, NULL));
   CU_ASSERT_TRUE_FATAL(study_set(study, sequences, NULL));
@@ -238,7 +239,7 @@ static void deep_pipelines_are_counted(void) {
   static const char *const sequences[] = {"1", "8"}, *const stages[] = {"2", "4", "8"};
   for (gsize i = 0; i < G_N_ELEMENTS(stages) * G_N_ELEMENTS(sequences); i++) {
     const char *n = stages[i / G_N_ELEMENTS(sequences)], *of = sequences[i % G_N_ELEMENTS(sequences)];
-    g_autoptr(RunReport) counted = deep(n, of, FALSE), plain = deep(n, of, TRUE);
+    g_autoptr(RunReport) counted = deep(n, of, "48", FALSE), plain = deep(n, of, "48", TRUE);
     CU_ASSERT_PTR_NOT_NULL_FATAL(counted);
     CU_ASSERT_PTR_NOT_NULL_FATAL(plain);
     CU_ASSERT_NOT_EQUAL(counted->settled, RUN_UNSETTLED);
@@ -247,6 +248,18 @@ static void deep_pipelines_are_counted(void) {
     CU_ASSERT_TRUE(beyond_nearly(counted, plain));
     CU_ASSERT_TRUE(reports_equal(counted, plain));
     CU_ASSERT_EQUAL(plain->classes[0].has_oom, strcmp(of, "8") == 0);
+  }
+}
+
+/* Few stages settle in few micro-batches: 18 are played of 21, 22, 25 or 26 at the least. */
+static void few_stages_need_few_micro_batches(void) {
+  static const char *const accumulations[] = {"21", "22", "25", "26"};
+  for (gsize i = 0; i < G_N_ELEMENTS(accumulations); i++) {
+    g_autoptr(RunReport) counted = deep("2", "1", accumulations[i], FALSE);
+    g_autoptr(RunReport) plain = deep("2", "1", accumulations[i], TRUE);
+    CU_ASSERT_EQUAL_FATAL(counted != NULL && plain != NULL, TRUE);
+    CU_ASSERT_EQUAL(counted->settled, RUN_SETTLED);
+    CU_ASSERT_TRUE(reports_equal(counted, plain));
   }
 }
 
@@ -456,6 +469,7 @@ int main(void) {
                                                {"micro-batches", many_micro_batches_are_those_of_the_plain_run},
                                                {"pipelines", pipelines_are_those_of_the_plain_run},
                                                {"deep pipelines", deep_pipelines_are_counted},
+                                               {"few stages", few_stages_need_few_micro_batches},
                                                {"backward in two passes", halves_are_those_of_the_plain_run},
                                                {"hosts ahead", hosts_get_ahead_of_what_is_given},
                                                {"caches back", caches_go_back_before_memory_runs_out},

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "base-version.h"
+#include "conf-data.h"
+#include "conf-path.h"
 
 /* A request and what was found for it. */
 typedef struct {
@@ -71,6 +73,22 @@ static void take_chunks(CollLibrary *library) {
         given(library->knobs.nvls_tree_chunk, platform->nvls_tree_chunk, library->plain_tree_chunk);
 }
 
+/* The catalogue's files beside the table: each that the library read is in its text. */
+static gboolean add_catalogue(CollLibrary *library, GError **error) {
+  static const char *const names[] = {"nccl-search.ini", "nccl-tuners.ini"};
+  g_autoptr(GByteArray) all = g_bytes_unref_to_array(g_steal_pointer(&library->text));
+  for (gsize i = 0; i < G_N_ELEMENTS(names); i++) {
+    gsize length;
+    g_autofree char *path = conf_path_find(names[i], NULL, "topologies/catalog", NULL, NULL, error);
+    g_autofree char *text = path != NULL ? conf_data_text(path, &length, error) : NULL;
+    if (text == NULL)
+      return FALSE;
+    g_byte_array_append(all, (const guint8 *)text, (guint)length);
+  }
+  library->text = g_byte_array_free_to_bytes(g_steal_pointer(&all));
+  return TRUE;
+}
+
 CollLibrary *coll_library_new(const HwCluster *cluster, const CollKnobs *knobs, GError **error) {
   g_autoptr(CollLibrary) library = library_new(cluster, knobs);
   library->table = coll_tuning_find(knobs->version, &library->exact, error);
@@ -79,7 +97,7 @@ CollLibrary *coll_library_new(const HwCluster *cluster, const CollKnobs *knobs, 
   g_autofree char *version = knobs->version != NULL ? g_strdup(knobs->version) : version_of(library->table);
   if (!coll_tuning_load(library->table, cluster->gpu->architecture, library->tuning, &library->text, error) ||
       !coll_search_rules_load(version, &library->rules, error) ||
-      !coll_regions_load(library->rules.release, &library->tuning->regions, error))
+      !coll_regions_load(library->rules.release, &library->tuning->regions, error) || !add_catalogue(library, error))
     return NULL;
   library->plain_receive_bytes = library->tuning->receive_bytes;
   library->plain_chunk = library->tuning->nvls.chunk;

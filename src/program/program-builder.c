@@ -385,6 +385,8 @@ void program_builder_repeat(ProgramBuilder *builder, guint32 ahead) {
   const ProgramRow base = ((const ProgramRow *)first->rows.data)[ahead];
   ProgramRow *rows = append(&steady->rows, &first->rows, ahead, sizeof *rows);
   guint32 *needs = append(&steady->needs, &first->needs, base.needs, sizeof *needs), once = 0;
+  while (once < role->once.n && ((const guint32 *)role->once.data)[once] < base.takes)
+    once++;
   append(&steady->gives, &first->gives, base.gives, sizeof(ProgramGive));
   for (guint32 i = 0; i < steady->needs.n; i++) {
     sim_require(needs[i] >= ahead, 0, NULL, "a row that is repeated needs row %u, which is not", needs[i]);

@@ -63,8 +63,7 @@ static const BaseField columns[] = {
     TEXT("needs", needs, ON_ALL, "tasks of the same role and step, above, whose ends the row waits for"),
     TEXT("takes", takes, ON_ALL,
          "memory that begins here: tensor:tenant:bytes, and :bytes that exist once over the cluster where not all do, "
-         "and "
-         ":managed behind those where it is beside the allocator"),
+         "and :managed behind those where it is beside the allocator"),
     TEXT("gives", gives, ON_ALL, "memory that ends here: tensor, and @stream that must first have passed"),
     NAME("hint", hint, ON_COLLECTIVE, program_hint_names, "what causes of exposed time need to know; empty: nothing"),
 };

@@ -97,6 +97,7 @@ static gboolean add_take(const ProgramReader *reader, const ProgramLine *line, c
                                ":managed (tenants: %s), found \"%s\"",
                                tenants, word);
   }
+  static const char *const managed[] = {"", ", managed"};
   const Held *before = g_hash_table_lookup(reader->tensors, parts[0]);
   if (before == NULL) {
     held.tensor = program_builder_tensor(reader->builder, name, held.tenant, held.bytes, held.unique_bytes);
@@ -107,12 +108,12 @@ static gboolean add_take(const ProgramReader *reader, const ProgramLine *line, c
   }
   if (before->tenant != held.tenant || before->bytes != held.bytes || before->unique_bytes != held.unique_bytes ||
       before->managed != held.managed)
-    return program_reader_fail(reader, line, "takes", error,
-                               "%s is %s of %" G_GUINT64_FORMAT " bytes (%" G_GUINT64_FORMAT
-                               " once) here, but %s of %" G_GUINT64_FORMAT " bytes (%" G_GUINT64_FORMAT
-                               " once) on line %u",
-                               name, mem_tenant_names[held.tenant], held.bytes, held.unique_bytes,
-                               mem_tenant_names[before->tenant], before->bytes, before->unique_bytes, before->line);
+    return program_reader_fail(
+        reader, line, "takes", error,
+        "%s is %s of %" G_GUINT64_FORMAT " bytes (%" G_GUINT64_FORMAT " once%s) here, but %s of %" G_GUINT64_FORMAT
+        " bytes (%" G_GUINT64_FORMAT " once%s) on line %u",
+        name, mem_tenant_names[held.tenant], held.bytes, held.unique_bytes, managed[held.managed],
+        mem_tenant_names[before->tenant], before->bytes, before->unique_bytes, managed[before->managed], before->line);
   program_builder_take(reader->builder, before->tensor);
   return TRUE;
 }

@@ -54,6 +54,11 @@ static guint32 *block_of(const Anew *anew, guint64 number) {
   return &anew->ring[number % anew->room];
 }
 
+/* Of what is beside the allocator: none. */
+static guint64 place_of(const Anew *anew, guint32 block) {
+  return block == PROGRAM_NONE ? G_MAXUINT64 : mem_allocator_address(anew->heap->allocator, block);
+}
+
 /* By number, the takes that a later give can reach. */
 static guint32 first_reached(const RunUnit *unit) {
   return unit->takes > unit->reach ? unit->takes - unit->reach : 0;
@@ -109,7 +114,7 @@ static void act_copied(Anew *anew, const RunUnit *unit, guint64 move, guint32 *g
   for (guint32 i = 0; i < row->n_takes; i++) {
     guint32 block = blocks[section->takes[row->takes + i]];
     *block_of(anew, number + i) = block;
-    anew->mark = MARK_FACTOR * (anew->mark ^ mem_allocator_address(anew->heap->allocator, block));
+    anew->mark = MARK_FACTOR * (anew->mark ^ place_of(anew, block));
   }
   *gives += row->n_gives;
   *takes += row->n_takes;
@@ -169,7 +174,7 @@ static void take_layout(const Anew *anew, const RunUnit *unit, BaseVector *layou
   mem_allocator_layout(anew->heap->allocator, layout);
   for (guint64 i = end - MIN(end, unit->reach); i < end; i++) {
     guint32 block = *block_of(anew, i);
-    add_number(layout, block == PROGRAM_NONE ? G_MAXUINT64 : mem_allocator_address(anew->heap->allocator, block));
+    add_number(layout, place_of(anew, block));
   }
   for (guint32 s = 0; s < anew->rank->play->system->program->n_streams; s++)
     add_frees(anew, &anew->heap->passes[s], unit->waited[s], layout);

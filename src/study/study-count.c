@@ -125,7 +125,7 @@ static Windows windows_of(const PlanRecipe *recipe, guint attempt) {
   if (layout_goes_around(&recipe->axes))
     return of_groups(recipe, attempt);
   if (attempt == 0)
-    return (Windows){.fill = MAX(stages, 2 * stages - 2 * LEAST_BODY) + LEAST_BODY, .body = LEAST_BODY, .drain = 1};
+    return (Windows){.fill = MAX(stages, 2 * (body - LEAST_BODY)) + LEAST_BODY, .body = LEAST_BODY, .drain = 1};
   return (Windows){.fill = 3 * body, .body = body, .drain = 1, .settling = TRUE};
 }
 

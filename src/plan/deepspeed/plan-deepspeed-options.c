@@ -105,12 +105,26 @@ static gboolean is_given(const ConfSettings *settings, const char *key) {
   return conf_settings_given(settings, name);
 }
 
+/* Of stage 3 before 0.6. */
+static gboolean refuse_later(const ConfSettings *settings, GError **error) {
+  static const char *const later[] = {"zero_quantized_weights", "zero_quantized_gradients", "zero_hpz_partition_size",
+                                      "mics_shard_size", "stage3_use_all_reduce_for_fetch_params"};
+  for (gsize i = 0; i < G_N_ELEMENTS(later); i++)
+    if (is_given(settings, later[i])) {
+      g_autofree char *name = g_strconcat("deepspeed.", later[i], NULL);
+      return conf_settings_fail(settings, name, error, "came after DeepSpeed 0.8; framework_version is older");
+    }
+  return TRUE;
+}
+
 static gboolean resolve_version(const ConfSettings *settings, PlanRecipe *recipe, GError **error) {
   if (recipe->version == 0)
     recipe->version = NEWEST;
   gboolean single = recipe->zero_stage == 3 && recipe->version < PLAN_DEEPSPEED_TOGETHER;
   plan_policy_oldest(recipe, single ? OLDEST_SINGLE : OLDEST);
   PlanDeepspeed *options = &recipe->deepspeed;
+  if (single && !refuse_later(settings, error))
+    return FALSE;
   if (recipe->version < PLAN_DEEPSPEED_MULTI_RANK) {
     if (is_given(settings, "use_multi_rank_bucket_allreduce"))
       return conf_settings_fail(settings, "deepspeed.use_multi_rank_bucket_allreduce", error,

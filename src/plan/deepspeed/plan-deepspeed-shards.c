@@ -77,15 +77,15 @@ static void flush(PlanDeepspeedShards *shards) {
   program_builder_context(engine->builder, PROGRAM_REDUCE, -1, (gint32)engine->walk->micro);
   plan_stream_follow(&engine->streams.reduce, &engine->streams.compute);
   guint32 joined = PROGRAM_NONE;
-  if (!plan_walk_alone(engine->walk)) {
+  if (!plan_walk_alone(engine->walk) && plan_deepspeed_single(engine) && engine->options->reduce_scatter) {
+    plan_deepspeed_single_reduce(engine, shards->slot);
+  } else if (!plan_walk_alone(engine->walk)) {
     joined = program_builder_tensor(engine->builder, "interleaved bucket", MEM_COMMUNICATION,
                                     (elements + shard_of(shards, elements)) * engine->bytes.sent, 0);
     pass(shards, "interleave bucket", elements, engine->bytes.made + engine->bytes.sent);
     plan_walk_take(engine->walk, joined);
     if (shards->inside != PROGRAM_NONE)
       reduce_quantised(shards, elements);
-    else if (plan_deepspeed_single(engine) && engine->options->reduce_scatter)
-      plan_deepspeed_single_reduce(engine, shards->slot);
     else
       reduce_plain(shards, elements);
   }

@@ -62,8 +62,11 @@ void plan_deepspeed_single_reduce(PlanDeepspeedEngine *engine, guint32 slot) {
   for (guint i = 0; i < bucket->members->len; i++) {
     guint64 elements = engine->parameters->list[plan_open_bucket_member(bucket, i)].elements, owners = engine->owners;
     guint64 bytes = (elements + owners - 1) / owners * owners * engine->bytes.sent;
+    guint32 flat = program_builder_tensor(engine->builder, "flat list to reduce", MEM_COMMUNICATION, bytes, 0);
     copy_views(engine, &engine->streams.reduce, "copy into the list to reduce", bytes);
+    plan_walk_take(engine->walk, flat);
     plan_stream_collective(&engine->streams.reduce, engine->streams.comm, "reduce-scatter gradient", slot,
                            (CollCall){COLL_REDUCE_SCATTER, bytes}, PROGRAM_HINT_BUCKET);
+    plan_walk_give(engine->walk, flat, engine->streams.comm);
   }
 }
