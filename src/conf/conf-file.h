@@ -21,7 +21,8 @@ char *conf_file_take(const char *name, const char *data, gsize length, gsize *re
 void conf_file_position(const char *data, gsize offset, guint *ret_line, guint *ret_column);
 
 /* Names of a folder's files and folders but hidden ones, sorted, so that no answer depends on the disk's order; empty
- * where there is no such folder. Caller frees with g_strfreev. */
+ * where there is no such folder. NULL and *error (SIM_ERROR_SYSTEM) where the machine refuses: too many open files.
+ * Caller frees with g_strfreev. */
 char **conf_file_names(const char *folder, GError **error);
 
 /* Why a path that is not there is not there: `; did you mean "models/llama-2-7b.json"?` (`; there is no folder "modls"`
