@@ -6,9 +6,9 @@ ground = '#ffffff'
 set terminal pngcairo noenhanced size 2560,1280 font 'Sans,19.5' linewidth 2 background rgb ground
 set output 'llama3-8b-pareto.png'
 set xlabel 'peak reserved, GiB (less is better)'
-set xrange [33.9833594:72.1377344]
+set xrange [31.7214844:67.1808594]
 set ylabel 'tokens per second per gpu (more is better)'
-set yrange [6615.91888:6988.17225]
+set yrange [6628.04395:7001.41968]
 set title '11 runs, 9 on the front'
 set grid lc rgb rule
 set tics nomirror out

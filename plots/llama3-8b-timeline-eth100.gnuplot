@@ -5,7 +5,7 @@ rule = '#dddddd'
 ground = '#ffffff'
 set terminal pngcairo noenhanced size 2560,1048 font 'Sans,19.5' linewidth 2 background rgb ground
 set output 'llama3-8b-timeline-eth100.png'
-set title 'llama-3-8b, ZeRO-3 (fsdp2), 16 × h100-sxm5-80gb in 2 nodes: 7832.70 ms (7709 to 15950 ms) a step'."\n".'16 ranks, all alike'
+set title 'llama-3-8b, ZeRO-3 (fsdp2), 16 × h100-sxm5-80gb in 2 nodes: 7832.70 ms (7705 to 12265 ms) a step'."\n".'16 ranks, all alike'
 set xlabel 'time since the start of the step, ms'
 set xrange [0:7832.69535]
 set yrange [-0.6:5.6]
@@ -18,7 +18,7 @@ set ytics ('idle' 0, 'exposed' 1, 'reduce-scatter' 2, 'all-gather' 3, 'compute' 
 plot \
   keyentry with dots lc rgb ground title 'compute, ms', \
   'llama3-8b-timeline-eth100.dat' index 0 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#a6cee3' title '  forward 331.08', \
-  'llama3-8b-timeline-eth100.dat' index 1 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#6fa8dc' title '  recompute 132.57', \
+  'llama3-8b-timeline-eth100.dat' index 1 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#6fa8dc' title '  recompute 130.28', \
   'llama3-8b-timeline-eth100.dat' index 2 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#1f66ad' title '  backward 705.25', \
   'llama3-8b-timeline-eth100.dat' index 3 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#7b5ea7' title '  reduce 16.42', \
   'llama3-8b-timeline-eth100.dat' index 4 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#c9b3e6' title '  gather 3.50', \
@@ -28,7 +28,7 @@ plot \
   'llama3-8b-timeline-eth100.dat' index 7 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#e6813c' title '  reduce-scatter 3968.66', \
   'llama3-8b-timeline-eth100.dat' index 8 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#8c3a04' title '  all-reduce 0.05', \
   keyentry with dots lc rgb ground title 'exposed by', \
-  'llama3-8b-timeline-eth100.dat' index 9 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#650000' title '  bandwidth 6637.03', \
+  'llama3-8b-timeline-eth100.dat' index 9 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#650000' title '  bandwidth 6639.32', \
   'llama3-8b-timeline-eth100.dat' index 10 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#f29072' title '  latency 0.12', \
   'llama3-8b-timeline-eth100.dat' index 11 using (($1+$2)/2):(($3+$4)/2):1:2:3:4 with boxxyerror fs solid 1 noborder lc rgb '#8a6d00' title '  host 0.75', \
   keyentry with dots lc rgb ground title 'idle by', \
