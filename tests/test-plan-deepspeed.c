@@ -220,10 +220,24 @@ static guint rows_named(const Program *program, const char *name) {
   return n;
 }
 
+/* Taken in a step; of so many bytes, 0: of any. */
+static guint tensors_named(const Program *program, const char *name, guint64 bytes) {
+  const ProgramSection *section = &program->roles[0].sections[PROGRAM_STEADY];
+  guint n = 0;
+  for (guint32 i = 0; i < section->n_rows; i++)
+    for (guint32 t = 0; t < section->rows[i].n_takes; t++) {
+      const ProgramTensor *tensor = &program->tensors[section->takes[section->rows[i].takes + t]];
+      n += strcmp(tensor->name, name) == 0 && (bytes == 0 || tensor->bytes == bytes);
+    }
+  return n;
+}
+
 /* Stage 3 before 0.6: a parameter is gathered by itself after its room is zeroed and the device is idle, until 0.5.5
  * out of a list; each gradient is reduce-scattered by itself: a head and an embedding, and of each of three layers four
- * matrices of attention, three of the MLP, two norms, with the last norm 2 + 3·9 + 1 = 30 parameters. From 0.6 on all
- * that a layer, one module here, lacks is one gather. */
+ * matrices of attention, three of the MLP, two norms, with the last norm 2 + 3·9 + 1 = 30 parameters. What
+ * is reduced are views of the bucket, which nothing interleaves; c10d copies them into a flat buffer of one parameter,
+ * of the nine matrices of MLPs 64·128 elements of 2 bytes. From 0.6 on all that a layer, one module here, lacks is one
+ * gather, and buckets are interleaved. */
 static void parameters_were_gathered_one_by_one(void) {
   static const struct {
     const char *version;
@@ -238,8 +252,24 @@ static void parameters_were_gathered_one_by_one(void) {
     CU_ASSERT_TRUE(rows_named(program, "wait for the device") >= zeros);
     CU_ASSERT_EQUAL(rows_named(program, "copy out of the gathered list"), eras[i].lists ? gathers : 0);
     CU_ASSERT_EQUAL(rows_named(program, "reduce-scatter gradient"), eras[i].single ? 30 : 0);
+    CU_ASSERT_EQUAL(rows_named(program, "copy into the list to reduce"), eras[i].single ? 30 : 0);
+    CU_ASSERT_EQUAL(rows_named(program, "interleave bucket") == 0, eras[i].single);
+    CU_ASSERT_EQUAL(tensors_named(program, "interleaved bucket", 0) == 0, eras[i].single);
+    CU_ASSERT_EQUAL(tensors_named(program, "flat list to reduce", 0), eras[i].single ? 30 : 0);
+    CU_ASSERT_EQUAL(tensors_named(program, "flat list to reduce", 2 * 64 * 128), eras[i].single ? 9 : 0);
     plan_case_plays(program, set);
   }
+}
+
+/* Without reduce_scatter the bucket was divided and all-reduced where it lay, each of the five of
+ * quantised_gradients_shrink_between_nodes. */
+static void old_buckets_are_never_interleaved(void) {
+  g_autoptr(Program) program =
+      plan_case(&three_layers, 8, 8,
+                (const char *[]){STAGE_3, "parallel.framework_version=0.5.10", "deepspeed.reduce_scatter=no", NULL});
+  CU_ASSERT_EQUAL(rows_named(program, "interleave bucket"), 0);
+  CU_ASSERT_EQUAL(rows_named(program, "reduce gradients"), 5);
+  CU_ASSERT_EQUAL(rows_named(program, "divide bucket"), 5);
 }
 
 static void refuses_by_name(void) {
@@ -308,6 +338,7 @@ int main(void) {
                       {"quantised gradients shrink between nodes", quantised_gradients_shrink_between_nodes},
                       {"older versions are played as the oldest", older_versions_are_played_as_the_oldest},
                       {"parameters were gathered one by one", parameters_were_gathered_one_by_one},
+                      {"old buckets are never interleaved", old_buckets_are_never_interleaved},
                       {"offload copies", offload_copies},
                       {"copies that the host waits for", copies_that_the_host_waits_for},
                       {"refuses by name", refuses_by_name},

@@ -9,6 +9,10 @@ typedef struct {
   const char *fragment; /* of the message; NULL: it is taken */
 } Refusal;
 
+/* Stage 3 before 0.6; deepspeed/runtime has quantisation and hpZ since 0.10.0, MiCS since 0.9.2, fetches by all-reduce
+ * since 0.14.3. */
+#define OLD_STAGE_3 "parallel.framework_version=0.5.10", "parallel.zero_stage=3"
+
 static const Refusal refusals[] = {
     {"fsdp1", {"parallel.zero_stage=1", NULL}, "FSDP has no stage 1"},
     {"fsdp2", {"parallel.zero_stage=0", NULL}, "fully_shard has no stage 0"},
@@ -74,11 +78,24 @@ static const Refusal refusals[] = {
     {"fsdp1", {"fsdp.checkpoint_outside=yes", "training.checkpoint_early_stop=yes", NULL}, "is not modelled"},
     {"deepspeed", {"training.checkpoint_early_stop=yes", NULL}, NULL},
     {"deepspeed",
-     {"parallel.framework_version=0.5.4", "parallel.zero_stage=3", "deepspeed.zero_quantized_weights=yes", NULL},
-     "came after DeepSpeed 0.8"},
+     {OLD_STAGE_3, "deepspeed.zero_quantized_weights=yes", NULL},
+     "zero_quantized_weights: came with DeepSpeed 0.10.0"},
+    {"deepspeed", {OLD_STAGE_3, "deepspeed.zero_quantized_weights=no", NULL}, NULL},
     {"deepspeed",
-     {"parallel.framework_version=0.5.4", "parallel.zero_stage=3", "deepspeed.mics_shard_size=8", NULL},
-     "came after DeepSpeed 0.8"},
+     {OLD_STAGE_3, "deepspeed.zero_quantized_gradients=yes", NULL},
+     "zero_quantized_gradients: came with DeepSpeed 0.10.0"},
+    {"deepspeed",
+     {OLD_STAGE_3, "deepspeed.zero_hpz_partition_size=8", NULL},
+     "zero_hpz_partition_size: came with DeepSpeed 0.10.0"},
+    {"deepspeed", {OLD_STAGE_3, "deepspeed.zero_hpz_partition_size=1", NULL}, NULL},
+    {"deepspeed", {OLD_STAGE_3, "deepspeed.mics_shard_size=8", NULL}, "mics_shard_size: came with DeepSpeed 0.9.2"},
+    {"deepspeed", {OLD_STAGE_3, "parallel.shard_group=8", NULL}, "shard_group: came with DeepSpeed 0.9.2, as MiCS"},
+    {"deepspeed",
+     {OLD_STAGE_3, "deepspeed.stage3_use_all_reduce_for_fetch_params=yes", NULL},
+     "fetch_params: came with DeepSpeed 0.14.3"},
+    {"deepspeed",
+     {"parallel.framework_version=0.6", "parallel.zero_stage=3", "deepspeed.mics_shard_size=8", NULL},
+     NULL},
     {"megatron", {"parallel.zero_stage=1", "training.checkpoint_early_stop=yes", NULL}, "own checkpoint function"},
     {"fsdp1", {"parallel.framework_version=2.0", "training.checkpoint_early_stop=yes", NULL}, "from 2.1 on"},
     {"paper", {"training.attention_waits=yes", NULL}, "no host that could wait"},

@@ -105,15 +105,24 @@ static gboolean is_given(const ConfSettings *settings, const char *key) {
   return conf_settings_given(settings, name);
 }
 
-/* Of stage 3 before 0.6. */
-static gboolean refuse_later(const ConfSettings *settings, GError **error) {
-  static const char *const later[] = {"zero_quantized_weights", "zero_quantized_gradients", "zero_hpz_partition_size",
-                                      "mics_shard_size", "stage3_use_all_reduce_for_fetch_params"};
+/* Keys of later versions, under stage 3 before 0.6; the first tag whose runtime has each. */
+static gboolean refuse_later(const ConfSettings *settings, const PlanRecipe *recipe, GError **error) {
+  const PlanDeepspeed *options = &recipe->deepspeed;
+  const struct {
+    const char *key, *since;
+    gboolean asked;
+  } later[] = {
+      {"deepspeed.zero_quantized_weights", "0.10.0", options->quantized_weights},
+      {"deepspeed.zero_quantized_gradients", "0.10.0", options->quantized_gradients},
+      {"deepspeed.zero_hpz_partition_size", "0.10.0", options->hpz_partition_size != 1},
+      {"deepspeed.mics_shard_size", "0.9.2", options->mics_shard_size > 0},
+      {"parallel.shard_group", "0.9.2, as MiCS", recipe->shard_ranks < recipe->ranks},
+      {"deepspeed.stage3_use_all_reduce_for_fetch_params", "0.14.3", options->use_all_reduce_for_fetch_params},
+  };
   for (gsize i = 0; i < G_N_ELEMENTS(later); i++)
-    if (is_given(settings, later[i])) {
-      g_autofree char *name = g_strconcat("deepspeed.", later[i], NULL);
-      return conf_settings_fail(settings, name, error, "came after DeepSpeed 0.8; framework_version is older");
-    }
+    if (later[i].asked)
+      return conf_settings_fail(settings, later[i].key, error, "came with DeepSpeed %s; framework_version is older",
+                                later[i].since);
   return TRUE;
 }
 
@@ -123,7 +132,7 @@ static gboolean resolve_version(const ConfSettings *settings, PlanRecipe *recipe
   gboolean single = recipe->zero_stage == 3 && recipe->version < PLAN_DEEPSPEED_TOGETHER;
   plan_policy_oldest(recipe, single ? OLDEST_SINGLE : OLDEST);
   PlanDeepspeed *options = &recipe->deepspeed;
-  if (single && !refuse_later(settings, error))
+  if (single && !refuse_later(settings, recipe, error))
     return FALSE;
   if (recipe->version < PLAN_DEEPSPEED_MULTI_RANK) {
     if (is_given(settings, "use_multi_rank_bucket_allreduce"))

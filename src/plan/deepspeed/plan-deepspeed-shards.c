@@ -2,6 +2,7 @@
 /* DeepSpeed stage 3: gradients to their shards.
  *
  *   C: B ─► gradient     R waits C, copies it into the bucket; full: interleave, divide, reduce-scatter, add to shards
+ *                        (before 0.6 nothing is interleaved: plan-deepspeed-single.c)
  *   end of backward      R: the rest; the host waits for R; MiCS, last micro-batch: shards are reduced over the copies
  *
  * Compute never waits for R; the host lets at most two reductions be unfinished. The bucket is held for good. Source:
@@ -68,6 +69,26 @@ static void throttle(PlanDeepspeedShards *shards) {
   program_builder_need(shards->engine->builder, oldest);
 }
 
+/* From 0.6 on. The bucket that is reduced is given once the shards were kept. */
+static guint32 interleave(PlanDeepspeedShards *shards, guint64 elements) {
+  PlanDeepspeedEngine *engine = shards->engine;
+  guint32 joined = program_builder_tensor(engine->builder, "interleaved bucket", MEM_COMMUNICATION,
+                                          (elements + shard_of(shards, elements)) * engine->bytes.sent, 0);
+  pass(shards, "interleave bucket", elements, engine->bytes.made + engine->bytes.sent);
+  plan_walk_take(engine->walk, joined);
+  return joined;
+}
+
+static void reduce(PlanDeepspeedShards *shards, guint64 elements) {
+  PlanDeepspeedEngine *engine = shards->engine;
+  if (shards->inside != PROGRAM_NONE)
+    reduce_quantised(shards, elements);
+  else if (plan_deepspeed_single(engine) && engine->options->reduce_scatter)
+    plan_deepspeed_single_reduce(engine, shards->slot);
+  else
+    reduce_plain(shards, elements);
+}
+
 static void flush(PlanDeepspeedShards *shards) {
   PlanDeepspeedEngine *engine = shards->engine;
   guint64 elements = engine->bucket.open.elements;
@@ -76,19 +97,10 @@ static void flush(PlanDeepspeedShards *shards) {
   throttle(shards);
   program_builder_context(engine->builder, PROGRAM_REDUCE, -1, (gint32)engine->walk->micro);
   plan_stream_follow(&engine->streams.reduce, &engine->streams.compute);
-  guint32 joined = PROGRAM_NONE;
-  if (!plan_walk_alone(engine->walk) && plan_deepspeed_single(engine) && engine->options->reduce_scatter) {
-    plan_deepspeed_single_reduce(engine, shards->slot);
-  } else if (!plan_walk_alone(engine->walk)) {
-    joined = program_builder_tensor(engine->builder, "interleaved bucket", MEM_COMMUNICATION,
-                                    (elements + shard_of(shards, elements)) * engine->bytes.sent, 0);
-    pass(shards, "interleave bucket", elements, engine->bytes.made + engine->bytes.sent);
-    plan_walk_take(engine->walk, joined);
-    if (shards->inside != PROGRAM_NONE)
-      reduce_quantised(shards, elements);
-    else
-      reduce_plain(shards, elements);
-  }
+  gboolean alone = plan_walk_alone(engine->walk);
+  guint32 joined = alone || plan_deepspeed_single(engine) ? PROGRAM_NONE : interleave(shards, elements);
+  if (!alone)
+    reduce(shards, elements);
   if (plan_deepspeed_offload_on(engine)) {
     plan_deepspeed_offload_own(engine, shard_of(shards, elements));
   } else {

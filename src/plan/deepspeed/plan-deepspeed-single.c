@@ -3,11 +3,15 @@
  *
  *   gather a parameter   C: zeros ─ the host waits for the device ─ A: gather ─ lists: copy out, a view of each rank
  *   enter a module       what it lacks and what is ahead of it is there: the host waits for the device again
- *   reduce a bucket      of each parameter: R: copy in, a view of each rank, reduce-scatter
+ *   reduce a bucket      of each parameter: R: c10d's flat buffer: copy in, a view of each rank ─ reduce-scatter
  *
  * So compute overlaps with the one gather that was issued ahead of it and with reductions, and with nothing that the
  * host does. What a view takes of the host, from its making in Python to its copy, is what ranks add to a collective
- * over lists. Source: DeepSpeed 0.3.15 to 0.5.10, runtime/zero/partition_parameters.py (_allgather_param,
+ * over lists.
+ *
+ * Nothing is interleaved: what is reduced are views of the bucket itself. c10d's flat buffer is as large as the
+ * parameter, padded, and is held while it is reduced; without reduce_scatter the bucket is all-reduced where it lies.
+ * Source: DeepSpeed 0.3.15 to 0.5.10, runtime/zero/partition_parameters.py (_allgather_param,
  * _reduce_scatter_gradient) and stage3.py (fetch_sub_module, _synchronize_communication); PyTorch 1.8,
  * ProcessGroupNCCL.cpp (allgather, reduce_scatter). */
 #include "plan-deepspeed-single.h"
