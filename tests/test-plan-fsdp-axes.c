@@ -139,8 +139,8 @@ static void context_ranks_share_parameters(void) {
 
 /* Stages as a person lists them: layers 0 to 1, 2 to 5, 6. */
 static void stages_are_listed(void) {
-  g_autoptr(Program) program =
-      axes_case(7, FALSE, 3, (const char *[]){fsdp2, stage_3, "parallel.pipeline=3", "fsdp.pipeline_split=2 6", NULL});
+  g_autoptr(Program) program = axes_case(
+      7, FALSE, 3, (const char *[]){fsdp2, stage_3, "parallel.pipeline=3", "fsdp.pipeline_split=2 6 of 7", NULL});
   static const gint32 layers[] = {2, 4, 1};
   for (guint32 r = 0; r < 3; r++)
     CU_ASSERT_EQUAL(axes_case_layers(&program->roles[r].sections[PROGRAM_STEADY]), layers[r]);
@@ -222,6 +222,9 @@ static void refuses_by_name(void) {
        "set parallel.sequence_parallel=yes"},
       {{"parallel.pipeline=2", "fsdp.pipeline_split=2 4"},
        "makes 3 stages, and parallel.pipeline and interleave make 2"},
+      {{"parallel.pipeline=2", "fsdp.pipeline_split=4 of 6"}, "is a split of 6 layers, and the model has 7"},
+      {{"parallel.pipeline=2", "fsdp.pipeline_split=4 of"}, "behind \"of\" stands the number of the model's layers"},
+      {{"parallel.pipeline=2", "fsdp.pipeline_split=4 of 7 8"}, "behind \"of\" stands the number"},
       {{"parallel.pipeline=2", "fsdp.pipeline_split=7"}, "the model has 7 layers, from 0 on"},
       {{"parallel.pipeline=2", "fsdp.pipeline_split=two"}, "\"two\" is not the number of a layer"},
       {{"parallel.pipeline=4", "fsdp.pipeline_split=4 2 6"}, "\"2\" is not the number of a layer after the one before"},

@@ -238,7 +238,7 @@ static void refusals(void) {
        "training.gradient_accumulation=2",
        "needs a pipeline of more than 2"},
       {"parallel.pipeline=2 parallel.interleave=2 training.gradient_accumulation=3", "training.gradient_accumulation"},
-      {"parallel.pipeline=2 parallel.schedule=gpipe", "has no schedule gpipe"},
+      {"parallel.pipeline=2 parallel.schedule=gpipe", "has no schedule gpipe here; it has 1f1b, interleaved"},
       {"parallel.tensor=3", "parallel.tensor"},
   };
   for (gsize i = 0; i < G_N_ELEMENTS(rows); i++) {

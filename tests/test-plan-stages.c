@@ -47,12 +47,16 @@ static void megatron_refuses(void) {
   g_autoptr(GError) error = NULL;
   PlanStagesMegatron options = {.ranks = 4, .chunks = 1};
   HARNESS_FAILS(plan_stages_megatron(30, &options, bounds, &error), error,
-                "30 layers do not divide into 4 parts; 28 or 32");
+                "30 layers do not divide into 4 parts; 28 or 32 do, or 3 or 5 parts");
   options.chunks = 3;
-  HARNESS_FAILS(plan_stages_megatron(32, &options, bounds, &error), error, "8 layers of a pipeline rank do not divide");
+  HARNESS_FAILS(plan_stages_megatron(32, &options, bounds, &error), error,
+                "8 layers of a pipeline rank do not divide into 3 parts; 6 or 9 do, or 2 or 4 parts");
+  options = (PlanStagesMegatron){.ranks = 8, .chunks = 1};
+  HARNESS_FAILS(plan_stages_megatron(6, &options, bounds, &error), error,
+                "6 layers do not divide into 8 parts; 8 do, or 6 parts");
   options = (PlanStagesMegatron){.ranks = 4, .chunks = 1, .first = 3};
   HARNESS_FAILS(plan_stages_megatron(32, &options, bounds, &error), error,
-                "29 layers between the first and the last stage do not divide into 3 parts; 27 or 30 do");
+                "29 layers between the first and the last stage do not divide into 3 parts; 27 or 30 do, or 29 parts");
   options.count_loss = TRUE;
   HARNESS_FAILS(plan_stages_megatron(32, &options, bounds, &error), error, "one or the other");
   options = (PlanStagesMegatron){.ranks = 2, .chunks = 1, .first = 3, .last = 3};

@@ -236,7 +236,7 @@ static void torchtitan_axes(void) {
        "fsdp.pipeline_split", "7 15 23"},
       {PIPED "module_fqns_per_model_part = [[\"tok_embeddings\", \"layers.0\", \"layers.1\"], [\"layers.2\", "
              "\"norm\", \"output\"]]\n",
-       "fsdp.pipeline_split", "2"},
+       "fsdp.pipeline_split", "2 of 3"},
       {PIPED "pipeline_parallel_schedule = \"Interleaved1F1B\"\npipeline_parallel_layers_per_stage = 8\n",
        "parallel.interleave", "?"},
       {PIPED "pipeline_parallel_last_stage_less_layers = 2\n", "fsdp.pipeline_last_stage_less_layers", "2"},

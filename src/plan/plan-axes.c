@@ -48,13 +48,23 @@ static gboolean check_axes(const ConfSettings *settings, const PlanRecipe *recip
   return base_errors_end(&errors, error);
 }
 
+/* "1f1b, interleaved", of a bit for each schedule; caller frees. */
+static char *names_of(guint schedules) {
+  GString *names = g_string_new(NULL);
+  for (guint i = 0; layout_schedule_names[i] != NULL; i++)
+    if ((schedules >> i & 1) != 0)
+      g_string_append_printf(names, "%s%s", names->len > 0 ? ", " : "", layout_schedule_names[i]);
+  return g_string_free(names, FALSE);
+}
+
 static gboolean check_schedule(const ConfSettings *settings, const PlanRecipe *recipe, GError **error) {
   LayoutSchedule schedule = recipe->axes.schedule;
   if (schedule == LAYOUT_SCHEDULE_SINGLE || (plan_policies[recipe->framework].schedules >> schedule & 1) != 0)
     return TRUE;
   const char *key = conf_settings_given(settings, "parallel.schedule") ? "parallel.schedule" : "parallel.interleave";
-  return conf_settings_fail(settings, key, error, "framework %s has no schedule %s here",
-                            plan_policies[recipe->framework].name, layout_schedule_names[schedule]);
+  g_autofree char *has = names_of(plan_policies[recipe->framework].schedules);
+  return conf_settings_fail(settings, key, error, "framework %s has no schedule %s here; it has %s",
+                            plan_policies[recipe->framework].name, layout_schedule_names[schedule], has);
 }
 
 static gboolean check_sequence_parallel(const ConfSettings *settings, const PlanRecipe *recipe, GError **error) {

@@ -272,8 +272,10 @@ static gboolean read_parts(RecipeReading *reading, const ConfTreeNode *node, GSt
     const ConfTreeNode *at = conf_tree_find(reading->tree, path);
     Part part;
     *ret_stages = i;
-    if (at == NULL)
+    if (at == NULL) {
+      g_string_append_printf(text, " of %" G_GUINT64_FORMAT, next); /* a model of more layers would lose the others */
       return TRUE;
+    }
     if (!read_part(reading, path, &part))
       return conf_tree_fail(reading->tree, at, error, "a part without a layer is not modelled");
     if (!check_part(reading, at, &part, next, error))

@@ -57,11 +57,30 @@ static gboolean experts(const PlanGiven *given, const PlanRecipe *recipe, GError
 
 /* ---- Pipeline ---- */
 
+/* "of 32" behind the layers: what the split was written for; TRUE where `word` is no such end. */
+static gboolean read_split_layers(const ConfSettings *settings, char **word, PlanFsdpKeys *keys, gboolean *ret_ends,
+                                  GError **error) {
+  guint64 layers;
+  *ret_ends = g_strcmp0(*word, "of") == 0;
+  if (!*ret_ends)
+    return TRUE;
+  if (word[1] == NULL || word[2] != NULL || !g_ascii_string_to_unsigned(word[1], 10, 1, G_MAXUINT16, &layers, NULL))
+    return conf_settings_fail(settings, "fsdp.pipeline_split", error,
+                              "behind \"of\" stands the number of the model's layers, and nothing else");
+  keys->split_layers = (guint32)layers;
+  return TRUE;
+}
+
 static gboolean read_split(const ConfSettings *settings, PlanFsdpKeys *keys, GError **error) {
   g_auto(GStrv) words = g_strsplit_set(keys->split_text != NULL ? keys->split_text : "", " ,", -1);
   guint64 before = 0, layer;
-  for (char **word = words; *word != NULL; word++) {
+  gboolean ends = FALSE;
+  for (char **word = words; *word != NULL && !ends; word++) {
     if (**word == '\0')
+      continue;
+    if (!read_split_layers(settings, word, keys, &ends, error))
+      return FALSE;
+    if (ends)
       continue;
     if (keys->n_split == PLAN_SPLIT_MOST || !g_ascii_string_to_unsigned(*word, 10, 0, G_MAXUINT16, &layer, NULL) ||
         (keys->n_split > 0 && layer <= before))
@@ -74,12 +93,14 @@ static gboolean read_split(const ConfSettings *settings, PlanFsdpKeys *keys, GEr
 
 static gboolean check_split(const PlanGiven *given, const PlanRecipe *recipe, GError **error) {
   guint32 n = recipe->fsdp.n_split, stages = degree(recipe, LAYOUT_PIPELINE) * MAX(recipe->axes.chunks, 1);
-  if (n == 0)
-    return TRUE;
-  if (n + 1 != stages)
+  if (n > 0 && n + 1 != stages)
     return conf_settings_fail(given->settings, "fsdp.pipeline_split", error,
                               "makes %u stages, and parallel.pipeline and interleave make %u", n + 1, stages);
-  return recipe->fsdp.split[n - 1] < given->shape->layers ||
+  if (recipe->fsdp.split_layers > 0 && recipe->fsdp.split_layers != given->shape->layers)
+    return conf_settings_fail(given->settings, "fsdp.pipeline_split", error,
+                              "is a split of %u layers, and the model has %" G_GUINT64_FORMAT,
+                              recipe->fsdp.split_layers, given->shape->layers);
+  return n == 0 || recipe->fsdp.split[n - 1] < given->shape->layers ||
          conf_settings_fail(given->settings, "fsdp.pipeline_split", error,
                             "the model has %" G_GUINT64_FORMAT " layers, from 0 on", given->shape->layers);
 }

@@ -69,7 +69,8 @@ static const BaseField keys[] = {
         .help = "beside parallel.context: keys and values of other ranks come in one all-gather, or from rank to rank "
                 "(fsdp2)"),
     KEY("pipeline_split", BASE_TEXT, split_text,
-        .help = "layers, from 0, at which a stage of the pipeline begins, as \"8 16 24\"; else spread evenly (fsdp2)"),
+        .help = "layers, from 0, at which a stage of the pipeline begins, as \"8 16 24\" or, which checks the "
+                "model's layers, \"8 16 24 of 32\"; else spread evenly (fsdp2)"),
     KEY("pipeline_first_stage_less_layers", BASE_COUNT, first_stage_less, .initial = "1", .max = 1000,
         .help = "layers that the embedding counts as where layers are spread over stages (fsdp2, as torchtitan)"),
     KEY("pipeline_last_stage_less_layers", BASE_COUNT, last_stage_less, .initial = "1", .max = 1000,

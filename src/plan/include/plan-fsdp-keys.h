@@ -44,6 +44,7 @@ typedef struct {
   char *split_text;                          /* as written; NULL once resolved */
   guint16 split[PLAN_SPLIT_MOST];            /* layers at which a stage of the pipeline begins */
   guint32 n_split;                           /* 0: torchtitan spreads them */
+  guint32 split_layers;                      /* that the model must have; 0: not said */
   guint64 first_stage_less, last_stage_less; /* layers that embedding and head count as */
   guint64 pipeline_microbatches;             /* of one run through the pipeline; 0: all of a step */
 } PlanFsdpKeys;

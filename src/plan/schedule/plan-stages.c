@@ -25,13 +25,27 @@ gboolean plan_stages_listed(guint32 layers, const guint32 *counts, guint32 stage
   return TRUE;
 }
 
+/* The divisors of `items` next to `parts`, below and above, as ", or 4 or 8 parts"; one part is no pipeline. */
+static char *nearest_parts(guint32 items, guint32 parts) {
+  guint32 below = MIN(parts, items) - (parts <= items), above = parts + 1;
+  while (below > 1 && items % below != 0)
+    below--;
+  while (above < items && items % above != 0)
+    above++;
+  if (below > 1 && above <= items)
+    return g_strdup_printf(", or %u or %u parts", below, above);
+  return below > 1 || above <= items ? g_strdup_printf(", or %u parts", below > 1 ? below : above) : g_strdup("");
+}
+
 /* `items` layers, named so in errors, in `parts` equal parts. */
 static gboolean divide(guint32 items, guint32 parts, const char *what, guint32 *ret, GError **error) {
   if (items % parts != 0) {
     guint32 below = items / parts * parts;
+    g_autofree char *nearest = nearest_parts(items, parts);
     if (below == 0)
-      return FAIL(error, "%u %s do not divide into %u parts; %u do", items, what, parts, parts);
-    return FAIL(error, "%u %s do not divide into %u parts; %u or %u do", items, what, parts, below, below + parts);
+      return FAIL(error, "%u %s do not divide into %u parts; %u do%s", items, what, parts, parts, nearest);
+    return FAIL(error, "%u %s do not divide into %u parts; %u or %u do%s", items, what, parts, below, below + parts,
+                nearest);
   }
   *ret = items / parts;
   return TRUE;
