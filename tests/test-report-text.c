@@ -160,6 +160,61 @@ static void a_summary_says_what_does_not_fit(void) {
   HAS(partly, "on 14 of 16 ranks");
 }
 
+/* The class that needs most is not the one whose request fails first. */
+static void a_summary_names_the_stage_that_fails_first(void) {
+  g_autoptr(RunReport) report = report_sample(0, SAMPLE_CAPACITY);
+  RunClass *needs_most = &report->classes[report->tightest], *first = &report->classes[1 - report->tightest];
+  needs_most->role = "stage 0: layers 0-7";
+  first->role = "stage 1: layers 8-15";
+  first->verdict = needs_most->verdict;
+  needs_most->oom.at = first->oom.at + SIM_MICROSECOND;
+  g_autoptr(GString) text = summary(report);
+  HAS(text, "on stage 1: layers 8-15.\n  Of 16 ranks 16 run out.\n");
+  first->oom.step = needs_most->oom.step + 1;
+  g_autoptr(GString) later = summary(report);
+  HAS(later, "on stage 0: layers 0-7.\n  Of 16 ranks 16 run out.\n");
+  first->has_oom = FALSE;
+  g_autoptr(GString) alone = summary(report);
+  HAS(alone, "on stage 0: layers 0-7.\n  Of 16 ranks 14 run out.\n");
+}
+
+/* Where stages end together, the one that computes longest is named beside the one whose times stand above. */
+static void a_summary_names_the_stage_that_computes_longest(void) {
+  g_autoptr(RunReport) report = report_sample(3, SAMPLE_CAPACITY);
+  RunClass *slow = &report->classes[report->slowest], *other = &report->classes[1 - report->slowest];
+  slow->role = "stage 0: layers 0-7";
+  other->role = "stage 1: layers 8-15";
+  other->compute = slow->compute + SIM_MILLISECOND;
+  other->step = slow->step - 1;
+  g_autoptr(GString) sooner = summary(report);
+  LACKS(sooner, "it computes longest");
+  other->step = slow->step;
+  g_autoptr(GString) together = summary(report);
+  HAS(together, "Stages end together; it computes longest on stage 1: layers 8-15 (");
+  slow->compute = other->compute;
+  g_autoptr(GString) alike = summary(report);
+  LACKS(alike, "it computes longest");
+}
+
+/* Classes of one stage that no figure shown tells apart are one line. */
+static void a_stage_has_a_line_for_what_reads_the_same(void) {
+  g_autoptr(RunReport) report = report_sample(0, SAMPLE_CAPACITY);
+  report->classes[0].role = report->classes[1].role = "stage 0: all";
+  const RunClass kept = report->classes[1];
+  report->classes[1].compute = report->classes[0].compute;
+  report->classes[1].exposed = report->classes[0].exposed;
+  report->classes[1].bubble = report->classes[0].bubble;
+  report->classes[1].host = report->classes[0].host;
+  report->classes[1].peak_allocated = report->classes[0].peak_allocated;
+  report->classes[1].device_used = report->classes[0].device_used;
+  g_autoptr(GString) one = summary(report);
+  HAS(one, "stage 0: all     16  ");
+  report->classes[1] = kept;
+  report->classes[1].compute = report->classes[0].compute + 10 * SIM_MICROSECOND;
+  g_autoptr(GString) two = summary(report);
+  LACKS(two, "stage 0: all     16  ");
+}
+
 static void a_summary_leaves_out_what_is_not_known(void) {
   g_autoptr(RunReport) report = report_sample(3, SAMPLE_CAPACITY);
   report->price_per_step = report->price_per_million_tokens = report->days_to_train = report->price_to_train = 0;
@@ -364,20 +419,25 @@ static void json_of_stages_is_an_array(void) {
 }
 
 int main(void) {
-  return harness_run("report-text", (HarnessCase[]){
-                                        {"parts add up", parts_add_up},
-                                        {"lines wrap", lines_wrap},
-                                        {"a summary says what fits", a_summary_says_what_fits},
-                                        {"a summary says what does not fit", a_summary_says_what_does_not_fit},
-                                        {"what is not known is left out", a_summary_leaves_out_what_is_not_known},
-                                        {"envelopes of stages", stages_that_rest_on_the_same},
-                                        {"stages, the first does not fit", stages_that_do_not_fit},
-                                        {"stages, none fits", stages_of_which_none_fits},
-                                        {"stages, all fit", stages_that_all_fit},
-                                        {"stages, equal ones", stages_that_are_equal},
-                                        {"stages, parts that round", stages_whose_parts_round},
-                                        {"JSON holds every column", json_holds_every_column},
-                                        {"JSON of stages is an array", json_of_stages_is_an_array},
-                                        {NULL, NULL},
-                                    });
+  return harness_run(
+      "report-text",
+      (HarnessCase[]){
+          {"parts add up", parts_add_up},
+          {"lines wrap", lines_wrap},
+          {"a summary says what fits", a_summary_says_what_fits},
+          {"a summary says what does not fit", a_summary_says_what_does_not_fit},
+          {"a summary names the stage that fails first", a_summary_names_the_stage_that_fails_first},
+          {"a summary names the stage that computes longest", a_summary_names_the_stage_that_computes_longest},
+          {"a stage has a line for what reads the same", a_stage_has_a_line_for_what_reads_the_same},
+          {"what is not known is left out", a_summary_leaves_out_what_is_not_known},
+          {"envelopes of stages", stages_that_rest_on_the_same},
+          {"stages, the first does not fit", stages_that_do_not_fit},
+          {"stages, none fits", stages_of_which_none_fits},
+          {"stages, all fit", stages_that_all_fit},
+          {"stages, equal ones", stages_that_are_equal},
+          {"stages, parts that round", stages_whose_parts_round},
+          {"JSON holds every column", json_holds_every_column},
+          {"JSON of stages is an array", json_of_stages_is_an_array},
+          {NULL, NULL},
+      });
 }

@@ -34,14 +34,42 @@ char *report_layout(const RunIdentity *identity) {
   return g_string_free(g_steal_pointer(&text), FALSE);
 }
 
-static void print_class(BaseTable *table, const RunClass *of) {
-  const SimTime times[] = {of->compute, of->exposed, of->bubble, of->host};
+enum { TIMES = 4, FIGURES = TIMES + 2 };
+
+/* What a line shows of a class behind its ranks, in hundredths. */
+static void figures_of(const RunClass *of, gint64 ret[FIGURES]) {
+  const SimTime times[TIMES] = {of->compute, of->exposed, of->bubble, of->host};
+  for (gsize i = 0; i < TIMES; i++)
+    ret[i] = report_centi_ms(times[i]);
+  ret[TIMES] = report_centi_gib(of->peak_allocated);
+  ret[TIMES + 1] = report_centi_gib(of->device_used);
+}
+
+/* Ranks of one stage may be apart in what no line shows, as in the way to their NICs. */
+static gboolean reads_the_same(const RunClass *one, const RunClass *other) {
+  gint64 ours[FIGURES], theirs[FIGURES];
+  figures_of(one, ours);
+  figures_of(other, theirs);
+  return g_strcmp0(one->role, other->role) == 0 && memcmp(ours, theirs, sizeof ours) == 0;
+}
+
+/* A line for all classes that read as this one does, at the first of them. */
+static void print_class(BaseTable *table, const RunReport *report, guint32 at) {
+  const RunClass *of = &report->classes[at];
+  guint32 ranks = 0;
+  for (guint32 i = 0; i < report->n_classes; i++) {
+    if (!reads_the_same(&report->classes[i], of))
+      continue;
+    if (i < at)
+      return;
+    ranks += report->classes[i].ranks;
+  }
+  gint64 figures[FIGURES];
+  figures_of(of, figures);
   base_table_cell(table, "%s", of->role);
-  base_table_cell(table, "%u", of->ranks);
-  for (gsize i = 0; i < G_N_ELEMENTS(times); i++)
-    base_table_cell(table, "%.2f", (double)report_centi_ms(times[i]) / 100);
-  base_table_cell(table, "%.2f", (double)report_centi_gib(of->peak_allocated) / 100);
-  base_table_cell(table, "%.2f", (double)report_centi_gib(of->device_used) / 100);
+  base_table_cell(table, "%u", ranks);
+  for (gsize i = 0; i < FIGURES; i++)
+    base_table_cell(table, "%.2f", (double)figures[i] / 100);
 }
 
 #define MOST_LINES 64 /* beyond, each rank is told apart */
@@ -56,7 +84,7 @@ void report_classes(const RunReport *report, GString *text) {
   for (gsize i = 0; i < G_N_ELEMENTS(heads); i++)
     base_table_head(table, heads[i], BASE_RIGHT);
   for (guint32 i = 0; i < report->n_classes; i++)
-    print_class(table, &report->classes[i]);
+    print_class(table, report, i);
   g_string_append_c(text, '\n');
   base_table_print(table, 0, text);
 }

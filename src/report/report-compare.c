@@ -248,6 +248,8 @@ static void metric_row(const Page *page, gsize m) {
       base_table_cell(page->table, "%+.2f", 100 * (is - was));
     else if (first == NULL || value == NULL || was == 0)
       base_table_cell(page->table, "%s", "");
+    else if (is == 0)
+      base_table_cell(page->table, "%s", "none");
     else if (is / was >= MOST_PERCENT || is / was <= 1 / MOST_PERCENT)
       base_table_cell(page->table, is > was ? "%.1f times" : "%.2f times", is / was);
     else

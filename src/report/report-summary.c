@@ -82,6 +82,32 @@ static char *step_meaning(const RunReport *report) {
   return g_string_free(words, FALSE);
 }
 
+/* Stages that end together: where the work is, which those whose times stand above may only wait for. */
+static void print_busiest(const RunReport *report, const RunClass *slow, GString *text) {
+  const RunClass *busiest = slow;
+  for (guint32 i = 0; i < report->n_classes; i++)
+    if (report->classes[i].compute > busiest->compute)
+      busiest = &report->classes[i];
+  if (busiest == slow || slow->role == NULL || busiest->step != slow->step)
+    return;
+  g_autofree char *words =
+      g_strdup_printf("Stages end together; it computes longest on %s (%.2f ms, exposed %.2f ms, bubble %.2f ms).",
+                      busiest->role, (double)report_centi_ms(busiest->compute) / 100,
+                      (double)report_centi_ms(busiest->exposed) / 100, (double)report_centi_ms(busiest->bubble) / 100);
+  report_wrap(text, "", words);
+}
+
+/* Whose times stand above, of several classes. */
+static void print_whose(const RunReport *report, const RunClass *slow, GString *text) {
+  if (report->n_classes > 1 && report->n_classes == report->identity.gpus)
+    g_string_append_printf(text, "Times are those of the slowest of %u ranks, rank %u.\n", report->n_classes,
+                           slow->first_rank);
+  else if (report->n_classes > 1)
+    g_string_append_printf(text, "Times are those of the slowest of %u classes of ranks: %u from rank %u on.\n",
+                           report->n_classes, slow->ranks, slow->first_rank);
+  print_busiest(report, slow, text);
+}
+
 static void print_step(const RunReport *report, GString *text) {
   const RunClass *slow = run_report_slowest(report);
   const gint64 parts[] = {slow->compute, slow->exposed, slow->idle};
@@ -109,12 +135,7 @@ static void print_step(const RunReport *report, GString *text) {
                          percent((double)hidden, (double)slow->communication));
   const char *label = "step time";
   report_envelopes(&label, (const char *const *)&report->envelope, 1, text);
-  if (report->n_classes > 1 && report->n_classes == report->identity.gpus)
-    g_string_append_printf(text, "Times are those of the slowest of %u ranks, rank %u.\n", report->n_classes,
-                           slow->first_rank);
-  else if (report->n_classes > 1)
-    g_string_append_printf(text, "Times are those of the slowest of %u classes of ranks: %u from rank %u on.\n",
-                           report->n_classes, slow->ranks, slow->first_rank);
+  print_whose(report, slow, text);
 }
 
 static void print_price(const RunReport *report, GString *text) {

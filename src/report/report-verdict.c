@@ -32,26 +32,53 @@ static void print_held_then(const RunOom *oom, guint64 capacity, GString *text) 
   report_wrap(text, "  ", words->str);
 }
 
-static void print_request(const RunReport *report, const RunClass *tight, GString *text) {
-  const RunOom *oom = &tight->oom;
+/* Ranks of which a request fails. */
+static guint32 run_out(const RunReport *report) {
   guint32 ranks = 0;
   for (guint32 i = 0; i < report->n_classes; i++)
     ranks += report->classes[i].has_oom ? report->classes[i].ranks : 0;
+  return ranks;
+}
+
+/* Whose request fails before any other's, of the classes that decide the verdict; `tight` is one of them. */
+static const RunClass *first_to_fail(const RunReport *report, const RunClass *tight) {
+  const RunClass *first = tight;
+  for (guint32 i = 0; i < report->n_classes; i++) {
+    const RunClass *one = &report->classes[i];
+    if (!one->has_oom || one->verdict != tight->verdict)
+      continue;
+    gboolean sooner = one->oom.step == first->oom.step ? one->oom.at < first->oom.at : one->oom.step < first->oom.step;
+    if (sooner)
+      first = one;
+  }
+  return first;
+}
+
+/* "on every rank", "on 8 of 16 ranks", "on stage 1: layers 8-15"; caller frees. */
+static char *where_it_fails(const RunReport *report, const RunClass *first) {
+  guint32 ranks = run_out(report), gpus = report->identity.gpus;
+  if (first->role != NULL)
+    return g_strdup_printf("on %s", first->role);
+  return ranks == gpus ? g_strdup("on every rank") : g_strdup_printf("on %u of %u ranks", ranks, gpus);
+}
+
+static void print_request(const RunReport *report, const RunClass *first, GString *text) {
+  const RunOom *oom = &first->oom;
   g_autofree char *requested = base_format_memory(oom->requested);
   g_autofree char *available = base_format_memory(oom->free);
   g_autofree char *row = report_row(oom->name, oom->layer, oom->phase);
   g_autofree char *step = report_step(oom->step);
   g_autofree char *at = base_format_time(oom->at);
-  g_autofree char *where = ranks == report->identity.gpus
-                               ? g_strdup("on every rank")
-                               : g_strdup_printf("on %u of %u ranks", ranks, report->identity.gpus);
+  g_autofree char *where = where_it_fails(report, first);
   g_autofree char *words =
       g_strdup_printf("The first request that fails: %s for %s (%s) with %s free, by %s %s, %s after its start, %s.",
                       requested, oom->tensor, oom->tenant, available, row, step, at, where);
   report_wrap(text, "  ", words);
+  if (first->role != NULL)
+    g_string_append_printf(text, "  Of %u ranks %u run out.\n", report->identity.gpus, run_out(report));
   if (g_str_equal(oom->tenant, run_tenant_names[RUN_TENANTS - 1]))
     report_wrap(text, "  ", "It is no tensor's: PyTorch's allocator does not give its cache back for it.");
-  print_held_then(oom, tight->capacity, text);
+  print_held_then(oom, first->capacity, text);
 }
 
 static void print_retries(const RunClass *tight, GString *text) {
@@ -123,7 +150,7 @@ void report_verdict(const RunReport *report, GString *text) {
   if (report->verdict == RUN_EDGE)
     print_edge(tight, text);
   if (tight->has_oom)
-    print_request(report, tight, text);
+    print_request(report, first_to_fail(report, tight), text);
   else
     print_retries(tight, text);
   print_paged(report, text);
