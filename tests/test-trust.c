@@ -315,6 +315,22 @@ static void margins_fall_back(void) {
   trust_case_clear(&one);
 }
 
+/* Memory tells tensor ranks from other axes, and those within a node from those over nodes; steps do not. */
+static void memory_has_kinds_of_its_own(void) {
+  TrustCase one = like_forge();
+  CU_ASSERT_STRING_EQUAL(trust_margin_memory_kind(&one), "data-parallel");
+  one.numbers[TRUST_PIPELINE] = 4;
+  CU_ASSERT_STRING_EQUAL(trust_margin_memory_kind(&one), "model-parallel");
+  one.numbers[TRUST_TENSOR] = 8;
+  CU_ASSERT_STRING_EQUAL(trust_margin_memory_kind(&one), "tensor");
+  one.tensor_over_nodes = TRUE;
+  CU_ASSERT_STRING_EQUAL(trust_margin_memory_kind(&one), "tensor-over-nodes");
+  CU_ASSERT_STRING_EQUAL(trust_margin_kind(&one), "model-parallel");
+  say(&one, TRUST_OFFLOAD, "optimizer");
+  CU_ASSERT_STRING_EQUAL(trust_margin_memory_kind(&one), "offload");
+  trust_case_clear(&one);
+}
+
 static void refuse_margins(const char *from, const char *to, const char *why) {
   g_autofree char *margins = edited(MARGINS, from, to);
   GError *error = NULL;
@@ -390,6 +406,7 @@ int main(void) {
                                               {"what binds a step", what_binds},
                                               {"files that are wrong", files_are_checked},
                                               {"margins fall back", margins_fall_back},
+                                              {"memory has kinds of its own", memory_has_kinds_of_its_own},
                                               {"margins that are wrong", margins_are_checked},
                                               {NULL, NULL}});
 }

@@ -186,6 +186,7 @@ void trust_case_read(const RunReport *report, double bound_from, TrustCase *ret)
               [TRUST_OFFLOAD] = word(offload(settings)),
               [TRUST_NETWORK] = word(one_node ? "none" : settings[PLATFORM]),
           },
+      .tensor_over_nodes = degree(settings[TENSOR]) * identity->nodes > identity->gpus,
       .numbers =
           {
               [TRUST_GPUS] = identity->gpus,

@@ -94,8 +94,15 @@ const char *trust_margin_kind(const TrustCase *one) {
   return "data-parallel";
 }
 
+const char *trust_margin_memory_kind(const TrustCase *one) {
+  const char *kind = trust_margin_kind(one);
+  if (strcmp(kind, "model-parallel") != 0 || one->numbers[TRUST_TENSOR] <= 1)
+    return kind;
+  return one->tensor_over_nodes ? "tensor-over-nodes" : "tensor";
+}
+
 const TrustMargin *trust_margins_find(const GArray *margins, const TrustCase *one) {
-  const char *framework = one->words[TRUST_FRAMEWORK], *kind = trust_margin_kind(one);
+  const char *framework = one->words[TRUST_FRAMEWORK], *kind = trust_margin_memory_kind(one);
   const char *const tries[][2] = {{framework, kind}, {framework, ALL}, {ALL, kind}};
   for (gsize i = 0; i < G_N_ELEMENTS(tries); i++) {
     const TrustMargin *margin = find(margins, tries[i][0], tries[i][1]);

@@ -51,7 +51,8 @@ extern const char *const trust_number_names[TRUST_NUMBERS + 1]; /* likewise */
 typedef struct {
   char *words[TRUST_WORDS];
   double numbers[TRUST_NUMBERS];
-  char **options; /* "group.key=value", NULL-terminated; NULL: none */
+  char **options;             /* "group.key=value", NULL-terminated; NULL: none */
+  gboolean tensor_over_nodes; /* more tensor ranks than a node has GPUs; of a report alone, no feature of tables */
 } TrustCase;
 
 /* `bound_from`: from which share of the step on something else than compute binds it. Cost: one pass over the

@@ -6,7 +6,9 @@
  *   all,all,0.83,1.19,24,2,"…"
  *
  * low and high are factors of what is foretold: between them measured peaks lie in the share of cases that trust-span.h
- * speaks of. Kinds are "data-parallel", "model-parallel" (tensor, pipeline, context or expert ranks) and "offload".
+ * speaks of. Kinds are "data-parallel", "model-parallel" (pipeline, context or expert ranks), "tensor" (tensor ranks
+ * within a node), "tensor-over-nodes" and "offload": what the streams of tensor ranks' collectives keep from being used
+ * again is not modelled, does not shrink with their number, and is most where they wait for a network.
  * "all" stands for what has too few rows of its own; the row of all frameworks and all kinds must be there.
  * tests/truth/margins writes the table. */
 #pragma once
@@ -24,5 +26,7 @@ typedef struct {
 GArray *trust_margins_parse(const char *name, const char *text, GError **error);
 /* The first that there is: of the framework and kind, of the framework, of the kind, of all. Never NULL. */
 const TrustMargin *trust_margins_find(const GArray *margins, const TrustCase *one);
-/* What kind a run is of. */
+/* What kind a run's memory is of, as above. */
+const char *trust_margin_memory_kind(const TrustCase *one);
+/* What kind its step is of: the same with all axes of the model together, "model-parallel". */
 const char *trust_margin_kind(const TrustCase *one);
