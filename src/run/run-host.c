@@ -6,10 +6,11 @@
 #include "base-error.h"
 #include "run-state.h"
 
-/* Of a host's row that moves no memory, nor does the steady step's row that it is like, nothing is to be noted. */
+/* Of a host's row that moves no memory, nor does the steady step's row that it is like, nothing is to be noted; but
+ * windows may begin there. */
 static gboolean is_of_note(const RunRank *rank, const ProgramRow *row) {
   gboolean unlike_steady = rank->host.step->number == 0 && rank->role->ahead == 0;
-  return row->kind != PROGRAM_HOST || row->n_takes > 0 || row->n_gives > 0 || unlike_steady;
+  return row->kind != PROGRAM_HOST || row->n_takes > 0 || row->n_gives > 0 || unlike_steady || rank->window.noted;
 }
 
 /* Issues the row the host stands before; FALSE where it must stop: a cost to pay, or a wait. */

@@ -33,12 +33,15 @@ static void replay_end(RunStream *stream) {
 }
 
 static void replay_step(RunRank *rank) {
+  guint border = 0;
   rank->replay.replaying = TRUE;
   for (guint32 i = 0; i < rank->replay.notes.n; i++) {
     const RunNote *note = &((const RunNote *)rank->replay.notes.data)[i];
     rank->replay.noted_at = note->at;
     if (note->row != PROGRAM_NONE)
       replay_row(rank, note->row);
+    else if (note->stream == PROGRAM_NONE)
+      run_window_replayed(rank, border++);
     else
       replay_end(&rank->device.streams[note->stream]);
   }
@@ -73,6 +76,7 @@ static void rank_passes(RunRank *rank) {
   rank->period[1] = rank->period[0];
   const RunLevels levels = run_memory_step(rank);
   run_step_note_memory(rank, &levels);
+  run_window_step(rank, &levels);
   run_replay_mark(rank);
   rank->steps_ended++;
 }
@@ -123,12 +127,19 @@ static gboolean began_alike(const RunRank *rank) {
 
 static void replay_rank(RunRank *rank) {
   rank->replay.replayed++;
-  if (!memory_is_as_before(rank))
+  if (memory_is_as_before(rank))
+    run_window_known(rank);
+  else
     replay_step(rank);
 }
 
+/* Memory at windows' borders is taken down as ranks come to them, so theirs alone it must be. */
+static gboolean may_replay(const RunRank *rank) {
+  return rank->play->options->windows.body == 0 || (rank->window.noted && rank->memory.heap->log == NULL);
+}
+
 gboolean run_replay(RunPlay *play) {
-  if (!run_replay_wanted(play) || !all(play, rests_now) || !all(play, memory_takes_no_time))
+  if (!run_replay_wanted(play) || !all(play, rests_now) || !all(play, memory_takes_no_time) || !all(play, may_replay))
     return FALSE;
   if (play->steps_ended == 1)
     copy_first(play);

@@ -80,12 +80,12 @@ void run_step_note_memory(RunRank *rank, const RunLevels *levels);
 /* run-results.c */
 RunReport *run_results(RunPlay *play);
 
-/* Notes of all ranks are kept, so they must be few; where bodies are counted, others are (run-window.h). Ranks that
- * wait for each other between steps would show in a timeline's levels: there one alone. */
+/* Notes of all ranks are kept, so they must be few. Ranks that wait for each other between steps would show in a
+ * timeline's levels: there one alone. */
 #define RUN_MOST_NOTED 64
 static inline gboolean run_replay_wanted(const RunPlay *play) {
   guint32 most = play->options->timeline ? 1 : RUN_MOST_NOTED;
-  return play->n_ranks <= most && !play->options->every_step && play->options->windows.body == 0;
+  return play->n_ranks <= most && !play->options->every_step;
 }
 static inline SimTime run_now(const RunPlay *play) {
   return event_now(play->queue);

@@ -320,17 +320,37 @@ static gboolean goes_as_played(const Anew *anew) {
          mem_allocator_use(heap->allocator)->flushes == mem_allocator_use(played->allocator)->flushes;
 }
 
+/* Of a step that was known from the one before it no moves were noted: they are the same. */
+static void make_all(Anew *anew) {
+  guint32 begin = 0, first = 0, end = 0;
+  for (guint32 i = 0; i < anew->n_moves && !anew->changed && !anew->known; i++) {
+    gboolean ends = run_move_kind(anew->moves[i]) == RUN_STEP_ENDS, known = ends && i == begin;
+    anew->rank->replay.replayed += known;
+    for (guint32 k = known ? first : end; k < end && !anew->changed; k++)
+      make_move(anew, k);
+    if (ends && !known) {
+      first = begin;
+      end = i;
+    }
+    begin = ends ? i + 1 : begin;
+    if (!anew->changed)
+      make_move(anew, i);
+  }
+}
+
 /* Moves neither wait nor are told again. */
 static void make_moves(Anew *anew) {
   RunPlay *play = anew->rank->play;
+  RunReplay *replay = &anew->rank->replay;
   gboolean again = play->again;
-  guint32 traced = play->traced;
+  guint32 traced = play->traced, replayed = replay->replayed;
   play->traced = 0;
-  anew->rank->replay.replaying = TRUE;
+  replay->replaying = TRUE;
+  replay->replayed = 0;
   anew->heap->told = FALSE;
-  for (guint32 i = 0; i < anew->n_moves && !anew->changed && !anew->known; i++)
-    make_move(anew, i);
-  anew->rank->replay.replaying = FALSE;
+  make_all(anew);
+  replay->replaying = FALSE;
+  replay->replayed = replayed;
   play->traced = traced;
   play->again = again;
 }
@@ -401,9 +421,13 @@ void run_window_begin(RunRank *rank) {
                        (rank->play->n_ranks <= RUN_MOST_NOTED || rank->window.like == rank->index);
 }
 
+/* Rows with the number of the step that they stand for. */
 void run_window_moved(RunRank *rank, guint64 move) {
-  if (rank->window.noted)
-    *(guint64 *)base_vector_next(&rank->window.moves, sizeof move) = move;
+  if (!rank->window.noted)
+    return;
+  if (run_move_kind(move) == RUN_ACTS)
+    move = run_move_word(RUN_ACTS, run_move_step(move) + rank->replay.replayed, (guint32)move);
+  *(guint64 *)base_vector_next(&rank->window.moves, sizeof move) = move;
 }
 
 void run_window_step(RunRank *rank, const RunLevels *levels) {

@@ -32,6 +32,22 @@ void run_window_seen(RunRank *rank) {
   RunStep *step = rank->host.step;
   note_memory(rank->memory.heap, &rank->window.borders[step->seen]);
   step->watched[step->seen++] = run_now(rank->play);
+  if (asked(rank->play)->body > 0 && run_replay_wanted(rank->play))
+    run_replay_note(rank, PROGRAM_NONE, PROGRAM_NONE);
+}
+
+void run_window_replayed(RunRank *rank, guint border) {
+  note_memory(rank->memory.heap, &rank->window.borders[border]);
+}
+
+/* All peaks were reached before it began. */
+void run_window_known(RunRank *rank) {
+  RunBorder now;
+  note_memory(rank->memory.heap, &now);
+  for (guint border = 0; border < RUN_BORDERS; border++) {
+    memcpy(now.held, rank->window.borders[border].held, sizeof now.held);
+    rank->window.borders[border] = now;
+  }
 }
 
 /* ---- Rows ---- */

@@ -56,6 +56,9 @@ void run_window_moved(RunRank *rank, guint64 move);
 void run_window_step(RunRank *rank, const RunLevels *levels);
 /* The host stands before a watched row of the step that it is in. */
 void run_window_seen(RunRank *rank);
+/* Of a step whose memory alone is played: the host comes to a border; of one that is as the last in memory too. */
+void run_window_replayed(RunRank *rank, guint border);
+void run_window_known(RunRank *rank);
 /* Of all ranks, once play is over and before anything is made of it: where windows are, if any were asked for. */
 void run_windows_find(RunPlay *play);
 /* Whether they may be counted, of ranks whose shares are known; what the links carry and for how long they are busy in
