@@ -55,15 +55,14 @@ static MemPlace place_of(const MemList *list, const MemSpan *span) {
 
 /* What stood after a span that goes is what its removal returns. */
 static gboolean remove_both(MemList *list, Plain *plain, guint at) {
-  MemPlace after = place_of(list, &plain->spans[at]);
-  mem_list_remove(list, &after);
+  MemPlace after = mem_list_remove(list, place_of(list, &plain->spans[at]));
   plain_remove(plain, at);
   const MemSpan *next = mem_list_at(list, after);
   return at == plain->n ? next == NULL : next != NULL && compare(next, &plain->spans[at]) == 0;
 }
 
 static void replace_both(MemList *list, Plain *plain, guint at, MemSpan span, gboolean planted) {
-  mem_list_replace(list, place_of(list, &plain->spans[at]), span);
+  mem_list_replace(list, place_of(list, &plain->spans[at]), span.size, span.address, span.block);
   plain_remove(plain, at);
   span.block += planted;
   plain_add(plain, span);
@@ -74,7 +73,7 @@ static gboolean step(MemList *list, Plain *plain, GRand *random, int growth) {
   int way = g_rand_int_range(random, 0, 100);
   if (plain->n == 0 || (way < growth && plain->n < MOST)) {
     MemSpan span = draw(random);
-    mem_list_add(list, span);
+    mem_list_add(list, span.size, span.address, span.block);
     plain_add(plain, span);
     return TRUE;
   }
@@ -117,7 +116,7 @@ static void a_planted_fault_is_seen(void) {
   g_autofree Plain *plain = g_new0(Plain, 1);
   MemList list = {0};
   MemSpan span = draw(random);
-  mem_list_add(&list, span);
+  mem_list_add(&list, span.size, span.address, span.block);
   plain_add(plain, span);
   replace_both(&list, plain, 0, draw(random), FALSE);
   CU_ASSERT_TRUE(are_equal(&list, plain));

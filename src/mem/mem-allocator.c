@@ -14,6 +14,8 @@
 #define LARGE_SEGMENT (G_GUINT64_CONSTANT(20) << 20)
 #define SEGMENT_UNIT  (G_GUINT64_CONSTANT(2) << 20)
 
+#define NOWHERE G_MAXUINT64 /* a MemPlace that none is */
+
 MemAllocator *mem_allocator_new(const MemPolicy *policy, guint32 n_streams, guint64 limit) {
   MemAllocator *allocator = g_new0(MemAllocator, 1);
   allocator->policy = *policy;
@@ -88,22 +90,19 @@ static MemPlace least_grown(const MemAllocator *allocator, const MemList *list, 
   return at;
 }
 
-/* The block stays in its list, at *ret_at. */
-static guint32 best_fit(const MemAllocator *allocator, guint32 pool, guint64 size, MemPlace *ret_at) {
+/* The place of the block in its list, where it stays; NOWHERE: none will do. */
+static MemPlace best_fit(const MemAllocator *allocator, guint32 pool, guint64 size) {
   const MemList *list = &allocator->pools[pool].free;
   guint64 most = allocator->policy.max_split_size;
   MemPlace at = mem_list_fit(list, size);
   if (mem_list_at(list, at) == NULL)
-    return MEM_NONE;
+    return NOWHERE;
   if (allocator->policy.expandable_segments)
     at = least_grown(allocator, list, at);
   const MemSpan *found = mem_list_span(list, at);
   gboolean spares_large = size < most && found->size >= most;
   gboolean wastes = size >= most && found->size >= size + LARGE_SEGMENT;
-  if (spares_large || wastes)
-    return MEM_NONE;
-  *ret_at = at;
-  return found->block;
+  return spares_large || wastes ? NOWHERE : at;
 }
 
 /* A new segment as one block in no list. */
@@ -121,14 +120,14 @@ static guint32 new_segment(MemAllocator *allocator, guint32 pool, guint64 size, 
   return mem_block_add(allocator, pool, MEM_NONE, address, bytes, MEM_BLOCK_FREE);
 }
 
-/* A free segment, whose block is in its pool's list. *at becomes the place after it. */
-static void give_back(MemAllocator *allocator, MemPool *pool, MemPlace *at) {
-  guint32 block = mem_list_span(&pool->free, *at)->block;
+/* A free segment, whose block is in its pool's list. Returns the place after it. */
+static MemPlace give_back(MemAllocator *allocator, MemPool *pool, MemPlace at) {
+  guint32 block = mem_list_span(&pool->free, at)->block;
   allocator->use.reserved -= mem_block(allocator, block)->size;
   allocator->use.device_gives++;
   mem_block_remove(allocator, block);
   pool->whole--;
-  mem_list_remove(&pool->free, at);
+  return mem_list_remove(&pool->free, at);
 }
 
 /* With a bounded max_split_size: a free segment that is large enough, else the largest ones until their sum is. */
@@ -139,7 +138,7 @@ static gboolean give_back_large(MemAllocator *allocator, guint32 pool, guint64 s
   MemPool *within = &allocator->pools[pool];
   MemPlace enough = mem_list_fit(&within->free, MAX(size, most));
   if (mem_list_at(&within->free, enough) != NULL) {
-    give_back(allocator, within, &enough);
+    give_back(allocator, within, enough);
     return TRUE;
   }
   guint64 given = 0;
@@ -149,7 +148,7 @@ static gboolean give_back_large(MemAllocator *allocator, guint32 pool, guint64 s
     if (largest < most)
       return FALSE;
     given += largest;
-    give_back(allocator, within, &last);
+    give_back(allocator, within, last);
   }
   return given >= size;
 }
@@ -157,12 +156,9 @@ static gboolean give_back_large(MemAllocator *allocator, guint32 pool, guint64 s
 /* Gives back the segments of one pool that are free as a whole. */
 static void flush_pool(MemAllocator *allocator, MemPool *pool) {
   MemPlace at = mem_list_first();
-  while (pool->whole > 0) {
-    if (mem_block_is_whole(allocator, mem_list_span(&pool->free, at)->block))
-      give_back(allocator, pool, &at);
-    else
-      at = mem_list_next(&pool->free, at);
-  }
+  while (pool->whole > 0)
+    at = mem_block_is_whole(allocator, mem_list_span(&pool->free, at)->block) ? give_back(allocator, pool, at)
+                                                                              : mem_list_next(&pool->free, at);
 }
 
 static void flush(MemAllocator *allocator) {
@@ -181,21 +177,20 @@ static gboolean worth_splitting(const MemAllocator *allocator, guint32 pool, gui
   return size < allocator->policy.max_split_size && rest > SMALL_REQUEST;
 }
 
-/* `at`: where the block stands in its pool's list; NULL: it is in none. */
-static guint32 hand_out(MemAllocator *allocator, guint32 pool, guint32 block, MemPlace *at, guint64 size) {
+/* `at`: where the block stands in its pool's list; NOWHERE: it is in none. */
+static guint32 hand_out(MemAllocator *allocator, guint32 pool, guint32 block, MemPlace at, guint64 size) {
   guint64 address = mem_block(allocator, block)->address, rest = mem_block(allocator, block)->size - size;
   MemList *list = &allocator->pools[pool].free;
-  if (at != NULL)
+  if (at != NOWHERE)
     allocator->pools[pool].whole -= mem_block_is_whole(allocator, block);
   if (worth_splitting(allocator, pool, size, rest)) {
     guint32 after = mem_block_add(allocator, pool, block, address + size, rest, MEM_BLOCK_FREE);
-    const MemSpan span = {rest, address + size, after};
-    if (at != NULL)
-      mem_list_replace(list, *at, span);
+    if (at != NOWHERE)
+      mem_list_replace(list, at, rest, address + size, after);
     else
-      mem_list_add(list, span);
+      mem_list_add(list, rest, address + size, after);
     mem_block(allocator, block)->size = size;
-  } else if (at != NULL) {
+  } else if (at != NOWHERE) {
     mem_list_remove(list, at);
   }
   MemBlock *taken = mem_block(allocator, block);
@@ -212,16 +207,15 @@ static guint32 hand_out(MemAllocator *allocator, guint32 pool, guint32 block, Me
 gboolean mem_allocator_take(MemAllocator *allocator, guint32 stream, guint64 bytes, guint32 *ret_block) {
   guint64 size = mem_allocator_round(bytes);
   guint32 pool = pool_of(stream, size);
-  MemPlace at = {0, 0};
-  guint32 block = best_fit(allocator, pool, size, &at);
-  gboolean listed = block != MEM_NONE;
+  MemPlace at = best_fit(allocator, pool, size);
+  guint32 block = at != NOWHERE ? mem_list_span(&allocator->pools[pool].free, at)->block : MEM_NONE;
   if (block == MEM_NONE)
     block = new_segment(allocator, pool, size, FALSE);
   if (block == MEM_NONE && give_back_large(allocator, pool, size))
     block = new_segment(allocator, pool, size, FALSE);
   if (block == MEM_NONE)
     return FALSE;
-  *ret_block = hand_out(allocator, pool, block, listed ? &at : NULL, size);
+  *ret_block = hand_out(allocator, pool, block, at, size);
   return TRUE;
 }
 
@@ -232,14 +226,14 @@ gboolean mem_allocator_flush_and_take(MemAllocator *allocator, guint32 stream, g
   guint32 block = new_segment(allocator, pool, size, FALSE);
   if (block == MEM_NONE)
     return FALSE;
-  *ret_block = hand_out(allocator, pool, block, NULL, size);
+  *ret_block = hand_out(allocator, pool, block, NOWHERE, size);
   return TRUE;
 }
 
 guint32 mem_allocator_take_beyond(MemAllocator *allocator, guint32 stream, guint64 bytes) {
   guint64 size = mem_allocator_round(bytes);
   guint32 pool = pool_of(stream, size);
-  return hand_out(allocator, pool, new_segment(allocator, pool, size, TRUE), NULL, size);
+  return hand_out(allocator, pool, new_segment(allocator, pool, size, TRUE), NOWHERE, size);
 }
 
 static void require_state(const MemAllocator *allocator, guint32 block, MemBlockState state) {

@@ -44,8 +44,7 @@ static MemPlace place_of(const MemAllocator *allocator, guint32 block) {
 }
 
 void mem_block_unlist(MemAllocator *allocator, guint32 block) {
-  MemPlace place = place_of(allocator, block);
-  mem_list_remove(&allocator->pools[mem_block(allocator, block)->pool].free, &place);
+  mem_list_remove(&allocator->pools[mem_block(allocator, block)->pool].free, place_of(allocator, block));
 }
 
 static gboolean is_free(const MemAllocator *allocator, guint32 block) {
@@ -59,7 +58,7 @@ guint32 mem_block_set_free(MemAllocator *allocator, guint32 block) {
   freed->state = MEM_BLOCK_FREE;
   if (before && after)
     mem_block_unlist(allocator, freed->next);
-  MemPlace place = {0};
+  MemPlace place = 0;
   if (before || after)
     place = place_of(allocator, before ? freed->previous : freed->next);
   if (after)
@@ -69,11 +68,10 @@ guint32 mem_block_set_free(MemAllocator *allocator, guint32 block) {
     mem_block_join(allocator, block);
   }
   const MemBlock *joined = mem_block(allocator, block);
-  const MemSpan span = {joined->size, joined->address, block};
   if (before || after)
-    mem_list_replace(list, place, span);
+    mem_list_replace(list, place, joined->size, joined->address, block);
   else
-    mem_list_add(list, span);
+    mem_list_add(list, joined->size, joined->address, block);
   allocator->pools[joined->pool].whole += mem_block_is_whole(allocator, block);
   return block;
 }
@@ -138,10 +136,9 @@ void mem_allocator_compact(MemAllocator *allocator) {
         move_segment(allocator, g_array_index(segments, Segment, i).head, allocator->next_address);
   for (guint32 p = 0; p < allocator->n_pools; p++) {
     const MemList *list = &allocator->pools[p].free;
-    for (MemPlace at = mem_list_first(); mem_list_at(list, at) != NULL; at = mem_list_next(list, at)) {
-      MemSpan *span = &((MemSpan *)mem_list_page(list, at.page)->data)[at.at];
+    MemSpan *span;
+    for (MemPlace at = mem_list_first(); (span = mem_list_at(list, at)) != NULL; at = mem_list_next(list, at))
       span->address = mem_block(allocator, span->block)->address;
-    }
   }
 }
 

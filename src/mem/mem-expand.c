@@ -139,12 +139,12 @@ static void unmap(MemAllocator *allocator, guint32 index, guint32 block, guint64
   allocator->use.device_gives += (to - from) / mem_expand_page(pool);
   if (to < whole.address + whole.size) {
     guint32 after = mem_block_add(allocator, index, block, to, whole.address + whole.size - to, MEM_BLOCK_FREE);
-    mem_list_add(&pool->free, (MemSpan){mem_block(allocator, after)->size, to, after});
+    mem_list_add(&pool->free, mem_block(allocator, after)->size, to, after);
   }
   guint32 unmapped = block;
   if (from > whole.address) {
     mem_block(allocator, block)->size = from - whole.address;
-    mem_list_add(&pool->free, (MemSpan){from - whole.address, whole.address, block});
+    mem_list_add(&pool->free, from - whole.address, whole.address, block);
     unmapped = mem_block_add(allocator, index, block, from, to - from, MEM_BLOCK_UNMAPPED);
   } else {
     mem_block(allocator, block)->size = to - from;

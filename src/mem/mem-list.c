@@ -58,22 +58,22 @@ static guint32 find_page(const MemList *list, guint64 size, guint64 address) {
 MemPlace mem_list_find(const MemList *list, guint64 size, guint64 address) {
   guint32 page = find_page(list, size, address);
   if (page == list->pages.n)
-    return (MemPlace){page, 0};
+    return mem_place(page, 0);
   const BaseVector *spans = page_of(list, page);
-  return (MemPlace){page, find_within(spans->data, 0, spans->n, size, address)};
+  return mem_place(page, find_within(spans->data, 0, spans->n, size, address));
 }
 
 /* No address is below 0. */
 MemPlace mem_list_fit(const MemList *list, guint64 size) {
   guint32 page = find_page(list, size, 0);
   if (page == list->pages.n)
-    return (MemPlace){page, 0};
+    return mem_place(page, 0);
   const BaseVector *spans = page_of(list, page);
-  return (MemPlace){page, fit_within(spans->data, spans->n, size)};
+  return mem_place(page, fit_within(spans->data, spans->n, size));
 }
 
 MemPlace mem_list_last(const MemList *list) {
-  return (MemPlace){list->pages.n - 1, page_of(list, list->pages.n - 1)->n - 1};
+  return mem_place(list->pages.n - 1, page_of(list, list->pages.n - 1)->n - 1);
 }
 
 static BaseVector *insert_page(MemList *list, guint32 page) {
@@ -94,20 +94,27 @@ static void halve_page(MemList *list, guint32 page) {
   lower->n = kept;
 }
 
-void mem_list_add(MemList *list, MemSpan span) {
-  guint32 page = MIN(find_page(list, span.size, span.address), MAX(list->pages.n, 1) - 1);
+/* Member by member: stores that are read back in one piece would be waited for. */
+static inline void set_span(MemSpan *span, guint64 size, guint64 address, guint32 block) {
+  span->size = size;
+  span->address = address;
+  span->block = block;
+}
+
+void mem_list_add(MemList *list, guint64 size, guint64 address, guint32 block) {
+  guint32 page = MIN(find_page(list, size, address), MAX(list->pages.n, 1) - 1);
   if (list->pages.n == 0)
     insert_page(list, 0);
   if (page_of(list, page)->n == MEM_PAGE) {
     halve_page(list, page);
-    page += is_below(last_of(list, page), span.size, span.address);
+    page += is_below(last_of(list, page), size, address);
   }
   BaseVector *into = page_of(list, page);
-  guint at = find_within(into->data, 0, into->n, span.size, span.address), n = into->n;
+  guint at = find_within(into->data, 0, into->n, size, address), n = into->n;
   base_vector_next(into, sizeof(MemSpan));
   MemSpan *spans = into->data;
   memmove(&spans[at + 1], &spans[at], (n - at) * sizeof *spans);
-  spans[at] = span;
+  set_span(&spans[at], size, address, block);
   list->n++;
 }
 
@@ -118,38 +125,57 @@ static void remove_page(MemList *list, guint32 page) {
   memmove(removed, removed + 1, (list->pages.n - page) * sizeof *removed);
 }
 
-void mem_list_remove(MemList *list, MemPlace *place) {
-  BaseVector *page = page_of(list, place->page);
+MemPlace mem_list_remove(MemList *list, MemPlace place) {
+  guint32 number = mem_place_page(place), at = mem_place_at(place);
+  BaseVector *page = page_of(list, number);
   MemSpan *spans = page->data;
   page->n--;
   list->n--;
-  memmove(&spans[place->at], &spans[place->at + 1], (page->n - place->at) * sizeof *spans);
+  memmove(&spans[at], &spans[at + 1], (page->n - at) * sizeof *spans);
   if (page->n == 0)
-    remove_page(list, place->page);
-  else if (place->at == page->n)
-    *place = (MemPlace){place->page + 1, 0};
+    remove_page(list, number);
+  else if (at == page->n)
+    return mem_place(number + 1, 0);
+  return place;
 }
 
-static void replace_within(BaseVector *page, guint at, MemSpan span) {
+#define STEPS 8 /* places that a span is moved one by one; beyond, its new one is searched */
+
+/* Upwards from `at`: where it comes to stand, those before it moved down. */
+static guint raise_within(MemSpan *spans, guint at, guint n, guint64 size, guint64 address) {
+  for (guint end = MIN(n, at + 1 + STEPS); at + 1 < end; at++) {
+    if (!is_below(&spans[at + 1], size, address))
+      return at;
+    spans[at] = spans[at + 1];
+  }
+  guint to = find_within(spans, at + 1, n, size, address) - 1;
+  memmove(&spans[at], &spans[at + 1], (to - at) * sizeof *spans);
+  return to;
+}
+
+static guint lower_within(MemSpan *spans, guint at, guint64 size, guint64 address) {
+  for (guint end = at > STEPS ? at - STEPS : 0; at > end; at--) {
+    if (is_below(&spans[at - 1], size, address))
+      return at;
+    spans[at] = spans[at - 1];
+  }
+  guint to = find_within(spans, 0, at, size, address);
+  memmove(&spans[to + 1], &spans[to], (at - to) * sizeof *spans);
+  return to;
+}
+
+void mem_list_replace(MemList *list, MemPlace place, guint64 size, guint64 address, guint32 block) {
+  guint32 number = mem_place_page(place), at = mem_place_at(place);
+  if (list->pages.n > 1 && find_page(list, size, address) != number) {
+    mem_list_remove(list, place);
+    mem_list_add(list, size, address, block);
+    return;
+  }
+  BaseVector *page = page_of(list, number);
   MemSpan *spans = page->data;
-  gboolean rises = is_below(&spans[at], span.size, span.address);
-  guint to = rises ? find_within(spans, at + 1, page->n, span.size, span.address) - 1
-                   : find_within(spans, 0, at, span.size, span.address);
-  if (rises) {
-    memmove(&spans[at], &spans[at + 1], (to - at) * sizeof *spans);
-  } else {
-    memmove(&spans[to + 1], &spans[to], (at - to) * sizeof *spans);
-  }
-  spans[to] = span;
-}
-
-void mem_list_replace(MemList *list, MemPlace place, MemSpan span) {
-  if (list->pages.n == 1 || find_page(list, span.size, span.address) == place.page) {
-    replace_within(page_of(list, place.page), place.at, span);
-  } else {
-    mem_list_remove(list, &place);
-    mem_list_add(list, span);
-  }
+  at = is_below(&spans[at], size, address) ? raise_within(spans, at, page->n, size, address)
+                                           : lower_within(spans, at, size, address);
+  set_span(&spans[at], size, address, block);
 }
 
 void mem_list_clear(MemList *list) {

@@ -2,7 +2,7 @@
 /* A pool's free blocks, in order of size, then address: private to this floor.
  *
  *   MemList list = {0};
- *   mem_list_add(&list, (MemSpan){size, address, block});
+ *   mem_list_add(&list, size, address, block);
  *   MemPlace at = mem_list_fit(&list, size);               // the first of at least that size
  *   const MemSpan *span = mem_list_at(&list, at);          // NULL: there is none
  *   mem_list_clear(&list);
@@ -32,17 +32,26 @@ typedef struct {
   guint n;          /* spans in all */
 } MemList;
 
-typedef struct {
-  guint32 page, at;
-} MemPlace;
+/* A page and where in it, as one number: a struct of both is put together in memory, and waited for, at every call. */
+typedef guint64 MemPlace;
+
+static inline MemPlace mem_place(guint32 page, guint32 at) {
+  return (guint64)page << 32 | at;
+}
+static inline guint32 mem_place_page(MemPlace place) {
+  return (guint32)(place >> 32);
+}
+static inline guint32 mem_place_at(MemPlace place) {
+  return (guint32)place;
+}
 
 void mem_list_clear(MemList *list);
 
-void mem_list_add(MemList *list, MemSpan span);
-/* *place becomes that of the one after it. */
-void mem_list_remove(MemList *list, MemPlace *place);
+void mem_list_add(MemList *list, guint64 size, guint64 address, guint32 block);
+/* Returns the place of the one after it. */
+MemPlace mem_list_remove(MemList *list, MemPlace place);
 /* The span there becomes another: within a page only those between its old place and its new one are moved. */
-void mem_list_replace(MemList *list, MemPlace place, MemSpan span);
+void mem_list_replace(MemList *list, MemPlace place, guint64 size, guint64 address, guint32 block);
 
 /* The first of at least `size`. */
 MemPlace mem_list_fit(const MemList *list, guint64 size);
@@ -55,19 +64,19 @@ static inline const BaseVector *mem_list_page(const MemList *list, guint32 page)
 }
 
 /* Of a place that is not the end. */
-static inline const MemSpan *mem_list_span(const MemList *list, MemPlace place) {
-  return &((const MemSpan *)mem_list_page(list, place.page)->data)[place.at];
+static inline MemSpan *mem_list_span(const MemList *list, MemPlace place) {
+  return &((MemSpan *)mem_list_page(list, mem_place_page(place))->data)[mem_place_at(place)];
 }
 /* NULL: the place is the end. */
-static inline const MemSpan *mem_list_at(const MemList *list, MemPlace place) {
-  return place.page < list->pages.n ? mem_list_span(list, place) : NULL;
+static inline MemSpan *mem_list_at(const MemList *list, MemPlace place) {
+  return mem_place_page(place) < list->pages.n ? mem_list_span(list, place) : NULL;
 }
 
 static inline MemPlace mem_list_first(void) {
-  return (MemPlace){0, 0};
+  return 0;
 }
 
 static inline MemPlace mem_list_next(const MemList *list, MemPlace place) {
-  gboolean within = place.at + 1 < mem_list_page(list, place.page)->n;
-  return within ? (MemPlace){place.page, place.at + 1} : (MemPlace){place.page + 1, 0};
+  gboolean within = mem_place_at(place) + 1 < mem_list_page(list, mem_place_page(place))->n;
+  return within ? place + 1 : mem_place(mem_place_page(place) + 1, 0);
 }
