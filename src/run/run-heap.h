@@ -50,6 +50,7 @@ struct RunHeap {
   gboolean told; /* what is held is asked for at every change */
   MemLedger ledger;
   MemAllocator *allocator;
+  const MemUse *use;   /* the allocator's */
   guint64 outside;     /* of the device's bytes, beside the allocator */
   guint64 managed;     /* of these, what the driver may move out */
   guint32 *blocks;     /* by tensor; PROGRAM_NONE: it is not held */

@@ -62,7 +62,7 @@ static guint64 capacity(const Move *move) {
 }
 
 static guint64 device_used(const RunHeap *heap) {
-  return mem_allocator_use(heap->allocator)->reserved + heap->outside;
+  return heap->use->reserved + heap->outside;
 }
 
 /* The first request that fails, before anything of it is taken. */
@@ -71,7 +71,6 @@ static void run_out(const Move *move, const Request *request) {
   if (heap->has_oom)
     return;
   const ProgramRow *row = move->section != NULL ? &move->section->rows[move->index] : NULL;
-  const MemUse *use = mem_allocator_use(heap->allocator);
   guint64 used = device_used(heap);
   heap->has_oom = heap->outcome.oom = TRUE;
   if (BASE_TRACED(move->rank->play->traced, RUN_TRACE_OOM))
@@ -85,15 +84,15 @@ static void run_out(const Move *move, const Request *request) {
                        .tensor = request->tensor,
                        .requested = request->bytes,
                        .free = used < capacity(move) ? capacity(move) - used : 0,
-                       .allocated = use->allocated,
-                       .reserved = use->reserved};
+                       .allocated = heap->use->allocated,
+                       .reserved = heap->use->reserved};
   memcpy(heap->oom.held, heap->ledger.held, sizeof heap->oom.held);
 }
 
-static void charge(const Move *move, const Request *request) {
+static inline void charge(const Move *move, MemTenant tenant, guint64 bytes, guint64 unique) {
   RunHeap *heap = move->heap;
-  heap->unique[request->tenant] += request->unique;
-  if (mem_ledger_take(&heap->ledger, request->tenant, request->bytes, run_now(move->rank->play))) {
+  heap->unique[tenant] += unique;
+  if (mem_ledger_take(&heap->ledger, tenant, bytes, run_now(move->rank->play))) {
     memcpy(heap->unique_at_peak, heap->unique, sizeof heap->unique);
     heap->outcome.peak = TRUE;
     heap->peak_step = step_number(move);
@@ -118,16 +117,16 @@ static void take_outside(const Move *move, const Request *request) {
   if (device_used(heap) + request->bytes > capacity(move))
     run_out(move, request);
   set_outside(move, heap->outside + request->bytes);
-  charge(move, request);
+  charge(move, request->tenant, request->bytes, request->unique);
 }
 
-static void pass(const Move *move, const RunFree *free) {
-  const ProgramTensor *given = &system_of(move)->program->tensors[free->tensor];
+static inline void pass(const Move *move, guint32 tensor, guint32 block) {
+  const ProgramTensor *given = &system_of(move)->program->tensors[tensor];
   if (given->managed) {
     set_outside(move, move->heap->outside - given->bytes);
     move->heap->managed -= given->bytes;
   } else {
-    mem_allocator_pass(move->heap->allocator, free->block);
+    mem_allocator_pass(move->heap->allocator, block);
   }
   mem_ledger_give(&move->heap->ledger, given->tenant, given->bytes, run_now(move->rank->play));
   move->heap->unique[given->tenant] -= given->unique_bytes;
@@ -137,8 +136,10 @@ static void pass(const Move *move, const RunFree *free) {
 /* So many rows of the stream have ended. */
 static void pass_until(const Move *move, RunPasses *passes, guint64 ended) {
   const RunFree *frees = passes->frees.data;
-  while (passes->frees_begun < passes->frees.n && frees[passes->frees_begun].ordinal <= ended)
-    pass(move, &frees[passes->frees_begun++]);
+  while (passes->frees_begun < passes->frees.n && frees[passes->frees_begun].ordinal <= ended) {
+    const RunFree *free = &frees[passes->frees_begun++];
+    pass(move, free->tensor, free->block);
+  }
   if (passes->frees_begun == passes->frees.n)
     passes->frees.n = passes->frees_begun = 0;
 }
@@ -171,7 +172,7 @@ static void take_workspaces(const Move *move, guint64 bytes) {
   guint32 block, stream = system_of(move)->program->pools[0];
   if (!mem_allocator_take(move->heap->allocator, stream, bytes, &block))
     retry(move, stream, &request);
-  charge(move, &request);
+  charge(move, request.tenant, request.bytes, request.unique);
 }
 
 RunHeap *run_heap_new(RunRank *rank) {
@@ -184,6 +185,7 @@ RunHeap *run_heap_new(RunRank *rank) {
   heap->like = rank->index;
   heap->told = run_memory_told(rank->play);
   heap->allocator = mem_allocator_new(&rank->play->options->memory, program->n_streams, capacity(&move));
+  heap->use = mem_allocator_use(heap->allocator);
   heap->passes = g_new0(RunPasses, program->n_streams);
   heap->blocks = g_new(guint32, program->n_tensors);
   for (guint32 t = 0; t < program->n_tensors; t++)
@@ -231,7 +233,7 @@ static gboolean must_wait(const Move *move) {
 /* What the device's allocator took of the host's time since it had made so many calls; only where the cache was given
  * back, for until then all that is taken is taken once. */
 static SimTime device_time(const Move *move, guint64 takes, guint64 gives) {
-  const MemUse *use = mem_allocator_use(move->heap->allocator);
+  const MemUse *use = move->heap->use;
   if (use->flushes == 0 || move->heap->has_oom)
     return 0;
   return (SimTime)(use->device_takes - takes) * system_of(move)->segment_take +
@@ -242,20 +244,20 @@ static SimTime device_time(const Move *move, guint64 takes, guint64 gives) {
 static gboolean take(const Move *move, guint32 tensor, guint32 stream) {
   RunHeap *heap = move->heap;
   const ProgramTensor *taken = &system_of(move)->program->tensors[tensor];
-  const MemUse *use = mem_allocator_use(heap->allocator);
-  guint64 takes = use->device_takes, gives = use->device_gives;
-  Request request = {(MemTenant)taken->tenant, taken->bytes, taken->unique_bytes, taken->name};
+  MemTenant tenant = (MemTenant)taken->tenant;
+  guint64 bytes = taken->bytes, unique = taken->unique_bytes;
   if (taken->managed) {
-    heap->managed += taken->bytes;
-    take_outside(move, &request);
+    heap->managed += bytes;
+    take_outside(move, &(Request){tenant, bytes, unique, taken->name});
     return TRUE;
   }
-  if (heap->waits || !mem_allocator_take(heap->allocator, stream, taken->bytes, &heap->blocks[tensor])) {
+  guint64 takes = heap->use->device_takes, gives = heap->use->device_gives;
+  if (heap->waits || !mem_allocator_take(heap->allocator, stream, bytes, &heap->blocks[tensor])) {
     if (must_wait(move))
       return FALSE;
-    heap->blocks[tensor] = retry(move, stream, &request);
+    heap->blocks[tensor] = retry(move, stream, &(Request){tenant, bytes, unique, taken->name});
   }
-  charge(move, &request);
+  charge(move, tenant, bytes, unique);
   SimTime cost = device_time(move, takes, gives);
   heap->device_time += cost;
   heap->outcome.cost = move->rank->replay.replaying ? 0 : cost;
@@ -267,14 +269,14 @@ static gboolean take(const Move *move, guint32 tensor, guint32 stream) {
 /* Of use again once what was issued on the stream so far has ended; NULL: at once. */
 static void give(const Move *move, guint32 tensor, RunPasses *passes) {
   RunHeap *heap = move->heap;
-  RunFree given = {passes != NULL ? passes->issued : 0, tensor, heap->blocks[tensor]};
+  guint32 block = heap->blocks[tensor];
   heap->blocks[tensor] = PROGRAM_NONE;
-  if (given.block != PROGRAM_NONE)
-    mem_allocator_hold(heap->allocator, given.block);
+  if (block != PROGRAM_NONE)
+    mem_allocator_hold(heap->allocator, block);
   if (passes == NULL || passes->issued == passes->ended)
-    pass(move, &given);
+    pass(move, tensor, block);
   else
-    *(RunFree *)base_vector_next(&passes->frees, sizeof given) = given;
+    *(RunFree *)base_vector_next(&passes->frees, sizeof(RunFree)) = (RunFree){passes->issued, tensor, block};
 }
 
 static void give_all(const Move *move, const ProgramRow *row) {

@@ -63,7 +63,7 @@ void run_replay_mark(RunRank *rank) {
     *(guint64 *)base_vector_next(&layout, sizeof(guint64)) = mem_allocator_address(heap->allocator, heap->blocks[t]);
   }
   *(guint64 *)base_vector_next(&layout, sizeof(guint64)) = heap->outside;
-  *(guint64 *)base_vector_next(&layout, sizeof(guint64)) = mem_allocator_use(heap->allocator)->flushes; /* they count */
+  *(guint64 *)base_vector_next(&layout, sizeof(guint64)) = heap->use->flushes; /* they count */
   rank->replay.layout[0] = layout;
 }
 
@@ -113,7 +113,7 @@ static void copy_first(RunPlay *play) {
 /* The step that has ended did not wait for memory, nor may later ones. */
 static gboolean memory_takes_no_time(const RunRank *rank) {
   const RunHeap *heap = rank->memory.heap;
-  return rank->last->stalled == 0 && (mem_allocator_use(heap->allocator)->flushes == 0 || heap->has_oom);
+  return rank->last->stalled == 0 && (heap->use->flushes == 0 || heap->has_oom);
 }
 
 static gboolean rests_now(const RunRank *rank) {

@@ -16,7 +16,7 @@ static void fill_memory(RunReport *report, const RunRank *rank, RunClass *ret) {
   const MemLedger *ledger = &heap->ledger;
   ProgramSectionKind kind = heap->peak_step == 0 ? PROGRAM_FIRST : PROGRAM_STEADY;
   const ProgramRow *peak = &rank->role->sections[kind].rows[heap->peak_row];
-  const MemUse *use = mem_allocator_use(heap->allocator);
+  const MemUse *use = heap->use;
   ret->capacity = rank->play->system->gpu->memory_usable;
   ret->device_used = heap->device_peak;
   ret->device_used_low = ret->device_used_high = ret->device_used;

@@ -56,7 +56,7 @@ static gboolean is_plain(const RunOutcome *outcome) {
 }
 
 RunLevels run_heap_levels(const RunHeap *heap) {
-  const MemUse *use = mem_allocator_use(heap->allocator);
+  const MemUse *use = heap->use;
   RunLevels levels = {.allocated = use->allocated, .reserved = use->reserved};
   memcpy(levels.held, heap->ledger.held, sizeof levels.held);
   return levels;

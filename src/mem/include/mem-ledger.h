@@ -8,6 +8,9 @@
  * All O(1). What tensors asked for, to the byte: rounding, caching and running out are the allocator's. */
 #pragma once
 
+#include <string.h>
+
+#include "base-error.h"
 #include "base-quantity.h"
 #include "mem-tenant.h"
 
@@ -19,5 +22,21 @@ typedef struct {
 } MemLedger;
 
 /* Whether this is a new peak. */
-gboolean mem_ledger_take(MemLedger *ledger, MemTenant tenant, guint64 bytes, SimTime now);
-void mem_ledger_give(MemLedger *ledger, MemTenant tenant, guint64 bytes, SimTime now);
+static inline gboolean mem_ledger_take(MemLedger *ledger, MemTenant tenant, guint64 bytes, SimTime now) {
+  ledger->held[tenant] += bytes;
+  ledger->total += bytes;
+  if (ledger->total <= ledger->peak)
+    return FALSE;
+  ledger->peak = ledger->total;
+  ledger->peak_at = now;
+  memcpy(ledger->held_at_peak, ledger->held, sizeof ledger->held);
+  return TRUE;
+}
+
+static inline void mem_ledger_give(MemLedger *ledger, MemTenant tenant, guint64 bytes, SimTime now) {
+  sim_require(bytes <= ledger->held[tenant], now, NULL,
+              "%s gives %" G_GUINT64_FORMAT " bytes, holds %" G_GUINT64_FORMAT, mem_tenant_names[tenant], bytes,
+              ledger->held[tenant]);
+  ledger->held[tenant] -= bytes;
+  ledger->total -= bytes;
+}
