@@ -143,8 +143,25 @@ static void end(const Role *role) {
   call(role, role->hooks->step_ended);
 }
 
+#define MOST_EXPECTED 100000 /* rows: beyond, what is made room for in vain could be missed */
+
+/* A row for each operation, its wait, and a few of the framework's for each unit. */
+static void expect_rows(const Role *role) {
+  const PlanHolding *holding = role->walk->holding;
+  guint64 rows = 0;
+  for (guint32 u = 0; u < role->walk->n_units; u++) {
+    const ModelUnit *unit = role->walk->units[u].unit;
+    rows += (guint64)(unit->n_forward + unit->n_backward) * (role->walk->in_step ? 2 : 1) + 8;
+  }
+  rows *= MAX(holding->n_passes / (2 * holding->n_chunks), 1);
+  if (rows <= MOST_EXPECTED)
+    program_builder_expect(role->walk->builder, (guint32)rows);
+}
+
 static void play_section(Role *role, ProgramSectionKind section) {
   plan_walk_section(role->walk, section);
+  if (section == PROGRAM_FIRST)
+    expect_rows(role);
   plan_transfers_section(&role->transfers);
   begin(role);
   for (guint32 i = 0; i < role->walk->holding->n_passes; i++)

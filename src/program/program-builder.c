@@ -351,6 +351,14 @@ void program_builder_give(ProgramBuilder *builder, guint32 tensor, guint32 strea
   last_row(section)->n_gives++;
 }
 
+void program_builder_expect(ProgramBuilder *builder, guint32 rows) {
+  Section *section = current_section(builder);
+  base_vector_reserve(&section->rows, rows, sizeof(ProgramRow));
+  base_vector_reserve(&section->needs, rows, sizeof(guint32));
+  base_vector_reserve(&section->gives, rows, sizeof(ProgramGive));
+  base_vector_reserve(&section->takes, rows, sizeof(guint32));
+}
+
 guint32 program_builder_rows(const ProgramBuilder *builder) {
   return builder->current->rows.n;
 }

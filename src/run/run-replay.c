@@ -12,9 +12,13 @@
 
 #include "run-state.h"
 
+/* The host acts on each row once, and nearly each ends on a stream. */
 void run_replay_note(RunRank *rank, guint32 row, guint32 stream) {
   SimTime start = rank->last != NULL ? rank->last->end : 0;
-  *(RunNote *)base_vector_next(&rank->replay.notes, sizeof(RunNote)) =
+  BaseVector *notes = &rank->replay.notes;
+  if (notes->size == 0)
+    base_vector_reserve(notes, 2 * rank->host.step->table->section->n_rows, sizeof(RunNote));
+  *(RunNote *)base_vector_next(notes, sizeof(RunNote)) =
       (RunNote){run_now(rank->play) - start, row, stream};
 }
 

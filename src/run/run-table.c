@@ -2,43 +2,42 @@
 /* Preparing a section: who waits for whom, who follows whom on a stream, which collective is the how-manieth. */
 #include "run-state.h"
 
-/* Needs are counted at the row needed, then added up to where its waiters begin. */
-static void find_waiters(RunTable *table, const ProgramSection *section) {
-  guint32 *offsets = table->waiter_offsets = g_new0(guint32, section->n_rows + 2);
-  table->needs = g_new(guint32, section->n_rows);
-  for (guint32 i = 0; i < section->n_rows; i++) {
+/* Who follows whom, and how many rows need each, counted where its waiters will end. */
+static void find_order(RunTable *table, const ProgramSection *section, const Program *program) {
+  guint32 n_rows = section->n_rows;
+  g_autofree guint32 *last = g_new(guint32, program->n_streams);
+  guint32 *needs = table->needs = g_new(guint32, n_rows);
+  guint32 *counts = table->waiter_offsets = g_new0(guint32, n_rows + 2);
+  guint32 *next = table->next = g_new(guint32, n_rows);
+  table->first = g_new(guint32, program->n_streams);
+  table->call = g_new0(guint32, n_rows);
+  table->sequence = g_new0(guint32, n_rows);
+  table->calls = g_new0(guint32, program->n_slots);
+  for (guint32 s = 0; s < program->n_streams; s++)
+    table->first[s] = last[s] = PROGRAM_NONE;
+  for (guint32 i = 0; i < n_rows; i++) {
     const ProgramRow *row = &section->rows[i];
-    table->needs[i] = row->n_needs;
+    needs[i] = row->n_needs;
     for (guint32 k = row->needs; k < row->needs + row->n_needs; k++)
-      offsets[section->needs[k] + 2]++;
+      counts[section->needs[k] + 2]++;
+    *(last[row->stream] == PROGRAM_NONE ? &table->first[row->stream] : &next[last[row->stream]]) = i;
+    last[row->stream] = i;
+    next[i] = PROGRAM_NONE;
+    if (row->kind == PROGRAM_COLLECTIVE) {
+      table->call[i] = table->n_calls++;
+      table->sequence[i] = table->calls[row->group]++;
+    }
   }
+}
+
+static void find_waiters(RunTable *table, const ProgramSection *section) {
+  guint32 *offsets = table->waiter_offsets;
   for (guint32 i = 0; i < section->n_rows; i++)
     offsets[i + 2] += offsets[i + 1];
   table->waiters = g_new(guint32, offsets[section->n_rows + 1]);
   for (guint32 i = 0; i < section->n_rows; i++)
     for (guint32 k = 0; k < table->needs[i]; k++)
       table->waiters[offsets[section->needs[section->rows[i].needs + k] + 1]++] = i;
-}
-
-static void find_order(RunTable *table, const ProgramSection *section, const Program *program) {
-  g_autofree guint32 *last = g_new(guint32, program->n_streams);
-  table->next = g_new(guint32, section->n_rows);
-  table->first = g_new(guint32, program->n_streams);
-  table->call = g_new0(guint32, section->n_rows);
-  table->sequence = g_new0(guint32, section->n_rows);
-  table->calls = g_new0(guint32, program->n_slots);
-  for (guint32 s = 0; s < program->n_streams; s++)
-    table->first[s] = last[s] = PROGRAM_NONE;
-  for (guint32 i = 0; i < section->n_rows; i++) {
-    const ProgramRow *row = &section->rows[i];
-    *(last[row->stream] == PROGRAM_NONE ? &table->first[row->stream] : &table->next[last[row->stream]]) = i;
-    last[row->stream] = i;
-    table->next[i] = PROGRAM_NONE;
-    if (row->kind == PROGRAM_COLLECTIVE) {
-      table->call[i] = table->n_calls++;
-      table->sequence[i] = table->calls[row->group]++;
-    }
-  }
 }
 
 static guint32 first_of_micro(const ProgramSection *section, guint32 micro) {
@@ -59,8 +58,8 @@ static void find_watched(RunTable *table, const RunOptions *options) {
 void run_table_init(RunTable *table, const ProgramSection *section, const Program *program, const RunOptions *options) {
   table->section = section;
   find_watched(table, options);
-  find_waiters(table, section);
   find_order(table, section, program);
+  find_waiters(table, section);
 }
 
 void run_table_clear(RunTable *table) {

@@ -219,6 +219,8 @@ void program_builder_take(ProgramBuilder *builder, guint32 tensor);
 /* In the first section alone: of what lasts. */
 void program_builder_take_once(ProgramBuilder *builder, guint32 tensor);
 void program_builder_give(ProgramBuilder *builder, guint32 tensor, guint32 stream);
+/* Room is made for about so many rows of the current section, so that they need not move as it grows. */
+void program_builder_expect(ProgramBuilder *builder, guint32 rows);
 /* Rows of the current section so far. */
 guint32 program_builder_rows(const ProgramBuilder *builder);
 /* Makes the steady section of the last role the rows of the first from `ahead` on, without what they take once. */
