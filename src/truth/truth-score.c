@@ -81,9 +81,11 @@ GArray *truth_score_errors(const TruthResult *result, const TruthGroup *group, S
   GArray *errors = g_array_new(FALSE, FALSE, sizeof(double));
   for (guint i = 0; i < result->rows->len; i++) {
     const TruthRow *row = truth_row(result, i);
-    TruthGroup key = key_of(row);
     double error;
-    if (compare_groups(&key, group) == 0 && scored(row, kind, &error))
+    if (!scored(row, kind, &error)) /* most rows say nothing of a kind: asked before their cells are looked up */
+      continue;
+    TruthGroup key = key_of(row);
+    if (compare_groups(&key, group) == 0)
       g_array_append_val(errors, error);
   }
   return errors;
