@@ -150,9 +150,9 @@ static void stall(RunRank *rank, RunStep *step, const RunOutcome *outcome) {
 }
 
 /* Rows of hosts that only wait, and ends of streams that hold nothing back, are most moves: where nobody else follows
- * the heap, they are made without a word. */
+ * the heap, they are made without a word. The plain twin makes them all. */
 static gboolean is_alone(const RunRank *rank) {
-  return rank->memory.heap->log == NULL && !rank->window.noted;
+  return rank->memory.heap->log == NULL && !rank->window.noted && !rank->play->options->apart;
 }
 
 static gboolean moves_nothing(const RunRank *rank, const ProgramRow *row) {

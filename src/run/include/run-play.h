@@ -41,7 +41,7 @@ typedef struct {
   guint32 watched;     /* micro-batch: when each host comes to the first row of it or a later one; 0: none */
   RunWindows windows;
   gboolean every_step;    /* also steps that must repeat the one before are played */
-  gboolean apart;         /* ranks that are alike share neither heaps nor planes of rows */
+  gboolean apart;         /* ranks that are alike share neither heaps nor planes of rows, and each move is made */
   gboolean chunks;        /* step fidelity: collectives chunk by chunk; the system must not be folded */
   const BaseTrace *trace; /* points of event, net and run to print while it plays; NULL: none */
 } RunOptions;
