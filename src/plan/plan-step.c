@@ -153,6 +153,7 @@ static void expect_rows(const Role *role) {
     const ModelUnit *unit = role->walk->units[u].unit;
     rows += (guint64)(unit->n_forward + unit->n_backward) * (role->walk->in_step ? 2 : 1) + 8;
   }
+  rows += rows / 8;
   rows *= MAX(holding->n_passes / (2 * holding->n_chunks), 1);
   if (rows <= MOST_EXPECTED)
     program_builder_expect(role->walk->builder, (guint32)rows);

@@ -13,7 +13,9 @@ static gboolean may_share(const StudyWalk *walk, const StudyOptions *options) {
 }
 
 /* A machine is of all settings of the cluster but its prices; the cache forgets plays together with machines. */
-static char *key_of(const StudyWalk *walk, const StudyOptions *options) {
+char *study_played_key(const StudyWalk *walk, const StudyOptions *options) {
+  if (!may_share(walk, options))
+    return NULL;
   g_autofree char *program = study_cache_program_key(walk);
   GString *key = g_string_new(program);
   conf_settings_append_given(walk->settings, &study_memory_schema, NULL, key);
@@ -23,18 +25,15 @@ static char *key_of(const StudyWalk *walk, const StudyOptions *options) {
   return g_string_free(key, FALSE);
 }
 
-RunReport *study_played_find(const StudyWalk *walk, const StudyOptions *options) {
-  if (!may_share(walk, options))
-    return NULL;
-  g_autofree char *key = key_of(walk, options);
-  GBytes *packed = g_hash_table_lookup(study_cache_played(walk->cache), key);
+RunReport *study_played_find(const StudyWalk *walk, const char *key) {
+  GBytes *packed = key != NULL ? g_hash_table_lookup(study_cache_played(walk->cache), key) : NULL;
   gsize n = 0;
   const guint8 *bytes = packed != NULL ? g_bytes_get_data(packed, &n) : NULL;
   return bytes != NULL ? run_report_unpack(bytes, n) : NULL;
 }
 
-void study_played_keep(const StudyWalk *walk, const StudyOptions *options, const RunReport *report) {
-  if (!may_share(walk, options))
+void study_played_keep(const StudyWalk *walk, const char *key, const RunReport *report) {
+  if (key == NULL)
     return;
   GHashTable *played = study_cache_played(walk->cache);
   GByteArray *bytes = g_byte_array_new();
@@ -44,5 +43,5 @@ void study_played_keep(const StudyWalk *walk, const StudyOptions *options, const
     return;
   if (g_hash_table_size(played) >= MOST_PLAYED)
     g_hash_table_remove_all(played);
-  g_hash_table_insert(played, key_of(walk, options), g_steal_pointer(&packed));
+  g_hash_table_insert(played, g_strdup(key), g_steal_pointer(&packed));
 }

@@ -355,13 +355,14 @@ RunReport *study_walk_play(const StudyWalk *walk, const StudyOptions *options, G
 }
 
 static RunReport *play_once(StudyWalk *walk, const StudyOptions *options, GError **error) {
-  RunReport *report = study_played_find(walk, options);
+  g_autofree char *key = study_played_key(walk, options);
+  RunReport *report = study_played_find(walk, key);
   if (report != NULL)
     return report;
   if (study_count(walk, options, &report, error) && report == NULL && build_program(walk, error))
     report = study_walk_play(walk, options, error);
   if (report != NULL)
-    study_played_keep(walk, options, report);
+    study_played_keep(walk, key, report);
   return report;
 }
 
