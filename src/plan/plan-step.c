@@ -8,6 +8,7 @@
 #include "plan-axes.h"
 #include "plan-groups.h"
 #include "plan-halves.h"
+#include "plan-lives.h"
 #include "plan-transfer.h"
 
 /* What all roles share. */
@@ -145,13 +146,14 @@ static void end(const Role *role) {
 
 #define MOST_EXPECTED 100000 /* rows: beyond, what is made room for in vain could be missed */
 
-/* A row for each operation, its wait, and a few of the framework's for each unit. */
+/* A row for each operation and its wait, and a few of the framework's for each unit. */
 static void expect_rows(const Role *role) {
   const PlanHolding *holding = role->walk->holding;
   guint64 rows = 0;
   for (guint32 u = 0; u < role->walk->n_units; u++) {
     const ModelUnit *unit = role->walk->units[u].unit;
-    rows += (guint64)(unit->n_forward + unit->n_backward) * (role->walk->in_step ? 2 : 1) + 8;
+    guint64 forward = unit->n_forward * (role->walk->units[u].lives->again != 0 ? 2 : 1);
+    rows += (forward + unit->n_backward) * (role->walk->in_step ? 2 : 1) + 8;
   }
   rows += rows / 8;
   rows *= MAX(holding->n_passes / (2 * holding->n_chunks), 1);

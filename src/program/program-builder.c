@@ -28,7 +28,7 @@ typedef struct {
 } Slot;
 
 /* Names are mostly literals, met again and again: found by their address, if they still read the same. */
-#define RECENT_NAMES 256u
+#define RECENT_NAMES 512u
 typedef struct {
   const char *given, *kept;
 } Name;
@@ -108,7 +108,8 @@ void program_builder_free(ProgramBuilder *builder) {
 }
 
 static const char *keep_name(ProgramBuilder *builder, const char *name) {
-  Name *recent = &builder->recent[((gsize)name >> 3) % RECENT_NAMES];
+  guint64 scattered = (guint64)(gsize)name * G_GUINT64_CONSTANT(0x9E3779B97F4A7C15); /* literals stand close together */
+  Name *recent = &builder->recent[(scattered >> 32) % RECENT_NAMES];
   if (recent->given != name || strcmp(recent->kept, name) != 0)
     *recent = (Name){name, g_string_chunk_insert_const(builder->names, name)};
   return recent->kept;
