@@ -68,11 +68,6 @@ ProgramBuilder *program_builder_new(void) {
   return builder;
 }
 
-static void communicators_clear(GArray *communicators) {
-  for (guint i = 0; i < communicators->len; i++)
-    g_free(g_array_index(communicators, ProgramCommunicator, i).ranks);
-}
-
 static void slots_free(GArray *slots) {
   for (guint i = 0; i < slots->len; i++)
     g_free(g_array_index(slots, Slot, i).of_rank);
@@ -92,7 +87,8 @@ void program_builder_free(ProgramBuilder *builder) {
     }
     g_free(role->once.data);
   }
-  communicators_clear(builder->communicators);
+  for (guint i = 0; i < builder->communicators->len; i++)
+    g_free(g_array_index(builder->communicators, ProgramCommunicator, i).ranks);
   g_array_unref(builder->roles);
   g_array_unref(builder->ranks);
   g_array_unref(builder->communicators);
@@ -353,11 +349,8 @@ void program_builder_give(ProgramBuilder *builder, guint32 tensor, guint32 strea
 }
 
 void program_builder_expect(ProgramBuilder *builder, guint32 rows) {
-  Section *section = current_section(builder);
-  base_vector_reserve(&section->rows, rows, sizeof(ProgramRow));
-  base_vector_reserve(&section->needs, rows, sizeof(guint32));
-  base_vector_reserve(&section->gives, rows, sizeof(ProgramGive));
-  base_vector_reserve(&section->takes, rows, sizeof(guint32));
+  const Section like = {.rows = {.n = rows}, .needs = {.n = rows}, .gives = {.n = rows}, .takes = {.n = rows}};
+  reserve(current_section(builder), &like);
 }
 
 guint32 program_builder_rows(const ProgramBuilder *builder) {
