@@ -37,6 +37,22 @@ static void margins_make_the_edge(void) {
   CU_ASSERT_EQUAL(judged(&one, 1, 1), RUN_OOM);
 }
 
+/* Of 900, 800 are reserved and may be 1 040: 240 more. Managed pages of 100 beside them give up the 140 that are too
+ * many as far as they go; of 200 no more than those; and of 1 100 as measured, which is too much, only what is added. */
+static void managed_pages_make_way(void) {
+  RunClass one = class_of(900, 800);
+  one.managed = 100;
+  CU_ASSERT_EQUAL(judged(&one, 1, 1.3), RUN_EDGE);
+  CU_ASSERT_EQUAL(one.device_used_high, 1040);
+  one.managed = 200;
+  CU_ASSERT_EQUAL(judged(&one, 1, 1.3), RUN_FITS);
+  CU_ASSERT_EQUAL(one.device_used_high, 1000);
+  one = class_of(1100, 1000);
+  one.managed = 200;
+  CU_ASSERT_EQUAL(judged(&one, 1, 1.1), RUN_OOM);
+  CU_ASSERT_EQUAL(one.device_used_high, 1100);
+}
+
 /* However much is to spare. */
 static void a_flushed_cache_is_the_edge(void) {
   RunClass one = class_of(900, 800);
@@ -79,6 +95,7 @@ static void the_edge_fits_when_asked(void) {
 
 int main(void) {
   return harness_run("verdicts", (HarnessCase[]){{"margins make the edge", margins_make_the_edge},
+                                                 {"managed pages make way", managed_pages_make_way},
                                                  {"a flushed cache", a_flushed_cache_is_the_edge},
                                                  {"the worst class", the_worst_class_decides},
                                                  {"host memory", host_memory_runs_out},

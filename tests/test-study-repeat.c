@@ -219,18 +219,20 @@ static void pipelines_are_those_of_the_plain_run(void) {
   compare(pipelines, G_N_ELEMENTS(pipelines), FALSE, 60);
 }
 
-static RunReport *deep(const char *stages, const char *micro_batch, const char *accumulation, gboolean every_step) {
+static RunReport *of_settings(const char *const *settings, gboolean every_step) {
   g_autoptr(Study) study = study_open("llama2-7b", NULL);
+  for (; *settings != NULL; settings++)
+    CU_ASSERT_TRUE_FATAL(study_set(study, *settings, NULL));
+  return study_run(study, &(StudyOptions){.fold = TRUE, .every_step = every_step}, NULL);
+}
+
+static RunReport *deep(const char *stages, const char *micro_batch, const char *accumulation, gboolean every_step) {
   g_autofree char *pipeline = g_strconcat("parallel.pipeline=", stages, NULL);
   g_autofree char *sequences = g_strconcat("training.micro_batch=", micro_batch, NULL);
-  CU_ASSERT_TRUE_FATAL(study_set(study, "parallel.framework=megatron", NULL));
-  CU_ASSERT_TRUE_FATAL(study_set(study, "parallel.zero_stage=1", NULL));
   g_autofree char *micro_batches = g_strconcat("training.gradient_accumulation=", accumulation, NULL);
-  CU_ASSERT_TRUE_FATAL(study_set(study, micro_batches, NULL));
-  CU_ASSERT_TRUE_FATAL(study_set(study, "training.activation_checkpointing=none", NULL));
-  CU_ASSERT_TRUE_FATAL(study_set(study, pipeline, NULL));
-  CU_ASSERT_TRUE_FATAL(study_set(study, sequences, NULL));
-  return study_run(study, &(StudyOptions){.fold = TRUE, .every_step = every_step}, NULL);
+  return of_settings((const char *const[]){"parallel.framework=megatron", "parallel.zero_stage=1", micro_batches,
+                                           "training.activation_checkpointing=none", pipeline, sequences, NULL},
+                     every_step);
 }
 
 /* However many stages: at a pipeline's ends what is sent is issued in other rows than between them, and its middle is
@@ -251,27 +253,24 @@ static void deep_pipelines_are_counted(void) {
   }
 }
 
-/* Few stages settle in few micro-batches: 18 are played of 21, 22, 25 or 26 at the least. */
+/* Few stages settle in few micro-batches. Played are a fill, two windows of four micro-batches and one: 15, 17 and 21,
+ * for the fill is the stages and four, of eight stages 12. Beyond five fourths of that it is worth it. */
 static void few_stages_need_few_micro_batches(void) {
-  static const char *const accumulations[] = {"21", "22", "25", "26"};
-  for (gsize i = 0; i < G_N_ELEMENTS(accumulations); i++) {
-    g_autoptr(RunReport) counted = deep("2", "1", accumulations[i], FALSE);
-    g_autoptr(RunReport) plain = deep("2", "1", accumulations[i], TRUE);
+  static const char *const stages[] = {"2", "4", "8"};
+  static const guint leasts[] = {19, 22, 27};
+  for (gsize i = 0; i < 3 * G_N_ELEMENTS(stages); i++) {
+    guint least = leasts[i / 3], all = least - 1 + (guint)(i % 3) * 2;
+    g_autofree char *accumulation = g_strdup_printf("%u", all);
+    g_autoptr(RunReport) counted = deep(stages[i / 3], "1", accumulation, FALSE);
+    g_autoptr(RunReport) plain = deep(stages[i / 3], "1", accumulation, TRUE);
     CU_ASSERT_EQUAL_FATAL(counted != NULL && plain != NULL, TRUE);
-    CU_ASSERT_EQUAL(counted->settled, RUN_SETTLED);
+    CU_ASSERT_EQUAL(counted->settled, all < least ? RUN_UNSETTLED : RUN_SETTLED);
     CU_ASSERT_TRUE(reports_equal(counted, plain));
   }
 }
 
 static void halves_are_those_of_the_plain_run(void) {
   compare(halves, G_N_ELEMENTS(halves), FALSE, 5);
-}
-
-static RunReport *of_settings(const char *const *settings, gboolean every_step) {
-  g_autoptr(Study) study = study_open("llama2-7b", NULL);
-  for (; *settings != NULL; settings++)
-    CU_ASSERT_TRUE_FATAL(study_set(study, *settings, NULL));
-  return study_run(study, &(StudyOptions){.fold = TRUE, .every_step = every_step}, NULL);
 }
 
 static void is_played_not_counted(const char *const *settings) {
@@ -293,11 +292,29 @@ static void hosts_get_ahead_of_what_is_given(void) {
 
 /* 33 times the cache goes back before memory runs out, and giving segments back takes time: how many there are changes
  * with the number of micro-batches, on a line between 3, 4 and 5 of them and not between 5 and 6. */
+#define NEVER_SETTLES(all)                                                                                             \
+  (const char *const[]) {                                                                                              \
+    "parallel.framework=fsdp1", "parallel.zero_stage=0", "cluster.nodes=2", "cluster.topology=h100-eth100",            \
+        "training.sequence_length=1024", "training.micro_batch=2", "training.gradient_accumulation=" all,              \
+        "training.activation_checkpointing=none", NULL                                                                 \
+  }
 static void caches_go_back_before_memory_runs_out(void) {
-  is_played_not_counted((const char *const[]){"parallel.framework=fsdp1", "parallel.zero_stage=0", "cluster.nodes=2",
-                                              "cluster.topology=h100-eth100", "training.sequence_length=1024",
-                                              "training.micro_batch=2", "training.gradient_accumulation=16",
-                                              "training.activation_checkpointing=none", NULL});
+  is_played_not_counted(NEVER_SETTLES("16"));
+}
+
+/* The same, 5 000 times: 8, 9 and 10 are played, and what the tenth added is added for each of the 4 990 that are left;
+ * the cache goes back two times in each. */
+static void too_many_that_never_settle_are_counted_anyway(void) {
+  g_autoptr(RunReport) nine = of_settings(NEVER_SETTLES("9"), FALSE);
+  g_autoptr(RunReport) ten = of_settings(NEVER_SETTLES("10"), FALSE);
+  g_autoptr(RunReport) most = of_settings(NEVER_SETTLES("5000"), FALSE);
+  CU_ASSERT_TRUE_FATAL(nine != NULL && ten != NULL && most != NULL);
+  const RunClass *a = &nine->classes[0], *b = &ten->classes[0], *c = &most->classes[0];
+  CU_ASSERT_EQUAL(c->step, b->step + 4990 * (b->step - a->step));
+  CU_ASSERT_EQUAL(c->retries, b->retries + 4990 * 2);
+  CU_ASSERT_TRUE(c->has_oom && c->peak_reserved == b->peak_reserved);
+  CU_ASSERT_TRUE(ten->repeats && !most->repeats);
+  CU_ASSERT_EQUAL(most->tokens, 500 * ten->tokens);
 }
 
 static StudyPoint *priced(const char *gpu_hour, const char *micro_batch) {
@@ -473,6 +490,7 @@ int main(void) {
                                                {"backward in two passes", halves_are_those_of_the_plain_run},
                                                {"hosts ahead", hosts_get_ahead_of_what_is_given},
                                                {"caches back", caches_go_back_before_memory_runs_out},
+                                               {"never settling", too_many_that_never_settle_are_counted_anyway},
                                                {"prices", prices_share_a_play},
                                                {"counted timelines", a_counted_timeline_stands_for_all},
                                                {"off the line", what_is_off_the_line_is_not_counted},

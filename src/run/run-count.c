@@ -348,6 +348,7 @@ gboolean run_count(RunReport *first, const RunReport *second, const RunReport *t
   for (guint32 i = 0; i < first->n_links; i++)
     draw_on(of_link, G_N_ELEMENTS(of_link), &first->links[i], &second->links[i], bodies->more);
   add_cost(first, second, third);
+  run_report_choose(first); /* one that was ahead may fall behind */
   run_report_rates(first);
   return TRUE;
 }
@@ -360,5 +361,6 @@ void run_count_anyway(const RunReport *first, const RunReport *second, RunReport
     go_on_growing(of_link, G_N_ELEMENTS(of_link), &second->links[i], &third->links[i], more);
   third->repeats = FALSE;
   add_cost(third, first, second);
+  run_report_choose(third);
   run_report_rates(third);
 }
