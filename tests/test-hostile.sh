@@ -33,6 +33,21 @@ timeout 10 "$foretrain" import recipe feeds.sh >out 2>err
 verdict "a command line with form feeds" $? "$(head -c 300 err)"
 refuses "more threads than a machine has use for" 'at most 1024' sweep a.ini --grid micro_batch=1,2 --jobs 1000000
 
+# A pipe that nobody writes to never opens, a device never ends.
+mkfifo pipe
+for file in pipe /dev/zero; do
+  refuses "$file for a workload" 'pipe or a device' run "$file"
+  refuses "$file for a topology" 'pipe or a device' run a.ini -t "$file"
+  refuses "$file for a model" 'pipe or a device' run a.ini -s "model.config=$file"
+  refuses "$file for a layer profile" 'pipe or a device' run a.ini -s "model.profile=$file"
+  refuses "$file for budgets" 'pipe or a device' check "$file"
+  refuses "$file for a table" 'pipe or a device' validate "$file"
+  refuses "$file for a trace" 'pipe or a device' replay "$file" -t dgx-h100
+  for what in kineto recipe nccl-tests nvidia-smi lstopo; do
+    refuses "$file for $what" 'pipe or a device' import "$what" "$file"
+  done
+done
+
 # ---- What would be lost ----
 
 refuses "a database that is no file" 'no file to SQLite' run a.ini --db :memory:

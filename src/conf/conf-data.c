@@ -3,7 +3,9 @@
 #include "conf-data.h"
 
 #include <gio/gio.h>
+#include <glib/gstdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "conf-file.h"
 #include "conf-tar.h"
@@ -92,8 +94,10 @@ static gboolean fail_missing(const char *path, const GError *cause, GError **err
 
 /* As it is, or unpacked: a tar archive may be within. */
 static GBytes *open_file(const char *path, GError **error) {
-  if (g_file_test(path, G_FILE_TEST_IS_DIR)) {
-    base_error_set_at(error, &(BasePlace){.file = path}, "is a folder; expected a file");
+  GStatBuf of;
+  if (g_stat(path, &of) == 0 && !S_ISREG(of.st_mode)) { /* a pipe that nobody writes to would never open */
+    base_error_set_at(error, &(BasePlace){.file = path}, "is a %s; expected a file",
+                      S_ISDIR(of.st_mode) ? "folder" : "pipe or a device");
     return NULL;
   }
   g_autoptr(GError) cause = NULL;

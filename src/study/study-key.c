@@ -2,6 +2,8 @@
 /* Canonical text into a checksum. */
 #include "study-key.h"
 
+#include "conf-data.h"
+
 static void add_line(GString *text, const char *name, const char *value) {
   g_string_append(text, name);
   g_string_append(text, " = ");
@@ -15,9 +17,9 @@ static void add_setting(const char *name, const char *value, ConfOrigin origin, 
 }
 
 static gboolean add_file(const char *path, GChecksum *sum, GError **error) {
-  g_autofree char *text = NULL;
   gsize length;
-  if (!g_file_get_contents(path, &text, &length, error))
+  g_autofree char *text = conf_data_small_text(path, &length, error);
+  if (text == NULL)
     return FALSE;
   g_checksum_update(sum, (const guchar *)text, (gssize)length);
   return TRUE;

@@ -7,6 +7,7 @@
 
 #include "base-error.h"
 #include "base-wide.h"
+#include "conf-data.h"
 #include "kernel-time.h"
 #include "model-unit.h"
 
@@ -128,14 +129,11 @@ static gboolean read_row(StudyProfile *profile, char **cells, const BasePlace *p
 }
 
 static gboolean read_rows(StudyProfile *profile, const char *path, GError **error) {
-  g_autofree char *text = NULL;
-  GError *failure = NULL;
-  BasePlace place = {.file = path};
-  if (!g_file_get_contents(path, &text, NULL, &failure)) {
-    base_error_set_at(error, &place, "%s", failure->message);
-    g_error_free(failure);
+  gsize length;
+  g_autofree char *text = conf_data_small_text(path, &length, error);
+  if (text == NULL)
     return FALSE;
-  }
+  BasePlace place = {.file = path};
   g_auto(GStrv) lines = g_strsplit(g_str_has_prefix(text, "\xEF\xBB\xBF") ? text + 3 : text, "\n", -1);
   for (guint i = 0; lines[i] != NULL; i++) {
     char *line = g_strchomp(lines[i]);
