@@ -18,8 +18,7 @@ void run_replay_note(RunRank *rank, guint32 row, guint32 stream) {
   BaseVector *notes = &rank->replay.notes;
   if (notes->size == 0)
     base_vector_reserve(notes, 2 * rank->host.step->table->section->n_rows, sizeof(RunNote));
-  *(RunNote *)base_vector_next(notes, sizeof(RunNote)) =
-      (RunNote){run_now(rank->play) - start, row, stream};
+  *(RunNote *)base_vector_next(notes, sizeof(RunNote)) = (RunNote){run_now(rank->play) - start, row, stream};
 }
 
 static void replay_row(RunRank *rank, guint32 index) {

@@ -10,8 +10,8 @@
 
 #include "base-error.h"
 
-/* Errors (SIM_ERROR_INPUT): no such file, a folder, a pipe, a device, a tar, zip, zstd, xz or bzip2 archive, a broken gzip, one of more
- * than 2 GiB unpacked. Cost: of packed files the unpacked text. */
+/* Errors (SIM_ERROR_INPUT): no such file, a folder, a pipe, a device, a tar, zip, zstd, xz or bzip2 archive, a broken
+ * gzip, one of more than 2 GiB unpacked. Cost: of packed files the unpacked text. */
 GBytes *conf_data_load(const char *path, GError **error);
 /* The same as a text with a NUL behind it; caller frees. */
 char *conf_data_text(const char *path, gsize *ret_length, GError **error);
