@@ -66,7 +66,8 @@ static gboolean check_head(const ConfCsv *csv, GError **error) {
     if (g_strcmp0(expected, found) == 0)
       continue;
     BasePlace place = {.file = csv->file, .line = 1};
-    base_error_set_at(error, &place, "column %u: expected \"%s\", found \"%s\"; tests/truth/residuals writes the table",
+    base_error_set_at(error, &place,
+                      "column %u: expected \"%s\", found \"%s\"; tests/truth/gate --accept writes the table",
                       column + 1, expected != NULL ? expected : "no further one", found);
     return FALSE;
   }
@@ -127,7 +128,7 @@ static gboolean read_rows(Trust *trust, const ConfCsv *csv, GError **error) {
   if (csv->n_rows == trust->n_rows)
     return TRUE;
   g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
-              "%s: has %u rows, %s beside it speaks of %" G_GUINT64_FORMAT "; tests/truth/residuals writes both",
+              "%s: has %u rows, %s beside it speaks of %" G_GUINT64_FORMAT "; tests/truth/gate --accept writes both",
               csv->file, csv->n_rows, SETTINGS, trust->n_rows);
   return FALSE;
 }

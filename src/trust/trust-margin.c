@@ -23,7 +23,8 @@ static gboolean check_head(const ConfCsv *csv, GError **error) {
     if (columns[column] != NULL && strcmp(columns[column], found) == 0)
       continue;
     BasePlace place = {.file = csv->file, .line = 1};
-    base_error_set_at(error, &place, "column %u: expected \"%s\", found \"%s\"; tests/truth/margins writes the table",
+    base_error_set_at(error, &place,
+                      "column %u: expected \"%s\", found \"%s\"; tests/truth/gate --accept writes the table",
                       column + 1, columns[column] != NULL ? columns[column] : "no further one", found);
     return FALSE;
   }
@@ -80,7 +81,7 @@ GArray *trust_margins_parse(const char *name, const char *text, GError **error) 
   if (find(margins, ALL, ALL) != NULL)
     return g_steal_pointer(&margins);
   g_set_error(error, SIM_ERROR, SIM_ERROR_INPUT,
-              "%s: has no row of all frameworks and all kinds; tests/truth/margins writes the table", name);
+              "%s: has no row of all frameworks and all kinds; tests/truth/gate --accept writes the table", name);
   return NULL;
 }
 

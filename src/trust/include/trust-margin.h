@@ -10,7 +10,7 @@
  * within a node), "tensor-over-nodes" and "offload": what the streams of tensor ranks' collectives keep from being used
  * again is not modelled, does not shrink with their number, and is most where they wait for a network.
  * "all" stands for what has too few rows of its own; the row of all frameworks and all kinds must be there.
- * tests/truth/margins writes the table. */
+ * tests/truth/gate --accept writes the table. */
 #pragma once
 
 #include "base-error.h"

@@ -1,30 +1,23 @@
-#!/usr/bin/env python3
-"""Writes how far off peaks of reserved memory were: topologies/catalog/margins.csv, of which the verdict edge is made.
+# SPDX-License-Identifier: MIT
+"""How far off peaks of reserved memory were: topologies/catalog/margins.csv, of which the verdict edge is made.
 
-usage: tests/truth/margins FORETRAIN [--check]
-
-Plays data_parallel.csv, float8.csv, hybrid.csv and fits.csv. Every row that runs and has a measured peak of reserved
-memory gives measured / predicted, but for those of tier C; one that stands in two tables counts once. Classes are a
-framework and kind of run's memory (as trust-margin.h has it), a framework, a kind, and all; those with too few rows are left
-out. Limits are those of trust-span.h, at the coverage that residuals.ini says. --check writes nothing and fails where
-a limit moved by more than TOLERANCE or another class is there."""
+Every row of TABLES that runs and has a measured peak of reserved memory gives measured / predicted, but for those of
+tier C; one that stands in two tables counts once. Classes are a framework and kind of run's memory (as trust-margin.h has
+it), a framework, a kind, and all; those with too few rows are left out. Limits are those of trust-span.h, at the coverage that
+residuals.ini says. The gate plays the rows, and writes the file."""
 import csv
-import importlib.machinery
-import importlib.util
 import io
 import pathlib
 import re
-import sys
+
+import residuals
 
 TOLERANCE = 0.01  # of a factor: one percentage point
 ALL = "all"
+TABLES = [*residuals.TABLES, "fits.csv"]
 here = pathlib.Path(__file__).resolve().parent
 catalog = here.parents[1] / "topologies" / "catalog"
 columns = ["framework", "kind", "low", "high", "rows", "sources", "source"]
-sys.dont_write_bytecode = True
-loader = importlib.machinery.SourceFileLoader("residuals", str(here / "residuals"))
-residuals = importlib.util.module_from_spec(importlib.util.spec_from_loader("residuals", loader))
-loader.exec_module(residuals)
 
 
 def nodes_of(table):
@@ -47,7 +40,9 @@ def peaks(found):
     rows, nodes = {}, {}
     for row in found["rows"]:
         measured = row.get("measured.peak_reserved_gib")
-        if measured is None or "like" not in row or row["set"].endswith("-C"):
+        if pathlib.Path(row["table"]).name not in TABLES or row["set"].endswith("-C"):
+            continue
+        if measured is None or "like" not in row:
             continue
         like, table = row["like"], pathlib.Path(row["table"]).name
         if table not in nodes:
@@ -88,7 +83,8 @@ def origin(chosen):
     return "; ".join(f"{source} ({', '.join(sorted(tables[source]))})" for source in sorted(tables))
 
 
-def margins(found, coverage):
+def margins(found):
+    coverage = int(re.search(r"(?m)^coverage = (\d+)$", (catalog / "residuals.ini").read_text()).group(1))
     rows = peaks(found)
     classes = sorted({(framework, kind) for _, framework, kind, _ in rows.values()})
     classes += sorted({(framework, ALL) for framework, _ in classes}) + sorted({(ALL, kind) for _, kind in classes})
@@ -119,18 +115,12 @@ def compare(now, was):
     return differences
 
 
-if __name__ == "__main__":
-    if len(sys.argv) < 2 or sys.argv[2:] not in ([], ["--check"]):
-        sys.exit(__doc__)
-    found = residuals.play(sys.argv[1], [*residuals.tables, here / "fits.csv"])
-    coverage = int(re.search(r"(?m)^coverage = (\d+)$", (catalog / "residuals.ini").read_text()).group(1))
-    now = margins(found, coverage)
-    if sys.argv[2:] == ["--check"]:
-        differences = compare(now, committed())
-        print("\n".join(differences) if differences else f"{len(now)} margins, none moved")
-        sys.exit(len(differences) > 0)
+def write(found):
+    """Whether a limit moved by more than TOLERANCE, or a class came or went."""
+    now, was = margins(found), committed()
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, lineterminator="\n")
     writer.writeheader()
     writer.writerows(now)
     (catalog / "margins.csv").write_text(text.getvalue())
+    return compare(now, was) != []
