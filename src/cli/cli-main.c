@@ -8,6 +8,7 @@
 #include "base-display.h"
 #include "base-error.h"
 #include "base-names.h"
+#include "base-pages.h"
 #include "cli-print.h"
 #include "cli-version.h"
 #include "cli.h"
@@ -94,6 +95,7 @@ static CliExit print_made(const char *what) {
 }
 
 int main(int argc, char **argv) {
+  base_pages_begin();
   signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error that names it */
   if (argc < 2 || g_strv_contains(help, argv[1])) {
     print_usage(argc < 2 ? stderr : stdout);

@@ -3,6 +3,7 @@
 #include "study-runner.h"
 
 #include "base-error.h"
+#include "base-pages.h"
 
 #define WINDOW_PER_THREAD 16 /* items: one that takes long does not hold up the others until so many are done */
 
@@ -112,6 +113,7 @@ static gboolean run_threads(const StudyRunner *runner, guint n_threads, gboolean
   g_cond_init(&ring.item_done);
   ring.slots = g_new0(Slot, ring.n_slots);
   g_autofree GThread **threads = g_new0(GThread *, n_threads);
+  base_pages_share(n_threads);
   guint started = start_threads(threads, n_threads, &ring, error);
   gboolean good = started > 0;
   if (good)

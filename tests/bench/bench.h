@@ -7,10 +7,13 @@
 #include <string.h>
 #include <time.h>
 
-/* Says what is measured, and on which processor. */
+#include "base-pages.h"
+
+/* Says what is measured, and on which processor; memory is as in foretrain itself. */
 static inline void bench_head(const char *what) {
   g_autofree char *text = NULL;
   const char *name = "an unknown processor";
+  base_pages_begin();
   if (g_file_get_contents("/proc/cpuinfo", &text, NULL, NULL)) {
     char *found = strstr(text, "model name");
     if (found != NULL && (found = strchr(found, ':')) != NULL) {
