@@ -21,22 +21,28 @@
 #include <sys/mman.h>
 
 #define LARGE_PAGE   ((uintptr_t)2 << 20)
-#define ROOM         ((size_t)1 << 30)
+#define ROOM         ((size_t)1 << 29)
 #define LARGEST_HELD (8 << 20)
-#define MOST_SHARING 4          /* threads: a point of a sweep asks 2 400 times in 2 ms, each less than 0.1 us */
+#define MOST_SHARING 4 /* threads: a point of a sweep asks 2 400 times in 2 ms, each less than 0.1 us */
+
+static void *large; /* where the room begins; NULL: there is none */
 
 /* A block that only grows the heap: touched by nobody, and free again at once. */
 void base_pages_begin(void) {
   mallopt(M_MMAP_MAX, 0);
   mallopt(M_TRIM_THRESHOLD, INT_MAX);
-  char *room = malloc(ROOM);
-  if (room != NULL) {
-    size_t ahead = (LARGE_PAGE - (uintptr_t)room % LARGE_PAGE) % LARGE_PAGE;
-    (void)madvise(room + ahead, ROOM - LARGE_PAGE, MADV_HUGEPAGE);
-  }
+  char *room = malloc(ROOM + LARGE_PAGE);
+  if (room != NULL)
+    large = room + (LARGE_PAGE - (uintptr_t)room % LARGE_PAGE) % LARGE_PAGE;
+  base_pages_large(TRUE);
   free(room);
   mallopt(M_MMAP_MAX, 65536); /* as it was */
   mallopt(M_MMAP_THRESHOLD, LARGEST_HELD);
+}
+
+void base_pages_large(gboolean wanted) {
+  if (large != NULL)
+    (void)madvise(large, ROOM, wanted ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
 }
 
 void base_pages_share(guint threads) {
@@ -47,6 +53,9 @@ void base_pages_share(guint threads) {
 #else
 
 void base_pages_begin(void) {
+}
+
+void base_pages_large(G_GNUC_UNUSED gboolean wanted) {
 }
 
 void base_pages_share(G_GNUC_UNUSED guint threads) {

@@ -2,9 +2,9 @@
 """How far off peaks of reserved memory were: topologies/catalog/margins.csv, of which the verdict edge is made.
 
 Every row of TABLES that runs and has a measured peak of reserved memory gives measured / predicted, but for those of
-tier C; one that stands in two tables counts once. Classes are a framework and kind of run's memory (as trust-margin.h has
-it), a framework, a kind, and all; those with too few rows are left out. Limits are those of trust-span.h, at the coverage that
-residuals.ini says. The gate plays the rows, and writes the file."""
+tier C; one that stands in two tables counts once. Classes are a framework and kind of run's memory (as trust-margin.h
+has it), a framework, a kind, and all; those with too few rows are left out. Limits are those of trust-span.h, at the
+coverage that residuals.ini says. The gate plays the rows, and writes the file."""
 import csv
 import io
 import pathlib

