@@ -38,8 +38,7 @@ static void margins_make_the_edge(void) {
 }
 
 /* Of 900, 800 are reserved and may be 1 040: 240 more. Managed pages of 100 beside them give up the 140 that are too
- * many as far as they go; of 200 no more than those; and of 1 100 as measured, which is too much, what is added
- * alone. */
+ * many as far as they go; of 200 no more than those; and of 1 100 as measured, too much, only what is added. */
 static void managed_pages_make_way(void) {
   RunClass one = class_of(900, 800);
   one.managed = 100;
