@@ -2,15 +2,17 @@
 # SPDX-License-Identifier: MIT
 """Do the tests notice? Changes lines of the floors where numbers decide, one at a time, and runs tests until one fails.
 
-usage: tools/mutate.py [COUNT [SEED]]      100 changes, seed 1; in a copy of the tree, which is left as it is
+usage: tools/mutate.py [COUNT [SEED]]      100 changes, seed 1; in build-mutate/, in a copy of the tree
 
 A change is a comparison, an operator, a constant or a condition that means something else, or a statement that is left
-out. What does not compile, or compiles to the same object, is drawn again. Run are the fast tests that link the floor:
-its own and those of whole steps, the shortest and those that noticed most so far first, then the others, then the
-command line's and the documentation's outputs, until one fails; a test that takes ten times as long as it should, or
-4 GiB, has noticed. Prints each change that no test noticed, and how many were. Exit status: 0 at least nine tenths were
-noticed, 1 fewer, 2 a test fails as things are.
+out. What does not compile, or compiles to the same object, is drawn again. The tests are always the same: the CUnit
+programs of the fast suite. The scripts are left out: they hold words, names, faults and attacks, and documents whose
+numbers the programs compute. Run are those programs that reach the changed line, as gcov counts, the shortest and those
+that noticed most so far first, until one fails; one that takes ten times as long as it should, or 4 GiB, has noticed.
+Prints each change that none noticed, and how many were. Exit status: 0 at least nine tenths were noticed, 1 fewer, 2 a
+test fails as things are.
 """
+import hashlib
 import json
 import os
 import random
@@ -19,15 +21,11 @@ import resource
 import shutil
 import subprocess
 import sys
-import tempfile
+
+import coverage
 
 MEMORY = 4 << 30
 FLOORS = ["event", "net", "mem", "coll", "plan", "run", "fold"]
-WHOLE = ["study", "study-repeat", "study-random", "study-memory", "study-zero-bubble", "study-layout", "run",
-         "run-share", "run-pipeline", "run-contention", "facts-volume", "facts-time", "facts-memory",
-         "exposure-frameworks", "fold-frameworks", "fold-layouts", "fold-workloads", "program-trace", "plan-refusals",
-         "study-collective", "coll-fidelity", "study-fit", "run-trace", "report-chrome", "store-load", "study-families"]
-SHELL = {"cli": "test-cli.sh", "cli-sweep": "test-cli-sweep.sh", "docs": "docs.sh"}
 CHANGES = [(r" < ", " <= "), (r" <= ", " < "), (r" > ", " >= "), (r" >= ", " > "), (r" == ", " != "), (r" != ", " == "),
            (r" \+ ", " - "), (r" - ", " + "), (r" \* ", " + "), (r" / ", " * "), (r" && ", " || "), (r" \|\| ", " && "),
            (r"\b1\b", "2"), (r"\b0\b", "1"), (r"\bTRUE\b", "FALSE"), (r"\bFALSE\b", "TRUE"), (r"\+\+", "--"),
@@ -82,46 +80,79 @@ def quiet(command, seconds, **more):
 
 
 def all_tests(root):
-    """By name: the command that runs it."""
+    """By name: the program, in the folder of a build."""
+    told = subprocess.run(["meson", "introspect", "--tests", root + "/build"], check=True,
+                          stdout=subprocess.PIPE).stdout
     tests = {}
-    for name in sorted(os.listdir(os.path.join(root, "tests"))):
-        if re.fullmatch(r"test-[a-z0-9-]+\.c", name) and not re.search("large|truth|chakra", name):
-            tests[name[5:-2]] = [f"{root}/build/tests/{name[:-2]}"]
-    for name, script in SHELL.items():
-        tests[name] = ["bash", f"{root}/tests/{script}", f"{root}/build/src/foretrain"]
+    for row in json.loads(told):
+        program = os.path.basename(row["cmd"][0])
+        if row["suite"] == ["foretrain:fast"] and re.fullmatch(r"test-[a-z0-9-]+", program) and len(row["cmd"]) == 1:
+            tests[row["name"]] = "tests/" + program
     return tests
 
 
-def floors_of(command):
-    """The floors whose libraries a program loads."""
-    loaded = subprocess.run(["ldd", command[-1]], capture_output=True, text=True, check=True).stdout
-    return set(re.findall(r"libfloor-(\w+)\.so", loaded))
+def in_order(tests, seconds, caught):
+    """The shortest and most promising first."""
+    return sorted(tests, key=lambda name: (seconds[name] / (1 + caught[name]), name))
 
 
-def in_order(floor, tests, seconds, linked, caught):
-    """The floor's tests and those of whole steps, then the rest, then the scripts; the most promising first."""
-    def rank(name):
-        far = 2 if name in SHELL else 0 if name.startswith(floor) or name in WHOLE else 1
-        return far, seconds[name] / (1 + caught[name]), name
-    return sorted((name for name in tests if floor in linked[name]), key=rank)
-
-
-def make(root, targets):
-    return subprocess.run(["ninja", "-C", root + "/build"] + targets, stdout=subprocess.DEVNULL, check=False,
+def make(root, targets, build="build"):
+    return subprocess.run(["ninja", "-C", f"{root}/{build}"] + targets, stdout=subprocess.DEVNULL, check=False,
                           stderr=subprocess.DEVNULL).returncode == 0
 
 
 def measure(tests, environment, root):
     """By test: seconds of processor time as things are."""
     seconds = {}
-    for name, command in tests.items():
+    for name, test in tests.items():
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        if quiet(command, 600, env=environment, cwd=root) != 0:
+        if quiet([f"{root}/build/{test}"], 600, env=environment, cwd=root) != 0:
             print(f"mutate: {name} fails as things are", file=sys.stderr)
             sys.exit(2)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         seconds[name] = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
     return seconds
+
+
+def digest_of(root):
+    """Of all that is built or read."""
+    whole = hashlib.sha256()
+    for folder, folders, names in os.walk(root):
+        folders[:] = sorted(each for each in folders if not each.startswith("build"))
+        for name in sorted(names):
+            whole.update(os.path.join(folder, name).encode() + bytes_of(os.path.join(folder, name)))
+    return whole.hexdigest()
+
+
+def reach_of(tests, environment, root):
+    """By source file and line: the programs that reach it; only lines that gcov knows. Kept until the tree changes."""
+    kept, now = root + "/../reached.json", digest_of(root)
+    if os.path.exists(kept):
+        with open(kept, encoding="utf-8") as file:
+            then = json.load(file)
+        if then["digest"] == now:
+            return {path: {int(line): names for line, names in lines.items()} for path, lines in then["lines"].items()}
+    build = root + "/build-coverage"
+    build_of(root, "build-coverage", ["-Dbuildtype=debug", "-Db_coverage=true"])
+    lines = {}
+    for name, test in tests.items():
+        subprocess.run(["find", build, "-name", "*.gcda", "-delete"], check=True)
+        quiet([f"{build}/{test}"], 3600, env=environment, cwd=root)
+        for path, counts in coverage.reached(build, FLOORS)[0].items():
+            for number, times in counts.items():
+                names = lines.setdefault(path, {}).setdefault(number, [])
+                if times > 0:
+                    names.append(name)
+    with open(kept, "w", encoding="utf-8") as file:
+        json.dump({"digest": now, "lines": lines}, file)
+    return lines
+
+
+def reaching(lines, number):
+    """The programs that reach a line; where gcov does not know it, the nearest that it knows before and after."""
+    near = [number] if number in lines else [max((n for n in lines if n < number), default=None),
+                                             min((n for n in lines if n > number), default=None)]
+    return {name for n in near if n is not None for name in lines[n]}
 
 
 def objects_of(root):
@@ -143,28 +174,43 @@ def is_another(root, target):
     return make(root, [target]) and bytes_of(path) != before
 
 
-def prepare(source):
-    """A copy whose floors are shared libraries: a change links one of them, not every test."""
-    root = os.path.join(tempfile.mkdtemp(prefix="mutate-"), "tree")
-    shutil.copytree(source, root, symlinks=True, ignore=shutil.ignore_patterns("build*", ".git"))
-    path = os.path.join(root, "src/meson.build")
-    text = open(path, encoding="utf-8").read()
-    shared = text.replace("static_library('floor-", "shared_library('floor-")
-    if shared == text:
+def copied(source, root):
+    """Brings a copy of the tree to what the tree is now; what is equal keeps its time, and is not built again."""
+    names = subprocess.run(["git", "-C", source, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+                           check=True, stdout=subprocess.PIPE, text=True).stdout.split("\0")
+    wanted = {os.path.join(root, name): bytes_of(os.path.join(source, name)) for name in names
+              if name and os.path.isfile(os.path.join(source, name))}
+    # Floors as shared libraries: a change links one of them, not every test.
+    floors = root + "/src/meson.build"
+    shared = wanted[floors].replace(b"static_library('floor-", b"shared_library('floor-")
+    if shared == wanted[floors]:
         sys.exit("mutate: src/meson.build makes no static libraries")
-    with open(path, "w", encoding="utf-8") as out:
-        out.write(shared)
-    subprocess.run(["meson", "setup", root + "/build", root, "-Dbuildtype=plain", "-Dc_args=-O2", "-Db_lundef=false"],
-                   check=True, stdout=subprocess.DEVNULL)
-    if not make(root, []):
-        sys.exit("mutate: the tree is not built")
-    return root
+    wanted[floors] = shared
+    for folder, folders, files in os.walk(root):
+        folders[:] = [each for each in folders if not each.startswith("build")]
+        for path in (os.path.join(folder, name) for name in files):
+            if path not in wanted:
+                os.remove(path)
+    for path, whole in wanted.items():
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        if not os.path.exists(path) or bytes_of(path) != whole:
+            with open(path, "wb") as out:
+                out.write(whole)
+            shutil.copymode(os.path.join(source, os.path.relpath(path, root)), path)
+
+
+def build_of(root, build, options):
+    if not os.path.exists(f"{root}/{build}/build.ninja"):
+        subprocess.run(["meson", "setup", f"{root}/{build}", root, "-Db_lundef=false"] + options, check=True,
+                       stdout=subprocess.DEVNULL)
+    if not make(root, [], build):
+        sys.exit(f"mutate: the tree is not built: ninja -C {root}/{build}")
 
 
 def noticed(names, tests, seconds, environment, root):
     """The test that fails; None: all pass."""
     for name in names:
-        if quiet(tests[name], 2 + int(10 * seconds[name]), env=environment, cwd=root) != 0:
+        if quiet([f"{root}/build/{tests[name]}"], 2 + int(10 * seconds[name]), env=environment, cwd=root) != 0:
             return name
     return None
 
@@ -174,8 +220,8 @@ def write(path, lines):
         out.write("".join(lines))
 
 
-def report(tried, where, by, line, changed):
-    what = f"noticed by {by}" if by else f"NOT NOTICED\n  - {line.strip()}\n  + {changed.strip()}"
+def report(tried, where, by, among, line, changed):
+    what = f"noticed by {by}" if by else f"NOT NOTICED by {among} programs\n  - {line.strip()}\n  + {changed.strip()}"
     print(f"{tried} {where}: {what}", flush=True)
 
 
@@ -183,11 +229,14 @@ def main():
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 100
     rng = random.Random(int(sys.argv[2]) if len(sys.argv) > 2 else 1)
     source = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    root = prepare(source)
+    root = source + "/build-mutate/tree"
+    copied(source, root)
+    build_of(root, "build", ["-Dbuildtype=plain", "-Dc_args=-O1"])
     environment = dict(os.environ, FORETRAIN_DATA=root, FORETRAIN_TEST_SOURCE=root, G_DEBUG="fatal-warnings")
     tests = all_tests(root)
-    linked = {name: floors_of(command) for name, command in tests.items()}
     seconds = measure(tests, environment, root)
+    print(f"{len(tests)} tests, {sum(seconds.values()):.0f} s", flush=True)
+    reach = reach_of(tests, environment, root)
     caught = dict.fromkeys(tests, 0)
     objects = objects_of(root)
     lines = candidates(root)
@@ -200,10 +249,11 @@ def main():
             continue
         write(path, text[:number] + [changed] + text[number + 1:])
         by = None
-        if is_another(root, objects[path]) and make(root, []):
+        if is_another(root, objects[path]) and make(root, ["src/foretrain"]):
             tried += 1
-            by = noticed(in_order(floor, tests, seconds, linked, caught), tests, seconds, environment, root)
-            report(tried, f"{os.path.relpath(path, root)}:{number + 1}", by, text[number], changed)
+            near = reaching(reach.get(os.path.relpath(path, root), {}), number + 1)
+            by = noticed(in_order(near, seconds, caught), tests, seconds, environment, root)
+            report(tried, f"{os.path.relpath(path, root)}:{number + 1}", by, len(near), text[number], changed)
         else:
             same += 1
         if by:
@@ -212,7 +262,6 @@ def main():
         write(path, text)
         make(root, [objects[path]])
     print(f"{found} of {tried} changes were noticed; {same} others did not compile, or to the same object")
-    shutil.rmtree(os.path.dirname(root))
     sys.exit(found * 10 < tried * 9)
 
 
