@@ -34,9 +34,14 @@ static gboolean refuse_longest(const StudyWalk *walk, GError **error) {
 /* What is left is counted on a line, which may leave the numbers. */
 static gboolean check_end(const StudyWalk *walk, RunReport *const reports[PLAYS], const RunBodies *bodies,
                           GError **error) {
-  double last = (double)run_report_slowest(reports[PLAYS - 1])->step;
-  double each = last - (double)run_report_slowest(reports[PLAYS - 2])->step;
-  return last + each * (double)bodies->more < (double)RUN_LONGEST || refuse_longest(walk, error);
+  const RunReport *before = reports[PLAYS - 2], *last = reports[PLAYS - 1];
+  double longest = 0;
+  for (guint32 i = 0; i < last->n_classes; i++) {
+    double step = (double)last->classes[i].step;
+    double each = before->n_classes == last->n_classes ? step - (double)before->classes[i].step : step;
+    longest = MAX(longest, step + each * (double)bodies->more);
+  }
+  return longest < (double)RUN_LONGEST || refuse_longest(walk, error);
 }
 
 /* Nor did any time depend on what the cache held when it was given back before: it was once at most, for the request

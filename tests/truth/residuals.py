@@ -3,7 +3,8 @@
 
 Every row of tier A or B of TABLES that runs and has a measured step gives measured / predicted and what the run is
 like, as foretrain itself reads it. Nothing is chosen or left out; tier C never counts. The same program gives the same
-files, and the date changes only with the rows. The gate plays the rows, and writes both files."""
+files; the date changes with the rows or the version of the model alone. The gate plays the rows, and writes both
+files."""
 import csv
 import datetime
 import io

@@ -4,21 +4,20 @@
  *
  *   heap  ├── 512 MiB of addresses, advised: pages of 2 MiB where they are touched ──┤── as ever ──►
  *
- * A step of 8 interleaved stages (Llama-3.1-405B on 512 GPUs) costs 1.3 s of processor time on pages of 2 MiB, 3.6 s on
- * those of 4 KiB. Where the C library is not glibc, the kernel offers no such pages or a sanitizer has its own heap,
- * nothing happens. Results never depend on it.
+ * Measured: docs/speed.md. Where the C library is not glibc, the kernel offers no such pages or a sanitizer has its own
+ * heap, nothing happens. Results never depend on it. Blocks of 8 MiB and more lie apart, as ever.
  *
  * Source: mallopt(3), madvise(2) MADV_HUGEPAGE, Linux admin-guide/mm/transhuge. */
 #pragma once
 
 #include <glib.h>
 
-/* At the beginning of a program, before it has a second thread. What is freed stays with the process from then on. No
- * error: where the addresses may not be had, the heap is as ever. Cost: a few system calls. */
+/* At the beginning of a program, before it has a second thread. What is freed stays with the process from then on, but
+ * for such blocks. No error: where the addresses may not be had, the heap is as ever. Cost: a few system calls. */
 void base_pages_begin(void);
-/* Whether pages that are touched from now on are to be large: not where each of thousands of arrays grows, half empty.
- * Cost: a system call. */
+/* Whether pages that any thread touches from now on are to be large: not where each of thousands of arrays grows, half
+ * empty. Cost: a system call. */
 void base_pages_large(gboolean wanted);
-/* Before a program's first threads: so many will ask for memory at once. Few share the heap that lies on large pages;
- * many would wait for each other there, and have heaps of their own, on small pages. */
+/* Before a program's first threads; what is said first holds: so many will ask for memory at once. Few share the heap
+ * that lies on large pages; many would wait for each other there, and have heaps of their own, on small pages. */
 void base_pages_share(guint threads);
