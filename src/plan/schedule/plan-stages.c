@@ -27,14 +27,15 @@ gboolean plan_stages_listed(guint32 layers, const guint32 *counts, guint32 stage
 
 /* The divisors of `items` next to `parts`, below and above, as ", or 4 or 8 parts"; one part is no pipeline. */
 static char *nearest_parts(guint32 items, guint32 parts) {
-  guint32 below = MIN(parts, items) - (parts <= items), above = parts + 1;
+  guint32 below = MIN(parts, items) - (parts <= items), above = parts < items ? parts + 1 : items;
   while (below > 1 && items % below != 0)
     below--;
   while (above < items && items % above != 0)
     above++;
-  if (below > 1 && above <= items)
+  gboolean more = parts < items;
+  if (below > 1 && more)
     return g_strdup_printf(", or %u or %u parts", below, above);
-  return below > 1 || above <= items ? g_strdup_printf(", or %u parts", below > 1 ? below : above) : g_strdup("");
+  return below > 1 || more ? g_strdup_printf(", or %u parts", below > 1 ? below : above) : g_strdup("");
 }
 
 /* `items` layers, named so in errors, in `parts` equal parts. */
