@@ -170,8 +170,7 @@ together() { for framework in deepspeed fsdp2 megatron; do printf '%s\0%s\0%s\0'
 if [ "$extent" = whole ]; then
   {
     together cluster.nodes '65536 cluster.gpus_per_node=576'
-    # deepspeed takes 38 s of processor time, megatron more than 80: not held to it.
-    printf '%s\0%s\0%s\0' fsdp2 model.layers '10000 training.gradient_accumulation=1000000'
+    together model.layers '10000 training.gradient_accumulation=1000000'
     together training.micro_batch '1000000 training.sequence_length=16777216 model.vocab_size=268435456'
     together model.experts '65536 model.experts_per_token=65536 model.hidden_size=1048576'
   } >>cases

@@ -109,6 +109,28 @@ static void what_is_no_line_goes_on_by_its_last_growth(void) {
   CU_ASSERT_FALSE(third.report.repeats);
 }
 
+/* One level that grows, one time off the line, a host that falls behind: nothing is counted, and nothing is changed. */
+static void what_is_off_the_line_is_not_counted(void) {
+  static const gsize spoilt[] = {G_STRUCT_OFFSET(RunClass, peak_allocated), G_STRUCT_OFFSET(RunClass, exposed),
+                                 G_STRUCT_OFFSET(RunClass, watched)};
+  RunBodies ten = {.played = 3, .body = 1, .more = 10};
+  for (gsize i = 0; i <= G_N_ELEMENTS(spoilt); i++) {
+    RunClass classes[3] = {{.step = 100, .compute = 90, .exposed = 10, .watched = 20, .ranks = 1},
+                           {.step = 130, .compute = 117, .exposed = 13, .watched = 50, .ranks = 1},
+                           {.step = 160, .compute = 144, .exposed = 16, .watched = 80, .ranks = 1}};
+    if (i < G_N_ELEMENTS(spoilt))
+      for (guint c = 1; c < 3; c++) /* the host: a line of its own, but steeper than the step's */
+        *(guint64 *)(gpointer)((char *)&classes[c] + spoilt[i]) += i == 2 ? c : c / 2;
+    RunReport reports[3];
+    for (guint c = 0; c < 3; c++)
+      reports[c] = (RunReport){.classes = &classes[c], .n_classes = 1, .repeats = TRUE, .peak_flops = 1};
+    gboolean counted = run_count(&reports[0], &reports[1], &reports[2], &ten);
+    CU_ASSERT_EQUAL(counted, i == G_N_ELEMENTS(spoilt));
+    CU_ASSERT_EQUAL(classes[0].step, counted ? 400 : 100);
+    CU_ASSERT_EQUAL(classes[0].exposed, counted ? 40 : 10);
+  }
+}
+
 /* Classes that came or went are not drawn on: as the third play has them. */
 static void other_classes_stay(void) {
   Play first, second, third;
@@ -126,5 +148,6 @@ int main(void) {
                                                   {"no line", no_line_is_not_counted},
                                                   {"by its last growth", what_is_no_line_goes_on_by_its_last_growth},
                                                   {"other classes", other_classes_stay},
+                                                  {"off the line", what_is_off_the_line_is_not_counted},
                                                   {NULL, NULL}});
 }

@@ -3,6 +3,7 @@
 #include "study-count.h"
 
 #include "base-quantity.h"
+#include "kernel-time.h"
 #include "run-count.h"
 
 static RunReport *play(StudyWalk *walk, const StudyOptions *options, guint64 micro_batches, GError **error) {
@@ -168,12 +169,51 @@ static gboolean count_windows(StudyWalk *walk, const StudyOptions *options, RunR
 
 /* ---- The whole ---- */
 
+static SimTime duration_of(const StudyWalk *walk, const ProgramRow *row) {
+  const Program *program = walk->program;
+  if (row->kind != PROGRAM_COMPUTE)
+    return 0;
+  if (program->durations != NULL && program->durations[row->op] >= 0)
+    return program->durations[row->op];
+  return kernel_time(walk->cluster->gpu, &program->ops[row->op]);
+}
+
+/* What one of them takes at the busiest stage, of its GPU or of its host, which do one thing at a time: no step of n is
+ * shorter than n of these. */
+static double least_of_one(const StudyWalk *walk, gint32 micro) {
+  double most = 0;
+  for (guint32 r = 0; r < walk->program->n_roles; r++) {
+    const ProgramSection *steady = &walk->program->roles[r].sections[PROGRAM_STEADY];
+    double compute = 0, host = 0;
+    for (guint32 i = 0; i < steady->n_rows; i++) {
+      if (steady->rows[i].micro != micro)
+        continue;
+      compute += (double)duration_of(walk, &steady->rows[i]);
+      host += (double)steady->rows[i].host;
+    }
+    most = MAX(most, MAX(compute, host));
+  }
+  return most;
+}
+
+/* Steps that are certainly too long are not played to learn it. FALSE: an error. */
+static gboolean check_length(StudyWalk *walk, GError **error) {
+  guint64 all = walk->recipe.gradient_accumulation, few = windows_of(&walk->recipe, 0).fill;
+  if (all <= MOST_PLAYED)
+    return TRUE;
+  walk->recipe.micro_batches = few;
+  study_walk_drop_program(walk);
+  if (!study_walk_build(walk, error))
+    return FALSE;
+  return least_of_one(walk, (gint32)few - 1) * (double)all < (double)RUN_LONGEST || refuse_longest(walk, error);
+}
+
 gboolean study_count(StudyWalk *walk, const StudyOptions *options, RunReport **ret, GError **error) {
   *ret = NULL;
   if (options->every_step || options->every_micro_batch || options->chunks)
     return TRUE;
-  gboolean good =
-      stages_of(&walk->recipe) > 1 ? count_windows(walk, options, ret, error) : count_line(walk, options, ret, error);
+  gboolean good = check_length(walk, error) && (stages_of(&walk->recipe) > 1 ? count_windows(walk, options, ret, error)
+                                                                             : count_line(walk, options, ret, error));
   walk->recipe.micro_batches = 0;
   walk->watched = 0;
   walk->windows = (RunWindows){0};
