@@ -35,22 +35,25 @@ in_man() { awk -v head=".SS $1" \
   | sed 's/\\-/-/g'; }
 in_zsh() { awk -v head="    \"$1\")" '$0 == head { on = 1 } on { print } / ;;$/ { on = 0 }' zsh; }
 
+whole_man=$(sed 's/\\-/-/g' man)
+holds() { # NAME TEXT PATTERN: the text, of several lines, has the extended expression
+  [[ $'\n'$2$'\n' =~ $3 ]]
+  verdict "$1" $? "${2:0:200}"
+}
 check() { # VERB [KIND]
-  local option count=0
-  in_man "${*//-/\\\\-}" >section.man
-  in_zsh "$*" >section.zsh
-  complete_line foretrain "$@" -- >section.bash
-  for option in $("$foretrain" "$@" --help-all 2>/dev/null | sed -n 's/^  \(-., \)\{0,1\}--\([a-z-]*\).*/\2/p' \
-    || true) \
-    $("$foretrain" "$@" --help | sed -n 's/^  \(-., \)\{0,1\}--\([a-z-]*\).*/\2/p'); do
+  local option count=0 manual zsh offered
+  manual=$(in_man "${*//-/\\\\-}")
+  zsh=$(in_zsh "$*")
+  offered=$(complete_line foretrain "$@" --)
+  for option in $({ "$foretrain" "$@" --help-all 2>/dev/null; "$foretrain" "$@" --help; } \
+    | sed -n 's/^  \(-., \)\{0,1\}--\([a-z-]*\).*/\2/p' | sort -u); do
     count=$((count + 1))
-    case $option in help* | version) grep -q -- "--$option" <(sed 's/\\-/-/g' man) ;; *) grep \
-      -q -- "--$option\b" section.man ;; esac
-    verdict "manual: $* --$option" $? "$(head -3 section.man)"
-    grep -qx -- "--$option" section.bash
-    verdict "bash: $* --$option" $? "$(tr '\n' ' ' <section.bash)"
-    grep -q -- "'\**--$option[=[]" section.zsh
-    verdict "zsh: $* --$option" $? "$(head -3 section.zsh)"
+    case $option in
+      help* | version) holds "manual: $* --$option" "$whole_man" "--$option" ;;
+      *) holds "manual: $* --$option" "$manual" "--$option[^a-z-]" ;;
+    esac
+    holds "bash: $* --$option" "$offered" $'\n'"--$option"$'\n'
+    holds "zsh: $* --$option" "$zsh" "'[*]*--$option[=[]"
   done
   [ $count -gt 1 ]
   verdict "$* has options" $? ""
