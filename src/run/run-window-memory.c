@@ -20,7 +20,11 @@
  * and so many copies are passed over: what is left costs as many copies as the allocator takes to settle (blocks of
  * micro-batches in flight take turns, so of n in flight some multiple of n). A step that ends as the one before it
  * ended is followed by its like, and no further one is made. Cost: that many times the moves of a unit, and all moves
- * of two or three steps as played once more, for each heap. */
+ * of two or three steps as played once more, for each heap.
+ *
+ * Where memory runs out before the first copy nothing is made: what was played has already told which request fails,
+ * and what is reserved beyond the device is no promise of the byte (study-count.h). It is where copies cost most, since
+ * there the cache goes back again and again. */
 #include <string.h>
 
 #include "run-state.h"
@@ -355,6 +359,19 @@ static void make_moves(Anew *anew) {
   play->again = again;
 }
 
+/* Memory ran out in what was played before the first copy: where it did is known, what is held follows from the rows,
+ * and what the allocator would reserve beyond the device is of the bodies that were played. */
+static gboolean ran_out_before(const RunRank *rank, const RunUnit *units) {
+  const RunHeap *heap = rank->memory.heap;
+  return heap->has_oom && heap->oom.step == 0 && heap->oom.row < units[PROGRAM_FIRST].watched[RUN_BODIES];
+}
+
+static gboolean keep_heap(RunRank *rank) {
+  rank->window.counted = rank->memory.heap;
+  rank->window.ended_with = rank->window.levels[rank->steps_ended - 1].allocated;
+  return TRUE;
+}
+
 /* FALSE: it goes otherwise. */
 static gboolean count_heap(RunRank *rank, const RunUnit *units) {
   Anew anew = {.rank = rank, .units = units, .moves = rank->window.moves.data, .n_moves = rank->window.moves.n};
@@ -387,7 +404,7 @@ static const RunRank *known_from(const RunPlay *play, const RunRank *rank) {
 static gboolean count_rank(RunRank *rank, const RunUnit *units) {
   const RunRank *known = known_from(rank->play, rank);
   if (known == NULL)
-    return count_heap(rank, units);
+    return ran_out_before(rank, units) ? keep_heap(rank) : count_heap(rank, units);
   rank->window.counted = known->window.counted;
   rank->window.ended_with = known->window.ended_with;
   return rank->window.counted != NULL;
