@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Scores the formula that everybody knows on fits.csv, and foretrain beside it: what simulating has to be better than.
 
-usage: tests/truth/plain [FORETRAIN]
+usage: tests/truth/plain.py [FORETRAIN [TABLE]]
 
 The formula adds states and activations, on the first and on the last stage of the pipeline, and says "fits" where the
 larger sum is less than what the GPU can use:
@@ -17,18 +18,19 @@ larger sum is less than what the GPU can use:
 all over the tensor ranks. A row is hard where that sum is 0.6 to 1.5 of what can be used. With FORETRAIN the same rows
 are played; verdicts "edge" count neither as right nor as wrong, rows that cannot be expressed are left out of both."""
 import csv
-import importlib.machinery
-import importlib.util
+import json
+import os
 import pathlib
 import re
+import subprocess
 import sys
+import tempfile
 
 STATES = (2, 6, 12)  # bytes of a parameter: itself, gradient, optimizer
 LOGITS = 10  # bytes of a token and word
 HARD = (0.6, 1.5)
 GIB = 1 << 30
 here = pathlib.Path(__file__).resolve().parent
-sys.dont_write_bytecode = True
 
 
 def usable():
@@ -81,27 +83,33 @@ def tell(name, verdicts, hard):
               f"{100 * (len(rows) - len(told)) / len(rows):5.1f} %   said to fit, ran out {missed} of {len(ran_out)}")
 
 
-def played(foretrain):
-    loader = importlib.machinery.SourceFileLoader("residuals", str(here / "residuals"))
-    residuals = importlib.util.module_from_spec(importlib.util.spec_from_loader("residuals", loader))
-    loader.exec_module(residuals)
-    rows = residuals.play(foretrain, [here / "fits.csv"])["rows"]
+def played(foretrain, table):
+    with tempfile.TemporaryDirectory() as scratch:
+        run = subprocess.run([foretrain, "validate", table, "--rows", "--json", "--db", f"{scratch}/plain.db"],
+                             capture_output=True, text=True, env={**os.environ, "FORETRAIN_DATA": str(here.parents[1])})
+    if run.returncode != 0:
+        sys.exit(f"plain.py: foretrain validate ended with {run.returncode}: {run.stderr}")
+    rows = json.loads(run.stdout)["rows"]
     return {row["id"]: row["predicted.fits"] for row in rows if row.get("predicted.fits") is not None}
 
 
-if __name__ == "__main__":
-    if len(sys.argv) > 2 or sys.argv[1:2] == ["--help"]:
-        sys.exit(__doc__)
-    with open(here / "fits.csv", newline="") as file:
+def score(table, foretrain=None):
+    with open(table, newline="") as file:
         rows = {row["id"]: row for row in csv.DictReader(file) if row["measured.fits"] in ("yes", "no")}
     capacity = usable()
     sums = {key: formula(row) / capacity[row["cluster.gpu"]] for key, row in rows.items()}
     hard = {key for key, share in sums.items() if HARD[0] <= share <= HARD[1]}
     plain = {key: (row["measured.fits"], "yes" if sums[key] < 1 else "no") for key, row in rows.items()}
-    print("Every row of fits.csv")
+    print(f"Every row of {pathlib.Path(table).name}")
     tell("formula", plain, hard)
-    if len(sys.argv) == 2:
-        said = played(sys.argv[1])
+    if foretrain is not None:
+        said = {key: fits for key, fits in played(foretrain, table).items() if key in rows}
         print(f"Those that foretrain plays, {len(said)} of {len(rows)}")
         tell("formula", {key: plain[key] for key in said}, hard)
-        tell("foretrain", {key: (rows[key]["measured.fits"], said[key]) for key in said}, hard)
+        tell("foretrain", {key: (rows[key]["measured.fits"], fits) for key, fits in said.items()}, hard)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 3 or sys.argv[1:2] == ["--help"]:
+        sys.exit(__doc__)
+    score(sys.argv[2] if len(sys.argv) > 2 else here / "fits.csv", *sys.argv[1:2])
