@@ -51,10 +51,15 @@ static void add_pass(ReportBoxes *boxes, const ReportScene *scene, const GPtrArr
   }
 }
 
+/* Copies into and out of buffers run on streams of their own beside a pass, and do not cut it in two. */
+static gboolean is_beside(const RunTask *task) {
+  return strcmp(task->phase, "gather") == 0 || strcmp(task->phase, "reduce") == 0;
+}
+
 static void add_passes(ReportBoxes *boxes, const ReportScene *scene, const RunClass *of, gboolean whole) {
   g_autoptr(GPtrArray) all = run_class_by_start(of), tasks = g_ptr_array_new();
   for (guint i = 0; i < all->len; i++)
-    if (strcmp(((const RunTask *)all->pdata[i])->kind, "compute") == 0)
+    if (strcmp(((const RunTask *)all->pdata[i])->kind, "compute") == 0 && !(whole && is_beside(all->pdata[i])))
       g_ptr_array_add(tasks, all->pdata[i]);
   for (guint32 first = 0, end; first < tasks->len; first = end) {
     const RunTask *task = tasks->pdata[first];
