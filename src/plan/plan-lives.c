@@ -3,7 +3,9 @@
  *
  *   forward     a tensor dies after its last reader, unless backward reads it, or an op that runs again does
  *   second run  what it writes anew and backward does not read dies after its last reader of that run
- *   backward    a tensor dies after its last reader of backward
+ *   backward    a tensor dies after its last reader of backward; what is there again that its readers no longer need,
+ *               with the backward of the part that ran again, which its checkpoint holds so long (Megatron-LM,
+ *               tensor_parallel/random.py, CheckpointFunction: the outputs are a variable of its backward)
  *
  * A SIDE tensor outlives its unit: plan-sides.h says how long. Its gradient dies with the unit that made it. */
 #include "plan-lives.h"
@@ -86,6 +88,11 @@ static ModelSet outlives(const ModelUnit *unit) {
   return set;
 }
 
+/* The last op of backward that reads what the part saves. */
+static gint end_of_backward(const ModelUnit *unit, const ModelRecomputed *parts) {
+  return last_use(unit->backward, unit->n_backward, EVERY, saved_by(unit, parts->region), FALSE);
+}
+
 PlanLives *plan_lives_new(const ModelUnit *unit, ModelRecompute how) {
   ModelRecomputed parts;
   model_recompute(unit, how, &parts);
@@ -107,6 +114,8 @@ PlanLives *plan_lives_new(const ModelUnit *unit, ModelRecompute how) {
     gint backward = last_use(unit->backward, unit->n_backward, EVERY, tensor, TRUE);
     if (role != MODEL_TENSOR_GRAD_INPUT && !(others & tensor))
       mark(lives->backward, backward, tensor);
+    if ((anew & saved & tensor) && backward < (gint)lives->again_at)
+      mark(lives->backward, end_of_backward(unit, &parts), tensor);
     sim_require(!(saved & tensor) || backward >= (gint)(second & tensor ? lives->again_at : 0), 0, NULL,
                 "tensor %s of %s is saved but not read in backward after it is there again", unit->tensors[t].name,
                 model_unit_names[unit->kind]);
