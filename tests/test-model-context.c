@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Units of one rank among several that share a sequence, and what of them runs again. */
+/* Units of one rank among several: those that share a sequence, what runs again, and what each layer exchanges by
+ * itself. */
 #include "model-masks.h"
 #include "model-one-rank.h"
 #include "model-recompute.h"
@@ -144,6 +145,46 @@ static void keeps_a_part(void) {
   CU_ASSERT_EQUAL(sequence->n_keeping, 0);
 }
 
+/* DeepSpeed's AutoTP: five column layers reduce each their own gradient, q, k, v, gate and up. */
+static void layers_may_reduce_each(void) {
+  ModelShape shape = one_rank_shape();
+  ModelRecipe recipe = one_rank_recipe((ModelShare){.tensor = 4, .reduces_each = TRUE, .whole_vocabulary = TRUE});
+  recipe.projections = MODEL_PROJECTIONS_SEPARATE;
+  g_autoptr(ModelUnit) unit = model_unit_new(&shape, &recipe, BATCH, MODEL_UNIT_LAYER);
+  CU_ASSERT_EQUAL(one_rank_exchanged(unit->backward, unit->n_backward, 4).calls[MODEL_EXCHANGE_ALL_REDUCE], 5);
+  for (int kind = MODEL_UNIT_EMBEDDING; kind < MODEL_UNIT_KINDS; kind += MODEL_UNIT_HEAD) {
+    g_autoptr(ModelUnit) end = model_unit_new(&shape, &recipe, BATCH, kind);
+    CU_ASSERT_DOUBLE_EQUAL(one_rank_exchanged(end->forward, end->n_forward, 4).sent, 0, 0);
+    CU_ASSERT_DOUBLE_EQUAL(one_rank_exchanged(end->backward, end->n_backward, 4).sent, 0, 0);
+  }
+}
+
+/* ColwiseParallel with input_layouts = Shard(1): q, k, v, gate and up gather and scatter each for itself, o and down
+ * once; compiled, equal gathers are one. What is summed beside it is this rank's tokens. */
+static void layers_may_exchange_each(void) {
+  ModelShape shape = one_rank_shape();
+  for (int each = 0; each <= 1; each++) {
+    ModelRecipe recipe = one_rank_recipe(
+        (ModelShare){.tensor = 4, .sequence_parallel = TRUE, .scatters_each = TRUE, .gathers_each = each == 1});
+    recipe.projections = MODEL_PROJECTIONS_SEPARATE;
+    g_autoptr(ModelUnit) unit = model_unit_new(&shape, &recipe, BATCH, MODEL_UNIT_LAYER);
+    OneRankExchanged forward = one_rank_exchanged(unit->forward, unit->n_forward, 4),
+                     backward = one_rank_exchanged(unit->backward, unit->n_backward, 4);
+    CU_ASSERT_EQUAL(forward.calls[MODEL_EXCHANGE_ALL_GATHER], each == 1 ? 5 : 2);
+    CU_ASSERT_EQUAL(forward.calls[MODEL_EXCHANGE_REDUCE_SCATTER], 2);
+    CU_ASSERT_EQUAL(backward.calls[MODEL_EXCHANGE_ALL_GATHER], 2);
+    CU_ASSERT_EQUAL(backward.bytes[MODEL_EXCHANGE_REDUCE_SCATTER], 5 * STREAM);
+    const ModelOp *sum = &unit->backward[one_rank_op(unit->backward, unit->n_backward, "q_proj.sum")];
+    CU_ASSERT_EQUAL(sum->kernel->bytes, 3 * STREAM / 4);
+    CU_ASSERT_EQUAL(one_rank_op(unit->backward, unit->n_backward, "d_k_in.reduce"),
+                    one_rank_op(unit->backward, unit->n_backward, "k_proj.wgrad") + 1);
+    /* Each of k, v and up keeps the tokens that it gathered. */
+    recipe.share.scatters_each = recipe.share.gathers_each = FALSE;
+    g_autoptr(ModelUnit) once = model_unit_new(&shape, &recipe, BATCH, MODEL_UNIT_LAYER);
+    CU_ASSERT_EQUAL(model_unit_saved_bytes(unit), model_unit_saved_bytes(once) + (each == 1 ? 3 * STREAM : 0));
+  }
+}
+
 int main(void) {
   return harness_run("model-context", (HarnessCase[]){{"context exchanges", context_exchanges},
                                                       {"the last rank decides", last_rank_decides},
@@ -152,5 +193,7 @@ int main(void) {
                                                       {"recomputes with exchanges", recomputes_with_exchanges},
                                                       {"stops early", stops_early},
                                                       {"keeps a part", keeps_a_part},
+                                                      {"layers may reduce each", layers_may_reduce_each},
+                                                      {"layers may exchange each", layers_may_exchange_each},
                                                       {NULL, NULL}});
 }

@@ -291,20 +291,6 @@ static void layers_exchange_what_papers_say(void) {
                   4 * STREAM);
 }
 
-/* DeepSpeed's AutoTP: five column layers reduce each their own gradient, q, k, v, gate and up. */
-static void layers_may_reduce_each(void) {
-  ModelShape shape = one_rank_shape();
-  ModelRecipe recipe = one_rank_recipe((ModelShare){.tensor = 4, .reduces_each = TRUE, .whole_vocabulary = TRUE});
-  recipe.projections = MODEL_PROJECTIONS_SEPARATE;
-  g_autoptr(ModelUnit) unit = model_unit_new(&shape, &recipe, BATCH, MODEL_UNIT_LAYER);
-  CU_ASSERT_EQUAL(one_rank_exchanged(unit->backward, unit->n_backward, 4).calls[MODEL_EXCHANGE_ALL_REDUCE], 5);
-  for (int kind = MODEL_UNIT_EMBEDDING; kind < MODEL_UNIT_KINDS; kind += MODEL_UNIT_HEAD) {
-    g_autoptr(ModelUnit) end = model_unit_new(&shape, &recipe, BATCH, kind);
-    CU_ASSERT_DOUBLE_EQUAL(one_rank_exchanged(end->forward, end->n_forward, 4).sent, 0, 0);
-    CU_ASSERT_DOUBLE_EQUAL(one_rank_exchanged(end->backward, end->n_backward, 4).sent, 0, 0);
-  }
-}
-
 /* Megatron-LM: all-gather, dgrad, reduction, wgrad; the wgrad waits for the gather, the norm's backward for the
  * reduction. */
 static void reduces_beside_weight_gradient(void) {
@@ -489,7 +475,6 @@ int main(void) {
                                      {"FLOPs add up", flops_add_up},
                                      {"the head's FLOPs add up", head_flops_add_up},
                                      {"layers exchange what papers say", layers_exchange_what_papers_say},
-                                     {"layers may reduce each", layers_may_reduce_each},
                                      {"reduces beside the weight gradient", reduces_beside_weight_gradient},
                                      {"matmuls hide exchanges", matmuls_hide_exchanges},
                                      {"ends exchange", ends_exchange},

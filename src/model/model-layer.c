@@ -228,8 +228,8 @@ static ModelSet attention_forward(ModelBuild *build, Layer *layer, ModelSet x) {
   if (build->shape->kv_rank > 0) {
     model_latent_forward(build, &layer->latent, x, &layer->attention);
   } else {
-    ModelSet whole = model_region_enter(build, &layer->attention_in, &attention_region, x);
-    model_projections_forward(build, &layer->projections, whole, &layer->attention);
+    model_region_enter(build, &layer->attention_in, &attention_region, x);
+    model_projections_forward(build, &layer->projections, &layer->attention_in, &layer->attention);
   }
   layer->attention.context = model_build_inner(build, "context", build->e * build->t * build->c);
   model_attention_forward(build, &layer->attention);

@@ -44,7 +44,8 @@ static void gated_forward(ModelBuild *build, ModelMlp *mlp, ModelSet normed) {
     model_linear_forward(build, &mlp->gate_up, normed, mlp->gate_out);
   } else {
     model_linear_forward(build, &mlp->gate, normed, mlp->gate_out);
-    model_linear_forward(build, &mlp->up, normed, mlp->up_out);
+    model_linear_forward(build, &mlp->up, model_region_enter_next(build, &mlp->up_in, &names->up_region, &mlp->in),
+                         mlp->up_out);
   }
   model_build_kernels(build, MODEL_FORWARD, names->gated, joined && !fused ? KERNEL_ROTARY : KERNEL_MEMORY,
                       fused ? 1 : 2, (fused ? 3 : 5) * f, mlp->gate_out | mlp->up_out, mlp->silu | mlp->product)
@@ -114,12 +115,13 @@ static ModelSet separate_gate_backward(ModelBuild *build, ModelMlp *mlp, ModelSe
     model_build_kernels(build, MODEL_BACKWARD, names->mul_back, KERNEL_MEMORY, 2, 6 * f,
                         d_product | mlp->up_out | mlp->silu, d_up | d_silu);
   model_region_return(build, &mlp->in);
-  model_linear_backward(build, &mlp->up, mlp->in.again, d_up, d_normed);
+  model_linear_backward(build, &mlp->up, model_region_read_by(build, &mlp->up_in, &mlp->in), d_up, d_normed);
+  ModelSet sum = model_region_part(build, &mlp->in, &names->up_region, d_normed);
   if (!build->fused_activation)
     model_build_memory(build, MODEL_BACKWARD, names->act_back, 3 * f, d_silu | mlp->gate_out, d_gate);
   model_linear_backward(build, &mlp->gate, mlp->in.again, d_gate, of_gate);
-  model_build_memory(build, MODEL_BACKWARD, names->sum, 3 * whole_bytes(build), d_normed | of_gate, 0);
-  return model_region_leave(build, &mlp->in, d_normed);
+  model_region_sum(build, &mlp->in, names->sum, sum | model_region_part(build, &mlp->in, &names->region, of_gate));
+  return model_region_leave_sum(build, &mlp->in, sum);
 }
 
 static ModelSet joined_gate_backward(ModelBuild *build, ModelMlp *mlp, ModelSet d_product, ModelSet d_normed) {

@@ -10,7 +10,7 @@
 
 typedef struct {
   ModelLinearNames gate, up, gate_up, down;
-  ModelRegionNames region;
+  ModelRegionNames region, up_region; /* the second: where up gathers and scatters for itself */
   const char *gate_out, *up_out, *both_out, *act, *product, *plain; /* tensors; plain: of the activation */
   const char *gated, *activation;                                   /* operations */
   const char *dropout, *dropped, *mask, *dropout_back, *d_dropped;  /* where the family has dropout inside */
@@ -21,21 +21,21 @@ typedef struct {
   {                                                                                                                    \
     .gate = MODEL_LINEAR_NAMES(p "gate_proj"), .up = MODEL_LINEAR_NAMES(p "up_proj"),                                  \
     .gate_up = MODEL_LINEAR_NAMES(p "gate_up_proj"), .down = MODEL_LINEAR_NAMES(p "down_proj"),                        \
-    .region = MODEL_REGION_NAMES(x), .gate_out = p "gate", .up_out = p "up", .both_out = p "gate_up", .act = p "silu", \
-    .product = p "product", .plain = p "gelu", .gated = p "silu_mul", .activation = p "gelu",                          \
-    .dropout = p "mlp_dropout", .dropped = p "product_dropped", .mask = p "product_mask",                              \
-    .dropout_back = p "mlp_dropout.backward", .d_dropped = "d_" p "product_dropped", .d_product = "d_" p "product",    \
-    .d_up = "d_" p "up", .d_act = "d_" p "silu", .d_gate = "d_" p "gate", .d_both = "d_" p "gate_up",                  \
-    .of_gate = "d_" p "normed_of_gate", .gated_back = p "silu_mul.backward", .mul_back = p "mul.backward",             \
-    .act_back = p "silu.backward", .split_back = p "split_gate_up.backward", .sum = p "gate_proj.sum",                 \
-    .activation_back = p "gelu.backward"                                                                               \
+    .region = MODEL_REGION_NAMES(x), .up_region = MODEL_REGION_NAMES(p "up_in"), .gate_out = p "gate",                 \
+    .up_out = p "up", .both_out = p "gate_up", .act = p "silu", .product = p "product", .plain = p "gelu",             \
+    .gated = p "silu_mul", .activation = p "gelu", .dropout = p "mlp_dropout", .dropped = p "product_dropped",         \
+    .mask = p "product_mask", .dropout_back = p "mlp_dropout.backward", .d_dropped = "d_" p "product_dropped",         \
+    .d_product = "d_" p "product", .d_up = "d_" p "up", .d_act = "d_" p "silu", .d_gate = "d_" p "gate",               \
+    .d_both = "d_" p "gate_up", .of_gate = "d_" p "normed_of_gate", .gated_back = p "silu_mul.backward",               \
+    .mul_back = p "mul.backward", .act_back = p "silu.backward", .split_back = p "split_gate_up.backward",             \
+    .sum = p "gate_proj.sum", .activation_back = p "gelu.backward"                                                     \
   }
 
 typedef struct {
   const ModelMlpNames *names;
   double width; /* inside, of this rank */
   ModelLinear gate, up, gate_up, down;
-  ModelRegion in;                           /* what the column layers read */
+  ModelRegion in, up_in;                    /* what the column layers read; the second: up beside a gate */
   ModelSet gate_out, up_out, silu, product; /* plain: up_out, and product is the activation's output */
   ModelSet dropped, mask;                   /* what the row layer reads: product, or product dropped out */
 } ModelMlp;

@@ -6,6 +6,8 @@
 static const ModelLinearNames q_names = MODEL_LINEAR_NAMES("q_proj"), k_names = MODEL_LINEAR_NAMES("k_proj"),
                               v_names = MODEL_LINEAR_NAMES("v_proj"), qkv_names = MODEL_LINEAR_NAMES("qkv_proj");
 
+static const ModelRegionNames k_region = MODEL_REGION_NAMES("k_in"), v_region = MODEL_REGION_NAMES("v_in");
+
 static const ModelNormNames q_norm_names = MODEL_NORM_NAMES("q_norm"), k_norm_names = MODEL_NORM_NAMES("k_norm");
 
 /* Of what the projections read. */
@@ -233,8 +235,9 @@ static void copied_forward(ModelBuild *build, ModelSet qkv, ModelAttentionTensor
   at->k = at->v = kv;
 }
 
-void model_projections_forward(ModelBuild *build, ModelProjections *projections, ModelSet normed,
+void model_projections_forward(ModelBuild *build, ModelProjections *projections, const ModelRegion *in,
                                ModelAttentionTensors *at) {
+  ModelSet normed = in->again;
   if (model_projections_joined(build)) {
     at->q = at->k = at->v = joined_output(build, projections, normed);
     if (are_copied(build)) {
@@ -247,8 +250,10 @@ void model_projections_forward(ModelBuild *build, ModelProjections *projections,
     at->k = model_build_inner(build, turned ? "k_unrotated" : "k_made", key_bytes(build));
     at->v = model_build_inner(build, "v", key_bytes(build));
     model_linear_forward(build, &projections->q, normed, at->q);
-    model_linear_forward(build, &projections->k, normed, at->k);
-    model_linear_forward(build, &projections->v, normed, at->v);
+    model_linear_forward(build, &projections->k, model_region_enter_next(build, &projections->k_in, &k_region, in),
+                         at->k);
+    model_linear_forward(build, &projections->v, model_region_enter_next(build, &projections->v_in, &v_region, in),
+                         at->v);
   }
   norms_forward(build, projections, &at->q, &at->k);
   rope_forward(build, at->q | at->k, at);
@@ -315,12 +320,13 @@ static ModelSet separate_backward(ModelBuild *build, const ModelProjections *pro
   ModelSet of_k = model_build_inner(build, "d_normed_of_k", stream_bytes(build));
   ModelSet of_q = model_build_inner(build, "d_normed_of_q", stream_bytes(build));
   model_region_return(build, normed);
-  model_linear_backward(build, &projections->v, normed->again, d_v, d_normed);
-  model_linear_backward(build, &projections->k, normed->again, d_k, of_k);
-  model_build_memory(build, MODEL_BACKWARD, "k_proj.sum", 3 * stream_bytes(build), d_normed | of_k, 0);
+  model_linear_backward(build, &projections->v, model_region_read_by(build, &projections->v_in, normed), d_v, d_normed);
+  ModelSet sum = model_region_part(build, normed, &v_region, d_normed);
+  model_linear_backward(build, &projections->k, model_region_read_by(build, &projections->k_in, normed), d_k, of_k);
+  model_region_sum(build, normed, "k_proj.sum", sum | model_region_part(build, normed, &k_region, of_k));
   model_linear_backward(build, &projections->q, normed->again, d_q, of_q);
-  model_build_memory(build, MODEL_BACKWARD, "q_proj.sum", 3 * stream_bytes(build), d_normed | of_q, 0);
-  return model_region_leave(build, normed, d_normed);
+  model_region_sum(build, normed, "q_proj.sum", sum | model_region_part(build, normed, normed->names, of_q));
+  return model_region_leave_sum(build, normed, sum);
 }
 
 ModelSet model_projections_backward(ModelBuild *build, const ModelProjections *projections, ModelRegion *normed,

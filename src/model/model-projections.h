@@ -20,14 +20,15 @@ typedef struct {
   ModelLinear q, k, v, qkv;  /* one or the others */
   ModelNorm q_norm, k_norm;  /* where the shape has them: before rope */
   ModelSet q_plain, k_plain; /* what they norm */
+  ModelRegion k_in, v_in;    /* separate: what k and v read; q reads the region that was entered */
 } ModelProjections;
 
 /* Whether one matmul makes all three; whether one makes gate and up. */
 gboolean model_projections_joined(const ModelBuild *build);
 gboolean model_projections_gate_joined(const ModelBuild *build);
 void model_projections_define(ModelBuild *build, ModelProjections *projections);
-/* Fills in what attention reads. */
-void model_projections_forward(ModelBuild *build, ModelProjections *projections, ModelSet normed,
+/* From the region that was entered; fills in what attention reads. */
+void model_projections_forward(ModelBuild *build, ModelProjections *projections, const ModelRegion *in,
                                ModelAttentionTensors *at);
 /* Attention's backward, and theirs, into d_normed; returns the gradient of what the region read. */
 ModelSet model_projections_backward(ModelBuild *build, const ModelProjections *projections, ModelRegion *normed,

@@ -107,6 +107,22 @@ ModelSet model_region_enter(ModelBuild *build, ModelRegion *region, const ModelR
   return model_region_enter_width(build, region, names, build->h, x);
 }
 
+static gboolean gathers_each(const ModelBuild *build) {
+  return build->sequence && build->share->gathers_each;
+}
+
+ModelSet model_region_enter_next(ModelBuild *build, ModelRegion *region, const ModelRegionNames *names,
+                                 const ModelRegion *first) {
+  if (gathers_each(build))
+    return model_region_enter_width(build, region, names, first->width, first->x);
+  *region = *first;
+  return first->again;
+}
+
+ModelSet model_region_read_by(const ModelBuild *build, const ModelRegion *next, const ModelRegion *first) {
+  return gathers_each(build) ? next->again : first->again;
+}
+
 ModelSet model_region_kept(const ModelBuild *build, ModelSet x) {
   if (build->copied.to != 0 && x == build->copied.to)
     return build->copied.from;
@@ -175,6 +191,27 @@ static ModelSet leave(ModelBuild *build, const ModelRegion *region, ModelSet d_w
 
 ModelSet model_region_leave(ModelBuild *build, const ModelRegion *region, ModelSet d_whole) {
   return leave(build, region, d_whole, FALSE);
+}
+
+static gboolean scatters_each(const ModelBuild *build) {
+  return build->sequence && build->share->scatters_each;
+}
+
+ModelSet model_region_part(ModelBuild *build, const ModelRegion *region, const ModelRegionNames *names,
+                           ModelSet d_whole) {
+  ModelRegion own = *region;
+  own.names = names;
+  return scatters_each(build) ? leave(build, &own, d_whole, FALSE) : d_whole;
+}
+
+/* Two in, one out. */
+void model_region_sum(ModelBuild *build, const ModelRegion *region, const char *sum, ModelSet parts) {
+  double bytes = scatters_each(build) ? between_bytes(build, region->width) : whole_bytes(build, region->width);
+  model_build_memory(build, MODEL_BACKWARD, sum, 3 * bytes, parts, 0);
+}
+
+ModelSet model_region_leave_sum(ModelBuild *build, const ModelRegion *region, ModelSet sum) {
+  return scatters_each(build) ? sum : leave(build, region, sum, FALSE);
 }
 
 ModelSet model_region_backward(ModelBuild *build, ModelRegion *region, const ModelLinear *linear, ModelSet d_y,

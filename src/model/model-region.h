@@ -40,9 +40,21 @@ ModelSet model_region_enter(ModelBuild *build, ModelRegion *region, const ModelR
 /* The same of an x that is not as wide as the residual stream. */
 ModelSet model_region_enter_width(ModelBuild *build, ModelRegion *region, const ModelRegionNames *names, double width,
                                   ModelSet x);
+/* For the next layer that reads what `first` entered: the same tokens, or, where the share says so, gathered again for
+ * it, by its names. */
+ModelSet model_region_enter_next(ModelBuild *build, ModelRegion *region, const ModelRegionNames *names,
+                                 const ModelRegion *first);
+/* What that layer's weight gradient reads, after model_region_return of the first. */
+ModelSet model_region_read_by(const ModelBuild *build, const ModelRegion *next, const ModelRegion *first);
 void model_region_return(ModelBuild *build, ModelRegion *region);
 ModelSet model_region_gradient(ModelBuild *build, const ModelRegion *region);
 ModelSet model_region_leave(ModelBuild *build, const ModelRegion *region, ModelSet d_whole);
+/* Of one of several layers that read the region's x: its part of the gradient, scattered by `names` where the share
+ * says that each does; else as it is. Parts are summed, by an operation `sum`, and the sum leaves. */
+ModelSet model_region_part(ModelBuild *build, const ModelRegion *region, const ModelRegionNames *names,
+                           ModelSet d_whole);
+void model_region_sum(ModelBuild *build, const ModelRegion *region, const char *sum, ModelSet parts);
+ModelSet model_region_leave_sum(ModelBuild *build, const ModelRegion *region, ModelSet sum);
 /* Backward of a region of one layer: return, the layer, leave; the reduction beside the weight's gradient where the
  * share says so. Returns d_x. */
 ModelSet model_region_backward(ModelBuild *build, ModelRegion *region, const ModelLinear *linear, ModelSet d_y,

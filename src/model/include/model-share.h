@@ -81,6 +81,12 @@ typedef struct {
   /* Without sequence parallelism: each column layer reduces its own input gradient, also where several share an input
    * (DeepSpeed, module_inject/layers.py, ColumnParallel). */
   gboolean reduces_each;
+  /* With sequence parallelism, of column layers that share an input: each gathers the tokens for itself; each scatters
+   * its own input gradient, and the sums are of this rank's tokens (torch.distributed.tensor.parallel, style.py,
+   * ColwiseParallel with input_layouts = Shard(1)). torch.compile makes one gather of equal ones (_functorch,
+   * compile_utils.py, fx_graph_cse) and leaves the scatters, which are not equal. Not in fp8, not chunk by chunk, not
+   * of latent attention or experts. */
+  gboolean gathers_each, scatters_each;
   /* With sequence parallelism: tokens lie sequence by sequence, so that parts of several sequences are put beside each
    * other by a copy after each gather, and apart before each scatter (torch/distributed/_functional_collectives.py,
    * all_gather_tensor and reduce_scatter_tensor along another dimension than the first; the copy after the gather of

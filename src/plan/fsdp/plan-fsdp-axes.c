@@ -2,7 +2,8 @@
 /* FSDP2 beside other axes, as torchtitan lays them: what a rank's share of a layer is, which layers a stage of the
  * pipeline holds, and what its schedules send when.
  *
- * Source: torchtitan/models/llama3/infra/parallelize.py, torchtitan/distributed/pipeline_parallel.py (2025);
+ * Source: torch/distributed/tensor/parallel/style.py (PrepareModuleInput, ColwiseParallel);
+ * torchtitan/models/llama3/infra/parallelize.py, torchtitan/distributed/pipeline_parallel.py (2025);
  * torch/distributed/pipelining/schedules.py and stage.py: Schedule1F1B sends and receives between two passes in one
  * batch, the other schedules each by itself, and none waits for what it sends before the end of the step. */
 #include <string.h>
@@ -16,6 +17,26 @@ static guint32 degree(const PlanRecipe *recipe, LayoutAxis axis) {
 }
 
 /* ---- Tensor and context ---- */
+
+/* Without sequence parallelism a layer's input is whole, and each sums its own gradient over the ranks. */
+static gboolean inputs(const PlanGiven *given, const PlanRecipe *recipe, GError **error) {
+  const PlanFsdpKeys *keys = &recipe->fsdp;
+  ModelShare *share = &given->model->share;
+  const char *key = "fsdp.tensor_inputs";
+  if (keys->tensor_inputs == PLAN_INPUTS_BLOCK)
+    return TRUE;
+  if (degree(recipe, LAYOUT_TENSOR) == 1)
+    return conf_settings_fail(given->settings, key, error, "is of tensor ranks; set parallel.tensor");
+  if (keys->async_tensor_parallel || given->model->precision == MODEL_FP8 || given->shape->experts > 0 ||
+      given->shape->kv_rank > 0)
+    return conf_settings_fail(given->settings, key, error,
+                              "layer is not modelled of fp8, of matmuls that hide exchanges chunk by chunk, of experts "
+                              "and of latent attention; block");
+  share->reduces_each = !recipe->axes.sequence_parallel;
+  share->scatters_each = recipe->axes.sequence_parallel;
+  share->gathers_each = recipe->axes.sequence_parallel && !given->model->compiled;
+  return TRUE;
+}
 
 static gboolean share(const PlanGiven *given, PlanRecipe *recipe, GError **error) {
   const PlanFsdpKeys *keys = &recipe->fsdp;
@@ -36,7 +57,7 @@ static gboolean share(const PlanGiven *given, PlanRecipe *recipe, GError **error
   share_->whole_logits = tensor && !keys->loss_parallel;
   share_->context_kind = keys->context_rotate == PLAN_ROTATE_ALLTOALL ? MODEL_CONTEXT_RING : MODEL_CONTEXT_GATHER;
   share_->zigzag = context;
-  return TRUE;
+  return inputs(given, recipe, error);
 }
 
 /* ---- Experts ---- */

@@ -17,6 +17,7 @@
 #define LIMITS_GATHERS BASE_VERSION(2, 1, 0) /* by default: PyTorch pull request 104900 */
 
 static const char *const prefetch_names[] = {"pre", "post", "none", NULL};
+static const char *const inputs_names[] = {"block", "layer", NULL};
 static const char *const rotate_names[] = {"allgather", "alltoall", NULL};
 static const char *const dtype_names[] = {"default", "bf16", "fp16", "fp32", NULL};
 
@@ -65,6 +66,11 @@ static const BaseField keys[] = {
     KEY("async_tensor_parallel", BASE_FLAG, async_tensor_parallel, .initial = "no",
         .help = "beside parallel.tensor: matmuls and their exchanges hide each other chunk by chunk (fsdp2; needs "
                 "training.compile)"),
+    KEY("tensor_inputs", BASE_NAME, tensor_inputs, .initial = "block", .names = inputs_names,
+        .help = "beside parallel.tensor: attention and MLP gather their tokens once each and scatter one gradient "
+                "(block, torchtitan's PrepareModuleInput), or q, k, v, gate and up each by itself (layer, "
+                "ColwiseParallel's input_layouts; training.compile makes one of equal gathers, not of scatters) "
+                "(fsdp2)"),
     KEY("context_rotate_method", BASE_NAME, context_rotate, .initial = "allgather", .names = rotate_names,
         .help = "beside parallel.context: keys and values of other ranks come in one all-gather, or from rank to rank "
                 "(fsdp2)"),
@@ -218,6 +224,7 @@ static gboolean refuse_other_generation(const ConfSettings *settings, const Plan
   };
   static const char *const second_only[] = {"fsdp.loss_parallel",
                                             "fsdp.async_tensor_parallel",
+                                            "fsdp.tensor_inputs",
                                             "fsdp.context_rotate_method",
                                             "fsdp.pipeline_split",
                                             "fsdp.pipeline_first_stage_less_layers",

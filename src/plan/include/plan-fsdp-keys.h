@@ -22,6 +22,10 @@ typedef enum {
 /* How context ranks see each other's keys and values. */
 typedef enum { PLAN_ROTATE_ALLGATHER, PLAN_ROTATE_ALLTOALL } PlanContextRotate;
 
+/* Who brings a rank's column layers their input: the block, once for all that read it (PrepareModuleInput), or each
+ * layer for itself (ColwiseParallel's input_layouts). */
+typedef enum { PLAN_INPUTS_BLOCK, PLAN_INPUTS_LAYER } PlanTensorInputs;
+
 typedef struct {
   char *wrap_text, *reshard_text; /* as written; NULL once resolved */
   int wrap;                       /* PlanWrapKind */
@@ -40,6 +44,7 @@ typedef struct {
   guint32 parameter_bytes, reduce_bytes, shard_bytes; /* per element: gathered, reduced, kept in shards */
   /* torchtitan's, beside other axes. */
   gboolean loss_parallel, async_tensor_parallel;
+  int tensor_inputs;                         /* PlanTensorInputs */
   int context_rotate;                        /* PlanContextRotate */
   char *split_text;                          /* as written; NULL once resolved */
   guint16 split[PLAN_SPLIT_MOST];            /* layers at which a stage of the pipeline begins */
