@@ -41,6 +41,24 @@ static void stage_3_gathers_one_unit_ahead(void) {
   plan_case_expect(program, PROGRAM_STEADY, "plan-deepspeed-stage-3");
 }
 
+/* What is gathered ahead bears its own layer, not that of the work in front of which it is issued, and so does the copy
+ * out of the flat buffer: the embedding, three layers, the head, then backward the layers again. */
+static void gathers_bear_their_own_layer(void) {
+  static const gint32 gathered[] = {-1, 0, 1, 2, -1}, copied[] = {0, 1, 2, -1};
+  g_autoptr(Program) program = plan_case(&three_layers, 8, 8, (const char *[]){STAGE_3, NULL});
+  const ProgramSection *section = &program->roles[0].sections[PROGRAM_STEADY];
+  gsize n_gathered = 0, n_copied = 0;
+  for (guint32 i = 0; i < section->n_rows; i++) {
+    const ProgramRow *row = &section->rows[i];
+    if (g_str_equal(row->name, "gather parameters") && n_gathered < G_N_ELEMENTS(gathered))
+      CU_ASSERT_EQUAL(row->layer, gathered[n_gathered++]);
+    if (g_str_equal(row->name, "copy out of flat parameters") && n_copied < G_N_ELEMENTS(copied))
+      CU_ASSERT_EQUAL(row->layer, copied[n_copied++]);
+  }
+  CU_ASSERT_EQUAL(n_gathered, G_N_ELEMENTS(gathered));
+  CU_ASSERT_EQUAL(n_copied, G_N_ELEMENTS(copied));
+}
+
 /* The first micro-batch records the trace: each gather is asked for when its module is entered, so the module's first
  * operation waits for it: no gather stands between two operations of the model but right before its own. */
 static void first_micro_batch_gathers_nothing_ahead(void) {
@@ -333,6 +351,7 @@ int main(void) {
       (HarnessCase[]){{"stage 1 reduces at the end", stage_1_reduces_at_the_end},
                       {"stage 2 reduces one gradient late", stage_2_reduces_one_gradient_late},
                       {"stage 3 gathers one unit ahead", stage_3_gathers_one_unit_ahead},
+                      {"gathers bear their own layer", gathers_bear_their_own_layer},
                       {"first micro-batch gathers nothing ahead", first_micro_batch_gathers_nothing_ahead},
                       {"versions differ", versions_differ},
                       {"quantised gradients shrink between nodes", quantised_gradients_shrink_between_nodes},

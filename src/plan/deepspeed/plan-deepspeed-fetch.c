@@ -82,6 +82,14 @@ static void gather_free(gpointer gather) {
   g_free(gather);
 }
 
+/* Rows bear the layer of what is gathered, the first of several, whichever layer's work comes to issue it. */
+static void of_layer(const PlanDeepspeedFetch *fetch, const Gather *gather) {
+  const PlanDeepspeedEngine *engine = fetch->engine;
+  guint32 unit = engine->every->list[gather->parameters[0]].unit;
+  program_builder_context(engine->builder, PROGRAM_GATHER, engine->walk->units[unit].layer,
+                          (gint32)engine->walk->micro);
+}
+
 static void issue(PlanDeepspeedFetch *fetch, const char *name, CollOperation operation, guint64 bytes,
                   guint32 *ret_row) {
   PlanDeepspeedEngine *engine = fetch->engine;
@@ -111,6 +119,7 @@ static void gather_now(PlanDeepspeedFetch *fetch, const guint *parameters, guint
   gather->quantised = engine->options->quantized_weights;
   for (guint i = 0; i < n; i++)
     gather->elements += padded(fetch, parameters[i]);
+  of_layer(fetch, gather);
   if (plan_deepspeed_single(engine))
     plan_deepspeed_single_before(engine, &fetch->stream, fetch->latest, gather->elements);
   if (!fetch->second_valid)
@@ -151,6 +160,7 @@ static void gather_all(PlanDeepspeedFetch *fetch, const guint *parameters, guint
 /* All of a gather is there once one of its parameters is waited for. */
 static void finish(PlanDeepspeedFetch *fetch, Gather *gather) {
   PlanDeepspeedEngine *engine = fetch->engine;
+  of_layer(fetch, gather);
   g_array_set_size(fetch->stream.waits, 0); /* earlier gathers, which end before this one */
   plan_stream_need(&fetch->stream, gather->row);
   if (gather->flat != PROGRAM_NONE) {
