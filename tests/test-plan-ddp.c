@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* PyTorch's DDP: the order of its rows, what it sends, what it refuses. */
+/* PyTorch's DDP: the order of its rows, what it sends, what it asks for, and FSDP beside it, what it refuses. */
 #include "plan-case.h"
 
 /* Elements: a layer 4·64² + 3·64·128 + 2·64 = 41 088, the embedding 641·64 = 41 024, the head that and a norm of 64.
@@ -96,6 +96,34 @@ static void refuses_by_name(void) {
   }
 }
 
+/* Adam's states of a matrix of 64 x 64 in fp32: two requests of it alone, of an eighth where fully_shard cuts it;
+ * FSDP1's flat parameter has the whole layer's, an eighth of 41 088. What is gathered of it in 16 bits is its own. */
+static void states_are_asked_for_one_by_one(void) {
+  static const struct {
+    const char *framework, *name;
+    guint32 n;
+    guint64 bytes;
+  } rows[] = {{"parallel.framework=ddp", "layer1.q_proj.weight.optimizer states", 2, 4 * 64 * 64},
+              {"parallel.framework=ddp", "layer1.q_proj.weight.parameters", 1, 4 * 64 * 64},
+              {"parallel.framework=fsdp2", "layer1.q_proj.weight.optimizer states", 2, 4 * 64 * 64 / 8},
+              {"parallel.framework=fsdp2", "layer1.q_proj.weight.parameter shard", 1, 4 * 64 * 64 / 8},
+              {"parallel.framework=fsdp2", "layer1.q_proj.weight.unsharded", 1, 2 * 64 * 64},
+              {"parallel.framework=fsdp1", "layer1.flat.optimizer states", 2, 4 * 41088 / 8},
+              {"parallel.framework=fsdp1", "layer1.flat.unsharded", 1, 2 * 41088}};
+  for (gsize i = 0; i < G_N_ELEMENTS(rows); i++) {
+    const char *stage = i < 2 ? "parallel.zero_stage=0" : "parallel.zero_stage=3";
+    g_autoptr(Program) program = plan_case(&three_layers, 8, 8, (const char *[]){rows[i].framework, stage, NULL});
+    guint32 n = 0;
+    for (guint32 t = 0; t < program->n_tensors; t++) {
+      if (!g_str_equal(program->tensors[t].name, rows[i].name))
+        continue;
+      CU_ASSERT_EQUAL(program->tensors[t].bytes, rows[i].bytes);
+      n++;
+    }
+    CU_ASSERT_EQUAL(n, rows[i].n);
+  }
+}
+
 int main(void) {
   return harness_run(
       "plan-ddp", (HarnessCase[]){{"buckets follow backward", buckets_follow_backward},
@@ -104,6 +132,7 @@ int main(void) {
                                   {"caps close buckets", caps_close_buckets},
                                   {"unused parameters keep definition order", unused_parameters_keep_definition_order},
                                   {"compression halves bytes", compression_halves_bytes},
+                                  {"states are asked for one by one", states_are_asked_for_one_by_one},
                                   {"refuses by name", refuses_by_name},
                                   {NULL, NULL}});
 }

@@ -13,6 +13,7 @@
 #include "base-error.h"
 #include "mem-tenant.h"
 #include "model-host.h"
+#include "plan-blocks.h"
 #include "plan-buckets.h"
 #include "plan-groups.h"
 #include "plan-optimizer.h"
@@ -40,8 +41,8 @@ typedef struct {
   guint32 bytes, wire;              /* of a parameter and gradient element; as it is reduced */
   const PlanParameters *parameters; /* in order of definition */
   PlanUpdate *update;
-  guint32 memory;                          /* tensor of all buckets */
-  guint32 *weights, *states, *temporaries; /* by unit: tensors; temporaries NULL: none */
+  guint32 memory;                             /* tensor of all buckets */
+  PlanBlocks *weights, *states, *temporaries; /* by unit; temporaries NULL: none */
   PlanPaged paged;
   guint32 *casts; /* by unit: tensors of 16-bit weights; NULL: none */
   guint32 *cast_ops;
@@ -220,9 +221,9 @@ static void end_backward(gpointer policy) {
     finish_reductions(policy);
 }
 
-static void take_all(Ddp *ddp, const guint32 *of_units) {
+static void take_all(Ddp *ddp, const PlanBlocks *of_units) {
   for (guint32 u = 0; u < ddp->walk->n_units; u++)
-    plan_walk_take(ddp->walk, of_units[u]);
+    plan_blocks_take(ddp->walk, &of_units[u]);
 }
 
 static void optimizer_step(gpointer policy) {
@@ -237,7 +238,7 @@ static void optimizer_step(gpointer policy) {
   if (ddp->temporaries != NULL) {
     take_all(ddp, ddp->temporaries);
     for (guint32 u = 0; u < walk->n_units; u++)
-      plan_walk_give(walk, ddp->temporaries[u], PROGRAM_NONE);
+      plan_blocks_give(walk, &ddp->temporaries[u], PROGRAM_NONE);
   }
   gboolean held = plan_walk_alone(walk) || !ddp->options->gradient_as_bucket_view;
   for (guint p = 0; held && p < ddp->parameters->n; p++)
@@ -278,14 +279,20 @@ static void add_casts(Ddp *ddp, guint32 compute_bytes) {
   }
 }
 
-static guint32 unit_tensor(Ddp *ddp, guint32 unit, const char *what, MemTenant tenant, guint64 bytes, guint64 unique) {
-  const PlanUnit *part = &ddp->walk->units[unit];
-  g_autofree char *name = part->layer >= 0 ? g_strdup_printf("layer%d.%s", part->layer, what)
-                                           : g_strdup_printf("%s.%s", model_unit_names[part->unit->kind], what);
-  return program_builder_tensor(ddp->builder, name, (guint8)tenant, bytes, unique);
+/* `trained`: of what is not frozen. */
+static PlanBlocks unit_blocks(Ddp *ddp, guint32 unit, const PlanBlocksWhole *whole, gboolean trained, guint32 copies) {
+  const ModelUnit *part = ddp->walk->units[unit].unit;
+  g_autofree const char **names = g_new(const char *, part->n_parameters + 1);
+  g_autofree guint64 *elements = g_new(guint64, part->n_parameters + 1);
+  for (guint p = 0; p < part->n_parameters; p++) {
+    const ModelParameter *parameter = &part->parameters[p];
+    names[p] = parameter->name;
+    elements[p] = parameter->shared || (trained && parameter->frozen) ? 0 : parameter->elements;
+  }
+  return plan_blocks_cut(ddp->walk, whole, names, elements, part->n_parameters, copies);
 }
 
-/* What PyTorch allocates parameter by parameter, as a block for each unit. */
+/* Parameters, and what the optimizer makes for each. */
 static void add_by_unit(Ddp *ddp, gboolean is_foreach) {
   guint32 n = ddp->walk->n_units, ranks = ddp->recipe->ranks;
   g_autofree guint64 *trained = g_new0(guint64, n), *paged = g_new0(guint64, n);
@@ -295,17 +302,23 @@ static void add_by_unit(Ddp *ddp, gboolean is_foreach) {
     trained[parameter->unit] += parameter->elements;
     paged[parameter->unit] += plan_paged_bytes(ddp->recipe, parameter->elements);
   }
-  ddp->weights = g_new0(guint32, n);
-  ddp->states = g_new0(guint32, n);
-  ddp->temporaries = is_foreach ? g_new0(guint32, n) : NULL;
+  guint32 momenta = MAX(plan_optimizer_momenta(ddp->recipe->optimizer), 1);
+  ddp->weights = g_new0(PlanBlocks, n);
+  ddp->states = g_new0(PlanBlocks, n);
+  ddp->temporaries = is_foreach ? g_new0(PlanBlocks, n) : NULL;
   for (guint32 u = 0; u < n; u++) {
     guint64 all = model_unit_elements(ddp->walk->units[u].unit) * ddp->bytes;
     guint64 states = plan_optimizer_states(ddp->walk, trained[u], ddp->bytes) - paged[u];
     all_paged += paged[u];
-    ddp->weights[u] = unit_tensor(ddp, u, "parameters", MEM_PARAMETERS, all, all / ranks);
-    ddp->states[u] = unit_tensor(ddp, u, "optimizer states", MEM_OPTIMIZER, states, states / ranks);
+    const PlanUnit *part = &ddp->walk->units[u];
+    const char *name = part->layer >= 0 ? part->name : model_unit_names[part->unit->kind];
+    ddp->weights[u] =
+        unit_blocks(ddp, u, &(PlanBlocksWhole){name, "parameters", MEM_PARAMETERS, all, all / ranks}, FALSE, 1);
+    ddp->states[u] = unit_blocks(
+        ddp, u, &(PlanBlocksWhole){name, "optimizer states", MEM_OPTIMIZER, states, states / ranks}, TRUE, momenta);
     if (is_foreach)
-      ddp->temporaries[u] = unit_tensor(ddp, u, "foreach temporaries", MEM_TEMPORARY, trained[u] * ddp->bytes, 0);
+      ddp->temporaries[u] = unit_blocks(
+          ddp, u, &(PlanBlocksWhole){name, "foreach temporaries", MEM_TEMPORARY, trained[u] * ddp->bytes, 0}, TRUE, 1);
   }
   plan_paged_init(&ddp->paged, ddp->walk, all_paged, ranks);
 }

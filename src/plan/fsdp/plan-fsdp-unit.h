@@ -5,7 +5,7 @@
  *   parameters ─► gathering ─► unsharded        gradients ─► gradient ─► reducing ─► reduced ─► gradient_shard */
 #pragma once
 
-#include <glib.h>
+#include "plan-blocks.h"
 
 typedef struct {
   guint64 shard, padded;                 /* elements: of one rank, of all that share */
@@ -17,18 +17,19 @@ typedef struct {
 } PlanFsdpSizes;
 
 typedef struct {
-  guint32 parameters;          /* this rank's shard */
-  guint32 fetched;             /* offload: my shard, come from the host */
-  guint32 gathering;           /* FSDP2: the all-gather's output; FSDP1: my shard, cast */
-  guint32 regathering;         /* FSDP2: the output in backward */
-  guint32 unsharded;           /* what the operations read */
-  guint32 kept;                /* FSDP2: the smaller shard that reshard_after_forward = N leaves */
-  guint32 gradient;            /* FSDP1: the flat gradient; FSDP2: the accumulated one */
-  guint32 joined;              /* FSDP1: a flat gradient on its way into the one that is there */
-  guint32 reducing;            /* input of the reduction, where it is not the gradient */
-  guint32 reduced;             /* its output, until it is cast or added */
-  guint32 gradient_shard;      /* what the optimizer reads */
-  guint32 states, temporaries; /* of the optimizer, of my shard */
+  PlanBlocks parameters;          /* this rank's shard */
+  guint32 fetched;                /* offload: my shard, come from the host */
+  guint32 gathering;              /* FSDP2: the all-gather's output; FSDP1: my shard, cast */
+  guint32 regathering;            /* FSDP2: the output in backward */
+  PlanBlocks unsharded;           /* what the operations read */
+  guint32 kept;                   /* FSDP2: the smaller shard that reshard_after_forward = N leaves */
+  guint32 gradient;               /* FSDP1: the flat gradient */
+  PlanBlocks accumulated;         /* FSDP2: gradients that wait for the last micro-batch */
+  guint32 joined;                 /* FSDP1: a flat gradient on its way into the one that is there */
+  guint32 reducing;               /* input of the reduction, where it is not the gradient */
+  guint32 reduced;                /* its output, until it is cast or added */
+  guint32 gradient_shard;         /* what the optimizer reads */
+  PlanBlocks states, temporaries; /* of the optimizer, of my shard */
 } PlanFsdpTensors;
 
 /* Ranks over which a unit's parameters are sharded and its gradients averaged. */

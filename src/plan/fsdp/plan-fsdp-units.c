@@ -5,19 +5,48 @@
 #include "plan-fsdp.h"
 #include "plan-groups.h"
 
+/* Caller frees. */
+static char *unit_name(const PlanFsdp *fsdp, guint32 unit) {
+  const PlanWrapUnit *wrapped = &fsdp->wrap->units[unit];
+  if (wrapped->inside != NULL)
+    return g_strdup_printf("layer%d.%s", wrapped->layer, wrapped->inside);
+  if (wrapped->layer >= 0)
+    return g_strdup_printf("layer%d", wrapped->layer);
+  return g_strdup(wrapped->root ? "root" : model_unit_names[fsdp->walk->units[wrapped->first].unit->kind]);
+}
+
 static guint32 unit_tensor(PlanFsdp *fsdp, guint32 unit, const char *what, MemTenant tenant, guint64 bytes,
                            guint64 unique) {
-  const PlanWrapUnit *wrapped = &fsdp->wrap->units[unit];
-  g_autofree char *name = NULL;
-  if (wrapped->inside != NULL)
-    name = g_strdup_printf("layer%d.%s.%s", wrapped->layer, wrapped->inside, what);
-  else if (wrapped->layer >= 0)
-    name = g_strdup_printf("layer%d.%s", wrapped->layer, what);
-  else if (wrapped->root)
-    name = g_strdup_printf("root.%s", what);
-  else
-    name = g_strdup_printf("%s.%s", model_unit_names[fsdp->walk->units[wrapped->first].unit->kind], what);
+  g_autofree char *of = unit_name(fsdp, unit), *name = g_strdup_printf("%s.%s", of, what);
   return program_builder_tensor(fsdp->builder, name, (guint8)tenant, bytes, unique);
+}
+
+/* FSDP1 has one flat parameter, FSDP2 keeps each by itself: shards, what is gathered of them and the optimizer's states
+ * are as many requests. `trained`: of what the optimizer updates. A unit of the parts of a block is one with frozen
+ * parameters beside others in FSDP1 alone. */
+static PlanBlocks unit_blocks(PlanFsdp *fsdp, guint32 w, const char *what, MemTenant tenant, guint64 bytes,
+                              guint64 unique, gboolean trained, guint32 copies) {
+  const PlanWrapUnit *members = &fsdp->wrap->units[w];
+  g_autoptr(GPtrArray) names = g_ptr_array_new();
+  g_autoptr(GArray) elements = g_array_new(FALSE, FALSE, sizeof(guint64));
+  for (guint32 u = members->first; u <= members->last; u++) {
+    const ModelUnit *part = fsdp->walk->units[u].unit;
+    for (guint p = 0; p < part->n_parameters; p++) {
+      const ModelParameter *parameter = &part->parameters[p];
+      if (fsdp->wrap->of[u][p] != w || parameter->shared || (trained && parameter->frozen))
+        continue;
+      g_ptr_array_add(names, (gpointer)parameter->name);
+      g_array_append_val(elements, parameter->elements);
+    }
+  }
+  gboolean flat = fsdp->schedule == &plan_fsdp1_schedule;
+  static const char *const flat_name[] = {"flat"};
+  static const guint64 flat_weight[] = {1};
+  g_autofree char *of = unit_name(fsdp, w);
+  PlanBlocksWhole whole = {of, what, (guint8)tenant, bytes, unique};
+  return flat ? plan_blocks_cut(fsdp->walk, &whole, flat_name, flat_weight, 1, copies)
+              : plan_blocks_cut(fsdp->walk, &whole, (const char *const *)names->pdata,
+                                (const guint64 *)(gpointer)elements->data, names->len, copies);
 }
 
 /* Of what is kept in shards, this much exists once: a copy's share of the cluster's, of what tensor ranks hold alike
@@ -89,7 +118,7 @@ static void add_unit(PlanFsdp *fsdp, guint32 w) {
   guint64 whole = unit->size.reduced_padded * keys->reduce_bytes;
   unit->tensor.fetched =
       unit_tensor(fsdp, w, "fetched shard", MEM_COMMUNICATION, unit->size.shard * keys->shard_bytes, 0);
-  unit->tensor.unsharded = unit_tensor(fsdp, w, "unsharded", MEM_COMMUNICATION, gathered, 0);
+  unit->tensor.unsharded = unit_blocks(fsdp, w, "unsharded", MEM_COMMUNICATION, gathered, 0, FALSE, 1);
   unit->tensor.gathering =
       first ? unit_tensor(fsdp, w, "cast shard", MEM_COMMUNICATION, unit->size.shard * keys->parameter_bytes, 0)
             : unit_tensor(fsdp, w, "all-gather output", MEM_COMMUNICATION, gathered, 0);
@@ -98,8 +127,10 @@ static void add_unit(PlanFsdp *fsdp, guint32 w) {
     unit->tensor.kept = unit_tensor(fsdp, w, "smaller shard", MEM_COMMUNICATION, gathered / keys->reshard_ranks, 0);
   MemTenant tenant = keys->syncs_always ? MEM_COMMUNICATION : MEM_GRADIENTS;
   guint64 flat = unit->size.reduced_padded * keys->parameter_bytes;
-  unit->tensor.gradient = first ? unit_tensor(fsdp, w, "flat gradient", tenant, flat, 0)
-                                : unit_tensor(fsdp, w, "accumulated gradient", MEM_GRADIENTS, whole, 0);
+  if (first)
+    unit->tensor.gradient = unit_tensor(fsdp, w, "flat gradient", tenant, flat, 0);
+  else
+    unit->tensor.accumulated = unit_blocks(fsdp, w, "accumulated gradient", MEM_GRADIENTS, whole, 0, TRUE, 1);
   unit->tensor.joined = unit_tensor(fsdp, w, "joined gradient", MEM_COMMUNICATION, flat, 0);
   unit->tensor.reducing = unit_tensor(fsdp, w, "reduce-scatter input", MEM_COMMUNICATION, whole, 0);
   unit->tensor.reduced = unit_tensor(fsdp, w, "reduce-scatter output", MEM_COMMUNICATION,
@@ -109,10 +140,11 @@ static void add_unit(PlanFsdp *fsdp, guint32 w) {
   guint64 parameters = unit->size.shard * keys->shard_bytes;
   guint64 states = plan_optimizer_states(fsdp->walk, unit->size.owned, keys->shard_bytes) - paged_of(fsdp, w);
   unit->tensor.parameters =
-      unit_tensor(fsdp, w, "parameter shard", MEM_PARAMETERS, parameters, unique_of(fsdp, unit, parameters));
-  unit->tensor.states = unit_tensor(fsdp, w, "optimizer states", MEM_OPTIMIZER, states, unique_of(fsdp, unit, states));
+      unit_blocks(fsdp, w, "parameter shard", MEM_PARAMETERS, parameters, unique_of(fsdp, unit, parameters), FALSE, 1);
+  unit->tensor.states = unit_blocks(fsdp, w, "optimizer states", MEM_OPTIMIZER, states, unique_of(fsdp, unit, states),
+                                    TRUE, MAX(plan_optimizer_momenta(fsdp->recipe->optimizer), 1));
   unit->tensor.temporaries =
-      unit_tensor(fsdp, w, "foreach temporaries", MEM_TEMPORARY, unit->size.owned * keys->shard_bytes, 0);
+      unit_blocks(fsdp, w, "foreach temporaries", MEM_TEMPORARY, unit->size.owned * keys->shard_bytes, 0, TRUE, 1);
 }
 
 static void add_scales(PlanFsdp *fsdp) {

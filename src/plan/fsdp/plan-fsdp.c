@@ -249,11 +249,11 @@ static void update(PlanFsdp *fsdp) {
   plan_update_run(walk, fsdp->optimizer.update, NULL);
   plan_paged_take(&fsdp->optimizer.paged, walk);
   for (guint32 w = 0; w < fsdp->wrap->n; w++)
-    plan_walk_take_once(walk, fsdp->units[w].tensor.states);
+    plan_blocks_take_once(walk, &fsdp->units[w].tensor.states);
   for (guint32 w = 0; w < fsdp->wrap->n && fsdp->optimizer.is_foreach; w++)
-    plan_walk_take(walk, fsdp->units[w].tensor.temporaries);
+    plan_blocks_take(walk, &fsdp->units[w].tensor.temporaries);
   for (guint32 w = 0; w < fsdp->wrap->n && fsdp->optimizer.is_foreach; w++)
-    plan_walk_give(walk, fsdp->units[w].tensor.temporaries, PROGRAM_NONE);
+    plan_blocks_give(walk, &fsdp->units[w].tensor.temporaries, PROGRAM_NONE);
 }
 
 /* Largest values of the shards that will be gathered in fp8, over all that share: a number for each weight. */
@@ -298,7 +298,7 @@ static void begin_section(gpointer policy) {
 static void load(gpointer policy) {
   PlanFsdp *fsdp = policy;
   for (guint32 w = 0; w < fsdp->wrap->n && !fsdp->keys->offloads; w++)
-    plan_walk_take(fsdp->walk, fsdp->units[w].tensor.parameters);
+    plan_blocks_take(fsdp->walk, &fsdp->units[w].tensor.parameters);
   if (fsdp->receive_buffers != PROGRAM_NONE)
     plan_walk_take(fsdp->walk, fsdp->receive_buffers);
 }

@@ -74,7 +74,10 @@ static void unshard(PlanFsdp *fsdp, guint32 unit) {
   if (casts(fsdp)) {
     cast = plan_fsdp_move(fsdp, fsdp->streams.copies, ready, "cast shard",
                           state->size.shard * (fsdp->keys->shard_bytes + fsdp->keys->parameter_bytes));
-    plan_walk_take(fsdp->walk, shared ? state->tensor.gathering : state->tensor.unsharded);
+    if (shared)
+      plan_walk_take(fsdp->walk, state->tensor.gathering);
+    else
+      plan_blocks_take(fsdp->walk, &state->tensor.unsharded);
   }
   if (cast != PROGRAM_NONE && fsdp->keys->offloads)
     plan_walk_give(fsdp->walk, state->tensor.fetched, PROGRAM_NONE);
@@ -86,7 +89,7 @@ static void unshard(PlanFsdp *fsdp, guint32 unit) {
   state->gather =
       plan_fsdp_collective(fsdp, fsdp->streams.gathers, cast != PROGRAM_NONE ? cast : ready, "all-gather parameters",
                            fsdp->data.shard, COLL_ALL_GATHER, state->size.padded * fsdp->keys->parameter_bytes);
-  plan_walk_take(fsdp->walk, state->tensor.unsharded);
+  plan_blocks_take(fsdp->walk, &state->tensor.unsharded);
   if (cast != PROGRAM_NONE)
     plan_walk_give(fsdp->walk, state->tensor.gathering, fsdp->streams.gathers);
   else if (fsdp->keys->offloads)
@@ -97,7 +100,7 @@ static void reshard(PlanFsdp *fsdp, guint32 unit) {
   PlanFsdpUnit *state = &fsdp->units[unit];
   if (!state->is_unsharded)
     return;
-  plan_walk_give(fsdp->walk, state->tensor.unsharded, fsdp->streams.compute);
+  plan_blocks_give(fsdp->walk, &state->tensor.unsharded, fsdp->streams.compute);
   state->is_unsharded = FALSE;
   if (fsdp->data.shards > 1)
     g_array_append_val(fsdp->first.frees, fsdp->walk->last);

@@ -102,7 +102,7 @@ static void wait_for(PlanFsdp *fsdp, guint32 unit) {
   fsdp->second.copied =
       plan_fsdp_move(fsdp, fsdp->streams.compute, state->gather, "copy out", 2 * state->size.gathered_bytes);
   state->gather = PROGRAM_NONE;
-  plan_walk_take(fsdp->walk, state->tensor.unsharded);
+  plan_blocks_take(fsdp->walk, &state->tensor.unsharded);
   if (state->is_kept)
     plan_walk_give(fsdp->walk, state->tensor.kept, PROGRAM_NONE);
   state->is_kept = FALSE;
@@ -151,7 +151,7 @@ static void pre_forward(PlanFsdp *fsdp, guint32 unit) {
 
 static void reshard(PlanFsdp *fsdp, guint32 unit) {
   PlanFsdpUnit *state = &fsdp->units[unit];
-  plan_walk_give(fsdp->walk, state->tensor.unsharded, PROGRAM_NONE);
+  plan_blocks_give(fsdp->walk, &state->tensor.unsharded, PROGRAM_NONE);
   state->is_unsharded = FALSE;
 }
 
@@ -206,12 +206,12 @@ static void accumulate(PlanFsdp *fsdp, guint32 unit) {
     guint64 per_element = fsdp->keys->parameter_bytes + (first ? 1 : 2) * fsdp->keys->reduce_bytes;
     plan_fsdp_move(fsdp, fsdp->streams.compute, PROGRAM_NONE, first ? "cast gradients" : "accumulate gradients",
                    state->size.reduced_padded * per_element);
-    plan_walk_take(fsdp->walk, state->tensor.gradient);
+    plan_blocks_take(fsdp->walk, &state->tensor.accumulated);
     plan_fsdp_give_gradients(fsdp, unit);
   } else if (first) {
     plan_fsdp_give_gradients(fsdp, unit);
     plan_walk_host(fsdp->walk, "keep gradients");
-    plan_walk_take(fsdp->walk, state->tensor.gradient);
+    plan_blocks_take(fsdp->walk, &state->tensor.accumulated);
   }
   state->has_gradient = TRUE;
 }
@@ -233,7 +233,7 @@ static void reduce(PlanFsdp *fsdp, guint32 unit) {
   plan_walk_take(fsdp->walk, state->tensor.reducing);
   fsdp->second.reducing = unit;
   if (state->has_gradient)
-    plan_walk_give(fsdp->walk, state->tensor.gradient, PROGRAM_NONE);
+    plan_blocks_give(fsdp->walk, &state->tensor.accumulated, PROGRAM_NONE);
   else
     plan_fsdp_give_gradients(fsdp, unit);
   state->has_gradient = FALSE;
