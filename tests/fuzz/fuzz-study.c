@@ -46,7 +46,7 @@ void fuzz_workload(const char *path) {
   judge_key(study, error);
 }
 
-void fuzz_model(const char *path) {
+void fuzz_model_study(const char *path) {
   read_with("model.config", path);
 }
 

@@ -23,12 +23,14 @@ void fuzz_nsys(const char *path);
 void fuzz_database(const char *path);
 /* Files that a study reads (fuzz-study.c). */
 void fuzz_workload(const char *path);
-void fuzz_model(const char *path);
+void fuzz_model_study(const char *path);
 void fuzz_topology(const char *path);
 void fuzz_overlay(const char *path);
 void fuzz_recipe(const char *path);
 void fuzz_truth(const char *path);
 void fuzz_grid(const char *data, gsize length);
+/* A model's config.json: its shape, its counts and its units, without a study (fuzz-model.c). */
+void fuzz_model(const char *path);
 /* Small texts (fuzz-words.c). */
 void fuzz_quantity(const char *data, gsize length);
 void fuzz_words(const char *data, gsize length);
