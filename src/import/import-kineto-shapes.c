@@ -78,8 +78,7 @@ static gboolean read_matmul(const ImportKinetoEvent *event, KernelOp *ret) {
     guint64 batch = dims == 3 ? a[0] : 1, m = a[dims - 2], k = a[dims - 1], n = b[dims - 1];
     if (k != b[dims - 2] || (dims == 3 && a[0] != b[0]) || MAX(MAX(m, n), MAX(k, batch)) >= MOST_SIDE)
       return FALSE;
-    double bytes =
-        (double)batch * ((double)m * k + (double)k * n + (double)m * n) * kernel_dtype_bytes((KernelDtype)dtype);
+    double bytes = (double)batch * (double)(m * k + k * n + m * n) * kernel_dtype_bytes((KernelDtype)dtype);
     *ret = (KernelOp){.kind = KERNEL_MATMUL,
                       .dtype = (KernelDtype)dtype,
                       .batch = batch,
