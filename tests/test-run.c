@@ -260,6 +260,48 @@ static void a_flush_waits_for_all_streams(void) {
   cluster_clear(&bench.built);
 }
 
+/* Managed memory lies beside the allocator's, which keeps nothing of it: x, and once x is given y, 50 GB each, never
+ * stand on the device together. `both`: they do, in the step that runs out. */
+static RunReport *managed_pages(gboolean both) {
+  Bench bench = bench_new();
+  guint32 op = program_builder_memory_op(bench.builder, 1 * GB);
+  guint32 tensors[2];
+  for (int i = 0; i < 2; i++) {
+    tensors[i] = program_builder_tensor(bench.builder, i == 0 ? "x" : "y", MEM_OPTIMIZER, 50 * GB, 50 * GB);
+    program_builder_manage(bench.builder, tensors[i]);
+  }
+  for (ProgramSectionKind kind = 0; kind < PROGRAM_SECTIONS; kind++) {
+    program_builder_section(bench.builder, kind);
+    for (int i = 0; i < 2; i++) {
+      guint32 last = program_builder_compute(bench.builder, bench.compute, i == 0 ? "A" : "B", op);
+      program_builder_take(bench.builder, tensors[i]);
+      program_builder_host(bench.builder, "waits");
+      program_builder_need(bench.builder, last);
+      if (!both || i == 1)
+        program_builder_give(bench.builder, tensors[i], PROGRAM_NONE);
+    }
+    if (both)
+      program_builder_give(bench.builder, tensors[0], PROGRAM_NONE);
+  }
+  RunReport *report = play(&bench, TRUE, EVENT_TIE_FORWARD);
+  cluster_clear(&bench.built);
+  return report;
+}
+
+static void managed_memory_is_given_back(void) {
+  g_autoptr(RunReport) apart = managed_pages(FALSE), both = managed_pages(TRUE);
+  const RunClass *all = &apart->classes[0];
+  CU_ASSERT_EQUAL(apart->verdict, RUN_FITS);
+  CU_ASSERT_EQUAL(all->managed, 50 * GB); /* x alone, of the step that the host has begun when play ends */
+  CU_ASSERT_EQUAL(all->peak_held[MEM_OPTIMIZER], 50 * GB);
+  CU_ASSERT_EQUAL(all->peak_unique[MEM_OPTIMIZER], 50 * GB);
+  CU_ASSERT_EQUAL(all->device_used_step, 0); /* later steps hold as much, not more */
+  CU_ASSERT_TRUE(apart->repeats);
+  CU_ASSERT_EQUAL(both->verdict, RUN_OOM);
+  CU_ASSERT_EQUAL(both->classes[0].device_used, all->device_used + 50 * GB);
+  CU_ASSERT_STRING_EQUAL(both->classes[0].oom.tensor, "y");
+}
+
 static void oom_is_a_result(void) {
   Bench bench = bench_new();
   guint32 op = program_builder_memory_op(bench.builder, 1 * GB);
@@ -299,6 +341,7 @@ int main(void) {
                              {"folding and ties change nothing", folding_and_ties_change_nothing},
                              {"record_stream delays a give", record_stream_delays_a_give},
                              {"a flush waits for all streams", a_flush_waits_for_all_streams},
+                             {"managed memory is given back", managed_memory_is_given_back},
                              {"an OOM is a result", oom_is_a_result},
                              {NULL, NULL}});
 }
