@@ -116,6 +116,74 @@ trapped "a missing column" "alter table setting drop column origin"
 trapped "a schema of nonsense" \
   "pragma writable_schema = on; update sqlite_master set sql = 'create table run (' where name = 'run'"
 
+# ---- Files beside a database ----
+
+# What a transaction left behind that was broken off, as SQLite plays it back; its last words name a file, which SQLite
+# would remove (https://www.sqlite.org/fileformat2.html).
+cat >journal.py <<'PY'
+import os, sqlite3, struct, sys
+database, victim = sys.argv[1], os.path.abspath(sys.argv[2]).encode()
+opened = sqlite3.connect(database)
+opened.execute("pragma journal_mode = delete")
+pages, size = (opened.execute("pragma " + what).fetchone()[0] for what in ("page_count", "page_size"))
+opened.close()
+mark = bytes.fromhex("d9d505f920a163d7")
+with open(database + "-journal", "wb") as journal:
+    journal.write((mark + struct.pack(">IIIII", 0, 1, pages, 512, size)).ljust(512, b"\0"))
+    journal.write(struct.pack(">I", 0x40000000 // size + 1) + victim)
+    journal.write(struct.pack(">II", len(victim), sum(victim)) + mark)
+PY
+for words in 'report last -o j.html' 'list runs' 'compare last last' 'run a.ini -q' 'merge good.db'; do
+  rm -f j.db* && cp good.db j.db && echo precious >victim && python3 journal.py j.db victim
+  # shellcheck disable=SC2086
+  call $words --db j.db
+  [ $status -eq 2 ] && grep -q 'j.db-journal: names another file' err && [ "$(cat victim)" = precious ]
+  verdict "a journal that has a file removed: $words" $? "status $status: $(head -c 300 err); $(cat victim 2>&1)"
+done
+call merge j.db --db other.db
+[ $status -eq 2 ] && [ "$(cat victim)" = precious ]
+verdict "a journal beside what is merged" $? "status $status: $(head -c 300 err); $(cat victim 2>&1)"
+# The attack itself works: without it the tests above could not fail.
+sqlite3 j.db 'select count(*) from run' >out 2>&1
+[ ! -e victim ]
+verdict "sqlite3 itself removes the file" $? "$(cat out)"
+for ending in journal wal shm; do
+  rm -f k.db* && cp good.db k.db && echo precious >victim && ln -s victim k.db-$ending
+  call report last --db k.db -o k.html
+  [ $status -eq 2 ] && grep -q "k.db-$ending: is a link" err && [ "$(cat victim)" = precious ] &&
+    [ "$(find . -name 'k.db-*' | wc -l)" -eq 1 ]
+  verdict "a link for k.db-$ending" $? "status $status: $(head -c 300 err); $(head -c 100 victim)"
+  rm k.db-$ending && mkfifo k.db-$ending
+  call report last --db k.db -o k.html
+  [ $status -eq 2 ] && grep -q "k.db-$ending: is no regular file" err
+  verdict "a pipe for k.db-$ending" $? "status $status: $(head -c 300 err)"
+  rm k.db-$ending
+  [ "$(id -u)" -eq 0 ] || continue
+  mkdir -p open && chmod 1777 open && cp good.db open/k.db && echo >open/k.db-$ending &&
+    chown 65534 open/k.db-$ending
+  call report last --db open/k.db -o k.html
+  [ $status -eq 2 ] && grep -q "open/k.db-$ending: belongs to somebody else" err
+  verdict "somebody else's k.db-$ending where anybody may write" $? "status $status: $(head -c 300 err)"
+  rm open/k.db*
+done
+# A transaction of our own that was broken off is played back as ever.
+cp good.db broken.db && python3 - <<'PY'
+import os, sqlite3
+if os.fork() == 0:
+    opened = sqlite3.connect("broken.db", isolation_level=None)
+    opened.execute("pragma journal_mode = delete")
+    opened.execute("pragma cache_size = 1")
+    opened.execute("begin")
+    opened.execute("update setting set value = printf('%.9000c', 'x')")
+    os._exit(0)
+os.wait()
+PY
+[ -s broken.db-journal ]
+verdict "a journal of a transaction that was broken off" $? "$(ls)"
+call list runs --db broken.db
+[ $status -eq 0 ] && cmp -s <(dump broken.db) <(dump good.db)
+verdict "  is played back" $? "status $status: $(head -c 300 err)"
+
 # ---- Links ----
 
 mkdir shared && chmod 1777 shared && echo precious >victim

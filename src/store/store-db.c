@@ -6,6 +6,7 @@
 
 #include "base-error.h"
 #include "base-file.h"
+#include "store-beside.h"
 #include "store-merge.h"
 #include "store-older.h"
 
@@ -177,10 +178,10 @@ static void remove_begun(const char *path) {
     unlink(path);
 }
 
-/* Not through a link that somebody else put there. */
+/* Not through a link that somebody else put there, nor beside files that are traps. */
 static StoreDb *new_for(const char *path, GError **error) {
   g_autofree char *target = base_file_target(path, error);
-  if (target == NULL)
+  if (target == NULL || !store_beside_is_safe(target, error))
     return NULL;
   StoreDb *db = g_new0(StoreDb, 1);
   db->path = g_strdup(path);
