@@ -14,6 +14,15 @@ static void controls_are_shown(void) {
   shows("größer, 🙂", "größer, 🙂");
 }
 
+/* "a", then "b c" from right to left, where a reader would take "fits" for what stands last. */
+static void text_is_shown_in_its_order(void) {
+  shows("a\u202e"
+        "b c\u202c fits",
+        "a\\u202eb c\\u202c fits");
+  shows("\u061c\u200e\u200f\u2066\u2069\u2028", "\\u061c\\u200e\\u200f\\u2066\\u2069\\u2028");
+  shows("שלום, \u2027\u202f\u2065\u206a\u200d", "שלום, \u2027\u202f\u2065\u206a\u200d");
+}
+
 /* GitHub's runner takes a line for a command that begins, behind blanks, with "::"; the older form stands anywhere. */
 static void commands_are_not_given(void) {
   shows("::error::x", "\\u003a:error::x");
@@ -38,6 +47,7 @@ static void a_file_has_a_line_more(void) {
 
 int main(void) {
   return harness_run("base display", (HarnessCase[]){{"controls", controls_are_shown},
+                                                     {"order", text_is_shown_in_its_order},
                                                      {"commands", commands_are_not_given},
                                                      {"names", a_name_stays_in_its_line},
                                                      {"lines of files", a_file_has_a_line_more},

@@ -6,9 +6,16 @@
 
 #define REPLACEMENT 0xfffd
 
+/* Unicode's Bidi_Control (PropList.txt): what follows is shown from right to left, or in another order than it is
+ * written in. And its ends of lines and paragraphs. */
+static gboolean is_turn(gunichar letter) {
+  return letter == 0x061c || letter == 0x200e || letter == 0x200f || (letter >= 0x2028 && letter <= 0x202e) ||
+         (letter >= 0x2066 && letter <= 0x2069);
+}
+
 static gboolean is_control(gunichar letter, gboolean lines) {
   gboolean stays = lines && (letter == '\n' || letter == '\t');
-  return (letter < 0x20 && !stays) || (letter >= 0x7f && letter < 0xa0);
+  return (letter < 0x20 && !stays) || (letter >= 0x7f && letter < 0xa0) || is_turn(letter);
 }
 
 /* Bytes of the run that `text` begins with and that can be shown as it is. */

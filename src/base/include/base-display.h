@@ -3,8 +3,9 @@
  *
  *   g_autofree char *shown = base_display("a\033[2Jb\n");      // a\u001b[2Jb, and the end of the line
  *
- * Line ends and tabs stay. Other control characters (C0, DEL, C1) become \u and four hexadecimal digits, bytes that are
- * not UTF-8 \ufffd: JSON with the same names in its texts stays that JSON. Cost: O(bytes). */
+ * Line ends and tabs stay. Other control characters (C0, DEL, C1), and those that turn the direction in which text is
+ * shown, become \u and four hexadecimal digits, bytes that are not UTF-8 \ufffd: JSON with the same names in its texts
+ * stays that JSON. Cost: O(bytes). */
 #pragma once
 
 #include <glib.h>
