@@ -199,6 +199,27 @@ static void fsdp2_shards_experts_over_their_own(void) {
   CU_ASSERT_EQUAL(sent(whole, "all-gather parameters", 16).bytes - blocks.bytes, 2 * experts * EXPERTS * ELEMENT);
 }
 
+/* Hybrid: two copies of sixteen ranks, in each of which four share the experts, so that four hold the same. Of these
+ * each has a quarter and a like in the other copy, with which it sums its gradients; so do the sixteenths of the rest.
+ * The norm of experts' gradients is summed over their shards, then over those that share them, then, as the rest is,
+ * over the copy (torchtitan's _clip_grad_norm_with_ep). */
+static void fsdp2_has_copies_of_experts(void) {
+  g_autoptr(Program) program =
+      program_of(32, "parallel.framework=fsdp2 parallel.zero_stage=3 fsdp.wrap=block parallel.expert=4 "
+                     "parallel.shard_group=16 training.gradient_clipping=1 "
+                     "training.gradient_communication_dtype=fp32");
+  CU_ASSERT_PTR_NOT_NULL_FATAL(program);
+  /* A router's eight rows are padded to sixteen. */
+  guint64 experts = LAYERS * OF_EXPERT * EXPERTS / 4, dense = DENSE + LAYERS * (guint64)(16 - EXPERTS) * HIDDEN;
+  CU_ASSERT_EQUAL(sent(program, "all-gather parameters", 4).bytes, 2 * experts * ELEMENT);
+  CU_ASSERT_EQUAL(sent(program, "reduce-scatter gradients", 4).bytes, experts * FP32);
+  CU_ASSERT_EQUAL(sent(program, "reduce-scatter gradients", 16).bytes, dense * FP32);
+  CU_ASSERT_EQUAL(sent(program, "all-reduce gradients", 2).bytes, (experts / 4 + dense / 16) * FP32);
+  CU_ASSERT_EQUAL(sent(program, "all-reduce norm", 4).rows, 2);
+  CU_ASSERT_EQUAL(sent(program, "all-reduce norm", 16).rows, 1);
+  CU_ASSERT_EQUAL(sent(program, "all-reduce norm", 2).rows, 0);
+}
+
 /* DeepSpeed: eight ranks, four share the experts. A bucket's two kinds are reduced one after the other, each over its
  * own ranks, and each group's parameters gathered after the step. */
 static void deepspeed_has_a_group_of_experts(void) {
@@ -273,6 +294,7 @@ int main(void) {
                       {"tensor ranks are data ranks of experts", tensor_ranks_are_data_ranks_of_experts},
                       {"megatron gathers tokens", megatron_gathers_tokens},
                       {"tokens cross nodes once", tokens_cross_nodes_once},
+                      {"fsdp2 has copies of experts", fsdp2_has_copies_of_experts},
                       {"fsdp2 shards experts over their own", fsdp2_shards_experts_over_their_own},
                       {"deepspeed has a group of experts", deepspeed_has_a_group_of_experts},
                       {"the host counts rows", the_host_counts_rows},

@@ -5,13 +5,17 @@
 
 typedef struct {
   const char *framework;
-  const char *sets[4];  /* the last is at fault; NULL-terminated */
+  const char *sets[8];  /* one of them is at fault; NULL-terminated */
   const char *fragment; /* of the message; NULL: it is taken */
 } Refusal;
 
 /* Stage 3 before 0.6; deepspeed/runtime has quantisation and hpZ since 0.10.0, MiCS since 0.9.2, fetches by all-reduce
  * since 0.14.3. */
 #define OLD_STAGE_3 "parallel.framework_version=0.5.10", "parallel.zero_stage=3"
+
+#define MIXED "model.family=mixtral", "model.experts=8", "model.experts_per_token=2"
+#define IN_TWO_PASSES                                                                                                  \
+  "model.layers=8", "parallel.pipeline=2", "parallel.schedule=zbv", "training.activation_checkpointing=none"
 
 static const Refusal refusals[] = {
     {"fsdp1", {"parallel.zero_stage=1", NULL}, "FSDP has no stage 1"},
@@ -137,6 +141,55 @@ static const Refusal refusals[] = {
     {"megatron", {"parallel.zero_stage=1", "megatron.tp_comm_overlap=yes", NULL}, "over tensor ranks"},
     {"nanotron", {"parallel.zero_stage=3", NULL}, "nanotron shards the optimizer"},
     {"nanotron", {"parallel.zero_stage=1", "training.gradient_accumulation_dtype=bf16", NULL}, "in fp32"},
+    {"deepspeed",
+     {"parallel.framework_version=0.12.3", "deepspeed.use_multi_rank_bucket_allreduce=yes"},
+     "came with DeepSpeed 0.12.4"},
+    {"deepspeed", {"parallel.framework_version=0.12.4", "deepspeed.use_multi_rank_bucket_allreduce=yes"}, NULL},
+    {"deepspeed",
+     {"training.trainable=lora:8", "training.base_weights=nf4", "deepspeed.zero_quantized_weights=yes"},
+     "in 4 bits already"},
+    {"deepspeed", {"parallel.shard_group=8", "deepspeed.mics_shard_size=4"}, "differs from parallel.shard_group, 8"},
+    {"deepspeed", {"parallel.shard_group=8", "deepspeed.mics_shard_size=8"}, NULL},
+    {"deepspeed", {"parallel.offload_optimizer=cpu", "training.optimizer=adam8bit"}, "no Adam of 8 or 4 bits"},
+    {"deepspeed",
+     {"parallel.framework_version=0.6", "parallel.zero_stage=1", "deepspeed.allgather_partitions=no"},
+     "broadcasts in place of the gather"},
+    {"deepspeed", {"training.optimizer=lion", "training.optimizer_style=foreach"}, "training.optimizer is lion"},
+    {"deepspeed", {"training.optimizer=adamw", "training.optimizer_style=foreach"}, NULL},
+    {"deepspeed",
+     {"parallel.offload_optimizer=cpu", "training.optimizer_style=foreach"},
+     "the host runs DeepSpeed's own Adam"},
+    {"deepspeed",
+     {"deepspeed.partition_activations=yes", "training.checkpoint_early_stop=yes"},
+     "(partition_activations) runs all of a layer again"},
+    {"deepspeed",
+     {MIXED, "parallel.expert=2", "parallel.pipeline=2", "parallel.zero_stage=1"},
+     "experts of several ranks over a pipeline"},
+    {"fsdp2", {MIXED, "parallel.expert=2", "fsdp.reshard_after_forward=8"}, "experts that ranks share"},
+    {"fsdp2", {MIXED, "parallel.expert=2", "fsdp.reshard_after_forward=no", "parallel.zero_stage=2"}, NULL},
+    {"fsdp2", {MIXED, "training.optimizer=muon"}, "muon of experts' matrices"},
+    {"fsdp2", {"model.mtp_layers=1"}, "foretells no further tokens"},
+    {"megatron",
+     {"parallel.zero_stage=1", "model.mtp_layers=1", "training.trainable=1"},
+     "a part of a model that foretells further tokens"},
+    {"fsdp2", {"training.trainable=2"}, "the model has 2 layers, from 0 on"},
+    {"fsdp2", {"training.trainable="}, "nothing is trained"},
+    {"fsdp2", {"training.trainable=none"}, "\"none\" is not embedding, head, a layer"},
+    {"fsdp2", {"training.trainable=1-"}, "\"1-\" is not"},
+    {"fsdp2", {"training.trainable=1-0"}, "\"1-0\" is not"},
+    {"fsdp2", {"training.trainable=99999999999"}, "\"99999999999\" is not"},
+    {"fsdp2", {"training.trainable=lora:0"}, "a rank from 1"},
+    {"fsdp2", {"training.trainable=lora:8:"}, "no linear layer is named"},
+    {"fsdp2",
+     {"fsdp.float8_all_gather=yes", "training.precision=fp8", "training.fp8_scaling=rowwise", "training.compile=yes"},
+     "set training.fp8_scaling=tensorwise"},
+    {"fsdp2", {"fsdp.cpu_offload=yes", "training.optimizer=lion"}, "only adamw is modelled for FSDP"},
+    {"fsdp2", {IN_TWO_PASSES, "training.precision=fp8"}, "fp8 layers, whose backward is one function"},
+    {"fsdp2", {IN_TWO_PASSES, "training.compile=yes"}, "PyTorch refuses compiled stages"},
+    {"fsdp2", {IN_TWO_PASSES}, NULL},
+    {"nanotron", {"parallel.zero_stage=1", "training.gradient_communication_dtype=bf16"}, "reduces its fp32 gradients"},
+    {"ddp", {"parallel.rank_order=tp-dp"}, "has no axes to order"},
+    {"fsdp2", {"training.precision=fp8", "training.fp8_scaling=mxfp8"}, "this one has 9.0"},
 };
 
 static void are_named(void) {

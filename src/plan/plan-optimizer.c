@@ -153,10 +153,6 @@ void plan_update_free(PlanUpdate *update) {
   g_free(update);
 }
 
-guint plan_update_passes(const PlanUpdate *update) {
-  return update->passes->len;
-}
-
 /* On compute's stream: what follows reads it. */
 static guint32 run_gather(PlanWalk *walk, const PlanUpdate *update, const Pass *pass) {
   guint32 before = walk->last;

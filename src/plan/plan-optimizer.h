@@ -66,5 +66,3 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(PlanUpdate, plan_update_free)
 guint32 plan_update_norm(PlanWalk *walk, const PlanUpdate *update);
 /* All other passes: the first row's index in *ret_first, returns the last. */
 guint32 plan_update_run(PlanWalk *walk, const PlanUpdate *update, guint32 *ret_first);
-/* Operations that it takes, the norm left out. */
-guint plan_update_passes(const PlanUpdate *update);
