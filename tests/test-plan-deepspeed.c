@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* DeepSpeed: the order of its rows under each stage, and what it refuses. */
+#include "kernel-op.h"
 #include "plan-case.h"
 
 /* Elements: a layer 4·64² + 3·64·128 + 2·64 = 41 088, the embedding 641·64 = 41 024, the head that and a norm of 64.
@@ -141,6 +142,52 @@ static guint64 bytes_of(const Program *program, ProgramKind kind) {
   for (guint32 i = 0; i < section->n_rows; i++)
     bytes += section->rows[i].kind == kind ? section->rows[i].call.bytes : 0;
   return bytes;
+}
+
+typedef struct {
+  guint casts;
+  guint64 cast, divided, sent, largest; /* bytes: moved by casts and by divisions, of slices, of the largest tensor cast
+                                           into */
+} Slices;
+
+/* Stage 2 whose slices go to their owners one by one, gradients of bf16 sent as `sent` says. */
+static Slices slices_sent_as(const char *sent) {
+  g_autofree char *set = g_strconcat("training.gradient_communication_dtype=", sent, NULL);
+  g_autoptr(Program) program =
+      plan_case(&three_layers, 8, 8,
+                (const char *[]){"parallel.framework=deepspeed", "parallel.zero_stage=2",
+                                 "deepspeed.use_multi_rank_bucket_allreduce=no", "deepspeed.contiguous_gradients=yes",
+                                 "deepspeed.reduce_bucket_size=41088", set, NULL});
+  const ProgramSection *section = &program->roles[0].sections[PROGRAM_STEADY];
+  Slices found = {0};
+  for (guint32 i = 0; i < section->n_rows; i++) {
+    const ProgramRow *row = &section->rows[i];
+    gboolean cast = strcmp(row->name, "cast bucket") == 0;
+    found.casts += cast;
+    found.cast += cast ? program->ops[row->op].bytes : 0;
+    found.divided += strcmp(row->name, "divide bucket") == 0 ? program->ops[row->op].bytes : 0;
+    found.sent += strcmp(row->name, "reduce slice") == 0 ? row->call.bytes : 0;
+    for (guint32 t = 0; t < row->n_takes; t++) {
+      const ProgramTensor *taken = &program->tensors[section->takes[row->takes + t]];
+      found.largest = MAX(found.largest, strcmp(taken->name, "bucket as sent") == 0 ? taken->bytes : 0);
+    }
+  }
+  return found;
+}
+
+/* Five buckets (head with norm, three layers, the embedding), all 205 376 elements once. Sent as they are made, 2 bytes
+ * each, read and written where they are divided; as fp32 first cast, 2 bytes read and 4 written, into a tensor of the
+ * bucket's size, 41 088 elements at most. */
+static void slices_are_cast_before_they_are_sent(void) {
+  Slices as_made = slices_sent_as("bf16"), wide = slices_sent_as("fp32");
+  CU_ASSERT_EQUAL(as_made.casts, 0);
+  CU_ASSERT_EQUAL(as_made.sent, 205376 * 2);
+  CU_ASSERT_EQUAL(as_made.divided, 205376 * 4);
+  CU_ASSERT_EQUAL(wide.casts, 5);
+  CU_ASSERT_EQUAL(wide.cast, 205376 * 6);
+  CU_ASSERT_EQUAL(wide.sent, 205376 * 4);
+  CU_ASSERT_EQUAL(wide.divided, 205376 * 8);
+  CU_ASSERT_EQUAL(wide.largest, 41088 * 4);
 }
 
 /* Own elements: 205 376 over 8, a multiple of 2: 25 672, and no padding. Stage 2, two micro-batches: 16-bit gradients
@@ -358,6 +405,7 @@ int main(void) {
                       {"older versions are played as the oldest", older_versions_are_played_as_the_oldest},
                       {"parameters were gathered one by one", parameters_were_gathered_one_by_one},
                       {"old buckets are never interleaved", old_buckets_are_never_interleaved},
+                      {"slices are cast before they are sent", slices_are_cast_before_they_are_sent},
                       {"offload copies", offload_copies},
                       {"copies that the host waits for", copies_that_the_host_waits_for},
                       {"refuses by name", refuses_by_name},
